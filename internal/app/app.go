@@ -1,6 +1,6 @@
-// Package app is the wiring: settings in, a running bot out. It is the only package that
-// knows every other, so that no other has to: services and platforms never import each
-// other. A platform is added in platforms.go, a service in services.go.
+// Package app makes a running bot from settings. It alone knows every other package:
+// services and platforms never import each other. A platform is added in platforms.go, a
+// service in services.go.
 package app
 
 import (
@@ -33,12 +33,12 @@ type Bot struct {
 		chat.Dedup
 		chat.Limiter
 	}
-	redis   *store.Redis       // nil without one
+	redis   *store.Redis       // nil without REDIS_URL
 	disk    *store.Folder      // nil without DATA_DIR
-	cache   *core.Cache        // of all that is asked
+	cache   *core.Cache        // of every service's answers
 	credits *credits.Budget    // of the price provider; nil without a bound
-	quotes  *pricechart.Quotes // the quotes seen, nil until made
-	// status is the price under Discord's bot; nil where none is shown.
+	quotes  *pricechart.Quotes // seen so far; nil until connect
+	// status returns the price for Discord's member list; nil if none is shown.
 	status   func(context.Context) string
 	services []service
 	// Router answers requests from every platform.
@@ -97,11 +97,11 @@ func (b *Bot) newRouter(sources commands.Sources) (*chat.Router, error) {
 	})
 }
 
-// ExportBuild exports what is running to /metrics. Call it at most once.
+// ExportBuild exports the version to /metrics. It panics if it is called twice.
 func (b *Bot) ExportBuild(version, commit string) { b.metrics.Build(version, commit) }
 
-// openState sets the state. The Store is Redis, else the files of DATA_DIR, else
-// nil.
+// openState sets b.state, b.redis and b.disk. It returns the store of cached answers:
+// Redis, else the files of DATA_DIR, else nil.
 func (b *Bot) openState() (core.Store, error) {
 	if dir := b.cfg.Store.DataDir; dir != "" {
 		b.disk = store.NewFolder(dir, b.log)
@@ -124,13 +124,13 @@ func (b *Bot) openState() (core.Store, error) {
 	return redis, nil
 }
 
-// hash tells these parts from any others, and shows none of them.
+// hash returns an ID of the parts, which shows none of them.
 func hash(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, " ")))
 	return hex.EncodeToString(sum[:])
 }
 
-// Close frees what New made.
+// Close stops what New started.
 func (b *Bot) Close() {
 	b.cache.Close()
 	if b.quotes != nil {
@@ -141,7 +141,7 @@ func (b *Bot) Close() {
 	}
 }
 
-// NewLogger logs to w, with every known secret redacted.
+// NewLogger returns a logger to w that redacts every secret of cfg.
 func NewLogger(cfg *Config, w io.Writer) *slog.Logger {
 	options := &slog.HandlerOptions{Level: cfg.LogLevel, ReplaceAttr: secret.NewRedactor(cfg.Secrets()).ReplaceAttr}
 	var h slog.Handler = slog.NewTextHandler(w, options)

@@ -18,8 +18,8 @@ import (
 	"herald/internal/platform/terminal"
 )
 
-// Demo runs the whole bot against stand-ins, with a chat in the terminal, until the end
-// of in. It writes a greeting to stderr.
+// Demo runs the whole bot against stand-ins, with a chat in the terminal. It blocks until
+// the end of in or until ctx is done. It writes a greeting to stderr.
 func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	return demo(stderr, nil, func(world *services.Fakes, bot *Bot) error {
 		fmt.Fprintf(stderr, demoGreeting, otherCommands(bot.Router.Commands()),
@@ -73,10 +73,9 @@ func isTerminal(file any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// DemoWeb runs the whole bot against stand-ins of the services and of both chat
-// platforms, and serves a page on loopback that shows what those receive, until ctx is
-// done. It writes the page's address to out once the bot is connected and its menus
-// are set.
+// DemoWeb runs the whole bot against stand-ins of the services and of both chat platforms,
+// and serves a page on loopback that shows both chats. It blocks until ctx is done. It
+// writes the page's address to out once the bot's menus are set.
 func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -127,11 +126,11 @@ func announce(ctx context.Context, out io.Writer, url string, telegram *faketele
 	}
 }
 
-// simulated marks every answer as simulated, and has public ones in the page's language
-// of the moment.
+// simulated is a Handler that marks every answer as simulated, and gives public answers in
+// the page's language.
 type simulated struct {
 	*chat.Router
-	fresh *chat.Router // of a bot without recorded prices
+	fresh *chat.Router // of a bot without recorded quotes
 	page  *web.Demo
 }
 
@@ -156,7 +155,7 @@ func (s simulated) Handle(ctx context.Context, req chat.Request) chat.Reply {
 	return reply
 }
 
-// demo makes a bot that asks stand-ins, with further settings, and runs it.
+// demo makes a bot that asks stand-ins, with further settings, and calls run with both.
 func demo(stderr io.Writer, settings []string, run func(*services.Fakes, *Bot) error) error {
 	world := services.New()
 	past := world.Walk()
@@ -181,9 +180,8 @@ func demo(stderr io.Writer, settings []string, run func(*services.Fakes, *Bot) e
 	return run(world, bot)
 }
 
-// DemoSettings returns the settings for a bot that asks the stand-ins. No rate limit or
-// budget holds up one person at a keyboard, or a script, and every moderator may use
-// the moderators' forms.
+// DemoSettings returns the settings for a bot that asks the stand-ins. They set no rate
+// limit and no budget, and let every moderator use the moderators' forms.
 func DemoSettings(s *services.Fakes) []string {
 	var pools []string
 	for _, pool := range s.World.Pools {

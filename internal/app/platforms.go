@@ -15,12 +15,12 @@ type platform struct {
 		chat.Adapter
 		http.Handler
 		InFlight() int
-		Check(context.Context) (learned []string, err error)
+		Check(context.Context) (details []string, err error)
 	}
 	title, apiURL string
-	// settings are the ones to look at when Check fails.
+	// settings names the settings to look at when Check fails.
 	settings string
-	// path is where the platform calls the adapter by HTTP; empty is nowhere.
+	// path is where the platform calls the adapter by HTTP; empty: it does not.
 	path string
 }
 
@@ -61,7 +61,7 @@ func (b *Bot) platforms() (on []platform) {
 	return on
 }
 
-// connected returns what an adapter calls with the bot's name whenever it connects.
+// connected returns a function that logs the bot's name when an adapter connects.
 func (b *Bot) connected(p chat.Platform) func(name string) {
 	return func(name string) { b.log.Info("platform connected", "platform", p, "name", name) }
 }

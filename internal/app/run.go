@@ -15,9 +15,8 @@ import (
 	"herald/internal/transport"
 )
 
-// lameDuck is how long a server that platforms call goes on at least once the bot is
-// told to stop. It answers 503 then, so that a proxy in front of several replicas turns
-// to another one; a connection that breaks would lose a request.
+// lameDuck is how long the webhooks' server still answers, with 503, after the bot was told
+// to stop. A proxy before several replicas then turns to another one and loses no request.
 const lameDuck = time.Second
 
 // Run serves every platform whose token is set. It blocks until ctx is done and the
@@ -96,8 +95,8 @@ func (b *Bot) watchNetwork(ctx context.Context, platforms []platform) {
 	}
 }
 
-// serve runs the platforms' adapters until ctx is done and each has drained. When one
-// stops by itself the others go on; it is an error if none is left.
+// serve runs the platforms' adapters. It blocks until ctx is done and each has drained. If
+// one stops by itself the others go on; serve fails if none is left.
 func serve(ctx context.Context, h chat.Handler, platforms []platform, log *slog.Logger) error {
 	ended := make([]error, len(platforms))
 	var running sync.WaitGroup

@@ -118,7 +118,8 @@ func (b *Bot) presenceGap() time.Duration {
 	return max(gap, 3*b.credits.Limit().Every())
 }
 
-// priceBudget returns nil if calls to the price provider are not bounded.
+// priceBudget sets b.credits and returns it; nil if calls to the price provider are not
+// bounded.
 func (b *Bot) priceBudget() core.Budget {
 	if b.cfg.Market.MonthlyCredits == 0 {
 		return nil
@@ -141,6 +142,6 @@ func (b *Bot) priceBudget() core.Budget {
 	return b.credits
 }
 
-// tokenID is different for every token and provider, and does not show the
-// provider's URL, which may hold a key.
+// tokenID returns an ID of the token and its provider. It does not show the provider's URL,
+// which may hold a key.
 func tokenID(m market.Settings) string { return hash(m.URL, m.By, m.Token, m.Symbol) }

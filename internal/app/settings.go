@@ -18,8 +18,7 @@ import (
 	"herald/internal/store"
 )
 
-// Config is what a Bot runs with: the settings of every package, and those that belong
-// to none.
+// Config holds every setting of a Bot: those of each package, and those of none.
 type Config struct {
 	Telegram telegram.Settings
 	Discord  discord.Settings
@@ -28,7 +27,7 @@ type Config struct {
 	Ops    ops.Settings
 	Limits Limits
 
-	// ServiceName is what people call the service they are registered with.
+	// ServiceName is people's name for the service they are registered with.
 	ServiceName string
 	// ExplorerURL is the block explorer's, without a slash at its end; empty: no links.
 	ExplorerURL string
@@ -37,8 +36,8 @@ type Config struct {
 	// Language is the language of public answers.
 	Language chat.Language
 
-	// StaleFor is how long past its TTL a price or supply may stand in for a failing
-	// service; 0 is never.
+	// StaleFor is how long past its TTL an answer may be shown while its service fails; 0:
+	// not at all.
 	StaleFor time.Duration
 	// CacheItems bounds the cached answers; it is above 0.
 	CacheItems int

@@ -10,11 +10,12 @@ import (
 	"herald/internal/words"
 )
 
-// ticker returns the price for Discord's member list with its change over 24 hours or,
-// if it is old, with its age. It returns nothing if the price is older than a stale one
-// may be. Commands keep the price up to date: the provider is asked only where they do
-// not, and once in a gap at most. last returns the last price there is, however old, and
-// asks nobody. One goroutine at a time may call the ticker; it returns when ctx is done.
+// ticker returns a function that returns the price for Discord's member list: with its
+// change over 24 hours, or with its age if it is old, or nothing if it is older than
+// StaleFor allows. The function takes the price that commands have fetched. It asks the
+// provider only if that is older than gap, at most once in a gap, and blocks meanwhile,
+// until ctx is done. last returns the last price, however old. The function is not safe
+// for concurrent use.
 func ticker(cfg *Config, gap time.Duration, price core.Source[struct{}, core.Quote],
 	last func(struct{}) (core.Snapshot[core.Quote], bool)) func(ctx context.Context) string {
 	var asked time.Time

@@ -15,7 +15,7 @@ import (
 	"herald/internal/core"
 )
 
-// Metrics counts what the bot does. It implements core.Observer.
+// Metrics holds the bot's metrics. It implements core.Observer.
 type Metrics struct {
 	registry *prometheus.Registry
 	commands *prometheus.HistogramVec
@@ -69,20 +69,20 @@ func (m *Metrics) Lookup(question, result string, age time.Duration) {
 	}
 }
 
-// Events counts what an adapter or a store names.
-func (m *Metrics) Events(part string) func(event string) {
-	return func(event string) { m.events.WithLabelValues(part, event).Inc() }
+// Events returns a function that counts an event on a platform.
+func (m *Metrics) Events(platform string) func(event string) {
+	return func(event string) { m.events.WithLabelValues(platform, event).Inc() }
 }
 
 // PoolUnread counts a pool that could not be read.
 func (m *Metrics) PoolUnread(pool core.Pool) { m.unread.WithLabelValues(pool.Address.Hex()).Inc() }
 
-// gauge registers a gauge whose value is looked up at each scrape.
+// gauge registers a gauge and calls value at each scrape.
 func (m *Metrics) gauge(name, help string, labels prometheus.Labels, value func() float64) {
 	promauto.With(m.registry).NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value)
 }
 
-// counter registers a counter whose value is looked up at each scrape.
+// counter registers a counter and calls value at each scrape.
 func (m *Metrics) counter(name, help string, value func() uint64) {
 	promauto.With(m.registry).NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help},
 		func() float64 { return float64(value()) })
@@ -95,13 +95,13 @@ func number(yes bool) float64 {
 	return 0
 }
 
-// Build exports what is running.
+// Build exports the version that is running. It panics if it is called twice.
 func (m *Metrics) Build(version, commit string) {
 	m.gauge("herald_build_info", "1, with the version that is running in its labels.",
 		prometheus.Labels{"version": version, "commit": commit, "go_version": runtime.Version()}, func() float64 { return 1 })
 }
 
-// Service exports how a service fares. It calls health at each scrape, and once now.
+// Service exports a service's health. It calls health now and at each scrape.
 func (m *Metrics) Service(health func() core.Health) {
 	name := health().Service.Name
 	gauge := func(metric, help string, value func(core.Health) float64) {
@@ -125,15 +125,15 @@ func (m *Metrics) Service(health func() core.Health) {
 	}
 }
 
-// Cache exports how full the cache is.
+// Cache exports the number of cached answers and its bound.
 func (m *Metrics) Cache(items func() int, maxItems int) {
 	m.gauge("herald_cache_items", "Answers in the cache.", nil, func() float64 { return float64(items()) })
 	m.gauge("herald_cache_max_items", "The most answers that the cache keeps: CACHE_MAX_ITEMS.", nil,
 		func() float64 { return float64(maxItems) })
 }
 
-// Credits exports the calls that the price provider's plan allows: how many this
-// process has taken, and how many may be taken now; NaN if that is not known.
+// Credits exports the price provider's credits: how many this process has taken, and how
+// many it may take now; NaN if unknown.
 func (m *Metrics) Credits(taken func() uint64, left func() float64) {
 	m.counter("herald_price_credits_spent_total",
 		"Credits of the price provider's plan that this process has spent: one a call.", taken)
@@ -142,7 +142,7 @@ func (m *Metrics) Credits(taken func() uint64, left func() float64) {
 		nil, left)
 }
 
-// Platform exports whether one is connected, and how many updates it is answering.
+// Platform exports whether p is connected, and its updates in flight.
 func (m *Metrics) Platform(p chat.Adapter, inFlight func() int) {
 	labels := prometheus.Labels{"platform": string(p.Platform())}
 	m.gauge("herald_platform_connected", "Whether a chat platform is connected, as /readyz reports.", labels,
@@ -151,21 +151,21 @@ func (m *Metrics) Platform(p chat.Adapter, inFlight func() int) {
 		func() float64 { return float64(inFlight()) })
 }
 
-// GatewayHeartbeat exports how long Discord takes to acknowledge a heartbeat.
+// GatewayHeartbeat exports the round trip of the last heartbeat.
 func (m *Metrics) GatewayHeartbeat(took func() time.Duration) {
 	m.gauge("herald_gateway_heartbeat_seconds",
 		"How long Discord's gateway took to acknowledge the last heartbeat; 0 before the first.", nil,
 		func() float64 { return took().Seconds() })
 }
 
-// ClockSkew exports how far the partner's dates are ahead of this machine's clock.
+// ClockSkew exports how far the partner's clock is ahead of this machine's.
 func (m *Metrics) ClockSkew(skew func() time.Duration) {
 	m.gauge("herald_partner_clock_skew_seconds",
 		"How far the partner API's clock is ahead of this machine's, by its Date header; 0 until measured.", nil,
 		func() float64 { return skew().Seconds() })
 }
 
-// Redis exports whether it answers, and how many decisions were made without it.
+// Redis exports whether Redis answers, and the number of decisions made without it.
 func (m *Metrics) Redis(up func() bool, fallbacks func() uint64) {
 	m.gauge("herald_redis_up", "Whether Redis answered the last call; 1 before the first.", nil,
 		func() float64 { return number(up()) })

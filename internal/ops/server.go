@@ -18,25 +18,23 @@ import (
 // Bounds of the HTTP server.
 const (
 	readTimeout = 10 * time.Second // of a request, its body included
-	// writeTimeout bounds a response, from when its header was read. Platforms hold
-	// theirs for at most 3 seconds.
+	// writeTimeout bounds a response, from the end of the request's header.
 	writeTimeout  = 30 * time.Second
 	idleTimeout   = 2 * time.Minute
 	maxHeaderSize = 16 << 10
-	// maxConnections has room for a burst of 5,000 interactions of Discord's.
-	// Further ones wait in the listener's queue.
+	// maxConnections has room for 5,000 interactions at once. Further connections wait in
+	// the listener's queue.
 	maxConnections = 8000
 )
 
-// Server answers /healthz, /readyz and /metrics, and lends its address to the
-// platforms that call in by HTTP.
+// Server answers /healthz, /readyz and /metrics, and the platforms' webhooks.
 type Server struct {
 	http     http.Server
 	mux      *http.ServeMux
 	listener net.Listener
 }
 
-// Listen opens addr, a host and port.
+// Listen opens addr, a host and port. It answers nothing until Serve.
 func Listen(addr string, m *Metrics, adapters []chat.Adapter, log *slog.Logger) (*Server, error) {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -65,7 +63,7 @@ func newServer(listener net.Listener, m *Metrics, adapters []chat.Adapter, log *
 	}
 }
 
-// ready lists which platforms are connected; 503 unless all are.
+// ready lists the platforms' states, with status 503 unless all are connected.
 func ready(w http.ResponseWriter, adapters []chat.Adapter) {
 	status, lines := http.StatusOK, ""
 	for _, a := range adapters {
@@ -79,14 +77,14 @@ func ready(w http.ResponseWriter, adapters []chat.Adapter) {
 	fmt.Fprint(w, lines)
 }
 
-// Addr is the address that is open.
+// Addr returns the open address.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Handle adds a path before Serve, for POST alone. Its handler responds within 20
-// seconds, which leaves time for slow bodies.
+// Handle adds a path for POST. Call it before Serve. The handler must respond within 20
+// seconds of the request's end.
 func (s *Server) Handle(path string, h http.Handler) { s.mux.Handle("POST "+path, h) }
 
-// Serve answers until Close.
+// Serve answers requests. It blocks until Close and then returns nil.
 func (s *Server) Serve() error {
 	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve HTTP_ADDR: %w", err)
@@ -94,7 +92,8 @@ func (s *Server) Serve() error {
 	return nil
 }
 
-// Close stops listening and gives the requests in flight a second to end.
+// Close stops listening, blocks for at most a second until the requests in flight are
+// answered, and breaks the connections that are left.
 func (s *Server) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

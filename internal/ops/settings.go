@@ -10,8 +10,7 @@ import (
 
 // Settings are what an operator chooses.
 type Settings struct {
-	// Addr is where health, metrics and webhooks are served, host:port; empty:
-	// nowhere.
+	// Addr is the host:port of health, metrics and webhooks; empty: none.
 	Addr string
 }
 

@@ -1,11 +1,11 @@
-// Package secret keeps what is secret or personal out of logs and answers. A Value
-// holds a secret and does not print it, a Redactor removes secrets from text, and
-// PanicError words a recovered panic.
+// Package secret keeps secrets and personal data out of logs and answers. A Value holds a
+// secret and does not print it, a Redactor removes secrets from text, and PanicError words
+// a recovered panic.
 //
-// Code elsewhere must not put a secret into an error or an attribute at all: the
-// Redactor is the last line of defence. It finds only the secrets it is given, and the
-// tokens of Discord's interactions, whose place in a URL is known. The package imports
-// nothing of Herald, so that everything may use it.
+// Other code must not put a secret into an error or an attribute: the Redactor is the last
+// line of defence. It finds only the secrets that it was given, and the tokens in the URLs
+// of Discord's interactions. The package imports nothing of Herald, so that every package
+// may use it.
 package secret
 
 import (
@@ -23,18 +23,17 @@ import (
 	"strings"
 )
 
-// Value holds a string that does not print: fmt with any verb, JSON, text marshalling
-// and slog show Mark instead. The zero value is unset.
+// Value holds a string and prints as Mark: by fmt with any verb, as JSON, as text and in
+// slog. The zero Value is unset.
 type Value struct {
-	// fmt prints unexported fields of a struct without calling their methods, but of
-	// a pointer only the address.
+	// A pointer, because fmt prints an unexported field without calling its methods.
 	value *string
 }
 
 // New hides value.
 func New(value string) Value { return Value{value: &value} }
 
-// Reveal returns the string, empty if unset. Call it where the string is sent.
+// Reveal returns the string, empty if unset. Only the call that sends it should.
 func (v Value) Reveal() string {
 	if v.value == nil {
 		return ""
@@ -51,9 +50,9 @@ func (v Value) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Mark) }
 // MarshalText implements encoding.TextMarshaler with Mark.
 func (v Value) MarshalText() ([]byte, error) { return []byte(Mark), nil }
 
-// Of returns every string that is hidden in settings, a struct whose fields are all
-// exported, and in the structs in it. For one that is a URL it also returns the user,
-// the password, and each path segment and query value that may be a key.
+// Of returns every string hidden in settings, a struct with exported fields alone, and in
+// the structs in it. Of a URL it also returns the user, the password, and each path
+// segment and query value of at least minKey bytes.
 func Of(settings any) []string {
 	var found []string
 	for _, field := range reflect.ValueOf(settings).Fields() {
@@ -67,8 +66,8 @@ func Of(settings any) []string {
 	return found
 }
 
-// minKey is the length of the shortest part of a URL that may be a key, in bytes: to
-// hide a segment such as "mainnet" would only make logs hard to read.
+// minKey is the length in bytes of the shortest key in a URL. A shorter part is a word such
+// as "mainnet", which logs may show.
 const minKey = 8
 
 func keysIn(rawURL string) []string {
@@ -88,21 +87,21 @@ func keysIn(rawURL string) []string {
 const Mark = "[redacted]"
 
 const (
-	// minSecret is the length of the shortest secret that is looked for, in bytes:
-	// shorter ones would hit ordinary words.
+	// minSecret is the length in bytes of the shortest secret that is redacted: shorter ones
+	// would match ordinary words.
 	minSecret = 6
 	// maxLogged bounds each text of a log record, in bytes.
 	maxLogged = 3 << 10
 )
 
-// interactionToken is good for 15 minutes to whoever reads it:
+// interactionToken matches a token with which anybody can answer for 15 minutes:
 // https://docs.discord.com/developers/interactions/receiving-and-responding
 var interactionToken = regexp.MustCompile(`(?i)((?:/|%2F)(?:interactions|webhooks)(?:/|%2F)[0-9]+(?:/|%2F))[A-Za-z0-9._~-]+`)
 
 // Redactor replaces secrets in text. It is safe for concurrent use.
 type Redactor struct{ known *strings.Replacer }
 
-// NewRedactor makes a Redactor of secrets. It ignores secrets of fewer than 6 bytes.
+// NewRedactor makes a Redactor. It ignores secrets of fewer than 6 bytes.
 func NewRedactor(secrets []string) *Redactor {
 	var forms, pairs []string
 	for _, secret := range secrets {
@@ -127,10 +126,10 @@ func (r *Redactor) String(s string) string {
 	return interactionToken.ReplaceAllString(s, "${1}"+Mark)
 }
 
-// ReplaceAttr is for slog.HandlerOptions. It replaces secrets in the message, in each
-// attribute's key and in its value, and cuts each of these texts to 3 KiB. A value
-// that is not a number, bool, time or duration becomes the text that fmt makes of it.
-// Names of groups are left as they are.
+// ReplaceAttr is for slog.HandlerOptions. It replaces secrets in the message and in each
+// attribute's key and value, and cuts each of these texts to 3 KiB. It leaves numbers,
+// bools, times, durations and the names of groups as they are, and makes a text of any
+// other value.
 func (r *Redactor) ReplaceAttr(_ []string, a slog.Attr) slog.Attr {
 	if a.Equal(slog.Attr{}) {
 		return a
@@ -145,7 +144,7 @@ func (r *Redactor) ReplaceAttr(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// logged redacts before it cuts: half a secret would not be found.
+// logged redacts s and then cuts it: the Redactor would not find half a secret.
 func (r *Redactor) logged(s string) string {
 	s = r.String(s)
 	if len(s) <= maxLogged {
@@ -154,8 +153,8 @@ func (r *Redactor) logged(s string) string {
 	return strings.ToValidUTF8(s[:maxLogged], "") + "…"
 }
 
-// spellings returns how secret may be written in a text: as it is, in a URL, and in
-// quotes as Go and JSON write them.
+// spellings returns the forms of secret in a text: plain, in a URL, and as Go and JSON
+// quote it.
 func spellings(secret string) []string {
 	quoted := strconv.Quote(secret)
 	encoded, _ := json.Marshal(secret) // a string always can be
@@ -164,8 +163,8 @@ func spellings(secret string) []string {
 	}
 }
 
-// PanicError words a value that recover returned, with the stack, for a log. A value
-// that is not the Go runtime's own may be personal: only its type is named.
+// PanicError returns an error for the log from a value that recover returned, with the
+// stack. Of a value that is not the Go runtime's, which may be personal, it shows the type.
 func PanicError(v any) error {
 	if known, ok := v.(runtime.Error); ok {
 		return fmt.Errorf("panic: %w\n%s", known, debug.Stack())

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Backoff is how long to wait before another attempt: about First after the first
-// failure, twice as long after each further one, and at most Max.
+// Backoff is the wait before another attempt: about First after the first failure, twice
+// as long after each further one, at most Max.
 type Backoff struct{ First, Max time.Duration }
 
-// After returns the wait after that many failures in a row, at least 1. A random
-// half of it is left out, so that replicas do not all return at once.
+// After returns the wait after that many failures in a row, at least 1. It varies by half,
+// at random, so that replicas do not all retry at once.
 func (b Backoff) After(failures int) time.Duration {
 	d := min(b.First<<min(failures-1, 20), b.Max)
 	return d/2 + rand.N(d/2+1)
 }
 
-// Sleep waits for d. It returns false if ctx ended first.
+// Sleep blocks for d and returns true, or returns false once ctx is done.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -30,23 +30,21 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Policy says what is retried, and for how long. It is for the chat adapters;
-// package core retries the services. Libraries do not fit here: their jitter may
-// shorten the wait that a platform asked for, and some make a last attempt when the
-// time is up, however long they were asked to wait.
+// Policy decides what the chat adapters retry, and for how long; package core retries the
+// services. No library fits: the jitter of one shortens the wait that a platform asked
+// for, and another makes a last attempt when the time is up, in spite of that wait.
 type Policy struct {
 	Backoff Backoff
-	// Until is when to give up; no attempt starts later. Zero is never.
+	// Until is the latest start of an attempt; zero: no limit.
 	Until time.Time
-	// Again reports whether another attempt may succeed after err, and how long to
-	// wait for it at least.
+	// Again reports whether to retry after err, and the shortest wait before it.
 	Again func(err error) (again bool, atLeast time.Duration)
 	// Failed, unless nil, is called before each wait with the failures so far.
 	Failed func(err error, failures int, wait time.Duration)
 }
 
-// Do calls attempt until it succeeds. It returns attempt's last error once that
-// cannot be retried, it is too late to, or ctx is done.
+// Do calls attempt until it succeeds, and blocks meanwhile. It returns attempt's last error
+// if Again says no, after Until, or once ctx is done.
 func (p Policy) Do(ctx context.Context, attempt func(context.Context) error) error {
 	for failures := 1; ; failures++ {
 		err := attempt(ctx)
@@ -67,15 +65,14 @@ func (p Policy) Do(ctx context.Context, attempt func(context.Context) error) err
 	}
 }
 
-// maxRetryAfter bounds what RetryAfter returns: no limit of a service or a platform
-// here lasts longer than a month.
+// maxRetryAfter bounds RetryAfter's result: no service or platform has a limit that lasts
+// longer than a month.
 const maxRetryAfter = 31 * 24 * time.Hour
 
-// RetryAfter returns how long a response asks to wait, from 0 to 31 days: seconds,
-// which Discord writes with a fraction, or the time until a date
-// (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3). It is 0 if the header has
-// neither. A date is compared with the response's own Date, so that this machine's
-// clock does not matter.
+// RetryAfter returns the wait that a response asks for, from 0 to 31 days; 0 if it asks for
+// none. The header has seconds, which Discord writes with a fraction, or a date
+// (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3). A date is compared with the
+// response's Date, so that this machine's clock does not matter.
 func RetryAfter(header http.Header) time.Duration {
 	value := header.Get("Retry-After")
 	wait, _ := time.ParseDuration(value + "s")

@@ -1,9 +1,10 @@
-// Package transport makes the HTTP clients for everything outside, says when to try
-// again, and words what failed. Its clients are pooled and bounded, follow no redirect,
-// notice a dead connection within seconds, and name a host in an error, nothing more.
+// Package transport makes the HTTP clients for everything outside, decides when to retry,
+// and words failures. Its clients are pooled and bounded, follow no redirect, and notice a
+// dead connection within seconds. Of a URL, an error holds the host alone, because URLs
+// here carry tokens and keys.
 //
-// It exists because net/http's defaults and the client libraries have none of that,
-// and URLs here carry tokens and keys. It knows no service and no platform.
+// net/http's defaults and the client libraries do none of that. The package knows no
+// service and no platform.
 package transport
 
 import (
@@ -23,8 +24,8 @@ import (
 
 // Options bound a client.
 type Options struct {
-	// Timeout bounds one call, from its start to the end of its body. 0 is an hour:
-	// the call's context bounds it.
+	// Timeout bounds one call, from its start to the end of its body. 0 is an hour, for
+	// calls that their context bounds.
 	Timeout time.Duration
 	// MaxBody bounds a response's body, in bytes.
 	MaxBody int64
@@ -42,18 +43,17 @@ const (
 	dialTimeout = 3 * time.Second
 	tlsTimeout  = 2 * time.Second
 
-	// An HTTP/2 connection on which nothing has come for pingAfter is pinged, and
-	// dropped if nothing comes within pingTimeout: net/http alone would use a dead one
-	// until TCP gives up, after some 15 minutes (https://go.dev/issue/36026). Together
-	// they are below UPSTREAM_TIMEOUT's default of 5 seconds, so that a call on a dead
-	// connection fails while there is time to repeat it.
+	// An HTTP/2 connection is pinged after pingAfter of silence, and dropped after
+	// pingTimeout more. net/http alone would use a dead one until TCP gives up, after some
+	// 15 minutes (https://go.dev/issue/36026). Their sum is below UPSTREAM_TIMEOUT's
+	// default of 5 seconds, so that there is time to repeat the call.
 	pingAfter   = 2 * time.Second
 	pingTimeout = 2 * time.Second
 )
 
-// New makes a client. A call fails with a *url.Error of http.Client, which holds the
-// URL, around an *Error, which does not: pass it through Clean before it goes
-// anywhere. A call that cannot connect fails within 5 seconds.
+// New makes a client. A call fails with http.Client's *url.Error, which holds the URL,
+// around an *Error, which does not: callers pass every error through Clean. A call that
+// cannot connect fails within 5 seconds.
 func New(o Options) *http.Client {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.MaxIdleConns = 0
@@ -72,9 +72,9 @@ func New(o Options) *http.Client {
 	return &http.Client{Transport: &bounded{Transport: base, timeout: cmp.Or(o.Timeout, time.Hour), maxBody: o.MaxBody}}
 }
 
-// bounded is the RoundTripper of New. It refuses redirects, which CheckRedirect would
-// do with a *url.Error that repeats the Location, and keeps the time limit, which
-// http.Client would do with an error that hides whether the request was sent.
+// bounded is the RoundTripper of New. It refuses redirects, because CheckRedirect's error
+// repeats the Location. It keeps the time limit, because http.Client's error hides whether
+// the request was sent.
 type bounded struct {
 	*http.Transport
 	timeout time.Duration
@@ -107,7 +107,7 @@ func (t *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, &Error{Host: req.URL.Host, Err: err}
 }
 
-// body is a response's body whose errors are *Error. Closing it ends the call.
+// body is a response's body. Its errors are *Error, and Close ends the call.
 type body struct {
 	io.ReadCloser
 	ctx    context.Context
@@ -136,20 +136,19 @@ func (b *body) Close() error {
 var (
 	// ErrBodyTooLarge is the error of reading a body past MaxBody.
 	ErrBodyTooLarge = errors.New("the response is larger than allowed")
-	// ErrRedirect is the error of a call that was answered with a redirect.
-	// Following one would send credentials elsewhere.
+	// ErrRedirect is the error of a redirect. Following one would send credentials
+	// elsewhere.
 	ErrRedirect = errors.New("answered with a redirect, which is not followed")
 )
 
-// Error is a call that got no response, or only a part of one. It unwraps to
-// context.Canceled or context.DeadlineExceeded if the call's context or the client's
-// Timeout ended it.
+// Error is the error of a call without a whole response. It unwraps to context.Canceled or
+// context.DeadlineExceeded if the call's context or the client's Timeout ended the call.
 type Error struct {
 	Host string
 	Err  error
 }
 
-// inWords replaces Go's own texts with what they mean here.
+// inWords replaces texts of Go's errors with plain words.
 var inWords = strings.NewReplacer(
 	context.DeadlineExceeded.Error(), "the time ran out",
 	io.ErrUnexpectedEOF.Error(), "the answer broke off",
@@ -159,17 +158,16 @@ func (e *Error) Error() string { return e.Host + ": " + inWords.Replace(e.Err.Er
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// NeverSent reports whether err, of a client of this package, proves that the request
-// did not reach the server, so that sending it again cannot do anything twice: there
-// was no connection to send it on. If net/http itself repeated the request on a new
-// connection (GET and HEAD), that is about the last attempt.
+// NeverSent reports whether err proves that the request did not reach the server, because
+// there was no connection: sending it again does nothing twice. err is of a client of this
+// package. If net/http repeated the request (GET and HEAD), err is of the last attempt.
 func NeverSent(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"
 }
 
-// Clean removes the URL from an error of net/http or net/url. http.Client wraps every
-// error in one, with the token or key that is in the URL.
+// Clean returns err without the URL that http.Client wraps around every error: the URL may
+// hold a token or key.
 func Clean(err error) error {
 	wrapped, ok := errors.AsType[*url.Error](err)
 	if !ok {
@@ -182,8 +180,8 @@ func Clean(err error) error {
 	return Clean(wrapped.Err)
 }
 
-// sanitized returns an error that says the same as err, of net/http, without the other
-// side's text: net/http quotes malformed responses and certificates.
+// sanitized returns the meaning of net/http's err without the other side's text: net/http
+// quotes malformed responses and certificates.
 func sanitized(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err() // err may be the context's cause, with any text

@@ -10,13 +10,12 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// ErrNotJSON is what Parse fails with for text of another form.
+// ErrNotJSON is Parse's error for text of another form.
 var ErrNotJSON = errors.New("not JSON, or not one JSON value")
 
-// Parse reads one JSON value: nil, bool, string, json.Number, []any or
-// map[string]any. Names of members keep their case. Anything after the value is an
-// error, and so are two members of one name: either might be meant. Errors hold
-// nothing of the text.
+// Parse reads one JSON value: nil, bool, string, json.Number, []any or map[string]any.
+// Members keep the case of their names. Text after the value is an error, and so are two
+// members with one name. Errors hold nothing of the text.
 func Parse(body []byte) (v any, err error) {
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) {
 		return nil, errors.New("HTML or XML instead of JSON")
@@ -32,8 +31,8 @@ func Parse(body []byte) (v any, err error) {
 	return v, nil
 }
 
-// hasTwins reports whether an object in the next value of d has two members of one
-// name. The value is valid.
+// hasTwins reports whether an object in the next value of d, which is valid, has two
+// members with one name.
 func hasTwins(d *json.Decoder) bool {
 	token, _ := d.Token()
 	if token != json.Delim('{') && token != json.Delim('[') {
@@ -56,14 +55,14 @@ func hasTwins(d *json.Decoder) bool {
 	return false
 }
 
-// number is JSON's own grammar with an exponent of at most two digits: plenty for
-// money, and too little to fill the memory.
+// number is JSON's grammar with an exponent of at most two digits: a larger one would fill
+// the memory.
 var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?$`)
 
 // maxDigits bounds a number's text. 2^256 has 78 digits.
 const maxDigits = 100
 
-// Text is a string, or a number as it is written; "" if v is neither.
+// Text returns a string, or a number as it was written; "" if v is neither.
 func Text(v any) string {
 	switch v := v.(type) {
 	case json.Number:
@@ -74,8 +73,8 @@ func Text(v any) string {
 	return ""
 }
 
-// Decimal reads a number, or a string with one, exactly. It refuses thousands
-// separators: whether "1,234" has a fraction depends on who wrote it.
+// Decimal returns the exact value of a number, or of a string with one. It refuses
+// thousands separators, since "1,234" may have a fraction.
 func Decimal(v any) (decimal.Decimal, bool) {
 	text := strings.TrimSpace(Text(v))
 	if len(text) > maxDigits || !number.MatchString(text) {
@@ -85,8 +84,8 @@ func Decimal(v any) (decimal.Decimal, bool) {
 	return d, err == nil
 }
 
-// IsBounded reports whether d has no more digits and no further exponent than
-// what Decimal reads, so that it may be compared and printed.
+// IsBounded reports whether d is short enough to be compared and printed: Decimal returns
+// nothing longer.
 func IsBounded(d decimal.Decimal) bool {
 	const limit = 2 * maxDigits // 99 digits after the point, and E-99
 	return d.NumDigits() <= limit && -limit <= d.Exponent() && d.Exponent() <= limit

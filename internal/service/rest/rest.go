@@ -1,9 +1,8 @@
-// Package rest asks one question of a service over HTTP and turns everything
-// that can go wrong into a *core.Error.
+// Package rest makes one HTTP call to a service and turns every failure into a
+// *core.Error.
 //
-// It neither retries nor remembers failures: core does both for every service.
-// Bodies are bounded, JSON is parsed strictly, and nothing of a body or a URL gets
-// into an error.
+// It neither retries nor remembers failures: core does both for every service. Bodies are
+// bounded and JSON is parsed strictly. An error holds nothing of a body or a URL.
 package rest
 
 import (
@@ -24,7 +23,7 @@ import (
 // MaxBody bounds a response's body in bytes, after decompression.
 const MaxBody = 1 << 20
 
-// Client asks one service. It is safe for concurrent use.
+// Client calls one service. It is safe for concurrent use.
 type Client struct {
 	service *core.Service
 	http    *http.Client
@@ -39,7 +38,7 @@ func New(service *core.Service, timeout time.Duration) *Client {
 // Request is one call: a POST of Body if there is one, else a GET. Header may be
 // nil; it is not kept.
 type Request struct {
-	// Attempt names the question in errors.
+	// Attempt names the call in errors.
 	Attempt string
 	URL     string
 	Header  http.Header
@@ -48,23 +47,20 @@ type Request struct {
 
 // Response is an answer, whatever its status.
 type Response struct {
-	// Date is the service's clock when it answered, in whole seconds; zero if
-	// it did not say.
+	// Date is the time of the answer by the service's clock, in whole seconds; zero if the
+	// header lacks it.
 	Date time.Time
 	Body []byte
-	// Complete is set if the transfer itself said where Body ends. Otherwise
-	// Body ended with the connection, which may have broken. JSON in brackets or
-	// quotes shows by itself that it was not cut off; a bare number does not.
+	// Complete is set if the transfer marked the end of Body. Otherwise Body ended with the
+	// connection and may be cut off, which shows in JSON but not in a bare number.
 	Complete bool
 }
 
-// Do sends r once and reads the whole answer. It blocks until then, until the
-// client's time limit or until ctx is done; in the last case the error unwraps
-// to ctx.Err().
+// Do sends r once and reads the whole answer. It blocks until then, until the client's
+// time limit or until ctx is done; the error then unwraps to ctx.Err().
 //
-// Errors are *core.Error. With a status other than success there is both an
-// error and a Response, whose body a caller may search for the service's own
-// code; it is empty if it could not be read.
+// Errors are *core.Error. A status other than success returns an error and a Response,
+// whose body is empty if it could not be read.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	method := http.MethodGet
 	if len(r.Body) > 0 {
@@ -99,9 +95,8 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	return &answer, nil
 }
 
-// StatusError returns the error that a response's status and Retry-After stand
-// for, or nil for success. 206 is a failure: nobody asked for a part, and a part of
-// a number is another number.
+// StatusError returns the error that a response's status and Retry-After stand for, or nil
+// for success. 206 is a failure: a part of a number is another number.
 func StatusError(service *core.Service, resp *http.Response) *core.Error {
 	failure := service.Fail(core.Malformed, fmt.Errorf("answered with status %d", resp.StatusCode))
 	switch status := resp.StatusCode; {
@@ -123,8 +118,8 @@ func StatusError(service *core.Service, resp *http.Response) *core.Error {
 	return failure
 }
 
-// CallError returns the error of a call that got no whole response. err is the
-// HTTP client's.
+// CallError returns the error of a call without a whole response. err is the HTTP
+// client's.
 func CallError(service *core.Service, err error) *core.Error {
 	err = transport.Clean(err)
 	failure := service.Fail(core.Unreachable, err)
