@@ -1,8 +1,7 @@
 // Command bot is Herald: it answers slash commands in Telegram groups and Discord
 // servers. README.md shows its use and config.example.env its settings.
 //
-// This package is the process: flags, signals and exit codes. It knows nothing of
-// commands, platforms or services; internal/app is the bot.
+// This package is the process: flags, signals and exit codes. internal/app is the bot.
 package main
 
 import (
@@ -37,7 +36,7 @@ const (
 // version and commit are set by the linker.
 var version, commit = "dev", ""
 
-// process is what the operating system gives to a run of the program.
+// process holds what the operating system gives to a run of the program.
 type process struct {
 	environ []string
 	stdin   io.Reader
@@ -45,10 +44,9 @@ type process struct {
 	stderr  io.Writer
 }
 
-// gcPercent lets the heap grow to five times what is in use before garbage is collected.
-// Little is in use, so that Go's default would collect it often. memoryLimit is the size,
-// in bytes, at which garbage is collected in any case: the process stays below 160 MiB
-// while 5,000 commands come at once.
+// gcPercent lets the heap grow to five times the bytes in use before a garbage collection.
+// Few are in use, so Go's default would collect often. memoryLimit, in bytes, forces a
+// collection: the process stays below 160 MiB while 5,000 commands come at once.
 const gcPercent, memoryLimit = 400, 128 << 20
 
 func main() {
@@ -64,10 +62,11 @@ func main() {
 	os.Exit(code)
 }
 
-// start runs the program until it is done or ctx is, and returns its exit code.
+// start runs the program and returns its exit code. It blocks until the program ends by
+// itself or because ctx is done.
 func start(ctx context.Context, args []string, p process) int {
-	// net/http writes what a server sends unasked to the standard logger. It may
-	// repeat a request with its token.
+	// net/http writes to the standard logger what a server sends unasked, which may hold a
+	// token.
 	log.SetOutput(io.Discard)
 	c, o, err := parse(args)
 	if err == nil {
@@ -126,8 +125,8 @@ func printVersion(_ context.Context, p process, _ options) error {
 	return err
 }
 
-// builtFrom returns the commit that the linker was told, or the one that the Go
-// toolchain stamped into the binary.
+// builtFrom returns the commit that the linker set, or the one that the Go toolchain
+// stamped into the binary, or "unknown".
 func builtFrom() string {
 	stamped := ""
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -143,8 +142,8 @@ func builtFrom() string {
 // command is one of the program's commands.
 type command struct {
 	name string
-	flag string // the one flag that it takes, or empty
-	help string // its first line stands in the list of all
+	flag string // the one flag that it takes; empty: none
+	help string // its first line is its entry in the list of all
 	run  func(context.Context, process, options) error
 }
 
@@ -152,7 +151,7 @@ type command struct {
 type options struct {
 	envFile string
 	web     bool
-	topic   string // the command that help is asked about, or empty
+	topic   string // the command to explain; empty: all
 }
 
 func commands() []command {
@@ -203,8 +202,8 @@ func printHelp(_ context.Context, p process, o options) error {
 	return err
 }
 
-// usageError says what is wrong with the command line. Its text repeats no word of it but
-// a plainName: any other may be a token that was pasted into the wrong place.
+// usageError returns an error for exitUsage. Of the command line, text may repeat a
+// plainName alone.
 func usageError(text string) error {
 	return config.Errors{"bot: " + text, "Run `bot help` for what there is."}
 }
@@ -220,10 +219,10 @@ func find(name string) (command, error) {
 	return command{}, noSuch("command", name, names)
 }
 
-// plainName matches what an error may repeat of a command line: no token has its form.
+// plainName matches a word that an error may repeat: no token has its form.
 var plainName = regexp.MustCompile(`^(--)?[a-z][a-z_-]{1,15}$`)
 
-// noSuch is the usageError of a mistyped name. It tells the nearest of the known ones.
+// noSuch returns the usageError of a mistyped name, with the nearest known name.
 func noSuch(kind, typed string, known []string) error {
 	text := "there is no such " + kind
 	if plainName.MatchString(typed) {
@@ -235,46 +234,57 @@ func noSuch(kind, typed string, known []string) error {
 	return usageError(text)
 }
 
-// parse reads a command line. Flags may stand before and after the command.
+// parse reads a command line. Flags may stand before and after the command. It fails with
+// a usageError.
 func parse(args []string) (command, options, error) {
 	var o options
+	words, asksHelp, err := readFlags(args, &o)
+	if err != nil {
+		return command{}, o, err
+	}
+	c, err := find(words[0])
+	if err != nil {
+		return c, o, err
+	}
+	if c.name == "help" && len(words) > 1 {
+		o.topic, words = words[1], words[1:]
+	}
+	foreign := o.web && c.flag != "web" || o.envFile != "" && c.flag != "env-file"
+	switch {
+	case len(words) > 1:
+		err = usageError("bot " + c.name + " takes no further words; for example bot check --env-file herald.env")
+	case foreign && !asksHelp:
+		err = usageError("bot " + c.name + " takes no such flag; for example bot demo --web, bot check --env-file herald.env")
+	}
+	return c, o, err
+}
+
+// readFlags fills o from the flags and returns the other words, of which the first is the
+// command. --help and --version stand for commands, and no words at all for run.
+func readFlags(args []string, o *options) (words []string, asksHelp bool, err error) {
 	var version bool
 	flags := flag.NewFlagSet("bot", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // its errors repeat what was typed
 	flags.StringVar(&o.envFile, "env-file", "", "")
 	flags.BoolVar(&o.web, "web", false, "")
 	flags.BoolVar(&version, "version", false, "")
-	var words []string
-	err := flags.Parse(args)
+	err = flags.Parse(args)
 	for err == nil && flags.NArg() > 0 {
 		words = append(words, flags.Arg(0))
 		err = flags.Parse(flags.Args()[1:])
 	}
-	help := errors.Is(err, flag.ErrHelp)
 	typed, unknown := strings.CutPrefix(fmt.Sprint(err), "flag provided but not defined: ")
 	switch {
-	case help:
-		words = slices.Insert(words, 0, "help")
+	case errors.Is(err, flag.ErrHelp):
+		return slices.Insert(words, 0, "help"), true, nil
 	case unknown:
-		return command{}, o, noSuch("flag", "-"+typed, []string{"--env-file", "--web", "--version", "--help"})
+		return nil, false, noSuch("flag", "-"+typed, []string{"--env-file", "--web", "--version", "--help"})
 	case err != nil:
-		return command{}, o, usageError("the value of a flag is wrong or missing; for example bot run --env-file herald.env")
+		return nil, false, usageError("the value of a flag is wrong or missing; for example bot run --env-file herald.env")
 	case version:
-		words = []string{"version"}
+		return []string{"version"}, false, nil
 	case len(words) == 0:
-		words = []string{"run"}
+		return []string{"run"}, false, nil
 	}
-	c, err := find(words[0])
-	if c.name == "help" && len(words) > 1 {
-		o.topic, words = words[1], words[1:]
-	}
-	foreign := o.web && c.flag != "web" || o.envFile != "" && c.flag != "env-file"
-	switch {
-	case err != nil:
-	case len(words) > 1:
-		err = usageError("bot " + c.name + " takes no further words; for example bot check --env-file herald.env")
-	case foreign && !help:
-		err = usageError("bot " + c.name + " takes no such flag; for example bot demo --web, bot check --env-file herald.env")
-	}
-	return c, o, err
+	return words, false, nil
 }

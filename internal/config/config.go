@@ -2,9 +2,8 @@
 // that hold secrets, and reports everything that is wrong with them at once.
 //
 // It is only the mechanism: each package declares its own settings in a table, and
-// internal/app joins the tables. It contacts nothing, so a setting that it accepts has
-// the right form and may still not work. No error of it repeats a value: a secret may
-// have been put in the wrong place.
+// internal/app joins the tables. It contacts nothing, so an accepted setting has the right
+// form and may still not work. No error repeats a value, which may be a misplaced secret.
 package config
 
 import (
@@ -17,37 +16,36 @@ import (
 	"strings"
 )
 
-// Setting is one row of a table of settings, and all there is to know about one:
-// reading it, its errors and its part of config.example.env derive from the row.
+// Setting is one row of a table of settings. How the setting is read, its errors and its
+// part of config.example.env are made from the row.
 type Setting struct {
 	Name string
 	// Default is used when no value is given; empty: no default.
 	Default  string
 	Required bool
-	// Secret settings can also be given by a file, whose path is in NAME_FILE.
+	// Secret says that NAME_FILE may name a file with the value.
 	Secret bool
-	// Needs names the settings without which this one is useless.
+	// Needs names the settings that must be set and not off if this one is given.
 	Needs []string
-	// Example has the right form and is not real. Empty is the Default.
+	// Example has the right form and is not real; empty: the Default is the example.
 	Example string
-	// Heading starts a group in config.example.env. Comment explains the setting there.
+	// Heading begins a group in config.example.env. Comment explains the setting there.
 	Heading, Comment string
-	// Set stores a value, which is not empty; Field makes one. Its error continues a
-	// sentence that begins with the setting's name, and may be Errors.
+	// Set stores a value, which is not empty; Field makes a Set. Its error continues a
+	// sentence that begins with the setting's name, and may have several lines.
 	Set func(value string) error
 }
 
 func (s Setting) example() string { return cmp.Or(s.Example, s.Default) }
 
-// Off is the value that turns off a setting with a default.
+// Off is the value that turns off a setting.
 const Off = "off"
 
 // fileSuffix ends the name by which a secret is given as a file.
 const fileSuffix = "_FILE"
 
-// Errors are everything that is wrong with the settings, one line each. A line about
-// something in the env file begins with the file and the number of its line there, as
-// in "herald.env:7: ".
+// Errors holds a line for each mistake in the settings. A mistake in the env file begins
+// with its place there, as in "herald.env:7: ".
 type Errors []string
 
 func (e Errors) Error() string { return strings.Join(e, "\n") }
@@ -55,9 +53,9 @@ func (e Errors) Error() string { return strings.Join(e, "\n") }
 // Given holds the values that were given, by name.
 type Given map[string]value
 
-// Collect gathers the values in environ, which has the form of os.Environ, and in the
-// file envFile unless that is empty. The environment wins; an empty value counts as
-// none. The Errors are about the file; there are no values if it cannot be read.
+// Collect returns the values in environ, of the form of os.Environ, and in the file
+// envFile unless that is empty. The environment wins; an empty value counts as none. The
+// Errors are about the file. Collect returns nil values if the file cannot be read.
 func Collect(environ []string, envFile string) (Given, Errors) {
 	given := Given{}
 	var wrong Errors
@@ -84,11 +82,11 @@ func Collect(environ []string, envFile string) (Given, Errors) {
 	return given, wrong
 }
 
-// Has reports whether a value, of any form, is given for the setting called name.
+// Has reports whether a value is given for the setting called name, right or wrong.
 func (g Given) Has(name string) bool { return g[name].isSet() || g[name+fileSuffix].isSet() }
 
-// Fill sets every setting of the table, in order, to its given value or its default.
-// It also finds given names that are not in the table.
+// Fill sets every setting of the table, in order, to its given value or its default. It
+// returns all mistakes, including given names that are not in the table.
 func (g Given) Fill(table []Setting) Errors {
 	wrong := g.unknown(table)
 	neededBy := map[string][]string{}
@@ -147,9 +145,9 @@ func (g Given) value(s Setting) value {
 	return value{text: text, err: err, place: path.place}
 }
 
-// unknown reports given names that are not settings of the table. It reports all of those
-// in the env file. The process environment also has other programs' names: there, only a
-// near miss of a long, unset setting name is reported.
+// unknown returns a mistake for each given name that is not in the table. The process
+// environment also has other programs' names: there, only a near miss of a long, unset
+// setting name is reported.
 func (g Given) unknown(table []Setting) (wrong Errors) {
 	examples := map[string]string{}
 	for _, s := range table {
@@ -180,14 +178,14 @@ func (g Given) unknown(table []Setting) (wrong Errors) {
 	return wrong
 }
 
-// In the environment, names of minMistyped bytes that are at most maxSlips apart are
-// not alike by chance: REDIS_PORT and LOGLEVEL are other programs'.
+// minMistyped, in bytes, and maxSlips bound the near misses in the environment. REDIS_PORT
+// and LOGLEVEL, beyond them, are other programs' names.
 const minMistyped, maxSlips = 10, 3
 
 var settingName = regexp.MustCompile(`^[A-Z0-9_]{1,60}$`)
 
-// shown returns name if it has the form of a setting's. Anything else may be a token
-// that was pasted into the wrong place.
+// shown returns name if it has the form of a setting's name. Any other text may be a
+// misplaced token.
 func shown(name string) string {
 	if settingName.MatchString(name) {
 		return name
@@ -195,8 +193,8 @@ func shown(name string) string {
 	return "the name before = (not shown, since it may be a secret; a setting's name is at most 60 of A-Z, 0-9 and _)"
 }
 
-// Nearest returns the known name that is the fewest slips from name; empty if they are
-// more than two in three letters.
+// Nearest returns the known name with the smallest distance from name; empty if each is
+// above two thirds of name's length.
 func Nearest(name string, known []string) string {
 	meant, slips := "", len(name)*2/3+1
 	for _, candidate := range known {
@@ -207,10 +205,10 @@ func Nearest(name string, known []string) string {
 	return meant
 }
 
-// distance counts what makes name of meant: 1 for each letter that is left out, as
-// whole words often are, and 2 for each that is added or another.
+// distance returns the cost of making name from meant: 1 for each letter left out, as
+// whole words often are, and 2 for each letter added or replaced.
 func distance(name, meant string) int {
-	row := make([]int, len(meant)+1) // of the letters of name so far, to each start of meant
+	row := make([]int, len(meant)+1) // from the letters of name so far to each prefix of meant
 	for j := range row {
 		row[j] = j
 	}
@@ -229,8 +227,7 @@ func distance(name, meant string) int {
 	return row[len(meant)]
 }
 
-// WrongError is the error of a check that finds a setting wrong although its form is
-// right.
+// WrongError is the error of a check that finds a setting wrong, despite its right form.
 type WrongError struct {
 	Problem string
 	// Settings names the settings to look at; empty if Problem names them.

@@ -126,7 +126,7 @@ func TestMistakesInAnEnvFileNameItsLine(t *testing.T) {
 	}
 }
 
-// unknown returns what Unknown finds, with a table of a few settings.
+// unknown returns the mistakes of names, with a table of a few settings.
 func unknown(t *testing.T, envFile string, environ ...string) Errors {
 	t.Helper()
 	given, wrong := Collect(environ, envFile)

@@ -15,11 +15,10 @@ import (
 	"herald/internal/secret"
 )
 
-// The readers here, and those that others give to Field, return an error that continues
-// a sentence from the setting's name and never repeats the value.
+// A reader's error continues a sentence that begins with the setting's name. It never
+// repeats the value.
 
-// Field makes the Set of a Setting from the field that it fills and the
-// function that reads its value.
+// Field returns the Set of a Setting that stores in field what read returns.
 func Field[T any](field *T, read func(string) (T, error)) func(string) error {
 	return func(value string) error {
 		parsed, err := read(value)
@@ -30,7 +29,7 @@ func Field[T any](field *T, read func(string) (T, error)) func(string) error {
 	}
 }
 
-// Hidden hides what read returns.
+// Hidden returns read with a secret as its result.
 func Hidden(read func(string) (string, error)) func(string) (secret.Value, error) {
 	return func(value string) (secret.Value, error) {
 		value, err := read(value)
@@ -38,8 +37,8 @@ func Hidden(read func(string) (string, error)) func(string) (secret.Value, error
 	}
 }
 
-// Matching accepts text that matches the regular expression form as a whole. The
-// description says after "must be" what form means.
+// Matching accepts text that matches the whole regular expression form. The error is "must
+// be" and the description.
 func Matching(form, description string) func(string) (string, error) {
 	pattern := regexp.MustCompile(`^(?:` + form + `)$`)
 	return func(value string) (string, error) {
@@ -50,8 +49,8 @@ func Matching(form, description string) func(string) (string, error) {
 	}
 }
 
-// Except refuses what the regular expression form matches, for the reason given, and
-// leaves the rest to read.
+// Except refuses text that matches the regular expression form, with reason as the error,
+// and passes other text to read.
 func Except(form, reason string, read func(string) (string, error)) func(string) (string, error) {
 	pattern := regexp.MustCompile(form)
 	return func(value string) (string, error) {
@@ -62,11 +61,11 @@ func Except(form, reason string, read func(string) (string, error)) func(string)
 	}
 }
 
-// Text accepts one line without characters that look like nothing: such a value was
-// copied from a page, and the service would not know it.
+// Text accepts one line without invisible characters, which come along when a value is
+// copied from a page.
 var Text = Matching(`[\pL\pM\pN\pP\pS ]+`, "one line of visible characters")
 
-// Visible accepts what may be in an HTTP header.
+// Visible accepts the characters of an HTTP header, without white space.
 func Visible(value string) (string, error) {
 	for i, r := range []rune(value) {
 		if r <= ' ' || r > '~' {
@@ -79,7 +78,7 @@ func Visible(value string) (string, error) {
 // NumericID accepts an ID of Discord or Telegram.
 var NumericID = Matching(`[1-9][0-9]{0,19}`, "a numeric ID")
 
-// OneOf reads a name as the value at the same index.
+// OneOf accepts one of names and returns the value at its index.
 func OneOf[T any](names []string, values []T) func(string) (T, error) {
 	return func(value string) (T, error) {
 		if i := slices.Index(names, value); i >= 0 {
@@ -93,7 +92,7 @@ func OneOf[T any](names []string, values []T) func(string) (T, error) {
 // OnOff reads on as true and off as false.
 var OnOff = OneOf([]string{"on", Off}, []bool{true, false})
 
-// OrOff also takes Off, as the zero value.
+// OrOff returns the zero value for Off, and passes any other text to read.
 func OrOff[T any](read func(string) (T, error)) func(string) (T, error) {
 	return func(value string) (v T, err error) {
 		if value == Off {
@@ -120,7 +119,7 @@ func IntBetween(min, max int) func(string) (int, error) {
 // Duration reads a duration from a millisecond to a year, DurationOrZero from zero.
 var Duration, DurationOrZero = DurationBetween(time.Millisecond, year), DurationBetween(0, year)
 
-// year is so short that no sum of a few overflows.
+// year bounds durations, so that no sum of a few overflows.
 const year = 365 * 24 * time.Hour
 
 // DurationBetween reads a duration from min to max.
@@ -137,7 +136,7 @@ func DurationBetween(min, max time.Duration) func(string) (time.Duration, error)
 	}
 }
 
-// URL reads an absolute URL that has one of the schemes.
+// URL reads an absolute URL with one of the schemes.
 func URL(value string, schemes ...string) (*url.URL, error) {
 	if _, err := Visible(value); err != nil {
 		return nil, err
@@ -158,7 +157,7 @@ func ValidPort(port string) bool {
 	return err == nil
 }
 
-// BaseURL reads an http or https URL that paths are appended to. The result has no
+// BaseURL reads an http or https URL to which paths are appended, and returns it without a
 // slash at its end.
 func BaseURL(value string) (string, error) {
 	u, err := URL(value, "http", "https")
@@ -171,8 +170,8 @@ func BaseURL(value string) (string, error) {
 	return strings.TrimRight(value, "/"), nil
 }
 
-// BaseURLWithout is BaseURL for an address to which paths are appended: with one
-// of them in it already, it would be doubled.
+// BaseURLWithout is BaseURL, but refuses a URL that already has one of the paths that are
+// appended.
 func BaseURLWithout(paths ...string) func(string) (string, error) {
 	return func(value string) (string, error) {
 		base, err := BaseURL(value)
@@ -189,8 +188,7 @@ func BaseURLWithout(paths ...string) func(string) (string, error) {
 	}
 }
 
-// PageURL reads the address of a page for people, which becomes a button. Discord takes
-// 512 characters at most.
+// PageURL reads the address of a page for a button: Discord takes 512 characters at most.
 func PageURL(value string) (string, error) {
 	u, err := URL(value, "https", "http")
 	if err == nil && (u.User != nil || len(value) > 512) {
@@ -199,8 +197,8 @@ func PageURL(value string) (string, error) {
 	return value, err
 }
 
-// PublicHTTP reports whether rawURL is http:// to a host of the Internet, as far as its
-// name tells: anybody on the way can read what is sent there.
+// PublicHTTP reports whether rawURL is http:// to a host on the Internet, by its name:
+// anybody on the way can read what is sent there.
 func PublicHTTP(rawURL string) bool {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "http" {
@@ -218,8 +216,7 @@ func SplitList(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
-// Host returns the part of a URL that may be shown, its host and port; empty if it has
-// none.
+// Host returns a URL's host and port, which may be shown; empty if it has none.
 func Host(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil {

@@ -12,28 +12,25 @@ import (
 	"unicode/utf8"
 )
 
-// value is a value as it was given: in a line of an env file, or in the process
-// environment, where docker run --env-file and others leave quotes and comments. It is
-// read in the same way from both.
+// value is a value from a line of an env file, or from the process environment, where
+// docker run --env-file leaves quotes and comments. Both are read by the same rules.
 //
-// A value may stand in single or double quotes, which are removed; nothing in them is
-// expanded. White space and invisible characters around it are removed. Outside
-// quotes, a # after white space begins a comment, and so does one at the start with
-// white space after it.
+// Single or double quotes around a value are removed, and nothing in them is expanded.
+// White space and invisible characters around it are removed. Outside quotes, a # after
+// white space begins a comment, and so does a first # with white space after it.
 //
-// A secret that holds what is removed here can be put in quotes, even if it begins
-// with a quote itself ('"key"' is "key"), or into the file that NAME_FILE names, where
-// quotes and # are part of it.
+// Quotes protect a secret from these rules, even one that begins with a quote itself:
+// '"key"' is "key". In the file that NAME_FILE names, quotes and # are part of the secret.
 type value struct {
 	text string
 	err  error // why there is no text
-	// line is the number of its line in the env file, from 1; 0 is the process
-	// environment. place begins an error about a line, as in "herald.env:7: ".
+	// line is its line in the env file, from 1; 0: the process environment. place begins an
+	// error about the line, as in "herald.env:7: ".
 	line  int
 	place string
 }
 
-// isSet reports whether there is a value, of any form.
+// isSet reports whether there is a value, right or wrong.
 func (v value) isSet() bool { return v.text != "" || v.err != nil }
 
 var comment = regexp.MustCompile(`^#([\s\pZ].*)?$|[\s\pZ]#.*$`)
@@ -52,16 +49,16 @@ func readValue(raw string) value {
 	return value{text: trim(inside)}
 }
 
-// trim removes white space around a value, and invisible characters that came along
-// from a page or an editor.
+// trim removes white space around a value, and the invisible characters that pages and
+// editors add.
 func trim(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) })
 }
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// parse reads the file's lines of KEY=value, which may begin with "export ". Blank lines
-// and lines that begin with # are skipped. A key may have one value beside empty ones.
+// parse reads lines of KEY=value, which may begin with "export ". It skips blank lines and
+// lines that begin with #, and refuses a key with two values.
 func (g Given) parse(file, content string) (wrong Errors) {
 	for i, line := range strings.Split(content, "\n") {
 		line = trim(line)
@@ -85,9 +82,9 @@ func (g Given) parse(file, content string) (wrong Errors) {
 	return wrong
 }
 
-// ReadFile reads a UTF-8 file of at most limit bytes, without the byte order mark that
-// some editors put first. Its error continues a sentence that begins with the file, and
-// does not name it: a secret may have been given in place of a path.
+// ReadFile returns a UTF-8 file of at most limit bytes, without a byte order mark. Its error
+// continues a sentence that begins with the file. It does not repeat path, which may be a
+// misplaced secret.
 func ReadFile(path string, limit int64) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -106,8 +103,8 @@ func ReadFile(path string, limit int64) (string, error) {
 	return strings.TrimPrefix(string(content), "\ufeff"), nil
 }
 
-// WithoutPath returns the operating system's part of an error of package os, without
-// the path: a secret may have been given in its place.
+// WithoutPath returns the operating system's part of an error of package os, without the
+// path, which may be a misplaced secret.
 func WithoutPath(err error) error {
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return errno
