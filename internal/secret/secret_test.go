@@ -48,7 +48,7 @@ func TestSecretDoesNotPrint(t *testing.T) {
 }
 
 func TestSecretsOfStructsWithinStructsHoldTheKeysWithinURLs(t *testing.T) {
-	const url = "https://userrrrr:passw%2Frd@rpc.example.org/v3/0123456789abcdef?apikey=fedcba9876543210"
+	const url = "https://userrrrr:passw%2Frd@rpc.example.org/v3/mainnet/0123456789abcdef?apikey=fedcba9876543210"
 	type Inner struct{ URL Value }
 	got := Of(struct {
 		Name      string
@@ -78,10 +78,11 @@ func TestStringFindsEverySpelling(t *testing.T) {
 }
 
 func TestStringLeavesTheRest(t *testing.T) {
-	r := NewRedactor([]string{"", "short", "longer-secret", "longer-secret-still"})
+	r := NewRedactor([]string{"", "short", "six666", "longer-secret", "longer-secret-still"})
 	const discord, quoted = "https://discord.com/api/v9/interactions/123/", "u=https%3A%2F%2Fdiscord.com%2Fapi%2Fwebhooks%2F45%2F"
 	for text, want := range map[string]string{
 		"a short message":                          "a short message",
+		"a six666 message":                         "a " + Mark + " message",
 		"longer-secret-still here":                 Mark + " here",
 		"x longer-secret":                          "x " + Mark,
 		"/webhooks/12/":                            "/webhooks/12/",

@@ -43,17 +43,14 @@ func (s *Settings) Table() []config.Setting {
 		{Name: "PRICE_TOKEN_SLUG", Example: "ethereum",
 			Comment: "The token's name in the provider's web addresses. Unset: TOKEN_SYMBOL is asked for.",
 			Set:     s.setToken("slug", config.Matching(`[A-Za-z0-9][A-Za-z0-9_.-]{0,99}`, "one name of letters, digits and -"))},
-		{Name: "TOKEN_SYMBOL", Required: true, Example: "ETH",
-			Comment: "The token's symbol, without $. It stands after amounts, and a price of another symbol is refused.",
-			Set:     s.setSymbol},
-		{Name: "PRICE_TTL", Default: "30s",
+		{Name: "TOKEN_SYMBOL", Required: true, Example: "ETH", Set: s.setSymbol,
+			Comment: "The token's symbol, without $. It stands after amounts, and a price of another symbol is refused."},
+		{Name: "PRICE_TTL", Default: "30s", Set: config.Field(&s.TTL, config.Duration),
 			Comment: "How long a price is fresh, if PRICE_MONTHLY_CREDITS allows. While people ask, it is refreshed shortly " +
-				"before; while nobody does, not at all.",
-			Set: config.Field(&s.TTL, config.Duration)},
-		{Name: "MAX_PRICE_AGE", Default: "1h",
+				"before; while nobody does, not at all."},
+		{Name: "MAX_PRICE_AGE", Default: "1h", Set: config.Field(&s.MaxPriceAge, config.OrOff(config.Duration)),
 			Comment: "How old the provider's own quote may be before it is marked as old, with its time, wherever a price is " +
-				"shown. off: any age.",
-			Set: config.Field(&s.MaxPriceAge, config.OrOff(config.Duration))},
+				"shown. off: any age."},
 		{Name: "PRICE_MONTHLY_CREDITS", Default: "10000", Example: "110000",
 			Comment: "Calls that the provider's plan allows in a month; each takes one credit, also one that fails. They are spread " +
 				"over the month: a price then stays for longer than PRICE_TTL, and answers say how old it is. Of 10000, one " +

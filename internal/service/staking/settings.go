@@ -50,35 +50,27 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "JSON-RPC endpoint of the chain with the pools: http or https. A key in it is kept out of logs and " +
 				"answers.",
 			Set: config.Field(&s.RPCURL, config.Hidden(parseRPCURL))},
-		{Name: "EVM_CHAIN_ID", Required: true, Example: "1",
-			Comment: "That chain's ID. An endpoint of another chain is refused.",
-			Set:     config.Field(&s.ChainID, parseChainID)},
-		{Name: "STAKING_POOLS", Required: true, Example: "0x52908400098527886E0F7030069857D2E4169EE7",
+		{Name: "EVM_CHAIN_ID", Required: true, Example: "1", Set: config.Field(&s.ChainID, parseChainID),
+			Comment: "That chain's ID. An endpoint of another chain is refused."},
+		{Name: "STAKING_POOLS", Required: true, Example: "0x52908400098527886E0F7030069857D2E4169EE7", Set: config.Field(&s.Pools, parsePools),
 			Comment: "The pools' addresses, separated by commas or white space; or @FILE, with one a line: the address and, if " +
 				"you like, a name. In the file, # at the start of a line or between white space begins a comment. A relative " +
-				"path starts at the folder in which Herald is started.",
-			Set: config.Field(&s.Pools, parsePools)},
-		{Name: "STAKING_METHOD", Default: "currentStake(address)",
-			Comment: "View method of a pool that answers one wallet's stake as a uint256.",
-			Set:     config.Field(&s.Method, method)},
-		{Name: "STAKING_PENDING_METHOD", Example: "pendingUnstakes(address)",
+				"path starts at the folder in which Herald is started."},
+		{Name: "STAKING_METHOD", Default: "currentStake(address)", Set: config.Field(&s.Method, method),
+			Comment: "View method of a pool that answers one wallet's stake as a uint256."},
+		{Name: "STAKING_PENDING_METHOD", Example: "pendingUnstakes(address)", Set: config.Field(&s.PendingMethod, method),
 			Comment: "View method of a pool that answers what one wallet is withdrawing, as (uint256 amount,uint256 block)[]. " +
-				"Unset: withdrawals are not shown.",
-			Set: config.Field(&s.PendingMethod, method)},
-		{Name: "MULTICALL_ADDRESS", Default: defaultMulticall, Example: config.Off,
-			Comment: "Multicall3 on that chain, which reads all pools in one call. off: a JSON-RPC batch instead.",
-			Set:     s.setMulticall},
-		{Name: "MAX_BLOCK_AGE", Default: "10m",
+				"Unset: withdrawals are not shown."},
+		{Name: "MULTICALL_ADDRESS", Default: defaultMulticall, Example: config.Off, Set: s.setMulticall,
+			Comment: "Multicall3 on that chain, which reads all pools in one call. off: a JSON-RPC batch instead."},
+		{Name: "MAX_BLOCK_AGE", Default: "10m", Set: config.Field(&s.MaxBlockAge, config.OrOff(config.Duration)),
 			Comment: "How old the block of a stake may be before the node counts as frozen, and the answer is that it could not " +
-				"be checked. off: any age.",
-			Set: config.Field(&s.MaxBlockAge, config.OrOff(config.Duration))},
-		{Name: "TOKEN_DECIMALS", Default: "18",
-			Comment: "Decimals of staked amounts: how many digits of a whole number on the chain stand behind the point.",
-			// With more than 77, a uint256 could not hold one token.
-			Set: config.Field(&s.Decimals, config.IntBetween(0, 77))},
-		{Name: "STAKE_TTL", Default: "60s",
-			Comment: "How long a wallet's stake is fresh.",
-			Set:     config.Field(&s.TTL, config.Duration)},
+				"be checked. off: any age."},
+		// With more than 77, a uint256 could not hold one token.
+		{Name: "TOKEN_DECIMALS", Default: "18", Set: config.Field(&s.Decimals, config.IntBetween(0, 77)),
+			Comment: "Decimals of staked amounts: how many digits of a whole number on the chain stand behind the point."},
+		{Name: "STAKE_TTL", Default: "60s", Set: config.Field(&s.TTL, config.Duration),
+			Comment: "How long a wallet's stake is fresh."},
 	}
 }
 

@@ -40,9 +40,8 @@ func (s *Settings) Table() []config.Setting {
 		{Heading: "Supply", Name: "SUPPLY_URL", Required: true, Example: "https://supply.example.org/token",
 			Comment: "Where the supply host is; /total-supply and /circulating-supply are appended.",
 			Set:     config.Field(&s.URL, config.BaseURLWithout(totalPath, circulatingPath))},
-		{Name: "SUPPLY_TTL", Default: "5m",
-			Comment: "How long supplies are fresh.",
-			Set:     config.Field(&s.TTL, config.Duration)},
+		{Name: "SUPPLY_TTL", Default: "5m", Set: config.Field(&s.TTL, config.Duration),
+			Comment: "How long supplies are fresh."},
 	}
 }
 
