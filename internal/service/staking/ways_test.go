@@ -243,20 +243,6 @@ func TestAStakeIsCachedIfItIsComplete(t *testing.T) {
 	}
 }
 
-func FuzzUint256(f *testing.F) {
-	f.Add(wordOf(1))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if _, err := decodeUint256(data); (err == nil) != (len(data) == evmabi.Word) {
-			t.Fatalf("%d bytes: %v", len(data), err)
-		}
-		if amount, err := (call{data: data}).tokens(decodeUint256, 18); err == nil {
-			if amount.Shift(18).BigInt().Cmp(new(big.Int).SetBytes(data)) != 0 || amount.Cmp(maxTokens) >= 0 {
-				t.Fatalf("%x became %s", data, amount)
-			}
-		}
-	})
-}
-
 // FuzzWithdrawals compares with go-ethereum's decoder, which takes more forms.
 func FuzzWithdrawals(f *testing.F) {
 	f.Add(withdrawalsOf(1, 2, 3))

@@ -18,11 +18,11 @@ type market struct {
 	// names of the periods.
 	at  func(time.Time) (core.Quote, map[string]decimal.Decimal)
 	key string
-	// old has it give quotes of three hours ago, and limited refuse every call.
+	// old makes it return quotes of three hours ago, and limited refuse every call.
 	old, limited *Fault
 }
 
-// standing is a price that stands still, and was updated last at the start.
+// standing returns q and its changes for any time: the price does not move.
 func standing(q core.Quote) func(time.Time) (core.Quote, map[string]decimal.Decimal) {
 	percent := map[string]decimal.Decimal{}
 	for _, c := range changes {
@@ -37,7 +37,7 @@ func standing(q core.Quote) func(time.Time) (core.Quote, map[string]decimal.Deci
 	}
 }
 
-// data is that of the provider's first version: the entry by what was asked.
+// data returns the data of an answer, in the form of the API's first version.
 func (m market) data() string {
 	q, percent := m.at(m.old.since(time.Now(), 3*time.Hour))
 	usd := map[string]any{"price": number(q.Price), "volume_24h": number(q.Volume24h.Decimal), "market_cap": number(q.MarketCap.Decimal),

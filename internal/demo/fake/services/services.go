@@ -1,14 +1,13 @@
-// Package services has stand-ins for the four services that Herald asks: the
-// partner API, the price provider, the supply host and a chain with 21 staking
-// pools. They are real HTTP servers on loopback, so that `bot demo` and the tests
-// run every line that production runs.
+// Package services has stand-ins for the four services that Herald asks: the partner API,
+// the price provider, the supply host and a chain with 21 staking pools. They are HTTP
+// servers on loopback, so that `bot demo` and the tests run every line that production
+// runs.
 //
-// Their answers are fixed and known as World, so that the bot's can be compared
-// with the truth; the price alone walks where that is asked for. The package asks
-// nothing and uses none of Herald's clients: what it checks, such as signatures, it
-// works out itself. The chain runs no EVM, which would triple the binary; its contracts
-// are Go functions behind the ABI. The few Faults are for visitors of the demo. The
-// many ways of failing are for tests alone, in internal/e2e/fault.
+// Their answers are fixed, and the World holds them, so that tests can compare the bot's
+// answers with it; after Walk, the price moves. The package uses none of Herald's clients
+// and checks signatures by itself. The chain runs no EVM, which would triple the binary:
+// its contracts are Go functions behind the ABI. The Faults are for visitors of the demo;
+// tests have more in internal/e2e/fault.
 package services
 
 import (
@@ -46,7 +45,7 @@ var Symbol = "HRLD"
 // https://www.multicall3.com/deployments
 var MulticallAddress = common.HexToAddress("0xcA11bde05977b3631167028862bE2a173976CA11")
 
-// Fakes is the four stand-ins and what they know.
+// Fakes holds the four stand-ins and the World.
 type Fakes struct {
 	World World
 
@@ -54,18 +53,16 @@ type Fakes struct {
 	// are new at every start.
 	AppID     string
 	SecretKey string
-	// PriceKey is the one key that the price provider takes. It also answers
-	// without any.
+	// PriceKey is the only key that the price provider takes. It also answers without one.
 	PriceKey string
 
 	Partner *Service
 	Price   *Service
 	Supply  *Service
 	Chain   *Service
-	// Pool has the pool of the Chain fail that Staker has most in. OldQuote has Price
-	// give the quote of hours ago, and RateLimit has it refuse. OldBlock has Chain stand
-	// at the block of an hour ago. FreshBot does nothing here: it asks whoever runs a bot
-	// for one that has recorded no price.
+	// Pool makes the pool with most of Staker's stake fail. OldQuote makes Price return an
+	// old quote, RateLimit makes it refuse. OldBlock holds Chain at an old block. FreshBot
+	// does nothing here: the demo then uses a bot without recorded quotes.
 	Pool, OldQuote, RateLimit, OldBlock, FreshBot Fault
 }
 
@@ -98,15 +95,15 @@ func New() *Fakes {
 	return s
 }
 
-// Walk has the price go on from the World's Quote as a market's does, a step a minute,
-// and returns quotes of the 30 days before it, oldest first. Call it before Serve.
+// Walk makes the price move from the World's Quote on, a step a minute. It returns quotes of
+// the 30 days before, oldest first. Call it before Serve.
 func (s *Fakes) Walk() []core.Quote {
 	w := newWalk(s.World.Quote)
 	s.Price.Handler = s.market(w.at)
 	return w.past()
 }
 
-// market makes the price provider of quotes by their time.
+// market returns the price provider, with the quotes that at returns for a time.
 func (s *Fakes) market(at func(time.Time) (core.Quote, map[string]decimal.Decimal)) market {
 	return market{at: at, key: s.PriceKey, old: &s.OldQuote, limited: &s.RateLimit}
 }
@@ -158,8 +155,7 @@ func (s *Fakes) Close() error {
 // maxRequest bounds what a stand-in reads of a request, in bytes.
 const maxRequest = 1 << 20
 
-// Fault is something that goes wrong while a visitor of the demo wishes so. Safe for
-// concurrent use.
+// Fault is a failure that a visitor of the demo turns on and off. Safe for concurrent use.
 type Fault struct {
 	Name string
 	// Note says what happens meanwhile.
@@ -172,7 +168,7 @@ func (f *Fault) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"name": f.Name, "note": f.Note, "on": f.On.Load()})
 }
 
-// since returns now, or the time so long before while the fault is on.
+// since returns now, or that long before while the fault is on.
 func (f *Fault) since(now time.Time, before time.Duration) time.Time {
 	if f.On.Load() {
 		return now.Add(-before)
@@ -183,7 +179,7 @@ func (f *Fault) since(now time.Time, before time.Duration) time.Time {
 // Service is one stand-in: an HTTP server that answers correctly. Safe for
 // concurrent use once it is served.
 type Service struct {
-	// Fault has it refuse every call. Its Name says in a word what the bot asks it for.
+	// Fault makes the service refuse every call. Its Name is a word for the service.
 	Fault
 	// Handler answers. It may be replaced before Serve.
 	Handler http.Handler

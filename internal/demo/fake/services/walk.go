@@ -11,7 +11,7 @@ import (
 	"herald/internal/core"
 )
 
-// changes are how the price changed until the World's Quote, in per cent, by the
+// changes holds the changes of the price until the World's Quote, in per cent, by the
 // provider's names of the periods. The longest is the last.
 var changes = []struct {
 	name    string
@@ -22,7 +22,7 @@ var changes = []struct {
 	{"30d", 30 * 1440, "-6.18033989"}, {"60d", 60 * 1440, "19.4"}, {"90d", 90 * 1440, "38.19660113"},
 }
 
-// lag is how old a quote is when the provider gives it for the first time.
+// lag is the age of a quote when the provider first returns it.
 const lag = 40 * time.Second
 
 // walk is a random walk of the price, by the minute. It is the same at every start,
@@ -73,8 +73,8 @@ func (w *walk) step() {
 	w.logs = append(w.logs, w.logs[len(w.logs)-1]+0.0012*math.Exp(w.unrest)*w.random.NormFloat64())
 }
 
-// at returns the quote that the provider gives at a time, and its changes in per
-// cent by their names. The time is not long before the start.
+// at returns the provider's quote at a time, and its changes in per cent by their names.
+// The time may be hours before the start, and not days.
 func (w *walk) at(now time.Time) (core.Quote, map[string]decimal.Decimal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,8 +11,7 @@ import (
 	"herald/internal/service/staking/evmabi"
 )
 
-// World is what the stand-ins know, and so what a correct answer says. Nothing in
-// it is real.
+// World holds the data of all correct answers. Nothing in it is real.
 type World struct {
 	// Registered has logins, Newcomer is registered and has none, Unregistered is
 	// unknown to the partner.
@@ -42,7 +41,7 @@ type Person struct {
 	Accounts []core.Identity
 }
 
-// UID is the person's ID on a platform, "" if they have none there.
+// UID returns the person's ID on a platform, "" if they have none there.
 func (p Person) UID(platform string) string {
 	for _, account := range p.Accounts {
 		if account.Platform == platform {
@@ -52,8 +51,8 @@ func (p Person) UID(platform string) string {
 	return ""
 }
 
-// MoreLogins is how many older logins Registered has besides. Before New, a test may
-// choose another number.
+// MoreLogins is the number of Registered's further, older logins. A test may change it
+// before New.
 var MoreLogins = 0
 
 const (
@@ -61,8 +60,7 @@ const (
 	decimals  = 18 // of the token, on the chain
 )
 
-// newWorld is the same at every start but for its times, which are relative to now:
-// only logins of the past 30 days are shown.
+// newWorld returns the same World at every start, but with times relative to now.
 func newWorld(now time.Time) World {
 	now = now.UTC().Truncate(time.Second)
 	w := World{Staker: address("staker"), Idle: address("idle")}
@@ -98,7 +96,8 @@ func newWorld(now time.Time) World {
 		{Dapp: "Orchard", Platform: "Email", At: now.Add(-25 * 24 * time.Hour)},
 	}
 	for i := range MoreLogins {
-		w.Logins = append(w.Logins, core.Login{Dapp: fmt.Sprintf("Night Market %d", i), Platform: "EVM", At: now.Add(-26*24*time.Hour - time.Duration(i)*time.Minute)})
+		at := now.Add(-26*24*time.Hour - time.Duration(i)*time.Minute)
+		w.Logins = append(w.Logins, core.Login{Dapp: fmt.Sprintf("Night Market %d", i), Platform: "EVM", At: at})
 	}
 	w.Supply = core.Supply{
 		Total:       decimal.RequireFromString("987654321.123456789012345678"),
@@ -121,7 +120,7 @@ func valid(number string) decimal.NullDecimal {
 	return decimal.NewNullDecimal(decimal.RequireFromString(number))
 }
 
-// address returns one that nobody has the key of.
+// address returns an address of which nobody has the key.
 func address(name string) common.Address {
 	hash := evmabi.Keccak256("herald sandbox " + name)
 	return common.BytesToAddress(hash[12:])
