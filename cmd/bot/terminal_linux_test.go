@@ -128,7 +128,7 @@ func TestTheTerminalIsLeftAsItWasFound(t *testing.T) {
 }
 
 // At a dumb terminal the operating system edits lines.
-func TestEscapeSequencesOnlyWhereTheyAreUnderstoodAndWanted(t *testing.T) {
+func TestEscapeSequencesOnlyWhereUnderstood(t *testing.T) {
 	t.Parallel()
 	dumb, plain := demoAtTerminal(t, 80, "TERM=dumb"), demoAtTerminal(t, 80, "TERM=xterm", "NO_COLOR=1")
 	plain.shows("> ", 1)

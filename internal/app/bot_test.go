@@ -84,7 +84,7 @@ func TestRightsLimitsAndTheLanguageReachTheRouter(t *testing.T) {
 	}
 }
 
-func TestReplicasShareLimitsAndOtherBotsOnTheSameRedisDoNot(t *testing.T) {
+func TestReplicasShareLimitsAndOtherBotsDoNot(t *testing.T) {
 	world, redis := startSandbox(t), miniredis.RunT(t)
 	request := chat.Request{Command: "price", From: chat.User{Platform: "telegram", ID: "77"}, Direct: true}
 	for i, test := range []struct{ token, title string }{
@@ -241,7 +241,7 @@ func TestPresenceTakesAThirdOfTheCreditsAtMost(t *testing.T) {
 	}
 }
 
-func TestWhatProbesSayIsRedactedAndOfOneLine(t *testing.T) {
+func TestTheTableOfCheckIsRedacted(t *testing.T) {
 	bot := newBot(t, startSandbox(t), "PRICE_API_KEY=a-key-that-nobody-may-see")
 	defer bot.Close()
 	said := "with\na-key-that-nobody-may-see\x1b[2J"
@@ -269,7 +269,7 @@ func TestAdviceNamesTheReasonAndTheSettings(t *testing.T) {
 	}
 }
 
-func TestWhatProbesFoundOutInWords(t *testing.T) {
+func TestDetailsOfProbesInWords(t *testing.T) {
 	hourAgo := time.Now().Add(-time.Hour - time.Minute)
 	denied := partner.Service.Fail(core.Denied, errors.New("401"))
 	text := func(details []string, _ error) string { return strings.Join(details, "|") }

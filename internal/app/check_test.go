@@ -131,7 +131,7 @@ func TestCheckEndsWithACommandsTime(t *testing.T) {
 }
 
 // Redis is no proof of a network: it answers on loopback.
-func TestWhereNothingCanBeReachedTheNetworkIsAskedFor(t *testing.T) {
+func TestCheckAsksForANetwork(t *testing.T) {
 	e := e2etest.NewEverything(t)
 	var settings []string
 	for i, name := range []string{"PARTNER_BASE_URL", "PRICE_API_URL", "SUPPLY_URL", "EVM_RPC_URL", "TELEGRAM_API_URL", "DISCORD_API_URL"} {

@@ -66,7 +66,7 @@ func TestThePriceIsSaidInOneLineOfALanguage(t *testing.T) {
 }
 
 // What commands learn is shown at once. The ticker asks only when they do not.
-func TestItAsksSeldomAndShowsNoOldPrice(t *testing.T) {
+func TestTheTickerAsksSeldomAndShowsNoOldPrice(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			p := &provider{quote: priced("1000", "1")}

@@ -15,28 +15,28 @@ import (
 	"herald/internal/chat"
 )
 
-// wire is a listener in memory, so that the waits of connections take simulated
+// memoryListener is a listener in memory, so that the waits of connections take simulated
 // time.
-type wire struct{ accepted chan net.Conn }
+type memoryListener struct{ accepted chan net.Conn }
 
-func (w wire) Accept() (net.Conn, error) {
-	conn, open := <-w.accepted
+func (l memoryListener) Accept() (net.Conn, error) {
+	conn, open := <-l.accepted
 	if !open {
 		return nil, net.ErrClosed
 	}
 	return conn, nil
 }
 
-func (w wire) Close() error { close(w.accepted); return nil }
+func (l memoryListener) Close() error { close(l.accepted); return nil }
 
-func (w wire) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
+func (l memoryListener) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
 
 // dial opens a connection and sends the beginning of a request. What a client
 // writes is taken only once the server reads it.
-func (w wire) dial(begun string) net.Conn {
+func (l memoryListener) dial(begun string) net.Conn {
 	client, server := net.Pipe()
 	go func() {
-		w.accepted <- server
+		l.accepted <- server
 		io.WriteString(client, begun)
 	}()
 	synctest.Wait()
@@ -46,10 +46,10 @@ func (w wire) dial(begun string) net.Conn {
 // inMemory runs a server in a bubble, which fails if anything of the server is
 // left at the end. A request to /hold is responded to once something is received
 // from hold.
-func inMemory(t *testing.T, test func(t *testing.T, w wire, hold chan struct{})) {
+func inMemory(t *testing.T, test func(t *testing.T, l memoryListener, hold chan struct{})) {
 	synctest.Test(t, func(t *testing.T) {
-		w, hold := wire{make(chan net.Conn)}, make(chan struct{})
-		s := newServer(w, NewMetrics(), nil, slog.New(slog.DiscardHandler))
+		l, hold := memoryListener{make(chan net.Conn)}, make(chan struct{})
+		s := newServer(l, NewMetrics(), nil, slog.New(slog.DiscardHandler))
 		s.Handle("/hold", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			select {
 			case <-hold:
@@ -59,7 +59,7 @@ func inMemory(t *testing.T, test func(t *testing.T, w wire, hold chan struct{}))
 		}))
 		ended := make(chan error, 1)
 		go func() { ended <- s.Serve() }()
-		test(t, w, hold)
+		test(t, l, hold)
 		s.Close()
 		if err := <-ended; err != nil {
 			t.Errorf("Serve: %v", err)
@@ -85,19 +85,19 @@ func closed(conn net.Conn) bool {
 	return errors.Is(err, io.EOF)
 }
 
-func TestHealthIsAnsweredBesideThousandsThatSayNothingAndConnectionsAreBounded(t *testing.T) {
-	inMemory(t, func(t *testing.T, w wire, _ chan struct{}) {
-		silent := []net.Conn{w.dial("")}
+func TestConnectionsAreBoundedAndHealthIsAnswered(t *testing.T) {
+	inMemory(t, func(t *testing.T, l memoryListener, _ chan struct{}) {
+		silent := []net.Conn{l.dial("")}
 		for range 2000 {
-			silent = append(silent, w.dial(""))
+			silent = append(silent, l.dial(""))
 		}
-		if body, err := response(w.dial(request("GET /healthz"))); err != nil || body != "ok\n" {
+		if body, err := response(l.dial(request("GET /healthz"))); err != nil || body != "ok\n" {
 			t.Errorf("/healthz is answered with %q, %v", body, err)
 		}
 		for len(silent) < maxConnections {
-			silent = append(silent, w.dial(""))
+			silent = append(silent, l.dial(""))
 		}
-		late := w.dial(request("GET /healthz"))
+		late := l.dial(request("GET /healthz"))
 		late.SetReadDeadline(time.Now().Add(time.Second))
 		if body, err := response(late); err == nil {
 			t.Errorf("beyond the bound, /healthz is answered with %q", body)
@@ -113,7 +113,7 @@ func TestHealthIsAnsweredBesideThousandsThatSayNothingAndConnectionsAreBounded(t
 	})
 }
 
-func TestWhoSendsSlowlyOrNeverReadsIsLeft(t *testing.T) {
+func TestSlowClientsAreDisconnected(t *testing.T) {
 	for name, test := range map[string]struct {
 		begun string
 		after time.Duration
@@ -126,9 +126,9 @@ func TestWhoSendsSlowlyOrNeverReadsIsLeft(t *testing.T) {
 		"never reads what waits": {request("POST /hold"), writeTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w wire, hold chan struct{}) {
+			inMemory(t, func(t *testing.T, l memoryListener, hold chan struct{}) {
 				close(hold)
-				conn := w.dial(test.begun)
+				conn := l.dial(test.begun)
 				if test.after != writeTimeout {
 					go io.Copy(io.Discard, conn) // an error page, or nothing
 				}
@@ -160,10 +160,10 @@ func call(m *Metrics, adapters []chat.Adapter, method, path string) *httptest.Re
 	return w
 }
 
-func TestCloseGivesARequestInHandASecond(t *testing.T) {
+func TestCloseGivesARequestInFlightASecond(t *testing.T) {
 	for after, want := range map[time.Duration]string{time.Second / 2: "held", time.Hour: ""} {
-		inMemory(t, func(t *testing.T, w wire, hold chan struct{}) {
-			conn := w.dial(request("POST /hold"))
+		inMemory(t, func(t *testing.T, l memoryListener, hold chan struct{}) {
+			conn := l.dial(request("POST /hold"))
 			time.AfterFunc(after, func() { close(hold) })
 			go func() {
 				if body, err := response(conn); body != want || (err == nil) != (want != "") {

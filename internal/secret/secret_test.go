@@ -47,7 +47,7 @@ func TestSecretDoesNotPrint(t *testing.T) {
 	}
 }
 
-func TestSecretsOfStructsWithinStructsHoldTheKeysWithinURLs(t *testing.T) {
+func TestSecretsIncludeKeysInURLs(t *testing.T) {
 	const url = "https://userrrrr:passw%2Frd@rpc.example.org/v3/mainnet/0123456789abcdef?apikey=fedcba9876543210"
 	type Inner struct{ URL Value }
 	got := Of(struct {

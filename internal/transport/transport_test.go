@@ -148,7 +148,7 @@ func post(c *http.Client) error {
 	return err
 }
 
-func TestASilentHTTP2ConnectionIsGivenUpBeforeACallsTimeIsUp(t *testing.T) {
+func TestASilentHTTP2ConnectionIsDroppedInTime(t *testing.T) {
 	for name, idle := range map[string]time.Duration{"in use": 0, "idle": callTimeout} {
 		synctest.Test(t, func(t *testing.T) {
 			n := transporttest.NewNetwork(t, func(http.ResponseWriter, *http.Request) {})
@@ -193,7 +193,7 @@ func TestASlowAnswerOnALivingConnectionIsWaitedFor(t *testing.T) {
 	})
 }
 
-func TestWhatDoesNotGetThroughIsNeverSentAndKnownInFiveSeconds(t *testing.T) {
+func TestAFailedDialIsNeverSentWithinFiveSeconds(t *testing.T) {
 	blackhole := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()

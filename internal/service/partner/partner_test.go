@@ -223,9 +223,9 @@ func TestRequestIsSignedAsSent(t *testing.T) {
 	}
 }
 
-// strict is a service with a clock of its own, which it tells. It refuses a
+// strictService is a service with a clock of its own, which it tells. It refuses a
 // timestamp that is more than 5 seconds away.
-type strict struct {
+type strictService struct {
 	ahead   time.Duration // of the client's clock
 	refuse  func(http.ResponseWriter)
 	always  bool // refuses every timestamp
@@ -237,7 +237,7 @@ type strict struct {
 	calls  int
 }
 
-func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *strictService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.calls++
 	mine := s.client.Add(s.ahead)
 	s.client = s.client.Add(s.slow)
@@ -253,7 +253,7 @@ func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, `{"code":0,"data":{"did":"`+did+`"}}`)
 }
 
-func (s *strict) start(t *testing.T) *partner.Client {
+func (s *strictService) start(t *testing.T) *partner.Client {
 	t.Helper()
 	s.client = now.Add(300 * time.Millisecond)
 	if s.refuse == nil {
@@ -268,7 +268,7 @@ func (s *strict) start(t *testing.T) *partner.Client {
 
 // wantAnswers asks five times and wants an answer each time, from that many
 // calls in all.
-func wantAnswers(t *testing.T, s *strict, c *partner.Client, calls int) {
+func wantAnswers(t *testing.T, s *strictService, c *partner.Client, calls int) {
 	t.Helper()
 	s.calls = 0
 	for range 5 {
@@ -281,27 +281,27 @@ func wantAnswers(t *testing.T, s *strict, c *partner.Client, calls int) {
 	}
 }
 
-func TestRefusalForTheClockIsRepeatedOnceWithTheRightTime(t *testing.T) {
+func TestARefusalForTheClockIsRepeatedOnce(t *testing.T) {
 	for _, refuse := range []func(http.ResponseWriter){
 		func(w http.ResponseWriter) { w.WriteHeader(401) },
 		func(w http.ResponseWriter) { io.WriteString(w, `{"code":1003}`) },
 		func(w http.ResponseWriter) { w.WriteHeader(400); io.WriteString(w, `{"code":"BAD_SIGN"}`) },
 	} {
 		for _, ahead := range []time.Duration{time.Hour, -time.Hour, 6 * time.Second, -6 * time.Second} {
-			s := &strict{ahead: ahead, refuse: refuse}
+			s := &strictService{ahead: ahead, refuse: refuse}
 			wantAnswers(t, s, s.start(t), 6)
 		}
 	}
 }
 
-func TestRefusalIsRepeatedForNothingElseAndOnceAtMost(t *testing.T) {
+func TestOtherRefusalsAreNotRepeated(t *testing.T) {
 	answer := func(status int, body string) func(http.ResponseWriter) {
 		return func(w http.ResponseWriter) {
 			w.WriteHeader(status)
 			io.WriteString(w, body)
 		}
 	}
-	for name, s := range map[string]*strict{
+	for name, s := range map[string]*strictService{
 		"wrong key":     {ahead: time.Hour},
 		"right clock":   {},
 		"nearly right":  {ahead: -1400 * time.Millisecond},
@@ -321,7 +321,7 @@ func TestRefusalIsRepeatedForNothingElseAndOnceAtMost(t *testing.T) {
 
 func TestClockThatIsSetRightAgainIsNoticed(t *testing.T) {
 	for _, dateOff := range []time.Duration{0, time.Hour, -time.Hour, 2 * time.Hour} {
-		s := &strict{ahead: time.Hour}
+		s := &strictService{ahead: time.Hour}
 		c := s.start(t)
 		wantAnswers(t, s, c, 6)
 		s.client, s.ahead, s.dateOff = s.client.Add(time.Hour), 0, dateOff
@@ -338,15 +338,15 @@ func TestClockThatIsSetRightAgainIsNoticed(t *testing.T) {
 
 func TestTheSkewOfTheServicesClockIsMeasured(t *testing.T) {
 	for _, test := range []struct {
-		service strict
+		service strictService
 		want    time.Duration
 	}{
-		{strict{ahead: time.Second}, time.Second},
-		{strict{slow: 30 * time.Second}, 0},
-		{strict{ahead: time.Hour, undated: true, refuse: func(w http.ResponseWriter) { io.WriteString(w, `{"code":404}`) }}, 0},
-		{strict{ahead: 10 * time.Minute}, 10 * time.Minute},
-		{strict{ahead: -10 * time.Minute}, -10 * time.Minute},
-		{strict{dateOff: -10 * time.Minute}, -10 * time.Minute}, // a proxy's clock
+		{strictService{ahead: time.Second}, time.Second},
+		{strictService{slow: 30 * time.Second}, 0},
+		{strictService{ahead: time.Hour, undated: true, refuse: func(w http.ResponseWriter) { io.WriteString(w, `{"code":404}`) }}, 0},
+		{strictService{ahead: 10 * time.Minute}, 10 * time.Minute},
+		{strictService{ahead: -10 * time.Minute}, -10 * time.Minute},
+		{strictService{dateOff: -10 * time.Minute}, -10 * time.Minute}, // a proxy's clock
 	} {
 		c := test.service.start(t)
 		if skew := c.Skew(); skew != 0 {

@@ -107,7 +107,7 @@ func TestEachUnreadPoolIsToldOnceAReadingAndWhy(t *testing.T) {
 	}
 }
 
-func TestDecimalsAreExactAndWithdrawalsAskedForOnlyIfConfigured(t *testing.T) {
+func TestDecimalsAreExactAndWithdrawalsOptional(t *testing.T) {
 	for decimals, want := range map[int]string{0: "12345", 2: "123.45", 18: "0.000000000000012345"} {
 		chain, pools := deploy(pool(wordOf(12345), withdrawalsOf(9)))
 		c := newClient(t, newNode(t, chain), pools, func(s *Settings) { s.Decimals, s.PendingMethod = decimals, "" })
@@ -168,7 +168,7 @@ func TestAnotherChainIsNeverAnAnswer(t *testing.T) {
 	})
 }
 
-func TestWhatDoesNotWorkIsTriedAgainInTheEnd(t *testing.T) {
+func TestACooldownEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c cooldown
 		c.start()
