@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
+	"herald/internal/config/configtest"
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/fault"
 	"herald/internal/secret/logtest"
@@ -40,10 +40,11 @@ func scrape(t *testing.T) string {
 var (
 	typeLine   = regexp.MustCompile(`(?m)^# TYPE (herald_\w+) (\w+)$`)
 	metricName = regexp.MustCompile(`\bherald_\w+`)
+	eventNames = regexp.MustCompile(`\bevent=~?\\?"([\w|]+)`)
 )
 
-// What a running bot exports is what the page on metrics, the dashboard and the
-// alerts name.
+// What a running bot exports is what the page on metrics, the dashboard and the alerts
+// name. The page alone lists the events.
 func TestMetricsAreWhatOperatorsAreTold(t *testing.T) {
 	t.Parallel()
 	page := scrape(t)
@@ -55,12 +56,17 @@ func TestMetricsAreWhatOperatorsAreTold(t *testing.T) {
 			series = append(series, found[1]+"_bucket", found[1]+"_count", found[1]+"_sum")
 		}
 	}
+	explained := configtest.Read(t, "../../docs/metrics.md")
 	for _, file := range []string{"docs/metrics.md", "deploy/grafana-dashboard.json", "deploy/prometheus-rules.yaml"} {
-		text, err := os.ReadFile("../../" + file)
-		if err != nil {
-			t.Fatal(err)
+		text := configtest.Read(t, "../../"+file)
+		for _, names := range eventNames.FindAllStringSubmatch(page+text, -1) {
+			for event := range strings.SplitSeq(names[1], "|") {
+				if !strings.Contains(explained, "| `"+event+"` |") {
+					t.Errorf("docs/metrics.md does not explain the event %s of a bot or %s", event, file)
+				}
+			}
 		}
-		named := metricName.FindAllString(string(text), -1)
+		named := metricName.FindAllString(text, -1)
 		for _, name := range named {
 			if !slices.Contains(series, name) {
 				t.Errorf("%s: the bot exports no %s", file, name)

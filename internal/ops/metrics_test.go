@@ -18,8 +18,7 @@ import (
 
 var _ core.Observer = (*Metrics)(nil)
 
-// used is a set in which every metric has counted something.
-func used() *Metrics {
+func TestMetricsAndTheirLabels(t *testing.T) {
 	m := NewMetrics()
 	m.Command("telegram", "staked", chat.OK, 40*time.Millisecond)
 	m.Command("telegram", "staked", chat.OK, 2*time.Second)
@@ -42,11 +41,7 @@ func used() *Metrics {
 	} {
 		m.Service(func() core.Health { return h })
 	}
-	return m
-}
-
-func TestMetricsAreInPrometheusText(t *testing.T) {
-	w := call(used(), nil, http.MethodGet, "/metrics")
+	w := call(m, nil, http.MethodGet, "/metrics")
 	format, parameters, err := mime.ParseMediaType(w.Header().Get("Content-Type"))
 	if w.Code != http.StatusOK || err != nil || format != "text/plain" || parameters["version"] != "0.0.4" {
 		t.Fatalf("%d, %s", w.Code, w.Header())
@@ -86,26 +81,20 @@ func TestMetricsAreInPrometheusText(t *testing.T) {
 			t.Errorf("/metrics lacks %s", want)
 		}
 	}
-}
-
-// series is a line of one of our own metrics that has labels.
-var series = regexp.MustCompile(`(?m)^herald_\w+\{(.*)\} `)
-
-var label = regexp.MustCompile(`(\w+)="`)
-
-// TestNoMetricHasALabelForAPerson holds the labels to a list: each of these has
-// few values, and none is a person's, a chat's, a wallet's or an argument.
-func TestNoMetricHasALabelForAPerson(t *testing.T) {
-	allowed := []string{"platform", "command", "outcome", "service", "question", "result", "event", "pool", "le", "state", "version", "commit", "go_version"}
-	lines := series.FindAllStringSubmatch(call(used(), nil, http.MethodGet, "/metrics").Body.String(), -1)
-	if len(lines) == 0 {
-		t.Fatal("no metric has labels")
-	}
-	for _, line := range lines {
+	for _, line := range series.FindAllStringSubmatch(w.Body.String(), -1) {
 		for _, name := range label.FindAllStringSubmatch(line[1], -1) {
-			if !slices.Contains(allowed, name[1]) {
+			if !slices.Contains(labels, name[1]) {
 				t.Errorf("%s has the label %s", line[0], name[1])
 			}
 		}
 	}
 }
+
+// labels have few values each, and none is a person's, a chat's, a wallet's or an
+// argument.
+var labels = []string{"platform", "command", "outcome", "service", "question", "result", "event", "pool", "le", "state", "version", "commit", "go_version"}
+
+// series matches a line of one of our own metrics that has labels.
+var series = regexp.MustCompile(`(?m)^herald_\w+\{(.*)\} `)
+
+var label = regexp.MustCompile(`(\w+)="`)

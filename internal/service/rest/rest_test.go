@@ -1,7 +1,6 @@
 package rest_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -137,30 +136,4 @@ func TestDecimal(t *testing.T) {
 			t.Errorf("Decimal(%#v) = %v, %v; want %q", c.v, got, ok, c.want)
 		}
 	}
-}
-
-func FuzzParse(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,"b",null,{}]}`, `1e400`, `<html>`, `{"a":1,"a":2}`, `[[[]]]`, "\"\xff\""} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		v, err := rest.Parse(body)
-		if err != nil {
-			return
-		}
-		var standard any
-		d := json.NewDecoder(bytes.NewReader(body))
-		d.UseNumber()
-		if d.Decode(&standard) != nil || !reflect.DeepEqual(v, standard) {
-			t.Fatalf("Parse reads %q as %#v, encoding/json as %#v", body, v, standard)
-		}
-		text, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := rest.Parse(text)
-		if err != nil || !reflect.DeepEqual(v, again) {
-			t.Fatalf("%q became %#v, then %#v, %v", body, v, again, err)
-		}
-	})
 }

@@ -69,25 +69,3 @@ func TestEveryWrongPoolIsAMistake(t *testing.T) {
 		}
 	}
 }
-
-func FuzzPoolFile(f *testing.F) {
-	for _, seed := range []string{listedA + " One\n# two\n" + listedB, listedA + "\n" + listedA, "0x\n#", listedC + "\t\u00a0# x"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, content string) {
-		list, err := parsePoolList("line", strings.Split(content, "\n"))
-		if len(list) == 0 && err == nil || err != nil && strings.Count(err.Error(), "\n") > 10 {
-			t.Fatalf("%d pools and %v", len(list), err)
-		}
-		if err != nil {
-			return
-		}
-		seen := map[string]bool{}
-		for _, p := range list {
-			if seen[p.Address.Hex()] {
-				t.Errorf("accepted %v", p)
-			}
-			seen[p.Address.Hex()] = true
-		}
-	})
-}
