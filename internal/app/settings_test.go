@@ -207,11 +207,18 @@ func TestSettingsRefuseOtherForms(t *testing.T) {
 
 func TestSettingsAcceptTheirBounds(t *testing.T) {
 	name, stake := strings.Repeat("é", 40), "https://h/"+strings.Repeat("a", 502)
+	const symbol = "\u5e01🚀ABCDEF$H\u2764\ufe0f"
 	c := mustLoad(t, with("SERVICE_NAME="+name, "EXPLORER_URL=https://address.example/addresses/", "RATE_LIMIT_USER=0", "RATE_LIMIT_CHAT=0",
-		"MODERATOR_CHATS=*", "HTTP_ADDR=off", "TOKEN_SYMBOL=\u5e01🚀ABCDEF$H\u2764\ufe0f", "STAKE_URL="+stake, "REGISTER_URL=http://h?a#b"), "")
-	if c.ServiceName != name || c.Market.Symbol != "\u5e01🚀ABCDEF$H\u2764\ufe0f" || c.StakeURL != stake || c.RegisterURL != "http://h?a#b" || c.ExplorerURL != "https://address.example/addresses" || c.Ops.Addr != "" || c.Limits.UserPerMinute != 0 ||
-		c.Limits.ChatPerMinute != 0 || !slices.Equal(c.ModeratorChats, []string{chat.EveryChat}) {
-		t.Errorf("read as %+v", c)
+		"MODERATOR_CHATS=*", "HTTP_ADDR=off", "TOKEN_SYMBOL="+symbol, "STAKE_URL="+stake, "REGISTER_URL=http://h?a#b"), "")
+	for setting, read := range map[string][2]any{
+		"SERVICE_NAME": {c.ServiceName, name}, "TOKEN_SYMBOL": {c.Market.Symbol, symbol}, "STAKE_URL": {c.StakeURL, stake},
+		"REGISTER_URL": {c.RegisterURL, "http://h?a#b"}, "EXPLORER_URL": {c.ExplorerURL, "https://address.example/addresses"},
+		"HTTP_ADDR": {c.Ops.Addr, ""}, "RATE_LIMIT_USER": {c.Limits.UserPerMinute, 0}, "RATE_LIMIT_CHAT": {c.Limits.ChatPerMinute, 0},
+		"MODERATOR_CHATS": {strings.Join(c.ModeratorChats, " "), chat.EveryChat},
+	} {
+		if read[0] != read[1] {
+			t.Errorf("%s is read as %q, want %q", setting, read[0], read[1])
+		}
 	}
 }
 

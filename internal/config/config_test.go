@@ -72,8 +72,11 @@ func TestEnvironmentWinsOverEnvFile(t *testing.T) {
 	file := write(t, "\ufeffNAME=file\nMODE=on\nKEY=from-the-env-file\n")
 	secret := write(t, "from-a-secret-file\r\n")
 	s := mustRead(t, file, "NAME=environment", "MODE=", "KEY=", "KEY_FILE="+secret)
-	if s.Name != "environment" || !s.Mode || s.Key.Reveal() != "from-a-secret-file" {
+	if s.Name != "environment" || !s.Mode {
 		t.Errorf("read %+v", s)
+	}
+	if got := s.Key.Reveal(); got != "from-a-secret-file" {
+		t.Errorf("the secret is %q", got)
 	}
 }
 
@@ -120,9 +123,18 @@ func TestMistakesInAnEnvFileNameItsLine(t *testing.T) {
 	} {
 		file := write(t, test.file)
 		_, got := readSample(file, test.environ)
-		if len(got) != 1 || !strings.HasPrefix(got[0], strings.Replace(test.want, "FILE", file, 1)) || strings.Contains(got[0], canary) {
-			t.Errorf("%q: got\n%v\nwant %s", test.file, got, test.want)
-		}
+		wantMistake(t, got, strings.Replace(test.want, "FILE", file, 1))
+	}
+}
+
+// wantMistake fails unless got is one mistake that begins with want and repeats no value.
+func wantMistake(t *testing.T, got Errors, want string) {
+	t.Helper()
+	if len(got) != 1 || !strings.HasPrefix(got[0], want) {
+		t.Errorf("got\n%v\nwant %s", got, want)
+	}
+	if strings.Contains(got.Error(), canary) {
+		t.Errorf("the value is repeated: %v", got)
 	}
 }
 
