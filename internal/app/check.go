@@ -135,10 +135,10 @@ func (r result) row() string {
 // probes returns one probe for each service, each platform and Redis.
 func (b *Bot) probes(platforms []platform) (all []probe) {
 	for _, s := range b.services {
-		all = append(all, probe{title: s.Title, url: s.url, settings: s.SettingsFor(""), ask: s.probe})
+		all = append(all, probe{title: s.Title, url: s.url, settings: s.SettingsFor(""), ask: s.ask})
 	}
 	for _, p := range platforms {
-		all = append(all, probe{title: p.title, url: p.apiURL, settings: p.settings, ask: p.adapter.Check})
+		all = append(all, p.probe)
 	}
 	if len(platforms) == 0 {
 		all = append(all, probe{title: "platform", local: true, ask: func(context.Context) ([]string, error) {

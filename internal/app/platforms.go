@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"net/http"
 
 	"herald/internal/chat"
@@ -15,11 +14,8 @@ type platform struct {
 		chat.Adapter
 		http.Handler
 		InFlight() int
-		Check(context.Context) (details []string, err error)
 	}
-	title, apiURL string
-	// settings names the settings to look at when Check fails.
-	settings string
+	probe probe
 	// path is where the platform calls the adapter by HTTP; empty: it does not.
 	path string
 }
@@ -37,9 +33,8 @@ func (b *Bot) platforms() (on []platform) {
 			Connected:      b.connected(telegram.Platform),
 		})
 		b.roles[telegram.Platform] = a.Role
-		on = append(on, platform{
-			adapter: a, title: "Telegram", apiURL: s.APIURL, settings: "TELEGRAM_BOT_TOKEN and TELEGRAM_API_URL", path: s.WebhookPath,
-		})
+		on = append(on, platform{adapter: a, path: s.WebhookPath,
+			probe: probe{title: "Telegram", url: s.APIURL, settings: "TELEGRAM_BOT_TOKEN and TELEGRAM_API_URL", ask: a.Check}})
 	}
 	if s := b.cfg.Discord; s.Token.IsSet() {
 		a := discord.New(discord.Config{
@@ -50,7 +45,8 @@ func (b *Bot) platforms() (on []platform) {
 			Connected: b.connected(discord.Platform),
 			Status:    b.status,
 		})
-		p := platform{adapter: a, title: "Discord", apiURL: s.APIURL, settings: "DISCORD_BOT_TOKEN and DISCORD_API_URL"}
+		p := platform{adapter: a,
+			probe: probe{title: "Discord", url: s.APIURL, settings: "DISCORD_BOT_TOKEN and DISCORD_API_URL", ask: a.Check}}
 		if s.PublicKey != nil {
 			p.path = "/discord/interactions"
 		} else {

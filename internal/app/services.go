@@ -36,9 +36,8 @@ func (s *Services) table() []config.Setting {
 type service struct {
 	*core.Upstream
 	url string // only its host is shown
-	// probe asks the service past the cache. It returns the details for the table of
-	// Check, also when it fails.
-	probe func(context.Context) (details []string, err error)
+	// ask is as in probe. It asks past the cache.
+	ask func(context.Context) (details []string, err error)
 }
 
 // connect makes the services' clients and lists them in b.services. It contacts
@@ -54,16 +53,16 @@ func (b *Bot) connect() (commands.Sources, error) {
 	accounts := partner.New(cfg.Partner, b.cache)
 	b.services = []service{
 		{Upstream: price.Upstream, url: cfg.Market.URL,
-			probe: func(ctx context.Context) ([]string, error) { return aboutQuote(price.Probe(ctx)) }},
+			ask: func(ctx context.Context) ([]string, error) { return aboutQuote(price.Probe(ctx)) }},
 		{Upstream: supplies.Upstream, url: cfg.Supply.URL,
-			probe: func(ctx context.Context) ([]string, error) {
+			ask: func(ctx context.Context) ([]string, error) {
 				found, err := supplies.Supply.Fetch(ctx, struct{}{})
 				return aboutSupply(found, cfg.Market.Symbol), err
 			}},
 		{Upstream: stakes.Upstream, url: cfg.Staking.RPCURL.Reveal(),
-			probe: func(ctx context.Context) ([]string, error) { return aboutPools(stakes.Probe(ctx)) }},
+			ask: func(ctx context.Context) ([]string, error) { return aboutPools(stakes.Probe(ctx)) }},
 		{Upstream: accounts.Upstream, url: cfg.Partner.URL,
-			probe: func(ctx context.Context) ([]string, error) {
+			ask: func(ctx context.Context) ([]string, error) {
 				err := accounts.Probe(ctx)
 				return aboutPartner(cfg.Partner.URL, accounts.Skew(), err), err
 			}},

@@ -150,10 +150,10 @@ func (c *Config) limitsTable() []config.Setting {
 func (c *Config) rightsTable() []config.Setting {
 	return []config.Setting{
 		{Heading: "Rights", Name: "OPERATORS", Example: "telegram:123456789,discord:123456789012345678",
-			Set:     config.Field(&c.Operators, parseOperators),
+			Set:     config.Field(&c.Operators, config.ListOf(parseOperator)),
 			Comment: "Who may use the moderators' forms everywhere, separated by commas or white space."},
 		{Name: "MODERATOR_CHATS", Example: "telegram:-1001234567890,discord:123456789012345678",
-			Set: config.Field(&c.ModeratorChats, listOf(moderatorChat)),
+			Set: config.Field(&c.ModeratorChats, config.ListOf(moderatorChat)),
 			Comment: "Whose moderators may use the moderators' forms in their own chat: Telegram groups by chat ID and Discord " +
 				"servers by server ID, separated by commas or white space; or * for every chat that the bot is in. Anybody can " +
 				"make a group, add the bot and be a moderator there, so with * anybody may ask about others. A moderator of " +
@@ -179,24 +179,8 @@ var (
 		"telegram:ID with the ID of a group, which is negative, or discord:ID with the ID of a server, or *")
 )
 
-// listOf reads a list whose entries are each read by entry.
-func listOf(entry func(string) (string, error)) func(string) ([]string, error) {
-	return func(value string) ([]string, error) {
-		entries := config.SplitList(value)
-		for i := range entries {
-			if _, err := entry(entries[i]); err != nil {
-				return nil, fmt.Errorf("entry %d %w", i+1, err)
-			}
-		}
-		return entries, nil
-	}
-}
-
-func parseOperators(value string) (users []chat.User, err error) {
-	entries, err := listOf(operator)(value)
-	for _, entry := range entries {
-		platform, id, _ := strings.Cut(entry, ":")
-		users = append(users, chat.User{Platform: chat.Platform(platform), ID: id})
-	}
-	return users, err
+func parseOperator(value string) (chat.User, error) {
+	platform, id, _ := strings.Cut(value, ":")
+	_, err := operator(value)
+	return chat.User{Platform: chat.Platform(platform), ID: id}, err
 }

@@ -216,6 +216,21 @@ func SplitList(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
+// ListOf reads a list of entries, separated by commas or white space. It returns the error
+// of the first wrong entry, with its number.
+func ListOf[T any](read func(string) (T, error)) func(string) ([]T, error) {
+	return func(value string) (list []T, _ error) {
+		for i, text := range SplitList(value) {
+			entry, err := read(text)
+			if err != nil {
+				return nil, fmt.Errorf("entry %d %w", i+1, err)
+			}
+			list = append(list, entry)
+		}
+		return list, nil
+	}
+}
+
 // Host returns a URL's host and port, which may be shown; empty if it has none.
 func Host(rawURL string) string {
 	u, err := url.Parse(rawURL)

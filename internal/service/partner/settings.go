@@ -1,8 +1,7 @@
 package partner
 
 import (
-	"fmt"
-	"regexp"
+	"errors"
 	"strconv"
 	"time"
 
@@ -35,7 +34,7 @@ func (s *Settings) Table() []config.Setting {
 		{Name: "PARTNER_SECRET_KEY", Required: true, Secret: true, Example: "the-key-that-came-with-the-app-id",
 			Comment: "The key that signs requests. It came with the application ID.",
 			Set:     config.Field(&s.SecretKey, config.Hidden(config.Text))},
-		{Name: "PARTNER_NOT_FOUND_CODES", Example: "10004,10005", Set: config.Field(&s.NotFoundCodes, parseCodes),
+		{Name: "PARTNER_NOT_FOUND_CODES", Example: "10004,10005", Set: config.Field(&s.NotFoundCodes, config.ListOf(parseCode)),
 			Comment: "Response codes of the existence check that mean \"no such user\", separated by commas. Every other code " +
 				"but 0 is an error and is answered \"Registration unavailable\"."},
 		{Name: "EXISTS_TTL", Default: "60s", Set: config.Field(&s.ExistsTTL, config.Duration),
@@ -45,17 +44,11 @@ func (s *Settings) Table() []config.Setting {
 	}
 }
 
-var responseCode = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+var responseCode = config.Matching(`[A-Za-z0-9_.-]{1,64}`, "a code of letters, digits and _.-")
 
-func parseCodes(value string) ([]string, error) {
-	codes := config.SplitList(value)
-	for i, code := range codes {
-		if !responseCode.MatchString(code) {
-			return nil, fmt.Errorf("entry %d must be a code of letters, digits and _.-", i+1)
-		}
-		if n, err := strconv.ParseFloat(code, 64); err == nil && n == 0 {
-			return nil, fmt.Errorf("entry %d is 0, which means success", i+1)
-		}
+func parseCode(value string) (string, error) {
+	if n, err := strconv.ParseFloat(value, 64); err == nil && n == 0 {
+		return "", errors.New("is 0, which means success")
 	}
-	return codes, nil
+	return responseCode(value)
 }
