@@ -40,8 +40,7 @@ var secretValues = map[string]string{
 	"PARTNER_SECRET_KEY": "key", "PRICE_API_KEY": "key", "REDIS_URL": "redis://:password@redis:6379/0",
 }
 
-// deployments says where to find in a file what the bot runs with, by patterns for lines
-// or parts of one.
+// deployments holds patterns that find the bot's settings in each file.
 var deployments = []struct {
 	file     string
 	settings string // name and value

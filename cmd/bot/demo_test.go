@@ -13,7 +13,7 @@ import (
 	"herald/internal/e2e/e2etest"
 )
 
-// These differ from run to run: how long ago something was, and the chain's newest block.
+// The patterns match what differs from run to run, and wallets.
 var (
 	moment    = regexp.MustCompile(`\d+ (s|min|h|day|days) ago|just now`)
 	blockNote = regexp.MustCompile(`block [\d,]*\d`)
@@ -23,8 +23,8 @@ var (
 // notOurs are settings that the demo must ignore.
 var notOurs = []string{"PARTNER_BASE_URL=not even a URL", "HTTP_ADDR=nowhere", "TELEGRAM_BOT_TOKEN=x", "DATA_DIR=/no/such/folder"}
 
-// greeted waits for the greeting and returns the wallets that it offers: first
-// one that stakes, then one that does not.
+// greeted waits for the greeting and returns its two wallets: one that stakes, and one
+// that does not.
 func greeted(t *testing.T, p *e2etest.Process) (staker, idle string) {
 	t.Helper()
 	e2etest.Eventually(t, "the greeting", func() bool { return strings.HasSuffix(p.Log.String(), "\n\n") })

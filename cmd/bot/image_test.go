@@ -41,8 +41,8 @@ func shipped(t *testing.T) []string {
 	return packages
 }
 
-// What fails on purpose and what tests share stays out of the program. The stand-ins of
-// services and platforms are in it, for the demos.
+// Helpers of tests stay out of the program. The stand-ins of services and platforms are in
+// it, for the demos.
 func TestTheProgramHoldsNothingOfTheTests(t *testing.T) {
 	packages := shipped(t)
 	fakes := []string{"herald/internal/demo/fake/telegram", "herald/internal/demo/fake/discord", "herald/internal/demo/fake/services"}

@@ -47,7 +47,7 @@ func TestTheStandardLogOfLibrariesIsSilent(t *testing.T) {
 	}
 }
 
-// The running bot may be writing there.
+// A running bot may be writing there.
 func TestCheckLeavesDataDirAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	settings := append(app.DemoSettings(e2etest.Sandbox(t).Fakes), e2etest.Polling(faketelegram.New(t))...)
@@ -92,9 +92,8 @@ func program(args []string, environ ...string) *exec.Cmd {
 	return cmd
 }
 
-// A server that platforms call refuses for a second before it closes, so that a proxy
-// turns to another one. Each platform asks another service, which shows when both
-// commands are in flight.
+// With webhooks, the server answers 503 for a second before it closes. Each platform asks
+// another service, which shows when both commands are in flight.
 func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
 	for i, way := range e2etest.Ways[:2] {
 		t.Run(way.Name, func(t *testing.T) {

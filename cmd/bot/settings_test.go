@@ -32,7 +32,7 @@ const poolA, poolB = "0x52908400098527886E0F7030069857D2E4169EE7", "0x8617E340B3
 // secret is in every wrong value, and may not be repeated.
 const secret = "hidden9876543210"
 
-// goodSettings returns settings that are all right.
+// goodSettings returns an environment without a mistake.
 func goodSettings(url string) []string {
 	return []string{
 		"PARTNER_BASE_URL=" + url, "PARTNER_APP_ID=app", "PARTNER_SECRET_KEY=key-" + secret,
@@ -42,8 +42,7 @@ func goodSettings(url string) []string {
 	}
 }
 
-// deepFolder is a folder whose path leaves no room for a file's name, which stops root
-// too.
+// deepFolder is a path so long that even root cannot make a file in it.
 var deepFolder = strings.Repeat("/"+strings.Repeat("d", 252), 16)[1:]
 
 // wrongSettings are runs of the program that end because of a setting.

@@ -44,7 +44,7 @@ func startSandbox(t *testing.T) *services.Fakes {
 	return world
 }
 
-// newBot makes a bot, which is to be closed.
+// newBot makes a bot. The caller closes it.
 func newBot(t *testing.T, world *services.Fakes, settings ...string) *Bot {
 	t.Helper()
 	bot, err := New(mustLoad(t, append(DemoSettings(world), settings...), ""), slog.New(slog.DiscardHandler))
@@ -184,8 +184,7 @@ func TestEverySourceAndOptionReachesTheCommands(t *testing.T) {
 	}
 }
 
-// reachOnly makes every connection fail: to an address that is reached by being closed, to
-// any other by being refused.
+// reachOnly makes every connection fail: one to reached is closed, any other refused.
 func reachOnly(t *testing.T, reached string) {
 	transporttest.ChangeDefault(t, func(d *http.Transport) {
 		d.Proxy = nil

@@ -22,7 +22,7 @@ import (
 	"herald/internal/secret/logtest"
 )
 
-// check is the table of a check with these settings, and whether all is well.
+// check returns the table of a check with these settings, and ErrCheckFailed or nil.
 func check(t *testing.T, e *e2etest.Everything, settings ...string) (table string, err error) {
 	t.Helper()
 	bot := e2etest.New(t, append(e.Settings, settings...), slog.New(slog.DiscardHandler))
@@ -35,8 +35,8 @@ func check(t *testing.T, e *e2etest.Everything, settings ...string) (table strin
 	return out.String(), err
 }
 
-// changing is what differs from run to run: ports, times, the newest block, and
-// so the widths of columns.
+// changing matches what differs from run to run: ports, times, the newest block, and so
+// the widths of columns.
 var changing = []struct {
 	is *regexp.Regexp
 	by string
@@ -77,7 +77,7 @@ func TestCheckPrints(t *testing.T) {
 	}
 }
 
-// One thing is amiss, and the rows of all others are ok.
+// One thing is wrong, and all other rows are ok.
 func TestCheckNamesWhatIsWrong(t *testing.T) {
 	for name, test := range map[string]struct {
 		settings []string
@@ -130,7 +130,7 @@ func TestCheckEndsWithACommandsTime(t *testing.T) {
 	}
 }
 
-// Redis is no proof of a network: it answers on loopback.
+// Redis on loopback does not prove that there is a network.
 func TestCheckAsksForANetwork(t *testing.T) {
 	e := e2etest.NewEverything(t)
 	var settings []string

@@ -17,14 +17,14 @@ var update = flag.Bool("update", false, "write config.example.env anew from the 
 
 const exampleFile = "../../config.example.env"
 
-// filledIn are the settings that everybody fills in. They stand at the top of the file.
+// filledIn reports whether everybody fills in s. The file has these settings at the top.
 func filledIn(s config.Setting) bool {
 	return s.Required || slices.Contains([]string{telegram.TokenSetting, discord.TokenSetting, "PRICE_API_KEY"}, s.Name)
 }
 
-// renderExample returns config.example.env: its prose is kept, which is what stands
-// before the first heading, the headings of two parts, and the second of these. The rest
-// is made from the table of settings.
+// renderExample returns config.example.env. It keeps the prose of old: the text before the
+// first heading, and the first two parts' headings with the text of the second. It makes
+// the rest from the table of settings.
 func renderExample(old string) string {
 	const gap = "\n\n\n## "
 	prose := append(strings.SplitN(old, gap, 4), "", "", "")

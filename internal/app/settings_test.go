@@ -28,7 +28,7 @@ import (
 
 const canary = configtest.Canary
 
-// settings is the table of a Config that nobody reads.
+// settings is the table of every setting. It fills a Config that no test reads.
 var settings = new(Config).table()
 
 // with returns an environment with the required settings alone, changed by NAME=value
@@ -136,8 +136,8 @@ func TestServingNeedsAPlatform(t *testing.T) {
 	}
 }
 
-// refused are values that a setting does not take, and what is said of them. What is
-// said of a missing value is tested in cmd/bot, with all of it.
+// refused holds values that a setting refuses, and a part of the error. cmd/bot tests the
+// errors of missing values.
 var refused = []struct {
 	name, told string
 	values     []string

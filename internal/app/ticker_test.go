@@ -14,8 +14,8 @@ import (
 	"herald/internal/core"
 )
 
-// provider has a price, remembers the last one that anybody learned, and counts the
-// ticker's calls.
+// provider returns a quote, keeps the last one that it returned, and counts the ticker's
+// calls.
 type provider struct {
 	quote core.Quote
 	fails bool

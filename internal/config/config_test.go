@@ -197,8 +197,7 @@ func TestTheSettingIsNamedThatWasMeant(t *testing.T) {
 	}
 }
 
-// The names are common in a process environment: a shell's, CI's, Kubernetes', container
-// hosts' and other bots'.
+// Shells, CI, Kubernetes, container hosts and other bots use these names.
 func TestNamesOfOthersInTheEnvironmentAreLeftAlone(t *testing.T) {
 	environ := []string{"EVM_RPC_URL=https://h"}
 	for _, name := range strings.Fields(`

@@ -15,8 +15,7 @@ import (
 	"herald/internal/chat"
 )
 
-// memoryListener is a listener in memory, so that the waits of connections take simulated
-// time.
+// memoryListener listens in memory, so that connections wait in simulated time.
 type memoryListener struct{ accepted chan net.Conn }
 
 func (l memoryListener) Accept() (net.Conn, error) {
@@ -43,9 +42,8 @@ func (l memoryListener) dial(begun string) net.Conn {
 	return client
 }
 
-// inMemory runs a server in a bubble, which fails if anything of the server is
-// left at the end. A request to /hold is responded to once something is received
-// from hold.
+// inMemory runs a server in a bubble, which fails if a goroutine of the server is left at
+// the end. The server answers /hold once hold is closed.
 func inMemory(t *testing.T, test func(t *testing.T, l memoryListener, hold chan struct{})) {
 	synctest.Test(t, func(t *testing.T) {
 		l, hold := memoryListener{make(chan net.Conn)}, make(chan struct{})

@@ -97,8 +97,8 @@ func (c *Client) Probe(ctx context.Context) error {
 // that the round trip may explain.
 func (c *Client) Skew() time.Duration { return time.Duration(c.skew.Load()) }
 
-// fetchAccount returns the account of id. It returns none only if the API has none under
-// any spelling of the ID.
+// fetchAccount returns the account of id. It returns an unregistered one only if the API
+// knows no spelling of the ID.
 func (c *Client) fetchAccount(ctx context.Context, id core.Identity) (found core.Account, err error) {
 	for _, uid := range id.Spellings() {
 		if found, err = c.exists(ctx, id.Platform, uid); err != nil || found.Registered() {

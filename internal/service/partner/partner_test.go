@@ -29,8 +29,8 @@ func newClient(s partner.Settings, timeout time.Duration) *partner.Client {
 	return partner.New(s, core.NewCache(core.CacheConfig{CallTimeout: timeout}))
 }
 
-// said makes a client of a service whose only answer is that.
-func said(t *testing.T, status int, body string) *partner.Client {
+// clientOf makes a client of a service that answers every request alike.
+func clientOf(t *testing.T, status int, body string) *partner.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Date", now.Format(http.TimeFormat))
@@ -79,7 +79,7 @@ func TestOnlyWhatTheContractNamesIsAnAnswer(t *testing.T) {
 			`{"code":0,"data":{"did":"did:herald:` + strings.Repeat("1", 300) + `"}}`}},
 	} {
 		for _, body := range c.bodies {
-			got, err := said(t, c.status, body).Accounts.Fetch(t.Context(), ann)
+			got, err := clientOf(t, c.status, body).Accounts.Fetch(t.Context(), ann)
 			switch {
 			case c.want != "":
 				t.Log(body)
@@ -92,7 +92,7 @@ func TestOnlyWhatTheContractNamesIsAnAnswer(t *testing.T) {
 }
 
 func TestLoginsOfThePastThirtyDaysNewestFirst(t *testing.T) {
-	got, err := said(t, 200, `{"code":0,"data":[
+	got, err := clientOf(t, 200, `{"code":0,"data":[
 		{"dapp_name":"Swap","login_platform":"EVM","login_time":1795175999},
 		{"dapp_name":"","login_platform":"","login_time":"1795176001"},
 		{"dapp_name":"Old","login_platform":"TON","login_time":1792583999},
@@ -109,7 +109,7 @@ func TestLoginsOfThePastThirtyDaysNewestFirst(t *testing.T) {
 }
 
 func TestOnlyAListIsAnAnswerAboutLogins(t *testing.T) {
-	if got, err := said(t, 200, `{"code":0,"data":[]}`).Logins.Fetch(t.Context(), did); err != nil || len(got) != 0 {
+	if got, err := clientOf(t, 200, `{"code":0,"data":[]}`).Logins.Fetch(t.Context(), did); err != nil || len(got) != 0 {
 		t.Errorf("no logins: got %v, %v", got, err)
 	}
 	login := func(at string) string { return `[{"dapp_name":"D","login_platform":"EVM","login_time":` + at + `}]` }
@@ -122,10 +122,10 @@ func TestOnlyAListIsAnAnswerAboutLogins(t *testing.T) {
 		`[{"dapp_name":"D","login_platform":"EVM","login_time":1795175999},{"dapp_name":1}]`,
 	} {
 		t.Log(data)
-		_, err := said(t, 200, `{"code":0,"data":`+data+`}`).Logins.Fetch(t.Context(), did)
+		_, err := clientOf(t, 200, `{"code":0,"data":`+data+`}`).Logins.Fetch(t.Context(), did)
 		wantReason(t, err, core.Malformed)
 	}
-	_, err := said(t, 404, `{"code":404}`).Logins.Fetch(t.Context(), did)
+	_, err := clientOf(t, 404, `{"code":404}`).Logins.Fetch(t.Context(), did)
 	wantReason(t, err, core.Rejected)
 }
 

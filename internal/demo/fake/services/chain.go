@@ -133,7 +133,6 @@ func (n Node) result(call rpcCall) (any, error) {
 	case "eth_getBlockByNumber":
 		block, err := n.resolve(params[0])
 		hash := evmabi.Keccak256(fmt.Sprintf("herald block %d", block))
-		// This is all that a reader of state needs of a block.
 		return map[string]any{"number": hexutil.Uint64(block), "timestamp": hexutil.Uint64(n.timeOf(block)), "hash": hash}, err
 	case "eth_getCode":
 		var at common.Address
@@ -219,7 +218,7 @@ func newPool(w World, at common.Address) Contract {
 			withdrawn = append(withdrawn, evmabi.Uint256(unbonding.Amount.Shift(decimals).BigInt()), word(genesisBlock+50_000))
 		}
 	}
-	// A list stands behind its offset and its length.
+	// A list comes after its offset and its length.
 	list := func(words [][]byte) []byte {
 		return slices.Concat(word(evmabi.Word), word(uint64(len(words)/2)), bytes.Join(words, nil))
 	}

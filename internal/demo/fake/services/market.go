@@ -14,8 +14,8 @@ import (
 
 // market is the price provider, which knows one token.
 type market struct {
-	// at returns the quote of a time, and its changes in per cent by the provider's
-	// names of the periods.
+	// at returns the quote at a time, and its changes in per cent by the provider's names
+	// of the periods.
 	at  func(time.Time) (core.Quote, map[string]decimal.Decimal)
 	key string
 	// old makes it return quotes of three hours ago, and limited refuse every call.
@@ -79,8 +79,7 @@ func marketAnswer(code int, message, data string) string {
 	return fmt.Sprintf(`{"status":{"error_code":%d,"error_message":%s,"elapsed":1,"credit_count":1},"data":%s}`, code, message, data)
 }
 
-// supplyHost answers its two questions in two forms, as such hosts do: as text and
-// as JSON.
+// supplyHost answers one question as text and the other as JSON, as such hosts do.
 type supplyHost struct{ core.Supply }
 
 func (s supplyHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {

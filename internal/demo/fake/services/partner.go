@@ -19,13 +19,12 @@ import (
 // signatureAge is how far a request's timestamp may be from the service's clock.
 const signatureAge = 60 * time.Second
 
-// Partner is the partner API. It holds a caller to the signature as the interface
-// describes it: it works the signed text out anew from what it received, rather
-// than trust the caller's spelling of it.
+// Partner is the partner API. It checks signatures: it writes the signed text anew from
+// the request, and does not use the caller's spelling of it.
 type Partner struct {
 	AppID     string
 	SecretKey string
-	// Now is its clock.
+	// Now is the service's clock.
 	Now func() time.Time
 
 	dids   map[core.Identity]string
@@ -111,9 +110,8 @@ func (p Partner) authenticate(r *http.Request, inner map[string]any) error {
 	return nil
 }
 
-// canonical spells inner as it must have been signed: members in alphabetical
-// order, empty ones left out, no white space, nothing escaped that JSON does not
-// demand.
+// canonical returns the JSON of inner that must have been signed: in alphabetical order,
+// without empty members and white space, and with only JSON's own escapes.
 func canonical(inner map[string]any) (string, error) {
 	kept := map[string]any{}
 	for name, value := range inner {
@@ -140,7 +138,7 @@ func (p Partner) exists(inner map[string]any) string {
 	return partnerAnswer(0, fmt.Sprintf(`{"did":%q,"mid":%q}`, did, address("mid "+did).Hex()), "success")
 }
 
-// loginHistory lists the oldest first: the order is not promised.
+// loginHistory lists the oldest login first, since the API promises no order.
 func (p Partner) loginHistory(inner map[string]any) string {
 	did, _ := inner["did"].(string)
 	logins, known := p.logins[did]

@@ -28,7 +28,7 @@ import (
 	"herald/internal/core"
 )
 
-// What to configure the bot with, besides the URLs and keys of Fakes.
+// Settings of a bot that asks the stand-ins, besides the URLs and keys of Fakes.
 const (
 	TokenID = "31415"
 	ChainID = 424242
@@ -38,10 +38,10 @@ const (
 	PendingMethod = "pendingWithdrawals(address)"
 )
 
-// Symbol is the token's. Before New, a test may choose another.
+// Symbol is the token's symbol. A test may change it before New.
 var Symbol = "HRLD"
 
-// MulticallAddress is where Multicall3 stands on every chain that has it:
+// MulticallAddress is the address of Multicall3 on every chain that has it:
 // https://www.multicall3.com/deployments
 var MulticallAddress = common.HexToAddress("0xcA11bde05977b3631167028862bE2a173976CA11")
 
@@ -114,8 +114,8 @@ func Start() (*Fakes, error) {
 	return s, s.Serve()
 }
 
-// Serve serves each stand-in on a free port of 127.0.0.1 until Close, or none if it
-// fails. It does not block.
+// Serve starts each stand-in on a free port of 127.0.0.1, until Close. It does not block.
+// If it fails, no stand-in is left running.
 func (s *Fakes) Serve() error {
 	for _, service := range s.Services() {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -134,7 +134,7 @@ func (s *Fakes) Services() []*Service {
 	return []*Service{s.Partner, s.Price, s.Supply, s.Chain}
 }
 
-// Faults returns all that can go wrong in the demo.
+// Faults returns every Fault of the demo.
 func (s *Fakes) Faults() []*Fault {
 	return []*Fault{&s.Partner.Fault, &s.Price.Fault, &s.Supply.Fault, &s.Chain.Fault,
 		&s.Pool, &s.OldQuote, &s.OldBlock, &s.RateLimit, &s.FreshBot}
