@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
-
 	"herald/internal/config/configtest"
 )
 
@@ -59,37 +57,15 @@ func TestTheProgramHoldsNothingOfTheTests(t *testing.T) {
 	}
 }
 
-// importList is one rule of depguard's in .golangci.yml.
-type importList struct {
-	Mode  string `yaml:"list-mode"`
-	Files []string
-}
-
-func importLists(t *testing.T) map[string]importList {
-	t.Helper()
-	var file struct {
-		Linters struct {
-			Settings struct {
-				Depguard struct{ Rules map[string]importList }
-			}
-		}
-	}
-	if err := yaml.Unmarshal([]byte(configtest.Read(t, "../../.golangci.yml")), &file); err != nil {
-		t.Fatal(err)
-	}
-	return file.Linters.Settings.Depguard.Rules
-}
-
 // A list that names a package above or below does not count.
 func TestEachPackageHasAnImportList(t *testing.T) {
-	lists := importLists(t)
+	rules := configtest.Read(t, "../../.golangci.yml")
+	if lists, strict := strings.Count(rules, " files: ["), strings.Count(rules, " list-mode: strict\n"); lists != strict {
+		t.Errorf("%d lists of imports, of which %d are strict", lists, strict)
+	}
 	for _, path := range shipped(t) {
-		dir := "**/" + strings.TrimPrefix(path, "herald/")
-		found := false
-		for _, list := range lists {
-			found = found || list.Mode == "strict" && (slices.Contains(list.Files, dir+"/*.go") || slices.Contains(list.Files, dir+"/**"))
-		}
-		if !found {
+		dir := `"**/` + strings.TrimPrefix(path, "herald/")
+		if !strings.Contains(rules, dir+`/*.go"`) && !strings.Contains(rules, dir+`/**"`) {
 			t.Errorf("%s has no import list. Add it to linters.settings.depguard.rules in .golangci.yml, with no more than it needs:\n%s",
 				path, listFor(t, path))
 		}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,15 +39,6 @@ func TestThePriceWalksAndItsChangesAreTrue(t *testing.T) {
 		prices := map[int64]float64{} // by minute
 		for _, q := range past {
 			prices[q.LastUpdated.Unix()/60] = q.Price.InexactFloat64()
-		}
-		steps := []float64{}
-		for before := past[0].Price.InexactFloat64(); len(past) > 0; past = past[1:] {
-			price := past[0].Price.InexactFloat64()
-			steps = append(steps, math.Abs(price/before-1))
-			before = price
-		}
-		if largest := slices.Max(steps); largest > 0.06 || largest < 0.005 {
-			t.Errorf("the largest step of a quarter of an hour is %.1f %%", 100*largest)
 		}
 		for range 3 * 60 {
 			q := listed(t, s)
