@@ -178,7 +178,7 @@ func TestEverySourceAndOptionReachesTheCommands(t *testing.T) {
 	for _, given := range []reflect.Value{reflect.ValueOf(sources), reflect.ValueOf(bot.cfg.options())} {
 		for i := range given.NumField() {
 			if given.Field(i).IsZero() {
-				t.Errorf("%s.%s is not set", given.Type(), given.Type().Field(i).Name)
+				t.Errorf("%s.%s is not set; connect and options do that", given.Type(), given.Type().Field(i).Name)
 			}
 		}
 	}
