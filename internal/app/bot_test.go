@@ -36,8 +36,8 @@ import (
 
 func startSandbox(t *testing.T) *services.Fakes {
 	t.Helper()
-	world, err := services.Start()
-	if err != nil {
+	world := services.New()
+	if err := world.Serve(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { world.Close() })

@@ -108,12 +108,6 @@ func (s *Fakes) market(at func(time.Time) (core.Quote, map[string]decimal.Decima
 	return market{at: at, key: s.PriceKey, old: &s.OldQuote, limited: &s.RateLimit}
 }
 
-// Start makes the stand-ins and serves them. The caller closes them.
-func Start() (*Fakes, error) {
-	s := New()
-	return s, s.Serve()
-}
-
 // Serve starts each stand-in on a free port of 127.0.0.1, until Close. It does not block.
 // If it fails, no stand-in is left running.
 func (s *Fakes) Serve() error {
