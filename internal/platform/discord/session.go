@@ -106,66 +106,100 @@ func (s *session) handle(i *interaction) bool {
 	return true
 }
 
-// answer runs a command and sends its reply: as the first response or, if it takes
-// too long, in place of a deferral. A picture is always deferred: it takes long to
-// send, and may have to be left out.
+// answer runs a command and delivers its reply. A picture is always deferred: it takes
+// long to send, and may have to be left out.
 func (s *session) answer(i *interaction) error {
-	commands := s.tasks.Handler.Commands()
-	req, press, err := parse(i, commands)
+	handler := s.tasks.Handler
+	req, press, err := parse(i, handler.Commands())
 	if err != nil {
 		old := chat.OldButton()
-		old.Language = s.tasks.Handler.Language(req, true)
+		old.Language = handler.Language(req, true)
 		return s.respond(i, newMessage(render(old, s.commandID), true))
 	}
 	req.BotName, _ = s.name.Load().(string)
-	command, _ := commands.Find(req.Command)
+	command, _ := handler.Commands().Find(req.Command)
 	to := targetOf(i, command, press)
-	deferral := func() error {
-		s.Count("deferred")
-		return s.respond(i, to.deferral())
-	}
-	// Either the answer is the first response or, after deferAfter, a deferral, which
-	// promises it; never both.
-	deferred := make(chan error, 1)
-	timer := s.tasks.AfterFunc(time.Until(i.Arrived.Add(deferAfter)), i.reference, func() {
-		defer close(deferred) // also after a panic
-		deferred <- deferral()
-	})
+	promise := s.deferLater(i, to)
 	var m message
 	var alone bool // nobody but the user is to see m
 	s.tasks.Handle(req, func(reply chat.Reply) {
-		if upToDate := to.replaces && !to.asOf.IsZero() && reply.AsOf.Unix() == to.asOf.Unix(); upToDate && !reply.Unanswered() {
+		if to.shows(reply) {
 			reply = reply.Unchanged()
-			reply.Language = s.tasks.Handler.Language(req, true)
+			reply.Language = handler.Language(req, true)
 		}
 		alone = reply.Ephemeral || to.replaces && reply.Unanswered()
 		m = render(reply, s.commandID)
 	})
-	switch inTime := timer.Stop(); {
-	case !inTime:
-		err = <-deferred
-	case m.picture != nil:
-		to.private = to.private || alone
-		err = deferral()
-	case to.replaces && !alone:
-		err = s.respond(i, response{Type: discordgo.InteractionResponseUpdateMessage, Data: m})
-		if !api.Unacceptable(err) {
-			return err
-		}
-		fallthrough
-	default:
-		return s.respond(i, newMessage(m, to.private || alone))
+	deferred, err := promise.cancel()
+	to.private = to.private || alone
+	if !deferred && m.picture != nil {
+		deferred, err = true, s.sendDeferral(i, to)
 	}
-	// What follows shows whether a deferral of unknown outcome is out.
 	if err != nil && !errors.Is(err, api.ErrOutcomeUnknown) {
 		return err
 	}
-	if !to.replaces || !alone {
-		if err = s.edit(i, m); !api.Unacceptable(err) {
-			return err
+	// If the deferral's outcome is unknown, the calls below show whether it is out.
+	for _, d := range to.deliveries(alone, deferred) {
+		if err = s.deliver(d, i, m, to.private); !api.Unacceptable(err) {
+			break
 		}
 	}
-	return s.followUp(i, m, to.private || alone)
+	return err
+}
+
+// deferral is a promise to answer later. It is sent at deferAfter unless it is
+// cancelled before.
+type deferral struct {
+	timer *time.Timer
+	sent  chan error // receives the outcome once the deferral was sent, and is then closed
+}
+
+// deferLater starts the deferral of the answer to i.
+func (s *session) deferLater(i *interaction, to target) deferral {
+	sent := make(chan error, 1)
+	timer := s.tasks.AfterFunc(time.Until(i.Arrived.Add(deferAfter)), i.reference, func() {
+		defer close(sent) // also after a panic
+		sent <- s.sendDeferral(i, to)
+	})
+	return deferral{timer, sent}
+}
+
+// cancel keeps the deferral from being sent. If that has begun, cancel blocks until it
+// is sent, and returns its error.
+func (d deferral) cancel() (sent bool, err error) {
+	if d.timer.Stop() {
+		return false, nil
+	}
+	return true, <-d.sent
+}
+
+func (s *session) sendDeferral(i *interaction, to target) error {
+	s.Count("deferred")
+	return s.respond(i, to.deferral())
+}
+
+// delivery is a call that delivers an answer.
+type delivery int
+
+const (
+	asResponse delivery = iota // the first response is a new message
+	asUpdate                   // the first response replaces the message with the button
+	asEdit                     // an edit replaces what was deferred
+	asFollowUp                 // a new message after a deferral
+)
+
+// deliver makes the call d. private hides a new message from all but the user.
+func (s *session) deliver(d delivery, i *interaction, m message, private bool) error {
+	switch d {
+	case asUpdate:
+		return s.respond(i, response{Type: discordgo.InteractionResponseUpdateMessage, Data: m})
+	case asEdit:
+		return s.edit(i, m)
+	case asFollowUp:
+		return s.followUp(i, m, private)
+	default:
+		return s.respond(i, newMessage(m, private))
+	}
 }
 
 // respond gives the first response.
@@ -221,22 +255,44 @@ func newMessage(m message, private bool) response {
 type target struct {
 	// replaces is true for an answer that replaces the message with the button.
 	replaces bool
-	// private is true for a new message that the user alone is to see.
+	// private hides a new message from all but the user.
 	private bool
 	// asOf is the AsOf of the answer that a button refreshes, or zero.
 	asOf time.Time
 }
 
-// targetOf returns where the command's answer goes. The command decides who sees
-// it, and not the button, which can be forged or of an earlier version: the answer
-// of a private or unknown command never replaces a message that others see.
+// targetOf returns where the command's answer goes. The command decides who sees the
+// answer. The button does not: a button can be forged or of an earlier version. The
+// answer of a private or unknown command never replaces a message that others see.
 func targetOf(i *interaction, command chat.Command, press chat.Press) target {
 	private := command.Visibility != chat.Public
-	seen := i.Message != nil && i.Message.Flags&discordgo.MessageFlagsEphemeral == 0
-	return target{replaces: press.Edit && i.Message != nil && !(private && seen), private: private, asOf: press.AsOf}
+	public := i.Message != nil && i.Message.Flags&discordgo.MessageFlagsEphemeral == 0
+	return target{replaces: press.Edit && i.Message != nil && !(private && public), private: private, asOf: press.AsOf}
 }
 
-// deferral promises an answer. Its flags decide who will see a new message.
+// shows reports whether the message with the button shows reply already.
+func (to target) shows(reply chat.Reply) bool {
+	return to.replaces && !to.asOf.IsZero() && reply.AsOf.Unix() == to.asOf.Unix() && !reply.Unanswered()
+}
+
+// deliveries returns how an answer can be delivered. Each delivery is for when Discord
+// does not accept the one before. alone says that nobody but the user may see the
+// answer, and deferred that a deferral was sent.
+func (to target) deliveries(alone, deferred bool) []delivery {
+	switch {
+	case !deferred && to.replaces && !alone:
+		return []delivery{asUpdate, asResponse}
+	case !deferred:
+		return []delivery{asResponse}
+	case to.replaces && alone: // The message with the button stays as it is.
+		return []delivery{asFollowUp}
+	default:
+		return []delivery{asEdit, asFollowUp}
+	}
+}
+
+// deferral returns the first response that promises an answer. Its flags decide who
+// sees a new message.
 func (to target) deferral() response {
 	if to.replaces {
 		return response{Type: discordgo.InteractionResponseDeferredMessageUpdate}
