@@ -51,7 +51,7 @@ func newHarness(t *testing.T, fake *fakediscord.Server, w way, changes ...change
 		way: w, fake: fake, handler: &chattest.Handler{}, logged: &logtest.Buffer{}, events: &chattest.Events{},
 	}
 	c := Config{
-		Settings:  Settings{Token: secret.New(fake.Token), ApplicationID: fake.ApplicationID, APIURL: fake.URL()},
+		Settings:  Settings{Token: secret.New(fake.Token), APIURL: fake.URL()},
 		Dedup:     store.NewMemory(),
 		Log:       h.logged.Logger(),
 		Count:     h.events.Add,
