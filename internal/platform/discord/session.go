@@ -13,32 +13,30 @@ import (
 )
 
 const (
-	// deferAfter is how long after its arrival an interaction is deferred: Discord waits
-	// 3 seconds for a first response, and a command may take longer.
+	// deferAfter is how long after its arrival an interaction is deferred. Discord waits 3
+	// seconds for a first response, and a command may take longer.
 	deferAfter = 2 * time.Second
-	// pictureTime is for how long a picture is tried before the answer goes
-	// without.
+	// pictureTime is how long a picture is retried before the answer is sent without it.
 	pictureTime = 30 * time.Second
-	// maxInFlight bounds the interactions in flight, and each takes some 20
-	// KiB while it waits for a service. Beyond it they are dropped and counted.
+	// maxInFlight bounds the interactions in flight, at some 20 KiB each. More are dropped
+	// and counted.
 	maxInFlight = 10_000
 )
 
-// session is one Run of the adapter: it takes an interaction from its arrival to
-// the message that answers it.
+// session is one Run of the adapter. It takes interactions and answers them.
 type session struct {
 	*Adapter
 	tasks *chat.Tasks
-	// lateness is the time from the creation of the last interaction that was not
-	// replayed, by Discord's clock, to its arrival, by ours; nil before the first.
+	// lateness is the time from the creation of the last interaction, by Discord's clock,
+	// to its arrival, by ours. Replayed ones do not count. It is nil before the first.
 	lateness atomic.Pointer[time.Duration]
 }
 
 // receive starts answering an interaction of the gateway. It does not block.
 //
-// The age of a replayed one counts from when it would have arrived. That is
-// reckoned from the others' lateness, so that a clock which is ahead of Discord's
-// makes nothing too old; before there is another, it counts from now.
+// A replayed interaction counts as arrived at its creation plus the usual lateness, so
+// that a clock ahead of Discord's makes nothing too old. While lateness is nil, it counts
+// as arrived now.
 func (s *session) receive(data json.RawMessage, replayed bool) {
 	now := time.Now()
 	s.start(s.tasks.Go, func(id string) {
@@ -63,8 +61,8 @@ func (s *session) receive(data json.RawMessage, replayed bool) {
 	})
 }
 
-// start runs work by begin, which is Do or Go of the tasks. If too many are in flight
-// or the session ends, it counts the interaction as dropped.
+// start calls begin, which is Do or Go of the tasks, with work. It counts the interaction
+// as dropped if too many are in flight or the session ends.
 func (s *session) start(begin func(func(id string)) bool, work func(id string)) {
 	s.Count("interaction")
 	begun := s.inFlight.Add(1) <= maxInFlight && begin(func(id string) {
@@ -77,8 +75,8 @@ func (s *session) start(begin func(func(id string)) bool, work func(id string)) 
 	}
 }
 
-// handle answers i unless it was seen before, and remembers i if it was answered or
-// may have been. It reports whether i was new.
+// handle answers i unless i was seen before, and reports whether i was new. An answer of
+// unknown outcome counts as given.
 func (s *session) handle(i *interaction) bool {
 	key := "discord:interaction:" + i.ID
 	if s.Dedup.Claim(s.tasks.Sends, key) != chat.New {
@@ -131,16 +129,16 @@ func (s *session) answer(i *interaction) error {
 		m = render(reply, s.commandID)
 	})
 	deferred, err := promise.cancel()
-	to.private = to.private || alone
+	private := to.private || alone
 	if !deferred && m.picture != nil {
-		deferred, err = true, s.sendDeferral(i, to)
+		deferred, err = true, s.sendDeferral(i, to.deferral(private))
 	}
 	if err != nil && !errors.Is(err, api.ErrOutcomeUnknown) {
 		return err
 	}
 	// If the deferral's outcome is unknown, the calls below show whether it is out.
 	for _, d := range to.deliveries(alone, deferred) {
-		if err = s.deliver(d, i, m, to.private); !api.Unacceptable(err) {
+		if err = s.deliver(d, i, m, private); !api.Unacceptable(err) {
 			break
 		}
 	}
@@ -159,7 +157,7 @@ func (s *session) deferLater(i *interaction, to target) deferral {
 	sent := make(chan error, 1)
 	timer := s.tasks.AfterFunc(time.Until(i.Arrived.Add(deferAfter)), i.reference, func() {
 		defer close(sent) // also after a panic
-		sent <- s.sendDeferral(i, to)
+		sent <- s.sendDeferral(i, to.deferral(to.private))
 	})
 	return deferral{timer, sent}
 }
@@ -173,9 +171,9 @@ func (d deferral) cancel() (sent bool, err error) {
 	return true, <-d.sent
 }
 
-func (s *session) sendDeferral(i *interaction, to target) error {
+func (s *session) sendDeferral(i *interaction, deferral response) error {
 	s.Count("deferred")
-	return s.respond(i, to.deferral())
+	return s.respond(i, deferral)
 }
 
 // delivery is a call that delivers an answer.
@@ -188,7 +186,9 @@ const (
 	asFollowUp                 // a new message after a deferral
 )
 
-// deliver makes the call d. private hides a new message from all but the user.
+// deliver makes the call d. private hides a new message from all but the user. A
+// follow-up has no picture; a private one must not come straight after a public
+// deferral.
 func (s *session) deliver(d delivery, i *interaction, m message, private bool) error {
 	switch d {
 	case asUpdate:
@@ -196,13 +196,14 @@ func (s *session) deliver(d delivery, i *interaction, m message, private bool) e
 	case asEdit:
 		return s.edit(i, m)
 	case asFollowUp:
-		return s.followUp(i, m, private)
+		followUp := api.Message{Body: m.withoutPicture().forUser(private)}
+		return s.api.FollowUp(s.tasks.Sends, i.Interaction, followUp, i.Arrived.Add(api.TokenLife))
 	default:
 		return s.respond(i, newMessage(m, private))
 	}
 }
 
-// respond gives the first response.
+// respond sends the first response.
 func (s *session) respond(i *interaction, r response) error {
 	if i.w != nil {
 		return r.write(i.w)
@@ -210,7 +211,7 @@ func (s *session) respond(i *interaction, r response) error {
 	return s.api.Respond(s.tasks.Sends, i.Interaction, r)
 }
 
-// edit replaces the deferred message by m, trying until the token expires. A
+// edit replaces the deferred message by m, and is retried until the token expires. A
 // picture that cannot be sent within pictureTime is left out.
 func (s *session) edit(i *interaction, m message) error {
 	if m.picture != nil {
@@ -225,16 +226,6 @@ func (s *session) edit(i *interaction, m message) error {
 	return s.api.Edit(s.tasks.Sends, i.Interaction, api.Message{Body: m}, i.Arrived.Add(api.TokenLife))
 }
 
-// followUp sends m as a message of its own, without its picture. It must not send
-// a private one straight after a public deferral.
-func (s *session) followUp(i *interaction, m message, private bool) error {
-	m = m.withoutPicture()
-	if private {
-		m.Flags = discordgo.MessageFlagsEphemeral
-	}
-	return s.api.FollowUp(s.tasks.Sends, i.Interaction, api.Message{Body: m}, i.Arrived.Add(api.TokenLife))
-}
-
 // response is the first response to an interaction.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object
 type response struct {
@@ -242,13 +233,17 @@ type response struct {
 	Data any                               `json:"data,omitempty"`
 }
 
-// newMessage responds with a message, for everybody or, if private, for the user
-// alone.
+// newMessage returns the response that shows m as a new message.
 func newMessage(m message, private bool) response {
+	return response{Type: discordgo.InteractionResponseChannelMessageWithSource, Data: m.forUser(private)}
+}
+
+// forUser returns m as a new message, for the user alone if private.
+func (m message) forUser(private bool) message {
 	if private {
 		m.Flags = discordgo.MessageFlagsEphemeral
 	}
-	return response{Type: discordgo.InteractionResponseChannelMessageWithSource, Data: m}
+	return m
 }
 
 // target is where an answer goes.
@@ -291,14 +286,14 @@ func (to target) deliveries(alone, deferred bool) []delivery {
 	}
 }
 
-// deferral returns the first response that promises an answer. Its flags decide who
-// sees a new message.
-func (to target) deferral() response {
+// deferral returns the first response that promises an answer. private hides a new message
+// from all but the user, and cannot be changed later.
+func (to target) deferral(private bool) response {
 	if to.replaces {
 		return response{Type: discordgo.InteractionResponseDeferredMessageUpdate}
 	}
 	data := map[string]discordgo.MessageFlags{}
-	if to.private {
+	if private {
 		data["flags"] = discordgo.MessageFlagsEphemeral
 	}
 	return response{Type: discordgo.InteractionResponseDeferredChannelMessageWithSource, Data: data}
