@@ -23,7 +23,7 @@ import (
 
 func TestCommandsAreWritten(t *testing.T) {
 	for _, guild := range []string{"", "777"} {
-		simulate(t, overGateway, func(t *testing.T, h *harness) {
+		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 			if price := h.fake.Commands(guild)[0]; price["name"] != "price" || price["id"] != h.commandID("price") || h.commandID("moon") != "" {
 				t.Errorf("guild %q: the ID of %v is %q", guild, price, h.commandID("price"))
 			}
@@ -37,12 +37,12 @@ func TestCommandsAreWritten(t *testing.T) {
 			if err := h.register(t.Context(), others); err != nil || len(h.fake.Commands(guild)) != 2 {
 				t.Errorf("guild %q: long texts were not written: %v", guild, err)
 			}
-		}, func(_ *harness, c *Config) { c.GuildID = guild })
+		}, func(_ *adapterTest, c *Config) { c.GuildID = guild })
 	}
 }
 
 func TestRegistrationFailingDoesNotHoldTheService(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *harness) {
+	eachWay(t, func(t *testing.T, h *adapterTest) {
 		h.ask(t, command("price"))
 		h.fake.Break(fakediscord.Application, fakediscord.Fault{})
 		pass(5 * time.Minute)
@@ -53,7 +53,7 @@ func TestRegistrationFailingDoesNotHoldTheService(t *testing.T) {
 		if got := h.handler.Requests(); got[len(got)-1].BotName != "Herald" {
 			t.Errorf("the bot's name is %q", got[len(got)-1].BotName)
 		}
-	}, func(h *harness, _ *Config) {
+	}, func(h *adapterTest, _ *Config) {
 		h.fake.Break(fakediscord.Application, fakediscord.Fault{Status: http.StatusInternalServerError})
 		h.fake.Script(fakediscord.PutCommands, fakediscord.Fault{Status: 403, Code: 50001}, fakediscord.Fault{Status: 429, RetryAfter: time.Second})
 	})
@@ -142,14 +142,14 @@ func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
 		"gateway":       {overGateway, nil, "", []string{name, "interactions come over the gateway"}, "", ""},
 		"HTTP":          {byHTTP, nil, endpoint, []string{name, "interactions come by HTTP, to bot.example"}, "", ""},
 		"HTTP, nowhere": {byHTTP, nil, "", []string{name, nowhere}, "", ""},
-		"another key": {byHTTP, func(_ *harness, c *Config) { c.PublicKey = make(ed25519.PublicKey, ed25519.PublicKeySize) }, endpoint,
+		"another key": {byHTTP, func(_ *adapterTest, c *Config) { c.PublicKey = make(ed25519.PublicKey, ed25519.PublicKeySize) }, endpoint,
 			[]string{name}, "another public key", "DISCORD_PUBLIC_KEY"},
 		"gateway beside HTTP": {overGateway, nil, endpoint,
 			[]string{name}, "interactions endpoint URL, at bot.example, so nothing comes", "DISCORD_PUBLIC_KEY"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			changes := slices.DeleteFunc([]change{tt.change}, func(c change) bool { return c == nil })
-			h := newHarness(t, fakediscord.New(), tt.way, changes...)
+			h := newAdapterTest(t, fakediscord.New(), tt.way, changes...)
 			h.fake.EnterEndpoint(tt.endpoint)
 			learned, err := h.Check(t.Context())
 			if !slices.Equal(learned, tt.learned) {

@@ -17,7 +17,7 @@ import (
 )
 
 func TestWhatDiscordDidNotSignLatelyIsRefused(t *testing.T) {
-	h := newHarness(t, fakediscord.New(), byHTTP)
+	h := newAdapterTest(t, fakediscord.New(), byHTTP)
 	h.session.Store(&session{Adapter: h.Adapter})
 	command := []byte(`{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price","type":1}}`)
 	big := append([]byte(`{"id":"`), bytes.Repeat([]byte("1"), maxBody)...)
@@ -76,7 +76,7 @@ func TestWhatDiscordDidNotSignLatelyIsRefused(t *testing.T) {
 // While an answer is awaited that was deferred, its connection is not used for
 // the next interaction, which would wait too.
 func TestADeferredAnswerKeepsNoOtherWaiting(t *testing.T) {
-	simulate(t, byHTTP, func(t *testing.T, h *harness) {
+	simulate(t, byHTTP, func(t *testing.T, h *adapterTest) {
 		h.fake.Client.Transport.(*http.Transport).MaxConnsPerHost = 1
 		h.reply(time.Minute, chat.Reply{Title: chat.Say("at last")})
 		for range 3 {
@@ -94,7 +94,7 @@ func TestADeferredAnswerKeepsNoOtherWaiting(t *testing.T) {
 }
 
 func TestInteractionsAreTakenWhileItRuns(t *testing.T) {
-	h := newHarness(t, fakediscord.New(), byHTTP)
+	h := newAdapterTest(t, fakediscord.New(), byHTTP)
 	ping := []byte(`{"id":"1","type":1,"token":"t"}`)
 	post := func(want int, answer string) {
 		t.Helper()

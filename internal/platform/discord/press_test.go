@@ -59,7 +59,7 @@ func TestAPressIsAnsweredWhereItsCommandMayBe(t *testing.T) {
 	for name, tt := range presses {
 		for slow, update := range map[time.Duration]int{0: updateMessage, 5 * time.Second: promiseUpdate} {
 			t.Run(fmt.Sprint(name, " after ", slow), func(t *testing.T) {
-				eachWay(t, func(t *testing.T, h *harness) {
+				eachWay(t, func(t *testing.T, h *adapterTest) {
 					h.reply(0, chat.Reply{Title: chat.Say("the answer"), AsOf: start, Actions: []chat.Action{refresh}})
 					p, state := h.ask(t, command(tt.under)), tt.state
 					before := p.Answer().Message
@@ -92,7 +92,7 @@ func TestAPressIsAnsweredWhereItsCommandMayBe(t *testing.T) {
 
 func TestASecondTryReplacesTheFailure(t *testing.T) {
 	for _, slow := range []time.Duration{0, 5 * time.Second} {
-		eachWay(t, func(t *testing.T, h *harness) {
+		eachWay(t, func(t *testing.T, h *adapterTest) {
 			failure := chat.Reply{Title: chat.NoAnswer("price"), Actions: []chat.Action{chat.TryAgain("price")}}
 			h.reply(0, failure)
 			p := h.ask(t, command("price"))
@@ -122,7 +122,7 @@ func TestAnAnswerWhoseMessageTakesNoEditIsANewMessage(t *testing.T) {
 	} {
 		for under, private := range map[string]bool{"price": false, "mylogins": true} {
 			t.Run(name+", "+under, func(t *testing.T) {
-				simulate(t, overGateway, func(t *testing.T, h *harness) {
+				simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 					p := h.ask(t, command(under))
 					h.reply(tt.slow, chat.Reply{Title: chat.Say("new")})
 					h.fake.Script(tt.route, tt.fault)
@@ -139,7 +139,7 @@ func TestAnAnswerWhoseMessageTakesNoEditIsANewMessage(t *testing.T) {
 
 // What concerns one user alone is shown to them alone unless a promise was seen by all.
 func TestRefusalsOfPublicCommandsReachTheUserAlone(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *harness) {
+	eachWay(t, func(t *testing.T, h *adapterTest) {
 		for _, picture := range []*chat.Image{nil, &curve} {
 			h.reply(0, chat.Reply{Title: chat.Say("Too many"), Ephemeral: true, Image: picture})
 			if a := h.ask(t, command("price")).Answer(); !a.Ephemeral || a.SeenBy != "5" || a.Deferred != (picture != nil) {
@@ -169,7 +169,7 @@ func TestWhatIsToldBesideAnAnswerIsRepeatedWithCare(t *testing.T) {
 		"dropped twice":        {[]fakediscord.Fault{{Drop: true}, {DropAnswer: true}}, 2, 3, 6 * time.Second},
 		"502 three times":      {[]fakediscord.Fault{{Status: 502}, {Status: 500}, {Status: 502}}, 0, 3, 6 * time.Second},
 		"refused":              {[]fakediscord.Fault{{Status: 403, Code: 50001}}, 0, 1, 0},
-	}, func(t *testing.T, h *harness, tt test) {
+	}, func(t *testing.T, h *adapterTest, tt test) {
 		p := h.ask(t, command("price"))
 		h.reply(5*time.Second, chat.Reply{Title: chat.Say("Too fast"), Ephemeral: true})
 		h.fake.Script(fakediscord.FollowUp, tt.faults...)

@@ -17,11 +17,11 @@ import (
 )
 
 // respond makes Discord's REST answer every call as given.
-func respond(t *testing.T, answer http.HandlerFunc) *harness {
+func respond(t *testing.T, answer http.HandlerFunc) *adapterTest {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
-	return newHarness(t, fakediscord.New(), overGateway, func(_ *harness, c *Config) { c.APIURL = server.URL })
+	return newAdapterTest(t, fakediscord.New(), overGateway, func(_ *adapterTest, c *Config) { c.APIURL = server.URL })
 }
 
 // discordgo's limiter would fail on the first two of these, and sleep on the
@@ -64,7 +64,7 @@ var faults = map[string]struct {
 func TestNoFaultShowsATokenOrATextOfTheServer(t *testing.T) {
 	for name, tt := range faults {
 		t.Run(name, func(t *testing.T) {
-			simulate(t, overGateway, func(t *testing.T, h *harness) {
+			simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 				shown := h.ask(t, command("price"))
 				h.fake.Break(fakediscord.Callback, tt.fault)
 				fast := h.send(t, command("price"))
@@ -124,7 +124,7 @@ func TestALastingLimitIsMetByFewCalls(t *testing.T) {
 	each(t, map[string]fakediscord.Fault{
 		"without a time":        {Status: http.StatusTooManyRequests},
 		"for minutes, globally": {Status: http.StatusTooManyRequests, RetryAfter: 5 * time.Minute, Global: true},
-	}, func(t *testing.T, h *harness, fault fakediscord.Fault) {
+	}, func(t *testing.T, h *adapterTest, fault fakediscord.Fault) {
 		h.fake.Break(fakediscord.Edit, fault)
 		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
 		for range 1000 {
@@ -147,7 +147,7 @@ func TestALastingLimitIsMetByFewCalls(t *testing.T) {
 }
 
 func TestOneGlobalLimitHoldsBackAllButFirstResponses(t *testing.T) {
-	simulate(t, overGateway, func(t *testing.T, h *harness) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
 		h.fake.Script(fakediscord.Edit, fakediscord.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Minute, Global: true})
 		for n := range 10 {
@@ -165,7 +165,7 @@ func TestOneGlobalLimitHoldsBackAllButFirstResponses(t *testing.T) {
 
 // Discord bans an address for 10,000 of them in ten minutes.
 func TestEditsStopAfterTooManyRefusalsInTenMinutes(t *testing.T) {
-	simulate(t, overGateway, func(t *testing.T, h *harness) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		p, edited := h.ask(t, command("price")), atomic.Int64{}
 		i := api.Interaction{ID: p.ID, ApplicationID: h.fake.ApplicationID, Token: p.Token}
 		h.fake.Break(fakediscord.Edit, fakediscord.Fault{Status: http.StatusForbidden, Code: 50001})

@@ -15,7 +15,7 @@ import (
 // Discord refuses an answer after 3 s; one that is younger still has what is
 // left of them.
 func TestAReplayedInteractionIsAnsweredInTheTimeThatIsLeft(t *testing.T) {
-	simulate(t, overGateway, func(t *testing.T, h *harness) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.ask(t, command("price"))
 		h.reply(10*time.Second, chat.Reply{Title: chat.Say("at last")})
 		p, replay := h.fake.Keep(command("price"))
@@ -48,7 +48,7 @@ func TestTheAgeOfWhatIsReplayedIsNotJudgedByThisMachinesClock(t *testing.T) {
 		"an hour behind, old":   {-time.Hour, 3500 * time.Millisecond, false, false},
 		"an hour ahead, first":  {time.Hour, time.Second, true, true},
 		"seconds ahead, first":  {3 * time.Second, time.Second, true, true},
-	}, func(t *testing.T, h *harness, tt test) {
+	}, func(t *testing.T, h *adapterTest, tt test) {
 		s := &session{Adapter: h.Adapter, tasks: chat.NewTasks(t.Context(), h.handler, h.Log, h.Count)}
 		interaction := func(age time.Duration) json.RawMessage {
 			created := time.Now().Add(-tt.ahead - age)
