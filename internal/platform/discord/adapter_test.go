@@ -137,6 +137,16 @@ func (h *adapterTest) counted(t *testing.T, event string, want int) {
 	equal(t, "count of "+event, h.events.Of(event), want)
 }
 
+// messages returns those that are shown, and ends the test unless they are so many.
+func (h *adapterTest) messages(t *testing.T, want int) []fakediscord.Message {
+	t.Helper()
+	all := h.fake.Messages()
+	if len(all) != want {
+		t.Fatalf("got %d messages, want %d: %+v", len(all), want, all)
+	}
+	return all
+}
+
 // says fails the test unless the answer has the text.
 func says(t *testing.T, answer interface{ Text() string }, text string) {
 	t.Helper()

@@ -314,7 +314,7 @@ func TestAPictureArrivesOnceOrTheAnswerIsText(t *testing.T) {
 		pass(time.Minute)
 		a := p.Answer()
 		equal(t, "text", strings.TrimSpace(a.Text()), "**Price**")
-		equal(t, "messages", len(h.fake.Messages()), 1)
+		h.messages(t, 1)
 		equal(t, "the picture is shown", showsCurve(a.Message), !tt.text)
 		equal(t, "nothing is attached", len(a.Attachments) == 0, tt.text)
 		equal(t, "it was deferred", a.Deferred, true)
@@ -335,7 +335,7 @@ func TestAPictureGivesWayToTheNextAnswer(t *testing.T) {
 			h.reply(tt.slow, tt.reply)
 			h.ask(t, p.Press("5", "1 e 0 price"))
 			equal(t, "the picture is shown", showsCurve(p.Answer().Message), tt.reply.Image != nil)
-			equal(t, "messages", len(h.fake.Messages()), 1)
+			h.messages(t, 1)
 		}
 	})
 }

@@ -24,35 +24,31 @@ import (
 func TestCommandsAreWritten(t *testing.T) {
 	for _, guild := range []string{"", "777"} {
 		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-			if price := h.fake.Commands(guild)[0]; price["name"] != "price" || price["id"] != h.commandID("price") || h.commandID("moon") != "" {
-				t.Errorf("guild %q: the ID of %v is %q", guild, price, h.commandID("price"))
-			}
-			if got := len(h.fake.Commands(guild)); got != 6 || h.fake.Overwrites() != 1 {
-				t.Errorf("guild %q: %d commands, written %d times", guild, got, h.fake.Overwrites())
-			}
+			written := h.fake.Commands(guild)
+			equal(t, "commands", len(written), 6)
+			equal(t, "calls", h.fake.Overwrites(), 1)
+			equal[any](t, "the first", written[0]["name"], "price")
+			equal[any](t, "its ID", written[0]["id"], h.commandID("price"))
+			equal(t, "the ID of an unknown one", h.commandID("moon"), "")
 			// One text that is too long would keep all commands from being registered.
 			long := chat.SayWith("command.supply", chat.Values{"symbol": chat.Plain(strings.Repeat("SYM", 60))})
 			forms := []chat.Form{{Params: []chat.Param{{Name: "p", Summary: long}}}}
 			others := chat.Commands{{Name: "x", Summary: long, PersonMenu: long, Forms: forms}}
-			if err := h.register(t.Context(), others); err != nil || len(h.fake.Commands(guild)) != 2 {
-				t.Errorf("guild %q: long texts were not written: %v", guild, err)
-			}
+			equal(t, "register", h.register(t.Context(), others), nil)
+			equal(t, "commands with long texts", len(h.fake.Commands(guild)), 2)
 		}, func(_ *adapterTest, c *Config) { c.GuildID = guild })
 	}
 }
 
-func TestRegistrationFailingDoesNotHoldTheService(t *testing.T) {
+func TestCommandsAreAnsweredBeforeRegistration(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *adapterTest) {
 		h.ask(t, command("price"))
 		h.fake.Break(fakediscord.Application, fakediscord.Fault{})
 		pass(5 * time.Minute)
-		if h.fake.Overwrites() != 1 || h.events.Of("as Herald") != 1 {
-			t.Errorf("counted %v", h.events)
-		}
+		equal(t, "calls", h.fake.Overwrites(), 1)
+		h.counted(t, "as Herald", 1)
 		h.ask(t, command("price"))
-		if got := h.handler.Requests(); got[len(got)-1].BotName != "Herald" {
-			t.Errorf("the bot's name is %q", got[len(got)-1].BotName)
-		}
+		equal(t, "the bot's name", h.handler.Requests()[1].BotName, "Herald")
 	}, func(h *adapterTest, _ *Config) {
 		h.fake.Break(fakediscord.Application, fakediscord.Fault{Status: http.StatusInternalServerError})
 		h.fake.Script(fakediscord.PutCommands, fakediscord.Fault{Status: 403, Code: 50001}, fakediscord.Fault{Status: 429, RetryAfter: time.Second})
@@ -68,33 +64,31 @@ func TestDefinitions(t *testing.T) {
 		all[c.Name] = c
 	}
 	for _, name := range []string{"price", "staked", "mylogins", "exists", "help"} {
-		if c := all[name]; c.Description == "" || len(*c.Contexts) != 3 || len(*c.IntegrationTypes) != 2 || c.DefaultMemberPermissions != nil {
-			t.Errorf("%s: %+v", name, c)
-		}
+		c := all[name]
+		equal(t, name+" has a description", c.Description != "", true)
+		equal(t, name+" can be used by", fmt.Sprint(*c.Contexts, *c.IntegrationTypes, c.DefaultMemberPermissions), "[0 1 2] [0 1] <nil>")
 	}
-	if len(all) != 7 {
-		t.Errorf("%d commands", len(all)) // "start" is Telegram's
-	}
+	equal(t, "commands", len(all), 7) // "start" is Telegram's
 	for _, c := range definitions((&chattest.Handler{}).Commands(), false) {
-		if c.Contexts != nil || c.IntegrationTypes != nil {
-			t.Errorf("%s of a guild says where it can be used", c.Name)
-		}
+		equal(t, c.Name+" of a guild says where it can be used", c.Contexts != nil || c.IntegrationTypes != nil, false)
 	}
 	// A menu is for the moderators of a guild that the bot is a member of.
 	menu := all["Check registration"]
-	if menu.Type != discordgo.UserApplicationCommand || menu.Description != "" || fmt.Sprint(*menu.Contexts) != "[0]" ||
-		fmt.Sprint(*menu.IntegrationTypes) != "[0]" || *menu.DefaultMemberPermissions != discordgo.PermissionModerateMembers {
-		t.Errorf("menu: %+v", menu)
-	}
-	if o := all["staked"].Options; len(o) != 1 || !o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionString || o[0].Choices != nil {
-		t.Errorf("staked: %+v", o)
-	}
-	o := all["exists"].Options
-	if len(o) != 3 || o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionUser || len(o[1].Choices) != 3 || o[2].Choices != nil {
-		t.Errorf("exists: %+v", o)
-	}
-	if o := all["x"].Options; o[0].Name != "early" || !o[0].Required || o[1].Required || len(o[1].Choices) != maxChoices {
-		t.Errorf("required ones come first: %+v %+v", o[0], o[1])
+	equal(t, "type of the menu", menu.Type, discordgo.UserApplicationCommand)
+	equal(t, "its description", menu.Description, "")
+	equal(t, "its permissions", *menu.DefaultMemberPermissions, discordgo.PermissionModerateMembers)
+	equal(t, "it can be used by", fmt.Sprint(*menu.Contexts, *menu.IntegrationTypes), "[0] [0]")
+	for name, want := range map[string]string{
+		"staked": "wallet string required, 0 choices; ",
+		"exists": "user user, 0 choices; platform string, 3 choices; uid string, 0 choices; ",
+		"x":      fmt.Sprintf("early string required, 0 choices; late string, %d choices; ", maxChoices), // required ones first
+	} {
+		got := ""
+		for _, o := range all[name].Options {
+			kind := map[discordgo.ApplicationCommandOptionType]string{discordgo.ApplicationCommandOptionString: " string", discordgo.ApplicationCommandOptionUser: " user"}[o.Type]
+			got += o.Name + kind + map[bool]string{true: " required"}[o.Required] + fmt.Sprintf(", %d choices; ", len(o.Choices))
+		}
+		equal(t, "options of "+name, got, want)
 	}
 }
 
@@ -107,9 +101,11 @@ func TestEveryTextOfACommandIsInEveryLanguage(t *testing.T) {
 	defined := definitions(chat.Commands{c}, true)
 	command, menu, options := defined[0], defined[1], defined[0].Options
 	week, evm := options[0].Choices[0], options[0].Choices[1]
-	if week.Value != "7d" || evm.Name != "EVM" || evm.NameLocalizations != nil || options[0].Name != "period" || len(options[1].NameLocalizations) != 0 {
-		t.Errorf("the choices are %+v and %+v, the names %v", week, evm, options[1].NameLocalizations)
-	}
+	equal[any](t, "value of a choice", week.Value, "7d")
+	equal(t, "a choice without a message", evm.Name, "EVM")
+	equal(t, "its names in other languages", len(evm.NameLocalizations), 0)
+	equal(t, "name of an option", options[0].Name, "period")
+	equal(t, "names of an option without a message", len(options[1].NameLocalizations), 0)
 	for _, l := range chat.Languages() {
 		for _, name := range l.Info().Discord {
 			in := discordgo.Locale(name)

@@ -26,7 +26,7 @@ func respond(t *testing.T, answer http.HandlerFunc) *adapterTest {
 
 // discordgo's limiter would fail on the first two of these, and sleep on the
 // next call after the third.
-func TestRateLimitHeadersOfASuccessDoNothing(t *testing.T) {
+func TestRateLimitHeadersOfASuccessAreIgnored(t *testing.T) {
 	for _, headers := range []http.Header{
 		{"X-Ratelimit-Global": {"true"}, "X-Ratelimit-Reset-After": {"3600"}},
 		{"X-Ratelimit-Reset-After": {"soon"}, "X-Ratelimit-Remaining": {"few"}},
@@ -44,8 +44,7 @@ func TestRateLimitHeadersOfASuccessDoNothing(t *testing.T) {
 	}
 }
 
-// faults are what Discord or the way there may do, and whether another try may
-// succeed.
+// faults are failures of a call, and whether another try may succeed.
 var faults = map[string]struct {
 	fault fakediscord.Fault
 	again bool
@@ -61,7 +60,7 @@ var faults = map[string]struct {
 	"a lost answer":   {fakediscord.Fault{DropAnswer: true}, true},
 }
 
-func TestNoFaultShowsATokenOrATextOfTheServer(t *testing.T) {
+func TestErrorsHoldNoTokenAndNoTextOfTheServer(t *testing.T) {
 	for name, tt := range faults {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
@@ -70,12 +69,10 @@ func TestNoFaultShowsATokenOrATextOfTheServer(t *testing.T) {
 				fast := h.send(t, command("price"))
 				endpoint := "https://discord.com/api/v9/interactions/1/interactiontoken/callback"
 				err := h.api.Call(t.Context(), http.MethodPost, endpoint, message{}, nil)
-				if again, atLeast := api.Retryable(err); again != tt.again || atLeast != tt.fault.RetryAfter {
-					t.Errorf("again %v, after %v: %v", again, atLeast, err)
-				}
-				if errors.Is(err, api.ErrToken) != (name == "another's token") {
-					t.Error(err)
-				}
+				again, atLeast := api.Retryable(err)
+				equal(t, "again", again, tt.again)
+				equal(t, "wait", atLeast, tt.fault.RetryAfter)
+				equal(t, "it is ErrToken", errors.Is(err, api.ErrToken), name == "another's token")
 				pass(time.Minute)
 				said := fmt.Sprint(err, "\n", h.logged)
 				for _, secret := range []string{fast.Token, shown.Token, "interactiontoken", h.fake.Token, "/interactions/", "scripted", "html"} {
@@ -131,18 +128,17 @@ func TestALastingLimitIsMetByFewCalls(t *testing.T) {
 			h.send(t, command("price"))
 		}
 		pass(10 * time.Minute)
-		if n := h.fake.Calls(fakediscord.Edit); n > 3*api.MaxOther || h.events.Of("deferred") != 1000 {
-			t.Errorf("%d calls; counted %v", n, h.events)
+		h.counted(t, "deferred", 1000)
+		if n := h.fake.Calls(fakediscord.Edit); n > 3*api.MaxOther {
+			t.Errorf("%d calls", n)
 		}
 		h.reply(0, chat.Reply{Title: chat.Say("at once")})
-		if a := h.ask(t, command("price")).Answer(); a.First > time.Second || a.Deferred {
-			t.Errorf("a first response waited: %+v", a)
-		}
+		a := h.ask(t, command("price")).Answer()
+		equal(t, "the next is deferred", a.Deferred, false)
+		equal(t, "its first response waits", a.First > time.Second, false)
 		h.fake.Break(fakediscord.Edit, fakediscord.Fault{})
 		pass(time.Minute)
-		if n := h.events.Of("answered"); n != 1001 {
-			t.Errorf("%d are answered", n)
-		}
+		h.counted(t, "answered", 1001)
 	})
 }
 
@@ -154,17 +150,17 @@ func TestOneGlobalLimitHoldsBackAllButFirstResponses(t *testing.T) {
 			h.send(t, command("price"))
 			pass(time.Duration(10/(n+1)) * time.Second)
 		}
-		if pass(20 * time.Second); h.fake.Calls(fakediscord.Edit) != 1 || h.events.Of("deferred") != 10 {
-			t.Errorf("%d edits; counted %v", h.fake.Calls(fakediscord.Edit), h.events)
-		}
-		if pass(time.Minute); h.fake.Calls(fakediscord.Edit) != 11 || h.events.Of("answered") != 10 {
-			t.Errorf("%d edits; counted %v", h.fake.Calls(fakediscord.Edit), h.events)
-		}
+		pass(20 * time.Second)
+		h.counted(t, "deferred", 10)
+		equal(t, "edits", h.fake.Calls(fakediscord.Edit), 1)
+		pass(time.Minute)
+		h.counted(t, "answered", 10)
+		equal(t, "edits afterwards", h.fake.Calls(fakediscord.Edit), 11)
 	})
 }
 
 // Discord bans an address for 10,000 of them in ten minutes.
-func TestEditsStopAfterTooManyRefusalsInTenMinutes(t *testing.T) {
+func TestEditsStopAfterTooManyRefusals(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		p, edited := h.ask(t, command("price")), atomic.Int64{}
 		i := api.Interaction{ID: p.ID, ApplicationID: h.fake.ApplicationID, Token: p.Token}
@@ -178,14 +174,14 @@ func TestEditsStopAfterTooManyRefusalsInTenMinutes(t *testing.T) {
 			}()
 		}
 		pass(9 * time.Minute)
-		n, told := h.fake.Calls(fakediscord.Edit), h.logged.Lines("level=ERROR")
-		if n > 5000 || n < 4800 || told != 1 {
-			t.Errorf("%d calls, and %d lines tell of it", n, told)
+		n := h.fake.Calls(fakediscord.Edit)
+		if n > 5000 || n < 4800 {
+			t.Errorf("%d calls", n)
 		}
+		equal(t, "lines about it", h.logged.Lines("level=ERROR"), 1)
 		h.ask(t, command("price"))
 		h.fake.Break(fakediscord.Edit, fakediscord.Fault{})
-		if pass(2 * time.Minute); edited.Load() != int64(5500-n) {
-			t.Errorf("%d edits after the window", edited.Load())
-		}
+		pass(2 * time.Minute)
+		equal(t, "edits after the window", edited.Load(), int64(5500-n))
 	})
 }
