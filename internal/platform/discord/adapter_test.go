@@ -15,6 +15,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
 	"herald/internal/demo/fake/transporttest"
 	"herald/internal/secret"
 	"herald/internal/secret/logtest"
@@ -33,7 +34,7 @@ const (
 type adapterTest struct {
 	*Adapter
 	way     way
-	fake    *fakediscord.Server
+	fake    *discordtest.Server
 	handler *chattest.Handler
 	logged  *logtest.Buffer
 	address string       // where interactions are posted
@@ -45,7 +46,7 @@ type adapterTest struct {
 type change func(*adapterTest, *Config)
 
 // newAdapterTest makes an Adapter that does not run yet.
-func newAdapterTest(t *testing.T, fake *fakediscord.Server, w way, changes ...change) *adapterTest {
+func newAdapterTest(t *testing.T, fake *discordtest.Server, w way, changes ...change) *adapterTest {
 	t.Helper()
 	t.Cleanup(fake.Close)
 	h := &adapterTest{
@@ -87,9 +88,9 @@ func simulate(t *testing.T, w way, test func(*testing.T, *adapterTest), changes 
 	synctest.Test(t, func(t *testing.T) {
 		// Simulated time begins in 2000, and snowflakes in 2015.
 		time.Sleep(20 * 365 * 24 * time.Hour)
-		out, in := fakediscord.NewWire(), fakediscord.NewWire()
+		out, in := discordtest.NewNetwork(), discordtest.NewNetwork()
 		transporttest.ChangeDefault(t, func(d *http.Transport) { d.Proxy, d.DialContext = nil, out.Dial })
-		h := newAdapterTest(t, fakediscord.NewOn(out), w, changes...)
+		h := newAdapterTest(t, discordtest.NewOn(out), w, changes...)
 		h.gateway.Dial = out.Dial
 		h.fake.Client = &http.Client{Transport: &http.Transport{DialContext: in.Dial}}
 		t.Cleanup(h.fake.Client.CloseIdleConnections)
@@ -179,15 +180,11 @@ func (h *adapterTest) send(t *testing.T, i fakediscord.Interaction) *fakediscord
 	}
 	p, body := h.fake.Prepare(i)
 	go func() {
-		resp, err := h.fake.PostRaw(context.Background(), h.address, body, time.Now())
-		if err != nil {
-			return // The answer is missed then.
-		}
-		defer resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			h.events.Add(fmt.Sprint("status ", resp.StatusCode))
-		} else if err := p.Responded(resp.Body); err != nil {
+		status, err := h.fake.Post(context.Background(), h.address, p, body)
+		if status == http.StatusOK && err != nil {
 			t.Error(err)
+		} else if status != http.StatusOK && err == nil {
+			h.events.Add(fmt.Sprint("status ", status))
 		}
 	}()
 	return p
@@ -228,7 +225,7 @@ func TestAdapterKeepsTheContract(t *testing.T) {
 	for _, w := range []way{overGateway, byHTTP} {
 		t.Run(string(w), func(t *testing.T) {
 			chattest.TestAdapter(t, func(t *testing.T) chattest.Harness {
-				h := newAdapterTest(t, fakediscord.New(), w)
+				h := newAdapterTest(t, discordtest.New(), w)
 				l, err := net.Listen("tcp", "127.0.0.1:0")
 				if err != nil {
 					t.Fatal(err)

@@ -11,13 +11,14 @@ import (
 
 	"herald/internal/chat"
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
 	"herald/internal/platform/discord/api"
 	"herald/internal/words"
 )
 
 // early is the response to an edit that reaches Discord before the first response. By
 // HTTP that can happen.
-var early = fakediscord.Fault{Status: 404, Code: 10015}
+var early = discordtest.Fault{Status: 404, Code: 10015}
 
 func TestASlowCommandIsDeferredThenEdited(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *adapterTest) {
@@ -42,8 +43,8 @@ func TestASlowCommandIsDeferredThenEdited(t *testing.T) {
 }
 
 func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
-	limited := fakediscord.Fault{Status: 429, RetryAfter: 900 * time.Millisecond}
-	for name, faults := range map[string][]fakediscord.Fault{
+	limited := discordtest.Fault{Status: 429, RetryAfter: 900 * time.Millisecond}
+	for name, faults := range map[string][]discordtest.Fault{
 		"connection lost before":  {{Drop: true}, {Drop: true}},
 		"landed, but answer lost": {{DropAnswer: true}},
 		"server error":            {{Status: 502}, {Status: 503}},
@@ -76,29 +77,29 @@ func TestAnswersThatAreNotOutAreCountedAndLogged(t *testing.T) {
 		reply chat.Reply
 		slow  time.Duration
 		route fakediscord.Route
-		fault fakediscord.Fault
+		fault discordtest.Fault
 		lasts int // calls
 		event string
 		calls int // demanded; 0 is any number
 	}
 	each(t, map[string]test{
 		"two tries lost before one that comes too late": {chat.Reply{}, 0, fakediscord.Callback,
-			fakediscord.Fault{Latency: 1400 * time.Millisecond, Drop: true}, 2, "answer_outcome_unknown", 3},
+			discordtest.Fault{Latency: 1400 * time.Millisecond, Drop: true}, 2, "answer_outcome_unknown", 3},
 		"a first response that lands, acknowledged late": {chat.Reply{}, 0, fakediscord.Callback,
-			fakediscord.Fault{Hang: true, Landed: true}, always, "answer_outcome_unknown", 3},
+			discordtest.Fault{Hang: true, Landed: true}, always, "answer_outcome_unknown", 3},
 		"a first response that is refused": {chat.Reply{}, 0, fakediscord.Callback,
-			fakediscord.Fault{Status: http.StatusBadRequest, Code: 50035}, always, "answer_failed", 1},
+			discordtest.Fault{Status: http.StatusBadRequest, Code: 50035}, always, "answer_failed", 1},
 		"a deferral that never lands": {chat.Reply{}, 5 * time.Second, fakediscord.Callback,
-			fakediscord.Fault{Status: http.StatusNotFound, Code: 10062}, always, "answer_expired", 1},
+			discordtest.Fault{Status: http.StatusNotFound, Code: 10062}, always, "answer_expired", 1},
 		"edits refused for 15 minutes": {chat.Reply{}, 5 * time.Second, fakediscord.Edit,
-			fakediscord.Fault{Status: http.StatusBadGateway}, always, "answer_outcome_unknown", 0},
+			discordtest.Fault{Status: http.StatusBadGateway}, always, "answer_outcome_unknown", 0},
 		"a limit longer than the token lives": {chat.Reply{}, 5 * time.Second, fakediscord.Edit,
-			fakediscord.Fault{Status: http.StatusTooManyRequests, RetryAfter: 20 * time.Minute}, always, "answer_failed", 1},
+			discordtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: 20 * time.Minute}, always, "answer_failed", 1},
 		"a picture with a token that expired": {chat.Reply{Image: &curve}, 0, fakediscord.Edit,
-			fakediscord.Fault{Status: http.StatusNotFound, Code: 10015}, always, "answer_expired", 0},
+			discordtest.Fault{Status: http.StatusNotFound, Code: 10015}, always, "answer_expired", 0},
 	}, func(t *testing.T, h *adapterTest, tt test) {
 		h.reply(tt.slow, tt.reply)
-		if h.fake.Script(tt.route, slices.Repeat([]fakediscord.Fault{tt.fault}, tt.lasts)...); tt.lasts == always {
+		if h.fake.Script(tt.route, slices.Repeat([]discordtest.Fault{tt.fault}, tt.lasts)...); tt.lasts == always {
 			h.fake.Break(tt.route, tt.fault)
 		}
 		p := h.send(t, command("price"))
@@ -112,7 +113,7 @@ func TestAnswersThatAreNotOutAreCountedAndLogged(t *testing.T) {
 		equal(t, "it is logged as an error", h.logged.Lines("level=ERROR") == 1, tt.event == "answer_failed")
 		again := h.Dedup.Claim(t.Context(), "discord:interaction:"+p.ID)
 		equal(t, "it counts as answered", again == chat.Answered, tt.event == "answer_outcome_unknown")
-		h.fake.Break(tt.route, fakediscord.Fault{})
+		h.fake.Break(tt.route, discordtest.Fault{})
 		h.ask(t, command("price"))
 	})
 }
@@ -209,7 +210,7 @@ func TestTheAdapterSpeaksTheUsersLanguage(t *testing.T) {
 
 func TestSlowEditsHoldUpNothingElse(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		h.fake.Break(fakediscord.Edit, fakediscord.Fault{Latency: time.Minute})
+		h.fake.Break(fakediscord.Edit, discordtest.Fault{Latency: time.Minute})
 		h.reply(0, chat.Reply{Title: chat.Say("Price"), Image: &curve})
 		for range api.MaxFirst + api.MaxOther {
 			h.send(t, command("price"))
@@ -222,7 +223,7 @@ func TestSlowEditsHoldUpNothingElse(t *testing.T) {
 		h.fake.Do(fakediscord.Action{Op: 9}) // so that its address is asked for
 		pass(5 * time.Second)
 		equal(t, "connected again", h.Ready(), true)
-		h.fake.Break(fakediscord.Edit, fakediscord.Fault{})
+		h.fake.Break(fakediscord.Edit, discordtest.Fault{})
 		pass(time.Minute)
 	})
 }
@@ -230,7 +231,7 @@ func TestSlowEditsHoldUpNothingElse(t *testing.T) {
 // A first response that waited too long would only keep others waiting.
 func TestALateFirstResponseIsNotSent(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		h.fake.Break(fakediscord.Callback, fakediscord.Fault{Latency: time.Minute})
+		h.fake.Break(fakediscord.Callback, discordtest.Fault{Latency: time.Minute})
 		for range 2000 {
 			h.send(t, command("price"))
 		}
@@ -248,16 +249,16 @@ func TestALateFirstResponseIsNotSent(t *testing.T) {
 // "Already acknowledged" proves that the first response landed if its outcome was
 // unknown, and only then.
 func TestAlreadyAcknowledgedMeansDelivered(t *testing.T) {
-	has := fakediscord.Fault{Status: http.StatusBadRequest, Code: 40060}
+	has := discordtest.Fault{Status: http.StatusBadRequest, Code: 40060}
 	type test struct {
-		faults []fakediscord.Fault
+		faults []discordtest.Fault
 		out    bool
 	}
 	each(t, map[string]test{
-		"taken without a word": {[]fakediscord.Fault{{Hang: true, Landed: true}}, true},
-		"taken, and a 502":     {[]fakediscord.Fault{{Status: http.StatusBadGateway, Landed: true}}, true},
-		"by somebody else":     {[]fakediscord.Fault{has}, false},
-		"limited, not landed":  {[]fakediscord.Fault{{Status: http.StatusTooManyRequests}, has}, false},
+		"taken without a word": {[]discordtest.Fault{{Hang: true, Landed: true}}, true},
+		"taken, and a 502":     {[]discordtest.Fault{{Status: http.StatusBadGateway, Landed: true}}, true},
+		"by somebody else":     {[]discordtest.Fault{has}, false},
+		"limited, not landed":  {[]discordtest.Fault{{Status: http.StatusTooManyRequests}, has}, false},
 	}, func(t *testing.T, h *adapterTest, tt test) {
 		h.fake.Script(fakediscord.Callback, tt.faults...)
 		p := h.send(t, command("price"))
@@ -272,7 +273,7 @@ func TestAlreadyAcknowledgedMeansDelivered(t *testing.T) {
 func TestEditsDoNotWaitForEachOther(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
-		h.fake.Break(fakediscord.Edit, fakediscord.Fault{Latency: time.Second})
+		h.fake.Break(fakediscord.Edit, discordtest.Fault{Latency: time.Second})
 		for range 50 {
 			h.send(t, command("price"))
 		}
@@ -293,16 +294,16 @@ func showsCurve(m fakediscord.Message) bool {
 // its picture.
 func TestAPictureArrivesOnceOrTheAnswerIsText(t *testing.T) {
 	type test struct {
-		faults []fakediscord.Fault
+		faults []discordtest.Fault
 		until  time.Duration // how long the first of them lasts; 0 is for one call
 		text   bool
 	}
 	each(t, map[string]test{
 		"nothing fails":                    {nil, 0, false},
-		"server error, but carried out":    {[]fakediscord.Fault{{Status: 502, Landed: true}}, 0, false},
-		"connection lost, but carried out": {[]fakediscord.Fault{{DropAnswer: true}}, 0, false},
-		"too large":                        {[]fakediscord.Fault{{Status: 413, Code: 40005}}, 0, true},
-		"nobody takes uploads":             {[]fakediscord.Fault{{Status: 503}}, pictureTime, true},
+		"server error, but carried out":    {[]discordtest.Fault{{Status: 502, Landed: true}}, 0, false},
+		"connection lost, but carried out": {[]discordtest.Fault{{DropAnswer: true}}, 0, false},
+		"too large":                        {[]discordtest.Fault{{Status: 413, Code: 40005}}, 0, true},
+		"nobody takes uploads":             {[]discordtest.Fault{{Status: 503}}, pictureTime, true},
 	}, func(t *testing.T, h *adapterTest, tt test) {
 		h.reply(0, chat.Reply{Title: chat.Say("Price"), Image: &curve})
 		if h.fake.Script(fakediscord.Edit, tt.faults...); tt.until > 0 {
@@ -310,7 +311,7 @@ func TestAPictureArrivesOnceOrTheAnswerIsText(t *testing.T) {
 		}
 		p := h.send(t, command("price"))
 		pass(tt.until)
-		h.fake.Break(fakediscord.Edit, fakediscord.Fault{})
+		h.fake.Break(fakediscord.Edit, discordtest.Fault{})
 		pass(time.Minute)
 		a := p.Answer()
 		equal(t, "text", strings.TrimSpace(a.Text()), "**Price**")

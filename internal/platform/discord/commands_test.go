@@ -18,6 +18,7 @@ import (
 	"herald/internal/config"
 	"herald/internal/config/configtest"
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
 	"herald/internal/words"
 )
 
@@ -43,15 +44,15 @@ func TestCommandsAreWritten(t *testing.T) {
 func TestCommandsAreAnsweredBeforeRegistration(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *adapterTest) {
 		h.ask(t, command("price"))
-		h.fake.Break(fakediscord.Application, fakediscord.Fault{})
+		h.fake.Break(fakediscord.Application, discordtest.Fault{})
 		pass(5 * time.Minute)
 		equal(t, "calls", h.fake.Overwrites(), 1)
 		h.counted(t, "as Herald", 1)
 		h.ask(t, command("price"))
 		equal(t, "the bot's name", h.handler.Requests()[1].BotName, "Herald")
 	}, func(h *adapterTest, _ *Config) {
-		h.fake.Break(fakediscord.Application, fakediscord.Fault{Status: http.StatusInternalServerError})
-		h.fake.Script(fakediscord.PutCommands, fakediscord.Fault{Status: 403, Code: 50001}, fakediscord.Fault{Status: 429, RetryAfter: time.Second})
+		h.fake.Break(fakediscord.Application, discordtest.Fault{Status: http.StatusInternalServerError})
+		h.fake.Script(fakediscord.PutCommands, discordtest.Fault{Status: 403, Code: 50001}, discordtest.Fault{Status: 429, RetryAfter: time.Second})
 	})
 }
 
@@ -145,7 +146,7 @@ func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			changes := slices.DeleteFunc([]change{tt.change}, func(c change) bool { return c == nil })
-			h := newAdapterTest(t, fakediscord.New(), tt.way, changes...)
+			h := newAdapterTest(t, discordtest.New(), tt.way, changes...)
 			h.fake.EnterEndpoint(tt.endpoint)
 			learned, err := h.Check(t.Context())
 			if !slices.Equal(learned, tt.learned) {
@@ -166,7 +167,7 @@ func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
 			if told := h.logged.Lines("may not arrive") > 0; err != nil || told != (tt.problem != "") {
 				t.Errorf("%v; while it runs the log says:\n%s", err, h.logged)
 			}
-			h.fake.Break(fakediscord.Application, fakediscord.Fault{Status: 503})
+			h.fake.Break(fakediscord.Application, discordtest.Fault{Status: 503})
 			if _, err := h.Check(t.Context()); err == nil {
 				t.Error("a refusal passed")
 			}

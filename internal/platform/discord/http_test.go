@@ -12,12 +12,12 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
-	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
 	"herald/internal/platform/discord/api"
 )
 
 func TestAnUnsignedOrOldInteractionIsRefused(t *testing.T) {
-	h := newAdapterTest(t, fakediscord.New(), byHTTP)
+	h := newAdapterTest(t, discordtest.New(), byHTTP)
 	h.session.Store(&session{Adapter: h.Adapter})
 	command := []byte(`{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price","type":1}}`)
 	big := append([]byte(`{"id":"`), bytes.Repeat([]byte("1"), maxBody)...)
@@ -85,7 +85,7 @@ func TestADeferredAnswerKeepsNoOtherWaiting(t *testing.T) {
 }
 
 func TestInteractionsAreTakenWhileItRuns(t *testing.T) {
-	h := newAdapterTest(t, fakediscord.New(), byHTTP)
+	h := newAdapterTest(t, discordtest.New(), byHTTP)
 	ping := []byte(`{"id":"1","type":1,"token":"t"}`)
 	post := func(want int, answer string) {
 		t.Helper()

@@ -9,6 +9,7 @@ import (
 
 	"herald/internal/chat"
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
 )
 
 // start is the AsOf of a test's first answer.
@@ -120,10 +121,10 @@ func TestARefusedEditBecomesANewMessage(t *testing.T) {
 	for name, tt := range map[string]struct {
 		slow  time.Duration
 		route fakediscord.Route
-		fault fakediscord.Fault
+		fault discordtest.Fault
 	}{
-		"at once": {0, fakediscord.Callback, fakediscord.Fault{Status: http.StatusBadRequest, Code: 50035}},
-		"later":   {5 * time.Second, fakediscord.Edit, fakediscord.Fault{Status: http.StatusNotFound, Code: 10008}},
+		"at once": {0, fakediscord.Callback, discordtest.Fault{Status: http.StatusBadRequest, Code: 50035}},
+		"later":   {5 * time.Second, fakediscord.Edit, discordtest.Fault{Status: http.StatusNotFound, Code: 10008}},
 	} {
 		for under, private := range map[string]bool{"price": false, "mylogins": true} {
 			t.Run(name+", "+under, func(t *testing.T) {
@@ -162,20 +163,20 @@ func TestRefusalsOfPublicCommandsReachTheUserAlone(t *testing.T) {
 
 // A follow-up of unknown outcome may be shown twice.
 func TestFollowUpsAreRepeatedWithCare(t *testing.T) {
-	limited := fakediscord.Fault{Status: 429, RetryAfter: time.Second}
+	limited := discordtest.Fault{Status: 429, RetryAfter: time.Second}
 	type test struct {
-		faults []fakediscord.Fault
+		faults []discordtest.Fault
 		shown  int
 		calls  int
 		takes  time.Duration
 	}
 	each(t, map[string]test{
 		"nothing fails":        {nil, 1, 1, 0},
-		"limited again":        {[]fakediscord.Fault{limited, limited, limited, limited}, 1, 5, 4 * time.Second},
-		"502, but carried out": {[]fakediscord.Fault{{Status: 502, Landed: true}}, 2, 2, 3 * time.Second},
-		"dropped twice":        {[]fakediscord.Fault{{Drop: true}, {DropAnswer: true}}, 2, 3, 6 * time.Second},
-		"502 three times":      {[]fakediscord.Fault{{Status: 502}, {Status: 500}, {Status: 502}}, 0, 3, 6 * time.Second},
-		"refused":              {[]fakediscord.Fault{{Status: 403, Code: 50001}}, 0, 1, 0},
+		"limited again":        {[]discordtest.Fault{limited, limited, limited, limited}, 1, 5, 4 * time.Second},
+		"502, but carried out": {[]discordtest.Fault{{Status: 502, Landed: true}}, 2, 2, 3 * time.Second},
+		"dropped twice":        {[]discordtest.Fault{{Drop: true}, {DropAnswer: true}}, 2, 3, 6 * time.Second},
+		"502 three times":      {[]discordtest.Fault{{Status: 502}, {Status: 500}, {Status: 502}}, 0, 3, 6 * time.Second},
+		"refused":              {[]discordtest.Fault{{Status: 403, Code: 50001}}, 0, 1, 0},
 	}, func(t *testing.T, h *adapterTest, tt test) {
 		p := h.ask(t, command("price"))
 		h.reply(5*time.Second, chat.Reply{Title: chat.Say("Too fast"), Ephemeral: true})

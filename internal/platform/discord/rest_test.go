@@ -13,6 +13,7 @@ import (
 
 	"herald/internal/chat"
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
 	"herald/internal/platform/discord/api"
 )
 
@@ -21,7 +22,7 @@ func respond(t *testing.T, answer http.HandlerFunc) *adapterTest {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
-	return newAdapterTest(t, fakediscord.New(), overGateway, func(_ *adapterTest, c *Config) { c.APIURL = server.URL })
+	return newAdapterTest(t, discordtest.New(), overGateway, func(_ *adapterTest, c *Config) { c.APIURL = server.URL })
 }
 
 // discordgo's limiter would fail on the first two of these, and sleep on the
@@ -46,18 +47,18 @@ func TestRateLimitHeadersOfASuccessAreIgnored(t *testing.T) {
 
 // faults are failures of a call, and whether another try may succeed.
 var faults = map[string]struct {
-	fault fakediscord.Fault
+	fault discordtest.Fault
 	again bool
 }{
-	"malformed":       {fakediscord.Fault{Status: 400, Code: 50035}, false},
-	"another's token": {fakediscord.Fault{Status: 401}, false},
-	"an expired one":  {fakediscord.Fault{Status: 401, Code: 50027}, false},
-	"unknown":         {fakediscord.Fault{Status: 404, Code: 10062}, false},
-	"a redirect":      {fakediscord.Fault{Status: 302}, false},
-	"limited":         {fakediscord.Fault{Status: 429, RetryAfter: 1500 * time.Millisecond}, true},
-	"a proxy's page":  {fakediscord.Fault{Status: 502}, true},
-	"a drop":          {fakediscord.Fault{Drop: true}, true},
-	"a lost answer":   {fakediscord.Fault{DropAnswer: true}, true},
+	"malformed":       {discordtest.Fault{Status: 400, Code: 50035}, false},
+	"another's token": {discordtest.Fault{Status: 401}, false},
+	"an expired one":  {discordtest.Fault{Status: 401, Code: 50027}, false},
+	"unknown":         {discordtest.Fault{Status: 404, Code: 10062}, false},
+	"a redirect":      {discordtest.Fault{Status: 302}, false},
+	"limited":         {discordtest.Fault{Status: 429, RetryAfter: 1500 * time.Millisecond}, true},
+	"a proxy's page":  {discordtest.Fault{Status: 502}, true},
+	"a drop":          {discordtest.Fault{Drop: true}, true},
+	"a lost answer":   {discordtest.Fault{DropAnswer: true}, true},
 }
 
 func TestErrorsHoldNoTokenAndNoTextOfTheServer(t *testing.T) {
@@ -118,10 +119,10 @@ func TestARefusedTokenEndsRunAndCheck(t *testing.T) {
 
 // Each call by itself would be refused some 30 times in ten minutes.
 func TestALastingLimitIsMetByFewCalls(t *testing.T) {
-	each(t, map[string]fakediscord.Fault{
+	each(t, map[string]discordtest.Fault{
 		"without a time":        {Status: http.StatusTooManyRequests},
 		"for minutes, globally": {Status: http.StatusTooManyRequests, RetryAfter: 5 * time.Minute, Global: true},
-	}, func(t *testing.T, h *adapterTest, fault fakediscord.Fault) {
+	}, func(t *testing.T, h *adapterTest, fault discordtest.Fault) {
 		h.fake.Break(fakediscord.Edit, fault)
 		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
 		for range 1000 {
@@ -136,7 +137,7 @@ func TestALastingLimitIsMetByFewCalls(t *testing.T) {
 		a := h.ask(t, command("price")).Answer()
 		equal(t, "the next is deferred", a.Deferred, false)
 		equal(t, "its first response waits", a.First > time.Second, false)
-		h.fake.Break(fakediscord.Edit, fakediscord.Fault{})
+		h.fake.Break(fakediscord.Edit, discordtest.Fault{})
 		pass(time.Minute)
 		h.counted(t, "answered", 1001)
 	})
@@ -145,7 +146,7 @@ func TestALastingLimitIsMetByFewCalls(t *testing.T) {
 func TestOneGlobalLimitHoldsBackAllButFirstResponses(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
-		h.fake.Script(fakediscord.Edit, fakediscord.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Minute, Global: true})
+		h.fake.Script(fakediscord.Edit, discordtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Minute, Global: true})
 		for n := range 10 {
 			h.send(t, command("price"))
 			pass(time.Duration(10/(n+1)) * time.Second)
@@ -164,7 +165,7 @@ func TestEditsStopAfterTooManyRefusals(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		p, edited := h.ask(t, command("price")), atomic.Int64{}
 		i := api.Interaction{ID: p.ID, ApplicationID: h.fake.ApplicationID, Token: p.Token}
-		h.fake.Break(fakediscord.Edit, fakediscord.Fault{Status: http.StatusForbidden, Code: 50001})
+		h.fake.Break(fakediscord.Edit, discordtest.Fault{Status: http.StatusForbidden, Code: 50001})
 		for range 5500 {
 			go func() {
 				body := render(chat.Reply{Title: chat.Say("x")}, someIDs)
@@ -180,7 +181,7 @@ func TestEditsStopAfterTooManyRefusals(t *testing.T) {
 		}
 		equal(t, "lines about it", h.logged.Lines("level=ERROR"), 1)
 		h.ask(t, command("price"))
-		h.fake.Break(fakediscord.Edit, fakediscord.Fault{})
+		h.fake.Break(fakediscord.Edit, discordtest.Fault{})
 		pass(2 * time.Minute)
 		equal(t, "edits after the window", edited.Load(), int64(5500-n))
 	})

@@ -11,11 +11,11 @@ import (
 )
 
 var (
-	errUnknownInteraction = &failure{status: http.StatusNotFound, code: 10062, message: "Unknown interaction"}
-	errUnknownWebhook     = &failure{status: http.StatusNotFound, code: 10015, message: "Unknown Webhook"}
-	errUnknownMessage     = &failure{status: http.StatusNotFound, code: 10008, message: "Unknown Message"}
-	errExpiredToken       = &failure{status: http.StatusUnauthorized, code: 50027, message: "Invalid Webhook Token"}
-	errAcknowledged       = &failure{status: http.StatusBadRequest, code: 40060, message: "Interaction has already been acknowledged."}
+	errUnknownInteraction = &Failure{Status: http.StatusNotFound, Code: 10062, Message: "Unknown interaction"}
+	errUnknownWebhook     = &Failure{Status: http.StatusNotFound, Code: 10015, Message: "Unknown Webhook"}
+	errUnknownMessage     = &Failure{Status: http.StatusNotFound, Code: 10008, Message: "Unknown Message"}
+	errExpiredToken       = &Failure{Status: http.StatusUnauthorized, Code: 50027, Message: "Invalid Webhook Token"}
+	errAcknowledged       = &Failure{Status: http.StatusBadRequest, Code: 40060, Message: "Interaction has already been acknowledged."}
 )
 
 // The kinds of first responses, by Discord's numbers.
@@ -35,7 +35,7 @@ var responses = map[int]string{
 	updateMessage: "UpdateMessageInteractionCallbackRequest",
 }
 
-func (s *Server) callback(r *http.Request) (int, any, *failure) {
+func (s *Server) callback(r *http.Request) (int, any, *Failure) {
 	s.Lock()
 	p := s.interactions[r.PathValue("token")]
 	late := p == nil || p.ID != r.PathValue("id") || time.Since(p.sent) > s.FirstResponse
@@ -51,7 +51,7 @@ func (s *Server) callback(r *http.Request) (int, any, *failure) {
 }
 
 // respond takes the first response to p.
-func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *failure {
+func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *Failure {
 	object, _ := body.(map[string]any)
 	number, _ := object["type"].(float64)
 	kind := int(number)
@@ -91,7 +91,7 @@ func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *fai
 }
 
 // carryOut does what a first response says. The caller holds the server's lock.
-func (p *Pending) carryOut(kind int, data map[string]any, files map[string]Attachment) *failure {
+func (p *Pending) carryOut(kind int, data map[string]any, files map[string]Attachment) *Failure {
 	switch kind {
 	case promise:
 		p.original, p.loading = p.server.nextID(), true
@@ -118,7 +118,7 @@ func (p *Pending) seenByFlags(m Message, sent map[string]any) Message {
 
 // change changes the message of an ID, and notes it in id, unless what is sent
 // is refused. The caller holds the server's lock.
-func (p *Pending) change(message string, sent map[string]any, files map[string]Attachment, id *string) *failure {
+func (p *Pending) change(message string, sent map[string]any, files map[string]Attachment, id *string) *Failure {
 	was := p.server.messages[message]
 	if was == nil {
 		return errUnknownMessage
@@ -134,7 +134,7 @@ func (p *Pending) change(message string, sent map[string]any, files map[string]A
 
 // show makes m what is sent of it, and notes it in id, unless that is refused.
 // The caller holds the server's lock.
-func (p *Pending) show(m Message, sent map[string]any, files map[string]Attachment, id *string) *failure {
+func (p *Pending) show(m Message, sent map[string]any, files map[string]Attachment, id *string) *Failure {
 	changed, err := m.changed(sent, files, p.server.nextID)
 	if err != nil {
 		return p.server.note(fmt.Errorf("message: %w", err))
@@ -160,8 +160,8 @@ func (p *Pending) finish() {
 // webhook takes what follows the first response: change says what becomes of it,
 // and returns the ID of the message. change is called with mu held.
 func (s *Server) webhook(r *http.Request, name, schema string,
-	change func(p *Pending, sent map[string]any, files map[string]Attachment) (id string, refused *failure),
-) (int, any, *failure) {
+	change func(p *Pending, sent map[string]any, files map[string]Attachment) (id string, refused *Failure),
+) (int, any, *Failure) {
 	body, files, err := readBody(r)
 	if err == nil {
 		err = spec()[schema].check(name, body)
@@ -191,8 +191,8 @@ func (s *Server) webhook(r *http.Request, name, schema string,
 	return http.StatusOK, map[string]any{"id": id}, nil
 }
 
-func (s *Server) edit(r *http.Request) (int, any, *failure) {
-	return s.webhook(r, "edit", "IncomingWebhookUpdateRequestPartial", func(p *Pending, sent map[string]any, files map[string]Attachment) (string, *failure) {
+func (s *Server) edit(r *http.Request) (int, any, *Failure) {
+	return s.webhook(r, "edit", "IncomingWebhookUpdateRequestPartial", func(p *Pending, sent map[string]any, files map[string]Attachment) (string, *Failure) {
 		refused := p.change(p.original, sent, files, &p.original)
 		if refused == nil {
 			p.answer.Edits++
@@ -204,8 +204,8 @@ func (s *Server) edit(r *http.Request) (int, any, *failure) {
 // followUp shows another message. Straight after a promise it is the promised
 // one, and whoever was to see that sees it, whatever its flags say.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#create-followup-message
-func (s *Server) followUp(r *http.Request) (int, any, *failure) {
-	return s.webhook(r, "followup", "IncomingWebhookRequestPartial", func(p *Pending, sent map[string]any, files map[string]Attachment) (id string, refused *failure) {
+func (s *Server) followUp(r *http.Request) (int, any, *Failure) {
+	return s.webhook(r, "followup", "IncomingWebhookRequestPartial", func(p *Pending, sent map[string]any, files map[string]Attachment) (id string, refused *Failure) {
 		if p.loading {
 			return p.original, p.change(p.original, sent, files, &p.original)
 		}

@@ -20,7 +20,10 @@ var (
 
 // started is a server until the test ends.
 func started(t *testing.T) *Server {
-	s := New()
+	s, err := Start()
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(s.Close)
 	return s
 }

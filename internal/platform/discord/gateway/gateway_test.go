@@ -10,6 +10,7 @@ import (
 	"time"
 
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
 	"herald/internal/platform/discord/api"
 	"herald/internal/secret"
 )
@@ -36,7 +37,7 @@ func TestBackOffDoublesUpToItsCap(t *testing.T) {
 		"no Hello": func(h *gatewayTest) {
 			h.fake.Behave(fakediscord.Behaviour{InsteadOfHello: []fakediscord.Action{{Op: 7}}})
 		},
-		"no REST": func(h *gatewayTest) { h.fake.Break(fakediscord.GatewayBot, fakediscord.Fault{Status: 502}) },
+		"no REST": func(h *gatewayTest) { h.fake.Break(fakediscord.GatewayBot, discordtest.Fault{Status: 502}) },
 	} {
 		simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *gatewayTest) {
 			pass(10 * time.Minute)
@@ -50,7 +51,7 @@ func TestBackOffDoublesUpToItsCap(t *testing.T) {
 				}
 			}
 			h.fake.Behave(fakediscord.Behaviour{})
-			h.fake.Break(fakediscord.GatewayBot, fakediscord.Fault{})
+			h.fake.Break(fakediscord.GatewayBot, discordtest.Fault{})
 			pass(maxPause + time.Second)
 			h.takes(t)
 		}, away)

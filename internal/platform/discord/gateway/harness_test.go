@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"herald/internal/chat/chattest"
+	"herald/internal/demo/fake"
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
 	"herald/internal/demo/fake/transporttest"
 	"herald/internal/platform/discord/api"
 	"herald/internal/secret"
@@ -22,8 +24,8 @@ import (
 // gatewayTest is a Gateway before a fake Discord.
 type gatewayTest struct {
 	*Gateway
-	fake   *fakediscord.Server
-	wire   *fakediscord.Wire
+	fake   *discordtest.Server
+	wire   *fake.Network
 	logged *logtest.Buffer
 	stop   func() error // returns what Run returned
 	events *chattest.Events
@@ -46,9 +48,9 @@ const nobody = "nobody.test:80"
 func simulate(t *testing.T, b fakediscord.Behaviour, test func(*testing.T, *gatewayTest), tune ...func(*gatewayTest)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := fakediscord.NewWire()
+		w := discordtest.NewNetwork()
 		transporttest.ChangeDefault(t, func(d *http.Transport) { d.Proxy, d.DialContext = nil, w.Dial })
-		h := &gatewayTest{fake: fakediscord.NewOn(w), wire: w, logged: &logtest.Buffer{}, events: &chattest.Events{}}
+		h := &gatewayTest{fake: discordtest.NewOn(w), wire: w, logged: &logtest.Buffer{}, events: &chattest.Events{}}
 		t.Cleanup(h.fake.Close)
 		token := secret.New(h.fake.Token)
 		h.Gateway = New(Config{
