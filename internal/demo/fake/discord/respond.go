@@ -90,7 +90,8 @@ func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *Fai
 	return nil
 }
 
-// carryOut does what a first response says. The caller holds the server's lock.
+// carryOut shows or promises what a first response says. The caller holds the server's
+// lock.
 func (p *Pending) carryOut(kind int, data map[string]any, files map[string]Attachment) *Failure {
 	switch kind {
 	case promise:
@@ -107,7 +108,7 @@ func (p *Pending) carryOut(kind int, data map[string]any, files map[string]Attac
 	return nil
 }
 
-// seenByFlags is m, ephemeral if the flags that are sent say so.
+// seenByFlags returns m with who sees it, by the flags that are sent.
 func (p *Pending) seenByFlags(m Message, sent map[string]any) Message {
 	flags, _ := sent["flags"].(float64)
 	if m.Ephemeral = int(flags)&int(discordgo.MessageFlagsEphemeral) != 0; m.Ephemeral {
@@ -116,8 +117,8 @@ func (p *Pending) seenByFlags(m Message, sent map[string]any) Message {
 	return m
 }
 
-// change changes the message of an ID, and notes it in id, unless what is sent
-// is refused. The caller holds the server's lock.
+// change changes the message of an ID and stores the ID in id, unless what is sent is
+// refused. The caller holds the server's lock.
 func (p *Pending) change(message string, sent map[string]any, files map[string]Attachment, id *string) *Failure {
 	was := p.server.messages[message]
 	if was == nil {
@@ -132,8 +133,8 @@ func (p *Pending) change(message string, sent map[string]any, files map[string]A
 	return p.show(m, sent, files, id)
 }
 
-// show makes m what is sent of it, and notes it in id, unless that is refused.
-// The caller holds the server's lock.
+// show changes m by what is sent and stores its ID in id, unless that is refused. The
+// caller holds the server's lock.
 func (p *Pending) show(m Message, sent map[string]any, files map[string]Attachment, id *string) *Failure {
 	changed, err := m.changed(sent, files, p.server.nextID)
 	if err != nil {
@@ -144,21 +145,21 @@ func (p *Pending) show(m Message, sent map[string]any, files map[string]Attachme
 	return nil
 }
 
-// keep makes m known. The caller holds the server's lock.
+// keep stores m and reports it to the watcher. The caller holds the server's lock.
 func (p *Pending) keep(m Message) {
 	p.server.messages[m.ID] = &m
 	p.shown = append(p.shown, m)
 	p.server.watch(Shown{Interaction: p.interaction, Message: &m, Loading: p.loading && m.ID == p.original})
 }
 
-// finish notes that the whole answer is here. The caller holds the server's lock.
+// finish marks the whole answer as given. The caller holds the server's lock.
 func (p *Pending) finish() {
 	p.answer.Final = time.Since(p.sent)
 	p.done = true
 }
 
-// webhook takes what follows the first response: change says what becomes of it,
-// and returns the ID of the message. change is called with mu held.
+// webhook handles a call after the first response. change applies what is sent, and
+// returns the ID of the message; it is called with the lock held.
 func (s *Server) webhook(r *http.Request, name, schema string,
 	change func(p *Pending, sent map[string]any, files map[string]Attachment) (id string, refused *Failure),
 ) (int, any, *Failure) {
@@ -201,8 +202,8 @@ func (s *Server) edit(r *http.Request) (int, any, *Failure) {
 	})
 }
 
-// followUp shows another message. Straight after a promise it is the promised
-// one, and whoever was to see that sees it, whatever its flags say.
+// followUp shows another message. Straight after a deferral it becomes the deferred
+// message, and the deferral's flags decide who sees it.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#create-followup-message
 func (s *Server) followUp(r *http.Request) (int, any, *Failure) {
 	return s.webhook(r, "followup", "IncomingWebhookRequestPartial", func(p *Pending, sent map[string]any, files map[string]Attachment) (id string, refused *Failure) {
@@ -217,7 +218,7 @@ func (s *Server) followUp(r *http.Request) (int, any, *Failure) {
 	})
 }
 
-// Messages are those that are shown now, the oldest first.
+// Messages returns those that are shown now, the oldest first.
 func (s *Server) Messages() []Message {
 	s.Lock()
 	defer s.Unlock()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// resumePath is where a session is resumed, apart from where it began.
+// resumePath is where a session is resumed. It begins at another path.
 const resumePath = "/resume"
 
 // Failure is a refusal in Discord's form, or a proxy's page if it has neither a Code nor
@@ -25,7 +25,7 @@ type Failure struct {
 	RetryAfter   time.Duration
 }
 
-// handler answers one call with a status and what becomes JSON.
+// handler answers one call with a status and a body, which becomes JSON.
 type handler func(r *http.Request) (status int, body any, err *Failure)
 
 var errUnauthorized = &Failure{Status: http.StatusUnauthorized, Message: "401: Unauthorized"}

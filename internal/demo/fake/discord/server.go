@@ -1,8 +1,7 @@
-// Package discord is a stand-in of Discord on loopback, for tests and for the demo in
-// the browser: its REST routes and its gateway, as far as an adapter of commands
-// and buttons uses them. It refuses what Discord refuses, by Discord's own
-// description of its API (spec.json) and its documentation (check.go), and knows who
-// sees which answer.
+// Package discord is a stand-in of Discord on loopback, for tests and for the demo in the
+// browser: the REST routes and the gateway that a bot of commands and buttons uses. It
+// refuses calls by Discord's own description of its API (spec.json) and documentation
+// (check.go), and knows who sees which answer.
 //
 // The demo watches what it shows (Watch). Tests use it as a discordtest.Server, which adds
 // faults. It imports neither package testing nor anything of the program but package fake.
@@ -52,13 +51,13 @@ type Server struct {
 	served        chan struct{} // closed at its end
 	intercept     Interceptor
 
-	// dispatching keeps dispatches in the order of their sequence. It is taken
-	// before the lock.
+	// dispatching keeps dispatches in the order of their sequence. It is locked before
+	// State.
 	dispatching sync.Mutex
 
 	fake.State           // guards what follows
 	ids          uint64  // made so far
-	endpoint     *string // by EnterEndpoint
+	endpoint     *string // set by EnterEndpoint
 	problems     []string
 	commands     map[string][]map[string]any // by guild, "" is global
 	overwrites   int
@@ -125,7 +124,7 @@ func (s *Server) Close() {
 	<-s.served
 }
 
-// get returns a value under the lock, list a copy of a list.
+// get returns a value, and list a copy of a list, under the lock.
 func get[T any](s *Server, value *T) T { return locked(s, func() T { return *value }) }
 
 func list[T any](s *Server, values *[]T) []T {
@@ -142,17 +141,17 @@ func (s *Server) Commands(guildID string) []map[string]any {
 	return locked(s, func() []map[string]any { return slices.Clone(s.commands[guildID]) })
 }
 
-// Overwrites counts the bulk overwrites of commands that took effect.
+// Overwrites returns how many bulk overwrites of commands took effect.
 func (s *Server) Overwrites() int { return get(s, &s.overwrites) }
 
 // epoch is when snowflakes begin, in Unix time.
 // https://discord.com/developers/docs/reference#snowflakes
 const epoch = 1420070400000 * time.Millisecond
 
-// nextID makes a snowflake. The caller holds mu.
+// nextID makes a snowflake. The caller holds the lock.
 func (s *Server) nextID() string { return s.idAt(time.Now()) }
 
-// idAt makes a snowflake of another time. The caller holds mu.
+// idAt makes a snowflake of another time. The caller holds the lock.
 func (s *Server) idAt(created time.Time) string {
 	s.ids++
 	age := max(0, created.UnixMilli()-epoch.Milliseconds())
