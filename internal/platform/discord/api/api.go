@@ -217,9 +217,11 @@ func (c *call) again(err error) (again bool, atLeast time.Duration) {
 	return again, atLeast
 }
 
-// try makes a call once. It blocks until the call may go, and from then on for as long
-// as one try may take. It fails with an *Error, ErrOutcomeUnknown, ErrToken, or an error
-// that holds no URL and no text of the server.
+// try makes a call once. It blocks until there is a slot and no limit holds the call back,
+// or the time for the call is over; then for one try. Calls wait here and not in the
+// transport, where each would hold many times the memory, and a picture. It fails with an
+// *Error, ErrOutcomeUnknown, ErrToken, or an error that holds no URL and no text of the
+// server.
 func (c *Client) try(ctx context.Context, call *call) error {
 	slots, limit := c.other, callTime
 	if call.first || call.until.IsZero() {
@@ -228,15 +230,22 @@ func (c *Client) try(ctx context.Context, call *call) error {
 	if call.first {
 		limit = respondTry
 	}
-	if err := c.await(ctx, call, slots); err != nil {
-		return err
+	waiting, cancel := context.WithDeadline(ctx, cmp.Or(call.until, time.Now().Add(TokenLife)))
+	defer cancel()
+	if err := slots.Acquire(waiting, 1); err != nil {
+		return fmt.Errorf("wait for other calls: %w", err)
 	}
 	defer slots.Release(1)
+	for pause := c.limit.reserve(call); pause > 0; pause = c.limit.reserve(call) {
+		if !transport.Sleep(waiting, pause) {
+			return fmt.Errorf("wait for a rate limit: %w", waiting.Err())
+		}
+	}
 	contentType, body, err := call.encode()
 	if err != nil {
 		return fmt.Errorf("encode a call: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel = context.WithTimeout(ctx, limit)
 	defer cancel()
 	bucket := new(discordgo.Bucket) // A new one limits nothing.
 	bucket.Lock()
@@ -248,24 +257,6 @@ func (c *Client) try(ctx context.Context, call *call) error {
 	}
 	if call.result != nil && json.Unmarshal(response, call.result) != nil {
 		return errors.New("discord's response is not the JSON expected")
-	}
-	return nil
-}
-
-// await takes one of slots and returns once no limit holds the call back. It fails when
-// ctx is done or it is too late for the call; then no slot is taken. Calls wait here and
-// not in the transport, where each would hold many times the memory, and a picture.
-func (c *Client) await(ctx context.Context, call *call, slots *semaphore.Weighted) error {
-	ctx, cancel := context.WithDeadline(ctx, cmp.Or(call.until, time.Now().Add(TokenLife)))
-	defer cancel()
-	if err := slots.Acquire(ctx, 1); err != nil {
-		return fmt.Errorf("wait for other calls: %w", err)
-	}
-	for pause := c.limit.reserve(call); pause > 0; pause = c.limit.reserve(call) {
-		if !transport.Sleep(ctx, pause) {
-			slots.Release(1)
-			return fmt.Errorf("wait for a rate limit: %w", ctx.Err())
-		}
 	}
 	return nil
 }
