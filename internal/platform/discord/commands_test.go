@@ -130,43 +130,41 @@ func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
 		"https://<your host>/discord/interactions in the Developer Portal"
 	for about, tt := range map[string]struct {
 		way      way
-		change   change
+		otherKey bool
 		endpoint string
 		learned  []string
-		problem  string // what is wrong, and with which setting
-		setting  string
+		problem  string // with DISCORD_PUBLIC_KEY, or ""
 	}{
-		"gateway":       {overGateway, nil, "", []string{name, "interactions come over the gateway"}, "", ""},
-		"HTTP":          {byHTTP, nil, endpoint, []string{name, "interactions come by HTTP, to bot.example"}, "", ""},
-		"HTTP, nowhere": {byHTTP, nil, "", []string{name, nowhere}, "", ""},
-		"another key": {byHTTP, func(_ *adapterTest, c *Config) { c.PublicKey = make(ed25519.PublicKey, ed25519.PublicKeySize) }, endpoint,
-			[]string{name}, "another public key", "DISCORD_PUBLIC_KEY"},
-		"gateway beside HTTP": {overGateway, nil, endpoint,
-			[]string{name}, "interactions endpoint URL, at bot.example, so nothing comes", "DISCORD_PUBLIC_KEY"},
+		"gateway":             {overGateway, false, "", []string{name, "interactions come over the gateway"}, ""},
+		"HTTP":                {byHTTP, false, endpoint, []string{name, "interactions come by HTTP, to bot.example"}, ""},
+		"HTTP, nowhere":       {byHTTP, false, "", []string{name, nowhere}, ""},
+		"another application": {byHTTP, true, endpoint, []string{name}, "another public key"},
+		"gateway beside HTTP": {overGateway, false, endpoint, []string{name}, "interactions endpoint URL, at bot.example, so nothing comes"},
 	} {
 		t.Run(about, func(t *testing.T) {
-			changes := slices.DeleteFunc([]change{tt.change}, func(c change) bool { return c == nil })
-			h := newAdapterTest(t, discordtest.New(), tt.way, changes...)
+			h := newAdapterTest(t, discordtest.New(), tt.way, func(_ *adapterTest, c *Config) {
+				if tt.otherKey {
+					c.PublicKey = make(ed25519.PublicKey, ed25519.PublicKeySize)
+				}
+			})
 			h.fake.EnterEndpoint(tt.endpoint)
 			learned, err := h.Check(t.Context())
 			if !slices.Equal(learned, tt.learned) {
 				t.Errorf("learned %q, want %q", learned, tt.learned)
 			}
 			wrong, is := errors.AsType[*config.WrongError](err)
-			switch {
-			case tt.problem == "" && err != nil:
-				t.Error(err)
-			case tt.problem == "":
-			case !is || !strings.Contains(wrong.Problem, tt.problem) || !strings.Contains(wrong.Settings, tt.setting),
-				strings.Contains(wrong.Problem, "secret"):
-				t.Errorf("got %v", err)
+			equal(t, "a setting is wrong", is, tt.problem != "")
+			if is {
+				equal(t, "the setting", wrong.Settings, "DISCORD_PUBLIC_KEY")
+				equal(t, "it says what", strings.Contains(wrong.Problem, tt.problem), true)
+				equal(t, "it shows the path", strings.Contains(wrong.Problem, "secret"), false)
+			} else {
+				equal(t, "error", err, nil)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
-			err = h.register(ctx, h.handler.Commands())
-			if told := h.logged.Lines("may not arrive") > 0; err != nil || told != (tt.problem != "") {
-				t.Errorf("%v; while it runs the log says:\n%s", err, h.logged)
-			}
+			equal(t, "register", h.register(ctx, h.handler.Commands()), nil)
+			equal(t, "it is logged", h.logged.Lines("may not arrive") > 0, tt.problem != "")
 			h.fake.Break(fakediscord.Application, discordtest.Fault{Status: 503})
 			if _, err := h.Check(t.Context()); err == nil {
 				t.Error("a refusal passed")
