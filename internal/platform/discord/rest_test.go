@@ -86,22 +86,6 @@ func TestErrorsHoldNoTokenAndNoTextOfTheServer(t *testing.T) {
 	}
 }
 
-func TestTheTokenIsSentAndNotPrinted(t *testing.T) {
-	var sent string
-	h := respond(t, func(_ http.ResponseWriter, r *http.Request) { sent = r.Header.Get("Authorization") })
-	_, _ = h.api.Application(t.Context())
-	if sent != "Bot "+h.fake.Token {
-		t.Errorf("sent %q", sent)
-	}
-	for _, v := range []any{h.Adapter, h.Config, h.Settings, h.api, *h.api, h.gateway, h.gateway.Config} {
-		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
-			if text := fmt.Sprintf(verb, v); strings.Contains(text, h.fake.Token) {
-				t.Errorf("%s of a %T holds the token", verb, v)
-			}
-		}
-	}
-}
-
 func TestARefusedTokenEndsRunAndCheck(t *testing.T) {
 	for _, w := range []way{overGateway, byHTTP} {
 		h := respond(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
