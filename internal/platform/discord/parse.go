@@ -29,11 +29,13 @@ type interaction struct {
 		User        *user  `json:"user"`
 		Permissions string `json:"permissions"`
 	} `json:"member"`
-	// Installed says who installed the bot: "0" is the guild. It is missing where a user
-	// brought the bot into a guild; there, anybody may have made themself a moderator. In
-	// an older form all of it is missing: then the guild installed the bot.
+	// Installed says who installed the bot. Where a user did and the guild did not, anybody
+	// may have made themself a moderator of the guild. nil is an interaction of an older
+	// form: then the guild did.
 	// https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-authorizing-integration-owners-object
-	Installed map[string]string `json:"authorizing_integration_owners"`
+	Installed *struct {
+		Guild string `json:"0"`
+	} `json:"authorizing_integration_owners"`
 	// Message is the one with the pressed button; nil for a command.
 	Message *struct {
 		Flags discordgo.MessageFlags `json:"flags"`
@@ -101,7 +103,7 @@ func parse(i *interaction, commands chat.Commands) (req chat.Request, press chat
 		CanReplyEphemerally: true,
 		Locale:              i.Locale,
 	}
-	if i.GuildID != "" && (i.Installed == nil || i.Installed["0"] == i.GuildID) {
+	if i.GuildID != "" && (i.Installed == nil || i.Installed.Guild == i.GuildID) {
 		req.Community = i.GuildID
 		if i.Member != nil && moderates(i.Member.Permissions) {
 			req.Role = chat.Moderator
