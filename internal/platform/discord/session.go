@@ -61,15 +61,15 @@ func (s *session) receive(data json.RawMessage, replayed bool) {
 	})
 }
 
-// start calls begin, which is Do or Go of the tasks, with work. It counts the interaction
-// as dropped if too many are in flight or the session ends.
-func (s *session) start(begin func(func(id string)) bool, work func(id string)) {
+// start calls run, which is Do or Go of the tasks, with work. It counts the interaction as
+// dropped if too many are in flight or the session ends.
+func (s *session) start(run func(func(id string)) bool, work func(id string)) {
 	s.Count("interaction")
-	begun := s.inFlight.Add(1) <= maxInFlight && begin(func(id string) {
+	started := s.inFlight.Add(1) <= maxInFlight && run(func(id string) {
 		defer s.inFlight.Add(-1)
 		work(id)
 	})
-	if !begun {
+	if !started {
 		s.inFlight.Add(-1)
 		s.Count("dropped")
 	}

@@ -38,7 +38,7 @@ func sparkline(values []float64) string {
 		switch part := (v - lowest) / (highest - lowest); {
 		case math.IsNaN(v):
 			line[i] = blocks[0]
-		case math.IsNaN(part): // it stands still
+		case math.IsNaN(part): // all values are equal
 			line[i] = blocks[5]
 		default:
 			line[i] = blocks[1+min(int(part*8), 7)]

@@ -34,9 +34,9 @@ func (s *Server) ask(t *testing.T, method, path, body string) (status, code int)
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	s.routes().ServeHTTP(w, r)
-	var told struct{ Code int }
-	_ = json.NewDecoder(w.Body).Decode(&told) // a success has no code
-	return w.Code, told.Code
+	var resp struct{ Code int }
+	_ = json.NewDecoder(w.Body).Decode(&resp) // a success has no code
+	return w.Code, resp.Code
 }
 
 // first makes the first response to p.
