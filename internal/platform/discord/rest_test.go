@@ -86,6 +86,15 @@ func TestErrorsHoldNoTokenAndNoTextOfTheServer(t *testing.T) {
 	}
 }
 
+func TestPrintingShowsNoToken(t *testing.T) {
+	h := newAdapterTest(t, discordtest.New(), overGateway)
+	for _, v := range []any{h.Adapter, h.api, h.gateway} {
+		if text := fmt.Sprintf("%+v %#v", v, v); strings.Contains(text, h.fake.Token) {
+			t.Errorf("a %T shows the token", v)
+		}
+	}
+}
+
 func TestARefusedTokenEndsRunAndCheck(t *testing.T) {
 	for _, w := range []way{overGateway, byHTTP} {
 		h := respond(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
