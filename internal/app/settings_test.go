@@ -155,7 +155,7 @@ var refused = []struct {
 		"https://host/metrics", "https://host/discord/interactions", "https://host/%6Detrics", "https://host/{" + canary + "}",
 		"https://host/a//b", "https://host/a/../b", "https://host/a/", "https://host/?" + canary}},
 	{"DISCORD_BOT_TOKEN", "visible", []string{"Bot " + canary, canary + "é"}},
-	{"DISCORD_APPLICATION_ID", "numeric", []string{canary, "0", "-1", "012"}},
+	{"DISCORD_GUILD_ID", "numeric", []string{canary, "0", "-1", "012"}},
 	{"DISCORD_API_URL", "without a path", []string{"https://host/" + canary}},
 	{"DISCORD_PUBLIC_KEY", "64 hexadecimal digits", []string{canary, "ab", strings.Repeat("zz", 32), strings.Repeat("ab", 33)}},
 	{"PARTNER_BASE_URL", "/api/v1/partner, which is appended", []string{"https://host/api/v1/partner", "https://h/gate/api/v1/partner/user/exists"}},

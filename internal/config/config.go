@@ -145,6 +145,10 @@ func (g Given) value(s Setting) value {
 	return value{text: text, err: err, place: path.place}
 }
 
+// retired are the names of former settings. They are ignored, so that an env file that
+// still has one does not keep the bot from starting.
+var retired = []string{"DISCORD_APPLICATION_ID"}
+
 // unknown returns a mistake for each given name that is not in the table. The process
 // environment also has other programs' names: there, only a near miss of a long, unset
 // setting name is reported.
@@ -158,7 +162,7 @@ func (g Given) unknown(table []Setting) (wrong Errors) {
 	}
 	byLine := func(a, b string) int { return cmp.Or(g[a].line-g[b].line, strings.Compare(a, b)) }
 	for _, name := range slices.SortedFunc(maps.Keys(g), byLine) {
-		if examples[name] != "" {
+		if examples[name] != "" || slices.Contains(retired, name) {
 			continue
 		}
 		meant := Nearest(strings.ToUpper(name), slices.Sorted(maps.Keys(examples)))

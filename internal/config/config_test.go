@@ -176,6 +176,15 @@ func TestANameInAnEnvFileThatIsNoSettingIsWrong(t *testing.T) {
 	}
 }
 
+func TestRetiredSettingsAreIgnored(t *testing.T) {
+	const line = "DISCORD_APPLICATION_ID=123456789012345678"
+	for _, got := range []Errors{unknown(t, write(t, line)), unknown(t, "", line)} {
+		if len(got) > 0 {
+			t.Errorf("got %v", got)
+		}
+	}
+}
+
 func TestTheSettingIsNamedThatWasMeant(t *testing.T) {
 	for name, meant := range map[string]string{
 		"TELEGRAM_TOKEN": "TELEGRAM_BOT_TOKEN", "DISCORD_TOKEN": "DISCORD_BOT_TOKEN", "PARTNER_KEY": "PARTNER_SECRET_KEY", // a word is missing

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
 	"herald/internal/demo/fake/services"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/e2e/e2etest"
@@ -156,7 +157,7 @@ func (c *telegramCrowd) await(rt *rapid.T) {
 type discordCrowd struct {
 	*crowd
 	t        *testing.T
-	fake     *fakediscord.Server
+	fake     *discordtest.Server
 	hook     string           // empty where the bot is at the gateway
 	messages []discordMessage // that can be pressed, the newest last
 }
@@ -242,7 +243,9 @@ func (c *discordCrowd) ask(rt *rapid.T, i fakediscord.Interaction) {
 	if c.hook == "" {
 		pending, err = c.fake.Push(i)
 	} else {
-		pending, _, err = c.fake.Post(ctx, c.hook, i)
+		var body []byte
+		pending, body = c.fake.Prepare(i)
+		_, err = c.fake.Post(ctx, c.hook, pending, body)
 	}
 	if err != nil {
 		rt.Fatalf("%+v: %v", i, err)

@@ -1,8 +1,6 @@
-// Package fake is what the stand-ins of the chat platforms share: the ways in
-// which one of their calls can go wrong, and a network in memory.
-//
-// It knows no platform. It does not import package testing, which would be
-// linked into the program.
+// Package fake is what the stand-ins of the chat platforms share: faults of a call, a
+// network in memory, and a lock that wakes waiters. It knows no platform, and does not
+// import package testing, which would be linked into the program.
 package fake
 
 import (
@@ -12,44 +10,41 @@ import (
 	"time"
 )
 
-// Fault is what happens to one call instead of its usual response, or in
-// addition to it. The zero Fault changes nothing.
+// Fault is one way for a call to go wrong. The zero Fault changes nothing.
 type Fault struct {
 	// Latency passes, and Held is closed, before anything else happens.
 	Latency time.Duration
 	Held    <-chan struct{}
-	// Status refuses the call. Code and Description are the platform's own error;
-	// Page responds with a proxy's HTML instead.
+	// Status refuses the call. Code and Description are the platform's own error. Page
+	// responds with a proxy's HTML instead.
 	Status      int
 	Code        int
 	Description string
 	Page        bool
 	RetryAfter  time.Duration
-	// Global says that the limit is about all calls.
+	// Global is true for a limit of all calls.
 	Global bool
-	// Landed carries a call out that is refused, dropped or left without a
-	// response.
+	// Landed carries the call out although it is refused, dropped or not answered.
 	Landed bool
-	// Drop closes the connection before the call is carried out, DropAnswer
-	// closes it afterwards.
+	// Drop closes the connection before the call is carried out, DropAnswer afterwards.
 	Drop, DropAnswer bool
 	// Hang sends no response until the client goes away.
 	Hang bool
 }
 
-// CarriedOut is the fault, for a call that takes effect all the same.
+// CarriedOut returns the fault with Landed set.
 func (f Fault) CarriedOut() Fault {
 	f.Landed = true
 	return f
 }
 
-// Unclear reports whether a client cannot know if the call was carried out.
+// Unclear reports whether a client cannot know that the call was or was not carried out.
 func (f Fault) Unclear() bool {
 	return f.Hang || f.Drop || f.DropAnswer || f.Status == http.StatusOK || f.Status >= http.StatusInternalServerError
 }
 
-// Serve handles a call with this fault: call carries it out and returns what
-// writes the response, and refuse writes a refusal.
+// Serve handles a call with this fault. call carries the call out and returns the function
+// that writes the response; refuse writes a refusal.
 func (f Fault) Serve(r *http.Request, refuse func(Fault), call func() (respond func())) {
 	if f.Latency > 0 || f.Held != nil {
 		late := time.NewTimer(f.Latency)
@@ -75,7 +70,8 @@ func (f Fault) Serve(r *http.Request, refuse func(Fault), call func() (respond f
 	}
 }
 
-// wait reports whether something came before the client went away.
+// wait blocks until something comes or the client goes away. It returns false for the
+// latter.
 func wait[T any](r *http.Request, came <-chan T) bool {
 	select {
 	case <-came:
@@ -85,15 +81,15 @@ func wait[T any](r *http.Request, came <-chan T) bool {
 	}
 }
 
-// Faults are what is going to happen to calls, by a platform's name of the call.
-// The zero value is ready for use.
+// Faults holds the faults of calls to come, by the platform's name of the call. The zero
+// value is ready for use.
 type Faults[Call comparable] struct {
 	mu   sync.Mutex
 	next map[Call][]Fault
 	rest map[Call]Fault
 }
 
-// Add has each fault happen to one of the next calls.
+// Add puts each fault on one of the next calls.
 func (f *Faults[Call]) Add(call Call, faults ...Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,8 +99,7 @@ func (f *Faults[Call]) Add(call Call, faults ...Fault) {
 	f.next[call] = append(f.next[call], faults...)
 }
 
-// Set replaces what Add has left over, and has the fault happen to every call
-// from now on.
+// Set puts the fault on every later call for which Add has left none.
 func (f *Faults[Call]) Set(call Call, fault Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -114,14 +109,14 @@ func (f *Faults[Call]) Set(call Call, fault Fault) {
 	f.rest[call] = fault
 }
 
-// Clear forgets what Add has left over.
+// Clear deletes the faults that Add has left.
 func (f *Faults[Call]) Clear(call Call) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.next, call)
 }
 
-// Pop returns the fault of a call that has just come.
+// Pop returns the fault of the call that has just come.
 func (f *Faults[Call]) Pop(call Call) Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -132,13 +127,13 @@ func (f *Faults[Call]) Pop(call Call) Fault {
 	return f.rest[call]
 }
 
-// State is the lock of what a stand-in knows, and wakes those who wait for a change.
+// State is the lock of a stand-in's fields. It wakes goroutines that wait for a change.
 type State struct {
 	sync.Mutex
 	changed chan struct{} // nil while nobody waits
 }
 
-// Changed returns what the next change closes. The caller holds the lock.
+// Changed returns a channel that the next change closes. The caller holds the lock.
 func (s *State) Changed() <-chan struct{} {
 	if s.changed == nil {
 		s.changed = make(chan struct{})
@@ -146,7 +141,7 @@ func (s *State) Changed() <-chan struct{} {
 	return s.changed
 }
 
-// Notify wakes everybody who waits. The caller holds the lock.
+// Notify wakes all who wait. The caller holds the lock.
 func (s *State) Notify() {
 	if s.changed != nil {
 		close(s.changed)
@@ -154,7 +149,7 @@ func (s *State) Notify() {
 	}
 }
 
-// Change calls f under the lock, and wakes everybody who waits.
+// Change calls f under the lock, and wakes all who wait.
 func (s *State) Change(f func()) {
 	s.Lock()
 	defer s.Unlock()
@@ -162,7 +157,7 @@ func (s *State) Change(f func()) {
 	s.Notify()
 }
 
-// Wait returns once done is true, which it asks at every change.
+// Wait blocks until done returns true, or ctx is done. It calls done at every change.
 func (s *State) Wait(ctx context.Context, done func() bool) error {
 	for {
 		changed := Locked(s, s.Changed)
@@ -177,7 +172,7 @@ func (s *State) Wait(ctx context.Context, done func() bool) error {
 	}
 }
 
-// Locked is what f returns under the lock.
+// Locked calls f under the lock and returns its result.
 func Locked[T any](s *State, f func() T) T {
 	s.Lock()
 	defer s.Unlock()

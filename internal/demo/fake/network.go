@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Network is a network in memory: a listener, and the connections to it. It lets
-// a client and its server run in simulated time.
+// Network is a network in memory: a listener, and the connections to it. A client and its
+// server can run on it in simulated time.
 type Network struct {
-	// DialTime is how long it takes to connect.
+	// DialTime is how long connecting takes.
 	DialTime time.Duration
-	// Dead loses what is sent either way while it is true, even that a connection
-	// was closed: as on a TCP connection whose other end is gone without a word.
+	// Dead makes all connections lose what is sent either way while it is true. Closing
+	// one is not noticed either, as on a TCP connection whose other end is gone.
 	Dead atomic.Bool
 
 	accepted chan net.Conn
@@ -40,16 +40,16 @@ func (n *Network) Accept() (net.Conn, error) {
 	}
 }
 
-// Addr implements net.Listener. All addresses lead to it.
+// Addr implements net.Listener. Dial ignores addresses.
 func (n *Network) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// Close implements net.Listener. Connections stay.
+// Close implements net.Listener. Connections stay open.
 func (n *Network) Close() error {
 	n.closing.Do(func() { close(n.closed) })
 	return nil
 }
 
-// Break ends all connections.
+// Break closes all connections.
 func (n *Network) Break() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -59,7 +59,7 @@ func (n *Network) Break() {
 	}
 }
 
-// Dial connects to the listener, whatever the address, until ctx is done or the
+// Dial connects to the listener, whatever the address. It fails when ctx is done or the
 // listener is closed.
 func (n *Network) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	client, near := net.Pipe()
@@ -87,14 +87,14 @@ func (n *Network) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return client, nil
 }
 
-// Lines counts the connections that were made.
+// Lines returns how many connections were made.
 func (n *Network) Lines() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(n.lines)
 }
 
-// Silence makes the connections that were made so far dead for good.
+// Silence makes the connections made so far lose everything from now on.
 func (n *Network) Silence() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -103,8 +103,8 @@ func (n *Network) Silence() {
 	}
 }
 
-// line carries bytes between the two ends of a connection. Like a socket, and
-// unlike a Pipe, it takes what is written before the other end reads it.
+// line carries bytes between the two ends of a connection. Unlike a net.Pipe, it takes
+// what is written before the other end reads.
 type line struct {
 	network   *Network
 	near, far net.Conn

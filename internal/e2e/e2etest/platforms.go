@@ -7,7 +7,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
-	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
 	"herald/internal/demo/fake/services"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/e2e/fault"
@@ -37,13 +37,13 @@ func Webhook(fake *faketelegram.Server) []string {
 }
 
 // Gateway are the settings of a bot that opens the stand-in's gateway.
-func Gateway(fake *fakediscord.Server) []string {
+func Gateway(fake *discordtest.Server) []string {
 	return []string{"DISCORD_BOT_TOKEN=" + fake.Token, "DISCORD_API_URL=" + fake.URL()}
 }
 
 // Interactions are the settings of a bot to which the stand-in posts at
 // InteractionsPath.
-func Interactions(fake *fakediscord.Server) []string {
+func Interactions(fake *discordtest.Server) []string {
 	return append(Gateway(fake), "DISCORD_PUBLIC_KEY="+hex.EncodeToString(fake.PublicKey))
 }
 
@@ -58,8 +58,8 @@ func OnRedis(redis *miniredis.Miniredis) []string {
 // Discord starts a fake until the test ends. It waits twice as long for a first response
 // as the real one, since a busy machine can be late with one; and not longer, since the
 // bot takes a later one for lost.
-func Discord(t testing.TB) *fakediscord.Server {
-	fake := fakediscord.New()
+func Discord(t testing.TB) *discordtest.Server {
+	fake := discordtest.New()
 	fake.FirstResponse *= 2
 	t.Cleanup(fake.Close)
 	return fake
@@ -79,7 +79,7 @@ func TelegramID(p services.Person) int64 {
 type Everything struct {
 	World    *fault.Fakes
 	Telegram *faketelegram.Server
-	Discord  *fakediscord.Server
+	Discord  *discordtest.Server
 	Redis    *miniredis.Miniredis
 	Settings []string
 	// Secrets are those in Settings.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/e2e/fault"
 )
@@ -34,7 +35,7 @@ var Ways = []Way{
 type Door struct {
 	Way
 	Telegram *faketelegram.Server // nil on Discord
-	Discord  *fakediscord.Server  // nil on Telegram
+	Discord  *discordtest.Server  // nil on Telegram
 
 	t      testing.TB
 	client *http.Client
@@ -258,7 +259,6 @@ func (d *Door) interact(a *Asked) {
 		var err error
 		if d.ByHTTP {
 			a.Pending, body = d.Discord.Prepare(i)
-			a.Pending.Send()
 			go d.post(a.Pending, body)
 		} else if a.Pending, err = d.Discord.Push(i); err != nil {
 			d.t.Error(err)

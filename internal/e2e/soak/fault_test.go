@@ -13,6 +13,7 @@ import (
 	"time"
 
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/e2e/fault"
 )
@@ -102,7 +103,7 @@ func (s *soak) failDiscord(ctx context.Context, r *rand.Rand) {
 	calls := map[fakediscord.Route]int{}
 	for wait(ctx, between(r, 500*time.Millisecond, 4*time.Second)) {
 		pause := time.Duration(r.IntN(300)) * time.Millisecond
-		faults := []fakediscord.Fault{
+		faults := []discordtest.Fault{
 			{Status: http.StatusTooManyRequests, RetryAfter: pause}, {Status: http.StatusTooManyRequests, Code: 20028, RetryAfter: pause},
 			{Status: http.StatusBadGateway}, {Status: http.StatusServiceUnavailable}, {Drop: true}, {DropAnswer: true}, {Latency: pause},
 		}

@@ -1,21 +1,20 @@
-// Package discord is the adapter for Discord: it turns interactions into
-// requests and replies into messages.
+// Package discord is the adapter for Discord: it turns interactions into requests and
+// replies into messages.
 //
-// Interactions arrive over the gateway (package gateway) or, with a public key,
-// by HTTP (http.go). Either way a session parses one (parse.go), has it handled,
-// renders the reply (render.go) and sends it (package api). Parse and render are
-// pure. A command and the press of a button are requests alike.
+// Interactions arrive over the gateway (package gateway) or, with a public key, by HTTP
+// (http.go). Either way a session parses one (parse.go), has it handled, renders the
+// reply (render.go) and delivers it (package api). Parse and render are pure. The press
+// of a button is a request like a command.
 //
-// Who sees an answer is decided by the command before it runs, and never by a
-// button, which anybody can forge. A picture is sent by an edit of what was
-// promised, so that the first response, which must come within 3 seconds, does
-// not depend on an upload, and an answer does not depend on its picture.
+// The command decides who sees an answer, before it runs. A button does not decide that,
+// since anybody can forge one. A picture is sent by an edit of a deferred answer: the
+// first response must come within 3 seconds and does not wait for an upload, and the
+// answer arrives without its picture if need be.
 //
 // It must not import commands, core or another adapter.
 package discord
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -45,13 +44,12 @@ type Adapter struct {
 	api      *api.Client
 	gateway  *gateway.Gateway
 	inFlight atomic.Int64
-	session  atomic.Pointer[session] // set while interactions are taken by HTTP
-	// name is the bot's, a string, and ids has the IDs of its commands by their names, a
-	// map[string]string. Both are empty until Discord has told them.
-	name, ids atomic.Value
+	session  atomic.Pointer[session] // nil unless Run takes interactions by HTTP
+	name     atomic.Value            // the bot's, a string; empty until it is connected
+	ids      atomic.Value            // Discord's IDs of commands by name, a map[string]string; empty until they are registered
 }
 
-// New makes an adapter that has contacted nobody.
+// New returns an adapter that has contacted nobody.
 func New(c Config) *Adapter {
 	c.Log = c.Log.With("platform", Platform)
 	a := &Adapter{Config: c, api: api.New(c.Token, c.APIURL, c.Log, c.Count)}
@@ -65,19 +63,19 @@ func New(c Config) *Adapter {
 // Platform implements chat.Adapter.
 func (a *Adapter) Platform() chat.Platform { return Platform }
 
-// Ready reports whether interactions can arrive now: over the gateway while it
-// is connected, by HTTP while Run takes them.
+// Ready reports whether interactions can arrive now: the gateway is connected, or Run
+// takes them by HTTP.
 func (a *Adapter) Ready() bool { return a.session.Load() != nil || a.gateway.Alive() }
 
-// InFlight counts the interactions in flight.
+// InFlight returns how many interactions are in flight.
 func (a *Adapter) InFlight() int { return int(a.inFlight.Load()) }
 
-// HeartbeatLatency is how long the gateway took to acknowledge the last
-// heartbeat; 0 before the first, and without a gateway.
+// HeartbeatLatency is the round trip of the gateway's last heartbeat; 0 before the first,
+// and without a gateway.
 func (a *Adapter) HeartbeatLatency() time.Duration { return a.gateway.Latency() }
 
-// Run implements chat.Adapter. Commands are registered meanwhile, so that a
-// failure there does not keep interactions waiting.
+// Run implements chat.Adapter. It takes interactions while the commands are being
+// registered.
 func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	s := &session{Adapter: a, tasks: chat.NewTasks(ctx, h, a.Log, a.Count)}
 	group, running := errgroup.WithContext(ctx)
@@ -96,9 +94,8 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	return err
 }
 
-// register writes the table of commands to Discord, trying until it is there, and
-// then reports the bot's name where no gateway does. It returns an error only when
-// the token is refused.
+// register writes the commands to Discord, and retries until they are there or ctx is
+// done. Its only error is api.ErrToken.
 func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 	err := transport.Policy{
 		Backoff: transport.Backoff{First: 2 * time.Second, Max: time.Minute},
@@ -109,72 +106,75 @@ func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 		Failed: func(err error, _ int, pause time.Duration) {
 			a.Log.Warn("registering commands failed, trying again", "err", err, "pause", pause)
 		},
-	}.Do(ctx, func(ctx context.Context) error {
-		app, err := a.api.Application(ctx)
-		if err != nil {
-			return err
-		}
-		// Commands that Discord has already do not count towards its 200 new ones a day.
-		owner := cmp.Or(a.ApplicationID, app.ID)
-		endpoint := discordgo.EndpointApplicationGlobalCommands(owner)
-		if a.GuildID != "" {
-			endpoint = discordgo.EndpointApplicationGuildCommands(owner, a.GuildID)
-		}
-		if _, wrong := a.judge(app); wrong != nil {
-			a.Log.Warn("interactions may not arrive", "err", wrong)
-		}
-		var written []struct{ ID, Name string }
-		err = a.api.Call(ctx, http.MethodPut, endpoint, definitions(commands, a.GuildID == ""), &written)
-		ids := map[string]string{}
-		for _, c := range written {
-			ids[c.Name] = c.ID
-		}
-		a.ids.Store(ids)
-		if err == nil && a.PublicKey != nil {
-			a.connected(app.Name)
-		}
-		return err
-	})
+	}.Do(ctx, func(ctx context.Context) error { return a.registerOnce(ctx, commands) })
 	if errors.Is(err, api.ErrToken) {
 		return err
 	}
 	return nil
 }
 
-// commandID is Discord's ID of a command, for a mention such as </price:1234>. It is
-// empty until the commands are registered.
+// registerOnce replaces the application's commands by these, and keeps their IDs. By HTTP
+// it calls Connected then. Commands that Discord has already do not count towards its 200
+// new ones a day.
+func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) error {
+	app, err := a.api.Application(ctx)
+	if err != nil {
+		return err
+	}
+	if _, wrong := a.compare(app); wrong != nil {
+		a.Log.Warn("interactions may not arrive", "err", wrong)
+	}
+	endpoint := discordgo.EndpointApplicationGlobalCommands(app.ID)
+	if a.GuildID != "" {
+		endpoint = discordgo.EndpointApplicationGuildCommands(app.ID, a.GuildID)
+	}
+	var written []struct{ ID, Name string }
+	if err := a.api.Call(ctx, http.MethodPut, endpoint, definitions(commands, a.GuildID == ""), &written); err != nil {
+		return err
+	}
+	ids := map[string]string{}
+	for _, c := range written {
+		ids[c.Name] = c.ID
+	}
+	a.ids.Store(ids)
+	if a.PublicKey != nil {
+		a.connected(app.Name)
+	}
+	return nil
+}
+
+// commandID returns Discord's ID of a command, for a mention such as </price:1234>. It is
+// "" until the commands are registered.
 func (a *Adapter) commandID(name string) string {
 	ids, _ := a.ids.Load().(map[string]string)
 	return ids[name]
 }
 
-// connected reports a connection by the bot's name, which is text of Discord.
+// connected calls Connected with the bot's name, cleaned: the name is text of Discord.
 func (a *Adapter) connected(name string) {
 	name = string(chat.NewUntrusted(name, maxName))
 	a.name.Store(name)
 	a.Connected(name)
 }
 
-// Check asks Discord who owns the token, and whether interactions come the way
-// that the settings say. It returns sentences for an operator. Its error is a
-// *config.WrongError where settings contradict what Discord says.
+// Check asks Discord for the token's application, and compares it with the settings. It
+// returns sentences for an operator. Its error is a *config.WrongError if Discord
+// contradicts a setting.
 func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
 	app, err := a.api.Application(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return a.judge(app)
+	return a.compare(app)
 }
 
-// judge is Check of what Discord says.
-func (a *Adapter) judge(app api.Application) (learned []string, err error) {
+// compare returns what app says about the bot, and a *config.WrongError if it contradicts
+// PublicKey.
+func (a *Adapter) compare(app api.Application) (learned []string, err error) {
 	learned = []string{fmt.Sprintf("%s, application %s", chat.NewUntrusted(app.Name, maxName), app.ID)}
 	host := chat.NewUntrusted(config.Host(app.Endpoint), 2*maxName) // without the path, which may be a secret
 	wrong := &config.WrongError{Settings: "DISCORD_PUBLIC_KEY"}
 	switch {
-	case a.ApplicationID != "" && a.ApplicationID != app.ID:
-		wrong.Settings = "DISCORD_APPLICATION_ID and DISCORD_BOT_TOKEN"
-		wrong.Problem = "the token belongs to this application, and not to the one that is set"
 	case a.PublicKey == nil && app.Endpoint == "":
 		return append(learned, "interactions come over the gateway"), nil
 	case a.PublicKey == nil:

@@ -10,9 +10,9 @@ import (
 	"herald/internal/words"
 )
 
-// Limits of commands: of a description and a menu's name in UTF-16 units, and of an
-// option's choices. A token's symbol can make a description too long, and Discord
-// then refuses all commands.
+// Limits of commands: a description and a menu's name in UTF-16 units, and an option's
+// choices. Discord refuses all commands if one description is too long, as with a long
+// token symbol.
 // https://discord.com/developers/docs/interactions/application-commands#application-command-object
 const (
 	maxSummary   = 100
@@ -20,13 +20,13 @@ const (
 	maxChoices   = 25
 )
 
-// optionName is the form of a parameter's name in any language, which has no capitals.
+// optionName matches a parameter's name in any language. It must also have no capitals.
 // https://discord.com/developers/docs/interactions/application-commands#application-command-object-application-command-naming
 var optionName = regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32}$`)
 
-// definitions returns the commands as Discord wants them. Aliases are left out:
-// they belong to another platform. A menu picks a person for a command; it is for
-// moderators alone, and only a bot that is a member of a guild knows who they are.
+// definitions returns the commands in Discord's form, without aliases, which are for
+// another platform. A command with a PersonMenu has a second definition: an entry in
+// the menu of a person, shown to the moderators of guilds that have installed the bot.
 // Only global commands may say where they can be used.
 func definitions(commands chat.Commands, global bool) (all []*discordgo.ApplicationCommand) {
 	everywhere := &[]discordgo.InteractionContextType{
@@ -57,8 +57,7 @@ func definitions(commands chat.Commands, global bool) (all []*discordgo.Applicat
 	return all
 }
 
-// options returns the parameters of a command, required ones first, as Discord
-// demands.
+// options returns the parameters of a command. Discord demands required ones first.
 func options(c chat.Command) (all []*discordgo.ApplicationCommandOption) {
 	params, required := c.Params()
 	for _, first := range []bool{true, false} {
@@ -88,9 +87,8 @@ func options(c chat.Command) (all []*discordgo.ApplicationCommandOption) {
 	return all
 }
 
-// menuCommand returns the command with that label in the menu of a person, or the
-// label itself where no command has it. Discord sends the label in English, whatever
-// language it shows.
+// menuCommand returns the name of the command with that label in the menu of a person, or
+// the label if there is none. Discord sends the English label, whatever language it shows.
 func menuCommand(commands chat.Commands, label string) string {
 	for _, c := range commands {
 		if c.PersonMenu.Key != "" && words.Cut(words.Say(chat.English, c.PersonMenu), maxMenuLabel) == label {
@@ -100,8 +98,8 @@ func menuCommand(commands chat.Commands, label string) string {
 	return label
 }
 
-// localized returns a text, of so many characters at most, in English and in all
-// locales of the bot's other languages. Any other locale shows English.
+// localized returns a text of at most limit UTF-16 units, in English and by locale in the
+// other languages. Discord shows the English text in any other locale.
 func localized(t chat.Text, limit int) (english string, others map[discordgo.Locale]string) {
 	others = map[discordgo.Locale]string{}
 	for _, language := range chat.Languages() {

@@ -18,45 +18,41 @@ import (
 	"herald/internal/config"
 	"herald/internal/config/configtest"
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
 	"herald/internal/words"
 )
 
 func TestCommandsAreWritten(t *testing.T) {
 	for _, guild := range []string{"", "777"} {
-		simulate(t, overGateway, func(t *testing.T, h *harness) {
-			if price := h.fake.Commands(guild)[0]; price["name"] != "price" || price["id"] != h.commandID("price") || h.commandID("moon") != "" {
-				t.Errorf("guild %q: the ID of %v is %q", guild, price, h.commandID("price"))
-			}
-			if got := len(h.fake.Commands(guild)); got != 6 || h.fake.Overwrites() != 1 {
-				t.Errorf("guild %q: %d commands, written %d times", guild, got, h.fake.Overwrites())
-			}
+		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+			written := h.fake.Commands(guild)
+			equal(t, "commands", len(written), 6)
+			equal(t, "calls", h.fake.Overwrites(), 1)
+			equal[any](t, "the first", written[0]["name"], "price")
+			equal[any](t, "its ID", written[0]["id"], h.commandID("price"))
+			equal(t, "the ID of an unknown one", h.commandID("moon"), "")
 			// One text that is too long would keep all commands from being registered.
 			long := chat.SayWith("command.supply", chat.Values{"symbol": chat.Plain(strings.Repeat("SYM", 60))})
 			forms := []chat.Form{{Params: []chat.Param{{Name: "p", Summary: long}}}}
 			others := chat.Commands{{Name: "x", Summary: long, PersonMenu: long, Forms: forms}}
-			if err := h.register(t.Context(), others); err != nil || len(h.fake.Commands(guild)) != 2 {
-				t.Errorf("guild %q: long texts were not written: %v", guild, err)
-			}
-		}, func(_ *harness, c *Config) { c.GuildID = guild })
+			equal(t, "register", h.register(t.Context(), others), nil)
+			equal(t, "commands with long texts", len(h.fake.Commands(guild)), 2)
+		}, func(_ *adapterTest, c *Config) { c.GuildID = guild })
 	}
 }
 
-func TestRegistrationFailingDoesNotHoldTheService(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *harness) {
+func TestCommandsAreAnsweredBeforeRegistration(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *adapterTest) {
 		h.ask(t, command("price"))
-		h.fake.Break(fakediscord.Application, fakediscord.Fault{})
+		h.fake.Break(fakediscord.Application, discordtest.Fault{})
 		pass(5 * time.Minute)
-		if h.fake.Overwrites() != 1 || h.events.Of("as Herald") != 1 {
-			t.Errorf("counted %v", h.events)
-		}
+		equal(t, "calls", h.fake.Overwrites(), 1)
+		h.counted(t, "as Herald", 1)
 		h.ask(t, command("price"))
-		if got := h.handler.Requests(); got[len(got)-1].BotName != "Herald" {
-			t.Errorf("the bot's name is %q", got[len(got)-1].BotName)
-		}
-	}, func(h *harness, c *Config) {
-		c.ApplicationID = ""
-		h.fake.Break(fakediscord.Application, fakediscord.Fault{Status: http.StatusInternalServerError})
-		h.fake.Script(fakediscord.PutCommands, fakediscord.Fault{Status: 403, Code: 50001}, fakediscord.Fault{Status: 429, RetryAfter: time.Second})
+		equal(t, "the bot's name", h.handler.Requests()[1].BotName, "Herald")
+	}, func(h *adapterTest, _ *Config) {
+		h.fake.Break(fakediscord.Application, discordtest.Fault{Status: http.StatusInternalServerError})
+		h.fake.Script(fakediscord.PutCommands, discordtest.Fault{Status: 403, Code: 50001}, discordtest.Fault{Status: 429, RetryAfter: time.Second})
 	})
 }
 
@@ -69,33 +65,31 @@ func TestDefinitions(t *testing.T) {
 		all[c.Name] = c
 	}
 	for _, name := range []string{"price", "staked", "mylogins", "exists", "help"} {
-		if c := all[name]; c.Description == "" || len(*c.Contexts) != 3 || len(*c.IntegrationTypes) != 2 || c.DefaultMemberPermissions != nil {
-			t.Errorf("%s: %+v", name, c)
-		}
+		c := all[name]
+		equal(t, name+" has a description", c.Description != "", true)
+		equal(t, name+" can be used by", fmt.Sprint(*c.Contexts, *c.IntegrationTypes, c.DefaultMemberPermissions), "[0 1 2] [0 1] <nil>")
 	}
-	if len(all) != 7 {
-		t.Errorf("%d commands", len(all)) // "start" is Telegram's
-	}
+	equal(t, "commands", len(all), 7) // "start" is Telegram's
 	for _, c := range definitions((&chattest.Handler{}).Commands(), false) {
-		if c.Contexts != nil || c.IntegrationTypes != nil {
-			t.Errorf("%s of a guild says where it can be used", c.Name)
-		}
+		equal(t, c.Name+" of a guild says where it can be used", c.Contexts != nil || c.IntegrationTypes != nil, false)
 	}
 	// A menu is for the moderators of a guild that the bot is a member of.
 	menu := all["Check registration"]
-	if menu.Type != discordgo.UserApplicationCommand || menu.Description != "" || fmt.Sprint(*menu.Contexts) != "[0]" ||
-		fmt.Sprint(*menu.IntegrationTypes) != "[0]" || *menu.DefaultMemberPermissions != discordgo.PermissionModerateMembers {
-		t.Errorf("menu: %+v", menu)
-	}
-	if o := all["staked"].Options; len(o) != 1 || !o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionString || o[0].Choices != nil {
-		t.Errorf("staked: %+v", o)
-	}
-	o := all["exists"].Options
-	if len(o) != 3 || o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionUser || len(o[1].Choices) != 3 || o[2].Choices != nil {
-		t.Errorf("exists: %+v", o)
-	}
-	if o := all["x"].Options; o[0].Name != "early" || !o[0].Required || o[1].Required || len(o[1].Choices) != maxChoices {
-		t.Errorf("required ones come first: %+v %+v", o[0], o[1])
+	equal(t, "type of the menu", menu.Type, discordgo.UserApplicationCommand)
+	equal(t, "its description", menu.Description, "")
+	equal(t, "its permissions", *menu.DefaultMemberPermissions, discordgo.PermissionModerateMembers)
+	equal(t, "it can be used by", fmt.Sprint(*menu.Contexts, *menu.IntegrationTypes), "[0] [0]")
+	for name, want := range map[string]string{
+		"staked": "wallet string required, 0 choices; ",
+		"exists": "user user, 0 choices; platform string, 3 choices; uid string, 0 choices; ",
+		"x":      fmt.Sprintf("early string required, 0 choices; late string, %d choices; ", maxChoices), // required ones first
+	} {
+		got := ""
+		for _, o := range all[name].Options {
+			kind := map[discordgo.ApplicationCommandOptionType]string{discordgo.ApplicationCommandOptionString: " string", discordgo.ApplicationCommandOptionUser: " user"}[o.Type]
+			got += o.Name + kind + map[bool]string{true: " required"}[o.Required] + fmt.Sprintf(", %d choices; ", len(o.Choices))
+		}
+		equal(t, "options of "+name, got, want)
 	}
 }
 
@@ -108,9 +102,11 @@ func TestEveryTextOfACommandIsInEveryLanguage(t *testing.T) {
 	defined := definitions(chat.Commands{c}, true)
 	command, menu, options := defined[0], defined[1], defined[0].Options
 	week, evm := options[0].Choices[0], options[0].Choices[1]
-	if week.Value != "7d" || evm.Name != "EVM" || evm.NameLocalizations != nil || options[0].Name != "period" || len(options[1].NameLocalizations) != 0 {
-		t.Errorf("the choices are %+v and %+v, the names %v", week, evm, options[1].NameLocalizations)
-	}
+	equal[any](t, "value of a choice", week.Value, "7d")
+	equal(t, "a choice without a message", evm.Name, "EVM")
+	equal(t, "its names in other languages", len(evm.NameLocalizations), 0)
+	equal(t, "name of an option", options[0].Name, "period")
+	equal(t, "names of an option without a message", len(options[1].NameLocalizations), 0)
 	for _, l := range chat.Languages() {
 		for _, name := range l.Info().Discord {
 			in := discordgo.Locale(name)
@@ -134,64 +130,46 @@ func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
 		"https://<your host>/discord/interactions in the Developer Portal"
 	for about, tt := range map[string]struct {
 		way      way
-		change   change
+		otherKey bool
 		endpoint string
 		learned  []string
-		problem  string // what is wrong, and with which setting
-		setting  string
+		problem  string // with DISCORD_PUBLIC_KEY, or ""
 	}{
-		"gateway":       {overGateway, nil, "", []string{name, "interactions come over the gateway"}, "", ""},
-		"HTTP":          {byHTTP, nil, endpoint, []string{name, "interactions come by HTTP, to bot.example"}, "", ""},
-		"HTTP, nowhere": {byHTTP, nil, "", []string{name, nowhere}, "", ""},
-		"another application": {overGateway, func(_ *harness, c *Config) { c.ApplicationID = "42" }, "",
-			[]string{name}, "belongs to this application", "DISCORD_APPLICATION_ID"},
-		"another key": {byHTTP, func(_ *harness, c *Config) { c.PublicKey = make(ed25519.PublicKey, ed25519.PublicKeySize) }, endpoint,
-			[]string{name}, "another public key", "DISCORD_PUBLIC_KEY"},
-		"gateway beside HTTP": {overGateway, nil, endpoint,
-			[]string{name}, "interactions endpoint URL, at bot.example, so nothing comes", "DISCORD_PUBLIC_KEY"},
+		"gateway":             {overGateway, false, "", []string{name, "interactions come over the gateway"}, ""},
+		"HTTP":                {byHTTP, false, endpoint, []string{name, "interactions come by HTTP, to bot.example"}, ""},
+		"HTTP, nowhere":       {byHTTP, false, "", []string{name, nowhere}, ""},
+		"another application": {byHTTP, true, endpoint, []string{name}, "another public key"},
+		"gateway beside HTTP": {overGateway, false, endpoint, []string{name}, "interactions endpoint URL, at bot.example, so nothing comes"},
 	} {
 		t.Run(about, func(t *testing.T) {
-			changes := slices.DeleteFunc([]change{tt.change}, func(c change) bool { return c == nil })
-			h := newHarness(t, fakediscord.New(), tt.way, changes...)
+			h := newAdapterTest(t, discordtest.New(), tt.way, func(_ *adapterTest, c *Config) {
+				if tt.otherKey {
+					c.PublicKey = make(ed25519.PublicKey, ed25519.PublicKeySize)
+				}
+			})
 			h.fake.EnterEndpoint(tt.endpoint)
 			learned, err := h.Check(t.Context())
 			if !slices.Equal(learned, tt.learned) {
 				t.Errorf("learned %q, want %q", learned, tt.learned)
 			}
 			wrong, is := errors.AsType[*config.WrongError](err)
-			switch {
-			case tt.problem == "" && err != nil:
-				t.Error(err)
-			case tt.problem == "":
-			case !is || !strings.Contains(wrong.Problem, tt.problem) || !strings.Contains(wrong.Settings, tt.setting),
-				strings.Contains(wrong.Problem, "secret"):
-				t.Errorf("got %v", err)
+			equal(t, "a setting is wrong", is, tt.problem != "")
+			if is {
+				equal(t, "the setting", wrong.Settings, "DISCORD_PUBLIC_KEY")
+				equal(t, "it says what", strings.Contains(wrong.Problem, tt.problem), true)
+				equal(t, "it shows the path", strings.Contains(wrong.Problem, "secret"), false)
+			} else {
+				equal(t, "error", err, nil)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
-			err = h.register(ctx, h.handler.Commands())
-			if told := h.logged.Lines("may not arrive") > 0; err != nil || told != (tt.problem != "") {
-				t.Errorf("%v; while it runs the log says:\n%s", err, h.logged)
-			}
-			h.fake.Break(fakediscord.Application, fakediscord.Fault{Status: 503})
+			equal(t, "register", h.register(ctx, h.handler.Commands()), nil)
+			equal(t, "it is logged", h.logged.Lines("may not arrive") > 0, tt.problem != "")
+			h.fake.Break(fakediscord.Application, discordtest.Fault{Status: 503})
 			if _, err := h.Check(t.Context()); err == nil {
 				t.Error("a refusal passed")
 			}
 		})
-	}
-}
-
-// For a key of small order anybody can make a signature. The points are from
-// https://cr.yp.to/ecdh.html#validate, on the Edwards curve.
-func TestAPublicKeyOfSmallOrderIsRefused(t *testing.T) {
-	table := new(Settings).Table()
-	const ones, sevens = "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff", "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a"
-	for _, key := range []string{
-		"01" + strings.Repeat("00", 31), "01" + strings.Repeat("00", 30) + "80", "ec" + ones + "7f", "ec" + ones + "ff", "ee" + ones + "7f", "ee" + ones + "ff",
-		strings.Repeat("00", 32), strings.Repeat("00", 31) + "80", "ed" + ones + "7f", "ed" + ones + "ff",
-		sevens, sevens[:62] + "fa", "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05", "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85",
-	} {
-		configtest.OneMistake(t, table, configtest.Try(table, "DISCORD_BOT_TOKEN=a", "DISCORD_PUBLIC_KEY="+key), "DISCORD_PUBLIC_KEY", "small order")
 	}
 }
 

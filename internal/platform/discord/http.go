@@ -19,15 +19,14 @@ import (
 const (
 	// maxBody bounds an interaction that arrives by HTTP, in bytes.
 	maxBody = 256 << 10
-	// maxAge bounds the age of a signature, past or future. A request that was
-	// captured is refused later, and until then because its ID is known.
+	// maxAge bounds the age of a signature, past or future. Until then, the ID of a captured
+	// request is known.
 	maxAge = 5 * time.Minute
 )
 
-// ServeHTTP takes interactions, each a POST to /discord/interactions: 413 and 401
-// before anything is parsed, 503 while Run takes none, where there is no room, and for
-// one seen before.
-// What is deferred is edited before it returns.
+// ServeHTTP answers a POST to /discord/interactions with one interaction, and blocks until
+// a deferred answer is edited. It refuses with 401 (signature), 413 (size), 400 (form), or
+// 503: Run takes none, too many are in flight, or the interaction was seen before.
 // https://discord.com/developers/docs/interactions/overview#setting-up-an-endpoint
 func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if refused := a.serve(w, r); refused != 0 {
@@ -35,7 +34,7 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve answers the interaction in r, or returns the status to refuse it with.
+// serve answers the interaction in r and returns 0, or the status to refuse it with.
 func (a *Adapter) serve(w http.ResponseWriter, r *http.Request) (refused int) {
 	s := a.session.Load()
 	if s == nil {
@@ -68,9 +67,8 @@ func (a *Adapter) serve(w http.ResponseWriter, r *http.Request) (refused int) {
 	return refused
 }
 
-// write sends r as the body of an HTTP response, and returns once it is flushed: an
-// edit may follow at once, and fails before Discord has the response. Whether Discord
-// has it after a failure is unknown.
+// write sends r as the body of an HTTP response, and returns once the body is flushed. An
+// edit before that would fail. After a failure of the connection, the outcome is unknown.
 func (r response) write(w http.ResponseWriter) error {
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -90,9 +88,9 @@ func (r response) write(w http.ResponseWriter) error {
 	return nil
 }
 
-// verified reads the body of r if Discord signed it lately; otherwise it returns
-// the status to refuse it with. The body is read only if the headers have the form
-// of a signature.
+// verified returns the body of r if Discord signed it within maxAge, and otherwise the
+// status to refuse it with. It reads the body only if the headers have the form of a
+// signature.
 func (a *Adapter) verified(w http.ResponseWriter, r *http.Request) (body []byte, refused int) {
 	timestamp := r.Header.Get("X-Signature-Timestamp")
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)

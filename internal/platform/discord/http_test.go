@@ -12,12 +12,12 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
-	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
 	"herald/internal/platform/discord/api"
 )
 
-func TestWhatDiscordDidNotSignLatelyIsRefused(t *testing.T) {
-	h := newHarness(t, fakediscord.New(), byHTTP)
+func TestAnUnsignedOrOldInteractionIsRefused(t *testing.T) {
+	h := newAdapterTest(t, discordtest.New(), byHTTP)
 	h.session.Store(&session{Adapter: h.Adapter})
 	command := []byte(`{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price","type":1}}`)
 	big := append([]byte(`{"id":"`), bytes.Repeat([]byte("1"), maxBody)...)
@@ -59,57 +59,46 @@ func TestWhatDiscordDidNotSignLatelyIsRefused(t *testing.T) {
 			w := httptest.NewRecorder()
 			before := h.events.Of("bad_signature")
 			h.ServeHTTP(w, r)
-			if w.Code != tt.want || (body.Len() < len(tt.body)) != tt.read || (h.events.Of("bad_signature") > before) != (tt.want == 401) {
-				t.Errorf("status %d, %d bytes left, counted %v", w.Code, body.Len(), h.events)
-			}
+			equal(t, "status", w.Code, tt.want)
+			equal(t, "the body is read", body.Len() < len(tt.body), tt.read)
+			equal(t, "it is counted", h.events.Of("bad_signature") > before, tt.want == 401)
 		})
 	}
-	if n := len(h.handler.Requests()); n != 0 {
-		t.Errorf("%d of them were handled", n)
-	}
-	// Only what Discord signed can tell that this machine's clock is wrong.
-	if n := h.logged.Lines("clock"); n != 2 {
-		t.Errorf("%d lines tell of the clock:\n%s", n, h.logged)
-	}
+	equal(t, "handled", len(h.handler.Requests()), 0)
+	// Only a right signature proves that this machine's clock is wrong.
+	equal(t, "lines about the clock", h.logged.Lines("clock"), 2)
 }
 
-// While an answer is awaited that was deferred, its connection is not used for
-// the next interaction, which would wait too.
+// The connection of a deferred answer is closed, so that no interaction waits behind it.
 func TestADeferredAnswerKeepsNoOtherWaiting(t *testing.T) {
-	simulate(t, byHTTP, func(t *testing.T, h *harness) {
+	simulate(t, byHTTP, func(t *testing.T, h *adapterTest) {
 		h.fake.Client.Transport.(*http.Transport).MaxConnsPerHost = 1
 		h.reply(time.Minute, chat.Reply{Title: chat.Say("at last")})
 		for range 3 {
 			p := h.send(t, command("price"))
 			pass(api.FirstResponse)
-			if !p.Answer().Deferred {
-				t.Error("nothing was promised")
-			}
+			equal(t, "it is deferred", p.Answer().Deferred, true)
 		}
 		pass(time.Minute)
-		if h.events.Of("answered") != 3 {
-			t.Errorf("counted %v", h.events)
-		}
+		h.counted(t, "answered", 3)
 	})
 }
 
 func TestInteractionsAreTakenWhileItRuns(t *testing.T) {
-	h := newHarness(t, fakediscord.New(), byHTTP)
+	h := newAdapterTest(t, discordtest.New(), byHTTP)
 	ping := []byte(`{"id":"1","type":1,"token":"t"}`)
 	post := func(want int, answer string) {
 		t.Helper()
 		r, w := httptest.NewRequest(http.MethodPost, "/discord/interactions", bytes.NewReader(ping)), httptest.NewRecorder()
 		r.Header = h.fake.Sign(ping, time.Now())
-		if h.ServeHTTP(w, r); w.Code != want || w.Body.String() != answer {
-			t.Errorf("status %d, want %d; %s", w.Code, want, w.Body)
-		}
+		h.ServeHTTP(w, r)
+		equal(t, "status", w.Code, want)
+		equal(t, "body", w.Body.String(), answer)
 	}
 	post(http.StatusServiceUnavailable, "")
 	h.run(t)
 	chattest.WaitUntil(t, "ready", h.Ready)
 	post(http.StatusOK, `{"type":1}`)
-	if err := h.stop(); err != nil {
-		t.Error(err)
-	}
+	equal(t, "Run", h.stop(), nil)
 	post(http.StatusServiceUnavailable, "")
 }

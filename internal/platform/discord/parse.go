@@ -15,8 +15,8 @@ import (
 // Platform is Discord's name in logs, metrics and OPERATORS.
 const Platform chat.Platform = "discord"
 
-// interaction is as much of Discord's as is used. discordgo's own type decodes
-// every member, so that one of an unknown form would lose the whole.
+// interaction has the members of Discord's that are used. discordgo's type decodes every
+// member, and fails if one has an unknown form.
 type interaction struct {
 	api.Interaction
 	Type      discordgo.InteractionType        `json:"type"`
@@ -29,13 +29,14 @@ type interaction struct {
 		User        *user  `json:"user"`
 		Permissions string `json:"permissions"`
 	} `json:"member"`
-	// Installed says for whom the bot is there: "0" is the guild that it is a member
-	// of, and missing where a user brought the bot into a guild, in which they may be
-	// anything. In interactions of an older form all of it is missing; then only a
-	// guild could have the bot.
+	// Installed says who installed the bot. Where a user did and the guild did not, anybody
+	// may have made themself a moderator of the guild. nil is an interaction of an older
+	// form: then the guild did.
 	// https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-authorizing-integration-owners-object
-	Installed map[string]string `json:"authorizing_integration_owners"`
-	// Message holds the button that was pressed.
+	Installed *struct {
+		Guild string `json:"0"`
+	} `json:"authorizing_integration_owners"`
+	// Message is the one with the pressed button; nil for a command.
 	Message *struct {
 		Flags discordgo.MessageFlags `json:"flags"`
 	} `json:"message"`
@@ -51,7 +52,7 @@ type interaction struct {
 	} `json:"data"`
 
 	reference string // of the Request, in logs and answers
-	// w takes the first response as the body of an HTTP response; nil posts it.
+	// w takes the first response as its body; nil: the first response is posted.
 	w http.ResponseWriter
 }
 
@@ -66,8 +67,8 @@ type option struct {
 	Value any                                    `json:"value"`
 }
 
-// decode reads one interaction, as far as it is well formed. forUs is true if a
-// person did something that the bot answers.
+// decode reads one interaction. forUs reports whether it is well formed and a person used
+// a command or pressed a button.
 func decode(raw []byte) (i *interaction, forUs bool) {
 	i = &interaction{}
 	if json.Unmarshal(raw, i) != nil || !isSnowflake(i.ID) || i.Token == "" {
@@ -91,9 +92,8 @@ func isSnowflake(s string) bool {
 	return err == nil && n >= 0
 }
 
-// parse makes the Request of an interaction that is for us. press is what the state
-// of a button says; it is zero for a command. It fails if this version did not make
-// the state.
+// parse returns the Request of an interaction that is for us. press is the state of the
+// pressed button, or zero for a command. It fails if the state is not of this version.
 func parse(i *interaction, commands chat.Commands) (req chat.Request, press chat.Press, err error) {
 	req = chat.Request{
 		ID:                  i.reference,
@@ -103,7 +103,7 @@ func parse(i *interaction, commands chat.Commands) (req chat.Request, press chat
 		CanReplyEphemerally: true,
 		Locale:              i.Locale,
 	}
-	if i.GuildID != "" && (i.Installed == nil || i.Installed["0"] == i.GuildID) {
+	if i.GuildID != "" && (i.Installed == nil || i.Installed.Guild == i.GuildID) {
 		req.Community = i.GuildID
 		if i.Member != nil && moderates(i.Member.Permissions) {
 			req.Role = chat.Moderator
@@ -118,7 +118,7 @@ func parse(i *interaction, commands chat.Commands) (req chat.Request, press chat
 	return req, press, err
 }
 
-// command adds a command's name, target and arguments to req.
+// command sets a command's name, target and arguments in req.
 func (i *interaction) command(req *chat.Request, commands chat.Commands) {
 	req.Command = i.Data.Name
 	target := ""
@@ -141,7 +141,7 @@ func (i *interaction) command(req *chat.Request, commands chat.Commands) {
 	req.Args = chat.Named(named)
 }
 
-// moderating holds the permissions. Each of them makes a moderator.
+// moderating holds the permissions that make a moderator. One of them is enough.
 // https://discord.com/developers/docs/topics/permissions
 const moderating = discordgo.PermissionAdministrator | discordgo.PermissionManageGuild |
 	discordgo.PermissionModerateMembers | discordgo.PermissionKickMembers | discordgo.PermissionBanMembers

@@ -9,9 +9,10 @@ import (
 
 	"herald/internal/chat"
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
 )
 
-// start is as of when the first answer of a test is.
+// start is the AsOf of a test's first answer.
 var start = time.Unix(1_790_000_000, 0)
 
 // refresh is a button under an answer.
@@ -30,16 +31,15 @@ const (
 	alone           // shown to the one who pressed
 )
 
-// presses are what user 6 may press under an answer to user 5, or make up: what
-// concerns one person never takes the place of what others see. No button decides
-// who sees its answer: anybody can forge one, and one of an earlier version may
-// name a command that has become private.
+// presses are buttons that user 6 presses under an answer to user 5, or forges. An answer
+// for one person never replaces a message that others see. No button decides who sees its
+// answer: one of an earlier version may name a command that has become private.
 var presses = map[string]struct {
 	under string // the command that was answered
 	state string // of the button; empty stands for Refresh
 	reply chat.Reply
 	want  int
-	told  string
+	says  string
 }{
 	"an answer":                  {"price", "", chat.Reply{Title: chat.Say("new"), AsOf: start.Add(time.Minute)}, replaces, "new"},
 	"another page of one's own":  {"mylogins", "1 e 0 mylogins 2", chat.Reply{Title: chat.Say("new")}, replaces, "new"},
@@ -59,7 +59,7 @@ func TestAPressIsAnsweredWhereItsCommandMayBe(t *testing.T) {
 	for name, tt := range presses {
 		for slow, update := range map[time.Duration]int{0: updateMessage, 5 * time.Second: promiseUpdate} {
 			t.Run(fmt.Sprint(name, " after ", slow), func(t *testing.T) {
-				eachWay(t, func(t *testing.T, h *harness) {
+				eachWay(t, func(t *testing.T, h *adapterTest) {
 					h.reply(0, chat.Reply{Title: chat.Say("the answer"), AsOf: start, Actions: []chat.Action{refresh}})
 					p, state := h.ask(t, command(tt.under)), tt.state
 					before := p.Answer().Message
@@ -73,17 +73,24 @@ func TestAPressIsAnsweredWhereItsCommandMayBe(t *testing.T) {
 					a := h.ask(t, p.Press("6", state)).Answer()
 					pass(10 * time.Second)
 					all := h.fake.Messages()
-					told, replaced := all[len(all)-1], tt.want == replaces
-					if !strings.Contains(told.Text(), tt.told) || replaced != (len(all) == 1) {
-						t.Errorf("shown: %+v", all)
+					newest := all[len(all)-1]
+					says(t, newest, tt.says)
+					switch tt.want {
+					case replaces:
+						equal(t, "messages", len(all), 1)
+						equal(t, "message", newest.ID, before.ID)
+						equal(t, "it is for one person", newest.Ephemeral, before.Ephemeral)
+						equal(t, "type of the first response", a.Type, update)
+						return
+					case public:
+						equal(t, "it is for one person", newest.Ephemeral, false)
+					case alone:
+						equal(t, "it is for one person", newest.Ephemeral, true)
+						equal(t, "it is seen by", newest.SeenBy, "6")
 					}
-					switch {
-					case replaced && (told.ID != before.ID || told.Ephemeral != before.Ephemeral || a.Type != update),
-						!replaced && (all[0].Text() != before.Text() || strings.Contains(all[0].Everything(), tt.told)),
-						tt.want == public && told.Ephemeral,
-						tt.want == alone && (!told.Ephemeral || told.SeenBy != "6"):
-						t.Errorf("by a response of type %d: %+v", a.Type, all)
-					}
+					equal(t, "messages", len(all), 2)
+					equal(t, "the message above", all[0].Text(), before.Text())
+					equal(t, "the message above has it", strings.Contains(all[0].Everything(), tt.says), false)
 				})
 			})
 		}
@@ -92,7 +99,7 @@ func TestAPressIsAnsweredWhereItsCommandMayBe(t *testing.T) {
 
 func TestASecondTryReplacesTheFailure(t *testing.T) {
 	for _, slow := range []time.Duration{0, 5 * time.Second} {
-		eachWay(t, func(t *testing.T, h *harness) {
+		eachWay(t, func(t *testing.T, h *adapterTest) {
 			failure := chat.Reply{Title: chat.NoAnswer("price"), Actions: []chat.Action{chat.TryAgain("price")}}
 			h.reply(0, failure)
 			p := h.ask(t, command("price"))
@@ -101,75 +108,76 @@ func TestASecondTryReplacesTheFailure(t *testing.T) {
 				h.reply(slow, reply)
 				h.ask(t, p.Press("6", b.CustomID))
 				pass(10 * time.Second)
-				all := h.fake.Messages()
-				if len(all) != 2 || !all[1].Ephemeral || strings.Contains(all[0].Text(), "$1") != (i == 1) {
-					t.Errorf("after %v, press %d: shown %+v", slow, i, all)
-				}
+				all := h.messages(t, 2)
+				equal(t, "the second is for one person", all[1].Ephemeral, true)
+				equal(t, "the failure is replaced", strings.Contains(all[0].Text(), "$1"), i == 1)
 			}
 		})
 	}
 }
 
-// The message may be gone: what cannot be put into it is a message of its own.
-func TestAnAnswerWhoseMessageTakesNoEditIsANewMessage(t *testing.T) {
+// The message to edit may be gone.
+func TestARefusedEditBecomesANewMessage(t *testing.T) {
 	for name, tt := range map[string]struct {
 		slow  time.Duration
 		route fakediscord.Route
-		fault fakediscord.Fault
+		fault discordtest.Fault
 	}{
-		"at once": {0, fakediscord.Callback, fakediscord.Fault{Status: http.StatusBadRequest, Code: 50035}},
-		"later":   {5 * time.Second, fakediscord.Edit, fakediscord.Fault{Status: http.StatusNotFound, Code: 10008}},
+		"at once": {0, fakediscord.Callback, discordtest.Fault{Status: http.StatusBadRequest, Code: 50035}},
+		"later":   {5 * time.Second, fakediscord.Edit, discordtest.Fault{Status: http.StatusNotFound, Code: 10008}},
 	} {
 		for under, private := range map[string]bool{"price": false, "mylogins": true} {
 			t.Run(name+", "+under, func(t *testing.T) {
-				simulate(t, overGateway, func(t *testing.T, h *harness) {
+				simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 					p := h.ask(t, command(under))
 					h.reply(tt.slow, chat.Reply{Title: chat.Say("new")})
 					h.fake.Script(tt.route, tt.fault)
 					h.ask(t, p.Press("5", "1 e 0 "+under))
-					all := h.fake.Messages()
-					if len(all) != 2 || all[1].Ephemeral != private || !strings.Contains(all[1].Text(), "new") || h.events.Of("answered") != 2 {
-						t.Errorf("shown: %+v; counted %v", all, h.events)
-					}
+					all := h.messages(t, 2)
+					equal(t, "the second is for one person", all[1].Ephemeral, private)
+					says(t, all[1], "new")
+					h.counted(t, "answered", 2)
 				})
 			})
 		}
 	}
 }
 
-// What concerns one user alone is shown to them alone unless a promise was seen by all.
+// A refusal is shown to its user alone, unless everybody has seen the deferral.
 func TestRefusalsOfPublicCommandsReachTheUserAlone(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *harness) {
+	eachWay(t, func(t *testing.T, h *adapterTest) {
 		for _, picture := range []*chat.Image{nil, &curve} {
 			h.reply(0, chat.Reply{Title: chat.Say("Too many"), Ephemeral: true, Image: picture})
-			if a := h.ask(t, command("price")).Answer(); !a.Ephemeral || a.SeenBy != "5" || a.Deferred != (picture != nil) {
-				t.Errorf("%+v", a)
-			}
+			a := h.ask(t, command("price")).Answer()
+			equal(t, "it is for one person", a.Ephemeral, true)
+			equal(t, "it is seen by", a.SeenBy, "5")
+			equal(t, "it was deferred", a.Deferred, picture != nil)
 		}
 		h.reply(5*time.Second, chat.Reply{Title: chat.Say("Too many"), Ephemeral: true})
-		if a := h.ask(t, command("price")).Answer(); a.Ephemeral || a.Edits == 0 || !strings.Contains(a.Text(), "Too many") {
-			t.Errorf("after a promise: %+v", a)
-		}
+		a := h.ask(t, command("price")).Answer()
+		equal(t, "after a deferral, it is for one person", a.Ephemeral, false)
+		equal(t, "edits", a.Edits, 1)
+		says(t, a, "Too many")
 	})
 }
 
-// A message beside the answer may be there twice, where nobody knows whether it is.
-func TestWhatIsToldBesideAnAnswerIsRepeatedWithCare(t *testing.T) {
-	limited := fakediscord.Fault{Status: 429, RetryAfter: time.Second}
+// A follow-up of unknown outcome may be shown twice.
+func TestFollowUpsAreRepeatedWithCare(t *testing.T) {
+	limited := discordtest.Fault{Status: 429, RetryAfter: time.Second}
 	type test struct {
-		faults []fakediscord.Fault
+		faults []discordtest.Fault
 		shown  int
 		calls  int
 		takes  time.Duration
 	}
 	each(t, map[string]test{
 		"nothing fails":        {nil, 1, 1, 0},
-		"limited again":        {[]fakediscord.Fault{limited, limited, limited, limited}, 1, 5, 4 * time.Second},
-		"502, but carried out": {[]fakediscord.Fault{{Status: 502, Landed: true}}, 2, 2, 3 * time.Second},
-		"dropped twice":        {[]fakediscord.Fault{{Drop: true}, {DropAnswer: true}}, 2, 3, 6 * time.Second},
-		"502 three times":      {[]fakediscord.Fault{{Status: 502}, {Status: 500}, {Status: 502}}, 0, 3, 6 * time.Second},
-		"refused":              {[]fakediscord.Fault{{Status: 403, Code: 50001}}, 0, 1, 0},
-	}, func(t *testing.T, h *harness, tt test) {
+		"limited again":        {[]discordtest.Fault{limited, limited, limited, limited}, 1, 5, 4 * time.Second},
+		"502, but carried out": {[]discordtest.Fault{{Status: 502, Landed: true}}, 2, 2, 3 * time.Second},
+		"dropped twice":        {[]discordtest.Fault{{Drop: true}, {DropAnswer: true}}, 2, 3, 6 * time.Second},
+		"502 three times":      {[]discordtest.Fault{{Status: 502}, {Status: 500}, {Status: 502}}, 0, 3, 6 * time.Second},
+		"refused":              {[]discordtest.Fault{{Status: 403, Code: 50001}}, 0, 1, 0},
+	}, func(t *testing.T, h *adapterTest, tt test) {
 		p := h.ask(t, command("price"))
 		h.reply(5*time.Second, chat.Reply{Title: chat.Say("Too fast"), Ephemeral: true})
 		h.fake.Script(fakediscord.FollowUp, tt.faults...)
@@ -179,15 +187,13 @@ func TestWhatIsToldBesideAnAnswerIsRepeatedWithCare(t *testing.T) {
 			t.Errorf("%d calls too soon", n)
 		}
 		pass(10 * time.Second)
-		all := h.fake.Messages()
-		calls, failed := h.fake.Calls(fakediscord.FollowUp), h.events.Of("answer_failed")+h.events.Of("answer_outcome_unknown") == 1
-		if len(all) != 1+tt.shown || calls != tt.calls || failed != (tt.shown == 0) {
-			t.Errorf("%d calls; shown: %+v", calls, all)
-		}
+		all := h.messages(t, 1+tt.shown)
+		equal(t, "calls", h.fake.Calls(fakediscord.FollowUp), tt.calls)
+		equal(t, "it failed", h.events.Of("answer_failed")+h.events.Of("answer_outcome_unknown") == 1, tt.shown == 0)
+		equal(t, "edits of the message above", all[0].Edited, 0)
 		for _, m := range all[1:] {
-			if !m.Ephemeral || m.SeenBy != "6" || all[0].Edited != 0 {
-				t.Errorf("shown: %+v", all)
-			}
+			equal(t, "it is seen by", m.SeenBy, "6")
+			equal(t, "it is for one person", m.Ephemeral, true)
 		}
 	})
 }

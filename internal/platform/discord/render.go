@@ -35,11 +35,10 @@ var colours = map[chat.Tone]int{
 	chat.Falling:  0xEA3943,
 }
 
-// message is a message as it is sent. In an edit it replaces everything: embeds,
-// buttons and files that it does not list are removed.
+// message is the body of a call that sends a message. An edit removes embeds, buttons and
+// files that are not in it.
 type message struct {
-	// Content is the headline. A notification shows nothing of an embed, and neither does
-	// a reply to the message.
+	// Content is the headline. Notifications and the preview above a reply show no embed.
 	Content         string                 `json:"content"`
 	Embeds          []embed                `json:"embeds"`
 	Components      []component            `json:"components"`
@@ -47,19 +46,17 @@ type message struct {
 	AllowedMentions mentions               `json:"allowed_mentions"`
 	Flags           discordgo.MessageFlags `json:"flags,omitempty"`
 
-	// picture is a PNG, described by Attachments, or nil. It goes with a call and
-	// never with the body of an HTTP response, where Discord takes no more than
-	// some 150 kB: an interaction that came by HTTP is deferred there, and the
-	// edit brings the picture.
+	// picture is a PNG, described by Attachments, or nil. An edit sends it: in the body of an
+	// HTTP response Discord takes no more than some 150 kB.
 	// https://github.com/discord/discord-api-docs/issues/5250
 	picture []byte
 }
 
 type embed = discordgo.MessageEmbed
 
-// attachment describes a file that is sent with a message; ID is its index. Files
-// that the message had before are removed, so that a repeated call attaches none
-// twice. discordgo's type has no description.
+// attachment describes a file that is sent with a message. ID is the file's index. A
+// repeated call attaches no file twice, because files of the call before are removed.
+// discordgo's type has no description.
 // https://discord.com/developers/docs/reference#uploading-files
 type attachment struct {
 	ID          string `json:"id"`
@@ -67,16 +64,16 @@ type attachment struct {
 	Description string `json:"description"` // for those who cannot see it
 }
 
-// mentions lists who is notified: nobody. It must be in every message, because
-// without it text can ping.
+// mentions lists who is notified: nobody. Every message has it, because without it text
+// can ping.
 type mentions struct {
 	Parse [0]string `json:"parse"`
 }
 
-// commandIDs returns Discord's ID of a command, or "" where it is not known.
+// commandIDs returns Discord's ID of a command, or "" if it is unknown.
 type commandIDs func(name string) string
 
-// render makes the message of a reply.
+// render returns the message that shows a reply.
 func render(reply chat.Reply, ids commandIDs) message {
 	card := words.Print(reply).Fit(maxDescription, ids.measure)
 	m := message{Content: headline(card), Components: rows(card.Buttons), Attachments: []attachment{}}
@@ -101,8 +98,7 @@ func render(reply chat.Reply, ids commandIDs) message {
 	return m
 }
 
-// headline returns the title and what stands beside it, as text without links or
-// times.
+// headline returns the card's title and its Beside, as text without links or times.
 func headline(card words.Card) string {
 	title, beside := escape(card.Title.String()), escape(card.Beside.String())
 	if title != "" {
@@ -114,7 +110,7 @@ func headline(card words.Card) string {
 	return strings.TrimSpace(title)
 }
 
-// embedsOf returns e, or no embed if there is nothing to show: an empty one is refused.
+// embedsOf returns e, or nothing if e is empty: Discord refuses an empty embed.
 func embedsOf(e embed) []embed {
 	if e.Description == "" && e.Image == nil && e.Footer == nil {
 		return []embed{}
@@ -152,12 +148,11 @@ const (
 	maxURL   = 512
 )
 
-// rows returns the buttons of a card, five a row. Buttons that copy are left out,
-// because Discord has none; so is a second button with the same state, because
-// Discord refuses it.
+// rows returns the buttons of a card, at most five a row. It leaves out buttons that copy,
+// which Discord lacks, and a second button with the same state, which Discord refuses.
 func rows(buttons []words.Button) []component {
 	rows := []component{}
-	seen := map[string]bool{"": true} // of a button that copies
+	seen := map[string]bool{"": true} // "" is the state of a button that copies
 	for _, b := range buttons {
 		c := component{Type: discordgo.ButtonComponent, Style: discordgo.SecondaryButton, Label: words.Cut(b.Label, maxLabel), CustomID: b.State}
 		if b.URL != "" {
@@ -176,7 +171,7 @@ func rows(buttons []words.Button) []component {
 	return rows[:min(len(rows), maxRows)]
 }
 
-// body renders what is neither headline, footer, buttons nor picture.
+// body renders the text, sections, exact values and notes of a card.
 func (ids commandIDs) body(card words.Card) string {
 	lines := []string{ids.line(card.Text)}
 	for _, s := range card.Sections {
@@ -198,10 +193,10 @@ func (ids commandIDs) body(card words.Card) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// gap stands between a name and a value, and before what stands beside the title.
+// gap separates a name from its value, and the title from Beside.
 const gap = "  "
 
-// named joins the name and value of a field. A value with a name is between marks.
+// named renders a field. A value with a name is between marks, unless it has code.
 func (ids commandIDs) named(f words.Field, marks string) string {
 	name, value := ids.line(f.Name), ids.line(f.Value)
 	if name == "" || value == "" {
@@ -213,7 +208,7 @@ func (ids commandIDs) named(f words.Field, marks string) string {
 	return name + gap + marks + value + marks
 }
 
-// measure returns the most UTF-16 units that a field, a heading or a note takes.
+// measure returns an upper bound of the UTF-16 units of a field, a heading or a note.
 func (ids commandIDs) measure(f words.Field) int {
 	const marksAndBreaks = len(gap+"****") + len("\n\n")
 	return words.Units(ids.line(f.Name)) + words.Units(ids.line(f.Value)) + marksAndBreaks
@@ -236,8 +231,8 @@ func (ids commandIDs) line(l words.Line) string {
 	return b.String() + escape(text)
 }
 
-// markup renders a span that Discord shows in a way of its own, such as a link.
-// ok is false for plain text.
+// markup renders a span that Discord has markup for, such as a link. ok is false for
+// plain text.
 // https://discord.com/developers/docs/reference#message-formatting
 func (ids commandIDs) markup(s words.Span) (marked string, ok bool) {
 	switch {
@@ -266,8 +261,8 @@ var (
 	codeEscaper = strings.NewReplacer("`", "ˋ")
 )
 
-// escape adds backslashes to one line of plain text, valid UTF-8, so that Discord
-// shows it as it is.
+// escape adds backslashes to one line of plain text in valid UTF-8, so that Discord shows
+// the text and no markup.
 func escape(s string) string {
 	var b strings.Builder
 	from := 0
@@ -281,9 +276,9 @@ func escape(s string) string {
 	return b.String() + s[from:]
 }
 
-// special reports whether the byte at i needs a backslash. Lists, headings,
-// quotes and small print begin a line; a colon begins an address or names an
-// emoji unless it ends a word or stands in a time.
+// special reports whether the byte at i needs a backslash. Lists, headings, quotes and
+// small print begin a line. A colon begins a URL or an emoji, except at the end of a word
+// or between digits, as in a time.
 // https://support.discord.com/hc/en-us/articles/210298617
 func special(s string, i int) bool {
 	switch s[i] {

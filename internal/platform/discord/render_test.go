@@ -69,7 +69,7 @@ func TestRenderShowsEachValueAsDiscordDoes(t *testing.T) {
 // A notification shows the content alone, and so does a reply to the message. An edit
 // clears what it does not have.
 func TestTheHeadlineIsTheContentAndTheRestAnEmbed(t *testing.T) {
-	simulate(t, overGateway, func(t *testing.T, h *harness) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		said := chat.Say("te*xt")
 		p := h.ask(t, command("price"))
 		for _, tt := range []struct {
@@ -182,7 +182,7 @@ func TestAnyButtonsAreShownAsDiscordTakesThem(t *testing.T) {
 	for n := range 40 {
 		many = append(many, chat.Action{Label: chat.Say(fmt.Sprint("Page ", n)), Command: "mylogins", Args: []string{fmt.Sprint(n)}})
 	}
-	simulate(t, overGateway, func(t *testing.T, h *harness) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.reply(0, chat.Reply{Title: chat.Say("x"), Actions: many})
 		var labels []string
 		for _, row := range h.ask(t, command("price")).Answer().Buttons {

@@ -13,20 +13,21 @@ import (
 
 	"herald/internal/chat"
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
 	"herald/internal/platform/discord/api"
 )
 
 // respond makes Discord's REST answer every call as given.
-func respond(t *testing.T, answer http.HandlerFunc) *harness {
+func respond(t *testing.T, answer http.HandlerFunc) *adapterTest {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
-	return newHarness(t, fakediscord.New(), overGateway, func(_ *harness, c *Config) { c.APIURL = server.URL })
+	return newAdapterTest(t, discordtest.New(), overGateway, func(_ *adapterTest, c *Config) { c.APIURL = server.URL })
 }
 
 // discordgo's limiter would fail on the first two of these, and sleep on the
 // next call after the third.
-func TestRateLimitHeadersOfASuccessDoNothing(t *testing.T) {
+func TestRateLimitHeadersOfASuccessAreIgnored(t *testing.T) {
 	for _, headers := range []http.Header{
 		{"X-Ratelimit-Global": {"true"}, "X-Ratelimit-Reset-After": {"3600"}},
 		{"X-Ratelimit-Reset-After": {"soon"}, "X-Ratelimit-Remaining": {"few"}},
@@ -44,38 +45,35 @@ func TestRateLimitHeadersOfASuccessDoNothing(t *testing.T) {
 	}
 }
 
-// faults are what Discord or the way there may do, and whether another try may
-// succeed.
+// faults are failures of a call, and whether another try may succeed.
 var faults = map[string]struct {
-	fault fakediscord.Fault
+	fault discordtest.Fault
 	again bool
 }{
-	"malformed":       {fakediscord.Fault{Status: 400, Code: 50035}, false},
-	"another's token": {fakediscord.Fault{Status: 401}, false},
-	"an expired one":  {fakediscord.Fault{Status: 401, Code: 50027}, false},
-	"unknown":         {fakediscord.Fault{Status: 404, Code: 10062}, false},
-	"a redirect":      {fakediscord.Fault{Status: 302}, false},
-	"limited":         {fakediscord.Fault{Status: 429, RetryAfter: 1500 * time.Millisecond}, true},
-	"a proxy's page":  {fakediscord.Fault{Status: 502}, true},
-	"a drop":          {fakediscord.Fault{Drop: true}, true},
-	"a lost answer":   {fakediscord.Fault{DropAnswer: true}, true},
+	"malformed":       {discordtest.Fault{Status: 400, Code: 50035}, false},
+	"another's token": {discordtest.Fault{Status: 401}, false},
+	"an expired one":  {discordtest.Fault{Status: 401, Code: 50027}, false},
+	"unknown":         {discordtest.Fault{Status: 404, Code: 10062}, false},
+	"a redirect":      {discordtest.Fault{Status: 302}, false},
+	"limited":         {discordtest.Fault{Status: 429, RetryAfter: 1500 * time.Millisecond}, true},
+	"a proxy's page":  {discordtest.Fault{Status: 502}, true},
+	"a drop":          {discordtest.Fault{Drop: true}, true},
+	"a lost answer":   {discordtest.Fault{DropAnswer: true}, true},
 }
 
-func TestNoFaultShowsATokenOrATextOfTheServer(t *testing.T) {
+func TestErrorsHoldNoTokenAndNoTextOfTheServer(t *testing.T) {
 	for name, tt := range faults {
 		t.Run(name, func(t *testing.T) {
-			simulate(t, overGateway, func(t *testing.T, h *harness) {
+			simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 				shown := h.ask(t, command("price"))
 				h.fake.Break(fakediscord.Callback, tt.fault)
 				fast := h.send(t, command("price"))
 				endpoint := "https://discord.com/api/v9/interactions/1/interactiontoken/callback"
 				err := h.api.Call(t.Context(), http.MethodPost, endpoint, message{}, nil)
-				if again, atLeast := api.Retryable(err); again != tt.again || atLeast != tt.fault.RetryAfter {
-					t.Errorf("again %v, after %v: %v", again, atLeast, err)
-				}
-				if errors.Is(err, api.ErrToken) != (name == "another's token") {
-					t.Error(err)
-				}
+				again, atLeast := api.Retryable(err)
+				equal(t, "again", again, tt.again)
+				equal(t, "wait", atLeast, tt.fault.RetryAfter)
+				equal(t, "it is ErrToken", errors.Is(err, api.ErrToken), name == "another's token")
 				pass(time.Minute)
 				said := fmt.Sprint(err, "\n", h.logged)
 				for _, secret := range []string{fast.Token, shown.Token, "interactiontoken", h.fake.Token, "/interactions/", "scripted", "html"} {
@@ -88,18 +86,11 @@ func TestNoFaultShowsATokenOrATextOfTheServer(t *testing.T) {
 	}
 }
 
-func TestTheTokenIsSentAndNotPrinted(t *testing.T) {
-	var sent string
-	h := respond(t, func(_ http.ResponseWriter, r *http.Request) { sent = r.Header.Get("Authorization") })
-	_, _ = h.api.Application(t.Context())
-	if sent != "Bot "+h.fake.Token {
-		t.Errorf("sent %q", sent)
-	}
-	for _, v := range []any{h.Adapter, h.Config, h.Settings, h.api, *h.api, h.gateway, h.gateway.Config} {
-		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
-			if text := fmt.Sprintf(verb, v); strings.Contains(text, h.fake.Token) {
-				t.Errorf("%s of a %T holds the token", verb, v)
-			}
+func TestPrintingShowsNoToken(t *testing.T) {
+	h := newAdapterTest(t, discordtest.New(), overGateway)
+	for _, v := range []any{h.Adapter, h.api, h.gateway} {
+		if text := fmt.Sprintf("%+v %#v", v, v); strings.Contains(text, h.fake.Token) {
+			t.Errorf("a %T shows the token", v)
 		}
 	}
 }
@@ -121,54 +112,53 @@ func TestARefusedTokenEndsRunAndCheck(t *testing.T) {
 
 // Each call by itself would be refused some 30 times in ten minutes.
 func TestALastingLimitIsMetByFewCalls(t *testing.T) {
-	each(t, map[string]fakediscord.Fault{
+	each(t, map[string]discordtest.Fault{
 		"without a time":        {Status: http.StatusTooManyRequests},
 		"for minutes, globally": {Status: http.StatusTooManyRequests, RetryAfter: 5 * time.Minute, Global: true},
-	}, func(t *testing.T, h *harness, fault fakediscord.Fault) {
+	}, func(t *testing.T, h *adapterTest, fault discordtest.Fault) {
 		h.fake.Break(fakediscord.Edit, fault)
 		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
 		for range 1000 {
 			h.send(t, command("price"))
 		}
 		pass(10 * time.Minute)
-		if n := h.fake.Calls(fakediscord.Edit); n > 3*api.MaxOther || h.events.Of("deferred") != 1000 {
-			t.Errorf("%d calls; counted %v", n, h.events)
+		h.counted(t, "deferred", 1000)
+		if n := h.fake.Calls(fakediscord.Edit); n > 3*api.MaxOther {
+			t.Errorf("%d calls", n)
 		}
 		h.reply(0, chat.Reply{Title: chat.Say("at once")})
-		if a := h.ask(t, command("price")).Answer(); a.First > time.Second || a.Deferred {
-			t.Errorf("a first response waited: %+v", a)
-		}
-		h.fake.Break(fakediscord.Edit, fakediscord.Fault{})
+		a := h.ask(t, command("price")).Answer()
+		equal(t, "the next is deferred", a.Deferred, false)
+		equal(t, "its first response waits", a.First > time.Second, false)
+		h.fake.Break(fakediscord.Edit, discordtest.Fault{})
 		pass(time.Minute)
-		if n := h.events.Of("answered"); n != 1001 {
-			t.Errorf("%d are answered", n)
-		}
+		h.counted(t, "answered", 1001)
 	})
 }
 
 func TestOneGlobalLimitHoldsBackAllButFirstResponses(t *testing.T) {
-	simulate(t, overGateway, func(t *testing.T, h *harness) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
-		h.fake.Script(fakediscord.Edit, fakediscord.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Minute, Global: true})
+		h.fake.Script(fakediscord.Edit, discordtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Minute, Global: true})
 		for n := range 10 {
 			h.send(t, command("price"))
 			pass(time.Duration(10/(n+1)) * time.Second)
 		}
-		if pass(20 * time.Second); h.fake.Calls(fakediscord.Edit) != 1 || h.events.Of("deferred") != 10 {
-			t.Errorf("%d edits; counted %v", h.fake.Calls(fakediscord.Edit), h.events)
-		}
-		if pass(time.Minute); h.fake.Calls(fakediscord.Edit) != 11 || h.events.Of("answered") != 10 {
-			t.Errorf("%d edits; counted %v", h.fake.Calls(fakediscord.Edit), h.events)
-		}
+		pass(20 * time.Second)
+		h.counted(t, "deferred", 10)
+		equal(t, "edits", h.fake.Calls(fakediscord.Edit), 1)
+		pass(time.Minute)
+		h.counted(t, "answered", 10)
+		equal(t, "edits afterwards", h.fake.Calls(fakediscord.Edit), 11)
 	})
 }
 
 // Discord bans an address for 10,000 of them in ten minutes.
-func TestEditsStopAfterTooManyRefusalsInTenMinutes(t *testing.T) {
-	simulate(t, overGateway, func(t *testing.T, h *harness) {
+func TestEditsStopAfterTooManyRefusals(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		p, edited := h.ask(t, command("price")), atomic.Int64{}
 		i := api.Interaction{ID: p.ID, ApplicationID: h.fake.ApplicationID, Token: p.Token}
-		h.fake.Break(fakediscord.Edit, fakediscord.Fault{Status: http.StatusForbidden, Code: 50001})
+		h.fake.Break(fakediscord.Edit, discordtest.Fault{Status: http.StatusForbidden, Code: 50001})
 		for range 5500 {
 			go func() {
 				body := render(chat.Reply{Title: chat.Say("x")}, someIDs)
@@ -178,14 +168,14 @@ func TestEditsStopAfterTooManyRefusalsInTenMinutes(t *testing.T) {
 			}()
 		}
 		pass(9 * time.Minute)
-		n, told := h.fake.Calls(fakediscord.Edit), h.logged.Lines("level=ERROR")
-		if n > 5000 || n < 4800 || told != 1 {
-			t.Errorf("%d calls, and %d lines tell of it", n, told)
+		n := h.fake.Calls(fakediscord.Edit)
+		if n > 5000 || n < 4800 {
+			t.Errorf("%d calls", n)
 		}
+		equal(t, "lines about it", h.logged.Lines("level=ERROR"), 1)
 		h.ask(t, command("price"))
-		h.fake.Break(fakediscord.Edit, fakediscord.Fault{})
-		if pass(2 * time.Minute); edited.Load() != int64(5500-n) {
-			t.Errorf("%d edits after the window", edited.Load())
-		}
+		h.fake.Break(fakediscord.Edit, discordtest.Fault{})
+		pass(2 * time.Minute)
+		equal(t, "edits after the window", edited.Load(), int64(5500-n))
 	})
 }

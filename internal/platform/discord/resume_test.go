@@ -3,7 +3,6 @@ package discord
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,10 +11,9 @@ import (
 	fakediscord "herald/internal/demo/fake/discord"
 )
 
-// Discord refuses an answer after 3 s; one that is younger still has what is
-// left of them.
-func TestAReplayedInteractionIsAnsweredInTheTimeThatIsLeft(t *testing.T) {
-	simulate(t, overGateway, func(t *testing.T, h *harness) {
+// Discord refuses a first response after 3 seconds, replayed or not.
+func TestAReplayedInteractionKeepsItsDeadline(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.ask(t, command("price"))
 		h.reply(10*time.Second, chat.Reply{Title: chat.Say("at last")})
 		p, replay := h.fake.Keep(command("price"))
@@ -23,19 +21,15 @@ func TestAReplayedInteractionIsAnsweredInTheTimeThatIsLeft(t *testing.T) {
 		h.fake.Do(fakediscord.Action{Drop: true})
 		replay()
 		pass(400 * time.Millisecond)
-		if a := p.Answer(); a.Callbacks != 1 || !a.Deferred {
-			t.Errorf("%+v", a)
-		}
+		equal(t, "responses", p.Answer().Callbacks, 1)
+		equal(t, "it is deferred", p.Answer().Deferred, true)
 		pass(10 * time.Second)
-		if !strings.Contains(p.Answer().Text(), "at last") || h.events.Of("too_late") != 0 {
-			t.Errorf("%+v; counted %v", p.Answer(), h.events)
-		}
+		says(t, p.Answer(), "at last")
+		h.counted(t, "too_late", 0)
 	})
 }
 
-// A clock that is seconds ahead must not make what is replayed too old, nor one
-// that is behind keep what is: age is judged by Discord's clock.
-func TestTheAgeOfWhatIsReplayedIsNotJudgedByThisMachinesClock(t *testing.T) {
+func TestReplayedAgeIsJudgedByDiscordsClock(t *testing.T) {
 	type test struct {
 		ahead, age time.Duration
 		first      bool // nothing has come before
@@ -48,7 +42,7 @@ func TestTheAgeOfWhatIsReplayedIsNotJudgedByThisMachinesClock(t *testing.T) {
 		"an hour behind, old":   {-time.Hour, 3500 * time.Millisecond, false, false},
 		"an hour ahead, first":  {time.Hour, time.Second, true, true},
 		"seconds ahead, first":  {3 * time.Second, time.Second, true, true},
-	}, func(t *testing.T, h *harness, tt test) {
+	}, func(t *testing.T, h *adapterTest, tt test) {
 		s := &session{Adapter: h.Adapter, tasks: chat.NewTasks(t.Context(), h.handler, h.Log, h.Count)}
 		interaction := func(age time.Duration) json.RawMessage {
 			created := time.Now().Add(-tt.ahead - age)
@@ -63,9 +57,8 @@ func TestTheAgeOfWhatIsReplayedIsNotJudgedByThisMachinesClock(t *testing.T) {
 		}
 		s.receive(interaction(tt.age), true)
 		synctest.Wait()
-		if n := len(h.handler.Requests()) - before; (n == 1) != tt.answered || (h.events.Of("too_late") == 1) == tt.answered {
-			t.Errorf("handled %d, counted %v", n, h.events)
-		}
+		equal(t, "it is handled", len(h.handler.Requests())-before == 1, tt.answered)
+		equal(t, "it is too late", h.events.Of("too_late") == 1, !tt.answered)
 		s.tasks.Cancel()
 		s.tasks.Drain()
 	})

@@ -13,32 +13,30 @@ import (
 )
 
 const (
-	// deferAfter is how long after its arrival an interaction is deferred: Discord waits
-	// 3 seconds for a first response, and a command may take longer.
+	// deferAfter is how long after its arrival an interaction is deferred. Discord waits 3
+	// seconds for a first response, and a command may take longer.
 	deferAfter = 2 * time.Second
-	// pictureTime is for how long a picture is tried before the answer goes
-	// without.
+	// pictureTime is how long a picture is retried before the answer is sent without it.
 	pictureTime = 30 * time.Second
-	// maxInFlight bounds the interactions in flight, and each takes some 20
-	// KiB while it waits for a service. Beyond it they are dropped and counted.
+	// maxInFlight bounds the interactions in flight, at some 20 KiB each. More are dropped
+	// and counted.
 	maxInFlight = 10_000
 )
 
-// session is one Run of the adapter: it takes an interaction from its arrival to
-// the message that answers it.
+// session is one Run of the adapter. It takes interactions and answers them.
 type session struct {
 	*Adapter
 	tasks *chat.Tasks
-	// lateness is the time from the creation of the last interaction that was not
-	// replayed, by Discord's clock, to its arrival, by ours; nil before the first.
+	// lateness is the time from the creation of the last interaction, by Discord's clock,
+	// to its arrival, by ours. Replayed ones do not count. It is nil before the first.
 	lateness atomic.Pointer[time.Duration]
 }
 
 // receive starts answering an interaction of the gateway. It does not block.
 //
-// The age of a replayed one counts from when it would have arrived. That is
-// reckoned from the others' lateness, so that a clock which is ahead of Discord's
-// makes nothing too old; before there is another, it counts from now.
+// A replayed interaction counts as arrived at its creation plus the usual lateness, so
+// that a clock ahead of Discord's makes nothing too old. While lateness is nil, it counts
+// as arrived now.
 func (s *session) receive(data json.RawMessage, replayed bool) {
 	now := time.Now()
 	s.start(s.tasks.Go, func(id string) {
@@ -63,22 +61,22 @@ func (s *session) receive(data json.RawMessage, replayed bool) {
 	})
 }
 
-// start runs work by begin, which is Do or Go of the tasks. If too many are in flight
-// or the session ends, it counts the interaction as dropped.
-func (s *session) start(begin func(func(id string)) bool, work func(id string)) {
+// start calls run, which is Do or Go of the tasks, with work. It counts the interaction as
+// dropped if too many are in flight or the session ends.
+func (s *session) start(run func(func(id string)) bool, work func(id string)) {
 	s.Count("interaction")
-	begun := s.inFlight.Add(1) <= maxInFlight && begin(func(id string) {
+	started := s.inFlight.Add(1) <= maxInFlight && run(func(id string) {
 		defer s.inFlight.Add(-1)
 		work(id)
 	})
-	if !begun {
+	if !started {
 		s.inFlight.Add(-1)
 		s.Count("dropped")
 	}
 }
 
-// handle answers i unless it was seen before, and remembers i if it was answered or
-// may have been. It reports whether i was new.
+// handle answers i unless i was seen before, and reports whether i was new. An answer of
+// unknown outcome counts as given.
 func (s *session) handle(i *interaction) bool {
 	key := "discord:interaction:" + i.ID
 	if s.Dedup.Claim(s.tasks.Sends, key) != chat.New {
@@ -106,69 +104,106 @@ func (s *session) handle(i *interaction) bool {
 	return true
 }
 
-// answer runs a command and sends its reply: as the first response or, if it takes
-// too long, in place of a deferral. A picture is always deferred: it takes long to
-// send, and may have to be left out.
+// answer runs a command and delivers its reply. A picture is always deferred: it takes
+// long to send, and may have to be left out.
 func (s *session) answer(i *interaction) error {
-	commands := s.tasks.Handler.Commands()
-	req, press, err := parse(i, commands)
+	handler := s.tasks.Handler
+	req, press, err := parse(i, handler.Commands())
 	if err != nil {
 		old := chat.OldButton()
-		old.Language = s.tasks.Handler.Language(req, true)
+		old.Language = handler.Language(req, true)
 		return s.respond(i, newMessage(render(old, s.commandID), true))
 	}
 	req.BotName, _ = s.name.Load().(string)
-	command, _ := commands.Find(req.Command)
+	command, _ := handler.Commands().Find(req.Command)
 	to := targetOf(i, command, press)
-	deferral := func() error {
-		s.Count("deferred")
-		return s.respond(i, to.deferral())
-	}
-	// Either the answer is the first response or, after deferAfter, a deferral, which
-	// promises it; never both.
-	deferred := make(chan error, 1)
-	timer := s.tasks.AfterFunc(time.Until(i.Arrived.Add(deferAfter)), i.reference, func() {
-		defer close(deferred) // also after a panic
-		deferred <- deferral()
-	})
+	promise := s.deferLater(i, to)
 	var m message
 	var alone bool // nobody but the user is to see m
 	s.tasks.Handle(req, func(reply chat.Reply) {
-		if upToDate := to.replaces && !to.asOf.IsZero() && reply.AsOf.Unix() == to.asOf.Unix(); upToDate && !reply.Unanswered() {
+		if to.shows(reply) {
 			reply = reply.Unchanged()
-			reply.Language = s.tasks.Handler.Language(req, true)
+			reply.Language = handler.Language(req, true)
 		}
 		alone = reply.Ephemeral || to.replaces && reply.Unanswered()
 		m = render(reply, s.commandID)
 	})
-	switch inTime := timer.Stop(); {
-	case !inTime:
-		err = <-deferred
-	case m.picture != nil:
-		to.private = to.private || alone
-		err = deferral()
-	case to.replaces && !alone:
-		err = s.respond(i, response{Type: discordgo.InteractionResponseUpdateMessage, Data: m})
-		if !api.Unacceptable(err) {
-			return err
-		}
-		fallthrough
-	default:
-		return s.respond(i, newMessage(m, to.private || alone))
+	deferred, err := promise.cancel()
+	private := to.private || alone
+	if !deferred && m.picture != nil {
+		deferred, err = true, s.sendDeferral(i, to.deferral(private))
 	}
-	// What follows shows whether a deferral of unknown outcome is out.
 	if err != nil && !errors.Is(err, api.ErrOutcomeUnknown) {
 		return err
 	}
-	if !to.replaces || !alone {
-		if err = s.edit(i, m); !api.Unacceptable(err) {
-			return err
+	// If the deferral's outcome is unknown, the calls below show whether it is out.
+	for _, d := range to.deliveries(alone, deferred) {
+		if err = s.deliver(d, i, m, private); !api.Unacceptable(err) {
+			break
 		}
 	}
-	return s.followUp(i, m, to.private || alone)
+	return err
 }
 
-// respond gives the first response.
+// deferral is a promise to answer later. It is sent at deferAfter unless it is
+// cancelled before.
+type deferral struct {
+	timer *time.Timer
+	sent  chan error // receives the outcome once the deferral was sent, and is then closed
+}
+
+// deferLater starts the deferral of the answer to i.
+func (s *session) deferLater(i *interaction, to target) deferral {
+	sent := make(chan error, 1)
+	timer := s.tasks.AfterFunc(time.Until(i.Arrived.Add(deferAfter)), i.reference, func() {
+		defer close(sent) // also after a panic
+		sent <- s.sendDeferral(i, to.deferral(to.private))
+	})
+	return deferral{timer, sent}
+}
+
+// cancel keeps the deferral from being sent. If that has begun, cancel blocks until it
+// is sent, and returns its error.
+func (d deferral) cancel() (sent bool, err error) {
+	if d.timer.Stop() {
+		return false, nil
+	}
+	return true, <-d.sent
+}
+
+func (s *session) sendDeferral(i *interaction, deferral response) error {
+	s.Count("deferred")
+	return s.respond(i, deferral)
+}
+
+// delivery is a call that delivers an answer.
+type delivery int
+
+const (
+	asResponse delivery = iota // the first response is a new message
+	asUpdate                   // the first response replaces the message with the button
+	asEdit                     // an edit replaces what was deferred
+	asFollowUp                 // a new message after a deferral
+)
+
+// deliver makes the call d. private hides a new message from all but the user. A
+// follow-up has no picture; a private one must not come straight after a public
+// deferral.
+func (s *session) deliver(d delivery, i *interaction, m message, private bool) error {
+	switch d {
+	case asUpdate:
+		return s.respond(i, response{Type: discordgo.InteractionResponseUpdateMessage, Data: m})
+	case asEdit:
+		return s.edit(i, m)
+	case asFollowUp:
+		followUp := api.Message{Body: m.withoutPicture().forUser(private)}
+		return s.api.FollowUp(s.tasks.Sends, i.Interaction, followUp, i.Arrived.Add(api.TokenLife))
+	default:
+		return s.respond(i, newMessage(m, private))
+	}
+}
+
+// respond sends the first response.
 func (s *session) respond(i *interaction, r response) error {
 	if i.w != nil {
 		return r.write(i.w)
@@ -176,7 +211,7 @@ func (s *session) respond(i *interaction, r response) error {
 	return s.api.Respond(s.tasks.Sends, i.Interaction, r)
 }
 
-// edit replaces the deferred message by m, trying until the token expires. A
+// edit replaces the deferred message by m, and is retried until the token expires. A
 // picture that cannot be sent within pictureTime is left out.
 func (s *session) edit(i *interaction, m message) error {
 	if m.picture != nil {
@@ -191,16 +226,6 @@ func (s *session) edit(i *interaction, m message) error {
 	return s.api.Edit(s.tasks.Sends, i.Interaction, api.Message{Body: m}, i.Arrived.Add(api.TokenLife))
 }
 
-// followUp sends m as a message of its own, without its picture. It must not send
-// a private one straight after a public deferral.
-func (s *session) followUp(i *interaction, m message, private bool) error {
-	m = m.withoutPicture()
-	if private {
-		m.Flags = discordgo.MessageFlagsEphemeral
-	}
-	return s.api.FollowUp(s.tasks.Sends, i.Interaction, api.Message{Body: m}, i.Arrived.Add(api.TokenLife))
-}
-
 // response is the first response to an interaction.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object
 type response struct {
@@ -208,41 +233,67 @@ type response struct {
 	Data any                               `json:"data,omitempty"`
 }
 
-// newMessage responds with a message, for everybody or, if private, for the user
-// alone.
+// newMessage returns the response that shows m as a new message.
 func newMessage(m message, private bool) response {
+	return response{Type: discordgo.InteractionResponseChannelMessageWithSource, Data: m.forUser(private)}
+}
+
+// forUser returns m as a new message, for the user alone if private.
+func (m message) forUser(private bool) message {
 	if private {
 		m.Flags = discordgo.MessageFlagsEphemeral
 	}
-	return response{Type: discordgo.InteractionResponseChannelMessageWithSource, Data: m}
+	return m
 }
 
 // target is where an answer goes.
 type target struct {
 	// replaces is true for an answer that replaces the message with the button.
 	replaces bool
-	// private is true for a new message that the user alone is to see.
+	// private hides a new message from all but the user.
 	private bool
 	// asOf is the AsOf of the answer that a button refreshes, or zero.
 	asOf time.Time
 }
 
-// targetOf returns where the command's answer goes. The command decides who sees
-// it, and not the button, which can be forged or of an earlier version: the answer
-// of a private or unknown command never replaces a message that others see.
+// targetOf returns where the command's answer goes. The command decides who sees the
+// answer. The button does not: a button can be forged or of an earlier version. The
+// answer of a private or unknown command never replaces a message that others see.
 func targetOf(i *interaction, command chat.Command, press chat.Press) target {
 	private := command.Visibility != chat.Public
-	seen := i.Message != nil && i.Message.Flags&discordgo.MessageFlagsEphemeral == 0
-	return target{replaces: press.Edit && i.Message != nil && !(private && seen), private: private, asOf: press.AsOf}
+	public := i.Message != nil && i.Message.Flags&discordgo.MessageFlagsEphemeral == 0
+	return target{replaces: press.Edit && i.Message != nil && !(private && public), private: private, asOf: press.AsOf}
 }
 
-// deferral promises an answer. Its flags decide who will see a new message.
-func (to target) deferral() response {
+// shows reports whether the message with the button shows reply already.
+func (to target) shows(reply chat.Reply) bool {
+	return to.replaces && !to.asOf.IsZero() && reply.AsOf.Unix() == to.asOf.Unix() && !reply.Unanswered()
+}
+
+// deliveries returns how an answer can be delivered. Each delivery is for when Discord
+// does not accept the one before. alone says that nobody but the user may see the
+// answer, and deferred that a deferral was sent.
+func (to target) deliveries(alone, deferred bool) []delivery {
+	switch {
+	case !deferred && to.replaces && !alone:
+		return []delivery{asUpdate, asResponse}
+	case !deferred:
+		return []delivery{asResponse}
+	case to.replaces && alone: // The message with the button stays as it is.
+		return []delivery{asFollowUp}
+	default:
+		return []delivery{asEdit, asFollowUp}
+	}
+}
+
+// deferral returns the first response that promises an answer. private hides a new message
+// from all but the user, and cannot be changed later.
+func (to target) deferral(private bool) response {
 	if to.replaces {
 		return response{Type: discordgo.InteractionResponseDeferredMessageUpdate}
 	}
 	data := map[string]discordgo.MessageFlags{}
-	if to.private {
+	if private {
 		data["flags"] = discordgo.MessageFlagsEphemeral
 	}
 	return response{Type: discordgo.InteractionResponseDeferredChannelMessageWithSource, Data: data}

@@ -1,11 +1,10 @@
 // Package terminal is the chat adapter of `bot demo`: commands are typed, or piped,
 // one a line, and each answer is written as text with an empty line after it.
 //
-// It stands for a private chat in which the person at the keyboard chooses whom to
-// be. Whoever types is believed, so it must never serve real accounts. At a
-// terminal, lines are edited and titles have the colour of their tone; a pipe reads
-// the same words without escape sequences. Only this package and package term write
-// escape sequences: none in what a service or a person says gets through.
+// It stands for a private chat in which the person at the keyboard chooses whom to be.
+// Nobody checks that, so it must never serve real accounts. At a terminal, lines are
+// edited and titles are coloured; a pipe gets the same text without escape sequences.
+// Text of services and people never contains escape sequences.
 package terminal
 
 import (
@@ -30,7 +29,7 @@ import (
 // Platform is the adapter's name.
 const Platform chat.Platform = "terminal"
 
-// User is somebody whom the person at the keyboard can be.
+// User is an asker that the person at the keyboard can be.
 type User struct {
 	// Name follows /as, in any case.
 	Name string
@@ -42,12 +41,12 @@ type User struct {
 type Config struct {
 	In  io.Reader
 	Out io.Writer
-	// Users are at least one. The first asks until /as changes that.
+	// Users are whom /as can choose, at least one. The first asks until then.
 	Users []User
-	// Edit shows a prompt and edits lines, with history. In and Out
-	// must then be one terminal, as an *os.File each.
+	// Edit turns on a prompt, and lines that can be edited, with history. In and Out must
+	// then be *os.Files of one terminal.
 	Edit bool
-	// Colour shows titles in the colour of their tone.
+	// Colour turns on the colours of titles.
 	Colour bool
 	// Mark, if any, ends the first line of every answer.
 	Mark chat.Text
@@ -58,12 +57,13 @@ type Config struct {
 type Adapter struct {
 	Config
 	user User
-	// asked is the command that a line without a slash answers a question of, or "".
+	// asked is the command that has asked for its argument, or "". The next line without
+	// a slash is that argument.
 	asked string
 	ready atomic.Bool
 }
 
-// New makes an adapter that has read nothing yet.
+// New returns an adapter that has read nothing yet.
 func New(c Config) *Adapter { return &Adapter{Config: c, user: c.Users[0]} }
 
 // Platform implements chat.Adapter.
@@ -72,8 +72,8 @@ func (a *Adapter) Platform() chat.Platform { return Platform }
 // Ready reports whether Run is taking commands.
 func (a *Adapter) Ready() bool { return a.ready.Load() }
 
-// Run answers the lines of In in order, one at a time. It returns nil at the end of
-// In, on exit or quit, and when ctx is done. It fails when In or Out does.
+// Run answers the lines of In in order, one at a time. It returns nil at the end of In, on
+// exit or quit, and when ctx is done. It fails if In or Out fails.
 func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	a.ready.Store(true)
 	defer a.ready.Store(false)
@@ -82,7 +82,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 		return untilDone(ctx, func() (string, error) { return piped.ReadString('\n') })
 	}
 	if a.Edit {
-		// Unless caught, these end the program with the terminal in raw mode.
+		// These signals would end the program with the terminal in raw mode.
 		caught, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGQUIT)
 		defer stop()
 		ctx, read = caught, a.editor()
@@ -114,7 +114,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	}
 }
 
-// width returns that of Out's lines: the terminal's, or 80 of anything else.
+// width returns how many characters a line of Out has: the terminal's width, or 80.
 func (a *Adapter) width() int {
 	if out, isFile := a.Out.(*os.File); isFile {
 		if width, _, err := term.GetSize(int(out.Fd())); err == nil && width > 0 {
@@ -124,8 +124,8 @@ func (a *Adapter) width() int {
 	return 80
 }
 
-// untilDone reads a line. When ctx is done, the input counts as ended: nothing
-// interrupts a read, so one that blocks goes on without anybody waiting for it.
+// untilDone returns what read does, or io.EOF once ctx is done. A read that blocks cannot be
+// interrupted, and goes on in its goroutine.
 func untilDone(ctx context.Context, read func() (string, error)) (line string, err error) {
 	ended := make(chan struct{})
 	var late string
@@ -139,46 +139,30 @@ func untilDone(ctx context.Context, read func() (string, error)) (line string, e
 	}
 }
 
-// handle writes the answer to one line, if it asks for anything. After a question, it
-// is the answer to that, unless it is empty or a command of its own. Other text is
-// guessed at, as in any private chat.
+// handle writes the answer to one line. An empty line has none.
 func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
-	arguments := strings.Fields(strings.ToValidUTF8(line, "\uFFFD"))
-	asked := a.asked
-	a.asked = ""
-	if len(arguments) == 0 {
+	commands := tasks.Handler.Commands()
+	name, arguments, empty := a.parse(line, commands)
+	if empty {
 		return nil
 	}
-	// A command may carry the bot's name: /price@herald.
-	name, isCommand := strings.CutPrefix(arguments[0], "/")
-	name, _, _ = strings.Cut(strings.ToLower(name), "@")
 	req := chat.Request{
 		ID:      id,
+		Command: name,
+		Args:    chat.Typed(arguments...),
 		From:    a.user.User,
 		Role:    a.user.Role,
 		Chat:    string(Platform), // the only chat there is
 		Direct:  true,
 		BotName: "Herald",
 	}
-	switch {
-	case isCommand:
-		arguments = arguments[1:]
-	case asked != "":
-		name = asked
-	default:
-		if name = tasks.Handler.Commands().Guess(line); name == "start" {
-			arguments = nil
-		}
-	}
-	req.Command, req.Args = name, chat.Typed(arguments...)
-	command, _ := tasks.Handler.Commands().Find(name)
+	command, _ := commands.Find(name)
 	show := func(reply chat.Reply) {
 		if reply.Ask != nil {
 			a.asked = reply.Ask.Command
 		}
-		private := command.Visibility == chat.Private
-		text := render(words.Print(reply), private, style{mark: a.Mark, colour: a.Colour, width: a.width()})
-		_, err = io.WriteString(a.Out, text+"\n\n")
+		look := style{mark: a.Mark, colour: a.Colour, width: a.width()}
+		_, err = io.WriteString(a.Out, render(words.Print(reply), command.Visibility == chat.Private, look)+"\n\n")
 	}
 	if name == "as" {
 		reply := a.switchUser(arguments)
@@ -188,6 +172,31 @@ func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
 	}
 	tasks.Handle(req, show)
 	return err
+}
+
+// parse returns the command and the arguments in a line. A command may carry the bot's
+// name: /price@herald. Text without a slash is the argument that was asked for; otherwise
+// its command is guessed, as in any private chat.
+func (a *Adapter) parse(line string, commands chat.Commands) (name string, arguments []string, empty bool) {
+	arguments = strings.Fields(strings.ToValidUTF8(line, "\uFFFD"))
+	asked := a.asked
+	a.asked = ""
+	if len(arguments) == 0 {
+		return "", nil, true
+	}
+	name, isCommand := strings.CutPrefix(arguments[0], "/")
+	switch {
+	case isCommand:
+		name, _, _ = strings.Cut(strings.ToLower(name), "@")
+		arguments = arguments[1:]
+	case asked != "":
+		name = asked
+	default:
+		if name = commands.Guess(line); name == "start" {
+			arguments = nil
+		}
+	}
+	return name, arguments, false
 }
 
 // switchUser answers /as.

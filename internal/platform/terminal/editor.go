@@ -12,9 +12,9 @@ import (
 	"golang.org/x/term"
 )
 
-// editor returns what reads a line with package term. The terminal is in raw mode
-// only meanwhile, so that Ctrl-C reaches a command in flight as a signal. At the
-// prompt it ends the input, as Ctrl-D does.
+// editor returns a function that reads a line, and returns io.EOF for Ctrl-C and Ctrl-D. The
+// terminal is in raw mode only while that function reads: Ctrl-C during a command is a
+// signal.
 func (a *Adapter) editor() func(context.Context) (string, error) {
 	in, out := int(a.In.(*os.File).Fd()), int(a.Out.(*os.File).Fd())
 	edited := term.NewTerminal(keyboard{Reader: a.In, Writer: a.Out}, "> ")
@@ -39,8 +39,8 @@ func (a *Adapter) editor() func(context.Context) (string, error) {
 	}
 }
 
-// keyboard is a terminal whose Ctrl-C always ends the input. Package term would
-// first wait for the rest of a sequence or of a broken character.
+// keyboard is a terminal whose Ctrl-C always ends the input. Package term would first wait
+// for the rest of an escape sequence or a character.
 type keyboard struct {
 	io.Reader
 	io.Writer

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// wrap sets words on lines of at most width characters: the first begins with first,
-// the others with as many spaces as hanging says. A word is never broken.
+// wrap returns words on lines of at most width characters, or of one longer word. The
+// first line begins with first, the others with as many spaces as hanging says.
 func wrap(first string, words []string, hanging, width int) []string {
 	var lines []string
 	line := first
@@ -24,8 +24,7 @@ func wrap(first string, words []string, hanging, width int) []string {
 	return append(lines, line)
 }
 
-// sparkline draws values with blocks of eight heights, and a space for NaN. It is
-// empty without values.
+// sparkline returns a block of one of eight heights for each value, and a space for NaN.
 func sparkline(values []float64) string {
 	lowest, highest := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -39,7 +38,7 @@ func sparkline(values []float64) string {
 		switch part := (v - lowest) / (highest - lowest); {
 		case math.IsNaN(v):
 			line[i] = blocks[0]
-		case math.IsNaN(part): // it stands still
+		case math.IsNaN(part): // all values are equal
 			line[i] = blocks[5]
 		default:
 			line[i] = blocks[1+min(int(part*8), 7)]

@@ -10,8 +10,8 @@ import (
 	"herald/internal/words"
 )
 
-// tones are the sign before a title and its colour, by ECMA-48, 8.3.117, "select
-// graphic rendition": green, red and yellow.
+// tones are the sign before a title and the title's colour: green, red or yellow, by
+// ECMA-48, 8.3.117, "select graphic rendition".
 // https://ecma-international.org/publications-and-standards/standards/ecma-48/
 var tones = map[chat.Tone]struct{ sign, colour string }{
 	chat.Positive: {"[+] ", "32"},
@@ -23,7 +23,7 @@ var tones = map[chat.Tone]struct{ sign, colour string }{
 // dim is the code of small print.
 const dim = "2"
 
-// style is how cards look besides what they say.
+// style is how cards look.
 type style struct {
 	// mark, if any, ends the first line.
 	mark chat.Text
@@ -33,40 +33,39 @@ type style struct {
 	width int
 }
 
-// paint returns text in a colour, if there are colours.
-func (s style) paint(colour, text string) string {
-	if !s.colour || colour == "" || text == "" {
-		return text
-	}
-	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+// page is a card that is being rendered.
+type page struct {
+	style
+	lines []string // none is empty
 }
 
-// render returns the card as lines of text, none of them empty; it has a title.
-// Nothing in it controls a terminal but the colours of style. Of a picture there is
-// its line and its alternative text, and of a button what to type instead.
+// render returns the card as lines of text, none of them empty. The card has a title. No
+// control characters are in the text but the colours of style. A picture is shown as its
+// line and its alternative text, a button as what to type instead.
 func render(card words.Card, private bool, style style) string {
+	p := page{style: style}
 	say := func(text chat.Text) string { return chat.OneLine(words.Say(card.Language, text)) }
-	var lines []string
-	add := func(colour, first string, hanging int, words ...string) {
-		for _, line := range wrap(first, words, hanging, style.width) {
-			if line = strings.TrimRight(line, " "); line != "" {
-				lines = append(lines, style.paint(colour, line))
-			}
-		}
-	}
-	text := func(colour, line string) { add(colour, "", 0, strings.Fields(line)...) }
-	tone := tones[card.Tone]
 	if private {
-		text(dim, say(chat.Say("terminal.private")))
+		p.text(dim, say(chat.Say("terminal.private")))
 	}
+	tone := tones[card.Tone]
 	title := strings.Fields(tone.sign + clean(card.Title) + " " + clean(card.Beside))
-	add(tone.colour, "", 0, append(title, style.paint(dim, say(style.mark)))...)
-	text("", clean(card.Text))
+	p.add(tone.colour, "", 0, append(title, p.paint(dim, say(style.mark))))
+	p.text("", clean(card.Text))
 	if card.Image != nil {
-		add("", sparkline(card.Image.Spark), 0)
-		text("", chat.OneLine(card.Image.Alt))
+		p.add("", sparkline(card.Image.Spark), 0, nil)
+		p.text("", chat.OneLine(card.Image.Alt))
 	}
-	sections := append(slices.Clone(card.Sections), words.Section{Fields: card.Exact})
+	p.sections(append(slices.Clone(card.Sections), words.Section{Fields: card.Exact}))
+	p.add(dim, "", 0, buttons(card.Buttons))
+	for _, note := range append(slices.Clone(card.Notes), card.Footer) {
+		p.text(dim, clean(note))
+	}
+	return strings.Join(p.lines, "\n")
+}
+
+// sections adds headings and fields. The values of all sections stand in one column.
+func (p *page) sections(sections []words.Section) {
 	column := 0
 	for _, s := range sections {
 		for _, f := range s.Fields {
@@ -76,34 +75,49 @@ func render(card words.Card, private bool, style style) string {
 		}
 	}
 	for _, s := range sections {
-		text("", clean(s.Heading))
+		p.text("", clean(s.Heading))
 		for _, f := range s.Fields {
 			first, hanging := indent, 2*len(indent)
 			if name := clean(f.Name); name != "" {
-				first = indent + fmt.Sprintf("%-*s  ", column, name)
+				first = fmt.Sprintf("%s%-*s  ", indent, column, name)
 				hanging = utf8.RuneCountInString(first)
 			}
-			add("", first, hanging, strings.Fields(clean(f.Value))...)
+			p.add("", first, hanging, strings.Fields(clean(f.Value)))
 		}
 	}
-	add(dim, "", 0, buttons(card.Buttons)...)
-	for _, note := range append(slices.Clone(card.Notes), card.Footer) {
-		text(dim, clean(note))
+}
+
+// text adds a text in a colour.
+func (p *page) text(colour, text string) { p.add(colour, "", 0, strings.Fields(text)) }
+
+// add wraps words as wrap does, and adds the lines in a colour.
+func (p *page) add(colour, first string, hanging int, words []string) {
+	for _, line := range wrap(first, words, hanging, p.width) {
+		if line = strings.TrimRight(line, " "); line != "" {
+			p.lines = append(p.lines, p.paint(colour, line))
+		}
 	}
-	return strings.Join(lines, "\n")
+}
+
+// paint returns text in a colour, or as it is without colours.
+func (p *page) paint(colour, text string) string {
+	if !p.colour || colour == "" || text == "" {
+		return text
+	}
+	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
 // indent stands before fields.
 const indent = "  "
 
-// clean returns a line without word joiners: they end mentions and links, which a
-// terminal does not have, and would stay in what is copied.
+// clean returns a line without word joiners, which would be copied with the text. They end
+// mentions and links, and a terminal has neither.
 func clean(l words.Line) string {
 	return chat.OneLine(strings.ReplaceAll(l.String(), "\u2060", ""))
 }
 
-// buttons is what to type or open instead of pressing each. What a button would copy
-// can be copied from the card.
+// buttons returns what to type or open instead of pressing each button. It leaves out
+// buttons that copy, since their text can be copied from the card.
 func buttons(all []words.Button) []string {
 	var instead []string
 	for _, b := range all {

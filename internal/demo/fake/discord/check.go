@@ -23,8 +23,8 @@ const (
 	componentsV2 = 1 << 15
 )
 
-// checkSent checks what is sent of a message by the rules that the schema does not
-// have. That mentions must be forbidden is this project's rule, not Discord's.
+// checkSent checks a message by the rules that the schema does not have. Only this project
+// demands that mentions are forbidden.
 func checkSent(message map[string]any) error {
 	mentions, _ := message["allowed_mentions"].(map[string]any)
 	if parse, ok := mentions["parse"].([]any); !ok || len(parse) != 0 {
@@ -114,10 +114,10 @@ func checkShown(m *Message) error {
 	return nil
 }
 
-// slashName is the form of a slash command's and an option's name, in every
-// language, where letters that have a lower case are in it.
+// slashName matches the name of a slash command or an option in every language. Letters
+// must also be in lower case.
 // https://discord.com/developers/docs/interactions/application-commands#application-command-object-application-command-naming
-// It takes a megabyte, which a bot that runs has no use for.
+// It takes a megabyte, so it is compiled when it is first used.
 var slashName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32}$`)
 })
@@ -127,8 +127,7 @@ func isSlashName(name any) bool {
 	return slashName().MatchString(text) && strings.ToLower(text) == text
 }
 
-// checkCommands checks commands by their schema and by the rules that it does not
-// have.
+// checkCommands checks commands by their schema, and by the rules that it does not have.
 func checkCommands(commands []any) error {
 	names := map[string]bool{}
 	for n, item := range commands {
@@ -188,7 +187,7 @@ func checkOptions(path string, options []any) error {
 	return nil
 }
 
-// checkLocales checks the languages that something is localized to.
+// checkLocales checks that the localizations of object are to locales of Discord.
 func checkLocales(path string, object map[string]any) error {
 	for _, member := range []string{"name_localizations", "description_localizations"} {
 		localized, _ := object[member].(map[string]any)

@@ -13,40 +13,30 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// Behaviour is how the gateway treats the connections made from now on. With
-// the zero Heartbeat it keeps the one that was set before.
+// Behaviour is how the gateway treats a connection. An empty list is other than nil: it
+// does nothing.
 type Behaviour struct {
-	Heartbeat time.Duration
-	NoACK     bool
-	// InsteadOfHello is what a connection begins with; an empty list that is
-	// not nil is nothing.
-	InsteadOfHello []Action
-	// InsteadOfReady answers IDENTIFY, again and again if there are several
-	// IDENTIFYs on one connection.
-	InsteadOfReady []Action
-	// InsteadOfResumed answers RESUME.
-	InsteadOfResumed []Action
-	// AfterReady comes after READY and after RESUMED.
-	AfterReady []Action
-	// ResumeURL is told in READY instead of the address where sessions can be
-	// resumed.
-	ResumeURL string
+	Heartbeat        time.Duration // the interval; 0 keeps the one that was set before
+	NoACK            bool          // heartbeats are not acknowledged
+	InsteadOfHello   []Action
+	InsteadOfReady   []Action // the answer to each IDENTIFY
+	InsteadOfResumed []Action // the answer to RESUME
+	AfterReady       []Action // follows READY and RESUMED
+	ResumeURL        string   // in READY; empty is the right one
 }
 
-// Action is one thing that the gateway does: it sends Op, or closes with
-// Close, or falls silent while the connection stands, or ends the connection
-// without a word.
+// Action is one thing that the gateway does. Exactly one of Op, Close, Stall and Drop is
+// set.
 type Action struct {
-	Op int
-	// Resumable is what op 9 says of the session. It ends if it is not.
-	Resumable bool
-	Close     int
-	Stall     bool
-	Drop      bool
+	Op        int  // is sent
+	Resumable bool // the data of op 9; if false, the session ends
+	Close     int  // is the code that closes the connection
+	Stall     bool // nothing is sent from now on
+	Drop      bool // the connection ends without a close code
 }
 
-// intentsPrivileged are GUILD_MEMBERS, GUILD_PRESENCES and MESSAGE_CONTENT,
-// which this bot was not granted.
+// intentsPrivileged are GUILD_MEMBERS, GUILD_PRESENCES and MESSAGE_CONTENT. This bot was
+// not granted any.
 // https://discord.com/developers/docs/events/gateway#privileged-intents
 const intentsPrivileged = 1<<1 | 1<<8 | 1<<15
 
@@ -57,9 +47,9 @@ type conn struct {
 	writing   sync.Mutex
 	stalled   chan struct{}
 	stalling  sync.Once
-	resumes   bool        // it came to the address where sessions are resumed
-	closed    atomic.Bool // by us
-	session   *session    // it is READY for, guarded by the server's lock
+	resumes   bool        // it came to resumePath
+	closed    atomic.Bool // by the server
+	session   *session    // set once READY or RESUMED was sent; guarded by the server's lock
 }
 
 type packet struct {
@@ -69,7 +59,7 @@ type packet struct {
 	Type     string `json:"t,omitempty"`
 }
 
-// Behave sets how new connections are treated.
+// Behave sets how connections are treated that are made from now on.
 func (s *Server) Behave(b Behaviour) {
 	s.Change(func() {
 		b.Heartbeat = cmp.Or(b.Heartbeat, s.behaviour.Heartbeat)
@@ -77,24 +67,24 @@ func (s *Server) Behave(b Behaviour) {
 	})
 }
 
-// Do acts on every connection that stands.
+// Do acts on every connection.
 func (s *Server) Do(action Action) { s.each(func(c *conn) { s.do(c, action) }) }
 
-// Limit sets what is left of the day's sessions and when there are more.
+// Limit sets how many sessions are left today, and when there are more.
 func (s *Server) Limit(remaining int, resetAfter time.Duration) {
 	s.Change(func() { s.remaining, s.resetAfter = remaining, resetAfter })
 }
 
-// Identifies are the times of every IDENTIFY so far.
+// Identifies returns the time of every IDENTIFY.
 func (s *Server) Identifies() []time.Time { return list(s, &s.identifies) }
 
-// Connects counts how often a connection became READY or RESUMED.
+// Connects returns how many connections became READY or RESUMED.
 func (s *Server) Connects() int { return get(s, &s.connects) }
 
-// Heartbeats counts the heartbeats of all connections.
+// Heartbeats returns how many heartbeats came on all connections.
 func (s *Server) Heartbeats() int { return get(s, &s.heartbeats) }
 
-// Connected counts the connections that are READY.
+// Connected returns how many connections are READY or RESUMED now.
 func (s *Server) Connected() int {
 	return locked(s, func() (n int) {
 		for c := range s.conns {
@@ -140,9 +130,9 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// read takes one packet; its error ends the connection.
+// read handles one packet. Its error ends the connection.
 func (s *Server) read(c *conn) error {
-	// Discord closes a connection whose heartbeats stay away.
+	// Discord closes a connection without heartbeats.
 	c.ws.SetReadDeadline(time.Now().Add(2*c.behaviour.Heartbeat + time.Second))
 	var p struct {
 		Op   int             `json:"op"`
@@ -231,7 +221,7 @@ func (c *conn) do(a Action) {
 	}
 }
 
-// send writes p unless the connection has fallen silent.
+// send writes p unless the connection is stalled.
 func (c *conn) send(p packet) {
 	select {
 	case <-c.stalled:

@@ -1,15 +1,11 @@
 package discord
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/ed25519"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -17,9 +13,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// Interaction is what somebody does with the bot: uses a command or, where Button is
-// set, presses it. Empty IDs get values of their own; the zero GuildID is a private
-// chat with the bot.
+// Interaction is the use of a command or, if Button is set, a press. An empty ID gets a
+// value of its own; an empty GuildID is a private chat with the bot.
 type Interaction struct {
 	Command string
 	Options map[string]string // string options by name
@@ -29,8 +24,7 @@ type Interaction struct {
 	Target string
 	// Button is the custom ID of the button that was pressed under On.
 	Button string
-	// On is a message that was shown here, or else one that the bot showed a year
-	// ago.
+	// On is a message that was shown here. If it has no ID, it is one of a year ago.
 	On *Message
 
 	UserID      string
@@ -39,26 +33,25 @@ type Interaction struct {
 	Permissions int64 // of the user in the guild
 	// Locale is the user's language, "en-US" where it is empty.
 	Locale string
-	// UserInstalled tells that the bot is there because the user has it, and is
-	// not a member of the guild.
+	// UserInstalled is true if the user has installed the bot, and the guild has not.
 	UserInstalled bool
 	// ID and Token repeat an earlier interaction.
 	ID, Token string
 }
 
-// Answer is what the bot has said to one interaction. Its Message is the one
-// that the first response has shown or changed, as it is now.
+// Answer is what the bot has said to one interaction. Its Message is the one of the first
+// response, as it is now.
 type Answer struct {
 	Message
 	// Type is Discord's number for the kind of the first response.
 	// https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-interaction-callback-type
 	Type int
-	// Deferred tells that the first response only promised an answer.
+	// Deferred is true if the first response only promised an answer.
 	Deferred bool
 	// Followups are messages beside Message, as they are now.
 	Followups []Message
-	// First and Final are how long after the interaction the first response
-	// and the whole answer came.
+	// First and Final are the times from the interaction to the first response and to the
+	// whole answer.
 	First, Final time.Duration
 	// Callbacks counts the first responses, refused second ones too; Edits
 	// counts the edits by this interaction's token.
@@ -80,10 +73,10 @@ type Pending struct {
 	shown     []Message // every state of every message, in order
 }
 
-// How long Discord waits for the first response, and takes others.
+// How long Discord takes a first response, and the others.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#followup-messages
 const (
-	firstResponse = 3 * time.Second // Server.FirstResponse, unless a test changes it
+	firstResponse = 3 * time.Second // Server.FirstResponse by default
 	tokenLife     = 15 * time.Minute
 )
 
@@ -93,15 +86,14 @@ func (s *Server) Push(i Interaction) (*Pending, error) {
 	return p, s.deliver(payload)
 }
 
-// Keep makes an interaction that Discord has but does not deliver yet. deliver
-// pushes it, as old as it is by then.
+// Keep makes an interaction that deliver pushes later. Its age counts from now.
 func (s *Server) Keep(i Interaction) (p *Pending, deliver func() error) {
 	p, payload := s.create(i)
 	return p, func() error { return s.deliver(payload) }
 }
 
-// Press is the press of a button of the answer's message, as it is now, by a
-// user. That the message has a button of that custom ID is not asked.
+// Press returns the press of a button under the answer's message, as the message is now,
+// by a user. The custom ID may be forged.
 func (p *Pending) Press(userID, customID string) Interaction {
 	i, message := p.interaction, p.Answer().Message
 	i.ID, i.Token, i.Button, i.On, i.UserID = "", "", customID, &message, userID
@@ -111,7 +103,7 @@ func (p *Pending) Press(userID, customID string) Interaction {
 	return i
 }
 
-// Answer is what has been said so far.
+// Answer returns what the bot has said so far.
 func (p *Pending) Answer() Answer {
 	p.server.Lock()
 	defer p.server.Unlock()
@@ -127,20 +119,19 @@ func (p *Pending) Answer() Answer {
 	return a
 }
 
-// Shown is every state of every message that the answer has had, the oldest
-// first.
+// Shown returns every state of every message of the answer, the oldest first.
 func (p *Pending) Shown() []Message {
 	return locked(p.server, func() []Message { return slices.Clone(p.shown) })
 }
 
-// Wait waits for the whole answer.
+// Wait blocks until the whole answer is there, or ctx is done.
 func (p *Pending) Wait(ctx context.Context) (Answer, error) {
 	err := p.server.Wait(ctx, func() bool { return locked(p.server, func() bool { return p.done }) })
 	return p.Answer(), err
 }
 
-// Forget drops the interaction and its messages, so that a long run needs no
-// more memory than a short one; its token is unknown from then on.
+// Forget deletes the interaction and its messages, to bound the memory of a long run. The
+// token is unknown from then on.
 func (p *Pending) Forget() {
 	p.server.Change(func() {
 		delete(p.server.interactions, p.Token)
@@ -150,7 +141,7 @@ func (p *Pending) Forget() {
 	})
 }
 
-// create makes the interaction and what Discord sends of it.
+// create makes the interaction and the payload that Discord sends.
 func (s *Server) create(i Interaction) (*Pending, map[string]any) {
 	s.Lock()
 	defer s.Unlock()
@@ -174,8 +165,8 @@ func (s *Server) create(i Interaction) (*Pending, map[string]any) {
 	return p, s.payload(i)
 }
 
-// known is a message as it is now. One that was not shown here becomes known as
-// one of last year. The caller holds mu.
+// known returns a message as it is now. One without an ID is added as one of last year.
+// The caller holds the lock.
 func (s *Server) known(m Message) *Message {
 	if m.ID == "" {
 		m.ID = s.idAt(time.Now().AddDate(-1, 0, 0))
@@ -248,23 +239,7 @@ func (i Interaction) data() map[string]any {
 	return data
 }
 
-// Post signs an interaction and posts it to the bot's address, as Discord does
-// for a bot that takes interactions by HTTP. A response with status 200 is
-// taken as the first response.
-func (s *Server) Post(ctx context.Context, address string, i Interaction) (p *Pending, status int, err error) {
-	p, body := s.Prepare(i)
-	resp, err := s.PostRaw(ctx, address, body, time.Now())
-	if err != nil {
-		return nil, 0, err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode == http.StatusOK {
-		err = p.Responded(resp.Body)
-	}
-	return p, resp.StatusCode, err
-}
-
-// Prepare makes an interaction for the caller to post.
+// Prepare makes an interaction, and the body to post to the bot.
 func (s *Server) Prepare(i Interaction) (p *Pending, body []byte) {
 	p, payload := s.create(i)
 	body, err := json.Marshal(payload)
@@ -273,9 +248,6 @@ func (s *Server) Prepare(i Interaction) (p *Pending, body []byte) {
 	}
 	return p, body
 }
-
-// Send begins the time that the bot has, for one that was prepared before.
-func (p *Pending) Send() { p.server.Change(func() { p.sent = time.Now() }) }
 
 // Responded takes the body with which the bot answered a post as its first
 // response. It is JSON: above 150 kB Discord does not take files there.
@@ -286,28 +258,7 @@ func (p *Pending) Responded(body io.Reader) error {
 		return fmt.Errorf("the first response: %w", err)
 	}
 	if refused := p.server.respond(p, response, nil); refused != nil {
-		return fmt.Errorf("the first response: %s", refused.message)
+		return fmt.Errorf("the first response: %s", refused.Message)
 	}
 	return nil
-}
-
-// PostRaw signs body as of a time and posts it.
-func (s *Server) PostRaw(ctx context.Context, address string, body []byte, at time.Time) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	r.Header = s.Sign(body, at)
-	return s.Client.Do(r)
-}
-
-// Sign makes the headers of a body that was sent at a time.
-func (s *Server) Sign(body []byte, at time.Time) http.Header {
-	timestamp := strconv.FormatInt(at.Unix(), 10)
-	signature := ed25519.Sign(s.privateKey, append([]byte(timestamp), body...))
-	return http.Header{
-		"Content-Type":          {"application/json"},
-		"X-Signature-Timestamp": {timestamp},
-		"X-Signature-Ed25519":   {hex.EncodeToString(signature)},
-	}
 }

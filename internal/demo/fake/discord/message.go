@@ -15,8 +15,7 @@ import (
 // Message is one that the bot shows.
 type Message struct {
 	ID string
-	// Ephemeral tells that only the user SeenBy sees it. All others are seen by
-	// everybody in the channel.
+	// Ephemeral is true if only the user SeenBy sees it.
 	Ephemeral   bool
 	SeenBy      string
 	Content     string
@@ -27,22 +26,21 @@ type Message struct {
 	Edited int
 }
 
-// Shown is a message that the answer to an interaction has people shown.
+// Shown is a message that is new or has changed.
 type Shown struct {
-	// Interaction is the one that was answered, with its ID.
+	// Interaction is the one that the message answers.
 	Interaction Interaction
-	// Message is new or changed.
-	Message *Message
-	// Loading tells that it is promised and empty so far.
+	Message     *Message
+	// Loading is true for a deferred message, which is empty so far.
 	Loading bool
 }
 
-// Watch has f called with all that is shown from then on, in order. It must not
-// block, nor call the server, nor change what it is given.
+// Watch calls f with every message that is shown from then on, in order. f must not block,
+// call the server, or change the message.
 func (s *Server) Watch(f func(Shown)) { s.Change(func() { s.watch = f }) }
 
-// Button is a button under a message: a link with a URL, or one with a custom
-// ID, which comes back when somebody presses it.
+// Button is a button under a message. It has a URL to open, or a custom ID, which comes
+// back in a press.
 type Button struct {
 	Label    string
 	CustomID string `json:"custom_id"`
@@ -59,14 +57,15 @@ type Attachment struct {
 	Bytes       []byte
 }
 
-// isImage reports whether Discord would show the file in an embed.
+// isImage reports whether an embed can show the file.
 // https://discord.com/developers/docs/reference#editing-message-attachments-using-attachments-within-embeds
 func (a Attachment) isImage() bool {
 	return slices.Contains([]string{".png", ".jpg", ".jpeg", ".webp", ".gif"}, strings.ToLower(path.Ext(a.Name)))
 }
 
-// Text is all text of the message but its buttons', without the backslashes of
-// escapes and the marks of small print. The time of a footer is told as in a text.
+// Text returns all text of the message but its buttons', without the backslashes of
+// escapes and the marks of small print. An embed's time has the form that times have in
+// texts.
 func (m Message) Text() string {
 	parts := []string{m.Content}
 	for _, e := range m.Embeds {
@@ -89,9 +88,8 @@ func (m Message) Text() string {
 	return strings.ReplaceAll(text, `\`, "")
 }
 
-// Everything is all that is in the message for those who see it, as JSON: its
-// text with the markup, its embeds, its buttons with what they carry, and its
-// files' names and descriptions.
+// Everything returns all that is in the message as JSON: text with markup, embeds, buttons
+// with their states, and the names and descriptions of files.
 func (m Message) Everything() string {
 	files := slices.Clone(m.Attachments)
 	for i := range files {
@@ -106,7 +104,7 @@ func (m Message) Everything() string {
 	return all.String()
 }
 
-// Button is the button with a label.
+// Button returns the button with a label.
 func (m Message) Button(label string) (b Button, ok bool) {
 	for _, row := range m.Buttons {
 		for _, b := range row {
@@ -118,8 +116,7 @@ func (m Message) Button(label string) (b Button, ok bool) {
 	return Button{}, false
 }
 
-// changed is m with what is sent of it: a member that is not sent stays as it
-// is. newID makes the IDs of its new attachments.
+// changed returns m with the members that are sent. newID makes the IDs of new attachments.
 func (m Message) changed(sent map[string]any, files map[string]Attachment, newID func() string) (*Message, error) {
 	if content, ok := sent["content"]; ok {
 		m.Content, _ = content.(string)
@@ -143,8 +140,8 @@ func (m Message) changed(sent map[string]any, files map[string]Attachment, newID
 	return &m, checkShown(&m)
 }
 
-// attachments are those that are listed: ones that stay, and uploads. All others
-// of the message are removed.
+// attachments returns those in list: attachments of m and uploads. All others of m are
+// removed.
 // https://discord.com/developers/docs/resources/message#edit-message
 func (m Message) attachments(list []any, files map[string]Attachment, newID func() string) (all []Attachment, err error) {
 	for n, item := range list {
@@ -169,7 +166,7 @@ func (m Message) attachments(list []any, files map[string]Attachment, newID func
 	return all, nil
 }
 
-// buttons reads the rows of buttons in components, whose form was checked.
+// buttons returns the rows of buttons in components, whose form was checked.
 func buttons(components any) (all [][]Button) {
 	var rows []struct{ Components []Button }
 	_ = convert(components, &rows)
@@ -179,7 +176,7 @@ func buttons(components any) (all [][]Button) {
 	return all
 }
 
-// Payload is the message as Discord sends it: JSON, to be encoded.
+// Payload returns the message as Discord sends it, to be encoded as JSON.
 func (m Message) Payload(applicationID, channelID string) map[string]any {
 	rows := []any{}
 	for _, row := range m.Buttons {
@@ -216,7 +213,7 @@ func (m Message) Payload(applicationID, channelID string) map[string]any {
 	}
 }
 
-// convert decodes JSON that was decoded before into a type.
+// convert decodes JSON, given as decoded before, into a type.
 func convert(from, to any) error {
 	raw, err := json.Marshal(from)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 )
 
 var (
-	errUnknownInteraction = &failure{status: http.StatusNotFound, code: 10062, message: "Unknown interaction"}
-	errUnknownWebhook     = &failure{status: http.StatusNotFound, code: 10015, message: "Unknown Webhook"}
-	errUnknownMessage     = &failure{status: http.StatusNotFound, code: 10008, message: "Unknown Message"}
-	errExpiredToken       = &failure{status: http.StatusUnauthorized, code: 50027, message: "Invalid Webhook Token"}
-	errAcknowledged       = &failure{status: http.StatusBadRequest, code: 40060, message: "Interaction has already been acknowledged."}
+	errUnknownInteraction = &Failure{Status: http.StatusNotFound, Code: 10062, Message: "Unknown interaction"}
+	errUnknownWebhook     = &Failure{Status: http.StatusNotFound, Code: 10015, Message: "Unknown Webhook"}
+	errUnknownMessage     = &Failure{Status: http.StatusNotFound, Code: 10008, Message: "Unknown Message"}
+	errExpiredToken       = &Failure{Status: http.StatusUnauthorized, Code: 50027, Message: "Invalid Webhook Token"}
+	errAcknowledged       = &Failure{Status: http.StatusBadRequest, Code: 40060, Message: "Interaction has already been acknowledged."}
 )
 
 // The kinds of first responses, by Discord's numbers.
@@ -35,7 +35,7 @@ var responses = map[int]string{
 	updateMessage: "UpdateMessageInteractionCallbackRequest",
 }
 
-func (s *Server) callback(r *http.Request) (int, any, *failure) {
+func (s *Server) callback(r *http.Request) (int, any, *Failure) {
 	s.Lock()
 	p := s.interactions[r.PathValue("token")]
 	late := p == nil || p.ID != r.PathValue("id") || time.Since(p.sent) > s.FirstResponse
@@ -51,7 +51,7 @@ func (s *Server) callback(r *http.Request) (int, any, *failure) {
 }
 
 // respond takes the first response to p.
-func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *failure {
+func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *Failure {
 	object, _ := body.(map[string]any)
 	number, _ := object["type"].(float64)
 	kind := int(number)
@@ -90,8 +90,9 @@ func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *fai
 	return nil
 }
 
-// carryOut does what a first response says. The caller holds the server's lock.
-func (p *Pending) carryOut(kind int, data map[string]any, files map[string]Attachment) *failure {
+// carryOut shows or promises what a first response says. The caller holds the server's
+// lock.
+func (p *Pending) carryOut(kind int, data map[string]any, files map[string]Attachment) *Failure {
 	switch kind {
 	case promise:
 		p.original, p.loading = p.server.nextID(), true
@@ -107,7 +108,7 @@ func (p *Pending) carryOut(kind int, data map[string]any, files map[string]Attac
 	return nil
 }
 
-// seenByFlags is m, ephemeral if the flags that are sent say so.
+// seenByFlags returns m with who sees it, by the flags that are sent.
 func (p *Pending) seenByFlags(m Message, sent map[string]any) Message {
 	flags, _ := sent["flags"].(float64)
 	if m.Ephemeral = int(flags)&int(discordgo.MessageFlagsEphemeral) != 0; m.Ephemeral {
@@ -116,9 +117,9 @@ func (p *Pending) seenByFlags(m Message, sent map[string]any) Message {
 	return m
 }
 
-// change changes the message of an ID, and notes it in id, unless what is sent
-// is refused. The caller holds the server's lock.
-func (p *Pending) change(message string, sent map[string]any, files map[string]Attachment, id *string) *failure {
+// change changes the message of an ID and stores the ID in id, unless what is sent is
+// refused. The caller holds the server's lock.
+func (p *Pending) change(message string, sent map[string]any, files map[string]Attachment, id *string) *Failure {
 	was := p.server.messages[message]
 	if was == nil {
 		return errUnknownMessage
@@ -132,9 +133,9 @@ func (p *Pending) change(message string, sent map[string]any, files map[string]A
 	return p.show(m, sent, files, id)
 }
 
-// show makes m what is sent of it, and notes it in id, unless that is refused.
-// The caller holds the server's lock.
-func (p *Pending) show(m Message, sent map[string]any, files map[string]Attachment, id *string) *failure {
+// show changes m by what is sent and stores its ID in id, unless that is refused. The
+// caller holds the server's lock.
+func (p *Pending) show(m Message, sent map[string]any, files map[string]Attachment, id *string) *Failure {
 	changed, err := m.changed(sent, files, p.server.nextID)
 	if err != nil {
 		return p.server.note(fmt.Errorf("message: %w", err))
@@ -144,24 +145,24 @@ func (p *Pending) show(m Message, sent map[string]any, files map[string]Attachme
 	return nil
 }
 
-// keep makes m known. The caller holds the server's lock.
+// keep stores m and reports it to the watcher. The caller holds the server's lock.
 func (p *Pending) keep(m Message) {
 	p.server.messages[m.ID] = &m
 	p.shown = append(p.shown, m)
 	p.server.watch(Shown{Interaction: p.interaction, Message: &m, Loading: p.loading && m.ID == p.original})
 }
 
-// finish notes that the whole answer is here. The caller holds the server's lock.
+// finish marks the whole answer as given. The caller holds the server's lock.
 func (p *Pending) finish() {
 	p.answer.Final = time.Since(p.sent)
 	p.done = true
 }
 
-// webhook takes what follows the first response: change says what becomes of it,
-// and returns the ID of the message. change is called with mu held.
+// webhook handles a call after the first response. change applies what is sent, and
+// returns the ID of the message; it is called with the lock held.
 func (s *Server) webhook(r *http.Request, name, schema string,
-	change func(p *Pending, sent map[string]any, files map[string]Attachment) (id string, refused *failure),
-) (int, any, *failure) {
+	change func(p *Pending, sent map[string]any, files map[string]Attachment) (id string, refused *Failure),
+) (int, any, *Failure) {
 	body, files, err := readBody(r)
 	if err == nil {
 		err = spec()[schema].check(name, body)
@@ -191,8 +192,8 @@ func (s *Server) webhook(r *http.Request, name, schema string,
 	return http.StatusOK, map[string]any{"id": id}, nil
 }
 
-func (s *Server) edit(r *http.Request) (int, any, *failure) {
-	return s.webhook(r, "edit", "IncomingWebhookUpdateRequestPartial", func(p *Pending, sent map[string]any, files map[string]Attachment) (string, *failure) {
+func (s *Server) edit(r *http.Request) (int, any, *Failure) {
+	return s.webhook(r, "edit", "IncomingWebhookUpdateRequestPartial", func(p *Pending, sent map[string]any, files map[string]Attachment) (string, *Failure) {
 		refused := p.change(p.original, sent, files, &p.original)
 		if refused == nil {
 			p.answer.Edits++
@@ -201,11 +202,11 @@ func (s *Server) edit(r *http.Request) (int, any, *failure) {
 	})
 }
 
-// followUp shows another message. Straight after a promise it is the promised
-// one, and whoever was to see that sees it, whatever its flags say.
+// followUp shows another message. Straight after a deferral it becomes the deferred
+// message, and the deferral's flags decide who sees it.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#create-followup-message
-func (s *Server) followUp(r *http.Request) (int, any, *failure) {
-	return s.webhook(r, "followup", "IncomingWebhookRequestPartial", func(p *Pending, sent map[string]any, files map[string]Attachment) (id string, refused *failure) {
+func (s *Server) followUp(r *http.Request) (int, any, *Failure) {
+	return s.webhook(r, "followup", "IncomingWebhookRequestPartial", func(p *Pending, sent map[string]any, files map[string]Attachment) (id string, refused *Failure) {
 		if p.loading {
 			return p.original, p.change(p.original, sent, files, &p.original)
 		}
@@ -217,7 +218,7 @@ func (s *Server) followUp(r *http.Request) (int, any, *failure) {
 	})
 }
 
-// Messages are those that are shown now, the oldest first.
+// Messages returns those that are shown now, the oldest first.
 func (s *Server) Messages() []Message {
 	s.Lock()
 	defer s.Unlock()

@@ -2,7 +2,6 @@ package discord
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,20 +13,22 @@ import (
 	"time"
 )
 
-// resumePath is where a session is resumed, apart from where it began.
+// resumePath is where a session is resumed. It begins at another path.
 const resumePath = "/resume"
 
-// failure is a refusal in Discord's form.
-type failure struct {
-	status, code int
-	message      string
-	global       bool
+// Failure is a refusal in Discord's form, or a proxy's page if it has neither a Code nor
+// status 401.
+type Failure struct {
+	Status, Code int
+	Message      string
+	Global       bool // it is about all calls
+	RetryAfter   time.Duration
 }
 
-// handler answers one call with a status and what becomes JSON.
-type handler func(r *http.Request) (status int, body any, err *failure)
+// handler answers one call with a status and a body, which becomes JSON.
+type handler func(r *http.Request) (status int, body any, err *Failure)
 
-var errUnauthorized = &failure{status: http.StatusUnauthorized, code: 0, message: "401: Unauthorized"}
+var errUnauthorized = &Failure{Status: http.StatusUnauthorized, Message: "401: Unauthorized"}
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
@@ -47,12 +48,12 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc(resumePath, s.serveGateway)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.problem(fmt.Errorf("no such route: %s", r.Method))
-		writeFailure(w, &failure{status: http.StatusNotFound, code: 0, message: "404: Not Found"}, 0)
+		Failure{Status: http.StatusNotFound}.Write(w)
 	})
 	return mux
 }
 
-// serve puts faults around h.
+// serve answers the calls of a route by h, through the interceptor.
 func (s *Server) serve(route Route, h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -60,21 +61,17 @@ func (s *Server) serve(route Route, h handler) http.HandlerFunc {
 			panic(http.ErrAbortHandler)
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		s.Change(func() { s.calls[route]++ })
-		refuse := func(f Fault) {
-			writeFailure(w, &failure{status: f.Status, code: f.Code, message: "scripted", global: f.Global}, f.RetryAfter)
-		}
-		s.faults.Pop(route).Serve(r, refuse, func() (respond func()) {
+		s.intercept(route, w, r, func() (respond func()) {
 			status, body, refused := h(r)
 			if refused != nil {
-				return func() { writeFailure(w, refused, 0) }
+				return func() { refused.Write(w) }
 			}
 			return func() { writeSuccess(w, status, body) }
 		})
 	}
 }
 
-// writeSuccess responds as Discord does where the limit of the route is used up.
+// writeSuccess responds as Discord does when the limit of the route is used up.
 func writeSuccess(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-RateLimit-Limit", "5")
@@ -86,52 +83,53 @@ func writeSuccess(w http.ResponseWriter, status int, body any) {
 	}
 }
 
-func writeFailure(w http.ResponseWriter, f *failure, retryAfter time.Duration) {
-	if retryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.FormatFloat(retryAfter.Seconds(), 'f', -1, 64))
+// Write responds with the refusal.
+func (f Failure) Write(w http.ResponseWriter) {
+	if f.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.FormatFloat(f.RetryAfter.Seconds(), 'f', -1, 64))
 	}
-	if f.global {
+	if f.Global {
 		w.Header().Set("X-RateLimit-Global", "true")
 	}
-	if f.code == 0 && f.status != http.StatusUnauthorized {
+	if f.Code == 0 && f.Status != http.StatusUnauthorized {
 		w.Header().Set("Content-Type", "text/html")
-		w.WriteHeader(f.status)
+		w.WriteHeader(f.Status)
 		fmt.Fprint(w, "<html>error</html>")
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(f.status)
+	w.WriteHeader(f.Status)
 	json.NewEncoder(w).Encode(map[string]any{
-		"code": f.code, "message": f.message, "retry_after": retryAfter.Seconds(), "global": f.global,
+		"code": f.Code, "message": f.Message, "retry_after": f.RetryAfter.Seconds(), "global": f.Global,
 	})
 }
 
-// bot lets only the bot through to h, and only to its own application.
+// bot returns h for calls of the bot, and for its own application alone.
 func (s *Server) bot(h handler) handler {
-	return func(r *http.Request) (int, any, *failure) {
+	return func(r *http.Request) (int, any, *Failure) {
 		if r.Header.Get("Authorization") != "Bot "+s.Token {
 			return 0, nil, errUnauthorized
 		}
 		if app := r.PathValue("app"); app != "" && app != s.ApplicationID {
-			return 0, nil, &failure{status: http.StatusForbidden, code: 20012, message: "not authorized on this application"}
+			return 0, nil, &Failure{Status: http.StatusForbidden, Code: 20012, Message: "not authorized on this application"}
 		}
 		return h(r)
 	}
 }
 
-func (s *Server) application(*http.Request) (int, any, *failure) {
+func (s *Server) application(*http.Request) (int, any, *Failure) {
 	endpoint := locked(s, func() *string { return s.endpoint })
 	return http.StatusOK, map[string]any{
 		"id": s.ApplicationID, "name": "Herald for tests", "bot": map[string]any{"id": s.ApplicationID, "username": BotName},
-		"verify_key": hex.EncodeToString(s.PublicKey), "interactions_endpoint_url": endpoint,
+		"verify_key": s.VerifyKey, "interactions_endpoint_url": endpoint,
 	}, nil
 }
 
-// EnterEndpoint enters an interactions endpoint URL, as in the Developer Portal.
-// It changes what the application says of itself and nothing else.
+// EnterEndpoint enters an interactions endpoint URL, as in the Developer Portal. Only what
+// the application says of itself changes.
 func (s *Server) EnterEndpoint(url string) { s.Change(func() { s.endpoint = &url }) }
 
-func (s *Server) gatewayBot(*http.Request) (int, any, *failure) {
+func (s *Server) gatewayBot(*http.Request) (int, any, *Failure) {
 	s.Lock()
 	defer s.Unlock()
 	return http.StatusOK, map[string]any{
@@ -144,7 +142,7 @@ func (s *Server) gatewayBot(*http.Request) (int, any, *failure) {
 }
 
 // putCommands stores commands with what Discord adds to them.
-func (s *Server) putCommands(r *http.Request) (int, any, *failure) {
+func (s *Server) putCommands(r *http.Request) (int, any, *Failure) {
 	var sent []any
 	if json.NewDecoder(r.Body).Decode(&sent) != nil {
 		return 0, nil, s.problem(errors.New("commands: no list"))
@@ -178,9 +176,9 @@ func (s *Server) putCommands(r *http.Request) (int, any, *failure) {
 // https://discord.com/developers/docs/reference#uploading-files
 const maxUpload = 10 << 20
 
-// readBody reads the JSON that a call sends, and its files by their number. With
-// files it is multipart: the JSON is its part payload_json, and each file is one
-// called files[n].
+// readBody returns the JSON that a call sends, and its files by their number. With files
+// the body is multipart: the JSON is the part payload_json, and each file is a part
+// files[n].
 func readBody(r *http.Request) (body any, files map[string]Attachment, err error) {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch kind {

@@ -11,14 +11,14 @@ import (
 	"unicode/utf16"
 )
 
-// specJSON is the schemas of the payloads that an adapter sends, reduced from
-// Discord's OpenAPI description, https://github.com/discord/discord-api-spec: types,
-// bounds, enums, and which members are required. Null passes for everything.
+// specJSON holds the schemas of the payloads that an adapter sends: types, bounds, enums,
+// and required members. They are from Discord's OpenAPI description,
+// https://github.com/discord/discord-api-spec. Null passes for everything.
 //
 //go:embed spec.json
 var specJSON []byte
 
-// spec is read when it is first asked for: a bot that runs has no use for it.
+// spec returns specJSON decoded. It is decoded when it is first used.
 var spec = sync.OnceValue(func() map[string]*schema {
 	var s map[string]*schema
 	if err := json.Unmarshal(specJSON, &s); err != nil {
@@ -27,7 +27,7 @@ var spec = sync.OnceValue(func() map[string]*schema {
 	return s
 })
 
-// schema is the part of JSON Schema that spec.json uses.
+// schema has the keywords of JSON Schema that spec.json uses.
 type schema struct {
 	Ref                  string // the name of another one, which holds instead
 	Type                 string
@@ -41,7 +41,7 @@ type schema struct {
 	Items                *schema
 }
 
-// check returns the first thing in v that Discord would refuse, at its path.
+// check returns an error with the path of the first value in v that Discord refuses.
 func (s *schema) check(path string, v any) error {
 	if s.Ref != "" {
 		s = spec()[s.Ref]
@@ -109,8 +109,7 @@ func kindOf(v any) string {
 	}
 }
 
-// isInteger reports whether v is an integer. Discord writes large ones as strings,
-// and takes them so.
+// isInteger reports whether v is an integer. Discord also takes integers as strings.
 func isInteger(v any) bool {
 	if n, is := v.(float64); is {
 		return n == math.Trunc(n)

@@ -3,10 +3,8 @@ package discord
 import (
 	"encoding/json"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 const quiet = `"allowed_mentions":{"parse":[]}`
@@ -20,7 +18,10 @@ var (
 
 // started is a server until the test ends.
 func started(t *testing.T) *Server {
-	s := New()
+	s, err := Start()
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(s.Close)
 	return s
 }
@@ -33,9 +34,9 @@ func (s *Server) ask(t *testing.T, method, path, body string) (status, code int)
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	s.routes().ServeHTTP(w, r)
-	var told struct{ Code int }
-	_ = json.NewDecoder(w.Body).Decode(&told) // a success has no code
-	return w.Code, told.Code
+	var resp struct{ Code int }
+	_ = json.NewDecoder(w.Body).Decode(&resp) // a success has no code
+	return w.Code, resp.Code
 }
 
 // first makes the first response to p.
@@ -88,56 +89,6 @@ func TestFirstResponsesThatDiscordRefuses(t *testing.T) {
 		if a := p.Answer(); a.First > 0 || a.Callbacks > 0 || a.Content == "x" {
 			t.Errorf("%.200s took effect: %+v", tt.body, a)
 		}
-	}
-}
-
-func TestResponsesThatDoNotFitTheInteraction(t *testing.T) {
-	s := started(t)
-	all := map[string]string{
-		"show": says(""), "deferral": `{"type":5,"data":{` + quiet + `}}`, "later": `{"type":6}`,
-		"change": `{"type":7,"data":{"content":"x",` + quiet + `}}`,
-	}
-	for takes, interaction := range map[string]Interaction{
-		"show deferral":              used,
-		"show deferral change later": pressed,
-	} {
-		for response, body := range all {
-			p, _ := s.create(interaction)
-			status, _ := p.first(t, body)
-			if want := slices.Contains(strings.Fields(takes), response); want != (status == 204) {
-				t.Errorf("what takes %s answered by %s: status %d", takes, response, status)
-			}
-		}
-	}
-}
-
-func TestInteractionTokensServeOnceAndForATime(t *testing.T) {
-	s := started(t)
-	deferral, message := `{"type":5,"data":{"flags":64,`+quiet+`}}`, `{"content":"x",`+quiet+`}`
-	p, _ := s.create(used)
-	late := func() { p.sent = time.Now().Add(-tokenLife - time.Second) }
-	for _, step := range []struct {
-		name         string
-		call         func(*testing.T, string) (int, int)
-		body         string
-		status, code int
-		before       func()
-	}{
-		{"edit before the first response", p.edit, message, 404, 10015, nil},
-		{"deferral", p.first, deferral, 204, 0, nil},
-		{"second response", p.first, deferral, 400, 40060, nil},
-		{"edit", p.edit, message, 200, 0, nil},
-		{"late edit", p.edit, message, 401, 50027, late},
-	} {
-		if step.before != nil {
-			step.before()
-		}
-		if status, code := step.call(t, step.body); status != step.status || code != step.code {
-			t.Errorf("%s: status %d, code %d", step.name, status, code)
-		}
-	}
-	if a := p.Answer(); !a.Deferred || !a.Ephemeral || a.SeenBy != "5" || a.Edits != 1 || a.Content != "x" {
-		t.Errorf("%+v", a)
 	}
 }
 

@@ -10,25 +10,25 @@ import (
 	"unicode/utf16"
 )
 
-// session is what RESUME goes on with.
+// session is what RESUME resumes.
 type session struct {
 	id         string
 	sequence   int
-	dispatches []packet // the newest
-	conn       *conn    // that is READY, nil between two connections
+	dispatches []packet // the newest, at most maxReplay
+	conn       *conn    // nil between two connections
 	status     string   // of the bot
 }
 
-// maxReplay is how many dispatches of a session can be replayed.
+// maxReplay bounds the dispatches that can be replayed.
 const maxReplay = 1000
 
-// Resumes counts the RESUMEs that succeeded.
+// Resumes returns how many RESUMEs succeeded.
 func (s *Server) Resumes() int { return get(s, &s.resumes) }
 
-// ForgetSession makes the next RESUME fail, as when the bot was away too long.
+// ForgetSession ends the session, as Discord does if the bot is away for too long.
 func (s *Server) ForgetSession() { s.Change(func() { s.session = nil }) }
 
-// resume goes on with the session there is, from where the bot has it.
+// resume handles RESUME.
 func (s *Server) resume(c *conn, data []byte) {
 	var d struct {
 		Token   string `json:"token"`
@@ -54,7 +54,7 @@ func (s *Server) resume(c *conn, data []byte) {
 	}
 }
 
-// replay sends what the bot has missed, and RESUMED.
+// replay sends the dispatches after a sequence, and RESUMED.
 func (s *Server) replay(c *conn, after int) {
 	s.dispatching.Lock()
 	defer s.dispatching.Unlock()
@@ -72,8 +72,7 @@ func (s *Server) replay(c *conn, after int) {
 	}
 }
 
-// ready sends READY. Whoever sees the connection as READY, here or at the bot,
-// may push: what is pushed comes after it.
+// ready begins a session and sends READY, before any other dispatch of the session.
 func (s *Server) ready(c *conn) {
 	s.dispatching.Lock()
 	defer s.dispatching.Unlock()
@@ -91,7 +90,8 @@ func (s *Server) ready(c *conn) {
 	c.send(p)
 }
 
-// add makes a dispatch of the session. The caller holds the server's lock.
+// add returns the session's next dispatch, and keeps it for replay. The caller holds the
+// server's lock.
 func (s *session) add(event string, data any) packet {
 	s.sequence++
 	sequence := s.sequence
@@ -101,7 +101,7 @@ func (s *session) add(event string, data any) packet {
 	return p
 }
 
-// endSession forgets the session of c.
+// endSession deletes the session of c.
 func (s *Server) endSession(c *conn) {
 	s.Change(func() {
 		if c.session != nil && c.session == s.session {
@@ -110,8 +110,8 @@ func (s *Server) endSession(c *conn) {
 	})
 }
 
-// deliver dispatches an interaction in the session there is. Between two
-// connections it waits for the bot to resume.
+// deliver dispatches an interaction. Between two connections, the interaction is replayed
+// once the bot resumes.
 func (s *Server) deliver(interaction any) error {
 	s.dispatching.Lock()
 	defer s.dispatching.Unlock()
@@ -138,8 +138,7 @@ const (
 	customActivity = 4
 )
 
-// Status is the custom status that members see of the bot in the current session,
-// or "".
+// Status returns the bot's custom status in the current session, or "".
 func (s *Server) Status() string {
 	return locked(s, func() string {
 		if s.session == nil {
@@ -149,10 +148,10 @@ func (s *Server) Status() string {
 	})
 }
 
-// Presences are the times at which the presence was set.
+// Presences returns the times at which the presence was set.
 func (s *Server) Presences() []time.Time { return list(s, &s.presences) }
 
-// updatePresence takes op 3.
+// updatePresence handles op 3.
 func (s *Server) updatePresence(c *conn, data []byte) {
 	status, err := readStatus(data)
 	s.Lock()
@@ -175,8 +174,7 @@ func (s *Server) updatePresence(c *conn, data []byte) {
 	}
 }
 
-// readStatus reads a presence of one custom status, the only kind known here, or of
-// none.
+// readStatus returns the custom status in a presence, or "". It knows no other activity.
 func readStatus(data []byte) (status string, err error) {
 	var p struct {
 		Activities []struct {

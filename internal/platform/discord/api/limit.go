@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	// maxLimited 429s in a row hold calls back as a global one does.
+	// maxLimited is how many 429s in a row hold calls back as a global one does.
 	maxLimited = 20
 	// probeEvery is the least time before a probe, and between two.
 	probeEvery = 3 * time.Second
-	// Discord bans an address after 10,000 responses 401, 403 and 429 within
-	// refusedWindow. At half as many, edits and follow-ups stop, so that first responses
-	// have the rest. MaxOther may be under way by then.
+	// maxRefused is how many responses 401, 403 and 429 within refusedWindow stop edits
+	// and follow-ups. Discord bans an address after 10,000, so first responses have the
+	// other half. MaxOther calls may be under way by then.
 	// https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
 	refusedWindow = 10 * time.Minute
 	maxRefused    = 5000 - MaxOther
 )
 
-// globalLimit holds back all calls but first responses while Discord limits them all.
+// globalLimit holds back all calls but first responses while Discord limits all calls.
 // After the time that Discord asked for, one call goes as a probe. Once a probe has
 // succeeded, the others follow.
 type globalLimit struct {
@@ -34,9 +34,9 @@ type globalLimit struct {
 	stopped time.Time // until when edits and follow-ups stop
 }
 
-// reserve returns how long the call has to wait before it asks again, or at most 0 if
-// it may go.
-func (l *globalLimit) reserve(call call) time.Duration {
+// reserve returns how long the call has to wait before it calls reserve again. The call
+// may go at once if that is 0 or less.
+func (l *globalLimit) reserve(call *call) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if call.first {
@@ -54,7 +54,7 @@ func (l *globalLimit) reserve(call call) time.Duration {
 
 // note counts the outcome of a call. It logs one line for all stops that are less than
 // refusedWindow apart.
-func (l *globalLimit) note(call call, err error) {
+func (l *globalLimit) note(call *call, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now, refused := time.Now(), errorOf(err)

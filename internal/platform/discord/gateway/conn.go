@@ -31,8 +31,8 @@ const (
 )
 
 const (
-	// closeToResume is the code with which we leave a connection whose session is
-	// to be kept: Discord drops the session at 1000 and 1001.
+	// closeToResume is the code that closes a connection and keeps its session. Discord
+	// drops the session at 1000 and 1001.
 	closeToResume = 4000
 	// maxPacket bounds one packet in bytes; READY lists up to 2,500 guilds.
 	maxPacket = 16 << 20
@@ -47,28 +47,53 @@ type packet struct {
 	Type     string          `json:"t"`
 }
 
-// conn is one connection to the gateway. serve's goroutine reads, and hands
-// interactions over itself: one goroutine more would cost each a switch. Another
-// sends heartbeats, and one the status.
+// conn is one connection to the gateway. The goroutine of serve reads packets and hands
+// interactions over: one goroutine more would cost each a switch.
 type conn struct {
 	*Gateway
-	ws        *websocket.Conn
-	receive   Receive
-	writing   sync.Mutex
-	beatAt    atomic.Pointer[time.Time] // when the last heartbeat was sent
-	connected bool                      // READY or RESUMED came
+	ws         *websocket.Conn
+	receive    Receive
+	interval   time.Duration  // between two heartbeats
+	background sync.WaitGroup // sends heartbeats and the status
+	writing    sync.Mutex
+	beatAt     atomic.Pointer[time.Time] // when the last heartbeat was sent
+	connected  bool                      // READY or RESUMED came
 }
 
-// serve takes the connection from Hello to its end and returns why it ended. It closes
-// the connection after two unacknowledged heartbeats.
+// serve blocks from Hello to the end of the connection, and returns why it ended. It
+// closes the connection after two unacknowledged heartbeats.
 func (c *conn) serve(ctx context.Context) error {
-	beating, stop := context.WithCancel(ctx)
-	var beside sync.WaitGroup
-	defer beside.Wait()
-	defer c.leave(ctx)
+	running, stop := context.WithCancel(ctx)
+	defer c.background.Wait()
+	defer c.close(ctx)
 	defer stop()
-	defer context.AfterFunc(ctx, func() { c.leave(ctx) })() // which ends a read
+	defer context.AfterFunc(ctx, func() { c.close(ctx) })() // which ends a read
+	if err := c.readHello(); err != nil {
+		return err
+	}
+	c.identifyOrResume()
+	c.background.Go(func() { c.sendHeartbeats(running) })
+	for {
+		p, err := c.read()
+		if err == nil {
+			err = c.handle(p)
+		}
+		if err != nil {
+			return err
+		}
+		ready := p.Type == "READY" || p.Type == "RESUMED"
+		if ready && c.Status != nil {
+			c.background.Go(func() { c.showStatus(running) })
+		}
+		if ready || p.Op == opACK && c.connected {
+			_ = c.ws.SetReadDeadline(time.Now().Add(2 * c.interval))
+		}
+	}
+}
 
+// readHello reads the first packet, which sets the interval. The next packets are read
+// until readyTime.
+func (c *conn) readHello() error {
 	c.ws.SetReadLimit(maxPacket)
 	_ = c.ws.SetReadDeadline(time.Now().Add(helloTime))
 	p, err := c.read()
@@ -79,37 +104,24 @@ func (c *conn) serve(ctx context.Context) error {
 		Interval int64 `json:"heartbeat_interval"` // milliseconds
 	}
 	err = json.Unmarshal(p.Data, &hello)
-	interval := time.Duration(hello.Interval) * time.Millisecond
-	if p.Op != opHello || err != nil || interval <= 0 {
+	c.interval = time.Duration(hello.Interval) * time.Millisecond
+	if p.Op != opHello || err != nil || c.interval <= 0 {
 		return errors.New("the gateway did not begin with Hello")
 	}
 	_ = c.ws.SetReadDeadline(time.Now().Add(readyTime))
-	c.begin()
-	beside.Go(func() {
-		// Discord asks for a random part of the interval at first.
-		for wait := rand.N(interval); transport.Sleep(beating, wait); wait = interval {
-			c.heartbeat()
-		}
-	})
-	for {
-		if p, err = c.read(); err != nil {
-			return err
-		}
-		if err = c.handle(p); err != nil {
-			return err
-		}
-		stands := p.Type == "READY" || p.Type == "RESUMED"
-		if stands && c.Status != nil {
-			beside.Go(func() { c.showStatus(beating) })
-		}
-		if stands || p.Op == opACK && c.connected {
-			_ = c.ws.SetReadDeadline(time.Now().Add(2 * interval))
-		}
+	return nil
+}
+
+// sendHeartbeats sends one every interval until ctx is done, the first after a random
+// part of the interval, as Discord asks.
+func (c *conn) sendHeartbeats(ctx context.Context) {
+	for wait := rand.N(c.interval); transport.Sleep(ctx, wait); wait = c.interval {
+		c.heartbeat()
 	}
 }
 
-// leave closes the connection, and ends the session too if ctx is done.
-func (c *conn) leave(ctx context.Context) {
+// close closes the connection. If ctx is done, Discord ends the session too.
+func (c *conn) close(ctx context.Context) {
 	code := closeToResume
 	if ctx.Err() != nil {
 		code = websocket.CloseNormalClosure
@@ -118,7 +130,7 @@ func (c *conn) leave(ctx context.Context) {
 	c.ws.Close()
 }
 
-// read returns the next packet. Its error has no text that the peer gave.
+// read returns the next packet. Its error holds no text of the peer.
 func (c *conn) read() (p packet, err error) {
 	_, raw, err := c.ws.ReadMessage()
 	closed, is := errors.AsType[*websocket.CloseError](err)
@@ -131,14 +143,14 @@ func (c *conn) read() (p packet, err error) {
 	case err != nil:
 		return p, fmt.Errorf("read from the gateway: %w", err)
 	case json.Unmarshal(raw, &p) != nil:
-		return p, errors.New("the gateway sent what is not JSON")
+		return p, errors.New("the gateway sent a packet that is not JSON")
 	}
 	return p, nil
 }
 
-// begin goes on with the session there is, or asks for one. It asks for no
-// intents: interactions arrive without any.
-func (c *conn) begin() {
+// identifyOrResume resumes the session if there is one, and otherwise asks for one
+// without intents. Interactions arrive without any.
+func (c *conn) identifyOrResume() {
 	if s := c.session; s != nil {
 		c.write(opResume, map[string]any{"token": c.Token.Reveal(), "session_id": s.id, "seq": c.sequence.Load()})
 		return
@@ -164,10 +176,10 @@ func (c *conn) handle(p packet) error {
 		c.receive(p.Data, !c.connected)
 	case p.Type == "READY":
 		c.keepSession(p.Data)
-		c.stands("connected")
+		c.established("connected")
 	case p.Type == "RESUMED" && c.session != nil:
 		c.session.resumes = 0
-		c.stands("resumed")
+		c.established("resumed")
 	case p.Op == opHeartbeat:
 		c.heartbeat()
 	case p.Op == opACK:
@@ -186,28 +198,27 @@ func (c *conn) handle(p packet) error {
 	return nil
 }
 
-// stands notes that the connection stands now.
-func (c *conn) stands(event string) {
+// established reports that READY or RESUMED came.
+func (c *conn) established(event string) {
 	c.connected = true
 	c.alive.Store(true)
 	c.Count(event)
 	c.Connected(c.name)
 }
 
-// keepSession keeps what READY says of the bot, and of the session if that is
-// enough to resume it.
-func (c *conn) keepSession(ready json.RawMessage) {
-	var told struct {
-		ID      string `json:"session_id"`
-		Address string `json:"resume_gateway_url"`
-		User    struct {
+// keepSession sets the bot's name from READY, and the session if it can be resumed.
+func (c *conn) keepSession(data json.RawMessage) {
+	var ready struct {
+		SessionID string `json:"session_id"`
+		ResumeURL string `json:"resume_gateway_url"`
+		User      struct {
 			Name string `json:"username"`
 		} `json:"user"`
 	}
-	_ = json.Unmarshal(ready, &told) // what is malformed has no safe address
-	c.name = told.User.Name
-	if address, err := c.checkAddress(told.Address); err == nil {
-		c.session = &session{id: told.ID, address: address}
+	_ = json.Unmarshal(data, &ready) // what is malformed has no safe URL
+	c.name = ready.User.Name
+	if address, err := c.checkAddress(ready.ResumeURL); err == nil {
+		c.session = &session{id: ready.SessionID, address: address}
 	}
 }
 
@@ -221,8 +232,8 @@ func (c *conn) heartbeat() {
 	c.write(opHeartbeat, sequence)
 }
 
-// showStatus keeps the status up to date until ctx is done. A session that is
-// resumed may still have another.
+// showStatus sends the status, and again every statusEvery if it has changed, until ctx
+// is done. A resumed session may still show another one, so the first is always sent.
 // https://discord.com/developers/docs/events/gateway-events#update-presence
 func (c *conn) showStatus(ctx context.Context) {
 	var shown *string
@@ -234,7 +245,7 @@ func (c *conn) showStatus(ctx context.Context) {
 		shown = &text
 		activities := []any{}
 		if text != "" {
-			// A custom status shows its state, and not its name, which must be there.
+			// A custom status shows its state. Its name is required and not shown.
 			// discordgo's type would send a time in a form that Discord refuses.
 			activities = append(activities, map[string]any{"name": "Custom Status", "type": discordgo.ActivityTypeCustom, "state": text})
 		}
@@ -242,7 +253,7 @@ func (c *conn) showStatus(ctx context.Context) {
 	}
 }
 
-// write sends a packet. A connection that takes none is closed, and read fails.
+// write sends a packet, or closes the connection if that fails. Then read fails too.
 func (c *conn) write(op int, data any) {
 	c.writing.Lock()
 	defer c.writing.Unlock()

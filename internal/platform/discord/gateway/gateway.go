@@ -1,14 +1,11 @@
-// Package gateway keeps one connection to Discord's gateway, for the
-// interactions of slash commands and for the bot's status: Hello, heartbeats,
-// identify, resume, back-off and close codes. It knows nothing of what is in an
-// interaction.
+// Package gateway keeps one connection to Discord's gateway, for the interactions of
+// slash commands and for the bot's status: Hello, heartbeats, identify, resume, back-off
+// and close codes. It does not read interactions.
 //
-// It uses discordgo's types but not its Session, which locks up for ever when
-// Discord asks for a reconnect before READY, identifies again as often as
-// Discord invalidates a session, ignores the address to resume at, and hides
-// close codes. None of it can be turned off, and too many identifies make
-// Discord reset the bot's token. So this package speaks the few opcodes that
-// interactions need on a websocket of its own.
+// It uses discordgo's types but not its Session. That locks up for ever when Discord
+// asks for a reconnect before READY, identifies again as often as Discord invalidates a
+// session, ignores the address to resume at, and hides close codes. None of it can be
+// turned off, and too many identifies make Discord reset the bot's token.
 package gateway
 
 import (
@@ -31,10 +28,9 @@ import (
 	"herald/internal/transport"
 )
 
-// Discord resets the token of a bot that identifies more than 1,000 times a day.
-// There are maxIdentifies at once, and one more every identifyEvery: 970 a day,
-// whatever fails and how. It calls the session invalid of one that identifies again
-// before identifyPause.
+// At most maxIdentifies happen at once, and one more every identifyEvery: 970 a day.
+// Beyond 1,000 a day, Discord resets the bot's token. It invalidates the session of a
+// bot that identifies again before identifyPause.
 // https://discord.com/developers/docs/events/gateway#session-start-limit-object
 const (
 	maxIdentifies = 10
@@ -47,17 +43,17 @@ const (
 	helloTime = 5 * time.Second
 	// readyTime bounds the wait from Hello to READY.
 	readyTime = 20 * time.Second
-	// maxPause bounds the wait between two attempts to connect. What must be rare is
-	// to identify.
+	// maxPause bounds the wait between two attempts to connect. Only identifies must be
+	// rare.
 	maxPause = 5 * time.Second
-	// stableAfter is how long after a lost connection the next may be replaced
-	// without a pause.
+	// stableAfter is the least time between two lost connections for the second to be
+	// replaced without a pause.
 	stableAfter = time.Minute
-	// maxResumes is how often in a row resuming one session is tried. What it would
-	// replay after that is too old to be answered.
+	// maxResumes is how often in a row resuming one session is tried. After that, what it
+	// would replay is too old to be answered.
 	maxResumes = 3
-	// statusEvery is how often the status is brought up to date. Discord takes at most
-	// 5 changes in 20 seconds.
+	// statusEvery is how often the status is updated. Discord takes 5 updates in 20
+	// seconds.
 	statusEvery = time.Minute
 )
 
@@ -68,10 +64,9 @@ type Config struct {
 	// API is asked for the gateway's address, and for how many sessions Discord
 	// will start today.
 	API *api.Client
-	// Insecure allows a gateway without TLS, for a REST origin without it.
+	// Insecure allows a gateway without TLS.
 	Insecure bool
-	// Dial connects to the gateway; nil is by TCP, through the proxy of the
-	// environment.
+	// Dial connects to the gateway; nil: by TCP, through the environment's proxy.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	Log  *slog.Logger
 	// Count is called with one of these: identified, connected, resumed,
@@ -80,9 +75,9 @@ type Config struct {
 	// Connected is called with the bot's name at every READY and RESUMED. It must
 	// not block.
 	Connected func(name string)
-	// Status is asked on every connection and then every minute for the text under
-	// the bot's name in member lists, of at most 128 characters; empty takes it away.
-	// It returns when ctx is done. nil shows none.
+	// Status returns the text under the bot's name in member lists, at most 128
+	// characters; empty shows none. It is called on every connection and then every
+	// minute, and must return when ctx is done. nil: there is no status.
 	Status func(ctx context.Context) string
 }
 
@@ -91,7 +86,7 @@ type Gateway struct {
 	Config
 	alive    atomic.Bool
 	latency  atomic.Int64
-	sequence atomic.Int64 // of the newest dispatch of the session, 0 before one
+	sequence atomic.Int64 // of the session's newest dispatch, 0 before the first
 
 	// What follows belongs to Run.
 	session    *session  // nil: the next connection identifies
@@ -100,25 +95,25 @@ type Gateway struct {
 	restored   time.Time // when there are maxIdentifies again
 }
 
-// session is what Discord keeps of a lost connection, to replay what the bot
+// session outlives its connection: when it is resumed, Discord replays what the bot
 // missed. https://discord.com/developers/docs/events/gateway#resuming
 type session struct {
 	id      string
 	address string // where to resume
-	resumes int    // in a row, that have not succeeded yet
+	resumes int    // failed attempts in a row
 }
 
-// New makes a Gateway that has not connected to anything.
+// New returns a Gateway that is not connected.
 func New(c Config) *Gateway { return &Gateway{Config: c} }
 
-// Alive reports whether the gateway is connected: it said READY or RESUMED, and
-// acknowledges heartbeats.
+// Alive reports whether the gateway is connected: READY or RESUMED came, and heartbeats
+// are acknowledged.
 func (g *Gateway) Alive() bool { return g.alive.Load() }
 
 // Latency is the round trip of the last heartbeat; 0 before the first.
 func (g *Gateway) Latency() time.Duration { return time.Duration(g.latency.Load()) }
 
-// fatalCloses are the codes after which Discord forbids to connect again.
+// fatalCloses are the close codes that forbid to connect again.
 // https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway
 var fatalCloses = map[int]api.FatalError{
 	4004: api.ErrToken,
@@ -130,18 +125,18 @@ var fatalCloses = map[int]api.FatalError{
 	4014: "DISCORD_BOT_TOKEN: the application lacks an intent that the gateway wants (close code 4014)",
 }
 
-// Receive is called with the data of each INTERACTION_CREATE. Replayed ones come
-// late, and may have come before. It must not block.
+// Receive is called with the data of each INTERACTION_CREATE. A replayed one is late,
+// and may have come before. It must not block.
 type Receive func(interaction json.RawMessage, replayed bool)
 
-// Run keeps the connection until ctx is done and then returns nil. It returns an
-// api.FatalError when no later connection would succeed.
+// Run keeps the bot connected until ctx is done and then returns nil. It returns an
+// api.FatalError if no later connection can succeed.
 //
-// A lost connection is resumed at once; if it breaks again soon, after 1 to 2
-// seconds. Where none comes about, the pauses grow to maxPause. There is a new
-// session only if Discord refuses to resume, or does not answer.
+// A lost connection is resumed at once, or after 1 to 2 seconds if the one before was
+// lost within stableAfter. While connecting fails, the pauses grow to maxPause. A new
+// session begins only if Discord refuses to resume, or does not answer.
 func (g *Gateway) Run(ctx context.Context, receive Receive) error {
-	failures := 0 // connections in a row that did not come about
+	failures := 0 // of connect in a row
 	var lost time.Time
 	for {
 		connected, err := g.connect(ctx, receive)
@@ -171,8 +166,8 @@ func (g *Gateway) Run(ctx context.Context, receive Receive) error {
 	}
 }
 
-// connect serves one connection. It returns whether that got as far as READY or
-// RESUMED, and why it ended.
+// connect serves one connection and returns why it ended. connected reports whether
+// READY or RESUMED came.
 func (g *Gateway) connect(ctx context.Context, receive Receive) (connected bool, err error) {
 	address, err := g.address(ctx)
 	if err != nil {
@@ -188,20 +183,20 @@ func (g *Gateway) connect(ctx context.Context, receive Receive) (connected bool,
 	return c.connected, err
 }
 
-// address returns where to connect: where the session can be resumed, or where
-// Discord starts another, once that is allowed.
+// address returns the URL to connect to: the session's, or Discord's for a new session.
+// It blocks until the bot may identify.
 func (g *Gateway) address(ctx context.Context) (string, error) {
 	if g.session != nil && g.session.resumes < maxResumes {
 		g.session.resumes++
 		return g.session.address, nil
 	}
 	g.session = nil
-	var told discordgo.GatewayBotResponse
-	if err := g.API.Call(ctx, http.MethodGet, discordgo.EndpointGatewayBot, nil, &told); err != nil {
+	var resp discordgo.GatewayBotResponse
+	if err := g.API.Call(ctx, http.MethodGet, discordgo.EndpointGatewayBot, nil, &resp); err != nil {
 		return "", fmt.Errorf("ask for the gateway: %w", err)
 	}
 	wait := time.Until(g.restored.Add(-(maxIdentifies - 1) * identifyEvery))
-	if limit := told.SessionStartLimit; limit.Total > 0 && limit.Remaining <= 0 {
+	if limit := resp.SessionStartLimit; limit.Total > 0 && limit.Remaining <= 0 {
 		wait = max(wait, time.Duration(limit.ResetAfter)*time.Millisecond)
 	}
 	if wait > 0 {
@@ -214,11 +209,11 @@ func (g *Gateway) address(ctx context.Context) (string, error) {
 	if !transport.Sleep(ctx, time.Until(g.identified.Add(identifyPause))) {
 		return "", ctx.Err()
 	}
-	return g.checkAddress(told.URL)
+	return g.checkAddress(resp.URL)
 }
 
-// checkAddress completes an address that Discord gave. The bot's token goes
-// there, so it must be as well protected as the REST origin.
+// checkAddress returns Discord's URL with the API version. It fails if the URL has no
+// TLS, unless Insecure is set: the bot's token is sent there.
 func (g *Gateway) checkAddress(given string) (string, error) {
 	address, err := url.Parse(given)
 	if err != nil || address.Host == "" || address.Scheme != "wss" && (address.Scheme != "ws" || !g.Insecure) {

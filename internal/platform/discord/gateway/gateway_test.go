@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -9,12 +10,13 @@ import (
 	"time"
 
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
 	"herald/internal/platform/discord/api"
 	"herald/internal/secret"
 )
 
-func TestLatencyIsThatOfTheLastAcknowledgedHeartbeat(t *testing.T) {
-	simulate(t, fakediscord.Behaviour{Heartbeat: 10 * time.Second, NoACK: true}, func(t *testing.T, h *harness) {
+func TestLatencyIsOfTheLastHeartbeat(t *testing.T) {
+	simulate(t, fakediscord.Behaviour{Heartbeat: 10 * time.Second, NoACK: true}, func(t *testing.T, h *gatewayTest) {
 		const step = 10 * time.Millisecond
 		for _, late := range []time.Duration{2 * time.Second, 300 * time.Millisecond} {
 			for n := h.fake.Heartbeats(); h.fake.Heartbeats() == n; {
@@ -31,11 +33,13 @@ func TestLatencyIsThatOfTheLastAcknowledgedHeartbeat(t *testing.T) {
 }
 
 func TestBackOffDoublesUpToItsCap(t *testing.T) {
-	for name, away := range map[string]func(*harness){
-		"no Hello": func(h *harness) { h.fake.Behave(fakediscord.Behaviour{InsteadOfHello: []fakediscord.Action{{Op: 7}}}) },
-		"no REST":  func(h *harness) { h.fake.Break(fakediscord.GatewayBot, fakediscord.Fault{Status: 502}) },
+	for name, away := range map[string]func(*gatewayTest){
+		"no Hello": func(h *gatewayTest) {
+			h.fake.Behave(fakediscord.Behaviour{InsteadOfHello: []fakediscord.Action{{Op: 7}}})
+		},
+		"no REST": func(h *gatewayTest) { h.fake.Break(fakediscord.GatewayBot, discordtest.Fault{Status: 502}) },
 	} {
-		simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *harness) {
+		simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *gatewayTest) {
 			pass(10 * time.Minute)
 			_, log, _ := strings.Cut(h.logged.String(), "pause=")
 			pauses := strings.Split(log, "pause=")
@@ -47,7 +51,7 @@ func TestBackOffDoublesUpToItsCap(t *testing.T) {
 				}
 			}
 			h.fake.Behave(fakediscord.Behaviour{})
-			h.fake.Break(fakediscord.GatewayBot, fakediscord.Fault{})
+			h.fake.Break(fakediscord.GatewayBot, discordtest.Fault{})
 			pass(maxPause + time.Second)
 			h.takes(t)
 		}, away)
@@ -60,16 +64,14 @@ func TestFatalClosesAndARefusedTokenEndRun(t *testing.T) {
 		4012: "DISCORD_API_URL", 4013: "DISCORD_API_URL", 4014: "DISCORD_BOT_TOKEN",
 		0: "DISCORD_BOT_TOKEN", // refused before there is a connection
 	} {
-		simulate(t, fakediscord.Behaviour{InsteadOfReady: []fakediscord.Action{{Close: code}}}, func(t *testing.T, h *harness) {
+		simulate(t, fakediscord.Behaviour{InsteadOfReady: []fakediscord.Action{{Close: code}}}, func(t *testing.T, h *gatewayTest) {
 			pass(time.Hour)
 			err := h.stop()
 			if err == nil || !strings.HasPrefix(err.Error(), setting+": ") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("close %d: %v", code, err)
 			}
-			if n := len(h.fake.Identifies()); n != min(code, 1) {
-				t.Errorf("close %d: identified %d times", code, n)
-			}
-		}, func(h *harness) {
+			equal(t, "identified", len(h.fake.Identifies()), min(code, 1))
+		}, func(h *gatewayTest) {
 			if code == 0 {
 				h.API = api.New(secret.New("wrong"), h.fake.URL(), h.logged.Logger(), h.events.Add)
 			}
@@ -84,10 +86,12 @@ func TestStoppingEndsEveryWait(t *testing.T) {
 		"no READY":  {InsteadOfReady: []fakediscord.Action{{Stall: true}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			simulate(t, b, func(t *testing.T, h *harness) {
+			simulate(t, b, func(t *testing.T, h *gatewayTest) {
 				began := time.Now()
-				if err := h.stop(); err != nil || h.Alive() || time.Since(began) > time.Second {
-					t.Errorf("Run: %v; alive %v", err, h.Alive())
+				equal(t, "Run", h.stop(), nil)
+				equal(t, "alive", h.Alive(), false)
+				if took := time.Since(began); took > time.Second {
+					t.Errorf("Run returned after %v", took)
 				}
 			})
 		})
@@ -97,15 +101,11 @@ func TestStoppingEndsEveryWait(t *testing.T) {
 // A bot that leaves for good ends its session, so that nobody sees it online. One
 // that will be back keeps it.
 func TestOnlyStoppingEndsTheSession(t *testing.T) {
-	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *harness) {
+	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *gatewayTest) {
 		h.fake.Do(fakediscord.Action{Op: opReconnect})
 		pass(10 * time.Second)
-		if h.fake.Resumes() != 1 {
-			t.Error("a session that would go on was ended")
-		}
-		if err := h.stop(); err != nil {
-			t.Error(err)
-		}
+		h.expect(t, 2, 1, 1)
+		equal(t, "Run", h.stop(), nil)
 		pass(time.Second)
 		if _, err := h.fake.Push(fakediscord.Interaction{Command: "price"}); err == nil {
 			t.Error("the session goes on")
@@ -113,7 +113,7 @@ func TestOnlyStoppingEndsTheSession(t *testing.T) {
 	})
 }
 
-func TestTheGatewayMustBeAsSafeAsREST(t *testing.T) {
+func TestTheTokenIsSentWithTLSOnly(t *testing.T) {
 	g := New(Config{})
 	for _, address := range []string{"ws://gateway.example", "https://gateway.example", "gateway.example", "wss://", "::", ""} {
 		if _, err := g.checkAddress(address); err == nil {
@@ -124,14 +124,13 @@ func TestTheGatewayMustBeAsSafeAsREST(t *testing.T) {
 	for address, want := range map[string]string{
 		"wss://gateway.example": "wss://gateway.example?encoding=json&v=9", "ws://gateway.example/x": "ws://gateway.example/x?encoding=json&v=9",
 	} {
-		if got, err := g.checkAddress(address); got != want || err != nil {
-			t.Errorf("%q, %v", got, err)
-		}
+		got, err := g.checkAddress(address)
+		equal(t, "address", got, want)
+		equal(t, "error", err, nil)
 	}
 }
 
-// What bounds the identifies is not patience.
-func TestFiveConnectionsLostInARowAreReplacedWithinSeconds(t *testing.T) {
+func TestLostConnectionsAreReplacedWithinSeconds(t *testing.T) {
 	const losses = 5
 	for name, tt := range map[string]struct {
 		action  fakediscord.Action
@@ -147,29 +146,28 @@ func TestFiveConnectionsLostInARowAreReplacedWithinSeconds(t *testing.T) {
 		"close 4007":          {fakediscord.Action{Close: 4007}, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			simulate(t, fakediscord.Behaviour{Heartbeat: time.Second}, func(t *testing.T, h *harness) {
+			simulate(t, fakediscord.Behaviour{Heartbeat: time.Second}, func(t *testing.T, h *gatewayTest) {
 				for n := range losses {
 					if tt.forget {
 						h.fake.ForgetSession()
 					}
 					h.fake.Do(tt.action)
 					pass(5100 * time.Millisecond)
-					if !h.Alive() || h.fake.Connected() != 1 {
-						t.Errorf("away for more than 5 seconds after loss %d; log:\n%s", n+1, h.logged)
-					}
+					equal(t, fmt.Sprint("alive 5 seconds after loss ", n+1), h.Alive(), true)
+					equal(t, "connections that stand", h.fake.Connected(), 1)
 				}
 				h.takes(t)
-				identified, asked, sessions := len(h.fake.Identifies()), h.fake.Calls(fakediscord.GatewayBot), 1+losses-tt.resumed
-				if identified != sessions || asked != sessions || h.events.Of("resumed") != tt.resumed || h.fake.Connects() != 1+losses {
-					t.Errorf("identified %d times, asked for the gateway %d times, counted %v", identified, asked, h.events)
-				}
+				sessions := 1 + losses - tt.resumed
+				h.expect(t, 1+losses, tt.resumed, sessions)
+				equal(t, "calls for the gateway's address", h.fake.Calls(fakediscord.GatewayBot), sessions)
+				equal(t, "count of resumed", h.events.Of("resumed"), tt.resumed)
 			})
 		})
 	}
 }
 
-// Discord takes an answer for 3 seconds: one failed attempt leaves time for another.
-func TestWhatIsAskedBetweenTwoConnectionsIsReplayedAtOnce(t *testing.T) {
+// Discord takes an answer for 3 seconds, so a failed attempt must leave time for another.
+func TestMissedInteractionsAreReplayedAtOnce(t *testing.T) {
 	for name, tt := range map[string]struct {
 		lost  fakediscord.Action
 		hello []fakediscord.Action // of the first attempt to resume
@@ -179,7 +177,7 @@ func TestWhatIsAskedBetweenTwoConnectionsIsReplayedAtOnce(t *testing.T) {
 		"a drop, twice": {fakediscord.Action{Drop: true}, []fakediscord.Action{{Drop: true}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *harness) {
+			simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *gatewayTest) {
 				before := h.push(t)
 				pass(time.Minute)
 				h.fake.Behave(fakediscord.Behaviour{InsteadOfHello: tt.hello})
@@ -195,9 +193,7 @@ func TestWhatIsAskedBetweenTwoConnectionsIsReplayedAtOnce(t *testing.T) {
 				if want := []taken{{before, false}, {during, true}}; !slices.Equal(h.taken[:2], want) {
 					t.Errorf("took %v, want %v first", h.taken, want)
 				}
-				if h.fake.Resumes() != 1 || len(h.fake.Identifies()) != 1 {
-					t.Errorf("resumed %d times, identified %d", h.fake.Resumes(), len(h.fake.Identifies()))
-				}
+				h.expect(t, 2, 1, 1)
 			})
 		})
 	}
@@ -216,71 +212,63 @@ func TestASessionThatCannotBeResumedIsGivenUp(t *testing.T) {
 		"an unsafe address": {fakediscord.Behaviour{ResumeURL: "http://" + nobody}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			simulate(t, tt.behaviour, func(t *testing.T, h *harness) {
+			simulate(t, tt.behaviour, func(t *testing.T, h *gatewayTest) {
 				h.fake.Do(fakediscord.Action{Drop: true})
 				pass(3 * time.Minute)
-				if !h.Alive() || h.events.Of("connected") != 2 || h.events.Of("disconnected") != 1+tt.tries {
-					t.Errorf("counted %v", h.events)
-				}
+				equal(t, "alive", h.Alive(), true)
+				equal(t, "count of connected", h.events.Of("connected"), 2)
+				equal(t, "count of disconnected", h.events.Of("disconnected"), 1+tt.tries)
 			})
 		})
 	}
 }
 
 func TestASessionThatBreaksAtOnceIsResumedWithoutHaste(t *testing.T) {
-	simulate(t, fakediscord.Behaviour{AfterReady: []fakediscord.Action{{Drop: true}}}, func(t *testing.T, h *harness) {
+	simulate(t, fakediscord.Behaviour{AfterReady: []fakediscord.Action{{Drop: true}}}, func(t *testing.T, h *gatewayTest) {
 		pass(10 * time.Minute)
-		if n := h.fake.Connects(); n < 300 || n > 600 || len(h.fake.Identifies()) != 1 {
-			t.Errorf("connected %d times in ten minutes, identified %d times", n, len(h.fake.Identifies()))
+		if n := h.fake.Connects(); n < 300 || n > 600 {
+			t.Errorf("connected %d times in ten minutes", n)
 		}
+		equal(t, "identified", len(h.fake.Identifies()), 1)
 	})
 }
 
-func TestAConnectionOnWhichNothingComesIsReplacedWithinSeconds(t *testing.T) {
-	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *harness) {
+func TestASilentConnectionIsReplacedWithinSeconds(t *testing.T) {
+	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *gatewayTest) {
 		h.fake.Behave(fakediscord.Behaviour{InsteadOfHello: []fakediscord.Action{}})
 		h.fake.Do(fakediscord.Action{Drop: true})
 		pass(time.Second)
 		h.fake.Behave(fakediscord.Behaviour{})
 		pass(helloTime + 2*time.Second)
-		if h.fake.Resumes() != 1 {
-			t.Errorf("resumed %d times; log:\n%s", h.fake.Resumes(), h.logged)
-		}
+		h.expect(t, 2, 1, 1)
 		h.takes(t)
 	})
 }
 
-// Discord calls such a connection a zombie, whatever else comes on it.
-func TestAConnectionThatAcknowledgesNoHeartbeatIsReplaced(t *testing.T) {
-	simulate(t, fakediscord.Behaviour{Heartbeat: 10 * time.Second, NoACK: true}, func(t *testing.T, h *harness) {
+// Interactions still come on such a connection, which Discord calls a zombie.
+func TestUnacknowledgedHeartbeatsEndAConnection(t *testing.T) {
+	simulate(t, fakediscord.Behaviour{Heartbeat: 10 * time.Second, NoACK: true}, func(t *testing.T, h *gatewayTest) {
 		for range 25 {
 			h.takes(t)
 		}
-		if h.fake.Connects() != 2 || h.fake.Resumes() != 1 {
-			t.Errorf("connected %d times, resumed %d", h.fake.Connects(), h.fake.Resumes())
-		}
+		h.expect(t, 2, 1, 1)
 	})
 }
 
-// A connection whose other end is gone without a word is known to be dead
-// after two heartbeats, and nothing hangs on it.
+// The other end of a connection may be gone without a word.
 func TestAHalfOpenConnectionIsReplaced(t *testing.T) {
-	simulate(t, fakediscord.Behaviour{Heartbeat: 40 * time.Second}, func(t *testing.T, h *harness) {
+	simulate(t, fakediscord.Behaviour{Heartbeat: 40 * time.Second}, func(t *testing.T, h *gatewayTest) {
 		pass(5 * time.Minute)
-		if !h.Alive() || h.fake.Connects() != 1 {
-			t.Fatalf("alive %v, connected %d times", h.Alive(), h.fake.Connects())
-		}
+		equal(t, "alive at first", h.Alive(), true)
+		equal(t, "connections at first", h.fake.Connects(), 1)
 		h.wire.Dead.Store(true)
 		pass(81 * time.Second)
-		if h.Alive() {
-			t.Error("still alive after two heartbeats of silence")
-		}
+		equal(t, "alive after two heartbeats of silence", h.Alive(), false)
 		pass(10 * time.Minute)
 		h.wire.Dead.Store(false)
 		pass(2 * time.Minute)
-		if !h.Alive() || h.fake.Connects() != 2 {
-			t.Errorf("alive %v, connected %d times", h.Alive(), h.fake.Connects())
-		}
+		equal(t, "alive at last", h.Alive(), true)
+		equal(t, "connections", h.fake.Connects(), 2)
 		h.takes(t)
 	})
 }
@@ -301,7 +289,7 @@ func TestIdentifiesStayRareForHours(t *testing.T) {
 		"no RESUMED":          {fakediscord.Behaviour{AfterReady: do(fakediscord.Action{Drop: true}), InsteadOfResumed: nothing}, 15, 90},
 	} {
 		t.Run(name, func(t *testing.T) {
-			simulate(t, tt.behaviour, func(t *testing.T, h *harness) {
+			simulate(t, tt.behaviour, func(t *testing.T, h *gatewayTest) {
 				pass(2 * time.Hour)
 				identifies := h.fake.Identifies()
 				if n := len(identifies); n < tt.min || n > tt.max {
@@ -317,9 +305,7 @@ func TestIdentifiesStayRareForHours(t *testing.T) {
 				}
 				h.fake.Behave(fakediscord.Behaviour{Heartbeat: 41 * time.Second})
 				pass(identifyEvery + readyTime + maxPause)
-				if !h.Alive() {
-					t.Error("not connected to a gateway that works again")
-				}
+				equal(t, "connected to a gateway that works again", h.Alive(), true)
 				h.takes(t)
 			})
 		})
@@ -327,18 +313,18 @@ func TestIdentifiesStayRareForHours(t *testing.T) {
 }
 
 func TestSpentSessionsAreWaitedFor(t *testing.T) {
-	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *harness) {
-		if len(h.fake.Identifies()) != 0 || h.events.Of("identify_throttled") != 1 || h.logged.Lines("wait=1h0m0s") != 1 {
-			t.Errorf("identified %d times, counted %v, log:\n%s", len(h.fake.Identifies()), h.events, h.logged)
-		}
+	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *gatewayTest) {
+		h.expect(t, 0, 0, 0)
+		equal(t, "count of identify_throttled", h.events.Of("identify_throttled"), 1)
+		equal(t, "lines about it", h.logged.Lines("wait=1h0m0s"), 1)
 		h.fake.Limit(1, time.Hour)
 		pass(time.Hour + time.Minute)
 		h.takes(t)
-	}, func(h *harness) { h.fake.Limit(0, time.Hour) })
+	}, func(h *gatewayTest) { h.fake.Limit(0, time.Hour) })
 }
 
-// FuzzHandle demands that what no Discord sends neither ends the process nor has
-// the token sent to an address without TLS.
+// FuzzHandle demands that no packet ends the process, or has the token sent to an address
+// without TLS.
 func FuzzHandle(f *testing.F) {
 	for _, packet := range []string{
 		`{"op":0,"t":"READY","s":1,"d":{"session_id":"x","resume_gateway_url":"wss://gateway.example"}}`,

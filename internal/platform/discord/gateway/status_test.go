@@ -8,16 +8,15 @@ import (
 	fakediscord "herald/internal/demo/fake/discord"
 )
 
-func TestTheStatusIsShownOnEveryConnectionAndBroughtUpToDate(t *testing.T) {
+func TestTheStatusIsShownOnEveryConnection(t *testing.T) {
 	var status atomic.Value
 	status.Store("TKN $1")
-	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *harness) {
+	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *gatewayTest) {
 		expect := func(when, want string, sent int) {
 			t.Helper()
 			pass(statusEvery)
-			if got := h.fake.Status(); got != want || len(h.fake.Presences()) != sent {
-				t.Errorf("%s: the status is %q and was sent %d times, want %q and %d", when, got, len(h.fake.Presences()), want, sent)
-			}
+			equal(t, "status "+when, h.fake.Status(), want)
+			equal(t, "times it was sent "+when, len(h.fake.Presences()), sent)
 		}
 		expect("at first", "TKN $1", 1)
 		status.Store("TKN $2")
@@ -31,10 +30,9 @@ func TestTheStatusIsShownOnEveryConnectionAndBroughtUpToDate(t *testing.T) {
 		expect("taken away between two connections", "", 5)
 		status.Store("hangs")
 		pass(statusEvery)
-		if err := h.stop(); err != nil || len(h.fake.Problems()) > 0 {
-			t.Error(err, h.fake.Problems())
-		}
-	}, func(h *harness) {
+		equal(t, "Run", h.stop(), nil)
+		equal(t, "problems", len(h.fake.Problems()), 0)
+	}, func(h *gatewayTest) {
 		h.Status = func(ctx context.Context) string {
 			text := status.Load().(string)
 			if text == "hangs" {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
 	"herald/internal/demo/fake/transporttest"
 	"herald/internal/secret"
 	"herald/internal/secret/logtest"
@@ -28,11 +30,11 @@ const (
 	byHTTP      way = "HTTP"
 )
 
-// harness is an Adapter before a fake Discord.
-type harness struct {
+// adapterTest is an Adapter before a fake Discord.
+type adapterTest struct {
 	*Adapter
 	way     way
-	fake    *fakediscord.Server
+	fake    *discordtest.Server
 	handler *chattest.Handler
 	logged  *logtest.Buffer
 	address string       // where interactions are posted
@@ -40,18 +42,18 @@ type harness struct {
 	events  *chattest.Events
 }
 
-// change alters what an Adapter is made of, or its fake, before it runs.
-type change func(*harness, *Config)
+// change alters the Config of an Adapter, or its fake, before it runs.
+type change func(*adapterTest, *Config)
 
-// newHarness makes an Adapter that does not run yet.
-func newHarness(t *testing.T, fake *fakediscord.Server, w way, changes ...change) *harness {
+// newAdapterTest makes an Adapter that does not run yet.
+func newAdapterTest(t *testing.T, fake *discordtest.Server, w way, changes ...change) *adapterTest {
 	t.Helper()
 	t.Cleanup(fake.Close)
-	h := &harness{
+	h := &adapterTest{
 		way: w, fake: fake, handler: &chattest.Handler{}, logged: &logtest.Buffer{}, events: &chattest.Events{},
 	}
 	c := Config{
-		Settings:  Settings{Token: secret.New(fake.Token), ApplicationID: fake.ApplicationID, APIURL: fake.URL()},
+		Settings:  Settings{Token: secret.New(fake.Token), APIURL: fake.URL()},
 		Dedup:     store.NewMemory(),
 		Log:       h.logged.Logger(),
 		Count:     h.events.Add,
@@ -68,7 +70,7 @@ func newHarness(t *testing.T, fake *fakediscord.Server, w way, changes ...change
 }
 
 // listen takes interactions by HTTP from a listener until the test ends.
-func (h *harness) listen(t *testing.T, l net.Listener) {
+func (h *adapterTest) listen(t *testing.T, l net.Listener) {
 	server := &httptest.Server{Listener: l, Config: &http.Server{Handler: h.Adapter}}
 	server.Start()
 	t.Cleanup(server.Close)
@@ -76,19 +78,19 @@ func (h *harness) listen(t *testing.T, l net.Listener) {
 }
 
 // run runs the Adapter until stop, or the end of the test.
-func (h *harness) run(t *testing.T) {
+func (h *adapterTest) run(t *testing.T) {
 	h.stop = chattest.Start(t, func(ctx context.Context) error { return h.Run(ctx, speaking{h.handler}) })
 }
 
 // simulate runs test in simulated time beside an Adapter that is connected.
-func simulate(t *testing.T, w way, test func(*testing.T, *harness), changes ...change) {
+func simulate(t *testing.T, w way, test func(*testing.T, *adapterTest), changes ...change) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		// Simulated time begins in 2000, and snowflakes in 2015.
 		time.Sleep(20 * 365 * 24 * time.Hour)
-		out, in := fakediscord.NewWire(), fakediscord.NewWire()
+		out, in := discordtest.NewNetwork(), discordtest.NewNetwork()
 		transporttest.ChangeDefault(t, func(d *http.Transport) { d.Proxy, d.DialContext = nil, out.Dial })
-		h := newHarness(t, fakediscord.NewOn(out), w, changes...)
+		h := newAdapterTest(t, discordtest.NewOn(out), w, changes...)
 		h.gateway.Dial = out.Dial
 		h.fake.Client = &http.Client{Transport: &http.Transport{DialContext: in.Dial}}
 		t.Cleanup(h.fake.Client.CloseIdleConnections)
@@ -99,23 +101,58 @@ func simulate(t *testing.T, w way, test func(*testing.T, *harness), changes ...c
 		if refused := h.fake.Problems(); len(refused) > 0 {
 			t.Errorf("refused: %q", refused)
 		}
+		if t.Failed() {
+			t.Logf("counted %v; shown %+v; log:\n%s", h.events, h.fake.Messages(), h.logged)
+		}
 	})
 }
 
 // eachWay is simulate for both ways in.
-func eachWay(t *testing.T, test func(*testing.T, *harness), changes ...change) {
+func eachWay(t *testing.T, test func(*testing.T, *adapterTest), changes ...change) {
 	for _, w := range []way{overGateway, byHTTP} {
 		t.Run(string(w), func(t *testing.T) { simulate(t, w, test, changes...) })
 	}
 }
 
 // each is simulate over the gateway for each case of a table.
-func each[T any](t *testing.T, cases map[string]T, test func(*testing.T, *harness, T)) {
+func each[T any](t *testing.T, cases map[string]T, test func(*testing.T, *adapterTest, T)) {
 	t.Helper()
 	for name, tt := range cases {
 		t.Run(name, func(t *testing.T) {
-			simulate(t, overGateway, func(t *testing.T, h *harness) { test(t, h, tt) })
+			simulate(t, overGateway, func(t *testing.T, h *adapterTest) { test(t, h, tt) })
 		})
+	}
+}
+
+// equal fails the test unless got is want.
+func equal[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+// counted fails the test unless the adapter has counted the event so often.
+func (h *adapterTest) counted(t *testing.T, event string, want int) {
+	t.Helper()
+	equal(t, "count of "+event, h.events.Of(event), want)
+}
+
+// messages returns those that are shown, and ends the test unless they are so many.
+func (h *adapterTest) messages(t *testing.T, want int) []fakediscord.Message {
+	t.Helper()
+	all := h.fake.Messages()
+	if len(all) != want {
+		t.Fatalf("got %d messages, want %d: %+v", len(all), want, all)
+	}
+	return all
+}
+
+// says fails the test unless the answer has the text.
+func says(t *testing.T, answer interface{ Text() string }, text string) {
+	t.Helper()
+	if !strings.Contains(answer.Text(), text) {
+		t.Errorf("got %q, want it to say %q", answer.Text(), text)
 	}
 }
 
@@ -132,7 +169,7 @@ func command(name string) fakediscord.Interaction {
 
 // send gives the bot an interaction and does not wait for what comes of it. A
 // refusal by HTTP is counted as "status" and its number.
-func (h *harness) send(t *testing.T, i fakediscord.Interaction) *fakediscord.Pending {
+func (h *adapterTest) send(t *testing.T, i fakediscord.Interaction) *fakediscord.Pending {
 	t.Helper()
 	if h.way == overGateway {
 		p, err := h.fake.Push(i)
@@ -143,35 +180,31 @@ func (h *harness) send(t *testing.T, i fakediscord.Interaction) *fakediscord.Pen
 	}
 	p, body := h.fake.Prepare(i)
 	go func() {
-		resp, err := h.fake.PostRaw(context.Background(), h.address, body, time.Now())
-		if err != nil {
-			return // The answer is missed then.
-		}
-		defer resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			h.events.Add(fmt.Sprint("status ", resp.StatusCode))
-		} else if err := p.Responded(resp.Body); err != nil {
+		status, err := h.fake.Post(context.Background(), h.address, p, body)
+		if status == http.StatusOK && err != nil {
 			t.Error(err)
+		} else if status != http.StatusOK && err == nil {
+			h.events.Add(fmt.Sprint("status ", status))
 		}
 	}()
 	return p
 }
 
 // ask sends an interaction and waits for its whole answer.
-func (h *harness) ask(t *testing.T, i fakediscord.Interaction) *fakediscord.Pending {
+func (h *adapterTest) ask(t *testing.T, i fakediscord.Interaction) *fakediscord.Pending {
 	t.Helper()
 	p := h.send(t, i)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if _, err := p.Wait(ctx); err != nil {
-		t.Fatalf("no answer: %v; refused: %q; log:\n%s", err, h.fake.Problems(), h.logged)
+		t.Fatalf("no answer: %v", err)
 	}
 	synctest.Wait()
 	return p
 }
 
 // reply makes the handler answer with r, after some time.
-func (h *harness) reply(after time.Duration, r chat.Reply) {
+func (h *adapterTest) reply(after time.Duration, r chat.Reply) {
 	h.handler.Reply = func(context.Context, chat.Request) chat.Reply {
 		time.Sleep(after)
 		return r
@@ -188,11 +221,11 @@ func (speaking) Language(req chat.Request, private bool) chat.Language {
 	return chat.English
 }
 
-func TestTheAdapterKeepsTheContract(t *testing.T) {
+func TestAdapterKeepsTheContract(t *testing.T) {
 	for _, w := range []way{overGateway, byHTTP} {
 		t.Run(string(w), func(t *testing.T) {
 			chattest.TestAdapter(t, func(t *testing.T) chattest.Harness {
-				h := newHarness(t, fakediscord.New(), w)
+				h := newAdapterTest(t, discordtest.New(), w)
 				l, err := net.Listen("tcp", "127.0.0.1:0")
 				if err != nil {
 					t.Fatal(err)
@@ -205,7 +238,7 @@ func TestTheAdapterKeepsTheContract(t *testing.T) {
 }
 
 // suite is h for the suite: user 5 asks, and user 6 is another.
-func (h *harness) suite() chattest.Harness {
+func (h *adapterTest) suite() chattest.Harness {
 	return chattest.Harness{
 		Adapter: h.Adapter,
 		Ask: func(t *testing.T, name string, argument ...string) {
@@ -238,7 +271,7 @@ func (h *harness) suite() chattest.Harness {
 }
 
 // shown are the messages, without the ones that are only promised.
-func (h *harness) shown() []chattest.Message {
+func (h *adapterTest) shown() []chattest.Message {
 	var all []chattest.Message
 	for _, m := range h.fake.Messages() {
 		if m.Content != "" {

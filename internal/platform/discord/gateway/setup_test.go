@@ -12,18 +12,20 @@ import (
 	"time"
 
 	"herald/internal/chat/chattest"
+	"herald/internal/demo/fake"
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
 	"herald/internal/demo/fake/transporttest"
 	"herald/internal/platform/discord/api"
 	"herald/internal/secret"
 	"herald/internal/secret/logtest"
 )
 
-// harness is a Gateway before a fake Discord.
-type harness struct {
+// gatewayTest is a Gateway before a fake Discord.
+type gatewayTest struct {
 	*Gateway
-	fake   *fakediscord.Server
-	wire   *fakediscord.Wire
+	fake   *discordtest.Server
+	wire   *fake.Network
 	logged *logtest.Buffer
 	stop   func() error // returns what Run returned
 	events *chattest.Events
@@ -41,14 +43,14 @@ type taken struct {
 // nobody is an address that refuses every connection.
 const nobody = "nobody.test:80"
 
-// simulate runs test in simulated time beside a Gateway, once b is how its fake
-// behaves. tune alters it before it runs.
-func simulate(t *testing.T, b fakediscord.Behaviour, test func(*testing.T, *harness), tune ...func(*harness)) {
+// simulate runs test in simulated time beside a Gateway whose fake behaves like b. tune
+// alters both before they run.
+func simulate(t *testing.T, b fakediscord.Behaviour, test func(*testing.T, *gatewayTest), tune ...func(*gatewayTest)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := fakediscord.NewWire()
+		w := discordtest.NewNetwork()
 		transporttest.ChangeDefault(t, func(d *http.Transport) { d.Proxy, d.DialContext = nil, w.Dial })
-		h := &harness{fake: fakediscord.NewOn(w), wire: w, logged: &logtest.Buffer{}, events: &chattest.Events{}}
+		h := &gatewayTest{fake: discordtest.NewOn(w), wire: w, logged: &logtest.Buffer{}, events: &chattest.Events{}}
 		t.Cleanup(h.fake.Close)
 		token := secret.New(h.fake.Token)
 		h.Gateway = New(Config{
@@ -64,17 +66,20 @@ func simulate(t *testing.T, b fakediscord.Behaviour, test func(*testing.T, *harn
 		h.stop = chattest.Start(t, func(ctx context.Context) error { return h.Run(ctx, h.take) })
 		pass(time.Second)
 		test(t, h)
+		if t.Failed() {
+			t.Logf("counted %v; log:\n%s", h.events, h.logged)
+		}
 	})
 }
 
-func (h *harness) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (h *gatewayTest) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if address == nobody {
 		return nil, syscall.ECONNREFUSED
 	}
 	return h.wire.Dial(ctx, network, address)
 }
 
-func (h *harness) take(data json.RawMessage, replayed bool) {
+func (h *gatewayTest) take(data json.RawMessage, replayed bool) {
 	var interaction struct{ ID string }
 	json.Unmarshal(data, &interaction)
 	h.mu.Lock()
@@ -83,7 +88,7 @@ func (h *harness) take(data json.RawMessage, replayed bool) {
 }
 
 // push sends an interaction and returns its ID.
-func (h *harness) push(t *testing.T) string {
+func (h *gatewayTest) push(t *testing.T) string {
 	t.Helper()
 	p, err := h.fake.Push(fakediscord.Interaction{Command: "price"})
 	if err != nil {
@@ -93,7 +98,7 @@ func (h *harness) push(t *testing.T) string {
 }
 
 // takes demands that an interaction arrives now, the last of all.
-func (h *harness) takes(t *testing.T) {
+func (h *gatewayTest) takes(t *testing.T) {
 	t.Helper()
 	asked := h.push(t)
 	pass(time.Second)
@@ -102,6 +107,23 @@ func (h *harness) takes(t *testing.T) {
 	if len(h.taken) == 0 || h.taken[len(h.taken)-1] != (taken{asked, false}) {
 		t.Errorf("took %v", h.taken)
 	}
+}
+
+// equal fails the test unless got is want.
+func equal[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+// expect fails the test unless Discord has seen so many connections that became READY or
+// RESUMED, so many of them RESUMED, and so many IDENTIFYs.
+func (h *gatewayTest) expect(t *testing.T, connects, resumes, identifies int) {
+	t.Helper()
+	equal(t, "connections", h.fake.Connects(), connects)
+	equal(t, "resumed", h.fake.Resumes(), resumes)
+	equal(t, "identified", len(h.fake.Identifies()), identifies)
 }
 
 // pass lets simulated time pass.
