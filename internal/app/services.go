@@ -82,7 +82,7 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 		stores = append(stores, b.disk)
 	}
 	b.quotes = pricechart.NewQuotes(tokenID(b.cfg.Market), stores, b.log)
-	recorded := pricechart.Recorded{Prices: price.Price, Quotes: b.quotes}
+	recorded := &pricechart.Recorded{Prices: price.Price, Quotes: b.quotes}
 	if b.cfg.Discord.Presence {
 		gap := 5 * time.Minute
 		if b.credits != nil {

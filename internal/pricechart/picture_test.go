@@ -79,7 +79,7 @@ func scenes() map[string]picture {
 	logo, _ := readLogo("testdata/logo.png")
 	spike := week()
 	spike[300].Price = spike[300].Price.Shift(3)
-	month := known(walk(17*day, step, .031, .04173), ofPeriod(30*day, week()...).quote, now.Add(-30*day), now)
+	month := pointsBetween(walk(17*day, step, .031, .04173), ofPeriod(30*day, week()...).quote, now.Add(-30*day), now)
 	return map[string]picture{
 		"dark":  ofPeriod(7*day, week()...),
 		"light": with(ofPeriod(7*day, week()...), func(p *picture) { p.Light = true }),
@@ -92,7 +92,7 @@ func scenes() map[string]picture {
 			}
 			p.quote.Change7d.Decimal = decimal.Zero
 		}),
-		"point":     with(ofPeriod(7*day, seen(0, "0.04173")), func(p *picture) { p.points = known(nil, p.quote, p.from, p.to) }),
+		"point":     with(ofPeriod(7*day, seen(0, "0.04173")), func(p *picture) { p.points = pointsBetween(nil, p.quote, p.from, p.to) }),
 		"gap":       ofPeriod(7*day, without(without(week(), 5*day, 4*day), 2*day, 20*time.Hour)...),
 		"spike":     ofPeriod(7*day, spike...),
 		"zh":        with(ofPeriod(7*day, walk(7*day, step, 1.1e12, 1.34e12)...), func(p *picture) { p.language = chat.Chinese }),
@@ -101,7 +101,7 @@ func scenes() map[string]picture {
 		"old":       with(ofPeriod(7*day, week()...), func(p *picture) { p.quote.OldFrom = now }),
 		"nights":    with(ofPeriod(7*day, nights(week())...), func(p *picture) { p.name = "社区" }),
 		"fresh": with(ofPeriod(30*day, week()...), func(p *picture) {
-			p.points = known(walk(3*day, step, .0401, .04173), p.quote, p.from, p.to)
+			p.points = pointsBetween(walk(3*day, step, .0401, .04173), p.quote, p.from, p.to)
 		}),
 		"vi": with(ofPeriod(30*day, seen(0, "0.00000000000048")), func(p *picture) {
 			p.language, p.name, p.symbol = chat.Vietnamese, strings.Repeat("Tên ", 10), "💎ABCDEFGHIJK"
@@ -240,7 +240,7 @@ func TestEveryLetterOnPicturesIsInAFont(t *testing.T) {
 			for _, r := range strings.NewReplacer("\u00a0", " ", "\u202f", " ").Replace(text) {
 				for bold := range 1 + strings.Count(key, "of numbers") {
 					found := false
-					c.letters(style{size: minText, bold: bold}, string(r), func(font.Face, rune) { found = true })
+					c.letters(style{size: minText, bold: bold == 1}, string(r), func(font.Face, rune) { found = true })
 					if !found {
 						t.Errorf("%s: %c of %s is in no font (bold: %d)", l, r, key, bold)
 					}
@@ -248,7 +248,7 @@ func TestEveryLetterOnPicturesIsInAFont(t *testing.T) {
 			}
 		}
 		for name, want := range map[string]string{"Ω₿\u00a0é\u202fW": "Ω₿\u00a0é\u202fW", "贷币社区将": "", "Moon 💎": "", "مال": "", "": ""} {
-			if got := c.drawable(name); got != want {
+			if got := c.supported(name); got != want {
 				t.Errorf("%q is drawn as %q, want %q", name, got, want)
 			}
 		}
@@ -321,8 +321,8 @@ func TestAxesHoldTheirPointsAndTellLabelsApart(t *testing.T) {
 				t.Errorf("%g is outside %g to %g", price, a.low, a.high)
 			}
 		}
-		if len(labels) != len(a.labels) || !strings.ContainsAny(a.now, "123456789") {
-			t.Errorf("labels repeat, or now is nothing: %v", a)
+		if len(labels) != len(a.labels) || !strings.ContainsAny(a.last, "123456789") {
+			t.Errorf("labels repeat, or last is nothing: %v", a)
 		}
 	})
 }
@@ -340,7 +340,7 @@ func TestLabelsOfAnAxisHaveTheSameDecimals(t *testing.T) {
 		{"1", "1e9", "1", []string{"$1.000", "$0B", "$0.500B", "$1.000B"}},
 	} {
 		a := picture{}.axis(number(test.lowest), number(test.highest), number(test.last))
-		if got := append([]string{a.now}, a.labels...); !slices.Equal(got, test.want) {
+		if got := append([]string{a.last}, a.labels...); !slices.Equal(got, test.want) {
 			t.Errorf("%s to %s: %q, want %q", test.lowest, test.highest, got, test.want)
 		}
 	}
@@ -375,7 +375,7 @@ func FuzzDraw(f *testing.F) {
 			quote.Change24h = decimal.NewNullDecimal(change)
 		}
 		p := picture{symbol: symbol, language: chat.Russian, quote: quote, from: now.Add(-time.Duration(days) * day), to: now}
-		p.points = known(thinned(points), quote, p.from, p.to)
+		p.points = pointsBetween(thinned(points), quote, p.from, p.to)
 		if err != nil || periods[p.to.Sub(p.from)] == "" || !pointOf(quote).plausible() {
 			return
 		}

@@ -220,7 +220,7 @@ func TestChangesInPerCentImplyEarlierPrices(t *testing.T) {
 		"no price":                 {changed("0", now, "1", "1", "1"), day, nil},
 		"nothing at its beginning": {changed("110", now, "", "", "-75"), day, []point{seen(0, "110")}},
 	} {
-		if got := known(nil, c.quote, now.Add(-c.period), now); !samePoints(got, c.want) {
+		if got := pointsBetween(nil, c.quote, now.Add(-c.period), now); !samePoints(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
@@ -231,7 +231,7 @@ func TestEstimatesGiveWayToWhatWasSeen(t *testing.T) {
 		-time.Hour: true, -time.Minute: true, // What was seen before the period hides nothing.
 		0: false, 59 * time.Minute: false, time.Hour: true, 5 * time.Hour: true,
 	} {
-		got := known([]point{seen(day-apart, "100"), seen(-time.Minute, "9")}, changed("110", now, "", "10", ""), now.Add(-day), now)
+		got := pointsBetween([]point{seen(day-apart, "100"), seen(-time.Minute, "9")}, changed("110", now, "", "10", ""), now.Add(-day), now)
 		// What another replica saw later is not shown.
 		if got[0].Estimated != want || !slices.IsSortedFunc(got, byTime) || !got[len(got)-1].Price.Equal(number("110")) {
 			t.Errorf("seen %v apart: %v, want an estimate: %v", apart, got, want)
@@ -291,7 +291,7 @@ func TestALineIsDrawnWithFewPointsAndAllItsSpikes(t *testing.T) {
 	} {
 		p := ofPeriod(30*day, points...)
 		drawn := p
-		drawn.points = p.crisp()
+		drawn.points = p.shownPoints()
 		gaps := func(p picture) (n int) {
 			for i := range p.points {
 				if !p.joined(i) {
@@ -325,7 +325,7 @@ func TestEveryFreshQuoteIsRecordedAndNothingElse(t *testing.T) {
 		quotes := NewQuotes("test", nil, nil)
 		want := core.Snapshot[core.Quote]{Value: quoted("1", time.Now()), Stale: test.stale}
 		prices := answers(func() (core.Snapshot[core.Quote], error) { return want, test.err })
-		source := Recorded{Prices: prices, Quotes: quotes}
+		source := &Recorded{Prices: prices, Quotes: quotes}
 		if got, err := source.Get(t.Context(), struct{}{}); got != want || err != test.err {
 			t.Errorf("%s became %+v, %v", name, got, err)
 		}

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// sparks is how many prices stand for a line where it cannot be drawn.
+// sparks is the number of prices in a spark line.
 const sparks = 40
 
-// spark returns the last known price of each fortieth of the period, or NaN where the
-// line has a gap. It is nil where there is no line.
+// spark returns the last price of each fortieth of the period in USD, or NaN where the line
+// has a gap. It returns nil if the picture has no line.
 func (p picture) spark() (prices []float64) {
 	if !p.hasLine() {
 		return nil
 	}
 	price, next := math.NaN(), 0
 	for i := range sparks {
-		end := p.from.Add(p.to.Sub(p.from) / sparks * time.Duration(i+1))
+		end := p.from.Add(p.period() / sparks * time.Duration(i+1))
 		begun := next
 		for ; next < len(p.points) && !p.points[next].At.After(end); next++ {
 			price = p.points[next].Price.InexactFloat64()
