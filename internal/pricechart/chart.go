@@ -2,7 +2,6 @@ package pricechart
 
 import (
 	"image"
-	"image/color"
 	"image/draw"
 	"math"
 	"slices"
@@ -26,7 +25,6 @@ const (
 	plotBase  = 668 // the lower edge of every plot
 	labelSize = 36
 	pillSize  = 54
-	thickness = 6 // of the line of prices
 )
 
 // plot is where a line is drawn: times from left to right, prices from bottom to top.
@@ -57,9 +55,9 @@ func (s sheet) layout(a axis, last point) (plot, rect) {
 
 const tagPadding = 20
 
-// chart draws the line of the price between hairlines, with its first price dotted and
+// drawChart draws the line of the price between hairlines, with its first price dotted and
 // its last one in a tag.
-func (s sheet) chart() {
+func (s sheet) drawChart() {
 	first, last := s.points[0], s.points[len(s.points)-1]
 	lowest, highest := bounds(s.points)
 	a := s.axis(lowest.Price, highest.Price, last.Price)
@@ -75,8 +73,11 @@ func (s sheet) chart() {
 	start := plot.at(s.from, first.Price.InexactFloat64())
 	s.stroke(pen{ink: s.quiet, thickness: 2, dash: 1, gap: 11}, start, xy(plot.right, start.y))
 	s.line(plot)
-	ink, textOnInk := s.ink(s.change())
-	s.fill(ink, 1, tag.outline(10))
+	textOnInk := s.background
+	if s.ink == s.down {
+		textOnInk = white
+	}
+	s.fill(s.ink, 1, tag.outline(10))
 	s.text(style{size: labelSize, bold: true, color: textOnInk}, tag.inset(tagPadding), a.last)
 }
 
@@ -107,8 +108,7 @@ func (s sheet) drawHeader() {
 	pill := s.drawPill(s.drawExtremes())
 	s.text(s.big(104), rect{left: margin - 4, top: pill.top, right: pill.left - 28, bottom: pill.bottom}, s.price(s.quote.Price))
 	if slices.ContainsFunc(s.points, func(p point) bool { return p.Estimated }) {
-		ink, _ := s.ink(s.change())
-		s.stroke(dashed(ink), xy(margin, legendY), xy(margin+86, legendY))
+		s.stroke(s.dashed(), xy(margin, legendY), xy(margin+86, legendY))
 		s.text(s.small(30), row(margin+102, width, legendY), s.say(chat.Say("picture.estimated")))
 	}
 }
@@ -140,54 +140,53 @@ func (s sheet) drawPill(extremesLeft float64) rect {
 		text = s.say(chat.Change{Decimal: change.Decimal})
 	}
 	const padding, maxText, maxLeft = 24, 400, 560
-	ink, _ := s.ink(change)
-	look := style{size: pillSize, bold: true, color: ink}
+	look := style{size: pillSize, bold: true, color: s.ink}
 	pillWidth := min(s.textWidth(look, text), maxText) + 2*padding
 	left := min(maxLeft, extremesLeft-32-pillWidth)
 	pill := rect{left: left, top: pillTop, right: left + pillWidth, bottom: pillBase}
 	if text != "" {
-		s.fill(ink, 0.16, pill.outline(16))
+		s.fill(s.ink, 0.16, pill.outline(16))
 		s.text(look, pill.inset(padding), text)
 	}
 	return pill
 }
 
-// dashed is the pen of lines that begin or end at an estimate.
-func dashed(ink color.RGBA) pen { return pen{ink: ink, thickness: thickness, dash: 18, gap: 16} }
+// solid returns the pen of the line, and dashed that of parts that begin or end at an
+// estimate.
+func (s sheet) solid() pen  { return pen{ink: s.ink, thickness: 6} }
+func (s sheet) dashed() pen { return pen{ink: s.ink, thickness: 6, dash: 18, gap: 16} }
 
 // line draws the line up to the dot of its last price, and fills the area under what was
 // seen. A point without neighbors is a dot.
 func (s sheet) line(to plot) {
-	ink, _ := s.ink(s.change())
 	_, highest := bounds(s.points)
 	top := to.at(s.to, highest.Price.InexactFloat64()).y
-	solid := pen{ink: ink, thickness: thickness}
 	s.points = s.shownPoints()
 	var before position
 	for i, p := range s.points {
 		here := to.at(p.At, p.Price.InexactFloat64())
 		switch {
 		case !s.joined(i):
-			s.stroke(solid, here, here)
+			s.stroke(s.solid(), here, here)
 		case s.estimated(i):
-			s.stroke(dashed(ink), before, here)
+			s.stroke(s.dashed(), before, here)
 		default:
-			s.area(ink, top, before, here)
-			s.stroke(solid, before, here)
+			s.area(top, before, here)
+			s.stroke(s.solid(), before, here)
 		}
 		before = here
 	}
 	s.fill(s.background, 1, disc(before, 13))
-	s.fill(ink, 1, disc(before, 9))
+	s.fill(s.ink, 1, disc(before, 9))
 }
 
 // area fills what is under the line from a to b. Its opacity is 28 % at top, and falls to
 // 0 at plotBase.
-func (s sheet) area(ink color.RGBA, top float64, a, b position) {
+func (s sheet) area(top float64, a, b position) {
 	for x := math.Ceil(a.x); x < b.x; x++ {
 		for y := int(a.y + (b.y-a.y)*(x-a.x)/(b.x-a.x)); y < plotBase; y++ {
 			opacity := 0.28 * (plotBase - float64(y)) / (plotBase - top)
-			s.SetRGBA(int(x), y, blend(s.RGBAAt(int(x), y), ink, opacity))
+			s.SetRGBA(int(x), y, blend(s.RGBAAt(int(x), y), s.ink, opacity))
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"image"
 	"image/color"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -91,6 +92,19 @@ func (p picture) change() decimal.NullDecimal {
 	return decimal.NewNullDecimal(last.Sub(first).Shift(2).DivRound(first, 2))
 }
 
+// chart returns what png shows, in numbers.
+func (p picture) chart(png []byte) core.Chart {
+	c := core.Chart{
+		PNG: png, Line: p.hasLine(), Spark: p.spark(), Seen: p.seen(), Change: p.change(),
+		Since: p.to, First: p.quote.Price, Last: p.quote.Price,
+	}
+	if seen := p.recorded(); len(seen) > 0 {
+		c.Since, c.First, c.Last = seen[0].At, seen[0].Price, seen[len(seen)-1].Price
+	}
+	c.Lowest, c.Highest = p.extremes()
+	return c
+}
+
 // bounds returns the points with the lowest and the highest price. There must be one point.
 func bounds(points []point) (lowest, highest point) {
 	byPrice := func(a, b point) int { return a.Price.Cmp(b.Price) }
@@ -112,25 +126,17 @@ var (
 	}
 )
 
+// inkOf returns the color of a change in per cent.
+func (t theme) inkOf(percent decimal.NullDecimal) color.RGBA {
+	return []color.RGBA{t.down, t.quiet, t.up}[percent.Decimal.Round(2).Sign()+1]
+}
+
 // sheet is a picture on its canvas.
 type sheet struct {
 	picture
 	theme
 	*canvas
-}
-
-// ink returns the color of a change in per cent, and the color of text on that color.
-func (s sheet) ink(percent decimal.NullDecimal) (ink, textOnInk color.RGBA) {
-	sign := percent.Decimal.Round(2).Sign()
-	switch {
-	case s.quote.Old():
-		return s.warning, s.background
-	case sign > 0:
-		return s.up, s.background
-	case sign < 0:
-		return s.down, white
-	}
-	return s.quiet, s.background
+	ink color.RGBA // of the line
 }
 
 // palette returns the colors in which a drawn picture is encoded: blends of all pairs of
@@ -171,12 +177,15 @@ func (s sheet) say(v chat.Value) string { return words.Say(s.language, v) }
 // of the period was seen.
 func (p picture) draw() ([]byte, error) {
 	t := themes[p.Light]
-	s := sheet{picture: p, theme: t, canvas: newCanvas(t.background)}
+	s := sheet{picture: p, theme: t, canvas: newCanvas(t.background), ink: t.inkOf(p.change())}
+	if p.quote.Old() {
+		s.ink = t.warning
+	}
 	s.drawHeader()
 	if p.hasLine() {
-		s.chart()
+		s.drawChart()
 	} else {
-		s.card()
+		s.drawCard()
 	}
 	s.drawFooter()
 	return s.png(s.palette())
@@ -205,9 +214,9 @@ func tile(i int) rect {
 	return rect{left: left, top: 260, right: left + 352, bottom: 450}
 }
 
-// card draws the changes over two other periods unless the price is old, the market, how
+// drawCard draws the changes over two other periods unless the price is old, the market, how
 // much of the period was recorded, and the line of that part.
-func (s sheet) card() {
+func (s sheet) drawCard() {
 	tiles := 0
 	for _, period := range []time.Duration{time.Hour, day, 7 * day} {
 		percent := s.quote.Changes()[period]
@@ -242,9 +251,34 @@ func (s sheet) card() {
 
 // drawTile draws the change over a period.
 func (s sheet) drawTile(place rect, period time.Duration, percent decimal.NullDecimal) {
-	ink, _ := s.ink(percent)
+	ink := s.inkOf(percent)
 	s.fill(ink, 0.14, place.outline(20))
 	text := place.inset(32)
 	s.text(s.small(40), row(text.left, text.right, 308), s.say(chat.Say("price."+periods[period])))
 	s.text(style{size: 56, bold: true, color: ink}, row(text.left, text.right, 386), s.say(chat.Change{Decimal: percent.Decimal}))
+}
+
+// sparks is the number of prices in a spark line.
+const sparks = 40
+
+// spark returns the last price of each fortieth of the period in USD, or NaN where the line
+// has a gap. It returns nil if the picture has no line.
+func (p picture) spark() (prices []float64) {
+	if !p.hasLine() {
+		return nil
+	}
+	price, next := math.NaN(), 0
+	for i := range sparks {
+		end := p.from.Add(p.period() / sparks * time.Duration(i+1))
+		begun := next
+		for ; next < len(p.points) && !p.points[next].At.After(end); next++ {
+			price = p.points[next].Price.InexactFloat64()
+		}
+		if gap := next == begun && next < len(p.points) && !p.joined(next); gap {
+			prices = append(prices, math.NaN())
+		} else {
+			prices = append(prices, price)
+		}
+	}
+	return prices
 }

@@ -7,12 +7,12 @@
 package pricechart
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"sync"
 	"time"
 
+	"github.com/patrickmn/go-cache"
 	"golang.org/x/sync/semaphore"
 	"golang.org/x/sync/singleflight"
 
@@ -28,30 +28,9 @@ type Charts struct {
 	settings Settings
 	calls    singleflight.Group
 	drawing  *semaphore.Weighted
+	drawn    *cache.Cache                  // a core.Chart for each key
 	draw     func(picture) ([]byte, error) // picture.draw, but for tests
-
-	mu   sync.Mutex
-	kept map[string]keptChart // by subject.key
 }
-
-// keptChart is a chart and the time at which it was drawn.
-type keptChart struct {
-	core.Chart
-	at time.Time
-}
-
-// subject is what a chart shows. Language is part of its key, so that a picture is never
-// served to readers of another language.
-type subject struct {
-	Quote    core.Quote
-	Old      bool
-	Period   time.Duration
-	Language chat.Language
-	Name     string
-}
-
-// key differs for subjects that look different. Name is last because it has any letters.
-func (s subject) key() string { return fmt.Sprint(s) }
 
 const (
 	// drawTimeout bounds the wait and the drawing: an answer in text must still be
@@ -60,8 +39,8 @@ const (
 	// maxDrawing pictures are drawn at once. Each keeps a processor busy for tens
 	// of milliseconds.
 	maxDrawing = 2
-	// maxKept bounds the charts in memory, of some 35 KiB each.
-	maxKept = 32
+	// maxDrawn bounds the charts in memory, of some 40 KiB each.
+	maxDrawn = 32
 	// keepFor is how long a chart is kept.
 	keepFor = time.Minute
 )
@@ -70,38 +49,41 @@ const (
 func New(quotes *Quotes, symbol string, settings Settings) *Charts {
 	return &Charts{
 		quotes: quotes, symbol: symbol, settings: settings,
-		drawing: semaphore.NewWeighted(maxDrawing), draw: picture.draw, kept: map[string]keptChart{},
+		drawing: semaphore.NewWeighted(maxDrawing), drawn: cache.New(keepFor, 0), draw: picture.draw,
 	}
 }
 
 // Chart returns the chart of the period that ends with the quote, signed with the
 // name of the community or the bot. Chart blocks for at most 3 seconds. Simultaneous
-// callers share one drawing, and later ones its chart for a minute: they must not change
-// it.
+// callers share one drawing, and later callers its chart for a minute: they must not
+// change it.
 func (c *Charts) Chart(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language, name string) (core.Chart, error) {
 	ctx, cancel := context.WithTimeout(ctx, drawTimeout)
 	defer cancel()
-	s := subject{Quote: quote, Old: quote.Old(), Period: period, Language: l, Name: name}
+	key := fmt.Sprint(quote, quote.Old(), period, l, name)
+	to := cmp.Or(quote.LastUpdated, time.Now()).Truncate(time.Second) // as points are
+	p := picture{
+		Settings: c.settings, symbol: c.symbol, name: name, language: l, quote: quote, from: to.Add(-period), to: to,
+	}
 	select {
-	case drawn := <-c.calls.DoChan(s.key(), func() (any, error) { return c.shared(s) }):
-		chart, _ := drawn.Val.(core.Chart)
-		return chart, drawn.Err
+	case result := <-c.calls.DoChan(key, func() (any, error) { return c.shared(key, p) }):
+		chart, _ := result.Val.(core.Chart)
+		return chart, result.Err
 	case <-ctx.Done():
 		return core.Chart{}, fmt.Errorf("wait for a chart: %w", ctx.Err())
 	}
 }
 
-// shared returns the kept chart of s, or draws and keeps it. It runs apart from the
-// callers: one that leaves does not end the drawing for the others. A panic is returned as
-// an error, since no caller's recover would see it.
-func (c *Charts) shared(s subject) (chart core.Chart, err error) {
+// shared returns the chart kept under key, or draws and keeps p. It outlives the callers,
+// so that one who leaves does not end it for the others. It returns a panic as an error.
+func (c *Charts) shared(key string, p picture) (chart core.Chart, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = secret.PanicError(v)
 		}
 	}()
-	if chart, ok := c.load(s.key()); ok {
-		return chart, nil
+	if kept, found := c.drawn.Get(key); found {
+		return kept.(core.Chart), nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), drawTimeout)
 	defer cancel()
@@ -109,55 +91,16 @@ func (c *Charts) shared(s subject) (chart core.Chart, err error) {
 		return core.Chart{}, fmt.Errorf("wait until fewer charts are drawn: %w", err)
 	}
 	defer c.drawing.Release(1)
-	if chart, err = c.chart(s); err != nil {
-		return core.Chart{}, fmt.Errorf("draw a chart: %w", err)
-	}
-	c.keep(s.key(), chart)
-	return chart, nil
-}
-
-// load returns the chart kept under key, or false.
-func (c *Charts) load(key string) (core.Chart, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	maps.DeleteFunc(c.kept, func(_ string, k keptChart) bool { return time.Since(k.at) >= keepFor })
-	found, ok := c.kept[key]
-	return found.Chart, ok
-}
-
-// keep keeps a chart. A full map is emptied first: what is still asked for is drawn again.
-func (c *Charts) keep(key string, chart core.Chart) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.kept) >= maxKept {
-		clear(c.kept)
-	}
-	c.kept[key] = keptChart{Chart: chart, at: time.Now()}
-}
-
-// chart draws s. It blocks only for the stores of Quotes.
-func (c *Charts) chart(s subject) (core.Chart, error) {
-	to := s.Quote.LastUpdated
-	if to.IsZero() {
-		to = time.Now()
-	}
-	to = to.Truncate(time.Second) // as points are
-	p := picture{
-		Settings: c.settings, symbol: c.symbol, name: s.Name, language: s.Language, quote: s.Quote,
-		from: to.Add(-s.Period), to: to,
-	}
-	p.points = pointsBetween(c.quotes.all(), s.Quote, p.from, to)
+	p.points = pointsBetween(c.quotes.all(), p.quote, p.from, p.to)
 	png, err := c.draw(p)
 	if err != nil {
-		return core.Chart{}, err
+		return core.Chart{}, fmt.Errorf("draw a chart: %w", err)
 	}
-	chart := core.Chart{
-		PNG: png, Line: p.hasLine(), Spark: p.spark(), Seen: p.seen(), Since: to,
-		First: s.Quote.Price, Last: s.Quote.Price, Change: p.change(),
+	chart = p.chart(png)
+	c.drawn.DeleteExpired()
+	if c.drawn.ItemCount() >= maxDrawn {
+		c.drawn.Flush() // those still asked for are drawn again
 	}
-	if seen := p.recorded(); len(seen) > 0 {
-		chart.Since, chart.First, chart.Last = seen[0].At, seen[0].Price, seen[len(seen)-1].Price
-	}
-	chart.Lowest, chart.Highest = p.extremes()
+	c.drawn.SetDefault(key, chart)
 	return chart, nil
 }

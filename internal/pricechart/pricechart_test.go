@@ -8,6 +8,7 @@ import (
 	"image/png"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -47,7 +48,7 @@ func drawnBy(draw func() ([]byte, error)) *Charts {
 	return charts
 }
 
-func TestAChartShowsWhatWasSeenOfItsPeriod(t *testing.T) {
+func TestChartShowsItsPeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // A busy machine takes no longer.
 		now := time.Now()
 		quotes := NewQuotes("test", nil, nil)
@@ -71,7 +72,7 @@ func TestAChartShowsWhatWasSeenOfItsPeriod(t *testing.T) {
 	})
 }
 
-func TestWithoutALineThereIsACardOfWhatIsKnown(t *testing.T) {
+func TestTooFewPointsMakeACard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now().Truncate(time.Second)
 		for name, test := range map[string]struct {
@@ -128,7 +129,7 @@ func TestALineHasNoQuotesThatAreMissingOrAhead(t *testing.T) {
 	}
 }
 
-func TestAChartIsDrawnOnceForAllWhoAskForTheSame(t *testing.T) {
+func TestChartIsDrawnOnceForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		drawn := 0
 		charts := drawnBy(func() ([]byte, error) {
@@ -152,13 +153,13 @@ func TestAChartIsDrawnOnceForAllWhoAskForTheSame(t *testing.T) {
 		expect("2", quote, day, chat.Chinese, "Herald")
 		expect("3", quote, 7*day, chat.English, "Herald")
 		expect("4", newer, day, chat.English, "Herald")
-		time.Sleep(time.Minute)
+		time.Sleep(keepFor + 1)
 		expect("5", newer, day, chat.English, "Herald")
 		expect("6", newer, day, chat.English, "Another")
 	})
 }
 
-func TestTwoChartsAreDrawnAtATimeAndOthersWaitForThreeSeconds(t *testing.T) {
+func TestTwoChartsAreDrawnAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		charts := drawnBy(func() ([]byte, error) {
 			time.Sleep(2 * time.Second)
@@ -166,9 +167,9 @@ func TestTwoChartsAreDrawnAtATimeAndOthersWaitForThreeSeconds(t *testing.T) {
 		})
 		start := time.Now()
 		var drawn, late atomic.Int64
-		var askers sync.WaitGroup
+		var callers sync.WaitGroup
 		for n := range 4 {
-			askers.Go(func() {
+			callers.Go(func() {
 				_, err := charts.Chart(t.Context(), quoted(fmt.Sprint(n+1), start), day, chat.English, "Herald")
 				switch took := time.Since(start); {
 				case err == nil && took == 2*time.Second:
@@ -178,12 +179,65 @@ func TestTwoChartsAreDrawnAtATimeAndOthersWaitForThreeSeconds(t *testing.T) {
 				}
 			})
 		}
-		askers.Wait()
+		callers.Wait()
 		if drawn.Load() != 2 || late.Load() != 2 {
-			t.Errorf("%d are drawn at once, and %d are waited for", drawn.Load(), late.Load())
+			t.Errorf("%d charts drawn after 2 s and %d callers refused after 3 s, want 2 and 2", drawn.Load(), late.Load())
 		}
 		time.Sleep(time.Second) // until all are drawn
 	})
+}
+
+func TestDrawingOutlivesItsFirstCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		charts, quote := drawnBy(func() ([]byte, error) { return []byte("png"), nil }), quoted("3", time.Now())
+		if !charts.drawing.TryAcquire(maxDrawing) {
+			t.Fatal("a chart is being drawn")
+		}
+		time.AfterFunc(time.Second, func() { charts.drawing.Release(maxDrawing) })
+		go func() {
+			ctx, leave := context.WithTimeout(t.Context(), time.Millisecond)
+			defer leave()
+			if _, err := charts.Chart(ctx, quote, day, chat.English, "Herald"); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("the first caller gets %v, want %v", err, context.DeadlineExceeded)
+			}
+		}()
+		synctest.Wait()
+		if c, err := charts.Chart(t.Context(), quote, day, chat.English, "Herald"); err != nil || string(c.PNG) != "png" {
+			t.Errorf("the second caller gets %q, %v", c.PNG, err)
+		}
+	})
+}
+
+func TestPanicFailsOneChart(t *testing.T) {
+	calls := 0
+	charts := drawnBy(func() ([]byte, error) {
+		if calls++; calls <= maxDrawing { // none of them keeps its permit
+			panic("private")
+		}
+		return []byte("png"), nil
+	})
+	quote := quoted("3", time.Now())
+	for range maxDrawing {
+		_, err := charts.Chart(t.Context(), quote, day, chat.English, "Herald")
+		if err == nil || !strings.Contains(err.Error(), "panic") || strings.Contains(err.Error(), "private") {
+			t.Errorf("got %v, want the panic without its value", err)
+		}
+	}
+	if c, err := charts.Chart(t.Context(), quote, day, chat.English, "Herald"); err != nil || string(c.PNG) != "png" {
+		t.Errorf("after the panics: %q, %v", c.PNG, err)
+	}
+}
+
+func TestChartsInMemoryAreBounded(t *testing.T) {
+	charts := drawnBy(func() ([]byte, error) { return nil, nil })
+	for n := range 2*maxDrawn + 1 {
+		if _, err := charts.Chart(t.Context(), quoted(fmt.Sprint(n+1), time.Now()), day, chat.English, "Herald"); err != nil {
+			t.Fatal(err)
+		}
+		if got := charts.drawn.ItemCount(); got < 1 || got > maxDrawn {
+			t.Fatalf("%d charts are kept after %d, want 1 to %d", got, n+1, maxDrawn)
+		}
+	}
 }
 
 var now = time.Date(2026, 11, 21, 15, 47, 12, 0, time.UTC)
@@ -239,7 +293,7 @@ func TestEstimatesGiveWayToWhatWasSeen(t *testing.T) {
 	}
 }
 
-func TestTheChangeIsTheProvidersOrThatOfTheWholePeriod(t *testing.T) {
+func TestChangeIsTheProvidersOrRecorded(t *testing.T) {
 	whole := walk(7*day, step, 4, 5)
 	for name, test := range map[string]struct {
 		points []point
@@ -282,7 +336,7 @@ func TestHighAndLowNeedTheWholePeriod(t *testing.T) {
 	}
 }
 
-func TestALineIsDrawnWithFewPointsAndAllItsSpikes(t *testing.T) {
+func TestLineHasFewPointsAndAllSpikes(t *testing.T) {
 	month := walk(30*day, step, 4, 5)
 	month[1000].Price, month[2001].Price = number("9"), number("1")
 	gap := without(month, 20*day, 15*day)
@@ -311,31 +365,48 @@ func TestALineIsDrawnWithFewPointsAndAllItsSpikes(t *testing.T) {
 	}
 }
 
-// answers is a core.Source.
-type answers func() (core.Snapshot[core.Quote], error)
+// priceSource is a core.Source.
+type priceSource func() (core.Snapshot[core.Quote], error)
 
-func (f answers) Get(context.Context, struct{}) (core.Snapshot[core.Quote], error) { return f() }
+func (f priceSource) Get(context.Context, struct{}) (core.Snapshot[core.Quote], error) { return f() }
 
-func TestEveryFreshQuoteIsRecordedAndNothingElse(t *testing.T) {
-	for name, test := range map[string]struct {
-		stale    bool
-		err      error
-		recorded int
-	}{"fresh": {false, nil, 1}, "stale": {true, nil, 0}, "failed": {false, errors.New("down"), 0}} {
-		quotes := NewQuotes("test", nil, nil)
-		want := core.Snapshot[core.Quote]{Value: quoted("1", time.Now()), Stale: test.stale}
-		prices := answers(func() (core.Snapshot[core.Quote], error) { return want, test.err })
-		source := &Recorded{Prices: prices, Quotes: quotes}
-		if got, err := source.Get(t.Context(), struct{}{}); got != want || err != test.err {
-			t.Errorf("%s became %+v, %v", name, got, err)
+func TestEachFreshAnswerIsRecordedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(shared)
+		quotes := NewQuotes("test", []core.Store{store}, nil)
+		var answer core.Snapshot[core.Quote]
+		var failure error
+		recorded := &Recorded{Quotes: quotes, Prices: priceSource(func() (core.Snapshot[core.Quote], error) { return answer, failure })}
+		for _, step := range []struct {
+			name  string
+			price string
+			stale bool
+			err   error
+			want  string
+		}{
+			{"failed", "1", false, errors.New("down"), ""},
+			{"stale", "2", true, nil, ""},
+			{"fresh", "3", false, nil, "3"},
+			{"the next one", "4", false, nil, "3 4"},
+		} {
+			time.Sleep(15 * time.Minute)
+			answer = core.Snapshot[core.Quote]{Value: quoted(step.price, time.Now()), At: time.Now(), Stale: step.stale}
+			failure = step.err
+			for range 2 {
+				if got, err := recorded.Get(t.Context(), struct{}{}); got != answer || err != failure {
+					t.Errorf("%s: got %+v, %v, want %+v, %v", step.name, got, err, answer, failure)
+				}
+			}
+			wantPrices(t, step.name, quotes, step.want)
 		}
-		if n := len(quotes.all()); n != test.recorded {
-			t.Errorf("%s: %d recorded", name, n)
-		}
-	}
+		// A hit of the cache does not even look at the points.
+		quotes.points = nil
+		_, _ = recorded.Get(t.Context(), struct{}{})
+		wantPrices(t, "after a hit", quotes, "")
+	})
 }
 
-func TestASparkHasThePriceOfEachFortiethOfThePeriod(t *testing.T) {
+func TestSparkHasFortyPrices(t *testing.T) {
 	from := time.Unix(1_700_000_000, 0).UTC()
 	p := picture{from: from, to: from.Add(40 * time.Hour)}
 	for hour := 0; hour <= 40; hour++ {
