@@ -156,8 +156,7 @@ func differing(a, b *image.Paletted) float64 {
 	n := 0
 	for i := range a.Pix {
 		p, q := a.Palette[a.Pix[i]].(color.RGBA), b.Palette[b.Pix[i]].(color.RGBA)
-		apart := func(a, b uint8) bool { return max(a, b)-min(a, b) > 24 }
-		if apart(p.R, q.R) || apart(p.G, q.G) || apart(p.B, q.B) {
+		if differ := func(a, b uint8) bool { return max(a, b)-min(a, b) > 24 }; differ(p.R, q.R) || differ(p.G, q.G) || differ(p.B, q.B) {
 			n++
 		}
 	}
@@ -311,8 +310,11 @@ func TestAxisHoldsPointsAndDifferentLabels(t *testing.T) {
 		highest := lowest * (1 + rapid.SampledFrom([]float64{0, 1e-9, 1e-3, 0.02, 1, 1e9}).Draw(t, "spread"))
 		p := picture{language: rapid.SampledFrom(chat.Languages()).Draw(t, "language")}
 		a := p.axis(decimal.NewFromFloat(lowest), decimal.NewFromFloat(highest), decimal.NewFromFloat(highest))
-		if len(a.labels) < 3 || len(a.labels) > 4 || a.low >= lowest || a.high <= highest {
-			t.Errorf("%d prices at the axis from %g to %g, which ends at %g and %g", len(a.labels), lowest, highest, a.low, a.high)
+		if n := len(a.labels); n < 3 || n > 4 {
+			t.Errorf("%g to %g: got %d labels, want 3 or 4", lowest, highest, n)
+		}
+		if a.low >= lowest || a.high <= highest {
+			t.Errorf("got an axis from %g to %g, want more than %g to %g", a.low, a.high, lowest, highest)
 		}
 		labels := map[string]bool{}
 		for i, price := range a.prices {
@@ -321,8 +323,11 @@ func TestAxisHoldsPointsAndDifferentLabels(t *testing.T) {
 				t.Errorf("%g is outside %g to %g", price, a.low, a.high)
 			}
 		}
-		if len(labels) != len(a.labels) || !strings.ContainsAny(a.last, "123456789") {
-			t.Errorf("labels repeat, or last is nothing: %v", a)
+		if len(labels) != len(a.labels) {
+			t.Errorf("%q has %d labels that differ, want %d", a.labels, len(labels), len(a.labels))
+		}
+		if !strings.ContainsAny(a.last, "123456789") {
+			t.Errorf("the last price is %s, want a digit above 0", a.last)
 		}
 	})
 }
