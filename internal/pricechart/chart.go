@@ -19,12 +19,16 @@ const (
 	titleY    = 52 // the middle of a row, as all names with a Y
 	legendY   = 222
 	datesY    = 707
+	recordedY = 678
 	footerY   = 765
 	pillTop   = 96
 	pillBase  = 180
 	plotBase  = 668 // the lower edge of every plot
 	labelSize = 36
 	pillSize  = 54
+
+	tileNameY, tileChangeY = 308, 386
+	sumNameY, sumValueY    = 516, 573 // below the tiles
 )
 
 // plot is where a line is drawn: times from left to right, prices from bottom to top.

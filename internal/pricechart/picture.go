@@ -228,8 +228,8 @@ func (s sheet) drawCard() {
 	place := tile(0)
 	for i, sum := range []decimal.NullDecimal{s.quote.MarketCap, s.quote.Volume24h} {
 		if sum.Valid {
-			s.text(s.small(38), row(place.left, place.right, 516), s.say(chat.Say([]string{"price.cap", "price.volume"}[i])))
-			s.text(s.big(54), row(place.left, place.right, 573), s.say(chat.Money{Decimal: sum.Decimal}))
+			s.text(s.small(38), row(place.left, place.right, sumNameY), s.say(chat.Say([]string{"price.cap", "price.volume"}[i])))
+			s.text(s.big(54), row(place.left, place.right, sumValueY), s.say(chat.Money{Decimal: sum.Decimal}))
 			place = tile(1)
 		}
 	}
@@ -242,7 +242,7 @@ func (s sheet) drawCard() {
 	}
 	recorded := chat.Count(s.seen() * float64(s.period()/unit))
 	soon := chat.SayWith("picture.soon", chat.Values{"n": recorded, "period": chat.Say("choice." + periods[s.period()])})
-	s.text(s.small(34), row(margin, 776, 678), s.say(soon))
+	s.text(s.small(34), row(margin, 776, recordedY), s.say(soon))
 	lowest, highest := bounds(s.points)
 	a := s.axis(lowest.Price, highest.Price, s.quote.Price)
 	right := rect{left: 800, top: 280, right: width - margin - 9, bottom: plotBase}
@@ -254,8 +254,8 @@ func (s sheet) drawTile(place rect, period time.Duration, percent decimal.NullDe
 	ink := s.inkOf(percent)
 	s.fill(ink, 0.14, place.outline(20))
 	text := place.inset(32)
-	s.text(s.small(40), row(text.left, text.right, 308), s.say(chat.Say("price."+periods[period])))
-	s.text(style{size: 56, bold: true, color: ink}, row(text.left, text.right, 386), s.say(chat.Change{Decimal: percent.Decimal}))
+	s.text(s.small(40), row(text.left, text.right, tileNameY), s.say(chat.Say("price."+periods[period])))
+	s.text(style{size: 56, bold: true, color: ink}, row(text.left, text.right, tileChangeY), s.say(chat.Change{Decimal: percent.Decimal}))
 }
 
 // sparks is the number of prices in a spark line.
