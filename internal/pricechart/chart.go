@@ -13,22 +13,19 @@ import (
 	"herald/internal/chat"
 )
 
-// Places of all pictures, and sizes of text, in pixels. The title, the price and the pill
-// stand below each other, before the plot of a chart or the tiles of a card.
+// Places and sizes of text, in pixels. A name that ends in Y is the middle of a row.
 const (
-	titleY    = 52 // the middle of a row, as all names with a Y
-	legendY   = 222
-	datesY    = 707
-	recordedY = 678
-	footerY   = 765
-	pillTop   = 96
-	pillBase  = 180
-	plotBase  = 668 // the lower edge of every plot
-	labelSize = 36
-	pillSize  = 54
+	titleY, legendY, recordedY, datesY, footerY = 52, 222, 678, 707, 765
+	highY, lowY                                 = 99, 151
+	tileNameY, tileChangeY                      = 308, 386
+	sumNameY, sumValueY                         = 516, 573 // below the tiles
 
-	tileNameY, tileChangeY = 308, 386
-	sumNameY, sumValueY    = 516, 573 // below the tiles
+	pillTop, pillBottom   = 96, 180
+	plotBottom            = 668 // of every plot
+	labelSize, pillSize   = 36, 54
+	legendSize, titleSize = 30, 40
+
+	tagPadding, pillPadding = 20, 24
 )
 
 // plot is where a line is drawn: times from left to right, prices from bottom to top.
@@ -52,12 +49,10 @@ func (s sheet) layout(a axis, last point) (plot, rect) {
 	for _, label := range a.labels {
 		right = min(right, labelsRight-s.textWidth(s.small(labelSize), label))
 	}
-	p := plot{rect: rect{left: margin, top: 262, right: right, bottom: plotBase}, from: s.from, to: s.to, low: a.low, high: a.high}
-	y := min(p.at(last.At, last.Price.InexactFloat64()).y, plotBase-24)
+	p := plot{rect: rect{left: margin, top: 262, right: right, bottom: plotBottom}, from: s.from, to: s.to, low: a.low, high: a.high}
+	y := min(p.at(last.At, last.Price.InexactFloat64()).y, plotBottom-24)
 	return p, rect{left: right + tagGap, top: y - 30, right: right + tagGap + tagWidth, bottom: y + 30}
 }
-
-const tagPadding = 20
 
 // drawChart draws the line of the price between hairlines, with its first price dotted and
 // its last one in a tag.
@@ -108,12 +103,12 @@ func (s sheet) drawHeader() {
 		left = float64(s.logoPlace().Max.X + 16)
 	}
 	pair := strings.TrimPrefix(s.supported(s.symbol)+" / USD", " / ")
-	s.text(s.small(40), row(left, width-margin, titleY), pair+" · "+s.say(chat.Say("choice."+periods[s.period()])))
+	s.text(s.small(titleSize), row(left, width-margin, titleY), pair+" · "+s.say(chat.Say("choice."+periods[s.period()])))
 	pill := s.drawPill(s.drawExtremes())
 	s.text(s.big(104), rect{left: margin - 4, top: pill.top, right: pill.left - 28, bottom: pill.bottom}, s.price(s.quote.Price))
 	if slices.ContainsFunc(s.points, func(p point) bool { return p.Estimated }) {
 		s.stroke(s.dashed(), xy(margin, legendY), xy(margin+86, legendY))
-		s.text(s.small(30), row(margin+102, width, legendY), s.say(chat.Say("picture.estimated")))
+		s.text(s.small(legendSize), row(margin+102, width, legendY), s.say(chat.Say("picture.estimated")))
 	}
 }
 
@@ -126,7 +121,7 @@ func (s sheet) drawExtremes() (left float64) {
 		if price.IsZero() {
 			continue
 		}
-		y := []float64{99, 151}[i]
+		y := []float64{highY, lowY}[i]
 		value := s.text(s.big(labelSize).rightAligned(), row(margin, width-margin, y), s.price(price))
 		name := s.say(chat.Say([]string{"picture.high", "picture.low"}[i]))
 		left = min(left, s.text(s.small(labelSize).rightAligned(), row(margin, value.left-12, y), name).left)
@@ -143,14 +138,14 @@ func (s sheet) drawPill(extremesLeft float64) rect {
 	} else if change.Valid {
 		text = s.say(chat.Change{Decimal: change.Decimal})
 	}
-	const padding, maxText, maxLeft = 24, 400, 560
+	const maxText, maxLeft = 400, 560
 	look := style{size: pillSize, bold: true, color: s.ink}
-	pillWidth := min(s.textWidth(look, text), maxText) + 2*padding
+	pillWidth := min(s.textWidth(look, text), maxText) + 2*pillPadding
 	left := min(maxLeft, extremesLeft-32-pillWidth)
-	pill := rect{left: left, top: pillTop, right: left + pillWidth, bottom: pillBase}
+	pill := rect{left: left, top: pillTop, right: left + pillWidth, bottom: pillBottom}
 	if text != "" {
 		s.fill(s.ink, 0.16, pill.outline(16))
-		s.text(look, pill.inset(padding), text)
+		s.text(look, pill.inset(pillPadding), text)
 	}
 	return pill
 }
@@ -185,11 +180,11 @@ func (s sheet) line(to plot) {
 }
 
 // area fills what is under the line from a to b. Its opacity is 28 % at top, and falls to
-// 0 at plotBase.
+// 0 at plotBottom.
 func (s sheet) area(top float64, a, b position) {
 	for x := math.Ceil(a.x); x < b.x; x++ {
-		for y := int(a.y + (b.y-a.y)*(x-a.x)/(b.x-a.x)); y < plotBase; y++ {
-			opacity := 0.28 * (plotBase - float64(y)) / (plotBase - top)
+		for y := int(a.y + (b.y-a.y)*(x-a.x)/(b.x-a.x)); y < plotBottom; y++ {
+			opacity := 0.28 * (plotBottom - float64(y)) / (plotBottom - top)
 			s.SetRGBA(int(x), y, blend(s.RGBAAt(int(x), y), s.ink, opacity))
 		}
 	}

@@ -199,8 +199,8 @@ func (s sheet) drawFooter() {
 		source = strings.TrimPrefix(source+" · "+s.updated(), " · ")
 	}
 	place := row(margin, width-margin, footerY)
-	place.left = s.text(s.small(30), place, source).right + margin
-	s.text(s.small(30).rightAligned(), place, s.supported(cmp.Or(s.name, "Herald")))
+	place.left = s.text(s.small(legendSize), place, source).right + margin
+	s.text(s.small(legendSize).rightAligned(), place, s.supported(cmp.Or(s.name, "Herald")))
 }
 
 // updated returns when the provider updated the quote.
@@ -245,7 +245,7 @@ func (s sheet) drawCard() {
 	s.text(s.small(34), row(margin, 776, recordedY), s.say(soon))
 	lowest, highest := bounds(s.points)
 	a := s.axis(lowest.Price, highest.Price, s.quote.Price)
-	right := rect{left: 800, top: 280, right: width - margin - 9, bottom: plotBase}
+	right := rect{left: 800, top: 280, right: width - margin - 9, bottom: plotBottom}
 	s.line(plot{rect: right, from: s.from, to: s.to, low: a.low, high: a.high})
 }
 

@@ -236,12 +236,12 @@ func TestEveryLetterOnPicturesIsInAFont(t *testing.T) {
 		}
 		c := newCanvas(white)
 		for key, text := range drawn {
-			for _, r := range strings.NewReplacer("\u00a0", " ", "\u202f", " ").Replace(text) {
-				for bold := range 1 + strings.Count(key, "of numbers") {
+			for _, r := range text {
+				for _, bold := range []bool{false, key == "of numbers"} {
 					found := false
-					c.letters(style{size: minText, bold: bold == 1}, string(r), func(font.Face, rune) { found = true })
+					c.letters(style{size: minText, bold: bold}, string(r), func(font.Face, rune) { found = true })
 					if !found {
-						t.Errorf("%s: %c of %s is in no font (bold: %d)", l, r, key, bold)
+						t.Errorf("%s: %c of %s is in no font (bold: %v)", l, r, key, bold)
 					}
 				}
 			}
