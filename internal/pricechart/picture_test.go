@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/png"
 	"math"
 	"math/rand/v2"
@@ -161,6 +162,20 @@ func differing(a, b *image.Paletted) float64 {
 		}
 	}
 	return float64(n) / float64(width*height)
+}
+
+func TestLogoKeepsItsColor(t *testing.T) {
+	p, purple := scenes()["dark"], color.RGBA{R: 139, G: 92, B: 246, A: 255}
+	logo := image.NewRGBA(image.Rect(0, 0, logoSide, logoSide))
+	draw.Draw(logo, logo.Bounds(), image.NewUniform(purple), image.Point{}, draw.Src)
+	p.Logo = logo
+	drawn, err := p.draw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := pixels(t, drawn).At(margin+logoSide/2, titleY); got != purple {
+		t.Errorf("the logo is %v, want %v", got, purple)
+	}
 }
 
 func TestPicturesDrawnAtOnceDoNotMix(t *testing.T) {
