@@ -100,7 +100,7 @@ func (b *Bot) recordQuotes(price *market.Client) pricechart.Recorded {
 		stores = append(stores, b.disk)
 	}
 	b.quotes = pricechart.NewQuotes(tokenID(b.cfg.Market), stores, b.log)
-	recorded := pricechart.Recorded{Prices: price.Price, Quotes: b.quotes}
+	recorded := &pricechart.Recorded{Prices: price.Price, Quotes: b.quotes}
 	if b.cfg.Discord.Presence {
 		b.status = ticker(b.cfg, b.presenceGap(), recorded, price.Price.Last)
 	}

@@ -2,16 +2,13 @@ package pricechart
 
 import (
 	"bytes"
-	"cmp"
 	"embed"
 	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
 	"image/png"
-	"maps"
 	"math"
-	"slices"
 	"sync"
 	"unicode/utf8"
 
@@ -34,32 +31,73 @@ const (
 //go:embed fonts/*.otf
 var fontFiles embed.FS
 
-// fonts are those in which a letter is looked up, one after the other, regular and
-// bold. Each is safe for concurrent use.
-var fonts = sync.OnceValue(func() (all [2][2]*sfnt.Font) {
-	for i, name := range []string{"inter-Regular", "cjk-Regular", "inter-Bold", "cjk-Bold"} {
-		content, err := fontFiles.ReadFile("fonts/" + name + ".otf")
-		if err == nil {
-			all[i/2][i%2], err = opentype.Parse(content)
-		}
-		if err != nil {
-			panic(fmt.Errorf("pricechart: font %s: %w", name, err))
-		}
+// fonts returns the regular fonts and the bold ones, in the order in which a letter is
+// looked up. Each is safe for concurrent use.
+var fonts = sync.OnceValue(func() map[bool][]*sfnt.Font {
+	return map[bool][]*sfnt.Font{
+		false: {parseFont("inter-Regular"), parseFont("cjk-Regular")},
+		true:  {parseFont("inter-Bold"), parseFont("cjk-Bold")},
 	}
-	return all
 })
+
+// parseFont returns an embedded font. It panics if there is none with that name.
+func parseFont(name string) *sfnt.Font {
+	content, _ := fontFiles.ReadFile("fonts/" + name + ".otf")
+	parsed, err := opentype.Parse(content)
+	if err != nil {
+		panic(fmt.Errorf("pricechart: font %s: %w", name, err))
+	}
+	return parsed
+}
 
 // style is how a text looks.
 type style struct {
 	size  float64 // pixels
-	bold  int     // 0 or 1
+	bold  bool
 	color color.RGBA
+	align float64 // 0: at the left of its place, 0.5: in the middle, 1: at the right
 }
 
-// spot is a place on a canvas, in pixels.
-type spot struct{ x, y float64 }
+func (s style) rightAligned() style { s.align = 1; return s }
 
-func xy(x, y float64) spot { return spot{x: x, y: y} }
+// position is a point on a canvas, in pixels from its upper left corner.
+type position struct{ x, y float64 }
+
+func xy(x, y float64) position { return position{x: x, y: y} }
+
+// rect is a rectangle on a canvas, in pixels from its upper left corner.
+type rect struct{ left, top, right, bottom float64 }
+
+// row returns the place of one line of text: y is its middle.
+func row(left, right, y float64) rect { return rect{left: left, top: y, right: right, bottom: y} }
+
+func (r rect) middle() float64 { return (r.top + r.bottom) / 2 }
+
+// inset returns the rectangle without so many pixels at its left and right.
+func (r rect) inset(padding float64) rect {
+	r.left, r.right = r.left+padding, r.right-padding
+	return r
+}
+
+// outline returns a path around the rectangle. Its corners are round.
+func (r rect) outline(radius float64) []position {
+	steps := 1 + int(radius/3)
+	path := make([]position, 0, 4*(steps+1))
+	corners := []position{
+		xy(r.right-radius, r.bottom-radius), xy(r.left+radius, r.bottom-radius), xy(r.left+radius, r.top+radius), xy(r.right-radius, r.top+radius),
+	}
+	for i, center := range corners {
+		for k := range steps + 1 {
+			sin, cos := math.Sincos(math.Pi / 2 * (float64(i) + float64(k)/float64(steps)))
+			path = append(path, xy(center.x+radius*cos, center.y+radius*sin))
+		}
+	}
+	return path
+}
+
+func disc(center position, radius float64) []position {
+	return rect{left: center.x - radius, top: center.y - radius, right: center.x + radius, bottom: center.y + radius}.outline(radius)
+}
 
 // canvas is a picture being drawn.
 type canvas struct {
@@ -75,29 +113,29 @@ func newCanvas(background color.RGBA) *canvas {
 }
 
 // letters calls do with each letter of the text that a font has, and its face. A
-// space that keeps words together is a space.
+// no-break space becomes a space.
 func (c *canvas) letters(s style, text string, do func(font.Face, rune)) {
-	var faces [2]font.Face
+	faces := map[*sfnt.Font]font.Face{}
 	for _, r := range text {
 		if r == '\u00a0' || r == '\u202f' {
 			r = ' '
 		}
-		for i, f := range fonts()[s.bold] {
+		for _, f := range fonts()[s.bold] {
 			if glyph, err := f.GlyphIndex(&c.glyphs, r); err != nil || glyph == 0 {
 				continue
 			}
-			if faces[i] == nil {
-				faces[i], _ = opentype.NewFace(f, &opentype.FaceOptions{Size: s.size, DPI: 72}) // cannot fail
+			if faces[f] == nil {
+				faces[f], _ = opentype.NewFace(f, &opentype.FaceOptions{Size: s.size, DPI: 72}) // cannot fail
 			}
-			do(faces[i], r)
+			do(faces[f], r)
 			break
 		}
 	}
 }
 
-// drawable returns a name if fonts have all of its letters, or else nothing: a part
-// of a name is another name.
-func (c *canvas) drawable(name string) string {
+// supported returns the name if the fonts have all of its letters, and otherwise "": a
+// part of a name is another name.
+func (c *canvas) supported(name string) string {
 	found := 0
 	c.letters(style{size: minText}, name, func(font.Face, rune) { found++ })
 	if found < utf8.RuneCountInString(name) {
@@ -106,8 +144,8 @@ func (c *canvas) drawable(name string) string {
 	return name
 }
 
-// width returns how wide the text is.
-func (c *canvas) width(s style, text string) float64 {
+// textWidth returns the width of the text in pixels.
+func (c *canvas) textWidth(s style, text string) float64 {
 	var sum fixed.Int26_6
 	c.letters(s, text, func(face font.Face, r rune) {
 		advance, _ := face.GlyphAdvance(r)
@@ -116,109 +154,103 @@ func (c *canvas) width(s style, text string) float64 {
 	return float64(sum) / 64
 }
 
-// text draws on the line at y. align is 0 if the text begins at x, 1 if it ends
-// there, and 0.5 if x is its middle. A text wider than limit is drawn smaller, and
-// cut where even the smallest is too wide.
-func (c *canvas) text(s style, x, y, align, limit float64, text string) {
-	wide := c.width(s, text)
-	if wide > limit {
-		s.size = max(minText, math.Floor(s.size*limit/wide))
+// capitals is the height of a capital letter as a part of the font's size.
+const capitals = 0.72
+
+// text draws one line of text in the vertical middle of its place, and returns the row
+// that it takes. A text that is too wide is drawn smaller, but not below minText, and then
+// cut.
+func (c *canvas) text(s style, place rect, text string) rect {
+	limit := place.right - place.left
+	if full := c.textWidth(s, text); full > limit {
+		s.size = max(minText, math.Floor(s.size*limit/full))
 	}
-	for short := []rune(text); c.width(s, text) > limit && len(short) > 0; text = string(short) + "…" {
-		short = short[:len(short)-1]
+	for kept := []rune(text); c.textWidth(s, text) > limit && len(kept) > 0; {
+		kept = kept[:len(kept)-1]
+		text = string(kept) + "…"
 	}
-	x -= align * c.width(s, text)
-	d := font.Drawer{Dst: c.RGBA, Src: image.NewUniform(s.color), Dot: fixed.Point26_6{X: fixed.Int26_6(x * 64), Y: fixed.Int26_6(y * 64)}}
+	taken := c.textWidth(s, text)
+	x := place.left + s.align*(limit-taken)
+	baseline := math.Round(place.middle() + s.size*capitals/2)
+	d := font.Drawer{Dst: c.RGBA, Src: image.NewUniform(s.color), Dot: fixed.Point26_6{X: fixed.Int26_6(x * 64), Y: fixed.Int26_6(baseline * 64)}}
 	c.letters(s, text, func(face font.Face, r rune) {
 		d.Face = face
 		d.DrawString(string(r))
 	})
+	return row(x, x+taken, place.middle())
 }
 
 // fill fills closed paths. All must turn the same way where they overlap.
-func (c *canvas) fill(ink color.RGBA, opacity float64, paths ...[]spot) {
+func (c *canvas) fill(ink color.RGBA, opacity float64, paths ...[]position) {
 	low, high := xy(math.Inf(1), math.Inf(1)), xy(math.Inf(-1), math.Inf(-1))
 	for _, path := range paths {
 		for _, p := range path {
 			low, high = xy(min(low.x, p.x), min(low.y, p.y)), xy(max(high.x, p.x), max(high.y, p.y))
 		}
 	}
-	box := image.Rect(int(low.x), int(low.y), int(high.x)+1, int(high.y)+1).Intersect(c.Bounds())
-	c.rasterizer.Reset(box.Dx(), box.Dy())
-	at := func(p spot) (x, y float32) {
-		return float32(p.x) - float32(box.Min.X), float32(p.y) - float32(box.Min.Y)
+	area := image.Rect(int(low.x), int(low.y), int(high.x)+1, int(high.y)+1).Intersect(c.Bounds())
+	c.rasterizer.Reset(area.Dx(), area.Dy())
+	inArea := func(p position) (x, y float32) {
+		return float32(p.x) - float32(area.Min.X), float32(p.y) - float32(area.Min.Y)
 	}
 	for _, path := range paths {
-		c.rasterizer.MoveTo(at(path[0]))
+		c.rasterizer.MoveTo(inArea(path[0]))
 		for _, p := range path[1:] {
-			c.rasterizer.LineTo(at(p))
+			c.rasterizer.LineTo(inArea(p))
 		}
 		c.rasterizer.ClosePath()
 	}
 	faded := color.NRGBA{R: ink.R, G: ink.G, B: ink.B, A: uint8(math.Round(255 * opacity))}
-	c.rasterizer.Draw(c.RGBA, box, image.NewUniform(faded), image.Point{})
+	c.rasterizer.Draw(c.RGBA, area, image.NewUniform(faded), image.Point{})
 }
 
-// box is a rectangle with round corners.
-func box(x0, y0, x1, y1, radius float64) []spot {
-	steps := 1 + int(radius/3)
-	path := make([]spot, 0, 4*(steps+1))
-	for i, c := range []spot{xy(x1-radius, y1-radius), xy(x0+radius, y1-radius), xy(x0+radius, y0+radius), xy(x1-radius, y0+radius)} {
-		for k := range steps + 1 {
-			sin, cos := math.Sincos(math.Pi / 2 * (float64(i) + float64(k)/float64(steps)))
-			path = append(path, xy(c.x+radius*cos, c.y+radius*sin))
-		}
-	}
-	return path
+// pen is how a line looks.
+type pen struct {
+	ink       color.RGBA
+	thickness float64 // pixels
+	dash, gap float64 // pixels; without a gap the line is solid
 }
 
-func disc(at spot, radius float64) []spot {
-	return box(at.x-radius, at.y-radius, at.x+radius, at.y+radius, radius)
-}
-
-// stroke draws a line with round ends.
-func (c *canvas) stroke(ink color.RGBA, wide float64, a, b spot) {
+// stroke draws a straight line. The line and its dashes have round ends.
+func (c *canvas) stroke(p pen, a, b position) {
 	length := max(math.Hypot(b.x-a.x, b.y-a.y), 1e-9)
-	x, y := (a.y-b.y)/length*wide/2, (b.x-a.x)/length*wide/2
-	c.fill(ink, 1, disc(a, wide/2), disc(b, wide/2), []spot{xy(a.x+x, a.y+y), xy(a.x-x, a.y-y), xy(b.x-x, b.y-y), xy(b.x+x, b.y+y)})
-}
-
-// dashes draws strokes of a length, and as many pixels apart, between two spots.
-func (c *canvas) dashes(ink color.RGBA, wide, long, apart float64, a, b spot) {
-	length := math.Hypot(b.x-a.x, b.y-a.y)
-	on := func(d float64) spot { return xy(a.x+(b.x-a.x)*d/length, a.y+(b.y-a.y)*d/length) }
-	for from := 0.0; from < length; from += long + apart {
-		c.stroke(ink, wide, on(from), on(min(from+long, length)))
+	right := xy((b.x-a.x)/length, (b.y-a.y)/length)
+	along := func(d float64) position { return xy(a.x+right.x*d, a.y+right.y*d) }
+	if p.gap == 0 {
+		p.dash = length
+	}
+	radius := p.thickness / 2
+	x, y := -right.y*radius, right.x*radius
+	for start := 0.0; start < length; start += p.dash + p.gap {
+		from, to := along(start), along(min(start+p.dash, length))
+		sides := []position{xy(from.x+x, from.y+y), xy(from.x-x, from.y-y), xy(to.x-x, to.y-y), xy(to.x+x, to.y+y)}
+		c.fill(p.ink, 1, disc(from, radius), disc(to, radius), sides)
 	}
 }
 
-// png reduces the picture to 240 colors and encodes it, which halves its size. The edges
-// of letters and lines get the nearest of these colors.
-func (c *canvas) png() ([]byte, error) {
-	count := map[[4]byte]int{}
-	for i := 0; i < len(c.Pix); i += 4 * 7 { // every seventh pixel is enough
-		count[[4]byte(c.Pix[i:])]++
-	}
-	colors := slices.SortedFunc(maps.Keys(count), func(a, b [4]byte) int {
-		return cmp.Or(count[b]-count[a], bytes.Compare(a[:], b[:]))
-	})
-	paletted := image.NewPaletted(c.Rect, nil)
-	for _, p := range colors[:min(240, len(colors))] {
-		paletted.Palette = append(paletted.Palette, color.RGBA{R: p[0], G: p[1], B: p[2], A: 255})
-	}
-	nearest := map[[4]byte]byte{}
-	for i := range paletted.Pix {
-		p := [4]byte(c.Pix[4*i:])
-		index, known := nearest[p]
-		if !known {
-			index = byte(paletted.Palette.Index(color.RGBA{R: p[0], G: p[1], B: p[2], A: 255}))
-			nearest[p] = index
+// blend returns the color that is part, from 0 to 1, of the way from a to b.
+func blend(a, b color.RGBA, part float64) color.RGBA {
+	mix := func(a, b uint8) uint8 { return uint8(math.Round(float64(a) + (float64(b)-float64(a))*part)) }
+	return color.RGBA{R: mix(a.R, b.R), G: mix(a.G, b.G), B: mix(a.B, b.B), A: 255}
+}
+
+// png encodes the picture with the nearest colors of a palette, at most 256: in all its
+// colors the picture would have more than twice the bytes.
+func (c *canvas) png(palette color.Palette) ([]byte, error) {
+	picture := image.NewPaletted(c.Bounds(), palette)
+	nearest := map[[4]byte]uint8{} // a picture has some thousand colors
+	for i := range picture.Pix {
+		rgba := [4]byte(c.Pix[4*i:])
+		index, found := nearest[rgba]
+		if !found {
+			index = uint8(palette.Index(color.RGBA{R: rgba[0], G: rgba[1], B: rgba[2], A: 255}))
+			nearest[rgba] = index
 		}
-		paletted.Pix[i] = index
+		picture.Pix[i] = index
 	}
 	var out bytes.Buffer
 	// The best compression takes four times as long, and saves a twelfth.
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-	err := encoder.Encode(&out, paletted)
+	err := encoder.Encode(&out, picture)
 	return out.Bytes(), err
 }

@@ -1,7 +1,8 @@
 package pricechart
 
 import (
-	"image/color"
+	"image"
+	"image/draw"
 	"math"
 	"slices"
 	"strings"
@@ -10,259 +11,200 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/chat"
-	"herald/internal/words"
 )
 
-// The plot, in pixels. A wide label moves its right edge to the left.
+// Places and sizes of text, in pixels. A name that ends in Y is the middle of a row.
 const (
-	plotLeft, plotRight, plotTop, plotBottom = margin, 1000.0, 262.0, 668.0
+	titleY, legendY, recordedY, datesY, footerY = 52, 222, 678, 707, 765
+	highY, lowY                                 = 99, 151
+	tileNameY, tileChangeY                      = 308, 386
+	sumNameY, sumValueY                         = 516, 573 // below the tiles
 
-	tagEdge = width - 16 // where the tag ends at most
+	pillTop, pillBottom   = 96, 180
+	plotBottom            = 668 // of every plot
+	labelSize, pillSize   = 36, 54
+	legendSize, titleSize = 30, 40
+
+	tagPadding, pillPadding = 20, 24
 )
 
-// chart draws the line of the price, with its first, highest, lowest and last.
-func (s sheet) chart() {
-	s.header()
-	first, end := s.points[0].Price, s.points[len(s.points)-1]
-	lowest, highest := bounds(s.points)
-	ink, on := s.ink(s.change())
-	a := s.axis(lowest.Price, highest.Price, end.Price)
-	labels, tag := s.small(36), style{size: 36, bold: 1, color: on}
-	wide := s.width(tag, a.now) + 40
-	right := min(plotRight, tagEdge-14-wide)
-	for _, label := range a.labels {
-		right = min(right, tagEdge-24-s.width(labels, label))
-	}
-	at := s.plot(plotLeft, right, plotTop, a)
-	now := at(end.At, end.Price.InexactFloat64())
-	tagY := min(now.y, plotBottom-24)
-	for i, price := range a.prices {
-		y := math.Round(at(s.to, price).y)
-		s.fill(s.grid, 1, box(plotLeft, y-1, right, y+1, 0))
-		if math.Abs(y-tagY) > 60 {
-			s.text(labels, right+18, y+13, 0, width, a.labels[i])
-		}
-	}
-	period := s.to.Sub(s.from)
-	apart, layout := (period / 4).Round(day), s.language.Info().Day
-	if period <= day {
-		apart, layout = period/4, "15:04"
-	}
-	for i := range 4 {
-		when := s.from.UTC().Add((period-3*apart)/2 + time.Duration(i)*apart).Round(time.Hour)
-		label := when.Format(layout)
-		s.text(labels, max(at(when, 0).x, plotLeft+s.width(labels, label)/2), 720, .5, width, label)
-	}
-	y := at(s.from, first.InexactFloat64()).y
-	s.dashes(s.quiet, 2, 1, 11, xy(plotLeft, y), xy(right, y))
-	s.line(at)
-	s.fill(ink, 1, box(right+14, tagY-30, right+14+wide, tagY+30, 10))
-	s.text(tag, right+34, tagY+13, 0, width, a.now)
+// plot is where a line is drawn: times from left to right, prices from bottom to top.
+type plot struct {
+	rect
+	from, to  time.Time
+	low, high float64 // the prices at the bottom and at the top
 }
 
-// header draws the title, the change over the period (or the time of an old price), and
-// the highest and the lowest price where they are known.
-func (s sheet) header() {
-	edge, change := float64(width-margin), s.change()
-	ink, _ := s.ink(change)
-	lowest, highest := s.extremes()
-	for i, price := range []decimal.Decimal{highest, lowest} {
-		if price.IsPositive() {
-			y, price, name := 112+52*float64(i), s.price(price), s.say(chat.Say([]string{"picture.high", "picture.low"}[i]))
-			x := width - margin - s.width(s.big(36), price) - 12
-			s.text(s.big(36), x+12, y, 0, width, price)
-			s.text(s.small(36), x, y, 1, width, name)
-			edge = min(edge, x-s.width(s.small(36), name))
+func (p plot) at(t time.Time, price float64) position {
+	part := t.Sub(p.from).Seconds() / p.to.Sub(p.from).Seconds()
+	return xy(p.left+part*(p.right-p.left), p.bottom-(price-p.low)/(p.high-p.low)*(p.bottom-p.top))
+}
+
+// layout returns the places of the plot and of the last price's tag. Wide labels move the
+// right edge of the plot to the left.
+func (s sheet) layout(a axis, last point) (plot, rect) {
+	const maxRight, labelsRight, tagRight, tagGap = 1000, width - 40, width - 16, 14
+	tagWidth := s.textWidth(s.big(labelSize), a.last) + 2*tagPadding
+	right := min(maxRight, tagRight-tagGap-tagWidth)
+	for _, label := range a.labels {
+		right = min(right, labelsRight-s.textWidth(s.small(labelSize), label))
+	}
+	p := plot{rect: rect{left: margin, top: 262, right: right, bottom: plotBottom}, from: s.from, to: s.to, low: a.low, high: a.high}
+	y := min(p.at(last.At, last.Price.InexactFloat64()).y, plotBottom-24)
+	return p, rect{left: right + tagGap, top: y - 30, right: right + tagGap + tagWidth, bottom: y + 30}
+}
+
+// drawChart draws the line of the price between hairlines, with its first price dotted and
+// its last one in a tag.
+func (s sheet) drawChart() {
+	first, last := s.points[0], s.points[len(s.points)-1]
+	lowest, highest := bounds(s.points)
+	a := s.axis(lowest.Price, highest.Price, last.Price)
+	plot, tag := s.layout(a, last)
+	for i, price := range a.prices {
+		y := math.Round(plot.at(s.to, price).y)
+		s.fill(s.grid, 1, rect{left: plot.left, top: y - 1, right: plot.right, bottom: y + 1}.outline(0))
+		if math.Abs(y-tag.middle()) > 60 {
+			s.text(s.small(labelSize), row(plot.right+18, width, y), a.labels[i])
 		}
 	}
-	text := ""
+	s.drawDates(plot)
+	start := plot.at(s.from, first.Price.InexactFloat64())
+	s.stroke(pen{ink: s.quiet, thickness: 2, dash: 1, gap: 11}, start, xy(plot.right, start.y))
+	s.line(plot)
+	textOnInk := s.background
+	if s.ink == s.down {
+		textOnInk = white
+	}
+	s.fill(s.ink, 1, tag.outline(10))
+	s.text(style{size: labelSize, bold: true, color: textOnInk}, tag.inset(tagPadding), a.last)
+}
+
+// drawDates draws four dates below a plot, or times of a day.
+func (s sheet) drawDates(p plot) {
+	apart, format := (s.period() / 4).Round(day), s.language.Info().Day
+	if s.period() <= day {
+		apart, format = s.period()/4, "15:04"
+	}
+	for i := range 4 {
+		t := s.from.UTC().Add((s.period()-3*apart)/2 + time.Duration(i)*apart).Round(time.Hour)
+		text, look := t.Format(format), s.small(labelSize)
+		x := max(p.at(t, p.low).x-s.textWidth(look, text)/2, margin)
+		s.text(look, row(x, width, datesY), text)
+	}
+}
+
+// drawHeader draws the logo and the title, the price, the pill, the extremes, and what a
+// dashed line means.
+func (s sheet) drawHeader() {
+	left := float64(margin)
+	if s.Logo != nil {
+		draw.Draw(s.RGBA, s.logoPlace(), s.Logo, image.Point{}, draw.Over)
+		left = float64(s.logoPlace().Max.X + 16)
+	}
+	pair := strings.TrimPrefix(s.supported(s.symbol)+" / USD", " / ")
+	s.text(s.small(titleSize), row(left, width-margin, titleY), pair+" · "+s.say(chat.Say("choice."+periods[s.period()])))
+	pill := s.drawPill(s.drawExtremes())
+	s.text(s.big(104), rect{left: margin - 4, top: pill.top, right: pill.left - 28, bottom: pill.bottom}, s.price(s.quote.Price))
+	if slices.ContainsFunc(s.points, func(p point) bool { return p.Estimated }) {
+		s.stroke(s.dashed(), xy(margin, legendY), xy(margin+86, legendY))
+		s.text(s.small(legendSize), row(margin+102, width, legendY), s.say(chat.Say("picture.estimated")))
+	}
+}
+
+// drawExtremes draws the highest and the lowest price at the right if they are known, and
+// returns their left edge.
+func (s sheet) drawExtremes() (left float64) {
+	left = width - margin
+	lowest, highest := s.extremes()
+	for i, price := range []decimal.Decimal{highest, lowest} {
+		if price.IsZero() {
+			continue
+		}
+		y := []float64{highY, lowY}[i]
+		value := s.text(s.big(labelSize).rightAligned(), row(margin, width-margin, y), s.price(price))
+		name := s.say(chat.Say([]string{"picture.high", "picture.low"}[i]))
+		left = min(left, s.text(s.small(labelSize).rightAligned(), row(margin, value.left-12, y), name).left)
+	}
+	return left
+}
+
+// drawPill draws the time of an old price, or else the change over the period if it is
+// known. It returns the place, which ends at the left of the extremes.
+func (s sheet) drawPill(extremesLeft float64) rect {
+	text, change := "", s.change()
 	if s.quote.Old() {
 		text = s.updated()
 	} else if change.Valid {
 		text = s.say(chat.Change{Decimal: change.Decimal})
 	}
-	look := style{size: 54, bold: 1, color: ink}
-	wide := min(s.width(look, text), 400)
-	pill := min(560, edge-32-wide-48)
+	const maxText, maxLeft = 400, 560
+	look := style{size: pillSize, bold: true, color: s.ink}
+	pillWidth := min(s.textWidth(look, text), maxText) + 2*pillPadding
+	left := min(maxLeft, extremesLeft-32-pillWidth)
+	pill := rect{left: left, top: pillTop, right: left + pillWidth, bottom: pillBottom}
 	if text != "" {
-		s.fill(ink, .16, box(pill, 96, pill+wide+48, 180, 16))
-		s.text(look, pill+24, 157, 0, wide, text)
+		s.fill(s.ink, 0.16, pill.outline(16))
+		s.text(look, pill.inset(pillPadding), text)
 	}
-	s.title(" · "+s.say(chat.Say("choice."+periods[s.to.Sub(s.from)])), pill-24-margin)
-	if slices.ContainsFunc(s.points, func(p point) bool { return p.Estimated }) {
-		s.dashes(ink, 6, 18, 16, xy(plotLeft, 222), xy(plotLeft+86, 222))
-		s.text(s.small(30), plotLeft+102, 232, 0, width, s.say(chat.Say("picture.estimated")))
-	}
+	return pill
 }
 
-// plot returns a function from a time and a price to their place between left and right,
-// top and plotBottom.
-func (s sheet) plot(left, right, top float64, a axis) func(time.Time, float64) spot {
-	return func(when time.Time, price float64) spot {
-		part := when.Sub(s.from).Seconds() / s.to.Sub(s.from).Seconds()
-		return xy(left+part*(right-left), plotBottom-(price-a.low)/(a.high-a.low)*(plotBottom-top))
+// solid returns the pen of the line, and dashed that of parts that begin or end at an
+// estimate.
+func (s sheet) solid() pen  { return pen{ink: s.ink, thickness: 6} }
+func (s sheet) dashed() pen { return pen{ink: s.ink, thickness: 6, dash: 18, gap: 16} }
+
+// line draws the line up to the dot of its last price, and fills the area under what was
+// seen. A point without neighbors is a dot.
+func (s sheet) line(to plot) {
+	_, highest := bounds(s.points)
+	top := to.at(s.to, highest.Price.InexactFloat64()).y
+	s.points = s.shownPoints()
+	var before position
+	for i, p := range s.points {
+		here := to.at(p.At, p.Price.InexactFloat64())
+		switch {
+		case !s.joined(i):
+			s.stroke(s.solid(), here, here)
+		case s.estimated(i):
+			s.stroke(s.dashed(), before, here)
+		default:
+			s.area(top, before, here)
+			s.stroke(s.solid(), before, here)
+		}
+		before = here
+	}
+	s.fill(s.background, 1, disc(before, 13))
+	s.fill(s.ink, 1, disc(before, 9))
+}
+
+// area fills what is under the line from a to b. Its opacity is 28 % at top, and falls to
+// 0 at plotBottom.
+func (s sheet) area(top float64, a, b position) {
+	for x := math.Ceil(a.x); x < b.x; x++ {
+		for y := int(a.y + (b.y-a.y)*(x-a.x)/(b.x-a.x)); y < plotBottom; y++ {
+			opacity := 0.28 * (plotBottom - float64(y)) / (plotBottom - top)
+			s.SetRGBA(int(x), y, blend(s.RGBAAt(int(x), y), s.ink, opacity))
+		}
 	}
 }
 
 // slots are the parts of a period in which a line has at most four points.
 const slots = 60
 
-// crisp returns the points through which the line is drawn: the first, the lowest, the
-// highest and the last of each slot, so that no spike and no gap is lost.
-func (p picture) crisp() (kept []point) {
-	slot := func(i int) time.Duration { return p.points[i].At.Sub(p.from) * slots / p.to.Sub(p.from) }
+// shownPoints returns the points through which the line is drawn: the first, the lowest,
+// the highest and the last of each slot, so that no spike and no gap is lost.
+func (p picture) shownPoints() (shown []point) {
+	slot := func(i int) time.Duration { return p.points[i].At.Sub(p.from) * slots / p.period() }
 	from := 0
 	for i, last := range p.points {
 		if to := i + 1; to == len(p.points) || slot(to) != slot(from) || p.estimated(to) {
 			lowest, highest := bounds(p.points[from:to])
-			kept = append(kept, p.points[from], lowest, highest, last)
+			shown = append(shown, p.points[from], lowest, highest, last)
 			from = to
 		}
 	}
-	slices.SortStableFunc(kept, byTime)
-	return slices.CompactFunc(kept, func(a, b point) bool { return a.At.Equal(b.At) })
-}
-
-// line draws the line up to the dot of its last price, and fills the area under what was
-// seen. A point without neighbors is a dot.
-func (s sheet) line(at func(time.Time, float64) spot) {
-	ink, _ := s.ink(s.change())
-	_, highest := bounds(s.points)
-	top := at(s.to, highest.Price.InexactFloat64()).y
-	s.points = s.crisp()
-	var before spot
-	for i, p := range s.points {
-		here := at(p.At, p.Price.InexactFloat64())
-		switch {
-		case !s.joined(i):
-			s.stroke(ink, 6, here, here)
-		case s.estimated(i):
-			s.dashes(ink, 6, 18, 16, before, here)
-		default:
-			s.area(ink, top, before, here)
-			s.stroke(ink, 6, before, here)
-		}
-		before = here
-	}
-	s.fill(s.background, 1, disc(before, 13))
-	s.fill(ink, 1, disc(before, 9))
-}
-
-// area fills what is under the line from a to b, from 28 % at top to nothing at the
-// bottom.
-func (s sheet) area(ink color.RGBA, top float64, a, b spot) {
-	for x := math.Ceil(a.x); x < b.x; x++ {
-		for y := int(a.y + (b.y-a.y)*(x-a.x)/(b.x-a.x)); y < plotBottom; y++ {
-			pixel := s.Pix[s.PixOffset(int(x), y):]
-			part := .28 * (plotBottom - float64(y)) / (plotBottom - top)
-			for k, full := range [3]byte{ink.R, ink.G, ink.B} {
-				pixel[k] = byte(float64(pixel[k])*(1-part) + float64(full)*part + .5)
-			}
-		}
-	}
-}
-
-// axis is the prices at the hairlines, and the last price written as they are.
-type axis struct {
-	low, high float64 // at the bottom and at the top
-	prices    []float64
-	labels    []string
-	now       string
-}
-
-// axis returns three or four prices at equal distances. All are written with the
-// same decimals.
-func (p picture) axis(lowest, highest, last decimal.Decimal) axis {
-	low, high := lowest.InexactFloat64(), highest.InexactFloat64()
-	// At least 0.4 % of the price: a price that stands still looks like it.
-	if span := .004 * high; high-low < span {
-		low, high = (low+high-span)/2, (low+high+span)/2
-	}
-	pad := (high - low) * .08
-	a := axis{low: low - pad, high: high + pad}
-	step, from, to := niceStep(max(a.low, 0), a.high)
-	power := p.unit(highest)
-	places := max(0, power-step.Exponent())
-	// The last price has three digits, if that is at most two decimals more.
-	places = min(max(places, 3-wholeDigits(last.Shift(-power))), places+2)
-	if power == 0 && places == 1 {
-		places = 2 // cents
-	}
-	write := func(price decimal.Decimal) string {
-		if price = price.Shift(-power); price.IsZero() {
-			return p.write("0", power)
-		}
-		return p.write(price.StringFixed(places), power)
-	}
-	for n := from; n <= to; n++ {
-		price := step.Mul(decimal.NewFromInt(n))
-		a.prices, a.labels = append(a.prices, price.InexactFloat64()), append(a.labels, write(price))
-	}
-	a.now = write(last)
-	if last.Shift(-power).Round(places).IsZero() {
-		a.now = p.price(last)
-	}
-	return a
-}
-
-// niceStep returns a round number with three or four multiples between low and high,
-// and the first and the last of them.
-func niceStep(low, high float64) (step decimal.Decimal, from, to int64) {
-	power := int32(math.Floor(math.Log10(high - low)))
-	for _, digits := range []int64{1, 2, 5, 25, 4, 3, 6, 8, 15, 125} {
-		for exponent := power - 3; exponent <= power; exponent++ {
-			step = decimal.New(digits, exponent)
-			size := step.InexactFloat64()
-			from, to = int64(math.Ceil(low/size)), int64(math.Floor(high/size))
-			if n := to - from + 1; n == 3 || n == 4 {
-				return step, from, to
-			}
-		}
-	}
-	return step, from, to
-}
-
-// countedZeros are how many zeros after the point are counted and not written.
-const countedZeros = 4
-
-// From million on, a price has a unit.
-var million = decimal.New(1, 6)
-
-// price writes four significant digits of a price, or its unit and two decimals.
-func (p picture) price(price decimal.Decimal) string {
-	rounded := price.Round(4 - wholeDigits(price))
-	switch {
-	case !price.LessThan(million):
-		return words.Say(p.language, chat.Money{Decimal: price})
-	case rounded.LessThan(decimal.New(1, -countedZeros)):
-		return p.write(rounded.String(), 0)
-	}
-	return words.Say(p.language, chat.Price{Decimal: price})
-}
-
-// wholeDigits is how many digits stand before the point; it is below zero for zeros
-// after it.
-func wholeDigits(d decimal.Decimal) int32 { return int32(d.NumDigits()) + d.Exponent() }
-
-// unit is the power of ten of the unit that a price is written in; 0: none.
-func (p picture) unit(price decimal.Decimal) (power int32) {
-	for n := range p.language.Info().Units {
-		if !price.LessThan(decimal.Max(million, decimal.New(1, int32(n)))) {
-			power = max(power, int32(n))
-		}
-	}
-	return power
-}
-
-// write writes the digits of a price in a unit. Zeros after the point are counted if
-// they are many: $0.0₅48 is $0.0000048.
-func (p picture) write(digits string, power int32) string {
-	whole, fraction, _ := strings.Cut(digits, ".")
-	rest := strings.TrimLeft(fraction, "0")
-	if zeros := len(fraction) - len(rest); whole == "0" && rest != "" && zeros >= countedZeros {
-		subscript := strings.Map(func(r rune) rune { return r - '0' + '₀' }, decimal.NewFromInt(int64(zeros)).String())
-		digits = "0.0" + subscript + rest
-	}
-	info := p.language.Info()
-	return words.Number(p.language, digits, strings.Replace(info.USD, "#", "#"+info.Units[int(power)], 1))
+	slices.SortStableFunc(shown, byTime)
+	return slices.CompactFunc(shown, func(a, b point) bool { return a.At.Equal(b.At) })
 }

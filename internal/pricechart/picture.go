@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"image"
 	"image/color"
-	"image/draw"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -18,21 +18,25 @@ import (
 
 const day = 24 * time.Hour
 
-// picture is what a picture shows.
+// periods maps the length of a period to its name in keys of messages.
+var periods = map[time.Duration]string{time.Hour: "1h", day: "24h", 7 * day: "7d", 30 * day: "30d"}
+
+// picture is the content of a picture.
 type picture struct {
 	Settings
 	symbol, name string
 	language     chat.Language
 	quote        core.Quote
 	from, to     time.Time
-	points       []point // of the period, sorted by time
+	points       []point // from from to to, sorted by time
 }
 
-// joined reports whether a line joins points[i] with the one before it. If they are
-// further apart than a twelfth of the period, the price between them is not known.
-// An estimate is joined however far it is.
+func (p picture) period() time.Duration { return p.to.Sub(p.from) }
+
+// joined reports whether a line joins points[i] with the point before. Points further
+// apart than a twelfth of the period are not joined, unless one is an estimate.
 func (p picture) joined(i int) bool {
-	return i > 0 && (p.estimated(i) || p.points[i].At.Sub(p.points[i-1].At) <= p.to.Sub(p.from)/12)
+	return i > 0 && (p.estimated(i) || p.points[i].At.Sub(p.points[i-1].At) <= p.period()/12)
 }
 
 // estimated reports whether the line to points[i] begins or ends at an estimate.
@@ -49,7 +53,7 @@ func (p picture) seen() float64 {
 			covered += next.At.Sub(p.points[i-1].At)
 		}
 	}
-	return covered.Seconds() / p.to.Sub(p.from).Seconds()
+	return covered.Seconds() / p.period().Seconds()
 }
 
 const (
@@ -76,28 +80,38 @@ func (p picture) extremes() (lowest, highest decimal.Decimal) {
 	return low.Price, high.Price
 }
 
-// change returns the provider's change over the period. If the provider tells none, it
-// is the change from the first to the last price seen, where the line begins with the
-// period.
+// change returns the provider's change over the period in per cent. If the provider has
+// none, change compares the first and the last price seen. It is invalid if the line does
+// not begin with the period.
 func (p picture) change() decimal.NullDecimal {
-	told, seen := p.quote.Changes()[p.to.Sub(p.from)], p.recorded()
-	if told.Valid || !p.hasLine() || seen[0].At.Sub(p.from) > p.to.Sub(p.from)/24 {
-		return told
+	provided, seen := p.quote.Changes()[p.period()], p.recorded()
+	if provided.Valid || !p.hasLine() || seen[0].At.Sub(p.from) > p.period()/24 {
+		return provided
 	}
 	first, last := seen[0].Price, seen[len(seen)-1].Price
 	return decimal.NewNullDecimal(last.Sub(first).Shift(2).DivRound(first, 2))
 }
 
-// bounds returns the points, one at least, with the lowest and the highest price.
+// chart returns what png shows, in numbers.
+func (p picture) chart(png []byte) core.Chart {
+	c := core.Chart{
+		PNG: png, Line: p.hasLine(), Spark: p.spark(), Seen: p.seen(), Change: p.change(),
+		Since: p.to, First: p.quote.Price, Last: p.quote.Price,
+	}
+	if seen := p.recorded(); len(seen) > 0 {
+		c.Since, c.First, c.Last = seen[0].At, seen[0].Price, seen[len(seen)-1].Price
+	}
+	c.Lowest, c.Highest = p.extremes()
+	return c
+}
+
+// bounds returns the points with the lowest and the highest price. There must be one point.
 func bounds(points []point) (lowest, highest point) {
 	byPrice := func(a, b point) int { return a.Price.Cmp(b.Price) }
 	return slices.MinFunc(points, byPrice), slices.MaxFunc(points, byPrice)
 }
 
-// periods are the names of periods in keys of messages.
-var periods = map[time.Duration]string{time.Hour: "1h", day: "24h", 7 * day: "7d", 30 * day: "30d"}
-
-// theme is the colors of a picture.
+// theme holds the colors of a picture.
 type theme struct{ background, grid, quiet, strong, up, down, warning color.RGBA }
 
 func rgb(hex uint32) color.RGBA {
@@ -112,101 +126,159 @@ var (
 	}
 )
 
+// inkOf returns the color of a change in per cent.
+func (t theme) inkOf(percent decimal.NullDecimal) color.RGBA {
+	return []color.RGBA{t.down, t.quiet, t.up}[percent.Decimal.Round(2).Sign()+1]
+}
+
 // sheet is a picture on its canvas.
 type sheet struct {
 	picture
 	theme
 	*canvas
+	ink color.RGBA // of the line
 }
 
-// ink is the color of a change in per cent, and the color of text on it.
-func (s sheet) ink(percent decimal.NullDecimal) (ink, on color.RGBA) {
-	drift := percent.Decimal.Round(2).Sign()
-	switch {
-	case s.quote.Old():
-		return s.warning, s.background
-	case drift > 0:
-		return s.up, s.background
-	case drift < 0:
-		return s.down, white
+// palette returns the colors in which a drawn picture is encoded: blends of all pairs of
+// colors that touch each other, more of them near the first one, and samples of the logo.
+func (s sheet) palette() color.Palette {
+	const blends, samples = 32, 7
+	colors := color.Palette{s.background, s.grid}
+	for _, pair := range [][2]color.RGBA{
+		{s.background, s.quiet}, {s.background, s.strong}, {s.background, s.up}, {s.background, s.down}, {s.background, s.warning}, {s.down, white},
+	} {
+		for i := range blends {
+			part := float64(i+1) / blends
+			colors = append(colors, blend(pair[0], pair[1], part*part))
+		}
 	}
-	return s.quiet, s.background
+	if s.Logo == nil {
+		return colors
+	}
+	place := s.logoPlace()
+	for i := range samples * samples {
+		column, row := i%samples, i/samples
+		colors = append(colors, s.RGBAAt(place.Min.X+column*place.Dx()/samples, place.Min.Y+row*place.Dy()/samples))
+	}
+	return colors
+}
+
+// logoPlace returns where the logo is drawn, at the left of the title.
+func (s sheet) logoPlace() image.Rectangle {
+	return s.Logo.Bounds().Add(image.Pt(margin, titleY-s.Logo.Bounds().Dy()/2))
 }
 
 func (s sheet) small(size float64) style { return style{size: size, color: s.quiet} }
-func (s sheet) big(size float64) style   { return style{size: size, bold: 1, color: s.strong} }
+func (s sheet) big(size float64) style   { return style{size: size, bold: true, color: s.strong} }
 
 func (s sheet) say(v chat.Value) string { return words.Say(s.language, v) }
 
-// draw returns the picture as a PNG without transparency: a chart, or where too
-// little of the period was seen a card of what is known.
+// draw returns the picture as a PNG without transparency: a chart, or a card if too little
+// of the period was seen.
 func (p picture) draw() ([]byte, error) {
 	t := themes[p.Light]
-	c := newCanvas(t.background)
-	s := sheet{picture: p, theme: t, canvas: c}
+	s := sheet{picture: p, theme: t, canvas: newCanvas(t.background), ink: t.inkOf(p.change())}
+	if p.quote.Old() {
+		s.ink = t.warning
+	}
+	s.drawHeader()
 	if p.hasLine() {
-		s.chart()
+		s.drawChart()
 	} else {
-		s.card()
+		s.drawCard()
 	}
-	source := p.quote.Source
-	if !p.quote.LastUpdated.IsZero() && !p.quote.Old() {
-		source = strings.TrimPrefix(source+" · "+p.updated(), " · ")
-	}
-	s.text(s.small(30), margin, 776, 0, width, source)
-	name := c.drawable(cmp.Or(p.name, "Herald"))
-	s.text(s.small(30), width-margin, 776, 1, width-3*margin-s.width(s.small(30), source), name)
-	return c.png()
+	s.drawFooter()
+	return s.png(s.palette())
 }
 
-// updated is when the provider updated the quote.
+// drawFooter draws the provider and the time of the quote at the left, and the name of the
+// community or the bot at the right.
+func (s sheet) drawFooter() {
+	source := s.quote.Source
+	if !s.quote.LastUpdated.IsZero() && !s.quote.Old() {
+		source = strings.TrimPrefix(source+" · "+s.updated(), " · ")
+	}
+	place := row(margin, width-margin, footerY)
+	place.left = s.text(s.small(legendSize), place, source).right + margin
+	s.text(s.small(legendSize).rightAligned(), place, s.supported(cmp.Or(s.name, "Herald")))
+}
+
+// updated returns when the provider updated the quote.
 func (p picture) updated() string {
 	return p.quote.LastUpdated.UTC().Format(p.language.Info().Day + ", 15:04 UTC")
 }
 
-// title draws the logo, what the picture is about, and the price, at most so wide.
-func (s sheet) title(period string, limit float64) {
-	x := float64(margin)
-	if s.Logo != nil {
-		at := s.Logo.Bounds().Add(image.Pt(margin, 52-s.Logo.Bounds().Dy()/2))
-		draw.Draw(s.RGBA, at, s.Logo, image.Point{}, draw.Over)
-		x = float64(at.Max.X + 16)
-	}
-	title := strings.TrimPrefix(s.drawable(s.symbol)+" / USD", " / ") + period
-	s.text(s.small(40), x, 66, 0, width-margin-x, title)
-	s.text(s.big(104), margin-4, 175, 0, limit, s.price(s.quote.Price))
+// tile returns the place of a change on a card. Sums stand below the first two tiles.
+func tile(i int) rect {
+	left := margin + 376*float64(i)
+	return rect{left: left, top: 260, right: left + 352, bottom: 450}
 }
 
-// card draws the price, two more changes unless it is old, how much of the period was
-// recorded, and the line of that part.
-func (s sheet) card() {
-	s.header()
-	q, x, period := s.quote, float64(margin), periods[s.to.Sub(s.from)]
-	for _, over := range []time.Duration{time.Hour, day, 7 * day} {
-		percent := q.Changes()[over]
-		if !percent.Valid || q.Old() || periods[over] == period || x > 424 {
-			continue
+// drawCard draws the changes over two other periods unless the price is old, the market, how
+// much of the period was recorded, and the line of that part.
+func (s sheet) drawCard() {
+	tiles := 0
+	for _, period := range []time.Duration{time.Hour, day, 7 * day} {
+		percent := s.quote.Changes()[period]
+		if percent.Valid && !s.quote.Old() && period != s.period() && tiles < 2 {
+			s.drawTile(tile(tiles), period, percent)
+			tiles++
 		}
-		ink, _ := s.ink(percent)
-		s.fill(ink, .14, box(x, 260, x+352, 450, 20))
-		s.text(s.small(40), x+32, 322, 0, 288, s.say(chat.Say("price."+periods[over])))
-		s.text(style{size: 56, bold: 1, color: ink}, x+32, 406, 0, 288, s.say(chat.Change{Decimal: percent.Decimal}))
-		x += 376
 	}
-	x = margin
-	for i, sum := range []decimal.NullDecimal{q.MarketCap, q.Volume24h} {
+	place := tile(0)
+	for i, sum := range []decimal.NullDecimal{s.quote.MarketCap, s.quote.Volume24h} {
 		if sum.Valid {
-			s.text(s.small(38), x, 530, 0, 352, s.say(chat.Say([]string{"price.cap", "price.volume"}[i])))
-			s.text(s.big(54), x, 592, 0, 352, s.say(chat.Money{Decimal: sum.Decimal}))
-			x += 376
+			s.text(s.small(38), row(place.left, place.right, sumNameY), s.say(chat.Say([]string{"price.cap", "price.volume"}[i])))
+			s.text(s.big(54), row(place.left, place.right, sumValueY), s.say(chat.Money{Decimal: sum.Decimal}))
+			place = tile(1)
 		}
 	}
-	if len(s.points) > 0 {
-		n := s.seen() * map[string]float64{"24h": 24, "7d": 7, "30d": 30}[period]
-		text := chat.SayWith("picture.soon", chat.Values{"n": chat.Count(n), "period": chat.Say("choice." + period)})
-		s.text(s.small(34), margin, 690, 0, 728, s.say(text))
-		lowest, highest := bounds(s.points)
-		a := s.axis(lowest.Price, highest.Price, q.Price)
-		s.line(s.plot(800, width-margin-9, 280, a))
+	if len(s.points) == 0 {
+		return
 	}
+	unit := day
+	if s.period() == day {
+		unit = time.Hour
+	}
+	recorded := chat.Count(s.seen() * float64(s.period()/unit))
+	soon := chat.SayWith("picture.soon", chat.Values{"n": recorded, "period": chat.Say("choice." + periods[s.period()])})
+	s.text(s.small(34), row(margin, 776, recordedY), s.say(soon))
+	lowest, highest := bounds(s.points)
+	a := s.axis(lowest.Price, highest.Price, s.quote.Price)
+	right := rect{left: 800, top: 280, right: width - margin - 9, bottom: plotBottom}
+	s.line(plot{rect: right, from: s.from, to: s.to, low: a.low, high: a.high})
+}
+
+// drawTile draws the change over a period.
+func (s sheet) drawTile(place rect, period time.Duration, percent decimal.NullDecimal) {
+	ink := s.inkOf(percent)
+	s.fill(ink, 0.14, place.outline(20))
+	text := place.inset(32)
+	s.text(s.small(40), row(text.left, text.right, tileNameY), s.say(chat.Say("price."+periods[period])))
+	s.text(style{size: 56, bold: true, color: ink}, row(text.left, text.right, tileChangeY), s.say(chat.Change{Decimal: percent.Decimal}))
+}
+
+// sparks is the number of prices in a spark line.
+const sparks = 40
+
+// spark returns the last price of each fortieth of the period in USD, or NaN where the line
+// has a gap. It returns nil if the picture has no line.
+func (p picture) spark() (prices []float64) {
+	if !p.hasLine() {
+		return nil
+	}
+	price, next := math.NaN(), 0
+	for i := range sparks {
+		end := p.from.Add(p.period() / sparks * time.Duration(i+1))
+		begun := next
+		for ; next < len(p.points) && !p.points[next].At.After(end); next++ {
+			price = p.points[next].Price.InexactFloat64()
+		}
+		if gap := next == begun && next < len(p.points) && !p.joined(next); gap {
+			prices = append(prices, math.NaN())
+		} else {
+			prices = append(prices, price)
+		}
+	}
+	return prices
 }

@@ -13,8 +13,8 @@ import (
 type point struct {
 	At    time.Time // UTC, whole seconds
 	Price decimal.Decimal
-	// Estimated marks a price that nobody saw: it is what a later price and its
-	// change in per cent imply.
+	// Estimated marks a price that nobody saw: a later price and its change in per
+	// cent imply it.
 	Estimated bool
 }
 
@@ -22,8 +22,8 @@ func pointOf(q core.Quote) point {
 	return point{At: q.LastUpdated.UTC().Truncate(time.Second), Price: q.Price}
 }
 
-// plausible reports whether the point can be a price and be drawn. The clock has
-// no say in it.
+// plausible reports whether the point can be drawn: its time is after 1970 and its price
+// from 1e-30 to 1e30. It does not compare the time with the clock.
 func (p point) plausible() bool {
 	price := p.Price.InexactFloat64()
 	return p.At.Unix() > 0 && price > 1e-30 && price < 1e30
@@ -32,40 +32,39 @@ func (p point) plausible() bool {
 func byTime(a, b point) int { return a.At.Compare(b.At) }
 
 const (
-	// step is how far apart points are kept.
+	// step is the least distance of points in Quotes.
 	step = 15 * time.Minute
-	// maxAge is for how long a store keeps points: the longest period and a day.
+	// maxAge is how long a store keeps points: the longest period and a day.
 	maxAge = 31 * 24 * time.Hour
-	// maxPoints are kept, the newest ones. Their number counts and not their age,
-	// because a clock may be wrong: one point with a time far ahead must not make
-	// all others too old to keep.
+	// maxPoints bounds the points in Quotes by number, because a clock may be wrong: one
+	// point far ahead must not make all others too old to keep.
 	maxPoints = int(maxAge / step)
 )
 
-// thinned sorts points by time and keeps the first of each step.
+// thinned sorts points by time. It returns the first of each step, at most the newest
+// maxPoints.
 func thinned(points []point) []point {
 	slices.SortStableFunc(points, byTime)
 	points = slices.CompactFunc(points, func(a, b point) bool { return a.At.Truncate(step).Equal(b.At.Truncate(step)) })
 	return points[max(0, len(points)-maxPoints):]
 }
 
-// known returns what is known of the time between from and to, sorted by time: the
-// points seen, the quote's own price, and as estimates the prices that its changes
-// imply. Where a point was seen within 1/24 of the period, there is no estimate. A quote
-// without a time adds nothing.
-func known(seen []point, quote core.Quote, from, to time.Time) []point {
-	now := pointOf(quote)
-	if now.plausible() {
-		seen = append(seen, now)
+// pointsBetween returns the points between from and to, sorted by time: those seen, the
+// quote's own, and estimates that its changes imply. No estimate is closer than 1/24 of
+// the period to a point seen. A quote without a time adds nothing.
+func pointsBetween(seen []point, quote core.Quote, from, to time.Time) []point {
+	last := pointOf(quote)
+	if last.plausible() {
+		seen = append(seen, last)
 	}
 	all := slices.Clone(seen)
 	for over, percent := range quote.Changes() {
-		p := point{At: now.At.Add(-over), Price: before(quote.Price, percent), Estimated: true}
-		near := slices.ContainsFunc(seen, func(s point) bool {
-			return !s.At.Before(from) && s.At.Sub(p.At).Abs() < to.Sub(from)/24
+		estimate := point{At: last.At.Add(-over), Price: before(quote.Price, percent), Estimated: true}
+		tooClose := slices.ContainsFunc(seen, func(s point) bool {
+			return !s.At.Before(from) && s.At.Sub(estimate.At).Abs() < to.Sub(from)/24
 		})
-		if p.plausible() && !near {
-			all = append(all, p)
+		if estimate.plausible() && !tooClose {
+			all = append(all, estimate)
 		}
 	}
 	slices.SortStableFunc(all, byTime)
@@ -73,13 +72,13 @@ func known(seen []point, quote core.Quote, from, to time.Time) []point {
 	return slices.DeleteFunc(all, func(p point) bool { return p.At.Before(from) || p.At.After(to) })
 }
 
-// before returns the price from which it takes a change in per cent to get to
-// price, or 0 if that cannot be told.
+// before returns the price before a change in per cent led to price, or 0 if the change is
+// unknown or at most -100.
 func before(price decimal.Decimal, percent decimal.NullDecimal) decimal.Decimal {
 	factor := percent.Decimal.Shift(-2).Add(decimal.New(1, 0))
 	if !percent.Valid || !factor.IsPositive() {
 		return decimal.Zero
 	}
-	// 18 more places than the price has: it may have grown ten million times.
+	// 18 more places than price has, because it may have grown ten million times.
 	return price.DivRound(factor, 18+max(0, -price.Exponent()))
 }

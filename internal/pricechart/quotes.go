@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -25,9 +26,9 @@ const (
 // Quotes remembers the quotes seen of one token in the last 31 days, one in 15
 // minutes. Safe for concurrent use.
 //
-// Memory holds all of them and answers. Each store has a copy, which outlives the
-// process and which replicas may share: it is loaded and merged with memory before
-// it is saved. A store that is slow or away costs the copy, not the answer.
+// Memory holds all quotes. Each store has a copy, which outlives the process and which
+// replicas may share. The copy is merged with memory before it is saved. A slow store
+// costs callers 100 ms.
 type Quotes struct {
 	key    string
 	stores []core.Store
@@ -41,9 +42,9 @@ type Quotes struct {
 	saving  sync.WaitGroup
 }
 
-// NewQuotes makes Quotes that are kept in the stores; none is memory alone. source
-// names the token at its provider: quotes of one source never appear among those
-// of another. It is not personal. No store is asked before the first use.
+// NewQuotes makes Quotes that are kept in memory and in the stores. source names the
+// token at its provider, and keeps quotes of another source apart. It is not personal. No
+// store is asked before the first use.
 func NewQuotes(source string, stores []core.Store, log *slog.Logger) *Quotes {
 	return &Quotes{key: "quotes " + source, stores: stores, log: log, syncing: make(chan struct{}, 1)}
 }
@@ -57,8 +58,8 @@ func (q *Quotes) Add(quote core.Quote) {
 	}
 }
 
-// ahead reports whether this machine's clock says that the time is yet to come. The
-// clock may be wrong, so such a point is not shown, but not deleted either.
+// ahead reports whether the point is more than a minute ahead of this machine's clock.
+// Such points are hidden but kept, since the clock may be wrong.
 func ahead(p point) bool { return p.At.After(time.Now().Add(maxAhead)) }
 
 // merge adds points and reports whether any of them was new and is kept.
@@ -85,8 +86,8 @@ func (q *Quotes) Close() {
 	q.saving.Wait()
 }
 
-// sync exchanges points with the stores. What takes longer than maxWait goes on in
-// the background.
+// sync exchanges points with the stores. It blocks for at most maxWait; a slower exchange
+// goes on in the background.
 func (q *Quotes) sync() {
 	if len(q.stores) == 0 {
 		return
@@ -101,15 +102,15 @@ func (q *Quotes) sync() {
 	<-waiting.Done()
 }
 
-// exchange merges what the stores have into memory, and saves what each of them
-// lacks.
+// exchange merges the stores' points into memory, and saves the result in each store that
+// differs.
 func (q *Quotes) exchange(ctx context.Context) {
 	stored := make([][]byte, len(q.stores))
 	for i, store := range q.stores {
 		var found bool
 		if stored[i], found = store.Load(ctx, q.key); !found {
-			// Nothing is there, or the store was out of reach for a moment: to save now
-			// would replace what it has.
+			// The store may have been out of reach for a moment: saving now would
+			// replace its points.
 			stored[i], _ = store.Load(ctx, q.key)
 		}
 		points, err := decode(stored[i])
@@ -119,16 +120,16 @@ func (q *Quotes) exchange(ctx context.Context) {
 		q.merge(points)
 	}
 	q.mu.Lock()
-	merged, none := encode(q.points), len(q.points) == 0
+	merged, empty := encode(q.points), len(q.points) == 0
 	q.mu.Unlock()
 	for i, store := range q.stores {
-		if !none && !bytes.Equal(merged, stored[i]) {
+		if !empty && !bytes.Equal(merged, stored[i]) {
 			store.Save(ctx, q.key, merged, maxAge)
 		}
 	}
 }
 
-// storedPoint is a point as stores have it.
+// storedPoint is the form of a point in stores.
 type storedPoint struct {
 	At    int64           `json:"t"` // Unix seconds
 	Price decimal.Decimal `json:"p"`
@@ -157,4 +158,25 @@ func decode(text []byte) ([]point, error) {
 		points = append(points, p)
 	}
 	return points, nil
+}
+
+// Recorded is a source of the same prices that adds each answer to Quotes once, whether
+// this process fetched it or another replica did. Use it by pointer.
+type Recorded struct {
+	Prices core.Source[struct{}, core.Quote]
+	Quotes *Quotes
+	// lastAdded is the Snapshot.At of the answer added last, in Unix nanoseconds.
+	lastAdded atomic.Int64
+}
+
+// Get implements core.Source. It blocks for at most 100 ms more than Prices.
+func (r *Recorded) Get(ctx context.Context, none struct{}) (core.Snapshot[core.Quote], error) {
+	quote, err := r.Prices.Get(ctx, none)
+	if err != nil || quote.Stale {
+		return quote, err
+	}
+	if at := quote.At.UnixNano(); r.lastAdded.Swap(at) != at {
+		r.Quotes.Add(quote.Value)
+	}
+	return quote, nil
 }

@@ -168,6 +168,7 @@ func call[P, R any](method cdp.Command[P, R], params P) chromedp.Action[chromedp
 }
 
 func TestThePageInABrowser(t *testing.T) {
+	t.Parallel()
 	p := open(t)
 	for _, part := range []struct {
 		name string

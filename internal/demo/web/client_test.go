@@ -18,8 +18,7 @@ import (
 	"herald/internal/demo/web"
 )
 
-// startDemo runs `bot demo --web` until the test ends, and gives the address of its
-// page.
+// startDemo runs `bot demo --web` until the test ends, and returns the page's address.
 func startDemo(t *testing.T) (url string) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -47,17 +46,19 @@ func startDemo(t *testing.T) (url string) {
 	return ""
 }
 
-// client asks the demo as the page does, and remembers what it is told.
+// client sends the requests of the page, and records its events.
 type client struct {
 	*testing.T
 	url    string
 	events <-chan web.Event
-	told   []web.Event
+	seen   []web.Event
 }
 
-// connect is a client of a new demo, once it is told what happens.
+// connect starts a demo and returns a client that receives its events. The test becomes
+// parallel.
 func connect(t *testing.T) *client {
 	t.Helper()
+	t.Parallel()
 	c := &client{T: t, url: strings.TrimSuffix(startDemo(t), "/")}
 	ctx, stop := context.WithCancel(context.Background())
 	t.Cleanup(stop)
@@ -92,33 +93,33 @@ func connect(t *testing.T) *client {
 	return c
 }
 
-// sofar returns how many events there were, after remembering those that have come.
-func (c *client) sofar() int {
+// received records the events that have come, and returns the number of all.
+func (c *client) received() int {
 	for {
 		select {
 		case e := <-c.events:
-			c.told = append(c.told, e)
+			c.seen = append(c.seen, e)
 		default:
-			return len(c.told)
+			return len(c.seen)
 		}
 	}
 }
 
-// next waits for the first event that fits, but for as many as are passed over.
+// next waits for the first event that fits, after so many others.
 func (c *client) next(after int, what string, fits func(web.Event) bool) web.Event {
 	c.Helper()
-	if i := slices.IndexFunc(c.told[after:], fits); i >= 0 {
-		return c.told[after+i]
+	if i := slices.IndexFunc(c.seen[after:], fits); i >= 0 {
+		return c.seen[after+i]
 	}
 	deadline := time.After(20 * time.Second)
 	for {
 		select {
 		case e := <-c.events:
-			if c.told = append(c.told, e); fits(e) {
+			if c.seen = append(c.seen, e); fits(e) {
 				return e
 			}
 		case <-deadline:
-			c.Fatalf("waited for %s; what was told:\n%+v", what, c.told)
+			c.Fatalf("waited for %s; the events:\n%+v", what, c.seen)
 		}
 	}
 }
@@ -170,7 +171,7 @@ func (c *client) state() (s web.State) {
 	return s
 }
 
-// wallet is an example's wallet: 0 is the one that stakes, 1 does not.
+// wallet returns an example's wallet: 0 is the one that stakes, 1 does not.
 func (c *client) wallet(n int) string {
 	c.Helper()
 	_, wallet, _ := strings.Cut(c.state().Examples[2+n].Text, " ")
@@ -183,11 +184,10 @@ func (c *client) act(a web.Act) (r web.Result) {
 	return r
 }
 
-// answer does something and waits for the bot's next message on that side, new or
-// changed.
+// answer does an Act and waits for the bot's next message on that side, new or changed.
 func (c *client) answer(a web.Act) web.Event {
 	c.Helper()
-	before := c.sofar()
+	before := c.received()
 	c.act(a)
 	return c.answerAfter(before, a.Side, a.Kind+" "+a.Text)
 }
@@ -197,10 +197,10 @@ func (c *client) answerAfter(before int, side, what string) web.Event {
 	return c.next(before, "the answer on "+side+" to "+what, func(e web.Event) bool { return e.Kind == web.KindMessage && e.Side == side })
 }
 
-// say types a text on both sides and waits for the answers, by side.
+// say sends a text on both sides and waits for the answers, by side.
 func (c *client) say(as, chat, text string) map[string]web.Event {
 	c.Helper()
-	before := c.sofar()
+	before := c.received()
 	c.act(web.Act{Side: web.Both, Kind: "say", As: as, Chat: chat, Text: text})
 	return map[string]web.Event{
 		web.Telegram: c.answerAfter(before, web.Telegram, text), web.Discord: c.answerAfter(before, web.Discord, text),

@@ -15,7 +15,7 @@ import (
 	fakediscord "herald/internal/demo/fake/discord"
 )
 
-// seeDiscord shows what Discord is told to show. The server waits for it.
+// seeDiscord adds a message of the bot's to the feed. The server blocks meanwhile.
 func (d *Demo) seeDiscord(s fakediscord.Shown) {
 	e := d.discordEvent(KindMessage, s.Interaction)
 	if s.Loading {
@@ -30,7 +30,7 @@ func (d *Demo) seeDiscord(s fakediscord.Shown) {
 		e.Message = bytes.ReplaceAll(e.Message, encoded("attachment://"+a.Name), encoded(e.address))
 	}
 	d.feed.add(e)
-	// The others see what was asked once they see the answer.
+	// Others see the command once its answer is public.
 	asked := d.feed.message(Discord, s.Interaction.ID)
 	if e.For == "" && s.Interaction.On == nil && asked.For != "" {
 		asked.For = ""
@@ -38,7 +38,7 @@ func (d *Demo) seeDiscord(s fakediscord.Shown) {
 	}
 }
 
-// discordEvent is an event of the bot's where an interaction is.
+// discordEvent returns an event from the bot in the chat of an interaction.
 func (d *Demo) discordEvent(kind string, i fakediscord.Interaction) Event {
 	if i.GuildID == "" {
 		return Event{Kind: kind, Side: Discord, Chat: Private, For: d.people.onDiscord(i.UserID), From: Bot}
@@ -74,8 +74,8 @@ func (d *Demo) actOnDiscord(a Act, by Asker) (result any, err error) {
 	return Result{}, err
 }
 
-// offered returns the registered commands that an asker's app lists in a chat. Each
-// command that asks for a permission asks for one that a moderator has.
+// offered returns the registered commands that an asker's app lists in a chat. Moderators
+// have every permission that a command requires.
 func (d *Demo) offered(by Asker, chat string) (all []*discordgo.ApplicationCommand) {
 	where := discordgo.InteractionContextGuild
 	if chat == Private {
@@ -87,7 +87,7 @@ func (d *Demo) offered(by Asker, chat string) (all []*discordgo.ApplicationComma
 	})
 }
 
-// discordMenu returns what an asker's app lists for a person.
+// discordMenu returns the commands in the menu of a person, in the asker's app.
 func (d *Demo) discordMenu(chat string, by Asker, l chat.Language) []map[string]any {
 	menu := []map[string]any{}
 	for _, c := range d.offered(by, chat) {
@@ -103,8 +103,8 @@ func (d *Demo) discordMenu(chat string, by Asker, l chat.Language) []map[string]
 	return menu
 }
 
-// use sends a command with its options and shows that it was used. The hint, in
-// English like the page, says why Discord's app would not send it.
+// use sends a command with its options, and adds it to the feed. If Discord's app would
+// not send the command, the Result's Hint says why.
 func (d *Demo) use(a Act, by Asker, name string, words []string, i fakediscord.Interaction) (any, error) {
 	offered := d.offered(by, a.Chat)
 	n := slices.IndexFunc(offered, func(c *discordgo.ApplicationCommand) bool { return c.Name == name })
@@ -128,9 +128,9 @@ func (d *Demo) use(a Act, by Asker, name string, words []string, i fakediscord.I
 	return Result{}, deliver()
 }
 
-// fill makes the interaction the use of a command. Each word goes to the first free
-// option that takes it: a mention to one for a person, and a choice to the one that has
-// it.
+// fill sets the command and the options of an interaction. Each word becomes the first
+// free option that accepts it: a mention one for a person, a choice the one that lists it.
+// It returns why a word or an option cannot be used, or "".
 func (d *Demo) fill(i *fakediscord.Interaction, command *discordgo.ApplicationCommand, words []string) (hint string) {
 	i.Command, i.Options, i.Users = command.Name, map[string]string{}, map[string]string{}
 	free := slices.Clone(command.Options)

@@ -6,22 +6,20 @@ import (
 	"sync"
 )
 
-// maxEvents are kept for pages that come or come back; the oldest go.
+// maxEvents bounds the events kept for pages that connect later; the oldest are dropped.
 const maxEvents = 500
 
-// feed is what happened. Each page is told what it has not seen yet. Safe for
-// concurrent use.
+// feed holds the newest events. Safe for concurrent use.
 type feed struct {
 	mu      sync.Mutex
-	events  []Event // in the order in which they were first shown
-	last    int     // the number of the newest event; above 0
-	changed chan struct{}
+	events  []Event       // in the order in which they were first shown
+	last    int           // the number of the newest event; above 0
+	changed chan struct{} // closed and replaced when an event is added
 }
 
 func newFeed() *feed { return &feed{last: 1, changed: make(chan struct{})} }
 
-// add tells an event. One that lasts, or KindGone, takes the place of the one with
-// its ID.
+// add adds an event. A lasting event, or KindGone, replaces the one with its ID.
 func (f *feed) add(e Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -37,13 +35,13 @@ func (f *feed) add(e Event) {
 	f.changed = make(chan struct{})
 }
 
-// lasts reports whether a page that comes later is told of the event.
+// lasts reports whether pages that connect later get the event.
 func (e Event) lasts() bool {
 	return e.Kind == KindMessage || e.Kind == KindThinking || e.Kind == KindAsked
 }
 
-// since returns the events after the one of a number, or with 0 all that last; the
-// newest number; and a channel that is closed when there are more.
+// since returns the events with higher numbers, or all lasting ones if number is 0; the
+// newest number; and a channel that is closed when there are more events.
 func (f *feed) since(number int) (events []Event, last int, changed <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -55,12 +53,12 @@ func (f *feed) since(number int) (events []Event, last int, changed <-chan struc
 	return events, f.last, f.changed
 }
 
-// find returns where the message of an ID is, or -1. The caller holds mu.
+// find returns the index of the lasting event with an ID, or -1. The caller holds mu.
 func (f *feed) find(side, id string) int {
 	return slices.IndexFunc(f.events, func(e Event) bool { return e.lasts() && e.Side == side && e.ID == id })
 }
 
-// message returns the message of an ID as it is now; it has no Kind if nobody wrote it.
+// message returns the newest event with an ID. Its Kind is empty if there is none.
 func (f *feed) message(side, id string) Event {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,8 +68,8 @@ func (f *feed) message(side, id string) Event {
 	return Event{}
 }
 
-// seen returns the message that an act is about: the one it presses, or replies to.
-// It has no Kind if the asker does not see it there.
+// seen returns the message that an act presses or replies to. Its Kind is empty if the
+// asker cannot see the message there.
 func (f *feed) seen(a Act) Event {
 	e := f.message(a.Side, a.Message)
 	if e.Chat != a.Chat || e.For != "" && e.For != a.As {
@@ -80,7 +78,7 @@ func (f *feed) seen(a Act) Event {
 	return e
 }
 
-// picture returns the picture at an address, or nil.
+// picture returns the PNG at an address, or nil.
 func (f *feed) picture(address string) []byte {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -92,7 +90,7 @@ func (f *feed) picture(address string) []byte {
 	return nil
 }
 
-// encoded returns v as JSON; everything here can be encoded.
+// encoded returns v as JSON. It panics if v cannot be encoded.
 func encoded(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"herald/internal/demo/fake/services"
 )
 
-// The chats, by their IDs on each side. Direct messages on Discord are a channel for
-// each person, which begins with discordDirect and ends like their ID.
+// The IDs of the chats on each side. A person's direct messages on Discord are a channel
+// whose ID is discordDirect and the rest of the person's ID.
 const (
 	groupTitle     = "Herald demo"
 	telegramGroup  = -1001000000001
@@ -19,7 +19,7 @@ const (
 	discordDirect  = "83"
 )
 
-// people are the askers, in the order in which they are offered.
+// people holds the askers in the order of the page.
 type people []Asker
 
 func newPeople(w services.World) people {
@@ -32,7 +32,7 @@ func newPeople(w services.World) people {
 	}
 }
 
-// find returns the first who fits; nobody has no name.
+// find returns the first asker who fits, or an Asker without a name.
 func (all people) find(fits func(Asker) bool) Asker {
 	if i := slices.IndexFunc(all, fits); i >= 0 {
 		return all[i]
@@ -44,7 +44,7 @@ func (all people) named(name string) Asker {
 	return all.find(func(a Asker) bool { return a.Name == name })
 }
 
-// onTelegram returns the name of the asker with a user ID, or else Bot.
+// onTelegram returns the name of the asker with a user ID, or Bot.
 func (all people) onTelegram(id int64) string {
 	return cmp.Or(all.find(func(a Asker) bool { return a.TelegramID == id }).Name, Bot)
 }
@@ -54,12 +54,12 @@ func (all people) onDiscord(id string) string {
 	return all.find(func(a Asker) bool { return a.DiscordID == id }).Name
 }
 
-// mentioned returns the asker whom a word means, such as @moderator.
+// mentioned returns the asker whom a word such as @moderator mentions.
 func (all people) mentioned(word string) Asker {
 	return all.find(func(a Asker) bool { return "@"+a.Name == word })
 }
 
-// languageOf returns the language of a code, or else English.
+// languageOf returns the language with a code, or English.
 func languageOf(code string) chat.Language {
 	if l := chat.Language(code); slices.Contains(chat.Languages(), l) {
 		return l

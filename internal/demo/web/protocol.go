@@ -10,23 +10,22 @@ import (
 //
 //	GET  /           the page
 //	GET  /state      a State
-//	GET  /menu       what the apps of the query's "as" list, in its chat and language:
+//	GET  /menu       the menus of an asker's apps, by the query's as, chat and language:
 //	                 telegram, a list of BotCommand, and discord, the name and label
 //	                 of each command in the menu of a person
 //	GET  /events     server-sent events without names, each data an Event
-//	GET  /file/…     a picture, at the address that a message gives it
+//	GET  /file/…     a picture whose address is in a message
 //	POST /act        an Act; answered by a Result
-//	POST /faults     which of State.Faults are on from now, by name; answered by a State
+//	POST /faults     which of State.Faults to turn on or off, by name; answered by a State
 //	POST /language   the language of the chat, one of State.Languages; answered by a State
 //
-// A body is JSON and its Content-Type says so. What is refused is answered with a
-// status of 400 or above and a line of text.
+// Bodies are JSON. A refusal has a status of 400 or above and a line of text.
 
 // The sides of the demo: where a chat is shown.
 const (
 	Telegram = "telegram"
 	Discord  = "discord"
-	// Both is where an Act may happen besides.
+	// Both is for an Act on both sides.
 	Both = "both"
 )
 
@@ -40,9 +39,8 @@ const (
 // Bot is who an Event is from if it is not from one of State.Askers.
 const Bot = "bot"
 
-// Event is something that is seen on one side. The stream of events begins with
-// KindReset, then has each event again that still holds, then KindLive, and then
-// what happens.
+// Event is a change that one side shows. The stream of events begins with KindReset, the
+// lasting events so far, and KindLive. New events follow.
 type Event struct {
 	// Kind is one of the kinds below.
 	Kind string `json:"kind"`
@@ -50,17 +48,16 @@ type Event struct {
 	Side string `json:"side,omitempty"`
 	// Chat is Group or Private.
 	Chat string `json:"chat,omitempty"`
-	// For is the one asker who sees it. Empty is everybody in the chat, which
-	// never happens in a private one.
+	// For is the only asker who sees the event. Empty: everybody in the group.
 	For string `json:"for,omitempty"`
-	// From is Bot or the asker who said it.
+	// From is Bot or the asker who wrote the message.
 	From string `json:"from,omitempty"`
 	// ID is the message's, on its side. An event replaces the one with its ID.
 	ID string `json:"id,omitempty"`
-	// ReplyTo is the ID of the message that it answers, on Telegram. That one may
-	// be gone.
+	// ReplyTo is the ID of the message that it replies to, on Telegram. That message
+	// may have been deleted.
 	ReplyTo string `json:"replyTo,omitempty"`
-	// Message is what is shown, in the form that Kind says.
+	// Message is the content. Kind says its form.
 	Message json.RawMessage `json:"message,omitempty"`
 
 	number int // in the order of the feed
@@ -69,39 +66,38 @@ type Event struct {
 	address string
 }
 
-// The kinds of events. Those marked (once) are not told again to a page that comes
-// later.
+// The kinds of events. Pages that connect later do not get those marked (once).
 const (
-	// KindReset empties both sides of all that is not told again until KindLive.
+	// KindReset deletes every message that is not repeated before KindLive.
 	KindReset = "reset"
-	// KindLive ends what is told again.
+	// KindLive ends the repetition of earlier events.
 	KindLive = "live"
 	// KindMessage is a message of the bot's, new or changed.
 	//
 	// On Telegram it is a Message of the Bot API. Its "photo" has one size, with a
-	// "url", and "reply_markup" may be a ForceReply. One that its reader alone sees
-	// in the group has an "ephemeral_message_id".
+	// "url", and "reply_markup" may be a ForceReply. An ephemeral message in the group
+	// has an "ephemeral_message_id".
 	//
 	// On Discord it is a message object. The "image" of an embed has a "url" of
 	// this server, which ends with the "filename" of its attachment. Flag 64 is
 	// ephemeral.
 	KindMessage = "message"
-	// KindThinking is a message on Discord that is promised and not there yet.
+	// KindThinking is a deferred response on Discord, until its message is there.
 	KindThinking = "thinking"
-	// KindAsked is what a person wrote: on Telegram a Message; on Discord a command
-	// with options, each a name and a value or a person, and the target of a person's
-	// menu, or a text that is no command. What of it others see on Discord is known once it
-	// is answered: For may then be empty in a later event of the same ID.
+	// KindAsked is what a person wrote. On Telegram it is a Message. On Discord it is a
+	// command with options, each a name and a value or a person, and the target of a
+	// person's menu; or a text that is no command. A public answer on Discord repeats
+	// the event with an empty For.
 	KindAsked = "asked"
-	// KindGone has no Message: the one of ID was deleted.
+	// KindGone has no Message: the message with its ID was deleted.
 	KindGone = "gone"
 	// KindAlert (once) ends the press of a button on Telegram: text, show_alert and
-	// url of answerCallbackQuery. With a url, which is a link to the bot, the app
-	// opens the private chat and says "/start" and the link's parameter there.
+	// url of answerCallbackQuery. A url is a link to the bot: the app opens the private
+	// chat and sends "/start" and the link's parameter.
 	KindAlert = "alert"
 	// KindTyping (once): Telegram shows for about 5 seconds that the bot is typing.
 	KindTyping = "typing"
-	// KindMenu (once): what GET /menu answers has changed.
+	// KindMenu (once): the answer to GET /menu has changed.
 	KindMenu = "menu"
 )
 
@@ -111,14 +107,14 @@ type Act struct {
 	Side string `json:"side"`
 	// Kind is one of
 	//
-	//	say       Text is typed, on Telegram as a reply to Message if that is set.
-	//	          On Discord it is a command with its options in order. @moderator
-	//	          and so on mention an asker.
-	//	press     Button, the callback_data or custom_id, under Message
-	//	pick      Text is an entry in the menu of the person Target (Discord)
+	//	say       sends Text, on Telegram as a reply to Message if that is set. On
+	//	          Discord a command's options follow in order. @moderator and so on
+	//	          mention an asker.
+	//	press     presses Button, the callback_data or custom_id, under Message
+	//	pick      picks Text in the menu of the person Target (Discord)
 	Kind string `json:"kind"`
-	// As is one of State.Askers, Chat one of State.Chats. Language is the one of
-	// the person's app, one of State.Languages.
+	// As is one of State.Askers, Chat one of State.Chats, and Language, of the
+	// person's app, one of State.Languages.
 	As       string `json:"as"`
 	Chat     string `json:"chat"`
 	Language string `json:"language"`
@@ -127,37 +123,37 @@ type Act struct {
 	Message string `json:"message,omitempty"`
 	Button  string `json:"button,omitempty"`
 	Target  string `json:"target,omitempty"`
-	// OldApp has "say" come from a Telegram app without ephemeral commands, so that
-	// a private answer goes to the private chat.
+	// OldApp makes "say" use a Telegram app without ephemeral commands: a private
+	// answer then goes to the private chat.
 	OldApp bool `json:"oldApp,omitempty"`
 }
 
-// Result says what became of an Act. What the bot answers comes as Events.
+// Result is the answer to an Act. The bot's own answer comes as Events.
 type Result struct {
-	// Hint is why Discord's app does not send what was typed there.
+	// Hint says, in English, why Discord's app did not send the text.
 	Hint string `json:"hint,omitempty"`
 }
 
-// State is what there is to choose from, and what goes wrong.
+// State holds the choices of the page.
 type State struct {
 	Askers    []Asker  `json:"askers"`
 	Chats     []string `json:"chats"`
 	Languages []string `json:"languages"`
-	// ChatLanguage is the one of what everybody in a chat reads.
+	// ChatLanguage is the language of public answers.
 	ChatLanguage string `json:"chatLanguage"`
 	// Channel is the ID of the group on Discord.
 	Channel string `json:"channel"`
-	// Faults are what can go wrong, each with its "name", a "note" of what happens, and
-	// whether it is "on".
+	// Faults are the faults of the services: their "name", a "note" of what happens,
+	// and whether they are "on".
 	Faults []*services.Fault `json:"faults"`
-	// Examples are messages worth sending. The page sends the first one by itself, if
-	// nobody said anything yet.
+	// Examples are messages worth sending. The page sends the first one by itself if
+	// there is no message yet.
 	Examples []Example `json:"examples"`
 	// BotName is the bot's username on Telegram, without the @.
 	BotName string `json:"botName"`
 }
 
-// Asker is somebody whom one can be, with their user ID on each side.
+// Asker is a person of the demo, with their user ID on each side.
 type Asker struct {
 	Name       string `json:"name"`
 	TelegramID int64  `json:"telegram,string"`

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
@@ -13,9 +14,9 @@ import (
 	"herald/internal/words"
 )
 
-// TestEveryCommandIsAnsweredOnBothSidesToThoseWhoMayRead it, and what is private
-// to one is in nothing that others are shown.
-func TestEveryCommandIsAnsweredOnBothSidesToThoseWhoMayRead(t *testing.T) {
+// TestAnswersReachThoseWhoMayRead asks every command on both sides: what is private to one
+// person is in no event for others.
+func TestAnswersReachThoseWhoMayRead(t *testing.T) {
 	c := connect(t)
 	staker, idle := c.wallet(0), c.wallet(1)
 	public := []string{"/price", "/price 7d", "/supply", "/staked " + staker, "/staked " + idle}
@@ -28,8 +29,12 @@ func TestEveryCommandIsAnsweredOnBothSidesToThoseWhoMayRead(t *testing.T) {
 					if place == web.Private || slices.Contains(private, line) {
 						want = asker.Name
 					}
-					if e.For != want || e.Chat != place || e.From != web.Bot || !strings.Contains(string(e.Message), "simulated") {
-						t.Errorf("%s of %s in %s on %s is answered for %q, want %q, by %+v", line, asker.Name, place, side, e.For, want, e)
+					about := fmt.Sprintf("%s of %s in %s on %s", line, asker.Name, place, side)
+					if e.For != want || e.Chat != place || e.From != web.Bot {
+						t.Errorf("%s is answered from %s for %q in %s, want from bot for %q in %s", about, e.From, e.For, e.Chat, want, place)
+					}
+					if !strings.Contains(string(e.Message), "simulated") {
+						t.Errorf("%s is not marked as simulated: %s", about, e.Message)
 					}
 				}
 			}
@@ -44,8 +49,8 @@ func TestEveryCommandIsAnsweredOnBothSidesToThoseWhoMayRead(t *testing.T) {
 	asked := regexp.MustCompile(`"command":"(mylogins|exists|verify)"`)
 	secret := regexp.MustCompile(`Harbor Swap|Night Market|[Rr]egistered|No logins|yours|our wallet|Check the wallet`)
 	found := map[string]bool{}
-	c.sofar()
-	for _, e := range c.told {
+	c.received()
+	for _, e := range c.seen {
 		text := string(e.Message)
 		if e.Chat == web.Private && e.For == "" || e.Kind == web.KindMessage && e.For == "" && secret.MatchString(text) {
 			t.Errorf("for all on %s in %s: %s", e.Side, e.Chat, text)
@@ -62,17 +67,19 @@ func TestEveryCommandIsAnsweredOnBothSidesToThoseWhoMayRead(t *testing.T) {
 	}
 }
 
-func TestWhatIsMissingIsAskedForByAForcedReply(t *testing.T) {
+func TestForcedReplyAsksForTheWallet(t *testing.T) {
 	c := connect(t)
 	ask := web.Act{Side: web.Telegram, Kind: "say", As: "member", Chat: web.Group, Text: "/staked"}
 	question := c.answer(ask)
 	ask.Text, ask.Message = c.wallet(0), question.ID
-	if answer := c.answer(ask); !strings.Contains(string(question.Message), `"force_reply":true`) || !strings.Contains(string(answer.Message), "Staking") {
-		t.Errorf("%s and then %s", question.Message, answer.Message)
+	for text, e := range map[string]web.Event{`"force_reply":true`: question, "Staking": c.answer(ask)} {
+		if !strings.Contains(string(e.Message), text) {
+			t.Errorf("got %s, want %s in it", e.Message, text)
+		}
 	}
 }
 
-func TestDiscordsAppDoesNotSendWhatItCannot(t *testing.T) {
+func TestDiscordSaysWhyItDoesNotSend(t *testing.T) {
 	c := connect(t)
 	discord := web.Act{Side: web.Discord, Kind: "say", As: "moderator", Chat: web.Group}
 	for text, hint := range map[string]string{
@@ -92,34 +99,37 @@ func TestDiscordsAppDoesNotSendWhatItCannot(t *testing.T) {
 
 func TestEachFaultIsSeenInAnAnswer(t *testing.T) {
 	const refused = "can't be reached"
-	seen := 0
-	// Faults of one line have nothing to do with each other.
-	for _, together := range [][][3]string{
+	type fault struct{ name, text, want string }
+	// The faults of one line do not affect each other.
+	groups := [][]fault{
 		{{"partner", "/exists", refused}, {"price", "/price", refused}, {"supply", "/supply", refused}, {"chain", "/staked", refused}},
 		{{"pool", "/staked", "20 of 21 pools"}, {"old quote", "/price", "⚠️ HRLD"}},
 		{{"old block", "/staked", "out of sync"}, {"rate limit", "/price", "limiting my requests"}},
 		{{"fresh bot", "/price 7d", "chart yet"}},
-	} {
-		c, on := connect(t), map[string]bool{}
-		for _, f := range together {
-			on[f[0]] = true
-		}
-		c.call("POST", "/faults", on, &web.State{})
-		for _, f := range together {
-			text := strings.Replace(f[1], "/staked", "/staked "+c.wallet(0), 1)
-			e := c.answer(web.Act{Side: web.Telegram, Kind: "say", As: "member", Chat: web.Private, Text: text})
-			if !strings.Contains(string(e.Message), f[2]) {
-				t.Errorf("%s: %s is answered by %s", f[0], text, e.Message)
+	}
+	tried := len(slices.Concat(groups...))
+	for _, group := range groups {
+		t.Run(group[0].name, func(t *testing.T) {
+			c, on := connect(t), map[string]bool{}
+			if all := len(c.state().Faults); all != tried {
+				t.Errorf("%d of %d faults are tried", tried, all)
 			}
-			seen++
-		}
-		if all := len(c.state().Faults); together[0][0] == "fresh bot" && all != seen {
-			t.Errorf("%d of %d faults were tried", seen, all)
-		}
+			for _, f := range group {
+				on[f.name] = true
+			}
+			c.call("POST", "/faults", on, &web.State{})
+			for _, f := range group {
+				text := strings.Replace(f.text, "/staked", "/staked "+c.wallet(0), 1)
+				e := c.answer(web.Act{Side: web.Telegram, Kind: "say", As: "member", Chat: web.Private, Text: text})
+				if !strings.Contains(string(e.Message), f.want) {
+					t.Errorf("%s: %s is answered by %s, want %q", f.name, text, e.Message, f.want)
+				}
+			}
+		})
 	}
 }
 
-func TestWordsGoToTheOptionsOnDiscordThatTakeThem(t *testing.T) {
+func TestWordsBecomeOptionsOnDiscord(t *testing.T) {
 	c := connect(t)
 	for text, want := range map[string]string{
 		"/exists @unregistered":       `[{"name":"user","person":"unregistered","value":""}]`,
@@ -127,7 +137,7 @@ func TestWordsGoToTheOptionsOnDiscordThatTakeThem(t *testing.T) {
 		"/exists 7000000003":          `[{"name":"uid","person":"","value":"7000000003"}]`,
 		"/exists 7000000001 Telegram": `[{"name":"platform","person":"","value":"Telegram"},{"name":"uid","person":"","value":"7000000001"}]`,
 	} {
-		before := c.sofar()
+		before := c.received()
 		c.answer(web.Act{Side: web.Discord, Kind: "say", As: "moderator", Chat: web.Group, Text: text})
 		asked := c.next(before, text, func(e web.Event) bool { return e.Kind == web.KindAsked })
 		if !strings.Contains(string(asked.Message), `"options":`+want) {
@@ -136,12 +146,12 @@ func TestWordsGoToTheOptionsOnDiscordThatTakeThem(t *testing.T) {
 	}
 }
 
-// TestModeratorsAskAboutOthers in the person's menu on Discord and by a reply on
+// TestModeratorsAskAboutOthers asks by the person's menu on Discord and by a reply on
 // Telegram.
 func TestModeratorsAskAboutOthers(t *testing.T) {
 	c := connect(t)
 	pick := web.Act{Side: web.Discord, Kind: "pick", As: "moderator", Chat: web.Group, Text: "Check registration", Target: "unregistered"}
-	before := c.sofar()
+	before := c.received()
 	c.act(web.Act{Side: web.Telegram, Kind: "say", As: "unregistered", Chat: web.Group, Text: "hello"})
 	said := c.next(before, "hello", func(e web.Event) bool { return e.Kind == web.KindAsked })
 	reply := web.Act{Side: web.Telegram, Kind: "say", As: "moderator", Chat: web.Group, Text: "/exists", Message: said.ID}
@@ -156,7 +166,7 @@ func TestModeratorsAskAboutOthers(t *testing.T) {
 	}
 }
 
-func TestNobodyPressesWhatTheyDoNotSee(t *testing.T) {
+func TestHiddenButtonsCannotBePressed(t *testing.T) {
 	c := connect(t)
 	for side, message := range c.say("member", web.Group, "/exists") {
 		press := web.Act{Side: side, Kind: "press", As: "member", Chat: web.Group, Message: message.ID, Button: "1 e 0 exists"}
@@ -168,7 +178,7 @@ func TestNobodyPressesWhatTheyDoNotSee(t *testing.T) {
 	}
 }
 
-func TestTheAppsLanguageAndMenuAreTheAskersOwn(t *testing.T) {
+func TestLanguageAndMenuAreTheAskers(t *testing.T) {
 	c := connect(t)
 	var languages []string
 	for _, l := range chat.Languages() {
@@ -196,9 +206,8 @@ func TestTheAppsLanguageAndMenuAreTheAskersOwn(t *testing.T) {
 	}
 }
 
-// TestOtherSitesAreKeptOut makes the calls that a page elsewhere could have this
-// person's browser make.
-func TestOtherSitesAreKeptOut(t *testing.T) {
+// TestOtherSitesAreRefused sends the requests that a page of another site could make.
+func TestOtherSitesAreRefused(t *testing.T) {
 	c := connect(t)
 	port := c.url[strings.LastIndex(c.url, ":"):]
 	act := web.Act{Side: web.Telegram, Kind: "say", As: "member", Chat: web.Group, Text: "hello"}
@@ -227,8 +236,13 @@ func TestOtherSitesAreKeptOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if policy := resp.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'self';") ||
-		resp.Header.Get("Access-Control-Allow-Origin") != "" || resp.Header.Get("Cross-Origin-Resource-Policy") != "same-origin" {
-		t.Errorf("%v", resp.Header)
+	for name, want := range map[string]string{
+		"Content-Security-Policy":      "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
+		"Cross-Origin-Resource-Policy": "same-origin",
+		"Access-Control-Allow-Origin":  "",
+	} {
+		if got := resp.Header.Get(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
 	}
 }

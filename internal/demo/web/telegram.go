@@ -13,10 +13,10 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
-// ephemeralMark begins the ID of an ephemeral message.
+// ephemeralMark is the prefix of an ephemeral message's ID.
 const ephemeralMark = "e"
 
-// seeTelegram shows what the Bot API is told to show. The server waits for it.
+// seeTelegram adds a change of the chat to the feed. The server blocks meanwhile.
 func (d *Demo) seeTelegram(e faketelegram.Event) {
 	switch m := e.Message; {
 	case e.Said != nil:
@@ -36,8 +36,8 @@ func (d *Demo) seeTelegram(e faketelegram.Event) {
 	}
 }
 
-// telegramEvent is an event of the bot's in a chat; with a reader, who is not 0, that
-// one alone sees it.
+// telegramEvent returns an event from the bot in a chat. If reader is not 0, only the
+// reader sees it.
 func (d *Demo) telegramEvent(kind string, chat, reader int64) Event {
 	e := Event{Kind: kind, Side: Telegram, Chat: Group, From: Bot}
 	if chat > 0 {
@@ -49,7 +49,7 @@ func (d *Demo) telegramEvent(kind string, chat, reader int64) Event {
 	return e
 }
 
-// messageID names a message among all of Telegram's here.
+// messageID returns the ID of a message in Events on Telegram, or "" if both are 0.
 func messageID(id, ephemeral int64) string {
 	switch {
 	case ephemeral != 0:
@@ -60,7 +60,7 @@ func messageID(id, ephemeral int64) string {
 	return ""
 }
 
-// seeSaid shows what a person wrote.
+// seeSaid adds a person's message to the feed.
 func (d *Demo) seeSaid(m faketelegram.Message) {
 	type ids struct {
 		ID        int64 `json:"message_id"`
@@ -73,7 +73,7 @@ func (d *Demo) seeSaid(m faketelegram.Message) {
 		Chat    faketelegram.Chat `json:"chat"`
 		ReplyTo ids               `json:"reply_to_message"`
 	}
-	_ = json.Unmarshal(raw, &said) // the form that Telegram's messages have here
+	_ = json.Unmarshal(raw, &said) // the stand-in made it
 	e := d.telegramEvent(KindAsked, said.Chat.ID, 0)
 	e.From, e.ID, e.Message = d.people.onTelegram(said.From.ID), messageID(said.ID, said.Ephemeral), raw
 	e.ReplyTo = messageID(said.ReplyTo.ID, said.ReplyTo.Ephemeral)
@@ -83,26 +83,26 @@ func (d *Demo) seeSaid(m faketelegram.Message) {
 	d.feed.add(e)
 }
 
-// seeSent shows a message of the bot's.
+// seeSent adds a message of the bot's to the feed.
 func (d *Demo) seeSent(m *faketelegram.Sent) {
 	e := d.telegramEvent(KindMessage, m.Chat, m.Reader)
 	e.ID, e.ReplyTo = messageID(m.ID, m.Ephemeral), messageID(m.ReplyTo, 0)
 	if m.Ephemeral != 0 {
 		e.ReplyTo = messageID(0, m.ReplyTo)
 	}
-	wire := m.Message()
+	message := m.Message()
 	if m.Markup.ForceReply {
-		wire["reply_markup"] = m.Markup // a bot is not shown it
+		message["reply_markup"] = m.Markup // which the Bot API does not return
 	}
 	if m.Photo != nil {
 		e.address, e.picture = fmt.Sprintf("/file/telegram/%s/%d.png", e.ID, m.Edits), m.Photo
-		wire["photo"] = []map[string]any{{"url": e.address}}
+		message["photo"] = []map[string]any{{"url": e.address}}
 	}
-	e.Message = encoded(wire)
+	e.Message = encoded(message)
 	d.feed.add(e)
 }
 
-// telegramChat is the one that an asker has as Group or Private.
+// telegramChat returns the group, or the asker's private chat if name is Private.
 func telegramChat(name string, by Asker) faketelegram.Chat {
 	if name == Private {
 		return faketelegram.Private(by.TelegramID)
@@ -112,6 +112,7 @@ func telegramChat(name string, by Asker) faketelegram.Chat {
 	return group
 }
 
+// telegramMenu returns the commands that an asker's app lists in a chat.
 func (d *Demo) telegramMenu(chat string, by Asker, l chat.Language) []faketelegram.Command {
 	return append([]faketelegram.Command{}, d.Telegram.MenuFor(telegramChat(chat, by), by.TelegramID, string(l))...)
 }
@@ -153,7 +154,7 @@ func (d *Demo) actOnTelegram(a Act, by Asker) (any, error) {
 	return Result{}, nil
 }
 
-// mention adds an entity for each asker whom the text mentions.
+// mention adds to m an entity for each asker whom the text mentions.
 func (d *Demo) mention(m faketelegram.Message, text string) {
 	var entities []any
 	commands, _ := m["entities"].([]faketelegram.Entity)

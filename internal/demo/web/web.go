@@ -1,15 +1,13 @@
 // Package web is the page of `bot demo --web`: one chat, as Telegram and as Discord
-// show it, side by side. The bot's own adapters run against a Bot API and a Discord
-// in this process; the page shows what those are told to show, and what people do
-// there becomes updates and interactions.
+// show it, side by side. The bot's own adapters run against stand-ins of the Bot API and
+// of Discord in this process. The page shows the messages that the stand-ins receive, and
+// turns what people do there into updates and interactions.
 //
-// It serves one person, on loopback, who chooses whom to be: whoever asks is
-// believed. So nothing real may stand behind it, and pages of other sites, which
-// this person may have open, are kept out.
+// The page serves one person, on loopback, who chooses whom to be without any proof. So no
+// real service may stand behind the page, and requests from other sites are refused.
 package web
 
 import (
-	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -36,7 +34,7 @@ const maxBody = 64 << 10
 
 var errNotThere = errors.New("there is no such person or message here")
 
-// Config is what a Demo shows. The caller closes the stand-ins.
+// Config holds the stand-ins that a Demo shows. The caller closes them.
 type Config struct {
 	Services *services.Fakes
 	Telegram *faketelegram.Server
@@ -52,15 +50,12 @@ type Demo struct {
 	people people
 	feed   *feed
 	server *http.Server
-	// language is the chat's, a chat.Language; unset is English.
+	// language is a chat.Language.
 	language atomic.Value
 }
 
-// Language is the language of public answers, as the page has it.
-func (d *Demo) Language() chat.Language {
-	l, _ := d.language.Load().(chat.Language)
-	return cmp.Or(l, chat.English)
-}
+// Language returns the language of public answers that the page has chosen.
+func (d *Demo) Language() chat.Language { return d.language.Load().(chat.Language) }
 
 // Start serves the page on a free port of 127.0.0.1 until Close.
 func Start(c Config) (*Demo, error) {
@@ -69,12 +64,12 @@ func Start(c Config) (*Demo, error) {
 		return nil, fmt.Errorf("start the page of the demo: %w", err)
 	}
 	d := &Demo{URL: "http://" + l.Addr().String() + "/", Config: c, people: newPeople(c.Services.World), feed: newFeed()}
+	d.language.Store(chat.English)
 	for _, a := range d.people {
 		if a.moderator {
 			d.Telegram.Promote(telegramGroup, a.TelegramID, "administrator")
 		}
 	}
-	// A message can be pressed for as long as it is shown.
 	d.Telegram.Watch(d.seeTelegram)
 	d.Discord.Watch(d.seeDiscord)
 	d.server = &http.Server{Handler: guarded(l.Addr().(*net.TCPAddr).Port, d.routes()), ReadHeaderTimeout: 10 * time.Second}
@@ -85,9 +80,9 @@ func Start(c Config) (*Demo, error) {
 // Close ends every connection.
 func (d *Demo) Close() { _ = d.server.Close() }
 
-// guarded keeps out what a page of another site could send to this port: calls by a
-// name of its own that it made lead here (DNS rebinding), and calls and forms from
-// another origin. The page may load what is its own, and nothing else.
+// guarded refuses what a page of another site could send to this port: requests by its own
+// host name (DNS rebinding), and requests from another origin. The page may load its own
+// files alone.
 func guarded(port int, h http.Handler) http.Handler {
 	hosts := []string{"127.0.0.1:" + strconv.Itoa(port), "localhost:" + strconv.Itoa(port)}
 	sameOrigin := http.NewCrossOriginProtection().Handler(h)
@@ -139,7 +134,7 @@ func (d *Demo) routes() http.Handler {
 	return mux
 }
 
-// handle serves a call whose body is JSON.
+// handle decodes the JSON body of a request and answers with the result of call.
 func handle[T any](call func(T) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var body T
@@ -152,7 +147,7 @@ func handle[T any](call func(T) (any, error)) http.HandlerFunc {
 	}
 }
 
-// answer writes a result; err is the caller's mistake.
+// answer writes the result as JSON, or err with status 400.
 func answer(w http.ResponseWriter, result any, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -162,7 +157,7 @@ func answer(w http.ResponseWriter, result any, err error) {
 	_, _ = w.Write(encoded(result))
 }
 
-// serveEvents streams what happens.
+// serveEvents streams the events of the feed until the page leaves.
 func (d *Demo) serveEvents(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	for number := 0; ; {
@@ -185,7 +180,7 @@ func (d *Demo) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// act does what an Act says.
+// act does an Act on its sides. It fails if the person or the message does not exist.
 func (d *Demo) act(a Act) (result any, err error) {
 	by := d.people.named(a.As)
 	if by.Name == "" || a.Kind == "press" && d.feed.seen(a).Kind != KindMessage {
@@ -200,17 +195,17 @@ func (d *Demo) act(a Act) (result any, err error) {
 	return result, err
 }
 
-// setFaults has things go wrong, or work again, by the names of their faults.
+// setFaults turns faults on or off by their names.
 func (d *Demo) setFaults(on map[string]bool) (any, error) {
 	for _, f := range d.Services.Faults() {
-		if on, told := on[f.Name]; told {
+		if on, given := on[f.Name]; given {
 			f.On.Store(on)
 		}
 	}
 	return d.state(), nil
 }
 
-// state is what there is to choose from now.
+// state returns the choices of the page as they are now.
 func (d *Demo) state() State {
 	s := State{Askers: d.people, Chats: []string{Group, Private}, BotName: faketelegram.Username,
 		ChatLanguage: string(d.Language()), Channel: discordChannel, Faults: d.Services.Faults()}
