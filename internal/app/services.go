@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"math"
 	"slices"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"herald/internal/service/partner"
 	"herald/internal/service/staking"
 	"herald/internal/service/supply"
-	"herald/internal/store"
 )
 
 // Services are the settings of the services that the bot asks.
@@ -84,11 +82,7 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 	b.quotes = pricechart.NewQuotes(tokenID(b.cfg.Market), stores, b.log)
 	recorded := pricechart.Recorded{Prices: price.Price, Quotes: b.quotes}
 	if b.cfg.Discord.Presence {
-		gap := 5 * time.Minute
-		if b.credits != nil {
-			gap = max(gap, 3*b.credits.Limit().Every()) // at most a third of the credits
-		}
-		b.status = ticker(b.cfg, gap, recorded, price.Price.Last)
+		b.status = ticker(b.cfg, b.statusGap(), recorded, price.Price.Last)
 	}
 	return commands.Sources{
 		Price:    recorded,
@@ -107,21 +101,25 @@ func (b *Bot) priceBudget() core.Budget {
 		return nil
 	}
 	config := credits.Config{PerMonth: b.cfg.Market.MonthlyCredits, Plan: b.cfg.Market.URL}
-	left := math.NaN // where replicas share them
-	if b.redis != nil {
-		config.Limiter, config.Shared = b.redis, true
-	} else {
-		// Of its own: a slow disk must hold up no other limit.
-		slots := store.NewSlots()
-		if b.disk != nil {
-			slots.Kept, config.Kept = b.disk, true
-		}
-		config.Limiter = slots
-		left = func() float64 { return float64(slots.Left(context.Background(), b.credits.Limit())) }
+	switch {
+	case b.redis != nil:
+		config.Store, config.Shared = b.redis, true
+	case b.disk != nil:
+		config.Store = b.disk
 	}
 	b.credits = credits.New(config)
-	b.metrics.Credits(b.credits.Taken, left)
+	b.metrics.Credits(b.credits.Taken, b.credits.Available)
 	return b.credits
+}
+
+// statusGap returns how long Discord's status waits between two calls of its own: at most
+// a third of the credits are spent on it.
+func (b *Bot) statusGap() time.Duration {
+	const least = 5 * time.Minute
+	if b.credits == nil {
+		return least
+	}
+	return max(least, 3*b.credits.Every())
 }
 
 // tokenID is different for every token and provider, and does not show the

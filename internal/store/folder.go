@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -31,7 +32,8 @@ type Folder struct {
 	dir     string
 	log     *slog.Logger
 	failing atomic.Bool
-	damaged sync.Map // the keys whose files were logged as damaged
+	damaged sync.Map   // the keys whose files were logged as damaged
+	swap    sync.Mutex // held by Swap
 }
 
 // entry is what a file holds.
@@ -93,7 +95,20 @@ func (f *Folder) Save(ctx context.Context, key string, value []byte, _ time.Dura
 	}
 }
 
-// path is the file of key.
+// Swap saves value if old is what Load returns, or if old is empty and Load returns
+// nothing. Otherwise it returns false. It is atomic within this process only. A value that
+// cannot be written counts as saved: the caller goes on with what it knows.
+func (f *Folder) Swap(ctx context.Context, key string, old, value []byte, ttl time.Duration) bool {
+	f.swap.Lock()
+	defer f.swap.Unlock()
+	if held, _ := f.Load(ctx, key); !bytes.Equal(held, old) {
+		return false
+	}
+	f.Save(ctx, key, value, ttl)
+	return true
+}
+
+// path returns the file of key.
 func (f *Folder) path(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return filepath.Join(f.dir, hex.EncodeToString(sum[:16])+".kept.json")

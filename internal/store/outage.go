@@ -137,7 +137,7 @@ func (r *Redis) Probe(ctx context.Context) error {
 }
 
 func (r *Redis) write(ctx context.Context) error {
-	return reserve.Run(ctx, r.client, []string{r.key("probe", r.owner)}, 0, 1, 1000, 0, 0).Err()
+	return reserve.Run(ctx, r.client, []string{r.key("probe", r.owner)}, 0, 1, 1000, 0).Err()
 }
 
 // reason words err with the server's error code, but without the rest of its text.

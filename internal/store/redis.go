@@ -10,7 +10,6 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -147,6 +146,27 @@ func (r *Redis) Save(ctx context.Context, key string, value []byte, ttl time.Dur
 	})
 }
 
+// swap sets a key to ARGV[2] for ARGV[3] milliseconds if the key holds ARGV[1]. A missing
+// key, or one of another type, holds "".
+var swap = redis.NewScript(`
+local held = redis.pcall("GET", KEYS[1])
+if type(held) ~= "string" then held = "" end
+if held ~= ARGV[1] then return 0 end
+redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
+return 1`)
+
+// Swap saves value for all replicas for ttl, of at least 1 ms, if old is what Load
+// returns; an empty old stands for nothing. It returns false if Redis holds something else
+// or did not answer. In the second case value may be saved.
+func (r *Redis) Swap(ctx context.Context, key string, old, value []byte, ttl time.Duration) bool {
+	swapped := false
+	reached := r.ask(ctx, func(ctx context.Context) (err error) {
+		swapped, err = swap.Run(ctx, r.client, []string{r.key("answer", key)}, old, value, ttl.Milliseconds()).Bool()
+		return err
+	})
+	return reached && swapped
+}
+
 // answered is what Redis holds of an answered update. Of one in flight it holds the
 // owner of the claim. A claim that is not renewed lapses, and the update is free
 // again.
@@ -248,19 +268,19 @@ func (r *Redis) renew(ctx context.Context) {
 	}
 }
 
-// reserve does what Slots does, in microseconds of the server's clock, which all
-// replicas share. ARGV are within, and for each key its Count, its Window, 0 or
-// how long its bucket takes to get an event back, and its Start. It returns the
-// wait, and takes no slot if that is longer than within.
+// reserve does what MemoryLimiter.Reserve does, in microseconds of the server's clock,
+// which all replicas share. ARGV are within, and for each key its Count, its Window, and
+// how long its bucket takes to get an event back, or 0. It returns the wait, and reserves
+// nothing if the wait is longer than within.
 //
-// A key holds the time of the last call, and relative to that the slots of its
-// window, or when its bucket will be full again. So a clock that is set back only
-// makes no time pass. What is not of this form, or is months ahead, is replaced.
+// A key holds the time of the last call. Relative to that follow the slots of its window,
+// or when its bucket will be full again. So no time passes while the clock is set back.
+// A value of another form, or one that is months ahead, is replaced.
 var reserve = redis.NewScript(`
 local clock = redis.call("TIME")
 local now, slot, limits = clock[1] * 1000000 + clock[2], 0, {}
 for i, key in ipairs(KEYS) do
-	local count, window, every, start = tonumber(ARGV[4 * i - 2]), tonumber(ARGV[4 * i - 1]), tonumber(ARGV[4 * i]), tonumber(ARGV[4 * i + 1])
+	local count, window, every = tonumber(ARGV[3 * i - 1]), tonumber(ARGV[3 * i]), tonumber(ARGV[3 * i + 1])
 	local used, text, passed = {}, redis.pcall("GET", key), nil
 	if type(text) == "string" and string.find(text, "^%d+[%d -]*$") and not string.find(text, " " .. string.rep("%d", 14)) then
 		for number in string.gmatch(text, "-?%d+") do
@@ -271,8 +291,6 @@ for i, key in ipairs(KEYS) do
 				table.insert(used, at - passed)
 			end
 		end
-	elseif start > 0 then
-		used = {(count - start) * every}
 	end
 	local first = used[#used] or 0
 	if every > 0 then
@@ -281,7 +299,7 @@ for i, key in ipairs(KEYS) do
 		first = math.max(first, used[#used - count + 1] + window)
 	end
 	slot = math.max(slot, first)
-	limits[i] = {used = used, window = window, every = every, start = start}
+	limits[i] = {used = used, window = window, every = every}
 end
 for i, key in ipairs(KEYS) do
 	local used, l = limits[i].used, limits[i]
@@ -294,13 +312,12 @@ for i, key in ipairs(KEYS) do
 	end
 	local needed = used[#used] or 0
 	if l.every == 0 then needed = needed + l.window end
-	if l.start > 0 then needed = needed + 31 * 24 * 3600 * 1000000 end
 	redis.call("SET", key, string.format("%.0f ", now) .. table.concat(used, " "), "PX", math.max(1, math.ceil(needed / 1000)))
 end
 return slot`)
 
-// Reserve implements chat.Limiter. It takes note in this process of what Redis gives
-// out, so that losing Redis gives nobody as much again.
+// Reserve implements chat.Limiter. It notes in this process what Redis gives out, so that
+// losing Redis gives nobody as much again.
 func (r *Redis) Reserve(ctx context.Context, within time.Duration, limits ...chat.Limit) (wait time.Duration, ok bool) {
 	keys, args := make([]string, len(limits)), []any{within.Microseconds()}
 	for i, l := range limits {
@@ -309,23 +326,20 @@ func (r *Redis) Reserve(ctx context.Context, within time.Duration, limits ...cha
 		if l.Refill {
 			every = l.Every().Microseconds()
 		}
-		args = append(args, l.Count, l.Window.Microseconds(), every, l.Start)
+		args = append(args, l.Count, l.Window.Microseconds(), every)
 	}
 	var micros int64
 	reached := r.ask(ctx, func(ctx context.Context) (err error) {
 		micros, err = reserve.Run(ctx, r.client, keys, args...).Int64()
 		return err
 	})
-	kept := slices.ContainsFunc(limits, func(l chat.Limit) bool { return l.Start > 0 })
-	switch wait = time.Duration(micros) * time.Microsecond; {
-	case !reached && kept:
-		return checkPause, false
-	case !reached:
+	if !reached {
 		return r.memory.Reserve(ctx, within, limits...)
-	case wait > within:
-		return wait, false
-	case !kept:
-		r.memory.note(ctx, wait, limits)
 	}
+	wait = time.Duration(micros) * time.Microsecond
+	if wait > within {
+		return wait, false
+	}
+	r.memory.note(wait, limits)
 	return wait, true
 }
