@@ -17,38 +17,35 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
+	"golang.org/x/sync/singleflight"
 
 	"herald/internal/chat"
 )
 
 // Redis is state shared between replicas, on Redis 5 or later. It implements
-// chat.Dedup, chat.Limiter and core.Store. A call that fails, or that Redis does not
-// answer within 10 ms or the read_timeout of its URL, is decided by the memory of
-// this process, and so are all others until Redis answers again: limits then hold
-// for each replica by itself, and an update that is delivered to two replicas may
-// be answered by both.
+// chat.Dedup, chat.Limiter, core.Store and credits.Store.
 //
-// An update in flight is claimed, and the claim is renewed for as long as the
-// update is in flight, however long its answer waits. What a dead process held is
-// free again once its claims have lapsed.
+// A call that fails twice, or that Redis twice does not answer within 50 ms or the
+// read_timeout of its URL, is decided by the memory of this process. So are all others
+// until Redis answers again: limits then hold for each replica by itself, and an update
+// that is delivered to two replicas may be answered by both.
+//
+// An update in flight is claimed. The claim is renewed while the update is in flight,
+// however late its answer. Claims of a dead process expire.
 type Redis struct {
 	client *redis.Client
 	memory *Memory
 	log    *slog.Logger
 	salt   []byte
-	// owner marks the claims of this process. Each lasts for claim.
-	owner   string
-	claim   time.Duration
-	timeout time.Duration // of a call
-	// turn holds a token for each call that has a connection: to wait for one is no
-	// part of a call.
-	turn chan struct{}
-	up   atomic.Bool // the last call was answered in time
+	owner  string        // marks the claims of this process
+	claim  time.Duration // the lifetime of a claim
+	up     atomic.Bool   // the last call was answered in time
+	pings  singleflight.Group
 
 	mu sync.Mutex
-	// updates are what Redis should hold of updates, by key: zero is a claim of this
-	// process. Any other time is of an answered update that Redis was not told of yet,
-	// and is when the update can be delivered no more.
+	// updates holds what Redis should know of updates, by key. The zero time is a claim
+	// of this process. Any other time stands for an answered update of which Redis does not
+	// know yet, and is when the update is forgotten.
 	updates map[string]time.Time
 
 	stop        context.CancelFunc
@@ -57,8 +54,7 @@ type Redis struct {
 }
 
 const (
-	// connections is how many are made unless the URL says otherwise. All of them
-	// are kept.
+	// connections is how many are made, and kept, unless the URL says otherwise.
 	connections = 20
 	// maxValue bounds the bytes of a value that Load returns. The largest is the
 	// history of quotes: 2,976 points of some 40 bytes, or 80 where prices have many
@@ -66,26 +62,27 @@ const (
 	maxValue = 256 << 10
 )
 
-// NewRedis makes a Redis. It contacts nothing before Connect or the first call.
-// salt is what every replica of one deployment has and nobody else knows; keys
-// are hashed with it. claim, of at least a second, is how long the updates of a
-// dead process stay claimed. NewRedis fails on a malformed URL, which the error
-// does not repeat.
+// NewRedis makes a Redis and starts to connect in the background. Keys are hashed with
+// salt, a secret that all replicas of one deployment share. claim, of at least a second,
+// is how long the updates of a dead process stay claimed. NewRedis fails on a malformed
+// URL, which the error does not repeat.
 func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*Redis, error) {
 	options, err := redis.ParseURL(s.RedisURL.Reveal())
 	if err != nil {
 		return nil, errors.New("the Redis URL is malformed")
 	}
-	timeout := cmp.Or(options.ReadTimeout, callTimeout)
+	// These bound the two parts of a call apart: the wait for a connection, and Redis. A
+	// context's deadline would bound both together.
+	options.PoolTimeout, options.DialTimeout = connectTimeout, connectTimeout
+	options.ReadTimeout = cmp.Or(options.ReadTimeout, callTimeout)
+	options.WriteTimeout = options.ReadTimeout
 	options.PoolSize = cmp.Or(options.PoolSize, connections)
-	// Each connection is used in turn, so that a server that closes idle ones closes
-	// none: a new one takes longer than a call may, with TLS.
+	options.MinIdleConns = options.PoolSize
+	// Each connection is used in turn, so that the server closes none as idle: a TLS
+	// handshake takes longer than a call.
 	options.PoolFIFO = true
 	options.ConnMaxIdleTime = -1
-	// Every call has a deadline of its own; this is for those that allow more.
-	options.ReadTimeout = max(timeout, connectTimeout)
-	options.ContextTimeoutEnabled = true
-	options.MaxRetries = -1
+	options.MaxRetries = -1 // not after each kind of broken connection; ask does it
 	options.DialerRetries = 1
 	options.DisableIdentity = true
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
@@ -95,8 +92,7 @@ func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*
 	ctx, stop := context.WithCancel(context.Background())
 	r := &Redis{
 		client: redis.NewClient(options), memory: NewMemory(), log: log, salt: salt,
-		owner: rand.Text(), claim: claim, timeout: timeout,
-		turn: make(chan struct{}, options.PoolSize), updates: map[string]time.Time{}, stop: stop,
+		owner: rand.Text(), claim: claim, updates: map[string]time.Time{}, stop: stop,
 	}
 	r.up.Store(true)
 	r.maintaining.Go(func() { r.maintain(ctx) })
@@ -208,7 +204,7 @@ func (r *Redis) Claim(ctx context.Context, key string) chat.Delivery {
 		return err
 	})
 	switch {
-	case !reached, holder == "":
+	case !reached, holder == "", holder == r.owner: // the last where ask made the call twice
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.updates[shared] = time.Time{}

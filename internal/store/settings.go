@@ -35,7 +35,7 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "State that several replicas share: which updates are answered, rate limits, the pace of Telegram's " +
 				"messages, prices, supplies, " +
 				"credits and the quotes seen. redis:// or, with TLS, rediss://. " +
-				"A call may take 10 ms; after one that takes longer, in-process state is used until Redis answers in time. " +
+				"A call may take 50 ms; after two that take longer, in-process state is used until Redis answers in time. " +
 				"?read_timeout=100ms at its end allows 100 ms, of 1ms to 1s. Unset: all of it is in this process.",
 			Set: config.Field(&s.RedisURL, config.Hidden(parseRedisURL))},
 	}
