@@ -47,7 +47,7 @@ type Bot struct {
 	roles map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error)
 }
 
-// New wires the way from Request to Reply. It contacts nothing.
+// New wires the way from Request to Reply. It contacts nothing but Redis.
 func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(),
 		roles: map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){}}
