@@ -40,7 +40,7 @@ func NewMemory() *Memory {
 	return &Memory{MemoryLimiter: NewMemoryLimiter(), updates: map[string]chat.Delivery{}}
 }
 
-// Claim implements chat.Dedup.
+// Claim implements chat.Dedup. It does not block.
 func (m *Memory) Claim(_ context.Context, key string) chat.Delivery {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -51,8 +51,8 @@ func (m *Memory) Claim(_ context.Context, key string) chat.Delivery {
 	return chat.New
 }
 
-// Release implements chat.Dedup. It remembers an answered update for longer than lasts
-// if there is room.
+// Release implements chat.Dedup. It ignores how long an answered update must be known: it
+// is known until there are too many.
 func (m *Memory) Release(_ context.Context, key string, answered bool, _ time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -28,8 +28,8 @@ const (
 // ask returns false at once, until maintain has found that Redis answers again. So a Redis
 // that is away costs one command one call.
 //
-// A call whose connection breaks, or that is not answered in time, is made once more. The
-// pings before drop all dead connections: after a restart of Redis no other is left.
+// ask makes a call once more if its connection breaks or Redis does not answer in time.
+// It pings before, which drops dead connections: a restart of Redis leaves only those.
 func (r *Redis) ask(ctx context.Context, call func(context.Context) error) bool {
 	if r.Up() {
 		ctx = context.WithoutCancel(ctx)

@@ -107,35 +107,35 @@ func (r *Redis) Close() error {
 	return err
 }
 
-// Fallbacks counts the calls so far that were decided without Redis.
+// Fallbacks returns the number of calls so far that were decided without Redis.
 func (r *Redis) Fallbacks() uint64 { return r.fallbacks.Load() }
 
-// Up reports whether Redis answered the last call in time; true before the first.
+// Up reports whether Redis answered the last call in time. It is true before the first.
 func (r *Redis) Up() bool { return r.up.Load() }
 
-// key hides what is personal in id.
+// key returns the key of id in Redis: a hash, because id may be personal.
 func (r *Redis) key(kind, id string) string {
 	mac := hmac.New(sha256.New, r.salt)
 	mac.Write([]byte(kind + " " + id))
 	return "herald:" + kind + ":" + hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// Load returns the value that some replica saved under key, and whether there is
-// one of at most 256 KiB to be had.
+// Load returns the value that a replica saved under key. It returns false if there is
+// none, if it is larger than 256 KiB, or if Redis does not answer.
 func (r *Redis) Load(ctx context.Context, key string) ([]byte, bool) {
 	var value []byte
 	reached := r.ask(ctx, func(ctx context.Context) (err error) {
 		value, err = r.client.GetRange(ctx, r.key("answer", key), 0, maxValue).Bytes()
 		if redis.HasErrorPrefix(err, "WRONGTYPE") {
-			return nil // It is not the bot's. The next Save replaces it.
+			return nil // Another program's; the next Save replaces it.
 		}
 		return err
 	})
 	return value, reached && len(value) > 0 && len(value) <= maxValue
 }
 
-// Save keeps value for all replicas for ttl, of at least 1 ms, if Redis can be
-// reached. value must not be empty, and must hold nothing personal.
+// Save sets the value of key for all replicas for ttl, of at least 1 ms, if Redis answers.
+// value must not be empty, and must hold nothing personal.
 func (r *Redis) Save(ctx context.Context, key string, value []byte, ttl time.Duration) {
 	r.ask(ctx, func(ctx context.Context) error {
 		return r.client.Set(ctx, r.key("answer", key), value, ttl).Err()
@@ -151,9 +151,9 @@ if held ~= ARGV[1] then return 0 end
 redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
 return 1`)
 
-// Swap saves value for all replicas for ttl, of at least 1 ms, if old is what Load
-// returns; an empty old stands for nothing. It returns false if Redis holds something else
-// or did not answer. In the second case value may be saved.
+// Swap saves value and returns true if old is the value of key; an empty old stands for
+// no value. It returns false if the value is another, or if Redis does not answer. In the
+// second case value may have been saved. The ttl is at least 1 ms.
 func (r *Redis) Swap(ctx context.Context, key string, old, value []byte, ttl time.Duration) bool {
 	swapped := false
 	reached := r.ask(ctx, func(ctx context.Context) (err error) {
@@ -163,22 +163,21 @@ func (r *Redis) Swap(ctx context.Context, key string, old, value []byte, ttl tim
 	return reached && swapped
 }
 
-// answered is what Redis holds of an answered update. Of one in flight it holds the
-// owner of the claim. A claim that is not renewed lapses, and the update is free
-// again.
+// answered is the value of an answered update in Redis. The value of an update in flight is
+// the owner of the claim. It expires if the claim is not renewed.
 const answered = "answered"
 
-// A value of another type, or one that would never lapse, is not the bot's: it
-// is replaced.
+// These scripts replace values of another type, and values that never expire: the bot
+// writes none.
 var (
 	claimUpdate = redis.NewScript(`
 local holder = redis.pcall("GET", KEYS[1])
 if type(holder) == "string" and redis.call("PTTL", KEYS[1]) >= 0 then return holder end
 redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])
 return ""`)
-	// setUpdate sets what Redis holds of an update to ARGV[2], or frees it if that is
-	// empty. It lasts for ARGV[3] milliseconds. Another process may have taken over a claim
-	// that lapsed while Redis was away: only "answered" replaces what that process holds.
+	// setUpdate sets the value of an update to ARGV[2] for ARGV[3] milliseconds, or deletes
+	// it if ARGV[2] is empty. Another process may have claimed the update since the claim of
+	// ARGV[1] expired: only "answered" replaces such a claim.
 	setUpdate = redis.NewScript(`
 local holder = redis.pcall("GET", KEYS[1])
 if type(holder) == "string" and holder ~= ARGV[1] and ARGV[2] ~= "answered" then return 0 end
@@ -187,12 +186,11 @@ redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
 return 1`)
 )
 
-// maxUpdates bounds the answered updates, at some 100 bytes each, that Redis is told of
-// once it is back.
+// maxUpdates bounds the answered updates in Redis.updates, at some 100 bytes each.
 const maxUpdates = 10_000
 
-// Claim implements chat.Dedup. What this process knows by itself counts first:
-// it may have answered while Redis was away.
+// Claim implements chat.Dedup. The memory of this process counts first: it may have
+// answered while Redis was away.
 func (r *Redis) Claim(ctx context.Context, key string) chat.Delivery {
 	if known := r.memory.Claim(ctx, key); known != chat.New {
 		return known
@@ -230,25 +228,26 @@ func (r *Redis) Release(ctx context.Context, key string, isAnswered bool, lasts 
 	if isAnswered {
 		value = answered
 	}
-	r.tell(ctx, shared, value, lasts)
+	r.sync(ctx, shared, value, lasts)
 }
 
-// tell has Redis hold value for an update: the owner, answered, or nothing if value is
-// empty. It reports whether Redis does, and deletes an answered update from r.updates then.
-func (r *Redis) tell(ctx context.Context, shared, value string, lasts time.Duration) bool {
-	told := r.ask(ctx, func(ctx context.Context) error {
+// sync sets the value of an update in Redis: the owner, answered, or none if value is
+// empty. It reports whether Redis answered, and then deletes an answered update from
+// r.updates.
+func (r *Redis) sync(ctx context.Context, shared, value string, lasts time.Duration) bool {
+	synced := r.ask(ctx, func(ctx context.Context) error {
 		return setUpdate.Run(ctx, r.client, []string{shared}, r.owner, value, max(1, lasts.Milliseconds())).Err()
 	})
-	if told && value == answered {
+	if synced && value == answered {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(r.updates, shared)
 	}
-	return told
+	return synced
 }
 
-// renew makes the claims of this process last as long as new ones, and tells
-// Redis what was answered while it was away.
+// renew renews the claims of this process, and syncs the updates that were answered while
+// Redis was away.
 func (r *Redis) renew(ctx context.Context) {
 	r.mu.Lock()
 	updates := maps.Clone(r.updates)
@@ -258,7 +257,7 @@ func (r *Redis) renew(ctx context.Context) {
 		if !until.IsZero() {
 			value, lasts = answered, time.Until(until)
 		}
-		if !r.tell(ctx, shared, value, lasts) {
+		if !r.sync(ctx, shared, value, lasts) {
 			return
 		}
 	}

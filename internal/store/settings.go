@@ -41,8 +41,8 @@ func (s *Settings) Table() []config.Setting {
 	}
 }
 
-// parseRedisURL accepts what the Redis client does, but for a read_timeout without a
-// unit: the client takes that for seconds.
+// parseRedisURL accepts a URL that the Redis client accepts. A read_timeout must have a
+// unit: without one the client takes it for seconds.
 func parseRedisURL(value string) (string, error) {
 	u, err := config.URL(value, "redis", "rediss")
 	if err != nil {
@@ -60,8 +60,8 @@ func parseRedisURL(value string) (string, error) {
 	return value, nil
 }
 
-// folder accepts a folder that can be written to, and the name of a new one in such a
-// folder. It makes none.
+// folder accepts a folder that can be written to, or a new name in such a folder. It
+// creates no folder.
 func folder(dir string) (string, error) {
 	written := dir
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
