@@ -183,9 +183,9 @@ func TestClaimsAreRenewedWithoutBeingAsked(t *testing.T) {
 	}
 }
 
-// TestARenewalThatComesTooLateChangesNothing renews what was in flight when the
+// TestLateRenewalChangesNothing renews what was in flight when the
 // renewal began, and is not when it arrives.
-func TestARenewalThatComesTooLateChangesNothing(t *testing.T) {
+func TestLateRenewalChangesNothing(t *testing.T) {
 	s := server(t)
 	ctx := t.Context()
 	one, two := replica(t, s), replica(t, s)
@@ -196,9 +196,9 @@ func TestARenewalThatComesTooLateChangesNothing(t *testing.T) {
 	expect(t, "one that was answered", two.Claim(ctx, "a"), chat.Answered)
 }
 
-// TestWhatHappensDuringAnOutageIsTold has Redis away for longer than a claim
+// TestOutageIsSynced has Redis away for longer than a claim
 // lasts, with updates that were in hand before and ones that come meanwhile.
-func TestWhatHappensDuringAnOutageIsTold(t *testing.T) {
+func TestOutageIsSynced(t *testing.T) {
 	t.Parallel()
 	s := server(t)
 	ctx := t.Context()
