@@ -111,12 +111,12 @@ func (b *Budget) Available() float64 {
 	defer b.mu.Unlock()
 	now := b.now()
 	_, full := b.load(context.Background(), now)
-	return math.Floor(float64(now.Add(b.window).Sub(full)) / float64(b.every))
+	return float64(max(0, now.Add(b.window).Sub(full)/b.every))
 }
 
-// Take implements core.Budget. Where replicas share the credits, the wait is at most 5
-// seconds. While their Store is away none is taken: whatever this replica knew to be
-// left, another may have taken.
+// Take implements core.Budget. The wait is at most Every, and at most 5 seconds where
+// replicas share the credits. While their Store is away Take spends nothing: another
+// replica may have spent what this one knew to be left. It blocks for Store.
 func (b *Budget) Take(ctx context.Context) (wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -128,7 +128,7 @@ func (b *Budget) Take(ctx context.Context) (wait time.Duration) {
 			if b.Shared {
 				return min(wait, recheck)
 			}
-			return wait
+			return min(wait, b.every) // longer only while the clock is set back
 		}
 		if b.save(ctx, saved, full) {
 			b.known = full

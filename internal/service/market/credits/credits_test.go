@@ -198,6 +198,13 @@ func TestPlanIsSpreadOverTheMonth(t *testing.T) {
 		if got := b.Take(t.Context()); got != b.Every() {
 			t.Errorf("plan of %d: the next credit is in %v, want %v", test.plan, got, b.Every())
 		}
+		d.clockErrors[0] = -24 * time.Hour
+		if got := b.Available(); got != 0 {
+			t.Errorf("plan of %d: %v credits available by a clock that is set back, want 0", test.plan, got)
+		}
+		if got := b.Take(t.Context()); got != b.Every() {
+			t.Errorf("plan of %d: asks again in %v by a clock that is set back, want %v", test.plan, got, b.Every())
+		}
 	}
 }
 
