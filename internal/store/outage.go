@@ -26,7 +26,8 @@ const (
 // ask makes a call and reports whether Redis answered it. It does so also when ctx is
 // cancelled: what a command did must be saved although its time is up. After a failed call
 // ask returns false at once, until maintain has found that Redis answers again. So a Redis
-// that is away costs one command one call.
+// that is away costs one command one call: three timeouts, or two seconds if it has to
+// connect and nobody refuses.
 //
 // ask makes a call once more if its connection breaks or Redis does not answer in time.
 // It pings before, which drops dead connections: a restart of Redis leaves only those.
