@@ -47,8 +47,8 @@ type Bot struct {
 	roles map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error)
 }
 
-// New makes a Bot. It contacts nothing and does not block. It fails if a setting cannot
-// be used after all.
+// New makes a Bot. It does not block, and contacts nothing but Redis. It fails if a setting
+// cannot be used after all.
 func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(),
 		roles: map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){}}

@@ -230,16 +230,6 @@ func TestTheLogAsksForANetworkOnce(t *testing.T) {
 	}
 }
 
-func TestPresenceTakesAThirdOfTheCreditsAtMost(t *testing.T) {
-	for monthly, want := range map[int]time.Duration{0: 5 * time.Minute, 1_000_000: 5 * time.Minute, 1000: 3 * 31 * 24 * time.Hour / 1000} {
-		bot := newBot(t, startSandbox(t), fmt.Sprintf("PRICE_MONTHLY_CREDITS=%d", monthly), "DATA_DIR="+t.TempDir())
-		if got := bot.presenceGap(); got < want || got > want+want/5 {
-			t.Errorf("%d credits a month: a price every %v, want %v", monthly, got, want)
-		}
-		bot.Close()
-	}
-}
-
 func TestTheTableOfCheckIsRedacted(t *testing.T) {
 	bot := newBot(t, startSandbox(t), "PRICE_API_KEY=a-key-that-nobody-may-see")
 	defer bot.Close()

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"math"
 	"slices"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"herald/internal/service/partner"
 	"herald/internal/service/staking"
 	"herald/internal/service/supply"
-	"herald/internal/store"
 )
 
 // Services holds the settings of the services that the bot asks, and of the charts.
@@ -91,7 +89,7 @@ func (b *Bot) statuses() (all []commands.Service) {
 
 // recordQuotes returns a source of prices that records each in b.quotes, for charts. It
 // also makes b.status, if Discord is to show the price.
-func (b *Bot) recordQuotes(price *market.Client) pricechart.Recorded {
+func (b *Bot) recordQuotes(price *market.Client) *pricechart.Recorded {
 	var stores []core.Store
 	if b.redis != nil {
 		stores = append(stores, b.redis)
@@ -102,19 +100,9 @@ func (b *Bot) recordQuotes(price *market.Client) pricechart.Recorded {
 	b.quotes = pricechart.NewQuotes(tokenID(b.cfg.Market), stores, b.log)
 	recorded := &pricechart.Recorded{Prices: price.Price, Quotes: b.quotes}
 	if b.cfg.Discord.Presence {
-		b.status = ticker(b.cfg, b.presenceGap(), recorded, price.Price.Last)
+		b.status = ticker(b.cfg, b.statusGap(), recorded, price.Price.Last)
 	}
 	return recorded
-}
-
-// presenceGap returns how often the price in Discord's status may be asked for: every 5
-// minutes, or so seldom that it takes a third of the credits.
-func (b *Bot) presenceGap() time.Duration {
-	const gap = 5 * time.Minute
-	if b.credits == nil {
-		return gap
-	}
-	return max(gap, 3*b.credits.Limit().Every())
 }
 
 // priceBudget sets b.credits and returns it; nil if calls to the price provider are not
@@ -124,21 +112,25 @@ func (b *Bot) priceBudget() core.Budget {
 		return nil
 	}
 	config := credits.Config{PerMonth: b.cfg.Market.MonthlyCredits, Plan: b.cfg.Market.URL}
-	left := math.NaN // where replicas share them
-	if b.redis != nil {
-		config.Limiter, config.Shared = b.redis, true
-	} else {
-		// Of its own: a slow disk must hold up no other limit.
-		slots := store.NewSlots()
-		if b.disk != nil {
-			slots.Kept, config.Kept = b.disk, true
-		}
-		config.Limiter = slots
-		left = func() float64 { return float64(slots.Left(context.Background(), b.credits.Limit())) }
+	switch {
+	case b.redis != nil:
+		config.Store, config.Shared = b.redis, true
+	case b.disk != nil:
+		config.Store = b.disk
 	}
 	b.credits = credits.New(config)
-	b.metrics.Credits(b.credits.Taken, left)
+	b.metrics.Credits(b.credits.Taken, b.credits.Available)
 	return b.credits
+}
+
+// statusGap returns how long Discord's status waits between two calls of its own: 5
+// minutes, or longer where they would take more than a third of the credits.
+func (b *Bot) statusGap() time.Duration {
+	const least = 5 * time.Minute
+	if b.credits == nil {
+		return least
+	}
+	return max(least, 3*b.credits.Every())
 }
 
 // tokenID returns an ID of the token and its provider. It does not show the provider's URL,

@@ -12,6 +12,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/service/market/credits"
 )
 
 // provider returns a quote, keeps the last one that it returned, and counts the ticker's
@@ -38,6 +39,19 @@ func (p *provider) ticker(l chat.Language) func(context.Context) string {
 	cfg := &Config{Language: l, StaleFor: time.Hour}
 	cfg.Market.Symbol = "HRLD"
 	return ticker(cfg, 15*time.Minute, p, last)
+}
+
+func TestStatusSpendsAThirdOfTheCredits(t *testing.T) {
+	const month = 31 * 24 * time.Hour
+	if got := (&Bot{}).statusGap(); got != 5*time.Minute {
+		t.Errorf("without a bound the gap is %v, want 5m", got)
+	}
+	for _, plan := range []int{10, 1000, 10_000, 1_000_000} {
+		gap := (&Bot{credits: credits.New(credits.Config{PerMonth: plan})}).statusGap()
+		if calls := int(month / gap); calls > plan/3 || gap < 5*time.Minute {
+			t.Errorf("plan of %d: %d calls a month, one in %v; want at most a third, one in 5m", plan, calls, gap)
+		}
+	}
 }
 
 func priced(price, change string) core.Quote {

@@ -11,51 +11,51 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Store keeps answers that replicas share. It holds nothing personal. It never
-// fails: what it cannot reach it does not have. It may keep a value for longer than
-// ttl, so whoever loads it checks its age.
+// Store keeps answers, for replicas or for a later process. Answers hold nothing personal.
+// Its methods block for one call to Redis or one file, and never fail.
 type Store interface {
+	// Load returns the value of key, and false if there is none or it cannot be read. The
+	// value may be older than its ttl.
 	Load(ctx context.Context, key string) ([]byte, bool)
+	// Save sets the value of key for at least ttl, if it can.
 	Save(ctx context.Context, key string, value []byte, ttl time.Duration)
 }
 
-// Observer sees what is asked. Its methods must not block.
+// Observer counts calls and lookups. Its methods must not block.
 type Observer interface {
-	// Call is one call to a service; outcome is "ok" or a Reason.
+	// Call reports a call to a service; outcome is "ok" or a Reason.
 	Call(service *Service, outcome string, took time.Duration)
-	// Lookup is one question; result is "hit", "miss", "stale" or "failed". The
-	// answer is age old; age means nothing if it failed.
+	// Lookup reports a result of Query.Get: "hit", "miss", "stale" or "failed". age is the
+	// age of the answer, and 0 if there is none.
 	Lookup(question, result string, age time.Duration)
 }
 
-// CacheConfig is what a Cache works with. All but Store and Log is required.
+// CacheConfig configures a Cache. All fields but Store and Log are required.
 type CacheConfig struct {
 	// MaxItems bounds the cached answers; it is above 0.
 	MaxItems int
-	// StaleFor is how long past its TTL a shared answer may stand in while its
+	// StaleFor is how long past its TTL an answer with a Source may stand in while its
 	// service fails.
 	StaleFor time.Duration
-	// CallTimeout bounds one call to a service, Timeout all calls for one answer.
-	// The services' clients enforce CallTimeout, since only they know how many
-	// calls a question takes.
+	// CallTimeout bounds one call to a service, Timeout all calls for one answer. The
+	// services' clients enforce CallTimeout: one question may take several calls.
 	CallTimeout, Timeout time.Duration
 	// Store is shared with other replicas; nil: nothing is saved.
 	Store    Store
 	Observer Observer
-	// Log is told when old answers stand in; nil: nobody is.
+	// Log gets a line for each old answer that stands in; nil: none is logged.
 	Log *slog.Logger
 }
 
 // sweepEvery is how often expired answers are dropped from memory.
 const sweepEvery = time.Minute
 
-// Cache keeps the answers to every Query and merges simultaneous questions. When
-// it is full, the oldest answers make room; shared ones stay, so that many wallets
-// cannot crowd out the price.
+// Cache keeps the answers to every Query and merges simultaneous questions. When it is
+// full, the oldest answers are evicted. Answers with a Source are not, so that many
+// wallets cannot crowd out the price.
 //
-// Underneath is go-cache, which has no bound, loader or single flight of its own.
-// It runs without its janitor, which cannot be stopped; expired answers are swept
-// as the Cache is used.
+// It is built on go-cache, which has no bound, loader or single flight. go-cache's janitor
+// cannot be stopped, so put sweeps expired answers instead.
 type Cache struct {
 	CacheConfig
 	items *gocache.Cache
@@ -66,15 +66,15 @@ type Cache struct {
 	// inFlight is held for reading by every call.
 	inFlight sync.RWMutex
 
-	mu    sync.Mutex // held by all that change the keys of items
+	mu    sync.Mutex // held while keys of items change
 	swept time.Time
-	// order holds the keys that may be evicted, the oldest first, and places where
-	// in it each of them is.
-	order  *list.List
-	places map[string]*list.Element
+	// order holds the keys that may be evicted, the oldest first; elements holds their
+	// elements of order.
+	order    *list.List
+	elements map[string]*list.Element
 }
 
-// NewCache makes an empty Cache, which must be closed.
+// NewCache makes an empty Cache. The caller must close it.
 func NewCache(config CacheConfig) *Cache {
 	running, stop := context.WithCancel(context.Background())
 	c := &Cache{
@@ -84,29 +84,29 @@ func NewCache(config CacheConfig) *Cache {
 		stop:        stop,
 		swept:       time.Now(),
 		order:       list.New(),
-		places:      map[string]*list.Element{},
+		elements:    map[string]*list.Element{},
 	}
 	c.items.OnEvicted(func(key string, _ any) {
-		if place, known := c.places[key]; known {
-			c.order.Remove(place)
-			delete(c.places, key)
+		if element, known := c.elements[key]; known {
+			c.order.Remove(element)
+			delete(c.elements, key)
 		}
 	})
 	return c
 }
 
-// Close cancels the calls in flight, and returns once they have ended: from then on
-// nothing is saved.
+// Close cancels the calls in flight and blocks until they have ended. Nothing is saved
+// afterwards.
 func (c *Cache) Close() {
 	c.stop()
 	c.inFlight.Lock()
 	defer c.inFlight.Unlock()
 }
 
-// Items counts the cached answers, including expired ones that are not swept yet.
+// Items returns the number of cached answers, with expired ones that are not swept yet.
 func (c *Cache) Items() int { return c.items.ItemCount() }
 
-// put keeps a snapshot for ttl, or until it has to make room.
+// put caches a snapshot for ttl, or until it is evicted. A shared one is not evicted.
 func (c *Cache) put(key string, snapshot any, shared bool, ttl time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,10 +115,10 @@ func (c *Cache) put(key string, snapshot any, shared bool, ttl time.Duration) {
 		c.items.DeleteExpired()
 	}
 	c.items.Set(key, snapshot, ttl)
-	if place, known := c.places[key]; known {
-		c.order.MoveToBack(place)
+	if element, known := c.elements[key]; known {
+		c.order.MoveToBack(element)
 	} else if !shared {
-		c.places[key] = c.order.PushBack(key)
+		c.elements[key] = c.order.PushBack(key)
 	}
 	if oldest := c.order.Front(); oldest != nil && c.items.ItemCount() > c.MaxItems {
 		c.items.Delete(oldest.Value.(string))

@@ -1,9 +1,8 @@
-// Package core holds the domain: prices, supplies, stakes, accounts and logins;
-// the services and their failures; and the Query, with which commands ask.
+// Package core holds the domain: prices, supplies, stakes, accounts and logins; the
+// services and their failures; and the Query, with which commands ask a service.
 //
-// It imports no service and no platform, so that each of them can be replaced
-// alone. A service is a package elsewhere that makes an Upstream and its Queries;
-// app joins them.
+// It imports no service and no platform, so that each can be replaced alone. A package for
+// a service makes an Upstream and its Queries, and package app wires them.
 package core
 
 import (
@@ -15,8 +14,7 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Quote is the token's market price in USD. Numbers that the provider does
-// not have are not Valid.
+// Quote is the token's market price in USD. Numbers that the provider lacks are not Valid.
 type Quote struct {
 	Price       decimal.Decimal
 	Change1h    decimal.NullDecimal // per cent
@@ -26,14 +24,13 @@ type Quote struct {
 	MarketCap   decimal.NullDecimal
 	Volume24h   decimal.NullDecimal
 	LastUpdated time.Time // as the provider says; zero if it does not
-	// Source is what people call the provider, and Page is its page of the token, or
-	// empty.
-	Source, Page string
+	Source      string    // the provider's name
+	Page        string    // URL of the provider's page of the token; empty: none
 	// OldFrom is when the quote is too old to be shown as today's; zero: never.
 	OldFrom time.Time
 }
 
-// Changes are the changes in per cent by the time over which they happened.
+// Changes returns the changes in per cent, by their period.
 func (q Quote) Changes() map[time.Duration]decimal.NullDecimal {
 	const day = 24 * time.Hour
 	return map[time.Duration]decimal.NullDecimal{
@@ -41,27 +38,26 @@ func (q Quote) Changes() map[time.Duration]decimal.NullDecimal {
 	}
 }
 
-// Old reports whether the provider's own quote is too old to be shown as today's.
+// Old reports whether OldFrom has passed.
 func (q Quote) Old() bool { return !q.OldFrom.IsZero() && !time.Now().Before(q.OldFrom) }
 
 // Chart is the price over a period.
 type Chart struct {
 	PNG []byte
-	// Line reports whether the picture shows the price as a line. Where too little of
-	// the period is known for one, it shows what is known as a card.
+	// Line is true if the picture shows the price as a line. It is a card if too little
+	// of the period is known.
 	Line bool
 	// Since is when First was the price.
 	Since time.Time
-	// First and Last are the first and the last price seen in the period; without
-	// any, the quote's. Lowest and Highest are zero unless the whole period was seen.
+	// First and Last are the first and the last price seen in the period, or the quote's
+	// if none was. Lowest and Highest are zero unless the whole period was seen.
 	First, Last, Lowest, Highest decimal.Decimal
 	// Change is the change in per cent over the period, as the picture shows it. It is
-	// not Valid if neither the provider nor the prices seen tell.
+	// not Valid if it is unknown.
 	Change decimal.NullDecimal
-	// Seen is the part of the period, from 0 to 1, in which prices were seen and not
-	// derived.
+	// Seen is the part of the period, from 0 to 1, in which prices were seen.
 	Seen float64
-	// Spark is the Line in forty prices, the last at its end. NaN is a gap.
+	// Spark is the Line as forty prices in order of time. NaN is a gap.
 	Spark []float64
 }
 
@@ -71,8 +67,8 @@ type Supply struct {
 	Circulating decimal.Decimal
 }
 
-// Account is a person's account with the partner's service. DID is personal, and
-// empty if they are not registered.
+// Account is a person's account with the partner's service. DID is personal data; it is
+// empty if the person is not registered.
 type Account struct {
 	DID string
 }
@@ -113,7 +109,7 @@ type Stake struct {
 	BlockTime time.Time
 	// Staked are the pools with a stake, in the order of the setting.
 	Staked []PoolAmount
-	// Unbonding is what is being withdrawn; it is not staked.
+	// Unbonding is what is being withdrawn. It does not count as staked.
 	Unbonding []PoolAmount
 	// Checked counts the pools whose stake could be read.
 	Checked int
@@ -128,15 +124,15 @@ type Outcome int
 
 // The three outcomes.
 const (
-	// Undetermined: no stake found, and not every pool could be read.
+	// Undetermined: no stake was found, and not every pool could be read.
 	Undetermined Outcome = iota
-	// Staker: a stake was found; pools that failed do not change that.
+	// Staker: a stake was found, whether or not every pool could be read.
 	Staker
 	// NotStaker: every pool was read and none holds a stake.
 	NotStaker
 )
 
-// Outcome tells a staker from everybody else.
+// Outcome returns whether the wallet stakes.
 func (s Stake) Outcome() Outcome {
 	switch {
 	case len(s.Staked) > 0:
@@ -160,7 +156,7 @@ func (s Stake) Total() decimal.Decimal {
 // Complete reports whether every pool could be read.
 func (s Stake) Complete() bool { return len(s.Unread()) == 0 }
 
-// Unread lists the pools that could not be read wholly, each once.
+// Unread returns the pools whose stake or withdrawals could not be read, each once.
 func (s Stake) Unread() []UnreadPool {
 	unread := slices.Clone(s.Failed)
 	for _, p := range s.UnbondingFailed {
@@ -171,8 +167,8 @@ func (s Stake) Unread() []UnreadPool {
 	return unread
 }
 
-// Err says for the log how much could not be read, and why the first pool. It is
-// nil if the stake is Complete.
+// Err returns an error for the log: how many pools could not be read, and why the first
+// one. It returns nil if the stake is Complete.
 func (s Stake) Err() error {
 	unread := s.Unread()
 	if len(unread) == 0 {

@@ -13,14 +13,14 @@ type Service struct {
 	// Name stands in logs and metrics, as in "price". Members read the message
 	// "service." and Name of package words.
 	Name string
-	// Title stands in the table of `bot check`: "price provider".
+	// Title stands in the table of `bot check`, as in "price provider".
 	Title string
-	// Settings are the ones to look at when the service fails for a reason; "" is
-	// every reason that is not listed.
+	// Settings names the settings to check, by the reason of the failure; "" stands for
+	// all other reasons.
 	Settings map[Reason]string
 }
 
-// SettingsFor are the settings to look at when the service fails for reason.
+// SettingsFor returns the settings to check when the service fails for reason.
 func (s *Service) SettingsFor(reason Reason) string {
 	return cmp.Or(s.Settings[reason], s.Settings[""])
 }
@@ -44,37 +44,34 @@ const (
 	// UsedUp: it answers no more calls until the limit of a day or a month is
 	// reset.
 	UsedUp Reason = "used_up"
-	// NoCredit: it was not called. The calls that it allows are spread over the
-	// month, and the next one is not due yet.
+	// NoCredit: it was not called. Its plan's calls are spread over the month, and the
+	// next one is not due yet.
 	NoCredit Reason = "no_credit"
-	// Denied: it refuses the credentials or the signature, or it is not the service
-	// that was configured. Only an operator can fix that.
+	// Denied: it refuses the credentials or the signature, or is another service than
+	// configured. Only an operator can fix that.
 	Denied Reason = "denied"
 	// Rejected: it understood and answered with an error of its own.
 	Rejected Reason = "rejected"
-	// Malformed: it sent something else than an answer: HTML, a wrong type, an
-	// impossible number.
+	// Malformed: it sent no valid answer, but HTML, a wrong type, or an impossible number.
 	Malformed Reason = "malformed"
-	// Behind: what it knows is too old, as with a node that is frozen or catching
-	// up.
+	// Behind: its data is too old, as on a node that is frozen or catching up.
 	Behind Reason = "behind"
-	// Paused: it was not called. It has just failed repeatedly, or too many calls
-	// are in flight.
+	// Paused: it was not called, after repeated failures or with too many calls in flight.
 	Paused Reason = "paused"
 )
 
-// Reasons are all of them.
+// Reasons returns all reasons.
 func Reasons() []Reason {
 	return []Reason{Unreachable, SlowAnswer, Limited, UsedUp, NoCredit, Denied, Rejected, Malformed, Behind, Paused}
 }
 
-// Error is how every service fails. Err says what was attempted and never holds
-// a URL's path or query, a secret, personal data, or text of the service.
+// Error is the error of every service. Err says what was attempted. It never holds a URL's
+// path or query, a secret, personal data, or text of the service.
 type Error struct {
 	Service *Service
 	Reason  Reason
-	// RetryAfter is how long the service asked to wait, or how long it is not
-	// called; 0 if that is not known.
+	// RetryAfter is the wait that the service asked for, or the rest of its pause; 0:
+	// unknown.
 	RetryAfter time.Duration
 	Err        error
 }
@@ -83,7 +80,7 @@ func (e *Error) Error() string { return fmt.Sprintf("%s: %s: %v", e.Service.Name
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// ReasonOf is the Reason of the first *Error in err, or "" without one.
+// ReasonOf returns the Reason of the first *Error in err, or "" without one.
 func ReasonOf(err error) Reason {
 	if failed, ok := errors.AsType[*Error](err); ok {
 		return failed.Reason
@@ -98,27 +95,28 @@ func (e *Error) During(attempt string) *Error {
 	return &failed
 }
 
-// InvalidError says what is wrong with something a person typed, without
-// repeating it.
+// InvalidError says what is wrong with a person's input, without repeating the input.
 type InvalidError struct {
 	Flaw Flaw
-	// Platform and Example, of an ID: whose IDs have another form, and one of them.
-	// Platform, of a wallet: the chain that it is on instead.
-	Platform, Example string
-	// Length, of a wallet, is how many bytes were typed.
+	// Platform is the platform of an invalid ID, or the chain of an address that is not
+	// on an EVM chain.
+	Platform string
+	// Example is a valid ID of Platform; empty for a wallet.
+	Example string
+	// Length is the length of an invalid wallet, in bytes.
 	Length int
 }
 
 func (e *InvalidError) Error() string { return "invalid: " + string(e.Flaw) }
 
-// Flaw is what is wrong with something a person typed. Members read the message
-// "invalid." and Flaw of package words.
+// Flaw is what is wrong with a person's input. Members read the message "invalid." + Flaw
+// of package words.
 type Flaw string
 
 // The flaws of a platform's name and of a wallet.
 const (
 	UnknownPlatform Flaw = "platform"
-	// HiddenCharacters: characters that no address has, perhaps invisible ones.
+	// HiddenCharacters: white space, invisible or non-ASCII characters.
 	HiddenCharacters Flaw = "wallet.hidden"
 	// NameForAddress: a name, such as an ENS name.
 	NameForAddress Flaw = "wallet.name"
@@ -130,7 +128,7 @@ const (
 	WrongChecksum Flaw = "wallet.checksum"
 )
 
-// Flaws are all of them: those above, and one for each form of an ID.
+// Flaws returns all flaws: those above, and one for each form of an ID.
 func Flaws() []Flaw {
 	flaws := []Flaw{UnknownPlatform, HiddenCharacters, NameForAddress, AnotherChain,
 		NoPrefix, WrongLength, WrongDigits, WrongChecksum}

@@ -12,8 +12,7 @@ import (
 // EVM is the platform of wallets on the chain with the pools.
 const EVM = "EVM"
 
-// Identity is a person as the partner's service knows them: one of Platforms
-// and their ID there.
+// Identity is a person for the partner's service: one of Platforms, and the ID there.
 type Identity struct {
 	Platform string
 	UID      string
@@ -21,15 +20,13 @@ type Identity struct {
 
 // platformRule is the form of the IDs of some platforms.
 type platformRule struct {
-	names []string
-	uid   *regexp.Regexp
-	// flaw is what is wrong with an ID that does not match uid. example matches.
-	flaw    Flaw
-	example string
-	// canonical is the one form of an ID; nil: as it was typed.
+	names   []string
+	uid     *regexp.Regexp
+	flaw    Flaw   // of an ID that does not match uid
+	example string // matches uid
+	// canonical returns the form in which an ID is sent; nil: as typed.
 	canonical func(uid string) string
-	// chain is what people call the chain whose wallets these are, if it is not an
-	// EVM's.
+	// chain is the name of the wallets' chain; empty for an EVM chain and for no wallets.
 	chain string
 }
 
@@ -64,8 +61,8 @@ func withoutZeros(uid string) string {
 	return cmp.Or(strings.TrimLeft(uid, "0"), "0")
 }
 
-// bech32Lower leaves base58 alone, where case matters. In bech32 all letters are
-// of one case, and either case means the same (BIP 173).
+// bech32Lower returns a bech32 address in lower case, which means the same as upper case
+// (BIP 173). It returns base58 unchanged, where case matters.
 func bech32Lower(uid string) string {
 	if strings.HasPrefix(uid, "BC1") {
 		return strings.ToLower(uid)
@@ -73,8 +70,8 @@ func bech32Lower(uid string) string {
 	return uid
 }
 
-// domainLower leaves the part before the @ alone, where case may matter (RFC 5321,
-// section 2.4).
+// domainLower returns an email address with its domain in lower case. Case may matter
+// before the @ (RFC 5321, section 2.4).
 func domainLower(uid string) string {
 	if at := strings.LastIndex(uid, "@"); at >= 0 {
 		return uid[:at] + strings.ToLower(uid[at:])
@@ -82,7 +79,7 @@ func domainLower(uid string) string {
 	return uid
 }
 
-// Platforms are the names that the partner's service knows, as it spells them.
+// Platforms returns the platforms' names as the partner's service spells them.
 func Platforms() []string {
 	var names []string
 	for _, r := range platformRules {
@@ -91,9 +88,8 @@ func Platforms() []string {
 	return names
 }
 
-// NewIdentity checks a platform's name, in any case, and the form of an ID on it.
-// The Identity has the ID's one form, however it was typed. It fails with an
-// *InvalidError.
+// NewIdentity checks a platform's name, in any case, and the form of an ID on it. It
+// returns the Identity with the ID's canonical form, or an *InvalidError.
 func NewIdentity(platform, uid string) (Identity, error) {
 	for _, r := range platformRules {
 		i := slices.IndexFunc(r.names, func(name string) bool { return strings.EqualFold(name, platform) })
@@ -117,8 +113,8 @@ func NewIdentity(platform, uid string) (Identity, error) {
 	return Identity{}, &InvalidError{Flaw: UnknownPlatform}
 }
 
-// Spellings are the forms in which a service may hold the ID, since nobody says
-// which. The first is the UID.
+// Spellings returns the forms in which the partner's service may hold the ID, the UID
+// first. Which one it holds is not published.
 func (id Identity) Spellings() []string {
 	switch lower := strings.ToLower(id.UID); {
 	case id.Platform == "TON":
@@ -129,7 +125,7 @@ func (id Identity) Spellings() []string {
 	return []string{id.UID}
 }
 
-// IdentityOf is a wallet as the partner's service knows it.
+// IdentityOf returns the Identity of a wallet.
 func IdentityOf(wallet common.Address) Identity { return Identity{Platform: EVM, UID: wallet.Hex()} }
 
 // ParseWallet reads an EVM address: 0x or 0X, and 40 hexadecimal digits which, in

@@ -12,7 +12,7 @@ import (
 
 const address = "0x52908400098527886E0F7030069857D2E4169EE7"
 
-func TestIDsOfEveryPlatformAreTakenInOneForm(t *testing.T) {
+func TestIdentityHasOneForm(t *testing.T) {
 	const ton, tonRaw = "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs", "0:b113a994b5024a16719f69139328eb759596c38a25f59028b146fecdc3621dfe"
 	const tonTest, tonMistyped = "kQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_ntm", "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_-Ds"
 	for want, uids := range map[string]map[string]string{ // as typed, and the one form

@@ -16,24 +16,24 @@ import (
 type Snapshot[V any] struct {
 	Value V
 	At    time.Time
-	// Stale marks an answer that is too old and shown only because there is no
-	// newer one to be had.
+	// Stale marks an answer that is too old. It is shown only because no newer one could
+	// be fetched.
 	Stale bool
-	// FreshUntil is until when the same question has this answer, unless it is
-	// refreshed before. Zero: the answer is Stale or not cached.
+	// FreshUntil is until when Get returns this answer, unless it is refreshed earlier.
+	// It is zero if the answer is Stale or not cached.
 	FreshUntil time.Time `json:"-"`
 }
 
-// Source answers one kind of question. In the product it is a Query. Get blocks
-// until there is an answer or ctx is done, and fails with an *Error. The answer is
-// shared: callers must not change it.
+// Source answers one kind of question. In the product it is a Query. Get blocks until
+// there is an answer or ctx is done, and fails with an *Error. Callers share the answer
+// and must not change it.
 type Source[K, V any] interface {
 	Get(ctx context.Context, key K) (Snapshot[V], error)
 }
 
-// Query is one kind of question to one service, answered from the cache or else
-// by the service. A key of struct{} means that there is only one question; then
-// every failure is the service's own. Different keys must print differently.
+// Query is one kind of question to one service, answered from the cache or else by the
+// service. A key of struct{} means that there is only one question; then every failure
+// counts as the service's own. Different keys must print differently.
 type Query[K, V any] struct {
 	// Name stands in metrics and in cache keys.
 	Name string
@@ -44,14 +44,12 @@ type Query[K, V any] struct {
 	// Cacheable reports whether an answer may be cached; nil: always.
 	Cacheable func(V) bool
 
-	// Source is set if there is only one question, and everybody may see its
-	// answer. That answer is refreshed shortly before it expires, may stand in for
-	// a failing service for CacheConfig.StaleFor, is kept in the Store, and is not
-	// evicted from a full cache.
+	// Source is set if there is only one question, and everybody may see its answer. That
+	// answer is refreshed shortly before it expires, may stand in for a failing service
+	// for CacheConfig.StaleFor, is kept in the Store, and is not evicted from a full cache.
 	//
-	// Source names all that the answer depends on, such as the service's URL:
-	// replicas of other versions and with other settings write to the Store, and only
-	// what was saved under the same Source is loaded.
+	// Source names all that the answer depends on, such as the service's URL. Answers that
+	// were saved under another Source, by replicas with other settings, are not loaded.
 	Source string
 	// Check fails if the service cannot have given an answer that was loaded. It is
 	// required with a Source.
@@ -60,82 +58,83 @@ type Query[K, V any] struct {
 	upstream *Upstream
 }
 
-// schema is the version of what is in the Store. Raise it when a saved answer
-// comes to mean something else.
+// schema is the version of what is in the Store. Raise it when a saved answer comes to
+// mean something else.
 const schema = 1
 
 // maxCreditWait is the longest wait for a credit: a Budget has at least one a month.
 const maxCreditWait = 31 * 24 * time.Hour
 
-// NewQuery makes q a question to u and returns it.
+// NewQuery makes q a question to u and returns q.
 func NewQuery[K, V any](u *Upstream, q *Query[K, V]) *Query[K, V] {
 	q.upstream = u
 	return q
 }
 
-// Get implements Source: a hit, perhaps with a refresh ahead of time, or a wait
-// for the service. Simultaneous callers with one key share one call, which
-// outlives the caller that began it.
+// Get implements Source. It returns a fresh answer at once, and otherwise blocks for the
+// service. Simultaneous callers with one key share one call. The call goes on when the
+// caller that began it has left.
 func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 	last, _ := q.Last(key)
-	now, until := time.Now(), q.times(last.At)
+	now, until := time.Now(), q.deadlines(last.At)
 	if now.Before(until.fresh) {
 		// Callers trigger the refresh of an answer that is due. So nobody has to wait
 		// in busy times, and the service gets no calls in quiet ones.
 		if !now.Before(until.due) {
-			q.begin(key, last.At)
+			q.startFetch(key, last.At)
 		}
-		return q.found(last, "hit"), nil
+		return q.record(last, "hit", now, until.fresh), nil
 	}
 
 	var err error
 	select {
-	case fetched := <-q.begin(key, last.At):
+	case fetched := <-q.startFetch(key, last.At):
 		if err = fetched.Err; err == nil {
-			return q.found(fetched.Val.(Snapshot[V]), "miss"), nil
+			s := fetched.Val.(Snapshot[V])
+			return q.record(s, "miss", time.Now(), q.deadlines(s.At).fresh), nil
 		}
 	case <-ctx.Done():
 		err = q.upstream.Fail(SlowAnswer, ctx.Err())
 	}
 
-	// The call may have changed how long the last answer is good, or have loaded
-	// another replica's.
+	// The call may have moved the deadlines of the last answer, or have loaded another
+	// replica's answer.
 	last, _ = q.Last(key)
-	now, until = time.Now(), q.times(last.At)
+	now, until = time.Now(), q.deadlines(last.At)
 	switch {
 	case now.Before(until.fresh):
-		return q.found(last, "hit"), nil
+		return q.record(last, "hit", now, until.fresh), nil
 	case now.Before(until.stale):
 		q.upstream.warnStale(ctx, q.Name, err)
-		return q.found(last, "stale"), nil
+		return q.record(last, "stale", now, time.Time{}), nil
 	}
 	q.upstream.cache.Observer.Lookup(q.Name, "failed", 0)
 	return Snapshot[V]{}, err
 }
 
-// found completes a snapshot that is given as the result.
-func (q *Query[K, V]) found(s Snapshot[V], result string) Snapshot[V] {
-	q.upstream.cache.Observer.Lookup(q.Name, result, time.Since(s.At))
+// record reports a result to the Observer, and returns s as Get does.
+func (q *Query[K, V]) record(s Snapshot[V], result string, now, fresh time.Time) Snapshot[V] {
+	q.upstream.cache.Observer.Lookup(q.Name, result, now.Sub(s.At))
 	s.Stale = result == "stale"
 	if !s.Stale && q.cacheable(s.Value) {
-		s.FreshUntil = q.times(s.At).fresh
+		s.FreshUntil = fresh
 	}
 	return s
 }
 
-// times are until when an answer needs no refresh, is fresh, and may stand in.
-type times struct{ due, fresh, stale time.Time }
+// deadlines are until when an answer needs no refresh, is fresh, and may stand in.
+type deadlines struct{ due, fresh, stale time.Time }
 
-// times returns those of the answer given at that time; all are past if at is zero.
-// Without a credit, freshness extends to the next credit, at most by StaleFor; the stale
-// answer is served until then.
-func (q *Query[K, V]) times(at time.Time) times {
+// deadlines returns the deadlines of an answer that was given at that time. All are past
+// if at is zero. Without a credit, freshness extends to the next credit, at most by
+// StaleFor; the stale answer is served until then.
+func (q *Query[K, V]) deadlines(at time.Time) deadlines {
 	fresh := at.Add(q.TTL)
 	if q.Source == "" || at.IsZero() {
-		return times{due: fresh, fresh: fresh, stale: fresh}
+		return deadlines{due: fresh, fresh: fresh, stale: fresh}
 	}
 	cache := q.upstream.cache
-	until := times{due: fresh.Add(-min(cache.CallTimeout, q.TTL/3)), fresh: fresh, stale: fresh.Add(cache.StaleFor)}
+	until := deadlines{due: fresh.Add(-min(cache.CallTimeout, q.TTL/3)), fresh: fresh, stale: fresh.Add(cache.StaleFor)}
 	if credit := q.upstream.nextCredit(); credit.After(until.due) {
 		refreshed := credit.Add(cache.CallTimeout)
 		until.due, until.fresh = credit, later(fresh, earlier(refreshed, until.stale))
@@ -148,33 +147,46 @@ func earlier(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}
 
 func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }
 
-// Last is the last answer, however old. It asks nobody.
+// Last returns the last answer, however old, and false if there is none in the cache. It
+// does not block.
 func (q *Query[K, V]) Last(key K) (Snapshot[V], bool) {
 	item, _ := q.upstream.cache.items.Get(q.id(key))
 	last, known := item.(Snapshot[V])
 	return last, known
 }
 
-func (q *Query[K, V]) id(key K) string { return fmt.Sprint(q.Name, " ", key) }
+// id returns the key of an answer in the cache.
+func (q *Query[K, V]) id(key K) string {
+	if isOnly(key) {
+		return q.Name
+	}
+	return fmt.Sprint(q.Name, " ", key)
+}
+
+// isOnly reports whether key is the key of a Query with only one question.
+func isOnly(key any) bool {
+	_, only := key.(struct{})
+	return only
+}
 
 func (q *Query[K, V]) cacheable(value V) bool { return q.Cacheable == nil || q.Cacheable(value) }
 
-// begin starts a call for an answer newer than the last, unless one is in flight.
-// It does not block.
-func (q *Query[K, V]) begin(key K, last time.Time) <-chan singleflight.Result {
+// startFetch starts a call for an answer newer than the last, unless one is in flight. It
+// does not block; the channel gets the result.
+func (q *Query[K, V]) startFetch(key K, last time.Time) <-chan singleflight.Result {
 	cache := q.upstream.cache
 	return cache.calls.DoChan(q.id(key), func() (any, error) {
 		cache.inFlight.RLock()
 		defer cache.inFlight.RUnlock()
 		ctx, cancel := context.WithTimeout(cache.running, cache.Timeout)
 		defer cancel()
-		return q.newer(ctx, key, last)
+		return q.refetch(ctx, key, last)
 	})
 }
 
-// newer is an answer newer than the last: one that has just come, another
-// replica's, or the service's.
-func (q *Query[K, V]) newer(ctx context.Context, key K, last time.Time) (Snapshot[V], error) {
+// refetch returns an answer newer than the last, and caches it: one that has just come,
+// another replica's, or the service's.
+func (q *Query[K, V]) refetch(ctx context.Context, key K, last time.Time) (Snapshot[V], error) {
 	if s, _ := q.Last(key); s.At.After(last) && time.Since(s.At) < q.TTL {
 		return s, nil
 	}
@@ -189,8 +201,7 @@ func (q *Query[K, V]) newer(ctx context.Context, key K, last time.Time) (Snapsho
 		}
 	}
 	var value V
-	_, alone := any(key).(struct{})
-	failed := q.upstream.call(ctx, alone, func(ctx context.Context) (err error) {
+	failed := q.upstream.call(ctx, isOnly(key), func(ctx context.Context) (err error) {
 		value, err = q.Fetch(ctx, key)
 		return err
 	})
@@ -209,8 +220,8 @@ func (q *Query[K, V]) newer(ctx context.Context, key K, last time.Time) (Snapsho
 
 func (q *Query[K, V]) storeKey() string { return fmt.Sprintf("%s %d %s", q.Name, schema, q.Source) }
 
-// load is an answer that another replica saved, if this one could have saved it
-// too.
+// load returns an answer that another replica saved, and false if there is none or this
+// version could not have saved it.
 func (q *Query[K, V]) load(ctx context.Context) (s Snapshot[V], ok bool) {
 	if q.upstream.cache.Store == nil {
 		return s, false
@@ -222,8 +233,7 @@ func (q *Query[K, V]) load(ctx context.Context) (s Snapshot[V], ok bool) {
 	if age := time.Since(s.At); age < 0 || age > maxCreditWait {
 		return s, false
 	}
-	// Decoding takes missing and unknown members, which only another version
-	// writes.
+	// Decoding accepts missing and unknown members, which only another version writes.
 	own, err := json.Marshal(s)
 	return s, err == nil && bytes.Equal(own, saved)
 }

@@ -23,9 +23,9 @@ var (
 	chain  = &core.Service{Name: "chain"}
 )
 
-// world is a price and wallets' stakes, as services answer that a test can
+// queryTest is a price and wallets' stakes, as services answer that a test can
 // change.
-type world struct {
+type queryTest struct {
 	cache  *core.Cache
 	prices *core.Query[struct{}, core.Quote]
 	stakes *core.Query[common.Address, core.Stake]
@@ -38,15 +38,15 @@ type world struct {
 	stake func(context.Context) (core.Stake, error)
 }
 
-func newWorld() *world { return newWorldOf(core.CacheConfig{}, "USD") }
+func newQueryTest() *queryTest { return newQueryTestOf(core.CacheConfig{}, "USD") }
 
-// newWorldOf completes a configuration. The price is of source.
-func newWorldOf(config core.CacheConfig, source string) *world {
+// newQueryTestOf completes a configuration. The price is of source.
+func newQueryTestOf(config core.CacheConfig, source string) *queryTest {
 	config.MaxItems = cmp.Or(config.MaxItems, 100)
 	config.StaleFor, config.CallTimeout, config.Timeout = time.Hour, 5*time.Second, 20*time.Second
 	config.Observer = ops.NewMetrics()
 	c := core.NewCache(config)
-	w := &world{cache: c, market: core.NewUpstream(c, market, 30*time.Second, nil), chain: core.NewUpstream(c, chain, time.Minute, nil)}
+	w := &queryTest{cache: c, market: core.NewUpstream(c, market, 30*time.Second, nil), chain: core.NewUpstream(c, chain, time.Minute, nil)}
 	w.prices = core.NewQuery(w.market, &core.Query[struct{}, core.Quote]{
 		Name: "price", TTL: 30 * time.Second,
 		Source: source,
@@ -74,18 +74,18 @@ func newWorldOf(config core.CacheConfig, source string) *world {
 	return w
 }
 
-func (w *world) Quote(ctx context.Context) (core.Snapshot[core.Quote], error) {
+func (w *queryTest) Quote(ctx context.Context) (core.Snapshot[core.Quote], error) {
 	return w.prices.Get(ctx, struct{}{})
 }
 
-func (w *world) price(answer func(context.Context) (core.Quote, error)) {
+func (w *queryTest) price(answer func(context.Context) (core.Quote, error)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.quote = answer
 }
 
-func quoting(answer func(context.Context) (core.Quote, error)) *world {
-	w := newWorld()
+func quoting(answer func(context.Context) (core.Quote, error)) *queryTest {
+	w := newQueryTest()
 	w.price(answer)
 	return w
 }
@@ -108,7 +108,7 @@ func reasonOf(err error) core.Reason {
 	return ""
 }
 
-func TestLastGoodPriceStandsInMarkedWhileTheSourceFailsAndNotLonger(t *testing.T) {
+func TestOldPriceStandsInForStaleFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := quoting(priced(7))
 		first, _ := w.Quote(t.Context())
@@ -149,7 +149,7 @@ func TestStakeOutcome(t *testing.T) {
 	}
 }
 
-func TestSimultaneousAskersShareOneCallThatOutlivesTheFirst(t *testing.T) {
+func TestSimultaneousCallersShareOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := quoting(after(3 * time.Second))
 		impatient, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -182,9 +182,9 @@ func (l late) String() string { l(); return "key" }
 
 // An asker has looked into the cache, and before they ask the service another's call
 // ends.
-func TestWhatCameSinceTheCacheWasLookedAtIsTheAnswer(t *testing.T) {
+func TestAnswerCachedMeanwhileIsNotFetched(t *testing.T) {
 	calls, printed := 0, 0
-	query := core.NewQuery(newWorld().chain, &core.Query[late, int]{
+	query := core.NewQuery(newQueryTest().chain, &core.Query[late, int]{
 		Name: "late", TTL: time.Minute, Fetch: func(context.Context, late) (int, error) { calls++; return calls, nil },
 	})
 	got, err := query.Get(t.Context(), func() {
@@ -197,7 +197,7 @@ func TestWhatCameSinceTheCacheWasLookedAtIsTheAnswer(t *testing.T) {
 	}
 }
 
-func TestAJoinedAnswerIsAsOldAsItsOlderPartAndFreshAsLongAsBoth(t *testing.T) {
+func TestJoinedAnswerHasTheOlderTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := quoting(priced(7))
 		w.stake = func(context.Context) (core.Stake, error) { return core.Stake{Checked: 1}, nil }
@@ -227,9 +227,9 @@ func failing(reason core.Reason) func(context.Context) (core.Quote, error) {
 	return func(context.Context) (core.Quote, error) { return core.Quote{}, market.Fail(reason, errors.New("no")) }
 }
 
-// full makes a world whose cache holds that many answers.
-func full(maxItems int) *world {
-	w := newWorldOf(core.CacheConfig{MaxItems: maxItems}, "USD")
+// full makes a queryTest whose cache holds that many answers.
+func full(maxItems int) *queryTest {
+	w := newQueryTestOf(core.CacheConfig{MaxItems: maxItems}, "USD")
 	w.stake = func(context.Context) (core.Stake, error) { return core.Stake{Checked: 21}, nil }
 	w.price(priced(7))
 	return w
@@ -242,7 +242,7 @@ func wallet(n int) (a common.Address) {
 
 // askStakes asks for the wallets from first up to but not last, and returns the
 // calls that it took.
-func (w *world) askStakes(t *testing.T, first, last int) int {
+func (w *queryTest) askStakes(t *testing.T, first, last int) int {
 	t.Helper()
 	before := w.calls.Load()
 	for i := first; i < last; i++ {
@@ -253,7 +253,7 @@ func (w *world) askStakes(t *testing.T, first, last int) int {
 	return int(w.calls.Load() - before)
 }
 
-func TestExpiredAnswersLeaveTheCacheAndAreYoungWhenAskedAgain(t *testing.T) {
+func TestExpiredAnswersLeaveTheCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := full(3)
 		w.askStakes(t, 0, 1)
@@ -274,7 +274,7 @@ func TestExpiredAnswersLeaveTheCacheAndAreYoungWhenAskedAgain(t *testing.T) {
 	})
 }
 
-func TestAFullCacheForgetsTheOldestWalletsAndNotThePrice(t *testing.T) {
+func TestFullCacheEvictsTheOldestWallets(t *testing.T) {
 	for _, bound := range []int{1, 2, 100} {
 		w := full(bound)
 		if n := w.askStakes(t, 0, bound); n != bound {

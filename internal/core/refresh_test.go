@@ -17,24 +17,24 @@ import (
 	"herald/internal/core"
 )
 
-// shelf is a Store.
-type shelf map[string][]byte
+// mapStore is a Store.
+type mapStore map[string][]byte
 
-func (s shelf) Load(_ context.Context, key string) ([]byte, bool) { v, ok := s[key]; return v, ok }
+func (s mapStore) Load(_ context.Context, key string) ([]byte, bool) { v, ok := s[key]; return v, ok }
 
-func (s shelf) Save(_ context.Context, key string, value []byte, _ time.Duration) { s[key] = value }
+func (s mapStore) Save(_ context.Context, key string, value []byte, _ time.Duration) { s[key] = value }
 
-func TestReplicasShareWhatIsSharedAndNothingElse(t *testing.T) {
+func TestReplicasShareThePriceOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := shelf{}
-		replica := func(price func(context.Context) (core.Quote, error)) *world {
-			w := newWorldOf(core.CacheConfig{Store: store}, "USD")
+		store := mapStore{}
+		replica := func(price func(context.Context) (core.Quote, error)) *queryTest {
+			w := newQueryTestOf(core.CacheConfig{Store: store}, "USD")
 			w.stake = func(context.Context) (core.Stake, error) { return core.Stake{Checked: 1}, nil }
 			w.price(price)
 			return w
 		}
 		one, two := replica(priced(7)), replica(priced(8))
-		for _, w := range []*world{one, two} {
+		for _, w := range []*queryTest{one, two} {
 			q, err := w.Quote(t.Context())
 			if err != nil || q.Stale || q.Value.Price.IntPart() != 7 || !q.FreshUntil.Equal(time.Now().Add(30*time.Second)) {
 				t.Errorf("got %+v, %v", q, err)
@@ -44,7 +44,7 @@ func TestReplicasShareWhatIsSharedAndNothingElse(t *testing.T) {
 		if len(store) != 1 || one.calls.Load() != 2 || two.calls.Load() != 1 {
 			t.Errorf("%d answers are shared, after %d and %d calls", len(store), one.calls.Load(), two.calls.Load())
 		}
-		other := newWorldOf(core.CacheConfig{Store: store}, "EUR")
+		other := newQueryTestOf(core.CacheConfig{Store: store}, "EUR")
 		other.price(priced(9))
 		if q, err := other.Quote(t.Context()); err != nil || q.Value.Price.IntPart() != 9 {
 			t.Errorf("a replica with another source got %+v, %v", q, err)
@@ -88,14 +88,14 @@ func quoteAt(at, price string) string {
 // service says 7.
 func loaded(t *testing.T, entry string) core.Snapshot[core.Quote] {
 	t.Helper()
-	store := shelf{}
-	first := newWorldOf(core.CacheConfig{Store: store}, "USD")
+	store := mapStore{}
+	first := newQueryTestOf(core.CacheConfig{Store: store}, "USD")
 	first.price(priced(1))
 	first.Quote(t.Context())
 	for key := range store {
 		store[key] = []byte(entry)
 	}
-	w := newWorldOf(core.CacheConfig{Store: store}, "USD")
+	w := newQueryTestOf(core.CacheConfig{Store: store}, "USD")
 	w.price(priced(7))
 	q, err := w.Quote(t.Context())
 	if err != nil {
@@ -128,15 +128,15 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// purse is a Budget that gets a credit after every, and holds one.
-type purse struct {
+// fakeBudget is a Budget that gets a credit after every, and holds one.
+type fakeBudget struct {
 	mu    sync.Mutex
 	every time.Duration
 	next  time.Time
 	taken atomic.Int64
 }
 
-func (p *purse) Take(context.Context) time.Duration {
+func (p *fakeBudget) Take(context.Context) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if wait := time.Until(p.next); wait > 0 {
@@ -147,10 +147,10 @@ func (p *purse) Take(context.Context) time.Duration {
 	return 0
 }
 
-// pricing is a world of one price with a TTL and perhaps a Budget.
-func pricing(t *testing.T, ttl time.Duration, budget core.Budget, answer func(context.Context) (core.Quote, error)) *world {
+// pricing is a queryTest of one price with a TTL and perhaps a Budget.
+func pricing(t *testing.T, ttl time.Duration, budget core.Budget, answer func(context.Context) (core.Quote, error)) *queryTest {
 	t.Helper()
-	w := newWorld()
+	w := newQueryTest()
 	t.Cleanup(w.cache.Close)
 	w.price(answer)
 	ask := w.prices.Fetch
@@ -173,12 +173,12 @@ func after(d time.Duration) func(context.Context) (core.Quote, error) {
 	}
 }
 
-// apart is the time between two callers in a crowd.
+// apart is the time between two callers of askFor.
 const apart = time.Second / 5
 
-// crowd asks 5 times a second for so long, and returns once each has been
+// askFor asks 5 times a second for so long, and returns once each has been
 // answered. It passes on one answer at a time.
-func (w *world) crowd(t *testing.T, lasts time.Duration, each func(core.Snapshot[core.Quote], time.Duration, error)) {
+func (w *queryTest) askFor(t *testing.T, lasts time.Duration, each func(core.Snapshot[core.Quote], time.Duration, error)) {
 	t.Helper()
 	var askers sync.WaitGroup
 	var one sync.Mutex
@@ -196,7 +196,7 @@ func (w *world) crowd(t *testing.T, lasts time.Duration, each func(core.Snapshot
 	askers.Wait()
 }
 
-func TestNobodyAfterTheFirstWaitsWhilePeopleAsk(t *testing.T) {
+func TestOnlyTheFirstCallerWaits(t *testing.T) {
 	for _, c := range []struct{ ttl, takes time.Duration }{
 		{30 * time.Second, 800 * time.Millisecond}, {30 * time.Second, 4900 * time.Millisecond}, {time.Minute, 0},
 	} {
@@ -206,7 +206,7 @@ func TestNobodyAfterTheFirstWaitsWhilePeopleAsk(t *testing.T) {
 			const lasts = 3 * time.Minute
 			lead := min(5*time.Second, c.ttl/3)
 			oldest := max(c.ttl, c.ttl-lead+c.takes+apart)
-			w.crowd(t, lasts, func(q core.Snapshot[core.Quote], waited time.Duration, err error) {
+			w.askFor(t, lasts, func(q core.Snapshot[core.Quote], waited time.Duration, err error) {
 				if age := time.Since(q.At); err != nil || q.Stale || waited > 0 || age > oldest {
 					t.Errorf("TTL %v, service of %v: waited %v for %v, %v old", c.ttl, c.takes, waited, err, age)
 				}
@@ -226,13 +226,13 @@ func TestNobodyAfterTheFirstWaitsWhilePeopleAsk(t *testing.T) {
 	}
 }
 
-func TestAnEarlyRefreshThatFailsChangesNothing(t *testing.T) {
+func TestFailedEarlyRefreshChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := quoting(priced(7))
 		first, _ := w.Quote(t.Context())
 		w.price(failing(core.Rejected))
 		time.Sleep(20 * time.Second)
-		w.crowd(t, 10*time.Second, func(q core.Snapshot[core.Quote], waited time.Duration, err error) {
+		w.askFor(t, 10*time.Second, func(q core.Snapshot[core.Quote], waited time.Duration, err error) {
 			if err != nil || q.Stale || waited > 0 || !q.At.Equal(first.At) || !q.FreshUntil.Equal(first.At.Add(30*time.Second)) {
 				t.Errorf("after %v: %+v, %v", waited, q, err)
 			}
@@ -251,7 +251,7 @@ func TestAnEarlyRefreshThatFailsChangesNothing(t *testing.T) {
 	})
 }
 
-func TestAClosedCacheAbandonsItsCallsAndWaitsForTheirEnd(t *testing.T) {
+func TestCloseCancelsAndWaitsForCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ended atomic.Bool
 		w := quoting(func(ctx context.Context) (core.Quote, error) {
@@ -275,11 +275,11 @@ func TestAClosedCacheAbandonsItsCallsAndWaitsForTheirEnd(t *testing.T) {
 	})
 }
 
-// TestAFailureIsNotMadeUpForByALackOfCredits has a service fail before each
+// TestLackOfCreditsDoesNotHideAFailure has a service fail before each
 // further call has to wait for a credit.
-func TestAFailureIsNotMadeUpForByALackOfCredits(t *testing.T) {
+func TestLackOfCreditsDoesNotHideAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &purse{every: 10 * time.Minute}
+		p := &fakeBudget{every: 10 * time.Minute}
 		w := pricing(t, 30*time.Second, p, priced(7))
 		w.Quote(t.Context())
 		start := time.Now()
@@ -307,10 +307,10 @@ func TestAFailureIsNotMadeUpForByALackOfCredits(t *testing.T) {
 	})
 }
 
-func TestWithoutACreditTheLastPriceStaysForAsLongAsItTakes(t *testing.T) {
-	for _, every := range []time.Duration{5 * time.Minute, 8 * time.Hour} {
+func TestWithoutACreditTheLastPriceStays(t *testing.T) {
+	for _, every := range []time.Duration{5 * time.Minute, 30 * time.Minute, 8 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			p := &purse{every: every}
+			p := &fakeBudget{every: every}
 			p.Take(t.Context())
 			w := pricing(t, 30*time.Second, p, after(800*time.Millisecond))
 			if _, err := w.Quote(t.Context()); reasonOf(err) != core.NoCredit {
@@ -328,6 +328,10 @@ func TestWithoutACreditTheLastPriceStaysForAsLongAsItTakes(t *testing.T) {
 					!old && !q.FreshUntil.After(start) && age < every-time.Second {
 					t.Fatalf("after %v: %v, %v old, fresh until %v", time.Since(start), err, age, q.FreshUntil)
 				}
+				// The refresh that found no credit has told how long there is none.
+				if age > 30*time.Second && age < every && every < time.Hour && q.FreshUntil.Before(q.At.Add(every)) {
+					t.Fatalf("a price %v old is fresh until %v, want until the credit in %v", age, q.FreshUntil, every-age)
+				}
 				time.Sleep(10 * time.Second)
 			}
 			if n := p.taken.Load(); n != 4 {
@@ -342,9 +346,9 @@ func TestWithoutACreditTheLastPriceStaysForAsLongAsItTakes(t *testing.T) {
 	}
 }
 
-func TestARetryTakesACreditToo(t *testing.T) {
+func TestRetryTakesACredit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &purse{}
+		p := &fakeBudget{}
 		w := pricing(t, 30*time.Second, p, nil)
 		w.price(func(ctx context.Context) (core.Quote, error) {
 			if w.calls.Load() == 1 {
@@ -358,14 +362,14 @@ func TestARetryTakesACreditToo(t *testing.T) {
 	})
 }
 
-func TestAFailingServiceCostsHardlyMoreCreditsThanOneThatIsWell(t *testing.T) {
+func TestFailingServiceCostsFewCredits(t *testing.T) {
 	for name, fails := range map[string]func(context.Context) (core.Quote, error){
 		"down": down, "hung": hung, "refuses": failing(core.Denied),
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p := &purse{}
+			p := &fakeBudget{}
 			w := pricing(t, 30*time.Second, p, fails)
-			w.crowd(t, 30*time.Minute, func(core.Snapshot[core.Quote], time.Duration, error) {})
+			w.askFor(t, 30*time.Minute, func(core.Snapshot[core.Quote], time.Duration, error) {})
 			// 60 TTLs, five shorter pauses before, and one call made once more.
 			if n := p.taken.Load(); n > 60+5+1 {
 				t.Errorf("%s: %d credits in half an hour", name, n)

@@ -16,11 +16,11 @@ const (
 
 var tonURLSafe = strings.NewReplacer("+", "-", "/", "_")
 
-// tonForms are the three forms of a TON account
+// tonForms returns the three forms of a TON account
 // (https://docs.ton.org/v3/documentation/smart-contracts/addresses/address-formats):
 // bounceable, as explorers show it; non-bounceable, as wallets show it; and raw, as
-// TON Connect gives it to apps. uid is one of them, base64 in either alphabet. An
-// address of the test network, or one whose checksum is wrong, has no other form.
+// TON Connect gives it to apps. uid is one of them, in base64 of either alphabet. It
+// returns only uid for an address of the test network or with a wrong checksum.
 func tonForms(uid string) []string {
 	account := make([]byte, 0, 33) // workchain and hash
 	if workchain, hash, raw := strings.Cut(uid, ":"); raw {
@@ -41,7 +41,7 @@ func tonForms(uid string) []string {
 	}
 }
 
-// tonForm is an address in base64: a tag, the account, and their CRC-16/XMODEM.
+// tonForm returns an address in base64: a tag, the account, and their CRC-16/XMODEM.
 func tonForm(tag byte, account []byte) string {
 	address, crc := append([]byte{tag}, account...), uint16(0)
 	for _, b := range address {

@@ -15,35 +15,33 @@ import (
 	"herald/internal/transport"
 )
 
-// MaxCalls bounds the simultaneous calls to one service.
+// MaxCalls is the largest number of simultaneous calls to one service.
 const MaxCalls = 32
 
 const (
-	// maxFailures in a row open a service's circuit: it is then not called for at
-	// most maxOpen.
+	// maxFailures in a row open a service's circuit. It stays open for maxOpen at most.
 	maxFailures = 5
 	maxOpen     = 5 * time.Second
-	// firstPause follows the second failure in a row of a service with a Budget.
-	// Each further one doubles it.
+	// firstPause follows the second failure in a row of a service with a Budget. Each
+	// further failure doubles the pause.
 	firstPause = time.Second
-	// maxRetryAfter caps every pause but those for a used-up limit or a lack of
-	// credits.
+	// maxRetryAfter caps every pause except for a used-up limit or a lack of credits.
 	maxRetryAfter = 5 * time.Minute
 	// maxRetryDelay is the longest wait before a call is repeated.
 	maxRetryDelay = 300 * time.Millisecond
 )
 
-// Budget bounds the calls to a service that charges for each. Safe for
-// concurrent use.
+// Budget bounds the calls to a service that charges for each. It is safe for concurrent
+// use.
 type Budget interface {
-	// Take spends the credit for one call and returns 0. Without a
-	// credit it spends nothing and returns how long to wait before asking again.
+	// Take spends the credit for one call and returns 0. Without a credit it spends
+	// nothing and returns how long to wait before the next Take. It may block for its store.
 	Take(ctx context.Context) (wait time.Duration)
 }
 
-// Upstream is a service as this process calls it. It bounds the calls in flight,
-// leaves a failing service alone, obeys its Retry-After, and knows how it fares.
-// Safe for concurrent use.
+// Upstream is a service as this process calls it. It bounds the calls in flight, does not
+// call a failing service for a while, obeys Retry-After, and reports the service's Health.
+// It is safe for concurrent use.
 //
 // No library's circuit breaker fits: a pause has to be as long as the service asks
 // for, and a permit that a lack of credit leaves unused would have to be given back.
@@ -62,16 +60,16 @@ type Upstream struct {
 	health      Health
 }
 
-// NewUpstream makes the Upstream of a service. ttl is the shortest TTL of its
-// queries: pauses after failures are no longer, so that a service that has come
-// back is noticed within one. A nil budget sets no bound.
+// NewUpstream makes the Upstream of a service. ttl is the shortest TTL of its queries and
+// bounds the pauses after failures: a service that has come back is noticed within a TTL.
+// A nil budget sets no bound.
 func NewUpstream(c *Cache, service *Service, ttl time.Duration, budget Budget) *Upstream {
 	return &Upstream{
 		Service: service, cache: c, budget: budget, ttl: ttl, calls: semaphore.NewWeighted(MaxCalls),
 	}
 }
 
-// PingWith makes source what u's Ping asks.
+// PingWith sets the source that u.Ping asks. It must be called before the first Ping.
 func PingWith[V any](u *Upstream, source Source[struct{}, V]) {
 	u.ping = func(ctx context.Context) (Snapshot[any], error) {
 		s, err := source.Get(ctx, struct{}{})
@@ -79,13 +77,13 @@ func PingWith[V any](u *Upstream, source Source[struct{}, V]) {
 	}
 }
 
-// Ping asks the service a question whose answer concerns nobody. Everybody
-// shares the answer, so it costs the service little, however often it is asked.
+// Ping asks the service a question that concerns no person. The answer is cached, so a
+// Ping costs the service little. It blocks as Source.Get does.
 func (u *Upstream) Ping(ctx context.Context) (Snapshot[any], error) { return u.ping(ctx) }
 
-// call asks the service by f. It fails with an *Error. With countAll every
-// failure is the service's own; otherwise a Rejected or Malformed one may be about
-// one wallet or person, and says nothing about the service.
+// call asks the service by f, and once more if the service was unreachable. With countAll
+// every failure counts as the service's own. Otherwise a Rejected or Malformed one does
+// not: it may be about one wallet or person.
 //
 // The order is: a permit for one of MaxCalls, the pause, a credit, the call, and
 // one retry. The pause comes after the permit because waiting for one takes time.
@@ -98,8 +96,8 @@ func (u *Upstream) call(ctx context.Context, countAll bool, f func(context.Conte
 		return err
 	}
 	err := u.once(ctx, countAll, f)
-	// With a Budget there is no retry after a second failure, since once pauses then.
-	// So a failing service costs hardly more credits than a sound one.
+	// With a Budget, once pauses after a second failure, and admit refuses the retry. So a
+	// failing service costs hardly more credits than a sound one.
 	if err != nil && err.Reason == Unreachable && err.RetryAfter == 0 &&
 		transport.Sleep(ctx, rand.N(maxRetryDelay)) && u.admit(ctx) == nil {
 		return u.once(ctx, countAll, f)
@@ -107,8 +105,7 @@ func (u *Upstream) call(ctx context.Context, countAll bool, f func(context.Conte
 	return err
 }
 
-// admit returns nil if the service may be called now, and has then spent a
-// credit.
+// admit spends a credit and returns nil if the service may be called now.
 func (u *Upstream) admit(ctx context.Context) *Error {
 	u.mu.Lock()
 	wait, reason := time.Until(u.pausedUntil), u.pausedFor
@@ -125,7 +122,7 @@ func (u *Upstream) admit(ctx context.Context) *Error {
 	return &Error{Service: u.Service, Reason: reason, RetryAfter: wait, Err: errors.New("not called, it is too early")}
 }
 
-// once makes one call and records how it went.
+// once makes one call and updates the Health, and the pause after a failure.
 func (u *Upstream) once(ctx context.Context, countAll bool, f func(context.Context) error) *Error {
 	start := time.Now()
 	err := u.try(ctx, f)
@@ -159,8 +156,8 @@ func (u *Upstream) once(ctx context.Context, countAll bool, f func(context.Conte
 	return err
 }
 
-// try calls f and makes an *Error of any error, and of a panic: f runs on a
-// goroutine that no command's recover watches.
+// try calls f and converts its error to an *Error. It recovers a panic of f, because f
+// runs on a goroutine without another recover.
 func (u *Upstream) try(ctx context.Context, f func(context.Context) error) (failed *Error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -178,7 +175,7 @@ func (u *Upstream) try(ctx context.Context, f func(context.Context) error) (fail
 	return u.Fail(Malformed, err)
 }
 
-// pause leaves the service alone for at least wait. The caller holds mu.
+// pause stops calls to the service for at least wait. The caller holds mu.
 func (u *Upstream) pause(reason Reason, wait time.Duration) {
 	if reason != UsedUp && reason != NoCredit {
 		wait = min(wait, maxRetryAfter)
@@ -188,8 +185,8 @@ func (u *Upstream) pause(reason Reason, wait time.Duration) {
 	}
 }
 
-// nextCredit is when there is a credit again, if the service is well and waits for
-// nothing else; otherwise zero, or past.
+// nextCredit returns when there is a credit again. It returns zero, or a past time, if the
+// service fails or does not wait for a credit.
 func (u *Upstream) nextCredit() time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -199,9 +196,9 @@ func (u *Upstream) nextCredit() time.Time {
 	return time.Time{}
 }
 
-// warnStale logs that an old answer stands in for one that failed with err. It gives
-// the reason of the service's last failure, because err may say only that the service
-// was not called.
+// warnStale logs that an old answer stands in for one that failed with err. It logs the
+// reason of the service's last failure, because err may only say that the service was not
+// called.
 func (u *Upstream) warnStale(ctx context.Context, question string, err error) {
 	if u.cache.Log == nil {
 		return
@@ -213,24 +210,24 @@ func (u *Upstream) warnStale(ctx context.Context, question string, err error) {
 		slog.String("outcome", "stale"), slog.String("reason", string(reason)), slog.Any("err", u.Fail(reason, errors.Unwrap(err))))
 }
 
-// Health is how a service has fared so far.
+// Health is what is known of a service's state.
 type Health struct {
 	Service *Service
-	// Asked is when a call last ended; zero is never.
+	// Asked is when the last call ended; zero: there was none.
 	Asked time.Time
-	// FailingSince is the time of the first failed call since the last good one,
-	// and Reason why the last call failed; zero while the service is well.
+	// FailingSince is the time of the first failure since the last success. Reason is that
+	// of the last failure. Both are zero while the service is well.
 	FailingSince time.Time
 	Reason       Reason
 	// Circuit is "closed", or "open" while the service is not called after
 	// several failures in a row.
 	Circuit string
-	// PausedFor is how much longer the service is not called because it failed or
-	// asked for that. A lack of credits does not count.
+	// PausedFor is the rest of a pause after a failure or a Retry-After. A lack of credits
+	// does not count.
 	PausedFor time.Duration
 }
 
-// Health does not block and calls nothing.
+// Health returns the current Health. It does not call the service.
 func (u *Upstream) Health() Health {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"herald/internal/core"
 )
 
-func TestADeadOrHungServiceIsNotAskedForEveryCommand(t *testing.T) {
+func TestDeadServiceIsNotCalledEachTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := quoting(hung)
 		start := time.Now()
@@ -36,9 +36,9 @@ func TestADeadOrHungServiceIsNotAskedForEveryCommand(t *testing.T) {
 	})
 }
 
-func TestOddAnswersPauseAServiceOnlyIfTheyCannotBeAboutTheAsker(t *testing.T) {
+func TestOddAnswersAboutOnePersonDoNotPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newQueryTest()
 		w.stake = func(context.Context) (core.Stake, error) {
 			return core.Stake{}, chain.Fail(core.Rejected, errors.New("odd"))
 		}
@@ -62,9 +62,9 @@ func TestOddAnswersPauseAServiceOnlyIfTheyCannotBeAboutTheAsker(t *testing.T) {
 	})
 }
 
-func TestOddAnswersBetweenFailuresHideNoFailingService(t *testing.T) {
+func TestOddAnswersDoNotResetFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newQueryTest()
 		w.stake = func(context.Context) (core.Stake, error) {
 			reason := []core.Reason{core.SlowAnswer, core.Rejected}[w.calls.Load()%2]
 			return core.Stake{}, chain.Fail(reason, errors.New("failed"))
@@ -80,7 +80,7 @@ func TestOddAnswersBetweenFailuresHideNoFailingService(t *testing.T) {
 
 func TestCallsInFlightAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newQueryTest()
 		w.stake = func(ctx context.Context) (core.Stake, error) {
 			<-ctx.Done()
 			return core.Stake{}, ctx.Err()
@@ -97,7 +97,7 @@ func TestCallsInFlightAreBounded(t *testing.T) {
 	})
 }
 
-func TestOnlyACallThatWasUnreachableIsMadeOnceMore(t *testing.T) {
+func TestOnlyUnreachableIsRetried(t *testing.T) {
 	for name, c := range map[string]struct {
 		err   *core.Error
 		calls int64
@@ -109,7 +109,7 @@ func TestOnlyACallThatWasUnreachableIsMadeOnceMore(t *testing.T) {
 		"an answer, no such": {chain.Fail(core.Rejected, errors.New("400")), 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld()
+			w := newQueryTest()
 			w.stake = func(context.Context) (core.Stake, error) {
 				if w.calls.Load()%2 == 0 {
 					return core.Stake{Checked: 1}, nil
@@ -126,7 +126,7 @@ func TestOnlyACallThatWasUnreachableIsMadeOnceMore(t *testing.T) {
 	}
 }
 
-func TestAServiceIsNotCalledForAsLongAsItAsksForUpToACap(t *testing.T) {
+func TestRetryAfterIsObeyedUpToACap(t *testing.T) {
 	const asked = 20 * 24 * time.Hour
 	for reason, want := range map[core.Reason]time.Duration{core.UsedUp: asked, core.Limited: 5 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestAServiceIsNotCalledForAsLongAsItAsksForUpToACap(t *testing.T) {
 	}
 }
 
-func TestAServiceFailsFromItsFirstFailureToItsNextAnswer(t *testing.T) {
+func TestHealthFailsUntilTheNextAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		at := func(minute int) time.Time { return start.Add(time.Duration(minute) * time.Minute) }
@@ -178,10 +178,10 @@ func TestAServiceFailsFromItsFirstFailureToItsNextAnswer(t *testing.T) {
 	})
 }
 
-func TestAnOldPriceThatStandsInIsLoggedWithWhyItsServiceFailed(t *testing.T) {
+func TestOldPriceIsLoggedWithItsReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		w := newWorldOf(core.CacheConfig{Log: slog.New(slog.NewTextHandler(&log, nil))}, "USD")
+		w := newQueryTestOf(core.CacheConfig{Log: slog.New(slog.NewTextHandler(&log, nil))}, "USD")
 		w.price(priced(7))
 		w.Quote(t.Context())
 		w.price(failing(core.Denied))
@@ -198,7 +198,7 @@ func TestAnOldPriceThatStandsInIsLoggedWithWhyItsServiceFailed(t *testing.T) {
 	})
 }
 
-func TestPanicOfASourceIsItsFailure(t *testing.T) {
+func TestPanicOfFetchIsAnError(t *testing.T) {
 	w := quoting(func(context.Context) (core.Quote, error) { panic("boom") })
 	if _, err := w.Quote(t.Context()); reasonOf(err) != core.Malformed {
 		t.Errorf("got %v", err)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -19,19 +20,20 @@ import (
 	"herald/internal/config"
 )
 
-// Folder keeps each value in a file of DATA_DIR, so that it outlives the process:
-// the quotes seen, the last values of services, and the credits that are left. What
-// cannot be written is only logged, and a file that cannot be read is logged and counts
-// as missing: nothing depends on it. Values hold nothing personal. Several processes may
-// use one folder. It implements core.Store and is safe for concurrent use.
+// Folder keeps each value in a file of DATA_DIR, so that it outlives the process: the
+// quotes seen, the last values of services, and when all credits are back. Values hold
+// nothing personal. A value that cannot be written is only logged. A file that cannot be
+// read is logged and counts as missing. Several processes may use one folder. Folder
+// implements core.Store and credits.Store, and is safe for concurrent use.
 //
-// A value's lifetime is ignored: under a wrong clock a value would look expired and be
+// A value's ttl is ignored: under a wrong clock a value would look expired and be
 // overwritten.
 type Folder struct {
 	dir     string
 	log     *slog.Logger
 	failing atomic.Bool
-	damaged sync.Map // the keys whose files were logged as damaged
+	damaged sync.Map   // keys whose files were logged as damaged
+	swap    sync.Mutex // held by Swap
 }
 
 // entry is what a file holds.
@@ -40,11 +42,11 @@ type entry struct{ Value []byte }
 // temporaryNames matches the names of the files that Save writes and then renames.
 var temporaryNames = strings.Repeat("[0-9a-f]", 32) + ".kept.json." + strings.Repeat("[A-Z2-7]", 26)
 
-// maxWrite is how long a temporary file is there, except if its process was killed.
+// maxWrite is the longest life of a temporary file whose process was not killed.
 const maxWrite = time.Second
 
-// NewFolder makes a Folder in a folder, which it makes if its parent exists. It deletes
-// the temporary files of killed processes: it waits for maxWrite if it finds any.
+// NewFolder makes a Folder of dir. It creates dir if its parent exists. It deletes the
+// temporary files of killed processes, and blocks for maxWrite if there are any.
 func NewFolder(dir string, log *slog.Logger) *Folder {
 	_ = os.Mkdir(dir, 0o700)
 	left, _ := fs.Glob(os.DirFS(dir), temporaryNames)
@@ -58,7 +60,7 @@ func NewFolder(dir string, log *slog.Logger) *Folder {
 	return &Folder{dir: dir, log: log}
 }
 
-// Load returns the value that was last saved under key, however old.
+// Load returns the last saved value of key, however old, and false if there is none.
 func (f *Folder) Load(ctx context.Context, key string) ([]byte, bool) {
 	var kept entry
 	content, err := os.ReadFile(f.path(key))
@@ -74,8 +76,7 @@ func (f *Folder) Load(ctx context.Context, key string) ([]byte, bool) {
 	return nil, false
 }
 
-// Save keeps value until the next one. A process that dies meanwhile leaves the
-// value from before.
+// Save sets the value of key. If the process dies meanwhile, the old value stays.
 func (f *Folder) Save(ctx context.Context, key string, value []byte, _ time.Duration) {
 	path, temporary := f.path(key), f.temporary(key)
 	content, _ := json.Marshal(entry{Value: value}) // Bytes can be JSON.
@@ -93,11 +94,24 @@ func (f *Folder) Save(ctx context.Context, key string, value []byte, _ time.Dura
 	}
 }
 
-// path is the file of key.
+// Swap saves value and returns true if old is the value of key; an empty old stands for
+// no value. Otherwise it returns false. It is atomic within this process only. It returns
+// true also if value could not be written: the caller goes on with what it knows.
+func (f *Folder) Swap(ctx context.Context, key string, old, value []byte, ttl time.Duration) bool {
+	f.swap.Lock()
+	defer f.swap.Unlock()
+	if held, _ := f.Load(ctx, key); !bytes.Equal(held, old) {
+		return false
+	}
+	f.Save(ctx, key, value, ttl)
+	return true
+}
+
+// path returns the file of key.
 func (f *Folder) path(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return filepath.Join(f.dir, hex.EncodeToString(sum[:16])+".kept.json")
 }
 
-// temporary returns a new name for the file of key while it is written.
+// temporary returns a new name for a file that replaces the file of key.
 func (f *Folder) temporary(key string) string { return f.path(key) + "." + rand.Text() }

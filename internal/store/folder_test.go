@@ -46,7 +46,7 @@ func TestValuesOutliveTheProcess(t *testing.T) {
 	})
 }
 
-func TestADamagedFileIsMissingAndIsToldOnce(t *testing.T) {
+func TestDamagedFileIsLoggedOnce(t *testing.T) {
 	for _, content := range []string{"", "{", "null", "{}", `{"Value":""}`, `{"Value":"?"}`, `{"Value":"MQ=="`} {
 		f, log := newFolder(t, t.TempDir())
 		if err := os.WriteFile(f.path("a"), []byte(content), 0o600); err != nil {
@@ -64,7 +64,7 @@ func TestADamagedFileIsMissingAndIsToldOnce(t *testing.T) {
 	}
 }
 
-func TestWhatAKilledProcessLeftIsClearedAtTheStart(t *testing.T) {
+func TestFilesOfAKilledProcessAreDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, _ := newFolder(t, t.TempDir())
 		f.Save(t.Context(), "a", []byte("1"), time.Hour)
@@ -86,7 +86,7 @@ func TestWhatAKilledProcessLeftIsClearedAtTheStart(t *testing.T) {
 	})
 }
 
-func TestAFolderThatCannotBeWrittenIsLoggedOnceWithoutItsPath(t *testing.T) {
+func TestUnwritableFolderIsLoggedOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "s3cret")
 	f, log := newFolder(t, dir)
 	if err := os.Remove(dir); err != nil {
@@ -109,7 +109,7 @@ func TestAFolderThatCannotBeWrittenIsLoggedOnceWithoutItsPath(t *testing.T) {
 	}
 }
 
-func TestFilesAreTheirOwnersAloneAndNameNothingOfTheirKeys(t *testing.T) {
+func TestFilesArePrivateAndDoNotNameKeys(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	f, _ := newFolder(t, dir)
 	f.Save(t.Context(), "price https://host/key-in-a-path", []byte("1"), time.Hour)

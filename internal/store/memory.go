@@ -2,50 +2,45 @@
 // are answered, how often something happened lately, and the last values of
 // services.
 //
-// Memory holds it in this process, Redis shares it between replicas, and Folder
-// keeps values in files. All are bounded, and none ever fails a command: what
-// cannot be asked is decided by what this process knows. No user's ID is written
-// to Redis in the clear. It knows no platform and no service.
+// Memory holds that in this process, Redis shares it between replicas, and Folder
+// keeps values in files. All are bounded. None fails a command: while Redis is away,
+// this process decides by what it knows. User IDs are written to Redis only as a hash.
+// The package knows no platform and no service.
 package store
 
 import (
 	"context"
 	"maps"
-	"strconv"
 	"sync"
 	"time"
 
 	"herald/internal/chat"
-	"herald/internal/core"
 )
 
-const (
-	// maxAnswered bounds the answered updates that Memory knows, at some 150 bytes
-	// each: an hour of the 30 messages a second that Telegram lets a bot send
-	// (https://core.telegram.org/bots/faq#broadcasting-to-users).
-	maxAnswered = 30 * 60 * 60
-)
+// maxAnswered bounds the answered updates that Memory knows, at some 150 bytes each: an
+// hour of the 30 messages a second that Telegram lets a bot send
+// (https://core.telegram.org/bots/faq#broadcasting-to-users).
+const maxAnswered = 30 * 60 * 60
 
 // Memory is the state of one process. It implements chat.Dedup and chat.Limiter.
 type Memory struct {
-	*Slots
+	*MemoryLimiter
 
 	mu sync.Mutex
-	// updates are the known ones; those in flight are bounded by what adapters take
-	// on, and those answered by maxAnswered.
+	// updates holds the known updates. Adapters bound those in flight, maxAnswered bounds
+	// the answered ones.
 	updates map[string]chat.Delivery
-	// answered are the keys of the answered ones, the oldest first.
+	// answered holds the keys of the answered updates, the oldest first.
 	answered []string
 }
 
-// NewMemory makes an empty Memory. An update is in flight until its Release,
-// however long that takes. Of more than 108,000 answered ones the oldest are
-// forgotten.
+// NewMemory makes an empty Memory. An update is in flight until its Release, however
+// late. The oldest answered updates are forgotten when there are more than 108,000.
 func NewMemory() *Memory {
-	return &Memory{Slots: NewSlots(), updates: map[string]chat.Delivery{}}
+	return &Memory{MemoryLimiter: NewMemoryLimiter(), updates: map[string]chat.Delivery{}}
 }
 
-// Claim implements chat.Dedup.
+// Claim implements chat.Dedup. It does not block.
 func (m *Memory) Claim(_ context.Context, key string) chat.Delivery {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,8 +51,8 @@ func (m *Memory) Claim(_ context.Context, key string) chat.Delivery {
 	return chat.New
 }
 
-// Release implements chat.Dedup. It remembers an answered update for longer than lasts
-// if there is room.
+// Release implements chat.Dedup. It ignores how long an answered update must be known: it
+// is known until there are too many.
 func (m *Memory) Release(_ context.Context, key string, answered bool, _ time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,130 +69,93 @@ func (m *Memory) Release(_ context.Context, key string, answered bool, _ time.Du
 }
 
 const (
-	// maxLimits bounds the limits that Slots knows. One takes 200 bytes, and 8 for
-	// each event of its window.
+	// maxLimits bounds the limits that a MemoryLimiter knows. One takes 200 bytes, and 8
+	// for each event of its window.
 	maxLimits = 100_000
-	// sweepPause is how often Slots looks for limits to forget.
+	// sweepPause is how often a MemoryLimiter looks for limits to forget.
 	sweepPause = time.Minute
-	// keptFor is how long a bucket that nobody used is kept.
-	keptFor = 31 * 24 * time.Hour
 )
 
-// Slots is the chat.Limiter of one process. It forgets a limit once all of it may be
-// used again. If 100,000 are in use, they are forgotten early and may be exceeded. Slots is
-// safe for concurrent use.
-type Slots struct {
-	// Kept keeps the buckets with a Start for later processes; nil: they begin anew.
-	// It must be set before the first call.
-	Kept core.Store
-
+// MemoryLimiter is the chat.Limiter of one process. It forgets all limits when more than
+// 100,000 are in use; each may then be exceeded once. It is safe for concurrent use and
+// does no I/O.
+type MemoryLimiter struct {
 	mu      sync.Mutex
 	started time.Time
 	swept   time.Duration
-	used    map[string]*slots
+	used    map[string]*usage
 }
 
-// slots are what is used of one limit. All times are since Slots.started, by the
+// usage is what is used of one limit. All times are since MemoryLimiter.started, by the
 // monotonic clock.
-type slots struct {
+type usage struct {
 	// last is the last slot of a window, or when a bucket will be full again.
 	last time.Duration
-	// window are the slots of a window that still count, in order.
+	// window holds the slots of a window that still count, in order.
 	window []time.Duration
 	// idle is when all of the limit may be used again.
 	idle time.Duration
-	// kept is true for a bucket with a Start. It is never forgotten.
-	kept bool
 }
 
-// NewSlots makes a Slots that has given out no slot.
-func NewSlots() *Slots { return &Slots{started: time.Now(), used: map[string]*slots{}} }
+// NewMemoryLimiter makes a MemoryLimiter that has given out no slot.
+func NewMemoryLimiter() *MemoryLimiter {
+	return &MemoryLimiter{started: time.Now(), used: map[string]*usage{}}
+}
 
 // Reserve implements chat.Limiter.
-func (s *Slots) Reserve(ctx context.Context, within time.Duration, limits ...chat.Limit) (wait time.Duration, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Since(s.started)
-	s.forget(now)
+func (m *MemoryLimiter) Reserve(_ context.Context, within time.Duration, limits ...chat.Limit) (wait time.Duration, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.forget()
 	slot := now
 	for _, l := range limits {
-		slot = max(slot, s.of(ctx, l, now).first(l, now))
+		slot = max(slot, m.usageOf(l).firstSlot(l, now))
 	}
-	wait = slot - now
+	if slot-now > within {
+		return slot - now, false
+	}
 	for _, l := range limits {
-		u := s.used[l.Key]
-		if wait <= within {
-			u.use(l, slot)
-		}
-		if u.kept && s.Kept != nil {
-			// Saved even if nothing was taken, to correct a value written under a wrong clock.
-			full := time.Now().Add(u.last - now).UnixNano()
-			s.Kept.Save(ctx, l.Key, strconv.AppendInt(nil, full, 10), keptFor)
-		}
+		m.used[l.Key].add(l, slot)
 	}
-	return wait, wait <= within
+	return slot - now, true
 }
 
-// note takes the slots that another Limiter has given out. It may have given more of a
-// limit than there are: that must not hold up the others.
-func (s *Slots) note(ctx context.Context, wait time.Duration, limits []chat.Limit) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Since(s.started)
-	s.forget(now)
+// note records a slot that Redis has given out, so that a fallback does not give it out
+// again. Limits that Redis has exceeded do not delay others.
+func (m *MemoryLimiter) note(wait time.Duration, limits []chat.Limit) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.forget()
 	for _, l := range limits {
-		u := s.of(ctx, l, now)
-		u.first(l, now) // forgets what is over
-		u.use(l, now+wait)
+		u := m.usageOf(l)
+		u.firstSlot(l, now) // drops what no longer counts
+		u.add(l, now+wait)
 	}
 }
 
-// Left returns how many events a bucket holds now.
-func (s *Slots) Left(ctx context.Context, l chat.Limit) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Since(s.started)
-	missing := max(0, s.of(ctx, l, now).last-now)
-	return max(0, int((l.Window-missing)/l.Every()))
-}
-
-// of returns what is used of a limit, as of now. mu is held.
-func (s *Slots) of(ctx context.Context, l chat.Limit, now time.Duration) *slots {
-	u := s.used[l.Key]
-	if u != nil {
-		return u
-	}
-	u = &slots{kept: l.Start > 0}
-	s.used[l.Key] = u
-	if !u.kept {
-		return u
-	}
-	u.last = now + time.Duration(l.Count-l.Start)*l.Every()
-	if s.Kept == nil {
-		return u
-	}
-	text, _ := s.Kept.Load(ctx, l.Key)
-	if nanos, err := strconv.ParseInt(string(text), 10, 64); err == nil && time.Since(time.Unix(0, nanos)) < keptFor {
-		// No bucket is emptier than empty, so that a clock that was wrong does no harm
-		// for long.
-		u.last = now + min(max(0, time.Until(time.Unix(0, nanos))), l.Window)
+// usageOf returns what is used of l, which it makes if l is unknown. The caller holds mu.
+func (m *MemoryLimiter) usageOf(l chat.Limit) *usage {
+	u := m.used[l.Key]
+	if u == nil {
+		u = &usage{}
+		m.used[l.Key] = u
 	}
 	return u
 }
 
-// forget drops idle limits once in a while, and all but the kept ones if there are
-// too many. mu is held.
-func (s *Slots) forget(now time.Duration) {
-	full := len(s.used) >= maxLimits
-	if !full && now-s.swept <= sweepPause {
-		return
+// forget returns the time. Every sweepPause it drops the idle limits, and at maxLimits
+// all of them. The caller holds mu.
+func (m *MemoryLimiter) forget() (now time.Duration) {
+	now = time.Since(m.started)
+	if full := len(m.used) >= maxLimits; full || now-m.swept > sweepPause {
+		m.swept = now
+		maps.DeleteFunc(m.used, func(_ string, u *usage) bool { return full || u.idle <= now })
 	}
-	s.swept = now
-	maps.DeleteFunc(s.used, func(_ string, u *slots) bool { return !u.kept && (full || u.idle <= now) })
+	return now
 }
 
-// first returns the first slot that keeps the limit. It may be in the past.
-func (u *slots) first(l chat.Limit, now time.Duration) time.Duration {
+// firstSlot returns the first slot that keeps the limit. It may be in the past.
+func (u *usage) firstSlot(l chat.Limit, now time.Duration) time.Duration {
 	if l.Refill {
 		return u.last - l.Window + l.Every()
 	}
@@ -210,8 +168,8 @@ func (u *slots) first(l chat.Limit, now time.Duration) time.Duration {
 	return u.last
 }
 
-// use takes a slot.
-func (u *slots) use(l chat.Limit, slot time.Duration) {
+// add records a slot as used.
+func (u *usage) add(l chat.Limit, slot time.Duration) {
 	u.last = max(u.last, slot)
 	if l.Refill {
 		u.last = min(u.last+l.Every(), slot+l.Window) // No bucket is emptier than empty.

@@ -45,8 +45,8 @@ func TestMemoryKnowsUpdates(t *testing.T) {
 	}
 }
 
-// judge checks what a Limiter gives out by counting all slots that it gave.
-type judge struct {
+// limiterTest checks what a Limiter gives out by counting all slots that it gave.
+type limiterTest struct {
 	limiter func() chat.Limiter
 	now     func() time.Time
 	given   map[string][]time.Time
@@ -54,7 +54,7 @@ type judge struct {
 
 // keeps reports whether one more slot of a limit keeps it. The slots of a window
 // are in order.
-func (j judge) keeps(l chat.Limit, slot time.Time) bool {
+func (j limiterTest) keeps(l chat.Limit, slot time.Time) bool {
 	given := append(slices.Clone(j.given[l.Key]), slot)
 	if !l.Refill {
 		last, count := len(given)-1, l.Count
@@ -71,7 +71,7 @@ func (j judge) keeps(l chat.Limit, slot time.Time) bool {
 	return true
 }
 
-func (j judge) check(t *rapid.T, within time.Duration, limits ...chat.Limit) {
+func (j limiterTest) check(t *rapid.T, within time.Duration, limits ...chat.Limit) {
 	t.Helper()
 	wait, ok := j.limiter().Reserve(context.Background(), within, limits...)
 	slot := j.now().Add(wait)
@@ -92,8 +92,8 @@ func (j judge) check(t *rapid.T, within time.Duration, limits ...chat.Limit) {
 	}
 }
 
-// drawLoad draws limits and a load for them, which the judge checks.
-func drawLoad(t *rapid.T, j judge, sleep func(time.Duration)) {
+// drawLoad draws limits and a load for them, which the limiterTest checks.
+func drawLoad(t *rapid.T, j limiterTest, sleep func(time.Duration)) {
 	var all []chat.Limit
 	for i, refill := range []bool{false, true, false, false, true} {
 		count := rapid.IntRange(1, 9).Draw(t, "count")
@@ -108,16 +108,16 @@ func drawLoad(t *rapid.T, j judge, sleep func(time.Duration)) {
 	}
 }
 
-func TestNoLimitIsExceededAndNoSlotIsLeftOut(t *testing.T) {
+func TestMemoryLimiterGivesEverySlot(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		synctest.Test(t, func(*testing.T) {
-			slots := NewSlots()
-			drawLoad(r, judge{func() chat.Limiter { return slots }, time.Now, map[string][]time.Time{}}, time.Sleep)
+			limiter := NewMemoryLimiter()
+			drawLoad(r, limiterTest{func() chat.Limiter { return limiter }, time.Now, map[string][]time.Time{}}, time.Sleep)
 		})
 	})
 }
 
-func TestReplicasExceedNoLimitTogetherAndLeaveNoSlotOut(t *testing.T) {
+func TestRedisLimiterGivesEverySlot(t *testing.T) {
 	s := server(t)
 	one, two := replica(t, s), replica(t, s)
 	now := time.Unix(1_800_000_000, 0)
@@ -133,7 +133,7 @@ func TestReplicasExceedNoLimitTogetherAndLeaveNoSlotOut(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		s.FlushAll()
 		pass(0)
-		drawLoad(r, judge{other, func() time.Time { return now }, map[string][]time.Time{}}, pass)
+		drawLoad(r, limiterTest{other, func() time.Time { return now }, map[string][]time.Time{}}, pass)
 	})
 	if n := one.Fallbacks() + two.Fallbacks(); n != 0 {
 		t.Errorf("%d calls were decided without Redis", n)
@@ -142,9 +142,6 @@ func TestReplicasExceedNoLimitTogetherAndLeaveNoSlotOut(t *testing.T) {
 
 // minutely are three events a minute.
 var minutely = chat.Limit{Key: "a", Count: 3, Window: time.Minute}
-
-// kept is a bucket that outlives the process.
-var kept = chat.Limit{Key: "credits", Count: 5, Window: 5 * time.Hour, Refill: true, Start: 2}
 
 // takeAll takes every slot that there is now, and returns how many and the wait for
 // one more.
@@ -166,7 +163,7 @@ func wantAll(t *testing.T, what string, l chat.Limiter, limit chat.Limit, want i
 	}
 }
 
-func TestARedisClockSetBackStopsNothing(t *testing.T) {
+func TestRedisClockSetBackStopsNothing(t *testing.T) {
 	s := server(t)
 	r, now := replica(t, s), time.Unix(1_800_000_000, 0)
 	bucket := chat.Limit{Key: "b", Count: 3, Window: 3 * time.Second, Refill: true}
@@ -183,7 +180,7 @@ func TestARedisClockSetBackStopsNothing(t *testing.T) {
 	}
 }
 
-func TestWhatOthersWroteIsReplacedAndNoOutage(t *testing.T) {
+func TestForeignValuesAreReplaced(t *testing.T) {
 	t.Parallel()
 	url := ""
 	if s := redistest.Start(t); s != nil {
@@ -207,22 +204,21 @@ func TestWhatOthersWroteIsReplacedAndNoOutage(t *testing.T) {
 		if err := r.client.FlushAll(ctx).Err(); err != nil {
 			t.Fatal(err)
 		}
-		for _, key := range []string{r.key("limit", "a"), r.key("limit", "credits"), r.key("update", "1"), r.key("answer", "price")} {
+		for _, key := range []string{r.key("limit", "a"), r.key("update", "1"), r.key("answer", "price")} {
 			if err := write(r, key); err != nil {
 				t.Fatal(err)
 			}
 		}
 		wantAll(t, name, r, minutely, 3, time.Minute)
-		if got, _ := takeAll(t, r, kept); got != 2 && name != "a minus" {
-			t.Errorf("%s: a bucket that was damaged begins with %d", name, got)
-		}
 		expect(t, name, r.Claim(ctx, "1"), chat.New)
 		expect(t, name, newReplica(t, claimTime, url).Claim(ctx, "1"), chat.InFlight)
 		if err := errors.Join(r.client.Del(ctx, r.key("update", "1")).Err(), write(r, r.key("update", "1"))); err != nil {
 			t.Fatal(err)
 		}
 		r.Release(ctx, "1", false, time.Hour)
-		r.Load(ctx, "price")
+		if old, _ := r.Load(ctx, "price"); !r.Swap(ctx, "price", old, []byte("0"), time.Minute) {
+			t.Errorf("%s: is not swapped", name)
+		}
 		r.Save(ctx, "price", []byte("1"), time.Minute)
 		if value, found := r.Load(ctx, "price"); !found || string(value) != "1" || r.Fallbacks() != 0 {
 			t.Errorf("%s: loaded %q, %t; %d calls were decided without Redis", name, value, found, r.Fallbacks())
@@ -234,20 +230,16 @@ func TestLosingRedisGivesNobodyMore(t *testing.T) {
 	s := server(t)
 	r := replica(t, s)
 	wantAll(t, "with Redis", r, minutely, 3, time.Minute)
-	wantAll(t, "with Redis", r, kept, 2, time.Hour)
 	s.SetError("LOADING")
 	if n, _ := takeAll(t, r, minutely); n != 0 {
 		t.Errorf("%d more without Redis", n)
 	}
 	wantAll(t, "of somebody else", r, chat.Limit{Key: "b", Count: 3, Window: time.Minute}, 3, time.Minute)
-	if n, wait := takeAll(t, r, kept); n != 0 || wait > 5*time.Second {
-		t.Errorf("%d of what all share, and more in %v", n, wait)
-	}
 }
 
 // A Redis that is away at times, or loses its data, gives more of one limit than
 // its Count. Whoever shares another limit with that one does not wait for it.
-func TestWhatAForgetfulRedisGaveTwiceHoldsUpNobodyElse(t *testing.T) {
+func TestExceededLimitDelaysNoOther(t *testing.T) {
 	for _, all := range []chat.Limit{{Key: "chat", Count: 100, Window: time.Minute}, {Key: "all", Count: 2, Window: time.Second, Refill: true}} {
 		s := server(t)
 		r := replica(t, s)
@@ -265,52 +257,9 @@ func TestWhatAForgetfulRedisGaveTwiceHoldsUpNobodyElse(t *testing.T) {
 	}
 }
 
-func TestAKeptBucketBeginsNearlyEmptyAndIsNotForgotten(t *testing.T) {
+func TestSlotsOfAWindowAreInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		folder, _ := newFolder(t, t.TempDir())
-		slots := func() *Slots {
-			s := NewSlots()
-			s.Kept = folder
-			return s
-		}
-		one := slots()
-		if left := one.Left(t.Context(), kept); left != 2 {
-			t.Errorf("%d events are left at first, want 2", left)
-		}
-		wantAll(t, "a new one", one, kept, 2, time.Hour)
-		time.Sleep(90 * time.Minute)
-		wantAll(t, "a later process", slots(), kept, 1, 30*time.Minute)
-		wantAll(t, "one after that", slots(), kept, 0, 30*time.Minute)
-		time.Sleep(7 * 24 * time.Hour)
-		one.Reserve(t.Context(), 0, minutely)
-		wantAll(t, "a week later", one, kept, 5, time.Hour)
-		far := time.Now().AddDate(100, 0, 0).UnixNano()
-		folder.Save(t.Context(), kept.Key, fmt.Append(nil, far), time.Hour)
-		wantAll(t, "kept by a clock that was wrong", slots(), kept, 0, time.Hour)
-		time.Sleep(2 * time.Hour)
-		wantAll(t, "two hours later", slots(), kept, 2, time.Hour)
-		time.Sleep(365 * 24 * time.Hour)
-		wantAll(t, "a year later, perhaps by a clock that is wrong", slots(), kept, 2, time.Hour)
-		alone := NewSlots()
-		takeAll(t, alone, kept)
-		time.Sleep(24 * time.Hour)
-		alone.Reserve(t.Context(), 0, minutely)
-		wantAll(t, "a day later, kept nowhere", alone, kept, 5, time.Hour)
-	})
-	s := server(t)
-	s.SetTime(time.Unix(1_800_000_000, 0))
-	r := replica(t, s)
-	wantAll(t, "a new one in Redis", r, kept, 2, time.Hour)
-	s.SetTime(time.Unix(1_800_000_000, 0).Add(24 * time.Hour))
-	s.FastForward(24 * time.Hour)
-	wantAll(t, "a day later in Redis", r, kept, 5, time.Hour)
-	s.FlushAll()
-	wantAll(t, "in a Redis that lost it", r, kept, 2, time.Hour)
-}
-
-func TestSlotsOfAWindowAreInOrderAlsoWhereAnotherLimitHeldOneUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := NewSlots()
+		s := NewMemoryLimiter()
 		narrow, wide := chat.Limit{Key: "n", Count: 1, Window: time.Hour}, chat.Limit{Key: "w", Count: 2, Window: time.Minute}
 		for i, want := range []time.Duration{0, time.Hour, time.Hour} {
 			limits := [][]chat.Limit{{narrow, wide}, {narrow, wide}, {wide}}[i]
@@ -322,11 +271,11 @@ func TestSlotsOfAWindowAreInOrderAlsoWhereAnotherLimitHeldOneUp(t *testing.T) {
 }
 
 // Redis gives the slots of a chat that never rests, and this process notes them.
-func TestSlotsThatAreOverAreForgottenInABusyChatToo(t *testing.T) {
+func TestPastSlotsAreForgottenInABusyChat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewSlots()
+		s := NewMemoryLimiter()
 		for range 24 * 60 {
-			s.note(t.Context(), 0, []chat.Limit{minutely})
+			s.note(0, []chat.Limit{minutely})
 			time.Sleep(minutely.Every())
 		}
 		if n := cap(s.used[minutely.Key].window); n > 4*minutely.Count {
@@ -335,10 +284,9 @@ func TestSlotsThatAreOverAreForgottenInABusyChatToo(t *testing.T) {
 	})
 }
 
-func TestIdleLimitsAreForgottenAndTheirNumberIsBounded(t *testing.T) {
+func TestIdleLimitsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewSlots()
-		takeAll(t, s, kept)
+		s := NewMemoryLimiter()
 		flood := func(n int, name string) {
 			for i := range n {
 				s.Reserve(t.Context(), 0, chat.Limit{Key: fmt.Sprint(name, i), Count: 1, Window: time.Minute})
@@ -350,10 +298,9 @@ func TestIdleLimitsAreForgottenAndTheirNumberIsBounded(t *testing.T) {
 		}
 		time.Sleep(time.Minute + time.Second)
 		flood(1, "b")
-		if len(s.used) != 2 {
-			t.Errorf("%d limits are known after they rested, want the kept one and a new one", len(s.used))
+		if len(s.used) != 1 {
+			t.Errorf("%d limits are known after they rested, want the new one", len(s.used))
 		}
-		wantAll(t, "the kept one", s, kept, 0, time.Hour-61*time.Second)
 	})
 	s := server(t)
 	takeAll(t, replica(t, s), minutely)

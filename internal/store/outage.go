@@ -14,76 +14,56 @@ import (
 )
 
 const (
-	// callTimeout bounds one call to Redis unless the URL says otherwise.
-	callTimeout = 10 * time.Millisecond
-	// turnTimeout is how long a call waits for a connection.
-	turnTimeout = 500 * time.Millisecond
+	// callTimeout bounds the wait for an answer of Redis unless the URL says otherwise. It
+	// bounds Redis, and has to leave room for a busy processor of this machine.
+	callTimeout = 50 * time.Millisecond
+	// connectTimeout bounds the wait for a connection, and the making of one.
+	connectTimeout = time.Second
 	// checkPause is how often a Redis that is away is tried.
 	checkPause = 500 * time.Millisecond
-	// connectTimeout bounds the making of connections, which are ready before a call.
-	connectTimeout = 3 * time.Second
 )
 
-// ask makes a call and reports whether Redis answered it. After a call that failed
-// or took too long nobody asks, until check has found that Redis answers again. So
-// a Redis that is away costs one command one call.
+// ask makes a call and reports whether Redis answered it. It does so also when ctx is
+// cancelled: what a command did must be saved although its time is up. After a failed call
+// ask returns false at once, until maintain has found that Redis answers again. So a Redis
+// that is away costs one command one call: three timeouts, or two seconds if it has to
+// connect and nobody refuses.
+//
+// ask makes a call once more if its connection breaks or Redis does not answer in time.
+// It pings before, which drops dead connections: a restart of Redis leaves only those.
 func (r *Redis) ask(ctx context.Context, call func(context.Context) error) bool {
-	select {
-	case r.turn <- struct{}{}:
-		defer func() { <-r.turn }()
-		if r.Up() {
-			if r.try(ctx, call) == nil {
-				return true
-			}
-			r.up.Store(false)
+	if r.Up() {
+		ctx = context.WithoutCancel(ctx)
+		err := call(ctx)
+		if _, replied := errors.AsType[redis.Error](err); err != nil && !replied {
+			r.pingIdle(ctx)
+			err = call(ctx)
 		}
-	case <-time.After(turnTimeout):
+		if err == nil {
+			return true
+		}
+		r.up.Store(false)
 	}
 	r.fallbacks.Add(1)
 	return false
 }
 
-// try makes a call. It goes on when ctx is cancelled: what a command did must be
-// written down also when its time is up.
-func (r *Redis) try(ctx context.Context, call func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
-	defer cancel()
-	return call(ctx)
+// pingIdle pings on all idle connections at once, so that the server closes none. Dead
+// ones are replaced. It blocks until all have answered or failed; simultaneous callers
+// share the pings.
+func (r *Redis) pingIdle(ctx context.Context) {
+	_, _, _ = r.pings.Do("", func() (any, error) {
+		var pings sync.WaitGroup
+		for range r.client.PoolStats().IdleConns {
+			pings.Go(func() { _ = r.client.Ping(ctx).Err() })
+		}
+		pings.Wait()
+		return nil, nil
+	})
 }
 
-// Connect makes the connections for later calls, so that no command waits for a
-// handshake. It holds each until all are made. It takes at most 3 seconds.
-func (r *Redis) Connect(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
-	defer cancel()
-	r.useAll(ctx)
-	if err := r.client.Ping(ctx).Err(); err != nil {
-		return err
-	}
-	var pings sync.WaitGroup
-	for range r.client.Options().PoolSize {
-		conn := r.client.Conn()
-		defer func() { _ = conn.Close() }()
-		pings.Go(func() { _ = conn.Ping(ctx).Err() })
-	}
-	pings.Wait()
-	return nil
-}
-
-// useAll uses all connections that there are, so that the server closes none. Those
-// that are dead are dropped.
-func (r *Redis) useAll(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout/3)
-	defer cancel()
-	var pings sync.WaitGroup
-	for range r.client.PoolStats().IdleConns {
-		pings.Go(func() { _ = r.client.Ping(ctx).Err() })
-	}
-	pings.Wait()
-}
-
-// maintain renews the claims and the connections, and looks after a Redis that is
-// away, until ctx is done. It logs an outage that a check has seen, and its end.
+// maintain renews the claims and the connections, and checks a Redis that is away, until
+// ctx is done. It logs an outage that lasts until a check, and its end.
 func (r *Redis) maintain(ctx context.Context) {
 	renewal, check := time.NewTicker(r.claim/3), time.NewTicker(checkPause)
 	defer renewal.Stop()
@@ -95,7 +75,7 @@ func (r *Redis) maintain(ctx context.Context) {
 			return
 		case <-renewal.C:
 			if r.Up() {
-				r.useAll(ctx)
+				r.pingIdle(ctx)
 				r.renew(ctx)
 			}
 		case <-check.C:
@@ -118,29 +98,21 @@ func (r *Redis) maintain(ctx context.Context) {
 	}
 }
 
-// Probe does with Redis what the bot does, whatever came of earlier calls: it runs a
-// script that writes a key, which lapses. So it fails on a replica that only reads,
-// for a user who may not run scripts, and if three calls each take longer than a call
-// may. After that nobody asks Redis until a check succeeds. Its error says what is
-// wrong and nothing of the URL or of what the server wrote.
+// Probe runs a script that writes a key, which expires. So it fails on a replica that
+// only reads and for a user who may not run scripts. Then nobody asks Redis until a later
+// Probe succeeds. The error says what is wrong, without the URL and the server's text. It
+// blocks for 4 seconds at most.
 func (r *Redis) Probe(ctx context.Context) error {
-	err := r.Connect(ctx)
-	if err == nil {
-		for range 3 {
-			if err = r.try(ctx, r.write); err == nil {
-				return nil
-			}
-		}
+	r.pingIdle(ctx)
+	err := reserve.Run(ctx, r.client, []string{r.key("probe", r.owner)}, 0, 1, 1000, 0).Err()
+	if err != nil {
+		r.up.Store(false)
+		return fmt.Errorf("write to redis: %s", reason(err))
 	}
-	r.up.Store(false)
-	return fmt.Errorf("write to redis: %s", reason(err))
+	return nil
 }
 
-func (r *Redis) write(ctx context.Context) error {
-	return reserve.Run(ctx, r.client, []string{r.key("probe", r.owner)}, 0, 1, 1000, 0, 0).Err()
-}
-
-// reason words err with the server's error code, but without the rest of its text.
+// reason returns what err is about: the server's error code, without the rest of its text.
 func reason(err error) string {
 	var reply redis.Error
 	var timeout net.Error

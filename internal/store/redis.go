@@ -10,7 +10,6 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,38 +17,35 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
+	"golang.org/x/sync/singleflight"
 
 	"herald/internal/chat"
 )
 
 // Redis is state shared between replicas, on Redis 5 or later. It implements
-// chat.Dedup, chat.Limiter and core.Store. A call that fails, or that Redis does not
-// answer within 10 ms or the read_timeout of its URL, is decided by the memory of
-// this process, and so are all others until Redis answers again: limits then hold
-// for each replica by itself, and an update that is delivered to two replicas may
-// be answered by both.
+// chat.Dedup, chat.Limiter, core.Store and credits.Store.
 //
-// An update in flight is claimed, and the claim is renewed for as long as the
-// update is in flight, however long its answer waits. What a dead process held is
-// free again once its claims have lapsed.
+// A call that fails twice, or that Redis twice does not answer within 50 ms or the
+// read_timeout of its URL, is decided by the memory of this process. So are all others
+// until Redis answers again: limits then hold for each replica by itself, and an update
+// that is delivered to two replicas may be answered by both.
+//
+// An update in flight is claimed. The claim is renewed while the update is in flight,
+// however late its answer. Claims of a dead process expire.
 type Redis struct {
 	client *redis.Client
 	memory *Memory
 	log    *slog.Logger
 	salt   []byte
-	// owner marks the claims of this process. Each lasts for claim.
-	owner   string
-	claim   time.Duration
-	timeout time.Duration // of a call
-	// turn holds a token for each call that has a connection: to wait for one is no
-	// part of a call.
-	turn chan struct{}
-	up   atomic.Bool // the last call was answered in time
+	owner  string        // marks the claims of this process
+	claim  time.Duration // the lifetime of a claim
+	up     atomic.Bool   // the last call was answered in time
+	pings  singleflight.Group
 
 	mu sync.Mutex
-	// updates are what Redis should hold of updates, by key: zero is a claim of this
-	// process. Any other time is of an answered update that Redis was not told of yet,
-	// and is when the update can be delivered no more.
+	// updates holds what Redis should know of updates, by key. The zero time is a claim
+	// of this process. Any other time stands for an answered update of which Redis does not
+	// know yet, and is when the update is forgotten.
 	updates map[string]time.Time
 
 	stop        context.CancelFunc
@@ -58,8 +54,7 @@ type Redis struct {
 }
 
 const (
-	// connections is how many are made unless the URL says otherwise. All of them
-	// are kept.
+	// connections is how many are made, and kept, unless the URL says otherwise.
 	connections = 20
 	// maxValue bounds the bytes of a value that Load returns. The largest is the
 	// history of quotes: 2,976 points of some 40 bytes, or 80 where prices have many
@@ -67,26 +62,27 @@ const (
 	maxValue = 256 << 10
 )
 
-// NewRedis makes a Redis. It contacts nothing before Connect or the first call.
-// salt is what every replica of one deployment has and nobody else knows; keys
-// are hashed with it. claim, of at least a second, is how long the updates of a
-// dead process stay claimed. NewRedis fails on a malformed URL, which the error
-// does not repeat.
+// NewRedis makes a Redis and starts to connect in the background. Keys are hashed with
+// salt, a secret that all replicas of one deployment share. claim, of at least a second,
+// is how long the updates of a dead process stay claimed. NewRedis fails on a malformed
+// URL, which the error does not repeat.
 func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*Redis, error) {
 	options, err := redis.ParseURL(s.RedisURL.Reveal())
 	if err != nil {
 		return nil, errors.New("the Redis URL is malformed")
 	}
-	timeout := cmp.Or(options.ReadTimeout, callTimeout)
+	// These bound the two parts of a call apart: the wait for a connection, and Redis. A
+	// context's deadline would bound both together.
+	options.PoolTimeout, options.DialTimeout = connectTimeout, connectTimeout
+	options.ReadTimeout = cmp.Or(options.ReadTimeout, callTimeout)
+	options.WriteTimeout = options.ReadTimeout
 	options.PoolSize = cmp.Or(options.PoolSize, connections)
-	// Each connection is used in turn, so that a server that closes idle ones closes
-	// none: a new one takes longer than a call may, with TLS.
+	options.MinIdleConns = options.PoolSize
+	// Each connection is used in turn, so that the server closes none as idle: a TLS
+	// handshake takes longer than a call.
 	options.PoolFIFO = true
 	options.ConnMaxIdleTime = -1
-	// Every call has a deadline of its own; this is for those that allow more.
-	options.ReadTimeout = max(timeout, connectTimeout)
-	options.ContextTimeoutEnabled = true
-	options.MaxRetries = -1
+	options.MaxRetries = -1 // not after each kind of broken connection; ask does it
 	options.DialerRetries = 1
 	options.DisableIdentity = true
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
@@ -96,8 +92,7 @@ func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*
 	ctx, stop := context.WithCancel(context.Background())
 	r := &Redis{
 		client: redis.NewClient(options), memory: NewMemory(), log: log, salt: salt,
-		owner: rand.Text(), claim: claim, timeout: timeout,
-		turn: make(chan struct{}, options.PoolSize), updates: map[string]time.Time{}, stop: stop,
+		owner: rand.Text(), claim: claim, updates: map[string]time.Time{}, stop: stop,
 	}
 	r.up.Store(true)
 	r.maintaining.Go(func() { r.maintain(ctx) })
@@ -112,57 +107,77 @@ func (r *Redis) Close() error {
 	return err
 }
 
-// Fallbacks counts the calls so far that were decided without Redis.
+// Fallbacks returns the number of calls so far that were decided without Redis.
 func (r *Redis) Fallbacks() uint64 { return r.fallbacks.Load() }
 
-// Up reports whether Redis answered the last call in time; true before the first.
+// Up reports whether Redis answered the last call in time. It is true before the first.
 func (r *Redis) Up() bool { return r.up.Load() }
 
-// key hides what is personal in id.
+// key returns the key of id in Redis: a hash, because id may be personal.
 func (r *Redis) key(kind, id string) string {
 	mac := hmac.New(sha256.New, r.salt)
 	mac.Write([]byte(kind + " " + id))
 	return "herald:" + kind + ":" + hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// Load returns the value that some replica saved under key, and whether there is
-// one of at most 256 KiB to be had.
+// Load returns the value that a replica saved under key. It returns false if there is
+// none, if it is larger than 256 KiB, or if Redis does not answer.
 func (r *Redis) Load(ctx context.Context, key string) ([]byte, bool) {
 	var value []byte
 	reached := r.ask(ctx, func(ctx context.Context) (err error) {
 		value, err = r.client.GetRange(ctx, r.key("answer", key), 0, maxValue).Bytes()
 		if redis.HasErrorPrefix(err, "WRONGTYPE") {
-			return nil // It is not the bot's. The next Save replaces it.
+			return nil // Another program's; the next Save replaces it.
 		}
 		return err
 	})
 	return value, reached && len(value) > 0 && len(value) <= maxValue
 }
 
-// Save keeps value for all replicas for ttl, of at least 1 ms, if Redis can be
-// reached. value must not be empty, and must hold nothing personal.
+// Save sets the value of key for all replicas for ttl, of at least 1 ms, if Redis answers.
+// value must not be empty, and must hold nothing personal.
 func (r *Redis) Save(ctx context.Context, key string, value []byte, ttl time.Duration) {
 	r.ask(ctx, func(ctx context.Context) error {
 		return r.client.Set(ctx, r.key("answer", key), value, ttl).Err()
 	})
 }
 
-// answered is what Redis holds of an answered update. Of one in flight it holds the
-// owner of the claim. A claim that is not renewed lapses, and the update is free
-// again.
+// swap sets a key to ARGV[2] for ARGV[3] milliseconds if the key holds ARGV[1]. A missing
+// key, or one of another type, holds "".
+var swap = redis.NewScript(`
+local held = redis.pcall("GET", KEYS[1])
+if type(held) ~= "string" then held = "" end
+if held ~= ARGV[1] then return 0 end
+redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
+return 1`)
+
+// Swap saves value and returns true if old is the value of key; an empty old stands for
+// no value. It returns false if the value is another, or if Redis does not answer. In the
+// second case value may have been saved. The ttl is at least 1 ms.
+func (r *Redis) Swap(ctx context.Context, key string, old, value []byte, ttl time.Duration) bool {
+	swapped := false
+	reached := r.ask(ctx, func(ctx context.Context) (err error) {
+		swapped, err = swap.Run(ctx, r.client, []string{r.key("answer", key)}, old, value, ttl.Milliseconds()).Bool()
+		return err
+	})
+	return reached && swapped
+}
+
+// answered is the value of an answered update in Redis. The value of an update in flight is
+// the owner of the claim. It expires if the claim is not renewed.
 const answered = "answered"
 
-// A value of another type, or one that would never lapse, is not the bot's: it
-// is replaced.
+// These scripts replace values of another type, and values that never expire: the bot
+// writes none.
 var (
 	claimUpdate = redis.NewScript(`
 local holder = redis.pcall("GET", KEYS[1])
 if type(holder) == "string" and redis.call("PTTL", KEYS[1]) >= 0 then return holder end
 redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])
 return ""`)
-	// setUpdate sets what Redis holds of an update to ARGV[2], or frees it if that is
-	// empty. It lasts for ARGV[3] milliseconds. Another process may have taken over a claim
-	// that lapsed while Redis was away: only "answered" replaces what that process holds.
+	// setUpdate sets the value of an update to ARGV[2] for ARGV[3] milliseconds, or deletes
+	// it if ARGV[2] is empty. Another process may have claimed the update since the claim of
+	// ARGV[1] expired: only "answered" replaces such a claim.
 	setUpdate = redis.NewScript(`
 local holder = redis.pcall("GET", KEYS[1])
 if type(holder) == "string" and holder ~= ARGV[1] and ARGV[2] ~= "answered" then return 0 end
@@ -171,12 +186,11 @@ redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
 return 1`)
 )
 
-// maxUpdates bounds the answered updates, at some 100 bytes each, that Redis is told of
-// once it is back.
+// maxUpdates bounds the answered updates in Redis.updates, at some 100 bytes each.
 const maxUpdates = 10_000
 
-// Claim implements chat.Dedup. What this process knows by itself counts first:
-// it may have answered while Redis was away.
+// Claim implements chat.Dedup. The memory of this process counts first: it may have
+// answered while Redis was away.
 func (r *Redis) Claim(ctx context.Context, key string) chat.Delivery {
 	if known := r.memory.Claim(ctx, key); known != chat.New {
 		return known
@@ -188,7 +202,7 @@ func (r *Redis) Claim(ctx context.Context, key string) chat.Delivery {
 		return err
 	})
 	switch {
-	case !reached, holder == "":
+	case !reached, holder == "", holder == r.owner: // the last where ask made the call twice
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.updates[shared] = time.Time{}
@@ -214,25 +228,26 @@ func (r *Redis) Release(ctx context.Context, key string, isAnswered bool, lasts 
 	if isAnswered {
 		value = answered
 	}
-	r.tell(ctx, shared, value, lasts)
+	r.sync(ctx, shared, value, lasts)
 }
 
-// tell has Redis hold value for an update: the owner, answered, or nothing if value is
-// empty. It reports whether Redis does, and deletes an answered update from r.updates then.
-func (r *Redis) tell(ctx context.Context, shared, value string, lasts time.Duration) bool {
-	told := r.ask(ctx, func(ctx context.Context) error {
+// sync sets the value of an update in Redis: the owner, answered, or none if value is
+// empty. It reports whether Redis answered, and then deletes an answered update from
+// r.updates.
+func (r *Redis) sync(ctx context.Context, shared, value string, lasts time.Duration) bool {
+	synced := r.ask(ctx, func(ctx context.Context) error {
 		return setUpdate.Run(ctx, r.client, []string{shared}, r.owner, value, max(1, lasts.Milliseconds())).Err()
 	})
-	if told && value == answered {
+	if synced && value == answered {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(r.updates, shared)
 	}
-	return told
+	return synced
 }
 
-// renew makes the claims of this process last as long as new ones, and tells
-// Redis what was answered while it was away.
+// renew renews the claims of this process, and syncs the updates that were answered while
+// Redis was away.
 func (r *Redis) renew(ctx context.Context) {
 	r.mu.Lock()
 	updates := maps.Clone(r.updates)
@@ -242,25 +257,25 @@ func (r *Redis) renew(ctx context.Context) {
 		if !until.IsZero() {
 			value, lasts = answered, time.Until(until)
 		}
-		if !r.tell(ctx, shared, value, lasts) {
+		if !r.sync(ctx, shared, value, lasts) {
 			return
 		}
 	}
 }
 
-// reserve does what Slots does, in microseconds of the server's clock, which all
-// replicas share. ARGV are within, and for each key its Count, its Window, 0 or
-// how long its bucket takes to get an event back, and its Start. It returns the
-// wait, and takes no slot if that is longer than within.
+// reserve does what MemoryLimiter.Reserve does, in microseconds of the server's clock,
+// which all replicas share. ARGV are within, and for each key its Count, its Window, and
+// how long its bucket takes to get an event back, or 0. It returns the wait, and reserves
+// nothing if the wait is longer than within.
 //
-// A key holds the time of the last call, and relative to that the slots of its
-// window, or when its bucket will be full again. So a clock that is set back only
-// makes no time pass. What is not of this form, or is months ahead, is replaced.
+// A key holds the time of the last call. Relative to that follow the slots of its window,
+// or when its bucket will be full again. So no time passes while the clock is set back.
+// A value of another form, or one that is months ahead, is replaced.
 var reserve = redis.NewScript(`
 local clock = redis.call("TIME")
 local now, slot, limits = clock[1] * 1000000 + clock[2], 0, {}
 for i, key in ipairs(KEYS) do
-	local count, window, every, start = tonumber(ARGV[4 * i - 2]), tonumber(ARGV[4 * i - 1]), tonumber(ARGV[4 * i]), tonumber(ARGV[4 * i + 1])
+	local count, window, every = tonumber(ARGV[3 * i - 1]), tonumber(ARGV[3 * i]), tonumber(ARGV[3 * i + 1])
 	local used, text, passed = {}, redis.pcall("GET", key), nil
 	if type(text) == "string" and string.find(text, "^%d+[%d -]*$") and not string.find(text, " " .. string.rep("%d", 14)) then
 		for number in string.gmatch(text, "-?%d+") do
@@ -271,8 +286,6 @@ for i, key in ipairs(KEYS) do
 				table.insert(used, at - passed)
 			end
 		end
-	elseif start > 0 then
-		used = {(count - start) * every}
 	end
 	local first = used[#used] or 0
 	if every > 0 then
@@ -281,7 +294,7 @@ for i, key in ipairs(KEYS) do
 		first = math.max(first, used[#used - count + 1] + window)
 	end
 	slot = math.max(slot, first)
-	limits[i] = {used = used, window = window, every = every, start = start}
+	limits[i] = {used = used, window = window, every = every}
 end
 for i, key in ipairs(KEYS) do
 	local used, l = limits[i].used, limits[i]
@@ -294,13 +307,12 @@ for i, key in ipairs(KEYS) do
 	end
 	local needed = used[#used] or 0
 	if l.every == 0 then needed = needed + l.window end
-	if l.start > 0 then needed = needed + 31 * 24 * 3600 * 1000000 end
 	redis.call("SET", key, string.format("%.0f ", now) .. table.concat(used, " "), "PX", math.max(1, math.ceil(needed / 1000)))
 end
 return slot`)
 
-// Reserve implements chat.Limiter. It takes note in this process of what Redis gives
-// out, so that losing Redis gives nobody as much again.
+// Reserve implements chat.Limiter. It notes in this process what Redis gives out, so that
+// losing Redis gives nobody as much again.
 func (r *Redis) Reserve(ctx context.Context, within time.Duration, limits ...chat.Limit) (wait time.Duration, ok bool) {
 	keys, args := make([]string, len(limits)), []any{within.Microseconds()}
 	for i, l := range limits {
@@ -309,23 +321,20 @@ func (r *Redis) Reserve(ctx context.Context, within time.Duration, limits ...cha
 		if l.Refill {
 			every = l.Every().Microseconds()
 		}
-		args = append(args, l.Count, l.Window.Microseconds(), every, l.Start)
+		args = append(args, l.Count, l.Window.Microseconds(), every)
 	}
 	var micros int64
 	reached := r.ask(ctx, func(ctx context.Context) (err error) {
 		micros, err = reserve.Run(ctx, r.client, keys, args...).Int64()
 		return err
 	})
-	kept := slices.ContainsFunc(limits, func(l chat.Limit) bool { return l.Start > 0 })
-	switch wait = time.Duration(micros) * time.Microsecond; {
-	case !reached && kept:
-		return checkPause, false
-	case !reached:
+	if !reached {
 		return r.memory.Reserve(ctx, within, limits...)
-	case wait > within:
-		return wait, false
-	case !kept:
-		r.memory.note(ctx, wait, limits)
 	}
+	wait = time.Duration(micros) * time.Microsecond
+	if wait > within {
+		return wait, false
+	}
+	r.memory.note(wait, limits)
 	return wait, true
 }

@@ -1,8 +1,12 @@
 package store
 
 import (
+	"context"
+	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -92,6 +96,56 @@ func TestReplicasShareAnswers(t *testing.T) {
 	}
 }
 
+// swaps is a store with a Swap.
+type swaps interface {
+	Load(ctx context.Context, key string) ([]byte, bool)
+	Save(ctx context.Context, key string, value []byte, ttl time.Duration)
+	Swap(ctx context.Context, key string, old, value []byte, ttl time.Duration) bool
+}
+
+func TestSwapReplacesOnlyWhatIsKnown(t *testing.T) {
+	s := server(t)
+	folder, _ := newFolder(t, t.TempDir())
+	for name, replicas := range map[string][2]swaps{"Redis": {replica(t, s), replica(t, s)}, "Folder": {folder, folder}} {
+		one, two, ctx := replicas[0], replicas[1], t.Context()
+		for i, step := range []struct {
+			by         swaps
+			old, value string
+			want       bool
+		}{
+			{one, "x", "a", false}, {one, "", "a", true}, {two, "", "b", false}, {two, "a", "b", true}, {one, "a", "c", false}, {one, "b", "c", true},
+		} {
+			if got := step.by.Swap(ctx, "key", []byte(step.old), []byte(step.value), time.Hour); got != step.want {
+				t.Errorf("%s, swap %d: %t, want %t", name, i, got, step.want)
+			}
+		}
+		if got, _ := two.Load(ctx, "key"); string(got) != "c" {
+			t.Errorf("%s holds %q, want c", name, got)
+		}
+		var swapped atomic.Int32
+		var all sync.WaitGroup
+		for i := range 20 {
+			all.Go(func() {
+				if replicas[i%2].Swap(ctx, "key", []byte("c"), fmt.Append(nil, i), time.Hour) {
+					swapped.Add(1)
+				}
+			})
+		}
+		if all.Wait(); swapped.Load() != 1 {
+			t.Errorf("%s: %d of 20 simultaneous swaps succeeded, want 1", name, swapped.Load())
+		}
+	}
+	r := replica(t, s)
+	s.FastForward(time.Hour)
+	if _, found := r.Load(t.Context(), "key"); found {
+		t.Error("found what has expired")
+	}
+	s.SetError("LOADING")
+	if r.Swap(t.Context(), "key", nil, []byte("d"), time.Hour) {
+		t.Error("swapped in a Redis that is away")
+	}
+}
+
 func TestRedisHoldsNoIDs(t *testing.T) {
 	s := server(t)
 	r := replica(t, s)
@@ -129,9 +183,9 @@ func TestClaimsAreRenewedWithoutBeingAsked(t *testing.T) {
 	}
 }
 
-// TestARenewalThatComesTooLateChangesNothing renews what was in flight when the
+// TestLateRenewalChangesNothing renews what was in flight when the
 // renewal began, and is not when it arrives.
-func TestARenewalThatComesTooLateChangesNothing(t *testing.T) {
+func TestLateRenewalChangesNothing(t *testing.T) {
 	s := server(t)
 	ctx := t.Context()
 	one, two := replica(t, s), replica(t, s)
@@ -142,9 +196,9 @@ func TestARenewalThatComesTooLateChangesNothing(t *testing.T) {
 	expect(t, "one that was answered", two.Claim(ctx, "a"), chat.Answered)
 }
 
-// TestWhatHappensDuringAnOutageIsTold has Redis away for longer than a claim
+// TestOutageIsSynced has Redis away for longer than a claim
 // lasts, with updates that were in hand before and ones that come meanwhile.
-func TestWhatHappensDuringAnOutageIsTold(t *testing.T) {
+func TestOutageIsSynced(t *testing.T) {
 	t.Parallel()
 	s := server(t)
 	ctx := t.Context()

@@ -35,14 +35,14 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "State that several replicas share: which updates are answered, rate limits, the pace of Telegram's " +
 				"messages, prices, supplies, " +
 				"credits and the quotes seen. redis:// or, with TLS, rediss://. " +
-				"A call may take 10 ms; after one that takes longer, in-process state is used until Redis answers in time. " +
+				"A call may take 50 ms; after two that take longer, in-process state is used until Redis answers in time. " +
 				"?read_timeout=100ms at its end allows 100 ms, of 1ms to 1s. Unset: all of it is in this process.",
 			Set: config.Field(&s.RedisURL, config.Hidden(parseRedisURL))},
 	}
 }
 
-// parseRedisURL accepts what the Redis client does, but for a read_timeout without a
-// unit: the client takes that for seconds.
+// parseRedisURL accepts a URL that the Redis client accepts. A read_timeout must have a
+// unit: without one the client takes it for seconds.
 func parseRedisURL(value string) (string, error) {
 	u, err := config.URL(value, "redis", "rediss")
 	if err != nil {
@@ -60,8 +60,8 @@ func parseRedisURL(value string) (string, error) {
 	return value, nil
 }
 
-// folder accepts a folder that can be written to, and the name of a new one in such a
-// folder. It makes none.
+// folder accepts a folder that can be written to, or a new name in such a folder. It
+// creates no folder.
 func folder(dir string) (string, error) {
 	written := dir
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {

@@ -83,7 +83,7 @@ func setUp(t *testing.T, changes ...func(*Config)) *rig {
 	c := Config{
 		Settings:       Settings{Token: secret.New(faketelegram.Token), APIURL: r.api.URL},
 		CommandTimeout: 20 * time.Second,
-		Limiter:        store.NewSlots(),
+		Limiter:        store.NewMemoryLimiter(),
 		Log:            slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Count:          r.events.Add,
 		Connected:      func(name string) { r.events.Add("connected as " + name) },

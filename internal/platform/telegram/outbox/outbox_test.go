@@ -49,7 +49,7 @@ func (c *crowd) RoundTrip(req *http.Request) (*http.Response, error) {
 func inBubble(t *testing.T, test func(*testing.T, *crowd)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := &crowd{api: faketelegram.NewInMemory(t), limiter: store.NewSlots(), sent: map[int64][]time.Time{}, results: map[Result]int{}}
+		c := &crowd{api: faketelegram.NewInMemory(t), limiter: store.NewMemoryLimiter(), sent: map[int64][]time.Time{}, results: map[Result]int{}}
 		c.Outbox = c.replica()
 		test(t, c)
 		c.all.Wait()
