@@ -134,10 +134,10 @@ func TestHeadlineColorAndFirstChangeAreOfThePeriod(t *testing.T) {
 		reply := commandstest.Ask(t, w.Router(t), test.line)
 		card := words.Print(reply)
 		below := strings.ReplaceAll(card.Sections[0].Fields[0].Value.String(), "\u00a0", " ")
-		if got := strings.TrimSpace(card.Title.String() + " " + card.Beside.String()); got != test.headline || card.Tone != test.tone || below != test.below {
+		if got := strings.TrimSpace(card.Title.String() + " " + card.Subtitle.String()); got != test.headline || card.Tone != test.tone || below != test.below {
 			t.Errorf("%s: %q, tone %d, below it %q", name, got, card.Tone, below)
 		}
-		if card.Image != nil && !strings.Contains(card.Image.Alt, card.Beside.String()) {
+		if card.Image != nil && !strings.Contains(card.Image.Alt, card.Subtitle.String()) {
 			t.Errorf("%s: the picture says %q", name, card.Image.Alt)
 		}
 	}
@@ -153,8 +153,8 @@ func TestAnOldPriceTellsItsAgeFirstAndNoChanges(t *testing.T) {
 			for _, line := range []string{"/price", "/price 7d"} {
 				card := words.Print(commandstest.Ask(t, w.Router(t), line))
 				all := shown(card)
-				if card.Tone != chat.Warning || card.Title.String() != "TKN $0.01235 (3 days old)" || !card.Beside.Empty() {
-					t.Errorf("%s: tone %d, %q %q", line, card.Tone, card.Title, card.Beside)
+				if card.Tone != chat.Warning || card.Title.String() != "TKN $0.01235 (3 days old)" || !card.Subtitle.Empty() {
+					t.Errorf("%s: tone %d, %q %q", line, card.Tone, card.Title, card.Subtitle)
 				}
 				if strings.ContainsAny(all, "▲▼") || strings.Contains(all, "ago") || len(card.Notes) != 1 {
 					t.Errorf("%s, stale %t:\n%s", line, stale, all)

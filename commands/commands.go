@@ -62,7 +62,7 @@ func All(from Sources, options Options) chat.Commands {
 		options.ServiceName = ""
 	}
 	all := chat.Commands{
-		price(from.Price, from.Chart, options),
+		price(from, options),
 		supply(from, options),
 		staked(from, options),
 		myLogins(from.Accounts, from.Logins, options),
@@ -183,6 +183,9 @@ var personParam = chat.Param{
 	Name: "user", Summary: chat.Say("param.user"), Example: "123456789", Person: true, Check: chat.Say("check.user"),
 }
 
+// subject returns whom a request is about: sender, target or typedIdentity.
+type subject func(chat.Request) (core.Identity, error)
+
 // sender returns the sender's own account on the chat platform.
 func sender(req chat.Request) (core.Identity, error) {
 	if req.From.ID == "" {
@@ -214,12 +217,12 @@ func personField(id core.Identity, req chat.Request) chat.Field {
 		name := chat.SayWith("person.id", chat.Values{"platform": chat.Plain(id.Platform)})
 		return chat.Field{Name: name, Value: chat.Code(id.UID)}
 	}
-	person := chat.Mention{
+	mention := chat.Mention{
 		User: chat.User{Platform: req.From.Platform, ID: id.UID}, Name: chat.NewUntrusted(req.TargetName, maxPersonName),
 	}
-	member := chat.Field{Name: chat.Say("person.member"), Value: person}
-	if person.Name != "" {
-		member.Value = chat.Parts{person, chat.Code(id.UID)}
+	member := chat.Field{Name: chat.Say("person.member"), Value: mention}
+	if mention.Name != "" {
+		member.Value = chat.Parts{mention, chat.Code(id.UID)}
 	}
 	return member
 }

@@ -20,115 +20,133 @@ var (
 	lengths = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "30d": 30 * 24 * time.Hour}
 )
 
-func price(prices core.Source[struct{}, core.Quote], chart Chart, options Options) chat.Command {
-	param := chat.Param{Name: "period", Summary: chat.Say("param.period"), Example: "7d", Check: chat.Say("check.period"),
-		Choices: periods, Synonyms: map[string]string{"1d": "24h", "day": "24h", "week": "7d", "month": "30d"}}
-	run := func(ctx context.Context, req chat.Request) (chat.Reply, error) {
-		answer, err := prices.Get(ctx, struct{}{})
-		if err != nil {
-			return chat.Reply{}, err
-		}
-		answer.Value = dated(answer)
-		quote, shown := answer.Value, req.Args.Value(param.Name)
-		over, percent := "24h", quote.Change24h
-		var c core.Chart
-		if shown != "" {
-			c, err = chart(ctx, quote, lengths[shown], req.Language, cmp.Or(options.ServiceName, req.BotName))
-			if told := cmp.Or(c.Change, quote.Changes()[lengths[shown]]); err == nil || told.Valid {
-				over, percent = shown, told
-			}
-		}
-		reply := priceReply(answer, over, percent, options)
-		for _, p := range periods {
-			reply.Actions = append(reply.Actions, chat.Action{
-				Label: chat.Say("price." + p), Command: "price", Args: []string{p}, Edit: true, Shown: p == shown,
-			})
-		}
-		again := refresh("price", strings.Fields(shown)...)
-		again.NewRow = true
-		reply.Actions = append(reply.Actions, again)
-		reply.Actions = append(reply.Actions, link("button.page", quote.Page)...)
-		if shown == "" {
-			return reply, nil
-		}
-		about := chat.Values{"period": chat.Say("price." + shown), "since": chat.Day{Time: c.Since}}
-		switch {
-		case err != nil:
-			reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
-			reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
-			return reply, &chat.PartialError{Err: err}
-		case !c.Line:
-			reply.Notes = append(reply.Notes, chat.SayWith("chart.none", about))
-		case c.Seen < minCoverage:
-			reply.Notes = append(reply.Notes, chat.SayWith("chart.sparse", about))
-		}
-		alt := chartAlt(c, quote, reply.Beside, options)
-		reply.Image = &chat.Image{Name: "price-" + shown + ".png", PNG: c.PNG, Alt: alt, Spark: c.Spark}
-		return reply, nil
-	}
+var periodParam = chat.Param{
+	Name: "period", Summary: chat.Say("param.period"), Example: "7d", Check: chat.Say("check.period"),
+	Choices: periods, Synonyms: map[string]string{"1d": "24h", "day": "24h", "week": "7d", "month": "30d"},
+}
+
+// minCoverage is the part of a period, from 0 to 1, that must be recorded for a chart to
+// need no explanation.
+const minCoverage = 0.9
+
+// priceCommand answers /price.
+type priceCommand struct {
+	prices core.Source[struct{}, core.Quote]
+	chart  Chart
+	Options
+}
+
+func price(from Sources, options Options) chat.Command {
+	c := priceCommand{from.Price, from.Chart, options}
 	return chat.Command{
 		Name:       "price",
 		Aliases:    map[string][]string{"p": nil, "chart": {"24h"}},
 		Summary:    chat.SayWith("command.price", options.symbol()),
 		Visibility: chat.Public,
-		Forms:      []chat.Form{{Inline: true, Run: run}, {Params: []chat.Param{param}, Run: run}},
+		Forms:      []chat.Form{{Inline: true, Run: c.now}, {Params: []chat.Param{periodParam}, Run: c.over}},
 	}
 }
 
-// minCoverage is the part of a period that must be recorded for a chart to need no
-// explanation.
-const minCoverage = 0.9
+// now answers with the price and its change over a day.
+func (c priceCommand) now(ctx context.Context, _ chat.Request) (chat.Reply, error) {
+	answer, err := c.quote(ctx)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	reply := c.reply(answer, "24h", answer.Value.Change24h)
+	reply.Actions = priceButtons(answer.Value, "")
+	return reply, nil
+}
 
-// chartAlt describes a chart to those who do not see it, with the change beside its
-// headline or the age of an old price.
-func chartAlt(c core.Chart, quote core.Quote, beside chat.Value, options Options) chat.Parts {
+// over answers with the price and a picture of the period.
+func (c priceCommand) over(ctx context.Context, req chat.Request) (chat.Reply, error) {
+	answer, err := c.quote(ctx)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	quote, period := answer.Value, req.Args.Value(periodParam.Name)
+	chart, err := c.chart(ctx, quote, lengths[period], req.Language, cmp.Or(c.ServiceName, req.BotName))
+	over, change := period, cmp.Or(chart.Change, quote.Changes()[lengths[period]])
+	if err != nil && !change.Valid {
+		over, change = "24h", quote.Change24h
+	}
+	reply := c.reply(answer, over, change)
+	reply.Actions = priceButtons(quote, period)
+	if err != nil {
+		reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
+		reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
+		return reply, &chat.PartialError{Err: err}
+	}
+	about := chat.Values{"period": chat.Say("price." + period), "since": chat.Day{Time: chart.Since}}
+	if !chart.Line {
+		reply.Notes = append(reply.Notes, chat.SayWith("chart.none", about))
+	} else if chart.Seen < minCoverage {
+		reply.Notes = append(reply.Notes, chat.SayWith("chart.sparse", about))
+	}
+	alt := c.chartAlt(chart, quote, reply.Subtitle)
+	reply.Image = &chat.Image{Name: "price-" + period + ".png", PNG: chart.PNG, Alt: alt, Spark: chart.Spark}
+	return reply, nil
+}
+
+// quote returns the price, marked as old if it is.
+func (c priceCommand) quote(ctx context.Context) (core.Snapshot[core.Quote], error) {
+	answer, err := c.prices.Get(ctx, struct{}{})
+	answer.Value = dated(answer)
+	return answer, err
+}
+
+// priceButtons returns a button for each period, of which the current may be "", one
+// to refresh, and one to the provider's page.
+func priceButtons(quote core.Quote, current string) []chat.Action {
+	var buttons []chat.Action
+	for _, p := range periods {
+		buttons = append(buttons, chat.Action{
+			Label: chat.Say("price." + p), Command: "price", Args: []string{p}, Edit: true, Current: p == current,
+		})
+	}
+	again := refresh("price", strings.Fields(current)...)
+	again.NewRow = true
+	return append(append(buttons, again), link("button.page", quote.Page)...)
+}
+
+// chartAlt describes a chart to those who do not see it. It ends with the reply's
+// subtitle, or with the age of an old price.
+func (c priceCommand) chartAlt(chart core.Chart, quote core.Quote, subtitle chat.Value) chat.Parts {
 	if quote.Old() {
-		beside = chat.Age{Time: quote.LastUpdated}
+		subtitle = chat.Age{Time: quote.LastUpdated}
 	}
 	alt := chat.Parts{chat.SayWith("chart.alt", chat.Values{
-		"symbol": chat.Plain(options.Symbol), "since": chat.Day{Time: c.Since},
-		"first": chat.Price{Decimal: c.First}, "last": chat.Price{Decimal: c.Last},
-	}), beside}
-	if c.Lowest.IsPositive() {
+		"symbol": chat.Plain(c.Symbol), "since": chat.Day{Time: chart.Since},
+		"first": chat.Price{Decimal: chart.First}, "last": chat.Price{Decimal: chart.Last},
+	}), subtitle}
+	if chart.Lowest.IsPositive() {
 		alt = append(alt, chat.SayWith("chart.range", chat.Values{
-			"lowest": chat.Price{Decimal: c.Lowest}, "highest": chat.Price{Decimal: c.Highest},
+			"lowest": chat.Price{Decimal: chart.Lowest}, "highest": chat.Price{Decimal: chart.Highest},
 		}))
 	}
 	return alt
 }
 
-// priceReply has the price as its title, since that is all that a push notification
-// shows, and beside it the change in per cent over the period shown.
-func priceReply(answer core.Snapshot[core.Quote], over string, percent decimal.NullDecimal, options Options) chat.Reply {
+// reply has the price as its title, since that is all that a push notification shows.
+// The change over a period, in per cent, is the subtitle; other changes are below.
+func (c priceCommand) reply(answer core.Snapshot[core.Quote], over string, change decimal.NullDecimal) chat.Reply {
 	q := answer.Value
-	told := chat.Values{"symbol": chat.Plain(options.Symbol), "price": chat.Price{Decimal: q.Price}}
+	title := chat.Values{"symbol": chat.Plain(c.Symbol), "price": chat.Price{Decimal: q.Price}}
 	reply := chat.Reply{
-		Title:      chat.SayWith("price.title", told),
-		Tone:       []chat.Tone{chat.Falling, chat.Neutral, chat.Rising}[percent.Decimal.Round(2).Sign()+1],
+		Title:      chat.SayWith("price.title", title),
+		Tone:       []chat.Tone{chat.Falling, chat.Neutral, chat.Rising}[change.Decimal.Round(2).Sign()+1],
+		Sections:   []chat.Section{{Row: true, Fields: changeFields(q, over)}, {Fields: marketFields(q)}},
 		Footer:     chat.Parts{chat.Plain(q.Source)},
 		Checked:    cmp.Or(q.LastUpdated, answer.At),
 		AsOf:       cmp.Or(q.LastUpdated, answer.At),
 		FreshUntil: answer.FreshUntil,
 	}
-	if percent.Valid {
-		shown := chat.Change{Decimal: percent.Decimal}
-		reply.Beside = chat.SayWith("price.change", chat.Values{"change": shown, "period": chat.Say("price." + over)})
+	if change.Valid {
+		percent := chat.Change{Decimal: change.Decimal}
+		reply.Subtitle = chat.SayWith("price.change", chat.Values{"change": percent, "period": chat.Say("price." + over)})
 	}
-	var others, sums []chat.Field
-	for _, period := range changes {
-		if other := q.Changes()[lengths[period]]; other.Valid && period != over {
-			others = append(others, chat.Field{Name: chat.Say("price." + period), Value: chat.Change{Decimal: other.Decimal}})
-		}
-	}
-	if q.MarketCap.Valid {
-		sums = append(sums, chat.Field{Name: chat.Say("price.cap"), Value: chat.Money{Decimal: q.MarketCap.Decimal}})
-	}
-	if q.Volume24h.Valid {
-		sums = append(sums, chat.Field{Name: chat.Say("price.volume"), Value: chat.Money{Decimal: q.Volume24h.Decimal}})
-	}
-	reply.Sections = []chat.Section{{Row: true, Fields: others}, {Fields: sums}}
-	if title, old := OldPrice(answer, options.Symbol); old {
-		reply.Tone, reply.Title, reply.Beside, reply.Sections = chat.Warning, title, nil, reply.Sections[1:]
+	if title, old := OldPrice(answer, c.Symbol); old {
+		reply.Tone, reply.Title, reply.Subtitle, reply.Sections = chat.Warning, title, nil, reply.Sections[1:]
 		reply.Notes, reply.Checked, reply.Stale = []chat.Text{whyOld("price", answer.Stale)}, time.Time{}, answer.Stale
 		// Newer than the same quote before it was old. Buttons tell whole seconds.
 		reply.AsOf = reply.AsOf.Add(time.Second)
@@ -137,4 +155,27 @@ func priceReply(answer core.Snapshot[core.Quote], over string, percent decimal.N
 		reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
 	}
 	return reply
+}
+
+// changeFields are the known changes over all periods but one.
+func changeFields(q core.Quote, except string) []chat.Field {
+	var fields []chat.Field
+	for _, period := range changes {
+		if change := q.Changes()[lengths[period]]; change.Valid && period != except {
+			fields = append(fields, chat.Field{Name: chat.Say("price." + period), Value: chat.Change{Decimal: change.Decimal}})
+		}
+	}
+	return fields
+}
+
+// marketFields are the market cap and the volume, as far as they are known.
+func marketFields(q core.Quote) []chat.Field {
+	var fields []chat.Field
+	if q.MarketCap.Valid {
+		fields = append(fields, chat.Field{Name: chat.Say("price.cap"), Value: chat.Money{Decimal: q.MarketCap.Decimal}})
+	}
+	if q.Volume24h.Valid {
+		fields = append(fields, chat.Field{Name: chat.Say("price.volume"), Value: chat.Money{Decimal: q.Volume24h.Decimal}})
+	}
+	return fields
 }

@@ -33,44 +33,56 @@ var walletParam = chat.Param{
 	Check:    chat.Say("check.wallet"),
 }
 
+// stakedCommand answers /staked.
+type stakedCommand struct {
+	Sources
+	Options
+}
+
 func staked(from Sources, options Options) chat.Command {
 	return chat.Command{
 		Name:       "staked",
 		Summary:    chat.SayWith("command.staked", options.symbol()),
 		Visibility: chat.Public,
-		Forms: []chat.Form{{Params: []chat.Param{walletParam}, Inline: true, Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
-			wallet, err := core.ParseWallet(req.Args.Value(walletParam.Name))
-			if err != nil {
-				return chat.Reply{}, invalid(walletParam, err)
-			}
-			both := from.stakeAndPrice(ctx, wallet)
-			if both.ErrA != nil {
-				return chat.Reply{About: wallet.Hex()}, both.ErrA
-			}
-			return stakedReply(both, wallet, options), partly(both.A.Value.Err())
-		}}},
+		Forms:      []chat.Form{{Params: []chat.Param{walletParam}, Inline: true, Run: stakedCommand{from, options}.answer}},
 	}
+}
+
+// parseWallet returns the wallet in the arguments.
+func parseWallet(req chat.Request) (common.Address, error) {
+	wallet, err := core.ParseWallet(req.Args.Value(walletParam.Name))
+	return wallet, invalid(walletParam, err)
+}
+
+func (c stakedCommand) answer(ctx context.Context, req chat.Request) (chat.Reply, error) {
+	wallet, err := parseWallet(req)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	stake, price := c.stakeAndPrice(ctx, wallet)
+	if stake.Err != nil {
+		return chat.Reply{About: wallet.Hex()}, stake.Err
+	}
+	return c.reply(wallet, stake, price), partly(stake.Value.Err())
 }
 
 // priceWait is how long a stake waits for the price after the chain has answered.
 const priceWait = time.Second
 
-// stakeAndPrice returns the wallet's stake, and if there is one the price that its
-// worth is told at. Without a price of today there is no price, and no error.
-func (from Sources) stakeAndPrice(ctx context.Context, wallet common.Address) (both core.Joined[core.Stake, core.Quote]) {
-	both.A, both.ErrA = from.Stakes.Get(ctx, wallet)
-	if both.ErrA != nil || both.A.Value.Outcome() != core.Staker {
-		both.B.FreshUntil = both.A.FreshUntil
-		return both
+// stakeAndPrice returns the wallet's stake and, for a staker, today's price. The price
+// is the zero Snapshot if it is old or unknown.
+func (from Sources) stakeAndPrice(ctx context.Context, wallet common.Address) (stake core.Answer[core.Stake], price core.Snapshot[core.Quote]) {
+	stake = core.Ask(ctx, from.Stakes, wallet)
+	if stake.Err != nil || stake.Value.Outcome() != core.Staker {
+		return stake, price
 	}
 	// Not asked beside the chain: a price costs a credit, and most wallets need none.
 	ctx, cancel := context.WithTimeout(ctx, priceWait)
 	defer cancel()
-	quote, err := from.Price.Get(ctx, struct{}{})
-	if err == nil && !quote.Stale && !quote.Value.Old() {
-		both.B = quote
+	if quote := core.Ask(ctx, from.Price, struct{}{}); quote.Err == nil && !quote.Stale && !quote.Value.Old() {
+		price = quote.Snapshot
 	}
-	return both
+	return stake, price
 }
 
 // partly returns a PartialError if there is an error.
@@ -81,41 +93,44 @@ func partly(err error) error {
 	return &chat.PartialError{Err: err}
 }
 
-func stakedReply(both core.Joined[core.Stake, core.Quote], wallet common.Address, options Options) chat.Reply {
-	s := both.A.Value
-	tone, verdict := stakeVerdict(s, options)
+func (c stakedCommand) reply(wallet common.Address, stake core.Answer[core.Stake], price core.Snapshot[core.Quote]) chat.Reply {
+	s := stake.Value
+	tone, verdict := stakeVerdict(s, c.Options)
 	ordered := slices.SortedStableFunc(slices.Values(s.Staked), func(a, b core.PoolAmount) int { return b.Amount.Cmp(a.Amount) })
-	fields, shown := poolFields(ordered, options), len(ordered)
+	fields, shown := poolFields(ordered, c.Options), len(ordered)
 	if shown > maxPools+1 {
 		shown = maxPools
 	}
 	others := chat.Count(len(ordered) - shown)
 	reply := chat.Reply{
-		Tone:   tone,
-		Title:  verdict,
-		Beside: worthText(s, both.B.Value),
+		Tone:     tone,
+		Title:    verdict,
+		Subtitle: worthText(s, price.Value),
 		Sections: []chat.Section{
 			{Fields: fields[:shown]},
-			{Fields: sumFields(chat.SayWith("stake.others", chat.Values{"n": others}), ordered[shown:], options)},
-			{Fields: unstakingFields(s, options)},
+			{Fields: sumFields(chat.SayWith("stake.others", chat.Values{"n": others}), ordered[shown:], c.Options)},
+			{Fields: unstakingFields(s, c.Options)},
 		},
-		Exact:      exactFields(wallet, s, options),
+		FullValues: fullFields(wallet, s, c.Options),
 		Folded:     fields[shown:],
 		Notes:      stakeNotes(s),
 		Footer:     stakeFooter(s),
-		Checked:    cmp.Or(s.BlockTime, both.A.At),
+		Checked:    cmp.Or(s.BlockTime, stake.At),
 		About:      wallet.Hex(),
-		AsOf:       both.AsOf(),
-		FreshUntil: both.FreshUntil(),
+		AsOf:       core.Later(stake.At, price.At),
+		FreshUntil: stake.FreshUntil,
 		Actions:    []chat.Action{refresh("staked", wallet.Hex()), {Label: chat.Say("button.copy_wallet"), Copy: wallet.Hex()}},
+	}
+	if s.Outcome() == core.Staker { // What it is worth is a part of the answer.
+		reply.FreshUntil = core.Earlier(stake.FreshUntil, price.FreshUntil)
 	}
 	if tone == chat.Warning {
 		reply.Title, reply.Text = chat.NoAnswer("staked"), verdict
 		reply.Actions[0] = chat.TryAgain("staked", wallet.Hex())
 	}
-	reply.Actions = append(reply.Actions, link("button.explorer", options.address(wallet).URL)...)
+	reply.Actions = append(reply.Actions, link("button.explorer", c.address(wallet).URL)...)
 	if tone == chat.Negative {
-		reply.Actions = append(reply.Actions, link("button.stake", options.StakeURL)...)
+		reply.Actions = append(reply.Actions, link("button.stake", c.StakeURL)...)
 	}
 	return reply
 }
@@ -160,9 +175,9 @@ func unstakingFields(s core.Stake, options Options) []chat.Field {
 	return sumFields(chat.Say(key), s.Unbonding, options)
 }
 
-// exactFields are the whole wallet and, if every pool was read, its stake to the last
+// fullFields are the whole wallet and, if every pool was read, its stake to the last
 // digit.
-func exactFields(wallet common.Address, s core.Stake, options Options) []chat.Field {
+func fullFields(wallet common.Address, s core.Stake, options Options) []chat.Field {
 	address := options.address(wallet)
 	address.Whole = true
 	fields := []chat.Field{{Value: address}}

@@ -280,7 +280,7 @@ func wallets(reply chat.Reply, err error) func(*chat.Config) {
 
 func TestWhatWasLeftOutIsAskedFor(t *testing.T) {
 	input := &chat.InputError{Title: chat.Say("Check the wallet address"), Problem: chat.Say("It is too short.")}
-	want := &chat.Ask{Command: "verify", Question: chat.Say("Which wallet?"), Example: "0x1"}
+	want := &chat.Ask{Command: "verify", Question: chat.Say("Which wallet?")}
 	for name, test := range map[string]struct {
 		command string
 		args    []string

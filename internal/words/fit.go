@@ -28,7 +28,7 @@ const (
 func (c Card) Fit(limit int, measure func(Field) int) Card {
 	line := func(l Line) int { return measure(Field{Value: l}) }
 	short := func(l Line) Line { return cutTo(l, limit/lineShare, line) }
-	c.Title, c.Beside = short(c.Title), short(c.Beside)
+	c.Title, c.Subtitle = short(c.Title), short(c.Subtitle)
 	if c.size(measure) <= limit {
 		return c
 	}
@@ -39,12 +39,12 @@ func (c Card) Fit(limit int, measure func(Field) int) Card {
 		return f
 	}
 	c.Text = cutTo(c.Text, limit/textShare, line)
-	c.Exact, c.Notes = each(c.Exact, field), each(c.Notes, short)
+	c.FullValues, c.Notes = each(c.FullValues, field), each(c.Notes, short)
 	c.Footer, c.Source = short(c.Footer), short(c.Source)
 	c.Sections = each(c.Sections, func(s Section) Section {
 		return Section{Heading: short(s.Heading), Fields: each(s.Fields, field)}
 	})
-	longest := max(len(c.Exact), len(c.Sections), len(c.Notes))
+	longest := max(len(c.FullValues), len(c.Sections), len(c.Notes))
 	for _, s := range c.Sections {
 		longest = max(longest, len(s.Fields))
 	}
@@ -59,7 +59,7 @@ func (c Card) keep(n int) Card {
 	fields := func(all []Field) []Field {
 		return first(n, all, func(left int) Field { return Field{Value: more(left)} })
 	}
-	c.Exact, c.Notes = fields(c.Exact), first(n, c.Notes, more)
+	c.FullValues, c.Notes = fields(c.FullValues), first(n, c.Notes, more)
 	c.Sections = each(c.Sections, func(s Section) Section {
 		return Section{Heading: s.Heading, Fields: fields(s.Fields)}
 	})
@@ -87,10 +87,10 @@ func first[T any](n int, all []T, more func(left int) T) []T {
 // size is what all lines of the card measure.
 func (c Card) size(measure func(Field) int) int {
 	total := 0
-	for _, l := range append([]Line{c.Title, c.Beside, c.Text, c.Footer}, c.Notes...) {
+	for _, l := range append([]Line{c.Title, c.Subtitle, c.Text, c.Footer}, c.Notes...) {
 		total += measure(Field{Value: l})
 	}
-	for _, f := range c.Exact {
+	for _, f := range c.FullValues {
 		total += measure(f)
 	}
 	for _, s := range c.Sections {

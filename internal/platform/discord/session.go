@@ -119,7 +119,7 @@ func (s *session) answer(i *interaction) error {
 	}
 	req.BotName, _ = s.name.Load().(string)
 	command, _ := commands.Find(req.Command)
-	to := targetOf(i, command, press)
+	to := targetOf(i, *command, press)
 	deferral := func() error {
 		s.Count("deferred")
 		return s.respond(i, to.deferral())

@@ -59,14 +59,14 @@ func render(card words.Card, private bool, style style) string {
 	if private {
 		text(dim, say(chat.Say("terminal.private")))
 	}
-	title := strings.Fields(tone.sign + clean(card.Title) + " " + clean(card.Beside))
+	title := strings.Fields(tone.sign + clean(card.Title) + " " + clean(card.Subtitle))
 	add(tone.colour, "", 0, append(title, style.paint(dim, say(style.mark)))...)
 	text("", clean(card.Text))
 	if card.Image != nil {
 		add("", sparkline(card.Image.Spark), 0)
 		text("", chat.OneLine(card.Image.Alt))
 	}
-	sections := append(slices.Clone(card.Sections), words.Section{Fields: card.Exact})
+	sections := append(slices.Clone(card.Sections), words.Section{Fields: card.FullValues})
 	column := 0
 	for _, s := range sections {
 		for _, f := range s.Fields {
