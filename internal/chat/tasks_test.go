@@ -85,3 +85,21 @@ func TestDrainStopsCommandsThenSendsAndLeavesInTime(t *testing.T) {
 		}
 	})
 }
+
+func TestOneFailureAMinuteHasItsLevel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		w := newWork(&log, &chattest.Handler{})
+		defer w.Drain()
+		for range 125 {
+			w.LogFailure(slog.LevelError, "not delivered", slog.String("id", "REF"))
+			w.LogFailure(slog.LevelWarn, "too late", slog.String("id", "REF"))
+			time.Sleep(time.Second)
+		}
+		for level, want := range map[string]int{"ERROR": 3, "WARN": 3, "INFO": 244} {
+			if n := strings.Count(log.String(), `"level":"`+level+`"`); n != want {
+				t.Errorf("%d lines at level %s, want %d", n, level, want)
+			}
+		}
+	})
+}

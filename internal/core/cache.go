@@ -42,7 +42,7 @@ type CacheConfig struct {
 	// Store is shared with other replicas; nil: nothing is saved.
 	Store    Store
 	Observer Observer
-	// Log is told when old answers stand in; nil: nobody is.
+	// Log is told when a service begins to fail, and when it answers again; nil: nobody is.
 	Log *slog.Logger
 }
 

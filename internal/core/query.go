@@ -106,7 +106,6 @@ func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 	case now.Before(until.fresh):
 		return q.found(last, "hit"), nil
 	case now.Before(until.stale):
-		q.upstream.warnStale(ctx, q.Name, err)
 		return q.found(last, "stale"), nil
 	}
 	q.upstream.cache.Observer.Lookup(q.Name, "failed", 0)

@@ -3,6 +3,7 @@ package discord
 import (
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -95,13 +96,13 @@ func (s *session) handle(i *interaction) bool {
 	case errors.Is(err, api.ErrOutcomeUnknown):
 		answered = true
 		s.Count("answer_outcome_unknown")
-		s.Log.Warn("an answer may or may not be out", "id", i.reference, "err", err)
+		s.tasks.LogFailure(slog.LevelWarn, "an answer may or may not be out", slog.String("id", i.reference), slog.Any("err", err))
 	case api.Expired(err):
 		s.Count("answer_expired")
-		s.Log.Warn("an answer came too late", "id", i.reference, "err", err)
+		s.tasks.LogFailure(slog.LevelWarn, "an answer came too late", slog.String("id", i.reference), slog.Any("err", err))
 	default:
 		s.Count("answer_failed")
-		s.Log.Error("an answer was not delivered", "id", i.reference, "err", err)
+		s.tasks.LogFailure(slog.LevelError, "an answer was not delivered", slog.String("id", i.reference), slog.Any("err", err))
 	}
 	return true
 }
