@@ -12,11 +12,12 @@ import (
 	"herald/internal/core"
 )
 
-// periods are how far back a picture can show the price, as they are typed; changes are
-// told of those in the text. lengths has how long each is.
 var (
+	// periods are those of pictures, as they are typed.
 	periods = []string{"24h", "7d", "30d"}
+	// changes are the times over which the text tells changes.
 	changes = []string{"1h", "24h", "7d"}
+	// lengths are how long the two last.
 	lengths = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "30d": 30 * 24 * time.Hour}
 )
 
@@ -43,35 +44,27 @@ func price(from Sources, options Options) chat.Command {
 		Aliases:    map[string][]string{"p": nil, "chart": {"24h"}},
 		Summary:    chat.SayWith("command.price", options.symbol()),
 		Visibility: chat.Public,
-		Forms:      []chat.Form{{Inline: true, Run: c.now}, {Params: []chat.Param{periodParam}, Run: c.over}},
+		Forms:      []chat.Form{{Inline: true, Run: c.answer}, {Params: []chat.Param{periodParam}, Run: c.answer}},
 	}
 }
 
-// now answers with the price and its change over a day.
-func (c priceCommand) now(ctx context.Context, _ chat.Request) (chat.Reply, error) {
-	answer, err := c.quote(ctx)
+// answer returns the price, with a picture of the period if one is asked for.
+func (c priceCommand) answer(ctx context.Context, req chat.Request) (chat.Reply, error) {
+	answer, err := c.prices.Get(ctx, struct{}{})
 	if err != nil {
 		return chat.Reply{}, err
 	}
-	reply := c.reply(answer, "24h", answer.Value.Change24h)
-	reply.Actions = priceButtons(answer.Value, "")
-	return reply, nil
-}
-
-// over answers with the price and a picture of the period.
-func (c priceCommand) over(ctx context.Context, req chat.Request) (chat.Reply, error) {
-	answer, err := c.quote(ctx)
-	if err != nil {
-		return chat.Reply{}, err
-	}
+	answer.Value = dated(answer)
 	quote, period := answer.Value, req.Args.Value(periodParam.Name)
+	if period == "" {
+		return c.reply(answer, period, "24h", quote.Change24h), nil
+	}
 	chart, err := c.chart(ctx, quote, lengths[period], req.Language, cmp.Or(c.ServiceName, req.BotName))
 	over, change := period, cmp.Or(chart.Change, quote.Changes()[lengths[period]])
 	if err != nil && !change.Valid {
 		over, change = "24h", quote.Change24h
 	}
-	reply := c.reply(answer, over, change)
-	reply.Actions = priceButtons(quote, period)
+	reply := c.reply(answer, period, over, change)
 	if err != nil {
 		reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
 		reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
@@ -88,15 +81,8 @@ func (c priceCommand) over(ctx context.Context, req chat.Request) (chat.Reply, e
 	return reply, nil
 }
 
-// quote returns the price, marked as old if it is.
-func (c priceCommand) quote(ctx context.Context) (core.Snapshot[core.Quote], error) {
-	answer, err := c.prices.Get(ctx, struct{}{})
-	answer.Value = dated(answer)
-	return answer, err
-}
-
-// priceButtons returns a button for each period, of which the current may be "", one
-// to refresh, and one to the provider's page.
+// priceButtons returns a button for each period, one to refresh, and one to the provider's
+// page. current is the period shown, or "".
 func priceButtons(quote core.Quote, current string) []chat.Action {
 	var buttons []chat.Action
 	for _, p := range periods {
@@ -127,9 +113,10 @@ func (c priceCommand) chartAlt(chart core.Chart, quote core.Quote, subtitle chat
 	return alt
 }
 
-// reply has the price as its title, since that is all that a push notification shows.
-// The change over a period, in per cent, is the subtitle; other changes are below.
-func (c priceCommand) reply(answer core.Snapshot[core.Quote], over string, change decimal.NullDecimal) chat.Reply {
+// reply returns the price as a title, since a push notification shows no more, and the
+// change over a time as its subtitle, in per cent. period is the button's that is current,
+// or "".
+func (c priceCommand) reply(answer core.Snapshot[core.Quote], period, over string, change decimal.NullDecimal) chat.Reply {
 	q := answer.Value
 	title := chat.Values{"symbol": chat.Plain(c.Symbol), "price": chat.Price{Decimal: q.Price}}
 	reply := chat.Reply{
@@ -140,6 +127,7 @@ func (c priceCommand) reply(answer core.Snapshot[core.Quote], over string, chang
 		Checked:    cmp.Or(q.LastUpdated, answer.At),
 		AsOf:       cmp.Or(q.LastUpdated, answer.At),
 		FreshUntil: answer.FreshUntil,
+		Actions:    priceButtons(q, period),
 	}
 	if change.Valid {
 		percent := chat.Change{Decimal: change.Decimal}
@@ -157,7 +145,7 @@ func (c priceCommand) reply(answer core.Snapshot[core.Quote], over string, chang
 	return reply
 }
 
-// changeFields are the known changes over all periods but one.
+// changeFields returns the known changes over all times but one.
 func changeFields(q core.Quote, except string) []chat.Field {
 	var fields []chat.Field
 	for _, period := range changes {
@@ -168,7 +156,7 @@ func changeFields(q core.Quote, except string) []chat.Field {
 	return fields
 }
 
-// marketFields are the market cap and the volume, as far as they are known.
+// marketFields returns the market cap and the volume, as far as they are known.
 func marketFields(q core.Quote) []chat.Field {
 	var fields []chat.Field
 	if q.MarketCap.Valid {

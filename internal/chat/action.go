@@ -44,15 +44,20 @@ const maxState = 64
 const stateVersion = "1"
 
 // State returns what a platform keeps with the button and hands back on a press, such as
-// "1 e tbmm2o staked 0x…": the version, "e" for Edit or "n", asOf in base 36, Command and
-// Args. It returns "" if that is too long, or if an argument is empty or has a space.
+// "1 e tbmm2o staked 0x…": the version, "e" for Edit or "n", the Reply's asOf in base 36
+// for Refresh, Command and Args. It returns "" without a Command, if the state is too long,
+// or if an argument is empty or has a space.
 func (a Action) State(asOf time.Time) string {
-	kind := "n"
+	kind, at := "n", int64(0)
 	if a.Edit {
 		kind = "e"
 	}
-	at := strconv.FormatInt(max(asOf.Unix(), 0), 36)
-	words := append([]string{kind, at, a.Command}, a.Args...)
+	if a.Refresh {
+		// Never 0: Discord refuses two buttons with one state, and another button may ask
+		// the same without being a refresh.
+		at = max(asOf.Unix(), 1)
+	}
+	words := append([]string{kind, strconv.FormatInt(at, 36), a.Command}, a.Args...)
 	state := stateVersion + " " + strings.Join(words, " ")
 	if len(state) > maxState || !slices.Equal(strings.Fields(state)[1:], words) {
 		return ""

@@ -9,7 +9,6 @@ import (
 	"cmp"
 	"embed"
 	"encoding/json"
-	"fmt"
 
 	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
@@ -51,11 +50,7 @@ func (m *message) UnmarshalJSON(content []byte) error {
 	}
 	*m = message{}
 	for name, text := range texts {
-		form, known := pluralForms[name]
-		if !known {
-			return fmt.Errorf("there is no plural form %q", name)
-		}
-		(*m)[form] = text
+		(*m)[pluralForms[name]] = text
 	}
 	return nil
 }

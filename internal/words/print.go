@@ -153,14 +153,14 @@ func Print(r chat.Reply) Card {
 		Title:    p.text(r.Title),
 		Subtitle: p.value(r.Subtitle),
 		Text:     p.text(r.Text),
-		Sections: p.sections(r.Sections),
-		Folded:   p.fields(r.Folded),
+		Sections: each(r.Sections, p.section),
+		Folded:   each(r.Folded, p.field),
 		Notes:    p.notes(r.Notes),
 		Source:   p.value(r.Footer),
 		Checked:  r.Checked,
 		Buttons:  p.buttons(r.Actions, r.AsOf),
 	}
-	c.FullValues = slices.DeleteFunc(p.fields(r.FullValues), func(f Field) bool { return c.shows(f.Value.String()) })
+	c.FullValues = slices.DeleteFunc(each(r.FullValues, p.field), func(f Field) bool { return c.shows(f.Value.String()) })
 	c.Footer = p.footer(r, c.Source)
 	if r.Image != nil {
 		c.Image = &Image{Name: r.Image.Name, Alt: p.value(r.Image.Alt).String(), PNG: r.Image.PNG, Spark: r.Image.Spark}
@@ -178,16 +178,16 @@ func (c Card) shows(text string) bool {
 		slices.ContainsFunc(c.Sections, func(s Section) bool { return slices.ContainsFunc(s.Fields, has) })
 }
 
-func (p *catalogue) sections(all []chat.Section) []Section {
-	var printed []Section
-	for _, s := range all {
-		fields := p.fields(s.Fields)
-		if s.Row && fields != nil {
-			fields = row(fields)
-		}
-		printed = append(printed, Section{Heading: p.text(s.Heading), Fields: fields})
+func (p *catalogue) section(s chat.Section) Section {
+	fields := each(s.Fields, p.field)
+	if s.Row && len(fields) > 0 {
+		fields = row(fields)
 	}
-	return printed
+	return Section{Heading: p.text(s.Heading), Fields: fields}
+}
+
+func (p *catalogue) field(f chat.Field) Field {
+	return Field{Name: p.value(f.Name), Value: p.value(f.Value)}
 }
 
 // notes prints each note once.
@@ -226,20 +226,12 @@ func Join(lines ...Line) Line {
 	return all
 }
 
-func (p *catalogue) fields(all []chat.Field) []Field {
-	var printed []Field
-	for _, f := range all {
-		printed = append(printed, Field{Name: p.value(f.Name), Value: p.value(f.Value)})
-	}
-	return printed
-}
-
 // buttons prints the actions without those whose state is too long.
 func (p *catalogue) buttons(all []chat.Action, asOf time.Time) []Button {
 	var printed []Button
 	for _, a := range all {
 		b := Button{
-			Label: p.text(a.Label).String(), State: stateOf(a, asOf),
+			Label: p.text(a.Label).String(), State: a.State(asOf),
 			URL: a.URL, Copy: a.Copy, Private: a.Private, Invite: a.Invite, NewRow: a.NewRow,
 		}
 		if a.Current {
@@ -250,22 +242,6 @@ func (p *catalogue) buttons(all []chat.Action, asOf time.Time) []Button {
 		}
 	}
 	return printed
-}
-
-// stateOf returns the state of an action under a reply as of a time, or "" without a
-// Command.
-func stateOf(a chat.Action, asOf time.Time) string {
-	switch {
-	case a.Command == "":
-		return ""
-	case !a.Refresh:
-		return a.State(time.Time{})
-	case asOf.IsZero():
-		// Not zero, so that it differs from the state of a button that asks the same and is
-		// no refresh: Discord refuses two buttons with one state.
-		return a.State(time.Unix(1, 0))
-	}
-	return a.State(asOf)
 }
 
 // text prints a message with its arguments. A missing argument is printed as nothing, and
@@ -302,11 +278,7 @@ func (p *catalogue) value(v chat.Value) Line {
 	case chat.Age:
 		return p.age("old.", v.Time)
 	case chat.Parts:
-		var parts []Line
-		for _, part := range v {
-			parts = append(parts, p.value(part))
-		}
-		return Join(parts...)
+		return Join(each(v, p.value)...)
 	}
 	return Line{p.span(v)}
 }
