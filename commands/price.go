@@ -32,13 +32,12 @@ const minCoverage = 0.9
 
 // priceCommand answers /price.
 type priceCommand struct {
-	prices core.Source[struct{}, core.Quote]
-	chart  Chart
+	Sources
 	Options
 }
 
 func price(from Sources, options Options) chat.Command {
-	c := priceCommand{from.Price, from.Chart, options}
+	c := priceCommand{from, options}
 	return chat.Command{
 		Name:       "price",
 		Aliases:    map[string][]string{"p": nil, "chart": {"24h"}},
@@ -50,7 +49,7 @@ func price(from Sources, options Options) chat.Command {
 
 // answer returns the price, with a picture of the period if one is asked for.
 func (c priceCommand) answer(ctx context.Context, req chat.Request) (chat.Reply, error) {
-	answer, err := c.prices.Get(ctx, struct{}{})
+	answer, err := c.Price.Get(ctx, struct{}{})
 	if err != nil {
 		return chat.Reply{}, err
 	}
@@ -59,7 +58,7 @@ func (c priceCommand) answer(ctx context.Context, req chat.Request) (chat.Reply,
 	if period == "" {
 		return c.reply(answer, period, "24h", quote.Change24h), nil
 	}
-	chart, err := c.chart(ctx, quote, lengths[period], req.Language, cmp.Or(c.ServiceName, req.BotName))
+	chart, err := c.Chart(ctx, quote, lengths[period], req.Language, cmp.Or(c.ServiceName, req.BotName))
 	over, change := period, cmp.Or(chart.Change, quote.Changes()[lengths[period]])
 	if err != nil && !change.Valid {
 		over, change = "24h", quote.Change24h
@@ -122,7 +121,7 @@ func (c priceCommand) reply(answer core.Snapshot[core.Quote], period, over strin
 	reply := chat.Reply{
 		Title:      chat.SayWith("price.title", title),
 		Tone:       []chat.Tone{chat.Falling, chat.Neutral, chat.Rising}[change.Decimal.Round(2).Sign()+1],
-		Sections:   []chat.Section{{Row: true, Fields: changeFields(q, over)}, {Fields: marketFields(q)}},
+		Sections:   priceSections(q, over),
 		Footer:     chat.Parts{chat.Plain(q.Source)},
 		Checked:    cmp.Or(q.LastUpdated, answer.At),
 		AsOf:       cmp.Or(q.LastUpdated, answer.At),
@@ -145,25 +144,20 @@ func (c priceCommand) reply(answer core.Snapshot[core.Quote], period, over strin
 	return reply
 }
 
-// changeFields returns the known changes over all times but one.
-func changeFields(q core.Quote, except string) []chat.Field {
-	var fields []chat.Field
-	for _, period := range changes {
-		if change := q.Changes()[lengths[period]]; change.Valid && period != except {
-			fields = append(fields, chat.Field{Name: chat.Say("price." + period), Value: chat.Change{Decimal: change.Decimal}})
+// priceSections returns the known changes over all times but one, on a line, and the market
+// cap and volume as far as they are known.
+func priceSections(q core.Quote, except string) []chat.Section {
+	var others, sums []chat.Field
+	for _, over := range changes {
+		if change := q.Changes()[lengths[over]]; change.Valid && over != except {
+			others = append(others, chat.Field{Name: chat.Say("price." + over), Value: chat.Change{Decimal: change.Decimal}})
 		}
 	}
-	return fields
-}
-
-// marketFields returns the market cap and the volume, as far as they are known.
-func marketFields(q core.Quote) []chat.Field {
-	var fields []chat.Field
 	if q.MarketCap.Valid {
-		fields = append(fields, chat.Field{Name: chat.Say("price.cap"), Value: chat.Money{Decimal: q.MarketCap.Decimal}})
+		sums = append(sums, chat.Field{Name: chat.Say("price.cap"), Value: chat.Money{Decimal: q.MarketCap.Decimal}})
 	}
 	if q.Volume24h.Valid {
-		fields = append(fields, chat.Field{Name: chat.Say("price.volume"), Value: chat.Money{Decimal: q.Volume24h.Decimal}})
+		sums = append(sums, chat.Field{Name: chat.Say("price.volume"), Value: chat.Money{Decimal: q.Volume24h.Decimal}})
 	}
-	return fields
+	return []chat.Section{{Row: true, Fields: others}, {Fields: sums}}
 }

@@ -27,7 +27,7 @@ func TestTheStateOfAButtonComesBackAsItWasMade(t *testing.T) {
 		"refresh":            {button(true, asOf, "price"), "1 e tlpwu8 price", chat.Press{Command: "price", Edit: true, AsOf: asOf}},
 		"another answer":     {button(false, asOf, "price", "7d"), "1 n tlpwu8 price 7d", chat.Press{Command: "price", Args: []string{"7d"}, AsOf: asOf}},
 		"a whole wallet":     {button(true, time.Time{}, "staked", wallet), "1 e 0 staked " + wallet, chat.Press{Command: "staked", Args: []string{wallet}, Edit: true}},
-		"as of nothing":      {chat.Action{Command: "price", Refresh: true}.State(time.Time{}), "1 n 1 price", chat.Press{Command: "price", AsOf: time.Unix(1, 0)}},
+		"refresh, no time":   {chat.Action{Command: "price", Refresh: true}.State(time.Time{}), "1 n 1 price", chat.Press{Command: "price", AsOf: time.Unix(1, 0)}},
 		"no command":         {state: chat.Action{URL: "https://example.org/"}.State(asOf)},
 		"64 bytes":           {button(false, asOf, "x", longest), "1 n tlpwu8 x " + longest, chat.Press{Command: "x", Args: []string{longest}, AsOf: asOf}},
 		"65 bytes":           {state: button(false, asOf, "x", longest+"y")},

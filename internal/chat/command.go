@@ -133,14 +133,10 @@ func (all Commands) Find(name string) (c *Command, known bool) {
 // it: the first whose Inline form accepts the text as one argument, or else "start".
 func (all Commands) Guess(text string) (name string) {
 	words := strings.Fields(text)
-	if len(words) != 1 {
-		return "start"
-	}
+	meant := func(f Form) bool { return f.Inline && len(f.Params) == 1 && f.Params[0].accepts(words[0]) }
 	for _, c := range all {
-		for _, f := range c.Forms {
-			if f.Inline && len(f.Params) == 1 && f.Params[0].accepts(words[0]) {
-				return c.Name
-			}
+		if len(words) == 1 && slices.ContainsFunc(c.Forms, meant) {
+			return c.Name
 		}
 	}
 	return "start"

@@ -146,19 +146,10 @@ func (l Line) Empty() bool { return l.String() == "" }
 func Print(r chat.Reply) Card {
 	p := catalogueOf(r.Language)
 	c := Card{
-		Language: r.Language,
-		Tone:     r.Tone,
-		Sign:     signs[r.Tone],
-		Dot:      dots[r.Tone],
-		Title:    p.text(r.Title),
-		Subtitle: p.value(r.Subtitle),
-		Text:     p.text(r.Text),
-		Sections: each(r.Sections, p.section),
-		Folded:   each(r.Folded, p.field),
-		Notes:    p.notes(r.Notes),
-		Source:   p.value(r.Footer),
-		Checked:  r.Checked,
-		Buttons:  p.buttons(r.Actions, r.AsOf),
+		Language: r.Language, Tone: r.Tone, Sign: signs[r.Tone], Dot: dots[r.Tone],
+		Title: p.text(r.Title), Subtitle: p.value(r.Subtitle), Text: p.text(r.Text),
+		Sections: each(r.Sections, p.section), Folded: each(r.Folded, p.field), Notes: p.notes(r.Notes),
+		Source: p.value(r.Footer), Checked: r.Checked, Buttons: p.buttons(r.Actions, r.AsOf),
 	}
 	c.FullValues = slices.DeleteFunc(each(r.FullValues, p.field), func(f Field) bool { return c.shows(f.Value.String()) })
 	c.Footer = p.footer(r, c.Source)

@@ -28,8 +28,8 @@ import (
 // Noon is when services answered. In a bubble of Cases it is two minutes later.
 var Noon = time.Date(2026, 6, 30, 12, 0, 0, 0, time.UTC)
 
-// World is what the services answer.
-type World struct {
+// Answers are what the services answer, and what they were asked.
+type Answers struct {
 	Price       core.Snapshot[core.Quote]
 	PriceErr    error
 	Supply      core.Snapshot[core.Supply]
@@ -54,7 +54,7 @@ type World struct {
 	Charted   []core.Quote
 	ChartedIn []chat.Language
 
-	Look commands.Options
+	Options commands.Options
 
 	// NeverAsked is set if no call to a service has ended yet.
 	NeverAsked bool
@@ -89,9 +89,9 @@ const (
 
 func wallet(address string) core.Identity { return core.IdentityOf(common.HexToAddress(address)) }
 
-// Healthy is a World in which every service answers.
-func Healthy() *World {
-	return &World{
+// Healthy returns Answers in which every service works.
+func Healthy() *Answers {
+	return &Answers{
 		Price: core.Snapshot[core.Quote]{At: Noon, Value: core.Quote{
 			Price: number("0.0123456789"), Change1h: known("0.125"), Change24h: known("-3.5"), Change7d: known("0"),
 			MarketCap: known("1234567.891"), Volume24h: known("999.5"), LastUpdated: Noon, Source: "CoinMarketCap",
@@ -118,7 +118,7 @@ func Healthy() *World {
 			PNG: picture, Line: true, First: number("0.0120"), Last: number("0.0123456789"), Change: known("2.88"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1, Since: Noon.AddDate(0, 0, -7),
 		},
 		AccountsAsked: map[core.Identity]int{},
-		Look:          commands.Options{Symbol: "TKN", ServiceName: commands.DefaultServiceName, ExplorerURL: "https://explorer.example"},
+		Options:       commands.Options{Symbol: "TKN", ServiceName: commands.DefaultServiceName, ExplorerURL: "https://explorer.example"},
 	}
 }
 
@@ -141,7 +141,7 @@ func alone[V any](get func() (core.Snapshot[V], error)) core.Source[struct{}, V]
 }
 
 // Sources answer as w says.
-func (w *World) Sources() commands.Sources {
+func (w *Answers) Sources() commands.Sources {
 	return commands.Sources{
 		Price:  alone(func() (core.Snapshot[core.Quote], error) { return w.Price, w.PriceErr }),
 		Supply: alone(func() (core.Snapshot[core.Supply], error) { return w.Supply, w.SupplyErr }),
@@ -186,7 +186,7 @@ func (s fakeService) Ping(context.Context) (core.Snapshot[any], error) { return 
 func (s fakeService) Health() core.Health { return s.health }
 
 // service answers at Noon, or has failed with err for 18 minutes.
-func (w *World) service(s *core.Service, err error, answer any, stale bool) fakeService {
+func (w *Answers) service(s *core.Service, err error, answer any, stale bool) fakeService {
 	h := core.Health{Service: s, Asked: Noon}
 	failed, ok := errors.AsType[*core.Error](err)
 	if ok && failed.Reason != core.Paused && failed.Reason != core.NoCredit && !w.NeverAsked {
@@ -196,7 +196,7 @@ func (w *World) service(s *core.Service, err error, answer any, stale bool) fake
 }
 
 // drawn is the chart of any period.
-func (w *World) drawn(_ context.Context, q core.Quote, _ time.Duration, l chat.Language, _ string) (core.Chart, error) {
+func (w *Answers) drawn(_ context.Context, q core.Quote, _ time.Duration, l chat.Language, _ string) (core.Chart, error) {
 	w.Charted = append(w.Charted, q)
 	w.ChartedIn = append(w.ChartedIn, l)
 	return w.Chart, w.ChartErr
@@ -210,12 +210,12 @@ func (l limit) Reserve(context.Context, time.Duration, ...chat.Limit) (wait time
 }
 
 // Router answers requests from w's services.
-func (w *World) Router(t testing.TB) *chat.Router { return w.router(t, 0, chat.English) }
+func (w *Answers) Router(t testing.TB) *chat.Router { return w.router(t, 0, chat.English) }
 
-func (w *World) router(t testing.TB, wait limit, l chat.Language) *chat.Router {
+func (w *Answers) router(t testing.TB, wait limit, l chat.Language) *chat.Router {
 	t.Helper()
 	r, err := chat.NewRouter(chat.Config{
-		Commands:       commands.All(w.Sources(), w.Look),
+		Commands:       commands.All(w.Sources(), w.Options),
 		Operators:      []chat.User{{Platform: "telegram", ID: Operator}},
 		ModeratorChats: []string{"telegram:" + Community},
 		Timeout:        time.Minute,
