@@ -121,7 +121,7 @@ func TestEveryFlawOfAnArgumentHasWords(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsNotWholeSaysForTheLogWhatIsMissing(t *testing.T) {
+func TestAPartialAnswerTellsTheLogWhatIsMissing(t *testing.T) {
 	unread := []core.UnreadPool{{
 		Pool: core.Pool{Address: common.HexToAddress("0x05"), Name: "Pool 05"},
 		Err:  staking.Service.Fail(core.Rejected, errors.New("the pool reverted the call")),

@@ -17,13 +17,12 @@ import (
 const (
 	// maxPoolName bounds the name of a pool, in characters.
 	maxPoolName = 40
-	// maxPools bounds the pools that are not folded away, where there is more than
-	// one other.
+	// maxPools bounds the pools that are shown, unless only one more exists.
 	maxPools = 5
 )
 
-// walletParam is a wallet on the chain with the pools. A name that ends in .eth and an
-// address of another chain match too: each is refused in words of its own.
+// walletParam is a wallet on the chain with the pools. Like also matches .eth names and
+// addresses of other chains, which core.ParseWallet refuses by name.
 var walletParam = chat.Param{
 	Name:     "wallet",
 	Summary:  chat.Say("param.wallet"),
@@ -85,7 +84,7 @@ func (from Sources) stakeAndPrice(ctx context.Context, wallet common.Address) (s
 	return stake, price
 }
 
-// partly returns a PartialError if there is an error.
+// partly returns err as a PartialError, or nil.
 func partly(err error) error {
 	if err == nil {
 		return nil
@@ -135,8 +134,8 @@ func (c stakedCommand) reply(wallet common.Address, stake core.Answer[core.Stake
 	return reply
 }
 
-// stakeVerdict says what is staked, that nothing is, or as a Warning why nobody can
-// say.
+// stakeVerdict says what is staked, or that nothing is. With the tone Warning it says why
+// that is not known.
 func stakeVerdict(s core.Stake, options Options) (chat.Tone, chat.Text) {
 	total := chat.Values{"total": options.amount(s.Total(), chat.Short)}
 	switch outcome := s.Outcome(); {
@@ -150,7 +149,7 @@ func stakeVerdict(s core.Stake, options Options) (chat.Tone, chat.Text) {
 	return chat.Warning, chat.SayWith("stake.undetermined", chat.Values{"failed": chat.Count(len(s.Failed)), "n": pools(s)})
 }
 
-// worthText says what a stake is worth, if that is known and a cent at least.
+// worthText says what a stake is worth. It returns nil below a cent, or without a price.
 func worthText(s core.Stake, q core.Quote) chat.Value {
 	worth := s.Total().Mul(q.Price)
 	if worth.LessThan(decimal.New(1, -2)) {
@@ -159,7 +158,7 @@ func worthText(s core.Stake, q core.Quote) chat.Value {
 	return chat.SayWith("stake.worth", chat.Values{"worth": chat.Money{Decimal: worth}})
 }
 
-// sumFields name what pools hold together, if it is anything.
+// sumFields returns a field with the sum of the pools, or none if the sum is zero.
 func sumFields(name chat.Text, pools []core.PoolAmount, options Options) []chat.Field {
 	total := core.Stake{Staked: pools}.Total()
 	if total.IsZero() {
@@ -168,14 +167,14 @@ func sumFields(name chat.Text, pools []core.PoolAmount, options Options) []chat.
 	return []chat.Field{{Name: name, Value: options.amount(total, chat.Short)}}
 }
 
-// unstakingFields tell what pools hold back until it can be withdrawn, as the least that
-// it is if a pool was not read wholly.
+// unstakingFields returns a field with what is being unstaked, if anything is. It says "at
+// least" if a pool was not read completely.
 func unstakingFields(s core.Stake, options Options) []chat.Field {
 	key := map[bool]string{true: "stake.unstaking", false: "stake.unstaking_least"}[s.Complete()]
 	return sumFields(chat.Say(key), s.Unbonding, options)
 }
 
-// fullFields are the whole wallet and, if every pool was read, its stake to the last
+// fullFields returns the whole wallet and, if every pool was read, its stake to the last
 // digit.
 func fullFields(wallet common.Address, s core.Stake, options Options) []chat.Field {
 	address := options.address(wallet)
@@ -187,8 +186,8 @@ func fullFields(wallet common.Address, s core.Stake, options Options) []chat.Fie
 	return fields
 }
 
-// stakeNotes say in how many pools only the stake could be read. Pools that could not be
-// read at all are told of elsewhere.
+// stakeNotes says in how many pools the stake could be read, but not what is being
+// unstaked.
 func stakeNotes(s core.Stake) []chat.Text {
 	failed := len(s.Unread()) - len(s.Failed)
 	if failed == 0 {
@@ -197,7 +196,7 @@ func stakeNotes(s core.Stake) []chat.Text {
 	return []chat.Text{chat.SayWith("stake.unstaking_unread", chat.Values{"failed": chat.Count(failed), "n": pools(s)})}
 }
 
-// stakeFooter tells the block, and how many pools were read unless the verdict does.
+// stakeFooter names the block, and how many pools were read unless the verdict says so.
 func stakeFooter(s core.Stake) chat.Parts {
 	block := chat.SayWith("block", chat.Values{"number": chat.Count(s.Block)})
 	if s.Outcome() == core.Undetermined {
@@ -215,10 +214,10 @@ func poolsRead(s core.Stake) chat.Text {
 	return chat.SayWith(key, chat.Values{"checked": chat.Count(s.Checked), "n": pools(s)})
 }
 
-// pools counts the pools that were asked.
+// pools returns the number of pools that were asked.
 func pools(s core.Stake) chat.Count { return chat.Count(s.Checked + len(s.Failed)) }
 
-// poolFields lists pools.
+// poolFields returns a field for each pool.
 func poolFields(pools []core.PoolAmount, options Options) []chat.Field {
 	var fields []chat.Field
 	for _, p := range pools {

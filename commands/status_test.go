@@ -33,7 +33,7 @@ func (f failed) Health() core.Health {
 	return h
 }
 
-func TestStatusBelievesTheLastCallRatherThanAFreshAnswer(t *testing.T) {
+func TestStatusGoesByTheLastCall(t *testing.T) {
 	for i := range commandstest.Services {
 		from := commandstest.Healthy().Sources()
 		from.Services[i] = failed{from.Services[i]}

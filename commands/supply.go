@@ -65,8 +65,8 @@ func supplyReply(supply core.Snapshot[core.Supply], options Options) chat.Reply 
 	return reply
 }
 
-// withWorth adds what the two supplies are worth, and what the provider says the market
-// cap is where that differs by a tenth: it then counts another supply.
+// withWorth adds what both supplies are worth. If the provider's market cap differs by a
+// tenth or more, it adds that too: the provider then counts another supply.
 func withWorth(reply *chat.Reply, s core.Supply, q core.Quote) {
 	worth := s.Circulating.Mul(q.Price)
 	reply.Sections = append(reply.Sections, chat.Section{Fields: []chat.Field{

@@ -103,7 +103,7 @@ func stakeOf(r chat.Reply) string {
 }
 
 // Whether somebody else registered a wallet is for moderators to know.
-func TestAMemberDoesNotLearnWhetherAnothersWalletIsRegistered(t *testing.T) {
+func TestAnothersRegistrationIsNotToldToMembers(t *testing.T) {
 	for _, accountErr := range []error{nil, down} {
 		var said []string
 		for _, owner := range []string{"", "did:x:2"} {
@@ -118,7 +118,7 @@ func TestAMemberDoesNotLearnWhetherAnothersWalletIsRegistered(t *testing.T) {
 	}
 }
 
-func TestAReplyToAMessageWithAWalletIsAboutItsSender(t *testing.T) {
+func TestVerifyInAReplyIsAboutTheMessagesSender(t *testing.T) {
 	bob, ann := &chat.User{Platform: "telegram", ID: commandstest.Bob}, &chat.User{Platform: "telegram", ID: commandstest.Ann}
 	for name, test := range map[string]struct {
 		target  *chat.User
@@ -146,7 +146,7 @@ func TestAReplyToAMessageWithAWalletIsAboutItsSender(t *testing.T) {
 	}
 }
 
-func TestWhoeverIsRepliedToIsNamedAsTheyCallThemselves(t *testing.T) {
+func TestATargetIsShownByTheirDisplayName(t *testing.T) {
 	bob := chat.User{Platform: "telegram", ID: commandstest.Bob}
 	req := chat.Request{
 		From: chat.User{Platform: "telegram", ID: commandstest.Ann}, Role: chat.Moderator, Community: commandstest.Community,

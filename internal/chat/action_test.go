@@ -47,7 +47,7 @@ func TestTheStateOfAButtonComesBackAsItWasMade(t *testing.T) {
 	}
 }
 
-func TestAButtonOfAnotherVersionAndAForgedOneAreRefused(t *testing.T) {
+func TestForgedAndOldButtonsAreRefused(t *testing.T) {
 	for _, state := range []string{
 		"0 e 0 price", "2 e 0 price", "17", "4294967295 what ever may come", "", "1 e 0", "1 x 0 price", "1 e -1 price",
 		"1 e ? price", "1 a 0 staked wallet", "1  e 0 price", "1 e 0 price\n7d", "1 e 0 \xff",

@@ -58,9 +58,9 @@ func TestRouterBindsArgumentsAndHoldsRights(t *testing.T) {
 	}
 }
 
-// TestAModeratorMayAskAboutOthersWhereTheChatIsListed has a moderator by what the
+// TestModeratorsMayAskAboutOthersInListedChats has a moderator by what the
 // request shows and by what the platform says.
-func TestAModeratorMayAskAboutOthersWhereTheChatIsListed(t *testing.T) {
+func TestModeratorsMayAskAboutOthersInListedChats(t *testing.T) {
 	const unlisted, mine = "-100777", "where ann moderates"
 	everywhere := []string{chat.EveryChat}
 	sender := func(from chat.User, community string, role chat.Role) chat.Request {

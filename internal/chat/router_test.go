@@ -112,8 +112,8 @@ func returning(reply chat.Reply, err error) func(*chat.Config) {
 	return running(func(context.Context, chat.Request) (chat.Reply, error) { return reply, err })
 }
 
-// TestEveryEndOfACommandIsToldCountedAndLoggedOnce without what the sender typed.
-func TestEveryEndOfACommandIsToldCountedAndLoggedOnce(t *testing.T) {
+// TestEveryOutcomeIsToldCountedAndLoggedOnce without what the sender typed.
+func TestEveryOutcomeIsToldCountedAndLoggedOnce(t *testing.T) {
 	const typed = "s3cret\x1b[31m"
 	half := chat.Reply{Title: chat.Say("half")}
 	inCharge := func(c *chat.Config) { c.Operators = append(c.Operators, ann) }
@@ -321,7 +321,7 @@ func TestFormsAreShownToWhomTheyServe(t *testing.T) {
 	}
 }
 
-func TestACommandIsFoundByItsOtherNamesAndUnknownOnesByTheNearest(t *testing.T) {
+func TestACommandIsFoundByAliasOrNearestName(t *testing.T) {
 	nearest := func(c *chat.Config) {
 		c.Nearest = func(name string, known []string) string {
 			if name == "exsits" && slices.Equal(known, []string{"dead", "is", "exists"}) {

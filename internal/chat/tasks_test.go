@@ -20,9 +20,9 @@ func newWork(log io.Writer, handler chat.Handler) *chat.Tasks {
 	return chat.NewTasks(context.Background(), handler, slog.New(slog.NewJSONHandler(log, nil)), func(string) {})
 }
 
-// TestAPanicIsAnsweredWithItsReferenceAndLoggedWithoutWhatWasTyped, be it of the
+// TestAPanicIsAnsweredWithItsReference, be it of the
 // handler, of the renderer or, where nothing can be answered, of the adapter.
-func TestAPanicIsAnsweredWithItsReferenceAndLoggedWithoutWhatWasTyped(t *testing.T) {
+func TestAPanicIsAnsweredWithItsReference(t *testing.T) {
 	const typed = "what somebody typed"
 	for place, want := range []string{"panic with a string", "panic with a *errors.errorString", "index out of range [19] with length 0"} {
 		var log bytes.Buffer

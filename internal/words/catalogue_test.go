@@ -189,13 +189,13 @@ func TestTheCodeSaysEveryMessageAndNoOther(t *testing.T) {
 // lowest where both show one. A button has room for more than reads well on a
 // telephone.
 // https://discord.com/developers/docs/interactions/application-commands#application-command-object
-// https://discord.com/developers/docs/interactions/receiving-and-responding#modal
+// https://core.telegram.org/bots/api#forcereply
 // https://core.telegram.org/bots/api#answercallbackquery
 // https://core.telegram.org/bots/api#setmydescription
 func TestMessagesHaveRoomWhereTheyAreShown(t *testing.T) {
 	// symbol is the length of an argument.
 	const symbol = 16
-	const description, menu, question, toast, button = 100, 32, 45, 200, 24
+	const description, menu, question, toast, button = 100, 32, 64, 200, 24
 	const about, shortAbout = 512, 120
 	limits := map[string]int{
 		"button.refresh": button, "button.again": button, "button.copy_wallet": button, "button.private": button, "button.explorer": button, "button.newer": button, "button.older": button,
