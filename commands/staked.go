@@ -95,43 +95,56 @@ func partly(err error) error {
 func (c stakedCommand) reply(wallet common.Address, stake core.Answer[core.Stake], price core.Snapshot[core.Quote]) chat.Reply {
 	s := stake.Value
 	tone, verdict := stakeVerdict(s, c.Options)
-	ordered := slices.SortedStableFunc(slices.Values(s.Staked), func(a, b core.PoolAmount) int { return b.Amount.Cmp(a.Amount) })
-	fields, shown := poolFields(ordered, c.Options), len(ordered)
-	if shown > maxPools+1 {
-		shown = maxPools
-	}
-	others := chat.Count(len(ordered) - shown)
+	pools, folded := c.poolSections(s)
 	reply := chat.Reply{
-		Tone:     tone,
-		Title:    verdict,
-		Subtitle: worthText(s, price.Value),
-		Sections: []chat.Section{
-			{Fields: fields[:shown]},
-			{Fields: sumFields(chat.SayWith("stake.others", chat.Values{"n": others}), ordered[shown:], c.Options)},
-			{Fields: unstakingFields(s, c.Options)},
-		},
+		Tone:       tone,
+		Title:      verdict,
+		Subtitle:   worthText(s, price.Value),
+		Sections:   append(pools, chat.Section{Fields: unstakingFields(s, c.Options)}),
 		FullValues: fullFields(wallet, s, c.Options),
-		Folded:     fields[shown:],
+		Folded:     folded,
 		Notes:      stakeNotes(s),
 		Footer:     stakeFooter(s),
 		Checked:    cmp.Or(s.BlockTime, stake.At),
 		About:      wallet.Hex(),
 		AsOf:       core.Later(stake.At, price.At),
 		FreshUntil: stake.FreshUntil,
-		Actions:    []chat.Action{refresh("staked", wallet.Hex()), {Label: chat.Say("button.copy_wallet"), Copy: wallet.Hex()}},
+		Actions:    c.buttons(wallet, tone),
 	}
-	if s.Outcome() == core.Staker { // What it is worth is a part of the answer.
+	if s.Outcome() == core.Staker { // The price is a part of the answer.
 		reply.FreshUntil = core.Earlier(stake.FreshUntil, price.FreshUntil)
 	}
 	if tone == chat.Warning {
 		reply.Title, reply.Text = chat.NoAnswer("staked"), verdict
-		reply.Actions[0] = chat.TryAgain("staked", wallet.Hex())
-	}
-	reply.Actions = append(reply.Actions, link("button.explorer", c.address(wallet).URL)...)
-	if tone == chat.Negative {
-		reply.Actions = append(reply.Actions, link("button.stake", c.StakeURL)...)
 	}
 	return reply
+}
+
+// poolSections returns the largest pools and, if there are more than maxPools+1, the sum of
+// the others, which folded lists.
+func (c stakedCommand) poolSections(s core.Stake) (sections []chat.Section, folded []chat.Field) {
+	largest := slices.SortedStableFunc(slices.Values(s.Staked), func(a, b core.PoolAmount) int { return b.Amount.Cmp(a.Amount) })
+	fields := poolFields(largest, c.Options)
+	if len(fields) <= maxPools+1 {
+		return []chat.Section{{Fields: fields}}, nil
+	}
+	others := largest[maxPools:]
+	sum := chat.SayWith("stake.others", chat.Values{"n": chat.Count(len(others))})
+	return []chat.Section{{Fields: fields[:maxPools]}, {Fields: sumFields(sum, others, c.Options)}}, fields[maxPools:]
+}
+
+// buttons returns the buttons under a stake with this tone.
+func (c stakedCommand) buttons(wallet common.Address, tone chat.Tone) []chat.Action {
+	again := refresh("staked", wallet.Hex())
+	if tone == chat.Warning {
+		again = chat.TryAgain("staked", wallet.Hex())
+	}
+	buttons := []chat.Action{again, {Label: chat.Say("button.copy_wallet"), Copy: wallet.Hex()}}
+	buttons = append(buttons, link("button.explorer", c.address(wallet).URL)...)
+	if tone == chat.Negative {
+		buttons = append(buttons, link("button.stake", c.StakeURL)...)
+	}
+	return buttons
 }
 
 // stakeVerdict says what is staked, or that nothing is. With the tone Warning it says why

@@ -21,8 +21,8 @@ type Message struct {
 	Private bool
 }
 
-// Harness is an adapter that is not running yet, before a fake of its platform.
-type Harness struct {
+// AdapterTest has an adapter that is not running yet, and a fake of its platform.
+type AdapterTest struct {
 	Adapter chat.Adapter
 	// Ask gives a command in a group, or in the only chat there is, as
 	// somebody who can be answered privately. It does not wait for the answer.
@@ -43,8 +43,8 @@ type Harness struct {
 
 // TestAdapter holds an adapter to the contract of chat.Adapter. open makes a
 // new one, with a fake of its own, for each part.
-func TestAdapter(t *testing.T, open func(t *testing.T) Harness) {
-	for name, test := range map[string]func(*testing.T, Harness){
+func TestAdapter(t *testing.T, open func(t *testing.T) AdapterTest) {
+	for name, test := range map[string]func(*testing.T, AdapterTest){
 		"a request says who asked what and where":      requests,
 		"one answer to each of many requests":          oneAnswerEach,
 		"a private answer reaches its sender alone":    privacy,
@@ -66,7 +66,7 @@ func TestAdapter(t *testing.T, open func(t *testing.T) Harness) {
 
 // run runs the adapter until the test ends. stop ends it earlier, and returns
 // what Run returned.
-func (h Harness) run(t *testing.T, handler chat.Handler) (stop func() error) {
+func (h AdapterTest) run(t *testing.T, handler chat.Handler) (stop func() error) {
 	t.Helper()
 	if h.Adapter.Ready() {
 		t.Error("ready before Run")
@@ -80,7 +80,7 @@ func (h Harness) run(t *testing.T, handler chat.Handler) (stop func() error) {
 	return stop
 }
 
-func requests(t *testing.T, h Harness) {
+func requests(t *testing.T, h AdapterTest) {
 	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
 	handler := &Handler{}
 	h.run(t, handler)
@@ -104,7 +104,7 @@ func requests(t *testing.T, h Harness) {
 	}
 }
 
-func oneAnswerEach(t *testing.T, h Harness) {
+func oneAnswerEach(t *testing.T, h AdapterTest) {
 	const requests = 12
 	handler := &Handler{Reply: func(_ context.Context, req chat.Request) chat.Reply {
 		return chat.Reply{Title: chat.Say("answer to " + req.ID)}
@@ -129,7 +129,7 @@ func oneAnswerEach(t *testing.T, h Harness) {
 	}
 }
 
-func privacy(t *testing.T, h Harness) {
+func privacy(t *testing.T, h AdapterTest) {
 	const secret = "nobodyelsesbusiness"
 	handler := &Handler{Reply: func(_ context.Context, req chat.Request) chat.Reply {
 		reply, _ := FullReply()
@@ -154,7 +154,7 @@ func privacy(t *testing.T, h Harness) {
 	}
 }
 
-func everyField(t *testing.T, h Harness) {
+func everyField(t *testing.T, h AdapterTest) {
 	reply, markers := FullReply()
 	h.run(t, &Handler{Reply: func(context.Context, chat.Request) chat.Reply { return reply }})
 	h.Ask(t, "price")
@@ -190,7 +190,7 @@ func longReplies() []chat.Reply {
 	}
 }
 
-func limits(t *testing.T, h Harness) {
+func limits(t *testing.T, h AdapterTest) {
 	replies := longReplies()
 	var asked atomic.Int32
 	h.run(t, &Handler{Reply: func(context.Context, chat.Request) chat.Reply { return replies[asked.Add(1)-1] }})
@@ -202,7 +202,7 @@ func limits(t *testing.T, h Harness) {
 	}
 }
 
-func panics(t *testing.T, h Harness) {
+func panics(t *testing.T, h AdapterTest) {
 	const secret = "what somebody typed"
 	h.run(t, &Handler{Reply: func(_ context.Context, req chat.Request) chat.Reply {
 		if req.Command == "help" {
@@ -221,7 +221,7 @@ func panics(t *testing.T, h Harness) {
 	}
 }
 
-func drain(t *testing.T, h Harness) {
+func drain(t *testing.T, h AdapterTest) {
 	started, finish := make(chan struct{}), make(chan struct{})
 	stop := h.run(t, &Handler{Reply: func(context.Context, chat.Request) chat.Reply {
 		close(started)
@@ -241,7 +241,7 @@ func drain(t *testing.T, h Harness) {
 
 // presses: whoever presses is who asks, an answer takes the place of the message,
 // and a refusal neither does nor is shown to anybody else.
-func presses(t *testing.T, h Harness) {
+func presses(t *testing.T, h AdapterTest) {
 	if h.Press == nil {
 		return
 	}
