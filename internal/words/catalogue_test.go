@@ -31,20 +31,21 @@ func catalogue(t *testing.T, l chat.Language) map[string]entry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(content, &raw); err != nil {
+	var messages map[string]any
+	if err := json.Unmarshal(content, &messages); err != nil {
 		t.Fatal(err)
 	}
 	all := map[string]entry{}
-	for key, message := range raw {
-		var text string
-		var forms entry
-		if json.Unmarshal(message, &text) == nil {
-			forms = entry{"": text}
-		} else if err := json.Unmarshal(message, &forms); err != nil {
-			t.Fatalf("%s: %s: %v", l, key, err)
+	for key, message := range messages {
+		all[key] = entry{}
+		switch message := message.(type) {
+		case string:
+			all[key][""] = message
+		case map[string]any:
+			for form, text := range message {
+				all[key][form], _ = text.(string)
+			}
 		}
-		all[key] = forms
 	}
 	if lines := strings.Count(string(content), "\n  \""); lines != len(all) {
 		t.Errorf("%s.json has %d lines with a key, and %d keys: one stands there twice", l, lines, len(all))
