@@ -1,5 +1,5 @@
-// Package commandstest is every outcome of every command, for the tests of the
-// commands themselves and of what shows their replies.
+// Package commandstest has every outcome of every command, for the tests of the commands and
+// of all that shows their replies.
 package commandstest
 
 import (
@@ -25,7 +25,7 @@ import (
 	"herald/internal/service/supply"
 )
 
-// Noon is when services answered. In a bubble of Cases it is two minutes later.
+// Noon is when services answered. In Cases it is two minutes ago.
 var Noon = time.Date(2026, 6, 30, 12, 0, 0, 0, time.UTC)
 
 // Answers are what the services answer, and what they were asked.
@@ -38,17 +38,17 @@ type Answers struct {
 	StakeErr    error
 	Accounts    map[core.Identity]core.Account
 	AccountsErr error
-	// AccountErrs are failures for single platforms.
+	// AccountErrs are failures by platform.
 	AccountErrs map[string]error
-	// AccountsAge is how long before Noon single platforms answered.
+	// AccountsAge is by platform how long before Noon it answered.
 	AccountsAge map[string]time.Duration
-	// Logins are only Ann's, or everybody's if AnybodysLogins.
+	// Logins are Ann's. With AnybodysLogins they are everybody's.
 	Logins         []core.Login
 	AnybodysLogins bool
 	LoginsErr      error
 
-	// Chart is the price over any period, Charted the quotes that were drawn, and
-	// ChartedIn in which languages.
+	// Chart is the answer for every period. Charted are the quotes that were drawn, and
+	// ChartedIn their languages.
 	Chart     core.Chart
 	ChartErr  error
 	Charted   []core.Quote
@@ -56,7 +56,7 @@ type Answers struct {
 
 	Options commands.Options
 
-	// NeverAsked is set if no call to a service has ended yet.
+	// NeverAsked: no call to a service has ended yet.
 	NeverAsked bool
 
 	// StakesAsked counts the questions about stakes, and AccountsAsked those about
@@ -135,7 +135,7 @@ type ask[K, V any] func(K) (core.Snapshot[V], error)
 
 func (f ask[K, V]) Get(_ context.Context, key K) (core.Snapshot[V], error) { return f(key) }
 
-// alone is a source with one question.
+// alone returns a source with one question.
 func alone[V any](get func() (core.Snapshot[V], error)) core.Source[struct{}, V] {
 	return ask[struct{}, V](func(struct{}) (core.Snapshot[V], error) { return get() })
 }
@@ -195,14 +195,14 @@ func (w *Answers) service(s *core.Service, err error, answer any, stale bool) fa
 	return fakeService{pinged: core.Snapshot[any]{Value: answer, At: Noon, Stale: stale}, err: err, health: h}
 }
 
-// drawn is the chart of any period.
+// drawn implements commands.Chart.
 func (w *Answers) drawn(_ context.Context, q core.Quote, _ time.Duration, l chat.Language, _ string) (core.Chart, error) {
 	w.Charted = append(w.Charted, q)
 	w.ChartedIn = append(w.ChartedIn, l)
 	return w.Chart, w.ChartErr
 }
 
-// limit makes everybody wait as long as it is.
+// limit is a chat.Limiter that makes everybody wait so long.
 type limit time.Duration
 
 func (l limit) Reserve(context.Context, time.Duration, ...chat.Limit) (wait time.Duration, ok bool) {

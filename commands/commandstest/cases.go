@@ -21,14 +21,14 @@ import (
 
 // Case is a command as it was typed, and its answer.
 type Case struct {
-	// Scene is what the case has in common with some others, as in "failing".
+	// Scene names the state of the services, such as "healthy".
 	Scene string
 	// Line is the command as typed, as in "/exists 12345".
 	Line  string
 	Reply chat.Reply
 	// Private answers reach the sender alone.
 	Private bool
-	// Direct is true where only the sender and the bot read along.
+	// Direct marks a chat that only the sender and the bot can read.
 	Direct bool
 }
 
@@ -50,7 +50,7 @@ type scene struct {
 	lines []string
 }
 
-// Services are all that can fail.
+// Services are all services that can fail.
 var Services = []*core.Service{partner.Service, market.Service, supply.Service, staking.Service}
 
 func failed(s *core.Service, r core.Reason) *core.Error { return s.Fail(r, errors.New("inner")) }
@@ -71,8 +71,8 @@ var (
 	status                  = "/status"
 	// public are the commands that anyone may give.
 	public = []string{price, week, supplies, staked, logins, exists, verify, status}
-	// asking are one command for each service that can fail, and those that ask
-	// two. What a failure is called is the same for every command.
+	// asking has a command for each service that can fail, and those that ask two. A
+	// failure has the same words in every command.
 	asking = []string{price, supplies, staked, exists, verify, status}
 )
 
@@ -170,7 +170,7 @@ func scenes() []scene {
 
 const talk = "Token *talk*"
 
-// Hostile are names that want to be more than names.
+// Hostile are names with markup, mentions, links and control characters.
 var Hostile = []string{
 	"**bold** _it_ `code` <b>", "@everyone <@1> <@&2> tg://user?id=1", "evil.example https://evil.example [x](http://evil.example) t.me/evil",
 	"\u202egnp.exe", "zero\u200bwidth\u2060", "line\nbreak\r\n# head", "\xff\xfe broken", strings.Repeat("long ", 2000), "\u200b",
@@ -200,9 +200,8 @@ func many(w *Answers) {
 	w.Stake.Checked = 60
 }
 
-// Cases shows see every command's every outcome in a language, the same in every
-// run: see is called in a bubble in which time stands still, for answers tell how
-// long ago something was.
+// Cases calls see with every outcome of every command in a language. Time stands still two
+// minutes after Noon, so that ages in answers are the same in every run.
 func Cases(t *testing.T, l chat.Language, see func(Case)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -237,7 +236,7 @@ func (s scene) play(t *testing.T, l chat.Language, see func(Case)) {
 	}
 }
 
-// Ask types line as Ann, a moderator.
+// Ask returns the answer to line, typed by Ann as a moderator.
 func Ask(t testing.TB, r *chat.Router, line string) chat.Reply {
 	t.Helper()
 	return r.Handle(t.Context(), request(line, sender{id: Ann, role: chat.Moderator, community: Community, title: talk}))
