@@ -21,7 +21,7 @@ const (
 	stopWaiting  = DrainTime - time.Second
 )
 
-// logEvery is the least time between two failures that LogFailure logs at their level.
+// logEvery is the least time between two lines about one event at its level.
 const logEvery = time.Minute
 
 // Tasks are the updates in flight during one Run of an adapter. Do and Go give each an ID,
@@ -40,7 +40,7 @@ type Tasks struct {
 
 	mu       sync.Mutex
 	closed   bool
-	logged   map[string]time.Time // when LogFailure last logged a message at its level
+	logged   map[string]time.Time // when Rarely last returned the level of an event
 	inFlight sync.WaitGroup
 }
 
@@ -109,17 +109,16 @@ func (t *Tasks) AfterFunc(d time.Duration, id string, f func()) *time.Timer {
 	})
 }
 
-// LogFailure logs what failed at the platform. Of the lines with one message, one a minute
-// has the level, and the others have level info. The message must be constant.
-func (t *Tasks) LogFailure(level slog.Level, message string, attrs ...slog.Attr) {
+// Rarely returns level once a minute for each event, and otherwise slog.LevelInfo: what fails
+// for one command often fails for all. The event is a constant.
+func (t *Tasks) Rarely(level slog.Level, event string) slog.Level {
 	t.mu.Lock()
-	if time.Since(t.logged[message]) < logEvery {
-		level = slog.LevelInfo
-	} else {
-		t.logged[message] = time.Now()
+	defer t.mu.Unlock()
+	if time.Since(t.logged[event]) < logEvery {
+		return slog.LevelInfo
 	}
-	t.mu.Unlock()
-	t.log.LogAttrs(t.Sends, level, message, attrs...)
+	t.logged[event] = time.Now()
+	return level
 }
 
 // recoverPanic logs a panic and then calls instead. It must be deferred.

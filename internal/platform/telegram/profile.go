@@ -19,7 +19,7 @@ func (s *session) syncProfile(ctx context.Context) {
 		_ = s.repeat(ctx, func() error {
 			err := calls()
 			if botapi.ErrorOf(err).Kind == botapi.Refused {
-				s.tasks.LogFailure(slog.LevelWarn, "telegram: the server refuses a part of the bot's menus or descriptions", slog.Any("err", err))
+				s.Log.Log(ctx, s.tasks.Rarely(slog.LevelWarn, "profile"), "telegram: the server refuses a part of the bot's menus or descriptions", "err", err)
 				return nil
 			}
 			return err
