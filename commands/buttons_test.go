@@ -79,6 +79,7 @@ func TestAnAnswerIsAsFreshAsTheOldestOfWhatItShows(t *testing.T) {
 	fresh := func(w *commandstest.Answers) {
 		w.Price.At, w.Price.FreshUntil = noon.Add(time.Minute), noon.Add(90*time.Second)
 		w.Supply.At, w.Supply.FreshUntil = noon, noon.Add(5*time.Minute)
+		w.StakeFreshUntil = noon.Add(2 * time.Minute)
 	}
 	for name, test := range map[string]struct {
 		line             string
@@ -101,7 +102,8 @@ func TestAnAnswerIsAsFreshAsTheOldestOfWhatItShows(t *testing.T) {
 		}, noon.Add(80 * time.Second), noon.Add(85 * time.Second)},
 		"supply at an old price": {"/supply", func(w *commandstest.Answers) { w.Price.Stale = true }, time.Time{}, time.Time{}},
 		"an old supply":          {"/supply", func(w *commandstest.Answers) { w.Supply.Stale = true }, time.Time{}, time.Time{}},
-		"a stake's worth":        {"/staked " + commandstest.Wallet, func(*commandstest.Answers) {}, noon.Add(time.Minute), time.Time{}},
+		"a stake's worth":        {"/staked " + commandstest.Wallet, func(*commandstest.Answers) {}, noon.Add(time.Minute), noon.Add(90 * time.Second)},
+		"no stake":               {"/staked " + commandstest.Wallet, func(w *commandstest.Answers) { w.Stake.Staked = nil }, noon, noon.Add(2 * time.Minute)},
 		"a stake alone":          {"/staked " + commandstest.Wallet, func(w *commandstest.Answers) { w.PriceErr = failure }, noon, time.Time{}},
 		"whoever is asked about": {"/exists", func(*commandstest.Answers) {}, time.Time{}, time.Time{}},
 	} {

@@ -30,14 +30,16 @@ var Noon = time.Date(2026, 6, 30, 12, 0, 0, 0, time.UTC)
 
 // Answers are what the services answer, and what they were asked.
 type Answers struct {
-	Price       core.Snapshot[core.Quote]
-	PriceErr    error
-	Supply      core.Snapshot[core.Supply]
-	SupplyErr   error
-	Stake       core.Stake
-	StakeErr    error
-	Accounts    map[core.Identity]core.Account
-	AccountsErr error
+	Price     core.Snapshot[core.Quote]
+	PriceErr  error
+	Supply    core.Snapshot[core.Supply]
+	SupplyErr error
+	Stake     core.Stake
+	StakeErr  error
+	// StakeFreshUntil is the FreshUntil of Stake.
+	StakeFreshUntil time.Time
+	Accounts        map[core.Identity]core.Account
+	AccountsErr     error
 	// AccountErrs are failures by platform.
 	AccountErrs map[string]error
 	// AccountsAge is by platform how long before Noon it answered.
@@ -149,7 +151,7 @@ func (w *Answers) Sources() commands.Sources {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.StakesAsked++
-			return core.Snapshot[core.Stake]{Value: w.Stake, At: Noon}, w.StakeErr
+			return core.Snapshot[core.Stake]{Value: w.Stake, At: Noon, FreshUntil: w.StakeFreshUntil}, w.StakeErr
 		}),
 		Accounts: ask[core.Identity, core.Account](func(id core.Identity) (core.Snapshot[core.Account], error) {
 			w.mu.Lock()

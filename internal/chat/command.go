@@ -280,7 +280,7 @@ func (c *Command) missingSecondArg(f Form, typed []string) []Form {
 		return nil
 	}
 	for i, other := range c.Forms {
-		if len(other.Params) == 2 && other.Params[0].Person && !other.Unlisted {
+		if len(other.Params) == 2 && other.Params[0].Person {
 			return c.Forms[i : i+1]
 		}
 	}

@@ -41,6 +41,7 @@ func TestRouterBindsArgumentsAndHoldsRights(t *testing.T) {
 		"choices in any case":             {moderator(typed("evm", "0x1")), `uid: platform "EVM" uid "0x1" target nobody`},
 		"a synonym":                       {moderator(typed("Ethereum", "0x1")), `uid: platform "EVM" uid "0x1" target nobody`},
 		"in the other order":              {moderator(typed("0x1", "ethereum")), `uid: platform "EVM" uid "0x1" target nobody`},
+		"in either order, as typed":       {moderator(typed("evm", "ton")), `uid: platform "EVM" uid "ton" target nobody`},
 		"unknown choice":                  {moderator(typed("moon", "0x1")), "input.choices"},
 		"a reply does not hide arguments": {moderator(to(bob, typed("evm", "0x1"))), `uid: platform "EVM" uid "0x1" target nobody name ""`},
 		"too many words":                  {moderator(typed("1", "2", "3")), "input.too_much"},
