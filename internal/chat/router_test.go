@@ -166,23 +166,27 @@ func TestEveryOutcomeIsToldCountedAndLoggedOnce(t *testing.T) {
 				t.Errorf("%s: took %v", name, took)
 			}
 			said := fmt.Sprint(got)
-			if !strings.Contains(said, test.said) || got.Ephemeral != test.ephemeral || got.Unanswered() != test.unanswered {
-				t.Errorf("%s: %+v", name, got)
+			if !strings.Contains(said, test.said) {
+				t.Errorf("%s: said %s, want %s", name, said, test.said)
+			}
+			if got.Ephemeral != test.ephemeral || got.Unanswered() != test.unanswered {
+				t.Errorf("%s: ephemeral %t, unanswered %t; want %t, %t", name, got.Ephemeral, got.Unanswered(), test.ephemeral, test.unanswered)
 			}
 			if len(outcomes) != 1 || outcomes[0] != test.outcome {
 				t.Errorf("%s: observed %v", name, outcomes)
 			}
 			line := log.String()
-			if strings.Count(line, "\n") != 1 || !strings.Contains(line, "outcome="+string(test.outcome)) || !strings.Contains(line, "id=REF") ||
-				!strings.Contains(line, test.logged) {
-				t.Errorf("%s: logged %s", name, line)
-			}
 			level := "level=INFO"
 			if test.outcome == chat.Panicked {
 				level = "level=ERROR"
 			}
-			if !strings.Contains(line, level) {
-				t.Errorf("%s: logged %s, want %s", name, line, level)
+			for _, want := range []string{level, "id=REF", "outcome=" + string(test.outcome), test.logged} {
+				if !strings.Contains(line, want) {
+					t.Errorf("%s: logged %s, want %s", name, line, want)
+				}
+			}
+			if n := strings.Count(line, "\n"); n != 1 {
+				t.Errorf("%s: %d lines, want 1:\n%s", name, n, line)
 			}
 			if strings.Contains(said+line, "s3cret") || strings.Contains(line, "231642") || strings.Contains(line, "user="+ann.ID+" ") {
 				t.Errorf("%s: something personal is in %s or in %s", name, said, line)
