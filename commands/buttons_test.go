@@ -76,34 +76,36 @@ func TestEveryAnswerHasItsButtons(t *testing.T) {
 
 func TestAnAnswerIsAsFreshAsTheOldestOfWhatItShows(t *testing.T) {
 	noon := commandstest.Noon
-	fresh := func(w *commandstest.World) {
+	fresh := func(w *commandstest.Answers) {
 		w.Price.At, w.Price.FreshUntil = noon.Add(time.Minute), noon.Add(90*time.Second)
 		w.Supply.At, w.Supply.FreshUntil = noon, noon.Add(5*time.Minute)
+		w.StakeFreshUntil = noon.Add(2 * time.Minute)
 	}
 	for name, test := range map[string]struct {
 		line             string
-		change           func(*commandstest.World)
+		change           func(*commandstest.Answers)
 		asOf, freshUntil time.Time
 	}{
-		"price": {"/price", func(*commandstest.World) {}, noon, noon.Add(90 * time.Second)},
-		"a price without its provider's time": {"/price", func(w *commandstest.World) {
+		"price": {"/price", func(*commandstest.Answers) {}, noon, noon.Add(90 * time.Second)},
+		"a price without its provider's time": {"/price", func(w *commandstest.Answers) {
 			w.Price.Value.LastUpdated = time.Time{}
 		}, noon.Add(time.Minute), noon.Add(90 * time.Second)},
 		// The card before it showed the same quote as today's.
-		"a price that has become old": {"/price", func(w *commandstest.World) {
+		"a price that has become old": {"/price", func(w *commandstest.Answers) {
 			w.Price.Value.OldFrom = noon.Add(time.Second)
 		}, noon.Add(time.Second), noon.Add(90 * time.Second)},
-		"a failing picture": {"/price 7d", func(w *commandstest.World) { w.ChartErr = failure }, time.Time{}, time.Time{}},
-		"an old price":      {"/price", func(w *commandstest.World) { w.Price.Stale = true }, time.Time{}, time.Time{}},
-		"supply":            {"/supply", func(*commandstest.World) {}, noon.Add(time.Minute), noon.Add(90 * time.Second)},
-		"a newer supply": {"/supply", func(w *commandstest.World) {
+		"a failing picture": {"/price 7d", func(w *commandstest.Answers) { w.ChartErr = failure }, time.Time{}, time.Time{}},
+		"an old price":      {"/price", func(w *commandstest.Answers) { w.Price.Stale = true }, time.Time{}, time.Time{}},
+		"supply":            {"/supply", func(*commandstest.Answers) {}, noon.Add(time.Minute), noon.Add(90 * time.Second)},
+		"a newer supply": {"/supply", func(w *commandstest.Answers) {
 			w.Supply.At, w.Supply.FreshUntil = noon.Add(80*time.Second), noon.Add(85*time.Second)
 		}, noon.Add(80 * time.Second), noon.Add(85 * time.Second)},
-		"supply at an old price": {"/supply", func(w *commandstest.World) { w.Price.Stale = true }, time.Time{}, time.Time{}},
-		"an old supply":          {"/supply", func(w *commandstest.World) { w.Supply.Stale = true }, time.Time{}, time.Time{}},
-		"a stake's worth":        {"/staked " + commandstest.Wallet, func(*commandstest.World) {}, noon.Add(time.Minute), time.Time{}},
-		"a stake alone":          {"/staked " + commandstest.Wallet, func(w *commandstest.World) { w.PriceErr = failure }, noon, time.Time{}},
-		"whoever is asked about": {"/exists", func(*commandstest.World) {}, time.Time{}, time.Time{}},
+		"supply at an old price": {"/supply", func(w *commandstest.Answers) { w.Price.Stale = true }, time.Time{}, time.Time{}},
+		"an old supply":          {"/supply", func(w *commandstest.Answers) { w.Supply.Stale = true }, time.Time{}, time.Time{}},
+		"a stake's worth":        {"/staked " + commandstest.Wallet, func(*commandstest.Answers) {}, noon.Add(time.Minute), noon.Add(90 * time.Second)},
+		"no stake":               {"/staked " + commandstest.Wallet, func(w *commandstest.Answers) { w.Stake.Staked = nil }, noon, noon.Add(2 * time.Minute)},
+		"a stake alone":          {"/staked " + commandstest.Wallet, func(w *commandstest.Answers) { w.PriceErr = failure }, noon, time.Time{}},
+		"whoever is asked about": {"/exists", func(*commandstest.Answers) {}, time.Time{}, time.Time{}},
 	} {
 		w := commandstest.Healthy()
 		fresh(w)
@@ -121,23 +123,8 @@ func TestAnAnswerIsAsFreshAsTheOldestOfWhatItShows(t *testing.T) {
 // failure is a service's.
 var failure = commandstest.Services[0].Fail(core.Unreachable, errInner)
 
-// Discord refuses a message in which two buttons have one state.
-func TestNoTwoButtonsHaveOneState(t *testing.T) {
-	for _, stale := range []bool{false, true} {
-		w := commandstest.Healthy()
-		w.Price.Stale = stale
-		for _, line := range []string{"/price", "/price 24h", "/price 30d"} {
-			states := slices.Collect(maps.Values(buttons(t, commandstest.Ask(t, w.Router(t), line))))
-			slices.Sort(states)
-			if len(slices.Compact(states)) != 4 {
-				t.Errorf("%s, old %t: %q", line, stale, states)
-			}
-		}
-	}
-}
-
 // manyLogins has so many logins of Ann's, named by their places.
-func manyLogins(n int) *commandstest.World {
+func manyLogins(n int) *commandstest.Answers {
 	w := commandstest.Healthy()
 	w.Logins = nil
 	for i := range n {

@@ -33,20 +33,18 @@ func TestAnExactTotalIsLabelledAndOfAllPools(t *testing.T) {
 	}
 }
 
-func TestTheUnregisteredAreNotDeniedTheirWallet(t *testing.T) {
-	w := commandstest.Healthy()
-	for _, w.AccountErrs = range []map[string]error{nil, {"EVM": down}} {
-		for _, wallet := range []string{commandstest.Wallet, commandstest.AnnsWallet} {
-			said := texts(commandstest.Ask(t, w.Router(t), "/verify "+commandstest.Stranger+" "+wallet))
-			if !strings.Contains(said, "] Not registered yet\n") || !strings.Contains(said, "can't tell whether this wallet is") || strings.Contains(said, "wallet\n") {
-				t.Errorf("wallets failing with %v: %s", w.AccountErrs, said)
-			}
+func TestUnstakingIsTheLeastUntilAllIsRead(t *testing.T) {
+	for _, stake := range []core.Stake{{}, {Failed: unreadPool()}, {UnbondingFailed: unreadPool()}} {
+		w := commandstest.Healthy()
+		w.Stake.Unbonding = []core.PoolAmount{{Amount: known("3").Decimal}}
+		w.Stake.Failed, w.Stake.UnbondingFailed = stake.Failed, stake.UnbondingFailed
+		want := "\nUnstaking at least | 3"
+		if stake.Complete() {
+			want = "\nUnstaking | 3"
 		}
-	}
-	// Who may be registered is not said to be, nor whose a wallet is.
-	w.AccountErrs = map[string]error{"Telegram": down}
-	if said := texts(commandstest.Ask(t, w.Router(t), "/verify "+commandstest.Bob+" "+commandstest.Wallet)); !strings.Contains(said, "Registration unavailable") {
-		t.Errorf("of an account that could not be checked: %s", said)
+		if said := texts(commandstest.Ask(t, w.Router(t), staked)); !strings.Contains(said, want) {
+			t.Errorf("want %q in\n%s", want, said)
+		}
 	}
 }
 
@@ -116,28 +114,28 @@ func TestHeadlineColorAndFirstChangeAreOfThePeriod(t *testing.T) {
 	none := core.Quote{}.Change7d
 	for name, test := range map[string]struct {
 		line     string
-		change   func(*commandstest.World)
+		change   func(*commandstest.Answers)
 		headline string
 		tone     chat.Tone
 		below    string
 	}{
-		"no period":                {"/price", func(*commandstest.World) {}, "TKN $0.01235 ▼ 3.50% (24h)", chat.Falling, "1h ▲ 0.13%  ·  7d 0.00%"},
-		"a day":                    {"/price 24h", func(w *commandstest.World) { w.Chart.Change = w.Price.Value.Change24h }, "TKN $0.01235 ▼ 3.50% (24h)", chat.Falling, "1h ▲ 0.13%  ·  7d 0.00%"},
-		"a week":                   {"/price 7d", func(*commandstest.World) {}, "TKN $0.01235 ▲ 2.88% (7d)", chat.Rising, "1h ▲ 0.13%  ·  24h ▼ 3.50%"},
-		"next to nothing":          {"/price 7d", func(w *commandstest.World) { w.Chart.Change.Decimal = w.Chart.Change.Decimal.Shift(-4) }, "TKN $0.01235 0.00% (7d)", chat.Neutral, "1h ▲ 0.13%  ·  24h ▼ 3.50%"},
-		"nobody knows":             {"/price 30d", func(w *commandstest.World) { w.Chart.Change = none }, "TKN $0.01235", chat.Neutral, "1h ▲ 0.13%  ·  24h ▼ 3.50%  ·  7d 0.00%"},
-		"no picture":               {"/price 7d", func(w *commandstest.World) { w.ChartErr, w.Chart = failure, core.Chart{} }, "TKN $0.01235 0.00% (7d)", chat.Neutral, "1h ▲ 0.13%  ·  24h ▼ 3.50%"},
-		"no picture and no number": {"/price 30d", func(w *commandstest.World) { w.ChartErr, w.Chart = failure, core.Chart{} }, "TKN $0.01235 ▼ 3.50% (24h)", chat.Falling, "1h ▲ 0.13%  ·  7d 0.00%"},
+		"no period":                {"/price", func(*commandstest.Answers) {}, "TKN $0.01235 ▼ 3.50% (24h)", chat.Falling, "1h ▲ 0.13%  ·  7d 0.00%"},
+		"a day":                    {"/price 24h", func(w *commandstest.Answers) { w.Chart.Change = w.Price.Value.Change24h }, "TKN $0.01235 ▼ 3.50% (24h)", chat.Falling, "1h ▲ 0.13%  ·  7d 0.00%"},
+		"a week":                   {"/price 7d", func(*commandstest.Answers) {}, "TKN $0.01235 ▲ 2.88% (7d)", chat.Rising, "1h ▲ 0.13%  ·  24h ▼ 3.50%"},
+		"next to nothing":          {"/price 7d", func(w *commandstest.Answers) { w.Chart.Change.Decimal = w.Chart.Change.Decimal.Shift(-4) }, "TKN $0.01235 0.00% (7d)", chat.Neutral, "1h ▲ 0.13%  ·  24h ▼ 3.50%"},
+		"nobody knows":             {"/price 30d", func(w *commandstest.Answers) { w.Chart.Change = none }, "TKN $0.01235", chat.Neutral, "1h ▲ 0.13%  ·  24h ▼ 3.50%  ·  7d 0.00%"},
+		"no picture":               {"/price 7d", func(w *commandstest.Answers) { w.ChartErr, w.Chart = failure, core.Chart{} }, "TKN $0.01235 0.00% (7d)", chat.Neutral, "1h ▲ 0.13%  ·  24h ▼ 3.50%"},
+		"no picture and no number": {"/price 30d", func(w *commandstest.Answers) { w.ChartErr, w.Chart = failure, core.Chart{} }, "TKN $0.01235 ▼ 3.50% (24h)", chat.Falling, "1h ▲ 0.13%  ·  7d 0.00%"},
 	} {
 		w := commandstest.Healthy()
 		test.change(w)
 		reply := commandstest.Ask(t, w.Router(t), test.line)
 		card := words.Print(reply)
 		below := strings.ReplaceAll(card.Sections[0].Fields[0].Value.String(), "\u00a0", " ")
-		if got := strings.TrimSpace(card.Title.String() + " " + card.Beside.String()); got != test.headline || card.Tone != test.tone || below != test.below {
+		if got := strings.TrimSpace(card.Title.String() + " " + card.Subtitle.String()); got != test.headline || card.Tone != test.tone || below != test.below {
 			t.Errorf("%s: %q, tone %d, below it %q", name, got, card.Tone, below)
 		}
-		if card.Image != nil && !strings.Contains(card.Image.Alt, card.Beside.String()) {
+		if card.Image != nil && !strings.Contains(card.Image.Alt, card.Subtitle.String()) {
 			t.Errorf("%s: the picture says %q", name, card.Image.Alt)
 		}
 	}
@@ -153,8 +151,8 @@ func TestAnOldPriceTellsItsAgeFirstAndNoChanges(t *testing.T) {
 			for _, line := range []string{"/price", "/price 7d"} {
 				card := words.Print(commandstest.Ask(t, w.Router(t), line))
 				all := shown(card)
-				if card.Tone != chat.Warning || card.Title.String() != "TKN $0.01235 (3 days old)" || !card.Beside.Empty() {
-					t.Errorf("%s: tone %d, %q %q", line, card.Tone, card.Title, card.Beside)
+				if card.Tone != chat.Warning || card.Title.String() != "TKN $0.01235 (3 days old)" || !card.Subtitle.Empty() {
+					t.Errorf("%s: tone %d, %q %q", line, card.Tone, card.Title, card.Subtitle)
 				}
 				if strings.ContainsAny(all, "▲▼") || strings.Contains(all, "ago") || len(card.Notes) != 1 {
 					t.Errorf("%s, stale %t:\n%s", line, stale, all)

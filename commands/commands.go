@@ -1,9 +1,9 @@
-// Package commands is what can be asked of Herald: a file for each command, the
-// table of all of them, and which words tell which failure.
+// Package commands has a file for each command, the table of all commands, and the words for
+// each failure.
 //
-// A command is a function from chat.Request to chat.Reply. It knows no platform and
-// no language: it returns typed values and keys of package words. Whatever a service
-// or a person wrote goes through chat.NewUntrusted first.
+// A command is a function from chat.Request to chat.Reply. It knows no platform and no
+// language: it returns typed values and keys of package words. Text of a service or a
+// person goes through chat.NewUntrusted first.
 package commands
 
 import (
@@ -20,49 +20,47 @@ import (
 	"herald/internal/core"
 )
 
-// Sources are the questions that commands ask.
+// Sources answer the questions of commands.
 type Sources struct {
 	Price    core.Source[struct{}, core.Quote]
 	Supply   core.Source[struct{}, core.Supply]
 	Stakes   core.Source[common.Address, core.Stake]
 	Accounts core.Source[core.Identity, core.Account]
-	// Logins are a DID's, newest first.
+	// Logins answers with a DID's logins, newest first.
 	Logins core.Source[string, []core.Login]
 	Chart  Chart
-	// Services are what /status asks, in the order in which they are shown.
+	// Services are asked by /status, which shows them in this order.
 	Services []Service
 }
 
-// Chart draws the price over the period that ends with the quote, with words in a
-// language, and signs it with a name. It returns when ctx is done. With an error
-// there is no picture.
+// Chart draws the price over the period that ends with the quote, in a language, and signs
+// the picture with a name. It returns when ctx is done. With an error there is no picture,
+// though Change may be set.
 type Chart func(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language, name string) (core.Chart, error)
 
-// Options are what answers call things, and where they link to.
+// Options are the names in answers, and the targets of links.
 type Options struct {
 	// Symbol is the token's.
 	Symbol string
-	// ServiceName is what people call the service they are registered with;
-	// DefaultServiceName is said in the reader's language.
+	// ServiceName is what people call the service they are registered with.
+	// DefaultServiceName is shown in the reader's language.
 	ServiceName string
-	// ExplorerURL is a block explorer's, without a slash at its end. If it is empty,
-	// there are no links.
+	// ExplorerURL is a block explorer's, without a slash at its end; "" links nothing.
 	ExplorerURL string
-	// RegisterURL and StakeURL are the pages where one registers, and where one
-	// stakes. If one is empty, there is no button to it.
+	// RegisterURL and StakeURL are pages to register and to stake; "" shows no button.
 	RegisterURL, StakeURL string
 }
 
-// DefaultServiceName is the ServiceName of a service that has none.
+// DefaultServiceName is the ServiceName where no other is set.
 const DefaultServiceName = "the service"
 
-// All is the table of commands, in the order of menus and of /help.
+// All returns the table of commands, in the order of menus and of /help.
 func All(from Sources, options Options) chat.Commands {
 	if options.ServiceName == DefaultServiceName {
 		options.ServiceName = ""
 	}
 	all := chat.Commands{
-		price(from.Price, from.Chart, options),
+		price(from, options),
 		supply(from, options),
 		staked(from, options),
 		myLogins(from.Accounts, from.Logins, options),
@@ -73,7 +71,7 @@ func All(from Sources, options Options) chat.Commands {
 	return append(all, help(all, options))
 }
 
-// symbol is the token's, for a message.
+// symbol returns the token's symbol as the argument of a message.
 func (o Options) symbol() chat.Values { return chat.Values{"symbol": chat.Plain(o.Symbol)} }
 
 func (o Options) amount(tokens decimal.Decimal, digits chat.Digits) chat.Amount {
@@ -87,7 +85,7 @@ func (o Options) service() chat.Value {
 	return chat.SayWith("exists.named", chat.Values{"name": chat.Plain(o.ServiceName)})
 }
 
-// address links a wallet or contract to the explorer, if there is one.
+// address returns a wallet or contract, linked to the explorer if there is one.
 func (o Options) address(a common.Address) chat.Address {
 	shown := chat.Address{Hex: a.Hex()}
 	if o.ExplorerURL != "" {
@@ -96,7 +94,7 @@ func (o Options) address(a common.Address) chat.Address {
 	return shown
 }
 
-// refresh is the button that asks the same again.
+// refresh returns the button that asks the same again.
 func refresh(command string, args ...string) chat.Action {
 	return chat.Action{Label: chat.Say("button.refresh"), Command: command, Args: args, Edit: true, Refresh: true}
 }
@@ -109,8 +107,7 @@ func link(label, url string) []chat.Action {
 	return []chat.Action{{Label: chat.Say(label), URL: url}}
 }
 
-// dated returns the quote of s. A stale one is old from its own time on; every old quote
-// has a time.
+// dated returns the quote of s. If s is stale, the quote is old, and its LastUpdated is set.
 func dated(s core.Snapshot[core.Quote]) core.Quote {
 	q := s.Value
 	if s.Stale {
@@ -120,8 +117,8 @@ func dated(s core.Snapshot[core.Quote]) core.Quote {
 	return q
 }
 
-// OldPrice returns the headline of a price with its age, and whether the price is old.
-// There is no change in it: a change up to then is not of today.
+// OldPrice returns a headline with the price and its age, and whether the price is old. The
+// headline has no change, since a change until then is not today's.
 func OldPrice(s core.Snapshot[core.Quote], symbol string) (headline chat.Text, old bool) {
 	q := dated(s)
 	return chat.SayWith("old.title", chat.Values{
@@ -129,7 +126,7 @@ func OldPrice(s core.Snapshot[core.Quote], symbol string) (headline chat.Text, o
 	}), q.Old()
 }
 
-// whyOld says why there is no newer answer of a service.
+// whyOld says why a service has no newer answer: it fails, or has not updated its own.
 func whyOld(service string, failing bool) chat.Text {
 	key := "old.unchanged"
 	if failing {
@@ -138,13 +135,13 @@ func whyOld(service string, failing bool) chat.Text {
 	return chat.SayWith(key, chat.Values{"service": serviceText(service)})
 }
 
-// lastKnown says from when a service's last answer is, and why there is no newer one.
+// lastKnown says when a service gave its last answer, and why there is no newer one.
 func lastKnown(service string, at time.Time, failing bool) chat.Text {
 	return chat.SayWith("old."+service, chat.Values{"why": whyOld(service, failing), "when": chat.Moment{Time: at}})
 }
 
-// Explain words an error of a command for the person who asked, in a sentence or
-// two, without anything that they typed and without any detail of the error.
+// Explain returns a sentence or two about an error of a command, for the person who asked.
+// It holds nothing that they typed, and no detail of the error.
 func Explain(err error) chat.Text {
 	failed, is := errors.AsType[*core.Error](err)
 	switch {
@@ -157,11 +154,11 @@ func Explain(err error) chat.Text {
 	}
 }
 
-// serviceText is what members call a core.Service, by its name.
+// serviceText returns what members call the core.Service of this name.
 func serviceText(name string) chat.Text { return chat.Say("service." + name) }
 
-// invalid turns what core finds wrong with an argument into an InputError, which is
-// shown with the command's example.
+// invalid returns a core.InvalidError about the argument of p as a chat.InputError. It
+// returns any other error, or nil, as it is.
 func invalid(p chat.Param, err error) error {
 	flawed, is := errors.AsType[*core.InvalidError](err)
 	if !is {
@@ -182,6 +179,9 @@ const maxPersonName = 64
 var personParam = chat.Param{
 	Name: "user", Summary: chat.Say("param.user"), Example: "123456789", Person: true, Check: chat.Say("check.user"),
 }
+
+// subject returns whom a request is about: sender, target or typedIdentity.
+type subject func(chat.Request) (core.Identity, error)
 
 // sender returns the sender's own account on the chat platform.
 func sender(req chat.Request) (core.Identity, error) {
@@ -208,18 +208,18 @@ func target(req chat.Request) (core.Identity, error) {
 	return id, &chat.InputError{Title: personParam.Check, Problem: chat.SayWith(problem, command)}
 }
 
-// personField says whom an answer to a moderator is about.
+// personField names the person whom an answer to a moderator is about.
 func personField(id core.Identity, req chat.Request) chat.Field {
 	if !strings.EqualFold(id.Platform, string(req.From.Platform)) {
 		name := chat.SayWith("person.id", chat.Values{"platform": chat.Plain(id.Platform)})
 		return chat.Field{Name: name, Value: chat.Code(id.UID)}
 	}
-	person := chat.Mention{
+	mention := chat.Mention{
 		User: chat.User{Platform: req.From.Platform, ID: id.UID}, Name: chat.NewUntrusted(req.TargetName, maxPersonName),
 	}
-	member := chat.Field{Name: chat.Say("person.member"), Value: person}
-	if person.Name != "" {
-		member.Value = chat.Parts{person, chat.Code(id.UID)}
+	member := chat.Field{Name: chat.Say("person.member"), Value: mention}
+	if mention.Name != "" {
+		member.Value = chat.Parts{mention, chat.Code(id.UID)}
 	}
 	return member
 }

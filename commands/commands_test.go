@@ -22,7 +22,7 @@ import (
 func texts(r chat.Reply) string { return shown(words.Print(r)) }
 
 // run runs one form of a command of w, with arguments by their names.
-func run(w *commandstest.World, t *testing.T, command string, form int, args map[string]string) (chat.Reply, error) {
+func run(w *commandstest.Answers, t *testing.T, command string, form int, args map[string]string) (chat.Reply, error) {
 	t.Helper()
 	c, _ := w.Router(t).Commands().Find(command)
 	return c.Forms[form].Run(t.Context(), chat.Request{Args: chat.Named(args), From: chat.User{Platform: "telegram", ID: commandstest.Ann}})
@@ -121,7 +121,7 @@ func TestEveryFlawOfAnArgumentHasWords(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsNotWholeSaysForTheLogWhatIsMissing(t *testing.T) {
+func TestAPartialAnswerTellsTheLogWhatIsMissing(t *testing.T) {
 	unread := []core.UnreadPool{{
 		Pool: core.Pool{Address: common.HexToAddress("0x05"), Name: "Pool 05"},
 		Err:  staking.Service.Fail(core.Rejected, errors.New("the pool reverted the call")),
@@ -130,17 +130,17 @@ func TestAnAnswerThatIsNotWholeSaysForTheLogWhatIsMissing(t *testing.T) {
 	for name, test := range map[string]struct {
 		command string
 		form    int
-		change  func(*commandstest.World)
+		change  func(*commandstest.Answers)
 		want    string // "" is a whole answer
 	}{
-		"whole":            {"staked", 0, func(*commandstest.World) {}, ""},
-		"undetermined":     {"staked", 0, func(w *commandstest.World) { w.Stake.Staked, w.Stake.Failed = nil, unread }, line},
-		"both, named once": {"staked", 0, func(w *commandstest.World) { w.Stake.Failed, w.Stake.UnbondingFailed = unread, unread }, line},
-		"supply without a price": {"supply", 0, func(w *commandstest.World) {
+		"whole":            {"staked", 0, func(*commandstest.Answers) {}, ""},
+		"undetermined":     {"staked", 0, func(w *commandstest.Answers) { w.Stake.Staked, w.Stake.Failed = nil, unread }, line},
+		"both, named once": {"staked", 0, func(w *commandstest.Answers) { w.Stake.Failed, w.Stake.UnbondingFailed = unread, unread }, line},
+		"supply without a price": {"supply", 0, func(w *commandstest.Answers) {
 			w.PriceErr = market.Service.Fail(core.Limited, errors.New("status 429"))
 		}, "price: limited: status 429"},
-		"supply at an old price": {"supply", 0, func(w *commandstest.World) { w.Price.Stale = true }, ""},
-		"no picture":             {"price", 1, func(w *commandstest.World) { w.ChartErr = errInner }, "inner"},
+		"supply at an old price": {"supply", 0, func(w *commandstest.Answers) { w.Price.Stale = true }, ""},
+		"no picture":             {"price", 1, func(w *commandstest.Answers) { w.ChartErr = errInner }, "inner"},
 	} {
 		w := commandstest.Healthy()
 		test.change(w)

@@ -7,44 +7,25 @@ import (
 	"herald/internal/core"
 )
 
+// The keys of what /exists says begin with one of these.
+const (
+	youExist  = "exists.you"
+	theyExist = "exists.they"
+)
+
+var (
+	platformParam = chat.Param{Name: "platform", Summary: chat.Say("param.platform"), Example: "Telegram", Choices: core.Platforms(), Check: chat.Say("check.platform")}
+	uidParam      = chat.Param{Name: "uid", Summary: chat.Say("param.uid"), Example: "123456789", Check: chat.Say("check.uid")}
+)
+
+// existsCommand answers /exists.
+type existsCommand struct {
+	accounts core.Source[core.Identity, core.Account]
+	Options
+}
+
 func exists(accounts core.Source[core.Identity, core.Account], options Options) chat.Command {
-	platform := chat.Param{Name: "platform", Summary: chat.Say("param.platform"), Example: "Telegram", Choices: core.Platforms(), Check: chat.Say("check.platform")}
-	uid := chat.Param{Name: "uid", Summary: chat.Say("param.uid"), Example: "123456789", Check: chat.Say("check.uid")}
-	named := func(req chat.Request) (core.Identity, error) {
-		id, err := core.NewIdentity(req.Args.Value(platform.Name), req.Args.Value(uid.Name))
-		return id, invalid(uid, err)
-	}
-	// The keys of what is said begin with one of these.
-	const you, they = "exists.you", "exists.they"
-	about := func(whom func(chat.Request) (core.Identity, error), key string) chat.Run {
-		return func(ctx context.Context, req chat.Request) (chat.Reply, error) {
-			id, err := whom(req)
-			if err != nil {
-				return chat.Reply{}, err
-			}
-			account, err := accounts.Get(ctx, id)
-			if err != nil {
-				return chat.Reply{}, err
-			}
-			tone, verdict := chat.Negative, ".no"
-			if account.Value.Registered() {
-				tone, verdict = chat.Positive, ".yes"
-			}
-			reply := chat.Reply{
-				Tone:    tone,
-				Title:   chat.Say("exists" + verdict),
-				Text:    chat.SayWith(key+verdict, chat.Values{"platform": chat.Plain(id.Platform), "service": options.service()}),
-				Checked: account.At,
-			}
-			switch {
-			case key == they:
-				reply.Sections = []chat.Section{{Fields: []chat.Field{personField(id, req)}}}
-			case tone == chat.Negative:
-				reply.Actions = link("button.register", options.RegisterURL)
-			}
-			return reply, nil
-		}
-	}
+	c := existsCommand{accounts, options}
 	return chat.Command{
 		Name:             "exists",
 		Summary:          chat.Say("command.exists"),
@@ -52,9 +33,56 @@ func exists(accounts core.Source[core.Identity, core.Account], options Options) 
 		PersonMenu:       chat.Say("exists.menu"),
 		Visibility:       chat.Private,
 		Forms: []chat.Form{
-			{Run: about(sender, you)},
-			{Params: []chat.Param{personParam}, Moderators: true, Run: about(target, they)},
-			{Params: []chat.Param{platform, uid}, Moderators: true, Run: about(named, they)},
+			{Run: c.own},
+			{Params: []chat.Param{personParam}, Moderators: true, Run: c.theirs},
+			{Params: []chat.Param{platformParam, uidParam}, Moderators: true, Run: c.named},
 		},
 	}
+}
+
+func (c existsCommand) own(ctx context.Context, req chat.Request) (chat.Reply, error) {
+	return c.answer(ctx, req, sender, youExist)
+}
+
+func (c existsCommand) theirs(ctx context.Context, req chat.Request) (chat.Reply, error) {
+	return c.answer(ctx, req, target, theyExist)
+}
+
+func (c existsCommand) named(ctx context.Context, req chat.Request) (chat.Reply, error) {
+	return c.answer(ctx, req, typedIdentity, theyExist)
+}
+
+// typedIdentity returns the platform and ID in the arguments.
+func typedIdentity(req chat.Request) (core.Identity, error) {
+	id, err := core.NewIdentity(req.Args.Value(platformParam.Name), req.Args.Value(uidParam.Name))
+	return id, invalid(uidParam, err)
+}
+
+// answer says whether the person that whom returns is registered. key is youExist or
+// theyExist.
+func (c existsCommand) answer(ctx context.Context, req chat.Request, whom subject, key string) (chat.Reply, error) {
+	id, err := whom(req)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	account, err := c.accounts.Get(ctx, id)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	tone, verdict := chat.Negative, ".no"
+	if account.Value.Registered() {
+		tone, verdict = chat.Positive, ".yes"
+	}
+	reply := chat.Reply{
+		Tone:    tone,
+		Title:   chat.Say("exists" + verdict),
+		Text:    chat.SayWith(key+verdict, chat.Values{"platform": chat.Plain(id.Platform), "service": c.service()}),
+		Checked: account.At,
+	}
+	if key == theyExist {
+		reply.Sections = []chat.Section{{Fields: []chat.Field{personField(id, req)}}}
+	} else if tone == chat.Negative {
+		reply.Actions = link("button.register", c.RegisterURL)
+	}
+	return reply, nil
 }

@@ -22,7 +22,8 @@ func help(others chat.Commands, options Options) chat.Command {
 	return self
 }
 
-// startReply greets newcomers, and text without a command, with what is asked most.
+// startReply answers newcomers, and text without a command, with buttons for the commands
+// that are asked most.
 func startReply(options Options) chat.Reply {
 	return chat.Reply{Title: chat.SayWith("help.start", options.symbol()), Actions: []chat.Action{
 		{Label: chat.Say("button.price"), Command: "price"},
@@ -34,9 +35,8 @@ func startReply(options Options) chat.Reply {
 	}}
 }
 
-// helpReply is one line and a button to the private chat where others read along.
-// Directly it has every command, and an example of each form for moderators if they can
-// be used there.
+// helpReply lists all commands where the sender reads alone, with the forms for moderators
+// if they can be used there. Elsewhere it is one line and a button to the private chat.
 func helpReply(all chat.Commands, req chat.Request) chat.Reply {
 	var everyone, moderators []chat.Field
 	var here chat.Parts

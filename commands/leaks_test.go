@@ -66,7 +66,7 @@ const annID, bobID = "100000001", "200000002"
 var askers = []string{annID, bobID, "300000003", ""}
 
 // drawnWorld has secrets in all that services say, and services that fail.
-func drawnWorld(rt *rapid.T) *commandstest.World {
+func drawnWorld(rt *rapid.T) *commandstest.Answers {
 	w := commandstest.Healthy()
 	did := func(name string) core.Account {
 		return core.Account{DID: rapid.SampledFrom([]string{"", secretDID + "1", secretDID + "1", secretDID + "2"}).Draw(rt, name)}

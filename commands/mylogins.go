@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// maxLogins bounds the logins of one answer.
+	// maxLogins is the number of logins on a page.
 	maxLogins = 10
-	// maxLoginText bounds a dapp's and a platform's name, in characters.
+	// maxLoginText bounds the name of a dapp and of a platform, in characters.
 	maxLoginText = 60
 )
 
@@ -47,7 +47,8 @@ func myLogins(accounts core.Source[core.Identity, core.Account], logins core.Sou
 	}
 }
 
-// loginsReply shows one page, the first if page is less. It fails if there are fewer.
+// loginsReply shows a page, counted from 1; a smaller number is the first. It returns an
+// InputError if there are fewer pages.
 func loginsReply(logins []core.Login, page int) (chat.Reply, error) {
 	if len(logins) == 0 {
 		return chat.Reply{Title: chat.Say("logins.none"), Text: chat.Say("logins.none_text")}, nil
@@ -67,24 +68,23 @@ func loginsReply(logins []core.Login, page int) (chat.Reply, error) {
 	if len(pages) > 1 {
 		reply.Footer = chat.Parts{chat.SayWith("logins.page", chat.Values{"page": chat.Count(page), "pages": chat.Count(len(pages))})}
 	}
-	turn := func(label string, to int) {
-		reply.Actions = append(reply.Actions, chat.Action{
-			Label: chat.Say(label), Command: "mylogins", Args: []string{strconv.Itoa(to)}, Edit: true,
-		})
-	}
 	if page > 1 {
-		turn("button.newer", page-1)
+		reply.Actions = append(reply.Actions, pageButton("button.newer", page-1))
 	}
 	if page < len(pages) {
-		turn("button.older", page+1)
+		reply.Actions = append(reply.Actions, pageButton("button.older", page+1))
 	}
 	return reply, nil
 }
 
-// wallets are the platforms on which one logs in with a wallet.
+func pageButton(label string, page int) chat.Action {
+	return chat.Action{Label: chat.Say(label), Command: "mylogins", Args: []string{strconv.Itoa(page)}, Edit: true}
+}
+
+// wallets are the platforms on which people log in with a wallet.
 var wallets = []string{core.EVM, "BTC", "TRON", "TON", "SOL"}
 
-// via says how somebody logged in.
+// via says on which platform somebody logged in.
 func via(platform string) chat.Value {
 	key := "logins.via"
 	switch {

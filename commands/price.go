@@ -12,123 +12,128 @@ import (
 	"herald/internal/core"
 )
 
-// periods are how far back a picture can show the price, as they are typed; changes are
-// told of those in the text. lengths has how long each is.
 var (
+	// periods are those of pictures, as they are typed.
 	periods = []string{"24h", "7d", "30d"}
+	// changes are the times over which the text tells changes.
 	changes = []string{"1h", "24h", "7d"}
+	// lengths are how long the two last.
 	lengths = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "30d": 30 * 24 * time.Hour}
 )
 
-func price(prices core.Source[struct{}, core.Quote], chart Chart, options Options) chat.Command {
-	param := chat.Param{Name: "period", Summary: chat.Say("param.period"), Example: "7d", Check: chat.Say("check.period"),
-		Choices: periods, Synonyms: map[string]string{"1d": "24h", "day": "24h", "week": "7d", "month": "30d"}}
-	run := func(ctx context.Context, req chat.Request) (chat.Reply, error) {
-		answer, err := prices.Get(ctx, struct{}{})
-		if err != nil {
-			return chat.Reply{}, err
-		}
-		answer.Value = dated(answer)
-		quote, shown := answer.Value, req.Args.Value(param.Name)
-		over, percent := "24h", quote.Change24h
-		var c core.Chart
-		if shown != "" {
-			c, err = chart(ctx, quote, lengths[shown], req.Language, cmp.Or(options.ServiceName, req.BotName))
-			if told := cmp.Or(c.Change, quote.Changes()[lengths[shown]]); err == nil || told.Valid {
-				over, percent = shown, told
-			}
-		}
-		reply := priceReply(answer, over, percent, options)
-		for _, p := range periods {
-			reply.Actions = append(reply.Actions, chat.Action{
-				Label: chat.Say("price." + p), Command: "price", Args: []string{p}, Edit: true, Shown: p == shown,
-			})
-		}
-		again := refresh("price", strings.Fields(shown)...)
-		again.NewRow = true
-		reply.Actions = append(reply.Actions, again)
-		reply.Actions = append(reply.Actions, link("button.page", quote.Page)...)
-		if shown == "" {
-			return reply, nil
-		}
-		about := chat.Values{"period": chat.Say("price." + shown), "since": chat.Day{Time: c.Since}}
-		switch {
-		case err != nil:
-			reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
-			reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
-			return reply, &chat.PartialError{Err: err}
-		case !c.Line:
-			reply.Notes = append(reply.Notes, chat.SayWith("chart.none", about))
-		case c.Seen < minCoverage:
-			reply.Notes = append(reply.Notes, chat.SayWith("chart.sparse", about))
-		}
-		alt := chartAlt(c, quote, reply.Beside, options)
-		reply.Image = &chat.Image{Name: "price-" + shown + ".png", PNG: c.PNG, Alt: alt, Spark: c.Spark}
-		return reply, nil
-	}
+var periodParam = chat.Param{
+	Name: "period", Summary: chat.Say("param.period"), Example: "7d", Check: chat.Say("check.period"),
+	Choices: periods, Synonyms: map[string]string{"1d": "24h", "day": "24h", "week": "7d", "month": "30d"},
+}
+
+// minCoverage is the part of a period, from 0 to 1, that must be recorded for a chart to
+// need no explanation.
+const minCoverage = 0.9
+
+// priceCommand answers /price.
+type priceCommand struct {
+	Sources
+	Options
+}
+
+func price(from Sources, options Options) chat.Command {
+	c := priceCommand{from, options}
 	return chat.Command{
 		Name:       "price",
 		Aliases:    map[string][]string{"p": nil, "chart": {"24h"}},
 		Summary:    chat.SayWith("command.price", options.symbol()),
 		Visibility: chat.Public,
-		Forms:      []chat.Form{{Inline: true, Run: run}, {Params: []chat.Param{param}, Run: run}},
+		Forms:      []chat.Form{{Inline: true, Run: c.answer}, {Params: []chat.Param{periodParam}, Run: c.answer}},
 	}
 }
 
-// minCoverage is the part of a period that must be recorded for a chart to need no
-// explanation.
-const minCoverage = 0.9
+// answer returns the price, with a picture of the period if one is asked for.
+func (c priceCommand) answer(ctx context.Context, req chat.Request) (chat.Reply, error) {
+	answer, err := c.Price.Get(ctx, struct{}{})
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	answer.Value = dated(answer)
+	quote, period := answer.Value, req.Args.Value(periodParam.Name)
+	if period == "" {
+		return c.reply(answer, period, "24h", quote.Change24h), nil
+	}
+	chart, err := c.Chart(ctx, quote, lengths[period], req.Language, cmp.Or(c.ServiceName, req.BotName))
+	over, change := period, cmp.Or(chart.Change, quote.Changes()[lengths[period]])
+	if err != nil && !change.Valid {
+		over, change = "24h", quote.Change24h
+	}
+	reply := c.reply(answer, period, over, change)
+	if err != nil {
+		reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
+		reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
+		return reply, &chat.PartialError{Err: err}
+	}
+	about := chat.Values{"period": chat.Say("price." + period), "since": chat.Day{Time: chart.Since}}
+	if !chart.Line {
+		reply.Notes = append(reply.Notes, chat.SayWith("chart.none", about))
+	} else if chart.Seen < minCoverage {
+		reply.Notes = append(reply.Notes, chat.SayWith("chart.sparse", about))
+	}
+	alt := c.chartAlt(chart, quote, reply.Subtitle)
+	reply.Image = &chat.Image{Name: "price-" + period + ".png", PNG: chart.PNG, Alt: alt, Spark: chart.Spark}
+	return reply, nil
+}
 
-// chartAlt describes a chart to those who do not see it, with the change beside its
-// headline or the age of an old price.
-func chartAlt(c core.Chart, quote core.Quote, beside chat.Value, options Options) chat.Parts {
+// priceButtons returns a button for each period, one to refresh, and one to the provider's
+// page. current is the period shown, or "".
+func priceButtons(quote core.Quote, current string) []chat.Action {
+	var buttons []chat.Action
+	for _, p := range periods {
+		buttons = append(buttons, chat.Action{
+			Label: chat.Say("price." + p), Command: "price", Args: []string{p}, Edit: true, Current: p == current,
+		})
+	}
+	again := refresh("price", strings.Fields(current)...)
+	again.NewRow = true
+	return append(append(buttons, again), link("button.page", quote.Page)...)
+}
+
+// chartAlt describes a chart to those who do not see it. It ends with the reply's
+// subtitle, or with the age of an old price.
+func (c priceCommand) chartAlt(chart core.Chart, quote core.Quote, subtitle chat.Value) chat.Parts {
 	if quote.Old() {
-		beside = chat.Age{Time: quote.LastUpdated}
+		subtitle = chat.Age{Time: quote.LastUpdated}
 	}
 	alt := chat.Parts{chat.SayWith("chart.alt", chat.Values{
-		"symbol": chat.Plain(options.Symbol), "since": chat.Day{Time: c.Since},
-		"first": chat.Price{Decimal: c.First}, "last": chat.Price{Decimal: c.Last},
-	}), beside}
-	if c.Lowest.IsPositive() {
+		"symbol": chat.Plain(c.Symbol), "since": chat.Day{Time: chart.Since},
+		"first": chat.Price{Decimal: chart.First}, "last": chat.Price{Decimal: chart.Last},
+	}), subtitle}
+	if chart.Lowest.IsPositive() {
 		alt = append(alt, chat.SayWith("chart.range", chat.Values{
-			"lowest": chat.Price{Decimal: c.Lowest}, "highest": chat.Price{Decimal: c.Highest},
+			"lowest": chat.Price{Decimal: chart.Lowest}, "highest": chat.Price{Decimal: chart.Highest},
 		}))
 	}
 	return alt
 }
 
-// priceReply has the price as its title, since that is all that a push notification
-// shows, and beside it the change in per cent over the period shown.
-func priceReply(answer core.Snapshot[core.Quote], over string, percent decimal.NullDecimal, options Options) chat.Reply {
+// reply returns the price as a title, since a push notification shows no more, and the
+// change over a time as its subtitle, in per cent. period is the button's that is current,
+// or "".
+func (c priceCommand) reply(answer core.Snapshot[core.Quote], period, over string, change decimal.NullDecimal) chat.Reply {
 	q := answer.Value
-	told := chat.Values{"symbol": chat.Plain(options.Symbol), "price": chat.Price{Decimal: q.Price}}
+	title := chat.Values{"symbol": chat.Plain(c.Symbol), "price": chat.Price{Decimal: q.Price}}
 	reply := chat.Reply{
-		Title:      chat.SayWith("price.title", told),
-		Tone:       []chat.Tone{chat.Falling, chat.Neutral, chat.Rising}[percent.Decimal.Round(2).Sign()+1],
+		Title:      chat.SayWith("price.title", title),
+		Tone:       []chat.Tone{chat.Falling, chat.Neutral, chat.Rising}[change.Decimal.Round(2).Sign()+1],
+		Sections:   priceSections(q, over),
 		Footer:     chat.Parts{chat.Plain(q.Source)},
 		Checked:    cmp.Or(q.LastUpdated, answer.At),
 		AsOf:       cmp.Or(q.LastUpdated, answer.At),
 		FreshUntil: answer.FreshUntil,
+		Actions:    priceButtons(q, period),
 	}
-	if percent.Valid {
-		shown := chat.Change{Decimal: percent.Decimal}
-		reply.Beside = chat.SayWith("price.change", chat.Values{"change": shown, "period": chat.Say("price." + over)})
+	if change.Valid {
+		percent := chat.Change{Decimal: change.Decimal}
+		reply.Subtitle = chat.SayWith("price.change", chat.Values{"change": percent, "period": chat.Say("price." + over)})
 	}
-	var others, sums []chat.Field
-	for _, period := range changes {
-		if other := q.Changes()[lengths[period]]; other.Valid && period != over {
-			others = append(others, chat.Field{Name: chat.Say("price." + period), Value: chat.Change{Decimal: other.Decimal}})
-		}
-	}
-	if q.MarketCap.Valid {
-		sums = append(sums, chat.Field{Name: chat.Say("price.cap"), Value: chat.Money{Decimal: q.MarketCap.Decimal}})
-	}
-	if q.Volume24h.Valid {
-		sums = append(sums, chat.Field{Name: chat.Say("price.volume"), Value: chat.Money{Decimal: q.Volume24h.Decimal}})
-	}
-	reply.Sections = []chat.Section{{Row: true, Fields: others}, {Fields: sums}}
-	if title, old := OldPrice(answer, options.Symbol); old {
-		reply.Tone, reply.Title, reply.Beside, reply.Sections = chat.Warning, title, nil, reply.Sections[1:]
+	if title, old := OldPrice(answer, c.Symbol); old {
+		reply.Tone, reply.Title, reply.Subtitle, reply.Sections = chat.Warning, title, nil, reply.Sections[1:]
 		reply.Notes, reply.Checked, reply.Stale = []chat.Text{whyOld("price", answer.Stale)}, time.Time{}, answer.Stale
 		// Newer than the same quote before it was old. Buttons tell whole seconds.
 		reply.AsOf = reply.AsOf.Add(time.Second)
@@ -137,4 +142,22 @@ func priceReply(answer core.Snapshot[core.Quote], over string, percent decimal.N
 		reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
 	}
 	return reply
+}
+
+// priceSections returns the known changes over all times but one, on a line, and the market
+// cap and volume as far as they are known.
+func priceSections(q core.Quote, except string) []chat.Section {
+	var others, sums []chat.Field
+	for _, over := range changes {
+		if change := q.Changes()[lengths[over]]; change.Valid && over != except {
+			others = append(others, chat.Field{Name: chat.Say("price." + over), Value: chat.Change{Decimal: change.Decimal}})
+		}
+	}
+	if q.MarketCap.Valid {
+		sums = append(sums, chat.Field{Name: chat.Say("price.cap"), Value: chat.Money{Decimal: q.MarketCap.Decimal}})
+	}
+	if q.Volume24h.Valid {
+		sums = append(sums, chat.Field{Name: chat.Say("price.volume"), Value: chat.Money{Decimal: q.Volume24h.Decimal}})
+	}
+	return []chat.Section{{Row: true, Fields: others}, {Fields: sums}}
 }

@@ -17,13 +17,12 @@ import (
 const (
 	// maxPoolName bounds the name of a pool, in characters.
 	maxPoolName = 40
-	// maxPools bounds the pools that are not folded away, where there is more than
-	// one other.
+	// maxPools bounds the pools that are shown, unless only one more exists.
 	maxPools = 5
 )
 
-// walletParam is a wallet on the chain with the pools. A name that ends in .eth and an
-// address of another chain match too: each is refused in words of its own.
+// walletParam is a wallet on the chain with the pools. Like also matches .eth names and
+// addresses of other chains, which core.ParseWallet refuses by name.
 var walletParam = chat.Param{
 	Name:     "wallet",
 	Summary:  chat.Say("param.wallet"),
@@ -33,47 +32,59 @@ var walletParam = chat.Param{
 	Check:    chat.Say("check.wallet"),
 }
 
+// stakedCommand answers /staked.
+type stakedCommand struct {
+	Sources
+	Options
+}
+
 func staked(from Sources, options Options) chat.Command {
 	return chat.Command{
 		Name:       "staked",
 		Summary:    chat.SayWith("command.staked", options.symbol()),
 		Visibility: chat.Public,
-		Forms: []chat.Form{{Params: []chat.Param{walletParam}, Inline: true, Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
-			wallet, err := core.ParseWallet(req.Args.Value(walletParam.Name))
-			if err != nil {
-				return chat.Reply{}, invalid(walletParam, err)
-			}
-			both := from.stakeAndPrice(ctx, wallet)
-			if both.ErrA != nil {
-				return chat.Reply{About: wallet.Hex()}, both.ErrA
-			}
-			return stakedReply(both, wallet, options), partly(both.A.Value.Err())
-		}}},
+		Forms:      []chat.Form{{Params: []chat.Param{walletParam}, Inline: true, Run: stakedCommand{from, options}.answer}},
 	}
+}
+
+// parseWallet returns the wallet in the arguments.
+func parseWallet(req chat.Request) (common.Address, error) {
+	wallet, err := core.ParseWallet(req.Args.Value(walletParam.Name))
+	return wallet, invalid(walletParam, err)
+}
+
+func (c stakedCommand) answer(ctx context.Context, req chat.Request) (chat.Reply, error) {
+	wallet, err := parseWallet(req)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	stake, price := c.stakeAndPrice(ctx, wallet)
+	if stake.Err != nil {
+		return chat.Reply{About: wallet.Hex()}, stake.Err
+	}
+	return c.reply(wallet, stake, price), partly(stake.Value.Err())
 }
 
 // priceWait is how long a stake waits for the price after the chain has answered.
 const priceWait = time.Second
 
-// stakeAndPrice returns the wallet's stake, and if there is one the price that its
-// worth is told at. Without a price of today there is no price, and no error.
-func (from Sources) stakeAndPrice(ctx context.Context, wallet common.Address) (both core.Joined[core.Stake, core.Quote]) {
-	both.A, both.ErrA = from.Stakes.Get(ctx, wallet)
-	if both.ErrA != nil || both.A.Value.Outcome() != core.Staker {
-		both.B.FreshUntil = both.A.FreshUntil
-		return both
+// stakeAndPrice returns the wallet's stake and, for a staker, today's price. The price
+// is the zero Snapshot if it is old or unknown.
+func (from Sources) stakeAndPrice(ctx context.Context, wallet common.Address) (stake core.Answer[core.Stake], price core.Snapshot[core.Quote]) {
+	stake = core.Ask(ctx, from.Stakes, wallet)
+	if stake.Err != nil || stake.Value.Outcome() != core.Staker {
+		return stake, price
 	}
 	// Not asked beside the chain: a price costs a credit, and most wallets need none.
 	ctx, cancel := context.WithTimeout(ctx, priceWait)
 	defer cancel()
-	quote, err := from.Price.Get(ctx, struct{}{})
-	if err == nil && !quote.Stale && !quote.Value.Old() {
-		both.B = quote
+	if quote := core.Ask(ctx, from.Price, struct{}{}); quote.Err == nil && !quote.Stale && !quote.Value.Old() {
+		price = quote.Snapshot
 	}
-	return both
+	return stake, price
 }
 
-// partly returns a PartialError if there is an error.
+// partly returns err as a PartialError, or nil.
 func partly(err error) error {
 	if err == nil {
 		return nil
@@ -81,47 +92,63 @@ func partly(err error) error {
 	return &chat.PartialError{Err: err}
 }
 
-func stakedReply(both core.Joined[core.Stake, core.Quote], wallet common.Address, options Options) chat.Reply {
-	s := both.A.Value
-	tone, verdict := stakeVerdict(s, options)
-	ordered := slices.SortedStableFunc(slices.Values(s.Staked), func(a, b core.PoolAmount) int { return b.Amount.Cmp(a.Amount) })
-	fields, shown := poolFields(ordered, options), len(ordered)
-	if shown > maxPools+1 {
-		shown = maxPools
-	}
-	others := chat.Count(len(ordered) - shown)
+func (c stakedCommand) reply(wallet common.Address, stake core.Answer[core.Stake], price core.Snapshot[core.Quote]) chat.Reply {
+	s := stake.Value
+	tone, verdict := stakeVerdict(s, c.Options)
+	pools, folded := c.poolSections(s)
 	reply := chat.Reply{
-		Tone:   tone,
-		Title:  verdict,
-		Beside: worthText(s, both.B.Value),
-		Sections: []chat.Section{
-			{Fields: fields[:shown]},
-			{Fields: sumFields(chat.SayWith("stake.others", chat.Values{"n": others}), ordered[shown:], options)},
-			{Fields: unstakingFields(s, options)},
-		},
-		Exact:      exactFields(wallet, s, options),
-		Folded:     fields[shown:],
+		Tone:       tone,
+		Title:      verdict,
+		Subtitle:   worthText(s, price.Value),
+		Sections:   append(pools, chat.Section{Fields: unstakingFields(s, c.Options)}),
+		FullValues: fullFields(wallet, s, c.Options),
+		Folded:     folded,
 		Notes:      stakeNotes(s),
 		Footer:     stakeFooter(s),
-		Checked:    cmp.Or(s.BlockTime, both.A.At),
+		Checked:    cmp.Or(s.BlockTime, stake.At),
 		About:      wallet.Hex(),
-		AsOf:       both.AsOf(),
-		FreshUntil: both.FreshUntil(),
-		Actions:    []chat.Action{refresh("staked", wallet.Hex()), {Label: chat.Say("button.copy_wallet"), Copy: wallet.Hex()}},
+		AsOf:       core.Later(stake.At, price.At),
+		FreshUntil: stake.FreshUntil,
+		Actions:    c.buttons(wallet, tone),
+	}
+	if s.Outcome() == core.Staker { // The price is a part of the answer.
+		reply.FreshUntil = core.Earlier(stake.FreshUntil, price.FreshUntil)
 	}
 	if tone == chat.Warning {
 		reply.Title, reply.Text = chat.NoAnswer("staked"), verdict
-		reply.Actions[0] = chat.TryAgain("staked", wallet.Hex())
-	}
-	reply.Actions = append(reply.Actions, link("button.explorer", options.address(wallet).URL)...)
-	if tone == chat.Negative {
-		reply.Actions = append(reply.Actions, link("button.stake", options.StakeURL)...)
 	}
 	return reply
 }
 
-// stakeVerdict says what is staked, that nothing is, or as a Warning why nobody can
-// say.
+// poolSections returns the largest pools and, if there are more than maxPools+1, the sum of
+// the others, which folded lists.
+func (c stakedCommand) poolSections(s core.Stake) (sections []chat.Section, folded []chat.Field) {
+	largest := slices.SortedStableFunc(slices.Values(s.Staked), func(a, b core.PoolAmount) int { return b.Amount.Cmp(a.Amount) })
+	fields := poolFields(largest, c.Options)
+	if len(fields) <= maxPools+1 {
+		return []chat.Section{{Fields: fields}}, nil
+	}
+	others := largest[maxPools:]
+	sum := chat.SayWith("stake.others", chat.Values{"n": chat.Count(len(others))})
+	return []chat.Section{{Fields: fields[:maxPools]}, {Fields: sumFields(sum, others, c.Options)}}, fields[maxPools:]
+}
+
+// buttons returns the buttons under a stake with this tone.
+func (c stakedCommand) buttons(wallet common.Address, tone chat.Tone) []chat.Action {
+	again := refresh("staked", wallet.Hex())
+	if tone == chat.Warning {
+		again = chat.TryAgain("staked", wallet.Hex())
+	}
+	buttons := []chat.Action{again, {Label: chat.Say("button.copy_wallet"), Copy: wallet.Hex()}}
+	buttons = append(buttons, link("button.explorer", c.address(wallet).URL)...)
+	if tone == chat.Negative {
+		buttons = append(buttons, link("button.stake", c.StakeURL)...)
+	}
+	return buttons
+}
+
+// stakeVerdict says what is staked, or that nothing is. With the tone Warning it says why
+// that is not known.
 func stakeVerdict(s core.Stake, options Options) (chat.Tone, chat.Text) {
 	total := chat.Values{"total": options.amount(s.Total(), chat.Short)}
 	switch outcome := s.Outcome(); {
@@ -135,7 +162,7 @@ func stakeVerdict(s core.Stake, options Options) (chat.Tone, chat.Text) {
 	return chat.Warning, chat.SayWith("stake.undetermined", chat.Values{"failed": chat.Count(len(s.Failed)), "n": pools(s)})
 }
 
-// worthText says what a stake is worth, if that is known and a cent at least.
+// worthText says what a stake is worth. It returns nil below a cent, or without a price.
 func worthText(s core.Stake, q core.Quote) chat.Value {
 	worth := s.Total().Mul(q.Price)
 	if worth.LessThan(decimal.New(1, -2)) {
@@ -144,7 +171,7 @@ func worthText(s core.Stake, q core.Quote) chat.Value {
 	return chat.SayWith("stake.worth", chat.Values{"worth": chat.Money{Decimal: worth}})
 }
 
-// sumFields name what pools hold together, if it is anything.
+// sumFields returns a field with the sum of the pools, or none if the sum is zero.
 func sumFields(name chat.Text, pools []core.PoolAmount, options Options) []chat.Field {
 	total := core.Stake{Staked: pools}.Total()
 	if total.IsZero() {
@@ -153,16 +180,16 @@ func sumFields(name chat.Text, pools []core.PoolAmount, options Options) []chat.
 	return []chat.Field{{Name: name, Value: options.amount(total, chat.Short)}}
 }
 
-// unstakingFields tell what pools hold back until it can be withdrawn, as the least that
-// it is if a pool was not read wholly.
+// unstakingFields returns a field with what is being unstaked, if anything is. It says "at
+// least" if a pool was not read completely.
 func unstakingFields(s core.Stake, options Options) []chat.Field {
 	key := map[bool]string{true: "stake.unstaking", false: "stake.unstaking_least"}[s.Complete()]
 	return sumFields(chat.Say(key), s.Unbonding, options)
 }
 
-// exactFields are the whole wallet and, if every pool was read, its stake to the last
+// fullFields returns the whole wallet and, if every pool was read, its stake to the last
 // digit.
-func exactFields(wallet common.Address, s core.Stake, options Options) []chat.Field {
+func fullFields(wallet common.Address, s core.Stake, options Options) []chat.Field {
 	address := options.address(wallet)
 	address.Whole = true
 	fields := []chat.Field{{Value: address}}
@@ -172,8 +199,8 @@ func exactFields(wallet common.Address, s core.Stake, options Options) []chat.Fi
 	return fields
 }
 
-// stakeNotes say in how many pools only the stake could be read. Pools that could not be
-// read at all are told of elsewhere.
+// stakeNotes says in how many pools the stake could be read, but not what is being
+// unstaked.
 func stakeNotes(s core.Stake) []chat.Text {
 	failed := len(s.Unread()) - len(s.Failed)
 	if failed == 0 {
@@ -182,7 +209,7 @@ func stakeNotes(s core.Stake) []chat.Text {
 	return []chat.Text{chat.SayWith("stake.unstaking_unread", chat.Values{"failed": chat.Count(failed), "n": pools(s)})}
 }
 
-// stakeFooter tells the block, and how many pools were read unless the verdict does.
+// stakeFooter names the block, and how many pools were read unless the verdict says so.
 func stakeFooter(s core.Stake) chat.Parts {
 	block := chat.SayWith("block", chat.Values{"number": chat.Count(s.Block)})
 	if s.Outcome() == core.Undetermined {
@@ -200,10 +227,10 @@ func poolsRead(s core.Stake) chat.Text {
 	return chat.SayWith(key, chat.Values{"checked": chat.Count(s.Checked), "n": pools(s)})
 }
 
-// pools counts the pools that were asked.
+// pools returns the number of pools that were asked.
 func pools(s core.Stake) chat.Count { return chat.Count(s.Checked + len(s.Failed)) }
 
-// poolFields lists pools.
+// poolFields returns a field for each pool.
 func poolFields(pools []core.PoolAmount, options Options) []chat.Field {
 	var fields []chat.Field
 	for _, p := range pools {

@@ -11,16 +11,15 @@ import (
 	"herald/internal/core"
 )
 
-// Service is what /status asks of a service; *core.Upstream is one.
+// Service is a service as /status sees it. *core.Upstream implements it.
 type Service interface {
 	Ping(ctx context.Context) (core.Snapshot[any], error)
 	Health() core.Health
 }
 
-// status says of each service whether it works. A call that failed counts, also
-// if it was made for another command and an earlier answer is still fresh. What
-// is pinged is cached, so that nobody can use /status to have a service asked
-// often.
+// status says of each service whether it works. The last call decides, whichever command
+// made it, even if an earlier answer is still fresh. Pings are cached, so that nobody can
+// make /status call a service often.
 func status(services []Service) chat.Command {
 	return chat.Command{
 		Name:       "status",
@@ -44,7 +43,7 @@ func status(services []Service) chat.Command {
 // serviceStatus is what is known of one service.
 type serviceStatus struct {
 	core.Health
-	// headline says what is wrong; without a Key the service works.
+	// headline names the failure; without a Key the service works.
 	headline chat.Text
 	said     chat.Text
 	notes    []chat.Text
@@ -75,7 +74,8 @@ func statusOf(pinged core.Snapshot[any], err error, h core.Health) serviceStatus
 	return s
 }
 
-// silentFor says how long a service has not answered, in minutes or in hours.
+// silentFor says for how long a service has not answered: in minutes, or from two hours on
+// in hours.
 func silentFor(d time.Duration) chat.Text {
 	if d >= 2*time.Hour {
 		return chat.SayWith("status.failing_hours", chat.Values{"n": chat.Count(d / time.Hour)})

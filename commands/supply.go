@@ -8,36 +8,43 @@ import (
 	"herald/internal/core"
 )
 
+// supplyCommand answers /supply.
+type supplyCommand struct {
+	Sources
+	Options
+}
+
 func supply(from Sources, options Options) chat.Command {
-	run := func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
-		both := core.Join(ctx, from.Supply, struct{}{}, from.Price, struct{}{})
-		if both.ErrA != nil {
-			return chat.Reply{}, both.ErrA
-		}
-		reply := supplyReply(both.A, options)
-		if both.ErrB != nil {
-			reply.Notes = append(reply.Notes, chat.Say("supply.unpriced"), Explain(both.ErrB))
-			return reply, &chat.PartialError{Err: both.ErrB}
-		}
-		withWorth(&reply, both.A.Value, both.B.Value)
-		if !both.A.Stale {
-			reply.Checked = both.Checked()
-		}
-		if !both.A.Stale && !both.B.Stale {
-			reply.AsOf, reply.FreshUntil = both.AsOf(), both.FreshUntil()
-		}
-		if q := dated(both.B); q.Old() {
-			reply.Tone, reply.Stale, reply.Checked = chat.Warning, reply.Stale || both.B.Stale, time.Time{}
-			reply.Notes = append(reply.Notes, lastKnown("price", q.LastUpdated, both.B.Stale))
-		}
-		return reply, nil
-	}
 	return chat.Command{
 		Name:       "supply",
 		Summary:    chat.SayWith("command.supply", options.symbol()),
 		Visibility: chat.Public,
-		Forms:      []chat.Form{{Inline: true, Run: run}},
+		Forms:      []chat.Form{{Inline: true, Run: supplyCommand{from, options}.answer}},
 	}
+}
+
+func (c supplyCommand) answer(ctx context.Context, _ chat.Request) (chat.Reply, error) {
+	supply, price := core.Both(ctx, c.Supply, struct{}{}, c.Price, struct{}{})
+	if supply.Err != nil {
+		return chat.Reply{}, supply.Err
+	}
+	reply := supplyReply(supply.Snapshot, c.Options)
+	if price.Err != nil {
+		reply.Notes = append(reply.Notes, chat.Say("supply.unpriced"), Explain(price.Err))
+		return reply, &chat.PartialError{Err: price.Err}
+	}
+	withWorth(&reply, supply.Value, price.Value)
+	if !supply.Stale {
+		reply.Checked = core.Earlier(supply.At, price.At)
+	}
+	if !supply.Stale && !price.Stale {
+		reply.AsOf, reply.FreshUntil = core.Later(supply.At, price.At), core.Earlier(supply.FreshUntil, price.FreshUntil)
+	}
+	if q := dated(price.Snapshot); q.Old() {
+		reply.Tone, reply.Stale, reply.Checked = chat.Warning, reply.Stale || price.Stale, time.Time{}
+		reply.Notes = append(reply.Notes, lastKnown("price", q.LastUpdated, price.Stale))
+	}
+	return reply, nil
 }
 
 func supplyReply(supply core.Snapshot[core.Supply], options Options) chat.Reply {
@@ -58,8 +65,8 @@ func supplyReply(supply core.Snapshot[core.Supply], options Options) chat.Reply 
 	return reply
 }
 
-// withWorth adds what the two supplies are worth, and what the provider says the market
-// cap is where that differs by a tenth: it then counts another supply.
+// withWorth adds what both supplies are worth. If the provider's market cap differs by a
+// tenth or more, it adds that too: the provider then counts another supply.
 func withWorth(reply *chat.Reply, s core.Supply, q core.Quote) {
 	worth := s.Circulating.Mul(q.Price)
 	reply.Sections = append(reply.Sections, chat.Section{Fields: []chat.Field{

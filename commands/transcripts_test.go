@@ -31,7 +31,7 @@ func TestEveryCommandIsInAScene(t *testing.T) {
 
 // shown is all of a card.
 func shown(c words.Card) string {
-	lines := []string{fmt.Sprintf("[%d] %s", c.Tone, marked(words.Join(c.Title, c.Beside)))}
+	lines := []string{fmt.Sprintf("[%d] %s", c.Tone, marked(words.Join(c.Title, c.Subtitle)))}
 	add := func(format string, line words.Line) {
 		if !line.Empty() {
 			lines = append(lines, fmt.Sprintf(format, marked(line)))
@@ -44,7 +44,7 @@ func shown(c words.Card) string {
 			lines = append(lines, marked(f.Name)+" | "+marked(f.Value))
 		}
 	}
-	for _, f := range c.Exact {
+	for _, f := range c.FullValues {
 		lines = append(lines, "… "+marked(f.Name)+" | "+marked(f.Value))
 	}
 	for _, n := range append(c.Notes, c.Footer) {

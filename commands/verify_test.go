@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/shopspring/decimal"
 
 	"herald/commands"
 	"herald/commands/commandstest"
@@ -41,11 +40,11 @@ func unreadPool() []core.UnreadPool {
 // another.
 func TestVerifyHasThreeAnswersInBothParts(t *testing.T) {
 	const failing = "failing"
-	stakes := map[string]func(*commandstest.World){
-		"stake.yes":          func(*commandstest.World) {},
-		"stake.no":           func(w *commandstest.World) { w.Stake = core.Stake{Checked: 21} },
-		"stake.undetermined": func(w *commandstest.World) { w.Stake = core.Stake{Checked: 20, Failed: unreadPool()} },
-		"unchecked.title":    func(w *commandstest.World) { w.StakeErr = staking.Service.Fail(core.SlowAnswer, errInner) },
+	stakes := map[string]func(*commandstest.Answers){
+		"stake.yes":          func(*commandstest.Answers) {},
+		"stake.no":           func(w *commandstest.Answers) { w.Stake = core.Stake{Checked: 21} },
+		"stake.undetermined": func(w *commandstest.Answers) { w.Stake = core.Stake{Checked: 20, Failed: unreadPool()} },
+		"unchecked.title":    func(w *commandstest.Answers) { w.StakeErr = staking.Service.Fail(core.SlowAnswer, errInner) },
 	}
 	for _, account := range []string{"did:x:1", "", failing} {
 		for _, owner := range []string{"did:x:1", "did:x:2", "did:x:1 ", "DID:X:1", "", failing} {
@@ -104,7 +103,7 @@ func stakeOf(r chat.Reply) string {
 }
 
 // Whether somebody else registered a wallet is for moderators to know.
-func TestAMemberDoesNotLearnWhetherAnothersWalletIsRegistered(t *testing.T) {
+func TestAnothersRegistrationIsNotToldToMembers(t *testing.T) {
 	for _, accountErr := range []error{nil, down} {
 		var said []string
 		for _, owner := range []string{"", "did:x:2"} {
@@ -119,7 +118,7 @@ func TestAMemberDoesNotLearnWhetherAnothersWalletIsRegistered(t *testing.T) {
 	}
 }
 
-func TestAReplyToAMessageWithAWalletIsAboutItsSender(t *testing.T) {
+func TestVerifyInAReplyIsAboutTheMessagesSender(t *testing.T) {
 	bob, ann := &chat.User{Platform: "telegram", ID: commandstest.Bob}, &chat.User{Platform: "telegram", ID: commandstest.Ann}
 	for name, test := range map[string]struct {
 		target  *chat.User
@@ -147,7 +146,7 @@ func TestAReplyToAMessageWithAWalletIsAboutItsSender(t *testing.T) {
 	}
 }
 
-func TestWhoeverIsRepliedToIsNamedAsTheyCallThemselves(t *testing.T) {
+func TestATargetIsShownByTheirDisplayName(t *testing.T) {
 	bob := chat.User{Platform: "telegram", ID: commandstest.Bob}
 	req := chat.Request{
 		From: chat.User{Platform: "telegram", ID: commandstest.Ann}, Role: chat.Moderator, Community: commandstest.Community,
@@ -205,21 +204,21 @@ func (s *priceSource) Get(ctx context.Context, key struct{}) (core.Snapshot[core
 // second at most, and nobody pays for a price that is not shown.
 func TestAStakesWorthIsToldAtTodaysPriceAlone(t *testing.T) {
 	for name, test := range map[string]struct {
-		change func(*commandstest.World)
+		change func(*commandstest.Answers)
 		after  time.Duration
 		took   time.Duration
 		asked  int
 		worth  bool
 	}{
-		"today's":              {change: func(*commandstest.World) {}, asked: 1, worth: true},
-		"slow":                 {change: func(*commandstest.World) {}, after: 900 * time.Millisecond, took: 900 * time.Millisecond, asked: 1, worth: true},
-		"hangs":                {change: func(*commandstest.World) {}, after: time.Hour, took: time.Second, asked: 1},
-		"stale":                {change: func(w *commandstest.World) { w.Price.Stale = true }, asked: 1},
-		"old at the provider":  {change: func(w *commandstest.World) { w.Price.Value.OldFrom = time.Now() }, asked: 1},
-		"fails":                {change: func(w *commandstest.World) { w.PriceErr = market.Service.Fail(core.Limited, errInner) }, asked: 1},
-		"of part of the pools": {change: func(w *commandstest.World) { w.Stake.Failed = unreadPool() }, asked: 1, worth: true},
-		"of no stake":          {change: func(w *commandstest.World) { w.Stake.Staked = nil }, after: time.Hour},
-		"of an unknown stake":  {change: func(w *commandstest.World) { w.StakeErr = staking.Service.Fail(core.Limited, errInner) }, after: time.Hour},
+		"today's":              {change: func(*commandstest.Answers) {}, asked: 1, worth: true},
+		"slow":                 {change: func(*commandstest.Answers) {}, after: 900 * time.Millisecond, took: 900 * time.Millisecond, asked: 1, worth: true},
+		"hangs":                {change: func(*commandstest.Answers) {}, after: time.Hour, took: time.Second, asked: 1},
+		"stale":                {change: func(w *commandstest.Answers) { w.Price.Stale = true }, asked: 1},
+		"old at the provider":  {change: func(w *commandstest.Answers) { w.Price.Value.OldFrom = time.Now() }, asked: 1},
+		"fails":                {change: func(w *commandstest.Answers) { w.PriceErr = market.Service.Fail(core.Limited, errInner) }, asked: 1},
+		"of part of the pools": {change: func(w *commandstest.Answers) { w.Stake.Failed = unreadPool() }, asked: 1, worth: true},
+		"of no stake":          {change: func(w *commandstest.Answers) { w.Stake.Staked = nil }, after: time.Hour},
+		"of an unknown stake":  {change: func(w *commandstest.Answers) { w.StakeErr = staking.Service.Fail(core.Limited, errInner) }, after: time.Hour},
 	} {
 		for _, command := range []string{"staked", "verify"} {
 			synctest.Test(t, func(t *testing.T) {
@@ -228,7 +227,7 @@ func TestAStakesWorthIsToldAtTodaysPriceAlone(t *testing.T) {
 				from := w.Sources()
 				price := &priceSource{Source: from.Price, after: test.after}
 				from.Price = price
-				c, _ := commands.All(from, w.Look).Find(command)
+				c, _ := commands.All(from, w.Options).Find(command)
 				began := time.Now()
 				reply, _ := c.Forms[len(c.Forms)-1].Run(t.Context(), chat.Request{
 					Args: chat.Named(aboutWallet), From: chat.User{Platform: "telegram", ID: commandstest.Ann}})
@@ -236,27 +235,6 @@ func TestAStakesWorthIsToldAtTodaysPriceAlone(t *testing.T) {
 					t.Errorf("/%s, %s: asked for the price %d times, after %v:\n%s", command, name, price.asked, took, texts(reply))
 				}
 			})
-		}
-	}
-}
-
-func TestWhatIsBeingUnstakedIsTheLeastUntilAllIsRead(t *testing.T) {
-	for name, test := range map[string]struct {
-		change func(*core.Stake)
-		want   string
-	}{
-		"all is read":          {func(*core.Stake) {}, "\nUnstaking | 3"},
-		"a pool is unread":     {func(s *core.Stake) { s.Failed = unreadPool() }, "\nUnstaking at least | 3"},
-		"its exits are unread": {func(s *core.Stake) { s.UnbondingFailed = unreadPool() }, "\nUnstaking at least | 3"},
-	} {
-		w := commandstest.Healthy()
-		w.Stake.Unbonding = []core.PoolAmount{{Amount: decimal.NewFromInt(3)}}
-		test.change(&w.Stake)
-		for _, command := range []string{"staked", "verify"} {
-			forms, _ := w.Router(t).Commands().Find(command)
-			if reply, _ := run(w, t, command, len(forms.Forms)-1, aboutWallet); !strings.Contains(texts(reply), test.want) {
-				t.Errorf("/%s, %s: %s", command, name, texts(reply))
-			}
 		}
 	}
 }

@@ -21,14 +21,14 @@ import (
 
 // Case is a command as it was typed, and its answer.
 type Case struct {
-	// Scene is what the case has in common with some others, as in "failing".
+	// Scene names the state of the services, such as "healthy".
 	Scene string
 	// Line is the command as typed, as in "/exists 12345".
 	Line  string
 	Reply chat.Reply
 	// Private answers reach the sender alone.
 	Private bool
-	// Direct is true where only the sender and the bot read along.
+	// Direct marks a chat that only the sender and the bot can read.
 	Direct bool
 }
 
@@ -40,17 +40,17 @@ type sender struct {
 	title     string // of the chat
 }
 
-// scene is some commands in one state of the world.
+// scene is some commands in one state of the services.
 type scene struct {
 	name   string
-	change func(*World)
+	change func(*Answers)
 	// from is who asks; nil is Ann as a moderator.
 	from  *sender
 	wait  limit
 	lines []string
 }
 
-// Services are all that can fail.
+// Services are all services that can fail.
 var Services = []*core.Service{partner.Service, market.Service, supply.Service, staking.Service}
 
 func failed(s *core.Service, r core.Reason) *core.Error { return s.Fail(r, errors.New("inner")) }
@@ -71,8 +71,8 @@ var (
 	status                  = "/status"
 	// public are the commands that anyone may give.
 	public = []string{price, week, supplies, staked, logins, exists, verify, status}
-	// asking are one command for each service that can fail, and those that ask
-	// two. What a failure is called is the same for every command.
+	// asking has a command for each service that can fail, and those that ask two. A
+	// failure has the same words in every command.
 	asking = []string{price, supplies, staked, exists, verify, status}
 )
 
@@ -91,57 +91,57 @@ func scenes() []scene {
 		{name: "strangers", from: stranger, lines: []string{logins, exists, verify}},
 		{name: "anonymous", from: &sender{id: "", role: chat.Moderator, community: Community, title: talk}, lines: []string{logins, exists, verify}},
 		{name: "others", lines: []string{"/verify " + BobsWallet, "/verify " + Wallet}},
-		{name: "named service", change: func(w *World) { w.Look.ServiceName, w.Look.ExplorerURL = "CARV *ID*", "" }, lines: []string{
+		{name: "named service", change: func(w *Answers) { w.Options.ServiceName, w.Options.ExplorerURL = "CARV *ID*", "" }, lines: []string{
 			staked, exists, verify, existsBob,
 		}},
-		{name: "quiet", change: func(w *World) { w.Logins = nil }, lines: []string{logins}},
+		{name: "quiet", change: func(w *Answers) { w.Logins = nil }, lines: []string{logins}},
 		{name: "hostile", from: &sender{id: Ann, role: chat.Moderator, community: Community, title: strings.Join(Hostile, " ")}, change: hostile, lines: []string{staked, logins, existsBob}},
 		{name: "many", change: many, lines: []string{logins, "/mylogins 2", "/mylogins 50", "/mylogins 51", staked}},
-		{name: "sparse", change: func(w *World) {
+		{name: "sparse", change: func(w *Answers) {
 			w.Price.Value = core.Quote{Price: number("64123.456")}
 			w.Stake = core.Stake{Block: 1_000_000, Checked: 21}
 		}, lines: []string{price, staked, verify}},
-		{name: "three pools", change: func(w *World) {
+		{name: "three pools", change: func(w *Answers) {
 			w.Stake.Staked = append(w.Stake.Staked, core.PoolAmount{Pool: core.Pool{Name: "Flexible"}, Amount: number("12.25")})
 			w.Stake.Unbonding = []core.PoolAmount{{Pool: core.Pool{Name: "Exit"}, Amount: number("3")}}
 		}, lines: []string{staked, verify, verifyBob}},
-		{name: "tiny", change: func(w *World) {
+		{name: "tiny", change: func(w *Answers) {
 			w.Price.Value = core.Quote{Price: number("0.00000001234567")}
 			w.Stake.Staked = []core.PoolAmount{{Pool: core.Pool{Name: "Dust"}, Amount: number("0.000000000000000001")}}
 		}, lines: []string{price, supplies, staked}},
-		{name: "old", change: func(w *World) {
+		{name: "old", change: func(w *Answers) {
 			w.Price.Stale, w.Supply.Stale, w.Price.Value.MarketCap = true, true, known("2000000")
 		}, lines: []string{price, week, supplies}},
-		{name: "old quote", change: func(w *World) {
+		{name: "old quote", change: func(w *Answers) {
 			w.Price.Value.LastUpdated, w.Price.Value.OldFrom = Noon.Add(-72*time.Hour), Noon.Add(-71*time.Hour)
 		}, lines: []string{price, supplies, status}},
 		{name: "charts", lines: []string{"/price 24h", "/price 7D", "/price 30d"}},
-		{name: "sparse charts", change: func(w *World) { w.Chart.Seen = 0.5 }, lines: []string{week}},
-		{name: "no charts", change: func(w *World) { w.Chart.Line, w.Chart.Seen = false, 0.2 }, lines: []string{week}},
-		{name: "failing charts", change: func(w *World) { w.ChartErr = errors.New("inner") }, lines: []string{week}},
-		{name: "partly", change: func(w *World) {
+		{name: "sparse charts", change: func(w *Answers) { w.Chart.Seen = 0.5 }, lines: []string{week}},
+		{name: "no charts", change: func(w *Answers) { w.Chart.Line, w.Chart.Seen = false, 0.2 }, lines: []string{week}},
+		{name: "failing charts", change: func(w *Answers) { w.ChartErr = errors.New("inner") }, lines: []string{week}},
+		{name: "partly", change: func(w *Answers) {
 			w.PriceErr = failed(market.Service, core.Limited)
 			w.Stake.Failed, w.Stake.Checked = unreadPools(2), 19
 			w.Stake.Unbonding = []core.PoolAmount{{Pool: core.Pool{Name: "Exit"}, Amount: number("3")}}
 			w.Stake.UnbondingFailed = unreadPools(1)
 		}, lines: []string{supplies, staked, verify, status}},
-		{name: "never answered", change: func(w *World) {
+		{name: "never answered", change: func(w *Answers) {
 			w.NeverAsked, w.PriceErr, w.Supply.Stale = true, failed(market.Service, core.Limited), true
 		}, lines: []string{status}},
-		{name: "undetermined", change: func(w *World) {
+		{name: "undetermined", change: func(w *Answers) {
 			w.Stake.Staked, w.Stake.Checked, w.Stake.Failed = nil, 20, unreadPools(1)
 		}, lines: []string{staked, verify}},
-		{name: "half failing", change: func(w *World) {
+		{name: "half failing", change: func(w *Answers) {
 			w.LoginsErr = failed(partner.Service, core.Unreachable)
 			w.StakeErr = failed(staking.Service, core.SlowAnswer)
 		}, lines: []string{logins, exists, verify}},
-		{name: "wallets failing", change: func(w *World) {
+		{name: "wallets failing", change: func(w *Answers) {
 			w.AccountErrs = map[string]error{"EVM": failed(partner.Service, core.Unreachable)}
 		}, lines: []string{verify, "/verify 999 " + BobsWallet}},
-		{name: "accounts failing", change: func(w *World) {
+		{name: "accounts failing", change: func(w *Answers) {
 			w.AccountErrs = map[string]error{"Telegram": failed(partner.Service, core.Unreachable)}
 		}, lines: []string{verifyBob, "/verify " + Wallet}},
-		{name: "failing inside", change: func(w *World) {
+		{name: "failing inside", change: func(w *Answers) {
 			w.PriceErr, w.SupplyErr, w.StakeErr, w.AccountsErr = errors.New("inner"), context.DeadlineExceeded, context.DeadlineExceeded, errors.New("inner")
 		}, lines: append(asking[:len(asking):len(asking)], week, logins, existsBob, verifyBob)},
 		{name: "limited", wait: limit(7 * time.Second), lines: []string{price, logins}},
@@ -158,7 +158,7 @@ func scenes() []scene {
 		}},
 	}
 	for _, reason := range core.Reasons() {
-		all = append(all, scene{name: "failing " + string(reason), change: func(w *World) {
+		all = append(all, scene{name: "failing " + string(reason), change: func(w *Answers) {
 			w.PriceErr = failed(market.Service, reason)
 			w.SupplyErr = failed(supply.Service, reason)
 			w.StakeErr = failed(staking.Service, reason)
@@ -170,13 +170,13 @@ func scenes() []scene {
 
 const talk = "Token *talk*"
 
-// Hostile are names that want to be more than names.
+// Hostile are names with markup, mentions, links and control characters.
 var Hostile = []string{
 	"**bold** _it_ `code` <b>", "@everyone <@1> <@&2> tg://user?id=1", "evil.example https://evil.example [x](http://evil.example) t.me/evil",
 	"\u202egnp.exe", "zero\u200bwidth\u2060", "line\nbreak\r\n# head", "\xff\xfe broken", strings.Repeat("long ", 2000), "\u200b",
 }
 
-func hostile(w *World) {
+func hostile(w *Answers) {
 	w.Logins, w.Stake.Staked = nil, nil
 	for _, name := range Hostile {
 		w.Logins = append(w.Logins, core.Login{Dapp: name, Platform: name, At: Noon})
@@ -186,7 +186,7 @@ func hostile(w *World) {
 }
 
 // many is more than one answer has room for.
-func many(w *World) {
+func many(w *Answers) {
 	w.Logins, w.Stake.Staked = nil, nil
 	for i := range 500 {
 		w.Logins = append(w.Logins, core.Login{Dapp: fmt.Sprint("Dapp ", i), Platform: "EVM", At: Noon.Add(-time.Duration(i) * time.Hour)})
@@ -200,9 +200,8 @@ func many(w *World) {
 	w.Stake.Checked = 60
 }
 
-// Cases shows see every command's every outcome in a language, the same in every
-// run: see is called in a bubble in which time stands still, for answers tell how
-// long ago something was.
+// Cases calls see with every outcome of every command in a language. Time stands still two
+// minutes after Noon, so that ages in answers are the same in every run.
 func Cases(t *testing.T, l chat.Language, see func(Case)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -237,7 +236,7 @@ func (s scene) play(t *testing.T, l chat.Language, see func(Case)) {
 	}
 }
 
-// Ask types line as Ann, a moderator.
+// Ask returns the answer to line, typed by Ann as a moderator.
 func Ask(t testing.TB, r *chat.Router, line string) chat.Reply {
 	t.Helper()
 	return r.Handle(t.Context(), request(line, sender{id: Ann, role: chat.Moderator, community: Community, title: talk}))

@@ -148,5 +148,5 @@ func NewLogger(cfg *Config, w io.Writer) *slog.Logger {
 	if cfg.LogJSON {
 		h = slog.NewJSONHandler(w, options)
 	}
-	return slog.New(ops.RareWarnings(h))
+	return slog.New(h)
 }

@@ -277,3 +277,46 @@ func TestDetailsOfProbesInWords(t *testing.T) {
 		}
 	}
 }
+
+// An operator learns from the warnings what is down and since when, and each command has a
+// line with its outcome and reason.
+func TestAnHourWithoutServicesIsFourWarnings(t *testing.T) {
+	world := startSandbox(t)
+	settings := append(DemoSettings(world), "RATE_LIMIT_USER=0", "RATE_LIMIT_CHAT=0", "LOG_LEVEL=info")
+	wallet := world.World.Registered.UID(core.EVM)
+	world.Close()
+	synctest.Test(t, func(t *testing.T) {
+		cfg, log := mustLoad(t, settings, ""), &logtest.Buffer{}
+		bot, err := New(cfg, NewLogger(cfg, log))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer bot.Close()
+		lines := []string{"price", "price 7d", "supply", "staked " + wallet, "mylogins", "exists", "verify " + wallet, "status"}
+		for i := range 1000 {
+			words := strings.Fields(lines[i%len(lines)])
+			bot.Router.Handle(t.Context(), chat.Request{
+				Command: words[0], Args: chat.Typed(words[1:]...), From: chat.User{Platform: "telegram", ID: fmt.Sprint(i)}, Chat: "1",
+			})
+			time.Sleep(time.Hour / 1000)
+		}
+		if n := log.Lines("level=WARN") + log.Lines("level=ERROR"); n != 4 {
+			t.Errorf("%d warnings, want 4:\n%s", n, log)
+		}
+		for _, service := range []*core.Service{market.Service, supply.Service, staking.Service, partner.Service} {
+			line := fmt.Sprintf(`level=WARN msg="a service fails" service=%s reason=unreachable since=2000-01-01T00:00:`, service.Name)
+			if log.Lines(line) != 1 {
+				t.Errorf("no line begins with %s", line)
+			}
+		}
+		if n := log.Lines("level=INFO msg=command"); n != 1000 {
+			t.Errorf("%d commands have a line, want 1000", n)
+		}
+		for line := range strings.Lines(log.String()) {
+			explained := strings.Contains(line, "unreachable: ") || strings.Contains(line, "paused: ")
+			if answered := strings.Contains(line, "command=status"); strings.Contains(line, "msg=command") && explained == answered {
+				t.Errorf("no reason in %s", line)
+			}
+		}
+	})
+}

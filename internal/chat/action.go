@@ -13,14 +13,12 @@ import (
 // Invite is set.
 type Action struct {
 	Label Text
-	// Command and Args are what a press asks. A press is a Request like any
-	// other, made by whoever presses.
+	// Command and Args are asked by a press, in a Request from the person who presses.
 	Command string
 	Args    []string
-	// Edit puts the answer in place of the message that holds the button.
+	// Edit replaces the message with the button by the answer.
 	Edit bool
-	// Refresh asks again for what the Reply shows. If AsOf is the same, the
-	// message stays as it is.
+	// Refresh asks for the Reply again. If AsOf is the same, the message is not edited.
 	Refresh bool
 	// URL is opened.
 	URL string
@@ -28,34 +26,38 @@ type Action struct {
 	Copy string
 	// Private opens the private chat with the bot, where the platform has one.
 	Private bool
-	// Invite adds the bot to a group of who presses, where the platform has a link for
-	// that.
+	// Invite adds the bot to a group of the person who presses, where the platform has a
+	// link for that.
 	Invite bool
 	// NewRow begins a row of buttons.
 	NewRow bool
-	// Shown marks the button of what the Reply shows.
-	Shown bool
+	// Current marks the choice that the Reply shows.
+	Current bool
 }
 
-// maxState is how many bytes the state of a button may have. Telegram's limit is
-// the lowest: https://core.telegram.org/bots/api#inlinekeyboardbutton
+// maxState is the longest state in bytes. Telegram's limit is the lowest:
+// https://core.telegram.org/bots/api#inlinekeyboardbutton
 const maxState = 64
 
-// stateVersion begins every state. Raise it when states change their meaning:
-// buttons of an older version are then refused.
+// stateVersion begins every state. Raise it when states change their meaning, so that
+// older buttons are refused.
 const stateVersion = "1"
 
-// State is what a platform keeps with the button and hands back on a press, such
-// as "1 e tbmm2o staked 0x…". The "e" stands for Edit, and asOf comes in base 36. It
-// holds nothing personal but what the reader of a private answer typed. It is "" if it
-// would be too long, or if an argument is empty or has a space in it.
+// State returns what a platform keeps with the button and hands back on a press, such as
+// "1 e tbmm2o staked 0x…": the version, "e" for Edit or "n", the Reply's asOf in base 36
+// for Refresh, Command and Args. It returns "" without a Command, if the state is too long,
+// or if an argument is empty or has a space.
 func (a Action) State(asOf time.Time) string {
-	kind := "n"
+	kind, at := "n", int64(0)
 	if a.Edit {
 		kind = "e"
 	}
-	at := strconv.FormatInt(max(asOf.Unix(), 0), 36)
-	words := append([]string{kind, at, a.Command}, a.Args...)
+	if a.Refresh {
+		// Never 0: Discord refuses two buttons with one state, and another button may ask
+		// the same without being a refresh.
+		at = max(asOf.Unix(), 1)
+	}
+	words := append([]string{kind, strconv.FormatInt(at, 36), a.Command}, a.Args...)
 	state := stateVersion + " " + strings.Join(words, " ")
 	if len(state) > maxState || !slices.Equal(strings.Fields(state)[1:], words) {
 		return ""
@@ -63,21 +65,20 @@ func (a Action) State(asOf time.Time) string {
 	return state
 }
 
-// Press is what the state of a pressed button says.
+// Press is the content of a state.
 type Press struct {
 	Command string
 	Args    []string
 	Edit    bool
-	// AsOf is when the shown Reply was learned if the button refreshes it, or zero.
+	// AsOf is the shown Reply's if the button refreshes it, or zero.
 	AsOf time.Time
 }
 
-// ErrOldButton is the error of ParseState: the state is of another version, or
-// forged.
+// ErrOldButton is returned by ParseState for a state of another version, or a forged one.
 var ErrOldButton = errors.New("the button is not of this version")
 
-// ParseState reads the state of a button. Anybody can forge one, so what it says
-// is checked as if somebody had typed it.
+// ParseState returns the content of a state, or ErrOldButton. Anybody can forge a state,
+// so the Router checks a Press as if somebody had typed it.
 func ParseState(state string) (Press, error) {
 	words := strings.Fields(state)
 	clean := len(state) <= maxState && utf8.ValidString(state) && strings.Join(words, " ") == state

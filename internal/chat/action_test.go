@@ -14,24 +14,26 @@ import (
 // keep it. Buttons in chats outlive a release, so the states are written out.
 func TestTheStateOfAButtonComesBackAsItWasMade(t *testing.T) {
 	asOf := time.Unix(1_790_000_000, 0)
-	button := func(edit bool, asOf time.Time, command string, args ...string) func() string {
-		return func() string { return chat.Action{Command: command, Args: args, Edit: edit}.State(asOf) }
+	button := func(edit bool, asOf time.Time, command string, args ...string) string {
+		return chat.Action{Command: command, Args: args, Edit: edit, Refresh: !asOf.IsZero()}.State(asOf)
 	}
 	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
 	longest := strings.Repeat("y", 51)
 	for name, test := range map[string]struct {
-		state func() string
+		state string
 		want  string // "" is refused
 		press chat.Press
 	}{
 		"refresh":            {button(true, asOf, "price"), "1 e tlpwu8 price", chat.Press{Command: "price", Edit: true, AsOf: asOf}},
 		"another answer":     {button(false, asOf, "price", "7d"), "1 n tlpwu8 price 7d", chat.Press{Command: "price", Args: []string{"7d"}, AsOf: asOf}},
 		"a whole wallet":     {button(true, time.Time{}, "staked", wallet), "1 e 0 staked " + wallet, chat.Press{Command: "staked", Args: []string{wallet}, Edit: true}},
+		"refresh, no time":   {chat.Action{Command: "price", Refresh: true}.State(time.Time{}), "1 n 1 price", chat.Press{Command: "price", AsOf: time.Unix(1, 0)}},
+		"no command":         {state: chat.Action{URL: "https://example.org/"}.State(asOf)},
 		"64 bytes":           {button(false, asOf, "x", longest), "1 n tlpwu8 x " + longest, chat.Press{Command: "x", Args: []string{longest}, AsOf: asOf}},
 		"65 bytes":           {state: button(false, asOf, "x", longest+"y")},
 		"an argument of two": {state: button(false, asOf, "price", "7\u00a0d")},
 	} {
-		state := test.state()
+		state := test.state
 		if state != test.want {
 			t.Errorf("%s: the state is %q, want %q", name, state, test.want)
 		}
@@ -45,7 +47,7 @@ func TestTheStateOfAButtonComesBackAsItWasMade(t *testing.T) {
 	}
 }
 
-func TestAButtonOfAnotherVersionAndAForgedOneAreRefused(t *testing.T) {
+func TestForgedAndOldButtonsAreRefused(t *testing.T) {
 	for _, state := range []string{
 		"0 e 0 price", "2 e 0 price", "17", "4294967295 what ever may come", "", "1 e 0", "1 x 0 price", "1 e -1 price",
 		"1 e ? price", "1 a 0 staked wallet", "1  e 0 price", "1 e 0 price\n7d", "1 e 0 \xff",
@@ -70,7 +72,7 @@ func FuzzState(f *testing.F) {
 			}
 			return
 		}
-		state := chat.Action{Command: press.Command, Args: press.Args, Edit: press.Edit}.State(press.AsOf)
+		state := chat.Action{Command: press.Command, Args: press.Args, Edit: press.Edit, Refresh: !press.AsOf.IsZero()}.State(press.AsOf)
 		if state == "" || len(state) > 64 {
 			t.Fatalf("%q became %+v, whose state is %q", in, press, state)
 		}

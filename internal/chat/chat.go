@@ -1,13 +1,11 @@
-// Package chat is the vocabulary between chat platforms and commands: a Request is
-// what was asked, a Command what can be asked, a Reply what is answered. An Adapter
-// carries them, and the Router is the one way from Request to Reply. What every
-// adapter needs stands here once: Commands.Find, Tasks, the state of buttons, and
-// the replies to what goes wrong around a command.
+// Package chat is the vocabulary between chat platforms and commands. An Adapter makes a
+// Request of an update, the Router runs a Command, and the Adapter shows the Reply. The
+// package also holds what every adapter needs: Commands.Find, Tasks, the state of
+// buttons, and the replies to failures around a command.
 //
-// It imports the standard library, the decimals that every layer counts in, and
-// package secret for panics. It knows no platform and no service, and of languages
-// only their table. So a command never learns where it was asked, and an adapter
-// never learns what a command does.
+// It imports the standard library, package decimal, and package secret for panics. It
+// knows no platform and no service. So a command never learns where it was asked, and an
+// adapter never learns what a command does.
 package chat
 
 import (
@@ -15,125 +13,122 @@ import (
 	"time"
 )
 
-// Platform names a chat platform in lower case, such as "telegram": in logs,
-// metrics, and the settings OPERATORS and MODERATOR_CHATS.
+// Platform is a chat platform's name in lower case, such as "telegram". Logs, metrics and
+// the settings OPERATORS and MODERATOR_CHATS have the same names.
 type Platform string
 
-// User is a person on a chat platform. The ID is empty if the platform withholds
-// it, as for Telegram's anonymous administrators.
+// User is a person on a chat platform. ID is empty for a person whom the platform does not
+// name, such as Telegram's anonymous administrators.
 type User struct {
 	Platform Platform
 	ID       string
 }
 
-// Role is what a sender may do in the Community where they asked.
+// Role is a sender's rank in the Community where they asked.
 type Role int
 
 // The roles. The zero value has no rights.
 const (
 	Member Role = iota
 	Moderator
-	// UnknownRole has the Router ask the platform through Config.Roles, for a
-	// moderators' form only.
+	// UnknownRole makes the Router call Config.Roles, for a moderators' form only.
 	UnknownRole
 )
 
 // Request is one command as it was asked, free of its platform.
 type Request struct {
-	// ID joins the log line and the reference that a user can quote. Tasks make it.
+	// ID is in the log line and in the reference that a user can quote. Tasks make it.
 	ID      string
 	Command string
 	Args    Args
 	From    User
-	// LimitKey names a sender without an ID for the rate limits, such as the
-	// channel as which they speak. It gives no right to anything.
+	// LimitKey names a sender without an ID in the rate limits, such as the channel in
+	// whose name they write. It gives no rights.
 	LimitKey string
-	// Asked is when the platform received the command, or zero if it does not say.
-	// What waited for the bot counts against the limits of the minute in which it
-	// was asked.
+	// Asked is when the platform received the command, or zero if that is unknown. A
+	// command that had to wait counts against the limits of that minute.
 	Asked time.Time
-	// Inline marks a query that is sent again with every letter typed. Only its
-	// Chat's limit counts it.
+	// Inline marks a query that is sent again with every letter typed. It counts against
+	// its Chat's limit alone.
 	Inline bool
-	// Community is where the sender may be a moderator: the group, or the server
-	// that the chat belongs to. It is empty in a private chat.
+	// Community is the group or server in which the sender may be a moderator. It is empty
+	// in a private chat.
 	Community string
 	// Role is the sender's role in the Community.
 	Role Role
-	// Unlisted is set by the Router: the entry for the Community that is missing in
-	// Config.ModeratorChats, or "".
+	// Unlisted is set by the Router: the Community's entry if Config.ModeratorChats lacks
+	// it, or else "".
 	Unlisted string
-	// MayModerate is set by the Router: moderators' forms can be used in this chat, and
-	// the sender is not known to be a mere member.
+	// MayModerate is set by the Router: whether moderators' forms can be used in this
+	// chat by a sender whose Role is not Member.
 	MayModerate bool
 	// Target is the person replied to, mentioned or picked, or nil. A Form with a
 	// Person always runs with a Target.
 	Target *User
-	// TargetName is what the Target calls themself. It is untrusted, never logged,
-	// and may be empty or the same as somebody else's.
+	// TargetName is the Target's display name. It is untrusted, never logged, and may be
+	// empty or somebody else's too.
 	TargetName string
 	// Chat identifies the chat on its platform.
 	Chat string
-	// Direct is true where only the sender and the bot read along.
+	// Direct marks a chat that only the sender and the bot can read.
 	Direct bool
-	// BotName is what the bot is called there, for what a picture says. It is text of
-	// the platform, and empty until the platform has told it.
+	// BotName is the bot's display name, for pictures. It is empty until the platform has
+	// told it.
 	BotName string
-	// CanReplyEphemerally is true where the platform can show an answer in this
-	// chat to its sender alone.
+	// CanReplyEphemerally reports whether the platform can show an answer in this chat to
+	// the sender alone.
 	CanReplyEphemerally bool
 	// Locale is the sender's, as the platform gives it: "pt-BR". It may be empty.
 	Locale string
-	// Language is set by the Router: the language of the answer, for what a
-	// picture says.
+	// Language is set by the Router: the language of the answer, for pictures.
 	Language Language
 }
 
 // Handler answers requests, as Router does.
 type Handler interface {
-	// Commands lists every command in the order of the platform's menu.
+	// Commands returns all commands in the order of menus.
 	Commands() Commands
-	// Handle answers one request. It returns within the command's time limit,
-	// never panics, and may be called from many goroutines.
+	// Handle answers one request. It returns within the command's time limit, never
+	// panics, and is safe for concurrent use.
 	Handle(ctx context.Context, req Request) Reply
-	// Language is the language of an answer to req. If private, the sender alone
-	// reads it, and otherwise everybody in the chat.
+	// Language returns the language of an answer to req. private tells whether the sender
+	// alone reads it.
 	Language(req Request, private bool) Language
 }
 
-// Adapter joins one chat platform to a Handler.
+// Adapter connects one chat platform to a Handler.
 type Adapter interface {
 	Platform() Platform
-	// Run serves h until ctx is done. Then it takes nothing more, finishes what is
-	// in flight within DrainTime and returns nil. It returns an error if the
-	// platform can never be served as configured, as with a refused token. After
-	// anything else it reconnects by itself. It is called once.
+	// Run serves h until ctx is done, finishes the commands in flight within DrainTime and
+	// returns nil. It returns an error if the platform cannot be served as configured,
+	// such as with a refused token. After any other failure it reconnects. It is called
+	// once.
 	Run(ctx context.Context, h Handler) error
 	// Ready reports whether the platform is connected now.
 	Ready() bool
 }
 
-// Delivery is what is known of an update when it arrives.
+// Delivery is the result of Dedup.Claim.
 type Delivery int
 
-// The results of Dedup.Claim.
+// The deliveries of an update.
 const (
-	// New is an update seen for the first time. The caller owns it now.
+	// New is the first delivery. The caller must handle the update and Release it.
 	New Delivery = iota + 1
-	// InFlight is an update that somebody is answering.
+	// InFlight is a repeated delivery of an update that somebody is handling.
 	InFlight
-	// Answered is an update whose answer is out.
+	// Answered is a repeated delivery of an update that was answered.
 	Answered
 )
 
-// Dedup remembers which updates are in flight or answered, so that a repeated
-// delivery is not answered again. Keys carry the platform. It never fails: an
-// implementation that cannot reach its store decides by what it knows itself.
+// Dedup remembers updates in flight and answered ones, so that a repeated delivery is not
+// answered again. Keys begin with the platform. It never fails: without its store an
+// implementation decides by what this process knows.
 type Dedup interface {
+	// Claim marks a New update as in flight.
 	Claim(ctx context.Context, key string) Delivery
-	// Release ends the claim of a New update. It must be called, even after a
-	// panic: until then the update is in flight. If it was not answered, it may be
-	// delivered again, and is then New once more. An answered one is remembered for as
-	// long as its platform may deliver it again, which is lasts.
+	// Release ends the claim of a New update, and must be called even after a panic. An
+	// unanswered update is New again when it is delivered again. An answered one is
+	// remembered for lasts, the time in which the platform may deliver it again.
 	Release(ctx context.Context, key string, answered bool, lasts time.Duration)
 }

@@ -26,32 +26,32 @@ type Param struct {
 	Name    string // [a-z][a-z0-9_]{0,31}
 	Summary Text   // at most 100 characters in every language
 	Example string
-	// Person is set for a user of the platform: mentioned, picked, replied to, or by ID.
-	// Any other argument is one word.
+	// Person marks a user of the platform: mentioned, picked, replied to, or typed as
+	// an ID. Any other argument is one word.
 	Person bool
-	// Like matches a word that may be meant as the argument, right or wrong. nil
-	// matches every word.
+	// Like matches every word that may be meant as the argument, right or wrong. nil
+	// matches all words.
 	Like *regexp.Regexp
-	// Question asks for the argument if it was left out and the form takes it
-	// alone. Without a Key it is not asked for.
+	// Question asks for an argument that was left out of a form with this parameter
+	// alone. Without a Key nothing is asked.
 	Question Text
-	// Check heads the reply to a wrong value, such as "Check the wallet address".
-	// Without a Key that is "Check what you typed".
+	// Check is the title of the reply to a wrong value, such as "Check the wallet
+	// address". Without a Key it is "Check what you typed".
 	Check Text
-	// Choices are the only values, where there are few, and Synonyms, in lower case,
-	// are what else may be written for one. Case does not matter.
-	Choices  []string
+	// Choices are the only values, in any case; nil allows any value.
+	Choices []string
+	// Synonyms maps other words, in lower case, to Choices.
 	Synonyms map[string]string
 }
 
-// Label is what the parameter is called in the reader's language, such as "wallet".
+// Label returns the parameter's name in the reader's language, such as "wallet".
 func (p Param) Label() Text { return Say("name." + p.Name) }
 
-// ChoiceLabel is what a choice is called, such as "7 days". One without such a message
-// is called as it is.
+// ChoiceLabel returns the name of a choice, such as "7 days". Where package words has no
+// message for it, the choice itself is shown.
 func ChoiceLabel(choice string) Text { return Say("choice." + choice) }
 
-// choice returns the choice that a word means, or "".
+// choice returns the choice for a word, or "".
 func (p Param) choice(word string) string {
 	word = cmp.Or(p.Synonyms[strings.ToLower(word)], word)
 	if i := slices.IndexFunc(p.Choices, func(choice string) bool { return strings.EqualFold(choice, word) }); i >= 0 {
@@ -62,37 +62,35 @@ func (p Param) choice(word string) string {
 
 var userID = regexp.MustCompile(`^(@.+|[0-9]{1,20})$`)
 
-// fits reports whether a word may be meant for the parameter.
-func (p Param) fits(word string) bool {
+// accepts reports whether a word may be meant for the parameter.
+func (p Param) accepts(word string) bool {
 	if p.Person {
 		return userID.MatchString(word)
 	}
 	return (p.Choices == nil || p.choice(word) != "") && (p.Like == nil || p.Like.MatchString(word))
 }
 
-// Form is one way of writing a command: with all of these parameters. Each has a
-// function of its own, so that a command knows which form was used.
+// Form is one way of writing a command: with all of its Params.
 type Form struct {
 	Params []Param
-	// Moderators keeps the form to moderators of the chat and operators.
+	// Moderators restricts the form to operators and moderators of the chat.
 	Moderators bool
-	// Unlisted forms are for buttons: no menu and no help shows them.
+	// Unlisted forms are for buttons: menus and help leave them out.
 	Unlisted bool
 	// Inline forms also answer inline queries, in chats that the bot is not in.
-	// They are Public and take one argument at most.
+	// They are Public and have at most one of Params.
 	Inline bool
 	Run    Run
 }
 
-// Run answers a request whose Args are bound to the Params of its Form and whose
-// sender may use it. It must return when ctx is done. An InputError is shown to
-// the sender with the form's example. With a PartialError the Reply is shown.
-// Config.Explain words any other error, in a Reply about the same.
+// Run answers a request from a sender who may use the form. Args are bound to its
+// Params. It must return when ctx is done. An InputError is shown to the sender with the
+// form's example. With a PartialError the Reply is shown. Config.Explain words any other
+// error; of the Reply only About is then used.
 type Run func(ctx context.Context, req Request) (Reply, error)
 
-// PartialError says that the Reply returned with it is not the whole answer, which
-// the Reply itself tells. Err is what went wrong, for the log: it holds nothing
-// personal.
+// PartialError is returned with a Reply that lacks a part, and says so. Err is the cause,
+// for the log. It holds nothing personal.
 type PartialError struct{ Err error }
 
 func (e *PartialError) Error() string { return "not the whole answer: " + e.Err.Error() }
@@ -102,17 +100,17 @@ func (e *PartialError) Unwrap() error { return e.Err }
 // Command is what can be asked.
 type Command struct {
 	Name string // [a-z][a-z0-9_]{0,31}
-	// Aliases are other names, which menus do not list, with the arguments that each
-	// stands for if none are given.
+	// Aliases are names that menus do not list, each with the arguments that it gives
+	// if none are typed.
 	Aliases map[string][]string
 	Summary Text // at most 100 characters in every language
-	// ModeratorSummary is the Summary for moderators, if theirs is another.
+	// ModeratorSummary replaces the Summary in moderators' menus, if it has a Key.
 	ModeratorSummary Text
 	// PersonMenu is the command's entry in the menu of a person, on platforms that
 	// have one. Without a Key there is no entry.
 	PersonMenu Text
-	// Forms are the ways of writing it. The first that fits the number of
-	// arguments is meant. A command without parameters has one Form without Params.
+	// Forms are tried in order; the first that takes the arguments runs. A command
+	// without parameters has one Form without Params.
 	Forms      []Form
 	Visibility Visibility
 }
@@ -120,22 +118,23 @@ type Command struct {
 // Commands is a table of commands.
 type Commands []Command
 
-// Find returns the command with this name or alias, in lower case.
-func (all Commands) Find(name string) (c Command, known bool) {
-	for _, c := range all {
-		if _, alias := c.Aliases[name]; alias || c.Name == name {
-			return c, true
+// Find returns the command with this name or alias, in lower case. An unknown one is an
+// empty Command. The caller must not change it.
+func (all Commands) Find(name string) (c *Command, known bool) {
+	for i := range all {
+		if _, alias := all[i].Aliases[name]; alias || all[i].Name == name {
+			return &all[i], true
 		}
 	}
-	return Command{}, false
+	return &Command{}, false
 }
 
-// Guess is the command that is meant by text without one, where only the bot reads
-// it: the one with an Inline form for a word like this, such as a wallet, or else start.
+// Guess returns the name of the command for text without one, where only the bot reads
+// it: the first whose Inline form accepts the text as one argument, or else "start".
 func (all Commands) Guess(text string) (name string) {
 	words := strings.Fields(text)
+	meant := func(f Form) bool { return f.Inline && len(f.Params) == 1 && f.Params[0].accepts(words[0]) }
 	for _, c := range all {
-		meant := func(f Form) bool { return f.Inline && len(f.Params) == 1 && f.Params[0].fits(words[0]) }
 		if len(words) == 1 && slices.ContainsFunc(c.Forms, meant) {
 			return c.Name
 		}
@@ -143,8 +142,8 @@ func (all Commands) Guess(text string) (name string) {
 	return "start"
 }
 
-// Usage is a form of a command as a person would type it: "/exists <platform> <ID>",
-// with the parameters' names in the reader's language. It is shown like Code.
+// Usage is how a form is typed, such as "/exists <platform> <ID>". The parameters' names
+// are in the reader's language. It is shown like Code.
 type Usage struct {
 	Command string
 	Params  []Param
@@ -152,8 +151,8 @@ type Usage struct {
 
 func (Usage) value() {}
 
-// Example is the form filled in: "/exists Telegram 123456789".
-func (c Command) Example(f Form) string {
+// Example returns the form with its examples: "/exists Telegram 123456789".
+func (c *Command) Example(f Form) string {
 	words := []string{"/" + c.Name}
 	for _, p := range f.Params {
 		words = append(words, p.Example)
@@ -161,9 +160,9 @@ func (c Command) Example(f Form) string {
 	return strings.Join(words, " ")
 }
 
-// Params returns the parameters of all listed forms, each once, and whether every
-// such form has it.
-func (c Command) Params() (params []Param, required map[string]bool) {
+// Params returns the parameters of all listed forms, each once, and by their names
+// whether every listed form has it.
+func (c *Command) Params() (params []Param, required map[string]bool) {
 	listed := slices.DeleteFunc(slices.Clone(c.Forms), func(f Form) bool { return f.Unlisted })
 	count := map[string]int{}
 	required = map[string]bool{}
@@ -179,15 +178,15 @@ func (c Command) Params() (params []Param, required map[string]bool) {
 	return params, required
 }
 
-// Meant returns the words that are like an argument for one of the parameters.
+// Meant returns the words that one of the parameters accepts.
 func Meant(words []string, params ...Param) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(word string) bool {
-		return !slices.ContainsFunc(params, func(p Param) bool { return p.fits(word) })
+		return !slices.ContainsFunc(params, func(p Param) bool { return p.accepts(word) })
 	})
 }
 
-// check refuses what could show an answer to the wrong people.
-func (c Command) check() error {
+// check returns an error if an answer could reach the wrong people.
+func (c *Command) check() error {
 	if c.Visibility != Public && c.Visibility != Private {
 		return fmt.Errorf("command %q: no visibility chosen", c.Name)
 	}
@@ -199,11 +198,9 @@ func (c Command) check() error {
 	return nil
 }
 
-// InputError says what is wrong with what a person typed. It never repeats the
-// input.
+// InputError tells what is wrong with a person's input, without repeating the input.
 type InputError struct {
-	// Title names the problem in a few words. Without a Key it is "Check what you
-	// typed".
+	// Title is a few words. Without a Key it is "Check what you typed".
 	Title Text
 	// Problem is a whole sentence or two.
 	Problem Text
@@ -211,30 +208,30 @@ type InputError struct {
 
 func (e *InputError) Error() string { return "input: " + e.Problem.Key }
 
-// Args are what was given with a command: words in order, or values by the names
-// of their parameters. The zero value is no words.
+// Args are a command's arguments: words in order, or values by the names of their
+// parameters. The zero value has none.
 type Args struct {
 	words  []string
 	byName map[string]string
 }
 
-// Typed makes Args of words in the order in which they were typed.
+// Typed returns Args of words in the order in which they were typed.
 func Typed(words ...string) Args { return Args{words: words} }
 
-// Named makes Args of values by the names of their parameters. The map is not nil.
+// Named returns Args of values by the names of their parameters. The map must not be nil.
 func Named(values map[string]string) Args { return Args{byName: values} }
 
-// Value returns the argument of a parameter, or "". Args are named by the time a
-// Form runs.
+// Value returns the argument of a parameter, or "". It is "" for typed words, which the
+// Router names before a Form runs.
 func (a Args) Value(param string) string { return a.byName[param] }
 
-// Len counts the arguments.
+// Len returns the number of arguments.
 func (a Args) Len() int { return len(a.words) + len(a.byName) }
 
-// bind chooses the form in which req was written, and names its Args. Words like no
-// argument, such as "please", count only where no word is like one. On an error bind
-// returns the forms that the sender may have meant.
-func (c Command) bind(req *Request) ([]Form, error) {
+// bind names the Args of req by the first form that takes them, and returns that form.
+// Words that no parameter accepts, such as "please", are dropped unless all are. On an
+// error bind returns the forms that the sender may have meant.
+func (c *Command) bind(req *Request) ([]Form, error) {
 	params, _ := c.Params()
 	takesPerson := slices.ContainsFunc(params, func(p Param) bool { return p.Person })
 	if !takesPerson || req.Target != nil && *req.Target == req.From && req.From.ID != "" {
@@ -244,25 +241,30 @@ func (c Command) bind(req *Request) ([]Form, error) {
 		req.Args.words = meant
 	}
 	typed := req.Args.words
-	for _, f := range c.Forms {
+	for i, f := range c.Forms {
 		if !f.bind(req) {
 			continue
 		}
-		if meant := c.aboutPerson(f, typed); meant != nil && req.MayModerate {
+		if meant := c.missingSecondArg(f, typed); meant != nil && req.MayModerate {
 			return meant, &InputError{Problem: SayWith("input.incomplete", Values{"param": meant[0].Params[1].Label()})}
 		}
-		return []Form{f}, f.checkChoices(req.Args.byName)
+		return c.Forms[i : i+1], f.checkChoices(req.Args.byName)
 	}
-	return c.Forms, &InputError{Problem: c.misfit(req.Args.Len())}
+	return c.Forms, &InputError{Problem: c.wrongCount(req.Args.Len())}
 }
 
-// misfit says why no form takes so many arguments.
-func (c Command) misfit(given int) Text {
-	longest := slices.MaxFunc(c.Forms, func(a, b Form) int { return len(a.Params) - len(b.Params) })
-	most := len(longest.Params)
+// missingArgs is the problem of a command whose arguments were left out.
+const missingArgs = "input.missing"
+
+// wrongCount says why no form takes so many arguments.
+func (c *Command) wrongCount(given int) Text {
+	most := 0
+	for _, f := range c.Forms {
+		most = max(most, len(f.Params))
+	}
 	switch {
 	case given == 0:
-		return Say(missing)
+		return Say(missingArgs)
 	case most == 0:
 		return SayWith("input.none", Values{"command": CommandLink("/" + c.Name)})
 	case given > most:
@@ -271,44 +273,38 @@ func (c Command) misfit(given int) Text {
 	return Say("input.mismatch")
 }
 
-// aboutPerson returns the form of a person and something else. It returns nil unless only
-// a user's ID was typed and f would read that ID as something else.
-func (c Command) aboutPerson(f Form, typed []string) []Form {
-	about := func(f Form) bool { return len(f.Params) == 2 && f.Params[0].Person && !f.Unlisted }
-	i := slices.IndexFunc(c.Forms, about)
-	if i < 0 || len(typed) != 1 || f.Params[0].Person || !userID.MatchString(typed[0]) {
+// missingSecondArg returns the (person, X) form if only a user ID was typed and f would
+// read it as X. Otherwise it returns nil.
+func (c *Command) missingSecondArg(f Form, typed []string) []Form {
+	if len(typed) != 1 || f.Params[0].Person || !userID.MatchString(typed[0]) {
 		return nil
 	}
-	return c.Forms[i : i+1]
+	for i, other := range c.Forms {
+		if len(other.Params) == 2 && other.Params[0].Person {
+			return c.Forms[i : i+1]
+		}
+	}
+	return nil
 }
 
-// missing is the problem of a command whose arguments were left out.
-const missing = "input.missing"
-
-// bind names req's arguments if it was written in this form. A person who was
-// picked or replied to stands in for the argument that names one. Two words may come
-// in either order if it is clear which is which.
+// bind names the Args of req if f takes them all, and reports whether it does. The
+// Target, if there is one, is the argument of the parameter with Person.
 func (f Form) bind(req *Request) (ok bool) {
-	values, used, named := map[string]string{}, 0, req.Args.byName != nil
-	words := req.Args.words
-	fit := func(a, b string) bool { return f.Params[0].fits(a) && f.Params[1].fits(b) }
-	if len(words) == 2 && len(f.Params) == 2 && !fit(words[0], words[1]) && fit(words[1], words[0]) {
-		words = []string{words[1], words[0]}
-	}
-	if len(words) > 1 && len(f.Params) == 1 && f.Params[0].Choices != nil {
-		words = []string{""} // It is told what the choices are.
-	}
+	words := f.inOrder(req.Args.words)
+	named := req.Args.byName != nil
+	values, used := map[string]string{}, 0
 	target, name := (*User)(nil), ""
 	for _, p := range f.Params {
+		if p.Person && req.Target != nil {
+			target, name = req.Target, req.TargetName
+			continue
+		}
 		value, given := req.Args.byName[p.Name]
 		if used < len(words) {
 			value, given = words[used], true
 		}
 		switch {
-		case p.Person && req.Target != nil:
-			target, name = req.Target, req.TargetName
-			continue
-		case !given, p.Person && len(f.Params) > 1 && !p.fits(value):
+		case !given, p.Person && len(f.Params) > 1 && !p.accepts(value):
 			return false
 		case p.Person:
 			target = &User{Platform: req.From.Platform, ID: value}
@@ -320,14 +316,33 @@ func (f Form) bind(req *Request) (ok bool) {
 		}
 		used++
 	}
-	if used != len(words)+len(req.Args.byName) || req.Target != nil && target == nil && (named || used == 0) {
+	ignoresTarget := req.Target != nil && target == nil
+	if used != len(words)+len(req.Args.byName) || ignoresTarget && (named || used == 0) {
 		return false
 	}
 	req.Args, req.Target, req.TargetName = Named(values), target, name
 	return true
 }
 
-// checkChoices replaces each choice by the spelling of the command's table.
+// inOrder returns the words in the order of the parameters. Two words are swapped if the
+// parameters accept them only so. Several words for one choice become one wrong choice,
+// so that the sender is told the choices.
+func (f Form) inOrder(words []string) []string {
+	switch {
+	case len(words) > 1 && len(f.Params) == 1 && f.Params[0].Choices != nil:
+		return []string{""}
+	case len(words) != 2 || len(f.Params) != 2:
+		return words
+	}
+	accept := func(a, b string) bool { return f.Params[0].accepts(a) && f.Params[1].accepts(b) }
+	if a, b := words[0], words[1]; !accept(a, b) && accept(b, a) {
+		return []string{b, a}
+	}
+	return words
+}
+
+// checkChoices replaces each choice by its spelling in Param.Choices. It returns an
+// InputError if there is no such choice.
 func (f Form) checkChoices(values map[string]string) error {
 	for _, p := range f.Params {
 		if p.Choices == nil {

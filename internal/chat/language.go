@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Language is one that the bot speaks, by its ISO 639-1 code. Its zero value is
+// Language is the ISO 639-1 code of a language that the bot speaks. Its zero value is
 // English.
 type Language string
 
@@ -19,31 +19,30 @@ const (
 	Vietnamese Language = "vi"
 )
 
-// LanguageInfo is what there is to know of a language apart from its messages,
-// which are a file of package words. Numbers and dates are written by the Unicode
-// CLDR: https://www.unicode.org/cldr/charts/latest/summary/root.html
+// LanguageInfo is the notation of a language's numbers and dates, by the Unicode CLDR:
+// https://www.unicode.org/cldr/charts/latest/summary/root.html
+// Its messages are a file of package words.
 type LanguageInfo struct {
 	Language Language
-	// Point and Group stand between the digits of a number. A whole number is
-	// grouped from so many digits on.
+	// Point is the decimal point, and Group the separator of thousands. Numbers with at
+	// least GroupFrom digits before the Point are grouped.
 	Point, Group string
 	GroupFrom    int
-	// Units are short names of large numbers by their power of ten.
+	// Units are the short names of powers of ten.
 	Units map[int]string
-	// Percent and USD show where the number stands: "#".
+	// Percent and USD have a "#" for the number.
 	Percent, USD string
-	// Moment and Day are layouts of package time, in UTC. Day is short: it labels
-	// the axis of a chart.
+	// Moment and Day are layouts of package time, in UTC. Day labels the axis of a chart.
 	Moment, Day string
-	// Discord lists Discord's locales of the language, the most usual first:
+	// Discord are Discord's locales of the language, the most usual first:
 	// https://discord.com/developers/docs/reference#locales
 	Discord []string
 }
 
-// nbsp keeps a number and its unit on one line.
+// nbsp is a space that does not break the line between a number and its unit.
 const nbsp = "\u00a0"
 
-// languages has a row for each language, English first.
+// languages are the rows of all languages, English first.
 var languages = []LanguageInfo{{
 	Language: English, Point: ".", Group: ",", GroupFrom: 4, Percent: "#%", USD: "$#",
 	Units:  map[int]string{6: "M", 9: "B", 12: "T"},
@@ -78,7 +77,7 @@ var languages = []LanguageInfo{{
 	Discord: []string{"vi"},
 }}
 
-// Languages lists all languages, English first.
+// Languages returns all languages, English first.
 func Languages() []Language {
 	all := make([]Language, len(languages))
 	for i, row := range languages {
@@ -87,8 +86,8 @@ func Languages() []Language {
 	return all
 }
 
-// Info returns the language's row, or the English one of a language that the bot
-// does not speak. It is not the caller's to change.
+// Info returns the language's row, or English's if the bot does not speak the language. The
+// caller must not change it.
 func (l Language) Info() LanguageInfo { return languages[max(l.row(), 0)] }
 
 func (l Language) row() int {

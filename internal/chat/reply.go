@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Tone is the drift of a Reply, for its colour or sign.
+// Tone is what a Reply says in a word, for its colour or sign.
 type Tone int
 
 // The tones.
@@ -29,43 +29,43 @@ type Reply struct {
 	Tone     Tone
 	// Title is the answer itself: a push notification shows little more.
 	Title Text
-	// Beside stands beside the title and is less prominent.
-	Beside   Value
+	// Subtitle is shown on the title's line, less prominent.
+	Subtitle Value
 	Text     Text
 	Sections []Section
-	// Exact are whole values of what is shown short above. A value that is not
-	// shortened there is not shown again.
-	Exact []Field
-	// Folded is shown after Exact where a platform folds that away, and else left out.
+	// FullValues are the unshortened forms of values above. A value that is shown in
+	// full above is left out.
+	FullValues []Field
+	// Folded is shown after FullValues on platforms that can fold it away, and only there.
 	Folded []Field
 	// Notes are small print, a line each.
 	Notes []Text
-	// Footer is the last line: what was asked, and Checked, which is when.
+	// Footer is the last line: the source. Checked, when the source was asked, ends it.
 	Footer  Parts
 	Checked time.Time
 	// Image is shown above or below the text; nil shows no picture.
 	Image *Image
 	// Actions are buttons, in the order in which they are shown.
 	Actions []Action
-	// Ask has the sender write what is missing; nil asks for nothing.
+	// Ask asks the sender for a missing argument; nil asks for nothing.
 	Ask *Ask
-	// About is what the answer is about, in one form, where a command answers about more
-	// than one thing: a wallet, and not the period that is shown of the one price.
+	// About identifies the subject among those of one command, such as a wallet. It is
+	// "" where the command has one subject: the periods of /price show one price.
 	About string
-	// AsOf is when the content was learned, or when its source says that it was true;
-	// zero where that means nothing. A refresh that finds the same time changes nothing.
+	// AsOf is when the content was true by its source, or else when it was fetched. It
+	// is zero where neither is known. A refresh that finds the same AsOf changes nothing.
 	AsOf time.Time
-	// FreshUntil is how long the same question has the same answer; zero is not
-	// at all.
+	// FreshUntil is until when the same question has the same answer; zero: it may
+	// change at once.
 	FreshUntil time.Time
-	// Stale is set if an old answer stands in for a service that fails, which the
-	// Reply says.
+	// Stale marks an old answer in place of one that a failing service did not give. The
+	// Reply says so.
 	Stale bool
 	// Ephemeral marks a reply that matters only to the sender: wrong input, a refusal, a
-	// limit. Platforms that can show it only to them do so.
+	// limit. Platforms that can show it to the sender alone do so.
 	Ephemeral bool
-	// Repeated marks a refusal that its sender was told in this chat within the
-	// last minute. A platform on which every answer is a message leaves it out.
+	// Repeated marks a refusal that the sender got in this chat already within the last
+	// minute. Platforms that would need a message for it leave it out.
 	Repeated bool
 }
 
@@ -77,71 +77,64 @@ type Section struct {
 	Fields []Field
 }
 
-// Field is one value of a Section. Name is a Text or what a service named. Either
-// part may be nil.
+// Field is one value of a Section. Name and Value may each be nil.
 type Field struct {
 	Name, Value Value
 }
 
 // Image is a picture.
 type Image struct {
-	// Name is the file's, such as "price-7d.png".
+	// Name is the file name, such as "price-7d.png".
 	Name string
 	PNG  []byte
-	// Spark is the line of the picture in a few points, for a chat without pictures;
-	// NaN is a gap. It may be empty.
+	// Spark is the picture's line as a few points, for a chat without pictures. NaN is a
+	// gap. It may be empty.
 	Spark []float64
-	// Alt describes the picture to those who do not see it.
+	// Alt describes the picture to people who do not see it.
 	Alt Value
 }
 
-// Ask is a question for the last argument of a command. What is written next is
-// that argument, and the command is asked with it.
+// Ask asks for the only argument of Command. The sender's next words are that argument.
 type Ask struct {
 	Command string
-	// Question is shown where the answer is written, such as "Which wallet?".
+	// Question is shown where the sender writes, such as "Which wallet?".
 	Question Text
-	// Example shows the form expected.
-	Example string
 }
 
-// What people read when a command does not come to its answer. Package words has
-// the messages.
-
-// warning is for nobody but the sender. The key names its title and its text.
+// warning returns an Ephemeral reply with the messages key.title and key.text.
 func warning(key string) Reply {
 	return Reply{Tone: Warning, Ephemeral: true, Title: Say(key + ".title"), Text: Say(key + ".text")}
 }
 
-// Busy is the reply to a command for which there is no room.
+// Busy returns the reply to a command that is refused because too many wait.
 func Busy() Reply { return warning("busy") }
 
-// OldButton is the reply to a press on a button of another version.
+// OldButton returns the reply to a press on a button of another version.
 func OldButton() Reply { return warning("button.old") }
 
-// SomethingWentWrong is the reply when this program failed. The reference is the
+// SomethingWentWrong returns the reply to a command that panicked. The reference is the
 // Request's ID, which the log has too.
 func SomethingWentWrong(reference string) Reply {
 	return Reply{Tone: Warning, Ephemeral: true, Title: Say("wrong.title"), Text: referenceText(reference)}
 }
 
-// noAnswer is the key of the title of a reply that says why there is no answer.
+// noAnswer is the Key of NoAnswer.
 const noAnswer = "unchecked.title"
 
-// NoAnswer is the title of a reply that says why a command has no answer.
+// NoAnswer returns the title of a reply that says why a command has no answer.
 func NoAnswer(command string) Text {
 	return SayWith(noAnswer, Values{"what": Say("unchecked." + command)})
 }
 
-// TryAgain is a button that puts the answer in place of a reply without one.
+// TryAgain returns a button that asks once more and edits the reply.
 func TryAgain(command string, args ...string) Action {
 	return Action{Label: Say("button.again"), Command: command, Args: args, Edit: true}
 }
 
-// couldNotBeChecked says what has no answer and why, to a command asked in form f.
-// A moderators' form has no button: the reply may stand in a private chat, where nobody
-// is a moderator.
-func couldNotBeChecked(req Request, what string, f Form, why Text) Reply {
+// couldNotBeChecked returns a reply that says what has no answer, and why. It has a button
+// that asks form f again, but not for a moderators' form: the reply may be in a private
+// chat, where nobody is a moderator.
+func couldNotBeChecked(req *Request, what string, f Form, why Text) Reply {
 	reply := Reply{Tone: Warning, Title: NoAnswer(what), Text: why, Notes: []Text{referenceText(req.ID)}}
 	var args []string
 	for _, p := range f.Params {
@@ -153,8 +146,8 @@ func couldNotBeChecked(req Request, what string, f Form, why Text) Reply {
 	return reply
 }
 
-// Unchanged is said instead of r to a refresh that finds nothing newer in it, with the
-// minutes until there may be something newer, if they are two at least.
+// Unchanged returns the reply to a refresh that finds r as it is shown. It says in how many
+// minutes r may change, if that is at least two.
 func (r Reply) Unchanged() Reply {
 	said := Say("current")
 	if minutes := time.Until(r.FreshUntil).Round(time.Minute) / time.Minute; minutes > 1 {
@@ -163,22 +156,24 @@ func (r Reply) Unchanged() Reply {
 	return Reply{Title: said, Ephemeral: true}
 }
 
-// Unanswered reports whether r says why there is no answer. A platform must not
-// put it in place of an answer that others see.
+// Unanswered reports whether r says why there is no answer. A platform must not replace an
+// answer in a chat by it.
 func (r Reply) Unanswered() bool { return r.Ephemeral || r.Title.Key == noAnswer }
 
 func referenceText(reference string) Text {
 	return SayWith("reference", Values{"reference": Plain(reference)})
 }
 
-// badInput says what is wrong with the arguments, and shows the forms that the
-// sender may have meant and use. Where one more argument makes it right, it asks for that,
-// but not about a target: whoever answers the question points at nobody any more. Where
-// others read along, a wrong argument is not asked for again.
-func badInput(problem *InputError, c Command, forms []Form, req Request) Reply {
-	leftOut := problem.Problem.Key == missing
+// badInput returns a reply that says what is wrong with the arguments. It shows those of
+// the forms that the sender may use. If one more argument makes one of them right, it asks
+// for that argument.
+//
+// It does not ask about a target, since the answer would have none. Where others read
+// along, it does not ask for a wrong argument again.
+func badInput(input *InputError, c *Command, forms []Form, req *Request) Reply {
+	leftOut := input.Problem.Key == missingArgs
 	mayAsk := req.Target == nil && (leftOut || req.Direct || c.Visibility == Private)
-	reply := Reply{Tone: Warning, Ephemeral: true, Title: problem.Title, Text: problem.Problem}
+	reply := Reply{Tone: Warning, Ephemeral: true, Title: input.Title, Text: input.Problem}
 	if reply.Title.Key == "" {
 		reply.Title = Say("input.title")
 	}
@@ -192,13 +187,15 @@ func badInput(problem *InputError, c Command, forms []Form, req Request) Reply {
 			continue
 		}
 		fields = append(fields, Field{Name: Say("input.example"), Value: Code(c.Example(f))})
-		if p := f.Params[0]; len(f.Params) == 1 && mayAsk && p.Question.Key != "" && reply.Ask == nil {
-			reply.Ask = &Ask{Command: c.Name, Question: p.Question, Example: p.Example}
+		p := f.Params[0]
+		if len(f.Params) > 1 || !mayAsk || p.Question.Key == "" {
+			continue
 		}
-	}
-	if ask := reply.Ask; ask != nil && leftOut {
-		text := SayWith("ask.text", Values{"example": Code(ask.Example)})
-		return Reply{Ephemeral: true, Title: ask.Question, Text: text, Ask: ask}
+		reply.Ask = &Ask{Command: c.Name, Question: p.Question}
+		if leftOut {
+			text := SayWith("ask.text", Values{"example": Code(p.Example)})
+			return Reply{Ephemeral: true, Title: p.Question, Text: text, Ask: reply.Ask}
+		}
 	}
 	reply.Sections = []Section{{Fields: fields}}
 	return reply

@@ -41,6 +41,7 @@ func TestRouterBindsArgumentsAndHoldsRights(t *testing.T) {
 		"choices in any case":             {moderator(typed("evm", "0x1")), `uid: platform "EVM" uid "0x1" target nobody`},
 		"a synonym":                       {moderator(typed("Ethereum", "0x1")), `uid: platform "EVM" uid "0x1" target nobody`},
 		"in the other order":              {moderator(typed("0x1", "ethereum")), `uid: platform "EVM" uid "0x1" target nobody`},
+		"in either order, as typed":       {moderator(typed("evm", "ton")), `uid: platform "EVM" uid "ton" target nobody`},
 		"unknown choice":                  {moderator(typed("moon", "0x1")), "input.choices"},
 		"a reply does not hide arguments": {moderator(to(bob, typed("evm", "0x1"))), `uid: platform "EVM" uid "0x1" target nobody name ""`},
 		"too many words":                  {moderator(typed("1", "2", "3")), "input.too_much"},
@@ -58,9 +59,9 @@ func TestRouterBindsArgumentsAndHoldsRights(t *testing.T) {
 	}
 }
 
-// TestAModeratorMayAskAboutOthersWhereTheChatIsListed has a moderator by what the
+// TestModeratorsMayAskAboutOthersInListedChats has a moderator by what the
 // request shows and by what the platform says.
-func TestAModeratorMayAskAboutOthersWhereTheChatIsListed(t *testing.T) {
+func TestModeratorsMayAskAboutOthersInListedChats(t *testing.T) {
 	const unlisted, mine = "-100777", "where ann moderates"
 	everywhere := []string{chat.EveryChat}
 	sender := func(from chat.User, community string, role chat.Role) chat.Request {

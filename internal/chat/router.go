@@ -35,33 +35,33 @@ const (
 	Panicked    Outcome = "panicked"
 )
 
-// EveryChat in Config.ModeratorChats stands for every Community that the bot is in.
+// EveryChat in Config.ModeratorChats allows every Community that the bot is in.
 const EveryChat = "*"
 
-// Config is what a Router works with. All fields but Operators, ModeratorChats,
-// Roles and Observe are required.
+// Config configures a Router. All fields but Operators, ModeratorChats, Roles and
+// Observe are required.
 type Config struct {
 	Commands Commands
 	// Operators may use moderators' forms everywhere.
 	Operators []User
-	// ModeratorChats are the Communities whose moderators may use moderators'
-	// forms there, as in "telegram:-1001234567890". EveryChat stands for all.
+	// ModeratorChats are the Communities in which moderators may use moderators'
+	// forms, such as "telegram:-1001234567890", or EveryChat.
 	ModeratorChats []string
 	// Timeout bounds one command.
 	Timeout time.Duration
-	// Limiter counts commands. A user may give UserPerMinute in any minute, and a
-	// chat ChatPerMinute; 0 is no limit. A user is told once a minute in a chat that
-	// there were too many. Further refusals are marked Repeated.
+	// Limiter counts commands, at most UserPerMinute of a user and ChatPerMinute in a
+	// chat; 0 is no limit. A user's second refusal within a minute in one chat, and all
+	// after it, are marked Repeated.
 	Limiter                      Limiter
 	UserPerMinute, ChatPerMinute int
-	// Bot separates this bot's limits from other bots' in the same Limiter.
+	// Bot separates this bot's limits from those of other bots in the same Limiter.
 	Bot string
-	// Roles ask a platform for a user's role in a Community. Every platform
-	// with Requests of UnknownRole has one; it may block until ctx is done.
+	// Roles ask a platform for a user's role in a Community, and may block until ctx is
+	// done. A platform with Requests of UnknownRole must have one.
 	Roles map[Platform]func(ctx context.Context, user User, community string) (Role, error)
 	// Language is the language of public answers.
 	Language Language
-	// Nearest returns which of the known names a mistyped one is meant for, or "".
+	// Nearest returns the known name that a mistyped one is meant for, or "".
 	Nearest func(name string, known []string) string
 	// Explain words an error of a command for the sender, without anything that
 	// they typed, an address or a secret.
@@ -71,18 +71,19 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// Router is the one way from Request to Reply. It keeps rate limits, finds the
-// command, binds its arguments, checks rights, bounds the time, words errors,
-// catches panics and writes one log line.
+// Router is the one way from Request to Reply. It finds the command, counts it against
+// the rate limits, binds its arguments, checks rights, bounds the time, words errors,
+// recovers panics and writes one log line. It is safe for concurrent use.
 type Router struct {
 	Config
 	salt []byte
 }
 
-// NewRouter makes a Router. It fails if the table of commands has a mistake.
+// NewRouter returns a Router, or an error if a command's answer could reach the wrong
+// people.
 func NewRouter(c Config) (*Router, error) {
-	for _, command := range c.Commands {
-		if err := command.check(); err != nil {
+	for i := range c.Commands {
+		if err := c.Commands[i].check(); err != nil {
 			return nil, err
 		}
 	}
@@ -92,8 +93,8 @@ func NewRouter(c Config) (*Router, error) {
 // Commands implements Handler.
 func (r *Router) Commands() Commands { return r.Config.Commands }
 
-// Language implements Handler. A private answer is in the sender's language if the
-// bot speaks it, and any other in the Config's.
+// Language implements Handler. It returns the sender's language if they alone read the
+// answer and the bot speaks it, and otherwise Config.Language.
 func (r *Router) Language(req Request, private bool) Language {
 	if own, spoken := LanguageOf(req.Locale); spoken && (private || req.Direct) {
 		return own
@@ -107,9 +108,7 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
 	command, known := r.Commands().Find(req.Command)
-	if !known {
-		command.Name = "unknown"
-	} else if req.Args.Len() == 0 {
+	if known && req.Args.Len() == 0 {
 		req.Args = Typed(command.Aliases[req.Command]...)
 	}
 	req.Language = r.Language(req, command.Visibility == Private)
@@ -118,79 +117,100 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 		req.Unlisted = entry
 	}
 	req.MayModerate = slices.Contains(r.Operators, req.From) || req.Role != Member && req.Unlisted == ""
-	reply, outcome, err := r.handle(ctx, req, command)
-	reply.Language = req.Language
-	if reply.Ephemeral && req.CanReplyEphemerally {
-		reply.Language = r.Language(req, true)
+	res := r.handle(ctx, &req, command)
+	res.reply.Language = req.Language
+	if res.reply.Ephemeral && req.CanReplyEphemerally {
+		res.reply.Language = r.Language(req, true)
 	}
-	r.ended(ctx, req.ID, req.From, command.Name, outcome, time.Since(start), err)
-	return reply
+	res.command, res.took = cmp.Or(command.Name, "unknown"), time.Since(start)
+	r.record(ctx, &req, &res)
+	return res.reply
 }
 
-// ended logs and counts a command that ended.
-func (r *Router) ended(ctx context.Context, id string, from User, command string, outcome Outcome, took time.Duration, err error) {
+// result is how a command ended.
+type result struct {
+	reply   Reply
+	outcome Outcome
+	err     error // why there is no answer, or not the whole one; for the log
+
+	command string
+	took    time.Duration
+}
+
+// record logs and counts a command that ended. A panic is a fault in this program, and
+// alone is logged as an error: what a service does wrong is logged by package core.
+func (r *Router) record(ctx context.Context, req *Request, res *result) {
 	level, attrs := slog.LevelInfo, append(make([]slog.Attr, 0, 7),
-		slog.String("id", id),
-		slog.String("platform", string(from.Platform)),
-		slog.String("command", command),
-		slog.String("user", r.pseudonym(from)),
-		slog.String("outcome", string(outcome)),
-		slog.Duration("took", took),
+		slog.String("id", req.ID),
+		slog.String("platform", string(req.From.Platform)),
+		slog.String("command", res.command),
+		slog.String("user", r.pseudonym(req.From)),
+		slog.String("outcome", string(res.outcome)),
+		slog.Duration("took", res.took),
 	)
-	if err != nil {
-		level, attrs = slog.LevelWarn, append(attrs, slog.Any("err", err))
+	if res.err != nil {
+		attrs = append(attrs, slog.Any("err", res.err))
+	}
+	if res.outcome == Panicked {
+		level = slog.LevelError
 	}
 	r.Log.LogAttrs(ctx, level, "command", attrs...)
 	if r.Observe != nil {
-		r.Observe(from.Platform, command, outcome, took)
+		r.Observe(req.From.Platform, res.command, res.outcome, res.took)
 	}
 }
 
-// handle returns the reply and how the command ended.
-func (r *Router) handle(ctx context.Context, req Request, command Command) (reply Reply, outcome Outcome, err error) {
+// handle counts req against the limits, binds its arguments, checks rights and runs the
+// command. A panic in it becomes SomethingWentWrong.
+func (r *Router) handle(ctx context.Context, req *Request, command *Command) (res result) {
 	defer func() {
 		if v := recover(); v != nil {
-			reply, outcome, err = SomethingWentWrong(req.ID), Panicked, secret.PanicError(v)
+			res = result{reply: SomethingWentWrong(req.ID), outcome: Panicked, err: secret.PanicError(v)}
 		}
 	}()
 	if wait := r.limited(ctx, req); wait > 0 {
-		return r.tooMany(ctx, req, wait), RateLimited, nil
+		return result{reply: r.tooMany(ctx, req, wait), outcome: RateLimited}
 	}
 	if command.Forms == nil {
-		return r.unknown(req.Command), Unknown, nil
+		return result{reply: r.unknown(req.Command), outcome: Unknown}
 	}
-	forms, err := command.bind(&req)
+	forms, err := command.bind(req)
 	if len(forms) == 1 && forms[0].Moderators {
 		why, err := r.mayModerate(ctx, req)
 		if err != nil {
 			err = fmt.Errorf("ask for the sender's role: %w", err)
-			return couldNotBeChecked(req, "role", forms[0], Say("role.unknown")), outcomeOf(err), err
+			return result{reply: couldNotBeChecked(req, "role", forms[0], Say("role.unknown")), outcome: outcomeOf(err), err: err}
 		}
 		if why != nil {
-			return *why, Forbidden, nil
+			return result{reply: *why, outcome: Forbidden}
 		}
 	}
 	if err == nil {
-		reply, err = forms[0].Run(ctx, req)
-	}
-	if err == nil {
-		if reply.Stale {
-			return reply, Stale, nil
-		}
-		return reply, OK, nil
-	}
-	if _, partial := errors.AsType[*PartialError](err); partial {
-		return reply, Partial, err
+		res.reply, err = forms[0].Run(ctx, *req)
 	}
 	if input, wrong := errors.AsType[*InputError](err); wrong {
-		return badInput(input, command, forms, req), BadInput, nil
+		return result{reply: badInput(input, command, forms, req), outcome: BadInput}
 	}
-	failed := couldNotBeChecked(req, command.Name, forms[0], r.Explain(err))
-	failed.About = reply.About
-	return failed, outcomeOf(err), err
+	return r.completed(req, forms[0], command.Name, res.reply, err)
 }
 
-// unknown says which command may be meant.
+// completed returns the result of a command that returned reply and err.
+func (r *Router) completed(req *Request, f Form, command string, reply Reply, err error) result {
+	_, partial := errors.AsType[*PartialError](err)
+	switch {
+	case err == nil && reply.Stale:
+		return result{reply: reply, outcome: Stale}
+	case err == nil:
+		return result{reply: reply, outcome: OK}
+	case partial:
+		return result{reply: reply, outcome: Partial, err: err}
+	}
+	failed := couldNotBeChecked(req, command, f, r.Explain(err))
+	failed.About = reply.About
+	return result{reply: failed, outcome: outcomeOf(err), err: err}
+}
+
+// unknown says that there is no such command, and which one may be meant.
 func (r *Router) unknown(name string) Reply {
 	reply := warning("unknown")
 	var known []string
@@ -203,9 +223,9 @@ func (r *Router) unknown(name string) Reply {
 	return reply
 }
 
-// mayModerate returns nil if the sender may use moderators' forms in this chat, and
-// otherwise says why they may not.
-func (r *Router) mayModerate(ctx context.Context, req Request) (refusal *Reply, err error) {
+// mayModerate returns nil if the sender may use moderators' forms in this chat, or else a
+// reply that says why not. It returns an error if the sender's role could not be asked.
+func (r *Router) mayModerate(ctx context.Context, req *Request) (refusal *Reply, err error) {
 	if slices.Contains(r.Operators, req.From) {
 		return nil, nil
 	}
@@ -223,7 +243,7 @@ func (r *Router) mayModerate(ctx context.Context, req Request) (refusal *Reply, 
 	case role != Moderator:
 		refused = warning("forbidden")
 	case req.Unlisted != "":
-		refused = warning("unlisted") // It may be read in another chat.
+		refused = warning("unlisted")
 		add := SayWith("unlisted.entry", Values{"entry": Code(req.Unlisted)})
 		refused.Sections = []Section{{Fields: []Field{{Value: add}}}}
 	case req.From.ID == "":
@@ -235,7 +255,7 @@ func (r *Router) mayModerate(ctx context.Context, req Request) (refusal *Reply, 
 }
 
 // tooMany says how long the sender has to wait.
-func (r *Router) tooMany(ctx context.Context, req Request, wait time.Duration) Reply {
+func (r *Router) tooMany(ctx context.Context, req *Request, wait time.Duration) Reply {
 	reply := warning("limit")
 	reply.Text.Args = Values{"n": Count(math.Ceil(wait.Seconds()))}
 	_, first := r.Limiter.Reserve(ctx, 0, r.perMinute(1, req, "refusal", limitKey(req), req.Chat))
@@ -243,9 +263,10 @@ func (r *Router) tooMany(ctx context.Context, req Request, wait time.Duration) R
 	return reply
 }
 
-// limited returns how long the sender has to wait, by their own limit or by the
-// chat's. Anonymous senders are limited by the chat alone: many share the name.
-func (r *Router) limited(ctx context.Context, req Request) time.Duration {
+// limited returns how long the sender has to wait for their own limit and the chat's; 0 if
+// the command was counted. An anonymous sender counts against the chat alone, because
+// many share the name.
+func (r *Router) limited(ctx context.Context, req *Request) time.Duration {
 	var limits []Limit
 	late := ""
 	if !req.Asked.IsZero() && time.Since(req.Asked) > time.Minute {
@@ -264,10 +285,10 @@ func (r *Router) limited(ctx context.Context, req Request) time.Duration {
 	return wait
 }
 
-// limitKey names the sender among all senders; it is empty for an anonymous one.
-func limitKey(req Request) string { return cmp.Or(req.From.ID, req.LimitKey) }
+// limitKey returns what names the sender in limits, or "" for an anonymous one.
+func limitKey(req *Request) string { return cmp.Or(req.From.ID, req.LimitKey) }
 
-func (r *Router) perMinute(count int, req Request, key ...string) Limit {
+func (r *Router) perMinute(count int, req *Request, key ...string) Limit {
 	key = append([]string{r.Bot, string(req.From.Platform)}, key...)
 	return Limit{Key: strings.Join(key, " "), Count: count, Window: time.Minute}
 }
@@ -279,8 +300,8 @@ func outcomeOf(err error) Outcome {
 	return Unavailable
 }
 
-// pseudonym is the same in all log lines of one run about a user, and does not
-// name them.
+// pseudonym returns the same for a user in all log lines of one run, and does not name
+// them.
 func (r *Router) pseudonym(u User) string {
 	if u.ID == "" {
 		return "anonymous"

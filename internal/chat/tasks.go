@@ -10,25 +10,27 @@ import (
 	"herald/internal/secret"
 )
 
-// DrainTime is how long an Adapter may take to finish the commands in flight after
-// its context is done.
+// DrainTime is how long Run of an Adapter may take to return after its context is done.
 const DrainTime = 10 * time.Second
 
-// How DrainTime is spent: commands that still run are stopped early enough to send
-// their answers, and sends early enough to acknowledge what was answered.
+// Commands that still run are stopped early enough for their answers to be sent, and sends
+// early enough for the answered updates to be acknowledged.
 const (
 	stopCommands = DrainTime - 3*time.Second
 	stopSends    = DrainTime - 1500*time.Millisecond
 	stopWaiting  = DrainTime - time.Second
 )
 
-// Tasks are the updates in flight during one Run of an adapter. Do and Go make the
-// ID of each, and keep a panic to the update that caused it.
+// logEvery is the least time between two lines about one event at its level.
+const logEvery = time.Minute
+
+// Tasks are the updates in flight during one Run of an adapter. Do and Go give each an ID,
+// and recover its panics. Tasks are safe for concurrent use.
 type Tasks struct {
 	// Handler answers the requests.
 	Handler Handler
-	// Commands bounds handlers, and Sends the calls that deliver answers. Both
-	// outlive the context of Run while it drains.
+	// Commands is the context of handlers, and Sends that of calls which deliver answers.
+	// Drain ends both, some seconds after the context of Run.
 	Commands, Sends context.Context
 
 	log          *slog.Logger
@@ -38,21 +40,22 @@ type Tasks struct {
 
 	mu       sync.Mutex
 	closed   bool
+	logged   map[string]time.Time // when Rarely last returned the level of an event
 	inFlight sync.WaitGroup
 }
 
-// NewTasks begins a Run with ctx. A panic is logged and counted as "panic". Drain
-// must be called at the end.
+// NewTasks returns Tasks without an update in flight. A panic is logged, and counted as
+// "panic". Drain must be called at the end.
 func NewTasks(ctx context.Context, h Handler, log *slog.Logger, count func(event string)) *Tasks {
-	t := &Tasks{Handler: h, log: log, count: count}
+	t := &Tasks{Handler: h, log: log, count: count, logged: map[string]time.Time{}}
 	ctx = context.WithoutCancel(ctx)
 	t.Commands, t.stopCommands = context.WithCancel(ctx)
 	t.Sends, t.stopSends = context.WithCancel(ctx)
 	return t
 }
 
-// Do handles one update and returns when that is done, or false at once while
-// Tasks drain. The ID is for the update's Request.
+// Do handles one update and returns true when that is done. After Drain it returns false
+// at once. The ID is for the update's Request.
 func (t *Tasks) Do(handle func(id string)) bool {
 	if !t.start() {
 		return false
@@ -86,8 +89,8 @@ func (t *Tasks) run(handle func(id string)) {
 	handle(id)
 }
 
-// Handle has the Handler answer req, and calls render with the reply. If either
-// panics, it calls render with SomethingWentWrong.
+// Handle calls render with the Handler's reply to req. If either panics, it calls render
+// with SomethingWentWrong.
 func (t *Tasks) Handle(req Request, render func(Reply)) {
 	defer t.recoverPanic(req.ID, func() {
 		wrong := SomethingWentWrong(req.ID)
@@ -97,8 +100,8 @@ func (t *Tasks) Handle(req Request, render func(Reply)) {
 	render(t.Handler.Handle(t.Commands, req))
 }
 
-// AfterFunc calls f after d in a goroutine of its own, unless the timer is stopped
-// before. The caller must still be handling the update with this ID.
+// AfterFunc calls f after d in a goroutine of its own, unless the timer is stopped. The
+// update with this ID must be in flight until then.
 func (t *Tasks) AfterFunc(d time.Duration, id string, f func()) *time.Timer {
 	return time.AfterFunc(d, func() {
 		defer t.recoverPanic(id, func() {})
@@ -106,7 +109,19 @@ func (t *Tasks) AfterFunc(d time.Duration, id string, f func()) *time.Timer {
 	})
 }
 
-// recoverPanic is deferred. It logs a panic, and then calls instead.
+// Rarely returns level once a minute for each event, and otherwise slog.LevelInfo: what fails
+// for one command often fails for all. The event is a constant.
+func (t *Tasks) Rarely(level slog.Level, event string) slog.Level {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if time.Since(t.logged[event]) < logEvery {
+		return slog.LevelInfo
+	}
+	t.logged[event] = time.Now()
+	return level
+}
+
+// recoverPanic logs a panic and then calls instead. It must be deferred.
 func (t *Tasks) recoverPanic(id string, instead func()) {
 	if v := recover(); v != nil {
 		t.count("panic")
@@ -115,15 +130,14 @@ func (t *Tasks) recoverPanic(id string, instead func()) {
 	}
 }
 
-// Cancel ends what is in flight at once, for a platform that takes no answers any
-// more.
+// Cancel ends Commands and Sends at once, for a platform that takes no more answers.
 func (t *Tasks) Cancel() {
 	t.stopCommands()
 	t.stopSends()
 }
 
-// Drain starts nothing more and waits for what is in flight, a second less than
-// DrainTime at most. It reports whether everything was finished.
+// Drain makes Do and Go refuse updates, and waits at most a second less than DrainTime for
+// those in flight. It reports whether all were finished.
 func (t *Tasks) Drain() bool {
 	defer t.Cancel()
 	t.mu.Lock()

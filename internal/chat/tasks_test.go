@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -20,9 +21,9 @@ func newWork(log io.Writer, handler chat.Handler) *chat.Tasks {
 	return chat.NewTasks(context.Background(), handler, slog.New(slog.NewJSONHandler(log, nil)), func(string) {})
 }
 
-// TestAPanicIsAnsweredWithItsReferenceAndLoggedWithoutWhatWasTyped, be it of the
+// TestAPanicIsAnsweredWithItsReference, be it of the
 // handler, of the renderer or, where nothing can be answered, of the adapter.
-func TestAPanicIsAnsweredWithItsReferenceAndLoggedWithoutWhatWasTyped(t *testing.T) {
+func TestAPanicIsAnsweredWithItsReference(t *testing.T) {
 	const typed = "what somebody typed"
 	for place, want := range []string{"panic with a string", "panic with a *errors.errorString", "index out of range [19] with length 0"} {
 		var log bytes.Buffer
@@ -82,6 +83,22 @@ func TestDrainStopsCommandsThenSendsAndLeavesInTime(t *testing.T) {
 		}
 		if w.Go(func(string) { t.Error("taken while draining") }) || w.Do(func(string) { t.Error("taken while draining") }) {
 			t.Error("work is taken after Drain")
+		}
+	})
+}
+
+func TestOneFailureAMinuteHasItsLevel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWork(io.Discard, &chattest.Handler{})
+		defer w.Drain()
+		levels := map[slog.Level]int{}
+		for range 125 {
+			levels[w.Rarely(slog.LevelError, "failed")]++
+			levels[w.Rarely(slog.LevelWarn, "late")]++
+			time.Sleep(time.Second)
+		}
+		if want := map[slog.Level]int{slog.LevelError: 3, slog.LevelWarn: 3, slog.LevelInfo: 244}; !maps.Equal(levels, want) {
+			t.Errorf("levels %v, want %v", levels, want)
 		}
 	})
 }

@@ -9,33 +9,32 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Value is what a field or a sentence shows. It holds no words and no format:
-// package words prints it in a language, and an adapter renders that.
+// Value is a part of a sentence or a field, without words or format. Package words prints it
+// in a language, and an adapter renders the print.
 type Value interface{ value() }
 
-// Text is a message of package words. Its zero value is no text.
+// Text is a message of package words. Its zero value is printed as nothing.
 type Text struct {
 	// Key names the message, such as "price.title".
 	Key string
-	// Args replace the message's placeholders. The Count named n chooses the
-	// plural form.
+	// Args replace the message's placeholders. A Count named n chooses the plural form.
 	Args Values
 }
 
-// Values are a Text's arguments by the names of their placeholders.
+// Values are the arguments of a Text by the names of their placeholders.
 type Values map[string]Value
 
-// Say makes a Text without arguments.
+// Say returns a Text without arguments.
 func Say(key string) Text { return Text{Key: key} }
 
-// SayWith makes a Text with arguments.
+// SayWith returns a Text with arguments.
 func SayWith(key string, args Values) Text { return Text{Key: key, Args: args} }
 
 type (
-	// Parts stand on one line with a dot between them.
+	// Parts are shown on one line with a dot between them.
 	Parts []Value
-	// Plain is harmless and the same in every language: a symbol, a number of
-	// ours, a name from a setting.
+	// Plain is trusted text that is the same in every language: a symbol, a reference,
+	// a name from a setting.
 	Plain string
 	// Code is to be copied letter by letter: a command, an address, a setting.
 	Code string
@@ -55,10 +54,10 @@ type (
 	Change struct{ decimal.Decimal }
 	// Share is a part of a whole in per cent, from 0 to 100.
 	Share struct{ decimal.Decimal }
-	// Moment is a point in time, shown by how long ago it was.
+	// Moment is a point in time, shown as its age: "2 min ago".
 	Moment struct{ time.Time }
-	// Age is a point in time, shown by how old it makes what is from then, in plain
-	// text on every platform.
+	// Age is a point in time, shown as the age of something: "3 days old". It is plain text
+	// on every platform.
 	Age struct{ time.Time }
 	// Day is a point in time, shown as a day in UTC without its year.
 	Day struct{ time.Time }
@@ -70,8 +69,8 @@ type (
 	}
 	// CommandLink is a command that can be tapped, such as "/price".
 	CommandLink string
-	// Mention names a user of the platform on which the answer is read, without
-	// notifying them. Name is what they call themself; it may be empty.
+	// Mention names a user of the platform on which the answer is read, without a
+	// notification. Name is their display name; it may be empty.
 	Mention struct {
 		User
 		Name Untrusted
@@ -109,13 +108,12 @@ func (CommandLink) value() {}
 func (Mention) value()     {}
 func (Untrusted) value()   {}
 
-// Untrusted is text of a service or a user, made harmless by NewUntrusted. An
-// adapter must still escape it and keep its platform from making links of it.
+// Untrusted is text of a service or a user that NewUntrusted returned. An adapter must still
+// escape it, and keep its platform from making links of it.
 type Untrusted string
 
-// NewUntrusted makes text harmless on any platform: one clean line of at most limit
-// characters, without mentions or links that have a scheme. Every such text passes
-// through it on its way into a Reply.
+// NewUntrusted returns text as one line of at most limit characters, without mentions or
+// links that have a scheme. All text of services and users must pass through it.
 func NewUntrusted(s string, limit int) Untrusted {
 	// A character has at most four bytes.
 	s = OneLine(strings.ReplaceAll(s[:min(len(s), 8*limit)], wordJoiner, ""))
@@ -125,15 +123,14 @@ func NewUntrusted(s string, limit int) Untrusted {
 	return Untrusted(sanitizer.Replace(s))
 }
 
-// wordJoiner is invisible, and ends what a platform would read as a mention or a
-// link.
+// wordJoiner is invisible, and breaks up mentions and links.
 const wordJoiner = "\u2060"
 
-// sanitizer breaks what every platform would make a mention or a link of.
+// sanitizer breaks up the mentions and links that every platform knows.
 var sanitizer = strings.NewReplacer("@", "@"+wordJoiner, "://", ":"+wordJoiner+"//")
 
-// OneLine returns s as one line of valid UTF-8, with single spaces between words
-// and without control characters or marks that turn the direction of writing.
+// OneLine returns s as one line of valid UTF-8 with single spaces. It drops control
+// characters and marks that turn the direction of writing.
 func OneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

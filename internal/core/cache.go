@@ -43,7 +43,7 @@ type CacheConfig struct {
 	// Store is shared with other replicas; nil: nothing is saved.
 	Store    Store
 	Observer Observer
-	// Log gets a line for each old answer that stands in; nil: none is logged.
+	// Log is told when a service begins to fail, and when it answers again; nil: nobody is.
 	Log *slog.Logger
 }
 

@@ -105,7 +105,6 @@ func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 	case now.Before(until.fresh):
 		return q.record(last, "hit", now, until.fresh), nil
 	case now.Before(until.stale):
-		q.upstream.warnStale(ctx, q.Name, err)
 		return q.record(last, "stale", now, time.Time{}), nil
 	}
 	q.upstream.cache.Observer.Lookup(q.Name, "failed", 0)
@@ -137,15 +136,17 @@ func (q *Query[K, V]) deadlines(at time.Time) deadlines {
 	until := deadlines{due: fresh.Add(-min(cache.CallTimeout, q.TTL/3)), fresh: fresh, stale: fresh.Add(cache.StaleFor)}
 	if credit := q.upstream.nextCredit(); credit.After(until.due) {
 		refreshed := credit.Add(cache.CallTimeout)
-		until.due, until.fresh = credit, later(fresh, earlier(refreshed, until.stale))
-		until.stale = later(until.stale, refreshed)
+		until.due, until.fresh = credit, Later(fresh, Earlier(refreshed, until.stale))
+		until.stale = Later(until.stale, refreshed)
 	}
 	return until
 }
 
-func earlier(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }
+// Earlier returns the earlier of two times; the zero Time is earlier than all others.
+func Earlier(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }
 
-func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }
 
 // Last returns the last answer, however old, and false if there is none in the cache. It
 // does not block.
@@ -238,28 +239,23 @@ func (q *Query[K, V]) load(ctx context.Context) (s Snapshot[V], ok bool) {
 	return s, err == nil && bytes.Equal(own, saved)
 }
 
-// Joined are the answers of two sources that were asked at once.
-type Joined[A, B any] struct {
-	A    Snapshot[A]
-	ErrA error
-	B    Snapshot[B]
-	ErrB error
+// Answer is what a Source gave: a Snapshot, or Err and the zero Snapshot.
+type Answer[V any] struct {
+	Snapshot[V]
+	Err error
 }
 
-// Join asks two sources at once and blocks until both have answered or failed.
-func Join[J, A, K, B any](ctx context.Context, a Source[J, A], j J, b Source[K, B], k K) (both Joined[A, B]) {
+// Ask asks one source. It blocks as Source.Get does.
+func Ask[K, V any](ctx context.Context, source Source[K, V], key K) (answer Answer[V]) {
+	answer.Snapshot, answer.Err = source.Get(ctx, key)
+	return answer
+}
+
+// Both asks two sources at once. It blocks until both have answered or failed.
+func Both[J, A, K, B any](ctx context.Context, a Source[J, A], j J, b Source[K, B], k K) (first Answer[A], second Answer[B]) {
 	var asking sync.WaitGroup
-	asking.Go(func() { both.A, both.ErrA = a.Get(ctx, j) })
-	both.B, both.ErrB = b.Get(ctx, k)
+	asking.Go(func() { first = Ask(ctx, a, j) })
+	second = Ask(ctx, b, k)
 	asking.Wait()
-	return both
+	return first, second
 }
-
-// Checked is when the older answer was given: nothing in the two is older.
-func (j Joined[A, B]) Checked() time.Time { return earlier(j.A.At, j.B.At) }
-
-// AsOf is when the newer answer was given: since then nothing has changed.
-func (j Joined[A, B]) AsOf() time.Time { return later(j.A.At, j.B.At) }
-
-// FreshUntil is until when both are fresh; zero if one is not.
-func (j Joined[A, B]) FreshUntil() time.Time { return earlier(j.A.FreshUntil, j.B.FreshUntil) }

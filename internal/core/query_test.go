@@ -197,28 +197,27 @@ func TestAnswerCachedMeanwhileIsNotFetched(t *testing.T) {
 	}
 }
 
-func TestJoinedAnswerHasTheOlderTime(t *testing.T) {
+func TestBothAsksAtOnceAndKeepsErrorsApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := quoting(priced(7))
-		w.stake = func(context.Context) (core.Stake, error) { return core.Stake{Checked: 1}, nil }
-		older := time.Now()
-		w.stakes.Get(t.Context(), common.Address{1})
-		time.Sleep(10 * time.Second)
-		newer := time.Now()
-		w.Quote(t.Context())
-		one := core.Join(t.Context(), w.stakes, common.Address{1}, w.prices, struct{}{})
-		other := core.Join(t.Context(), w.prices, struct{}{}, w.stakes, common.Address{1})
-		for i, got := range [][3]time.Time{
-			{one.Checked(), one.AsOf(), one.FreshUntil()}, {other.Checked(), other.AsOf(), other.FreshUntil()},
-		} {
-			if want := [3]time.Time{older, newer, newer.Add(30 * time.Second)}; got != want {
-				t.Errorf("%d: got %v, want %v", i, got, want)
-			}
+		w := newQueryTest()
+		w.stake = func(context.Context) (core.Stake, error) {
+			time.Sleep(2 * time.Second)
+			return core.Stake{Checked: 1}, nil
 		}
-		w.price(down)
-		time.Sleep(time.Minute)
-		if old := core.Join(t.Context(), w.stakes, common.Address{1}, w.prices, struct{}{}); !old.FreshUntil().IsZero() || old.ErrB != nil {
-			t.Errorf("with an old part it is fresh until %v, %v", old.FreshUntil(), old.ErrB)
+		w.price(func(context.Context) (core.Quote, error) {
+			time.Sleep(3 * time.Second)
+			return core.Quote{}, market.Fail(core.Denied, errors.New("no"))
+		})
+		start := time.Now()
+		stake, price := core.Both(t.Context(), w.stakes, common.Address{1}, w.prices, struct{}{})
+		if took := time.Since(start); took != 3*time.Second {
+			t.Errorf("took %v, want 3s", took)
+		}
+		if stake.Err != nil || stake.Value.Checked != 1 {
+			t.Errorf("stake: %+v", stake)
+		}
+		if reasonOf(price.Err) != core.Denied || !price.At.IsZero() {
+			t.Errorf("price: %+v", price)
 		}
 	})
 }

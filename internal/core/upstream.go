@@ -1,10 +1,8 @@
 package core
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -29,6 +27,9 @@ const (
 	maxRetryAfter = 5 * time.Minute
 	// maxRetryDelay is the longest wait before a call is repeated.
 	maxRetryDelay = 300 * time.Millisecond
+	// warnEvery is the least time between two warnings about one service. A service that
+	// fails every other call must not fill the log.
+	warnEvery = time.Minute
 )
 
 // Budget bounds the calls to a service that charges for each. It is safe for concurrent
@@ -58,6 +59,8 @@ type Upstream struct {
 	pausedFor   Reason
 	failures    int // calls in a row that failed
 	health      Health
+	warned      time.Time // when the log last told that the service fails
+	announced   bool      // whether the log's last word is that the service fails
 }
 
 // NewUpstream makes the Upstream of a service. ttl is the shortest TTL of its queries and
@@ -136,6 +139,7 @@ func (u *Upstream) once(ctx context.Context, countAll bool, f func(context.Conte
 	defer u.mu.Unlock()
 	u.health.Asked = time.Now()
 	if err == nil {
+		u.logRecovery()
 		u.failures, u.health.FailingSince, u.health.Reason = 0, time.Time{}, ""
 		return nil
 	}
@@ -147,6 +151,7 @@ func (u *Upstream) once(ctx context.Context, countAll bool, f func(context.Conte
 	if u.health.FailingSince.IsZero() {
 		u.health.FailingSince = u.health.Asked
 	}
+	u.logFailure(err)
 	u.pause(err.Reason, err.RetryAfter)
 	if u.budget != nil && u.failures > 1 {
 		u.pause(err.Reason, min(firstPause<<min(u.failures-2, 20), u.ttl))
@@ -196,18 +201,23 @@ func (u *Upstream) nextCredit() time.Time {
 	return time.Time{}
 }
 
-// warnStale logs that an old answer stands in for one that failed with err. It logs the
-// reason of the service's last failure, because err may only say that the service was not
-// called.
-func (u *Upstream) warnStale(ctx context.Context, question string, err error) {
-	if u.cache.Log == nil {
+// logFailure logs that the service began to fail, once until logRecovery and at most once
+// in warnEvery. The caller holds mu.
+func (u *Upstream) logFailure(err *Error) {
+	if u.cache.Log == nil || u.announced || time.Since(u.warned) < warnEvery {
 		return
 	}
-	u.mu.Lock()
-	reason := cmp.Or(u.health.Reason, ReasonOf(err))
-	u.mu.Unlock()
-	u.cache.Log.LogAttrs(ctx, slog.LevelWarn, "an old answer stands in", slog.String("question", question),
-		slog.String("outcome", "stale"), slog.String("reason", string(reason)), slog.Any("err", u.Fail(reason, errors.Unwrap(err))))
+	u.announced, u.warned = true, time.Now()
+	u.cache.Log.Warn("a service fails", "service", u.Name, "reason", err.Reason, "since", u.health.FailingSince, "err", err.Err)
+}
+
+// logRecovery logs that the service answers again, if the log says that it fails. The
+// caller holds mu.
+func (u *Upstream) logRecovery() {
+	if u.announced {
+		u.announced = false
+		u.cache.Log.Info("a service answers again", "service", u.Name, "failed_for", time.Since(u.health.FailingSince).Round(time.Second))
+	}
 }
 
 // Health is what is known of a service's state.

@@ -178,24 +178,52 @@ func TestHealthFailsUntilTheNextAnswer(t *testing.T) {
 	})
 }
 
-func TestOldPriceIsLoggedWithItsReason(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		w := newQueryTestOf(core.CacheConfig{Log: slog.New(slog.NewTextHandler(&log, nil))}, "USD")
-		w.price(priced(7))
-		w.Quote(t.Context())
-		w.price(failing(core.Denied))
-		time.Sleep(31 * time.Second)
-		for range 9 { // After some failures the service is not called.
-			if q, err := w.Quote(t.Context()); err != nil || !q.Stale {
-				t.Fatalf("%+v, %v", q, err)
+// However the reason changes, an outage is one warning. A service that fails every other
+// call warns once a minute.
+func TestAnOutageIsOneWarningAndItsEndOneLine(t *testing.T) {
+	for name, test := range map[string]struct {
+		reason          func(second int) core.Reason // of the failure, or ""
+		warns, recovers int
+		want            string
+	}{
+		"healthy": {func(int) core.Reason { return "" }, 0, 0, ""},
+		"ten minutes": {func(second int) core.Reason {
+			switch {
+			case second < 60 || second >= 660:
+				return ""
+			case second < 120:
+				return core.Denied
 			}
-			time.Sleep(time.Second)
-		}
-		if strings.Count(log.String(), "outcome=stale reason=denied") != 9 || strings.Count(log.String(), `err="price: denied: `) != 9 {
-			t.Errorf("logged:\n%s", &log)
-		}
-	})
+			return core.Behind
+		}, 1, 1, `level=WARN msg="a service fails" service=chain reason=denied since=2000-01-01T00:01:00.000Z err=no`},
+		"not over yet": {func(int) core.Reason { return core.Behind }, 1, 0, "service=chain reason=behind since=2000-01-01T00:00:00.000Z"},
+		"every other second": {func(second int) core.Reason { return []core.Reason{core.Denied, ""}[second%2] }, 12, 12,
+			`level=INFO msg="a service answers again" service=chain failed_for=1s`},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var log bytes.Buffer
+			w := newQueryTestOf(core.CacheConfig{Log: slog.New(slog.NewTextHandler(&log, nil))}, "USD")
+			for second := range 720 {
+				w.stake = func(context.Context) (core.Stake, error) {
+					if reason := test.reason(second); reason != "" {
+						return core.Stake{}, chain.Fail(reason, errors.New("no"))
+					}
+					return core.Stake{Checked: 1}, nil
+				}
+				w.stakes.Get(t.Context(), common.Address{byte(second >> 8), byte(second)})
+				time.Sleep(time.Second)
+			}
+			if n := strings.Count(log.String(), "level=WARN"); n != test.warns {
+				t.Errorf("%s: %d warnings, want %d:\n%s", name, n, test.warns, &log)
+			}
+			if n := strings.Count(log.String(), "answers again"); n != test.recovers {
+				t.Errorf("%s: answers again %d times, want %d:\n%s", name, n, test.recovers, &log)
+			}
+			if !strings.Contains(log.String(), test.want) {
+				t.Errorf("%s: logged %s, want %s", name, &log, test.want)
+			}
+		})
+	}
 }
 
 func TestPanicOfFetchIsAnError(t *testing.T) {

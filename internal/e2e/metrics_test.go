@@ -107,8 +107,7 @@ func TestTheAlertsFireWhenTheyShouldAndNotOtherwise(t *testing.T) {
 	}
 }
 
-// While every service is down, each command has its line, and each service one
-// warning a minute.
+// While every service is down, each command has its line, and each service one warning.
 func TestAnOutageOfEveryServiceIsFourWarnings(t *testing.T) {
 	t.Parallel()
 	world, telegram, discord, log := e2etest.Sandbox(t), e2etest.Ways[0].Open(t), e2etest.Ways[2].Open(t), &logtest.Buffer{}

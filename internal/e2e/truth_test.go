@@ -213,6 +213,21 @@ func queries(w services.World) (all []query) {
 	return all
 }
 
+func TestEveryCommandIsAskedUnderFaults(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	for _, c := range tr.bot.Router.Commands() {
+		asked := slices.ContainsFunc(tr.queries, func(q query) bool { return q.Command == c.Name })
+		switch {
+		case c.Name == "help", c.Name == "status": // have no answer that a fault may change or withhold
+		case truth.Uses(c.Name) == nil:
+			t.Errorf("/%s is asked under no fault: add {services: …} to uses and a case to Judge, in internal/e2e/e2etest/truth", c.Name)
+		case !asked:
+			t.Errorf("/%s is asked under no fault: add {name: …, command: %q, by: …} to queries, in internal/e2e/truth_test.go", c.Name, c.Name)
+		}
+	}
+}
+
 func (q query) needs(service fault.Target) bool {
 	worthless := service == fault.Price && q.Wallet != (common.Address{}) && !q.staker
 	return slices.Contains(truth.Uses(q.Command), service) && !worthless

@@ -1,17 +1,15 @@
-// Package words says a chat.Reply in a language: it prints the typed values of a
-// Reply as a Card, which an adapter renders. A language is a file in locales and a
-// row in chat/language.go; a message is a line in every file. Tests say what is
-// missing, and what to write where.
+// Package words prints a chat.Reply as a Card in a language, which an adapter renders. A
+// language is a file in locales and a row in chat/language.go. A message is a line in
+// every file. Tests name what is missing, and where to write it.
 //
-// It knows no platform. What platforms have in common in showing a Card, such as
-// what a long one leaves out, is done here (fit.go).
+// It knows no platform. Card.Fit shortens a card to a platform's limit.
 package words
 
 import (
 	"cmp"
 	"embed"
+	"encoding/json"
 
-	"github.com/nicksnyder/go-i18n/v2/i18n"
 	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
 
@@ -21,41 +19,60 @@ import (
 //go:embed locales/*.json
 var locales embed.FS
 
-// pluralArg is the argument that chooses a message's plural form.
+// pluralArg is the name of the argument that chooses a message's plural form.
 const pluralArg = "n"
 
 // catalogue is what the bot can say in one language.
 type catalogue struct {
 	chat.LanguageInfo
-	tag language.Tag
-	// messages have a text for plural.Other, and for each plural form that has
-	// one of its own.
-	messages map[string]map[plural.Form]string
+	tag      language.Tag
+	messages map[string]message
+}
+
+// message is a text by its plural form. Every message has plural.Other.
+type message map[plural.Form]string
+
+// pluralForms are the CLDR's names of plural forms, as a file spells them.
+var pluralForms = map[string]plural.Form{
+	"zero": plural.Zero, "one": plural.One, "two": plural.Two, "few": plural.Few, "many": plural.Many, "other": plural.Other,
+}
+
+// UnmarshalJSON reads "text" or {"one": "text", "other": "texts"}.
+func (m *message) UnmarshalJSON(content []byte) error {
+	var text string
+	if json.Unmarshal(content, &text) == nil {
+		*m = message{plural.Other: text}
+		return nil
+	}
+	var texts map[string]string
+	if err := json.Unmarshal(content, &texts); err != nil {
+		return err
+	}
+	*m = message{}
+	for name, text := range texts {
+		(*m)[pluralForms[name]] = text
+	}
+	return nil
 }
 
 var catalogues = func() map[chat.Language]*catalogue {
 	all := map[chat.Language]*catalogue{}
 	for _, l := range chat.Languages() {
-		c := &catalogue{LanguageInfo: l.Info(), tag: language.MustParse(string(l)), messages: map[string]map[plural.Form]string{}}
 		path := "locales/" + string(l) + ".json"
 		content, err := locales.ReadFile(path)
 		if err != nil {
 			panic("words: translate locales/en.json: " + err.Error())
 		}
-		file, err := i18n.ParseMessageFileBytes(content, path, nil)
-		if err != nil {
+		c := &catalogue{LanguageInfo: l.Info(), tag: language.MustParse(string(l))}
+		if err := json.Unmarshal(content, &c.messages); err != nil {
 			panic("words: " + path + ": " + err.Error())
-		}
-		for _, m := range file.Messages {
-			c.messages[m.ID] = map[plural.Form]string{
-				plural.Zero: m.Zero, plural.One: m.One, plural.Two: m.Two, plural.Few: m.Few, plural.Many: m.Many, plural.Other: m.Other,
-			}
 		}
 		all[l] = c
 	}
 	return all
 }()
 
+// catalogueOf returns the catalogue of a language, or of English if there is none.
 func catalogueOf(l chat.Language) *catalogue { return cmp.Or(catalogues[l], catalogues[chat.English]) }
 
 // Say returns a value as one plain string, as for menus and alternative texts.

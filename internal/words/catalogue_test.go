@@ -31,20 +31,21 @@ func catalogue(t *testing.T, l chat.Language) map[string]entry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(content, &raw); err != nil {
+	var messages map[string]any
+	if err := json.Unmarshal(content, &messages); err != nil {
 		t.Fatal(err)
 	}
 	all := map[string]entry{}
-	for key, message := range raw {
-		var text string
-		var forms entry
-		if json.Unmarshal(message, &text) == nil {
-			forms = entry{"": text}
-		} else if err := json.Unmarshal(message, &forms); err != nil {
-			t.Fatalf("%s: %s: %v", l, key, err)
+	for key, message := range messages {
+		all[key] = entry{}
+		switch message := message.(type) {
+		case string:
+			all[key][""] = message
+		case map[string]any:
+			for form, text := range message {
+				all[key][form], _ = text.(string)
+			}
 		}
-		all[key] = forms
 	}
 	if lines := strings.Count(string(content), "\n  \""); lines != len(all) {
 		t.Errorf("%s.json has %d lines with a key, and %d keys: one stands there twice", l, lines, len(all))
@@ -189,13 +190,13 @@ func TestTheCodeSaysEveryMessageAndNoOther(t *testing.T) {
 // lowest where both show one. A button has room for more than reads well on a
 // telephone.
 // https://discord.com/developers/docs/interactions/application-commands#application-command-object
-// https://discord.com/developers/docs/interactions/receiving-and-responding#modal
+// https://core.telegram.org/bots/api#forcereply
 // https://core.telegram.org/bots/api#answercallbackquery
 // https://core.telegram.org/bots/api#setmydescription
 func TestMessagesHaveRoomWhereTheyAreShown(t *testing.T) {
 	// symbol is the length of an argument.
 	const symbol = 16
-	const description, menu, question, toast, button = 100, 32, 45, 200, 24
+	const description, menu, question, toast, button = 100, 32, 64, 200, 24
 	const about, shortAbout = 512, 120
 	limits := map[string]int{
 		"button.refresh": button, "button.again": button, "button.copy_wallet": button, "button.private": button, "button.explorer": button, "button.newer": button, "button.older": button,

@@ -9,26 +9,24 @@ import (
 	"herald/internal/chat"
 )
 
-// How much of the limit one line may take. Title and text alone always fit.
+// The shares of the limit that a line and the text may take, if the card is too long. Title
+// and text alone always fit.
 const (
 	lineShare = 16
 	textShare = 4
 )
 
-// Fit returns c short enough for a platform whose messages hold at most limit
-// units, which must be at least 1,000. A unit is what the platform counts. measure
-// returns how many units a line takes that shows this name and value, with its line
-// break and whatever the platform adds; a title, text, heading or note is a line
-// with a value alone.
+// Fit returns c shortened to limit units, which is at least 1,000. measure returns the units
+// of a line with this name and value, including the line break and the platform's markup.
+// Titles, texts, headings and notes are lines with a value alone.
 //
-// A title of more than a sixteenth of the limit is always cut, and so is what stands
-// beside it. If the card is too long, so is a text of more than a quarter, and any other
-// line of more than a sixteenth. Then the longest lists are cut, and say how many are
-// missing: fields of a section, exact values, notes, sections.
+// Title and Subtitle are always cut to a sixteenth of the limit. If the card is too long,
+// the text is cut to a quarter and every other line to a sixteenth. Then the longest lists
+// are cut, and say how many are missing: fields, full values, notes, sections.
 func (c Card) Fit(limit int, measure func(Field) int) Card {
 	line := func(l Line) int { return measure(Field{Value: l}) }
 	short := func(l Line) Line { return cutTo(l, limit/lineShare, line) }
-	c.Title, c.Beside = short(c.Title), short(c.Beside)
+	c.Title, c.Subtitle = short(c.Title), short(c.Subtitle)
 	if c.size(measure) <= limit {
 		return c
 	}
@@ -39,19 +37,19 @@ func (c Card) Fit(limit int, measure func(Field) int) Card {
 		return f
 	}
 	c.Text = cutTo(c.Text, limit/textShare, line)
-	c.Exact, c.Notes = each(c.Exact, field), each(c.Notes, short)
+	c.FullValues, c.Notes = each(c.FullValues, field), each(c.Notes, short)
 	c.Footer, c.Source = short(c.Footer), short(c.Source)
 	c.Sections = each(c.Sections, func(s Section) Section {
 		return Section{Heading: short(s.Heading), Fields: each(s.Fields, field)}
 	})
-	longest := max(len(c.Exact), len(c.Sections), len(c.Notes))
+	longest := max(len(c.FullValues), len(c.Sections), len(c.Notes))
 	for _, s := range c.Sections {
 		longest = max(longest, len(s.Fields))
 	}
 	return c.keep(sort.Search(longest, func(n int) bool { return c.keep(n+1).size(measure) > limit }))
 }
 
-// keep leaves at most n of each list, and says how many more there were.
+// keep returns c with at most n of each list, and a line that counts the others.
 func (c Card) keep(n int) Card {
 	more := func(left int) Line {
 		return catalogueOf(c.Language).text(chat.SayWith("more", chat.Values{pluralArg: chat.Count(left)}))
@@ -59,7 +57,7 @@ func (c Card) keep(n int) Card {
 	fields := func(all []Field) []Field {
 		return first(n, all, func(left int) Field { return Field{Value: more(left)} })
 	}
-	c.Exact, c.Notes = fields(c.Exact), first(n, c.Notes, more)
+	c.FullValues, c.Notes = fields(c.FullValues), first(n, c.Notes, more)
 	c.Sections = each(c.Sections, func(s Section) Section {
 		return Section{Heading: s.Heading, Fields: fields(s.Fields)}
 	})
@@ -67,16 +65,16 @@ func (c Card) keep(n int) Card {
 	return c
 }
 
-// each returns what change makes of each.
-func each[T any](all []T, change func(T) T) []T {
-	all = slices.Clone(all)
+// each returns what f returns for each.
+func each[S, T any](all []S, f func(S) T) []T {
+	results := make([]T, len(all))
 	for i, one := range all {
-		all[i] = change(one)
+		results[i] = f(one)
 	}
-	return all
+	return results
 }
 
-// first returns at most n, and then what says how many are left.
+// first returns the first n, and after them more if there are others.
 func first[T any](n int, all []T, more func(left int) T) []T {
 	if left := len(all) - n; left > 0 {
 		return append(slices.Clone(all[:n]), more(left))
@@ -84,13 +82,13 @@ func first[T any](n int, all []T, more func(left int) T) []T {
 	return all
 }
 
-// size is what all lines of the card measure.
+// size returns what all lines of the card measure.
 func (c Card) size(measure func(Field) int) int {
 	total := 0
-	for _, l := range append([]Line{c.Title, c.Beside, c.Text, c.Footer}, c.Notes...) {
+	for _, l := range append([]Line{c.Title, c.Subtitle, c.Text, c.Footer}, c.Notes...) {
 		total += measure(Field{Value: l})
 	}
-	for _, f := range c.Exact {
+	for _, f := range c.FullValues {
 		total += measure(f)
 	}
 	for _, s := range c.Sections {
@@ -102,18 +100,18 @@ func (c Card) size(measure func(Field) int) int {
 	return total
 }
 
-// cutTo returns as much of l as measures at most so much, with an ellipsis if
-// something is missing.
+// cutTo returns as much of l as measures at most limit, with an ellipsis if anything is
+// missing.
 func cutTo(l Line, limit int, measure func(Line) int) Line {
 	if measure(l) <= limit {
 		return l
 	}
-	// No character measures nothing.
+	// Each character measures at least one.
 	runes := min(utf8.RuneCountInString(l.String()), limit)
 	return l.first(sort.Search(runes, func(n int) bool { return measure(l.first(n+1)) > limit }))
 }
 
-// first returns the first n characters and an ellipsis.
+// first returns the first n characters of l and an ellipsis, or all of l if it is shorter.
 func (l Line) first(n int) Line {
 	for i, s := range l {
 		runes := []rune(s.Text)
@@ -126,7 +124,7 @@ func (l Line) first(n int) Line {
 	return l
 }
 
-// Units counts s in UTF-16 units, as platforms count most of what they bound.
+// Units returns the length of s in UTF-16 units, in which platforms count most texts.
 func Units(s string) (n int) {
 	for _, r := range s {
 		n += utf16.RuneLen(r)

@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// amountDecimals are shown of an amount below one.
+	// amountDecimals is the number of decimals of an amount below one.
 	amountDecimals = 4
-	// cents are the decimals of a sum, of a larger amount and of a number with a
+	// cents is the number of decimals of a sum, of a larger amount, and of a number with a
 	// unit.
 	cents = 2
-	// priceDigits of a price are significant.
+	// priceDigits is the number of significant digits of a price.
 	priceDigits = 4
 )
 
 var (
-	// Amounts and sums from here on have a unit.
+	// Amounts and sums of at least so much have a unit.
 	largeAmount = decimal.New(1, 7)
 	largeSum    = decimal.New(1, 6)
-	// Sums from here on have no cents.
+	// Sums of at least so much have no cents.
 	wholeSum = decimal.New(1, 3)
 )
 
@@ -47,7 +47,7 @@ func Number(l chat.Language, digits, layout string) string {
 	return catalogueOf(l).number(digits, layout)
 }
 
-// large writes a large number with its unit, and with two decimals or none.
+// large writes a large number with its unit, and two decimals unless both are zero.
 func (c *catalogue) large(d decimal.Decimal, layout string) string {
 	power := len(d.Truncate(0).String()) - 1
 	for power > 0 && c.Units[power] == "" {
@@ -55,14 +55,13 @@ func (c *catalogue) large(d decimal.Decimal, layout string) string {
 	}
 	rounded := d.Shift(-int32(power)).Round(cents)
 	if up := rounded.Shift(int32(power)); up.GreaterThan(d) {
-		return c.large(up, layout) // It may have reached the next unit.
+		return c.large(up, layout) // Rounded up, it may have the next unit.
 	}
 	digits := strings.TrimSuffix(rounded.StringFixed(cents), ".00")
 	return c.number(digits, strings.Replace(layout, "#", "#"+c.Units[power], 1))
 }
 
-// amount writes a number of tokens. What is too small for the decimals shown is
-// "< 0.0001".
+// amount writes a number of tokens. A Short one below 0.0001 is "< 0.0001".
 func (c *catalogue) amount(a chat.Amount) string {
 	layout := "#\u00a0" + chat.OneLine(a.Symbol)
 	decimals := int32(cents)
@@ -82,7 +81,7 @@ func (c *catalogue) amount(a chat.Amount) string {
 	return c.number(a.Round(decimals).String(), layout)
 }
 
-// money writes a sum in USD with a unit, in dollars or in cents, by its size.
+// money writes a sum in USD: with a unit, in whole dollars, or in cents, by its size.
 func (c *catalogue) money(d decimal.Decimal) string {
 	switch {
 	case d.IsPositive() && d.LessThan(decimal.New(1, -cents)):
@@ -95,20 +94,19 @@ func (c *catalogue) money(d decimal.Decimal) string {
 	return c.number(d.StringFixed(cents), c.USD)
 }
 
-// price writes d to four significant digits, and in cents at least.
+// price writes d in USD with four significant digits, and at least two decimals.
 func (c *catalogue) price(d decimal.Decimal) string {
 	rounded := d.Round(priceDecimals(d))
 	return c.number(rounded.StringFixed(priceDecimals(rounded)), c.USD)
 }
 
-// priceDecimals is how many decimals of a price, which is more than 0, are shown.
+// priceDecimals returns the number of decimals of a price, which must be above 0.
 func priceDecimals(d decimal.Decimal) int32 {
 	first := int32(d.NumDigits()) + d.Exponent() - 1 // the power of ten of the first digit
 	return max(priceDigits-1-first, cents)
 }
 
-// change writes a change in per cent with an arrow, so that it never shows by
-// colour alone.
+// change writes a change in per cent with an arrow, so that nobody needs to see a colour.
 func (c *catalogue) change(d decimal.Decimal) string {
 	digits, negative := strings.CutPrefix(d.StringFixed(cents), "-")
 	percent := c.number(digits, c.Percent)

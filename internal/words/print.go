@@ -13,24 +13,24 @@ import (
 	"herald/internal/chat"
 )
 
-// Card is a Reply in its language, for an adapter to render. All of it is text: the
-// adapter escapes what its platform would take for markup.
+// Card is a Reply in its language, for an adapter to render. Its texts are not escaped: the
+// adapter escapes its platform's markup.
 type Card struct {
 	Language chat.Language
 	Tone     chat.Tone
-	// Sign begins the first line, and Dot stands before Beside. Either may be empty.
+	// Sign begins the first line, and Dot precedes the Subtitle. Either may be empty.
 	Sign, Dot string
 	Title     Line
-	// Beside stands beside the title and is less prominent.
-	Beside   Line
+	// Subtitle is shown on the title's line, less prominent.
+	Subtitle Line
 	Text     Line
 	Sections []Section
-	// Exact are whole values of what stands short above. They are shown small, or folded
-	// away together with Folded.
-	Exact, Folded []Field
+	// FullValues are the unshortened forms of values above. They are shown small, or
+	// folded away together with Folded.
+	FullValues, Folded []Field
 	// Notes are small print, a line each.
 	Notes []Line
-	// Footer is the last line. It tells Checked too, and Source is the rest of it.
+	// Footer is the last line: the Source and the time Checked.
 	Footer, Source Line
 	Checked        time.Time
 	// Image may be nil.
@@ -51,7 +51,7 @@ type Section struct {
 	Fields  []Field
 }
 
-// row returns the fields as one, which breaks between them alone.
+// row returns the fields as one, which can break only between fields.
 func row(fields []Field) []Field {
 	var row Line
 	for i, f := range fields {
@@ -70,8 +70,8 @@ func row(fields []Field) []Field {
 // Field is one value of a Section. Either part may be empty.
 type Field struct{ Name, Value Line }
 
-// Line is text in parts that are shown in different ways. Cards share lines, so a
-// line is never changed in place.
+// Line is a text in parts of different styles. Cards share lines, so a line is never
+// changed in place.
 type Line []Span
 
 // Style is how a Span is shown.
@@ -83,7 +83,7 @@ const (
 	Plain Style = iota
 	// Code is to be copied letter by letter; nothing in it is a link.
 	Code
-	// Untrusted is what a service or a user named; nothing in it is a link.
+	// Untrusted is text of a service or a user; nothing in it is a link.
 	Untrusted
 	// Command is a command that can be tapped, such as "/price".
 	Command
@@ -91,16 +91,16 @@ const (
 
 // Span is a part of a Line.
 type Span struct {
-	// Text is shown by a platform that can do nothing with the fields below.
+	// Text is complete: a platform may ignore the fields below.
 	Text  string
 	Style Style
-	// URL is where the text leads, or empty.
+	// URL is the target of a link, or empty.
 	URL string
-	// At is the time if Text says how long ago something was, or zero. A platform
-	// that shows times itself shows this one. UTC is the same time as a date.
+	// At is the time that Text tells by its age, or zero. A platform that formats times
+	// itself shows At instead. UTC is the same time as a date.
 	At  time.Time
 	UTC string
-	// Person is mentioned without notifying them, or nil.
+	// Person is mentioned without a notification, or nil.
 	Person *chat.User
 }
 
@@ -114,7 +114,7 @@ type Image struct {
 // Button has exactly one of State, URL, Copy, Private and Invite.
 type Button struct {
 	Label string
-	// State comes back when the button is pressed, for chat.ParseState.
+	// State is handed back on a press, for chat.ParseState.
 	State     string
 	URL, Copy string
 	// Private opens the private chat with the bot.
@@ -125,7 +125,7 @@ type Button struct {
 	NewRow bool
 }
 
-// Ask is a question for the last argument of Command.
+// Ask asks for the only argument of Command.
 type Ask struct {
 	Command, Question string
 }
@@ -146,52 +146,66 @@ func (l Line) Empty() bool { return l.String() == "" }
 func Print(r chat.Reply) Card {
 	p := catalogueOf(r.Language)
 	c := Card{
-		Language: r.Language, Tone: r.Tone, Title: p.text(r.Title), Beside: p.value(r.Beside), Text: p.text(r.Text),
-		Sign: signs[r.Tone], Dot: dots[r.Tone], Checked: r.Checked,
+		Language: r.Language, Tone: r.Tone, Sign: signs[r.Tone], Dot: dots[r.Tone],
+		Title: p.text(r.Title), Subtitle: p.value(r.Subtitle), Text: p.text(r.Text),
+		Sections: each(r.Sections, p.section), Folded: each(r.Folded, p.field), Notes: p.notes(r.Notes),
+		Source: p.value(r.Footer), Checked: r.Checked, Buttons: p.buttons(r.Actions, r.AsOf),
 	}
-	above := c.Title.String()
-	for _, s := range r.Sections {
-		fields := p.fields(s.Fields)
-		if s.Row && fields != nil {
-			fields = row(fields)
-		}
-		c.Sections = append(c.Sections, Section{Heading: p.text(s.Heading), Fields: fields})
-		for _, f := range fields {
-			above += "\n" + f.Value.String()
-		}
-	}
-	c.Exact = slices.DeleteFunc(p.fields(r.Exact), func(f Field) bool { return strings.Contains(above, f.Value.String()) })
-	c.Folded = p.fields(r.Folded)
-	said := map[string]bool{}
-	for _, n := range r.Notes {
-		if note := p.text(n); !said[note.String()] {
-			said[note.String()], c.Notes = true, append(c.Notes, note)
-		}
-	}
-	c.Source = p.value(r.Footer)
-	switch when := (chat.Moment{Time: r.Checked}); {
-	case r.Checked.IsZero():
-		c.Footer = c.Source
-	case c.Source.Empty():
-		c.Footer = p.text(chat.SayWith("checked", chat.Values{"when": when}))
-	default:
-		c.Footer = p.value(append(slices.Clone(r.Footer), when))
-	}
+	c.FullValues = slices.DeleteFunc(each(r.FullValues, p.field), func(f Field) bool { return c.shows(f.Value.String()) })
+	c.Footer = p.footer(r, c.Source)
 	if r.Image != nil {
 		c.Image = &Image{Name: r.Image.Name, Alt: p.value(r.Image.Alt).String(), PNG: r.Image.PNG, Spark: r.Image.Spark}
 	}
-	for _, a := range r.Actions {
-		if b := p.button(a, r.AsOf); b.Private || b.Invite || b.State+b.URL+b.Copy != "" {
-			c.Buttons = append(c.Buttons, b)
-		}
-	}
-	if a := r.Ask; a != nil {
-		c.Ask = &Ask{Command: a.Command, Question: p.text(a.Question).String()}
+	if r.Ask != nil {
+		c.Ask = &Ask{Command: r.Ask.Command, Question: p.text(r.Ask.Question).String()}
 	}
 	return c
 }
 
-// Join returns lines as one, with a dot between them. Empty ones are left out.
+// shows reports whether the title or a section has the text.
+func (c Card) shows(text string) bool {
+	has := func(f Field) bool { return strings.Contains(f.Value.String(), text) }
+	return has(Field{Value: c.Title}) ||
+		slices.ContainsFunc(c.Sections, func(s Section) bool { return slices.ContainsFunc(s.Fields, has) })
+}
+
+func (p *catalogue) section(s chat.Section) Section {
+	fields := each(s.Fields, p.field)
+	if s.Row && len(fields) > 0 {
+		fields = row(fields)
+	}
+	return Section{Heading: p.text(s.Heading), Fields: fields}
+}
+
+func (p *catalogue) field(f chat.Field) Field {
+	return Field{Name: p.value(f.Name), Value: p.value(f.Value)}
+}
+
+// notes prints each note once.
+func (p *catalogue) notes(all []chat.Text) []Line {
+	var printed []Line
+	for _, n := range all {
+		note := p.text(n)
+		if !slices.ContainsFunc(printed, func(l Line) bool { return l.String() == note.String() }) {
+			printed = append(printed, note)
+		}
+	}
+	return printed
+}
+
+// footer prints the source and when it was asked, as far as there is either.
+func (p *catalogue) footer(r chat.Reply, source Line) Line {
+	checked := chat.Moment{Time: r.Checked}
+	switch {
+	case r.Checked.IsZero():
+		return source
+	case source.Empty():
+		return p.text(chat.SayWith("checked", chat.Values{"when": checked}))
+	}
+	return Join(source, p.value(checked))
+}
+
+// Join returns the lines that are not empty as one, with a dot between them.
 func Join(lines ...Line) Line {
 	var all Line
 	for _, l := range lines {
@@ -203,34 +217,26 @@ func Join(lines ...Line) Line {
 	return all
 }
 
-func (p *catalogue) fields(all []chat.Field) []Field {
-	var printed []Field
-	for _, f := range all {
-		printed = append(printed, Field{Name: p.value(f.Name), Value: p.value(f.Value)})
+// buttons prints the actions without those whose state is too long.
+func (p *catalogue) buttons(all []chat.Action, asOf time.Time) []Button {
+	var printed []Button
+	for _, a := range all {
+		b := Button{
+			Label: p.text(a.Label).String(), State: a.State(asOf),
+			URL: a.URL, Copy: a.Copy, Private: a.Private, Invite: a.Invite, NewRow: a.NewRow,
+		}
+		if a.Current {
+			b.Label = "· " + b.Label + " ·"
+		}
+		if a.Command == "" || b.State != "" {
+			printed = append(printed, b)
+		}
 	}
 	return printed
 }
 
-func (p *catalogue) button(a chat.Action, asOf time.Time) Button {
-	b := Button{Label: p.text(a.Label).String(), URL: a.URL, Copy: a.Copy, Private: a.Private, Invite: a.Invite, NewRow: a.NewRow}
-	if a.Shown {
-		b.Label = "· " + b.Label + " ·"
-	}
-	switch {
-	case a.Refresh && asOf.IsZero():
-		// Not the state of a button that asks the same without being a refresh:
-		// Discord refuses two with one state.
-		b.State = a.State(time.Unix(1, 0))
-	case a.Refresh:
-		b.State = a.State(asOf)
-	case a.Command != "":
-		b.State = a.State(time.Time{})
-	}
-	return b
-}
-
-// text prints a message with its arguments. A missing argument is left out, and a
-// missing message is its key.
+// text prints a message with its arguments. A missing argument is printed as nothing, and
+// a missing message as its key.
 func (p *catalogue) text(t chat.Text) Line {
 	forms, known := p.messages[t.Key]
 	if !known {
@@ -253,67 +259,81 @@ func (p *catalogue) text(t chat.Text) Line {
 	return line
 }
 
+// value prints a value; nil is an empty line.
 func (p *catalogue) value(v chat.Value) Line {
 	switch v := v.(type) {
 	case nil:
 		return nil
 	case chat.Text:
 		return p.text(v)
+	case chat.Age:
+		return p.age("old.", v.Time)
 	case chat.Parts:
-		var parts []Line
-		for _, part := range v {
-			parts = append(parts, p.value(part))
-		}
-		return Join(parts...)
+		return Join(each(v, p.value)...)
+	}
+	return Line{p.span(v)}
+}
+
+// span prints a value that is shown in one style.
+func (p *catalogue) span(v chat.Value) Span {
+	switch v := v.(type) {
 	case chat.Plain:
-		return Line{{Text: chat.OneLine(string(v))}}
+		return Span{Text: chat.OneLine(string(v))}
 	case chat.Code:
-		return Line{{Text: chat.OneLine(string(v)), Style: Code}}
+		return Span{Text: chat.OneLine(string(v)), Style: Code}
 	case chat.Usage:
 		usage := "/" + v.Command
 		for _, param := range v.Params {
 			usage += " <" + p.text(param.Label()).String() + ">"
 		}
-		return Line{{Text: usage, Style: Code}}
+		return Span{Text: usage, Style: Code}
 	case chat.Untrusted:
-		return Line{{Text: chat.OneLine(string(v)), Style: Untrusted}}
-	case chat.Count:
-		return Line{{Text: p.number(strconv.Itoa(int(v)), "#")}}
-	case chat.Price:
-		return Line{{Text: p.price(v.Decimal)}}
-	case chat.Money:
-		return Line{{Text: p.money(v.Decimal)}}
-	case chat.Amount:
-		return Line{{Text: p.amount(v)}}
-	case chat.Change:
-		return Line{{Text: p.change(v.Decimal)}}
-	case chat.Share:
-		return Line{{Text: p.number(v.Round(cents).String(), p.Percent)}}
-	case chat.Moment:
-		return Line{p.moment(v.Time)}
-	case chat.Age:
-		return p.age("old.", v.Time)
-	case chat.Day:
-		return Line{{Text: v.UTC().Format(p.Day)}}
-	case chat.Address:
-		hex := Span{Text: chat.OneLine(v.Hex), URL: v.URL}
-		switch {
-		case !v.Whole:
-			hex.Text = shortHex(hex.Text)
-		case v.URL == "":
-			hex.Style = Code
-		}
-		return Line{hex}
+		return Span{Text: chat.OneLine(string(v)), Style: Untrusted}
 	case chat.CommandLink:
-		return Line{{Text: chat.OneLine(string(v)), Style: Command}}
+		return Span{Text: chat.OneLine(string(v)), Style: Command}
 	case chat.Mention:
-		return Line{{Text: cmp.Or(chat.OneLine(string(v.Name)), chat.OneLine(v.ID)), Style: Untrusted, Person: &v.User}}
+		return Span{Text: cmp.Or(chat.OneLine(string(v.Name)), chat.OneLine(v.ID)), Style: Untrusted, Person: &v.User}
+	case chat.Moment:
+		return p.moment(v.Time)
+	case chat.Address:
+		return address(v)
+	}
+	return Span{Text: p.figure(v)}
+}
+
+// figure prints a number or a day.
+func (p *catalogue) figure(v chat.Value) string {
+	switch v := v.(type) {
+	case chat.Count:
+		return p.number(strconv.Itoa(int(v)), "#")
+	case chat.Price:
+		return p.price(v.Decimal)
+	case chat.Money:
+		return p.money(v.Decimal)
+	case chat.Amount:
+		return p.amount(v)
+	case chat.Change:
+		return p.change(v.Decimal)
+	case chat.Share:
+		return p.number(v.Round(cents).String(), p.Percent)
+	case chat.Day:
+		return v.UTC().Format(p.Day)
 	}
 	panic("words: a value of an unknown type")
 }
 
-// maxClockSkew is how far ahead of this machine's clock a moment may be and count
-// as now.
+func address(a chat.Address) Span {
+	s := Span{Text: chat.OneLine(a.Hex), URL: a.URL}
+	if !a.Whole {
+		s.Text = shortHex(s.Text)
+	} else if a.URL == "" {
+		s.Style = Code
+	}
+	return s
+}
+
+// maxClockSkew is how far in the future a moment may be and still be printed as now: the
+// clock of a service may be ahead of this machine's.
 const maxClockSkew = time.Minute
 
 // ages are the units in which moments are told, the largest first.
@@ -322,19 +342,19 @@ var ages = []struct {
 	unit time.Duration
 }{{"days", 24 * time.Hour}, {"hours", time.Hour}, {"minutes", time.Minute}, {"seconds", time.Second}}
 
-// age prints how long ago a time was, in the largest unit that fits into it and by the
-// messages whose keys begin with what.
-func (p *catalogue) age(what string, t time.Time) Line {
+// age prints how long ago a time was, in the largest unit of which it is one at least. The
+// keys of its messages begin with prefix.
+func (p *catalogue) age(prefix string, t time.Time) Line {
 	age := time.Since(t)
 	for _, a := range ages {
 		if age >= a.unit {
-			return p.text(chat.SayWith(what+a.key, chat.Values{pluralArg: chat.Count(age / a.unit)}))
+			return p.text(chat.SayWith(prefix+a.key, chat.Values{pluralArg: chat.Count(age / a.unit)}))
 		}
 	}
-	return p.text(chat.Say(what + "now"))
+	return p.text(chat.Say(prefix + "now"))
 }
 
-// moment prints how long ago a time was, or the date of a time in the future.
+// moment prints how long ago a time was, or a time in the future as a date.
 func (p *catalogue) moment(t time.Time) Span {
 	s := Span{At: t, UTC: t.UTC().Format(p.Moment)}
 	if s.Text = s.UTC; time.Since(t) >= -maxClockSkew {
@@ -343,7 +363,8 @@ func (p *catalogue) moment(t time.Time) Span {
 	return s
 }
 
-// shortHex returns an address as people recognise it: its first and last digits.
+// shortHex returns the first and last four digits of an address. Anything else is returned
+// as it is.
 func shortHex(s string) string {
 	if len(s) != len("0x")+40 || utf8.RuneCountInString(s) != len(s) {
 		return s

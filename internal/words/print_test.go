@@ -26,7 +26,7 @@ var ann = chat.User{Platform: "telegram", ID: "4815162342"}
 func TestEveryFieldOfAReplyIsPrinted(t *testing.T) {
 	reply, markers := chattest.FullReply()
 	reply.Image = &chat.Image{Name: "price-7d.png", PNG: []byte("png"), Alt: chat.Say("what is to be seen")}
-	reply.Ask = &chat.Ask{Command: "staked", Question: chat.Say("Which wallet?"), Example: "0x1"}
+	reply.Ask = &chat.Ask{Command: "staked", Question: chat.Say("Which wallet?")}
 	reply.AsOf = time.Unix(36, 0)
 	reply.Actions = append(reply.Actions,
 		chat.Action{Label: chat.Say("copy"), Copy: wallet},
@@ -104,8 +104,8 @@ func TestExactValuesStandUnderShortOnesAlone(t *testing.T) {
 		title := chat.SayWith("stake.yes", chat.Values{"total": amount})
 		parts := []chat.Section{{Fields: []chat.Field{{Value: chat.Parts{title}}}}}
 		for place, reply := range map[string]chat.Reply{"title": {Title: title}, "section": {Sections: parts}} {
-			reply.Exact = []chat.Field{{Value: whole}}
-			if got := len(words.Print(reply).Exact); got != want {
+			reply.FullValues = []chat.Field{{Value: whole}}
+			if got := len(words.Print(reply).FullValues); got != want {
 				t.Errorf("%s in a %s has %d exact values, want %d", tokens, place, got, want)
 			}
 		}
@@ -156,8 +156,8 @@ func TestAMomentIsToldByHowLongAgoItWas(t *testing.T) {
 
 // lines are all lines of a card.
 func lines(c words.Card) []words.Line {
-	all := append([]words.Line{c.Title, c.Beside, c.Text, c.Footer}, c.Notes...)
-	for _, s := range append(c.Sections, words.Section{Fields: c.Exact}) {
+	all := append([]words.Line{c.Title, c.Subtitle, c.Text, c.Footer}, c.Notes...)
+	for _, s := range append(c.Sections, words.Section{Fields: c.FullValues}) {
 		all = append(all, s.Heading)
 		for _, f := range s.Fields {
 			all = append(all, f.Name, f.Value)
@@ -200,7 +200,7 @@ func runes(f words.Field) int {
 // size is what a card takes by that measure.
 func size(c words.Card) int {
 	n := runes(words.Field{Value: c.Title}) + runes(words.Field{Value: c.Text})
-	for _, s := range append(c.Sections, words.Section{Fields: c.Exact}) {
+	for _, s := range append(c.Sections, words.Section{Fields: c.FullValues}) {
 		n += runes(words.Field{Value: s.Heading})
 		for _, f := range s.Fields {
 			n += runes(f)
@@ -228,12 +228,12 @@ func section(heading string, fields []words.Field) words.Section {
 
 func TestTheLongestSectionLosesFieldsAndSaysHowMany(t *testing.T) {
 	c := words.Card{Language: chat.Spanish, Sections: []words.Section{section("few", fields(3)), section("many", fields(500))},
-		Exact: fields(2), Notes: []words.Line{line("kept")}}
+		FullValues: fields(2), Notes: []words.Line{line("kept")}}
 	got := c.Fit(1000, runes)
 	left := got.Sections[1].Fields
 	last := len(left) - 1
 	want := words.Say(chat.Spanish, chat.SayWith("more", chat.Values{"n": chat.Count(500 - last)}))
-	if size(got) > 1000 || len(got.Sections[0].Fields) != 3 || len(got.Exact) != 2 || len(got.Notes) != 1 || last < 30 ||
+	if size(got) > 1000 || len(got.Sections[0].Fields) != 3 || len(got.FullValues) != 2 || len(got.Notes) != 1 || last < 30 ||
 		left[last].Value.String() != want {
 		t.Errorf("size %d: %+v", size(got), got)
 	}
@@ -289,13 +289,13 @@ func TestWhateverACardHoldsItFits(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		c := words.Card{Title: texts.Draw(t, "title"), Text: texts.Draw(t, "text"), Sections: rapid.SliceOfN(section, 0, 10).Draw(t, "sections"),
-			Exact: rapid.SliceOfN(field, 0, 30).Draw(t, "details")}
+			FullValues: rapid.SliceOfN(field, 0, 30).Draw(t, "details")}
 		limit := rapid.IntRange(1000, 8000).Draw(t, "limit")
 		got := c.Fit(limit, runes)
 		if size(got) > limit {
 			t.Fatalf("size %d, limit %d: %+v", size(got), limit, got)
 		}
-		check(t, c.Exact, got.Exact)
+		check(t, c.FullValues, got.FullValues)
 		shown, more := len(got.Sections), 0
 		if shown > 0 {
 			more = counted(got.Sections[shown-1].Heading)

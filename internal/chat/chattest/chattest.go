@@ -1,6 +1,6 @@
-// Package chattest is what the tests of every adapter share: the contract of
-// chat.Adapter as a suite, a reply with all of its fields set, and a handler
-// with public and private commands.
+// Package chattest is shared by the tests of all adapters. It has the contract of
+// chat.Adapter as a suite, a reply with all fields set, and a handler with public and
+// private commands.
 package chattest
 
 import (
@@ -15,15 +15,15 @@ import (
 	"herald/internal/chat"
 )
 
-// FullReply is a Reply in which every text and value, found by reflection, is a
-// marker of its own, and the list of those markers. A plain string is not shown. A renderer that shows them
-// all has forgotten no field. It has buttons of each kind, and no picture, beside
-// which a platform may show less.
+// FullReply returns a Reply in which every text and value is a marker of its own, and the
+// list of the markers. A renderer that shows them all has forgotten no field. The Reply has
+// a button for a command and one for a page. It has no picture, since a platform may show
+// less beside one.
 func FullReply() (chat.Reply, []string) {
 	var reply chat.Reply
 	var markers []string
 	fill(reflect.ValueOf(&reply).Elem(), &markers)
-	reply.Repeated = false // A platform may leave out a reply that was.
+	reply.Repeated = false // Platforms may leave out a repeated reply.
 	return reply, markers
 }
 
@@ -34,7 +34,7 @@ func fill(v reflect.Value, markers *[]string) {
 	}
 	switch v.Interface().(type) {
 	case chat.Text:
-		// The catalogue does not know it, so that it is shown itself.
+		// A key without a message is shown itself.
 		v.Set(reflect.ValueOf(chat.Say(mark())))
 		return
 	case []chat.Action:
@@ -69,7 +69,7 @@ func fill(v reflect.Value, markers *[]string) {
 	}
 }
 
-// Handler answers every request with Reply and remembers the requests.
+// Handler answers every request by Reply, and remembers the requests.
 type Handler struct {
 	// Reply makes the answer; nil answers with the command's name as title.
 	Reply func(context.Context, chat.Request) chat.Reply
@@ -78,9 +78,9 @@ type Handler struct {
 	requests []chat.Request
 }
 
-// Commands are public ones, "price", "staked <wallet>" and "help"; a private
-// one, "mylogins"; and a private one with moderators' forms, "exists",
-// "exists <user>", "exists <platform> <uid>".
+// Commands returns the public commands "price", "staked <wallet>" and "help", the private
+// "mylogins", and the private "exists" with the moderators' forms "exists <user>" and
+// "exists <platform> <uid>".
 func (h *Handler) Commands() chat.Commands {
 	run := func(context.Context, chat.Request) (chat.Reply, error) { return chat.Reply{}, nil }
 	user := chat.Param{Name: "user", Summary: chat.Say("Whom to ask about"), Example: "123456789", Person: true}
@@ -116,7 +116,7 @@ func (h *Handler) Handle(ctx context.Context, req chat.Request) chat.Reply {
 // Language implements chat.Handler: English.
 func (h *Handler) Language(chat.Request, bool) chat.Language { return chat.English }
 
-// Requests are those handled so far.
+// Requests returns the requests handled so far.
 func (h *Handler) Requests() []chat.Request {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -142,7 +142,7 @@ func (e *Events) Add(event string) {
 	}
 }
 
-// Of is how often an event was counted.
+// Of returns how often an event was counted.
 func (e *Events) Of(event string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()

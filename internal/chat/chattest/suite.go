@@ -14,37 +14,36 @@ import (
 	"herald/internal/chat"
 )
 
-// Message is something that the fake of a platform shows.
+// Message is a message that a fake platform shows.
 type Message struct {
 	Text string
-	// Private is true where the sender alone can read it.
+	// Private marks a message that the sender alone can read.
 	Private bool
 }
 
-// Harness is an adapter that is not running yet, before a fake of its platform.
-type Harness struct {
+// AdapterTest has an adapter that is not running yet, and a fake of its platform.
+type AdapterTest struct {
 	Adapter chat.Adapter
-	// Ask gives a command in a group, or in the only chat there is, as
-	// somebody who can be answered privately. It does not wait for the answer.
-	// An argument is the wallet of "staked".
+	// Ask gives a command in a group, or in the platform's only chat, as somebody who can
+	// be answered privately. It does not wait for the answer. The argument is the wallet
+	// of "staked".
 	Ask func(t *testing.T, command string, argument ...string)
-	// Messages returns what the platform has shown, in order, once there are
-	// so many. It fails the test if that takes too long.
+	// Messages returns the messages shown, in order, once there are at least so many. It
+	// fails the test if that takes too long.
 	Messages func(t *testing.T, atLeast int) []Message
-	// Faults are what the platform found wrong with the adapter's calls.
+	// Faults returns the errors that the platform found in the adapter's calls.
 	Faults func() []string
-	// Press presses the button with this label under the newest message, as the
-	// sender or as another who can see it. It does not wait for what comes of it.
-	// It is nil where there are no buttons.
+	// Press presses the button with this label under the newest message, as the sender or
+	// as another person who sees the message. It does not wait for the answer. It is nil
+	// on a platform without buttons.
 	Press func(t *testing.T, label string, other bool)
-	// Args are what the adapter makes of the argument of "staked".
+	// Args returns the Args that the adapter makes of the argument of "staked".
 	Args func(wallet string) chat.Args
 }
 
-// TestAdapter holds an adapter to the contract of chat.Adapter. open makes a
-// new one, with a fake of its own, for each part.
-func TestAdapter(t *testing.T, open func(t *testing.T) Harness) {
-	for name, test := range map[string]func(*testing.T, Harness){
+// TestAdapter tests the contract of chat.Adapter. It calls open for each part.
+func TestAdapter(t *testing.T, open func(t *testing.T) AdapterTest) {
+	for name, test := range map[string]func(*testing.T, AdapterTest){
 		"a request says who asked what and where":      requests,
 		"one answer to each of many requests":          oneAnswerEach,
 		"a private answer reaches its sender alone":    privacy,
@@ -64,9 +63,9 @@ func TestAdapter(t *testing.T, open func(t *testing.T) Harness) {
 	}
 }
 
-// run runs the adapter until the test ends. stop ends it earlier, and returns
-// what Run returned.
-func (h Harness) run(t *testing.T, handler chat.Handler) (stop func() error) {
+// run runs the adapter until the test ends. stop ends it earlier, and returns the result of
+// Run.
+func (h AdapterTest) run(t *testing.T, handler chat.Handler) (stop func() error) {
 	t.Helper()
 	if h.Adapter.Ready() {
 		t.Error("ready before Run")
@@ -80,7 +79,7 @@ func (h Harness) run(t *testing.T, handler chat.Handler) (stop func() error) {
 	return stop
 }
 
-func requests(t *testing.T, h Harness) {
+func requests(t *testing.T, h AdapterTest) {
 	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
 	handler := &Handler{}
 	h.run(t, handler)
@@ -104,7 +103,7 @@ func requests(t *testing.T, h Harness) {
 	}
 }
 
-func oneAnswerEach(t *testing.T, h Harness) {
+func oneAnswerEach(t *testing.T, h AdapterTest) {
 	const requests = 12
 	handler := &Handler{Reply: func(_ context.Context, req chat.Request) chat.Reply {
 		return chat.Reply{Title: chat.Say("answer to " + req.ID)}
@@ -129,7 +128,7 @@ func oneAnswerEach(t *testing.T, h Harness) {
 	}
 }
 
-func privacy(t *testing.T, h Harness) {
+func privacy(t *testing.T, h AdapterTest) {
 	const secret = "nobodyelsesbusiness"
 	handler := &Handler{Reply: func(_ context.Context, req chat.Request) chat.Reply {
 		reply, _ := FullReply()
@@ -154,7 +153,7 @@ func privacy(t *testing.T, h Harness) {
 	}
 }
 
-func everyField(t *testing.T, h Harness) {
+func everyField(t *testing.T, h AdapterTest) {
 	reply, markers := FullReply()
 	h.run(t, &Handler{Reply: func(context.Context, chat.Request) chat.Reply { return reply }})
 	h.Ask(t, "price")
@@ -166,8 +165,8 @@ func everyField(t *testing.T, h Harness) {
 	}
 }
 
-// longReplies are too long for every platform that has a limit, each in
-// another place.
+// longReplies returns replies that are too long for every platform with a limit, each in
+// another field.
 func longReplies() []chat.Reply {
 	long := strings.Repeat("long @here <b>**_ 😀 ", 2000)
 	var many []chat.Field
@@ -190,7 +189,7 @@ func longReplies() []chat.Reply {
 	}
 }
 
-func limits(t *testing.T, h Harness) {
+func limits(t *testing.T, h AdapterTest) {
 	replies := longReplies()
 	var asked atomic.Int32
 	h.run(t, &Handler{Reply: func(context.Context, chat.Request) chat.Reply { return replies[asked.Add(1)-1] }})
@@ -202,7 +201,7 @@ func limits(t *testing.T, h Harness) {
 	}
 }
 
-func panics(t *testing.T, h Harness) {
+func panics(t *testing.T, h AdapterTest) {
 	const secret = "what somebody typed"
 	h.run(t, &Handler{Reply: func(_ context.Context, req chat.Request) chat.Reply {
 		if req.Command == "help" {
@@ -221,7 +220,7 @@ func panics(t *testing.T, h Harness) {
 	}
 }
 
-func drain(t *testing.T, h Harness) {
+func drain(t *testing.T, h AdapterTest) {
 	started, finish := make(chan struct{}), make(chan struct{})
 	stop := h.run(t, &Handler{Reply: func(context.Context, chat.Request) chat.Reply {
 		close(started)
@@ -239,9 +238,9 @@ func drain(t *testing.T, h Harness) {
 	}
 }
 
-// presses: whoever presses is who asks, an answer takes the place of the message,
-// and a refusal neither does nor is shown to anybody else.
-func presses(t *testing.T, h Harness) {
+// presses checks that the person who presses is the sender, that an answer replaces the
+// message, and that a refusal does not and is shown to nobody else.
+func presses(t *testing.T, h AdapterTest) {
 	if h.Press == nil {
 		return
 	}
@@ -287,8 +286,8 @@ func presses(t *testing.T, h Harness) {
 	}
 }
 
-// Start calls run until the test ends. stop ends it earlier, and returns what run
-// returned.
+// Start calls run, and ends it when the test ends. stop ends it earlier, and returns its
+// result.
 func Start(t *testing.T, run func(context.Context) error) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -306,7 +305,7 @@ func Start(t *testing.T, run func(context.Context) error) (stop func() error) {
 	return stop
 }
 
-// WaitUntil waits until something holds, as long as a busy machine may take.
+// WaitUntil waits until a condition holds. It fails the test after 20 seconds.
 func WaitUntil(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); <-time.After(time.Millisecond) {

@@ -48,8 +48,8 @@ func Say(key string, args chat.Values) string {
 // with the exact values of what is shown short.
 func Lines(r chat.Reply) []string {
 	card := words.Print(r)
-	lines := []string{strings.TrimSpace(spoken(card.Title) + " " + spoken(card.Beside)), spoken(card.Text)}
-	for _, s := range append(card.Sections, words.Section{Fields: card.Exact}) {
+	lines := []string{strings.TrimSpace(spoken(card.Title) + " " + spoken(card.Subtitle)), spoken(card.Text)}
+	for _, s := range append(card.Sections, words.Section{Fields: card.FullValues}) {
 		lines = append(lines, spoken(s.Heading))
 		for _, f := range s.Fields {
 			lines = append(lines, strings.TrimSpace(spoken(f.Name)+" "+spoken(f.Value)))

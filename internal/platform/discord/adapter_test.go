@@ -224,7 +224,7 @@ func (speaking) Language(req chat.Request, private bool) chat.Language {
 func TestAdapterKeepsTheContract(t *testing.T) {
 	for _, w := range []way{overGateway, byHTTP} {
 		t.Run(string(w), func(t *testing.T) {
-			chattest.TestAdapter(t, func(t *testing.T) chattest.Harness {
+			chattest.TestAdapter(t, func(t *testing.T) chattest.AdapterTest {
 				h := newAdapterTest(t, discordtest.New(), w)
 				l, err := net.Listen("tcp", "127.0.0.1:0")
 				if err != nil {
@@ -238,8 +238,8 @@ func TestAdapterKeepsTheContract(t *testing.T) {
 }
 
 // suite is h for the suite: user 5 asks, and user 6 is another.
-func (h *adapterTest) suite() chattest.Harness {
-	return chattest.Harness{
+func (h *adapterTest) suite() chattest.AdapterTest {
+	return chattest.AdapterTest{
 		Adapter: h.Adapter,
 		Ask: func(t *testing.T, name string, argument ...string) {
 			i := command(name)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -40,7 +41,7 @@ func (a *Adapter) serve(w http.ResponseWriter, r *http.Request) (refused int) {
 	if s == nil {
 		return http.StatusServiceUnavailable
 	}
-	body, refused := a.verified(w, r)
+	body, refused := s.verified(w, r)
 	if refused == http.StatusUnauthorized {
 		a.Count("bad_signature")
 	}
@@ -91,7 +92,7 @@ func (r response) write(w http.ResponseWriter) error {
 // verified returns the body of r if Discord signed it within maxAge, and otherwise the
 // status to refuse it with. It reads the body only if the headers have the form of a
 // signature.
-func (a *Adapter) verified(w http.ResponseWriter, r *http.Request) (body []byte, refused int) {
+func (s *session) verified(w http.ResponseWriter, r *http.Request) (body []byte, refused int) {
 	timestamp := r.Header.Get("X-Signature-Timestamp")
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
 	if err != nil {
@@ -108,11 +109,11 @@ func (a *Adapter) verified(w http.ResponseWriter, r *http.Request) (body []byte,
 		return nil, http.StatusRequestEntityTooLarge
 	case err != nil:
 		return nil, http.StatusBadRequest
-	case !ed25519.Verify(a.PublicKey, slices.Concat([]byte(timestamp), body), signature):
+	case !ed25519.Verify(s.PublicKey, slices.Concat([]byte(timestamp), body), signature):
 		return nil, http.StatusUnauthorized
 	}
 	if age := time.Since(time.Unix(seconds, 0)); age.Abs() > maxAge {
-		a.Log.Warn("a signed interaction is not of now: perhaps this machine's clock is wrong", "age", age)
+		s.Log.Log(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, "clock"), "a signed interaction is not of now: perhaps this machine's clock is wrong", "age", age)
 		return nil, http.StatusUnauthorized
 	}
 	return body, 0

@@ -18,7 +18,7 @@ import (
 
 func TestAnUnsignedOrOldInteractionIsRefused(t *testing.T) {
 	h := newAdapterTest(t, discordtest.New(), byHTTP)
-	h.session.Store(&session{Adapter: h.Adapter})
+	h.session.Store(&session{Adapter: h.Adapter, tasks: chat.NewTasks(t.Context(), h.handler, h.Log, h.Count)})
 	command := []byte(`{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price","type":1}}`)
 	big := append([]byte(`{"id":"`), bytes.Repeat([]byte("1"), maxBody)...)
 	at := time.Now()

@@ -100,7 +100,7 @@ func render(reply chat.Reply, ids commandIDs) message {
 
 // headline returns the card's title and its Beside, as text without links or times.
 func headline(card words.Card) string {
-	title, beside := escape(card.Title.String()), escape(card.Beside.String())
+	title, beside := escape(card.Title.String()), escape(card.Subtitle.String())
 	if title != "" {
 		title = card.Sign + "**" + title + "**"
 	}
@@ -182,7 +182,7 @@ func (ids commandIDs) body(card words.Card) string {
 			lines = append(lines, ids.named(f, "**"))
 		}
 	}
-	for _, f := range card.Exact {
+	for _, f := range card.FullValues {
 		lines = append(lines, "-# "+ids.named(f, ""))
 	}
 	for _, note := range card.Notes {

@@ -77,7 +77,7 @@ func TestTheHeadlineIsTheContentAndTheRestAnEmbed(t *testing.T) {
 			content string
 			embeds  int
 		}{
-			{chat.Reply{Title: chat.Say("HRLD $*2*"), Beside: chat.Plain("▼ 1_2_%"), Tone: chat.Falling, Text: said}, `**HRLD $\*2\***  🔴 ▼ 1\_2\_%`, 1},
+			{chat.Reply{Title: chat.Say("HRLD $*2*"), Subtitle: chat.Plain("▼ 1_2_%"), Tone: chat.Falling, Text: said}, `**HRLD $\*2\***  🔴 ▼ 1\_2\_%`, 1},
 			{chat.Reply{Title: chat.Say("Yours"), Tone: chat.Positive, Checked: start}, "✅ **Yours**", 0},
 			{chat.Reply{Title: chat.Say("Yours"), Notes: []chat.Text{said}}, "**Yours**", 1},
 			{chat.Reply{Text: said, Tone: chat.Warning}, `⚠️ te\*xt`, 0},
@@ -143,7 +143,7 @@ func FuzzRender(f *testing.F) {
 			section.Fields = append(section.Fields, chat.Field{Name: chat.Untrusted(name), Value: chat.Untrusted(value)},
 				chat.Field{Name: chat.Plain(name), Value: chat.Code(value)}, chat.Field{Value: chat.Address{Hex: name, URL: value}})
 		}
-		reply := chat.Reply{Title: chat.Say(title), Beside: chat.Untrusted(value), Text: chat.Say(text), Notes: []chat.Text{chat.Say(note), chat.Say(note)}}
+		reply := chat.Reply{Title: chat.Say(title), Subtitle: chat.Untrusted(value), Text: chat.Say(text), Notes: []chat.Text{chat.Say(note), chat.Say(note)}}
 		for range min(max(sections, 0), 30) {
 			reply.Sections = append(reply.Sections, section)
 		}

@@ -3,6 +3,7 @@ package discord
 import (
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -93,13 +94,13 @@ func (s *session) handle(i *interaction) bool {
 	case errors.Is(err, api.ErrOutcomeUnknown):
 		answered = true
 		s.Count("answer_outcome_unknown")
-		s.Log.Warn("an answer may or may not be out", "id", i.reference, "err", err)
+		s.Log.Log(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, "outcome_unknown"), "an answer may or may not be out", "id", i.reference, "err", err)
 	case api.Expired(err):
 		s.Count("answer_expired")
-		s.Log.Warn("an answer came too late", "id", i.reference, "err", err)
+		s.Log.Log(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, "expired"), "an answer came too late", "id", i.reference, "err", err)
 	default:
 		s.Count("answer_failed")
-		s.Log.Error("an answer was not delivered", "id", i.reference, "err", err)
+		s.Log.Log(s.tasks.Sends, s.tasks.Rarely(slog.LevelError, "failed"), "an answer was not delivered", "id", i.reference, "err", err)
 	}
 	return true
 }
@@ -116,7 +117,7 @@ func (s *session) answer(i *interaction) error {
 	}
 	req.BotName, _ = s.name.Load().(string)
 	command, _ := handler.Commands().Find(req.Command)
-	to := targetOf(i, command, press)
+	to := targetOf(i, *command, press)
 	promise := s.deferLater(i, to)
 	var m message
 	var alone bool // nobody but the user is to see m

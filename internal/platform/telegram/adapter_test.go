@@ -180,12 +180,12 @@ func TestARefusalThatWasSaidBeforeIsNoMessage(t *testing.T) {
 func TestAdapterKeepsTheContract(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
-			chattest.TestAdapter(t, func(t *testing.T) chattest.Harness { return setUp(t, way).harness() })
+			chattest.TestAdapter(t, func(t *testing.T) chattest.AdapterTest { return setUp(t, way).harness() })
 		})
 	}
 }
 
-func (r *rig) harness() chattest.Harness {
+func (r *rig) harness() chattest.AdapterTest {
 	r.api.Start(ann)
 	give := func() {}
 	if r.adapter.WebhookURL != "" {
@@ -198,7 +198,7 @@ func (r *rig) harness() chattest.Harness {
 			}
 		}
 	}
-	return chattest.Harness{
+	return chattest.AdapterTest{
 		Adapter: r.adapter,
 		Ask: func(_ *testing.T, command string, argument ...string) {
 			r.api.Push(inGroup(ann, strings.Join(append([]string{"/" + command}, argument...), " ")))

@@ -267,7 +267,7 @@ func FuzzParse(f *testing.F) {
 }
 
 // oneByOne is a Router that answers one request at a time, as the services of a
-// commandstest.World must be asked.
+// commandstest.Answers must be asked.
 type oneByOne struct {
 	*chat.Router
 	mu sync.Mutex
@@ -281,7 +281,7 @@ func (o *oneByOne) Handle(ctx context.Context, req chat.Request) chat.Reply {
 
 // product runs the product's commands in a World, two minutes after its noon. It
 // is called in a bubble.
-func product(t *testing.T) (*rig, *commandstest.World, *oneByOne) {
+func product(t *testing.T) (*rig, *commandstest.Answers, *oneByOne) {
 	t.Helper()
 	time.Sleep(time.Until(commandstest.Noon.Add(2 * time.Minute)))
 	w := commandstest.Healthy()

@@ -202,14 +202,14 @@ func TestRefreshShowsANewerAnswerOnceThereIsOne(t *testing.T) {
 				t.Errorf("after %d presses there are %d edits: %+v", i+1, edits, r.api.Notices())
 			}
 		}
-		r.api.Press(ann, faketelegram.Group(group), r.one().ID, chat.Action{Command: "price", Edit: true}.State(time.Now().Add(time.Hour)))
+		r.api.Press(ann, faketelegram.Group(group), r.one().ID, chat.Action{Command: "price", Edit: true, Refresh: true}.State(time.Now().Add(time.Hour)))
 		if told := r.told(4)[3]; told.Text != "" {
 			t.Errorf("after the clock has jumped back: %+v", told)
 		}
 		ahead := refreshed("by the provider's clock", 0)
 		ahead.AsOf, ahead.FreshUntil = time.Now().Add(time.Hour), time.Now().Add(4*time.Minute)
 		r.answer(ahead)
-		r.api.Press(ann, faketelegram.Group(group), r.one().ID, chat.Action{Command: "price", Edit: true}.State(ahead.AsOf))
+		r.api.Press(ann, faketelegram.Group(group), r.one().ID, chat.Action{Command: "price", Edit: true, Refresh: true}.State(ahead.AsOf))
 		if told := r.told(5)[4]; told.Text != "Nothing newer yet. Next update in about 4 min" {
 			t.Errorf("after a refresh under a quote from a clock that is ahead: %+v", told)
 		}

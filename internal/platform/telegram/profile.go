@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 
 	"herald/internal/chat"
@@ -18,7 +19,7 @@ func (s *session) syncProfile(ctx context.Context) {
 		_ = s.repeat(ctx, func() error {
 			err := calls()
 			if botapi.ErrorOf(err).Kind == botapi.Refused {
-				s.Log.Warn("telegram: the server refuses a part of the bot's menus or descriptions", "err", err)
+				s.Log.Log(ctx, s.tasks.Rarely(slog.LevelWarn, "profile"), "telegram: the server refuses a part of the bot's menus or descriptions", "err", err)
 				return nil
 			}
 			return err

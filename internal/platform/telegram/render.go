@@ -44,7 +44,7 @@ func deepLink(bot, payload string) string { return "https://t.me/" + bot + "?sta
 // markup, so nothing has to be escaped. bot is the bot's username.
 func render(r chat.Reply, bot string) botapi.Content {
 	c := words.Print(r)
-	c.Exact = append(c.Exact, c.Folded...)
+	c.FullValues = append(c.FullValues, c.Folded...)
 	limit := maxUnits
 	var picture []byte
 	if c.Image != nil {
@@ -71,8 +71,8 @@ func layOut(c words.Card, bot string) *page {
 		p.write(hidden)
 	}
 	title := []part{{models.MessageEntityTypeBold, c.Title}}
-	if !c.Beside.Empty() {
-		title = append(title, part{"", words.Line{{Text: gap + c.Dot}}}, part{"", c.Beside})
+	if !c.Subtitle.Empty() {
+		title = append(title, part{"", words.Line{{Text: gap + c.Dot}}}, part{"", c.Subtitle})
 	}
 	p.line(title...)
 	p.line(part{"", c.Text})
@@ -83,7 +83,7 @@ func layOut(c words.Card, bot string) *page {
 		}
 	}
 	from := p.units + p.breaks
-	for _, f := range c.Exact {
+	for _, f := range c.FullValues {
 		parts := fieldParts(f)
 		parts[len(parts)-1].style = "" // A hundred entities are too few for long lists.
 		p.line(parts...)

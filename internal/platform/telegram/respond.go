@@ -118,7 +118,7 @@ func (s *session) respond(id string, u update, free func()) (done bool) {
 		receipt = t.sendOnce("busy", chat.Busy())
 	default:
 		s.Count("answer_failed")
-		s.Log.LogAttrs(s.tasks.Sends, slog.LevelWarn, "telegram: an answer was not delivered",
+		s.Log.LogAttrs(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, "failed"), "telegram: an answer was not delivered",
 			slog.String("id", id), slog.Any("err", receipt.Err))
 		if receipt.Result == outbox.Lost {
 			receipt = t.sendOnce("lost", chat.Reply{Tone: chat.Warning, Text: chat.Say("telegram.lost")})

@@ -49,14 +49,14 @@ func render(card words.Card, private bool, style style) string {
 		p.text(dim, say(chat.Say("terminal.private")))
 	}
 	tone := tones[card.Tone]
-	title := strings.Fields(tone.sign + clean(card.Title) + " " + clean(card.Beside))
+	title := strings.Fields(tone.sign + clean(card.Title) + " " + clean(card.Subtitle))
 	p.add(tone.colour, "", 0, append(title, p.paint(dim, say(style.mark))))
 	p.text("", clean(card.Text))
 	if card.Image != nil {
 		p.add("", sparkline(card.Image.Spark), 0, nil)
 		p.text("", chat.OneLine(card.Image.Alt))
 	}
-	p.sections(append(slices.Clone(card.Sections), words.Section{Fields: card.Exact}))
+	p.sections(append(slices.Clone(card.Sections), words.Section{Fields: card.FullValues}))
 	p.add(dim, "", 0, buttons(card.Buttons))
 	for _, note := range append(slices.Clone(card.Notes), card.Footer) {
 		p.text(dim, clean(note))

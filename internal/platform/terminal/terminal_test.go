@@ -93,12 +93,12 @@ func (s screen) Write(p []byte) (int, error) {
 }
 
 func TestAdapterKeepsTheContract(t *testing.T) {
-	chattest.TestAdapter(t, func(t *testing.T) chattest.Harness {
+	chattest.TestAdapter(t, func(t *testing.T) chattest.AdapterTest {
 		in, keyboard := io.Pipe()
 		t.Cleanup(func() { keyboard.Close() })
 		out := make(screen, 1000)
 		var all []chattest.Message
-		return chattest.Harness{
+		return chattest.AdapterTest{
 			Adapter: terminal.New(config(in, out)),
 			Ask: func(_ *testing.T, command string, argument ...string) {
 				// A pipe takes a line when it is read, which for the next one

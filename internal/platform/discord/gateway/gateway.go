@@ -49,6 +49,8 @@ const (
 	// stableAfter is the least time between two lost connections for the second to be
 	// replaced without a pause.
 	stableAfter = time.Minute
+	// warnEvery is the least time between two warnings about lost connections.
+	warnEvery = time.Minute
 	// maxResumes is how often in a row resuming one session is tried. After that, what it
 	// would replay is too old to be answered.
 	maxResumes = 3
@@ -137,7 +139,7 @@ type Receive func(interaction json.RawMessage, replayed bool)
 // session begins only if Discord refuses to resume, or does not answer.
 func (g *Gateway) Run(ctx context.Context, receive Receive) error {
 	failures := 0 // of connect in a row
-	var lost time.Time
+	var lost, warned time.Time
 	for {
 		connected, err := g.connect(ctx, receive)
 		g.alive.Store(false)
@@ -158,7 +160,11 @@ func (g *Gateway) Run(ctx context.Context, receive Receive) error {
 		if connected {
 			failures, lost = 0, time.Now()
 		}
-		g.Log.Warn("no connection to the gateway, trying again", "err", err, "pause", pause)
+		level := slog.LevelDebug
+		if time.Since(warned) >= warnEvery {
+			level, warned = slog.LevelWarn, time.Now()
+		}
+		g.Log.Log(ctx, level, "no connection to the gateway, trying again", "err", err, "pause", pause)
 		g.Count("disconnected")
 		if !transport.Sleep(ctx, pause) {
 			return nil

@@ -1,5 +1,5 @@
-// Package commandstest is every outcome of every command, for the tests of the
-// commands themselves and of what shows their replies.
+// Package commandstest has every outcome of every command, for the tests of the commands and
+// of all that shows their replies.
 package commandstest
 
 import (
@@ -25,38 +25,40 @@ import (
 	"herald/internal/service/supply"
 )
 
-// Noon is when services answered. In a bubble of Cases it is two minutes later.
+// Noon is when services answered. In Cases it is two minutes ago.
 var Noon = time.Date(2026, 6, 30, 12, 0, 0, 0, time.UTC)
 
-// World is what the services answer.
-type World struct {
-	Price       core.Snapshot[core.Quote]
-	PriceErr    error
-	Supply      core.Snapshot[core.Supply]
-	SupplyErr   error
-	Stake       core.Stake
-	StakeErr    error
-	Accounts    map[core.Identity]core.Account
-	AccountsErr error
-	// AccountErrs are failures for single platforms.
+// Answers are what the services answer, and what they were asked.
+type Answers struct {
+	Price     core.Snapshot[core.Quote]
+	PriceErr  error
+	Supply    core.Snapshot[core.Supply]
+	SupplyErr error
+	Stake     core.Stake
+	StakeErr  error
+	// StakeFreshUntil is the FreshUntil of Stake.
+	StakeFreshUntil time.Time
+	Accounts        map[core.Identity]core.Account
+	AccountsErr     error
+	// AccountErrs are failures by platform.
 	AccountErrs map[string]error
-	// AccountsAge is how long before Noon single platforms answered.
+	// AccountsAge is by platform how long before Noon it answered.
 	AccountsAge map[string]time.Duration
-	// Logins are only Ann's, or everybody's if AnybodysLogins.
+	// Logins are Ann's. With AnybodysLogins they are everybody's.
 	Logins         []core.Login
 	AnybodysLogins bool
 	LoginsErr      error
 
-	// Chart is the price over any period, Charted the quotes that were drawn, and
-	// ChartedIn in which languages.
+	// Chart is the answer for every period. Charted are the quotes that were drawn, and
+	// ChartedIn their languages.
 	Chart     core.Chart
 	ChartErr  error
 	Charted   []core.Quote
 	ChartedIn []chat.Language
 
-	Look commands.Options
+	Options commands.Options
 
-	// NeverAsked is set if no call to a service has ended yet.
+	// NeverAsked: no call to a service has ended yet.
 	NeverAsked bool
 
 	// StakesAsked counts the questions about stakes, and AccountsAsked those about
@@ -89,9 +91,9 @@ const (
 
 func wallet(address string) core.Identity { return core.IdentityOf(common.HexToAddress(address)) }
 
-// Healthy is a World in which every service answers.
-func Healthy() *World {
-	return &World{
+// Healthy returns Answers in which every service works.
+func Healthy() *Answers {
+	return &Answers{
 		Price: core.Snapshot[core.Quote]{At: Noon, Value: core.Quote{
 			Price: number("0.0123456789"), Change1h: known("0.125"), Change24h: known("-3.5"), Change7d: known("0"),
 			MarketCap: known("1234567.891"), Volume24h: known("999.5"), LastUpdated: Noon, Source: "CoinMarketCap",
@@ -118,7 +120,7 @@ func Healthy() *World {
 			PNG: picture, Line: true, First: number("0.0120"), Last: number("0.0123456789"), Change: known("2.88"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1, Since: Noon.AddDate(0, 0, -7),
 		},
 		AccountsAsked: map[core.Identity]int{},
-		Look:          commands.Options{Symbol: "TKN", ServiceName: commands.DefaultServiceName, ExplorerURL: "https://explorer.example"},
+		Options:       commands.Options{Symbol: "TKN", ServiceName: commands.DefaultServiceName, ExplorerURL: "https://explorer.example"},
 	}
 }
 
@@ -135,13 +137,13 @@ type ask[K, V any] func(K) (core.Snapshot[V], error)
 
 func (f ask[K, V]) Get(_ context.Context, key K) (core.Snapshot[V], error) { return f(key) }
 
-// alone is a source with one question.
+// alone returns a source with one question.
 func alone[V any](get func() (core.Snapshot[V], error)) core.Source[struct{}, V] {
 	return ask[struct{}, V](func(struct{}) (core.Snapshot[V], error) { return get() })
 }
 
 // Sources answer as w says.
-func (w *World) Sources() commands.Sources {
+func (w *Answers) Sources() commands.Sources {
 	return commands.Sources{
 		Price:  alone(func() (core.Snapshot[core.Quote], error) { return w.Price, w.PriceErr }),
 		Supply: alone(func() (core.Snapshot[core.Supply], error) { return w.Supply, w.SupplyErr }),
@@ -149,7 +151,7 @@ func (w *World) Sources() commands.Sources {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.StakesAsked++
-			return core.Snapshot[core.Stake]{Value: w.Stake, At: Noon}, w.StakeErr
+			return core.Snapshot[core.Stake]{Value: w.Stake, At: Noon, FreshUntil: w.StakeFreshUntil}, w.StakeErr
 		}),
 		Accounts: ask[core.Identity, core.Account](func(id core.Identity) (core.Snapshot[core.Account], error) {
 			w.mu.Lock()
@@ -186,7 +188,7 @@ func (s fakeService) Ping(context.Context) (core.Snapshot[any], error) { return 
 func (s fakeService) Health() core.Health { return s.health }
 
 // service answers at Noon, or has failed with err for 18 minutes.
-func (w *World) service(s *core.Service, err error, answer any, stale bool) fakeService {
+func (w *Answers) service(s *core.Service, err error, answer any, stale bool) fakeService {
 	h := core.Health{Service: s, Asked: Noon}
 	failed, ok := errors.AsType[*core.Error](err)
 	if ok && failed.Reason != core.Paused && failed.Reason != core.NoCredit && !w.NeverAsked {
@@ -195,14 +197,14 @@ func (w *World) service(s *core.Service, err error, answer any, stale bool) fake
 	return fakeService{pinged: core.Snapshot[any]{Value: answer, At: Noon, Stale: stale}, err: err, health: h}
 }
 
-// drawn is the chart of any period.
-func (w *World) drawn(_ context.Context, q core.Quote, _ time.Duration, l chat.Language, _ string) (core.Chart, error) {
+// drawn implements commands.Chart.
+func (w *Answers) drawn(_ context.Context, q core.Quote, _ time.Duration, l chat.Language, _ string) (core.Chart, error) {
 	w.Charted = append(w.Charted, q)
 	w.ChartedIn = append(w.ChartedIn, l)
 	return w.Chart, w.ChartErr
 }
 
-// limit makes everybody wait as long as it is.
+// limit is a chat.Limiter that makes everybody wait so long.
 type limit time.Duration
 
 func (l limit) Reserve(context.Context, time.Duration, ...chat.Limit) (wait time.Duration, ok bool) {
@@ -210,12 +212,12 @@ func (l limit) Reserve(context.Context, time.Duration, ...chat.Limit) (wait time
 }
 
 // Router answers requests from w's services.
-func (w *World) Router(t testing.TB) *chat.Router { return w.router(t, 0, chat.English) }
+func (w *Answers) Router(t testing.TB) *chat.Router { return w.router(t, 0, chat.English) }
 
-func (w *World) router(t testing.TB, wait limit, l chat.Language) *chat.Router {
+func (w *Answers) router(t testing.TB, wait limit, l chat.Language) *chat.Router {
 	t.Helper()
 	r, err := chat.NewRouter(chat.Config{
-		Commands:       commands.All(w.Sources(), w.Look),
+		Commands:       commands.All(w.Sources(), w.Options),
 		Operators:      []chat.User{{Platform: "telegram", ID: Operator}},
 		ModeratorChats: []string{"telegram:" + Community},
 		Timeout:        time.Minute,
