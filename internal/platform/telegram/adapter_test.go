@@ -37,7 +37,7 @@ func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
 		}
 		r.run()
 		r.api.Push(tt.message)
-		r.api.WaitAcknowledged(soon)
+		r.api.WaitAcknowledged(atOnce)
 		got := r.sent(tt.private + 1)
 		if tt.private > 0 && (got[0].Chat != ann || !strings.Contains(got[0].Text, "confidential")) {
 			t.Errorf("answered by %+v", got[0])
@@ -62,7 +62,7 @@ func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
 // A channel that asks again and again gets one notice a minute, and the chat's slots
 // stay with its members.
 func TestSomebodyWithoutANameIsToldSoOnceAMinute(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = secretReply
 		r.run()
 		for range 60 {
@@ -84,7 +84,7 @@ func TestSomebodyWithoutANameIsToldSoOnceAMinute(t *testing.T) {
 }
 
 func TestAsksTelegramWhoModerates(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
 			role, err := req.Role, error(nil)
 			if role == chat.UnknownRole {
@@ -115,7 +115,7 @@ func TestAsksTelegramWhoModerates(t *testing.T) {
 }
 
 func TestShowsTypingOnceAnAnswerTakesLong(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		took := time.Second
 		r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
 			time.Sleep(took)
@@ -135,7 +135,7 @@ func TestShowsTypingOnceAnAnswerTakesLong(t *testing.T) {
 
 // Of 200 commands in one group the last is answered after 21 s.
 func TestCommandsOfAChatShareTypingUntilTheLastEnds(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		const commands, slot = 200, 100 * time.Millisecond
 		began := time.Now()
 		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
@@ -160,7 +160,7 @@ func TestCommandsOfAChatShareTypingUntilTheLastEnds(t *testing.T) {
 // A refusal that was said before is no message, and not even a pointer says that
 // there was something. A press is answered all the same.
 func TestARefusalThatWasSaidBeforeIsNoMessage(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.api.Start(ann)
 		r.answer(chat.Reply{Tone: chat.Warning, Title: chat.Say("Too many commands"), Ephemeral: true, Repeated: true})
 		r.run()
@@ -171,7 +171,7 @@ func TestARefusalThatWasSaidBeforeIsNoMessage(t *testing.T) {
 				t.Errorf("told %+v", got)
 			}
 		}
-		if !r.api.WaitAcknowledged(soon) || len(r.api.Sent()) != 0 || len(r.handler.Requests()) != 4 {
+		if !r.api.WaitAcknowledged(atOnce) || len(r.api.Sent()) != 0 || len(r.handler.Requests()) != 4 {
 			t.Errorf("%d requests, sent %+v", len(r.handler.Requests()), r.api.Sent())
 		}
 	})
@@ -185,10 +185,10 @@ func TestAdapterKeepsTheContract(t *testing.T) {
 	}
 }
 
-func (r *rig) harness() chattest.Harness {
+func (r *adapterTest) harness() chattest.Harness {
 	r.api.Start(ann)
 	give := func() {}
-	if r.adapter.WebhookURL != "" {
+	if r.adapter.Settings.WebhookURL != "" {
 		var deliveries sync.WaitGroup
 		r.Cleanup(deliveries.Wait)
 		give = func() {
@@ -206,7 +206,7 @@ func (r *rig) harness() chattest.Harness {
 		},
 		Messages: func(t *testing.T, atLeast int) (all []chattest.Message) {
 			t.Helper()
-			for _, m := range r.api.WaitSent(atLeast, soon) {
+			for _, m := range r.api.WaitSent(atLeast, atOnce) {
 				all = append(all, chattest.Message{Text: m.Text + labelsOf(m), Private: m.Chat == ann})
 			}
 			if len(all) < atLeast {

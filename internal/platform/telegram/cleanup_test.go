@@ -42,7 +42,7 @@ func TestAnErrorLeavesItsGroup(t *testing.T) {
 		r.carry("deleteMessage", noticeLasts+4*time.Minute, limited(60))
 		stop := r.run()
 		r.api.Push(tt.message)
-		r.idle(soon)
+		r.idle(atOnce)
 		lasts := noticeLasts
 		if tt.reply.Ask != nil {
 			lasts = questionLasts
@@ -55,7 +55,7 @@ func TestAnErrorLeavesItsGroup(t *testing.T) {
 		}
 		tt.message["message_id"] = int64(999)
 		r.api.Push(tt.message)
-		r.idle(soon)
+		r.idle(atOnce)
 		start := time.Now()
 		if err := stop(); err != nil || time.Since(start) > time.Second || newest().Deleted == tt.stays {
 			t.Errorf("stopped after %v, %v: %+v", time.Since(start), err, newest())
@@ -91,7 +91,7 @@ func TestANewCardTakesTheOneBeforeItAway(t *testing.T) {
 		"an edit":                {[]faketelegram.Message{price(), inGroup(ann, "/help")}, map[int]string{2: edited}, "1 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			simulated(t, func(t *testing.T, r *rig) {
+			simulated(t, func(t *testing.T, r *adapterTest) {
 				n := 0
 				r.handler.Reply = func(_ context.Context, req chat.Request) (reply chat.Reply) {
 					if reply = refreshed(fmt.Sprint(n), n); tt.how[n] == failing {
@@ -124,14 +124,14 @@ func TestANewCardTakesTheOneBeforeItAway(t *testing.T) {
 				if got := strings.Join(stand, " "); got != tt.want {
 					t.Errorf("in the end %q stand, want %q", got, tt.want)
 				}
-			}, func(c *Config) { c.CleanChat = name != "switched off" })
+			}, func(c *Config) { c.Settings.CleanChat = name != "switched off" })
 		})
 	}
 }
 
 // Of two cards at once, the one that is acknowledged late may be the upper one.
 func TestTheLowerOfTwoCardsStays(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		calls := 0
 		r.carry("sendMessage", time.Hour, func(req *http.Request) (*http.Response, error) {
 			calls++
@@ -146,7 +146,7 @@ func TestTheLowerOfTwoCardsStays(t *testing.T) {
 		if sent := r.sent(2); !sent[0].Deleted || sent[1].Deleted || r.events.Of("deleteMessage") != 1 {
 			t.Errorf("%d calls, in the end %+v", r.events.Of("deleteMessage"), sent)
 		}
-	}, func(c *Config) { c.CleanChat = true })
+	}, func(c *Config) { c.Settings.CleanChat = true })
 }
 
 // replying makes m a reply to the first message of the bot, which is gone by then.
@@ -160,7 +160,7 @@ func replying(m faketelegram.Message) faketelegram.Message {
 func TestAMessageForManyIsDeletedOnce(t *testing.T) {
 	wrong := chat.Reply{Tone: chat.Warning, Title: chat.Say("wrong"), Ephemeral: true}
 	inBubble(t, map[string]chat.Reply{"an error": wrong, "a card": {Title: chat.Say("x")}}, func(t *testing.T, reply chat.Reply) {
-		r := setUp(t, paced, func(c *Config) { c.CleanChat = true })
+		r := setUp(t, paced, func(c *Config) { c.Settings.CleanChat = true })
 		r.answer(reply)
 		r.run()
 		for i := range 20 {
@@ -186,7 +186,7 @@ func TestADeletionThatIsRefusedIsNoFailure(t *testing.T) {
 		"too old":   {Status: http.StatusBadRequest, Description: "Bad Request: message can't be deleted"},
 		"no rights": {Status: http.StatusForbidden, Description: "Forbidden: bot is not a member of the supergroup chat"},
 	}, func(t *testing.T, refusal faketelegram.Fault) {
-		r := setUp(t, func(c *Config) { c.CleanChat = true })
+		r := setUp(t, func(c *Config) { c.Settings.CleanChat = true })
 		r.run()
 		r.api.Fail("deleteMessage", refusal)
 		for range 3 {
@@ -200,7 +200,7 @@ func TestADeletionThatIsRefusedIsNoFailure(t *testing.T) {
 }
 
 // atGroup are the messages that stand in the group.
-func (r *rig) atGroup() (there []faketelegram.Sent) {
+func (r *adapterTest) atGroup() (there []faketelegram.Sent) {
 	for _, m := range r.api.Sent() {
 		if m.Chat == group && !m.Deleted {
 			there = append(there, m)
@@ -212,14 +212,14 @@ func (r *rig) atGroup() (there []faketelegram.Sent) {
 // An invitation to start the bot stands until an answer has reached whom it
 // invites: by the link, or whatever they ask in private or in the group.
 func TestAnInvitationIsDeletedOnceAnAnswerIsOut(t *testing.T) {
-	inBubble(t, map[string]func(*rig){
-		"in private": func(r *rig) { r.api.Push(inPrivate(ann, "/price")) },
-		"in the group": func(r *rig) {
+	inBubble(t, map[string]func(*adapterTest){
+		"in private": func(r *adapterTest) { r.api.Push(inPrivate(ann, "/price")) },
+		"in the group": func(r *adapterTest) {
 			r.api.Start(ann)
 			r.api.Push(inGroup(ann, "/mylogins"))
 		},
-		"ephemerally": func(r *rig) { r.api.PushEphemeral(inGroup(ann, "/mylogins")) },
-	}, func(t *testing.T, ask func(*rig)) {
+		"ephemerally": func(r *adapterTest) { r.api.PushEphemeral(inGroup(ann, "/mylogins")) },
+	}, func(t *testing.T, ask func(*adapterTest)) {
 		r := setUp(t)
 		r.handler.Reply = secretReply
 		r.run()
@@ -232,7 +232,7 @@ func TestAnInvitationIsDeletedOnceAnAnswerIsOut(t *testing.T) {
 			t.Fatalf("the group shows %+v", there)
 		}
 		ask(r)
-		r.api.WaitAcknowledged(soon)
+		r.api.WaitAcknowledged(atOnce)
 		time.Sleep(noticeLasts + time.Second)
 		there := slices.DeleteFunc(r.atGroup(), func(m faketelegram.Sent) bool { return m.Ephemeral != 0 })
 		if len(there) != 1 || r.events.Of("private_unreachable") != 3 {
@@ -252,7 +252,7 @@ func (bilingual) Language(req chat.Request, private bool) chat.Language {
 }
 
 func TestAGroupIsToldInItsLanguageAndAPersonInTheirs(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = secretReply
 		r.api.Start(ann)
 		r.serve(bilingual{r.handler})

@@ -21,8 +21,8 @@ func as(sender int64, m faketelegram.Message) faketelegram.Message {
 }
 
 // send hands the adapter a message in the way that it takes updates.
-func (r *rig) send(m faketelegram.Message) {
-	if r.adapter.WebhookURL != "" {
+func (r *adapterTest) send(m faketelegram.Message) {
+	if r.adapter.Settings.WebhookURL != "" {
 		go r.deliver(r.api.Update(m))
 	} else {
 		r.api.Push(m)
@@ -31,7 +31,7 @@ func (r *rig) send(m faketelegram.Message) {
 
 // A channel that asks a lot takes no answers from the group's anonymous administrators.
 func TestEachChatThatSpeaksIsASenderOfItsOwn(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
 		for i := range 20 {
 			r.send(as(-2002, inGroup(1, fmt.Sprint("/staked ", i))))
@@ -50,7 +50,7 @@ func TestEachChatThatSpeaksIsASenderOfItsOwn(t *testing.T) {
 func TestNoGroupTakesThePlacesOfOthers(t *testing.T) {
 	for way, change := range ways {
 		t.Run(way, func(t *testing.T) {
-			simulated(t, func(t *testing.T, r *rig) {
+			simulated(t, func(t *testing.T, r *adapterTest) {
 				hung := people(maxInFlight)
 				release := r.block(hung...)
 				r.run()
@@ -88,9 +88,9 @@ func TestNoGroupTakesThePlacesOfOthers(t *testing.T) {
 // audience is a crowd in several groups. Everybody but the floods asks once, and few
 // enough different questions that their chat has room for the answers.
 type audience struct {
-	*rig
+	*adapterTest
 	*rand.Rand
-	replicas []*rig
+	replicas []*adapterTest
 	start    time.Time
 	held     bool           // by a 429
 	asked    map[string]int // by group and question
@@ -177,11 +177,11 @@ func (a *audience) check() {
 func TestACrowdOfAnyKindIsAnswered(t *testing.T) {
 	for seed := range uint64(40) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			simulated(t, func(t *testing.T, r *rig) {
+			simulated(t, func(t *testing.T, r *adapterTest) {
 				r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
 					return chat.Reply{Title: chat.Say(fmt.Sprint(req.Command, req.Args))}
 				}
-				a := &audience{rig: r, Rand: rand.New(rand.NewPCG(seed, 0)), replicas: []*rig{r}, asked: map[string]int{}}
+				a := &audience{adapterTest: r, Rand: rand.New(rand.NewPCG(seed, 0)), replicas: []*adapterTest{r}, asked: map[string]int{}}
 				if a.IntN(2) == 0 {
 					a.replicas = append(a.replicas, r.again())
 				}

@@ -82,7 +82,7 @@ func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
 // A question reaches the asker alone, too, and is one to answer in private: what is
 // written in reply could be read by all.
 func TestAQuestionAfterAnEphemeralCommandLeadsToThePrivateChat(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.answer(chat.Reply{Title: chat.Say("confidential"), Ask: &chat.Ask{Command: "exists", Question: chat.Say("Whom?")}})
 		r.api.PushEphemeral(inGroup(ann, "/price"))
 		r.run()
@@ -130,7 +130,7 @@ func TestAPressBelowAnEphemeralAnswerIsAnsweredLikeIt(t *testing.T) {
 // What a server has once made public it would make public again: from then on it is
 // one without ephemeral messages.
 func TestAServerThatMakesAnEphemeralAnswerPublicIsSentNoOther(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = secretReply
 		r.api.Start(ann)
 		r.api.MakeOlder(faketelegram.Older{DeliversEphemeral: true})
@@ -138,7 +138,7 @@ func TestAServerThatMakesAnEphemeralAnswerPublicIsSentNoOther(t *testing.T) {
 		r.run()
 		for range 3 {
 			r.api.PushEphemeral(inGroup(ann, "/mylogins"))
-			r.api.WaitAcknowledged(soon)
+			r.api.WaitAcknowledged(atOnce)
 		}
 		ephemeral := 0
 		for _, call := range r.api.Calls("sendMessage") {

@@ -16,9 +16,9 @@ import (
 )
 
 // inline has ann ask, and returns what she is answered.
-func (r *rig) inline(query string) faketelegram.InlineAnswer {
+func (r *adapterTest) inline(query string) faketelegram.InlineAnswer {
 	r.Helper()
-	answer, answered := r.api.WaitInline(r.api.Inline(ann, query, ""), soon)
+	answer, answered := r.api.WaitInline(r.api.Inline(ann, query, ""), atOnce)
 	if !answered {
 		r.Errorf("%q is not answered", query)
 	}

@@ -46,7 +46,7 @@ func flood(n int) (all []faketelegram.Message) {
 // Edits count towards a chat's rate. Where that is used up the presser alone is told; if
 // the button shows no spinner any more, the chat is.
 func TestEditsKeepTheRatesOfTheirChat(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.answer(refreshed("x", 1))
 		r.run()
 		r.api.Push(inGroup(ann, "/price"))
@@ -74,7 +74,7 @@ func TestEditsKeepTheRatesOfTheirChat(t *testing.T) {
 // Whoever has used up their slots and is the first to press takes nothing away from those
 // who press too.
 func TestAPressWithoutASlotIsAnsweredWithOthers(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		var asked atomic.Int64
 		r.handler.Reply = func(context.Context, chat.Request) chat.Reply { return refreshed("x", int(asked.Add(1))) }
 		r.run()
@@ -98,7 +98,7 @@ func TestAPressWithoutASlotIsAnsweredWithOthers(t *testing.T) {
 // What has no turn yet when a drain ends stays in Telegram's queue, so that the
 // next process answers it; and what is answered is acknowledged.
 func TestACrowdIsAnsweredOnceAcrossAStop(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		const asked = 320
 		r.ask(asked)
 		stop := r.run()
@@ -120,7 +120,7 @@ func TestACrowdIsAnsweredOnceAcrossAStop(t *testing.T) {
 // Only what is the same in one place shares a message: not another argument, not
 // another topic, no refusal for an answer, and nothing private.
 func TestOnlyTheSameAnswerInTheSamePlaceIsShared(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		const people = 10
 		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
 			// The key of a title says what it is, and the tone how it went; the text the rest.
@@ -166,7 +166,7 @@ func TestOnlyTheSameAnswerInTheSamePlaceIsShared(t *testing.T) {
 // The message that goes is the newest answer, as a reply to whoever waited
 // longest. The first goes at once.
 func TestASharedMessageShowsTheNewestAnswerToTheFirstAsker(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		asked := 0
 		r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
 			asked++ // One at a time, as they are asked below.
@@ -196,7 +196,7 @@ func TestASharedMessageShowsTheNewestAnswerToTheFirstAsker(t *testing.T) {
 // All who wait for a message share what becomes of it: their updates are done,
 // and each is logged by its own reference where it is not out.
 func TestWhatBecomesOfASharedMessageIsThatOfAllWhoWaitForIt(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		const askers = 20
 		r.api.Fail("sendMessage", faketelegram.Fault{}, faketelegram.NoRights())
 		r.run()

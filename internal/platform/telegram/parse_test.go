@@ -23,6 +23,14 @@ var testCommands = (&chattest.Handler{}).Commands()
 
 var testMe = &models.User{ID: 99, Username: "OurBot", FirstName: "Our bot"}
 
+// asks returns what an update asks, and whether it asks this bot anything.
+func asks(u *update) (c command, ours bool) {
+	if parsed := parse(u, testMe, testCommands); parsed != nil {
+		return *parsed, true
+	}
+	return command{}, false
+}
+
 // in makes a message of a group from JSON members, with a command of n units.
 func in(t *testing.T, kind string, n int, text string, members string) *message {
 	t.Helper()
@@ -68,7 +76,7 @@ func TestParseKnowsWhoseCommandItIs(t *testing.T) {
 		"not at the beginning":            {"group", 6, "hi /price", `{"entities":[{"type":"bot_command","offset":3,"length":6}]}`, ""},
 		"a forged length":                 {"group", 600, "/price", "", ""},
 	} {
-		c, ours := parse(update{Message: in(t, tt.kind, tt.n, tt.text, tt.members)}, testMe, testCommands)
+		c, ours := asks(&update{Message: in(t, tt.kind, tt.n, tt.text, tt.members)})
 		if ours != (tt.want != "") || c.request.Command != tt.want {
 			t.Errorf("%s: got %q, %v; want %q", name, c.request.Command, ours, tt.want)
 		}
@@ -100,7 +108,7 @@ func TestParseFindsArgumentsAndPeople(t *testing.T) {
 		"a reply within a topic":                {"/exists", inTopic("4"), nil, "8", ""},
 		"a comment on a channel's post":         {"/exists", replying(`"is_automatic_forward":true,"sender_chat":{"id":-300}`), nil, "none", ""},
 	} {
-		c, ours := parse(update{Message: in(t, "group", 7, tt.text, tt.members)}, testMe, testCommands)
+		c, ours := asks(&update{Message: in(t, "group", 7, tt.text, tt.members)})
 		target := "none"
 		if c.request.Target != nil {
 			target = c.request.Target.ID
@@ -129,7 +137,7 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 		"in private":                 {"private", "", "5", "", chat.Member, 0, ""},
 	} {
 		m := in(t, tt.kind, 6, "/price", tt.members)
-		c, ours := parse(update{Message: m}, testMe, testCommands)
+		c, ours := asks(&update{Message: m})
 		community := map[bool]string{true: "-100", false: ""}[tt.kind != "private"]
 		want := chat.Request{
 			Command: "price", From: chat.User{Platform: Platform, ID: tt.from}, LimitKey: tt.senderChat, Chat: fmt.Sprint(m.Chat.ID), Community: community,
@@ -155,7 +163,7 @@ func TestParseRefusesWhatSomebodyDoesInAnothersPrivateChat(t *testing.T) {
 	} {
 		for user, want := range map[int64]bool{5: true, 6: false} {
 			u, answerable := setUp(t).adapter.read(fmt.Appendf(nil, form, user))
-			if _, ours := parse(u, testMe, testCommands); !answerable || ours != want {
+			if _, ours := asks(u); !answerable || ours != want {
 				t.Errorf("%s by %d is ours: %v", form, user, ours)
 			}
 		}
@@ -190,7 +198,7 @@ func TestParseGuessesAtWhatIsWrittenPrivately(t *testing.T) {
 			if kind == "group" && name != "an answer to a question" {
 				want = ""
 			}
-			c, ours := parse(update{Message: m}, testMe, testCommands)
+			c, ours := asks(&update{Message: m})
 			words := len(strings.Fields(want))
 			if c.text != want || ours != (want != "") || ours && c.request.Args.Len() != words-1 {
 				t.Errorf("%s, %s: got %q, %+v", name, kind, c.text, c.request)
@@ -213,7 +221,7 @@ func TestParseFollowsDeepLinks(t *testing.T) {
 		{"group", "/start mylogins", "start", false},
 	}
 	for _, tt := range tests {
-		c, ours := parse(update{Message: in(t, tt.kind, 6, tt.text, "")}, testMe, testCommands)
+		c, ours := asks(&update{Message: in(t, tt.kind, 6, tt.text, "")})
 		if !ours || c.request.Command != tt.want || c.private != tt.private || c.request.Args.Len() != 0 {
 			t.Errorf("%s %q: got %+v", tt.kind, tt.text, c)
 		}
@@ -244,7 +252,7 @@ func FuzzParse(f *testing.F) {
 				}
 			}
 		}
-		c, ours := parse(u, testMe, testCommands)
+		c, ours := asks(u)
 		if !ours {
 			return
 		}
@@ -281,7 +289,7 @@ func (o *oneByOne) Handle(ctx context.Context, req chat.Request) chat.Reply {
 
 // product runs the product's commands in a World, two minutes after its noon. It
 // is called in a bubble.
-func product(t *testing.T) (*rig, *commandstest.World, *oneByOne) {
+func product(t *testing.T) (*adapterTest, *commandstest.World, *oneByOne) {
 	t.Helper()
 	time.Sleep(time.Until(commandstest.Noon.Add(2 * time.Minute)))
 	w := commandstest.Healthy()
@@ -311,7 +319,7 @@ func TestParseBelievesAQuestionOfThisBotAlone(t *testing.T) {
 		"another bot's command in reply": {us + `,` + link, `,"entities":[{"type":"bot_command","offset":0,"length":15}]`, "/price@OtherBot", ""},
 	} {
 		m := in(t, "group", 6, tt.text, `{"entities":[],"reply_to_message":{"message_id":3,`+tt.replyTo+`}`+tt.members+`}`)
-		c, ours := parse(update{Message: m}, testMe, testCommands)
+		c, ours := asks(&update{Message: m})
 		if ours != (tt.want != "") || c.text != tt.want {
 			t.Errorf("%s: got %q, %v; want %q", name, c.text, ours, tt.want)
 		}

@@ -25,7 +25,7 @@ func refreshed(text string, minutes int) chat.Reply {
 
 // card is a rig in whose group a card stands: answer 1. Each later answer is
 // newer by a minute, unless answers says otherwise.
-func card(t *testing.T, answers ...chat.Reply) *rig {
+func card(t *testing.T, answers ...chat.Reply) *adapterTest {
 	t.Helper()
 	r := setUp(t)
 	var asked atomic.Int64
@@ -43,7 +43,7 @@ func card(t *testing.T, answers ...chat.Reply) *rig {
 }
 
 // one is the only message that was ever sent.
-func (r *rig) one() faketelegram.Sent {
+func (r *adapterTest) one() faketelegram.Sent {
 	r.Helper()
 	return r.sent(1)[0]
 }
@@ -68,14 +68,14 @@ func TestAFailureIsForThePresserAndLeavesTheAnswer(t *testing.T) {
 		if got := r.told(1)[0]; got.Text != tt.text || got.Alert != tt.alert || got.User != ann+1 {
 			t.Errorf("told %+v, want %q", got, tt.text)
 		}
-		if m := r.one(); m.Text != "answer 1" || m.Edits != 0 || !r.api.WaitAcknowledged(soon) {
+		if m := r.one(); m.Text != "answer 1" || m.Edits != 0 || !r.api.WaitAcknowledged(atOnce) {
 			t.Errorf("the message is %+v", m)
 		}
 	})
 }
 
 func TestASecondTryReplacesTheFailure(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		failure := chat.Reply{Title: chat.NoAnswer("price"), Actions: []chat.Action{chat.TryAgain("price")}}
 		for i, reply := range []chat.Reply{failure, failure, refreshed("$1", 1)} {
 			r.answer(reply)
@@ -96,7 +96,7 @@ func TestASecondTryReplacesTheFailure(t *testing.T) {
 
 // What somebody is asked after a press in private they can write at once.
 func TestAQuestionAfterAPressInPrivateIsAMessage(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.answer(refreshed("x", 1))
 		r.run()
 		r.ask(1)
@@ -110,22 +110,22 @@ func TestAQuestionAfterAPressInPrivateIsAMessage(t *testing.T) {
 }
 
 func TestAPressOnWhatCannotBeEditedIsAnsweredBelowIt(t *testing.T) {
-	inBubble(t, map[string]func(*rig, faketelegram.Sent) (replyTo int64){
-		"deleted": func(r *rig, m faketelegram.Sent) int64 {
+	inBubble(t, map[string]func(*adapterTest, faketelegram.Sent) (replyTo int64){
+		"deleted": func(r *adapterTest, m faketelegram.Sent) int64 {
 			r.api.Delete(m.Chat, m.ID)
 			r.api.Press(ann, faketelegram.ChatOf(m.Chat), m.ID, dataOf(m, "Refresh"))
 			return 0
 		},
-		"refused": func(r *rig, m faketelegram.Sent) int64 {
+		"refused": func(r *adapterTest, m faketelegram.Sent) int64 {
 			r.api.Fail("editMessageText", faketelegram.NoRights())
 			r.api.Press(ann, faketelegram.ChatOf(m.Chat), m.ID, dataOf(m, "Refresh"))
 			return m.ID
 		},
-		"a button that adds": func(r *rig, m faketelegram.Sent) int64 {
+		"a button that adds": func(r *adapterTest, m faketelegram.Sent) int64 {
 			r.api.Press(ann, faketelegram.ChatOf(m.Chat), m.ID, "1 n 0 price")
 			return m.ID
 		},
-	}, func(t *testing.T, press func(*rig, faketelegram.Sent) int64) {
+	}, func(t *testing.T, press func(*adapterTest, faketelegram.Sent) int64) {
 		r := card(t)
 		replyTo := press(r, r.one())
 		sent := r.sent(2)
@@ -169,7 +169,7 @@ func TestEditsOfOneMessageAreMadeInOrder(t *testing.T) {
 		}
 		close(release)
 		r.told(len(answers))
-		if m := r.one(); m.Text != fmt.Sprint("minute ", tt.want) || m.Edits != tt.edits || !r.api.WaitAcknowledged(soon) {
+		if m := r.one(); m.Text != fmt.Sprint("minute ", tt.want) || m.Edits != tt.edits || !r.api.WaitAcknowledged(atOnce) {
 			t.Errorf("it says %q after %d edits, want minute %d after %d", m.Text, m.Edits, tt.want, tt.edits)
 		}
 	})
@@ -178,7 +178,7 @@ func TestEditsOfOneMessageAreMadeInOrder(t *testing.T) {
 // A press on Refresh asks again once the answer is past its TTL, also if the clock has
 // jumped back since.
 func TestRefreshShowsANewerAnswerOnceThereIsOne(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		cache := core.NewCache(core.CacheConfig{MaxItems: 9, CallTimeout: time.Second, Timeout: time.Second, Observer: ops.NewMetrics()})
 		defer cache.Close()
 		prices := core.NewQuery(core.NewUpstream(cache, &core.Service{Name: "price"}, time.Minute, nil), &core.Query[struct{}, time.Time]{
@@ -216,7 +216,7 @@ func TestRefreshShowsANewerAnswerOnceThereIsOne(t *testing.T) {
 	})
 }
 
-// The spinner ends soon, and the edit is made when Telegram takes it.
+// The spinner ends atOnce, and the edit is made when Telegram takes it.
 func TestASpinnerDoesNotTurnUntilASlowEditIsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := card(t)

@@ -99,7 +99,7 @@ func TestCheckTellsWhoTheBotIsAndWhereItsUpdatesGo(t *testing.T) {
 	const ours = "https://bot.example/hooks/telegram"
 	const path = "in-the-path-of-another"
 	webhook := func(c *Config) {
-		c.WebhookURL, c.WebhookPath, c.WebhookSecret = ours, "/hooks/telegram", secret.New("s")
+		c.Settings.WebhookURL, c.Settings.WebhookPath, c.Settings.WebhookSecret = ours, "/hooks/telegram", secret.New("s")
 	}
 	elsewhere := func(s *faketelegram.Server) { s.SetWebhook("https://other.example/" + path) }
 	for name, test := range map[string]struct {

@@ -21,7 +21,7 @@ import (
 const testWallet = "0x52908400098527886E0F7030069857D2E4169EE7"
 
 // shown is r as it stands in a chat.
-func shown(r chat.Reply) botapi.Content { return render(r, faketelegram.Username) }
+func shown(r chat.Reply) botapi.Content { return render(&r, faketelegram.Username) }
 
 // Whatever a service calls a dapp or a pool, Telegram makes no link of it:
 // every such name stands in a code entity, however many there are and whatever
@@ -150,7 +150,7 @@ func TestALongListStaysFoldedAway(t *testing.T) {
 		reply.Folded = append(reply.Folded, chat.Field{Name: pool, Value: chat.Count(i)})
 	}
 	folds := func(e botapi.Entity) bool { return e.Type == models.MessageEntityTypeExpandableBlockquote }
-	if c := render(reply, ""); !slices.ContainsFunc(c.Entities, folds) || len(c.Entities) > maxEntities {
+	if c := shown(reply); !slices.ContainsFunc(c.Entities, folds) || len(c.Entities) > maxEntities {
 		t.Errorf("%d entities: %+v", len(c.Entities), c.Entities)
 	}
 }

@@ -26,7 +26,7 @@ func unreachable(*http.Request) (*http.Response, error) {
 // A message that may be out is sent again twice at most, seconds apart; one that
 // certainly is not, for minutes; and one that Telegram refuses is not.
 func TestAMessageIsRepeatedUntilItIsOutOrMayBeOut(t *testing.T) {
-	soon, later := faketelegram.TooMany(time.Second), faketelegram.TooMany(2*time.Minute)
+	atOnce, later := faketelegram.TooMany(time.Second), faketelegram.TooMany(2*time.Minute)
 	unknown, page, hang := faketelegram.Status(500), faketelegram.Page(http.StatusOK), faketelegram.Hang()
 	type faults []faketelegram.Fault
 	type test struct {
@@ -41,7 +41,7 @@ func TestAMessageIsRepeatedUntilItIsOutOrMayBeOut(t *testing.T) {
 		"500, out":                  {faults{unknown.CarriedOut()}, 2, 2, 1, 0},
 		"500 to the end, out":       {faults{unknown.CarriedOut(), unknown.CarriedOut(), unknown.CarriedOut()}, 3, 3, 3, 1},
 		"a page and no answer":      {faults{page, hang}, 1, 3, 2, 0},
-		"500 to the end beside 429": {faults{unknown, soon, unknown, unknown}, 0, 4, 3, 1},
+		"500 to the end beside 429": {faults{unknown, atOnce, unknown, unknown}, 0, 4, 3, 1},
 		"refused":                   {faults{faketelegram.NoRights()}, 0, 1, 0, 1},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
@@ -81,7 +81,7 @@ func TestALong429IsToldToItsChatOnce(t *testing.T) {
 	for way, change := range ways {
 		for people, faults := range map[int][]faketelegram.Fault{3: {long, long}, 1: {later, later, later}} {
 			t.Run(fmt.Sprint(way, " by ", people), func(t *testing.T) {
-				simulated(t, func(t *testing.T, r *rig) {
+				simulated(t, func(t *testing.T, r *adapterTest) {
 					r.api.Fail("sendMessage", faults...)
 					r.run()
 					for _, m := range flood(people) {
@@ -106,7 +106,7 @@ func TestALong429IsToldToItsChatOnce(t *testing.T) {
 
 // A message that cannot reach the server is sent once it can.
 func TestAnOutageOfAnyLengthIsOutwaitedByAMessage(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		const length = 6 * time.Minute
 		r.carry("sendMessage", length, unreachable)
 		r.ask(1)
@@ -152,7 +152,7 @@ func TestAStopLeavesWhatIsNotOutToTheNextProcess(t *testing.T) {
 		}
 		next := r.again()
 		next.run()
-		r.api.WaitAcknowledged(soon)
+		r.api.WaitAcknowledged(atOnce)
 		if m := r.sent(1)[0]; len(r.api.Pending()) != 0 || tt.method == "editMessageText" && m.Text != "newer" {
 			t.Errorf("the message is %+v", m)
 		}
@@ -182,7 +182,7 @@ func typesOf(entities []faketelegram.Entity) (types []string) {
 // is about.
 func TestWhatAServerRefusesGoesOnceMoreAsPlainText(t *testing.T) {
 	for _, ask := range []*chat.Ask{nil, {Command: "staked", Question: chat.Say("Which?")}} {
-		simulated(t, func(t *testing.T, r *rig) {
+		simulated(t, func(t *testing.T, r *adapterTest) {
 			reply := refreshed("x", 60)
 			reply.Sections = []chat.Section{{Fields: []chat.Field{
 				{Name: chat.Untrusted("evil.example"), Value: chat.Address{Hex: testWallet, URL: "https://explorer.example"}}}}}
@@ -276,7 +276,7 @@ func TestAnEditMayTurnATextIntoAPicture(t *testing.T) {
 		r.sent(1)
 		r.answer(tt.to)
 		r.press(ann, "Refresh")
-		if told := r.told(1)[0]; told.Text != "" || !r.api.WaitAcknowledged(soon) {
+		if told := r.told(1)[0]; told.Text != "" || !r.api.WaitAcknowledged(atOnce) {
 			t.Errorf("told %+v", told)
 		}
 		sent := r.sent(tt.messages)

@@ -28,7 +28,7 @@ func (u unread) Read([]byte) (int, error) {
 }
 
 func TestWebhookTurnsAway(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		good := r.api.Update(inPrivate(ann, "/price"))
 		r.delivers(good, http.StatusServiceUnavailable)
 		stop := r.run()
@@ -75,7 +75,7 @@ func TestAWebhookWithoutASecretTakesNothing(t *testing.T) {
 }
 
 func TestDeliveriesRepeatedAtOnceAreAnsweredOnce(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		const times = 20
 		release := r.block(ann)
 		r.run()
@@ -101,7 +101,7 @@ func TestDeliveriesRepeatedAtOnceAreAnsweredOnce(t *testing.T) {
 }
 
 func TestWhatIsTurnedAwayWhenFullIsAnsweredLater(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.adapter.places = newPlaces(1)
 		release := r.block(ann)
 		r.run()
@@ -124,7 +124,7 @@ func TestWhatIsTurnedAwayWhenFullIsAnsweredLater(t *testing.T) {
 // An update whose answer certainly is not out is to be delivered again, and one that
 // Telegram refuses is done.
 func TestADeliveryIsTakenAgainUntilItsAnswerIsOut(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
 		body := r.api.Update(inPrivate(ann, "/price"))
 		r.api.Fail("sendMessage", faketelegram.Status(http.StatusUnauthorized))
@@ -143,7 +143,7 @@ func TestADeliveryIsTakenAgainUntilItsAnswerIsOut(t *testing.T) {
 }
 
 func TestNoPanicMakesADeliveryComeBack(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
 		body := r.api.Update(inPrivate(ann, "/price"))
 		for range 2 {
@@ -255,7 +255,7 @@ func TestAWebhookThatIsTakenAwayIsSetAgain(t *testing.T) {
 }
 
 func TestStrangersNeitherStopTheBotNorHideTelegram(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
 		time.Sleep(time.Second)
 		const minutes = 60
@@ -284,7 +284,7 @@ func TestStrangersNeitherStopTheBotNorHideTelegram(t *testing.T) {
 
 // Telegram hangs up, and the bot is told to stop: the command in flight is answered.
 func TestADeliveryThatTelegramGivesUpIsAnswered(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		release := r.block(ann)
 		stop := r.run()
 		ctx, hangUp := context.WithCancel(t.Context())

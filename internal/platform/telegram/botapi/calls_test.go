@@ -55,13 +55,13 @@ func picture() []byte {
 	return b.Bytes()
 }
 
-type wireCall struct {
+type apiCall struct {
 	do   func(context.Context, *Client) error
 	body string // what goes out, as JSON
 }
 
 // everyCall is a call of each method, with all that it can have.
-func everyCall() map[string]wireCall {
+func everyCall() map[string]apiCall {
 	type ctx = context.Context
 	to, ref := Destination{Chat: group, Thread: 7, ReplyTo: 9, Silent: true}, MessageRef{Chat: group, MessageID: 5}
 	whereTo := `"chat_id":-1001,"message_thread_id":7,"disable_notification":true,` +
@@ -71,7 +71,7 @@ func everyCall() map[string]wireCall {
 	menu, menuJSON := Menu{Scope: Administrators, Language: "es"}, `"scope":{"type":"all_chat_administrators"},"language_code":"es"`
 	commands := []MenuCommand{{Command: "price", Description: "Precio"}, {Command: "logins", Description: "Accesos", Ephemeral: true}}
 	article := Article{ID: "price", Title: "Price", Description: "$1", Content: full}
-	return map[string]wireCall{
+	return map[string]apiCall{
 		"getMe":          {func(x ctx, c *Client) error { return failure(c.GetMe(x)) }, `{}`},
 		"getWebhookInfo": {func(x ctx, c *Client) error { return failure(c.GetWebhookInfo(x)) }, `{}`},
 		"deleteWebhook":  {func(x ctx, c *Client) error { return c.DeleteWebhook(x) }, `{}`},
@@ -120,14 +120,14 @@ func everyCall() map[string]wireCall {
 // failure is the error of a call, without its result.
 func failure[T any](_ T, err error) error { return err }
 
-// wire carries requests whose body can be sent again, and counts them.
-type wire struct {
+// replayTransport carries requests whose body can be sent again, and counts them.
+type replayTransport struct {
 	*testing.T
 	http.RoundTripper
 	requests int
 }
 
-func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
+func (w *replayTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	replay, err := req.GetBody()
 	if err != nil {
 		w.Fatal(err)
@@ -149,8 +149,8 @@ func TestEveryCallGoesOutFailsByKindAndCanBeReplayed(t *testing.T) {
 	for name, call := range everyCall() {
 		t.Run(name, func(t *testing.T) {
 			s := faketelegram.NewInMemory(t)
-			wire := &wire{T: t, RoundTripper: s}
-			c := newClient(t, s.URL, wire)
+			carried := &replayTransport{T: t, RoundTripper: s}
+			c := newClient(t, s.URL, carried)
 			s.Fail(name, faketelegram.TooMany(7*time.Second), faketelegram.Status(403), faketelegram.Page(502), faketelegram.ResetBefore())
 			for i, want := range []Kind{TooManyRequests, Forbidden, OutcomeUnknown, OutcomeUnknown} {
 				err := call.do(t.Context(), c)
@@ -167,8 +167,8 @@ func TestEveryCallGoesOutFailsByKindAndCanBeReplayed(t *testing.T) {
 			if err := errors.Join(json.Unmarshal(given, &got), json.Unmarshal([]byte(call.body), &want)); err != nil {
 				t.Fatal(err)
 			}
-			if wire.requests != 5 || !reflect.DeepEqual(got, want) {
-				t.Errorf("%d requests, of %s, want %s", wire.requests, given, call.body)
+			if carried.requests != 5 || !reflect.DeepEqual(got, want) {
+				t.Errorf("%d requests, of %s, want %s", carried.requests, given, call.body)
 			}
 		})
 	}

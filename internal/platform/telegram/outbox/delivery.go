@@ -15,11 +15,12 @@ type delivery struct {
 	bundle *bundle // nil if no other message may join
 	// m is what is sent: the first message until the delivery is sealed.
 	m Message
-	// whole is the sealed content, from before styles or a picture were taken away.
+	// whole is the sealed content, before styles or a picture are taken away.
 	whole botapi.Content
 	// outdated is set if a newer edit was made already.
 	outdated bool
-	giveUp   time.Time // after a 429
+	// giveUp is when a 429 may no longer delay the message.
+	giveUp   time.Time
 	attempts int
 
 	// Until the delivery is sealed, Outbox.mu guards the fields below.
@@ -28,7 +29,7 @@ type delivery struct {
 	requests int
 	senders  []int64   // each once, in the order of their requests
 	deadline time.Time // the latest
-	turn     turn
+	position position
 	next     chan struct{} // closed when the message is the next one of its chat
 
 	// done is closed once receipt is set.
@@ -61,7 +62,7 @@ func (d *delivery) run(ctx context.Context) {
 
 // attempt waits for a slot and calls Telegram once.
 func (d *delivery) attempt(ctx context.Context) error {
-	err := d.slot(ctx)
+	err := d.waitForSlot(ctx)
 	d.attempts++
 	if d.attempts == 1 {
 		d.seal()
@@ -76,16 +77,12 @@ func (d *delivery) attempt(ctx context.Context) error {
 	return err
 }
 
-// again reports whether the message is sent again after err, and how long to wait at
-// least. It changes the message if the same one would be refused again.
+// again reports whether the message is sent again after err, and the least time to wait
+// before. It changes the message if the same one would be refused again.
 func (d *delivery) again(err error) (again bool, atLeast time.Duration) {
 	e, called := errors.AsType[*botapi.Error](err)
 	if !called {
 		return false, 0
-	}
-	repeats := len(unknownWaits)
-	if d.m.Ephemeral.Arrived() {
-		repeats = ephemeralRepeats
 	}
 	switch e.Kind {
 	case botapi.NotSent:
@@ -97,9 +94,7 @@ func (d *delivery) again(err error) (again bool, atLeast time.Duration) {
 		if d.m.Unknown == len(unknownWaits) {
 			d.dropPicture() // It may be the picture that the server cannot take.
 		}
-		if d.m.Unknown <= repeats {
-			return true, unknownWaits[d.m.Unknown-1]
-		}
+		return d.m.Unknown <= d.maxUnknown(), unknownWaits[min(d.m.Unknown, len(unknownWaits))-1]
 	case botapi.Refused:
 		return downgrade(e, &d.m.Content) || d.dropPicture(), 0
 	case botapi.Forbidden:
@@ -112,13 +107,22 @@ func (d *delivery) again(err error) (again bool, atLeast time.Duration) {
 	return false, 0
 }
 
-// dropPicture leaves the text of a new message, with its styles.
+// maxUnknown is how often the message is repeated although it may be out.
+func (d *delivery) maxUnknown() int {
+	if d.m.Ephemeral.Arrived() {
+		return ephemeralRepeats
+	}
+	return len(unknownWaits)
+}
+
+// dropPicture leaves only the text of a new message, with its styles. It reports whether
+// that changed the message.
 func (d *delivery) dropPicture() bool {
-	if d.m.Picture == nil || d.m.Edits != 0 {
+	if d.m.Content.Picture == nil || d.m.Edits != 0 {
 		return false
 	}
 	d.m.Content = d.whole
-	d.m.Picture = nil
+	d.m.Content.Picture = nil
 	return true
 }
 
@@ -145,9 +149,10 @@ func (d *delivery) result(ctx context.Context) Result {
 	return Refused
 }
 
-// call makes the one call that shows the message, and counts why it failed.
+// call makes the one call that shows the message. It counts a failure, and has a 429
+// hold back the chat. It returns the ID of a new message that everybody sees, or else 0.
 func (d *delivery) call(ctx context.Context) (id int64, err error) {
-	m := d.m
+	m := &d.m
 	switch {
 	case m.Ephemeral.Arrived():
 		err = d.API.SendEphemeral(ctx, m.Ephemeral, m.Content)

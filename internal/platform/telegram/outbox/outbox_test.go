@@ -23,8 +23,8 @@ const (
 	person = 501
 )
 
-// crowd sends messages by Outboxes, before a fake of Telegram that takes its time.
-type crowd struct {
+// outboxTest sends messages by Outboxes, before a fake of Telegram that takes its time.
+type outboxTest struct {
 	*Outbox
 	api     *faketelegram.Server
 	limiter chat.Limiter
@@ -37,7 +37,7 @@ type crowd struct {
 	calls   int
 }
 
-func (c *crowd) RoundTrip(req *http.Request) (*http.Response, error) {
+func (c *outboxTest) RoundTrip(req *http.Request) (*http.Response, error) {
 	c.mu.Lock()
 	c.calls++
 	c.mu.Unlock()
@@ -46,10 +46,10 @@ func (c *crowd) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // inBubble runs a test with the Outbox of one bot, in simulated time.
-func inBubble(t *testing.T, test func(*testing.T, *crowd)) {
+func inBubble(t *testing.T, test func(*testing.T, *outboxTest)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := &crowd{api: faketelegram.NewInMemory(t), limiter: store.NewSlots(), sent: map[int64][]time.Time{}, results: map[Result]int{}}
+		c := &outboxTest{api: faketelegram.NewInMemory(t), limiter: store.NewSlots(), sent: map[int64][]time.Time{}, results: map[Result]int{}}
 		c.Outbox = c.replica()
 		test(t, c)
 		c.all.Wait()
@@ -57,7 +57,7 @@ func inBubble(t *testing.T, test func(*testing.T, *crowd)) {
 }
 
 // replica is another Outbox with the same Limiter.
-func (c *crowd) replica() *Outbox {
+func (c *outboxTest) replica() *Outbox {
 	api := botapi.New(botapi.Config{Token: secret.New(faketelegram.Token), URL: c.api.URL, Transport: c})
 	return New(Config{API: api, Limiter: c.limiter, Pacing: true, Bot: "bot", Count: func(string) {}, Unauthorized: func() {}})
 }
@@ -68,7 +68,7 @@ func message(to, user int64, text string) Message {
 
 // send sends n messages of one user, which wait no longer than patience
 // (zero is for ever) because of its chat.
-func (c *crowd) send(n int, to, user int64, patience time.Duration) {
+func (c *outboxTest) send(n int, to, user int64, patience time.Duration) {
 	c.api.Start(to)
 	m := message(to, user, "x")
 	if patience > 0 {
@@ -79,7 +79,7 @@ func (c *crowd) send(n int, to, user int64, patience time.Duration) {
 	}
 }
 
-func (c *crowd) post(m Message) {
+func (c *outboxTest) post(m Message) {
 	out := c.Outbox
 	c.all.Go(func() {
 		r := out.Send(context.Background(), m)
@@ -88,7 +88,7 @@ func (c *crowd) post(m Message) {
 		c.results[r.Result]++
 		if r.Result == Delivered {
 			c.sent[m.To.Chat] = append(c.sent[m.To.Chat], time.Now())
-			c.texts = append(c.texts, m.Text)
+			c.texts = append(c.texts, m.Content.Text)
 		}
 	})
 	synctest.Wait() // In the order of the loop, as the tests count on it.
@@ -112,7 +112,7 @@ func maxWithin(times []time.Time, length time.Duration) (best int) {
 // burst of eight goes at once.
 func TestAGroupHasTwentyInAnyMinuteAndNoFewer(t *testing.T) {
 	for _, gap := range []time.Duration{0, 700 * time.Millisecond, 3 * time.Second} {
-		inBubble(t, func(t *testing.T, c *crowd) {
+		inBubble(t, func(t *testing.T, c *outboxTest) {
 			for i := range int64(150) {
 				c.send(1, group, i, time.Hour)
 				time.Sleep(gap)
@@ -138,7 +138,7 @@ func TestAGroupHasTwentyInAnyMinuteAndNoFewer(t *testing.T) {
 // also where two replicas share their slots.
 func TestChatsKeepTheirRatesAndTogetherThirtyInAnySecond(t *testing.T) {
 	for _, replicas := range []int64{1, 2} {
-		inBubble(t, func(t *testing.T, c *crowd) {
+		inBubble(t, func(t *testing.T, c *outboxTest) {
 			c.takes = 10 * time.Millisecond
 			outboxes := []*Outbox{c.Outbox, c.replica()}
 			for id := range int64(600) {
@@ -162,7 +162,7 @@ func TestChatsKeepTheirRatesAndTogetherThirtyInAnySecond(t *testing.T) {
 
 // One who asks a lot takes no more slots than others while those wait.
 func TestSlotsOfAChatAreSharedByAsker(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		post := func(user int64, text string) {
 			m := message(group, user, text)
 			m.Deadline = time.Now().Add(20 * time.Second)
@@ -184,7 +184,7 @@ func TestSlotsOfAChatAreSharedByAsker(t *testing.T) {
 // One who asks a lot while nobody else does leaves room in the same minute for who comes
 // after them.
 func TestOnePersonDoesNotUseUpAGroupsMinute(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(20, group, 1, 20*time.Second)
 		c.all.Wait()
 		before, start := c.results[Delivered], time.Now()
@@ -204,7 +204,7 @@ func TestOnePersonDoesNotUseUpAGroupsMinute(t *testing.T) {
 }
 
 func TestASlotAfterItsDeadlineIsRefusedAndTakesNoRoom(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		start := time.Now()
 		c.send(16, person, 1, 0)
 		c.send(5, person, 1, 2*time.Second)
@@ -221,7 +221,7 @@ func TestASlotAfterItsDeadlineIsRefusedAndTakesNoRoom(t *testing.T) {
 
 // A notice goes before those that wait, and once a minute.
 func TestANoticeGoesBeforeThoseThatWaitAndOnceAMinute(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(30, group, 1, 20*time.Second)
 		for _, step := range []struct {
 			after time.Duration
@@ -243,7 +243,7 @@ func TestANoticeGoesBeforeThoseThatWaitAndOnceAMinute(t *testing.T) {
 func TestA429HoldsBackItsChat(t *testing.T) {
 	const wait = 30 * time.Second
 	for _, paced := range []bool{true, false} {
-		inBubble(t, func(t *testing.T, c *crowd) {
+		inBubble(t, func(t *testing.T, c *outboxTest) {
 			c.Pacing = paced
 			c.api.Fail("sendMessage", faketelegram.TooMany(wait))
 			start := time.Now()
@@ -262,7 +262,7 @@ func TestA429HoldsBackItsChat(t *testing.T) {
 
 // Calls that are under way at once may be told different times. The longest counts.
 func TestAShorter429EndsNoLongerOne(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.Pacing, c.takes = false, time.Second
 		c.api.Fail("sendMessage", faketelegram.TooMany(30*time.Second), faketelegram.TooMany(time.Second))
 		start := time.Now()
@@ -278,7 +278,7 @@ func TestAShorter429EndsNoLongerOne(t *testing.T) {
 
 // A number of a message means another one in the chat that a group has become.
 func TestNothingOfTheOldChatIsNamedAfterAMigration(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.api.Migrate(-5, group)
 		_, id := c.api.Push(faketelegram.Text(faketelegram.Group(group), faketelegram.Person(person), "another message"))
 		m := message(-5, 1, "x")
@@ -294,15 +294,15 @@ func TestNothingOfTheOldChatIsNamedAfterAMigration(t *testing.T) {
 }
 
 // ask sends a message that others may share, to the group.
-func (c *crowd) ask(user int64, key string) {
+func (c *outboxTest) ask(user int64, key string) {
 	m := message(group, user, key)
-	m.Key, m.Deadline = key, time.Now().Add(20*time.Second)
+	m.Sharing.Key, m.Deadline = key, time.Now().Add(20*time.Second)
 	c.post(m)
 }
 
 // A shared message goes in the earliest turn of those who share it.
 func TestASharedMessageTakesItsEarliestTurn(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(14, group, 1, 20*time.Second)
 		c.ask(1, "shared")
 		c.ask(2, "shared")
@@ -316,7 +316,7 @@ func TestASharedMessageTakesItsEarliestTurn(t *testing.T) {
 
 // Whoever has no slot left is answered with the others who ask the same.
 func TestASharedMessageUsesTheSlotOfAnySender(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(15, group, 1, 20*time.Second)
 		c.all.Wait()
 		time.Sleep(20 * time.Second)
@@ -336,7 +336,7 @@ func TestASharedMessageUsesTheSlotOfAnySender(t *testing.T) {
 
 // A shared message waits for as long as the last one who joined it would.
 func TestASharedMessageHasItsLatestDeadline(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		for user := range int64(29) {
 			if user == 19 {
 				time.Sleep(40 * time.Second)
@@ -354,7 +354,7 @@ func TestASharedMessageHasItsLatestDeadline(t *testing.T) {
 }
 
 func TestADroppedMessageUsesNoSlot(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(10, group, 2, time.Hour)
 		c.send(9, group, 3, time.Hour)
 		c.all.Wait()
@@ -377,7 +377,7 @@ func TestADroppedMessageUsesNoSlot(t *testing.T) {
 
 // An ephemeral message is given up at its deadline, wherever it waits.
 func TestAnEphemeralMessageDoesNotOutliveItsDeadline(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.api.Fail("sendMessage", faketelegram.TooMany(119*time.Second))
 		c.send(2, group, 1, 0)
 		start, m := time.Now(), message(group, person, "x")
@@ -405,7 +405,7 @@ func (d distant) Reserve(ctx context.Context, within time.Duration, limits ...ch
 }
 
 func TestADistantLimiterSlowsNothingDown(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.limiter = distant{c.limiter, 80 * time.Millisecond}
 		c.Outbox = c.replica()
 		start := time.Now()
@@ -419,11 +419,11 @@ func TestADistantLimiterSlowsNothingDown(t *testing.T) {
 }
 
 func TestNothingIsRememberedOfWhatWasSent(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(20, person, 1, time.Second)
 		for range 5 {
 			m := message(group, 1, "x")
-			m.Key = "shared"
+			m.Sharing.Key = "shared"
 			c.post(m)
 		}
 		c.all.Wait()
@@ -436,7 +436,7 @@ func TestNothingIsRememberedOfWhatWasSent(t *testing.T) {
 }
 
 func TestARepetitionIsMadeAfterItsDeadline(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.api.Fail("sendMessage", faketelegram.Page(http.StatusBadGateway))
 		c.send(1, group, person, time.Second)
 		c.send(18, group, person+1, 0) // They take what the group has for a minute.
