@@ -3,9 +3,11 @@ package telegram
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -19,6 +21,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/platform/telegram/botapi"
 	"herald/internal/secret"
 	"herald/internal/secret/logtest"
@@ -62,7 +65,7 @@ func paced(c *Config) { c.Settings.Pacing = true }
 // adapterTest is an adapter beside a fake of Telegram, whose calls it carries.
 type adapterTest struct {
 	*testing.T
-	api     *faketelegram.Server
+	api     *telegramtest.Server
 	handler *chattest.Handler
 	adapter *Adapter
 	logs    *logtest.Buffer
@@ -79,7 +82,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // setUp makes an adapter that has not been started, without a network.
 func setUp(t *testing.T, changes ...func(*Config)) *adapterTest {
 	t.Helper()
-	r := &adapterTest{T: t, api: faketelegram.NewInMemory(t), handler: &chattest.Handler{}, logs: &logtest.Buffer{}, events: &chattest.Events{}}
+	r := &adapterTest{T: t, api: telegramtest.NewInMemory(t), handler: &chattest.Handler{}, logs: &logtest.Buffer{}, events: &chattest.Events{}}
 	c := Config{
 		Settings:       Settings{Token: secret.New(faketelegram.Token), APIURL: r.api.URL},
 		CommandTimeout: 20 * time.Second,
@@ -122,6 +125,26 @@ func (r *adapterTest) RoundTrip(req *http.Request) (*http.Response, error) {
 // carry has the calls of one method carried by rt for so long.
 func (r *adapterTest) carry(method string, length time.Duration, rt roundTripper) {
 	r.broken, r.mended, r.carried = method, time.Now().Add(length), rt
+}
+
+// rewrite has the bodies of a method's calls arrive as edit returns them.
+func (r *adapterTest) rewrite(method string, edit func(body []byte) []byte) {
+	r.carry(method, time.Hour, func(req *http.Request) (*http.Response, error) {
+		body, _ := io.ReadAll(req.Body)
+		req.Body = io.NopCloser(bytes.NewReader(edit(body)))
+		return r.api.RoundTrip(req)
+	})
+}
+
+// ignoring removes parameters, as a server does that is too old for them.
+func ignoring(names ...string) func(body []byte) []byte {
+	return func(body []byte) []byte {
+		var params map[string]json.RawMessage
+		_ = json.Unmarshal(body, &params)
+		maps.DeleteFunc(params, func(name string, _ json.RawMessage) bool { return slices.Contains(names, name) })
+		body, _ = json.Marshal(params)
+		return body
+	}
 }
 
 // answering is a server with one answer to everything.

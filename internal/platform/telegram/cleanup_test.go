@@ -12,6 +12,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/words"
 )
 
@@ -106,7 +107,7 @@ func TestANewCardTakesTheOneBeforeItAway(t *testing.T) {
 				for i, m := range tt.messages {
 					n = i + 1
 					if tt.how[n] == refused {
-						r.api.Fail("sendMessage", faketelegram.NoRights(), faketelegram.NoRights())
+						r.api.Fail("sendMessage", telegramtest.NoRights(), telegramtest.NoRights())
 					}
 					r.give(m)
 					if tt.how[n] == edited {
@@ -181,11 +182,11 @@ func TestAMessageForManyIsDeletedOnce(t *testing.T) {
 
 // A message may be gone, or the bot may have lost its rights.
 func TestADeletionThatIsRefusedIsNoFailure(t *testing.T) {
-	inBubble(t, map[string]faketelegram.Fault{
+	inBubble(t, map[string]telegramtest.Fault{
 		"gone":      {Status: http.StatusBadRequest, Description: "Bad Request: message to delete not found"},
 		"too old":   {Status: http.StatusBadRequest, Description: "Bad Request: message can't be deleted"},
 		"no rights": {Status: http.StatusForbidden, Description: "Forbidden: bot is not a member of the supergroup chat"},
-	}, func(t *testing.T, refusal faketelegram.Fault) {
+	}, func(t *testing.T, refusal telegramtest.Fault) {
 		r := setUp(t, func(c *Config) { c.Settings.CleanChat = true })
 		r.run()
 		r.api.Fail("deleteMessage", refusal)

@@ -11,6 +11,7 @@ import (
 
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 )
 
 // as makes a message one of a chat, whose sender's name is withheld: a channel's or, with
@@ -61,7 +62,7 @@ func TestNoGroupTakesThePlacesOfOthers(t *testing.T) {
 						t.Errorf("a private chat waits %v", time.Since(start))
 					}
 				}
-				r.api.Fail("sendMessage", faketelegram.TooMany(4*time.Minute), faketelegram.TooMany(4*time.Minute), faketelegram.TooMany(4*time.Minute))
+				r.api.Fail("sendMessage", telegramtest.TooMany(4*time.Minute), telegramtest.TooMany(4*time.Minute), telegramtest.TooMany(4*time.Minute))
 				for i := range int64(3 * 240) {
 					r.send(writes(faketelegram.Group(group-i%3), i%180, "/price"))
 					time.Sleep(time.Second / 6)
@@ -198,7 +199,7 @@ func TestACrowdOfAnyKindIsAnswered(t *testing.T) {
 				a.start = time.Now()
 				for range a.IntN(3) {
 					a.held = true
-					r.api.Fail("sendMessage", faketelegram.TooMany(time.Duration(1+a.IntN(120))*time.Second))
+					r.api.Fail("sendMessage", telegramtest.TooMany(time.Duration(1+a.IntN(120))*time.Second))
 				}
 				for i := range 1 + a.Int64N(300) {
 					a.ask(a.anybody(i, group-a.Int64N(groups)))

@@ -12,6 +12,7 @@ import (
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/words"
 )
 
@@ -138,13 +139,13 @@ func TestAnInlineQueryWithoutAnAnswerSaysWhy(t *testing.T) {
 // An answer that is not taken is repeated only if it certainly was not taken.
 func TestAnInlineQueryIsAnsweredOnceOrNotAtAll(t *testing.T) {
 	type test struct {
-		fault             faketelegram.Fault
+		fault             telegramtest.Fault
 		calls, unanswered int
 	}
 	inBubble(t, map[string]test{
-		"a short 429": {faketelegram.TooMany(2 * time.Second), 2, 0},
-		"a long 429":  {faketelegram.TooMany(time.Minute), 1, 1},
-		"a 502":       {faketelegram.Page(502), 1, 1},
+		"a short 429": {telegramtest.TooMany(2 * time.Second), 2, 0},
+		"a long 429":  {telegramtest.TooMany(time.Minute), 1, 1},
+		"a 502":       {telegramtest.Page(502), 1, 1},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		r.api.Fail("answerInlineQuery", tt.fault)

@@ -14,6 +14,7 @@ import (
 
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 )
 
 var answersMany = regexp.MustCompile(`For (\d+) who asked\.`)
@@ -83,7 +84,7 @@ func TestAPressWithoutASlotIsAnsweredWithOthers(t *testing.T) {
 			r.api.Push(inGroup(ann, fmt.Sprint("/staked ", i)))
 		}
 		r.idle(time.Minute)
-		r.api.Fail("editMessageText", faketelegram.Fault{Latency: 5 * time.Second})
+		r.api.Fail("editMessageText", telegramtest.Fault{Latency: 5 * time.Second})
 		for _, user := range []int64{ann + 1, ann, ann + 2, ann + 3} { // Ann is the first who has to wait.
 			r.press(user, "Refresh")
 			time.Sleep(time.Second)
@@ -198,7 +199,7 @@ func TestASharedMessageShowsTheNewestAnswerToTheFirstAsker(t *testing.T) {
 func TestWhatBecomesOfASharedMessageIsThatOfAllWhoWaitForIt(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		const askers = 20
-		r.api.Fail("sendMessage", faketelegram.Fault{}, faketelegram.NoRights())
+		r.api.Fail("sendMessage", telegramtest.Fault{}, telegramtest.NoRights())
 		r.run()
 		r.give(inGroup(1, "/price"))
 		r.give(crowd(askers, "/price")...)

@@ -12,6 +12,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/core"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/ops"
 )
 
@@ -117,7 +118,7 @@ func TestAPressOnWhatCannotBeEditedIsAnsweredBelowIt(t *testing.T) {
 			return 0
 		},
 		"refused": func(r *adapterTest, m faketelegram.Sent) int64 {
-			r.api.Fail("editMessageText", faketelegram.NoRights())
+			r.api.Fail("editMessageText", telegramtest.NoRights())
 			r.api.Press(ann, faketelegram.ChatOf(m.Chat), m.ID, dataOf(m, "Refresh"))
 			return m.ID
 		},
@@ -157,7 +158,7 @@ func TestEditsOfOneMessageAreMadeInOrder(t *testing.T) {
 		}
 		r := card(t, answers...)
 		release := make(chan struct{})
-		r.api.Fail("editMessageText", faketelegram.Held(release))
+		r.api.Fail("editMessageText", telegramtest.Held(release))
 		for i := range answers {
 			state := dataOf(r.one(), "Refresh")
 			if tt.state != "" {
@@ -220,7 +221,7 @@ func TestRefreshShowsANewerAnswerOnceThereIsOne(t *testing.T) {
 func TestASpinnerDoesNotTurnUntilASlowEditIsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := card(t)
-		r.api.Fail("editMessageText", faketelegram.TooMany(time.Minute))
+		r.api.Fail("editMessageText", telegramtest.TooMany(time.Minute))
 		start := time.Now()
 		r.press(ann, "Refresh")
 		r.told(1)

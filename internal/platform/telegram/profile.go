@@ -64,7 +64,7 @@ func menuOf(all chat.Commands, moderators bool, l chat.Language) []botapi.MenuCo
 
 // setMenu sets one menu, unless Telegram has it already. It does not compare the mark of
 // ephemeral commands: a server that ignores the mark would be sent its menus at each
-// start. A server that refuses the mark is sent the menu without marks.
+// start.
 func (s *session) setMenu(ctx context.Context, m botapi.Menu, commands []botapi.MenuCommand) error {
 	is, err := s.a.api.GetMyCommands(ctx, m)
 	if err != nil || slices.EqualFunc(is, commands, func(a, b botapi.MenuCommand) bool {
@@ -72,12 +72,5 @@ func (s *session) setMenu(ctx context.Context, m botapi.Menu, commands []botapi.
 	}) {
 		return err
 	}
-	err = s.a.api.SetMyCommands(ctx, m, commands)
-	if botapi.ErrorOf(err).Kind == botapi.Refused {
-		for i := range commands {
-			commands[i].Ephemeral = false
-		}
-		err = s.a.api.SetMyCommands(ctx, m, commands)
-	}
-	return err
+	return s.a.api.SetMyCommands(ctx, m, commands)
 }

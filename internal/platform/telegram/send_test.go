@@ -15,6 +15,7 @@ import (
 
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/transport"
 )
 
@@ -26,9 +27,9 @@ func unreachable(*http.Request) (*http.Response, error) {
 // A message that may be out is sent again twice at most, seconds apart; one that
 // certainly is not, for minutes; and one that Telegram refuses is not.
 func TestAMessageIsRepeatedUntilItIsOutOrMayBeOut(t *testing.T) {
-	atOnce, later := faketelegram.TooMany(time.Second), faketelegram.TooMany(2*time.Minute)
-	unknown, page, hang := faketelegram.Status(500), faketelegram.Page(http.StatusOK), faketelegram.Hang()
-	type faults []faketelegram.Fault
+	atOnce, later := telegramtest.TooMany(time.Second), telegramtest.TooMany(2*time.Minute)
+	unknown, page, hang := telegramtest.Status(500), telegramtest.Page(http.StatusOK), telegramtest.Hang()
+	type faults []telegramtest.Fault
 	type test struct {
 		faults  faults
 		sent    int
@@ -42,7 +43,7 @@ func TestAMessageIsRepeatedUntilItIsOutOrMayBeOut(t *testing.T) {
 		"500 to the end, out":       {faults{unknown.CarriedOut(), unknown.CarriedOut(), unknown.CarriedOut()}, 3, 3, 3, 1},
 		"a page and no answer":      {faults{page, hang}, 1, 3, 2, 0},
 		"500 to the end beside 429": {faults{unknown, atOnce, unknown, unknown}, 0, 4, 3, 1},
-		"refused":                   {faults{faketelegram.NoRights()}, 0, 1, 0, 1},
+		"refused":                   {faults{telegramtest.NoRights()}, 0, 1, 0, 1},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		r.api.Fail("sendMessage", tt.faults...)
@@ -77,9 +78,9 @@ func TestAMessageIsRepeatedUntilItIsOutOrMayBeOut(t *testing.T) {
 // What a 429 of more than five minutes holds back is lost. The chat is told so once it
 // may be written to, and once.
 func TestALong429IsToldToItsChatOnce(t *testing.T) {
-	long, later := faketelegram.TooMany(time.Hour), faketelegram.TooMany(2*time.Minute)
+	long, later := telegramtest.TooMany(time.Hour), telegramtest.TooMany(2*time.Minute)
 	for way, change := range ways {
-		for people, faults := range map[int][]faketelegram.Fault{3: {long, long}, 1: {later, later, later}} {
+		for people, faults := range map[int][]telegramtest.Fault{3: {long, long}, 1: {later, later, later}} {
 			t.Run(fmt.Sprint(way, " by ", people), func(t *testing.T) {
 				simulated(t, func(t *testing.T, r *adapterTest) {
 					r.api.Fail("sendMessage", faults...)
@@ -191,7 +192,7 @@ func TestWhatAServerRefusesGoesOnceMoreAsPlainText(t *testing.T) {
 				chat.Action{Label: chat.Say("Copy"), Copy: "x"}, chat.Action{Label: chat.Say("Open"), URL: "https://t.me/bot"})
 			reply.Ask = ask
 			r.answer(reply)
-			r.api.MakeOlder(faketelegram.Older{DateTime: true})
+			r.api.Fail("sendMessage", telegramtest.Status(http.StatusBadRequest))
 			r.run()
 			r.api.Push(inGroup(ann, "/price"))
 			m, types, buttons := r.one(), []string{"code"}, " [Refresh] [Open]"
@@ -209,8 +210,8 @@ func TestWhatAServerRefusesGoesOnceMoreAsPlainText(t *testing.T) {
 // it, the answer is a text, as rich as it was; and where nobody knows, it is
 // repeated.
 func TestAPictureIsSentOrItsTextIs(t *testing.T) {
-	unknown, refused := faketelegram.Page(502), faketelegram.Status(400)
-	type faults []faketelegram.Fault
+	unknown, refused := telegramtest.Page(502), telegramtest.Status(400)
+	type faults []telegramtest.Fault
 	type test struct {
 		photo, text        faults
 		pictures, messages int
@@ -219,7 +220,7 @@ func TestAPictureIsSentOrItsTextIs(t *testing.T) {
 		"taken":             {nil, nil, 1, 0},
 		"refused":           {faults{refused, refused}, nil, 0, 1},
 		"unknown twice":     {faults{unknown, unknown}, nil, 0, 1},
-		"not allowed there": {faults{faketelegram.Status(403)}, nil, 0, 1},
+		"not allowed there": {faults{telegramtest.Status(403)}, nil, 0, 1},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		reply := pictured(t, 100)
@@ -258,7 +259,7 @@ func TestAnEditMayTurnATextIntoAPicture(t *testing.T) {
 	text, picture := chat.Reply{Title: chat.Say("text")}, pictured(t, 200)
 	type test struct {
 		from, to chat.Reply
-		old      bool
+		refused  bool
 		messages int
 	}
 	inBubble(t, map[string]test{
@@ -270,7 +271,9 @@ func TestAnEditMayTurnATextIntoAPicture(t *testing.T) {
 		first := tt.from
 		first.Actions = refreshed("", 1).Actions
 		r.answer(first)
-		r.api.MakeOlder(faketelegram.Older{TextToMedia: tt.old})
+		if tt.refused {
+			r.api.Fail("editMessageMedia", telegramtest.NoRights())
+		}
 		r.run()
 		r.api.Push(inGroup(ann, "/price"))
 		r.sent(1)

@@ -17,6 +17,7 @@ import (
 
 	"herald/internal/config/configtest"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 )
 
 // unread fails the test if it is read.
@@ -127,11 +128,11 @@ func TestADeliveryIsTakenAgainUntilItsAnswerIsOut(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
 		body := r.api.Update(inPrivate(ann, "/price"))
-		r.api.Fail("sendMessage", faketelegram.Status(http.StatusUnauthorized))
+		r.api.Fail("sendMessage", telegramtest.Status(http.StatusUnauthorized))
 		r.delivers(body, http.StatusServiceUnavailable)
 		r = r.again()
 		r.run()
-		r.api.Fail("sendMessage", faketelegram.NoRights())
+		r.api.Fail("sendMessage", telegramtest.NoRights())
 		refused := r.api.Update(inPrivate(ann+1, "/price"))
 		for range 2 {
 			r.delivers(refused, http.StatusOK)
@@ -235,7 +236,7 @@ func TestAWebhookThatIsTakenAwayIsSetAgain(t *testing.T) {
 			time.Sleep(time.Hour)
 			set := r.events.Of("setWebhook")
 			how()
-			r.api.Fail("setWebhook", faketelegram.TooMany(watchEvery+time.Second))
+			r.api.Fail("setWebhook", telegramtest.TooMany(watchEvery+time.Second))
 			time.Sleep(watchEvery)
 			synctest.Wait()
 			if r.adapter.Ready() {

@@ -65,9 +65,8 @@ var (
 	timeFormat  = regexp.MustCompile(`^(r|w?[dD]?[tT]?)$`)
 )
 
-// checkText tells why Telegram does not take a text or, with that limit, a
-// caption, under the lock.
-func (s *Server) checkText(text string, entities []Entity, limit int) *refusal {
+// checkText tells why Telegram does not take a text or, with that limit, a caption.
+func checkText(text string, entities []Entity, limit int) *refusal {
 	units := utf16.Encode([]rune(text))
 	switch {
 	case strings.TrimSpace(text) == "" && limit != maxCaption:
@@ -79,7 +78,7 @@ func (s *Server) checkText(text string, entities []Entity, limit int) *refusal {
 	}
 	for _, e := range entities {
 		switch {
-		case !entityTypes.MatchString(e.Type), e.Type == "date_time" && s.older.DateTime:
+		case !entityTypes.MatchString(e.Type):
 			return bad("can't parse entities: unsupported entity type")
 		case e.Type == "text_link" && !isURL(e.URL):
 			return bad("can't parse entities: the URL is wrong")
@@ -157,9 +156,9 @@ func checkPhoto(photo []byte) *refusal {
 	return nil
 }
 
-// said is all that a text, its links and what stands below it say: the text, and
-// the rest as JSON.
-func said(text string, entities []Entity, m Markup) string {
+// Shown returns all that a text, its links and the markup below it show: the text, and the
+// rest as JSON.
+func Shown(text string, entities []Entity, m Markup) string {
 	all := bytes.NewBufferString(text + "\n")
 	encoder := json.NewEncoder(all)
 	encoder.SetEscapeHTML(false)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -92,27 +91,21 @@ func (s *Server) setMyCommands(p params) (result any, no *refusal) {
 	if len(menu) > maxCommands {
 		return nil, bad("BOT_COMMANDS_TOO_MUCH")
 	}
-	var texts []string
-	for i, c := range menu {
+	for _, c := range menu {
 		switch n := utf8.RuneCountInString(c.Description); {
 		case !commandName.MatchString(c.Command):
 			return nil, bad("BOT_COMMAND_INVALID")
 		case n == 0 || n > maxSummary:
 			return nil, bad("BOT_COMMAND_DESCRIPTION_INVALID")
-		case c.Ephemeral && s.older.EphemeralMenu:
-			return nil, bad("can't parse BotCommand: is_ephemeral")
 		}
-		menu[i].Ephemeral = c.Ephemeral && !s.older.Ephemeral
-		texts = append(texts, c.Command, c.Description)
 	}
 	s.menus[key] = menu
 	s.watch(Event{Menus: true})
-	s.seen = append(s.seen, Seen{Method: "setMyCommands", Text: strings.Join(texts, "\n")})
 	return true, nil
 }
 
 // describe carries out setMyDescription and setMyShortDescription, under the lock.
-func (s *Server) describe(method, kind string, limit int, p params) (any, *refusal) {
+func (s *Server) describe(kind string, limit int, p params) (any, *refusal) {
 	text, language := arg[string](p, kind), arg[string](p, "language_code")
 	switch {
 	case utf8.RuneCountInString(text) > limit:
@@ -121,7 +114,6 @@ func (s *Server) describe(method, kind string, limit int, p params) (any, *refus
 		return nil, bad("invalid language code specified")
 	}
 	s.descriptions[[2]string{kind, language}] = text
-	s.seen = append(s.seen, Seen{Method: method, Text: text})
 	return true, nil
 }
 

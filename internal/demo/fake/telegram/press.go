@@ -85,6 +85,5 @@ func (s *Server) answerCallbackQuery(params params) (result any, no *refusal) {
 	n.ID, n.User = arg[string](params, "callback_query_id"), p.user
 	s.notices = append(s.notices, n)
 	s.watch(Event{Notice: &n, Chat: p.chat})
-	s.seen = append(s.seen, Seen{Method: "answerCallbackQuery", Chat: p.chat, Reader: p.user, Text: n.Text + "\n" + n.URL})
 	return true, nil
 }

@@ -20,6 +20,12 @@ type refusal struct {
 	movedTo    int64
 }
 
+// Refuse writes an answer with ok false, a status as its error code, and a 429's time to
+// wait.
+func Refuse(w http.ResponseWriter, status int, description string, retryAfter time.Duration) {
+	refuse(w, refusal{code: status, text: description, retryAfter: int(retryAfter.Seconds())})
+}
+
 func refuse(w http.ResponseWriter, r refusal) {
 	answer := map[string]any{"ok": false, "error_code": r.code, "description": r.text}
 	switch {
@@ -42,8 +48,16 @@ func bad(text string) *refusal {
 	return &refusal{code: http.StatusBadRequest, text: "Bad Request: " + text}
 }
 
-// serve answers one call.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+// Interceptor handles a call with these parameters. carryOut carries the call out and
+// returns the function that writes the response.
+type Interceptor func(w http.ResponseWriter, r *http.Request, method string, params map[string]json.RawMessage, carryOut func() (respond func()))
+
+// Intercept has f called with every call that fits the description. It is called before
+// the first call.
+func (s *Server) Intercept(f Interceptor) { s.intercept = f }
+
+// ServeHTTP answers one call.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil { // It broke off, and so never came.
 		panic(http.ErrAbortHandler)
@@ -55,17 +69,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p, files, err := read(r, method)
-	var fault Fault
-	if err == nil {
-		fault = s.faults.Pop(method)
-	}
-	s.Change(func() {
-		if err != nil {
-			s.violations = append(s.violations, err.Error())
-		}
-		s.calls = append(s.calls, Call{Method: method, At: time.Now(), Params: p, Fault: fault})
-	})
 	if err != nil {
+		s.Change(func() { s.violations = append(s.violations, err.Error()) })
 		code := http.StatusBadRequest
 		if botAPI().Methods[method] == nil {
 			code = http.StatusNotFound
@@ -77,13 +82,18 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	defer context.AfterFunc(s.closing, cancel)()
 	r = r.WithContext(ctx)
-	fault.Serve(r, func(f Fault) { raise(f, w, r) }, func() (respond func()) {
+	carryOut := func() (respond func()) {
 		result, no := s.call(r, method, p, files)
 		if no != nil {
 			return func() { refuse(w, *no) }
 		}
 		return func() { accept(w, result) }
-	})
+	}
+	if s.intercept != nil {
+		s.intercept(w, r, method, p, carryOut)
+		return
+	}
+	carryOut()()
 }
 
 // params are the parameters of a call.
@@ -136,9 +146,9 @@ func (s *Server) carryOut(method string, p params, files map[string][]byte) (res
 		key, no := menuKey(p)
 		return append([]Command{}, s.menus[key]...), no
 	case "setMyDescription":
-		return s.describe(method, "description", maxDescription, p)
+		return s.describe("description", maxDescription, p)
 	case "setMyShortDescription":
-		return s.describe(method, "short_description", maxShortDescription, p)
+		return s.describe("short_description", maxShortDescription, p)
 	case "getMyDescription":
 		return s.descriptionOf("description", p), nil
 	case "getMyShortDescription":

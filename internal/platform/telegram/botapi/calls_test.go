@@ -16,7 +16,7 @@ import (
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 
-	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 )
 
 const (
@@ -148,10 +148,10 @@ func (w *replayTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 func TestEveryCallGoesOutFailsByKindAndCanBeReplayed(t *testing.T) {
 	for name, call := range everyCall() {
 		t.Run(name, func(t *testing.T) {
-			s := faketelegram.NewInMemory(t)
+			s := telegramtest.NewInMemory(t)
 			carried := &replayTransport{T: t, RoundTripper: s}
 			c := newClient(t, s.URL, carried)
-			s.Fail(name, faketelegram.TooMany(7*time.Second), faketelegram.Status(403), faketelegram.Page(502), faketelegram.ResetBefore())
+			s.Fail(name, telegramtest.TooMany(7*time.Second), telegramtest.Status(403), telegramtest.Page(502), telegramtest.ResetBefore())
 			for i, want := range []Kind{TooManyRequests, Forbidden, OutcomeUnknown, OutcomeUnknown} {
 				err := call.do(t.Context(), c)
 				if e := ErrorOf(err); e.Kind != want || e.Method != name || want == TooManyRequests && e.RetryAfter != 7*time.Second {
@@ -175,7 +175,7 @@ func TestEveryCallGoesOutFailsByKindAndCanBeReplayed(t *testing.T) {
 }
 
 func TestAnEditThatChangesNothingSucceeds(t *testing.T) {
-	s := faketelegram.NewInMemory(t)
+	s := telegramtest.NewInMemory(t)
 	c := newClient(t, s.URL, s)
 	id, err := c.Send(t.Context(), Destination{Chat: group}, Content{Text: "x"})
 	for range 2 {

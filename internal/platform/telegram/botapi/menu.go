@@ -7,7 +7,7 @@ type MenuCommand struct {
 	Command     string `json:"command"`     // 1 to 32 of a-z0-9_
 	Description string `json:"description"` // 1 to 256 characters
 	// Ephemeral has the command arrive in groups as an ephemeral message
-	// (ephemeral.go). A server before Bot API 10.2 refuses or ignores it.
+	// (ephemeral.go). A server before Bot API 10.2 ignores it.
 	Ephemeral bool `json:"is_ephemeral,omitempty"`
 }
 

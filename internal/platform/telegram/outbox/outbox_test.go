@@ -13,6 +13,7 @@ import (
 
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/platform/telegram/botapi"
 	"herald/internal/secret"
 	"herald/internal/store"
@@ -26,7 +27,7 @@ const (
 // outboxTest sends messages by Outboxes, before a fake of Telegram that takes its time.
 type outboxTest struct {
 	*Outbox
-	api     *faketelegram.Server
+	api     *telegramtest.Server
 	limiter chat.Limiter
 	takes   time.Duration // a call
 	all     sync.WaitGroup
@@ -49,7 +50,7 @@ func (c *outboxTest) RoundTrip(req *http.Request) (*http.Response, error) {
 func inBubble(t *testing.T, test func(*testing.T, *outboxTest)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := &outboxTest{api: faketelegram.NewInMemory(t), limiter: store.NewSlots(), sent: map[int64][]time.Time{}, results: map[Result]int{}}
+		c := &outboxTest{api: telegramtest.NewInMemory(t), limiter: store.NewSlots(), sent: map[int64][]time.Time{}, results: map[Result]int{}}
 		c.Outbox = c.replica()
 		test(t, c)
 		c.all.Wait()
@@ -245,7 +246,7 @@ func TestA429HoldsBackItsChat(t *testing.T) {
 	for _, paced := range []bool{true, false} {
 		inBubble(t, func(t *testing.T, c *outboxTest) {
 			c.Pacing = paced
-			c.api.Fail("sendMessage", faketelegram.TooMany(wait))
+			c.api.Fail("sendMessage", telegramtest.TooMany(wait))
 			start := time.Now()
 			c.send(4, person, 1, 20*time.Second)
 			time.Sleep(time.Second)
@@ -264,7 +265,7 @@ func TestA429HoldsBackItsChat(t *testing.T) {
 func TestAShorter429EndsNoLongerOne(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.Pacing, c.takes = false, time.Second
-		c.api.Fail("sendMessage", faketelegram.TooMany(30*time.Second), faketelegram.TooMany(time.Second))
+		c.api.Fail("sendMessage", telegramtest.TooMany(30*time.Second), telegramtest.TooMany(time.Second))
 		start := time.Now()
 		c.send(2, person, 1, 0)
 		time.Sleep(3 * time.Second)
@@ -378,7 +379,7 @@ func TestADroppedMessageUsesNoSlot(t *testing.T) {
 // An ephemeral message is given up at its deadline, wherever it waits.
 func TestAnEphemeralMessageDoesNotOutliveItsDeadline(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		c.api.Fail("sendMessage", faketelegram.TooMany(119*time.Second))
+		c.api.Fail("sendMessage", telegramtest.TooMany(119*time.Second))
 		c.send(2, group, 1, 0)
 		start, m := time.Now(), message(group, person, "x")
 		m.Ephemeral, m.Deadline = botapi.NewEphemeralMessage(group, person, 1, ""), start.Add(15*time.Second)
@@ -437,7 +438,7 @@ func TestNothingIsRememberedOfWhatWasSent(t *testing.T) {
 
 func TestARepetitionIsMadeAfterItsDeadline(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		c.api.Fail("sendMessage", faketelegram.Page(http.StatusBadGateway))
+		c.api.Fail("sendMessage", telegramtest.Page(http.StatusBadGateway))
 		c.send(1, group, person, time.Second)
 		c.send(18, group, person+1, 0) // They take what the group has for a minute.
 		c.all.Wait()
