@@ -106,8 +106,6 @@ type Adapter struct {
 	// withoutEphemeral is set once the server has made an ephemeral message public.
 	withoutEphemeral atomic.Bool
 	places           *places
-	// refused holds a token if ServeHTTP has refused a call without the secret.
-	refused chan struct{}
 	// serving is the Run that takes webhook deliveries, or nil.
 	serving atomic.Pointer[session]
 }
@@ -120,8 +118,6 @@ type session struct {
 	out   *outbox.Outbox
 	// lastAnnounced is when Connected was last called.
 	lastAnnounced time.Time
-	// setAt is when the webhook was last set.
-	setAt time.Time
 	// failedAt is the last_error_date of the first getWebhookInfo after the webhook was
 	// set, in Unix seconds by Telegram's clock, or unknown. Telegram reports a failure for
 	// more than an hour.
@@ -146,7 +142,7 @@ type session struct {
 func New(c Config) *Adapter {
 	// An update may have two calls under way: "typing…" and its sender's role.
 	api := botapi.New(botapi.Config{Token: c.Settings.Token, URL: c.Settings.APIURL, MaxConns: 2 * maxInFlight})
-	return &Adapter{Config: c, api: api, places: newPlaces(maxInFlight), refused: make(chan struct{}, 1)}
+	return &Adapter{Config: c, api: api, places: newPlaces(maxInFlight)}
 }
 
 // Platform implements chat.Adapter.

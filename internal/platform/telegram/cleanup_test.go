@@ -13,6 +13,7 @@ import (
 	"herald/internal/chat/chattest"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
+	"herald/internal/platform/telegram/botapi"
 	"herald/internal/words"
 )
 
@@ -270,4 +271,24 @@ func TestAGroupIsToldInItsLanguageAndAPersonInTheirs(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestMessagesToDeleteAreBounded(t *testing.T) {
+	d := toDelete{}
+	var messages []botapi.MessageRef
+	for id := range int64(maxEach + 1) {
+		messages = append(messages, botapi.MessageRef{MessageID: id})
+	}
+	for key := range maxKeys {
+		d.put(key, messages)
+	}
+	if got := d[0]; len(got) != maxEach || got[0].MessageID != 1 {
+		t.Errorf("%d messages from %+v on, want the newest %d", len(got), got[0], maxEach)
+	}
+	if len(d) != maxKeys {
+		t.Errorf("%d keys, want %d", len(d), maxKeys)
+	}
+	if d.put("another", messages); len(d) != 1 {
+		t.Errorf("%d keys when there is no room for another, want 1", len(d))
+	}
 }

@@ -43,11 +43,12 @@ func (s *session) respondInline(id string, q *inlineQuery) {
 	}
 	handled.Wait()
 
-	answer := inlineAnswer(results)
-	answer.ID = q.ID
+	var hint string
 	if len(results) == 0 {
-		answer.Button = inlineButton(s.inlineHint())
+		hint = s.inlineHint()
 	}
+	answer := inlineAnswer(results, hint)
+	answer.ID = q.ID
 	contents := make([]*botapi.Content, len(answer.Results))
 	for i := range contents {
 		contents[i] = &answer.Results[i].Content
@@ -58,10 +59,9 @@ func (s *session) respondInline(id string, q *inlineQuery) {
 }
 
 // inlineAnswer returns the results that anybody may send. If there are none, its button
-// says why, to the asker alone.
-func inlineAnswer(results []inlineResult) botapi.InlineAnswer {
+// shows why: the failure, to the asker alone, or else the reason given.
+func inlineAnswer(results []inlineResult, why string) botapi.InlineAnswer {
 	answer := botapi.InlineAnswer{Cache: hintLasts}
-	var why string
 	for _, r := range results {
 		if r.reply.Unanswered() {
 			why, answer.Personal = words.Say(r.reply.Language, r.reply.Title), true
@@ -72,13 +72,9 @@ func inlineAnswer(results []inlineResult) botapi.InlineAnswer {
 		answer.Cache = min(answer.Cache, max(time.Until(r.reply.FreshUntil), 0))
 	}
 	if len(answer.Results) == 0 {
-		answer.Button = inlineButton(why)
+		answer.Button = &botapi.InlineButton{Text: why, Start: "inline"}
 	}
 	return answer
-}
-
-func inlineButton(text string) *botapi.InlineButton {
-	return &botapi.InlineButton{Text: text, Start: "inline"}
 }
 
 // inlineHint names the commands that answer inline queries.

@@ -84,6 +84,10 @@ func (d *delivery) again(err error) (again bool, atLeast time.Duration) {
 	if !called {
 		return false, 0
 	}
+	repeats := len(unknownWaits)
+	if d.m.Ephemeral.Arrived() {
+		repeats = ephemeralRepeats
+	}
 	switch e.Kind {
 	case botapi.NotSent:
 		return true, 0
@@ -94,7 +98,9 @@ func (d *delivery) again(err error) (again bool, atLeast time.Duration) {
 		if d.m.Unknown == len(unknownWaits) {
 			d.dropPicture() // It may be the picture that the server cannot take.
 		}
-		return d.m.Unknown <= d.maxUnknown(), unknownWaits[min(d.m.Unknown, len(unknownWaits))-1]
+		if d.m.Unknown <= repeats {
+			return true, unknownWaits[d.m.Unknown-1]
+		}
 	case botapi.Refused:
 		return downgrade(e, &d.m.Content) || d.dropPicture(), 0
 	case botapi.Forbidden:
@@ -105,14 +111,6 @@ func (d *delivery) again(err error) (again bool, atLeast time.Duration) {
 		return !d.m.Ephemeral.Arrived() && d.m.Edits == 0, 0
 	}
 	return false, 0
-}
-
-// maxUnknown is how often the message is repeated although it may be out.
-func (d *delivery) maxUnknown() int {
-	if d.m.Ephemeral.Arrived() {
-		return ephemeralRepeats
-	}
-	return len(unknownWaits)
 }
 
 // dropPicture leaves only the text of a new message, with its styles. It reports whether

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -432,6 +433,73 @@ func TestNothingIsRememberedOfWhatWasSent(t *testing.T) {
 		synctest.Wait()
 		if len(c.lines)+len(c.bundles) != 0 {
 			t.Errorf("%d chats and %d bundles are remembered", len(c.lines), len(c.bundles))
+		}
+	})
+}
+
+// Each row is a failure of a call, and what is sent after it.
+func TestAgain(t *testing.T) {
+	call := func(kind botapi.Kind) *botapi.Error { return &botapi.Error{Kind: kind} }
+	tooMany := func(wait time.Duration) *botapi.Error {
+		return &botapi.Error{Kind: botapi.TooManyRequests, RetryAfter: wait}
+	}
+	migrated := &botapi.Error{Kind: botapi.Migrated, NewChat: -7}
+	styled := botapi.Content{Text: "x", Entities: []botapi.Entity{{Type: "bold", Length: 1}}}
+	pictured := botapi.Content{Text: "x", Entities: styled.Entities, Picture: []byte("png")}
+	ephemeral := botapi.NewEphemeralMessage(group, person, 1, "")
+	for name, tt := range map[string]struct {
+		m     Message
+		err   error
+		again bool
+		wait  time.Duration
+		left  botapi.Content
+	}{
+		"no call":                    {Message{Content: pictured}, errNoRoom, false, 0, pictured},
+		"not sent":                   {Message{Content: pictured}, call(botapi.NotSent), true, 0, pictured},
+		"unauthorized":               {Message{Content: pictured}, call(botapi.Unauthorized), false, 0, pictured},
+		"429":                        {Message{Content: pictured}, tooMany(time.Minute), true, time.Minute, pictured},
+		"429 too long":               {Message{Content: pictured}, tooMany(time.Hour), false, time.Hour, pictured},
+		"429 too long, notice":       {Message{Notice: "busy"}, tooMany(time.Hour), true, time.Hour, botapi.Content{}},
+		"unknown":                    {Message{Content: pictured}, call(botapi.OutcomeUnknown), true, 2 * time.Second, pictured},
+		"unknown twice":              {Message{Content: pictured, Unknown: 1}, call(botapi.OutcomeUnknown), true, 5 * time.Second, styled},
+		"unknown three times":        {Message{Content: styled, Unknown: 2}, call(botapi.OutcomeUnknown), false, 0, styled},
+		"unknown, notice":            {Message{Content: styled, Notice: "busy"}, call(botapi.OutcomeUnknown), true, 2 * time.Second, styled},
+		"unknown twice, ephemeral":   {Message{Content: styled, Unknown: 1, Ephemeral: ephemeral}, call(botapi.OutcomeUnknown), false, 0, styled},
+		"refused, styled":            {Message{Content: styled}, call(botapi.Refused), true, 0, botapi.Content{Text: "x", Entities: []botapi.Entity{}}},
+		"refused, plain, pictured":   {Message{Content: botapi.Content{Picture: []byte("png")}}, call(botapi.Refused), true, 0, botapi.Content{}},
+		"refused, plain":             {Message{}, call(botapi.Refused), false, 0, botapi.Content{}},
+		"forbidden, pictured":        {Message{Content: pictured}, call(botapi.Forbidden), true, 0, styled},
+		"forbidden, edit to picture": {Message{Content: pictured, Edits: 5}, call(botapi.Forbidden), false, 0, pictured},
+		"forbidden":                  {Message{Content: styled}, call(botapi.Forbidden), false, 0, styled},
+		"migrated":                   {Message{}, migrated, true, 0, botapi.Content{}},
+		"migrated, edit":             {Message{Edits: 5}, migrated, false, 0, botapi.Content{}},
+		"migrated, ephemeral":        {Message{Ephemeral: ephemeral}, migrated, false, 0, botapi.Content{}},
+	} {
+		d := newDelivery(nil, tt.m)
+		d.whole = tt.m.Content
+		again, wait := d.again(tt.err)
+		if again != tt.again {
+			t.Errorf("%s: again is %t, want %t", name, again, tt.again)
+		}
+		if wait != tt.wait {
+			t.Errorf("%s: waits %v, want %v", name, wait, tt.wait)
+		}
+		if !reflect.DeepEqual(d.m.Content, tt.left) {
+			t.Errorf("%s: left is %+v, want %+v", name, d.m.Content, tt.left)
+		}
+		if tt.err == migrated && (d.m.To != botapi.Destination{Chat: -7}) {
+			t.Errorf("%s: goes to %+v", name, d.m.To)
+		}
+	}
+}
+
+func TestANoticeIsRepeatedAndUsesOneSlot(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		c.api.Fail("sendMessage", telegramtest.Page(http.StatusBadGateway))
+		notice := message(group, 0, "notice")
+		notice.Notice = "busy"
+		if r := c.Send(t.Context(), notice); r.Result != Delivered || c.calls != 2 {
+			t.Errorf("result %v after %d calls, want Delivered after 2", r.Result, c.calls)
 		}
 	})
 }
