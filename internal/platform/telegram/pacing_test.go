@@ -96,28 +96,6 @@ func TestAPressWithoutASlotIsAnsweredWithOthers(t *testing.T) {
 	}, paced)
 }
 
-// What has no turn yet when a drain ends stays in Telegram's queue, so that the
-// next process answers it; and what is answered is acknowledged.
-func TestACrowdIsAnsweredOnceAcrossAStop(t *testing.T) {
-	simulated(t, func(t *testing.T, r *adapterTest) {
-		const asked = 320
-		r.ask(asked)
-		stop := r.run()
-		time.Sleep(2510 * time.Millisecond)
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		if first := len(r.api.Sent()); first < 50 || first+len(r.api.Pending()) != asked {
-			t.Errorf("%d of %d are answered, %d are left", first, asked, len(r.api.Pending()))
-		}
-		next := r.again()
-		next.run()
-		if sent := next.idle(time.Minute); len(sent) != asked || len(perChat(sent)) != asked {
-			t.Errorf("%d messages to %d people", len(sent), len(perChat(sent)))
-		}
-	}, paced)
-}
-
 // Only what is the same in one place shares a message: not another argument, not
 // another topic, no refusal for an answer, and nothing private.
 func TestOnlyTheSameAnswerInTheSamePlaceIsShared(t *testing.T) {

@@ -10,10 +10,8 @@ import (
 	"time"
 
 	"herald/internal/chat"
-	"herald/internal/core"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
-	"herald/internal/ops"
 )
 
 // refreshed is an answer with a button to refresh it, as new as so many minutes.
@@ -176,48 +174,40 @@ func TestEditsOfOneMessageAreMadeInOrder(t *testing.T) {
 	})
 }
 
-// A press on Refresh asks again once the answer is past its TTL, also if the clock has
-// jumped back since.
-func TestRefreshShowsANewerAnswerOnceThereIsOne(t *testing.T) {
-	simulated(t, func(t *testing.T, r *adapterTest) {
-		cache := core.NewCache(core.CacheConfig{MaxItems: 9, CallTimeout: time.Second, Timeout: time.Second, Observer: ops.NewMetrics()})
-		defer cache.Close()
-		prices := core.NewQuery(core.NewUpstream(cache, &core.Service{Name: "price"}, time.Minute, nil), &core.Query[struct{}, time.Time]{
-			Name: "price", TTL: time.Minute, Fetch: func(context.Context, struct{}) (time.Time, error) { return time.Now(), nil },
-		})
-		r.handler.Reply = func(ctx context.Context, _ chat.Request) chat.Reply {
-			price, err := prices.Get(ctx, struct{}{})
-			reply := refreshed(fmt.Sprint(price.Value, err), 0)
-			reply.AsOf = price.At
-			return reply
+// A refresh shows an answer that is newer than the one below the button. It does so too if
+// the button's time is after now, because the clock has jumped back since.
+func TestRefreshShowsOnlyANewerAnswer(t *testing.T) {
+	const same, newer = "Nothing newer yet", ""
+	type test struct {
+		shown, reply time.Duration // after now
+		told         string
+	}
+	inBubble(t, map[string]test{
+		"the same":                     {-time.Minute, -time.Minute, same},
+		"older":                        {-time.Minute, -2 * time.Minute, same},
+		"newer":                        {-time.Minute, -time.Second, newer},
+		"the clock has jumped back":    {time.Hour, 0, newer},
+		"the provider's clock is fast": {time.Hour, time.Hour, same + ". Next update in about 4 min"},
+	}, func(t *testing.T, tt test) {
+		r := card(t)
+		reply := refreshed("refreshed", 0)
+		reply.AsOf = time.Now().Add(tt.reply)
+		if tt.reply > 0 {
+			reply.FreshUntil = time.Now().Add(4 * time.Minute)
 		}
-		r.run()
-		r.api.Push(inGroup(ann, "/price"))
-		r.sent(1)
-		for i, after := range []time.Duration{10 * time.Second, time.Minute, 61 * time.Second} {
-			time.Sleep(after)
-			r.press(ann, "Refresh")
-			r.told(i + 1)
-			r.idle(time.Minute)
-			if edits := r.one().Edits; edits != i {
-				t.Errorf("after %d presses there are %d edits: %+v", i+1, edits, r.api.Notices())
-			}
+		r.answer(reply)
+		r.api.Press(ann, faketelegram.Group(group), r.one().ID, chat.Action{Command: "price", Edit: true}.State(time.Now().Add(tt.shown)))
+		if got := r.told(1)[0].Text; got != tt.told {
+			t.Errorf("told %q, want %q", got, tt.told)
 		}
-		r.api.Press(ann, faketelegram.Group(group), r.one().ID, chat.Action{Command: "price", Edit: true}.State(time.Now().Add(time.Hour)))
-		if told := r.told(4)[3]; told.Text != "" {
-			t.Errorf("after the clock has jumped back: %+v", told)
-		}
-		ahead := refreshed("by the provider's clock", 0)
-		ahead.AsOf, ahead.FreshUntil = time.Now().Add(time.Hour), time.Now().Add(4*time.Minute)
-		r.answer(ahead)
-		r.api.Press(ann, faketelegram.Group(group), r.one().ID, chat.Action{Command: "price", Edit: true}.State(ahead.AsOf))
-		if told := r.told(5)[4]; told.Text != "Nothing newer yet. Next update in about 4 min" {
-			t.Errorf("after a refresh under a quote from a clock that is ahead: %+v", told)
+		r.idle(time.Minute)
+		if edited := r.one().Text == "refreshed"; edited != (tt.told == newer) {
+			t.Errorf("the message says %q", r.one().Text)
 		}
 	})
 }
 
-// The spinner ends atOnce, and the edit is made when Telegram takes it.
+// The spinner ends soon, and the edit is made when Telegram takes it.
 func TestASpinnerDoesNotTurnUntilASlowEditIsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := card(t)

@@ -105,20 +105,6 @@ func TestALong429IsToldToItsChatOnce(t *testing.T) {
 	}
 }
 
-// A message that cannot reach the server is sent once it can.
-func TestAnOutageOfAnyLengthIsOutwaitedByAMessage(t *testing.T) {
-	simulated(t, func(t *testing.T, r *adapterTest) {
-		const length = 6 * time.Minute
-		r.carry("sendMessage", length, unreachable)
-		r.ask(1)
-		r.run()
-		start := time.Now()
-		if sent := r.api.WaitSent(1, length+2*time.Minute); len(sent) != 1 || time.Since(start) < length {
-			t.Errorf("%d messages after %v", len(sent), time.Since(start))
-		}
-	})
-}
-
 // A stop takes no longer than a drain may, and loses no answer that is not out:
 // the next process gives it.
 func TestAStopLeavesWhatIsNotOutToTheNextProcess(t *testing.T) {
@@ -206,50 +192,29 @@ func TestWhatAServerRefusesGoesOnceMoreAsPlainText(t *testing.T) {
 	}
 }
 
-// A picture is sent with its answer as the caption; where Telegram will not take
-// it, the answer is a text, as rich as it was; and where nobody knows, it is
-// repeated.
+// A picture is sent with its answer as the caption. If Telegram refuses the picture, the
+// answer is a text, as rich as it was.
 func TestAPictureIsSentOrItsTextIs(t *testing.T) {
-	unknown, refused := telegramtest.Page(502), telegramtest.Status(400)
-	type faults []telegramtest.Fault
-	type test struct {
-		photo, text        faults
-		pictures, messages int
+	for _, refused := range []bool{false, true} {
+		simulated(t, func(t *testing.T, r *adapterTest) {
+			reply := pictured(t, 100)
+			want := reply.Image.PNG
+			r.answer(reply)
+			if refused {
+				r.api.Fail("sendPhoto", telegramtest.Status(400), telegramtest.Status(400))
+				want = nil
+			}
+			r.run()
+			r.ask(1)
+			m := r.one()
+			if !bytes.Equal(m.Photo, want) {
+				t.Errorf("refused %t: a picture of %d bytes, want %d", refused, len(m.Photo), len(want))
+			}
+			if m.Text != "Price" || !slices.Contains(typesOf(m.Entities), "bold") {
+				t.Errorf("refused %t: it says %q in %q, want Price in bold", refused, m.Text, typesOf(m.Entities))
+			}
+		})
 	}
-	inBubble(t, map[string]test{
-		"taken":             {nil, nil, 1, 0},
-		"refused":           {faults{refused, refused}, nil, 0, 1},
-		"unknown twice":     {faults{unknown, unknown}, nil, 0, 1},
-		"not allowed there": {faults{telegramtest.Status(403)}, nil, 0, 1},
-	}, func(t *testing.T, tt test) {
-		r := setUp(t)
-		reply := pictured(t, 100)
-		r.answer(reply)
-		r.api.Fail("sendPhoto", tt.photo...)
-		r.api.Fail("sendMessage", tt.text...)
-		r.run()
-		r.ask(1)
-		if !r.api.WaitAcknowledged(time.Minute) {
-			t.Error("the update is not acknowledged")
-		}
-		pictures, messages := 0, 0
-		for _, m := range r.api.Sent() {
-			if m.Photo == nil {
-				messages++
-			} else if pictures++; !bytes.Equal(m.Photo, reply.Image.PNG) {
-				t.Error("it is another picture")
-			}
-			if m.Text != "Price" {
-				t.Errorf("it says %q", m.Text)
-			}
-			if m.Photo == nil && !slices.Contains(typesOf(m.Entities), "bold") {
-				t.Errorf("it has only %q, though the picture was refused", typesOf(m.Entities))
-			}
-		}
-		if pictures != tt.pictures || messages != tt.messages {
-			t.Errorf("%d pictures and %d messages, want %d and %d", pictures, messages, tt.pictures, tt.messages)
-		}
-	})
 }
 
 // A picture takes the place of a text or of a picture. A text cannot take the

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"testing/synctest"
-	"time"
 
 	faketelegram "herald/internal/demo/fake/telegram"
 )
@@ -57,63 +55,6 @@ func inline(ids ...string) string {
 		results = append(results, fmt.Sprintf(`{"type":"article","id":%q,"title":"x","input_message_content":{"message_text":"$1"}}`, id))
 	}
 	return `"inline_query_id":"2","results":[` + strings.Join(results, ",") + `]`
-}
-
-// Each row is a method, the members of its parameters beside the chat, and what
-// the refusal says, or "". What is at a limit is taken, and what is beyond it
-// refused.
-func TestCallsThatTelegramRefuses(t *testing.T) {
-	long := func(n int) string { return strings.Repeat("é", n) }
-	ephemeral := `"text":"x","reply_parameters":{"ephemeral_message_id":1},"ephemeral_message_parameters":{"receiver_user_id":`
-	pressed := `"text":"x","ephemeral_message_parameters":{"callback_query_id":"1","receiver_user_id":`
-	later := func(*Server) { time.Sleep(48 * time.Hour) }
-	entity := `"text":"Today 𝔸","entities":[{"offset":0,"length":5,"type":`
-	button := `"text":"x","reply_markup":{"inline_keyboard":[[{"text":"Press",`
-	for _, tt := range []struct {
-		method, params, want string
-		before               func(*Server)
-	}{
-		{method: "sendMessage", params: `"text":"` + strings.Repeat("𝔸", 2048) + `"`},
-		{method: "sendMessage", params: `"text":"` + strings.Repeat("𝔸", 2048) + `x"`, want: "message is too long"},
-		{method: "sendMessage", params: `"text":"𝔸","entities":[{"type":"bold","offset":0,"length":1}]`, want: "entity bounds"},
-		{method: "sendMessage", params: entity + `"text_link","url":"javascript:x"}]`, want: "the URL is wrong"},
-		{method: "sendMessage", params: button + `"callback_data":"` + long(33) + `"}]]}`, want: "BUTTON_DATA_INVALID"},
-		{method: "sendMessage", params: button + `"callback_data":"1","url":"https://t.me"}]]}`, want: "one action"},
-		{method: "sendMessage", params: `"text":"x","reply_parameters":{"message_id":99}`, want: "to be replied not found"},
-		{method: "sendMessage", params: ephemeral + `501}`},
-		{method: "sendMessage", params: ephemeral + `501}`, want: "can't be sent", before: later},
-		{method: "sendMessage", params: ephemeral + `502}`, want: "can't be sent"},
-		{method: "sendMessage", params: pressed + `502}`, want: "can't be sent"},
-		{method: "editMessageText", params: `"message_id":1,"text":"new"`, want: "message can't be edited"},
-		{method: "deleteMessage", params: `"message_id":1`, want: "message to delete not found"},
-		{method: "answerCallbackQuery", params: `"callback_query_id":"1","text":"` + long(200) + `"`},
-		{method: "answerCallbackQuery", params: `"callback_query_id":"1","text":"` + long(201) + `"`, want: "MESSAGE_TOO_LONG"},
-		{method: "answerCallbackQuery", params: `"callback_query_id":"1"`, want: "query is too old", before: later},
-		{method: "answerInlineQuery", params: inline("1", "1"), want: "RESULT_ID_DUPLICATE"},
-		{method: "answerInlineQuery", params: inline("1"), want: "query is too old", before: later},
-		{method: "setMyCommands", params: `"commands":[{"command":"a","description":"` + long(257) + `"}]`, want: "DESCRIPTION_INVALID"},
-		{method: "setMyShortDescription", params: `"short_description":"` + long(121) + `"`, want: "too long"},
-		{method: "setWebhook", params: `"url":"http://bot.example"`, want: "HTTPS"},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := busy(t)
-			if tt.before != nil {
-				tt.before(s)
-			}
-			params := "{" + tt.params + "}"
-			if strings.Contains(tt.method, "Message") {
-				params = `{"chat_id":-1001,` + tt.params + "}"
-			}
-			seen := len(s.Seen())
-			refusal := s.request(t, tt.method, params)
-			if (refusal == "") != (tt.want == "") || !strings.Contains(refusal, tt.want) {
-				t.Errorf("%s %.200s: %q, want %q", tt.method, params, refusal, tt.want)
-			}
-			if refusal != "" && len(s.Seen()) != seen && !strings.HasPrefix(tt.method, "setMy") { // Every call that sets a menu counts.
-				t.Errorf("%s %.200s is refused and shown", tt.method, params)
-			}
-		})
-	}
 }
 
 // A call that the description does not know is a mistake of the program under

@@ -278,23 +278,6 @@ func TestAShorter429EndsNoLongerOne(t *testing.T) {
 	})
 }
 
-// A number of a message means another one in the chat that a group has become.
-func TestNothingOfTheOldChatIsNamedAfterAMigration(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *outboxTest) {
-		c.api.Migrate(-5, group)
-		_, id := c.api.Push(faketelegram.Text(faketelegram.Group(group), faketelegram.Person(person), "another message"))
-		m := message(-5, 1, "x")
-		m.To.ReplyTo = id
-		if r := c.Send(t.Context(), m); r.Result != Delivered || r.Sent.Chat != group || c.api.Sent()[0].Chat != group || c.api.Sent()[0].ReplyTo != 0 {
-			t.Errorf("%+v: sent %+v", r, c.api.Sent())
-		}
-		m.Edits = c.api.Sent()[0].ID
-		if r := c.Send(t.Context(), m); r.Result != Refused || c.api.Sent()[0].Edits != 0 {
-			t.Errorf("an edit: %+v", r)
-		}
-	})
-}
-
 // ask sends a message that others may share, to the group.
 func (c *outboxTest) ask(user int64, key string) {
 	m := message(group, user, key)
@@ -475,6 +458,7 @@ func TestAgain(t *testing.T) {
 		"migrated, edit":             {Message{Edits: 5}, migrated, false, 0, botapi.Content{}},
 		"migrated, ephemeral":        {Message{Ephemeral: ephemeral}, migrated, false, 0, botapi.Content{}},
 	} {
+		tt.m.To = botapi.Destination{Chat: -5, ReplyTo: 3}
 		d := newDelivery(nil, tt.m)
 		d.whole = tt.m.Content
 		again, wait := d.again(tt.err)
