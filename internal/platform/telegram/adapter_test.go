@@ -61,7 +61,7 @@ func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
 
 // A channel that asks again and again gets one notice a minute, and the chat's slots
 // stay with its members.
-func TestSomebodyWithoutANameIsToldSoOnceAMinute(t *testing.T) {
+func TestAnonymousSenderIsToldOnceAMinute(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = secretReply
 		r.run()
@@ -83,7 +83,7 @@ func TestSomebodyWithoutANameIsToldSoOnceAMinute(t *testing.T) {
 	})
 }
 
-func TestAsksTelegramWhoModerates(t *testing.T) {
+func TestRoleComesFromTelegram(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
 			role, err := req.Role, error(nil)
@@ -134,7 +134,7 @@ func TestShowsTypingOnceAnAnswerTakesLong(t *testing.T) {
 }
 
 // Of 200 commands in one group the last is answered after 21 s.
-func TestCommandsOfAChatShareTypingUntilTheLastEnds(t *testing.T) {
+func TestCommandsOfAChatShareTyping(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		const commands, slot = 200, 100 * time.Millisecond
 		began := time.Now()
@@ -159,7 +159,7 @@ func TestCommandsOfAChatShareTypingUntilTheLastEnds(t *testing.T) {
 
 // A refusal that was said before is no message, and not even a pointer says that
 // there was something. A press is answered all the same.
-func TestARefusalThatWasSaidBeforeIsNoMessage(t *testing.T) {
+func TestRepeatedRefusalIsNotSent(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.api.Start(ann)
 		r.answer(chat.Reply{Tone: chat.Warning, Title: chat.Say("Too many commands"), Ephemeral: true, Repeated: true})
@@ -167,7 +167,7 @@ func TestARefusalThatWasSaidBeforeIsNoMessage(t *testing.T) {
 		for i, command := range []string{"price", "mylogins"} {
 			_, id := r.api.Push(inGroup(ann, "/"+command))
 			r.api.Press(ann, faketelegram.Group(group), id, "1 e 0 "+command)
-			if got := r.told(i + 1)[i]; got.Text != "⚠️ Too many commands" || got.Alert || got.User != ann {
+			if got := r.pressAnswers(i + 1)[i]; got.Text != "⚠️ Too many commands" || got.Alert || got.User != ann {
 				t.Errorf("told %+v", got)
 			}
 		}

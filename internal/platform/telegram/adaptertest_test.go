@@ -359,9 +359,9 @@ func labelsOf(m faketelegram.Sent) (all string) {
 	return all
 }
 
-// told waits until n presses were answered and returns the answers, each of a
+// pressAnswers waits until n presses were answered and returns the answers, each of a
 // press of its own.
-func (r *adapterTest) told(n int) []faketelegram.Notice {
+func (r *adapterTest) pressAnswers(n int) []faketelegram.Notice {
 	r.Helper()
 	r.waitFor(fmt.Sprint(n, " answers to presses"), func() bool { return len(r.api.Notices()) >= n })
 	all := r.api.Notices()

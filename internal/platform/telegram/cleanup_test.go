@@ -67,7 +67,7 @@ func TestAnErrorLeavesItsGroup(t *testing.T) {
 
 // With CLEAN_CHAT a card goes when a newer one that answers the same question is out in
 // the same chat and topic, and no other does.
-func TestANewCardTakesTheOneBeforeItAway(t *testing.T) {
+func TestNewCardDeletesTheOldOne(t *testing.T) {
 	price := func() faketelegram.Message { return inGroup(ann, "/price") }
 	const failing, refused, edited = "could not be checked", "refused", "edited"
 	for name, tt := range map[string]struct {
@@ -159,7 +159,7 @@ func replying(m faketelegram.Message) faketelegram.Message {
 
 // Several who ask the same at once may share a message, which is deleted by one call. The
 // newest card stays.
-func TestAMessageForManyIsDeletedOnce(t *testing.T) {
+func TestSharedMessageIsDeletedOnce(t *testing.T) {
 	wrong := chat.Reply{Tone: chat.Warning, Title: chat.Say("wrong"), Ephemeral: true}
 	inBubble(t, map[string]chat.Reply{"an error": wrong, "a card": {Title: chat.Say("x")}}, func(t *testing.T, reply chat.Reply) {
 		r := setUp(t, paced, func(c *Config) { c.Settings.CleanChat = true })
@@ -182,7 +182,7 @@ func TestAMessageForManyIsDeletedOnce(t *testing.T) {
 }
 
 // A message may be gone, or the bot may have lost its rights.
-func TestADeletionThatIsRefusedIsNoFailure(t *testing.T) {
+func TestRefusedDeletionIsNotLogged(t *testing.T) {
 	inBubble(t, map[string]telegramtest.Fault{
 		"gone":      {Status: http.StatusBadRequest, Description: "Bad Request: message to delete not found"},
 		"too old":   {Status: http.StatusBadRequest, Description: "Bad Request: message can't be deleted"},
@@ -253,7 +253,7 @@ func (bilingual) Language(req chat.Request, private bool) chat.Language {
 	return chat.Spanish
 }
 
-func TestAGroupIsToldInItsLanguageAndAPersonInTheirs(t *testing.T) {
+func TestNoticesAreInTheReadersLanguage(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = secretReply
 		r.api.Start(ann)
@@ -266,7 +266,7 @@ func TestAGroupIsToldInItsLanguageAndAPersonInTheirs(t *testing.T) {
 		}
 		for i, press := range []struct{ data, key string }{{"0", "button.old.title"}, {"1 e 0 mylogins", "telegram.answered"}} {
 			r.api.Press(ann, faketelegram.Group(group), pointer.ID, press.data)
-			if got, want := r.told(i + 1)[i].Text, words.Say(chat.Russian, chat.Say(press.key)); !strings.Contains(got, want) {
+			if got, want := r.pressAnswers(i + 1)[i].Text, words.Say(chat.Russian, chat.Say(press.key)); !strings.Contains(got, want) {
 				t.Errorf("the presser is told %q, want %q", got, want)
 			}
 		}

@@ -31,7 +31,7 @@ func (r *adapterTest) send(m faketelegram.Message) {
 }
 
 // A channel that asks a lot takes no answers from the group's anonymous administrators.
-func TestEachChatThatSpeaksIsASenderOfItsOwn(t *testing.T) {
+func TestSenderChatsHaveSlotsOfTheirOwn(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
 		for i := range 20 {
@@ -48,7 +48,7 @@ func TestEachChatThatSpeaksIsASenderOfItsOwn(t *testing.T) {
 
 // Groups that a 429 holds back for minutes, and one group whose commands hang, leave
 // places for a private chat.
-func TestNoGroupTakesThePlacesOfOthers(t *testing.T) {
+func TestGroupsLeavePlacesForOthers(t *testing.T) {
 	for way, change := range ways {
 		t.Run(way, func(t *testing.T) {
 			simulated(t, func(t *testing.T, r *adapterTest) {
@@ -175,7 +175,7 @@ func (a *audience) check() {
 
 // Whoever asks once is answered within their fair share, at the rates of all, while
 // others flood and Telegram holds groups back; and who only waits holds no place.
-func TestACrowdOfAnyKindIsAnswered(t *testing.T) {
+func TestEverybodyIsAnsweredWithinTheRates(t *testing.T) {
 	for seed := range uint64(40) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			simulated(t, func(t *testing.T, r *adapterTest) {

@@ -29,7 +29,7 @@ func readBy(sent []faketelegram.Sent) (here, privately, public []faketelegram.Se
 // A command that arrived as ephemeral is answered where it was asked, and in the
 // private chat if that cannot be within 15 seconds. It is never said in public,
 // and not more than three times if it may be out each time.
-func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
+func TestEphemeralCommandIsAnsweredPrivately(t *testing.T) {
 	type faults []telegramtest.Fault
 	type test struct {
 		faults          faults        // of sendMessage
@@ -82,7 +82,7 @@ func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
 
 // A question reaches the asker alone, too, and is one to answer in private: what is
 // written in reply could be read by all.
-func TestAQuestionAfterAnEphemeralCommandLeadsToThePrivateChat(t *testing.T) {
+func TestEphemeralQuestionLinksToThePrivateChat(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.answer(chat.Reply{Title: chat.Say("confidential"), Ask: &chat.Ask{Command: "exists", Question: chat.Say("Whom?")}})
 		r.api.PushEphemeral(inGroup(ann, "/price"))
@@ -100,7 +100,7 @@ func TestAQuestionAfterAnEphemeralCommandLeadsToThePrivateChat(t *testing.T) {
 
 // The next page of an ephemeral answer is an ephemeral answer. If it cannot be sent
 // there, it goes to the private chat.
-func TestAPressBelowAnEphemeralAnswerIsAnsweredLikeIt(t *testing.T) {
+func TestEphemeralPressIsAnsweredEphemerally(t *testing.T) {
 	inBubble(t, map[string]telegramtest.Fault{"": {}, said(answeredPrivately): telegramtest.NoRights()}, func(t *testing.T, fault telegramtest.Fault) {
 		r := setUp(t)
 		r.answer(chat.Reply{
@@ -117,7 +117,7 @@ func TestAPressBelowAnEphemeralAnswerIsAnsweredLikeIt(t *testing.T) {
 		if len(here)+len(privately) != 2 || (len(privately) == 1) != refused || len(public) != 0 {
 			t.Errorf("sent %+v", r.api.Sent())
 		}
-		if told := r.told(1)[0]; (told.Text == said(answeredPrivately)) != refused {
+		if told := r.pressAnswers(1)[0]; (told.Text == said(answeredPrivately)) != refused {
 			t.Errorf("a toast says %q", told.Text)
 		}
 		// Telegram takes no reply to a press.
@@ -130,7 +130,7 @@ func TestAPressBelowAnEphemeralAnswerIsAnsweredLikeIt(t *testing.T) {
 
 // What a server has once made public it would make public again: from then on it is
 // one without ephemeral messages.
-func TestAServerThatMakesAnEphemeralAnswerPublicIsSentNoOther(t *testing.T) {
+func TestPublicEphemeralAnswerIsTheLast(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = secretReply
 		r.api.Start(ann)

@@ -26,7 +26,7 @@ func (r *adapterTest) inline(query string) faketelegram.InlineAnswer {
 	return answer
 }
 
-func TestAnInlineQueryMeansPublicCommandsAlone(t *testing.T) {
+func TestInlineQueryFindsOnlyPublicCommands(t *testing.T) {
 	wallet := commandstest.Wallet
 	// Whatever commands there are besides.
 	known := []string{"price", "supply", "staked", "mylogins", "exists", "verify", "help", "status", "start"}
@@ -63,7 +63,7 @@ func TestAnInlineQueryMeansPublicCommandsAlone(t *testing.T) {
 
 // What a result says is what the command says, and Telegram keeps it for as long
 // as that is fresh.
-func TestAnInlineResultIsTheAnswerWhileItIsFresh(t *testing.T) {
+func TestInlineResultIsCachedWhileFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w, router := product(t)
 		r.serve(router)
@@ -100,7 +100,7 @@ func TestAnInlineResultIsTheAnswerWhileItIsFresh(t *testing.T) {
 
 // What is no answer is no result: nobody should send it. A button says why, to the
 // asker alone. Everybody's queries are counted by themselves.
-func TestAnInlineQueryWithoutAnAnswerSaysWhy(t *testing.T) {
+func TestInlineFailureSaysWhy(t *testing.T) {
 	limit := func() chat.Reply { return chat.Reply{Title: chat.Say("Too many"), Tone: chat.Warning, Ephemeral: true} }
 	hint := words.Say(chat.English, chat.SayWith("telegram.inline_hint", chat.Values{"commands": chat.Plain("price")}))
 	type test struct {
@@ -137,7 +137,7 @@ func TestAnInlineQueryWithoutAnAnswerSaysWhy(t *testing.T) {
 }
 
 // An answer that is not taken is repeated only if it certainly was not taken.
-func TestAnInlineQueryIsAnsweredOnceOrNotAtAll(t *testing.T) {
+func TestInlineAnswerIsNeverDoubled(t *testing.T) {
 	type test struct {
 		fault             telegramtest.Fault
 		calls, unanswered int

@@ -59,11 +59,11 @@ func TestEditsKeepTheRatesOfTheirChat(t *testing.T) {
 		r.inFlight(19)
 		r.press(ann, "Refresh") // It waits for its turn, and then there is no slot.
 		r.idle(time.Minute)
-		if told := r.told(1)[0]; told.Text != "" || r.events.Of("busy_sent") != 1 {
+		if told := r.pressAnswers(1)[0]; told.Text != "" || r.events.Of("busy_sent") != 1 {
 			t.Errorf("told %+v, events %v", told, r.events)
 		}
 		r.press(ann+1, "Refresh")
-		if told := r.told(2)[1]; !strings.Contains(told.Text, "Busy") || !told.Alert {
+		if told := r.pressAnswers(2)[1]; !strings.Contains(told.Text, "Busy") || !told.Alert {
 			t.Errorf("told %+v", told)
 		}
 		if sent := r.idle(time.Minute); sent[0].Edits != 0 || r.events.Of("busy_sent") != 1 {
@@ -74,7 +74,7 @@ func TestEditsKeepTheRatesOfTheirChat(t *testing.T) {
 
 // Whoever has used up their slots and is the first to press takes nothing away from those
 // who press too.
-func TestAPressWithoutASlotIsAnsweredWithOthers(t *testing.T) {
+func TestPressWithoutASlotSharesAnEdit(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		var asked atomic.Int64
 		r.handler.Reply = func(context.Context, chat.Request) chat.Reply { return refreshed("x", int(asked.Add(1))) }
@@ -90,7 +90,7 @@ func TestAPressWithoutASlotIsAnsweredWithOthers(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		r.idle(time.Minute)
-		if r.told(4); r.events.Of("send_shed") > 0 || r.events.Of("answered") != 15+4 {
+		if r.pressAnswers(4); r.events.Of("send_shed") > 0 || r.events.Of("answered") != 15+4 {
 			t.Errorf("events %v", r.events)
 		}
 	}, paced)
@@ -98,7 +98,7 @@ func TestAPressWithoutASlotIsAnsweredWithOthers(t *testing.T) {
 
 // Only what is the same in one place shares a message: not another argument, not
 // another topic, no refusal for an answer, and nothing private.
-func TestOnlyTheSameAnswerInTheSamePlaceIsShared(t *testing.T) {
+func TestOnlyEqualAnswersAreShared(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		const people = 10
 		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
@@ -144,7 +144,7 @@ func TestOnlyTheSameAnswerInTheSamePlaceIsShared(t *testing.T) {
 
 // The message that goes is the newest answer, as a reply to whoever waited
 // longest. The first goes at once.
-func TestASharedMessageShowsTheNewestAnswerToTheFirstAsker(t *testing.T) {
+func TestSharedMessageIsNewestAndRepliesToFirst(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		asked := 0
 		r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
@@ -174,7 +174,7 @@ func TestASharedMessageShowsTheNewestAnswerToTheFirstAsker(t *testing.T) {
 
 // All who wait for a message share what becomes of it: their updates are done,
 // and each is logged by its own reference where it is not out.
-func TestWhatBecomesOfASharedMessageIsThatOfAllWhoWaitForIt(t *testing.T) {
+func TestSharedMessageFailsForAll(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		const askers = 20
 		r.api.Fail("sendMessage", telegramtest.Fault{}, telegramtest.NoRights())

@@ -55,7 +55,7 @@ func in(t *testing.T, kind string, n int, text string, members string) *message 
 	return m
 }
 
-func TestParseKnowsWhoseCommandItIs(t *testing.T) {
+func TestParseFindsCommandsForThisBot(t *testing.T) {
 	for name, tt := range map[string]struct {
 		kind    string
 		n       int
@@ -155,7 +155,7 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 }
 
 // A private chat belongs to one person. What another does there is a server's fault.
-func TestParseRefusesWhatSomebodyDoesInAnothersPrivateChat(t *testing.T) {
+func TestParseRefusesAnotherUserInAPrivateChat(t *testing.T) {
 	const chat = `"chat":{"id":5,"type":"private"}`
 	for _, form := range []string{
 		`{"callback_query":{"id":"1","from":{"id":%d},"data":"1 e 0 price","message":{` + chat + `}}}`,
@@ -171,7 +171,7 @@ func TestParseRefusesWhatSomebodyDoesInAnothersPrivateChat(t *testing.T) {
 }
 
 // In a private chat nobody is met by silence, and in a group nobody is disturbed.
-func TestParseGuessesAtWhatIsWrittenPrivately(t *testing.T) {
+func TestParseGuessesAtPrivateText(t *testing.T) {
 	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
 	for name, tt := range map[string]struct {
 		text, members string
@@ -299,8 +299,8 @@ func product(t *testing.T) (*adapterTest, *commandstest.World, *oneByOne) {
 	return setUp(t), w, &oneByOne{Router: w.Router(t)}
 }
 
-// TestParseBelievesAQuestionOfThisBotAlone has replies to what looks like one.
-func TestParseBelievesAQuestionOfThisBotAlone(t *testing.T) {
+// TestParseTrustsOnlyThisBotsQuestions has replies to what looks like one.
+func TestParseTrustsOnlyThisBotsQuestions(t *testing.T) {
 	const link = `"entities":[{"type":"text_link","offset":0,"length":1,"url":"https://t.me/OurBot?start=ask-staked"}]`
 	const us = `"from":{"id":99,"is_bot":true}`
 	for name, tt := range map[string]struct {
@@ -331,7 +331,7 @@ func TestParseBelievesAQuestionOfThisBotAlone(t *testing.T) {
 
 // In a group, a wrong wallet is not asked for again, and only what is like one is taken for
 // an answer to the question. In private, everything is answered.
-func TestAGroupIsAskedOnceAndInPrivateUntilItIsRight(t *testing.T) {
+func TestWrongArgumentIsAskedAgainOnlyInPrivate(t *testing.T) {
 	const wrong, right = "0x12", commandstest.Wallet + " please"
 	inBubble(t, map[string]struct {
 		where faketelegram.Chat
@@ -363,7 +363,7 @@ func TestAGroupIsAskedOnceAndInPrivateUntilItIsRight(t *testing.T) {
 	})
 }
 
-func TestAQuestionIsNoLongerThanItsPlaceholderMayBe(t *testing.T) {
+func TestPlaceholderIsShortened(t *testing.T) {
 	r := chat.Reply{Title: chat.Say("x"), Ask: &chat.Ask{Command: "staked", Question: chat.Say(strings.Repeat("é", 100))}}
 	want := models.ForceReply{ForceReply: true, Selective: true, InputFieldPlaceholder: strings.Repeat("é", maxPlaceholder-1) + "…"}
 	if got := shown(r).Markup; got != want {

@@ -16,7 +16,7 @@ import (
 
 // Whatever hangs, others are answered as if it were not there, but for a moment
 // for those that stand behind the first 100. It is answered too, also at a stop.
-func TestWhatHangsHidesNobodyElses(t *testing.T) {
+func TestHangingCommandsHideNoOthers(t *testing.T) {
 	type test struct {
 		hung, others int
 	}
@@ -79,7 +79,7 @@ func TestPollsAreMadeWithPauses(t *testing.T) {
 	})
 }
 
-func TestATenMinuteOutageIsOutwaitedWithoutHurry(t *testing.T) {
+func TestTenMinuteOutage(t *testing.T) {
 	inBubble(t, map[string]roundTripper{
 		"a proxy's page, 401": answering(401, "<html></html>"),
 		"another poller":      answering(409, `{"ok":false,"error_code":409,"description":"Conflict: terminated by other getUpdates request"}`),
@@ -151,7 +151,7 @@ func TestARefusedTokenEndsRun(t *testing.T) {
 }
 
 // Each of two who poll ends the other's poll, again and again.
-func TestTwoWhoPollSayOnceAMinuteThatTheyAreConnected(t *testing.T) {
+func TestTwoPollersAnnounceOnceAMinute(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		other := r.again()
 		r.run()
@@ -168,7 +168,7 @@ func TestTwoWhoPollSayOnceAMinuteThatTheyAreConnected(t *testing.T) {
 
 // A webhook that stands at the start is of an earlier run. One that is set later is
 // another process's, which would not notice that it is gone.
-func TestPollingDeletesAWebhookAtItsStartAlone(t *testing.T) {
+func TestPollingDeletesAWebhookOnlyAtStart(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.api.SetWebhook("https://old.example/hook")
 		r.ask(3)
@@ -191,7 +191,7 @@ func TestPollingDeletesAWebhookAtItsStartAlone(t *testing.T) {
 
 // Updates are passed in order once they are answered, or if they are stuck at the
 // head; and an empty queue may begin again with lower numbers.
-func TestTheOffsetPassesWhatIsAnsweredOrStuck(t *testing.T) {
+func TestOffsetPassesAnsweredAndStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffsetTracker()
 		begin := func(ids ...int64) {

@@ -22,7 +22,7 @@ func refreshed(text string, minutes int) chat.Reply {
 	}
 }
 
-// card is a rig in whose group a card stands: answer 1. Each later answer is
+// card returns an adapterTest in whose group a card stands: answer 1. Each later answer is
 // newer by a minute, unless answers says otherwise.
 func card(t *testing.T, answers ...chat.Reply) *adapterTest {
 	t.Helper()
@@ -47,7 +47,7 @@ func (r *adapterTest) one() faketelegram.Sent {
 	return r.sent(1)[0]
 }
 
-func TestAFailureIsForThePresserAndLeavesTheAnswer(t *testing.T) {
+func TestFailedPressLeavesTheAnswer(t *testing.T) {
 	toAsker := func(title, text string, notes ...chat.Text) chat.Reply {
 		return chat.Reply{Title: chat.Say(title), Text: chat.Say(text), Notes: notes, Ephemeral: true}
 	}
@@ -64,7 +64,7 @@ func TestAFailureIsForThePresserAndLeavesTheAnswer(t *testing.T) {
 	}, func(t *testing.T, tt test) {
 		r := card(t, tt.reply)
 		r.press(ann+1, "Refresh")
-		if got := r.told(1)[0]; got.Text != tt.text || got.Alert != tt.alert || got.User != ann+1 {
+		if got := r.pressAnswers(1)[0]; got.Text != tt.text || got.Alert != tt.alert || got.User != ann+1 {
 			t.Errorf("told %+v, want %q", got, tt.text)
 		}
 		if m := r.one(); m.Text != "answer 1" || m.Edits != 0 || !r.api.WaitAcknowledged(atOnce) {
@@ -85,7 +85,7 @@ func TestASecondTryReplacesTheFailure(t *testing.T) {
 				continue
 			}
 			r.press(ann+1, "Try again")
-			told := r.told(i)[i-1]
+			told := r.pressAnswers(i)[i-1]
 			if m := r.one(); m.Edits != i-1 || (told.Text == "Price unavailable") != (i == 1) || strings.Contains(m.Text, "$1") != (i == 2) {
 				t.Errorf("after press %d: told %+v, shown %+v", i, told, m)
 			}
@@ -94,7 +94,7 @@ func TestASecondTryReplacesTheFailure(t *testing.T) {
 }
 
 // What somebody is asked after a press in private they can write at once.
-func TestAQuestionAfterAPressInPrivateIsAMessage(t *testing.T) {
+func TestPrivatePressIsAskedByMessage(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.answer(refreshed("x", 1))
 		r.run()
@@ -102,13 +102,13 @@ func TestAQuestionAfterAPressInPrivateIsAMessage(t *testing.T) {
 		r.sent(1)
 		r.answer(chat.Reply{Title: chat.Say("Which?"), Ephemeral: true, Ask: &chat.Ask{Command: "staked", Question: chat.Say("Which?")}})
 		r.press(10_000, "Refresh")
-		if m := r.sent(2)[1]; !m.Markup.ForceReply || r.told(1)[0].Text != "" {
+		if m := r.sent(2)[1]; !m.Markup.ForceReply || r.pressAnswers(1)[0].Text != "" {
 			t.Errorf("sent %+v", m)
 		}
 	})
 }
 
-func TestAPressOnWhatCannotBeEditedIsAnsweredBelowIt(t *testing.T) {
+func TestPressIsAnsweredBelowAnUneditableMessage(t *testing.T) {
 	inBubble(t, map[string]func(*adapterTest, faketelegram.Sent) (replyTo int64){
 		"deleted": func(r *adapterTest, m faketelegram.Sent) int64 {
 			r.api.Delete(m.Chat, m.ID)
@@ -128,7 +128,7 @@ func TestAPressOnWhatCannotBeEditedIsAnsweredBelowIt(t *testing.T) {
 		r := card(t)
 		replyTo := press(r, r.one())
 		sent := r.sent(2)
-		if sent[0].Edits != 0 || sent[1].Text != "answer 2" || sent[1].ReplyTo != replyTo || r.told(1)[0].Text != "" {
+		if sent[0].Edits != 0 || sent[1].Text != "answer 2" || sent[1].ReplyTo != replyTo || r.pressAnswers(1)[0].Text != "" {
 			t.Errorf("sent %+v", sent)
 		}
 	})
@@ -167,7 +167,7 @@ func TestEditsOfOneMessageAreMadeInOrder(t *testing.T) {
 			synctest.Wait()
 		}
 		close(release)
-		r.told(len(answers))
+		r.pressAnswers(len(answers))
 		if m := r.one(); m.Text != fmt.Sprint("minute ", tt.want) || m.Edits != tt.edits || !r.api.WaitAcknowledged(atOnce) {
 			t.Errorf("it says %q after %d edits, want minute %d after %d", m.Text, m.Edits, tt.want, tt.edits)
 		}
@@ -197,7 +197,7 @@ func TestRefreshShowsOnlyANewerAnswer(t *testing.T) {
 		}
 		r.answer(reply)
 		r.api.Press(ann, faketelegram.Group(group), r.one().ID, chat.Action{Command: "price", Edit: true}.State(time.Now().Add(tt.shown)))
-		if got := r.told(1)[0].Text; got != tt.told {
+		if got := r.pressAnswers(1)[0].Text; got != tt.told {
 			t.Errorf("told %q, want %q", got, tt.told)
 		}
 		r.idle(time.Minute)
@@ -208,13 +208,13 @@ func TestRefreshShowsOnlyANewerAnswer(t *testing.T) {
 }
 
 // The spinner ends soon, and the edit is made when Telegram takes it.
-func TestASpinnerDoesNotTurnUntilASlowEditIsOut(t *testing.T) {
+func TestSpinnerEndsBeforeASlowEdit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := card(t)
 		r.api.Fail("editMessageText", telegramtest.TooMany(time.Minute))
 		start := time.Now()
 		r.press(ann, "Refresh")
-		r.told(1)
+		r.pressAnswers(1)
 		if took := time.Since(start); took > spinnerLasts+time.Second || r.one().Edits != 0 || len(r.api.Pending()) != 1 {
 			t.Errorf("the spinner ended after %v, %d edits, %d updates are queued", took, r.one().Edits, len(r.api.Pending()))
 		}
@@ -242,7 +242,7 @@ func TestAForgedButtonGainsNothing(t *testing.T) {
 			{stranger, strings.Repeat("\x00", 64), "⚠️ This button has expired", ""},
 		} {
 			r.api.Press(tt.user, faketelegram.Group(group), r.api.Sent()[0].ID, tt.data)
-			if n := r.told(i + 1)[i]; n.User != tt.user || !strings.HasPrefix(n.Text, tt.told) || !strings.HasSuffix(n.URL, tt.link) || (n.URL == "") != (tt.link == "") {
+			if n := r.pressAnswers(i + 1)[i]; n.User != tt.user || !strings.HasPrefix(n.Text, tt.told) || !strings.HasSuffix(n.URL, tt.link) || (n.URL == "") != (tt.link == "") {
 				t.Errorf("%q: told %+v", tt.data, n)
 			}
 		}

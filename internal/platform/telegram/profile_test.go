@@ -25,7 +25,7 @@ var (
 
 // Everybody's menu, in groups and in private chats, is the default one. A menu is not set
 // again at the next start, whether or not the server knows the mark of ephemeral commands.
-func TestTheBotIsIntroducedOnceInTheReadersLanguage(t *testing.T) {
+func TestProfileIsSetOnceInEveryLanguage(t *testing.T) {
 	inBubble(t, map[string]bool{"this version": true, "a server that ignores marks": false}, func(t *testing.T, marked bool) {
 		r, _, router := product(t)
 		if !marked {
@@ -64,7 +64,7 @@ func TestTheBotIsIntroducedOnceInTheReadersLanguage(t *testing.T) {
 
 // Commands are answered meanwhile, and what fails is repeated no sooner than the
 // server asks for. What is refused is left.
-func TestIntroducingTheBotNeverKeepsItFromAnswering(t *testing.T) {
+func TestProfileFailuresDelayNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _, router := product(t)
 		r.api.Fail("getMyCommands", telegramtest.Hang(), telegramtest.Page(502), telegramtest.ResetBefore())
@@ -89,7 +89,7 @@ func TestIntroducingTheBotNeverKeepsItFromAnswering(t *testing.T) {
 	})
 }
 
-func TestCheckTellsWhoTheBotIsAndWhereItsUpdatesGo(t *testing.T) {
+func TestCheckReportsNameAndWebhook(t *testing.T) {
 	const ours = "https://bot.example/hooks/telegram"
 	const path = "in-the-path-of-another"
 	webhook := func(c *Config) {

@@ -26,7 +26,7 @@ func shown(r chat.Reply) botapi.Content { return render(&r, faketelegram.Usernam
 // Whatever a service calls a dapp or a pool, Telegram makes no link of it:
 // every such name stands in a code entity, however many there are and whatever
 // else has one.
-func TestRenderShowsForeignNamesAsCode(t *testing.T) {
+func TestUntrustedNamesAreCode(t *testing.T) {
 	for _, fields := range []int{1, 40, 99, 100, 101, 200} {
 		r := chat.Reply{Title: chat.Say("Title"), Sections: []chat.Section{{Heading: chat.Say("Heading")}, {Heading: chat.Say("Own")}}, Notes: []chat.Text{chat.Say("note")}}
 		for range fields {
@@ -143,7 +143,7 @@ func FuzzRender(f *testing.F) {
 }
 
 // Without its quote a list of a hundred links would be a wall.
-func TestALongListStaysFoldedAway(t *testing.T) {
+func TestLongListStaysFolded(t *testing.T) {
 	var reply chat.Reply
 	for i := range 110 {
 		pool := chat.Address{Hex: fmt.Sprintf("0x%040x", i), URL: "https://explorer.example/"}

@@ -26,7 +26,7 @@ func unreachable(*http.Request) (*http.Response, error) {
 
 // A message that may be out is sent again twice at most, seconds apart; one that
 // certainly is not, for minutes; and one that Telegram refuses is not.
-func TestAMessageIsRepeatedUntilItIsOutOrMayBeOut(t *testing.T) {
+func TestFailedMessageIsRepeated(t *testing.T) {
 	atOnce, later := telegramtest.TooMany(time.Second), telegramtest.TooMany(2*time.Minute)
 	unknown, page, hang := telegramtest.Status(500), telegramtest.Page(http.StatusOK), telegramtest.Hang()
 	type faults []telegramtest.Fault
@@ -77,7 +77,7 @@ func TestAMessageIsRepeatedUntilItIsOutOrMayBeOut(t *testing.T) {
 
 // What a 429 of more than five minutes holds back is lost. The chat is told so once it
 // may be written to, and once.
-func TestALong429IsToldToItsChatOnce(t *testing.T) {
+func TestChatLearnsOnceOfALong429(t *testing.T) {
 	long, later := telegramtest.TooMany(time.Hour), telegramtest.TooMany(2*time.Minute)
 	for way, change := range ways {
 		for people, faults := range map[int][]telegramtest.Fault{3: {long, long}, 1: {later, later, later}} {
@@ -107,7 +107,7 @@ func TestALong429IsToldToItsChatOnce(t *testing.T) {
 
 // A stop takes no longer than a drain may, and loses no answer that is not out:
 // the next process gives it.
-func TestAStopLeavesWhatIsNotOutToTheNextProcess(t *testing.T) {
+func TestNextProcessSendsWhatAStopLeft(t *testing.T) {
 	type test struct {
 		method string
 		carry  roundTripper
@@ -167,7 +167,7 @@ func typesOf(entities []faketelegram.Entity) (types []string) {
 // What a server refuses of what a message looks like goes once more as plain text. It
 // keeps what makes it safe: what is untrusted stays code, and a question says what it
 // is about.
-func TestWhatAServerRefusesGoesOnceMoreAsPlainText(t *testing.T) {
+func TestRefusedMessageIsSentAsPlainText(t *testing.T) {
 	for _, ask := range []*chat.Ask{nil, {Command: "staked", Question: chat.Say("Which?")}} {
 		simulated(t, func(t *testing.T, r *adapterTest) {
 			reply := refreshed("x", 60)
@@ -194,7 +194,7 @@ func TestWhatAServerRefusesGoesOnceMoreAsPlainText(t *testing.T) {
 
 // A picture is sent with its answer as the caption. If Telegram refuses the picture, the
 // answer is a text, as rich as it was.
-func TestAPictureIsSentOrItsTextIs(t *testing.T) {
+func TestRefusedPictureIsSentAsText(t *testing.T) {
 	for _, refused := range []bool{false, true} {
 		simulated(t, func(t *testing.T, r *adapterTest) {
 			reply := pictured(t, 100)
@@ -220,7 +220,7 @@ func TestAPictureIsSentOrItsTextIs(t *testing.T) {
 // A picture takes the place of a text or of a picture. A text cannot take the
 // place of a picture and stands below it, and so does the picture where the
 // server is too old for the edit.
-func TestAnEditMayTurnATextIntoAPicture(t *testing.T) {
+func TestEditTurnsTextIntoPicture(t *testing.T) {
 	text, picture := chat.Reply{Title: chat.Say("text")}, pictured(t, 200)
 	type test struct {
 		from, to chat.Reply
@@ -244,7 +244,7 @@ func TestAnEditMayTurnATextIntoAPicture(t *testing.T) {
 		r.sent(1)
 		r.answer(tt.to)
 		r.press(ann, "Refresh")
-		if told := r.told(1)[0]; told.Text != "" || !r.api.WaitAcknowledged(atOnce) {
+		if told := r.pressAnswers(1)[0]; told.Text != "" || !r.api.WaitAcknowledged(atOnce) {
 			t.Errorf("told %+v", told)
 		}
 		sent := r.sent(tt.messages)

@@ -28,7 +28,7 @@ func (u unread) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-func TestWebhookTurnsAway(t *testing.T) {
+func TestWebhookStatuses(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		good := r.api.Update(inPrivate(ann, "/price"))
 		r.delivers(good, http.StatusServiceUnavailable)
@@ -101,7 +101,7 @@ func TestDeliveriesRepeatedAtOnceAreAnsweredOnce(t *testing.T) {
 	}, byWebhook)
 }
 
-func TestWhatIsTurnedAwayWhenFullIsAnsweredLater(t *testing.T) {
+func TestDeliveryIsAnsweredAfter503(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.adapter.places = newPlaces(1)
 		release := r.block(ann)
@@ -124,7 +124,7 @@ func TestWhatIsTurnedAwayWhenFullIsAnsweredLater(t *testing.T) {
 
 // An update whose answer certainly is not out is to be delivered again, and one that
 // Telegram refuses is done.
-func TestADeliveryIsTakenAgainUntilItsAnswerIsOut(t *testing.T) {
+func TestDeliveryIsRetriedUntilAnswered(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
 		body := r.api.Update(inPrivate(ann, "/price"))
@@ -143,7 +143,7 @@ func TestADeliveryIsTakenAgainUntilItsAnswerIsOut(t *testing.T) {
 	}, byWebhook)
 }
 
-func TestNoPanicMakesADeliveryComeBack(t *testing.T) {
+func TestPanicAcknowledgesTheDelivery(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
 		body := r.api.Update(inPrivate(ann, "/price"))
@@ -165,7 +165,7 @@ func TestNoPanicMakesADeliveryComeBack(t *testing.T) {
 
 // Telegram makes 100 deliveries at a time, and one at a time for each chat. A crowd
 // in one group, or a service that hangs, must not hold back anybody else.
-func TestWhatHasToWaitHoldsBackNoOtherDelivery(t *testing.T) {
+func TestSlowAnswersHoldBackNoDelivery(t *testing.T) {
 	type test struct {
 		hung   int // people in chats of their own whose commands hang
 		crowd  []faketelegram.Message
@@ -218,7 +218,7 @@ func TestWhatHasToWaitHoldsBackNoOtherDelivery(t *testing.T) {
 // Another process that polls, or has a webhook of its own, takes this one's away, or its
 // secret. Telegram's clock may differ from ours, and the failure from before the start
 // is told for long.
-func TestAWebhookThatIsTakenAwayIsSetAgain(t *testing.T) {
+func TestLostWebhookIsSetAgain(t *testing.T) {
 	inBubble(t, map[string]time.Duration{"same clock": 0, "clock ahead": 2 * time.Hour, "clock behind": -2 * time.Hour}, func(t *testing.T, ahead time.Duration) {
 		r := setUp(t, byWebhook)
 		r.api.SetAhead(ahead)
@@ -275,7 +275,7 @@ func TestStrangersCauseNoCallsToTelegram(t *testing.T) {
 }
 
 // Telegram hangs up, and the bot is told to stop: the command in flight is answered.
-func TestADeliveryThatTelegramGivesUpIsAnswered(t *testing.T) {
+func TestDeliveryIsAnsweredAfterHangUp(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		release := r.block(ann)
 		stop := r.run()
@@ -294,7 +294,7 @@ func TestADeliveryThatTelegramGivesUpIsAnswered(t *testing.T) {
 }
 
 // A 429 shows that Telegram is there, and a proxy that asks /readyz must go on delivering.
-func TestAWebhookIsReadyWhileTelegramIsThere(t *testing.T) {
+func TestWebhookStaysReadyAt429(t *testing.T) {
 	type test struct {
 		trouble roundTripper
 		ready   bool
@@ -321,7 +321,7 @@ func TestAWebhookNeedsATokenAndASecret(t *testing.T) {
 		"TELEGRAM_BOT_TOKEN", "is needed by TELEGRAM_WEBHOOK_URL and not set")
 }
 
-func TestAWebhooksPathIsThatOfItsURL(t *testing.T) {
+func TestWebhookPathComesFromItsURL(t *testing.T) {
 	for url, want := range map[string]string{
 		"https://bot.example.org":             "/",
 		"https://bot.example.org/":            "/",

@@ -59,7 +59,7 @@ func inline(ids ...string) string {
 
 // A call that the description does not know is a mistake of the program under
 // test. A call that breaks off never came.
-func TestCallsThatTheBotAPIDoesNotDescribeAreViolations(t *testing.T) {
+func TestUndescribedCallsAreViolations(t *testing.T) {
 	for method, params := range map[string]string{
 		"sendMessage":       `{"chat_id":-1001,"text":null}`,
 		"sendPhoto":         `{"chat_id":-1001,"photo":"x","receiver":501}`,
@@ -82,7 +82,7 @@ func TestCallsThatTheBotAPIDoesNotDescribeAreViolations(t *testing.T) {
 
 // What is meant for one is for everybody where results of an inline query are cached
 // and not personal, and where one is chosen.
-func TestWhoSeesWhatWasMeantForOne(t *testing.T) {
+func TestCachedAndChosenResultsAreSeenByAll(t *testing.T) {
 	s := busy(t)
 	before := len(s.SeenByOthers(ann))
 	more := func(want int, what string) {
@@ -101,7 +101,7 @@ func TestWhoSeesWhatWasMeantForOne(t *testing.T) {
 }
 
 // A kind that was not asked for never arrives.
-func TestOnlyTheKindsAskedForAreDelivered(t *testing.T) {
+func TestOnlyAllowedUpdatesAreDelivered(t *testing.T) {
 	s := busy(t)
 	s.request(t, "setWebhook", `{"url":"https://bot.invalid","allowed_updates":["callback_query"]}`)
 	if got := s.Dequeue(); len(got) != 1 || !strings.Contains(string(got[0]), "callback_query") {

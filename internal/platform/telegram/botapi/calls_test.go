@@ -145,7 +145,7 @@ func (w *replayTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 // Every call says what it is given, as the Bot API's description allows, fails
 // as SendMessage does, and can be transmitted again by net/http if the server
 // never looked at it.
-func TestEveryCallGoesOutFailsByKindAndCanBeReplayed(t *testing.T) {
+func TestEveryCall(t *testing.T) {
 	for name, call := range everyCall() {
 		t.Run(name, func(t *testing.T) {
 			s := telegramtest.NewInMemory(t)
@@ -187,7 +187,7 @@ func TestAnEditThatChangesNothingSucceeds(t *testing.T) {
 }
 
 // A server that does not know ephemeral messages would make their answers public.
-func TestOnlyAMessageOfAUserInAGroupIsEphemeral(t *testing.T) {
+func TestOnlyAGroupMembersMessageIsEphemeral(t *testing.T) {
 	for name, m := range map[string]EphemeralMessage{
 		"an ordinary message": NewEphemeralMessage(group, ann, 0, ""),
 		"a private chat":      NewEphemeralMessage(ann, ann, 5, ""),

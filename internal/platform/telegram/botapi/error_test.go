@@ -39,7 +39,7 @@ func refusing(code int, description, parameters string) answer {
 	return answer{status: code, body: fmt.Sprintf(`{"ok":false,"error_code":%d,"description":%q,"parameters":{%s}}`, code, description, parameters)}
 }
 
-func TestAFailedCallIsOfItsKind(t *testing.T) {
+func TestFailedCallHasItsKind(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer answer
 		kind   Kind
@@ -87,7 +87,7 @@ func TestAFailedCallIsOfItsKind(t *testing.T) {
 }
 
 // To send it again would be to say it twice. What is only read must be there.
-func TestACallThatWasCarriedOutSucceedsWhateverItReturns(t *testing.T) {
+func TestUnreadableResultIsSuccess(t *testing.T) {
 	for _, result := range []string{`true`, `{}`, `null`, `[]`, `{"message_id":"7"}`} {
 		c := newClient(t, "http://bot.invalid", answer{status: 200, body: `{"ok":true,"result":` + result + `}`})
 		if err := c.send(t.Context()); err != nil {
@@ -101,7 +101,7 @@ func TestACallThatWasCarriedOutSucceedsWhateverItReturns(t *testing.T) {
 }
 
 // Neither what a server or a proxy says nor the URL that was asked is repeated.
-func TestNoErrorAndNoClientGivesTheTokenAway(t *testing.T) {
+func TestTokenIsNeverPrinted(t *testing.T) {
 	_, secret, _ := strings.Cut(token, ":")
 	echo := "<html>no /bot" + token + "/getMe here</html>"
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect is followed") }))
@@ -176,7 +176,7 @@ func (c *Client) send(ctx context.Context) error {
 
 // A message to an address that swallows every packet was certainly not sent,
 // and that is known before its call is over.
-func TestAMessageThatNeverHadAConnectionWasNotSent(t *testing.T) {
+func TestNoConnectionMeansNotSent(t *testing.T) {
 	transporttest.ChangeDefault(t, func(blackhole *http.Transport) {
 		blackhole.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
 			<-ctx.Done()
@@ -195,7 +195,7 @@ func TestAMessageThatNeverHadAConnectionWasNotSent(t *testing.T) {
 // A connection may be closed as soon as an answer is out, or just while another
 // message is written to it. One that was read there may be out and must not be
 // sent again, although its body could be.
-func TestAMessageLostOnAReusedConnectionIsNotRepeated(t *testing.T) {
+func TestLostMessageIsNotRepeated(t *testing.T) {
 	for _, answers := range []int64{1, 10} { // on each connection, before one more request is read
 		var arrived atomic.Int64
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

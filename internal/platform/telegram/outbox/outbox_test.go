@@ -112,7 +112,7 @@ func maxWithin(times []time.Time, length time.Duration) (best int) {
 
 // A group has twenty messages in any minute, and no fewer where more are asked for; a
 // burst of eight goes at once.
-func TestAGroupHasTwentyInAnyMinuteAndNoFewer(t *testing.T) {
+func TestGroupHasTwentyMessagesAMinute(t *testing.T) {
 	for _, gap := range []time.Duration{0, 700 * time.Millisecond, 3 * time.Second} {
 		inBubble(t, func(t *testing.T, c *outboxTest) {
 			for i := range int64(150) {
@@ -138,7 +138,7 @@ func TestAGroupHasTwentyInAnyMinuteAndNoFewer(t *testing.T) {
 
 // Messages that the rate of all has held up leave their chat no faster than others,
 // also where two replicas share their slots.
-func TestChatsKeepTheirRatesAndTogetherThirtyInAnySecond(t *testing.T) {
+func TestChatsTogetherKeepTheGlobalRate(t *testing.T) {
 	for _, replicas := range []int64{1, 2} {
 		inBubble(t, func(t *testing.T, c *outboxTest) {
 			c.takes = 10 * time.Millisecond
@@ -163,7 +163,7 @@ func TestChatsKeepTheirRatesAndTogetherThirtyInAnySecond(t *testing.T) {
 }
 
 // One who asks a lot takes no more slots than others while those wait.
-func TestSlotsOfAChatAreSharedByAsker(t *testing.T) {
+func TestSendersTakeTurns(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		post := func(user int64, text string) {
 			m := message(group, user, text)
@@ -185,7 +185,7 @@ func TestSlotsOfAChatAreSharedByAsker(t *testing.T) {
 
 // One who asks a lot while nobody else does leaves room in the same minute for who comes
 // after them.
-func TestOnePersonDoesNotUseUpAGroupsMinute(t *testing.T) {
+func TestOneSenderLeavesSlotsInTheMinute(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(20, group, 1, 20*time.Second)
 		c.all.Wait()
@@ -205,7 +205,7 @@ func TestOnePersonDoesNotUseUpAGroupsMinute(t *testing.T) {
 	})
 }
 
-func TestASlotAfterItsDeadlineIsRefusedAndTakesNoRoom(t *testing.T) {
+func TestMessageWithALateSlotIsDropped(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		start := time.Now()
 		c.send(16, person, 1, 0)
@@ -222,7 +222,7 @@ func TestASlotAfterItsDeadlineIsRefusedAndTakesNoRoom(t *testing.T) {
 }
 
 // A notice goes before those that wait, and once a minute.
-func TestANoticeGoesBeforeThoseThatWaitAndOnceAMinute(t *testing.T) {
+func TestNoticeGoesFirstAndOnceAMinute(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(30, group, 1, 20*time.Second)
 		for _, step := range []struct {
@@ -263,7 +263,7 @@ func TestA429HoldsBackItsChat(t *testing.T) {
 }
 
 // Calls that are under way at once may be told different times. The longest counts.
-func TestAShorter429EndsNoLongerOne(t *testing.T) {
+func TestLongest429Counts(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.Pacing, c.takes = false, time.Second
 		c.api.Fail("sendMessage", telegramtest.TooMany(30*time.Second), telegramtest.TooMany(time.Second))
@@ -286,7 +286,7 @@ func (c *outboxTest) ask(user int64, key string) {
 }
 
 // A shared message goes in the earliest turn of those who share it.
-func TestASharedMessageTakesItsEarliestTurn(t *testing.T) {
+func TestSharedMessageHasItsEarliestPosition(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(14, group, 1, 20*time.Second)
 		c.ask(1, "shared")
@@ -361,7 +361,7 @@ func TestADroppedMessageUsesNoSlot(t *testing.T) {
 }
 
 // An ephemeral message is given up at its deadline, wherever it waits.
-func TestAnEphemeralMessageDoesNotOutliveItsDeadline(t *testing.T) {
+func TestEphemeralMessageKeepsItsDeadline(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.api.Fail("sendMessage", telegramtest.TooMany(119*time.Second))
 		c.send(2, group, 1, 0)
@@ -389,7 +389,7 @@ func (d distant) Reserve(ctx context.Context, within time.Duration, limits ...ch
 	return d.Limiter.Reserve(ctx, within, limits...)
 }
 
-func TestADistantLimiterSlowsNothingDown(t *testing.T) {
+func TestDistantLimiterKeepsTheGlobalRate(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.limiter = distant{c.limiter, 80 * time.Millisecond}
 		c.Outbox = c.replica()
@@ -403,7 +403,7 @@ func TestADistantLimiterSlowsNothingDown(t *testing.T) {
 	})
 }
 
-func TestNothingIsRememberedOfWhatWasSent(t *testing.T) {
+func TestSentMessagesAreForgotten(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(20, person, 1, time.Second)
 		for range 5 {
@@ -488,7 +488,7 @@ func TestANoticeIsRepeatedAndUsesOneSlot(t *testing.T) {
 	})
 }
 
-func TestARepetitionIsMadeAfterItsDeadline(t *testing.T) {
+func TestRepetitionMayBeLate(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.api.Fail("sendMessage", telegramtest.Page(http.StatusBadGateway))
 		c.send(1, group, person, time.Second)
