@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -43,10 +42,9 @@ func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
 			t.Errorf("answered by %+v", got[0])
 		}
 		pointer, open := got[tt.private], faketelegram.Button{Text: "Open private chat", URL: tt.opens}
-		if pointer.Chat != group || pointer.Text != said(tt.pointer) ||
-			!reflect.DeepEqual(pointer.Markup.Rows, [][]faketelegram.Button{{open}}) {
-			t.Errorf("pointer %+v", pointer)
-		}
+		check(t, "chat of the notice", pointer.Chat, group)
+		check(t, "notice", pointer.Text, said(tt.pointer))
+		check(t, "buttons of the notice", fmt.Sprint(pointer.Markup.Rows), fmt.Sprint([][]faketelegram.Button{{open}}))
 		for _, m := range got {
 			if m.Silent != (m.Chat == group) {
 				t.Errorf("a telephone rings, or does not, for %+v", m)
@@ -167,9 +165,10 @@ func TestRepeatedRefusalIsNotSent(t *testing.T) {
 		for i, command := range []string{"price", "mylogins"} {
 			_, id := r.api.Push(inGroup(ann, "/"+command))
 			r.api.Press(ann, faketelegram.Group(group), id, "1 e 0 "+command)
-			if got := r.pressAnswers(i + 1)[i]; got.Text != "⚠️ Too many commands" || got.Alert || got.User != ann {
-				t.Errorf("told %+v", got)
-			}
+			got := r.pressAnswers(i + 1)[i]
+			check(t, "text", got.Text, "⚠️ Too many commands")
+			check(t, "alert", got.Alert, false)
+			check(t, "user", got.User, ann)
 		}
 		if !r.api.WaitAcknowledged(atOnce) || len(r.api.Sent()) != 0 || len(r.handler.Requests()) != 4 {
 			t.Errorf("%d requests, sent %+v", len(r.handler.Requests()), r.api.Sent())

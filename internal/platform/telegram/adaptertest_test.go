@@ -37,6 +37,14 @@ const (
 	group      = -1001
 )
 
+// check fails the test unless got is want.
+func check[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
 // inBubble runs a test for each case of a table, in simulated time.
 func inBubble[T any](t *testing.T, cases map[string]T, test func(*testing.T, T)) {
 	t.Helper()

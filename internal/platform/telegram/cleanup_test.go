@@ -145,9 +145,10 @@ func TestTheLowerOfTwoCardsStays(t *testing.T) {
 		r.sent(1)
 		r.give(inGroup(ann+1, "/price 7d"))
 		time.Sleep(time.Minute)
-		if sent := r.sent(2); !sent[0].Deleted || sent[1].Deleted || r.events.Of("deleteMessage") != 1 {
-			t.Errorf("%d calls, in the end %+v", r.events.Of("deleteMessage"), sent)
-		}
+		sent := r.sent(2)
+		check(t, "upper card deleted", sent[0].Deleted, true)
+		check(t, "lower card deleted", sent[1].Deleted, false)
+		check(t, "deleteMessage", r.events.Of("deleteMessage"), 1)
 	}, func(c *Config) { c.Settings.CleanChat = true })
 }
 
@@ -175,8 +176,14 @@ func TestSharedMessageIsDeletedOnce(t *testing.T) {
 		if reply.Tone == chat.Neutral {
 			stay = 1
 		}
-		if there := r.atGroup(); sent > 5 || len(there) != stay || calls != sent-stay || stay == 1 && there[0].ID != r.api.Sent()[sent-1].ID {
-			t.Errorf("of %d messages %d calls leave %+v", sent, calls, there)
+		there := r.atGroup()
+		check(t, "messages left", len(there), stay)
+		check(t, "deleteMessage", calls, sent-stay)
+		if sent > 5 {
+			t.Errorf("%d messages for 21 people, want at most 5", sent)
+		}
+		if stay == 1 && there[0].ID != r.api.Sent()[sent-1].ID {
+			t.Errorf("left is %+v, want the newest", there)
 		}
 	})
 }
@@ -261,9 +268,8 @@ func TestNoticesAreInTheReadersLanguage(t *testing.T) {
 		r.api.Push(inGroup(ann, "/mylogins"))
 		pointer := r.sent(2)[1]
 		want, label := words.Say(chat.Spanish, chat.Say("telegram.answered")), words.Say(chat.Spanish, chat.Say("button.private"))
-		if pointer.Text != want || want == said(answeredPrivately) || pointer.Markup.Rows[0][0].Text != label {
-			t.Errorf("the group is told %+v, want %q", pointer, want)
-		}
+		check(t, "notice", pointer.Text, want)
+		check(t, "button", pointer.Markup.Rows[0][0].Text, label)
 		for i, press := range []struct{ data, key string }{{"0", "button.old.title"}, {"1 e 0 mylogins", "telegram.answered"}} {
 			r.api.Press(ann, faketelegram.Group(group), pointer.ID, press.data)
 			if got, want := r.pressAnswers(i + 1)[i].Text, words.Say(chat.Russian, chat.Say(press.key)); !strings.Contains(got, want) {

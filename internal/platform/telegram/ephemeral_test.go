@@ -114,9 +114,9 @@ func TestEphemeralPressIsAnsweredEphemerally(t *testing.T) {
 		r.api.PressEphemeral(faketelegram.Group(group), first.Ephemeral, dataOf(first, "Older"))
 		time.Sleep(time.Minute)
 		here, privately, public := readBy(r.api.Sent())
-		if len(here)+len(privately) != 2 || (len(privately) == 1) != refused || len(public) != 0 {
-			t.Errorf("sent %+v", r.api.Sent())
-		}
+		check(t, "answers", len(here)+len(privately), 2)
+		check(t, "answered in the private chat", len(privately) == 1, refused)
+		check(t, "public messages", len(public), 0)
 		if told := r.pressAnswers(1)[0]; (told.Text == said(answeredPrivately)) != refused {
 			t.Errorf("a toast says %q", told.Text)
 		}

@@ -85,7 +85,9 @@ func TestInlineResultIsCachedWhileFresh(t *testing.T) {
 			result := got.Results[0]
 			answer := router.Handle(t.Context(), chat.Request{Command: want.command, Args: chat.Typed(strings.Fields(want.arg)...)})
 			m, ok := r.api.Choose(got.QueryID, result.ID, faketelegram.Group(group))
-			if !ok || m.Text != shown(answer).Text || !strings.HasPrefix(m.Text, result.Title+"\n") || result.Description == "" {
+			check(t, query+": there is the result", ok, true)
+			check(t, query+": text", m.Text, shown(answer).Text)
+			if !strings.HasPrefix(m.Text, result.Title+"\n") || result.Description == "" {
 				t.Errorf("%q has the result %+v, which is sent as %q", query, result, m.Text)
 			}
 			if dataOf(m, "🔄 Refresh") != "" {
@@ -119,14 +121,17 @@ func TestInlineFailureSaysWhy(t *testing.T) {
 		r.run()
 		got, failed := r.inline(tt.query), tt.reply != nil
 		for _, req := range r.handler.Requests() {
-			if req.From != userOf(ann) || req.Chat != fmt.Sprint("inline ", ann) || req.Direct || req.CanReplyEphemerally || req.Role != chat.Member {
-				t.Errorf("request %+v", req)
-			}
+			check(t, "from", req.From, userOf(ann))
+			check(t, "chat", req.Chat, fmt.Sprint("inline ", ann))
+			check(t, "direct", req.Direct, false)
+			check(t, "can reply ephemerally", req.CanReplyEphemerally, false)
+			check(t, "role", req.Role, chat.Member)
 		}
-		if len(got.Results) != 0 || got.Button != tt.button || got.CacheTime != tt.cache ||
-			got.Personal != failed || (len(r.handler.Requests()) != 0) != failed {
-			t.Errorf("answered by %+v", got)
-		}
+		check(t, "results", len(got.Results), 0)
+		check(t, "button", got.Button, tt.button)
+		check(t, "cache time", got.CacheTime, tt.cache)
+		check(t, "personal", got.Personal, failed)
+		check(t, "handled", len(r.handler.Requests()) != 0, failed)
 		// The button leads to the private chat, where /start is answered.
 		r.handler.Reply = nil
 		r.api.Push(inPrivate(ann, "/start "+got.Start))

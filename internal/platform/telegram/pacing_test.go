@@ -161,9 +161,9 @@ func TestSharedMessageIsNewestAndRepliesToFirst(t *testing.T) {
 		}
 		sent := r.sent(2)
 		for i, want := range []string{"Answer 1.", "Answer 6."} {
-			if m := sent[i]; m.ReplyTo != ids[i] || answered(m) != 1+4*i || !strings.Contains(m.Text, want) {
-				t.Errorf("message %d is %+v", i, m)
-			}
+			check(t, "reply to", sent[i].ReplyTo, ids[i])
+			check(t, "requests", answered(sent[i]), 1+4*i)
+			check(t, want, strings.Contains(sent[i].Text, want), true)
 		}
 		synctest.Wait()
 		if gap := sent[1].At.Sub(sent[0].At); gap < time.Second || r.events.Of("send_shared") != 4 {

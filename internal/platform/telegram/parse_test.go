@@ -222,9 +222,11 @@ func TestParseFollowsDeepLinks(t *testing.T) {
 	}
 	for _, tt := range tests {
 		c, ours := asks(&update{Message: in(t, tt.kind, 6, tt.text, "")})
-		if !ours || c.request.Command != tt.want || c.private != tt.private || c.request.Args.Len() != 0 {
-			t.Errorf("%s %q: got %+v", tt.kind, tt.text, c)
-		}
+		what := tt.kind + " " + tt.text
+		check(t, what+": ours", ours, true)
+		check(t, what+": command", c.request.Command, tt.want)
+		check(t, what+": private", c.private, tt.private)
+		check(t, what+": arguments", c.request.Args.Len(), 0)
 	}
 }
 

@@ -109,9 +109,9 @@ func TestTenMinuteOutage(t *testing.T) {
 			t.Errorf("ready %v", r.adapter.Ready())
 		}
 		time.Sleep(2 * time.Minute)
-		if n := r.events.Of("connected as @" + faketelegram.Username); !r.adapter.Ready() || n != 2 || len(r.api.Sent()) != 2 {
-			t.Errorf("ready %v, connected %d times, %d answers after the outage", r.adapter.Ready(), n, len(r.api.Sent()))
-		}
+		check(t, "ready", r.adapter.Ready(), true)
+		check(t, "times connected", r.events.Of("connected as @"+faketelegram.Username), 2)
+		check(t, "answers", len(r.api.Sent()), 2)
 	})
 }
 

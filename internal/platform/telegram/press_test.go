@@ -64,12 +64,14 @@ func TestFailedPressLeavesTheAnswer(t *testing.T) {
 	}, func(t *testing.T, tt test) {
 		r := card(t, tt.reply)
 		r.press(ann+1, "Refresh")
-		if got := r.pressAnswers(1)[0]; got.Text != tt.text || got.Alert != tt.alert || got.User != ann+1 {
-			t.Errorf("told %+v, want %q", got, tt.text)
-		}
-		if m := r.one(); m.Text != "answer 1" || m.Edits != 0 || !r.api.WaitAcknowledged(atOnce) {
-			t.Errorf("the message is %+v", m)
-		}
+		got := r.pressAnswers(1)[0]
+		check(t, "text", got.Text, tt.text)
+		check(t, "alert", got.Alert, tt.alert)
+		check(t, "user", got.User, ann+1)
+		m := r.one()
+		check(t, "text", m.Text, "answer 1")
+		check(t, "edits", m.Edits, 0)
+		check(t, "acknowledged", r.api.WaitAcknowledged(atOnce), true)
 	})
 }
 
@@ -86,9 +88,10 @@ func TestASecondTryReplacesTheFailure(t *testing.T) {
 			}
 			r.press(ann+1, "Try again")
 			told := r.pressAnswers(i)[i-1]
-			if m := r.one(); m.Edits != i-1 || (told.Text == "Price unavailable") != (i == 1) || strings.Contains(m.Text, "$1") != (i == 2) {
-				t.Errorf("after press %d: told %+v, shown %+v", i, told, m)
-			}
+			m := r.one()
+			check(t, "edits", m.Edits, i-1)
+			check(t, "told of the failure", told.Text == "Price unavailable", i == 1)
+			check(t, "shows the price", strings.Contains(m.Text, "$1"), i == 2)
 		}
 	})
 }
@@ -128,9 +131,10 @@ func TestPressIsAnsweredBelowAnUneditableMessage(t *testing.T) {
 		r := card(t)
 		replyTo := press(r, r.one())
 		sent := r.sent(2)
-		if sent[0].Edits != 0 || sent[1].Text != "answer 2" || sent[1].ReplyTo != replyTo || r.pressAnswers(1)[0].Text != "" {
-			t.Errorf("sent %+v", sent)
-		}
+		check(t, "edits", sent[0].Edits, 0)
+		check(t, "text", sent[1].Text, "answer 2")
+		check(t, "reply to", sent[1].ReplyTo, replyTo)
+		check(t, "told", r.pressAnswers(1)[0].Text, "")
 	})
 }
 
@@ -168,9 +172,10 @@ func TestEditsOfOneMessageAreMadeInOrder(t *testing.T) {
 		}
 		close(release)
 		r.pressAnswers(len(answers))
-		if m := r.one(); m.Text != fmt.Sprint("minute ", tt.want) || m.Edits != tt.edits || !r.api.WaitAcknowledged(atOnce) {
-			t.Errorf("it says %q after %d edits, want minute %d after %d", m.Text, m.Edits, tt.want, tt.edits)
-		}
+		m := r.one()
+		check(t, "text", m.Text, fmt.Sprint("minute ", tt.want))
+		check(t, "edits", m.Edits, tt.edits)
+		check(t, "acknowledged", r.api.WaitAcknowledged(atOnce), true)
 	})
 }
 
@@ -246,9 +251,10 @@ func TestAForgedButtonGainsNothing(t *testing.T) {
 				t.Errorf("%q: told %+v", tt.data, n)
 			}
 		}
-		if sent := r.sent(3); sent[0].Edits != 0 || sent[1].Chat != ann || sent[2].Chat != ann {
-			t.Errorf("sent %+v", sent)
-		}
+		sent := r.sent(3)
+		check(t, "edits", sent[0].Edits, 0)
+		check(t, "chat", sent[1].Chat, ann)
+		check(t, "chat", sent[2].Chat, ann)
 		r.hides(ann)
 	})
 }

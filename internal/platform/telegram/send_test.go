@@ -185,9 +185,10 @@ func TestRefusedMessageIsSentAsPlainText(t *testing.T) {
 			if ask != nil {
 				types, buttons = []string{"code", "text_link"}, ""
 			}
-			if !slices.Equal(typesOf(m.Entities), types) || labelsOf(m) != buttons || m.Markup.ForceReply != (ask != nil) || r.events.Of("send_refused") != 1 {
-				t.Errorf("it is %+v", m)
-			}
+			check(t, "entities", fmt.Sprint(typesOf(m.Entities)), fmt.Sprint(types))
+			check(t, "buttons", labelsOf(m), buttons)
+			check(t, "force reply", m.Markup.ForceReply, ask != nil)
+			check(t, "send_refused", r.events.Of("send_refused"), 1)
 		})
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,10 +32,10 @@ func TestWebhookStatuses(t *testing.T) {
 		good := r.api.Update(inPrivate(ann, "/price"))
 		r.delivers(good, http.StatusServiceUnavailable)
 		stop := r.run()
-		if hook := r.api.Webhook(); hook.URL != "https://bot.example/hook" || hook.Secret != hookSecret ||
-			!slices.Equal(hook.AllowedUpdates, allowedUpdates) {
-			t.Errorf("webhook %+v", hook)
-		}
+		hook := r.api.Webhook()
+		check(t, "url", hook.URL, "https://bot.example/hook")
+		check(t, "secret", hook.Secret, hookSecret)
+		check(t, "allowed updates", fmt.Sprint(hook.AllowedUpdates), fmt.Sprint(allowedUpdates))
 		// White space before an update makes it as large as that.
 		spaced := func(size int) []byte { return append(bytes.Repeat([]byte(" "), size-len(good)), good...) }
 		for _, tt := range []struct {
@@ -245,9 +244,10 @@ func TestLostWebhookIsSetAgain(t *testing.T) {
 			time.Sleep(watchEvery + 3*time.Second)
 			hook := r.api.Webhook()
 			time.Sleep(time.Hour)
-			if set = r.events.Of("setWebhook") - set; hook.URL != "https://bot.example/hook" || hook.Secret != hookSecret || set != 2 || !r.adapter.Ready() {
-				t.Errorf("the webhook is %+v, set %d times, ready %v", hook, set, r.adapter.Ready())
-			}
+			check(t, "url", hook.URL, "https://bot.example/hook")
+			check(t, "secret", hook.Secret, hookSecret)
+			check(t, "setWebhook", r.events.Of("setWebhook")-set, 2)
+			check(t, "ready", r.adapter.Ready(), true)
 		}
 		if n := r.events.Of("webhook_replaced"); n != 4 || strings.Count(r.logs.String(), "which is set again") != 4 {
 			t.Errorf("%d counted; log:\n%s", n, r.logs)

@@ -75,8 +75,14 @@ func TestFailedCallHasItsKind(t *testing.T) {
 				}
 				e := ErrorOf(err)
 				is := map[bool]string{e.Unreachable(): "unreachable", e.Unexplained(): "unexplained"}[true]
-				if e.Kind != tt.kind || err.Error() != says || is != tt.is {
-					t.Errorf("%q is %+v, %s; want %q, %s", err, e, is, says, tt.is)
+				if err.Error() != says {
+					t.Errorf("got %q, want %q", err, says)
+				}
+				if e.Kind != tt.kind {
+					t.Errorf("%v: got kind %q, want %q", err, e.Kind, tt.kind)
+				}
+				if is != tt.is {
+					t.Errorf("%v: got %q, want %q", err, is, tt.is)
 				}
 				if waits, moved := e.RetryAfter == 7*time.Second, e.NewChat == -1005; waits != (e.Kind == TooManyRequests) || moved != (e.Kind == Migrated) {
 					t.Errorf("%q is %+v", err, e)
