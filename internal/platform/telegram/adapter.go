@@ -18,7 +18,7 @@
 // loses nothing. A webhook update is acknowledged within a fraction of a second, because
 // Telegram delivers nothing else from that chat until then. The answer to a private
 // command is only sent to its user's private chat, or stays in the group as an ephemeral
-// message if the command was one. A group is told about it in a fixed sentence (notice).
+// message if the command was one. The group reads only a fixed sentence about it (notice).
 //
 // The events that Config.Count is called with:
 //
@@ -216,7 +216,8 @@ func (s *session) repeat(ctx context.Context, call func() error) error {
 	}.Do(ctx, func(context.Context) error { return call() })
 }
 
-// unauthorized ends the session and what is in flight: nothing can be sent any more.
+// unauthorized ends the session and cancels the commands in flight, because nothing can be
+// sent any more.
 func (s *session) unauthorized() {
 	s.fail(errToken)
 	s.tasks.Cancel()

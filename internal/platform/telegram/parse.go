@@ -126,7 +126,7 @@ func commandName(m *message, units []uint16, me *models.User, commands chat.Comm
 	return name, length
 }
 
-// setSender sets who wrote m. Whoever speaks as a chat has no user ID.
+// setSender sets who wrote m. Somebody who speaks as a chat has no user ID.
 func (c *command) setSender(m *message) {
 	switch {
 	case m.SenderChat == nil:

@@ -124,7 +124,7 @@ func (t *task) answer() outbox.Receipt {
 func (t *task) handle() (reply *chat.Reply, content botapi.Content) {
 	t.s.tasks.Handle(t.cmd.request, func(r chat.Reply) {
 		if r.Ask != nil && t.cmd.ephemeral.Arrived() {
-			// What is written in a group in reply to a question may be read by all.
+			// Everybody in the group could read a reply to the question.
 			open := chat.Action{Label: chat.Say("button.private"), URL: deepLink(t.s.me.Username, r.Ask.Command)}
 			r.Actions, r.Ask = append(slices.Clip(r.Actions), open), nil
 		}
@@ -222,7 +222,7 @@ func (t *task) tellInstead(reply *chat.Reply) bool {
 
 // share lets m stand for other answers of the same command in the same chat and topic.
 func (t *task) share(m *outbox.Message, reply *chat.Reply) {
-	// With tone and title in it, a refusal never stands for an answer.
+	// Tone and title keep a refusal from being sent instead of an answer.
 	m.Sharing.Key = [...]any{m.To.Chat, m.To.Thread, t.cmd.text, reply.Tone, reply.Title.Key}
 	m.Sharing.Combined = func(requests int) botapi.Content {
 		r := *reply

@@ -23,8 +23,7 @@ type Entity struct {
 	TimeFormat string `json:"date_time_format,omitempty"`
 }
 
-// Markup is what stands below a message: rows of buttons, or the wish for a
-// reply.
+// Markup is shown below a message: rows of buttons, or a prompt for a reply.
 type Markup struct {
 	Rows        [][]Button `json:"inline_keyboard,omitempty"`
 	ForceReply  bool       `json:"force_reply,omitempty"`
@@ -40,12 +39,12 @@ type Button struct {
 	Copy *CopyText `json:"copy_text,omitempty"`
 }
 
-// CopyText is what a button copies.
+// CopyText is the text that a button copies.
 type CopyText struct {
 	Text string `json:"text"`
 }
 
-// Bounds on what a message says, https://core.telegram.org/bots/api#sendmessage,
+// Bounds on messages, https://core.telegram.org/bots/api#sendmessage,
 // #sendphoto, #inlinekeyboardbutton and https://core.telegram.org/api/entities.
 const (
 	maxUnits    = 4096 // of a text, in UTF-16 units
@@ -65,7 +64,7 @@ var (
 	timeFormat  = regexp.MustCompile(`^(r|w?[dD]?[tT]?)$`)
 )
 
-// checkText tells why Telegram does not take a text or, with that limit, a caption.
+// checkText returns why Telegram refuses a text or, if limit is maxCaption, a caption.
 func checkText(text string, entities []Entity, limit int) *refusal {
 	units := utf16.Encode([]rune(text))
 	switch {
@@ -102,14 +101,14 @@ func spansFit(units []uint16, entities []Entity) bool {
 	return len(entities) <= maxEntities
 }
 
-// isURL reports whether Telegram takes an address. A host of one word, such as
-// localhost, it does not.
+// isURL reports whether Telegram takes an address. It refuses a host of one word, such as
+// localhost.
 func isURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "tg" || (u.Scheme == "https" || u.Scheme == "http") && strings.Contains(u.Host, "."))
 }
 
-// readMarkup reads a markup and tells why Telegram does not take it.
+// readMarkup reads a markup, and returns why Telegram refuses it.
 func readMarkup(raw json.RawMessage) (m Markup, no *refusal) {
 	if raw == nil {
 		return m, nil

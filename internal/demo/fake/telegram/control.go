@@ -5,8 +5,8 @@ import "time"
 // SetWebhook sets a webhook as another process would, without a secret.
 func (s *Server) SetWebhook(url string) { s.Change(func() { s.webhook = Webhook{URL: url} }) }
 
-// FailDelivery has getWebhookInfo tell that a delivery has just failed, whatever
-// webhook is set later.
+// FailDelivery makes getWebhookInfo report a delivery that has just failed, also for a
+// webhook that is set later.
 func (s *Server) FailDelivery(why string) {
 	s.Change(func() { s.failedAt, s.failure = time.Now().Add(s.ahead), why })
 }
@@ -20,11 +20,10 @@ func (s *Server) Start(user int64) { s.Change(func() { s.started[user] = true })
 // Revoke makes the server answer 401 to every call.
 func (s *Server) Revoke() { s.Change(func() { s.revoked = true }) }
 
-// Meet has a user appear like this where they press a button or ask an inline
-// query. Until then they are Person.
+// Meet sets how a user appears in presses and inline queries. Until then they are Person.
 func (s *Server) Meet(u User) { s.Change(func() { s.people[u.ID] = u }) }
 
-// person is a user as they appear, under the lock.
+// person returns a user as Meet has set them, or a Person, under the lock.
 func (s *Server) person(id int64) User {
 	if u, met := s.people[id]; met {
 		return u

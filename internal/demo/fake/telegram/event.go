@@ -1,6 +1,6 @@
 package telegram
 
-// show tells of a message as it stands, under the lock.
+// show reports a message to the watcher, under the lock.
 func (s *Server) show(m *Sent) {
 	now := *m
 	s.watch(Event{Message: &now})
@@ -14,7 +14,7 @@ type Event struct {
 	// Message is the bot's, or sent by inline mode: new, changed or, where Deleted
 	// is true, gone.
 	Message *Sent
-	// Notice is told to the presser of a button.
+	// Notice is shown to the person who pressed a button.
 	Notice *Notice
 	// Inline answers an inline query.
 	Inline *InlineAnswer
@@ -22,7 +22,7 @@ type Event struct {
 	Typing bool
 	// Menus is true when a menu was set.
 	Menus bool
-	// Chat is where a notice is told, or the bot is typing.
+	// Chat is where a notice is shown, or the bot is typing.
 	Chat int64
 }
 

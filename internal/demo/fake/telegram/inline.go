@@ -32,7 +32,7 @@ type InlineResult struct {
 	} `json:"input_message_content"`
 }
 
-// InlineAnswer is what answerInlineQuery said.
+// InlineAnswer holds the parameters of an answerInlineQuery.
 type InlineAnswer struct {
 	QueryID   string
 	User      int64

@@ -13,7 +13,7 @@ type Sent struct {
 	Chat    int64
 	Thread  int64
 	ReplyTo int64 // in an ephemeral message, an ephemeral one
-	// Ephemeral is what such a message has instead of an ID.
+	// Ephemeral is the ID of an ephemeral message; 0 of any other.
 	Ephemeral int64
 	// Reader is the one user who can read it; 0 is everybody in the chat.
 	Reader   int64
@@ -27,7 +27,7 @@ type Sent struct {
 	Deleted  bool
 }
 
-// reply is what reply_parameters say.
+// reply holds reply_parameters.
 type reply struct {
 	ID        *int64 `json:"message_id"`
 	Ephemeral int64  `json:"ephemeral_message_id"`
@@ -66,7 +66,7 @@ func (s *Server) send(method string, p params, files map[string][]byte) (result 
 	return m.Message(), nil
 }
 
-// readContent reads what a message says, under the lock.
+// readContent reads the text, picture and markup of a message, under the lock.
 func (s *Server) readContent(m *Sent, method string, p params, files map[string][]byte) (no *refusal) {
 	if m.Markup, no = readMarkup(p["reply_markup"]); no != nil {
 		return no
@@ -174,7 +174,7 @@ func (s *Server) remove(key [2]int64) {
 	delete(s.others, key)
 }
 
-// Message is the message as Telegram shows it to the bot.
+// Message returns the message as Telegram shows it to the bot.
 func (m *Sent) Message() Message {
 	kind := "supergroup"
 	if m.Chat > 0 {
@@ -237,12 +237,13 @@ func (s *Server) PushEphemeral(m Message) (updateID, ephemeralID int64) {
 	return updateID, ephemeralID
 }
 
-// receiver is for whom a message is ephemeral: as 10.3 says it or, without that, as 10.2.
+// receiver is the one reader of an ephemeral message.
 type receiver struct {
 	User       int64  `json:"receiver_user_id"`
 	CallbackID string `json:"callback_query_id"`
 }
 
+// receiverOf reads the form of 10.3 or else that of 10.2. A User of 0 is everybody.
 func receiverOf(p params) receiver {
 	if p["ephemeral_message_parameters"] != nil {
 		return arg[receiver](p, "ephemeral_message_parameters")

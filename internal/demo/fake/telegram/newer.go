@@ -1,7 +1,7 @@
 package telegram
 
-// newer is what the Bot API had after the version of botapi.json, 10.1: the
-// ephemeral messages of 10.2 and 10.3. It is taken from aiogram's and grammY's
+// newer adds to d what came after the version of botapi.json, 10.1: the ephemeral
+// messages of 10.2 and 10.3. They are taken from aiogram's and grammY's
 // reference (EphemeralMessageParameters, BotCommand.is_ephemeral) and
 // https://github.com/tdlib/telegram-bot-api/issues/873.
 func newer(d *botDescription) {

@@ -48,12 +48,12 @@ func bad(text string) *refusal {
 	return &refusal{code: http.StatusBadRequest, text: "Bad Request: " + text}
 }
 
-// Interceptor handles a call with these parameters. carryOut carries the call out and
-// returns the function that writes the response.
+// Interceptor handles a call instead of the server. carryOut carries the call out, and
+// returns the function that writes its response.
 type Interceptor func(w http.ResponseWriter, r *http.Request, method string, params map[string]json.RawMessage, carryOut func() (respond func()))
 
-// Intercept has f called with every call that fits the description. It is called before
-// the first call.
+// Intercept has f called with every call that fits the description. It must be called
+// before the first call.
 func (s *Server) Intercept(f Interceptor) { s.intercept = f }
 
 // ServeHTTP answers one call.
@@ -179,8 +179,8 @@ func (s *Server) carryOut(method string, p params, files map[string][]byte) (res
 // (process_get_updates_query in tdlib/telegram-bot-api, Client.cpp).
 const samePoll = 500 * time.Millisecond
 
-// getUpdates acknowledges what is below the offset and answers with what is
-// queued, waiting for something as long as it is told to. A later getUpdates
+// getUpdates acknowledges the updates below the offset and returns those that are queued.
+// It waits for the first one for as long as the parameter timeout says. A later getUpdates
 // ends an earlier one.
 func (s *Server) getUpdates(r *http.Request, p params) (any, *refusal) {
 	offset, limit, kinds := arg[int64](p, "offset"), arg[int](p, "limit"), arg[[]string](p, "allowed_updates")
@@ -236,7 +236,7 @@ func allows(allowed []string, kind string) bool {
 	return kind == "" || len(allowed) == 0 || slices.Contains(allowed, kind)
 }
 
-// reachable tells why nothing can be written to a chat, under the lock.
+// reachable returns why nothing can be written to a chat, under the lock.
 func (s *Server) reachable(chat int64) *refusal {
 	if to, moved := s.moved[chat]; moved {
 		return &refusal{code: http.StatusBadRequest, text: "Bad Request: group chat was upgraded to a supergroup chat", movedTo: to}

@@ -29,13 +29,13 @@ import (
 // Token is the one token that the server accepts.
 const Token = "123456789:TEST-token_0123456789abcdefghijklm"
 
-// BotID and Username are who getMe says the bot is.
+// BotID and Username are the bot's, as getMe returns them.
 const (
 	BotID    = 123456789
 	Username = "herald_bot"
 )
 
-// Webhook is what setWebhook last said. Without a URL no webhook is set.
+// Webhook holds the parameters of the last setWebhook. Without a URL no webhook is set.
 type Webhook struct {
 	URL, Secret    string
 	AllowedUpdates []string

@@ -21,7 +21,7 @@ const (
 	NotSent         Kind = "the server could not be reached"
 	TooManyRequests Kind = "too many requests"
 	Unauthorized    Kind = "the token was refused"
-	// Conflict is a webhook beside polling, or two who poll.
+	// Conflict is a poll while a webhook is set, or while another process polls.
 	Conflict Kind = "conflict"
 	// Forbidden is a chat in which the bot may not do that.
 	Forbidden Kind = "forbidden"

@@ -34,7 +34,7 @@ func (c *Client) do(ctx context.Context, method string, params any) error {
 	return err
 }
 
-// sent is what is read of the message that a call returns.
+// sent holds the IDs of the message that a call returns.
 type sent struct {
 	ID          int64 `json:"message_id"`
 	EphemeralID int64 `json:"ephemeral_message_id"`
@@ -47,7 +47,7 @@ func (c *Client) show(ctx context.Context, request call) (m sent, err error) {
 	return m, err
 }
 
-// photoCall returns a call that uploads a picture beside params.
+// photoCall returns a call with params that uploads a picture too.
 func photoCall(method string, params any, png []byte) call {
 	request := jsonCall(method, params)
 	request.body, request.contentType = form(request.body, png)

@@ -49,7 +49,7 @@ type Content struct {
 	// Text is 1 to 4,096 UTF-16 units, a caption 0 to 1,024.
 	Text     string   `json:"text"`
 	Entities []Entity `json:"entities,omitempty"` // at most 100
-	// Markup is a Keyboard, a models.ForceReply or nil. An edit takes a Keyboard alone;
+	// Markup is a Keyboard, a models.ForceReply or nil. An edit takes only a Keyboard;
 	// without one it removes the keyboard.
 	Markup models.ReplyMarkup `json:"reply_markup,omitempty"`
 	// Picture is a PNG; nil is a text.

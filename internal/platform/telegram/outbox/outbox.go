@@ -1,8 +1,8 @@
 // Package outbox sends messages to Telegram, within the rates that Telegram allows. It
-// knows calls of the Bot API and nothing of commands. A message's fields alone decide how
-// it is sent.
+// knows calls of the Bot API and nothing of commands. Only a message's fields decide how it
+// is sent.
 //
-//	outbox.go    what is sent, and what became of it
+//	outbox.go    messages, receipts, and how to send one
 //	bundle.go    messages with the same Key that wait at the same time are one message
 //	line.go      the senders of a chat are served in turn
 //	slots.go     a message waits for a slot of its chat and of all
@@ -108,18 +108,17 @@ type Message struct {
 
 // Sharing joins messages that wait at the same time: only the newest is sent.
 type Sharing struct {
-	// Key is equal for messages that may stand for each other, such as the edits of one
-	// message; nil stands alone.
+	// Key is equal for messages of which one is enough, such as the edits of one message;
+	// nil equals no other.
 	Key any
 	// Subject and AsOf order messages: of two with the same Subject the one with the
 	// later AsOf is newer, otherwise the one that came later.
 	Subject string
 	AsOf    time.Time
-	// Combined returns the content that stands for so many messages; nil is the Content
-	// of the newest.
+	// Combined returns the content that answers so many messages at once; nil is the
+	// Content of the newest.
 	Combined func(messages int) botapi.Content
-	// Joined is called if the message waits for another one that stands for it; it may
-	// be nil.
+	// Joined is called if another message will be sent instead of this one; it may be nil.
 	Joined func()
 }
 
@@ -132,20 +131,20 @@ type Result int
 
 // The results.
 const (
-	// None is that there was nothing to send.
+	// None: there was nothing to send.
 	None Result = iota
 	Delivered
-	// NotSent is a message that was definitely not sent, and may be accepted later.
+	// NotSent: definitely not sent. The same message may be accepted later.
 	NotSent
-	// OutcomeUnknown is a message that may be out. It is not sent again.
+	// OutcomeUnknown: it may be out, and is not sent again.
 	OutcomeUnknown
-	// Dropped is a message for which its chat had no room in time.
+	// Dropped: its chat had no slot before the deadline.
 	Dropped
-	// Lost is a message that a 429 holds back for longer than deliveryLimit.
+	// Lost: a 429 lasted longer than deliveryLimit.
 	Lost
-	// Unreachable is a user to whom the bot may not write.
+	// Unreachable: the bot may not write to the user.
 	Unreachable
-	// Refused is a message that Telegram will not take.
+	// Refused: Telegram will not take it.
 	Refused
 )
 

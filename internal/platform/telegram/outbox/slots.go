@@ -23,7 +23,7 @@ var (
 	groupLimit  = chat.Limit{Key: "group", Count: 20, Window: 61 * time.Second}
 	answerLimit = chat.Limit{Key: "answers", Count: 19, Window: 61 * time.Second}
 	noticeLimit = chat.Limit{Count: 1, Window: 61 * time.Second}
-	// A group's other answers are for those who come after one who asks a lot.
+	// One sender may not use all of a group's answers.
 	senderLimit = chat.Limit{Count: 15, Window: 61 * time.Second}
 	totalLimit  = chat.Limit{Count: 2, Window: 2 * time.Second / 26, Refill: true}
 )
@@ -196,5 +196,5 @@ func (d *delivery) patience() time.Duration {
 	return time.Until(end)
 }
 
-// Saturated reports whether messages wait for the rate of all messages alone.
+// Saturated reports whether only the global rate delays messages.
 func (o *Outbox) Saturated() bool { return o.Pacing && len(o.permits) == cap(o.permits) }
