@@ -4,7 +4,7 @@
 //	poll.go, webhook.go   receive it, and acknowledge it when it is answered
 //	parse.go              finds the command in a message, a press or an inline query
 //	respond.go            has the command handled, and sends the rendered reply (render.go)
-//	press.go, notice.go   answer a press, and post short notices in a group
+//	notice.go             answers a press, and posts short notices in a group
 //	cleanup.go            deletes notices and older cards in a group
 //	outbox                sends within Telegram's rates, and again where that helps
 //

@@ -77,7 +77,7 @@ type adapterTest struct {
 	handler *chattest.Handler
 	adapter *Adapter
 	logs    *logtest.Buffer
-	// events counts what Config.Count and Config.Connected are told, and calls by method.
+	// events counts the calls of Config.Count and Config.Connected, and the API's by method.
 	events *chattest.Events
 	// Calls of the method that is broken are carried by carried, until mended.
 	broken  string

@@ -17,8 +17,8 @@ import (
 	"herald/internal/words"
 )
 
-// What concerns its reader alone leaves the group after half a minute, a question after
-// two, or either at a stop.
+// A message for one person leaves the group after half a minute, a question after two, and
+// either at a stop.
 func TestAnErrorLeavesItsGroup(t *testing.T) {
 	refusal := chat.Reply{Tone: chat.Warning, Title: chat.Say("Too many commands"), Ephemeral: true}
 	type test struct {
@@ -218,8 +218,8 @@ func (r *adapterTest) atGroup() (there []faketelegram.Sent) {
 	return there
 }
 
-// An invitation to start the bot stands until an answer has reached whom it
-// invites: by the link, or whatever they ask in private or in the group.
+// An invitation to start the bot stays until an answer has reached its user: by the link,
+// in private or in the group.
 func TestAnInvitationIsDeletedOnceAnAnswerIsOut(t *testing.T) {
 	inBubble(t, map[string]func(*adapterTest){
 		"in private": func(r *adapterTest) { r.api.Push(inPrivate(ann, "/price")) },

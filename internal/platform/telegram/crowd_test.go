@@ -78,7 +78,7 @@ func TestGroupsLeavePlacesForOthers(t *testing.T) {
 				if n := r.adapter.InFlight(); n > 3*2+maxInFlight/4 {
 					t.Errorf("one group holds %d places", n)
 				}
-				// By polling the group was told that it is busy.
+				// With polling, the group has read that the bot is busy.
 				promptly()
 				release()
 			}, change, paced)

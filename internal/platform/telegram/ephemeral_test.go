@@ -128,8 +128,8 @@ func TestEphemeralPressIsAnsweredEphemerally(t *testing.T) {
 	})
 }
 
-// What a server has once made public it would make public again: from then on it is
-// one without ephemeral messages.
+// A server that has made an ephemeral message public would do so again, and is sent no
+// other.
 func TestPublicEphemeralAnswerIsTheLast(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = secretReply

@@ -61,8 +61,8 @@ func TestInlineQueryFindsOnlyPublicCommands(t *testing.T) {
 	}
 }
 
-// What a result says is what the command says, and Telegram keeps it for as long
-// as that is fresh.
+// A result has the text of the command's answer, and Telegram caches it while the answer
+// is fresh.
 func TestInlineResultIsCachedWhileFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w, router := product(t)
@@ -100,8 +100,8 @@ func TestInlineResultIsCachedWhileFresh(t *testing.T) {
 	})
 }
 
-// What is no answer is no result: nobody should send it. A button says why, to the
-// asker alone. Everybody's queries are counted by themselves.
+// A failure is no result, because nobody should send it. A button shows why, to the asker
+// alone. Everybody's queries are counted by themselves.
 func TestInlineFailureSaysWhy(t *testing.T) {
 	limit := func() chat.Reply { return chat.Reply{Title: chat.Say("Too many"), Tone: chat.Warning, Ephemeral: true} }
 	hint := words.Say(chat.English, chat.SayWith("telegram.inline_hint", chat.Values{"commands": chat.Plain("price")}))

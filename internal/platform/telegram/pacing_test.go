@@ -44,8 +44,8 @@ func flood(n int) (all []faketelegram.Message) {
 	return all
 }
 
-// Edits count towards a chat's rate. Where that is used up the presser alone is told; if
-// the button shows no spinner any more, the chat is.
+// Edits count towards a chat's rate. If the rate is used up, only the presser learns of it
+// or, once the spinner has ended, the chat.
 func TestEditsKeepTheRatesOfTheirChat(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.answer(refreshed("x", 1))

@@ -120,7 +120,7 @@ func TestParseFindsArgumentsAndPeople(t *testing.T) {
 	}
 }
 
-// Who speaks as a chat is nobody: a moderator if it is this very chat.
+// Somebody who speaks as a chat has no ID, and is a moderator if it is this very chat.
 func TestParseKnowsSenderAndDestination(t *testing.T) {
 	for name, tt := range map[string]struct {
 		kind, members    string
@@ -154,7 +154,7 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 	}
 }
 
-// A private chat belongs to one person. What another does there is a server's fault.
+// A private chat belongs to one person. An update of another user there is a server's fault.
 func TestParseRefusesAnotherUserInAPrivateChat(t *testing.T) {
 	const chat = `"chat":{"id":5,"type":"private"}`
 	for _, form := range []string{
@@ -301,7 +301,7 @@ func product(t *testing.T) (*adapterTest, *commandstest.World, *oneByOne) {
 	return setUp(t), w, &oneByOne{Router: w.Router(t)}
 }
 
-// TestParseTrustsOnlyThisBotsQuestions has replies to what looks like one.
+// Only a message of this bot with the hidden link is a question.
 func TestParseTrustsOnlyThisBotsQuestions(t *testing.T) {
 	const link = `"entities":[{"type":"text_link","offset":0,"length":1,"url":"https://t.me/OurBot?start=ask-staked"}]`
 	const us = `"from":{"id":99,"is_bot":true}`

@@ -166,8 +166,8 @@ func TestTwoPollersAnnounceOnceAMinute(t *testing.T) {
 	})
 }
 
-// A webhook that stands at the start is of an earlier run. One that is set later is
-// another process's, which would not notice that it is gone.
+// A webhook that is set at the start is left from an earlier run. One that is set later
+// belongs to another process, which would not notice that it is gone.
 func TestPollingDeletesAWebhookOnlyAtStart(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.api.SetWebhook("https://old.example/hook")

@@ -22,7 +22,7 @@ func refreshed(text string, minutes int) chat.Reply {
 	}
 }
 
-// card returns an adapterTest in whose group a card stands: answer 1. Each later answer is
+// card returns an adapterTest with a card in the group: answer 1. Each later answer is
 // newer by a minute, unless answers says otherwise.
 func card(t *testing.T, answers ...chat.Reply) *adapterTest {
 	t.Helper()
@@ -96,7 +96,7 @@ func TestASecondTryReplacesTheFailure(t *testing.T) {
 	})
 }
 
-// What somebody is asked after a press in private they can write at once.
+// After a press in private, a question is a message to which one can reply.
 func TestPrivatePressIsAskedByMessage(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.answer(refreshed("x", 1))
@@ -229,8 +229,8 @@ func TestSpinnerEndsBeforeASlowEdit(t *testing.T) {
 	})
 }
 
-// Whatever a forged button asks for, nothing private is shown to others, and what
-// is wrong is told to the presser alone.
+// Whatever a forged button asks for, nothing private is shown to others, and only the
+// presser sees an error.
 func TestAForgedButtonGainsNothing(t *testing.T) {
 	const stranger = 404 // who has not started the bot
 	synctest.Test(t, func(t *testing.T) {

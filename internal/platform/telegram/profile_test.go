@@ -62,8 +62,8 @@ func TestProfileIsSetOnceInEveryLanguage(t *testing.T) {
 	})
 }
 
-// Commands are answered meanwhile, and what fails is repeated no sooner than the
-// server asks for. What is refused is left.
+// Commands are answered meanwhile. A call that fails is repeated no sooner than the server
+// asks for, and one that is refused is not repeated.
 func TestProfileFailuresDelayNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _, router := product(t)

@@ -20,7 +20,7 @@ import (
 
 const testWallet = "0x52908400098527886E0F7030069857D2E4169EE7"
 
-// shown is r as it stands in a chat.
+// shown returns r as a message.
 func shown(r chat.Reply) botapi.Content { return render(&r, faketelegram.Username) }
 
 // Whatever a service calls a dapp or a pool, Telegram makes no link of it:
@@ -180,7 +180,7 @@ func TestPreviewsTellTheAnswer(t *testing.T) {
 // it has.
 func marked(m botapi.Content) string {
 	opening, closing := map[int]string{}, map[int]string{}
-	// What holds another begins before it and ends behind it.
+	// An entity around another one begins before it and ends behind it.
 	entities := slices.SortedStableFunc(slices.Values(m.Entities), func(a, b botapi.Entity) int { return b.Length - a.Length })
 	marks := map[models.MessageEntityType][2]string{
 		models.MessageEntityTypeBold: {"*", "*"}, models.MessageEntityTypeItalic: {"_", "_"}, models.MessageEntityTypeCode: {"`", "`"}, botapi.DateTime: {"<", ">"},

@@ -75,8 +75,8 @@ func TestFailedMessageIsRepeated(t *testing.T) {
 	})
 }
 
-// What a 429 of more than five minutes holds back is lost. The chat is told so once it
-// may be written to, and once.
+// Answers that a 429 holds back for more than five minutes are lost. One message says so
+// once the chat may be written to.
 func TestChatLearnsOnceOfALong429(t *testing.T) {
 	long, later := telegramtest.TooMany(time.Hour), telegramtest.TooMany(2*time.Minute)
 	for way, change := range ways {
@@ -164,9 +164,8 @@ func typesOf(entities []faketelegram.Entity) (types []string) {
 	return slices.Compact(types)
 }
 
-// What a server refuses of what a message looks like goes once more as plain text. It
-// keeps what makes it safe: what is untrusted stays code, and a question says what it
-// is about.
+// A message that is refused is sent once more as plain text. Untrusted text stays code, and
+// a question keeps the link that names its command.
 func TestRefusedMessageIsSentAsPlainText(t *testing.T) {
 	for _, ask := range []*chat.Ask{nil, {Command: "staked", Question: chat.Say("Which?")}} {
 		simulated(t, func(t *testing.T, r *adapterTest) {

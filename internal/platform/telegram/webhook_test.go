@@ -214,9 +214,9 @@ func TestSlowAnswersHoldBackNoDelivery(t *testing.T) {
 	})
 }
 
-// Another process that polls, or has a webhook of its own, takes this one's away, or its
-// secret. Telegram's clock may differ from ours, and the failure from before the start
-// is told for long.
+// Another process that polls, or sets a webhook, replaces this one or its secret.
+// Telegram's clock may differ from ours, and it reports a failure from before the start
+// for long.
 func TestLostWebhookIsSetAgain(t *testing.T) {
 	inBubble(t, map[string]time.Duration{"same clock": 0, "clock ahead": 2 * time.Hour, "clock behind": -2 * time.Hour}, func(t *testing.T, ahead time.Duration) {
 		r := setUp(t, byWebhook)

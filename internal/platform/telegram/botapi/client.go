@@ -85,6 +85,17 @@ func (c *Client) GetMe(ctx context.Context) (*models.User, error) {
 	return me, libraryError("getMe", err)
 }
 
+// GetUpdates acknowledges all updates before offset and returns up to limit of the
+// others. It waits for the first one for up to wait, in whole seconds. The updates are
+// undecoded, so that one of an unknown form spoils no other.
+func (c *Client) GetUpdates(ctx context.Context, offset int64, limit int, wait time.Duration, kinds []string) ([]json.RawMessage, error) {
+	request := jsonCall("getUpdates", map[string]any{
+		"offset": offset, "limit": limit, "timeout": int(wait.Seconds()), "allowed_updates": kinds,
+	})
+	request.timeout += wait
+	return exchange[[]json.RawMessage](ctx, c, request)
+}
+
 // GetWebhookInfo returns where updates are delivered to, and the last failed delivery.
 func (c *Client) GetWebhookInfo(ctx context.Context) (*models.WebhookInfo, error) {
 	info, err := c.bot().GetWebhookInfo(ctx)

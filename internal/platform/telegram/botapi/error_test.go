@@ -92,7 +92,8 @@ func TestFailedCallHasItsKind(t *testing.T) {
 	}
 }
 
-// To send it again would be to say it twice. What is only read must be there.
+// A message must not be sent twice because its result cannot be read. A call that only
+// reads fails.
 func TestUnreadableResultIsSuccess(t *testing.T) {
 	for _, result := range []string{`true`, `{}`, `null`, `[]`, `{"message_id":"7"}`} {
 		c := newClient(t, "http://bot.invalid", answer{status: 200, body: `{"ok":true,"result":` + result + `}`})

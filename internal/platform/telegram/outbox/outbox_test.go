@@ -268,7 +268,7 @@ func TestA429HoldsBackItsChat(t *testing.T) {
 	}
 }
 
-// Calls that are under way at once may be told different times. The longest counts.
+// Calls made at once may get 429s with different times. The longest counts.
 func TestLongest429Counts(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.Pacing, c.takes = false, time.Second
