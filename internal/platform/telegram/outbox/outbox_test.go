@@ -483,6 +483,15 @@ func TestAgain(t *testing.T) {
 	}
 }
 
+func TestMessageFollowsAMigratedGroup(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		c.api.Migrate(-5, group)
+		if r := c.Send(t.Context(), message(-5, 1, "x")); r.Result != Delivered || r.Sent.Chat != group {
+			t.Errorf("result %v in %d, want Delivered in %d", r.Result, r.Sent.Chat, group)
+		}
+	})
+}
+
 func TestANoticeIsRepeatedAndUsesOneSlot(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.api.Fail("sendMessage", telegramtest.Page(http.StatusBadGateway))
