@@ -165,6 +165,7 @@ func TestSharedMessageIsNewestAndRepliesToFirst(t *testing.T) {
 			check(t, "requests", answered(sent[i]), 1+4*i)
 			check(t, want, strings.Contains(sent[i].Text, want), true)
 		}
+		check(t, "note below one answer", strings.Contains(sent[0].Text, "who asked"), false)
 		synctest.Wait()
 		if gap := sent[1].At.Sub(sent[0].At); gap < time.Second || r.events.Of("send_shared") != 4 {
 			t.Errorf("the second message comes after %v, events %v", gap, r.events)
