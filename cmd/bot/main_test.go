@@ -18,6 +18,7 @@ import (
 
 	"herald/internal/app"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/fault"
 )
@@ -50,7 +51,7 @@ func TestTheStandardLogOfLibrariesIsSilent(t *testing.T) {
 // A running bot may be writing there.
 func TestCheckLeavesDataDirAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	settings := append(app.DemoSettings(e2etest.Sandbox(t).Fakes), e2etest.Polling(faketelegram.New(t))...)
+	settings := append(app.DemoSettings(e2etest.Sandbox(t).Fakes), e2etest.Polling(telegramtest.New(t))...)
 	code, stdout, stderr := runBot(t.Context(), t, []string{"check"}, append(settings, "DATA_DIR="+dir)...)
 	if code != exitOK {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
@@ -61,7 +62,7 @@ func TestCheckLeavesDataDirAlone(t *testing.T) {
 }
 
 func TestRunFailsIfItCannotServe(t *testing.T) {
-	world, telegram := e2etest.Sandbox(t).Fakes, faketelegram.New(t)
+	world, telegram := e2etest.Sandbox(t).Fakes, telegramtest.New(t)
 	taken := httptest.NewServer(http.NotFoundHandler())
 	defer taken.Close()
 	telegram.Revoke()

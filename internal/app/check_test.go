@@ -15,7 +15,7 @@ import (
 
 	"herald/internal/app"
 	"herald/internal/config/configtest"
-	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/demo/fake/transporttest"
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/fault"
@@ -122,7 +122,7 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 
 func TestCheckEndsWithACommandsTime(t *testing.T) {
 	e := e2etest.NewEverything(t)
-	e.Telegram.Fail("getMe", faketelegram.Hang())
+	e.Telegram.Fail("getMe", telegramtest.Hang())
 	start := time.Now()
 	_, err := check(t, e, "COMMAND_TIMEOUT=100ms")
 	if took := time.Since(start); !errors.Is(err, app.ErrCheckFailed) || took > 5*time.Second {

@@ -15,6 +15,7 @@ import (
 	"herald/internal/demo/fake/discordtest"
 	"herald/internal/demo/fake/services"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/e2e/e2etest"
 )
 
@@ -22,13 +23,13 @@ import (
 type telegramCrowd struct {
 	*crowd
 	t      *testing.T
-	fake   *faketelegram.Server
+	fake   *telegramtest.Server
 	hook   string // empty where the bot polls
 	judged int    // how much of what was shown
 }
 
 func newTelegramCrowd(t *testing.T, s *crowd) *telegramCrowd {
-	c := &telegramCrowd{crowd: s, t: t, fake: faketelegram.New(t)}
+	c := &telegramCrowd{crowd: s, t: t, fake: telegramtest.New(t)}
 	moderator := e2etest.TelegramID(s.world.World.Newcomer)
 	// The stranger has not started the bot.
 	c.fake.Start(e2etest.TelegramID(s.world.World.Registered))

@@ -10,6 +10,7 @@ import (
 	"herald/internal/demo/fake/discordtest"
 	"herald/internal/demo/fake/services"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/e2e/fault"
 )
 
@@ -27,12 +28,12 @@ const (
 )
 
 // Polling are the settings of a bot that polls the stand-in and paces nothing.
-func Polling(fake *faketelegram.Server) []string {
+func Polling(fake *telegramtest.Server) []string {
 	return []string{"TELEGRAM_BOT_TOKEN=" + faketelegram.Token, "TELEGRAM_API_URL=" + fake.URL, "TELEGRAM_PACING=off"}
 }
 
 // Webhook are the settings of a bot to which the stand-in delivers at WebhookPath.
-func Webhook(fake *faketelegram.Server) []string {
+func Webhook(fake *telegramtest.Server) []string {
 	return append(Polling(fake), "TELEGRAM_WEBHOOK_URL=https://bot.example"+WebhookPath, "TELEGRAM_WEBHOOK_SECRET="+WebhookSecret)
 }
 
@@ -78,7 +79,7 @@ func TelegramID(p services.Person) int64 {
 // them.
 type Everything struct {
 	World    *fault.Fakes
-	Telegram *faketelegram.Server
+	Telegram *telegramtest.Server
 	Discord  *discordtest.Server
 	Redis    *miniredis.Miniredis
 	Settings []string
@@ -93,7 +94,7 @@ func NewEverything(t *testing.T) *Everything {
 		redisPassword = "correct-horse-battery"
 		rpcKey        = "rpc-key-0123456789abcdef"
 	)
-	e := &Everything{World: Sandbox(t), Telegram: faketelegram.New(t), Discord: Discord(t), Redis: miniredis.RunT(t)}
+	e := &Everything{World: Sandbox(t), Telegram: telegramtest.New(t), Discord: Discord(t), Redis: miniredis.RunT(t)}
 	e.Redis.RequireAuth(redisPassword)
 	e.Settings = append(Settings(e.World, "PRICE_MONTHLY_CREDITS=10000",
 		"EVM_RPC_URL="+e.World.Chain.URL()+"/v1/"+rpcKey,

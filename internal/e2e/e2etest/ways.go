@@ -13,6 +13,7 @@ import (
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/discordtest"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/e2e/fault"
 )
 
@@ -34,7 +35,7 @@ var Ways = []Way{
 // Door is a way in, with a platform in front of it and a bot behind it.
 type Door struct {
 	Way
-	Telegram *faketelegram.Server // nil on Discord
+	Telegram *telegramtest.Server // nil on Discord
 	Discord  *discordtest.Server  // nil on Telegram
 
 	t      testing.TB
@@ -64,7 +65,7 @@ func (w Way) Open(t testing.TB) *Door {
 		d.Discord = Discord(t)
 	} else {
 		conns.MaxConnsPerHost = 100
-		d.Telegram = faketelegram.New(t)
+		d.Telegram = telegramtest.New(t)
 	}
 	return d
 }

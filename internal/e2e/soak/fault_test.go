@@ -14,7 +14,7 @@ import (
 
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/discordtest"
-	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/e2e/fault"
 )
 
@@ -67,8 +67,8 @@ var (
 // have arrived are carried out.
 func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 	fake := s.telegram.Telegram
-	unknown := func() faketelegram.Fault {
-		all := []faketelegram.Fault{faketelegram.ResetBefore(), faketelegram.Status(500), faketelegram.Status(503), faketelegram.Page(502)}
+	unknown := func() telegramtest.Fault {
+		all := []telegramtest.Fault{telegramtest.ResetBefore(), telegramtest.Status(500), telegramtest.Status(503), telegramtest.Page(502)}
 		f := all[r.IntN(len(all))]
 		f.Landed = r.IntN(2) == 0
 		return f
@@ -82,14 +82,14 @@ func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 				fake.Fail(show, unknown())
 			}
 		case 1:
-			fake.Fail(answering[r.IntN(2)], faketelegram.TooMany(time.Second), unknown())
+			fake.Fail(answering[r.IntN(2)], telegramtest.TooMany(time.Second), unknown())
 		case 2:
 			for _, method := range listening {
 				fake.Heal(method) // faults must not queue up: it waits longer after each
-				fake.Fail(method, faketelegram.TooMany(time.Second), unknown())
+				fake.Fail(method, telegramtest.TooMany(time.Second), unknown())
 			}
 		default:
-			fake.Fail(show, slices.Repeat([]faketelegram.Fault{faketelegram.TooMany(time.Second)}, n)...)
+			fake.Fail(show, slices.Repeat([]telegramtest.Fault{telegramtest.TooMany(time.Second)}, n)...)
 		}
 	}
 	for _, method := range slices.Concat(listening, showing, answering) {

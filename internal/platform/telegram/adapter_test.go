@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,16 +36,15 @@ func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
 		}
 		r.run()
 		r.api.Push(tt.message)
-		r.api.WaitAcknowledged(soon)
+		r.api.WaitAcknowledged(atOnce)
 		got := r.sent(tt.private + 1)
 		if tt.private > 0 && (got[0].Chat != ann || !strings.Contains(got[0].Text, "confidential")) {
 			t.Errorf("answered by %+v", got[0])
 		}
 		pointer, open := got[tt.private], faketelegram.Button{Text: "Open private chat", URL: tt.opens}
-		if pointer.Chat != group || pointer.Text != said(tt.pointer) ||
-			!reflect.DeepEqual(pointer.Markup.Rows, [][]faketelegram.Button{{open}}) {
-			t.Errorf("pointer %+v", pointer)
-		}
+		check(t, "chat of the notice", pointer.Chat, group)
+		check(t, "notice", pointer.Text, said(tt.pointer))
+		check(t, "buttons of the notice", fmt.Sprint(pointer.Markup.Rows), fmt.Sprint([][]faketelegram.Button{{open}}))
 		for _, m := range got {
 			if m.Silent != (m.Chat == group) {
 				t.Errorf("a telephone rings, or does not, for %+v", m)
@@ -61,8 +59,8 @@ func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
 
 // A channel that asks again and again gets one notice a minute, and the chat's slots
 // stay with its members.
-func TestSomebodyWithoutANameIsToldSoOnceAMinute(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+func TestAnonymousSenderIsToldOnceAMinute(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = secretReply
 		r.run()
 		for range 60 {
@@ -83,8 +81,8 @@ func TestSomebodyWithoutANameIsToldSoOnceAMinute(t *testing.T) {
 	})
 }
 
-func TestAsksTelegramWhoModerates(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+func TestRoleComesFromTelegram(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
 			role, err := req.Role, error(nil)
 			if role == chat.UnknownRole {
@@ -115,7 +113,7 @@ func TestAsksTelegramWhoModerates(t *testing.T) {
 }
 
 func TestShowsTypingOnceAnAnswerTakesLong(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		took := time.Second
 		r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
 			time.Sleep(took)
@@ -134,8 +132,8 @@ func TestShowsTypingOnceAnAnswerTakesLong(t *testing.T) {
 }
 
 // Of 200 commands in one group the last is answered after 21 s.
-func TestCommandsOfAChatShareTypingUntilTheLastEnds(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+func TestCommandsOfAChatShareTyping(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		const commands, slot = 200, 100 * time.Millisecond
 		began := time.Now()
 		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
@@ -159,19 +157,20 @@ func TestCommandsOfAChatShareTypingUntilTheLastEnds(t *testing.T) {
 
 // A refusal that was said before is no message, and not even a pointer says that
 // there was something. A press is answered all the same.
-func TestARefusalThatWasSaidBeforeIsNoMessage(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+func TestRepeatedRefusalIsNotSent(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.api.Start(ann)
 		r.answer(chat.Reply{Tone: chat.Warning, Title: chat.Say("Too many commands"), Ephemeral: true, Repeated: true})
 		r.run()
 		for i, command := range []string{"price", "mylogins"} {
 			_, id := r.api.Push(inGroup(ann, "/"+command))
 			r.api.Press(ann, faketelegram.Group(group), id, "1 e 0 "+command)
-			if got := r.told(i + 1)[i]; got.Text != "⚠️ Too many commands" || got.Alert || got.User != ann {
-				t.Errorf("told %+v", got)
-			}
+			got := r.pressAnswers(i + 1)[i]
+			check(t, "text", got.Text, "⚠️ Too many commands")
+			check(t, "alert", got.Alert, false)
+			check(t, "user", got.User, ann)
 		}
-		if !r.api.WaitAcknowledged(soon) || len(r.api.Sent()) != 0 || len(r.handler.Requests()) != 4 {
+		if !r.api.WaitAcknowledged(atOnce) || len(r.api.Sent()) != 0 || len(r.handler.Requests()) != 4 {
 			t.Errorf("%d requests, sent %+v", len(r.handler.Requests()), r.api.Sent())
 		}
 	})
@@ -185,10 +184,10 @@ func TestAdapterKeepsTheContract(t *testing.T) {
 	}
 }
 
-func (r *rig) harness() chattest.AdapterTest {
+func (r *adapterTest) harness() chattest.AdapterTest {
 	r.api.Start(ann)
 	give := func() {}
-	if r.adapter.WebhookURL != "" {
+	if r.adapter.Settings.WebhookURL != "" {
 		var deliveries sync.WaitGroup
 		r.Cleanup(deliveries.Wait)
 		give = func() {
@@ -206,7 +205,7 @@ func (r *rig) harness() chattest.AdapterTest {
 		},
 		Messages: func(t *testing.T, atLeast int) (all []chattest.Message) {
 			t.Helper()
-			for _, m := range r.api.WaitSent(atLeast, soon) {
+			for _, m := range r.api.WaitSent(atLeast, atOnce) {
 				all = append(all, chattest.Message{Text: m.Text + labelsOf(m), Private: m.Chat == ann})
 			}
 			if len(all) < atLeast {

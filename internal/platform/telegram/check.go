@@ -10,21 +10,21 @@ import (
 	"herald/internal/words"
 )
 
-// recently is how long a failed delivery is worth a mention.
+// recently is how long Check mentions a failed delivery.
 const recently = 24 * time.Hour
 
 // maxReason bounds Telegram's text on a failed delivery, in characters.
 const maxReason = 120
 
-// Check asks Telegram who the bot is and where its updates go, and changes
-// nothing. What it returns is for an operator, a sentence each.
+// Check asks Telegram who the bot is and where its updates go, and changes nothing. It
+// returns sentences for an operator.
 func (a *Adapter) Check(ctx context.Context) (details []string, err error) {
 	me, err := a.api.GetMe(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("telegram: %w", err)
 	}
 	way := "long polling"
-	if a.WebhookURL != "" {
+	if a.Settings.WebhookURL != "" {
 		way = "webhook"
 	}
 	details = []string{fmt.Sprintf("@%s, by %s", chat.NewUntrusted(me.Username, maxReason), way)}
@@ -33,16 +33,16 @@ func (a *Adapter) Check(ctx context.Context) (details []string, err error) {
 		return details, fmt.Errorf("telegram: %w", err)
 	}
 	switch {
-	case a.WebhookURL == "" && info.URL != "":
+	case a.Settings.WebhookURL == "" && info.URL != "":
 		const note = "a webhook is set, to %s, which `bot run` deletes: is another program using this bot?"
 		details = append(details, fmt.Sprintf(note, host(info.URL)))
-	case a.WebhookURL != "" && info.URL == "":
+	case a.Settings.WebhookURL != "" && info.URL == "":
 		details = append(details, "no webhook is set yet: `bot run` sets it")
-	case info.URL != a.WebhookURL:
+	case info.URL != a.Settings.WebhookURL:
 		const note = "the webhook is set to another address, at %s: `bot run` replaces it"
 		details = append(details, fmt.Sprintf(note, host(info.URL)))
 	}
-	if failed := time.Unix(int64(info.LastErrorDate), 0); a.WebhookURL != "" && time.Since(failed) < recently {
+	if failed := time.Unix(int64(info.LastErrorDate), 0); a.Settings.WebhookURL != "" && time.Since(failed) < recently {
 		details = append(details, fmt.Sprintf("a delivery failed %s: %s", words.Say(chat.English, chat.Moment{Time: failed}),
 			chat.NewUntrusted(info.LastErrorMessage, maxReason)))
 	}

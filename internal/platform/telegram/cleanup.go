@@ -18,21 +18,22 @@ const (
 	questionLasts = 2 * time.Minute
 	// removeTimeout bounds the deletion of a message, as a 429 can hold it back.
 	removeTimeout = 5 * time.Minute
-	// maxPosted bounds the keys of posted, and maxEach the messages under each.
-	maxPosted = 10_000
-	maxEach   = 20
+	// maxKeys bounds the keys of toDelete, and maxEach the messages under each.
+	maxKeys = 10_000
+	maxEach = 20
 )
 
-// posted maps a key to messages in groups to delete later. The key is the ID of a user
+// toDelete maps a key to messages in groups to delete later. The key is the ID of a user
 // who was asked to start the bot, or a cardKey. It is not persisted.
-type posted map[any][]botapi.MessageRef
+type toDelete map[any][]botapi.MessageRef
 
-// put replaces the messages under a key. When there is no room, it first deletes all keys.
-func (p posted) put(key any, messages []botapi.MessageRef) {
-	if len(p) >= maxPosted {
-		clear(p)
+// put replaces the messages under a key with the newest maxEach of messages. When there is
+// no room for another key, it first drops all keys.
+func (d toDelete) put(key any, messages []botapi.MessageRef) {
+	if len(d) >= maxKeys {
+		clear(d)
 	}
-	p[key] = messages[max(0, len(messages)-maxEach):]
+	d[key] = messages[max(0, len(messages)-maxEach):]
 }
 
 // cardKey identifies the newest card in a topic that answers a question. With failed set,
@@ -44,64 +45,66 @@ type cardKey struct {
 }
 
 // deleteInvitations deletes the messages that asked the user to start the bot.
-func (t task) deleteInvitations() {
-	t.mu.Lock()
-	theirs := t.posted[t.user]
-	delete(t.posted, t.user)
-	t.mu.Unlock()
-	t.remove(0, theirs...)
+func (t *task) deleteInvitations() {
+	t.s.mu.Lock()
+	invitations := t.s.toDelete[t.cmd.user]
+	delete(t.s.toDelete, t.cmd.user)
+	t.s.mu.Unlock()
+	t.s.remove(0, invitations...)
 }
 
-// tidy is called when a reply was sent to a group. It deletes an error or a question after
-// a while. With CleanChat it deletes the older cards that answer the same question.
-func (t task) tidy(sent botapi.MessageRef, r chat.Reply) {
-	lasts := noticeLasts
-	if r.Ask != nil {
-		lasts = questionLasts
+// cleanUp is called when a reply was sent. In a group, it deletes an error or a question
+// after a while. With CleanChat it deletes the older cards that answer the same question.
+func (t *task) cleanUp(sent botapi.MessageRef, r *chat.Reply) {
+	switch {
+	case !t.cmd.to.Silent:
+	case r.Ephemeral && r.Ask != nil:
+		t.s.remove(questionLasts, sent)
+	case r.Ephemeral:
+		t.s.remove(noticeLasts, sent)
+	case t.s.a.Settings.CleanChat:
+		asked, _ := t.s.tasks.Handler.Commands().Find(t.cmd.request.Command)
+		key := cardKey{chat: sent.Chat, thread: t.cmd.to.Thread, command: asked.Name, about: r.About}
+		t.s.remove(0, t.s.replaceCard(key, sent, r.Unanswered())...)
 	}
-	if t.to.Silent && r.Ephemeral {
-		t.remove(lasts, sent)
-	}
-	if !t.to.Silent || r.Ephemeral || !t.CleanChat {
-		return
-	}
-	command, _ := t.tasks.Handler.Commands().Find(t.request.Command)
-	answers := cardKey{chat: sent.Chat, thread: t.to.Thread, command: command.Name, about: r.About}
+}
+
+// replaceCard stores a card that was sent, and returns the cards to delete: those above
+// the newest. An error deletes no card.
+func (s *session) replaceCard(answers cardKey, sent botapi.MessageRef, failed bool) (above []botapi.MessageRef) {
 	failures := answers
 	failures.failed = true
-	t.mu.Lock()
-	if r.Unanswered() {
-		t.posted.put(failures, slices.Compact(append(t.posted[failures], sent)))
-		t.mu.Unlock()
-		return
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if failed {
+		s.toDelete.put(failures, slices.Compact(append(s.toDelete[failures], sent)))
+		return nil
 	}
 	// Answers may come here in another order than they went out, and several as one message.
 	byID := func(a, b botapi.MessageRef) int { return cmp.Compare(a.MessageID, b.MessageID) }
-	newest := slices.MaxFunc(append(t.posted[answers], sent), byID)
-	above := slices.Concat(t.posted[answers], t.posted[failures], []botapi.MessageRef{sent})
-	above = slices.DeleteFunc(above, func(m botapi.MessageRef) bool { return byID(m, newest) >= 0 })
-	t.posted.put(answers, []botapi.MessageRef{newest})
-	delete(t.posted, failures)
-	t.mu.Unlock()
-	t.remove(0, above...)
+	newest := slices.MaxFunc(append(s.toDelete[answers], sent), byID)
+	above = slices.Concat(s.toDelete[answers], s.toDelete[failures], []botapi.MessageRef{sent})
+	s.toDelete.put(answers, []botapi.MessageRef{newest})
+	delete(s.toDelete, failures)
+	return slices.DeleteFunc(above, func(m botapi.MessageRef) bool { return byID(m, newest) >= 0 })
 }
 
-// remove deletes messages after a while, each of them once. At a stop it deletes them at
-// once, because nobody would do so later.
+// remove deletes messages after a while, each of them once. It does not block. During the
+// drain it deletes them at once and blocks meanwhile, because no later run would do so.
 func (s *session) remove(after time.Duration, messages ...botapi.MessageRef) {
 	for _, m := range messages {
 		if _, underWay := s.removing.LoadOrStore(m, true); underWay {
 			continue
 		}
-		work := func(string) {
+		deletion := func(string) {
 			defer s.removing.Delete(m)
 			transport.Sleep(s.running, after)
 			ctx, cancel := context.WithTimeout(s.tasks.Sends, removeTimeout)
 			defer cancel()
-			s.api.Remove(ctx, m)
+			s.a.api.Remove(ctx, m)
 		}
-		if !s.tasks.Go(work) { // It is draining, so later is now.
-			work("")
+		if !s.tasks.Go(deletion) {
+			deletion("")
 		}
 	}
 }

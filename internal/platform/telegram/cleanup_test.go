@@ -12,11 +12,13 @@ import (
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
+	"herald/internal/platform/telegram/botapi"
 	"herald/internal/words"
 )
 
-// What concerns its reader alone leaves the group after half a minute, a question after
-// two, or either at a stop.
+// A message for one person leaves the group after half a minute, a question after two, and
+// either at a stop.
 func TestAnErrorLeavesItsGroup(t *testing.T) {
 	refusal := chat.Reply{Tone: chat.Warning, Title: chat.Say("Too many commands"), Ephemeral: true}
 	type test struct {
@@ -42,7 +44,7 @@ func TestAnErrorLeavesItsGroup(t *testing.T) {
 		r.carry("deleteMessage", noticeLasts+4*time.Minute, limited(60))
 		stop := r.run()
 		r.api.Push(tt.message)
-		r.idle(soon)
+		r.idle(atOnce)
 		lasts := noticeLasts
 		if tt.reply.Ask != nil {
 			lasts = questionLasts
@@ -55,7 +57,7 @@ func TestAnErrorLeavesItsGroup(t *testing.T) {
 		}
 		tt.message["message_id"] = int64(999)
 		r.api.Push(tt.message)
-		r.idle(soon)
+		r.idle(atOnce)
 		start := time.Now()
 		if err := stop(); err != nil || time.Since(start) > time.Second || newest().Deleted == tt.stays {
 			t.Errorf("stopped after %v, %v: %+v", time.Since(start), err, newest())
@@ -65,7 +67,7 @@ func TestAnErrorLeavesItsGroup(t *testing.T) {
 
 // With CLEAN_CHAT a card goes when a newer one that answers the same question is out in
 // the same chat and topic, and no other does.
-func TestANewCardTakesTheOneBeforeItAway(t *testing.T) {
+func TestNewCardDeletesTheOldOne(t *testing.T) {
 	price := func() faketelegram.Message { return inGroup(ann, "/price") }
 	const failing, refused, edited = "could not be checked", "refused", "edited"
 	for name, tt := range map[string]struct {
@@ -91,7 +93,7 @@ func TestANewCardTakesTheOneBeforeItAway(t *testing.T) {
 		"an edit":                {[]faketelegram.Message{price(), inGroup(ann, "/help")}, map[int]string{2: edited}, "1 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			simulated(t, func(t *testing.T, r *rig) {
+			simulated(t, func(t *testing.T, r *adapterTest) {
 				n := 0
 				r.handler.Reply = func(_ context.Context, req chat.Request) (reply chat.Reply) {
 					if reply = refreshed(fmt.Sprint(n), n); tt.how[n] == failing {
@@ -106,7 +108,7 @@ func TestANewCardTakesTheOneBeforeItAway(t *testing.T) {
 				for i, m := range tt.messages {
 					n = i + 1
 					if tt.how[n] == refused {
-						r.api.Fail("sendMessage", faketelegram.NoRights(), faketelegram.NoRights())
+						r.api.Fail("sendMessage", telegramtest.NoRights(), telegramtest.NoRights())
 					}
 					r.give(m)
 					if tt.how[n] == edited {
@@ -124,14 +126,14 @@ func TestANewCardTakesTheOneBeforeItAway(t *testing.T) {
 				if got := strings.Join(stand, " "); got != tt.want {
 					t.Errorf("in the end %q stand, want %q", got, tt.want)
 				}
-			}, func(c *Config) { c.CleanChat = name != "switched off" })
+			}, func(c *Config) { c.Settings.CleanChat = name != "switched off" })
 		})
 	}
 }
 
 // Of two cards at once, the one that is acknowledged late may be the upper one.
 func TestTheLowerOfTwoCardsStays(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		calls := 0
 		r.carry("sendMessage", time.Hour, func(req *http.Request) (*http.Response, error) {
 			calls++
@@ -143,10 +145,11 @@ func TestTheLowerOfTwoCardsStays(t *testing.T) {
 		r.sent(1)
 		r.give(inGroup(ann+1, "/price 7d"))
 		time.Sleep(time.Minute)
-		if sent := r.sent(2); !sent[0].Deleted || sent[1].Deleted || r.events.Of("deleteMessage") != 1 {
-			t.Errorf("%d calls, in the end %+v", r.events.Of("deleteMessage"), sent)
-		}
-	}, func(c *Config) { c.CleanChat = true })
+		sent := r.sent(2)
+		check(t, "upper card deleted", sent[0].Deleted, true)
+		check(t, "lower card deleted", sent[1].Deleted, false)
+		check(t, "deleteMessage", r.events.Of("deleteMessage"), 1)
+	}, func(c *Config) { c.Settings.CleanChat = true })
 }
 
 // replying makes m a reply to the first message of the bot, which is gone by then.
@@ -157,10 +160,10 @@ func replying(m faketelegram.Message) faketelegram.Message {
 
 // Several who ask the same at once may share a message, which is deleted by one call. The
 // newest card stays.
-func TestAMessageForManyIsDeletedOnce(t *testing.T) {
+func TestSharedMessageIsDeletedOnce(t *testing.T) {
 	wrong := chat.Reply{Tone: chat.Warning, Title: chat.Say("wrong"), Ephemeral: true}
 	inBubble(t, map[string]chat.Reply{"an error": wrong, "a card": {Title: chat.Say("x")}}, func(t *testing.T, reply chat.Reply) {
-		r := setUp(t, paced, func(c *Config) { c.CleanChat = true })
+		r := setUp(t, paced, func(c *Config) { c.Settings.CleanChat = true })
 		r.answer(reply)
 		r.run()
 		for i := range 20 {
@@ -173,20 +176,26 @@ func TestAMessageForManyIsDeletedOnce(t *testing.T) {
 		if reply.Tone == chat.Neutral {
 			stay = 1
 		}
-		if there := r.atGroup(); sent > 5 || len(there) != stay || calls != sent-stay || stay == 1 && there[0].ID != r.api.Sent()[sent-1].ID {
-			t.Errorf("of %d messages %d calls leave %+v", sent, calls, there)
+		there := r.atGroup()
+		check(t, "messages left", len(there), stay)
+		check(t, "deleteMessage", calls, sent-stay)
+		if sent > 5 {
+			t.Errorf("%d messages for 21 people, want at most 5", sent)
+		}
+		if stay == 1 && there[0].ID != r.api.Sent()[sent-1].ID {
+			t.Errorf("left is %+v, want the newest", there)
 		}
 	})
 }
 
 // A message may be gone, or the bot may have lost its rights.
-func TestADeletionThatIsRefusedIsNoFailure(t *testing.T) {
-	inBubble(t, map[string]faketelegram.Fault{
+func TestRefusedDeletionIsNotLogged(t *testing.T) {
+	inBubble(t, map[string]telegramtest.Fault{
 		"gone":      {Status: http.StatusBadRequest, Description: "Bad Request: message to delete not found"},
 		"too old":   {Status: http.StatusBadRequest, Description: "Bad Request: message can't be deleted"},
 		"no rights": {Status: http.StatusForbidden, Description: "Forbidden: bot is not a member of the supergroup chat"},
-	}, func(t *testing.T, refusal faketelegram.Fault) {
-		r := setUp(t, func(c *Config) { c.CleanChat = true })
+	}, func(t *testing.T, refusal telegramtest.Fault) {
+		r := setUp(t, func(c *Config) { c.Settings.CleanChat = true })
 		r.run()
 		r.api.Fail("deleteMessage", refusal)
 		for range 3 {
@@ -200,7 +209,7 @@ func TestADeletionThatIsRefusedIsNoFailure(t *testing.T) {
 }
 
 // atGroup are the messages that stand in the group.
-func (r *rig) atGroup() (there []faketelegram.Sent) {
+func (r *adapterTest) atGroup() (there []faketelegram.Sent) {
 	for _, m := range r.api.Sent() {
 		if m.Chat == group && !m.Deleted {
 			there = append(there, m)
@@ -209,17 +218,17 @@ func (r *rig) atGroup() (there []faketelegram.Sent) {
 	return there
 }
 
-// An invitation to start the bot stands until an answer has reached whom it
-// invites: by the link, or whatever they ask in private or in the group.
+// An invitation to start the bot stays until an answer has reached its user: by the link,
+// in private or in the group.
 func TestAnInvitationIsDeletedOnceAnAnswerIsOut(t *testing.T) {
-	inBubble(t, map[string]func(*rig){
-		"in private": func(r *rig) { r.api.Push(inPrivate(ann, "/price")) },
-		"in the group": func(r *rig) {
+	inBubble(t, map[string]func(*adapterTest){
+		"in private": func(r *adapterTest) { r.api.Push(inPrivate(ann, "/price")) },
+		"in the group": func(r *adapterTest) {
 			r.api.Start(ann)
 			r.api.Push(inGroup(ann, "/mylogins"))
 		},
-		"ephemerally": func(r *rig) { r.api.PushEphemeral(inGroup(ann, "/mylogins")) },
-	}, func(t *testing.T, ask func(*rig)) {
+		"ephemerally": func(r *adapterTest) { r.api.PushEphemeral(inGroup(ann, "/mylogins")) },
+	}, func(t *testing.T, ask func(*adapterTest)) {
 		r := setUp(t)
 		r.handler.Reply = secretReply
 		r.run()
@@ -232,7 +241,7 @@ func TestAnInvitationIsDeletedOnceAnAnswerIsOut(t *testing.T) {
 			t.Fatalf("the group shows %+v", there)
 		}
 		ask(r)
-		r.api.WaitAcknowledged(soon)
+		r.api.WaitAcknowledged(atOnce)
 		time.Sleep(noticeLasts + time.Second)
 		there := slices.DeleteFunc(r.atGroup(), func(m faketelegram.Sent) bool { return m.Ephemeral != 0 })
 		if len(there) != 1 || r.events.Of("private_unreachable") != 3 {
@@ -251,22 +260,41 @@ func (bilingual) Language(req chat.Request, private bool) chat.Language {
 	return chat.Spanish
 }
 
-func TestAGroupIsToldInItsLanguageAndAPersonInTheirs(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+func TestNoticesAreInTheReadersLanguage(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = secretReply
 		r.api.Start(ann)
 		r.serve(bilingual{r.handler})
 		r.api.Push(inGroup(ann, "/mylogins"))
 		pointer := r.sent(2)[1]
 		want, label := words.Say(chat.Spanish, chat.Say("telegram.answered")), words.Say(chat.Spanish, chat.Say("button.private"))
-		if pointer.Text != want || want == said(answeredPrivately) || pointer.Markup.Rows[0][0].Text != label {
-			t.Errorf("the group is told %+v, want %q", pointer, want)
-		}
+		check(t, "notice", pointer.Text, want)
+		check(t, "button", pointer.Markup.Rows[0][0].Text, label)
 		for i, press := range []struct{ data, key string }{{"0", "button.old.title"}, {"1 e 0 mylogins", "telegram.answered"}} {
 			r.api.Press(ann, faketelegram.Group(group), pointer.ID, press.data)
-			if got, want := r.told(i + 1)[i].Text, words.Say(chat.Russian, chat.Say(press.key)); !strings.Contains(got, want) {
+			if got, want := r.pressAnswers(i + 1)[i].Text, words.Say(chat.Russian, chat.Say(press.key)); !strings.Contains(got, want) {
 				t.Errorf("the presser is told %q, want %q", got, want)
 			}
 		}
 	})
+}
+
+func TestMessagesToDeleteAreBounded(t *testing.T) {
+	d := toDelete{}
+	var messages []botapi.MessageRef
+	for id := range int64(maxEach + 1) {
+		messages = append(messages, botapi.MessageRef{MessageID: id})
+	}
+	for key := range maxKeys {
+		d.put(key, messages)
+	}
+	if got := d[0]; len(got) != maxEach || got[0].MessageID != 1 {
+		t.Errorf("%d messages from %+v on, want the newest %d", len(got), got[0], maxEach)
+	}
+	if len(d) != maxKeys {
+		t.Errorf("%d keys, want %d", len(d), maxKeys)
+	}
+	if d.put("another", messages); len(d) != 1 {
+		t.Errorf("%d keys when there is no room for another, want 1", len(d))
+	}
 }

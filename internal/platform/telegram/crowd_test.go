@@ -11,6 +11,7 @@ import (
 
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 )
 
 // as makes a message one of a chat, whose sender's name is withheld: a channel's or, with
@@ -21,8 +22,8 @@ func as(sender int64, m faketelegram.Message) faketelegram.Message {
 }
 
 // send hands the adapter a message in the way that it takes updates.
-func (r *rig) send(m faketelegram.Message) {
-	if r.adapter.WebhookURL != "" {
+func (r *adapterTest) send(m faketelegram.Message) {
+	if r.adapter.Settings.WebhookURL != "" {
 		go r.deliver(r.api.Update(m))
 	} else {
 		r.api.Push(m)
@@ -30,8 +31,8 @@ func (r *rig) send(m faketelegram.Message) {
 }
 
 // A channel that asks a lot takes no answers from the group's anonymous administrators.
-func TestEachChatThatSpeaksIsASenderOfItsOwn(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+func TestSenderChatsHaveSlotsOfTheirOwn(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
 		for i := range 20 {
 			r.send(as(-2002, inGroup(1, fmt.Sprint("/staked ", i))))
@@ -47,10 +48,10 @@ func TestEachChatThatSpeaksIsASenderOfItsOwn(t *testing.T) {
 
 // Groups that a 429 holds back for minutes, and one group whose commands hang, leave
 // places for a private chat.
-func TestNoGroupTakesThePlacesOfOthers(t *testing.T) {
+func TestGroupsLeavePlacesForOthers(t *testing.T) {
 	for way, change := range ways {
 		t.Run(way, func(t *testing.T) {
-			simulated(t, func(t *testing.T, r *rig) {
+			simulated(t, func(t *testing.T, r *adapterTest) {
 				hung := people(maxInFlight)
 				release := r.block(hung...)
 				r.run()
@@ -61,7 +62,7 @@ func TestNoGroupTakesThePlacesOfOthers(t *testing.T) {
 						t.Errorf("a private chat waits %v", time.Since(start))
 					}
 				}
-				r.api.Fail("sendMessage", faketelegram.TooMany(4*time.Minute), faketelegram.TooMany(4*time.Minute), faketelegram.TooMany(4*time.Minute))
+				r.api.Fail("sendMessage", telegramtest.TooMany(4*time.Minute), telegramtest.TooMany(4*time.Minute), telegramtest.TooMany(4*time.Minute))
 				for i := range int64(3 * 240) {
 					r.send(writes(faketelegram.Group(group-i%3), i%180, "/price"))
 					time.Sleep(time.Second / 6)
@@ -77,7 +78,7 @@ func TestNoGroupTakesThePlacesOfOthers(t *testing.T) {
 				if n := r.adapter.InFlight(); n > 3*2+maxInFlight/4 {
 					t.Errorf("one group holds %d places", n)
 				}
-				// By polling the group was told that it is busy.
+				// With polling, the group has read that the bot is busy.
 				promptly()
 				release()
 			}, change, paced)
@@ -88,9 +89,9 @@ func TestNoGroupTakesThePlacesOfOthers(t *testing.T) {
 // audience is a crowd in several groups. Everybody but the floods asks once, and few
 // enough different questions that their chat has room for the answers.
 type audience struct {
-	*rig
+	*adapterTest
 	*rand.Rand
-	replicas []*rig
+	replicas []*adapterTest
 	start    time.Time
 	held     bool           // by a 429
 	asked    map[string]int // by group and question
@@ -174,14 +175,14 @@ func (a *audience) check() {
 
 // Whoever asks once is answered within their fair share, at the rates of all, while
 // others flood and Telegram holds groups back; and who only waits holds no place.
-func TestACrowdOfAnyKindIsAnswered(t *testing.T) {
+func TestEverybodyIsAnsweredWithinTheRates(t *testing.T) {
 	for seed := range uint64(40) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			simulated(t, func(t *testing.T, r *rig) {
+			simulated(t, func(t *testing.T, r *adapterTest) {
 				r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
 					return chat.Reply{Title: chat.Say(fmt.Sprint(req.Command, req.Args))}
 				}
-				a := &audience{rig: r, Rand: rand.New(rand.NewPCG(seed, 0)), replicas: []*rig{r}, asked: map[string]int{}}
+				a := &audience{adapterTest: r, Rand: rand.New(rand.NewPCG(seed, 0)), replicas: []*adapterTest{r}, asked: map[string]int{}}
 				if a.IntN(2) == 0 {
 					a.replicas = append(a.replicas, r.again())
 				}
@@ -198,7 +199,7 @@ func TestACrowdOfAnyKindIsAnswered(t *testing.T) {
 				a.start = time.Now()
 				for range a.IntN(3) {
 					a.held = true
-					r.api.Fail("sendMessage", faketelegram.TooMany(time.Duration(1+a.IntN(120))*time.Second))
+					r.api.Fail("sendMessage", telegramtest.TooMany(time.Duration(1+a.IntN(120))*time.Second))
 				}
 				for i := range 1 + a.Int64N(300) {
 					a.ask(a.anybody(i, group-a.Int64N(groups)))

@@ -7,6 +7,7 @@ import (
 
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 )
 
 // readBy splits what was sent into what ann reads in the group and in her
@@ -28,29 +29,29 @@ func readBy(sent []faketelegram.Sent) (here, privately, public []faketelegram.Se
 // A command that arrived as ephemeral is answered where it was asked, and in the
 // private chat if that cannot be within 15 seconds. It is never said in public,
 // and not more than three times if it may be out each time.
-func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
-	type faults []faketelegram.Fault
+func TestEphemeralCommandIsAnsweredPrivately(t *testing.T) {
+	type faults []telegramtest.Fault
 	type test struct {
 		faults          faults        // of sendMessage
 		takes           time.Duration // the command
 		stranger        bool          // who has not started the bot
-		server          faketelegram.Older
+		ignored         string        // by the server
 		here, privately int
 		public          notice
 	}
-	unknown, refused := faketelegram.Page(502), faketelegram.NoRights()
+	unknown, refused := telegramtest.Page(502), telegramtest.NoRights()
 	out := unknown.CarriedOut()
 	inBubble(t, map[string]test{
 		"at once":                            {here: 1},
 		"too late":                           {takes: 16 * time.Second, privately: 1},
 		"refused":                            {faults: faults{refused}, privately: 1},
-		"certainly not out":                  {faults: faults{faketelegram.TooMany(3 * time.Second)}, here: 1},
+		"certainly not out":                  {faults: faults{telegramtest.TooMany(3 * time.Second)}, here: 1},
 		"out without knowing":                {faults: faults{out}, here: 2},
 		"perhaps out twice":                  {faults: faults{unknown, unknown}, privately: 1},
 		"out three times":                    {faults: faults{out, out, out}, here: 2, privately: 1},
 		"to a stranger whose answer is late": {stranger: true, takes: 16 * time.Second, public: pressStart},
-		"by a server of 10.2":                {server: faketelegram.Older{DirectReceiver: true}, here: 1},
-		"by an older server":                 {server: faketelegram.Older{Ephemeral: true}, privately: 1, public: answeredPrivately},
+		"by a server of 10.2":                {ignored: "ephemeral_message_parameters", here: 1},
+		"by a server of 10.3":                {ignored: "receiver_user_id", here: 1},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t, paced)
 		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
@@ -60,7 +61,7 @@ func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
 		if !tt.stranger {
 			r.api.Start(ann)
 		}
-		r.api.MakeOlder(tt.server)
+		r.rewrite("sendMessage", ignoring(tt.ignored))
 		r.api.PushEphemeral(inGroup(ann, "/mylogins"))
 		r.api.Fail("sendMessage", tt.faults...)
 		r.run()
@@ -81,8 +82,8 @@ func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
 
 // A question reaches the asker alone, too, and is one to answer in private: what is
 // written in reply could be read by all.
-func TestAQuestionAfterAnEphemeralCommandLeadsToThePrivateChat(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+func TestEphemeralQuestionLinksToThePrivateChat(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.answer(chat.Reply{Title: chat.Say("confidential"), Ask: &chat.Ask{Command: "exists", Question: chat.Say("Whom?")}})
 		r.api.PushEphemeral(inGroup(ann, "/price"))
 		r.run()
@@ -99,8 +100,8 @@ func TestAQuestionAfterAnEphemeralCommandLeadsToThePrivateChat(t *testing.T) {
 
 // The next page of an ephemeral answer is an ephemeral answer. If it cannot be sent
 // there, it goes to the private chat.
-func TestAPressBelowAnEphemeralAnswerIsAnsweredLikeIt(t *testing.T) {
-	inBubble(t, map[string]faketelegram.Fault{"": {}, said(answeredPrivately): faketelegram.NoRights()}, func(t *testing.T, fault faketelegram.Fault) {
+func TestEphemeralPressIsAnsweredEphemerally(t *testing.T) {
+	inBubble(t, map[string]telegramtest.Fault{"": {}, said(answeredPrivately): telegramtest.NoRights()}, func(t *testing.T, fault telegramtest.Fault) {
 		r := setUp(t)
 		r.answer(chat.Reply{
 			Title: chat.Say("confidential"), Actions: []chat.Action{{Label: chat.Say("Older"), Command: "mylogins", Args: []string{"2"}, Edit: true}},
@@ -108,15 +109,15 @@ func TestAPressBelowAnEphemeralAnswerIsAnsweredLikeIt(t *testing.T) {
 		r.api.Start(ann)
 		r.api.PushEphemeral(inGroup(ann, "/mylogins"))
 		r.run()
-		first, refused := r.sent(1)[0], fault != faketelegram.Fault{}
+		first, refused := r.sent(1)[0], fault != telegramtest.Fault{}
 		r.api.Fail("sendMessage", fault)
 		r.api.PressEphemeral(faketelegram.Group(group), first.Ephemeral, dataOf(first, "Older"))
 		time.Sleep(time.Minute)
 		here, privately, public := readBy(r.api.Sent())
-		if len(here)+len(privately) != 2 || (len(privately) == 1) != refused || len(public) != 0 {
-			t.Errorf("sent %+v", r.api.Sent())
-		}
-		if told := r.told(1)[0]; (told.Text == said(answeredPrivately)) != refused {
+		check(t, "answers", len(here)+len(privately), 2)
+		check(t, "answered in the private chat", len(privately) == 1, refused)
+		check(t, "public messages", len(public), 0)
+		if told := r.pressAnswers(1)[0]; (told.Text == said(answeredPrivately)) != refused {
 			t.Errorf("a toast says %q", told.Text)
 		}
 		// Telegram takes no reply to a press.
@@ -127,28 +128,22 @@ func TestAPressBelowAnEphemeralAnswerIsAnsweredLikeIt(t *testing.T) {
 	})
 }
 
-// What a server has once made public it would make public again: from then on it is
-// one without ephemeral messages.
-func TestAServerThatMakesAnEphemeralAnswerPublicIsSentNoOther(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+// A server that has made an ephemeral message public would do so again, and is sent no
+// other.
+func TestPublicEphemeralAnswerIsTheLast(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = secretReply
 		r.api.Start(ann)
-		r.api.MakeOlder(faketelegram.Older{DeliversEphemeral: true})
-		r.api.Fail("deleteMessage", faketelegram.TooMany(3*time.Second), faketelegram.Page(502))
+		r.rewrite("sendMessage", ignoring("ephemeral_message_parameters", "receiver_user_id", "reply_parameters"))
+		r.api.Fail("deleteMessage", telegramtest.TooMany(3*time.Second), telegramtest.Page(502))
 		r.run()
 		for range 3 {
 			r.api.PushEphemeral(inGroup(ann, "/mylogins"))
-			r.api.WaitAcknowledged(soon)
-		}
-		ephemeral := 0
-		for _, call := range r.api.Calls("sendMessage") {
-			if call.Params["ephemeral_message_parameters"] != nil {
-				ephemeral++
-			}
+			r.api.WaitAcknowledged(atOnce)
 		}
 		_, privately, public := readBy(r.api.Sent())
-		if ephemeral != 1 || len(privately) != 3 || !public[0].Deleted {
-			t.Errorf("%d ephemeral messages and %d private ones; everybody read %+v", ephemeral, len(privately), public)
+		if len(public) != 3 || len(privately) != 3 || !public[0].Deleted {
+			t.Fatalf("%d private messages; everybody read %+v", len(privately), public)
 		}
 		for _, m := range public[1:] {
 			if m.Text != said(answeredPrivately) {

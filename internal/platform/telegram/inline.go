@@ -11,50 +11,78 @@ import (
 	"herald/internal/words"
 )
 
-// respondInline answers one inline query with what was found, or with a button that
-// says why nothing was.
+const (
+	// hintLasts is the longest time for which Telegram may cache any answer to an inline
+	// query, and failureLasts that for an answer without some of its results.
+	hintLasts    = time.Hour
+	failureLasts = 5 * time.Second
+)
+
+// inlineResult is the reply to one of the requests that an inline query means.
+type inlineResult struct {
+	reply   chat.Reply
+	article botapi.Article
+}
+
+// respondInline answers one inline query with results, or with a button that says why
+// there are none.
 func (s *session) respondInline(id string, q *inlineQuery) {
 	arrived := time.Now()
 	requests := parseInline(q.Query, s.tasks.Handler.Commands())
-	replies, articles := make([]chat.Reply, len(requests)), make([]botapi.Article, len(requests))
-	var answered sync.WaitGroup
+	results := make([]inlineResult, len(requests))
+	var handled sync.WaitGroup
 	for i, req := range requests {
 		req.ID, req.From, req.Locale = id, userOf(q.From.ID), q.From.Language
-		// Nobody shares this chat, nor its rate limit, which alone counts letters.
+		// Only the rate limit of this chat, which nobody shares, counts the letters typed.
 		req.Chat, req.Inline = "inline "+req.From.ID, true
-		answered.Go(func() {
-			s.tasks.Handle(req, func(r chat.Reply) { replies[i], articles[i] = r, renderArticle(req.Command, r, s.me.Username) })
+		handled.Go(func() {
+			s.tasks.Handle(req, func(r chat.Reply) {
+				results[i] = inlineResult{reply: r, article: renderArticle(req.Command, r, s.me.Username)}
+			})
 		})
 	}
-	answered.Wait()
+	handled.Wait()
 
-	answer := botapi.InlineAnswer{ID: q.ID, Cache: hintLasts}
-	var why string
-	for i, r := range replies {
-		if r.Unanswered() {
-			why, answer.Personal = words.Say(r.Language, r.Title), true
+	var hint string
+	if len(results) == 0 {
+		hint = s.inlineHint()
+	}
+	answer := inlineAnswer(results, hint)
+	answer.ID = q.ID
+	contents := make([]*botapi.Content, len(answer.Results))
+	for i := range contents {
+		contents[i] = &answer.Results[i].Content
+	}
+	s.answerQuery(arrived, "inline_unanswered", func(ctx context.Context) error {
+		return s.a.api.AnswerInlineQuery(ctx, answer)
+	}, contents...)
+}
+
+// inlineAnswer returns the results that anybody may send. If there are none, its button
+// shows why: the failure, to the asker alone, or else the reason given.
+func inlineAnswer(results []inlineResult, why string) botapi.InlineAnswer {
+	answer := botapi.InlineAnswer{Cache: hintLasts}
+	for _, r := range results {
+		if r.reply.Unanswered() {
+			why, answer.Personal = words.Say(r.reply.Language, r.reply.Title), true
 			answer.Cache = min(answer.Cache, failureLasts)
 			continue
 		}
-		answer.Results = append(answer.Results, articles[i])
-		answer.Cache = min(answer.Cache, max(time.Until(r.FreshUntil), 0))
-	}
-	if len(requests) == 0 {
-		var names []string
-		for _, req := range parseInline("", s.tasks.Handler.Commands()) {
-			names = append(names, req.Command)
-		}
-		hint := chat.SayWith("telegram.inline_hint", chat.Values{"commands": chat.Plain(strings.Join(names, ", "))})
-		why = words.Say(s.tasks.Handler.Language(chat.Request{}, false), hint)
+		answer.Results = append(answer.Results, r.article)
+		answer.Cache = min(answer.Cache, max(time.Until(r.reply.FreshUntil), 0))
 	}
 	if len(answer.Results) == 0 {
 		answer.Button = &botapi.InlineButton{Text: why, Start: "inline"}
 	}
-	var contents []*botapi.Content
-	for i := range answer.Results {
-		contents = append(contents, &answer.Results[i].Content)
+	return answer
+}
+
+// inlineHint names the commands that answer inline queries.
+func (s *session) inlineHint() string {
+	var names []string
+	for _, req := range parseInline("", s.tasks.Handler.Commands()) {
+		names = append(names, req.Command)
 	}
-	s.answerQuery(arrived, "inline_unanswered", func(ctx context.Context) error {
-		return s.api.AnswerInlineQuery(ctx, answer)
-	}, contents...)
+	hint := chat.SayWith("telegram.inline_hint", chat.Values{"commands": chat.Plain(strings.Join(names, ", "))})
+	return words.Say(s.tasks.Handler.Language(chat.Request{}, false), hint)
 }

@@ -12,20 +12,21 @@ import (
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/words"
 )
 
 // inline has ann ask, and returns what she is answered.
-func (r *rig) inline(query string) faketelegram.InlineAnswer {
+func (r *adapterTest) inline(query string) faketelegram.InlineAnswer {
 	r.Helper()
-	answer, answered := r.api.WaitInline(r.api.Inline(ann, query, ""), soon)
+	answer, answered := r.api.WaitInline(r.api.Inline(ann, query, ""), atOnce)
 	if !answered {
 		r.Errorf("%q is not answered", query)
 	}
 	return answer
 }
 
-func TestAnInlineQueryMeansPublicCommandsAlone(t *testing.T) {
+func TestInlineQueryFindsOnlyPublicCommands(t *testing.T) {
 	wallet := commandstest.Wallet
 	// Whatever commands there are besides.
 	known := []string{"price", "supply", "staked", "mylogins", "exists", "verify", "help", "status", "start"}
@@ -60,9 +61,9 @@ func TestAnInlineQueryMeansPublicCommandsAlone(t *testing.T) {
 	}
 }
 
-// What a result says is what the command says, and Telegram keeps it for as long
-// as that is fresh.
-func TestAnInlineResultIsTheAnswerWhileItIsFresh(t *testing.T) {
+// A result has the text of the command's answer, and Telegram caches it while the answer
+// is fresh.
+func TestInlineResultIsCachedWhileFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w, router := product(t)
 		r.serve(router)
@@ -84,7 +85,9 @@ func TestAnInlineResultIsTheAnswerWhileItIsFresh(t *testing.T) {
 			result := got.Results[0]
 			answer := router.Handle(t.Context(), chat.Request{Command: want.command, Args: chat.Typed(strings.Fields(want.arg)...)})
 			m, ok := r.api.Choose(got.QueryID, result.ID, faketelegram.Group(group))
-			if !ok || m.Text != shown(answer).Text || !strings.HasPrefix(m.Text, result.Title+"\n") || result.Description == "" {
+			check(t, query+": there is the result", ok, true)
+			check(t, query+": text", m.Text, shown(answer).Text)
+			if !strings.HasPrefix(m.Text, result.Title+"\n") || result.Description == "" {
 				t.Errorf("%q has the result %+v, which is sent as %q", query, result, m.Text)
 			}
 			if dataOf(m, "🔄 Refresh") != "" {
@@ -97,9 +100,9 @@ func TestAnInlineResultIsTheAnswerWhileItIsFresh(t *testing.T) {
 	})
 }
 
-// What is no answer is no result: nobody should send it. A button says why, to the
-// asker alone. Everybody's queries are counted by themselves.
-func TestAnInlineQueryWithoutAnAnswerSaysWhy(t *testing.T) {
+// A failure is no result, because nobody should send it. A button shows why, to the asker
+// alone. Everybody's queries are counted by themselves.
+func TestInlineFailureSaysWhy(t *testing.T) {
 	limit := func() chat.Reply { return chat.Reply{Title: chat.Say("Too many"), Tone: chat.Warning, Ephemeral: true} }
 	hint := words.Say(chat.English, chat.SayWith("telegram.inline_hint", chat.Values{"commands": chat.Plain("price")}))
 	type test struct {
@@ -118,14 +121,17 @@ func TestAnInlineQueryWithoutAnAnswerSaysWhy(t *testing.T) {
 		r.run()
 		got, failed := r.inline(tt.query), tt.reply != nil
 		for _, req := range r.handler.Requests() {
-			if req.From != userOf(ann) || req.Chat != fmt.Sprint("inline ", ann) || req.Direct || req.CanReplyEphemerally || req.Role != chat.Member {
-				t.Errorf("request %+v", req)
-			}
+			check(t, "from", req.From, userOf(ann))
+			check(t, "chat", req.Chat, fmt.Sprint("inline ", ann))
+			check(t, "direct", req.Direct, false)
+			check(t, "can reply ephemerally", req.CanReplyEphemerally, false)
+			check(t, "role", req.Role, chat.Member)
 		}
-		if len(got.Results) != 0 || got.Button != tt.button || got.CacheTime != tt.cache ||
-			got.Personal != failed || (len(r.handler.Requests()) != 0) != failed {
-			t.Errorf("answered by %+v", got)
-		}
+		check(t, "results", len(got.Results), 0)
+		check(t, "button", got.Button, tt.button)
+		check(t, "cache time", got.CacheTime, tt.cache)
+		check(t, "personal", got.Personal, failed)
+		check(t, "handled", len(r.handler.Requests()) != 0, failed)
 		// The button leads to the private chat, where /start is answered.
 		r.handler.Reply = nil
 		r.api.Push(inPrivate(ann, "/start "+got.Start))
@@ -136,15 +142,15 @@ func TestAnInlineQueryWithoutAnAnswerSaysWhy(t *testing.T) {
 }
 
 // An answer that is not taken is repeated only if it certainly was not taken.
-func TestAnInlineQueryIsAnsweredOnceOrNotAtAll(t *testing.T) {
+func TestInlineAnswerIsNeverDoubled(t *testing.T) {
 	type test struct {
-		fault             faketelegram.Fault
+		fault             telegramtest.Fault
 		calls, unanswered int
 	}
 	inBubble(t, map[string]test{
-		"a short 429": {faketelegram.TooMany(2 * time.Second), 2, 0},
-		"a long 429":  {faketelegram.TooMany(time.Minute), 1, 1},
-		"a 502":       {faketelegram.Page(502), 1, 1},
+		"a short 429": {telegramtest.TooMany(2 * time.Second), 2, 0},
+		"a long 429":  {telegramtest.TooMany(time.Minute), 1, 1},
+		"a 502":       {telegramtest.Page(502), 1, 1},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		r.api.Fail("answerInlineQuery", tt.fault)

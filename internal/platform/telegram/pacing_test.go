@@ -14,6 +14,7 @@ import (
 
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 )
 
 var answersMany = regexp.MustCompile(`For (\d+) who asked\.`)
@@ -43,10 +44,10 @@ func flood(n int) (all []faketelegram.Message) {
 	return all
 }
 
-// Edits count towards a chat's rate. Where that is used up the presser alone is told; if
-// the button shows no spinner any more, the chat is.
+// Edits count towards a chat's rate. If the rate is used up, only the presser learns of it
+// or, once the spinner has ended, the chat.
 func TestEditsKeepTheRatesOfTheirChat(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.answer(refreshed("x", 1))
 		r.run()
 		r.api.Push(inGroup(ann, "/price"))
@@ -58,11 +59,11 @@ func TestEditsKeepTheRatesOfTheirChat(t *testing.T) {
 		r.inFlight(19)
 		r.press(ann, "Refresh") // It waits for its turn, and then there is no slot.
 		r.idle(time.Minute)
-		if told := r.told(1)[0]; told.Text != "" || r.events.Of("busy_sent") != 1 {
+		if told := r.pressAnswers(1)[0]; told.Text != "" || r.events.Of("busy_sent") != 1 {
 			t.Errorf("told %+v, events %v", told, r.events)
 		}
 		r.press(ann+1, "Refresh")
-		if told := r.told(2)[1]; !strings.Contains(told.Text, "Busy") || !told.Alert {
+		if told := r.pressAnswers(2)[1]; !strings.Contains(told.Text, "Busy") || !told.Alert {
 			t.Errorf("told %+v", told)
 		}
 		if sent := r.idle(time.Minute); sent[0].Edits != 0 || r.events.Of("busy_sent") != 1 {
@@ -73,8 +74,8 @@ func TestEditsKeepTheRatesOfTheirChat(t *testing.T) {
 
 // Whoever has used up their slots and is the first to press takes nothing away from those
 // who press too.
-func TestAPressWithoutASlotIsAnsweredWithOthers(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+func TestPressWithoutASlotSharesAnEdit(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		var asked atomic.Int64
 		r.handler.Reply = func(context.Context, chat.Request) chat.Reply { return refreshed("x", int(asked.Add(1))) }
 		r.run()
@@ -83,44 +84,22 @@ func TestAPressWithoutASlotIsAnsweredWithOthers(t *testing.T) {
 			r.api.Push(inGroup(ann, fmt.Sprint("/staked ", i)))
 		}
 		r.idle(time.Minute)
-		r.api.Fail("editMessageText", faketelegram.Fault{Latency: 5 * time.Second})
+		r.api.Fail("editMessageText", telegramtest.Fault{Latency: 5 * time.Second})
 		for _, user := range []int64{ann + 1, ann, ann + 2, ann + 3} { // Ann is the first who has to wait.
 			r.press(user, "Refresh")
 			time.Sleep(time.Second)
 		}
 		r.idle(time.Minute)
-		if r.told(4); r.events.Of("send_shed") > 0 || r.events.Of("answered") != 15+4 {
+		if r.pressAnswers(4); r.events.Of("send_shed") > 0 || r.events.Of("answered") != 15+4 {
 			t.Errorf("events %v", r.events)
-		}
-	}, paced)
-}
-
-// What has no turn yet when a drain ends stays in Telegram's queue, so that the
-// next process answers it; and what is answered is acknowledged.
-func TestACrowdIsAnsweredOnceAcrossAStop(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
-		const asked = 320
-		r.ask(asked)
-		stop := r.run()
-		time.Sleep(2510 * time.Millisecond)
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		if first := len(r.api.Sent()); first < 50 || first+len(r.api.Pending()) != asked {
-			t.Errorf("%d of %d are answered, %d are left", first, asked, len(r.api.Pending()))
-		}
-		next := r.again()
-		next.run()
-		if sent := next.idle(time.Minute); len(sent) != asked || len(perChat(sent)) != asked {
-			t.Errorf("%d messages to %d people", len(sent), len(perChat(sent)))
 		}
 	}, paced)
 }
 
 // Only what is the same in one place shares a message: not another argument, not
 // another topic, no refusal for an answer, and nothing private.
-func TestOnlyTheSameAnswerInTheSamePlaceIsShared(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+func TestOnlyEqualAnswersAreShared(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		const people = 10
 		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
 			// The key of a title says what it is, and the tone how it went; the text the rest.
@@ -165,8 +144,8 @@ func TestOnlyTheSameAnswerInTheSamePlaceIsShared(t *testing.T) {
 
 // The message that goes is the newest answer, as a reply to whoever waited
 // longest. The first goes at once.
-func TestASharedMessageShowsTheNewestAnswerToTheFirstAsker(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+func TestSharedMessageIsNewestAndRepliesToFirst(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		asked := 0
 		r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
 			asked++ // One at a time, as they are asked below.
@@ -182,10 +161,11 @@ func TestASharedMessageShowsTheNewestAnswerToTheFirstAsker(t *testing.T) {
 		}
 		sent := r.sent(2)
 		for i, want := range []string{"Answer 1.", "Answer 6."} {
-			if m := sent[i]; m.ReplyTo != ids[i] || answered(m) != 1+4*i || !strings.Contains(m.Text, want) {
-				t.Errorf("message %d is %+v", i, m)
-			}
+			check(t, "reply to", sent[i].ReplyTo, ids[i])
+			check(t, "requests", answered(sent[i]), 1+4*i)
+			check(t, want, strings.Contains(sent[i].Text, want), true)
 		}
+		check(t, "note below one answer", strings.Contains(sent[0].Text, "who asked"), false)
 		synctest.Wait()
 		if gap := sent[1].At.Sub(sent[0].At); gap < time.Second || r.events.Of("send_shared") != 4 {
 			t.Errorf("the second message comes after %v, events %v", gap, r.events)
@@ -195,10 +175,10 @@ func TestASharedMessageShowsTheNewestAnswerToTheFirstAsker(t *testing.T) {
 
 // All who wait for a message share what becomes of it: their updates are done,
 // and each is logged by its own reference where it is not out.
-func TestWhatBecomesOfASharedMessageIsThatOfAllWhoWaitForIt(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+func TestSharedMessageFailsForAll(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		const askers = 20
-		r.api.Fail("sendMessage", faketelegram.Fault{}, faketelegram.NoRights())
+		r.api.Fail("sendMessage", telegramtest.Fault{}, telegramtest.NoRights())
 		r.run()
 		r.give(inGroup(1, "/price"))
 		r.give(crowd(askers, "/price")...)

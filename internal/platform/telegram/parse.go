@@ -18,35 +18,35 @@ import (
 type command struct {
 	request chat.Request       // without an ID
 	to      botapi.Destination // the chat in which it was asked; Silent in groups
-	// user is who asked; 0 is somebody who speaks as a chat. sender is the ID of that
-	// chat or of the user.
+	// user is the ID of who asked; 0 if they speak as a chat. sender is the ID of that
+	// chat, or else of the user.
 	user, sender int64
-	// ephemeral is the message that can be answered in the group for its user's eyes
-	// alone; zero if everybody saw it.
+	// ephemeral is the message to answer in the group for its user's eyes alone; zero if
+	// everybody saw it.
 	ephemeral botapi.EphemeralMessage
-	// press is the button that was pressed below the message to reply to; nil is a
-	// message.
-	press *chat.Press
+	// button is the state of the button that was pressed below the message to reply to;
+	// nil if a message asked.
+	button *chat.Press
 	// text is the command and its words, the same for all who ask the same.
 	text string
-	// private is set if the answer is for its user alone.
+	// private is set if only the user may read the answer.
 	private bool
 }
 
-// parse finds what a message or a press asks. It returns false for everything that
-// this bot has no answer to.
-func parse(u update, me *models.User, commands chat.Commands) (c command, ours bool) {
+// parse returns what a message or a press asks, or nil if this bot has no answer to it.
+func parse(u *update, me *models.User, commands chat.Commands) *command {
 	m := u.message()
 	if m == nil || !m.Chat.private() && !m.Chat.group() {
-		return command{}, false
+		return nil
 	}
+	var c *command
 	if u.Press != nil {
-		c, ours = parsePress(u.Press)
+		c = parsePress(u.Press)
 	} else {
-		c, ours = parseMessage(m, me, commands)
+		c = parseMessage(m, me, commands)
 	}
-	if !ours || m.Chat.private() && m.Chat.ID != c.user {
-		return command{}, false // A private chat belongs to one person.
+	if c == nil || m.Chat.private() && m.Chat.ID != c.user {
+		return nil // A private chat belongs to one person.
 	}
 	c.sender = cmp.Or(c.sender, c.user)
 	c.to = botapi.Destination{Chat: m.Chat.ID, ReplyTo: m.ID, Silent: m.Chat.group()}
@@ -67,42 +67,26 @@ func parse(u update, me *models.User, commands chat.Commands) (c command, ours b
 	c.request.BotName = me.FirstName
 	asked, _ := commands.Find(c.request.Command)
 	c.private = asked.Visibility == chat.Private || c.ephemeral.Arrived()
-	return c, true
+	return c
 }
 
-// parseMessage finds the command that m begins with, or for which m is the argument
-// that the bot asked for. It ignores other bots' commands, messages by bots,
-// forwards, and in groups commands that nobody here knows, and replies to a question
-// without a word like its argument. In a private chat it guesses at any other text, and
-// takes a picture or the like as /start.
-func parseMessage(m *message, me *models.User, commands chat.Commands) (c command, ours bool) {
+// parseMessage returns the command that m asks. It returns nil for messages by bots,
+// forwards, and messages that name no command (commandName).
+func parseMessage(m *message, me *models.User, commands chat.Commands) *command {
 	if m.ForwardOrigin != nil || m.AutoForward || m.ViaBot != nil || m.SenderChat == nil && (m.From == nil || m.From.IsBot) {
-		return command{}, false
+		return nil
 	}
 	units := utf16.Encode([]rune(m.Text))
-	name, suffix, length := commandAt(units, m.Entities)
-	if name == "" && len(units) > 0 {
-		name = askedFor(m.ReplyTo, me)
-		asked, _ := commands.Find(name)
-		if params, _ := asked.Params(); m.Chat.group() && len(chat.Meant(strings.Fields(m.Text), params...)) == 0 {
-			return command{}, false
-		}
-	}
-	if name == "" && m.Chat.private() && (len(units) > 0 || m.attachments != attachments{}) {
-		if name = commands.Guess(m.Text); name == "start" {
-			length = len(units)
-		}
-	}
-	_, known := commands.Find(name)
-	if name == "" || suffix != "" && !strings.EqualFold(suffix, me.Username) || !known && !m.Chat.private() {
-		return command{}, false
+	name, length := commandName(m, units, me, commands)
+	if name == "" {
+		return nil
 	}
 	target, rest := mention(units, length, m.Entities)
 	if target == nil {
 		target = repliedTo(m, me)
 	}
 	words := strings.Fields(rest)
-	c.text = strings.Join(append([]string{name}, words...), " ")
+	c := &command{text: strings.Join(append([]string{name}, words...), " ")}
 	if name == "start" {
 		name, words = followLink(m, words, commands)
 	}
@@ -112,46 +96,73 @@ func parseMessage(m *message, me *models.User, commands chat.Commands) (c comman
 		user := userOf(target.ID)
 		c.request.Target, c.request.TargetName = &user, target.name()
 	}
+	c.setSender(m)
+	return c
+}
+
+// commandName returns the command that m asks, and how many UTF-16 units of its text name
+// it. The command is the first word, or the one for which m is the argument that the bot
+// asked for. In a private chat commandName guesses at any other text, and takes a picture
+// or the like as /start. The name is "" for another bot's command and, in a group, for an
+// unknown command and for a reply to a question without a word like its argument.
+func commandName(m *message, units []uint16, me *models.User, commands chat.Commands) (name string, length int) {
+	name, suffix, length := commandAt(units, m.Entities)
+	if name == "" && len(units) > 0 {
+		name = askedFor(m.ReplyTo, me)
+		asked, _ := commands.Find(name)
+		if params, _ := asked.Params(); m.Chat.group() && len(chat.Meant(strings.Fields(m.Text), params...)) == 0 {
+			return "", 0
+		}
+	}
+	if name == "" && m.Chat.private() && (len(units) > 0 || m.attachments != attachments{}) {
+		if name = commands.Guess(m.Text); name == "start" {
+			length = len(units)
+		}
+	}
+	_, known := commands.Find(name)
+	if suffix != "" && !strings.EqualFold(suffix, me.Username) || !known && !m.Chat.private() {
+		return "", 0
+	}
+	return name, length
+}
+
+// setSender sets who wrote m. Somebody who speaks as a chat has no user ID.
+func (c *command) setSender(m *message) {
 	switch {
 	case m.SenderChat == nil:
 		c.user, c.request.Locale = m.From.ID, m.From.Language
 	case m.SenderChat.ID == m.Chat.ID: // an anonymous administrator
-		c.request.Role = chat.Moderator
+		c.sender, c.request.Role = m.SenderChat.ID, chat.Moderator
 	default:
-		c.request.LimitKey = strconv.FormatInt(m.SenderChat.ID, 10)
-	}
-	if m.SenderChat != nil {
-		c.sender = m.SenderChat.ID
+		c.sender, c.request.LimitKey = m.SenderChat.ID, strconv.FormatInt(m.SenderChat.ID, 10)
 	}
 	if m.From != nil {
 		c.ephemeral = botapi.NewEphemeralMessage(m.Chat.ID, m.From.ID, m.EphemeralID, "")
 	}
 	c.request.CanReplyEphemerally = c.ephemeral.Arrived()
-	return c, true
 }
 
-// parsePress reads the state of a button below a message. Anybody can press with any
-// state.
-func parsePress(q *callbackQuery) (c command, ours bool) {
+// parsePress returns what the state of a button asks, or nil if the state is not of this
+// version. Anybody can forge a state.
+func parsePress(q *callbackQuery) *command {
 	state, err := chat.ParseState(q.Data)
 	if err != nil {
-		return command{}, false
+		return nil
 	}
-	return command{
+	return &command{
 		request: chat.Request{
 			Command: state.Command, Args: chat.Typed(state.Args...), Locale: q.From.Language, CanReplyEphemerally: true,
 		},
 		user:      q.From.ID,
 		ephemeral: botapi.NewEphemeralMessage(q.Message.Chat.ID, q.From.ID, q.Message.EphemeralID, q.ID),
-		press:     &state,
+		button:    &state,
 		text:      strings.Join(append([]string{state.Command}, state.Args...), " "),
-	}, true
+	}
 }
 
-// parseInline finds the commands that an inline query means: those inline that
-// begin like it, or the one for which it is the argument. A query comes with every
-// letter that is typed, so an argument counts only once it is as long as its
-// example.
+// parseInline returns requests for the Inline forms that a query means: of the commands
+// whose names begin like it, or of the one for which it is the argument. A query comes
+// with every letter typed, so an argument counts only once it is as long as its example.
 func parseInline(query string, commands chat.Commands) (found []chat.Request) {
 	written, name := strings.Fields(query), ""
 	if len(written) > 0 {
@@ -176,9 +187,8 @@ func parseInline(query string, commands chat.Commands) (found []chat.Request) {
 	return found
 }
 
-// followLink reads what stands after /start: the payload of a deep link, which
-// nobody typed. The name of a private command is that command without arguments;
-// any other payload says nothing to this bot.
+// followLink returns the command that words, the payload of a deep link after /start,
+// name: a private command without arguments, or else start.
 func followLink(m *message, words []string, commands chat.Commands) (name string, args []string) {
 	if m.Chat.private() && len(words) == 1 {
 		if linked, known := commands.Find(words[0]); known && linked.Visibility == chat.Private {
@@ -188,8 +198,9 @@ func followLink(m *message, words []string, commands chat.Commands) (name string
 	return "start", nil
 }
 
-// commandAt is the bot command at the very beginning of a text, its name in lower
-// case, what stands after its @, and its length in UTF-16 units.
+// commandAt returns the bot command at the very beginning of a text: its name in lower
+// case, the part after its @, and the length of both in UTF-16 units. Without a command
+// the name is "".
 func commandAt(units []uint16, entities []entity) (name, suffix string, length int) {
 	for _, e := range entities {
 		if e.Type != "bot_command" || e.Offset != 0 || !e.within(units) || units[0] != '/' {
@@ -201,11 +212,10 @@ func commandAt(units []uint16, entities []entity) (name, suffix string, length i
 	return "", "", 0
 }
 
-// askedFor is the command for which the bot asked in a message, or "". Nothing is
-// kept of a question: a link below its first character, which is invisible, names
-// the command, and a reply quotes the message with its entities. The link is
-// believed in messages of this bot alone, and nobody else can have it write one:
-// untrusted text is never a link there.
+// askedFor returns the command for which a message of this bot asked an argument, or "".
+// Questions are not stored. A link below their first, invisible character names the
+// command, and Telegram quotes the entities in a reply. A link in another sender's message
+// does not count, and untrusted text never becomes a link in one of this bot's.
 func askedFor(m *message, me *models.User) string {
 	if m == nil || m.From == nil || m.From.ID != me.ID {
 		return ""
@@ -218,8 +228,8 @@ func askedFor(m *message, me *models.User) string {
 	return ""
 }
 
-// mention is the first person mentioned without a username after the command, and
-// the text after the command without that mention. A mention by username stays a
+// mention returns the first person mentioned without a username after the command, or nil,
+// and the text after the command without that mention. A mention by username stays a
 // word: Telegram gives bots no ID for it.
 func mention(units []uint16, from int, entities []entity) (*tgUser, string) {
 	for _, e := range entities {
@@ -231,9 +241,10 @@ func mention(units []uint16, from int, entities []entity) (*tgUser, string) {
 	return nil, string(utf16.Decode(units[from:]))
 }
 
-// repliedTo is the person whose message m answers. Everything in a topic answers the
-// message that opened it, and every comment answers the channel's forwarded post:
-// they mean nobody. So does a message of this bot. Who spoke as a chat has no ID.
+// repliedTo returns the person whose message m answers; with ID 0, one who spoke as a
+// chat. It returns nil if m is no reply or answers this bot. It also returns nil where
+// Telegram makes every message a reply: to the first message of a topic, and to the
+// channel's forwarded post.
 func repliedTo(m *message, me *models.User) *tgUser {
 	r := m.ReplyTo
 	if r == nil || r.AutoForward || r.TopicCreated != nil || m.InTopic && r.ID == m.Thread {
@@ -248,7 +259,7 @@ func repliedTo(m *message, me *models.User) *tgUser {
 	return r.From
 }
 
-// userOf names a person; 0 is somebody whose identity is withheld.
+// userOf returns the user with an ID; 0 is somebody whose identity is withheld.
 func userOf(id int64) chat.User {
 	if id <= 0 {
 		return chat.User{Platform: Platform}

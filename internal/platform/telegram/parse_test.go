@@ -23,6 +23,14 @@ var testCommands = (&chattest.Handler{}).Commands()
 
 var testMe = &models.User{ID: 99, Username: "OurBot", FirstName: "Our bot"}
 
+// asks returns what an update asks, and whether it asks this bot anything.
+func asks(u *update) (c command, ours bool) {
+	if parsed := parse(u, testMe, testCommands); parsed != nil {
+		return *parsed, true
+	}
+	return command{}, false
+}
+
 // in makes a message of a group from JSON members, with a command of n units.
 func in(t *testing.T, kind string, n int, text string, members string) *message {
 	t.Helper()
@@ -47,7 +55,7 @@ func in(t *testing.T, kind string, n int, text string, members string) *message 
 	return m
 }
 
-func TestParseKnowsWhoseCommandItIs(t *testing.T) {
+func TestParseFindsCommandsForThisBot(t *testing.T) {
 	for name, tt := range map[string]struct {
 		kind    string
 		n       int
@@ -68,7 +76,7 @@ func TestParseKnowsWhoseCommandItIs(t *testing.T) {
 		"not at the beginning":            {"group", 6, "hi /price", `{"entities":[{"type":"bot_command","offset":3,"length":6}]}`, ""},
 		"a forged length":                 {"group", 600, "/price", "", ""},
 	} {
-		c, ours := parse(update{Message: in(t, tt.kind, tt.n, tt.text, tt.members)}, testMe, testCommands)
+		c, ours := asks(&update{Message: in(t, tt.kind, tt.n, tt.text, tt.members)})
 		if ours != (tt.want != "") || c.request.Command != tt.want {
 			t.Errorf("%s: got %q, %v; want %q", name, c.request.Command, ours, tt.want)
 		}
@@ -100,7 +108,7 @@ func TestParseFindsArgumentsAndPeople(t *testing.T) {
 		"a reply within a topic":                {"/exists", inTopic("4"), nil, "8", ""},
 		"a comment on a channel's post":         {"/exists", replying(`"is_automatic_forward":true,"sender_chat":{"id":-300}`), nil, "none", ""},
 	} {
-		c, ours := parse(update{Message: in(t, "group", 7, tt.text, tt.members)}, testMe, testCommands)
+		c, ours := asks(&update{Message: in(t, "group", 7, tt.text, tt.members)})
 		target := "none"
 		if c.request.Target != nil {
 			target = c.request.Target.ID
@@ -112,7 +120,7 @@ func TestParseFindsArgumentsAndPeople(t *testing.T) {
 	}
 }
 
-// Who speaks as a chat is nobody: a moderator if it is this very chat.
+// Somebody who speaks as a chat has no ID, and is a moderator if it is this very chat.
 func TestParseKnowsSenderAndDestination(t *testing.T) {
 	for name, tt := range map[string]struct {
 		kind, members    string
@@ -129,7 +137,7 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 		"in private":                 {"private", "", "5", "", chat.Member, 0, ""},
 	} {
 		m := in(t, tt.kind, 6, "/price", tt.members)
-		c, ours := parse(update{Message: m}, testMe, testCommands)
+		c, ours := asks(&update{Message: m})
 		community := map[bool]string{true: "-100", false: ""}[tt.kind != "private"]
 		want := chat.Request{
 			Command: "price", From: chat.User{Platform: Platform, ID: tt.from}, LimitKey: tt.senderChat, Chat: fmt.Sprint(m.Chat.ID), Community: community,
@@ -146,8 +154,8 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 	}
 }
 
-// A private chat belongs to one person. What another does there is a server's fault.
-func TestParseRefusesWhatSomebodyDoesInAnothersPrivateChat(t *testing.T) {
+// A private chat belongs to one person. An update of another user there is a server's fault.
+func TestParseRefusesAnotherUserInAPrivateChat(t *testing.T) {
 	const chat = `"chat":{"id":5,"type":"private"}`
 	for _, form := range []string{
 		`{"callback_query":{"id":"1","from":{"id":%d},"data":"1 e 0 price","message":{` + chat + `}}}`,
@@ -155,7 +163,7 @@ func TestParseRefusesWhatSomebodyDoesInAnothersPrivateChat(t *testing.T) {
 	} {
 		for user, want := range map[int64]bool{5: true, 6: false} {
 			u, answerable := setUp(t).adapter.read(fmt.Appendf(nil, form, user))
-			if _, ours := parse(u, testMe, testCommands); !answerable || ours != want {
+			if _, ours := asks(u); !answerable || ours != want {
 				t.Errorf("%s by %d is ours: %v", form, user, ours)
 			}
 		}
@@ -163,7 +171,7 @@ func TestParseRefusesWhatSomebodyDoesInAnothersPrivateChat(t *testing.T) {
 }
 
 // In a private chat nobody is met by silence, and in a group nobody is disturbed.
-func TestParseGuessesAtWhatIsWrittenPrivately(t *testing.T) {
+func TestParseGuessesAtPrivateText(t *testing.T) {
 	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
 	for name, tt := range map[string]struct {
 		text, members string
@@ -190,7 +198,7 @@ func TestParseGuessesAtWhatIsWrittenPrivately(t *testing.T) {
 			if kind == "group" && name != "an answer to a question" {
 				want = ""
 			}
-			c, ours := parse(update{Message: m}, testMe, testCommands)
+			c, ours := asks(&update{Message: m})
 			words := len(strings.Fields(want))
 			if c.text != want || ours != (want != "") || ours && c.request.Args.Len() != words-1 {
 				t.Errorf("%s, %s: got %q, %+v", name, kind, c.text, c.request)
@@ -213,10 +221,12 @@ func TestParseFollowsDeepLinks(t *testing.T) {
 		{"group", "/start mylogins", "start", false},
 	}
 	for _, tt := range tests {
-		c, ours := parse(update{Message: in(t, tt.kind, 6, tt.text, "")}, testMe, testCommands)
-		if !ours || c.request.Command != tt.want || c.private != tt.private || c.request.Args.Len() != 0 {
-			t.Errorf("%s %q: got %+v", tt.kind, tt.text, c)
-		}
+		c, ours := asks(&update{Message: in(t, tt.kind, 6, tt.text, "")})
+		what := tt.kind + " " + tt.text
+		check(t, what+": ours", ours, true)
+		check(t, what+": command", c.request.Command, tt.want)
+		check(t, what+": private", c.private, tt.private)
+		check(t, what+": arguments", c.request.Args.Len(), 0)
 	}
 }
 
@@ -244,7 +254,7 @@ func FuzzParse(f *testing.F) {
 				}
 			}
 		}
-		c, ours := parse(u, testMe, testCommands)
+		c, ours := asks(u)
 		if !ours {
 			return
 		}
@@ -281,7 +291,7 @@ func (o *oneByOne) Handle(ctx context.Context, req chat.Request) chat.Reply {
 
 // product runs the product's commands in a World, two minutes after its noon. It
 // is called in a bubble.
-func product(t *testing.T) (*rig, *commandstest.Answers, *oneByOne) {
+func product(t *testing.T) (*adapterTest, *commandstest.Answers, *oneByOne) {
 	t.Helper()
 	time.Sleep(time.Until(commandstest.Noon.Add(2 * time.Minute)))
 	w := commandstest.Healthy()
@@ -291,8 +301,8 @@ func product(t *testing.T) (*rig, *commandstest.Answers, *oneByOne) {
 	return setUp(t), w, &oneByOne{Router: w.Router(t)}
 }
 
-// TestParseBelievesAQuestionOfThisBotAlone has replies to what looks like one.
-func TestParseBelievesAQuestionOfThisBotAlone(t *testing.T) {
+// Only a message of this bot with the hidden link is a question.
+func TestParseTrustsOnlyThisBotsQuestions(t *testing.T) {
 	const link = `"entities":[{"type":"text_link","offset":0,"length":1,"url":"https://t.me/OurBot?start=ask-staked"}]`
 	const us = `"from":{"id":99,"is_bot":true}`
 	for name, tt := range map[string]struct {
@@ -311,7 +321,7 @@ func TestParseBelievesAQuestionOfThisBotAlone(t *testing.T) {
 		"another bot's command in reply": {us + `,` + link, `,"entities":[{"type":"bot_command","offset":0,"length":15}]`, "/price@OtherBot", ""},
 	} {
 		m := in(t, "group", 6, tt.text, `{"entities":[],"reply_to_message":{"message_id":3,`+tt.replyTo+`}`+tt.members+`}`)
-		c, ours := parse(update{Message: m}, testMe, testCommands)
+		c, ours := asks(&update{Message: m})
 		if ours != (tt.want != "") || c.text != tt.want {
 			t.Errorf("%s: got %q, %v; want %q", name, c.text, ours, tt.want)
 		}
@@ -323,7 +333,7 @@ func TestParseBelievesAQuestionOfThisBotAlone(t *testing.T) {
 
 // In a group, a wrong wallet is not asked for again, and only what is like one is taken for
 // an answer to the question. In private, everything is answered.
-func TestAGroupIsAskedOnceAndInPrivateUntilItIsRight(t *testing.T) {
+func TestWrongArgumentIsAskedAgainOnlyInPrivate(t *testing.T) {
 	const wrong, right = "0x12", commandstest.Wallet + " please"
 	inBubble(t, map[string]struct {
 		where faketelegram.Chat
@@ -355,7 +365,7 @@ func TestAGroupIsAskedOnceAndInPrivateUntilItIsRight(t *testing.T) {
 	})
 }
 
-func TestAQuestionIsNoLongerThanItsPlaceholderMayBe(t *testing.T) {
+func TestPlaceholderIsShortened(t *testing.T) {
 	r := chat.Reply{Title: chat.Say("x"), Ask: &chat.Ask{Command: "staked", Question: chat.Say(strings.Repeat("é", 100))}}
 	want := models.ForceReply{ForceReply: true, Selective: true, InputFieldPlaceholder: strings.Repeat("é", maxPlaceholder-1) + "…"}
 	if got := shown(r).Markup; got != want {

@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// places are what updates in flight hold. A chat gets a quarter of them at most, so that
-// no chat holds up all others.
+// places bounds the updates in flight: each holds a place. A chat gets a quarter of the
+// places at most, so that no chat holds up all others.
 type places struct {
-	taken chan struct{} // a token for each
+	taken chan struct{} // a token for each place that is held
 
 	mu      sync.Mutex
 	perChat map[int64]int
@@ -18,9 +18,9 @@ func newPlaces(n int) *places {
 	return &places{taken: make(chan struct{}, n), perChat: map[int64]int{}}
 }
 
-// take returns the function that frees a place, which does so once. It blocks while all
-// are taken, until ctx ends. It returns nil if ctx ended, or if the chat holds as many as
-// it may.
+// take takes a place and returns the function that frees it once. It blocks while all
+// places are taken, until ctx ends. It returns nil if ctx ended, or if the chat holds as
+// many as it may.
 func (p *places) take(ctx context.Context, chatID int64) (free func()) {
 	select {
 	case p.taken <- struct{}{}:

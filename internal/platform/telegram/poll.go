@@ -3,14 +3,10 @@ package telegram
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"time"
-
-	"herald/internal/platform/telegram/botapi"
 )
 
 const (
@@ -26,12 +22,12 @@ const (
 )
 
 // Updates in flight are still queued, so the next getUpdates returns at once, mostly with
-// known ones. It waits until half of a batch is answered, for minGap at least and for
-// gapPerUpdate times the batch at most.
+// known ones. The poll after a batch waits until half of it is answered: for minGap at
+// least, and for gapPerUpdate times the batch at most.
 //
 // If a poll repeats the offset of the last one within half a second, Telegram returns only
-// one update (tdlib/telegram-bot-api 10.0, Client.cpp, process_get_updates_query). One that
-// hangs would hide all others. So that poll waits for sameOffsetGap.
+// one update (tdlib/telegram-bot-api 10.0, Client.cpp, process_get_updates_query). An
+// update that hangs would then hide all others. So that poll waits for sameOffsetGap.
 const (
 	gapPerUpdate  = 100 * time.Microsecond
 	minGap        = 2 * time.Millisecond
@@ -43,45 +39,27 @@ const (
 //
 // There is one exception. Telegram shows the first 100 updates that are not
 // acknowledged, and one that takes long would hide all others from the hundredth on.
-// If such a batch has brought nothing new, what is stuck at its head is acknowledged.
-// It is still answered, also on SIGTERM. It is lost if the process is killed, or if
+// If such a batch has brought nothing new, the stuck updates at its head are acknowledged.
+// They are still answered, also on SIGTERM. They are lost if the process is killed, or if
 // Telegram does not take the answer before the drain ends.
 func (s *session) poll(ctx context.Context) {
 	// A webhook left by an earlier run goes. One that is set later belongs to another
 	// process, and polls fail with a conflict until it is gone.
-	_ = s.repeat(ctx, func() error { return s.api.DeleteWebhook(ctx) })
-	polledFrom, polledAt, passStuck := int64(-1), time.Time{}, false
-	// At first, and after a failure, a getUpdates is a short one: its answer
-	// shows at once that Telegram is there.
-	wait, limit := time.Duration(0), batchSize
+	_ = s.repeat(ctx, func() error { return s.a.api.DeleteWebhook(ctx) })
+	lastOffset, lastPoll, passStuck := int64(-1), time.Time{}, false
+	// The first getUpdates is a short one: its answer shows at once that Telegram is there.
+	wait := time.Duration(0)
 	for ctx.Err() == nil {
-		s.await(ctx, time.Until(polledAt.Add(sameOffsetGap)), func() bool {
+		s.await(ctx, time.Until(lastPoll.Add(sameOffsetGap)), func() bool {
 			offset, _ := s.offsets.offset(passStuck)
-			return offset != polledFrom
+			return offset != lastOffset
 		})
 		offset, busy := s.offsets.offset(passStuck)
 		if busy {
 			wait = 0
 		}
-		polledFrom, polledAt = offset, time.Now()
-		var batch []json.RawMessage
-		err := s.repeat(ctx, func() (err error) {
-			batch, err = s.api.GetUpdates(ctx, offset, limit, wait, allowedUpdates)
-			if err == nil || ctx.Err() != nil {
-				return err
-			}
-			wait = 0
-			s.ready.Store(false)
-			s.Count("poll_failed")
-			if large, is := errors.AsType[*botapi.TooLargeError](err); is && limit == 1 {
-				s.Count("update_too_large")
-				s.Log.Warn("telegram: an update is too large to be read and is skipped")
-				batch, err = []json.RawMessage{fmt.Appendf(nil, `{"update_id":%d}`, large.First)}, nil
-			} else if is {
-				limit = 1 // to find out which update it is
-			}
-			return err
-		})
+		lastOffset, lastPoll = offset, time.Now()
+		batch, err := s.getUpdates(ctx, offset, wait)
 		if err != nil {
 			return
 		}
@@ -89,31 +67,46 @@ func (s *session) poll(ctx context.Context) {
 		if len(batch) == 0 && !busy {
 			s.offsets.forget()
 		}
-		taken := s.dispatch(ctx, batch)
-		// What only the rate of all messages holds up is best left to Telegram.
-		passStuck = !taken && len(batch) >= limit && !s.out.Saturated()
-		wait, limit = longPoll, batchSize
+		anyNew := s.dispatch(ctx, batch)
+		// While the global rate holds messages up, updates had better stay in Telegram's queue.
+		passStuck = !anyNew && len(batch) >= batchSize && !s.out.Saturated()
+		wait = longPoll
 		gap := max(minGap, gapPerUpdate*time.Duration(len(batch)))
-		s.await(ctx, gap, func() bool { return taken && s.InFlight() <= len(batch)/2 })
+		s.await(ctx, gap, func() bool { return anyNew && s.a.InFlight() <= len(batch)/2 })
 	}
+}
+
+// getUpdates polls until Telegram answers. It fails if ctx is done or the token is
+// refused. After a failure it polls without waiting for updates.
+func (s *session) getUpdates(ctx context.Context, offset int64, wait time.Duration) (batch []json.RawMessage, err error) {
+	err = s.repeat(ctx, func() (err error) {
+		batch, err = s.a.api.GetUpdates(ctx, offset, batchSize, wait, allowedUpdates)
+		if err != nil && ctx.Err() == nil {
+			wait = 0
+			s.a.ready.Store(false)
+			s.a.Count("poll_failed")
+		}
+		return err
+	})
+	return batch, err
 }
 
 // dispatch starts an answer to each update of a batch that is not known yet, and
 // reports whether any was new. It blocks while too many are in flight.
-func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (taken bool) {
+func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew bool) {
 	for _, raw := range batch {
-		u, answerable := s.read(raw)
+		u, answerable := s.a.read(raw)
 		if u.ID == 0 || !s.offsets.begin(u.ID) {
 			continue
 		}
-		taken = true
+		anyNew = true
 		if !answerable {
 			s.offsets.done(u.ID)
 			continue
 		}
-		free := s.places.take(ctx, u.chat())
+		free := s.a.places.take(ctx, u.chat())
 		if ctx.Err() != nil {
-			return taken
+			return anyNew
 		}
 		s.tasks.Go(func(request string) {
 			done := true // An update that makes this program panic would do so again.
@@ -129,13 +122,14 @@ func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (taken 
 			done = s.respond(request, u, free)
 		})
 	}
-	return taken
+	return anyNew
 }
 
-// await waits until something is so, which it looks at after each answer, or for d.
-func (s *session) await(ctx context.Context, d time.Duration, so func() bool) {
+// await blocks until done returns true, for d, or until ctx ends. It calls done after each
+// answer.
+func (s *session) await(ctx context.Context, d time.Duration, done func() bool) {
 	over := time.After(d)
-	for !so() {
+	for !done() {
 		select {
 		case <-s.offsets.answered:
 		case <-over:
@@ -146,7 +140,7 @@ func (s *session) await(ctx context.Context, d time.Duration, so func() bool) {
 	}
 }
 
-// commit acknowledges what was answered since the last getUpdates, if there was one.
+// commit acknowledges the updates answered since the last getUpdates, if any were polled.
 func (s *session) commit(ctx context.Context) {
 	offset, _ := s.offsets.offset(false)
 	if offset == 0 {
@@ -154,21 +148,22 @@ func (s *session) commit(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
-	if _, err := s.api.GetUpdates(ctx, offset, 1, 0, allowedUpdates); err != nil {
-		s.Log.Warn("telegram: the last answers may be repeated at the next start", "err", err)
+	if _, err := s.a.api.GetUpdates(ctx, offset, 1, 0, allowedUpdates); err != nil {
+		s.a.Log.Warn("telegram: the last answers may be repeated at the next start", "err", err)
 	}
 }
 
-// offsetTracker knows which updates of Telegram's queue are answered. All updates
-// before one number, the offset, are acknowledged, while answers come in any order.
+// offsetTracker tracks which updates of Telegram's queue are answered. Telegram is told
+// one number, the offset, which acknowledges all updates before it. Answers come in any
+// order.
 type offsetTracker struct {
 	mu sync.Mutex
 	// next is the offset once all of taken is answered; 0 is unknown.
 	next int64
-	// taken are the updates from the offset on, with when each was taken, or zero once
-	// it is answered.
+	// taken maps each update from the offset on to the time when it was taken; zero if it
+	// is answered.
 	taken map[int64]time.Time
-	// answered holds a token if an update was answered since it was last received from.
+	// answered holds a token if an update was answered since the last receive.
 	answered chan struct{}
 }
 
@@ -176,7 +171,7 @@ func newOffsetTracker() *offsetTracker {
 	return &offsetTracker{taken: map[int64]time.Time{}, answered: make(chan struct{}, 1)}
 }
 
-// begin takes an update. It returns false for one that is known.
+// begin records an update as taken. It returns false if the update is known.
 func (o *offsetTracker) begin(id int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -200,9 +195,9 @@ func (o *offsetTracker) done(id int64) {
 	}
 }
 
-// offset returns the first update that is not answered, or the one after the last, and
-// whether any is in flight. With passStuck, those that are stuck at the head count as
-// answered.
+// offset returns the ID of the first update that is not answered, or the one after the
+// last, and whether any is in flight. With passStuck, updates that are stuck at the head
+// count as answered.
 func (o *offsetTracker) offset(passStuck bool) (offset int64, busy bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -217,8 +212,8 @@ func (o *offsetTracker) offset(passStuck bool) (offset int64, busy bool) {
 	return o.next, false
 }
 
-// forget drops the offset when Telegram's queue is empty: after a week without an
-// update the next number is random and may be lower,
+// forget drops the offset. It is called when Telegram's queue is empty: after a week
+// without an update the next ID is random and may be lower,
 // https://core.telegram.org/bots/api#update.
 func (o *offsetTracker) forget() {
 	o.mu.Lock()

@@ -1,26 +1,22 @@
 package telegram
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"testing/synctest"
 	"time"
 
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
-	"herald/internal/transport"
 )
 
 // Whatever hangs, others are answered as if it were not there, but for a moment
 // for those that stand behind the first 100. It is answered too, also at a stop.
-func TestWhatHangsHidesNobodyElses(t *testing.T) {
+func TestHangingCommandsHideNoOthers(t *testing.T) {
 	type test struct {
 		hung, others int
 	}
@@ -47,7 +43,7 @@ func TestWhatHangsHidesNobodyElses(t *testing.T) {
 
 func TestWhatIsInFlightIsBounded(t *testing.T) {
 	const most = 20
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.adapter.places = newPlaces(most)
 		release := r.block(people(most)...)
 		r.ask(most + 5)
@@ -83,7 +79,7 @@ func TestPollsAreMadeWithPauses(t *testing.T) {
 	})
 }
 
-func TestATenMinuteOutageIsOutwaitedWithoutHurry(t *testing.T) {
+func TestTenMinuteOutage(t *testing.T) {
 	inBubble(t, map[string]roundTripper{
 		"a proxy's page, 401": answering(401, "<html></html>"),
 		"another poller":      answering(409, `{"ok":false,"error_code":409,"description":"Conflict: terminated by other getUpdates request"}`),
@@ -113,59 +109,31 @@ func TestATenMinuteOutageIsOutwaitedWithoutHurry(t *testing.T) {
 			t.Errorf("ready %v", r.adapter.Ready())
 		}
 		time.Sleep(2 * time.Minute)
-		if n := r.events.Of("connected as @" + faketelegram.Username); !r.adapter.Ready() || n != 2 || len(r.api.Sent()) != 2 {
-			t.Errorf("ready %v, connected %d times, %d answers after the outage", r.adapter.Ready(), n, len(r.api.Sent()))
-		}
+		check(t, "ready", r.adapter.Ready(), true)
+		check(t, "times connected", r.events.Of("connected as @"+faketelegram.Username), 2)
+		check(t, "answers", len(r.api.Sent()), 2)
 	})
 }
 
 func TestUpdatesThatCannotBeReadAreSkipped(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.api.PushRaw(`"message":{"message_id":"seven"}`)
 		r.api.PushRaw(`"callback_query":{"id":"1","data":7}`)
 		r.api.PushRaw(`"a_kind_of_tomorrow":{"x":1}`)
 		r.ask(1)
 		r.run()
 		r.sent(1)
-		if !r.api.WaitAcknowledged(soon) || r.events.Of("update_undecodable") != 2 {
+		if !r.api.WaitAcknowledged(atOnce) || r.events.Of("update_undecodable") != 2 {
 			t.Errorf("%d counted, %d pending", r.events.Of("update_undecodable"), len(r.api.Pending()))
 		}
 	})
 }
 
-// The update that makes a batch too large is found, and skipped.
-func TestAnUpdateThatIsTooLargeIsSkipped(t *testing.T) {
-	const limit = 100 << 10
-	simulated(t, func(t *testing.T, r *rig) {
-		r.carry("getUpdates", time.Hour, func(req *http.Request) (*http.Response, error) {
-			resp, err := r.api.RoundTrip(req)
-			if err != nil {
-				return nil, err
-			}
-			body, err := io.ReadAll(resp.Body)
-			resp.Body = io.NopCloser(bytes.NewReader(body))
-			if len(body) > limit {
-				broken := iotest.ErrReader(&transport.Error{Host: "telegram", Err: transport.ErrBodyTooLarge})
-				resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body[:limit]), broken))
-			}
-			return resp, err
-		})
-		r.ask(3)
-		r.api.PushRaw(fmt.Sprintf(`"poll":{"id":%q}`, strings.Repeat("x", limit)))
-		r.ask(3)
-		r.run()
-		r.sent(6)
-		if !r.api.WaitAcknowledged(soon) || r.events.Of("update_too_large") != 1 || r.events.Of("poll_failed") == 0 {
-			t.Errorf("%d updates are left, events %v", len(r.api.Pending()), r.events)
-		}
-	})
-}
-
 func TestARefusedTokenEndsRun(t *testing.T) {
-	inBubble(t, map[string]func(*rig){
-		"at the start":  func(r *rig) { r.api.Revoke() },
-		"while sending": func(r *rig) {},
-	}, func(t *testing.T, before func(*rig)) {
+	inBubble(t, map[string]func(*adapterTest){
+		"at the start":  func(r *adapterTest) { r.api.Revoke() },
+		"while sending": func(r *adapterTest) {},
+	}, func(t *testing.T, before func(*adapterTest)) {
 		r := setUp(t)
 		r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
 			r.api.Revoke()
@@ -183,8 +151,8 @@ func TestARefusedTokenEndsRun(t *testing.T) {
 }
 
 // Each of two who poll ends the other's poll, again and again.
-func TestTwoWhoPollSayOnceAMinuteThatTheyAreConnected(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+func TestTwoPollersAnnounceOnceAMinute(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		other := r.again()
 		r.run()
 		other.run()
@@ -198,10 +166,10 @@ func TestTwoWhoPollSayOnceAMinuteThatTheyAreConnected(t *testing.T) {
 	})
 }
 
-// A webhook that stands at the start is of an earlier run. One that is set later is
-// another process's, which would not notice that it is gone.
-func TestPollingDeletesAWebhookAtItsStartAlone(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+// A webhook that is set at the start is left from an earlier run. One that is set later
+// belongs to another process, which would not notice that it is gone.
+func TestPollingDeletesAWebhookOnlyAtStart(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.api.SetWebhook("https://old.example/hook")
 		r.ask(3)
 		r.run()
@@ -223,7 +191,7 @@ func TestPollingDeletesAWebhookAtItsStartAlone(t *testing.T) {
 
 // Updates are passed in order once they are answered, or if they are stuck at the
 // head; and an empty queue may begin again with lower numbers.
-func TestTheOffsetPassesWhatIsAnsweredOrStuck(t *testing.T) {
+func TestOffsetPassesAnsweredAndStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffsetTracker()
 		begin := func(ids ...int64) {

@@ -10,9 +10,8 @@ import (
 	"time"
 
 	"herald/internal/chat"
-	"herald/internal/core"
 	faketelegram "herald/internal/demo/fake/telegram"
-	"herald/internal/ops"
+	"herald/internal/demo/fake/telegramtest"
 )
 
 // refreshed is an answer with a button to refresh it, as new as so many minutes.
@@ -23,9 +22,9 @@ func refreshed(text string, minutes int) chat.Reply {
 	}
 }
 
-// card is a rig in whose group a card stands: answer 1. Each later answer is
+// card returns an adapterTest with a card in the group: answer 1. Each later answer is
 // newer by a minute, unless answers says otherwise.
-func card(t *testing.T, answers ...chat.Reply) *rig {
+func card(t *testing.T, answers ...chat.Reply) *adapterTest {
 	t.Helper()
 	r := setUp(t)
 	var asked atomic.Int64
@@ -43,12 +42,12 @@ func card(t *testing.T, answers ...chat.Reply) *rig {
 }
 
 // one is the only message that was ever sent.
-func (r *rig) one() faketelegram.Sent {
+func (r *adapterTest) one() faketelegram.Sent {
 	r.Helper()
 	return r.sent(1)[0]
 }
 
-func TestAFailureIsForThePresserAndLeavesTheAnswer(t *testing.T) {
+func TestFailedPressLeavesTheAnswer(t *testing.T) {
 	toAsker := func(title, text string, notes ...chat.Text) chat.Reply {
 		return chat.Reply{Title: chat.Say(title), Text: chat.Say(text), Notes: notes, Ephemeral: true}
 	}
@@ -65,17 +64,19 @@ func TestAFailureIsForThePresserAndLeavesTheAnswer(t *testing.T) {
 	}, func(t *testing.T, tt test) {
 		r := card(t, tt.reply)
 		r.press(ann+1, "Refresh")
-		if got := r.told(1)[0]; got.Text != tt.text || got.Alert != tt.alert || got.User != ann+1 {
-			t.Errorf("told %+v, want %q", got, tt.text)
-		}
-		if m := r.one(); m.Text != "answer 1" || m.Edits != 0 || !r.api.WaitAcknowledged(soon) {
-			t.Errorf("the message is %+v", m)
-		}
+		got := r.pressAnswers(1)[0]
+		check(t, "text", got.Text, tt.text)
+		check(t, "alert", got.Alert, tt.alert)
+		check(t, "user", got.User, ann+1)
+		m := r.one()
+		check(t, "text", m.Text, "answer 1")
+		check(t, "edits", m.Edits, 0)
+		check(t, "acknowledged", r.api.WaitAcknowledged(atOnce), true)
 	})
 }
 
 func TestASecondTryReplacesTheFailure(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		failure := chat.Reply{Title: chat.NoAnswer("price"), Actions: []chat.Action{chat.TryAgain("price")}}
 		for i, reply := range []chat.Reply{failure, failure, refreshed("$1", 1)} {
 			r.answer(reply)
@@ -86,52 +87,54 @@ func TestASecondTryReplacesTheFailure(t *testing.T) {
 				continue
 			}
 			r.press(ann+1, "Try again")
-			told := r.told(i)[i-1]
-			if m := r.one(); m.Edits != i-1 || (told.Text == "Price unavailable") != (i == 1) || strings.Contains(m.Text, "$1") != (i == 2) {
-				t.Errorf("after press %d: told %+v, shown %+v", i, told, m)
-			}
+			told := r.pressAnswers(i)[i-1]
+			m := r.one()
+			check(t, "edits", m.Edits, i-1)
+			check(t, "told of the failure", told.Text == "Price unavailable", i == 1)
+			check(t, "shows the price", strings.Contains(m.Text, "$1"), i == 2)
 		}
 	})
 }
 
-// What somebody is asked after a press in private they can write at once.
-func TestAQuestionAfterAPressInPrivateIsAMessage(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+// After a press in private, a question is a message to which one can reply.
+func TestPrivatePressIsAskedByMessage(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.answer(refreshed("x", 1))
 		r.run()
 		r.ask(1)
 		r.sent(1)
 		r.answer(chat.Reply{Title: chat.Say("Which?"), Ephemeral: true, Ask: &chat.Ask{Command: "staked", Question: chat.Say("Which?")}})
 		r.press(10_000, "Refresh")
-		if m := r.sent(2)[1]; !m.Markup.ForceReply || r.told(1)[0].Text != "" {
+		if m := r.sent(2)[1]; !m.Markup.ForceReply || r.pressAnswers(1)[0].Text != "" {
 			t.Errorf("sent %+v", m)
 		}
 	})
 }
 
-func TestAPressOnWhatCannotBeEditedIsAnsweredBelowIt(t *testing.T) {
-	inBubble(t, map[string]func(*rig, faketelegram.Sent) (replyTo int64){
-		"deleted": func(r *rig, m faketelegram.Sent) int64 {
+func TestPressIsAnsweredBelowAnUneditableMessage(t *testing.T) {
+	inBubble(t, map[string]func(*adapterTest, faketelegram.Sent) (replyTo int64){
+		"deleted": func(r *adapterTest, m faketelegram.Sent) int64 {
 			r.api.Delete(m.Chat, m.ID)
 			r.api.Press(ann, faketelegram.ChatOf(m.Chat), m.ID, dataOf(m, "Refresh"))
 			return 0
 		},
-		"refused": func(r *rig, m faketelegram.Sent) int64 {
-			r.api.Fail("editMessageText", faketelegram.NoRights())
+		"refused": func(r *adapterTest, m faketelegram.Sent) int64 {
+			r.api.Fail("editMessageText", telegramtest.NoRights())
 			r.api.Press(ann, faketelegram.ChatOf(m.Chat), m.ID, dataOf(m, "Refresh"))
 			return m.ID
 		},
-		"a button that adds": func(r *rig, m faketelegram.Sent) int64 {
+		"a button that adds": func(r *adapterTest, m faketelegram.Sent) int64 {
 			r.api.Press(ann, faketelegram.ChatOf(m.Chat), m.ID, "1 n 0 price")
 			return m.ID
 		},
-	}, func(t *testing.T, press func(*rig, faketelegram.Sent) int64) {
+	}, func(t *testing.T, press func(*adapterTest, faketelegram.Sent) int64) {
 		r := card(t)
 		replyTo := press(r, r.one())
 		sent := r.sent(2)
-		if sent[0].Edits != 0 || sent[1].Text != "answer 2" || sent[1].ReplyTo != replyTo || r.told(1)[0].Text != "" {
-			t.Errorf("sent %+v", sent)
-		}
+		check(t, "edits", sent[0].Edits, 0)
+		check(t, "text", sent[1].Text, "answer 2")
+		check(t, "reply to", sent[1].ReplyTo, replyTo)
+		check(t, "told", r.pressAnswers(1)[0].Text, "")
 	})
 }
 
@@ -157,7 +160,7 @@ func TestEditsOfOneMessageAreMadeInOrder(t *testing.T) {
 		}
 		r := card(t, answers...)
 		release := make(chan struct{})
-		r.api.Fail("editMessageText", faketelegram.Held(release))
+		r.api.Fail("editMessageText", telegramtest.Held(release))
 		for i := range answers {
 			state := dataOf(r.one(), "Refresh")
 			if tt.state != "" {
@@ -168,62 +171,55 @@ func TestEditsOfOneMessageAreMadeInOrder(t *testing.T) {
 			synctest.Wait()
 		}
 		close(release)
-		r.told(len(answers))
-		if m := r.one(); m.Text != fmt.Sprint("minute ", tt.want) || m.Edits != tt.edits || !r.api.WaitAcknowledged(soon) {
-			t.Errorf("it says %q after %d edits, want minute %d after %d", m.Text, m.Edits, tt.want, tt.edits)
-		}
+		r.pressAnswers(len(answers))
+		m := r.one()
+		check(t, "text", m.Text, fmt.Sprint("minute ", tt.want))
+		check(t, "edits", m.Edits, tt.edits)
+		check(t, "acknowledged", r.api.WaitAcknowledged(atOnce), true)
 	})
 }
 
-// A press on Refresh asks again once the answer is past its TTL, also if the clock has
-// jumped back since.
-func TestRefreshShowsANewerAnswerOnceThereIsOne(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
-		cache := core.NewCache(core.CacheConfig{MaxItems: 9, CallTimeout: time.Second, Timeout: time.Second, Observer: ops.NewMetrics()})
-		defer cache.Close()
-		prices := core.NewQuery(core.NewUpstream(cache, &core.Service{Name: "price"}, time.Minute, nil), &core.Query[struct{}, time.Time]{
-			Name: "price", TTL: time.Minute, Fetch: func(context.Context, struct{}) (time.Time, error) { return time.Now(), nil },
-		})
-		r.handler.Reply = func(ctx context.Context, _ chat.Request) chat.Reply {
-			price, err := prices.Get(ctx, struct{}{})
-			reply := refreshed(fmt.Sprint(price.Value, err), 0)
-			reply.AsOf = price.At
-			return reply
+// A refresh shows an answer that is newer than the one below the button. It does so too if
+// the button's time is after now, because the clock has jumped back since.
+func TestRefreshShowsOnlyANewerAnswer(t *testing.T) {
+	const same, newer = "Nothing newer yet", ""
+	type test struct {
+		shown, reply time.Duration // after now
+		told         string
+	}
+	inBubble(t, map[string]test{
+		"the same":                     {-time.Minute, -time.Minute, same},
+		"older":                        {-time.Minute, -2 * time.Minute, same},
+		"newer":                        {-time.Minute, -time.Second, newer},
+		"the clock has jumped back":    {time.Hour, 0, newer},
+		"the provider's clock is fast": {time.Hour, time.Hour, same + ". Next update in about 4 min"},
+	}, func(t *testing.T, tt test) {
+		r := card(t)
+		reply := refreshed("refreshed", 0)
+		reply.AsOf = time.Now().Add(tt.reply)
+		if tt.reply > 0 {
+			reply.FreshUntil = time.Now().Add(4 * time.Minute)
 		}
-		r.run()
-		r.api.Push(inGroup(ann, "/price"))
-		r.sent(1)
-		for i, after := range []time.Duration{10 * time.Second, time.Minute, 61 * time.Second} {
-			time.Sleep(after)
-			r.press(ann, "Refresh")
-			r.told(i + 1)
-			r.idle(time.Minute)
-			if edits := r.one().Edits; edits != i {
-				t.Errorf("after %d presses there are %d edits: %+v", i+1, edits, r.api.Notices())
-			}
+		r.answer(reply)
+		r.api.Press(ann, faketelegram.Group(group), r.one().ID, chat.Action{Command: "price", Edit: true, Refresh: true}.State(time.Now().Add(tt.shown)))
+		if got := r.pressAnswers(1)[0].Text; got != tt.told {
+			t.Errorf("told %q, want %q", got, tt.told)
 		}
-		r.api.Press(ann, faketelegram.Group(group), r.one().ID, chat.Action{Command: "price", Edit: true, Refresh: true}.State(time.Now().Add(time.Hour)))
-		if told := r.told(4)[3]; told.Text != "" {
-			t.Errorf("after the clock has jumped back: %+v", told)
-		}
-		ahead := refreshed("by the provider's clock", 0)
-		ahead.AsOf, ahead.FreshUntil = time.Now().Add(time.Hour), time.Now().Add(4*time.Minute)
-		r.answer(ahead)
-		r.api.Press(ann, faketelegram.Group(group), r.one().ID, chat.Action{Command: "price", Edit: true, Refresh: true}.State(ahead.AsOf))
-		if told := r.told(5)[4]; told.Text != "Nothing newer yet. Next update in about 4 min" {
-			t.Errorf("after a refresh under a quote from a clock that is ahead: %+v", told)
+		r.idle(time.Minute)
+		if edited := r.one().Text == "refreshed"; edited != (tt.told == newer) {
+			t.Errorf("the message says %q", r.one().Text)
 		}
 	})
 }
 
 // The spinner ends soon, and the edit is made when Telegram takes it.
-func TestASpinnerDoesNotTurnUntilASlowEditIsOut(t *testing.T) {
+func TestSpinnerEndsBeforeASlowEdit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := card(t)
-		r.api.Fail("editMessageText", faketelegram.TooMany(time.Minute))
+		r.api.Fail("editMessageText", telegramtest.TooMany(time.Minute))
 		start := time.Now()
 		r.press(ann, "Refresh")
-		r.told(1)
+		r.pressAnswers(1)
 		if took := time.Since(start); took > spinnerLasts+time.Second || r.one().Edits != 0 || len(r.api.Pending()) != 1 {
 			t.Errorf("the spinner ended after %v, %d edits, %d updates are queued", took, r.one().Edits, len(r.api.Pending()))
 		}
@@ -233,8 +229,8 @@ func TestASpinnerDoesNotTurnUntilASlowEditIsOut(t *testing.T) {
 	})
 }
 
-// Whatever a forged button asks for, nothing private is shown to others, and what
-// is wrong is told to the presser alone.
+// Whatever a forged button asks for, nothing private is shown to others, and only the
+// presser sees an error.
 func TestAForgedButtonGainsNothing(t *testing.T) {
 	const stranger = 404 // who has not started the bot
 	synctest.Test(t, func(t *testing.T) {
@@ -251,13 +247,14 @@ func TestAForgedButtonGainsNothing(t *testing.T) {
 			{stranger, strings.Repeat("\x00", 64), "⚠️ This button has expired", ""},
 		} {
 			r.api.Press(tt.user, faketelegram.Group(group), r.api.Sent()[0].ID, tt.data)
-			if n := r.told(i + 1)[i]; n.User != tt.user || !strings.HasPrefix(n.Text, tt.told) || !strings.HasSuffix(n.URL, tt.link) || (n.URL == "") != (tt.link == "") {
+			if n := r.pressAnswers(i + 1)[i]; n.User != tt.user || !strings.HasPrefix(n.Text, tt.told) || !strings.HasSuffix(n.URL, tt.link) || (n.URL == "") != (tt.link == "") {
 				t.Errorf("%q: told %+v", tt.data, n)
 			}
 		}
-		if sent := r.sent(3); sent[0].Edits != 0 || sent[1].Chat != ann || sent[2].Chat != ann {
-			t.Errorf("sent %+v", sent)
-		}
+		sent := r.sent(3)
+		check(t, "edits", sent[0].Edits, 0)
+		check(t, "chat", sent[1].Chat, ann)
+		check(t, "chat", sent[2].Chat, ann)
 		r.hides(ann)
 	})
 }

@@ -10,16 +10,15 @@ import (
 	"herald/internal/words"
 )
 
-// syncProfile sets what Telegram shows of the bot before anybody writes to it: its
-// menus of commands and its descriptions, in every language. What is there already
-// is not set again, since Telegram bounds how often that may be done. What fails is
-// repeated until ctx is done, and what is refused is left as it is.
+// syncProfile sets the bot's menus of commands and its descriptions, in every language. It
+// sets only those that differ, because Telegram bounds how often they may be set. It
+// repeats a call that fails until ctx is done, and logs one that is refused.
 func (s *session) syncProfile(ctx context.Context) {
 	persist := func(calls func() error) {
 		_ = s.repeat(ctx, func() error {
 			err := calls()
 			if botapi.ErrorOf(err).Kind == botapi.Refused {
-				s.Log.Log(ctx, s.tasks.Rarely(slog.LevelWarn, "profile"), "telegram: the server refuses a part of the bot's menus or descriptions", "err", err)
+				s.a.Log.Log(ctx, s.tasks.Rarely(slog.LevelWarn, "profile"), "telegram: the server refuses a part of the bot's menus or descriptions", "err", err)
 				return nil
 			}
 			return err
@@ -39,17 +38,17 @@ func (s *session) syncProfile(ctx context.Context) {
 			botapi.ShortDescription: words.Say(l, chat.Say("telegram.short_description")),
 		} {
 			persist(func() error {
-				is, err := s.api.GetProfileText(ctx, t, code)
+				is, err := s.a.api.GetProfileText(ctx, t, code)
 				if err != nil || is == text {
 					return err
 				}
-				return s.api.SetProfileText(ctx, t, code, text)
+				return s.a.api.SetProfileText(ctx, t, code, text)
 			})
 		}
 	}
 }
 
-// menuOf lists the commands, with what moderators may ask if the menu is theirs.
+// menuOf returns the menu of all commands, with moderators' summaries in theirs.
 func menuOf(all chat.Commands, moderators bool, l chat.Language) []botapi.MenuCommand {
 	var menu []botapi.MenuCommand
 	for _, c := range all {
@@ -64,22 +63,15 @@ func menuOf(all chat.Commands, moderators bool, l chat.Language) []botapi.MenuCo
 	return menu
 }
 
-// setMenu sets one menu, unless it is there already. Whether its commands are marked
-// as ephemeral there does not matter: a server that ignores the mark would be given
-// its menus at each start. One that refuses the mark gets them without.
+// setMenu sets one menu, unless Telegram has it already. It does not compare the mark of
+// ephemeral commands: a server that ignores the mark would be sent its menus at each
+// start.
 func (s *session) setMenu(ctx context.Context, m botapi.Menu, commands []botapi.MenuCommand) error {
-	is, err := s.api.GetMyCommands(ctx, m)
+	is, err := s.a.api.GetMyCommands(ctx, m)
 	if err != nil || slices.EqualFunc(is, commands, func(a, b botapi.MenuCommand) bool {
 		return a.Command == b.Command && a.Description == b.Description
 	}) {
 		return err
 	}
-	err = s.api.SetMyCommands(ctx, m, commands)
-	if botapi.ErrorOf(err).Kind == botapi.Refused {
-		for i := range commands {
-			commands[i].Ephemeral = false
-		}
-		err = s.api.SetMyCommands(ctx, m, commands)
-	}
-	return err
+	return s.a.api.SetMyCommands(ctx, m, commands)
 }

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/secret"
 	"herald/internal/words"
 )
@@ -21,22 +23,14 @@ var (
 	descriptions = menus
 )
 
-// Everybody's menu, in groups and in private chats, is the default one. What is
-// there is not set again at the next start, whether or not the server knows the
-// mark of ephemeral commands; one that refuses it gets the menus without.
-func TestTheBotIsIntroducedOnceInTheReadersLanguage(t *testing.T) {
-	type test struct {
-		older  faketelegram.Older
-		marked bool
-		sets   int // calls that set a menu at the first start
-	}
-	inBubble(t, map[string]test{
-		"this version":                {faketelegram.Older{}, true, menus},
-		"a server that ignores marks": {faketelegram.Older{Ephemeral: true}, false, menus},
-		"a server that refuses them":  {faketelegram.Older{Ephemeral: true, EphemeralMenu: true}, false, 2 * menus},
-	}, func(t *testing.T, tt test) {
+// Everybody's menu, in groups and in private chats, is the default one. A menu is not set
+// again at the next start, whether or not the server knows the mark of ephemeral commands.
+func TestProfileIsSetOnceInEveryLanguage(t *testing.T) {
+	inBubble(t, map[string]bool{"this version": true, "a server that ignores marks": false}, func(t *testing.T, marked bool) {
 		r, _, router := product(t)
-		r.api.MakeOlder(tt.older)
+		if !marked {
+			r.rewrite("setMyCommands", func(body []byte) []byte { return bytes.ReplaceAll(body, []byte(`,"is_ephemeral":true`), nil) })
+		}
 		for range 2 {
 			stop := r.serve(router)
 			time.Sleep(time.Minute)
@@ -44,8 +38,8 @@ func TestTheBotIsIntroducedOnceInTheReadersLanguage(t *testing.T) {
 				t.Error(err)
 			}
 			described := len(r.api.Calls("setMyDescription")) + len(r.api.Calls("setMyShortDescription"))
-			if n := len(r.api.Calls("setMyCommands")); n != tt.sets || described != descriptions {
-				t.Errorf("%d calls set menus, want %d, and %d descriptions", n, tt.sets, described)
+			if n := len(r.api.Calls("setMyCommands")); n != menus || described != descriptions {
+				t.Errorf("%d calls set menus, want %d, and %d descriptions", n, menus, described)
 			}
 			r = r.again()
 		}
@@ -53,7 +47,7 @@ func TestTheBotIsIntroducedOnceInTheReadersLanguage(t *testing.T) {
 			code := string(l)
 			l = cmp.Or(l, chat.English)
 			for scope, key := range map[string]string{"default": "command.exists", "all_chat_administrators": "command.exists.moderators"} {
-				want := faketelegram.Command{Command: "exists", Description: words.Say(l, chat.Say(key)), Ephemeral: tt.marked}
+				want := faketelegram.Command{Command: "exists", Description: words.Say(l, chat.Say(key)), Ephemeral: marked}
 				menu := r.api.MenuOf(faketelegram.MenuKey{Scope: scope, Language: code})
 				public := slices.IndexFunc(menu, func(c faketelegram.Command) bool { return c.Command == "price" && !c.Ephemeral })
 				if !slices.Contains(menu, want) || public < 0 {
@@ -68,15 +62,15 @@ func TestTheBotIsIntroducedOnceInTheReadersLanguage(t *testing.T) {
 	})
 }
 
-// Commands are answered meanwhile, and what fails is repeated no sooner than the
-// server asks for. What is refused is left.
-func TestIntroducingTheBotNeverKeepsItFromAnswering(t *testing.T) {
+// Commands are answered meanwhile. A call that fails is repeated no sooner than the server
+// asks for, and one that is refused is not repeated.
+func TestProfileFailuresDelayNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _, router := product(t)
-		r.api.Fail("getMyCommands", faketelegram.Hang(), faketelegram.Page(502), faketelegram.ResetBefore())
-		r.api.Fail("setMyCommands", faketelegram.TooMany(10*time.Minute))
-		r.api.Fail("setMyDescription", faketelegram.Status(400))
-		r.api.Fail("getMyShortDescription", faketelegram.Status(404))
+		r.api.Fail("getMyCommands", telegramtest.Hang(), telegramtest.Page(502), telegramtest.ResetBefore())
+		r.api.Fail("setMyCommands", telegramtest.TooMany(10*time.Minute))
+		r.api.Fail("setMyDescription", telegramtest.Status(400))
+		r.api.Fail("getMyShortDescription", telegramtest.Status(404))
 		r.serve(router)
 		r.api.Push(inPrivate(ann, "/price"))
 		started := time.Now()
@@ -95,27 +89,27 @@ func TestIntroducingTheBotNeverKeepsItFromAnswering(t *testing.T) {
 	})
 }
 
-func TestCheckTellsWhoTheBotIsAndWhereItsUpdatesGo(t *testing.T) {
+func TestCheckReportsNameAndWebhook(t *testing.T) {
 	const ours = "https://bot.example/hooks/telegram"
 	const path = "in-the-path-of-another"
 	webhook := func(c *Config) {
-		c.WebhookURL, c.WebhookPath, c.WebhookSecret = ours, "/hooks/telegram", secret.New("s")
+		c.Settings.WebhookURL, c.Settings.WebhookPath, c.Settings.WebhookSecret = ours, "/hooks/telegram", secret.New("s")
 	}
-	elsewhere := func(s *faketelegram.Server) { s.SetWebhook("https://other.example/" + path) }
+	elsewhere := func(s *telegramtest.Server) { s.SetWebhook("https://other.example/" + path) }
 	for name, test := range map[string]struct {
 		change func(*Config)
-		set    func(*faketelegram.Server)
+		set    func(*telegramtest.Server)
 		want   []string
 	}{
-		"polling": {func(*Config) {}, func(*faketelegram.Server) {}, []string{"@herald_bot, by long polling"}},
+		"polling": {func(*Config) {}, func(*telegramtest.Server) {}, []string{"@herald_bot, by long polling"}},
 		"polling beside a webhook": {func(*Config) {}, elsewhere, []string{
 			"@herald_bot, by long polling", "a webhook is set, to other.example, which `bot run` deletes: is another program using this bot?",
 		}},
-		"webhook not set": {webhook, func(*faketelegram.Server) {}, []string{"@herald_bot, by webhook", "no webhook is set yet: `bot run` sets it"}},
+		"webhook not set": {webhook, func(*telegramtest.Server) {}, []string{"@herald_bot, by webhook", "no webhook is set yet: `bot run` sets it"}},
 		"webhook elsewhere": {webhook, elsewhere, []string{
 			"@herald_bot, by webhook", "the webhook is set to another address, at other.example: `bot run` replaces it",
 		}},
-		"webhook that fails": {webhook, func(s *faketelegram.Server) {
+		"webhook that fails": {webhook, func(s *telegramtest.Server) {
 			s.SetWebhook(ours)
 			s.FailDelivery("Wrong response from the webhook:\n502 Bad Gateway \x1b[31m")
 		}, []string{

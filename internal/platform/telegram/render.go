@@ -20,8 +20,8 @@ const (
 	maxEntities = 100
 )
 
-// A question for an argument has a link below its first character, which is
-// invisible. The link names the command (askedFor).
+// A question for an argument has a link below its first, invisible character. The link
+// names the command (askedFor).
 const (
 	hidden     = "\u200b"
 	askPayload = "ask-"
@@ -33,17 +33,18 @@ const maxPlaceholder = 64
 // maxAlert is in characters, https://core.telegram.org/bots/api#answercallbackquery.
 const maxAlert = 200
 
-// maxDescription of an inline result is in characters: about what apps show of it.
+// maxDescription bounds the description of an inline result, in characters. Apps show
+// about as much.
 const maxDescription = 150
 
-// deepLink opens the private chat with a bot, which is then told payload: 1 to 64
-// of A-Za-z0-9_-, https://core.telegram.org/bots/features#deep-linking.
+// deepLink returns a link that opens the private chat with a bot and sends /start with the
+// payload: 1 to 64 of A-Za-z0-9_-, https://core.telegram.org/bots/features#deep-linking.
 func deepLink(bot, payload string) string { return "https://t.me/" + bot + "?start=" + payload }
 
-// render shows a reply, shortened to Telegram's bounds. Styles are entities and never
-// markup, so nothing has to be escaped. bot is the bot's username.
-func render(r chat.Reply, bot string) botapi.Content {
-	c := words.Print(r)
+// render returns a reply as a message, shortened to Telegram's bounds. Styles are entities
+// and never markup, so nothing has to be escaped. bot is the bot's username.
+func render(r *chat.Reply, bot string) botapi.Content {
+	c := words.Print(*r)
 	c.FullValues = append(c.FullValues, c.Folded...)
 	limit := maxUnits
 	var picture []byte
@@ -64,6 +65,7 @@ func render(r chat.Reply, bot string) botapi.Content {
 	return content
 }
 
+// layOut writes a card on a page of any length.
 func layOut(c words.Card, bot string) *page {
 	p := &page{sign: c.Sign}
 	if c.Ask != nil {
@@ -95,7 +97,7 @@ func layOut(c words.Card, bot string) *page {
 	return p
 }
 
-// gap stands between a name and a value that differ in style.
+// gap separates a name from a value of another style.
 const gap = "  "
 
 // part is a part of a line in one style.
@@ -117,8 +119,8 @@ func fieldParts(f words.Field) []part {
 	return []part{{"", f.Name}, {"", words.Line{{Text: gap}}}, {style, f.Value}}
 }
 
-// lineUnits is the length of a line with the line break before it, or with two if it
-// may begin a section or the notes.
+// lineUnits returns the length of a line with the line break before it, or with two if the
+// line may begin a section or the notes, in UTF-16 units.
 func lineUnits(f words.Field) int {
 	n := 1 + words.Units(gap)
 	for _, l := range []words.Line{f.Name, f.Value} {
@@ -132,8 +134,8 @@ func lineUnits(f words.Field) int {
 	return n
 }
 
-// shownText is the text of a span. A time is a date, which an app too old for the
-// entity shows as it stands.
+// shownText returns the text of a span. A time is a date in UTC, which an app too old for
+// the entity shows as it is.
 func shownText(s words.Span) string {
 	if !s.At.IsZero() {
 		return s.UTC
@@ -141,7 +143,7 @@ func shownText(s words.Span) string {
 	return s.Text
 }
 
-// page gathers lines and remembers how many units are written.
+// page is a text in the making, with its entities and its length in UTF-16 units.
 type page struct {
 	sign     string // owed before the first line
 	b        strings.Builder
@@ -150,8 +152,8 @@ type page struct {
 	entities []botapi.Entity
 }
 
-// line writes one line unless it would be empty. Code gets no other style: Telegram
-// allows none.
+// line writes one line unless it would be empty. Code gets no other style, because
+// Telegram allows none.
 func (p *page) line(parts ...part) {
 	if !slices.ContainsFunc(parts, func(p part) bool { return !p.Empty() }) {
 		return
@@ -178,9 +180,9 @@ func (p *page) line(parts ...part) {
 	}
 }
 
-// entityOf says how a span is shown; without a Type it is plain. Untrusted text that
-// could become a link, such as a domain or a command, is code: Telegram makes a link
-// of anything else that looks like one.
+// entityOf returns the entity of a span, without its place; without a Type the span is
+// plain. Untrusted text that could become a link is code: Telegram makes links of
+// domains, commands and the like anywhere else.
 func entityOf(s words.Span) botapi.Entity {
 	switch {
 	case s.Style == words.Code, s.Style == words.Untrusted && maybeLink(s.Text):
@@ -193,8 +195,8 @@ func entityOf(s words.Span) botapi.Entity {
 	return botapi.Entity{}
 }
 
-// maybeLink reports whether Telegram could make a link of the text or of a part: of a
-// domain, a command, a tag, a name, or the number of a telephone or of a card.
+// maybeLink reports whether Telegram could make a link of a part of the text: a domain, a
+// command, a tag, a name, or the number of a telephone or of a card.
 func maybeLink(text string) bool {
 	digits := 0
 	return strings.ContainsFunc(text, func(r rune) bool {
@@ -205,7 +207,7 @@ func maybeLink(text string) bool {
 	})
 }
 
-// relative is a time told by how long ago it is,
+// relative is the format of a time shown as how long ago it is,
 // https://core.telegram.org/bots/api#date-time-entity-formatting.
 const relative = "r"
 
@@ -270,18 +272,18 @@ func keyboard(buttons []words.Button, bot string) models.ReplyMarkup {
 	return botapi.Keyboard{Rows: rows}
 }
 
-// renderAlert returns as much of a reply as an alert has room for.
+// renderAlert returns the text of a reply, cut to the length of an alert.
 func renderAlert(r chat.Reply) string {
 	r.Ask = nil
-	return words.Cut(render(r, "").Text, maxAlert)
+	return words.Cut(render(&r, "").Text, maxAlert)
 }
 
-// renderArticle shows r as a result of an inline query, under its first line.
-// Choosing it sends r, without the buttons that ask something of the bot.
+// renderArticle returns r as a result of an inline query, under its first line. Choosing
+// the result sends r, without the buttons that carry a command.
 func renderArticle(id string, r chat.Reply, bot string) botapi.Article {
 	r.Ask = nil
 	r.Actions = slices.DeleteFunc(slices.Clone(r.Actions), func(a chat.Action) bool { return a.Command != "" })
-	content := render(r, bot)
+	content := render(&r, bot)
 	title, rest, _ := strings.Cut(content.Text, "\n")
 	lines := strings.FieldsFunc(rest, func(c rune) bool { return c == '\n' })
 	return botapi.Article{ID: id, Title: title, Description: words.Cut(strings.Join(lines, " · "), maxDescription), Content: content}

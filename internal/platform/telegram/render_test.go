@@ -20,13 +20,13 @@ import (
 
 const testWallet = "0x52908400098527886E0F7030069857D2E4169EE7"
 
-// shown is r as it stands in a chat.
-func shown(r chat.Reply) botapi.Content { return render(r, faketelegram.Username) }
+// shown returns r as a message.
+func shown(r chat.Reply) botapi.Content { return render(&r, faketelegram.Username) }
 
 // Whatever a service calls a dapp or a pool, Telegram makes no link of it:
 // every such name stands in a code entity, however many there are and whatever
 // else has one.
-func TestRenderShowsForeignNamesAsCode(t *testing.T) {
+func TestUntrustedNamesAreCode(t *testing.T) {
 	for _, fields := range []int{1, 40, 99, 100, 101, 200} {
 		r := chat.Reply{Title: chat.Say("Title"), Sections: []chat.Section{{Heading: chat.Say("Heading")}, {Heading: chat.Say("Own")}}, Notes: []chat.Text{chat.Say("note")}}
 		for range fields {
@@ -143,14 +143,14 @@ func FuzzRender(f *testing.F) {
 }
 
 // Without its quote a list of a hundred links would be a wall.
-func TestALongListStaysFoldedAway(t *testing.T) {
+func TestLongListStaysFolded(t *testing.T) {
 	var reply chat.Reply
 	for i := range 110 {
 		pool := chat.Address{Hex: fmt.Sprintf("0x%040x", i), URL: "https://explorer.example/"}
 		reply.Folded = append(reply.Folded, chat.Field{Name: pool, Value: chat.Count(i)})
 	}
 	folds := func(e botapi.Entity) bool { return e.Type == models.MessageEntityTypeExpandableBlockquote }
-	if c := render(reply, ""); !slices.ContainsFunc(c.Entities, folds) || len(c.Entities) > maxEntities {
+	if c := shown(reply); !slices.ContainsFunc(c.Entities, folds) || len(c.Entities) > maxEntities {
 		t.Errorf("%d entities: %+v", len(c.Entities), c.Entities)
 	}
 }
@@ -180,7 +180,7 @@ func TestPreviewsTellTheAnswer(t *testing.T) {
 // it has.
 func marked(m botapi.Content) string {
 	opening, closing := map[int]string{}, map[int]string{}
-	// What holds another begins before it and ends behind it.
+	// An entity around another one begins before it and ends behind it.
 	entities := slices.SortedStableFunc(slices.Values(m.Entities), func(a, b botapi.Entity) int { return b.Length - a.Length })
 	marks := map[models.MessageEntityType][2]string{
 		models.MessageEntityTypeBold: {"*", "*"}, models.MessageEntityTypeItalic: {"_", "_"}, models.MessageEntityTypeCode: {"`", "`"}, botapi.DateTime: {"<", ">"},

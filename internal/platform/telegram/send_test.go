@@ -15,6 +15,7 @@ import (
 
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/transport"
 )
 
@@ -25,10 +26,10 @@ func unreachable(*http.Request) (*http.Response, error) {
 
 // A message that may be out is sent again twice at most, seconds apart; one that
 // certainly is not, for minutes; and one that Telegram refuses is not.
-func TestAMessageIsRepeatedUntilItIsOutOrMayBeOut(t *testing.T) {
-	soon, later := faketelegram.TooMany(time.Second), faketelegram.TooMany(2*time.Minute)
-	unknown, page, hang := faketelegram.Status(500), faketelegram.Page(http.StatusOK), faketelegram.Hang()
-	type faults []faketelegram.Fault
+func TestFailedMessageIsRepeated(t *testing.T) {
+	atOnce, later := telegramtest.TooMany(time.Second), telegramtest.TooMany(2*time.Minute)
+	unknown, page, hang := telegramtest.Status(500), telegramtest.Page(http.StatusOK), telegramtest.Hang()
+	type faults []telegramtest.Fault
 	type test struct {
 		faults  faults
 		sent    int
@@ -41,8 +42,8 @@ func TestAMessageIsRepeatedUntilItIsOutOrMayBeOut(t *testing.T) {
 		"500, out":                  {faults{unknown.CarriedOut()}, 2, 2, 1, 0},
 		"500 to the end, out":       {faults{unknown.CarriedOut(), unknown.CarriedOut(), unknown.CarriedOut()}, 3, 3, 3, 1},
 		"a page and no answer":      {faults{page, hang}, 1, 3, 2, 0},
-		"500 to the end beside 429": {faults{unknown, soon, unknown, unknown}, 0, 4, 3, 1},
-		"refused":                   {faults{faketelegram.NoRights()}, 0, 1, 0, 1},
+		"500 to the end beside 429": {faults{unknown, atOnce, unknown, unknown}, 0, 4, 3, 1},
+		"refused":                   {faults{telegramtest.NoRights()}, 0, 1, 0, 1},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		r.api.Fail("sendMessage", tt.faults...)
@@ -74,14 +75,14 @@ func TestAMessageIsRepeatedUntilItIsOutOrMayBeOut(t *testing.T) {
 	})
 }
 
-// What a 429 of more than five minutes holds back is lost. The chat is told so once it
-// may be written to, and once.
-func TestALong429IsToldToItsChatOnce(t *testing.T) {
-	long, later := faketelegram.TooMany(time.Hour), faketelegram.TooMany(2*time.Minute)
+// Answers that a 429 holds back for more than five minutes are lost. One message says so
+// once the chat may be written to.
+func TestChatLearnsOnceOfALong429(t *testing.T) {
+	long, later := telegramtest.TooMany(time.Hour), telegramtest.TooMany(2*time.Minute)
 	for way, change := range ways {
-		for people, faults := range map[int][]faketelegram.Fault{3: {long, long}, 1: {later, later, later}} {
+		for people, faults := range map[int][]telegramtest.Fault{3: {long, long}, 1: {later, later, later}} {
 			t.Run(fmt.Sprint(way, " by ", people), func(t *testing.T) {
-				simulated(t, func(t *testing.T, r *rig) {
+				simulated(t, func(t *testing.T, r *adapterTest) {
 					r.api.Fail("sendMessage", faults...)
 					r.run()
 					for _, m := range flood(people) {
@@ -104,23 +105,9 @@ func TestALong429IsToldToItsChatOnce(t *testing.T) {
 	}
 }
 
-// A message that cannot reach the server is sent once it can.
-func TestAnOutageOfAnyLengthIsOutwaitedByAMessage(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
-		const length = 6 * time.Minute
-		r.carry("sendMessage", length, unreachable)
-		r.ask(1)
-		r.run()
-		start := time.Now()
-		if sent := r.api.WaitSent(1, length+2*time.Minute); len(sent) != 1 || time.Since(start) < length {
-			t.Errorf("%d messages after %v", len(sent), time.Since(start))
-		}
-	})
-}
-
 // A stop takes no longer than a drain may, and loses no answer that is not out:
 // the next process gives it.
-func TestAStopLeavesWhatIsNotOutToTheNextProcess(t *testing.T) {
+func TestNextProcessSendsWhatAStopLeft(t *testing.T) {
 	type test struct {
 		method string
 		carry  roundTripper
@@ -152,7 +139,7 @@ func TestAStopLeavesWhatIsNotOutToTheNextProcess(t *testing.T) {
 		}
 		next := r.again()
 		next.run()
-		r.api.WaitAcknowledged(soon)
+		r.api.WaitAcknowledged(atOnce)
 		if m := r.sent(1)[0]; len(r.api.Pending()) != 0 || tt.method == "editMessageText" && m.Text != "newer" {
 			t.Errorf("the message is %+v", m)
 		}
@@ -177,12 +164,11 @@ func typesOf(entities []faketelegram.Entity) (types []string) {
 	return slices.Compact(types)
 }
 
-// What a server refuses of what a message looks like goes once more as plain text. It
-// keeps what makes it safe: what is untrusted stays code, and a question says what it
-// is about.
-func TestWhatAServerRefusesGoesOnceMoreAsPlainText(t *testing.T) {
+// A message that is refused is sent once more as plain text. Untrusted text stays code, and
+// a question keeps the link that names its command.
+func TestRefusedMessageIsSentAsPlainText(t *testing.T) {
 	for _, ask := range []*chat.Ask{nil, {Command: "staked", Question: chat.Say("Which?")}} {
-		simulated(t, func(t *testing.T, r *rig) {
+		simulated(t, func(t *testing.T, r *adapterTest) {
 			reply := refreshed("x", 60)
 			reply.Sections = []chat.Section{{Fields: []chat.Field{
 				{Name: chat.Untrusted("evil.example"), Value: chat.Address{Hex: testWallet, URL: "https://explorer.example"}}}}}
@@ -191,74 +177,54 @@ func TestWhatAServerRefusesGoesOnceMoreAsPlainText(t *testing.T) {
 				chat.Action{Label: chat.Say("Copy"), Copy: "x"}, chat.Action{Label: chat.Say("Open"), URL: "https://t.me/bot"})
 			reply.Ask = ask
 			r.answer(reply)
-			r.api.MakeOlder(faketelegram.Older{DateTime: true})
+			r.api.Fail("sendMessage", telegramtest.Status(http.StatusBadRequest))
 			r.run()
 			r.api.Push(inGroup(ann, "/price"))
 			m, types, buttons := r.one(), []string{"code"}, " [Refresh] [Open]"
 			if ask != nil {
 				types, buttons = []string{"code", "text_link"}, ""
 			}
-			if !slices.Equal(typesOf(m.Entities), types) || labelsOf(m) != buttons || m.Markup.ForceReply != (ask != nil) || r.events.Of("send_refused") != 1 {
-				t.Errorf("it is %+v", m)
+			check(t, "entities", fmt.Sprint(typesOf(m.Entities)), fmt.Sprint(types))
+			check(t, "buttons", labelsOf(m), buttons)
+			check(t, "force reply", m.Markup.ForceReply, ask != nil)
+			check(t, "send_refused", r.events.Of("send_refused"), 1)
+		})
+	}
+}
+
+// A picture is sent with its answer as the caption. If Telegram refuses the picture, the
+// answer is a text, as rich as it was.
+func TestRefusedPictureIsSentAsText(t *testing.T) {
+	for _, refused := range []bool{false, true} {
+		simulated(t, func(t *testing.T, r *adapterTest) {
+			reply := pictured(t, 100)
+			want := reply.Image.PNG
+			r.answer(reply)
+			if refused {
+				r.api.Fail("sendPhoto", telegramtest.Status(400), telegramtest.Status(400))
+				want = nil
+			}
+			r.run()
+			r.ask(1)
+			m := r.one()
+			if !bytes.Equal(m.Photo, want) {
+				t.Errorf("refused %t: a picture of %d bytes, want %d", refused, len(m.Photo), len(want))
+			}
+			if m.Text != "Price" || !slices.Contains(typesOf(m.Entities), "bold") {
+				t.Errorf("refused %t: it says %q in %q, want Price in bold", refused, m.Text, typesOf(m.Entities))
 			}
 		})
 	}
 }
 
-// A picture is sent with its answer as the caption; where Telegram will not take
-// it, the answer is a text, as rich as it was; and where nobody knows, it is
-// repeated.
-func TestAPictureIsSentOrItsTextIs(t *testing.T) {
-	unknown, refused := faketelegram.Page(502), faketelegram.Status(400)
-	type faults []faketelegram.Fault
-	type test struct {
-		photo, text        faults
-		pictures, messages int
-	}
-	inBubble(t, map[string]test{
-		"taken":             {nil, nil, 1, 0},
-		"refused":           {faults{refused, refused}, nil, 0, 1},
-		"unknown twice":     {faults{unknown, unknown}, nil, 0, 1},
-		"not allowed there": {faults{faketelegram.Status(403)}, nil, 0, 1},
-	}, func(t *testing.T, tt test) {
-		r := setUp(t)
-		reply := pictured(t, 100)
-		r.answer(reply)
-		r.api.Fail("sendPhoto", tt.photo...)
-		r.api.Fail("sendMessage", tt.text...)
-		r.run()
-		r.ask(1)
-		if !r.api.WaitAcknowledged(time.Minute) {
-			t.Error("the update is not acknowledged")
-		}
-		pictures, messages := 0, 0
-		for _, m := range r.api.Sent() {
-			if m.Photo == nil {
-				messages++
-			} else if pictures++; !bytes.Equal(m.Photo, reply.Image.PNG) {
-				t.Error("it is another picture")
-			}
-			if m.Text != "Price" {
-				t.Errorf("it says %q", m.Text)
-			}
-			if m.Photo == nil && !slices.Contains(typesOf(m.Entities), "bold") {
-				t.Errorf("it has only %q, though the picture was refused", typesOf(m.Entities))
-			}
-		}
-		if pictures != tt.pictures || messages != tt.messages {
-			t.Errorf("%d pictures and %d messages, want %d and %d", pictures, messages, tt.pictures, tt.messages)
-		}
-	})
-}
-
 // A picture takes the place of a text or of a picture. A text cannot take the
 // place of a picture and stands below it, and so does the picture where the
 // server is too old for the edit.
-func TestAnEditMayTurnATextIntoAPicture(t *testing.T) {
+func TestEditTurnsTextIntoPicture(t *testing.T) {
 	text, picture := chat.Reply{Title: chat.Say("text")}, pictured(t, 200)
 	type test struct {
 		from, to chat.Reply
-		old      bool
+		refused  bool
 		messages int
 	}
 	inBubble(t, map[string]test{
@@ -270,13 +236,15 @@ func TestAnEditMayTurnATextIntoAPicture(t *testing.T) {
 		first := tt.from
 		first.Actions = refreshed("", 1).Actions
 		r.answer(first)
-		r.api.MakeOlder(faketelegram.Older{TextToMedia: tt.old})
+		if tt.refused {
+			r.api.Fail("editMessageMedia", telegramtest.NoRights())
+		}
 		r.run()
 		r.api.Push(inGroup(ann, "/price"))
 		r.sent(1)
 		r.answer(tt.to)
 		r.press(ann, "Refresh")
-		if told := r.told(1)[0]; told.Text != "" || !r.api.WaitAcknowledged(soon) {
+		if told := r.pressAnswers(1)[0]; told.Text != "" || !r.api.WaitAcknowledged(atOnce) {
 			t.Errorf("told %+v", told)
 		}
 		sent := r.sent(tt.messages)

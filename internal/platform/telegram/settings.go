@@ -24,8 +24,7 @@ type Settings struct {
 	WebhookSecret secret.Value
 	// Pacing keeps sends to Telegram's published rates.
 	Pacing bool
-	// CleanChat has a new card in a group take away the one before it that answers the
-	// same question.
+	// CleanChat deletes a card in a group once a new one answers the same question.
 	CleanChat bool
 }
 

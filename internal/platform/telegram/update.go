@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// update and the types below hold the fields of
-// https://core.telegram.org/bots/api#update that are read here and no more, so
-// that a kind of message that is newer than this program still decodes.
+// update and the types below hold only the fields of
+// https://core.telegram.org/bots/api#update that are read here, so that a kind of
+// message that is newer than this program still decodes.
 type update struct {
 	ID      int64          `json:"update_id"`
 	Message *message       `json:"message"`
@@ -15,20 +15,20 @@ type update struct {
 	Inline  *inlineQuery   `json:"inline_query"`
 }
 
-// read decodes an update, and reports whether there is something in it to answer. Its
-// ID is there even if the rest is not of the expected form, so that it can be
-// acknowledged.
-func (a *Adapter) read(raw []byte) (u update, answerable bool) {
-	if json.Unmarshal(raw, &u) != nil {
+// read decodes an update, and reports whether it may ask something. The ID is set even if
+// the rest is not of the expected form, so that the update can be acknowledged.
+func (a *Adapter) read(raw []byte) (u *update, answerable bool) {
+	u = new(update)
+	if json.Unmarshal(raw, u) != nil {
 		a.Count("update_undecodable")
-		return update{ID: u.ID}, false // The rest may be there in part.
+		return &update{ID: u.ID}, false // The rest may be there in part.
 	}
 	return u, u.Message != nil || u.Press != nil || u.Inline != nil
 }
 
-// message returns what was written, or what holds the button that was pressed. It is nil
-// for anything else.
-func (u update) message() *message {
+// message returns the message that was written, or the one with the pressed button. It is
+// nil for any other update.
+func (u *update) message() *message {
 	if u.Press != nil {
 		return u.Press.Message
 	}
@@ -36,7 +36,7 @@ func (u update) message() *message {
 }
 
 // chat returns the ID of the chat that u came from, or 0 if it came from none.
-func (u update) chat() int64 {
+func (u *update) chat() int64 {
 	if m := u.message(); m != nil {
 		return m.Chat.ID
 	}
@@ -69,7 +69,7 @@ type attachments struct {
 	VideoNote present `json:"video_note"`
 }
 
-// present is true of a member that is there, whatever its form.
+// present is true if the JSON has the member, whatever its form.
 type present bool
 
 func (p *present) UnmarshalJSON([]byte) error { *p = true; return nil }
@@ -82,7 +82,7 @@ type callbackQuery struct {
 	Data    string   `json:"data"`
 }
 
-// inlineQuery is what somebody writes behind the bot's name in any chat.
+// inlineQuery is text that somebody writes behind the bot's name in any chat.
 type inlineQuery struct {
 	ID    string `json:"id"`
 	From  tgUser `json:"from"`
@@ -97,7 +97,7 @@ type tgUser struct {
 	Language  string `json:"language_code"`
 }
 
-// name is what users call themselves.
+// name returns first and last name.
 func (u tgUser) name() string { return strings.TrimSpace(u.FirstName + " " + u.LastName) }
 
 type tgChat struct {
@@ -109,8 +109,7 @@ func (c tgChat) private() bool { return c.Type == "private" }
 
 func (c tgChat) group() bool { return c.Type == "group" || c.Type == "supergroup" }
 
-// entity marks a span of a text, counted in UTF-16 units. Its bounds are the
-// sender's claim.
+// entity marks a span of a text, counted in UTF-16 units. Its bounds are not checked.
 type entity struct {
 	Type   string  `json:"type"`
 	Offset int     `json:"offset"`
@@ -119,7 +118,7 @@ type entity struct {
 	User   *tgUser `json:"user"`
 }
 
-// within reports whether e marks a span of units that is there.
+// within reports whether the bounds of e lie within units.
 func (e entity) within(units []uint16) bool {
 	return e.Offset >= 0 && e.Length > 0 && e.Offset <= len(units) && e.Length <= len(units)-e.Offset
 }

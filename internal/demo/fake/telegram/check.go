@@ -28,7 +28,7 @@ type botDescription struct {
 	Variants map[string][]string `json:"variants"`
 }
 
-// botAPI is read when it is first asked for: a bot that runs has no use for it.
+// botAPI parses the description once, when it is first needed.
 var botAPI = sync.OnceValue(func() (d botDescription) {
 	if err := json.Unmarshal(description, &d); err != nil {
 		panic("telegram: botapi.json: " + err.Error())
@@ -37,7 +37,7 @@ var botAPI = sync.OnceValue(func() (d botDescription) {
 	return d
 })
 
-// maxForm bounds what is kept of a form; Telegram takes 10 MB of a picture.
+// maxForm bounds a form in memory, in bytes; Telegram takes pictures of 10 MB.
 const maxForm = 16 << 20
 
 // attached begins the value of a parameter that names an uploaded file.
@@ -95,7 +95,7 @@ func readForm(r *http.Request, known map[string]field, p params, files map[strin
 	return nil
 }
 
-// formValue is a form's text as JSON of the type that the parameter has.
+// formValue returns a form's text as JSON of the type of the parameter.
 func formValue(f field, text string) json.RawMessage {
 	var v any
 	isJSON := json.Unmarshal([]byte(text), &v) == nil

@@ -23,8 +23,7 @@ type Entity struct {
 	TimeFormat string `json:"date_time_format,omitempty"`
 }
 
-// Markup is what stands below a message: rows of buttons, or the wish for a
-// reply.
+// Markup is shown below a message: rows of buttons, or a prompt for a reply.
 type Markup struct {
 	Rows        [][]Button `json:"inline_keyboard,omitempty"`
 	ForceReply  bool       `json:"force_reply,omitempty"`
@@ -40,12 +39,12 @@ type Button struct {
 	Copy *CopyText `json:"copy_text,omitempty"`
 }
 
-// CopyText is what a button copies.
+// CopyText is the text that a button copies.
 type CopyText struct {
 	Text string `json:"text"`
 }
 
-// Bounds on what a message says, https://core.telegram.org/bots/api#sendmessage,
+// Bounds on messages, https://core.telegram.org/bots/api#sendmessage,
 // #sendphoto, #inlinekeyboardbutton and https://core.telegram.org/api/entities.
 const (
 	maxUnits    = 4096 // of a text, in UTF-16 units
@@ -65,9 +64,8 @@ var (
 	timeFormat  = regexp.MustCompile(`^(r|w?[dD]?[tT]?)$`)
 )
 
-// checkText tells why Telegram does not take a text or, with that limit, a
-// caption, under the lock.
-func (s *Server) checkText(text string, entities []Entity, limit int) *refusal {
+// checkText returns why Telegram refuses a text or, if limit is maxCaption, a caption.
+func checkText(text string, entities []Entity, limit int) *refusal {
 	units := utf16.Encode([]rune(text))
 	switch {
 	case strings.TrimSpace(text) == "" && limit != maxCaption:
@@ -79,7 +77,7 @@ func (s *Server) checkText(text string, entities []Entity, limit int) *refusal {
 	}
 	for _, e := range entities {
 		switch {
-		case !entityTypes.MatchString(e.Type), e.Type == "date_time" && s.older.DateTime:
+		case !entityTypes.MatchString(e.Type):
 			return bad("can't parse entities: unsupported entity type")
 		case e.Type == "text_link" && !isURL(e.URL):
 			return bad("can't parse entities: the URL is wrong")
@@ -103,14 +101,14 @@ func spansFit(units []uint16, entities []Entity) bool {
 	return len(entities) <= maxEntities
 }
 
-// isURL reports whether Telegram takes an address. A host of one word, such as
-// localhost, it does not.
+// isURL reports whether Telegram takes an address. It refuses a host of one word, such as
+// localhost.
 func isURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "tg" || (u.Scheme == "https" || u.Scheme == "http") && strings.Contains(u.Host, "."))
 }
 
-// readMarkup reads a markup and tells why Telegram does not take it.
+// readMarkup reads a markup, and returns why Telegram refuses it.
 func readMarkup(raw json.RawMessage) (m Markup, no *refusal) {
 	if raw == nil {
 		return m, nil
@@ -157,9 +155,9 @@ func checkPhoto(photo []byte) *refusal {
 	return nil
 }
 
-// said is all that a text, its links and what stands below it say: the text, and
-// the rest as JSON.
-func said(text string, entities []Entity, m Markup) string {
+// Shown returns all that a text, its links and the markup below it show: the text, and the
+// rest as JSON.
+func Shown(text string, entities []Entity, m Markup) string {
 	all := bytes.NewBufferString(text + "\n")
 	encoder := json.NewEncoder(all)
 	encoder.SetEscapeHTML(false)

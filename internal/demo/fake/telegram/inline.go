@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"slices"
 	"time"
 )
 
@@ -33,7 +32,7 @@ type InlineResult struct {
 	} `json:"input_message_content"`
 }
 
-// InlineAnswer is what answerInlineQuery said.
+// InlineAnswer holds the parameters of an answerInlineQuery.
 type InlineAnswer struct {
 	QueryID   string
 	User      int64
@@ -50,18 +49,8 @@ type inlineQuery struct {
 	answered bool
 }
 
-// WaitInline waits for the answer to an inline query; it is false when limit is
-// over.
-func (s *Server) WaitInline(queryID string, limit time.Duration) (a InlineAnswer, answered bool) {
-	s.until(limit, func() bool {
-		i := slices.IndexFunc(s.inlineAnswers, func(a InlineAnswer) bool { return a.QueryID == queryID })
-		if answered = i >= 0; answered {
-			a = s.inlineAnswers[i]
-		}
-		return answered
-	})
-	return a, answered
-}
+// InlineAnswers are the answers to inline queries so far, in order.
+func (s *Server) InlineAnswers() []InlineAnswer { return list(s, &s.inlineAnswers) }
 
 // Inline queues an inline query and returns its ID.
 // The offset is "" or one of the bot's.
@@ -90,7 +79,7 @@ func (s *Server) Choose(queryID, resultID string, chat Chat) (Sent, bool) {
 			}
 			m := &Sent{Chat: chat.ID, At: time.Now(), Text: r.Content.Text, Entities: r.Content.Entities}
 			m.Markup, _ = readMarkup(r.Markup) // the answer was checked
-			s.show("answerInlineQuery", m)
+			s.show(m)
 			return *m, true
 		}
 	}
@@ -121,18 +110,17 @@ func (s *Server) answerInlineQuery(p params) (result any, no *refusal) {
 	case p["button"] != nil && (a.Button == "" || !startParameter.MatchString(a.Start)):
 		return nil, bad("START_PARAM_INVALID")
 	}
-	if no := s.checkResults(a.Results); no != nil {
+	if no := checkResults(a.Results); no != nil {
 		return nil, no
 	}
 	q.answered = true
 	a.User = q.user
 	s.inlineAnswers = append(s.inlineAnswers, a)
 	s.watch(Event{Inline: &a})
-	s.showResults(a)
 	return true, nil
 }
 
-func (s *Server) checkResults(results []InlineResult) *refusal {
+func checkResults(results []InlineResult) *refusal {
 	ids := map[string]bool{}
 	for _, r := range results {
 		switch {
@@ -149,24 +137,9 @@ func (s *Server) checkResults(results []InlineResult) *refusal {
 		if _, no := readMarkup(r.Markup); no != nil {
 			return no
 		}
-		if no := s.checkText(r.Content.Text, r.Content.Entities, maxUnits); no != nil {
+		if no := checkText(r.Content.Text, r.Content.Entities, maxUnits); no != nil {
 			return no
 		}
 	}
 	return nil
-}
-
-// showResults notes the results of a query, under the lock. Telegram gives what
-// is not personal to anybody who asks the same while it is cached.
-func (s *Server) showResults(a InlineAnswer) {
-	reader := a.User
-	if !a.Personal && a.CacheTime > 0 {
-		reader = 0
-	}
-	text := a.Button + "\n" + a.Start
-	for _, r := range a.Results {
-		markup, _ := readMarkup(r.Markup) // it was checked
-		text += "\n" + said(r.Content.Text, r.Content.Entities, markup) + "\n" + r.Title + "\n" + r.Description + "\n" + r.ID
-	}
-	s.seen = append(s.seen, Seen{Method: "answerInlineQuery", Reader: reader, Text: text})
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -15,7 +14,7 @@ type Command struct {
 	Ephemeral   bool   `json:"is_ephemeral,omitempty"`
 }
 
-// MenuKey is whose a menu is.
+// MenuKey identifies a menu by who sees it.
 type MenuKey struct{ Scope, Language string }
 
 // Bounds on menus and descriptions, https://core.telegram.org/bots/api#botcommand,
@@ -32,13 +31,13 @@ var (
 	languageCode = regexp.MustCompile(`^([a-z]{2})?$`)
 )
 
-// MenuOf is what setMyCommands last said for some.
+// MenuOf returns the menu that setMyCommands last set.
 func (s *Server) MenuOf(key MenuKey) []Command {
 	return locked(s, func() []Command { return slices.Clone(s.menus[key]) })
 }
 
-// MenuFor is what a user's app lists in a chat: the first menu that is set, of
-// the narrowest scope and in their language before none.
+// MenuFor returns the menu that a user's app lists in a chat: of the narrowest scope, and
+// in their language before none.
 // https://core.telegram.org/bots/api#determining-list-of-commands
 func (s *Server) MenuFor(chat Chat, user int64, language string) []Command {
 	scopes := []string{"default"}
@@ -56,17 +55,17 @@ func (s *Server) MenuFor(chat Chat, user int64, language string) []Command {
 	return nil
 }
 
-// Description is what the bot last said about itself in a language.
+// Description returns the bot's description in a language.
 func (s *Server) Description(language string) string {
 	return locked(s, func() string { return s.descriptions[[2]string{"description", language}] })
 }
 
-// ShortDescription is Description for the page that is shown with a link.
+// ShortDescription returns the description that is shown with a link.
 func (s *Server) ShortDescription(language string) string {
 	return locked(s, func() string { return s.descriptions[[2]string{"short_description", language}] })
 }
 
-// menuScopes are the scopes that this fake takes, which the bot uses.
+// menuScopes are the scopes that the bot uses.
 var menuScopes = []string{"default", "all_chat_administrators"}
 
 func menuKey(p params) (key MenuKey, no *refusal) {
@@ -92,27 +91,21 @@ func (s *Server) setMyCommands(p params) (result any, no *refusal) {
 	if len(menu) > maxCommands {
 		return nil, bad("BOT_COMMANDS_TOO_MUCH")
 	}
-	var texts []string
-	for i, c := range menu {
+	for _, c := range menu {
 		switch n := utf8.RuneCountInString(c.Description); {
 		case !commandName.MatchString(c.Command):
 			return nil, bad("BOT_COMMAND_INVALID")
 		case n == 0 || n > maxSummary:
 			return nil, bad("BOT_COMMAND_DESCRIPTION_INVALID")
-		case c.Ephemeral && s.older.EphemeralMenu:
-			return nil, bad("can't parse BotCommand: is_ephemeral")
 		}
-		menu[i].Ephemeral = c.Ephemeral && !s.older.Ephemeral
-		texts = append(texts, c.Command, c.Description)
 	}
 	s.menus[key] = menu
 	s.watch(Event{Menus: true})
-	s.seen = append(s.seen, Seen{Method: "setMyCommands", Text: strings.Join(texts, "\n")})
 	return true, nil
 }
 
 // describe carries out setMyDescription and setMyShortDescription, under the lock.
-func (s *Server) describe(method, kind string, limit int, p params) (any, *refusal) {
+func (s *Server) describe(kind string, limit int, p params) (any, *refusal) {
 	text, language := arg[string](p, kind), arg[string](p, "language_code")
 	switch {
 	case utf8.RuneCountInString(text) > limit:
@@ -121,7 +114,6 @@ func (s *Server) describe(method, kind string, limit int, p params) (any, *refus
 		return nil, bad("invalid language code specified")
 	}
 	s.descriptions[[2]string{kind, language}] = text
-	s.seen = append(s.seen, Seen{Method: method, Text: text})
 	return true, nil
 }
 

@@ -13,7 +13,7 @@ type Sent struct {
 	Chat    int64
 	Thread  int64
 	ReplyTo int64 // in an ephemeral message, an ephemeral one
-	// Ephemeral is what such a message has instead of an ID.
+	// Ephemeral is the ID of an ephemeral message; 0 of any other.
 	Ephemeral int64
 	// Reader is the one user who can read it; 0 is everybody in the chat.
 	Reader   int64
@@ -27,7 +27,7 @@ type Sent struct {
 	Deleted  bool
 }
 
-// reply is what reply_parameters say.
+// reply holds reply_parameters.
 type reply struct {
 	ID        *int64 `json:"message_id"`
 	Ephemeral int64  `json:"ephemeral_message_id"`
@@ -51,8 +51,8 @@ func (s *Server) send(method string, p params, files map[string][]byte) (result 
 	if no := s.reachable(m.Chat); no != nil {
 		return nil, no
 	}
-	if s.forOne(p) {
-		no = s.receive(m, p)
+	if to := receiverOf(p); to.User != 0 {
+		no = s.receive(m, to, p)
 	} else if no = s.replyTo(m, arg[*reply](p, "reply_parameters")); no == nil {
 		m.ID = s.nextID
 		s.nextID++
@@ -62,11 +62,11 @@ func (s *Server) send(method string, p params, files map[string][]byte) (result 
 		return nil, no
 	}
 	s.sent = append(s.sent, m)
-	s.show(method, m)
+	s.show(m)
 	return m.Message(), nil
 }
 
-// readContent reads what a message says, under the lock.
+// readContent reads the text, picture and markup of a message, under the lock.
 func (s *Server) readContent(m *Sent, method string, p params, files map[string][]byte) (no *refusal) {
 	if m.Markup, no = readMarkup(p["reply_markup"]); no != nil {
 		return no
@@ -89,7 +89,7 @@ func (s *Server) readContent(m *Sent, method string, p params, files map[string]
 		return s.readPhoto(m, media.Media, files)
 	}
 	m.Text, m.Entities = arg[string](p, "text"), arg[[]Entity](p, "entities")
-	return s.checkText(m.Text, m.Entities, maxUnits)
+	return checkText(m.Text, m.Entities, maxUnits)
 }
 
 func (s *Server) readPhoto(m *Sent, source string, files map[string][]byte) *refusal {
@@ -101,14 +101,11 @@ func (s *Server) readPhoto(m *Sent, source string, files map[string][]byte) *ref
 		return no
 	}
 	m.Photo = files[name]
-	return s.checkText(m.Text, m.Entities, maxCaption)
+	return checkText(m.Text, m.Entities, maxCaption)
 }
 
 // replyTo makes m a reply, under the lock.
 func (s *Server) replyTo(m *Sent, r *reply) *refusal {
-	if old := s.older; (old.Ephemeral || old.DeliversEphemeral || old.DirectReceiver) && r != nil && r.ID == nil && r.Ephemeral != 0 {
-		r = nil // Such a server makes it an ordinary message.
-	}
 	if r == nil {
 		return nil
 	}
@@ -135,19 +132,17 @@ func (s *Server) edit(method string, p params, files map[string][]byte) (result 
 		return nil, bad("message to edit not found")
 	case method == "editMessageText" && m.Photo != nil:
 		return nil, bad("there is no text in the message to edit")
-	case method == "editMessageMedia" && m.Photo == nil && s.older.TextToMedia:
-		return nil, bad("there is no media in the message to edit")
 	}
 	after := *m
 	if no := s.readContent(&after, method, p, files); no != nil {
 		return nil, no
 	}
-	if said(after.Text, after.Entities, after.Markup) == said(m.Text, m.Entities, m.Markup) && bytes.Equal(after.Photo, m.Photo) {
+	if Shown(after.Text, after.Entities, after.Markup) == Shown(m.Text, m.Entities, m.Markup) && bytes.Equal(after.Photo, m.Photo) {
 		return nil, bad("message is not modified: specified new message content and reply markup are exactly the same")
 	}
 	after.Edits++
 	*m = after
-	s.show(method, m)
+	s.show(m)
 	return m.Message(), nil
 }
 
@@ -179,7 +174,7 @@ func (s *Server) remove(key [2]int64) {
 	delete(s.others, key)
 }
 
-// Message is the message as Telegram shows it to the bot.
+// Message returns the message as Telegram shows it to the bot.
 func (m *Sent) Message() Message {
 	kind := "supergroup"
 	if m.Chat > 0 {
@@ -228,15 +223,10 @@ type ephemeral struct {
 }
 
 // PushEphemeral queues a command that its sender alone sees in a group, and
-// returns the IDs of its update and its ephemeral message. On a server that
-// lacks them it is a message for all, with an ID of 0 here.
+// returns the IDs of its update and its ephemeral message.
 func (s *Server) PushEphemeral(m Message) (updateID, ephemeralID int64) {
 	chat, user := m["chat"].(Chat), m["from"].(User)
 	s.Change(func() {
-		if s.older.Ephemeral {
-			updateID = s.pushMessage(m)
-			return
-		}
 		ephemeralID = s.nextEphemeral
 		s.nextEphemeral++
 		s.ephemerals[[2]int64{chat.ID, ephemeralID}] = ephemeral{user: user.ID, at: time.Now()}
@@ -247,25 +237,23 @@ func (s *Server) PushEphemeral(m Message) (updateID, ephemeralID int64) {
 	return updateID, ephemeralID
 }
 
-// forOne reports whether the server takes a message as ephemeral, under the lock.
-func (s *Server) forOne(params params) bool {
-	named := params["ephemeral_message_parameters"] != nil
-	if s.older.DirectReceiver {
-		named = params["receiver_user_id"] != nil
+// receiver is the one reader of an ephemeral message.
+type receiver struct {
+	User       int64  `json:"receiver_user_id"`
+	CallbackID string `json:"callback_query_id"`
+}
+
+// receiverOf reads the form of 10.3 or else that of 10.2. A User of 0 is everybody.
+func receiverOf(p params) receiver {
+	if p["ephemeral_message_parameters"] != nil {
+		return arg[receiver](p, "ephemeral_message_parameters")
 	}
-	return named && !s.older.Ephemeral && !s.older.DeliversEphemeral
+	return receiver{User: arg[int64](p, "receiver_user_id"), CallbackID: arg[string](p, "callback_query_id")}
 }
 
 // receive makes m ephemeral, under the lock: an answer to an ephemeral message
 // or to a press.
-func (s *Server) receive(m *Sent, params params) *refusal {
-	to := arg[struct {
-		Receiver   int64  `json:"receiver_user_id"`
-		CallbackID string `json:"callback_query_id"`
-	}](params, "ephemeral_message_parameters")
-	if s.older.DirectReceiver {
-		to.Receiver, to.CallbackID = arg[int64](params, "receiver_user_id"), arg[string](params, "callback_query_id")
-	}
+func (s *Server) receive(m *Sent, to receiver, params params) *refusal {
 	answers := arg[reply](params, "reply_parameters")
 	asked := s.ephemerals[[2]int64{m.Chat, answers.Ephemeral}]
 	p := s.presses[to.CallbackID]
@@ -274,13 +262,13 @@ func (s *Server) receive(m *Sent, params params) *refusal {
 		return bad("ephemeral messages can be sent only in groups and supergroups")
 	case answers.ID != nil:
 		return bad("an ephemeral message can't reply to another kind of message")
-	case p != nil && p.user == to.Receiver && p.chat == m.Chat && time.Since(p.at) <= ephemeralLimit:
-	case to.CallbackID != "" || asked.at.IsZero() || asked.user != to.Receiver || time.Since(asked.at) > ephemeralLimit:
+	case p != nil && p.user == to.User && p.chat == m.Chat && time.Since(p.at) <= ephemeralLimit:
+	case to.CallbackID != "" || asked.at.IsZero() || asked.user != to.User || time.Since(asked.at) > ephemeralLimit:
 		return bad("the ephemeral message can't be sent: no message or press of that user to answer")
 	}
-	m.ReplyTo, m.Reader = answers.Ephemeral, to.Receiver
+	m.ReplyTo, m.Reader = answers.Ephemeral, to.User
 	m.Ephemeral = s.nextEphemeral
 	s.nextEphemeral++
-	s.ephemerals[[2]int64{m.Chat, m.Ephemeral}] = ephemeral{user: to.Receiver, at: m.At, sent: m}
+	s.ephemerals[[2]int64{m.Chat, m.Ephemeral}] = ephemeral{user: to.User, at: m.At, sent: m}
 	return nil
 }

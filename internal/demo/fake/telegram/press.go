@@ -22,7 +22,7 @@ type press struct {
 	answered   bool
 }
 
-// Notice is what the presser of a button was told by answerCallbackQuery.
+// Notice is an answer to the press of a button (answerCallbackQuery).
 type Notice struct {
 	ID    string // of the press
 	User  int64
@@ -58,7 +58,7 @@ func (s *Server) PressEphemeral(chat Chat, ephemeralID int64, data string) (call
 	return callbackID
 }
 
-// press queues a press with what was pressed, under the lock.
+// press queues a press of a button below a message, under the lock.
 func (s *Server) press(p press, data string, pressed Message) (callbackID string) {
 	p.at = time.Now()
 	s.nextQuery++
@@ -85,6 +85,5 @@ func (s *Server) answerCallbackQuery(params params) (result any, no *refusal) {
 	n.ID, n.User = arg[string](params, "callback_query_id"), p.user
 	s.notices = append(s.notices, n)
 	s.watch(Event{Notice: &n, Chat: p.chat})
-	s.seen = append(s.seen, Seen{Method: "answerCallbackQuery", Chat: p.chat, Reader: p.user, Text: n.Text + "\n" + n.URL})
 	return true, nil
 }

@@ -20,6 +20,12 @@ type refusal struct {
 	movedTo    int64
 }
 
+// Refuse writes an answer with ok false, a status as its error code, and a 429's time to
+// wait.
+func Refuse(w http.ResponseWriter, status int, description string, retryAfter time.Duration) {
+	refuse(w, refusal{code: status, text: description, retryAfter: int(retryAfter.Seconds())})
+}
+
 func refuse(w http.ResponseWriter, r refusal) {
 	answer := map[string]any{"ok": false, "error_code": r.code, "description": r.text}
 	switch {
@@ -42,8 +48,16 @@ func bad(text string) *refusal {
 	return &refusal{code: http.StatusBadRequest, text: "Bad Request: " + text}
 }
 
-// serve answers one call.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+// Interceptor handles a call instead of the server. carryOut carries the call out, and
+// returns the function that writes its response.
+type Interceptor func(w http.ResponseWriter, r *http.Request, method string, params map[string]json.RawMessage, carryOut func() (respond func()))
+
+// Intercept has f called with every call that fits the description. It must be called
+// before the first call.
+func (s *Server) Intercept(f Interceptor) { s.intercept = f }
+
+// ServeHTTP answers one call.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil { // It broke off, and so never came.
 		panic(http.ErrAbortHandler)
@@ -55,17 +69,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p, files, err := read(r, method)
-	var fault Fault
-	if err == nil {
-		fault = s.faults.Pop(method)
-	}
-	s.Change(func() {
-		if err != nil {
-			s.violations = append(s.violations, err.Error())
-		}
-		s.calls = append(s.calls, Call{Method: method, At: time.Now(), Params: p, Fault: fault})
-	})
 	if err != nil {
+		s.Change(func() { s.violations = append(s.violations, err.Error()) })
 		code := http.StatusBadRequest
 		if botAPI().Methods[method] == nil {
 			code = http.StatusNotFound
@@ -77,13 +82,18 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	defer context.AfterFunc(s.closing, cancel)()
 	r = r.WithContext(ctx)
-	fault.Serve(r, func(f Fault) { raise(f, w, r) }, func() (respond func()) {
+	carryOut := func() (respond func()) {
 		result, no := s.call(r, method, p, files)
 		if no != nil {
 			return func() { refuse(w, *no) }
 		}
 		return func() { accept(w, result) }
-	})
+	}
+	if s.intercept != nil {
+		s.intercept(w, r, method, p, carryOut)
+		return
+	}
+	carryOut()()
 }
 
 // params are the parameters of a call.
@@ -136,9 +146,9 @@ func (s *Server) carryOut(method string, p params, files map[string][]byte) (res
 		key, no := menuKey(p)
 		return append([]Command{}, s.menus[key]...), no
 	case "setMyDescription":
-		return s.describe(method, "description", maxDescription, p)
+		return s.describe("description", maxDescription, p)
 	case "setMyShortDescription":
-		return s.describe(method, "short_description", maxShortDescription, p)
+		return s.describe("short_description", maxShortDescription, p)
 	case "getMyDescription":
 		return s.descriptionOf("description", p), nil
 	case "getMyShortDescription":
@@ -169,8 +179,8 @@ func (s *Server) carryOut(method string, p params, files map[string][]byte) (res
 // (process_get_updates_query in tdlib/telegram-bot-api, Client.cpp).
 const samePoll = 500 * time.Millisecond
 
-// getUpdates acknowledges what is below the offset and answers with what is
-// queued, waiting for something as long as it is told to. A later getUpdates
+// getUpdates acknowledges the updates below the offset and returns those that are queued.
+// It waits for the first one for as long as the parameter timeout says. A later getUpdates
 // ends an earlier one.
 func (s *Server) getUpdates(r *http.Request, p params) (any, *refusal) {
 	offset, limit, kinds := arg[int64](p, "offset"), arg[int](p, "limit"), arg[[]string](p, "allowed_updates")
@@ -226,7 +236,7 @@ func allows(allowed []string, kind string) bool {
 	return kind == "" || len(allowed) == 0 || slices.Contains(allowed, kind)
 }
 
-// reachable tells why nothing can be written to a chat, under the lock.
+// reachable returns why nothing can be written to a chat, under the lock.
 func (s *Server) reachable(chat int64) *refusal {
 	if to, moved := s.moved[chat]; moved {
 		return &refusal{code: http.StatusBadRequest, text: "Bad Request: group chat was upgraded to a supergroup chat", movedTo: to}

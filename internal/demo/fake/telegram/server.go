@@ -2,12 +2,11 @@
 // in the browser. It refuses what Telegram refuses, and any call that does not fit the
 // Bot API's own description (botapi.json, version 10.1 reduced to methods,
 // parameters, types and which are required, from
-// https://core.telegram.org/bots/api, and what newer adds). MakeOlder makes
-// it a server of an older version.
+// https://core.telegram.org/bots/api, and what newer adds).
 //
-// A test starts it with New and asks it afterwards; the demo starts it with
-// Start and watches what it shows (Watch). It imports no package testing, which would
-// be linked into the program.
+// The demo starts it with Start and watches what it shows (Watch). Tests use it as a
+// telegramtest.Server, which adds faults and assertions that are not linked into the
+// program.
 //
 // It keeps Telegram's promises and no more: an update stays queued until a
 // getUpdates with a higher offset, nobody is written to who has not started
@@ -15,17 +14,13 @@
 package telegram
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"herald/internal/demo/fake"
@@ -34,24 +29,13 @@ import (
 // Token is the one token that the server accepts.
 const Token = "123456789:TEST-token_0123456789abcdefghijklm"
 
-// BotID and Username are who getMe says the bot is.
+// BotID and Username are the bot's, as getMe returns them.
 const (
 	BotID    = 123456789
 	Username = "herald_bot"
 )
 
-// Call is one request as the server understood it.
-type Call struct {
-	Method string
-	At     time.Time
-	// Params holds each parameter as JSON. An uploaded file is the string "attach://"
-	// and its name.
-	Params map[string]json.RawMessage
-	// Fault is what went wrong with it by Fail.
-	Fault Fault
-}
-
-// Webhook is what setWebhook last said. Without a URL no webhook is set.
+// Webhook holds the parameters of the last setWebhook. Without a URL no webhook is set.
 type Webhook struct {
 	URL, Secret    string
 	AllowedUpdates []string
@@ -65,7 +49,8 @@ type Server struct {
 	http    *http.Server    // nil in memory
 	closing context.Context // done once Close was called
 	close   context.CancelFunc
-	faults  fake.Faults[string]
+	// intercept is called with each call that fits the description; nil carries it out.
+	intercept Interceptor
 
 	fake.State // guards what follows
 	queue      []queued
@@ -75,9 +60,7 @@ type Server struct {
 	lastOffset int64     // of the last getUpdates
 	lastPoll   time.Time // when it came
 	allowed    []string  // kinds, as the last getUpdates that named some said
-	calls      []Call
 	sent       []*Sent
-	seen       []Seen
 	violations []string
 	started    map[int64]bool
 	own        map[[2]int64]*Sent // the bot's messages, by chat and ID
@@ -89,7 +72,6 @@ type Server struct {
 	failedAt   time.Time     // the last delivery; zero if none failed
 	failure    string        // what getWebhookInfo says of that
 	ahead      time.Duration // of this machine's clock
-	older      Older
 
 	menus        map[MenuKey][]Command
 	descriptions map[[2]string]string // by kind and language
@@ -113,52 +95,15 @@ type queued struct {
 	raw  json.RawMessage
 }
 
-// TB is as much of testing.TB as is needed.
-type TB interface {
-	Cleanup(func())
-	Errorf(format string, args ...any)
-	Fatal(args ...any)
-}
-
-// New starts a server that stops with the test. At its end the test fails for
-// every call that the Bot API's description does not allow.
-func New(t TB) *Server {
-	s, err := Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.judge(t)
-	return s
-}
-
-// NewInMemory is New without a network, for tests in simulated time: the server
-// is reached by RoundTrip alone.
-func NewInMemory(t TB) *Server {
-	s := newServer()
-	s.URL = "http://telegram.invalid"
-	s.judge(t)
-	return s
-}
-
-// judge has the server stop and be judged at the end of the test.
-func (s *Server) judge(t TB) {
-	t.Cleanup(func() {
-		for _, v := range s.Violations() {
-			t.Errorf("the Bot API does not allow: %s", v)
-		}
-	})
-	t.Cleanup(s.Close)
-}
-
 // Start starts a server on a free port of 127.0.0.1. Close ends it.
 func Start() (*Server, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("start the Bot API's stand-in: %w", err)
 	}
-	s := newServer()
+	s := New()
 	s.URL = "http://" + l.Addr().String()
-	s.http = &http.Server{Handler: http.HandlerFunc(s.serve)}
+	s.http = &http.Server{Handler: s}
 	go func() { _ = s.http.Serve(l) }()
 	return s, nil
 }
@@ -171,7 +116,8 @@ func (s *Server) Close() {
 	}
 }
 
-func newServer() *Server {
+// New makes a server without a network, which ServeHTTP reaches.
+func New() *Server {
 	closing, end := context.WithCancel(context.Background())
 	return &Server{
 		closing: closing, close: end,
@@ -191,70 +137,29 @@ func list[T any](s *Server, values *[]T) []T {
 
 func locked[T any](s *Server, f func() T) T { return fake.Locked(&s.State, f) }
 
-// until waits until ok, asked under the lock, answers true, and returns false
-// if that did not happen within limit.
-func (s *Server) until(limit time.Duration, ok func() bool) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	return s.Wait(ctx, func() bool { return locked(s, ok) }) == nil
-}
-
-// WaitSent waits until n messages were taken and returns all that were by
-// then; it is fewer than n when limit is over.
-func (s *Server) WaitSent(n int, limit time.Duration) []Sent {
-	s.until(limit, func() bool { return len(s.sent) >= n })
-	return s.Sent()
-}
-
-// WaitAcknowledged waits until no update is queued and reports whether that came.
-func (s *Server) WaitAcknowledged(limit time.Duration) bool {
-	return s.until(limit, func() bool { return len(s.queue) == 0 })
-}
-
 // Sent are the messages taken so far, in order, as they stand: edited ones say
 // what they said last, and deleted ones are among them.
 func (s *Server) Sent() []Sent {
-	return locked(s, s.messages)
+	return locked(s, func() (all []Sent) {
+		for _, m := range s.sent {
+			all = append(all, *m)
+		}
+		return all
+	})
 }
 
-func (s *Server) messages() []Sent {
-	var all []Sent
-	for _, m := range s.sent {
-		all = append(all, *m)
-	}
-	return all
-}
-
-// Take returns the calls so far. It forgets them and all that was sent, seen and
-// answered, so that a long run needs no more memory than a short one. A message can
-// be replied to, edited and pressed for as long as keep, and then is unknown; Watch
-// tells of all of them.
-func (s *Server) Take(keep time.Duration) []Call {
+// Forget drops all that was sent and answered, so that a long run needs no more memory
+// than a short one. A message can still be replied to, edited and pressed for as long as
+// keep.
+func (s *Server) Forget(keep time.Duration) {
 	s.Lock()
 	defer s.Unlock()
-	calls, old := s.calls, func(at time.Time) bool { return time.Since(at) >= keep }
+	old := func(at time.Time) bool { return time.Since(at) >= keep }
 	maps.DeleteFunc(s.own, func(_ [2]int64, m *Sent) bool { return old(m.At) })
 	maps.DeleteFunc(s.ephemerals, func(_ [2]int64, e ephemeral) bool { return old(e.at) })
 	maps.DeleteFunc(s.presses, func(_ string, p *press) bool { return p.answered || old(p.at) })
 	maps.DeleteFunc(s.queries, func(_ string, q *inlineQuery) bool { return q.answered || old(q.at) })
-	s.sent, s.calls = nil, nil
-	s.seen, s.notices, s.inlineAnswers = nil, nil, nil
-	return calls
-}
-
-// Calls are the calls of one method so far, in order.
-func (s *Server) Calls(method string) []Call {
-	return locked(s, func() []Call { return s.callsOf(method) })
-}
-
-func (s *Server) callsOf(method string) []Call {
-	var calls []Call
-	for _, c := range s.calls {
-		if strings.EqualFold(c.Method, method) {
-			calls = append(calls, c)
-		}
-	}
-	return calls
+	s.sent, s.notices, s.inlineAnswers = nil, nil, nil
 }
 
 // Pending are the IDs of the updates that are not acknowledged.
@@ -271,34 +176,3 @@ func (s *Server) Webhook() Webhook { return locked(s, func() Webhook { return s.
 
 // Violations are the calls that the Bot API's description does not allow.
 func (s *Server) Violations() []string { return list(s, &s.violations) }
-
-// memoryResponse is what the server writes to a RoundTrip.
-type memoryResponse struct {
-	bytes.Buffer
-	header http.Header
-	status int
-}
-
-func (m *memoryResponse) Header() http.Header { return m.header }
-
-func (m *memoryResponse) WriteHeader(status int) { m.status = status }
-
-// RoundTrip makes one call without a network.
-func (s *Server) RoundTrip(req *http.Request) (resp *http.Response, err error) {
-	w := &memoryResponse{header: http.Header{}, status: http.StatusOK}
-	defer func() {
-		if broken := recover(); broken == http.ErrAbortHandler {
-			resp, err = nil, errors.New("the connection was reset")
-		} else if broken != nil {
-			panic(broken)
-		}
-	}()
-	s.serve(w, req)
-	if err := req.Context().Err(); err != nil {
-		return nil, err
-	}
-	return &http.Response{
-		Status: http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: w.header, ContentLength: int64(w.Len()), Body: io.NopCloser(w), Request: req,
-	}, nil
-}

@@ -16,7 +16,7 @@ import (
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 
-	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 )
 
 const (
@@ -55,13 +55,13 @@ func picture() []byte {
 	return b.Bytes()
 }
 
-type wireCall struct {
+type apiCall struct {
 	do   func(context.Context, *Client) error
 	body string // what goes out, as JSON
 }
 
 // everyCall is a call of each method, with all that it can have.
-func everyCall() map[string]wireCall {
+func everyCall() map[string]apiCall {
 	type ctx = context.Context
 	to, ref := Destination{Chat: group, Thread: 7, ReplyTo: 9, Silent: true}, MessageRef{Chat: group, MessageID: 5}
 	whereTo := `"chat_id":-1001,"message_thread_id":7,"disable_notification":true,` +
@@ -71,7 +71,7 @@ func everyCall() map[string]wireCall {
 	menu, menuJSON := Menu{Scope: Administrators, Language: "es"}, `"scope":{"type":"all_chat_administrators"},"language_code":"es"`
 	commands := []MenuCommand{{Command: "price", Description: "Precio"}, {Command: "logins", Description: "Accesos", Ephemeral: true}}
 	article := Article{ID: "price", Title: "Price", Description: "$1", Content: full}
-	return map[string]wireCall{
+	return map[string]apiCall{
 		"getMe":          {func(x ctx, c *Client) error { return failure(c.GetMe(x)) }, `{}`},
 		"getWebhookInfo": {func(x ctx, c *Client) error { return failure(c.GetWebhookInfo(x)) }, `{}`},
 		"deleteWebhook":  {func(x ctx, c *Client) error { return c.DeleteWebhook(x) }, `{}`},
@@ -120,14 +120,14 @@ func everyCall() map[string]wireCall {
 // failure is the error of a call, without its result.
 func failure[T any](_ T, err error) error { return err }
 
-// wire carries requests whose body can be sent again, and counts them.
-type wire struct {
+// replayTransport carries requests whose body can be sent again, and counts them.
+type replayTransport struct {
 	*testing.T
 	http.RoundTripper
 	requests int
 }
 
-func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
+func (w *replayTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	replay, err := req.GetBody()
 	if err != nil {
 		w.Fatal(err)
@@ -145,13 +145,13 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 // Every call says what it is given, as the Bot API's description allows, fails
 // as SendMessage does, and can be transmitted again by net/http if the server
 // never looked at it.
-func TestEveryCallGoesOutFailsByKindAndCanBeReplayed(t *testing.T) {
+func TestEveryCall(t *testing.T) {
 	for name, call := range everyCall() {
 		t.Run(name, func(t *testing.T) {
-			s := faketelegram.NewInMemory(t)
-			wire := &wire{T: t, RoundTripper: s}
-			c := newClient(t, s.URL, wire)
-			s.Fail(name, faketelegram.TooMany(7*time.Second), faketelegram.Status(403), faketelegram.Page(502), faketelegram.ResetBefore())
+			s := telegramtest.NewInMemory(t)
+			carried := &replayTransport{T: t, RoundTripper: s}
+			c := newClient(t, s.URL, carried)
+			s.Fail(name, telegramtest.TooMany(7*time.Second), telegramtest.Status(403), telegramtest.Page(502), telegramtest.ResetBefore())
 			for i, want := range []Kind{TooManyRequests, Forbidden, OutcomeUnknown, OutcomeUnknown} {
 				err := call.do(t.Context(), c)
 				if e := ErrorOf(err); e.Kind != want || e.Method != name || want == TooManyRequests && e.RetryAfter != 7*time.Second {
@@ -167,15 +167,15 @@ func TestEveryCallGoesOutFailsByKindAndCanBeReplayed(t *testing.T) {
 			if err := errors.Join(json.Unmarshal(given, &got), json.Unmarshal([]byte(call.body), &want)); err != nil {
 				t.Fatal(err)
 			}
-			if wire.requests != 5 || !reflect.DeepEqual(got, want) {
-				t.Errorf("%d requests, of %s, want %s", wire.requests, given, call.body)
+			if carried.requests != 5 || !reflect.DeepEqual(got, want) {
+				t.Errorf("%d requests, of %s, want %s", carried.requests, given, call.body)
 			}
 		})
 	}
 }
 
 func TestAnEditThatChangesNothingSucceeds(t *testing.T) {
-	s := faketelegram.NewInMemory(t)
+	s := telegramtest.NewInMemory(t)
 	c := newClient(t, s.URL, s)
 	id, err := c.Send(t.Context(), Destination{Chat: group}, Content{Text: "x"})
 	for range 2 {
@@ -187,7 +187,7 @@ func TestAnEditThatChangesNothingSucceeds(t *testing.T) {
 }
 
 // A server that does not know ephemeral messages would make their answers public.
-func TestOnlyAMessageOfAUserInAGroupIsEphemeral(t *testing.T) {
+func TestOnlyAGroupMembersMessageIsEphemeral(t *testing.T) {
 	for name, m := range map[string]EphemeralMessage{
 		"an ordinary message": NewEphemeralMessage(group, ann, 0, ""),
 		"a private chat":      NewEphemeralMessage(ann, ann, 5, ""),

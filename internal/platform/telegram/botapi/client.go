@@ -2,15 +2,15 @@
 // means: whether it may have been carried out, and whether it may be repeated.
 // It knows nothing of commands.
 //
-// What the bot polls, sends and edits goes out by calls of this package, with
-// types of its own: go-telegram/bot knows no date_time entity and nothing
-// ephemeral, and acknowledges updates before they are handled. The library makes
-// the other calls, over this package's HTTP and with its errors: the library's own
-// quote the token and whatever the server said.
+// This package polls, sends and edits with types of its own: go-telegram/bot lacks
+// date_time entities and ephemeral messages, and acknowledges updates before they are
+// handled. The library makes the other calls, over this package's HTTP and with its
+// errors: the library's own quote the token and the server's text.
 package botapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -30,8 +30,9 @@ import (
 const (
 	// callTimeout bounds a call; getUpdates may take as much longer than asked.
 	callTimeout = 15 * time.Second
-	// maxAnswer bounds an answer in bytes; it may be a batch of 100 updates.
-	maxAnswer = 16 << 20
+	// maxAnswer bounds an answer in bytes. The largest is a batch of 100 updates, each of
+	// at most some 100 KB: two texts of 4,096 characters, escaped, and their entities.
+	maxAnswer = 64 << 20
 )
 
 // Config is what a Client works with.
@@ -39,9 +40,9 @@ type Config struct {
 	Token secret.Value
 	// URL is the Bot API server, without a slash at its end.
 	URL string
-	// MaxConns bounds the connections to it. It should be no less than the
-	// calls made at a time: one that waits for a connection for too long fails
-	// with OutcomeUnknown.
+	// MaxConns bounds the connections to the server. It should be no less than the calls
+	// made at a time: a call that waits for a connection for too long fails with
+	// OutcomeUnknown.
 	MaxConns int
 	// Transport carries the calls, for tests; nil is the network.
 	Transport http.RoundTripper
@@ -54,12 +55,12 @@ type Client struct {
 	token secret.Value
 	url   string
 	http  *http.Client
-	// bot is the library's client. That holds the token as plain text, which
-	// fmt would show: of a function it shows no more than the address.
+	// bot returns the library's client. It is a function because fmt would print the
+	// client's token, and of a function prints only the address.
 	bot func() *bot.Bot
 }
 
-// New makes a Client, and asks nothing. The token must be set.
+// New makes a Client without a call. The token must be set.
 func New(c Config) *Client {
 	// One more connection is for the poll.
 	client := &Client{token: c.Token, url: c.URL, http: transport.New(transport.Options{MaxBody: maxAnswer, MaxConns: c.MaxConns + 1})}
@@ -78,19 +79,30 @@ func New(c Config) *Client {
 	return client
 }
 
-// GetMe returns who the bot is. People see its FirstName.
+// GetMe returns the bot's own user. People see its FirstName.
 func (c *Client) GetMe(ctx context.Context) (*models.User, error) {
 	me, err := c.bot().GetMe(ctx)
 	return me, libraryError("getMe", err)
 }
 
-// GetWebhookInfo returns where updates are delivered to, and how that goes.
+// GetUpdates acknowledges all updates before offset and returns up to limit of the
+// others. It waits for the first one for up to wait, in whole seconds. The updates are
+// undecoded, so that one of an unknown form spoils no other.
+func (c *Client) GetUpdates(ctx context.Context, offset int64, limit int, wait time.Duration, kinds []string) ([]json.RawMessage, error) {
+	request := jsonCall("getUpdates", map[string]any{
+		"offset": offset, "limit": limit, "timeout": int(wait.Seconds()), "allowed_updates": kinds,
+	})
+	request.timeout += wait
+	return exchange[[]json.RawMessage](ctx, c, request)
+}
+
+// GetWebhookInfo returns where updates are delivered to, and the last failed delivery.
 func (c *Client) GetWebhookInfo(ctx context.Context) (*models.WebhookInfo, error) {
 	info, err := c.bot().GetWebhookInfo(ctx)
 	return info, libraryError("getWebhookInfo", err)
 }
 
-// SendChatAction shows "typing…" and its like in a chat.
+// SendChatAction shows "typing…" or another action in a chat, for 5 seconds.
 func (c *Client) SendChatAction(ctx context.Context, params *bot.SendChatActionParams) error {
 	_, err := c.bot().SendChatAction(ctx, params)
 	return libraryError("sendChatAction", err)
@@ -117,12 +129,14 @@ func (c *Client) DeleteWebhook(ctx context.Context) error {
 // libraryHTTP is the HTTP client under the library.
 type libraryHTTP struct{ client *Client }
 
-// Do makes a call of the library as this package makes its own, with the body, which
-// the library streams, in memory. It fails with *Error.
+// Do makes a call of the library as this package makes its own: it reads the streamed body
+// into memory, so that the call can be repeated. It fails with *Error.
 func (l libraryHTTP) Do(req *http.Request) (*http.Response, error) {
 	defer req.Body.Close()
-	body, _ := io.ReadAll(req.Body) // None of the parameters here is read from anywhere.
-	result, err := l.client.exchange(req.Context(), callTimeout, path.Base(req.URL.Path), req.Header.Get("Content-Type"), body)
+	body, _ := io.ReadAll(req.Body) // It fails only for uploads, and no call here has one.
+	result, err := exchange[json.RawMessage](req.Context(), l.client, call{
+		method: path.Base(req.URL.Path), contentType: req.Header.Get("Content-Type"), body: body, timeout: callTimeout,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -130,8 +144,8 @@ func (l libraryHTTP) Do(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(answer))}, nil
 }
 
-// libraryError returns the *Error in an error of the library. Without one, the
-// library could not read what the call returned.
+// libraryError returns the *Error in an error of the library. An error without one is the
+// library's own about a result that it could not read.
 func libraryError(method string, err error) error {
 	if err == nil {
 		return nil

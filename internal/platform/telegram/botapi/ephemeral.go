@@ -6,11 +6,11 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// Ephemeral messages, which one member of a group alone sees, came with Bot API
-// 10.2 and got another form in 10.3. An older server ignores parameters that it
-// does not know and would make the same message public. A message that arrived as
-// ephemeral is the only sign that the server knows them, so every call here needs
-// one. The forms are in aiogram's and grammY's reference of
+// Only one member of a group sees an ephemeral message. They came with Bot API 10.2 and
+// got another form in 10.3. An older server ignores parameters that it does not know and
+// would make the same message public. A message that arrived as ephemeral is the only
+// sign that the server knows them, so every call here needs one. The forms are in
+// aiogram's and grammY's reference of
 // EphemeralMessageParameters and in
 // https://github.com/tdlib/telegram-bot-api/issues/873.
 
@@ -21,9 +21,9 @@ type EphemeralMessage struct {
 	press          string
 }
 
-// NewEphemeralMessage is the message that a user sent in a chat under this
-// ephemeral_message_id, or below which they made the press with this callback
-// query ID. It is zero unless the update named one, by a user, in a group.
+// NewEphemeralMessage returns the message that a user sent in a chat under this
+// ephemeral_message_id; press is the ID of the callback query if they pressed a button
+// below it, or else "". It returns zero unless a user in a group and an ID are named.
 func NewEphemeralMessage(chat, user, ephemeralID int64, press string) EphemeralMessage {
 	if chat >= 0 || user <= 0 || ephemeralID <= 0 {
 		return EphemeralMessage{}
@@ -31,12 +31,12 @@ func NewEphemeralMessage(chat, user, ephemeralID int64, press string) EphemeralM
 	return EphemeralMessage{chat: chat, user: user, id: ephemeralID, press: press}
 }
 
-// Arrived reports whether there is such a message.
+// Arrived reports whether m is not zero.
 func (m EphemeralMessage) Arrived() bool { return m != EphemeralMessage{} }
 
-// SendEphemeral answers an ephemeral message, or the press below one, for its
-// user's eyes alone. Telegram takes that within 15 seconds. The message with the
-// button stays: an ephemeral message cannot be replaced by another
+// SendEphemeral answers an ephemeral message, or the press below one, for its user's eyes
+// alone. Telegram refuses it after 15 seconds. The message with the button stays: an
+// ephemeral message cannot be replaced by another
 // (https://docs.aiogram.dev/en/v3.31.0/api/types/ephemeral_message_parameters.html),
 // and an edit of one may have 1,024 characters only
 // (https://github.com/tdlib/telegram-bot-api/issues/881).
@@ -49,23 +49,23 @@ func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, content
 		User  int64  `json:"receiver_user_id"`
 		Press string `json:"callback_query_id,omitempty"`
 	}
-	const method = "sendMessage"
 	var reply replyParameters
 	if to.press == "" {
 		reply.EphemeralID = to.id
 	}
 	only := receiver{User: to.user, Press: to.press}
-	m, err := c.show(ctx, method, &struct {
+	request := jsonCall("sendMessage", &struct {
 		Chat int64 `json:"chat_id"`
 		Content
 		Preview   models.LinkPreviewOptions `json:"link_preview_options"`
 		Reply     replyParameters           `json:"reply_parameters,omitzero"`
 		Ephemeral receiver                  `json:"ephemeral_message_parameters"`
 		receiver
-	}{to.chat, content, noPreview, reply, only, only}, nil)
+	}{to.chat, content, noPreview, reply, only, only})
+	m, err := c.show(ctx, request)
 	if err == nil && m.EphemeralID == 0 {
 		c.Remove(ctx, MessageRef{Chat: to.chat, MessageID: m.ID})
-		return &Error{Method: method, Kind: Public}
+		return &Error{Method: request.method, Kind: Public}
 	}
 	return err
 }

@@ -13,16 +13,15 @@ import (
 // Kind is what a failed call means to its caller, in words for a log.
 type Kind string
 
-// The kinds. All but the first certainly had no effect that is left.
+// The kinds. A call of any but OutcomeUnknown has no effect.
 const (
-	// OutcomeUnknown is a call that may have been carried out: its connection
-	// broke, or it was answered with a status of 500 or more, as a proxy in
-	// front of the Bot API does without knowing.
+	// OutcomeUnknown is a call that may have been carried out: its connection broke, or
+	// the status was 500 or more, which a proxy in front of the Bot API may answer.
 	OutcomeUnknown  Kind = "no clear answer"
 	NotSent         Kind = "the server could not be reached"
 	TooManyRequests Kind = "too many requests"
 	Unauthorized    Kind = "the token was refused"
-	// Conflict is a webhook beside polling, or two who poll.
+	// Conflict is a poll while a webhook is set, or while another process polls.
 	Conflict Kind = "conflict"
 	// Forbidden is a chat in which the bot may not do that.
 	Forbidden Kind = "forbidden"
@@ -33,7 +32,7 @@ const (
 	Public Kind = "the server made an ephemeral message public"
 )
 
-// Error is a failed call. It quotes nothing that the server said.
+// Error is a failed call. It never quotes the server.
 type Error struct {
 	Method     string
 	Kind       Kind
@@ -70,17 +69,16 @@ func (e *Error) Unreachable() bool {
 	return e.Kind == Forbidden || e.Kind == Refused && e.detail == noSuchChat
 }
 
-// Unexplained reports whether the call was refused for a reason not told apart
-// here, such as a markup or a button that the server does not take.
+// Unexplained reports whether the call was refused for a reason that is not in details,
+// such as a markup or a button that the server does not take.
 func (e *Error) Unexplained() bool { return e.Kind == Refused && e.detail == "" }
 
 const (
 	noSuchChat  = "no such chat"
-	notModified = "the message is so already"
+	notModified = "the message has this content already"
 )
 
-// details are the refusals worth telling apart in a log, by a part of
-// Telegram's description.
+// details maps a part of Telegram's description to the text for a log.
 var details = map[string]string{
 	"TOPIC_CLOSED":              "the topic is closed",
 	"message thread not found":  "the topic is gone",
@@ -98,7 +96,7 @@ var details = map[string]string{
 	"query is too old":          "the query is too old",
 }
 
-// kinds are the kinds of refusals by error code; any other is OutcomeUnknown.
+// kinds maps error codes; any other code is OutcomeUnknown.
 var kinds = map[int]Kind{
 	http.StatusBadRequest:            Refused,
 	http.StatusUnauthorized:          Unauthorized,
@@ -109,24 +107,24 @@ var kinds = map[int]Kind{
 	http.StatusTooManyRequests:       TooManyRequests,
 }
 
-// apiError is the error of an answer that is not OK.
-func apiError(method string, a apiAnswer) error {
+// apiError returns the error of an answer that is not OK.
+func apiError(method string, r *refusal) error {
 	e := &Error{
-		Method: method, Kind: cmp.Or(kinds[a.Code], OutcomeUnknown), NewChat: a.Parameters.MigratedTo,
-		RetryAfter: time.Duration(a.Parameters.RetryAfter) * time.Second,
+		Method: method, Kind: cmp.Or(kinds[r.Code], OutcomeUnknown), NewChat: r.Parameters.MigratedTo,
+		RetryAfter: time.Duration(r.Parameters.RetryAfter) * time.Second,
 	}
 	if e.Kind == Refused && e.NewChat != 0 {
 		e.Kind = Migrated
 	}
 	for part, detail := range details {
-		if strings.Contains(a.Description, part) {
+		if strings.Contains(r.Description, part) {
 			e.detail = detail
 		}
 	}
 	return e
 }
 
-// lost returns the error of a call that got no answer, or not the whole of one.
+// lost returns the error of a call without a whole answer.
 func lost(method string, err error) *Error {
 	e := &Error{Method: method, Kind: OutcomeUnknown}
 	if broken, ok := errors.AsType[*transport.Error](err); ok {
@@ -138,6 +136,7 @@ func lost(method string, err error) *Error {
 	return e
 }
 
+// notTheirs returns the error of an answer that is not of the Bot API's form.
 func notTheirs(method string) *Error {
 	return &Error{Method: method, Kind: OutcomeUnknown, detail: "the answer is not the Bot API's"}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime/multipart"
@@ -14,44 +13,50 @@ import (
 	"herald/internal/transport"
 )
 
-// do makes a call that changes something. One that was carried out has succeeded,
-// whatever it returns.
+// call is one request to the Bot API.
+type call struct {
+	method      string
+	contentType string
+	body        []byte
+	timeout     time.Duration
+}
+
+// jsonCall returns a call with params, which must be valid as JSON.
+func jsonCall(method string, params any) call {
+	body, _ := json.Marshal(params)
+	return call{method: method, contentType: "application/json", body: body, timeout: callTimeout}
+}
+
+// do makes a call that changes something. It succeeds if Telegram says that the call was
+// carried out, whatever the result.
 func (c *Client) do(ctx context.Context, method string, params any) error {
-	_, err := c.show(ctx, method, params, nil)
+	_, err := c.show(ctx, jsonCall(method, params))
 	return err
 }
 
-// sent is what is read of the message that a call returns.
+// sent holds the IDs of the message that a call returns.
 type sent struct {
 	ID          int64 `json:"message_id"`
 	EphemeralID int64 `json:"ephemeral_message_id"`
 }
 
-// show is do for a call that returns a message. Unless png is nil, the picture goes
-// beside the parameters.
-func (c *Client) show(ctx context.Context, method string, params any, png []byte) (m sent, err error) {
-	body, _ := json.Marshal(params) // All params here can be JSON.
-	contentType := "application/json"
-	if png != nil {
-		body, contentType = form(body, png)
-	}
-	result, err := c.exchange(ctx, callTimeout, method, contentType, body)
+// show is do for a call that returns a message.
+func (c *Client) show(ctx context.Context, request call) (m sent, err error) {
+	result, err := exchange[json.RawMessage](ctx, c, request)
 	_ = json.Unmarshal(result, &m)
 	return m, err
 }
 
-// read makes a call that asks for something.
-func read[T any](ctx context.Context, c *Client, timeout time.Duration, method string, params any) (value T, err error) {
-	body, _ := json.Marshal(params)
-	result, err := c.exchange(ctx, timeout, method, "application/json", body)
-	if err == nil && json.Unmarshal(result, &value) != nil {
-		err = notTheirs(method)
-	}
-	return value, err
+// photoCall returns a call with params that uploads a picture too.
+func photoCall(method string, params any, png []byte) call {
+	request := jsonCall(method, params)
+	request.body, request.contentType = form(request.body, png)
+	return request
 }
 
-// form returns parameters and a picture as a multipart form and its type: strings as
-// they are, all else as JSON, https://core.telegram.org/bots/api#making-requests.
+// form returns a multipart form of JSON parameters and a picture, and its content type.
+// Strings stand there as they are and all else as JSON,
+// https://core.telegram.org/bots/api#making-requests.
 func form(params, png []byte) (body []byte, contentType string) {
 	var fields map[string]json.RawMessage
 	_ = json.Unmarshal(params, &fields)
@@ -70,54 +75,59 @@ func form(params, png []byte) (body []byte, contentType string) {
 	return b.Bytes(), w.FormDataContentType()
 }
 
-// exchange makes one call and returns its result. It fails with *Error.
-func (c *Client) exchange(ctx context.Context, timeout time.Duration, method, contentType string, body []byte) (json.RawMessage, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+// exchange makes one call and returns its result. It fails with *Error, also if the result
+// is not a T.
+func exchange[T any](ctx context.Context, c *Client, request call) (result T, err error) {
+	ctx, cancel := context.WithTimeout(ctx, request.timeout)
 	defer cancel()
+	method := request.method
 	// net/http can repeat such a body if nothing of the request was written.
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/bot"+c.token.Reveal()+"/"+method, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/bot"+c.token.Reveal()+"/"+method, bytes.NewReader(request.body))
 	if err != nil {
-		return nil, &Error{Method: method, Kind: NotSent, detail: "the request cannot be made"}
+		return result, &Error{Method: method, Kind: NotSent, detail: "the request cannot be made"}
 	}
-	req.Header.Set("Content-Type", contentType)
+	req.Header.Set("Content-Type", request.contentType)
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, lost(method, transport.Clean(err))
+		return result, lost(method, transport.Clean(err))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= http.StatusInternalServerError {
 		// Its body does not matter: proxies answer with pages of their own.
-		return nil, &Error{Method: method, Kind: OutcomeUnknown, detail: fmt.Sprintf("status %d", resp.StatusCode)}
+		return result, &Error{Method: method, Kind: OutcomeUnknown, detail: fmt.Sprintf("status %d", resp.StatusCode)}
 	}
-	return decode(method, resp.Body)
+	return decode[T](method, resp.Body)
 }
 
 // apiAnswer is the form of every answer, https://core.telegram.org/bots/api#making-requests.
-type apiAnswer struct {
-	OK          bool            `json:"ok"`
-	Result      json.RawMessage `json:"result"`
-	Code        int             `json:"error_code"`
-	Description string          `json:"description"`
+type apiAnswer[T any] struct {
+	OK     bool `json:"ok"`
+	Result T    `json:"result"`
+	refusal
+}
+
+// refusal is the part of an answer that is not OK.
+type refusal struct {
+	Code        int    `json:"error_code"`
+	Description string `json:"description"`
 	Parameters  struct {
 		RetryAfter int   `json:"retry_after"`
 		MigratedTo int64 `json:"migrate_to_chat_id"`
 	} `json:"parameters"`
 }
 
-func decode(method string, r io.Reader) (json.RawMessage, error) {
+// decode reads an answer and returns its result, as exchange does.
+func decode[T any](method string, r io.Reader) (result T, err error) {
 	body, err := io.ReadAll(r)
-	if errors.Is(err, transport.ErrBodyTooLarge) {
-		return nil, &Error{Method: method, Kind: OutcomeUnknown, cause: &TooLargeError{First: firstID(body)}}
-	}
 	if err != nil {
-		return nil, lost(method, err)
+		return result, lost(method, err)
 	}
-	var a apiAnswer
-	if json.Unmarshal(body, &a) != nil {
-		return nil, notTheirs(method)
-	}
-	if !a.OK {
-		return nil, apiError(method, a)
+	var a apiAnswer[T]
+	switch {
+	case json.Unmarshal(body, &a) != nil:
+		return result, notTheirs(method)
+	case !a.OK:
+		return result, apiError(method, &a.refusal)
 	}
 	return a.Result, nil
 }

@@ -7,11 +7,11 @@ type MenuCommand struct {
 	Command     string `json:"command"`     // 1 to 32 of a-z0-9_
 	Description string `json:"description"` // 1 to 256 characters
 	// Ephemeral has the command arrive in groups as an ephemeral message
-	// (ephemeral.go). A server before Bot API 10.2 refuses or ignores it.
+	// (ephemeral.go). A server before Bot API 10.2 ignores it.
 	Ephemeral bool `json:"is_ephemeral,omitempty"`
 }
 
-// Scope is who sees a menu, https://core.telegram.org/bots/api#botcommandscope.
+// Scope is who sees a menu of commands, https://core.telegram.org/bots/api#botcommandscope.
 type Scope struct {
 	Type string `json:"type"`
 }
@@ -22,7 +22,7 @@ var (
 	Administrators = Scope{Type: "all_chat_administrators"}
 )
 
-// Menu says who reads a list of commands.
+// Menu identifies a menu by who sees it.
 type Menu struct {
 	Scope    Scope  `json:"scope"`
 	Language string `json:"language_code,omitempty"` // two letters; "" is any other
@@ -36,29 +36,29 @@ func (c *Client) SetMyCommands(ctx context.Context, m Menu, commands []MenuComma
 	}{m, append([]MenuCommand{}, commands...)}) // none are [], not null
 }
 
-// GetMyCommands returns one of the bot's menus. A server that ignores Ephemeral
-// returns none.
+// GetMyCommands returns one of the bot's menus. A server that ignores Ephemeral returns
+// commands without it.
 func (c *Client) GetMyCommands(ctx context.Context, m Menu) ([]MenuCommand, error) {
-	return read[[]MenuCommand](ctx, c, callTimeout, "getMyCommands", m)
+	return exchange[[]MenuCommand](ctx, c, jsonCall("getMyCommands", m))
 }
 
-// ProfileText is a text that the bot says about itself.
+// ProfileText is a text that Telegram shows about the bot.
 type ProfileText struct{ method, field string }
 
-// The texts: what stands in the empty private chat with the bot, of at most 512
-// characters, and what stands on its profile, of at most 120.
+// Description is shown in the empty private chat with the bot and has at most 512
+// characters. ShortDescription is shown on the bot's profile and has at most 120.
 var (
 	Description      = ProfileText{method: "MyDescription", field: "description"}
 	ShortDescription = ProfileText{method: "MyShortDescription", field: "short_description"}
 )
 
-// SetProfileText sets a text for readers of a language, "" being any other.
+// SetProfileText sets a text for readers of a language; "" is any other language.
 func (c *Client) SetProfileText(ctx context.Context, t ProfileText, lang, text string) error {
 	return c.do(ctx, "set"+t.method, map[string]string{"language_code": lang, t.field: text})
 }
 
-// GetProfileText returns what SetProfileText set.
+// GetProfileText returns the text that SetProfileText set, or "".
 func (c *Client) GetProfileText(ctx context.Context, t ProfileText, lang string) (string, error) {
-	texts, err := read[map[string]string](ctx, c, callTimeout, "get"+t.method, map[string]string{"language_code": lang})
+	texts, err := exchange[map[string]string](ctx, c, jsonCall("get"+t.method, map[string]string{"language_code": lang}))
 	return texts[t.field], err
 }

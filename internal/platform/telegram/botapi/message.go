@@ -10,8 +10,8 @@ import (
 	"herald/internal/transport"
 )
 
-// DateTime is an entity shown in the reader's time zone, which the library does not
-// know. A server that does not know it either refuses the message.
+// DateTime is an entity shown in the reader's time zone. The library lacks it. A server
+// that does not know it refuses the message.
 const DateTime models.MessageEntityType = "date_time"
 
 // Entity is a span of a text and the way to show it,
@@ -44,31 +44,33 @@ type Button struct {
 	Copy *models.CopyTextButton `json:"copy_text,omitempty"`
 }
 
-// Content is what a message says: its text, or its picture and caption.
+// Content is the text of a message, or its picture and caption.
 type Content struct {
 	// Text is 1 to 4,096 UTF-16 units, a caption 0 to 1,024.
 	Text     string   `json:"text"`
 	Entities []Entity `json:"entities,omitempty"` // at most 100
-	// Markup is a Keyboard, a models.ForceReply or nil. An edit takes a Keyboard alone;
+	// Markup is a Keyboard, a models.ForceReply or nil. An edit takes only a Keyboard;
 	// without one it removes the keyboard.
 	Markup models.ReplyMarkup `json:"reply_markup,omitempty"`
 	// Picture is a PNG; nil is a text.
 	Picture []byte `json:"-"`
 }
 
-// caption is a Content as the members of a call with a picture.
+// caption holds a Content's text as members of a call with a picture.
 type caption struct {
 	Caption  string   `json:"caption,omitempty"`
 	Entities []Entity `json:"caption_entities,omitempty"`
 }
 
+func (c *Content) caption() caption { return caption{Caption: c.Text, Entities: c.Entities} }
+
 // Destination is where a message goes.
 type Destination struct {
 	Chat   int64 `json:"chat_id"`
 	Thread int64 `json:"message_thread_id,omitempty"` // the topic; 0 outside topics
-	// ReplyTo is the message to reply to, if it is still there; 0 is no reply.
+	// ReplyTo is the ID of the message to reply to, if that still exists; 0 is no reply.
 	ReplyTo int64 `json:"-"`
-	// Silent rings no bell.
+	// Silent notifies without a sound.
 	Silent bool `json:"disable_notification,omitempty"`
 }
 
@@ -87,22 +89,23 @@ const pictureName = "photo"
 // links in it, and returns its ID.
 func (c *Client) Send(ctx context.Context, to Destination, content Content) (id int64, err error) {
 	reply := replyParameters{MessageID: to.ReplyTo, AllowWithout: to.ReplyTo != 0}
-	var m sent
+	request := call{}
 	if content.Picture == nil {
-		m, err = c.show(ctx, "sendMessage", &struct {
+		request = jsonCall("sendMessage", &struct {
 			Destination
 			Content
 			Preview models.LinkPreviewOptions `json:"link_preview_options"`
 			Reply   replyParameters           `json:"reply_parameters,omitzero"`
-		}{to, content, noPreview, reply}, nil)
+		}{to, content, noPreview, reply})
 	} else {
-		m, err = c.show(ctx, "sendPhoto", &struct {
+		request = photoCall("sendPhoto", &struct {
 			Destination
 			caption
 			Markup models.ReplyMarkup `json:"reply_markup,omitempty"`
 			Reply  replyParameters    `json:"reply_parameters,omitzero"`
-		}{to, caption{Caption: content.Text, Entities: content.Entities}, content.Markup, reply}, content.Picture)
+		}{to, content.caption(), content.Markup, reply}, content.Picture)
 	}
+	m, err := c.show(ctx, request)
 	return m.ID, err
 }
 
@@ -112,37 +115,39 @@ type MessageRef struct {
 	MessageID int64 `json:"message_id"`
 }
 
-// Edit replaces what a message says (editMessageText or editMessageMedia). It
-// succeeds if the message says that already. A text can become a picture, but
+// Edit replaces the content of a message (editMessageText or editMessageMedia). It
+// succeeds if the message has that content already. A text can become a picture, but
 // not the other way round.
-func (c *Client) Edit(ctx context.Context, m MessageRef, content Content) (err error) {
+func (c *Client) Edit(ctx context.Context, m MessageRef, content Content) error {
 	type media struct {
 		Type  string `json:"type"`
 		Media string `json:"media"`
 		caption
 	}
+	request := call{}
 	if content.Picture == nil {
-		err = c.do(ctx, "editMessageText", &struct {
+		request = jsonCall("editMessageText", &struct {
 			MessageRef
 			Content
 			Preview models.LinkPreviewOptions `json:"link_preview_options"`
 		}{m, content, noPreview})
 	} else {
-		_, err = c.show(ctx, "editMessageMedia", &struct {
+		request = photoCall("editMessageMedia", &struct {
 			MessageRef
 			Media  media              `json:"media"`
 			Markup models.ReplyMarkup `json:"reply_markup,omitempty"`
-		}{m, media{Type: "photo", Media: "attach://" + pictureName, caption: caption{Caption: content.Text, Entities: content.Entities}}, content.Markup}, content.Picture)
+		}{m, media{Type: "photo", Media: "attach://" + pictureName, caption: content.caption()}, content.Markup}, content.Picture)
 	}
+	_, err := c.show(ctx, request)
 	if ErrorOf(err).detail == notModified {
 		return nil
 	}
 	return err
 }
 
-// Remove deletes a message of the bot (deleteMessage), trying until that succeeds, is
-// refused or ctx ends. Telegram refuses if the message is gone or older than 48 hours, or
-// if the bot lacks the right. Remove reports no refusal.
+// Remove deletes a message of the bot (deleteMessage). It retries until the call succeeds
+// or is refused, or ctx ends. Telegram refuses if the message is gone or older than 48
+// hours, or if the bot lacks the right. Remove reports no refusal.
 func (c *Client) Remove(ctx context.Context, m MessageRef) {
 	_ = transport.Policy{
 		Backoff: transport.Backoff{First: 200 * time.Millisecond, Max: 2 * time.Second},

@@ -8,9 +8,9 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// AnswerCallbackQuery ends the wait of whoever pressed a button. Each press takes one
-// answer, and none once it is old. Its Text has at most 200 characters, and its URL may
-// only be t.me/<the bot>?start=…
+// AnswerCallbackQuery ends the spinner of a pressed button. Each press takes one answer,
+// and none once it is old. The Text has at most 200 characters, and the URL may only be
+// t.me/<the bot>?start=…
 func (c *Client) AnswerCallbackQuery(ctx context.Context, a *bot.AnswerCallbackQueryParams) error {
 	return c.do(ctx, "answerCallbackQuery", a)
 }
@@ -23,19 +23,19 @@ type Article struct {
 	Content     Content `json:"-"` // what the user sends by choosing it
 }
 
-// InlineButton stands above the results and opens the private chat with the bot.
+// InlineButton is shown above the results and opens the private chat with the bot.
 type InlineButton struct {
 	Text string `json:"text"`
 	// Start is the parameter of the /start it sends; 1 to 64 of A-Za-z0-9_-.
 	Start string `json:"start_parameter"`
 }
 
-// InlineAnswer is what an inline query found.
+// InlineAnswer is the answer to an inline query.
 type InlineAnswer struct {
 	ID      string    `json:"inline_query_id"`
 	Results []Article `json:"-"` // at most 50
-	// Cache is how long Telegram may give the same answer to the same query, of
-	// anybody unless Personal. It counts in whole seconds.
+	// Cache is how long Telegram may give the same answer to the same query: to anybody,
+	// or to the same user if Personal. It is sent in whole seconds.
 	Cache    time.Duration `json:"-"`
 	Personal bool          `json:"is_personal,omitempty"`
 	Button   *InlineButton `json:"button,omitempty"` // or nil

@@ -6,31 +6,32 @@ import (
 	"time"
 )
 
-// bundle is the messages with one Key.
+// bundle is the messages with one Sharing.Key.
 type bundle struct {
 	// sending is held while an edit is made, or for sameAnswerGap after an answer.
 	sending chan struct{}
-	// made is the last edit that was made. Only the holder of sending may use it.
-	made Message
+	// made is the Sharing of the last edit that was made. Only the holder of sending may
+	// use it.
+	made Sharing
 	// waiting is the delivery that others may join, or nil.
 	waiting *delivery
 }
 
-// noticeKey is the Key of a Notice.
+// noticeKey is the Sharing.Key of a Notice.
 type noticeKey struct {
 	chat   int64
 	notice string
 }
 
-// join adds m to the delivery with its Key that waits, or makes m that delivery. The
-// caller sends the first.
+// join adds m to the waiting delivery with its Sharing.Key. If there is none, it makes m
+// that delivery and returns first, and the caller must send it.
 func (o *Outbox) join(m Message) (b *bundle, d *delivery, first bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	b = o.bundles[m.Key]
+	b = o.bundles[m.Sharing.Key]
 	if b == nil {
 		b = &bundle{sending: make(chan struct{}, 1)}
-		o.bundles[m.Key] = b
+		o.bundles[m.Sharing.Key] = b
 	}
 	if b.waiting == nil {
 		b.waiting = newDelivery(o, m)
@@ -42,7 +43,7 @@ func (o *Outbox) join(m Message) (b *bundle, d *delivery, first bool) {
 	if m.Deadline.After(d.deadline) {
 		d.deadline = m.Deadline
 	}
-	if !m.olderThan(d.newest) {
+	if !m.Sharing.olderThan(&d.newest.Sharing) {
 		d.newest = m
 	}
 	if !slices.Contains(d.senders, m.Sender) {
@@ -59,21 +60,21 @@ func (b *bundle) send(ctx context.Context, d *delivery) {
 	if d.m.Edits == 0 {
 		return
 	}
-	if d.receipt.Result == Delivered && !d.m.olderThan(b.made) {
-		b.made = d.m
+	if d.receipt.Result == Delivered && !d.m.Sharing.olderThan(&b.made) {
+		b.made = d.m.Sharing
 	}
 	d.release()
 }
 
-// seal makes m the message that is sent, and lets no other message join.
+// seal makes the newest message the one that is sent, and lets no other message join.
 func (d *delivery) seal() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	to := d.m.To // It answers whoever waited longest.
+	to := d.m.To // of whoever waited longest
 	d.m = d.newest
 	d.m.To, d.m.Deadline = to, time.Time{}
-	if d.requests > 1 && d.m.Edits == 0 && d.m.Shared != nil {
-		d.m.Content = d.m.Shared(d.requests)
+	if combined := d.m.Sharing.Combined; combined != nil && d.requests > 1 {
+		d.m.Content = combined(d.requests)
 	}
 	d.whole = d.m.Content
 	if d.bundle == nil {
@@ -83,7 +84,7 @@ func (d *delivery) seal() {
 	if d.m.Edits == 0 {
 		time.AfterFunc(sameAnswerGap, d.release)
 	} else {
-		d.outdated = d.m.olderThan(d.bundle.made)
+		d.outdated = d.m.Sharing.olderThan(&d.bundle.made)
 	}
 }
 
@@ -93,6 +94,6 @@ func (d *delivery) release() {
 	defer d.mu.Unlock()
 	<-d.bundle.sending // at once, since this delivery holds it
 	if d.bundle.waiting == nil {
-		delete(d.bundles, d.m.Key)
+		delete(d.bundles, d.m.Sharing.Key)
 	}
 }

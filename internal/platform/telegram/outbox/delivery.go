@@ -15,11 +15,12 @@ type delivery struct {
 	bundle *bundle // nil if no other message may join
 	// m is what is sent: the first message until the delivery is sealed.
 	m Message
-	// whole is the sealed content, from before styles or a picture were taken away.
+	// whole is the sealed content, before styles or a picture are taken away.
 	whole botapi.Content
 	// outdated is set if a newer edit was made already.
 	outdated bool
-	giveUp   time.Time // after a 429
+	// giveUp is when a 429 may no longer delay the message.
+	giveUp   time.Time
 	attempts int
 
 	// Until the delivery is sealed, Outbox.mu guards the fields below.
@@ -28,7 +29,7 @@ type delivery struct {
 	requests int
 	senders  []int64   // each once, in the order of their requests
 	deadline time.Time // the latest
-	turn     turn
+	position position
 	next     chan struct{} // closed when the message is the next one of its chat
 
 	// done is closed once receipt is set.
@@ -61,7 +62,7 @@ func (d *delivery) run(ctx context.Context) {
 
 // attempt waits for a slot and calls Telegram once.
 func (d *delivery) attempt(ctx context.Context) error {
-	err := d.slot(ctx)
+	err := d.waitForSlot(ctx)
 	d.attempts++
 	if d.attempts == 1 {
 		d.seal()
@@ -76,8 +77,8 @@ func (d *delivery) attempt(ctx context.Context) error {
 	return err
 }
 
-// again reports whether the message is sent again after err, and how long to wait at
-// least. It changes the message if the same one would be refused again.
+// again reports whether the message is sent again after err, and the least time to wait
+// before. It changes the message if the same one would be refused again.
 func (d *delivery) again(err error) (again bool, atLeast time.Duration) {
 	e, called := errors.AsType[*botapi.Error](err)
 	if !called {
@@ -112,13 +113,14 @@ func (d *delivery) again(err error) (again bool, atLeast time.Duration) {
 	return false, 0
 }
 
-// dropPicture leaves the text of a new message, with its styles.
+// dropPicture leaves only the text of a new message, with its styles. It reports whether
+// that changed the message.
 func (d *delivery) dropPicture() bool {
-	if d.m.Picture == nil || d.m.Edits != 0 {
+	if d.m.Content.Picture == nil || d.m.Edits != 0 {
 		return false
 	}
 	d.m.Content = d.whole
-	d.m.Picture = nil
+	d.m.Content.Picture = nil
 	return true
 }
 
@@ -145,9 +147,10 @@ func (d *delivery) result(ctx context.Context) Result {
 	return Refused
 }
 
-// call makes the one call that shows the message, and counts why it failed.
+// call makes the one call that shows the message. It counts a failure, and has a 429
+// hold back the chat. It returns the ID of a new message that everybody sees, or else 0.
 func (d *delivery) call(ctx context.Context) (id int64, err error) {
-	m := d.m
+	m := &d.m
 	switch {
 	case m.Ephemeral.Arrived():
 		err = d.API.SendEphemeral(ctx, m.Ephemeral, m.Content)

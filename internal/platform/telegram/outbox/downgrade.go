@@ -10,10 +10,9 @@ import (
 	"herald/internal/platform/telegram/botapi"
 )
 
-// downgrade makes plain text of contents that were refused for an unexplained
-// reason, and reports whether that changed any of them. The reason may be an
-// entity that the server is too old for, or an address that it does not take, such
-// as http://localhost.
+// downgrade makes contents plain text if err is an unexplained refusal, and reports whether
+// that changed any of them. The server may be too old for an entity, or refuse an address
+// such as http://localhost.
 func downgrade(err *botapi.Error, contents ...*botapi.Content) (changed bool) {
 	if !err.Unexplained() {
 		return false
@@ -26,9 +25,9 @@ func downgrade(err *botapi.Error, contents ...*botapi.Content) (changed bool) {
 	return changed
 }
 
-// plain is c without styles and without links that lead out of Telegram. Code
-// stays: without it Telegram could make a link of what is untrusted. Links into
-// Telegram stay: one of them says which command a question belongs to.
+// plain returns c without styles and without links that lead out of Telegram. Code
+// stays, because Telegram could otherwise make links of untrusted text. Links into
+// Telegram stay, because one of them names the command that a question belongs to.
 func plain(c botapi.Content) botapi.Content {
 	intoTelegram := func(url string) bool { return strings.HasPrefix(url, "https://t.me/") }
 	c.Entities = slices.DeleteFunc(slices.Clone(c.Entities), func(e botapi.Entity) bool {

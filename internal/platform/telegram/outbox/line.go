@@ -9,40 +9,40 @@ import (
 	"herald/internal/chat"
 )
 
-// line is the messages that wait in one chat, the next one first. Its senders are
-// served in turn: each has one message a round. Outbox.mu guards it.
+// line holds the messages that wait in one chat, the next one first. Its senders are
+// served round by round: each has one message a round. Outbox.mu guards it.
 type line []*delivery
 
-// turn is the place of a message in its line.
-type turn struct {
+// position orders the messages of a line: by round, then by arrival.
+type position struct {
 	sender int64
 	round  int
 }
 
-// advance moves d forward in the line if the sender has an earlier turn than d has.
+// advance moves d forward in the line if the sender's next round is before d's.
 func (l line) advance(d *delivery, sender int64) {
 	at := slices.Index(l, d)
 	if at < 1 {
 		return
 	}
-	t := turn{sender, l[0].turn.round}
+	p := position{sender, l[0].position.round}
 	for _, other := range l[:at] {
-		if other.turn.sender == sender {
-			t.round = other.turn.round + 1
+		if other.position.sender == sender {
+			p.round = other.position.round + 1
 		}
 	}
-	if t.round >= d.turn.round {
+	if p.round >= d.position.round {
 		return
 	}
-	d.turn = t
-	for ; at > 0 && l[at-1].turn.round > t.round; at-- {
+	d.position = p
+	for ; at > 0 && l[at-1].position.round > p.round; at-- {
 		l[at-1], l[at] = d, l[at-1]
 	}
 }
 
-// enter blocks until the message is the next one of its chat; leave lets the one after
-// it go on. It fails with errNoRoom at once if the line is too long for the deadline,
-// and with ctx's error.
+// enter blocks until the message is the next one of its chat. The caller then calls
+// leave. enter fails at once with errNoRoom if the line is too long for the deadline, and
+// fails with ctx's error.
 func (d *delivery) enter(ctx context.Context, limits []chat.Limit) error {
 	within := d.patience()
 	d.mu.Lock()
@@ -52,9 +52,9 @@ func (d *delivery) enter(ctx context.Context, limits []chat.Limit) error {
 		d.mu.Unlock()
 		return nil
 	}
-	d.next, d.turn = make(chan struct{}), turn{sender: d.senders[0]}
+	d.next, d.position = make(chan struct{}), position{sender: d.senders[0]}
 	if len(l) > 0 {
-		d.turn.round = math.MaxInt
+		d.position.round = math.MaxInt
 	}
 	l = append(l, d)
 	for _, sender := range d.senders {
@@ -78,8 +78,8 @@ func (d *delivery) enter(ctx context.Context, limits []chat.Limit) error {
 	}
 }
 
-// leave takes the message out of its line or, if it was the next one, lets the one after
-// it go on.
+// leave takes the message out of its line. If the message was the next one, leave ends the
+// wait of the one behind it.
 func (d *delivery) leave() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -95,7 +95,7 @@ func (d *delivery) leave() {
 	}
 }
 
-// earliest is the minimum time in which a limit admits so many events.
+// earliest returns the minimum time in which a limit admits so many events.
 func earliest(l chat.Limit, events int) time.Duration {
 	if l.Refill {
 		return time.Duration(events+1-l.Count) * l.Every()

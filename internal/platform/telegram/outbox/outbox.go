@@ -1,8 +1,8 @@
 // Package outbox sends messages to Telegram, within the rates that Telegram allows. It
-// knows calls of the Bot API and nothing of commands. A message's fields alone decide how
-// it is sent.
+// knows calls of the Bot API and nothing of commands. Only a message's fields decide how it
+// is sent.
 //
-//	outbox.go    what is sent, and what became of it
+//	outbox.go    messages, receipts, and how to send one
 //	bundle.go    messages with the same Key that wait at the same time are one message
 //	line.go      the senders of a chat are served in turn
 //	slots.go     a message waits for a slot of its chat and of all
@@ -28,17 +28,16 @@ import (
 // deliveryLimit bounds how long a message is retried after 429s.
 const deliveryLimit = 5 * time.Minute
 
-// unknownWaits are the waits before each repetition of a message that may already
-// be out, and so bound how many there are: long enough for a proxy to recover,
-// short enough to be read as a repetition. An ephemeral message is repeated once:
-// the private chat remains.
+// unknownWaits are the waits before each repetition of a message that may already be
+// out: long enough for a proxy to recover, short enough to be read as a repetition. Their
+// number bounds the repetitions. An ephemeral message is repeated once, because the
+// private chat remains.
 var unknownWaits = [...]time.Duration{2 * time.Second, 5 * time.Second}
 
 const ephemeralRepeats = 1
 
 // sameAnswerGap is the least time from one message to the next with the same Key:
-// the rate that Telegram publishes for a chat. The burst that a chat may have is for
-// different answers.
+// the rate that Telegram publishes for a chat. A chat's burst is for different answers.
 const sameAnswerGap = time.Second
 
 var backoff = transport.Backoff{First: 500 * time.Millisecond, Max: 30 * time.Second}
@@ -68,9 +67,10 @@ type Outbox struct {
 
 	mu sync.Mutex
 	// lines holds the queue of each chat in which a message waits for its slot.
-	lines   map[int64]line
-	held    map[int64]time.Time // by chat: until when a 429 holds messages back
-	bundles map[any]*bundle     // by Key
+	lines map[int64]line
+	// held holds the end of each chat's last 429.
+	held    map[int64]time.Time
+	bundles map[any]*bundle // by Sharing.Key
 }
 
 // New makes an Outbox.
@@ -83,9 +83,9 @@ func New(c Config) *Outbox {
 
 // Message is something to send, and how.
 type Message struct {
-	To botapi.Destination
-	botapi.Content
-	// Edits is the message that this one replaces; 0 sends a new message.
+	To      botapi.Destination
+	Content botapi.Content
+	// Edits is the ID of the message that this one replaces; 0 sends a new message.
 	Edits int64
 	// Ephemeral is the message to answer for its user's eyes alone; zero sends to
 	// everybody in the chat.
@@ -101,22 +101,29 @@ type Message struct {
 	Notice string
 	// Unknown counts the earlier attempts elsewhere whose outcome is unknown.
 	Unknown int
-	// Key is equal for messages that may stand for each other while they wait, such as
-	// the edits of one message; nil stands alone. The newest is sent.
+	// Sharing says which messages may be sent as one; the zero value shares nothing. A
+	// Notice needs none.
+	Sharing Sharing
+}
+
+// Sharing joins messages that wait at the same time: only the newest is sent.
+type Sharing struct {
+	// Key is equal for messages of which one is enough, such as the edits of one message;
+	// nil equals no other.
 	Key any
 	// Subject and AsOf order messages: of two with the same Subject the one with the
 	// later AsOf is newer, otherwise the one that came later.
 	Subject string
 	AsOf    time.Time
-	// Shared returns the content that stands for so many messages; nil is Content.
-	Shared func(messages int) botapi.Content
-	// Joined is called if the message waits for another one that stands for it; it may
-	// be nil.
+	// Combined returns the content that answers so many messages at once; nil is the
+	// Content of the newest.
+	Combined func(messages int) botapi.Content
+	// Joined is called if another message will be sent instead of this one; it may be nil.
 	Joined func()
 }
 
-func (m Message) olderThan(other Message) bool {
-	return m.Subject == other.Subject && m.AsOf.Before(other.AsOf)
+func (s *Sharing) olderThan(other *Sharing) bool {
+	return s.Subject == other.Subject && s.AsOf.Before(other.AsOf)
 }
 
 // Result is what became of a message.
@@ -124,20 +131,20 @@ type Result int
 
 // The results.
 const (
-	// None is that there was nothing to send.
+	// None: there was nothing to send.
 	None Result = iota
 	Delivered
-	// NotSent is a message that was definitely not sent, and may be accepted later.
+	// NotSent: definitely not sent. The same message may be accepted later.
 	NotSent
-	// OutcomeUnknown is a message that may be out. It is not sent again.
+	// OutcomeUnknown: it may be out, and is not sent again.
 	OutcomeUnknown
-	// Dropped is a message for which its chat had no room in time.
+	// Dropped: its chat had no slot before the deadline.
 	Dropped
-	// Lost is a message that a 429 holds back for longer than deliveryLimit.
+	// Lost: a 429 lasted longer than deliveryLimit.
 	Lost
-	// Unreachable is a user to whom the bot may not write.
+	// Unreachable: the bot may not write to the user.
 	Unreachable
-	// Refused is a message that Telegram will not take.
+	// Refused: Telegram will not take it.
 	Refused
 )
 
@@ -155,9 +162,9 @@ type Receipt struct {
 // Send sends a message. It blocks until the outcome is known, or ctx ends.
 func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 	if m.Notice != "" {
-		m.Key, m.Sender = noticeKey{m.To.Chat, m.Notice}, 0
+		m.Sharing.Key, m.Sender = noticeKey{m.To.Chat, m.Notice}, 0
 	}
-	if m.Key == nil {
+	if m.Sharing.Key == nil {
 		d := newDelivery(o, m)
 		d.run(ctx)
 		return d.receipt
@@ -170,8 +177,8 @@ func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 	case m.Notice != "":
 		return Receipt{Result: Dropped} // The chat is told by the one that waits.
 	default:
-		if m.Joined != nil {
-			m.Joined()
+		if m.Sharing.Joined != nil {
+			m.Sharing.Joined()
 		}
 		<-d.done
 		if d.receipt.Result == Delivered && m.Edits == 0 {
@@ -181,8 +188,9 @@ func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 	return d.receipt
 }
 
-// Answer makes the call that answers an inline query or a press, at no pace. It is
-// repeated until then if it was certainly not taken, or with contents made plain.
+// Answer makes the call that answers an inline query or a press. It keeps to no rate. It
+// repeats a call that certainly had no effect, until the time given, and repeats a refused
+// call once with contents as plain text.
 func (o *Outbox) Answer(ctx context.Context, until time.Time, call func(context.Context) error, contents ...*botapi.Content) error {
 	again := func(err error) (bool, time.Duration) {
 		e := botapi.ErrorOf(err)

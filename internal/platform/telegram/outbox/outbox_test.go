@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/platform/telegram/botapi"
 	"herald/internal/secret"
 	"herald/internal/store"
@@ -23,10 +25,10 @@ const (
 	person = 501
 )
 
-// crowd sends messages by Outboxes, before a fake of Telegram that takes its time.
-type crowd struct {
+// outboxTest sends messages by Outboxes, before a fake of Telegram that takes its time.
+type outboxTest struct {
 	*Outbox
-	api     *faketelegram.Server
+	api     *telegramtest.Server
 	limiter chat.Limiter
 	takes   time.Duration // a call
 	all     sync.WaitGroup
@@ -37,7 +39,7 @@ type crowd struct {
 	calls   int
 }
 
-func (c *crowd) RoundTrip(req *http.Request) (*http.Response, error) {
+func (c *outboxTest) RoundTrip(req *http.Request) (*http.Response, error) {
 	c.mu.Lock()
 	c.calls++
 	c.mu.Unlock()
@@ -46,10 +48,10 @@ func (c *crowd) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // inBubble runs a test with the Outbox of one bot, in simulated time.
-func inBubble(t *testing.T, test func(*testing.T, *crowd)) {
+func inBubble(t *testing.T, test func(*testing.T, *outboxTest)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := &crowd{api: faketelegram.NewInMemory(t), limiter: store.NewMemoryLimiter(), sent: map[int64][]time.Time{}, results: map[Result]int{}}
+		c := &outboxTest{api: telegramtest.NewInMemory(t), limiter: store.NewMemoryLimiter(), sent: map[int64][]time.Time{}, results: map[Result]int{}}
 		c.Outbox = c.replica()
 		test(t, c)
 		c.all.Wait()
@@ -57,7 +59,7 @@ func inBubble(t *testing.T, test func(*testing.T, *crowd)) {
 }
 
 // replica is another Outbox with the same Limiter.
-func (c *crowd) replica() *Outbox {
+func (c *outboxTest) replica() *Outbox {
 	api := botapi.New(botapi.Config{Token: secret.New(faketelegram.Token), URL: c.api.URL, Transport: c})
 	return New(Config{API: api, Limiter: c.limiter, Pacing: true, Bot: "bot", Count: func(string) {}, Unauthorized: func() {}})
 }
@@ -68,7 +70,7 @@ func message(to, user int64, text string) Message {
 
 // send sends n messages of one user, which wait no longer than patience
 // (zero is for ever) because of its chat.
-func (c *crowd) send(n int, to, user int64, patience time.Duration) {
+func (c *outboxTest) send(n int, to, user int64, patience time.Duration) {
 	c.api.Start(to)
 	m := message(to, user, "x")
 	if patience > 0 {
@@ -79,7 +81,7 @@ func (c *crowd) send(n int, to, user int64, patience time.Duration) {
 	}
 }
 
-func (c *crowd) post(m Message) {
+func (c *outboxTest) post(m Message) {
 	out := c.Outbox
 	c.all.Go(func() {
 		r := out.Send(context.Background(), m)
@@ -88,7 +90,7 @@ func (c *crowd) post(m Message) {
 		c.results[r.Result]++
 		if r.Result == Delivered {
 			c.sent[m.To.Chat] = append(c.sent[m.To.Chat], time.Now())
-			c.texts = append(c.texts, m.Text)
+			c.texts = append(c.texts, m.Content.Text)
 		}
 	})
 	synctest.Wait() // In the order of the loop, as the tests count on it.
@@ -110,9 +112,9 @@ func maxWithin(times []time.Time, length time.Duration) (best int) {
 
 // A group has twenty messages in any minute, and no fewer where more are asked for; a
 // burst of eight goes at once.
-func TestAGroupHasTwentyInAnyMinuteAndNoFewer(t *testing.T) {
+func TestGroupHasTwentyMessagesAMinute(t *testing.T) {
 	for _, gap := range []time.Duration{0, 700 * time.Millisecond, 3 * time.Second} {
-		inBubble(t, func(t *testing.T, c *crowd) {
+		inBubble(t, func(t *testing.T, c *outboxTest) {
 			for i := range int64(150) {
 				c.send(1, group, i, time.Hour)
 				time.Sleep(gap)
@@ -136,9 +138,9 @@ func TestAGroupHasTwentyInAnyMinuteAndNoFewer(t *testing.T) {
 
 // Messages that the rate of all has held up leave their chat no faster than others,
 // also where two replicas share their slots.
-func TestChatsKeepTheirRatesAndTogetherThirtyInAnySecond(t *testing.T) {
+func TestChatsTogetherKeepTheGlobalRate(t *testing.T) {
 	for _, replicas := range []int64{1, 2} {
-		inBubble(t, func(t *testing.T, c *crowd) {
+		inBubble(t, func(t *testing.T, c *outboxTest) {
 			c.takes = 10 * time.Millisecond
 			outboxes := []*Outbox{c.Outbox, c.replica()}
 			for id := range int64(600) {
@@ -161,8 +163,8 @@ func TestChatsKeepTheirRatesAndTogetherThirtyInAnySecond(t *testing.T) {
 }
 
 // One who asks a lot takes no more slots than others while those wait.
-func TestSlotsOfAChatAreSharedByAsker(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+func TestSendersTakeTurns(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		post := func(user int64, text string) {
 			m := message(group, user, text)
 			m.Deadline = time.Now().Add(20 * time.Second)
@@ -183,8 +185,8 @@ func TestSlotsOfAChatAreSharedByAsker(t *testing.T) {
 
 // One who asks a lot while nobody else does leaves room in the same minute for who comes
 // after them.
-func TestOnePersonDoesNotUseUpAGroupsMinute(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+func TestOneSenderLeavesSlotsInTheMinute(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(20, group, 1, 20*time.Second)
 		c.all.Wait()
 		before, start := c.results[Delivered], time.Now()
@@ -203,8 +205,8 @@ func TestOnePersonDoesNotUseUpAGroupsMinute(t *testing.T) {
 	})
 }
 
-func TestASlotAfterItsDeadlineIsRefusedAndTakesNoRoom(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+func TestMessageWithALateSlotIsDropped(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		start := time.Now()
 		c.send(16, person, 1, 0)
 		c.send(5, person, 1, 2*time.Second)
@@ -220,8 +222,8 @@ func TestASlotAfterItsDeadlineIsRefusedAndTakesNoRoom(t *testing.T) {
 }
 
 // A notice goes before those that wait, and once a minute.
-func TestANoticeGoesBeforeThoseThatWaitAndOnceAMinute(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+func TestNoticeGoesFirstAndOnceAMinute(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(30, group, 1, 20*time.Second)
 		for _, step := range []struct {
 			after time.Duration
@@ -243,9 +245,9 @@ func TestANoticeGoesBeforeThoseThatWaitAndOnceAMinute(t *testing.T) {
 func TestA429HoldsBackItsChat(t *testing.T) {
 	const wait = 30 * time.Second
 	for _, paced := range []bool{true, false} {
-		inBubble(t, func(t *testing.T, c *crowd) {
+		inBubble(t, func(t *testing.T, c *outboxTest) {
 			c.Pacing = paced
-			c.api.Fail("sendMessage", faketelegram.TooMany(wait))
+			c.api.Fail("sendMessage", telegramtest.TooMany(wait))
 			start := time.Now()
 			c.send(4, person, 1, 20*time.Second)
 			time.Sleep(time.Second)
@@ -253,18 +255,24 @@ func TestA429HoldsBackItsChat(t *testing.T) {
 			c.send(1, 99, 1, 20*time.Second)
 			c.all.Wait()
 			first, elsewhere := slices.MinFunc(c.sent[person], time.Time.Compare).Sub(start), c.sent[99][0].Sub(start)
-			if first < wait || elsewhere >= wait || c.results[Delivered] != 5 || calls != 1 {
-				t.Errorf("paced %v: sent after %v and elsewhere after %v; %d calls, results %v", paced, first, elsewhere, calls, c.results)
+			if first < wait {
+				t.Errorf("paced %v: sent after %v, want %v at least", paced, first, wait)
+			}
+			if elsewhere >= wait {
+				t.Errorf("paced %v: sent elsewhere after %v, want less than %v", paced, elsewhere, wait)
+			}
+			if c.results[Delivered] != 5 || calls != 1 {
+				t.Errorf("paced %v: %d calls meanwhile, results %v", paced, calls, c.results)
 			}
 		})
 	}
 }
 
-// Calls that are under way at once may be told different times. The longest counts.
-func TestAShorter429EndsNoLongerOne(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+// Calls made at once may get 429s with different times. The longest counts.
+func TestLongest429Counts(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.Pacing, c.takes = false, time.Second
-		c.api.Fail("sendMessage", faketelegram.TooMany(30*time.Second), faketelegram.TooMany(time.Second))
+		c.api.Fail("sendMessage", telegramtest.TooMany(30*time.Second), telegramtest.TooMany(time.Second))
 		start := time.Now()
 		c.send(2, person, 1, 0)
 		time.Sleep(3 * time.Second)
@@ -276,33 +284,16 @@ func TestAShorter429EndsNoLongerOne(t *testing.T) {
 	})
 }
 
-// A number of a message means another one in the chat that a group has become.
-func TestNothingOfTheOldChatIsNamedAfterAMigration(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
-		c.api.Migrate(-5, group)
-		_, id := c.api.Push(faketelegram.Text(faketelegram.Group(group), faketelegram.Person(person), "another message"))
-		m := message(-5, 1, "x")
-		m.To.ReplyTo = id
-		if r := c.Send(t.Context(), m); r.Result != Delivered || r.Sent.Chat != group || c.api.Sent()[0].Chat != group || c.api.Sent()[0].ReplyTo != 0 {
-			t.Errorf("%+v: sent %+v", r, c.api.Sent())
-		}
-		m.Edits = c.api.Sent()[0].ID
-		if r := c.Send(t.Context(), m); r.Result != Refused || c.api.Sent()[0].Edits != 0 {
-			t.Errorf("an edit: %+v", r)
-		}
-	})
-}
-
 // ask sends a message that others may share, to the group.
-func (c *crowd) ask(user int64, key string) {
+func (c *outboxTest) ask(user int64, key string) {
 	m := message(group, user, key)
-	m.Key, m.Deadline = key, time.Now().Add(20*time.Second)
+	m.Sharing.Key, m.Deadline = key, time.Now().Add(20*time.Second)
 	c.post(m)
 }
 
 // A shared message goes in the earliest turn of those who share it.
-func TestASharedMessageTakesItsEarliestTurn(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+func TestSharedMessageHasItsEarliestPosition(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(14, group, 1, 20*time.Second)
 		c.ask(1, "shared")
 		c.ask(2, "shared")
@@ -316,7 +307,7 @@ func TestASharedMessageTakesItsEarliestTurn(t *testing.T) {
 
 // Whoever has no slot left is answered with the others who ask the same.
 func TestASharedMessageUsesTheSlotOfAnySender(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(15, group, 1, 20*time.Second)
 		c.all.Wait()
 		time.Sleep(20 * time.Second)
@@ -336,7 +327,7 @@ func TestASharedMessageUsesTheSlotOfAnySender(t *testing.T) {
 
 // A shared message waits for as long as the last one who joined it would.
 func TestASharedMessageHasItsLatestDeadline(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		for user := range int64(29) {
 			if user == 19 {
 				time.Sleep(40 * time.Second)
@@ -354,7 +345,7 @@ func TestASharedMessageHasItsLatestDeadline(t *testing.T) {
 }
 
 func TestADroppedMessageUsesNoSlot(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(10, group, 2, time.Hour)
 		c.send(9, group, 3, time.Hour)
 		c.all.Wait()
@@ -376,9 +367,9 @@ func TestADroppedMessageUsesNoSlot(t *testing.T) {
 }
 
 // An ephemeral message is given up at its deadline, wherever it waits.
-func TestAnEphemeralMessageDoesNotOutliveItsDeadline(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
-		c.api.Fail("sendMessage", faketelegram.TooMany(119*time.Second))
+func TestEphemeralMessageKeepsItsDeadline(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		c.api.Fail("sendMessage", telegramtest.TooMany(119*time.Second))
 		c.send(2, group, 1, 0)
 		start, m := time.Now(), message(group, person, "x")
 		m.Ephemeral, m.Deadline = botapi.NewEphemeralMessage(group, person, 1, ""), start.Add(15*time.Second)
@@ -404,8 +395,8 @@ func (d distant) Reserve(ctx context.Context, within time.Duration, limits ...ch
 	return d.Limiter.Reserve(ctx, within, limits...)
 }
 
-func TestADistantLimiterSlowsNothingDown(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+func TestDistantLimiterKeepsTheGlobalRate(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.limiter = distant{c.limiter, 80 * time.Millisecond}
 		c.Outbox = c.replica()
 		start := time.Now()
@@ -418,12 +409,12 @@ func TestADistantLimiterSlowsNothingDown(t *testing.T) {
 	})
 }
 
-func TestNothingIsRememberedOfWhatWasSent(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
+func TestSentMessagesAreForgotten(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(20, person, 1, time.Second)
 		for range 5 {
 			m := message(group, 1, "x")
-			m.Key = "shared"
+			m.Sharing.Key = "shared"
 			c.post(m)
 		}
 		c.all.Wait()
@@ -435,9 +426,86 @@ func TestNothingIsRememberedOfWhatWasSent(t *testing.T) {
 	})
 }
 
-func TestARepetitionIsMadeAfterItsDeadline(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
-		c.api.Fail("sendMessage", faketelegram.Page(http.StatusBadGateway))
+// Each row is a failure of a call, and what is sent after it.
+func TestAgain(t *testing.T) {
+	call := func(kind botapi.Kind) *botapi.Error { return &botapi.Error{Kind: kind} }
+	tooMany := func(wait time.Duration) *botapi.Error {
+		return &botapi.Error{Kind: botapi.TooManyRequests, RetryAfter: wait}
+	}
+	migrated := &botapi.Error{Kind: botapi.Migrated, NewChat: -7}
+	styled := botapi.Content{Text: "x", Entities: []botapi.Entity{{Type: "bold", Length: 1}}}
+	pictured := botapi.Content{Text: "x", Entities: styled.Entities, Picture: []byte("png")}
+	ephemeral := botapi.NewEphemeralMessage(group, person, 1, "")
+	for name, tt := range map[string]struct {
+		m     Message
+		err   error
+		again bool
+		wait  time.Duration
+		left  botapi.Content
+	}{
+		"no call":                    {Message{Content: pictured}, errNoRoom, false, 0, pictured},
+		"not sent":                   {Message{Content: pictured}, call(botapi.NotSent), true, 0, pictured},
+		"unauthorized":               {Message{Content: pictured}, call(botapi.Unauthorized), false, 0, pictured},
+		"429":                        {Message{Content: pictured}, tooMany(time.Minute), true, time.Minute, pictured},
+		"429 too long":               {Message{Content: pictured}, tooMany(time.Hour), false, time.Hour, pictured},
+		"429 too long, notice":       {Message{Notice: "busy"}, tooMany(time.Hour), true, time.Hour, botapi.Content{}},
+		"unknown":                    {Message{Content: pictured}, call(botapi.OutcomeUnknown), true, 2 * time.Second, pictured},
+		"unknown twice":              {Message{Content: pictured, Unknown: 1}, call(botapi.OutcomeUnknown), true, 5 * time.Second, styled},
+		"unknown three times":        {Message{Content: styled, Unknown: 2}, call(botapi.OutcomeUnknown), false, 0, styled},
+		"unknown, notice":            {Message{Content: styled, Notice: "busy"}, call(botapi.OutcomeUnknown), true, 2 * time.Second, styled},
+		"unknown twice, ephemeral":   {Message{Content: styled, Unknown: 1, Ephemeral: ephemeral}, call(botapi.OutcomeUnknown), false, 0, styled},
+		"refused, styled":            {Message{Content: styled}, call(botapi.Refused), true, 0, botapi.Content{Text: "x", Entities: []botapi.Entity{}}},
+		"refused, plain, pictured":   {Message{Content: botapi.Content{Picture: []byte("png")}}, call(botapi.Refused), true, 0, botapi.Content{}},
+		"refused, plain":             {Message{}, call(botapi.Refused), false, 0, botapi.Content{}},
+		"forbidden, pictured":        {Message{Content: pictured}, call(botapi.Forbidden), true, 0, styled},
+		"forbidden, edit to picture": {Message{Content: pictured, Edits: 5}, call(botapi.Forbidden), false, 0, pictured},
+		"forbidden":                  {Message{Content: styled}, call(botapi.Forbidden), false, 0, styled},
+		"migrated":                   {Message{}, migrated, true, 0, botapi.Content{}},
+		"migrated, edit":             {Message{Edits: 5}, migrated, false, 0, botapi.Content{}},
+		"migrated, ephemeral":        {Message{Ephemeral: ephemeral}, migrated, false, 0, botapi.Content{}},
+	} {
+		tt.m.To = botapi.Destination{Chat: -5, ReplyTo: 3}
+		d := newDelivery(nil, tt.m)
+		d.whole = tt.m.Content
+		again, wait := d.again(tt.err)
+		if again != tt.again {
+			t.Errorf("%s: again is %t, want %t", name, again, tt.again)
+		}
+		if wait != tt.wait {
+			t.Errorf("%s: waits %v, want %v", name, wait, tt.wait)
+		}
+		if !reflect.DeepEqual(d.m.Content, tt.left) {
+			t.Errorf("%s: left is %+v, want %+v", name, d.m.Content, tt.left)
+		}
+		if tt.err == migrated && (d.m.To != botapi.Destination{Chat: -7}) {
+			t.Errorf("%s: goes to %+v", name, d.m.To)
+		}
+	}
+}
+
+func TestMessageFollowsAMigratedGroup(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		c.api.Migrate(-5, group)
+		if r := c.Send(t.Context(), message(-5, 1, "x")); r.Result != Delivered || r.Sent.Chat != group {
+			t.Errorf("result %v in %d, want Delivered in %d", r.Result, r.Sent.Chat, group)
+		}
+	})
+}
+
+func TestANoticeIsRepeatedAndUsesOneSlot(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		c.api.Fail("sendMessage", telegramtest.Page(http.StatusBadGateway))
+		notice := message(group, 0, "notice")
+		notice.Notice = "busy"
+		if r := c.Send(t.Context(), notice); r.Result != Delivered || c.calls != 2 {
+			t.Errorf("result %v after %d calls, want Delivered after 2", r.Result, c.calls)
+		}
+	})
+}
+
+func TestRepetitionMayBeLate(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		c.api.Fail("sendMessage", telegramtest.Page(http.StatusBadGateway))
 		c.send(1, group, person, time.Second)
 		c.send(18, group, person+1, 0) // They take what the group has for a minute.
 		c.all.Wait()

@@ -23,17 +23,17 @@ var (
 	groupLimit  = chat.Limit{Key: "group", Count: 20, Window: 61 * time.Second}
 	answerLimit = chat.Limit{Key: "answers", Count: 19, Window: 61 * time.Second}
 	noticeLimit = chat.Limit{Count: 1, Window: 61 * time.Second}
-	// A group's other answers are for those who come after one who asks a lot.
+	// One sender may not use all of a group's answers.
 	senderLimit = chat.Limit{Count: 15, Window: 61 * time.Second}
 	totalLimit  = chat.Limit{Count: 2, Window: 2 * time.Second / 26, Refill: true}
 )
 
 const (
-	// soon is how far ahead a chat's slot may be reserved: longer than the global interval
-	// (77 ms), but short, since the message keeps its permit meanwhile.
-	soon = 100 * time.Millisecond
+	// reserveAhead is how far ahead a chat's slot may be reserved: longer than the global
+	// interval (77 ms), but short, since the message keeps its permit meanwhile.
+	reserveAhead = 100 * time.Millisecond
 	// maxReserving is how many messages reserve slots at once. With a Redis 80 ms away
-	// they still reach the rate of all, and a message goes at most 0.3 seconds after its
+	// they still reach the global rate, and a message goes at most 0.3 seconds after its
 	// chat's slot.
 	maxReserving = 8
 	// afterHold is how long after a 429 the messages that it held back may still wait for
@@ -41,7 +41,7 @@ const (
 	afterHold = 20 * time.Second
 	// noDeadline is longer than any message waits.
 	noDeadline = 24 * time.Hour
-	// peek as the within of a Limiter reserves nothing.
+	// peek, passed to Limiter.Reserve, reserves nothing.
 	peek = -time.Millisecond
 )
 
@@ -67,11 +67,11 @@ func (d *delivery) limits() []chat.Limit {
 	return limits
 }
 
-// slot blocks until the message may go to its chat; the caller sends it then. It
+// waitForSlot blocks until the message may go to its chat; the caller sends it then. It
 // fails with errNoRoom if the chat has no slot before the deadline, with errHeld if a
-// 429 lasts too long, and with ctx's error. If only the rate of all messages delays the
-// message, it is sent late: "busy" would be just as late.
-func (d *delivery) slot(ctx context.Context) error {
+// 429 lasts too long, and with ctx's error. If only the global rate delays the message,
+// it is sent late: "busy" would be just as late.
+func (d *delivery) waitForSlot(ctx context.Context) error {
 	limits := d.limits()
 	if d.m.Notice == "" {
 		if err := d.enter(ctx, limits); err != nil {
@@ -88,7 +88,7 @@ func (d *delivery) slot(ctx context.Context) error {
 		switch {
 		case wait <= 0 || err != nil:
 			return err
-		case wait > max(d.patience(), 2*soon):
+		case wait > d.patience():
 			return errNoRoom
 		}
 		transport.Sleep(ctx, wait)
@@ -96,8 +96,8 @@ func (d *delivery) slot(ctx context.Context) error {
 }
 
 // ownLimit returns the limit of the Notice, or that of the first sender who has a slot
-// left. It returns false if there is no slot, and no limit for a message that keeps
-// those of its chat alone.
+// left. It returns false if there is no slot. It returns no limit for a message that keeps
+// only to those of its chat.
 func (d *delivery) ownLimit(ctx context.Context) (own []chat.Limit, ok bool) {
 	limit, kind := senderLimit, "sender"
 	switch {
@@ -130,10 +130,10 @@ func (d *delivery) sender(i int) (sender int64, ok bool) {
 	return d.senders[i], true
 }
 
-// reserve reserves a slot that is due. If there is none yet, or a 429 holds the chat
-// back, it returns how long to wait before the next try. The slot of all messages is
-// reserved last, and few messages reserve at once: so no chat waits with a slot of its
-// own, and then sends a bunch.
+// reserve blocks until a reserved slot is due, and then returns 0. If there is no slot
+// yet, or a 429 holds the chat back, it returns how long to wait before the next try. It
+// reserves the global slot last, and few messages reserve at once: otherwise a chat would
+// collect slots of its own and then send a bunch.
 func (d *delivery) reserve(ctx context.Context, limits []chat.Limit) (wait time.Duration, err error) {
 	select {
 	case d.permits <- struct{}{}:
@@ -141,14 +141,14 @@ func (d *delivery) reserve(ctx context.Context, limits []chat.Limit) (wait time.
 		return 0, ctx.Err()
 	}
 	defer func() { <-d.permits }()
-	switch wait = d.hold(0); {
+	switch wait = d.heldFor(); {
 	case wait > deliveryLimit && d.m.Notice == "":
 		return wait, errHeld
 	case wait > 0:
 		return wait, nil
 	}
 	if len(limits) > 0 {
-		wait, ok := d.Limiter.Reserve(ctx, soon, limits...)
+		wait, ok := d.Limiter.Reserve(ctx, reserveAhead, limits...)
 		if !ok {
 			return wait, nil
 		}
@@ -164,19 +164,25 @@ func (d *delivery) reserve(ctx context.Context, limits []chat.Limit) (wait time.
 }
 
 // hold keeps back all messages to the chat for so long, unless an earlier 429 asked for
-// longer. It returns how long they are kept back from now on.
-func (d *delivery) hold(wait time.Duration) time.Duration {
+// longer.
+func (d *delivery) hold(wait time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	until := time.Now().Add(wait)
-	if wait > 0 && until.After(d.held[d.m.To.Chat]) {
-		maps.DeleteFunc(d.held, func(_ int64, until time.Time) bool { return time.Since(until) > afterHold })
+	maps.DeleteFunc(d.held, func(_ int64, until time.Time) bool { return time.Since(until) > afterHold })
+	if until := time.Now().Add(wait); until.After(d.held[d.m.To.Chat]) {
 		d.held[d.m.To.Chat] = until
 	}
+}
+
+// heldFor returns how much longer a 429 keeps back the chat's messages. It is negative if
+// none does.
+func (d *delivery) heldFor() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	return time.Until(d.held[d.m.To.Chat])
 }
 
-// patience is how long the message may wait for its slot.
+// patience returns how much longer the message may wait for its slot.
 func (d *delivery) patience() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -190,5 +196,5 @@ func (d *delivery) patience() time.Duration {
 	return time.Until(end)
 }
 
-// Saturated reports whether messages wait for the rate of all messages alone.
+// Saturated reports whether only the global rate delays messages.
 func (o *Outbox) Saturated() bool { return o.Pacing && len(o.permits) == cap(o.permits) }

@@ -3,9 +3,11 @@ package telegram
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -19,6 +21,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/platform/telegram/botapi"
 	"herald/internal/secret"
 	"herald/internal/secret/logtest"
@@ -27,12 +30,20 @@ import (
 )
 
 const (
-	// soon bounds waits for what should happen at once.
-	soon       = 10 * time.Second
+	// atOnce bounds waits for what should happen at once.
+	atOnce     = 10 * time.Second
 	hookSecret = "webhook-secret_1"
 	ann        = 501
 	group      = -1001
 )
+
+// check fails the test unless got is want.
+func check[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
 
 // inBubble runs a test for each case of a table, in simulated time.
 func inBubble[T any](t *testing.T, cases map[string]T, test func(*testing.T, T)) {
@@ -45,7 +56,7 @@ func inBubble[T any](t *testing.T, cases map[string]T, test func(*testing.T, T))
 }
 
 // simulated runs a test of an adapter in simulated time.
-func simulated(t *testing.T, test func(*testing.T, *rig), changes ...func(*Config)) {
+func simulated(t *testing.T, test func(*testing.T, *adapterTest), changes ...func(*Config)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { test(t, setUp(t, changes...)) })
 }
@@ -54,19 +65,19 @@ func simulated(t *testing.T, test func(*testing.T, *rig), changes ...func(*Confi
 var ways = map[string]func(*Config){"polling": func(*Config) {}, "webhook": byWebhook}
 
 func byWebhook(c *Config) {
-	c.WebhookURL, c.WebhookSecret, c.Dedup = "https://bot.example/hook", secret.New(hookSecret), store.NewMemory()
+	c.Settings.WebhookURL, c.Settings.WebhookSecret, c.Dedup = "https://bot.example/hook", secret.New(hookSecret), store.NewMemory()
 }
 
-func paced(c *Config) { c.Pacing = true }
+func paced(c *Config) { c.Settings.Pacing = true }
 
-// rig is an adapter beside a fake of Telegram, whose calls it carries.
-type rig struct {
+// adapterTest is an adapter beside a fake of Telegram, whose calls it carries.
+type adapterTest struct {
 	*testing.T
-	api     *faketelegram.Server
+	api     *telegramtest.Server
 	handler *chattest.Handler
 	adapter *Adapter
 	logs    *logtest.Buffer
-	// events counts what Config.Count and Config.Connected are told, and calls by method.
+	// events counts the calls of Config.Count and Config.Connected, and the API's by method.
 	events *chattest.Events
 	// Calls of the method that is broken are carried by carried, until mended.
 	broken  string
@@ -77,9 +88,9 @@ type rig struct {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 // setUp makes an adapter that has not been started, without a network.
-func setUp(t *testing.T, changes ...func(*Config)) *rig {
+func setUp(t *testing.T, changes ...func(*Config)) *adapterTest {
 	t.Helper()
-	r := &rig{T: t, api: faketelegram.NewInMemory(t), handler: &chattest.Handler{}, logs: &logtest.Buffer{}, events: &chattest.Events{}}
+	r := &adapterTest{T: t, api: telegramtest.NewInMemory(t), handler: &chattest.Handler{}, logs: &logtest.Buffer{}, events: &chattest.Events{}}
 	c := Config{
 		Settings:       Settings{Token: secret.New(faketelegram.Token), APIURL: r.api.URL},
 		CommandTimeout: 20 * time.Second,
@@ -104,13 +115,13 @@ func setUp(t *testing.T, changes ...func(*Config)) *rig {
 }
 
 // open makes the adapter, with its calls carried by r.
-func (r *rig) open(c Config) {
+func (r *adapterTest) open(c Config) {
 	r.adapter = New(c)
-	r.adapter.api = botapi.New(botapi.Config{Token: c.Token, URL: r.api.URL, Transport: r})
+	r.adapter.api = botapi.New(botapi.Config{Token: c.Settings.Token, URL: r.api.URL, Transport: r})
 }
 
 // RoundTrip carries a call of the adapter's, and counts it by its method.
-func (r *rig) RoundTrip(req *http.Request) (*http.Response, error) {
+func (r *adapterTest) RoundTrip(req *http.Request) (*http.Response, error) {
 	method := path.Base(req.URL.Path)
 	r.events.Add(method)
 	if method == r.broken && time.Now().Before(r.mended) {
@@ -120,8 +131,28 @@ func (r *rig) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // carry has the calls of one method carried by rt for so long.
-func (r *rig) carry(method string, length time.Duration, rt roundTripper) {
+func (r *adapterTest) carry(method string, length time.Duration, rt roundTripper) {
 	r.broken, r.mended, r.carried = method, time.Now().Add(length), rt
+}
+
+// rewrite has the bodies of a method's calls arrive as edit returns them.
+func (r *adapterTest) rewrite(method string, edit func(body []byte) []byte) {
+	r.carry(method, time.Hour, func(req *http.Request) (*http.Response, error) {
+		body, _ := io.ReadAll(req.Body)
+		req.Body = io.NopCloser(bytes.NewReader(edit(body)))
+		return r.api.RoundTrip(req)
+	})
+}
+
+// ignoring removes parameters, as a server does that is too old for them.
+func ignoring(names ...string) func(body []byte) []byte {
+	return func(body []byte) []byte {
+		var params map[string]json.RawMessage
+		_ = json.Unmarshal(body, &params)
+		maps.DeleteFunc(params, func(name string, _ json.RawMessage) bool { return slices.Contains(names, name) })
+		body, _ = json.Marshal(params)
+		return body
+	}
 }
 
 // answering is a server with one answer to everything.
@@ -143,7 +174,7 @@ func hangs(req *http.Request) (*http.Response, error) {
 }
 
 // again is an adapter that takes over at the same Telegram, which works.
-func (r *rig) again() *rig {
+func (r *adapterTest) again() *adapterTest {
 	next := *r
 	next.broken = ""
 	next.open(r.adapter.Config)
@@ -152,25 +183,25 @@ func (r *rig) again() *rig {
 
 // run starts the adapter, so that it takes deliveries; stop ends it and returns
 // what Run returned.
-func (r *rig) run() (stop func() error) { return r.serve(r.handler) }
+func (r *adapterTest) run() (stop func() error) { return r.serve(r.handler) }
 
 // serve is run with another handler.
-func (r *rig) serve(h chat.Handler) (stop func() error) {
+func (r *adapterTest) serve(h chat.Handler) (stop func() error) {
 	stop = chattest.Start(r.T, func(ctx context.Context) error { return r.adapter.Run(ctx, h) })
-	if r.adapter.WebhookURL != "" {
+	if r.adapter.Settings.WebhookURL != "" {
 		r.waitFor("ready", r.adapter.Ready)
 	}
 	return stop
 }
 
 // answer has every request answered with reply.
-func (r *rig) answer(reply chat.Reply) {
+func (r *adapterTest) answer(reply chat.Reply) {
 	r.handler.Reply = func(context.Context, chat.Request) chat.Reply { return reply }
 }
 
 // block makes the commands of some users hang until the test ends them, or the
 // drain does.
-func (r *rig) block(users ...int64) (release func()) {
+func (r *adapterTest) block(users ...int64) (release func()) {
 	held := make(chan struct{})
 	r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
 		if slices.ContainsFunc(users, func(id int64) bool { return fmt.Sprint(id) == req.From.ID }) {
@@ -184,21 +215,21 @@ func (r *rig) block(users ...int64) (release func()) {
 	return sync.OnceFunc(func() { close(held) })
 }
 
-func (r *rig) waitFor(what string, ok func() bool) {
+func (r *adapterTest) waitFor(what string, ok func() bool) {
 	r.Helper()
 	chattest.WaitUntil(r.T, what, ok)
 }
 
 // inFlight waits until so many commands are being answered.
-func (r *rig) inFlight(n int) {
+func (r *adapterTest) inFlight(n int) {
 	r.Helper()
 	r.waitFor(fmt.Sprint(n, " commands in flight"), func() bool { return len(r.handler.Requests()) >= n })
 }
 
 // sent waits for n messages and fails the test if there are not just so many.
-func (r *rig) sent(n int) []faketelegram.Sent {
+func (r *adapterTest) sent(n int) []faketelegram.Sent {
 	r.Helper()
-	got := r.api.WaitSent(n, soon)
+	got := r.api.WaitSent(n, atOnce)
 	if len(got) != n {
 		r.Fatalf("%d messages, want %d: %+v", len(got), n, got)
 	}
@@ -206,7 +237,7 @@ func (r *rig) sent(n int) []faketelegram.Sent {
 }
 
 // idle waits until nothing is queued or in flight, and returns what was sent.
-func (r *rig) idle(within time.Duration) []faketelegram.Sent {
+func (r *adapterTest) idle(within time.Duration) []faketelegram.Sent {
 	r.Helper()
 	for end := time.Now().Add(within); len(r.api.Pending())+r.adapter.InFlight() > 0; time.Sleep(time.Second / 10) {
 		if time.Now().After(end) {
@@ -238,18 +269,18 @@ func people(n int) (users []int64) {
 }
 
 // ask pushes one command each of n people in their private chats.
-func (r *rig) ask(n int) {
+func (r *adapterTest) ask(n int) {
 	for _, user := range people(n) {
 		r.api.Push(inPrivate(user, "/price"))
 	}
 }
 
 // deliver hands an update to the webhook, and returns the status that it answers.
-func (r *rig) deliver(update []byte) (status int) {
+func (r *adapterTest) deliver(update []byte) (status int) {
 	return r.post(hookSecret, bytes.NewReader(update))
 }
 
-func (r *rig) post(key string, body io.Reader) (status int) {
+func (r *adapterTest) post(key string, body io.Reader) (status int) {
 	req := httptest.NewRequest(http.MethodPost, "/", body)
 	req.Header.Set("X-Telegram-Bot-Api-Secret-Token", key)
 	w := httptest.NewRecorder()
@@ -262,7 +293,7 @@ func (r *rig) post(key string, body io.Reader) (status int) {
 }
 
 // delivers is deliver of an update that is answered by want.
-func (r *rig) delivers(update []byte, want int) {
+func (r *adapterTest) delivers(update []byte, want int) {
 	r.Helper()
 	if got := r.deliver(update); got != want {
 		r.Errorf("%s is answered by %d, want %d", update, got, want)
@@ -270,7 +301,7 @@ func (r *rig) delivers(update []byte, want int) {
 }
 
 // give has the adapter poll messages, and returns once they are done.
-func (r *rig) give(messages ...faketelegram.Message) {
+func (r *adapterTest) give(messages ...faketelegram.Message) {
 	r.Helper()
 	for _, m := range messages {
 		r.api.Push(m)
@@ -284,7 +315,7 @@ func secretReply(_ context.Context, req chat.Request) chat.Reply {
 }
 
 // hides fails the test if anybody but user saw what is for them alone.
-func (r *rig) hides(user int64) {
+func (r *adapterTest) hides(user int64) {
 	r.Helper()
 	for _, seen := range r.api.SeenByOthers(user) {
 		if strings.Contains(seen.Text, "confidential") {
@@ -307,7 +338,7 @@ func said(n notice) string { return words.Say(chat.English, chat.Say(string(n)))
 
 // press queues a press of the button with this label under the newest message
 // that has one.
-func (r *rig) press(user int64, label string) {
+func (r *adapterTest) press(user int64, label string) {
 	r.Helper()
 	for _, m := range slices.Backward(r.api.Sent()) {
 		if data := dataOf(m, label); data != "" && !m.Deleted {
@@ -336,9 +367,9 @@ func labelsOf(m faketelegram.Sent) (all string) {
 	return all
 }
 
-// told waits until n presses were answered and returns the answers, each of a
+// pressAnswers waits until n presses were answered and returns the answers, each of a
 // press of its own.
-func (r *rig) told(n int) []faketelegram.Notice {
+func (r *adapterTest) pressAnswers(n int) []faketelegram.Notice {
 	r.Helper()
 	r.waitFor(fmt.Sprint(n, " answers to presses"), func() bool { return len(r.api.Notices()) >= n })
 	all := r.api.Notices()

@@ -1,0 +1,148 @@
+package telegram
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/go-telegram/bot"
+
+	"herald/internal/chat"
+	"herald/internal/platform/telegram/botapi"
+	"herald/internal/platform/telegram/outbox"
+)
+
+const (
+	// queryLasts is how long an answer to a press or an inline query is worth
+	// sending. Telegram publishes no limit; this is below where answers are refused.
+	queryLasts = 10 * time.Second
+	// spinnerLasts is how long a pressed button shows a spinner while an answer waits
+	// for its slot or is sent.
+	spinnerLasts = 2 * time.Second
+)
+
+// press is a pressed button, which shows a spinner until the press is answered.
+type press struct {
+	s    *session
+	id   string // of the callback query
+	once sync.Once
+}
+
+// answer answers the callback query once. Later calls, and calls of a nil press, return
+// false.
+func (p *press) answer(a bot.AnswerCallbackQueryParams) (first bool) {
+	if p == nil {
+		return false
+	}
+	p.once.Do(func() {
+		a.CallbackQueryID, first = p.id, true
+		p.s.answerQuery(time.Now(), "press_unanswered", func(ctx context.Context) error {
+			return p.s.a.api.AnswerCallbackQuery(ctx, &a)
+		})
+	})
+	return first
+}
+
+// tell shows a reply only to the person who pressed, in their language: for a moment, or
+// as an alert until they close it. It returns false if there is no press to answer.
+func (t *task) tell(r chat.Reply, alert bool) bool {
+	r.Language = t.s.tasks.Handler.Language(t.cmd.request, true)
+	return t.press.answer(bot.AnswerCallbackQueryParams{Text: renderAlert(r), ShowAlert: alert})
+}
+
+// answerQuery makes the call that answers an inline query or a press, and counts the
+// event if that fails.
+func (s *session) answerQuery(arrived time.Time, event string, call func(context.Context) error, contents ...*botapi.Content) {
+	if s.out.Answer(s.tasks.Sends, arrived.Add(queryLasts), call, contents...) != nil {
+		s.a.Count(event)
+	}
+}
+
+// notice is the key of a sentence in the catalogue. A group reads nothing else about a
+// private command: no function here turns a chat.Reply of a command into a notice.
+type notice string
+
+const (
+	answeredPrivately notice = "telegram.answered"
+	stayedAnonymous   notice = "telegram.anonymous"
+	// pressStart invites a user to whom the bot may not write yet.
+	pressStart notice = "telegram.press_start"
+	// askThere is shown instead where Start does not give the command again.
+	askThere notice = "telegram.ask_there"
+)
+
+// notify posts a notice in the group where a private command was used: for its user
+// alone if possible. After an ephemeral command, answeredPrivately is not posted. The
+// receipt is empty if the user knows.
+func (t *task) notify(n notice) outbox.Receipt {
+	text, url := n, "https://t.me/"+t.s.me.Username
+	if n == pressStart {
+		payload := t.cmd.request.Command
+		if t.cmd.request.Args.Len() > 0 || t.cmd.request.Target != nil {
+			payload, text = "start", askThere
+		}
+		url = deepLink(t.s.me.Username, payload)
+	}
+	reply := t.groupReply(chat.Reply{
+		Text:    chat.Say(string(text)),
+		Actions: []chat.Action{{Label: chat.Say("button.private"), URL: url}},
+	})
+	switch {
+	case t.press != nil && n == pressStart:
+		t.press.answer(bot.AnswerCallbackQueryParams{URL: url})
+		return outbox.Receipt{}
+	case t.press != nil:
+		t.tell(reply, false)
+		return outbox.Receipt{}
+	}
+	m := t.message(render(&reply, t.s.me.Username))
+	if t.cmd.ephemeral.Arrived() && (n == answeredPrivately || t.sendEphemeral(m.Content).Result == outbox.Delivered) {
+		return outbox.Receipt{}
+	}
+	return t.postNotice(n, m)
+}
+
+// postNotice sends a notice that everybody in the group sees. pressStart is deleted once
+// an answer has reached the user, any other notice after noticeLasts. stayedAnonymous is
+// sent at most once a minute.
+func (t *task) postNotice(n notice, m outbox.Message) outbox.Receipt {
+	if n == stayedAnonymous {
+		m.Notice = string(n)
+	}
+	receipt := t.send(m)
+	switch {
+	case receipt.Result == outbox.Dropped && n == stayedAnonymous:
+		return outbox.Receipt{}
+	case receipt.Result != outbox.Delivered:
+		return receipt
+	case n == pressStart:
+		t.s.mu.Lock()
+		defer t.s.mu.Unlock()
+		t.s.toDelete.put(t.cmd.user, append(t.s.toDelete[t.cmd.user], receipt.Sent))
+	default:
+		t.s.remove(noticeLasts, receipt.Sent)
+	}
+	return outbox.Receipt{}
+}
+
+// sendOnce sends a reply about lost answers to the chat, at most once a minute for each
+// name. If a press still waits, it answers that press instead.
+func (t *task) sendOnce(name string, r chat.Reply) outbox.Receipt {
+	if t.tell(r, true) {
+		return outbox.Receipt{}
+	}
+	r = t.groupReply(r)
+	m := t.message(render(&r, t.s.me.Username))
+	m.To.ReplyTo, m.Notice, m.Deadline = 0, name, time.Time{}
+	receipt := t.send(m)
+	if receipt.Result == outbox.Delivered {
+		t.s.a.Count(name + "_sent")
+	}
+	return receipt
+}
+
+// groupReply returns r in the language of the chat.
+func (t *task) groupReply(r chat.Reply) chat.Reply {
+	r.Language = t.s.tasks.Handler.Language(t.cmd.request, false)
+	return r
+}
