@@ -22,7 +22,7 @@ import (
 // of in. It writes a greeting to stderr.
 func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	return demo(stderr, nil, func(world *services.Fakes, bot *Bot) error {
-		fmt.Fprintf(stderr, demoGreeting, withoutArguments(bot.Router.Commands()), world.World.Staker.Hex(), world.World.Idle.Hex(), world.World.Registered.UID("Telegram"))
+		fmt.Fprintf(stderr, demoGreeting, world.World.Staker.Hex(), world.World.Idle.Hex(), world.World.Registered.UID("Telegram"))
 		// https://man7.org/linux/man-pages/man7/term.7.html
 		escapes := isTerminal(out) && !slices.Contains([]string{"", "dumb"}, os.Getenv("TERM"))
 		return terminal.New(terminal.Config{
@@ -43,7 +43,7 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 
 // demoGreeting has at most 64 columns.
 const demoGreeting = `This is Herald with simulated services, nothing is real. Try
-  %s
+  /price 7d, /supply, /mylogins, /exists, /status, /help
   /staked %s
   /staked %s (no stake)
   /verify and a wallet, /exists %s as a moderator
@@ -51,17 +51,6 @@ You are "registered"; try also /as unregistered, /as moderator
 To leave: exit, quit or Ctrl-D
 
 `
-
-// withoutArguments returns the commands that need no argument: "/price, /supply".
-func withoutArguments(all chat.Commands) string {
-	var names []string
-	for _, c := range all {
-		if slices.ContainsFunc(c.Forms, func(f chat.Form) bool { return len(f.Params) == 0 && !f.Moderators && !f.Unlisted }) {
-			names = append(names, "/"+c.Name)
-		}
-	}
-	return strings.Join(names, ", ")
-}
 
 func telegramUser(p services.Person) chat.User {
 	return chat.User{Platform: "telegram", ID: p.UID("Telegram")}
