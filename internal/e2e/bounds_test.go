@@ -28,12 +28,12 @@ func TestABurstIsAnsweredWithinItsMemory(t *testing.T) {
 	for _, way := range e2etest.Ways[2:] {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
-			world, door := e2etest.Sandbox(t), way.Open(t)
-			world.Price.SetFault(fault.Late(300 * time.Millisecond))
-			bot := door.Start(binary(t), world, "PRICE_TTL=1h")
+			fakes, platform := e2etest.Sandbox(t), way.Open(t)
+			fakes.Price.SetFault(fault.Late(300 * time.Millisecond))
+			bot := platform.Start(binary(t), fakes, "PRICE_TTL=1h")
 			var asked []*e2etest.Asked
 			for i := range *burstSize {
-				asked = append(asked, door.Ask(e2etest.Command{User: int64(1000 + i), Name: "price"}))
+				asked = append(asked, platform.Ask(e2etest.Command{User: int64(1000 + i), Name: "price"}))
 			}
 			for _, a := range asked {
 				if got := a.Wait(); !strings.Contains(got.Text, e2etest.Price) {
@@ -48,7 +48,7 @@ func TestABurstIsAnsweredWithinItsMemory(t *testing.T) {
 			_, peak, _ := strings.Cut(string(status), "VmHWM:")
 			_, _ = fmt.Sscan(peak, &resident)
 			t.Logf("%d commands: half answered after %v, %d MiB resident at most", len(asked), median(asked), resident>>10)
-			if n := world.Price.Requests(); n != 1 || resident > maxMemory {
+			if n := fakes.Price.Requests(); n != 1 || resident > maxMemory {
 				t.Errorf("%d calls for the price, %d KiB resident", n, resident)
 			}
 		})
@@ -91,14 +91,14 @@ func TestAFloodAndAHungPartnerLeaveOthersTheirLatency(t *testing.T) {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
 			settings := []string{"RATE_LIMIT_USER=20", "UPSTREAM_TIMEOUT=5s", "COMMAND_TIMEOUT=5s", "LOG_LEVEL=error"}
-			world, busy := e2etest.Sandbox(t), way.Open(t)
-			busy.Serve(world, settings...)
-			world.Partner.SetFault(fault.Hang())
+			fakes, busy := e2etest.Sandbox(t), way.Open(t)
+			busy.Serve(fakes, settings...)
+			fakes.Partner.SetFault(fault.Hang())
 			var hung, asked []*e2etest.Asked
 			for i := range int64(hanging) {
 				hung = append(hung, busy.Ask(e2etest.Command{User: 3000 + i, Name: "exists"}))
 			}
-			e2etest.Eventually(t, "the partner hangs", func() bool { return world.Partner.Requests() >= atOnce })
+			e2etest.Eventually(t, "the partner hangs", func() bool { return fakes.Partner.Requests() >= atOnce })
 			for user := range int64(others) {
 				for range flood {
 					busy.Ask(e2etest.Command{User: 1, Name: "price"})

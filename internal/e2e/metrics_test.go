@@ -23,12 +23,12 @@ const rubbish = "zqrubbish"
 // configured, once each kind of thing has happened. One pool cannot be read.
 func scrape(t *testing.T) string {
 	t.Helper()
-	world, telegram, discord := e2etest.Sandbox(t), e2etest.Ways[0].Open(t), e2etest.Ways[2].Open(t)
-	world.Chain.SetFault(fault.Named(t, fault.Chain, "an empty pool reverts"))
-	bot := e2etest.ServeReady(t, world, slices.Concat(telegram.Settings(), discord.Settings(), e2etest.OnRedis(miniredis.RunT(t)),
+	fakes, telegram, discord := e2etest.Sandbox(t), e2etest.Ways[0].Open(t), e2etest.Ways[2].Open(t)
+	fakes.Chain.SetFault(fault.Named(t, fault.Chain, "an empty pool reverts"))
+	bot := e2etest.ServeReady(t, fakes, slices.Concat(telegram.Settings(), discord.Settings(), e2etest.OnRedis(miniredis.RunT(t)),
 		[]string{"PRICE_MONTHLY_CREDITS=10000"})...)
 	for _, c := range []e2etest.Command{
-		{Name: "price"}, {Name: "supply"}, {Name: "mylogins"}, {Name: "status"}, {Name: "staked", Argument: world.World.Staker.Hex()}, {Name: rubbish},
+		{Name: "price"}, {Name: "supply"}, {Name: "mylogins"}, {Name: "status"}, {Name: "staked", Argument: fakes.World.Staker.Hex()}, {Name: rubbish},
 	} {
 		c.User = 1
 		telegram.Ask(c).Wait()
@@ -105,11 +105,11 @@ func TestTheAlertsFireWhenTheyShouldAndNotOtherwise(t *testing.T) {
 // warning a minute.
 func TestAnOutageOfEveryServiceIsFourWarnings(t *testing.T) {
 	t.Parallel()
-	world, telegram, discord, log := e2etest.Sandbox(t), e2etest.Ways[0].Open(t), e2etest.Ways[2].Open(t), &logtest.Buffer{}
+	fakes, telegram, discord, log := e2etest.Sandbox(t), e2etest.Ways[0].Open(t), e2etest.Ways[2].Open(t), &logtest.Buffer{}
 	settings := slices.Concat(telegram.Settings(), discord.Settings(), []string{"LOG_LEVEL=info"})
-	e2etest.Serve(t, e2etest.Settings(world, settings...), log).AwaitReady(t)
+	e2etest.Serve(t, e2etest.Settings(fakes, settings...), log).AwaitReady(t)
 	for _, target := range fault.Targets {
-		world.At(target).SetFault(fault.Drop())
+		fakes.At(target).SetFault(fault.Drop())
 	}
 	var all []*e2etest.Asked
 	for i := range 8 {

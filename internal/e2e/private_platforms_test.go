@@ -17,20 +17,20 @@ import (
 	"herald/internal/e2e/e2etest"
 )
 
-// telegramCrowd is the people in Telegram.
-type telegramCrowd struct {
-	*crowd
+// telegramAudience is the people in Telegram.
+type telegramAudience struct {
+	*audience
 	t      *testing.T
 	fake   *faketelegram.Server
 	hook   string // empty where the bot polls
 	judged int    // how much of what was shown
 }
 
-func newTelegramCrowd(t *testing.T, s *crowd) *telegramCrowd {
-	c := &telegramCrowd{crowd: s, t: t, fake: faketelegram.New(t)}
-	moderator := e2etest.TelegramID(s.world.World.Newcomer)
+func newTelegramAudience(t *testing.T, a *audience) *telegramAudience {
+	c := &telegramAudience{audience: a, t: t, fake: faketelegram.New(t)}
+	moderator := e2etest.TelegramID(a.fakes.World.Newcomer)
 	// The stranger has not started the bot.
-	c.fake.Start(e2etest.TelegramID(s.world.World.Registered))
+	c.fake.Start(e2etest.TelegramID(a.fakes.World.Registered))
 	c.fake.Start(moderator)
 	c.fake.Promote(listedGroup, faketelegram.BotID, "administrator")
 	c.fake.Promote(listedGroup, moderator, "administrator")
@@ -38,7 +38,7 @@ func newTelegramCrowd(t *testing.T, s *crowd) *telegramCrowd {
 	return c
 }
 
-func (c *telegramCrowd) actions() map[string]func(*rapid.T, services.Person) {
+func (c *telegramAudience) actions() map[string]func(*rapid.T, services.Person) {
 	return map[string]func(*rapid.T, services.Person){
 		"telegram: a command":             c.command,
 		"telegram: an ephemeral command":  c.ephemeral,
@@ -54,21 +54,21 @@ func says(chat faketelegram.Chat, p services.Person, text string) faketelegram.M
 	return faketelegram.Text(chat, from, text)
 }
 
-func (c *telegramCrowd) line(rt *rapid.T) string {
+func (c *telegramAudience) line(rt *rapid.T) string {
 	return "/" + strings.Join(rapid.SampledFrom(c.lines()).Draw(rt, "line"), " ")
 }
 
-func (c *telegramCrowd) command(rt *rapid.T, p services.Person) {
+func (c *telegramAudience) command(rt *rapid.T, p services.Person) {
 	m := says(faketelegram.ChatOf(rapid.SampledFrom([]int64{listedGroup, otherGroup, e2etest.TelegramID(p)}).Draw(rt, "chat")), p, c.line(rt))
 	if rapid.Bool().Draw(rt, "as a reply") {
 		m["reply_to_message"] = faketelegram.Message{"message_id": 1, "chat": m["chat"], "text": "hi",
-			"from": faketelegram.Person(e2etest.TelegramID(c.world.World.Registered))}
+			"from": faketelegram.Person(e2etest.TelegramID(c.fakes.World.Registered))}
 	}
 	c.fake.Push(m)
 	c.await(rt)
 }
 
-func (c *telegramCrowd) ephemeral(rt *rapid.T, p services.Person) {
+func (c *telegramAudience) ephemeral(rt *rapid.T, p services.Person) {
 	group := rapid.SampledFrom([]int64{listedGroup, otherGroup}).Draw(rt, "group")
 	before := len(c.fake.Sent())
 	c.fake.PushEphemeral(faketelegram.Text(faketelegram.ChatOf(group), faketelegram.Person(e2etest.TelegramID(p)), c.line(rt)))
@@ -79,7 +79,7 @@ func (c *telegramCrowd) ephemeral(rt *rapid.T, p services.Person) {
 }
 
 // shown draws a message that p can see and that fits, if there is one.
-func (c *telegramCrowd) shown(rt *rapid.T, p services.Person, fits func(faketelegram.Sent) bool) (m faketelegram.Sent, ok bool) {
+func (c *telegramAudience) shown(rt *rapid.T, p services.Person, fits func(faketelegram.Sent) bool) (m faketelegram.Sent, ok bool) {
 	all := slices.DeleteFunc(c.fake.Sent(), func(m faketelegram.Sent) bool {
 		return m.Deleted || m.Reader != 0 && m.Reader != e2etest.TelegramID(p) || !fits(m)
 	})
@@ -89,12 +89,12 @@ func (c *telegramCrowd) shown(rt *rapid.T, p services.Person, fits func(faketele
 	return all[len(all)-1-rapid.IntRange(0, min(len(all), 20)-1).Draw(rt, "message")], true
 }
 
-func (c *telegramCrowd) reply(rt *rapid.T, p services.Person) {
+func (c *telegramAudience) reply(rt *rapid.T, p services.Person) {
 	m, ok := c.shown(rt, p, func(m faketelegram.Sent) bool { return m.Markup.ForceReply && m.ID != 0 })
 	if !ok {
 		return
 	}
-	texts := []string{c.world.World.Idle.Hex(), "0x12", "/price", "x"}
+	texts := []string{c.fakes.World.Idle.Hex(), "0x12", "/price", "x"}
 	if m.Reader != 0 {
 		texts = append(texts, c.wallet())
 	}
@@ -113,7 +113,7 @@ func buttons(m faketelegram.Sent) (all []string) {
 	return all
 }
 
-func (c *telegramCrowd) press(rt *rapid.T, p services.Person) {
+func (c *telegramAudience) press(rt *rapid.T, p services.Person) {
 	m, ok := c.shown(rt, p, func(m faketelegram.Sent) bool { return m.Photo != nil || len(buttons(m)) > 0 })
 	if !ok {
 		return
@@ -129,7 +129,7 @@ func (c *telegramCrowd) press(rt *rapid.T, p services.Person) {
 }
 
 // await has what is queued handled, and judges what was shown since.
-func (c *telegramCrowd) await(rt *rapid.T) {
+func (c *telegramAudience) await(rt *rapid.T) {
 	if c.hook != "" {
 		for _, body := range c.fake.Dequeue() {
 			if status, err := c.fake.Deliver(c.t.Context(), c.hook, body); err != nil || status != http.StatusOK {
@@ -152,9 +152,9 @@ func (c *telegramCrowd) await(rt *rapid.T) {
 	c.judged = len(all)
 }
 
-// discordCrowd is the people in Discord.
-type discordCrowd struct {
-	*crowd
+// discordAudience is the people in Discord.
+type discordAudience struct {
+	*audience
 	t        *testing.T
 	fake     *fakediscord.Server
 	hook     string           // empty where the bot is at the gateway
@@ -167,19 +167,19 @@ type discordMessage struct {
 	in fakediscord.Interaction
 }
 
-func (c *discordCrowd) actions() map[string]func(*rapid.T, services.Person) {
+func (c *discordAudience) actions() map[string]func(*rapid.T, services.Person) {
 	return map[string]func(*rapid.T, services.Person){
 		"discord: a command": c.command, "discord: a press": c.press,
 	}
 }
 
 // as is an interaction of the person, somewhere.
-func (c *discordCrowd) as(rt *rapid.T, p services.Person) fakediscord.Interaction {
+func (c *discordAudience) as(rt *rapid.T, p services.Person) fakediscord.Interaction {
 	i := fakediscord.Interaction{UserID: p.UID("Discord"), Locale: rapid.SampledFrom([]string{"en-US", "es-ES", "vi"}).Draw(rt, "locale")}
 	i.GuildID = rapid.SampledFrom([]string{listedServer, otherServer, ""}).Draw(rt, "server")
 	i.UserInstalled = i.GuildID != "" && rapid.Bool().Draw(rt, "user-installed")
 	i.ChannelID = "1400000000000000000" + i.GuildID
-	if p.DID == c.world.World.Newcomer.DID && i.GuildID != "" {
+	if p.DID == c.fakes.World.Newcomer.DID && i.GuildID != "" {
 		i.Permissions = discordgo.PermissionBanMembers
 	}
 	return i
@@ -191,10 +191,10 @@ var options = map[string][][]string{
 	"verify": {{"wallet"}, {"user", "wallet"}}, "exists": {{"user"}, {"platform", "uid"}},
 }
 
-func (c *discordCrowd) command(rt *rapid.T, p services.Person) {
+func (c *discordAudience) command(rt *rapid.T, p services.Person) {
 	i, line := c.as(rt, p), rapid.SampledFrom(c.lines()).Draw(rt, "line")
 	i.Command, i.Options, i.Users = line[0], map[string]string{}, map[string]string{}
-	registered := c.world.World.Registered.UID("Discord")
+	registered := c.fakes.World.Registered.UID("Discord")
 	for n, word := range line[1:] {
 		if name := options[line[0]][len(line)-2][n]; name == "user" {
 			i.Users[name] = registered
@@ -218,7 +218,7 @@ func customIDs(m fakediscord.Message) (all []string) {
 }
 
 // press has p press a button of a message that they can see.
-func (c *discordCrowd) press(rt *rapid.T, p services.Person) {
+func (c *discordAudience) press(rt *rapid.T, p services.Person) {
 	all := slices.DeleteFunc(slices.Clone(c.messages), func(m discordMessage) bool {
 		return (m.in.GuildID == "" || m.Ephemeral) && m.in.UserID != p.UID("Discord")
 	})
@@ -234,7 +234,7 @@ func (c *discordCrowd) press(rt *rapid.T, p services.Person) {
 }
 
 // ask waits for the answer and judges what was shown meanwhile.
-func (c *discordCrowd) ask(rt *rapid.T, i fakediscord.Interaction) {
+func (c *discordAudience) ask(rt *rapid.T, i fakediscord.Interaction) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), e2etest.Patience)
 	defer cancel()
 	var pending *fakediscord.Pending

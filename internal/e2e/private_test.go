@@ -40,30 +40,30 @@ func TestNobodySeesWhatIsPrivateToAnother(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newCrowd(t, way.language, way.byHTTP)
+			a := newAudience(t, way.language, way.byHTTP)
 			deadline := time.Now().Add(*privateDraw)
 			var failed atomic.Bool // then rapid looks for the shortest way to it
-			for began := time.Now(); len(s.unseen()) > 0 && time.Since(began) < maxDraw && !t.Failed(); {
+			for began := time.Now(); len(a.unseen()) > 0 && time.Since(began) < maxDraw && !t.Failed(); {
 				rapid.Check(t, func(rt *rapid.T) {
-					if time.Now().After(deadline) && len(s.unseen()) == 0 && !failed.Load() {
+					if time.Now().After(deadline) && len(a.unseen()) == 0 && !failed.Load() {
 						return
 					}
 					defer func() { failed.CompareAndSwap(false, rt.Failed()) }()
-					rt.Repeat(s.actions())
+					rt.Repeat(a.actions())
 				})
 			}
-			if unseen := s.unseen(); len(unseen) > 0 {
-				t.Errorf("never seen, and so never judged: %q; seen %v", unseen, s.seen)
+			if unseen := a.unseen(); len(unseen) > 0 {
+				t.Errorf("never seen, and so never judged: %q; seen %v", unseen, a.seen)
 			}
 		})
 	}
 }
 
-// crowd is people on both platforms of one bot, and what they are shown.
-type crowd struct {
-	world    *fault.Fakes
-	telegram *telegramCrowd
-	discord  *discordCrowd
+// audience is people on both platforms of one bot, and what they are shown.
+type audience struct {
+	fakes    *fault.Fakes
+	telegram *telegramAudience
+	discord  *discordAudience
 	verdicts []string
 	personal []string
 	seen     map[string]int // by platform and kind
@@ -77,40 +77,40 @@ const (
 	listedServer, otherServer = "41", "42"
 )
 
-func newCrowd(t *testing.T, language string, byHTTP bool) *crowd {
-	s := &crowd{world: e2etest.Sandbox(t), seen: map[string]int{}, verdicts: verdicts()}
-	for _, p := range s.people() {
-		s.personal = append(s.personal, p.UID("Telegram"), p.UID("Discord"))
+func newAudience(t *testing.T, language string, byHTTP bool) *audience {
+	a := &audience{fakes: e2etest.Sandbox(t), seen: map[string]int{}, verdicts: verdicts()}
+	for _, p := range a.people() {
+		a.personal = append(a.personal, p.UID("Telegram"), p.UID("Discord"))
 	}
-	wallet := s.wallet()
-	s.personal = append(s.personal, wallet, strings.ToLower(wallet), wallet[:6], "1,012,345", "1 012 345")
-	s.telegram, s.discord = newTelegramCrowd(t, s), &discordCrowd{crowd: s, t: t, fake: e2etest.Discord(t)}
-	way := slices.Concat(e2etest.Polling(s.telegram.fake), e2etest.Gateway(s.discord.fake))
+	wallet := a.wallet()
+	a.personal = append(a.personal, wallet, strings.ToLower(wallet), wallet[:6], "1,012,345", "1 012 345")
+	a.telegram, a.discord = newTelegramAudience(t, a), &discordAudience{audience: a, t: t, fake: e2etest.Discord(t)}
+	way := slices.Concat(e2etest.Polling(a.telegram.fake), e2etest.Gateway(a.discord.fake))
 	if byHTTP {
-		way = slices.Concat(e2etest.Webhook(s.telegram.fake), e2etest.Interactions(s.discord.fake))
+		way = slices.Concat(e2etest.Webhook(a.telegram.fake), e2etest.Interactions(a.discord.fake))
 	}
-	bot := e2etest.ServeReady(t, s.world, append(way, "CHAT_LANGUAGE="+language, "SERVICE_NAME="+serviceName,
+	bot := e2etest.ServeReady(t, a.fakes, append(way, "CHAT_LANGUAGE="+language, "SERVICE_NAME="+serviceName,
 		"EXPLORER_URL=https://explorer.example", "STAKING_PENDING_METHOD="+services.PendingMethod, "STALE_FOR=0s",
 		fmt.Sprintf("MODERATOR_CHATS=telegram:%d,discord:%s", listedGroup, listedServer))...)
 	if byHTTP {
-		s.telegram.hook, s.discord.hook = bot.URL+e2etest.WebhookPath, bot.URL+e2etest.InteractionsPath
+		a.telegram.hook, a.discord.hook = bot.URL+e2etest.WebhookPath, bot.URL+e2etest.InteractionsPath
 	}
-	return s
+	return a
 }
 
 // wallet is the one that only private commands are asked about. Public ones are
 // asked about the idle wallet.
-func (s *crowd) wallet() string { return s.world.World.Staker.Hex() }
+func (a *audience) wallet() string { return a.fakes.World.Staker.Hex() }
 
 // people are somebody with logins, a moderator and a stranger.
-func (s *crowd) people() []services.Person {
-	w := s.world.World
+func (a *audience) people() []services.Person {
+	w := a.fakes.World
 	return []services.Person{w.Registered, w.Newcomer, w.Unregistered}
 }
 
-// person has an account on the platform; nil if nobody of the crowd does.
-func (s *crowd) person(platform, uid string) *services.Person {
-	for _, p := range s.people() {
+// person has an account on the platform; nil if nobody of the audience does.
+func (a *audience) person(platform, uid string) *services.Person {
+	for _, p := range a.people() {
 		if p.UID(platform) == uid {
 			return &p
 		}
@@ -119,7 +119,7 @@ func (s *crowd) person(platform, uid string) *services.Person {
 }
 
 // actions are what may happen next.
-func (s *crowd) actions() map[string]func(*rapid.T) {
+func (a *audience) actions() map[string]func(*rapid.T) {
 	all := map[string]func(*rapid.T){
 		"a service fails, or all are well again": func(rt *rapid.T) {
 			f := rapid.SampledFrom([]fault.Fault{
@@ -128,22 +128,22 @@ func (s *crowd) actions() map[string]func(*rapid.T) {
 			service := rapid.SampledFrom(fault.Targets).Draw(rt, "service")
 			for _, target := range fault.Targets {
 				if target == service || f.Name == "" {
-					s.world.At(target).SetFault(f)
+					a.fakes.At(target).SetFault(f)
 				}
 			}
 		},
 	}
-	for _, actions := range []map[string]func(*rapid.T, services.Person){s.telegram.actions(), s.discord.actions()} {
+	for _, actions := range []map[string]func(*rapid.T, services.Person){a.telegram.actions(), a.discord.actions()} {
 		for name, act := range actions {
-			all[name] = func(rt *rapid.T) { act(rt, s.people()[rapid.IntRange(0, 2).Draw(rt, "person")]) }
+			all[name] = func(rt *rapid.T) { act(rt, a.people()[rapid.IntRange(0, 2).Draw(rt, "person")]) }
 		}
 	}
 	return all
 }
 
 // lines are commands with their arguments, as people give them.
-func (s *crowd) lines() [][]string {
-	idle, registered, wallet := s.world.World.Idle.Hex(), s.world.World.Registered.UID("Telegram"), s.wallet()
+func (a *audience) lines() [][]string {
+	idle, registered, wallet := a.fakes.World.Idle.Hex(), a.fakes.World.Registered.UID("Telegram"), a.wallet()
 	return [][]string{
 		{"staked", idle}, {"price"}, {"price", "7d"}, {"supply"}, {"status"}, {"help"}, {"start"}, {"moon"},
 		{"staked"}, {"staked", "0x12"}, {"mylogins"}, {"mylogins"}, {"mylogins", "2"}, {"mylogins", "x"},
@@ -153,11 +153,11 @@ func (s *crowd) lines() [][]string {
 }
 
 // states are what the buttons of a message hand back, or what nobody was shown.
-func (s *crowd) states(rt *rapid.T, buttons []string) []string {
+func (a *audience) states(rt *rapid.T, buttons []string) []string {
 	if len(buttons) > 0 && rapid.Bool().Draw(rt, "a button that is there") {
 		return buttons
 	}
-	registered, wallet := s.world.World.Registered.UID("Telegram"), s.wallet()
+	registered, wallet := a.fakes.World.Registered.UID("Telegram"), a.wallet()
 	forged := []string{"0 e 0 mylogins", "1 e", strings.Repeat("x", 64)}
 	for _, command := range []string{
 		"mylogins", "mylogins 2", "exists", "exists " + registered, "verify " + wallet, "verify " + registered, "staked", "price",
@@ -169,8 +169,8 @@ func (s *crowd) states(rt *rapid.T, buttons []string) []string {
 }
 
 // see judges what the bot has shown to reader, or to everybody if reader is nil.
-func (s *crowd) see(rt rapid.TB, platform, how string, reader *services.Person, text string) {
-	w := s.world.World
+func (a *audience) see(rt rapid.TB, platform, how string, reader *services.Person, text string) {
+	w := a.fakes.World
 	text = e2etest.Plain(text)
 	not := func(what string, private ...string) {
 		for _, p := range private {
@@ -189,27 +189,27 @@ func (s *crowd) see(rt rapid.TB, platform, how string, reader *services.Person, 
 		not("a stranger the account", w.Registered.UID(platform))
 	}
 	if reader == nil {
-		s.seen[platform+": public"]++
-		not("everybody", s.personal...)
+		a.seen[platform+": public"]++
+		not("everybody", a.personal...)
 		text = strings.ToLower(text)
-		not("everybody the verdict", s.verdicts...)
+		not("everybody the verdict", a.verdicts...)
 		return
 	}
-	if slices.ContainsFunc(s.verdicts, func(v string) bool { return strings.Contains(strings.ToLower(text), v) }) {
-		s.seen[platform+": a verdict"]++
+	if slices.ContainsFunc(a.verdicts, func(v string) bool { return strings.Contains(strings.ToLower(text), v) }) {
+		a.seen[platform+": a verdict"]++
 	}
 	if strings.Contains(text, w.Logins[0].Dapp) {
-		s.seen[platform+": logins"]++
+		a.seen[platform+": logins"]++
 	}
 }
 
 // unseen is what is judged and was never there.
-func (s *crowd) unseen() []string {
+func (a *audience) unseen() []string {
 	return slices.DeleteFunc([]string{
 		"Telegram: public", "Telegram: a verdict", "Telegram: logins", "Telegram: a question was answered", "Telegram: a button was pressed",
 		"Telegram: an ephemeral answer",
 		"Discord: public", "Discord: a verdict", "Discord: logins", "Discord: a button was pressed",
-	}, func(kind string) bool { return s.seen[kind] > 0 })
+	}, func(kind string) bool { return a.seen[kind] > 0 })
 }
 
 // verdicts are what only answers to private commands say, in lower case and in

@@ -33,8 +33,8 @@ func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 	if redis == nil {
 		t.Skip("there is no redis-server here; Debian's package is redis-server")
 	}
-	world, telegram, discord, program := e2etest.Sandbox(t), e2etest.Ways[1].Open(t), e2etest.Ways[3].Open(t), binary(t)
-	settings := slices.Concat(e2etest.Settings(world), telegram.Settings(), discord.Settings(), []string{
+	fakes, telegram, discord, program := e2etest.Sandbox(t), e2etest.Ways[1].Open(t), e2etest.Ways[3].Open(t), binary(t)
+	settings := slices.Concat(e2etest.Settings(fakes), telegram.Settings(), discord.Settings(), []string{
 		"REDIS_URL=" + redis.URL + "?read_timeout=1s", "TELEGRAM_PACING=on", "COMMAND_TIMEOUT=" + claim.String(),
 	})
 	b := &balancer{taken: map[*e2etest.Process]map[string]bool{}}
@@ -48,7 +48,7 @@ func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 	t.Cleanup(proxy.Close)
 	telegram.Through(proxy.URL)
 	discord.Through(proxy.URL)
-	world.Chain.SetFault(fault.Late(150 * time.Millisecond))
+	fakes.Chain.SetFault(fault.Late(150 * time.Millisecond))
 
 	var onTelegram, onDiscord []*e2etest.Asked
 	for i := range onceOnTelegram {

@@ -76,21 +76,21 @@ func spoken(line words.Line) string {
 // Sandbox starts the stand-ins for all services until the test ends.
 func Sandbox(t testing.TB) *fault.Fakes {
 	t.Helper()
-	world, err := fault.Start()
+	fakes, err := fault.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := world.Close(); err != nil {
+		if err := fakes.Close(); err != nil {
 			t.Errorf("close the sandbox: %v", err)
 		}
 	})
-	return world
+	return fakes
 }
 
 // Settings have a bot ask the stand-ins, and more. The last of a name counts.
-func Settings(world *fault.Fakes, more ...string) []string {
-	return append(app.DemoSettings(world.Fakes), more...)
+func Settings(fakes *fault.Fakes, more ...string) []string {
+	return append(app.DemoSettings(fakes.Fakes), more...)
 }
 
 // TTLs have every answer cached for d.
@@ -142,9 +142,9 @@ func Serve(t testing.TB, settings []string, log io.Writer) *Bot {
 
 // ServeReady is Serve of a bot that asks the stand-ins, with further settings,
 // and waits until it is ready.
-func ServeReady(t testing.TB, world *fault.Fakes, settings ...string) *Bot {
+func ServeReady(t testing.TB, fakes *fault.Fakes, settings ...string) *Bot {
 	t.Helper()
-	b := Serve(t, append(Settings(world, "LOG_LEVEL=debug"), settings...), &logtest.Buffer{})
+	b := Serve(t, append(Settings(fakes, "LOG_LEVEL=debug"), settings...), &logtest.Buffer{})
 	b.AwaitReady(t)
 	return b
 }

@@ -1,5 +1,5 @@
 // Package fault makes the stand-ins of internal/demo/fake/services fail, in every
-// way that Of lists, and puts a Front that can fail before any other server. It is
+// way that Of lists, and puts a Proxy that can fail before any other server. It is
 // for tests alone: the program must not hold it.
 package fault
 

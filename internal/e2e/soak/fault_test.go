@@ -40,7 +40,7 @@ func (s *soak) fail(ctx context.Context, loops *sync.WaitGroup, seed uint64) {
 }
 
 func (s *soak) failService(ctx context.Context, target fault.Target, r *rand.Rand) {
-	service := s.world.At(target)
+	service := s.fakes.At(target)
 	faults := slices.DeleteFunc(fault.Of(target), func(f fault.Fault) bool {
 		// One that says to wait is not asked for as long, for 5 minutes at most.
 		return strings.Contains(f.Name, "9999") || strings.Contains(f.Name, "error code 10")

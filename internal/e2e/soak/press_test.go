@@ -316,7 +316,7 @@ const maxFailureCache = 5
 
 // inline has somebody write behind the bot's name, who may not have typed the last letters.
 func (s *soak) inline(r *rand.Rand) {
-	w := s.world.World
+	w := s.fakes.World
 	wallet := []common.Address{w.Staker, w.Idle, common.BigToAddress(common.Big1)}[r.IntN(3)].Hex()
 	all := []string{"", "price", "/price", "supply", "Supply", wallet, "staked " + wallet, "mylogins", "exists", "verify " + wallet, badWord}
 	query, user := all[r.IntN(len(all))], 7_500_000_000+r.Int64N(6)

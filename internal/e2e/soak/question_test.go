@@ -51,7 +51,7 @@ var privately = []string{"mylogins", "exists", "verify"}
 
 // somebody has an account on a platform, perhaps one that is registered nowhere.
 func (s *soak) somebody(r *rand.Rand, platform string) core.Identity {
-	w := s.world.World
+	w := s.fakes.World
 	p := []services.Person{w.Registered, w.Newcomer, w.Unregistered}[r.IntN(3)]
 	return core.Identity{Platform: platform, UID: p.UID(platform)}
 }
@@ -59,7 +59,7 @@ func (s *soak) somebody(r *rand.Rand, platform string) core.Identity {
 // next is a random question by somebody, and how it is typed. User is 0 where
 // anybody may ask.
 func (s *soak) next(r *rand.Rand, platform string) (*question, e2etest.Command) {
-	w := s.world.World
+	w := s.fakes.World
 	q := &question{about: truth.Question{Account: s.somebody(r, platform)}}
 	wallets := []common.Address{w.Staker, w.Idle, common.BigToAddress(common.Big1)}
 	kinds := []string{"price", "price", "supply", "supply", "staked", "staked", "staked", "mylogins", "exists", "verify", "status", "help", "bad", "unknown"}
@@ -102,7 +102,7 @@ func in(group int64, m faketelegram.Message) {
 
 func (s *soak) askTelegram(r *rand.Rand) {
 	q, command := s.next(r, "Telegram")
-	if !q.private && r.IntN(2) == 0 || q.about.Account.UID == s.world.World.Unregistered.UID("Telegram") { // others, who are registered nowhere
+	if !q.private && r.IntN(2) == 0 || q.about.Account.UID == s.fakes.World.Unregistered.UID("Telegram") { // others, who are registered nowhere
 		command.User = 7_100_000_000 + r.Int64N(12)
 		q.about.Account.UID = strconv.FormatInt(command.User, 10)
 	}
@@ -120,8 +120,8 @@ func (s *soak) askTelegram(r *rand.Rand) {
 	s.ask(q, command)
 }
 
-// whisper has somebody ask in a group of Telegram, where they alone see it.
-func (s *soak) whisper(r *rand.Rand) {
+// askEphemerally has somebody ask in a group of Telegram where only they see it.
+func (s *soak) askEphemerally(r *rand.Rand) {
 	q, command := s.next(r, "Telegram")
 	if command.Name == badWord {
 		return // In a group it may be another bot's.
@@ -139,12 +139,11 @@ func (s *soak) whisper(r *rand.Rand) {
 	q.private, command.Group, command.Ephemeral = true, true, true
 	command.Alter = func(m faketelegram.Message) { in(group, m) }
 	s.ask(q, command)
-	s.whispers++
+	s.ephemerals++
 }
 
-// crowd has more people ask at once, each in private, than Telegram makes
-// deliveries.
-func (s *soak) crowd(r *rand.Rand) {
+// askAtOnce has 130 people ask in private: more than Telegram makes deliveries at a time.
+func (s *soak) askAtOnce(r *rand.Rand) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range int64(130) {
@@ -356,7 +355,7 @@ func (s *soak) said(m faketelegram.Sent) {
 		s.channel[says[0]]++
 	case asked.private && public:
 		if m.Text != pointer || asked.channel || asked.Ephemeral {
-			s.leaks.Errorf("%v: the group is told %q", asked, m.Text)
+			s.Errorf("%v: the group is told %q", asked, m.Text)
 		}
 	default:
 		if asked.channel {

@@ -103,8 +103,8 @@ type Question struct {
 	Argument string
 }
 
-// Judge knows the sandbox's world as answers should show it.
-type Judge struct {
+// Checker knows the sandbox's world as answers should show it.
+type Checker struct {
 	World services.World
 
 	registered map[core.Identity]bool
@@ -113,23 +113,23 @@ type Judge struct {
 	changes, sums, supply, worth []string
 }
 
-// NewJudge returns the judge of a world.
-func NewJudge(w services.World) *Judge {
-	j := &Judge{World: w, registered: map[core.Identity]bool{}}
+// NewChecker returns the judge of a world.
+func NewChecker(w services.World) *Checker {
+	c := &Checker{World: w, registered: map[core.Identity]bool{}}
 	for _, p := range []services.Person{w.Registered, w.Newcomer} {
 		for _, id := range p.Accounts {
-			j.registered[id] = true
+			c.registered[id] = true
 		}
 	}
 	q, s := w.Quote, w.Supply
-	j.headline = services.Symbol + " $" + q.Price.StringFixed(5) // four digits of 0.04…
-	j.beside = " ▲ " + percent(q.Change24h) + " (24h)"
-	j.changes = []string{"1h ▼ " + percent(q.Change1h), "7d ▼ " + percent(q.Change7d)}
-	j.sums = []string{"Market cap " + dollars(q.MarketCap.Decimal), "Volume 24h " + dollars(q.Volume24h.Decimal)}
+	c.headline = services.Symbol + " $" + q.Price.StringFixed(5) // four digits of 0.04…
+	c.beside = " ▲ " + percent(q.Change24h) + " (24h)"
+	c.changes = []string{"1h ▼ " + percent(q.Change1h), "7d ▼ " + percent(q.Change7d)}
+	c.sums = []string{"Market cap " + dollars(q.MarketCap.Decimal), "Volume 24h " + dollars(q.Volume24h.Decimal)}
 	share := s.Circulating.Mul(decimal.NewFromInt(100)).DivRound(s.Total, 2)
-	j.supply = []string{tokens(s.Circulating.Round(0)) + " circulating", "Total supply " + tokens(s.Total.Round(0)), "Circulating " + share.String() + "%"}
-	j.worth = []string{"Market cap " + dollars(s.Circulating.Mul(q.Price)), "FDV " + dollars(s.Total.Mul(q.Price))}
-	return j
+	c.supply = []string{tokens(s.Circulating.Round(0)) + " circulating", "Total supply " + tokens(s.Total.Round(0)), "Circulating " + share.String() + "%"}
+	c.worth = []string{"Market cap " + dollars(s.Circulating.Mul(q.Price)), "FDV " + dollars(s.Total.Mul(q.Price))}
+	return c
 }
 
 func percent(d decimal.NullDecimal) string { return d.Decimal.Abs().StringFixed(2) + "%" }
@@ -169,8 +169,8 @@ func thousands(number string) string {
 }
 
 // owner is who owns an account or a wallet; nil is nobody who is registered.
-func (j *Judge) owner(id core.Identity) *services.Person {
-	for _, p := range []services.Person{j.World.Registered, j.World.Newcomer} {
+func (c *Checker) owner(id core.Identity) *services.Person {
+	for _, p := range []services.Person{c.World.Registered, c.World.Newcomer} {
 		for _, account := range p.Accounts {
 			if strings.EqualFold(account.UID, id.UID) && account.Platform == id.Platform {
 				return &p

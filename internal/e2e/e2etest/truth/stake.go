@@ -123,16 +123,16 @@ func sumOf(shown string, write func(decimal.Decimal) string, there []core.PoolAm
 	return sumOf(shown, write, there[1:], sum, hidden-1)
 }
 
-// judgeStake judges what an answer says of a wallet's stake, and adds it to got. Only
+// checkStake judges what an answer says of a wallet's stake, and adds it to got. Only
 // /staked lists pools.
-func (j *Judge) judgeStake(got Outcomes, wallet common.Address, said []string, lists bool) error {
+func (c *Checker) checkStake(got Outcomes, wallet common.Address, said []string, lists bool) error {
 	a, err := readStake(wallet, said)
 	if err != nil {
 		return err
 	}
 	var staked, leaving []core.PoolAmount
-	if wallet == j.World.Staker {
-		staked, leaving = j.World.Staked, j.World.Unbonding
+	if wallet == c.World.Staker {
+		staked, leaving = c.World.Staked, c.World.Unbonding
 	}
 	missing, sum, err := sameAmounts(a.staked, staked)
 	if err != nil {
@@ -165,7 +165,7 @@ func (j *Judge) judgeStake(got Outcomes, wallet common.Address, said []string, l
 		return wrong("%q", said)
 	case a.worth == "":
 		got[fault.Price] = Omitted
-	case a.worth == dollars(sum.Mul(j.World.Quote.Price)):
+	case a.worth == dollars(sum.Mul(c.World.Quote.Price)):
 		got[fault.Price] = Right
 	default:
 		return wrong("worth %q", a.worth)

@@ -35,11 +35,11 @@ func oldNote(service string) *regexp.Regexp {
 	return regexp.MustCompile("^" + strings.Replace(regexp.QuoteMeta(note), "WHEN", "(.*)", 1) + "$")
 }
 
-// Judge returns what an answer says of each service that it needs, line by
+// Checker returns what an answer says of each service that it needs, line by
 // line as e2etest.Lines has them. It fails if the answer is not honest: neither
 // the whole truth, nor told to be old, nor a "could not be checked" of a service
 // that the question needs.
-func (j *Judge) Judge(q Question, lines []string) (Outcomes, error) {
+func (c *Checker) Check(q Question, lines []string) (Outcomes, error) {
 	uses := Uses(q.Command)
 	if len(lines) > 1 && lines[0] == Unavailable[q.Command] && !undecided.MatchString(lines[1]) && lines[1] != unknownOwner {
 		if len(lines) != 3 || !reference.MatchString(lines[2]) || len(uses) == 0 {
@@ -50,32 +50,32 @@ func (j *Judge) Judge(q Question, lines []string) (Outcomes, error) {
 	}
 	switch q.Command {
 	case "help":
-		return nil, judgeHelp(lines)
+		return nil, checkHelp(lines)
 	case "status": // is tested in package commands
 		return nil, nil
 	case "mylogins":
-		return Outcomes{fault.Partner: Right}, equal(lines, j.logins(q.Account, q.Argument))
+		return Outcomes{fault.Partner: Right}, equal(lines, c.logins(q.Account, q.Argument))
 	case "price":
 		if q.Argument != "" {
-			return Outcomes{fault.Price: Right}, j.judgeChart(lines)
+			return Outcomes{fault.Price: Right}, c.checkChart(lines)
 		}
 	}
-	said, at, old, err := j.withoutMarks(lines)
+	said, at, old, err := c.withoutMarks(lines)
 	if err != nil || len(said) == 0 {
 		return nil, errors.Join(err, wrong("%q", lines))
 	}
 	switch q.Command {
 	case "price":
-		return j.judgePrice(said, at)
+		return c.checkPrice(said, at)
 	case "supply":
-		return j.judgeSupply(said, at, old)
+		return c.checkSupply(said, at, old)
 	case "staked":
 		got := Outcomes{}
-		return got, errors.Join(recent(at, maxBlockAge), j.judgeStake(got, q.Wallet, said, true))
+		return got, errors.Join(recent(at, maxBlockAge), c.checkStake(got, q.Wallet, said, true))
 	case "verify":
-		return j.judgeVerify(q, said, at)
+		return c.checkVerify(q, said, at)
 	case "exists":
-		return Outcomes{fault.Partner: Right}, errors.Join(recent(at, maxAge), equal(said, j.exists(q)))
+		return Outcomes{fault.Partner: Right}, errors.Join(recent(at, maxAge), equal(said, c.exists(q)))
 	}
 	return nil, wrong("no such command")
 }
@@ -117,7 +117,7 @@ func recent(text string, most time.Duration) error {
 // withoutMarks parts lines at their dots. It takes off when the answer was learned,
 // at, and the marks of old parts: a price is marked with the time of the provider, and a
 // supply with a time that must be possible. Parts without a mark are Right.
-func (j *Judge) withoutMarks(lines []string) (said []string, at string, old Outcomes, err error) {
+func (c *Checker) withoutMarks(lines []string) (said []string, at string, old Outcomes, err error) {
 	old = Outcomes{fault.Price: Right, fault.Supply: Right}
 	for _, line := range lines {
 	parts:
@@ -127,7 +127,7 @@ func (j *Judge) withoutMarks(lines []string) (said []string, at string, old Outc
 					old[service] = Stale
 					if service == fault.Supply {
 						err = errors.Join(err, recent(mark[1], maxAge))
-					} else if mark[1] != e2etest.Minute(j.World.Quote.LastUpdated) {
+					} else if mark[1] != e2etest.Minute(c.World.Quote.LastUpdated) {
 						err = errors.Join(err, wrong("a price from %q", mark[1]))
 					}
 					continue parts
@@ -147,10 +147,10 @@ func (j *Judge) withoutMarks(lines []string) (said []string, at string, old Outc
 	return said, at, old, err
 }
 
-// judgePrice judges a price, which tells when the provider updated it. An old one
+// checkPrice judges a price, which tells when the provider updated it. An old one
 // tells its age in the headline, and no changes.
-func (j *Judge) judgePrice(said []string, at string) (Outcomes, error) {
-	q := j.World.Quote
+func (c *Checker) checkPrice(said []string, at string) (Outcomes, error) {
+	q := c.World.Quote
 	said = slices.DeleteFunc(said, func(part string) bool { return part == "CoinMarketCap" })
 	if old := oldHeadline.FindStringSubmatch(said[0]); old != nil {
 		age, err := time.ParseDuration(old[2] + strings.TrimSuffix(old[3], "in"))
@@ -162,29 +162,29 @@ func (j *Judge) judgePrice(said []string, at string) (Outcomes, error) {
 			return nil, wrong("%q, updated %q, %v late", said[0], at, late)
 		}
 		said[0] = old[1]
-		return Outcomes{fault.Price: Stale}, sameParts(said, append([]string{j.headline, noNewer}, j.sums...))
+		return Outcomes{fault.Price: Stale}, sameParts(said, append([]string{c.headline, noNewer}, c.sums...))
 	}
 	if updated := e2etest.Minute(q.LastUpdated); at != updated {
 		return nil, wrong("updated %q, want %q", at, updated)
 	}
-	return Outcomes{fault.Price: Right}, sameParts(said, slices.Concat([]string{j.headline + j.beside}, j.changes, j.sums))
+	return Outcomes{fault.Price: Right}, sameParts(said, slices.Concat([]string{c.headline + c.beside}, c.changes, c.sums))
 }
 
-func (j *Judge) judgeSupply(said []string, at string, old Outcomes) (Outcomes, error) {
+func (c *Checker) checkSupply(said []string, at string, old Outcomes) (Outcomes, error) {
 	var err error
 	if old.All(Right) {
 		err = recent(at, maxAge)
 	}
 	i := slices.Index(said, e2etest.Say("supply.unpriced", nil))
 	if i < 0 || i+1 == len(said) {
-		return old, errors.Join(err, sameParts(said, slices.Concat(j.supply, j.worth)))
+		return old, errors.Join(err, sameParts(said, slices.Concat(c.supply, c.worth)))
 	}
 	var errWhy error
 	old[fault.Price], errWhy = reason(said[i+1], fault.Price)
-	return old, errors.Join(err, errWhy, sameParts(slices.Delete(said, i, i+2), j.supply))
+	return old, errors.Join(err, errWhy, sameParts(slices.Delete(said, i, i+2), c.supply))
 }
 
-func judgeHelp(lines []string) error {
+func checkHelp(lines []string) error {
 	inGroup := len(lines) == 1 && strings.Contains(lines[0], "/price · /supply · /staked")
 	staked := "/staked · " + e2etest.Say("command.staked", chat.Values{"symbol": chat.Plain("HRLD")})
 	if !inGroup && (lines[0] != "Commands" || !slices.Contains(lines, staked)) {
@@ -198,8 +198,8 @@ func about(id core.Identity) chat.Values {
 	return chat.Values{"platform": chat.Plain(id.Platform), "service": chat.Say("exists.service")}
 }
 
-func (j *Judge) exists(q Question) []string {
-	if j.registered[q.Account] {
+func (c *Checker) exists(q Question) []string {
+	if c.registered[q.Account] {
 		return []string{"Registered", e2etest.Say("exists.you.yes", about(q.Account))}
 	}
 	return []string{"Not registered", e2etest.Say("exists.you.no", about(q.Account))}
@@ -209,11 +209,11 @@ func (j *Judge) exists(q Question) []string {
 const maxLogins = 10
 
 // logins is a page of them, the first one if none is named.
-func (j *Judge) logins(id core.Identity, page string) []string {
+func (c *Checker) logins(id core.Identity, page string) []string {
 	switch id.UID {
-	case j.World.Registered.UID(id.Platform):
-		want := []string{e2etest.Say("logins.count", chat.Values{"n": chat.Count(len(j.World.Logins))})}
-		pages := slices.Collect(slices.Chunk(j.World.Logins, maxLogins))
+	case c.World.Registered.UID(id.Platform):
+		want := []string{e2etest.Say("logins.count", chat.Values{"n": chat.Count(len(c.World.Logins))})}
+		pages := slices.Collect(slices.Chunk(c.World.Logins, maxLogins))
 		n, _ := strconv.Atoi(page)
 		n = max(n, 1)
 		for _, l := range pages[n-1] {
@@ -224,7 +224,7 @@ func (j *Judge) logins(id core.Identity, page string) []string {
 			want = append(want, e2etest.Say("logins.page", chat.Values{"page": chat.Count(n), "pages": chat.Count(len(pages))}))
 		}
 		return want
-	case j.World.Newcomer.UID(id.Platform):
+	case c.World.Newcomer.UID(id.Platform):
 		return []string{"No logins", e2etest.Say("logins.none_text", nil)}
 	}
 	return []string{"Not registered", e2etest.Say("logins.unregistered", about(id))}
@@ -239,15 +239,15 @@ var Unavailable = map[string]string{
 
 const unknownOwner = "I can't tell whose wallet this is."
 
-// judgeVerify judges whose the wallet is and what it stakes, each by itself. The
+// checkVerify judges whose the wallet is and what it stakes, each by itself. The
 // answer is as old as the older of the two.
-func (j *Judge) judgeVerify(q Question, said []string, at string) (Outcomes, error) {
+func (c *Checker) checkVerify(q Question, said []string, at string) (Outcomes, error) {
 	got := Outcomes{fault.Partner: Right}
 	if len(said) < 4 {
 		return nil, wrong("no verdict: %q", said)
 	}
-	owner := j.owner(core.Identity{Platform: "EVM", UID: q.Wallet.Hex()})
-	owned, registered := owner != nil && slices.Contains(owner.Accounts, q.Account), j.registered[q.Account]
+	owner := c.owner(core.Identity{Platform: "EVM", UID: q.Wallet.Hex()})
+	owned, registered := owner != nil && slices.Contains(owner.Accounts, q.Account), c.registered[q.Account]
 	err := recent(at, maxBlockAge)
 	switch title := said[0]; {
 	case title == Unavailable["verify"] && said[1] == unknownOwner:
@@ -267,15 +267,15 @@ func (j *Judge) judgeVerify(q Question, said []string, at string) (Outcomes, err
 		got[fault.Chain], errWhy = reason(said[last], fault.Chain)
 		return got, errors.Join(err, errWhy, equal(said[3:last], []string{q.Wallet.Hex()}))
 	}
-	return got, errors.Join(err, j.judgeStake(got, q.Wallet, said[2:], false))
+	return got, errors.Join(err, c.checkStake(got, q.Wallet, said[2:], false))
 }
 
 var amountOfDollars = regexp.MustCompile(`\$[\d.,]*\d[KMB]?`)
 
-// judgeChart judges what stands beside the picture of a price: the price first, and no
+// checkChart judges what stands beside the picture of a price: the price first, and no
 // amount that the provider did not give. What the picture shows is not judged.
-func (j *Judge) judgeChart(lines []string) error {
-	q := j.World.Quote
+func (c *Checker) checkChart(lines []string) error {
+	q := c.World.Quote
 	known := []string{e2etest.Price, dollars(q.MarketCap.Decimal), dollars(q.Volume24h.Decimal)}
 	amounts := amountOfDollars.FindAllString(strings.Join(lines, " "), -1)
 	unknown := slices.ContainsFunc(amounts, func(amount string) bool { return !slices.Contains(known, amount) })

@@ -38,14 +38,14 @@ func (s *soak) accept(q *question, verdict string, lines []string, public bool) 
 
 // mustNotLeak fails if an answer has what nobody may be told, or what everybody may not.
 func (s *soak) mustNotLeak(q *question, text string, public bool) {
-	w := s.world.World
-	for _, secret := range []string{w.Registered.DID, w.Newcomer.DID, badWord, s.world.SecretKey, s.world.PriceKey} {
+	w := s.fakes.World
+	for _, secret := range []string{w.Registered.DID, w.Newcomer.DID, badWord, s.fakes.SecretKey, s.fakes.PriceKey} {
 		if strings.Contains(text, secret) {
-			s.leaks.Errorf("%v: an answer has %s: %q", q, secret, text)
+			s.Errorf("%v: an answer has %s: %q", q, secret, text)
 		}
 	}
 	if public && (q.private || strings.Contains(text, w.Logins[0].Dapp)) {
-		s.leaks.Errorf("%v: everybody is told %q", q, text)
+		s.Errorf("%v: everybody is told %q", q, text)
 	}
 }
 
@@ -59,7 +59,7 @@ func (s *soak) verdict(q *question, lines []string) (verdict string, excuse bool
 	case q.press != nil && q.press.refreshes && strings.HasPrefix(lines[0], nothingNewer):
 		return "nothing newer", true, nil
 	}
-	got, err := s.judge.Judge(q.about, lines)
+	got, err := s.checker.Check(q.about, lines)
 	verdict = string(truth.Right)
 	for _, o := range got {
 		if o != truth.Right {

@@ -102,8 +102,8 @@ func EchoingRedis(t testing.TB) (addr string) {
 	return l.Addr().String()
 }
 
-// Front stands before any server and lets everything through until it is armed.
-type Front struct {
+// Proxy stands before any server and lets everything through until it is armed.
+type Proxy struct {
 	*httptest.Server
 	mu   sync.Mutex
 	echo *Echo
@@ -114,9 +114,9 @@ type Front struct {
 	end   context.CancelFunc
 }
 
-// NewFront stands before the server at a URL until the test ends. A path in the URL
+// NewProxy stands before the server at a URL until the test ends. A path in the URL
 // replaces every request's.
-func NewFront(t testing.TB, behind string) *Front {
+func NewProxy(t testing.TB, behind string) *Proxy {
 	t.Helper()
 	target, err := url.Parse(behind)
 	if err != nil {
@@ -132,7 +132,7 @@ func NewFront(t testing.TB, behind string) *Front {
 		},
 		ErrorLog: quiet, // the client is answered with 502
 	}
-	f := &Front{end: func() {}}
+	f := &Proxy{end: func() {}}
 	f.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		echo, lasts := f.meets(path.Base(r.URL.Path))
 		if echo == nil {
@@ -155,7 +155,7 @@ func NewFront(t testing.TB, behind string) *Front {
 }
 
 // Arm begins an echo of one call, or of all with ""; nil ends it.
-func (f *Front) Arm(with *Echo, only string) {
+func (f *Proxy) Arm(with *Echo, only string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.end()
@@ -165,7 +165,7 @@ func (f *Front) Arm(with *Echo, only string) {
 
 // meets returns the echo that meets a call, or nil. A call is named by the last part
 // of its path.
-func (f *Front) meets(call string) (with *Echo, lasts context.Context) {
+func (f *Proxy) meets(call string) (with *Echo, lasts context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.echo == nil || f.only != "" && f.only != call {
@@ -176,7 +176,7 @@ func (f *Front) meets(call string) (with *Echo, lasts context.Context) {
 }
 
 // HasMet reports whether the echo has met a call.
-func (f *Front) HasMet(call string) bool {
+func (f *Proxy) HasMet(call string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.met[call]
