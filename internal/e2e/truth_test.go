@@ -51,7 +51,7 @@ func TestTruth(t *testing.T) {
 	trials.SetLimit(trialsAtOnce)
 	try := func(e truth.Expectation, name string, whole bool, settings ...string) {
 		silent := map[bool]time.Duration{true: silentTime, false: briefTime}[whole]
-		if e.Reason() == truth.Slow && e.Fault.Effect == fault.Unanswerable {
+		if e.Fault.Reason == fault.Slow && e.Fault.Effect == fault.Unanswerable {
 			settings = append(settings, "UPSTREAM_TIMEOUT="+silent.String())
 		}
 		trials.Go(func() error {
@@ -67,7 +67,7 @@ func TestTruth(t *testing.T) {
 		for _, f := range fault.Of(service) {
 			e := truth.Expectation{Service: service, Fault: f}
 			// Those that take long are left to the night.
-			whole := *truthAll || !met[e.Class()] && e.Reason() != truth.Slow && e.Wait() == 0
+			whole := *truthAll || !met[e.Class()] && e.Fault.Reason != fault.Slow && e.Fault.Wait == 0
 			met[e.Class()] = true
 			if testing.Short() && !whole {
 				continue
@@ -112,7 +112,7 @@ func tryWarm(t *testing.T, e truth.Expectation, settings []string) {
 	began := time.Now()
 	for _, q := range tr.queries {
 		within := trialTTL + slack
-		if e.Reason() == truth.Slow {
+		if e.Fault.Reason == fault.Slow {
 			within += silentTime // an early refresh leaves the answer right until it has ended
 		}
 		before := stand.Requests()
@@ -133,7 +133,7 @@ func tryWarm(t *testing.T, e truth.Expectation, settings []string) {
 func check(t *testing.T, e truth.Expectation, q query, got truth.Outcomes, repeatedly bool) {
 	t.Helper()
 	want := e.Want(q.Question, q.staker)
-	paused := repeatedly && got[e.Service] == truth.Paused && want[e.Service] == e.Reason()
+	paused := repeatedly && got[e.Service] == truth.Outcome(fault.Paused) && want[e.Service] == e.Reason()
 	if !paused && !maps.Equal(got, want) {
 		t.Errorf("%s: the answer is %v, want %v", q.name, got, want)
 	}
@@ -146,12 +146,12 @@ func (tr *trial) recover(t *testing.T, e truth.Expectation) {
 	t.Helper()
 	stand := tr.At(e.Service)
 	stand.SetFault(fault.Fault{})
-	before, deadline := stand.Requests(), time.Now().Add(max(e.Wait(), trialTTL)+slack)
+	before, deadline := stand.Requests(), time.Now().Add(max(e.Fault.Wait, trialTTL)+slack)
 	for _, q := range tr.queries {
 		if !q.needs(e.Service) {
 			continue
 		}
-		if e.Wait() > maxWait {
+		if e.Fault.Wait > maxWait {
 			check(t, e, q, tr.ask(t, q), true)
 			if asked := stand.Requests() - before; asked != 0 {
 				t.Errorf("asked %d times though it asked to wait", asked)

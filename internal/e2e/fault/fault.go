@@ -24,6 +24,10 @@ type Fault struct {
 	// Name is unique among the faults of a service.
 	Name   string
 	Effect Effect
+	// Reason is what people are told; "" is Nonsense.
+	Reason Reason
+	// Wait is how long the service asks callers to wait.
+	Wait time.Duration
 
 	serve serve
 }
@@ -48,6 +52,26 @@ const (
 	Answerable
 )
 
+// Reason is the key of the message that says why a service could not be asked.
+type Reason string
+
+// The reasons.
+const (
+	Unreachable Reason = "reason.unreachable"
+	Slow        Reason = "reason.slow"
+	Limited     Reason = "reason.limited"
+	UsedUp      Reason = "reason.used_up"
+	Denied      Reason = "reason.denied"
+	Rejected    Reason = "reason.rejected"
+	Nonsense    Reason = "reason.malformed"
+	Behind      Reason = "reason.behind"
+	Paused      Reason = "reason.paused"
+	TimedOut    Reason = "reason.timeout"
+)
+
+// Reasons are all of them.
+var Reasons = []Reason{Unreachable, Slow, Limited, UsedUp, Denied, Rejected, Nonsense, Behind, Paused, TimedOut}
+
 // Answer is a service that answers everything with this status, content type and
 // body.
 func Answer(status int, contentType, body string) Fault {
@@ -64,12 +88,12 @@ func Late(delay time.Duration) Fault {
 
 // Hang is a service that takes requests and never answers.
 func Hang() Fault {
-	return Fault{Name: "never answers", serve: func(x exchange) { x.wait(math.MaxInt64) }}
+	return Fault{Name: "never answers", Reason: Slow, serve: func(x exchange) { x.wait(math.MaxInt64) }}
 }
 
 // Drop is a service that closes each connection without an answer.
 func Drop() Fault {
-	return Fault{Name: "closed without an answer", serve: func(x exchange) { x.breakOff("", false) }}
+	return Fault{Name: "closed without an answer", Reason: Unreachable, serve: func(x exchange) { x.breakOff("", false) }}
 }
 
 // exchange is one request that meets a fault.

@@ -1,9 +1,7 @@
 package truth
 
 import (
-	"strconv"
-	"strings"
-	"time"
+	"cmp"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -18,74 +16,13 @@ type Expectation struct {
 	Warm bool
 }
 
-// unanswered are the reasons for faults without an answer. What an answer is taken
-// for goes by its status, see byStatus.
-var unanswered = map[string]Outcome{
-	"closed without an answer": Unreachable,
-	"reset midway":             Unreachable,
-	"not HTTP":                 Unreachable,
-	"never answers":            Slow,
-}
-
-var byStatus = map[int]Outcome{
-	200: Nonsense, 204: Nonsense,
-	401: Denied, 404: Rejected, 429: Limited,
-	500: Unreachable, 502: Unreachable, 503: Unreachable,
-}
-
-// particular are the reasons for faults that only one service has, where it is
-// not that its answer makes no sense.
-var particular = map[fault.Target]map[string]Outcome{
-	fault.Partner: {
-		"signature refused":   Denied,
-		"application refused": Denied,
-		"code 40001":          Rejected,
-	},
-	fault.Price: {
-		"200 with error code 1001": Denied,
-		"200 with error code 1008": Limited,
-		"200 with error code 1009": UsedUp,
-	},
-	fault.Chain: {
-		"every pool reverts":    Rejected,
-		"200 with error -32005": Limited,
-		"lagging an hour":       Behind,
-		"frozen an hour ago":    Behind,
-		"another chain":         Denied,
-	},
-}
-
-// asksToWait is how long a service asks callers to wait, by its fault.
-var asksToWait = map[string]time.Duration{
-	"429 application/json with Retry-After 2":                      2 * time.Second,
-	"429 text/html with Retry-After Fri, 31 Dec 9999 23:59:59 GMT": 31 * 24 * time.Hour,
-	"503 text/html with Retry-After 5":                             5 * time.Second,
-	"200 with error code 1008":                                     time.Minute,
-	"200 with error code 1009":                                     time.Minute, // or more, by the time of day
-}
-
-// Wait is how long the fault asks callers to wait.
-func (e Expectation) Wait() time.Duration { return asksToWait[e.Fault.Name] }
-
-// Reason is why the service could not be asked.
-func (e Expectation) Reason() Outcome {
-	if why, named := particular[e.Service][e.Fault.Name]; named {
-		return why
-	}
-	if why, named := unanswered[e.Fault.Name]; named {
-		return why
-	}
-	digits, _, _ := strings.Cut(e.Fault.Name, " ")
-	if status, err := strconv.Atoi(digits); err == nil {
-		return byStatus[status]
-	}
-	return Nonsense
-}
+// Reason returns why the service could not be asked.
+func (e Expectation) Reason() Outcome { return Outcome(cmp.Or(e.Fault.Reason, fault.Nonsense)) }
 
 // Class names the faults that are expected to show alike in every answer.
 func (e Expectation) Class() string {
 	waits := ""
-	if e.Wait() > 0 {
+	if e.Fault.Wait > 0 {
 		waits = " and asks to wait"
 	}
 	switch e.Fault.Effect {

@@ -22,7 +22,7 @@ import (
 // Outcome is what an answer says of one service's part in it.
 type Outcome string
 
-// The honest outcomes. There are no others.
+// The honest outcomes, with each fault.Reason. There are no others.
 const (
 	Right Outcome = "right"
 	Stale Outcome = "right and marked old"
@@ -32,18 +32,6 @@ const (
 	Undecided Outcome = "cannot be told from the pools that could be read"
 	// Omitted is for a price that what a stake is worth cannot be told by.
 	Omitted Outcome = "left out"
-
-	// The others could not be checked, for the reason of this message.
-	Unreachable Outcome = "reason.unreachable"
-	Slow        Outcome = "reason.slow"
-	Limited     Outcome = "reason.limited"
-	UsedUp      Outcome = "reason.used_up"
-	Denied      Outcome = "reason.denied"
-	Rejected    Outcome = "reason.rejected"
-	Nonsense    Outcome = "reason.malformed"
-	Behind      Outcome = "reason.behind"
-	Paused      Outcome = "reason.paused"
-	TimedOut    Outcome = "reason.timeout"
 )
 
 // Outcomes are what an answer says of each service.
@@ -67,8 +55,8 @@ func init() {
 		fault.Partner: "service.partner", fault.Price: "service.price", fault.Supply: "service.supply", fault.Chain: "service.chain",
 	} {
 		reasons[service] = map[string]Outcome{}
-		for _, o := range []Outcome{Unreachable, Slow, Limited, UsedUp, Denied, Rejected, Nonsense, Behind, Paused, TimedOut} {
-			reasons[service][e2etest.Say(string(o), chat.Values{"service": chat.Say(name)})] = o
+		for _, why := range fault.Reasons {
+			reasons[service][e2etest.Say(string(why), chat.Values{"service": chat.Say(name)})] = Outcome(why)
 		}
 	}
 }
