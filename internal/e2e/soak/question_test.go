@@ -30,7 +30,6 @@ type question struct {
 	// refusal is the title of the refusal that is due; none is an answer.
 	refusal string
 	private bool
-	channel bool   // it is asked by a channel, which may be told something else, or nothing
 	press   *press // nil if it was typed
 	card    *card  // its answer, on Discord
 	// messages are how often the answer is there, text what it says.
@@ -83,11 +82,11 @@ func (s *soak) next(r *rand.Rand, platform string) (*question, e2etest.Command) 
 	return q, command
 }
 
-// groups are Telegram's. In the first one everything comments a channel's
-// post, and a channel floods the second.
+// groups is how many groups of Telegram there are. In the first one every command is a
+// comment on a channel's post.
 const groups = 12
 
-// channel speaks in groups, and forwards its posts.
+// channel forwards its posts to the first group.
 var channel = faketelegram.Chat{ID: -1007654321098, Type: "channel", Title: badWord}
 
 // in has a message stand in a group, as a comment if that is the first.
@@ -155,22 +154,6 @@ func (s *soak) askAtOnce(r *rand.Rand) {
 	}
 }
 
-// flood has somebody ask as a channel.
-func (s *soak) flood(r *rand.Rand) {
-	q, command := s.next(r, "Telegram")
-	if command.Name == badWord {
-		return // In a group it may be another bot's.
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	q.channel, command.Group = true, true
-	command.Alter = func(m faketelegram.Message) {
-		in(1, m)
-		m["from"], m["sender_chat"] = faketelegram.User{ID: 136817688, IsBot: true, FirstName: "Channel"}, channel
-	}
-	s.ask(q, command)
-}
-
 // ask asks on Telegram, with s.mu held.
 func (s *soak) ask(q *question, command e2etest.Command) {
 	s.telegram.Telegram.Start(command.User)
@@ -183,7 +166,7 @@ func (s *soak) ask(q *question, command e2etest.Command) {
 // answered privately, with s.mu held.
 func (s *soak) elsewhere(user int64) *question {
 	for q := range s.open {
-		if !q.OnDiscord() && q.private && q.Group && !q.channel && q.User == user {
+		if !q.OnDiscord() && q.private && q.Group && q.User == user {
 			return q
 		}
 	}
@@ -237,8 +220,6 @@ func (s *soak) collect() {
 		}
 		s.standing(q)
 		switch {
-		case q.ended.IsZero() && time.Since(q.At) > patience && q.channel:
-			s.channel["nothing"]++
 		case q.ended.IsZero() && time.Since(q.At) > patience && q.expired():
 			s.verdicts["expired"]++
 		case q.ended.IsZero() && time.Since(q.At) > patience:
@@ -293,20 +274,15 @@ func (s *soak) forget(q *question) {
 	q.Pending.Forget()
 }
 
-// What a group of Telegram is told about a private command, and a channel about
-// any.
-var (
-	pointer   = e2etest.Say("telegram.answered", nil)
-	anonymous = e2etest.Say("telegram.anonymous", nil)
-	limited   = e2etest.Say("limit.title", nil)
-)
+// pointer is what a group of Telegram is shown about a private command.
+var pointer = e2etest.Say("telegram.answered", nil)
 
 // nothingNewer begins what a button says that would show an older answer, or the same.
 const nothingNewer = "Nothing newer yet"
 
 // answers reports whether a message may answer q, by where it stands.
 func (q *question) answers(m faketelegram.Sent) bool {
-	elsewhere := q.private && !q.channel && q.Group && m.Chat == q.User && m.ReplyTo == 0
+	elsewhere := q.private && q.Group && m.Chat == q.User && m.ReplyTo == 0
 	switch {
 	case q.OnDiscord():
 		return false
@@ -350,17 +326,11 @@ func (s *soak) said(m faketelegram.Sent) {
 		s.doubled++
 	case asked == nil:
 		s.Errorf("a message to %d that answers nothing open: %q", m.Chat, m.Text)
-	case asked.channel && (says[0] == limited || asked.private && says[0] == anonymous):
-		asked.ended = time.Now()
-		s.channel[says[0]]++
 	case asked.private && public:
-		if m.Text != pointer || asked.channel || asked.Ephemeral {
+		if m.Text != pointer || asked.Ephemeral {
 			s.Errorf("%v: the group is told %q", asked, m.Text)
 		}
 	default:
-		if asked.channel {
-			s.channel["answered"]++
-		}
 		s.answer(asked, says, public)
 	}
 }

@@ -1,20 +1,18 @@
 //go:build soak
 
-// Package soak runs the whole bot, on both platforms at once, against stand-ins
-// that fail at random, and on a Redis that is killed and paused. It looks at every
-// answer: package truth must find it honest, there must be one and only one, and
-// nothing private or secret may be anywhere it does not belong.
+// Package soak runs the whole bot, on both platforms at once, against stand-ins that fail
+// at random, and on a Redis that is killed and paused. It checks every answer: package
+// truth must find it honest, each command has one answer, and no answer shows others what
+// is private.
 //
 //	go test -v -tags soak -timeout 0 ./internal/e2e/soak -soak.time 1h
 //
-// Telegram delivers by webhook, 100 at a time and one for each chat, or is polled
-// with -soak.polling. People ask in several groups and in private, about -soak.rate
-// commands a second in all. A crowd asks at once now and then, and somebody who
-// speaks as a channel floods a group without pause. Others press the buttons of what
-// they see, or send forged states, write inline queries letter by letter, and ask
-// where they alone see the answer: another 25 a second. -soak.seed repeats a run in
-// kind, but not the times of the answers. Telegram's pacing is off: with it most of a
-// busy group's answers are one "try again", which would test little else.
+// Telegram delivers by webhook, 100 at a time and one for each chat; with -soak.polling the
+// bot polls. People ask in several groups and in private, about -soak.rate commands a
+// second in all, and now and then 130 ask at once. They press buttons, send forged states,
+// write inline queries letter by letter, and give ephemeral commands: another 25 a second.
+// -soak.seed repeats the questions and faults of a run, but not the times of the answers.
+// Telegram's pacing is off, because with it most answers in a busy group are "busy".
 package soak
 
 import (
@@ -81,8 +79,6 @@ type soak struct {
 	unknown, doubled, unanswered int
 	asked, wrong                 int
 	verdicts                     map[string]int
-	// channel is what the channel was told.
-	channel map[string]int
 	// killed and paused are how often Redis was.
 	killed, paused int
 
@@ -111,7 +107,7 @@ func TestSoak(t *testing.T) {
 	}
 	services.MoreLogins = 18 // more than a page has
 	s := &soak{T: t, redis: redis, fakes: e2etest.Sandbox(t), telegram: way.Open(t), discord: e2etest.Ways[2].Open(t),
-		open: map[*question]bool{}, verdicts: map[string]int{}, channel: map[string]int{},
+		open: map[*question]bool{}, verdicts: map[string]int{},
 		presses: map[string]int{}, pressed: map[string]*question{}, queries: map[string]string{}, events: make(chan faketelegram.Event, 1<<16)}
 	s.telegram.Telegram.Watch(func(e faketelegram.Event) { s.events <- e })
 	s.checker = truth.NewChecker(s.fakes.World)
@@ -134,7 +130,7 @@ func TestSoak(t *testing.T) {
 	atStart := measure()
 	s.phase(*soakTime-warmUp, *soakSeed+1)
 	atEnd := measure()
-	s.compare(time.Since(began))
+	s.compare()
 	_, fallbacks, _ := strings.Cut(e2etest.Metrics(t, s.bot.URL), "\nherald_redis_fallbacks_total ")
 	fallbacks, _, _ = strings.Cut(fallbacks, "\n")
 	s.bot.Stop()
@@ -148,7 +144,7 @@ func TestSoak(t *testing.T) {
 	fmt.Printf("soak of %v by %s, -soak.seed %d\n", time.Since(began).Round(time.Second), way.Name, *soakSeed)
 	fmt.Printf("commands %d, presses %v, inline %d, ephemeral %d: %v\n", s.asked, s.presses, s.inlines, s.ephemerals, s.verdicts)
 	fmt.Printf("wrong %d, unanswered %d, doubled %d, sends of unknown outcome %d\n", s.wrong, s.unanswered, s.doubled, s.unknown)
-	fmt.Printf("the channel was told %v; a delivery took %v at most\n", s.channel, s.telegram.Held().Round(time.Millisecond))
+	fmt.Printf("a delivery took %v at most\n", s.telegram.Held().Round(time.Millisecond))
 	fmt.Printf("redis killed %d times, paused %d; %s calls decided without it\n", s.killed, s.paused, fallbacks)
 	fmt.Printf("at the start: %v\nat the end:   %v\n", atStart, atEnd)
 	if held := s.telegram.Held(); held > maxHeld {
@@ -177,7 +173,6 @@ func (s *soak) phase(d time.Duration, seed uint64) {
 	}{
 		{s.askTelegram, 2 * time.Second / time.Duration(*soakRate)},
 		{s.askDiscord, 2 * time.Second / time.Duration(*soakRate)},
-		{s.flood, time.Second / 20}, // more than RATE_LIMIT_USER
 		{func(r *rand.Rand) { s.pressButton(r, "Telegram") }, 5 * time.Second / time.Duration(*soakRate)},
 		{func(r *rand.Rand) { s.pressButton(r, "Discord") }, 5 * time.Second / time.Duration(*soakRate)},
 		{s.inline, 3 * time.Second / time.Duration(*soakRate)},
@@ -230,7 +225,7 @@ func (s *soak) waiting() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for q := range s.open {
-		if q.ended.IsZero() && !q.channel {
+		if q.ended.IsZero() {
 			n++
 		}
 	}
@@ -246,7 +241,7 @@ func (s *soak) event(platform, name string) (n int) {
 
 // compare compares what the stand-ins have counted with the adapters' own counts.
 // A message that may have arrived is sent three times at most.
-func (s *soak) compare(took time.Duration) {
+func (s *soak) compare() {
 	// A send that hangs has an unknown outcome once its time is over.
 	s.until("the adapter counts the sends that broke off", 30*time.Second, func() bool {
 		s.mu.Lock()
@@ -266,13 +261,6 @@ func (s *soak) compare(took time.Duration) {
 	if s.unanswered > abandoned || s.doubled > s.unknown || panics > 0 {
 		s.Errorf("%d unanswered, %d abandoned; %d doubled, %d sends of unknown outcome; %d panics",
 			s.unanswered, abandoned, s.doubled, s.unknown, panics)
-	}
-	// What Redis forgets, or was never told, may be said again within the minute. On a
-	// busy machine a few calls are too slow as well; the soak does not count those.
-	const tooSlow = 5
-	notices := 1 + int(took.Minutes()) + s.killed + s.paused + tooSlow
-	if s.channel[anonymous] > notices || s.channel[limited] > notices || s.channel[limited] == 0 && took > 10*time.Minute {
-		s.Errorf("the channel is told %v in %v", s.channel, took)
 	}
 	if s.repeated > s.scripted {
 		s.Errorf("%d calls to Discord were made again, %d had cause", s.repeated, s.scripted)
