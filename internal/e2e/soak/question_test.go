@@ -19,20 +19,19 @@ import (
 	"herald/internal/e2e/e2etest/truth"
 )
 
-// badWord is a word of every malformed input; no answer and no log line may
-// repeat it.
+// badWord is in every malformed input; no answer may repeat it.
 const badWord = "zqxtyped"
 
-// question is a command that was asked, and what became of it.
+// question is a command or a press, and its answers so far.
 type question struct {
 	*e2etest.Asked
 	about truth.Question
-	// refusal is the title of the refusal that is due; none is an answer.
+	// refusal is the title of the refusal that must come; empty if an answer must.
 	refusal string
 	private bool
 	press   *press // nil if it was typed
 	card    *card  // its answer, on Discord
-	// messages are how often the answer is there, text what it says.
+	// messages counts the answers; text is the first one.
 	messages int
 	text     string
 	ended    time.Time // when the first answer was there
@@ -48,15 +47,14 @@ func (q *question) String() string {
 // privately are the commands that are answered to their user alone.
 var privately = []string{"mylogins", "exists", "verify"}
 
-// somebody has an account on a platform, perhaps one that is registered nowhere.
+// somebody returns a random account on a platform, which may be unregistered.
 func (s *soak) somebody(r *rand.Rand, platform string) core.Identity {
 	w := s.fakes.World
 	p := []services.Person{w.Registered, w.Newcomer, w.Unregistered}[r.IntN(3)]
 	return core.Identity{Platform: platform, UID: p.UID(platform)}
 }
 
-// next is a random question by somebody, and how it is typed. User is 0 where
-// anybody may ask.
+// next returns a random question by somebody, and how to type it.
 func (s *soak) next(r *rand.Rand, platform string) (*question, e2etest.Command) {
 	w := s.fakes.World
 	q := &question{about: truth.Question{Account: s.somebody(r, platform)}}
@@ -89,7 +87,7 @@ const groups = 12
 // channel forwards its posts to the first group.
 var channel = faketelegram.Chat{ID: -1007654321098, Type: "channel", Title: badWord}
 
-// in has a message stand in a group, as a comment if that is the first.
+// in puts a message into a group, as a comment if the group is the first.
 func in(group int64, m faketelegram.Message) {
 	where := faketelegram.Group(e2etest.GroupID - group)
 	if m["chat"] = where; group == 0 {
@@ -162,8 +160,8 @@ func (s *soak) ask(q *question, command e2etest.Command) {
 	s.asked++
 }
 
-// elsewhere is the open question that a person has asked in a group and is to be
-// answered privately, with s.mu held.
+// elsewhere returns the open question of a user in a group whose answer must come
+// privately, or nil. s.mu is held.
 func (s *soak) elsewhere(user int64) *question {
 	for q := range s.open {
 		if !q.OnDiscord() && q.private && q.Group && q.User == user {
@@ -185,7 +183,8 @@ func (s *soak) askDiscord(r *rand.Rand) {
 	s.asked++
 }
 
-// collect takes what was said since the last time, and forgets what is over.
+// collect checks everything that was shown since the last call, and forgets questions that
+// are over.
 func (s *soak) collect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,7 +200,7 @@ func (s *soak) collect() {
 		e := <-s.events
 		switch m := e.Message; {
 		case e.Notice != nil:
-			s.tell(*e.Notice)
+			s.noticed(*e.Notice)
 		case e.Inline != nil:
 			s.answeredInline(*e.Inline)
 		case m == nil:
@@ -216,9 +215,9 @@ func (s *soak) collect() {
 	}
 	for q := range s.open {
 		if q.OnDiscord() && q.ended.IsZero() {
-			s.look(q)
+			s.lookOnDiscord(q)
 		}
-		s.standing(q)
+		s.settleUnchanged(q)
 		switch {
 		case q.ended.IsZero() && time.Since(q.At) > patience && q.expired():
 			s.verdicts["expired"]++
@@ -234,8 +233,8 @@ func (s *soak) collect() {
 	s.cards = slices.DeleteFunc(s.cards, func(c *card) bool { return c.Deleted || time.Since(c.at) > afterwards && c.settled() })
 }
 
-// look takes the answer to a question on Discord if it is there.
-func (s *soak) look(q *question) {
+// lookOnDiscord checks the answer to a question on Discord if it is there.
+func (s *soak) lookOnDiscord(q *question) {
 	a := q.Pending.Answer()
 	switch {
 	case a.Final == 0:
@@ -277,10 +276,11 @@ func (s *soak) forget(q *question) {
 // pointer is what a group of Telegram is shown about a private command.
 var pointer = e2etest.Say("telegram.answered", nil)
 
-// nothingNewer begins what a button says that would show an older answer, or the same.
+// nothingNewer begins the notice to a press that would show an older answer, or the same.
 const nothingNewer = "Nothing newer yet"
 
-// answers reports whether a message may answer q, by where it stands.
+// answers reports whether a message may answer q, by its chat and the message that it
+// replies to.
 func (q *question) answers(m faketelegram.Sent) bool {
 	elsewhere := q.private && q.Group && m.Chat == q.User && m.ReplyTo == 0
 	switch {
@@ -296,8 +296,8 @@ func (q *question) answers(m faketelegram.Sent) bool {
 	return elsewhere || q.Message == m.ReplyTo && (m.Chat == q.User || m.Chat < 0)
 }
 
-// byNeed puts last what a message alone answers, since settle begins there: an edit may
-// answer a press too.
+// byNeed sorts questions that only a message answers behind presses that an edit may answer
+// too: settle begins at the end.
 func byNeed(a, b *question) int {
 	edited := func(q *question) int {
 		if q.press != nil && q.press.edits {
@@ -308,7 +308,7 @@ func byNeed(a, b *question) int {
 	return edited(b) - edited(a)
 }
 
-// said takes a message of Telegram's.
+// said checks a new message on Telegram.
 func (s *soak) said(m faketelegram.Sent) {
 	var asked *question
 	var all []*question
@@ -335,7 +335,7 @@ func (s *soak) said(m faketelegram.Sent) {
 	}
 }
 
-// deleted has nobody press a message of Telegram's any more.
+// deleted marks a message on Telegram, so that nobody presses its buttons any more.
 func (s *soak) deleted(m faketelegram.Sent) {
 	for _, c := range s.cards {
 		if !c.onDiscord() && c.Chat == m.Chat && c.ID == m.ID {

@@ -45,11 +45,11 @@ var (
 )
 
 const (
-	// Short, so that many states are gone through.
+	// soakTTL is short, so that answers expire often.
 	soakTTL      = time.Second
 	soakStaleFor = 5 * time.Second
-	// patience is how long an answer may take, however a platform fails meanwhile;
-	// for afterwards, one too many would be noticed.
+	// patience is how long an answer may take while platforms fail; afterwards is how long a
+	// repeated answer is still noticed.
 	patience   = 2 * time.Minute
 	afterwards = 15 * time.Second
 	// maxHeld is how long a delivery of Telegram's may be held on a busy machine. The
@@ -68,30 +68,29 @@ type soak struct {
 	telegram, discord *e2etest.Platform
 
 	mu sync.Mutex
-	// open are the questions that are watched. On Telegram a private answer is
-	// known by its reader alone, who has one such question open at most.
+	// open holds the questions that are watched. On Telegram only its reader tells whose a
+	// private answer is, so each user has one such question open at most.
 	open map[*question]bool
-	// scripted are the faults of Discord after which a call is made again.
+	// scripted counts the faults of Discord after which a call is repeated; repeated counts
+	// repeated calls.
 	scripted, repeated int
-	// unknown are sends to Telegram that may or may not have arrived, doubled the
-	// messages that are there once more than needed, and unanswered the questions
-	// without an answer.
+	// unknown counts sends to Telegram whose outcome is unknown, doubled the messages that
+	// are there twice, and unanswered the questions without an answer.
 	unknown, doubled, unanswered int
 	asked, wrong                 int
 	verdicts                     map[string]int
-	// killed and paused are how often Redis was.
+	// killed and paused count what was done to Redis.
 	killed, paused int
 
-	// events are what people see on Telegram. The stand-in adds them under its lock: they
-	// must have room until they are collected.
+	// events holds what people see on Telegram until collect takes it. It must never be
+	// full, because the stand-in sends under its lock.
 	events chan faketelegram.Event
-	// cards are the answers whose buttons are pressed. Presses are counted by platform;
-	// those on Telegram that still wait are in pressed, by ID.
+	// cards holds the answers whose buttons are pressed. presses counts by platform; pressed
+	// holds the presses on Telegram that wait, by ID.
 	cards   []*card
 	presses map[string]int
 	pressed map[string]*question
-	// queries are the inline queries that wait, by ID. They and ephemeral commands are
-	// counted.
+	// queries holds the inline queries that wait, by ID; inlines and ephemerals count.
 	queries             map[string]string
 	inlines, ephemerals int
 }
@@ -161,8 +160,8 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// phase asks while everything fails, then lets all heal and everything be
-// answered, and waits until what still runs after that has ended.
+// phase asks while everything fails. Then it waits until all faults have ended, every
+// question is answered, and idle connections are closed.
 func (s *soak) phase(d time.Duration, seed uint64) {
 	ctx, cancel := context.WithTimeout(s.Context(), d)
 	defer cancel()
@@ -232,7 +231,7 @@ func (s *soak) waiting() (n int) {
 	return n
 }
 
-// event is how often an adapter counted something.
+// event returns how often an adapter counted an event.
 func (s *soak) event(platform, name string) (n int) {
 	_, rest, _ := strings.Cut(e2etest.Metrics(s, s.bot.URL), `herald_adapter_events_total{event="`+name+`",platform="`+platform+`"} `)
 	_, _ = fmt.Sscan(rest, &n)
@@ -240,7 +239,6 @@ func (s *soak) event(platform, name string) (n int) {
 }
 
 // compare compares what the stand-ins have counted with the adapters' own counts.
-// A message that may have arrived is sent three times at most.
 func (s *soak) compare() {
 	// A send that hangs has an unknown outcome once its time is over.
 	s.until("the adapter counts the sends that broke off", 30*time.Second, func() bool {
@@ -267,13 +265,13 @@ func (s *soak) compare() {
 	}
 }
 
-// figures are what the process uses, the stand-ins included.
+// figures is what the process uses, with the stand-ins.
 type figures struct {
 	goroutines int
 	heap       uint64 // bytes in use
 }
 
-// measure collects the garbage first.
+// measure collects garbage and returns the figures.
 func measure() figures {
 	runtime.GC()
 	runtime.GC()
@@ -286,10 +284,9 @@ func (f figures) String() string {
 	return fmt.Sprintf("goroutines %d, heap in use %.1f MiB", f.goroutines, float64(f.heap)/(1<<20))
 }
 
-// grown reports whether more is used than the bound. The heap may hold what the
-// bot keeps by design: it remembers each of Discord's interactions for a day,
-// 108,000 at most. An idle connection has three goroutines, the stand-in's
-// included, and a burst at the end leaves up to 128 to each platform.
+// grown reports whether f is above since by more than the bound. The bot remembers each
+// interaction of Discord for a day, 108,000 at most. An idle connection has three
+// goroutines, with the stand-in's, and a burst leaves up to 128 connections to a platform.
 func (f figures) grown(since figures, asked int) bool {
 	const moreGoroutines, moreHeap, heapEach, maxRemembered = 400, 16 << 20, 400, 108_000
 	return f.goroutines > since.goroutines+moreGoroutines || f.heap > since.heap+moreHeap+heapEach*uint64(min(asked, maxRemembered))
