@@ -14,15 +14,14 @@ import (
 	"herald/internal/e2e/fault"
 )
 
-// burstSize is small by default, since a busy machine cannot carry more: Discord
-// takes a first response for 3 seconds. docs/reliability.md has the figures for
-// 5,000.
+// burstSize is small by default, because Discord waits 3 seconds for a first response, and a
+// busy machine cannot answer more in that time.
 var burstSize = flag.Int("bounds.burst", 100, "how many commands come to Discord in one instant")
 
-// maxMemory is what the bot may have resident while 5,000 come at once, in KiB.
+// maxMemory is the most resident memory while 5,000 commands come at once, in KiB.
 const maxMemory = 160 << 10
 
-// The built binary is asked, whose memory is its own, while the price takes 300 ms.
+// The price takes 300 ms. The bot runs in a process of its own, whose memory is measured.
 func TestABurstIsAnsweredWithinItsMemory(t *testing.T) {
 	t.Parallel()
 	for _, way := range e2etest.Ways[2:] {
@@ -55,7 +54,7 @@ func TestABurstIsAnsweredWithinItsMemory(t *testing.T) {
 	}
 }
 
-// binary is the built bot, which is built once.
+// binary returns the path of the bot, which is built once.
 func binary(t *testing.T) string {
 	t.Helper()
 	dir, err := programs()
@@ -78,7 +77,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// Others wait for a price, in the median, far less than the partner hangs.
+// The partner hangs for 5 seconds, and the median answer to /price takes less.
 func TestAFloodAndAHungPartnerLeaveOthersTheirLatency(t *testing.T) {
 	t.Parallel()
 	const (
@@ -114,7 +113,7 @@ func TestAFloodAndAHungPartnerLeaveOthersTheirLatency(t *testing.T) {
 	}
 }
 
-// median waits for all answers and returns how long half of them took at most.
+// median waits for all answers, and returns how long the median one took.
 func median(asked []*e2etest.Asked) time.Duration {
 	var took []time.Duration
 	for _, a := range asked {

@@ -137,7 +137,7 @@ func checkAnsweredInRedis(t *testing.T, way e2etest.Way, redis *miniredis.Minire
 	}
 }
 
-// wallet is one that nobody else asks about, and that stakes nothing.
+// wallet returns a wallet without a stake, a different one for each i.
 func wallet(i int) string { return fmt.Sprintf("0x%040x", 0xabc000+i) }
 
 var answersMany = regexp.MustCompile(`For (\d+) who asked\.`)
@@ -145,9 +145,9 @@ var answersMany = regexp.MustCompile(`For (\d+) who asked\.`)
 // burst is how many messages a chat may get at once, before it gets one a second.
 const burst = 8
 
-// A hundred who ask the same in one group at once are served by a few messages,
-// which say for how many they are. By webhook, where Telegram delivers one after
-// another, thirty are.
+// A hundred people ask the same in one group at once. Few messages answer them, and each
+// says how many people it is for. By webhook there are thirty, because Telegram delivers one
+// after another.
 func TestAHundredWhoAskTheSameAreServedByAFewMessages(t *testing.T) {
 	t.Parallel()
 	for i, askers := range []int{100, 30} {
@@ -185,8 +185,8 @@ func TestAHundredWhoAskTheSameAreServedByAFewMessages(t *testing.T) {
 	}
 }
 
-// A platform whose token is refused stops with one line in the log, which names the
-// setting, and the other goes on. Once both have stopped, the bot ends.
+// A platform whose token is refused stops with one log line that names the setting, and the
+// other goes on. Once both have stopped, the bot ends.
 func TestAPlatformsEndLeavesTheOther(t *testing.T) {
 	t.Parallel()
 	telegram, discord, log := e2etest.Ways[0].Open(t), e2etest.Ways[2].Open(t), &logtest.Buffer{}

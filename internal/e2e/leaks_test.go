@@ -18,7 +18,7 @@ import (
 
 var leaksAll = flag.Bool("leaks.all", false, "have every way in meet every fault of a wire, not every other one")
 
-// typed stands for whatever people write beside a command.
+// typed stands for what people write after a command.
 const typed = "zebra-quagga-zorilla"
 
 const (
@@ -29,8 +29,8 @@ const (
 	redisPassword = "pass/word+of:redis"
 )
 
-// leakTest is a bot in a world where every wire can be cut, each by its proxy. Its
-// log redacts nothing, so that only what never held a secret passes.
+// leakTest is a bot that reaches every service and platform through a proxy that can fail.
+// Its log redacts nothing, so that only errors that never held a secret pass.
 type leakTest struct {
 	fakes                       *fault.Fakes
 	telegram, discord           *e2etest.Platform
@@ -40,7 +40,7 @@ type leakTest struct {
 	answers                     strings.Builder // in Discord
 }
 
-// newLeakTest has the platforms call the bot where byHTTP is true.
+// newLeakTest starts everything but the bot. Platforms call the bot if byHTTP is set.
 func newLeakTest(t *testing.T, byHTTP bool) *leakTest {
 	t.Helper()
 	l := &leakTest{fakes: e2etest.Sandbox(t), telegram: e2etest.Ways[0].Open(t), discord: e2etest.Ways[2].Open(t)}
@@ -53,8 +53,8 @@ func newLeakTest(t *testing.T, byHTTP bool) *leakTest {
 	return l
 }
 
-// settings name the fronts, with as many secrets as there can be. Nothing is
-// kept, so that everything is asked.
+// settings returns settings with every secret and with the proxies' addresses. Nothing is
+// cached, so that every command asks its services.
 func (l *leakTest) settings(redisAddr string) []string {
 	settings := append(l.telegram.Settings(), l.discord.Settings()...)
 	settings = append(settings, e2etest.TTLs(time.Millisecond)...)
@@ -71,7 +71,7 @@ func secretURL(origin string) string {
 	return strings.Replace(origin, "//", "//"+url.UserPassword(chainUser, chainPassword).String()+"@", 1) + "/v2/" + chainPathKey + "?" + query
 }
 
-// secrets are all in the settings, and the beginning of every interaction's token.
+// secrets returns those in the settings, and the beginning of every interaction's token.
 func (l *leakTest) secrets() e2etest.Secrets {
 	return e2etest.Secrets{
 		"Telegram token": faketelegram.Token, "webhook secret": e2etest.WebhookSecret, "Discord token": l.discord.Discord.Token,
@@ -81,7 +81,7 @@ func (l *leakTest) secrets() e2etest.Secrets {
 	}
 }
 
-// personal is what may be in answers but in no log and no metric.
+// personal returns what may be in answers, but in no log and no metric.
 func (l *leakTest) personal() e2etest.Secrets {
 	w := l.fakes.World
 	all := e2etest.Secrets{
@@ -101,7 +101,7 @@ func TestNothingLeaksWhateverFails(t *testing.T) {
 		t.Run(fmt.Sprintf("by HTTP %v", byHTTP), func(t *testing.T) {
 			t.Parallel()
 			l := newLeakTest(t, byHTTP)
-			// Runs after the bot has left, so that its last words are there too.
+			// It runs after the bot has ended, so that its last log lines are searched too.
 			t.Cleanup(func() { l.mustBeClean(t) })
 			bot := e2etest.ServeBare(t, l.settings(fault.EchoingRedis(t)), l.log.Logger())
 			l.telegram.Through(bot.URL)
@@ -121,7 +121,7 @@ func TestNothingLeaksWhateverFails(t *testing.T) {
 	}
 }
 
-// mustBeClean searches all that the bot has said.
+// mustBeClean searches the log and the answers.
 func (l *leakTest) mustBeClean(t *testing.T) {
 	t.Helper()
 	text := l.log.String()
@@ -141,8 +141,8 @@ func (l *leakTest) mustBeClean(t *testing.T) {
 	}
 }
 
-// cutServices asks everything while every service fails, on both platforms, and
-// waits for each answer.
+// cutServices gives every command on both platforms while every service fails, and waits for
+// each answer.
 func (l *leakTest) cutServices(t *testing.T, f *fault.Echo) {
 	t.Helper()
 	for _, service := range l.services {
@@ -164,7 +164,7 @@ func (l *leakTest) cutServices(t *testing.T, f *fault.Echo) {
 	}
 }
 
-// cutPlatforms asks while the platforms fail, until each has failed once.
+// cutPlatforms gives commands while the platforms fail, until each kind of call has failed.
 func (l *leakTest) cutPlatforms(t *testing.T, f *fault.Echo) {
 	t.Helper()
 	met := func(proxy *fault.Proxy, call string) {
@@ -187,7 +187,7 @@ func (l *leakTest) cutPlatforms(t *testing.T, f *fault.Echo) {
 	l.discordProxy.Arm(nil, "")
 }
 
-// ask has the registered person ask in a group.
+// ask has the registered person give a command in a group.
 func (l *leakTest) ask(platform *e2etest.Platform, c e2etest.Command) *e2etest.Asked {
 	c.User, c.Group = e2etest.TelegramID(l.fakes.World.Registered), true
 	if platform.OnDiscord {

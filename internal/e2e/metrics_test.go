@@ -19,8 +19,8 @@ import (
 // rubbish is a command that does not exist.
 const rubbish = "zqrubbish"
 
-// scrape returns what /metrics shows of a bot with everything that can be
-// configured, once each kind of thing has happened. One pool cannot be read.
+// scrape returns /metrics of a bot with every setting that adds a metric, after one command
+// of each kind. One pool cannot be read.
 func scrape(t *testing.T) string {
 	t.Helper()
 	fakes, telegram, discord := e2etest.Sandbox(t), e2etest.Ways[0].Open(t), e2etest.Ways[2].Open(t)
@@ -42,8 +42,7 @@ var (
 	metricName = regexp.MustCompile(`\bherald_\w+`)
 )
 
-// What a running bot exports is what the page on metrics, the dashboard and the
-// alerts name.
+// docs/metrics.md, the dashboard and the alerts name what a running bot exports.
 func TestMetricsAreWhatOperatorsAreTold(t *testing.T) {
 	t.Parallel()
 	page := scrape(t)
@@ -88,8 +87,7 @@ func TestMetricsAreWhatOperatorsAreTold(t *testing.T) {
 	}
 }
 
-// Prometheus' own tool says that the alerts fire when they should.
-func TestTheAlertsFireWhenTheyShouldAndNotOtherwise(t *testing.T) {
+func TestAlertsFireWhenTheyShould(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("promtool"); err != nil {
 		t.Skip("promtool is not installed; it is in Debian's package prometheus")

@@ -22,14 +22,12 @@ const (
 	jsonBody = `{"code":50000,"data":null,"message":"internal error","error":"internal error"}`
 )
 
-// Of returns the ways in which a target fails; first those that any service has.
-// What a service makes of each odd value is tested in its own package: here is one
-// of each kind.
+// Of returns the faults of a target, beginning with those that every service has. There is
+// one of each kind: each service's own package tests more odd values.
 func Of(t Target) []Fault {
 	all := slices.Concat(connectionFaults(), statusFaults(), bodyFaults())
 	if t != Supply {
-		// Half of a bare number that claims to be whole is a number: no client
-		// could tell.
+		// Half of a bare number is a number too: no client could tell.
 		all = append(all, Fault{Name: "half an answer that claims to be whole", serve: edited(func(_ exchange, body string) string {
 			return body[:len(body)/2]
 		})})
@@ -38,7 +36,7 @@ func Of(t Target) []Fault {
 	return append(all, own[t]()...)
 }
 
-// Named is the fault of a target that Of lists by that name.
+// Named returns the fault of a target by its name.
 func Named(t testing.TB, target Target, name string) Fault {
 	t.Helper()
 	all := Of(target)
@@ -104,7 +102,7 @@ func statusFaults() (faults []Fault) {
 	}})
 }
 
-// digits is a megabyte with which every service could begin a number.
+// digits is a megabyte of digits, which may begin a number.
 var digits = bytes.Repeat([]byte("1"), 1<<20)
 
 func bodyFaults() []Fault {
@@ -176,7 +174,7 @@ func priceFaults() []Fault {
 }
 
 func supplyFaults() (faults []Fault) {
-	// Both questions are answered with a body made of the true supply.
+	// answer adds a fault in which both bodies are made of the true supply.
 	answer := func(effect Effect, name string, bodies func(core.Supply) (total, circulating string)) {
 		faults = append(faults, Fault{Name: name, Effect: effect, serve: edited(func(x exchange, _ string) string {
 			total, circulating := bodies(x.service.world.Supply)
@@ -213,7 +211,7 @@ func supplyFaults() (faults []Fault) {
 	}})
 }
 
-// with returns the node with other contracts at some addresses; nil is no code.
+// with returns the node with another contract at some addresses; nil means no code.
 func with(n services.Node, other services.Contract, at ...common.Address) services.Node {
 	n.Contracts = maps.Clone(n.Contracts)
 	for _, address := range at {
@@ -222,13 +220,13 @@ func with(n services.Node, other services.Contract, at ...common.Address) servic
 	return n
 }
 
-// withoutMulticall is the chain that has to be asked by batches.
+// withoutMulticall returns a node without the multicall contract, which is asked by batches.
 func (x exchange) withoutMulticall() services.Node {
 	return with(x.service.right.(services.Node), nil, services.MulticallAddress)
 }
 
-// staked, unused and every are pools: one with a stake, one without anybody's, and
-// all.
+// staked returns a pool in which somebody stakes, unused one in which nobody does, and
+// every all pools.
 func staked(w services.World) []common.Address { return []common.Address{w.Staked[1].Pool.Address} }
 
 func unused(w services.World) []common.Address {
@@ -298,7 +296,7 @@ func chainFaults() []Fault {
 	}
 }
 
-// editAnswers answers as a node does, but for an edit of each answer to a call or a batch.
+// editAnswers edits each answer of a node to a call or to the calls of a batch.
 func (x exchange) editAnswers(node http.Handler, edit func(answer map[string]any)) {
 	right := x.from(node)
 	body, batch := right.Body.Bytes(), bytes.HasPrefix(right.Body.Bytes(), []byte("["))

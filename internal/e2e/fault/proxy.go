@@ -18,15 +18,14 @@ import (
 	"herald/internal/service/rest/resttest"
 )
 
-// Echo answers a request in place of any server. Its answer repeats the whole
-// request, credentials included, wherever there is room for text: that is how
-// secrets get into logs.
+// Echo is a fault of any server. Its answer repeats the whole request, with credentials,
+// wherever there is room for text: that is how secrets get into logs.
 type Echo struct {
 	Name  string
 	Serve func(w http.ResponseWriter, r *http.Request, echo string)
 }
 
-// Echoes returns what a server can do to a call. elsewhere is where redirects lead.
+// Echoes returns one Echo for each way in which a call can fail. Redirects go to elsewhere.
 func Echoes(elsewhere string) []Echo {
 	broken := func(name, format string) Echo {
 		return Echo{Name: name, Serve: func(w http.ResponseWriter, r *http.Request, echo string) {
@@ -67,7 +66,7 @@ func Echoes(elsewhere string) []Echo {
 	}
 }
 
-// dump returns all of a request, credentials included, as error pages repeat it.
+// dump returns the whole request as text, with credentials, as error pages repeat it.
 func dump(r *http.Request) string {
 	all, err := httputil.DumpRequest(r, true)
 	if err != nil {
@@ -78,8 +77,8 @@ func dump(r *http.Request) string {
 
 func oneLine(s string) string { return strings.NewReplacer("\r", " ", "\n", " ").Replace(s) }
 
-// EchoingRedis listens until the test ends and refuses every command with what it
-// was sent.
+// EchoingRedis starts a server that refuses every command of Redis, and repeats the command
+// in its error. The server is closed when the test ends.
 func EchoingRedis(t testing.TB) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -102,20 +101,20 @@ func EchoingRedis(t testing.TB) (addr string) {
 	return l.Addr().String()
 }
 
-// Proxy stands before any server and lets everything through until it is armed.
+// Proxy passes every request on to a server until it is armed with an Echo.
 type Proxy struct {
 	*httptest.Server
 	mu   sync.Mutex
 	echo *Echo
-	only string          // the one call that the echo meets; "" is all
-	met  map[string]bool // the calls that the echo has met
-	// lasts is done when the echo ends.
+	only string          // the only call that the echo answers; "" is every call
+	met  map[string]bool // the calls that the echo has answered
+	// lasts is done when the echo is replaced.
 	lasts context.Context
 	end   context.CancelFunc
 }
 
-// NewProxy stands before the server at a URL until the test ends. A path in the URL
-// replaces every request's.
+// NewProxy starts a proxy of the server at a URL, which is closed when the test ends. A path
+// in the URL replaces every request's path.
 func NewProxy(t testing.TB, behind string) *Proxy {
 	t.Helper()
 	target, err := url.Parse(behind)
@@ -154,7 +153,7 @@ func NewProxy(t testing.TB, behind string) *Proxy {
 	return f
 }
 
-// Arm begins an echo of one call, or of all with ""; nil ends it.
+// Arm has an echo answer one call, or every call if only is ""; nil disarms.
 func (f *Proxy) Arm(with *Echo, only string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -163,8 +162,8 @@ func (f *Proxy) Arm(with *Echo, only string) {
 	f.lasts, f.end = context.WithCancel(context.Background())
 }
 
-// meets returns the echo that meets a call, or nil. A call is named by the last part
-// of its path.
+// meets returns the echo that answers a call, or nil. A call is named by the last part of
+// its path.
 func (f *Proxy) meets(call string) (with *Echo, lasts context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -175,7 +174,7 @@ func (f *Proxy) meets(call string) (with *Echo, lasts context.Context) {
 	return f.echo, f.lasts
 }
 
-// HasMet reports whether the echo has met a call.
+// HasMet reports whether the echo has answered a call.
 func (f *Proxy) HasMet(call string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -14,18 +14,17 @@ import (
 	"herald/internal/e2e/fault"
 )
 
-// maxAge is how long before it is shown a part of an answer may have been
-// learned: less than a minute in a test, shown to the minute.
+// maxAge is how old a part of an answer may be in a test. Times are shown to the minute.
 const maxAge = 2*time.Minute + 10*time.Second
 
 var (
-	// oldNotes say of one service's part, with its time, that it is old.
+	// oldNotes match the note that a service's part of an answer is old, with its time.
 	oldNotes = map[fault.Target]*regexp.Regexp{fault.Price: oldNote("price"), fault.Supply: oldNote("supply")}
-	// oldHeadline is the price with its age, and noNewer says why there is none of today.
+	// oldHeadline matches the price with its age; noNewer says why there is no newer one.
 	oldHeadline = regexp.MustCompile(`^(\S+ \$[0-9.]+) \((\d+) (s|min|h) old\)$`)
 	noNewer     = e2etest.Say("old.failing", chat.Values{"service": chat.Say("service.price")})
-	// told is when the oldest part of an answer was learned, where none is marked as old.
-	told      = regexp.MustCompile(`^(?:Checked )?(\d{4}-\d\d-\d\d \d\d:\d\d UTC)$`)
+	// checkedAt matches the time of an answer's oldest part, if none is marked as old.
+	checkedAt = regexp.MustCompile(`^(?:Checked )?(\d{4}-\d\d-\d\d \d\d:\d\d UTC)$`)
 	reference = regexp.MustCompile(`^Reference \S+$`)
 )
 
@@ -80,7 +79,7 @@ func (c *Checker) Check(q Question, lines []string) (Outcomes, error) {
 	return nil, wrong("no such command")
 }
 
-// reason is the outcome that a text gives for a service.
+// reason returns the outcome that a text gives for a service.
 func reason(text string, service fault.Target) (Outcome, error) {
 	if o, known := reasons[service][text]; known {
 		return o, nil
@@ -95,8 +94,8 @@ func equal(got, want []string) error {
 	return wrong("%q, and the truth is %q", got, want)
 }
 
-// sameParts fails unless an answer has the wanted title, and below it the other parts
-// in any order, each once.
+// sameParts returns an error unless an answer has the wanted title, and then each of the
+// other parts once, in any order.
 func sameParts(got, want []string) error {
 	got, want = slices.Clone(got), slices.Clone(want)
 	slices.Sort(got[1:])
@@ -104,8 +103,7 @@ func sameParts(got, want []string) error {
 	return equal(got, want)
 }
 
-// recent fails unless a time as answers show it is one at which what they say may
-// have been learned.
+// recent returns an error unless text is a time of the past that is at most so old.
 func recent(text string, most time.Duration) error {
 	at, err := time.Parse(e2etest.MinuteForm, text)
 	if age := time.Since(at); err != nil || age < -time.Minute || age > most {
@@ -114,9 +112,9 @@ func recent(text string, most time.Duration) error {
 	return nil
 }
 
-// withoutMarks parts lines at their dots. It takes off when the answer was learned,
-// at, and the marks of old parts: a price is marked with the time of the provider, and a
-// supply with a time that must be possible. Parts without a mark are Right.
+// withoutMarks splits lines at their dots, and removes the time of the answer, which it
+// returns as at, and the notes that a part is old. The time in such a note must be the
+// provider's for a price, and recent for a supply. A part without a note is Right.
 func (c *Checker) withoutMarks(lines []string) (said []string, at string, old Outcomes, err error) {
 	old = Outcomes{fault.Price: Right, fault.Supply: Right}
 	for _, line := range lines {
@@ -133,7 +131,7 @@ func (c *Checker) withoutMarks(lines []string) (said []string, at string, old Ou
 					continue parts
 				}
 			}
-			mark := told.FindStringSubmatch(part)
+			mark := checkedAt.FindStringSubmatch(part)
 			if mark == nil {
 				said = append(said, part)
 				continue
@@ -147,8 +145,8 @@ func (c *Checker) withoutMarks(lines []string) (said []string, at string, old Ou
 	return said, at, old, err
 }
 
-// checkPrice judges a price, which tells when the provider updated it. An old one
-// tells its age in the headline, and no changes.
+// checkPrice checks a price, which has the provider's time. An old one has its age in the
+// headline, and no changes.
 func (c *Checker) checkPrice(said []string, at string) (Outcomes, error) {
 	q := c.World.Quote
 	said = slices.DeleteFunc(said, func(part string) bool { return part == "CoinMarketCap" })
@@ -193,7 +191,7 @@ func checkHelp(lines []string) error {
 	return nil
 }
 
-// about are the arguments of messages about an account.
+// about returns the arguments of messages about an account.
 func about(id core.Identity) chat.Values {
 	return chat.Values{"platform": chat.Plain(id.Platform), "service": chat.Say("exists.service")}
 }
@@ -205,10 +203,10 @@ func (c *Checker) exists(q Question) []string {
 	return []string{"Not registered", e2etest.Say("exists.you.no", about(q.Account))}
 }
 
-// maxLogins is how many logins a page has.
+// maxLogins is how many logins a page shows.
 const maxLogins = 10
 
-// logins is a page of them, the first one if none is named.
+// logins returns the lines of a page of logins; page "" is the first.
 func (c *Checker) logins(id core.Identity, page string) []string {
 	switch id.UID {
 	case c.World.Registered.UID(id.Platform):
@@ -230,17 +228,17 @@ func (c *Checker) logins(id core.Identity, page string) []string {
 	return []string{"Not registered", e2etest.Say("logins.unregistered", about(id))}
 }
 
-// Unavailable is the title of an answer to a command that could not be given, and
-// unknownOwner what /verify says where it has none.
+// Unavailable holds the title of an answer that could not be given, by command.
 var Unavailable = map[string]string{
 	"price": "Price unavailable", "supply": "Supply unavailable", "staked": "Stake unavailable",
 	"mylogins": "Logins unavailable", "exists": "Registration unavailable", "verify": "Registration unavailable",
 }
 
+// unknownOwner is what /verify says if the registration could not be checked.
 const unknownOwner = "I can't tell whose wallet this is."
 
-// checkVerify judges whose the wallet is and what it stakes, each by itself. The
-// answer is as old as the older of the two.
+// checkVerify checks whose the wallet is and what it stakes, each by itself. The answer's
+// time is that of the older part.
 func (c *Checker) checkVerify(q Question, said []string, at string) (Outcomes, error) {
 	got := Outcomes{fault.Partner: Right}
 	if len(said) < 4 {
@@ -272,8 +270,8 @@ func (c *Checker) checkVerify(q Question, said []string, at string) (Outcomes, e
 
 var amountOfDollars = regexp.MustCompile(`\$[\d.,]*\d[KMB]?`)
 
-// checkChart judges what stands beside the picture of a price: the price first, and no
-// amount that the provider did not give. What the picture shows is not judged.
+// checkChart checks the text beside a chart: the price comes first, and every amount is one
+// of the provider's. It does not check the picture.
 func (c *Checker) checkChart(lines []string) error {
 	q := c.World.Quote
 	known := []string{e2etest.Price, dollars(q.MarketCap.Decimal), dollars(q.Volume24h.Decimal)}

@@ -8,18 +8,18 @@ import (
 	"herald/internal/e2e/fault"
 )
 
-// Expectation is what must be answered while a service has a fault.
+// Expectation computes what the bot must answer while a service has a fault.
 type Expectation struct {
 	Service fault.Target
 	Fault   fault.Fault
-	// Warm means that a right answer is cached and its TTL over.
+	// Warm means that a right answer is cached and has expired.
 	Warm bool
 }
 
 // Reason returns why the service could not be asked.
 func (e Expectation) Reason() Outcome { return Outcome(cmp.Or(e.Fault.Reason, fault.Nonsense)) }
 
-// Class names the faults that are expected to show alike in every answer.
+// Class returns a name that faults share if every answer shows them in the same way.
 func (e Expectation) Class() string {
 	waits := ""
 	if e.Fault.Wait > 0 {
@@ -34,8 +34,8 @@ func (e Expectation) Class() string {
 	return string(e.Reason()) + waits
 }
 
-// outcome is what the answer to q says of the service. More can be told of a staker
-// than of others.
+// outcome returns what the answer to q must say of the service. A staker is told more than
+// others.
 func (e Expectation) outcome(q Question, staker bool) Outcome {
 	unread := e.Fault.Effect == fault.OnePoolUnread
 	hasLast := e.Service == fault.Price || e.Service == fault.Supply
@@ -52,7 +52,7 @@ func (e Expectation) outcome(q Question, staker bool) Outcome {
 	return e.Reason()
 }
 
-// wantWorth adds whether the price tells what a stake is worth: not an old one.
+// wantWorth adds to want whether a stake's worth is shown. An old price shows none.
 func (e Expectation) wantWorth(want Outcomes, staker bool) {
 	switch chain := want[fault.Chain]; {
 	case !staker || chain != Right && chain != Partial:
@@ -63,7 +63,7 @@ func (e Expectation) wantWorth(want Outcomes, staker bool) {
 	}
 }
 
-// Want is what must be said in the answer to q.
+// Want returns what the answer to q must say of each service.
 func (e Expectation) Want(q Question, staker bool) Outcomes {
 	want, use := Outcomes{}, uses[q.Command]
 	for i, service := range use.services {

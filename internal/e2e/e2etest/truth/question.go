@@ -1,8 +1,6 @@
-// Package truth judges what the bot answers, and knows what it must answer while a
-// service fails. The tests of every fault and the soak use it.
-//
-// It reads an answer as people do, line by line, and compares it with the world
-// that the stand-ins of the services tell of.
+// Package truth checks what the bot answers, and knows what it must answer while a service
+// fails. It reads an answer as people do, line by line, and compares it with the data of the
+// stand-ins.
 package truth
 
 import (
@@ -26,18 +24,18 @@ type Outcome string
 const (
 	Right Outcome = "right"
 	Stale Outcome = "right and marked old"
-	// Partial is for a staker with unread pools, who is told so.
+	// Partial tells a staker that some pools are unread.
 	Partial Outcome = "right as far as could be read"
-	// Undecided is for a wallet with nothing in the pools that could be read.
+	// Undecided tells that the pools that could be read hold no stake of the wallet.
 	Undecided Outcome = "cannot be told from the pools that could be read"
-	// Omitted is for a price that what a stake is worth cannot be told by.
+	// Omitted leaves out what a stake is worth.
 	Omitted Outcome = "left out"
 )
 
 // Outcomes are what an answer says of each service.
 type Outcomes map[fault.Target]Outcome
 
-// All reports whether every outcome is o, and there is one.
+// All reports whether there are outcomes, and every one is want.
 func (o Outcomes) All(want Outcome) bool {
 	for _, got := range o {
 		if got != want {
@@ -61,8 +59,8 @@ func init() {
 	}
 }
 
-// use is what a command needs of services. Without the first there is no answer,
-// unless the parts are apart; without another one something is left out.
+// use is the services that a command needs. Without the first there is no answer, unless
+// apart is set; without another one something is left out.
 type use struct {
 	services []fault.Target
 	apart    bool
@@ -77,21 +75,21 @@ var uses = map[string]use{
 	"verify":   {services: []fault.Target{fault.Partner, fault.Chain, fault.Price}, apart: true},
 }
 
-// Uses are the services that a command needs, where a wallet that it is about stakes.
+// Uses returns the services that a command needs if its wallet stakes.
 func Uses(command string) []fault.Target { return uses[command].services }
 
-// Question is a command that was typed rightly by somebody who may give it.
+// Question is a well-formed command of somebody who may use it.
 type Question struct {
 	Command string
 	// Account is the asker's, which /mylogins, /exists and /verify are about.
 	Account core.Identity
-	// Wallet is the one that /staked and /verify are about.
+	// Wallet is the argument of /staked and /verify.
 	Wallet common.Address
 	// Argument is the period of a /price, or the page of /mylogins; it may be empty.
 	Argument string
 }
 
-// Checker knows the sandbox's world as answers should show it.
+// Checker knows the data of the stand-ins as answers must show it.
 type Checker struct {
 	World services.World
 
@@ -101,7 +99,7 @@ type Checker struct {
 	changes, sums, supply, worth []string
 }
 
-// NewChecker returns the judge of a world.
+// NewChecker returns a checker of answers about w.
 func NewChecker(w services.World) *Checker {
 	c := &Checker{World: w, registered: map[core.Identity]bool{}}
 	for _, p := range []services.Person{w.Registered, w.Newcomer} {
@@ -122,8 +120,8 @@ func NewChecker(w services.World) *Checker {
 
 func percent(d decimal.NullDecimal) string { return d.Decimal.Abs().StringFixed(2) + "%" }
 
-// dollars is never more than d. From a thousand on it has no cents, and from a million
-// on a unit.
+// dollars returns d as text. An amount from a thousand on has no cents, and one from a
+// million on has a unit.
 func dollars(d decimal.Decimal) string {
 	switch {
 	case d.GreaterThanOrEqual(decimal.New(1, 6)):
@@ -136,8 +134,7 @@ func dollars(d decimal.Decimal) string {
 
 func tokens(d decimal.Decimal) string { return thousands(d.String()) + " " + services.Symbol }
 
-// short is an amount as it is shown where the exact one stands elsewhere or nowhere.
-// It is never more than d.
+// short returns an amount as it is shown if the exact one is elsewhere or left out.
 func short(d decimal.Decimal) string {
 	if d.LessThan(decimal.New(1, -4)) {
 		return "< 0.0001 " + services.Symbol
@@ -156,7 +153,7 @@ func thousands(number string) string {
 	return whole
 }
 
-// owner is who owns an account or a wallet; nil is nobody who is registered.
+// owner returns who has registered an account or a wallet, or nil.
 func (c *Checker) owner(id core.Identity) *services.Person {
 	for _, p := range []services.Person{c.World.Registered, c.World.Newcomer} {
 		for _, account := range p.Accounts {
