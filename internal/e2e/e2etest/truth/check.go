@@ -34,10 +34,9 @@ func oldNote(service string) *regexp.Regexp {
 	return regexp.MustCompile("^" + strings.Replace(regexp.QuoteMeta(note), "WHEN", "(.*)", 1) + "$")
 }
 
-// Checker returns what an answer says of each service that it needs, line by
-// line as e2etest.Lines has them. It fails if the answer is not honest: neither
-// the whole truth, nor told to be old, nor a "could not be checked" of a service
-// that the question needs.
+// Check returns what an answer, split by e2etest.Lines, says of each service that it needs.
+// It returns an error if the answer is not honest: neither the whole truth, nor marked as
+// old, nor a "could not be checked" of a service that the question needs.
 func (c *Checker) Check(q Question, lines []string) (Outcomes, error) {
 	uses := Uses(q.Command)
 	if len(lines) > 1 && lines[0] == Unavailable[q.Command] && !undecided.MatchString(lines[1]) && lines[1] != unknownOwner {
