@@ -14,26 +14,25 @@ import (
 	"herald/internal/e2e/fault"
 )
 
-// burstSize is small by default, since a busy machine cannot carry more: Discord
-// takes a first response for 3 seconds. docs/reliability.md has the figures for
-// 5,000.
+// burstSize is small by default, because Discord waits 3 seconds for a first response, and a
+// busy machine cannot answer more in that time.
 var burstSize = flag.Int("bounds.burst", 100, "how many commands come to Discord in one instant")
 
-// maxMemory is what the bot may have resident while 5,000 come at once, in KiB.
+// maxMemory is the most resident memory while 5,000 commands come at once, in KiB.
 const maxMemory = 160 << 10
 
-// The built binary is asked, whose memory is its own, while the price takes 300 ms.
+// The price takes 300 ms. The bot runs in a process of its own, whose memory is measured.
 func TestABurstIsAnsweredWithinItsMemory(t *testing.T) {
 	t.Parallel()
 	for _, way := range e2etest.Ways[2:] {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
-			world, door := e2etest.Sandbox(t), way.Open(t)
-			world.Price.SetFault(fault.Late(300 * time.Millisecond))
-			bot := door.Start(binary(t), world, "PRICE_TTL=1h")
+			fakes, platform := e2etest.Sandbox(t), way.Open(t)
+			fakes.Price.SetFault(fault.Late(300 * time.Millisecond))
+			bot := platform.Start(binary(t), fakes, "PRICE_TTL=1h")
 			var asked []*e2etest.Asked
 			for i := range *burstSize {
-				asked = append(asked, door.Ask(e2etest.Command{User: int64(1000 + i), Name: "price"}))
+				asked = append(asked, platform.Ask(e2etest.Command{User: int64(1000 + i), Name: "price"}))
 			}
 			for _, a := range asked {
 				if got := a.Wait(); !strings.Contains(got.Text, e2etest.Price) {
@@ -48,14 +47,14 @@ func TestABurstIsAnsweredWithinItsMemory(t *testing.T) {
 			_, peak, _ := strings.Cut(string(status), "VmHWM:")
 			_, _ = fmt.Sscan(peak, &resident)
 			t.Logf("%d commands: half answered after %v, %d MiB resident at most", len(asked), median(asked), resident>>10)
-			if n := world.Price.Requests(); n != 1 || resident > maxMemory {
+			if n := fakes.Price.Requests(); n != 1 || resident > maxMemory {
 				t.Errorf("%d calls for the price, %d KiB resident", n, resident)
 			}
 		})
 	}
 }
 
-// binary is the built bot, which is built once.
+// binary returns the path of the bot, which is built once.
 func binary(t *testing.T) string {
 	t.Helper()
 	dir, err := programs()
@@ -78,7 +77,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// Others wait for a price, in the median, far less than the partner hangs.
+// The partner hangs for 5 seconds, and the median answer to /price takes less.
 func TestAFloodAndAHungPartnerLeaveOthersTheirLatency(t *testing.T) {
 	t.Parallel()
 	const (
@@ -91,14 +90,14 @@ func TestAFloodAndAHungPartnerLeaveOthersTheirLatency(t *testing.T) {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
 			settings := []string{"RATE_LIMIT_USER=20", "UPSTREAM_TIMEOUT=5s", "COMMAND_TIMEOUT=5s", "LOG_LEVEL=error"}
-			world, busy := e2etest.Sandbox(t), way.Open(t)
-			busy.Serve(world, settings...)
-			world.Partner.SetFault(fault.Hang())
+			fakes, busy := e2etest.Sandbox(t), way.Open(t)
+			busy.Serve(fakes, settings...)
+			fakes.Partner.SetFault(fault.Hang())
 			var hung, asked []*e2etest.Asked
 			for i := range int64(hanging) {
 				hung = append(hung, busy.Ask(e2etest.Command{User: 3000 + i, Name: "exists"}))
 			}
-			e2etest.Eventually(t, "the partner hangs", func() bool { return world.Partner.Requests() >= atOnce })
+			e2etest.Eventually(t, "the partner hangs", func() bool { return fakes.Partner.Requests() >= atOnce })
 			for user := range int64(others) {
 				for range flood {
 					busy.Ask(e2etest.Command{User: 1, Name: "price"})
@@ -114,7 +113,7 @@ func TestAFloodAndAHungPartnerLeaveOthersTheirLatency(t *testing.T) {
 	}
 }
 
-// median waits for all answers and returns how long half of them took at most.
+// median waits for all answers, and returns how long the median one took.
 func median(asked []*e2etest.Asked) time.Duration {
 	var took []time.Duration
 	for _, a := range asked {

@@ -18,7 +18,7 @@ import (
 
 var leaksAll = flag.Bool("leaks.all", false, "have every way in meet every fault of a wire, not every other one")
 
-// typed stands for whatever people write beside a command.
+// typed stands for what people write after a command.
 const typed = "zebra-quagga-zorilla"
 
 const (
@@ -29,41 +29,41 @@ const (
 	redisPassword = "pass/word+of:redis"
 )
 
-// stage is a bot in a world where every wire can be cut, each by its front. Its
-// log redacts nothing, so that only what never held a secret passes.
-type stage struct {
-	world               *fault.Fakes
-	telegram, discord   *e2etest.Door
-	services            []*fault.Front
-	telegrams, discords *fault.Front
-	log                 logtest.Buffer
-	answers             strings.Builder // in Discord
+// leakTest is a bot that reaches every service and platform through a proxy that can fail.
+// Its log redacts nothing, so that only errors that never held a secret pass.
+type leakTest struct {
+	fakes                       *fault.Fakes
+	telegram, discord           *e2etest.Platform
+	services                    []*fault.Proxy
+	telegramProxy, discordProxy *fault.Proxy
+	log                         logtest.Buffer
+	answers                     strings.Builder // in Discord
 }
 
-// newStage has the platforms call the bot where byHTTP is true.
-func newStage(t *testing.T, byHTTP bool) *stage {
+// newLeakTest starts everything but the bot. Platforms call the bot if byHTTP is set.
+func newLeakTest(t *testing.T, byHTTP bool) *leakTest {
 	t.Helper()
-	s := &stage{world: e2etest.Sandbox(t), telegram: e2etest.Ways[0].Open(t), discord: e2etest.Ways[2].Open(t)}
-	s.telegram.ByHTTP, s.discord.ByHTTP = byHTTP, byHTTP
-	s.telegram.Telegram.Start(e2etest.TelegramID(s.world.World.Registered))
-	for _, behind := range []string{s.world.Partner.URL(), s.world.Price.URL(), s.world.Supply.URL(), s.world.Chain.URL() + "/"} {
-		s.services = append(s.services, fault.NewFront(t, behind))
+	l := &leakTest{fakes: e2etest.Sandbox(t), telegram: e2etest.Ways[0].Open(t), discord: e2etest.Ways[2].Open(t)}
+	l.telegram.ByHTTP, l.discord.ByHTTP = byHTTP, byHTTP
+	l.telegram.Telegram.Start(e2etest.TelegramID(l.fakes.World.Registered))
+	for _, behind := range []string{l.fakes.Partner.URL(), l.fakes.Price.URL(), l.fakes.Supply.URL(), l.fakes.Chain.URL() + "/"} {
+		l.services = append(l.services, fault.NewProxy(t, behind))
 	}
-	s.telegrams, s.discords = fault.NewFront(t, s.telegram.Telegram.URL), fault.NewFront(t, s.discord.Discord.URL())
-	return s
+	l.telegramProxy, l.discordProxy = fault.NewProxy(t, l.telegram.Telegram.URL), fault.NewProxy(t, l.discord.Discord.URL())
+	return l
 }
 
-// settings name the fronts, with as many secrets as there can be. Nothing is
-// kept, so that everything is asked.
-func (s *stage) settings(redisAddr string) []string {
-	settings := append(s.telegram.Settings(), s.discord.Settings()...)
+// settings returns settings with every secret and with the proxies' addresses. Nothing is
+// cached, so that every command asks its services.
+func (l *leakTest) settings(redisAddr string) []string {
+	settings := append(l.telegram.Settings(), l.discord.Settings()...)
 	settings = append(settings, e2etest.TTLs(time.Millisecond)...)
 	settings = append(settings,
-		"PARTNER_BASE_URL="+s.services[0].URL, "PRICE_API_URL="+s.services[1].URL, "SUPPLY_URL="+s.services[2].URL,
-		"EVM_RPC_URL="+secretURL(s.services[3].URL), "TELEGRAM_API_URL="+s.telegrams.URL, "DISCORD_API_URL="+s.discords.URL,
+		"PARTNER_BASE_URL="+l.services[0].URL, "PRICE_API_URL="+l.services[1].URL, "SUPPLY_URL="+l.services[2].URL,
+		"EVM_RPC_URL="+secretURL(l.services[3].URL), "TELEGRAM_API_URL="+l.telegramProxy.URL, "DISCORD_API_URL="+l.discordProxy.URL,
 		"REDIS_URL="+(&url.URL{Scheme: "redis", User: url.UserPassword("default", redisPassword), Host: redisAddr}).String(),
 		"STALE_FOR=0s", "UPSTREAM_TIMEOUT=300ms", "COMMAND_TIMEOUT=1s", "LOG_LEVEL=debug")
-	return e2etest.Settings(s.world, settings...)
+	return e2etest.Settings(l.fakes, settings...)
 }
 
 func secretURL(origin string) string {
@@ -71,19 +71,19 @@ func secretURL(origin string) string {
 	return strings.Replace(origin, "//", "//"+url.UserPassword(chainUser, chainPassword).String()+"@", 1) + "/v2/" + chainPathKey + "?" + query
 }
 
-// secrets are all in the settings, and the beginning of every interaction's token.
-func (s *stage) secrets() e2etest.Secrets {
+// secrets returns those in the settings, and the beginning of every interaction's token.
+func (l *leakTest) secrets() e2etest.Secrets {
 	return e2etest.Secrets{
-		"Telegram token": faketelegram.Token, "webhook secret": e2etest.WebhookSecret, "Discord token": s.discord.Discord.Token,
-		"partner's key": s.world.SecretKey, "price key": s.world.PriceKey, "Redis password": redisPassword,
+		"Telegram token": faketelegram.Token, "webhook secret": e2etest.WebhookSecret, "Discord token": l.discord.Discord.Token,
+		"partner's key": l.fakes.SecretKey, "price key": l.fakes.PriceKey, "Redis password": redisPassword,
 		"chain's user": chainUser, "chain's password": chainPassword, "chain's path": chainPathKey, "chain's query": chainQueryKey,
 		"interaction's token": e2etest.InteractionToken,
 	}
 }
 
-// personal is what may be in answers but in no log and no metric.
-func (s *stage) personal() e2etest.Secrets {
-	w := s.world.World
+// personal returns what may be in answers, but in no log and no metric.
+func (l *leakTest) personal() e2etest.Secrets {
+	w := l.fakes.World
 	all := e2etest.Secrets{
 		"DID": w.Registered.DID, "wallet": w.Staker.Hex(), "wallet in lower case": strings.ToLower(w.Staker.Hex()),
 		"Telegram user": w.Registered.UID("Telegram"), "Discord user": w.Registered.UID("Discord"),
@@ -100,98 +100,98 @@ func TestNothingLeaksWhateverFails(t *testing.T) {
 	for first, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprintf("by HTTP %v", byHTTP), func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, byHTTP)
-			// Runs after the bot has left, so that its last words are there too.
-			t.Cleanup(func() { s.mustBeClean(t) })
-			bot := e2etest.ServeBare(t, s.settings(fault.EchoingRedis(t)), s.log.Logger())
-			s.telegram.Through(bot.URL)
-			s.discord.Through(bot.URL)
+			l := newLeakTest(t, byHTTP)
+			// It runs after the bot has ended, so that its last log lines are searched too.
+			t.Cleanup(func() { l.mustBeClean(t) })
+			bot := e2etest.ServeBare(t, l.settings(fault.EchoingRedis(t)), l.log.Logger())
+			l.telegram.Through(bot.URL)
+			l.discord.Through(bot.URL)
 			bot.AwaitReady(t)
-			for i, f := range fault.Echoes(s.world.Elsewhere()) {
+			for i, f := range fault.Echoes(l.fakes.Elsewhere()) {
 				if *leaksAll || i%2 == first {
-					s.cutServices(t, &f)
-					s.cutPlatforms(t, &f)
+					l.cutServices(t, &f)
+					l.cutPlatforms(t, &f)
 				}
 			}
 			// The values are floats, in whose digits any number can be found.
 			names := regexp.MustCompile(`(?m) \S+$`).ReplaceAllString(e2etest.Metrics(t, bot.URL), "")
-			s.secrets().MustNotShow(t, "/metrics", names)
-			s.personal().MustNotShow(t, "/metrics", names)
+			l.secrets().MustNotShow(t, "/metrics", names)
+			l.personal().MustNotShow(t, "/metrics", names)
 		})
 	}
 }
 
-// mustBeClean searches all that the bot has said.
-func (s *stage) mustBeClean(t *testing.T) {
+// mustBeClean searches the log and the answers.
+func (l *leakTest) mustBeClean(t *testing.T) {
 	t.Helper()
-	text := s.log.String()
+	text := l.log.String()
 	if !strings.Contains(text, "WARN") {
 		t.Errorf("the log tells of no failure, so that nothing was searched:\n%s", text)
 	}
-	s.secrets().MustNotShow(t, "the log", text)
-	s.personal().MustNotShow(t, "the log", text)
+	l.secrets().MustNotShow(t, "the log", text)
+	l.personal().MustNotShow(t, "the log", text)
 	for _, method := range []string{"sendMessage", "setMyCommands"} {
-		for _, call := range s.telegram.Telegram.Calls(method) {
-			fmt.Fprintf(&s.answers, "%s\n", call.Params)
+		for _, call := range l.telegram.Telegram.Calls(method) {
+			fmt.Fprintf(&l.answers, "%s\n", call.Params)
 		}
 	}
-	s.secrets().MustNotShow(t, "an answer", s.answers.String())
-	if n := s.world.Strayed(); n != 0 {
+	l.secrets().MustNotShow(t, "an answer", l.answers.String())
+	if n := l.fakes.Strayed(); n != 0 {
 		t.Errorf("%d redirects were followed", n)
 	}
 }
 
-// cutServices asks everything while every service fails, on both platforms, and
-// waits for each answer.
-func (s *stage) cutServices(t *testing.T, f *fault.Echo) {
+// cutServices gives every command on both platforms while every service fails, and waits for
+// each answer.
+func (l *leakTest) cutServices(t *testing.T, f *fault.Echo) {
 	t.Helper()
-	for _, service := range s.services {
+	for _, service := range l.services {
 		service.Arm(f, "")
 		defer service.Arm(nil, "")
 	}
-	wallet := s.world.World.Staker.Hex()
+	wallet := l.fakes.World.Staker.Hex()
 	var asked []*e2etest.Asked
 	for _, c := range []e2etest.Command{
 		{Name: "price"}, {Name: "supply"}, {Name: "status"}, {Name: "mylogins"}, {Name: "exists"},
 		{Name: "staked", Argument: wallet}, {Name: "staked", Argument: typed},
 	} {
-		asked = append(asked, s.ask(s.telegram, c), s.ask(s.discord, c))
+		asked = append(asked, l.ask(l.telegram, c), l.ask(l.discord, c))
 	}
 	for _, a := range asked {
 		if a.Wait(); a.OnDiscord() {
-			fmt.Fprintln(&s.answers, a.Pending.Answer().Everything())
+			fmt.Fprintln(&l.answers, a.Pending.Answer().Everything())
 		}
 	}
 }
 
-// cutPlatforms asks while the platforms fail, until each has failed once.
-func (s *stage) cutPlatforms(t *testing.T, f *fault.Echo) {
+// cutPlatforms gives commands while the platforms fail, until each kind of call has failed.
+func (l *leakTest) cutPlatforms(t *testing.T, f *fault.Echo) {
 	t.Helper()
-	met := func(front *fault.Front, call string) {
+	met := func(proxy *fault.Proxy, call string) {
 		t.Helper()
-		e2etest.Eventually(t, f.Name+": "+call, func() bool { return front.HasMet(call) })
+		e2etest.Eventually(t, f.Name+": "+call, func() bool { return proxy.HasMet(call) })
 	}
 	// Updates still arrive, so that there is something to answer.
-	s.telegrams.Arm(f, "sendMessage")
-	s.discords.Arm(f, "")
-	s.ask(s.telegram, e2etest.Command{Name: "price", Argument: typed})
-	met(s.telegrams, "sendMessage")
-	if !s.telegram.ByHTTP {
-		s.ask(s.discord, e2etest.Command{Name: "price"})
-		met(s.discords, "callback")
-		s.telegrams.Arm(f, "")
-		s.ask(s.telegram, e2etest.Command{Name: "price"}) // ends a poll that is under way
-		met(s.telegrams, "getUpdates")
+	l.telegramProxy.Arm(f, "sendMessage")
+	l.discordProxy.Arm(f, "")
+	l.ask(l.telegram, e2etest.Command{Name: "price", Argument: typed})
+	met(l.telegramProxy, "sendMessage")
+	if !l.telegram.ByHTTP {
+		l.ask(l.discord, e2etest.Command{Name: "price"})
+		met(l.discordProxy, "callback")
+		l.telegramProxy.Arm(f, "")
+		l.ask(l.telegram, e2etest.Command{Name: "price"}) // ends a poll that is under way
+		met(l.telegramProxy, "getUpdates")
 	}
-	s.telegrams.Arm(nil, "")
-	s.discords.Arm(nil, "")
+	l.telegramProxy.Arm(nil, "")
+	l.discordProxy.Arm(nil, "")
 }
 
-// ask has the registered person ask in a group.
-func (s *stage) ask(door *e2etest.Door, c e2etest.Command) *e2etest.Asked {
-	c.User, c.Group = e2etest.TelegramID(s.world.World.Registered), true
-	if door.OnDiscord {
-		c.User, _ = strconv.ParseInt(s.world.World.Registered.UID("Discord"), 10, 64)
+// ask has the registered person give a command in a group.
+func (l *leakTest) ask(platform *e2etest.Platform, c e2etest.Command) *e2etest.Asked {
+	c.User, c.Group = e2etest.TelegramID(l.fakes.World.Registered), true
+	if platform.OnDiscord {
+		c.User, _ = strconv.ParseInt(l.fakes.World.Registered.UID("Discord"), 10, 64)
 	}
-	return door.Ask(c)
+	return platform.Ask(c)
 }

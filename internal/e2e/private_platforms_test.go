@@ -6,10 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
 
 	"github.com/bwmarrin/discordgo"
-	"pgregory.net/rapid"
 
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/discordtest"
@@ -19,20 +17,19 @@ import (
 	"herald/internal/e2e/e2etest"
 )
 
-// telegramCrowd is the people in Telegram.
-type telegramCrowd struct {
-	*crowd
-	t      *testing.T
-	fake   *telegramtest.Server
-	hook   string // empty where the bot polls
-	judged int    // how much of what was shown
+// telegramAudience is the people in Telegram.
+type telegramAudience struct {
+	*audience
+	fake    *telegramtest.Server
+	hook    string // the webhook; empty if the bot polls
+	checked int    // how many of fake.Seen
 }
 
-func newTelegramCrowd(t *testing.T, s *crowd) *telegramCrowd {
-	c := &telegramCrowd{crowd: s, t: t, fake: telegramtest.New(t)}
-	moderator := e2etest.TelegramID(s.world.World.Newcomer)
+func newTelegramAudience(a *audience) *telegramAudience {
+	c := &telegramAudience{audience: a, fake: telegramtest.New(a)}
+	moderator := e2etest.TelegramID(a.fakes.World.Newcomer)
 	// The stranger has not started the bot.
-	c.fake.Start(e2etest.TelegramID(s.world.World.Registered))
+	c.fake.Start(e2etest.TelegramID(a.fakes.World.Registered))
 	c.fake.Start(moderator)
 	c.fake.Promote(listedGroup, faketelegram.BotID, "administrator")
 	c.fake.Promote(listedGroup, moderator, "administrator")
@@ -40,72 +37,57 @@ func newTelegramCrowd(t *testing.T, s *crowd) *telegramCrowd {
 	return c
 }
 
-func (c *telegramCrowd) actions() map[string]func(*rapid.T, services.Person) {
-	return map[string]func(*rapid.T, services.Person){
-		"telegram: a command":             c.command,
-		"telegram: an ephemeral command":  c.ephemeral,
-		"telegram: a reply to a question": c.reply,
-		"telegram: a press":               c.press,
-	}
-}
-
-// says is a message of a person who reads another language than the chat does.
+// says returns a message of a person whose language is not the chat's.
 func says(chat faketelegram.Chat, p services.Person, text string) faketelegram.Message {
 	from := faketelegram.Person(e2etest.TelegramID(p))
 	from.Language = "es"
 	return faketelegram.Text(chat, from, text)
 }
 
-func (c *telegramCrowd) line(rt *rapid.T) string {
-	return "/" + strings.Join(rapid.SampledFrom(c.lines()).Draw(rt, "line"), " ")
-}
+func (c *telegramAudience) text() string { return "/" + strings.Join(c.line(), " ") }
 
-func (c *telegramCrowd) command(rt *rapid.T, p services.Person) {
-	m := says(faketelegram.ChatOf(rapid.SampledFrom([]int64{listedGroup, otherGroup, e2etest.TelegramID(p)}).Draw(rt, "chat")), p, c.line(rt))
-	if rapid.Bool().Draw(rt, "as a reply") {
+func (c *telegramAudience) command(p services.Person) {
+	m := says(faketelegram.ChatOf(pick([]int64{listedGroup, otherGroup, e2etest.TelegramID(p)})), p, c.text())
+	if oneIn(2) {
 		m["reply_to_message"] = faketelegram.Message{"message_id": 1, "chat": m["chat"], "text": "hi",
-			"from": faketelegram.Person(e2etest.TelegramID(c.world.World.Registered))}
+			"from": faketelegram.Person(e2etest.TelegramID(c.fakes.World.Registered))}
 	}
 	c.fake.Push(m)
-	c.await(rt)
+	c.await()
 }
 
-func (c *telegramCrowd) ephemeral(rt *rapid.T, p services.Person) {
-	group := rapid.SampledFrom([]int64{listedGroup, otherGroup}).Draw(rt, "group")
+func (c *telegramAudience) ephemeral(p services.Person) {
 	before := len(c.fake.Sent())
-	c.fake.PushEphemeral(faketelegram.Text(faketelegram.ChatOf(group), faketelegram.Person(e2etest.TelegramID(p)), c.line(rt)))
-	c.await(rt)
+	group := faketelegram.ChatOf(pick([]int64{listedGroup, otherGroup}))
+	c.fake.PushEphemeral(faketelegram.Text(group, faketelegram.Person(e2etest.TelegramID(p)), c.text()))
+	c.await()
 	if slices.ContainsFunc(c.fake.Sent()[before:], func(m faketelegram.Sent) bool { return m.Ephemeral != 0 }) {
 		c.seen["Telegram: an ephemeral answer"]++
 	}
 }
 
-// shown draws a message that p can see and that fits, if there is one.
-func (c *telegramCrowd) shown(rt *rapid.T, p services.Person, fits func(faketelegram.Sent) bool) (m faketelegram.Sent, ok bool) {
-	all := slices.DeleteFunc(c.fake.Sent(), func(m faketelegram.Sent) bool {
+// shown returns one of the messages that p can see and that fit.
+func (c *telegramAudience) shown(p services.Person, fits func(faketelegram.Sent) bool) (m faketelegram.Sent, ok bool) {
+	return pickNewest(slices.DeleteFunc(c.fake.Sent(), func(m faketelegram.Sent) bool {
 		return m.Deleted || m.Reader != 0 && m.Reader != e2etest.TelegramID(p) || !fits(m)
-	})
-	if len(all) == 0 {
-		return m, false
-	}
-	return all[len(all)-1-rapid.IntRange(0, min(len(all), 20)-1).Draw(rt, "message")], true
+	}))
 }
 
-func (c *telegramCrowd) reply(rt *rapid.T, p services.Person) {
-	m, ok := c.shown(rt, p, func(m faketelegram.Sent) bool { return m.Markup.ForceReply && m.ID != 0 })
+func (c *telegramAudience) reply(p services.Person) {
+	m, ok := c.shown(p, func(m faketelegram.Sent) bool { return m.Markup.ForceReply && m.ID != 0 })
 	if !ok {
 		return
 	}
-	texts := []string{c.world.World.Idle.Hex(), "0x12", "/price", "x"}
+	texts := []string{c.fakes.World.Idle.Hex(), "0x12", "/price", "x"}
 	if m.Reader != 0 {
 		texts = append(texts, c.wallet())
 	}
-	c.fake.Push(says(faketelegram.ChatOf(m.Chat), p, rapid.SampledFrom(texts).Draw(rt, "text")).ReplyingTo(m))
-	c.await(rt)
+	c.fake.Push(says(faketelegram.ChatOf(m.Chat), p, pick(texts)).ReplyingTo(m))
+	c.await()
 	c.seen["Telegram: a question was answered"]++
 }
 
-// buttons are what the buttons of a message hand back.
+// buttons returns what the buttons of a message hand back.
 func buttons(m faketelegram.Sent) (all []string) {
 	for _, b := range slices.Concat(m.Markup.Rows...) {
 		if b.Data != "" {
@@ -115,88 +97,81 @@ func buttons(m faketelegram.Sent) (all []string) {
 	return all
 }
 
-func (c *telegramCrowd) press(rt *rapid.T, p services.Person) {
-	m, ok := c.shown(rt, p, func(m faketelegram.Sent) bool { return m.Photo != nil || len(buttons(m)) > 0 })
+func (c *telegramAudience) press(p services.Person) {
+	m, ok := c.shown(p, func(m faketelegram.Sent) bool { return m.Photo != nil || len(buttons(m)) > 0 })
 	if !ok {
 		return
 	}
-	state := rapid.SampledFrom(c.states(rt, buttons(m))).Draw(rt, "state")
+	state := c.state(buttons(m))
 	if m.Ephemeral != 0 {
 		c.fake.PressEphemeral(faketelegram.ChatOf(m.Chat), m.Ephemeral, state)
 	} else {
 		c.fake.Press(e2etest.TelegramID(p), faketelegram.ChatOf(m.Chat), m.ID, state)
 	}
-	c.await(rt)
+	c.await()
 	c.seen["Telegram: a button was pressed"]++
 }
 
-// await has what is queued handled, and judges what was shown since.
-func (c *telegramCrowd) await(rt *rapid.T) {
+// await waits until every update is handled, and checks what was shown since.
+func (c *telegramAudience) await() {
 	if c.hook != "" {
 		for _, body := range c.fake.Dequeue() {
-			if status, err := c.fake.Deliver(c.t.Context(), c.hook, body); err != nil || status != http.StatusOK {
-				rt.Errorf("a delivery is answered with %d, %v", status, err)
+			if status, err := c.fake.Deliver(c.Context(), c.hook, body); err != nil || status != http.StatusOK {
+				c.Errorf("a delivery is answered with %d, %v", status, err)
 			}
 		}
 	}
 	if !c.fake.WaitAcknowledged(e2etest.Patience) {
-		rt.Fatalf("%d updates are left", len(c.fake.Pending()))
+		c.Fatalf("%d updates are left", len(c.fake.Pending()))
 	}
 	all := c.fake.Seen()
-	for _, shown := range all[c.judged:] {
+	for _, shown := range all[c.checked:] {
 		reader := c.person("Telegram", strconv.FormatInt(shown.Reader, 10))
 		if shown.Reader != 0 && reader == nil {
-			rt.Errorf("%s shows something to %d, who has asked nothing: %q", shown.Method, shown.Reader, shown.Text)
+			c.Errorf("%s shows something to %d, who has asked nothing: %q", shown.Method, shown.Reader, shown.Text)
 			continue
 		}
-		c.see(rt, "Telegram", shown.Method, reader, shown.Text)
+		c.see("Telegram", shown.Method, reader, shown.Text)
 	}
-	c.judged = len(all)
+	c.checked = len(all)
 }
 
-// discordCrowd is the people in Discord.
-type discordCrowd struct {
-	*crowd
-	t        *testing.T
+// discordAudience is the people in Discord.
+type discordAudience struct {
+	*audience
 	fake     *discordtest.Server
-	hook     string           // empty where the bot is at the gateway
-	messages []discordMessage // that can be pressed, the newest last
+	hook     string           // where interactions are posted; empty with the gateway
+	messages []discordMessage // the newest last
 }
 
-// discordMessage is a message and what it answers.
+// discordMessage is a message and the interaction that it answers.
 type discordMessage struct {
 	fakediscord.Message
 	in fakediscord.Interaction
 }
 
-func (c *discordCrowd) actions() map[string]func(*rapid.T, services.Person) {
-	return map[string]func(*rapid.T, services.Person){
-		"discord: a command": c.command, "discord: a press": c.press,
-	}
-}
-
-// as is an interaction of the person, somewhere.
-func (c *discordCrowd) as(rt *rapid.T, p services.Person) fakediscord.Interaction {
-	i := fakediscord.Interaction{UserID: p.UID("Discord"), Locale: rapid.SampledFrom([]string{"en-US", "es-ES", "vi"}).Draw(rt, "locale")}
-	i.GuildID = rapid.SampledFrom([]string{listedServer, otherServer, ""}).Draw(rt, "server")
-	i.UserInstalled = i.GuildID != "" && rapid.Bool().Draw(rt, "user-installed")
+// as returns an interaction of the person, in a random place.
+func (c *discordAudience) as(p services.Person) fakediscord.Interaction {
+	i := fakediscord.Interaction{UserID: p.UID("Discord"), Locale: pick([]string{"en-US", "es-ES", "vi"})}
+	i.GuildID = pick([]string{listedServer, otherServer, ""})
+	i.UserInstalled = i.GuildID != "" && oneIn(2)
 	i.ChannelID = "1400000000000000000" + i.GuildID
-	if p.DID == c.world.World.Newcomer.DID && i.GuildID != "" {
+	if p.DID == c.fakes.World.Newcomer.DID && i.GuildID != "" {
 		i.Permissions = discordgo.PermissionBanMembers
 	}
 	return i
 }
 
-// options are the names of a command's options, where so many are given.
+// options are the names of a command's options, by how many are given.
 var options = map[string][][]string{
 	"staked": {{"wallet"}}, "price": {{"period"}}, "mylogins": {{"page"}},
 	"verify": {{"wallet"}, {"user", "wallet"}}, "exists": {{"user"}, {"platform", "uid"}},
 }
 
-func (c *discordCrowd) command(rt *rapid.T, p services.Person) {
-	i, line := c.as(rt, p), rapid.SampledFrom(c.lines()).Draw(rt, "line")
+func (c *discordAudience) command(p services.Person) {
+	i, line := c.as(p), c.line()
 	i.Command, i.Options, i.Users = line[0], map[string]string{}, map[string]string{}
-	registered := c.world.World.Registered.UID("Discord")
+	registered := c.fakes.World.Registered.UID("Discord")
 	for n, word := range line[1:] {
 		if name := options[line[0]][len(line)-2][n]; name == "user" {
 			i.Users[name] = registered
@@ -207,7 +182,7 @@ func (c *discordCrowd) command(rt *rapid.T, p services.Person) {
 	if line[0] == "moon" { // in place of a command that Discord does not know
 		i.Command, i.Target = "Check registration", registered
 	}
-	c.ask(rt, i)
+	c.ask(i)
 }
 
 func customIDs(m fakediscord.Message) (all []string) {
@@ -220,24 +195,23 @@ func customIDs(m fakediscord.Message) (all []string) {
 }
 
 // press has p press a button of a message that they can see.
-func (c *discordCrowd) press(rt *rapid.T, p services.Person) {
-	all := slices.DeleteFunc(slices.Clone(c.messages), func(m discordMessage) bool {
+func (c *discordAudience) press(p services.Person) {
+	m, ok := pickNewest(slices.DeleteFunc(slices.Clone(c.messages), func(m discordMessage) bool {
 		return (m.in.GuildID == "" || m.Ephemeral) && m.in.UserID != p.UID("Discord")
-	})
-	if len(all) == 0 {
+	}))
+	if !ok {
 		return
 	}
-	m := all[len(all)-1-rapid.IntRange(0, min(len(all), 20)-1).Draw(rt, "message")]
-	c.ask(rt, fakediscord.Interaction{
-		Button: rapid.SampledFrom(c.states(rt, customIDs(m.Message))).Draw(rt, "state"), On: &m.Message, UserID: p.UID("Discord"),
+	c.ask(fakediscord.Interaction{
+		Button: c.state(customIDs(m.Message)), On: &m.Message, UserID: p.UID("Discord"),
 		GuildID: m.in.GuildID, ChannelID: m.in.ChannelID, UserInstalled: m.in.UserInstalled,
 	})
 	c.seen["Discord: a button was pressed"]++
 }
 
-// ask waits for the answer and judges what was shown meanwhile.
-func (c *discordCrowd) ask(rt *rapid.T, i fakediscord.Interaction) {
-	ctx, cancel := context.WithTimeout(c.t.Context(), e2etest.Patience)
+// ask waits for the answer, and checks what was shown meanwhile.
+func (c *discordAudience) ask(i fakediscord.Interaction) {
+	ctx, cancel := context.WithTimeout(c.Context(), e2etest.Patience)
 	defer cancel()
 	var pending *fakediscord.Pending
 	var err error
@@ -249,11 +223,11 @@ func (c *discordCrowd) ask(rt *rapid.T, i fakediscord.Interaction) {
 		_, err = c.fake.Post(ctx, c.hook, pending, body)
 	}
 	if err != nil {
-		rt.Fatalf("%+v: %v", i, err)
+		c.Fatalf("%+v: %v", i, err)
 	}
 	answer, err := pending.Wait(ctx)
 	if err != nil {
-		rt.Fatalf("%+v is not answered: %v", i, err)
+		c.Fatalf("%+v is not answered: %v", i, err)
 	}
 	user := c.person("Discord", i.UserID)
 	for _, m := range pending.Shown() {
@@ -264,7 +238,7 @@ func (c *discordCrowd) ask(rt *rapid.T, i fakediscord.Interaction) {
 		case i.GuildID != "":
 			reader = nil
 		}
-		c.see(rt, "Discord", "a message", reader, m.Everything())
+		c.see("Discord", "a message", reader, m.Everything())
 	}
 	for _, m := range append(answer.Followups, answer.Message) {
 		if m.ID != "" {
@@ -272,6 +246,6 @@ func (c *discordCrowd) ask(rt *rapid.T, i fakediscord.Interaction) {
 		}
 	}
 	if problems := c.fake.Problems(); len(problems) > 0 {
-		rt.Fatalf("%+v: Discord refuses %s", i, strings.Join(problems, ", "))
+		c.Fatalf("%+v: Discord refuses %s", i, strings.Join(problems, ", "))
 	}
 }

@@ -3,13 +3,11 @@ package e2e
 import (
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"herald/internal/chat"
 	"herald/internal/demo/fake/services"
@@ -18,18 +16,16 @@ import (
 	"herald/internal/words"
 )
 
-var privateDraw = flag.Duration("private.draw", time.Second, "how long commands, presses and failures are drawn for each way in")
+var privateDraw = flag.Duration("private.draw", time.Second, "how long each way in draws commands, presses and failures")
 
-// maxDraw bounds how long everything is drawn again until all that is judged was
-// there, which one round nearly always does. A circuit that is open hides answers for
-// seconds.
+// maxDraw bounds how long a way in draws until every kind of answer was there. Most take
+// less than a second; a circuit that is open hides answers for seconds.
 const maxDraw = time.Minute
 
-// Commands, presses of buttons that are there and of forged ones, replies to
-// questions, and failures of services are drawn, by somebody who is registered, a
-// moderator and a stranger, in groups and in private. What the bot shows, to anybody and however shortly, never holds a DID. What others can see
-// holds no login, no account, no verdict of a private command and nothing of the
-// wallet that only private commands were asked about.
+// A member, a moderator and a stranger type commands, press buttons that are there or
+// forged, and reply to questions, in groups and in private, while services fail. Nobody
+// is ever shown a DID. Others are shown no login, no account, no verdict of a private
+// command, and nothing of the wallet that only private commands name.
 func TestNobodySeesWhatIsPrivateToAnother(t *testing.T) {
 	for name, way := range map[string]struct {
 		language string
@@ -40,30 +36,41 @@ func TestNobodySeesWhatIsPrivateToAnother(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newCrowd(t, way.language, way.byHTTP)
-			deadline := time.Now().Add(*privateDraw)
-			var failed atomic.Bool // then rapid looks for the shortest way to it
-			for began := time.Now(); len(s.unseen()) > 0 && time.Since(began) < maxDraw && !t.Failed(); {
-				rapid.Check(t, func(rt *rapid.T) {
-					if time.Now().After(deadline) && len(s.unseen()) == 0 && !failed.Load() {
-						return
-					}
-					defer func() { failed.CompareAndSwap(false, rt.Failed()) }()
-					rt.Repeat(s.actions())
-				})
+			a := newAudience(t, way.language, way.byHTTP)
+			began := time.Now()
+			for !t.Failed() && (time.Since(began) < *privateDraw || len(a.unseen()) > 0 && time.Since(began) < maxDraw) {
+				pick([]func(services.Person){
+					a.failServices, a.telegram.command, a.telegram.ephemeral, a.telegram.reply, a.telegram.press, a.discord.command, a.discord.press,
+				})(pick(a.people()))
 			}
-			if unseen := s.unseen(); len(unseen) > 0 {
-				t.Errorf("never seen, and so never judged: %q; seen %v", unseen, s.seen)
+			if unseen := a.unseen(); len(unseen) > 0 {
+				t.Errorf("never seen, and so never judged: %q; seen %v", unseen, a.seen)
 			}
 		})
 	}
 }
 
-// crowd is people on both platforms of one bot, and what they are shown.
-type crowd struct {
-	world    *fault.Fakes
-	telegram *telegramCrowd
-	discord  *discordCrowd
+// pick returns one of all at random.
+func pick[T any](all []T) T { return all[rand.IntN(len(all))] }
+
+// pickNewest returns one of the twenty newest of all at random. It returns false if all
+// is empty.
+func pickNewest[T any](all []T) (one T, ok bool) {
+	if len(all) == 0 {
+		return one, false
+	}
+	return pick(all[max(0, len(all)-20):]), true
+}
+
+// oneIn reports true once in n times.
+func oneIn(n int) bool { return rand.IntN(n) == 0 }
+
+// audience is the people on both platforms of one bot, and what they are shown.
+type audience struct {
+	*testing.T
+	fakes    *fault.Fakes
+	telegram *telegramAudience
+	discord  *discordAudience
 	verdicts []string
 	personal []string
 	seen     map[string]int // by platform and kind
@@ -71,46 +78,46 @@ type crowd struct {
 
 const serviceName = "Zebra Passport"
 
-// listedGroup and listedServer are in MODERATOR_CHATS, other ones are not.
+// listedGroup and listedServer are in MODERATOR_CHATS; the others are not.
 const (
 	listedGroup, otherGroup   = -1001, -1002
 	listedServer, otherServer = "41", "42"
 )
 
-func newCrowd(t *testing.T, language string, byHTTP bool) *crowd {
-	s := &crowd{world: e2etest.Sandbox(t), seen: map[string]int{}, verdicts: verdicts()}
-	for _, p := range s.people() {
-		s.personal = append(s.personal, p.UID("Telegram"), p.UID("Discord"))
+func newAudience(t *testing.T, language string, byHTTP bool) *audience {
+	a := &audience{T: t, fakes: e2etest.Sandbox(t), seen: map[string]int{}, verdicts: verdicts()}
+	for _, p := range a.people() {
+		a.personal = append(a.personal, p.UID("Telegram"), p.UID("Discord"))
 	}
-	wallet := s.wallet()
-	s.personal = append(s.personal, wallet, strings.ToLower(wallet), wallet[:6], "1,012,345", "1 012 345")
-	s.telegram, s.discord = newTelegramCrowd(t, s), &discordCrowd{crowd: s, t: t, fake: e2etest.Discord(t)}
-	way := slices.Concat(e2etest.Polling(s.telegram.fake), e2etest.Gateway(s.discord.fake))
+	wallet := a.wallet()
+	a.personal = append(a.personal, wallet, strings.ToLower(wallet), wallet[:6], "1,012,345", "1 012 345")
+	a.telegram, a.discord = newTelegramAudience(a), &discordAudience{audience: a, fake: e2etest.Discord(t)}
+	way := slices.Concat(e2etest.Polling(a.telegram.fake), e2etest.Gateway(a.discord.fake))
 	if byHTTP {
-		way = slices.Concat(e2etest.Webhook(s.telegram.fake), e2etest.Interactions(s.discord.fake))
+		way = slices.Concat(e2etest.Webhook(a.telegram.fake), e2etest.Interactions(a.discord.fake))
 	}
-	bot := e2etest.ServeReady(t, s.world, append(way, "CHAT_LANGUAGE="+language, "SERVICE_NAME="+serviceName,
+	bot := e2etest.ServeReady(t, a.fakes, append(way, "CHAT_LANGUAGE="+language, "SERVICE_NAME="+serviceName,
 		"EXPLORER_URL=https://explorer.example", "STAKING_PENDING_METHOD="+services.PendingMethod, "STALE_FOR=0s",
 		fmt.Sprintf("MODERATOR_CHATS=telegram:%d,discord:%s", listedGroup, listedServer))...)
 	if byHTTP {
-		s.telegram.hook, s.discord.hook = bot.URL+e2etest.WebhookPath, bot.URL+e2etest.InteractionsPath
+		a.telegram.hook, a.discord.hook = bot.URL+e2etest.WebhookPath, bot.URL+e2etest.InteractionsPath
 	}
-	return s
+	return a
 }
 
-// wallet is the one that only private commands are asked about. Public ones are
-// asked about the idle wallet.
-func (s *crowd) wallet() string { return s.world.World.Staker.Hex() }
+// wallet returns the wallet that only private commands name. Public ones name the idle
+// wallet.
+func (a *audience) wallet() string { return a.fakes.World.Staker.Hex() }
 
-// people are somebody with logins, a moderator and a stranger.
-func (s *crowd) people() []services.Person {
-	w := s.world.World
+// people returns a member with logins, a moderator and a stranger.
+func (a *audience) people() []services.Person {
+	w := a.fakes.World
 	return []services.Person{w.Registered, w.Newcomer, w.Unregistered}
 }
 
-// person has an account on the platform; nil if nobody of the crowd does.
-func (s *crowd) person(platform, uid string) *services.Person {
-	for _, p := range s.people() {
+// person returns who has an account on the platform, or nil.
+func (a *audience) person(platform, uid string) *services.Person {
+	for _, p := range a.people() {
 		if p.UID(platform) == uid {
 			return &p
 		}
@@ -118,46 +125,36 @@ func (s *crowd) person(platform, uid string) *services.Person {
 	return nil
 }
 
-// actions are what may happen next.
-func (s *crowd) actions() map[string]func(*rapid.T) {
-	all := map[string]func(*rapid.T){
-		"a service fails, or all are well again": func(rt *rapid.T) {
-			f := rapid.SampledFrom([]fault.Fault{
-				{}, {}, fault.Answer(500, "text/html", "down"), fault.Answer(200, "application/json", "{}"), fault.Answer(429, "text/plain", ""),
-			}).Draw(rt, "fault")
-			service := rapid.SampledFrom(fault.Targets).Draw(rt, "service")
-			for _, target := range fault.Targets {
-				if target == service || f.Name == "" {
-					s.world.At(target).SetFault(f)
-				}
-			}
-		},
-	}
-	for _, actions := range []map[string]func(*rapid.T, services.Person){s.telegram.actions(), s.discord.actions()} {
-		for name, act := range actions {
-			all[name] = func(rt *rapid.T) { act(rt, s.people()[rapid.IntRange(0, 2).Draw(rt, "person")]) }
+// failServices makes one service fail, or heals all.
+func (a *audience) failServices(services.Person) {
+	f := pick([]fault.Fault{
+		{}, {}, fault.Answer(500, "text/html", "down"), fault.Answer(200, "application/json", "{}"), fault.Answer(429, "text/plain", ""),
+	})
+	failing := pick(fault.Targets)
+	for _, target := range fault.Targets {
+		if target == failing || f.Name == "" {
+			a.fakes.At(target).SetFault(f)
 		}
 	}
-	return all
 }
 
-// lines are commands with their arguments, as people give them.
-func (s *crowd) lines() [][]string {
-	idle, registered, wallet := s.world.World.Idle.Hex(), s.world.World.Registered.UID("Telegram"), s.wallet()
-	return [][]string{
+// line returns a command with its arguments.
+func (a *audience) line() []string {
+	idle, registered, wallet := a.fakes.World.Idle.Hex(), a.fakes.World.Registered.UID("Telegram"), a.wallet()
+	return pick([][]string{
 		{"staked", idle}, {"price"}, {"price", "7d"}, {"supply"}, {"status"}, {"help"}, {"start"}, {"moon"},
 		{"staked"}, {"staked", "0x12"}, {"mylogins"}, {"mylogins"}, {"mylogins", "2"}, {"mylogins", "x"},
 		{"exists"}, {"exists", registered}, {"exists", "telegram", registered}, {"exists", "EVM", wallet}, {"exists", "x"},
 		{"verify"}, {"verify", wallet}, {"verify", idle}, {"verify", registered, wallet}, {"verify", "0x12"},
-	}
+	})
 }
 
-// states are what the buttons of a message hand back, or what nobody was shown.
-func (s *crowd) states(rt *rapid.T, buttons []string) []string {
-	if len(buttons) > 0 && rapid.Bool().Draw(rt, "a button that is there") {
-		return buttons
+// state returns what one of the buttons hands back, or a forged state.
+func (a *audience) state(buttons []string) string {
+	if len(buttons) > 0 && oneIn(2) {
+		return pick(buttons)
 	}
-	registered, wallet := s.world.World.Registered.UID("Telegram"), s.wallet()
+	registered, wallet := a.fakes.World.Registered.UID("Telegram"), a.wallet()
 	forged := []string{"0 e 0 mylogins", "1 e", strings.Repeat("x", 64)}
 	for _, command := range []string{
 		"mylogins", "mylogins 2", "exists", "exists " + registered, "verify " + wallet, "verify " + registered, "staked", "price",
@@ -165,17 +162,17 @@ func (s *crowd) states(rt *rapid.T, buttons []string) []string {
 	} {
 		forged = append(forged, "1 e 0 "+command, "1 n 0 "+command)
 	}
-	return forged
+	return pick(forged)
 }
 
-// see judges what the bot has shown to reader, or to everybody if reader is nil.
-func (s *crowd) see(rt rapid.TB, platform, how string, reader *services.Person, text string) {
-	w := s.world.World
+// see checks a text that the bot has shown to reader, or to everybody if reader is nil.
+func (a *audience) see(platform, how string, reader *services.Person, text string) {
+	w := a.fakes.World
 	text = e2etest.Plain(text)
 	not := func(what string, private ...string) {
 		for _, p := range private {
 			if strings.Contains(text, p) {
-				rt.Errorf("%s: %s shows %s %q: %q", platform, how, what, p, text)
+				a.Errorf("%s: %s shows %s %q: %q", platform, how, what, p, text)
 			}
 		}
 	}
@@ -189,31 +186,31 @@ func (s *crowd) see(rt rapid.TB, platform, how string, reader *services.Person, 
 		not("a stranger the account", w.Registered.UID(platform))
 	}
 	if reader == nil {
-		s.seen[platform+": public"]++
-		not("everybody", s.personal...)
+		a.seen[platform+": public"]++
+		not("everybody", a.personal...)
 		text = strings.ToLower(text)
-		not("everybody the verdict", s.verdicts...)
+		not("everybody the verdict", a.verdicts...)
 		return
 	}
-	if slices.ContainsFunc(s.verdicts, func(v string) bool { return strings.Contains(strings.ToLower(text), v) }) {
-		s.seen[platform+": a verdict"]++
+	if slices.ContainsFunc(a.verdicts, func(v string) bool { return strings.Contains(strings.ToLower(text), v) }) {
+		a.seen[platform+": a verdict"]++
 	}
 	if strings.Contains(text, w.Logins[0].Dapp) {
-		s.seen[platform+": logins"]++
+		a.seen[platform+": logins"]++
 	}
 }
 
-// unseen is what is judged and was never there.
-func (s *crowd) unseen() []string {
+// unseen returns the kinds of answers that were never there.
+func (a *audience) unseen() []string {
 	return slices.DeleteFunc([]string{
 		"Telegram: public", "Telegram: a verdict", "Telegram: logins", "Telegram: a question was answered", "Telegram: a button was pressed",
 		"Telegram: an ephemeral answer",
 		"Discord: public", "Discord: a verdict", "Discord: logins", "Discord: a button was pressed",
-	}, func(kind string) bool { return s.seen[kind] > 0 })
+	}, func(kind string) bool { return a.seen[kind] > 0 })
 }
 
-// verdicts are what only answers to private commands say, in lower case and in
-// every language.
+// verdicts returns what only answers to private commands say, in every language and in
+// lower case.
 func verdicts() (all []string) {
 	for _, l := range chat.Languages() {
 		for _, platform := range []string{"Telegram", "Discord", "EVM"} {

@@ -19,22 +19,21 @@ import (
 	"herald/internal/store/redistest"
 )
 
-// Processes of the built bot take webhooks of both platforms under load, behind a
-// load balancer and on one real Redis. One is killed and replaced, then another is
-// told to leave. Every command is answered, and once. Only what the killed one had
-// taken may be lost, or, on Telegram, answered twice: it delivers again what was not
-// acknowledged, and may lose what was.
+// Two processes of the built bot take webhooks of both platforms under load, behind a load
+// balancer and on one real Redis. One is killed and replaced, then the other gets SIGTERM.
+// Every command is answered once, except those that the killed process had in flight. It
+// loses an acknowledged one. Telegram delivers the others again, so two answers may come.
 //
-// No other test runs beside it: a balancer that is slower than a second would hand a
-// request to a replica that has left.
+// The test is not parallel: a balancer that takes longer than a second would hand a request
+// to a replica that has left.
 func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 	const onceOnTelegram, claim = 40, 3 * time.Second // a killed replica's claims last for COMMAND_TIMEOUT
 	redis := redistest.Start(t)
 	if redis == nil {
 		t.Skip("there is no redis-server here; Debian's package is redis-server")
 	}
-	world, telegram, discord, program := e2etest.Sandbox(t), e2etest.Ways[1].Open(t), e2etest.Ways[3].Open(t), binary(t)
-	settings := slices.Concat(e2etest.Settings(world), telegram.Settings(), discord.Settings(), []string{
+	fakes, telegram, discord, program := e2etest.Sandbox(t), e2etest.Ways[1].Open(t), e2etest.Ways[3].Open(t), binary(t)
+	settings := slices.Concat(e2etest.Settings(fakes), telegram.Settings(), discord.Settings(), []string{
 		"REDIS_URL=" + redis.URL + "?read_timeout=1s", "TELEGRAM_PACING=on", "COMMAND_TIMEOUT=" + claim.String(),
 	})
 	b := &balancer{taken: map[*e2etest.Process]map[string]bool{}}
@@ -48,7 +47,7 @@ func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 	t.Cleanup(proxy.Close)
 	telegram.Through(proxy.URL)
 	discord.Through(proxy.URL)
-	world.Chain.SetFault(fault.Late(150 * time.Millisecond))
+	fakes.Chain.SetFault(fault.Late(150 * time.Millisecond))
 
 	var onTelegram, onDiscord []*e2etest.Asked
 	for i := range onceOnTelegram {
@@ -103,16 +102,15 @@ func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 	t.Logf("of %d commands %d were lost with the killed replica", len(onTelegram)+len(onDiscord), lost)
 }
 
-// balancer hands requests to the replicas in turn, as deploy/Caddyfile has Caddy
-// do. What one refuses, by a 503 or since nobody listens, goes to the next; if it
-// is not ready either, it gets no more. A request whose connection breaks is
-// answered with 502.
+// balancer hands requests to the replicas in turn, as deploy/Caddyfile has Caddy do. A
+// request that one refuses, by a 503 or because nobody listens, goes to the next. A
+// request whose connection breaks is answered with 502.
 type balancer struct {
 	mu       sync.Mutex
 	replicas []*e2etest.Process
 	turn     int
-	// taken are the requests, by their wallets, that a replica has not refused, and
-	// whether it has responded.
+	// taken holds the requests that a replica has not refused, by their wallets. A value
+	// says whether the replica has responded.
 	taken map[*e2etest.Process]map[string]bool
 }
 
@@ -123,29 +121,13 @@ func (b *balancer) add(p *e2etest.Process) {
 	b.taken[p] = map[string]bool{}
 }
 
-// next returns the replicas in the order in which they are asked.
+// next returns the replicas in the order in which to try them.
 func (b *balancer) next() []*e2etest.Process {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.turn++
 	first := b.turn % len(b.replicas)
 	return slices.Concat(b.replicas[first:], b.replicas[:first])
-}
-
-// drop takes a replica that is not ready out of the turn.
-func (b *balancer) drop(p *e2etest.Process) {
-	resp, err := noKeepAlive.Get(p.URL() + "/readyz")
-	if err == nil {
-		resp.Body.Close()
-		if resp.StatusCode == http.StatusOK {
-			return
-		}
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.replicas) > 1 {
-		b.replicas = slices.DeleteFunc(b.replicas, func(other *e2etest.Process) bool { return other == p })
-	}
 }
 
 var (
@@ -168,7 +150,6 @@ func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			resp, err := b.hand(replica, r, body)
 			switch {
 			case refused(resp, err):
-				b.drop(replica)
 				continue
 			case err != nil:
 				w.WriteHeader(http.StatusBadGateway)
@@ -184,7 +165,7 @@ func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusServiceUnavailable)
 }
 
-// hand hands a request to one replica, and notes whether it has taken it.
+// hand hands a request to one replica, and notes in taken whether the replica took it.
 func (b *balancer) hand(p *e2etest.Process, r *http.Request, body []byte) (*http.Response, error) {
 	out, err := http.NewRequestWithContext(r.Context(), r.Method, p.URL()+r.URL.Path, bytes.NewReader(body))
 	if err != nil {

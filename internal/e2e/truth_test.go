@@ -7,9 +7,9 @@ package e2e
 
 import (
 	"flag"
+	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -23,7 +23,6 @@ import (
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/e2etest/truth"
 	"herald/internal/e2e/fault"
-	"herald/internal/secret/logtest"
 )
 
 var truthAll = flag.Bool("truth.all", false, "cross every fault of every service with every command, with an empty cache and an expired answer")
@@ -34,25 +33,24 @@ const (
 	// repeats is how often a failing service is asked again before its fault ends:
 	// often enough for the client to leave it alone for a while.
 	repeats = 5
-	// maxWait is what a trial waits for a service that asks to be left alone.
+	// maxWait is the longest Retry-After that a trial waits for.
 	maxWait = 5 * time.Second
-	// silentTime is how long a call may take to a service that is silent, briefTime
-	// where one command asks it once. Others get what a busy machine may need.
+	// silentTime is the time limit of a call to a service that never answers; briefTime is
+	// the limit if only one command asks it. Other calls have time for a busy machine.
 	silentTime, briefTime = 5 * time.Second, time.Second
 )
 
-// Faults of every service are put under the commands that use it. Each answer must
-// be the one that package truth expects, and no other. By default every fault meets
-// one command with an empty cache, and one fault of each class meets every command,
-// with an empty cache and with an expired answer in it; -truth.all crosses all of
-// them, and -short leaves the first out.
+// Each answer must be the one that package truth expects while a service has a fault. By
+// default every fault meets one command with an empty cache, and one fault of each class
+// meets every command, with an empty cache and with an expired answer. -truth.all crosses
+// all faults with all commands; -short tries one fault of each class only.
 func TestTruth(t *testing.T) {
 	t.Parallel()
 	var trials errgroup.Group
 	trials.SetLimit(trialsAtOnce)
 	try := func(e truth.Expectation, name string, whole bool, settings ...string) {
 		silent := map[bool]time.Duration{true: silentTime, false: briefTime}[whole]
-		if e.Reason() == truth.Slow && e.Fault.Effect == fault.Unanswerable {
+		if e.Fault.Reason == fault.Slow && e.Fault.Effect == fault.Unanswerable {
 			settings = append(settings, "UPSTREAM_TIMEOUT="+silent.String())
 		}
 		trials.Go(func() error {
@@ -68,7 +66,7 @@ func TestTruth(t *testing.T) {
 		for _, f := range fault.Of(service) {
 			e := truth.Expectation{Service: service, Fault: f}
 			// Those that take long are left to the night.
-			whole := *truthAll || !met[e.Class()] && e.Reason() != truth.Slow && e.Wait() == 0
+			whole := *truthAll || !met[e.Class()] && e.Fault.Reason != fault.Slow && e.Fault.Wait == 0
 			met[e.Class()] = true
 			if testing.Short() && !whole {
 				continue
@@ -82,8 +80,8 @@ func TestTruth(t *testing.T) {
 	_ = trials.Wait() // trials report to t
 }
 
-// tryCold asks one question while nothing is cached. If it is to ask the whole, it
-// asks all of them, repeatedly, and then ends the fault.
+// tryCold asks one question while nothing is cached. If whole is set, it then asks all
+// questions, and one of them repeatedly, and ends the fault.
 func tryCold(t *testing.T, e truth.Expectation, whole bool, settings []string) {
 	tr := newTrial(t, settings...)
 	tr.At(e.Service).SetFault(e.Fault)
@@ -98,8 +96,8 @@ func tryCold(t *testing.T, e truth.Expectation, whole bool, settings []string) {
 	tr.recover(t, e)
 }
 
-// tryWarm asks once everything is cached, until the fault shows in the answers to
-// all that need the service, then ends it.
+// tryWarm asks every question when its answer is cached, until the fault shows in all
+// answers that need the service, and ends the fault.
 func tryWarm(t *testing.T, e truth.Expectation, settings []string) {
 	tr := newTrial(t, settings...)
 	e.Warm = true
@@ -113,7 +111,7 @@ func tryWarm(t *testing.T, e truth.Expectation, settings []string) {
 	began := time.Now()
 	for _, q := range tr.queries {
 		within := trialTTL + slack
-		if e.Reason() == truth.Slow {
+		if e.Fault.Reason == fault.Slow {
 			within += silentTime // an early refresh leaves the answer right until it has ended
 		}
 		before := stand.Requests()
@@ -129,30 +127,30 @@ func tryWarm(t *testing.T, e truth.Expectation, settings []string) {
 	tr.recover(t, e)
 }
 
-// check compares an answer with the one that is expected. A service that may have
-// failed repeatedly may be left alone.
+// check compares an answer with the expected one. A service that has failed repeatedly may
+// be paused instead.
 func check(t *testing.T, e truth.Expectation, q query, got truth.Outcomes, repeatedly bool) {
 	t.Helper()
 	want := e.Want(q.Question, q.staker)
-	paused := repeatedly && got[e.Service] == truth.Paused && want[e.Service] == e.Reason()
+	paused := repeatedly && got[e.Service] == truth.Outcome(fault.Paused) && want[e.Service] == e.Reason()
 	if !paused && !maps.Equal(got, want) {
 		t.Errorf("%s: the answer is %v, want %v", q.name, got, want)
 	}
 }
 
-// recover ends the fault. Within a TTL what it spoiled must be right again, or
-// after the time that the service asked for if that is longer. A time longer than
-// a test is only seen to be kept.
+// recover ends the fault. Every answer must be right again within a TTL, or within the time
+// that the service asked for if that is longer. If it is longer than maxWait, recover only
+// checks that the service is not asked meanwhile.
 func (tr *trial) recover(t *testing.T, e truth.Expectation) {
 	t.Helper()
 	stand := tr.At(e.Service)
 	stand.SetFault(fault.Fault{})
-	before, deadline := stand.Requests(), time.Now().Add(max(e.Wait(), trialTTL)+slack)
+	before, deadline := stand.Requests(), time.Now().Add(max(e.Fault.Wait, trialTTL)+slack)
 	for _, q := range tr.queries {
 		if !q.needs(e.Service) {
 			continue
 		}
-		if e.Wait() > maxWait {
+		if e.Fault.Wait > maxWait {
 			check(t, e, q, tr.ask(t, q), true)
 			if asked := stand.Requests() - before; asked != 0 {
 				t.Errorf("asked %d times though it asked to wait", asked)
@@ -172,14 +170,14 @@ func (tr *trial) recover(t *testing.T, e truth.Expectation) {
 const (
 	// trialTTL is every TTL of a trial.
 	trialTTL = 200 * time.Millisecond
-	// slack is what a busy machine may take beyond a TTL. TTL and slack are less than
-	// the longest pause of a service that failed repeatedly.
+	// slack is what a busy machine may need beyond a TTL. TTL and slack together are shorter
+	// than the longest pause of a service that failed repeatedly.
 	slack = 4 * time.Second
-	// askAgain is how often a question that awaits an answer is put.
+	// askAgain is the interval at which askUntil repeats a question.
 	askAgain = 20 * time.Millisecond
 )
 
-// query is a question with whoever asks it.
+// query is a question of one person.
 type query struct {
 	truth.Question
 	name string
@@ -188,7 +186,7 @@ type query struct {
 	staker bool
 }
 
-// queries put every command to which the world has an answer of its own.
+// queries returns one question for each command and each of its answers.
 func queries(w services.World) (all []query) {
 	for _, q := range []struct {
 		name, command string
@@ -233,41 +231,25 @@ func (q query) needs(service fault.Target) bool {
 	return slices.Contains(truth.Uses(q.Command), service) && !worthless
 }
 
-// trial is the bot as the program assembles it, among services of its own.
+// trial is one bot with stand-ins of its own.
 type trial struct {
 	*fault.Fakes
-	judge   *truth.Judge
+	checker *truth.Checker
 	bot     *app.Bot
 	queries []query
-	log     logtest.Buffer
 }
 
 func newTrial(t *testing.T, settings ...string) *trial {
 	t.Helper()
 	tr := &trial{Fakes: e2etest.Sandbox(t)}
-	tr.queries, tr.judge = queries(tr.World), truth.NewJudge(tr.World)
-	t.Cleanup(func() { tr.checkNothingLeaked(t) }) // runs once the bot is closed
-	// The log has everything, and nothing is redacted in it.
+	tr.queries, tr.checker = queries(tr.World), truth.NewChecker(tr.World)
 	base := e2etest.Settings(tr.Fakes, "UPSTREAM_TIMEOUT=10s")
-	tr.bot = e2etest.New(t, slices.Concat(base, e2etest.TTLs(trialTTL), settings), tr.log.Logger())
+	tr.bot = e2etest.New(t, slices.Concat(base, e2etest.TTLs(trialTTL), settings), slog.New(slog.DiscardHandler))
 	return tr
 }
 
-// checkNothingLeaked is for the end of a trial, whatever happened in it.
-func (tr *trial) checkNothingLeaked(t *testing.T) {
-	t.Helper()
-	if n := tr.Strayed(); n != 0 {
-		t.Errorf("%d requests followed a redirect", n)
-	}
-	w := tr.World
-	e2etest.Secrets{
-		"partner's key": tr.SecretKey, "price key": tr.PriceKey, "DID": w.Registered.DID, "person": w.Registered.UID("Telegram"),
-		"wallet": w.Staker.Hex()[2:], "wallet in lower case": strings.ToLower(w.Staker.Hex()[2:]),
-	}.MustNotShow(t, "the log", tr.log.String())
-}
-
-// ask puts a question and judges the answer, which must be honest. On a busy machine a
-// price may come too late: then it is there when the question is put again.
+// ask asks a question and returns what the answer says, which must be honest. On a busy
+// machine a price may come too late, so ask tries three times.
 func (tr *trial) ask(t *testing.T, q query) truth.Outcomes {
 	t.Helper()
 	var args []string
@@ -278,7 +260,7 @@ func (tr *trial) ask(t *testing.T, q query) truth.Outcomes {
 		reply := tr.bot.Router.Handle(t.Context(), chat.Request{
 			ID: "trial", Command: q.Command, Args: chat.Typed(args...), From: q.from, Chat: "1", Direct: true,
 		})
-		got, err := tr.judge.Judge(q.Question, e2etest.Lines(reply))
+		got, err := tr.checker.Check(q.Question, e2etest.Lines(reply))
 		if err != nil {
 			t.Errorf("%s: %v", q.name, err)
 		}
@@ -288,7 +270,7 @@ func (tr *trial) ask(t *testing.T, q query) truth.Outcomes {
 	}
 }
 
-// askUntil puts a question again and again until done with its answer.
+// askUntil repeats a question until done returns true for its answer.
 func (tr *trial) askUntil(t *testing.T, q query, within time.Duration, done func(truth.Outcomes) bool) {
 	t.Helper()
 	tick := time.NewTicker(askAgain)

@@ -1,5 +1,5 @@
-// Package e2etest is what the tests of the whole bot share: services that can fail,
-// a bot by its settings, the ways in, and the search for what must not be shown.
+// Package e2etest holds what the tests of the whole bot share: services that can fail, a bot
+// by its settings, the platforms, and the search for secrets.
 package e2etest
 
 import (
@@ -26,26 +26,24 @@ const Patience = 20 * time.Second
 // Price is the sandbox's price, as every answer to /price shows it.
 const Price = "$0.04173"
 
-// Plain is a text of an answer as people read it, without the marks that hide in
-// it.
+// Plain returns the text of an answer as people read it, without markup and special spaces.
 func Plain(text string) string {
 	return strings.NewReplacer("\u00a0", " ", "\u2060", "", "**", "", "`", "", `\`, "").Replace(text)
 }
 
-// MinuteForm is how answers show times: to the minute, as Telegram's text has
-// them where an app cannot show them itself.
+// MinuteForm is the format of times in the text of answers on Telegram.
 const MinuteForm = "2006-01-02 15:04 MST"
 
-// Minute is a time as answers show it.
+// Minute returns a time in MinuteForm.
 func Minute(t time.Time) string { return t.UTC().Format(MinuteForm) }
 
-// Say is a message as answers show it.
+// Say returns a message in English.
 func Say(key string, args chat.Values) string {
 	return Lines(chat.Reply{Title: chat.SayWith(key, args)})[0]
 }
 
-// Lines are what a reply says, each of its parts on a line, without empty ones,
-// with the exact values of what is shown short.
+// Lines returns the parts of a reply, one a line and none empty, with the exact value of
+// what is shown short.
 func Lines(r chat.Reply) []string {
 	card := words.Print(r)
 	lines := []string{strings.TrimSpace(spoken(card.Title) + " " + spoken(card.Subtitle)), spoken(card.Text)}
@@ -61,7 +59,7 @@ func Lines(r chat.Reply) []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
 
-// spoken is a line as plain text, with single spaces and with times to the minute.
+// spoken returns a line as plain text, with single spaces and with times in MinuteForm.
 func spoken(line words.Line) string {
 	var b strings.Builder
 	for _, span := range line {
@@ -73,27 +71,28 @@ func spoken(line words.Line) string {
 	return strings.Join(strings.Fields(Plain(b.String())), " ")
 }
 
-// Sandbox starts the stand-ins for all services until the test ends.
+// Sandbox starts the stand-ins of all services. They are closed when the test ends.
 func Sandbox(t testing.TB) *fault.Fakes {
 	t.Helper()
-	world, err := fault.Start()
+	fakes, err := fault.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := world.Close(); err != nil {
+		if err := fakes.Close(); err != nil {
 			t.Errorf("close the sandbox: %v", err)
 		}
 	})
-	return world
+	return fakes
 }
 
-// Settings have a bot ask the stand-ins, and more. The last of a name counts.
-func Settings(world *fault.Fakes, more ...string) []string {
-	return append(app.DemoSettings(world.Fakes), more...)
+// Settings returns the settings of a bot that asks the stand-ins, followed by more. The last
+// value of a name counts.
+func Settings(fakes *fault.Fakes, more ...string) []string {
+	return append(app.DemoSettings(fakes.Fakes), more...)
 }
 
-// TTLs have every answer cached for d.
+// TTLs returns settings that cache every answer for d.
 func TTLs(d time.Duration) []string {
 	var settings []string
 	for _, name := range []string{"PRICE_TTL", "SUPPLY_TTL", "STAKE_TTL", "EXISTS_TTL", "LOGINS_TTL"} {
@@ -102,7 +101,7 @@ func TTLs(d time.Duration) []string {
 	return settings
 }
 
-// New is a bot on no platform, to be asked by its Router. It is closed when the
+// New returns a bot on no platform, to be asked by its Router. The bot is closed when the
 // test ends.
 func New(t testing.TB, settings []string, log *slog.Logger) *app.Bot {
 	t.Helper()
@@ -123,16 +122,16 @@ type Bot struct {
 	// URL is its HTTP server's, empty if it ended before it listened.
 	URL string
 
-	log   any // told when it does not leave in good order
+	log   any // printed if the bot ends with an error
 	stop  context.CancelFunc
 	ended chan struct{}
 	err   error // once ended is closed
 	asked bool  // for err
 }
 
-// Serve runs a bot with these settings, and HTTP_ADDR on a port of its choice,
-// until the test ends. It logs to log, and need not be ready yet. The test fails if
-// the bot cannot serve or does not leave in good order, unless Leave was called.
+// Serve runs a bot with these settings, on a free port, until the test ends. It logs to log,
+// and may not be ready yet. The test fails if the bot ends with an error, unless Leave was
+// called.
 func Serve(t testing.TB, settings []string, log io.Writer) *Bot {
 	t.Helper()
 	b := serve(t, settings, func(cfg *app.Config) *slog.Logger { return app.NewLogger(cfg, log) })
@@ -140,16 +139,16 @@ func Serve(t testing.TB, settings []string, log io.Writer) *Bot {
 	return b
 }
 
-// ServeReady is Serve of a bot that asks the stand-ins, with further settings,
-// and waits until it is ready.
-func ServeReady(t testing.TB, world *fault.Fakes, settings ...string) *Bot {
+// ServeReady is Serve with the stand-ins and further settings. It waits until the bot is
+// ready.
+func ServeReady(t testing.TB, fakes *fault.Fakes, settings ...string) *Bot {
 	t.Helper()
-	b := Serve(t, append(Settings(world, "LOG_LEVEL=debug"), settings...), &logtest.Buffer{})
+	b := Serve(t, append(Settings(fakes, "LOG_LEVEL=debug"), settings...), &logtest.Buffer{})
 	b.AwaitReady(t)
 	return b
 }
 
-// ServeBare is Serve with a log that redacts nothing.
+// ServeBare is Serve with a logger that redacts nothing.
 func ServeBare(t testing.TB, settings []string, log *slog.Logger) *Bot {
 	t.Helper()
 	return serve(t, settings, func(*app.Config) *slog.Logger { return log })
@@ -189,8 +188,8 @@ func serve(t testing.TB, settings []string, logger func(*app.Config) *slog.Logge
 	return b
 }
 
-// listening passes on the address that the log says the HTTP server listens on,
-// whatever level is logged.
+// listening sends on the address of the HTTP server, which it finds in the log at any
+// level.
 type listening struct {
 	slog.Handler
 	addr chan<- string
@@ -211,14 +210,14 @@ func (l listening) Handle(ctx context.Context, r slog.Record) error {
 // Stop tells the bot to leave, as SIGTERM does.
 func (b *Bot) Stop() { b.stop() }
 
-// Leave waits until the bot has left and returns why, nil if it was told to.
+// Leave waits until the bot has ended, and returns its error: nil after Stop.
 func (b *Bot) Leave() error {
 	b.asked = true
 	<-b.ended
 	return b.err
 }
 
-// Readyz returns what /readyz says, 0 while nothing listens.
+// Readyz returns the response of /readyz, with status 0 while nothing listens.
 func (b *Bot) Readyz() (status int, text string) { return get(b.URL + "/readyz") }
 
 // AwaitReady waits until every platform is connected.
@@ -251,8 +250,7 @@ func get(url string) (status int, text string) {
 	return resp.StatusCode, string(body)
 }
 
-// Eventually waits until done is true, and ends the test if it does not come
-// true within Patience.
+// Eventually waits until done returns true. It ends the test after Patience.
 func Eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	chattest.WaitUntil(t, what, done)

@@ -20,45 +20,45 @@ const (
 	GuildID = "42"
 )
 
-// Where the bot is called in.
+// Where platforms call the bot, and Telegram's secret.
 const (
 	WebhookPath      = "/hooks/telegram"
 	InteractionsPath = "/discord/interactions"
 	WebhookSecret    = "wh00k-secret_of-telegram"
 )
 
-// Polling are the settings of a bot that polls the stand-in and paces nothing.
+// Polling returns the settings of a bot that polls the stand-in, without pacing.
 func Polling(fake *telegramtest.Server) []string {
 	return []string{"TELEGRAM_BOT_TOKEN=" + faketelegram.Token, "TELEGRAM_API_URL=" + fake.URL, "TELEGRAM_PACING=off"}
 }
 
-// Webhook are the settings of a bot to which the stand-in delivers at WebhookPath.
+// Webhook returns the settings of a bot to which the stand-in delivers at WebhookPath.
 func Webhook(fake *telegramtest.Server) []string {
 	return append(Polling(fake), "TELEGRAM_WEBHOOK_URL=https://bot.example"+WebhookPath, "TELEGRAM_WEBHOOK_SECRET="+WebhookSecret)
 }
 
-// Gateway are the settings of a bot that opens the stand-in's gateway.
+// Gateway returns the settings of a bot that opens the stand-in's gateway.
 func Gateway(fake *discordtest.Server) []string {
 	return []string{"DISCORD_BOT_TOKEN=" + fake.Token, "DISCORD_API_URL=" + fake.URL()}
 }
 
-// Interactions are the settings of a bot to which the stand-in posts at
+// Interactions returns the settings of a bot to which the stand-in posts at
 // InteractionsPath.
 func Interactions(fake *discordtest.Server) []string {
 	return append(Gateway(fake), "DISCORD_PUBLIC_KEY="+hex.EncodeToString(fake.PublicKey))
 }
 
-// redisPatience has the bot wait for Redis as long as it can, for a busy machine.
+// redisPatience is the longest time limit for calls to Redis, for a busy machine.
 const redisPatience = "?read_timeout=1s"
 
-// OnRedis are the settings of a bot that shares its state there.
+// OnRedis returns the settings of a bot that shares its state in redis.
 func OnRedis(redis *miniredis.Miniredis) []string {
 	return []string{"REDIS_URL=redis://" + redis.Addr() + redisPatience}
 }
 
-// Discord starts a fake until the test ends. It waits twice as long for a first response
-// as the real one, since a busy machine can be late with one; and not longer, since the
-// bot takes a later one for lost.
+// Discord starts a stand-in that is closed when the test ends. It waits for a first response
+// twice as long as Discord, for a busy machine, and no longer, because the bot takes a later
+// one for lost.
 func Discord(t testing.TB) *discordtest.Server {
 	fake := discordtest.New()
 	fake.FirstResponse *= 2
@@ -66,7 +66,7 @@ func Discord(t testing.TB) *discordtest.Server {
 	return fake
 }
 
-// TelegramID is a person's user ID in Telegram.
+// TelegramID returns a person's user ID on Telegram.
 func TelegramID(p services.Person) int64 {
 	id, err := strconv.ParseInt(p.UID("Telegram"), 10, 64)
 	if err != nil {
@@ -75,8 +75,7 @@ func TelegramID(p services.Person) int64 {
 	return id
 }
 
-// Everything is every service that can be configured, and the settings for
-// them.
+// Everything holds every service that can be configured, and the settings for them.
 type Everything struct {
 	World    *fault.Fakes
 	Telegram *telegramtest.Server
@@ -87,7 +86,7 @@ type Everything struct {
 	Secrets Secrets
 }
 
-// NewEverything starts it until the test ends.
+// NewEverything starts every service. They are closed when the test ends.
 func NewEverything(t *testing.T) *Everything {
 	t.Helper()
 	const (

@@ -16,7 +16,7 @@ import (
 	"herald/internal/secret/logtest"
 )
 
-// BuildBot has the program in dir, and returns its path. It builds it once.
+// BuildBot builds the program in dir, unless it is there, and returns its path.
 func BuildBot(t testing.TB, dir string) string {
 	t.Helper()
 	building.Lock()
@@ -36,15 +36,15 @@ var building sync.Mutex
 // Process is the bot in a process of its own.
 type Process struct {
 	*exec.Cmd
-	// Out is its standard output and Log its standard error, so far.
+	// Out holds the standard output so far, and Log the standard error.
 	Out, Log logtest.Buffer
 
 	t      testing.TB
 	exited chan struct{}
 }
 
-// StartProcess runs cmd until the test ends, with its output in Out and Log unless cmd
-// says otherwise.
+// StartProcess runs cmd until the test ends, with its output in Log and, unless cmd has a
+// Stdout, in Out.
 func StartProcess(t testing.TB, cmd *exec.Cmd) *Process {
 	t.Helper()
 	p := &Process{Cmd: cmd, t: t, exited: make(chan struct{})}
@@ -68,8 +68,8 @@ func StartProcess(t testing.TB, cmd *exec.Cmd) *Process {
 	return p
 }
 
-// ServeProcess runs the program with nothing but these settings until the test ends,
-// and waits until it is ready. It logs at level info.
+// ServeProcess runs the program until the test ends, with these settings as its whole
+// environment, and waits until it is ready. It logs at level info.
 func ServeProcess(t testing.TB, program string, settings ...string) *Process {
 	t.Helper()
 	cmd := exec.Command(program, "run")
@@ -81,7 +81,7 @@ func ServeProcess(t testing.TB, program string, settings ...string) *Process {
 
 var listens = regexp.MustCompile(`msg="http server listens" addr=(\S+)\n`)
 
-// URL is where its HTTP server is, on a port that it chose; empty while nothing listens.
+// URL returns the address of its HTTP server, or "" while nothing listens.
 func (p *Process) URL() string {
 	if line := listens.FindStringSubmatch(p.Log.String()); line != nil {
 		return "http://" + line[1]
@@ -116,8 +116,8 @@ func (p *Process) Tell(s syscall.Signal) {
 	}
 }
 
-// Leaves waits until the process ends by itself, no longer than a drain may take and
-// some. The test fails unless its exit code is 0.
+// Leaves waits until the process ends by itself, for 3 seconds longer than a drain may take.
+// The test fails unless the exit code is 0.
 func (p *Process) Leaves() {
 	p.t.Helper()
 	select {
@@ -130,14 +130,14 @@ func (p *Process) Leaves() {
 	}
 }
 
-// Leave tells the process to leave, and waits until it Leaves.
+// Leave sends SIGTERM, and waits as Leaves does.
 func (p *Process) Leave() {
 	p.t.Helper()
 	p.Tell(syscall.SIGTERM)
 	p.Leaves()
 }
 
-// Kill ends the process as a machine that fails does, and returns once it is gone.
+// Kill sends SIGKILL, and waits until the process is gone.
 func (p *Process) Kill() {
 	_ = p.Process.Kill() // it may be gone
 	<-p.exited

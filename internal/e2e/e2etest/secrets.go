@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// InteractionToken begins the token of every interaction of the stand-in.
+// InteractionToken is how the stand-in begins the token of every interaction.
 const InteractionToken = "aW50ZXJhY3Rpb246"
 
-// Secrets are values by name that may be shown nowhere.
+// Secrets holds values that nothing may show, by name.
 type Secrets map[string]string
 
-// MustNotShow fails for each of them that text holds in any spelling.
+// MustNotShow fails the test for each secret that text holds in any spelling.
 func (s Secrets) MustNotShow(t testing.TB, where, text string) {
 	t.Helper()
 	texts := decoded(text)
@@ -28,15 +28,15 @@ func (s Secrets) MustNotShow(t testing.TB, where, text string) {
 	}
 }
 
-// decoded are a text as it is and in the ways in which it may be read.
+// decoded returns a text as it is, and after each decoding.
 func decoded(text string) []string {
 	alphabet := strings.NewReplacer("-", "+", "_", "/") // the two of Base64
 	plain := unescape(unescape(text))                   // a URL within a query is encoded twice
 	return []string{text, strings.ToLower(text), plain, alphabet.Replace(text), alphabet.Replace(plain)}
 }
 
-// find returns how secret is spelled in one of the texts, and what is around it,
-// or "" if it is in none.
+// find returns how secret is spelled in one of the texts, with the text around it, or "" if
+// it is in none.
 func find(texts []string, secret string) (spelling, around string) {
 	quoted, inJSON := strconv.Quote(secret), strings.Builder{}
 	_ = json.NewEncoder(&inJSON).Encode(secret)
@@ -47,7 +47,7 @@ func find(texts []string, secret string) (spelling, around string) {
 		"in hex":            hex.EncodeToString([]byte(secret)),
 		"as a list":         strings.Trim(fmt.Sprint([]byte(secret)), "[]"),
 	}
-	for before, shared := range []int{0, 2, 3} { // characters that a neighbour has bits in
+	for before, shared := range []int{0, 2, 3} { // characters that hold bits of the bytes before
 		whole := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("\x00", before) + secret))
 		spellings[fmt.Sprintf("in Base64 after %d bytes", before)] = whole[shared : (before+len(secret))*8/6]
 	}

@@ -32,8 +32,8 @@ var Ways = []Way{
 	{Name: "discord over http", OnDiscord: true, ByHTTP: true},
 }
 
-// Door is a way in, with a platform in front of it and a bot behind it.
-type Door struct {
+// Platform is a stand-in of Telegram or Discord, and calls the bot if its way is by HTTP.
+type Platform struct {
 	Way
 	Telegram *telegramtest.Server // nil on Discord
 	Discord  *discordtest.Server  // nil on Telegram
@@ -43,67 +43,67 @@ type Door struct {
 	mu     sync.Mutex
 	url    string                  // of the bot's HTTP server
 	queues map[int64]chan struct{} // by chat, held by the delivery that is made
-	held   time.Duration
+	held   time.Duration           // the slowest delivery
 }
 
-// Held is how long a delivery of Telegram's has taken at most, with the wait for one
-// of its 100 connections.
-func (d *Door) Held() time.Duration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.held
+// Held returns how long the slowest delivery of an update took, with the wait for one of
+// Telegram's 100 connections.
+func (p *Platform) Held() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held
 }
 
-// Open starts the platform until the test ends.
-func (w Way) Open(t testing.TB) *Door {
+// Open starts a platform that is closed when the test ends.
+func (w Way) Open(t testing.TB) *Platform {
 	// Platforms keep their connections open for a while. Telegram makes at most 100:
 	// https://core.telegram.org/bots/api#setwebhook
 	conns := &http.Transport{MaxIdleConnsPerHost: 100, IdleConnTimeout: 3 * time.Second}
-	d := &Door{Way: w, t: t, client: &http.Client{Transport: conns}, queues: map[int64]chan struct{}{}}
-	t.Cleanup(d.client.CloseIdleConnections)
+	p := &Platform{Way: w, t: t, client: &http.Client{Transport: conns}, queues: map[int64]chan struct{}{}}
+	t.Cleanup(p.client.CloseIdleConnections)
 	if w.OnDiscord {
-		d.Discord = Discord(t)
+		p.Discord = Discord(t)
 	} else {
 		conns.MaxConnsPerHost = 100
-		d.Telegram = telegramtest.New(t)
+		p.Telegram = telegramtest.New(t)
 	}
-	return d
+	return p
 }
 
-// Settings lead a bot to the door's platform, without Telegram's pacing.
-func (d *Door) Settings() []string {
+// Settings returns the settings of a bot on the platform, without Telegram's pacing.
+func (p *Platform) Settings() []string {
 	switch {
-	case d.OnDiscord && d.ByHTTP:
-		return Interactions(d.Discord)
-	case d.OnDiscord:
-		return Gateway(d.Discord)
-	case d.ByHTTP:
-		return Webhook(d.Telegram)
+	case p.OnDiscord && p.ByHTTP:
+		return Interactions(p.Discord)
+	case p.OnDiscord:
+		return Gateway(p.Discord)
+	case p.ByHTTP:
+		return Webhook(p.Telegram)
 	}
-	return Polling(d.Telegram)
+	return Polling(p.Telegram)
 }
 
-// Serve runs a bot on these services behind the door, and waits until it is ready.
-func (d *Door) Serve(world *fault.Fakes, settings ...string) *Bot {
-	d.t.Helper()
-	bot := ServeReady(d.t, world, append(d.Settings(), settings...)...)
-	d.Through(bot.URL)
+// Serve runs a bot on the platform and on these services, and waits until it is ready.
+func (p *Platform) Serve(fakes *fault.Fakes, settings ...string) *Bot {
+	p.t.Helper()
+	bot := ServeReady(p.t, fakes, append(p.Settings(), settings...)...)
+	p.Through(bot.URL)
 	return bot
 }
 
 // Start is Serve of the built program in a process of its own.
-func (d *Door) Start(binary string, world *fault.Fakes, settings ...string) *Process {
-	d.t.Helper()
-	p := ServeProcess(d.t, binary, append(Settings(world, d.Settings()...), settings...)...)
-	d.Through(p.URL())
-	return p
+func (p *Platform) Start(binary string, fakes *fault.Fakes, settings ...string) *Process {
+	p.t.Helper()
+	process := ServeProcess(p.t, binary, append(Settings(fakes, p.Settings()...), settings...)...)
+	p.Through(process.URL())
+	return process
 }
 
-// Through has the platform call the bot by another URL, as through a proxy.
-func (d *Door) Through(url string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.url = url
+// Through has the platform call the bot at another URL, such as a proxy's.
+func (p *Platform) Through(url string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.url = url
 }
 
 // Command is what somebody types.
@@ -128,9 +128,9 @@ type Asked struct {
 	At time.Time
 	// Message is Telegram's ID of it, which is another kind of ID for an ephemeral
 	// one; Pending is its interaction on Discord.
-	Message int64
-	Pending *fakediscord.Pending
-	door    *Door
+	Message  int64
+	Pending  *fakediscord.Pending
+	platform *Platform
 }
 
 // OnDiscord reports whether the command was asked there.
@@ -149,11 +149,11 @@ type Answer struct {
 const redeliverAfter = 20 * time.Millisecond
 
 // Ask has the platform deliver a command, and does not wait for the answer.
-func (d *Door) Ask(c Command) *Asked {
-	d.t.Helper()
-	a := &Asked{Command: c, At: time.Now(), door: d}
-	if d.OnDiscord {
-		d.interact(a)
+func (p *Platform) Ask(c Command) *Asked {
+	p.t.Helper()
+	a := &Asked{Command: c, At: time.Now(), platform: p}
+	if p.OnDiscord {
+		p.interact(a)
 		return a
 	}
 	text, chat := "/"+c.Name, faketelegram.Private(c.User)
@@ -168,64 +168,63 @@ func (d *Door) Ask(c Command) *Asked {
 	queue := m["chat"].(faketelegram.Chat).ID
 	switch {
 	case c.Ephemeral:
-		d.Deliver(queue, c.Times, func() { _, a.Message = d.Telegram.PushEphemeral(m) })
-	case d.ByHTTP:
-		update := d.Telegram.Update(m)
+		p.Deliver(queue, c.Times, func() { _, a.Message = p.Telegram.PushEphemeral(m) })
+	case p.ByHTTP:
+		update := p.Telegram.Update(m)
 		a.Message = m["message_id"].(int64)
-		go d.deliverInTurn(queue, c.Times, update)
+		go p.deliverInTurn(queue, c.Times, update)
 	default:
-		_, a.Message = d.Telegram.Push(m)
+		_, a.Message = p.Telegram.Push(m)
 	}
 	return a
 }
 
-// Deliver has Telegram deliver what push queues, as often as times says; 0 means
-// once. A webhook gets the updates of one queue one after another: those of a chat,
-// and the presses and the inline queries of a user
-// (tdlib/telegram-bot-api, Client.cpp).
-func (d *Door) Deliver(queue int64, times int, push func()) {
+// Deliver has Telegram deliver the updates that push queues, each so many times; 0 means
+// once. A webhook gets the updates of one queue one after another. A queue is a chat's,
+// or a user's for presses and inline queries (tdlib/telegram-bot-api, Client.cpp).
+func (p *Platform) Deliver(queue int64, times int, push func()) {
 	push()
-	if !d.ByHTTP {
+	if !p.ByHTTP {
 		return
 	}
-	for _, update := range d.Telegram.Dequeue() {
-		go d.deliverInTurn(queue, times, update)
+	for _, update := range p.Telegram.Dequeue() {
+		go p.deliverInTurn(queue, times, update)
 	}
 }
 
-// deliverInTurn delivers an update until the response is 200.
-func (d *Door) deliverInTurn(key int64, times int, update []byte) {
-	queue := d.queue(key)
+// deliverInTurn waits for its queue, and delivers an update until the response is 200.
+func (p *Platform) deliverInTurn(key int64, times int, update []byte) {
+	queue := p.queue(key)
 	queue <- struct{}{}
 	for range times - 1 { // The response is lost, or the connection breaks before it.
-		ctx, cancel := context.WithTimeout(d.t.Context(), redeliverAfter)
-		d.deliverOnce(ctx, update)
+		ctx, cancel := context.WithTimeout(p.t.Context(), redeliverAfter)
+		p.deliverOnce(ctx, update)
 		cancel()
 	}
-	for d.t.Context().Err() == nil && d.deliverOnce(d.t.Context(), update) != http.StatusOK {
+	for p.t.Context().Err() == nil && p.deliverOnce(p.t.Context(), update) != http.StatusOK {
 		<-time.After(redeliverAfter)
 	}
 	<-queue
 }
 
-// queue is held while a delivery is made: Telegram makes one at a time for each
-// chat (tdlib/telegram-bot-api, Client.cpp: the chat's ID is the webhook's queue).
-func (d *Door) queue(chat int64) chan struct{} {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.queues[chat] == nil {
-		d.queues[chat] = make(chan struct{}, 1)
+// queue returns the lock of a chat's deliveries: Telegram makes one at a time
+// (tdlib/telegram-bot-api, Client.cpp: the chat's ID is the webhook's queue).
+func (p *Platform) queue(chat int64) chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.queues[chat] == nil {
+		p.queues[chat] = make(chan struct{}, 1)
 	}
-	return d.queues[chat]
+	return p.queues[chat]
 }
 
 // deliverOnce returns the status, 0 if there is no response.
-func (d *Door) deliverOnce(ctx context.Context, update []byte) (status int) {
+func (p *Platform) deliverOnce(ctx context.Context, update []byte) (status int) {
 	began := time.Now()
-	resp, err := d.call(ctx, WebhookPath, http.Header{"X-Telegram-Bot-Api-Secret-Token": {WebhookSecret}}, update)
-	d.mu.Lock()
-	d.held = max(d.held, time.Since(began))
-	d.mu.Unlock()
+	resp, err := p.call(ctx, WebhookPath, http.Header{"X-Telegram-Bot-Api-Secret-Token": {WebhookSecret}}, update)
+	p.mu.Lock()
+	p.held = max(p.held, time.Since(began))
+	p.mu.Unlock()
 	if err != nil {
 		return 0
 	}
@@ -233,21 +232,21 @@ func (d *Door) deliverOnce(ctx context.Context, update []byte) (status int) {
 	return resp.StatusCode
 }
 
-// call posts to the bot that is behind the door now.
-func (d *Door) call(ctx context.Context, path string, header http.Header, body []byte) (*http.Response, error) {
-	d.mu.Lock()
-	url := d.url + path
-	d.mu.Unlock()
+// call posts to the URL of Through.
+func (p *Platform) call(ctx context.Context, path string, header http.Header, body []byte) (*http.Response, error) {
+	p.mu.Lock()
+	url := p.url + path
+	p.mu.Unlock()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	req.Header = header
-	return d.client.Do(req)
+	return p.client.Do(req)
 }
 
-func (d *Door) interact(a *Asked) {
-	d.t.Helper()
+func (p *Platform) interact(a *Asked) {
+	p.t.Helper()
 	i := fakediscord.Interaction{Command: a.Name, UserID: strconv.FormatInt(a.User, 10)}
 	if a.Group {
 		i.GuildID = GuildID
@@ -258,31 +257,31 @@ func (d *Door) interact(a *Asked) {
 	for range max(1, a.Times) {
 		var body []byte
 		var err error
-		if d.ByHTTP {
-			a.Pending, body = d.Discord.Prepare(i)
-			go d.post(a.Pending, body)
-		} else if a.Pending, err = d.Discord.Push(i); err != nil {
-			d.t.Error(err)
+		if p.ByHTTP {
+			a.Pending, body = p.Discord.Prepare(i)
+			go p.post(a.Pending, body)
+		} else if a.Pending, err = p.Discord.Push(i); err != nil {
+			p.t.Error(err)
 			return
 		}
 		i.ID, i.Token = a.Pending.ID, a.Pending.Token
 	}
 }
 
-// post makes one post of an interaction. The stand-in notes what it refuses.
-func (d *Door) post(p *fakediscord.Pending, body []byte) {
-	resp, err := d.call(d.t.Context(), InteractionsPath, d.Discord.Sign(body, time.Now()), body)
+// post delivers an interaction once. The stand-in notes a response that Discord would refuse.
+func (p *Platform) post(pending *fakediscord.Pending, body []byte) {
+	resp, err := p.call(p.t.Context(), InteractionsPath, p.Discord.Sign(body, time.Now()), body)
 	if err != nil {
 		return
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusOK {
-		_ = p.Responded(resp.Body)
+		_ = pending.Responded(resp.Body)
 	}
 }
 
-// Answers are the messages that answer the command so far. Behind the answer to a
-// private command in a group of Telegram comes the pointer to it.
+// Answers returns the messages that answer the command so far. In a group of Telegram a
+// private answer is followed by a notice in the group.
 func (a *Asked) Answers() (all []Answer) {
 	if a.OnDiscord() {
 		answer := a.Pending.Answer()
@@ -294,7 +293,7 @@ func (a *Asked) Answers() (all []Answer) {
 		}
 		return all
 	}
-	for _, m := range a.door.Telegram.Sent() {
+	for _, m := range a.platform.Telegram.Sent() {
 		private := m.Chat == a.User
 		if !m.At.Before(a.At) && (private || m.ReplyTo == a.Message) {
 			all = append(all, Answer{Text: m.Text, Private: private && a.Group, After: m.At.Sub(a.At)})
@@ -303,9 +302,9 @@ func (a *Asked) Answers() (all []Answer) {
 	return all
 }
 
-// Wait waits for the first answer.
+// Wait blocks until the first answer is there, and returns it.
 func (a *Asked) Wait() Answer {
-	a.door.t.Helper()
-	Eventually(a.door.t, "/"+a.Name+" "+a.Argument+" is answered", func() bool { return len(a.Answers()) > 0 })
+	a.platform.t.Helper()
+	Eventually(a.platform.t, "/"+a.Name+" "+a.Argument+" is answered", func() bool { return len(a.Answers()) > 0 })
 	return a.Answers()[0]
 }

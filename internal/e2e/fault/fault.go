@@ -1,6 +1,5 @@
-// Package fault makes the stand-ins of internal/demo/fake/services fail, in every
-// way that Of lists, and puts a Front that can fail before any other server. It is
-// for tests alone: the program must not hold it.
+// Package fault makes the stand-ins of internal/demo/fake/services fail in the ways that Of
+// lists, and has a Proxy that can fail for any other server. Only tests may import it.
 package fault
 
 import (
@@ -24,6 +23,10 @@ type Fault struct {
 	// Name is unique among the faults of a service.
 	Name   string
 	Effect Effect
+	// Reason is what people are told; "" is Nonsense.
+	Reason Reason
+	// Wait is how long the service asks callers to wait.
+	Wait time.Duration
 
 	serve serve
 }
@@ -31,30 +34,49 @@ type Fault struct {
 // serve answers in place of the service.
 type serve func(exchange)
 
-// Effect is what an honest client can still tell while a fault lasts. A wrong
-// answer is never allowed.
+// Effect is what an honest client can still answer during a fault. A wrong answer is never
+// allowed.
 type Effect int
 
 // The effects.
 const (
-	// Unanswerable leaves only "could not be checked", or the last good answer
-	// marked as old.
+	// Unanswerable allows only "could not be checked", or the last good answer marked as
+	// old.
 	Unanswerable Effect = iota
-	// OnePoolUnread hides one pool for good: who stakes in another one is still a
-	// staker; of everybody else it cannot be told.
+	// OnePoolUnread hides one pool. A wallet with a stake in another pool is still a staker;
+	// for other wallets nobody can tell.
 	OnePoolUnread
-	// Answerable leaves a way to the right answer, such as single calls in place
-	// of a batch. A client that does not take it could not check.
+	// Answerable leaves a way to the right answer, such as single calls instead of a batch,
+	// and the client must take that way.
 	Answerable
 )
 
-// Answer is a service that answers everything with this status, content type and
-// body.
+// Reason is the key of the message that says why a service could not be asked.
+type Reason string
+
+// The reasons.
+const (
+	Unreachable Reason = "reason.unreachable"
+	Slow        Reason = "reason.slow"
+	Limited     Reason = "reason.limited"
+	UsedUp      Reason = "reason.used_up"
+	Denied      Reason = "reason.denied"
+	Rejected    Reason = "reason.rejected"
+	Nonsense    Reason = "reason.malformed"
+	Behind      Reason = "reason.behind"
+	Paused      Reason = "reason.paused"
+	TimedOut    Reason = "reason.timeout"
+)
+
+// Reasons are all of them.
+var Reasons = []Reason{Unreachable, Slow, Limited, UsedUp, Denied, Rejected, Nonsense, Behind, Paused, TimedOut}
+
+// Answer returns a fault that answers everything with this status, content type and body.
 func Answer(status int, contentType, body string) Fault {
 	return Fault{Name: fmt.Sprintf("%d %s as given", status, contentType), serve: answering(status, contentType, body)}
 }
 
-// Late is a service that answers correctly after a delay.
+// Late returns a fault that delays the right answer.
 func Late(delay time.Duration) Fault {
 	return Fault{Name: "right after " + delay.String(), Effect: Answerable, serve: func(x exchange) {
 		x.wait(delay)
@@ -62,14 +84,14 @@ func Late(delay time.Duration) Fault {
 	}}
 }
 
-// Hang is a service that takes requests and never answers.
+// Hang returns a fault that takes requests and never answers.
 func Hang() Fault {
-	return Fault{Name: "never answers", serve: func(x exchange) { x.wait(math.MaxInt64) }}
+	return Fault{Name: "never answers", Reason: Slow, serve: func(x exchange) { x.wait(math.MaxInt64) }}
 }
 
-// Drop is a service that closes each connection without an answer.
+// Drop returns a fault that closes each connection without an answer.
 func Drop() Fault {
-	return Fault{Name: "closed without an answer", serve: func(x exchange) { x.breakOff("", false) }}
+	return Fault{Name: "closed without an answer", Reason: Unreachable, serve: func(x exchange) { x.breakOff("", false) }}
 }
 
 // exchange is one request that meets a fault.
@@ -89,18 +111,18 @@ func (x exchange) from(h http.Handler) *httptest.ResponseRecorder {
 
 func (x exchange) right() *httptest.ResponseRecorder { return x.from(x.service.right) }
 
-// pass sends an answer on, with another status and body.
+// pass sends an answer with another status and body.
 func (x exchange) pass(like *httptest.ResponseRecorder, status int, body []byte) {
 	maps.Copy(x.w.Header(), like.Header())
 	x.w.WriteHeader(status)
 	_, _ = x.w.Write(body)
 }
 
-// breakOff says raw bytes in place of a response, and ends the connection.
+// breakOff sends raw bytes instead of a response, and closes the connection.
 func (x exchange) breakOff(raw string, reset bool) { resttest.Broken(raw, reset)(x.w, x.r) }
 
-// wait aborts the exchange if the client leaves or the service closes meanwhile:
-// to return would send an answer.
+// wait blocks for d. It panics with http.ErrAbortHandler if the client leaves or the service
+// closes meanwhile, because to return would send an answer.
 func (x exchange) wait(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -111,7 +133,7 @@ func (x exchange) wait(d time.Duration) {
 	}
 }
 
-// endless writes a block until the client has enough or a gigabyte is out.
+// endless repeats a block until the client closes the connection or has a gigabyte.
 func endless(w http.ResponseWriter, block []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	for range 1 << 30 / len(block) {
@@ -121,7 +143,7 @@ func endless(w http.ResponseWriter, block []byte) {
 	}
 }
 
-// answering answers everything alike.
+// answering returns a serve that answers everything in the same way.
 func answering(status int, contentType, body string) serve {
 	return func(x exchange) {
 		if contentType != "" {
@@ -134,7 +156,7 @@ func answering(status int, contentType, body string) serve {
 
 func answerJSON(body string) serve { return answering(http.StatusOK, "application/json", body) }
 
-// edited is the right answer with an edited body. A refusal is passed on.
+// edited returns a serve that edits the body of a right answer, and passes on a refusal.
 func edited(edit func(x exchange, body string) string) serve {
 	return func(x exchange) {
 		right := x.right()
@@ -146,13 +168,13 @@ func edited(edit func(x exchange, body string) string) serve {
 	}
 }
 
-// replaced is the right answer with another text where pattern matches.
+// replaced returns a serve that replaces what matches pattern in the right answer.
 func replaced(pattern, with string) serve {
 	part := regexp.MustCompile(pattern)
 	return edited(func(_ exchange, body string) string { return part.ReplaceAllString(body, with) })
 }
 
-// altered is the service's own handler after a change of its fields.
+// altered returns a serve that changes fields of the service's own handler.
 func altered[H http.Handler](alter func(h *H, w services.World)) serve {
 	return func(x exchange) {
 		handler := x.service.right.(H)
@@ -161,7 +183,7 @@ func altered[H http.Handler](alter func(h *H, w services.World)) serve {
 	}
 }
 
-// Target is a service that can fail.
+// Target names a service that can fail.
 type Target string
 
 // The targets.
@@ -175,7 +197,7 @@ const (
 // Targets are all of them.
 var Targets = []Target{Partner, Price, Supply, Chain}
 
-// Fakes is the stand-ins, served so that they can fail.
+// Fakes is the stand-ins of all services, each of which can fail.
 type Fakes struct {
 	*services.Fakes
 
@@ -188,7 +210,7 @@ type Fakes struct {
 	strayed   atomic.Int64
 }
 
-// Start serves every stand-in, without a fault. The caller closes them.
+// Start serves every stand-in, without a fault. The caller must call Close.
 func Start() (*Fakes, error) {
 	s := &Fakes{Fakes: services.New()}
 	s.elsewhere = httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { s.strayed.Add(1) }))
@@ -202,11 +224,11 @@ func Start() (*Fakes, error) {
 	return s, s.Serve()
 }
 
-// Elsewhere is where a service redirects to.
+// Elsewhere returns the URL to which faults redirect.
 func (s *Fakes) Elsewhere() (url string) { return s.elsewhere.URL }
 
-// Strayed counts the requests that came Elsewhere: each carried credentials to a
-// stranger.
+// Strayed returns how many requests arrived at Elsewhere. Each of them carried credentials
+// to a stranger.
 func (s *Fakes) Strayed() int64 { return s.strayed.Load() }
 
 // At returns the service of a target.
@@ -214,15 +236,14 @@ func (s *Fakes) At(t Target) *Service {
 	return map[Target]*Service{Partner: s.Partner, Price: s.Price, Supply: s.Supply, Chain: s.Chain}[t]
 }
 
-// Close breaks every connection and frees the ports. Calls under way end.
+// Close closes every connection and frees the ports.
 func (s *Fakes) Close() error {
 	err := s.Fakes.Close()
 	s.elsewhere.Close()
 	return err
 }
 
-// Service is a stand-in that answers correctly or, with a Fault, fails. Safe for
-// concurrent use.
+// Service is a stand-in that can have a Fault. It is safe for concurrent use.
 type Service struct {
 	*services.Service
 	right     http.Handler // answers without a fault
@@ -233,11 +254,11 @@ type Service struct {
 	requests atomic.Int64
 }
 
-// Requests counts the requests that have arrived, with those that met a fault.
+// Requests returns how many requests have arrived, with and without a fault.
 func (s *Service) Requests() int64 { return s.requests.Load() }
 
-// SetFault has the service fail in that way from the next request on; the zero
-// Fault ends it. A fault that Of lists for one target fits no other.
+// SetFault replaces the service's fault from the next request on; the zero Fault ends it. A
+// fault that Of lists for one target must not be set for another.
 func (s *Service) SetFault(f Fault) { s.fault.Store(&f) }
 
 // Failing reports whether its fault leaves no way to the right answer.
@@ -246,11 +267,11 @@ func (s *Service) Failing() bool {
 	return f != nil && f.serve != nil && f.Effect != Answerable
 }
 
-// ServeHTTP answers as the service does with its fault.
+// ServeHTTP answers with the service's fault, or rightly without one.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.requests.Add(1)
-	// The server notices that the client is gone, which ends faults that wait, once
-	// the body is read.
+	// Only once the body is read does the server notice that the client is gone, which ends
+	// faults that wait.
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		http.Error(w, "the request is too large or broke off", http.StatusRequestEntityTooLarge)

@@ -22,14 +22,12 @@ const (
 	jsonBody = `{"code":50000,"data":null,"message":"internal error","error":"internal error"}`
 )
 
-// Of returns the ways in which a target fails; first those that any service has.
-// What a service makes of each odd value is tested in its own package: here is one
-// of each kind.
+// Of returns the faults of a target, beginning with those that every service has. There is
+// one of each kind: each service's own package tests more odd values.
 func Of(t Target) []Fault {
 	all := slices.Concat(connectionFaults(), statusFaults(), bodyFaults())
 	if t != Supply {
-		// Half of a bare number that claims to be whole is a number: no client
-		// could tell.
+		// Half of a bare number is a number too: no client could tell.
 		all = append(all, Fault{Name: "half an answer that claims to be whole", serve: edited(func(_ exchange, body string) string {
 			return body[:len(body)/2]
 		})})
@@ -38,7 +36,7 @@ func Of(t Target) []Fault {
 	return append(all, own[t]()...)
 }
 
-// Named is the fault of a target that Of lists by that name.
+// Named returns the fault of a target by its name.
 func Named(t testing.TB, target Target, name string) Fault {
 	t.Helper()
 	all := Of(target)
@@ -61,8 +59,8 @@ func connectionFaults() []Fault {
 	return []Fault{
 		Drop(),
 		Hang(),
-		{Name: "reset midway", serve: midway},
-		{Name: "not HTTP", serve: func(x exchange) { x.breakOff("SSH-2.0-OpenSSH_9.6\r\n", false) }},
+		{Name: "reset midway", Reason: Unreachable, serve: midway},
+		{Name: "not HTTP", Reason: Unreachable, serve: func(x exchange) { x.breakOff("SSH-2.0-OpenSSH_9.6\r\n", false) }},
 		{Name: "redirect 307", serve: redirect},
 	}
 }
@@ -70,11 +68,18 @@ func connectionFaults() []Fault {
 func statusFaults() (faults []Fault) {
 	for _, f := range []struct {
 		status           int
+		reason           Reason
 		kind, retryAfter string
+		wait             time.Duration
 	}{
-		{401, "text/html", ""}, {404, "application/json", ""},
-		{429, "application/json", "2"}, {429, "text/html", "Fri, 31 Dec 9999 23:59:59 GMT"}, {429, "", "soon"},
-		{500, "application/json", ""}, {502, "text/html", ""}, {503, "text/html", "5"},
+		{401, Denied, "text/html", "", 0},
+		{404, Rejected, "application/json", "", 0},
+		{429, Limited, "application/json", "2", 2 * time.Second},
+		{429, Limited, "text/html", "Fri, 31 Dec 9999 23:59:59 GMT", 31 * 24 * time.Hour},
+		{429, Limited, "", "soon", 0},
+		{500, Unreachable, "application/json", "", 0},
+		{502, Unreachable, "text/html", "", 0},
+		{503, Unreachable, "text/html", "5", 5 * time.Second},
 	} {
 		name := fmt.Sprintf("%d %s", f.status, f.kind)
 		if f.kind == "" {
@@ -84,20 +89,20 @@ func statusFaults() (faults []Fault) {
 			name += " with Retry-After " + f.retryAfter
 		}
 		body := map[string]string{"application/json": jsonBody, "text/html": htmlPage}[f.kind]
-		faults = append(faults, Fault{Name: name, serve: func(x exchange) {
+		faults = append(faults, Fault{Name: name, Reason: f.reason, Wait: f.wait, serve: func(x exchange) {
 			if f.retryAfter != "" {
 				x.w.Header().Set("Retry-After", f.retryAfter)
 			}
 			answering(f.status, f.kind, body)(x)
 		}})
 	}
-	return append(faults, Fault{Name: "500 with the right answer", serve: func(x exchange) {
+	return append(faults, Fault{Name: "500 with the right answer", Reason: Unreachable, serve: func(x exchange) {
 		right := x.right()
 		x.pass(right, 500, right.Body.Bytes())
 	}})
 }
 
-// digits is a megabyte with which every service could begin a number.
+// digits is a megabyte of digits, which may begin a number.
 var digits = bytes.Repeat([]byte("1"), 1<<20)
 
 func bodyFaults() []Fault {
@@ -126,12 +131,11 @@ func partnerFaults() []Fault {
 			right.Header().Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
 			x.pass(right, right.Code, right.Body.Bytes())
 		}},
-		{Name: "signature refused", serve: altered(func(p *services.Partner, _ services.World) { p.SecretKey += "x" })},
-		{Name: "application refused", serve: altered(func(p *services.Partner, _ services.World) { p.AppID += "x" })},
+		{Name: "signature refused", Reason: Denied, serve: altered(func(p *services.Partner, _ services.World) { p.SecretKey += "x" })},
+		{Name: "application refused", Reason: Denied, serve: altered(func(p *services.Partner, _ services.World) { p.AppID += "x" })},
 		{Name: "code 0 as text", serve: replaced(`"code":0`, `"code":"0"`)},
-	}
-	for _, code := range []string{"40001", "null"} {
-		faults = append(faults, Fault{Name: "code " + code, serve: replaced(`"code":0`, `"code":`+code)})
+		{Name: "code 40001", Reason: Rejected, serve: replaced(`"code":0`, `"code":40001`)},
+		{Name: "code null", serve: replaced(`"code":0`, `"code":null`)},
 	}
 	for _, data := range []struct{ name, account, logins string }{
 		{"data of a wrong type", `"yes"`, `"none"`},
@@ -159,18 +163,18 @@ func priceFaults() []Fault {
 		{Name: "price in another currency", serve: replaced(`"USD"`, `"EUR"`)},
 		{Name: "no data", serve: replaced(`"data":.*}$`, `"data":null}`)},
 	}
-	instead := func(name, pattern, member string, values ...string) {
-		for _, value := range values {
-			faults = append(faults, Fault{Name: name + " " + value, serve: replaced(pattern, member+value)})
-		}
+	for _, value := range []string{"null", "0", "-0.04", `"NaN"`, "1e999999999"} {
+		faults = append(faults, Fault{Name: "price " + value, serve: replaced(`"price":[^,]*`, `"price":`+value)})
 	}
-	instead("price", `"price":[^,]*`, `"price":`, "null", "0", "-0.04", `"NaN"`, "1e999999999")
-	instead("200 with error code", `"error_code":0`, `"error_code":`, "1001", "1008", "1009", "null")
-	return faults
+	code := func(code string, why Reason, wait time.Duration) Fault {
+		return Fault{Name: "200 with error code " + code, Reason: why, Wait: wait, serve: replaced(`"error_code":0`, `"error_code":`+code)}
+	}
+	// The wait of 1009 is longer, by the time of day.
+	return append(faults, code("1001", Denied, 0), code("1008", Limited, time.Minute), code("1009", UsedUp, time.Minute), code("null", Nonsense, 0))
 }
 
 func supplyFaults() (faults []Fault) {
-	// Both questions are answered with a body made of the true supply.
+	// answer adds a fault in which both bodies are made of the true supply.
 	answer := func(effect Effect, name string, bodies func(core.Supply) (total, circulating string)) {
 		faults = append(faults, Fault{Name: name, Effect: effect, serve: edited(func(x exchange, _ string) string {
 			total, circulating := bodies(x.service.world.Supply)
@@ -207,7 +211,7 @@ func supplyFaults() (faults []Fault) {
 	}})
 }
 
-// with returns the node with other contracts at some addresses; nil is no code.
+// with returns the node with another contract at some addresses; nil means no code.
 func with(n services.Node, other services.Contract, at ...common.Address) services.Node {
 	n.Contracts = maps.Clone(n.Contracts)
 	for _, address := range at {
@@ -216,13 +220,13 @@ func with(n services.Node, other services.Contract, at ...common.Address) servic
 	return n
 }
 
-// withoutMulticall is the chain that has to be asked by batches.
+// withoutMulticall returns a node without the multicall contract, which is asked by batches.
 func (x exchange) withoutMulticall() services.Node {
 	return with(x.service.right.(services.Node), nil, services.MulticallAddress)
 }
 
-// staked, unused and every are pools: one with a stake, one without anybody's, and
-// all.
+// staked returns a pool in which somebody stakes, unused one in which nobody does, and
+// every all pools.
 func staked(w services.World) []common.Address { return []common.Address{w.Staked[1].Pool.Address} }
 
 func unused(w services.World) []common.Address {
@@ -251,30 +255,30 @@ func returning(output []byte) services.Contract {
 }
 
 func chainFaults() []Fault {
-	contracts := func(name string, effect Effect, at func(services.World) []common.Address, other services.Contract) Fault {
+	contracts := func(name string, effect Effect, why Reason, at func(services.World) []common.Address, other services.Contract) Fault {
 		replace := func(n *services.Node, w services.World) { *n = with(*n, other, at(w)...) }
-		return Fault{Name: name, Effect: effect, serve: altered(replace)}
+		return Fault{Name: name, Effect: effect, Reason: why, serve: altered(replace)}
 	}
-	node := func(name string, alter func(*services.Node)) Fault {
-		return Fault{Name: name, serve: altered(func(n *services.Node, _ services.World) { alter(n) })}
+	node := func(name string, why Reason, alter func(*services.Node)) Fault {
+		return Fault{Name: name, Reason: why, serve: altered(func(n *services.Node, _ services.World) { alter(n) })}
 	}
-	answers := func(name string, edit func(answer map[string]any)) Fault {
-		return Fault{Name: "200 with " + name, serve: func(x exchange) { x.editAnswers(x.service.right, edit) }}
+	answers := func(name string, why Reason, edit func(answer map[string]any)) Fault {
+		return Fault{Name: "200 with " + name, Reason: why, serve: func(x exchange) { x.editAnswers(x.service.right, edit) }}
 	}
 	frozen := time.Now().Add(-time.Hour)
 	return []Fault{
-		node("another chain", func(n *services.Node) { n.ChainID = 1 }),
-		node("lagging an hour", func(n *services.Node) { n.Now = func() time.Time { return time.Now().Add(-time.Hour) } }),
-		node("frozen an hour ago", func(n *services.Node) { n.Now = func() time.Time { return frozen } }),
+		node("another chain", Denied, func(n *services.Node) { n.ChainID = 1 }),
+		node("lagging an hour", Behind, func(n *services.Node) { n.Now = func() time.Time { return time.Now().Add(-time.Hour) } }),
+		node("frozen an hour ago", Behind, func(n *services.Node) { n.Now = func() time.Time { return frozen } }),
 
-		contracts("an empty pool reverts", OnePoolUnread, unused, reverting("paused")),
-		contracts("a pool with a stake reverts", OnePoolUnread, staked, reverting("")),
-		contracts("an empty pool without code", OnePoolUnread, unused, nil),
-		contracts("a pool answers half a word", OnePoolUnread, unused, returning(make([]byte, 16))),
-		contracts("every pool reverts", Unanswerable, every, reverting("paused")),
-		contracts("every pool without code", Unanswerable, every, nil),
-		contracts("no multicall", Answerable, multicall, nil),
-		contracts("multicall reverts", Answerable, multicall, reverting("")),
+		contracts("an empty pool reverts", OnePoolUnread, Nonsense, unused, reverting("paused")),
+		contracts("a pool with a stake reverts", OnePoolUnread, Nonsense, staked, reverting("")),
+		contracts("an empty pool without code", OnePoolUnread, Nonsense, unused, nil),
+		contracts("a pool answers half a word", OnePoolUnread, Nonsense, unused, returning(make([]byte, 16))),
+		contracts("every pool reverts", Unanswerable, Rejected, every, reverting("paused")),
+		contracts("every pool without code", Unanswerable, Nonsense, every, nil),
+		contracts("no multicall", Answerable, Nonsense, multicall, nil),
+		contracts("multicall reverts", Answerable, Nonsense, multicall, reverting("")),
 
 		{Name: "batch answered by one error", Effect: Answerable, serve: func(x exchange) {
 			if bytes.HasPrefix(x.body, []byte("[")) {
@@ -283,16 +287,16 @@ func chainFaults() []Fault {
 			}
 			x.withoutMulticall().ServeHTTP(x.w, x.r)
 		}},
-		answers("error -32005", func(a map[string]any) {
+		answers("error -32005", Limited, func(a map[string]any) {
 			delete(a, "result")
 			a["error"] = map[string]any{"code": -32005, "message": "daily request count exceeded, request rate limited"}
 		}),
-		answers("result null", func(a map[string]any) { a["result"] = nil }),
-		answers("another's id", func(a map[string]any) { a["id"] = 987654321 }),
+		answers("result null", Nonsense, func(a map[string]any) { a["result"] = nil }),
+		answers("another's id", Nonsense, func(a map[string]any) { a["id"] = 987654321 }),
 	}
 }
 
-// editAnswers answers as a node does, but for an edit of each answer to a call or a batch.
+// editAnswers edits each answer of a node to a call or to the calls of a batch.
 func (x exchange) editAnswers(node http.Handler, edit func(answer map[string]any)) {
 	right := x.from(node)
 	body, batch := right.Body.Bytes(), bytes.HasPrefix(right.Body.Bytes(), []byte("["))

@@ -18,13 +18,13 @@ import (
 	"herald/internal/e2e/fault"
 )
 
-// between is a random time.
+// between returns a random duration.
 func between(r *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(r.Int64N(int64(most-least)))
 }
 
-// fail lets everything fail at times until ctx is done; all is well when the
-// loops have ended.
+// fail starts loops in which everything fails at times. They end when ctx is done, and
+// leave nothing failing.
 func (s *soak) fail(ctx context.Context, loops *sync.WaitGroup, seed uint64) {
 	stream := uint64(100)
 	start := func(loop func(context.Context, *rand.Rand)) {
@@ -41,7 +41,7 @@ func (s *soak) fail(ctx context.Context, loops *sync.WaitGroup, seed uint64) {
 }
 
 func (s *soak) failService(ctx context.Context, target fault.Target, r *rand.Rand) {
-	service := s.world.At(target)
+	service := s.fakes.At(target)
 	faults := slices.DeleteFunc(fault.Of(target), func(f fault.Fault) bool {
 		// One that says to wait is not asked for as long, for 5 minutes at most.
 		return strings.Contains(f.Name, "9999") || strings.Contains(f.Name, "error code 10")
@@ -53,11 +53,11 @@ func (s *soak) failService(ctx context.Context, target fault.Target, r *rand.Ran
 	}
 }
 
-// listening are the calls by which Telegram's updates come.
+// listening are the calls by which updates arrive.
 var listening = []string{"getUpdates", "getWebhookInfo", "setWebhook"}
 
-// showing are the calls that show a message, and answering those that answer a press
-// or an inline query.
+// showing are the calls that show a message; answering are the calls that answer a press or
+// an inline query.
 var (
 	showing   = []string{"sendMessage", "editMessageText", "editMessageMedia"}
 	answering = []string{"answerCallbackQuery", "answerInlineQuery"}
@@ -125,7 +125,7 @@ func (s *soak) failDiscord(ctx context.Context, r *rand.Rand) {
 	}
 }
 
-// failRedis kills and pauses the server at times until ctx is done. It runs at the end.
+// failRedis kills and pauses the server at times until ctx is done, and leaves it running.
 func (s *soak) failRedis(ctx context.Context, r *rand.Rand) {
 	for wait(ctx, between(r, 2*time.Second, 12*time.Second)) {
 		if r.IntN(2) == 0 {

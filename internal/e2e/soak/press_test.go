@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// pressable is how long the buttons of an answer are pressed. Nothing forgets the
-	// answer before.
+	// pressable is how long the buttons of an answer are pressed: less than afterwards,
+	// when the answer is forgotten.
 	pressable = afterwards * 2 / 3
 	// atOnce is how far apart two presses may be whose edits wait for each other.
 	atOnce = 5 * time.Second
@@ -30,7 +30,7 @@ const (
 	maxData = 64
 	// maxAlert is what an alert can say, in characters.
 	maxAlert = 200
-	// strangers have not started the bot.
+	// strangers is how many users have not started the bot; firstStranger is the first ID.
 	firstStranger, strangers = 7_300_000_000, 4
 )
 
@@ -38,8 +38,8 @@ var oldButton = e2etest.Say("button.old.title", nil)
 
 // card is a message of the bot's with buttons, which people press.
 type card struct {
-	// Sent is Telegram's message as it stands, root what Discord's answers; one of
-	// them is not set.
+	// Sent is the message on Telegram. On Discord it is empty, and root is the question that
+	// the message answers.
 	faketelegram.Sent
 	root *question
 
@@ -50,25 +50,25 @@ type card struct {
 // press is how a question was asked by a button.
 type press struct {
 	*card
-	// edits is set if the answer replaces the card, refreshes if it does so only if it
-	// is newer.
+	// edits is true if the answer replaces the card; refreshes is true if only a newer
+	// answer does.
 	edits, refreshes bool
 	// told is when the presser's button stopped waiting on Telegram.
 	told time.Time
 	over bool
 }
 
-// keep has people press the buttons of a message from now on, if it has some.
+// keep lets people press the buttons of a message from now on.
 func (s *soak) keep(c *card) {
 	if c.at = time.Now(); len(c.states()) > 0 {
 		s.cards = append(s.cards, c)
 	}
 }
 
-// onDiscord reports whether the card stands there.
+// onDiscord reports whether the card is on Discord.
 func (c *card) onDiscord() bool { return c.root != nil }
 
-// states are what the buttons of the card hand back.
+// states returns what the buttons of the card hand back.
 func (c *card) states() (all []string) {
 	for _, b := range slices.Concat(c.Markup.Rows...) {
 		all = append(all, b.Data)
@@ -81,7 +81,7 @@ func (c *card) states() (all []string) {
 	return slices.DeleteFunc(all, func(state string) bool { return state == "" })
 }
 
-// reader is who alone sees the card; 0 is everybody in its chat.
+// reader returns the only user who sees the card, or 0 if its whole chat does.
 func (c *card) reader() int64 {
 	switch {
 	case !c.onDiscord():
@@ -135,7 +135,7 @@ func (s *soak) pressButton(r *rand.Rand, platform string) {
 	s.presses[platform]++
 }
 
-// presser is somebody, also who is registered nowhere or has not started the bot.
+// presser returns a random user, who may be unregistered or may not have started the bot.
 func (s *soak) presser(r *rand.Rand, platform string) int64 {
 	if platform == "Telegram" && r.IntN(2) == 0 {
 		return firstStranger + r.Int64N(strangers)
@@ -144,7 +144,7 @@ func (s *soak) presser(r *rand.Rand, platform string) int64 {
 	return user
 }
 
-// pressed is what a button of the bot's asks.
+// pressed returns the question that a button of the bot asks.
 func pressed(state string) *question {
 	words := strings.Fields(state)
 	q := &question{Asked: &e2etest.Asked{}, press: &press{edits: words[1] == "e", refreshes: words[1] == "e" && words[2] != "0"}}
@@ -160,7 +160,7 @@ func pressed(state string) *question {
 	return q
 }
 
-// forged is what a state asks that no button of the bot's has.
+// forged returns a state that no button of the bot has, and the question that it asks.
 func (s *soak) forged(r *rand.Rand, platform string) (*question, string) {
 	q, command := s.next(r, platform)
 	kind := []string{"e", "n"}[r.IntN(2)]
@@ -200,7 +200,7 @@ func (s *soak) pressOnDiscord(q *question, state string) {
 	}
 }
 
-// edited takes a message of Telegram's that was changed.
+// edited checks a message on Telegram that was changed.
 func (s *soak) edited(m faketelegram.Sent) {
 	i := slices.IndexFunc(s.cards, func(c *card) bool { return !c.onDiscord() && c.Chat == m.Chat && c.ID == m.ID })
 	if i < 0 {
@@ -210,7 +210,7 @@ func (s *soak) edited(m faketelegram.Sent) {
 	c := s.cards[i]
 	c.Sent = m
 	s.settle(c.presses, lines(m.Text), m.Chat < 0, true)
-	// Of edits that wait for each other the newest alone is made.
+	// Of edits that wait for each other only the newest is made.
 	for _, q := range c.presses {
 		if q.press.edits && q.ended.IsZero() && !q.private && q.refusal == "" {
 			q.ended = time.Now()
@@ -218,8 +218,9 @@ func (s *soak) edited(m faketelegram.Sent) {
 	}
 }
 
-// settle finds the question that lines are an answer to, and judges it. An edit shows
-// no refusal and no excuse: it would replace an answer.
+// settle finds the question that said answers, and accepts it as its answer. It fails if
+// there is none. An edit that shows a refusal or an excuse answers nothing, because it
+// would replace an answer.
 func (s *soak) settle(asked []*question, said []string, public, edit bool) {
 	var errs []error
 	for _, answered := range []bool{false, true} {
@@ -247,8 +248,8 @@ func (s *soak) settle(asked []*question, said []string, public, edit bool) {
 	s.Errorf("%q answers none of %v: %v", said, asked, errors.Join(errs...))
 }
 
-// tell takes what the presser of a button was told on Telegram.
-func (s *soak) tell(n faketelegram.Notice) {
+// noticed checks what Telegram showed to whoever pressed a button.
+func (s *soak) noticed(n faketelegram.Notice) {
 	q := s.pressed[n.ID]
 	delete(s.pressed, n.ID)
 	if q == nil {
@@ -272,16 +273,16 @@ func (s *soak) tell(n faketelegram.Notice) {
 	}
 }
 
-// expired reports whether the presser waits no more: Telegram takes an answer to a press
-// for seconds only. The adapter must have counted it.
+// expired reports whether a press on Telegram was never answered: Telegram takes the
+// answer to a press for some seconds only. The adapter must have counted it.
 func (q *question) expired() bool {
 	return q.press != nil && !q.OnDiscord() && q.press.told.IsZero()
 }
 
-// standing settles the press of which nothing is to be seen: the card said the same
-// before, or what another press asked at that time. Of edits that wait for each other the
-// newest alone is made.
-func (s *soak) standing(q *question) {
+// settleUnchanged ends a press after which the card did not change. The card must already
+// show a right answer to the press, or to another press of that moment: of edits that wait
+// for each other only the newest is made.
+func (s *soak) settleUnchanged(q *question) {
 	p := q.press
 	if p == nil || p.onDiscord() || p.told.IsZero() || time.Since(p.told) < 5*time.Second || !q.ended.IsZero() || !p.edits || q.refusal != "" {
 		return
@@ -298,7 +299,7 @@ func (s *soak) standing(q *question) {
 	}
 }
 
-// answerOnDiscord judges what a press there has shown last.
+// answerOnDiscord checks the last message that a press on Discord has led to.
 func (s *soak) answerOnDiscord(q *question) {
 	shown := q.Pending.Shown()
 	if len(shown) == 0 {
@@ -311,12 +312,12 @@ func (s *soak) answerOnDiscord(q *question) {
 	}
 }
 
-// maxFailureCache is how long Telegram may keep that a query could not be answered.
+// maxFailureCache is how long Telegram may cache a failed inline query, in seconds.
 const maxFailureCache = 5
 
-// inline has somebody write behind the bot's name, who may not have typed the last letters.
+// inline has somebody write an inline query, perhaps without its last letters.
 func (s *soak) inline(r *rand.Rand) {
-	w := s.world.World
+	w := s.fakes.World
 	wallet := []common.Address{w.Staker, w.Idle, common.BigToAddress(common.Big1)}[r.IntN(3)].Hex()
 	all := []string{"", "price", "/price", "supply", "Supply", wallet, "staked " + wallet, "mylogins", "exists", "verify " + wallet, badWord}
 	query, user := all[r.IntN(len(all))], 7_500_000_000+r.Int64N(6)
@@ -327,8 +328,8 @@ func (s *soak) inline(r *rand.Rand) {
 	s.inlines++
 }
 
-// meant are the questions that an inline query may mean: commands by their first
-// letters, or a whole wallet.
+// meant returns the questions that an inline query may mean, by command: a command by its
+// first letters, or a whole wallet.
 func meant(query string) map[string]truth.Question {
 	all := map[string]truth.Question{}
 	query = strings.ToLower(strings.TrimPrefix(query, "/"))
@@ -343,14 +344,13 @@ func meant(query string) map[string]truth.Question {
 	return all
 }
 
-// answeredInline judges the results of an inline query, which everybody may read once
-// they are sent. One is missing only if its service could not be asked, which a button
-// says in the words of any other such answer.
+// answeredInline checks the results of an inline query. Everybody may read a result once it
+// is sent. One may be missing only if its service could not be asked; if all are, a button
+// says which.
 func (s *soak) answeredInline(a faketelegram.InlineAnswer) {
 	query, asked := s.queries[a.QueryID]
 	delete(s.queries, a.QueryID)
 	want := meant(query)
-	s.mustNotLeak(&question{Asked: &e2etest.Asked{Command: e2etest.Command{Name: "inline"}}}, a.Button, true)
 	wrong := func(why any) {
 		s.wrong++
 		s.Errorf("inline %q is answered by %+v: %v", query, a, why)
@@ -358,11 +358,10 @@ func (s *soak) answeredInline(a faketelegram.InlineAnswer) {
 	if !asked {
 		wrong("it is answered twice")
 	}
-	unavailable := func(command string) bool { return truth.Unavailable[command] == a.Button }
-	missing := len(want)
+	s.mustNotLeak(&question{Asked: &e2etest.Asked{Command: e2etest.Command{Name: "inline"}}}, a.Button, true)
 	for _, result := range a.Results {
 		about, is := want[result.ID]
-		if missing--; !is {
+		if !is {
 			wrong("a result that was not asked for")
 			continue
 		}
@@ -374,17 +373,15 @@ func (s *soak) answeredInline(a faketelegram.InlineAnswer) {
 			wrong(err)
 		}
 	}
-	switch {
-	case missing == 0 && len(want) > 0:
-	case len(want) == 0:
-		if len(a.Results) > 0 || a.Button == "" || a.Personal {
-			wrong("nothing was asked for")
-		}
-	case !a.Personal || a.CacheTime > maxFailureCache:
-		wrong("Telegram keeps a failure")
-	case len(a.Results) == 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(want)), unavailable):
+	unavailable := func(command string) bool { return truth.Unavailable[command] == a.Button }
+	switch missing := len(want) - len(a.Results); {
+	case len(want) == 0 && (a.Button == "" || a.Personal):
+		wrong("a query that asks for nothing needs a button that all may see")
+	case missing > 0 && (!a.Personal || a.CacheTime > maxFailureCache):
+		wrong("Telegram caches a failure")
+	case missing > 0 && len(a.Results) == 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(want)), unavailable):
 		wrong("the button is no reason")
-	default:
+	case missing > 0:
 		s.verdicts["inline without a result"]++
 	}
 }

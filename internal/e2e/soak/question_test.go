@@ -19,21 +19,19 @@ import (
 	"herald/internal/e2e/e2etest/truth"
 )
 
-// badWord is a word of every malformed input; no answer and no log line may
-// repeat it.
+// badWord is in every malformed input; no answer may repeat it.
 const badWord = "zqxtyped"
 
-// question is a command that was asked, and what became of it.
+// question is a command or a press, and its answers so far.
 type question struct {
 	*e2etest.Asked
 	about truth.Question
-	// refusal is the title of the refusal that is due; none is an answer.
+	// refusal is the title of the refusal that must come; empty if an answer must.
 	refusal string
 	private bool
-	channel bool   // it is asked by a channel, which may be told something else, or nothing
 	press   *press // nil if it was typed
 	card    *card  // its answer, on Discord
-	// messages are how often the answer is there, text what it says.
+	// messages counts the answers; text is the first one.
 	messages int
 	text     string
 	ended    time.Time // when the first answer was there
@@ -49,17 +47,16 @@ func (q *question) String() string {
 // privately are the commands that are answered to their user alone.
 var privately = []string{"mylogins", "exists", "verify"}
 
-// somebody has an account on a platform, perhaps one that is registered nowhere.
+// somebody returns a random account on a platform, which may be unregistered.
 func (s *soak) somebody(r *rand.Rand, platform string) core.Identity {
-	w := s.world.World
+	w := s.fakes.World
 	p := []services.Person{w.Registered, w.Newcomer, w.Unregistered}[r.IntN(3)]
 	return core.Identity{Platform: platform, UID: p.UID(platform)}
 }
 
-// next is a random question by somebody, and how it is typed. User is 0 where
-// anybody may ask.
+// next returns a random question by somebody, and how to type it.
 func (s *soak) next(r *rand.Rand, platform string) (*question, e2etest.Command) {
-	w := s.world.World
+	w := s.fakes.World
 	q := &question{about: truth.Question{Account: s.somebody(r, platform)}}
 	wallets := []common.Address{w.Staker, w.Idle, common.BigToAddress(common.Big1)}
 	kinds := []string{"price", "price", "supply", "supply", "staked", "staked", "staked", "mylogins", "exists", "verify", "status", "help", "bad", "unknown"}
@@ -83,14 +80,14 @@ func (s *soak) next(r *rand.Rand, platform string) (*question, e2etest.Command) 
 	return q, command
 }
 
-// groups are Telegram's. In the first one everything comments a channel's
-// post, and a channel floods the second.
+// groups is how many groups of Telegram there are. In the first one every command is a
+// comment on a channel's post.
 const groups = 12
 
-// channel speaks in groups, and forwards its posts.
+// channel forwards its posts to the first group.
 var channel = faketelegram.Chat{ID: -1007654321098, Type: "channel", Title: badWord}
 
-// in has a message stand in a group, as a comment if that is the first.
+// in puts a message into a group, as a comment if the group is the first.
 func in(group int64, m faketelegram.Message) {
 	where := faketelegram.Group(e2etest.GroupID - group)
 	if m["chat"] = where; group == 0 {
@@ -102,7 +99,7 @@ func in(group int64, m faketelegram.Message) {
 
 func (s *soak) askTelegram(r *rand.Rand) {
 	q, command := s.next(r, "Telegram")
-	if !q.private && r.IntN(2) == 0 || q.about.Account.UID == s.world.World.Unregistered.UID("Telegram") { // others, who are registered nowhere
+	if !q.private && r.IntN(2) == 0 || q.about.Account.UID == s.fakes.World.Unregistered.UID("Telegram") { // others, who are registered nowhere
 		command.User = 7_100_000_000 + r.Int64N(12)
 		q.about.Account.UID = strconv.FormatInt(command.User, 10)
 	}
@@ -120,8 +117,8 @@ func (s *soak) askTelegram(r *rand.Rand) {
 	s.ask(q, command)
 }
 
-// whisper has somebody ask in a group of Telegram, where they alone see it.
-func (s *soak) whisper(r *rand.Rand) {
+// askEphemerally has somebody ask in a group of Telegram where only they see it.
+func (s *soak) askEphemerally(r *rand.Rand) {
 	q, command := s.next(r, "Telegram")
 	if command.Name == badWord {
 		return // In a group it may be another bot's.
@@ -139,12 +136,11 @@ func (s *soak) whisper(r *rand.Rand) {
 	q.private, command.Group, command.Ephemeral = true, true, true
 	command.Alter = func(m faketelegram.Message) { in(group, m) }
 	s.ask(q, command)
-	s.whispers++
+	s.ephemerals++
 }
 
-// crowd has more people ask at once, each in private, than Telegram makes
-// deliveries.
-func (s *soak) crowd(r *rand.Rand) {
+// askAtOnce has 130 people ask in private: more than Telegram makes deliveries at a time.
+func (s *soak) askAtOnce(r *rand.Rand) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range int64(130) {
@@ -156,22 +152,6 @@ func (s *soak) crowd(r *rand.Rand) {
 	}
 }
 
-// flood has somebody ask as a channel.
-func (s *soak) flood(r *rand.Rand) {
-	q, command := s.next(r, "Telegram")
-	if command.Name == badWord {
-		return // In a group it may be another bot's.
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	q.channel, command.Group = true, true
-	command.Alter = func(m faketelegram.Message) {
-		in(1, m)
-		m["from"], m["sender_chat"] = faketelegram.User{ID: 136817688, IsBot: true, FirstName: "Channel"}, channel
-	}
-	s.ask(q, command)
-}
-
 // ask asks on Telegram, with s.mu held.
 func (s *soak) ask(q *question, command e2etest.Command) {
 	s.telegram.Telegram.Start(command.User)
@@ -180,11 +160,11 @@ func (s *soak) ask(q *question, command e2etest.Command) {
 	s.asked++
 }
 
-// elsewhere is the open question that a person has asked in a group and is to be
-// answered privately, with s.mu held.
+// elsewhere returns the open question of a user in a group whose answer must come
+// privately, or nil. s.mu is held.
 func (s *soak) elsewhere(user int64) *question {
 	for q := range s.open {
-		if !q.OnDiscord() && q.private && q.Group && !q.channel && q.User == user {
+		if !q.OnDiscord() && q.private && q.Group && q.User == user {
 			return q
 		}
 	}
@@ -203,7 +183,8 @@ func (s *soak) askDiscord(r *rand.Rand) {
 	s.asked++
 }
 
-// collect takes what was said since the last time, and forgets what is over.
+// collect checks everything that was shown since the last call, and forgets questions that
+// are over.
 func (s *soak) collect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,7 +200,7 @@ func (s *soak) collect() {
 		e := <-s.events
 		switch m := e.Message; {
 		case e.Notice != nil:
-			s.tell(*e.Notice)
+			s.noticed(*e.Notice)
 		case e.Inline != nil:
 			s.answeredInline(*e.Inline)
 		case m == nil:
@@ -234,12 +215,10 @@ func (s *soak) collect() {
 	}
 	for q := range s.open {
 		if q.OnDiscord() && q.ended.IsZero() {
-			s.look(q)
+			s.lookOnDiscord(q)
 		}
-		s.standing(q)
+		s.settleUnchanged(q)
 		switch {
-		case q.ended.IsZero() && time.Since(q.At) > patience && q.channel:
-			s.channel["nothing"]++
 		case q.ended.IsZero() && time.Since(q.At) > patience && q.expired():
 			s.verdicts["expired"]++
 		case q.ended.IsZero() && time.Since(q.At) > patience:
@@ -254,8 +233,8 @@ func (s *soak) collect() {
 	s.cards = slices.DeleteFunc(s.cards, func(c *card) bool { return c.Deleted || time.Since(c.at) > afterwards && c.settled() })
 }
 
-// look takes the answer to a question on Discord if it is there.
-func (s *soak) look(q *question) {
+// lookOnDiscord checks the answer to a question on Discord if it is there.
+func (s *soak) lookOnDiscord(q *question) {
 	a := q.Pending.Answer()
 	switch {
 	case a.Final == 0:
@@ -294,20 +273,16 @@ func (s *soak) forget(q *question) {
 	q.Pending.Forget()
 }
 
-// What a group of Telegram is told about a private command, and a channel about
-// any.
-var (
-	pointer   = e2etest.Say("telegram.answered", nil)
-	anonymous = e2etest.Say("telegram.anonymous", nil)
-	limited   = e2etest.Say("limit.title", nil)
-)
+// pointer is what a group of Telegram is shown about a private command.
+var pointer = e2etest.Say("telegram.answered", nil)
 
-// nothingNewer begins what a button says that would show an older answer, or the same.
+// nothingNewer begins the notice to a press that would show an older answer, or the same.
 const nothingNewer = "Nothing newer yet"
 
-// answers reports whether a message may answer q, by where it stands.
+// answers reports whether a message may answer q, by its chat and the message that it
+// replies to.
 func (q *question) answers(m faketelegram.Sent) bool {
-	elsewhere := q.private && !q.channel && q.Group && m.Chat == q.User && m.ReplyTo == 0
+	elsewhere := q.private && q.Group && m.Chat == q.User && m.ReplyTo == 0
 	switch {
 	case q.OnDiscord():
 		return false
@@ -321,8 +296,8 @@ func (q *question) answers(m faketelegram.Sent) bool {
 	return elsewhere || q.Message == m.ReplyTo && (m.Chat == q.User || m.Chat < 0)
 }
 
-// byNeed puts last what a message alone answers, since settle begins there: an edit may
-// answer a press too.
+// byNeed sorts questions that only a message answers behind presses that an edit may answer
+// too: settle begins at the end.
 func byNeed(a, b *question) int {
 	edited := func(q *question) int {
 		if q.press != nil && q.press.edits {
@@ -333,7 +308,7 @@ func byNeed(a, b *question) int {
 	return edited(b) - edited(a)
 }
 
-// said takes a message of Telegram's.
+// said checks a new message on Telegram.
 func (s *soak) said(m faketelegram.Sent) {
 	var asked *question
 	var all []*question
@@ -351,22 +326,16 @@ func (s *soak) said(m faketelegram.Sent) {
 		s.doubled++
 	case asked == nil:
 		s.Errorf("a message to %d that answers nothing open: %q", m.Chat, m.Text)
-	case asked.channel && (says[0] == limited || asked.private && says[0] == anonymous):
-		asked.ended = time.Now()
-		s.channel[says[0]]++
 	case asked.private && public:
-		if m.Text != pointer || asked.channel || asked.Ephemeral {
-			s.leaks.Errorf("%v: the group is told %q", asked, m.Text)
+		if m.Text != pointer || asked.Ephemeral {
+			s.Errorf("%v: the group is told %q", asked, m.Text)
 		}
 	default:
-		if asked.channel {
-			s.channel["answered"]++
-		}
 		s.answer(asked, says, public)
 	}
 }
 
-// deleted has nobody press a message of Telegram's any more.
+// deleted marks a message on Telegram, so that nobody presses its buttons any more.
 func (s *soak) deleted(m faketelegram.Sent) {
 	for _, c := range s.cards {
 		if !c.onDiscord() && c.Chat == m.Chat && c.ID == m.ID {

@@ -75,7 +75,7 @@ func TestSpeed(t *testing.T) {
 // compare measures Herald and the bare library in turn, and returns a row of
 // the table: Herald's figures, the library's, and their ratios with the goals.
 func compare(t *testing.T, way e2etest.Way, programs string) string {
-	goal, doors := goals[way.Name], []*e2etest.Door{way.Open(t), way.Open(t)}
+	goal, doors := goals[way.Name], []*e2etest.Platform{way.Open(t), way.Open(t)}
 	// Rate limits are counted, and are too high to be reached.
 	herald := newContender(doors[0], doors[0].Start(filepath.Join(programs, "bot"), e2etest.Sandbox(t),
 		"PRICE_TTL=24h", "RATE_LIMIT_USER=10000", "RATE_LIMIT_CHAT=10000"))
@@ -136,7 +136,7 @@ type contender struct {
 	rates, cpus []float64
 }
 
-func newContender(door *e2etest.Door, process *e2etest.Process) *contender {
+func newContender(door *e2etest.Platform, process *e2etest.Process) *contender {
 	return &contender{process: process, load: newLoad(door)}
 }
 
@@ -178,7 +178,7 @@ const answerTime = time.Minute
 
 // load is the commands that are asked of one bot, and their answers.
 type load struct {
-	door *e2etest.Door
+	door *e2etest.Platform
 
 	mu       sync.Mutex
 	answers  map[string]int // by the chat in Telegram, the interaction in Discord
@@ -187,7 +187,7 @@ type load struct {
 }
 
 // newLoad takes the answers that the door's platform shows from now on.
-func newLoad(door *e2etest.Door) *load {
+func newLoad(door *e2etest.Platform) *load {
 	l := &load{door: door}
 	if door.OnDiscord {
 		door.Discord.Watch(func(s fakediscord.Shown) { l.answered(s.Interaction.ID, s.Message.Text()) })

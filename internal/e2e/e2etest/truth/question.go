@@ -1,8 +1,6 @@
-// Package truth judges what the bot answers, and knows what it must answer while a
-// service fails. The tests of every fault and the soak use it.
-//
-// It reads an answer as people do, line by line, and compares it with the world
-// that the stand-ins of the services tell of.
+// Package truth checks what the bot answers, and knows what it must answer while a service
+// fails. It reads an answer as people do, line by line, and compares it with the data of the
+// stand-ins.
 package truth
 
 import (
@@ -22,34 +20,22 @@ import (
 // Outcome is what an answer says of one service's part in it.
 type Outcome string
 
-// The honest outcomes. There are no others.
+// The honest outcomes, with each fault.Reason. There are no others.
 const (
 	Right Outcome = "right"
 	Stale Outcome = "right and marked old"
-	// Partial is for a staker with unread pools, who is told so.
+	// Partial tells a staker that some pools are unread.
 	Partial Outcome = "right as far as could be read"
-	// Undecided is for a wallet with nothing in the pools that could be read.
+	// Undecided tells that the pools that could be read hold no stake of the wallet.
 	Undecided Outcome = "cannot be told from the pools that could be read"
-	// Omitted is for a price that what a stake is worth cannot be told by.
+	// Omitted leaves out what a stake is worth.
 	Omitted Outcome = "left out"
-
-	// The others could not be checked, for the reason of this message.
-	Unreachable Outcome = "reason.unreachable"
-	Slow        Outcome = "reason.slow"
-	Limited     Outcome = "reason.limited"
-	UsedUp      Outcome = "reason.used_up"
-	Denied      Outcome = "reason.denied"
-	Rejected    Outcome = "reason.rejected"
-	Nonsense    Outcome = "reason.malformed"
-	Behind      Outcome = "reason.behind"
-	Paused      Outcome = "reason.paused"
-	TimedOut    Outcome = "reason.timeout"
 )
 
 // Outcomes are what an answer says of each service.
 type Outcomes map[fault.Target]Outcome
 
-// All reports whether every outcome is o, and there is one.
+// All reports whether there are outcomes, and every one is want.
 func (o Outcomes) All(want Outcome) bool {
 	for _, got := range o {
 		if got != want {
@@ -67,14 +53,14 @@ func init() {
 		fault.Partner: "service.partner", fault.Price: "service.price", fault.Supply: "service.supply", fault.Chain: "service.chain",
 	} {
 		reasons[service] = map[string]Outcome{}
-		for _, o := range []Outcome{Unreachable, Slow, Limited, UsedUp, Denied, Rejected, Nonsense, Behind, Paused, TimedOut} {
-			reasons[service][e2etest.Say(string(o), chat.Values{"service": chat.Say(name)})] = o
+		for _, why := range fault.Reasons {
+			reasons[service][e2etest.Say(string(why), chat.Values{"service": chat.Say(name)})] = Outcome(why)
 		}
 	}
 }
 
-// use is what a command needs of services. Without the first there is no answer,
-// unless the parts are apart; without another one something is left out.
+// use is the services that a command needs. Without the first there is no answer, unless
+// apart is set; without another one something is left out.
 type use struct {
 	services []fault.Target
 	apart    bool
@@ -89,22 +75,22 @@ var uses = map[string]use{
 	"verify":   {services: []fault.Target{fault.Partner, fault.Chain, fault.Price}, apart: true},
 }
 
-// Uses are the services that a command needs, where a wallet that it is about stakes.
+// Uses returns the services that a command needs if its wallet stakes.
 func Uses(command string) []fault.Target { return uses[command].services }
 
-// Question is a command that was typed rightly by somebody who may give it.
+// Question is a well-formed command of somebody who may use it.
 type Question struct {
 	Command string
 	// Account is the asker's, which /mylogins, /exists and /verify are about.
 	Account core.Identity
-	// Wallet is the one that /staked and /verify are about.
+	// Wallet is the argument of /staked and /verify.
 	Wallet common.Address
 	// Argument is the period of a /price, or the page of /mylogins; it may be empty.
 	Argument string
 }
 
-// Judge knows the sandbox's world as answers should show it.
-type Judge struct {
+// Checker knows the data of the stand-ins as answers must show it.
+type Checker struct {
 	World services.World
 
 	registered map[core.Identity]bool
@@ -113,29 +99,29 @@ type Judge struct {
 	changes, sums, supply, worth []string
 }
 
-// NewJudge returns the judge of a world.
-func NewJudge(w services.World) *Judge {
-	j := &Judge{World: w, registered: map[core.Identity]bool{}}
+// NewChecker returns a checker of answers about w.
+func NewChecker(w services.World) *Checker {
+	c := &Checker{World: w, registered: map[core.Identity]bool{}}
 	for _, p := range []services.Person{w.Registered, w.Newcomer} {
 		for _, id := range p.Accounts {
-			j.registered[id] = true
+			c.registered[id] = true
 		}
 	}
 	q, s := w.Quote, w.Supply
-	j.headline = services.Symbol + " $" + q.Price.StringFixed(5) // four digits of 0.04…
-	j.beside = " ▲ " + percent(q.Change24h) + " (24h)"
-	j.changes = []string{"1h ▼ " + percent(q.Change1h), "7d ▼ " + percent(q.Change7d)}
-	j.sums = []string{"Market cap " + dollars(q.MarketCap.Decimal), "Volume 24h " + dollars(q.Volume24h.Decimal)}
+	c.headline = services.Symbol + " $" + q.Price.StringFixed(5) // four digits of 0.04…
+	c.beside = " ▲ " + percent(q.Change24h) + " (24h)"
+	c.changes = []string{"1h ▼ " + percent(q.Change1h), "7d ▼ " + percent(q.Change7d)}
+	c.sums = []string{"Market cap " + dollars(q.MarketCap.Decimal), "Volume 24h " + dollars(q.Volume24h.Decimal)}
 	share := s.Circulating.Mul(decimal.NewFromInt(100)).DivRound(s.Total, 2)
-	j.supply = []string{tokens(s.Circulating.Round(0)) + " circulating", "Total supply " + tokens(s.Total.Round(0)), "Circulating " + share.String() + "%"}
-	j.worth = []string{"Market cap " + dollars(s.Circulating.Mul(q.Price)), "FDV " + dollars(s.Total.Mul(q.Price))}
-	return j
+	c.supply = []string{tokens(s.Circulating.Round(0)) + " circulating", "Total supply " + tokens(s.Total.Round(0)), "Circulating " + share.String() + "%"}
+	c.worth = []string{"Market cap " + dollars(s.Circulating.Mul(q.Price)), "FDV " + dollars(s.Total.Mul(q.Price))}
+	return c
 }
 
 func percent(d decimal.NullDecimal) string { return d.Decimal.Abs().StringFixed(2) + "%" }
 
-// dollars is never more than d. From a thousand on it has no cents, and from a million
-// on a unit.
+// dollars returns d as text. An amount from a thousand on has no cents, and one from a
+// million on has a unit.
 func dollars(d decimal.Decimal) string {
 	switch {
 	case d.GreaterThanOrEqual(decimal.New(1, 6)):
@@ -148,8 +134,7 @@ func dollars(d decimal.Decimal) string {
 
 func tokens(d decimal.Decimal) string { return thousands(d.String()) + " " + services.Symbol }
 
-// short is an amount as it is shown where the exact one stands elsewhere or nowhere.
-// It is never more than d.
+// short returns an amount as it is shown if the exact one is elsewhere or left out.
 func short(d decimal.Decimal) string {
 	if d.LessThan(decimal.New(1, -4)) {
 		return "< 0.0001 " + services.Symbol
@@ -168,9 +153,9 @@ func thousands(number string) string {
 	return whole
 }
 
-// owner is who owns an account or a wallet; nil is nobody who is registered.
-func (j *Judge) owner(id core.Identity) *services.Person {
-	for _, p := range []services.Person{j.World.Registered, j.World.Newcomer} {
+// owner returns who has registered an account or a wallet, or nil.
+func (c *Checker) owner(id core.Identity) *services.Person {
+	for _, p := range []services.Person{c.World.Registered, c.World.Newcomer} {
 		for _, account := range p.Accounts {
 			if strings.EqualFold(account.UID, id.UID) && account.Platform == id.Platform {
 				return &p

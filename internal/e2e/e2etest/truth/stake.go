@@ -14,8 +14,7 @@ import (
 	"herald/internal/e2e/fault"
 )
 
-// maxBlockAge is how old the newest block may be, which an answer tells to the
-// minute and may keep for a moment.
+// maxBlockAge is how old the block of an answer may be. Times are shown to the minute.
 const maxBlockAge = 5 * time.Minute
 
 var (
@@ -27,20 +26,19 @@ var (
 	undecided = regexp.MustCompile(`^Not sure yet: (\d+) of 21 pools didn't answer\. Try again in a minute\.$`)
 )
 
-// aBlock reports whether a number may be that of the newest block of the sandbox's
-// chain, which is a million blocks high when it starts.
+// aBlock reports whether a number may be the newest block's. The stand-in's chain starts at
+// a million blocks.
 func aBlock(number string) bool {
 	n, err := strconv.Atoi(strings.ReplaceAll(number, ",", ""))
 	return err == nil && n >= 990_000 && n < 1_010_000
 }
 
-// stake is an answer to /staked, read back. Pools are known by the short form of
-// their addresses.
+// stake is an answer to /staked, read back. Its pools are named by their short addresses.
 type stake struct {
 	verdict, worth, exact, leaving string
-	least                          bool // leaving may be more
+	least                          bool // leaving says "at least"
 	staked                         map[string]string
-	failed, unknown                int // pools, and others whose withdrawals are unread
+	failed, unknown                int // pools that are unread, and pools whose withdrawals are
 }
 
 func readStake(wallet common.Address, said []string) (a stake, err error) {
@@ -92,8 +90,8 @@ func readStake(wallet common.Address, said []string) (a stake, err error) {
 	return a, err
 }
 
-// sameAmounts compares the pools that are shown with those that are there. It returns
-// how many are not shown, and the sum of the others.
+// sameAmounts compares the pools that are shown with those that exist. It returns how many
+// are not shown, and the sum of those that are.
 func sameAmounts(shown map[string]string, there []core.PoolAmount) (missing int, sum decimal.Decimal, err error) {
 	found := 0
 	for _, p := range there {
@@ -111,8 +109,8 @@ func sameAmounts(shown map[string]string, there []core.PoolAmount) (missing int,
 	return missing, sum, err
 }
 
-// sumOf returns the sum of amounts, with at most as many hidden, that is written as it
-// is shown. Nothing is shown of zero.
+// sumOf looks for amounts whose sum, added to sum and written by write, is what is shown. It
+// may leave out at most hidden amounts. A sum of zero shows nothing.
 func sumOf(shown string, write func(decimal.Decimal) string, there []core.PoolAmount, sum decimal.Decimal, hidden int) (decimal.Decimal, bool) {
 	if len(there) == 0 {
 		return sum, sum.IsZero() && shown == "" || !sum.IsZero() && shown == write(sum)
@@ -123,16 +121,16 @@ func sumOf(shown string, write func(decimal.Decimal) string, there []core.PoolAm
 	return sumOf(shown, write, there[1:], sum, hidden-1)
 }
 
-// judgeStake judges what an answer says of a wallet's stake, and adds it to got. Only
-// /staked lists pools.
-func (j *Judge) judgeStake(got Outcomes, wallet common.Address, said []string, lists bool) error {
+// checkStake checks what an answer says of a wallet's stake, and adds the outcomes to got.
+// Only /staked lists pools.
+func (c *Checker) checkStake(got Outcomes, wallet common.Address, said []string, lists bool) error {
 	a, err := readStake(wallet, said)
 	if err != nil {
 		return err
 	}
 	var staked, leaving []core.PoolAmount
-	if wallet == j.World.Staker {
-		staked, leaving = j.World.Staked, j.World.Unbonding
+	if wallet == c.World.Staker {
+		staked, leaving = c.World.Staked, c.World.Unbonding
 	}
 	missing, sum, err := sameAmounts(a.staked, staked)
 	if err != nil {
@@ -165,7 +163,7 @@ func (j *Judge) judgeStake(got Outcomes, wallet common.Address, said []string, l
 		return wrong("%q", said)
 	case a.worth == "":
 		got[fault.Price] = Omitted
-	case a.worth == dollars(sum.Mul(j.World.Quote.Price)):
+	case a.worth == dollars(sum.Mul(c.World.Quote.Price)):
 		got[fault.Price] = Right
 	default:
 		return wrong("worth %q", a.worth)

@@ -14,18 +14,17 @@ import (
 	"herald/internal/e2e/fault"
 )
 
-// maxAge is how long before it is shown a part of an answer may have been
-// learned: less than a minute in a test, shown to the minute.
+// maxAge is how old a part of an answer may be in a test. Times are shown to the minute.
 const maxAge = 2*time.Minute + 10*time.Second
 
 var (
-	// oldNotes say of one service's part, with its time, that it is old.
+	// oldNotes match the note that a service's part of an answer is old, with its time.
 	oldNotes = map[fault.Target]*regexp.Regexp{fault.Price: oldNote("price"), fault.Supply: oldNote("supply")}
-	// oldHeadline is the price with its age, and noNewer says why there is none of today.
+	// oldHeadline matches the price with its age; noNewer says why there is no newer one.
 	oldHeadline = regexp.MustCompile(`^(\S+ \$[0-9.]+) \((\d+) (s|min|h) old\)$`)
 	noNewer     = e2etest.Say("old.failing", chat.Values{"service": chat.Say("service.price")})
-	// told is when the oldest part of an answer was learned, where none is marked as old.
-	told      = regexp.MustCompile(`^(?:Checked )?(\d{4}-\d\d-\d\d \d\d:\d\d UTC)$`)
+	// checkedAt matches the time of an answer's oldest part, if none is marked as old.
+	checkedAt = regexp.MustCompile(`^(?:Checked )?(\d{4}-\d\d-\d\d \d\d:\d\d UTC)$`)
 	reference = regexp.MustCompile(`^Reference \S+$`)
 )
 
@@ -35,11 +34,10 @@ func oldNote(service string) *regexp.Regexp {
 	return regexp.MustCompile("^" + strings.Replace(regexp.QuoteMeta(note), "WHEN", "(.*)", 1) + "$")
 }
 
-// Judge returns what an answer says of each service that it needs, line by
-// line as e2etest.Lines has them. It fails if the answer is not honest: neither
-// the whole truth, nor told to be old, nor a "could not be checked" of a service
-// that the question needs.
-func (j *Judge) Judge(q Question, lines []string) (Outcomes, error) {
+// Check returns what an answer, split by e2etest.Lines, says of each service that it needs.
+// It returns an error if the answer is not honest: neither the whole truth, nor marked as
+// old, nor a "could not be checked" of a service that the question needs.
+func (c *Checker) Check(q Question, lines []string) (Outcomes, error) {
 	uses := Uses(q.Command)
 	if len(lines) > 1 && lines[0] == Unavailable[q.Command] && !undecided.MatchString(lines[1]) && lines[1] != unknownOwner {
 		if len(lines) != 3 || !reference.MatchString(lines[2]) || len(uses) == 0 {
@@ -50,37 +48,37 @@ func (j *Judge) Judge(q Question, lines []string) (Outcomes, error) {
 	}
 	switch q.Command {
 	case "help":
-		return nil, judgeHelp(lines)
+		return nil, checkHelp(lines)
 	case "status": // is tested in package commands
 		return nil, nil
 	case "mylogins":
-		return Outcomes{fault.Partner: Right}, equal(lines, j.logins(q.Account, q.Argument))
+		return Outcomes{fault.Partner: Right}, equal(lines, c.logins(q.Account, q.Argument))
 	case "price":
 		if q.Argument != "" {
-			return Outcomes{fault.Price: Right}, j.judgeChart(lines)
+			return Outcomes{fault.Price: Right}, c.checkChart(lines)
 		}
 	}
-	said, at, old, err := j.withoutMarks(lines)
+	said, at, old, err := c.withoutMarks(lines)
 	if err != nil || len(said) == 0 {
 		return nil, errors.Join(err, wrong("%q", lines))
 	}
 	switch q.Command {
 	case "price":
-		return j.judgePrice(said, at)
+		return c.checkPrice(said, at)
 	case "supply":
-		return j.judgeSupply(said, at, old)
+		return c.checkSupply(said, at, old)
 	case "staked":
 		got := Outcomes{}
-		return got, errors.Join(recent(at, maxBlockAge), j.judgeStake(got, q.Wallet, said, true))
+		return got, errors.Join(recent(at, maxBlockAge), c.checkStake(got, q.Wallet, said, true))
 	case "verify":
-		return j.judgeVerify(q, said, at)
+		return c.checkVerify(q, said, at)
 	case "exists":
-		return Outcomes{fault.Partner: Right}, errors.Join(recent(at, maxAge), equal(said, j.exists(q)))
+		return Outcomes{fault.Partner: Right}, errors.Join(recent(at, maxAge), equal(said, c.exists(q)))
 	}
 	return nil, wrong("no such command")
 }
 
-// reason is the outcome that a text gives for a service.
+// reason returns the outcome that a text gives for a service.
 func reason(text string, service fault.Target) (Outcome, error) {
 	if o, known := reasons[service][text]; known {
 		return o, nil
@@ -95,8 +93,8 @@ func equal(got, want []string) error {
 	return wrong("%q, and the truth is %q", got, want)
 }
 
-// sameParts fails unless an answer has the wanted title, and below it the other parts
-// in any order, each once.
+// sameParts returns an error unless an answer has the wanted title, and then each of the
+// other parts once, in any order.
 func sameParts(got, want []string) error {
 	got, want = slices.Clone(got), slices.Clone(want)
 	slices.Sort(got[1:])
@@ -104,8 +102,7 @@ func sameParts(got, want []string) error {
 	return equal(got, want)
 }
 
-// recent fails unless a time as answers show it is one at which what they say may
-// have been learned.
+// recent returns an error unless text is a time of the past that is at most so old.
 func recent(text string, most time.Duration) error {
 	at, err := time.Parse(e2etest.MinuteForm, text)
 	if age := time.Since(at); err != nil || age < -time.Minute || age > most {
@@ -114,10 +111,10 @@ func recent(text string, most time.Duration) error {
 	return nil
 }
 
-// withoutMarks parts lines at their dots. It takes off when the answer was learned,
-// at, and the marks of old parts: a price is marked with the time of the provider, and a
-// supply with a time that must be possible. Parts without a mark are Right.
-func (j *Judge) withoutMarks(lines []string) (said []string, at string, old Outcomes, err error) {
+// withoutMarks splits lines at their dots, and removes the time of the answer, which it
+// returns as at, and the notes that a part is old. The time in such a note must be the
+// provider's for a price, and recent for a supply. A part without a note is Right.
+func (c *Checker) withoutMarks(lines []string) (said []string, at string, old Outcomes, err error) {
 	old = Outcomes{fault.Price: Right, fault.Supply: Right}
 	for _, line := range lines {
 	parts:
@@ -127,13 +124,13 @@ func (j *Judge) withoutMarks(lines []string) (said []string, at string, old Outc
 					old[service] = Stale
 					if service == fault.Supply {
 						err = errors.Join(err, recent(mark[1], maxAge))
-					} else if mark[1] != e2etest.Minute(j.World.Quote.LastUpdated) {
+					} else if mark[1] != e2etest.Minute(c.World.Quote.LastUpdated) {
 						err = errors.Join(err, wrong("a price from %q", mark[1]))
 					}
 					continue parts
 				}
 			}
-			mark := told.FindStringSubmatch(part)
+			mark := checkedAt.FindStringSubmatch(part)
 			if mark == nil {
 				said = append(said, part)
 				continue
@@ -147,10 +144,10 @@ func (j *Judge) withoutMarks(lines []string) (said []string, at string, old Outc
 	return said, at, old, err
 }
 
-// judgePrice judges a price, which tells when the provider updated it. An old one
-// tells its age in the headline, and no changes.
-func (j *Judge) judgePrice(said []string, at string) (Outcomes, error) {
-	q := j.World.Quote
+// checkPrice checks a price, which has the provider's time. An old one has its age in the
+// headline, and no changes.
+func (c *Checker) checkPrice(said []string, at string) (Outcomes, error) {
+	q := c.World.Quote
 	said = slices.DeleteFunc(said, func(part string) bool { return part == "CoinMarketCap" })
 	if old := oldHeadline.FindStringSubmatch(said[0]); old != nil {
 		age, err := time.ParseDuration(old[2] + strings.TrimSuffix(old[3], "in"))
@@ -162,29 +159,29 @@ func (j *Judge) judgePrice(said []string, at string) (Outcomes, error) {
 			return nil, wrong("%q, updated %q, %v late", said[0], at, late)
 		}
 		said[0] = old[1]
-		return Outcomes{fault.Price: Stale}, sameParts(said, append([]string{j.headline, noNewer}, j.sums...))
+		return Outcomes{fault.Price: Stale}, sameParts(said, append([]string{c.headline, noNewer}, c.sums...))
 	}
 	if updated := e2etest.Minute(q.LastUpdated); at != updated {
 		return nil, wrong("updated %q, want %q", at, updated)
 	}
-	return Outcomes{fault.Price: Right}, sameParts(said, slices.Concat([]string{j.headline + j.beside}, j.changes, j.sums))
+	return Outcomes{fault.Price: Right}, sameParts(said, slices.Concat([]string{c.headline + c.beside}, c.changes, c.sums))
 }
 
-func (j *Judge) judgeSupply(said []string, at string, old Outcomes) (Outcomes, error) {
+func (c *Checker) checkSupply(said []string, at string, old Outcomes) (Outcomes, error) {
 	var err error
 	if old.All(Right) {
 		err = recent(at, maxAge)
 	}
 	i := slices.Index(said, e2etest.Say("supply.unpriced", nil))
 	if i < 0 || i+1 == len(said) {
-		return old, errors.Join(err, sameParts(said, slices.Concat(j.supply, j.worth)))
+		return old, errors.Join(err, sameParts(said, slices.Concat(c.supply, c.worth)))
 	}
 	var errWhy error
 	old[fault.Price], errWhy = reason(said[i+1], fault.Price)
-	return old, errors.Join(err, errWhy, sameParts(slices.Delete(said, i, i+2), j.supply))
+	return old, errors.Join(err, errWhy, sameParts(slices.Delete(said, i, i+2), c.supply))
 }
 
-func judgeHelp(lines []string) error {
+func checkHelp(lines []string) error {
 	inGroup := len(lines) == 1 && strings.Contains(lines[0], "/price · /supply · /staked")
 	staked := "/staked · " + e2etest.Say("command.staked", chat.Values{"symbol": chat.Plain("HRLD")})
 	if !inGroup && (lines[0] != "Commands" || !slices.Contains(lines, staked)) {
@@ -193,27 +190,27 @@ func judgeHelp(lines []string) error {
 	return nil
 }
 
-// about are the arguments of messages about an account.
+// about returns the arguments of messages about an account.
 func about(id core.Identity) chat.Values {
 	return chat.Values{"platform": chat.Plain(id.Platform), "service": chat.Say("exists.service")}
 }
 
-func (j *Judge) exists(q Question) []string {
-	if j.registered[q.Account] {
+func (c *Checker) exists(q Question) []string {
+	if c.registered[q.Account] {
 		return []string{"Registered", e2etest.Say("exists.you.yes", about(q.Account))}
 	}
 	return []string{"Not registered", e2etest.Say("exists.you.no", about(q.Account))}
 }
 
-// maxLogins is how many logins a page has.
+// maxLogins is how many logins a page shows.
 const maxLogins = 10
 
-// logins is a page of them, the first one if none is named.
-func (j *Judge) logins(id core.Identity, page string) []string {
+// logins returns the lines of a page of logins; page "" is the first.
+func (c *Checker) logins(id core.Identity, page string) []string {
 	switch id.UID {
-	case j.World.Registered.UID(id.Platform):
-		want := []string{e2etest.Say("logins.count", chat.Values{"n": chat.Count(len(j.World.Logins))})}
-		pages := slices.Collect(slices.Chunk(j.World.Logins, maxLogins))
+	case c.World.Registered.UID(id.Platform):
+		want := []string{e2etest.Say("logins.count", chat.Values{"n": chat.Count(len(c.World.Logins))})}
+		pages := slices.Collect(slices.Chunk(c.World.Logins, maxLogins))
 		n, _ := strconv.Atoi(page)
 		n = max(n, 1)
 		for _, l := range pages[n-1] {
@@ -224,30 +221,30 @@ func (j *Judge) logins(id core.Identity, page string) []string {
 			want = append(want, e2etest.Say("logins.page", chat.Values{"page": chat.Count(n), "pages": chat.Count(len(pages))}))
 		}
 		return want
-	case j.World.Newcomer.UID(id.Platform):
+	case c.World.Newcomer.UID(id.Platform):
 		return []string{"No logins", e2etest.Say("logins.none_text", nil)}
 	}
 	return []string{"Not registered", e2etest.Say("logins.unregistered", about(id))}
 }
 
-// Unavailable is the title of an answer to a command that could not be given, and
-// unknownOwner what /verify says where it has none.
+// Unavailable holds the title of an answer that could not be given, by command.
 var Unavailable = map[string]string{
 	"price": "Price unavailable", "supply": "Supply unavailable", "staked": "Stake unavailable",
 	"mylogins": "Logins unavailable", "exists": "Registration unavailable", "verify": "Registration unavailable",
 }
 
+// unknownOwner is what /verify says if the registration could not be checked.
 const unknownOwner = "I can't tell whose wallet this is."
 
-// judgeVerify judges whose the wallet is and what it stakes, each by itself. The
-// answer is as old as the older of the two.
-func (j *Judge) judgeVerify(q Question, said []string, at string) (Outcomes, error) {
+// checkVerify checks whose the wallet is and what it stakes, each by itself. The answer's
+// time is that of the older part.
+func (c *Checker) checkVerify(q Question, said []string, at string) (Outcomes, error) {
 	got := Outcomes{fault.Partner: Right}
 	if len(said) < 4 {
 		return nil, wrong("no verdict: %q", said)
 	}
-	owner := j.owner(core.Identity{Platform: "EVM", UID: q.Wallet.Hex()})
-	owned, registered := owner != nil && slices.Contains(owner.Accounts, q.Account), j.registered[q.Account]
+	owner := c.owner(core.Identity{Platform: "EVM", UID: q.Wallet.Hex()})
+	owned, registered := owner != nil && slices.Contains(owner.Accounts, q.Account), c.registered[q.Account]
 	err := recent(at, maxBlockAge)
 	switch title := said[0]; {
 	case title == Unavailable["verify"] && said[1] == unknownOwner:
@@ -267,15 +264,15 @@ func (j *Judge) judgeVerify(q Question, said []string, at string) (Outcomes, err
 		got[fault.Chain], errWhy = reason(said[last], fault.Chain)
 		return got, errors.Join(err, errWhy, equal(said[3:last], []string{q.Wallet.Hex()}))
 	}
-	return got, errors.Join(err, j.judgeStake(got, q.Wallet, said[2:], false))
+	return got, errors.Join(err, c.checkStake(got, q.Wallet, said[2:], false))
 }
 
 var amountOfDollars = regexp.MustCompile(`\$[\d.,]*\d[KMB]?`)
 
-// judgeChart judges what stands beside the picture of a price: the price first, and no
-// amount that the provider did not give. What the picture shows is not judged.
-func (j *Judge) judgeChart(lines []string) error {
-	q := j.World.Quote
+// checkChart checks the text beside a chart: the price comes first, and every amount is one
+// of the provider's. It does not check the picture.
+func (c *Checker) checkChart(lines []string) error {
+	q := c.World.Quote
 	known := []string{e2etest.Price, dollars(q.MarketCap.Decimal), dollars(q.Volume24h.Decimal)}
 	amounts := amountOfDollars.FindAllString(strings.Join(lines, " "), -1)
 	unknown := slices.ContainsFunc(amounts, func(amount string) bool { return !slices.Contains(known, amount) })

@@ -18,15 +18,14 @@ import (
 	"herald/internal/service/rest/resttest"
 )
 
-// Echo answers a request in place of any server. Its answer repeats the whole
-// request, credentials included, wherever there is room for text: that is how
-// secrets get into logs.
+// Echo is a fault of any server. Its answer repeats the whole request, with credentials,
+// wherever there is room for text: that is how secrets get into logs.
 type Echo struct {
 	Name  string
 	Serve func(w http.ResponseWriter, r *http.Request, echo string)
 }
 
-// Echoes returns what a server can do to a call. elsewhere is where redirects lead.
+// Echoes returns one Echo for each way in which a call can fail. Redirects go to elsewhere.
 func Echoes(elsewhere string) []Echo {
 	broken := func(name, format string) Echo {
 		return Echo{Name: name, Serve: func(w http.ResponseWriter, r *http.Request, echo string) {
@@ -67,7 +66,7 @@ func Echoes(elsewhere string) []Echo {
 	}
 }
 
-// dump returns all of a request, credentials included, as error pages repeat it.
+// dump returns the whole request as text, with credentials, as error pages repeat it.
 func dump(r *http.Request) string {
 	all, err := httputil.DumpRequest(r, true)
 	if err != nil {
@@ -78,8 +77,8 @@ func dump(r *http.Request) string {
 
 func oneLine(s string) string { return strings.NewReplacer("\r", " ", "\n", " ").Replace(s) }
 
-// EchoingRedis listens until the test ends and refuses every command with what it
-// was sent.
+// EchoingRedis starts a server that refuses every command of Redis, and repeats the command
+// in its error. The server is closed when the test ends.
 func EchoingRedis(t testing.TB) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -102,21 +101,21 @@ func EchoingRedis(t testing.TB) (addr string) {
 	return l.Addr().String()
 }
 
-// Front stands before any server and lets everything through until it is armed.
-type Front struct {
+// Proxy passes every request on to a server until it is armed with an Echo.
+type Proxy struct {
 	*httptest.Server
 	mu   sync.Mutex
 	echo *Echo
-	only string          // the one call that the echo meets; "" is all
-	met  map[string]bool // the calls that the echo has met
-	// lasts is done when the echo ends.
+	only string          // the only call that the echo answers; "" is every call
+	met  map[string]bool // the calls that the echo has answered
+	// lasts is done when the echo is replaced.
 	lasts context.Context
 	end   context.CancelFunc
 }
 
-// NewFront stands before the server at a URL until the test ends. A path in the URL
-// replaces every request's.
-func NewFront(t testing.TB, behind string) *Front {
+// NewProxy starts a proxy of the server at a URL, which is closed when the test ends. A path
+// in the URL replaces every request's path.
+func NewProxy(t testing.TB, behind string) *Proxy {
 	t.Helper()
 	target, err := url.Parse(behind)
 	if err != nil {
@@ -132,7 +131,7 @@ func NewFront(t testing.TB, behind string) *Front {
 		},
 		ErrorLog: quiet, // the client is answered with 502
 	}
-	f := &Front{end: func() {}}
+	f := &Proxy{end: func() {}}
 	f.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		echo, lasts := f.meets(path.Base(r.URL.Path))
 		if echo == nil {
@@ -154,8 +153,8 @@ func NewFront(t testing.TB, behind string) *Front {
 	return f
 }
 
-// Arm begins an echo of one call, or of all with ""; nil ends it.
-func (f *Front) Arm(with *Echo, only string) {
+// Arm has an echo answer one call, or every call if only is ""; nil disarms.
+func (f *Proxy) Arm(with *Echo, only string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.end()
@@ -163,9 +162,9 @@ func (f *Front) Arm(with *Echo, only string) {
 	f.lasts, f.end = context.WithCancel(context.Background())
 }
 
-// meets returns the echo that meets a call, or nil. A call is named by the last part
-// of its path.
-func (f *Front) meets(call string) (with *Echo, lasts context.Context) {
+// meets returns the echo that answers a call, or nil. A call is named by the last part of
+// its path.
+func (f *Proxy) meets(call string) (with *Echo, lasts context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.echo == nil || f.only != "" && f.only != call {
@@ -175,8 +174,8 @@ func (f *Front) meets(call string) (with *Echo, lasts context.Context) {
 	return f.echo, f.lasts
 }
 
-// HasMet reports whether the echo has met a call.
-func (f *Front) HasMet(call string) bool {
+// HasMet reports whether the echo has answered a call.
+func (f *Proxy) HasMet(call string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.met[call]

@@ -13,7 +13,7 @@ import (
 	"herald/internal/e2e/e2etest/truth"
 )
 
-// answer judges one answer.
+// answer checks one answer to q.
 func (s *soak) answer(q *question, lines []string, public bool) {
 	verdict, _, err := s.verdict(q, lines)
 	if q.messages == 0 && err != nil {
@@ -23,7 +23,7 @@ func (s *soak) answer(q *question, lines []string, public bool) {
 	s.accept(q, verdict, lines, public)
 }
 
-// accept takes an answer that was judged.
+// accept counts an answer that was checked. A repeated one must be the same.
 func (s *soak) accept(q *question, verdict string, lines []string, public bool) {
 	if q.messages++; q.messages > 1 {
 		if s.doubled++; q.text != strings.Join(lines, "\n") {
@@ -36,20 +36,21 @@ func (s *soak) accept(q *question, verdict string, lines []string, public bool) 
 	s.verdicts[verdict]++
 }
 
-// mustNotLeak fails if an answer has what nobody may be told, or what everybody may not.
+// mustNotLeak fails if an answer has a secret, or if a public one has private data.
 func (s *soak) mustNotLeak(q *question, text string, public bool) {
-	w := s.world.World
-	for _, secret := range []string{w.Registered.DID, w.Newcomer.DID, badWord, s.world.SecretKey, s.world.PriceKey} {
+	w := s.fakes.World
+	for _, secret := range []string{w.Registered.DID, w.Newcomer.DID, badWord, s.fakes.SecretKey, s.fakes.PriceKey} {
 		if strings.Contains(text, secret) {
-			s.leaks.Errorf("%v: an answer has %s: %q", q, secret, text)
+			s.Errorf("%v: an answer has %s: %q", q, secret, text)
 		}
 	}
 	if public && (q.private || strings.Contains(text, w.Logins[0].Dapp)) {
-		s.leaks.Errorf("%v: everybody is told %q", q, text)
+		s.Errorf("%v: everybody is told %q", q, text)
 	}
 }
 
-// verdict is what an answer says, and whether that is only why there is none.
+// verdict returns what an answer says, and whether it is only an excuse. It returns an error
+// if the answer is not honest.
 func (s *soak) verdict(q *question, lines []string) (verdict string, excuse bool, err error) {
 	switch {
 	case q.refusal != "" && lines[0] != q.refusal:
@@ -59,7 +60,7 @@ func (s *soak) verdict(q *question, lines []string) (verdict string, excuse bool
 	case q.press != nil && q.press.refreshes && strings.HasPrefix(lines[0], nothingNewer):
 		return "nothing newer", true, nil
 	}
-	got, err := s.judge.Judge(q.about, lines)
+	got, err := s.checker.Check(q.about, lines)
 	verdict = string(truth.Right)
 	for _, o := range got {
 		if o != truth.Right {
@@ -76,8 +77,8 @@ var dots = strings.NewReplacer("🟢", "", "🔴", "")
 // command that can be tapped there.
 var discordTime, discordCommand = regexp.MustCompile(`<t:(\d+):R>`), regexp.MustCompile(`<(/\w+):\d+>`)
 
-// lines are the lines of an answer without emoji and markup, with single spaces and
-// with times to the minute.
+// lines returns the lines of an answer without emoji and markup, with single spaces, and
+// with times to the minute. It returns at least one.
 func lines(text string) (all []string) {
 	for _, mark := range []string{"\u200b", "✅ ", "❌ ", "⚠️ "} { // the first holds a question's command
 		text = strings.TrimPrefix(text, mark)
