@@ -1,17 +1,18 @@
 //go:build speed
 
-// Package speed measures the built bot beside the bare client libraries with a
-// constant answer: Telegram by polling and by webhook, Discord by gateway and by
-// HTTP.
+// Package speed measures the built bot beside another one: the bare client library
+// with a constant answer, or the bot of an earlier commit. Telegram is measured by
+// polling and by webhook, Discord by gateway and by HTTP.
 //
 //	go test -tags speed -v -timeout 0 ./internal/e2e/speed
+//	go test -tags speed -v -timeout 0 ./internal/e2e/speed -speed.against COMMIT
 //
-// Both bots of a way run in processes of their own, are asked /price by fakes
-// of their platform in this process, and take turns. Ratios are of two turns
-// that follow each other, and the one printed is the median of all rounds. The
-// fakes share the processors with the bots, and take the same from both. Every
-// answer is looked at: a wrong, doubled or lost one fails the test, and a goal
-// that is missed is only printed, since another machine may be busy.
+// Both bots of a way run in processes of their own and take turns. Fakes of their
+// platform in this process ask them /price. A ratio is of two turns that follow
+// each other, and the one printed is the median of all rounds. The fakes share the
+// processors with the bots, and take the same from both. A wrong, doubled or lost
+// answer fails the test. A missed goal is only printed, because a busy machine
+// misses any.
 package speed
 
 import (
@@ -37,6 +38,7 @@ import (
 var (
 	rounds   = flag.Int("speed.rounds", 7, "how often each bot has its turn")
 	commands = flag.Int("speed.commands", 10_000, "commands in a turn")
+	against  = flag.String("speed.against", "", "measure beside the bot of this `commit`, instead of the bare library")
 )
 
 const (
@@ -46,24 +48,35 @@ const (
 	users, firstUser = 20_000, 7_000_000_000
 )
 
-// goals are what the ratios to the bare library should be, by way in: the rate
-// at least, the CPU at most.
-var goals = map[string]struct {
-	inFlight  int // commands at a time
-	rate, cpu float64
+// goal bounds the ratios of a way in: of the rate from below, of the CPU from above.
+type goal struct{ rate, cpu float64 }
+
+// ways are the goals beside the bare library, by way in, and how many commands are
+// in flight at a time.
+var ways = map[string]struct {
+	inFlight int
+	goal
 }{
-	"telegram polling":  {200, 0.8, 1.25},
-	"telegram webhook":  {100, 0.9, 1.2},
-	"discord gateway":   {100, 0.9, 1.2},
-	"discord over http": {100, 0.85, 1.25},
+	"telegram polling":  {200, goal{0.8, 1.25}},
+	"telegram webhook":  {100, goal{0.9, 1.2}},
+	"discord gateway":   {100, goal{0.9, 1.2}},
+	"discord over http": {100, goal{0.85, 1.25}},
 }
+
+// noSlower is the goal beside an earlier commit.
+var noSlower = goal{1, 1}
+
+// settings of Herald: rate limits are counted, and are too high to be reached.
+var settings = []string{"PRICE_TTL=24h", "RATE_LIMIT_USER=10000", "RATE_LIMIT_CHAT=10000"}
 
 func TestSpeed(t *testing.T) {
 	programs := t.TempDir()
 	e2etest.BuildBot(t, programs)
-	bare := exec.Command("go", "build", "-tags", "speed", "-o", programs+"/", "herald/internal/e2e/speed/bare")
-	if out, err := bare.CombinedOutput(); err != nil {
-		t.Fatalf("build the bare bot: %v\n%s", err, out)
+	other := filepath.Join(programs, "other")
+	if *against == "" {
+		run(t, "", "go", "build", "-tags", "speed", "-o", other, "herald/internal/e2e/speed/bare")
+	} else {
+		buildCommit(t, *against, other)
 	}
 	table := "\n| way in | commands a second | CPU for 1,000, ms |\n| --- | --- | --- |\n"
 	for _, way := range e2etest.Ways {
@@ -72,39 +85,63 @@ func TestSpeed(t *testing.T) {
 	fmt.Print(table)
 }
 
-// compare measures Herald and the bare library in turn, and returns a row of
-// the table: Herald's figures, the library's, and their ratios with the goals.
+// buildCommit builds the bot of a commit of this repository.
+func buildCommit(t *testing.T, commit, binary string) {
+	tree := t.TempDir()
+	archive := filepath.Join(tree, "tree.tar")
+	run(t, "../../..", "git", "archive", "--output", archive, commit)
+	run(t, tree, "tar", "-xf", archive)
+	run(t, tree, "go", "build", "-o", binary, "./cmd/bot")
+}
+
+// run runs a command in a folder, and fails the test if the command fails.
+func run(t *testing.T, dir, name string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", cmd, err, out)
+	}
+}
+
+// compare measures Herald and the other bot in turn, and returns a row of the
+// table: Herald's figures, the other's, and their ratios with the goals.
 func compare(t *testing.T, way e2etest.Way, programs string) string {
-	goal, doors := goals[way.Name], []*e2etest.Platform{way.Open(t), way.Open(t)}
-	// Rate limits are counted, and are too high to be reached.
-	herald := newContender(doors[0], doors[0].Start(filepath.Join(programs, "bot"), e2etest.Sandbox(t),
-		"PRICE_TTL=24h", "RATE_LIMIT_USER=10000", "RATE_LIMIT_CHAT=10000"))
+	platforms, inFlight, goal := []*e2etest.Platform{way.Open(t), way.Open(t)}, ways[way.Name].inFlight, ways[way.Name].goal
+	herald := newContender(platforms[0], platforms[0].Start(filepath.Join(programs, "bot"), e2etest.Sandbox(t), settings...))
 	answer, err := herald.load.askOne()
 	if err != nil {
 		t.Fatal(err)
 	}
-	library := newContender(doors[1], e2etest.ServeProcess(t, filepath.Join(programs, "bare"), append(doors[1].Settings(), "ANSWER="+answer)...))
-	doors[1].Through(library.process.URL())
-	order := []*contender{herald, library}
+	var process *e2etest.Process
+	if binary := filepath.Join(programs, "other"); *against == "" {
+		process = e2etest.ServeProcess(t, binary, append(platforms[1].Settings(), "ANSWER="+answer)...)
+		platforms[1].Through(process.URL())
+	} else {
+		goal = noSlower
+		process = platforms[1].Start(binary, e2etest.Sandbox(t), settings...)
+	}
+	other := newContender(platforms[1], process)
+	order := []*contender{herald, other}
 	for _, c := range order {
-		c.turn(t, warmUp, goal.inFlight)
+		c.turn(t, warmUp, inFlight)
 	}
 	for range *rounds {
 		for _, c := range order {
-			took, cpu := c.turn(t, *commands, goal.inFlight)
+			took, cpu := c.turn(t, *commands, inFlight)
 			c.rates = append(c.rates, float64(*commands)/took.Seconds())
 			c.cpus = append(c.cpus, cpu.Seconds()*1e6/float64(*commands))
 		}
 		t.Logf("%.0f : %.0f commands a second, %.0f : %.0f ms of CPU for 1,000",
-			herald.rates[len(herald.rates)-1], library.rates[len(library.rates)-1], herald.cpus[len(herald.cpus)-1], library.cpus[len(library.cpus)-1])
+			herald.rates[len(herald.rates)-1], other.rates[len(other.rates)-1], herald.cpus[len(herald.cpus)-1], other.cpus[len(other.cpus)-1])
 		slices.Reverse(order)
 	}
 	herald.process.Leave()
-	library.process.Leave()
-	rate, cpu := ratio(herald.rates, library.rates), ratio(herald.cpus, library.cpus)
+	other.process.Leave()
+	rate, cpu := ratio(herald.rates, other.rates), ratio(herald.cpus, other.cpus)
 	return fmt.Sprintf("| %s | %.0f : %.0f = **%.2f** (≥ %.2f%s) | %.0f : %.0f = **%.2f** (≤ %.2f%s) |\n", way.Name,
-		median(herald.rates), median(library.rates), rate, goal.rate, missed(rate < goal.rate),
-		median(herald.cpus), median(library.cpus), cpu, goal.cpu, missed(cpu > goal.cpu))
+		median(herald.rates), median(other.rates), rate, goal.rate, missed(rate < goal.rate),
+		median(herald.cpus), median(other.cpus), cpu, goal.cpu, missed(cpu > goal.cpu))
 }
 
 func missed(is bool) string {
@@ -136,8 +173,8 @@ type contender struct {
 	rates, cpus []float64
 }
 
-func newContender(door *e2etest.Platform, process *e2etest.Process) *contender {
-	return &contender{process: process, load: newLoad(door)}
+func newContender(platform *e2etest.Platform, process *e2etest.Process) *contender {
+	return &contender{process: process, load: newLoad(platform)}
 }
 
 // turn asks the bot for n answers, and returns how long that took, and how much
@@ -178,7 +215,7 @@ const answerTime = time.Minute
 
 // load is the commands that are asked of one bot, and their answers.
 type load struct {
-	door *e2etest.Platform
+	platform *e2etest.Platform
 
 	mu       sync.Mutex
 	answers  map[string]int // by the chat in Telegram, the interaction in Discord
@@ -186,14 +223,14 @@ type load struct {
 	inFlight chan struct{}  // holds a token for each command asked and not answered
 }
 
-// newLoad takes the answers that the door's platform shows from now on.
-func newLoad(door *e2etest.Platform) *load {
-	l := &load{door: door}
-	if door.OnDiscord {
-		door.Discord.Watch(func(s fakediscord.Shown) { l.answered(s.Interaction.ID, s.Message.Text()) })
+// newLoad takes the answers that the platform shows from now on.
+func newLoad(platform *e2etest.Platform) *load {
+	l := &load{platform: platform}
+	if platform.OnDiscord {
+		platform.Discord.Watch(func(s fakediscord.Shown) { l.answered(s.Interaction.ID, s.Message.Text()) })
 		return l
 	}
-	door.Telegram.Watch(func(e faketelegram.Event) {
+	platform.Telegram.Watch(func(e faketelegram.Event) {
 		if e.Message != nil {
 			l.answered(strconv.FormatInt(e.Message.Chat, 10), e.Message.Text)
 		}
@@ -233,7 +270,7 @@ func (l *load) ask(first, n, inFlight int) (took time.Duration, err error) {
 			return 0, errors.Join(fmt.Errorf("%d of %d commands were not answered within %v", n-len(l.answers), n, answerTime), l.wrong)
 		}
 		if i < n { // the others only wait
-			asked = append(asked, l.door.Ask(e2etest.Command{User: int64(firstUser + (first+i)%users), Name: "price"}))
+			asked = append(asked, l.platform.Ask(e2etest.Command{User: int64(firstUser + (first+i)%users), Name: "price"}))
 		}
 	}
 	took = time.Since(began)
@@ -249,8 +286,8 @@ func (l *load) ask(first, n, inFlight int) (took time.Duration, err error) {
 			l.wrong = errors.Join(l.wrong, fmt.Errorf("command %s is answered %d times", id, l.answers[id]))
 		}
 	}
-	if !l.door.OnDiscord {
-		l.door.Telegram.Take(0)
+	if !l.platform.OnDiscord {
+		l.platform.Telegram.Take(0)
 	}
 	return took, l.wrong
 }
@@ -261,13 +298,13 @@ func (l *load) askOne() (answer string, err error) {
 	l.answers, l.inFlight = map[string]int{}, make(chan struct{}, 1)
 	l.mu.Unlock()
 	l.inFlight <- struct{}{}
-	asked := l.door.Ask(e2etest.Command{User: firstUser, Name: "price"})
+	asked := l.platform.Ask(e2etest.Command{User: firstUser, Name: "price"})
 	asked.Wait()
 	said := any(nil)
 	if asked.OnDiscord() {
 		said = map[string]any{"type": 4, "data": asked.Pending.Answer().Payload("", "")}
 	} else {
-		said = l.door.Telegram.Calls("sendMessage")[0].Params
+		said = l.platform.Telegram.Calls("sendMessage")[0].Params
 	}
 	text, err := json.Marshal(said)
 	return string(text), err
