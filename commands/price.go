@@ -83,7 +83,7 @@ func (c priceCommand) answer(ctx context.Context, req chat.Request) (chat.Reply,
 // priceButtons returns a button for each period, one to refresh, and one to the provider's
 // page. current is the period shown, or "".
 func priceButtons(quote core.Quote, current string) []chat.Action {
-	var buttons []chat.Action
+	buttons := make([]chat.Action, 0, len(periods)+2)
 	for _, p := range periods {
 		buttons = append(buttons, chat.Action{
 			Label: chat.Say("price." + p), Command: "price", Args: []string{p}, Edit: true, Current: p == current,
@@ -147,9 +147,9 @@ func (c priceCommand) reply(answer core.Snapshot[core.Quote], period, over strin
 // priceSections returns the known changes over all times but one, on a line, and the market
 // cap and volume as far as they are known.
 func priceSections(q core.Quote, except string) []chat.Section {
-	var others, sums []chat.Field
+	others, sums, known := make([]chat.Field, 0, len(changes)), make([]chat.Field, 0, 2), q.Changes()
 	for _, over := range changes {
-		if change := q.Changes()[lengths[over]]; change.Valid && over != except {
+		if change := known[lengths[over]]; change.Valid && over != except {
 			others = append(others, chat.Field{Name: chat.Say("price." + over), Value: chat.Change{Decimal: change.Decimal}})
 		}
 	}

@@ -288,9 +288,8 @@ func (r *Router) limited(ctx context.Context, req *Request) time.Duration {
 // limitKey returns what names the sender in limits, or "" for an anonymous one.
 func limitKey(req *Request) string { return cmp.Or(req.From.ID, req.LimitKey) }
 
-func (r *Router) perMinute(count int, req *Request, key ...string) Limit {
-	key = append([]string{r.Bot, string(req.From.Platform)}, key...)
-	return Limit{Key: strings.Join(key, " "), Count: count, Window: time.Minute}
+func (r *Router) perMinute(count int, req *Request, kind, key, more string) Limit {
+	return Limit{Key: strings.Join([]string{r.Bot, string(req.From.Platform), kind, key, more}, " "), Count: count, Window: time.Minute}
 }
 
 func outcomeOf(err error) Outcome {

@@ -53,16 +53,16 @@ type Section struct {
 
 // row returns the fields as one, which can break only between fields.
 func row(fields []Field) []Field {
-	var row Line
+	row := make(Line, 0, 4*len(fields))
 	for i, f := range fields {
 		if i > 0 {
 			row = append(row, Span{Text: "  ·  "})
 		}
-		unbroken := slices.Concat(f.Name, Line{{Text: " "}}, f.Value)
-		for i, s := range unbroken {
-			unbroken[i].Text = strings.ReplaceAll(s.Text, " ", "\u00a0")
+		from := len(row)
+		row = append(append(append(row, f.Name...), Span{Text: "\u00a0"}), f.Value...)
+		for i := from; i < len(row); i++ {
+			row[i].Text = strings.ReplaceAll(row[i].Text, " ", "\u00a0")
 		}
-		row = append(row, unbroken...)
 	}
 	return []Field{{Value: row}}
 }
@@ -96,12 +96,17 @@ type Span struct {
 	Style Style
 	// URL is the target of a link, or empty.
 	URL string
-	// At is the time that Text tells by its age, or zero. A platform that formats times
-	// itself shows At instead. UTC is the same time as a date.
-	At  time.Time
-	UTC string
+	// Moment is the time that Text tells by its age, or nil. A platform that formats times
+	// itself shows the Moment instead.
+	Moment *Moment
 	// Person is mentioned without a notification, or nil.
 	Person *chat.User
+}
+
+// Moment is a time, and the same time as a date.
+type Moment struct {
+	time.Time
+	Date string
 }
 
 // Image is a picture with its alternative text.
@@ -132,6 +137,9 @@ type Ask struct {
 
 // String returns the line as plain text.
 func (l Line) String() string {
+	if len(l) == 1 {
+		return l[0].Text
+	}
 	var b strings.Builder
 	for _, s := range l {
 		b.WriteString(s.Text)
@@ -140,7 +148,9 @@ func (l Line) String() string {
 }
 
 // Empty reports whether there is nothing to show.
-func (l Line) Empty() bool { return l.String() == "" }
+func (l Line) Empty() bool {
+	return !slices.ContainsFunc(l, func(s Span) bool { return s.Text != "" })
+}
 
 // Print returns a reply as a card in its language.
 func Print(r chat.Reply) Card {
@@ -207,7 +217,7 @@ func (p *catalogue) footer(r chat.Reply, source Line) Line {
 
 // Join returns the lines that are not empty as one, with a dot between them.
 func Join(lines ...Line) Line {
-	var all Line
+	all := make(Line, 0, 2*len(lines))
 	for _, l := range lines {
 		if !all.Empty() && !l.Empty() {
 			all = append(all, Span{Text: " · "})
@@ -219,7 +229,7 @@ func Join(lines ...Line) Line {
 
 // buttons prints the actions without those whose state is too long.
 func (p *catalogue) buttons(all []chat.Action, asOf time.Time) []Button {
-	var printed []Button
+	printed := make([]Button, 0, len(all))
 	for _, a := range all {
 		b := Button{
 			Label: p.text(a.Label).String(), State: a.State(asOf),
@@ -246,7 +256,7 @@ func (p *catalogue) text(t chat.Text) Line {
 	if n, counted := t.Args[pluralArg].(chat.Count); counted {
 		text = cmp.Or(forms[plural.Cardinal.MatchPlural(p.tag, int(n), 0, 0, 0, 0)], text)
 	}
-	var line Line
+	line := make(Line, 0, 1+2*strings.Count(text, "{"))
 	for text != "" {
 		words, rest, _ := strings.Cut(text, "{")
 		if words != "" {
@@ -356,8 +366,9 @@ func (p *catalogue) age(prefix string, t time.Time) Line {
 
 // moment prints how long ago a time was, or a time in the future as a date.
 func (p *catalogue) moment(t time.Time) Span {
-	s := Span{At: t, UTC: t.UTC().Format(p.Moment)}
-	if s.Text = s.UTC; time.Since(t) >= -maxClockSkew {
+	date := t.UTC().Format(p.Moment)
+	s := Span{Text: date, Moment: &Moment{t, date}}
+	if time.Since(t) >= -maxClockSkew {
 		s.Text = p.age("ago.", t).String()
 	}
 	return s

@@ -63,8 +63,8 @@ func Lines(r chat.Reply) []string {
 func spoken(line words.Line) string {
 	var b strings.Builder
 	for _, span := range line {
-		if !span.At.IsZero() {
-			span.Text = Minute(span.At)
+		if span.Moment != nil {
+			span.Text = Minute(span.Moment.Time)
 		}
 		b.WriteString(span.Text)
 	}

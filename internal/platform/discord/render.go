@@ -236,8 +236,8 @@ func (ids commandIDs) line(l words.Line) string {
 // https://discord.com/developers/docs/reference#message-formatting
 func (ids commandIDs) markup(s words.Span) (marked string, ok bool) {
 	switch {
-	case !s.At.IsZero():
-		return "<t:" + strconv.FormatInt(s.At.Unix(), 10) + ":R>", true
+	case s.Moment != nil:
+		return "<t:" + strconv.FormatInt(s.Moment.Unix(), 10) + ":R>", true
 	case s.Person != nil && s.Person.Platform == Platform && isSnowflake(s.Person.ID):
 		return "<@" + s.Person.ID + ">", true
 	case s.Text == "":

@@ -67,7 +67,7 @@ func render(r *chat.Reply, bot string) botapi.Content {
 
 // layOut writes a card on a page of any length.
 func layOut(c words.Card, bot string) *page {
-	p := &page{sign: c.Sign}
+	p := &page{sign: c.Sign, entities: make([]botapi.Entity, 0, 16)}
 	if c.Ask != nil {
 		p.entities = append(p.entities, botapi.Entity{Type: models.MessageEntityTypeTextLink, Length: 1, URL: deepLink(bot, askPayload+c.Ask.Command)})
 		p.write(hidden)
@@ -137,8 +137,8 @@ func lineUnits(f words.Field) int {
 // shownText returns the text of a span. A time is a date in UTC, which an app too old for
 // the entity shows as it is.
 func shownText(s words.Span) string {
-	if !s.At.IsZero() {
-		return s.UTC
+	if s.Moment != nil {
+		return s.Moment.Date
 	}
 	return s.Text
 }
@@ -187,8 +187,8 @@ func entityOf(s words.Span) botapi.Entity {
 	switch {
 	case s.Style == words.Code, s.Style == words.Untrusted && maybeLink(s.Text):
 		return botapi.Entity{Type: models.MessageEntityTypeCode}
-	case s.At.Unix() > 0:
-		return botapi.Entity{Type: botapi.DateTime, UnixTime: s.At.Unix(), TimeFormat: relative}
+	case s.Moment != nil && s.Moment.Unix() > 0:
+		return botapi.Entity{Type: botapi.DateTime, UnixTime: s.Moment.Unix(), TimeFormat: relative}
 	case s.URL != "":
 		return botapi.Entity{Type: models.MessageEntityTypeTextLink, URL: s.URL}
 	}

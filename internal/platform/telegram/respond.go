@@ -141,8 +141,8 @@ func (t *task) typing(to botapi.Destination) (stop func()) {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(t.s.tasks.Commands)
-	pace := chat.Limit{Key: fmt.Sprint("typing ", t.s.me.ID, " ", to.Chat, " ", to.Thread), Count: 1, Window: typingLasts}
 	timer := t.s.tasks.AfterFunc(typingAfter, t.cmd.request.ID, func() {
+		pace := chat.Limit{Key: fmt.Sprint("typing ", t.s.me.ID, " ", to.Chat, " ", to.Thread), Count: 1, Window: typingLasts}
 		for ctx.Err() == nil {
 			wait, ok := t.s.a.Limiter.Reserve(ctx, 0, pace)
 			if ok {

@@ -62,7 +62,7 @@ func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, content
 		Ephemeral receiver                  `json:"ephemeral_message_parameters"`
 		receiver
 	}{to.chat, content, noPreview, reply, only, only})
-	m, err := c.show(ctx, request)
+	m, err := change[sent](ctx, c, request)
 	if err == nil && m.EphemeralID == 0 {
 		c.Remove(ctx, MessageRef{Chat: to.chat, MessageID: m.ID})
 		return &Error{Method: request.method, Kind: Public}

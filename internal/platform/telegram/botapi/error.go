@@ -13,11 +13,13 @@ import (
 // Kind is what a failed call means to its caller, in words for a log.
 type Kind string
 
-// The kinds. A call of any but OutcomeUnknown has no effect.
+// The kinds. A call of any but OutcomeUnknown and Unreadable has no effect.
 const (
 	// OutcomeUnknown is a call that may have been carried out: its connection broke, or
 	// the status was 500 or more, which a proxy in front of the Bot API may answer.
-	OutcomeUnknown  Kind = "no clear answer"
+	OutcomeUnknown Kind = "no clear answer"
+	// Unreadable is a call that was carried out, with a result of an unexpected form.
+	Unreadable      Kind = "the result is not what the Bot API says"
 	NotSent         Kind = "the server could not be reached"
 	TooManyRequests Kind = "too many requests"
 	Unauthorized    Kind = "the token was refused"

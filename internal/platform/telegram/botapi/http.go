@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime/multipart"
@@ -30,21 +31,22 @@ func jsonCall(method string, params any) call {
 // do makes a call that changes something. It succeeds if Telegram says that the call was
 // carried out, whatever the result.
 func (c *Client) do(ctx context.Context, method string, params any) error {
-	_, err := c.show(ctx, jsonCall(method, params))
+	_, err := change[struct{}](ctx, c, jsonCall(method, params))
 	return err
+}
+
+// change is exchange for a call that changes something, which succeeds with any result.
+func change[T any](ctx context.Context, c *Client, request call) (result T, err error) {
+	if result, err = exchange[T](ctx, c, request); err != nil && ErrorOf(err).Kind == Unreadable {
+		err = nil
+	}
+	return result, err
 }
 
 // sent holds the IDs of the message that a call returns.
 type sent struct {
 	ID          int64 `json:"message_id"`
 	EphemeralID int64 `json:"ephemeral_message_id"`
-}
-
-// show is do for a call that returns a message.
-func (c *Client) show(ctx context.Context, request call) (m sent, err error) {
-	result, err := exchange[json.RawMessage](ctx, c, request)
-	_ = json.Unmarshal(result, &m)
-	return m, err
 }
 
 // photoCall returns a call with params that uploads a picture too.
@@ -123,8 +125,12 @@ func decode[T any](method string, r io.Reader) (result T, err error) {
 		return result, lost(method, err)
 	}
 	var a apiAnswer[T]
+	err = json.Unmarshal(body, &a)
+	_, mistyped := errors.AsType[*json.UnmarshalTypeError](err) // All other members are read.
 	switch {
-	case json.Unmarshal(body, &a) != nil:
+	case a.OK && mistyped:
+		return result, &Error{Method: method, Kind: Unreadable}
+	case err != nil:
 		return result, notTheirs(method)
 	case !a.OK:
 		return result, apiError(method, &a.refusal)

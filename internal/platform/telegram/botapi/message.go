@@ -105,7 +105,7 @@ func (c *Client) Send(ctx context.Context, to Destination, content Content) (id 
 			Reply  replyParameters    `json:"reply_parameters,omitzero"`
 		}{to, content.caption(), content.Markup, reply}, content.Picture)
 	}
-	m, err := c.show(ctx, request)
+	m, err := change[sent](ctx, c, request)
 	return m.ID, err
 }
 
@@ -138,7 +138,7 @@ func (c *Client) Edit(ctx context.Context, m MessageRef, content Content) error 
 			Markup models.ReplyMarkup `json:"reply_markup,omitempty"`
 		}{m, media{Type: "photo", Media: "attach://" + pictureName, caption: content.caption()}, content.Markup}, content.Picture)
 	}
-	_, err := c.show(ctx, request)
+	_, err := change[struct{}](ctx, c, request)
 	if ErrorOf(err).detail == notModified {
 		return nil
 	}
