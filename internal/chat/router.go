@@ -117,12 +117,13 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 		req.Unlisted = entry
 	}
 	req.MayModerate = slices.Contains(r.Operators, req.From) || req.Role != Member && req.Unlisted == ""
-	res := r.handle(ctx, &req, command)
+	res := result{command: cmp.Or(command.Name, "unknown")}
+	r.handle(ctx, &req, command, &res)
 	res.reply.Language = req.Language
 	if res.reply.Ephemeral && req.CanReplyEphemerally {
 		res.reply.Language = r.Language(req, true)
 	}
-	res.command, res.took = cmp.Or(command.Name, "unknown"), time.Since(start)
+	res.took = time.Since(start)
 	r.record(ctx, &req, &res)
 	return res.reply
 }
@@ -160,54 +161,62 @@ func (r *Router) record(ctx context.Context, req *Request, res *result) {
 	}
 }
 
-// handle counts req against the limits, binds its arguments, checks rights and runs the
-// command. A panic in it becomes SomethingWentWrong.
-func (r *Router) handle(ctx context.Context, req *Request, command *Command) (res result) {
+// handle counts req against the limits, binds its arguments, checks rights, runs the
+// command, and sets res. A panic becomes SomethingWentWrong.
+func (r *Router) handle(ctx context.Context, req *Request, command *Command, res *result) {
 	defer func() {
 		if v := recover(); v != nil {
-			res = result{reply: SomethingWentWrong(req.ID), outcome: Panicked, err: secret.PanicError(v)}
+			res.reply, res.outcome, res.err = SomethingWentWrong(req.ID), Panicked, secret.PanicError(v)
 		}
 	}()
 	if wait := r.limited(ctx, req); wait > 0 {
-		return result{reply: r.tooMany(ctx, req, wait), outcome: RateLimited}
+		res.reply, res.outcome = r.tooMany(ctx, req, wait), RateLimited
+		return
 	}
 	if command.Forms == nil {
-		return result{reply: r.unknown(req.Command), outcome: Unknown}
+		res.reply, res.outcome = r.unknown(req.Command), Unknown
+		return
 	}
 	forms, err := command.bind(req)
 	if len(forms) == 1 && forms[0].Moderators {
 		why, err := r.mayModerate(ctx, req)
 		if err != nil {
-			err = fmt.Errorf("ask for the sender's role: %w", err)
-			return result{reply: couldNotBeChecked(req, "role", forms[0], Say("role.unknown")), outcome: outcomeOf(err), err: err}
+			res.err = fmt.Errorf("ask for the sender's role: %w", err)
+			res.reply, res.outcome = couldNotBeChecked(req, "role", forms[0], Say("role.unknown")), outcomeOf(err)
+			return
 		}
 		if why != nil {
-			return result{reply: *why, outcome: Forbidden}
+			res.reply, res.outcome = *why, Forbidden
+			return
 		}
 	}
 	if err == nil {
 		res.reply, err = forms[0].Run(ctx, *req)
 	}
 	if input, wrong := errors.AsType[*InputError](err); wrong {
-		return result{reply: badInput(input, command, forms, req), outcome: BadInput}
+		res.reply, res.outcome = badInput(input, command, forms, req), BadInput
+		return
 	}
-	return r.completed(req, forms[0], command.Name, res.reply, err)
+	r.complete(req, forms[0], res, err)
 }
 
-// completed returns the result of a command that returned reply and err.
-func (r *Router) completed(req *Request, f Form, command string, reply Reply, err error) result {
+// complete sets the outcome of a form that returned res.reply and err. Without an answer the
+// reply says why.
+func (r *Router) complete(req *Request, f Form, res *result, err error) {
 	_, partial := errors.AsType[*PartialError](err)
+	res.err = err
 	switch {
-	case err == nil && reply.Stale:
-		return result{reply: reply, outcome: Stale}
+	case err == nil && res.reply.Stale:
+		res.outcome = Stale
 	case err == nil:
-		return result{reply: reply, outcome: OK}
+		res.outcome = OK
 	case partial:
-		return result{reply: reply, outcome: Partial, err: err}
+		res.outcome = Partial
+	default:
+		about := res.reply.About
+		res.reply, res.outcome = couldNotBeChecked(req, res.command, f, r.Explain(err)), outcomeOf(err)
+		res.reply.About = about
 	}
-	failed := couldNotBeChecked(req, command, f, r.Explain(err))
-	failed.About = reply.About
-	return result{reply: failed, outcome: outcomeOf(err), err: err}
 }
 
 // unknown says that there is no such command, and which one may be meant.

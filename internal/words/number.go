@@ -49,7 +49,7 @@ func Number(l chat.Language, digits, layout string) string {
 
 // large writes a large number with its unit, and two decimals unless both are zero.
 func (c *catalogue) large(d decimal.Decimal, layout string) string {
-	power := len(d.Truncate(0).String()) - 1
+	power := d.NumDigits() + int(d.Exponent()) - 1 // of the first digit
 	for power > 0 && c.Units[power] == "" {
 		power--
 	}
