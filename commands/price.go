@@ -37,7 +37,7 @@ type priceCommand struct {
 }
 
 func price(from Sources, options Options) chat.Command {
-	c := priceCommand{from, options}
+	c := &priceCommand{from, options}
 	return chat.Command{
 		Name:       "price",
 		Aliases:    map[string][]string{"p": nil, "chart": {"24h"}},
@@ -48,16 +48,22 @@ func price(from Sources, options Options) chat.Command {
 }
 
 // answer returns the price, with a picture of the period if one is asked for.
-func (c priceCommand) answer(ctx context.Context, req chat.Request) (chat.Reply, error) {
+func (c *priceCommand) answer(ctx context.Context, req chat.Request) (chat.Reply, error) {
 	answer, err := c.Price.Get(ctx, struct{}{})
 	if err != nil {
 		return chat.Reply{}, err
 	}
 	answer.Value = dated(answer)
-	quote, period := answer.Value, req.Args.Value(periodParam.Name)
-	if period == "" {
-		return c.reply(answer, period, "24h", quote.Change24h), nil
+	if period := req.Args.Value(periodParam.Name); period != "" {
+		return c.withChart(ctx, req, answer, period)
 	}
+	return c.reply(answer, "", "24h", answer.Value.Change24h), nil
+}
+
+// withChart returns the price with a picture of the period. Without the picture it returns
+// a *chat.PartialError too.
+func (c *priceCommand) withChart(ctx context.Context, req chat.Request, answer core.Snapshot[core.Quote], period string) (chat.Reply, error) {
+	quote := answer.Value
 	chart, err := c.Chart(ctx, quote, lengths[period], req.Language, cmp.Or(c.ServiceName, req.BotName))
 	over, change := period, cmp.Or(chart.Change, quote.Changes()[lengths[period]])
 	if err != nil && !change.Valid {
@@ -96,7 +102,7 @@ func priceButtons(quote core.Quote, current string) []chat.Action {
 
 // chartAlt describes a chart to those who do not see it. It ends with the reply's
 // subtitle, or with the age of an old price.
-func (c priceCommand) chartAlt(chart core.Chart, quote core.Quote, subtitle chat.Value) chat.Parts {
+func (c *priceCommand) chartAlt(chart core.Chart, quote core.Quote, subtitle chat.Value) chat.Parts {
 	if quote.Old() {
 		subtitle = chat.Age{Time: quote.LastUpdated}
 	}
@@ -115,7 +121,7 @@ func (c priceCommand) chartAlt(chart core.Chart, quote core.Quote, subtitle chat
 // reply returns the price as a title, since a push notification shows no more, and the
 // change over a time as its subtitle, in per cent. period is the button's that is current,
 // or "".
-func (c priceCommand) reply(answer core.Snapshot[core.Quote], period, over string, change decimal.NullDecimal) chat.Reply {
+func (c *priceCommand) reply(answer core.Snapshot[core.Quote], period, over string, change decimal.NullDecimal) chat.Reply {
 	q := answer.Value
 	title := chat.Values{"symbol": chat.Plain(c.Symbol), "price": chat.Price{Decimal: q.Price}}
 	reply := chat.Reply{
