@@ -108,27 +108,16 @@ func (s *session) handle(i *interaction) bool {
 // answer runs a command and delivers its reply. A picture is always deferred: it takes
 // long to send, and may have to be left out.
 func (s *session) answer(i *interaction) error {
-	handler := s.tasks.Handler
-	req, press, err := parse(i, handler.Commands())
+	commands := s.tasks.Handler.Commands()
+	req, press, err := parse(i, commands)
 	if err != nil {
-		old := chat.OldButton()
-		old.Language = handler.Language(req, true)
-		return s.respond(i, newMessage(render(old, s.commandID), true))
+		return s.tellOldButton(i, req)
 	}
 	req.BotName, _ = s.name.Load().(string)
-	command, _ := handler.Commands().Find(req.Command)
+	command, _ := commands.Find(req.Command)
 	to := targetOf(i, *command, press)
 	promise := s.deferLater(i, to)
-	var m message
-	var alone bool // nobody but the user is to see m
-	s.tasks.Handle(req, func(reply chat.Reply) {
-		if to.shows(reply) {
-			reply = reply.Unchanged()
-			reply.Language = handler.Language(req, true)
-		}
-		alone = reply.Ephemeral || to.replaces && reply.Unanswered()
-		m = render(reply, s.commandID)
-	})
+	m, alone := s.run(req, to)
 	deferred, err := promise.cancel()
 	private := to.private || alone
 	if !deferred && m.picture != nil {
@@ -144,6 +133,26 @@ func (s *session) answer(i *interaction) error {
 		}
 	}
 	return err
+}
+
+// tellOldButton tells who pressed a button that the bot does not know it any more.
+func (s *session) tellOldButton(i *interaction, req chat.Request) error {
+	old := chat.OldButton()
+	old.Language = s.tasks.Handler.Language(req, true)
+	return s.respond(i, newMessage(render(old, s.commandID), true))
+}
+
+// run returns the rendered reply to req. alone is true if nobody but the user may see m.
+func (s *session) run(req chat.Request, to target) (m message, alone bool) {
+	s.tasks.Handle(req, func(reply chat.Reply) {
+		if to.shows(reply) {
+			reply = reply.Unchanged()
+			reply.Language = s.tasks.Handler.Language(req, true)
+		}
+		alone = reply.Ephemeral || to.replaces && reply.Unanswered()
+		m = render(reply, s.commandID)
+	})
+	return m, alone
 }
 
 // deferral is a promise to answer later. It is sent at deferAfter unless it is
