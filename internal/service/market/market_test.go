@@ -32,18 +32,24 @@ func ok(data string) string {
 }
 
 // quote asks past the cache.
-func quote(ctx context.Context, s market.Settings, timeout time.Duration) (core.Quote, error) {
-	return market.New(s, core.NewCache(core.CacheConfig{CallTimeout: timeout}), nil).Price.Fetch(ctx, struct{}{})
+func quote(ctx context.Context, s market.Settings) (core.Quote, error) {
+	return market.New(s, core.NewCache(core.CacheConfig{CallTimeout: time.Minute}), nil).Price.Fetch(ctx, struct{}{})
 }
 
-func ask(t *testing.T, by, token string, status int, body string) (core.Quote, error) {
+// serve starts a provider that answers every request alike, and returns its URL.
+func serve(t *testing.T, status int, body string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
 		io.WriteString(w, body)
 	}))
-	defer server.Close()
-	return quote(t.Context(), market.Settings{URL: server.URL, By: by, Token: token, Symbol: "hrd"}, time.Minute)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func ask(t *testing.T, by, token string, status int, body string) (core.Quote, error) {
+	t.Helper()
+	return quote(t.Context(), market.Settings{URL: serve(t, status, body), By: by, Token: token, Symbol: "hrd"})
 }
 
 func TestTheTokenIsNamedByTheFirstSettingGiven(t *testing.T) {
@@ -57,7 +63,7 @@ func TestTheTokenIsNamedByTheFirstSettingGiven(t *testing.T) {
 	} {
 		var s market.Settings
 		configtest.Fill(t, s.Table(), append(environ, "PRICE_API_URL="+server.URL)...)
-		quote(t.Context(), s, time.Minute)
+		quote(t.Context(), s)
 		if got.Method != "GET" || got.URL.Path != "/v1/cryptocurrency/quotes/latest" || got.URL.RawQuery != wantQuery {
 			t.Errorf("got %s %s, want %s", got.Method, got.URL, wantQuery)
 		}
@@ -129,13 +135,11 @@ func TestAQuoteIsOldFromMaxPriceAgeOn(t *testing.T) {
 	for setting, want := range map[string]time.Duration{"": time.Hour, "90m": 90 * time.Minute, "off": 0} {
 		var s market.Settings
 		configtest.Fill(t, s.Table(), "TOKEN_SYMBOL=HRD", "MAX_PRICE_AGE="+setting)
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, ok(`{"42":`+entry+`}`)) }))
-		s.URL = server.URL
-		q, err := quote(t.Context(), s, time.Minute)
+		s.URL = serve(t, 200, ok(`{"42":`+entry+`}`))
+		q, err := quote(t.Context(), s)
 		if err != nil || q.Old() != (want > 0) || want > 0 && q.OldFrom.Sub(q.LastUpdated) != want {
 			t.Errorf("%q: %v, old from %v, %v", setting, q.LastUpdated, q.OldFrom, err)
 		}
-		server.Close()
 	}
 }
 
@@ -211,7 +215,7 @@ func TestOfTwoTimesToWaitTheLongerCounts(t *testing.T) {
 			w.WriteHeader(429)
 			io.WriteString(w, `{"status":{"error_code":1008}}`)
 		}))
-		_, err := quote(t.Context(), market.Settings{URL: server.URL, By: "id", Token: "42", Symbol: "hrd"}, time.Minute)
+		_, err := quote(t.Context(), market.Settings{URL: server.URL, By: "id", Token: "42", Symbol: "hrd"})
 		if failed := resttest.WantReason(t, err, market.Service, core.Limited); failed.RetryAfter != want {
 			t.Errorf("asked for %q: retry after %v, want %v", asked, failed.RetryAfter, want)
 		}

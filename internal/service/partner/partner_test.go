@@ -24,9 +24,9 @@ var (
 	now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 )
 
-// newClient makes a client whose calls take at most timeout.
-func newClient(s partner.Settings, timeout time.Duration) *partner.Client {
-	return partner.New(s, core.NewCache(core.CacheConfig{CallTimeout: timeout}))
+// newClient makes a client with a cache of its own.
+func newClient(s partner.Settings) *partner.Client {
+	return partner.New(s, core.NewCache(core.CacheConfig{CallTimeout: time.Minute}))
 }
 
 // clientOf makes a client of a service that answers every request alike.
@@ -40,7 +40,7 @@ func clientOf(t *testing.T, status int, body string) *partner.Client {
 	t.Cleanup(server.Close)
 	c := newClient(partner.Settings{
 		URL: server.URL, AppID: "app", SecretKey: secret.New("topsecret"), NotFoundCodes: []string{"", "404", "NO_USER"},
-	}, time.Minute)
+	})
 	c.SetClock(func() time.Time { return now })
 	return c
 }
@@ -152,7 +152,7 @@ func TestANoIsSaidOnceEverySpellingIsUnknown(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	c := newClient(partner.Settings{URL: server.URL}, time.Minute)
+	c := newClient(partner.Settings{URL: server.URL})
 	for _, test := range []struct {
 		platform, typed, known, did string
 		asked                       []string
@@ -210,7 +210,7 @@ func TestRequestIsSignedAsSent(t *testing.T) {
 			sign:  "Hbb+3Tx04S/OpTrZWxH8rWbljHUEpvwfDAVJbsWLe/Q=",
 		},
 	} {
-		client := newClient(partner.Settings{URL: server.URL + prefix, AppID: "app", SecretKey: secret.New("topsecret")}, time.Minute)
+		client := newClient(partner.Settings{URL: server.URL + prefix, AppID: "app", SecretKey: secret.New("topsecret")})
 		client.SetClock(func() time.Time { return time.UnixMilli(1700000000123) })
 		c.ask(client)
 		if want := `{"requestBody":` + strconv.Quote(c.inner) + `}`; string(body) != want || got.Method != "POST" || got.URL.Path != c.path {
@@ -264,7 +264,7 @@ func (s *strictService) start(t *testing.T) *partner.Client {
 	}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	c := newClient(partner.Settings{URL: server.URL, NotFoundCodes: []string{"404"}}, time.Minute)
+	c := newClient(partner.Settings{URL: server.URL, NotFoundCodes: []string{"404"}})
 	c.SetClock(func() time.Time { return s.client })
 	return c
 }
