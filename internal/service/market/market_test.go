@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
@@ -38,13 +37,10 @@ func quote(ctx context.Context, s market.Settings) (core.Quote, error) {
 
 // serve starts a provider that answers every request alike, and returns its URL.
 func serve(t *testing.T, status int, body string) string {
-	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return resttest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
 		io.WriteString(w, body)
-	}))
-	t.Cleanup(server.Close)
-	return server.URL
+	})
 }
 
 func ask(t *testing.T, by, token string, status int, body string) (core.Quote, error) {
@@ -54,15 +50,14 @@ func ask(t *testing.T, by, token string, status int, body string) (core.Quote, e
 
 func TestTheTokenIsNamedByTheFirstSettingGiven(t *testing.T) {
 	var got *http.Request
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
-	defer server.Close()
+	url := resttest.Serve(t, func(_ http.ResponseWriter, r *http.Request) { got = r })
 	for wantQuery, environ := range map[string][]string{
 		"convert=USD&id=42":        {"PRICE_TOKEN_ID=42", "PRICE_TOKEN_SLUG=herald", "PRICE_API_KEY=k3y"},
 		"convert=USD&slug=herald":  {"PRICE_TOKEN_SLUG=herald", "PRICE_API_KEY=k3y"},
 		"convert=USD&symbol=H%26D": {"TOKEN_SYMBOL=H&D"},
 	} {
 		var s market.Settings
-		configtest.Fill(t, s.Table(), append(environ, "PRICE_API_URL="+server.URL)...)
+		configtest.Fill(t, s.Table(), append(environ, "PRICE_API_URL="+url)...)
 		quote(t.Context(), s)
 		if got.Method != "GET" || got.URL.Path != "/v1/cryptocurrency/quotes/latest" || got.URL.RawQuery != wantQuery {
 			t.Errorf("got %s %s, want %s", got.Method, got.URL, wantQuery)
@@ -210,15 +205,14 @@ func TestErrorCodeDecidesAtAnyStatus(t *testing.T) {
 
 func TestOfTwoTimesToWaitTheLongerCounts(t *testing.T) {
 	for asked, want := range map[string]time.Duration{"": time.Minute, "300": 5 * time.Minute} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		url := resttest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", asked)
 			w.WriteHeader(429)
 			io.WriteString(w, `{"status":{"error_code":1008}}`)
-		}))
-		_, err := quote(t.Context(), market.Settings{URL: server.URL, By: "id", Token: "42", Symbol: "hrd"})
+		})
+		_, err := quote(t.Context(), market.Settings{URL: url, By: "id", Token: "42", Symbol: "hrd"})
 		if failed := resttest.WantReason(t, err, market.Service, core.Limited); failed.RetryAfter != want {
 			t.Errorf("asked for %q: retry after %v, want %v", asked, failed.RetryAfter, want)
 		}
-		server.Close()
 	}
 }

@@ -71,17 +71,23 @@ func Check(t *testing.T, ask func(ctx context.Context, baseURL string, timeout t
 	t.Run("cancelled halfway", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		defer cancel(nil)
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		err := ask(ctx, Serve(t, func(w http.ResponseWriter, r *http.Request) {
 			cancel(errors.New(echoed))
 			hang(w, r)
-		}))
-		defer server.Close()
-		err := ask(ctx, server.URL, ample)
+		}), ample)
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want one that is context.Canceled", err)
 		}
 		noLeak(t, err, echoed)
 	})
+}
+
+// Serve starts a server until the test ends, and returns its URL.
+func Serve(t *testing.T, handler http.HandlerFunc) string {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 func checkError(t *testing.T, err error, f fault, secrets []string) {
