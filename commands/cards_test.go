@@ -97,9 +97,7 @@ func TestHeadlineColorAndFirstChangeAreOfThePeriod(t *testing.T) {
 		tone     chat.Tone
 		below    string
 	}{
-		"no period":                {"/price", func(*commandstest.Answers) {}, "TKN $0.01235 ▼ 3.50% (24h)", chat.Falling, "1h ▲ 0.13%  ·  7d 0.00%"},
 		"a day":                    {"/price 24h", func(w *commandstest.Answers) { w.Chart.Change = w.Price.Value.Change24h }, "TKN $0.01235 ▼ 3.50% (24h)", chat.Falling, "1h ▲ 0.13%  ·  7d 0.00%"},
-		"a week":                   {"/price 7d", func(*commandstest.Answers) {}, "TKN $0.01235 ▲ 2.88% (7d)", chat.Rising, "1h ▲ 0.13%  ·  24h ▼ 3.50%"},
 		"next to nothing":          {"/price 7d", func(w *commandstest.Answers) { w.Chart.Change.Decimal = w.Chart.Change.Decimal.Shift(-4) }, "TKN $0.01235 0.00% (7d)", chat.Neutral, "1h ▲ 0.13%  ·  24h ▼ 3.50%"},
 		"nobody knows":             {"/price 30d", func(w *commandstest.Answers) { w.Chart.Change = none }, "TKN $0.01235", chat.Neutral, "1h ▲ 0.13%  ·  24h ▼ 3.50%  ·  7d 0.00%"},
 		"no picture":               {"/price 7d", func(w *commandstest.Answers) { w.ChartErr, w.Chart = failure, core.Chart{} }, "TKN $0.01235 0.00% (7d)", chat.Neutral, "1h ▲ 0.13%  ·  24h ▼ 3.50%"},
