@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,6 +36,21 @@ func shipped(t *testing.T) []string {
 		}
 	}
 	return packages
+}
+
+func TestEveryPlatformAndServiceIsInTheProgram(t *testing.T) {
+	packages := shipped(t)
+	for _, room := range []string{"platform", "service"} {
+		dirs, err := filepath.Glob("../../internal/" + room + "/*")
+		if err != nil || len(dirs) == 0 {
+			t.Fatal(dirs, err)
+		}
+		for _, dir := range dirs {
+			if path := "herald/internal/" + room + "/" + filepath.Base(dir); !slices.Contains(packages, path) {
+				t.Errorf("the program lacks %s: wire it in internal/app/%ss.go", path, room)
+			}
+		}
+	}
 }
 
 // A list that names a package above or below does not count.
