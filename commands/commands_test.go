@@ -86,7 +86,6 @@ func TestWordsThatAreLikeNoArgumentAreIgnored(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"/price 7d 30d":                        "Choose 24h, 7d or 30d.",
 		staked + " " + commandstest.BobsWallet: "Too many words",
 		"/mylogins 9":                          "There is only 1 page.",
 		"/verify " + commandstest.Bob + " " + commandstest.BobsWallet + " please": "For moderators only",

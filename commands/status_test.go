@@ -54,10 +54,6 @@ func TestStatusNamesWhatIsDownAndForHowLong(t *testing.T) {
 		"not the others":  {func(w *commandstest.Answers) { w.PriceErr = failure }, "Prices are down", "Supply · OK", 0},
 		"whoever refuses": {func(w *commandstest.Answers) { w.PriceErr = market.Service.Fail(core.Denied, errInner) }, "Prices are down", "Prices · no answer for 20 min", 1},
 		"two of four":     {func(w *commandstest.Answers) { w.PriceErr, w.AccountsErr = failure, down }, "Prices are down · Registration is down", "Registration · no answer for 20 min", 0},
-		"an old price":    {func(w *commandstest.Answers) { w.Price.Value.OldFrom = commandstest.Noon }, "The price is old", "Prices · last updated 2 min ago", 0},
-		"an old supply":   {func(w *commandstest.Answers) { w.Supply.Stale = true }, "Supply: couldn't be checked", "Supply · couldn't be checked", 1},
-		"a pool":          {func(w *commandstest.Answers) { w.Stake.Failed = unreadPool() }, "Some staking pools aren't answering", "Staking · 21 of 22 pools", 0},
-		"nothing":         {func(*commandstest.Answers) {}, "Everything works", "Staking · OK", 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(time.Until(commandstest.Noon.Add(2 * time.Minute)))

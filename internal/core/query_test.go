@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -38,18 +39,27 @@ type queryTest struct {
 	stake func(context.Context) (core.Stake, error)
 }
 
-func newQueryTest() *queryTest { return newQueryTestOf(core.CacheConfig{}, "USD") }
+// querySetup is a configuration of a queryTest. Its zero values stand for those of most
+// tests.
+type querySetup struct {
+	store    core.Store
+	maxItems int
+	log      *slog.Logger
+	source   string        // of the price
+	ttl      time.Duration // of the price
+	budget   core.Budget
+	price    func(context.Context) (core.Quote, error)
+}
 
-// newQueryTestOf completes a configuration. The price is of source.
-func newQueryTestOf(config core.CacheConfig, source string) *queryTest {
-	config.MaxItems = cmp.Or(config.MaxItems, 100)
-	config.StaleFor, config.CallTimeout, config.Timeout = time.Hour, 5*time.Second, 20*time.Second
-	config.Observer = ops.NewMetrics()
-	c := core.NewCache(config)
-	w := &queryTest{cache: c, market: core.NewUpstream(c, market, 30*time.Second, nil), chain: core.NewUpstream(c, chain, time.Minute, nil)}
+func newQueryTest(s querySetup) *queryTest {
+	ttl := cmp.Or(s.ttl, 30*time.Second)
+	c := core.NewCache(core.CacheConfig{
+		MaxItems: cmp.Or(s.maxItems, 100), Store: s.store, Log: s.log,
+		StaleFor: time.Hour, CallTimeout: 5 * time.Second, Timeout: 20 * time.Second, Observer: ops.NewMetrics(),
+	})
+	w := &queryTest{cache: c, quote: s.price, market: core.NewUpstream(c, market, ttl, s.budget), chain: core.NewUpstream(c, chain, time.Minute, nil)}
 	w.prices = core.NewQuery(w.market, &core.Query[struct{}, core.Quote]{
-		Name: "price", TTL: 30 * time.Second,
-		Source: source,
+		Name: "price", TTL: ttl, Source: cmp.Or(s.source, "USD"),
 		Check: func(q core.Quote) error {
 			if e := q.Price.Exponent(); e < -100 || e > 100 || !q.Price.IsPositive() {
 				return errors.New("no price")
@@ -85,9 +95,7 @@ func (w *queryTest) price(answer func(context.Context) (core.Quote, error)) {
 }
 
 func quoting(answer func(context.Context) (core.Quote, error)) *queryTest {
-	w := newQueryTest()
-	w.price(answer)
-	return w
+	return newQueryTest(querySetup{price: answer})
 }
 
 func priced(n int64) func(context.Context) (core.Quote, error) {
@@ -184,7 +192,7 @@ func (l late) String() string { l(); return "key" }
 // ends.
 func TestAnswerCachedMeanwhileIsNotFetched(t *testing.T) {
 	calls, printed := 0, 0
-	query := core.NewQuery(newQueryTest().chain, &core.Query[late, int]{
+	query := core.NewQuery(newQueryTest(querySetup{}).chain, &core.Query[late, int]{
 		Name: "late", TTL: time.Minute, Fetch: func(context.Context, late) (int, error) { calls++; return calls, nil },
 	})
 	got, err := query.Get(t.Context(), func() {
@@ -199,7 +207,7 @@ func TestAnswerCachedMeanwhileIsNotFetched(t *testing.T) {
 
 func TestBothAsksAtOnceAndKeepsErrorsApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newQueryTest()
+		w := newQueryTest(querySetup{})
 		w.stake = func(context.Context) (core.Stake, error) {
 			time.Sleep(2 * time.Second)
 			return core.Stake{Checked: 1}, nil
@@ -228,9 +236,8 @@ func failing(reason core.Reason) func(context.Context) (core.Quote, error) {
 
 // full makes a queryTest whose cache holds that many answers.
 func full(maxItems int) *queryTest {
-	w := newQueryTestOf(core.CacheConfig{MaxItems: maxItems}, "USD")
+	w := newQueryTest(querySetup{maxItems: maxItems, price: priced(7)})
 	w.stake = func(context.Context) (core.Stake, error) { return core.Stake{Checked: 21}, nil }
-	w.price(priced(7))
 	return w
 }
 

@@ -28,9 +28,8 @@ func TestReplicasShareThePriceOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := mapStore{}
 		replica := func(price func(context.Context) (core.Quote, error)) *queryTest {
-			w := newQueryTestOf(core.CacheConfig{Store: store}, "USD")
+			w := newQueryTest(querySetup{store: store, price: price})
 			w.stake = func(context.Context) (core.Stake, error) { return core.Stake{Checked: 1}, nil }
-			w.price(price)
 			return w
 		}
 		one, two := replica(priced(7)), replica(priced(8))
@@ -44,8 +43,7 @@ func TestReplicasShareThePriceOnly(t *testing.T) {
 		if len(store) != 1 || one.calls.Load() != 2 || two.calls.Load() != 1 {
 			t.Errorf("%d answers are shared, after %d and %d calls", len(store), one.calls.Load(), two.calls.Load())
 		}
-		other := newQueryTestOf(core.CacheConfig{Store: store}, "EUR")
-		other.price(priced(9))
+		other := newQueryTest(querySetup{store: store, source: "EUR", price: priced(9)})
 		if q, err := other.Quote(t.Context()); err != nil || q.Value.Price.IntPart() != 9 {
 			t.Errorf("a replica with another source got %+v, %v", q, err)
 		}
@@ -89,15 +87,11 @@ func quoteAt(at, price string) string {
 func loaded(t *testing.T, entry string) core.Snapshot[core.Quote] {
 	t.Helper()
 	store := mapStore{}
-	first := newQueryTestOf(core.CacheConfig{Store: store}, "USD")
-	first.price(priced(1))
-	first.Quote(t.Context())
+	newQueryTest(querySetup{store: store, price: priced(1)}).Quote(t.Context())
 	for key := range store {
 		store[key] = []byte(entry)
 	}
-	w := newQueryTestOf(core.CacheConfig{Store: store}, "USD")
-	w.price(priced(7))
-	q, err := w.Quote(t.Context())
+	q, err := newQueryTest(querySetup{store: store, price: priced(7)}).Quote(t.Context())
 	if err != nil {
 		t.Errorf("%s: %v", entry, err)
 	}
@@ -147,20 +141,6 @@ func (p *fakeBudget) Take(context.Context) time.Duration {
 	return 0
 }
 
-// pricing is a queryTest of one price with a TTL and perhaps a Budget.
-func pricing(t *testing.T, ttl time.Duration, budget core.Budget, answer func(context.Context) (core.Quote, error)) *queryTest {
-	t.Helper()
-	w := newQueryTest()
-	t.Cleanup(w.cache.Close)
-	w.price(answer)
-	ask := w.prices.Fetch
-	w.market = core.NewUpstream(w.cache, market, ttl, budget)
-	w.prices = core.NewQuery(w.market, &core.Query[struct{}, core.Quote]{
-		Name: "price", TTL: ttl, Source: "USD", Fetch: ask,
-	})
-	return w
-}
-
 // after answers a price as late as that.
 func after(d time.Duration) func(context.Context) (core.Quote, error) {
 	return func(ctx context.Context) (core.Quote, error) {
@@ -201,7 +181,7 @@ func TestOnlyTheFirstCallerWaits(t *testing.T) {
 		{30 * time.Second, 800 * time.Millisecond}, {30 * time.Second, 4900 * time.Millisecond}, {time.Minute, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := pricing(t, c.ttl, nil, after(c.takes))
+			w := newQueryTest(querySetup{ttl: c.ttl, price: after(c.takes)})
 			w.Quote(t.Context())
 			const lasts = 3 * time.Minute
 			lead := min(5*time.Second, c.ttl/3)
@@ -280,7 +260,7 @@ func TestCloseCancelsAndWaitsForCalls(t *testing.T) {
 func TestLackOfCreditsDoesNotHideAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &fakeBudget{every: 10 * time.Minute}
-		w := pricing(t, 30*time.Second, p, priced(7))
+		w := newQueryTest(querySetup{budget: p, price: priced(7)})
 		w.Quote(t.Context())
 		start := time.Now()
 		w.price(down)
@@ -312,7 +292,7 @@ func TestWithoutACreditTheLastPriceStays(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p := &fakeBudget{every: every}
 			p.Take(t.Context())
-			w := pricing(t, 30*time.Second, p, after(800*time.Millisecond))
+			w := newQueryTest(querySetup{budget: p, price: after(800 * time.Millisecond)})
 			if _, err := w.Quote(t.Context()); reasonOf(err) != core.NoCredit {
 				t.Errorf("no credit and no price: %v", err)
 			}
@@ -349,7 +329,7 @@ func TestWithoutACreditTheLastPriceStays(t *testing.T) {
 func TestRetryTakesACredit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &fakeBudget{}
-		w := pricing(t, 30*time.Second, p, nil)
+		w := newQueryTest(querySetup{budget: p})
 		w.price(func(ctx context.Context) (core.Quote, error) {
 			if w.calls.Load() == 1 {
 				return down(ctx)
@@ -368,7 +348,7 @@ func TestFailingServiceCostsFewCredits(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := &fakeBudget{}
-			w := pricing(t, 30*time.Second, p, fails)
+			w := newQueryTest(querySetup{budget: p, price: fails})
 			w.askFor(t, 30*time.Minute, func(core.Snapshot[core.Quote], time.Duration, error) {})
 			// 60 TTLs, five shorter pauses before, and one call made once more.
 			if n := p.taken.Load(); n > 60+5+1 {

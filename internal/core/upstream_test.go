@@ -38,7 +38,7 @@ func TestDeadServiceIsNotCalledEachTime(t *testing.T) {
 
 func TestOddAnswersAboutOnePersonDoNotPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newQueryTest()
+		w := newQueryTest(querySetup{})
 		w.stake = func(context.Context) (core.Stake, error) {
 			return core.Stake{}, chain.Fail(core.Rejected, errors.New("odd"))
 		}
@@ -64,7 +64,7 @@ func TestOddAnswersAboutOnePersonDoNotPause(t *testing.T) {
 
 func TestOddAnswersDoNotResetFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newQueryTest()
+		w := newQueryTest(querySetup{})
 		w.stake = func(context.Context) (core.Stake, error) {
 			reason := []core.Reason{core.SlowAnswer, core.Rejected}[w.calls.Load()%2]
 			return core.Stake{}, chain.Fail(reason, errors.New("failed"))
@@ -80,7 +80,7 @@ func TestOddAnswersDoNotResetFailures(t *testing.T) {
 
 func TestCallsInFlightAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newQueryTest()
+		w := newQueryTest(querySetup{})
 		w.stake = func(ctx context.Context) (core.Stake, error) {
 			<-ctx.Done()
 			return core.Stake{}, ctx.Err()
@@ -109,7 +109,7 @@ func TestOnlyUnreachableIsRetried(t *testing.T) {
 		"an answer, no such": {chain.Fail(core.Rejected, errors.New("400")), 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newQueryTest()
+			w := newQueryTest(querySetup{})
 			w.stake = func(context.Context) (core.Stake, error) {
 				if w.calls.Load()%2 == 0 {
 					return core.Stake{Checked: 1}, nil
@@ -202,7 +202,7 @@ func TestAnOutageIsOneWarningAndItsEndOneLine(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
-			w := newQueryTestOf(core.CacheConfig{Log: slog.New(slog.NewTextHandler(&log, nil))}, "USD")
+			w := newQueryTest(querySetup{log: slog.New(slog.NewTextHandler(&log, nil))})
 			for second := range 720 {
 				w.stake = func(context.Context) (core.Stake, error) {
 					if reason := test.reason(second); reason != "" {

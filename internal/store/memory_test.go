@@ -226,17 +226,6 @@ func TestForeignValuesAreReplaced(t *testing.T) {
 	}
 }
 
-func TestLosingRedisGivesNobodyMore(t *testing.T) {
-	s := server(t)
-	r := replica(t, s)
-	wantAll(t, "with Redis", r, minutely, 3, time.Minute)
-	s.SetError("LOADING")
-	if n, _ := takeAll(t, r, minutely); n != 0 {
-		t.Errorf("%d more without Redis", n)
-	}
-	wantAll(t, "of somebody else", r, chat.Limit{Key: "b", Count: 3, Window: time.Minute}, 3, time.Minute)
-}
-
 // A Redis that is away at times, or loses its data, gives more of one limit than
 // its Count. Whoever shares another limit with that one does not wait for it.
 func TestExceededLimitDelaysNoOther(t *testing.T) {
@@ -255,19 +244,6 @@ func TestExceededLimitDelaysNoOther(t *testing.T) {
 		}
 		wantAll(t, "of what was given thrice", r, minutely, 0, time.Minute)
 	}
-}
-
-func TestSlotsOfAWindowAreInOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := NewMemoryLimiter()
-		narrow, wide := chat.Limit{Key: "n", Count: 1, Window: time.Hour}, chat.Limit{Key: "w", Count: 2, Window: time.Minute}
-		for i, want := range []time.Duration{0, time.Hour, time.Hour} {
-			limits := [][]chat.Limit{{narrow, wide}, {narrow, wide}, {wide}}[i]
-			if wait, _ := s.Reserve(t.Context(), 2*time.Hour, limits...); wait != want {
-				t.Errorf("slot %d is in %v, want %v", i, wait, want)
-			}
-		}
-	})
 }
 
 // Redis gives the slots of a chat that never rests, and this process notes them.

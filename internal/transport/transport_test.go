@@ -24,39 +24,6 @@ func client() *http.Client {
 	return transport.New(transport.Options{Timeout: time.Minute, MaxBody: bound, MaxConns: 4})
 }
 
-func TestConnectionsToAHostAreBoundedAndKept(t *testing.T) {
-	const maxConns = 3
-	var made atomic.Int32
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		time.Sleep(5 * time.Millisecond) // the delay of the fake
-	}))
-	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			made.Add(1)
-		}
-	}
-	server.Start()
-	defer server.Close()
-	c := transport.New(transport.Options{Timeout: time.Minute, MaxBody: bound, MaxConns: maxConns})
-	for range 3 {
-		var calls sync.WaitGroup
-		for range 4 * maxConns {
-			calls.Go(func() {
-				if resp, err := c.Get(server.URL); err != nil {
-					t.Error(err)
-				} else {
-					resp.Body.Close()
-				}
-			})
-		}
-		calls.Wait()
-	}
-	if got := made.Load(); got > maxConns {
-		t.Errorf("%d connections are made, want at most %d", got, maxConns)
-	}
-	c.CloseIdleConnections()
-}
-
 // read asks a server once, and returns what it could read.
 func read(ctx context.Context, limit time.Duration, serve http.HandlerFunc) ([]byte, error) {
 	server := httptest.NewServer(serve)

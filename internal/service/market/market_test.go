@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
@@ -32,32 +31,34 @@ func ok(data string) string {
 }
 
 // quote asks past the cache.
-func quote(ctx context.Context, s market.Settings, timeout time.Duration) (core.Quote, error) {
-	return market.New(s, core.NewCache(core.CacheConfig{CallTimeout: timeout}), nil).Price.Fetch(ctx, struct{}{})
+func quote(ctx context.Context, s market.Settings) (core.Quote, error) {
+	return market.New(s, core.NewCache(core.CacheConfig{CallTimeout: time.Minute}), nil).Price.Fetch(ctx, struct{}{})
+}
+
+// serve starts a provider that answers every request alike, and returns its URL.
+func serve(t *testing.T, status int, body string) string {
+	return resttest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		io.WriteString(w, body)
+	})
 }
 
 func ask(t *testing.T, by, token string, status int, body string) (core.Quote, error) {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(status)
-		io.WriteString(w, body)
-	}))
-	defer server.Close()
-	return quote(t.Context(), market.Settings{URL: server.URL, By: by, Token: token, Symbol: "hrd"}, time.Minute)
+	return quote(t.Context(), market.Settings{URL: serve(t, status, body), By: by, Token: token, Symbol: "hrd"})
 }
 
 func TestTheTokenIsNamedByTheFirstSettingGiven(t *testing.T) {
 	var got *http.Request
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
-	defer server.Close()
+	url := resttest.Serve(t, func(_ http.ResponseWriter, r *http.Request) { got = r })
 	for wantQuery, environ := range map[string][]string{
 		"convert=USD&id=42":        {"PRICE_TOKEN_ID=42", "PRICE_TOKEN_SLUG=herald", "PRICE_API_KEY=k3y"},
 		"convert=USD&slug=herald":  {"PRICE_TOKEN_SLUG=herald", "PRICE_API_KEY=k3y"},
 		"convert=USD&symbol=H%26D": {"TOKEN_SYMBOL=H&D"},
 	} {
 		var s market.Settings
-		configtest.Fill(t, s.Table(), append(environ, "PRICE_API_URL="+server.URL)...)
-		quote(t.Context(), s, time.Minute)
+		configtest.Fill(t, s.Table(), append(environ, "PRICE_API_URL="+url)...)
+		quote(t.Context(), s)
 		if got.Method != "GET" || got.URL.Path != "/v1/cryptocurrency/quotes/latest" || got.URL.RawQuery != wantQuery {
 			t.Errorf("got %s %s, want %s", got.Method, got.URL, wantQuery)
 		}
@@ -129,13 +130,11 @@ func TestAQuoteIsOldFromMaxPriceAgeOn(t *testing.T) {
 	for setting, want := range map[string]time.Duration{"": time.Hour, "90m": 90 * time.Minute, "off": 0} {
 		var s market.Settings
 		configtest.Fill(t, s.Table(), "TOKEN_SYMBOL=HRD", "MAX_PRICE_AGE="+setting)
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, ok(`{"42":`+entry+`}`)) }))
-		s.URL = server.URL
-		q, err := quote(t.Context(), s, time.Minute)
+		s.URL = serve(t, 200, ok(`{"42":`+entry+`}`))
+		q, err := quote(t.Context(), s)
 		if err != nil || q.Old() != (want > 0) || want > 0 && q.OldFrom.Sub(q.LastUpdated) != want {
 			t.Errorf("%q: %v, old from %v, %v", setting, q.LastUpdated, q.OldFrom, err)
 		}
-		server.Close()
 	}
 }
 
@@ -206,15 +205,14 @@ func TestErrorCodeDecidesAtAnyStatus(t *testing.T) {
 
 func TestOfTwoTimesToWaitTheLongerCounts(t *testing.T) {
 	for asked, want := range map[string]time.Duration{"": time.Minute, "300": 5 * time.Minute} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		url := resttest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", asked)
 			w.WriteHeader(429)
 			io.WriteString(w, `{"status":{"error_code":1008}}`)
-		}))
-		_, err := quote(t.Context(), market.Settings{URL: server.URL, By: "id", Token: "42", Symbol: "hrd"}, time.Minute)
+		})
+		_, err := quote(t.Context(), market.Settings{URL: url, By: "id", Token: "42", Symbol: "hrd"})
 		if failed := resttest.WantReason(t, err, market.Service, core.Limited); failed.RetryAfter != want {
 			t.Errorf("asked for %q: retry after %v, want %v", asked, failed.RetryAfter, want)
 		}
-		server.Close()
 	}
 }

@@ -3,7 +3,6 @@ package partner_test
 import (
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strconv"
@@ -24,23 +23,22 @@ var (
 	now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 )
 
-// newClient makes a client whose calls take at most timeout.
-func newClient(s partner.Settings, timeout time.Duration) *partner.Client {
-	return partner.New(s, core.NewCache(core.CacheConfig{CallTimeout: timeout}))
+// newClient makes a client with a cache of its own.
+func newClient(s partner.Settings) *partner.Client {
+	return partner.New(s, core.NewCache(core.CacheConfig{CallTimeout: time.Minute}))
 }
 
 // clientOf makes a client of a service that answers every request alike.
 func clientOf(t *testing.T, status int, body string) *partner.Client {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	url := resttest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Date", now.Format(http.TimeFormat))
 		w.WriteHeader(status)
 		io.WriteString(w, body)
-	}))
-	t.Cleanup(server.Close)
+	})
 	c := newClient(partner.Settings{
-		URL: server.URL, AppID: "app", SecretKey: secret.New("topsecret"), NotFoundCodes: []string{"", "404", "NO_USER"},
-	}, time.Minute)
+		URL: url, AppID: "app", SecretKey: secret.New("topsecret"), NotFoundCodes: []string{"", "404", "NO_USER"},
+	})
 	c.SetClock(func() time.Time { return now })
 	return c
 }
@@ -135,7 +133,7 @@ func TestANoIsSaidOnceEverySpellingIsUnknown(t *testing.T) {
 	const raw = "0:b113a994b5024a16719f69139328eb759596c38a25f59028b146fecdc3621dfe"
 	var asked []string
 	known := ""
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	url := resttest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		uid := regexp.MustCompile(`platform_uid\\":\\"([^\\]+)`).FindStringSubmatch(string(body))[1]
 		asked = append(asked, uid)
@@ -150,9 +148,8 @@ func TestANoIsSaidOnceEverySpellingIsUnknown(t *testing.T) {
 		default:
 			io.WriteString(w, `{"code":0,"data":null}`)
 		}
-	}))
-	defer server.Close()
-	c := newClient(partner.Settings{URL: server.URL}, time.Minute)
+	})
+	c := newClient(partner.Settings{URL: url})
 	for _, test := range []struct {
 		platform, typed, known, did string
 		asked                       []string
@@ -188,11 +185,10 @@ func TestANoIsSaidOnceEverySpellingIsUnknown(t *testing.T) {
 func TestRequestIsSignedAsSent(t *testing.T) {
 	var got *http.Request
 	var body []byte
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	url := resttest.Serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		got = r
 		body, _ = io.ReadAll(r.Body)
-	}))
-	defer server.Close()
+	})
 	for prefix, c := range map[string]struct {
 		ask               func(*partner.Client)
 		path, inner, sign string
@@ -210,7 +206,7 @@ func TestRequestIsSignedAsSent(t *testing.T) {
 			sign:  "Hbb+3Tx04S/OpTrZWxH8rWbljHUEpvwfDAVJbsWLe/Q=",
 		},
 	} {
-		client := newClient(partner.Settings{URL: server.URL + prefix, AppID: "app", SecretKey: secret.New("topsecret")}, time.Minute)
+		client := newClient(partner.Settings{URL: url + prefix, AppID: "app", SecretKey: secret.New("topsecret")})
 		client.SetClock(func() time.Time { return time.UnixMilli(1700000000123) })
 		c.ask(client)
 		if want := `{"requestBody":` + strconv.Quote(c.inner) + `}`; string(body) != want || got.Method != "POST" || got.URL.Path != c.path {
@@ -262,9 +258,7 @@ func (s *strictService) start(t *testing.T) *partner.Client {
 	if s.refuse == nil {
 		s.refuse = func(w http.ResponseWriter) { w.WriteHeader(401) }
 	}
-	server := httptest.NewServer(s)
-	t.Cleanup(server.Close)
-	c := newClient(partner.Settings{URL: server.URL, NotFoundCodes: []string{"404"}}, time.Minute)
+	c := newClient(partner.Settings{URL: resttest.Serve(t, s.ServeHTTP), NotFoundCodes: []string{"404"}})
 	c.SetClock(func() time.Time { return s.client })
 	return c
 }

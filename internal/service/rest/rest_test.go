@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
@@ -40,14 +39,6 @@ func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 	}, secret, path, query)
 }
 
-// serve starts a server until the test ends.
-func serve(t *testing.T, handler http.HandlerFunc) string {
-	t.Helper()
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	return server.URL
-}
-
 func TestRefusalKeepsItsBodyAndIsNotRepeated(t *testing.T) {
 	for status, c := range map[int]struct {
 		want core.Reason
@@ -59,7 +50,7 @@ func TestRefusalKeepsItsBodyAndIsNotRepeated(t *testing.T) {
 		503: {core.Unreachable, []byte("down"), true},
 	} {
 		calls := 0
-		url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		url := resttest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			calls++
 			w.WriteHeader(status)
 			w.Write(c.body)
@@ -83,7 +74,7 @@ func TestAnswerIsCompleteIfItsEndIsAnnounced(t *testing.T) {
 			t.Errorf("got %+v, %v", resp, err)
 		}
 	}
-	want(serve(t, resttest.Broken("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n98765", false)), false)
+	want(resttest.Serve(t, resttest.Broken("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n98765", false)), false)
 	transporttest.NewNetwork(t, func(w http.ResponseWriter, _ *http.Request) { // speaks HTTP/2
 		io.WriteString(w, "98765")
 		w.(http.Flusher).Flush()

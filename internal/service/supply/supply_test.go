@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -14,8 +13,8 @@ import (
 )
 
 // figures asks past the cache.
-func figures(ctx context.Context, url string, timeout time.Duration) (core.Supply, error) {
-	return supply.New(supply.Settings{URL: url}, core.NewCache(core.CacheConfig{CallTimeout: timeout})).Supply.Fetch(ctx, struct{}{})
+func figures(ctx context.Context, url string) (core.Supply, error) {
+	return supply.New(supply.Settings{URL: url}, core.NewCache(core.CacheConfig{CallTimeout: time.Minute})).Supply.Fetch(ctx, struct{}{})
 }
 
 func ask(t *testing.T, total, circulating string) (core.Supply, error) {
@@ -24,9 +23,7 @@ func ask(t *testing.T, total, circulating string) (core.Supply, error) {
 	for path, body := range map[string]string{"/v1/total-supply": total, "/v1/circulating-supply": circulating} {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, body) })
 	}
-	server := httptest.NewServer(mux)
-	defer server.Close()
-	return figures(t.Context(), server.URL+"/v1", time.Minute)
+	return figures(t.Context(), resttest.Serve(t, mux.ServeHTTP)+"/v1")
 }
 
 func TestEveryFormOfANumberIsReadExactly(t *testing.T) {
@@ -66,9 +63,8 @@ func TestWhatIsNoSupplyIsMalformed(t *testing.T) {
 
 func TestABareNumberThatMayBeCutOffIsMalformed(t *testing.T) {
 	for body, complete := range map[string]bool{` 987 `: false, `{"result":987`: false, `"987"`: true, `{"result":987}`: true} {
-		server := httptest.NewServer(resttest.Broken("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"+body, false))
-		_, err := figures(t.Context(), server.URL, time.Minute)
-		server.Close()
+		url := resttest.Serve(t, resttest.Broken("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"+body, false))
+		_, err := figures(t.Context(), url)
 		if !complete {
 			t.Log(body)
 			resttest.WantReason(t, err, supply.Service, core.Malformed)

@@ -68,27 +68,26 @@ func Check(t *testing.T, ask func(ctx context.Context, baseURL string, timeout t
 			checkError(t, ask(t.Context(), f.url, timeout), f, secrets)
 		})
 	}
-	t.Run("redirect to another host", func(t *testing.T) {
-		other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
-		defer other.Close()
-		server := httptest.NewServer(http.RedirectHandler(other.URL+"/"+echoed, http.StatusTemporaryRedirect))
-		defer server.Close()
-		checkError(t, ask(t.Context(), server.URL, ample), fault{want: core.Malformed}, secrets)
-	})
 	t.Run("cancelled halfway", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		defer cancel(nil)
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		err := ask(ctx, Serve(t, func(w http.ResponseWriter, r *http.Request) {
 			cancel(errors.New(echoed))
 			hang(w, r)
-		}))
-		defer server.Close()
-		err := ask(ctx, server.URL, ample)
+		}), ample)
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want one that is context.Canceled", err)
 		}
-		NoLeak(t, err, echoed)
+		noLeak(t, err, echoed)
 	})
+}
+
+// Serve starts a server until the test ends, and returns its URL.
+func Serve(t *testing.T, handler http.HandlerFunc) string {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 func checkError(t *testing.T, err error, f fault, secrets []string) {
@@ -99,20 +98,20 @@ func checkError(t *testing.T, err error, f fault, secrets []string) {
 }
 
 // WantReason ends the test unless err is an error of the service, nil for any,
-// with that reason. It fails the test as NoLeak does.
+// with that reason. It fails the test as noLeak does.
 func WantReason(t *testing.T, err error, service *core.Service, want core.Reason, secrets ...string) *core.Error {
 	t.Helper()
 	failure, ok := errors.AsType[*core.Error](err)
 	if !ok || service != nil && failure.Service != service || failure.Reason != want {
 		t.Fatalf("got %v, want %s", err, want)
 	}
-	NoLeak(t, err, secrets...)
+	noLeak(t, err, secrets...)
 	return failure
 }
 
-// NoLeak fails the test if the text of err, or of any error in it, holds one of
+// noLeak fails the test if the text of err, or of any error in it, holds one of
 // the secrets, or if there is a *url.Error in it.
-func NoLeak(t *testing.T, err error, secrets ...string) {
+func noLeak(t *testing.T, err error, secrets ...string) {
 	t.Helper()
 	var address *url.Error
 	if errors.As(err, &address) {
@@ -142,6 +141,7 @@ func faults(t *testing.T) []fault {
 		{name: "a part of a number", want: core.Malformed, serve: answer(206, "5")},
 		{name: "gzip bomb", want: core.Malformed, serve: zipped(bomb())},
 		{name: "corrupt gzip", want: core.Malformed, serve: zipped([]byte(echoed))},
+		{name: "redirect", want: core.Malformed, serve: http.RedirectHandler(transporttest.RefusedURL+"/"+echoed, http.StatusTemporaryRedirect).ServeHTTP},
 		{name: "redirect without location", want: core.Malformed, serve: answer(302, html)},
 		{name: "truncated", want: core.Unreachable, serve: Broken("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n5", false)},
 		{name: "reset", want: core.Unreachable, serve: Broken("", true)},
