@@ -119,7 +119,7 @@ func (b *Bot) priceBudget() core.Budget {
 		config.Store = b.disk
 	}
 	b.credits = credits.New(config)
-	b.metrics.Credits(b.credits.Taken, b.credits.Available)
+	b.metrics.Credits(b.credits.Available)
 	return b.credits
 }
 
