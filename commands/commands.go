@@ -51,8 +51,6 @@ type Options struct {
 	RegisterURL, StakeURL string
 }
 
-
-
 // All returns the table of commands, in the order of menus and of /help.
 func All(from Sources, options Options) chat.Commands {
 
@@ -162,9 +160,7 @@ func invalid(p chat.Param, err error) error {
 		return err
 	}
 	return &chat.InputError{Title: p.Check, Problem: chat.SayWith("invalid."+string(flawed.Flaw), chat.Values{
-		"platform":  chat.Plain(flawed.Platform),
-		"example":   chat.Code(flawed.Example),
-		"n":         chat.Count(flawed.Length),
+		"platform": chat.Plain(flawed.Platform), "example": chat.Code(flawed.Example), "n": chat.Count(flawed.Length),
 		"platforms": chat.Plain(strings.Join(core.Platforms(), ", ")),
 	})}
 }

@@ -82,12 +82,6 @@ func (m *Metrics) gauge(name, help string, labels prometheus.Labels, value func(
 	promauto.With(m.registry).NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value)
 }
 
-// counter registers a counter and calls value at each scrape.
-func (m *Metrics) counter(name, help string, value func() uint64) {
-	promauto.With(m.registry).NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help},
-		func() float64 { return float64(value()) })
-}
-
 func number(yes bool) float64 {
 	if yes {
 		return 1
@@ -162,5 +156,7 @@ func (m *Metrics) ClockSkew(skew func() time.Duration) {
 func (m *Metrics) Redis(up func() bool, fallbacks func() uint64) {
 	m.gauge("herald_redis_up", "Whether Redis answered the last call; 1 before the first.", nil,
 		func() float64 { return number(up()) })
-	m.counter("herald_redis_fallbacks_total", "Decisions that this process made alone because Redis did not answer.", fallbacks)
+	promauto.With(m.registry).NewCounterFunc(prometheus.CounterOpts{
+		Name: "herald_redis_fallbacks_total", Help: "Decisions that this process made alone because Redis did not answer.",
+	}, func() float64 { return float64(fallbacks()) })
 }
