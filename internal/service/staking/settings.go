@@ -69,8 +69,7 @@ func (s *Settings) Table() []config.Setting {
 		// With more than 77, a uint256 could not hold one token.
 		{Name: "TOKEN_DECIMALS", Default: "18", Set: config.Field(&s.Decimals, config.IntBetween(0, 77)),
 			Comment: "Decimals of staked amounts: how many digits of a whole number on the chain stand behind the point."},
-		{Name: "STAKE_TTL", Default: "60s", Set: config.Field(&s.TTL, config.Duration),
-			Comment: "How long a wallet's stake is fresh."},
+		{Name: "STAKE_TTL", Default: "60s", Set: config.Field(&s.TTL, config.Duration), Comment: "How long a wallet's stake is fresh."},
 	}
 }
 

@@ -40,8 +40,7 @@ func (s *Settings) Table() []config.Setting {
 		{Heading: "Supply", Name: "SUPPLY_URL", Required: true, Example: "https://supply.example.org/token",
 			Comment: "Where the supply host is; /total-supply and /circulating-supply are appended.",
 			Set:     config.Field(&s.URL, config.BaseURLWithout(totalPath, circulatingPath))},
-		{Name: "SUPPLY_TTL", Default: "5m", Set: config.Field(&s.TTL, config.Duration),
-			Comment: "How long supplies are fresh."},
+		{Name: "SUPPLY_TTL", Default: "5m", Set: config.Field(&s.TTL, config.Duration), Comment: "How long supplies are fresh."},
 	}
 }
 
