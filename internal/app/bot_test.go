@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -84,18 +85,26 @@ func TestRightsLimitsAndTheLanguageReachTheRouter(t *testing.T) {
 	}
 }
 
+// Answers and credits are kept in Redis alone, and quotes in DATA_DIR too.
 func TestReplicasShareLimitsAndOtherBotsDoNot(t *testing.T) {
-	world, redis := startSandbox(t), miniredis.RunT(t)
+	world, redis, dir := startSandbox(t), miniredis.RunT(t), t.TempDir()
 	request := chat.Request{Command: "price", From: chat.User{Platform: "telegram", ID: "77"}, Direct: true}
 	for i, test := range []struct{ token, title string }{
 		{"TELEGRAM_BOT_TOKEN=1:a", "price.title"}, {"TELEGRAM_BOT_TOKEN=1:a", "limit.title"},
 		{"TELEGRAM_BOT_TOKEN=2:b", "price.title"}, {"DISCORD_BOT_TOKEN=a.b.c", "price.title"},
 	} {
-		bot := newBot(t, world, test.token, "RATE_LIMIT_USER=1", "REDIS_URL=redis://"+redis.Addr()+"?read_timeout=1s")
+		bot := newBot(t, world, test.token, "RATE_LIMIT_USER=1", "REDIS_URL=redis://"+redis.Addr()+"?read_timeout=1s", "DATA_DIR="+dir)
 		if reply := bot.Router.Handle(t.Context(), request); reply.Title.Key != test.title {
 			t.Errorf("bot %d: answered with %+v, want %s", i, reply, test.title)
 		}
 		bot.Close()
+	}
+	answers := slices.DeleteFunc(redis.Keys(), func(key string) bool { return !strings.HasPrefix(key, "herald:answer:") })
+	if len(answers) < 2 {
+		t.Errorf("Redis keeps %q, want a price and the credits", answers)
+	}
+	if files, _ := os.ReadDir(dir); len(files) > 1 {
+		t.Errorf("DATA_DIR keeps %v, want the quotes alone", files)
 	}
 }
 
