@@ -42,8 +42,8 @@ type Chart func(ctx context.Context, quote core.Quote, period time.Duration, l c
 type Options struct {
 	// Symbol is the token's.
 	Symbol string
-	// ServiceName is what people call the service they are registered with.
-	// DefaultServiceName is shown in the reader's language.
+	// ServiceName is what people call the service they are registered with; "" is "the
+	// service" in the reader's language.
 	ServiceName string
 	// ExplorerURL is a block explorer's, without a slash at its end; "" links nothing.
 	ExplorerURL string
@@ -51,14 +51,9 @@ type Options struct {
 	RegisterURL, StakeURL string
 }
 
-// DefaultServiceName is the ServiceName where no other is set.
-const DefaultServiceName = "the service"
-
 // All returns the table of commands, in the order of menus and of /help.
 func All(from Sources, options Options) chat.Commands {
-	if options.ServiceName == DefaultServiceName {
-		options.ServiceName = ""
-	}
+
 	all := chat.Commands{
 		price(from, options),
 		supply(from, options),
@@ -165,9 +160,7 @@ func invalid(p chat.Param, err error) error {
 		return err
 	}
 	return &chat.InputError{Title: p.Check, Problem: chat.SayWith("invalid."+string(flawed.Flaw), chat.Values{
-		"platform":  chat.Plain(flawed.Platform),
-		"example":   chat.Code(flawed.Example),
-		"n":         chat.Count(flawed.Length),
+		"platform": chat.Plain(flawed.Platform), "example": chat.Code(flawed.Example), "n": chat.Count(flawed.Length),
 		"platforms": chat.Plain(strings.Join(core.Platforms(), ", ")),
 	})}
 }

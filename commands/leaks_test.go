@@ -82,7 +82,7 @@ func drawnWorld(rt *rapid.T) *commandstest.Answers {
 	w.AnybodysLogins = true
 	fail := func(name string) error {
 		service := rapid.SampledFrom(commandstest.Services).Draw(rt, name+" service")
-		reason := rapid.SampledFrom(core.Reasons()).Draw(rt, name+" reason")
+		reason := rapid.SampledFrom(commandstest.Reasons).Draw(rt, name+" reason")
 		return rapid.SampledFrom([]error{
 			nil, nil, nil, nil, nil, nil, service.Fail(reason, errors.New(secretError+secretDID)), context.DeadlineExceeded, errors.New(secretError + secretLogin),
 		}).Draw(rt, name)

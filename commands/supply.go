@@ -16,10 +16,8 @@ type supplyCommand struct {
 
 func supply(from Sources, options Options) chat.Command {
 	return chat.Command{
-		Name:       "supply",
-		Summary:    chat.SayWith("command.supply", options.symbol()),
-		Visibility: chat.Public,
-		Forms:      []chat.Form{{Inline: true, Run: supplyCommand{from, options}.answer}},
+		Name: "supply", Visibility: chat.Public, Summary: chat.SayWith("command.supply", options.symbol()),
+		Forms: []chat.Form{{Inline: true, Run: supplyCommand{from, options}.answer}},
 	}
 }
 

@@ -120,7 +120,7 @@ func Healthy() *Answers {
 			PNG: picture, Line: true, First: number("0.0120"), Last: number("0.0123456789"), Change: known("2.88"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1, Since: Noon.AddDate(0, 0, -7),
 		},
 		AccountsAsked: map[core.Identity]int{},
-		Options:       commands.Options{Symbol: "TKN", ServiceName: commands.DefaultServiceName, ExplorerURL: "https://explorer.example"},
+		Options:       commands.Options{Symbol: "TKN", ExplorerURL: "https://explorer.example"},
 	}
 }
 

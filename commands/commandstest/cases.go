@@ -53,6 +53,10 @@ type scene struct {
 // Services are all services that can fail.
 var Services = []*core.Service{partner.Service, market.Service, supply.Service, staking.Service}
 
+// Reasons are all reasons of a failure.
+var Reasons = []core.Reason{core.Unreachable, core.SlowAnswer, core.Limited, core.UsedUp, core.NoCredit, core.Denied, core.Rejected,
+	core.Malformed, core.Behind, core.Paused}
+
 func failed(s *core.Service, r core.Reason) *core.Error { return s.Fail(r, errors.New("inner")) }
 
 func unreadPools(n int) []core.UnreadPool {
@@ -157,7 +161,7 @@ func scenes() []scene {
 			"/mylogins 1 2", "/help me",
 		}},
 	}
-	for _, reason := range core.Reasons() {
+	for _, reason := range Reasons {
 		all = append(all, scene{name: "failing " + string(reason), change: func(w *Answers) {
 			w.PriceErr = failed(market.Service, reason)
 			w.SupplyErr = failed(supply.Service, reason)

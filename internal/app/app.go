@@ -9,7 +9,7 @@ import (
 	"encoding/hex"
 	"io"
 	"log/slog"
-	"slices"
+
 	"strings"
 	"time"
 
@@ -33,8 +33,10 @@ type Bot struct {
 		chat.Dedup
 		chat.Limiter
 	}
-	redis   *store.Redis       // nil without REDIS_URL
-	disk    *store.Folder      // nil without DATA_DIR
+	redis *store.Redis // nil without REDIS_URL
+	// stores are Redis and the files of DATA_DIR, as far as they are set. The first keeps
+	// answers and credits.
+	stores  []keeper
 	cache   *core.Cache        // of every service's answers
 	credits *credits.Budget    // of the price provider; nil without a bound
 	quotes  *pricechart.Quotes // seen so far; nil until connect
@@ -47,24 +49,29 @@ type Bot struct {
 	roles map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error)
 }
 
+// keeper keeps values for a later process.
+type keeper interface {
+	core.Store
+	credits.Store
+}
+
 // New makes a Bot. It does not block, and contacts nothing but Redis. It fails if a setting
 // cannot be used after all.
 func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(),
 		roles: map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){}}
-	store, err := b.openState()
-	if err != nil {
+	if err := b.openState(); err != nil {
 		return nil, err
 	}
-	b.cache = core.NewCache(core.CacheConfig{
-		MaxItems:    cfg.CacheItems,
-		StaleFor:    cfg.StaleFor,
-		CallTimeout: cfg.Limits.UpstreamTimeout,
-		Timeout:     cfg.Limits.CommandTimeout,
-		Store:       store,
-		Observer:    b.metrics,
-		Log:         log,
-	})
+	cache := core.CacheConfig{
+		MaxItems: cfg.CacheItems, StaleFor: cfg.StaleFor,
+		CallTimeout: cfg.Limits.UpstreamTimeout, Timeout: cfg.Limits.CommandTimeout,
+		Observer: b.metrics, Log: log,
+	}
+	if len(b.stores) > 0 {
+		cache.Store = b.stores[0]
+	}
+	b.cache = core.NewCache(cache)
 	b.metrics.Cache(b.cache.Items, cfg.CacheItems)
 	sources, err := b.connect()
 	if err == nil {
@@ -80,48 +87,35 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 // newRouter makes the Router of all commands, which ask sources.
 func (b *Bot) newRouter(sources commands.Sources) (*chat.Router, error) {
 	return chat.NewRouter(chat.Config{
-		Commands:       commands.All(sources, b.cfg.options()),
-		Operators:      slices.Clone(b.cfg.Operators),
-		ModeratorChats: slices.Clone(b.cfg.ModeratorChats),
-		Timeout:        b.cfg.Limits.CommandTimeout,
-		Limiter:        b.state,
-		UserPerMinute:  b.cfg.Limits.UserPerMinute,
-		ChatPerMinute:  b.cfg.Limits.ChatPerMinute,
-		Bot:            hash("bot", b.cfg.Telegram.Token.Reveal(), b.cfg.Discord.Token.Reveal()),
-		Language:       b.cfg.Language,
-		Nearest:        config.Nearest,
-		Explain:        commands.Explain,
-		Observe:        b.metrics.Command,
-		Log:            b.log,
-		Roles:          b.roles,
+		Commands:  commands.All(sources, b.cfg.Answers),
+		Operators: b.cfg.Operators, ModeratorChats: b.cfg.ModeratorChats, Roles: b.roles,
+		Limiter: b.state, UserPerMinute: b.cfg.Limits.UserPerMinute, ChatPerMinute: b.cfg.Limits.ChatPerMinute,
+		Bot:     hash("bot", b.cfg.Telegram.Token.Reveal(), b.cfg.Discord.Token.Reveal()),
+		Timeout: b.cfg.Limits.CommandTimeout, Language: b.cfg.Language,
+		Nearest: config.Nearest, Explain: commands.Explain, Observe: b.metrics.Command, Log: b.log,
 	})
 }
 
 // ExportBuild exports the version to /metrics. It panics if it is called twice.
 func (b *Bot) ExportBuild(version, commit string) { b.metrics.Build(version, commit) }
 
-// openState sets b.state, b.redis and b.disk. It returns the store of cached answers:
-// Redis, else the files of DATA_DIR, else nil.
-func (b *Bot) openState() (core.Store, error) {
-	if dir := b.cfg.Store.DataDir; dir != "" {
-		b.disk = store.NewFolder(dir, b.log)
-	}
-	if !b.cfg.Store.RedisURL.IsSet() {
-		b.state = store.NewMemory()
-		if b.disk != nil {
-			return b.disk, nil
+// openState sets b.state, b.redis and b.stores.
+func (b *Bot) openState() error {
+	b.state = store.NewMemory()
+	if b.cfg.Store.RedisURL.IsSet() {
+		claim := max(b.cfg.Limits.CommandTimeout, time.Second)
+		salt := sha256.Sum256([]byte("herald state " + b.cfg.Partner.SecretKey.Reveal()))
+		redis, err := store.NewRedis(b.cfg.Store, salt[:], claim, b.log)
+		if err != nil {
+			return err
 		}
-		return nil, nil
+		b.metrics.Redis(redis.Up, redis.Fallbacks)
+		b.state, b.redis, b.stores = redis, redis, []keeper{redis}
 	}
-	claim := max(b.cfg.Limits.CommandTimeout, time.Second)
-	salt := sha256.Sum256([]byte("herald state " + b.cfg.Partner.SecretKey.Reveal()))
-	redis, err := store.NewRedis(b.cfg.Store, salt[:], claim, b.log)
-	if err != nil {
-		return nil, err
+	if dir := b.cfg.Store.DataDir; dir != "" {
+		b.stores = append(b.stores, store.NewFolder(dir, b.log))
 	}
-	b.metrics.Redis(redis.Up, redis.Fallbacks)
-	b.state, b.redis = redis, redis
-	return redis, nil
+	return nil
 }
 
 // hash returns an ID of the parts, which shows none of them.

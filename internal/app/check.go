@@ -65,7 +65,6 @@ var problems = map[core.Reason]string{
 // with ErrCheckFailed if a check failed or no platform is on.
 func (b *Bot) Check(ctx context.Context, w io.Writer) error {
 	results := b.askAll(ctx, b.platforms())
-	var failure error
 	var table strings.Builder
 	columns := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(columns, "WHAT\tWHERE\tRESULT\tTOOK\tANSWER")
@@ -77,19 +76,18 @@ func (b *Bot) Check(ctx context.Context, w io.Writer) error {
 		}
 	}
 	_ = columns.Flush() // a Builder takes everything
-	if failed == 0 {
-		table.WriteString("\nEverything answers. Start it with `bot run`.\n")
-	} else {
-		failure = ErrCheckFailed
-		fmt.Fprintf(&table, "\n%d of %d checks failed.\n", failed, len(results))
-		if !networkWorks(results) {
-			table.WriteString("Nothing can be reached. Does this machine have a network?\n")
-		}
+	summary := "Everything answers. Start it with `bot run`."
+	if failed > 0 {
+		summary = fmt.Sprintf("%d of %d checks failed.", failed, len(results))
 	}
-	if _, err := io.WriteString(w, secret.NewRedactor(b.cfg.Secrets()).String(table.String())); err != nil {
+	if !networkWorks(results) {
+		summary += "\nNothing can be reached. Does this machine have a network?"
+	}
+	text := secret.NewRedactor(b.cfg.Secrets()).String(table.String() + "\n" + summary + "\n")
+	if _, err := io.WriteString(w, text); err != nil || failed == 0 {
 		return err
 	}
-	return failure
+	return ErrCheckFailed
 }
 
 // askAll asks the services, the platforms and Redis at once. It blocks until all have

@@ -90,14 +90,10 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 	}
 	defer discord.Close()
 	settings := []string{
-		"TELEGRAM_BOT_TOKEN=" + faketelegram.Token,
-		"TELEGRAM_API_URL=" + telegram.URL,
-		"TELEGRAM_PACING=off",
-		"DISCORD_BOT_TOKEN=" + discord.Token,
-		"DISCORD_API_URL=" + discord.URL(),
+		"TELEGRAM_BOT_TOKEN=" + faketelegram.Token, "TELEGRAM_API_URL=" + telegram.URL, "TELEGRAM_PACING=off",
+		"DISCORD_BOT_TOKEN=" + discord.Token, "DISCORD_API_URL=" + discord.URL(),
 		// People soon see what the bot says about a service that fails.
-		"PRICE_TTL=1s", "SUPPLY_TTL=1s", "STAKE_TTL=1s", "EXISTS_TTL=1s", "LOGINS_TTL=1s",
-		"UPSTREAM_TIMEOUT=2s",
+		"PRICE_TTL=1s", "SUPPLY_TTL=1s", "STAKE_TTL=1s", "EXISTS_TTL=1s", "LOGINS_TTL=1s", "UPSTREAM_TIMEOUT=2s",
 	}
 	return demo(stderr, settings, func(world *services.Fakes, bot *Bot) error {
 		fresh, err := New(bot.cfg, bot.log)
@@ -188,24 +184,14 @@ func DemoSettings(s *services.Fakes) []string {
 		pools = append(pools, pool.Address.Hex())
 	}
 	return []string{
-		"PARTNER_BASE_URL=" + s.Partner.URL(),
-		"PARTNER_APP_ID=" + s.AppID,
-		"PARTNER_SECRET_KEY=" + s.SecretKey,
-		"PRICE_API_URL=" + s.Price.URL(),
-		"PRICE_API_KEY=" + s.PriceKey,
-		"PRICE_TOKEN_ID=" + services.TokenID,
-		"PRICE_MONTHLY_CREDITS=0",
+		"PARTNER_BASE_URL=" + s.Partner.URL(), "PARTNER_APP_ID=" + s.AppID, "PARTNER_SECRET_KEY=" + s.SecretKey,
+		"PRICE_API_URL=" + s.Price.URL(), "PRICE_API_KEY=" + s.PriceKey, "PRICE_MONTHLY_CREDITS=0",
+		"PRICE_TOKEN_ID=" + services.TokenID, "TOKEN_SYMBOL=" + services.Symbol,
 		"SUPPLY_URL=" + s.Supply.URL(),
-		"EVM_RPC_URL=" + s.Chain.URL(),
-		fmt.Sprintf("EVM_CHAIN_ID=%d", services.ChainID),
+		"EVM_RPC_URL=" + s.Chain.URL(), fmt.Sprintf("EVM_CHAIN_ID=%d", services.ChainID),
 		"STAKING_POOLS=" + strings.Join(pools, ","),
-		"STAKING_METHOD=" + services.StakingMethod,
-		"STAKING_PENDING_METHOD=" + services.PendingMethod,
-		"TOKEN_SYMBOL=" + services.Symbol,
+		"STAKING_METHOD=" + services.StakingMethod, "STAKING_PENDING_METHOD=" + services.PendingMethod,
 		"REGISTER_URL=https://example.org/register", "STAKE_URL=https://example.org/stake",
-		"RATE_LIMIT_USER=0",
-		"RATE_LIMIT_CHAT=0",
-		"MODERATOR_CHATS=" + chat.EveryChat,
-		"LOG_LEVEL=error",
+		"RATE_LIMIT_USER=0", "RATE_LIMIT_CHAT=0", "MODERATOR_CHATS=" + chat.EveryChat, "LOG_LEVEL=error",
 	}
 }

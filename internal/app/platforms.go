@@ -24,13 +24,8 @@ type platform struct {
 func (b *Bot) platforms() (on []platform) {
 	if s := b.cfg.Telegram; s.Token.IsSet() {
 		a := telegram.New(telegram.Config{
-			Settings:       s,
-			Dedup:          b.state,
-			Limiter:        b.state,
-			CommandTimeout: b.cfg.Limits.CommandTimeout,
-			Log:            b.log,
-			Count:          b.metrics.Events(string(telegram.Platform)),
-			Connected:      b.connected(telegram.Platform),
+			Settings: s, Dedup: b.state, Limiter: b.state, CommandTimeout: b.cfg.Limits.CommandTimeout,
+			Log: b.log, Count: b.metrics.Events(string(telegram.Platform)), Connected: b.connected(telegram.Platform),
 		})
 		b.roles[telegram.Platform] = a.Role
 		on = append(on, platform{adapter: a, path: s.WebhookPath,
@@ -38,12 +33,8 @@ func (b *Bot) platforms() (on []platform) {
 	}
 	if s := b.cfg.Discord; s.Token.IsSet() {
 		a := discord.New(discord.Config{
-			Settings:  s,
-			Dedup:     b.state,
-			Log:       b.log,
-			Count:     b.metrics.Events(string(discord.Platform)),
-			Connected: b.connected(discord.Platform),
-			Status:    b.status,
+			Settings: s, Dedup: b.state, Status: b.status,
+			Log: b.log, Count: b.metrics.Events(string(discord.Platform)), Connected: b.connected(discord.Platform),
 		})
 		p := platform{adapter: a,
 			probe: probe{title: "Discord", url: s.APIURL, settings: "DISCORD_BOT_TOKEN and DISCORD_API_URL", ask: a.Check}}

@@ -67,35 +67,24 @@ func (b *Bot) connect() (commands.Sources, error) {
 	}
 	b.metrics.ClockSkew(accounts.Skew)
 	recorded := b.recordQuotes(price)
-	return commands.Sources{
-		Price:    recorded,
-		Supply:   supplies.Supply,
-		Stakes:   stakes.Stakes,
-		Accounts: accounts.Accounts,
-		Logins:   accounts.Logins,
-		Chart:    pricechart.New(b.quotes, cfg.Market.Symbol, cfg.Charts).Chart,
-		Services: b.statuses(),
-	}, nil
-}
-
-// statuses returns what /status asks of each service, and exports their health.
-func (b *Bot) statuses() (all []commands.Service) {
+	sources := commands.Sources{
+		Price: recorded, Supply: supplies.Supply, Stakes: stakes.Stakes,
+		Accounts: accounts.Accounts, Logins: accounts.Logins,
+		Chart: pricechart.New(b.quotes, cfg.Market.Symbol, cfg.Charts).Chart,
+	}
 	for _, s := range b.services {
-		all = append(all, s.Upstream)
+		sources.Services = append(sources.Services, s.Upstream)
 		b.metrics.Service(s.Health)
 	}
-	return all
+	return sources, nil
 }
 
 // recordQuotes returns a source of prices that records each in b.quotes, for charts. It
 // also makes b.status, if Discord is to show the price.
 func (b *Bot) recordQuotes(price *market.Client) *pricechart.Recorded {
 	var stores []core.Store
-	if b.redis != nil {
-		stores = append(stores, b.redis)
-	}
-	if b.disk != nil {
-		stores = append(stores, b.disk)
+	for _, s := range b.stores {
+		stores = append(stores, s)
 	}
 	b.quotes = pricechart.NewQuotes(tokenID(b.cfg.Market), stores, b.log)
 	recorded := &pricechart.Recorded{Prices: price.Price, Quotes: b.quotes}
@@ -111,15 +100,12 @@ func (b *Bot) priceBudget() core.Budget {
 	if b.cfg.Market.MonthlyCredits == 0 {
 		return nil
 	}
-	config := credits.Config{PerMonth: b.cfg.Market.MonthlyCredits, Plan: b.cfg.Market.URL}
-	switch {
-	case b.redis != nil:
-		config.Store, config.Shared = b.redis, true
-	case b.disk != nil:
-		config.Store = b.disk
+	config := credits.Config{PerMonth: b.cfg.Market.MonthlyCredits, Plan: b.cfg.Market.URL, Shared: b.redis != nil}
+	if len(b.stores) > 0 {
+		config.Store = b.stores[0]
 	}
 	b.credits = credits.New(config)
-	b.metrics.Credits(b.credits.Taken, b.credits.Available)
+	b.metrics.Credits(b.credits.Available)
 	return b.credits
 }
 

@@ -27,12 +27,8 @@ type Config struct {
 	Ops    ops.Settings
 	Limits Limits
 
-	// ServiceName is people's name for the service they are registered with.
-	ServiceName string
-	// ExplorerURL is the block explorer's, without a slash at its end; empty: no links.
-	ExplorerURL string
-	// RegisterURL and StakeURL are as in commands.Options.
-	RegisterURL, StakeURL string
+	// Answers has the Symbol of Market.
+	Answers commands.Options
 	// Language is the language of public answers.
 	Language chat.Language
 
@@ -78,13 +74,8 @@ func Load(environ []string, envFile string, serve bool) (*Config, error) {
 			"given with --env-file (copy config.example.env, which explains each), or try `bot demo`, which needs none.\n%w",
 			len(wrong), wrong)
 	}
+	c.Answers.Symbol = c.Market.Symbol
 	return c, nil
-}
-
-// options returns the settings that answers show.
-func (c *Config) options() commands.Options {
-	return commands.Options{Symbol: c.Market.Symbol, ServiceName: c.ServiceName,
-		ExplorerURL: c.ExplorerURL, RegisterURL: c.RegisterURL, StakeURL: c.StakeURL}
 }
 
 // Secrets returns the values that must never be shown.
@@ -96,7 +87,14 @@ func (c *Config) table() []config.Setting {
 		c.answersTable(), c.limitsTable(), c.rightsTable(), c.logTable())
 }
 
+// defaultServiceName stands for no name: answers then speak of the service in the reader's
+// language.
+const defaultServiceName = "the service"
+
 func parseServiceName(value string) (string, error) {
+	if value == defaultServiceName {
+		return "", nil
+	}
 	if string(chat.NewUntrusted(value, 40)) != value {
 		return "", errors.New("must be one line of at most 40 visible characters, without @ and ://")
 	}
@@ -111,15 +109,15 @@ func (c *Config) answersTable() []config.Setting {
 		languages = append(languages, string(l))
 	}
 	return []config.Setting{
-		{Heading: "Answers", Name: "SERVICE_NAME", Default: commands.DefaultServiceName, Example: "Example Passport",
-			Set: config.Field(&c.ServiceName, parseServiceName),
+		{Heading: "Answers", Name: "SERVICE_NAME", Default: defaultServiceName, Example: "Example Passport",
+			Set: config.Field(&c.Answers.ServiceName, parseServiceName),
 			Comment: "What people call the service they are registered with, as in \"registered with Example Passport\". The " +
 				"default is said in the language of the answer."},
-		{Name: "EXPLORER_URL", Example: "https://etherscan.io", Set: config.Field(&c.ExplorerURL, config.BaseURLWithout("/address")),
+		{Name: "EXPLORER_URL", Example: "https://etherscan.io", Set: config.Field(&c.Answers.ExplorerURL, config.BaseURLWithout("/address")),
 			Comment: "Block explorer; wallets link to EXPLORER_URL/address/0x... Unset: no links."},
-		{Name: "REGISTER_URL", Example: "https://passport.example.org/register", Set: config.Field(&c.RegisterURL, config.PageURL),
+		{Name: "REGISTER_URL", Example: "https://passport.example.org/register", Set: config.Field(&c.Answers.RegisterURL, config.PageURL),
 			Comment: "Page where one registers with the service: a button under \"not registered\". Unset: no button."},
-		{Name: "STAKE_URL", Example: "https://stake.example.org", Set: config.Field(&c.StakeURL, config.PageURL),
+		{Name: "STAKE_URL", Example: "https://stake.example.org", Set: config.Field(&c.Answers.StakeURL, config.PageURL),
 			Comment: "Page where one stakes: a button under \"not staked\". Unset: no button."},
 		{Name: "CHAT_LANGUAGE", Default: string(chat.English), Example: string(chat.Spanish),
 			Set: config.Field(&c.Language, config.OneOf(languages, chat.Languages())),

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"herald/commands"
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/config/configtest"
@@ -71,7 +72,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 				Method: "currentStake(address)", Multicall: &multicall, MaxBlockAge: 10 * time.Minute, Decimals: 18, TTL: time.Minute,
 			},
 		},
-		ServiceName: "the service", Language: chat.English, StaleFor: time.Hour, CacheItems: 100000,
+		Answers: commands.Options{Symbol: "ETH"}, Language: chat.English, StaleFor: time.Hour, CacheItems: 100000,
 		Ops:    ops.Settings{Addr: "127.0.0.1:8080"},
 		Limits: Limits{UpstreamTimeout: 5 * time.Second, CommandTimeout: 20 * time.Second, UserPerMinute: 20, ChatPerMinute: 120},
 	}
@@ -154,7 +155,6 @@ var refused = []struct {
 	{"EVM_CHAIN_ID", "whole number", []string{"0", "-1", "0x1", canary}},
 	{"STAKING_METHOD", "name(address)", []string{canary, "f(uint256)", "f (address)", "f(address)x", "(address)"}},
 	{"MULTICALL_ADDRESS", "off", []string{canary, "0xcA11bde05977b3631167028862bE2a173976cA11"}},
-	{"MULTICALL_ADDRESS", "one of STAKING_POOLS", []string{"0x52908400098527886E0F7030069857D2E4169EE7"}},
 	{"MAX_BLOCK_AGE", "off", []string{canary, "0s", "-1m", "600", "never"}},
 	{"TOKEN_DECIMALS", "from 0 to 77", []string{canary, "-1", "78", "1.5"}},
 	{"REDIS_URL", "redis", []string{"http://" + canary, canary, "redis://"}},
@@ -190,8 +190,8 @@ func TestSettingsAcceptTheirBounds(t *testing.T) {
 	c := mustLoad(t, with("SERVICE_NAME="+name, "EXPLORER_URL=https://address.example/addresses/", "RATE_LIMIT_USER=0", "RATE_LIMIT_CHAT=0",
 		"MODERATOR_CHATS=*", "HTTP_ADDR=off", "TOKEN_SYMBOL="+symbol, "STAKE_URL="+stake, "REGISTER_URL=http://h?a#b"), "")
 	for setting, read := range map[string][2]any{
-		"SERVICE_NAME": {c.ServiceName, name}, "TOKEN_SYMBOL": {c.Market.Symbol, symbol}, "STAKE_URL": {c.StakeURL, stake},
-		"REGISTER_URL": {c.RegisterURL, "http://h?a#b"}, "EXPLORER_URL": {c.ExplorerURL, "https://address.example/addresses"},
+		"SERVICE_NAME": {c.Answers.ServiceName, name}, "TOKEN_SYMBOL": {c.Market.Symbol, symbol}, "STAKE_URL": {c.Answers.StakeURL, stake},
+		"REGISTER_URL": {c.Answers.RegisterURL, "http://h?a#b"}, "EXPLORER_URL": {c.Answers.ExplorerURL, "https://address.example/addresses"},
 		"HTTP_ADDR": {c.Ops.Addr, ""}, "RATE_LIMIT_USER": {c.Limits.UserPerMinute, 0}, "RATE_LIMIT_CHAT": {c.Limits.ChatPerMinute, 0},
 		"MODERATOR_CHATS": {strings.Join(c.ModeratorChats, " "), chat.EveryChat},
 	} {

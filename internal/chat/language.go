@@ -46,35 +46,29 @@ const nbsp = "\u00a0"
 var languages = []LanguageInfo{{
 	Language: English, Point: ".", Group: ",", GroupFrom: 4, Percent: "#%", USD: "$#",
 	Units:  map[int]string{6: "M", 9: "B", 12: "T"},
-	Moment: "2006-01-02 15:04 UTC", Day: "Jan 2",
-	Discord: []string{"en-US", "en-GB"},
+	Moment: "2006-01-02 15:04 UTC", Day: "Jan 2", Discord: []string{"en-US", "en-GB"},
 }, {
 	Language: Spanish, Point: ",", Group: ".", GroupFrom: 5, Percent: "#" + nbsp + "%", USD: "#" + nbsp + "$",
 	Units:  map[int]string{6: nbsp + "M", 12: nbsp + "B"},
-	Moment: "2/1/2006 15:04 UTC", Day: "2/1",
-	Discord: []string{"es-ES", "es-419"},
+	Moment: "2/1/2006 15:04 UTC", Day: "2/1", Discord: []string{"es-ES", "es-419"},
 }, {
 	Language: Chinese, Point: ".", Group: ",", GroupFrom: 4, Percent: "#%", USD: "$#",
 	Units:  map[int]string{4: "万", 8: "亿", 12: "万亿"},
-	Moment: "2006年1月2日 15:04 UTC", Day: "1/2",
-	Discord: []string{"zh-CN"},
+	Moment: "2006年1月2日 15:04 UTC", Day: "1/2", Discord: []string{"zh-CN"},
 }, {
 	Language: Russian, Point: ",", Group: nbsp, GroupFrom: 4, Percent: "#" + nbsp + "%", USD: "#" + nbsp + "$",
 	Units:  map[int]string{6: nbsp + "млн", 9: nbsp + "млрд", 12: nbsp + "трлн"},
-	Moment: "02.01.2006 15:04 UTC", Day: "02.01",
-	Discord: []string{"ru"},
+	Moment: "02.01.2006 15:04 UTC", Day: "02.01", Discord: []string{"ru"},
 }, {
 	Language: Turkish, Point: ",", Group: ".", GroupFrom: 4, Percent: "%#", USD: "$#",
 	Units:  map[int]string{6: nbsp + "Mn", 9: nbsp + "Mr", 12: nbsp + "Tn"},
-	Moment: "02.01.2006 15:04 UTC", Day: "02.01",
-	Discord: []string{"tr"},
+	Moment: "02.01.2006 15:04 UTC", Day: "02.01", Discord: []string{"tr"},
 }, {
 	// The short names of 10⁹ and of English trillions are the same letter, so the
 	// units have their long names.
 	Language: Vietnamese, Point: ",", Group: ".", GroupFrom: 4, Percent: "#%", USD: "#" + nbsp + "$",
 	Units:  map[int]string{6: nbsp + "triệu", 9: nbsp + "tỷ", 12: nbsp + "nghìn" + nbsp + "tỷ"},
-	Moment: "15:04 02/01/2006 UTC", Day: "02/01",
-	Discord: []string{"vi"},
+	Moment: "15:04 02/01/2006 UTC", Day: "02/01", Discord: []string{"vi"},
 }}
 
 // Languages returns all languages, English first.

@@ -78,13 +78,8 @@ type Cache struct {
 func NewCache(config CacheConfig) *Cache {
 	running, stop := context.WithCancel(context.Background())
 	c := &Cache{
-		CacheConfig: config,
-		items:       gocache.New(gocache.NoExpiration, 0),
-		running:     running,
-		stop:        stop,
-		swept:       time.Now(),
-		order:       list.New(),
-		elements:    map[string]*list.Element{},
+		CacheConfig: config, running: running, stop: stop, swept: time.Now(),
+		items: gocache.New(gocache.NoExpiration, 0), order: list.New(), elements: map[string]*list.Element{},
 	}
 	c.items.OnEvicted(func(key string, _ any) {
 		if element, known := c.elements[key]; known {

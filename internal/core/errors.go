@@ -60,11 +60,6 @@ const (
 	Paused Reason = "paused"
 )
 
-// Reasons returns all reasons.
-func Reasons() []Reason {
-	return []Reason{Unreachable, SlowAnswer, Limited, UsedUp, NoCredit, Denied, Rejected, Malformed, Behind, Paused}
-}
-
 // Error is the error of every service. Err says what was attempted. It never holds a URL's
 // path or query, a secret, personal data, or text of the service.
 type Error struct {
@@ -113,7 +108,7 @@ func (e *InvalidError) Error() string { return "invalid: " + string(e.Flaw) }
 // of package words.
 type Flaw string
 
-// The flaws of a platform's name and of a wallet.
+// The flaws of a platform's name and of a wallet. Those of an ID stand in platformRules.
 const (
 	UnknownPlatform Flaw = "platform"
 	// HiddenCharacters: white space, invisible or non-ASCII characters.
@@ -127,13 +122,3 @@ const (
 	WrongDigits   Flaw = "wallet.digits"
 	WrongChecksum Flaw = "wallet.checksum"
 )
-
-// Flaws returns all flaws: those above, and one for each form of an ID.
-func Flaws() []Flaw {
-	flaws := []Flaw{UnknownPlatform, HiddenCharacters, NameForAddress, AnotherChain,
-		NoPrefix, WrongLength, WrongDigits, WrongChecksum}
-	for _, r := range platformRules {
-		flaws = append(flaws, r.flaw)
-	}
-	return flaws
-}

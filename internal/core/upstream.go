@@ -17,9 +17,9 @@ import (
 const MaxCalls = 32
 
 const (
-	// maxFailures in a row open a service's circuit. It stays open for maxOpen at most.
+	// After maxFailures in a row a service is not called for maxOutage at most.
 	maxFailures = 5
-	maxOpen     = 5 * time.Second
+	maxOutage   = 5 * time.Second
 	// firstPause follows the second failure in a row of a service with a Budget. Each
 	// further failure doubles the pause.
 	firstPause = time.Second
@@ -156,7 +156,7 @@ func (u *Upstream) once(ctx context.Context, countAll bool, f func(context.Conte
 	if u.budget != nil && u.failures > 1 {
 		u.pause(err.Reason, min(firstPause<<min(u.failures-2, 20), u.ttl))
 	} else if u.failures >= maxFailures {
-		u.pause(Paused, min(maxOpen, u.ttl))
+		u.pause(Paused, min(maxOutage, u.ttl))
 	}
 	return err
 }
@@ -229,9 +229,7 @@ type Health struct {
 	// of the last failure. Both are zero while the service is well.
 	FailingSince time.Time
 	Reason       Reason
-	// Circuit is "closed", or "open" while the service is not called after
-	// several failures in a row.
-	Circuit string
+
 	// PausedFor is the rest of a pause after a failure or a Retry-After. A lack of credits
 	// does not count.
 	PausedFor time.Duration
@@ -242,12 +240,10 @@ func (u *Upstream) Health() Health {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	h := u.health
-	h.Service, h.Circuit = u.Service, "closed"
+	h.Service = u.Service
 	if u.pausedFor != NoCredit {
 		h.PausedFor = max(time.Until(u.pausedUntil), 0)
 	}
-	if u.failures >= maxFailures && h.PausedFor > 0 {
-		h.Circuit = "open"
-	}
+
 	return h
 }

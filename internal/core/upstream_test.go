@@ -56,7 +56,7 @@ func TestOddAnswersAboutOnePersonDoNotPause(t *testing.T) {
 		for range 20 {
 			_, err = w.Quote(t.Context())
 		}
-		if n := w.calls.Load(); n != 5 || reasonOf(err) != core.Paused || w.market.Health().Circuit != "open" {
+		if n := w.calls.Load(); n != 5 || reasonOf(err) != core.Paused || w.market.Health().PausedFor == 0 {
 			t.Errorf("%d calls for 20 prices, at last %v; want 5", n, err)
 		}
 	})
@@ -72,8 +72,8 @@ func TestOddAnswersDoNotResetFailures(t *testing.T) {
 		for i := range byte(20) {
 			w.stakes.Get(t.Context(), common.Address{i})
 		}
-		if n := w.calls.Load(); n != 10 || w.chain.Health().Circuit != "open" {
-			t.Errorf("%d calls, the circuit is %s; want 5 slow ones and 5 others", n, w.chain.Health().Circuit)
+		if n := w.calls.Load(); n != 10 || w.chain.Health().PausedFor == 0 {
+			t.Errorf("%d calls, paused for %v; want 5 slow ones and 5 others, and a pause", n, w.chain.Health().PausedFor)
 		}
 	})
 }
@@ -166,13 +166,13 @@ func TestHealthFailsUntilTheNextAnswer(t *testing.T) {
 		} {
 			w.price(step.answer)
 			_, _ = w.Quote(t.Context())
-			step.want.Service, step.want.Circuit, step.want.Asked = market, "closed", at(minute)
+			step.want.Service, step.want.Asked = market, at(minute)
 			if h := w.market.Health(); h != step.want {
 				t.Errorf("got  %+v\nwant %+v", h, step.want)
 			}
 			time.Sleep(time.Minute)
 		}
-		if h := w.chain.Health(); h != (core.Health{Service: chain, Circuit: "closed"}) {
+		if h := w.chain.Health(); h != (core.Health{Service: chain}) {
 			t.Errorf("another service: %+v", h)
 		}
 	})

@@ -82,12 +82,6 @@ func (m *Metrics) gauge(name, help string, labels prometheus.Labels, value func(
 	promauto.With(m.registry).NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value)
 }
 
-// counter registers a counter and calls value at each scrape.
-func (m *Metrics) counter(name, help string, value func() uint64) {
-	promauto.With(m.registry).NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help},
-		func() float64 { return float64(value()) })
-}
-
 func number(yes bool) float64 {
 	if yes {
 		return 1
@@ -118,11 +112,7 @@ func (m *Metrics) Service(health func() core.Health) {
 		})
 	gauge("herald_service_paused_seconds", "How much longer a service is not called, because it asked for that or failed.",
 		func(h core.Health) float64 { return h.PausedFor.Seconds() })
-	for _, state := range []string{"closed", "open"} {
-		m.gauge("herald_service_circuit_state",
-			"1 for the state that the circuit breaker of a service is in. While it is open the service is not called.",
-			prometheus.Labels{"service": name, "state": state}, func() float64 { return number(health().Circuit == state) })
-	}
+
 }
 
 // Cache exports the number of cached answers and its bound.
@@ -132,11 +122,8 @@ func (m *Metrics) Cache(items func() int, maxItems int) {
 		func() float64 { return float64(maxItems) })
 }
 
-// Credits exports the price provider's credits: how many this process has taken, and how
-// many it may take now; NaN if unknown.
-func (m *Metrics) Credits(taken func() uint64, left func() float64) {
-	m.counter("herald_price_credits_spent_total",
-		"Credits of the price provider's plan that this process has spent: one a call.", taken)
+// Credits exports how many of the price provider's credits may be taken now; NaN if unknown.
+func (m *Metrics) Credits(left func() float64) {
 	m.gauge("herald_price_credits_available",
 		"Credits that may be spent at once, of those that PRICE_MONTHLY_CREDITS spreads over the month; NaN where replicas share them.",
 		nil, left)
@@ -169,5 +156,7 @@ func (m *Metrics) ClockSkew(skew func() time.Duration) {
 func (m *Metrics) Redis(up func() bool, fallbacks func() uint64) {
 	m.gauge("herald_redis_up", "Whether Redis answered the last call; 1 before the first.", nil,
 		func() float64 { return number(up()) })
-	m.counter("herald_redis_fallbacks_total", "Decisions that this process made alone because Redis did not answer.", fallbacks)
+	promauto.With(m.registry).NewCounterFunc(prometheus.CounterOpts{
+		Name: "herald_redis_fallbacks_total", Help: "Decisions that this process made alone because Redis did not answer.",
+	}, func() float64 { return float64(fallbacks()) })
 }

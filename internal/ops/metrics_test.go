@@ -30,14 +30,14 @@ func TestMetricsAndTheirLabels(t *testing.T) {
 	m.ClockSkew(func() time.Duration { return -90 * time.Second })
 	m.Redis(func() bool { return false }, func() uint64 { return 7 })
 	m.Build("1.2.3", "abc")
-	m.Credits(func() uint64 { return 12 }, func() float64 { return 3 })
+	m.Credits(func() float64 { return 3 })
 	m.Cache(func() int { return 5 }, 100)
 	m.GatewayHeartbeat(func() time.Duration { return 45 * time.Millisecond })
 	m.Platform(&platform{name: "telegram"}, func() int { return 3 })
 	m.Platform(&platform{name: "discord", ready: true}, func() int { return 0 })
 	for _, h := range []core.Health{
-		{Service: &core.Service{Name: "price"}, FailingSince: time.Now().Add(-time.Hour), Circuit: "open", PausedFor: 30 * time.Second},
-		{Service: &core.Service{Name: "chain"}, Circuit: "closed"},
+		{Service: &core.Service{Name: "price"}, FailingSince: time.Now().Add(-time.Hour), PausedFor: 30 * time.Second},
+		{Service: &core.Service{Name: "chain"}},
 	} {
 		m.Service(func() core.Health { return h })
 	}
@@ -58,10 +58,7 @@ func TestMetricsAndTheirLabels(t *testing.T) {
 		`herald_service_up{service="chain"} 1`,
 		`herald_service_failing_seconds{service="chain"} 0`,
 		`herald_service_paused_seconds{service="price"} 30`,
-		`herald_service_circuit_state{service="price",state="open"} 1`,
-		`herald_service_circuit_state{service="price",state="closed"} 0`,
-		`herald_service_circuit_state{service="chain",state="closed"} 1`,
-		`herald_price_credits_spent_total 12`,
+
 		`herald_price_credits_available 3`,
 		`herald_cache_items 5`,
 		`herald_cache_max_items 100`,

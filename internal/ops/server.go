@@ -7,13 +7,42 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/net/netutil"
 
 	"herald/internal/chat"
+	"herald/internal/config"
 )
+
+// Settings are what an operator chooses.
+type Settings struct {
+	// Addr is the host:port of health, metrics and webhooks; empty: none.
+	Addr string
+}
+
+// Table declares the settings that fill s.
+func (s *Settings) Table() []config.Setting {
+	return []config.Setting{
+		{Heading: "HTTP server", Name: "HTTP_ADDR", Default: "127.0.0.1:8080", Example: "0.0.0.0:8080",
+			Comment: "Where /healthz, /readyz, /metrics and webhooks are served; off: nowhere. In a container this must be " +
+				"0.0.0.0:8080 to be reached from outside.",
+			Set: config.Field(&s.Addr, parseAddr)},
+	}
+}
+
+func parseAddr(value string) (string, error) {
+	if value == config.Off {
+		return "", nil
+	}
+	host, port, err := net.SplitHostPort(value)
+	if err != nil || !config.ValidPort(port) || strings.ContainsAny(host, "/@") {
+		return "", errors.New("must be host:port or off")
+	}
+	return value, nil
+}
 
 // Bounds of the HTTP server.
 const (
@@ -50,16 +79,11 @@ func newServer(listener net.Listener, m *Metrics, adapters []chat.Adapter, log *
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
 	return &Server{
 		http: http.Server{
-			Handler:           mux,
-			ReadHeaderTimeout: readTimeout,
-			ReadTimeout:       readTimeout,
-			WriteTimeout:      writeTimeout,
-			IdleTimeout:       idleTimeout,
-			MaxHeaderBytes:    maxHeaderSize,
-			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+			Handler: mux, MaxHeaderBytes: maxHeaderSize,
+			ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		},
-		mux:      mux,
-		listener: netutil.LimitListener(listener, maxConnections),
+		mux: mux, listener: netutil.LimitListener(listener, maxConnections),
 	}
 }
 

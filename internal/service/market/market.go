@@ -57,10 +57,8 @@ type Client struct {
 func New(s Settings, c *core.Cache, budget core.Budget) *Client {
 	query := url.Values{s.By: {s.Token}, "convert": {"USD"}}
 	m := &Client{
-		Upstream: core.NewUpstream(c, Service, s.TTL, budget),
-		settings: s,
-		url:      s.URL + "/v1/cryptocurrency/quotes/latest?" + query.Encode(),
-		rest:     rest.New(Service, c.CallTimeout),
+		Upstream: core.NewUpstream(c, Service, s.TTL, budget), settings: s, rest: rest.New(Service, c.CallTimeout),
+		url: s.URL + "/v1/cryptocurrency/quotes/latest?" + query.Encode(),
 	}
 	m.Price = core.NewQuery(m.Upstream, &core.Query[struct{}, core.Quote]{
 		Name: "price", TTL: s.TTL,

@@ -34,8 +34,7 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "Where the price provider is; /v1/cryptocurrency/... is appended.",
 			Set:     config.Field(&s.URL, config.BaseURLWithout("/v1/cryptocurrency"))},
 		{Name: "PRICE_API_KEY", Secret: true, Example: "01234567-89ab-cdef-0123-456789abcdef",
-			Comment: "Sent as X-CMC_PRO_API_KEY. Unset: none is sent.",
-			Set:     config.Field(&s.APIKey, config.Hidden(config.Visible))},
+			Comment: "Sent as X-CMC_PRO_API_KEY. Unset: none is sent.", Set: config.Field(&s.APIKey, config.Hidden(config.Visible))},
 		{Name: "PRICE_TOKEN_ID", Example: "1027",
 			Comment: "The token's number at the provider: the surest way to name it, as many coins share a symbol. Unset: " +
 				"PRICE_TOKEN_SLUG is asked for.",

@@ -166,10 +166,8 @@ func (c *Client) attempt(ctx context.Context, e endpoint, inner string, correcti
 	}
 	sent := c.now()
 	resp, err := c.rest.Do(ctx, rest.Request{
-		Attempt: e.name,
-		URL:     address.String(),
-		Header:  c.sign(sent.Add(correction), address.EscapedPath(), inner),
-		Body:    []byte(canonical(map[string]string{"requestBody": inner})),
+		Attempt: e.name, URL: address.String(), Header: c.sign(sent.Add(correction), address.EscapedPath(), inner),
+		Body: []byte(canonical(map[string]string{"requestBody": inner})),
 	})
 	if resp != nil && !resp.Date.IsZero() {
 		// The service wrote the Date during the round trip, and cut it to whole seconds.

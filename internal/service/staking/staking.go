@@ -80,12 +80,7 @@ func New(s Settings, c *core.Cache, unread func(core.Pool)) (*Client, error) {
 	if err != nil {
 		return nil, errors.New("the endpoint of the chain cannot be used")
 	}
-	p := &Client{
-		Upstream: core.NewUpstream(c, Service, s.TTL, nil),
-		settings: s,
-		rpc:      client,
-		unread:   unread,
-	}
+	p := &Client{Upstream: core.NewUpstream(c, Service, s.TTL, nil), settings: s, rpc: client, unread: unread}
 	p.Stakes = core.NewQuery(p.Upstream, &core.Query[common.Address, core.Stake]{
 		Name: "stake", TTL: s.TTL, Fetch: p.readStake, Cacheable: core.Stake.Complete,
 	})

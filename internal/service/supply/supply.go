@@ -40,16 +40,13 @@ func (s *Settings) Table() []config.Setting {
 		{Heading: "Supply", Name: "SUPPLY_URL", Required: true, Example: "https://supply.example.org/token",
 			Comment: "Where the supply host is; /total-supply and /circulating-supply are appended.",
 			Set:     config.Field(&s.URL, config.BaseURLWithout(totalPath, circulatingPath))},
-		{Name: "SUPPLY_TTL", Default: "5m", Set: config.Field(&s.TTL, config.Duration),
-			Comment: "How long supplies are fresh."},
+		{Name: "SUPPLY_TTL", Default: "5m", Set: config.Field(&s.TTL, config.Duration), Comment: "How long supplies are fresh."},
 	}
 }
 
 // Service is the supply host.
 var Service = &core.Service{
-	Name:     "supply",
-	Title:    "supply host",
-	Settings: map[core.Reason]string{"": "SUPPLY_URL"},
+	Name: "supply", Title: "supply host", Settings: map[core.Reason]string{"": "SUPPLY_URL"},
 }
 
 // Client asks the host. Its Upstream's Ping asks for the supply.
@@ -67,8 +64,7 @@ type Client struct {
 func New(s Settings, c *core.Cache) *Client {
 	h := &Client{Upstream: core.NewUpstream(c, Service, s.TTL, nil), url: s.URL, rest: rest.New(Service, c.CallTimeout)}
 	h.Supply = core.NewQuery(h.Upstream, &core.Query[struct{}, core.Supply]{
-		Name: "supply", TTL: s.TTL, Source: s.URL, Check: check,
-		Fetch: h.fetch,
+		Name: "supply", TTL: s.TTL, Source: s.URL, Check: check, Fetch: h.fetch,
 	})
 	core.PingWith(h.Upstream, h.Supply)
 	return h

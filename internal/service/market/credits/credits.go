@@ -77,7 +77,6 @@ type Budget struct {
 	// known is the last time seen at which all credits are back. It counts also after
 	// Store has lost it.
 	known time.Time
-	taken uint64
 }
 
 // New makes a Budget. It does no I/O.
@@ -93,13 +92,6 @@ func New(c Config) *Budget {
 
 // Every returns how long a credit takes to come back.
 func (b *Budget) Every() time.Duration { return b.every }
-
-// Taken counts the credits that this process has taken.
-func (b *Budget) Taken() uint64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.taken
-}
 
 // Available returns how many credits can be taken now. It returns NaN where replicas
 // share them.
@@ -132,7 +124,6 @@ func (b *Budget) Take(ctx context.Context) (wait time.Duration) {
 		}
 		if b.save(ctx, saved, full) {
 			b.known = full
-			b.taken++
 			return 0
 		}
 	}
