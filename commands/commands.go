@@ -53,7 +53,6 @@ type Options struct {
 
 // All returns the table of commands, in the order of menus and of /help.
 func All(from Sources, options Options) chat.Commands {
-
 	all := chat.Commands{
 		price(from, options),
 		supply(from, options),

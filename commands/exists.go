@@ -27,8 +27,11 @@ type existsCommand struct {
 func exists(accounts core.Source[core.Identity, core.Account], options Options) chat.Command {
 	c := existsCommand{accounts, options}
 	return chat.Command{
-		Name: "exists", Visibility: chat.Private, PersonMenu: chat.Say("exists.menu"),
-		Summary: chat.Say("command.exists"), ModeratorSummary: chat.Say("command.exists.moderators"),
+		Name:             "exists",
+		Summary:          chat.Say("command.exists"),
+		ModeratorSummary: chat.Say("command.exists.moderators"),
+		PersonMenu:       chat.Say("exists.menu"),
+		Visibility:       chat.Private,
 		Forms: []chat.Form{
 			{Run: c.own},
 			{Params: []chat.Param{personParam}, Moderators: true, Run: c.theirs},

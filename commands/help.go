@@ -8,8 +8,10 @@ import (
 
 func help(others chat.Commands, options Options) chat.Command {
 	self := chat.Command{
-		Name: "help", Visibility: chat.Public, Summary: chat.Say("command.help"),
-		Aliases: map[string][]string{"start": nil},
+		Name:       "help",
+		Aliases:    map[string][]string{"start": nil},
+		Summary:    chat.Say("command.help"),
+		Visibility: chat.Public,
 	}
 	self.Forms = []chat.Form{{Run: func(_ context.Context, req chat.Request) (chat.Reply, error) {
 		if req.Direct && req.Command == "start" {

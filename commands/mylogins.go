@@ -40,8 +40,10 @@ func myLogins(accounts core.Source[core.Identity, core.Account], logins core.Sou
 		return loginsReply(history.Value, n)
 	}
 	return chat.Command{
-		Name: "mylogins", Visibility: chat.Private, Summary: chat.Say("command.mylogins"),
-		Forms: []chat.Form{{Run: run}, {Params: []chat.Param{page}, Unlisted: true, Run: run}},
+		Name:       "mylogins",
+		Summary:    chat.Say("command.mylogins"),
+		Visibility: chat.Private,
+		Forms:      []chat.Form{{Run: run}, {Params: []chat.Param{page}, Unlisted: true, Run: run}},
 	}
 }
 

@@ -24,9 +24,12 @@ const (
 // walletParam is a wallet on the chain with the pools. Like also matches .eth names and
 // addresses of other chains, which core.ParseWallet refuses by name.
 var walletParam = chat.Param{
-	Name: "wallet", Summary: chat.Say("param.wallet"), Example: "0x52908400098527886E0F7030069857D2E4169EE7",
+	Name:     "wallet",
+	Summary:  chat.Say("param.wallet"),
+	Example:  "0x52908400098527886E0F7030069857D2E4169EE7",
 	Like:     regexp.MustCompile(`(?i)\b0x|\.eth$|^[0-9a-z+/_:-]{26,}$`),
-	Question: chat.Say("ask.wallet"), Check: chat.Say("check.wallet"),
+	Question: chat.Say("ask.wallet"),
+	Check:    chat.Say("check.wallet"),
 }
 
 // stakedCommand answers /staked.
@@ -37,8 +40,10 @@ type stakedCommand struct {
 
 func staked(from Sources, options Options) chat.Command {
 	return chat.Command{
-		Name: "staked", Visibility: chat.Public, Summary: chat.SayWith("command.staked", options.symbol()),
-		Forms: []chat.Form{{Params: []chat.Param{walletParam}, Inline: true, Run: stakedCommand{from, options}.answer}},
+		Name:       "staked",
+		Summary:    chat.SayWith("command.staked", options.symbol()),
+		Visibility: chat.Public,
+		Forms:      []chat.Form{{Params: []chat.Param{walletParam}, Inline: true, Run: stakedCommand{from, options}.answer}},
 	}
 }
 

@@ -22,7 +22,9 @@ type Service interface {
 // make /status call a service often.
 func status(services []Service) chat.Command {
 	return chat.Command{
-		Name: "status", Visibility: chat.Public, Summary: chat.Say("command.status"),
+		Name:       "status",
+		Summary:    chat.Say("command.status"),
+		Visibility: chat.Public,
 		Forms: []chat.Form{{Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
 			all := make([]serviceStatus, len(services))
 			var asking sync.WaitGroup

@@ -16,8 +16,10 @@ type supplyCommand struct {
 
 func supply(from Sources, options Options) chat.Command {
 	return chat.Command{
-		Name: "supply", Visibility: chat.Public, Summary: chat.SayWith("command.supply", options.symbol()),
-		Forms: []chat.Form{{Inline: true, Run: supplyCommand{from, options}.answer}},
+		Name:       "supply",
+		Summary:    chat.SayWith("command.supply", options.symbol()),
+		Visibility: chat.Public,
+		Forms:      []chat.Form{{Inline: true, Run: supplyCommand{from, options}.answer}},
 	}
 }
 

@@ -27,8 +27,10 @@ type verifyCommand struct {
 func verify(from Sources, options Options) chat.Command {
 	c := verifyCommand{from, options}
 	return chat.Command{
-		Name: "verify", Visibility: chat.Private,
-		Summary: chat.Say("command.verify"), ModeratorSummary: chat.Say("command.verify.moderators"),
+		Name:             "verify",
+		Summary:          chat.Say("command.verify"),
+		ModeratorSummary: chat.Say("command.verify.moderators"),
+		Visibility:       chat.Private,
 		Forms: []chat.Form{
 			// First, so that a reply to somebody's message with a wallet is about them.
 			{Params: []chat.Param{personParam, walletParam}, Moderators: true, Run: c.theirs},

@@ -15,7 +15,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -38,9 +38,10 @@ var version, commit = "dev", ""
 
 // process holds what the operating system gives to a run of the program.
 type process struct {
-	environ        []string
-	stdin          io.Reader
-	stdout, stderr io.Writer
+	environ []string
+	stdin   io.Reader
+	stdout  io.Writer
+	stderr  io.Writer
 }
 
 // gcPercent lets the heap grow to five times the bytes in use before a garbage collection.
@@ -201,8 +202,8 @@ func printHelp(_ context.Context, p process, o options) error {
 	return err
 }
 
-// usageError returns an error for exitUsage. text must repeat nothing of the command line,
-// which may hold a token.
+// usageError returns an error for exitUsage. Of the command line, text may repeat a
+// plainName alone.
 func usageError(text string) error {
 	return config.Errors{"bot: " + text, "Run `bot help` for what there is."}
 }
@@ -218,9 +219,15 @@ func find(name string) (command, error) {
 	return command{}, noSuch("command", name, names)
 }
 
+// plainName matches a word that an error may repeat: no token has its form.
+var plainName = regexp.MustCompile(`^(--)?[a-z][a-z_-]{1,15}$`)
+
 // noSuch returns the usageError of a mistyped name, with the nearest known name.
 func noSuch(kind, typed string, known []string) error {
 	text := "there is no such " + kind
+	if plainName.MatchString(typed) {
+		text = "there is no " + kind + " " + typed
+	}
 	if meant := config.Nearest(strings.ToLower(typed), known); meant != "" {
 		text += "; did you mean " + meant + "?"
 	}

@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"io"
 	"log/slog"
-
 	"strings"
 	"time"
 

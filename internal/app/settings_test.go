@@ -155,6 +155,7 @@ var refused = []struct {
 	{"EVM_CHAIN_ID", "whole number", []string{"0", "-1", "0x1", canary}},
 	{"STAKING_METHOD", "name(address)", []string{canary, "f(uint256)", "f (address)", "f(address)x", "(address)"}},
 	{"MULTICALL_ADDRESS", "off", []string{canary, "0xcA11bde05977b3631167028862bE2a173976cA11"}},
+	{"MULTICALL_ADDRESS", "one of STAKING_POOLS", []string{"0x52908400098527886E0F7030069857D2E4169EE7"}},
 	{"MAX_BLOCK_AGE", "off", []string{canary, "0s", "-1m", "600", "never"}},
 	{"TOKEN_DECIMALS", "from 0 to 77", []string{canary, "-1", "78", "1.5"}},
 	{"REDIS_URL", "redis", []string{"http://" + canary, canary, "redis://"}},

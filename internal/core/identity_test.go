@@ -45,7 +45,6 @@ func TestIdentityHasOneForm(t *testing.T) {
 }
 
 func TestEveryFlawIsNamed(t *testing.T) {
-
 	for _, test := range []struct {
 		platform string // "" is a wallet
 		uids     []string
@@ -79,7 +78,6 @@ func TestEveryFlawIsNamed(t *testing.T) {
 				t.Errorf("%q on %q: %+v, want %s", uid, test.platform, err, test.want)
 				continue
 			}
-
 			isWallet := strings.HasPrefix(string(invalid.Flaw), "wallet.")
 			if _, err := core.NewIdentity(invalid.Platform, invalid.Example); !isWallet && test.platform != "Moon" && err != nil {
 				t.Errorf("the example of %s is refused: %v", test.platform, err)
@@ -89,7 +87,6 @@ func TestEveryFlawIsNamed(t *testing.T) {
 			}
 		}
 	}
-
 }
 
 // FuzzIdentity: what is accepted has one form, and what is refused does not come

@@ -229,7 +229,6 @@ type Health struct {
 	// of the last failure. Both are zero while the service is well.
 	FailingSince time.Time
 	Reason       Reason
-
 	// PausedFor is the rest of a pause after a failure or a Retry-After. A lack of credits
 	// does not count.
 	PausedFor time.Duration
@@ -244,6 +243,5 @@ func (u *Upstream) Health() Health {
 	if u.pausedFor != NoCredit {
 		h.PausedFor = max(time.Until(u.pausedUntil), 0)
 	}
-
 	return h
 }

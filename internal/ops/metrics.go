@@ -112,7 +112,6 @@ func (m *Metrics) Service(health func() core.Health) {
 		})
 	gauge("herald_service_paused_seconds", "How much longer a service is not called, because it asked for that or failed.",
 		func(h core.Health) float64 { return h.PausedFor.Seconds() })
-
 }
 
 // Cache exports the number of cached answers and its bound.

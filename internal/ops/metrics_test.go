@@ -58,7 +58,6 @@ func TestMetricsAndTheirLabels(t *testing.T) {
 		`herald_service_up{service="chain"} 1`,
 		`herald_service_failing_seconds{service="chain"} 0`,
 		`herald_service_paused_seconds{service="price"} 30`,
-
 		`herald_price_credits_available 3`,
 		`herald_cache_items 5`,
 		`herald_cache_max_items 100`,

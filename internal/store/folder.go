@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,9 +39,24 @@ type Folder struct {
 // entry is what a file holds.
 type entry struct{ Value []byte }
 
-// NewFolder makes a Folder of dir. It creates dir if its parent exists.
+// temporaryNames matches the names of the files that Save writes and then renames.
+var temporaryNames = strings.Repeat("[0-9a-f]", 32) + ".kept.json." + strings.Repeat("[A-Z2-7]", 26)
+
+// maxWrite is the longest life of a temporary file whose process was not killed.
+const maxWrite = time.Second
+
+// NewFolder makes a Folder of dir. It creates dir if its parent exists. It deletes the
+// temporary files of killed processes, and blocks for maxWrite if there are any.
 func NewFolder(dir string, log *slog.Logger) *Folder {
 	_ = os.Mkdir(dir, 0o700)
+	left, _ := fs.Glob(os.DirFS(dir), temporaryNames)
+	if len(left) > 0 {
+		// Another process may be writing. No name is used twice.
+		time.Sleep(maxWrite)
+	}
+	for _, name := range left {
+		_ = os.Remove(filepath.Join(dir, name))
+	}
 	return &Folder{dir: dir, log: log}
 }
 
@@ -97,6 +113,5 @@ func (f *Folder) path(key string) string {
 	return filepath.Join(f.dir, hex.EncodeToString(sum[:16])+".kept.json")
 }
 
-// temporary returns a new name for a file that replaces the file of key. A process that is
-// killed within the milliseconds of a Save leaves it behind.
+// temporary returns a new name for a file that replaces the file of key.
 func (f *Folder) temporary(key string) string { return f.path(key) + "." + rand.Text() }

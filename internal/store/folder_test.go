@@ -2,8 +2,11 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -59,6 +62,28 @@ func TestDamagedFileIsLoggedOnce(t *testing.T) {
 		f.Save(t.Context(), "a", []byte("1"), time.Hour)
 		expectKept(t, f, "a", "1")
 	}
+}
+
+func TestFilesOfAKilledProcessAreDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, _ := newFolder(t, t.TempDir())
+		f.Save(t.Context(), "a", []byte("1"), time.Hour)
+		live, later := f.temporary("b"), f.temporary("c")
+		kept := []string{f.path("a"), f.path("b"), f.path("a") + ".bak", filepath.Join(f.dir, "x.kept.json."+rand.Text()), later}
+		for _, path := range append(kept[2:4:4], f.temporary("a"), live) {
+			if err := os.WriteFile(path, []byte(`{"Value":`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// Another process writes meanwhile.
+		time.AfterFunc(maxWrite/2, func() { _ = errors.Join(os.Rename(live, f.path("b")), os.WriteFile(later, nil, 0o600)) })
+		again, _ := newFolder(t, f.dir)
+		left, _ := filepath.Glob(filepath.Join(f.dir, "*"))
+		if slices.Sort(kept); !slices.Equal(left, kept) {
+			t.Errorf("left are %v, want %v", left, kept)
+		}
+		expectKept(t, again, "a", "1")
+	})
 }
 
 func TestUnwritableFolderIsLoggedOnce(t *testing.T) {

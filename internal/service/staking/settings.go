@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -61,7 +61,7 @@ func (s *Settings) Table() []config.Setting {
 		{Name: "STAKING_PENDING_METHOD", Example: "pendingUnstakes(address)", Set: config.Field(&s.PendingMethod, method),
 			Comment: "View method of a pool that answers what one wallet is withdrawing, as (uint256 amount,uint256 block)[]. " +
 				"Unset: withdrawals are not shown."},
-		{Name: "MULTICALL_ADDRESS", Default: defaultMulticall, Example: config.Off, Set: config.Field(&s.Multicall, config.OrOff(parseMulticall)),
+		{Name: "MULTICALL_ADDRESS", Default: defaultMulticall, Example: config.Off, Set: s.setMulticall,
 			Comment: "Multicall3 on that chain, which reads all pools in one call. off: a JSON-RPC batch instead."},
 		{Name: "MAX_BLOCK_AGE", Default: "10m", Set: config.Field(&s.MaxBlockAge, config.OrOff(config.Duration)),
 			Comment: "How old the block of a stake may be before the node counts as frozen, and the answer is that it could not " +
@@ -86,9 +86,17 @@ func parseChainID(value string) (uint64, error) {
 	return id, nil
 }
 
-func parseMulticall(value string) (*common.Address, error) {
-	address, err := parseContract(value)
-	return &address, err
+// setMulticall sets Multicall. It fails for the address of a pool.
+func (s *Settings) setMulticall(value string) error {
+	address, err := config.OrOff(parseContract)(value)
+	if err != nil || value == config.Off {
+		return err
+	}
+	if slices.ContainsFunc(s.Pools, func(p core.Pool) bool { return p.Address == address }) {
+		return errors.New("is the address of one of STAKING_POOLS")
+	}
+	s.Multicall = &address
+	return nil
 }
 
 // parseContract reads the address of a contract.

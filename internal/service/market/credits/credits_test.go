@@ -198,7 +198,6 @@ func TestPlanIsSpreadOverTheMonth(t *testing.T) {
 		if got := d.takeAll(t); got != test.burst {
 			t.Errorf("plan of %d: %d credits after a quiet month, want %d", test.plan, got, test.burst)
 		}
-
 		if got := b.Take(t.Context()); got != b.Every() {
 			t.Errorf("plan of %d: the next credit is in %v, want %v", test.plan, got, b.Every())
 		}
