@@ -102,14 +102,12 @@ type exchange struct {
 	body    []byte // of the request
 }
 
-// from returns what a handler answers to the request.
-func (x exchange) from(h http.Handler) *httptest.ResponseRecorder {
+// right returns the service's right answer.
+func (x exchange) right() *httptest.ResponseRecorder {
 	rec := httptest.NewRecorder()
-	h.ServeHTTP(rec, x.r)
+	x.service.right.ServeHTTP(rec, x.r)
 	return rec
 }
-
-func (x exchange) right() *httptest.ResponseRecorder { return x.from(x.service.right) }
 
 // pass sends an answer with another status and body.
 func (x exchange) pass(like *httptest.ResponseRecorder, status int, body []byte) {
@@ -133,16 +131,6 @@ func (x exchange) wait(d time.Duration) {
 	}
 }
 
-// endless repeats a block until the client closes the connection or has a gigabyte.
-func endless(w http.ResponseWriter, block []byte) {
-	w.Header().Set("Content-Type", "application/json")
-	for range 1 << 30 / len(block) {
-		if _, err := w.Write(block); err != nil {
-			return
-		}
-	}
-}
-
 // answering returns a serve that answers everything in the same way.
 func answering(status int, contentType, body string) serve {
 	return func(x exchange) {
@@ -156,22 +144,13 @@ func answering(status int, contentType, body string) serve {
 
 func answerJSON(body string) serve { return answering(http.StatusOK, "application/json", body) }
 
-// edited returns a serve that edits the body of a right answer, and passes on a refusal.
-func edited(edit func(x exchange, body string) string) serve {
-	return func(x exchange) {
-		right := x.right()
-		body := right.Body.String()
-		if right.Code == http.StatusOK {
-			body = edit(x, body)
-		}
-		x.pass(right, right.Code, []byte(body))
-	}
-}
-
 // replaced returns a serve that replaces what matches pattern in the right answer.
 func replaced(pattern, with string) serve {
 	part := regexp.MustCompile(pattern)
-	return edited(func(_ exchange, body string) string { return part.ReplaceAllString(body, with) })
+	return func(x exchange) {
+		right := x.right()
+		x.pass(right, right.Code, part.ReplaceAll(right.Body.Bytes(), []byte(with)))
+	}
 }
 
 // altered returns a serve that changes fields of the service's own handler.
