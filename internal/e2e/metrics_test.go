@@ -22,7 +22,7 @@ const rubbish = "zqrubbish"
 // of each kind. One pool cannot be read.
 func scrape(t *testing.T) string {
 	t.Helper()
-	fakes, telegram, discord := e2etest.Sandbox(t), e2etest.Ways[0].Open(t), e2etest.Ways[2].Open(t)
+	fakes, telegram, discord := fault.Start(t), e2etest.Ways[0].Open(t), e2etest.Ways[2].Open(t)
 	fakes.Chain.SetFault(fault.Named(t, fault.Chain, "an empty pool reverts"))
 	bot := e2etest.ServeReady(t, fakes, slices.Concat(telegram.Settings(), discord.Settings(), e2etest.OnRedis(miniredis.RunT(t)),
 		[]string{"PRICE_MONTHLY_CREDITS=10000"})...)

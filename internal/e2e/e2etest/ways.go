@@ -3,6 +3,7 @@ package e2etest
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"net/http"
 	"strconv"
 	"strings"
@@ -62,8 +63,12 @@ func (w Way) Open(t testing.TB) *Platform {
 	p := &Platform{Way: w, t: t, client: &http.Client{Transport: conns}, queues: map[int64]chan struct{}{}}
 	t.Cleanup(p.client.CloseIdleConnections)
 	if w.OnDiscord {
-		p.Discord = Discord(t)
+		p.Discord = discordtest.New()
 		p.Discord.Client = p.client
+		// A busy machine needs longer than Discord waits. The bot takes a later response for
+		// lost.
+		p.Discord.FirstResponse *= 2
+		t.Cleanup(p.Discord.Close)
 	} else {
 		conns.MaxConnsPerHost = 100
 		p.Telegram = telegramtest.New(t)
@@ -73,15 +78,18 @@ func (w Way) Open(t testing.TB) *Platform {
 
 // Settings returns the settings of a bot on the platform, without Telegram's pacing.
 func (p *Platform) Settings() []string {
-	switch {
-	case p.OnDiscord && p.ByHTTP:
-		return Interactions(p.Discord)
-	case p.OnDiscord:
-		return Gateway(p.Discord)
-	case p.ByHTTP:
-		return Webhook(p.Telegram)
+	if p.OnDiscord {
+		settings := []string{"DISCORD_BOT_TOKEN=" + p.Discord.Token, "DISCORD_API_URL=" + p.Discord.URL()}
+		if p.ByHTTP {
+			settings = append(settings, "DISCORD_PUBLIC_KEY="+hex.EncodeToString(p.Discord.PublicKey))
+		}
+		return settings
 	}
-	return Polling(p.Telegram)
+	settings := Polling(p.Telegram)
+	if p.ByHTTP {
+		settings = append(settings, "TELEGRAM_WEBHOOK_URL=https://bot.example"+WebhookPath, "TELEGRAM_WEBHOOK_SECRET="+WebhookSecret)
+	}
+	return settings
 }
 
 // Serve runs a bot on the platform and on these services, and waits until it is ready.

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"herald/internal/demo/fake/services"
@@ -189,10 +190,12 @@ type Fakes struct {
 	strayed   atomic.Int64
 }
 
-// Start serves every stand-in, without a fault. The caller must call Close.
-func Start() (*Fakes, error) {
+// Start serves every stand-in until the test ends, without a fault.
+func Start(t testing.TB) *Fakes {
+	t.Helper()
 	s := &Fakes{Fakes: services.New()}
 	s.elsewhere = httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { s.strayed.Add(1) }))
+	t.Cleanup(s.elsewhere.Close)
 	failing := func(own *services.Service) *Service {
 		failing := &Service{Service: own, right: own.Handler, world: s.World, elsewhere: s.Elsewhere()}
 		own.Handler = failing
@@ -200,7 +203,15 @@ func Start() (*Fakes, error) {
 	}
 	s.Partner, s.Price = failing(s.Fakes.Partner), failing(s.Fakes.Price)
 	s.Supply, s.Chain = failing(s.Fakes.Supply), failing(s.Fakes.Chain)
-	return s, s.Serve()
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close the stand-ins: %v", err)
+		}
+	})
+	if err := s.Serve(); err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // Elsewhere returns the URL to which faults redirect.
@@ -213,13 +224,6 @@ func (s *Fakes) Strayed() int64 { return s.strayed.Load() }
 // At returns the service of a target.
 func (s *Fakes) At(t Target) *Service {
 	return map[Target]*Service{Partner: s.Partner, Price: s.Price, Supply: s.Supply, Chain: s.Chain}[t]
-}
-
-// Close closes every connection and frees the ports.
-func (s *Fakes) Close() error {
-	err := s.Fakes.Close()
-	s.elsewhere.Close()
-	return err
 }
 
 // Service is a stand-in that can have a Fault. It is safe for concurrent use.

@@ -66,6 +66,7 @@ func commonFaults() []Fault {
 		status(200, Nonsense, "", 0),
 		status(401, Denied, "", 0),
 		status(404, Rejected, "", 0),
+		status(429, Limited, "", 0),
 		status(429, Limited, "2", 2*time.Second),
 		status(429, Limited, "Fri, 31 Dec 9999 23:59:59 GMT", 31*24*time.Hour),
 		status(503, Unreachable, "5", 5*time.Second),
@@ -161,7 +162,7 @@ func chainFaults() []Fault {
 			*n = with(*n, reverts, w.Staked[1].Pool.Address)
 		}),
 		node("every pool reverts", Unanswerable, Rejected, every(reverts)),
-		node("every pool without code", Unanswerable, Nonsense, every(nil)),
+		node("every pool without code", Unanswerable, "", every(nil)),
 		node("no multicall", Answerable, "", func(n *services.Node, _ services.World) { *n = with(*n, nil, services.MulticallAddress) }),
 		{Name: "batch answered by one error", Effect: Answerable, serve: func(x exchange) {
 			if bytes.HasPrefix(x.body, []byte("[")) {
