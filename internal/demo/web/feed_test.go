@@ -7,22 +7,18 @@ import (
 	"testing"
 )
 
-// told is what a page is told after a number.
-func told(f *feed, number int) (all []string, last int) {
-	events, last, _ := f.since(number)
-	for _, e := range events {
-		all = append(all, strings.TrimSpace(e.Kind+" "+e.Side+" "+e.ID+" "+e.For))
-	}
-	return all, last
-}
-
 // An event takes the place of the one with its ID on its own side alone, and the
 // oldest make room.
 func TestAnEventTakesItsPlace(t *testing.T) {
 	f := newFeed()
+	// want compares what a page is told after a number, and returns the newest number.
 	want := func(number int, want ...string) (last int) {
 		t.Helper()
-		got, last := told(f, number)
+		events, last, _ := f.since(number)
+		var got []string
+		for _, e := range events {
+			got = append(got, strings.TrimSpace(e.Kind+" "+e.Side+" "+e.ID+" "+e.For))
+		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -48,7 +44,7 @@ func TestAnEventTakesItsPlace(t *testing.T) {
 		f.add(Event{Kind: KindMessage, Side: Discord, ID: fmt.Sprint("new ", i)})
 	}
 	<-changed
-	if all, _ := told(f, 0); len(all) != maxEvents || all[0] != "message discord new 0" {
-		t.Errorf("%d are left, the first %q", len(all), all[0])
+	if all, _, _ := f.since(0); len(all) != maxEvents || all[0].ID != "new 0" {
+		t.Errorf("%d are left, the first %q", len(all), all[0].ID)
 	}
 }
