@@ -31,9 +31,11 @@ func TestAnEventTakesItsPlace(t *testing.T) {
 		f.add(e)
 	}
 	here := want(0, "message discord 1 member", "message telegram 1", "message discord 2")
-	seenBy := func(asker string) Event { return f.seen(Act{Side: Discord, Chat: Group, As: asker, Message: "1"}) }
-	if seenBy("moderator").ID != "" || seenBy("member").Kind != KindMessage {
-		t.Error("what one alone sees is seen by another")
+	for seen, want := range map[Act]string{{As: "member", Chat: Group}: "1", {As: "moderator", Chat: Group}: "", {As: "member", Chat: Private}: ""} {
+		seen.Side, seen.Message = Discord, "1"
+		if got := f.seen(seen).ID; got != want {
+			t.Errorf("%s sees message %q in %s, want %q", seen.As, got, seen.Chat, want)
+		}
 	}
 	f.add(Event{Kind: KindGone, Side: Discord, ID: "2"})
 	f.add(Event{Kind: KindMenu})
