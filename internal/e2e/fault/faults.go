@@ -63,7 +63,7 @@ func commonFaults() []Fault {
 		Hang(),
 		{Name: "reset midway", Reason: Unreachable, serve: midway},
 		{Name: "redirect 307", serve: redirect},
-		status(200, Nonsense, "", 0),
+		status(200, "", "", 0),
 		status(401, Denied, "", 0),
 		status(404, Rejected, "", 0),
 		status(429, Limited, "", 0),
