@@ -63,6 +63,7 @@ func commonFaults() []Fault {
 		Hang(),
 		{Name: "reset midway", Reason: Unreachable, serve: midway},
 		{Name: "redirect 307", serve: redirect},
+		{Name: "200 a gigabyte", serve: gigabyte},
 		status(200, "", "", 0),
 		status(401, Denied, "", 0),
 		status(404, Rejected, "", 0),
@@ -74,6 +75,16 @@ func commonFaults() []Fault {
 			right := x.right()
 			x.pass(right, 500, right.Body.Bytes())
 		}},
+	}
+}
+
+// gigabyte answers with digits, which may begin a number, until the client leaves.
+func gigabyte(x exchange) {
+	digits := bytes.Repeat([]byte("1"), 1<<20)
+	for range 1 << 10 {
+		if _, err := x.w.Write(digits); err != nil {
+			return
+		}
 	}
 }
 
