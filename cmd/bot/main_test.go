@@ -51,7 +51,7 @@ func TestTheStandardLogOfLibrariesIsSilent(t *testing.T) {
 // A running bot may be writing there.
 func TestCheckLeavesDataDirAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	settings := append(app.DemoSettings(e2etest.Sandbox(t).Fakes), e2etest.Polling(telegramtest.New(t))...)
+	settings := append(app.DemoSettings(fault.Start(t).Fakes), e2etest.Polling(telegramtest.New(t))...)
 	code, stdout, stderr := runBot(t.Context(), t, []string{"check"}, append(settings, "DATA_DIR="+dir)...)
 	if code != exitOK {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
@@ -62,7 +62,7 @@ func TestCheckLeavesDataDirAlone(t *testing.T) {
 }
 
 func TestRunFailsIfItCannotServe(t *testing.T) {
-	world, telegram := e2etest.Sandbox(t).Fakes, telegramtest.New(t)
+	world, telegram := fault.Start(t).Fakes, telegramtest.New(t)
 	taken := httptest.NewServer(http.NotFoundHandler())
 	defer taken.Close()
 	telegram.Revoke()
@@ -99,7 +99,7 @@ func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
 	for i, way := range e2etest.Ways[:2] {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
-			world, telegram, discord := e2etest.Sandbox(t), way.Open(t), e2etest.Ways[i+2].Open(t)
+			world, telegram, discord := fault.Start(t), way.Open(t), e2etest.Ways[i+2].Open(t)
 			world.Supply.SetFault(fault.Late(500 * time.Millisecond))
 			world.Chain.SetFault(fault.Late(500 * time.Millisecond))
 			settings := slices.Concat(telegram.Settings(), discord.Settings(), []string{"HTTP_ADDR=127.0.0.1:0", "LOG_LEVEL=debug"})

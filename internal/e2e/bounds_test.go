@@ -27,7 +27,7 @@ func TestABurstIsAnsweredWithinItsMemory(t *testing.T) {
 	for _, way := range e2etest.Ways[2:] {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
-			fakes, platform := e2etest.Sandbox(t), way.Open(t)
+			fakes, platform := fault.Start(t), way.Open(t)
 			fakes.Price.SetFault(fault.Late(300 * time.Millisecond))
 			bot := platform.Start(binary(t), fakes, "PRICE_TTL=1h")
 			var asked []*e2etest.Asked
@@ -90,7 +90,7 @@ func TestAFloodAndAHungPartnerLeaveOthersTheirLatency(t *testing.T) {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
 			settings := []string{"RATE_LIMIT_USER=20", "UPSTREAM_TIMEOUT=5s", "COMMAND_TIMEOUT=5s", "LOG_LEVEL=error"}
-			fakes, busy := e2etest.Sandbox(t), way.Open(t)
+			fakes, busy := fault.Start(t), way.Open(t)
 			busy.Serve(fakes, settings...)
 			fakes.Partner.SetFault(fault.Hang())
 			var hung, asked []*e2etest.Asked

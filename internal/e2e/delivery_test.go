@@ -24,7 +24,7 @@ func TestEveryCommandIsAnsweredRightlyInEveryWayIn(t *testing.T) {
 	for _, way := range e2etest.Ways {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
-			fakes, platform := e2etest.Sandbox(t), way.Open(t)
+			fakes, platform := fault.Start(t), way.Open(t)
 			platform.Serve(fakes)
 			user := e2etest.TelegramID(fakes.World.Registered)
 			if way.OnDiscord {
@@ -74,7 +74,7 @@ func TestAStopAnswersEachCommandOnce(t *testing.T) {
 	for _, way := range e2etest.Ways {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
-			fakes, platform, redis := e2etest.Sandbox(t), way.Open(t), miniredis.RunT(t)
+			fakes, platform, redis := fault.Start(t), way.Open(t), miniredis.RunT(t)
 			bot := platform.Serve(fakes, e2etest.OnRedis(redis)...)
 			fakes.Chain.SetFault(fault.Late(400 * time.Millisecond))
 			var asked []*e2etest.Asked
@@ -155,7 +155,7 @@ func TestAHundredWhoAskTheSameAreServedByAFewMessages(t *testing.T) {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
 			platform := way.Open(t)
-			bot := platform.Serve(e2etest.Sandbox(t), "TELEGRAM_PACING=on")
+			bot := platform.Serve(fault.Start(t), "TELEGRAM_PACING=on")
 			began := time.Now()
 			for i := range askers {
 				platform.Ask(e2etest.Command{User: int64(1 + i), Group: true, Name: "price"})
@@ -191,7 +191,7 @@ func TestAPlatformsEndLeavesTheOther(t *testing.T) {
 	t.Parallel()
 	telegram, discord, log := e2etest.Ways[0].Open(t), e2etest.Ways[2].Open(t), &logtest.Buffer{}
 	settings := slices.Concat(telegram.Settings(), discord.Settings(), []string{"LOG_LEVEL=info"})
-	bot := e2etest.Serve(t, e2etest.Settings(e2etest.Sandbox(t), settings...), log)
+	bot := e2etest.Serve(t, e2etest.Settings(fault.Start(t), settings...), log)
 	connected := func(onTelegram, onDiscord string, status, errors int, answers *e2etest.Platform) {
 		t.Helper()
 		want := "telegram: " + onTelegram + "\ndiscord: " + onDiscord + "\n"

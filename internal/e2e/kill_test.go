@@ -15,7 +15,7 @@ func TestSIGKILLLosesNothingWhilePolling(t *testing.T) {
 	// One getUpdates returns 100 updates at most. behind is smaller, because the bot
 	// acknowledges what hangs at the head of a full batch.
 	const batch, before, behind = 100, 250, 90
-	fakes, platform := e2etest.Sandbox(t), e2etest.Ways[0].Open(t)
+	fakes, platform := fault.Start(t), e2etest.Ways[0].Open(t)
 	fakes.Chain.SetFault(fault.Hang())
 	var asked []*e2etest.Asked
 	for i := range before + 1 + behind {

@@ -43,7 +43,7 @@ type leakTest struct {
 // newLeakTest starts everything but the bot. Platforms call the bot if byHTTP is set.
 func newLeakTest(t *testing.T, byHTTP bool) *leakTest {
 	t.Helper()
-	l := &leakTest{fakes: e2etest.Sandbox(t), telegram: e2etest.Ways[0].Open(t), discord: e2etest.Ways[2].Open(t)}
+	l := &leakTest{fakes: fault.Start(t), telegram: e2etest.Ways[0].Open(t), discord: e2etest.Ways[2].Open(t)}
 	l.telegram.ByHTTP, l.discord.ByHTTP = byHTTP, byHTTP
 	l.telegram.Telegram.Start(e2etest.TelegramID(l.fakes.World.Registered))
 	for _, behind := range []string{l.fakes.Partner.URL(), l.fakes.Price.URL(), l.fakes.Supply.URL(), l.fakes.Chain.URL() + "/"} {

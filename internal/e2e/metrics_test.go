@@ -13,7 +13,6 @@ import (
 	"herald/internal/config/configtest"
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/fault"
-	"herald/internal/secret/logtest"
 )
 
 // rubbish is a command that does not exist.
@@ -23,7 +22,7 @@ const rubbish = "zqrubbish"
 // of each kind. One pool cannot be read.
 func scrape(t *testing.T) string {
 	t.Helper()
-	fakes, telegram, discord := e2etest.Sandbox(t), e2etest.Ways[0].Open(t), e2etest.Ways[2].Open(t)
+	fakes, telegram, discord := fault.Start(t), e2etest.Ways[0].Open(t), e2etest.Ways[2].Open(t)
 	fakes.Chain.SetFault(fault.Named(t, fault.Chain, "an empty pool reverts"))
 	bot := e2etest.ServeReady(t, fakes, slices.Concat(telegram.Settings(), discord.Settings(), e2etest.OnRedis(miniredis.RunT(t)),
 		[]string{"PRICE_MONTHLY_CREDITS=10000"})...)
@@ -103,38 +102,5 @@ func TestAlertsFireWhenTheyShould(t *testing.T) {
 	command.Dir = "../../deploy"
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Errorf("promtool: %v\n%s", err, out)
-	}
-}
-
-// While every service is down, each command has its line, and each service one warning.
-func TestAnOutageOfEveryServiceIsFourWarnings(t *testing.T) {
-	t.Parallel()
-	fakes, telegram, discord, log := e2etest.Sandbox(t), e2etest.Ways[0].Open(t), e2etest.Ways[2].Open(t), &logtest.Buffer{}
-	settings := slices.Concat(telegram.Settings(), discord.Settings(), []string{"LOG_LEVEL=info"})
-	e2etest.Serve(t, e2etest.Settings(fakes, settings...), log).AwaitReady(t)
-	for _, target := range fault.Targets {
-		fakes.At(target).SetFault(fault.Drop())
-	}
-	var all []*e2etest.Asked
-	for i := range 8 {
-		for _, name := range []string{"price", "supply", "staked", "mylogins", "verify", "status"} {
-			c := e2etest.Command{User: int64(100 + len(all)), Name: name}
-			if name == "staked" || name == "verify" {
-				c.Argument = wallet(i)
-			}
-			all = append(all, telegram.Ask(c), discord.Ask(c))
-		}
-	}
-	for _, a := range all {
-		a.Wait()
-	}
-	e2etest.Eventually(t, "each command has its line", func() bool { return log.Lines("msg=command") == len(all) })
-	for line := range strings.Lines(log.String()) {
-		if len(line) > 400 {
-			t.Errorf("%d bytes: %s", len(line), line)
-		}
-	}
-	if n := log.Lines("level=WARN") + log.Lines("level=ERROR"); n != len(fault.Targets) {
-		t.Errorf("%d warnings:\n%s", n, log)
 	}
 }

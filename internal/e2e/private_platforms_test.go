@@ -25,8 +25,8 @@ type telegramAudience struct {
 	checked int    // how many of fake.Seen
 }
 
-func newTelegramAudience(a *audience) *telegramAudience {
-	c := &telegramAudience{audience: a, fake: telegramtest.New(a)}
+func newTelegramAudience(a *audience, fake *telegramtest.Server) *telegramAudience {
+	c := &telegramAudience{audience: a, fake: fake}
 	moderator := e2etest.TelegramID(a.fakes.World.Newcomer)
 	// The stranger has not started the bot.
 	c.fake.Start(e2etest.TelegramID(a.fakes.World.Registered))

@@ -85,18 +85,16 @@ const (
 )
 
 func newAudience(t *testing.T, language string, byHTTP bool) *audience {
-	a := &audience{T: t, fakes: e2etest.Sandbox(t), seen: map[string]int{}, verdicts: verdicts()}
+	a := &audience{T: t, fakes: fault.Start(t), seen: map[string]int{}, verdicts: verdicts()}
 	for _, p := range a.people() {
 		a.personal = append(a.personal, p.UID("Telegram"), p.UID("Discord"))
 	}
 	wallet := a.wallet()
 	a.personal = append(a.personal, wallet, strings.ToLower(wallet), wallet[:6], "1,012,345", "1 012 345")
-	a.telegram, a.discord = newTelegramAudience(a), &discordAudience{audience: a, fake: e2etest.Discord(t)}
-	way := slices.Concat(e2etest.Polling(a.telegram.fake), e2etest.Gateway(a.discord.fake))
-	if byHTTP {
-		way = slices.Concat(e2etest.Webhook(a.telegram.fake), e2etest.Interactions(a.discord.fake))
-	}
-	bot := e2etest.ServeReady(t, a.fakes, append(way, "CHAT_LANGUAGE="+language, "SERVICE_NAME="+serviceName,
+	telegram, discord := e2etest.Ways[0].Open(t), e2etest.Ways[2].Open(t)
+	telegram.ByHTTP, discord.ByHTTP = byHTTP, byHTTP
+	a.telegram, a.discord = newTelegramAudience(a, telegram.Telegram), &discordAudience{audience: a, fake: discord.Discord}
+	bot := e2etest.ServeReady(t, a.fakes, append(append(telegram.Settings(), discord.Settings()...), "CHAT_LANGUAGE="+language, "SERVICE_NAME="+serviceName,
 		"EXPLORER_URL=https://explorer.example", "STAKING_PENDING_METHOD="+services.PendingMethod, "STALE_FOR=0s",
 		fmt.Sprintf("MODERATOR_CHATS=telegram:%d,discord:%s", listedGroup, listedServer))...)
 	if byHTTP {

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,7 +34,7 @@ func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 	if redis == nil {
 		t.Skip("there is no redis-server here; Debian's package is redis-server")
 	}
-	fakes, telegram, discord, program := e2etest.Sandbox(t), e2etest.Ways[1].Open(t), e2etest.Ways[3].Open(t), binary(t)
+	fakes, telegram, discord, program := fault.Start(t), e2etest.Ways[1].Open(t), e2etest.Ways[3].Open(t), binary(t)
 	settings := slices.Concat(e2etest.Settings(fakes), telegram.Settings(), discord.Settings(), []string{
 		"REDIS_URL=" + redis.URL + "?read_timeout=1s", "TELEGRAM_PACING=on", "COMMAND_TIMEOUT=" + claim.String(),
 	})
@@ -43,7 +45,7 @@ func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 		return p
 	}
 	first, second := start(), start()
-	proxy := httptest.NewServer(b)
+	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(*httputil.ProxyRequest) {}, Transport: b, ErrorLog: log.New(io.Discard, "", 0)})
 	t.Cleanup(proxy.Close)
 	telegram.Through(proxy.URL)
 	discord.Through(proxy.URL)
@@ -103,8 +105,8 @@ func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 }
 
 // balancer hands requests to the replicas in turn, as deploy/Caddyfile has Caddy do. A
-// request that one refuses, by a 503 or because nobody listens, goes to the next. A
-// request whose connection breaks is answered with 502.
+// request that one refuses, by a 503 or because nobody listens, goes to the next. The
+// proxy answers a request whose connection breaks with 502.
 type balancer struct {
 	mu       sync.Mutex
 	replicas []*e2etest.Process
@@ -133,46 +135,34 @@ func (b *balancer) next() []*e2etest.Process {
 var (
 	// noKeepAlive has a connection for each request: one that was idle when its
 	// replica died would break what the replica never had.
-	noKeepAlive = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	noKeepAlive = &http.Transport{DisableKeepAlives: true}
 	anyWallet   = regexp.MustCompile(`0x[0-9a-f]{40}`)
 )
 
-// ServeHTTP tries every lb_try_interval of deploy/Caddyfile. It tries for longer than
+// RoundTrip tries every lb_try_interval of deploy/Caddyfile. It tries for longer than
 // lb_try_duration, which a busy machine can spend on a single try.
-func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 	const tryEvery = 50 * time.Millisecond
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return
+		return nil, err
 	}
 	for until := time.Now().Add(e2etest.Patience); time.Now().Before(until); <-time.After(tryEvery) {
 		for _, replica := range b.next() {
-			resp, err := b.hand(replica, r, body)
-			switch {
-			case refused(resp, err):
-				continue
-			case err != nil:
-				w.WriteHeader(http.StatusBadGateway)
-				return
+			if resp, err := b.hand(replica, r, body); !refused(resp, err) {
+				return resp, err
 			}
-			defer resp.Body.Close()
-			w.Header().Set("Content-Type", resp.Header.Get("Content-Type"))
-			w.WriteHeader(resp.StatusCode)
-			_, _ = io.Copy(w, resp.Body)
-			return
 		}
 	}
-	w.WriteHeader(http.StatusServiceUnavailable)
+	return nil, errors.New("every replica refuses it")
 }
 
 // hand hands a request to one replica, and notes in taken whether the replica took it.
 func (b *balancer) hand(p *e2etest.Process, r *http.Request, body []byte) (*http.Response, error) {
-	out, err := http.NewRequestWithContext(r.Context(), r.Method, p.URL()+r.URL.Path, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	out.Header = r.Header
-	resp, err := noKeepAlive.Do(out)
+	out := r.Clone(r.Context())
+	out.URL.Scheme, out.URL.Host = "http", strings.TrimPrefix(p.URL(), "http://")
+	out.Body = io.NopCloser(bytes.NewReader(body))
+	resp, err := noKeepAlive.RoundTrip(out)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !refused(resp, err) {

@@ -7,6 +7,7 @@ package e2e
 
 import (
 	"flag"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -66,8 +67,9 @@ func TestTruth(t *testing.T) {
 		for _, f := range fault.Of(service) {
 			e := truth.Expectation{Service: service, Fault: f}
 			// Those that take long are left to the night.
-			whole := *truthAll || !met[e.Class()] && e.Fault.Reason != fault.Slow && e.Fault.Wait == 0
-			met[e.Class()] = true
+			class := fmt.Sprint(f.Effect, f.Reason)
+			whole := *truthAll || !met[class] && f.Reason != fault.Slow && f.Wait == 0
+			met[class] = met[class] || f.Wait == 0
 			if testing.Short() && !whole {
 				continue
 			}
@@ -241,7 +243,7 @@ type trial struct {
 
 func newTrial(t *testing.T, settings ...string) *trial {
 	t.Helper()
-	tr := &trial{Fakes: e2etest.Sandbox(t)}
+	tr := &trial{Fakes: fault.Start(t)}
 	tr.queries, tr.checker = queries(tr.World), truth.NewChecker(tr.World)
 	base := e2etest.Settings(tr.Fakes, "UPSTREAM_TIMEOUT=10s")
 	tr.bot = e2etest.New(t, slices.Concat(base, e2etest.TTLs(trialTTL), settings), slog.New(slog.DiscardHandler))

@@ -382,17 +382,6 @@ func TestAPictureNeedsLittleMemory(t *testing.T) {
 	}
 }
 
-// BenchmarkDraw draws and encodes each picture; its size is that of the file in testdata.
-func BenchmarkDraw(b *testing.B) {
-	for name, p := range scenes() {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				_, _ = p.draw()
-			}
-		})
-	}
-}
-
 // FuzzDraw draws pictures of whatever a store and a quote could hold.
 func FuzzDraw(f *testing.F) {
 	f.Add([]byte(`[{"t":1795189632,"p":"1"},{"t":1795275000,"p":"2.5"}]`), "1.5", "10", uint8(1), "ETH")

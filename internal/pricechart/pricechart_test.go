@@ -227,12 +227,6 @@ func estimate(ago time.Duration, price string) point {
 	return point{At: now.Add(-ago), Price: number(price), Estimated: true}
 }
 
-func samePoints(a, b []point) bool {
-	return slices.EqualFunc(a, b, func(a, b point) bool {
-		return a.At.Equal(b.At) && a.Price.Equal(b.Price) && a.Estimated == b.Estimated
-	})
-}
-
 func TestChangesInPerCentImplyEarlierPrices(t *testing.T) {
 	for name, c := range map[string]struct {
 		quote  core.Quote
@@ -251,7 +245,7 @@ func TestChangesInPerCentImplyEarlierPrices(t *testing.T) {
 		"no price":                 {changed("0", now, "1", "1", "1"), day, nil},
 		"nothing at its beginning": {changed("110", now, "", "", "-75"), day, []point{seen(0, "110")}},
 	} {
-		if got := pointsBetween(nil, c.quote, now.Add(-c.period), now); !samePoints(got, c.want) {
+		if got := pointsBetween(nil, c.quote, now.Add(-c.period), now); fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

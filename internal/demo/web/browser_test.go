@@ -147,13 +147,19 @@ func (p *page) as(asker, chat string) {
 	p.click(fmt.Sprintf(`#chat [value=%q]`, chat))
 }
 
-// ask sends a text to both sides and waits for what each answers.
-func (p *page) ask(text string) (telegram, discord string) {
+// send sends a text to both sides.
+func (p *page) send(text string) {
 	p.Helper()
 	p.click("#text")
 	eval[bool](p, `begin()`)
 	p.write(text)
 	p.keys(kb.Enter)
+}
+
+// ask sends a text to both sides and waits for what each answers.
+func (p *page) ask(text string) (telegram, discord string) {
+	p.Helper()
+	p.send(text)
 	p.until("the answers", `answer("telegram") && answer("discord")`)
 	plain := strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2060", "", "\u200b", "")
 	return plain.Replace(eval[string](p, `answer("telegram")`)), plain.Replace(eval[string](p, `answer("discord")`))

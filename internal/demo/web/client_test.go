@@ -11,10 +11,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"herald/internal/app"
+	"herald/internal/chat/chattest"
 	"herald/internal/demo/web"
 )
 
@@ -49,9 +51,10 @@ func startDemo(t *testing.T) (url string) {
 // client sends the requests of the page, and records its events.
 type client struct {
 	*testing.T
-	url    string
-	events <-chan web.Event
-	seen   []web.Event
+	url string
+
+	mu     sync.Mutex
+	events []web.Event
 }
 
 // connect starts a demo and returns a client that receives its events. The test becomes
@@ -70,12 +73,9 @@ func connect(t *testing.T) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := make(chan web.Event, 10_000)
-	c.events = events
 	go func() {
 		defer resp.Body.Close()
-		lines := bufio.NewReader(resp.Body)
-		for {
+		for lines := bufio.NewReader(resp.Body); ; {
 			line, err := lines.ReadBytes('\n')
 			if err != nil {
 				return
@@ -85,7 +85,9 @@ func connect(t *testing.T) *client {
 				if json.Unmarshal(data, &e) != nil {
 					e.Kind = "not of the protocol: " + string(data)
 				}
-				events <- e
+				c.mu.Lock()
+				c.events = append(c.events, e)
+				c.mu.Unlock()
 			}
 		}
 	}()
@@ -93,35 +95,25 @@ func connect(t *testing.T) *client {
 	return c
 }
 
-// received records the events that have come, and returns the number of all.
-func (c *client) received() int {
-	for {
-		select {
-		case e := <-c.events:
-			c.seen = append(c.seen, e)
-		default:
-			return len(c.seen)
-		}
-	}
+// seen returns the events that have come.
+func (c *client) seen() []web.Event {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clip(c.events)
 }
 
 // next waits for the first event that fits, after so many others.
-func (c *client) next(after int, what string, fits func(web.Event) bool) web.Event {
+func (c *client) next(after int, what string, fits func(web.Event) bool) (found web.Event) {
 	c.Helper()
-	if i := slices.IndexFunc(c.seen[after:], fits); i >= 0 {
-		return c.seen[after+i]
-	}
-	deadline := time.After(20 * time.Second)
-	for {
-		select {
-		case e := <-c.events:
-			if c.seen = append(c.seen, e); fits(e) {
-				return e
-			}
-		case <-deadline:
-			c.Fatalf("waited for %s; the events:\n%+v", what, c.seen)
+	chattest.WaitUntil(c, what, func() bool {
+		events := c.seen()[after:]
+		i := slices.IndexFunc(events, fits)
+		if i >= 0 {
+			found = events[i]
 		}
-	}
+		return i >= 0
+	})
+	return found
 }
 
 // send makes a call and returns the answer's status and text.
@@ -187,7 +179,7 @@ func (c *client) act(a web.Act) (r web.Result) {
 // answer does an Act and waits for the bot's next message on that side, new or changed.
 func (c *client) answer(a web.Act) web.Event {
 	c.Helper()
-	before := c.received()
+	before := len(c.seen())
 	c.act(a)
 	return c.answerAfter(before, a.Side, a.Kind+" "+a.Text)
 }
@@ -200,7 +192,7 @@ func (c *client) answerAfter(before int, side, what string) web.Event {
 // say sends a text on both sides and waits for the answers, by side.
 func (c *client) say(as, chat, text string) map[string]web.Event {
 	c.Helper()
-	before := c.received()
+	before := len(c.seen())
 	c.act(web.Act{Side: web.Both, Kind: "say", As: as, Chat: chat, Text: text})
 	return map[string]web.Event{
 		web.Telegram: c.answerAfter(before, web.Telegram, text), web.Discord: c.answerAfter(before, web.Discord, text),

@@ -7,22 +7,18 @@ import (
 	"testing"
 )
 
-// told is what a page is told after a number.
-func told(f *feed, number int) (all []string, last int) {
-	events, last, _ := f.since(number)
-	for _, e := range events {
-		all = append(all, strings.TrimSpace(e.Kind+" "+e.Side+" "+e.ID+" "+e.For))
-	}
-	return all, last
-}
-
 // An event takes the place of the one with its ID on its own side alone, and the
 // oldest make room.
 func TestAnEventTakesItsPlace(t *testing.T) {
 	f := newFeed()
+	// want compares what a page is told after a number, and returns the newest number.
 	want := func(number int, want ...string) (last int) {
 		t.Helper()
-		got, last := told(f, number)
+		events, last, _ := f.since(number)
+		var got []string
+		for _, e := range events {
+			got = append(got, strings.TrimSpace(e.Kind+" "+e.Side+" "+e.ID+" "+e.For))
+		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -35,9 +31,11 @@ func TestAnEventTakesItsPlace(t *testing.T) {
 		f.add(e)
 	}
 	here := want(0, "message discord 1 member", "message telegram 1", "message discord 2")
-	seenBy := func(asker string) Event { return f.seen(Act{Side: Discord, Chat: Group, As: asker, Message: "1"}) }
-	if seenBy("moderator").ID != "" || seenBy("member").Kind != KindMessage {
-		t.Error("what one alone sees is seen by another")
+	for seen, want := range map[Act]string{{As: "member", Chat: Group}: "1", {As: "moderator", Chat: Group}: "", {As: "member", Chat: Private}: ""} {
+		seen.Side, seen.Message = Discord, "1"
+		if got := f.seen(seen).ID; got != want {
+			t.Errorf("%s sees message %q in %s, want %q", seen.As, got, seen.Chat, want)
+		}
 	}
 	f.add(Event{Kind: KindGone, Side: Discord, ID: "2"})
 	f.add(Event{Kind: KindMenu})
@@ -48,7 +46,7 @@ func TestAnEventTakesItsPlace(t *testing.T) {
 		f.add(Event{Kind: KindMessage, Side: Discord, ID: fmt.Sprint("new ", i)})
 	}
 	<-changed
-	if all, _ := told(f, 0); len(all) != maxEvents || all[0] != "message discord new 0" {
-		t.Errorf("%d are left, the first %q", len(all), all[0])
+	if all, _, _ := f.since(0); len(all) != maxEvents || all[0].ID != "new 0" {
+		t.Errorf("%d are left, the first %q", len(all), all[0].ID)
 	}
 }

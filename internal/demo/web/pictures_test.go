@@ -14,7 +14,6 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 
 	"herald/internal/demo/fake/services"
 )
@@ -49,16 +48,15 @@ func TestPicturesAreCurrent(t *testing.T) {
 	for _, picture := range []struct {
 		name          string
 		width, height int64
-		scheme, asked string
+		scheme        string
 	}{
-		{"demo-light.png", 1400, 1000, "light", "/price 24h"},
-		{"demo-dark.png", 1400, 1000, "dark", "/price 24h"},
-		{"demo-phone.png", 390, 800, "light", "/price 24h"},
+		{"demo-light.png", 1400, 1000, "light"},
+		{"demo-dark.png", 1400, 1000, "dark"},
+		{"demo-phone.png", 390, 800, "light"},
 	} {
 		file := filepath.Join(images, picture.name)
 		if *update {
-			taken := take(t, picture.width, picture.height, picture.scheme, picture.asked)
-			if err := os.WriteFile(file, taken, 0o644); err != nil {
+			if err := os.WriteFile(file, take(t, picture.width, picture.height, picture.scheme), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -77,8 +75,8 @@ func TestPicturesAreCurrent(t *testing.T) {
 	}
 }
 
-// take takes a picture of the demo after something was asked.
-func take(t *testing.T, width, height int64, scheme, asked string) []byte {
+// take takes a picture of the demo with a chart.
+func take(t *testing.T, width, height int64, scheme string) []byte {
 	t.Helper()
 	p := open(t)
 	p.do("another size", chromedp.EmulateViewport(width, height))
@@ -88,7 +86,7 @@ func take(t *testing.T, width, height int64, scheme, asked string) []byte {
 	}
 	p.scheme(scheme)
 	p.ask("/exists")
-	p.ask(asked)
+	p.ask("/price 24h")
 	p.do("leave the input", chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
 	p.until("the charts", `[...document.images].every((one) => one.complete)`)
 	picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
@@ -161,10 +159,7 @@ func (p *page) takeAll(name, side string, width int64) {
 // tell is asked where Telegram alone answers.
 func (p *page) tell(text string) {
 	p.Helper()
-	p.click("#text")
-	eval[bool](p, `begin()`)
-	p.write(text)
-	p.keys(kb.Enter)
+	p.send(text)
 	p.until("an answer to "+text, `answer("telegram")`)
 }
 

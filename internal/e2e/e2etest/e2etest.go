@@ -71,21 +71,6 @@ func spoken(line words.Line) string {
 	return strings.Join(strings.Fields(Plain(b.String())), " ")
 }
 
-// Sandbox starts the stand-ins of all services. They are closed when the test ends.
-func Sandbox(t testing.TB) *fault.Fakes {
-	t.Helper()
-	fakes, err := fault.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := fakes.Close(); err != nil {
-			t.Errorf("close the sandbox: %v", err)
-		}
-	})
-	return fakes
-}
-
 // Settings returns the settings of a bot that asks the stand-ins, followed by more. The last
 // value of a name counts.
 func Settings(fakes *fault.Fakes, more ...string) []string {

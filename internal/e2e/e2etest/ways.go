@@ -3,6 +3,7 @@ package e2etest
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"net/http"
 	"strconv"
 	"strings"
@@ -62,7 +63,12 @@ func (w Way) Open(t testing.TB) *Platform {
 	p := &Platform{Way: w, t: t, client: &http.Client{Transport: conns}, queues: map[int64]chan struct{}{}}
 	t.Cleanup(p.client.CloseIdleConnections)
 	if w.OnDiscord {
-		p.Discord = Discord(t)
+		p.Discord = discordtest.New()
+		p.Discord.Client = p.client
+		// A busy machine needs longer than Discord waits. The bot takes a later response for
+		// lost.
+		p.Discord.FirstResponse *= 2
+		t.Cleanup(p.Discord.Close)
 	} else {
 		conns.MaxConnsPerHost = 100
 		p.Telegram = telegramtest.New(t)
@@ -72,15 +78,18 @@ func (w Way) Open(t testing.TB) *Platform {
 
 // Settings returns the settings of a bot on the platform, without Telegram's pacing.
 func (p *Platform) Settings() []string {
-	switch {
-	case p.OnDiscord && p.ByHTTP:
-		return Interactions(p.Discord)
-	case p.OnDiscord:
-		return Gateway(p.Discord)
-	case p.ByHTTP:
-		return Webhook(p.Telegram)
+	if p.OnDiscord {
+		settings := []string{"DISCORD_BOT_TOKEN=" + p.Discord.Token, "DISCORD_API_URL=" + p.Discord.URL()}
+		if p.ByHTTP {
+			settings = append(settings, "DISCORD_PUBLIC_KEY="+hex.EncodeToString(p.Discord.PublicKey))
+		}
+		return settings
 	}
-	return Polling(p.Telegram)
+	settings := Polling(p.Telegram)
+	if p.ByHTTP {
+		settings = append(settings, "TELEGRAM_WEBHOOK_URL=https://bot.example"+WebhookPath, "TELEGRAM_WEBHOOK_SECRET="+WebhookSecret)
+	}
+	return settings
 }
 
 // Serve runs a bot on the platform and on these services, and waits until it is ready.
@@ -220,8 +229,13 @@ func (p *Platform) queue(chat int64) chan struct{} {
 
 // deliverOnce returns the status, 0 if there is no response.
 func (p *Platform) deliverOnce(ctx context.Context, update []byte) (status int) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.at(WebhookPath), bytes.NewReader(update))
+	if err != nil {
+		return 0
+	}
+	req.Header.Set("X-Telegram-Bot-Api-Secret-Token", WebhookSecret)
 	began := time.Now()
-	resp, err := p.call(ctx, WebhookPath, http.Header{"X-Telegram-Bot-Api-Secret-Token": {WebhookSecret}}, update)
+	resp, err := p.client.Do(req)
 	p.mu.Lock()
 	p.held = max(p.held, time.Since(began))
 	p.mu.Unlock()
@@ -232,17 +246,11 @@ func (p *Platform) deliverOnce(ctx context.Context, update []byte) (status int) 
 	return resp.StatusCode
 }
 
-// call posts to the URL of Through.
-func (p *Platform) call(ctx context.Context, path string, header http.Header, body []byte) (*http.Response, error) {
+// at returns the URL of a path at which the platform calls the bot.
+func (p *Platform) at(path string) string {
 	p.mu.Lock()
-	url := p.url + path
-	p.mu.Unlock()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	req.Header = header
-	return p.client.Do(req)
+	defer p.mu.Unlock()
+	return p.url + path
 }
 
 func (p *Platform) interact(a *Asked) {
@@ -259,24 +267,14 @@ func (p *Platform) interact(a *Asked) {
 		var err error
 		if p.ByHTTP {
 			a.Pending, body = p.Discord.Prepare(i)
-			go p.post(a.Pending, body)
+			go func(pending *fakediscord.Pending) {
+				_, _ = p.Discord.Post(p.t.Context(), p.at(InteractionsPath), pending, body) // notes what Discord would refuse
+			}(a.Pending)
 		} else if a.Pending, err = p.Discord.Push(i); err != nil {
 			p.t.Error(err)
 			return
 		}
 		i.ID, i.Token = a.Pending.ID, a.Pending.Token
-	}
-}
-
-// post delivers an interaction once. The stand-in notes a response that Discord would refuse.
-func (p *Platform) post(pending *fakediscord.Pending, body []byte) {
-	resp, err := p.call(p.t.Context(), InteractionsPath, p.Discord.Sign(body, time.Now()), body)
-	if err != nil {
-		return
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode == http.StatusOK {
-		_ = pending.Responded(resp.Body)
 	}
 }
 

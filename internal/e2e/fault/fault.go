@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"herald/internal/demo/fake/services"
@@ -102,14 +103,12 @@ type exchange struct {
 	body    []byte // of the request
 }
 
-// from returns what a handler answers to the request.
-func (x exchange) from(h http.Handler) *httptest.ResponseRecorder {
+// right returns the service's right answer.
+func (x exchange) right() *httptest.ResponseRecorder {
 	rec := httptest.NewRecorder()
-	h.ServeHTTP(rec, x.r)
+	x.service.right.ServeHTTP(rec, x.r)
 	return rec
 }
-
-func (x exchange) right() *httptest.ResponseRecorder { return x.from(x.service.right) }
 
 // pass sends an answer with another status and body.
 func (x exchange) pass(like *httptest.ResponseRecorder, status int, body []byte) {
@@ -133,16 +132,6 @@ func (x exchange) wait(d time.Duration) {
 	}
 }
 
-// endless repeats a block until the client closes the connection or has a gigabyte.
-func endless(w http.ResponseWriter, block []byte) {
-	w.Header().Set("Content-Type", "application/json")
-	for range 1 << 30 / len(block) {
-		if _, err := w.Write(block); err != nil {
-			return
-		}
-	}
-}
-
 // answering returns a serve that answers everything in the same way.
 func answering(status int, contentType, body string) serve {
 	return func(x exchange) {
@@ -156,22 +145,13 @@ func answering(status int, contentType, body string) serve {
 
 func answerJSON(body string) serve { return answering(http.StatusOK, "application/json", body) }
 
-// edited returns a serve that edits the body of a right answer, and passes on a refusal.
-func edited(edit func(x exchange, body string) string) serve {
-	return func(x exchange) {
-		right := x.right()
-		body := right.Body.String()
-		if right.Code == http.StatusOK {
-			body = edit(x, body)
-		}
-		x.pass(right, right.Code, []byte(body))
-	}
-}
-
 // replaced returns a serve that replaces what matches pattern in the right answer.
 func replaced(pattern, with string) serve {
 	part := regexp.MustCompile(pattern)
-	return edited(func(_ exchange, body string) string { return part.ReplaceAllString(body, with) })
+	return func(x exchange) {
+		right := x.right()
+		x.pass(right, right.Code, part.ReplaceAll(right.Body.Bytes(), []byte(with)))
+	}
 }
 
 // altered returns a serve that changes fields of the service's own handler.
@@ -210,10 +190,12 @@ type Fakes struct {
 	strayed   atomic.Int64
 }
 
-// Start serves every stand-in, without a fault. The caller must call Close.
-func Start() (*Fakes, error) {
+// Start serves every stand-in until the test ends, without a fault.
+func Start(t testing.TB) *Fakes {
+	t.Helper()
 	s := &Fakes{Fakes: services.New()}
 	s.elsewhere = httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { s.strayed.Add(1) }))
+	t.Cleanup(s.elsewhere.Close)
 	failing := func(own *services.Service) *Service {
 		failing := &Service{Service: own, right: own.Handler, world: s.World, elsewhere: s.Elsewhere()}
 		own.Handler = failing
@@ -221,7 +203,15 @@ func Start() (*Fakes, error) {
 	}
 	s.Partner, s.Price = failing(s.Fakes.Partner), failing(s.Fakes.Price)
 	s.Supply, s.Chain = failing(s.Fakes.Supply), failing(s.Fakes.Chain)
-	return s, s.Serve()
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close the stand-ins: %v", err)
+		}
+	})
+	if err := s.Serve(); err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // Elsewhere returns the URL to which faults redirect.
@@ -234,13 +224,6 @@ func (s *Fakes) Strayed() int64 { return s.strayed.Load() }
 // At returns the service of a target.
 func (s *Fakes) At(t Target) *Service {
 	return map[Target]*Service{Partner: s.Partner, Price: s.Price, Supply: s.Supply, Chain: s.Chain}[t]
-}
-
-// Close closes every connection and frees the ports.
-func (s *Fakes) Close() error {
-	err := s.Fakes.Close()
-	s.elsewhere.Close()
-	return err
 }
 
 // Service is a stand-in that can have a Fault. It is safe for concurrent use.

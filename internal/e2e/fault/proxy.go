@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"log"
@@ -14,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"herald/internal/service/rest/resttest"
 )
@@ -24,6 +24,10 @@ type Echo struct {
 	Name  string
 	Serve func(w http.ResponseWriter, r *http.Request, echo string)
 }
+
+// silence is longer than a call of a service may take in the tests, and short, because calls
+// of a platform wait for it.
+const silence = 500 * time.Millisecond
 
 // Echoes returns one Echo for each way in which a call can fail. Redirects go to elsewhere.
 func Echoes(elsewhere string) []Echo {
@@ -49,8 +53,8 @@ func Echoes(elsewhere string) []Echo {
 		broken("a header", "HTTP/1.1 200 OK\r\nbad header %s\r\n\r\n"),
 		broken("a chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%s\r\n"),
 		broken("not HTTP", "%s\r\n"),
-		{Name: "no answer", Serve: func(_ http.ResponseWriter, r *http.Request, _ string) {
-			<-r.Context().Done()
+		{Name: "no answer", Serve: func(http.ResponseWriter, *http.Request, string) {
+			<-time.After(silence)
 			panic(http.ErrAbortHandler)
 		}},
 		{Name: "a redirect", Serve: func(w http.ResponseWriter, r *http.Request, _ string) {
@@ -108,9 +112,6 @@ type Proxy struct {
 	echo *Echo
 	only string          // the only call that the echo answers; "" is every call
 	met  map[string]bool // the calls that the echo has answered
-	// lasts is done when the echo is replaced.
-	lasts context.Context
-	end   context.CancelFunc
 }
 
 // NewProxy starts a proxy of the server at a URL, which is closed when the test ends. A path
@@ -131,22 +132,17 @@ func NewProxy(t testing.TB, behind string) *Proxy {
 		},
 		ErrorLog: quiet, // the client is answered with 502
 	}
-	f := &Proxy{end: func() {}}
+	f := &Proxy{}
 	f.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		echo, lasts := f.meets(path.Base(r.URL.Path))
-		if echo == nil {
-			through.ServeHTTP(w, r)
+		if echo := f.meets(path.Base(r.URL.Path)); echo != nil {
+			echo.Serve(w, r, dump(r))
 			return
 		}
-		ctx, cancel := context.WithCancel(r.Context())
-		defer cancel()
-		defer context.AfterFunc(lasts, cancel)()
-		echo.Serve(w, r.WithContext(ctx), dump(r))
+		through.ServeHTTP(w, r)
 	}))
 	f.Config.ErrorLog = quiet
 	f.Start()
 	t.Cleanup(func() {
-		f.Arm(nil, "")
 		f.CloseClientConnections()
 		f.Close()
 	})
@@ -157,21 +153,19 @@ func NewProxy(t testing.TB, behind string) *Proxy {
 func (f *Proxy) Arm(with *Echo, only string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.end()
 	f.echo, f.only, f.met = with, only, map[string]bool{}
-	f.lasts, f.end = context.WithCancel(context.Background())
 }
 
 // meets returns the echo that answers a call, or nil. A call is named by the last part of
 // its path.
-func (f *Proxy) meets(call string) (with *Echo, lasts context.Context) {
+func (f *Proxy) meets(call string) *Echo {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.echo == nil || f.only != "" && f.only != call {
-		return nil, nil
+		return nil
 	}
 	f.met[call] = true
-	return f.echo, f.lasts
+	return f.echo
 }
 
 // HasMet reports whether the echo has answered a call.

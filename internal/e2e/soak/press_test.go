@@ -150,10 +150,7 @@ func pressed(state string) *question {
 	q := &question{Asked: &e2etest.Asked{}, press: &press{edits: words[1] == "e", refreshes: words[1] == "e" && words[2] != "0"}}
 	q.about.Command, q.about.Argument = words[3], strings.Join(words[4:], " ")
 	q.Name, q.Argument = q.about.Command, q.about.Argument
-	switch {
-	case words[1] == "a": // It asks for the argument.
-		q.refusal = e2etest.Say("ask."+q.Argument, nil)
-	case common.IsHexAddress(q.Argument):
+	if common.IsHexAddress(q.Argument) {
 		q.about.Wallet, q.about.Argument = common.HexToAddress(q.Argument), ""
 	}
 	q.private = slices.Contains(privately, q.about.Command)

@@ -105,7 +105,7 @@ func TestSoak(t *testing.T) {
 		way = e2etest.Ways[0]
 	}
 	services.MoreLogins = 18 // more than a page has
-	s := &soak{T: t, redis: redis, fakes: e2etest.Sandbox(t), telegram: way.Open(t), discord: e2etest.Ways[2].Open(t),
+	s := &soak{T: t, redis: redis, fakes: fault.Start(t), telegram: way.Open(t), discord: e2etest.Ways[2].Open(t),
 		open: map[*question]bool{}, verdicts: map[string]int{},
 		presses: map[string]int{}, pressed: map[string]*question{}, queries: map[string]string{}, events: make(chan faketelegram.Event, 1<<16)}
 	s.discord.Discord.FirstResponse = 3 * time.Second // as Discord has it; e2etest doubles it for busy machines

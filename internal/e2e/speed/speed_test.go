@@ -33,6 +33,7 @@ import (
 	fakediscord "herald/internal/demo/fake/discord"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/e2e/e2etest"
+	"herald/internal/e2e/fault"
 )
 
 var (
@@ -108,7 +109,7 @@ func run(t *testing.T, dir, name string, args ...string) {
 // table: Herald's figures, the other's, and their ratios with the goals.
 func compare(t *testing.T, way e2etest.Way, programs string) string {
 	platforms, inFlight, goal := []*e2etest.Platform{way.Open(t), way.Open(t)}, ways[way.Name].inFlight, ways[way.Name].goal
-	herald := newContender(platforms[0], platforms[0].Start(filepath.Join(programs, "bot"), e2etest.Sandbox(t), settings...))
+	herald := newContender(platforms[0], platforms[0].Start(filepath.Join(programs, "bot"), fault.Start(t), settings...))
 	answer, err := herald.load.askOne()
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +120,7 @@ func compare(t *testing.T, way e2etest.Way, programs string) string {
 		platforms[1].Through(process.URL())
 	} else {
 		goal = noSlower
-		process = platforms[1].Start(binary, e2etest.Sandbox(t), settings...)
+		process = platforms[1].Start(binary, fault.Start(t), settings...)
 	}
 	other := newContender(platforms[1], process)
 	order := []*contender{herald, other}

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
 	"math/big"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -72,43 +73,31 @@ type rpcAnswer struct {
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
-	Data    string `json:"data,omitempty"`
 }
 
 func (e *rpcError) Error() string { return e.Message }
 
 // Reverted returns the error of a contract that gives up, with a reason or "".
 func Reverted(reason string) error {
-	if reason == "" {
-		return &rpcError{Code: 3, Message: "execution reverted", Data: "0x"}
-	}
-	data := append(evmabi.Selector("Error(string)"), evmabi.Bytes([]byte(reason))...)
-	return &rpcError{Code: 3, Message: "execution reverted: " + reason, Data: hexutil.Encode(data)}
+	return &rpcError{Code: 3, Message: strings.TrimSuffix("execution reverted: "+reason, ": ")}
 }
 
 // ServeHTTP answers a call or a batch.
 func (n Node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var body json.RawMessage
-	if json.NewDecoder(r.Body).Decode(&body) != nil {
-		body = json.RawMessage("null")
-	}
-	batch := bytes.HasPrefix(body, []byte("["))
-	if !batch {
-		body = fmt.Appendf(nil, "[%s]", body)
-	}
+	body, _ := io.ReadAll(r.Body)
 	var calls []rpcCall
-	if json.Unmarshal(body, &calls) != nil || len(calls) == 0 {
-		calls, batch = []rpcCall{{}}, false // answered with an error
+	batch := json.Unmarshal(body, &calls) == nil && len(calls) > 0
+	if !batch {
+		calls = make([]rpcCall, 1)
+		_ = json.Unmarshal(body, &calls[0]) // one without a method is answered with an error
 	}
 	answers := make([]rpcAnswer, len(calls))
 	for i, call := range calls {
 		answers[i] = n.answer(call)
 	}
-	var text []byte
-	if batch {
-		text, _ = json.Marshal(answers)
-	} else {
-		text, _ = json.Marshal(answers[0])
+	text, _ := json.Marshal(answers)
+	if !batch {
+		text = text[1 : len(text)-1]
 	}
 	writeJSON(w, http.StatusOK, string(text))
 }
@@ -132,8 +121,7 @@ func (n Node) result(call rpcCall) (any, error) {
 		return hexutil.Uint64(n.ChainID), nil
 	case "eth_getBlockByNumber":
 		block, err := n.resolve(params[0])
-		hash := evmabi.Keccak256(fmt.Sprintf("herald block %d", block))
-		return map[string]any{"number": hexutil.Uint64(block), "timestamp": hexutil.Uint64(n.timeOf(block)), "hash": hash}, err
+		return map[string]any{"number": hexutil.Uint64(block), "timestamp": hexutil.Uint64(n.timeOf(block))}, err
 	case "eth_getCode":
 		var at common.Address
 		if json.Unmarshal(params[0], &at) != nil {

@@ -51,24 +51,23 @@ func (p Partner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"POST /api/v1/partner/user/exists":          p.exists,
 		"POST /api/v1/partner/user/dapps/login/log": p.loginHistory,
 	}[r.Method+" "+r.URL.Path]
-	if answer == nil {
-		writeJSON(w, http.StatusNotFound, partnerAnswer(40401, "null", "no such endpoint"))
-		return
-	}
-	if contentType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); contentType != "application/json" {
-		writeJSON(w, http.StatusUnsupportedMediaType, partnerAnswer(40000, "null", "the content type must be application/json"))
-		return
-	}
+	refuse := func(status, code int, message string) { writeJSON(w, status, partnerAnswer(code, "null", message)) }
+	contentType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	inner, err := readInner(r)
-	if err != nil {
-		writeJSON(w, http.StatusBadRequest, partnerAnswer(40000, "null", err.Error()))
-		return
+	switch {
+	case answer == nil:
+		refuse(http.StatusNotFound, 40401, "no such endpoint")
+	case contentType != "application/json":
+		refuse(http.StatusUnsupportedMediaType, 40000, "the content type must be application/json")
+	case err != nil:
+		refuse(http.StatusBadRequest, 40000, err.Error())
+	default:
+		if err := p.authenticate(r, inner); err != nil {
+			refuse(http.StatusUnauthorized, 40100, err.Error())
+			return
+		}
+		writeJSON(w, http.StatusOK, answer(inner))
 	}
-	if err := p.authenticate(r, inner); err != nil {
-		writeJSON(w, http.StatusUnauthorized, partnerAnswer(40100, "null", err.Error()))
-		return
-	}
-	writeJSON(w, http.StatusOK, answer(inner))
 }
 
 // readInner decodes the JSON within the string within the body's JSON.

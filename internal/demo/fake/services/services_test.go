@@ -1,59 +1,45 @@
 package services
 
 import (
-	"encoding/json"
 	"math"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// listed returns the price provider's numbers of now.
-func listed(t *testing.T, s *Fakes) map[string]any {
-	t.Helper()
-	w := httptest.NewRecorder()
-	s.Price.Handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/cryptocurrency/quotes/latest?id="+TokenID, nil))
-	var answer struct {
-		Data map[string]struct {
-			Quote map[string]map[string]any `json:"quote"`
-		} `json:"data"`
-	}
-	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
-		t.Fatal(err)
-	}
-	return answer.Data[TokenID].Quote["USD"]
-}
-
 func TestThePriceWalksAndItsChangesAreTrue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, again := New(), New()
-		standing := listed(t, s)
+		start, startChanges := standing(s.World.Quote)(time.Now())
 		past := s.Walk()
 		again.Walk()
-		if first := listed(t, s); first["price"] != standing["price"] || first["percent_change_7d"] != standing["percent_change_7d"] ||
-			first["percent_change_90d"] != standing["percent_change_90d"] || first["last_updated"] != standing["last_updated"] {
-			t.Errorf("the walk begins at\n%v\nand not at\n%v", first, standing)
+		at, otherAt := s.Price.Handler.(market).at, again.Price.Handler.(market).at
+		first, firstChanges := at(time.Now())
+		if !first.Price.Equal(start.Price) || !first.LastUpdated.Equal(start.LastUpdated) {
+			t.Errorf("the walk begins with %v, want %v", first, start)
+		}
+		for name, want := range startChanges {
+			if !firstChanges[name].Equal(want) {
+				t.Errorf("the walk begins with a change of %v in %s, want %v", firstChanges[name], name, want)
+			}
 		}
 		prices := map[int64]float64{} // by minute
 		for _, q := range past {
 			prices[q.LastUpdated.Unix()/60] = q.Price.InexactFloat64()
 		}
 		for range 3 * 60 {
-			q := listed(t, s)
-			if other := listed(t, again); q["price"] != other["price"] {
-				t.Fatalf("two walks differ: %v, %v", q, other)
+			q, changes := at(time.Now())
+			if other, _ := otherAt(time.Now()); !q.Price.Equal(other.Price) {
+				t.Fatalf("two walks differ: %v, %v", q.Price, other.Price)
 			}
-			updated, err := time.Parse(time.RFC3339, q["last_updated"].(string))
-			if age := time.Since(updated); err != nil || age < lag || age >= lag+time.Minute {
-				t.Fatalf("a quote is %v old, %v", age, err)
+			if age := time.Since(q.LastUpdated); age < lag || age >= lag+time.Minute {
+				t.Fatalf("a quote is %v old", age)
 			}
-			price, minute := q["price"].(float64), updated.Unix()/60
+			price, minute := q.Price.InexactFloat64(), q.LastUpdated.Unix()/60
 			for name, minutes := range map[string]int64{"1h": 60, "24h": 1440, "7d": 7 * 1440} {
 				before, known := prices[minute-minutes]
-				if want := 100 * (price/before - 1); known && math.Abs(q["percent_change_"+name].(float64)-want) > 1e-4 {
-					t.Fatalf("the change of %s is %v, want %v", name, q["percent_change_"+name], want)
+				if got, want := changes[name].InexactFloat64(), 100*(price/before-1); known && math.Abs(got-want) > 1e-4 {
+					t.Fatalf("the change of %s is %v, want %v", name, got, want)
 				}
 			}
 			if before, known := prices[minute-1]; known && before == price {

@@ -19,21 +19,6 @@ type Expectation struct {
 // Reason returns why the service could not be asked.
 func (e Expectation) Reason() Outcome { return Outcome(cmp.Or(e.Fault.Reason, fault.Nonsense)) }
 
-// Class returns a name that faults share if every answer shows them in the same way.
-func (e Expectation) Class() string {
-	waits := ""
-	if e.Fault.Wait > 0 {
-		waits = " and asks to wait"
-	}
-	switch e.Fault.Effect {
-	case fault.Answerable:
-		return "answerable"
-	case fault.OnePoolUnread:
-		return "one pool unread"
-	}
-	return string(e.Reason()) + waits
-}
-
 // outcome returns what the answer to q must say of the service. A staker is told more than
 // others.
 func (e Expectation) outcome(q Question, staker bool) Outcome {

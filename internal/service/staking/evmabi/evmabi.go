@@ -44,9 +44,6 @@ func Uint256(n *big.Int) []byte { return n.FillBytes(make([]byte, Word)) }
 
 func number(n int) []byte { return Uint256(big.NewInt(int64(n))) }
 
-// Bytes encodes data as the only argument or result of a method.
-func Bytes(data []byte) []byte { return Tuple{Content: data}.encode() }
-
 // Tuple is some words and then bytes. Multicall3's Call3 is one: its words are the target
 // and whether the call may fail. So is its Result: its word is whether the call succeeded.
 type Tuple struct{ Words, Content []byte }
