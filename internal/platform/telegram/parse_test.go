@@ -1,11 +1,9 @@
 package telegram
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -276,29 +274,16 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// oneByOne is a Router that answers one request at a time, as the services of a
-// commandstest.Answers must be asked.
-type oneByOne struct {
-	*chat.Router
-	mu sync.Mutex
-}
-
-func (o *oneByOne) Handle(ctx context.Context, req chat.Request) chat.Reply {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.Router.Handle(ctx, req)
-}
-
 // product runs the product's commands in a World, two minutes after its noon. It
 // is called in a bubble.
-func product(t *testing.T) (*adapterTest, *commandstest.Answers, *oneByOne) {
+func product(t *testing.T) (*adapterTest, *commandstest.Answers, *chat.Router) {
 	t.Helper()
 	time.Sleep(time.Until(commandstest.Noon.Add(2 * time.Minute)))
 	w := commandstest.Healthy()
 	for i := range 30 {
 		w.Logins = append(w.Logins, core.Login{Dapp: fmt.Sprint("Dapp ", i), Platform: "EVM", At: commandstest.Noon})
 	}
-	return setUp(t), w, &oneByOne{Router: w.Router(t)}
+	return setUp(t), w, w.Router(t)
 }
 
 // Only a message of this bot with the hidden link is a question.
