@@ -260,24 +260,6 @@ func TestUnacknowledgedHeartbeatsEndAConnection(t *testing.T) {
 	})
 }
 
-// The other end of a connection may be gone without a word.
-func TestAHalfOpenConnectionIsReplaced(t *testing.T) {
-	simulate(t, fakediscord.Behaviour{Heartbeat: 40 * time.Second}, func(t *testing.T, h *gatewayTest) {
-		pass(5 * time.Minute)
-		equal(t, "alive at first", h.Alive(), true)
-		equal(t, "connections at first", h.fake.Connects(), 1)
-		h.wire.Dead.Store(true)
-		pass(81 * time.Second)
-		equal(t, "alive after two heartbeats of silence", h.Alive(), false)
-		pass(10 * time.Minute)
-		h.wire.Dead.Store(false)
-		pass(2 * time.Minute)
-		equal(t, "alive at last", h.Alive(), true)
-		equal(t, "connections", h.fake.Connects(), 2)
-		h.takes(t)
-	})
-}
-
 // Whatever the gateway does on every connection, for hours, Discord sees ten
 // identifies and one more every 90 seconds, 5 seconds apart at least.
 func TestIdentifiesStayRareForHours(t *testing.T) {
