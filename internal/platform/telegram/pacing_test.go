@@ -188,22 +188,6 @@ func TestSharedMessageFailsForAll(t *testing.T) {
 	}, paced)
 }
 
-// A channel that asks a lot takes no answers from the group's anonymous administrators.
-func TestSenderChatsHaveSlotsOfTheirOwn(t *testing.T) {
-	simulated(t, func(t *testing.T, r *adapterTest) {
-		r.run()
-		for i := range 20 {
-			r.send(as(-2002, inGroup(1, fmt.Sprint("/staked ", i))))
-		}
-		r.idle(time.Minute)
-		r.send(as(group, inGroup(2, "/price")))
-		r.idle(time.Minute)
-		if n := r.events.Of("answered"); n != 15+1 {
-			t.Errorf("%d are answered", n)
-		}
-	}, paced)
-}
-
 // Groups that a 429 holds back for minutes, and one group whose commands hang, leave
 // places for a private chat.
 func TestGroupsLeavePlacesForOthers(t *testing.T) {

@@ -123,16 +123,17 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 	for name, tt := range map[string]struct {
 		kind, members    string
 		from, senderChat string
+		sender           int64
 		role             chat.Role
 		thread           int64
 		locale           string
 	}{
-		"a member":                   {"supergroup", `{"from":{"id":5,"language_code":"pt-br"}}`, "5", "", chat.UnknownRole, 0, "pt-br"},
-		"an anonymous administrator": {"supergroup", `{"from":{"id":5,"language_code":"pt-br"},"sender_chat":{"id":-100}}`, "", "", chat.Moderator, 0, ""},
-		"somebody as their channel":  {"supergroup", `{"from":{"id":5},"sender_chat":{"id":-200}}`, "", "-200", chat.Member, 0, ""},
-		"in a topic":                 {"supergroup", `{"is_topic_message":true,"message_thread_id":44}`, "5", "", chat.UnknownRole, 44, ""},
-		"in a thread of replies":     {"supergroup", `{"message_thread_id":44}`, "5", "", chat.UnknownRole, 0, ""},
-		"in private":                 {"private", "", "5", "", chat.Member, 0, ""},
+		"a member":                   {"supergroup", `{"from":{"id":5,"language_code":"pt-br"}}`, "5", "", 5, chat.UnknownRole, 0, "pt-br"},
+		"an anonymous administrator": {"supergroup", `{"from":{"id":5,"language_code":"pt-br"},"sender_chat":{"id":-100}}`, "", "", -100, chat.Moderator, 0, ""},
+		"somebody as their channel":  {"supergroup", `{"from":{"id":5},"sender_chat":{"id":-200}}`, "", "-200", -200, chat.Member, 0, ""},
+		"in a topic":                 {"supergroup", `{"is_topic_message":true,"message_thread_id":44}`, "5", "", 5, chat.UnknownRole, 44, ""},
+		"in a thread of replies":     {"supergroup", `{"message_thread_id":44}`, "5", "", 5, chat.UnknownRole, 0, ""},
+		"in private":                 {"private", "", "5", "", 5, chat.Member, 0, ""},
 	} {
 		m := in(t, tt.kind, 6, "/price", tt.members)
 		c, ours := asks(&update{Message: m})
@@ -149,6 +150,7 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 		if c.to != where {
 			t.Errorf("%s: destination %+v, want %+v", name, c.to, where)
 		}
+		check(t, name+": sender", c.sender, tt.sender)
 	}
 }
 
