@@ -13,9 +13,6 @@ import (
 type Network struct {
 	// DialTime is how long connecting takes.
 	DialTime time.Duration
-	// Dead makes all connections lose what is sent either way while it is true. Closing
-	// one is not noticed either, as on a TCP connection whose other end is gone.
-	Dead atomic.Bool
 
 	accepted chan net.Conn
 	closed   chan struct{}
@@ -78,7 +75,7 @@ func (n *Network) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	l := &line{network: n, near: near, far: far}
+	l := &line{near: near, far: far}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.lines = append(n.lines, l)
@@ -94,7 +91,8 @@ func (n *Network) Lines() int {
 	return len(n.lines)
 }
 
-// Silence makes the connections made so far lose everything from now on.
+// Silence makes the connections made so far lose everything from now on. Closing one is not
+// noticed either, as on a TCP connection whose other end is gone.
 func (n *Network) Silence() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -106,7 +104,6 @@ func (n *Network) Silence() {
 // line carries bytes between the two ends of a connection. Unlike a net.Pipe, it takes
 // what is written before the other end reads.
 type line struct {
-	network   *Network
 	near, far net.Conn
 	silent    atomic.Bool
 }
@@ -115,7 +112,7 @@ func (l *line) carry(to, from net.Conn) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
-		silent := l.silent.Load() || l.network.Dead.Load()
+		silent := l.silent.Load()
 		if err == nil && !silent {
 			_, err = to.Write(buffer[:n])
 		}

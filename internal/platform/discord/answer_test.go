@@ -269,19 +269,6 @@ func TestAlreadyAcknowledgedMeansDelivered(t *testing.T) {
 	})
 }
 
-// One after the other they would take a second each.
-func TestEditsDoNotWaitForEachOther(t *testing.T) {
-	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
-		h.fake.Break(fakediscord.Edit, discordtest.Fault{Latency: time.Second})
-		for range 50 {
-			h.send(t, command("price"))
-		}
-		pass(7 * time.Second)
-		h.counted(t, "answered", 50)
-	})
-}
-
 var curve = chat.Image{Name: "price.png", Alt: chat.Say("The price rose."), PNG: bytes.Repeat([]byte("\x89PNG"), 10_000)}
 
 // showsCurve reports whether a message has curve once and nothing else attached.

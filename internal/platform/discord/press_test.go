@@ -97,25 +97,6 @@ func TestAPressIsAnsweredWhereItsCommandMayBe(t *testing.T) {
 	}
 }
 
-func TestASecondTryReplacesTheFailure(t *testing.T) {
-	for _, slow := range []time.Duration{0, 5 * time.Second} {
-		eachWay(t, func(t *testing.T, h *adapterTest) {
-			failure := chat.Reply{Title: chat.NoAnswer("price"), Actions: []chat.Action{chat.TryAgain("price")}}
-			h.reply(0, failure)
-			p := h.ask(t, command("price"))
-			b, _ := p.Answer().Message.Button("Try again")
-			for i, reply := range []chat.Reply{failure, {Title: chat.Say("$1"), AsOf: start}} {
-				h.reply(slow, reply)
-				h.ask(t, p.Press("6", b.CustomID))
-				pass(10 * time.Second)
-				all := h.messages(t, 2)
-				equal(t, "the second is for one person", all[1].Ephemeral, true)
-				equal(t, "the failure is replaced", strings.Contains(all[0].Text(), "$1"), i == 1)
-			}
-		})
-	}
-}
-
 // The message to edit may be gone.
 func TestARefusedEditBecomesANewMessage(t *testing.T) {
 	for name, tt := range map[string]struct {

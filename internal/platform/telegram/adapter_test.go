@@ -112,36 +112,20 @@ func TestRoleComesFromTelegram(t *testing.T) {
 	})
 }
 
-func TestShowsTypingOnceAnAnswerTakesLong(t *testing.T) {
-	simulated(t, func(t *testing.T, r *adapterTest) {
-		took := time.Second
-		r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
-			time.Sleep(took)
-			return chat.Reply{Title: chat.Say("x")}
-		}
-		r.run()
-		for i, want := range []int{0, 2} {
-			r.api.Push(inGroup(ann, "/price"))
-			r.sent(i + 1)
-			if n := len(r.api.Calls("sendChatAction")); n != want {
-				t.Errorf("typing is shown %d times in %v, want %d", n, took, want)
-			}
-			took = typingAfter + typingLasts + time.Second
-		}
-	})
-}
-
-// Of 200 commands in one group the last is answered after 21 s.
+// A quick answer shows no "typing…". Of 200 commands in one group the last is answered after
+// 21 s, and they share it.
 func TestCommandsOfAChatShareTyping(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		const commands, slot = 200, 100 * time.Millisecond
-		began := time.Now()
 		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
 			id, _ := strconv.Atoi(req.From.ID)
 			time.Sleep(time.Second + time.Duration(id-ann)*slot)
 			return chat.Reply{}
 		}
 		r.run()
+		r.give(inGroup(ann, "/price"))
+		check(t, "calls for a quick answer", len(r.api.Calls("sendChatAction")), 0)
+		began := time.Now()
 		for i := range int64(commands) {
 			r.api.Push(inGroup(ann+i, "/price"))
 		}

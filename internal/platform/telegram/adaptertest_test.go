@@ -260,6 +260,13 @@ func inPrivate(user int64, text string) faketelegram.Message {
 	return writes(faketelegram.Private(user), user, text)
 }
 
+// as makes a message one of a chat, whose sender's name is withheld: a channel's or, with
+// the ID of its own group, an anonymous administrator's.
+func as(sender int64, m faketelegram.Message) faketelegram.Message {
+	m["from"], m["sender_chat"] = faketelegram.User{ID: 1087968824, IsBot: true}, faketelegram.Chat{ID: sender, Type: "channel"}
+	return m
+}
+
 // people are n users.
 func people(n int) (users []int64) {
 	for i := range int64(n) {
@@ -272,6 +279,15 @@ func people(n int) (users []int64) {
 func (r *adapterTest) ask(n int) {
 	for _, user := range people(n) {
 		r.api.Push(inPrivate(user, "/price"))
+	}
+}
+
+// send hands the adapter a message in the way that it takes updates.
+func (r *adapterTest) send(m faketelegram.Message) {
+	if r.adapter.Settings.WebhookURL != "" {
+		go r.deliver(r.api.Update(m))
+	} else {
+		r.api.Push(m)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,30 +67,6 @@ func TestEditsKeepTheRatesOfTheirChat(t *testing.T) {
 		}
 		if sent := r.idle(time.Minute); sent[0].Edits != 0 || r.events.Of("busy_sent") != 1 {
 			t.Errorf("the card is edited %d times, events %v", sent[0].Edits, r.events)
-		}
-	}, paced)
-}
-
-// Whoever has used up their slots and is the first to press takes nothing away from those
-// who press too.
-func TestPressWithoutASlotSharesAnEdit(t *testing.T) {
-	simulated(t, func(t *testing.T, r *adapterTest) {
-		var asked atomic.Int64
-		r.handler.Reply = func(context.Context, chat.Request) chat.Reply { return refreshed("x", int(asked.Add(1))) }
-		r.run()
-		r.api.Push(inGroup(ann, "/price"))
-		for i := range 14 {
-			r.api.Push(inGroup(ann, fmt.Sprint("/staked ", i)))
-		}
-		r.idle(time.Minute)
-		r.api.Fail("editMessageText", telegramtest.Fault{Latency: 5 * time.Second})
-		for _, user := range []int64{ann + 1, ann, ann + 2, ann + 3} { // Ann is the first who has to wait.
-			r.press(user, "Refresh")
-			time.Sleep(time.Second)
-		}
-		r.idle(time.Minute)
-		if r.pressAnswers(4); r.events.Of("send_shed") > 0 || r.events.Of("answered") != 15+4 {
-			t.Errorf("events %v", r.events)
 		}
 	}, paced)
 }
@@ -173,17 +148,42 @@ func TestSharedMessageIsNewestAndRepliesToFirst(t *testing.T) {
 	}, byWebhook, paced)
 }
 
-// All who wait for a message share what becomes of it: their updates are done,
-// and each is logged by its own reference where it is not out.
-func TestSharedMessageFailsForAll(t *testing.T) {
-	simulated(t, func(t *testing.T, r *adapterTest) {
-		const askers = 20
-		r.api.Fail("sendMessage", telegramtest.Fault{}, telegramtest.NoRights())
-		r.run()
-		r.give(inGroup(1, "/price"))
-		r.give(crowd(askers, "/price")...)
-		if n := strings.Count(r.logs.String(), "was not delivered"); n != askers || len(r.api.Sent()) != 1 {
-			t.Errorf("%d are logged as not delivered:\n%s", n, r.logs)
-		}
-	}, paced)
+// Groups that a 429 holds back for minutes, and one group whose commands hang, leave
+// places for a private chat.
+func TestGroupsLeavePlacesForOthers(t *testing.T) {
+	for way, change := range ways {
+		t.Run(way, func(t *testing.T) {
+			simulated(t, func(t *testing.T, r *adapterTest) {
+				hung := people(maxInFlight)
+				release := r.block(hung...)
+				r.run()
+				promptly := func() {
+					start, before := time.Now(), len(r.api.Sent())
+					r.send(inPrivate(ann, "/price"))
+					if r.sent(before + 1); time.Since(start) > 2*time.Second {
+						t.Errorf("a private chat waits %v", time.Since(start))
+					}
+				}
+				r.api.Fail("sendMessage", telegramtest.TooMany(4*time.Minute), telegramtest.TooMany(4*time.Minute), telegramtest.TooMany(4*time.Minute))
+				for i := range int64(3 * 240) {
+					r.send(writes(faketelegram.Group(group-i%3), i%180, "/price"))
+					time.Sleep(time.Second / 6)
+				}
+				if n := r.adapter.InFlight(); n > 3*2 {
+					t.Errorf("those who share a message hold %d places", n)
+				}
+				promptly()
+				for _, user := range hung {
+					r.send(writes(faketelegram.Group(group-9), user, "/price"))
+				}
+				time.Sleep(time.Second)
+				if n := r.adapter.InFlight(); n > 3*2+maxInFlight/4 {
+					t.Errorf("one group holds %d places", n)
+				}
+				// With polling, the group has read that the bot is busy.
+				promptly()
+				release()
+			}, change, paced)
+		})
+	}
 }

@@ -1,11 +1,9 @@
 package telegram
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -125,16 +123,17 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 	for name, tt := range map[string]struct {
 		kind, members    string
 		from, senderChat string
+		sender           int64
 		role             chat.Role
 		thread           int64
 		locale           string
 	}{
-		"a member":                   {"supergroup", `{"from":{"id":5,"language_code":"pt-br"}}`, "5", "", chat.UnknownRole, 0, "pt-br"},
-		"an anonymous administrator": {"supergroup", `{"from":{"id":5,"language_code":"pt-br"},"sender_chat":{"id":-100}}`, "", "", chat.Moderator, 0, ""},
-		"somebody as their channel":  {"supergroup", `{"from":{"id":5},"sender_chat":{"id":-200}}`, "", "-200", chat.Member, 0, ""},
-		"in a topic":                 {"supergroup", `{"is_topic_message":true,"message_thread_id":44}`, "5", "", chat.UnknownRole, 44, ""},
-		"in a thread of replies":     {"supergroup", `{"message_thread_id":44}`, "5", "", chat.UnknownRole, 0, ""},
-		"in private":                 {"private", "", "5", "", chat.Member, 0, ""},
+		"a member":                   {"supergroup", `{"from":{"id":5,"language_code":"pt-br"}}`, "5", "", 5, chat.UnknownRole, 0, "pt-br"},
+		"an anonymous administrator": {"supergroup", `{"from":{"id":5,"language_code":"pt-br"},"sender_chat":{"id":-100}}`, "", "", -100, chat.Moderator, 0, ""},
+		"somebody as their channel":  {"supergroup", `{"from":{"id":5},"sender_chat":{"id":-200}}`, "", "-200", -200, chat.Member, 0, ""},
+		"in a topic":                 {"supergroup", `{"is_topic_message":true,"message_thread_id":44}`, "5", "", 5, chat.UnknownRole, 44, ""},
+		"in a thread of replies":     {"supergroup", `{"message_thread_id":44}`, "5", "", 5, chat.UnknownRole, 0, ""},
+		"in private":                 {"private", "", "5", "", 5, chat.Member, 0, ""},
 	} {
 		m := in(t, tt.kind, 6, "/price", tt.members)
 		c, ours := asks(&update{Message: m})
@@ -151,6 +150,7 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 		if c.to != where {
 			t.Errorf("%s: destination %+v, want %+v", name, c.to, where)
 		}
+		check(t, name+": sender", c.sender, tt.sender)
 	}
 }
 
@@ -276,29 +276,16 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// oneByOne is a Router that answers one request at a time, as the services of a
-// commandstest.Answers must be asked.
-type oneByOne struct {
-	*chat.Router
-	mu sync.Mutex
-}
-
-func (o *oneByOne) Handle(ctx context.Context, req chat.Request) chat.Reply {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.Router.Handle(ctx, req)
-}
-
 // product runs the product's commands in a World, two minutes after its noon. It
 // is called in a bubble.
-func product(t *testing.T) (*adapterTest, *commandstest.Answers, *oneByOne) {
+func product(t *testing.T) (*adapterTest, *commandstest.Answers, *chat.Router) {
 	t.Helper()
 	time.Sleep(time.Until(commandstest.Noon.Add(2 * time.Minute)))
 	w := commandstest.Healthy()
 	for i := range 30 {
 		w.Logins = append(w.Logins, core.Login{Dapp: fmt.Sprint("Dapp ", i), Platform: "EVM", At: commandstest.Noon})
 	}
-	return setUp(t), w, &oneByOne{Router: w.Router(t)}
+	return setUp(t), w, w.Router(t)
 }
 
 // Only a message of this bot with the hidden link is a question.

@@ -75,27 +75,6 @@ func TestFailedPressLeavesTheAnswer(t *testing.T) {
 	})
 }
 
-func TestASecondTryReplacesTheFailure(t *testing.T) {
-	simulated(t, func(t *testing.T, r *adapterTest) {
-		failure := chat.Reply{Title: chat.NoAnswer("price"), Actions: []chat.Action{chat.TryAgain("price")}}
-		for i, reply := range []chat.Reply{failure, failure, refreshed("$1", 1)} {
-			r.answer(reply)
-			if i == 0 {
-				r.run()
-				r.api.Push(inGroup(ann, "/price"))
-				r.sent(1)
-				continue
-			}
-			r.press(ann+1, "Try again")
-			told := r.pressAnswers(i)[i-1]
-			m := r.one()
-			check(t, "edits", m.Edits, i-1)
-			check(t, "told of the failure", told.Text == "Price unavailable", i == 1)
-			check(t, "shows the price", strings.Contains(m.Text, "$1"), i == 2)
-		}
-	})
-}
-
 // After a press in private, a question is a message to which one can reply.
 func TestPrivatePressIsAskedByMessage(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {

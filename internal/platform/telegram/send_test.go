@@ -192,31 +192,6 @@ func TestRefusedMessageIsSentAsPlainText(t *testing.T) {
 	}
 }
 
-// A picture is sent with its answer as the caption. If Telegram refuses the picture, the
-// answer is a text, as rich as it was.
-func TestRefusedPictureIsSentAsText(t *testing.T) {
-	for _, refused := range []bool{false, true} {
-		simulated(t, func(t *testing.T, r *adapterTest) {
-			reply := pictured(t, 100)
-			want := reply.Image.PNG
-			r.answer(reply)
-			if refused {
-				r.api.Fail("sendPhoto", telegramtest.Status(400), telegramtest.Status(400))
-				want = nil
-			}
-			r.run()
-			r.ask(1)
-			m := r.one()
-			if !bytes.Equal(m.Photo, want) {
-				t.Errorf("refused %t: a picture of %d bytes, want %d", refused, len(m.Photo), len(want))
-			}
-			if m.Text != "Price" || !slices.Contains(typesOf(m.Entities), "bold") {
-				t.Errorf("refused %t: it says %q in %q, want Price in bold", refused, m.Text, typesOf(m.Entities))
-			}
-		})
-	}
-}
-
 // A picture takes the place of a text or of a picture. A text cannot take the
 // place of a picture and stands below it, and so does the picture where the
 // server is too old for the edit.

@@ -167,8 +167,7 @@ func (s *Server) deleteMessage(p params) (result any, no *refusal) {
 func (s *Server) remove(key [2]int64) {
 	if m := s.own[key]; m != nil {
 		m.Deleted = true
-		now := *m
-		s.watch(Event{Message: &now})
+		s.show(m)
 	}
 	delete(s.own, key)
 	delete(s.others, key)

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -58,31 +57,31 @@ type Seen struct {
 // New starts a server that stops with the test. At its end the test fails for every call
 // that the Bot API's description does not allow.
 func New(t testing.TB) *Server {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	server, err := faketelegram.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := NewInMemory(t)
-	s.URL = "http://" + listener.Addr().String()
-	server := &http.Server{Handler: s}
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(func() { _ = server.Close() })
-	return s
+	return watched(t, server)
 }
 
 // NewInMemory is New without a network, for tests in simulated time: the server
 // is reached by RoundTrip alone.
 func NewInMemory(t testing.TB) *Server {
-	s := &Server{Server: faketelegram.New(), watch: func(faketelegram.Event) {}}
-	s.URL = "http://telegram.invalid"
+	server := faketelegram.New()
+	server.URL = "http://telegram.invalid"
+	return watched(t, server)
+}
+
+func watched(t testing.TB, server *faketelegram.Server) *Server {
+	s := &Server{Server: server, watch: func(faketelegram.Event) {}}
 	s.Intercept(s.serve)
 	s.Server.Watch(s.see)
 	t.Cleanup(func() {
+		s.Close()
 		for _, v := range s.Violations() {
 			t.Errorf("the Bot API does not allow: %s", v)
 		}
 	})
-	t.Cleanup(s.Close)
 	return s
 }
 

@@ -35,28 +35,6 @@ func (s *Server) request(t *testing.T, method, params string) (refusal string) {
 	return response.Description
 }
 
-// busy is a server with, in a group, somebody's message 1, the bot's message 2,
-// the press 1 and the inline query 2 of Ann, and her
-// ephemeral message 1.
-func busy(t *testing.T) *Server {
-	s := NewInMemory(t)
-	s.Push(faketelegram.Text(faketelegram.Group(group), faketelegram.Person(ann), "hello"))
-	s.request(t, "sendMessage", `{"chat_id":-1001,"text":"old"}`)
-	s.Press(ann, faketelegram.Group(group), 2, "x")
-	s.Inline(ann, "price", "")
-	s.PushEphemeral(faketelegram.Text(faketelegram.Group(group), faketelegram.Person(ann), "/logins"))
-	return s
-}
-
-// inline is a response to the inline query 2 with results of these IDs.
-func inline(ids ...string) string {
-	var results []string
-	for _, id := range ids {
-		results = append(results, fmt.Sprintf(`{"type":"article","id":%q,"title":"x","input_message_content":{"message_text":"$1"}}`, id))
-	}
-	return `"inline_query_id":"2","results":[` + strings.Join(results, ",") + `]`
-}
-
 // A call that the description does not know is a mistake of the program under
 // test. A call that breaks off never came.
 func TestUndescribedCallsAreViolations(t *testing.T) {
@@ -83,26 +61,32 @@ func TestUndescribedCallsAreViolations(t *testing.T) {
 // What is meant for one is for everybody where results of an inline query are cached
 // and not personal, and where one is chosen.
 func TestCachedAndChosenResultsAreSeenByAll(t *testing.T) {
-	s := busy(t)
-	before := len(s.SeenByOthers(ann))
-	more := func(want int, what string) {
+	s := NewInMemory(t)
+	answer := func(members string) (query string) {
+		query = s.Inline(ann, "price", "")
+		s.request(t, "answerInlineQuery", fmt.Sprintf(`{"inline_query_id":%q,"results":[
+			{"type":"article","id":"1","title":"x","input_message_content":{"message_text":"$1"}}]%s}`, query, members))
+		return query
+	}
+	seen := func(want int, what string) {
 		t.Helper()
-		if got := len(s.SeenByOthers(ann)) - before; got != want {
+		if got := len(s.SeenByOthers(ann)); got != want {
 			t.Errorf("others see %d things after %s, want %d", got, what, want)
 		}
 	}
-	s.request(t, "answerInlineQuery", `{`+inline("1")+`,"cache_time":30,"is_personal":true}`)
-	more(0, "personal results")
-	s.Choose("2", "1", faketelegram.Group(group))
-	more(1, "a chosen result")
-	cached := strings.Replace(inline("1"), `"2"`, `"`+s.Inline(ann, "price", "")+`"`, 1)
-	s.request(t, "answerInlineQuery", `{`+cached+`}`)
-	more(2, "cached results")
+	query := answer(`,"cache_time":30,"is_personal":true`)
+	seen(0, "personal results")
+	s.Choose(query, "1", faketelegram.Group(group))
+	seen(1, "a chosen result")
+	answer("")
+	seen(2, "cached results")
 }
 
 // A kind that was not asked for never arrives.
 func TestOnlyAllowedUpdatesAreDelivered(t *testing.T) {
-	s := busy(t)
+	s := NewInMemory(t)
+	s.Inline(ann, "price", "")
+	s.Press(ann, faketelegram.Group(group), 2, "x")
 	s.request(t, "setWebhook", `{"url":"https://bot.invalid","allowed_updates":["callback_query"]}`)
 	if got := s.Dequeue(); len(got) != 1 || !strings.Contains(string(got[0]), "callback_query") {
 		t.Errorf("delivered %s", got)

@@ -1,11 +1,13 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -258,24 +260,6 @@ func TestUnacknowledgedHeartbeatsEndAConnection(t *testing.T) {
 	})
 }
 
-// The other end of a connection may be gone without a word.
-func TestAHalfOpenConnectionIsReplaced(t *testing.T) {
-	simulate(t, fakediscord.Behaviour{Heartbeat: 40 * time.Second}, func(t *testing.T, h *gatewayTest) {
-		pass(5 * time.Minute)
-		equal(t, "alive at first", h.Alive(), true)
-		equal(t, "connections at first", h.fake.Connects(), 1)
-		h.wire.Dead.Store(true)
-		pass(81 * time.Second)
-		equal(t, "alive after two heartbeats of silence", h.Alive(), false)
-		pass(10 * time.Minute)
-		h.wire.Dead.Store(false)
-		pass(2 * time.Minute)
-		equal(t, "alive at last", h.Alive(), true)
-		equal(t, "connections", h.fake.Connects(), 2)
-		h.takes(t)
-	})
-}
-
 // Whatever the gateway does on every connection, for hours, Discord sees ten
 // identifies and one more every 90 seconds, 5 seconds apart at least.
 func TestIdentifiesStayRareForHours(t *testing.T) {
@@ -324,6 +308,41 @@ func TestSpentSessionsAreWaitedFor(t *testing.T) {
 		pass(time.Hour + time.Minute)
 		h.takes(t)
 	}, func(h *gatewayTest) { h.fake.Limit(0, time.Hour) })
+}
+
+func TestTheStatusIsShownOnEveryConnection(t *testing.T) {
+	var status atomic.Value
+	status.Store("TKN $1")
+	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *gatewayTest) {
+		expect := func(when, want string, sent int) {
+			t.Helper()
+			pass(statusEvery)
+			equal(t, "status "+when, h.fake.Status(), want)
+			equal(t, "times it was sent "+when, len(h.fake.Presences()), sent)
+		}
+		expect("at first", "TKN $1", 1)
+		status.Store("TKN $2")
+		expect("changed", "TKN $2", 2)
+		h.fake.Do(fakediscord.Action{Op: opReconnect})
+		expect("resumed", "TKN $2", 3)
+		h.fake.Do(fakediscord.Action{Op: opInvalidSession})
+		expect("in another session", "TKN $2", 4)
+		status.Store("")
+		h.fake.Do(fakediscord.Action{Op: opReconnect})
+		expect("taken away between two connections", "", 5)
+		status.Store("hangs")
+		pass(statusEvery)
+		equal(t, "Run", h.stop(), nil)
+		equal(t, "problems", len(h.fake.Problems()), 0)
+	}, func(h *gatewayTest) {
+		h.Status = func(ctx context.Context) string {
+			text := status.Load().(string)
+			if text == "hangs" {
+				<-ctx.Done()
+			}
+			return text
+		}
+	})
 }
 
 // FuzzHandle demands that no packet ends the process, or has the token sent to an address

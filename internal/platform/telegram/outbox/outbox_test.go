@@ -455,7 +455,7 @@ func TestAgain(t *testing.T) {
 		"unknown, notice":            {Message{Content: styled, Notice: "busy"}, call(botapi.OutcomeUnknown), true, 2 * time.Second, styled},
 		"unknown twice, ephemeral":   {Message{Content: styled, Unknown: 1, Ephemeral: ephemeral}, call(botapi.OutcomeUnknown), false, 0, styled},
 		"refused, styled":            {Message{Content: styled}, call(botapi.Refused), true, 0, botapi.Content{Text: "x", Entities: []botapi.Entity{}}},
-		"refused, plain, pictured":   {Message{Content: botapi.Content{Picture: []byte("png")}}, call(botapi.Refused), true, 0, botapi.Content{}},
+		"refused, plain, pictured":   {Message{Content: botapi.Content{Picture: []byte("png")}}, call(botapi.Refused), true, 0, styled},
 		"refused, plain":             {Message{}, call(botapi.Refused), false, 0, botapi.Content{}},
 		"forbidden, pictured":        {Message{Content: pictured}, call(botapi.Forbidden), true, 0, styled},
 		"forbidden, edit to picture": {Message{Content: pictured, Edits: 5}, call(botapi.Forbidden), false, 0, pictured},
@@ -466,7 +466,7 @@ func TestAgain(t *testing.T) {
 	} {
 		tt.m.To = botapi.Destination{Chat: -5, ReplyTo: 3}
 		d := newDelivery(nil, tt.m)
-		d.whole = tt.m.Content
+		d.whole = pictured
 		again, wait := d.again(tt.err)
 		if again != tt.again {
 			t.Errorf("%s: again is %t, want %t", name, again, tt.again)
