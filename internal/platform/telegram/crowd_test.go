@@ -1,0 +1,151 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"herald/internal/chat"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
+)
+
+// audience is a crowd in several groups. Everybody but the floods asks once, and few
+// enough different questions that their chat has room for the answers.
+type audience struct {
+	*adapterTest
+	*rand.Rand
+	replicas []*adapterTest
+	start    time.Time
+	held     bool           // by a 429
+	asked    map[string]int // by group and question
+	// questions are as many as a flooded group has room for: each takes two messages of
+	// each replica.
+	questions []string
+}
+
+var questions = []string{"/price", "/staked all"}
+
+// ask hands a question to one of the replicas.
+func (a *audience) ask(m faketelegram.Message) {
+	words := strings.Fields(m["text"].(string)[1:])
+	a.asked[fmt.Sprint(m["chat"].(faketelegram.Chat).ID, " ", words[0], chat.Typed(words[1:]...))]++
+	a.replicas[a.IntN(len(a.replicas))].send(m)
+}
+
+// anybody is a member, a channel or an anonymous administrator who asks a question.
+func (a *audience) anybody(number, group int64) faketelegram.Message {
+	m := writes(faketelegram.Group(group), 1000+number, a.questions[a.IntN(len(a.questions))])
+	switch a.IntN(4) {
+	case 0:
+		return as(-7000-number, m)
+	case 1:
+		return as(group, m)
+	}
+	return m
+}
+
+// flood has one person in each of some groups use up what they may have. Then they are
+// the first who ask what others ask too.
+func (a *audience) flood(groups ...int64) {
+	for _, group := range groups {
+		for i := range 25 {
+			a.replicas[0].send(writes(faketelegram.Group(group), 1, fmt.Sprint("/staked ", i)))
+		}
+	}
+	time.Sleep(20 * time.Second)
+	for _, group := range groups {
+		for _, user := range []int64{2, 1, 3} { // The second and the third share a message.
+			a.asked[fmt.Sprint(group, " price", chat.Typed())]++
+			a.replicas[0].send(writes(faketelegram.Group(group), user, questions[0]))
+			synctest.Wait()
+		}
+	}
+}
+
+// check fails the test unless everybody was answered in time and every rate was kept.
+func (a *audience) check() {
+	a.Helper()
+	answers, sent := map[string]int{}, a.api.Sent()
+	for _, m := range sent {
+		question, _, _ := strings.Cut(m.Text, "\n")
+		key := fmt.Sprint(m.Chat, " ", question)
+		answers[key] += answered(m)
+		// A turn a second at most for each question, its second message, and the burst.
+		if took := m.At.Sub(a.start); a.asked[key] > 0 && !a.held && took > 6*time.Second {
+			a.Errorf("%s is answered after %v", key, took)
+		}
+		for window, most := range map[time.Duration]int{time.Second: 9, time.Minute: 20} {
+			n, all := 0, 0
+			for _, other := range sent {
+				if gap := other.At.Sub(m.At); gap >= 0 && gap < window {
+					all++
+					if other.Chat == m.Chat {
+						n++
+					}
+				}
+			}
+			if n > most || window == time.Second && all > 30 {
+				a.Errorf("within %v a chat has %d messages, and all have %d", window, n, all)
+			}
+		}
+	}
+	for question, n := range a.asked {
+		if answers[question] != n {
+			a.Errorf("%s: %d of %d are answered; events %v", question, answers[question], n, a.events)
+		}
+	}
+}
+
+// Whoever asks once is answered within their fair share, at the rates of all, while
+// others flood and Telegram holds groups back; and who only waits holds no place.
+func TestEverybodyIsAnsweredWithinTheRates(t *testing.T) {
+	for seed := range uint64(40) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			simulated(t, func(t *testing.T, r *adapterTest) {
+				r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
+					return chat.Reply{Title: chat.Say(fmt.Sprint(req.Command, req.Args))}
+				}
+				a := &audience{adapterTest: r, Rand: rand.New(rand.NewPCG(seed, 0)), replicas: []*adapterTest{r}, asked: map[string]int{}}
+				if a.IntN(2) == 0 {
+					a.replicas = append(a.replicas, r.again())
+				}
+				for _, each := range a.replicas {
+					each.run()
+				}
+				a.questions = questions[:3-len(a.replicas)]
+				groups := 1 + a.Int64N(4)
+				var flooded []int64
+				for g := range a.Int64N(groups + 1) {
+					flooded = append(flooded, group-g)
+				}
+				a.flood(flooded...)
+				a.start = time.Now()
+				for range a.IntN(3) {
+					a.held = true
+					r.api.Fail("sendMessage", telegramtest.TooMany(time.Duration(1+a.IntN(120))*time.Second))
+				}
+				for i := range 1 + a.Int64N(300) {
+					a.ask(a.anybody(i, group-a.Int64N(groups)))
+				}
+				time.Sleep(time.Second)
+				held := 0
+				for _, each := range a.replicas {
+					held += each.adapter.InFlight()
+				}
+				// Each group: a question that waits, and one on its way.
+				if most := int(groups) * 4; held > most {
+					t.Errorf("%d places are held", held)
+				}
+				for _, each := range a.replicas {
+					each.idle(6 * time.Minute)
+				}
+				a.check()
+			}, byWebhook, paced)
+		})
+	}
+}
