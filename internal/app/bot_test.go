@@ -328,6 +328,9 @@ func TestAnHourWithoutServicesIsFourWarnings(t *testing.T) {
 			if answered := strings.Contains(line, "command=status"); strings.Contains(line, "msg=command") && explained == answered {
 				t.Errorf("no reason in %s", line)
 			}
+			if len(line) > 400 {
+				t.Errorf("a line has %d bytes: %s", len(line), line)
+			}
 		}
 	})
 }

@@ -108,6 +108,8 @@ type Adapter struct {
 	places           *places
 	// serving is the Run that takes webhook deliveries, or nil.
 	serving atomic.Pointer[session]
+	// unauthorized holds a token if a webhook call without the secret was refused.
+	unauthorized chan struct{}
 }
 
 // session is one Run.
@@ -122,6 +124,8 @@ type session struct {
 	// set, in Unix seconds by Telegram's clock, or unknown. Telegram reports a failure for
 	// more than an hour.
 	failedAt int
+	// setAt is when the webhook was last set.
+	setAt time.Time
 	// delivered holds the IDs of the webhook's updates that are in flight.
 	delivered sync.Map
 	// offsets tracks the polled updates.
@@ -142,7 +146,7 @@ type session struct {
 func New(c Config) *Adapter {
 	// An update may have two calls under way: "typing…" and its sender's role.
 	api := botapi.New(botapi.Config{Token: c.Settings.Token, URL: c.Settings.APIURL, MaxConns: 2 * maxInFlight})
-	return &Adapter{Config: c, api: api, places: newPlaces(maxInFlight)}
+	return &Adapter{Config: c, api: api, places: newPlaces(maxInFlight), unauthorized: make(chan struct{}, 1)}
 }
 
 // Platform implements chat.Adapter.

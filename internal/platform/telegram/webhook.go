@@ -38,18 +38,32 @@ const (
 
 // receive has Telegram deliver updates to ServeHTTP until ctx is done. A webhook that
 // another process has set or deleted is set again.
+//
+// A call without the secret may come from a stranger, or from Telegram with what another
+// process has set. Such a call has the webhook set at once, but only once in watchEvery.
 func (s *session) receive(ctx context.Context) {
 	s.a.serving.Store(s)
 	defer s.a.serving.Store(nil)
-	for step := s.setWebhook; s.repeat(ctx, func() error { return step(ctx) }) == nil; step = s.checkWebhook {
+	for step := s.setWebhook; s.repeat(ctx, func() error { return step(ctx) }) == nil; {
 		s.connected()
-		transport.Sleep(ctx, watchEvery)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(watchEvery):
+			step = s.checkWebhook
+		case <-s.a.unauthorized:
+			transport.Sleep(ctx, time.Until(s.setAt.Add(watchEvery)))
+			s.a.Log.Warn("telegram: a call without the webhook's secret was refused; the webhook is set again, " +
+				"in case another process has changed it")
+			step = s.setWebhook
+		}
 	}
 }
 
 // setWebhook sets the webhook. Meanwhile the adapter is not ready.
 func (s *session) setWebhook(ctx context.Context) error {
 	s.a.ready.Store(false)
+	s.setAt = time.Now()
 	err := s.a.api.SetWebhook(ctx, &bot.SetWebhookParams{
 		URL:            s.a.Settings.WebhookURL,
 		SecretToken:    s.a.Settings.WebhookSecret.Reveal(),
@@ -62,8 +76,8 @@ func (s *session) setWebhook(ctx context.Context) error {
 	return err
 }
 
-// checkWebhook sets the webhook if Telegram has another URL, or another secret, so that
-// this bot has refused a delivery since the last check. Telegram reports a failure for more than an hour, so the
+// checkWebhook sets the webhook if Telegram has another URL, or reports that a delivery was
+// refused since the last check. Telegram reports a failure for more than an hour, so the
 // first check after the webhook was set only stores the time of the last failure.
 func (s *session) checkWebhook(ctx context.Context) error {
 	info, err := s.a.api.GetWebhookInfo(ctx)
@@ -103,6 +117,10 @@ func (a *Adapter) serve(r *http.Request) (status int) {
 	secret := a.Settings.WebhookSecret
 	if !secret.IsSet() || subtle.ConstantTimeCompare(given, []byte(secret.Reveal())) != 1 {
 		a.Count("webhook_unauthorized")
+		select {
+		case a.unauthorized <- struct{}{}:
+		default:
+		}
 		return http.StatusUnauthorized
 	}
 	s := a.serving.Load()
