@@ -99,7 +99,10 @@ const (
 var interactionToken = regexp.MustCompile(`(?i)((?:/|%2F)(?:interactions|webhooks)(?:/|%2F)[0-9]+(?:/|%2F))[A-Za-z0-9._~-]+`)
 
 // Redactor replaces secrets in text. It is safe for concurrent use.
-type Redactor struct{ known *strings.Replacer }
+type Redactor struct {
+	known    *strings.Replacer
+	shortest int // the length of the shortest form of a secret, in bytes
+}
 
 // NewRedactor makes a Redactor. It ignores secrets of fewer than 6 bytes.
 func NewRedactor(secrets []string) *Redactor {
@@ -111,15 +114,19 @@ func NewRedactor(secrets []string) *Redactor {
 	}
 	// A Replacer tries its strings in order, and one may begin another.
 	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
+	r := &Redactor{}
 	for _, form := range forms {
-		pairs = append(pairs, form, Mark)
+		pairs, r.shortest = append(pairs, form, Mark), len(form)
 	}
-	return &Redactor{known: strings.NewReplacer(pairs...)}
+	r.known = strings.NewReplacer(pairs...)
+	return r
 }
 
 // String returns s with every secret replaced by Mark.
 func (r *Redactor) String(s string) string {
-	s = r.known.Replace(s)
+	if len(s) >= r.shortest {
+		s = r.known.Replace(s)
+	}
 	if !strings.ContainsAny(s, "/%") {
 		return s // without a URL
 	}

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"embed"
 	"encoding/json"
+	"strings"
 
 	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
@@ -29,8 +30,23 @@ type catalogue struct {
 	messages map[string]message
 }
 
-// message is a text by its plural form. Every message has plural.Other.
-type message map[plural.Form]string
+// message is a template for each of its plural forms. Every message has plural.Other.
+type message map[plural.Form]template
+
+// template is a text in pieces. Each is words and the name of the argument that follows
+// them; either may be empty.
+type template []struct{ words, arg string }
+
+// parse returns the template of a text such as "{symbol} is {price}".
+func parse(text string) template {
+	t := make(template, 1+strings.Count(text, "{"))
+	for i := range t {
+		var rest string
+		t[i].words, rest, _ = strings.Cut(text, "{")
+		t[i].arg, text, _ = strings.Cut(rest, "}")
+	}
+	return t
+}
 
 // pluralForms are the CLDR's names of plural forms, as a file spells them.
 var pluralForms = map[string]plural.Form{
@@ -41,7 +57,7 @@ var pluralForms = map[string]plural.Form{
 func (m *message) UnmarshalJSON(content []byte) error {
 	var text string
 	if json.Unmarshal(content, &text) == nil {
-		*m = message{plural.Other: text}
+		*m = message{plural.Other: parse(text)}
 		return nil
 	}
 	var texts map[string]string
@@ -50,7 +66,7 @@ func (m *message) UnmarshalJSON(content []byte) error {
 	}
 	*m = message{}
 	for name, text := range texts {
-		(*m)[pluralForms[name]] = text
+		(*m)[pluralForms[name]] = parse(text)
 	}
 	return nil
 }

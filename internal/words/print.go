@@ -254,17 +254,16 @@ func (p *catalogue) text(t chat.Text) Line {
 	}
 	text := forms[plural.Other]
 	if n, counted := t.Args[pluralArg].(chat.Count); counted {
-		text = cmp.Or(forms[plural.Cardinal.MatchPlural(p.tag, int(n), 0, 0, 0, 0)], text)
-	}
-	line := make(Line, 0, 1+2*strings.Count(text, "{"))
-	for text != "" {
-		words, rest, _ := strings.Cut(text, "{")
-		if words != "" {
-			line = append(line, Span{Text: words})
+		if form, known := forms[plural.Cardinal.MatchPlural(p.tag, int(n), 0, 0, 0, 0)]; known {
+			text = form
 		}
-		arg, after, _ := strings.Cut(rest, "}")
-		line = append(line, p.value(t.Args[arg])...)
-		text = after
+	}
+	line := make(Line, 0, 2*len(text))
+	for _, piece := range text {
+		if piece.words != "" {
+			line = append(line, Span{Text: piece.words})
+		}
+		line = append(line, p.value(t.Args[piece.arg])...)
 	}
 	return line
 }
