@@ -100,7 +100,7 @@ func statusReply(all []serviceStatus, req chat.Request) chat.Reply {
 	}
 	reply.Title = chat.SayWith("status.title", chat.Values{"what": headlines})
 	if headlines == nil {
-		asked := slices.MinFunc(all, func(a, b serviceStatus) int { return a.Asked.Compare(b.Asked) }).Asked
+		asked := slices.MinFunc(all, func(a, b serviceStatus) int { return a.LastCall.Compare(b.LastCall) }).LastCall
 		reply.Tone, reply.Title, reply.Checked, reply.AsOf = chat.Positive, chat.Say("status.all"), asked, asked
 	}
 	return reply

@@ -189,7 +189,7 @@ func (s fakeService) Health() core.Health { return s.health }
 
 // service answers at Noon, or has failed with err for 18 minutes.
 func (w *Answers) service(s *core.Service, err error, answer any, stale bool) fakeService {
-	h := core.Health{Service: s, Asked: Noon}
+	h := core.Health{Service: s, LastCall: Noon}
 	failed, ok := errors.AsType[*core.Error](err)
 	if ok && failed.Reason != core.Paused && failed.Reason != core.NoCredit && !w.NeverAsked {
 		h.FailingSince, h.Reason = Noon.Add(-18*time.Minute), failed.Reason
