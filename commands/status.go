@@ -95,8 +95,8 @@ func statusReply(all []serviceStatus, req chat.Request) chat.Reply {
 		}
 	}
 	reply.Sections = []chat.Section{{Fields: fields}}
-	if req.Role == chat.Moderator && req.Unlisted != "" {
-		reply.Notes = append(reply.Notes, chat.SayWith("status.unlisted", chat.Values{"entry": chat.Code(req.Unlisted)}))
+	if req.Role == chat.Moderator && req.UnlistedChat != "" {
+		reply.Notes = append(reply.Notes, chat.SayWith("status.unlisted", chat.Values{"entry": chat.Code(req.UnlistedChat)}))
 	}
 	reply.Title = chat.SayWith("status.title", chat.Values{"what": headlines})
 	if headlines == nil {
