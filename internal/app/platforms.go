@@ -42,7 +42,7 @@ func (b *Bot) platforms() (on []platform) {
 		if s.PublicKey != nil {
 			p.webhookPath = "/discord/interactions"
 		} else {
-			b.metrics.GatewayHeartbeat(a.HeartbeatLatency)
+			b.metrics.ExportHeartbeat(a.HeartbeatLatency)
 		}
 		on = append(on, p)
 	}

@@ -56,7 +56,7 @@ func (b *Bot) Run(ctx context.Context) error {
 func (b *Bot) listen(platforms []platform) (*ops.Server, error) {
 	var adapters []chat.Adapter
 	for _, p := range platforms {
-		b.metrics.Platform(p.adapter, p.adapter.InFlight)
+		b.metrics.ExportPlatform(p.adapter, p.adapter.InFlight)
 		adapters = append(adapters, p.adapter)
 	}
 	if b.cfg.Ops.Addr == "" {
