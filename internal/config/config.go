@@ -57,30 +57,25 @@ type Given map[string]value
 // named envFile, if any. Environ wins. An empty value counts as none. The Errors are about
 // the file. If it cannot be read, Given is nil.
 func Collect(environ []string, envFile string) (Given, Errors) {
-	given := Given{}
-	var wrong Errors
-	if envFile != "" {
-		content, err := ReadFile(envFile, 1<<20)
-		if err != nil {
-			return nil, Errors{fmt.Sprintf("--env-file: the file %v; make one with `cp config.example.env herald.env`, "+
-				"fill it in, and give it as --env-file herald.env", err)}
-		}
-		wrong = given.parse(envFile, content)
-	}
+	inEnviron, inFile := Given{}, Given{}
 	for _, variable := range environ {
 		name, raw, _ := strings.Cut(variable, "=")
 		if v := readValue(raw); v.isSet() {
-			// X and X_FILE both win over the file's X and X_FILE.
-			setting := strings.TrimSuffix(name, fileSuffix)
-			for _, overridden := range []string{setting, setting + fileSuffix} {
-				if given[overridden].line > 0 {
-					delete(given, overridden)
-				}
-			}
-			given[name] = v
+			inEnviron[name] = v
 		}
 	}
-	return given, wrong
+	if envFile == "" {
+		return inEnviron, nil
+	}
+	content, err := ReadFile(envFile, 1<<20)
+	if err != nil {
+		return nil, Errors{fmt.Sprintf("--env-file: the file %v; make one with `cp config.example.env herald.env`, "+
+			"fill it in, and give it as --env-file herald.env", err)}
+	}
+	wrong := inFile.parse(envFile, content)
+	maps.DeleteFunc(inFile, func(name string, _ value) bool { return inEnviron.Has(strings.TrimSuffix(name, fileSuffix)) })
+	maps.Copy(inFile, inEnviron)
+	return inFile, wrong
 }
 
 // Has reports whether a value is given for the setting with this name, even a wrong one.
@@ -90,16 +85,8 @@ func (g Given) Has(name string) bool { return g[name].isSet() || g[name+fileSuff
 // returns all mistakes, including given names that are not in the table.
 func (g Given) Fill(table []Setting) Errors {
 	wrong := g.unknown(table)
-	neededBy := map[string][]string{}
 	for _, s := range table {
-		for _, name := range s.Needs {
-			if g.Has(s.Name) {
-				neededBy[name] = append(neededBy[name], s.Name)
-			}
-		}
-	}
-	for _, s := range table {
-		v, needed := g.value(s), neededBy[s.Name]
+		v, needed := g.value(s), g.neededBy(s.Name, table)
 		switch {
 		case v.err != nil: // there is no value to set
 		case v.text == "" && s.Required:
@@ -112,19 +99,24 @@ func (g Given) Fill(table []Setting) Errors {
 		case v.text != "":
 			v.err = s.Set(v.text)
 		}
-		if v.err != nil {
-			wrong = append(wrong, s.mistakes(v)...)
+		if v.err == nil {
+			continue
+		}
+		for line := range strings.SplitSeq(v.err.Error(), "\n") {
+			wrong = append(wrong, fmt.Sprintf("%s%s: %s; for example %s=%s", v.place, s.Name, line, s.Name, s.example()))
 		}
 	}
 	return wrong
 }
 
-// mistakes returns a mistake for each line of v.err.
-func (s Setting) mistakes(v value) (all Errors) {
-	for line := range strings.SplitSeq(v.err.Error(), "\n") {
-		all = append(all, fmt.Sprintf("%s%s: %s; for example %s=%s", v.place, s.Name, line, s.Name, s.example()))
+// neededBy returns the names of the given settings in the table that need the named one.
+func (g Given) neededBy(name string, table []Setting) (needing []string) {
+	for _, s := range table {
+		if g.Has(s.Name) && slices.Contains(s.Needs, name) {
+			needing = append(needing, s.Name)
+		}
 	}
-	return all
+	return needing
 }
 
 // value returns the value given for s or in its file, or else the default.

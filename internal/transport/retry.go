@@ -20,10 +20,8 @@ func (b Backoff) After(failures int) time.Duration {
 
 // Sleep blocks for d or until ctx is done. It reports whether d passed first.
 func Sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return ctx.Err() == nil
 	case <-ctx.Done():
 		return false
