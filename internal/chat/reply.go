@@ -180,8 +180,7 @@ func badInput(input *InputError, c *Command, forms []Form, req *Request) Reply {
 		p := forms[i].Params[0]
 		reply.Ask = &Ask{Command: c.Name, Question: p.Question}
 		if noArgs {
-			text := SayWith("ask.text", Values{"example": Code(p.Example)})
-			return Reply{Ephemeral: true, Title: p.Question, Text: text, Ask: reply.Ask}
+			return Reply{Ephemeral: true, Title: p.Question, Text: SayWith("ask.text", Values{"example": Code(p.Example)}), Ask: reply.Ask}
 		}
 	}
 	var fields []Field

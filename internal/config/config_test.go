@@ -78,6 +78,10 @@ func TestEnvironmentWinsOverEnvFile(t *testing.T) {
 	if got := s.Key.Reveal(); got != "from-a-secret-file" {
 		t.Errorf("the secret is %q", got)
 	}
+	s = mustRead(t, write(t, "NAME=x\nKEY_FILE="+secret), "KEY=from-the-environment")
+	if got := s.Key.Reveal(); got != "from-the-environment" {
+		t.Errorf("with KEY_FILE in the env file the secret is %q", got)
+	}
 }
 
 func TestMistakesNameTheSettingAndAnExample(t *testing.T) {

@@ -22,10 +22,9 @@ func (b Backoff) After(failures int) time.Duration {
 func Sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
-		return ctx.Err() == nil
 	case <-ctx.Done():
-		return false
 	}
+	return ctx.Err() == nil
 }
 
 // Policy decides what the chat adapters retry, and for how long. Calls to services are
