@@ -57,7 +57,7 @@ func All(from Sources, options Options) chat.Commands {
 		price(from, options),
 		supply(from, options),
 		staked(from, options),
-		myLogins(from.Accounts, from.Logins, options),
+		myLogins(from, options),
 		exists(from.Accounts, options),
 		verify(from, options),
 		status(from.Services),

@@ -10,56 +10,67 @@ import (
 )
 
 const (
-	// maxLogins is the number of logins on a page.
-	maxLogins = 10
-	// maxLoginText bounds the name of a dapp and of a platform, in characters.
-	maxLoginText = 60
+	// loginsPerPage is the largest number of logins on a page.
+	loginsPerPage = 10
+	// maxLoginName bounds the shown name of a dapp or a platform, in characters.
+	maxLoginName = 60
 )
 
-func myLogins(accounts core.Source[core.Identity, core.Account], logins core.Source[string, []core.Login], options Options) chat.Command {
-	page := chat.Param{Name: "page"}
-	run := func(ctx context.Context, req chat.Request) (chat.Reply, error) {
-		self, err := sender(req)
-		if err != nil {
-			return chat.Reply{}, err
-		}
-		account, err := accounts.Get(ctx, self)
-		if err != nil {
-			return chat.Reply{}, err
-		}
-		if !account.Value.Registered() {
-			return chat.Reply{Tone: chat.Negative, Title: chat.Say("exists.no"),
-				Text:    chat.SayWith("logins.unregistered", chat.Values{"platform": chat.Plain(self.Platform), "service": options.service()}),
-				Actions: link("button.register", options.RegisterURL)}, nil
-		}
-		history, err := logins.Get(ctx, account.Value.DID)
-		if err != nil {
-			return chat.Reply{}, err
-		}
-		n, _ := strconv.Atoi(req.Args.Value(page.Name)) // 0 if no page was given
-		return loginsReply(history.Value, n)
-	}
+// pageParam is the number of a page, from 1. The page buttons give it.
+var pageParam = chat.Param{Name: "page"}
+
+// myLoginsCommand answers /mylogins.
+type myLoginsCommand struct {
+	Sources
+	Options
+}
+
+func myLogins(from Sources, options Options) chat.Command {
+	c := myLoginsCommand{from, options}
 	return chat.Command{
 		Name:       "mylogins",
 		Summary:    chat.Say("command.mylogins"),
 		Visibility: chat.Private,
-		Forms:      []chat.Form{{Run: run}, {Params: []chat.Param{page}, Unlisted: true, Run: run}},
+		Forms:      []chat.Form{{Run: c.run}, {Params: []chat.Param{pageParam}, Unlisted: true, Run: c.run}},
 	}
 }
 
-// loginsReply shows a page, counted from 1; a smaller number is the first. It returns an
-// InputError if there are fewer pages.
+// run returns a page of the sender's logins, or tells that the sender is not registered.
+func (c myLoginsCommand) run(ctx context.Context, req chat.Request) (chat.Reply, error) {
+	self, err := sender(req)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	account, err := c.Accounts.Get(ctx, self)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	if !account.Value.Registered() {
+		return chat.Reply{Tone: chat.Negative, Title: chat.Say("exists.no"),
+			Text:    chat.SayWith("logins.unregistered", chat.Values{"platform": chat.Plain(self.Platform), "service": c.service()}),
+			Actions: link("button.register", c.RegisterURL)}, nil
+	}
+	logins, err := c.Logins.Get(ctx, account.Value.DID)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	page, _ := strconv.Atoi(req.Args.Value(pageParam.Name)) // 0 without a number
+	return loginsReply(logins.Value, max(page, 1))
+}
+
+// loginsReply returns one page of the logins. page counts from 1. Beyond the last page it
+// returns an InputError.
 func loginsReply(logins []core.Login, page int) (chat.Reply, error) {
 	if len(logins) == 0 {
 		return chat.Reply{Title: chat.Say("logins.none"), Text: chat.Say("logins.none_text")}, nil
 	}
-	pages := slices.Collect(slices.Chunk(logins, maxLogins))
-	if page = max(1, page); page > len(pages) {
+	pages := slices.Collect(slices.Chunk(logins, loginsPerPage))
+	if page > len(pages) {
 		return chat.Reply{}, &chat.InputError{Problem: chat.SayWith("logins.pages", chat.Values{"n": chat.Count(len(pages))})}
 	}
 	var fields []chat.Field
 	for _, l := range pages[page-1] {
-		fields = append(fields, chat.Field{Value: chat.Parts{loginText(l.Dapp), via(l.Platform), chat.Moment{Time: l.At}}})
+		fields = append(fields, chat.Field{Value: chat.Parts{loginName(l.Dapp), loginPlatform(l.Platform), chat.Moment{Time: l.At}}})
 	}
 	reply := chat.Reply{
 		Title:    chat.SayWith("logins.count", chat.Values{"n": chat.Count(len(logins))}),
@@ -77,27 +88,30 @@ func loginsReply(logins []core.Login, page int) (chat.Reply, error) {
 	return reply, nil
 }
 
+// pageButton returns a button that replaces the page shown.
 func pageButton(label string, page int) chat.Action {
 	return chat.Action{Label: chat.Say(label), Command: "mylogins", Args: []string{strconv.Itoa(page)}, Edit: true}
 }
 
-// wallets are the platforms on which people log in with a wallet.
-var wallets = []string{core.EVM, "BTC", "TRON", "TON", "SOL"}
+// walletPlatforms are the platforms on which a login is made with a wallet.
+var walletPlatforms = []string{core.EVM, "BTC", "TRON", "TON", "SOL"}
 
-// via says on which platform somebody logged in.
-func via(platform string) chat.Value {
+// loginPlatform returns the words for the platform of a login, such as "via Telegram" or
+// "via EVM wallet".
+func loginPlatform(platform string) chat.Value {
 	key := "logins.via"
 	switch {
 	case !slices.Contains(core.Platforms(), platform):
-		return loginText(platform)
-	case slices.Contains(wallets, platform):
+		return loginName(platform)
+	case slices.Contains(walletPlatforms, platform):
 		key = "logins.via_wallet"
 	}
 	return chat.SayWith(key, chat.Values{"platform": chat.Plain(platform)})
 }
 
-func loginText(name string) chat.Value {
-	if shown := chat.NewUntrusted(name, maxLoginText); shown != "" {
+// loginName returns the name as Untrusted text, or "unnamed" if nothing of it can be shown.
+func loginName(name string) chat.Value {
+	if shown := chat.NewUntrusted(name, maxLoginName); shown != "" {
 		return shown
 	}
 	return chat.Say("logins.unnamed")

@@ -76,7 +76,7 @@ func (c *priceCommand) withChart(ctx context.Context, req chat.Request, answer c
 		return reply, &chat.PartialError{Err: err}
 	}
 	about := chat.Values{"period": chat.Say("price." + period), "since": chat.Day{Time: chart.Since}}
-	if !chart.Line {
+	if !chart.HasLine {
 		reply.Notes = append(reply.Notes, chat.SayWith("chart.none", about))
 	} else if chart.Seen < minCoverage {
 		reply.Notes = append(reply.Notes, chat.SayWith("chart.sparse", about))

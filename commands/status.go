@@ -95,12 +95,12 @@ func statusReply(all []serviceStatus, req chat.Request) chat.Reply {
 		}
 	}
 	reply.Sections = []chat.Section{{Fields: fields}}
-	if req.Role == chat.Moderator && req.Unlisted != "" {
-		reply.Notes = append(reply.Notes, chat.SayWith("status.unlisted", chat.Values{"entry": chat.Code(req.Unlisted)}))
+	if req.Role == chat.Moderator && req.UnlistedChat != "" {
+		reply.Notes = append(reply.Notes, chat.SayWith("status.unlisted", chat.Values{"entry": chat.Code(req.UnlistedChat)}))
 	}
 	reply.Title = chat.SayWith("status.title", chat.Values{"what": headlines})
 	if headlines == nil {
-		asked := slices.MinFunc(all, func(a, b serviceStatus) int { return a.Asked.Compare(b.Asked) }).Asked
+		asked := slices.MinFunc(all, func(a, b serviceStatus) int { return a.LastCall.Compare(b.LastCall) }).LastCall
 		reply.Tone, reply.Title, reply.Checked, reply.AsOf = chat.Positive, chat.Say("status.all"), asked, asked
 	}
 	return reply

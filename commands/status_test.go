@@ -29,7 +29,7 @@ type failed struct{ commands.Service }
 
 func (f failed) Health() core.Health {
 	h := f.Service.Health()
-	h.FailingSince, h.Reason = h.Asked, core.Unreachable
+	h.FailingSince, h.Reason = h.LastCall, core.Unreachable
 	return h
 }
 

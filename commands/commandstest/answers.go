@@ -117,7 +117,7 @@ func Healthy() *Answers {
 			{Dapp: "Game\nnight", Platform: "Telegram", At: Noon.Add(-time.Hour)},
 		},
 		Chart: core.Chart{
-			PNG: picture, Line: true, First: number("0.0120"), Last: number("0.0123456789"), Change: known("2.88"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1, Since: Noon.AddDate(0, 0, -7),
+			PNG: picture, HasLine: true, First: number("0.0120"), Last: number("0.0123456789"), Change: known("2.88"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1, Since: Noon.AddDate(0, 0, -7),
 		},
 		AccountsAsked: map[core.Identity]int{},
 		Options:       commands.Options{Symbol: "TKN", ExplorerURL: "https://explorer.example"},
@@ -189,7 +189,7 @@ func (s fakeService) Health() core.Health { return s.health }
 
 // service answers at Noon, or has failed with err for 18 minutes.
 func (w *Answers) service(s *core.Service, err error, answer any, stale bool) fakeService {
-	h := core.Health{Service: s, Asked: Noon}
+	h := core.Health{Service: s, LastCall: Noon}
 	failed, ok := errors.AsType[*core.Error](err)
 	if ok && failed.Reason != core.Paused && failed.Reason != core.NoCredit && !w.NeverAsked {
 		h.FailingSince, h.Reason = Noon.Add(-18*time.Minute), failed.Reason

@@ -71,7 +71,7 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 		cache.Store = b.stores[0]
 	}
 	b.cache = core.NewCache(cache)
-	b.metrics.Cache(b.cache.Items, cfg.CacheItems)
+	b.metrics.ExportCache(b.cache.Items, cfg.CacheItems)
 	sources, err := b.connect()
 	if err == nil {
 		b.Router, err = b.newRouter(sources)
@@ -96,7 +96,7 @@ func (b *Bot) newRouter(sources commands.Sources) (*chat.Router, error) {
 }
 
 // ExportBuild exports the version to /metrics. It panics if it is called twice.
-func (b *Bot) ExportBuild(version, commit string) { b.metrics.Build(version, commit) }
+func (b *Bot) ExportBuild(version, commit string) { b.metrics.ExportBuild(version, commit) }
 
 // openState sets b.state, b.redis and b.stores.
 func (b *Bot) openState() error {
@@ -108,7 +108,7 @@ func (b *Bot) openState() error {
 		if err != nil {
 			return err
 		}
-		b.metrics.Redis(redis.Up, redis.Fallbacks)
+		b.metrics.ExportRedis(redis.Up, redis.Fallbacks)
 		b.state, b.redis, b.stores = redis, redis, []keeper{redis}
 	}
 	if dir := b.cfg.Store.DataDir; dir != "" {

@@ -8,7 +8,7 @@ import (
 	"herald/internal/platform/telegram"
 )
 
-// platform is a chat platform that is on.
+// platform is a chat platform whose token is set.
 type platform struct {
 	adapter interface {
 		chat.Adapter
@@ -16,11 +16,12 @@ type platform struct {
 		InFlight() int
 	}
 	probe probe
-	// path is where the platform calls the adapter by HTTP; empty: it does not.
-	path string
+	// webhookPath is the URL path to which the platform posts updates; empty: it posts none.
+	webhookPath string
 }
 
-// platforms makes an adapter for each platform whose token is set.
+// platforms makes an adapter for each platform whose token is set. It registers Telegram's
+// Role in b.roles and the heartbeat of Discord's gateway in the metrics.
 func (b *Bot) platforms() (on []platform) {
 	if s := b.cfg.Telegram; s.Token.IsSet() {
 		a := telegram.New(telegram.Config{
@@ -28,7 +29,7 @@ func (b *Bot) platforms() (on []platform) {
 			Log: b.log, Count: b.metrics.Events(string(telegram.Platform)), Connected: b.connected(telegram.Platform),
 		})
 		b.roles[telegram.Platform] = a.Role
-		on = append(on, platform{adapter: a, path: s.WebhookPath,
+		on = append(on, platform{adapter: a, webhookPath: s.WebhookPath,
 			probe: probe{title: "Telegram", url: s.APIURL, settings: "TELEGRAM_BOT_TOKEN and TELEGRAM_API_URL", ask: a.Check}})
 	}
 	if s := b.cfg.Discord; s.Token.IsSet() {
@@ -39,16 +40,16 @@ func (b *Bot) platforms() (on []platform) {
 		p := platform{adapter: a,
 			probe: probe{title: "Discord", url: s.APIURL, settings: "DISCORD_BOT_TOKEN and DISCORD_API_URL", ask: a.Check}}
 		if s.PublicKey != nil {
-			p.path = "/discord/interactions"
+			p.webhookPath = "/discord/interactions"
 		} else {
-			b.metrics.GatewayHeartbeat(a.HeartbeatLatency)
+			b.metrics.ExportHeartbeat(a.HeartbeatLatency)
 		}
 		on = append(on, p)
 	}
 	return on
 }
 
-// connected returns a function that logs the bot's name when an adapter connects.
+// connected returns a function that logs that p is connected, with the bot's name there.
 func (b *Bot) connected(p chat.Platform) func(name string) {
 	return func(name string) { b.log.Info("platform connected", "platform", p, "name", name) }
 }

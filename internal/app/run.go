@@ -45,7 +45,7 @@ func (b *Bot) Run(ctx context.Context) error {
 	refuseUntil := make(chan time.Time, 1)
 	defer context.AfterFunc(ctx, func() { refuseUntil <- time.Now().Add(lameDuck) })()
 	err = serve(ctx, b.Router, platforms, b.log)
-	if ctx.Err() != nil && slices.ContainsFunc(platforms, func(p platform) bool { return p.path != "" }) {
+	if ctx.Err() != nil && slices.ContainsFunc(platforms, func(p platform) bool { return p.webhookPath != "" }) {
 		time.Sleep(time.Until(<-refuseUntil))
 	}
 	return err
@@ -56,7 +56,7 @@ func (b *Bot) Run(ctx context.Context) error {
 func (b *Bot) listen(platforms []platform) (*ops.Server, error) {
 	var adapters []chat.Adapter
 	for _, p := range platforms {
-		b.metrics.Platform(p.adapter, p.adapter.InFlight)
+		b.metrics.ExportPlatform(p.adapter, p.adapter.InFlight)
 		adapters = append(adapters, p.adapter)
 	}
 	if b.cfg.Ops.Addr == "" {
@@ -67,8 +67,8 @@ func (b *Bot) listen(platforms []platform) (*ops.Server, error) {
 		return nil, err
 	}
 	for _, p := range platforms {
-		if p.path != "" {
-			server.Handle(p.path, p.adapter)
+		if p.webhookPath != "" {
+			server.Handle(p.webhookPath, p.adapter)
 		}
 	}
 	go func() {

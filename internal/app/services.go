@@ -65,7 +65,7 @@ func (b *Bot) connect() (commands.Sources, error) {
 				return aboutPartner(cfg.Partner.URL, accounts.Skew(), err), err
 			}},
 	}
-	b.metrics.ClockSkew(accounts.Skew)
+	b.metrics.ExportClockSkew(accounts.Skew)
 	recorded := b.recordQuotes(price)
 	sources := commands.Sources{
 		Price: recorded, Supply: supplies.Supply, Stakes: stakes.Stakes,
@@ -74,7 +74,7 @@ func (b *Bot) connect() (commands.Sources, error) {
 	}
 	for _, s := range b.services {
 		sources.Services = append(sources.Services, s.Upstream)
-		b.metrics.Service(s.Health)
+		b.metrics.ExportService(s.Health)
 	}
 	return sources, nil
 }
@@ -105,7 +105,7 @@ func (b *Bot) priceBudget() core.Budget {
 		config.Store = b.stores[0]
 	}
 	b.credits = credits.New(config)
-	b.metrics.Credits(b.credits.Available)
+	b.metrics.ExportCredits(b.credits.Available)
 	return b.credits
 }
 

@@ -1,10 +1,11 @@
 package chat
 
 import (
+	"slices"
 	"time"
 )
 
-// Tone is what a Reply says in a word, for its colour or sign.
+// Tone selects the colour or the sign of a Reply.
 type Tone int
 
 // The tones.
@@ -14,65 +15,63 @@ const (
 	Positive
 	// Negative is a no that was checked.
 	Negative
-	// Warning is an answer that could not be given, or not in full.
+	// Warning marks a missing, incomplete or old answer.
 	Warning
-	// Rising and Falling are a price's change over the period shown.
+	// Rising and Falling are the direction of the price over the period shown.
 	Rising
 	Falling
 )
 
-// Reply is an answer, free of its platform and of its language. Package words
-// prints it as a card, which an adapter renders.
+// Reply is an answer as values, without words or anything of its platform. Package words
+// prints a Reply as a card, and an adapter renders the card.
 type Reply struct {
-	// Language is set by the Router.
+	// Language is the language to print in. The Router sets it.
 	Language Language
 	Tone     Tone
-	// Title is the answer itself: a push notification shows little more.
+	// Title holds the answer itself, because a push notification shows little more.
 	Title Text
-	// Subtitle is shown on the title's line, less prominent.
+	// Subtitle is shown after the Title, on the same line and less prominent.
 	Subtitle Value
 	Text     Text
 	Sections []Section
-	// FullValues are the unshortened forms of values above. A value that is shown in
-	// full above is left out.
+	// FullValues holds in full the values that are shortened above.
 	FullValues []Field
-	// Folded is shown after FullValues on platforms that can fold it away, and only there.
+	// Folded is shown folded after FullValues. Platforms that cannot fold leave it out.
 	Folded []Field
 	// Notes are small print, a line each.
 	Notes []Text
-	// Footer is the last line: the source. Checked, when the source was asked, ends it.
+	// Footer is the last line, such as the source. Checked is printed at the end of the
+	// line: when the source was asked, or the time of the block read.
 	Footer  Parts
 	Checked time.Time
-	// Image is shown above or below the text; nil shows no picture.
+	// Image is shown above or below the text; nil: no picture.
 	Image *Image
-	// Actions are buttons, in the order in which they are shown.
+	// Actions are the buttons, in order.
 	Actions []Action
-	// Ask asks the sender for a missing argument; nil asks for nothing.
+	// Ask asks the sender for a missing argument; nil: no question.
 	Ask *Ask
-	// About identifies the subject among those of one command, such as a wallet. It is
-	// "" where the command has one subject: the periods of /price show one price.
+	// About identifies the subject of the reply within its command, such as a wallet. It is
+	// "" if the command has only one subject.
 	About string
-	// AsOf is when the content was true by its source, or else when it was fetched. It
-	// is zero where neither is known. A refresh that finds the same AsOf changes nothing.
+	// AsOf is the source's time of the content, or else the time of the fetch; zero:
+	// unknown. A refresh with the same AsOf leaves the message as it is.
 	AsOf time.Time
-	// FreshUntil is until when the same question has the same answer; zero: it may
-	// change at once.
+	// FreshUntil is the time before which a refresh finds the same answer; zero: unknown.
 	FreshUntil time.Time
-	// Stale marks an old answer in place of one that a failing service did not give. The
-	// Reply says so.
+	// Stale marks an old answer, given because the service fails. The Reply must say so.
 	Stale bool
-	// Ephemeral marks a reply that matters only to the sender: wrong input, a refusal, a
-	// limit. Platforms that can show it to the sender alone do so.
+	// Ephemeral marks a reply for the sender only, such as wrong input or a refusal. A
+	// platform shows it to the sender alone if it can.
 	Ephemeral bool
-	// Repeated marks a refusal that the sender got in this chat already within the last
-	// minute. Platforms that would need a message for it leave it out.
+	// Repeated marks a refusal that the sender was already shown in this chat within the
+	// last minute. A platform need not send it as a message.
 	Repeated bool
 }
 
 // Section is a list of fields under an optional heading.
 type Section struct {
 	Heading Text
-	// Row puts all fields on one line.
+	// Row shows all fields on one line.
 	Row    bool
 	Fields []Field
 }
@@ -87,17 +86,17 @@ type Image struct {
 	// Name is the file name, such as "price-7d.png".
 	Name string
 	PNG  []byte
-	// Spark is the picture's line as a few points, for a chat without pictures. NaN is a
-	// gap. It may be empty.
+	// Spark holds the picture's line as a few points, for a chat without pictures. NaN is
+	// a gap. It is empty without a line.
 	Spark []float64
-	// Alt describes the picture to people who do not see it.
+	// Alt describes the picture in words, for a screen reader.
 	Alt Value
 }
 
-// Ask asks for the only argument of Command. The sender's next words are that argument.
+// Ask asks for the only argument of Command. The sender's answer is that argument.
 type Ask struct {
 	Command string
-	// Question is shown where the sender writes, such as "Which wallet?".
+	// Question is shown in the input field, such as "Which wallet?".
 	Question Text
 }
 
@@ -106,35 +105,35 @@ func warning(key string) Reply {
 	return Reply{Tone: Warning, Ephemeral: true, Title: Say(key + ".title"), Text: Say(key + ".text")}
 }
 
-// Busy returns the reply to a command that is refused because too many wait.
+// Busy returns the reply to a command that is refused because too many are in flight.
 func Busy() Reply { return warning("busy") }
 
 // OldButton returns the reply to a press on a button of another version.
 func OldButton() Reply { return warning("button.old") }
 
-// SomethingWentWrong returns the reply to a command that panicked. The reference is the
-// Request's ID, which the log has too.
+// SomethingWentWrong returns the reply to a command that panicked. reference is the ID of the
+// Request, by which the panic is found in the log.
 func SomethingWentWrong(reference string) Reply {
 	return Reply{Tone: Warning, Ephemeral: true, Title: Say("wrong.title"), Text: referenceText(reference)}
 }
 
-// noAnswer is the Key of NoAnswer.
-const noAnswer = "unchecked.title"
+// noAnswerKey is the Key of NoAnswer.
+const noAnswerKey = "unchecked.title"
 
-// NoAnswer returns the title of a reply that says why a command has no answer.
+// NoAnswer returns the title of a reply without an answer, such as "Price unavailable".
 func NoAnswer(command string) Text {
-	return SayWith(noAnswer, Values{"what": Say("unchecked." + command)})
+	return SayWith(noAnswerKey, Values{"what": Say("unchecked." + command)})
 }
 
-// TryAgain returns a button that asks once more and edits the reply.
+// TryAgain returns a button that runs the command again and edits the reply.
 func TryAgain(command string, args ...string) Action {
 	return Action{Label: Say("button.again"), Command: command, Args: args, Edit: true}
 }
 
-// couldNotBeChecked returns a reply that says what has no answer, and why. It has a button
-// that asks form f again, but not for a moderators' form: the reply may be in a private
-// chat, where nobody is a moderator.
-func couldNotBeChecked(req *Request, what string, f Form, why Text) Reply {
+// unavailable returns a reply with the title NoAnswer(what) and the text why. It has a button
+// that runs form f again, unless f is a moderators' form: the reply may be in a private chat,
+// where nobody is a moderator.
+func unavailable(req *Request, what string, f Form, why Text) Reply {
 	reply := Reply{Tone: Warning, Title: NoAnswer(what), Text: why, Notes: []Text{referenceText(req.ID)}}
 	var args []string
 	for _, p := range f.Params {
@@ -146,57 +145,54 @@ func couldNotBeChecked(req *Request, what string, f Form, why Text) Reply {
 	return reply
 }
 
-// Unchanged returns the reply to a refresh that finds r as it is shown. It says in how many
-// minutes r may change, if that is at least two.
+// Unchanged returns the reply to a refresh that would show r again. If FreshUntil is two
+// minutes away or more, the reply says in how many minutes r may change.
 func (r Reply) Unchanged() Reply {
-	said := Say("current")
+	title := Say("current")
 	if minutes := time.Until(r.FreshUntil).Round(time.Minute) / time.Minute; minutes > 1 {
-		said = SayWith("current.next", Values{"n": Count(minutes)})
+		title = SayWith("current.next", Values{"n": Count(minutes)})
 	}
-	return Reply{Title: said, Ephemeral: true}
+	return Reply{Title: title, Ephemeral: true}
 }
 
-// Unanswered reports whether r says why there is no answer. A platform must not replace an
-// answer in a chat by it.
-func (r Reply) Unanswered() bool { return r.Ephemeral || r.Title.Key == noAnswer }
+// Unanswered reports whether r is Ephemeral or has the title NoAnswer. A platform must not
+// replace an earlier answer in a chat with such a reply.
+func (r Reply) Unanswered() bool { return r.Ephemeral || r.Title.Key == noAnswerKey }
 
 func referenceText(reference string) Text {
 	return SayWith("reference", Values{"reference": Plain(reference)})
 }
 
-// badInput returns a reply that says what is wrong with the arguments. It shows those of
-// the forms that the sender may use. If one more argument makes one of them right, it asks
-// for that argument.
-//
-// It does not ask about a target, since the answer would have none. Where others read
-// along, it does not ask for a wrong argument again.
+// badInput returns a reply that says what is wrong with the arguments and shows the forms
+// that the sender may use. If one of these forms has a Question, the reply asks it. If no
+// argument was given, the reply is the Question alone.
 func badInput(input *InputError, c *Command, forms []Form, req *Request) Reply {
-	leftOut := input.Problem.Key == missingArgs
-	mayAsk := req.Target == nil && (leftOut || req.Direct || c.Visibility == Private)
+	forms = slices.DeleteFunc(slices.Clone(forms), func(f Form) bool { return f.Unlisted || f.Moderators && !req.MayModerate })
 	reply := Reply{Tone: Warning, Ephemeral: true, Title: input.Title, Text: input.Problem}
 	if reply.Title.Key == "" {
 		reply.Title = Say("input.title")
 	}
+	noArgs := input.Problem.Key == missingArgs
+	// The answer to an Ask has no Target. A wrong argument is not asked for again where
+	// others read along.
+	mayAsk := req.Target == nil && (noArgs || req.Direct || c.Visibility == Private)
+	if i := slices.IndexFunc(forms, Form.hasQuestion); mayAsk && i >= 0 {
+		p := forms[i].Params[0]
+		reply.Ask = &Ask{Command: c.Name, Question: p.Question}
+		if noArgs {
+			return Reply{Ephemeral: true, Title: p.Question, Text: SayWith("ask.text", Values{"example": Code(p.Example)}), Ask: reply.Ask}
+		}
+	}
 	var fields []Field
 	for _, f := range forms {
-		if f.Unlisted || f.Moderators && !req.MayModerate {
-			continue
-		}
 		fields = append(fields, Field{Name: Say("input.write"), Value: Usage{Command: c.Name, Params: f.Params}})
-		if len(f.Params) == 0 {
-			continue
-		}
-		fields = append(fields, Field{Name: Say("input.example"), Value: Code(c.Example(f))})
-		p := f.Params[0]
-		if len(f.Params) > 1 || !mayAsk || p.Question.Key == "" {
-			continue
-		}
-		reply.Ask = &Ask{Command: c.Name, Question: p.Question}
-		if leftOut {
-			text := SayWith("ask.text", Values{"example": Code(p.Example)})
-			return Reply{Ephemeral: true, Title: p.Question, Text: text, Ask: reply.Ask}
+		if len(f.Params) > 0 {
+			fields = append(fields, Field{Name: Say("input.example"), Value: Code(c.Example(f))})
 		}
 	}
 	reply.Sections = []Section{{Fields: fields}}
 	return reply
 }
+
+// hasQuestion reports whether the only parameter of f has a Question.
+func (f Form) hasQuestion() bool { return len(f.Params) == 1 && f.Params[0].Question.Key != "" }

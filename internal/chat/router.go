@@ -114,9 +114,9 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 	req.Language = r.Language(req, command.Visibility == Private)
 	entry := string(req.From.Platform) + ":" + req.Community
 	if !slices.Contains(r.ModeratorChats, EveryChat) && !slices.Contains(r.ModeratorChats, entry) {
-		req.Unlisted = entry
+		req.UnlistedChat = entry
 	}
-	req.MayModerate = slices.Contains(r.Operators, req.From) || req.Role != Member && req.Unlisted == ""
+	req.MayModerate = slices.Contains(r.Operators, req.From) || req.Role != Member && req.UnlistedChat == ""
 	res := result{command: cmp.Or(command.Name, "unknown")}
 	r.handle(ctx, &req, command, &res)
 	res.reply.Language = req.Language
@@ -182,7 +182,7 @@ func (r *Router) handle(ctx context.Context, req *Request, command *Command, res
 		why, err := r.mayModerate(ctx, req)
 		if err != nil {
 			res.err = fmt.Errorf("ask for the sender's role: %w", err)
-			res.reply, res.outcome = couldNotBeChecked(req, "role", forms[0], Say("role.unknown")), outcomeOf(err)
+			res.reply, res.outcome = unavailable(req, "role", forms[0], Say("role.unknown")), outcomeOf(err)
 			return
 		}
 		if why != nil {
@@ -214,7 +214,7 @@ func (r *Router) complete(req *Request, f Form, res *result, err error) {
 		res.outcome = Partial
 	default:
 		about := res.reply.About
-		res.reply, res.outcome = couldNotBeChecked(req, res.command, f, r.Explain(err)), outcomeOf(err)
+		res.reply, res.outcome = unavailable(req, res.command, f, r.Explain(err)), outcomeOf(err)
 		res.reply.About = about
 	}
 }
@@ -251,9 +251,9 @@ func (r *Router) mayModerate(ctx context.Context, req *Request) (refusal *Reply,
 		refused.Text = Say("forbidden.direct")
 	case role != Moderator:
 		refused = warning("forbidden")
-	case req.Unlisted != "":
+	case req.UnlistedChat != "":
 		refused = warning("unlisted")
-		add := SayWith("unlisted.entry", Values{"entry": Code(req.Unlisted)})
+		add := SayWith("unlisted.entry", Values{"entry": Code(req.UnlistedChat)})
 		refused.Sections = []Section{{Fields: []Field{{Value: add}}}}
 	case req.From.ID == "":
 		refused = warning("anonymous")

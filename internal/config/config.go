@@ -1,9 +1,9 @@
 // Package config fills structs of settings from the environment, an env file and files
 // that hold secrets, and reports everything that is wrong with them at once.
 //
-// It is only the mechanism: each package declares its own settings in a table, and
-// internal/app joins the tables. It contacts nothing, so an accepted setting has the right
-// form and may still not work. No error repeats a value, which may be a misplaced secret.
+// Each package declares its own settings in a table, and internal/app joins the tables.
+// Package config contacts nothing: an accepted setting has the right form, but may not work.
+// No error repeats a value, because it may be a misplaced secret.
 package config
 
 import (
@@ -16,23 +16,23 @@ import (
 	"strings"
 )
 
-// Setting is one row of a table of settings. How the setting is read, its errors and its
-// part of config.example.env are made from the row.
+// Setting is one row of a table of settings. The row decides how the setting is read, what
+// its errors say, and how config.example.env shows it.
 type Setting struct {
 	Name string
-	// Default is used when no value is given; empty: no default.
+	// Default is the value if none is given; empty: no default.
 	Default  string
 	Required bool
-	// Secret says that NAME_FILE may name a file with the value.
+	// Secret allows NAME_FILE, the path of a file with the value.
 	Secret bool
-	// Needs names the settings that must be set and not off if this one is given.
+	// Needs names the settings that must be set and not Off if this one is given.
 	Needs []string
-	// Example has the right form and is not real; empty: the Default is the example.
+	// Example is an invented value of the right form; empty: the Default is the example.
 	Example string
 	// Heading begins a group in config.example.env. Comment explains the setting there.
 	Heading, Comment string
-	// Set stores a value, which is not empty; Field makes a Set. Its error continues a
-	// sentence that begins with the setting's name, and may have several lines.
+	// Set stores a value that is not empty. Field returns a Set. The error is printed after
+	// the setting's name, as in "is not a number". Each of its lines is one mistake.
 	Set func(value string) error
 }
 
@@ -41,88 +41,85 @@ func (s Setting) example() string { return cmp.Or(s.Example, s.Default) }
 // Off is the value that turns off a setting.
 const Off = "off"
 
-// fileSuffix ends the name by which a secret is given as a file.
+// fileSuffix follows the name of a secret that is given as the path of a file.
 const fileSuffix = "_FILE"
 
-// Errors holds a line for each mistake in the settings. A mistake in the env file begins
-// with its place there, as in "herald.env:7: ".
+// Errors holds a line for each mistake in the settings. The line begins with the place of a
+// mistake in the env file, as in "herald.env:7: ".
 type Errors []string
 
 func (e Errors) Error() string { return strings.Join(e, "\n") }
 
-// Given holds the values that were given, by name.
+// Given holds the values from the environment and the env file, by name.
 type Given map[string]value
 
-// Collect returns the values in environ, of the form of os.Environ, and in the file
-// envFile unless that is empty. The environment wins; an empty value counts as none. The
-// Errors are about the file. Collect returns nil values if the file cannot be read.
+// Collect returns the values in environ, which has the form of os.Environ, and in the file
+// named envFile, if any. Environ wins. An empty value counts as none. The Errors are about
+// the file. If it cannot be read, Given is nil.
 func Collect(environ []string, envFile string) (Given, Errors) {
-	given := Given{}
-	var wrong Errors
-	if envFile != "" {
-		content, err := ReadFile(envFile, 1<<20)
-		if err != nil {
-			return nil, Errors{fmt.Sprintf("--env-file: the file %v; make one with `cp config.example.env herald.env`, "+
-				"fill it in, and give it as --env-file herald.env", err)}
-		}
-		wrong = given.parse(envFile, content)
-	}
+	inEnviron, inFile := Given{}, Given{}
 	for _, variable := range environ {
 		name, raw, _ := strings.Cut(variable, "=")
 		if v := readValue(raw); v.isSet() {
-			setting := strings.TrimSuffix(name, fileSuffix)
-			for _, overridden := range []string{setting, setting + fileSuffix} {
-				if given[overridden].line > 0 {
-					delete(given, overridden)
-				}
-			}
-			given[name] = v
+			inEnviron[name] = v
 		}
 	}
-	return given, wrong
+	if envFile == "" {
+		return inEnviron, nil
+	}
+	content, err := ReadFile(envFile, 1<<20)
+	if err != nil {
+		return nil, Errors{fmt.Sprintf("--env-file: the file %v; make one with `cp config.example.env herald.env`, "+
+			"fill it in, and give it as --env-file herald.env", err)}
+	}
+	wrong := inFile.parse(envFile, content)
+	maps.DeleteFunc(inFile, func(name string, _ value) bool { return inEnviron.Has(strings.TrimSuffix(name, fileSuffix)) })
+	maps.Copy(inFile, inEnviron)
+	return inFile, wrong
 }
 
-// Has reports whether a value is given for the setting called name, right or wrong.
+// Has reports whether a value is given for the setting with this name, even a wrong one.
 func (g Given) Has(name string) bool { return g[name].isSet() || g[name+fileSuffix].isSet() }
 
 // Fill sets every setting of the table, in order, to its given value or its default. It
 // returns all mistakes, including given names that are not in the table.
 func (g Given) Fill(table []Setting) Errors {
 	wrong := g.unknown(table)
-	neededBy := map[string][]string{}
 	for _, s := range table {
-		for _, name := range s.Needs {
-			if g.Has(s.Name) {
-				neededBy[name] = append(neededBy[name], s.Name)
-			}
-		}
-	}
-	for _, s := range table {
-		v := g.value(s)
-		err, needed := v.err, neededBy[s.Name]
+		v, needed := g.value(s), g.neededBy(s.Name, table)
 		switch {
-		case err != nil:
+		case v.err != nil: // there is no value to set
 		case v.text == "" && s.Required:
-			err = errors.New("is required and not set")
+			v.err = errors.New("is required and not set")
 		case (v.text == "" || v.text == Off) && needed != nil:
-			err = fmt.Errorf("is needed by %s and %s", strings.Join(needed, " and "), cmp.Or(v.text, "not set"))
+			v.err = fmt.Errorf("is needed by %s and %s", strings.Join(needed, " and "), cmp.Or(v.text, "not set"))
 			if !g.Has(s.Name) {
 				v.place = cmp.Or(v.place, g[needed[0]].place, g[needed[0]+fileSuffix].place)
 			}
 		case v.text != "":
-			err = s.Set(v.text)
+			v.err = s.Set(v.text)
 		}
-		if err == nil {
+		if v.err == nil {
 			continue
 		}
-		for line := range strings.SplitSeq(err.Error(), "\n") {
-			wrong = append(wrong, fmt.Sprintf("%s%s: %s; for example %[2]s=%[4]s", v.place, s.Name, line, s.example()))
+		for line := range strings.SplitSeq(v.err.Error(), "\n") {
+			wrong = append(wrong, fmt.Sprintf("%s%s: %s; for example %s=%s", v.place, s.Name, line, s.Name, s.example()))
 		}
 	}
 	return wrong
 }
 
-// value returns the value given for s, or its default.
+// neededBy returns the names of the given settings in the table that need the named one.
+func (g Given) neededBy(name string, table []Setting) (needing []string) {
+	for _, s := range table {
+		if g.Has(s.Name) && slices.Contains(s.Needs, name) {
+			needing = append(needing, s.Name)
+		}
+	}
+	return needing
+}
+
+// value returns the value given for s or in its file, or else the default.
 func (g Given) value(s Setting) value {
 	v, path := g[s.Name], g[s.Name+fileSuffix]
 	if !s.Secret || !path.isSet() {
@@ -145,13 +142,12 @@ func (g Given) value(s Setting) value {
 	return value{text: text, err: err, place: path.place}
 }
 
-// retired are the names of former settings. They are ignored, so that an env file that
-// still has one does not keep the bot from starting.
+// retired holds the names of former settings. They are ignored, so that the bot starts with
+// an env file of an earlier version.
 var retired = []string{"DISCORD_APPLICATION_ID"}
 
-// unknown returns a mistake for each given name that is not in the table. The process
-// environment also has other programs' names: there, only a near miss of a long, unset
-// setting name is reported.
+// unknown returns a mistake for each given name that is not in the table. A name from the
+// environment may be another program's, and is reported only if it is mistyped.
 func (g Given) unknown(table []Setting) (wrong Errors) {
 	examples := map[string]string{}
 	for _, s := range table {
@@ -169,7 +165,7 @@ func (g Given) unknown(table []Setting) (wrong Errors) {
 		where := ""
 		if g[name].line == 0 {
 			where = " (in the environment)"
-			if min(len(name), len(meant)) < minMistyped || distance(strings.ToUpper(name), meant) > maxSlips || g.Has(strings.TrimSuffix(meant, fileSuffix)) {
+			if !g.mistyped(name, meant) {
 				continue
 			}
 		}
@@ -182,14 +178,21 @@ func (g Given) unknown(table []Setting) (wrong Errors) {
 	return wrong
 }
 
-// minMistyped, in bytes, and maxSlips bound the near misses in the environment. REDIS_PORT
-// and LOGLEVEL, beyond them, are other programs' names.
+// minMistyped is the shortest name in bytes, and maxSlips the largest distance, with which a
+// name in the environment is mistyped. Looser bounds would report LOGLEVEL and REDIS_PORT,
+// which are other programs' names.
 const minMistyped, maxSlips = 10, 3
+
+// mistyped reports whether name is long and close to meant, and the setting meant is not given.
+func (g Given) mistyped(name, meant string) bool {
+	return min(len(name), len(meant)) >= minMistyped && distance(strings.ToUpper(name), meant) <= maxSlips &&
+		!g.Has(strings.TrimSuffix(meant, fileSuffix))
+}
 
 var settingName = regexp.MustCompile(`^[A-Z0-9_]{1,60}$`)
 
-// shown returns name if it has the form of a setting's name. Any other text may be a
-// misplaced token.
+// shown returns name if it has the form of a setting's name, and otherwise a text without it,
+// because it may be a misplaced token.
 func shown(name string) string {
 	if settingName.MatchString(name) {
 		return name
@@ -197,8 +200,8 @@ func shown(name string) string {
 	return "the name before = (not shown, since it may be a secret; a setting's name is at most 60 of A-Z, 0-9 and _)"
 }
 
-// Nearest returns the known name with the smallest distance from name; empty if each is
-// above two thirds of name's length.
+// Nearest returns the known name with the smallest distance from name, or "" if that distance
+// is above two thirds of name's length.
 func Nearest(name string, known []string) string {
 	meant, slips := "", len(name)*2/3+1
 	for _, candidate := range known {
@@ -209,10 +212,10 @@ func Nearest(name string, known []string) string {
 	return meant
 }
 
-// distance returns the cost of making name from meant: 1 for each letter left out, as
+// distance returns the cost of turning meant into name: 1 for each letter left out, because
 // whole words often are, and 2 for each letter added or replaced.
 func distance(name, meant string) int {
-	row := make([]int, len(meant)+1) // from the letters of name so far to each prefix of meant
+	row := make([]int, len(meant)+1) // the distance of name so far from each prefix of meant
 	for j := range row {
 		row[j] = j
 	}
@@ -224,17 +227,19 @@ func distance(name, meant string) int {
 			if name[i] != meant[j] {
 				replaced += 2
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, diagonal+2)
+			above := row[j+1]
+			row[j+1] = min(replaced, row[j]+1, above+2)
+			diagonal = above
 		}
 	}
 	return row[len(meant)]
 }
 
-// WrongError is the error of a check that finds a setting wrong, despite its right form.
+// WrongError reports that a setting of the right form does not work, such as the address of
+// another chain's node.
 type WrongError struct {
 	Problem string
-	// Settings names the settings to look at; empty if Problem names them.
+	// Settings names what the operator should correct; empty: Problem names it.
 	Settings string
 }
 

@@ -78,6 +78,10 @@ func TestEnvironmentWinsOverEnvFile(t *testing.T) {
 	if got := s.Key.Reveal(); got != "from-a-secret-file" {
 		t.Errorf("the secret is %q", got)
 	}
+	s = mustRead(t, write(t, "NAME=x\nKEY_FILE="+secret), "KEY=from-the-environment")
+	if got := s.Key.Reveal(); got != "from-the-environment" {
+		t.Errorf("with KEY_FILE in the env file the secret is %q", got)
+	}
 }
 
 func TestMistakesNameTheSettingAndAnExample(t *testing.T) {
@@ -116,6 +120,7 @@ func TestMistakesInAnEnvFileNameItsLine(t *testing.T) {
 		{"NAME=x\nKEY=" + canary + "\nKEY_FILE=/x", "", "FILE:2: KEY: is set, and so is KEY_FILE"},
 		{"NAME=x\n" + noSecret, "", "FILE:2: KEY: the file named by KEY_FILE cannot be opened"},
 		{"NAME=x\nHOOK=x", "", "FILE:2: KEY: is needed by HOOK and not set"},
+		{"NAME=x\nHOOK=x\nKEY=", "", "FILE:3: KEY: is needed by HOOK and not set"},
 		{"NAME=x\nKEY=x\nHOOK=x\nADDRESS=off", "", "FILE:4: ADDRESS: is needed by HOOK and off"},
 		{"NAME=x\nKEY=x\nHOOK=x", "ADDRESS=off", "ADDRESS: is needed by HOOK and off"},
 		{"NAME=x\nPAUSE=1s", "PAUSE=" + canary, "PAUSE: must be a duration"},
@@ -211,7 +216,7 @@ func TestNamesOfOthersInTheEnvironmentAreLeftAlone(t *testing.T) {
 	environ := []string{"EVM_RPC_URL=https://h"}
 	for _, name := range strings.Fields(`
 		PATH HOSTNAME XDG_DATA_DIRS HTTP_PROXY HTTPS_PROXY HTTP_HOST HTTPS_ADDR SSL_CERT_FILE KUBERNETES_SERVICE_PORT_HTTPS REDIS_PORT
-		REDIS_SERVICE_HOST REDIS_PASSWORD REDIS_TLS_URL REDIS_URI SUPPLY_PORT EVM_RPC_PORT POD_NAME SERVICE_HOST OTEL_SERVICE_NAME GITHUB_TOKEN
+		REDIS_SERVICE_HOST REDIS_PASSWORD REDIS_TLS_URL REDIS_URI SUPPLY_PORT EVM_RPC_PORT EVM_RPC_URI POD_NAME SERVICE_HOST OTEL_SERVICE_NAME GITHUB_TOKEN
 		LOGLEVEL LOG_FILE LOG_DIR DATABASE_URL DATADIR DATA_PATH TELEGRAM_TOKEN DISCORD_TOKEN SLACK_BOT_TOKEN ETH_RPC_URL OPERATOR OPERATOR_NAME`) {
 		environ = append(environ, name+"=x")
 	}

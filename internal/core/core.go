@@ -1,8 +1,8 @@
 // Package core holds the domain: prices, supplies, stakes, accounts and logins; the
 // services and their failures; and the Query, with which commands ask a service.
 //
-// It imports no service and no platform, so that each can be replaced alone. A package for
-// a service makes an Upstream and its Queries, and package app wires them.
+// It imports no service and no platform, so that each of them can be replaced alone. The
+// package of a service makes its Upstream and Queries, and package app wires them.
 package core
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Quote is the token's market price in USD. Numbers that the provider lacks are not Valid.
+// Quote is the token's market price in USD. A number that the provider lacks is not Valid.
 type Quote struct {
 	Price       decimal.Decimal
 	Change1h    decimal.NullDecimal // per cent
@@ -23,10 +23,10 @@ type Quote struct {
 	Change30d   decimal.NullDecimal // per cent
 	MarketCap   decimal.NullDecimal
 	Volume24h   decimal.NullDecimal
-	LastUpdated time.Time // as the provider says; zero if it does not
+	LastUpdated time.Time // the provider's time of the price; zero: unknown
 	Source      string    // the provider's name
-	Page        string    // URL of the provider's page of the token; empty: none
-	// OldFrom is when the quote is too old to be shown as today's; zero: never.
+	Page        string    // URL of the token's page at the provider; empty: none
+	// OldFrom is the time from which Old returns true; zero: never.
 	OldFrom time.Time
 }
 
@@ -38,30 +38,30 @@ func (q Quote) Changes() map[time.Duration]decimal.NullDecimal {
 	}
 }
 
-// Old reports whether OldFrom has passed.
+// Old reports whether OldFrom has passed. The quote must then not be shown as current.
 func (q Quote) Old() bool { return !q.OldFrom.IsZero() && !time.Now().Before(q.OldFrom) }
 
-// Chart is the price over a period.
+// Chart is the price over a period. Prices are in USD.
 type Chart struct {
 	PNG []byte
-	// Line is true if the picture shows the price as a line. It is a card if too little
-	// of the period is known.
-	Line bool
-	// Since is when First was the price.
+	// HasLine reports whether PNG shows the price as a line. It is false if too little of
+	// the period was seen; PNG then shows figures only.
+	HasLine bool
+	// Since is the time of First.
 	Since time.Time
-	// First and Last are the first and the last price seen in the period, or the quote's
-	// if none was. Lowest and Highest are zero unless the whole period was seen.
+	// First and Last are the first and the last price seen in the period. Without any, both
+	// are the quote's. Lowest and Highest are zero unless Seen is almost 1.
 	First, Last, Lowest, Highest decimal.Decimal
-	// Change is the change in per cent over the period, as the picture shows it. It is
-	// not Valid if it is unknown.
+	// Change is the change in per cent that PNG shows. It is not Valid if unknown.
 	Change decimal.NullDecimal
 	// Seen is the part of the period, from 0 to 1, in which prices were seen.
 	Seen float64
-	// Spark is the Line as forty prices in order of time. NaN is a gap.
+	// Spark holds forty prices along the line, oldest first. NaN is a gap. It is nil
+	// without a line.
 	Spark []float64
 }
 
-// Supply counts tokens. Total is above zero, Circulating between zero and it.
+// Supply counts tokens. Total is above zero. Circulating is from zero to Total.
 type Supply struct {
 	Total       decimal.Decimal
 	Circulating decimal.Decimal
@@ -104,12 +104,12 @@ type UnreadPool struct {
 // Stake is what one wallet has in the pools at one block.
 type Stake struct {
 	Block uint64
-	// BlockTime is the time of Block, or zero if implausible, which is accepted only with
-	// MAX_BLOCK_AGE=off.
+	// BlockTime is the time of Block. It is zero if the chain gives an implausible time and
+	// MAX_BLOCK_AGE is off.
 	BlockTime time.Time
-	// Staked are the pools with a stake, in the order of the setting.
+	// Staked holds the stakes above zero, in the order of the setting STAKING_POOLS.
 	Staked []PoolAmount
-	// Unbonding is what is being withdrawn. It does not count as staked.
+	// Unbonding holds the amounts that are being withdrawn. They do not count as staked.
 	Unbonding []PoolAmount
 	// Checked counts the pools whose stake could be read.
 	Checked int
@@ -124,11 +124,11 @@ type Outcome int
 
 // The three outcomes.
 const (
-	// Undetermined: no stake was found, and not every pool could be read.
+	// Undetermined means that no stake was found, and not every pool could be read.
 	Undetermined Outcome = iota
-	// Staker: a stake was found, whether or not every pool could be read.
+	// Staker means that a stake was found, even if not every pool could be read.
 	Staker
-	// NotStaker: every pool was read and none holds a stake.
+	// NotStaker means that every pool was read, and no stake was found.
 	NotStaker
 )
 
@@ -167,8 +167,8 @@ func (s Stake) Unread() []UnreadPool {
 	return unread
 }
 
-// Err returns an error for the log: how many pools could not be read, and why the first
-// one. It returns nil if the stake is Complete.
+// Err returns an error with the number of unread pools and the first one's error, or nil if
+// the stake is Complete.
 func (s Stake) Err() error {
 	unread := s.Unread()
 	if len(unread) == 0 {

@@ -17,18 +17,19 @@ import (
 const MaxCalls = 32
 
 const (
-	// After maxFailures in a row a service is not called for maxOutage at most.
-	maxFailures = 5
-	maxOutage   = 5 * time.Second
-	// firstPause follows the second failure in a row of a service with a Budget. Each
-	// further failure doubles the pause.
+	// maxFailures is how many failures in a row pause the calls to a service without a
+	// Budget, for breakerPause or its TTL if that is shorter.
+	maxFailures  = 5
+	breakerPause = 5 * time.Second
+	// firstPause is the pause after the second failure in a row of a service with a
+	// Budget. Each further failure doubles the pause, up to the service's TTL.
 	firstPause = time.Second
-	// maxRetryAfter caps every pause except for a used-up limit or a lack of credits.
-	maxRetryAfter = 5 * time.Minute
-	// maxRetryDelay is the longest wait before a call is repeated.
+	// maxPause bounds every pause except those for UsedUp and NoCredit.
+	maxPause = 5 * time.Minute
+	// maxRetryDelay bounds the random wait before a failed call is retried.
 	maxRetryDelay = 300 * time.Millisecond
-	// warnEvery is the least time between two warnings about one service. A service that
-	// fails every other call must not fill the log.
+	// warnEvery is the shortest time between two warnings about one service. Without a
+	// bound, a service that fails every other call would fill the log.
 	warnEvery = time.Minute
 )
 
@@ -40,12 +41,12 @@ type Budget interface {
 	Take(ctx context.Context) (wait time.Duration)
 }
 
-// Upstream is a service as this process calls it. It bounds the calls in flight, does not
-// call a failing service for a while, obeys Retry-After, and reports the service's Health.
-// It is safe for concurrent use.
+// Upstream makes this process's calls to one service. It bounds the calls in flight, pauses
+// after failures and for as long as Retry-After asks, and reports the service's Health. It
+// is safe for concurrent use.
 //
-// No library's circuit breaker fits: a pause has to be as long as the service asks
-// for, and a permit that a lack of credit leaves unused would have to be given back.
+// No library's circuit breaker fits: the service decides how long a pause lasts, and a call
+// that lacks a credit would have to return the breaker's permit.
 type Upstream struct {
 	*Service
 	cache  *Cache
@@ -57,22 +58,22 @@ type Upstream struct {
 	mu          sync.Mutex
 	pausedUntil time.Time
 	pausedFor   Reason
-	failures    int // calls in a row that failed
+	failures    int // in a row
 	health      Health
-	warned      time.Time // when the log last told that the service fails
-	announced   bool      // whether the log's last word is that the service fails
+	lastWarned  time.Time
+	warned      bool // whether a warning was logged, and no recovery since
 }
 
-// NewUpstream makes the Upstream of a service. ttl is the shortest TTL of its queries and
-// bounds the pauses after failures: a service that has come back is noticed within a TTL.
-// A nil budget sets no bound.
+// NewUpstream returns the Upstream of a service. ttl is the shortest TTL of the service's
+// queries. It bounds the pauses after failures, so that a recovery is noticed within a TTL.
+// A nil budget allows every call.
 func NewUpstream(c *Cache, service *Service, ttl time.Duration, budget Budget) *Upstream {
 	return &Upstream{
 		Service: service, cache: c, budget: budget, ttl: ttl, calls: semaphore.NewWeighted(MaxCalls),
 	}
 }
 
-// PingWith sets the source that u.Ping asks. It must be called before the first Ping.
+// PingWith sets the source of u.Ping. It must be called before the first Ping.
 func PingWith[V any](u *Upstream, source Source[struct{}, V]) {
 	u.ping = func(ctx context.Context) (Snapshot[any], error) {
 		s, err := source.Get(ctx, struct{}{})
@@ -80,35 +81,35 @@ func PingWith[V any](u *Upstream, source Source[struct{}, V]) {
 	}
 }
 
-// Ping asks the service a question that concerns no person. The answer is cached, so a
-// Ping costs the service little. It blocks as Source.Get does.
+// Ping returns the answer to a question that concerns no person, from the cache or else from
+// the service. It blocks as Source.Get does.
 func (u *Upstream) Ping(ctx context.Context) (Snapshot[any], error) { return u.ping(ctx) }
 
-// call asks the service by f, and once more if the service was unreachable. With countAll
-// every failure counts as the service's own. Otherwise a Rejected or Malformed one does
-// not: it may be about one wallet or person.
-//
-// The order is: a permit for one of MaxCalls, the pause, a credit, the call, and
-// one retry. The pause comes after the permit because waiting for one takes time.
+// call calls the service with f, and retries once if the service was Unreachable. It blocks
+// until fewer than MaxCalls are in flight, and then while the service answers. With countAll
+// every failure counts against the service. Otherwise a Rejected or Malformed answer does
+// not count, because it may be about one wallet or person.
 func (u *Upstream) call(ctx context.Context, countAll bool, f func(context.Context) error) *Error {
 	if u.calls.Acquire(ctx, 1) != nil {
 		return u.Fail(Paused, errors.New("too many calls are in flight"))
 	}
 	defer u.calls.Release(1)
+	// Only now, because a pause may have begun during the wait to acquire.
 	if err := u.admit(ctx); err != nil {
 		return err
 	}
-	err := u.once(ctx, countAll, f)
-	// With a Budget, once pauses after a second failure, and admit refuses the retry. So a
-	// failing service costs hardly more credits than a sound one.
+	err := u.callOnce(ctx, countAll, f)
+	// With a Budget, the second failure in a row begins a pause, in which admit refuses the
+	// retry. So a failing service costs hardly more credits than a sound one.
 	if err != nil && err.Reason == Unreachable && err.RetryAfter == 0 &&
 		transport.Sleep(ctx, rand.N(maxRetryDelay)) && u.admit(ctx) == nil {
-		return u.once(ctx, countAll, f)
+		return u.callOnce(ctx, countAll, f)
 	}
 	return err
 }
 
-// admit spends a credit and returns nil if the service may be called now.
+// admit spends a credit and returns nil, or returns why the service must not be called now.
+// It may block as Budget.Take does.
 func (u *Upstream) admit(ctx context.Context) *Error {
 	u.mu.Lock()
 	wait, reason := time.Until(u.pausedUntil), u.pausedFor
@@ -125,10 +126,10 @@ func (u *Upstream) admit(ctx context.Context) *Error {
 	return &Error{Service: u.Service, Reason: reason, RetryAfter: wait, Err: errors.New("not called, it is too early")}
 }
 
-// once makes one call and updates the Health, and the pause after a failure.
-func (u *Upstream) once(ctx context.Context, countAll bool, f func(context.Context) error) *Error {
+// callOnce calls f, reports the call to the Observer, and updates the Health and the pause.
+func (u *Upstream) callOnce(ctx context.Context, countAll bool, f func(context.Context) error) *Error {
 	start := time.Now()
-	err := u.try(ctx, f)
+	err := u.run(ctx, f)
 	outcome := "ok"
 	if err != nil {
 		outcome = string(err.Reason)
@@ -137,33 +138,37 @@ func (u *Upstream) once(ctx context.Context, countAll bool, f func(context.Conte
 
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.health.Asked = time.Now()
-	if err == nil {
+	u.health.LastCall = time.Now()
+	switch {
+	case err == nil:
 		u.logRecovery()
 		u.failures, u.health.FailingSince, u.health.Reason = 0, time.Time{}, ""
-		return nil
+	case countAll || err.Reason != Rejected && err.Reason != Malformed:
+		u.recordFailure(err)
 	}
-	if !countAll && (err.Reason == Rejected || err.Reason == Malformed) {
-		return err
-	}
+	return err
+}
+
+// recordFailure counts a failure of the last call, logs it, and pauses the calls. The caller
+// holds mu.
+func (u *Upstream) recordFailure(err *Error) {
 	u.failures++
 	u.health.Reason = err.Reason
 	if u.health.FailingSince.IsZero() {
-		u.health.FailingSince = u.health.Asked
+		u.health.FailingSince = u.health.LastCall
 	}
 	u.logFailure(err)
 	u.pause(err.Reason, err.RetryAfter)
 	if u.budget != nil && u.failures > 1 {
 		u.pause(err.Reason, min(firstPause<<min(u.failures-2, 20), u.ttl))
 	} else if u.failures >= maxFailures {
-		u.pause(Paused, min(maxOutage, u.ttl))
+		u.pause(Paused, min(breakerPause, u.ttl))
 	}
-	return err
 }
 
-// try calls f and converts its error to an *Error. It recovers a panic of f, because f
-// runs on a goroutine without another recover.
-func (u *Upstream) try(ctx context.Context, f func(context.Context) error) (failed *Error) {
+// run calls f and returns its error as an *Error. It recovers a panic of f, because the
+// goroutine of f has no other recover.
+func (u *Upstream) run(ctx context.Context, f func(context.Context) error) (failed *Error) {
 	defer func() {
 		if v := recover(); v != nil {
 			failed = u.Fail(Malformed, secret.PanicError(v))
@@ -180,18 +185,18 @@ func (u *Upstream) try(ctx context.Context, f func(context.Context) error) (fail
 	return u.Fail(Malformed, err)
 }
 
-// pause stops calls to the service for at least wait. The caller holds mu.
+// pause makes admit refuse calls for at least wait, within maxPause. The caller holds mu.
 func (u *Upstream) pause(reason Reason, wait time.Duration) {
 	if reason != UsedUp && reason != NoCredit {
-		wait = min(wait, maxRetryAfter)
+		wait = min(wait, maxPause)
 	}
 	if until := time.Now().Add(wait); wait > 0 && until.After(u.pausedUntil) {
 		u.pausedUntil, u.pausedFor = until, reason
 	}
 }
 
-// nextCredit returns when there is a credit again. It returns zero, or a past time, if the
-// service fails or does not wait for a credit.
+// nextCredit returns when the pause for want of a credit ends. Without such a pause, or while
+// the service fails, it returns zero or a past time.
 func (u *Upstream) nextCredit() time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -201,40 +206,39 @@ func (u *Upstream) nextCredit() time.Time {
 	return time.Time{}
 }
 
-// logFailure logs that the service began to fail, once until logRecovery and at most once
-// in warnEvery. The caller holds mu.
+// logFailure logs a warning, unless one was logged since the last recovery or within
+// warnEvery. The caller holds mu.
 func (u *Upstream) logFailure(err *Error) {
-	if u.cache.Log == nil || u.announced || time.Since(u.warned) < warnEvery {
+	if u.cache.Log == nil || u.warned || time.Since(u.lastWarned) < warnEvery {
 		return
 	}
-	u.announced, u.warned = true, time.Now()
+	u.warned, u.lastWarned = true, time.Now()
 	u.cache.Log.Warn("a service fails", "service", u.Name, "reason", err.Reason, "since", u.health.FailingSince, "err", err.Err)
 }
 
-// logRecovery logs that the service answers again, if the log says that it fails. The
+// logRecovery logs that the service answers again, if a warning said that it fails. The
 // caller holds mu.
 func (u *Upstream) logRecovery() {
-	if u.announced {
-		u.announced = false
+	if u.warned {
+		u.warned = false
 		u.cache.Log.Info("a service answers again", "service", u.Name, "failed_for", time.Since(u.health.FailingSince).Round(time.Second))
 	}
 }
 
-// Health is what is known of a service's state.
+// Health is the state of a service by the calls of this process.
 type Health struct {
 	Service *Service
-	// Asked is when the last call ended; zero: there was none.
-	Asked time.Time
-	// FailingSince is the time of the first failure since the last success. Reason is that
-	// of the last failure. Both are zero while the service is well.
+	// LastCall is when the last call ended; zero: there was none.
+	LastCall time.Time
+	// FailingSince is the time of the first failure since the last success, and Reason the
+	// last failure's. Both are zero if the last counted call succeeded.
 	FailingSince time.Time
 	Reason       Reason
-	// PausedFor is the rest of a pause after a failure or a Retry-After. A lack of credits
-	// does not count.
+	// PausedFor is how much longer a pause lasts; 0 without one, or for want of a credit.
 	PausedFor time.Duration
 }
 
-// Health returns the current Health. It does not call the service.
+// Health returns the current Health without a call to the service.
 func (u *Upstream) Health() Health {
 	u.mu.Lock()
 	defer u.mu.Unlock()

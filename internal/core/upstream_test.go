@@ -48,7 +48,7 @@ func TestOddAnswersAboutOnePersonDoNotPause(t *testing.T) {
 		if n := w.calls.Swap(0); n != 20 {
 			t.Errorf("%d calls for 20 wallets", n)
 		}
-		if h := w.chain.Health(); !h.FailingSince.IsZero() || h.Asked.IsZero() {
+		if h := w.chain.Health(); !h.FailingSince.IsZero() || h.LastCall.IsZero() {
 			t.Errorf("odd answers about wallets: %+v", h)
 		}
 		w.price(failing(core.Malformed))
@@ -166,7 +166,7 @@ func TestHealthFailsUntilTheNextAnswer(t *testing.T) {
 		} {
 			w.price(step.answer)
 			_, _ = w.Quote(t.Context())
-			step.want.Service, step.want.Asked = market, at(minute)
+			step.want.Service, step.want.LastCall = market, at(minute)
 			if h := w.market.Health(); h != step.want {
 				t.Errorf("got  %+v\nwant %+v", h, step.want)
 			}

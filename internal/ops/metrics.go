@@ -1,6 +1,6 @@
-// Package ops shows operators a running bot: metrics, whether it lives and whether it
-// is ready, on an HTTP server that also takes the platforms' webhooks and bounds its
-// connections. Nothing in it names a user, a chat, a wallet or an argument.
+// Package ops serves the metrics, the liveness and the readiness of the bot by HTTP. Its
+// server also receives the platforms' webhooks and bounds the connections. No metric and no
+// response names a user, a chat, a wallet or an argument.
 package ops
 
 import (
@@ -26,7 +26,8 @@ type Metrics struct {
 	unread   *prometheus.CounterVec
 }
 
-// NewMetrics makes an empty set, with the Go runtime's own figures.
+// NewMetrics returns Metrics that export the figures of the Go runtime and of the process, and
+// no others yet.
 func NewMetrics() *Metrics {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -51,7 +52,7 @@ func NewMetrics() *Metrics {
 	}
 }
 
-// Command counts a command that ended.
+// Command records the outcome of a command and how long it took.
 func (m *Metrics) Command(platform chat.Platform, command string, outcome chat.Outcome, took time.Duration) {
 	m.commands.WithLabelValues(string(platform), command, string(outcome)).Observe(took.Seconds())
 }
@@ -69,40 +70,43 @@ func (m *Metrics) Lookup(question, result string, age time.Duration) {
 	}
 }
 
-// Events returns a function that counts an event on a platform.
+// Events returns a function that counts one event on the platform.
 func (m *Metrics) Events(platform string) func(event string) {
 	return func(event string) { m.events.WithLabelValues(platform, event).Inc() }
 }
 
-// PoolUnread counts a pool that could not be read.
+// PoolUnread counts one failed or incomplete reading of the pool.
 func (m *Metrics) PoolUnread(pool core.Pool) { m.unread.WithLabelValues(pool.Address.Hex()).Inc() }
 
-// gauge registers a gauge and calls value at each scrape.
+// gauge registers a gauge, which calls value at each scrape. It panics if a gauge of that name
+// and labels exists, as does every Export method.
 func (m *Metrics) gauge(name, help string, labels prometheus.Labels, value func() float64) {
 	promauto.With(m.registry).NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value)
 }
 
-func number(yes bool) float64 {
-	if yes {
+// oneIf returns 1 if the condition holds, and 0 otherwise.
+func oneIf(condition bool) float64 {
+	if condition {
 		return 1
 	}
 	return 0
 }
 
-// Build exports the version that is running. It panics if it is called twice.
-func (m *Metrics) Build(version, commit string) {
+// ExportBuild exports the version that is running.
+func (m *Metrics) ExportBuild(version, commit string) {
 	m.gauge("herald_build_info", "1, with the version that is running in its labels.",
 		prometheus.Labels{"version": version, "commit": commit, "go_version": runtime.Version()}, func() float64 { return 1 })
 }
 
-// Service exports a service's health. It calls health now and at each scrape.
-func (m *Metrics) Service(health func() core.Health) {
+// ExportService exports a service's Health. It calls health at once, for the service's name,
+// and at each scrape.
+func (m *Metrics) ExportService(health func() core.Health) {
 	name := health().Service.Name
 	gauge := func(metric, help string, value func(core.Health) float64) {
 		m.gauge(metric, help, prometheus.Labels{"service": name}, func() float64 { return value(health()) })
 	}
 	gauge("herald_service_up", "Whether the last call to a service brought an answer; 1 before the first.",
-		func(h core.Health) float64 { return number(h.FailingSince.IsZero()) })
+		func(h core.Health) float64 { return oneIf(h.FailingSince.IsZero()) })
 	gauge("herald_service_failing_seconds", "For how long no call to a service has brought an answer; 0 while it is up.",
 		func(h core.Health) float64 {
 			if h.FailingSince.IsZero() {
@@ -114,47 +118,48 @@ func (m *Metrics) Service(health func() core.Health) {
 		func(h core.Health) float64 { return h.PausedFor.Seconds() })
 }
 
-// Cache exports the number of cached answers and its bound.
-func (m *Metrics) Cache(items func() int, maxItems int) {
+// ExportCache exports the number of cached answers and the largest number allowed.
+func (m *Metrics) ExportCache(items func() int, maxItems int) {
 	m.gauge("herald_cache_items", "Answers in the cache.", nil, func() float64 { return float64(items()) })
 	m.gauge("herald_cache_max_items", "The most answers that the cache keeps: CACHE_MAX_ITEMS.", nil,
 		func() float64 { return float64(maxItems) })
 }
 
-// Credits exports how many of the price provider's credits may be taken now; NaN if unknown.
-func (m *Metrics) Credits(left func() float64) {
+// ExportCredits exports how many of the price provider's credits may be spent now. left returns
+// NaN if the number is unknown.
+func (m *Metrics) ExportCredits(left func() float64) {
 	m.gauge("herald_price_credits_available",
 		"Credits that may be spent at once, of those that PRICE_MONTHLY_CREDITS spreads over the month; NaN where replicas share them.",
 		nil, left)
 }
 
-// Platform exports whether p is connected, and its updates in flight.
-func (m *Metrics) Platform(p chat.Adapter, inFlight func() int) {
+// ExportPlatform exports whether p is Ready, and how many of its updates are in flight.
+func (m *Metrics) ExportPlatform(p chat.Adapter, inFlight func() int) {
 	labels := prometheus.Labels{"platform": string(p.Platform())}
 	m.gauge("herald_platform_connected", "Whether a chat platform is connected, as /readyz reports.", labels,
-		func() float64 { return number(p.Ready()) })
+		func() float64 { return oneIf(p.Ready()) })
 	m.gauge("herald_updates_in_flight", "Updates of a chat platform that are being answered.", labels,
 		func() float64 { return float64(inFlight()) })
 }
 
-// GatewayHeartbeat exports the round trip of the last heartbeat.
-func (m *Metrics) GatewayHeartbeat(took func() time.Duration) {
+// ExportHeartbeat exports the round trip of the last heartbeat to Discord's gateway.
+func (m *Metrics) ExportHeartbeat(took func() time.Duration) {
 	m.gauge("herald_gateway_heartbeat_seconds",
 		"How long Discord's gateway took to acknowledge the last heartbeat; 0 before the first.", nil,
 		func() float64 { return took().Seconds() })
 }
 
-// ClockSkew exports how far the partner's clock is ahead of this machine's.
-func (m *Metrics) ClockSkew(skew func() time.Duration) {
+// ExportClockSkew exports how far the partner's clock is ahead of this machine's.
+func (m *Metrics) ExportClockSkew(skew func() time.Duration) {
 	m.gauge("herald_partner_clock_skew_seconds",
 		"How far the partner API's clock is ahead of this machine's, by its Date header; 0 until measured.", nil,
 		func() float64 { return skew().Seconds() })
 }
 
-// Redis exports whether Redis answers, and the number of decisions made without it.
-func (m *Metrics) Redis(up func() bool, fallbacks func() uint64) {
+// ExportRedis exports whether Redis answers, and the number of decisions made without Redis.
+func (m *Metrics) ExportRedis(up func() bool, fallbacks func() uint64) {
 	m.gauge("herald_redis_up", "Whether Redis answered the last call; 1 before the first.", nil,
-		func() float64 { return number(up()) })
+		func() float64 { return oneIf(up()) })
 	promauto.With(m.registry).NewCounterFunc(prometheus.CounterOpts{
 		Name: "herald_redis_fallbacks_total", Help: "Decisions that this process made alone because Redis did not answer.",
 	}, func() float64 { return float64(fallbacks()) })

@@ -27,19 +27,19 @@ func TestMetricsAndTheirLabels(t *testing.T) {
 	m.Lookup("stake", "failed", 0)
 	m.Events("discord")("rate_limited")
 	m.PoolUnread(core.Pool{Address: common.Address{19: 0xab}, Name: "Pool 05"})
-	m.ClockSkew(func() time.Duration { return -90 * time.Second })
-	m.Redis(func() bool { return false }, func() uint64 { return 7 })
-	m.Build("1.2.3", "abc")
-	m.Credits(func() float64 { return 3 })
-	m.Cache(func() int { return 5 }, 100)
-	m.GatewayHeartbeat(func() time.Duration { return 45 * time.Millisecond })
-	m.Platform(&platform{name: "telegram"}, func() int { return 3 })
-	m.Platform(&platform{name: "discord", ready: true}, func() int { return 0 })
+	m.ExportClockSkew(func() time.Duration { return -90 * time.Second })
+	m.ExportRedis(func() bool { return false }, func() uint64 { return 7 })
+	m.ExportBuild("1.2.3", "abc")
+	m.ExportCredits(func() float64 { return 3 })
+	m.ExportCache(func() int { return 5 }, 100)
+	m.ExportHeartbeat(func() time.Duration { return 45 * time.Millisecond })
+	m.ExportPlatform(&platform{name: "telegram"}, func() int { return 3 })
+	m.ExportPlatform(&platform{name: "discord", ready: true}, func() int { return 0 })
 	for _, h := range []core.Health{
 		{Service: &core.Service{Name: "price"}, FailingSince: time.Now().Add(-time.Hour), PausedFor: 30 * time.Second},
 		{Service: &core.Service{Name: "chain"}},
 	} {
-		m.Service(func() core.Health { return h })
+		m.ExportService(func() core.Health { return h })
 	}
 	w := call(m, nil, http.MethodGet, "/metrics")
 	format, parameters, err := mime.ParseMediaType(w.Header().Get("Content-Type"))

@@ -95,7 +95,7 @@ func (p picture) change() decimal.NullDecimal {
 // chart returns what png shows, in numbers.
 func (p picture) chart(png []byte) core.Chart {
 	c := core.Chart{
-		PNG: png, Line: p.hasLine(), Spark: p.spark(), Seen: p.seen(), Change: p.change(),
+		PNG: png, HasLine: p.hasLine(), Spark: p.spark(), Seen: p.seen(), Change: p.change(),
 		Since: p.to, First: p.quote.Price, Last: p.quote.Price,
 	}
 	if seen := p.recorded(); len(seen) > 0 {

@@ -48,7 +48,7 @@ func drawnBy(draw func() ([]byte, error)) *Charts {
 
 // inWords says what a chart shows of the time before now.
 func inWords(c core.Chart, now time.Time) string {
-	said := fmt.Sprintf("line %v, %.2f seen since %v, from %s to %s", c.Line, c.Seen, now.Sub(c.Since), c.First, c.Last)
+	said := fmt.Sprintf("line %v, %.2f seen since %v, from %s to %s", c.HasLine, c.Seen, now.Sub(c.Since), c.First, c.Last)
 	if c.Lowest.IsPositive() {
 		said += fmt.Sprintf(", lowest %s, highest %s", c.Lowest, c.Highest)
 	}

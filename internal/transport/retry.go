@@ -7,44 +7,43 @@ import (
 	"time"
 )
 
-// Backoff is the wait before another attempt: about First after the first failure, twice
-// as long after each further one, at most Max.
+// Backoff is the wait before another attempt: First after one failure, doubled by each
+// further failure in a row, at most Max.
 type Backoff struct{ First, Max time.Duration }
 
-// After returns the wait after that many failures in a row, at least 1. It varies by half,
-// at random, so that replicas do not all retry at once.
+// After returns a random wait between half of the Backoff and all of it, so that replicas do
+// not all retry at once. failures counts the failures in a row and must be at least 1.
 func (b Backoff) After(failures int) time.Duration {
-	d := min(b.First<<min(failures-1, 20), b.Max)
+	d := min(b.First<<min(failures-1, 20), b.Max) // a longer shift could overflow
 	return d/2 + rand.N(d/2+1)
 }
 
-// Sleep blocks for d and returns true, or returns false once ctx is done.
+// Sleep blocks for d or until ctx is done. It reports whether d passed first.
 func Sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
-		return ctx.Err() == nil
+	case <-time.After(d):
 	case <-ctx.Done():
-		return false
 	}
+	return ctx.Err() == nil
 }
 
-// Policy decides what the chat adapters retry, and for how long; package core retries the
-// services. No library fits: the jitter of one shortens the wait that a platform asked
-// for, and another makes a last attempt when the time is up, in spite of that wait.
+// Policy decides what the chat adapters retry, and for how long. Calls to services are
+// retried by package core. No library fits, because a retry must never come before the wait
+// that a platform asked for: one library's jitter shortens that wait, and another library
+// makes a last attempt when its time is up.
 type Policy struct {
 	Backoff Backoff
-	// Until is the latest start of an attempt; zero: no limit.
+	// Until is the latest time at which a retry may start; zero: no limit.
 	Until time.Time
-	// Again reports whether to retry after err, and the shortest wait before it.
+	// Again reports whether to retry after err, and returns the shortest wait before that.
 	Again func(err error) (again bool, atLeast time.Duration)
-	// Failed, unless nil, is called before each wait with the failures so far.
-	Failed func(err error, failures int, wait time.Duration)
+	// OnRetry, unless nil, is called before each wait. failures counts the failed attempts
+	// so far, and err is the last one's error.
+	OnRetry func(err error, failures int, wait time.Duration)
 }
 
-// Do calls attempt until it succeeds, and blocks meanwhile. It returns attempt's last error
-// if Again says no, after Until, or once ctx is done.
+// Do calls attempt until it succeeds, and sleeps between attempts. It returns the last
+// error if Again returns false, if the next retry would start after Until, or once ctx is done.
 func (p Policy) Do(ctx context.Context, attempt func(context.Context) error) error {
 	for failures := 1; ; failures++ {
 		err := attempt(ctx)
@@ -56,8 +55,8 @@ func (p Policy) Do(ctx context.Context, attempt func(context.Context) error) err
 		if !again || ctx.Err() != nil || !p.Until.IsZero() && time.Now().Add(wait).After(p.Until) {
 			return err
 		}
-		if p.Failed != nil {
-			p.Failed(err, failures, wait)
+		if p.OnRetry != nil {
+			p.OnRetry(err, failures, wait)
 		}
 		if !Sleep(ctx, wait) {
 			return err
@@ -65,14 +64,15 @@ func (p Policy) Do(ctx context.Context, attempt func(context.Context) error) err
 	}
 }
 
-// maxRetryAfter bounds RetryAfter's result: no service or platform has a limit that lasts
-// longer than a month.
+// maxRetryAfter is the largest result of RetryAfter. The longest limits of services and
+// platforms last a month.
 const maxRetryAfter = 31 * 24 * time.Hour
 
-// RetryAfter returns the wait that a response asks for, from 0 to 31 days; 0 if it asks for
-// none. The header has seconds, which Discord writes with a fraction, or a date
-// (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3). A date is compared with the
-// response's Date, so that this machine's clock does not matter.
+// RetryAfter returns the wait in a response's Retry-After header, at most maxRetryAfter, or 0
+// without a valid header. The header holds seconds or a date
+// (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3); Discord writes fractions of a
+// second. A date is compared with the response's Date header, or else with this machine's
+// clock.
 func RetryAfter(header http.Header) time.Duration {
 	value := header.Get("Retry-After")
 	wait, _ := time.ParseDuration(value + "s")

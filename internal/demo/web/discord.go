@@ -22,7 +22,7 @@ func (d *Demo) seeDiscord(s fakediscord.Shown) {
 		e.Kind = KindThinking
 	}
 	if s.Message.Ephemeral {
-		e.For = d.people.onDiscord(s.Message.SeenBy)
+		e.For = d.people.nameOnDiscord(s.Message.SeenBy)
 	}
 	e.ID, e.Message = s.Message.ID, encoded(s.Message.Payload(d.Discord.ApplicationID, s.Interaction.ChannelID))
 	for _, a := range s.Message.Attachments {
@@ -41,7 +41,7 @@ func (d *Demo) seeDiscord(s fakediscord.Shown) {
 // discordEvent returns an event from the bot in the chat of an interaction.
 func (d *Demo) discordEvent(kind string, i fakediscord.Interaction) Event {
 	if i.GuildID == "" {
-		return Event{Kind: kind, Side: Discord, Chat: Private, For: d.people.onDiscord(i.UserID), From: Bot}
+		return Event{Kind: kind, Side: Discord, Chat: Private, For: d.people.nameOnDiscord(i.UserID), From: Bot}
 	}
 	return Event{Kind: kind, Side: Discord, Chat: Group, From: Bot}
 }
@@ -116,14 +116,14 @@ func (d *Demo) use(a Act, by Asker, name string, words []string, i fakediscord.I
 	}
 	options := []map[string]string{}
 	for _, o := range offered[n].Options {
-		if person, value := d.people.onDiscord(i.Users[o.Name]), i.Options[o.Name]; person+value != "" {
+		if person, value := d.people.nameOnDiscord(i.Users[o.Name]), i.Options[o.Name]; person+value != "" {
 			options = append(options, map[string]string{"name": o.Name, "value": value, "person": person})
 		}
 	}
 	p, deliver := d.Discord.Keep(i)
 	asked := d.discordEvent(KindAsked, i)
 	asked.From, asked.ID, asked.For = a.As, p.ID, a.As
-	asked.Message = encoded(map[string]any{"command": name, "options": options, "target": d.people.onDiscord(i.Target)})
+	asked.Message = encoded(map[string]any{"command": name, "options": options, "target": d.people.nameOnDiscord(i.Target)})
 	d.feed.add(asked)
 	return Result{}, deliver()
 }

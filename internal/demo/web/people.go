@@ -9,8 +9,8 @@ import (
 	"herald/internal/demo/fake/services"
 )
 
-// The IDs of the chats on each side. A person's direct messages on Discord are a channel
-// whose ID is discordDirect and the rest of the person's ID.
+// The IDs of the group on Telegram, and of the server and its channel on Discord. The ID of a
+// person's direct-message channel is the person's ID with discordDirect as its first digits.
 const (
 	groupTitle     = "Herald demo"
 	telegramGroup  = -1001000000001
@@ -22,44 +22,46 @@ const (
 // people holds the askers in the order of the page.
 type people []Asker
 
+// newPeople returns three of the World's persons as askers. The moderator is its Newcomer.
 func newPeople(w services.World) people {
-	person := func(name string, p services.Person, moderator bool) Asker {
-		id, _ := strconv.ParseInt(p.UID("Telegram"), 10, 64) // the World has a number there
+	asker := func(name string, p services.Person, moderator bool) Asker {
+		id, _ := strconv.ParseInt(p.UID("Telegram"), 10, 64) // a number in every World
 		return Asker{Name: name, TelegramID: id, DiscordID: p.UID("Discord"), moderator: moderator}
 	}
 	return people{
-		person("member", w.Registered, false), person("unregistered", w.Unregistered, false), person("moderator", w.Newcomer, true),
+		asker("member", w.Registered, false), asker("unregistered", w.Unregistered, false), asker("moderator", w.Newcomer, true),
 	}
 }
 
-// find returns the first asker who fits, or an Asker without a name.
-func (all people) find(fits func(Asker) bool) Asker {
-	if i := slices.IndexFunc(all, fits); i >= 0 {
+// find returns the first asker for whom match returns true, or an empty Asker.
+func (all people) find(match func(Asker) bool) Asker {
+	if i := slices.IndexFunc(all, match); i >= 0 {
 		return all[i]
 	}
 	return Asker{}
 }
 
+// named returns the asker with this name, or an empty Asker.
 func (all people) named(name string) Asker {
 	return all.find(func(a Asker) bool { return a.Name == name })
 }
 
-// onTelegram returns the name of the asker with a user ID, or Bot.
-func (all people) onTelegram(id int64) string {
+// nameOnTelegram returns the name of the asker with this user ID, or Bot.
+func (all people) nameOnTelegram(id int64) string {
 	return cmp.Or(all.find(func(a Asker) bool { return a.TelegramID == id }).Name, Bot)
 }
 
-// onDiscord returns the name of the asker with a user ID, or "".
-func (all people) onDiscord(id string) string {
+// nameOnDiscord returns the name of the asker with this user ID, or "".
+func (all people) nameOnDiscord(id string) string {
 	return all.find(func(a Asker) bool { return a.DiscordID == id }).Name
 }
 
-// mentioned returns the asker whom a word such as @moderator mentions.
+// mentioned returns the asker whom a word such as @moderator mentions, or an empty Asker.
 func (all people) mentioned(word string) Asker {
 	return all.find(func(a Asker) bool { return "@"+a.Name == word })
 }
 
-// languageOf returns the language with a code, or English.
+// languageOf returns the language with this code, or English.
 func languageOf(code string) chat.Language {
 	if l := chat.Language(code); slices.Contains(chat.Languages(), l) {
 		return l

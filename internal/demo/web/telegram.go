@@ -44,7 +44,7 @@ func (d *Demo) telegramEvent(kind string, chat, reader int64) Event {
 		e.Chat, reader = Private, chat
 	}
 	if reader != 0 {
-		e.For = d.people.onTelegram(reader)
+		e.For = d.people.nameOnTelegram(reader)
 	}
 	return e
 }
@@ -75,7 +75,7 @@ func (d *Demo) seeSaid(m faketelegram.Message) {
 	}
 	_ = json.Unmarshal(raw, &said) // the stand-in made it
 	e := d.telegramEvent(KindAsked, said.Chat.ID, 0)
-	e.From, e.ID, e.Message = d.people.onTelegram(said.From.ID), messageID(said.ID, said.Ephemeral), raw
+	e.From, e.ID, e.Message = d.people.nameOnTelegram(said.From.ID), messageID(said.ID, said.Ephemeral), raw
 	e.ReplyTo = messageID(said.ReplyTo.ID, said.ReplyTo.Ephemeral)
 	if said.Ephemeral != 0 {
 		e.For = e.From
