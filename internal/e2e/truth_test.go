@@ -221,7 +221,7 @@ func TestEveryCommandIsAskedUnderFaults(t *testing.T) {
 		switch {
 		case c.Name == "help", c.Name == "status": // have no answer that a fault may change or withhold
 		case truth.Uses(c.Name) == nil:
-			t.Errorf("/%s is asked under no fault: add {services: …} to uses and a case to Judge, in internal/e2e/e2etest/truth", c.Name)
+			t.Errorf("/%s is asked under no fault: add {services: …} to uses and a case to Check, in internal/e2e/e2etest/truth", c.Name)
 		case !asked:
 			t.Errorf("/%s is asked under no fault: add {name: …, command: %q, by: …} to queries, in internal/e2e/truth_test.go", c.Name, c.Name)
 		}

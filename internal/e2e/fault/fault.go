@@ -163,7 +163,7 @@ func altered[H http.Handler](alter func(h *H, w services.World)) serve {
 	}
 }
 
-// Target names a service that can fail.
+// Target is the Name of the core.Service that can fail.
 type Target string
 
 // The targets.
@@ -221,9 +221,12 @@ func (s *Fakes) Elsewhere() (url string) { return s.elsewhere.URL }
 // to a stranger.
 func (s *Fakes) Strayed() int64 { return s.strayed.Load() }
 
-// At returns the service of a target.
+// At returns the service of a target. It panics if no stand-in has the target's name.
 func (s *Fakes) At(t Target) *Service {
-	return map[Target]*Service{Partner: s.Partner, Price: s.Price, Supply: s.Supply, Chain: s.Chain}[t]
+	if service := map[Target]*Service{Partner: s.Partner, Price: s.Price, Supply: s.Supply, Chain: s.Chain}[t]; service != nil {
+		return service
+	}
+	panic("Fakes.At, in internal/e2e/fault/fault.go, lacks the target " + t)
 }
 
 // Service is a stand-in that can have a Fault. It is safe for concurrent use.
