@@ -284,7 +284,7 @@ func (tr *trial) askUntil(t *testing.T, q query, within time.Duration, done func
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Errorf("%s: still %v after %v", q.name, got, within)
+			t.Errorf("%s: still %v after %v; does e2etest.TTLs have the TTL of each answer?", q.name, got, within)
 			return
 		}
 		select {
