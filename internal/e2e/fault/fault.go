@@ -226,7 +226,7 @@ func (s *Fakes) At(t Target) *Service {
 	if service := map[Target]*Service{Partner: s.Partner, Price: s.Price, Supply: s.Supply, Chain: s.Chain}[t]; service != nil {
 		return service
 	}
-	panic("Fakes.At, in internal/e2e/fault/fault.go, lacks the target " + t)
+	panic("Fakes.At, in internal/e2e/fault/fault.go, lacks the target " + string(t))
 }
 
 // Service is a stand-in that can have a Fault. It is safe for concurrent use.
