@@ -22,6 +22,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/shopspring/decimal"
 
+	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/core"
@@ -191,6 +192,15 @@ func TestEverySourceAndOptionReachesTheCommands(t *testing.T) {
 			if given.Field(i).IsZero() {
 				t.Errorf("%s.%s is not set; connect and Load do that", given.Type(), given.Type().Field(i).Name)
 			}
+		}
+	}
+	for _, s := range bot.services {
+		known := s.Health().Service
+		if !slices.Contains(commandstest.Services, known) {
+			t.Errorf("add %s to Sources, in commands/commandstest/answers.go", known.Name)
+		}
+		if !slices.ContainsFunc(services.New().Services(), func(f *services.Service) bool { return f.Name == known.Name }) {
+			t.Errorf("%s has no stand-in: add one to Services, in internal/demo/fake/services", known.Name)
 		}
 	}
 }
