@@ -27,7 +27,7 @@ var notOurs = []string{"PARTNER_BASE_URL=not even a URL", "HTTP_ADDR=nowhere", "
 // that does not.
 func greeted(t *testing.T, p *e2etest.Process) (staker, idle string) {
 	t.Helper()
-	e2etest.Eventually(t, "the greeting", func() bool { return strings.HasSuffix(p.Log.String(), "\n\n") })
+	p.Await("its greeting", func() bool { return strings.HasSuffix(p.Log.String(), "\n\n") })
 	wallets := wallet.FindAllString(p.Log.String(), -1)
 	if len(wallets) != 2 {
 		t.Fatalf("the greeting names the wallets %q, want one that stakes and one that does not", wallets)
@@ -79,7 +79,7 @@ func TestDemoOnAPageEndsWithControlC(t *testing.T) {
 	t.Parallel()
 	c := e2etest.StartProcess(t, program([]string{"demo", "--web"}, notOurs...))
 	address := ""
-	e2etest.Eventually(t, "an address", func() bool {
+	c.Await("its address", func() bool {
 		address = regexp.MustCompile(`http://127\.0\.0\.1:\d+/`).FindString(c.Out.String())
 		return address != ""
 	})

@@ -50,8 +50,15 @@ type scene struct {
 	lines []string
 }
 
-// Services are all services that can fail.
-var Services = []*core.Service{partner.Service, market.Service, supply.Service, staking.Service}
+// Services are all services that can fail, in the order of Sources.
+var Services = services()
+
+func services() (all []*core.Service) {
+	for _, s := range Healthy().Sources().Services {
+		all = append(all, s.Health().Service)
+	}
+	return all
+}
 
 // Reasons are all reasons of a failure.
 var Reasons = []core.Reason{core.Unreachable, core.SlowAnswer, core.Limited, core.UsedUp, core.NoCredit, core.Denied, core.Rejected,

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"herald/internal/chat"
+	"herald/internal/config/configtest"
 )
 
 // Transcripts compares every Case in English, as show writes its answer, with a
@@ -69,22 +70,7 @@ func compare(t *testing.T, dir string, transcripts map[string]string, update boo
 	}
 	for scene, transcript := range transcripts {
 		file := filepath.Join(dir, strings.ReplaceAll(scene, " ", "_")+".golden")
-		if update {
-			if err := os.WriteFile(file, []byte(transcript), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatalf("%v; `go test . -update` in this folder writes it", err)
-		}
-		lines := strings.Split(string(want), "\n")
-		for i, line := range strings.Split(transcript, "\n") {
-			if i == len(lines) || line != lines[i] {
-				t.Errorf("%s differs from line %d on, which is %q now; `go test . -update` in this folder writes it anew", file, i+1, line)
-				break
-			}
-		}
+		configtest.Golden(t, file, transcript, update)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.golden"))
 	if err != nil || len(files) != len(transcripts) {

@@ -22,6 +22,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/shopspring/decimal"
 
+	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/core"
@@ -31,7 +32,6 @@ import (
 	"herald/internal/secret/logtest"
 	"herald/internal/service/market"
 	"herald/internal/service/partner"
-	"herald/internal/service/staking"
 	"herald/internal/service/supply"
 )
 
@@ -194,6 +194,15 @@ func TestEverySourceAndOptionReachesTheCommands(t *testing.T) {
 			}
 		}
 	}
+	for _, s := range bot.services {
+		known := s.Health().Service
+		if !slices.Contains(commandstest.Services, known) {
+			t.Errorf("add %s to Sources, in commands/commandstest/answers.go", known.Name)
+		}
+		if !slices.ContainsFunc(services.New().Services(), func(f *services.Service) bool { return f.Name == known.Name }) {
+			t.Errorf("%s has no stand-in: add one to Services, in internal/demo/fake/services", known.Name)
+		}
+	}
 }
 
 // reachOnly makes every connection fail: one to reached is closed, any other refused.
@@ -291,7 +300,7 @@ func TestDetailsOfProbesInWords(t *testing.T) {
 
 // An operator learns from the warnings what is down and since when, and each command has a
 // line with its outcome and reason.
-func TestAnHourWithoutServicesIsFourWarnings(t *testing.T) {
+func TestAnHourWithoutServicesIsAWarningEach(t *testing.T) {
 	world := startSandbox(t)
 	settings := append(DemoSettings(world), "RATE_LIMIT_USER=0", "RATE_LIMIT_CHAT=0", "LOG_LEVEL=info")
 	wallet := world.World.Registered.UID(core.EVM)
@@ -311,11 +320,11 @@ func TestAnHourWithoutServicesIsFourWarnings(t *testing.T) {
 			})
 			time.Sleep(time.Hour / 1000)
 		}
-		if n := log.Lines("level=WARN") + log.Lines("level=ERROR"); n != 4 {
-			t.Errorf("%d warnings, want 4:\n%s", n, log)
+		if n := log.Lines("level=WARN") + log.Lines("level=ERROR"); n != len(bot.services) {
+			t.Errorf("%d warnings, want one for each of %d services:\n%s", n, len(bot.services), log)
 		}
-		for _, service := range []*core.Service{market.Service, supply.Service, staking.Service, partner.Service} {
-			line := fmt.Sprintf(`level=WARN msg="a service fails" service=%s reason=unreachable since=2000-01-01T00:00:`, service.Name)
+		for _, service := range bot.services {
+			line := fmt.Sprintf(`level=WARN msg="a service fails" service=%s reason=unreachable since=2000-01-01T00:00:`, service.Health().Service.Name)
 			if log.Lines(line) != 1 {
 				t.Errorf("no line begins with %s", line)
 			}

@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"reflect"
 	"slices"
@@ -169,7 +170,7 @@ var refused = []struct {
 	{"REGISTER_URL", "URL", []string{canary, "passport.example.org", "javascript:alert(1)", "javascript://x/%0aalert(1)", "tg://x", "https://h/\u202ea"}},
 	{"REGISTER_URL", "user", []string{"https://u:" + canary + "@host"}},
 	{"STAKE_URL", "512", []string{"https://h/" + strings.Repeat("a", 503)}},
-	{"CHAT_LANGUAGE", "en, es, zh, ru, tr, vi", []string{canary, "EN", "es-419", "xx"}},
+	{"CHAT_LANGUAGE", strings.Trim(strings.ReplaceAll(fmt.Sprint(chat.Languages()), " ", ", "), "[]"), []string{canary, "EN", "es-419", "xx"}},
 	{"STALE_FOR", "duration", []string{"-1s", canary}},
 	{"COMMAND_TIMEOUT", "duration", []string{"0s", "15m"}},
 	{"CACHE_MAX_ITEMS", "whole number", []string{"0", canary}},

@@ -34,7 +34,7 @@ const (
 type leakTest struct {
 	fakes                       *fault.Fakes
 	telegram, discord           *e2etest.Platform
-	services                    []*fault.Proxy
+	services                    map[fault.Target]*fault.Proxy
 	telegramProxy, discordProxy *fault.Proxy
 	log                         logtest.Buffer
 	answers                     strings.Builder // in Discord
@@ -43,11 +43,15 @@ type leakTest struct {
 // newLeakTest starts everything but the bot. Platforms call the bot if byHTTP is set.
 func newLeakTest(t *testing.T, byHTTP bool) *leakTest {
 	t.Helper()
-	l := &leakTest{fakes: fault.Start(t), telegram: e2etest.Ways[0].Open(t), discord: e2etest.Ways[2].Open(t)}
+	l := &leakTest{fakes: fault.Start(t), services: map[fault.Target]*fault.Proxy{}, telegram: e2etest.Ways[0].Open(t), discord: e2etest.Ways[2].Open(t)}
 	l.telegram.ByHTTP, l.discord.ByHTTP = byHTTP, byHTTP
 	l.telegram.Telegram.Start(e2etest.TelegramID(l.fakes.World.Registered))
-	for _, behind := range []string{l.fakes.Partner.URL(), l.fakes.Price.URL(), l.fakes.Supply.URL(), l.fakes.Chain.URL() + "/"} {
-		l.services = append(l.services, fault.NewProxy(t, behind))
+	for _, target := range fault.Targets {
+		behind := l.fakes.At(target).URL()
+		if target == fault.Chain { // whose path is a secret
+			behind += "/"
+		}
+		l.services[target] = fault.NewProxy(t, behind)
 	}
 	l.telegramProxy, l.discordProxy = fault.NewProxy(t, l.telegram.Telegram.URL), fault.NewProxy(t, l.discord.Discord.URL())
 	return l
@@ -59,8 +63,8 @@ func (l *leakTest) settings(redisAddr string) []string {
 	settings := append(l.telegram.Settings(), l.discord.Settings()...)
 	settings = append(settings, e2etest.TTLs(time.Millisecond)...)
 	settings = append(settings,
-		"PARTNER_BASE_URL="+l.services[0].URL, "PRICE_API_URL="+l.services[1].URL, "SUPPLY_URL="+l.services[2].URL,
-		"EVM_RPC_URL="+secretURL(l.services[3].URL), "TELEGRAM_API_URL="+l.telegramProxy.URL, "DISCORD_API_URL="+l.discordProxy.URL,
+		"PARTNER_BASE_URL="+l.services[fault.Partner].URL, "PRICE_API_URL="+l.services[fault.Price].URL, "SUPPLY_URL="+l.services[fault.Supply].URL,
+		"EVM_RPC_URL="+secretURL(l.services[fault.Chain].URL), "TELEGRAM_API_URL="+l.telegramProxy.URL, "DISCORD_API_URL="+l.discordProxy.URL,
 		"REDIS_URL="+(&url.URL{Scheme: "redis", User: url.UserPassword("default", redisPassword), Host: redisAddr}).String(),
 		"STALE_FOR=0s", "UPSTREAM_TIMEOUT=300ms", "COMMAND_TIMEOUT=1s", "LOG_LEVEL=debug")
 	return e2etest.Settings(l.fakes, settings...)

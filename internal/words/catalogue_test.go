@@ -81,8 +81,10 @@ func TestALanguageIsAFileAndARow(t *testing.T) {
 				t.Errorf("internal/chat/language.go: the row of %q lacks %s", l, field.Name)
 			}
 		}
-		if own, _ := chat.LanguageOf(l.Info().Discord[0]); own != l {
-			t.Errorf("internal/chat/language.go: %q is no locale of %q", l.Info().Discord[0], l)
+		for _, locale := range l.Info().Discord {
+			if own, _ := chat.LanguageOf(locale); own != l {
+				t.Errorf("internal/chat/language.go: %q is no locale of %q", locale, l)
+			}
 		}
 	}
 	files, err := filepath.Glob("locales/*.json")
@@ -107,6 +109,10 @@ func TestEveryLanguageHasEveryMessage(t *testing.T) {
 			}
 		}
 		for key, inEnglish := range english {
+			if messages[key] == nil {
+				t.Errorf("%s.json lacks %s", l, key)
+				continue
+			}
 			want := []string{""}
 			if inEnglish[""] == "" {
 				want = pluralForms(l)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -35,7 +36,8 @@ func File(t *testing.T, content string) string {
 	return path
 }
 
-// Golden compares what was got with a file. With update it writes the file instead.
+// Golden compares what was got with a file, and names the first line that differs. With
+// update it writes the file instead.
 func Golden(t *testing.T, path, got string, update bool) {
 	t.Helper()
 	if update {
@@ -43,9 +45,19 @@ func Golden(t *testing.T, path, got string, update bool) {
 			t.Fatal(err)
 		}
 	}
-	if Read(t, path) != got {
-		t.Errorf("%s differs; `go test . -update` in the test's folder writes it anew:\n%s", path, got)
+	if want := Read(t, path); got != want {
+		lines, now, i := strings.Split(want, "\n"), append(strings.Split(got, "\n"), ""), 0
+		for i < len(lines) && lines[i] == now[i] {
+			i++
+		}
+		t.Errorf("%s differs from line %d on, which is %q now; `go test %s -update` writes it anew", path, i+1, now[min(i, len(now)-1)], tested())
 	}
+}
+
+// tested returns the package whose tests run, as in "./internal/app".
+func tested() string {
+	info, _ := debug.ReadBuildInfo()
+	return "./" + strings.TrimSuffix(strings.TrimPrefix(info.Path, "herald/"), ".test")
 }
 
 // Environ returns an environment in which every required setting has its example,

@@ -98,13 +98,22 @@ func (p *Process) Readyz() int {
 // AwaitReady waits until every platform is connected.
 func (p *Process) AwaitReady() {
 	p.t.Helper()
-	Eventually(p.t, "the process is ready", func() bool {
+	p.Await("it was ready", func() bool { return p.Readyz() == http.StatusOK })
+}
+
+// Await waits until done returns true. The test fails if the process ends before.
+func (p *Process) Await(what string, done func() bool) {
+	p.t.Helper()
+	Eventually(p.t, what, func() bool {
+		if done() {
+			return true
+		}
 		select {
 		case <-p.exited:
-			p.t.Fatal("it ended before it was ready")
+			p.t.Fatalf("the process ended before %s", what)
 		default:
 		}
-		return p.Readyz() == http.StatusOK
+		return false
 	})
 }
 

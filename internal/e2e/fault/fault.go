@@ -163,7 +163,7 @@ func altered[H http.Handler](alter func(h *H, w services.World)) serve {
 	}
 }
 
-// Target names a service that can fail.
+// Target is the Name of the core.Service that can fail.
 type Target string
 
 // The targets.
@@ -174,8 +174,15 @@ const (
 	Chain   Target = "chain"
 )
 
-// Targets are all of them.
-var Targets = []Target{Partner, Price, Supply, Chain}
+// Targets are those of all stand-ins.
+var Targets = targets()
+
+func targets() (all []Target) {
+	for _, s := range services.New().Services() {
+		all = append(all, Target(s.Name))
+	}
+	return all
+}
 
 // Fakes is the stand-ins of all services, each of which can fail.
 type Fakes struct {
@@ -186,6 +193,7 @@ type Fakes struct {
 	Supply  *Service
 	Chain   *Service
 
+	all       map[Target]*Service
 	elsewhere *httptest.Server
 	strayed   atomic.Int64
 }
@@ -193,16 +201,14 @@ type Fakes struct {
 // Start serves every stand-in until the test ends, without a fault.
 func Start(t testing.TB) *Fakes {
 	t.Helper()
-	s := &Fakes{Fakes: services.New()}
+	s := &Fakes{Fakes: services.New(), all: map[Target]*Service{}}
 	s.elsewhere = httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { s.strayed.Add(1) }))
 	t.Cleanup(s.elsewhere.Close)
-	failing := func(own *services.Service) *Service {
+	for _, own := range s.Services() {
 		failing := &Service{Service: own, right: own.Handler, world: s.World, elsewhere: s.Elsewhere()}
-		own.Handler = failing
-		return failing
+		own.Handler, s.all[Target(own.Name)] = failing, failing
 	}
-	s.Partner, s.Price = failing(s.Fakes.Partner), failing(s.Fakes.Price)
-	s.Supply, s.Chain = failing(s.Fakes.Supply), failing(s.Fakes.Chain)
+	s.Partner, s.Price, s.Supply, s.Chain = s.all[Partner], s.all[Price], s.all[Supply], s.all[Chain]
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("close the stand-ins: %v", err)
@@ -222,9 +228,7 @@ func (s *Fakes) Elsewhere() (url string) { return s.elsewhere.URL }
 func (s *Fakes) Strayed() int64 { return s.strayed.Load() }
 
 // At returns the service of a target.
-func (s *Fakes) At(t Target) *Service {
-	return map[Target]*Service{Partner: s.Partner, Price: s.Price, Supply: s.Supply, Chain: s.Chain}[t]
-}
+func (s *Fakes) At(t Target) *Service { return s.all[t] }
 
 // Service is a stand-in that can have a Fault. It is safe for concurrent use.
 type Service struct {

@@ -18,11 +18,16 @@ import (
 	"herald/internal/demo/fake/services"
 )
 
+// own holds the faults of one service alone. A service may have none.
+var own = map[Target]func() []Fault{Partner: partnerFaults, Price: priceFaults, Supply: supplyFaults, Chain: chainFaults}
+
 // Of returns the faults of a target, beginning with those that every service has. There is
 // one of each kind: each service's own package tests the odd values.
 func Of(t Target) []Fault {
-	own := map[Target]func() []Fault{Partner: partnerFaults, Price: priceFaults, Supply: supplyFaults, Chain: chainFaults}
-	return append(commonFaults(), own[t]()...)
+	if faults := own[t]; faults != nil {
+		return append(commonFaults(), faults()...)
+	}
+	return commonFaults()
 }
 
 // Named returns the fault of a target by its name.

@@ -370,7 +370,7 @@ func (s *soak) answeredInline(a faketelegram.InlineAnswer) {
 			wrong(err)
 		}
 	}
-	unavailable := func(command string) bool { return truth.Unavailable[command] == a.Button }
+	unavailable := func(command string) bool { return truth.Unavailable(command) == a.Button }
 	switch missing := len(want) - len(a.Results); {
 	case len(want) == 0 && (a.Button == "" || a.Personal):
 		wrong("a query that asks for nothing needs a button that all may see")

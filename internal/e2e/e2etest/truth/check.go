@@ -18,7 +18,8 @@ import (
 const maxAge = 2*time.Minute + 10*time.Second
 
 var (
-	// oldNotes match the note that a service's part of an answer is old, with its time.
+	// oldNotes match the note that a service's part of an answer is old, with its time. A
+	// service whose old answers may stand in needs one.
 	oldNotes = map[fault.Target]*regexp.Regexp{fault.Price: oldNote("price"), fault.Supply: oldNote("supply")}
 	// oldHeadline matches the price with its age; noNewer says why there is no newer one.
 	oldHeadline = regexp.MustCompile(`^(\S+ \$[0-9.]+) \((\d+) (s|min|h) old\)$`)
@@ -34,12 +35,15 @@ func oldNote(service string) *regexp.Regexp {
 	return regexp.MustCompile("^" + strings.Replace(regexp.QuoteMeta(note), "WHEN", "(.*)", 1) + "$")
 }
 
+// ErrNoCase is the error of Check for a command that it cannot judge.
+var ErrNoCase = errors.New("there is no case in Check for the command")
+
 // Check returns what an answer, split by e2etest.Lines, says of each service that it needs.
 // It returns an error if the answer is not honest: neither the whole truth, nor marked as
 // old, nor a "could not be checked" of a service that the question needs.
 func (c *Checker) Check(q Question, lines []string) (Outcomes, error) {
 	uses := Uses(q.Command)
-	if len(lines) > 1 && lines[0] == Unavailable[q.Command] && !undecided.MatchString(lines[1]) && lines[1] != unknownOwner {
+	if len(lines) > 1 && lines[0] == Unavailable(q.Command) && !undecided.MatchString(lines[1]) && lines[1] != unknownOwner {
 		if len(lines) != 3 || !reference.MatchString(lines[2]) || len(uses) == 0 {
 			return nil, wrong("an answer and an excuse at once")
 		}
@@ -75,7 +79,7 @@ func (c *Checker) Check(q Question, lines []string) (Outcomes, error) {
 	case "exists":
 		return Outcomes{fault.Partner: Right}, errors.Join(recent(at, maxAge), equal(said, c.exists(q)))
 	}
-	return nil, wrong("no such command")
+	return nil, ErrNoCase
 }
 
 // reason returns the outcome that a text gives for a service.
@@ -113,7 +117,7 @@ func recent(text string, most time.Duration) error {
 
 // withoutMarks splits lines at their dots, and removes the time of the answer, which it
 // returns as at, and the notes that a part is old. The time in such a note must be the
-// provider's for a price, and recent for a supply. A part without a note is Right.
+// provider's for a price, and recent for any other. A part without a note is Right.
 func (c *Checker) withoutMarks(lines []string) (said []string, at string, old Outcomes, err error) {
 	old = Outcomes{fault.Price: Right, fault.Supply: Right}
 	for _, line := range lines {
@@ -122,7 +126,7 @@ func (c *Checker) withoutMarks(lines []string) (said []string, at string, old Ou
 			for service, note := range oldNotes {
 				if mark := note.FindStringSubmatch(part); mark != nil {
 					old[service] = Stale
-					if service == fault.Supply {
+					if service != fault.Price {
 						err = errors.Join(err, recent(mark[1], maxAge))
 					} else if mark[1] != e2etest.Minute(c.World.Quote.LastUpdated) {
 						err = errors.Join(err, wrong("a price from %q", mark[1]))
@@ -227,10 +231,9 @@ func (c *Checker) logins(id core.Identity, page string) []string {
 	return []string{"Not registered", e2etest.Say("logins.unregistered", about(id))}
 }
 
-// Unavailable holds the title of an answer that could not be given, by command.
-var Unavailable = map[string]string{
-	"price": "Price unavailable", "supply": "Supply unavailable", "staked": "Stake unavailable",
-	"mylogins": "Logins unavailable", "exists": "Registration unavailable", "verify": "Registration unavailable",
+// Unavailable returns the title of an answer that could not be given.
+func Unavailable(command string) string {
+	return e2etest.Lines(chat.Reply{Title: chat.NoAnswer(command)})[0]
 }
 
 // unknownOwner is what /verify says if the registration could not be checked.
@@ -247,7 +250,7 @@ func (c *Checker) checkVerify(q Question, said []string, at string) (Outcomes, e
 	owned, registered := owner != nil && slices.Contains(owner.Accounts, q.Account), c.registered[q.Account]
 	err := recent(at, maxBlockAge)
 	switch title := said[0]; {
-	case title == Unavailable["verify"] && said[1] == unknownOwner:
+	case title == Unavailable("verify") && said[1] == unknownOwner:
 		why := slices.IndexFunc(said, func(part string) bool { return reasons[fault.Partner][part] != "" })
 		if why < 0 {
 			return nil, wrong("no reason: %q", said)
@@ -259,7 +262,7 @@ func (c *Checker) checkVerify(q Question, said []string, at string) (Outcomes, e
 	default:
 		err = wrong("%q", title)
 	}
-	if last := len(said) - 1; said[2] == Unavailable["staked"] {
+	if last := len(said) - 1; said[2] == Unavailable("staked") {
 		var errWhy error
 		got[fault.Chain], errWhy = reason(said[last], fault.Chain)
 		return got, errors.Join(err, errWhy, equal(said[3:last], []string{q.Wallet.Hex()}))

@@ -49,12 +49,10 @@ func (o Outcomes) All(want Outcome) bool {
 var reasons = map[fault.Target]map[string]Outcome{}
 
 func init() {
-	for service, name := range map[fault.Target]string{
-		fault.Partner: "service.partner", fault.Price: "service.price", fault.Supply: "service.supply", fault.Chain: "service.chain",
-	} {
+	for _, service := range fault.Targets {
 		reasons[service] = map[string]Outcome{}
 		for _, why := range fault.Reasons {
-			reasons[service][e2etest.Say(string(why), chat.Values{"service": chat.Say(name)})] = Outcome(why)
+			reasons[service][e2etest.Say(string(why), chat.Values{"service": chat.Say("service." + string(service))})] = Outcome(why)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func readStake(wallet common.Address, said []string) (a stake, err error) {
 		switch {
 		case slices.Contains(said[:i], part):
 			return a, wrong("%q is said twice", part)
-		case part == wallet.Hex(), i == 0 && part == Unavailable["staked"]:
+		case part == wallet.Hex(), i == 0 && part == Unavailable("staked"):
 		case a.verdict == "" && found(undecided) != nil:
 			a.verdict = "Not sure yet"
 			a.failed, _ = strconv.Atoi(found(undecided)[1])
