@@ -89,7 +89,7 @@ const pictureName = "photo"
 // links in it, and returns its ID.
 func (c *Client) Send(ctx context.Context, to Destination, content Content) (id int64, err error) {
 	reply := replyParameters{MessageID: to.ReplyTo, AllowWithout: to.ReplyTo != 0}
-	request := call{}
+	var request call
 	if content.Picture == nil {
 		request = jsonCall("sendMessage", &struct {
 			Destination
@@ -124,7 +124,7 @@ func (c *Client) Edit(ctx context.Context, m MessageRef, content Content) error 
 		Media string `json:"media"`
 		caption
 	}
-	request := call{}
+	var request call
 	if content.Picture == nil {
 		request = jsonCall("editMessageText", &struct {
 			MessageRef
