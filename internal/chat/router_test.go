@@ -225,37 +225,66 @@ func TestLimitsAreOfOneUserAndOneChat(t *testing.T) {
 	}
 }
 
-func TestLimitsAreCountedByWhenItWasAsked(t *testing.T) {
-	asked := time.Now().Add(-time.Hour).Truncate(time.Minute)
-	for name, test := range map[string]struct {
-		user, chat, each int // limits, and how many commands are asked each minute
-		start            time.Time
-		allowed          int
-	}{
-		"within the user's limit":      {5, 0, 5, asked, 50},
-		"within the chat's limit":      {0, 7, 7, asked, 70},
-		"more than the user's limit":   {5, 0, 9, asked, 50},
-		"asked less than a minute ago": {5, 0, 5, time.Now().Add(-50 * time.Second), 5},
-		"without a time":               {5, 0, 5, time.Time{}, 5},
-		"of the chat alone":            {0, 7, 20, time.Time{}, 7},
-		"of both, the smaller":         {9, 7, 20, time.Time{}, 7},
-		"no limit":                     {0, 0, 20, time.Time{}, 200},
+func TestPseudonymIsOfOneUserInOneRun(t *testing.T) {
+	var log bytes.Buffer
+	first, second := newRouter(t, &log, nil), newRouter(t, &log, nil)
+	pseudonym := func(r *chat.Router, u chat.User) string {
+		log.Reset()
+		r.Handle(t.Context(), chat.Request{Command: "exists", From: u})
+		_, rest, _ := strings.Cut(log.String(), " user=")
+		name, _, _ := strings.Cut(rest, " ")
+		return name
+	}
+	want := pseudonym(first, ann)
+	if got := pseudonym(first, ann); got != want || want == "" {
+		t.Errorf("the same user: got %q, want %q", got, want)
+	}
+	for name, got := range map[string]string{
+		"another user": pseudonym(first, bob), "another platform": pseudonym(first, chat.User{Platform: "discord", ID: ann.ID}), "another run": pseudonym(second, ann),
 	} {
-		r := newRouter(t, io.Discard, func(c *chat.Config) { c.Limiter, c.UserPerMinute, c.ChatPerMinute = counter{}, test.user, test.chat })
-		allowed := 0
-		for i := range 10 * test.each {
-			req := chat.Request{Command: "exists", From: ann, Chat: "1", Asked: test.start}
-			if test.start == asked {
-				req.Asked = asked.Add(time.Duration(i) * time.Minute / time.Duration(test.each))
-			}
-			if got := r.Handle(t.Context(), req); got.Title.Key != "limit.title" {
-				allowed++
-			}
-		}
-		if allowed != test.allowed {
-			t.Errorf("%s: %d are allowed, want %d", name, allowed, test.allowed)
+		if got == want {
+			t.Errorf("%s: got %q, want another pseudonym", name, got)
 		}
 	}
+}
+
+func TestLimitsAreCountedByWhenItWasAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(30 * time.Second)
+		asked, recently := time.Now().Add(-time.Hour).Truncate(time.Minute), time.Now().Add(-55*time.Second)
+		for name, test := range map[string]struct {
+			user, chat, each int // limits, and how many commands are asked each minute
+			start            time.Time
+			allowed          int
+		}{
+			"within the user's limit":      {5, 0, 5, asked, 50},
+			"within the chat's limit":      {0, 7, 7, asked, 70},
+			"more than the user's limit":   {5, 0, 9, asked, 50},
+			"asked less than a minute ago": {5, 0, 5, recently, 5},
+			"without a time":               {5, 0, 5, time.Time{}, 5},
+			"of the chat alone":            {0, 7, 20, time.Time{}, 7},
+			"of both, the smaller":         {9, 7, 20, time.Time{}, 7},
+			"no limit":                     {0, 0, 20, time.Time{}, 200},
+		} {
+			r := newRouter(t, io.Discard, func(c *chat.Config) { c.Limiter, c.UserPerMinute, c.ChatPerMinute = counter{}, test.user, test.chat })
+			allowed := 0
+			for i := range 10 * test.each {
+				req := chat.Request{Command: "exists", From: ann, Chat: "1", Asked: test.start}
+				switch test.start {
+				case asked:
+					req.Asked = asked.Add(time.Duration(i) * time.Minute / time.Duration(test.each))
+				case recently: // and in two minutes of the clock
+					req.Asked = recently.Add(time.Duration(i) * time.Second)
+				}
+				if got := r.Handle(t.Context(), req); got.Title.Key != "limit.title" {
+					allowed++
+				}
+			}
+			if allowed != test.allowed {
+				t.Errorf("%s: %d are allowed, want %d", name, allowed, test.allowed)
+			}
+		}
+	})
 }
 
 // counter is a Limiter that has Count slots of each key.

@@ -111,11 +111,12 @@ func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 	return Snapshot[V]{}, err
 }
 
-// record reports a result to the Observer, and returns s as Get does.
+// record reports a result to the Observer, and returns s as Get does. fresh is zero for a
+// stale result.
 func (q *Query[K, V]) record(s Snapshot[V], result string, now, fresh time.Time) Snapshot[V] {
 	q.upstream.cache.Observer.Lookup(q.Name, result, now.Sub(s.At))
 	s.Stale = result == "stale"
-	if !s.Stale && q.cacheable(s.Value) {
+	if q.cacheable(s.Value) {
 		s.FreshUntil = fresh
 	}
 	return s

@@ -36,6 +36,20 @@ func TestDeadServiceIsNotCalledEachTime(t *testing.T) {
 	})
 }
 
+func TestPauseAfterFailuresIsAtMostATTL(t *testing.T) {
+	for ttl, want := range map[time.Duration]time.Duration{2 * time.Second: 2 * time.Second, 30 * time.Second: 5 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newQueryTest(querySetup{ttl: ttl, price: failing(core.Malformed)})
+			for range 5 {
+				w.Quote(t.Context())
+			}
+			if got := w.market.Health().PausedFor; got != want {
+				t.Errorf("TTL %v: paused for %v, want %v", ttl, got, want)
+			}
+		})
+	}
+}
+
 func TestOddAnswersAboutOnePersonDoNotPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newQueryTest(querySetup{})

@@ -241,6 +241,8 @@ func TestChangesInPerCentImplyEarlierPrices(t *testing.T) {
 		"impossible":      {changed("110", now, "-100", "-100.01", "-1000"), 7 * day, []point{seen(0, "110")}},
 		"tiny": {changed("0.000000000001", now, "900", "100", "0"), day,
 			[]point{estimate(day, "0.0000000000005"), estimate(time.Hour, "0.0000000000001"), seen(0, "0.000000000001")}},
+		"grown ten million times": {changed("0.1", now, "900000000", "", ""), day,
+			[]point{estimate(time.Hour, "0.0000000111111098765"), seen(0, "0.1")}},
 		"no time":                  {changed("1", time.Time{}, "1", "", ""), day, nil},
 		"no price":                 {changed("0", now, "1", "1", "1"), day, nil},
 		"nothing at its beginning": {changed("110", now, "", "", "-75"), day, []point{seen(0, "110")}},
@@ -299,8 +301,10 @@ func TestHighAndLowNeedTheWholePeriod(t *testing.T) {
 	}{
 		"whole": {week, true}, "hourly": {walk(7*day, time.Hour, 4, 5), true}, "an hour is missing": {without(week, 5*time.Hour, 4*time.Hour), true},
 		"nights between which a line is drawn": {nights(week), true}, "a day is missing": {without(week, 5*day, 4*day), false},
-		"much is estimated":      {append([]point{estimate(7*day, "1")}, without(week, 8*day, 6*day)...), false},
-		"the first is estimated": {append([]point{estimate(7*day-time.Minute, "1")}, without(week, 8*day, 7*day-time.Hour)...), true},
+		"the first 6 hours are missing":  {without(week, 8*day, 7*day-6*time.Hour), true},
+		"the first 10 hours are missing": {without(week, 8*day, 7*day-10*time.Hour), false},
+		"much is estimated":              {append([]point{estimate(7*day, "1")}, without(week, 8*day, 6*day)...), false},
+		"the first is estimated":         {append([]point{estimate(7*day-time.Minute, "1")}, without(week, 8*day, 7*day-time.Hour)...), true},
 	} {
 		lowest, highest := ofPeriod(7*day, test.points...).extremes()
 		if got := lowest.GreaterThan(number("3")); got != test.want {

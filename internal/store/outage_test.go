@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -268,6 +270,35 @@ func TestNoConnectionIsIdleForLong(t *testing.T) {
 			}
 		}
 		return used == s.CurrentConnectionCount() && used > 0
+	})
+}
+
+// pingIdle reaches every connection only if none is used twice before all are used once.
+func TestConnectionsAreUsedInTurn(t *testing.T) {
+	t.Parallel()
+	s := server(t)
+	var mu sync.Mutex
+	used := map[*miniserver.Peer]int{}
+	s.Server().SetPreHook(func(c *miniserver.Peer, command string, _ ...string) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if command == "PING" {
+			used[c]++
+		}
+		return false
+	})
+	const size = 5
+	r := newReplica(t, claimTime, fmt.Sprint(redisURL(s), "&pool_size=", size))
+	chattest.WaitUntil(t, "of ten pings each of five connections has two", func() bool {
+		mu.Lock()
+		clear(used)
+		mu.Unlock()
+		for range 2 * size {
+			r.client.Ping(t.Context())
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		return len(used) == size && slices.Max(slices.Collect(maps.Values(used))) == 2
 	})
 }
 

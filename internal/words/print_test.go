@@ -256,6 +256,15 @@ func TestOneLongStringIsCutAndCrowdsOutNothing(t *testing.T) {
 	}
 }
 
+func TestAListThatLacksOneSaysSo(t *testing.T) {
+	short, long := line("a note"), line(strings.Repeat("x", 60))
+	c := words.Card{Notes: append(slices.Repeat([]words.Line{long}, 15), short, long)}
+	got := c.Fit(1000, runes).Notes
+	if last := got[len(got)-1].String(); len(got) != 17 || last != "… and 1 more" {
+		t.Errorf("%d notes, the last is %q, want 16 of 17 and the number of the others", len(got), last)
+	}
+}
+
 func TestEachLongListIsCutAndSaysHowMany(t *testing.T) {
 	for name, c := range map[string]words.Card{
 		"sections":    {Sections: slices.Repeat([]words.Section{section("heading", fields(1))}, 500)},

@@ -56,6 +56,26 @@ func TestHowAnAnswerIsDelivered(t *testing.T) {
 	}
 }
 
+func TestOnlyTheSameAnswerIsAlreadyShown(t *testing.T) {
+	at := time.Unix(1_800_000_000, 0)
+	inPlace := target{replaces: true, asOf: at}
+	for name, tt := range map[string]struct {
+		to    target
+		reply chat.Reply
+		want  bool
+	}{
+		"the same":              {inPlace, chat.Reply{AsOf: at.Add(time.Millisecond)}, true},
+		"newer":                 {inPlace, chat.Reply{AsOf: at.Add(time.Second)}, false},
+		"not in place":          {target{asOf: at}, chat.Reply{AsOf: at}, false},
+		"without a time":        {target{replaces: true}, chat.Reply{}, false},
+		"for one person, wrong": {inPlace, chat.Reply{AsOf: at, Ephemeral: true}, false},
+	} {
+		if got := tt.to.shows(tt.reply); got != tt.want {
+			t.Errorf("%s: got %t, want %t", name, got, tt.want)
+		}
+	}
+}
+
 // Discord refuses a first response after 3 seconds, replayed or not.
 func TestAReplayedInteractionKeepsItsDeadline(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -108,6 +109,30 @@ func TestRoleComesFromTelegram(t *testing.T) {
 			if got := r.sent(i + 1)[i].Text; got != tt.want {
 				t.Errorf("message %d: %s, want %s", i, got, tt.want)
 			}
+		}
+	})
+}
+
+// A press shows nothing: its button has a spinner.
+func TestTypingIsShownInItsTopic(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.run()
+		r.give(inGroup(ann, "/price"))
+		r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
+			time.Sleep(typingAfter + time.Second)
+			return chat.Reply{Title: chat.Say("x")}
+		}
+		r.api.Push(inGroup(ann, "/price").In(7))
+		r.api.Push(inGroup(ann, "/price").In(8))
+		r.api.Press(ann, faketelegram.Group(group), r.api.Sent()[0].ID, "1 e 0 price")
+		r.idle(time.Minute)
+		var topics []string
+		for _, call := range r.api.Calls("sendChatAction") {
+			topics = append(topics, fmt.Sprintf("%s", call.Params["message_thread_id"]))
+		}
+		slices.Sort(topics)
+		if want := []string{"7", "8"}; !slices.Equal(topics, want) {
+			t.Errorf("typing is shown in the topics %q, want %q", topics, want)
 		}
 	})
 }

@@ -279,6 +279,17 @@ func TestNoticesAreInTheReadersLanguage(t *testing.T) {
 	})
 }
 
+func TestSharedFailureIsStoredOnce(t *testing.T) {
+	s, card := session{toDelete: toDelete{}}, func(id int64) botapi.MessageRef { return botapi.MessageRef{MessageID: id} }
+	s.replaceCard(cardKey{}, card(1), true)
+	for range maxEach {
+		s.replaceCard(cardKey{}, card(2), true)
+	}
+	if got, want := s.replaceCard(cardKey{}, card(3), false), []botapi.MessageRef{card(1), card(2)}; !slices.Equal(got, want) {
+		t.Errorf("deletes %v, want %v", got, want)
+	}
+}
+
 func TestMessagesToDeleteAreBounded(t *testing.T) {
 	d := toDelete{}
 	var messages []botapi.MessageRef

@@ -66,6 +66,18 @@ func TestRefusalKeepsItsBodyAndIsNotRepeated(t *testing.T) {
 	}
 }
 
+func TestBodyIsAtMostOneMebibyte(t *testing.T) {
+	for length, want := range map[int]core.Reason{1 << 20: "", 1<<20 + 1: core.Malformed} {
+		url := resttest.Serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, length)) })
+		resp, err := rest.New(service, time.Minute).Do(t.Context(), rest.Request{URL: url})
+		if want != "" {
+			resttest.WantReason(t, err, service, want)
+		} else if err != nil || len(resp.Body) != length {
+			t.Errorf("%d bytes: got %v, want them all", length, err)
+		}
+	}
+}
+
 func TestAnswerIsCompleteIfItsEndIsAnnounced(t *testing.T) {
 	want := func(url string, complete bool) {
 		t.Helper()

@@ -250,6 +250,21 @@ func TestASilentConnectionIsReplacedWithinSeconds(t *testing.T) {
 	})
 }
 
+func TestReadyMayComeLate(t *testing.T) {
+	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *gatewayTest) {
+		pass(readyTime)
+		equal(t, "alive", h.Alive(), true)
+		h.expect(t, 1, 0, 1)
+	}, func(h *gatewayTest) {
+		h.Count = func(event string) {
+			h.events.Add(event)
+			if event == "identified" { // before the IDENTIFY, which READY answers
+				time.Sleep(readyTime - time.Second)
+			}
+		}
+	})
+}
+
 // Interactions still come on such a connection, which Discord calls a zombie.
 func TestUnacknowledgedHeartbeatsEndAConnection(t *testing.T) {
 	simulate(t, fakediscord.Behaviour{Heartbeat: 10 * time.Second, NoACK: true}, func(t *testing.T, h *gatewayTest) {

@@ -249,7 +249,7 @@ func TestA429HoldsBackItsChat(t *testing.T) {
 			c.Pacing = paced
 			c.api.Fail("sendMessage", telegramtest.TooMany(wait))
 			start := time.Now()
-			c.send(4, person, 1, 20*time.Second)
+			c.send(12, person, 1, 20*time.Second) // Four are paced after the hold.
 			time.Sleep(time.Second)
 			calls := c.calls
 			c.send(1, 99, 1, 20*time.Second)
@@ -261,7 +261,7 @@ func TestA429HoldsBackItsChat(t *testing.T) {
 			if elsewhere >= wait {
 				t.Errorf("paced %v: sent elsewhere after %v, want less than %v", paced, elsewhere, wait)
 			}
-			if c.results[Delivered] != 5 || calls != 1 {
+			if c.results[Delivered] != 13 || calls != 1 {
 				t.Errorf("paced %v: %d calls meanwhile, results %v", paced, calls, c.results)
 			}
 		})
@@ -380,6 +380,38 @@ func TestEphemeralMessageKeepsItsDeadline(t *testing.T) {
 		newDelivery(c.Outbox, m).hold(time.Minute)
 		if r := c.Send(t.Context(), m); r.Result != Dropped || time.Since(start) > 0 {
 			t.Errorf("in a chat that is held back: %v after %v", r, time.Since(start))
+		}
+	})
+}
+
+func TestSlotIsReservedShortlyAhead(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		c.send(8, person, 1, 0)
+		time.Sleep(950 * time.Millisecond)
+		c.send(1, person, 1, 0) // Its slot is due in 50 ms, before those of the next.
+		for id := range int64(60) {
+			c.send(1, 1000+id, id, 0)
+		}
+		start := time.Now()
+		c.all.Wait()
+		if after := c.sent[person][8].Sub(start); after > time.Second {
+			t.Errorf("a slot that is due soon: sent after %v, want at most 1s", after)
+		}
+	})
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		for id := range int64(maxReserving) {
+			c.send(19, group-id, 1, 0)
+		}
+		c.all.Wait()
+		time.Sleep(55*time.Second - time.Since(slices.MinFunc(c.sent[group], time.Time.Compare)))
+		for id := range int64(maxReserving) {
+			c.send(1, group-id, 1, 0)
+		}
+		start := time.Now()
+		c.send(1, person, 1, 0)
+		c.all.Wait()
+		if after := c.sent[person][0].Sub(start); after > time.Second {
+			t.Errorf("behind slots that are due later: sent after %v, want at most 1s", after)
 		}
 	})
 }

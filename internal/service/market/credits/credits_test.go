@@ -21,11 +21,11 @@ func (s *fakeStore) Load(_ context.Context, key string) ([]byte, bool) {
 	return value, found && !s.away
 }
 
-func (s *fakeStore) Swap(_ context.Context, key string, old, value []byte, _ time.Duration) bool {
+func (s *fakeStore) Swap(_ context.Context, key string, old, value []byte, ttl time.Duration) bool {
 	if s.beforeSwap != nil {
 		s.beforeSwap()
 	}
-	if s.away || string(s.values[key]) != string(old) {
+	if lost := ttl < month; lost || s.away || string(s.values[key]) != string(old) {
 		return false
 	}
 	s.values[key] = value
@@ -214,6 +214,7 @@ func TestPlanIsSpreadOverTheMonth(t *testing.T) {
 func TestCorruptTimeRecovers(t *testing.T) {
 	for name, value := range map[string]string{
 		"a century ahead": "4955500000000000000", "nonsense": "\x00", "nothing": "", "the year 1678": "-9000000000000000000",
+		"four days ahead":       fmt.Sprint(time.Unix(1_800_000_000, 0).AddDate(0, 0, 4).UnixNano()),
 		"a month and a day ago": fmt.Sprint(time.Unix(1_800_000_000, 0).AddDate(0, 0, -32).UnixNano()),
 	} {
 		d := newDeployment(10_000, 1)
