@@ -19,44 +19,44 @@ const (
 	discordDirect  = "83"
 )
 
-// people holds the askers in the order of the page.
-type people []Asker
+// people lists everybody in the demo, in the order of the page.
+type people []Person
 
 func newPeople(w services.World) people {
-	person := func(name string, p services.Person, moderator bool) Asker {
+	person := func(name string, p services.Person, moderator bool) Person {
 		id, _ := strconv.ParseInt(p.UID("Telegram"), 10, 64) // the World has a number there
-		return Asker{Name: name, TelegramID: id, DiscordID: p.UID("Discord"), moderator: moderator}
+		return Person{Name: name, TelegramID: id, DiscordID: p.UID("Discord"), moderator: moderator}
 	}
 	return people{
 		person("member", w.Registered, false), person("unregistered", w.Unregistered, false), person("moderator", w.Newcomer, true),
 	}
 }
 
-// find returns the first asker who fits, or an Asker without a name.
-func (all people) find(fits func(Asker) bool) Asker {
+// find returns the first person who fits, or a Person without a name.
+func (all people) find(fits func(Person) bool) Person {
 	if i := slices.IndexFunc(all, fits); i >= 0 {
 		return all[i]
 	}
-	return Asker{}
+	return Person{}
 }
 
-func (all people) named(name string) Asker {
-	return all.find(func(a Asker) bool { return a.Name == name })
+func (all people) named(name string) Person {
+	return all.find(func(a Person) bool { return a.Name == name })
 }
 
-// onTelegram returns the name of the asker with a user ID, or Bot.
+// onTelegram returns the name of the person with a user ID, or Bot.
 func (all people) onTelegram(id int64) string {
-	return cmp.Or(all.find(func(a Asker) bool { return a.TelegramID == id }).Name, Bot)
+	return cmp.Or(all.find(func(a Person) bool { return a.TelegramID == id }).Name, Bot)
 }
 
-// onDiscord returns the name of the asker with a user ID, or "".
+// onDiscord returns the name of the person with a user ID, or "".
 func (all people) onDiscord(id string) string {
-	return all.find(func(a Asker) bool { return a.DiscordID == id }).Name
+	return all.find(func(a Person) bool { return a.DiscordID == id }).Name
 }
 
-// mentioned returns the asker whom a word such as @moderator mentions.
-func (all people) mentioned(word string) Asker {
-	return all.find(func(a Asker) bool { return "@"+a.Name == word })
+// mentioned returns the person whom a word such as @moderator mentions.
+func (all people) mentioned(word string) Person {
+	return all.find(func(a Person) bool { return "@"+a.Name == word })
 }
 
 // languageOf returns the language with a code, or English.
