@@ -69,7 +69,7 @@ func (b *Bot) connect() (commands.Sources, error) {
 	return sources, nil
 }
 
-// list returns every service with its client, in the order in which /status shows them.
+// list returns every service, with the question that `bot check` puts to its client.
 func (s *Services) list(price *market.Client, supplies *supply.Client, stakes *staking.Client, accounts *partner.Client) []service {
 	return []service{
 		{Upstream: price.Upstream, url: s.Market.URL,

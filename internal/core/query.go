@@ -217,7 +217,9 @@ func (q *Query[K, V]) refetch(ctx context.Context, key K, last time.Time) (Snaps
 	s := Snapshot[V]{Value: value, At: time.Now()}
 	if q.cacheable(value) {
 		q.put(key, s)
-		q.save(ctx, s)
+		if b, err := json.Marshal(s); err == nil && q.Source != "" && q.upstream.cache.Store != nil {
+			q.upstream.cache.Store.Save(ctx, q.storeKey(), b, q.lifetime())
+		}
 	}
 	return s, nil
 }
@@ -237,17 +239,6 @@ func (q *Query[K, V]) put(key K, s Snapshot[V]) {
 
 func (q *Query[K, V]) storeKey() string { return fmt.Sprintf("%s %d %s", q.Name, schema, q.Source) }
 
-// save saves s for other replicas and later processes. It does nothing without a Source or
-// a Store.
-func (q *Query[K, V]) save(ctx context.Context, s Snapshot[V]) {
-	if q.Source == "" || q.upstream.cache.Store == nil {
-		return
-	}
-	if b, err := json.Marshal(s); err == nil {
-		q.upstream.cache.Store.Save(ctx, q.storeKey(), b, q.lifetime())
-	}
-}
-
 // load returns the answer that a replica saved last. It returns false without a Source or a
 // Store, and if nothing is saved that this version could have saved.
 func (q *Query[K, V]) load(ctx context.Context) (s Snapshot[V], ok bool) {
@@ -255,10 +246,8 @@ func (q *Query[K, V]) load(ctx context.Context) (s Snapshot[V], ok bool) {
 		return s, false
 	}
 	saved, found := q.upstream.cache.Store.Load(ctx, q.storeKey())
-	if !found || json.Unmarshal(saved, &s) != nil || s.Stale || q.Check(s.Value) != nil {
-		return s, false
-	}
-	if age := time.Since(s.At); age < 0 || age > maxCreditWait {
+	if !found || json.Unmarshal(saved, &s) != nil || s.Stale || q.Check(s.Value) != nil ||
+		time.Since(s.At) < 0 || time.Since(s.At) > maxCreditWait {
 		return s, false
 	}
 	// Decoding accepts missing and unknown members, which only another version writes.

@@ -26,8 +26,8 @@ var optionName = regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32
 
 // definitions returns the commands in Discord's form, without their aliases. A command with
 // a PersonMenu has a second definition: an entry in the menu of a person, shown to the
-// moderators of guilds that have installed the bot. Only global commands say where they can
-// be used: Discord takes that for no others.
+// moderators of guilds that have installed the bot. Only global commands may say where they
+// can be used.
 func definitions(commands chat.Commands, global bool) (all []*discordgo.ApplicationCommand) {
 	moderators := int64(discordgo.PermissionModerateMembers)
 	typed := discordgo.ApplicationCommand{Type: discordgo.ChatApplicationCommand}
