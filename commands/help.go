@@ -2,10 +2,12 @@ package commands
 
 import (
 	"context"
+	"slices"
 
 	"herald/internal/chat"
 )
 
+// help answers /help and /start with what the bot can do. others are all other commands.
 func help(others chat.Commands, options Options) chat.Command {
 	self := chat.Command{
 		Name:       "help",
@@ -14,16 +16,19 @@ func help(others chat.Commands, options Options) chat.Command {
 		Visibility: chat.Public,
 	}
 	self.Forms = []chat.Form{{Run: func(_ context.Context, req chat.Request) (chat.Reply, error) {
-		if req.Direct && req.Command == "start" {
+		switch {
+		case !req.Direct:
+			return groupHelp(others), nil
+		case req.Command == "start":
 			return startReply(options), nil
 		}
-		return helpReply(append(others[:len(others):len(others)], self), req), nil
+		return directHelp(slices.Concat(others, chat.Commands{self}), req.MayModerate), nil
 	}}}
 	return self
 }
 
-// startReply answers newcomers, and text without a command, with buttons for the commands
-// that are asked most.
+// startReply greets newcomers, and answers text without a command. It offers buttons for the
+// most used commands.
 func startReply(options Options) chat.Reply {
 	return chat.Reply{Title: chat.SayWith("help.start", options.symbol()), Actions: []chat.Action{
 		{Label: chat.Say("button.price"), Command: "price"},
@@ -35,27 +40,29 @@ func startReply(options Options) chat.Reply {
 	}}
 }
 
-// helpReply lists all commands where the sender reads alone, with the forms for moderators
-// if they can be used there. Elsewhere it is one line and a button to the private chat.
-func helpReply(all chat.Commands, req chat.Request) chat.Reply {
-	var everyone, moderators []chat.Field
-	var here chat.Parts
-	for _, c := range all {
-		name := chat.CommandLink("/" + c.Name)
-		if c.Visibility == chat.Public && c.Name != "help" {
-			here = append(here, name)
+// groupHelp names the public commands on one line, above a button to the private chat.
+func groupHelp(others chat.Commands) chat.Reply {
+	var public chat.Parts
+	for _, c := range others {
+		if c.Visibility == chat.Public {
+			public = append(public, chat.CommandLink("/"+c.Name))
 		}
+	}
+	return chat.Reply{
+		Text:    chat.SayWith("help.group", chat.Values{"commands": public}),
+		Actions: []chat.Action{{Label: chat.Say("button.private"), Private: true}},
+	}
+}
+
+// directHelp lists all commands, and with mayModerate the forms for moderators.
+func directHelp(all chat.Commands, mayModerate bool) chat.Reply {
+	var everyone, moderators []chat.Field
+	for _, c := range all {
+		everyone = append(everyone, chat.Field{Value: chat.Parts{chat.CommandLink("/" + c.Name), c.Summary}})
 		for _, f := range c.Forms {
-			if f.Moderators && req.MayModerate {
+			if f.Moderators && mayModerate {
 				moderators = append(moderators, chat.Field{Value: chat.Code(c.Example(f))})
 			}
-		}
-		everyone = append(everyone, chat.Field{Value: chat.Parts{name, c.Summary}})
-	}
-	if !req.Direct {
-		return chat.Reply{
-			Text:    chat.SayWith("help.group", chat.Values{"commands": here}),
-			Actions: []chat.Action{{Label: chat.Say("button.private"), Private: true}},
 		}
 	}
 	sections := []chat.Section{{Fields: everyone}}

@@ -191,7 +191,7 @@ func unstakingFields(s core.Stake, options Options) []chat.Field {
 // digit.
 func fullFields(wallet common.Address, s core.Stake, options Options) []chat.Field {
 	address := options.address(wallet)
-	address.Whole = true
+	address.Full = true
 	fields := []chat.Field{{Value: address}}
 	if s.Outcome() == core.Staker && len(s.Failed) == 0 {
 		fields = append(fields, chat.Field{Name: chat.Say("stake.exact"), Value: options.amount(s.Total(), chat.Exact)})

@@ -29,17 +29,18 @@ func (s *Services) table() []config.Setting {
 	return slices.Concat(s.Partner.Table(), s.Market.Table(), s.Charts.Table(), s.Supply.Table(), s.Staking.Table())
 }
 
-// service is a service that the bot asks. /status, `bot check` and the metrics list
-// every one in Bot.services.
+// service is a service that the bot asks. /status, `bot check` and the metrics show all of
+// Bot.services.
 type service struct {
 	*core.Upstream
 	url string // only its host is shown
-	// ask is as in probe. It asks past the cache.
+	// ask calls the service, past the cache, and blocks for the call. It returns the details
+	// for `bot check`, also with an error.
 	ask func(context.Context) (details []string, err error)
 }
 
-// connect makes the services' clients and lists them in b.services. It contacts
-// nothing.
+// connect makes the clients of the services. It sets b.services, b.credits, b.quotes and
+// b.status, and contacts nothing.
 func (b *Bot) connect() (commands.Sources, error) {
 	cfg := b.cfg.Services
 	price := market.New(cfg.Market, b.cache, b.priceBudget())
@@ -49,24 +50,13 @@ func (b *Bot) connect() (commands.Sources, error) {
 		return commands.Sources{}, err
 	}
 	accounts := partner.New(cfg.Partner, b.cache)
-	b.services = []service{
-		{Upstream: price.Upstream, url: cfg.Market.URL,
-			ask: func(ctx context.Context) ([]string, error) { return aboutQuote(price.Probe(ctx)) }},
-		{Upstream: supplies.Upstream, url: cfg.Supply.URL,
-			ask: func(ctx context.Context) ([]string, error) {
-				found, err := supplies.Supply.Fetch(ctx, struct{}{})
-				return aboutSupply(found, cfg.Market.Symbol), err
-			}},
-		{Upstream: stakes.Upstream, url: cfg.Staking.RPCURL.Reveal(),
-			ask: func(ctx context.Context) ([]string, error) { return aboutPools(stakes.Probe(ctx)) }},
-		{Upstream: accounts.Upstream, url: cfg.Partner.URL,
-			ask: func(ctx context.Context) ([]string, error) {
-				err := accounts.Probe(ctx)
-				return aboutPartner(cfg.Partner.URL, accounts.Skew(), err), err
-			}},
-	}
 	b.metrics.ExportClockSkew(accounts.Skew)
-	recorded := b.recordQuotes(price)
+	b.services = cfg.list(price, supplies, stakes, accounts)
+	b.quotes = b.newQuotes()
+	recorded := &pricechart.Recorded{Prices: price.Price, Quotes: b.quotes}
+	if b.cfg.Discord.Presence {
+		b.status = ticker(b.cfg, b.statusInterval(), recorded, price.Price.Last)
+	}
 	sources := commands.Sources{
 		Price: recorded, Supply: supplies.Supply, Stakes: stakes.Stakes,
 		Accounts: accounts.Accounts, Logins: accounts.Logins,
@@ -79,23 +69,37 @@ func (b *Bot) connect() (commands.Sources, error) {
 	return sources, nil
 }
 
-// recordQuotes returns a source of prices that records each in b.quotes, for charts. It
-// also makes b.status, if Discord is to show the price.
-func (b *Bot) recordQuotes(price *market.Client) *pricechart.Recorded {
+// list returns every service, with the question that `bot check` puts to its client.
+func (s *Services) list(price *market.Client, supplies *supply.Client, stakes *staking.Client, accounts *partner.Client) []service {
+	return []service{
+		{Upstream: price.Upstream, url: s.Market.URL,
+			ask: func(ctx context.Context) ([]string, error) { return aboutQuote(price.Probe(ctx)) }},
+		{Upstream: supplies.Upstream, url: s.Supply.URL,
+			ask: func(ctx context.Context) ([]string, error) {
+				found, err := supplies.Supply.Fetch(ctx, struct{}{})
+				return aboutSupply(found, s.Market.Symbol), err
+			}},
+		{Upstream: stakes.Upstream, url: s.Staking.RPCURL.Reveal(),
+			ask: func(ctx context.Context) ([]string, error) { return aboutPools(stakes.Probe(ctx)) }},
+		{Upstream: accounts.Upstream, url: s.Partner.URL,
+			ask: func(ctx context.Context) ([]string, error) {
+				err := accounts.Probe(ctx)
+				return aboutPartner(s.Partner.URL, accounts.Skew(), err), err
+			}},
+	}
+}
+
+// newQuotes returns the prices seen so far, which are kept in b.stores. It does not block.
+func (b *Bot) newQuotes() *pricechart.Quotes {
 	var stores []core.Store
 	for _, s := range b.stores {
 		stores = append(stores, s)
 	}
-	b.quotes = pricechart.NewQuotes(tokenID(b.cfg.Market), stores, b.log)
-	recorded := &pricechart.Recorded{Prices: price.Price, Quotes: b.quotes}
-	if b.cfg.Discord.Presence {
-		b.status = ticker(b.cfg, b.statusGap(), recorded, price.Price.Last)
-	}
-	return recorded
+	return pricechart.NewQuotes(tokenID(b.cfg.Market), stores, b.log)
 }
 
-// priceBudget sets b.credits and returns it; nil if calls to the price provider are not
-// bounded.
+// priceBudget sets b.credits and returns them as a Budget. It returns nil if the number of
+// calls to the price provider is not bounded.
 func (b *Bot) priceBudget() core.Budget {
 	if b.cfg.Market.MonthlyCredits == 0 {
 		return nil
@@ -109,16 +113,16 @@ func (b *Bot) priceBudget() core.Budget {
 	return b.credits
 }
 
-// statusGap returns how long Discord's status waits between two calls of its own: 5
-// minutes, or longer where they would take more than a third of the credits.
-func (b *Bot) statusGap() time.Duration {
-	const least = 5 * time.Minute
+// statusInterval returns the shortest time between two calls that Discord's status causes:
+// 5 minutes, or longer, so that the status takes at most a third of the credits.
+func (b *Bot) statusInterval() time.Duration {
+	const minInterval = 5 * time.Minute
 	if b.credits == nil {
-		return least
+		return minInterval
 	}
-	return max(least, 3*b.credits.Every())
+	return max(minInterval, 3*b.credits.Every())
 }
 
-// tokenID returns an ID of the token and its provider. It does not show the provider's URL,
-// which may hold a key.
+// tokenID returns an ID of the token at its provider. The ID is a hash, because the URL may
+// hold a key.
 func tokenID(m market.Settings) string { return hash(m.URL, m.By, m.Token, m.Symbol) }

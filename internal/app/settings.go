@@ -18,7 +18,7 @@ import (
 	"herald/internal/store"
 )
 
-// Config holds every setting of a Bot: those of each package, and those of none.
+// Config holds every setting of a Bot.
 type Config struct {
 	Telegram telegram.Settings
 	Discord  discord.Settings
@@ -27,13 +27,13 @@ type Config struct {
 	Ops    ops.Settings
 	Limits Limits
 
-	// Answers has the Symbol of Market.
+	// Answers holds what replies mention. Its Symbol is Market.Symbol.
 	Answers commands.Options
 	// Language is the language of public answers.
 	Language chat.Language
 
-	// StaleFor is how long past its TTL an answer may be shown while its service fails; 0:
-	// not at all.
+	// StaleFor is how long past its TTL an answer may be shown while its service fails, and 0
+	// if never.
 	StaleFor time.Duration
 	// CacheItems bounds the cached answers; it is above 0.
 	CacheItems int
@@ -46,18 +46,18 @@ type Config struct {
 	LogJSON  bool
 }
 
-// Limits are time limits, above 0, and commands a minute, where 0 is no limit.
+// Limits bounds calls and commands.
 type Limits struct {
-	UpstreamTimeout time.Duration // one call to a service
-	CommandTimeout  time.Duration
-	UserPerMinute   int
-	ChatPerMinute   int
+	UpstreamTimeout time.Duration // of one call to a service; above 0
+	CommandTimeout  time.Duration // of one command; above 0
+	UserPerMinute   int           // commands of one user; 0: no limit
+	ChatPerMinute   int           // commands in one chat; 0: no limit
 }
 
 // Load reads the settings from environ, in the form of os.Environ, and from the file
-// envFile unless that is empty; environ wins. With serve, it requires the token of a
-// platform. Its error is a line that counts the mistakes, and wraps them as
-// config.Errors.
+// envFile unless that is empty; environ wins. With serve, Load requires the token of a
+// platform. The error counts the wrong settings and wraps a config.Errors; if the file
+// cannot be read, the error is a config.Errors.
 func Load(environ []string, envFile string, serve bool) (*Config, error) {
 	given, wrong := config.Collect(environ, envFile)
 	if given == nil {
@@ -87,10 +87,11 @@ func (c *Config) table() []config.Setting {
 		c.answersTable(), c.limitsTable(), c.rightsTable(), c.logTable())
 }
 
-// defaultServiceName stands for no name: answers then speak of the service in the reader's
-// language.
+// defaultServiceName is the default of SERVICE_NAME. Replies say it in the reader's
+// language, so it is parsed as no name.
 const defaultServiceName = "the service"
 
+// parseServiceName returns the name that replies show, or "" for defaultServiceName.
 func parseServiceName(value string) (string, error) {
 	if value == defaultServiceName {
 		return "", nil
@@ -151,7 +152,7 @@ func (c *Config) rightsTable() []config.Setting {
 			Set:     config.Field(&c.Operators, config.ListOf(parseOperator)),
 			Comment: "Who may use the moderators' forms everywhere, separated by commas or white space."},
 		{Name: "MODERATOR_CHATS", Example: "telegram:-1001234567890,discord:123456789012345678",
-			Set: config.Field(&c.ModeratorChats, config.ListOf(moderatorChat)),
+			Set: config.Field(&c.ModeratorChats, config.ListOf(parseModeratorChat)),
 			Comment: "Whose moderators may use the moderators' forms in their own chat: Telegram groups by chat ID and Discord " +
 				"servers by server ID, separated by commas or white space; or * for every chat that the bot is in. Anybody can " +
 				"make a group, add the bot and be a moderator there, so with * anybody may ask about others. A moderator of " +
@@ -171,14 +172,15 @@ func (c *Config) logTable() []config.Setting {
 }
 
 var (
-	operator = config.Matching(`(telegram|discord):[1-9][0-9]{0,19}`, "telegram:ID or discord:ID with a numeric ID")
+	matchOperator = config.Matching(`(telegram|discord):[1-9][0-9]{0,19}`, "telegram:ID or discord:ID with a numeric ID")
 	// The IDs of Telegram's groups are negative.
-	moderatorChat = config.Matching(`telegram:-[1-9][0-9]{0,18}|discord:[1-9][0-9]{0,19}|\*`,
+	parseModeratorChat = config.Matching(`telegram:-[1-9][0-9]{0,18}|discord:[1-9][0-9]{0,19}|\*`,
 		"telegram:ID with the ID of a group, which is negative, or discord:ID with the ID of a server, or *")
 )
 
+// parseOperator parses an entry of OPERATORS, such as telegram:123456789.
 func parseOperator(value string) (chat.User, error) {
+	_, err := matchOperator(value)
 	platform, id, _ := strings.Cut(value, ":")
-	_, err := operator(value)
 	return chat.User{Platform: chat.Platform(platform), ID: id}, err
 }

@@ -43,11 +43,11 @@ func (p *provider) ticker(l chat.Language) func(context.Context) string {
 
 func TestStatusSpendsAThirdOfTheCredits(t *testing.T) {
 	const month = 31 * 24 * time.Hour
-	if got := (&Bot{}).statusGap(); got != 5*time.Minute {
+	if got := (&Bot{}).statusInterval(); got != 5*time.Minute {
 		t.Errorf("without a bound the gap is %v, want 5m", got)
 	}
 	for _, plan := range []int{10, 1000, 10_000, 1_000_000} {
-		gap := (&Bot{credits: credits.New(credits.Config{PerMonth: plan})}).statusGap()
+		gap := (&Bot{credits: credits.New(credits.Config{PerMonth: plan})}).statusInterval()
 		if calls := int(month / gap); calls > plan/3 || gap < 5*time.Minute {
 			t.Errorf("plan of %d: %d calls a month, one in %v; want at most a third, one in 5m", plan, calls, gap)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Value is a part of a sentence or a field, without words or format. Package words prints it
-// in a language, and an adapter renders the print.
+// Value is a number, a name, a time or a Text in a Reply, not yet formatted. Package words
+// prints a Value in the reader's language, and an adapter renders what was printed.
 type Value interface{ value() }
 
 // Text is a message of package words. Its zero value is printed as nothing.
@@ -36,7 +36,7 @@ type (
 	// Plain is trusted text that is the same in every language: a symbol, a reference,
 	// a name from a setting.
 	Plain string
-	// Code is to be copied letter by letter: a command, an address, a setting.
+	// Code is text that people copy exactly: a command, an address, a setting.
 	Code string
 	// Count is a whole number.
 	Count int
@@ -52,7 +52,7 @@ type (
 	}
 	// Change is a change in per cent.
 	Change struct{ decimal.Decimal }
-	// Share is a part of a whole in per cent, from 0 to 100.
+	// Share is a fraction in per cent, from 0 to 100.
 	Share struct{ decimal.Decimal }
 	// Moment is a point in time, shown as its age: "2 min ago".
 	Moment struct{ time.Time }
@@ -61,32 +61,32 @@ type (
 	Age struct{ time.Time }
 	// Day is a point in time, shown as a day in UTC without its year.
 	Day struct{ time.Time }
-	// Address is a wallet or a contract. It is shown short unless it is Whole, and
-	// linked to URL unless that is empty.
+	// Address is a wallet or a contract. It is shortened unless Full is set, and links to
+	// URL if there is one.
 	Address struct {
 		Hex, URL string
-		Whole    bool
+		Full     bool
 	}
 	// CommandLink is a command that can be tapped, such as "/price".
 	CommandLink string
-	// Mention names a user of the platform on which the answer is read, without a
-	// notification. Name is their display name; it may be empty.
+	// Mention names a user of the reader's platform without notifying them. Name is
+	// their display name, or empty.
 	Mention struct {
 		User
 		Name Untrusted
 	}
 )
 
-// Digits is how much of an Amount is shown.
+// Digits is how precisely an Amount is shown.
 type Digits int
 
-// The digits.
+// The precisions.
 const (
-	// Short has a unit or a few decimals.
+	// Short shows a large amount as 1.23M, say, and a small one with a few decimals.
 	Short Digits = iota
-	// Whole has no decimals.
+	// Whole shows no decimals.
 	Whole
-	// Exact has all.
+	// Exact shows all decimals.
 	Exact
 )
 
@@ -108,14 +108,15 @@ func (CommandLink) value() {}
 func (Mention) value()     {}
 func (Untrusted) value()   {}
 
-// Untrusted is text of a service or a user that NewUntrusted returned. An adapter must still
-// escape it, and keep its platform from making links of it.
+// Untrusted is text of a service or a user, made safer by NewUntrusted. An adapter must
+// still escape the text, and must keep its platform from turning parts into links.
 type Untrusted string
 
 // NewUntrusted returns text as one line of at most limit characters, without mentions or
 // links that have a scheme. All text of services and users must pass through it.
 func NewUntrusted(s string, limit int) Untrusted {
-	// A character has at most four bytes.
+	// The cut bounds the work. It leaves eight bytes a character, of which UTF-8 takes at
+	// most four, because OneLine may drop some.
 	s = OneLine(strings.ReplaceAll(s[:min(len(s), 8*limit)], wordJoiner, ""))
 	if runes := []rune(s); len(runes) > limit {
 		s = string(runes[:limit-1]) + "…"
@@ -130,7 +131,7 @@ const wordJoiner = "\u2060"
 var sanitizer = strings.NewReplacer("@", "@"+wordJoiner, "://", ":"+wordJoiner+"//")
 
 // OneLine returns s as one line of valid UTF-8 with single spaces. It drops control
-// characters and marks that turn the direction of writing.
+// characters and marks that change the direction of text.
 func OneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

@@ -12,28 +12,29 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Snapshot is an answer and when the service gave it.
+// Snapshot is an answer and the time at which the service gave it.
 type Snapshot[V any] struct {
 	Value V
 	At    time.Time
-	// Stale marks an answer that is too old. It is shown only because no newer one could
-	// be fetched.
+	// Stale marks an answer past its TTL, which is shown because no newer one could be
+	// fetched.
 	Stale bool
-	// FreshUntil is until when Get returns this answer, unless it is refreshed earlier.
-	// It is zero if the answer is Stale or not cached.
+	// FreshUntil is the time at which Get stops returning this answer, or an earlier
+	// refresh replaces it. It is zero if the answer is Stale or not cached.
 	FreshUntil time.Time `json:"-"`
 }
 
-// Source answers one kind of question. In the product it is a Query. Get blocks until
-// there is an answer or ctx is done, and fails with an *Error. Callers share the answer
-// and must not change it.
+// Source answers one kind of question; every Query is one. Get blocks until there is an
+// answer or ctx is done, and fails with an *Error. Callers share the answer and must not
+// change it.
 type Source[K, V any] interface {
 	Get(ctx context.Context, key K) (Snapshot[V], error)
 }
 
-// Query is one kind of question to one service, answered from the cache or else by the
-// service. A key of struct{} means that there is only one question; then every failure
-// counts as the service's own. Different keys must print differently.
+// Query is one kind of question to one service. Get answers from the cache, or else asks
+// the service. Each key is one question, and is named in the cache as fmt.Sprint prints it.
+// With the key type struct{} there is only one question, and every failure counts as the
+// service's own.
 type Query[K, V any] struct {
 	// Name stands in metrics and in cache keys.
 	Name string
@@ -45,14 +46,15 @@ type Query[K, V any] struct {
 	Cacheable func(V) bool
 
 	// Source is set if there is only one question, and everybody may see its answer. That
-	// answer is refreshed shortly before it expires, may stand in for a failing service
-	// for CacheConfig.StaleFor, is kept in the Store, and is not evicted from a full cache.
+	// answer is refreshed shortly before it expires, is returned for up to
+	// CacheConfig.StaleFor longer while the service fails, is kept in the Store, and is not
+	// evicted from a full cache.
 	//
-	// Source names all that the answer depends on, such as the service's URL. Answers that
-	// were saved under another Source, by replicas with other settings, are not loaded.
+	// Source names all that the answer depends on, such as the service's URL. So a replica
+	// never loads what another one saved under other settings.
 	Source string
-	// Check fails if the service cannot have given an answer that was loaded. It is
-	// required with a Source.
+	// Check returns an error if the service cannot have given a loaded answer. A Query with
+	// a Source needs it.
 	Check func(V) error
 
 	upstream *Upstream
@@ -65,21 +67,21 @@ const schema = 1
 // maxCreditWait is the longest wait for a credit: a Budget has at least one a month.
 const maxCreditWait = 31 * 24 * time.Hour
 
-// NewQuery makes q a question to u and returns q.
+// NewQuery directs q to u and returns q.
 func NewQuery[K, V any](u *Upstream, q *Query[K, V]) *Query[K, V] {
 	q.upstream = u
 	return q
 }
 
 // Get implements Source. It returns a fresh answer at once, and otherwise blocks for the
-// service. Simultaneous callers with one key share one call. The call goes on when the
-// caller that began it has left.
+// service. Simultaneous callers with one key share one call. The call continues when the
+// ctx of its first caller is done.
 func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 	last, _ := q.Last(key)
 	now, until := time.Now(), q.deadlines(last.At)
 	if now.Before(until.fresh) {
-		// Callers trigger the refresh of an answer that is due. So nobody has to wait
-		// in busy times, and the service gets no calls in quiet ones.
+		// A caller starts the refresh, not a timer: nobody waits in busy times, and the
+		// service gets no calls in quiet ones.
 		if !now.Before(until.due) {
 			q.startFetch(key, last.At)
 		}
@@ -111,23 +113,28 @@ func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 	return Snapshot[V]{}, err
 }
 
-// record reports a result to the Observer, and returns s as Get does. fresh is zero for a
-// stale result.
-func (q *Query[K, V]) record(s Snapshot[V], result string, now, fresh time.Time) Snapshot[V] {
+// record reports a lookup's result to the Observer. It returns s with Stale and FreshUntil
+// set. freshUntil is zero for a stale result.
+func (q *Query[K, V]) record(s Snapshot[V], result string, now, freshUntil time.Time) Snapshot[V] {
 	q.upstream.cache.Observer.Lookup(q.Name, result, now.Sub(s.At))
 	s.Stale = result == "stale"
 	if q.cacheable(s.Value) {
-		s.FreshUntil = fresh
+		s.FreshUntil = freshUntil
 	}
 	return s
 }
 
-// deadlines are until when an answer needs no refresh, is fresh, and may stand in.
+// deadlines are three times in the life of an answer, in this order. From due on, Get starts
+// a refresh and does not wait. From fresh on, Get blocks for a new answer. From stale on,
+// Get fails without a new answer.
 type deadlines struct{ due, fresh, stale time.Time }
 
-// deadlines returns the deadlines of an answer that was given at that time. All are past
-// if at is zero. Without a credit, freshness extends to the next credit, at most by
-// StaleFor; the stale answer is served until then.
+// deadlines returns the deadlines of an answer that the service gave at that time. All are
+// past if at is zero.
+//
+// While the service waits for a credit, due is the time of the credit. The answer then stays
+// fresh until a call with that credit has ended, at most for StaleFor longer, and is
+// returned as stale at least until then.
 func (q *Query[K, V]) deadlines(at time.Time) deadlines {
 	fresh := at.Add(q.TTL)
 	if q.Source == "" || at.IsZero() {
@@ -136,9 +143,10 @@ func (q *Query[K, V]) deadlines(at time.Time) deadlines {
 	cache := q.upstream.cache
 	until := deadlines{due: fresh.Add(-min(cache.CallTimeout, q.TTL/3)), fresh: fresh, stale: fresh.Add(cache.StaleFor)}
 	if credit := q.upstream.nextCredit(); credit.After(until.due) {
-		refreshed := credit.Add(cache.CallTimeout)
-		until.due, until.fresh = credit, Later(fresh, Earlier(refreshed, until.stale))
-		until.stale = Later(until.stale, refreshed)
+		answered := credit.Add(cache.CallTimeout)
+		until.due = credit
+		until.fresh = Later(fresh, Earlier(answered, until.stale))
+		until.stale = Later(until.stale, answered)
 	}
 	return until
 }
@@ -157,7 +165,7 @@ func (q *Query[K, V]) Last(key K) (Snapshot[V], bool) {
 	return last, known
 }
 
-// id returns the key of an answer in the cache.
+// id returns the cache's key for an answer.
 func (q *Query[K, V]) id(key K) string {
 	if isOnly(key) {
 		return q.Name
@@ -165,7 +173,7 @@ func (q *Query[K, V]) id(key K) string {
 	return fmt.Sprint(q.Name, " ", key)
 }
 
-// isOnly reports whether key is the key of a Query with only one question.
+// isOnly reports whether key belongs to a Query with only one question.
 func isOnly(key any) bool {
 	_, only := key.(struct{})
 	return only
@@ -186,20 +194,16 @@ func (q *Query[K, V]) startFetch(key K, last time.Time) <-chan singleflight.Resu
 	})
 }
 
-// refetch returns an answer newer than the last, and caches it: one that has just come,
-// another replica's, or the service's.
+// refetch returns an answer newer than the last, and caches it. The answer comes from a call
+// that has just ended, from another replica, or from the service.
 func (q *Query[K, V]) refetch(ctx context.Context, key K, last time.Time) (Snapshot[V], error) {
 	if s, _ := q.Last(key); s.At.After(last) && time.Since(s.At) < q.TTL {
 		return s, nil
 	}
-	cache, shared, lifetime := q.upstream.cache, q.Source != "", q.TTL
-	if shared {
-		lifetime += cache.StaleFor + maxCreditWait
-		if s, ok := q.load(ctx); ok && s.At.After(last) {
-			cache.put(q.id(key), s, shared, lifetime-time.Since(s.At))
-			if time.Since(s.At) < q.TTL {
-				return s, nil
-			}
+	if s, ok := q.load(ctx); ok && s.At.After(last) {
+		q.put(key, s)
+		if time.Since(s.At) < q.TTL {
+			return s, nil
 		}
 	}
 	var value V
@@ -212,27 +216,38 @@ func (q *Query[K, V]) refetch(ctx context.Context, key K, last time.Time) (Snaps
 	}
 	s := Snapshot[V]{Value: value, At: time.Now()}
 	if q.cacheable(value) {
-		cache.put(q.id(key), s, shared, lifetime)
-		if b, err := json.Marshal(s); err == nil && shared && cache.Store != nil {
-			cache.Store.Save(ctx, q.storeKey(), b, lifetime)
+		q.put(key, s)
+		if b, err := json.Marshal(s); err == nil && q.Source != "" && q.upstream.cache.Store != nil {
+			q.upstream.cache.Store.Save(ctx, q.storeKey(), b, q.lifetime())
 		}
 	}
 	return s, nil
 }
 
+// lifetime returns how long after its time an answer is kept: as long as Get may need it.
+func (q *Query[K, V]) lifetime() time.Duration {
+	if q.Source == "" {
+		return q.TTL
+	}
+	return q.TTL + q.upstream.cache.StaleFor + maxCreditWait
+}
+
+// put caches s for the rest of its lifetime.
+func (q *Query[K, V]) put(key K, s Snapshot[V]) {
+	q.upstream.cache.put(q.id(key), s, q.Source != "", q.lifetime()-time.Since(s.At))
+}
+
 func (q *Query[K, V]) storeKey() string { return fmt.Sprintf("%s %d %s", q.Name, schema, q.Source) }
 
-// load returns an answer that another replica saved, and false if there is none or this
-// version could not have saved it.
+// load returns the answer that a replica saved last. It returns false without a Source or a
+// Store, and if nothing is saved that this version could have saved.
 func (q *Query[K, V]) load(ctx context.Context) (s Snapshot[V], ok bool) {
-	if q.upstream.cache.Store == nil {
+	if q.Source == "" || q.upstream.cache.Store == nil {
 		return s, false
 	}
 	saved, found := q.upstream.cache.Store.Load(ctx, q.storeKey())
-	if !found || json.Unmarshal(saved, &s) != nil || s.Stale || q.Check(s.Value) != nil {
-		return s, false
-	}
-	if age := time.Since(s.At); age < 0 || age > maxCreditWait {
+	if !found || json.Unmarshal(saved, &s) != nil || s.Stale || q.Check(s.Value) != nil ||
+		time.Since(s.At) < 0 || time.Since(s.At) > maxCreditWait {
 		return s, false
 	}
 	// Decoding accepts missing and unknown members, which only another version writes.

@@ -25,12 +25,14 @@ type Card struct {
 	Subtitle Line
 	Text     Line
 	Sections []Section
-	// FullValues are the unshortened forms of values above. They are shown small, or
-	// folded away together with Folded.
-	FullValues, Folded []Field
+	// FullValues are the unshortened forms of values above, shown small or folded away.
+	FullValues []Field
+	// Folded follows FullValues on platforms that can fold it away. Others leave it out.
+	Folded []Field
 	// Notes are small print, a line each.
 	Notes []Line
-	// Footer is the last line: the Source and the time Checked.
+	// Footer is the last line. It joins Source and the age of Checked, which a platform
+	// may show apart.
 	Footer, Source Line
 	Checked        time.Time
 	// Image may be nil.
@@ -51,24 +53,24 @@ type Section struct {
 	Fields  []Field
 }
 
-// row returns the fields as one, which can break only between fields.
-func row(fields []Field) []Field {
-	row := make(Line, 0, 4*len(fields))
-	for i, f := range fields {
-		if i > 0 {
-			row = append(row, Span{Text: "  ·  "})
-		}
-		from := len(row)
-		row = append(append(append(row, f.Name...), Span{Text: "\u00a0"}), f.Value...)
-		for i := from; i < len(row); i++ {
-			row[i].Text = strings.ReplaceAll(row[i].Text, " ", "\u00a0")
-		}
-	}
-	return []Field{{Value: row}}
-}
-
 // Field is one value of a Section. Either part may be empty.
 type Field struct{ Name, Value Line }
+
+// row returns one field that shows all fields on one line. Its spaces are non-breaking, so
+// the line wraps only between fields.
+func row(fields []Field) Field {
+	line := make(Line, 0, 4*len(fields))
+	for i, f := range fields {
+		if i > 0 {
+			line = append(line, Span{Text: "  ·  "})
+		}
+		for _, s := range slices.Concat(f.Name, Line{{Text: " "}}, f.Value) {
+			s.Text = strings.ReplaceAll(s.Text, " ", "\u00a0")
+			line = append(line, s)
+		}
+	}
+	return Field{Value: line}
+}
 
 // Line is a text in parts of different styles. Cards share lines, so a line is never
 // changed in place.
@@ -81,7 +83,7 @@ type Style int
 const (
 	// Plain is ordinary text.
 	Plain Style = iota
-	// Code is to be copied letter by letter; nothing in it is a link.
+	// Code is text that people copy exactly; nothing in it is a link.
 	Code
 	// Untrusted is text of a service or a user; nothing in it is a link.
 	Untrusted
@@ -96,10 +98,10 @@ type Span struct {
 	Style Style
 	// URL is the target of a link, or empty.
 	URL string
-	// Moment is the time that Text tells by its age, or nil. A platform that formats times
-	// itself shows the Moment instead.
+	// Moment is the time behind a Text such as "2 min ago", and nil behind other text. A
+	// platform that formats times itself shows Moment instead of Text.
 	Moment *Moment
-	// Person is mentioned without a notification, or nil.
+	// Person is the user whom Text names, or nil. The mention must not notify them.
 	Person *chat.User
 }
 
@@ -109,7 +111,7 @@ type Moment struct {
 	Date string
 }
 
-// Image is a picture with its alternative text.
+// Image is a picture with its alternative text. Name and Spark are as in chat.Image.
 type Image struct {
 	Name, Alt string
 	PNG       []byte
@@ -175,14 +177,14 @@ func Print(r chat.Reply) Card {
 // shows reports whether the title or a section has the text.
 func (c Card) shows(text string) bool {
 	has := func(f Field) bool { return strings.Contains(f.Value.String(), text) }
-	return has(Field{Value: c.Title}) ||
+	return strings.Contains(c.Title.String(), text) ||
 		slices.ContainsFunc(c.Sections, func(s Section) bool { return slices.ContainsFunc(s.Fields, has) })
 }
 
 func (p *catalogue) section(s chat.Section) Section {
 	fields := each(s.Fields, p.field)
 	if s.Row && len(fields) > 0 {
-		fields = row(fields)
+		fields = []Field{row(fields)}
 	}
 	return Section{Heading: p.text(s.Heading), Fields: fields}
 }
@@ -203,7 +205,7 @@ func (p *catalogue) notes(all []chat.Text) []Line {
 	return printed
 }
 
-// footer prints the source and when it was asked, as far as there is either.
+// footer prints the source and the age of Checked, and leaves out an empty one.
 func (p *catalogue) footer(r chat.Reply, source Line) Line {
 	checked := chat.Moment{Time: r.Checked}
 	switch {
@@ -227,7 +229,8 @@ func Join(lines ...Line) Line {
 	return all
 }
 
-// buttons prints the actions without those whose state is too long.
+// buttons prints the actions. It drops those whose Command does not fit into a button's
+// state.
 func (p *catalogue) buttons(all []chat.Action, asOf time.Time) []Button {
 	printed := make([]Button, 0, len(all))
 	for _, a := range all {
@@ -333,7 +336,7 @@ func (p *catalogue) figure(v chat.Value) string {
 
 func address(a chat.Address) Span {
 	s := Span{Text: chat.OneLine(a.Hex), URL: a.URL}
-	if !a.Whole {
+	if !a.Full {
 		s.Text = shortHex(s.Text)
 	} else if a.URL == "" {
 		s.Style = Code
@@ -341,8 +344,8 @@ func address(a chat.Address) Span {
 	return s
 }
 
-// maxClockSkew is how far in the future a moment may be and still be printed as now: the
-// clock of a service may be ahead of this machine's.
+// maxClockSkew is how far in the future a moment is still printed as "just now": a
+// service's clock may be ahead of this machine's.
 const maxClockSkew = time.Minute
 
 // ages are the units in which moments are told, the largest first.
@@ -351,8 +354,8 @@ var ages = []struct {
 	unit time.Duration
 }{{"days", 24 * time.Hour}, {"hours", time.Hour}, {"minutes", time.Minute}, {"seconds", time.Second}}
 
-// age prints how long ago a time was, in the largest unit of which it is one at least. The
-// keys of its messages begin with prefix.
+// age prints how long ago t was, in the largest of ages that it reaches. The printed
+// message has the key prefix + unit, or prefix + "now" below a second.
 func (p *catalogue) age(prefix string, t time.Time) Line {
 	age := time.Since(t)
 	for _, a := range ages {
@@ -363,7 +366,7 @@ func (p *catalogue) age(prefix string, t time.Time) Line {
 	return p.text(chat.Say(prefix + "now"))
 }
 
-// moment prints how long ago a time was, or a time in the future as a date.
+// moment prints how long ago t was. A time in the future is printed as a date.
 func (p *catalogue) moment(t time.Time) Span {
 	date := t.UTC().Format(p.Moment)
 	s := Span{Text: date, Moment: &Moment{t, date}}
@@ -373,8 +376,8 @@ func (p *catalogue) moment(t time.Time) Span {
 	return s
 }
 
-// shortHex returns the first and last four digits of an address. Anything else is returned
-// as it is.
+// shortHex shortens an address to its first and last four digits. It returns any other
+// text unchanged.
 func shortHex(s string) string {
 	if len(s) != len("0x")+40 || utf8.RuneCountInString(s) != len(s) {
 		return s

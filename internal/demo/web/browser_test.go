@@ -141,9 +141,9 @@ func (p *page) write(text string) {
 }
 
 // as is asked by somebody, somewhere.
-func (p *page) as(asker, chat string) {
+func (p *page) as(person, chat string) {
 	p.Helper()
-	p.click(fmt.Sprintf(`#as [value=%q]`, asker))
+	p.click(fmt.Sprintf(`#as [value=%q]`, person))
 	p.click(fmt.Sprintf(`#chat [value=%q]`, chat))
 }
 
@@ -238,12 +238,12 @@ func privately(p *page) {
 			p.Errorf("the member is answered by\n%s\nand by\n%s", telegram, discord)
 		}
 	}
-	for _, asker := range []string{"unregistered", "moderator", "member"} {
+	for _, person := range []string{"unregistered", "moderator", "member"} {
 		for _, place := range []string{"private", "group"} {
-			p.as(asker, place)
+			p.as(person, place)
 			shown := eval[string](p, `document.querySelector("main").innerText`)
-			if got, want := strings.Contains(shown, "Harbor Swap"), asker == "member"; got != want {
-				p.Errorf("the member's logins are shown to %s in %s: %v", asker, place, got)
+			if got, want := strings.Contains(shown, "Harbor Swap"), person == "member"; got != want {
+				p.Errorf("the member's logins are shown to %s in %s: %v", person, place, got)
 			}
 		}
 	}

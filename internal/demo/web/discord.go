@@ -31,7 +31,7 @@ func (d *Demo) seeDiscord(s fakediscord.Shown) {
 	}
 	d.feed.add(e)
 	// Others see the command once its answer is public.
-	asked := d.feed.message(Discord, s.Interaction.ID)
+	asked := d.feed.lookup(Discord, s.Interaction.ID)
 	if e.For == "" && s.Interaction.On == nil && asked.For != "" {
 		asked.For = ""
 		d.feed.add(asked)
@@ -46,7 +46,7 @@ func (d *Demo) discordEvent(kind string, i fakediscord.Interaction) Event {
 	return Event{Kind: kind, Side: Discord, Chat: Group, From: Bot}
 }
 
-func (d *Demo) actOnDiscord(a Act, by Asker) (result any, err error) {
+func (d *Demo) actOnDiscord(a Act, by Person) (result any, err error) {
 	i := fakediscord.Interaction{
 		UserID: by.DiscordID, Locale: languageOf(a.Language).Info().Discord[0], GuildID: discordGuild, ChannelID: discordChannel,
 	}
@@ -74,9 +74,9 @@ func (d *Demo) actOnDiscord(a Act, by Asker) (result any, err error) {
 	return Result{}, err
 }
 
-// offered returns the registered commands that an asker's app lists in a chat. Moderators
+// offered returns the registered commands that a person's app lists in a chat. Moderators
 // have every permission that a command requires.
-func (d *Demo) offered(by Asker, chat string) (all []*discordgo.ApplicationCommand) {
+func (d *Demo) offered(by Person, chat string) (all []*discordgo.ApplicationCommand) {
 	where := discordgo.InteractionContextGuild
 	if chat == Private {
 		where = discordgo.InteractionContextBotDM
@@ -87,8 +87,8 @@ func (d *Demo) offered(by Asker, chat string) (all []*discordgo.ApplicationComma
 	})
 }
 
-// discordMenu returns the commands in the menu of a person, in the asker's app.
-func (d *Demo) discordMenu(chat string, by Asker, l chat.Language) []map[string]any {
+// discordMenu returns the commands in the menu of a person, in the person's app.
+func (d *Demo) discordMenu(chat string, by Person, l chat.Language) []map[string]any {
 	menu := []map[string]any{}
 	for _, c := range d.offered(by, chat) {
 		if c.Type != discordgo.UserApplicationCommand {
@@ -105,7 +105,7 @@ func (d *Demo) discordMenu(chat string, by Asker, l chat.Language) []map[string]
 
 // use sends a command with its options, and adds it to the feed. If Discord's app would
 // not send the command, the Result's Hint says why.
-func (d *Demo) use(a Act, by Asker, name string, words []string, i fakediscord.Interaction) (any, error) {
+func (d *Demo) use(a Act, by Person, name string, words []string, i fakediscord.Interaction) (any, error) {
 	offered := d.offered(by, a.Chat)
 	n := slices.IndexFunc(offered, func(c *discordgo.ApplicationCommand) bool { return c.Name == name })
 	if n < 0 {

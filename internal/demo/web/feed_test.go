@@ -33,7 +33,7 @@ func TestAnEventTakesItsPlace(t *testing.T) {
 	here := want(0, "message discord 1 member", "message telegram 1", "message discord 2")
 	for seen, want := range map[Act]string{{As: "member", Chat: Group}: "1", {As: "moderator", Chat: Group}: "", {As: "member", Chat: Private}: ""} {
 		seen.Side, seen.Message = Discord, "1"
-		if got := f.seen(seen).ID; got != want {
+		if got := f.messageOf(seen).ID; got != want {
 			t.Errorf("%s sees message %q in %s, want %q", seen.As, got, seen.Chat, want)
 		}
 	}

@@ -19,46 +19,46 @@ const (
 	discordDirect  = "83"
 )
 
-// people holds the askers in the order of the page.
-type people []Asker
+// people lists everybody in the demo, in the order of the page.
+type people []Person
 
-// newPeople returns three of the World's persons as askers. The moderator is its Newcomer.
+// newPeople returns three persons of the World. The moderator is its Newcomer.
 func newPeople(w services.World) people {
-	asker := func(name string, p services.Person, moderator bool) Asker {
-		id, _ := strconv.ParseInt(p.UID("Telegram"), 10, 64) // a number in every World
-		return Asker{Name: name, TelegramID: id, DiscordID: p.UID("Discord"), moderator: moderator}
+	person := func(name string, p services.Person, moderator bool) Person {
+		id, _ := strconv.ParseInt(p.UID("Telegram"), 10, 64) // the World has a number there
+		return Person{Name: name, TelegramID: id, DiscordID: p.UID("Discord"), moderator: moderator}
 	}
 	return people{
-		asker("member", w.Registered, false), asker("unregistered", w.Unregistered, false), asker("moderator", w.Newcomer, true),
+		person("member", w.Registered, false), person("unregistered", w.Unregistered, false), person("moderator", w.Newcomer, true),
 	}
 }
 
-// find returns the first asker for whom match returns true, or an empty Asker.
-func (all people) find(match func(Asker) bool) Asker {
+// find returns the first person for whom match returns true, or an empty Person.
+func (all people) find(match func(Person) bool) Person {
 	if i := slices.IndexFunc(all, match); i >= 0 {
 		return all[i]
 	}
-	return Asker{}
+	return Person{}
 }
 
-// named returns the asker with this name, or an empty Asker.
-func (all people) named(name string) Asker {
-	return all.find(func(a Asker) bool { return a.Name == name })
+// named returns the person with this name, or an empty Person.
+func (all people) named(name string) Person {
+	return all.find(func(a Person) bool { return a.Name == name })
 }
 
-// nameOnTelegram returns the name of the asker with this user ID, or Bot.
+// nameOnTelegram returns the name of the person with this user ID, or Bot.
 func (all people) nameOnTelegram(id int64) string {
-	return cmp.Or(all.find(func(a Asker) bool { return a.TelegramID == id }).Name, Bot)
+	return cmp.Or(all.find(func(a Person) bool { return a.TelegramID == id }).Name, Bot)
 }
 
-// nameOnDiscord returns the name of the asker with this user ID, or "".
+// nameOnDiscord returns the name of the person with this user ID, or "".
 func (all people) nameOnDiscord(id string) string {
-	return all.find(func(a Asker) bool { return a.DiscordID == id }).Name
+	return all.find(func(a Person) bool { return a.DiscordID == id }).Name
 }
 
-// mentioned returns the asker whom a word such as @moderator mentions, or an empty Asker.
-func (all people) mentioned(word string) Asker {
-	return all.find(func(a Asker) bool { return "@"+a.Name == word })
+// mentioned returns the person whom a word such as @moderator mentions, or an empty Person.
+func (all people) mentioned(word string) Person {
+	return all.find(func(a Person) bool { return "@"+a.Name == word })
 }
 
 // languageOf returns the language with this code, or English.

@@ -10,9 +10,9 @@ import (
 //
 //	GET  /           the page
 //	GET  /state      a State
-//	GET  /menu       the menus of an asker's apps, by the query's as, chat and language:
-//	                 telegram, a list of BotCommand, and discord, the name and label
-//	                 of each command in the menu of a person
+//	GET  /menu       what a person's apps list; as, chat and language are as in an Act.
+//	                 "telegram" is the menu of commands, a list of BotCommand.
+//	                 "discord" is the menu of a person: each command's "name" and "label"
 //	GET  /events     server-sent events without names, each data an Event
 //	GET  /file/…     a picture whose address is in a message
 //	POST /act        an Act; answered by a Result
@@ -21,7 +21,7 @@ import (
 //
 // Bodies are JSON. A refusal has a status of 400 or above and a line of text.
 
-// The sides of the demo: where a chat is shown.
+// The sides of the demo.
 const (
 	Telegram = "telegram"
 	Discord  = "discord"
@@ -36,11 +36,11 @@ const (
 	Private = "private"
 )
 
-// Bot is who an Event is from if it is not from one of State.Askers.
+// Bot is the From of the bot's own events.
 const Bot = "bot"
 
 // Event is a change that one side shows. The stream of events begins with KindReset, the
-// lasting events so far, and KindLive. New events follow.
+// messages so far, and KindLive. New events follow.
 type Event struct {
 	// Kind is one of the kinds below.
 	Kind string `json:"kind"`
@@ -48,16 +48,16 @@ type Event struct {
 	Side string `json:"side,omitempty"`
 	// Chat is Group or Private.
 	Chat string `json:"chat,omitempty"`
-	// For is the only asker who sees the event. Empty: everybody in the group.
+	// For is the only person who sees the event. Empty: everybody in the group.
 	For string `json:"for,omitempty"`
-	// From is Bot or the asker who wrote the message.
+	// From is Bot or the person who wrote the message.
 	From string `json:"from,omitempty"`
-	// ID is the message's, on its side. An event replaces the one with its ID.
+	// ID is the message's ID on its side. An event replaces the message with its ID.
 	ID string `json:"id,omitempty"`
-	// ReplyTo is the ID of the message that it replies to, on Telegram. That message
-	// may have been deleted.
+	// ReplyTo is the ID of the message that this one answers, on Telegram. The answered
+	// message may have been deleted.
 	ReplyTo string `json:"replyTo,omitempty"`
-	// Message is the content. Kind says its form.
+	// Message is the content, in a form that depends on Kind.
 	Message json.RawMessage `json:"message,omitempty"`
 
 	number int // in the order of the feed
@@ -66,7 +66,7 @@ type Event struct {
 	address string
 }
 
-// The kinds of events. Pages that connect later do not get those marked (once).
+// The kinds of events. Those marked (once) are not repeated for pages that connect later.
 const (
 	// KindReset deletes every message that is not repeated before KindLive.
 	KindReset = "reset"
@@ -84,16 +84,19 @@ const (
 	KindMessage = "message"
 	// KindThinking is a deferred response on Discord, until its message is there.
 	KindThinking = "thinking"
-	// KindAsked is what a person wrote. On Telegram it is a Message. On Discord it is a
-	// command with options, each a name and a value or a person, and the target of a
-	// person's menu; or a text that is no command. A public answer on Discord repeats
-	// the event with an empty For.
+	// KindAsked is what a person wrote.
+	//
+	// On Telegram it is a Message.
+	//
+	// On Discord it is a "text", or a "command" with "options". An option has a "name", and
+	// a "value" or a "person". "target" is the person whose menu the command was picked
+	// from. A public answer repeats the event with an empty For.
 	KindAsked = "asked"
-	// KindGone has no Message: the message with its ID was deleted.
+	// KindGone (once) deletes the message with its ID. The event has no Message.
 	KindGone = "gone"
-	// KindAlert (once) ends the press of a button on Telegram: text, show_alert and
-	// url of answerCallbackQuery. A url is a link to the bot: the app opens the private
-	// chat and sends "/start" and the link's parameter.
+	// KindAlert (once) answers the press of a button on Telegram with the text, show_alert
+	// and url of answerCallbackQuery. A url links to the bot: the app opens the private chat
+	// and sends "/start" with the link's parameter.
 	KindAlert = "alert"
 	// KindTyping (once): Telegram shows for about 5 seconds that the bot is typing.
 	KindTyping = "typing"
@@ -108,15 +111,16 @@ type Act struct {
 	// Kind is one of
 	//
 	//	say       sends Text, on Telegram as a reply to Message if that is set. On
-	//	          Discord a command's options follow in order. @moderator and so on
-	//	          mention an asker.
+	//	          Discord a command's options follow in order. A name after an @,
+	//	          such as @moderator, mentions that person.
 	//	press     presses Button, the callback_data or custom_id, under Message
 	//	pick      picks Text in the menu of the person Target (Discord)
 	Kind string `json:"kind"`
-	// As is one of State.Askers, Chat one of State.Chats, and Language, of the
-	// person's app, one of State.Languages.
-	As       string `json:"as"`
-	Chat     string `json:"chat"`
+	// As is the name of one of State.People.
+	As string `json:"as"`
+	// Chat is one of State.Chats.
+	Chat string `json:"chat"`
+	// Language is that of the person's app, one of State.Languages.
 	Language string `json:"language"`
 
 	Text    string `json:"text,omitempty"`
@@ -136,7 +140,7 @@ type Result struct {
 
 // State holds the choices of the page.
 type State struct {
-	Askers    []Asker  `json:"askers"`
+	People    []Person `json:"people"`
 	Chats     []string `json:"chats"`
 	Languages []string `json:"languages"`
 	// ChatLanguage is the language of public answers.
@@ -153,8 +157,8 @@ type State struct {
 	BotName string `json:"botName"`
 }
 
-// Asker is a person of the demo, with their user ID on each side.
-type Asker struct {
+// Person is somebody in the demo, with their user ID on each side.
+type Person struct {
 	Name       string `json:"name"`
 	TelegramID int64  `json:"telegram,string"`
 	DiscordID  string `json:"discord"`

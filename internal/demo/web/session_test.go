@@ -21,15 +21,15 @@ func TestAnswersReachThoseWhoMayRead(t *testing.T) {
 	staker, idle := c.wallet(0), c.wallet(1)
 	public := []string{"/price", "/price 7d", "/supply", "/staked " + staker, "/staked " + idle}
 	private := []string{"/mylogins", "/exists", "/verify " + staker, "/verify 0x12", "/exists @unregistered", "/exists GitHub 70001", "/verify @member " + staker}
-	for _, asker := range c.state().Askers {
+	for _, person := range c.state().People {
 		for _, place := range c.state().Chats {
 			for _, line := range append(private, public...) {
-				for side, e := range c.say(asker.Name, place, line) {
+				for side, e := range c.say(person.Name, place, line) {
 					want := ""
 					if place == web.Private || slices.Contains(private, line) {
-						want = asker.Name
+						want = person.Name
 					}
-					about := fmt.Sprintf("%s of %s in %s on %s", line, asker.Name, place, side)
+					about := fmt.Sprintf("%s of %s in %s on %s", line, person.Name, place, side)
 					if e.For != want || e.Chat != place || e.From != web.Bot {
 						t.Errorf("%s is answered from %s for %q in %s, want from bot for %q in %s", about, e.From, e.For, e.Chat, want, place)
 					}
@@ -39,7 +39,7 @@ func TestAnswersReachThoseWhoMayRead(t *testing.T) {
 				}
 			}
 			// The answer in the private chat, after a pointer in the group.
-			old := c.answer(web.Act{Side: web.Telegram, Kind: "say", As: asker.Name, Chat: place, Text: "/mylogins", OldApp: true})
+			old := c.answer(web.Act{Side: web.Telegram, Kind: "say", As: person.Name, Chat: place, Text: "/mylogins", OldApp: true})
 			if old.For == "" && place == web.Private {
 				t.Errorf("%+v is for all", old)
 			}
@@ -174,7 +174,7 @@ func TestHiddenButtonsCannotBePressed(t *testing.T) {
 	}
 }
 
-func TestLanguageAndMenuAreTheAskers(t *testing.T) {
+func TestLanguageAndMenuArePersonal(t *testing.T) {
 	c := connect(t)
 	var languages []string
 	for _, l := range chat.Languages() {

@@ -102,8 +102,8 @@ func (d *Demo) seeSent(m *faketelegram.Sent) {
 	d.feed.add(e)
 }
 
-// telegramChat returns the group, or the asker's private chat if name is Private.
-func telegramChat(name string, by Asker) faketelegram.Chat {
+// telegramChat returns the group, or the person's private chat if name is Private.
+func telegramChat(name string, by Person) faketelegram.Chat {
 	if name == Private {
 		return faketelegram.Private(by.TelegramID)
 	}
@@ -112,12 +112,12 @@ func telegramChat(name string, by Asker) faketelegram.Chat {
 	return group
 }
 
-// telegramMenu returns the commands that an asker's app lists in a chat.
-func (d *Demo) telegramMenu(chat string, by Asker, l chat.Language) []faketelegram.Command {
+// telegramMenu returns the commands that a person's app lists in a chat.
+func (d *Demo) telegramMenu(chat string, by Person, l chat.Language) []faketelegram.Command {
 	return append([]faketelegram.Command{}, d.Telegram.MenuFor(telegramChat(chat, by), by.TelegramID, string(l))...)
 }
 
-func (d *Demo) actOnTelegram(a Act, by Asker) (any, error) {
+func (d *Demo) actOnTelegram(a Act, by Person) (any, error) {
 	l := languageOf(a.Language)
 	user := faketelegram.User{ID: by.TelegramID, FirstName: by.Name, Language: string(l)}
 	d.Telegram.Meet(user)
@@ -128,7 +128,7 @@ func (d *Demo) actOnTelegram(a Act, by Asker) (any, error) {
 		m["date"] = time.Now().Unix()
 		d.mention(m, a.Text)
 		if a.Message != "" {
-			to := d.feed.seen(a)
+			to := d.feed.messageOf(a)
 			if to.Kind == "" {
 				return nil, errNotThere
 			}
@@ -154,7 +154,7 @@ func (d *Demo) actOnTelegram(a Act, by Asker) (any, error) {
 	return Result{}, nil
 }
 
-// mention adds to m an entity for each asker whom the text mentions.
+// mention adds to m an entity for each person whom the text mentions.
 func (d *Demo) mention(m faketelegram.Message, text string) {
 	var entities []any
 	commands, _ := m["entities"].([]faketelegram.Entity)

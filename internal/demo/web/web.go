@@ -183,7 +183,7 @@ func (d *Demo) serveEvents(w http.ResponseWriter, r *http.Request) {
 // act does an Act on its sides. It fails if the person or the message does not exist.
 func (d *Demo) act(a Act) (result any, err error) {
 	by := d.people.named(a.As)
-	if by.Name == "" || a.Kind == "press" && d.feed.seen(a).Kind != KindMessage {
+	if by.Name == "" || a.Kind == "press" && d.feed.messageOf(a).Kind != KindMessage {
 		return nil, errNotThere
 	}
 	if a.Side != Discord {
@@ -207,7 +207,7 @@ func (d *Demo) setFaults(on map[string]bool) (any, error) {
 
 // state returns the choices of the page as they are now.
 func (d *Demo) state() State {
-	s := State{Askers: d.people, Chats: []string{Group, Private}, BotName: faketelegram.Username,
+	s := State{People: d.people, Chats: []string{Group, Private}, BotName: faketelegram.Username,
 		ChatLanguage: string(d.Language()), Channel: discordChannel, Faults: d.Services.Faults()}
 	for _, l := range chat.Languages() {
 		s.Languages = append(s.Languages, string(l))

@@ -6,10 +6,10 @@
 // reply (render.go) and delivers it (package api). Parse and render are pure. The press
 // of a button is a request like a command.
 //
-// The command decides who sees an answer, before it runs. A button does not decide that,
-// since anybody can forge one. A picture is sent by an edit of a deferred answer: the
-// first response must come within 3 seconds and does not wait for an upload, and the
-// answer arrives without its picture if need be.
+// The command's Visibility decides who sees its answer, before the command runs. A button
+// never decides, since anybody can forge one. The first response must come within 3
+// seconds, so it does not wait for the upload of a picture: an edit adds the picture, and
+// the answer stays without one if the upload fails.
 //
 // It must not import commands, core or another adapter.
 package discord
@@ -34,7 +34,7 @@ import (
 	"herald/internal/transport"
 )
 
-// maxName bounds the name that Discord gives the bot, in characters.
+// maxName bounds the bot's name as Discord reports it, in characters.
 const maxName = 40
 
 // Adapter joins Discord to a Handler. It implements chat.Adapter, and
@@ -45,11 +45,13 @@ type Adapter struct {
 	gateway  *gateway.Gateway
 	inFlight atomic.Int64
 	session  atomic.Pointer[session] // nil unless Run takes interactions by HTTP
-	name     atomic.Value            // the bot's, a string; empty until it is connected
-	ids      atomic.Value            // Discord's IDs of commands by name, a map[string]string; empty until they are registered
+	botName  atomic.Value            // a string; empty until the adapter is connected
+	// commandIDs is a map[string]string, from commands' names to Discord's IDs; nil until
+	// they are registered.
+	commandIDs atomic.Value
 }
 
-// New returns an adapter that has contacted nobody.
+// New returns an adapter. It contacts nobody.
 func New(c Config) *Adapter {
 	c.Log = c.Log.With("platform", Platform)
 	a := &Adapter{Config: c, api: api.New(c.Token, c.APIURL, c.Log, c.Count)}
@@ -70,12 +72,12 @@ func (a *Adapter) Ready() bool { return a.session.Load() != nil || a.gateway.Ali
 // InFlight returns how many interactions are in flight.
 func (a *Adapter) InFlight() int { return int(a.inFlight.Load()) }
 
-// HeartbeatLatency is the round trip of the gateway's last heartbeat; 0 before the first,
-// and without a gateway.
+// HeartbeatLatency returns the round-trip time of the gateway's last heartbeat. It returns 0
+// before the first, and without a gateway.
 func (a *Adapter) HeartbeatLatency() time.Duration { return a.gateway.Latency() }
 
-// Run implements chat.Adapter. It takes interactions while the commands are being
-// registered.
+// Run implements chat.Adapter. It takes interactions from the start, and registers the
+// commands meanwhile.
 func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	s := &session{Adapter: a, tasks: chat.NewTasks(ctx, h, a.Log, a.Count)}
 	group, running := errgroup.WithContext(ctx)
@@ -94,8 +96,8 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	return err
 }
 
-// register writes the commands to Discord, and retries until they are there or ctx is
-// done. Its only error is api.ErrToken.
+// register registers the commands with Discord. It retries until it succeeds or ctx is
+// done. The only error is api.ErrToken.
 func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 	err := transport.Policy{
 		Backoff: transport.Backoff{First: 2 * time.Second, Max: time.Minute},
@@ -113,80 +115,80 @@ func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 	return nil
 }
 
-// registerOnce replaces the application's commands by these, and keeps their IDs. By HTTP
-// it calls Connected then. Commands that Discord has already do not count towards its 200
-// new ones a day.
+// registerOnce replaces the application's commands and stores their IDs. If interactions
+// arrive by HTTP, it then reports the bot as connected. Discord allows 200 new commands a
+// day; those that it already has do not count.
 func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) error {
 	app, err := a.api.Application(ctx)
 	if err != nil {
 		return err
 	}
-	if _, wrong := a.compare(app); wrong != nil {
-		a.Log.Warn("interactions may not arrive", "err", wrong)
+	if _, err := a.checkApplication(app); err != nil {
+		a.Log.Warn("interactions may not arrive", "err", err)
 	}
 	endpoint := discordgo.EndpointApplicationGlobalCommands(app.ID)
 	if a.GuildID != "" {
 		endpoint = discordgo.EndpointApplicationGuildCommands(app.ID, a.GuildID)
 	}
-	var written []struct{ ID, Name string }
-	if err := a.api.Call(ctx, http.MethodPut, endpoint, definitions(commands, a.GuildID == ""), &written); err != nil {
+	var registered []struct{ ID, Name string }
+	if err := a.api.Call(ctx, http.MethodPut, endpoint, definitions(commands, a.GuildID == ""), &registered); err != nil {
 		return err
 	}
 	ids := map[string]string{}
-	for _, c := range written {
+	for _, c := range registered {
 		ids[c.Name] = c.ID
 	}
-	a.ids.Store(ids)
+	a.commandIDs.Store(ids)
 	if a.PublicKey != nil {
 		a.connected(app.Name)
 	}
 	return nil
 }
 
-// commandID returns Discord's ID of a command, for a mention such as </price:1234>. It is
-// "" until the commands are registered.
+// commandID returns Discord's ID of a command, for a mention such as </price:1234>. It
+// returns "" until the commands are registered.
 func (a *Adapter) commandID(name string) string {
-	ids, _ := a.ids.Load().(map[string]string)
+	ids, _ := a.commandIDs.Load().(map[string]string)
 	return ids[name]
 }
 
-// connected calls Connected with the bot's name, cleaned: the name is text of Discord.
+// connected stores the bot's name and calls Connected. The name is Untrusted, as anything
+// that Discord sends.
 func (a *Adapter) connected(name string) {
 	name = string(chat.NewUntrusted(name, maxName))
-	a.name.Store(name)
+	a.botName.Store(name)
 	a.Connected(name)
 }
 
-// Check asks Discord for the token's application, and compares it with the settings. It
-// returns sentences for an operator. Its error is a *config.WrongError if Discord
-// contradicts a setting.
-func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
+// Check fetches the token's application from Discord, and blocks meanwhile. It returns
+// details for `bot check`, and a *config.WrongError if Discord contradicts a setting.
+func (a *Adapter) Check(ctx context.Context) (details []string, err error) {
 	app, err := a.api.Application(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return a.compare(app)
+	return a.checkApplication(app)
 }
 
-// compare returns what app says about the bot, and a *config.WrongError if it contradicts
-// PublicKey.
-func (a *Adapter) compare(app api.Application) (learned []string, err error) {
-	learned = []string{fmt.Sprintf("%s, application %s", chat.NewUntrusted(app.Name, maxName), app.ID)}
+// checkApplication returns the name of app and how interactions arrive. It returns a
+// *config.WrongError if app contradicts PublicKey.
+func (a *Adapter) checkApplication(app api.Application) (details []string, err error) {
+	details = []string{fmt.Sprintf("%s, application %s", chat.NewUntrusted(app.Name, maxName), app.ID)}
 	host := chat.NewUntrusted(config.Host(app.Endpoint), 2*maxName) // without the path, which may be a secret
-	wrong := &config.WrongError{Settings: "DISCORD_PUBLIC_KEY"}
+	var problem string
 	switch {
 	case a.PublicKey == nil && app.Endpoint == "":
-		return append(learned, "interactions come over the gateway"), nil
+		return append(details, "interactions come over the gateway"), nil
 	case a.PublicKey == nil:
-		wrong.Problem = fmt.Sprintf("the application has an interactions endpoint URL, at %s, so nothing comes over "+
+		problem = fmt.Sprintf("the application has an interactions endpoint URL, at %s, so nothing comes over "+
 			"the gateway: remove that URL in the Developer Portal, or take interactions by HTTP", host)
 	case app.VerifyKey != "" && app.VerifyKey != hex.EncodeToString(a.PublicKey):
-		wrong.Problem = "the application has another public key than the one that is set"
+		problem = "the application has another public key than the one that is set"
 	case app.Endpoint == "":
-		return append(learned, "it has no interactions endpoint URL yet: while the bot runs, enter "+
+		return append(details, "it has no interactions endpoint URL yet: while the bot runs, enter "+
 			"https://<your host>/discord/interactions in the Developer Portal"), nil
 	default:
-		return append(learned, fmt.Sprintf("interactions come by HTTP, to %s", host)), nil
+		return append(details, fmt.Sprintf("interactions come by HTTP, to %s", host)), nil
 	}
-	return learned, wrong
+	return details, &config.WrongError{Settings: "DISCORD_PUBLIC_KEY", Problem: problem}
 }

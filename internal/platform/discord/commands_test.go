@@ -132,7 +132,7 @@ func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
 		way      way
 		otherKey bool
 		endpoint string
-		learned  []string
+		details  []string
 		problem  string // with DISCORD_PUBLIC_KEY, or ""
 	}{
 		"gateway":             {overGateway, false, "", []string{name, "interactions come over the gateway"}, ""},
@@ -148,9 +148,9 @@ func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
 				}
 			})
 			h.fake.EnterEndpoint(tt.endpoint)
-			learned, err := h.Check(t.Context())
-			if !slices.Equal(learned, tt.learned) {
-				t.Errorf("learned %q, want %q", learned, tt.learned)
+			details, err := h.Check(t.Context())
+			if !slices.Equal(details, tt.details) {
+				t.Errorf("details %q, want %q", details, tt.details)
 			}
 			wrong, is := errors.AsType[*config.WrongError](err)
 			equal(t, "a setting is wrong", is, tt.problem != "")

@@ -113,7 +113,7 @@ func (s *session) answer(i *interaction) error {
 	if err != nil {
 		return s.tellOldButton(i, req)
 	}
-	req.BotName, _ = s.name.Load().(string)
+	req.BotName, _ = s.botName.Load().(string)
 	command, _ := commands.Find(req.Command)
 	to := targetOf(i, *command, press)
 	promise := s.deferLater(i, to)

@@ -12,7 +12,7 @@ import { tellTimesIn } from "./times.js";
 const $ = (id) => document.getElementById(id);
 
 const state = await get("/state");
-const reader = { as: state.askers[0].name, chat: state.chats[0], language: state.languages[0] };
+const reader = { as: state.people[0].name, chat: state.chats[0], language: state.languages[0] };
 const noMenu = { telegram: [], discord: [] };
 let menu = noMenu;
 let typing; // the timer that ends it
@@ -23,8 +23,8 @@ const titled = (word) => word.charAt(0).toUpperCase() + word.slice(1);
 
 /** The name of a person or the channel by an ID in the state, or a person's name there. What is neither stays. */
 function nameOf(id) {
-	const asker = state.askers.find((one) => [one.name, one.telegram, one.discord].includes(id));
-	if (asker) return titled(asker.name);
+	const person = state.people.find((one) => [one.name, one.telegram, one.discord].includes(id));
+	if (person) return titled(person.name);
 	return id === state.channel ? "general" : id;
 }
 
@@ -66,14 +66,14 @@ const alone = () => `Herald and ${titled(reader.as)}`;
 
 /** Says who is in the chat on Telegram, or that the bot is typing there. */
 function showTelegramPlace(typing) {
-	const people = state.askers.map(({ name }) => titled(name)).join(", ");
+	const people = state.people.map(({ name }) => titled(name)).join(", ");
 	$("telegram").querySelector(".place").textContent = typing ? "Herald is typing…" : reader.chat === "group" ? people : alone();
 }
 
 /** The people in the channel, each with what can be done with them. */
 function members() {
 	if (menu.discord.length === 0) return [];
-	return state.askers.map(({ name }) => element("details", { className: "member", name: "member", "aria-label": titled(name) },
+	return state.people.map(({ name }) => element("details", { className: "member", name: "member", "aria-label": titled(name) },
 		element("summary", {}, titled(name)),
 		...menu.discord.map((entry) => {
 			const button = element("button", { type: "button", className: "button" }, entry.label);
@@ -145,7 +145,7 @@ function suggestions(text) {
 		return menu.telegram.map(({ command, description }) => ({ value: "/" + command, note: description })).filter(({ value }) => value.startsWith(text));
 	}
 	if (!last.startsWith("@")) return [];
-	return state.askers.map(({ name }) => ({ value: "@" + name, note: "" })).filter(({ value }) => value.startsWith(last));
+	return state.people.map(({ name }) => ({ value: "@" + name, note: "" })).filter(({ value }) => value.startsWith(last));
 }
 
 /** What each kind of event does. */
@@ -163,8 +163,8 @@ const happens = {
 		refreshMenu();
 	},
 	gone: (event) => chats[event.side].remove(event.id),
-	alert({ message, for: asker }) {
-		if (asker !== reader.as) return;
+	alert({ message, for: person }) {
+		if (person !== reader.as) return;
 		if (message.url) act.open(message.url);
 		if (message.show_alert) alertDialog(message.text);
 		else if (message.text) toast(message.text);
@@ -197,7 +197,7 @@ function showState({ faults, chatLanguage }) {
 	for (const { name, on } of faults) $(faultID(name)).checked = on;
 }
 
-choice("as", state.askers.map(({ name }) => name), (as) => look({ as }));
+choice("as", state.people.map(({ name }) => name), (as) => look({ as }));
 choice("chat", state.chats, (chat) => look({ chat }));
 
 const languageNames = new Intl.DisplayNames(["en"], { type: "language" });

@@ -5,9 +5,9 @@
 const messages = (side) => [...document.querySelectorAll(`#${side} article`)].filter((one) => !one.hidden);
 
 /** The ID of the last of them that is from who asks. The oldest go in time, so that counting would not do. */
-const asked = (side) => messages(side).findLast((one) => one.dataset.from === asker())?.dataset.id;
+const asked = (side) => messages(side).findLast((one) => one.dataset.from === person())?.dataset.id;
 
-const asker = () => document.querySelector("[name=as]:checked").value;
+const person = () => document.querySelector("[name=as]:checked").value;
 
 let before = {};
 let begun = 0;
