@@ -33,7 +33,7 @@ func TestREADMEListsEveryCommand(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| command | what it answers | who sees that | moderators also |\n| --- | --- | --- | --- |\n")
 	for _, c := range commands.All(commands.Sources{}, commands.Options{Symbol: "HRLD"}) {
-		readers := map[chat.Visibility]string{chat.Public: "the chat", chat.Private: "the asker"}[c.Visibility]
+		readers := map[chat.Visibility]string{chat.Public: "the chat", chat.Private: "the sender"}[c.Visibility]
 		fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", usages(c, false), words.Say(chat.English, c.Summary), readers, usages(c, true))
 	}
 	const path = "../README.md"
