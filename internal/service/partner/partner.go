@@ -106,6 +106,8 @@ func (c *Client) fetchAccount(ctx context.Context, id core.Identity) (found core
 	return found, err
 }
 
+// exists returns the account of one spelling of a user's ID, unregistered for a
+// NotFoundCode.
 func (c *Client) exists(ctx context.Context, platform, uid string) (core.Account, error) {
 	got, err := c.ask(ctx, existenceCheck, map[string]string{"platform": platform, "platform_uid": uid})
 	switch {

@@ -224,6 +224,7 @@ func (c *conn) handleReady(data json.RawMessage) {
 	}
 }
 
+// heartbeat sends a heartbeat, and notes when for Latency.
 func (c *conn) heartbeat() {
 	now := time.Now()
 	c.beatAt.Store(&now)
