@@ -196,8 +196,8 @@ const (
 )
 
 // deliver makes the call d. private hides a new message from all but the user. A
-// follow-up has no picture. Discord ignores private for a follow-up straight after a
-// deferral (see api.Client.FollowUp).
+// follow-up has no picture. Straight after the deferral of a new message, private has no
+// effect on a follow-up (see api.Client.FollowUp).
 func (s *session) deliver(d delivery, i *interaction, m message, private bool) error {
 	switch d {
 	case asUpdate:
