@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// callTimeout bounds the wait for an answer of Redis unless the URL says otherwise. It
-	// bounds Redis, and has to leave room for a busy processor of this machine.
+	// callTimeout bounds the wait for an answer of Redis unless the URL says otherwise. A
+	// healthy Redis takes far less; the rest is for this machine's own delays under load.
 	callTimeout = 50 * time.Millisecond
-	// connectTimeout bounds the wait for a connection, and the making of one.
+	// connectTimeout bounds the wait for a free connection, and also that for a new one.
 	connectTimeout = time.Second
-	// checkPause is how often a Redis that is away is tried.
+	// checkPause is the time between two checks of a Redis that is down.
 	checkPause = 500 * time.Millisecond
 )
 
-// ask makes a call and reports whether Redis answered it. It does so also when ctx is
-// cancelled: what a command did must be saved although its time is up. After a failed call
-// ask returns false at once, until maintain has found that Redis answers again. So a Redis
-// that is away costs one command one call: three timeouts, or two seconds if it has to
-// connect and nobody refuses.
+// ask makes a call and reports whether Redis answered it. It ignores that ctx is cancelled:
+// what a command did must be saved even if the command's time is up. It makes no call and
+// returns false while Redis is down: from a failed call until maintain reaches Redis again.
 //
-// ask makes a call once more if its connection breaks or Redis does not answer in time.
-// It pings before, which drops dead connections: a restart of Redis leaves only those.
+// ask retries a call once if the connection broke or Redis did not answer in time. Before
+// the retry, ask pings the idle connections, because a restart of Redis breaks them all. It
+// blocks for three times the call's time limit at most, or for 2 seconds if it has to
+// connect.
 func (r *Redis) ask(ctx context.Context, call func(context.Context) error) bool {
 	if r.Up() {
 		ctx = context.WithoutCancel(ctx)
@@ -48,9 +48,9 @@ func (r *Redis) ask(ctx context.Context, call func(context.Context) error) bool 
 	return false
 }
 
-// pingIdle pings on all idle connections at once, so that the server closes none. Dead
-// ones are replaced. It blocks until all have answered or failed; simultaneous callers
-// share the pings.
+// pingIdle pings on all idle connections at once, so that the server closes none as idle,
+// and so that the client replaces broken ones. It blocks until all pings have ended;
+// simultaneous callers share them.
 func (r *Redis) pingIdle(ctx context.Context) {
 	_, _, _ = r.pings.Do("", func() (any, error) {
 		var pings sync.WaitGroup
@@ -62,10 +62,11 @@ func (r *Redis) pingIdle(ctx context.Context) {
 	})
 }
 
-// maintain renews the claims and the connections, and checks a Redis that is away, until
-// ctx is done. It logs an outage that lasts until a check, and its end.
+// maintain blocks until ctx is done. While Redis is up, it renews claims and pings the
+// connections. While Redis is down, it checks Redis, and logs the first failed check and
+// the end of the outage.
 func (r *Redis) maintain(ctx context.Context) {
-	renewal, check := time.NewTicker(r.claim/3), time.NewTicker(checkPause)
+	renewal, check := time.NewTicker(r.claimTTL/3), time.NewTicker(checkPause)
 	defer renewal.Stop()
 	defer check.Stop()
 	logged := false
@@ -98,10 +99,10 @@ func (r *Redis) maintain(ctx context.Context) {
 	}
 }
 
-// Probe runs a script that writes a key, which expires. So it fails on a replica that
-// only reads and for a user who may not run scripts. Then nobody asks Redis until a later
-// Probe succeeds. The error says what is wrong, without the URL and the server's text. It
-// blocks for 4 seconds at most.
+// Probe runs a script that writes a key, which expires. It fails if Redis is a read-only
+// replica or if the user may not run scripts. After a failure Redis counts as down until
+// a check by maintain succeeds. The error says what is wrong, without the URL and the
+// server's text. Probe blocks for 4 seconds at most.
 func (r *Redis) Probe(ctx context.Context) error {
 	r.pingIdle(ctx)
 	err := reserve.Run(ctx, r.client, []string{r.key("probe", r.owner)}, 0, 1, 1000, 0).Err()
@@ -112,7 +113,8 @@ func (r *Redis) Probe(ctx context.Context) error {
 	return nil
 }
 
-// reason returns what err is about: the server's error code, without the rest of its text.
+// reason returns words for err: the server's error code, or the kind of failure. It returns
+// no other text of the server.
 func reason(err error) string {
 	var reply redis.Error
 	var timeout net.Error

@@ -44,7 +44,7 @@ func inTime(t *testing.T, a answer, test func(t *testing.T, r *Redis, log *logte
 	synctest.Test(t, func(t *testing.T) {
 		var log logtest.Buffer
 		r := &Redis{client: redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", PoolSize: 1}), memory: NewMemory(), log: log.Logger(),
-			claim: claimTime, updates: map[string]time.Time{}}
+			claimTTL: claimTime, updates: map[string]time.Time{}}
 		defer r.client.Close()
 		r.client.AddHook(a)
 		r.up.Store(true)

@@ -25,27 +25,27 @@ import (
 // Redis is state shared between replicas, on Redis 5 or later. It implements
 // chat.Dedup, chat.Limiter, core.Store and credits.Store.
 //
-// A call that fails twice, or that Redis twice does not answer within 50 ms or the
-// read_timeout of its URL, is decided by the memory of this process. So are all others
-// until Redis answers again: limits then hold for each replica by itself, and an update
-// that is delivered to two replicas may be answered by both.
+// Redis retries a call once if it fails or is not answered within 50 ms (or the
+// read_timeout of the URL). If the retry fails too, the memory of this process decides the
+// call, and all later calls until Redis answers again. Meanwhile limits hold for each
+// replica by itself, and two replicas may both answer an update that each of them got.
 //
-// An update in flight is claimed. The claim is renewed while the update is in flight,
-// however late its answer. Claims of a dead process expire.
+// Claim claims an update. The claim is renewed until Release, and expires if the process
+// dies.
 type Redis struct {
-	client *redis.Client
-	memory *Memory
-	log    *slog.Logger
-	salt   []byte
-	owner  string        // marks the claims of this process
-	claim  time.Duration // the lifetime of a claim
-	up     atomic.Bool   // the last call was answered in time
-	pings  singleflight.Group
+	client   *redis.Client
+	memory   *Memory
+	log      *slog.Logger
+	salt     []byte
+	owner    string        // marks the claims of this process
+	claimTTL time.Duration // of a claim that is not renewed
+	up       atomic.Bool   // the last call was answered in time
+	pings    singleflight.Group
 
 	mu sync.Mutex
-	// updates holds what Redis should know of updates, by key. The zero time is a claim
-	// of this process. Any other time stands for an answered update of which Redis does not
-	// know yet, and is when the update is forgotten.
+	// updates maps the keys of updates to what is to be synced. The zero time is a claim of
+	// this process, to be renewed. Any other time means that the update is answered, that
+	// Redis does not know yet, and when Redis shall forget the update.
 	updates map[string]time.Time
 
 	stop        context.CancelFunc
@@ -54,25 +54,24 @@ type Redis struct {
 }
 
 const (
-	// connections is how many are made, and kept, unless the URL says otherwise.
+	// connections is the size of the connection pool unless the URL says otherwise.
 	connections = 20
-	// maxValue bounds the bytes of a value that Load returns. The largest is the
-	// history of quotes: 2,976 points of some 40 bytes, or 80 where prices have many
-	// digits.
+	// maxValue bounds the bytes of a value that Load returns. The largest value is the
+	// history of quotes: 2,976 points of 40 to 80 bytes.
 	maxValue = 256 << 10
 )
 
-// NewRedis makes a Redis and starts to connect in the background. Keys are hashed with
-// salt, a secret that all replicas of one deployment share. claim, of at least a second,
-// is how long the updates of a dead process stay claimed. NewRedis fails on a malformed
-// URL, which the error does not repeat.
-func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*Redis, error) {
+// NewRedis returns a Redis that connects in the background. It hashes keys with salt, a
+// secret that all replicas of one deployment share. claimTTL is how long the updates of a
+// dead process stay claimed, at least a second. NewRedis fails on a malformed URL; the
+// error does not hold the URL.
+func NewRedis(s Settings, salt []byte, claimTTL time.Duration, log *slog.Logger) (*Redis, error) {
 	options, err := redis.ParseURL(s.RedisURL.Reveal())
 	if err != nil {
 		return nil, errors.New("the Redis URL is malformed")
 	}
-	// These bound the two parts of a call apart: the wait for a connection, and Redis. A
-	// context's deadline would bound both together.
+	// The wait for a connection and the wait for Redis have limits of their own. A context's
+	// deadline would be one limit for both.
 	options.PoolTimeout, options.DialTimeout = connectTimeout, connectTimeout
 	options.ReadTimeout = cmp.Or(options.ReadTimeout, callTimeout)
 	options.WriteTimeout = options.ReadTimeout
@@ -82,17 +81,16 @@ func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*
 	// handshake takes longer than a call.
 	options.PoolFIFO = true
 	options.ConnMaxIdleTime = -1
-	options.MaxRetries = -1 // not after each kind of broken connection; ask does it
+	options.MaxRetries = -1 // none by the client: ask retries
 	options.DialerRetries = 1
 	options.DisableIdentity = true
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	// The client would write to standard error by itself. It has one logger
-	// for the process.
+	// The client would log to standard error. Its logger is a global of the process.
 	redis.SetLogger(&logging.VoidLogger{})
 	ctx, stop := context.WithCancel(context.Background())
 	r := &Redis{
 		client: redis.NewClient(options), memory: NewMemory(), log: log, salt: salt,
-		owner: rand.Text(), claim: claim, updates: map[string]time.Time{}, stop: stop,
+		owner: rand.Text(), claimTTL: claimTTL, updates: map[string]time.Time{}, stop: stop,
 	}
 	r.up.Store(true)
 	r.maintaining.Go(func() { r.maintain(ctx) })
@@ -134,7 +132,7 @@ func (r *Redis) Load(ctx context.Context, key string) ([]byte, bool) {
 	return value, reached && len(value) > 0 && len(value) <= maxValue
 }
 
-// Save sets the value of key for all replicas for ttl, of at least 1 ms, if Redis answers.
+// Save sets the value of key for all replicas, if Redis answers. ttl is at least 1 ms.
 // value must not be empty, and must hold nothing personal.
 func (r *Redis) Save(ctx context.Context, key string, value []byte, ttl time.Duration) {
 	r.ask(ctx, func(ctx context.Context) error {
@@ -152,8 +150,8 @@ redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
 return 1`)
 
 // Swap saves value and returns true if old is the value of key; an empty old stands for
-// no value. It returns false if the value is another, or if Redis does not answer. In the
-// second case value may have been saved. The ttl is at least 1 ms.
+// no value. It returns false for another value, and if Redis does not answer: then value
+// may have been saved all the same. The ttl is at least 1 ms.
 func (r *Redis) Swap(ctx context.Context, key string, old, value []byte, ttl time.Duration) bool {
 	swapped := false
 	reached := r.ask(ctx, func(ctx context.Context) (err error) {
@@ -164,20 +162,22 @@ func (r *Redis) Swap(ctx context.Context, key string, old, value []byte, ttl tim
 }
 
 // answered is the value of an answered update in Redis. The value of an update in flight is
-// the owner of the claim. It expires if the claim is not renewed.
+// the owner of its claim.
 const answered = "answered"
 
-// These scripts replace values of another type, and values that never expire: the bot
-// writes none.
+// These scripts replace a value of another type. The bot writes no such values.
 var (
+	// claimUpdate sets the value of a new update to ARGV[1] for ARGV[2] milliseconds and
+	// returns "", or returns the value that the update has. It replaces a value that never
+	// expires.
 	claimUpdate = redis.NewScript(`
 local holder = redis.pcall("GET", KEYS[1])
 if type(holder) == "string" and redis.call("PTTL", KEYS[1]) >= 0 then return holder end
 redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])
 return ""`)
 	// setUpdate sets the value of an update to ARGV[2] for ARGV[3] milliseconds, or deletes
-	// it if ARGV[2] is empty. Another process may have claimed the update since the claim of
-	// ARGV[1] expired: only "answered" replaces such a claim.
+	// the value if ARGV[2] is empty. If another process than ARGV[1] holds the claim, because
+	// the claim of ARGV[1] expired, only "answered" replaces it.
 	setUpdate = redis.NewScript(`
 local holder = redis.pcall("GET", KEYS[1])
 if type(holder) == "string" and holder ~= ARGV[1] and ARGV[2] ~= "answered" then return 0 end
@@ -189,23 +189,23 @@ return 1`)
 // maxUpdates bounds the answered updates in Redis.updates, at some 100 bytes each.
 const maxUpdates = 10_000
 
-// Claim implements chat.Dedup. The memory of this process counts first: it may have
-// answered while Redis was away.
+// Claim implements chat.Dedup. It asks the memory of this process before Redis, because
+// Redis may not know yet of an update that was answered while it was away.
 func (r *Redis) Claim(ctx context.Context, key string) chat.Delivery {
 	if known := r.memory.Claim(ctx, key); known != chat.New {
 		return known
 	}
 	var holder string
-	shared := r.key("update", key)
+	sharedKey := r.key("update", key)
 	reached := r.ask(ctx, func(ctx context.Context) (err error) {
-		holder, err = claimUpdate.Run(ctx, r.client, []string{shared}, r.owner, r.claim.Milliseconds()).Text()
+		holder, err = claimUpdate.Run(ctx, r.client, []string{sharedKey}, r.owner, r.claimTTL.Milliseconds()).Text()
 		return err
 	})
 	switch {
-	case !reached, holder == "", holder == r.owner: // the last where ask made the call twice
+	case !reached, holder == "", holder == r.owner: // r.owner if ask has retried the call
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.updates[shared] = time.Time{}
+		r.updates[sharedKey] = time.Time{}
 		return chat.New
 	case holder == answered:
 		r.memory.Release(ctx, key, true, 0)
@@ -218,30 +218,30 @@ func (r *Redis) Claim(ctx context.Context, key string) chat.Delivery {
 // Release implements chat.Dedup.
 func (r *Redis) Release(ctx context.Context, key string, isAnswered bool, lasts time.Duration) {
 	r.memory.Release(ctx, key, isAnswered, lasts)
-	shared, value := r.key("update", key), ""
+	sharedKey, value := r.key("update", key), ""
 	r.mu.Lock()
-	delete(r.updates, shared)
+	delete(r.updates, sharedKey)
 	if isAnswered && len(r.updates) < maxUpdates {
-		r.updates[shared] = time.Now().Add(lasts)
+		r.updates[sharedKey] = time.Now().Add(lasts)
 	}
 	r.mu.Unlock()
 	if isAnswered {
 		value = answered
 	}
-	r.sync(ctx, shared, value, lasts)
+	r.sync(ctx, sharedKey, value, lasts)
 }
 
-// sync sets the value of an update in Redis: the owner, answered, or none if value is
-// empty. It reports whether Redis answered, and then deletes an answered update from
-// r.updates.
-func (r *Redis) sync(ctx context.Context, shared, value string, lasts time.Duration) bool {
+// sync sets the value of an update in Redis to the owner or to answered, or deletes the
+// value if it is empty. sync reports whether Redis answered, and then deletes an answered
+// update from r.updates.
+func (r *Redis) sync(ctx context.Context, sharedKey, value string, lasts time.Duration) bool {
 	synced := r.ask(ctx, func(ctx context.Context) error {
-		return setUpdate.Run(ctx, r.client, []string{shared}, r.owner, value, max(1, lasts.Milliseconds())).Err()
+		return setUpdate.Run(ctx, r.client, []string{sharedKey}, r.owner, value, max(1, lasts.Milliseconds())).Err()
 	})
 	if synced && value == answered {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		delete(r.updates, shared)
+		delete(r.updates, sharedKey)
 	}
 	return synced
 }
@@ -252,25 +252,26 @@ func (r *Redis) renew(ctx context.Context) {
 	r.mu.Lock()
 	updates := maps.Clone(r.updates)
 	r.mu.Unlock()
-	for shared, until := range updates {
-		value, lasts := r.owner, r.claim
+	for sharedKey, until := range updates {
+		value, lasts := r.owner, r.claimTTL
 		if !until.IsZero() {
 			value, lasts = answered, time.Until(until)
 		}
-		if !r.sync(ctx, shared, value, lasts) {
+		if !r.sync(ctx, sharedKey, value, lasts) {
 			return
 		}
 	}
 }
 
 // reserve does what MemoryLimiter.Reserve does, in microseconds of the server's clock,
-// which all replicas share. ARGV are within, and for each key its Count, its Window, and
-// how long its bucket takes to get an event back, or 0. It returns the wait, and reserves
-// nothing if the wait is longer than within.
+// which all replicas share. ARGV holds within, and for each key the limit's Count, Window
+// and, if the limit refills, Every, else 0. reserve returns the wait, and reserves nothing
+// if the wait is longer than within.
 //
-// A key holds the time of the last call. Relative to that follow the slots of its window,
-// or when its bucket will be full again. So no time passes while the clock is set back.
-// A value of another form, or one that is months ahead, is replaced.
+// The value of a key is the time of the last call and then times relative to the last
+// call: the slots in the window, or the time at which the bucket is full again. Relative
+// times stand still while the server's clock is set back. reserve replaces a value of
+// another form, and one with a time that is months ahead.
 var reserve = redis.NewScript(`
 local clock = redis.call("TIME")
 local now, slot, limits = clock[1] * 1000000 + clock[2], 0, {}
@@ -311,8 +312,8 @@ for i, key in ipairs(KEYS) do
 end
 return slot`)
 
-// Reserve implements chat.Limiter. It notes in this process what Redis gives out, so that
-// losing Redis gives nobody as much again.
+// Reserve implements chat.Limiter. It notes each slot that Redis gives out in the memory of
+// this process, so that a fallback does not give out the slot again.
 func (r *Redis) Reserve(ctx context.Context, within time.Duration, limits ...chat.Limit) (wait time.Duration, ok bool) {
 	keys, args := make([]string, len(limits)), []any{within.Microseconds()}
 	for i, l := range limits {

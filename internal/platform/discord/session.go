@@ -28,16 +28,15 @@ const (
 type session struct {
 	*Adapter
 	tasks *chat.Tasks
-	// lateness is the time from the creation of the last interaction, by Discord's clock,
-	// to its arrival, by ours. Replayed ones do not count. It is nil before the first.
+	// lateness is the arrival of the last interaction, by our clock, less its creation, by
+	// Discord's. Replayed interactions do not set it. It is nil before the first.
 	lateness atomic.Pointer[time.Duration]
 }
 
 // receive starts answering an interaction of the gateway. It does not block.
 //
-// A replayed interaction counts as arrived at its creation plus the usual lateness, so
-// that a clock ahead of Discord's makes nothing too old. While lateness is nil, it counts
-// as arrived now.
+// A replayed interaction counts as arrived at its creation plus lateness, which includes
+// the difference between the two clocks. It counts as arrived now while lateness is nil.
 func (s *session) receive(data json.RawMessage, replayed bool) {
 	now := time.Now()
 	s.start(s.tasks.Go, func(id string) {
@@ -62,8 +61,8 @@ func (s *session) receive(data json.RawMessage, replayed bool) {
 	})
 }
 
-// start calls run, which is Do or Go of the tasks, with work. It counts the interaction as
-// dropped if too many are in flight or the session ends.
+// start passes work to run, which is tasks.Do (blocks until work returns) or tasks.Go. It
+// counts the interaction, and a dropped one if too many are in flight or the session ends.
 func (s *session) start(run func(func(id string)) bool, work func(id string)) {
 	s.Count("interaction")
 	started := s.inFlight.Add(1) <= maxInFlight && run(func(id string) {
@@ -116,18 +115,18 @@ func (s *session) answer(i *interaction) error {
 	req.BotName, _ = s.botName.Load().(string)
 	command, _ := commands.Find(req.Command)
 	to := targetOf(i, *command, press)
-	promise := s.deferLater(i, to)
-	m, alone := s.run(req, to)
-	deferred, err := promise.cancel()
-	private := to.private || alone
+	pending := s.deferLater(i, to)
+	m, ephemeral := s.run(req, to)
+	deferred, err := pending.cancel()
+	private := to.private || ephemeral
 	if !deferred && m.picture != nil {
-		deferred, err = true, s.sendDeferral(i, to.deferral(private))
+		deferred, err = true, s.sendDeferral(i, to.promise(private))
 	}
 	if err != nil && !errors.Is(err, api.ErrOutcomeUnknown) {
 		return err
 	}
-	// If the deferral's outcome is unknown, the calls below show whether it is out.
-	for _, d := range to.deliveries(alone, deferred) {
+	// If the deferral's outcome is unknown, these calls fail unless Discord has it.
+	for _, d := range to.deliveries(ephemeral, deferred) {
 		if err = s.deliver(d, i, m, private); !api.Unacceptable(err) {
 			break
 		}
@@ -135,55 +134,55 @@ func (s *session) answer(i *interaction) error {
 	return err
 }
 
-// tellOldButton tells who pressed a button that the bot does not know it any more.
+// tellOldButton responds to a press of a button that this version does not know.
 func (s *session) tellOldButton(i *interaction, req chat.Request) error {
 	old := chat.OldButton()
 	old.Language = s.tasks.Handler.Language(req, true)
 	return s.respond(i, newMessage(render(old, s.commandID), true))
 }
 
-// run returns the rendered reply to req. alone is true if nobody but the user may see m.
-func (s *session) run(req chat.Request, to target) (m message, alone bool) {
+// run runs the command and returns its rendered reply. ephemeral is true if only the user
+// should see m.
+func (s *session) run(req chat.Request, to target) (m message, ephemeral bool) {
 	s.tasks.Handle(req, func(reply chat.Reply) {
 		if to.shows(reply) {
 			reply = reply.Unchanged()
 			reply.Language = s.tasks.Handler.Language(req, true)
 		}
-		alone = reply.Ephemeral || to.replaces && reply.Unanswered()
+		ephemeral = reply.Ephemeral || to.replaces && reply.Unanswered()
 		m = render(reply, s.commandID)
 	})
-	return m, alone
+	return m, ephemeral
 }
 
-// deferral is a promise to answer later. It is sent at deferAfter unless it is
-// cancelled before.
-type deferral struct {
+// pendingDeferral is a deferral that is sent at deferAfter unless it is cancelled before.
+type pendingDeferral struct {
 	timer *time.Timer
-	sent  chan error // receives the outcome once the deferral was sent, and is then closed
+	sent  chan error // receives the outcome of the deferral, and is then closed
 }
 
-// deferLater starts the deferral of the answer to i.
-func (s *session) deferLater(i *interaction, to target) deferral {
+// deferLater defers the answer to i at deferAfter. It does not block.
+func (s *session) deferLater(i *interaction, to target) pendingDeferral {
 	sent := make(chan error, 1)
 	timer := s.tasks.AfterFunc(time.Until(i.Arrived.Add(deferAfter)), i.reference, func() {
 		defer close(sent) // also after a panic
-		sent <- s.sendDeferral(i, to.deferral(to.private))
+		sent <- s.sendDeferral(i, to.promise(to.private))
 	})
-	return deferral{timer, sent}
+	return pendingDeferral{timer, sent}
 }
 
-// cancel keeps the deferral from being sent. If that has begun, cancel blocks until it
-// is sent, and returns its error.
-func (d deferral) cancel() (sent bool, err error) {
+// cancel stops the timer and returns false. If the deferral is already being sent, cancel
+// blocks until its outcome is known, and returns true and the error.
+func (d pendingDeferral) cancel() (sent bool, err error) {
 	if d.timer.Stop() {
 		return false, nil
 	}
 	return true, <-d.sent
 }
 
-func (s *session) sendDeferral(i *interaction, deferral response) error {
+func (s *session) sendDeferral(i *interaction, promise response) error {
 	s.Count("deferred")
-	return s.respond(i, deferral)
+	return s.respond(i, promise)
 }
 
 // delivery is a call that delivers an answer.
@@ -197,8 +196,8 @@ const (
 )
 
 // deliver makes the call d. private hides a new message from all but the user. A
-// follow-up has no picture; a private one must not come straight after a public
-// deferral.
+// follow-up has no picture. Straight after the deferral of a new message, private has no
+// effect on a follow-up (see api.Client.FollowUp).
 func (s *session) deliver(d delivery, i *interaction, m message, private bool) error {
 	switch d {
 	case asUpdate:
@@ -275,30 +274,30 @@ func targetOf(i *interaction, command chat.Command, press chat.Press) target {
 	return target{replaces: press.Edit && i.Message != nil && !(private && public), private: private, asOf: press.AsOf}
 }
 
-// shows reports whether the message with the button shows reply already.
+// shows reports whether the message with the button already shows reply.
 func (to target) shows(reply chat.Reply) bool {
 	return to.replaces && !to.asOf.IsZero() && reply.AsOf.Unix() == to.asOf.Unix() && !reply.Unanswered()
 }
 
 // deliveries returns how an answer can be delivered. Each delivery is for when Discord
-// does not accept the one before. alone says that nobody but the user may see the
-// answer, and deferred that a deferral was sent.
-func (to target) deliveries(alone, deferred bool) []delivery {
+// does not accept the one before. ephemeral is as run returns it, and deferred says that
+// a deferral was sent.
+func (to target) deliveries(ephemeral, deferred bool) []delivery {
 	switch {
-	case !deferred && to.replaces && !alone:
+	case !deferred && to.replaces && !ephemeral:
 		return []delivery{asUpdate, asResponse}
 	case !deferred:
 		return []delivery{asResponse}
-	case to.replaces && alone: // The message with the button stays as it is.
+	case to.replaces && ephemeral: // The message with the button stays as it is.
 		return []delivery{asFollowUp}
 	default:
 		return []delivery{asEdit, asFollowUp}
 	}
 }
 
-// deferral returns the first response that promises an answer. private hides a new message
+// promise returns the first response that defers the answer. private hides a new message
 // from all but the user, and cannot be changed later.
-func (to target) deferral(private bool) response {
+func (to target) promise(private bool) response {
 	if to.replaces {
 		return response{Type: discordgo.InteractionResponseDeferredMessageUpdate}
 	}

@@ -36,10 +36,10 @@ func TestCancelWaitsForADeferralThatIsBeingSent(t *testing.T) {
 func TestHowAnAnswerIsDelivered(t *testing.T) {
 	beside, inPlace := target{}, target{replaces: true}
 	for _, tt := range []struct {
-		name            string
-		to              target
-		alone, deferred bool
-		want            []delivery
+		name                string
+		to                  target
+		ephemeral, deferred bool
+		want                []delivery
 	}{
 		{"a new message", beside, false, false, []delivery{asResponse}},
 		{"a new message for one person", beside, true, false, []delivery{asResponse}},
@@ -50,7 +50,7 @@ func TestHowAnAnswerIsDelivered(t *testing.T) {
 		{"in place, deferred", inPlace, false, true, []delivery{asEdit, asFollowUp}},
 		{"in place, but for one person, deferred", inPlace, true, true, []delivery{asFollowUp}},
 	} {
-		if got := tt.to.deliveries(tt.alone, tt.deferred); !slices.Equal(got, tt.want) {
+		if got := tt.to.deliveries(tt.ephemeral, tt.deferred); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
 		}
 	}

@@ -42,10 +42,10 @@ var Service = &core.Service{
 
 // Client asks the API. Its Upstream's Ping checks an account and drops the answer.
 //
-// Calls are signed with this machine's time. A refused call may have had the wrong
-// timestamp: the client repeats it once, with the time of the refusal's Date header, if
-// the two times differ by more than 2 seconds. The client keeps an accepted correction
-// for later calls, until one is refused in spite of it.
+// Client signs calls with this machine's time plus a correction, 0 at first. If a call is
+// refused and the refusal's Date differs from the signed time by more than 2 seconds,
+// Client repeats the call once with the time of Date. It keeps a correction that the API
+// accepted, and drops it at the next refusal.
 type Client struct {
 	*core.Upstream
 	// Accounts returns a person's account. A person is unregistered if the API reports
@@ -56,45 +56,43 @@ type Client struct {
 	// means none; null is an error.
 	Logins *core.Query[string, []core.Login]
 
-	settings Settings
-	rest     *rest.Client
-	now      func() time.Time
-	// skew is only a guess, because a proxy may have written the Date. correction is a
-	// skew with which the service has accepted a timestamp.
-	skew       atomic.Int64 // nanoseconds that the last Date was ahead of now
-	correction atomic.Int64 // nanoseconds to add to now
+	settings   Settings
+	rest       *rest.Client
+	now        func() time.Time
+	skew       atomic.Int64 // ns that the last Date was ahead of now; a proxy may have written it
+	correction atomic.Int64 // ns to add to now: a skew with which the API accepted a timestamp
 }
 
 // anybody is the identity that Ping and Probe ask for.
 var anybody = core.Identity{Platform: "Telegram", UID: "1"}
 
-// New makes a client. It contacts nothing.
-func New(s Settings, c *core.Cache) *Client {
-	p := &Client{settings: s, now: time.Now, rest: rest.New(Service, c.CallTimeout)}
-	p.Upstream = core.NewUpstream(c, Service, min(s.ExistsTTL, s.LoginsTTL), nil)
-	p.Accounts = core.NewQuery(p.Upstream, &core.Query[core.Identity, core.Account]{
-		Name: "account", TTL: s.ExistsTTL, Fetch: p.fetchAccount,
+// New returns a Client without contacting the API.
+func New(s Settings, cache *core.Cache) *Client {
+	client := &Client{settings: s, now: time.Now, rest: rest.New(Service, cache.CallTimeout)}
+	client.Upstream = core.NewUpstream(cache, Service, min(s.ExistsTTL, s.LoginsTTL), nil)
+	client.Accounts = core.NewQuery(client.Upstream, &core.Query[core.Identity, core.Account]{
+		Name: "account", TTL: s.ExistsTTL, Fetch: client.fetchAccount,
 	})
-	p.Logins = core.NewQuery(p.Upstream, &core.Query[string, []core.Login]{
-		Name: "logins", TTL: s.LoginsTTL, Fetch: p.fetchLogins,
+	client.Logins = core.NewQuery(client.Upstream, &core.Query[string, []core.Login]{
+		Name: "logins", TTL: s.LoginsTTL, Fetch: client.fetchLogins,
 	})
-	core.PingWith(p.Upstream, core.NewQuery(p.Upstream, &core.Query[struct{}, struct{}]{
+	core.PingWith(client.Upstream, core.NewQuery(client.Upstream, &core.Query[struct{}, struct{}]{
 		Name: "registration", TTL: min(s.ExistsTTL, time.Minute),
-		Fetch: func(ctx context.Context, _ struct{}) (struct{}, error) { return struct{}{}, p.Probe(ctx) },
+		Fetch: func(ctx context.Context, _ struct{}) (struct{}, error) { return struct{}{}, client.Probe(ctx) },
 	}))
-	return p
+	return client
 }
 
-// Probe checks an account, past the cache. It returns nil only if the service accepted
-// the signature.
+// Probe checks an account, past the cache. It returns nil only if the API accepted the
+// signature.
 func (c *Client) Probe(ctx context.Context) error {
 	_, err := c.fetchAccount(ctx, anybody)
 	return err
 }
 
 // Skew returns how far the Date of the API's last answer was ahead of this machine's
-// clock, to about a second; 0 before the first answer. It does not count a difference
-// that the round trip may explain.
+// clock, to about a second, less what the duration of the call may explain. It is 0 before
+// the first answer.
 func (c *Client) Skew() time.Duration { return time.Duration(c.skew.Load()) }
 
 // fetchAccount returns the account of id. It returns an unregistered one only if the API
@@ -108,6 +106,8 @@ func (c *Client) fetchAccount(ctx context.Context, id core.Identity) (found core
 	return found, err
 }
 
+// exists returns the account of one spelling of a user's ID, unregistered for a
+// NotFoundCode.
 func (c *Client) exists(ctx context.Context, platform, uid string) (core.Account, error) {
 	got, err := c.ask(ctx, existenceCheck, map[string]string{"platform": platform, "platform_uid": uid})
 	switch {
@@ -127,12 +127,12 @@ func (c *Client) fetchLogins(ctx context.Context, did string) ([]core.Login, err
 	return parseLogins(got.data, c.now().Add(time.Duration(c.correction.Load())))
 }
 
-// tolerance is the largest difference between two times that counts as none. A Date has
-// whole seconds.
+// tolerance is the largest difference between skew and correction for which a refused
+// call is not repeated. A Date has whole seconds.
 const tolerance = 2 * time.Second
 
-// ask sends a signed request, and repeats it once if the clock may be the reason of a
-// refusal. A refusal with the service's own code returns both an answer and an error.
+// ask sends a signed request, and repeats it once if a wrong clock may be the reason of a
+// refusal. It updates correction. For a code other than 0 it returns the code and an error.
 func (c *Client) ask(ctx context.Context, e endpoint, members map[string]string) (answer, error) {
 	inner := canonical(members)
 	correction := time.Duration(c.correction.Load())
@@ -150,15 +150,15 @@ func (c *Client) ask(ctx context.Context, e endpoint, members map[string]string)
 	return got, err
 }
 
-// refused reports whether the timestamp may be the reason of a refusal. A NotFoundCode is
-// an answer and not a refusal.
+// refused reports whether the API refused the call, which a wrong timestamp may cause. A
+// NotFoundCode is an answer and not a refusal.
 func (c *Client) refused(got answer, err error) bool {
-	rejected := got.code != "" && !slices.Contains(c.settings.NotFoundCodes, got.code)
-	return rejected || core.ReasonOf(err) == core.Denied
+	refusal := got.code != "" && !slices.Contains(c.settings.NotFoundCodes, got.code)
+	return refusal || core.ReasonOf(err) == core.Denied
 }
 
-// attempt makes one call, signed with this machine's time plus the correction. With a
-// status other than success, it reads the body only for a code that rejects the request.
+// attempt makes one call, signed with this machine's time plus the correction, and sets
+// skew. After a status that rejects the request, the body counts only if it has a code.
 func (c *Client) attempt(ctx context.Context, e endpoint, inner string, correction time.Duration) (answer, error) {
 	address, err := url.Parse(c.settings.URL + e.path)
 	if err != nil {
@@ -170,7 +170,8 @@ func (c *Client) attempt(ctx context.Context, e endpoint, inner string, correcti
 		Body: []byte(canonical(map[string]string{"requestBody": inner})),
 	})
 	if resp != nil && !resp.Date.IsZero() {
-		// The service wrote the Date during the round trip, and cut it to whole seconds.
+		// The Date was written during the round trip, and cut to whole seconds. Half of the
+		// trip either way is no skew.
 		trip := c.now().Sub(sent)
 		ahead := resp.Date.Add(time.Second / 2).Sub(sent.Add(trip / 2))
 		c.skew.Store(int64(ahead - min(max(ahead, -trip/2), trip/2)))
@@ -222,14 +223,14 @@ func (e endpoint) fail(reason core.Reason, err error) error {
 
 func (e endpoint) malformed(problem string) error { return e.fail(core.Malformed, errors.New(problem)) }
 
-// answer is the part of a body that matters here.
+// answer is the parsed body of a response.
 type answer struct {
-	code string // the service's own; empty: success
-	data any
+	code string // the API's own; empty: success
+	data any    // of a success; nil: null or absent
 }
 
-// parse reads a body. It fails as Rejected for any code but 0, and then returns the code
-// too. It takes absent data for null, unless another member may be the answer.
+// parse returns the answer in a body. For a code other than 0 it returns the code and a
+// Rejected error. It takes absent data for null, unless another member may be the answer.
 func (e endpoint) parse(body []byte) (answer, error) {
 	v, err := rest.Parse(body)
 	if err != nil {
@@ -260,8 +261,8 @@ func (e endpoint) parse(body []byte) (answer, error) {
 	return answer{data: data}, nil
 }
 
-// mayBeAnswer reports whether a member beside the code may be the answer in place of data.
-// A message or a time may not.
+// mayBeAnswer reports whether the value of an unknown member may be the answer in place of
+// data: a DID, true, an object or a list. A message or a time is not.
 func mayBeAnswer(v any) bool {
 	switch v := v.(type) {
 	case map[string]any, []any:
@@ -275,8 +276,9 @@ func mayBeAnswer(v any) bool {
 // didPattern matches a DID: its method and an identifier of printable ASCII.
 var didPattern = regexp.MustCompile(`^did:[A-Za-z0-9]+:[!-~]{1,255}$`)
 
-// parseAccount reads an account. No data, no members and an empty "did" mean that there is
-// none. An object with members but without "did" is an error.
+// parseAccount returns the account in data. It is unregistered for null, for an object
+// without members, and for an empty or null "did". It fails for any other data without a
+// DID.
 func parseAccount(data any) (core.Account, error) {
 	user, isObject := data.(map[string]any)
 	id, named := user["did"]
@@ -290,13 +292,15 @@ func parseAccount(data any) (core.Account, error) {
 	return core.Account{DID: text}, nil
 }
 
-// maxAge is the age of the oldest login that is returned.
+// maxAge bounds the age of a login that parseLogins returns.
 const maxAge = 30 * 24 * time.Hour
 
-// earliest and maxAhead, after now, bound a login's time. A time in milliseconds would be
-// far in the future, a time in minutes or days far in the past.
-var earliest = time.Unix(1_000_000_000, 0)
+// earliestLogin is the earliest time of a login that is plausible. A time in minutes or
+// days would be before it.
+var earliestLogin = time.Unix(1_000_000_000, 0)
 
+// maxAhead bounds how far a login's time may be after now. A time in milliseconds would
+// be far beyond it.
 const maxAhead = time.Hour
 
 // parseLogins returns the logins of the past 30 days, newest first. A record with an empty
@@ -315,7 +319,7 @@ func parseLogins(data any, now time.Time) (logins []core.Login, err error) {
 		switch {
 		case !named || !placed:
 			return nil, loginHistory.malformed("a login without the names of its dapp and platform")
-		case err != nil || at.Before(earliest) || at.After(now.Add(maxAhead)):
+		case err != nil || at.Before(earliestLogin) || at.After(now.Add(maxAhead)):
 			return nil, loginHistory.malformed("a login without a possible time in Unix seconds")
 		case !at.Before(now.Add(-maxAge)):
 			logins = append(logins, core.Login{Dapp: dapp, Platform: platform, At: at})

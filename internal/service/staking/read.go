@@ -32,16 +32,14 @@ func (c call) params() map[string]any {
 	return map[string]any{"to": c.to, "data": hexutil.Bytes(c.input)}
 }
 
-// read makes the calls at one block, which it returns: through Multicall3 if that works,
-// else one by one or in a batch. It fails if the block is of another chain or too old.
+// read makes all calls at one block, and returns that block: through Multicall3, or by
+// readPinned if Multicall3 is off or fails. read fails if the block is of another chain or
+// too old.
 func (c *Client) read(ctx context.Context, calls []call) (at block, err error) {
-	err = errUnsupported
-	if c.settings.Multicall != nil && !c.noMulticall.active() {
-		if at, err = c.aggregate(ctx, calls); errors.Is(err, errUnsupported) {
-			c.noMulticall.start()
-		}
-	}
-	if errors.Is(err, errUnsupported) {
+	if c.settings.Multicall == nil || c.noMulticall.active() {
+		at, err = c.readPinned(ctx, calls)
+	} else if at, err = c.aggregate(ctx, calls); errors.Is(err, errUnsupported) {
+		c.noMulticall.start()
 		at, err = c.readPinned(ctx, calls)
 	}
 	if err == nil {
@@ -52,17 +50,18 @@ func (c *Client) read(ctx context.Context, calls []call) (at block, err error) {
 
 var aggregate3 = evmabi.Selector("aggregate3((address,bool,bytes)[])")
 
-// blockMethods are Multicall3's own methods from which blockOf makes a block.
+// blockMethods are methods of Multicall3 itself; blockOf makes a block of their results.
 var blockMethods = []string{"getChainId()", "getBlockNumber()", "getCurrentBlockTimestamp()"}
 
-// aggregate makes all calls in one eth_call. The same call asks Multicall3 for the chain
-// and the block, because behind a load balancer another request may reach another node.
-// It fails with errUnsupported if the node cannot make the call.
+// aggregate makes all calls in one eth_call to Multicall3, and sets their results. The
+// same eth_call asks for the chain and the block, because a load balancer may pass another
+// request to another node. aggregate fails with errUnsupported if the node cannot make
+// the eth_call.
 func (c *Client) aggregate(ctx context.Context, calls []call) (block, error) {
 	self := *c.settings.Multicall
 	var packed []evmabi.Tuple
 	pack := func(to common.Address, input []byte) {
-		words := append(evmabi.Address(to), evmabi.Uint256(common.Big1)...) // it may fail
+		words := append(evmabi.Address(to), evmabi.Uint256(common.Big1)...) // allowFailure: true
 		packed = append(packed, evmabi.Tuple{Words: words, Content: input})
 	}
 	for _, method := range blockMethods {
@@ -105,9 +104,9 @@ func blockOf(results []evmabi.Tuple) (block, error) {
 	return block{chainID: numbers[0].ToInt(), Number: numbers[1], Timestamp: numbers[2]}, nil
 }
 
-// readPinned makes each call as a JSON-RPC call, at the node's newest block, and asks for
-// the chain's ID with them. It reads the block's header, because eth_blockNumber has no
-// time.
+// readPinned makes each call as an eth_call of its own, at the node's newest block, and
+// sets its result. It also asks for the chain's ID. It reads the block's header, because
+// eth_blockNumber does not return the block's time.
 func (c *Client) readPinned(ctx context.Context, calls []call) (at block, err error) {
 	if err := c.rpc.CallContext(ctx, &at, "eth_getBlockByNumber", "latest", false); err != nil {
 		return block{}, err
@@ -136,8 +135,8 @@ func (c *Client) readPinned(ctx context.Context, calls []call) (at block, err er
 	return at, nil
 }
 
-// sendAll sends the elements as one batch. It sends them one by one if the node does not
-// answer the batch, or not all of it. An element holds its own error.
+// sendAll sends the elements as one batch. If the node refuses the batch or answers only
+// a part of it, sendAll sends them one by one. An element holds its own error.
 func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
 	if !c.noBatch.active() {
 		err := c.rpc.BatchCallContext(ctx, elems)
@@ -154,8 +153,8 @@ func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
 	return nil
 }
 
-// sendEach sends the elements one by one, core.MaxCalls at a time. An element holds its own
-// error.
+// sendEach sends each element as a request of its own, core.MaxCalls at a time. It blocks
+// until all are answered. An element holds its own error.
 func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem) {
 	var group errgroup.Group
 	group.SetLimit(core.MaxCalls)
@@ -169,37 +168,37 @@ func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem) {
 	_ = group.Wait() // its functions return no errors
 }
 
-// cooldownFor is how long Multicall3 or batches are not tried after they failed.
+// cooldownFor is how long Multicall3 or batches are not used after the node refused them.
 const cooldownFor = 5 * time.Minute
 
-// cooldown is active for cooldownFor after its start.
+// cooldown is active for cooldownFor after start.
 type cooldown struct{ until atomic.Int64 } // Unix time, ns
 
 func (c *cooldown) active() bool { return time.Now().UnixNano() < c.until.Load() }
 
 func (c *cooldown) start() { c.until.Store(time.Now().Add(cooldownFor).UnixNano()) }
 
-// Found is the result of Probe. It is incomplete if Probe fails.
+// Found is the result of Probe. Probe fills it in this order, up to its failure.
 type Found struct {
-	// ChainID is the node's; nil if it did not say.
-	ChainID *big.Int
-	// Block is the node's newest block. BlockTime is zero if the block has no possible time.
-	Block     uint64
+	ChainID *big.Int // the node's; nil if unknown
+	Block   uint64   // the number of the node's newest block
+	// BlockTime is the time of that block; zero if implausible.
 	BlockTime time.Time
 	// Deployed counts the pools with code, and Missing the others; both are 0 if unknown.
 	Deployed, Missing int
-	// Way tells operators how the pools are read; empty if unknown.
+	// Way says for operators how the pools are read; empty if unknown.
 	Way string
 }
 
 // Probe asks the node, past the cache, for its chain's ID and newest block, for the code
-// at every pool's address, and for a stake. It fails if the block is too old, or if a pool
-// has no code or does not answer the methods.
+// at every pool's address, and for a stake. It fails if the chain is another, if the block
+// is too old, or if a pool has no code or does not answer the methods.
 func (c *Client) Probe(ctx context.Context) (found Found, err error) {
 	newest, err := c.readPinned(ctx, nil)
 	if err == nil {
-		if err = c.verify(newest); newest.Number.ToInt().IsUint64() {
-			found = Found{ChainID: newest.chainID, Block: newest.Number.ToInt().Uint64(), BlockTime: newest.time()}
+		err = c.verify(newest)
+		if number := newest.Number.ToInt(); number.IsUint64() {
+			found = Found{ChainID: newest.chainID, Block: number.Uint64(), BlockTime: newest.time()}
 		}
 	}
 	if err != nil {
@@ -230,8 +229,8 @@ func (c *Client) Probe(ctx context.Context) (found Found, err error) {
 	return found, nil
 }
 
-// withoutCode returns the pools without code. It asks one by one, because the code of all
-// may be larger than maxBody.
+// withoutCode returns the pools without code. It sends no batch, because the code of all
+// pools may be larger than maxBody.
 func (c *Client) withoutCode(ctx context.Context) (missing []core.UnreadPool, err error) {
 	pools := c.settings.Pools
 	code := make([]hexutil.Bytes, len(pools))

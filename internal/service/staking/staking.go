@@ -1,12 +1,12 @@
 // Package staking reads what a wallet has in the staking pools, by JSON-RPC.
 //
-// An answer is of one recent block of the configured chain. The pools are read through
-// Multicall3, else in one JSON-RPC batch, else one by one; the last two name the block. An
-// unread pool is named, and never counts as a stake of zero.
+// All amounts of an answer are from one recent block of the configured chain. The pools
+// are read through Multicall3, else in one JSON-RPC batch, else one by one. A core.Stake
+// lists the unread pools; they never count as a stake of zero.
 //
 // Only http and https work: go-ethereum's WebSockets have neither time limits nor bounds
-// on answers. The client is go-ethereum's, and strictTransport below it adds the checks
-// that it lacks.
+// on answers. Calls go through go-ethereum's client; strictTransport adds the checks that
+// this client lacks.
 package staking
 
 import (
@@ -38,8 +38,8 @@ var Service = &core.Service{
 	},
 }
 
-// maxBody bounds an answer of the node, in bytes. Through Multicall3 a pool takes
-// under 500 bytes of hexadecimal, and 128 more for each withdrawal.
+// maxBody bounds an answer of the node, in bytes. One pool takes under 500 bytes of it
+// through Multicall3, in hexadecimal, and each withdrawal 128 more.
 const maxBody = 1 << 20
 
 // maxPingTTL is how long an answer to Ping is cached at most.
@@ -58,43 +58,43 @@ type Client struct {
 	// the L1 block number. Stakes fails if the node is of another chain, if the block is
 	// older than MaxBlockAge, or if no pool could be read.
 	//
-	// Through Multicall3 it takes one HTTP round trip, by batch two. Multicall3 or batches
-	// that fail are not tried again for 5 minutes.
+	// A fetch takes one HTTP round trip through Multicall3, and two by batch. Multicall3 or
+	// batches that a node refused are not used again for 5 minutes.
 	Stakes *core.Query[common.Address, core.Stake]
 
 	settings Settings
 	rpc      *rpc.Client
+	unread   func(core.Pool)
 
-	unread func(core.Pool)
-
-	noMulticall cooldown
-	noBatch     cooldown
+	noMulticall cooldown // active after the node refused Multicall3
+	noBatch     cooldown // active after the node refused a batch
 }
 
-// New makes a Client. It contacts nothing. unread is called for each pool that could not
-// be read wholly, each time; it must not block.
-func New(s Settings, c *core.Cache, unread func(core.Pool)) (*Client, error) {
-	httpClient := transport.New(transport.Options{Timeout: c.CallTimeout, MaxBody: maxBody, MaxConns: core.MaxCalls})
+// New returns a Client without contacting the node. Each fetch calls unread once for each
+// pool that it could not read wholly; unread must not block.
+func New(s Settings, cache *core.Cache, unread func(core.Pool)) (*Client, error) {
+	httpClient := transport.New(transport.Options{Timeout: cache.CallTimeout, MaxBody: maxBody, MaxConns: core.MaxCalls})
 	httpClient.Transport = strictTransport{next: httpClient.Transport}
-	client, err := rpc.DialOptions(context.Background(), s.RPCURL.Reveal(), rpc.WithHTTPClient(httpClient))
+	node, err := rpc.DialOptions(context.Background(), s.RPCURL.Reveal(), rpc.WithHTTPClient(httpClient))
 	if err != nil {
 		return nil, errors.New("the endpoint of the chain cannot be used")
 	}
-	p := &Client{Upstream: core.NewUpstream(c, Service, s.TTL, nil), settings: s, rpc: client, unread: unread}
-	p.Stakes = core.NewQuery(p.Upstream, &core.Query[common.Address, core.Stake]{
-		Name: "stake", TTL: s.TTL, Fetch: p.readStake, Cacheable: core.Stake.Complete,
+	client := &Client{Upstream: core.NewUpstream(cache, Service, s.TTL, nil), settings: s, rpc: node, unread: unread}
+	client.Stakes = core.NewQuery(client.Upstream, &core.Query[common.Address, core.Stake]{
+		Name: "stake", TTL: s.TTL, Fetch: client.readStake, Cacheable: core.Stake.Complete,
 	})
-	core.PingWith(p.Upstream, core.NewQuery(p.Upstream, &core.Query[struct{}, core.Stake]{
+	core.PingWith(client.Upstream, core.NewQuery(client.Upstream, &core.Query[struct{}, core.Stake]{
 		Name: "pools", TTL: min(s.TTL, maxPingTTL),
-		Fetch: func(ctx context.Context, _ struct{}) (core.Stake, error) { return p.readStake(ctx, anyWallet) },
+		Fetch: func(ctx context.Context, _ struct{}) (core.Stake, error) { return client.readStake(ctx, anyWallet) },
 	}))
-	return p, nil
+	return client, nil
 }
 
+// readStake returns the wallet's stake in each pool and, with a PendingMethod, the
+// withdrawals from each. It fails if no pool could be read.
 func (c *Client) readStake(ctx context.Context, wallet common.Address) (core.Stake, error) {
-	// The stake in each pool, then, with a PendingMethod, the withdrawals from each.
 	pools := c.settings.Pools
-	var calls []call
+	var calls []call // the stake in each pool, then the withdrawals from each
 	for _, method := range []string{c.settings.Method, c.settings.PendingMethod} {
 		if method == "" {
 			continue
@@ -123,8 +123,8 @@ func (c *Client) readStake(ctx context.Context, wallet common.Address) (core.Sta
 	return stake, nil
 }
 
-// amounts returns the pools with an amount above zero, and the unread pools. calls has one
-// call for each pool.
+// amounts decodes the results of calls, one for each pool. It returns the pools with an
+// amount above zero and the unread pools.
 func (c *Client) amounts(calls []call, decode decoder) (found []core.PoolAmount, unread []core.UnreadPool) {
 	for i, pool := range c.settings.Pools {
 		amount, err := calls[i].tokens(decode, int32(c.settings.Decimals))

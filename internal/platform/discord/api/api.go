@@ -66,11 +66,11 @@ const (
 
 // Client makes the calls of one bot.
 type Client struct {
-	session      *discordgo.Session
-	addressed    discordgo.RequestOption
-	first, other *semaphore.Weighted
-	limit        *globalLimit
-	count        func(event string)
+	session                *discordgo.Session
+	withOrigin             discordgo.RequestOption
+	firstSlots, otherSlots *semaphore.Weighted
+	limit                  *globalLimit
+	count                  func(event string)
 }
 
 // New returns a Client for the REST origin "scheme://host". It counts rate_limited and
@@ -83,22 +83,22 @@ func New(token secret.Value, origin string, log *slog.Logger, count func(event s
 	s.Client.Transport = &apiTransport{base: s.Client.Transport}
 	scheme, host, _ := strings.Cut(origin, "://")
 	return &Client{
-		session: s, first: semaphore.NewWeighted(MaxFirst), other: semaphore.NewWeighted(MaxOther),
+		session: s, firstSlots: semaphore.NewWeighted(MaxFirst), otherSlots: semaphore.NewWeighted(MaxOther),
 		limit: &globalLimit{log: log}, count: count,
 		// discordgo fixes its addresses when it is loaded.
-		addressed: func(c *discordgo.RequestConfig) {
+		withOrigin: func(c *discordgo.RequestConfig) {
 			c.Request.URL.Scheme, c.Request.URL.Host, c.Request.Host = scheme, host, host
 			c.Request.Header.Set("Authorization", "Bot "+token.Reveal())
 		},
 	}
 }
 
-// Interaction is where answers to one interaction go.
+// Interaction identifies the interaction that a call answers.
 type Interaction struct {
 	ID            string `json:"id"`
 	ApplicationID string `json:"application_id"`
 	Token         string `json:"token"`
-	// Arrived is when the interaction came, or would have come if it is replayed.
+	// Arrived is when the interaction arrived, or when a replayed one should have arrived.
 	Arrived time.Time `json:"-"`
 }
 
@@ -109,8 +109,8 @@ type Message struct {
 	PNG  []byte
 }
 
-// Respond gives the first response to i, and repeats it until respondFor after the
-// arrival. Discord takes only one.
+// Respond sends the first response to i, and retries it until respondFor after the
+// arrival. Discord accepts only one.
 func (c *Client) Respond(ctx context.Context, i Interaction, response any) error {
 	return c.repeat(ctx, &call{
 		method: http.MethodPost, first: true, until: i.Arrived.Add(respondFor),
@@ -118,8 +118,8 @@ func (c *Client) Respond(ctx context.Context, i Interaction, response any) error
 	})
 }
 
-// Edit replaces what the first response to i showed or promised by m. It is retried
-// until the given time; a repeated picture replaces the one before.
+// Edit replaces the message of the first response to i, or what stands for a deferred
+// one, by m. Edit retries until the given time; a repeated picture replaces the one before.
 func (c *Client) Edit(ctx context.Context, i Interaction, m Message, until time.Time) error {
 	return c.repeat(ctx, &call{
 		method: http.MethodPatch, until: until,
@@ -127,14 +127,13 @@ func (c *Client) Edit(ctx context.Context, i Interaction, m Message, until time.
 	})
 }
 
-// FollowUp sends another message after the first response to i. It is retried until the
-// given time, at most maxRepeats times if the outcome is unknown. Straight after the
-// deferral of a new message, Discord takes it for that message, and shows it to whoever
-// the deferral was for.
+// FollowUp sends another message after the first response to i. FollowUp retries until the
+// given time, at most maxRepeats times if the outcome is unknown. Discord makes the first
+// follow-up after the deferral of a new message an edit, and ignores its ephemeral flag.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#create-followup-message
 func (c *Client) FollowUp(ctx context.Context, i Interaction, m Message, until time.Time) error {
 	return c.repeat(ctx, &call{
-		method: http.MethodPost, until: until, doubles: true,
+		method: http.MethodPost, until: until, creates: true,
 		endpoint: discordgo.EndpointWebhookToken(i.ApplicationID, url.PathEscape(i.Token)), Message: m,
 	})
 }
@@ -168,20 +167,20 @@ func (c *Client) Application(ctx context.Context) (a Application, err error) {
 	return a, err
 }
 
-// call is one call, and what is known of its repetition.
+// call is one call, with the state of its retries.
 type call struct {
 	Message
 	method, endpoint string
 	result           any
-	first            bool      // it is a first response
+	first            bool      // the call is a first response
 	until            time.Time // no try begins later; zero: the call is for no interaction
-	doubles          bool      // a repetition may be seen twice
-	began            time.Time // the first try
-	unknown          int       // tries whose outcome is unknown
+	creates          bool      // each accepted try creates a message
+	began            time.Time // when the first try began
+	unknownTries     int       // tries whose outcome is unknown
 }
 
 // repeat makes a call until Discord accepts it, refuses it for good, or the next try
-// would come too late. It fails with ErrOutcomeUnknown if any try did.
+// would come too late. Its error wraps ErrOutcomeUnknown if that of any try did.
 func (c *Client) repeat(ctx context.Context, call *call) error {
 	call.began = time.Now()
 	err := transport.Policy{
@@ -191,44 +190,43 @@ func (c *Client) repeat(ctx context.Context, call *call) error {
 		OnRetry: func(error, int, time.Duration) { c.count("retried") },
 	}.Do(ctx, func(ctx context.Context) error {
 		err := c.try(ctx, call)
-		if call.unknown > 0 && errorOf(err).Code == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged {
+		if call.unknownTries > 0 && errorOf(err).Code == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged {
 			return nil // The try whose outcome is unknown was accepted.
 		}
 		if errors.Is(err, ErrOutcomeUnknown) {
-			call.unknown++
+			call.unknownTries++
 		}
 		return err
 	})
-	if err != nil && call.unknown > 0 && !errors.Is(err, ErrOutcomeUnknown) {
+	if err != nil && call.unknownTries > 0 && !errors.Is(err, ErrOutcomeUnknown) {
 		err = fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	}
 	return err
 }
 
-// again reports whether the call is tried again after err, and the least wait before.
-func (c *call) again(err error) (again bool, atLeast time.Duration) {
-	again, atLeast = Retryable(err)
+// again reports whether the call is retried after err, and the least wait before.
+func (c *call) again(err error) (retry bool, atLeast time.Duration) {
+	retry, atLeast = Retryable(err)
 	switch {
 	case !c.first && errorOf(err).Code == discordgo.ErrCodeUnknownWebhook:
 		return time.Since(c.began) < overtaking, 0
-	case c.doubles && errors.Is(err, ErrOutcomeUnknown):
-		return again && c.unknown <= maxRepeats, max(atLeast, repeatAfter)
+	case c.creates && errors.Is(err, ErrOutcomeUnknown):
+		return retry && c.unknownTries <= maxRepeats, max(atLeast, repeatAfter)
 	}
-	return again, atLeast
+	return retry, atLeast
 }
 
-// try makes a call once. It blocks until there is a slot and no limit holds the call back,
-// or the time for the call is over; then for one try. Calls wait here and not in the
-// transport, where each would hold many times the memory, and a picture. It fails with an
-// *Error, ErrOutcomeUnknown, ErrToken, or an error that holds no URL and no text of the
-// server.
+// try makes a call once. It blocks until a slot is free and no rate limit holds the call
+// back, at most until call.until, and then for the call. It waits before it encodes the
+// body: a waiting call must not hold a copy of its picture. It fails with an *Error,
+// ErrOutcomeUnknown, ErrToken, or an error that holds no URL and no text of the server.
 func (c *Client) try(ctx context.Context, call *call) error {
-	slots, limit := c.other, callTime
+	slots, timeout := c.otherSlots, callTime
 	if call.first || call.until.IsZero() {
-		slots = c.first
+		slots = c.firstSlots
 	}
 	if call.first {
-		limit = respondTry
+		timeout = respondTry
 	}
 	waiting, cancel := context.WithDeadline(ctx, cmp.Or(call.until, time.Now().Add(TokenLife)))
 	defer cancel()
@@ -245,12 +243,12 @@ func (c *Client) try(ctx context.Context, call *call) error {
 	if err != nil {
 		return fmt.Errorf("encode a call: %w", err)
 	}
-	ctx, cancel = context.WithTimeout(ctx, limit)
+	ctx, cancel = context.WithTimeout(ctx, timeout)
 	defer cancel()
 	bucket := new(discordgo.Bucket) // A new one limits nothing.
 	bucket.Lock()
 	response, err := c.session.RequestWithLockedBucket(call.method, call.endpoint, contentType, body, bucket, 0,
-		discordgo.WithContext(ctx), c.addressed)
+		discordgo.WithContext(ctx), c.withOrigin)
 	c.limit.note(call, err)
 	if err != nil {
 		return c.failure(err)
@@ -261,7 +259,8 @@ func (c *Client) try(ctx context.Context, call *call) error {
 	return nil
 }
 
-// failure returns the kind of a failed try's err, and counts a rate limit.
+// failure returns the error of a try that failed with err: ErrToken, one that wraps
+// ErrOutcomeUnknown, or err without URLs. It counts a 429 as rate_limited.
 func (c *Client) failure(err error) error {
 	switch refused := errorOf(err); {
 	case refused.Status == http.StatusUnauthorized && refused.Code != discordgo.ErrCodeInvalidWebhookTokenProvided:
@@ -314,7 +313,7 @@ type FatalError string
 
 func (e FatalError) Error() string { return string(e) }
 
-// ErrOutcomeUnknown is wrapped by the error of a call that Discord may have taken.
+// ErrOutcomeUnknown is wrapped by the error of a call that Discord may have accepted.
 var ErrOutcomeUnknown = errors.New("nobody knows whether Discord has it")
 
 // ErrToken is the error of every call while Discord refuses the token.
@@ -345,7 +344,7 @@ func errorOf(err error) Error {
 
 // Retryable reports whether another try may succeed after err, and the least wait
 // before.
-func Retryable(err error) (again bool, atLeast time.Duration) {
+func Retryable(err error) (retry bool, atLeast time.Duration) {
 	if refused := errorOf(err); refused.Status != 0 {
 		return refused.Status == http.StatusTooManyRequests || refused.Status >= 500, refused.RetryAfter
 	}
@@ -362,6 +361,6 @@ func Expired(err error) bool {
 // Unacceptable reports whether err means that Discord refuses this answer but may take
 // another: the message to edit may be deleted.
 func Unacceptable(err error) bool {
-	again, _ := Retryable(err)
-	return errorOf(err).Status != 0 && !again && !Expired(err)
+	retry, _ := Retryable(err)
+	return errorOf(err).Status != 0 && !retry && !Expired(err)
 }

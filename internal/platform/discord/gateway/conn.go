@@ -47,27 +47,27 @@ type packet struct {
 	Type     string          `json:"t"`
 }
 
-// conn is one connection to the gateway. The goroutine of serve reads packets and hands
-// interactions over: one goroutine more would cost each a switch.
+// conn is one connection to the gateway. The goroutine of serve reads packets and calls
+// receive itself: handing over to another goroutine would delay each interaction.
 type conn struct {
 	*Gateway
 	ws         *websocket.Conn
 	receive    Receive
 	interval   time.Duration  // between two heartbeats
-	background sync.WaitGroup // sends heartbeats and the status
+	background sync.WaitGroup // the goroutines that send heartbeats and the status
 	writing    sync.Mutex
 	beatAt     atomic.Pointer[time.Time] // when the last heartbeat was sent
-	connected  bool                      // READY or RESUMED came
+	connected  bool                      // whether READY or RESUMED came
 }
 
-// serve blocks from Hello to the end of the connection, and returns why it ended. It
-// closes the connection after two unacknowledged heartbeats.
+// serve blocks from Hello until the connection ends, and returns why it ended. It closes
+// the connection when no heartbeat was acknowledged for two intervals.
 func (c *conn) serve(ctx context.Context) error {
 	running, stop := context.WithCancel(ctx)
 	defer c.background.Wait()
 	defer c.close(ctx)
 	defer stop()
-	defer context.AfterFunc(ctx, func() { c.close(ctx) })() // which ends a read
+	defer context.AfterFunc(ctx, func() { c.close(ctx) })() // a read ignores ctx, but fails then
 	if err := c.readHello(); err != nil {
 		return err
 	}
@@ -91,8 +91,8 @@ func (c *conn) serve(ctx context.Context) error {
 	}
 }
 
-// readHello reads the first packet, which sets the interval. The next packets are read
-// until readyTime.
+// readHello reads the first packet, and sets the interval from it. It sets the deadline
+// for READY to readyTime from now.
 func (c *conn) readHello() error {
 	c.ws.SetReadLimit(maxPacket)
 	_ = c.ws.SetReadDeadline(time.Now().Add(helloTime))
@@ -120,7 +120,7 @@ func (c *conn) sendHeartbeats(ctx context.Context) {
 	}
 }
 
-// close closes the connection. If ctx is done, Discord ends the session too.
+// close closes the connection. If ctx is done, it makes Discord end the session too.
 func (c *conn) close(ctx context.Context) {
 	code := closeToResume
 	if ctx.Err() != nil {
@@ -148,16 +148,16 @@ func (c *conn) read() (p packet, err error) {
 	return p, nil
 }
 
-// identifyOrResume resumes the session if there is one, and otherwise asks for one
-// without intents. Interactions arrive without any.
+// identifyOrResume resumes the session if there is one, and otherwise asks for a new one
+// and counts the identify. It asks for no intents, because interactions need none.
 func (c *conn) identifyOrResume() {
 	if s := c.session; s != nil {
 		c.write(opResume, map[string]any{"token": c.Token.Reveal(), "session_id": s.id, "seq": c.sequence.Load()})
 		return
 	}
 	c.sequence.Store(0)
-	c.identified = time.Now()
-	c.restored = c.identified.Add(max(time.Until(c.restored), 0) + identifyEvery)
+	c.identifiedAt = time.Now()
+	c.fullAt = c.identifiedAt.Add(max(time.Until(c.fullAt), 0) + identifyEvery)
 	c.Count("identified")
 	c.write(opIdentify, map[string]any{
 		"token":      c.Token.Reveal(),
@@ -175,7 +175,7 @@ func (c *conn) handle(p packet) error {
 	case p.Type == "INTERACTION_CREATE":
 		c.receive(p.Data, !c.connected)
 	case p.Type == "READY":
-		c.keepSession(p.Data)
+		c.handleReady(p.Data)
 		c.established("connected")
 	case p.Type == "RESUMED" && c.session != nil:
 		c.session.resumes = 0
@@ -198,7 +198,8 @@ func (c *conn) handle(p packet) error {
 	return nil
 }
 
-// established reports that READY or RESUMED came.
+// established marks the gateway as alive after READY or RESUMED, counts event and calls
+// Connected.
 func (c *conn) established(event string) {
 	c.connected = true
 	c.alive.Store(true)
@@ -206,8 +207,9 @@ func (c *conn) established(event string) {
 	c.Connected(c.name)
 }
 
-// keepSession sets the bot's name from READY, and the session if it can be resumed.
-func (c *conn) keepSession(data json.RawMessage) {
+// handleReady sets the bot's name from READY. It sets the session if the URL to resume at
+// is safe; otherwise the next connection identifies.
+func (c *conn) handleReady(data json.RawMessage) {
 	var ready struct {
 		SessionID string `json:"session_id"`
 		ResumeURL string `json:"resume_gateway_url"`
@@ -215,13 +217,14 @@ func (c *conn) keepSession(data json.RawMessage) {
 			Name string `json:"username"`
 		} `json:"user"`
 	}
-	_ = json.Unmarshal(data, &ready) // what is malformed has no safe URL
+	_ = json.Unmarshal(data, &ready) // on failure the URL is empty, which is not safe
 	c.name = ready.User.Name
 	if address, err := c.checkAddress(ready.ResumeURL); err == nil {
 		c.session = &session{id: ready.SessionID, address: address}
 	}
 }
 
+// heartbeat sends a heartbeat, and notes when for Latency.
 func (c *conn) heartbeat() {
 	now := time.Now()
 	c.beatAt.Store(&now)
@@ -232,8 +235,9 @@ func (c *conn) heartbeat() {
 	c.write(opHeartbeat, sequence)
 }
 
-// showStatus sends the status, and again every statusEvery if it has changed, until ctx
-// is done. A resumed session may still show another one, so the first is always sent.
+// showStatus sends the status now, and every statusEvery if it has changed. It blocks
+// until ctx is done. It also sends an empty first status, because a resumed session may
+// still show an older one.
 // https://discord.com/developers/docs/events/gateway-events#update-presence
 func (c *conn) showStatus(ctx context.Context) {
 	var shown *string
@@ -253,7 +257,7 @@ func (c *conn) showStatus(ctx context.Context) {
 	}
 }
 
-// write sends a packet, or closes the connection if that fails. Then read fails too.
+// write sends a packet. It closes the connection if that fails, so that read fails too.
 func (c *conn) write(op int, data any) {
 	c.writing.Lock()
 	defer c.writing.Unlock()

@@ -28,9 +28,9 @@ import (
 	"herald/internal/transport"
 )
 
-// At most maxIdentifies happen at once, and one more every identifyEvery: 970 a day.
-// Beyond 1,000 a day, Discord resets the bot's token. It invalidates the session of a
-// bot that identifies again before identifyPause.
+// The bot may identify maxIdentifies times at once, and once more every identifyEvery: 970
+// times a day. Beyond 1,000 a day, Discord resets the bot's token. Discord invalidates the
+// session of a bot that identifies again within identifyPause.
 // https://discord.com/developers/docs/events/gateway#session-start-limit-object
 const (
 	maxIdentifies = 10
@@ -43,16 +43,16 @@ const (
 	helloTime = 5 * time.Second
 	// readyTime bounds the wait from Hello to READY.
 	readyTime = 20 * time.Second
-	// maxPause bounds the wait between two attempts to connect. Only identifies must be
-	// rare.
+	// maxPause bounds the wait between two attempts to connect. It is short because only
+	// identifies must be rare.
 	maxPause = 5 * time.Second
-	// stableAfter is the least time between two lost connections for the second to be
-	// replaced without a pause.
+	// stableAfter is the least time from one lost connection to the next if the bot shall
+	// resume the next without a pause.
 	stableAfter = time.Minute
 	// warnEvery is the least time between two warnings about lost connections.
 	warnEvery = time.Minute
-	// maxResumes is how often in a row resuming one session is tried. After that, what it
-	// would replay is too old to be answered.
+	// maxResumes bounds the attempts in a row to resume one session. After them, the
+	// interactions that Discord would replay are too old to be answered.
 	maxResumes = 3
 	// statusEvery is how often the status is updated. Discord takes 5 updates in 20
 	// seconds.
@@ -90,11 +90,11 @@ type Gateway struct {
 	latency  atomic.Int64
 	sequence atomic.Int64 // of the session's newest dispatch, 0 before the first
 
-	// What follows belongs to Run.
-	session    *session  // nil: the next connection identifies
-	name       string    // the bot's
-	identified time.Time // the last time
-	restored   time.Time // when there are maxIdentifies again
+	// The fields below are used by Run's goroutine alone.
+	session      *session  // nil: the next connection identifies
+	name         string    // the bot's
+	identifiedAt time.Time // the last identify
+	fullAt       time.Time // when maxIdentifies are allowed at once again; each identify adds identifyEvery
 }
 
 // session outlives its connection: when it is resumed, Discord replays what the bot
@@ -127,18 +127,18 @@ var fatalCloses = map[int]api.FatalError{
 	4014: "DISCORD_BOT_TOKEN: the application lacks an intent that the gateway wants (close code 4014)",
 }
 
-// Receive is called with the data of each INTERACTION_CREATE. A replayed one is late,
-// and may have come before. It must not block.
+// Receive is called with the data of each INTERACTION_CREATE, and must not block. A
+// replayed interaction is late, and may have been received before.
 type Receive func(interaction json.RawMessage, replayed bool)
 
 // Run keeps the bot connected until ctx is done and then returns nil. It returns an
 // api.FatalError if no later connection can succeed.
 //
-// A lost connection is resumed at once, or after 1 to 2 seconds if the one before was
-// lost within stableAfter. While connecting fails, the pauses grow to maxPause. A new
-// session begins only if Discord refuses to resume, or does not answer.
+// Run resumes a lost connection at once, or after 1 to 2 seconds if the one before was
+// lost within stableAfter. While connecting fails, the pauses grow to maxPause. Run asks
+// for a new session only after Discord refused to resume, or after maxResumes.
 func (g *Gateway) Run(ctx context.Context, receive Receive) error {
-	failures := 0 // of connect in a row
+	failures := 0 // calls of connect in a row without READY or RESUMED
 	var lost, warned time.Time
 	for {
 		connected, err := g.connect(ctx, receive)
@@ -175,7 +175,7 @@ func (g *Gateway) Run(ctx context.Context, receive Receive) error {
 // connect serves one connection and returns why it ended. connected reports whether
 // READY or RESUMED came.
 func (g *Gateway) connect(ctx context.Context, receive Receive) (connected bool, err error) {
-	address, err := g.address(ctx)
+	address, err := g.waitForAddress(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -189,9 +189,9 @@ func (g *Gateway) connect(ctx context.Context, receive Receive) (connected bool,
 	return c.connected, err
 }
 
-// address returns the URL to connect to: the session's, or Discord's for a new session.
-// It blocks until the bot may identify.
-func (g *Gateway) address(ctx context.Context) (string, error) {
+// waitForAddress returns the URL to resume the session at, and counts an attempt. Without
+// a session it asks Discord for the URL, and blocks until the bot may identify.
+func (g *Gateway) waitForAddress(ctx context.Context) (string, error) {
 	if g.session != nil && g.session.resumes < maxResumes {
 		g.session.resumes++
 		return g.session.address, nil
@@ -201,7 +201,7 @@ func (g *Gateway) address(ctx context.Context) (string, error) {
 	if err := g.API.Call(ctx, http.MethodGet, discordgo.EndpointGatewayBot, nil, &resp); err != nil {
 		return "", fmt.Errorf("ask for the gateway: %w", err)
 	}
-	wait := time.Until(g.restored.Add(-(maxIdentifies - 1) * identifyEvery))
+	wait := time.Until(g.fullAt.Add(-(maxIdentifies - 1) * identifyEvery))
 	if limit := resp.SessionStartLimit; limit.Total > 0 && limit.Remaining <= 0 {
 		wait = max(wait, time.Duration(limit.ResetAfter)*time.Millisecond)
 	}
@@ -212,7 +212,7 @@ func (g *Gateway) address(ctx context.Context) (string, error) {
 			return "", ctx.Err()
 		}
 	}
-	if !transport.Sleep(ctx, time.Until(g.identified.Add(identifyPause))) {
+	if !transport.Sleep(ctx, time.Until(g.identifiedAt.Add(identifyPause))) {
 		return "", ctx.Err()
 	}
 	return g.checkAddress(resp.URL)
