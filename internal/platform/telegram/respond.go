@@ -182,8 +182,8 @@ func (t *task) sendThere(m outbox.Message, reply *chat.Reply) outbox.Receipt {
 		defer t.s.tasks.AfterFunc(spinnerLasts, t.cmd.request.ID, func() { t.press.answer(bot.AnswerCallbackQueryParams{}) }).Stop()
 		if t.cmd.button.Edit && reply.Ask == nil {
 			edit := m
-			edit.Edits = m.To.ReplyTo
-			edit.Sharing.Key = botapi.MessageRef{Chat: m.To.Chat, MessageID: edit.Edits}
+			edit.EditID = m.To.ReplyTo
+			edit.Sharing.Key = botapi.MessageRef{Chat: m.To.Chat, MessageID: edit.EditID}
 			receipt := t.send(edit)
 			// A refused one may be deleted, or be a picture, which no text can replace.
 			if receipt.Result != outbox.Refused && receipt.Result != outbox.Unreachable {
