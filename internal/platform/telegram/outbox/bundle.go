@@ -73,9 +73,8 @@ func (b *bundle) send(ctx context.Context, d *delivery) {
 func (d *delivery) seal() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	to := d.m.To // replies to whoever waited longest
+	d.newest.To = d.m.To // The answer replies to whoever waited longest.
 	d.m = d.newest
-	d.m.To = to
 	if combined := d.m.Sharing.Combined; combined != nil && d.requests > 1 {
 		d.m.Content = combined(d.requests)
 	}
