@@ -121,8 +121,8 @@ type session struct {
 	// lastAnnounced is when Connected was last called.
 	lastAnnounced time.Time
 	// failedAt is the last_error_date of the first getWebhookInfo after the webhook was
-	// set, in Unix seconds by Telegram's clock, or unknown. Telegram reports a failure for
-	// more than an hour.
+	// set, in Unix seconds by Telegram's clock; failureUnknown until that call. Telegram
+	// reports a failure for more than an hour.
 	failedAt int
 	// setAt is when the webhook was last set.
 	setAt time.Time

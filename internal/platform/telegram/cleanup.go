@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	// noticeLasts is how long a message for one person stays in a group, and
-	// questionLasts a question, which needs a reply.
+	// noticeLasts is how long a message for one person stays in a group. questionLasts is
+	// longer, as the person needs time to reply to a question.
 	noticeLasts   = 30 * time.Second
 	questionLasts = 2 * time.Minute
-	// removeTimeout bounds the deletion of a message, as a 429 can hold it back.
+	// removeTimeout bounds the repetitions of a deletion, mostly after a 429.
 	removeTimeout = 5 * time.Minute
 	// maxKeys bounds the keys of toDelete, and maxEach the messages under each.
 	maxKeys = 10_000
 	maxEach = 20
 )
 
-// toDelete maps a key to messages in groups to delete later. The key is the ID of a user
-// who was asked to start the bot, or a cardKey. It is not persisted.
+// toDelete holds messages in groups to delete later, by the ID of a user who was asked to
+// start the bot, or by a cardKey. It is not persisted.
 type toDelete map[any][]botapi.MessageRef
 
-// put replaces the messages under a key with the newest maxEach of messages. When there is
-// no room for another key, it first drops all keys.
+// put replaces the messages under a key with the last maxEach of messages. If there are
+// already maxKeys keys, put first drops all of them.
 func (d toDelete) put(key any, messages []botapi.MessageRef) {
 	if len(d) >= maxKeys {
 		clear(d)
@@ -36,8 +36,8 @@ func (d toDelete) put(key any, messages []botapi.MessageRef) {
 	d[key] = messages[max(0, len(messages)-maxEach):]
 }
 
-// cardKey identifies the newest card in a topic that answers a question. With failed set,
-// it identifies the errors that were sent since instead of an answer.
+// cardKey identifies the newest answer to a command about something in a topic. With failed
+// set, it identifies the errors sent for the same command since that answer.
 type cardKey struct {
 	chat, thread   int64
 	command, about string
@@ -53,11 +53,12 @@ func (t *task) deleteInvitations() {
 	t.s.remove(0, invitations...)
 }
 
-// cleanUp is called when a reply was sent. In a group, it deletes an error or a question
-// after a while. With CleanChat it deletes the older cards that answer the same question.
+// cleanUp is called when a reply was sent. In a group, it deletes an ephemeral reply later:
+// after questionLasts if the reply is a question, or else after noticeLasts. With CleanChat,
+// any other reply replaces the older cards of the same command.
 func (t *task) cleanUp(sent botapi.MessageRef, r *chat.Reply) {
 	switch {
-	case !t.cmd.to.Silent:
+	case t.cmd.request.Direct:
 	case r.Ephemeral && r.Ask != nil:
 		t.s.remove(questionLasts, sent)
 	case r.Ephemeral:
@@ -69,8 +70,8 @@ func (t *task) cleanUp(sent botapi.MessageRef, r *chat.Reply) {
 	}
 }
 
-// replaceCard stores a card that was sent, and returns the cards to delete: those above
-// the newest. An error deletes no card.
+// replaceCard stores a card that was sent, and returns the cards to delete: all but the
+// newest answer and what is below it. For an error, replaceCard returns none.
 func (s *session) replaceCard(answers cardKey, sent botapi.MessageRef, failed bool) (above []botapi.MessageRef) {
 	failures := answers
 	failures.failed = true
@@ -80,7 +81,7 @@ func (s *session) replaceCard(answers cardKey, sent botapi.MessageRef, failed bo
 		s.toDelete.put(failures, slices.Compact(append(s.toDelete[failures], sent)))
 		return nil
 	}
-	// Answers may come here in another order than they went out, and several as one message.
+	// Answers may get here in another order than they were sent, and some share a message.
 	byID := func(a, b botapi.MessageRef) int { return cmp.Compare(a.MessageID, b.MessageID) }
 	newest := slices.MaxFunc(append(s.toDelete[answers], sent), byID)
 	above = slices.Concat(s.toDelete[answers], s.toDelete[failures], []botapi.MessageRef{sent})
@@ -89,8 +90,9 @@ func (s *session) replaceCard(answers cardKey, sent botapi.MessageRef, failed bo
 	return slices.DeleteFunc(above, func(m botapi.MessageRef) bool { return byID(m, newest) >= 0 })
 }
 
-// remove deletes messages after a while, each of them once. It does not block. During the
-// drain it deletes them at once and blocks meanwhile, because no later run would do so.
+// remove deletes messages after the given time, or when the drain begins, because no later
+// run would delete them. It skips a message whose deletion is under way. It does not block,
+// except during the drain.
 func (s *session) remove(after time.Duration, messages ...botapi.MessageRef) {
 	for _, m := range messages {
 		if _, underWay := s.removing.LoadOrStore(m, true); underWay {

@@ -18,9 +18,9 @@ func newPlaces(n int) *places {
 	return &places{taken: make(chan struct{}, n), perChat: map[int64]int{}}
 }
 
-// take takes a place and returns the function that frees it once. It blocks while all
-// places are taken, until ctx ends. It returns nil if ctx ended, or if the chat holds as
-// many as it may.
+// take takes a place and returns the function that frees it; later calls do nothing. It
+// blocks while all places are taken. It returns nil if ctx ends first, or if the chat
+// already holds its quarter.
 func (p *places) take(ctx context.Context, chatID int64) (free func()) {
 	select {
 	case p.taken <- struct{}{}:

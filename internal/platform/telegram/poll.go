@@ -12,18 +12,19 @@ import (
 const (
 	// longPoll is how long Telegram may take to answer a getUpdates if nothing comes.
 	longPoll = 50 * time.Second
-	// batchSize is the most that one getUpdates answers,
+	// batchSize is the largest number of updates that one getUpdates returns,
 	// https://core.telegram.org/bots/api#getupdates.
 	batchSize = 100
 	// stuckAfter is how long an update is in flight before it counts as stuck.
 	stuckAfter = 300 * time.Millisecond
-	// commitTimeout bounds the last getUpdates.
+	// commitTimeout bounds the getUpdates of commit.
 	commitTimeout = 900 * time.Millisecond
 )
 
 // Updates in flight are still queued, so the next getUpdates returns at once, mostly with
-// known ones. The poll after a batch waits until half of it is answered: for minGap at
-// least, and for gapPerUpdate times the batch at most.
+// known ones. After a batch with new updates, poll therefore waits until half as many are
+// in flight, but no longer than gapPerUpdate for each update of the batch, or minGap if
+// that is more. After any other batch poll waits that long.
 //
 // If a poll repeats the offset of the last one within half a second, Telegram returns only
 // one update (tdlib/telegram-bot-api 10.0, Client.cpp, process_get_updates_query). An
@@ -34,20 +35,20 @@ const (
 	sameOffsetGap = 600 * time.Millisecond
 )
 
-// poll takes updates until ctx is done, each answered in a goroutine of its own. An
-// update is acknowledged once it and all before it are answered.
+// poll takes updates and starts a goroutine for each. It blocks until ctx is done or the
+// token is refused. It acknowledges an update once that one and all before it are answered.
 //
-// There is one exception. Telegram shows the first 100 updates that are not
-// acknowledged, and one that takes long would hide all others from the hundredth on.
-// If such a batch has brought nothing new, the stuck updates at its head are acknowledged.
-// They are still answered, also on SIGTERM. They are lost if the process is killed, or if
-// Telegram does not take the answer before the drain ends.
+// There is one exception. A getUpdates returns the first batchSize updates that are not
+// acknowledged, so an update that takes long would hide all others behind these. If a full
+// batch has nothing new, poll acknowledges the stuck updates at its head. They are still
+// answered, also on SIGTERM. They are lost if the process is killed, or if Telegram does not
+// take the answer before the drain ends.
 func (s *session) poll(ctx context.Context) {
-	// A webhook left by an earlier run goes. One that is set later belongs to another
-	// process, and polls fail with a conflict until it is gone.
+	// This deletes the webhook of an earlier run. A webhook set later belongs to another
+	// process: polls then fail with a conflict until that process deletes it.
 	_ = s.repeat(ctx, func() error { return s.a.api.DeleteWebhook(ctx) })
 	lastOffset, lastPoll, passStuck := int64(-1), time.Time{}, false
-	// The first getUpdates is a short one: its answer shows at once that Telegram is there.
+	// The first getUpdates returns at once, which shows early that Telegram can be reached.
 	wait := time.Duration(0)
 	for ctx.Err() == nil {
 		s.await(ctx, time.Until(lastPoll.Add(sameOffsetGap)), func() bool {
@@ -55,7 +56,7 @@ func (s *session) poll(ctx context.Context) {
 			return offset != lastOffset
 		})
 		offset, busy := s.offsets.offset(passStuck)
-		if busy {
+		if busy { // An update in flight is still queued, so there is nothing to wait for.
 			wait = 0
 		}
 		lastOffset, lastPoll = offset, time.Now()
@@ -68,7 +69,7 @@ func (s *session) poll(ctx context.Context) {
 			s.offsets.forget()
 		}
 		anyNew := s.dispatch(ctx, batch)
-		// While the global rate holds messages up, updates had better stay in Telegram's queue.
+		// While the global rate delays messages, updates are safer in Telegram's queue.
 		passStuck = !anyNew && len(batch) >= batchSize && !s.out.Saturated()
 		wait = longPoll
 		gap := max(minGap, gapPerUpdate*time.Duration(len(batch)))
@@ -76,8 +77,8 @@ func (s *session) poll(ctx context.Context) {
 	}
 }
 
-// getUpdates polls until Telegram answers. It fails if ctx is done or the token is
-// refused. After a failure it polls without waiting for updates.
+// getUpdates calls Telegram until a call succeeds. The first call blocks for up to wait if no
+// update is queued. getUpdates fails if ctx is done or the token is refused.
 func (s *session) getUpdates(ctx context.Context, offset int64, wait time.Duration) (batch []json.RawMessage, err error) {
 	err = s.repeat(ctx, func() (err error) {
 		batch, err = s.a.api.GetUpdates(ctx, offset, batchSize, wait, allowedUpdates)
@@ -91,8 +92,8 @@ func (s *session) getUpdates(ctx context.Context, offset int64, wait time.Durati
 	return batch, err
 }
 
-// dispatch starts an answer to each update of a batch that is not known yet, and
-// reports whether any was new. It blocks while too many are in flight.
+// dispatch starts a goroutine for each new update of a batch, and reports whether there was
+// one. It blocks while all places are taken.
 func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew bool) {
 	for _, raw := range batch {
 		u, answerable := s.a.read(raw)
@@ -109,12 +110,12 @@ func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew
 			return anyNew
 		}
 		s.tasks.Go(func(request string) {
-			done := true // An update that makes this program panic would do so again.
+			done := true // also after a panic, which would come again
 			defer func() {
 				if free != nil {
 					free()
 				}
-				// Before the stop nobody else would try again.
+				// While the session runs, no other process would get the update.
 				if done || s.running.Err() == nil {
 					s.offsets.done(u.ID)
 				}
@@ -125,14 +126,14 @@ func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew
 	return anyNew
 }
 
-// await blocks until done returns true, for d, or until ctx ends. It calls done after each
-// answer.
+// await blocks until done returns true or ctx ends, but for d at most. It calls done at the
+// start and after each answer.
 func (s *session) await(ctx context.Context, d time.Duration, done func() bool) {
-	over := time.After(d)
+	timeout := time.After(d)
 	for !done() {
 		select {
 		case <-s.offsets.answered:
-		case <-over:
+		case <-timeout:
 			return
 		case <-ctx.Done():
 			return
@@ -140,7 +141,7 @@ func (s *session) await(ctx context.Context, d time.Duration, done func() bool) 
 	}
 }
 
-// commit acknowledges the updates answered since the last getUpdates, if any were polled.
+// commit acknowledges the updates answered since the last getUpdates, within commitTimeout.
 func (s *session) commit(ctx context.Context) {
 	offset, _ := s.offsets.offset(false)
 	if offset == 0 {
@@ -153,15 +154,14 @@ func (s *session) commit(ctx context.Context) {
 	}
 }
 
-// offsetTracker tracks which updates of Telegram's queue are answered. Telegram is told
-// one number, the offset, which acknowledges all updates before it. Answers come in any
-// order.
+// offsetTracker tracks which polled updates are answered, in any order. A getUpdates sends
+// one ID, the offset, which acknowledges all updates with lower IDs.
 type offsetTracker struct {
 	mu sync.Mutex
-	// next is the offset once all of taken is answered; 0 is unknown.
+	// next is the offset once all of taken are answered; 0 is unknown.
 	next int64
-	// taken maps each update from the offset on to the time when it was taken; zero if it
-	// is answered.
+	// taken maps the ID of each update from the offset on to the time of begin; the zero
+	// time is an answered update.
 	taken map[int64]time.Time
 	// answered holds a token if an update was answered since the last receive.
 	answered chan struct{}
@@ -171,7 +171,7 @@ func newOffsetTracker() *offsetTracker {
 	return &offsetTracker{taken: map[int64]time.Time{}, answered: make(chan struct{}, 1)}
 }
 
-// begin records an update as taken. It returns false if the update is known.
+// begin records an update as in flight. It returns false if the update is known.
 func (o *offsetTracker) begin(id int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -195,15 +195,15 @@ func (o *offsetTracker) done(id int64) {
 	}
 }
 
-// offset returns the ID of the first update that is not answered, or the one after the
-// last, and whether any is in flight. With passStuck, updates that are stuck at the head
-// count as answered.
+// offset returns the ID of the first update in flight and true. If none is in flight, it
+// returns the ID after the last update, or 0 if that is unknown. With passStuck, the stuck
+// updates before the first one that is not stuck count as answered.
 func (o *offsetTracker) offset(passStuck bool) (offset int64, busy bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(o.taken)) {
-		since := o.taken[id]
-		if !since.IsZero() && (!passStuck || time.Since(since) <= stuckAfter) {
+		begun := o.taken[id]
+		if !begun.IsZero() && (!passStuck || time.Since(begun) <= stuckAfter) {
 			return id, true
 		}
 		delete(o.taken, id)
@@ -212,8 +212,8 @@ func (o *offsetTracker) offset(passStuck bool) (offset int64, busy bool) {
 	return o.next, false
 }
 
-// forget drops the offset. It is called when Telegram's queue is empty: after a week
-// without an update the next ID is random and may be lower,
+// forget sets next to unknown. poll calls it when Telegram's queue is empty, because after a
+// week without an update the next ID is random and may be lower,
 // https://core.telegram.org/bots/api#update.
 func (o *offsetTracker) forget() {
 	o.mu.Lock()

@@ -16,7 +16,7 @@ import (
 	"herald/internal/transport"
 )
 
-// ephemeralLasts is how long Telegram takes an ephemeral answer.
+// ephemeralLasts is how long after the command Telegram accepts an ephemeral answer.
 const ephemeralLasts = 15 * time.Second
 
 // Telegram shows a chat action for 5 seconds,
@@ -31,18 +31,18 @@ type task struct {
 	s       *session
 	cmd     *command
 	arrived time.Time
-	// free gives up the update's place; nil if the chat has none left.
+	// free frees the update's place; nil if its chat holds as many as it may (places).
 	free func()
-	// press is the press that asked; nil if a message did.
+	// press is the press to answer; nil if the command came in a message.
 	press *press
 }
 
-// respond handles one update. It blocks until its messages are out, or cannot be. It
-// returns false if the answer was definitely not sent; the update must then not be
-// acknowledged.
+// respond handles one update. It blocks until the outcome of each message is known, or the
+// drain ends. It returns false if the answer was definitely not sent; the update must then
+// not be acknowledged.
 //
-// free gives up the update's place. It is nil if the chat has none left; respond then
-// tells the chat so.
+// free frees the update's place. If free is nil, the chat holds as many places as it may:
+// respond then runs no command, and tells the chat that the bot is busy.
 func (s *session) respond(id string, u *update, free func()) (done bool) {
 	if u.Inline != nil {
 		if free != nil {
@@ -74,8 +74,8 @@ func (s *session) respond(id string, u *update, free func()) (done bool) {
 	return t.conclude(t.answer())
 }
 
-// conclude counts what became of the answer. It tells the chat about one that was dropped
-// or lost. It returns false if the update must not be acknowledged.
+// conclude counts the answer by its receipt, and tells the chat if the answer was Dropped
+// or Lost. It returns false if the update must not be acknowledged.
 func (t *task) conclude(receipt outbox.Receipt) (done bool) {
 	switch receipt.Result {
 	case outbox.None:
@@ -98,10 +98,10 @@ func (t *task) conclude(receipt outbox.Receipt) (done bool) {
 	return receipt.Result != outbox.NotSent
 }
 
-// answer has the command handled, and sends the answer to the chat where it was asked. A
-// private answer goes where only its user can read it.
+// answer has the command handled, and sends the answer to the chat of the command. The
+// answer to a private command in a group goes where only its user can read it.
 func (t *task) answer() outbox.Receipt {
-	privately, to := t.cmd.private && t.cmd.to.Silent, t.cmd.to
+	privately, to := t.cmd.private && !t.cmd.request.Direct, t.cmd.to
 	if privately && t.cmd.user != 0 {
 		to = botapi.Destination{Chat: t.cmd.user}
 	}
@@ -117,7 +117,7 @@ func (t *task) answer() outbox.Receipt {
 	case privately:
 		return t.sendPrivately(m)
 	}
-	return t.sendThere(m, reply)
+	return t.sendToChat(m, reply)
 }
 
 // handle has the command handled, and renders the reply.
@@ -171,22 +171,22 @@ func (t *task) message(content botapi.Content) outbox.Message {
 // send blocks until what becomes of m is known, or the drain is over.
 func (t *task) send(m outbox.Message) outbox.Receipt { return t.s.out.Send(t.s.tasks.Sends, m) }
 
-// sendThere sends an answer to the chat where the command was asked: in place of the
-// message with the button, or to the person who pressed, or as a new message.
-func (t *task) sendThere(m outbox.Message, reply *chat.Reply) outbox.Receipt {
+// sendToChat shows an answer in the chat of the command: only to the person who pressed, or
+// as an edit of the message with the button, or else as a new message.
+func (t *task) sendToChat(m outbox.Message, reply *chat.Reply) outbox.Receipt {
 	m.Sharing.Subject, m.Sharing.AsOf = t.cmd.text, reply.AsOf
 	if t.press != nil {
 		if t.tellInstead(reply) {
 			return outbox.Receipt{}
 		}
-		defer t.s.tasks.AfterFunc(spinnerLasts, t.cmd.request.ID, func() { t.press.answer(bot.AnswerCallbackQueryParams{}) }).Stop()
+		endSpinner := func() { t.press.answer(bot.AnswerCallbackQueryParams{}) }
+		defer t.s.tasks.AfterFunc(spinnerLasts, t.cmd.request.ID, endSpinner).Stop()
 		if t.cmd.button.Edit && reply.Ask == nil {
 			edit := m
-			edit.Edits = m.To.ReplyTo
-			edit.Sharing.Key = botapi.MessageRef{Chat: m.To.Chat, MessageID: edit.Edits}
-			receipt := t.send(edit)
-			// A refused one may be deleted, or be a picture, which no text can replace.
-			if receipt.Result != outbox.Refused && receipt.Result != outbox.Unreachable {
+			edit.EditID = m.To.ReplyTo
+			edit.Sharing.Key = botapi.MessageRef{Chat: m.To.Chat, MessageID: edit.EditID}
+			// The message may be deleted, or a picture, which no text can replace.
+			if receipt := t.send(edit); receipt.Result != outbox.Refused && receipt.Result != outbox.Unreachable {
 				return receipt
 			}
 		}
@@ -201,14 +201,14 @@ func (t *task) sendThere(m outbox.Message, reply *chat.Reply) outbox.Receipt {
 	return receipt
 }
 
-// tellInstead shows the presser of a button what needs no message: that there is no
-// answer, or none newer than the one shown. It returns false for any other reply.
+// tellInstead tells only the person who pressed that there is no answer, or none newer than
+// the one shown. For any other reply it returns false and shows nothing.
 func (t *task) tellInstead(reply *chat.Reply) bool {
 	b := t.cmd.button
-	// A shown AsOf after now is from before the clock jumped back, or of a clock that is ahead.
+	// A button's AsOf in the future comes from a wrong clock, and makes no reply older.
 	older := reply.AsOf.Before(b.AsOf) && !b.AsOf.After(time.Now())
 	switch {
-	case reply.Ask != nil && t.cmd.request.Direct: // An alert would have no place to write the argument.
+	case reply.Ask != nil && t.cmd.request.Direct: // An alert has no field for the argument.
 		return false
 	case reply.Unanswered():
 		t.tell(*reply, true)
@@ -220,7 +220,7 @@ func (t *task) tellInstead(reply *chat.Reply) bool {
 	return false
 }
 
-// share lets m stand for other answers of the same command in the same chat and topic.
+// share joins m with other answers to the same command in the same chat and topic.
 func (t *task) share(m *outbox.Message, reply *chat.Reply) {
 	// Tone and title keep a refusal from being sent instead of an answer.
 	m.Sharing.Key = [...]any{m.To.Chat, m.To.Thread, t.cmd.text, reply.Tone, reply.Title.Key}
@@ -232,9 +232,9 @@ func (t *task) share(m *outbox.Message, reply *chat.Reply) {
 	}
 }
 
-// sendPrivately sends an answer to a command that was asked in a group: there, if it
-// arrived as ephemeral, or else to the private chat with its user. A notice says so in
-// the group.
+// sendPrivately sends the answer to a private command in a group. The answer to an
+// ephemeral command is sent there as an ephemeral message. Any other answer, or one that
+// could not be sent so, goes to the user's private chat, and a notice in the group says so.
 func (t *task) sendPrivately(m outbox.Message) outbox.Receipt {
 	if t.cmd.user == 0 {
 		return t.notify(stayedAnonymous)
@@ -257,12 +257,12 @@ func (t *task) sendPrivately(m outbox.Message) outbox.Receipt {
 	return receipt
 }
 
-// sendEphemeral sends content to the user of an ephemeral message in the group. After a
-// server has made one public, the session sends no other.
+// sendEphemeral answers an ephemeral command in the group, for its user's eyes alone. If
+// the server makes such an answer public, the adapter sends no more of them.
 func (t *task) sendEphemeral(content botapi.Content) outbox.Receipt {
 	m := t.message(content)
 	m.Ephemeral, m.Deadline = t.cmd.ephemeral, t.arrived.Add(ephemeralLasts)
-	m.Content.Picture = nil // Ephemeral messages are texts.
+	m.Content.Picture = nil // An ephemeral message takes only text.
 	receipt := t.send(m)
 	if botapi.ErrorOf(receipt.Err).Kind == botapi.Public {
 		t.s.a.withoutEphemeral.Store(true)

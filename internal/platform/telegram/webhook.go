@@ -22,7 +22,7 @@ const (
 	// maxDeliveries is the most that Telegram makes at a time,
 	// https://core.telegram.org/bots/api#setwebhook.
 	maxDeliveries = 100
-	// ackAfter is when a delivery is acknowledged though its answer is not out.
+	// ackAfter is how long a delivery waits for its answer before it is acknowledged.
 	// Telegram makes one delivery at a time for each chat, and maxDeliveries in all
 	// (tdlib/telegram-bot-api 10.0, Client.cpp). An answer that waits for a slot, a
 	// service or a 429 must not hold back the others.
@@ -30,17 +30,18 @@ const (
 	// deliveredFor is how long Telegram keeps an update for delivery,
 	// https://core.telegram.org/bots/api#getting-updates.
 	deliveredFor = 24 * time.Hour
-	// watchEvery is how often it is checked that Telegram still delivers here.
+	// watchEvery is the time between two checks that Telegram still delivers here.
 	watchEvery = time.Minute
-	// unknown is no time.
-	unknown = -1
+	// failureUnknown is the value of failedAt from setWebhook to the next check.
+	failureUnknown = -1
 )
 
-// receive has Telegram deliver updates to ServeHTTP until ctx is done. A webhook that
-// another process has set or deleted is set again.
+// receive has Telegram deliver updates to ServeHTTP, and blocks until ctx is done or the
+// token is refused. It sets the webhook again if another process has set or deleted it.
 //
-// A call without the secret may come from a stranger, or from Telegram with what another
-// process has set. Such a call has the webhook set at once, but only once in watchEvery.
+// A call without the secret may come from a stranger, or from Telegram with the secret of
+// another process. After such a call receive sets the webhook again, at most once in
+// watchEvery.
 func (s *session) receive(ctx context.Context) {
 	s.a.serving.Store(s)
 	defer s.a.serving.Store(nil)
@@ -71,7 +72,7 @@ func (s *session) setWebhook(ctx context.Context) error {
 		AllowedUpdates: allowedUpdates,
 	})
 	if err == nil {
-		s.failedAt = unknown
+		s.failedAt = failureUnknown
 	}
 	return err
 }
@@ -87,7 +88,7 @@ func (s *session) checkWebhook(ctx context.Context) error {
 		}
 		return err
 	}
-	if s.failedAt == unknown {
+	if s.failedAt == failureUnknown {
 		s.failedAt = info.LastErrorDate
 	}
 	refused := info.LastErrorDate != s.failedAt && strings.Contains(info.LastErrorMessage, "401")
@@ -101,12 +102,13 @@ func (s *session) checkWebhook(ctx context.Context) error {
 	return err
 }
 
-// ServeHTTP takes one webhook delivery, a POST. It answers 200 once the update's answer is
-// out, after ackAfter, or if delivering it again would change nothing. It answers 503 to
-// have Telegram deliver it again in a second.
+// ServeHTTP takes one webhook delivery, a POST. It responds 200 once the update's answer is
+// out, after ackAfter, or if delivering the update again would change nothing. It responds
+// 503 to have Telegram deliver the update again in a second, 401 without the secret, and
+// 400 if the body cannot be read.
 func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// For a 503. Otherwise Telegram holds back the chat for longer each time, up to two
-	// minutes (tdlib/telegram-bot-api, WebhookActor.cpp).
+	// Telegram reads this header of a 503. Without it, Telegram would hold back the chat
+	// longer each time, up to two minutes (tdlib/telegram-bot-api, WebhookActor.cpp).
 	w.Header().Set("Retry-After", "1")
 	w.WriteHeader(a.serve(r))
 }
@@ -127,7 +129,7 @@ func (a *Adapter) serve(r *http.Request) (status int) {
 	if s == nil {
 		return http.StatusServiceUnavailable
 	}
-	// A longer body is cut off, and then is no JSON.
+	// A longer body is cut off, and is then not valid JSON.
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxUpdate))
 	if err != nil {
 		return http.StatusBadRequest
@@ -136,7 +138,7 @@ func (a *Adapter) serve(r *http.Request) (status int) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	u, answerable := a.read(body)
 	if !answerable || u.ID == 0 {
-		return http.StatusOK // Otherwise it would be delivered again for ever.
+		return http.StatusOK // Telegram would deliver it again for ever.
 	}
 	soon, cancel := context.WithTimeout(r.Context(), ackAfter)
 	defer cancel()
@@ -145,33 +147,33 @@ func (a *Adapter) serve(r *http.Request) (status int) {
 		a.Count("webhook_full")
 		return http.StatusServiceUnavailable
 	}
-	// Telegram hanging up does not undo what is being answered.
+	// The answer goes on if Telegram closes the connection.
 	return s.startAnswer(context.WithoutCancel(r.Context()), u, free)
 }
 
-// startAnswer answers an update in a goroutine of its own. It returns the status for
-// Telegram once that is over, or after ackAfter.
+// startAnswer answers an update in a goroutine of its own. It blocks until the goroutine
+// ends, but for ackAfter at most, and returns the status for Telegram.
 func (s *session) startAnswer(ctx context.Context, u *update, free func()) (status int) {
-	answered, over := http.StatusOK, make(chan struct{}) // also after a panic, which would come again
-	taken := s.tasks.Go(func(id string) {
-		defer close(over)
+	result, ended := http.StatusOK, make(chan struct{}) // OK also after a panic, which would come again
+	started := s.tasks.Go(func(id string) {
+		defer close(ended)
 		defer free()
-		answered = s.respondOnce(ctx, id, u, free)
+		result = s.respondOnce(ctx, id, u, free)
 	})
-	if !taken {
+	if !started {
 		free()
 		return http.StatusServiceUnavailable
 	}
 	select {
-	case <-over:
-		return answered
+	case <-ended:
+		return result
 	case <-time.After(ackAfter):
 		return http.StatusOK
 	}
 }
 
-// respondOnce handles one delivered update, unless that has been done or is being
-// done, and returns the status for Telegram.
+// respondOnce handles one delivered update, unless the update is answered or in flight, and
+// returns the status for Telegram.
 func (s *session) respondOnce(ctx context.Context, id string, u *update, free func()) (status int) {
 	if _, inFlight := s.delivered.LoadOrStore(u.ID, true); inFlight {
 		// The first delivery will be acknowledged too, before its answer is out.

@@ -8,10 +8,11 @@ import (
 
 // bundle is the messages with one Sharing.Key.
 type bundle struct {
-	// sending is held while an edit is made, or for sameAnswerGap after an answer.
+	// sending holds a token while an edit is made, or until sameAnswerGap after an answer
+	// got its slot.
 	sending chan struct{}
-	// made is the Sharing of the last edit that was made. Only the holder of sending may
-	// use it.
+	// made is the Sharing of the newest edit that was made. Only the delivery whose token
+	// sending holds may use it.
 	made Sharing
 	// waiting is the delivery that others may join, or nil.
 	waiting *delivery
@@ -23,8 +24,8 @@ type noticeKey struct {
 	notice string
 }
 
-// join adds m to the waiting delivery with its Sharing.Key. If there is none, it makes m
-// that delivery and returns first, and the caller must send it.
+// join adds m to the delivery that waits with its Sharing.Key. If none waits, join makes
+// one of m and returns true; the caller must then send the delivery.
 func (o *Outbox) join(m Message) (b *bundle, d *delivery, first bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -53,11 +54,12 @@ func (o *Outbox) join(m Message) (b *bundle, d *delivery, first bool) {
 	return b, d, false
 }
 
-// send sends d once no other message of the bundle is being sent.
+// send blocks until no other message of the bundle is being sent, then sends d. An answer
+// releases the bundle by a timer of seal.
 func (b *bundle) send(ctx context.Context, d *delivery) {
-	b.sending <- struct{}{} // Its holder releases it soon after ctx has ended, or before.
+	b.sending <- struct{}{} // The delivery before ends soon after ctx at the latest.
 	d.run(ctx)
-	if d.m.Edits == 0 {
+	if d.m.EditID == 0 {
 		return
 	}
 	if d.receipt.Result == Delivered && !d.m.Sharing.olderThan(&b.made) {
@@ -66,13 +68,13 @@ func (b *bundle) send(ctx context.Context, d *delivery) {
 	d.release()
 }
 
-// seal makes the newest message the one that is sent, and lets no other message join.
+// seal replaces d.m by the newest message that joined, and lets no other one join. The
+// first attempt calls seal after its wait for a slot.
 func (d *delivery) seal() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	to := d.m.To // of whoever waited longest
+	d.newest.To = d.m.To // The answer replies to whoever waited longest.
 	d.m = d.newest
-	d.m.To, d.m.Deadline = to, time.Time{}
 	if combined := d.m.Sharing.Combined; combined != nil && d.requests > 1 {
 		d.m.Content = combined(d.requests)
 	}
@@ -81,7 +83,7 @@ func (d *delivery) seal() {
 		return
 	}
 	d.bundle.waiting = nil
-	if d.m.Edits == 0 {
+	if d.m.EditID == 0 {
 		time.AfterFunc(sameAnswerGap, d.release)
 	} else {
 		d.outdated = d.m.Sharing.olderThan(&d.bundle.made)

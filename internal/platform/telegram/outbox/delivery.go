@@ -13,24 +13,24 @@ import (
 type delivery struct {
 	*Outbox
 	bundle *bundle // nil if no other message may join
-	// m is what is sent: the first message until the delivery is sealed.
+	// m is the first message until the delivery is sealed, then what is sent.
 	m Message
 	// whole is the sealed content, before styles or a picture are taken away.
 	whole botapi.Content
-	// outdated is set if a newer edit was made already.
+	// outdated is set by seal if a newer edit has been made; nothing is then sent.
 	outdated bool
-	// giveUp is when a 429 may no longer delay the message.
+	// giveUp is the time past which no 429 may delay the message.
 	giveUp   time.Time
 	attempts int
 
-	// Until the delivery is sealed, Outbox.mu guards the fields below.
+	// Until the delivery is sealed, Outbox.mu guards the six fields below.
 
 	newest   Message
 	requests int
 	senders  []int64   // each once, in the order of their requests
 	deadline time.Time // the latest
 	position position
-	next     chan struct{} // closed when the message is the next one of its chat
+	next     chan struct{} // closed when no message of the chat is before this one
 
 	// done is closed once receipt is set.
 	done    chan struct{}
@@ -44,7 +44,7 @@ func newDelivery(o *Outbox, m Message) *delivery {
 	}
 }
 
-// run sends the message, and sets receipt.
+// run blocks until the outcome of the message is known or ctx ends, and sets receipt.
 func (d *delivery) run(ctx context.Context) {
 	policy := transport.Policy{Backoff: backoff, Again: d.again}
 	if d.m.Ephemeral.Arrived() {
@@ -60,7 +60,7 @@ func (d *delivery) run(ctx context.Context) {
 	}
 }
 
-// attempt waits for a slot and calls Telegram once.
+// attempt waits for a slot and calls Telegram once. The first attempt seals the delivery.
 func (d *delivery) attempt(ctx context.Context) error {
 	err := d.waitForSlot(ctx)
 	d.attempts++
@@ -77,8 +77,8 @@ func (d *delivery) attempt(ctx context.Context) error {
 	return err
 }
 
-// again reports whether the message is sent again after err, and the least time to wait
-// before. It changes the message if the same one would be refused again.
+// again reports whether to send the message again after err, and after how long at least.
+// It changes the message if the same one would be refused again.
 func (d *delivery) again(err error) (again bool, atLeast time.Duration) {
 	e, called := errors.AsType[*botapi.Error](err)
 	if !called {
@@ -96,7 +96,7 @@ func (d *delivery) again(err error) (again bool, atLeast time.Duration) {
 	case botapi.OutcomeUnknown:
 		d.m.Unknown++
 		if d.m.Unknown == len(unknownWaits) {
-			d.dropPicture() // It may be the picture that the server cannot take.
+			d.dropPicture() // The server may fail because of the picture.
 		}
 		if d.m.Unknown <= repeats {
 			return true, unknownWaits[d.m.Unknown-1]
@@ -104,11 +104,11 @@ func (d *delivery) again(err error) (again bool, atLeast time.Duration) {
 	case botapi.Refused:
 		return downgrade(e, &d.m.Content) || d.dropPicture(), 0
 	case botapi.Forbidden:
-		return d.dropPicture(), 0 // A chat may allow texts alone.
+		return d.dropPicture(), 0 // The chat may forbid pictures only.
 	case botapi.Migrated:
-		// Nothing in the new chat has a number of the old one.
+		// The new chat does not know the message IDs of the old one.
 		d.m.To.Chat, d.m.To.ReplyTo = e.NewChat, 0
-		return !d.m.Ephemeral.Arrived() && d.m.Edits == 0, 0
+		return !d.m.Ephemeral.Arrived() && d.m.EditID == 0, 0
 	}
 	return false, 0
 }
@@ -116,7 +116,7 @@ func (d *delivery) again(err error) (again bool, atLeast time.Duration) {
 // dropPicture leaves only the text of a new message, with its styles. It reports whether
 // that changed the message.
 func (d *delivery) dropPicture() bool {
-	if d.m.Content.Picture == nil || d.m.Edits != 0 {
+	if d.m.Content.Picture == nil || d.m.EditID != 0 {
 		return false
 	}
 	d.m.Content = d.whole
@@ -124,7 +124,7 @@ func (d *delivery) dropPicture() bool {
 	return true
 }
 
-// result returns the Result of the last attempt, which ended with receipt.Err.
+// result returns the Result for receipt.Err, the error of the last attempt.
 func (d *delivery) result(ctx context.Context) Result {
 	err := d.receipt.Err
 	e, called := errors.AsType[*botapi.Error](err)
@@ -138,7 +138,7 @@ func (d *delivery) result(ctx context.Context) Result {
 	case !called, e.Kind == botapi.NotSent, e.Kind == botapi.Unauthorized:
 		return NotSent
 	case e.Kind == botapi.OutcomeUnknown && ctx.Err() != nil:
-		return NotSent // Somebody else may send it: silence is worse than a repetition.
+		return NotSent // Its update comes again: a repetition is better than silence.
 	case e.Kind == botapi.OutcomeUnknown:
 		return OutcomeUnknown
 	case e.Unreachable():
@@ -147,15 +147,15 @@ func (d *delivery) result(ctx context.Context) Result {
 	return Refused
 }
 
-// call makes the one call that shows the message. It counts a failure, and has a 429
-// hold back the chat. It returns the ID of a new message that everybody sees, or else 0.
+// call sends or edits the message. It returns the ID of a new message that everybody in the
+// chat sees, or 0. It counts a failure, and after a 429 holds back the chat.
 func (d *delivery) call(ctx context.Context) (id int64, err error) {
 	m := &d.m
 	switch {
 	case m.Ephemeral.Arrived():
 		err = d.API.SendEphemeral(ctx, m.Ephemeral, m.Content)
-	case m.Edits != 0:
-		err = d.API.Edit(ctx, botapi.MessageRef{Chat: m.To.Chat, MessageID: m.Edits}, m.Content)
+	case m.EditID != 0:
+		err = d.API.Edit(ctx, botapi.MessageRef{Chat: m.To.Chat, MessageID: m.EditID}, m.Content)
 	default:
 		id, err = d.API.Send(ctx, m.To, m.Content)
 	}

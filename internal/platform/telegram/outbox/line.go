@@ -9,17 +9,19 @@ import (
 	"herald/internal/chat"
 )
 
-// line holds the messages that wait in one chat, the next one first. Its senders are
-// served round by round: each has one message a round. Outbox.mu guards it.
+// line holds the messages of one chat behind the one that waits for its slot, the next
+// one first. Senders are served in rounds of one message each. Outbox.mu guards a line.
 type line []*delivery
 
-// position orders the messages of a line: by round, then by arrival.
+// position is the round in which a message is served, and whose message of that round it
+// is. A line is ordered by round, then by arrival.
 type position struct {
 	sender int64
 	round  int
 }
 
-// advance moves d forward in the line if the sender's next round is before d's.
+// advance moves d forward in the line to the first round in which sender has no message,
+// if that round is before d's.
 func (l line) advance(d *delivery, sender int64) {
 	at := slices.Index(l, d)
 	if at < 1 {
@@ -40,9 +42,9 @@ func (l line) advance(d *delivery, sender int64) {
 	}
 }
 
-// enter blocks until the message is the next one of its chat. The caller then calls
-// leave. enter fails at once with errNoRoom if the line is too long for the deadline, and
-// fails with ctx's error.
+// enter blocks until no message of the chat is before this one; after nil, the caller must
+// call leave. enter fails with ctx's error, or at once with errNoRoom if the line is too
+// long for the deadline.
 func (d *delivery) enter(ctx context.Context, limits []chat.Limit) error {
 	within := d.patience()
 	d.mu.Lock()
@@ -78,8 +80,8 @@ func (d *delivery) enter(ctx context.Context, limits []chat.Limit) error {
 	}
 }
 
-// leave takes the message out of its line. If the message was the next one, leave ends the
-// wait of the one behind it.
+// leave takes the message out of its line. If enter has returned nil, leave lets the first
+// message of the line go on.
 func (d *delivery) leave() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -95,7 +97,7 @@ func (d *delivery) leave() {
 	}
 }
 
-// earliest returns the minimum time in which a limit admits so many events.
+// earliest returns the shortest wait for a limit's slot that has so many events before it.
 func earliest(l chat.Limit, events int) time.Duration {
 	if l.Refill {
 		return time.Duration(events+1-l.Count) * l.Every()

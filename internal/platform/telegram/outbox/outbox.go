@@ -3,16 +3,16 @@
 // is sent.
 //
 //	outbox.go    messages, receipts, and how to send one
-//	bundle.go    messages with the same Key that wait at the same time are one message
+//	bundle.go    messages with the same Key that wait at the same time become one
 //	line.go      the senders of a chat are served in turn
-//	slots.go     a message waits for a slot of its chat and of all
+//	slots.go     a message waits for a slot of its chat, then for one of all chats
 //	delivery.go  a message is sent, and sent again where that helps
 //
 // A message that was definitely not sent is retried: until ctx ends if Telegram cannot be
 // reached, and for up to 5 minutes after a 429. If the outcome is unknown, the message is
 // sent again at most twice, seconds apart, because Telegram has no idempotency key. A
-// message that is refused without a clear reason is sent once more as plain text. A
-// picture is finally replaced by its text.
+// message that is refused without a clear reason is sent once more as plain text. If a
+// picture cannot be sent, its text is sent instead.
 package outbox
 
 import (
@@ -66,18 +66,19 @@ type Outbox struct {
 	permits chan struct{}
 
 	mu sync.Mutex
-	// lines holds the queue of each chat in which a message waits for its slot.
+	// lines has a key for each chat in which a message waits for its slot. The value holds
+	// the messages behind that one.
 	lines map[int64]line
-	// held holds the end of each chat's last 429.
-	held    map[int64]time.Time
-	bundles map[any]*bundle // by Sharing.Key
+	// heldUntil holds the end of each chat's last 429.
+	heldUntil map[int64]time.Time
+	bundles   map[any]*bundle // by Sharing.Key
 }
 
 // New makes an Outbox.
 func New(c Config) *Outbox {
 	return &Outbox{
 		Config: c, permits: make(chan struct{}, maxReserving),
-		lines: map[int64]line{}, held: map[int64]time.Time{}, bundles: map[any]*bundle{},
+		lines: map[int64]line{}, heldUntil: map[int64]time.Time{}, bundles: map[any]*bundle{},
 	}
 }
 
@@ -85,21 +86,23 @@ func New(c Config) *Outbox {
 type Message struct {
 	To      botapi.Destination
 	Content botapi.Content
-	// Edits is the ID of the message that this one replaces; 0 sends a new message.
-	Edits int64
+	// EditID is the ID of the message to edit; 0 sends a new message.
+	EditID int64
 	// Ephemeral is the message to answer for its user's eyes alone; zero sends to
 	// everybody in the chat.
 	Ephemeral botapi.EphemeralMessage
 	// Sender is the ID of the user who asked, or of the chat as which they spoke. The
 	// slots of a chat are shared fairly between senders.
 	Sender int64
-	// Deadline is by when the chat must have a slot for the message; zero is no deadline.
+	// Deadline is the latest time of the chat's slot for the message; zero is no deadline.
 	// An ephemeral message is not sent after its Deadline.
 	Deadline time.Time
-	// Notice names a kind of message that goes to a chat at most once a minute, before
-	// all that waits there, and however long a 429 lasts; "" is any other message.
+	// Notice names a kind of message that goes to a chat at most once a minute; "" is any
+	// other message. A Notice overtakes all messages that wait in the chat, and waits for
+	// the end of a 429 however long that is.
 	Notice string
-	// Unknown counts the earlier attempts elsewhere whose outcome is unknown.
+	// Unknown counts the attempts with an unknown outcome that were made before, such as
+	// those of an ephemeral message.
 	Unknown int
 	// Sharing says which messages may be sent as one; the zero value shares nothing. A
 	// Notice needs none.
@@ -111,11 +114,11 @@ type Sharing struct {
 	// Key is equal for messages of which one is enough, such as the edits of one message;
 	// nil equals no other.
 	Key any
-	// Subject and AsOf order messages: of two with the same Subject the one with the
-	// later AsOf is newer, otherwise the one that came later.
+	// Subject and AsOf order messages. Of two with the same Subject, the one with the later
+	// AsOf is newer; of any other two, the one that came later.
 	Subject string
 	AsOf    time.Time
-	// Combined returns the content that answers so many messages at once; nil is the
+	// Combined returns the content sent instead of two or more messages; nil sends the
 	// Content of the newest.
 	Combined func(messages int) botapi.Content
 	// Joined is called if another message will be sent instead of this one; it may be nil.
@@ -153,9 +156,9 @@ type Receipt struct {
 	Result Result
 	// Sent is a new message that was Delivered to everybody in its chat.
 	Sent botapi.MessageRef
-	// Unknown is how often it was sent without knowing whether it is out.
+	// Unknown counts the attempts with an unknown outcome, from Message.Unknown on.
 	Unknown int
-	// Err says why it was not Delivered, for a log.
+	// Err says why the message was not Delivered, for a log.
 	Err error
 }
 
@@ -181,16 +184,16 @@ func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 			m.Sharing.Joined()
 		}
 		<-d.done
-		if d.receipt.Result == Delivered && m.Edits == 0 {
+		if d.receipt.Result == Delivered && m.EditID == 0 {
 			o.Count("send_shared")
 		}
 	}
 	return d.receipt
 }
 
-// Answer makes the call that answers an inline query or a press. It keeps to no rate. It
-// repeats a call that certainly had no effect, until the time given, and repeats a refused
-// call once with contents as plain text.
+// Answer makes the call that answers an inline query or a press, without a slot. It blocks
+// until the outcome is known, or ctx ends. It retries a call that definitely had no effect
+// for as long as until allows, and repeats a refused call once with contents as plain text.
 func (o *Outbox) Answer(ctx context.Context, until time.Time, call func(context.Context) error, contents ...*botapi.Content) error {
 	again := func(err error) (bool, time.Duration) {
 		e := botapi.ErrorOf(err)

@@ -490,10 +490,10 @@ func TestAgain(t *testing.T) {
 		"refused, plain, pictured":   {Message{Content: botapi.Content{Picture: []byte("png")}}, call(botapi.Refused), true, 0, styled},
 		"refused, plain":             {Message{}, call(botapi.Refused), false, 0, botapi.Content{}},
 		"forbidden, pictured":        {Message{Content: pictured}, call(botapi.Forbidden), true, 0, styled},
-		"forbidden, edit to picture": {Message{Content: pictured, Edits: 5}, call(botapi.Forbidden), false, 0, pictured},
+		"forbidden, edit to picture": {Message{Content: pictured, EditID: 5}, call(botapi.Forbidden), false, 0, pictured},
 		"forbidden":                  {Message{Content: styled}, call(botapi.Forbidden), false, 0, styled},
 		"migrated":                   {Message{}, migrated, true, 0, botapi.Content{}},
-		"migrated, edit":             {Message{Edits: 5}, migrated, false, 0, botapi.Content{}},
+		"migrated, edit":             {Message{EditID: 5}, migrated, false, 0, botapi.Content{}},
 		"migrated, ephemeral":        {Message{Ephemeral: ephemeral}, migrated, false, 0, botapi.Content{}},
 	} {
 		tt.m.To = botapi.Destination{Chat: -5, ReplyTo: 3}

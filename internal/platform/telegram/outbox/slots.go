@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"herald/internal/chat"
@@ -15,9 +16,9 @@ import (
 // above it, 20 a minute in a group and 30 a second in all,
 // https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this.
 //
-// Telegram counts what arrives, and messages take different times to arrive: a
-// minute has a second more here, and a second two messages less. The group's
-// twentieth message is for a Notice.
+// Telegram counts messages as they arrive, some faster than others. So a window of a minute
+// is 61 seconds here, and all chats together get 28 messages in a second, 2 of them at once.
+// The group's twentieth message is for a Notice.
 var (
 	chatLimit   = chat.Limit{Key: "chat", Count: 8, Window: 8 * time.Second, Refill: true}
 	groupLimit  = chat.Limit{Key: "group", Count: 20, Window: 61 * time.Second}
@@ -32,12 +33,11 @@ const (
 	// reserveAhead is how far ahead a chat's slot may be reserved: longer than the global
 	// interval (77 ms), but short, since the message keeps its permit meanwhile.
 	reserveAhead = 100 * time.Millisecond
-	// maxReserving is how many messages reserve slots at once. With a Redis 80 ms away
-	// they still reach the global rate, and a message goes at most 0.3 seconds after its
-	// chat's slot.
+	// maxReserving bounds the messages that reserve slots at once. With a Redis 80 ms away,
+	// 8 still reach the global rate, and none is sent over 0.3 seconds after its chat's slot.
 	maxReserving = 8
-	// afterHold is how long after a 429 the messages that it held back may still wait for
-	// a slot.
+	// afterHold is how long after the end of a 429 the messages of its chat may still wait
+	// for a slot.
 	afterHold = 20 * time.Second
 	// noDeadline is longer than any message waits.
 	noDeadline = 24 * time.Hour
@@ -67,10 +67,10 @@ func (d *delivery) limits() []chat.Limit {
 	return limits
 }
 
-// waitForSlot blocks until the message may go to its chat; the caller sends it then. It
-// fails with errNoRoom if the chat has no slot before the deadline, with errHeld if a
-// 429 lasts too long, and with ctx's error. If only the global rate delays the message,
-// it is sent late: "busy" would be just as late.
+// waitForSlot blocks until the message may be sent at once. It fails with errNoRoom if the
+// chat has no slot before the deadline, with errHeld if a 429 lasts too long, and with
+// ctx's error. The global rate may delay the message past its deadline: the notice "busy"
+// would be just as late.
 func (d *delivery) waitForSlot(ctx context.Context) error {
 	limits := d.limits()
 	if d.m.Notice == "" {
@@ -84,7 +84,7 @@ func (d *delivery) waitForSlot(ctx context.Context) error {
 		if !ok {
 			return errNoRoom
 		}
-		wait, err := d.reserve(ctx, append(limits[:len(limits):len(limits)], own...))
+		wait, err := d.reserve(ctx, slices.Concat(limits, own))
 		switch {
 		case wait <= 0 || err != nil:
 			return err
@@ -95,13 +95,13 @@ func (d *delivery) waitForSlot(ctx context.Context) error {
 	}
 }
 
-// ownLimit returns the limit of the Notice, or that of the first sender who has a slot
-// left. It returns false if there is no slot. It returns no limit for a message that keeps
-// only to those of its chat.
+// ownLimit returns the limit of the Notice, or of the first sender who has a slot left. It
+// returns false if none has a slot left. It returns true and no limit if only the chat's
+// limits apply: to a repetition, in a private chat, or without a deadline or Pacing.
 func (d *delivery) ownLimit(ctx context.Context) (own []chat.Limit, ok bool) {
 	limit, kind := senderLimit, "sender"
 	switch {
-	case d.attempts > 0: // The first attempt has reserved it.
+	case d.attempts > 0: // The first attempt has reserved the slot.
 		return nil, true
 	case d.m.Notice != "":
 		limit, kind = noticeLimit, "notice "+d.m.Notice
@@ -120,7 +120,7 @@ func (d *delivery) ownLimit(ctx context.Context) (own []chat.Limit, ok bool) {
 	}
 }
 
-// sender returns the sender of that index, if there is one.
+// sender returns senders[i], or false if fewer have joined by now.
 func (d *delivery) sender(i int) (sender int64, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -130,10 +130,10 @@ func (d *delivery) sender(i int) (sender int64, ok bool) {
 	return d.senders[i], true
 }
 
-// reserve blocks until a reserved slot is due, and then returns 0. If there is no slot
-// yet, or a 429 holds the chat back, it returns how long to wait before the next try. It
-// reserves the global slot last, and few messages reserve at once: otherwise a chat would
-// collect slots of its own and then send a bunch.
+// reserve reserves a slot of the chat and then a global one, blocks until both are due, and
+// returns 0. If the chat has no slot soon, or a 429 holds it back, reserve returns the wait
+// before the next try. Few messages reserve at once: otherwise those of a chat would get
+// its slots one by one, wait for the global rate, and be sent all together.
 func (d *delivery) reserve(ctx context.Context, limits []chat.Limit) (wait time.Duration, err error) {
 	select {
 	case d.permits <- struct{}{}:
@@ -163,26 +163,27 @@ func (d *delivery) reserve(ctx context.Context, limits []chat.Limit) (wait time.
 	return 0, ctx.Err()
 }
 
-// hold keeps back all messages to the chat for so long, unless an earlier 429 asked for
-// longer.
+// hold keeps back all messages to the chat for wait, or longer if an earlier 429 asked for
+// that.
 func (d *delivery) hold(wait time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	maps.DeleteFunc(d.held, func(_ int64, until time.Time) bool { return time.Since(until) > afterHold })
-	if until := time.Now().Add(wait); until.After(d.held[d.m.To.Chat]) {
-		d.held[d.m.To.Chat] = until
+	maps.DeleteFunc(d.heldUntil, func(_ int64, until time.Time) bool { return time.Since(until) > afterHold })
+	if until := time.Now().Add(wait); until.After(d.heldUntil[d.m.To.Chat]) {
+		d.heldUntil[d.m.To.Chat] = until
 	}
 }
 
-// heldFor returns how much longer a 429 keeps back the chat's messages. It is negative if
+// heldFor returns how much longer a 429 keeps back the chat's messages, or 0 or less if
 // none does.
 func (d *delivery) heldFor() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return time.Until(d.held[d.m.To.Chat])
+	return time.Until(d.heldUntil[d.m.To.Chat])
 }
 
-// patience returns how much longer the message may wait for its slot.
+// patience returns how much longer the message may wait for its slot. A repetition may wait
+// for ever. A first attempt may wait until the deadline or, if later, until afterHold ends.
 func (d *delivery) patience() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -190,7 +191,7 @@ func (d *delivery) patience() time.Duration {
 	if end.IsZero() || d.attempts > 0 {
 		return noDeadline
 	}
-	if late := d.held[d.m.To.Chat].Add(afterHold); late.After(end) && !d.m.Ephemeral.Arrived() {
+	if late := d.heldUntil[d.m.To.Chat].Add(afterHold); late.After(end) && !d.m.Ephemeral.Arrived() {
 		end = late
 	}
 	return time.Until(end)
