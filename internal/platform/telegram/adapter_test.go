@@ -139,7 +139,7 @@ func TestTypingIsShownInItsTopic(t *testing.T) {
 		r.idle(time.Minute)
 		var topics []string
 		for _, call := range r.api.Calls("sendChatAction") {
-			topics = append(topics, fmt.Sprintf("%s", call.Params["message_thread_id"]))
+			topics = append(topics, string(call.Params["message_thread_id"]))
 		}
 		slices.Sort(topics)
 		if want := []string{"7", "8"}; !slices.Equal(topics, want) {
