@@ -146,7 +146,7 @@ func with(n services.Node, other services.Contract, at common.Address) services.
 	return n
 }
 
-// unused returns a pool in which nobody stakes.
+// unused returns a pool that holds nothing staked or unstaking.
 func unused(w services.World) common.Address {
 	used := slices.Concat(w.Staked, w.Unbonding)
 	i := slices.IndexFunc(w.Pools, func(p core.Pool) bool {

@@ -120,7 +120,7 @@ func valid(number string) decimal.NullDecimal {
 	return decimal.NewNullDecimal(decimal.RequireFromString(number))
 }
 
-// address returns an address of which nobody has the key.
+// address returns the address made from name. Its private key is unknown.
 func address(name string) common.Address {
 	hash := evmabi.Keccak256("herald sandbox " + name)
 	return common.BytesToAddress(hash[12:])
