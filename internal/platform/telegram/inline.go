@@ -33,7 +33,7 @@ func (s *session) respondInline(id string, q *inlineQuery) {
 	var handled sync.WaitGroup
 	for i, req := range requests {
 		req.ID, req.From, req.Locale = id, userOf(q.From.ID), q.From.Language
-		// Each letter typed is a query. They count against a chat of their own alone.
+		// Each letter typed is a query, so queries count against a chat of their own.
 		req.Chat, req.Inline = "inline "+req.From.ID, true
 		handled.Go(func() {
 			s.tasks.Handle(req, func(r chat.Reply) {
