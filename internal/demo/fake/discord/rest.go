@@ -121,7 +121,7 @@ func (s *Server) application(*http.Request) (int, any, *Failure) {
 	endpoint := locked(s, func() *string { return s.endpoint })
 	return http.StatusOK, map[string]any{
 		"id": s.ApplicationID, "name": "Herald for tests", "bot": map[string]any{"id": s.ApplicationID, "username": BotName},
-		"verify_key": s.VerifyKey, "interactions_endpoint_url": endpoint,
+		"verify_key": get(s, &s.VerifyKey), "interactions_endpoint_url": endpoint,
 	}, nil
 }
 

@@ -40,8 +40,7 @@ type Interceptor func(route Route, w http.ResponseWriter, r *http.Request, carry
 type Server struct {
 	Token         string
 	ApplicationID string
-	// VerifyKey is the application's public key in hex; empty: it has none. It is set
-	// before the first call.
+	// VerifyKey is the application's public key in hex; empty: it has none. Change guards it.
 	VerifyKey string
 	// FirstResponse is how long an interaction waits for its first response. It is set
 	// before the first interaction.

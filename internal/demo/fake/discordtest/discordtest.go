@@ -62,7 +62,7 @@ func NewOn(l net.Listener) *Server {
 	}
 	s := &Server{PublicKey: public, privateKey: private, Client: &http.Client{Transport: &http.Transport{}}, calls: map[fakediscord.Route]int{}}
 	s.Server = fakediscord.NewOn(l, s.serve)
-	s.VerifyKey = hex.EncodeToString(public)
+	s.Change(func() { s.VerifyKey = hex.EncodeToString(public) })
 	return s
 }
 
