@@ -135,12 +135,16 @@ func (s *soak) pressButton(r *rand.Rand, platform string) {
 	s.presses[platform]++
 }
 
-// presser returns a random user, who may be unregistered or may not have started the bot.
+// presser returns a random user, who may be unregistered. On Telegram the strangers alone
+// have not started the bot.
 func (s *soak) presser(r *rand.Rand, platform string) int64 {
 	if platform == "Telegram" && r.IntN(2) == 0 {
 		return firstStranger + r.Int64N(strangers)
 	}
 	user, _ := strconv.ParseInt(s.somebody(r, platform).UID, 10, 64)
+	if platform == "Telegram" {
+		s.telegram.Telegram.Start(user)
+	}
 	return user
 }
 
