@@ -31,6 +31,8 @@ type Sources struct {
 	Chart  Chart
 	// Services are asked by /status, which shows them in this order.
 	Services []Service
+	// Joins counts the requests to join groups, for /status.
+	Joins *chat.JoinCounts
 }
 
 // Chart draws the price over the period that ends with the quote, in a language, and signs
@@ -49,6 +51,9 @@ type Options struct {
 	ExplorerURL string
 	// RegisterURL and StakeURL are pages to register and to stake; "" shows no button.
 	RegisterURL, StakeURL string
+	// JoinChats holds what the groups require whose requests to join the bot answers. The
+	// keys are a platform and a group's ID, such as "telegram:-1001234567890".
+	JoinChats map[string]chat.Requirement
 }
 
 // All returns the table of commands, in the order of menus and of /help.
@@ -60,9 +65,13 @@ func All(from Sources, options Options) chat.Commands {
 		myLogins(from, options),
 		exists(from.Accounts, options),
 		verify(from, options),
-		status(from.Services),
+		status(from, options),
 	}
-	return append(all, help(all, options))
+	all = append(all, help(all, options))
+	if len(options.JoinChats) > 0 {
+		all = append(all, join(from, options))
+	}
+	return all
 }
 
 // symbol returns the token's symbol as the argument of a message.

@@ -17,27 +17,43 @@ type Service interface {
 	Health() core.Health
 }
 
-// status says of each service whether it works. The last call decides, whichever command
-// made it, even if an earlier answer is still fresh. Pings are cached, so that nobody can
-// make /status call a service often.
-func status(services []Service) chat.Command {
+// statusCommand answers /status. The last call to a service decides, whichever command made
+// it, even if an earlier answer is still fresh. Pings are cached, so that nobody can make
+// /status call a service often.
+type statusCommand struct {
+	Sources
+	Options
+}
+
+func status(from Sources, options Options) chat.Command {
 	return chat.Command{
 		Name:       "status",
 		Summary:    chat.Say("command.status"),
 		Visibility: chat.Public,
-		Forms: []chat.Form{{Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
-			all := make([]serviceStatus, len(services))
-			var asking sync.WaitGroup
-			for i, s := range services {
-				asking.Go(func() {
-					pinged, err := s.Ping(ctx)
-					all[i] = statusOf(pinged, err, s.Health())
-				})
-			}
-			asking.Wait()
-			return statusReply(all, req), nil
-		}}},
+		Forms:      []chat.Form{{Run: statusCommand{from, options}.answer}},
 	}
+}
+
+// answer says of each service whether it works and, to moderators, what became of requests
+// to join.
+func (c statusCommand) answer(ctx context.Context, req chat.Request) (chat.Reply, error) {
+	all := make([]serviceStatus, len(c.Services))
+	var asking sync.WaitGroup
+	for i, s := range c.Services {
+		asking.Go(func() {
+			pinged, err := s.Ping(ctx)
+			all[i] = statusOf(pinged, err, s.Health())
+		})
+	}
+	asking.Wait()
+	reply := statusReply(all, req)
+	if len(c.JoinChats) > 0 && req.MayModerate {
+		reply.Notes = append(reply.Notes, chat.SayWith("status.joins", chat.Values{
+			"n": chat.Count(len(c.JoinChats)), "approved": chat.Count(c.Joins.Approved.Load()),
+			"open": chat.Count(c.Joins.LeftOpen.Load()), "unknown": chat.Count(c.Joins.Unknown.Load()),
+		}))
+	}
+	return reply, nil
 }
 
 // serviceStatus is what is known of one service.

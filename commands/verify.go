@@ -47,9 +47,8 @@ func (c verifyCommand) theirs(ctx context.Context, req chat.Request) (chat.Reply
 	return c.answer(ctx, req, target, theirWallet)
 }
 
-// answer says whether the wallet belongs to the person that whom returns, and what the
-// wallet stakes. key is yourWallet or theirWallet. With a PartialError one of the two is
-// missing.
+// answer returns the card about the wallet in the arguments and the person that whom returns.
+// key is yourWallet or theirWallet.
 func (c verifyCommand) answer(ctx context.Context, req chat.Request, whom subject, key string) (chat.Reply, error) {
 	id, err := whom(req)
 	if err != nil {
@@ -59,39 +58,77 @@ func (c verifyCommand) answer(ctx context.Context, req chat.Request, whom subjec
 	if err != nil {
 		return chat.Reply{}, err
 	}
-	var account, owner core.Answer[core.Account]
-	var asking sync.WaitGroup
-	asking.Go(func() { account, owner = core.Both(ctx, c.Accounts, id, c.Accounts, core.IdentityOf(wallet)) })
-	stake, quote := c.stakeAndPrice(ctx, wallet)
-	asking.Wait()
-
-	reply, ownershipErr := c.ownership(account, owner, key)
-	if ownershipErr != nil && stake.Err != nil {
-		return chat.Reply{}, errors.Join(ownershipErr, stake.Err)
+	p := c.prove(ctx, id, wallet)
+	reply, err := c.card(p, key)
+	if key == theirWallet && reply.Title.Key != "" {
+		person := chat.Section{Fields: []chat.Field{personField(id, req)}}
+		reply.Sections = append([]chat.Section{person}, reply.Sections...)
 	}
-	if key == theirWallet {
-		reply.Sections = []chat.Section{{Fields: []chat.Field{personField(id, req)}}}
-	} else if ownershipErr != nil || stake.Err != nil || stake.Value.Outcome() == core.Undetermined {
-		reply.Actions = append(reply.Actions, chat.TryAgain("verify", wallet.Hex()))
-	}
-	return reply, partly(errors.Join(ownershipErr, c.addStake(&reply, wallet, stake, quote)))
+	return reply, err
 }
 
-// ownership says whether owner, who registered the wallet, is the account. It returns an
-// error if that is not known, and then says so.
-func (c verifyCommand) ownership(account, owner core.Answer[core.Account], key string) (chat.Reply, error) {
-	tone, title, why, at := chat.Negative, ".no", ".another", core.Earlier(account.At, owner.At)
-	switch failed := cmp.Or(account.Err, owner.Err); {
-	case account.Err == nil && !account.Value.Registered():
-		title, why, at = ".new", ".unregistered", account.At
+// proof is what is known of a person and a wallet.
+type proof struct {
+	wallet common.Address
+	// account is the person's, and owner the account that registered the wallet.
+	account, owner core.Answer[core.Account]
+	stake          core.Answer[core.Stake]
+	price          core.Snapshot[core.Quote]
+}
+
+// prove asks for everything in a proof at once. It blocks until all have answered or failed.
+func (c verifyCommand) prove(ctx context.Context, person core.Identity, wallet common.Address) proof {
+	p := proof{wallet: wallet}
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		p.account, p.owner = core.Both(ctx, c.Accounts, person, c.Accounts, core.IdentityOf(wallet))
+	})
+	p.stake, p.price = c.stakeAndPrice(ctx, wallet)
+	asking.Wait()
+	return p
+}
+
+// owned reports whether the person registered both their account and the wallet. It returns
+// false if that is not known.
+func (p proof) owned() bool {
+	return p.account.Err == nil && p.owner.Err == nil && p.account.Value.Registered() && p.account.Value.DID == p.owner.Value.DID
+}
+
+// ownerStakes reports whether the wallet is the person's and stakes. It returns false if one
+// of the two is not known.
+func (p proof) ownerStakes() bool {
+	return p.owned() && p.stake.Err == nil && p.stake.Value.Outcome() == core.Staker
+}
+
+// card says whether the wallet belongs to the person, and what the wallet stakes. key is
+// yourWallet or theirWallet. With a PartialError one of the two is missing, and with any
+// other error both.
+func (c verifyCommand) card(p proof, key string) (chat.Reply, error) {
+	reply, ownershipErr := c.ownership(p, key)
+	if ownershipErr != nil && p.stake.Err != nil {
+		return chat.Reply{}, errors.Join(ownershipErr, p.stake.Err)
+	}
+	if key == yourWallet && (ownershipErr != nil || p.stake.Err != nil || p.stake.Value.Outcome() == core.Undetermined) {
+		reply.Actions = append(reply.Actions, chat.TryAgain("verify", p.wallet.Hex()))
+	}
+	return reply, partly(errors.Join(ownershipErr, c.addStake(&reply, p)))
+}
+
+// ownership says whether the person registered the wallet. It returns an error if that is
+// not known, and then says so.
+func (c verifyCommand) ownership(p proof, key string) (chat.Reply, error) {
+	tone, title, why, at := chat.Negative, ".no", ".another", core.Earlier(p.account.At, p.owner.At)
+	switch failed := cmp.Or(p.account.Err, p.owner.Err); {
+	case p.account.Err == nil && !p.account.Value.Registered():
+		title, why, at = ".new", ".unregistered", p.account.At
 	case failed != nil:
 		return chat.Reply{
 			Tone: chat.Warning, Title: chat.NoAnswer("verify"), Text: chat.Say("verify.unknown"), Notes: []chat.Text{Explain(failed)},
 		}, failed
-	case !owner.Value.Registered() && key == theirWallet:
+	case !p.owner.Value.Registered() && key == theirWallet:
 		// Only a moderator learns whether somebody else registered the wallet.
 		why = ".nobody"
-	case account.Value.DID == owner.Value.DID:
+	case p.owned():
 		tone, title, why = chat.Positive, ".yes", ".same"
 	}
 	text := chat.SayWith(key+why, chat.Values{"service": c.service()})
@@ -104,21 +141,21 @@ func (c verifyCommand) ownership(account, owner core.Answer[core.Account], key s
 
 // addStake adds what the wallet stakes to a reply about its owner. It returns an error if
 // the stake is not known, or not in full.
-func (c verifyCommand) addStake(reply *chat.Reply, wallet common.Address, stake core.Answer[core.Stake], price core.Snapshot[core.Quote]) error {
-	if stake.Err != nil {
+func (c verifyCommand) addStake(reply *chat.Reply, p proof) error {
+	if p.stake.Err != nil {
 		reply.Sections = append(reply.Sections, chat.Section{Heading: chat.NoAnswer("staked")})
-		reply.FullValues, reply.Notes = fullFields(wallet, core.Stake{}, c.Options), append(reply.Notes, Explain(stake.Err))
-		return stake.Err
+		reply.FullValues, reply.Notes = fullFields(p.wallet, core.Stake{}, c.Options), append(reply.Notes, Explain(p.stake.Err))
+		return p.stake.Err
 	}
-	s := stake.Value
+	s := p.stake.Value
 	tone, verdict := stakeVerdict(s, c.Options)
-	if worth := worthText(s, price.Value); worth != nil {
+	if worth := worthText(s, p.price.Value); worth != nil {
 		verdict = chat.SayWith("verify.stake", chat.Values{"stake": verdict, "worth": worth})
 	}
 	reply.Sections = append(reply.Sections, chat.Section{Heading: verdict, Fields: unstakingFields(s, c.Options)})
-	reply.FullValues = fullFields(wallet, s, c.Options)
+	reply.FullValues = fullFields(p.wallet, s, c.Options)
 	reply.Notes, reply.Footer = append(reply.Notes, stakeNotes(s)...), stakeFooter(s)
-	if at := cmp.Or(s.BlockTime, stake.At); reply.Checked.IsZero() || at.Before(reply.Checked) {
+	if at := cmp.Or(s.BlockTime, p.stake.At); reply.Checked.IsZero() || at.Before(reply.Checked) {
 		reply.Checked = at
 	}
 	if reply.Tone == chat.Positive && tone == chat.Negative {

@@ -33,6 +33,7 @@ type Bot struct {
 		chat.Limiter
 	}
 	redis *store.Redis // nil without REDIS_URL
+	joins chat.JoinCounts
 	// stores are Redis and the files of DATA_DIR, as far as they are set. The first keeps
 	// answers and credits.
 	stores  []keeper

@@ -134,7 +134,7 @@ func (s simulated) router() *chat.Router {
 	now := *s.Router
 	now.Config.Language = s.page.Language()
 	if s.page.Services.FreshBot.On.Load() {
-		now.Config.Commands = s.fresh.Commands()
+		now.Config.Commands = s.fresh.Config.Commands
 	}
 	return &now
 }

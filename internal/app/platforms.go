@@ -27,6 +27,7 @@ func (b *Bot) platforms() (on []platform) {
 		a := telegram.New(telegram.Config{
 			Settings: s, Dedup: b.state, Limiter: b.state, CommandTimeout: b.cfg.Limits.CommandTimeout,
 			Log: b.log, Count: b.metrics.Events(string(telegram.Platform)), Connected: b.connected(telegram.Platform),
+			Joins: &b.joins,
 		})
 		b.roles[telegram.Platform] = a.Role
 		on = append(on, platform{adapter: a, webhookPath: s.WebhookPath,

@@ -59,7 +59,7 @@ func (b *Bot) connect() (commands.Sources, error) {
 	}
 	sources := commands.Sources{
 		Price: recorded, Supply: supplies.Supply, Stakes: stakes.Stakes,
-		Accounts: accounts.Accounts, Logins: accounts.Logins,
+		Accounts: accounts.Accounts, Logins: accounts.Logins, Joins: &b.joins,
 		Chart: pricechart.New(b.quotes, cfg.Market.Symbol, cfg.Charts).Chart,
 	}
 	for _, s := range b.services {

@@ -27,7 +27,8 @@ type Config struct {
 	Ops    ops.Settings
 	Limits Limits
 
-	// Answers holds what replies mention. Its Symbol is Market.Symbol.
+	// Answers holds what replies mention. Its Symbol is Market.Symbol, and its JoinChats are
+	// Telegram's.
 	Answers commands.Options
 	// Language is the language of public answers.
 	Language chat.Language
@@ -75,6 +76,12 @@ func Load(environ []string, envFile string, serve bool) (*Config, error) {
 			len(wrong), wrong)
 	}
 	c.Answers.Symbol = c.Market.Symbol
+	if len(c.Telegram.JoinChats) > 0 {
+		c.Answers.JoinChats = map[string]chat.Requirement{}
+	}
+	for group, required := range c.Telegram.JoinChats {
+		c.Answers.JoinChats[fmt.Sprintf("%s:%d", telegram.Platform, group)] = required
+	}
 	return c, nil
 }
 

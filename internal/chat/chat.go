@@ -48,6 +48,8 @@ type Request struct {
 	// Asked is when the platform received the command; zero: unknown. A command that
 	// waited for over a minute counts against the limits of the minute of Asked.
 	Asked time.Time
+	// Deadline is when the answer comes too late; zero: only Config.Timeout bounds it.
+	Deadline time.Time
 	// Inline marks a query that the platform sends anew with every letter typed. It counts
 	// against the limit of its Chat only.
 	Inline bool
@@ -67,6 +69,9 @@ type Request struct {
 	// TargetName is the Target's display name. It is untrusted and never logged. It may be
 	// empty, and several users may have the same name.
 	TargetName string
+	// GroupName is the display name of the group that a JoinCommand is about. It is
+	// untrusted, and may be empty.
+	GroupName string
 	// Chat identifies the chat on its platform.
 	Chat string
 	// Direct marks a chat that only the sender and the bot can read.
@@ -85,7 +90,7 @@ type Request struct {
 
 // Handler answers requests, as Router does.
 type Handler interface {
-	// Commands returns all commands in the order of menus.
+	// Commands returns the commands with a listed form, in the order of menus.
 	Commands() Commands
 	// Handle answers one request. It returns within the command's time limit, never
 	// panics, and is safe for concurrent use.

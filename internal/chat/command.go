@@ -99,7 +99,7 @@ func (e *PartialError) Unwrap() error { return e.Err }
 
 // Command is what can be asked.
 type Command struct {
-	Name string // [a-z][a-z0-9_]{0,31}
+	Name string // [a-z][a-z0-9]{0,31}
 	// Aliases are names that menus do not list, each with the arguments that it gives
 	// if none are typed.
 	Aliases map[string][]string
@@ -113,6 +113,9 @@ type Command struct {
 	// without parameters has one Form without Params.
 	Forms      []Form
 	Visibility Visibility
+	// PerMinute bounds how often a user may ask this command, beside the limits of all
+	// commands; 0 is no bound.
+	PerMinute int
 }
 
 // Commands is a table of commands.
@@ -160,10 +163,18 @@ func (c *Command) Example(f Form) string {
 	return strings.Join(words, " ")
 }
 
+// listed returns the forms that are not Unlisted.
+func (c *Command) listed() []Form {
+	return slices.DeleteFunc(slices.Clone(c.Forms), func(f Form) bool { return f.Unlisted })
+}
+
 // Params returns the parameters of all listed forms, each once, and by their names
-// whether every listed form has it.
+// whether every listed form has it. Without a listed form it does so for all forms.
 func (c *Command) Params() (params []Param, required map[string]bool) {
-	listed := slices.DeleteFunc(slices.Clone(c.Forms), func(f Form) bool { return f.Unlisted })
+	listed := c.listed()
+	if len(listed) == 0 {
+		listed = c.Forms
+	}
 	count := map[string]int{}
 	required = map[string]bool{}
 	for _, f := range listed {
@@ -224,6 +235,14 @@ func Named(values map[string]string) Args { return Args{byName: values} }
 // Value returns the argument of a parameter, or "". It is "" for typed words, which the
 // Router names before a Form runs.
 func (a Args) Value(param string) string { return a.byName[param] }
+
+// First returns the first of the words that were typed, or "".
+func (a Args) First() string {
+	if len(a.words) == 0 {
+		return ""
+	}
+	return a.words[0]
+}
 
 // Len returns the number of arguments.
 func (a Args) Len() int { return len(a.words) + len(a.byName) }

@@ -50,6 +50,10 @@ type Reply struct {
 	Actions []Action
 	// Ask asks the sender for a missing argument; nil: no question.
 	Ask *Ask
+	// Admit is the group into which the sender may be let, because they have proven what it
+	// requires; nil: none. The adapter approves the sender's own open request to join. It
+	// shows the Reply only if the sender is in the group.
+	Admit *Group
 	// About identifies the subject of the reply within its command, such as a wallet. It is
 	// "" if the command has only one subject.
 	About string
@@ -93,9 +97,11 @@ type Image struct {
 	Alt Value
 }
 
-// Ask asks for the only argument of Command. The sender's answer is that argument.
+// Ask asks for the last argument of Command. The sender's answer is that argument.
 type Ask struct {
 	Command string
+	// Args are the arguments before it.
+	Args []string
 	// Question is shown in the input field, such as "Which wallet?".
 	Question Text
 }

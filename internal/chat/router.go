@@ -76,22 +76,28 @@ type Config struct {
 // recovers panics and writes one log line. It is safe for concurrent use.
 type Router struct {
 	Config
-	salt []byte
+	salt   []byte
+	listed Commands
 }
 
 // NewRouter returns a Router, or an error if a command's answer could reach the wrong
 // people.
 func NewRouter(c Config) (*Router, error) {
+	r := &Router{Config: c, salt: []byte(rand.Text())}
 	for i := range c.Commands {
-		if err := c.Commands[i].check(); err != nil {
+		command := &c.Commands[i]
+		if err := command.check(); err != nil {
 			return nil, err
 		}
+		if len(command.listed()) > 0 {
+			r.listed = append(r.listed, *command)
+		}
 	}
-	return &Router{Config: c, salt: []byte(rand.Text())}, nil
+	return r, nil
 }
 
 // Commands implements Handler.
-func (r *Router) Commands() Commands { return r.Config.Commands }
+func (r *Router) Commands() Commands { return r.listed }
 
 // Language implements Handler. It returns the sender's language if they alone read the
 // answer and the bot speaks it, and otherwise Config.Language.
@@ -105,9 +111,13 @@ func (r *Router) Language(req Request, private bool) Language {
 // Handle implements Handler.
 func (r *Router) Handle(ctx context.Context, req Request) Reply {
 	start := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+	deadline := start.Add(r.Timeout)
+	if !req.Deadline.IsZero() && req.Deadline.Before(deadline) {
+		deadline = req.Deadline
+	}
+	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	command, known := r.Commands().Find(req.Command)
+	command, known := r.Config.Commands.Find(req.Command)
 	if known && req.Args.Len() == 0 {
 		req.Args = Typed(command.Aliases[req.Command]...)
 	}
@@ -169,7 +179,7 @@ func (r *Router) handle(ctx context.Context, req *Request, command *Command, res
 			res.reply, res.outcome, res.err = SomethingWentWrong(req.ID), Panicked, secret.PanicError(v)
 		}
 	}()
-	if wait := r.limited(ctx, req); wait > 0 {
+	if wait := r.limited(ctx, req, command); wait > 0 {
 		res.reply, res.outcome = r.tooMany(ctx, req, wait), RateLimited
 		return
 	}
@@ -272,10 +282,10 @@ func (r *Router) tooMany(ctx context.Context, req *Request, wait time.Duration) 
 	return reply
 }
 
-// limited returns how long the sender has to wait for their own limit and the chat's; 0 if
+// limited returns how long the sender has to wait for their own limits and the chat's; 0 if
 // the command was counted. An anonymous sender counts against the chat alone, because
 // many share the name.
-func (r *Router) limited(ctx context.Context, req *Request) time.Duration {
+func (r *Router) limited(ctx context.Context, req *Request, command *Command) time.Duration {
 	var limits []Limit
 	late := ""
 	if !req.Asked.IsZero() && time.Since(req.Asked) > time.Minute {
@@ -283,6 +293,9 @@ func (r *Router) limited(ctx context.Context, req *Request) time.Duration {
 	}
 	if key := limitKey(req); r.UserPerMinute > 0 && key != "" && !req.Inline {
 		limits = append(limits, r.perMinute(r.UserPerMinute, req, "user", key, late))
+	}
+	if command.PerMinute > 0 {
+		limits = append(limits, r.perMinute(command.PerMinute, req, command.Name, limitKey(req), late))
 	}
 	if r.ChatPerMinute > 0 {
 		limits = append(limits, r.perMinute(r.ChatPerMinute, req, "chat", req.Chat, late))

@@ -132,9 +132,11 @@ type Button struct {
 	NewRow bool
 }
 
-// Ask asks for the only argument of Command.
+// Ask asks for the last argument of Command, after Args.
 type Ask struct {
-	Command, Question string
+	Command  string
+	Args     []string
+	Question string
 }
 
 // String returns the line as plain text.
@@ -169,7 +171,7 @@ func Print(r chat.Reply) Card {
 		c.Image = &Image{Name: r.Image.Name, Alt: p.value(r.Image.Alt).String(), PNG: r.Image.PNG, Spark: r.Image.Spark}
 	}
 	if r.Ask != nil {
-		c.Ask = &Ask{Command: r.Ask.Command, Question: p.text(r.Ask.Question).String()}
+		c.Ask = &Ask{Command: r.Ask.Command, Args: r.Ask.Args, Question: p.text(r.Ask.Question).String()}
 	}
 	return c
 }

@@ -6,6 +6,7 @@
 //	respond.go            has the command handled, and sends the rendered reply (render.go)
 //	notice.go             answers a press, and posts short notices in a group
 //	cleanup.go            deletes notices and older cards in a group
+//	join.go               lets people into groups who asked to join
 //	outbox                sends within Telegram's rates, and again where that helps
 //
 // The menus and descriptions of the bot are set at the start (profile.go).
@@ -42,6 +43,9 @@
 //	private_unreachable   a user to whom the bot may not write yet
 //	press_unanswered      a press whose spinner could not be ended
 //	inline_unanswered     an inline query that could not be answered
+//	join_approved         somebody who asked to join a group, and is let in
+//	join_left_open        a join request of somebody who lacks what the group requires
+//	join_unknown          a join request that could not be checked or approved
 //	panic                 a panic while an update was handled
 package telegram
 
@@ -71,10 +75,6 @@ const Platform chat.Platform = "telegram"
 // another one does not count.
 const maxInFlight = 1000
 
-// allowedUpdates are the kinds of update asked for: new messages, presses of
-// buttons and inline queries, no edits and no channel posts.
-var allowedUpdates = []string{"message", "callback_query", "inline_query"}
-
 var backoff = transport.Backoff{First: 500 * time.Millisecond, Max: 30 * time.Second}
 
 // errToken ends Run.
@@ -96,6 +96,8 @@ type Config struct {
 	// Connected is called with the bot's name when Ready becomes true, at most once a
 	// minute.
 	Connected func(name string)
+	// Joins counts join requests; it may be nil without Settings.JoinChats.
+	Joins *chat.JoinCounts
 }
 
 // Adapter is Telegram as a chat.Adapter; it is the webhook's http.Handler too.
@@ -106,6 +108,11 @@ type Adapter struct {
 	// withoutEphemeral is set once the server has made an ephemeral message public.
 	withoutEphemeral atomic.Bool
 	places           *places
+	// joins holds a token for each join request in flight, and checks one for each that is
+	// being checked.
+	joins, checks chan struct{}
+	// titles holds the names of groups by their IDs, as far as they are known.
+	titles sync.Map
 	// serving is the Run that takes webhook deliveries, or nil.
 	serving atomic.Pointer[session]
 	// unauthorized holds a token if a webhook call without the secret was refused.
@@ -146,7 +153,29 @@ type session struct {
 func New(c Config) *Adapter {
 	// An update may have two calls under way: "typing…" and its sender's role.
 	api := botapi.New(botapi.Config{Token: c.Settings.Token, URL: c.Settings.APIURL, MaxConns: 2 * maxInFlight})
-	return &Adapter{Config: c, api: api, places: newPlaces(maxInFlight), unauthorized: make(chan struct{}, 1)}
+	return &Adapter{
+		Config: c, api: api, places: newPlaces(maxInFlight), unauthorized: make(chan struct{}, 1),
+		joins: make(chan struct{}, maxJoins), checks: make(chan struct{}, maxChecks),
+	}
+}
+
+// allowedUpdates returns the kinds of update to ask for: new messages, presses of buttons
+// and inline queries, no edits and no channel posts.
+func (a *Adapter) allowedUpdates() []string {
+	kinds := []string{"message", "callback_query", "inline_query"}
+	if len(a.Settings.JoinChats) > 0 {
+		kinds = append(kinds, "chat_join_request")
+	}
+	return kinds
+}
+
+// place takes a place for an update, as places.take does. A join request needs none, because
+// joins bounds them.
+func (a *Adapter) place(ctx context.Context, u *update) (free func()) {
+	if u.Join != nil {
+		return func() {}
+	}
+	return a.places.take(ctx, u.chat())
 }
 
 // Platform implements chat.Adapter.
@@ -187,6 +216,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	var profile sync.WaitGroup
 	defer profile.Wait()
 	profile.Go(func() { s.syncProfile(ctx) })
+	profile.Go(func() { s.checkJoinChats(ctx) })
 
 	if a.Settings.WebhookURL == "" {
 		s.poll(ctx)

@@ -2,11 +2,17 @@ package telegram
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
+
+	"github.com/go-telegram/bot"
 
 	"herald/internal/chat"
 	"herald/internal/config"
+	"herald/internal/platform/telegram/botapi"
 	"herald/internal/words"
 )
 
@@ -46,7 +52,68 @@ func (a *Adapter) Check(ctx context.Context) (details []string, err error) {
 		details = append(details, fmt.Sprintf("a delivery failed %s: %s", words.Say(chat.English, chat.Moment{Time: failed}),
 			chat.NewUntrusted(info.LastErrorMessage, maxReason)))
 	}
+	for _, group := range slices.Sorted(maps.Keys(a.Settings.JoinChats)) {
+		found, problem := a.checkJoinChat(ctx, me.ID, group)
+		details, err = append(details, found...), errors.Join(err, problem)
+	}
+	return details, err
+}
+
+// errNoRight is the error of a group in which the bot cannot let people in.
+var errNoRight = errors.New("the bot may not let people in: make it an administrator there, with the right to invite users via link")
+
+// checkJoinChat asks Telegram about a group of JoinChats, and stores the group's name. It
+// returns sentences for an operator. It fails if the bot cannot let people in there.
+func (a *Adapter) checkJoinChat(ctx context.Context, self, group int64) (details []string, err error) {
+	info, err := a.api.GetChat(ctx, group)
+	if err != nil {
+		return nil, fmt.Errorf("JOIN_CHATS, group %d: %w: is the ID right, and the bot in the group?", group, err)
+	}
+	a.titles.Store(group, info.Title)
+	about := fmt.Sprintf("JOIN_CHATS, %s (%d): ", chat.NewUntrusted(info.Title, maxReason), group)
+	may, err := a.mayInvite(ctx, self, group)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("JOIN_CHATS, group %d: %w", group, err)
+	case !may:
+		return nil, fmt.Errorf("JOIN_CHATS, group %d: %w", group, errNoRight)
+	}
+	details = []string{about + "the bot may let people in"}
+	if !info.JoinByRequest {
+		details = append(details, about+"only those ask to join who come by an invite link with admin approval: "+
+			"make such a link, or switch on Approve New Members")
+	}
+	if info.GuardBot != nil && info.GuardBot.ID != self {
+		details = append(details, about+"another bot is asked about join requests first: make this one process them instead")
+	}
 	return details, nil
+}
+
+// mayInvite reports whether the bot may invite users to a group.
+func (a *Adapter) mayInvite(ctx context.Context, self, group int64) (bool, error) {
+	m, err := a.api.GetChatMember(ctx, &bot.GetChatMemberParams{ChatID: group, UserID: self})
+	if err != nil {
+		return false, err
+	}
+	return m.Administrator != nil && m.Administrator.CanInviteUsers, nil
+}
+
+// checkJoinChats logs what keeps the bot from answering join requests. It repeats calls that
+// fail until ctx is done.
+func (s *session) checkJoinChats(ctx context.Context) {
+	for group := range s.a.Settings.JoinChats {
+		_ = s.repeat(ctx, func() error {
+			details, err := s.a.checkJoinChat(ctx, s.me.ID, group)
+			switch kind := botapi.ErrorOf(err).Kind; {
+			case err == nil && len(details) > 1:
+				s.a.Log.Warn("telegram: some join requests may not reach the bot", "details", details[1:])
+			case kind == botapi.Refused || kind == botapi.Forbidden || errors.Is(err, errNoRight):
+				s.a.Log.Warn("telegram: nobody can be let into a group", "err", err)
+				return nil
+			}
+			return err
+		})
+	}
 }
 
 // host returns the host of a URL, whose path may be a secret.

@@ -48,6 +48,9 @@ func parse(u *update, me *models.User, commands chat.Commands) *command {
 	if c == nil || m.Chat.private() && m.Chat.ID != c.user {
 		return nil // A private chat belongs to one person.
 	}
+	if c.request.Command == chat.JoinCommand && !m.Chat.private() {
+		return nil // Its buttons stand in private chats only, so this one is forged.
+	}
 	c.sender = cmp.Or(c.sender, c.user)
 	c.to = botapi.Destination{Chat: m.Chat.ID, ReplyTo: m.ID, Silent: m.Chat.group()}
 	if m.InTopic {
@@ -77,7 +80,7 @@ func parseMessage(m *message, me *models.User, commands chat.Commands) *command 
 		return nil
 	}
 	units := utf16.Encode([]rune(m.Text))
-	name, length := commandName(m, units, me, commands)
+	name, args, length := commandName(m, units, me, commands)
 	if name == "" {
 		return nil
 	}
@@ -85,7 +88,7 @@ func parseMessage(m *message, me *models.User, commands chat.Commands) *command 
 	if target == nil {
 		target = repliedTo(m, me)
 	}
-	words := strings.Fields(rest)
+	words := append(args, strings.Fields(rest)...)
 	c := &command{text: strings.Join(append([]string{name}, words...), " ")}
 	if name == "start" {
 		name, words = followLink(m, words, commands)
@@ -100,18 +103,18 @@ func parseMessage(m *message, me *models.User, commands chat.Commands) *command 
 	return c
 }
 
-// commandName returns the command that m asks, and how many UTF-16 units of its text name
-// it. The command is the first word, or the one for which m is the argument that the bot
+// commandName returns the command that m asks, its first arguments if they are not in the
+// text, and how many UTF-16 units of the text name the command. The command is the first word, or the one for which m is the argument that the bot
 // asked for. In a private chat commandName guesses at any other text, and takes a picture
 // or the like as /start. The name is "" for another bot's command and, in a group, for an
 // unknown command and for a reply to a question without a word like its argument.
-func commandName(m *message, units []uint16, me *models.User, commands chat.Commands) (name string, length int) {
+func commandName(m *message, units []uint16, me *models.User, commands chat.Commands) (name string, args []string, length int) {
 	name, suffix, length := commandAt(units, m.Entities)
 	if name == "" && len(units) > 0 {
-		name = askedFor(m.ReplyTo, me)
+		name, args = askedFor(m.ReplyTo, me)
 		asked, _ := commands.Find(name)
 		if params, _ := asked.Params(); m.Chat.group() && len(chat.Meant(strings.Fields(m.Text), params...)) == 0 {
-			return "", 0
+			return "", nil, 0
 		}
 	}
 	if name == "" && m.Chat.private() && (len(units) > 0 || m.attachments != attachments{}) {
@@ -121,9 +124,9 @@ func commandName(m *message, units []uint16, me *models.User, commands chat.Comm
 	}
 	_, known := commands.Find(name)
 	if suffix != "" && !strings.EqualFold(suffix, me.Username) || !known && !m.Chat.private() {
-		return "", 0
+		return "", nil, 0
 	}
-	return name, length
+	return name, args, length
 }
 
 // setSender sets who wrote m. Somebody who speaks as a chat has no user ID.
@@ -187,10 +190,25 @@ func parseInline(query string, commands chat.Commands) (found []chat.Request) {
 	return found
 }
 
+// linkPayload returns the payload of a deep link to a command with arguments.
+func linkPayload(command string, args ...string) string {
+	return strings.Join(append([]string{command}, args...), "_")
+}
+
+// readPayload returns the command and the arguments in a linkPayload.
+func readPayload(payload string) (command string, args []string) {
+	words := strings.Split(payload, "_")
+	return words[0], words[1:]
+}
+
 // followLink returns the command that words, the payload of a deep link after /start,
-// name: a private command without arguments, or else start.
+// name: a private command without arguments, or chat.JoinCommand with a group, or else
+// start.
 func followLink(m *message, words []string, commands chat.Commands) (name string, args []string) {
 	if m.Chat.private() && len(words) == 1 {
+		if name, args = readPayload(words[0]); name == chat.JoinCommand && len(args) == 1 {
+			return name, args
+		}
 		if linked, known := commands.Find(words[0]); known && linked.Visibility == chat.Private {
 			return linked.Name, nil
 		}
@@ -212,20 +230,21 @@ func commandAt(units []uint16, entities []entity) (name, suffix string, length i
 	return "", "", 0
 }
 
-// askedFor returns the command for which a message of this bot asked an argument, or "".
+// askedFor returns the command for which a message of this bot asked an argument, or "", and
+// the arguments before that one.
 // Questions are not stored. A link below their first, invisible character names the
 // command, and Telegram quotes the entities in a reply. A link in another sender's message
 // does not count, and untrusted text never becomes a link in one of this bot's.
-func askedFor(m *message, me *models.User) string {
+func askedFor(m *message, me *models.User) (command string, args []string) {
 	if m == nil || m.From == nil || m.From.ID != me.ID {
-		return ""
+		return "", nil
 	}
 	for _, e := range m.Entities {
-		if command, is := strings.CutPrefix(e.URL, deepLink(me.Username, askPayload)); is && e.Type == "text_link" && e.Offset == 0 {
-			return command
+		if asked, is := strings.CutPrefix(e.URL, deepLink(me.Username, askPayload)); is && e.Type == "text_link" && e.Offset == 0 {
+			return readPayload(asked)
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // mention returns the first person mentioned without a username after the command, or nil,

@@ -42,7 +42,8 @@ const (
 // acknowledged, so an update that takes long would hide all others behind these. If a full
 // batch has nothing new, poll acknowledges the stuck updates at its head. They are still
 // answered, also on SIGTERM. They are lost if the process is killed, or if Telegram does not
-// take the answer before the drain ends.
+// take the answer before the drain ends. The same holds for join requests beyond
+// maxHeldJoins.
 func (s *session) poll(ctx context.Context) {
 	// This deletes the webhook of an earlier run. A webhook set later belongs to another
 	// process: polls then fail with a conflict until that process deletes it.
@@ -81,7 +82,7 @@ func (s *session) poll(ctx context.Context) {
 // update is queued. getUpdates fails if ctx is done or the token is refused.
 func (s *session) getUpdates(ctx context.Context, offset int64, wait time.Duration) (batch []json.RawMessage, err error) {
 	err = s.repeat(ctx, func() (err error) {
-		batch, err = s.a.api.GetUpdates(ctx, offset, batchSize, wait, allowedUpdates)
+		batch, err = s.a.api.GetUpdates(ctx, offset, batchSize, wait, s.a.allowedUpdates())
 		if err != nil && ctx.Err() == nil {
 			wait = 0
 			s.a.ready.Store(false)
@@ -105,9 +106,12 @@ func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew
 			s.offsets.done(u.ID)
 			continue
 		}
-		free := s.a.places.take(ctx, u.chat())
+		free := s.a.place(ctx, u)
 		if ctx.Err() != nil {
 			return anyNew
+		}
+		if u.Join != nil && len(s.a.joins) >= maxHeldJoins {
+			s.offsets.done(u.ID)
 		}
 		s.tasks.Go(func(request string) {
 			done := true // also after a panic, which would come again
@@ -149,7 +153,7 @@ func (s *session) commit(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
-	if _, err := s.a.api.GetUpdates(ctx, offset, 1, 0, allowedUpdates); err != nil {
+	if _, err := s.a.api.GetUpdates(ctx, offset, 1, 0, s.a.allowedUpdates()); err != nil {
 		s.a.Log.Warn("telegram: the last answers may be repeated at the next start", "err", err)
 	}
 }

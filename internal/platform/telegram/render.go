@@ -69,7 +69,7 @@ func render(r *chat.Reply, bot string) botapi.Content {
 func layOut(c words.Card, bot string) *page {
 	p := &page{sign: c.Sign, entities: make([]botapi.Entity, 0, 16)}
 	if c.Ask != nil {
-		p.entities = append(p.entities, botapi.Entity{Type: models.MessageEntityTypeTextLink, Length: 1, URL: deepLink(bot, askPayload+c.Ask.Command)})
+		p.entities = append(p.entities, botapi.Entity{Type: models.MessageEntityTypeTextLink, Length: 1, URL: deepLink(bot, askPayload+linkPayload(c.Ask.Command, c.Ask.Args...))})
 		p.write(hidden)
 	}
 	title := []part{{models.MessageEntityTypeBold, c.Title}}

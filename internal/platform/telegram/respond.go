@@ -50,6 +50,10 @@ func (s *session) respond(id string, u *update, free func()) (done bool) {
 		}
 		return true
 	}
+	if u.Join != nil {
+		s.respondJoin(id, u.Join)
+		return true
+	}
 	t := &task{s: s, arrived: time.Now(), free: free}
 	if u.Press != nil {
 		t.press = &press{s: s, id: u.Press.ID}
@@ -64,6 +68,9 @@ func (s *session) respond(id string, u *update, free func()) (done bool) {
 		return true
 	}
 	t.cmd.request.ID = id
+	if t.cmd.request.Command == chat.JoinCommand {
+		t.cmd.request.GroupName = s.a.groupName(t.cmd.request.Args.First())
+	}
 	if s.a.withoutEphemeral.Load() {
 		t.cmd.ephemeral = botapi.EphemeralMessage{}
 		t.cmd.request.CanReplyEphemerally = t.press != nil
@@ -123,6 +130,9 @@ func (t *task) answer() outbox.Receipt {
 // handle has the command handled, and renders the reply.
 func (t *task) handle() (reply *chat.Reply, content botapi.Content) {
 	t.s.tasks.Handle(t.cmd.request, func(r chat.Reply) {
+		if r.Admit != nil {
+			r = t.approveOwn(r)
+		}
 		if r.Ask != nil && t.cmd.ephemeral.Arrived() {
 			// Everybody in the group could read a reply to the question.
 			open := chat.Action{Label: chat.Say("button.private"), URL: deepLink(t.s.me.Username, r.Ask.Command)}

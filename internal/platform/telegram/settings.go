@@ -6,8 +6,10 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
+	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/secret"
 )
@@ -26,6 +28,8 @@ type Settings struct {
 	Pacing bool
 	// CleanChat deletes a card in a group once a new one answers the same question.
 	CleanChat bool
+	// JoinChats holds what each group requires whose join requests the bot answers.
+	JoinChats map[int64]chat.Requirement
 }
 
 // TokenSetting turns Telegram on.
@@ -61,7 +65,33 @@ func (s *Settings) Table() []config.Setting {
 				"period, for /staked the same wallet) is taken away once a new one stands below it in the same topic. What " +
 				"was sent before a restart stays. off: cards stay.",
 			Set: config.Field(&s.CleanChat, config.OnOff)},
+		{Name: "JOIN_CHATS", Example: "telegram:-1001234567890:registered,telegram:-1009876543210:staker", Needs: []string{TokenSetting}, Set: s.setJoinChats,
+			Comment: "Groups whose join requests the bot answers, separated by commas or white space: with registered, whoever is " +
+				"registered with the service is let in; with staker, whoever names a wallet that is theirs and stakes. All other " +
+				"requests stay open for moderators, and the person is told in private what is missing. Nobody is ever declined " +
+				"or banned. The bot must be an administrator there with the right to invite users (docs/operating.md). Unset: none."},
 	}
+}
+
+var joinChat = config.Matching(`telegram:-[1-9][0-9]{0,18}:(registered|staker)`,
+	"telegram:ID:registered or telegram:ID:staker with the ID of a Telegram group, which is negative")
+
+// setJoinChats sets JoinChats. It fails for a group that is named twice.
+func (s *Settings) setJoinChats(value string) error {
+	entries, err := config.ListOf(joinChat)(value)
+	if err != nil {
+		return err
+	}
+	s.JoinChats = make(map[int64]chat.Requirement, len(entries))
+	for _, entry := range entries {
+		parts := strings.Split(entry, ":")
+		id, err := strconv.ParseInt(parts[1], 10, 64)
+		if _, twice := s.JoinChats[id]; err != nil || twice {
+			return fmt.Errorf("must have each group once, with an ID of at most 64 bits: %s", parts[1])
+		}
+		s.JoinChats[id] = chat.Requirement(parts[2])
+	}
+	return nil
 }
 
 // reservedPaths are served on HTTP_ADDR beside the webhook.

@@ -13,6 +13,7 @@ type update struct {
 	Message *message       `json:"message"`
 	Press   *callbackQuery `json:"callback_query"`
 	Inline  *inlineQuery   `json:"inline_query"`
+	Join    *joinRequest   `json:"chat_join_request"`
 }
 
 // read decodes an update, and reports whether it may ask something. The ID is set even if
@@ -23,7 +24,7 @@ func (a *Adapter) read(raw []byte) (u *update, answerable bool) {
 		a.Count("update_undecodable")
 		return &update{ID: u.ID}, false // The rest may be there in part.
 	}
-	return u, u.Message != nil || u.Press != nil || u.Inline != nil
+	return u, u.Message != nil || u.Press != nil || u.Inline != nil || u.Join != nil
 }
 
 // message returns the message that was written, or the one with the pressed button. It is
@@ -89,6 +90,18 @@ type inlineQuery struct {
 	Query string `json:"query"` // at most 256 characters
 }
 
+// joinRequest is somebody's request to join a group.
+type joinRequest struct {
+	Chat tgChat `json:"chat"`
+	From tgUser `json:"from"`
+	// UserChat is the private chat with the person. For 5 minutes, and until the request is
+	// processed, the bot may write there though the person never started the bot.
+	UserChat int64 `json:"user_chat_id"`
+	Date     int64 `json:"date"` // Unix time
+	// QueryID is set if Telegram waits for answerChatJoinRequestQuery, for 10 seconds.
+	QueryID string `json:"query_id"`
+}
+
 type tgUser struct {
 	ID        int64  `json:"id"`
 	IsBot     bool   `json:"is_bot"`
@@ -101,8 +114,9 @@ type tgUser struct {
 func (u tgUser) name() string { return strings.TrimSpace(u.FirstName + " " + u.LastName) }
 
 type tgChat struct {
-	ID   int64  `json:"id"`
-	Type string `json:"type"`
+	ID    int64  `json:"id"`
+	Type  string `json:"type"`
+	Title string `json:"title"` // empty of a private chat
 }
 
 func (c tgChat) private() bool { return c.Type == "private" }

@@ -69,7 +69,7 @@ func (s *session) setWebhook(ctx context.Context) error {
 		URL:            s.a.Settings.WebhookURL,
 		SecretToken:    s.a.Settings.WebhookSecret.Reveal(),
 		MaxConnections: maxDeliveries,
-		AllowedUpdates: allowedUpdates,
+		AllowedUpdates: s.a.allowedUpdates(),
 	})
 	if err == nil {
 		s.failedAt = failureUnknown
@@ -142,7 +142,7 @@ func (a *Adapter) serve(r *http.Request) (status int) {
 	}
 	soon, cancel := context.WithTimeout(r.Context(), ackAfter)
 	defer cancel()
-	free := a.places.take(soon, u.chat())
+	free := a.place(soon, u)
 	if free == nil {
 		a.Count("webhook_full")
 		return http.StatusServiceUnavailable

@@ -76,8 +76,11 @@ func (e *Error) Unreachable() bool {
 func (e *Error) Unexplained() bool { return e.Kind == Refused && e.detail == "" }
 
 const (
-	noSuchChat  = "no such chat"
-	notModified = "the message has this content already"
+	noSuchChat    = "no such chat"
+	notModified   = "the message has this content already"
+	alreadyMember = "the user is a member already"
+	noJoinRequest = "the user has no open join request"
+	noRight       = "the bot lacks the right to invite users"
 )
 
 // details maps a part of Telegram's description to the text for a log.
@@ -96,6 +99,10 @@ var details = map[string]string{
 	"there is no media in the":  "the message has no picture",
 	"message to edit not found": "the message is gone",
 	"query is too old":          "the query is too old",
+	"HIDE_REQUESTER_MISSING":    noJoinRequest,
+	"USER_ALREADY_PARTICIPANT":  alreadyMember,
+	"CHAT_ADMIN_REQUIRED":       noRight,
+	"manage chat invite link":   noRight,
 }
 
 // kinds maps error codes; any other code is OutcomeUnknown.

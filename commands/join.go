@@ -1,0 +1,118 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"regexp"
+
+	"herald/internal/chat"
+)
+
+// joinsPerMinute is how often a minute a person may have checked whether they may join a
+// group.
+const joinsPerMinute = 3
+
+// groupParam is the ID of a group. Requests to join, buttons and links give it.
+var groupParam = chat.Param{Name: "group", Like: regexp.MustCompile(`^-[0-9]{1,19}$`)}
+
+// joinCommand answers chat.JoinCommand, about the groups in JoinChats.
+type joinCommand struct{ verifyCommand }
+
+func join(from Sources, options Options) chat.Command {
+	c := joinCommand{verifyCommand{from, options}}
+	return chat.Command{
+		Name:       chat.JoinCommand,
+		Visibility: chat.Private,
+		PerMinute:  joinsPerMinute,
+		Forms: []chat.Form{
+			{Params: []chat.Param{groupParam}, Unlisted: true, Run: c.byGroup},
+			{Params: []chat.Param{groupParam, walletParam}, Unlisted: true, Run: c.byWallet},
+		},
+	}
+}
+
+// group returns the group in the arguments.
+func group(req chat.Request) chat.Group {
+	return chat.Group{ID: req.Args.Value(groupParam.Name), Name: req.GroupName}
+}
+
+// requirement returns what the group in the arguments requires, or "" if the group is not in
+// JoinChats.
+func (c joinCommand) requirement(req chat.Request) chat.Requirement {
+	return c.JoinChats[string(req.From.Platform)+":"+group(req).ID]
+}
+
+// byGroup admits a registered person, or asks for the wallet of a staker. Anybody can forge
+// an ID: for a group that is not in JoinChats, byGroup returns OldButton.
+func (c joinCommand) byGroup(ctx context.Context, req chat.Request) (chat.Reply, error) {
+	switch c.requirement(req) {
+	case chat.Registered:
+		return c.registered(ctx, req)
+	case chat.Staker:
+		return c.question(group(req)), nil
+	}
+	return chat.OldButton(), nil
+}
+
+// registered admits the sender if they are registered.
+func (c joinCommand) registered(ctx context.Context, req chat.Request) (chat.Reply, error) {
+	self, err := sender(req)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	account, err := c.Accounts.Get(ctx, self)
+	switch {
+	case err != nil:
+		return group(req).Unchecked(Explain(err)), &chat.PartialError{Err: err}
+	case account.Value.Registered():
+		return group(req).Joined(), nil
+	}
+	return chat.Reply{
+		Tone:    chat.Negative,
+		Title:   chat.Say("join.no"),
+		Text:    chat.SayWith("join.unregistered", chat.Values{"group": group(req).Shown(), "service": c.service()}),
+		Checked: account.At,
+		Actions: append(link("button.register", c.RegisterURL), group(req).Again("button.again", true)),
+	}, nil
+}
+
+// question asks the sender for their wallet.
+func (c joinCommand) question(g chat.Group) chat.Reply {
+	return chat.Reply{
+		Title: chat.Say("join.wallet"),
+		Text:  chat.SayWith("join.wallet_text", chat.Values{"group": g.Shown(), "service": c.service()}),
+		Ask:   &chat.Ask{Command: chat.JoinCommand, Args: []string{g.ID}, Question: walletParam.Question},
+	}
+}
+
+// byWallet admits the sender if the wallet is theirs and stakes. Otherwise it answers as
+// /verify does, and offers to try again.
+func (c joinCommand) byWallet(ctx context.Context, req chat.Request) (chat.Reply, error) {
+	if c.requirement(req) != chat.Staker {
+		return c.byGroup(ctx, req)
+	}
+	self, err := sender(req)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	wallet, err := parseWallet(req)
+	if flawed, wrong := errors.AsType[*chat.InputError](err); wrong {
+		reply := c.question(group(req))
+		reply.Tone, reply.Title, reply.Text = chat.Warning, flawed.Title, flawed.Problem
+		return reply, nil
+	}
+	p := c.prove(ctx, self, wallet)
+	if p.ownerStakes() {
+		return group(req).Joined(), nil
+	}
+	reply, err := c.card(p, yourWallet)
+	switch _, partly := errors.AsType[*chat.PartialError](err); {
+	case err == nil:
+		reply.Actions = append(reply.Actions, group(req).Again("button.another_wallet", false))
+	case partly:
+		reply.Actions = []chat.Action{group(req).Again("button.again", false)}
+	default:
+		reply, err = group(req).Unchecked(Explain(err)), &chat.PartialError{Err: err}
+	}
+	return reply, err
+}

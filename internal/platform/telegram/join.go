@@ -1,0 +1,235 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+
+	"herald/internal/chat"
+	"herald/internal/platform/telegram/botapi"
+	"herald/internal/platform/telegram/outbox"
+	"herald/internal/transport"
+)
+
+// Bounds on join requests, which may come by the thousand.
+const (
+	// maxJoins bounds the join requests in flight. Any more stay open, unchecked.
+	maxJoins = 1000
+	// maxChecks bounds those that are checked at a time, so that commands find the
+	// services free: it is a quarter of core.MaxCalls.
+	maxChecks = 8
+	// maxHeldJoins is how many join requests in flight hold back the acknowledgement of
+	// later updates when polling.
+	maxHeldJoins = 50
+	// joinMessages is how many messages about join requests go out in a second: a third of
+	// what Telegram allows for all chats.
+	joinMessages = 10
+)
+
+// The times of a join request. Telegram waits 10 seconds for the answer to a query,
+// https://core.telegram.org/bots/api#chatjoinrequest.
+const (
+	queryFor = 10 * time.Second
+	// checkFor is how long a check may take. A message to the person comes before the
+	// approval, for joiningFor at most.
+	checkFor   = 7 * time.Second
+	joiningFor = 1500 * time.Millisecond
+	// joinMessageWait is how long a message to the person may wait for its turn.
+	joinMessageWait = 3 * time.Second
+)
+
+// joining is a join request that is being answered.
+type joining struct {
+	s       *session
+	r       *joinRequest
+	request chat.Request
+	// until is when Telegram takes the answer no longer.
+	until time.Time
+}
+
+// respondJoin answers a join request for one of JoinChats. It blocks until the outcome is
+// known, or the drain ends. Whoever has what the group requires is let in. Any other request
+// stays open for moderators, and the person is told why.
+func (s *session) respondJoin(id string, r *joinRequest) {
+	if _, listed := s.a.Settings.JoinChats[r.Chat.ID]; !listed {
+		return
+	}
+	s.a.titles.Store(r.Chat.ID, r.Chat.Title)
+	group := strconv.FormatInt(r.Chat.ID, 10)
+	j := &joining{s: s, r: r, until: time.Now().Add(queryFor), request: chat.Request{
+		ID: id, Command: chat.JoinCommand, Args: chat.Typed(group), GroupName: r.Chat.Title,
+		From: userOf(r.From.ID), Locale: r.From.Language, BotName: s.me.FirstName,
+		Chat: strconv.FormatInt(r.UserChat, 10), Direct: true,
+	}}
+	// A Date that is long past comes from a queue or from another clock.
+	if byDate := time.Unix(r.Date, 0).Add(queryFor); byDate.After(time.Now()) && byDate.Before(j.until) {
+		j.until = byDate
+	}
+	j.request.Deadline = j.until.Add(checkFor - queryFor)
+	if reply := j.check(); reply != nil && reply.Admit != nil {
+		j.letIn(*reply)
+	} else {
+		j.leaveOpen(reply)
+	}
+}
+
+// check has the request checked. It blocks until then, at most until the request's Deadline.
+// It returns nil for a bot, and if too many requests are in flight.
+func (j *joining) check() (reply *chat.Reply) {
+	if j.r.From.IsBot {
+		return nil
+	}
+	select {
+	case j.s.a.joins <- struct{}{}:
+		defer func() { <-j.s.a.joins }()
+	default:
+		return nil
+	}
+	select {
+	case j.s.a.checks <- struct{}{}:
+		defer func() { <-j.s.a.checks }()
+	case <-time.After(time.Until(j.request.Deadline)):
+		return nil
+	case <-j.s.tasks.Commands.Done():
+		return nil
+	}
+	j.s.tasks.Handle(j.request, func(r chat.Reply) { reply = &r })
+	return reply
+}
+
+// leaveOpen leaves the request to moderators, and tells the person why; nil tells nothing.
+func (j *joining) leaveOpen(reply *chat.Reply) {
+	if j.r.QueryID != "" {
+		// If Telegram refuses the answer, the request is answered or queued already.
+		_ = j.s.untilKnown(j.until, func(ctx context.Context) error {
+			return j.s.a.api.AnswerJoinQuery(ctx, j.r.QueryID, botapi.JoinQueued)
+		})
+	}
+	if reply == nil || reply.Tone == chat.Warning {
+		j.s.countJoin(&j.s.a.Joins.Unknown, "join_unknown")
+	} else {
+		j.s.countJoin(&j.s.a.Joins.LeftOpen, "join_left_open")
+	}
+	if reply != nil {
+		j.tell(j.s.tasks.Sends, *reply)
+	}
+}
+
+// letIn approves the request. Once a request is processed, Telegram takes no message to a
+// person who never started the bot. So a message goes out first, and is edited afterwards.
+func (j *joining) letIn(reply chat.Reply) {
+	soon, cancel := context.WithTimeout(j.s.tasks.Sends, joiningFor)
+	told := j.tell(soon, instead(reply, reply.Admit.Joining()))
+	cancel()
+	reply = j.s.admit(reply, j.r.From.ID, j.until, func(ctx context.Context) error {
+		if j.r.QueryID != "" {
+			return j.s.a.api.AnswerJoinQuery(ctx, j.r.QueryID, botapi.JoinApproved)
+		}
+		return j.s.a.api.Approve(ctx, j.r.Chat.ID, j.r.From.ID)
+	})
+	if reply.Admit == nil {
+		j.s.countJoin(&j.s.a.Joins.Unknown, "join_unknown")
+	}
+	if told.Result == outbox.Delivered {
+		edit := j.message(reply)
+		edit.EditID = told.Sent.MessageID
+		j.s.out.Send(j.s.tasks.Sends, edit)
+	}
+}
+
+// tell sends the person a message, unless they got one less than a minute ago, or more than
+// joinMessages are due. It blocks until the outcome is known, or ctx ends.
+func (j *joining) tell(ctx context.Context, reply chat.Reply) outbox.Receipt {
+	bot := j.s.me.ID
+	wait, ok := j.s.a.Limiter.Reserve(ctx, joinMessageWait,
+		chat.Limit{Key: fmt.Sprint("join message ", bot, " ", j.r.UserChat), Count: 1, Window: time.Minute},
+		chat.Limit{Key: fmt.Sprint("join messages ", bot), Count: joinMessages, Window: time.Second},
+	)
+	if !ok || !transport.Sleep(ctx, wait) {
+		return outbox.Receipt{}
+	}
+	return j.s.out.Send(ctx, j.message(reply))
+}
+
+func (j *joining) message(reply chat.Reply) outbox.Message {
+	return outbox.Message{
+		To: botapi.Destination{Chat: j.r.UserChat}, Content: render(&reply, j.s.me.Username),
+		Sender: j.r.From.ID, Deadline: time.Now().Add(joinMessageWait),
+	}
+}
+
+// admit calls approve until its outcome is known, at most until the given time. It returns
+// the reply to show: r if the user is in the group, or else why not.
+func (s *session) admit(r chat.Reply, user int64, until time.Time, approve func(context.Context) error) chat.Reply {
+	err := s.untilKnown(until, approve)
+	e := botapi.ErrorOf(err)
+	switch {
+	case err == nil, e.Kind == botapi.Refused && !e.NotAllowed() && s.isMember(r.Admit.ID, user):
+		s.countJoin(&s.a.Joins.Approved, "join_approved")
+		return r
+	case e.NoJoinRequest():
+		return instead(r, r.Admit.NotRequested())
+	}
+	s.a.Log.LogAttrs(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, "join"), "telegram: a join request could not be approved", slog.Any("err", err))
+	why := chat.Say("reason.timeout")
+	if e.NotAllowed() {
+		why = chat.Say("join.denied")
+	}
+	return instead(r, r.Admit.Unchecked(why))
+}
+
+// instead returns other with the language and the footer of r.
+func instead(r, other chat.Reply) chat.Reply {
+	other.Language, other.Footer = r.Language, r.Footer
+	return other
+}
+
+// untilKnown makes a call again while nobody can tell whether it was carried out, or while
+// it was not. An approval may be repeated: it has no effect on a member.
+func (s *session) untilKnown(until time.Time, call func(context.Context) error) error {
+	ctx, cancel := context.WithDeadline(s.tasks.Sends, until)
+	defer cancel()
+	again := func(err error) (bool, time.Duration) {
+		e := botapi.ErrorOf(err)
+		return e.Kind == botapi.OutcomeUnknown || e.Kind == botapi.NotSent || e.Kind == botapi.TooManyRequests, e.RetryAfter
+	}
+	return transport.Policy{Backoff: backoff, Until: until, Again: again}.Do(ctx, call)
+}
+
+// isMember asks Telegram whether a user is in a group. It returns false if that is not known.
+func (s *session) isMember(group string, user int64) bool {
+	m, err := s.a.api.GetChatMember(s.tasks.Sends, &bot.GetChatMemberParams{ChatID: group, UserID: user})
+	if err != nil {
+		return false
+	}
+	return m.Type != models.ChatMemberTypeLeft && m.Type != models.ChatMemberTypeBanned && (m.Restricted == nil || m.Restricted.IsMember)
+}
+
+// approveOwn approves the open request of the person who sent t's command, for a reply with
+// Admit. It returns the reply to show.
+func (t *task) approveOwn(r chat.Reply) chat.Reply {
+	group, _ := strconv.ParseInt(r.Admit.ID, 10, 64) // It is one of JoinChats.
+	return t.s.admit(r, t.cmd.user, time.Now().Add(queryFor), func(ctx context.Context) error {
+		return t.s.a.api.Approve(ctx, group, t.cmd.user)
+	})
+}
+
+// groupName returns the name of a group of JoinChats, or "" if that is not known.
+func (a *Adapter) groupName(id string) string {
+	group, _ := strconv.ParseInt(id, 10, 64)
+	name, _ := a.titles.Load(group)
+	text, _ := name.(string)
+	return text
+}
+
+// countJoin counts a join request.
+func (s *session) countJoin(n *atomic.Int64, event string) {
+	n.Add(1)
+	s.a.Count(event)
+}
