@@ -58,6 +58,8 @@ type Answers struct {
 
 	Options commands.Options
 
+	Joins chat.JoinCounts
+
 	// NeverAsked: no call to a service has ended yet.
 	NeverAsked bool
 
@@ -72,7 +74,7 @@ type Answers struct {
 
 // Ann and Bob are registered with a wallet each, and Ann has logins. A stranger is
 // not registered, nor is Wallet. Moderators of the Community may ask about others, and the
-// Operator everywhere.
+// Operator everywhere. Members and Stakers are groups that people ask to join.
 const (
 	Ann        = "1"
 	Bob        = "12345"
@@ -82,6 +84,8 @@ const (
 	AnnsWallet = "0x00000000000000000000000000000000000a0001"
 	BobsWallet = "0x00000000000000000000000000000000000b0002"
 	Community  = "-1001234567890"
+	Members    = "-1001"
+	Stakers    = "-1002"
 )
 
 const (
@@ -167,6 +171,7 @@ func (w *Answers) Sources() commands.Sources {
 			return core.Snapshot[[]core.Login]{Value: w.Logins, At: Noon}, w.LoginsErr
 		}),
 		Chart: w.drawn,
+		Joins: &w.Joins,
 		Services: []commands.Service{
 			w.service(market.Service, w.PriceErr, w.Price.Value, w.Price.Stale),
 			w.service(supply.Service, w.SupplyErr, w.Supply.Value, w.Supply.Stale),

@@ -37,7 +37,7 @@ type sender struct {
 	id        string
 	role      chat.Role
 	community string // "" is the private chat with the bot
-	title     string // of the chat
+	title     string // of the chat, or of the group to join
 }
 
 // scene is some commands in one state of the services.
@@ -168,6 +168,7 @@ func scenes() []scene {
 			"/mylogins 1 2", "/help me",
 		}},
 	}
+	all = append(all, joining()...)
 	for _, reason := range Reasons {
 		all = append(all, scene{name: "failing " + string(reason), change: func(w *Answers) {
 			w.PriceErr = failed(market.Service, reason)
@@ -177,6 +178,36 @@ func scenes() []scene {
 		}, lines: asking})
 	}
 	return all
+}
+
+// joining are requests to join two groups, the first for registered people and the second for
+// stakers. The status for moderators is among them.
+func joining() []scene {
+	ann, stranger := &sender{id: Ann, title: talk}, &sender{id: Stranger, title: talk}
+	members, stakers := "/join "+Members, "/join "+Stakers
+	with := func(change func(*Answers)) func(*Answers) {
+		return func(w *Answers) {
+			w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + Members: chat.Registered, "telegram:" + Stakers: chat.Staker}
+			w.Options.RegisterURL, w.Options.StakeURL = "https://example.org/register", "https://example.org/stake"
+			change(w)
+		}
+	}
+	return []scene{
+		{name: "joining", from: ann, change: with(func(*Answers) {}), lines: []string{
+			members, stakers, stakers + " " + AnnsWallet, stakers + " " + Wallet, stakers + " 0x1234", stakers + " please", "/join -5",
+		}},
+		{name: "joining", from: stranger, change: with(func(*Answers) {}), lines: []string{members, stakers + " " + Wallet}},
+		{name: "joining", from: &sender{id: Stranger, title: strings.Join(Hostile, " ")}, change: with(func(*Answers) {}), lines: []string{members}},
+		{name: "joining", from: &sender{id: Stranger}, change: with(func(*Answers) {}), lines: []string{members}},
+		{name: "joining", from: ann, change: with(func(w *Answers) { w.Stake = core.Stake{Block: 1, Checked: 21} }), lines: []string{stakers + " " + AnnsWallet}},
+		{name: "joining", from: ann, change: with(func(w *Answers) { w.AccountsErr = failed(partner.Service, core.Unreachable) }), lines: []string{
+			members, stakers + " " + AnnsWallet,
+		}},
+		{name: "joining", from: ann, change: with(func(w *Answers) {
+			w.AccountsErr, w.StakeErr = failed(partner.Service, core.Unreachable), failed(staking.Service, core.SlowAnswer)
+		}), lines: []string{stakers + " " + AnnsWallet}},
+		{name: "joining", change: with(func(*Answers) {}), lines: []string{status}},
+	}
 }
 
 const talk = "Token *talk*"
@@ -256,7 +287,7 @@ func Ask(t testing.TB, r *chat.Router, line string) chat.Reply {
 func request(line string, from sender) chat.Request {
 	words := strings.Fields(line)
 	req := chat.Request{
-		ID: "REF", Command: strings.TrimPrefix(words[0], "/"), Args: chat.Typed(words[1:]...),
+		ID: "REF", Command: strings.TrimPrefix(words[0], "/"), Args: chat.Typed(words[1:]...), GroupName: from.title,
 		From: chat.User{Platform: "telegram", ID: from.id}, Community: from.community, Role: from.role,
 		Chat: from.id, Direct: from.community == "",
 	}

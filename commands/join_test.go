@@ -1,0 +1,64 @@
+package commands_test
+
+import (
+	"testing"
+
+	"herald/commands/commandstest"
+	"herald/internal/chat"
+	"herald/internal/core"
+	"herald/internal/service/staking"
+)
+
+// TestOnlyACompleteProofIsAdmitted has every combination of what is known of the account, of
+// the wallet and of its stake.
+func TestOnlyACompleteProofIsAdmitted(t *testing.T) {
+	const did, failing = "did:x:1", "failing"
+	stakes := map[string]func(*commandstest.Answers){
+		"yes":          func(*commandstest.Answers) {},
+		"partly":       func(w *commandstest.Answers) { w.Stake.Failed = unreadPool() },
+		"no":           func(w *commandstest.Answers) { w.Stake = core.Stake{Checked: 21} },
+		"undetermined": func(w *commandstest.Answers) { w.Stake = core.Stake{Checked: 20, Failed: unreadPool()} },
+		"failing":      func(w *commandstest.Answers) { w.StakeErr = staking.Service.Fail(core.SlowAnswer, errInner) },
+	}
+	for _, line := range []string{commandstest.Members, commandstest.Members + " " + commandstest.Wallet, commandstest.Stakers, commandstest.Stakers + " " + commandstest.Wallet, "-5"} {
+		for _, account := range []string{did, "", failing} {
+			for _, owner := range []string{did, "did:x:2", "", failing} {
+				for stake, change := range stakes {
+					w := commandstest.Healthy()
+					w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Members: chat.Registered, "telegram:" + commandstest.Stakers: chat.Staker}
+					w.AccountErrs = map[string]error{}
+					for id, did := range map[core.Identity]string{telegram: account, wallet: owner} {
+						if w.Accounts[id] = (core.Account{DID: did}); did == failing {
+							w.AccountErrs[id.Platform] = down
+						}
+					}
+					change(w)
+					reply := commandstest.Ask(t, w.Router(t), "/join "+line)
+					want := account == did
+					switch {
+					case line == "-5", line == commandstest.Stakers:
+						want = false
+					case line == commandstest.Stakers+" "+commandstest.Wallet:
+						want = account == did && owner == did && (stake == "yes" || stake == "partly")
+					}
+					if got := reply.Admit != nil; got != want {
+						t.Errorf("%s, account %q, owner %q, stake %s: admitted %t, want %t", line, account, owner, stake, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A request to join costs the partner one call, and the chain none.
+func TestJoiningAsksForTheSenderAlone(t *testing.T) {
+	w := commandstest.Healthy()
+	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Members: chat.Registered, "telegram:" + commandstest.Stakers: chat.Staker}
+	r := w.Router(t)
+	for _, line := range []string{"/join " + commandstest.Members, "/join " + commandstest.Stakers, "/join " + commandstest.Stakers + " 0x1", "/join -5"} {
+		commandstest.Ask(t, r, line)
+	}
+	if len(w.AccountsAsked) != 1 || w.AccountsAsked[telegram] != 1 || w.StakesAsked != 0 {
+		t.Errorf("asked for the accounts %v and %d stakes", w.AccountsAsked, w.StakesAsked)
+	}
+}
