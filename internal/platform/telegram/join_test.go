@@ -1,0 +1,377 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/internal/chat"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
+)
+
+// holders is a group that people ask to join.
+const holders = -1002
+
+func withJoins(c *Config) {
+	c.Settings.JoinChats, c.Joins = map[int64]chat.Requirement{holders: chat.Registered}, &chat.JoinCounts{}
+}
+
+var holdersChat = faketelegram.Chat{ID: holders, Type: "supergroup", Title: "MAT Holders"}
+
+// joinTest is an adapterTest with an adapter that answers the join requests of holders.
+func joinTest(t *testing.T, changes ...func(*Config)) *adapterTest {
+	r := setUp(t, append(changes, withJoins)...)
+	r.api.GrantInvite(holders, true)
+	r.api.SetChat(faketelegram.ChatInfo{Chat: holdersChat, JoinByRequest: true})
+	return r
+}
+
+// joinReply answers a JoinCommand: the users 1 to 99 are admitted, those above 900 cannot
+// be checked, and all others lack what is required.
+func joinReply(_ context.Context, req chat.Request) chat.Reply {
+	group := chat.Group{ID: req.Args.First(), Name: req.GroupName}
+	switch id := req.From.ID; {
+	case req.Command != chat.JoinCommand:
+		return chat.Reply{Title: chat.Say(req.Command)}
+	case len(id) <= 2:
+		return group.Joined()
+	case id > "900":
+		return group.Unchecked(chat.Say("reason.timeout"))
+	}
+	return chat.Reply{Tone: chat.Negative, Title: chat.Say("join.no"), Actions: []chat.Action{group.Again("button.again", true)}}
+}
+
+// asks has a user ask to join, and delivers the update.
+func (r *adapterTest) asks(user int64, guarded bool) {
+	r.Helper()
+	if r.api.RequestJoin(holdersChat, faketelegram.Person(user), guarded) == 0 {
+		r.Fatal("the bot is not told of the request")
+	}
+	if r.adapter.Settings.WebhookURL != "" {
+		for _, body := range r.api.Dequeue() {
+			go r.deliver(body)
+		}
+	}
+}
+
+// joined returns the request of a user, once nothing is in flight any more.
+func (r *adapterTest) joined(user int64) faketelegram.JoinRequest {
+	r.Helper()
+	time.Sleep(20 * time.Second)
+	r.idle(time.Minute)
+	for _, request := range r.api.JoinRequests() {
+		if request.From.ID == user {
+			return request
+		}
+	}
+	return faketelegram.JoinRequest{}
+}
+
+// answersOf returns the bot's answers that had an effect.
+func answersOf(request faketelegram.JoinRequest) (results []string) {
+	for _, a := range request.Answers {
+		results = append(results, a.Result)
+	}
+	return results
+}
+
+// toldTo returns what stands in a user's private chat, one message after the other.
+func (r *adapterTest) toldTo(user int64) string {
+	var all []string
+	for _, m := range r.api.Sent() {
+		if m.Chat == user && !m.Deleted {
+			all = append(all, m.Text)
+		}
+	}
+	return strings.Join(all, "\n---\n")
+}
+
+func TestJoinRequestsAreAnsweredOnce(t *testing.T) {
+	const letIn, no, unknown = 7, 700, 901
+	for way, change := range ways {
+		for _, guarded := range []bool{false, true} {
+			inBubble(t, map[string]int64{fmt.Sprintf("let in %s %t", way, guarded): letIn, fmt.Sprintf("no %s %t", way, guarded): no, fmt.Sprintf("unknown %s %t", way, guarded): unknown}, func(t *testing.T, user int64) {
+				r := joinTest(t, change)
+				r.handler.Reply = joinReply
+				r.run()
+				r.asks(user, guarded)
+				got := r.joined(user)
+				state, answers, told, counted := faketelegram.JoinApproved, "[approve]", "✅ You're in: MAT Holders", "join_approved"
+				switch {
+				case user == no:
+					state, told, counted = faketelegram.JoinOpen, "Not registered yet", "join_left_open"
+				case user == unknown:
+					state, told, counted = faketelegram.JoinOpen, "⚠️ I can't check that right now\nThat took too long.", "join_unknown"
+				}
+				if answers = "[]"; user == letIn {
+					answers = "[approve]"
+				} else if guarded {
+					answers = "[queue]"
+				}
+				check(t, "state", got.State, state)
+				check(t, "answers", fmt.Sprint(answersOf(got)), answers)
+				if shown := r.toldTo(user); !strings.HasPrefix(shown, told) || strings.Contains(shown, "---") {
+					t.Errorf("told %q, want one message that begins with %q", shown, told)
+				}
+				check(t, "counted "+r.events.String(), r.events.Of(counted), 1)
+				counts := &r.adapter.Joins.Approved
+				if user == no {
+					counts = &r.adapter.Joins.LeftOpen
+				} else if user == unknown {
+					counts = &r.adapter.Joins.Unknown
+				}
+				check(t, "count for /status", counts.Load(), 1)
+			})
+		}
+	}
+}
+
+// Nobody is in a group of whom Telegram does not say so.
+func TestNobodyIsToldTheyAreInWithoutAnApproval(t *testing.T) {
+	type test struct {
+		guarded bool
+		before  func(r *adapterTest)
+		state   faketelegram.JoinState
+		told    string
+	}
+	refused := func(text string) telegramtest.Fault {
+		return telegramtest.Fault{Status: http.StatusBadRequest, Description: "Bad Request: " + text}
+	}
+	inBubble(t, map[string]test{
+		"the right is taken away": {false, func(r *adapterTest) {
+			r.api.Fail("approveChatJoinRequest", refused("not enough rights to manage chat invite link"))
+		}, faketelegram.JoinOpen, "⚠️ I can't check that right now\nI'm not allowed to let people in there."},
+		"the query has expired": {true, func(r *adapterTest) {
+			r.api.Fail("answerChatJoinRequestQuery", refused("query is too old and response timeout expired or query ID is invalid"))
+		}, faketelegram.JoinOpen, "⚠️ I can't check that right now\nThat took too long."},
+		"a moderator declines": {false, func(r *adapterTest) {
+			r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
+				r.api.CloseJoin(holders, 7, faketelegram.JoinDeclined)
+				return joinReply(ctx, req)
+			}
+		}, faketelegram.JoinDeclined, ""},
+		"a moderator lets them in": {false, func(r *adapterTest) {
+			r.api.Start(7)
+			r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
+				r.api.CloseJoin(holders, 7, faketelegram.JoinApproved)
+				return joinReply(ctx, req)
+			}
+		}, faketelegram.JoinApproved, "✅ You're in: MAT Holders"},
+		"the approval is carried out without an answer": {false, func(r *adapterTest) {
+			r.api.Fail("approveChatJoinRequest", telegramtest.Page(http.StatusBadGateway).CarriedOut())
+		}, faketelegram.JoinApproved, "✅ You're in: MAT Holders"},
+		"the answer to the query is carried out without an answer": {true, func(r *adapterTest) {
+			r.api.Fail("answerChatJoinRequestQuery", telegramtest.Page(http.StatusBadGateway).CarriedOut())
+		}, faketelegram.JoinApproved, "✅ You're in: MAT Holders"},
+		"the approval does not arrive": {false, func(r *adapterTest) {
+			r.api.Fail("approveChatJoinRequest", telegramtest.Page(http.StatusBadGateway), telegramtest.TooMany(time.Second))
+		}, faketelegram.JoinApproved, "✅ You're in: MAT Holders"},
+		"Telegram takes no approval": {false, func(r *adapterTest) {
+			for range 20 {
+				r.api.Fail("approveChatJoinRequest", telegramtest.Page(http.StatusBadGateway))
+			}
+		}, faketelegram.JoinOpen, "⚠️ I can't check that right now\nThat took too long."},
+		"Telegram takes no message": {false, func(r *adapterTest) {
+			r.api.Fail("sendMessage", telegramtest.Fault{Status: http.StatusForbidden, Description: "Forbidden: bot can't initiate conversation with a user"})
+		}, faketelegram.JoinApproved, ""},
+		"Telegram hangs on the message": {true, func(r *adapterTest) {
+			r.api.Fail("sendMessage", telegramtest.Hang())
+		}, faketelegram.JoinApproved, ""},
+	}, func(t *testing.T, tt test) {
+		r := joinTest(t)
+		r.handler.Reply = joinReply
+		tt.before(r)
+		r.run()
+		r.asks(7, tt.guarded)
+		got := r.joined(7)
+		check(t, "state", got.State, tt.state)
+		if shown := r.toldTo(7); !strings.HasPrefix(shown, tt.told) || tt.told == "" && shown != "" || strings.Contains(shown, "---") {
+			t.Errorf("told %q, want %q", shown, tt.told)
+		}
+		if len(got.Answers) > 1 {
+			t.Errorf("answered with %v", answersOf(got))
+		}
+	})
+}
+
+func TestJoinRequestsThatAreNotAnswered(t *testing.T) {
+	inBubble(t, map[string]func(*adapterTest){
+		"of a bot": func(r *adapterTest) {
+			r.api.RequestJoin(holdersChat, faketelegram.User{ID: 7, IsBot: true, FirstName: "Bot"}, false)
+		},
+		"to another group": func(r *adapterTest) {
+			r.api.GrantInvite(group, true)
+			r.api.RequestJoin(faketelegram.Group(group), faketelegram.Person(7), false)
+		},
+	}, func(t *testing.T, request func(*adapterTest)) {
+		r := joinTest(t)
+		r.handler.Reply = joinReply
+		r.run()
+		r.api.WaitAcknowledged(atOnce)
+		time.Sleep(time.Second)
+		request(r)
+		if got := r.joined(7); got.UpdateID == 0 || got.State != faketelegram.JoinOpen || len(r.handler.Requests()) > 0 || r.toldTo(7) != "" {
+			t.Errorf("%+v, %d requests handled", got, len(r.handler.Requests()))
+		}
+	})
+}
+
+// Until its deadline, a check may take as long as it needs.
+func TestAQueryIsAnsweredWithinTenSeconds(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.api.GrantInvite(holders, true)
+		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
+			time.Sleep(time.Until(req.Deadline))
+			return joinReply(ctx, req)
+		}
+		r.run()
+		for _, user := range []int64{7, 700} {
+			r.asks(user, true)
+			got := r.joined(user)
+			if len(got.Answers) != 1 || got.Answers[0].At.Sub(got.At) > 9500*time.Millisecond {
+				t.Errorf("answered with %v", got.Answers)
+			}
+		}
+	}, withJoins)
+}
+
+// A press checks who presses, and approves nothing but their own open request.
+func TestAPressLetsInOnlyWhoPresses(t *testing.T) {
+	type test struct {
+		user int64
+		chat faketelegram.Chat
+		data string
+		in   bool
+		told string
+	}
+	own := fmt.Sprintf("1 e 0 join %d", holders)
+	inBubble(t, map[string]test{
+		"one's own":                {7, faketelegram.Private(7), own, true, "✅ You're in: MAT Holders"},
+		"without an open request":  {8, faketelegram.Private(8), own, false, ""},
+		"in a group":               {7, faketelegram.Group(group), own, false, ""},
+		"below somebody's message": {7, faketelegram.Private(8), own, false, ""},
+		"of the wrong form":        {7, faketelegram.Private(7), "1 e 0 join", false, "?"},
+	}, func(t *testing.T, tt test) {
+		r := joinTest(t)
+		r.handler.Reply = joinReply
+		r.run()
+		r.api.Start(7)
+		r.api.WaitAcknowledged(atOnce)
+		time.Sleep(time.Second)
+		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
+			req.From.ID = "901"
+			return joinReply(ctx, req)
+		}
+		r.asks(7, false)
+		r.joined(7)
+		r.handler.Reply = joinReply
+		message := r.api.Sent()[0].ID
+		r.api.Press(tt.user, tt.chat, message, tt.data)
+		got := r.joined(7)
+		check(t, "let in", got.State == faketelegram.JoinApproved, tt.in)
+		if tt.told != "?" && !strings.HasPrefix(r.toldTo(tt.user), tt.told) {
+			t.Errorf("told %q, want %q", r.toldTo(tt.user), tt.told)
+		}
+		if len(r.pressAnswers(1)) != 1 {
+			t.Error("the press is not answered")
+		}
+	})
+}
+
+func TestALinkAndAnAnswerAskToJoinToo(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
+			return chat.Reply{Title: chat.Say("join.wallet"), Ask: &chat.Ask{Command: chat.JoinCommand, Args: []string{fmt.Sprint(holders)}, Question: chat.Say("ask.wallet")}}
+		}
+		r.run()
+		r.give(inPrivate(ann, fmt.Sprintf("/start join_%d", holders)))
+		r.give(inPrivate(ann, "0xabc").ReplyingTo(r.api.Sent()[0]))
+		r.give(inGroup(ann, fmt.Sprintf("/start join_%d", holders)), inGroup(ann, fmt.Sprintf("/join %d", holders)))
+		var asked []string
+		for _, req := range r.handler.Requests() {
+			asked = append(asked, fmt.Sprint(req.Command, " ", req.Args, " ", req.Direct))
+		}
+		want := fmt.Sprintf("[join %v true join %v true start %v false]", chat.Typed(fmt.Sprint(holders)), chat.Typed(fmt.Sprint(holders), "0xabc"), chat.Typed(fmt.Sprintf("join_%d", holders)))
+		if got := fmt.Sprint(asked); got != want {
+			t.Errorf("asked %s, want %s", got, want)
+		}
+	}, withJoins)
+}
+
+// A person gets one message a minute about their requests, and all together ten a second.
+func TestMessagesAboutJoinRequestsAreBounded(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.api.GrantInvite(holders, true)
+		r.handler.Reply = joinReply
+		r.run()
+		r.api.WaitAcknowledged(atOnce)
+		time.Sleep(time.Second)
+		for range 3 {
+			r.asks(700, false)
+			r.joined(700)
+			r.api.CloseJoin(holders, 700, faketelegram.JoinWithdrawn)
+		}
+		check(t, "messages within a minute", len(r.api.Sent()), 1)
+		const raid = 500
+		began := time.Now()
+		for i := range int64(raid) {
+			r.asks(100_000+i, false)
+		}
+		r.joined(100_000)
+		sent := r.api.Sent()[1:]
+		for _, m := range sent {
+			if m.At.Sub(began) > 10*time.Second {
+				t.Errorf("a message went out %v after the request", m.At.Sub(began))
+			}
+		}
+		if n := len(sent); n < 10 || n > 100 {
+			t.Errorf("%d messages went out", n)
+		}
+		check(t, "left open", r.events.Of("join_left_open")+r.events.Of("join_unknown"), 3+raid)
+	}, withJoins)
+}
+
+func TestJoinRequestsAreAskedForOnlyWhereTheyAreAnswered(t *testing.T) {
+	for name, changes := range map[string][]func(*Config){"[message callback_query inline_query]": nil, "[message callback_query inline_query chat_join_request]": {withJoins}} {
+		simulated(t, func(t *testing.T, r *adapterTest) {
+			r.run()
+			check(t, "kinds", fmt.Sprint(r.api.Webhook().AllowedUpdates), name)
+		}, append(changes, byWebhook)...)
+	}
+}
+
+func TestCheckTellsWhatKeepsPeopleOut(t *testing.T) {
+	type test struct {
+		change       func(*telegramtest.Server)
+		says, failed string
+	}
+	inBubble(t, map[string]test{
+		"all is well":      {func(*telegramtest.Server) {}, "the bot may let people in", ""},
+		"no administrator": {func(s *telegramtest.Server) { s.Promote(holders, faketelegram.BotID, "member") }, "", "make it an administrator there, with the right to invite users"},
+		"no right":         {func(s *telegramtest.Server) { s.GrantInvite(holders, false) }, "", "make it an administrator there, with the right to invite users"},
+		"not there": {func(s *telegramtest.Server) {
+			s.SetChat(faketelegram.ChatInfo{Chat: holdersChat, Unknown: true})
+		}, "", "is the ID right, and the bot in the group?"},
+		"nobody asks": {func(s *telegramtest.Server) { s.SetChat(faketelegram.ChatInfo{Chat: holdersChat}) }, "switch on Approve New Members", ""},
+		"another guardian": {func(s *telegramtest.Server) {
+			s.SetChat(faketelegram.ChatInfo{Chat: holdersChat, JoinByRequest: true, GuardBot: &faketelegram.User{ID: 5, IsBot: true}})
+		}, "make this one process them instead", ""},
+	}, func(t *testing.T, tt test) {
+		r := joinTest(t)
+		tt.change(r.api)
+		details, err := r.adapter.Check(t.Context())
+		if all := strings.Join(details, "\n"); !strings.Contains(all, tt.says) || (err != nil) != (tt.failed != "") || err != nil && !strings.Contains(err.Error(), tt.failed) {
+			t.Errorf("says %s, %v", all, err)
+		}
+		r.run()
+		time.Sleep(time.Minute)
+		warned := r.logs.Lines("nobody can be let into a group") + r.logs.Lines("some join requests may not reach the bot")
+		if want := min(1, len(tt.failed)); tt.says == "the bot may let people in" && warned != 0 || tt.failed != "" && warned != want {
+			t.Errorf("%d warnings at the start", warned)
+		}
+	})
+}
