@@ -44,8 +44,8 @@ const maxForm = 16 << 20
 const attached = "attach://"
 
 // read takes the parameters of a call, from JSON or a form, each as JSON, and checks
-// them against the Bot API's description. An uploaded file is the value "attach://"
-// and its name.
+// them against the Bot API's description and turnsAway. An uploaded file is the value
+// "attach://" and its name.
 func read(r *http.Request, method string) (p params, files map[string][]byte, err error) {
 	known, ok := botAPI().Methods[method]
 	if !ok {
@@ -68,6 +68,9 @@ func read(r *http.Request, method string) (p params, files map[string][]byte, er
 	}
 	if err := check(known, given); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", method, err)
+	}
+	if turnsAway(method, p) {
+		return nil, nil, fmt.Errorf("%s: only moderators turn people away", method)
 	}
 	return p, files, nil
 }

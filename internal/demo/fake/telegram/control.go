@@ -32,7 +32,8 @@ func (s *Server) person(id int64) User {
 }
 
 // Promote sets a user's status in a chat: "creator", "administrator",
-// "member", "left" and so on. It is "member" until then.
+// "member", "left" and so on. It is "member" until then, or what the user's last join
+// request says: "left", and "member" once it is approved.
 func (s *Server) Promote(chat, user int64, status string) {
 	s.Change(func() { s.status[[2]int64{chat, user}] = status })
 }

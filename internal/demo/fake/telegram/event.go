@@ -18,11 +18,13 @@ type Event struct {
 	Notice *Notice
 	// Inline answers an inline query.
 	Inline *InlineAnswer
+	// Join is a request to join Chat: new, answered or closed.
+	Join *JoinRequest
 	// Typing is true while the bot is typing, for some 5 seconds.
 	Typing bool
 	// Menus is true when a menu was set.
 	Menus bool
-	// Chat is where a notice is shown, or the bot is typing.
+	// Chat is where a notice is shown, the bot is typing, or somebody wants to join.
 	Chat int64
 }
 

@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -138,8 +137,13 @@ func (s *Server) carryOut(method string, p params, files map[string][]byte) (res
 		s.watch(Event{Typing: true, Chat: chat})
 		return true, nil
 	case "getChatMember":
-		chat, user := arg[int64](p, "chat_id"), arg[int64](p, "user_id")
-		return map[string]any{"status": cmp.Or(s.status[[2]int64{chat, user}], "member"), "user": s.person(user)}, nil
+		return s.getChatMember(p)
+	case "getChat":
+		return s.getChat(p)
+	case "approveChatJoinRequest":
+		return s.approveChatJoinRequest(p)
+	case "answerChatJoinRequestQuery":
+		return s.answerChatJoinRequestQuery(p)
 	case "setMyCommands":
 		return s.setMyCommands(p)
 	case "getMyCommands":
@@ -241,7 +245,7 @@ func (s *Server) reachable(chat int64) *refusal {
 	if to, moved := s.moved[chat]; moved {
 		return &refusal{code: http.StatusBadRequest, text: "Bad Request: group chat was upgraded to a supergroup chat", movedTo: to}
 	}
-	if chat > 0 && !s.started[chat] {
+	if chat > 0 && !s.started[chat] && !s.joins.contactable(chat) {
 		return &refusal{code: http.StatusForbidden, text: "Forbidden: bot can't initiate conversation with a user"}
 	}
 	return nil

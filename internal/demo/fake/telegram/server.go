@@ -2,7 +2,8 @@
 // in the browser. It refuses what Telegram refuses, and any call that does not fit the
 // Bot API's own description (botapi.json, version 10.1 reduced to methods,
 // parameters, types and which are required, from
-// https://core.telegram.org/bots/api, and what newer adds).
+// https://core.telegram.org/bots/api, and what newer adds). It also refuses any call that
+// declines, restricts or removes a person.
 //
 // The demo starts it with Start and watches what it shows (Watch). Tests use it as a
 // telegramtest.Server, which adds faults and assertions that are not linked into the
@@ -85,6 +86,10 @@ type Server struct {
 	queries       map[string]*inlineQuery
 	inlineAnswers []InlineAnswer
 
+	joins    joinRequests
+	inviting map[int64]bool // chats where the bot may or may not add members
+	chats    map[int64]ChatInfo
+
 	people map[int64]User // how they appear in updates
 	watch  func(Event)
 }
@@ -126,6 +131,7 @@ func New() *Server {
 		moved: map[int64]int64{},
 		menus: map[MenuKey][]Command{}, descriptions: map[[2]string]string{}, ephemerals: map[[2]int64]ephemeral{},
 		presses: map[string]*press{}, queries: map[string]*inlineQuery{},
+		inviting: map[int64]bool{}, chats: map[int64]ChatInfo{},
 		people: map[int64]User{}, watch: func(Event) {},
 	}
 }
@@ -149,8 +155,9 @@ func (s *Server) Sent() []Sent {
 }
 
 // Forget drops all that was sent and answered, so that a long run needs no more memory
-// than a short one. A message can still be replied to, edited and pressed for as long as
-// keep.
+// than a short one. A message can still be replied to, edited and pressed, and a join
+// request answered, for as long as keep. Who made a forgotten request counts as a member,
+// like anybody else.
 func (s *Server) Forget(keep time.Duration) {
 	s.Lock()
 	defer s.Unlock()
@@ -159,6 +166,7 @@ func (s *Server) Forget(keep time.Duration) {
 	maps.DeleteFunc(s.ephemerals, func(_ [2]int64, e ephemeral) bool { return old(e.at) })
 	maps.DeleteFunc(s.presses, func(_ string, p *press) bool { return p.answered || old(p.at) })
 	maps.DeleteFunc(s.queries, func(_ string, q *inlineQuery) bool { return q.answered || old(q.at) })
+	s.joins.forget(old)
 	s.sent, s.notices, s.inlineAnswers = nil, nil, nil
 }
 
@@ -174,5 +182,6 @@ func (s *Server) Pending() []int64 {
 // Webhook is what setWebhook last said.
 func (s *Server) Webhook() Webhook { return locked(s, func() Webhook { return s.webhook }) }
 
-// Violations are the calls that the Bot API's description does not allow.
+// Violations are the calls that the Bot API's description does not allow, and those that
+// decline, restrict or remove a person.
 func (s *Server) Violations() []string { return list(s, &s.violations) }

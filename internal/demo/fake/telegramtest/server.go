@@ -54,8 +54,8 @@ type Seen struct {
 	Text string
 }
 
-// New starts a server that stops with the test. At its end the test fails for every call
-// that the Bot API's description does not allow.
+// New starts a server that stops with the test. At its end the test fails for each of its
+// Violations.
 func New(t testing.TB) *Server {
 	server, err := faketelegram.Start()
 	if err != nil {
@@ -79,7 +79,7 @@ func watched(t testing.TB, server *faketelegram.Server) *Server {
 	t.Cleanup(func() {
 		s.Close()
 		for _, v := range s.Violations() {
-			t.Errorf("the Bot API does not allow: %s", v)
+			t.Errorf("a call that must not be made: %s", v)
 		}
 	})
 	return s

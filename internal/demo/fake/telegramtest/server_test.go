@@ -22,17 +22,27 @@ const (
 // request makes a call and returns the description of the refusal, or "".
 func (s *Server) request(t *testing.T, method, params string) (refusal string) {
 	t.Helper()
+	_, refusal = s.respond(t, method, params)
+	return refusal
+}
+
+// respond makes a call and returns its result, or the description of the refusal.
+func (s *Server) respond(t *testing.T, method, params string) (result, refusal string) {
+	t.Helper()
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/bot"+faketelegram.Token+"/"+method, strings.NewReader(params))
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := s.RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var response struct{ Description string }
+	var response struct {
+		Result      json.RawMessage
+		Description string
+	}
 	if err := json.NewDecoder(resp.Body).Decode(&response); err != nil {
 		t.Fatal(err)
 	}
-	return response.Description
+	return string(response.Result), response.Description
 }
 
 // A call that the description does not know is a mistake of the program under
