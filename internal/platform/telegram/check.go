@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/go-telegram/bot"
@@ -69,7 +70,7 @@ func (a *Adapter) checkJoinChat(ctx context.Context, self, group int64) (details
 	if err != nil {
 		return nil, fmt.Errorf("JOIN_CHATS, group %d: %w: is the ID right, and the bot in the group?", group, err)
 	}
-	a.titles.Store(group, info.Title)
+	a.titles.Store(strconv.FormatInt(group, 10), info.Title)
 	about := fmt.Sprintf("JOIN_CHATS, %s (%d): ", chat.NewUntrusted(info.Title, maxReason), group)
 	may, err := a.mayInvite(ctx, self, group)
 	switch {

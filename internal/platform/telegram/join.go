@@ -32,24 +32,27 @@ const (
 	joinMessages = 10
 )
 
-// The times of a join request. Telegram waits 10 seconds for the answer to a query,
-// https://core.telegram.org/bots/api#chatjoinrequest.
+// The times of a join request. Telegram waits 10 seconds from the request's date for the
+// answer to a query, https://core.telegram.org/bots/api#chatjoinrequest.
 const (
 	queryFor = 10 * time.Second
-	// checkFor is how long a check may take. A message to the person comes before the
-	// approval, for joiningFor at most.
-	checkFor   = 7 * time.Second
+	// minQueryFor is how long the answer may take however old the date is: the clocks may
+	// differ.
+	minQueryFor = 5 * time.Second
+	// approveFor is the part of that time in which nothing is checked any more. A message to
+	// the person comes before the approval, for joiningFor at most.
+	approveFor = 3 * time.Second
 	joiningFor = 1500 * time.Millisecond
 	// joinMessageWait is how long a message to the person may wait for its turn.
 	joinMessageWait = 3 * time.Second
 )
 
-// joining is a join request that is being answered.
-type joining struct {
+// joinTask is a join request that is being answered.
+type joinTask struct {
 	s       *session
 	r       *joinRequest
 	request chat.Request
-	// until is when Telegram takes the answer no longer.
+	// until is when the answer comes too late.
 	until time.Time
 }
 
@@ -60,18 +63,26 @@ func (s *session) respondJoin(id string, r *joinRequest) {
 	if _, listed := s.a.Settings.JoinChats[r.Chat.ID]; !listed {
 		return
 	}
-	s.a.titles.Store(r.Chat.ID, r.Chat.Title)
 	group := strconv.FormatInt(r.Chat.ID, 10)
-	j := &joining{s: s, r: r, until: time.Now().Add(queryFor), request: chat.Request{
+	s.a.titles.Store(group, r.Chat.Title)
+	now := time.Now()
+	j := &joinTask{s: s, r: r, until: now.Add(queryFor), request: chat.Request{
 		ID: id, Command: chat.JoinCommand, Args: chat.Typed(group), GroupName: r.Chat.Title,
 		From: userOf(r.From.ID), Locale: r.From.Language, BotName: s.me.FirstName,
 		Chat: strconv.FormatInt(r.UserChat, 10), Direct: true,
 	}}
-	// A Date that is long past comes from a queue or from another clock.
-	if byDate := time.Unix(r.Date, 0).Add(queryFor); byDate.After(time.Now()) && byDate.Before(j.until) {
-		j.until = byDate
+	if r.QueryID != "" {
+		byDate := time.Until(time.Unix(r.Date, 0).Add(queryFor))
+		j.until = now.Add(min(max(byDate, minQueryFor), queryFor))
 	}
-	j.request.Deadline = j.until.Add(checkFor - queryFor)
+	j.request.Deadline = j.until.Add(-approveFor)
+	select {
+	case s.a.joins <- struct{}{}:
+		defer func() { <-s.a.joins }()
+	default:
+		j.leaveOpen(nil)
+		return
+	}
 	if reply := j.check(); reply != nil && reply.Admit != nil {
 		j.letIn(*reply)
 	} else {
@@ -80,15 +91,9 @@ func (s *session) respondJoin(id string, r *joinRequest) {
 }
 
 // check has the request checked. It blocks until then, at most until the request's Deadline.
-// It returns nil for a bot, and if too many requests are in flight.
-func (j *joining) check() (reply *chat.Reply) {
+// It returns nil for a bot, and if others were checked until then.
+func (j *joinTask) check() (reply *chat.Reply) {
 	if j.r.From.IsBot {
-		return nil
-	}
-	select {
-	case j.s.a.joins <- struct{}{}:
-		defer func() { <-j.s.a.joins }()
-	default:
 		return nil
 	}
 	select {
@@ -104,7 +109,7 @@ func (j *joining) check() (reply *chat.Reply) {
 }
 
 // leaveOpen leaves the request to moderators, and tells the person why; nil tells nothing.
-func (j *joining) leaveOpen(reply *chat.Reply) {
+func (j *joinTask) leaveOpen(reply *chat.Reply) {
 	if j.r.QueryID != "" {
 		// If Telegram refuses the answer, the request is answered or queued already.
 		_ = j.s.untilKnown(j.until, func(ctx context.Context) error {
@@ -123,7 +128,7 @@ func (j *joining) leaveOpen(reply *chat.Reply) {
 
 // letIn approves the request. Once a request is processed, Telegram takes no message to a
 // person who never started the bot. So a message goes out first, and is edited afterwards.
-func (j *joining) letIn(reply chat.Reply) {
+func (j *joinTask) letIn(reply chat.Reply) {
 	soon, cancel := context.WithTimeout(j.s.tasks.Sends, joiningFor)
 	told := j.tell(soon, instead(reply, reply.Admit.Joining()))
 	cancel()
@@ -145,7 +150,7 @@ func (j *joining) letIn(reply chat.Reply) {
 
 // tell sends the person a message, unless they got one less than a minute ago, or more than
 // joinMessages are due. It blocks until the outcome is known, or ctx ends.
-func (j *joining) tell(ctx context.Context, reply chat.Reply) outbox.Receipt {
+func (j *joinTask) tell(ctx context.Context, reply chat.Reply) outbox.Receipt {
 	bot := j.s.me.ID
 	wait, ok := j.s.a.Limiter.Reserve(ctx, joinMessageWait,
 		chat.Limit{Key: fmt.Sprint("join message ", bot, " ", j.r.UserChat), Count: 1, Window: time.Minute},
@@ -157,7 +162,7 @@ func (j *joining) tell(ctx context.Context, reply chat.Reply) outbox.Receipt {
 	return j.s.out.Send(ctx, j.message(reply))
 }
 
-func (j *joining) message(reply chat.Reply) outbox.Message {
+func (j *joinTask) message(reply chat.Reply) outbox.Message {
 	return outbox.Message{
 		To: botapi.Destination{Chat: j.r.UserChat}, Content: render(&reply, j.s.me.Username),
 		Sender: j.r.From.ID, Deadline: time.Now().Add(joinMessageWait),
@@ -178,8 +183,11 @@ func (s *session) admit(r chat.Reply, user int64, until time.Time, approve func(
 	}
 	s.a.Log.LogAttrs(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, "join"), "telegram: a join request could not be approved", slog.Any("err", err))
 	why := chat.Say("reason.timeout")
-	if e.NotAllowed() {
+	switch {
+	case e.NotAllowed():
 		why = chat.Say("join.denied")
+	case e.Unexplained():
+		why = chat.Say("reason.internal")
 	}
 	return instead(r, r.Admit.Unchecked(why))
 }
@@ -222,10 +230,9 @@ func (t *task) approveOwn(r chat.Reply) chat.Reply {
 
 // groupName returns the name of a group of JoinChats, or "" if that is not known.
 func (a *Adapter) groupName(id string) string {
-	group, _ := strconv.ParseInt(id, 10, 64)
-	name, _ := a.titles.Load(group)
-	text, _ := name.(string)
-	return text
+	title, _ := a.titles.Load(id)
+	name, _ := title.(string)
+	return name
 }
 
 // countJoin counts a join request.

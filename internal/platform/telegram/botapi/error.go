@@ -88,7 +88,7 @@ var details = map[string]string{
 	"TOPIC_CLOSED":              "the topic is closed",
 	"message thread not found":  "the topic is gone",
 	"chat not found":            noSuchChat,
-	"not enough rights":         "the bot may not write there",
+	"not enough rights to send": "the bot may not write there",
 	"CHAT_WRITE_FORBIDDEN":      "the bot may not write there",
 	"bot was kicked":            "the bot was removed",
 	"bot was blocked":           "the bot was blocked",
