@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -396,4 +397,38 @@ func TestTableWithAMistakeIsRefused(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
+}
+
+// A command for buttons alone runs, and no menu has it.
+func TestUnlistedCommandRunsWithinItsOwnBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var left time.Duration
+		hidden := chat.Command{Name: "hidden", Visibility: chat.Private, PerMinute: 2, Forms: []chat.Form{{
+			Params: []chat.Param{{Name: "group", Like: regexp.MustCompile("^-")}}, Unlisted: true,
+			Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
+				deadline, _ := ctx.Deadline()
+				left = time.Until(deadline)
+				return chat.Reply{Title: chat.Say("ran"), About: req.Args.Value("group")}, nil
+			},
+		}}}
+		r := newRouter(t, io.Discard, func(c *chat.Config) {
+			c.Commands, c.Limiter, c.UserPerMinute = append(c.Commands, hidden), counter{}, 0
+		})
+		if listed := r.Commands(); len(listed) != 1 || listed[0].Name != "exists" {
+			t.Errorf("listed are %+v", listed)
+		}
+		for i, within := range []time.Duration{time.Hour, time.Millisecond, 0} {
+			req := chat.Request{Command: "hidden", Args: chat.Typed("-5", "please"), From: ann, Chat: fmt.Sprint(i), Deadline: time.Now().Add(within)}
+			reply := r.Handle(t.Context(), req)
+			if want := min(within, time.Second); i < 2 && (reply.About != "-5" || left != want) {
+				t.Errorf("answered with %+v, %v before the deadline, want %v", reply, left, want)
+			}
+			if i == 2 && reply.Title.Key != "limit.title" {
+				t.Errorf("the third within a minute is answered with %+v", reply)
+			}
+		}
+		if reply := r.Handle(t.Context(), chat.Request{Command: "exists", From: ann, Chat: "9"}); reply.Title.Key == "limit.title" {
+			t.Error("the limit of one command holds for another")
+		}
+	})
 }
