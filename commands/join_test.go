@@ -3,6 +3,7 @@ package commands_test
 import (
 	"testing"
 
+	"herald/commands"
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
@@ -54,6 +55,9 @@ func TestOnlyACompleteProofIsAdmitted(t *testing.T) {
 func TestJoiningAsksForTheSenderAlone(t *testing.T) {
 	w := commandstest.Healthy()
 	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Members: chat.Registered, "telegram:" + commandstest.Stakers: chat.Staker}
+	if c, _ := commands.All(w.Sources(), w.Options).Find(chat.JoinCommand); c.PerMinute != 3 {
+		t.Errorf("a person may be checked %d times a minute", c.PerMinute)
+	}
 	r := w.Router(t)
 	for _, line := range []string{"/join " + commandstest.Members, "/join " + commandstest.Stakers, "/join " + commandstest.Stakers + " 0x1", "/join -5"} {
 		commandstest.Ask(t, r, line)

@@ -196,7 +196,7 @@ func joining() []scene {
 		{name: "joining", from: ann, change: with(func(*Answers) {}), lines: []string{
 			members, stakers, stakers + " " + AnnsWallet, stakers + " " + Wallet, stakers + " 0x1234", stakers + " please", "/join -5",
 		}},
-		{name: "joining", from: stranger, change: with(func(*Answers) {}), lines: []string{members, stakers + " " + Wallet}},
+		{name: "joining", from: stranger, change: with(func(*Answers) {}), lines: []string{members, stakers + " " + Wallet, status}},
 		{name: "joining", from: &sender{id: Stranger, title: strings.Join(Hostile, " ")}, change: with(func(*Answers) {}), lines: []string{members}},
 		{name: "joining", from: &sender{id: Stranger}, change: with(func(*Answers) {}), lines: []string{members}},
 		{name: "joining", from: ann, change: with(func(w *Answers) { w.Stake = core.Stake{Block: 1, Checked: 21} }), lines: []string{stakers + " " + AnnsWallet}},

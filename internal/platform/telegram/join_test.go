@@ -32,8 +32,9 @@ func joinTest(t *testing.T, changes ...func(*Config)) *adapterTest {
 
 // joinReply answers a JoinCommand: the users 1 to 99 are admitted, those above 900 cannot
 // be checked, and all others lack what is required.
-func joinReply(_ context.Context, req chat.Request) chat.Reply {
+func joinReply(_ context.Context, req chat.Request) (reply chat.Reply) {
 	group := chat.Group{ID: req.Args.First(), Name: req.GroupName}
+	defer func() { reply.Language, _ = chat.LanguageOf(req.Locale) }()
 	switch id := req.From.ID; {
 	case req.Command != chat.JoinCommand:
 		return chat.Reply{Title: chat.Say(req.Command)}
@@ -154,6 +155,9 @@ func TestNobodyIsToldTheyAreInWithoutAnApproval(t *testing.T) {
 		"the query has expired": {true, func(r *adapterTest) {
 			r.api.Fail("answerChatJoinRequestQuery", refused("query is too old and response timeout expired or query ID is invalid"))
 		}, faketelegram.JoinOpen, "⚠️ I can't check that right now\nThat took too long."},
+		"Telegram refuses for another reason": {false, func(r *adapterTest) {
+			r.api.Fail("approveChatJoinRequest", refused("USER_CHANNELS_TOO_MUCH"))
+		}, faketelegram.JoinOpen, "⚠️ I can't check that right now\nSomething went wrong on my side."},
 		"a moderator declines": {false, func(r *adapterTest) {
 			r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
 				r.api.CloseJoin(holders, 7, faketelegram.JoinDeclined)
@@ -201,6 +205,9 @@ func TestNobodyIsToldTheyAreInWithoutAnApproval(t *testing.T) {
 		if len(got.Answers) > 1 {
 			t.Errorf("answered with %v", answersOf(got))
 		}
+		in := min(1, strings.Count(string(got.State), "approved"))
+		check(t, "counted as let in", r.events.Of("join_approved"), in)
+		check(t, "counted as unknown", r.events.Of("join_unknown"), 1-in)
 	})
 }
 
@@ -255,15 +262,14 @@ func TestAPressLetsInOnlyWhoPresses(t *testing.T) {
 	own := fmt.Sprintf("1 e 0 join %d", holders)
 	inBubble(t, map[string]test{
 		"one's own":                {7, faketelegram.Private(7), own, true, "✅ You're in: MAT Holders"},
-		"without an open request":  {8, faketelegram.Private(8), own, false, ""},
-		"in a group":               {7, faketelegram.Group(group), own, false, ""},
-		"below somebody's message": {7, faketelegram.Private(8), own, false, ""},
-		"of the wrong form":        {7, faketelegram.Private(7), "1 e 0 join", false, "?"},
+		"without an open request":  {8, faketelegram.Private(8), own, false, "⚠️ No open request\nYou have no open request to join MAT Holders."},
+		"in a group":               {7, faketelegram.Group(group), own, false, "⚠️ This button has expired"},
+		"below somebody's message": {7, faketelegram.Private(8), own, false, "⚠️ This button has expired"},
 	}, func(t *testing.T, tt test) {
 		r := joinTest(t)
 		r.handler.Reply = joinReply
 		r.runJoins()
-		r.api.Start(7)
+		r.api.Promote(holders, 8, "left")
 		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
 			req.From.ID = "901"
 			return joinReply(ctx, req)
@@ -275,11 +281,8 @@ func TestAPressLetsInOnlyWhoPresses(t *testing.T) {
 		r.api.Press(tt.user, tt.chat, message, tt.data)
 		got := r.joined(7)
 		check(t, "let in", got.State == faketelegram.JoinApproved, tt.in)
-		if tt.told != "?" && !strings.HasPrefix(r.toldTo(tt.user), tt.told) {
-			t.Errorf("told %q, want %q", r.toldTo(tt.user), tt.told)
-		}
-		if len(r.pressAnswers(1)) != 1 {
-			t.Error("the press is not answered")
+		if told := r.pressAnswers(1)[0].Text + r.toldTo(tt.user); !strings.HasPrefix(told, tt.told) {
+			t.Errorf("told %q, want %q", told, tt.told)
 		}
 	})
 }
@@ -287,17 +290,21 @@ func TestAPressLetsInOnlyWhoPresses(t *testing.T) {
 func TestALinkAndAnAnswerAskToJoinToo(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
+			if req.Command != chat.JoinCommand {
+				return chat.Reply{Title: chat.Say(req.Command)}
+			}
 			return chat.Reply{Title: chat.Say("join.wallet"), Ask: &chat.Ask{Command: chat.JoinCommand, Args: []string{fmt.Sprint(holders)}, Question: chat.Say("ask.wallet")}}
 		}
 		r.runJoins()
 		r.give(inPrivate(ann, fmt.Sprintf("/start join_%d", holders)))
 		r.give(inPrivate(ann, "0xabc").ReplyingTo(r.api.Sent()[0]))
 		r.give(inGroup(ann, fmt.Sprintf("/start join_%d", holders)), inGroup(ann, fmt.Sprintf("/join %d", holders)))
+		r.give(inPrivate(ann, "/start join"), inPrivate(ann, "/start price_-5"))
 		var asked []string
 		for _, req := range r.handler.Requests() {
 			asked = append(asked, fmt.Sprint(req.Command, " ", req.Args, " ", req.Direct))
 		}
-		want := fmt.Sprintf("[join %v true join %v true start %v false]", chat.Typed(fmt.Sprint(holders)), chat.Typed(fmt.Sprint(holders), "0xabc"), chat.Typed())
+		want := fmt.Sprintf("[join %v true join %v true start %[3]v false start %[3]v true start %[3]v true]", chat.Typed(fmt.Sprint(holders)), chat.Typed(fmt.Sprint(holders), "0xabc"), chat.Typed())
 		if got := fmt.Sprint(asked); got != want {
 			t.Errorf("asked %s, want %s", got, want)
 		}
@@ -357,6 +364,9 @@ func TestCheckTellsWhatKeepsPeopleOut(t *testing.T) {
 			s.SetChat(faketelegram.ChatInfo{Chat: holdersChat, Unknown: true})
 		}, "", "is the ID right, and the bot in the group?"},
 		"nobody asks": {func(s *telegramtest.Server) { s.SetChat(faketelegram.ChatInfo{Chat: holdersChat}) }, "switch on Approve New Members", ""},
+		"it is the guardian": {func(s *telegramtest.Server) {
+			s.SetChat(faketelegram.ChatInfo{Chat: holdersChat, JoinByRequest: true, GuardBot: &faketelegram.User{ID: faketelegram.BotID, IsBot: true}})
+		}, "the bot may let people in", ""},
 		"another guardian": {func(s *telegramtest.Server) {
 			s.SetChat(faketelegram.ChatInfo{Chat: holdersChat, JoinByRequest: true, GuardBot: &faketelegram.User{ID: 5, IsBot: true}})
 		}, "make this one process them instead", ""},
@@ -364,7 +374,7 @@ func TestCheckTellsWhatKeepsPeopleOut(t *testing.T) {
 		r := joinTest(t)
 		tt.change(r.api)
 		details, err := r.adapter.Check(t.Context())
-		if all := strings.Join(details, "\n"); !strings.Contains(all, tt.says) || (err != nil) != (tt.failed != "") || err != nil && !strings.Contains(err.Error(), tt.failed) {
+		if all := strings.Join(details, "\n"); !strings.Contains(all, tt.says) || tt.says == "the bot may let people in" && len(details) != 2 || (err != nil) != (tt.failed != "") || err != nil && !strings.Contains(err.Error(), tt.failed) {
 			t.Errorf("says %s, %v", all, err)
 		}
 		r.runJoins()
@@ -374,4 +384,72 @@ func TestCheckTellsWhatKeepsPeopleOut(t *testing.T) {
 			t.Errorf("%d warnings at the start", warned)
 		}
 	})
+}
+
+// A guardian's ten seconds begin with the date of the request, unless the clocks differ.
+func TestTheDeadlineOfAQueryGoesByItsDate(t *testing.T) {
+	inBubble(t, map[string]struct{ ahead, left time.Duration }{
+		"at once":           {0, 7 * time.Second},
+		"later":             {-4 * time.Second, 3 * time.Second},
+		"very late":         {-time.Hour, 2 * time.Second},
+		"before it is made": {time.Hour, 7 * time.Second},
+	}, func(t *testing.T, tt struct{ ahead, left time.Duration }) {
+		r := joinTest(t)
+		r.api.SetAhead(tt.ahead)
+		var left time.Duration
+		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
+			left = time.Until(req.Deadline)
+			return joinReply(ctx, req)
+		}
+		r.runJoins()
+		r.asks(7, true)
+		r.joined(7)
+		if left > tt.left || left < tt.left-time.Second {
+			t.Errorf("%v are left for the check, want %v", left, tt.left)
+		}
+	})
+}
+
+func TestAJoinRequestIsAnsweredInThePersonsLanguage(t *testing.T) {
+	for user, want := range map[int64]string{7: "✅ Ya estás dentro: MAT Holders", 700: "Aún no tienes registro"} {
+		simulated(t, func(t *testing.T, r *adapterTest) {
+			r.api.GrantInvite(holders, true)
+			r.handler.Reply = joinReply
+			r.runJoins()
+			var first string
+			r.api.Watch(func(e faketelegram.Event) {
+				if e.Message != nil && first == "" {
+					first = e.Message.Text
+				}
+			})
+			r.api.RequestJoin(holdersChat, faketelegram.User{ID: user, FirstName: "Ana", Language: "es"}, false)
+			r.joined(user)
+			if told := r.toldTo(user); told != want {
+				t.Errorf("told %q, want %q", told, want)
+			}
+			if user == 7 && !strings.HasPrefix(first, "✅ Todo en orden.") {
+				t.Errorf("told %q before the approval", first)
+			}
+		}, withJoins)
+	}
+}
+
+// Join requests that wait take no place from commands.
+func TestJoinRequestsHoldNoPlaces(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.api.GrantInvite(holders, true)
+		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
+			time.Sleep(time.Until(req.Deadline))
+			return joinReply(ctx, req)
+		}
+		r.runJoins()
+		for i := range int64(20) {
+			r.asks(100_000+i, false)
+		}
+		time.Sleep(2 * time.Second)
+		check(t, "places that are taken", r.adapter.InFlight(), 0)
+		if n := len(r.handler.Requests()); n != maxChecks {
+			t.Errorf("%d are checked at a time", n)
+		}
+	}, withJoins)
 }

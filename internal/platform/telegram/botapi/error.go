@@ -78,7 +78,6 @@ func (e *Error) Unexplained() bool { return e.Kind == Refused && e.detail == "" 
 const (
 	noSuchChat    = "no such chat"
 	notModified   = "the message has this content already"
-	alreadyMember = "the user is a member already"
 	noJoinRequest = "the user has no open join request"
 	noRight       = "the bot lacks the right to invite users"
 )
@@ -100,7 +99,7 @@ var details = map[string]string{
 	"message to edit not found": "the message is gone",
 	"query is too old":          "the query is too old",
 	"HIDE_REQUESTER_MISSING":    noJoinRequest,
-	"USER_ALREADY_PARTICIPANT":  alreadyMember,
+	"USER_ALREADY_PARTICIPANT":  "the user is a member already",
 	"CHAT_ADMIN_REQUIRED":       noRight,
 	"manage chat invite link":   noRight,
 }

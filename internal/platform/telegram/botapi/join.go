@@ -6,14 +6,10 @@ import (
 	"github.com/go-telegram/bot"
 )
 
-// Approve lets a user into a chat (approveChatJoinRequest), or succeeds if the user is a
-// member. The bot needs the right to invite users.
+// Approve lets a user into a chat (approveChatJoinRequest). The bot needs the right to invite
+// users. Telegram refuses if the user has no open request, or is a member.
 func (c *Client) Approve(ctx context.Context, chat, user int64) error {
-	err := c.do(ctx, "approveChatJoinRequest", &bot.ApproveChatJoinRequestParams{ChatID: chat, UserID: user})
-	if ErrorOf(err).detail == alreadyMember {
-		return nil
-	}
-	return err
+	return c.do(ctx, "approveChatJoinRequest", &bot.ApproveChatJoinRequestParams{ChatID: chat, UserID: user})
 }
 
 // JoinResult is an answer to a join request query.
