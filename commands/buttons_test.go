@@ -41,7 +41,7 @@ func press(t *testing.T, r *chat.Router, state string) (chat.Reply, chat.Press) 
 // The transcripts show which buttons an answer has.
 func TestRefreshAsksTheSameAndAPeriodShowsAPicture(t *testing.T) {
 	r := commandstest.Healthy().Router(t)
-	for _, line := range []string{"/price", "/price 30d", "/supply", staked, "/status"} {
+	for _, line := range []string{"/price", "/price 30d", "/price 1500", "/supply", staked, "/status"} {
 		first := commandstest.Ask(t, r, line)
 		for label, state := range buttons(t, first) {
 			again, p := press(t, r, state)
