@@ -142,7 +142,7 @@ func (c stakedCommand) buttons(wallet common.Address, tone chat.Tone) []chat.Act
 	buttons := []chat.Action{again, {Label: chat.Say("button.copy_wallet"), Copy: wallet.Hex()}}
 	buttons = append(buttons, link("button.explorer", c.address(wallet).URL)...)
 	if tone == chat.Negative {
-		buttons = append(buttons, link("button.stake", c.StakeURL)...)
+		buttons = append(buttons, nextStep("button.stake", c.StakeURL)...)
 	}
 	return buttons
 }

@@ -97,7 +97,7 @@ func (c verifyCommand) ownership(account, owner core.Answer[core.Account], key s
 	text := chat.SayWith(key+why, chat.Values{"service": c.service()})
 	reply := chat.Reply{Tone: tone, Title: chat.Say(key + title), Text: text, Checked: at}
 	if tone == chat.Negative && key == yourWallet {
-		reply.Actions = link("button.register", c.RegisterURL)
+		reply.Actions = nextStep("button.register", c.RegisterURL)
 	}
 	return reply, nil
 }
@@ -122,7 +122,7 @@ func (c verifyCommand) addStake(reply *chat.Reply, wallet common.Address, stake 
 		reply.Checked = at
 	}
 	if reply.Tone == chat.Positive && tone == chat.Negative {
-		reply.Actions = link("button.stake", c.StakeURL)
+		reply.Actions = nextStep("button.stake", c.StakeURL)
 	}
 	return s.Err()
 }
