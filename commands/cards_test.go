@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
 
@@ -154,4 +155,22 @@ func TestARefreshIsToldWhenThereMayBeANewerPrice(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestNotStakedSaysInHowManyPools(t *testing.T) {
+	for n, want := range map[int]string{21: "Not staked in any of the 21 pools.", 2: "Not staked in any of the 2 pools.", 1: "Not staked in the 1 pool I checked."} {
+		w := commandstest.Healthy()
+		w.Stake = core.Stake{Block: 1, Checked: n}
+		r := w.Router(t)
+		asked := words.Print(commandstest.Ask(t, r, staked)).Title.String()
+		verified := words.Print(commandstest.Ask(t, r, verify)).Sections[0].Heading.String()
+		if asked != want || verified != want {
+			t.Errorf("of %d pools: %q and %q, want %q", n, asked, verified, want)
+		}
+		for _, l := range chat.Languages() {
+			if title := words.Say(l, chat.SayWith("stake.no", chat.Values{"n": chat.Count(n)})); utf8.RuneCountInString(title) > 60 {
+				t.Errorf("%s: %q has more than 60 characters", l, title)
+			}
+		}
+	}
 }
