@@ -41,7 +41,7 @@ func press(t *testing.T, r *chat.Router, state string) (chat.Reply, chat.Press) 
 // The transcripts show which buttons an answer has.
 func TestRefreshAsksTheSameAndAPeriodShowsAPicture(t *testing.T) {
 	r := commandstest.Healthy().Router(t)
-	for _, line := range []string{"/price", "/price 30d", "/supply", staked, "/status"} {
+	for _, line := range []string{"/price", "/price 30d", "/price 1500", "/supply", staked, "/status"} {
 		first := commandstest.Ask(t, r, line)
 		for label, state := range buttons(t, first) {
 			again, p := press(t, r, state)
@@ -157,5 +157,44 @@ func TestAnotherPersonsPressShowsTheirOwnLogins(t *testing.T) {
 	})
 	if reply.Text.Key != "logins.unregistered" || len(reply.Sections) > 0 {
 		t.Errorf("a stranger got %s", texts(reply))
+	}
+}
+
+func TestTheNextStepIsToRegisterToStakeOrToTryAgain(t *testing.T) {
+	none, down := func(*commandstest.Answers) {}, func(w *commandstest.Answers) { w.StakeErr, w.PriceErr = failure, failure }
+	idle := func(w *commandstest.Answers) { w.Stake.Staked = nil }
+	stranger := func(w *commandstest.Answers) { w.Accounts = nil }
+	for name, test := range map[string]struct {
+		line   string
+		change func(*commandstest.Answers)
+		want   string
+	}{
+		"a price":              {"/price 7d", none, ""},
+		"a staker":             {staked, none, ""},
+		"who stakes nothing":   {staked, idle, "Stake"},
+		"whose stake is down":  {staked, down, "Try again"},
+		"an unread pool":       {staked, func(w *commandstest.Answers) { idle(w); w.Stake.Failed = unreadPool() }, "Try again"},
+		"an amount, down":      {"/price 1500", down, "Try again"},
+		"a stranger":           {"/exists", stranger, "Register"},
+		"a stranger's logins":  {"/mylogins", stranger, "Register"},
+		"a stranger's wallet":  {verify, stranger, "Register"},
+		"both":                 {verify, func(w *commandstest.Answers) { stranger(w); down(w) }, "Register"},
+		"one's own wallet":     {verify, none, ""},
+		"one's own, idle":      {verify, idle, "Stake"},
+		"one's own, and down":  {verify, down, "Try again"},
+		"registration is down": {"/exists", func(w *commandstest.Answers) { w.AccountsErr = failure }, "Try again"},
+	} {
+		w := commandstest.Healthy()
+		w.Options.RegisterURL, w.Options.StakeURL = "https://register.example", "https://stake.example"
+		test.change(w)
+		var got []string
+		for _, b := range words.Print(commandstest.Ask(t, w.Router(t), test.line)).Buttons {
+			if b.NextStep {
+				got = append(got, b.Label)
+			}
+		}
+		if strings.Join(got, ", ") != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
 	}
 }

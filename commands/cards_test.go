@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
 
@@ -31,7 +32,7 @@ func TestAFailureNamesWhatIsMissingAndTriesAgain(t *testing.T) {
 	w.PriceErr, w.SupplyErr, w.StakeErr, w.AccountsErr = failure, failure, failure, failure
 	r := w.Router(t)
 	for line, what := range map[string]string{
-		"/price": "Price", "/price 7d": "Price", "/p": "Price", "/chart": "Price", "/supply": "Supply", "/staked " + commandstest.Wallet: "Stake",
+		"/price": "Price", "/price 7d": "Price", "/price 1 500 TKN": "Price", "/p": "Price", "/chart": "Price", "/supply": "Supply", "/staked " + commandstest.Wallet: "Stake",
 		"/mylogins": "Logins", "/mylogins 1": "Logins", "/exists": "Registration", "/verify " + commandstest.AnnsWallet: "Registration",
 		// Where the answer is read, nobody is a moderator.
 		"/exists " + commandstest.Bob: "", "/verify " + commandstest.Bob + " " + commandstest.BobsWallet: "", "/exists EVM " + commandstest.Wallet: "",
@@ -124,10 +125,11 @@ func TestAnOldPriceTellsItsAgeFirstAndNoChanges(t *testing.T) {
 			w := commandstest.Healthy()
 			w.Price.Stale, w.Price.Value.LastUpdated = stale, time.Now().Add(-73*time.Hour)
 			w.Price.Value.OldFrom = w.Price.Value.LastUpdated.Add(time.Hour)
-			for _, line := range []string{"/price", "/price 7d"} {
+			const price = "TKN $0.01235 (3 days old)"
+			for line, title := range map[string]string{"/price": price, "/price 7d": price, "/price 1500": "1,500\u00a0TKN ≈ $18.52 (3 days old)"} {
 				card := words.Print(commandstest.Ask(t, w.Router(t), line))
 				all := shown(card)
-				if card.Tone != chat.Warning || card.Title.String() != "TKN $0.01235 (3 days old)" || !card.Subtitle.Empty() {
+				if card.Tone != chat.Warning || card.Title.String() != title || !card.Subtitle.Empty() {
 					t.Errorf("%s: tone %d, %q %q", line, card.Tone, card.Title, card.Subtitle)
 				}
 				if strings.ContainsAny(all, "▲▼") || strings.Contains(all, "ago") || len(card.Notes) != 1 {
@@ -153,4 +155,22 @@ func TestARefreshIsToldWhenThereMayBeANewerPrice(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestNotStakedSaysInHowManyPools(t *testing.T) {
+	for n, want := range map[int]string{21: "Not staked in any of the 21 pools.", 2: "Not staked in any of the 2 pools.", 1: "Not staked in the 1 pool I checked."} {
+		w := commandstest.Healthy()
+		w.Stake = core.Stake{Block: 1, Checked: n}
+		r := w.Router(t)
+		asked := words.Print(commandstest.Ask(t, r, staked)).Title.String()
+		verified := words.Print(commandstest.Ask(t, r, verify)).Sections[0].Heading.String()
+		if asked != want || verified != want {
+			t.Errorf("of %d pools: %q and %q, want %q", n, asked, verified, want)
+		}
+		for _, l := range chat.Languages() {
+			if title := words.Say(l, chat.SayWith("stake.no", chat.Values{"n": chat.Count(n)})); utf8.RuneCountInString(title) > 60 {
+				t.Errorf("%s: %q has more than 60 characters", l, title)
+			}
+		}
+	}
 }

@@ -110,6 +110,15 @@ func link(label, url string) []chat.Action {
 	return []chat.Action{{Label: chat.Say(label), URL: url}}
 }
 
+// nextStep returns a link as the reader's next step, or no button if url is empty.
+func nextStep(label, url string) []chat.Action {
+	buttons := link(label, url)
+	for i := range buttons {
+		buttons[i].NextStep = true
+	}
+	return buttons
+}
+
 // dated returns the quote of s. If s is stale, the quote is old, and its LastUpdated is set.
 func dated(s core.Snapshot[core.Quote]) core.Quote {
 	q := s.Value

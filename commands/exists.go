@@ -82,7 +82,7 @@ func (c existsCommand) answer(ctx context.Context, req chat.Request, whom subjec
 	if key == theyExist {
 		reply.Sections = []chat.Section{{Fields: []chat.Field{personField(id, req)}}}
 	} else if tone == chat.Negative {
-		reply.Actions = link("button.register", c.RegisterURL)
+		reply.Actions = nextStep("button.register", c.RegisterURL)
 	}
 	return reply, nil
 }

@@ -107,7 +107,7 @@ func ownerOf(address string) core.Identity { return core.IdentityOf(common.HexTo
 
 func drawnRequest(rt *rapid.T) chat.Request {
 	line := strings.Fields(rapid.SampledFrom([]string{
-		"price", "price 7d", "supply", "staked " + commandstest.Wallet, "staked " + secretLogin, "mylogins", "mylogins", "mylogins 2", "exists",
+		"price", "price 7d", "price 1,500", "supply", "staked " + commandstest.Wallet, "staked " + secretLogin, "mylogins", "mylogins", "mylogins 2", "exists",
 		"exists " + bobID, "exists Telegram " + bobID, "exists EVM " + commandstest.Wallet, "exists @bob", "verify " + commandstest.Wallet,
 		"verify " + bobID + " " + commandstest.AnnsWallet, "verify bob.eth", "status", "help", "moon " + secretLogin,
 	}).Draw(rt, "line"))

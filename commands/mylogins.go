@@ -48,7 +48,7 @@ func (c myLoginsCommand) run(ctx context.Context, req chat.Request) (chat.Reply,
 	if !account.Value.Registered() {
 		return chat.Reply{Tone: chat.Negative, Title: chat.Say("exists.no"),
 			Text:    chat.SayWith("logins.unregistered", chat.Values{"platform": chat.Plain(self.Platform), "service": c.service()}),
-			Actions: link("button.register", c.RegisterURL)}, nil
+			Actions: nextStep("button.register", c.RegisterURL)}, nil
 	}
 	logins, err := c.Logins.Get(ctx, account.Value.DID)
 	if err != nil {

@@ -22,7 +22,8 @@ var (
 )
 
 var periodParam = chat.Param{
-	Name: "period", Summary: chat.Say("param.period"), Example: "7d", Check: chat.Say("check.period"),
+	Name: "period", Summary: chat.Say("param.period"), Example: "7d",
+	Problem: chat.SayWith("price.choose", chat.Values{"periods": chat.Plain(strings.Join(periods, ", "))}),
 	Choices: periods, Synonyms: map[string]string{"1d": "24h", "day": "24h", "week": "7d", "month": "30d"},
 }
 
@@ -43,7 +44,11 @@ func price(from Sources, options Options) chat.Command {
 		Aliases:    map[string][]string{"p": nil, "chart": {"24h"}},
 		Summary:    chat.SayWith("command.price", options.symbol()),
 		Visibility: chat.Public,
-		Forms:      []chat.Form{{Inline: true, Run: c.answer}, {Params: []chat.Param{periodParam}, Run: c.answer}},
+		Forms: []chat.Form{
+			{Inline: true, Run: c.answer},
+			{Params: []chat.Param{periodParam}, Run: c.answer},
+			{Params: []chat.Param{amountParam}, Run: c.worth},
+		},
 	}
 }
 

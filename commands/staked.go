@@ -142,7 +142,7 @@ func (c stakedCommand) buttons(wallet common.Address, tone chat.Tone) []chat.Act
 	buttons := []chat.Action{again, {Label: chat.Say("button.copy_wallet"), Copy: wallet.Hex()}}
 	buttons = append(buttons, link("button.explorer", c.address(wallet).URL)...)
 	if tone == chat.Negative {
-		buttons = append(buttons, link("button.stake", c.StakeURL)...)
+		buttons = append(buttons, nextStep("button.stake", c.StakeURL)...)
 	}
 	return buttons
 }
@@ -157,7 +157,7 @@ func stakeVerdict(s core.Stake, options Options) (chat.Tone, chat.Text) {
 	case outcome == core.Staker:
 		return chat.Positive, chat.SayWith("stake.yes", total)
 	case outcome == core.NotStaker:
-		return chat.Negative, chat.Say("stake.no")
+		return chat.Negative, chat.SayWith("stake.no", chat.Values{"n": pools(s)})
 	}
 	return chat.Warning, chat.SayWith("stake.undetermined", chat.Values{"failed": chat.Count(len(s.Failed)), "n": pools(s)})
 }
@@ -212,7 +212,7 @@ func stakeNotes(s core.Stake) []chat.Text {
 // stakeFooter names the block, and how many pools were read unless the verdict says so.
 func stakeFooter(s core.Stake) chat.Parts {
 	block := chat.SayWith("block", chat.Values{"number": chat.Count(s.Block)})
-	if s.Outcome() == core.Undetermined {
+	if s.Outcome() != core.Staker {
 		return chat.Parts{block}
 	}
 	return chat.Parts{poolsRead(s), block}

@@ -134,7 +134,7 @@ func (c verifyCommand) ownership(p proof, key string) (chat.Reply, error) {
 	text := chat.SayWith(key+why, chat.Values{"service": c.service()})
 	reply := chat.Reply{Tone: tone, Title: chat.Say(key + title), Text: text, Checked: at}
 	if tone == chat.Negative && key == yourWallet {
-		reply.Actions = link("button.register", c.RegisterURL)
+		reply.Actions = nextStep("button.register", c.RegisterURL)
 	}
 	return reply, nil
 }
@@ -159,7 +159,7 @@ func (c verifyCommand) addStake(reply *chat.Reply, p proof) error {
 		reply.Checked = at
 	}
 	if reply.Tone == chat.Positive && tone == chat.Negative {
-		reply.Actions = link("button.stake", c.StakeURL)
+		reply.Actions = nextStep("button.stake", c.StakeURL)
 	}
 	return s.Err()
 }

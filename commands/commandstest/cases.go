@@ -76,12 +76,12 @@ func unreadPools(n int) []core.UnreadPool {
 
 var (
 	price, supplies, staked = "/price", "/supply", "/staked " + Wallet
-	week                    = "/price 7d"
+	week, amount            = "/price 7d", "/price 1,500"
 	logins, exists, verify  = "/mylogins", "/exists", "/verify " + AnnsWallet
 	existsBob, verifyBob    = "/exists " + Bob, "/verify " + Bob + " " + BobsWallet
 	status                  = "/status"
 	// public are the commands that anyone may give.
-	public = []string{price, week, supplies, staked, logins, exists, verify, status}
+	public = []string{price, week, amount, supplies, staked, logins, exists, verify, status}
 	// asking has a command for each service that can fail, and those that ask two. A
 	// failure has the same words in every command.
 	asking = []string{price, supplies, staked, exists, verify, status}
@@ -119,10 +119,10 @@ func scenes() []scene {
 		{name: "tiny", change: func(w *Answers) {
 			w.Price.Value = core.Quote{Price: number("0.00000001234567")}
 			w.Stake.Staked = []core.PoolAmount{{Pool: core.Pool{Name: "Dust"}, Amount: number("0.000000000000000001")}}
-		}, lines: []string{price, supplies, staked}},
+		}, lines: []string{price, amount, supplies, staked}},
 		{name: "old", change: func(w *Answers) {
 			w.Price.Stale, w.Supply.Stale, w.Price.Value.MarketCap = true, true, known("2000000")
-		}, lines: []string{price, week, supplies}},
+		}, lines: []string{price, week, amount, supplies}},
 		{name: "old quote", change: func(w *Answers) {
 			w.Price.Value.LastUpdated, w.Price.Value.OldFrom = Noon.Add(-72*time.Hour), Noon.Add(-71*time.Hour)
 		}, lines: []string{price, supplies, status}},
@@ -162,7 +162,7 @@ func scenes() []scene {
 			"/staked 0x52908400098527886E0F7030069857D2E4169Ee7", "/staked 0x52908400098527886E0F7030069857D2E4169EG7",
 			"/staked " + strings.Repeat("9", 4000), "/staked \u202e0x52908400098527886e0f7030069857d2e4169ee7",
 			"/staked So11111111111111111111111111111111111111112", "/verify my wallet", "/price 7d 30d",
-			"/price now", "/exists @somebody", "/exists ann", "/exists moon 1", "/exists Telegram ann", "/exists BTC 0x1", "/exists EVM 0x1",
+			"/price now", "/price 7days", "/price 0", "/price " + strings.Repeat("9", 31), "/exists @somebody", "/exists ann", "/exists moon 1", "/exists Telegram ann", "/exists BTC 0x1", "/exists EVM 0x1",
 			"/exists TRON 1", "/exists TON 1", "/exists SOL 1", "/exists Email \u00e4", "/exists a b c",
 			"/verify", "/verify ann.eth", "/verify 12345 0x1", "/verify @somebody " + Wallet, "/verify a b c",
 			"/mylogins 1 2", "/help me",

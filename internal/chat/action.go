@@ -33,6 +33,9 @@ type Action struct {
 	NewRow bool
 	// Current marks the choice that the Reply shows.
 	Current bool
+	// NextStep marks what the reader most likely does next. Only the first one of a Reply
+	// stands out.
+	NextStep bool
 }
 
 // maxState is the longest state in bytes. Telegram's limit is the lowest:

@@ -27,8 +27,11 @@ type Param struct {
 	Summary Text   // at most 100 characters in every language
 	Example string
 	// Person marks a user of the platform: mentioned, picked, replied to, or typed as
-	// an ID. Any other argument is one word.
+	// an ID. Any other argument is one word, except with Phrase.
 	Person bool
+	// Phrase makes one argument of all that was typed, such as "1 500 HRLD", if Like matches
+	// the whole and no other parameter accepts one of the words.
+	Phrase bool
 	// Like matches every word that may be meant as the argument, right or wrong. nil
 	// matches all words.
 	Like *regexp.Regexp
@@ -40,6 +43,9 @@ type Param struct {
 	Check Text
 	// Choices are the only values, in any case; nil allows any value.
 	Choices []string
+	// Problem is shown for a word that is none of Choices. Without a Key the Choices
+	// are listed.
+	Problem Text
 	// Synonyms maps other words, in lower case, to Choices.
 	Synonyms map[string]string
 }
@@ -58,6 +64,15 @@ func (p Param) choice(word string) string {
 		return p.Choices[i]
 	}
 	return ""
+}
+
+// wrongChoice says what can be typed instead of a word that is none of Choices.
+func (p Param) wrongChoice() Text {
+	if p.Problem.Key != "" {
+		return p.Problem
+	}
+	last := len(p.Choices) - 1
+	return SayWith("input.choices", Values{"choices": Plain(strings.Join(p.Choices[:last], ", ")), "last": Plain(p.Choices[last])})
 }
 
 var userID = regexp.MustCompile(`^(@.+|[0-9]{1,20})$`)
@@ -86,7 +101,8 @@ type Form struct {
 // Run answers a request from a sender who may use the form. Args are bound to its
 // Params. It must return when ctx is done. An InputError is shown to the sender with the
 // form's example. With a PartialError the Reply is shown. Config.Explain words any other
-// error; of the Reply only About is then used.
+// error; of the Reply only About and Actions are then used, and Actions replace the button
+// that tries again.
 type Run func(ctx context.Context, req Request) (Reply, error)
 
 // PartialError is returned with a Reply that lacks a part, and says so. Err is the cause,
@@ -189,10 +205,10 @@ func (c *Command) Params() (params []Param, required map[string]bool) {
 	return params, required
 }
 
-// Meant returns the words that one of the parameters accepts.
+// Meant returns the words that one of the parameters accepts. A Phrase accepts none.
 func Meant(words []string, params ...Param) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(word string) bool {
-		return !slices.ContainsFunc(params, func(p Param) bool { return p.accepts(word) })
+		return !slices.ContainsFunc(params, func(p Param) bool { return !p.Phrase && p.accepts(word) })
 	})
 }
 
@@ -256,8 +272,12 @@ func (c *Command) bind(req *Request) ([]Form, error) {
 	if !takesPerson || req.Target != nil && *req.Target == req.From && req.From.ID != "" {
 		req.Target, req.TargetName = nil, ""
 	}
+	phrase := strings.Join(req.Args.words, " ")
+	takesAll := func(p Param) bool { return p.Phrase && p.accepts(phrase) }
 	if meant := Meant(req.Args.words, params...); len(meant) > 0 {
 		req.Args.words = meant
+	} else if i := slices.IndexFunc(params, takesAll); i >= 0 {
+		req.Args = Named(map[string]string{params[i].Name: phrase})
 	}
 	typed := req.Args.words
 	for i, f := range c.Forms {
@@ -269,15 +289,15 @@ func (c *Command) bind(req *Request) ([]Form, error) {
 		}
 		return c.Forms[i : i+1], f.checkChoices(req.Args.byName)
 	}
-	return c.Forms, &InputError{Problem: c.wrongCount(req.Args.Len())}
+	return c.Forms, &InputError{Problem: c.wrongCount(req.Args)}
 }
 
 // missingArgs is the problem of a command whose arguments were left out.
 const missingArgs = "input.missing"
 
 // wrongCount says why no form takes so many arguments.
-func (c *Command) wrongCount(given int) Text {
-	most := 0
+func (c *Command) wrongCount(args Args) Text {
+	given, most := args.Len(), 0
 	for _, f := range c.Forms {
 		most = max(most, len(f.Params))
 	}
@@ -286,8 +306,10 @@ func (c *Command) wrongCount(given int) Text {
 		return Say(missingArgs)
 	case most == 0:
 		return SayWith("input.none", Values{"command": CommandLink("/" + c.Name)})
-	case given > most:
+	case len(args.words) > most:
 		return Say("input.too_much")
+	case given > most:
+		return Say("input.together")
 	}
 	return Say("input.mismatch")
 }
@@ -368,9 +390,7 @@ func (f Form) checkChoices(values map[string]string) error {
 			continue
 		}
 		if values[p.Name] = p.choice(values[p.Name]); values[p.Name] == "" {
-			last := len(p.Choices) - 1
-			choices := Values{"choices": Plain(strings.Join(p.Choices[:last], ", ")), "last": Plain(p.Choices[last])}
-			return &InputError{Title: p.Check, Problem: SayWith("input.choices", choices)}
+			return &InputError{Title: p.Check, Problem: p.wrongChoice()}
 		}
 	}
 	return nil

@@ -133,7 +133,7 @@ func NoAnswer(command string) Text {
 
 // TryAgain returns a button that runs the command again and edits the reply.
 func TryAgain(command string, args ...string) Action {
-	return Action{Label: Say("button.again"), Command: command, Args: args, Edit: true}
+	return Action{Label: Say("button.again"), Command: command, Args: args, Edit: true, NextStep: true}
 }
 
 // unavailable returns a reply with the title NoAnswer(what) and the text why. It has a button

@@ -1,8 +1,11 @@
 package chat_test
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"maps"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -122,4 +125,37 @@ func FuzzArguments(f *testing.F) {
 			t.Fatalf("the input came back: %s", said)
 		}
 	})
+}
+
+func TestAPhraseIsWhatNoOtherParameterAccepts(t *testing.T) {
+	run := func(_ context.Context, req chat.Request) (chat.Reply, error) {
+		return chat.Reply{Title: chat.Say(fmt.Sprintf("period %q amount %q", req.Args.Value("period"), req.Args.Value("amount")))}, nil
+	}
+	period := chat.Param{Name: "period", Choices: []string{"7d", "30d"}, Problem: chat.Say("choose")}
+	amount := chat.Param{Name: "amount", Phrase: true, Like: regexp.MustCompile(`^[0-9]`)}
+	with := func(c *chat.Config) {
+		c.Commands = chat.Commands{{Name: "price", Visibility: chat.Public, Forms: []chat.Form{
+			{Run: run}, {Params: []chat.Param{period}, Run: run}, {Params: []chat.Param{amount}, Run: run},
+		}}}
+	}
+	named := func(period, amount string) chat.Args {
+		args := map[string]string{"period": period, "amount": amount}
+		maps.DeleteFunc(args, func(_, value string) bool { return value == "" })
+		return chat.Named(args)
+	}
+	for want, all := range map[string][]chat.Args{
+		`period "" amount "" `:       {chat.Typed()},
+		`period "7d" amount "" `:     {chat.Typed("7D"), chat.Typed("please", "7d"), chat.Typed("7d", "1"), named("7d", "")},
+		`period "" amount "1" `:      {chat.Typed("1"), named("", "1")},
+		`period "" amount "1 5 TK" `: {chat.Typed("1", "5", "TK"), named("", "1 5 TK")},
+		"input.title choose":         {chat.Typed("now"), chat.Typed("hello", "there"), chat.Typed("about", "1"), chat.Typed("7d", "30d"), named("now", "")},
+		"input.title input.together": {named("7d", "1")},
+	} {
+		for _, args := range all {
+			reply := ask(t, with, chat.Request{Command: "price", Args: args, From: ann})
+			if got := reply.Title.Key + " " + reply.Text.Key; got != want {
+				t.Errorf("%v: got %q, want %q", args, got, want)
+			}
+		}
+	}
 }

@@ -223,9 +223,12 @@ func (r *Router) complete(req *Request, f Form, res *result, err error) {
 	case partial:
 		res.outcome = Partial
 	default:
-		about := res.reply.About
+		given := res.reply
 		res.reply, res.outcome = unavailable(req, res.command, f, r.Explain(err)), outcomeOf(err)
-		res.reply.About = about
+		res.reply.About = given.About
+		if given.Actions != nil {
+			res.reply.Actions = given.Actions
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -195,11 +196,12 @@ type query struct {
 // queries returns one question for each command and each of its answers.
 func queries(w services.World) (all []query) {
 	for _, q := range []struct {
-		name, command string
-		by            services.Person
-		wallet        common.Address
+		name, command, argument string
+		by                      services.Person
+		wallet                  common.Address
 	}{
 		{name: "price", command: "price", by: w.Newcomer},
+		{name: "price of an amount", command: "price", argument: "1500", by: w.Newcomer},
 		{name: "supply", command: "supply", by: w.Newcomer},
 		{name: "staked of a staker", command: "staked", by: w.Newcomer, wallet: w.Staker},
 		{name: "staked of an idle wallet", command: "staked", by: w.Newcomer, wallet: w.Idle},
@@ -212,7 +214,7 @@ func queries(w services.World) (all []query) {
 	} {
 		id := q.by.UID("Telegram")
 		all = append(all, query{name: q.name, from: chat.User{Platform: "telegram", ID: id}, staker: q.wallet == w.Staker,
-			Question: truth.Question{Command: q.command, Account: core.Identity{Platform: "Telegram", UID: id}, Wallet: q.wallet}})
+			Question: truth.Question{Command: q.command, Account: core.Identity{Platform: "Telegram", UID: id}, Wallet: q.wallet, Argument: q.argument}})
 	}
 	return all
 }
@@ -264,7 +266,7 @@ func newTrial(t *testing.T, settings ...string) *trial {
 // machine a price may come too late, so ask tries three times.
 func (tr *trial) ask(t *testing.T, q query) truth.Outcomes {
 	t.Helper()
-	var args []string
+	args := strings.Fields(q.Argument)
 	if q.Wallet != (common.Address{}) {
 		args = []string{q.Wallet.Hex()}
 	}

@@ -130,6 +130,9 @@ type Button struct {
 	Invite bool
 	// NewRow begins a row.
 	NewRow bool
+	// Current marks the choice that the card shows. At most one button of a card is the
+	// NextStep. A platform may colour either.
+	Current, NextStep bool
 }
 
 // Ask asks for the last argument of Command, after Args.
@@ -238,7 +241,8 @@ func (p *catalogue) buttons(all []chat.Action, asOf time.Time) []Button {
 	for _, a := range all {
 		b := Button{
 			Label: p.text(a.Label).String(), State: a.State(asOf),
-			URL: a.URL, Copy: a.Copy, Private: a.Private, Invite: a.Invite, NewRow: a.NewRow,
+			URL: a.URL, Copy: a.Copy, Private: a.Private, Invite: a.Invite, NewRow: a.NewRow, Current: a.Current,
+			NextStep: a.NextStep && !slices.ContainsFunc(printed, func(before Button) bool { return before.NextStep }),
 		}
 		if a.Current {
 			b.Label = "· " + b.Label + " ·"

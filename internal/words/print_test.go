@@ -287,3 +287,19 @@ func TestATextIsCutByUTF16Units(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyTheFirstNextStepStandsOut(t *testing.T) {
+	steps := []chat.Action{
+		{Label: chat.Say("copy"), Copy: "x"}, {Label: chat.Say("too long"), Command: strings.Repeat("x", 64), NextStep: true},
+		{Label: chat.Say("first"), URL: "https://one.example", NextStep: true}, {Label: chat.Say("second"), Command: "x", NextStep: true},
+	}
+	var got []string
+	for _, b := range words.Print(chat.Reply{Actions: steps}).Buttons {
+		if b.NextStep {
+			got = append(got, b.Label)
+		}
+	}
+	if !slices.Equal(got, []string{"first"}) {
+		t.Errorf("%q stand out", got)
+	}
+}

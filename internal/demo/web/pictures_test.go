@@ -183,10 +183,10 @@ func (p *page) toggle(services ...string) {
 
 func everything(p *page) {
 	p.as("member", "private") // In a group, a card goes once a newer one answers the same question.
-	p.each("/price", "/price 24h", "/price 7d", "/price 30d", "/supply", "/staked STAKER", "/status")
+	p.each("/price", "/price 24h", "/price 7d", "/price 30d", "/price 1500", "/supply", "/staked STAKER", "/status")
 	p.as("member", "group")
-	p.each("/staked IDLE", "/mylogins", "/exists", "/verify STAKER", "/verify IDLE", "/help", "/staked 0x12")
-	for _, line := range []string{"/price 1y", "/staked", "/price now please"} {
+	p.each("/staked IDLE", "/mylogins", "/exists", "/verify STAKER", "/verify IDLE", "/help", "/staked 0x12", "/price 1y")
+	for _, line := range []string{"/staked", "/price now please"} {
 		p.tell(line)
 	}
 	p.click("#old-app")
@@ -212,7 +212,7 @@ func rareFaults(p *page) {
 	p.toggle("fresh-bot")
 	p.each("/price 7d")
 	p.toggle("fresh-bot", "old-quote")
-	p.each("/price", "/price 7d", "/supply", "/status")
+	p.each("/price", "/price 7d", "/price 1500", "/supply", "/status")
 	p.toggle("old-quote", "old-block")
 	p.each("/staked STAKER", "/verify STAKER", "/status")
 }

@@ -155,8 +155,13 @@ func rows(buttons []words.Button) []component {
 	seen := map[string]bool{"": true} // "" is the state of a button that copies
 	for _, b := range buttons {
 		c := component{Type: discordgo.ButtonComponent, Style: discordgo.SecondaryButton, Label: words.Cut(b.Label, maxLabel), CustomID: b.State}
-		if b.URL != "" {
+		switch {
+		case b.URL != "": // Discord shows all links in one colour.
 			c.Style, c.URL = discordgo.LinkButton, b.URL
+		case b.Current:
+			c.Style = discordgo.PrimaryButton
+		case b.NextStep:
+			c.Style = discordgo.SuccessButton
 		}
 		if c.Label == "" || len(c.URL) > maxURL || c.URL == "" && seen[c.CustomID] {
 			continue

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -246,4 +247,23 @@ func transcript(m message, private bool) string {
 		}
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// Discord has one style for all links.
+func TestTheNextStepAndTheChoiceShownAreColoured(t *testing.T) {
+	m := render(chat.Reply{Title: chat.Say("x"), Actions: []chat.Action{
+		{Label: chat.Say("7d"), Command: "price", Args: []string{"7d"}, Current: true}, {Label: chat.Say("30d"), Command: "price"},
+		{Label: chat.Say("register"), URL: "https://register.example", NextStep: true},
+	}}, someIDs)
+	again := render(chat.Reply{Title: chat.Say("x"), Actions: []chat.Action{chat.TryAgain("price")}}, someIDs)
+	got := map[string]discordgo.ButtonStyle{}
+	for _, b := range append(m.Components[0].Components, again.Components[0].Components...) {
+		got[b.Label] = b.Style
+	}
+	want := map[string]discordgo.ButtonStyle{
+		"· 7d ·": discordgo.PrimaryButton, "30d": discordgo.SecondaryButton, "register": discordgo.LinkButton, "Try again": discordgo.SuccessButton,
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
 }

@@ -267,6 +267,12 @@ func keyboard(buttons []words.Button, bot string) models.ReplyMarkup {
 		if b.Copy != "" {
 			button.Copy = &models.CopyTextButton{Text: b.Copy}
 		}
+		switch {
+		case b.Current:
+			button.Style = botapi.Primary
+		case b.NextStep:
+			button.Style = botapi.Success
+		}
 		*row = append(*row, button)
 	}
 	return botapi.Keyboard{Rows: rows}

@@ -227,3 +227,15 @@ func copied(b botapi.Button) string {
 	}
 	return b.Copy.Text
 }
+
+func TestTheNextStepAndTheChoiceShownAreColoured(t *testing.T) {
+	reply := chat.Reply{Title: chat.Say("x"), Actions: []chat.Action{
+		{Label: chat.Say("7d"), Command: "price", Args: []string{"7d"}, Current: true}, {Label: chat.Say("30d"), Command: "price"},
+		{Label: chat.Say("register"), URL: "https://register.example", NextStep: true}, {Label: chat.Say("copy"), Copy: "x"},
+	}}
+	got := map[string]string{}
+	for _, b := range slices.Concat(shown(reply).Markup.(botapi.Keyboard).Rows...) {
+		got[b.Text] = b.Style
+	}
+	check(t, "styles", fmt.Sprint(got), "map[30d: copy: register:success · 7d ·:primary]")
+}

@@ -33,10 +33,11 @@ type Markup struct {
 
 // Button is a button of a Markup.
 type Button struct {
-	Text string    `json:"text"`
-	Data string    `json:"callback_data,omitempty"`
-	URL  string    `json:"url,omitempty"`
-	Copy *CopyText `json:"copy_text,omitempty"`
+	Text  string    `json:"text"`
+	Style string    `json:"style,omitempty"`
+	Data  string    `json:"callback_data,omitempty"`
+	URL   string    `json:"url,omitempty"`
+	Copy  *CopyText `json:"copy_text,omitempty"`
 }
 
 // CopyText is the text that a button copies.
@@ -62,6 +63,7 @@ const (
 var (
 	entityTypes = regexp.MustCompile(`^(bold|italic|code|text_link|text_mention|expandable_blockquote|date_time)$`)
 	timeFormat  = regexp.MustCompile(`^(r|w?[dD]?[tT]?)$`)
+	buttonStyle = regexp.MustCompile(`^(danger|success|primary)?$`)
 )
 
 // checkText returns why Telegram refuses a text or, if limit is maxCaption, a caption.
@@ -134,6 +136,8 @@ func (b Button) check() *refusal {
 	switch {
 	case b.Text == "" || actions != 1:
 		return bad("can't parse inline keyboard button: it needs a text and one action")
+	case !buttonStyle.MatchString(b.Style):
+		return bad("can't parse inline keyboard button: unknown style")
 	case len(b.Data) > maxData:
 		return bad("BUTTON_DATA_INVALID")
 	case b.URL != "" && !isURL(b.URL):

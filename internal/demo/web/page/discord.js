@@ -5,7 +5,7 @@ import { markdown } from "./markdown.js";
 import { clock } from "./times.js";
 
 // Of the styles of buttons, https://discord.com/developers/docs/components/reference#button-button-styles
-const primary = 1;
+const styles = { 1: "primary", 3: "success" };
 
 /** The element of an event of any kind. act has what can be done with it, press, and nameOf. */
 export function discordMessage(event, act) {
@@ -65,7 +65,7 @@ function components(event, row, act) {
 			made.classList.add("button");
 			return made;
 		}
-		const made = element("button", { type: "button", className: button.style === primary ? "button primary" : "button" }, button.label);
+		const made = element("button", { type: "button", className: `button ${styles[button.style] ?? ""}` }, button.label);
 		made.dataset.press = button.custom_id;
 		made.addEventListener("click", () => act.press(event, button.custom_id));
 		return made;

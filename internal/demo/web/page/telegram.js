@@ -44,7 +44,13 @@ function keyboard(event, act) {
 	const rows = event.message.reply_markup?.inline_keyboard;
 	if (!rows) return null;
 	return element("div", { className: "keyboard", role: "group", "aria-label": "Buttons" },
-		...rows.map((row) => element("div", { className: "row" }, ...row.map((button) => key(event, button, act)))));
+		...rows.map((row) => element("div", { className: "row" }, ...row.map((button) => styled(key(event, button, act), button)))));
+}
+
+// https://core.telegram.org/bots/api#inlinekeyboardbutton
+function styled(made, button) {
+	if (button.style) made.classList.add(button.style);
+	return made;
 }
 
 function key(event, button, act) {

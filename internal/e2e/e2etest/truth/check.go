@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"herald/internal/chat"
 	"herald/internal/core"
 	"herald/internal/e2e/e2etest"
@@ -21,8 +23,8 @@ var (
 	// oldNotes match the note that a service's part of an answer is old, with its time. A
 	// service whose old answers may stand in needs one.
 	oldNotes = map[fault.Target]*regexp.Regexp{fault.Price: oldNote("price"), fault.Supply: oldNote("supply")}
-	// oldHeadline matches the price with its age; noNewer says why there is no newer one.
-	oldHeadline = regexp.MustCompile(`^(\S+ \$[0-9.]+) \((\d+) (s|min|h) old\)$`)
+	// oldHeadline matches a price, or what an amount is worth, with its age; noNewer says why there is no newer one.
+	oldHeadline = regexp.MustCompile(`^(\S+(?: HRLD ≈)? \$[0-9.]+) \((\d+) (s|min|h) old\)$`)
 	noNewer     = e2etest.Say("old.failing", chat.Values{"service": chat.Say("service.price")})
 	// checkedAt matches the time of an answer's oldest part, if none is marked as old.
 	checkedAt = regexp.MustCompile(`^(?:Checked )?(\d{4}-\d\d-\d\d \d\d:\d\d UTC)$`)
@@ -58,7 +60,7 @@ func (c *Checker) Check(q Question, lines []string) (Outcomes, error) {
 	case "mylogins":
 		return Outcomes{fault.Partner: Right}, equal(lines, c.logins(q.Account, q.Argument))
 	case "price":
-		if q.Argument != "" {
+		if strings.HasSuffix(q.Argument, "h") || strings.HasSuffix(q.Argument, "d") {
 			return Outcomes{fault.Price: Right}, c.checkChart(lines)
 		}
 	}
@@ -68,7 +70,7 @@ func (c *Checker) Check(q Question, lines []string) (Outcomes, error) {
 	}
 	switch q.Command {
 	case "price":
-		return c.checkPrice(said, at)
+		return c.checkPrice(said, at, q.Argument)
 	case "supply":
 		return c.checkSupply(said, at, old)
 	case "staked":
@@ -148,10 +150,19 @@ func (c *Checker) withoutMarks(lines []string) (said []string, at string, old Ou
 	return said, at, old, err
 }
 
-// checkPrice checks a price, which has the provider's time. An old one has its age in the
-// headline, and no changes.
-func (c *Checker) checkPrice(said []string, at string) (Outcomes, error) {
+// checkPrice checks a price, or what an amount is worth, which has the provider's time. An
+// old one has its age in the headline, and no changes.
+func (c *Checker) checkPrice(said []string, at, amount string) (Outcomes, error) {
 	q := c.World.Quote
+	fresh, stale := slices.Concat([]string{c.headline + c.beside}, c.changes, c.sums), append([]string{c.headline, noNewer}, c.sums...)
+	if amount != "" {
+		n, err := decimal.NewFromString(amount)
+		if err != nil {
+			return nil, err
+		}
+		worth := tokens(n) + " ≈ " + dollars(n.Mul(q.Price))
+		fresh, stale = []string{worth, c.headline + c.beside}, []string{worth, c.headline, noNewer}
+	}
 	said = slices.DeleteFunc(said, func(part string) bool { return part == "CoinMarketCap" })
 	if old := oldHeadline.FindStringSubmatch(said[0]); old != nil {
 		age, err := time.ParseDuration(old[2] + strings.TrimSuffix(old[3], "in"))
@@ -163,12 +174,12 @@ func (c *Checker) checkPrice(said []string, at string) (Outcomes, error) {
 			return nil, wrong("%q, updated %q, %v late", said[0], at, late)
 		}
 		said[0] = old[1]
-		return Outcomes{fault.Price: Stale}, sameParts(said, append([]string{c.headline, noNewer}, c.sums...))
+		return Outcomes{fault.Price: Stale}, sameParts(said, stale)
 	}
 	if updated := e2etest.Minute(q.LastUpdated); at != updated {
 		return nil, wrong("updated %q, want %q", at, updated)
 	}
-	return Outcomes{fault.Price: Right}, sameParts(said, slices.Concat([]string{c.headline + c.beside}, c.changes, c.sums))
+	return Outcomes{fault.Price: Right}, sameParts(said, fresh)
 }
 
 func (c *Checker) checkSupply(said []string, at string, old Outcomes) (Outcomes, error) {

@@ -83,7 +83,8 @@ type Question struct {
 	Account core.Identity
 	// Wallet is the argument of /staked and /verify.
 	Wallet common.Address
-	// Argument is the period of a /price, or the page of /mylogins; it may be empty.
+	// Argument is the period or the amount of a /price, or the page of /mylogins; it may be
+	// empty. An amount has digits and a point alone.
 	Argument string
 }
 

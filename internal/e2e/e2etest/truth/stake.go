@@ -26,6 +26,9 @@ var (
 	undecided = regexp.MustCompile(`^Not sure yet: (\d+) of 21 pools didn't answer\. Try again in a minute\.$`)
 )
 
+// notStaked is the verdict on a wallet that stakes nothing, once all pools were read.
+const notStaked = "Not staked in any of the 21 pools."
+
 // aBlock reports whether a number may be the newest block's. The stand-in's chain starts at
 // a million blocks.
 func aBlock(number string) bool {
@@ -59,6 +62,9 @@ func readStake(wallet common.Address, said []string) (a stake, err error) {
 		case a.verdict == "":
 			if a.verdict = title; priced {
 				a.worth = worth
+			}
+			if title == notStaked {
+				a.failed = 0
 			}
 		case alone && a.worth == "":
 			a.worth = worthAlone
@@ -158,7 +164,7 @@ func (c *Checker) checkStake(got Outcomes, wallet common.Address, said []string,
 	case a.verdict == "Not sure yet" && a.failed > 0 && bare:
 		got[fault.Chain] = Undecided
 		return nil
-	case a.verdict == "Not staked" && len(staked) == 0 && a.failed == 0 && bare:
+	case a.verdict == notStaked && len(staked) == 0 && a.failed == 0 && bare:
 	case a.verdict != verdict(sum) || lists == (len(a.staked) == 0) || a.exact != whole:
 		return wrong("%q", said)
 	case a.worth == "":

@@ -34,15 +34,24 @@ type Keyboard struct {
 	Rows [][]Button `json:"inline_keyboard"`
 }
 
-// Button is a button of a Keyboard. One of its fields other than Text must be set.
+// Button is a button of a Keyboard. One of Data, URL and Copy must be set.
 type Button struct {
 	Text string `json:"text"`
+	// Style is Primary, Success, or "" for the app's own colour. Servers before Bot API 9.4
+	// ignore the field, which the library lacks.
+	Style string `json:"style,omitempty"`
 	// Data comes back when the button is pressed; 1 to 64 bytes.
 	Data string `json:"callback_data,omitempty"`
 	URL  string `json:"url,omitempty"`
 	// Copy has a text for the clipboard, of 1 to 256 characters.
 	Copy *models.CopyTextButton `json:"copy_text,omitempty"`
 }
+
+// The styles of a Button, https://core.telegram.org/bots/api#inlinekeyboardbutton.
+const (
+	Primary = "primary" // blue
+	Success = "success" // green
+)
 
 // Content is the text of a message, or its picture and caption.
 type Content struct {
