@@ -72,7 +72,7 @@ func (c joinCommand) registered(ctx context.Context, req chat.Request) (chat.Rep
 		Title:   chat.Say("join.no"),
 		Text:    chat.SayWith("join.unregistered", chat.Values{"group": group(req).Shown(), "service": c.service()}),
 		Checked: account.At,
-		Actions: append(link("button.register", c.RegisterURL), group(req).Again("button.again", true)),
+		Actions: append(nextStep("button.register", c.RegisterURL), group(req).Again("button.again", true)),
 	}, nil
 }
 

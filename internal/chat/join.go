@@ -72,5 +72,5 @@ func (g Group) Unchecked(why Text) Reply {
 // Again returns a button that checks whether the person who presses may join the group. With
 // edit the answer replaces the message.
 func (g Group) Again(label string, edit bool) Action {
-	return Action{Label: Say(label), Command: JoinCommand, Args: []string{g.ID}, Edit: edit}
+	return Action{Label: Say(label), Command: JoinCommand, Args: []string{g.ID}, Edit: edit, NextStep: true}
 }
