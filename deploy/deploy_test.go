@@ -130,13 +130,39 @@ func TestEachFileIsYAML(t *testing.T) {
 	if err != nil || len(files) < 3 {
 		t.Fatal(files, err)
 	}
-	for _, file := range append(files, "../.github/workflows/ci.yml", "../.github/workflows/image.yml") {
+	workflows, err := filepath.Glob("../.github/workflows/*.yml")
+	if err != nil || len(workflows) < 3 {
+		t.Fatal(workflows, err)
+	}
+	for _, file := range append(files, workflows...) {
 		documents := yaml.NewDecoder(bytes.NewReader([]byte(configtest.Read(t, file))))
 		for err = nil; err == nil; {
 			err = documents.Decode(new(map[string]any))
 		}
 		if !errors.Is(err, io.EOF) {
 			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+func TestNoDeploymentNeedsACompiler(t *testing.T) {
+	guide := configtest.Read(t, "../docs/deployment.md")
+	texts := map[string]string{"docs/deployment.md": guide}
+	for _, d := range deployments {
+		texts[d.file] = configtest.Read(t, d.file)
+	}
+	for file, text := range texts {
+		if needs := matches(`(?m)(go build|go run|go install|--build\b|^ +build:)`, text); len(needs) > 0 {
+			t.Errorf("%s has %v", file, needs)
+		}
+	}
+	if installed, run := matches(`install -m 0755 bot (\S+)`, guide), matches(`(?m)^ExecStart=(\S+)`, texts["herald.service"]); len(run) != 1 || !slices.Equal(installed, run) {
+		t.Errorf("the program is installed as %v, and the unit runs %v", installed, run)
+	}
+	built := matches(`\b((?:linux|darwin|windows)/(?:amd64|arm64))\b`, matches(`(?m)^for target in (.*)$`, configtest.Read(t, "../.ci/release"))[0])
+	for _, target := range matches(`herald_1\.2\.3_(\w+)\.(?:tar\.gz|zip)`, configtest.Read(t, "../README.md")+guide) {
+		if !slices.Contains(built, strings.Replace(target, "_", "/", 1)) {
+			t.Errorf("the documents name an archive for %s, and a release has %v", target, built)
 		}
 	}
 }
