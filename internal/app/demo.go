@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/term"
 
@@ -90,7 +91,7 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 	}
 	defer discord.Close()
 	settings := []string{
-		"TELEGRAM_BOT_TOKEN=" + faketelegram.Token, "TELEGRAM_API_URL=" + telegram.URL, "TELEGRAM_PACING=off",
+		"TELEGRAM_BOT_TOKEN=" + faketelegram.Token, "TELEGRAM_API_URL=" + telegram.URL, "TELEGRAM_PACING=off", web.JoinSetting(),
 		"DISCORD_BOT_TOKEN=" + discord.Token, "DISCORD_API_URL=" + discord.URL(),
 		// People soon see what the bot says about a service that fails.
 		"PRICE_TTL=1s", "SUPPLY_TTL=1s", "STAKE_TTL=1s", "EXISTS_TTL=1s", "LOGINS_TTL=1s", "UPSTREAM_TIMEOUT=2s",
@@ -106,9 +107,20 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 			return err
 		}
 		defer page.Close()
+		bot.state = unlimited{bot.state}
+		bot.Router.Limiter = bot.state
 		go announce(ctx, out, page.URL, telegram, discord)
 		return serve(ctx, simulated{Router: bot.Router, fresh: fresh.Router, page: page}, bot.platforms(), bot.log)
 	})
+}
+
+// unlimited is a bot's state whose Limiter refuses nothing. A visitor of the page asks to join
+// groups more often than a person may.
+type unlimited struct{ chat.Dedup }
+
+// Reserve implements chat.Limiter.
+func (unlimited) Reserve(context.Context, time.Duration, ...chat.Limit) (time.Duration, bool) {
+	return 0, true
 }
 
 // announce writes the page's address to out once both platforms have the bot's menus. It

@@ -185,6 +185,7 @@ func TestThePageInABrowser(t *testing.T) {
 		{"a failing service is said", failing},
 		{"nothing that is said becomes markup", markup},
 		{"a keyboard", keyboard},
+		{"both sides of a request to join", joining},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			p.T = t
@@ -290,4 +291,22 @@ func keyboard(p *page) {
 	p.until("the command in the input", `document.activeElement.value === "/price "`)
 	p.keys("7d" + kb.Enter)
 	p.until("the answer", `answer("discord")?.includes("$0.04")`)
+}
+
+// joining asks to join each group by the keyboard, and answers the question for a wallet.
+func joining(p *page) {
+	p.as("unregistered", "group")
+	p.do("focus the panel's button", chromedp.Focus(chromedp.CSS("#joining")))
+	p.keys(kb.Enter + kb.Tab + kb.Enter)
+	p.until("the member in the first group", `join("registered") === "Member: let in by the bot" && last("telegram").includes("You're in: Token holders")`)
+	p.keys(kb.Tab + kb.Enter)
+	p.until("the unregistered outside", `join("registered").startsWith("Unregistered: open") && last("telegram").includes("Not registered yet")`)
+	p.keys(kb.Tab + kb.Tab + kb.Enter)
+	p.until("the question", `last("telegram").includes("Which wallet") && document.activeElement.id === "text"`)
+	p.write("0x")
+	p.until("the wallets", `document.getElementById("suggestions").innerText.includes("a wallet that stakes")`)
+	p.keys(kb.ArrowDown + kb.Enter + kb.Enter)
+	p.until("the member in the second group", `join("staker") === "Member: let in by the bot" && last("telegram").includes("You're in: Staking lounge")`)
+	p.load()
+	p.until("the requests again", `join("registered").includes("Unregistered: open")`)
 }

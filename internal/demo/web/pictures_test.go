@@ -172,6 +172,17 @@ func (p *page) each(lines ...string) {
 	}
 }
 
+// join has the person with an index ask to join the group that requires this. Then the person
+// answers the questions for a wallet.
+func (p *page) join(required string, person int, wallets ...string) {
+	p.Helper()
+	eval[bool](p, fmt.Sprintf(`askToJoin(%q, %d)`, required, person))
+	p.until("what the bot tells person "+fmt.Sprint(person), `toldJoin()`)
+	for _, wallet := range wallets {
+		p.tell(wallet)
+	}
+}
+
 // toggle has a service fail, or work again, once what it said before is old.
 func (p *page) toggle(services ...string) {
 	p.Helper()
@@ -201,6 +212,12 @@ func everything(p *page) {
 	p.each("/mylogins", "/exists", "/verify STAKER")
 	p.as("moderator", "group")
 	p.each("/mylogins", "/exists @unregistered", "/exists @member", "/exists GitHub 70001", "/verify @member STAKER", "/verify @unregistered STAKER")
+	p.join("registered", 0)
+	p.join("registered", 1)
+	p.join("staker", 0, p.wallet(0))
+	p.join("staker", 1, p.wallet(0))
+	p.join("staker", 2, "0x12", p.wallet(1))
+	p.as("moderator", "group")
 	p.toggle("pool")
 	p.each("/staked STAKER", "/staked IDLE", "/verify @member STAKER")
 	p.toggle("pool", "price")
@@ -220,6 +237,8 @@ func rareFaults(p *page) {
 func allDown(p *page) {
 	p.toggle("partner", "price", "supply", "chain")
 	p.each("/price", "/price 7d", "/supply", "/staked STAKER", "/mylogins", "/exists", "/verify STAKER", "/status")
+	p.join("registered", 0)
+	p.join("staker", 0, p.wallet(0))
 }
 
 func longSymbol(p *page) {

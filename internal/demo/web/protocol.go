@@ -92,6 +92,10 @@ const (
 	// a "value" or a "person". "target" is the person whose menu the command was picked
 	// from. A public answer repeats the event with an empty For.
 	KindAsked = "asked"
+	// KindJoin is the newest request of the person From to join a group on Telegram, as the
+	// group's moderators see it. Its Message has "required", as in a JoinChat, and a
+	// "state": "open", "approved" or "withdrawn". It has no Chat.
+	KindJoin = "join"
 	// KindGone (once) deletes the message with its ID. The event has no Message.
 	KindGone = "gone"
 	// KindAlert (once) answers the press of a button on Telegram with the text, show_alert
@@ -115,6 +119,8 @@ type Act struct {
 	//	          such as @moderator, mentions that person.
 	//	press     presses Button, the callback_data or custom_id, under Message
 	//	pick      picks Text in the menu of the person Target (Discord)
+	//	join      asks to join the JoinChat with Required Target (Telegram), once
+	//	          more if there was a request before
 	Kind string `json:"kind"`
 	// As is the name of one of State.People.
 	As string `json:"as"`
@@ -145,6 +151,8 @@ type State struct {
 	Languages []string `json:"languages"`
 	// ChatLanguage is the language of public answers.
 	ChatLanguage string `json:"chatLanguage"`
+	// JoinChats are the groups that people ask to join.
+	JoinChats []JoinChat `json:"joinChats"`
 	// Channel is the ID of the group on Discord.
 	Channel string `json:"channel"`
 	// Faults are the faults of the services: their "name", a "note" of what happens,

@@ -66,6 +66,60 @@ func TestAnswersReachThoseWhoMayRead(t *testing.T) {
 	}
 }
 
+// TestJoinRequestsAreSeenFromBothSides has people ask to join, and looks at what the bot
+// tells them and at what moderators see. Nobody waits for a limit.
+func TestJoinRequestsAreSeenFromBothSides(t *testing.T) {
+	c := connect(t)
+	for _, test := range []struct{ person, group, language, wallet, told, state string }{
+		{"member", "registered", "en", "", "You're in", "approved"},
+		{"member", "staker", "en", c.wallet(0), "You're in", "approved"},
+		{"unregistered", "registered", "es", "", words.Say(chat.Spanish, chat.Say("join.no")), "open"},
+		{"moderator", "staker", "en", c.wallet(1), "Not staked", "open"},
+		// Once more, after an open request and an approved one.
+		{"unregistered", "registered", "en", "", "Not registered yet", "open"},
+		{"member", "registered", "en", "", "You're in", "approved"},
+	} {
+		mark := words.Say(chat.Language(test.language), chat.Say("terminal.simulated"))
+		before := len(c.seen())
+		c.act(web.Act{Side: web.Telegram, Kind: "join", As: test.person, Target: test.group, Language: test.language})
+		if test.wallet != "" {
+			question := c.answerAfter(before, web.Telegram, "the request")
+			c.act(web.Act{Side: web.Telegram, Kind: "say", As: test.person, Chat: web.Private, Message: question.ID, Text: test.wallet})
+		}
+		told := c.next(before, test.told, func(e web.Event) bool {
+			return e.Kind == web.KindMessage && strings.Contains(string(e.Message), test.told)
+		})
+		if told.For != test.person || told.Chat != web.Private || !strings.Contains(string(told.Message), mark) {
+			t.Errorf("%+v: %q is told in %s: %s", test, told.For, told.Chat, told.Message)
+		}
+		want := fmt.Sprintf(`{"required":%q,"state":%q}`, test.group, test.state)
+		c.next(before, want, func(e web.Event) bool {
+			return e.Kind == web.KindJoin && e.From == test.person && string(e.Message) == want
+		})
+	}
+	if status, text := c.send("POST", "/act", web.Act{Side: web.Telegram, Kind: "join", As: "member", Target: "nobody"}, nil); status != 400 {
+		t.Errorf("a group that does not exist: %d %s", status, text)
+	}
+}
+
+func TestTryAgainLetsIn(t *testing.T) {
+	c := connect(t)
+	c.call("POST", "/faults", map[string]bool{"partner": true}, &web.State{})
+	unknown := c.answer(web.Act{Side: web.Telegram, Kind: "join", As: "member", Target: "registered"})
+	button := regexp.MustCompile(`"callback_data":"([^"]*join[^"]*)"`).FindSubmatch(unknown.Message)
+	if button == nil {
+		t.Fatalf("there is no button: %s", unknown.Message)
+	}
+	c.call("POST", "/faults", map[string]bool{"partner": false}, &web.State{})
+	press := web.Act{Side: web.Telegram, Kind: "press", As: "member", Chat: web.Private, Message: unknown.ID, Button: string(button[1])}
+	if e := c.answer(press); !strings.Contains(string(e.Message), "You're in") {
+		t.Errorf("the press is answered by %s", e.Message)
+	}
+	c.next(0, "an approval", func(e web.Event) bool {
+		return e.Kind == web.KindJoin && strings.Contains(string(e.Message), "approved")
+	})
+}
+
 func TestForcedReplyAsksForTheWallet(t *testing.T) {
 	question := connect(t).answer(web.Act{Side: web.Telegram, Kind: "say", As: "member", Chat: web.Group, Text: "/staked"})
 	if !strings.Contains(string(question.Message), `"force_reply":true`) {

@@ -29,6 +29,8 @@ func (d *Demo) seeTelegram(e faketelegram.Event) {
 		about := d.telegramEvent(KindAlert, e.Chat, e.Notice.User)
 		about.Message = encoded(map[string]any{"text": e.Notice.Text, "show_alert": e.Notice.Alert, "url": e.Notice.URL})
 		d.feed.add(about)
+	case e.Join != nil:
+		d.seeJoin(e.Join)
 	case e.Typing:
 		d.feed.add(d.telegramEvent(KindTyping, e.Chat, 0))
 	case e.Menus:
@@ -123,6 +125,8 @@ func (d *Demo) actOnTelegram(a Act, by Person) (any, error) {
 	d.Telegram.Meet(user)
 	chat := telegramChat(a.Chat, by)
 	switch a.Kind {
+	case "join":
+		return Result{}, d.requestJoin(a.Target, user)
 	case "say":
 		m := faketelegram.Text(chat, user, a.Text)
 		m["date"] = time.Now().Unix()

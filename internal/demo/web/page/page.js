@@ -5,6 +5,7 @@ import { Composer } from "./composer.js";
 import { alertDialog, toast } from "./dialogs.js";
 import { discordMessage } from "./discord.js";
 import { element } from "./dom.js";
+import { Joins } from "./joins.js";
 import { get, listen, post } from "./server.js";
 import { telegramMessage } from "./telegram.js";
 import { tellTimesIn } from "./times.js";
@@ -138,15 +139,25 @@ const composer = new Composer(suggestions, (text, replyTo) => {
 	return send({ side: "both", kind: "say", text });
 });
 
+const joins = new Joins(state.joinChats, state.people, nameOf, (as, target) => {
+	select("as", as);
+	select("chat", "private"); // where the bot writes to them
+	send({ side: "telegram", kind: "join", target });
+});
+
 /** What could be written next in place of the last word of a text. */
 function suggestions(text) {
 	const last = text.match(/\S*$/)[0];
 	if (/^\/\w*$/.test(text)) {
 		return menu.telegram.map(({ command, description }) => ({ value: "/" + command, note: description })).filter(({ value }) => value.startsWith(text));
 	}
+	if (last.startsWith("0")) return wallets.filter(({ value }) => value.startsWith(last));
 	if (!last.startsWith("@")) return [];
 	return state.people.map(({ name }) => ({ value: "@" + name, note: "" })).filter(({ value }) => value.startsWith(last));
 }
+
+/** The wallets of the examples, for whoever is asked for one. */
+const wallets = state.examples.filter(({ text }) => text.startsWith("/staked ")).map(({ text, note }) => ({ value: text.split(" ")[1], note }));
 
 /** What each kind of event does. */
 const happens = {
@@ -179,6 +190,7 @@ const happens = {
 	message: show,
 	asked: show,
 	thinking: show,
+	join: (event) => joins.put(event),
 };
 
 function show(event) {

@@ -27,6 +27,26 @@ function answer(side) {
 	return since.map((one) => one.innerText).join("\n");
 }
 
+/** What the last message on a side says. */
+const last = (side) => messages(side).at(-1)?.innerText ?? "";
+
+/** What moderators see of the requests to join a group. */
+const join = (required) => document.getElementById(`join-${required}`).textContent;
+
+const newest = () => [...document.querySelectorAll("#telegram article")].at(-1);
+
+let newestBefore;
+
+/** Presses the button of a person, the first or a later one, who asks to join a group. */
+function askToJoin(required, n) {
+	newestBefore = newest();
+	document.getElementById(`join-${required}`).parentElement.querySelectorAll("button")[n].click();
+	return true;
+}
+
+/** Whether the bot has told that person what becomes of it. */
+const toldJoin = () => newest() !== newestBefore && !newest().innerText.includes("Letting you in");
+
 /** Promises whether something holds before so many milliseconds have passed. */
 const holds = (look, within) => new Promise((resolve) => {
 	const end = performance.now() + within;
