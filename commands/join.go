@@ -23,12 +23,21 @@ func join(from Sources, options Options) chat.Command {
 	return chat.Command{
 		Name:       chat.JoinCommand,
 		Visibility: chat.Private,
-		PerMinute:  joinsPerMinute,
 		Forms: []chat.Form{
-			{Params: []chat.Param{groupParam}, Unlisted: true, Run: c.byGroup},
-			{Params: []chat.Param{groupParam, walletParam}, Unlisted: true, Run: c.byWallet},
+			{Params: []chat.Param{groupParam}, Unlisted: true, PerMinute: c.perMinute, Run: c.byGroup},
+			{Params: []chat.Param{groupParam, walletParam}, Unlisted: true, PerMinute: c.perMinute, Run: c.byWallet},
 		},
 	}
+}
+
+// perMinute returns joinsPerMinute for a request that is checked. It returns 0 for one that
+// is answered by a question, or not at all.
+func (c joinCommand) perMinute(req chat.Request) int {
+	switch required := c.requirement(req); {
+	case required == chat.Registered, required == chat.Staker && req.Args.Value(walletParam.Name) != "":
+		return joinsPerMinute
+	}
+	return 0
 }
 
 // group returns the group in the arguments.
@@ -106,6 +115,7 @@ func (c joinCommand) byWallet(ctx context.Context, req chat.Request) (chat.Reply
 		return group(req).Joined(), nil
 	}
 	reply, err := c.card(p, yourWallet)
+	reply.Notes = append(reply.Notes, chat.StaysOpen())
 	switch _, partly := errors.AsType[*chat.PartialError](err); {
 	case err == nil:
 		reply.Actions = append(reply.Actions, group(req).Again("button.another_wallet", false))

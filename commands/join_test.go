@@ -55,14 +55,29 @@ func TestOnlyACompleteProofIsAdmitted(t *testing.T) {
 func TestJoiningAsksForTheSenderAlone(t *testing.T) {
 	w := commandstest.Healthy()
 	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Members: chat.Registered, "telegram:" + commandstest.Stakers: chat.Staker}
-	if c, _ := commands.All(w.Sources(), w.Options).Find(chat.JoinCommand); c.PerMinute != 3 {
-		t.Errorf("a person may be checked %d times a minute", c.PerMinute)
-	}
 	r := w.Router(t)
 	for _, line := range []string{"/join " + commandstest.Members, "/join " + commandstest.Stakers, "/join " + commandstest.Stakers + " 0x1", "/join -5"} {
 		commandstest.Ask(t, r, line)
 	}
 	if len(w.AccountsAsked) != 1 || w.AccountsAsked[telegram] != 1 || w.StakesAsked != 0 {
 		t.Errorf("asked for the accounts %v and %d stakes", w.AccountsAsked, w.StakesAsked)
+	}
+}
+
+// Three checks a minute are allowed, over all groups. A question is no check.
+func TestOnlyChecksCountAgainstTheLimitOfJoining(t *testing.T) {
+	w := commandstest.Healthy()
+	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Members: chat.Registered, "telegram:" + commandstest.Stakers: chat.Staker}
+	c, _ := commands.All(w.Sources(), w.Options).Find(chat.JoinCommand)
+	for args, want := range map[[2]string]int{
+		{commandstest.Members, ""}: 3, {commandstest.Stakers, ""}: 0, {commandstest.Stakers, commandstest.Wallet}: 3,
+		{commandstest.Members, commandstest.Wallet}: 3, {"-5", commandstest.Wallet}: 0,
+	} {
+		req := chat.Request{From: chat.User{Platform: "telegram"}, Args: chat.Named(map[string]string{"group": args[0], "wallet": args[1]})}
+		for _, f := range c.Forms {
+			if got := f.PerMinute(req); got != want {
+				t.Errorf("%v: %d a minute, want %d", args, got, want)
+			}
+		}
 	}
 }

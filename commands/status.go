@@ -30,7 +30,7 @@ func status(from Sources, options Options) chat.Command {
 		Name:       "status",
 		Summary:    chat.Say("command.status"),
 		Visibility: chat.Public,
-		Forms:      []chat.Form{{Run: statusCommand{from, options}.answer}},
+		Forms:      []chat.Form{{AsksRole: len(options.JoinChats) > 0, Run: statusCommand{from, options}.answer}},
 	}
 }
 

@@ -95,7 +95,12 @@ type Form struct {
 	// Inline forms also answer inline queries, in chats that the bot is not in.
 	// They are Public and have at most one of Params.
 	Inline bool
-	Run    Run
+	// AsksRole has the Router ask for an UnknownRole before it runs the form.
+	AsksRole bool
+	// PerMinute returns how many requests like this one a user may make in a minute with the
+	// forms of the command, beside the limits of all commands; 0 or nil is no bound.
+	PerMinute func(Request) int
+	Run       Run
 }
 
 // Run answers a request from a sender who may use the form. Args are bound to its
@@ -129,9 +134,6 @@ type Command struct {
 	// without parameters has one Form without Params.
 	Forms      []Form
 	Visibility Visibility
-	// PerMinute bounds how often a user may ask this command, beside the limits of all
-	// commands; 0 is no bound.
-	PerMinute int
 }
 
 // Commands is a table of commands.

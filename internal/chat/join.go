@@ -64,10 +64,13 @@ func (g Group) NotRequested() Reply {
 // for the reason why.
 func (g Group) Unchecked(why Text) Reply {
 	return Reply{
-		Tone: Warning, Title: Say("join.unknown"), Text: SayWith("join.open", Values{"why": why}),
+		Tone: Warning, Title: Say("join.unknown"), Text: why, Notes: []Text{StaysOpen()},
 		Actions: []Action{g.Again("button.again", true)},
 	}
 }
+
+// StaysOpen says that moderators can still let the person in.
+func StaysOpen() Text { return Say("join.open") }
 
 // Again returns a button that checks whether the person who presses may join the group. With
 // edit the answer replaces the message.

@@ -126,7 +126,7 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 	if !slices.Contains(r.ModeratorChats, EveryChat) && !slices.Contains(r.ModeratorChats, entry) {
 		req.UnlistedChat = entry
 	}
-	req.MayModerate = slices.Contains(r.Operators, req.From) || req.Role != Member && req.UnlistedChat == ""
+	r.setMayModerate(&req)
 	res := result{command: cmp.Or(command.Name, "unknown")}
 	r.handle(ctx, &req, command, &res)
 	res.reply.Language = req.Language
@@ -136,6 +136,23 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 	res.took = time.Since(start)
 	r.record(ctx, &req, &res)
 	return res.reply
+}
+
+func (r *Router) setMayModerate(req *Request) {
+	req.MayModerate = slices.Contains(r.Operators, req.From) || req.Role != Member && req.UnlistedChat == ""
+}
+
+// resolveRole asks for the sender's role if that is an UnknownRole. A sender whose role could
+// not be asked stays Member.
+func (r *Router) resolveRole(ctx context.Context, req *Request) {
+	if req.Role != UnknownRole {
+		return
+	}
+	req.Role = Member
+	if role, err := r.Roles[req.From.Platform](ctx, req.From, req.Community); err == nil {
+		req.Role = role
+	}
+	r.setMayModerate(req)
 }
 
 // result is how a command ended.
@@ -179,7 +196,7 @@ func (r *Router) handle(ctx context.Context, req *Request, command *Command, res
 			res.reply, res.outcome, res.err = SomethingWentWrong(req.ID), Panicked, secret.PanicError(v)
 		}
 	}()
-	if wait := r.limited(ctx, req, command); wait > 0 {
+	if wait := r.limited(ctx, req); wait > 0 {
 		res.reply, res.outcome = r.tooMany(ctx, req, wait), RateLimited
 		return
 	}
@@ -201,6 +218,13 @@ func (r *Router) handle(ctx context.Context, req *Request, command *Command, res
 		}
 	}
 	if err == nil {
+		if wait := r.formLimited(ctx, req, command, forms[0]); wait > 0 {
+			res.reply, res.outcome = r.tooMany(ctx, req, wait), RateLimited
+			return
+		}
+		if forms[0].AsksRole {
+			r.resolveRole(ctx, req)
+		}
 		res.reply, err = forms[0].Run(ctx, *req)
 	}
 	if input, wrong := errors.AsType[*InputError](err); wrong {
@@ -285,10 +309,10 @@ func (r *Router) tooMany(ctx context.Context, req *Request, wait time.Duration) 
 	return reply
 }
 
-// limited returns how long the sender has to wait for their own limits and the chat's; 0 if
+// limited returns how long the sender has to wait for their own limit and the chat's; 0 if
 // the command was counted. An anonymous sender counts against the chat alone, because
 // many share the name.
-func (r *Router) limited(ctx context.Context, req *Request, command *Command) time.Duration {
+func (r *Router) limited(ctx context.Context, req *Request) time.Duration {
 	var limits []Limit
 	late := ""
 	if !req.Asked.IsZero() && time.Since(req.Asked) > time.Minute {
@@ -297,9 +321,6 @@ func (r *Router) limited(ctx context.Context, req *Request, command *Command) ti
 	if key := limitKey(req); r.UserPerMinute > 0 && key != "" && !req.Inline {
 		limits = append(limits, r.perMinute(r.UserPerMinute, req, "user", key, late))
 	}
-	if command.PerMinute > 0 {
-		limits = append(limits, r.perMinute(command.PerMinute, req, command.Name, limitKey(req), late))
-	}
 	if r.ChatPerMinute > 0 {
 		limits = append(limits, r.perMinute(r.ChatPerMinute, req, "chat", req.Chat, late))
 	}
@@ -307,6 +328,16 @@ func (r *Router) limited(ctx context.Context, req *Request, command *Command) ti
 		return 0
 	}
 	wait, _ := r.Limiter.Reserve(ctx, 0, limits...)
+	return wait
+}
+
+// formLimited returns how long the sender has to wait for the form's own limit; 0 if the
+// request was counted, or there is no limit.
+func (r *Router) formLimited(ctx context.Context, req *Request, command *Command, f Form) time.Duration {
+	if f.PerMinute == nil || f.PerMinute(*req) == 0 {
+		return 0
+	}
+	wait, _ := r.Limiter.Reserve(ctx, 0, r.perMinute(f.PerMinute(*req), req, command.Name, limitKey(req), ""))
 	return wait
 }
 

@@ -403,8 +403,9 @@ func TestTableWithAMistakeIsRefused(t *testing.T) {
 func TestUnlistedCommandRunsWithinItsOwnBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var left time.Duration
-		hidden := chat.Command{Name: "hidden", Visibility: chat.Private, PerMinute: 2, Forms: []chat.Form{{
-			Params: []chat.Param{{Name: "group", Like: regexp.MustCompile("^-")}}, Unlisted: true,
+		hidden := chat.Command{Name: "hidden", Visibility: chat.Private, Forms: []chat.Form{{
+			PerMinute: func(req chat.Request) int { return len(req.Args.Value("group")) },
+			Params:    []chat.Param{{Name: "group", Like: regexp.MustCompile("^-")}}, Unlisted: true,
 			Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
 				deadline, _ := ctx.Deadline()
 				left = time.Until(deadline)
@@ -431,4 +432,26 @@ func TestUnlistedCommandRunsWithinItsOwnBounds(t *testing.T) {
 			t.Error("the limit of one command holds for another")
 		}
 	})
+}
+
+func TestAFormLearnsTheRole(t *testing.T) {
+	type known struct {
+		role     chat.Role
+		moderate bool
+	}
+	for community, want := range map[string]known{
+		"where ann moderates": {chat.Moderator, true}, "listed": {chat.Member, false}, "down": {chat.Member, false}, "unlisted": {chat.Member, false},
+	} {
+		var got known
+		ask(t, func(c *chat.Config) {
+			c.Commands[0].Forms[0].AsksRole = true
+			c.Commands[0].Forms[0].Run = func(_ context.Context, req chat.Request) (chat.Reply, error) {
+				got = known{req.Role, req.MayModerate}
+				return chat.Reply{}, nil
+			}
+		}, chat.Request{Command: "exists", From: ann, Chat: "1", Community: community, Role: chat.UnknownRole})
+		if got != want {
+			t.Errorf("%s: the form knows %+v, want %+v", community, got, want)
+		}
+	}
 }
