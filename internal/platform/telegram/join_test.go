@@ -114,10 +114,8 @@ func TestJoinRequestsAreAnsweredOnce(t *testing.T) {
 				case user == unknown:
 					state, told, counted = faketelegram.JoinOpen, "⚠️ I can't check that right now\nThat took too long.", "join_unknown"
 				}
-				if answers = "[]"; user == letIn {
-					answers = "[approve]"
-				} else if guarded {
-					answers = "[queue]"
+				if user != letIn {
+					answers = map[bool]string{false: "[]", true: "[queue]"}[guarded]
 				}
 				check(t, "state", got.State, state)
 				check(t, "answers", fmt.Sprint(answersOf(got)), answers)
