@@ -205,17 +205,8 @@ func (r *Router) handle(ctx context.Context, req *Request, command *Command, res
 		return
 	}
 	forms, err := command.bind(req)
-	if len(forms) == 1 && forms[0].Moderators {
-		why, err := r.mayModerate(ctx, req)
-		if err != nil {
-			res.err = fmt.Errorf("ask for the sender's role: %w", err)
-			res.reply, res.outcome = unavailable(req, "role", forms[0], Say("role.unknown")), outcomeOf(err)
-			return
-		}
-		if why != nil {
-			res.reply, res.outcome = *why, Forbidden
-			return
-		}
+	if len(forms) == 1 && forms[0].Moderators && !r.permit(ctx, req, forms[0], res) {
+		return
 	}
 	if err == nil {
 		if wait := r.formLimited(ctx, req, command, forms[0]); wait > 0 {
@@ -232,6 +223,19 @@ func (r *Router) handle(ctx context.Context, req *Request, command *Command, res
 		return
 	}
 	r.complete(req, forms[0], res, err)
+}
+
+// permit reports whether the sender may use a moderators' form. If not, it sets res.
+func (r *Router) permit(ctx context.Context, req *Request, f Form, res *result) (ok bool) {
+	why, err := r.mayModerate(ctx, req)
+	switch {
+	case err != nil:
+		res.err = fmt.Errorf("ask for the sender's role: %w", err)
+		res.reply, res.outcome = unavailable(req, "role", f, Say("role.unknown")), outcomeOf(err)
+	case why != nil:
+		res.reply, res.outcome = *why, Forbidden
+	}
+	return err == nil && why == nil
 }
 
 // complete sets the outcome of a form that returned res.reply and err. Without an answer the
