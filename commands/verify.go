@@ -115,7 +115,7 @@ func (c verifyCommand) addStake(reply *chat.Reply, wallet common.Address, stake 
 	if worth := worthText(s, price.Value); worth != nil {
 		verdict = chat.SayWith("verify.stake", chat.Values{"stake": verdict, "worth": worth})
 	}
-	reply.Sections = append(reply.Sections, chat.Section{Heading: verdict, Fields: unstakingFields(s, c.Options)})
+	reply.Sections = append(reply.Sections, chat.Section{Heading: verdict, Fields: withdrawalFields(s, c.Options)})
 	reply.FullValues = fullFields(wallet, s, c.Options)
 	reply.Notes, reply.Footer = append(reply.Notes, stakeNotes(s)...), stakeFooter(s)
 	if at := cmp.Or(s.BlockTime, stake.At); reply.Checked.IsZero() || at.Before(reply.Checked) {
