@@ -20,10 +20,50 @@ func TestUnstakingIsTheLeastUntilAllIsRead(t *testing.T) {
 	for _, unread := range []core.Stake{{Failed: unreadPool()}, {UnbondingFailed: unreadPool()}} {
 		w := commandstest.Healthy()
 		w.Stake.Unbonding = []core.PoolAmount{{Amount: known("3").Decimal}}
+		w.Stake.Claimable = []core.PoolAmount{{Amount: known("2").Decimal}}
+		w.Stake.NextClaim = core.Claim{Amount: known("1").Decimal, At: time.Now().Add(time.Hour)}
 		w.Stake.Failed, w.Stake.UnbondingFailed = unread.Failed, unread.UnbondingFailed
-		if said := texts(commandstest.Ask(t, w.Router(t), staked)); !strings.Contains(said, "\nUnstaking at least | 3") {
+		said := texts(commandstest.Ask(t, w.Router(t), staked))
+		if !strings.Contains(said, "\nReady to claim at least | 2\u00a0TKN\nUnstaking at least | 3\u00a0TKN\n") {
 			t.Errorf("%+v is told as\n%s", unread, said)
 		}
+	}
+}
+
+func TestWhenTheNextClaimIsStandsBesideTheUnstaking(t *testing.T) {
+	for name, test := range map[string]struct {
+		next, claimable string
+		in              time.Duration // 0: unknown
+		want            string
+	}{
+		"a part":            {"500", "", 75 * time.Hour, "Unstaking | 1,587.17 TKN · the next 500 in about 3 days"},
+		"all of it":         {"1587.17", "", 75 * time.Hour, "Unstaking | 1,587.17 TKN · ready in about 3 days"},
+		"beside a claim":    {"500", "1000", 60 * time.Hour, "Ready to claim | 1,000 TKN\nUnstaking | 1,587.17 TKN · the next 500 in about 3 days"},
+		"unknown":           {"500", "1000", 0, "Ready to claim | 1,000 TKN\nUnstaking | 1,587.17 TKN"},
+		"two days":          {"500", "", 48 * time.Hour, "Unstaking | 1,587.17 TKN · the next 500 in about 2 days"},
+		"almost two days":   {"500", "", 47*time.Hour + 29*time.Minute, "Unstaking | 1,587.17 TKN · the next 500 in about 47 hours"},
+		"an hour":           {"500", "", time.Hour, "Unstaking | 1,587.17 TKN · the next 500 in about 1 hour"},
+		"an hour and a bit": {"500", "", 100 * time.Minute, "Unstaking | 1,587.17 TKN · the next 500 in about 2 hours"},
+		"within the hour":   {"500", "", time.Hour - time.Second, "Unstaking | 1,587.17 TKN · the next 500 in less than an hour"},
+		"since the reading": {"500", "", -time.Minute, "Unstaking | 1,587.17 TKN · the next 500 in less than an hour"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := commandstest.Healthy()
+			w.Stake.Unbonding = []core.PoolAmount{{Amount: known("500").Decimal}, {Amount: known("1087.17").Decimal}}
+			w.Stake.NextClaim.Amount = known(test.next).Decimal
+			if test.in != 0 {
+				w.Stake.NextClaim.At = time.Now().Add(test.in)
+			}
+			if test.claimable != "" {
+				w.Stake.Claimable = []core.PoolAmount{{Amount: known(test.claimable).Decimal}}
+			}
+			for _, line := range []string{staked, verify} {
+				said := strings.ReplaceAll(texts(commandstest.Ask(t, w.Router(t), line)), "\u00a0", " ")
+				if !strings.Contains(said, "\n"+test.want+"\n") || strings.Contains(said, "claim") != (test.claimable != "") {
+					t.Errorf("%s: want %s in\n%s", name, test.want, said)
+				}
+			}
+		})
 	}
 }
 

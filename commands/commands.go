@@ -22,9 +22,11 @@ import (
 
 // Sources answer the questions of commands.
 type Sources struct {
-	Price    core.Source[struct{}, core.Quote]
-	Supply   core.Source[struct{}, core.Supply]
-	Stakes   core.Source[common.Address, core.Stake]
+	Price  core.Source[struct{}, core.Quote]
+	Supply core.Source[struct{}, core.Supply]
+	Stakes core.Source[common.Address, core.Stake]
+	// Total answers with what all wallets together have staked; nil: nobody asks.
+	Total    core.Source[struct{}, core.Stake]
 	Accounts core.Source[core.Identity, core.Account]
 	// Logins answers with a DID's logins, newest first.
 	Logins core.Source[string, []core.Login]

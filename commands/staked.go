@@ -65,8 +65,9 @@ func (c stakedCommand) answer(ctx context.Context, req chat.Request) (chat.Reply
 	return c.reply(wallet, stake, price), partly(stake.Value.Err())
 }
 
-// priceWait is how long a stake waits for the price after the chain has answered.
-const priceWait = time.Second
+// extraWait is how long an answer waits for a part that it can do without: a stake for the
+// price after the chain has answered, a supply for what is staked.
+const extraWait = time.Second
 
 // stakeAndPrice returns the wallet's stake and, for a staker, today's price. The price
 // is the zero Snapshot if it is old or unknown.
@@ -76,7 +77,7 @@ func (from Sources) stakeAndPrice(ctx context.Context, wallet common.Address) (s
 		return stake, price
 	}
 	// Not asked beside the chain: a price costs a credit, and most wallets need none.
-	ctx, cancel := context.WithTimeout(ctx, priceWait)
+	ctx, cancel := context.WithTimeout(ctx, extraWait)
 	defer cancel()
 	if quote := core.Ask(ctx, from.Price, struct{}{}); quote.Err == nil && !quote.Stale && !quote.Value.Old() {
 		price = quote.Snapshot
@@ -100,7 +101,7 @@ func (c stakedCommand) reply(wallet common.Address, stake core.Answer[core.Stake
 		Tone:       tone,
 		Title:      verdict,
 		Subtitle:   worthText(s, price.Value),
-		Sections:   append(pools, chat.Section{Fields: unstakingFields(s, c.Options)}),
+		Sections:   append(pools, chat.Section{Fields: withdrawalFields(s, c.Options)}),
 		FullValues: fullFields(wallet, s, c.Options),
 		Folded:     folded,
 		Notes:      stakeNotes(s),
@@ -180,11 +181,44 @@ func sumFields(name chat.Text, pools []core.PoolAmount, options Options) []chat.
 	return []chat.Field{{Name: name, Value: options.amount(total, chat.Short)}}
 }
 
-// unstakingFields returns a field with what is being unstaked, if anything is. It says "at
-// least" if a pool was not read completely.
-func unstakingFields(s core.Stake, options Options) []chat.Field {
-	key := map[bool]string{true: "stake.unstaking", false: "stake.unstaking_least"}[s.Complete()]
-	return sumFields(chat.Say(key), s.Unbonding, options)
+// withdrawalFields returns a field with what can be claimed and one with what is still being
+// unstaked, as far as there is any. They say "at least" if a pool was not read completely.
+func withdrawalFields(s core.Stake, options Options) []chat.Field {
+	least := map[bool]string{true: "", false: "_least"}[s.Complete()]
+	unstaking := sumFields(chat.Say("stake.unstaking"+least), s.Unbonding, options)
+	// An unread pool may have an earlier claim.
+	if when := nextClaim(s, options); when.Key != "" && s.Complete() {
+		unstaking[0].Value = chat.Parts{unstaking[0].Value, when}
+	}
+	return append(sumFields(chat.Say("stake.claimable"+least), s.Claimable, options), unstaking...)
+}
+
+// nextClaim says how much of what is being unstaked can be claimed next, and when; without
+// the amount if that is all. It returns the zero Text if the time is unknown.
+func nextClaim(s core.Stake, options Options) chat.Text {
+	next := s.NextClaim
+	if next.At.IsZero() || len(s.Unbonding) == 0 {
+		return chat.Text{}
+	}
+	when := chat.Values{"when": inAbout(time.Until(next.At))}
+	if next.Amount.Equal(core.Stake{Staked: s.Unbonding}.Total()) {
+		return chat.SayWith("stake.claimable_all", when)
+	}
+	options.Symbol = "" // It stands before.
+	when["amount"] = options.amount(next.Amount, chat.Short)
+	return chat.SayWith("stake.claimable_next", when)
+}
+
+// inAbout says in how many hours something is, or from two days on in how many days.
+func inAbout(d time.Duration) chat.Text {
+	if d < time.Hour {
+		return chat.Say("stake.in_minutes")
+	}
+	const day = 24 * time.Hour
+	if d.Round(time.Hour) >= 2*day {
+		return chat.SayWith("stake.in_days", chat.Values{"n": chat.Count(d.Round(day) / day)})
+	}
+	return chat.SayWith("stake.in_hours", chat.Values{"n": chat.Count(d.Round(time.Hour) / time.Hour)})
 }
 
 // fullFields returns the whole wallet and, if every pool was read, its stake to the last

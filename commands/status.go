@@ -61,7 +61,7 @@ type serviceStatus struct {
 	core.Health
 	// headline names the failure; without a Key the service works.
 	headline chat.Text
-	said     chat.Text
+	said     chat.Value
 	notes    []chat.Text
 }
 
@@ -83,6 +83,8 @@ func statusOf(pinged core.Snapshot[any], err error, h core.Health) serviceStatus
 		s.said, s.notes = chat.Say("status.unknown"), []chat.Text{Explain(err)}
 	case isStake && !stake.Complete():
 		s.headline, s.said, s.notes = chat.Say("status.partly"), poolsRead(stake), stakeNotes(stake)
+	case isStake:
+		s.said = chat.Parts{s.said, poolsRead(stake)}
 	case isQuote && quote.Old():
 		s.headline = chat.Say("status.old")
 		s.said = chat.SayWith("status.from", chat.Values{"when": chat.Moment{Time: quote.LastUpdated}})

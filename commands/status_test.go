@@ -67,6 +67,17 @@ func TestStatusNamesWhatIsDownAndForHowLong(t *testing.T) {
 	}
 }
 
+func TestStatusTellsHowManyPoolsWereRead(t *testing.T) {
+	w := commandstest.Healthy()
+	if said := texts(ask(t, w.Sources())); !strings.Contains(said, "Staking · OK · All 21 pools\n") {
+		t.Errorf("of all: %s", said)
+	}
+	w.Stake.Checked, w.Stake.Failed = 20, unreadPool()
+	if said := texts(ask(t, w.Sources())); !strings.Contains(said, "Staking · 20 of 21 pools\n") {
+		t.Errorf("of some: %s", said)
+	}
+}
+
 func TestStatusTellsModeratorsTheEntryThatIsMissing(t *testing.T) {
 	r := commandstest.Healthy().Router(t)
 	for name, test := range map[string]struct {

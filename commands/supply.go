@@ -1,7 +1,9 @@
 package commands
 
 import (
+	"cmp"
 	"context"
+	"sync"
 	"time"
 
 	"herald/internal/chat"
@@ -24,10 +26,43 @@ func supply(from Sources, options Options) chat.Command {
 }
 
 func (c supplyCommand) answer(ctx context.Context, _ chat.Request) (chat.Reply, error) {
+	var staked core.Answer[core.Stake]
+	var asking sync.WaitGroup
+	if c.Total != nil {
+		ctx, cancel := context.WithTimeout(ctx, extraWait)
+		defer cancel()
+		asking.Go(func() { staked = core.Ask(ctx, c.Total, struct{}{}) })
+	}
 	supply, price := core.Both(ctx, c.Supply, struct{}{}, c.Price, struct{}{})
 	if supply.Err != nil {
 		return chat.Reply{}, supply.Err
 	}
+	reply, err := c.reply(supply, price)
+	asking.Wait()
+	// Without the total the reply does not speak of it, so this is no PartialError.
+	c.addTotal(&reply, supply.Value, staked)
+	return reply, err
+}
+
+// addTotal adds what all wallets have staked to a reply. It adds nothing unless every pool
+// was read and they have at most the total supply.
+func (c supplyCommand) addTotal(reply *chat.Reply, s core.Supply, staked core.Answer[core.Stake]) {
+	total := staked.Value.Total()
+	if staked.Err != nil || staked.Value.Checked == 0 || !staked.Value.Complete() || total.GreaterThan(s.Total) {
+		return
+	}
+	share := chat.SayWith("supply.of_total", chat.Values{"share": chat.Share{Decimal: total.Shift(2).DivRound(s.Total, 2)}})
+	fields := &reply.Sections[0].Fields
+	*fields = append(*fields, chat.Field{Name: chat.Say("supply.staked"), Value: chat.Parts{c.amount(total, chat.Short), share}})
+	reply.Checked = core.Earlier(reply.Checked, cmp.Or(staked.Value.BlockTime, staked.At))
+	if !reply.FreshUntil.IsZero() {
+		reply.AsOf, reply.FreshUntil = core.Later(reply.AsOf, staked.At), core.Earlier(reply.FreshUntil, staked.FreshUntil)
+	}
+}
+
+// reply returns both supplies, and what they are worth. It returns a PartialError too if the
+// price is not known.
+func (c supplyCommand) reply(supply core.Answer[core.Supply], price core.Answer[core.Quote]) (chat.Reply, error) {
 	reply := supplyReply(supply.Snapshot, c.Options)
 	if price.Err != nil {
 		reply.Notes = append(reply.Notes, chat.Say("supply.unpriced"), Explain(price.Err))

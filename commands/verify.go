@@ -152,7 +152,7 @@ func (c verifyCommand) addStake(reply *chat.Reply, p proof) error {
 	if worth := worthText(s, p.price.Value); worth != nil {
 		verdict = chat.SayWith("verify.stake", chat.Values{"stake": verdict, "worth": worth})
 	}
-	reply.Sections = append(reply.Sections, chat.Section{Heading: verdict, Fields: unstakingFields(s, c.Options)})
+	reply.Sections = append(reply.Sections, chat.Section{Heading: verdict, Fields: withdrawalFields(s, c.Options)})
 	reply.FullValues = fullFields(p.wallet, s, c.Options)
 	reply.Notes, reply.Footer = append(reply.Notes, stakeNotes(s)...), stakeFooter(s)
 	if at := cmp.Or(s.BlockTime, p.stake.At); reply.Checked.IsZero() || at.Before(reply.Checked) {

@@ -40,6 +40,7 @@ func TestCommandLines(t *testing.T) {
 		"run now", "check herald.env", "help check now", "run " + secret,
 		"--env-file", "check --env-file=", "--web=" + secret, "check --env-file a.env --env-file " + secret,
 		"demo --env-file " + secret, "--env-file=herald.env version", "--web", "check --web",
+		"check --wallet " + secret, "check --wallet=", "check --wallet", "run --wallet " + poolA, "check --wallet " + strings.Replace(poolA, "E", "e", 1),
 	} {
 		all.WriteString(transcribe(t, strings.Fields(line)))
 	}

@@ -107,6 +107,13 @@ func demo(ctx context.Context, p process, o options) error {
 }
 
 func check(ctx context.Context, p process, o options) error {
+	wallet := ""
+	if o.wallet != nil {
+		if wallet = *o.wallet; !app.IsWallet(wallet) {
+			return usageError("the value of --wallet must be 0x and 40 hexadecimal digits, with the right EIP-55 checksum if they " +
+				"are in mixed case; for example bot check --wallet 0x52908400098527886E0F7030069857D2E4169EE7")
+		}
+	}
 	cfg, err := app.Load(p.environ, o.envFile, false)
 	if err != nil {
 		return err
@@ -117,7 +124,7 @@ func check(ctx context.Context, p process, o options) error {
 		return err
 	}
 	defer bot.Close()
-	return bot.Check(ctx, p.stdout)
+	return bot.Check(ctx, p.stdout, wallet)
 }
 
 func printVersion(_ context.Context, p process, _ options) error {
@@ -141,31 +148,32 @@ func builtFrom() string {
 
 // command is one of the program's commands.
 type command struct {
-	name string
-	flag string // the one flag that it takes; empty: none
-	help string // its first line is its entry in the list of all
-	run  func(context.Context, process, options) error
+	name  string
+	flags []string // the flags that it takes
+	help  string   // its first line is its entry in the list of all
+	run   func(context.Context, process, options) error
 }
 
 // options are the rest of the command line.
 type options struct {
 	envFile string
 	web     bool
-	topic   string // the command to explain; empty: all
+	wallet  *string // as typed; nil: not given
+	topic   string  // the command to explain; empty: all
 }
 
 func commands() []command {
 	return []command{
-		{name: "run", flag: "env-file", run: run, help: `serve every platform whose token is set; the same as bot alone
+		{name: "run", flags: []string{"env-file"}, run: run, help: `serve every platform whose token is set; the same as bot alone
 
 On SIGTERM or SIGINT it finishes commands in flight within ten seconds and exits
 with 0. It exits with 1 if it cannot serve, and with 2 if a setting is wrong.
 `},
-		{name: "demo", flag: "web", run: demo, help: `try it here, with nothing configured
+		{name: "demo", flags: []string{"web"}, run: demo, help: `try it here, with nothing configured
 
 It is the whole bot, with simulated services and a chat in the terminal, or in a pipe.
 `},
-		{name: "check", flag: "env-file", run: check, help: `ask every configured service one harmless question
+		{name: "check", flags: []string{"env-file", "wallet"}, run: check, help: `ask every configured service one harmless question
 
 It exits with 0 if all is well, with 1 if not, and with 2 if a setting is wrong.
 `},
@@ -182,6 +190,10 @@ var flagHelp = map[string]string{
 	"web": `
   --web             bot demo as a page for a browser; it prints the address
 `,
+	"wallet": `
+  --wallet 0x...    show in bot check what this wallet is withdrawing, and from
+                    which block, to find out STAKING_CLAIM_BLOCKS
+`,
 }
 
 func printHelp(_ context.Context, p process, o options) error {
@@ -190,13 +202,16 @@ func printHelp(_ context.Context, p process, o options) error {
 		summary, _, _ := strings.Cut(c.help, "\n")
 		text += fmt.Sprintf("  bot %-8s  %s\n", c.name, summary)
 	}
-	text += flagHelp["env-file"] + flagHelp["web"]
+	text += flagHelp["env-file"] + flagHelp["web"] + flagHelp["wallet"]
 	if o.topic != "" {
 		c, err := find(o.topic)
 		if err != nil {
 			return err
 		}
-		text = "bot " + c.name + ": " + c.help + flagHelp[c.flag]
+		text = "bot " + c.name + ": " + c.help
+		for _, name := range c.flags {
+			text += flagHelp[name]
+		}
 	}
 	_, err := io.WriteString(p.stdout, text)
 	return err
@@ -249,7 +264,10 @@ func parse(args []string) (command, options, error) {
 	if c.name == "help" && len(words) > 1 {
 		o.topic, words = words[1], words[1:]
 	}
-	foreign := o.web && c.flag != "web" || o.envFile != "" && c.flag != "env-file"
+	foreign := false
+	for name, given := range map[string]bool{"web": o.web, "env-file": o.envFile != "", "wallet": o.wallet != nil} {
+		foreign = foreign || given && !slices.Contains(c.flags, name)
+	}
 	switch {
 	case len(words) > 1:
 		err = usageError("bot " + c.name + " takes no further words; for example bot check --env-file herald.env")
@@ -267,6 +285,7 @@ func readFlags(args []string, o *options) (words []string, asksHelp bool, err er
 	flags.SetOutput(io.Discard) // its errors repeat what was typed
 	flags.StringVar(&o.envFile, "env-file", "", "")
 	flags.BoolVar(&o.web, "web", false, "")
+	flags.Func("wallet", "", func(text string) error { o.wallet = &text; return nil })
 	flags.BoolVar(&version, "version", false, "")
 	err = flags.Parse(args)
 	for err == nil && flags.NArg() > 0 {
@@ -278,7 +297,7 @@ func readFlags(args []string, o *options) (words []string, asksHelp bool, err er
 	case errors.Is(err, flag.ErrHelp):
 		return slices.Insert(words, 0, "help"), true, nil
 	case unknown:
-		return nil, false, noSuch("flag", "-"+typed, []string{"--env-file", "--web", "--version", "--help"})
+		return nil, false, noSuch("flag", "-"+typed, []string{"--env-file", "--web", "--wallet", "--version", "--help"})
 	case err != nil:
 		return nil, false, usageError("the value of a flag is wrong or missing; for example bot run --env-file herald.env")
 	case version:

@@ -38,8 +38,12 @@ type Answers struct {
 	StakeErr  error
 	// StakeFreshUntil is the FreshUntil of Stake.
 	StakeFreshUntil time.Time
-	Accounts        map[core.Identity]core.Account
-	AccountsErr     error
+	// Total is what all wallets have staked. TotalLate is how long it takes.
+	Total       core.Snapshot[core.Stake]
+	TotalErr    error
+	TotalLate   time.Duration
+	Accounts    map[core.Identity]core.Account
+	AccountsErr error
 	// AccountErrs are failures by platform.
 	AccountErrs map[string]error
 	// AccountsAge is by platform how long before Noon it answered.
@@ -157,6 +161,7 @@ func (w *Answers) Sources() commands.Sources {
 			w.StakesAsked++
 			return core.Snapshot[core.Stake]{Value: w.Stake, At: Noon, FreshUntil: w.StakeFreshUntil}, w.StakeErr
 		}),
+		Total: w.total(),
 		Accounts: ask[core.Identity, core.Account](func(id core.Identity) (core.Snapshot[core.Account], error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -179,6 +184,29 @@ func (w *Answers) Sources() commands.Sources {
 			w.service(partner.Service, w.AccountsErr, struct{}{}, false),
 		},
 	}
+}
+
+// late is a core.Source that takes so long.
+type late struct {
+	core.Source[struct{}, core.Stake]
+	after time.Duration
+}
+
+func (l late) Get(ctx context.Context, key struct{}) (core.Snapshot[core.Stake], error) {
+	select {
+	case <-time.After(l.after):
+		return l.Source.Get(ctx, key)
+	case <-ctx.Done():
+		return core.Snapshot[core.Stake]{}, ctx.Err()
+	}
+}
+
+// total returns the source of Total, or nil if it has none.
+func (w *Answers) total() core.Source[struct{}, core.Stake] {
+	if w.Total.Value.Checked == 0 && w.TotalErr == nil {
+		return nil
+	}
+	return late{alone(func() (core.Snapshot[core.Stake], error) { return w.Total, w.TotalErr }), w.TotalLate}
 }
 
 // fakeService is a commands.Service.

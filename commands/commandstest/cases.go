@@ -102,7 +102,10 @@ func scenes() []scene {
 		{name: "strangers", from: stranger, lines: []string{logins, exists, verify}},
 		{name: "anonymous", from: &sender{id: "", role: chat.Moderator, community: Community, title: talk}, lines: []string{logins, exists, verify}},
 		{name: "others", lines: []string{"/verify " + BobsWallet, "/verify " + Wallet}},
-		{name: "named service", change: func(w *Answers) { w.Options.ServiceName, w.Options.ExplorerURL = "CARV *ID*", "" }, lines: []string{
+		{name: "named service", change: func(w *Answers) {
+			w.Options.ServiceName, w.Options.ExplorerURL = "CARV *ID*", ""
+			unstaking(w, 5*time.Hour, "500")
+		}, lines: []string{
 			staked, exists, verify, existsBob,
 		}},
 		{name: "quiet", change: func(w *Answers) { w.Logins = nil }, lines: []string{logins}},
@@ -111,11 +114,14 @@ func scenes() []scene {
 		{name: "sparse", change: func(w *Answers) {
 			w.Price.Value = core.Quote{Price: number("64123.456")}
 			w.Stake = core.Stake{Block: 1_000_000, Checked: 21}
+			unstaking(w, time.Minute, "12")
 		}, lines: []string{price, staked, verify}},
 		{name: "three pools", change: func(w *Answers) {
 			w.Stake.Staked = append(w.Stake.Staked, core.PoolAmount{Pool: core.Pool{Name: "Flexible"}, Amount: number("12.25")})
-			w.Stake.Unbonding = []core.PoolAmount{{Pool: core.Pool{Name: "Exit"}, Amount: number("3")}}
-		}, lines: []string{staked, verify, verifyBob}},
+			unstaking(w, 75*time.Hour, "500", "1087.17")
+			w.Stake.Claimable = []core.PoolAmount{{Amount: number("1000")}}
+			w.Total = core.Snapshot[core.Stake]{At: Noon, Value: core.Stake{BlockTime: Noon, Checked: 21, Staked: []core.PoolAmount{{Amount: number("24123456.7")}}}}
+		}, lines: []string{staked, verify, verifyBob, supplies}},
 		{name: "tiny", change: func(w *Answers) {
 			w.Price.Value = core.Quote{Price: number("0.00000001234567")}
 			w.Stake.Staked = []core.PoolAmount{{Pool: core.Pool{Name: "Dust"}, Amount: number("0.000000000000000001")}}
@@ -133,7 +139,8 @@ func scenes() []scene {
 		{name: "partly", change: func(w *Answers) {
 			w.PriceErr = failed(market.Service, core.Limited)
 			w.Stake.Failed, w.Stake.Checked = unreadPools(2), 19
-			w.Stake.Unbonding = []core.PoolAmount{{Pool: core.Pool{Name: "Exit"}, Amount: number("3")}}
+			unstaking(w, 75*time.Hour, "3", "2")
+			w.Stake.Claimable = []core.PoolAmount{{Amount: number("1000")}}
 			w.Stake.UnbondingFailed = unreadPools(1)
 		}, lines: []string{supplies, staked, verify, status}},
 		{name: "never answered", change: func(w *Answers) {
@@ -208,6 +215,15 @@ func joining() []scene {
 		}), lines: []string{stakers + " " + AnnsWallet}},
 		{name: "joining", change: with(func(*Answers) {}), lines: []string{status}},
 	}
+}
+
+// unstaking lets amounts be withdrawn from a pool each. The first is claimable so long after
+// Noon.
+func unstaking(w *Answers, after time.Duration, amounts ...string) {
+	for _, amount := range amounts {
+		w.Stake.Unbonding = append(w.Stake.Unbonding, core.PoolAmount{Pool: core.Pool{Name: "Exit"}, Amount: number(amount)})
+	}
+	w.Stake.NextClaim = core.Claim{Amount: number(amounts[0]), At: Noon.Add(after)}
 }
 
 const talk = "Token *talk*"

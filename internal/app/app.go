@@ -43,6 +43,8 @@ type Bot struct {
 	// status returns the price for Discord's member list; nil if none is shown.
 	status   func(context.Context) string
 	services []service
+	// wallet is the one whose withdrawal Check shows, or empty.
+	wallet string
 	// Router answers requests from every platform.
 	Router *chat.Router
 	// roles ask a platform for a user's role; filled as adapters are made.

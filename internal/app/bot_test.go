@@ -257,7 +257,7 @@ func TestTheTableOfCheckIsRedacted(t *testing.T) {
 	said := "with\na-key-that-nobody-may-see\x1b[2J"
 	bot.services[0].ask = func(context.Context) ([]string, error) { return []string{said}, errors.New(said) }
 	var table strings.Builder
-	_ = bot.Check(t.Context(), &table)
+	_ = bot.Check(t.Context(), &table, "")
 	if strings.Count(table.String(), "with [redacted][2J\n") != 2 {
 		t.Errorf("the table is\n%s", &table)
 	}

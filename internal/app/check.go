@@ -62,8 +62,10 @@ var problems = map[core.Reason]string{
 
 // Check asks everything that is configured one question and writes a table of the
 // results to w. It blocks until all have answered, at most for COMMAND_TIMEOUT. It fails
-// with ErrCheckFailed if a check failed or no platform is on.
-func (b *Bot) Check(ctx context.Context, w io.Writer) error {
+// with ErrCheckFailed if a check failed or no platform is on. Unless wallet is empty, the
+// table shows one of its withdrawals, and the wallet nowhere.
+func (b *Bot) Check(ctx context.Context, w io.Writer, wallet string) error {
+	b.wallet = wallet
 	results := b.askAll(ctx, b.platforms())
 	var table strings.Builder
 	columns := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
@@ -88,6 +90,12 @@ func (b *Bot) Check(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	return ErrCheckFailed
+}
+
+// IsWallet reports whether text is a wallet for Check.
+func IsWallet(text string) bool {
+	_, err := core.ParseWallet(text)
+	return err == nil
 }
 
 // askAll asks the services, the platforms and Redis at once. It blocks until all have
@@ -222,7 +230,7 @@ func aboutSupply(found core.Supply, symbol string) (details []string) {
 	return details
 }
 
-func aboutPools(found staking.Found, err error) (details []string, _ error) {
+func aboutPools(found staking.Found, symbol string) (details []string) {
 	if found.ChainID != nil {
 		details = append(details, fmt.Sprintf("chain %d", found.ChainID))
 	}
@@ -239,5 +247,14 @@ func aboutPools(found staking.Found, err error) (details []string, _ error) {
 	if found.Way != "" {
 		details = append(details, found.Way)
 	}
-	return details, err
+	switch p := found.Pending; {
+	case p == nil:
+	case p.Amount.IsZero():
+		details = append(details, "pending of the wallet: nothing")
+	default:
+		// An operator compares the two blocks to find the right STAKING_CLAIM_BLOCKS.
+		details = append(details, fmt.Sprintf("pending of the wallet: %s, block %s; newest block %s",
+			say(chat.Amount{Decimal: p.Amount, Symbol: symbol}), words.Number(chat.English, p.Block.String(), "#"), say(chat.Count(found.ReadAt))))
+	}
+	return details
 }

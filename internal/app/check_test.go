@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,9 +26,14 @@ import (
 // check returns the table of a check with these settings, and ErrCheckFailed or nil.
 func check(t *testing.T, e *e2etest.Everything, settings ...string) (table string, err error) {
 	t.Helper()
+	return checkWallet(t, e, "", settings...)
+}
+
+func checkWallet(t *testing.T, e *e2etest.Everything, wallet string, settings ...string) (table string, err error) {
+	t.Helper()
 	bot := e2etest.New(t, append(e.Settings, settings...), slog.New(slog.DiscardHandler))
 	var out bytes.Buffer
-	err = bot.Check(t.Context(), &out)
+	err = bot.Check(t.Context(), &out, wallet)
 	if err != nil && !errors.Is(err, app.ErrCheckFailed) {
 		t.Fatal(err)
 	}
@@ -117,6 +123,29 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 				t.Log("\n" + table)
 			}
 		})
+	}
+}
+
+// The stand-in's last withdrawal began a day ago.
+func TestCheckShowsAWithdrawalOfAWallet(t *testing.T) {
+	e := e2etest.NewEverything(t)
+	staker, idle := e.World.World.Staker.Hex(), e.World.World.Idle.Hex()
+	for _, test := range []struct{ wallet, unset, want string }{
+		{staker, "", `pending of the wallet: 86\.42 HRLD, block 956,800; newest block 1,000,\d\d\d\n`},
+		{idle, "", `pending of the wallet: nothing\n`},
+		{idle, "STAKING_PENDING_METHOD=", `pending of the wallet: unknown without STAKING_PENDING_METHOD\n`},
+		{"", "", `in one call\n`},
+	} {
+		e.Settings = slices.DeleteFunc(e.Settings, func(s string) bool {
+			return test.unset != "" && (strings.HasPrefix(s, test.unset) || strings.HasPrefix(s, "STAKING_CLAIM_BLOCKS="))
+		})
+		table, err := checkWallet(t, e, test.wallet)
+		if err != nil || !regexp.MustCompile(test.want).MatchString(table) || strings.Contains(table, "pending") != (test.wallet != "") {
+			t.Errorf("%v, want %s in\n%s", err, test.want, table)
+		}
+		if lower := strings.ToLower(table); strings.Contains(lower, strings.ToLower(staker[2:])) || strings.Contains(lower, strings.ToLower(idle[2:])) {
+			t.Errorf("it prints the wallet:\n%s", table)
+		}
 	}
 }
 

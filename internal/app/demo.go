@@ -203,6 +203,7 @@ func DemoSettings(s *services.Fakes) []string {
 		"EVM_RPC_URL=" + s.Chain.URL(), fmt.Sprintf("EVM_CHAIN_ID=%d", services.ChainID),
 		"STAKING_POOLS=" + strings.Join(pools, ","),
 		"STAKING_METHOD=" + services.StakingMethod, "STAKING_PENDING_METHOD=" + services.PendingMethod,
+		fmt.Sprintf("STAKING_CLAIM_BLOCKS=%d", services.ClaimBlocks), "STAKING_TOTAL_METHOD=" + services.TotalMethod,
 		"REGISTER_URL=https://example.org/register", "STAKE_URL=https://example.org/stake",
 		"RATE_LIMIT_USER=0", "RATE_LIMIT_CHAT=0", "MODERATOR_CHATS=" + chat.EveryChat, "LOG_LEVEL=error",
 	}

@@ -51,14 +51,14 @@ func (b *Bot) connect() (commands.Sources, error) {
 	}
 	accounts := partner.New(cfg.Partner, b.cache)
 	b.metrics.ExportClockSkew(accounts.Skew)
-	b.services = cfg.list(price, supplies, stakes, accounts)
+	b.services = b.list(price, supplies, stakes, accounts)
 	b.quotes = b.newQuotes()
 	recorded := &pricechart.Recorded{Prices: price.Price, Quotes: b.quotes}
 	if b.cfg.Discord.Presence {
 		b.status = ticker(b.cfg, b.statusInterval(), recorded, price.Price.Last)
 	}
 	sources := commands.Sources{
-		Price: recorded, Supply: supplies.Supply, Stakes: stakes.Stakes,
+		Price: recorded, Supply: supplies.Supply, Stakes: stakes.Stakes, Total: stakes.Total(cfg.Supply.TTL),
 		Accounts: accounts.Accounts, Logins: accounts.Logins, Joins: &b.joins,
 		Chart: pricechart.New(b.quotes, cfg.Market.Symbol, cfg.Charts).Chart,
 	}
@@ -70,7 +70,8 @@ func (b *Bot) connect() (commands.Sources, error) {
 }
 
 // list returns every service, with the question that `bot check` puts to its client.
-func (s *Services) list(price *market.Client, supplies *supply.Client, stakes *staking.Client, accounts *partner.Client) []service {
+func (b *Bot) list(price *market.Client, supplies *supply.Client, stakes *staking.Client, accounts *partner.Client) []service {
+	s := b.cfg.Services
 	return []service{
 		{Upstream: price.Upstream, url: s.Market.URL,
 			ask: func(ctx context.Context) ([]string, error) { return aboutQuote(price.Probe(ctx)) }},
@@ -80,7 +81,14 @@ func (s *Services) list(price *market.Client, supplies *supply.Client, stakes *s
 				return aboutSupply(found, s.Market.Symbol), err
 			}},
 		{Upstream: stakes.Upstream, url: s.Staking.RPCURL.Reveal(),
-			ask: func(ctx context.Context) ([]string, error) { return aboutPools(stakes.Probe(ctx)) }},
+			ask: func(ctx context.Context) ([]string, error) {
+				found, err := stakes.Probe(ctx, b.wallet)
+				details := aboutPools(found, s.Market.Symbol)
+				if b.wallet != "" && s.Staking.PendingMethod == "" {
+					details = append(details, "pending of the wallet: unknown without STAKING_PENDING_METHOD")
+				}
+				return details, err
+			}},
 		{Upstream: accounts.Upstream, url: s.Partner.URL,
 			ask: func(ctx context.Context) ([]string, error) {
 				err := accounts.Probe(ctx)

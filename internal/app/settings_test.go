@@ -158,6 +158,8 @@ var refused = []struct {
 	{"EVM_RPC_URL", "URL", []string{"ipc:///" + canary, "stdio://" + canary, "/" + canary}},
 	{"EVM_CHAIN_ID", "whole number", []string{"0", "-1", "0x1", canary}},
 	{"STAKING_METHOD", "name(address)", []string{canary, "f(uint256)", "f (address)", "f(address)x", "(address)"}},
+	{"STAKING_CLAIM_BLOCKS", "from 0 to 1099511627776", []string{canary, "-1", "1099511627777", "18446744073709551616", "1e6", "1.5"}},
+	{"STAKING_TOTAL_METHOD", "name(), without arguments", []string{canary, "totalStake(address)", "totalStake", "totalStake( )", "()"}},
 	{"MULTICALL_ADDRESS", "off", []string{canary, "0xcA11bde05977b3631167028862bE2a173976cA11"}},
 	{"MULTICALL_ADDRESS", "one of STAKING_POOLS", []string{"0x52908400098527886E0F7030069857D2E4169EE7"}},
 	{"MAX_BLOCK_AGE", "off", []string{canary, "0s", "-1m", "600", "never"}},

@@ -44,7 +44,7 @@ type (
 	Price struct{ decimal.Decimal }
 	// Money is a sum in USD; a large one is shown short.
 	Money struct{ decimal.Decimal }
-	// Amount is a number of tokens.
+	// Amount is a number of tokens, with their Symbol unless that is empty.
 	Amount struct {
 		decimal.Decimal
 		Symbol string

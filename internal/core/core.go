@@ -101,7 +101,13 @@ type UnreadPool struct {
 	Err  *Error
 }
 
-// Stake is what one wallet has in the pools at one block.
+// Claim is an amount of tokens that can be claimed from a time on.
+type Claim struct {
+	Amount decimal.Decimal // zero: there is none
+	At     time.Time       // zero: unknown
+}
+
+// Stake is what one wallet, or all wallets together, have in the pools at one block.
 type Stake struct {
 	Block uint64
 	// BlockTime is the time of Block. It is zero if the chain gives an implausible time and
@@ -109,8 +115,13 @@ type Stake struct {
 	BlockTime time.Time
 	// Staked holds the stakes above zero, in the order of the setting STAKING_POOLS.
 	Staked []PoolAmount
-	// Unbonding holds the amounts that are being withdrawn. They do not count as staked.
+	// Claimable holds the amounts whose withdrawal can be claimed at Block. It is empty
+	// without STAKING_CLAIM_BLOCKS.
+	Claimable []PoolAmount
+	// Unbonding holds the other amounts that are being withdrawn. Neither counts as staked.
 	Unbonding []PoolAmount
+	// NextClaim is the part of Unbonding that becomes claimable first.
+	NextClaim Claim
 	// Checked counts the pools whose stake could be read.
 	Checked int
 	// Failed are the pools whose stake could not be read.

@@ -63,7 +63,7 @@ func (c *catalogue) large(d decimal.Decimal, layout string) string {
 
 // amount writes a number of tokens. A Short one below 0.0001 is "< 0.0001".
 func (c *catalogue) amount(a chat.Amount) string {
-	layout := "#\u00a0" + chat.OneLine(a.Symbol)
+	layout := strings.TrimSuffix("#\u00a0"+chat.OneLine(a.Symbol), "\u00a0")
 	decimals := int32(cents)
 	if a.LessThan(decimal.New(1, 0)) {
 		decimals = amountDecimals

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
 	"herald/internal/demo/fake/services"
@@ -30,6 +31,7 @@ const (
 	testChain  = 4242
 	testMethod = services.StakingMethod
 	testPend   = services.PendingMethod
+	testTotal  = services.TotalMethod
 	secretPath = "/v3/k3y-in-path"
 	secretArgs = "?token=k3y-in-query"
 )
@@ -38,6 +40,8 @@ var (
 	ann           = common.HexToAddress("0x52908400098527886E0F7030069857D2E4169EE7")
 	multicallAddr = services.MulticallAddress
 	sandbox       = services.New().Chain.Handler.(services.Node)
+	// sandboxStarted is when its chain began, without a reading of the monotonic clock.
+	sandboxStarted = time.Now().Round(0)
 )
 
 // node is the demo's JSON-RPC node on loopback, with a chain of the test's own. It
@@ -127,9 +131,17 @@ func tokensOf(n int64) []byte {
 
 // withdrawalsOf encodes a list of withdrawals of whole tokens.
 func withdrawalsOf(tokens ...int64) []byte {
-	encoded := slices.Concat(wordOf(evmabi.Word), wordOf(uint64(len(tokens))))
+	var list []Withdrawal
 	for _, n := range tokens {
-		encoded = slices.Concat(encoded, tokensOf(n), wordOf(77))
+		list = append(list, Withdrawal{Amount: decimal.NewFromInt(n), Block: big.NewInt(77)})
+	}
+	return encodeWithdrawals(list...)
+}
+
+func encodeWithdrawals(list ...Withdrawal) []byte {
+	encoded := slices.Concat(wordOf(evmabi.Word), wordOf(uint64(len(list))))
+	for _, w := range list {
+		encoded = append(append(encoded, evmabi.Uint256(w.Amount.Shift(18).BigInt())...), evmabi.Uint256(w.Block)...)
 	}
 	return encoded
 }

@@ -17,6 +17,7 @@ import (
 
 	"herald/internal/core"
 	"herald/internal/service/staking/evmabi"
+	"herald/internal/transport"
 )
 
 // call is one eth_call and, once it is made, its result: data or an error.
@@ -33,13 +34,15 @@ func (c call) params() map[string]any {
 }
 
 // read makes all calls at one block, and returns that block: through Multicall3, or by
-// readPinned if Multicall3 is off or fails. read fails if the block is of another chain or
-// too old.
+// readPinned if Multicall3 is off or fails, or if its result is larger than maxBody. read
+// fails if the block is of another chain or too old.
 func (c *Client) read(ctx context.Context, calls []call) (at block, err error) {
 	if c.settings.Multicall == nil || c.noMulticall.active() {
 		at, err = c.readPinned(ctx, calls)
 	} else if at, err = c.aggregate(ctx, calls); errors.Is(err, errUnsupported) {
 		c.noMulticall.start()
+		at, err = c.readPinned(ctx, calls)
+	} else if errors.Is(err, transport.ErrBodyTooLarge) {
 		at, err = c.readPinned(ctx, calls)
 	}
 	if err == nil {
@@ -135,14 +138,18 @@ func (c *Client) readPinned(ctx context.Context, calls []call) (at block, err er
 	return at, nil
 }
 
-// sendAll sends the elements as one batch. If the node refuses the batch or answers only
-// a part of it, sendAll sends them one by one. An element holds its own error.
+// sendAll sends the elements as one batch. If the node refuses the batch, answers only a
+// part of it, or answers more than maxBody, sendAll sends them one by one. An element holds
+// its own error.
 func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
 	if !c.noBatch.active() {
 		err := c.rpc.BatchCallContext(ctx, elems)
 		unanswered := func(e rpc.BatchElem) bool { return errors.Is(e.Error, rpc.ErrMissingBatchResponse) }
 		switch {
 		case err == nil && !slices.ContainsFunc(elems, unanswered):
+			return nil
+		case errors.Is(err, transport.ErrBodyTooLarge):
+			c.sendEach(ctx, elems)
 			return nil
 		case err != nil && !errors.Is(err, errMismatch) && failure(err).Reason != core.Rejected:
 			return err
@@ -188,12 +195,18 @@ type Found struct {
 	Deployed, Missing int
 	// Way says for operators how the pools are read; empty if unknown.
 	Way string
+	// Pending is the withdrawal with the latest block of the wallet that Probe is given, and
+	// ReadAt the number of the block that has it. An Amount of zero means that nothing is
+	// pending. Pending is nil without a wallet, without a PendingMethod, and if unknown.
+	Pending *Withdrawal
+	ReadAt  uint64
 }
 
 // Probe asks the node, past the cache, for its chain's ID and newest block, for the code
-// at every pool's address, and for a stake. It fails if the chain is another, if the block
-// is too old, or if a pool has no code or does not answer the methods.
-func (c *Client) Probe(ctx context.Context) (found Found, err error) {
+// at every pool's address, and for a stake; then for the withdrawals of wallet, unless that is
+// empty. It fails if the chain is another, if the block is too old, or if a pool has no code
+// or does not answer the methods.
+func (c *Client) Probe(ctx context.Context, wallet string) (found Found, err error) {
 	newest, err := c.readPinned(ctx, nil)
 	if err == nil {
 		err = c.verify(newest)
@@ -212,21 +225,36 @@ func (c *Client) Probe(ctx context.Context) (found Found, err error) {
 	if len(missing) > 0 {
 		return found, fmt.Errorf("no contract at %s", addresses(missing))
 	}
+	found.Way, err = c.probePools(ctx)
+	if asked, invalid := core.ParseWallet(wallet); err == nil && invalid == nil && c.settings.PendingMethod != "" {
+		found.Pending, found.ReadAt, err = c.latestWithdrawal(ctx, asked)
+	}
+	return found, err
+}
+
+// probePools returns how the pools are read. It fails if a pool does not answer the methods.
+func (c *Client) probePools(ctx context.Context) (way string, err error) {
 	stake, err := c.readStake(ctx, anyWallet)
 	if err != nil {
-		return found, err
+		return "", err
 	}
-	found.Way = "Multicall3 reads them in one call"
+	total, err := c.readTotal(ctx)
+	if err != nil {
+		return "", err
+	}
+	way = "Multicall3 reads them in one call"
 	if c.settings.Multicall == nil || c.noMulticall.active() {
-		found.Way = "Multicall3 is off or does not work, so they are read by JSON-RPC batch"
+		way = "Multicall3 is off or does not work, so they are read by JSON-RPC batch"
 	}
 	switch {
 	case len(stake.Failed) > 0:
-		return found, fmt.Errorf("STAKING_METHOD is not answered by %s", addresses(stake.Failed))
+		return way, fmt.Errorf("STAKING_METHOD is not answered by %s", addresses(stake.Failed))
 	case len(stake.UnbondingFailed) > 0:
-		return found, fmt.Errorf("STAKING_PENDING_METHOD is not answered by %s", addresses(stake.UnbondingFailed))
+		return way, fmt.Errorf("STAKING_PENDING_METHOD is not answered by %s", addresses(stake.UnbondingFailed))
+	case len(total.Failed) > 0:
+		return way, fmt.Errorf("STAKING_TOTAL_METHOD is not answered by %s", addresses(total.Failed))
 	}
-	return found, nil
+	return way, nil
 }
 
 // withoutCode returns the pools without code. It sends no batch, because the code of all

@@ -32,6 +32,12 @@ type Settings struct {
 	// PendingMethod is the view method `name(address)` that returns a wallet's withdrawals
 	// as (uint256 amount,uint256 block)[]; empty: none is called.
 	PendingMethod string
+	// ClaimBlocks is how many blocks after a withdrawal's block it can be claimed, 0 to
+	// maxClaimBlocks; nil: unknown.
+	ClaimBlocks *uint64
+	// TotalMethod is the view method `name()` that returns all that is staked in a pool as a
+	// uint256; empty: none is called.
+	TotalMethod string
 	// Multicall is the address of Multicall3; nil: it is off.
 	Multicall *common.Address
 	// Decimals is the number of a stake's digits behind the point, 0 to 77.
@@ -44,7 +50,8 @@ type Settings struct {
 
 // Table declares the settings that fill s.
 func (s *Settings) Table() []config.Setting {
-	method := config.Matching(`[A-Za-z_$][A-Za-z0-9_$]{0,127}\(address\)`, "of the form name(address)")
+	const name = `[A-Za-z_$][A-Za-z0-9_$]{0,127}`
+	method := config.Matching(name+`\(address\)`, "of the form name(address)")
 	return []config.Setting{
 		{Heading: "Staking", Name: "EVM_RPC_URL", Required: true, Example: "https://rpc.example.org/v1/my-key",
 			Comment: "JSON-RPC endpoint of the chain with the pools: http or https. A key in it is kept out of logs and " +
@@ -61,6 +68,13 @@ func (s *Settings) Table() []config.Setting {
 		{Name: "STAKING_PENDING_METHOD", Example: "pendingUnstakes(address)", Set: config.Field(&s.PendingMethod, method),
 			Comment: "View method of a pool that answers what one wallet is withdrawing, as (uint256 amount,uint256 block)[]. " +
 				"Unset: withdrawals are not shown."},
+		{Name: "STAKING_CLAIM_BLOCKS", Example: "1209600", Needs: []string{"STAKING_PENDING_METHOD"}, Set: config.Field(&s.ClaimBlocks, parseClaimBlocks),
+			Comment: "How many blocks after its block a withdrawal can be claimed. 0: its block is the first in which it can be " +
+				"claimed. bot check --wallet shows such a block beside the newest one. Unset: answers do not tell what can be claimed."},
+		{Name: "STAKING_TOTAL_METHOD", Example: "totalStake()",
+			Set: config.Field(&s.TotalMethod, config.Matching(name+`\(\)`, "of the form name(), without arguments")),
+			Comment: "View method of a pool that answers all that is staked in it as a uint256. Unset: /supply does not show what is " +
+				"staked."},
 		{Name: "MULTICALL_ADDRESS", Default: defaultMulticall, Example: config.Off, Set: s.setMulticall,
 			Comment: "Multicall3 on that chain, which reads all pools in one call. off: a JSON-RPC batch instead."},
 		{Name: "MAX_BLOCK_AGE", Default: "10m", Set: config.Field(&s.MaxBlockAge, config.OrOff(config.Duration)),
@@ -84,6 +98,17 @@ func parseChainID(value string) (uint64, error) {
 		return 0, errors.New("must be a whole number above 0 in decimal digits")
 	}
 	return id, nil
+}
+
+// maxClaimBlocks bounds ClaimBlocks. With a thousand blocks a second it is 34 years.
+const maxClaimBlocks = 1 << 40
+
+func parseClaimBlocks(value string) (*uint64, error) {
+	n, err := strconv.ParseUint(value, 10, 64)
+	if err != nil || n > maxClaimBlocks {
+		return nil, fmt.Errorf("must be a whole number from 0 to %d, in blocks", uint64(maxClaimBlocks))
+	}
+	return &n, nil
 }
 
 // setMulticall sets Multicall. It fails for the address of a pool.

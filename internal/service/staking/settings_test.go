@@ -23,6 +23,25 @@ func TestMulticallAndTheAgeOfABlockCanBeTurnedOff(t *testing.T) {
 	}
 }
 
+func TestClaimBlocksAreZeroOnlyIfThatIsSet(t *testing.T) {
+	for value, want := range map[string]uint64{"0": 0, "1099511627776": maxClaimBlocks} {
+		var s Settings
+		configtest.Fill(t, s.Table(), "STAKING_PENDING_METHOD=f(address)", "STAKING_CLAIM_BLOCKS="+value)
+		if s.ClaimBlocks == nil || *s.ClaimBlocks != want {
+			t.Errorf("%s is read as %v", value, s.ClaimBlocks)
+		}
+	}
+	var s Settings
+	configtest.Fill(t, s.Table(), "STAKING_PENDING_METHOD=f(address)", "STAKING_CLAIM_BLOCKS=")
+	if s.ClaimBlocks != nil {
+		t.Errorf("unset, it is %d", *s.ClaimBlocks)
+	}
+	mistakes := configtest.Try(s.Table(), "STAKING_CLAIM_BLOCKS=0")
+	if len(mistakes) != 1 || !strings.Contains(mistakes[0], "STAKING_PENDING_METHOD") {
+		t.Errorf("without the method: %v", mistakes)
+	}
+}
+
 const (
 	listedA = "0x52908400098527886E0F7030069857D2E4169EE7"
 	listedB = "0xde709f2102306220921060314715629080e2fb77"

@@ -12,10 +12,12 @@ package staking
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/rpc"
+	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
 	"herald/internal/service/staking/evmabi"
@@ -39,7 +41,8 @@ var Service = &core.Service{
 }
 
 // maxBody bounds an answer of the node, in bytes. One pool takes under 500 bytes of it
-// through Multicall3, in hexadecimal, and each withdrawal 128 more.
+// through Multicall3, in hexadecimal, and each withdrawal 128 more. So a wallet's some 8,000
+// withdrawals fit into one answer. With more in one pool, that pool's are unread.
 const maxBody = 1 << 20
 
 // maxPingTTL is how long an answer to Ping is cached at most.
@@ -58,20 +61,22 @@ type Client struct {
 	// the L1 block number. Stakes fails if the node is of another chain, if the block is
 	// older than MaxBlockAge, or if no pool could be read.
 	//
-	// A fetch takes one HTTP round trip through Multicall3, and two by batch. Multicall3 or
-	// batches that a node refused are not used again for 5 minutes.
+	// A fetch takes one HTTP round trip through Multicall3, and two by batch. With ClaimBlocks
+	// the chain's pace takes another, once an hour. Multicall3 or batches that a node refused
+	// are not used again for 5 minutes.
 	Stakes *core.Query[common.Address, core.Stake]
 
 	settings Settings
 	rpc      *rpc.Client
 	unread   func(core.Pool)
+	pace     pace
 
 	noMulticall cooldown // active after the node refused Multicall3
 	noBatch     cooldown // active after the node refused a batch
 }
 
-// New returns a Client without contacting the node. Each fetch calls unread once for each
-// pool that it could not read wholly; unread must not block.
+// New returns a Client without contacting the node. Each reading of the pools calls unread
+// once for each pool that it could not read wholly; unread must not block.
 func New(s Settings, cache *core.Cache, unread func(core.Pool)) (*Client, error) {
 	httpClient := transport.New(transport.Options{Timeout: cache.CallTimeout, MaxBody: maxBody, MaxConns: core.MaxCalls})
 	httpClient.Transport = strictTransport{next: httpClient.Transport}
@@ -80,60 +85,113 @@ func New(s Settings, cache *core.Cache, unread func(core.Pool)) (*Client, error)
 		return nil, errors.New("the endpoint of the chain cannot be used")
 	}
 	client := &Client{Upstream: core.NewUpstream(cache, Service, s.TTL, nil), settings: s, rpc: node, unread: unread}
+	client.pace.asking = make(chan struct{}, 1)
 	client.Stakes = core.NewQuery(client.Upstream, &core.Query[common.Address, core.Stake]{
 		Name: "stake", TTL: s.TTL, Fetch: client.readStake, Cacheable: core.Stake.Complete,
 	})
 	core.PingWith(client.Upstream, core.NewQuery(client.Upstream, &core.Query[struct{}, core.Stake]{
 		Name: "pools", TTL: min(s.TTL, maxPingTTL),
-		Fetch: func(ctx context.Context, _ struct{}) (core.Stake, error) { return client.readStake(ctx, anyWallet) },
+		Fetch: func(ctx context.Context, _ struct{}) (core.Stake, error) { return client.readAll(ctx) },
 	}))
 	return client, nil
+}
+
+// Total returns the source of what all wallets together have staked, fresh for ttl. It
+// returns nil without a TotalMethod. An answer may be incomplete, and even have no pool: that
+// is no failure of the service, because stakes can be read all the same.
+func (c *Client) Total(ttl time.Duration) core.Source[struct{}, core.Stake] {
+	if c.settings.TotalMethod == "" {
+		return nil
+	}
+	// Cacheable is not set: a pool without the method would cause a call for each question.
+	return core.NewQuery(c.Upstream, &core.Query[struct{}, core.Stake]{
+		Name: "total_stake", TTL: ttl,
+		Fetch: func(ctx context.Context, _ struct{}) (core.Stake, error) { return c.readTotal(ctx) },
+	})
+}
+
+// callsOf returns a call of a method for each pool, with the wallet as its argument if it
+// has one. It returns nil for the method "".
+func (c *Client) callsOf(method string, wallet common.Address) (calls []call) {
+	if method == "" {
+		return nil
+	}
+	input := evmabi.Selector(method)
+	if strings.HasSuffix(method, "(address)") {
+		input = append(input, evmabi.Address(wallet)...)
+	}
+	for _, p := range c.settings.Pools {
+		calls = append(calls, call{to: p.Address, input: input})
+	}
+	return calls
 }
 
 // readStake returns the wallet's stake in each pool and, with a PendingMethod, the
 // withdrawals from each. It fails if no pool could be read.
 func (c *Client) readStake(ctx context.Context, wallet common.Address) (core.Stake, error) {
-	pools := c.settings.Pools
-	var calls []call // the stake in each pool, then the withdrawals from each
-	for _, method := range []string{c.settings.Method, c.settings.PendingMethod} {
-		if method == "" {
-			continue
-		}
-		input := append(evmabi.Selector(method), evmabi.Address(wallet)...)
-		for _, p := range pools {
-			calls = append(calls, call{to: p.Address, input: input})
-		}
+	return c.readPools(ctx, wallet, c.settings.Method, c.settings.PendingMethod)
+}
+
+// readTotal returns what all wallets have staked in each pool, which may be in none. It
+// returns the zero Stake without a TotalMethod.
+func (c *Client) readTotal(ctx context.Context) (core.Stake, error) {
+	if c.settings.TotalMethod == "" {
+		return core.Stake{}, nil
 	}
+	total, err := c.readPools(ctx, common.Address{}, c.settings.TotalMethod, "")
+	if len(total.Failed) > 0 {
+		return total, nil
+	}
+	return total, err
+}
+
+// readAll returns the stake of anyWallet. A pool that does not answer TotalMethod counts as
+// failed too.
+func (c *Client) readAll(ctx context.Context) (core.Stake, error) {
+	stake, err := c.readStake(ctx, anyWallet)
+	if err != nil {
+		return stake, err
+	}
+	total, err := c.readTotal(ctx)
+	stake.Failed = core.Stake{Failed: stake.Failed, UnbondingFailed: total.Failed}.Unread()
+	stake.Checked = len(c.settings.Pools) - len(stake.Failed)
+	return stake, err
+}
+
+// readPools returns what method and, unless it is empty, pendingMethod return for the wallet
+// in each pool. If it fails because no pool could be read, the Stake has them as Failed.
+func (c *Client) readPools(ctx context.Context, wallet common.Address, method, pendingMethod string) (core.Stake, error) {
+	pools := c.settings.Pools
+	calls := append(c.callsOf(method, wallet), c.callsOf(pendingMethod, wallet)...)
 	at, err := c.read(ctx, calls)
 	if err != nil {
 		return core.Stake{}, failure(err).During("read the pools")
 	}
 	stake := core.Stake{Block: at.Number.ToInt().Uint64(), BlockTime: at.time()}
-	stake.Staked, stake.Failed = c.amounts(calls[:len(pools)], decodeUint256)
+	for i, pool := range pools {
+		amount, err := calls[i].tokens(c.settings.Decimals)
+		if err != nil {
+			stake.Failed = append(stake.Failed, core.UnreadPool{Pool: pool, Err: failure(err)})
+		}
+		stake.Staked = appendAmount(stake.Staked, pool, amount)
+	}
 	stake.Checked = len(pools) - len(stake.Failed)
-	if withdrawals := calls[len(pools):]; len(withdrawals) > 0 {
-		stake.Unbonding, stake.UnbondingFailed = c.amounts(withdrawals, decodeWithdrawals)
+	if pendingMethod != "" {
+		c.addWithdrawals(ctx, &stake, at, calls[len(pools):])
 	}
 	for _, p := range stake.Unread() {
 		c.unread(p.Pool)
 	}
 	if stake.Checked == 0 {
-		return core.Stake{}, stake.Failed[0].Err.During("read any of the pools")
+		return stake, stake.Failed[0].Err.During("read any of the pools")
 	}
 	return stake, nil
 }
 
-// amounts decodes the results of calls, one for each pool. It returns the pools with an
-// amount above zero and the unread pools.
-func (c *Client) amounts(calls []call, decode decoder) (found []core.PoolAmount, unread []core.UnreadPool) {
-	for i, pool := range c.settings.Pools {
-		amount, err := calls[i].tokens(decode, int32(c.settings.Decimals))
-		switch {
-		case err != nil:
-			unread = append(unread, core.UnreadPool{Pool: pool, Err: failure(err)})
-		case amount.IsPositive():
-			found = append(found, core.PoolAmount{Pool: pool, Amount: amount})
-		}
+// appendAmount appends an amount unless it is zero.
+func appendAmount(list []core.PoolAmount, pool core.Pool, amount decimal.Decimal) []core.PoolAmount {
+	if amount.IsZero() {
+		return list
 	}
-	return found, unread
+	return append(list, core.PoolAmount{Pool: pool, Amount: amount})
 }

@@ -235,33 +235,38 @@ func TestProbeNamesWhatIsNotAsConfigured(t *testing.T) {
 		if c.settings.Multicall != nil {
 			way = "Multicall3 reads them in one call"
 		}
-		found, err := c.Probe(t.Context())
+		found, err := c.Probe(t.Context(), "")
 		if err != nil || found.ChainID.Int64() != testChain || found.Block != n.Block() || time.Since(found.BlockTime) > time.Minute ||
 			found.Deployed != 21 || found.Missing != 0 || found.Way != way {
 			t.Errorf("got %+v, %v", found, err)
 		}
+		c.settings.TotalMethod = testTotal
+		for _, p := range c.settings.Pools {
+			chain[p.Address] = without("")
+		}
 		for want, odd := range map[string]services.Contract{
-			"STAKING_METHOD is not answered by ":         pool(nil, withdrawalsOf()),
-			"STAKING_PENDING_METHOD is not answered by ": pool(wordOf(0), nil),
+			"STAKING_METHOD is not answered by ":         without(testMethod),
+			"STAKING_PENDING_METHOD is not answered by ": without(testPend),
+			"STAKING_TOTAL_METHOD is not answered by ":   without(testTotal),
 			"no contract at ":                            nil,
 		} {
 			one := c.settings.Pools[3]
 			sound := chain[one.Address]
 			chain[one.Address] = odd
-			found, err = c.Probe(t.Context())
+			found, err = c.Probe(t.Context(), "")
 			if err == nil || err.Error() != want+one.Address.Hex() || (found.Missing == 1) != (odd == nil) {
 				t.Errorf("got %+v, %v, want %s", found, err, want)
 			}
 			chain[one.Address] = sound
 		}
 		n.setClock(time.Now().Add(-time.Hour - 2*time.Second))
-		found, err = c.Probe(t.Context())
+		found, err = c.Probe(t.Context(), "")
 		wantReason(t, err, core.Behind)
 		if age := time.Since(found.BlockTime); age < time.Hour || !strings.Contains(err.Error(), fmt.Sprintf("newest block %d, 1h0m", n.Block())) {
 			t.Errorf("a frozen node: got %+v, %v", found, err)
 		}
 		n.ChainID = 1
-		found, err = c.Probe(t.Context())
+		found, err = c.Probe(t.Context(), "")
 		wantReason(t, err, core.Denied)
 		if found.ChainID.Cmp(big.NewInt(1)) != 0 {
 			t.Errorf("of another chain: got %+v", found)
@@ -277,6 +282,6 @@ func TestProbeFailsIfAnAddressCannotBeLookedAt(t *testing.T) {
 		}
 		w.Write(right)
 	}
-	_, err := c.Probe(t.Context())
+	_, err := c.Probe(t.Context(), "")
 	wantReason(t, err, core.Unreachable)
 }

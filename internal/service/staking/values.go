@@ -21,24 +21,23 @@ var (
 	errNoData     = malformed("the answer is empty: no contract or no such method at the address")
 	errShape      = malformed("the answer does not have the form of the method's result")
 	errImpossible = malformed("the amount is impossible")
+	// errImpossibleBlock is about a Withdrawal.
+	errImpossibleBlock = malformed("the block of a withdrawal is impossible")
 )
 
-// decoder reads an amount in base units.
-type decoder func(data []byte) (*big.Int, error)
-
-// tokens returns the call's result as an amount in tokens.
-func (c call) tokens(decode decoder, decimals int32) (decimal.Decimal, error) {
+// tokens returns the call's result, a uint256, as an amount in tokens.
+func (c call) tokens(decimals int) (decimal.Decimal, error) {
 	switch {
 	case c.err != nil:
 		return decimal.Decimal{}, c.err
 	case len(c.data) == 0:
 		return decimal.Decimal{}, errNoData
 	}
-	base, err := decode(c.data)
+	base, err := decodeUint256(c.data)
 	if err != nil {
 		return decimal.Decimal{}, err
 	}
-	amount := decimal.NewFromBigInt(base, -decimals)
+	amount := decimal.NewFromBigInt(base, -int32(decimals))
 	if amount.GreaterThanOrEqual(maxTokens) {
 		return decimal.Decimal{}, errImpossible
 	}
@@ -53,20 +52,24 @@ func decodeUint256(data []byte) (*big.Int, error) {
 	return new(big.Int).SetBytes(data), nil
 }
 
-// decodeWithdrawals returns the sum of the amounts in an encoded (uint256 amount,uint256
-// block)[]: the list's offset, which is 32, its length, and its elements. It refuses
-// anything before, between or after them.
-func decodeWithdrawals(data []byte) (*big.Int, error) {
+// decodeWithdrawals returns the elements of an encoded (uint256 amount,uint256 block)[]:
+// the list's offset, which is 32, its length, and its elements. It refuses anything before,
+// between or after them. maxBody bounds the list.
+func decodeWithdrawals(data []byte, decimals int) ([]Withdrawal, error) {
 	const size = 2 * evmabi.Word // of an element, and of offset and length together
 	count := len(data)/size - 1
 	if len(data)%size != 0 || count < 0 || !isWord(data[:evmabi.Word], evmabi.Word) || !isWord(data[evmabi.Word:size], count) {
 		return nil, errShape
 	}
-	sum := new(big.Int)
-	for i := range count {
-		sum.Add(sum, new(big.Int).SetBytes(data[(i+1)*size:][:evmabi.Word]))
+	list := make([]Withdrawal, count)
+	for i := range list {
+		element := data[(i+1)*size:][:size]
+		base := new(big.Int).SetBytes(element[:evmabi.Word])
+		list[i] = Withdrawal{
+			Amount: decimal.NewFromBigInt(base, -int32(decimals)), Block: new(big.Int).SetBytes(element[evmabi.Word:]),
+		}
 	}
-	return sum, nil
+	return list, nil
 }
 
 func isWord(data []byte, want int) bool {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/shopspring/decimal"
 
 	"herald/internal/service/staking/evmabi"
 )
@@ -193,17 +194,18 @@ func contract(methods map[string]Contract) Contract {
 	}
 }
 
-// newPool returns a pool that holds Staker's part of the World, and nothing of others.
+// newPool returns a pool that holds Staker's part of the World, and the total of all
+// wallets. Of others it knows nothing.
 func newPool(w World, at common.Address) Contract {
-	stake, withdrawn := evmabi.Uint256(new(big.Int)), [][]byte{}
+	stake, withdrawn := word(0), [][]byte{}
 	for _, staked := range w.Staked {
 		if staked.Pool.Address == at {
-			stake = evmabi.Uint256(staked.Amount.Shift(decimals).BigInt())
+			stake = baseUnits(staked.Amount)
 		}
 	}
-	for _, unbonding := range w.Unbonding {
-		if unbonding.Pool.Address == at {
-			withdrawn = append(withdrawn, evmabi.Uint256(unbonding.Amount.Shift(decimals).BigInt()), word(genesisBlock+50_000))
+	for _, part := range w.withdrawals {
+		if part.Pool.Address == at {
+			withdrawn = append(withdrawn, baseUnits(part.Amount), word(uint64(genesisBlock+int64(part.after/blockTime)-ClaimBlocks)))
 		}
 	}
 	// A list comes after its offset and its length.
@@ -221,8 +223,12 @@ func newPool(w World, at common.Address) Contract {
 	return contract(map[string]Contract{
 		StakingMethod: ofStaker(stake, word(0)),
 		PendingMethod: ofStaker(list(withdrawn), list(nil)),
+		TotalMethod:   func(Node, uint64, []byte) ([]byte, error) { return baseUnits(w.totals[at]), nil },
 	})
 }
+
+// baseUnits encodes an amount of tokens.
+func baseUnits(tokens decimal.Decimal) []byte { return evmabi.Uint256(tokens.Shift(decimals).BigInt()) }
 
 func word(n uint64) []byte { return evmabi.Uint256(new(big.Int).SetUint64(n)) }
 

@@ -33,9 +33,13 @@ const (
 	TokenID = "31415"
 	ChainID = 424242
 
-	// StakingMethod and PendingMethod are the views of every pool.
+	// StakingMethod, PendingMethod and TotalMethod are the views of every pool.
 	StakingMethod = "currentStake(address)"
 	PendingMethod = "pendingWithdrawals(address)"
+	TotalMethod   = "totalStake()"
+
+	// ClaimBlocks is how many blocks after its own a withdrawal can be claimed: a week.
+	ClaimBlocks = 302_400
 )
 
 // Symbol is the token's symbol. A test may change it before New.

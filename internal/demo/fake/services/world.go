@@ -26,12 +26,26 @@ type World struct {
 	Staker common.Address
 	Idle   common.Address
 	Pools  []core.Pool
-	// Staked and Unbonding are Staker's, one amount for each pool.
+	// Staked, Claimable and Unbonding are Staker's, one amount for each pool. NextClaim is the
+	// part of Unbonding that becomes claimable first.
 	Staked    []core.PoolAmount
+	Claimable []core.PoolAmount
 	Unbonding []core.PoolAmount
+	NextClaim core.Claim
+	// TotalStaked is what all wallets have staked in all pools.
+	TotalStaked decimal.Decimal
+
+	withdrawals []withdrawal
+	totals      map[common.Address]decimal.Decimal
 
 	Quote  core.Quote
 	Supply core.Supply
+}
+
+// withdrawal is a part of Claimable or Unbonding. It can be claimed so long after the start.
+type withdrawal struct {
+	core.PoolAmount
+	after time.Duration
 }
 
 // Person is somebody with accounts on platforms. DID is empty for one who is
@@ -71,7 +85,22 @@ func newWorld(now time.Time) World {
 		return core.PoolAmount{Pool: w.Pools[pool], Amount: decimal.RequireFromString(tokens)}
 	}
 	w.Staked = []core.PoolAmount{amount(2, "12345.678901234567890123"), amount(8, "1000000"), amount(15, "0.000000000000000001")}
-	w.Unbonding = []core.PoolAmount{amount(8, "2500.75"), amount(19, "86.420000000000000003")}
+	const day = 24 * time.Hour
+	w.withdrawals = []withdrawal{{amount(8, "1000"), -day}, {amount(8, "500"), 3 * day}, {amount(8, "1000.75"), 5 * day},
+		{amount(19, "86.420000000000000003"), 6 * day}}
+	w.Claimable = []core.PoolAmount{amount(8, "1000")}
+	w.Unbonding = []core.PoolAmount{amount(8, "1500.75"), amount(19, "86.420000000000000003")}
+	w.NextClaim = core.Claim{Amount: decimal.New(500, 0), At: now.Add(3 * day)}
+	w.totals = map[common.Address]decimal.Decimal{}
+	for i, pool := range w.Pools {
+		w.totals[pool.Address] = decimal.New(int64(i+1), 6)
+	}
+	for _, staked := range w.Staked {
+		w.totals[staked.Pool.Address] = w.totals[staked.Pool.Address].Add(staked.Amount)
+	}
+	for _, total := range w.totals {
+		w.TotalStaked = w.TotalStaked.Add(total)
+	}
 	w.Registered = Person{DID: "did:herald:5f1c0a72be9d", Accounts: []core.Identity{
 		{Platform: "Telegram", UID: "7000000001"},
 		{Platform: "Discord", UID: "700000000000000001"},

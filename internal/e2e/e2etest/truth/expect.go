@@ -23,6 +23,9 @@ func (e Expectation) Reason() Outcome { return Outcome(cmp.Or(e.Fault.Reason, fa
 // others.
 func (e Expectation) outcome(q Question, staker bool) Outcome {
 	unread := e.Fault.Effect == fault.OnePoolUnread
+	if q.Command == "supply" && e.Service == fault.Chain && e.Fault.Effect != fault.Answerable {
+		return Omitted
+	}
 	hasLast := e.Service == fault.Price || e.Service == fault.Supply
 	switch {
 	case e.Fault.Effect == fault.Answerable:

@@ -28,7 +28,7 @@ const (
 	Partial Outcome = "right as far as could be read"
 	// Undecided tells that the pools that could be read hold no stake of the wallet.
 	Undecided Outcome = "cannot be told from the pools that could be read"
-	// Omitted leaves out what a stake is worth.
+	// Omitted leaves out what a stake is worth, or what all wallets have staked.
 	Omitted Outcome = "left out"
 )
 
@@ -66,7 +66,7 @@ type use struct {
 
 var uses = map[string]use{
 	"price":    {services: []fault.Target{fault.Price}},
-	"supply":   {services: []fault.Target{fault.Supply, fault.Price}},
+	"supply":   {services: []fault.Target{fault.Supply, fault.Price, fault.Chain}},
 	"staked":   {services: []fault.Target{fault.Chain, fault.Price}},
 	"mylogins": {services: []fault.Target{fault.Partner}},
 	"exists":   {services: []fault.Target{fault.Partner}},
@@ -96,6 +96,7 @@ type Checker struct {
 	// What answers say, part by part; the first is the title.
 	headline, beside             string
 	changes, sums, supply, worth []string
+	totalStaked                  []string
 }
 
 // NewChecker returns a checker of answers about w.
@@ -113,6 +114,8 @@ func NewChecker(w services.World) *Checker {
 	c.sums = []string{"Market cap " + dollars(q.MarketCap.Decimal), "Volume 24h " + dollars(q.Volume24h.Decimal)}
 	share := s.Circulating.Mul(decimal.NewFromInt(100)).DivRound(s.Total, 2)
 	c.supply = []string{tokens(s.Circulating.Round(0)) + " circulating", "Total supply " + tokens(s.Total.Round(0)), "Circulating " + share.String() + "%"}
+	c.totalStaked = []string{"Staked " + w.TotalStaked.Shift(-6).StringFixed(2) + "M " + services.Symbol,
+		w.TotalStaked.Shift(2).DivRound(s.Total, 2).String() + "% of total"}
 	c.worth = []string{"Market cap " + dollars(s.Circulating.Mul(q.Price)), "FDV " + dollars(s.Total.Mul(q.Price))}
 	return c
 }

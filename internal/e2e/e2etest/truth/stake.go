@@ -38,10 +38,12 @@ func aBlock(number string) bool {
 
 // stake is an answer to /staked, read back. Its pools are named by their short addresses.
 type stake struct {
-	verdict, worth, exact, leaving string
-	least                          bool // leaving says "at least"
-	staked                         map[string]string
-	failed, unknown                int // pools that are unread, and pools whose withdrawals are
+	verdict, worth, exact string
+	claimable, leaving    string
+	leastClaimable, least bool   // claimable and leaving say "at least"
+	next                  string // when a part of leaving becomes claimable, and how much
+	staked                map[string]string
+	failed, unknown       int // pools that are unread, and pools whose withdrawals are
 }
 
 func readStake(wallet common.Address, said []string) (a stake, err error) {
@@ -50,6 +52,7 @@ func readStake(wallet common.Address, said []string) (a stake, err error) {
 	for i, part := range said {
 		title, worth, priced := strings.Cut(part, " ≈ ")
 		leaving, ofLeaving := strings.CutPrefix(part, "Unstaking ")
+		claimable, ofClaimable := strings.CutPrefix(part, "Ready to claim ")
 		worthAlone, alone := strings.CutPrefix(part, "≈ ")
 		found := func(form *regexp.Regexp) []string { return form.FindStringSubmatch(part) }
 		switch {
@@ -79,6 +82,10 @@ func readStake(wallet common.Address, said []string) (a stake, err error) {
 			a.unknown, _ = strconv.Atoi(found(exits)[1])
 		case ofLeaving && a.leaving == "":
 			a.leaving, a.least = strings.CutPrefix(leaving, "at least ")
+		case ofClaimable && a.claimable == "":
+			a.claimable, a.leastClaimable = strings.CutPrefix(claimable, "at least ")
+		case strings.HasPrefix(part, "the next ") && a.leaving != "":
+			a.next = part
 		case found(pool) != nil:
 			a.staked[found(pool)[1]] = found(pool)[2]
 		case found(exact) != nil && a.exact == "":
@@ -134,9 +141,9 @@ func (c *Checker) checkStake(got Outcomes, wallet common.Address, said []string,
 	if err != nil {
 		return err
 	}
-	var staked, leaving []core.PoolAmount
+	var staked, claimable, leaving []core.PoolAmount
 	if wallet == c.World.Staker {
-		staked, leaving = c.World.Staked, c.World.Unbonding
+		staked, claimable, leaving = c.World.Staked, c.World.Claimable, c.World.Unbonding
 	}
 	missing, sum, err := sameAmounts(a.staked, staked)
 	if err != nil {
@@ -152,14 +159,20 @@ func (c *Checker) checkStake(got Outcomes, wallet common.Address, said []string,
 		}
 		missing = 0
 	}
-	_, leaves := sumOf(a.leaving, short, leaving, decimal.Zero, a.failed+a.unknown)
+	unread := a.failed + a.unknown
+	_, leaves := sumOf(a.leaving, short, leaving, decimal.Zero, unread)
+	_, claims := sumOf(a.claimable, short, claimable, decimal.Zero, unread)
 	whole := map[bool]string{true: tokens(sum)}[a.failed == 0] // told of all pools only
-	if a.leaving != "" && a.least == (a.failed+a.unknown == 0) {
+	if a.leaving != "" && a.least == (unread == 0) || a.claimable != "" && a.leastClaimable == (unread == 0) {
 		return wrong("whether more is being unstaked: %q", said)
+	}
+	// The time may be unknown; else it is three days from the start.
+	if a.next != "" && (unread > 0 || a.next != "the next "+c.World.NextClaim.Amount.String()+" in about 3 days") {
+		return wrong("when something can be claimed: %q", said)
 	}
 	bare := a.exact == "" && a.worth == ""
 	switch {
-	case missing > a.failed || !leaves:
+	case missing > a.failed || !leaves || !claims:
 		return wrong("pools are missing without a word: %q", said)
 	case a.verdict == "Not sure yet" && a.failed > 0 && bare:
 		got[fault.Chain] = Undecided

@@ -1,0 +1,85 @@
+package commands_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"herald/commands/commandstest"
+	"herald/internal/core"
+)
+
+// withTotal returns Answers in which all wallets have so much staked, read so long before
+// Noon. The total supply is 1,000,000,000.
+func withTotal(tokens string, age time.Duration) *commandstest.Answers {
+	w := commandstest.Healthy()
+	at := commandstest.Noon.Add(-age)
+	w.Total = core.Snapshot[core.Stake]{At: at, FreshUntil: at.Add(time.Hour), Value: core.Stake{
+		BlockTime: at, Checked: 21, Staked: []core.PoolAmount{{Amount: known(tokens).Decimal}}}}
+	return w
+}
+
+func TestSupplyTellsTheWholeStakeOrNothingOfIt(t *testing.T) {
+	for name, test := range map[string]struct {
+		total  string
+		change func(*commandstest.Answers)
+		want   string // "" shows no line
+	}{
+		"a part":                    {"244123456.7", func(*commandstest.Answers) {}, "Staked | 244.12M TKN · 24.41% of total"},
+		"none":                      {"0", func(*commandstest.Answers) {}, "Staked | 0 TKN · 0% of total"},
+		"all there is":              {"1000000000", func(*commandstest.Answers) {}, "Staked | 1B TKN · 100% of total"},
+		"more than there is":        {"1000000000.1", func(*commandstest.Answers) {}, ""},
+		"more than circulates":      {"500000000", func(*commandstest.Answers) {}, "Staked | 500M TKN · 50% of total"},
+		"beside no price":           {"500000000", func(w *commandstest.Answers) { w.PriceErr = failure }, "Staked | 500M TKN · 50% of total"},
+		"a pool is unread":          {"5", func(w *commandstest.Answers) { w.Total.Value.Failed = unreadPool() }, ""},
+		"the chain does not answer": {"5", func(w *commandstest.Answers) { w.TotalErr = failure }, ""},
+		"nobody asks":               {"5", func(w *commandstest.Answers) { w.Total.Value.Checked = 0 }, ""},
+	} {
+		w := withTotal(test.total, 0)
+		test.change(w)
+		reply, err := run(w, t, "supply", 0, nil)
+		said := strings.ReplaceAll(texts(reply), "\u00a0", " ")
+		if strings.Contains(said, "Staked") != (test.want != "") || !strings.Contains(said, test.want) || !strings.Contains(said, "FDV") && w.PriceErr == nil {
+			t.Errorf("%s: want %q in\n%s", name, test.want, said)
+		}
+		// What is not spoken of is not missing.
+		if (err != nil) != (w.PriceErr != nil) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTheStakeIsAPartOfTheSupplysAge(t *testing.T) {
+	w := withTotal("5", time.Minute)
+	w.Supply.FreshUntil, w.Price.FreshUntil = commandstest.Noon.Add(2*time.Hour), commandstest.Noon.Add(2*time.Hour)
+	reply, _ := run(w, t, "supply", 0, nil)
+	if !reply.Checked.Equal(w.Total.At) || !reply.FreshUntil.Equal(w.Total.FreshUntil) || !reply.AsOf.Equal(commandstest.Noon) {
+		t.Errorf("checked %v, fresh until %v, as of %v", reply.Checked, reply.FreshUntil, reply.AsOf)
+	}
+	w.Supply.Stale = true
+	if reply, _ = run(w, t, "supply", 0, nil); !reply.Checked.IsZero() || !reply.FreshUntil.IsZero() || !strings.Contains(texts(reply), "Staked") {
+		t.Errorf("beside an old supply: checked %v, fresh until %v\n%s", reply.Checked, reply.FreshUntil, texts(reply))
+	}
+}
+
+func TestSupplyWaitsForTheStakeASecondAtMost(t *testing.T) {
+	for late, shown := range map[time.Duration]bool{900 * time.Millisecond: true, time.Minute: false} {
+		synctest.Test(t, func(t *testing.T) {
+			w := withTotal("5", 0)
+			w.TotalLate = late
+			began := time.Now()
+			reply, err := run(w, t, "supply", 0, nil)
+			if took := time.Since(began); err != nil || took > time.Second || strings.Contains(texts(reply), "Staked") != shown {
+				t.Errorf("after %v, %v:\n%s", took, err, texts(reply))
+			}
+			w.SupplyErr = failure
+			if began = time.Now(); late > 0 {
+				_, err = run(w, t, "supply", 0, nil)
+			}
+			if took := time.Since(began); err == nil || took > 0 {
+				t.Errorf("without a supply: %v after %v", err, took)
+			}
+		})
+	}
+}

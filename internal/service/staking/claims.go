@@ -1,0 +1,207 @@
+package staking
+
+import (
+	"context"
+	"math/big"
+	"slices"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/rpc"
+	"github.com/shopspring/decimal"
+
+	"herald/internal/core"
+)
+
+// Withdrawal is an entry in the result of PendingMethod.
+type Withdrawal struct {
+	Amount decimal.Decimal // tokens
+	Block  *big.Int        // as the pool returned it: any uint256
+
+	ahead uint64 // blocks until it can be claimed; 0: it can be
+}
+
+// maxBlocksAhead bounds the blocks until a withdrawal can be claimed: twice maxClaimBlocks.
+const maxBlocksAhead = 2 * maxClaimBlocks
+
+// blocksAhead returns how many blocks after the block at w can be claimed: 0 if it can be
+// claimed then. It fails above maxBlocksAhead. Without ClaimBlocks it returns maxBlocksAhead.
+func (c *Client) blocksAhead(w Withdrawal, at block) (uint64, error) {
+	if c.settings.ClaimBlocks == nil {
+		return maxBlocksAhead, nil
+	}
+	ahead := new(big.Int).SetUint64(*c.settings.ClaimBlocks)
+	ahead.Add(ahead, w.Block).Sub(ahead, at.Number.ToInt())
+	switch {
+	case ahead.Sign() <= 0:
+		return 0, nil
+	case ahead.Cmp(big.NewInt(maxBlocksAhead)) > 0:
+		return 0, errImpossibleBlock
+	}
+	return ahead.Uint64(), nil
+}
+
+// withdrawals returns the result of a call of PendingMethod at a block, without amounts of
+// zero. It fails if a block or the sum of the amounts is impossible.
+func (c *Client) withdrawals(of call, at block) ([]Withdrawal, error) {
+	if of.err != nil {
+		return nil, of.err
+	}
+	list, err := decodeWithdrawals(of.data, c.settings.Decimals)
+	var sum decimal.Decimal
+	for i := range list {
+		sum = sum.Add(list[i].Amount)
+		if list[i].ahead, err = c.blocksAhead(list[i], at); err != nil {
+			return nil, err
+		}
+	}
+	if sum.GreaterThanOrEqual(maxTokens) {
+		return nil, errImpossible
+	}
+	return slices.DeleteFunc(list, func(w Withdrawal) bool { return w.Amount.IsZero() }), err
+}
+
+// addWithdrawals adds to stake what calls, one for each pool, returned at a block. It may
+// block for maxPaceWait to learn the chain's pace.
+func (c *Client) addWithdrawals(ctx context.Context, stake *core.Stake, at block, calls []call) {
+	var next Withdrawal
+	for i, pool := range c.settings.Pools {
+		list, err := c.withdrawals(calls[i], at)
+		if err != nil {
+			stake.UnbondingFailed = append(stake.UnbondingFailed, core.UnreadPool{Pool: pool, Err: failure(err)})
+		}
+		var claimable, unbonding decimal.Decimal
+		for _, w := range list {
+			if w.ahead == 0 {
+				claimable = claimable.Add(w.Amount)
+				continue
+			}
+			unbonding = unbonding.Add(w.Amount)
+			if next.ahead == w.ahead {
+				next.Amount = next.Amount.Add(w.Amount)
+			} else if next.ahead == 0 || w.ahead < next.ahead {
+				next = w
+			}
+		}
+		stake.Claimable = appendAmount(stake.Claimable, pool, claimable)
+		stake.Unbonding = appendAmount(stake.Unbonding, pool, unbonding)
+	}
+	if c.settings.ClaimBlocks != nil && next.ahead > 0 {
+		stake.NextClaim = core.Claim{Amount: next.Amount, At: c.timeAhead(ctx, at, next.ahead)}
+	}
+}
+
+// timeAhead returns the time of the block that many blocks after at, or zero if it is
+// unknown.
+func (c *Client) timeAhead(ctx context.Context, at block, blocks uint64) time.Time {
+	// The product must fit into a Duration, which holds 292 years.
+	const maxWait = 100 * 365 * 24 * time.Hour
+	perBlock := c.perBlock(ctx, at, blocks)
+	if perBlock == 0 || blocks > uint64(maxWait/perBlock) {
+		return time.Time{}
+	}
+	return at.time().Add(time.Duration(blocks) * perBlock)
+}
+
+const (
+	// paceTTL is how long the chain's pace is remembered, and paceRetry how long after a
+	// failure it is not asked for again.
+	paceTTL, paceRetry = time.Hour, time.Minute
+	// maxPaceWait bounds the wait for the pace. The stake is known by then.
+	maxPaceWait = time.Second
+	// minPaceBlocks is over how many blocks at least the pace is measured with ClaimBlocks 0:
+	// times are whole seconds, and the pace serves for withdrawals that are further away.
+	minPaceBlocks = 10_000
+)
+
+// pace is the time between two blocks of the chain, as last measured.
+type pace struct {
+	asking   chan struct{} // holds one element while the fields below are in use
+	perBlock time.Duration // 0: unknown
+	until    time.Time     // when it is measured again
+}
+
+// perBlock returns the time between two blocks, or 0 if it is unknown: as it is remembered,
+// or measured before the block at. blocks is how far ahead the next claim is. perBlock blocks
+// for at most maxPaceWait, and half of the time that ctx leaves.
+func (c *Client) perBlock(ctx context.Context, at block, blocks uint64) time.Duration {
+	wait := maxPaceWait
+	if deadline, ok := ctx.Deadline(); ok {
+		wait = min(wait, time.Until(deadline)/2)
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	select {
+	case c.pace.asking <- struct{}{}:
+		defer func() { <-c.pace.asking }()
+	case <-ctx.Done():
+		return 0
+	}
+	if time.Now().Before(c.pace.until) {
+		return c.pace.perBlock
+	}
+	if blocks = max(blocks, minPaceBlocks); *c.settings.ClaimBlocks > 0 {
+		blocks = *c.settings.ClaimBlocks
+	}
+	c.pace.perBlock = c.measure(ctx, at, blocks)
+	c.pace.until = time.Now().Add(paceTTL)
+	if c.pace.perBlock == 0 {
+		c.pace.until = time.Now().Add(paceRetry)
+	}
+	return c.pace.perBlock
+}
+
+// measure returns the time between two blocks, over that many blocks before at, or 0 if the
+// headers do not tell it. It goes back to block 1 at most: the time of a genesis block is
+// arbitrary.
+func (c *Client) measure(ctx context.Context, at block, blocks uint64) time.Duration {
+	number := at.Number.ToInt().Uint64()
+	if at.time().IsZero() || number < 2 {
+		return 0
+	}
+	blocks = min(blocks, number-1)
+	numbers := [2]uint64{number, number - blocks}
+	var headers [2]block
+	var elems []rpc.BatchElem
+	for i, n := range numbers {
+		elems = append(elems, rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{hexutil.Uint64(n), false}, Result: &headers[i]})
+	}
+	if c.sendAll(ctx, elems) != nil {
+		return 0
+	}
+	for i, h := range headers {
+		if elems[i].Error != nil || h.Number == nil || h.Number.String() != hexutil.EncodeUint64(numbers[i]) || h.time().IsZero() {
+			return 0
+		}
+	}
+	// On some rollups Multicall3 returns the number of an L1 block, and the node's block of
+	// that number is another.
+	if !headers[0].time().Equal(at.time()) {
+		return 0
+	}
+	return max(headers[0].time().Sub(headers[1].time())/time.Duration(blocks), 0)
+}
+
+// latestWithdrawal returns the wallet's withdrawal with the latest block, and the number of
+// the block at which the pools were read. The Amount is zero if the pools have none.
+func (c *Client) latestWithdrawal(ctx context.Context, wallet common.Address) (*Withdrawal, uint64, error) {
+	calls := c.callsOf(c.settings.PendingMethod, wallet)
+	at, err := c.read(ctx, calls)
+	if err != nil {
+		return nil, 0, failure(err).During("read the withdrawals of the wallet")
+	}
+	latest := &Withdrawal{Block: new(big.Int)}
+	for _, call := range calls {
+		list, err := c.withdrawals(call, at)
+		if err != nil {
+			return nil, 0, failure(err).During("read the withdrawals of the wallet")
+		}
+		for _, w := range list {
+			if w.Block.Cmp(latest.Block) >= 0 {
+				latest = &w
+			}
+		}
+	}
+	return latest, at.Number.ToInt().Uint64(), nil
+}
