@@ -51,7 +51,7 @@ func (c supplyCommand) addTotal(reply *chat.Reply, s core.Supply, staked core.An
 	if staked.Err != nil || staked.Value.Checked == 0 || !staked.Value.Complete() || total.GreaterThan(s.Total) {
 		return
 	}
-	share := chat.SayWith("supply.of_total", chat.Values{"share": chat.Share{Decimal: total.Shift(2).DivRound(s.Total, 2)}})
+	share := chat.SayWith("supply.of_total", chat.Values{"share": chat.Share{Decimal: total.Shift(2).DivRound(s.Total, 1)}})
 	fields := &reply.Sections[0].Fields
 	*fields = append(*fields, chat.Field{Name: chat.Say("supply.staked"), Value: chat.Parts{c.amount(total, chat.Short), share}})
 	reply.Checked = core.Earlier(reply.Checked, cmp.Or(staked.Value.BlockTime, staked.At))

@@ -26,7 +26,7 @@ func TestSupplyTellsTheWholeStakeOrNothingOfIt(t *testing.T) {
 		change func(*commandstest.Answers)
 		want   string // "" shows no line
 	}{
-		"a part":                    {"244123456.7", func(*commandstest.Answers) {}, "Staked | 244.12M TKN · 24.41% of total"},
+		"a part":                    {"244123456.7", func(*commandstest.Answers) {}, "Staked | 244.12M TKN · 24.4% of total"},
 		"none":                      {"0", func(*commandstest.Answers) {}, "Staked | 0 TKN · 0% of total"},
 		"all there is":              {"1000000000", func(*commandstest.Answers) {}, "Staked | 1B TKN · 100% of total"},
 		"more than there is":        {"1000000000.1", func(*commandstest.Answers) {}, ""},

@@ -222,12 +222,24 @@ func (p *catalogue) footer(r chat.Reply, source Line) Line {
 	return Join(source, p.value(checked))
 }
 
+// dot stands between the lines that Join joins.
+var dot = Span{Text: " · "}
+
+// CutDot returns l up to the first dot of Join, and the rest with that dot. Only the first
+// part of a value stands out.
+func (l Line) CutDot() (first, rest Line) {
+	if i := slices.Index(l, dot); i >= 0 {
+		return l[:i], l[i:]
+	}
+	return l, nil
+}
+
 // Join returns the lines that are not empty as one, with a dot between them.
 func Join(lines ...Line) Line {
 	all := make(Line, 0, 2*len(lines))
 	for _, l := range lines {
 		if !all.Empty() && !l.Empty() {
-			all = append(all, Span{Text: " · "})
+			all = append(all, dot)
 		}
 		all = append(all, l...)
 	}

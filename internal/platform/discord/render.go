@@ -201,16 +201,18 @@ func (ids commandIDs) body(card words.Card) string {
 // gap separates a name from its value, and the title from Beside.
 const gap = "  "
 
-// named renders a field. A value with a name is between marks, unless it has code.
+// named renders a field. A value with a name is between marks up to its first dot, unless it
+// has code.
 func (ids commandIDs) named(f words.Field, marks string) string {
-	name, value := ids.line(f.Name), ids.line(f.Value)
-	if name == "" || value == "" {
-		return name + value
+	first, rest := f.Value.CutDot()
+	name, value, more := ids.line(f.Name), ids.line(first), ids.line(rest)
+	switch {
+	case name == "" || value == "":
+		return name + value + more
+	case strings.Contains(value+more, "`"):
+		return name + gap + value + more
 	}
-	if strings.Contains(value, "`") {
-		return name + gap + value
-	}
-	return name + gap + marks + value + marks
+	return name + gap + marks + value + marks + more
 }
 
 // measure returns an upper bound of the UTF-16 units of a field, a heading or a note.

@@ -87,7 +87,9 @@ func layOut(c words.Card, bot string) *page {
 	from := p.units + p.breaks
 	for _, f := range c.FullValues {
 		parts := fieldParts(f)
-		parts[len(parts)-1].style = "" // A hundred entities are too few for long lists.
+		for i := range parts {
+			parts[i].style = "" // A hundred entities are too few for long lists.
+		}
 		p.line(parts...)
 	}
 	p.mark(botapi.Entity{Type: models.MessageEntityTypeExpandableBlockquote, Offset: from})
@@ -106,8 +108,8 @@ type part struct {
 	words.Line
 }
 
-// fieldParts returns the parts of a field's line. A value with a name is bold unless
-// it has code in it.
+// fieldParts returns the parts of a field's line. A value with a name is bold up to its first
+// dot, unless it has code in it.
 func fieldParts(f words.Field) []part {
 	if f.Name.Empty() || f.Value.Empty() {
 		return []part{{"", f.Name}, {"", f.Value}}
@@ -116,7 +118,8 @@ func fieldParts(f words.Field) []part {
 	if slices.ContainsFunc(f.Value, func(s words.Span) bool { return entityOf(s).Type == models.MessageEntityTypeCode }) {
 		style = ""
 	}
-	return []part{{"", f.Name}, {"", words.Line{{Text: gap}}}, {style, f.Value}}
+	first, rest := f.Value.CutDot()
+	return []part{{"", f.Name}, {"", words.Line{{Text: gap}}}, {style, first}, {"", rest}}
 }
 
 // lineUnits returns the length of a line with the line break before it, or with two if the
