@@ -115,7 +115,7 @@ func NewChecker(w services.World) *Checker {
 	share := s.Circulating.Mul(decimal.NewFromInt(100)).DivRound(s.Total, 2)
 	c.supply = []string{tokens(s.Circulating.Round(0)) + " circulating", "Total supply " + tokens(s.Total.Round(0)), "Circulating " + share.String() + "%"}
 	c.totalStaked = []string{"Staked " + w.TotalStaked.Shift(-6).StringFixed(2) + "M " + services.Symbol,
-		w.TotalStaked.Shift(2).DivRound(s.Total, 2).String() + "% of total"}
+		w.TotalStaked.Shift(2).DivRound(s.Total, 1).String() + "% of total"}
 	c.worth = []string{"Market cap " + dollars(s.Circulating.Mul(q.Price)), "FDV " + dollars(s.Total.Mul(q.Price))}
 	return c
 }
