@@ -46,6 +46,8 @@ func newLeakTest(t *testing.T, byHTTP bool) *leakTest {
 	l := &leakTest{fakes: fault.Start(t), services: map[fault.Target]*fault.Proxy{}, telegram: e2etest.Ways[0].Open(t), discord: e2etest.Ways[2].Open(t)}
 	l.telegram.ByHTTP, l.discord.ByHTTP = byHTTP, byHTTP
 	l.telegram.Telegram.Start(e2etest.TelegramID(l.fakes.World.Registered))
+	l.telegram.Telegram.GrantInvite(e2etest.GroupID, true)
+	l.telegram.Telegram.SetChat(faketelegram.ChatInfo{Chat: faketelegram.Group(e2etest.GroupID), JoinByRequest: true})
 	for _, target := range fault.Targets {
 		behind := l.fakes.At(target).URL()
 		if target == fault.Chain { // whose path is a secret
@@ -66,6 +68,7 @@ func (l *leakTest) settings(redisAddr string) []string {
 		"PARTNER_BASE_URL="+l.services[fault.Partner].URL, "PRICE_API_URL="+l.services[fault.Price].URL, "SUPPLY_URL="+l.services[fault.Supply].URL,
 		"EVM_RPC_URL="+secretURL(l.services[fault.Chain].URL), "TELEGRAM_API_URL="+l.telegramProxy.URL, "DISCORD_API_URL="+l.discordProxy.URL,
 		"REDIS_URL="+(&url.URL{Scheme: "redis", User: url.UserPassword("default", redisPassword), Host: redisAddr}).String(),
+		fmt.Sprintf("JOIN_CHATS=telegram:%d:registered", e2etest.GroupID),
 		"STALE_FOR=0s", "UPSTREAM_TIMEOUT=300ms", "COMMAND_TIMEOUT=1s", "LOG_LEVEL=debug")
 	return e2etest.Settings(l.fakes, settings...)
 }
@@ -154,6 +157,7 @@ func (l *leakTest) cutServices(t *testing.T, f *fault.Echo) {
 		defer service.Arm(nil, "")
 	}
 	wallet := l.fakes.World.Staker.Hex()
+	knocked := l.knock()
 	var asked []*e2etest.Asked
 	for _, c := range []e2etest.Command{
 		{Name: "price"}, {Name: "supply"}, {Name: "status"}, {Name: "mylogins"}, {Name: "exists"},
@@ -166,6 +170,16 @@ func (l *leakTest) cutServices(t *testing.T, f *fault.Echo) {
 			fmt.Fprintln(&l.answers, a.Pending.Answer().Everything())
 		}
 	}
+	e2etest.Eventually(t, "the request to join is answered", func() bool { return len(l.telegram.Telegram.JoinRequests()[knocked].Answers) > 0 })
+}
+
+// knock has the registered person ask to join the group, and returns the number of the
+// request.
+func (l *leakTest) knock() (request int) {
+	telegram, user := l.telegram.Telegram, e2etest.TelegramID(l.fakes.World.Registered)
+	telegram.CloseJoin(e2etest.GroupID, user, faketelegram.JoinWithdrawn)
+	l.telegram.Deliver(user, 1, func() { telegram.RequestJoin(faketelegram.Group(e2etest.GroupID), faketelegram.Person(user), true) })
+	return len(telegram.JoinRequests()) - 1
 }
 
 // cutPlatforms gives commands while the platforms fail, until each kind of call has failed.
@@ -180,6 +194,9 @@ func (l *leakTest) cutPlatforms(t *testing.T, f *fault.Echo) {
 	l.discordProxy.Arm(f, "")
 	l.ask(l.telegram, e2etest.Command{Name: "price", Argument: typed})
 	met(l.telegramProxy, "sendMessage")
+	l.telegramProxy.Arm(f, "answerChatJoinRequestQuery")
+	l.knock()
+	met(l.telegramProxy, "answerChatJoinRequestQuery")
 	if !l.telegram.ByHTTP {
 		l.ask(l.discord, e2etest.Command{Name: "price"})
 		met(l.discordProxy, "callback")

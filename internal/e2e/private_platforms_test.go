@@ -34,6 +34,8 @@ func newTelegramAudience(a *audience, fake *telegramtest.Server) *telegramAudien
 	c.fake.Promote(listedGroup, faketelegram.BotID, "administrator")
 	c.fake.Promote(listedGroup, moderator, "administrator")
 	c.fake.Promote(otherGroup, moderator, "administrator")
+	c.fake.GrantInvite(members.ID, true)
+	c.fake.GrantInvite(stakers.ID, true)
 	return c
 }
 
@@ -134,6 +136,18 @@ func (c *telegramAudience) await() {
 		c.see("Telegram", shown.Method, reader, shown.Text)
 	}
 	c.checked = len(all)
+}
+
+// knock has p ask to join a group, which a member has left before.
+func (c *telegramAudience) knock(p services.Person) {
+	user, group := faketelegram.Person(e2etest.TelegramID(p)), pick([]faketelegram.Chat{members, stakers})
+	c.fake.CloseJoin(group.ID, user.ID, faketelegram.JoinWithdrawn)
+	c.fake.Promote(group.ID, user.ID, "left")
+	c.fake.RequestJoin(group, user, oneIn(2))
+	c.await()
+	if all := c.fake.JoinRequests(); len(all[len(all)-1].Answers) > 0 {
+		c.seen["Telegram: a request to join was answered"]++
+	}
 }
 
 // discordAudience is the people in Discord.

@@ -40,7 +40,7 @@ func TestNobodySeesWhatIsPrivateToAnother(t *testing.T) {
 			began := time.Now()
 			for !t.Failed() && (time.Since(began) < *privateDraw || len(a.unseen()) > 0 && time.Since(began) < maxDraw) {
 				pick([]func(services.Person){
-					a.failServices, a.telegram.command, a.telegram.ephemeral, a.telegram.reply, a.telegram.press, a.discord.command, a.discord.press,
+					a.failServices, a.telegram.command, a.telegram.ephemeral, a.telegram.reply, a.telegram.press, a.telegram.knock, a.discord.command, a.discord.press,
 				})(pick(a.people()))
 			}
 			if unseen := a.unseen(); len(unseen) > 0 {
@@ -96,6 +96,7 @@ func newAudience(t *testing.T, language string, byHTTP bool) *audience {
 	a.telegram, a.discord = newTelegramAudience(a, telegram.Telegram), &discordAudience{audience: a, fake: discord.Discord}
 	bot := e2etest.ServeReady(t, a.fakes, append(append(telegram.Settings(), discord.Settings()...), "CHAT_LANGUAGE="+language, "SERVICE_NAME="+serviceName,
 		"EXPLORER_URL=https://explorer.example", "STAKING_PENDING_METHOD="+services.PendingMethod, "STALE_FOR=0s",
+		fmt.Sprintf("JOIN_CHATS=telegram:%d:registered,telegram:%d:staker", members.ID, stakers.ID),
 		fmt.Sprintf("MODERATOR_CHATS=telegram:%d,discord:%s", listedGroup, listedServer))...)
 	if byHTTP {
 		a.telegram.hook, a.discord.hook = bot.URL+e2etest.WebhookPath, bot.URL+e2etest.InteractionsPath
@@ -202,7 +203,7 @@ func (a *audience) see(platform, how string, reader *services.Person, text strin
 func (a *audience) unseen() []string {
 	return slices.DeleteFunc([]string{
 		"Telegram: public", "Telegram: a verdict", "Telegram: logins", "Telegram: a question was answered", "Telegram: a button was pressed",
-		"Telegram: an ephemeral answer",
+		"Telegram: an ephemeral answer", "Telegram: a request to join was answered",
 		"Discord: public", "Discord: a verdict", "Discord: logins", "Discord: a button was pressed",
 	}, func(kind string) bool { return a.seen[kind] > 0 })
 }
@@ -213,7 +214,7 @@ func verdicts() (all []string) {
 	for _, l := range chat.Languages() {
 		for _, platform := range []string{"Telegram", "Discord", "EVM"} {
 			for _, key := range []string{
-				"exists.no", "exists.you.yes", "exists.you.no", "exists.they.yes", "exists.they.no", "logins.none_text",
+				"join.no", "exists.no", "exists.you.yes", "exists.you.no", "exists.they.yes", "exists.they.no", "logins.none_text",
 				"verify.you.yes", "verify.you.no", "verify.they.yes", "verify.they.no",
 			} {
 				said := words.Say(l, chat.SayWith(key, chat.Values{"platform": chat.Plain(platform), "service": chat.Plain(serviceName)}))

@@ -56,11 +56,11 @@ func (s *soak) failService(ctx context.Context, target fault.Target, r *rand.Ran
 // listening are the calls by which updates arrive.
 var listening = []string{"getUpdates", "getWebhookInfo", "setWebhook"}
 
-// showing are the calls that show a message; answering are the calls that answer a press or
-// an inline query.
+// showing are the calls that show a message; answering are the calls that answer a press,
+// an inline query or a request to join.
 var (
 	showing   = []string{"sendMessage", "editMessageText", "editMessageMedia"}
-	answering = []string{"answerCallbackQuery", "answerInlineQuery"}
+	answering = []string{"answerCallbackQuery", "answerInlineQuery", "answerChatJoinRequestQuery"}
 )
 
 // failTelegram makes calls of the Bot API fail. Half of those that may or may not
@@ -82,7 +82,7 @@ func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 				fake.Fail(show, unknown())
 			}
 		case 1:
-			fake.Fail(answering[r.IntN(2)], telegramtest.TooMany(time.Second), unknown())
+			fake.Fail(answering[r.IntN(3)], telegramtest.TooMany(time.Second), unknown())
 		case 2:
 			for _, method := range listening {
 				fake.Heal(method) // faults must not queue up: it waits longer after each

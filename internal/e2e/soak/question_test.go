@@ -183,6 +183,40 @@ func (s *soak) askDiscord(r *rand.Rand) {
 	s.asked++
 }
 
+// joined is a group that only unregistered people ask to join. Their IDs are above
+// firstJoining.
+var joined = faketelegram.Group(-1005005005005)
+
+const firstJoining = 7_500_000_000
+
+// knock has somebody ask to join, often once more a little later.
+func (s *soak) knock(r *rand.Rand) {
+	user := faketelegram.Person(firstJoining + 1 + r.Int64N(50))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.telegram.Telegram.CloseJoin(joined.ID, user.ID, faketelegram.JoinWithdrawn)
+	s.telegram.Deliver(user.ID, 1+r.IntN(10)/9, func() { s.telegram.Telegram.RequestJoin(joined, user, r.IntN(2) == 0) })
+	s.knocks++
+}
+
+// answeredJoin checks what the bot does with a request: it may queue it once.
+func (s *soak) answeredJoin(j faketelegram.JoinRequest) {
+	if j.State == faketelegram.JoinOpen {
+		s.left += len(j.Answers)
+	}
+	if j.State == faketelegram.JoinApproved || len(j.Answers) > 1 {
+		s.Errorf("%d asks to join: %s, %v", j.From.ID, j.State, j.Answers)
+	}
+}
+
+// toldJoining checks what somebody is told who asks to join.
+func (s *soak) toldJoining(m faketelegram.Sent) {
+	told := lines(m.Text)[0]
+	if told != e2etest.Say("join.no", nil) && told != e2etest.Say("join.unknown", nil) && told != e2etest.Say("limit.title", nil) {
+		s.Errorf("%d asks to join, and is told %q", m.Chat, m.Text)
+	}
+}
+
 // collect checks everything that was shown since the last call, and forgets questions that
 // are over.
 func (s *soak) collect() {
@@ -203,7 +237,11 @@ func (s *soak) collect() {
 			s.noticed(*e.Notice)
 		case e.Inline != nil:
 			s.answeredInline(*e.Inline)
+		case e.Join != nil:
+			s.answeredJoin(*e.Join)
 		case m == nil:
+		case m.Chat > firstJoining:
+			s.toldJoining(*m)
 		case m.Deleted:
 			s.deleted(*m)
 		case m.Edits > 0:

@@ -93,6 +93,8 @@ type soak struct {
 	// queries holds the inline queries that wait, by ID; inlines and ephemerals count.
 	queries             map[string]string
 	inlines, ephemerals int
+	// knocks counts the requests to join, and left those that the bot has left to moderators.
+	knocks, left int
 }
 
 func TestSoak(t *testing.T) {
@@ -111,9 +113,10 @@ func TestSoak(t *testing.T) {
 	s.discord.Discord.FirstResponse = 3 * time.Second // as Discord has it; e2etest doubles it for busy machines
 	s.telegram.Telegram.Watch(func(e faketelegram.Event) { s.events <- e })
 	s.checker = truth.NewChecker(s.fakes.World)
+	s.telegram.Telegram.GrantInvite(joined.ID, true)
 	settings := slices.Concat(s.telegram.Settings(), s.discord.Settings(), e2etest.TTLs(soakTTL), []string{
 		"LOG_LEVEL=debug", "UPSTREAM_TIMEOUT=2500ms", "COMMAND_TIMEOUT=8s", "STALE_FOR=" + soakStaleFor.String(),
-		"RATE_LIMIT_USER=600", "RATE_LIMIT_CHAT=10000", "MAX_PRICE_AGE=off", "REDIS_URL=" + s.redis.URL + "?read_timeout=100ms"})
+		"RATE_LIMIT_USER=600", "RATE_LIMIT_CHAT=10000", "MAX_PRICE_AGE=off", fmt.Sprintf("JOIN_CHATS=telegram:%d:registered", joined.ID), "REDIS_URL=" + s.redis.URL + "?read_timeout=100ms"})
 	s.bot = e2etest.Serve(t, e2etest.Settings(s.fakes, settings...), io.Discard)
 	s.bot.AwaitReady(t)
 	s.telegram.Through(s.bot.URL)
@@ -143,6 +146,10 @@ func TestSoak(t *testing.T) {
 
 	fmt.Printf("soak of %v by %s, -soak.seed %d\n", time.Since(began).Round(time.Second), way.Name, *soakSeed)
 	fmt.Printf("commands %d, presses %v, inline %d, ephemeral %d: %v\n", s.asked, s.presses, s.inlines, s.ephemerals, s.verdicts)
+	fmt.Printf("requests to join %d, answered %d\n", s.knocks, s.left)
+	if s.left == 0 {
+		t.Error("no request to join is answered")
+	}
 	fmt.Printf("wrong %d, unanswered %d, doubled %d, sends of unknown outcome %d\n", s.wrong, s.unanswered, s.doubled, s.unknown)
 	fmt.Printf("a delivery took %v at most\n", s.telegram.Held().Round(time.Millisecond))
 	fmt.Printf("redis killed %d times, paused %d; %s calls decided without it\n", s.killed, s.paused, fallbacks)
@@ -177,6 +184,7 @@ func (s *soak) phase(d time.Duration, seed uint64) {
 		{func(r *rand.Rand) { s.pressButton(r, "Discord") }, 5 * time.Second / time.Duration(*soakRate)},
 		{s.inline, 3 * time.Second / time.Duration(*soakRate)},
 		{s.askEphemerally, 10 * time.Second / time.Duration(*soakRate)},
+		{s.knock, 10 * time.Second / time.Duration(*soakRate)},
 		{s.askAtOnce, d / time.Duration(1+int(d.Seconds())/15) * 2 / 3},
 	} {
 		r := rand.New(rand.NewPCG(seed, uint64(n)))

@@ -19,13 +19,14 @@ import (
 
 // Bounds on join requests, which may come by the thousand.
 const (
-	// maxJoins bounds the join requests in flight. Any more stay open, unchecked.
-	maxJoins = 1000
+	// maxJoins bounds the join requests in flight. While half of them are, further ones are
+	// not checked.
+	maxJoins = 2000
 	// maxChecks bounds those that are checked at a time, so that commands find the
 	// services free: it is a quarter of core.MaxCalls.
 	maxChecks = 8
-	// maxHeldJoins is how many join requests in flight hold back the acknowledgement of
-	// later updates when polling.
+	// maxHeldJoins is how many join requests in flight make a raid: when polling, further
+	// ones do not hold back the acknowledgement of later updates.
 	maxHeldJoins = 50
 	// joinMessages is how many messages about join requests go out in a second: a third of
 	// what Telegram allows for all chats.
@@ -43,6 +44,8 @@ const (
 	// the person comes before the approval, for joiningFor at most.
 	approveFor = 3 * time.Second
 	joiningFor = 1500 * time.Millisecond
+	// attemptFor bounds one call, so that one that hangs can be repeated in time.
+	attemptFor = 2 * time.Second
 	// joinMessageWait is how long a message to the person may wait for its turn.
 	joinMessageWait = 3 * time.Second
 )
@@ -63,6 +66,13 @@ func (s *session) respondJoin(id string, r *joinRequest) {
 	if _, listed := s.a.Settings.JoinChats[r.Chat.ID]; !listed {
 		return
 	}
+	select {
+	case s.a.joins <- struct{}{}:
+		defer func() { <-s.a.joins }()
+	default:
+		s.countJoin(&s.a.Joins.Unknown, "join_unknown")
+		return
+	}
 	group := strconv.FormatInt(r.Chat.ID, 10)
 	s.a.titles.Store(group, r.Chat.Title)
 	now := time.Now()
@@ -76,13 +86,6 @@ func (s *session) respondJoin(id string, r *joinRequest) {
 		j.until = now.Add(min(max(byDate, minQueryFor), queryFor))
 	}
 	j.request.Deadline = j.until.Add(-approveFor)
-	select {
-	case s.a.joins <- struct{}{}:
-		defer func() { <-s.a.joins }()
-	default:
-		j.leaveOpen(nil)
-		return
-	}
 	if reply := j.check(); reply != nil && reply.Admit != nil {
 		j.letIn(*reply)
 	} else {
@@ -91,9 +94,10 @@ func (s *session) respondJoin(id string, r *joinRequest) {
 }
 
 // check has the request checked. It blocks until then, at most until the request's Deadline.
-// It returns nil for a bot, and if others were checked until then.
+// It returns nil for a bot, and if too many requests are in flight or others were checked
+// until then.
 func (j *joinTask) check() (reply *chat.Reply) {
-	if j.r.From.IsBot {
+	if j.r.From.IsBot || len(j.s.a.joins) > maxJoins/2 {
 		return nil
 	}
 	select {
@@ -122,7 +126,7 @@ func (j *joinTask) leaveOpen(reply *chat.Reply) {
 		j.s.countJoin(&j.s.a.Joins.LeftOpen, "join_left_open")
 	}
 	if reply != nil {
-		j.tell(j.s.tasks.Sends, *reply)
+		j.tell(j.s.tasks.Sends, joinMessageWait, *reply)
 	}
 }
 
@@ -130,7 +134,7 @@ func (j *joinTask) leaveOpen(reply *chat.Reply) {
 // person who never started the bot. So a message goes out first, and is edited afterwards.
 func (j *joinTask) letIn(reply chat.Reply) {
 	soon, cancel := context.WithTimeout(j.s.tasks.Sends, joiningFor)
-	told := j.tell(soon, instead(reply, reply.Admit.Joining()))
+	told := j.tell(soon, joiningFor, instead(reply, reply.Admit.Joining()))
 	cancel()
 	reply = j.s.admit(reply, j.r.From.ID, j.until, func(ctx context.Context) error {
 		if j.r.QueryID != "" {
@@ -148,13 +152,14 @@ func (j *joinTask) letIn(reply chat.Reply) {
 	}
 }
 
-// tell sends the person a message, unless they got one less than a minute ago, or more than
-// joinMessages are due. It blocks until the outcome is known, or ctx ends.
-func (j *joinTask) tell(ctx context.Context, reply chat.Reply) outbox.Receipt {
+// tell sends the person a message, unless they got one less than a minute ago, or
+// joinMessages leaves no slot within the given time. It blocks until the outcome is known, or
+// ctx ends.
+func (j *joinTask) tell(ctx context.Context, within time.Duration, reply chat.Reply) outbox.Receipt {
 	bot := j.s.me.ID
-	wait, ok := j.s.a.Limiter.Reserve(ctx, joinMessageWait,
+	wait, ok := j.s.a.Limiter.Reserve(ctx, within,
 		chat.Limit{Key: fmt.Sprint("join message ", bot, " ", j.r.UserChat), Count: 1, Window: time.Minute},
-		chat.Limit{Key: fmt.Sprint("join messages ", bot), Count: joinMessages, Window: time.Second},
+		chat.Limit{Key: fmt.Sprint("join messages ", bot), Count: 1, Window: time.Second / joinMessages},
 	)
 	if !ok || !transport.Sleep(ctx, wait) {
 		return outbox.Receipt{}
@@ -207,7 +212,11 @@ func (s *session) untilKnown(until time.Time, call func(context.Context) error) 
 		e := botapi.ErrorOf(err)
 		return e.Kind == botapi.OutcomeUnknown || e.Kind == botapi.NotSent || e.Kind == botapi.TooManyRequests, e.RetryAfter
 	}
-	return transport.Policy{Backoff: backoff, Until: until, Again: again}.Do(ctx, call)
+	return transport.Policy{Backoff: backoff, Until: until, Again: again}.Do(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, attemptFor)
+		defer cancel()
+		return call(ctx)
+	})
 }
 
 // isMember asks Telegram whether a user is in a group. It returns false if that is not known.

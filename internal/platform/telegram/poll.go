@@ -15,7 +15,7 @@ const (
 	// batchSize is the largest number of updates that one getUpdates returns,
 	// https://core.telegram.org/bots/api#getupdates.
 	batchSize = 100
-	// stuckAfter is how long an update is in flight before it counts as stuck.
+	// stuckAfter is how long an update is in flight until it counts as stuck.
 	stuckAfter = 300 * time.Millisecond
 	// commitTimeout bounds the getUpdates of commit.
 	commitTimeout = 900 * time.Millisecond
@@ -38,21 +38,21 @@ const (
 // poll takes updates and starts a goroutine for each. It blocks until ctx is done or the
 // token is refused. It acknowledges an update once that one and all before it are answered.
 //
-// There is one exception. A getUpdates returns the first batchSize updates that are not
+// There are two exceptions. A getUpdates returns the first batchSize updates that are not
 // acknowledged, so an update that takes long would hide all others behind these. If a full
-// batch has nothing new, poll acknowledges the stuck updates at its head. They are still
-// answered, also on SIGTERM. They are lost if the process is killed, or if Telegram does not
-// take the answer before the drain ends. The same holds for join requests beyond
-// maxHeldJoins.
+// batch has nothing new, poll acknowledges the stuck updates at its head. In a raid it
+// acknowledges join requests at once, and stuck updates at the head of any batch: batches fill
+// faster than the checks end. What is acknowledged is still answered, also on SIGTERM. It is
+// lost if the process is killed, or if Telegram does not take the answer before the drain ends.
 func (s *session) poll(ctx context.Context) {
 	// This deletes the webhook of an earlier run. A webhook set later belongs to another
 	// process: polls then fail with a conflict until that process deletes it.
 	_ = s.repeat(ctx, func() error { return s.a.api.DeleteWebhook(ctx) })
-	lastOffset, lastPoll, passStuck := int64(-1), time.Time{}, false
+	lastOffset, next, passStuck := int64(-1), time.Time{}, false
 	// The first getUpdates returns at once, which shows early that Telegram can be reached.
 	wait := time.Duration(0)
 	for ctx.Err() == nil {
-		s.await(ctx, time.Until(lastPoll.Add(sameOffsetGap)), func() bool {
+		s.await(ctx, time.Until(next), func() bool {
 			offset, _ := s.offsets.offset(passStuck)
 			return offset != lastOffset
 		})
@@ -60,7 +60,7 @@ func (s *session) poll(ctx context.Context) {
 		if busy { // An update in flight is still queued, so there is nothing to wait for.
 			wait = 0
 		}
-		lastOffset, lastPoll = offset, time.Now()
+		lastOffset, next = offset, time.Now().Add(sameOffsetGap)
 		batch, err := s.getUpdates(ctx, offset, wait)
 		if err != nil {
 			return
@@ -69,9 +69,12 @@ func (s *session) poll(ctx context.Context) {
 		if len(batch) == 0 && !busy {
 			s.offsets.forget()
 		}
-		anyNew := s.dispatch(ctx, batch)
+		anyNew, raid := s.dispatch(ctx, batch)
 		// While the global rate delays messages, updates are safer in Telegram's queue.
-		passStuck = !anyNew && len(batch) >= batchSize && !s.out.Saturated()
+		passStuck = (raid || !anyNew && len(batch) >= batchSize) && !s.out.Saturated()
+		if passStuck { // The offset is another one by then.
+			next = time.Now().Add(stuckAfter)
+		}
 		wait = longPoll
 		gap := max(minGap, gapPerUpdate*time.Duration(len(batch)))
 		s.await(ctx, gap, func() bool { return anyNew && s.a.InFlight() <= len(batch)/2 })
@@ -94,40 +97,47 @@ func (s *session) getUpdates(ctx context.Context, offset int64, wait time.Durati
 }
 
 // dispatch starts a goroutine for each new update of a batch, and reports whether there was
-// one. It blocks while all places are taken.
-func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew bool) {
+// one. It blocks while all places are taken. raid is true if the batch has join requests, and
+// is full or maxHeldJoins are in flight. dispatch then marks join requests as answered.
+func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew, raid bool) {
 	for _, raw := range batch {
 		u, answerable := s.a.read(raw)
-		if u.ID == 0 || !s.offsets.begin(u.ID) {
-			continue
+		if u.ID != 0 && s.offsets.begin(u.ID) {
+			anyNew = true
+			if !answerable {
+				s.offsets.done(u.ID)
+			} else if !s.start(ctx, u) {
+				return anyNew, raid
+			}
 		}
-		anyNew = true
-		if !answerable {
-			s.offsets.done(u.ID)
-			continue
-		}
-		free := s.a.place(ctx, u)
-		if ctx.Err() != nil {
-			return anyNew
-		}
-		if u.Join != nil && len(s.a.joins) >= maxHeldJoins {
+		if u.Join != nil && (len(batch) >= batchSize || len(s.a.joins) >= maxHeldJoins) {
+			raid = true
 			s.offsets.done(u.ID)
 		}
-		s.tasks.Go(func(request string) {
-			done := true // also after a panic, which would come again
-			defer func() {
-				if free != nil {
-					free()
-				}
-				// While the session runs, no other process would get the update.
-				if done || s.running.Err() == nil {
-					s.offsets.done(u.ID)
-				}
-			}()
-			done = s.respond(request, u, free)
-		})
 	}
-	return anyNew
+	return anyNew, raid
+}
+
+// start starts a goroutine that answers an update. It blocks while all places are taken. It
+// returns false and starts none if ctx ends.
+func (s *session) start(ctx context.Context, u *update) bool {
+	free := s.a.place(ctx, u)
+	if ctx.Err() != nil {
+		return false
+	}
+	return s.tasks.Go(func(request string) {
+		done := true // also after a panic, which would come again
+		defer func() {
+			if free != nil {
+				free()
+			}
+			// While the session runs, no other process would get the update.
+			if done || s.running.Err() == nil {
+				s.offsets.done(u.ID)
+			}
+		}()
+		done = s.respond(request, u, free)
+	})
 }
 
 // await blocks until done returns true or ctx ends, but for d at most. It calls done at the
@@ -207,7 +217,7 @@ func (o *offsetTracker) offset(passStuck bool) (offset int64, busy bool) {
 	defer o.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(o.taken)) {
 		begun := o.taken[id]
-		if !begun.IsZero() && (!passStuck || time.Since(begun) <= stuckAfter) {
+		if !begun.IsZero() && (!passStuck || time.Since(begun) < stuckAfter) {
 			return id, true
 		}
 		delete(o.taken, id)

@@ -1,0 +1,181 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"herald/commands"
+	"herald/commands/commandstest"
+	"herald/internal/chat"
+	"herald/internal/config"
+	"herald/internal/core"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/service/partner"
+	"herald/internal/transport"
+)
+
+// source is a core.Source.
+type source[K, V any] func(context.Context, K) (V, error)
+
+func (f source[K, V]) Get(ctx context.Context, key K) (core.Snapshot[V], error) {
+	value, err := f(ctx, key)
+	return core.Snapshot[V]{Value: value, At: time.Now()}, err
+}
+
+// joinRouter returns the Router of the bot's own commands with these sources. Both groups
+// are in JoinChats.
+func joinRouter(t *testing.T, limiter chat.Limiter, accounts core.Source[core.Identity, core.Account], stakes core.Source[common.Address, core.Stake]) *chat.Router {
+	t.Helper()
+	w := commandstest.Healthy()
+	from := w.Sources()
+	from.Accounts, from.Stakes = accounts, stakes
+	w.Options.JoinChats = map[string]chat.Requirement{fmt.Sprint("telegram:", holders): chat.Registered, fmt.Sprint("telegram:", stakers): chat.Staker}
+	router, err := chat.NewRouter(chat.Config{
+		Commands: commands.All(from, w.Options), Timeout: 20 * time.Second, Limiter: limiter, UserPerMinute: 20, ChatPerMinute: 120,
+		Language: chat.English, Nearest: config.Nearest, Explain: commands.Explain, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return router
+}
+
+// slowPartner says after some time that nobody is registered. It counts the calls in flight.
+type slowPartner struct {
+	takes        time.Duration
+	atOnce, most atomic.Int64
+}
+
+func (p *slowPartner) fetch(ctx context.Context, _ core.Identity) (core.Account, error) {
+	p.most.Store(max(p.most.Load(), p.atOnce.Add(1)))
+	defer p.atOnce.Add(-1)
+	if !transport.Sleep(ctx, p.takes) {
+		return core.Account{}, ctx.Err()
+	}
+	return core.Account{}, nil
+}
+
+// Call and Lookup implement core.Observer.
+func (*slowPartner) Call(*core.Service, string, time.Duration) {}
+func (*slowPartner) Lookup(string, string, time.Duration)      {}
+
+// accounts asks the partner as the bot does.
+func (p *slowPartner) accounts(t *testing.T) core.Source[core.Identity, core.Account] {
+	cache := core.NewCache(core.CacheConfig{MaxItems: 100_000, CallTimeout: 10 * time.Second, Timeout: 20 * time.Second, Observer: p})
+	t.Cleanup(cache.Close)
+	upstream := core.NewUpstream(cache, partner.Service, time.Minute, nil)
+	return core.NewQuery(upstream, &core.Query[core.Identity, core.Account]{Name: "accounts", TTL: time.Minute, Fetch: p.fetch})
+}
+
+// Ten thousand people ask to join within a minute, and the partner is slow or hangs. Members
+// are answered within a second, and Telegram hears of each query in time.
+func TestARaidDelaysNoCommand(t *testing.T) {
+	const raid, every, perCommand, second = 10_000, 6 * time.Millisecond, 50, 4 * 50
+	for way, change := range ways {
+		inBubble(t, map[string]time.Duration{way + " slow": 50 * time.Millisecond, way + " hangs": 9 * time.Second}, func(t *testing.T, takes time.Duration) {
+			r, p, asked, goroutines := joinTest(t, change, paced), &slowPartner{takes: takes}, map[int64]time.Time{}, 0
+			r.serve(joinRouter(t, r.adapter.Limiter, p.accounts(t), commandstest.Healthy().Sources().Stakes))
+			time.Sleep(time.Second)
+			for i := range int64(raid) {
+				if r.asks(1_000_000+i, i%2 == 0); i%perCommand == 0 {
+					asked[i+1] = time.Now()
+					r.send(inPrivate(i+1, "/price"))
+					goroutines = max(goroutines, runtime.NumGoroutine())
+				}
+				if i%second == 0 {
+					r.send(inPrivate(500_000+i, "/exists"))
+					r.send(inPrivate(600_000+i, "/staked "+commandstest.Wallet))
+				}
+				time.Sleep(every)
+			}
+			r.joined(1_000_000)
+			for _, m := range r.api.Sent() {
+				if at, is := asked[m.Chat]; is && m.At.Sub(at) > time.Second {
+					t.Errorf("/price is answered after %v", m.At.Sub(at))
+				}
+				delete(asked, m.Chat)
+			}
+			for _, j := range r.api.JoinRequests() {
+				if len(j.Answers) > 1 || j.QueryID != "" && (len(j.Answers) == 0 || j.Answers[0].At.Sub(j.At) > queryFor) || j.State != faketelegram.JoinOpen {
+					t.Fatalf("%+v", j)
+				}
+			}
+			check(t, "commands without an answer", len(asked), 0)
+			check(t, "requests that are counted", r.events.Of("join_left_open")+r.events.Of("join_unknown"), raid)
+			// A call that hangs goes on when its check has ended; /exists asks too.
+			if most := p.most.Load(); most > core.MaxCalls || takes < (queryFor - approveFor) && most > maxChecks+2 || goroutines > 2*maxJoins {
+				t.Errorf("%d calls of the partner at a time, %d goroutines", most, goroutines)
+			}
+		})
+	}
+}
+
+// letsIn admits everybody.
+func letsIn(_ context.Context, req chat.Request) chat.Reply {
+	time.Sleep(50 * time.Millisecond)
+	return chat.Group{ID: req.Args.First()}.Joined()
+}
+
+// A stop comes in the middle of full batches, whose requests are acknowledged already.
+func TestAStopLosesNoJoinRequest(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.api.GrantInvite(holders, true)
+		r.handler.Reply = letsIn
+		stop := r.run()
+		time.Sleep(time.Second)
+		for i := range int64(300) {
+			r.asks(1000+i, false)
+		}
+		time.Sleep(time.Millisecond)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		r.again().run()
+		r.joined(1000)
+		for _, j := range r.api.JoinRequests() {
+			if j.State != faketelegram.JoinApproved || len(j.Answers) != 1 {
+				t.Fatalf("%+v; %v", j, r.events)
+			}
+		}
+	}, withJoins)
+}
+
+func TestJoinRequestsInFlightAreBounded(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.api.GrantInvite(holders, true)
+		r.handler.Reply = func(ctx context.Context, _ chat.Request) chat.Reply { <-ctx.Done(); return chat.Reply{} }
+		r.runJoins()
+		for i := range int64(6000) {
+			r.asks(1000+i, i%2 == 0)
+		}
+		time.Sleep(2 * time.Second)
+		if n := runtime.NumGoroutine(); n > 1200 || len(r.api.Pending()) > 0 {
+			t.Errorf("%d goroutines, %d requests are queued", n, len(r.api.Pending()))
+		}
+	}, withJoins)
+}
+
+// Of 20 people a second, as many as the bound on messages allows are told that they are in.
+func TestACrowdThatIsLetInIsTold(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.api.GrantInvite(holders, true)
+		r.handler.Reply = letsIn
+		r.runJoins()
+		for i := range int64(200) {
+			r.asks(1000+i, false)
+			time.Sleep(time.Second / 20)
+		}
+		r.joined(1000)
+		if n := len(r.api.Sent()); n < 80 || n > 130 {
+			t.Errorf("%d messages in 10 seconds", n)
+		}
+		check(t, "let in", r.events.Of("join_approved"), 200)
+	}, withJoins)
+}
