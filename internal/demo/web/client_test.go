@@ -166,8 +166,13 @@ func (c *client) state() (s web.State) {
 // wallet returns an example's wallet: 0 is the one that stakes, 1 does not.
 func (c *client) wallet(n int) string {
 	c.Helper()
-	_, wallet, _ := strings.Cut(c.state().Examples[2+n].Text, " ")
-	return wallet
+	var wallets []string
+	for _, e := range c.state().Examples {
+		if wallet, is := strings.CutPrefix(e.Text, "/staked "); is {
+			wallets = append(wallets, wallet)
+		}
+	}
+	return wallets[n]
 }
 
 func (c *client) act(a web.Act) (r web.Result) {

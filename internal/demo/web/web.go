@@ -217,6 +217,7 @@ func (d *Demo) state() State {
 	s.Examples = []Example{
 		{Text: "/price 7d", Note: "the price as a chart"},
 		{Text: "/price", Note: "in words"},
+		{Text: "/price 1500", Note: "what that many are worth"},
 		{Text: "/staked " + w.Staker.Hex(), Note: "a wallet that stakes"},
 		{Text: "/staked " + w.Idle.Hex(), Note: "one that does not"},
 		{Text: "/supply", Note: "the supply"},
