@@ -207,7 +207,7 @@ func TestThePageInABrowser(t *testing.T) {
 // wallet is an example's wallet: 0 is the one that stakes, 1 does not.
 func (p *page) wallet(n int) string {
 	p.Helper()
-	return strings.Fields(eval[string](p, fmt.Sprintf(`document.querySelectorAll("#examples button")[%d].title`, 2+n)))[1]
+	return strings.Fields(eval[string](p, fmt.Sprintf(`document.querySelectorAll("#examples button[title^='/staked']")[%d].title`, n)))[1]
 }
 
 func bothLooks(p *page) {
