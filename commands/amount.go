@@ -52,7 +52,7 @@ func (o Options) parseAmount(req chat.Request) (decimal.Decimal, error) {
 	if last := len(words) - 1; last > 0 && strings.EqualFold(words[last], o.Symbol) {
 		words = words[:last]
 	}
-	wrong := &chat.InputError{Problem: periodParam.Problem}
+	wrong := &chat.InputError{Problem: wrongArgument}
 	parts := typedAmount.FindStringSubmatch(strings.Join(words, " "))
 	if parts == nil {
 		return decimal.Zero, wrong

@@ -33,11 +33,11 @@ func join(from Sources, options Options) chat.Command {
 // perMinute returns joinsPerMinute for a request that is checked. It returns 0 for one that
 // is answered by a question, or not at all.
 func (c joinCommand) perMinute(req chat.Request) int {
-	switch required := c.requirement(req); {
-	case required == chat.Registered, required == chat.Staker && req.Args.Value(walletParam.Name) != "":
-		return joinsPerMinute
+	required := c.requirement(req)
+	if required == "" || required == chat.Staker && req.Args.Value(walletParam.Name) == "" {
+		return 0
 	}
-	return 0
+	return joinsPerMinute
 }
 
 // group returns the group in the arguments.

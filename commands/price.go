@@ -21,9 +21,12 @@ var (
 	lengths = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "30d": 30 * 24 * time.Hour}
 )
 
+// wrongArgument says what may stand after /price.
+var wrongArgument = chat.SayWith("price.choose", chat.Values{"periods": chat.Plain(strings.Join(periods, ", "))})
+
 var periodParam = chat.Param{
 	Name: "period", Summary: chat.Say("param.period"), Example: "7d",
-	Problem: chat.SayWith("price.choose", chat.Values{"periods": chat.Plain(strings.Join(periods, ", "))}),
+	Problem: wrongArgument,
 	Choices: periods, Synonyms: map[string]string{"1d": "24h", "day": "24h", "week": "7d", "month": "30d"},
 }
 

@@ -184,7 +184,10 @@ func sumFields(name chat.Text, pools []core.PoolAmount, options Options) []chat.
 // withdrawalFields returns a field with what can be claimed and one with what is still being
 // unstaked, as far as there is any. They say "at least" if a pool was not read completely.
 func withdrawalFields(s core.Stake, options Options) []chat.Field {
-	least := map[bool]string{true: "", false: "_least"}[s.Complete()]
+	least := ""
+	if !s.Complete() {
+		least = "_least"
+	}
 	unstaking := sumFields(chat.Say("stake.unstaking"+least), s.Unbonding, options)
 	// An unread pool may have an earlier claim.
 	if when := nextClaim(s, options); when.Key != "" && s.Complete() {

@@ -76,9 +76,7 @@ func Load(environ []string, envFile string, serve bool) (*Config, error) {
 			len(wrong), wrong)
 	}
 	c.Answers.Symbol = c.Market.Symbol
-	if len(c.Telegram.JoinChats) > 0 {
-		c.Answers.JoinChats = map[string]chat.Requirement{}
-	}
+	c.Answers.JoinChats = map[string]chat.Requirement{}
 	for group, required := range c.Telegram.JoinChats {
 		c.Answers.JoinChats[fmt.Sprintf("%s:%d", telegram.Platform, group)] = required
 	}

@@ -73,7 +73,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 				Method: "currentStake(address)", Multicall: &multicall, MaxBlockAge: 10 * time.Minute, Decimals: 18, TTL: time.Minute,
 			},
 		},
-		Answers: commands.Options{Symbol: "ETH"}, Language: chat.English, StaleFor: time.Hour, CacheItems: 100000,
+		Answers: commands.Options{Symbol: "ETH", JoinChats: map[string]chat.Requirement{}}, Language: chat.English, StaleFor: time.Hour, CacheItems: 100000,
 		Ops:    ops.Settings{Addr: "127.0.0.1:8080"},
 		Limits: Limits{UpstreamTimeout: 5 * time.Second, CommandTimeout: 20 * time.Second, UserPerMinute: 20, ChatPerMinute: 120},
 	}

@@ -21,7 +21,8 @@ const (
 // JoinCounts counts the requests to join since the start of this process.
 type JoinCounts struct {
 	// Approved counts the people let in. LeftOpen counts the requests of those who lack what
-	// is required, and Unknown the requests that could not be checked in time.
+	// is required, or are asked for a wallet first. Unknown counts those that could not be
+	// checked or approved. A request may count in LeftOpen, and later in Approved.
 	Approved, LeftOpen, Unknown atomic.Int64
 }
 
@@ -60,13 +61,21 @@ func (g Group) NotRequested() Reply {
 	return reply
 }
 
-// Unchecked returns the reply to a person whose request could not be checked or approved,
-// for the reason why.
+// Unchecked returns the reply to a person whose request could not be checked, for the reason
+// why.
 func (g Group) Unchecked(why Text) Reply {
 	return Reply{
 		Tone: Warning, Title: Say("join.unknown"), Text: why, Notes: []Text{StaysOpen()},
 		Actions: []Action{g.Again("button.again", true)},
 	}
+}
+
+// NotApproved returns the reply to a person whose request was checked and could not be
+// approved, for the reason why.
+func (g Group) NotApproved(why Text) Reply {
+	reply := g.Unchecked(why)
+	reply.Title = Say("join.failed")
+	return reply
 }
 
 // StaysOpen says that moderators can still let the person in.

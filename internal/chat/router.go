@@ -142,17 +142,18 @@ func (r *Router) setMayModerate(req *Request) {
 	req.MayModerate = slices.Contains(r.Operators, req.From) || req.Role != Member && req.UnlistedChat == ""
 }
 
-// resolveRole asks for the sender's role if that is an UnknownRole. A sender whose role could
-// not be asked stays Member.
-func (r *Router) resolveRole(ctx context.Context, req *Request) {
+// resolveRole asks for the sender's role if that is an UnknownRole. If that fails, the sender
+// is a Member.
+func (r *Router) resolveRole(ctx context.Context, req *Request) error {
 	if req.Role != UnknownRole {
-		return
+		return nil
 	}
-	req.Role = Member
-	if role, err := r.Roles[req.From.Platform](ctx, req.From, req.Community); err == nil {
-		req.Role = role
+	role, err := r.Roles[req.From.Platform](ctx, req.From, req.Community)
+	if req.Role = role; err != nil {
+		req.Role = Member
 	}
 	r.setMayModerate(req)
+	return err
 }
 
 // result is how a command ended.
@@ -214,7 +215,7 @@ func (r *Router) handle(ctx context.Context, req *Request, command *Command, res
 			return
 		}
 		if forms[0].AsksRole {
-			r.resolveRole(ctx, req)
+			_ = r.resolveRole(ctx, req) // A sender whose role is not known sees what a Member sees.
 		}
 		res.reply, err = forms[0].Run(ctx, *req)
 	}
@@ -279,18 +280,15 @@ func (r *Router) mayModerate(ctx context.Context, req *Request) (refusal *Reply,
 	if slices.Contains(r.Operators, req.From) {
 		return nil, nil
 	}
-	role := req.Role
-	if role == UnknownRole {
-		if role, err = r.Roles[req.From.Platform](ctx, req.From, req.Community); err != nil {
-			return nil, err
-		}
+	if err := r.resolveRole(ctx, req); err != nil {
+		return nil, err
 	}
 	var refused Reply
 	switch {
-	case role != Moderator && req.Direct:
+	case req.Role != Moderator && req.Direct:
 		refused = warning("forbidden")
 		refused.Text = Say("forbidden.direct")
-	case role != Moderator:
+	case req.Role != Moderator:
 		refused = warning("forbidden")
 	case req.UnlistedChat != "":
 		refused = warning("unlisted")
@@ -338,10 +336,14 @@ func (r *Router) limited(ctx context.Context, req *Request) time.Duration {
 // formLimited returns how long the sender has to wait for the form's own limit; 0 if the
 // request was counted, or there is no limit.
 func (r *Router) formLimited(ctx context.Context, req *Request, command *Command, f Form) time.Duration {
-	if f.PerMinute == nil || f.PerMinute(*req) == 0 {
+	if f.PerMinute == nil {
 		return 0
 	}
-	wait, _ := r.Limiter.Reserve(ctx, 0, r.perMinute(f.PerMinute(*req), req, command.Name, limitKey(req), ""))
+	count := f.PerMinute(*req)
+	if count == 0 {
+		return 0
+	}
+	wait, _ := r.Limiter.Reserve(ctx, 0, r.perMinute(count, req, command.Name, limitKey(req), ""))
 	return wait
 }
 

@@ -55,31 +55,37 @@ func (a *Adapter) Check(ctx context.Context) (details []string, err error) {
 	}
 	for _, group := range slices.Sorted(maps.Keys(a.Settings.JoinChats)) {
 		found, problem := a.checkJoinChat(ctx, me.ID, group)
-		details, err = append(details, found...), errors.Join(err, problem)
+		if details = append(details, found...); problem != nil {
+			details, err = append(details, problem.Error()), errClosed
+		}
 	}
 	return details, err
 }
+
+// errClosed is the error of Check if a group of JoinChats lets nobody in.
+var errClosed = &config.WrongError{Problem: "nobody can be let into a group of JOIN_CHATS"}
 
 // errNoRight is the error of a group in which the bot cannot let people in.
 var errNoRight = errors.New("the bot may not let people in: make it an administrator there, with the right to invite users via link")
 
 // checkJoinChat asks Telegram about a group of JoinChats, and stores the group's name. It
-// returns sentences for an operator. It fails if the bot cannot let people in there.
+// returns sentences for an operator, of which the first alone has the name. It fails if the
+// bot cannot let people in there.
 func (a *Adapter) checkJoinChat(ctx context.Context, self, group int64) (details []string, err error) {
+	about := fmt.Sprintf("JOIN_CHATS, group %d: ", group)
 	info, err := a.api.GetChat(ctx, group)
 	if err != nil {
-		return nil, fmt.Errorf("JOIN_CHATS, group %d: %w: is the ID right, and the bot in the group?", group, err)
+		return nil, fmt.Errorf("%s%w: is the ID right, and the bot in the group?", about, err)
 	}
 	a.titles.Store(strconv.FormatInt(group, 10), info.Title)
-	about := fmt.Sprintf("JOIN_CHATS, %s (%d): ", chat.NewUntrusted(info.Title, maxReason), group)
-	may, err := a.mayInvite(ctx, self, group)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("JOIN_CHATS, group %d: %w", group, err)
-	case !may:
-		return nil, fmt.Errorf("JOIN_CHATS, group %d: %w", group, errNoRight)
+	m, err := a.api.GetChatMember(ctx, &bot.GetChatMemberParams{ChatID: group, UserID: self})
+	if err == nil && (m.Administrator == nil || !m.Administrator.CanInviteUsers) {
+		err = errNoRight
 	}
-	details = []string{about + "the bot may let people in"}
+	if err != nil {
+		return nil, fmt.Errorf("%s%w", about, err)
+	}
+	details = []string{fmt.Sprintf("%sthe bot may let people in (%s)", about, chat.NewUntrusted(info.Title, maxReason))}
 	if !info.JoinByRequest {
 		details = append(details, about+"only those ask to join who come by an invite link with admin approval: "+
 			"make such a link, or switch on Approve New Members")
@@ -90,25 +96,16 @@ func (a *Adapter) checkJoinChat(ctx context.Context, self, group int64) (details
 	return details, nil
 }
 
-// mayInvite reports whether the bot may invite users to a group.
-func (a *Adapter) mayInvite(ctx context.Context, self, group int64) (bool, error) {
-	m, err := a.api.GetChatMember(ctx, &bot.GetChatMemberParams{ChatID: group, UserID: self})
-	if err != nil {
-		return false, err
-	}
-	return m.Administrator != nil && m.Administrator.CanInviteUsers, nil
-}
-
 // checkJoinChats logs what keeps the bot from answering join requests. It repeats calls that
 // fail until ctx is done.
 func (s *session) checkJoinChats(ctx context.Context) {
 	for group := range s.a.Settings.JoinChats {
 		_ = s.repeat(ctx, func() error {
 			details, err := s.a.checkJoinChat(ctx, s.me.ID, group)
-			switch kind := botapi.ErrorOf(err).Kind; {
+			switch e := botapi.ErrorOf(err); {
 			case err == nil && len(details) > 1:
 				s.a.Log.Warn("telegram: some join requests may not reach the bot", "details", details[1:])
-			case kind == botapi.Refused || kind == botapi.Forbidden || errors.Is(err, errNoRight):
+			case errors.Is(err, errNoRight), err != nil && !e.Passing() && e.Kind != botapi.Unauthorized:
 				s.a.Log.Warn("telegram: nobody can be let into a group", "err", err)
 				return nil
 			}

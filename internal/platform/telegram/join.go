@@ -19,14 +19,14 @@ import (
 
 // Bounds on join requests, which may come by the thousand.
 const (
-	// maxJoins bounds the join requests in flight. While half of them are, further ones are
+	// maxJoins bounds the join requests in flight. From half of that on, further ones are
 	// not checked.
 	maxJoins = 2000
 	// maxChecks bounds those that are checked at a time, so that commands find the
 	// services free: it is a quarter of core.MaxCalls.
 	maxChecks = 8
-	// maxHeldJoins is how many join requests in flight make a raid: when polling, further
-	// ones do not hold back the acknowledgement of later updates.
+	// maxHeldJoins is the number in flight from which polling acknowledges join requests at
+	// once.
 	maxHeldJoins = 50
 	// joinMessages is how many messages about join requests go out in a second: a third of
 	// what Telegram allows for all chats.
@@ -36,24 +36,24 @@ const (
 // The times of a join request. Telegram waits 10 seconds from the request's date for the
 // answer to a query, https://core.telegram.org/bots/api#chatjoinrequest.
 const (
-	queryFor = 10 * time.Second
-	// minQueryFor is how long the answer may take however old the date is: the clocks may
-	// differ.
-	minQueryFor = 5 * time.Second
-	// approveFor is the part of that time in which nothing is checked any more. A message to
-	// the person comes before the approval, for joiningFor at most.
-	approveFor = 3 * time.Second
-	joiningFor = 1500 * time.Millisecond
-	// attemptFor bounds one call, so that one that hangs can be repeated in time.
-	attemptFor = 2 * time.Second
-	// joinMessageWait is how long a message to the person may wait for its turn.
-	joinMessageWait = 3 * time.Second
+	answerWithin = 10 * time.Second
+	// minAnswerTime is how long the answer to a query may take however old its date is: the
+	// clocks may differ.
+	minAnswerTime = 5 * time.Second
+	// approveTime is the end of that time, kept for the first message, which takes joiningTime
+	// at most, and for the approval.
+	approveTime = 3 * time.Second
+	joiningTime = 1500 * time.Millisecond
+	// attemptTimeout bounds one call, so that one that hangs can be repeated in time.
+	attemptTimeout = 2 * time.Second
+	// messageTime bounds the wait of a message to the person for its turn, and its sending.
+	messageTime = 3 * time.Second
 )
 
 // joinTask is a join request that is being answered.
 type joinTask struct {
 	s       *session
-	r       *joinRequest
+	join    *joinRequest
 	request chat.Request
 	// until is when the answer comes too late.
 	until time.Time
@@ -66,26 +66,27 @@ func (s *session) respondJoin(id string, r *joinRequest) {
 	if _, listed := s.a.Settings.JoinChats[r.Chat.ID]; !listed {
 		return
 	}
+	now := time.Now()
+	j := &joinTask{s: s, join: r, until: now.Add(answerWithin)}
 	select {
 	case s.a.joins <- struct{}{}:
 		defer func() { <-s.a.joins }()
 	default:
-		s.countJoin(&s.a.Joins.Unknown, "join_unknown")
+		j.until = now.Add(attemptTimeout)
+		j.leaveOpen(nil)
 		return
+	}
+	if r.QueryID != "" {
+		byDate := time.Until(time.Unix(r.Date, 0).Add(answerWithin))
+		j.until = now.Add(min(max(byDate, minAnswerTime), answerWithin))
 	}
 	group := strconv.FormatInt(r.Chat.ID, 10)
 	s.a.titles.Store(group, r.Chat.Title)
-	now := time.Now()
-	j := &joinTask{s: s, r: r, until: now.Add(queryFor), request: chat.Request{
+	j.request = chat.Request{
 		ID: id, Command: chat.JoinCommand, Args: chat.Typed(group), GroupName: r.Chat.Title,
 		From: userOf(r.From.ID), Locale: r.From.Language, BotName: s.me.FirstName,
-		Chat: strconv.FormatInt(r.UserChat, 10), Direct: true,
-	}}
-	if r.QueryID != "" {
-		byDate := time.Until(time.Unix(r.Date, 0).Add(queryFor))
-		j.until = now.Add(min(max(byDate, minQueryFor), queryFor))
+		Chat: strconv.FormatInt(r.UserChat, 10), Direct: true, Deadline: j.until.Add(-approveTime),
 	}
-	j.request.Deadline = j.until.Add(-approveFor)
 	if reply := j.check(); reply != nil && reply.Admit != nil {
 		j.letIn(*reply)
 	} else {
@@ -93,11 +94,10 @@ func (s *session) respondJoin(id string, r *joinRequest) {
 	}
 }
 
-// check has the request checked. It blocks until then, at most until the request's Deadline.
-// It returns nil for a bot, and if too many requests are in flight or others were checked
-// until then.
+// check returns the Handler's reply. It returns nil for a bot, and if too many requests are in
+// flight, no check was free before the Deadline, or the drain stopped the wait.
 func (j *joinTask) check() (reply *chat.Reply) {
-	if j.r.From.IsBot || len(j.s.a.joins) > maxJoins/2 {
+	if j.join.From.IsBot || len(j.s.a.joins) > maxJoins/2 {
 		return nil
 	}
 	select {
@@ -114,11 +114,14 @@ func (j *joinTask) check() (reply *chat.Reply) {
 
 // leaveOpen leaves the request to moderators, and tells the person why; nil tells nothing.
 func (j *joinTask) leaveOpen(reply *chat.Reply) {
-	if j.r.QueryID != "" {
-		// If Telegram refuses the answer, the request is answered or queued already.
-		_ = j.s.untilKnown(j.until, func(ctx context.Context) error {
-			return j.s.a.api.AnswerJoinQuery(ctx, j.r.QueryID, botapi.JoinQueued)
+	if j.join.QueryID != "" {
+		err := j.s.untilKnown(j.until, func(ctx context.Context) error {
+			return j.s.a.api.AnswerJoinQuery(ctx, j.join.QueryID, botapi.JoinQueued)
 		})
+		// A refusal means that the query is answered, or has expired.
+		if err != nil && botapi.ErrorOf(err).Kind != botapi.Refused {
+			j.s.warnJoin("telegram: a join request query could not be answered", err)
+		}
 	}
 	if reply == nil || reply.Tone == chat.Warning {
 		j.s.countJoin(&j.s.a.Joins.Unknown, "join_unknown")
@@ -126,94 +129,99 @@ func (j *joinTask) leaveOpen(reply *chat.Reply) {
 		j.s.countJoin(&j.s.a.Joins.LeftOpen, "join_left_open")
 	}
 	if reply != nil {
-		j.tell(j.s.tasks.Sends, joinMessageWait, *reply)
+		j.tell(messageTime, *reply)
 	}
 }
 
 // letIn approves the request. Once a request is processed, Telegram takes no message to a
-// person who never started the bot. So a message goes out first, and is edited afterwards.
+// person who never started the bot. So a message goes out first, and is edited afterwards. If
+// that message is not out, the person is told nothing.
 func (j *joinTask) letIn(reply chat.Reply) {
-	soon, cancel := context.WithTimeout(j.s.tasks.Sends, joiningFor)
-	told := j.tell(soon, joiningFor, instead(reply, reply.Admit.Joining()))
-	cancel()
-	reply = j.s.admit(reply, j.r.From.ID, j.until, func(ctx context.Context) error {
-		if j.r.QueryID != "" {
-			return j.s.a.api.AnswerJoinQuery(ctx, j.r.QueryID, botapi.JoinApproved)
+	receipt := j.tell(joiningTime, inPlaceOf(reply, reply.Admit.Joining()))
+	reply = j.s.admit(reply, j.join.From.ID, j.until, func(ctx context.Context) error {
+		if j.join.QueryID != "" {
+			return j.s.a.api.AnswerJoinQuery(ctx, j.join.QueryID, botapi.JoinApproved)
 		}
-		return j.s.a.api.Approve(ctx, j.r.Chat.ID, j.r.From.ID)
+		return j.s.a.api.Approve(ctx, j.join.Chat.ID, j.join.From.ID)
 	})
-	if reply.Admit == nil {
+	if reply.Admit != nil {
+		j.s.countJoin(&j.s.a.Joins.Approved, "join_approved")
+	} else {
 		j.s.countJoin(&j.s.a.Joins.Unknown, "join_unknown")
 	}
-	if told.Result == outbox.Delivered {
-		edit := j.message(reply)
-		edit.EditID = told.Sent.MessageID
-		j.s.out.Send(j.s.tasks.Sends, edit)
+	if receipt.Result == outbox.Delivered {
+		j.send(messageTime, reply, receipt.Sent.MessageID)
 	}
 }
 
-// tell sends the person a message, unless they got one less than a minute ago, or
-// joinMessages leaves no slot within the given time. It blocks until the outcome is known, or
-// ctx ends.
-func (j *joinTask) tell(ctx context.Context, within time.Duration, reply chat.Reply) outbox.Receipt {
-	bot := j.s.me.ID
+// tell sends the person a message within the given time, unless they got one less than a
+// minute ago, or joinMessages leaves no slot.
+func (j *joinTask) tell(within time.Duration, reply chat.Reply) outbox.Receipt {
+	ctx, bot := j.s.tasks.Sends, j.s.me.ID
 	wait, ok := j.s.a.Limiter.Reserve(ctx, within,
-		chat.Limit{Key: fmt.Sprint("join message ", bot, " ", j.r.UserChat), Count: 1, Window: time.Minute},
+		chat.Limit{Key: fmt.Sprint("join message ", bot, " ", j.join.UserChat), Count: 1, Window: time.Minute},
 		chat.Limit{Key: fmt.Sprint("join messages ", bot), Count: 1, Window: time.Second / joinMessages},
 	)
 	if !ok || !transport.Sleep(ctx, wait) {
 		return outbox.Receipt{}
 	}
-	return j.s.out.Send(ctx, j.message(reply))
+	return j.send(max(within-wait, time.Second/2), reply, 0)
 }
 
-func (j *joinTask) message(reply chat.Reply) outbox.Message {
-	return outbox.Message{
-		To: botapi.Destination{Chat: j.r.UserChat}, Content: render(&reply, j.s.me.Username),
-		Sender: j.r.From.ID, Deadline: time.Now().Add(joinMessageWait),
-	}
+// send sends the person a message within the given time, or edits the message with editID.
+func (j *joinTask) send(within time.Duration, reply chat.Reply, editID int64) outbox.Receipt {
+	ctx, cancel := context.WithTimeout(j.s.tasks.Sends, within)
+	defer cancel()
+	return j.s.out.Send(ctx, outbox.Message{
+		To: botapi.Destination{Chat: j.join.UserChat}, Content: render(&reply, j.s.me.Username), EditID: editID,
+		Sender: j.join.From.ID, Deadline: time.Now().Add(within),
+	})
 }
 
-// admit calls approve until its outcome is known, at most until the given time. It returns
-// the reply to show: r if the user is in the group, or else why not.
-func (s *session) admit(r chat.Reply, user int64, until time.Time, approve func(context.Context) error) chat.Reply {
+// admit calls approve until it succeeds, is refused, or the time is over. It returns reply if
+// the user is in the group, and otherwise a reply that says why not.
+func (s *session) admit(reply chat.Reply, user int64, until time.Time, approve func(context.Context) error) chat.Reply {
 	err := s.untilKnown(until, approve)
 	e := botapi.ErrorOf(err)
 	switch {
-	case err == nil, e.Kind == botapi.Refused && !e.NotAllowed() && s.isMember(r.Admit.ID, user):
-		s.countJoin(&s.a.Joins.Approved, "join_approved")
-		return r
+	case err == nil, !e.NotAllowed() && s.isMember(reply.Admit.ID, user):
+		return reply
 	case e.NoJoinRequest():
-		return instead(r, r.Admit.NotRequested())
+		return inPlaceOf(reply, reply.Admit.NotRequested())
 	}
-	s.a.Log.LogAttrs(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, "join"), "telegram: a join request could not be approved", slog.Any("err", err))
-	why := chat.Say("reason.timeout")
+	s.warnJoin("telegram: a join request could not be approved", err)
+	why := chat.Say("reason.internal")
 	switch {
 	case e.NotAllowed():
 		why = chat.Say("join.denied")
-	case e.Unexplained():
-		why = chat.Say("reason.internal")
+	case e.Passing() || e.Expired():
+		why = chat.Say("reason.timeout")
 	}
-	return instead(r, r.Admit.Unchecked(why))
+	return inPlaceOf(reply, reply.Admit.NotApproved(why))
 }
 
-// instead returns other with the language and the footer of r.
-func instead(r, other chat.Reply) chat.Reply {
+// warnJoin logs a failure of a join request, once a minute as a warning.
+func (s *session) warnJoin(message string, err error) {
+	s.a.Log.LogAttrs(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, message), message, slog.Any("err", err))
+}
+
+// inPlaceOf returns other with the language and the footer of r.
+func inPlaceOf(r, other chat.Reply) chat.Reply {
 	other.Language, other.Footer = r.Language, r.Footer
 	return other
 }
 
-// untilKnown makes a call again while nobody can tell whether it was carried out, or while
-// it was not. An approval may be repeated: it has no effect on a member.
+// untilKnown repeats a call that was not sent, was rate-limited, or has an unknown outcome,
+// until the given time. An approval may be repeated; a repeated answer to a query is refused.
 func (s *session) untilKnown(until time.Time, call func(context.Context) error) error {
 	ctx, cancel := context.WithDeadline(s.tasks.Sends, until)
 	defer cancel()
 	again := func(err error) (bool, time.Duration) {
 		e := botapi.ErrorOf(err)
-		return e.Kind == botapi.OutcomeUnknown || e.Kind == botapi.NotSent || e.Kind == botapi.TooManyRequests, e.RetryAfter
+		return e.Passing(), e.RetryAfter
 	}
 	return transport.Policy{Backoff: backoff, Until: until, Again: again}.Do(ctx, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, attemptFor)
+		ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 		defer cancel()
 		return call(ctx)
 	})
@@ -221,7 +229,9 @@ func (s *session) untilKnown(until time.Time, call func(context.Context) error) 
 
 // isMember asks Telegram whether a user is in a group. It returns false if that is not known.
 func (s *session) isMember(group string, user int64) bool {
-	m, err := s.a.api.GetChatMember(s.tasks.Sends, &bot.GetChatMemberParams{ChatID: group, UserID: user})
+	ctx, cancel := context.WithTimeout(s.tasks.Sends, attemptTimeout)
+	defer cancel()
+	m, err := s.a.api.GetChatMember(ctx, &bot.GetChatMemberParams{ChatID: group, UserID: user})
 	if err != nil {
 		return false
 	}
@@ -230,10 +240,14 @@ func (s *session) isMember(group string, user int64) bool {
 
 // approveOwn approves the open request of the person who sent t's command, for a reply with
 // Admit. It returns the reply to show.
-func (t *task) approveOwn(r chat.Reply) chat.Reply {
-	group, _ := strconv.ParseInt(r.Admit.ID, 10, 64) // It is one of JoinChats.
-	return t.s.admit(r, t.cmd.user, time.Now().Add(queryFor), func(ctx context.Context) error {
-		return t.s.a.api.Approve(ctx, group, t.cmd.user)
+func (t *task) approveOwn(reply chat.Reply) chat.Reply {
+	group, _ := strconv.ParseInt(reply.Admit.ID, 10, 64) // It is one of JoinChats.
+	return t.s.admit(reply, t.cmd.user, time.Now().Add(answerWithin), func(ctx context.Context) error {
+		err := t.s.a.api.Approve(ctx, group, t.cmd.user)
+		if err == nil {
+			t.s.countJoin(&t.s.a.Joins.Approved, "join_approved")
+		}
+		return err
 	})
 }
 

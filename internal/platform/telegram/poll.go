@@ -72,7 +72,7 @@ func (s *session) poll(ctx context.Context) {
 		anyNew, raid := s.dispatch(ctx, batch)
 		// While the global rate delays messages, updates are safer in Telegram's queue.
 		passStuck = (raid || !anyNew && len(batch) >= batchSize) && !s.out.Saturated()
-		if passStuck { // The offset is another one by then.
+		if passStuck { // By then the head of this batch is stuck, and the offset another one.
 			next = time.Now().Add(stuckAfter)
 		}
 		wait = longPoll

@@ -103,14 +103,14 @@ func TestARaidDelaysNoCommand(t *testing.T) {
 				delete(asked, m.Chat)
 			}
 			for _, j := range r.api.JoinRequests() {
-				if len(j.Answers) > 1 || j.QueryID != "" && (len(j.Answers) == 0 || j.Answers[0].At.Sub(j.At) > queryFor) || j.State != faketelegram.JoinOpen {
+				if len(j.Answers) > 1 || j.QueryID != "" && (len(j.Answers) == 0 || j.Answers[0].At.Sub(j.At) > answerWithin) || j.State != faketelegram.JoinOpen {
 					t.Fatalf("%+v", j)
 				}
 			}
 			check(t, "commands without an answer", len(asked), 0)
 			check(t, "requests that are counted", r.events.Of("join_left_open")+r.events.Of("join_unknown"), raid)
 			// A call that hangs goes on when its check has ended; /exists asks too.
-			if most := p.most.Load(); most > core.MaxCalls || takes < (queryFor - approveFor) && most > maxChecks+2 || goroutines > 2*maxJoins {
+			if most := p.most.Load(); most > core.MaxCalls || takes < answerWithin-approveTime && most > maxChecks+2 || goroutines > 2*maxJoins {
 				t.Errorf("%d calls of the partner at a time, %d goroutines", most, goroutines)
 			}
 		})

@@ -135,7 +135,7 @@ func (t *task) handle() (reply *chat.Reply, content botapi.Content) {
 		}
 		if r.Ask != nil && t.cmd.ephemeral.Arrived() {
 			// Everybody in the group could read a reply to the question.
-			open := chat.Action{Label: chat.Say("button.private"), URL: deepLink(t.s.me.Username, r.Ask.Command)}
+			open := chat.Action{Label: chat.Say("button.private"), URL: deepLink(t.s.me.Username, linkPayload(r.Ask.Command, r.Ask.Args...))}
 			r.Actions, r.Ask = append(slices.Clip(r.Actions), open), nil
 		}
 		reply, content = &r, render(&r, t.s.me.Username)

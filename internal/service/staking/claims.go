@@ -45,10 +45,14 @@ func (c *Client) blocksAhead(w Withdrawal, at block) (uint64, error) {
 // withdrawals returns the result of a call of PendingMethod at a block, without amounts of
 // zero. It fails if a block or the sum of the amounts is impossible.
 func (c *Client) withdrawals(of call, at block) ([]Withdrawal, error) {
-	if of.err != nil {
-		return nil, of.err
+	data, err := of.result()
+	if err != nil {
+		return nil, err
 	}
-	list, err := decodeWithdrawals(of.data, c.settings.Decimals)
+	list, err := decodeWithdrawals(data, c.settings.Decimals)
+	if err != nil {
+		return nil, err
+	}
 	var sum decimal.Decimal
 	for i := range list {
 		sum = sum.Add(list[i].Amount)
@@ -59,7 +63,7 @@ func (c *Client) withdrawals(of call, at block) ([]Withdrawal, error) {
 	if sum.GreaterThanOrEqual(maxTokens) {
 		return nil, errImpossible
 	}
-	return slices.DeleteFunc(list, func(w Withdrawal) bool { return w.Amount.IsZero() }), err
+	return slices.DeleteFunc(list, func(w Withdrawal) bool { return w.Amount.IsZero() }), nil
 }
 
 // addWithdrawals adds to stake what calls, one for each pool, returned at a block. It may
@@ -97,11 +101,15 @@ func (c *Client) addWithdrawals(ctx context.Context, stake *core.Stake, at block
 func (c *Client) timeAhead(ctx context.Context, at block, blocks uint64) time.Time {
 	// The product must fit into a Duration, which holds 292 years.
 	const maxWait = 100 * 365 * 24 * time.Hour
+	from := at.time()
+	if from.IsZero() {
+		return time.Time{}
+	}
 	perBlock := c.perBlock(ctx, at, blocks)
 	if perBlock == 0 || blocks > uint64(maxWait/perBlock) {
 		return time.Time{}
 	}
-	return at.time().Add(time.Duration(blocks) * perBlock)
+	return from.Add(time.Duration(blocks) * perBlock)
 }
 
 const (
@@ -110,20 +118,20 @@ const (
 	paceTTL, paceRetry = time.Hour, time.Minute
 	// maxPaceWait bounds the wait for the pace. The stake is known by then.
 	maxPaceWait = time.Second
-	// minPaceBlocks is over how many blocks at least the pace is measured with ClaimBlocks 0:
-	// times are whole seconds, and the pace serves for withdrawals that are further away.
+	// minPaceBlocks is the least distance between the two blocks if ClaimBlocks is 0: times
+	// are whole seconds, and the pace serves for withdrawals that are further away.
 	minPaceBlocks = 10_000
 )
 
 // pace is the time between two blocks of the chain, as last measured.
 type pace struct {
 	asking   chan struct{} // holds one element while the fields below are in use
-	perBlock time.Duration // 0: unknown
+	perBlock time.Duration // 0: never measured
 	until    time.Time     // when it is measured again
 }
 
-// perBlock returns the time between two blocks, or 0 if it is unknown: as it is remembered,
-// or measured before the block at. blocks is how far ahead the next claim is. perBlock blocks
+// perBlock returns the remembered pace, or measures the pace over the blocks before at. It
+// returns 0 if the pace is unknown. blocks is how far ahead the next claim is. perBlock blocks
 // for at most maxPaceWait, and half of the time that ctx leaves.
 func (c *Client) perBlock(ctx context.Context, at block, blocks uint64) time.Duration {
 	wait := maxPaceWait
@@ -144,10 +152,9 @@ func (c *Client) perBlock(ctx context.Context, at block, blocks uint64) time.Dur
 	if blocks = max(blocks, minPaceBlocks); *c.settings.ClaimBlocks > 0 {
 		blocks = *c.settings.ClaimBlocks
 	}
-	c.pace.perBlock = c.measure(ctx, at, blocks)
-	c.pace.until = time.Now().Add(paceTTL)
-	if c.pace.perBlock == 0 {
-		c.pace.until = time.Now().Add(paceRetry)
+	c.pace.until = time.Now().Add(paceRetry)
+	if measured := c.measure(ctx, at, blocks); measured > 0 {
+		c.pace.perBlock, c.pace.until = measured, time.Now().Add(paceTTL)
 	}
 	return c.pace.perBlock
 }
@@ -157,7 +164,7 @@ func (c *Client) perBlock(ctx context.Context, at block, blocks uint64) time.Dur
 // arbitrary.
 func (c *Client) measure(ctx context.Context, at block, blocks uint64) time.Duration {
 	number := at.Number.ToInt().Uint64()
-	if at.time().IsZero() || number < 2 {
+	if number < 2 {
 		return 0
 	}
 	blocks = min(blocks, number-1)

@@ -41,8 +41,8 @@ var Service = &core.Service{
 }
 
 // maxBody bounds an answer of the node, in bytes. One pool takes under 500 bytes of it
-// through Multicall3, in hexadecimal, and each withdrawal 128 more. So a wallet's some 8,000
-// withdrawals fit into one answer. With more in one pool, that pool's are unread.
+// through Multicall3, in hexadecimal, and each withdrawal 128 more. One answer therefore holds
+// some 8,000 withdrawals; a pool with more for one wallet counts as unread.
 const maxBody = 1 << 20
 
 // maxPingTTL is how long an answer to Ping is cached at most.
@@ -140,7 +140,7 @@ func (c *Client) readTotal(ctx context.Context) (core.Stake, error) {
 	}
 	total, err := c.readPools(ctx, common.Address{}, c.settings.TotalMethod, "")
 	if len(total.Failed) > 0 {
-		return total, nil
+		err = nil // Stakes can be read all the same.
 	}
 	return total, err
 }

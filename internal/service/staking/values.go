@@ -25,15 +25,21 @@ var (
 	errImpossibleBlock = malformed("the block of a withdrawal is impossible")
 )
 
+// result returns the data of a call. It fails if the call did, or if there is no data.
+func (c call) result() ([]byte, error) {
+	if c.err == nil && len(c.data) == 0 {
+		return nil, errNoData
+	}
+	return c.data, c.err
+}
+
 // tokens returns the call's result, a uint256, as an amount in tokens.
 func (c call) tokens(decimals int) (decimal.Decimal, error) {
-	switch {
-	case c.err != nil:
-		return decimal.Decimal{}, c.err
-	case len(c.data) == 0:
-		return decimal.Decimal{}, errNoData
+	data, err := c.result()
+	if err != nil {
+		return decimal.Decimal{}, err
 	}
-	base, err := decodeUint256(c.data)
+	base, err := decodeUint256(data)
 	if err != nil {
 		return decimal.Decimal{}, err
 	}

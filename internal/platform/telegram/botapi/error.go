@@ -65,6 +65,11 @@ func ErrorOf(err error) *Error {
 	return &Error{Kind: OutcomeUnknown}
 }
 
+// Passing reports whether the same call may succeed later.
+func (e *Error) Passing() bool {
+	return e.Kind == OutcomeUnknown || e.Kind == NotSent || e.Kind == TooManyRequests
+}
+
 // Unreachable reports whether the bot may not write to a user: they never
 // started it, or blocked it.
 func (e *Error) Unreachable() bool {
@@ -79,7 +84,8 @@ const (
 	noSuchChat    = "no such chat"
 	notModified   = "the message has this content already"
 	noJoinRequest = "the user has no open join request"
-	noRight       = "the bot lacks the right to invite users"
+	noRight       = "the bot lacks an administrator's right"
+	queryTooOld   = "the query is too old"
 )
 
 // details maps a part of Telegram's description to the text for a log.
@@ -97,7 +103,7 @@ var details = map[string]string{
 	"there is no text in the":   "the message has no text",
 	"there is no media in the":  "the message has no picture",
 	"message to edit not found": "the message is gone",
-	"query is too old":          "the query is too old",
+	"query is too old":          queryTooOld,
 	"HIDE_REQUESTER_MISSING":    noJoinRequest,
 	"USER_ALREADY_PARTICIPANT":  "the user is a member already",
 	"CHAT_ADMIN_REQUIRED":       noRight,

@@ -31,6 +31,9 @@ func (c *Client) AnswerJoinQuery(ctx context.Context, id string, result JoinResu
 // NoJoinRequest reports whether the user has no open request to join.
 func (e *Error) NoJoinRequest() bool { return e.detail == noJoinRequest }
 
+// Expired reports whether a query came too late, or is answered.
+func (e *Error) Expired() bool { return e.detail == queryTooOld }
+
 // NotAllowed reports whether the bot lacks a right in the chat.
 func (e *Error) NotAllowed() bool { return e.Kind == Forbidden || e.detail == noRight }
 

@@ -162,7 +162,7 @@ func (c *Client) Remove(ctx context.Context, m MessageRef) {
 		Backoff: transport.Backoff{First: 200 * time.Millisecond, Max: 2 * time.Second},
 		Again: func(err error) (bool, time.Duration) {
 			e := ErrorOf(err)
-			return e.Kind == NotSent || e.Kind == TooManyRequests || e.Kind == OutcomeUnknown, e.RetryAfter
+			return e.Passing(), e.RetryAfter
 		},
 	}.Do(ctx, func(ctx context.Context) error { return c.do(ctx, "deleteMessage", m) })
 }
