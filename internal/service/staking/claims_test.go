@@ -396,3 +396,43 @@ func without(method string) services.Contract {
 	delete(answers, method)
 	return poolWith(answers)
 }
+
+func TestAnOldPaceOutlivesAFailedMeasurement(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, c := withdrawing(t, 50_000, entry{500, 0})
+		next(t, c)
+		time.Sleep(paceTTL)
+		m.hangs = true
+		if next(t, c).At.IsZero() {
+			t.Error("the pace of an hour ago is forgotten")
+		}
+		m.hangs = false
+		m.headers = nil
+		time.Sleep(paceRetry)
+		next(t, c)
+		if len(m.headers) != 2 {
+			t.Errorf("asked for the headers %v a minute after the failure", m.headers)
+		}
+	})
+}
+
+func TestABlockWithoutATimeHasNoNextTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, c := withdrawing(t, 0, entry{500, 900})
+		c.settings.MaxBlockAge = 0
+		next(t, c)
+		m.Now = func() time.Time { return time.Now().Add(2 * maxAhead) }
+		if at := next(t, c).At; !at.IsZero() {
+			t.Errorf("the next claim is at %v, after a block of an impossible time", at)
+		}
+	})
+}
+
+func TestAPoolWithoutThePendingMethodIsNamedAsSuch(t *testing.T) {
+	chain, pools := stakers()
+	chain[poolAt(4).Address] = pool(tokensOf(2), []byte{})
+	stake, err := newClient(t, newNode(t, chain), pools, claimBlocks(0)).Stakes.Fetch(t.Context(), ann)
+	if err != nil || len(stake.UnbondingFailed) != 1 || stake.UnbondingFailed[0].Err != errNoData {
+		t.Errorf("%+v, %v", stake.UnbondingFailed, err)
+	}
+}
