@@ -34,7 +34,7 @@ func (n never) Reserve(_ context.Context, _ time.Duration, limits ...chat.Limit)
 func role(_ context.Context, user chat.User, where string) (chat.Role, error) {
 	switch {
 	case where == "down":
-		return chat.Member, errors.New("down")
+		return chat.UnknownRole, errors.New("down")
 	case where == "in doubt":
 		return chat.UnknownRole, nil
 	case where == "where ann moderates" && user == ann:

@@ -25,9 +25,6 @@ const (
 	// maxChecks bounds those that are checked at a time, so that commands find the
 	// services free: it is a quarter of core.MaxCalls.
 	maxChecks = 8
-	// maxHeldJoins is the number in flight from which polling acknowledges join requests at
-	// once.
-	maxHeldJoins = 50
 	// joinMessages is how many messages about join requests go out in a second: a third of
 	// what Telegram allows for all chats.
 	joinMessages = 10
@@ -184,7 +181,7 @@ func (s *session) admit(reply chat.Reply, user int64, until time.Time, approve f
 	err := s.untilKnown(until, approve)
 	e := botapi.ErrorOf(err)
 	switch {
-	case err == nil, !e.NotAllowed() && s.isMember(reply.Admit.ID, user):
+	case err == nil, s.isMember(reply.Admit.ID, user):
 		return reply
 	case e.NoJoinRequest():
 		return inPlaceOf(reply, reply.Admit.NotRequested())

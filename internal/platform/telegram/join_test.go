@@ -466,3 +466,40 @@ func TestJoinRequestsHoldNoPlaces(t *testing.T) {
 		}
 	}, withJoins)
 }
+
+// Requests for which there is no room, and those that wait for others, are left to moderators.
+func TestAQueryIsAnsweredWithoutRoomForACheck(t *testing.T) {
+	inBubble(t, map[string]func(*Adapter) chan struct{}{
+		"in flight": func(a *Adapter) chan struct{} { return a.joins },
+		"to check":  func(a *Adapter) chan struct{} { return a.checks },
+	}, func(t *testing.T, full func(*Adapter) chan struct{}) {
+		r := joinTest(t)
+		r.handler.Reply = joinReply
+		r.runJoins()
+		for room := full(r.adapter); len(room) < cap(room); {
+			room <- struct{}{}
+		}
+		r.asks(7, true)
+		got := r.joined(7)
+		check(t, "answers", fmt.Sprint(answersOf(got)), "[queue]")
+		check(t, "requests handled", len(r.handler.Requests()), 0)
+		if took := got.Answers[0].At.Sub(got.At); took > answerWithin {
+			t.Errorf("answered after %v", took)
+		}
+		check(t, "messages", r.toldTo(7), "")
+	})
+}
+
+func TestAQueryWithoutAnAnswerIsLogged(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.api.GrantInvite(holders, true)
+		r.handler.Reply = joinReply
+		for range 20 {
+			r.api.Fail("answerChatJoinRequestQuery", telegramtest.Page(http.StatusBadGateway))
+		}
+		r.runJoins()
+		r.asks(700, true)
+		r.joined(700)
+		check(t, "warnings", r.logs.Lines("a join request query could not be answered"), 1)
+	}, withJoins)
+}

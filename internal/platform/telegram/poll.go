@@ -97,8 +97,8 @@ func (s *session) getUpdates(ctx context.Context, offset int64, wait time.Durati
 }
 
 // dispatch starts a goroutine for each new update of a batch, and reports whether there was
-// one. It blocks while all places are taken. raid is true if the batch has join requests, and
-// is full or maxHeldJoins are in flight. dispatch then marks join requests as answered.
+// one. It blocks while all places are taken. raid is true if the batch is full and has join
+// requests, which dispatch then marks as answered.
 func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew, raid bool) {
 	for _, raw := range batch {
 		u, answerable := s.a.read(raw)
@@ -110,7 +110,7 @@ func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew
 				return anyNew, raid
 			}
 		}
-		if u.Join != nil && (len(batch) >= batchSize || len(s.a.joins) >= maxHeldJoins) {
+		if u.Join != nil && len(batch) >= batchSize {
 			raid = true
 			s.offsets.done(u.ID)
 		}
