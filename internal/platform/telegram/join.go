@@ -19,9 +19,8 @@ import (
 
 // Bounds on join requests, which may come by the thousand.
 const (
-	// maxJoins bounds the join requests in flight. From half of that on, further ones are
-	// not checked.
-	maxJoins = 2000
+	// maxJoins bounds the join requests in flight. Further ones are not checked.
+	maxJoins = 1000
 	// maxChecks bounds those that are checked at a time, so that commands find the
 	// services free: it is a quarter of core.MaxCalls.
 	maxChecks = 8
@@ -91,10 +90,10 @@ func (s *session) respondJoin(id string, r *joinRequest) {
 	}
 }
 
-// check returns the Handler's reply. It returns nil for a bot, and if too many requests are in
-// flight, no check was free before the Deadline, or the drain stopped the wait.
+// check returns the Handler's reply. It returns nil for a bot, and if no check was free before
+// the Deadline, or the drain stopped the wait.
 func (j *joinTask) check() (reply *chat.Reply) {
-	if j.join.From.IsBot || len(j.s.a.joins) > maxJoins/2 {
+	if j.join.From.IsBot {
 		return nil
 	}
 	select {
