@@ -1,0 +1,174 @@
+package words
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"herald/internal/chat"
+)
+
+// Card is a Reply in its language, for an adapter to render. Its texts are not escaped: the
+// adapter escapes its platform's markup.
+type Card struct {
+	Language chat.Language
+	Tone     chat.Tone
+	// Sign begins the first line, and Dot precedes the Subtitle. Either may be empty.
+	Sign, Dot string
+	Title     Line
+	// Subtitle is shown on the title's line, less prominent.
+	Subtitle Line
+	Text     Line
+	Sections []Section
+	// FullValues are the unshortened forms of values above, shown small or folded away.
+	FullValues []Field
+	// Folded follows FullValues on platforms that can fold it away. Others leave it out.
+	Folded []Field
+	// Notes are small print, a line each.
+	Notes []Line
+	// Footer is the last line. It joins Source and the age of Checked, which a platform
+	// may show apart.
+	Footer, Source Line
+	Checked        time.Time
+	// Image may be nil.
+	Image   *Image
+	Buttons []Button
+	// Ask may be nil.
+	Ask *Ask
+}
+
+// Section is a list of fields, a line each, under an optional heading.
+type Section struct {
+	Heading Line
+	Fields  []Field
+}
+
+// Field is one value of a Section. Either part may be empty.
+type Field struct{ Name, Value Line }
+
+// row returns one field that shows all fields on one line. Its spaces are non-breaking, so
+// the line wraps only between fields.
+func row(fields []Field) Field {
+	line := make(Line, 0, 4*len(fields))
+	for i, f := range fields {
+		if i > 0 {
+			line = append(line, Span{Text: "  ·  "})
+		}
+		for _, s := range slices.Concat(f.Name, Line{{Text: " "}}, f.Value) {
+			s.Text = strings.ReplaceAll(s.Text, " ", "\u00a0")
+			line = append(line, s)
+		}
+	}
+	return Field{Value: line}
+}
+
+// Line is a text in parts of different styles. Cards share lines, so a line is never
+// changed in place.
+type Line []Span
+
+// Style is how a Span is shown.
+type Style int
+
+// The styles.
+const (
+	// Plain is ordinary text.
+	Plain Style = iota
+	// Code is text that people copy exactly; nothing in it is a link.
+	Code
+	// Untrusted is text of a service or a user; nothing in it is a link.
+	Untrusted
+	// Command is a command that can be tapped, such as "/price".
+	Command
+)
+
+// Span is a part of a Line.
+type Span struct {
+	// Text is complete: a platform may ignore the fields below.
+	Text  string
+	Style Style
+	// URL is the target of a link, or empty.
+	URL string
+	// Moment is the time behind a Text such as "2 min ago", and nil behind other text. A
+	// platform that formats times itself shows Moment instead of Text.
+	Moment *Moment
+	// Person is the user whom Text names, or nil. The mention must not notify them.
+	Person *chat.User
+}
+
+// Moment is a time, and the same time as a date.
+type Moment struct {
+	time.Time
+	Date string
+}
+
+// Image is a picture with its alternative text. Name and Spark are as in chat.Image.
+type Image struct {
+	Name, Alt string
+	PNG       []byte
+	Spark     []float64
+}
+
+// Button has exactly one of State, URL, Copy, Private and Invite.
+type Button struct {
+	Label string
+	// State is handed back on a press, for chat.ParseState.
+	State     string
+	URL, Copy string
+	// Private opens the private chat with the bot.
+	Private bool
+	// Invite adds the bot to a group.
+	Invite bool
+	// NewRow begins a row.
+	NewRow bool
+	// Current marks the choice that the card shows. At most one button of a card is the
+	// NextStep. A platform may colour either.
+	Current, NextStep bool
+}
+
+// Ask asks for the last argument of Command, after Args.
+type Ask struct {
+	Command  string
+	Args     []string
+	Question string
+}
+
+// String returns the line as plain text.
+func (l Line) String() string {
+	if len(l) == 1 {
+		return l[0].Text
+	}
+	var b strings.Builder
+	for _, s := range l {
+		b.WriteString(s.Text)
+	}
+	return b.String()
+}
+
+// Empty reports whether there is nothing to show.
+func (l Line) Empty() bool {
+	return !slices.ContainsFunc(l, func(s Span) bool { return s.Text != "" })
+}
+
+// dot stands between the lines that Join joins.
+var dot = Span{Text: " · "}
+
+// CutDot returns l up to the first dot of Join, and the rest with that dot. Only the first
+// part of a value stands out.
+func (l Line) CutDot() (first, rest Line) {
+	if i := slices.Index(l, dot); i >= 0 {
+		return l[:i], l[i:]
+	}
+	return l, nil
+}
+
+// Join returns the lines that are not empty as one, with a dot between them.
+func Join(lines ...Line) Line {
+	all := make(Line, 0, 2*len(lines))
+	for _, l := range lines {
+		if !all.Empty() && !l.Empty() {
+			all = append(all, dot)
+		}
+		all = append(all, l...)
+	}
+	return all
+}
