@@ -116,7 +116,7 @@ func (j *joinTask) leaveOpen(reply *chat.Reply) {
 		})
 		// A refusal means that the query is answered, or has expired.
 		if err != nil && botapi.ErrorOf(err).Kind != botapi.Refused {
-			j.s.warnJoin("telegram: a join request query could not be answered", err)
+			j.s.warnJoin(err)
 		}
 	}
 	if reply == nil || reply.Tone == chat.Warning {
@@ -185,7 +185,7 @@ func (s *session) admit(reply chat.Reply, user int64, until time.Time, approve f
 	case e.NoJoinRequest():
 		return inPlaceOf(reply, reply.Admit.NotRequested())
 	}
-	s.warnJoin("telegram: a join request could not be approved", err)
+	s.warnJoin(err)
 	why := chat.Say("reason.internal")
 	switch {
 	case e.NotAllowed():
@@ -196,9 +196,10 @@ func (s *session) admit(reply chat.Reply, user int64, until time.Time, approve f
 	return inPlaceOf(reply, reply.Admit.NotApproved(why))
 }
 
-// warnJoin logs a failure of a join request, once a minute as a warning.
-func (s *session) warnJoin(message string, err error) {
-	s.a.Log.LogAttrs(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, message), message, slog.Any("err", err))
+// warnJoin logs why a join request was not approved, or its query not answered; once a minute
+// as a warning.
+func (s *session) warnJoin(err error) {
+	s.a.Log.LogAttrs(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, "join"), "telegram: a join request could not be answered", slog.Any("err", err))
 }
 
 // inPlaceOf returns other with the language and the footer of r.

@@ -500,6 +500,6 @@ func TestAQueryWithoutAnAnswerIsLogged(t *testing.T) {
 		r.runJoins()
 		r.asks(700, true)
 		r.joined(700)
-		check(t, "warnings", r.logs.Lines("a join request query could not be answered"), 1)
+		check(t, "warnings", r.logs.Lines("a join request could not be answered"), 1)
 	}, withJoins)
 }
