@@ -151,11 +151,11 @@ func (j *joinTask) letIn(reply chat.Reply) {
 }
 
 // tell sends the person a message within the given time, unless they got one less than a
-// minute ago, or joinMessages leaves no slot.
+// minute ago, or joinMessages leaves no slot. A message may go out messageTime after its slot.
 func (j *joinTask) tell(within time.Duration, reply chat.Reply) outbox.Receipt {
 	ctx, bot := j.s.tasks.Sends, j.s.me.ID
 	wait, ok := j.s.a.Limiter.Reserve(ctx, within,
-		chat.Limit{Key: fmt.Sprint("join message ", bot, " ", j.join.UserChat), Count: 1, Window: time.Minute},
+		chat.Limit{Key: fmt.Sprint("join message ", bot, " ", j.join.UserChat), Count: 1, Window: time.Minute + messageTime},
 		chat.Limit{Key: fmt.Sprint("join messages ", bot), Count: 1, Window: time.Second / joinMessages},
 	)
 	if !ok || !transport.Sleep(ctx, wait) {

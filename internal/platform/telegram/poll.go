@@ -40,10 +40,11 @@ const (
 //
 // There are two exceptions. A getUpdates returns the first batchSize updates that are not
 // acknowledged, so an update that takes long would hide all others behind these. If a full
-// batch has nothing new, poll acknowledges the stuck updates at its head. In a raid it
-// acknowledges join requests at once, and stuck updates at the head of any batch: batches fill
-// faster than the checks end. What is acknowledged is still answered, also on SIGTERM. It is
-// lost if the process is killed, or if Telegram does not take the answer before the drain ends.
+// batch has nothing new, poll acknowledges the stuck updates at its head. If a full batch has
+// join requests, poll acknowledges these at once, and the stuck updates too: a raid fills
+// batches faster than the checks end. What is acknowledged is still answered, also on
+// SIGTERM. It is lost if the process is killed, or if Telegram does not take the answer
+// before the drain ends.
 func (s *session) poll(ctx context.Context) {
 	// This deletes the webhook of an earlier run. A webhook set later belongs to another
 	// process: polls then fail with a conflict until that process deletes it.
