@@ -24,6 +24,8 @@ const (
 	// maxChecks bounds those that are checked at a time, so that commands find the
 	// services free: it is a quarter of core.MaxCalls.
 	maxChecks = 8
+	// raidJoins is the number in flight from which polling takes them for a raid.
+	raidJoins = 50
 	// joinMessages is how many messages about join requests go out in a second: a third of
 	// what Telegram allows for all chats.
 	joinMessages = 10

@@ -40,9 +40,9 @@ const (
 //
 // There are two exceptions. A getUpdates returns the first batchSize updates that are not
 // acknowledged, so an update that takes long would hide all others behind these. If a full
-// batch has nothing new, poll acknowledges the stuck updates at its head. If a full batch has
-// join requests, poll acknowledges these at once, and the stuck updates too: a raid fills
-// batches faster than the checks end. What is acknowledged is still answered, also on
+// batch has nothing new, poll acknowledges the stuck updates at its head. In a raid, poll
+// acknowledges join requests at once, and the stuck updates too: updates come faster than the
+// checks end. What is acknowledged is still answered, also on
 // SIGTERM. It is lost if the process is killed, or if Telegram does not take the answer
 // before the drain ends.
 func (s *session) poll(ctx context.Context) {
@@ -98,8 +98,8 @@ func (s *session) getUpdates(ctx context.Context, offset int64, wait time.Durati
 }
 
 // dispatch starts a goroutine for each new update of a batch, and reports whether there was
-// one. It blocks while all places are taken. raid is true if the batch is full and has join
-// requests, which dispatch then marks as answered.
+// one. It blocks while all places are taken. raid is true if the batch has join requests, and
+// is full or raidJoins are in flight. dispatch then marks join requests as answered.
 func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew, raid bool) {
 	for _, raw := range batch {
 		u, answerable := s.a.read(raw)
@@ -111,7 +111,7 @@ func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew
 				return anyNew, raid
 			}
 		}
-		if u.Join != nil && len(batch) >= batchSize {
+		if u.Join != nil && (len(batch) >= batchSize || len(s.a.joins) >= raidJoins) {
 			raid = true
 			s.offsets.done(u.ID)
 		}

@@ -100,11 +100,17 @@ func TestARaidDelaysNoCommand(t *testing.T) {
 				time.Sleep(every)
 			}
 			r.joined(1_000_000)
+			commands, quick := len(asked), 0
 			for _, m := range r.api.Sent() {
 				if at, is := asked[m.Chat]; is && m.At.Sub(at) > time.Second {
 					t.Errorf("/price is answered after %v", m.At.Sub(at))
+				} else if is && m.At.Sub(at) < 100*time.Millisecond {
+					quick++
 				}
 				delete(asked, m.Chat)
+			}
+			if quick < commands/2 {
+				t.Errorf("%d of %d commands are answered at once", quick, commands)
 			}
 			for _, j := range r.api.JoinRequests() {
 				if len(j.Answers) > 1 || j.QueryID != "" && (len(j.Answers) == 0 || j.Answers[0].At.Sub(j.At) > answerWithin) || j.State != faketelegram.JoinOpen {
