@@ -15,7 +15,7 @@ const (
 	// batchSize is the largest number of updates that one getUpdates returns,
 	// https://core.telegram.org/bots/api#getupdates.
 	batchSize = 100
-	// stuckAfter is how long an update is in flight until it counts as stuck.
+	// stuckAfter is how long an update is in flight before it counts as stuck.
 	stuckAfter = 300 * time.Millisecond
 	// commitTimeout bounds the getUpdates of commit.
 	commitTimeout = 900 * time.Millisecond
@@ -49,11 +49,11 @@ func (s *session) poll(ctx context.Context) {
 	// This deletes the webhook of an earlier run. A webhook set later belongs to another
 	// process: polls then fail with a conflict until that process deletes it.
 	_ = s.repeat(ctx, func() error { return s.a.api.DeleteWebhook(ctx) })
-	lastOffset, next, passStuck := int64(-1), time.Time{}, false
+	lastOffset, lastPoll, passStuck := int64(-1), time.Time{}, false
 	// The first getUpdates returns at once, which shows early that Telegram can be reached.
 	wait := time.Duration(0)
 	for ctx.Err() == nil {
-		s.await(ctx, time.Until(next), func() bool {
+		s.await(ctx, time.Until(lastPoll.Add(sameOffsetGap)), func() bool {
 			offset, _ := s.offsets.offset(passStuck)
 			return offset != lastOffset
 		})
@@ -61,7 +61,7 @@ func (s *session) poll(ctx context.Context) {
 		if busy { // An update in flight is still queued, so there is nothing to wait for.
 			wait = 0
 		}
-		lastOffset, next = offset, time.Now().Add(sameOffsetGap)
+		lastOffset, lastPoll = offset, time.Now()
 		batch, err := s.getUpdates(ctx, offset, wait)
 		if err != nil {
 			return
@@ -73,9 +73,6 @@ func (s *session) poll(ctx context.Context) {
 		anyNew, raid := s.dispatch(ctx, batch)
 		// While the global rate delays messages, updates are safer in Telegram's queue.
 		passStuck = (raid || !anyNew && len(batch) >= batchSize) && !s.out.Saturated()
-		if passStuck { // By then the head of this batch is stuck, and the offset another one.
-			next = time.Now().Add(stuckAfter)
-		}
 		wait = longPoll
 		gap := max(minGap, gapPerUpdate*time.Duration(len(batch)))
 		s.await(ctx, gap, func() bool { return anyNew && s.a.InFlight() <= len(batch)/2 })
@@ -218,7 +215,7 @@ func (o *offsetTracker) offset(passStuck bool) (offset int64, busy bool) {
 	defer o.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(o.taken)) {
 		begun := o.taken[id]
-		if !begun.IsZero() && (!passStuck || time.Since(begun) < stuckAfter) {
+		if !begun.IsZero() && (!passStuck || time.Since(begun) <= stuckAfter) {
 			return id, true
 		}
 		delete(o.taken, id)
