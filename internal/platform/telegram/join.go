@@ -69,7 +69,7 @@ func (s *session) respondJoin(id string, r *joinRequest) {
 	select {
 	case s.a.joins <- struct{}{}:
 		defer func() { <-s.a.joins }()
-	default:
+	default: // Nothing is checked, so an answer needs no longer than one attempt.
 		j.until = now.Add(attemptTimeout)
 		j.leaveOpen(nil)
 		return
@@ -110,9 +110,9 @@ func (j *joinTask) check() (reply *chat.Reply) {
 	return reply
 }
 
-// freeCheck lets another request be checked. If the Deadline cut off the check that began at
-// that time, its call to the service goes on: another check then begins when this one would
-// have taken as long as a check may.
+// freeCheck frees the slot of a check that began at that time. After the Deadline, the call to
+// the service may still be under way. freeCheck then keeps the slot until as much time has
+// passed as a check may take.
 func (j *joinTask) freeCheck(began time.Time) {
 	var wait time.Duration
 	if !time.Now().Before(j.request.Deadline) {

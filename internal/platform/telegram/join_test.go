@@ -46,6 +46,12 @@ func joinReply(_ context.Context, req chat.Request) (reply chat.Reply) {
 	return chat.Reply{Tone: chat.Negative, Title: chat.Say("join.no"), Actions: []chat.Action{group.Again("button.again", true)}}
 }
 
+// lateJoinReply is joinReply at the Deadline.
+func lateJoinReply(ctx context.Context, req chat.Request) chat.Reply {
+	time.Sleep(time.Until(req.Deadline))
+	return joinReply(ctx, req)
+}
+
 // runJoins starts the adapter, and returns once Telegram knows the kinds of update it wants.
 func (r *adapterTest) runJoins() {
 	r.run()
@@ -242,10 +248,7 @@ func TestJoinRequestsThatAreNotAnswered(t *testing.T) {
 func TestAQueryIsAnsweredWithinTenSeconds(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.api.GrantInvite(holders, true)
-		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
-			time.Sleep(time.Until(req.Deadline))
-			return joinReply(ctx, req)
-		}
+		r.handler.Reply = lateJoinReply
 		r.runJoins()
 		for _, user := range []int64{7, 700} {
 			r.asks(user, true)
@@ -451,10 +454,7 @@ func TestAJoinRequestIsAnsweredInThePersonsLanguage(t *testing.T) {
 func TestJoinRequestsHoldNoPlaces(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.api.GrantInvite(holders, true)
-		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
-			time.Sleep(time.Until(req.Deadline))
-			return joinReply(ctx, req)
-		}
+		r.handler.Reply = lateJoinReply
 		r.runJoins()
 		for i := range int64(20) {
 			r.asks(100_000+i, false)

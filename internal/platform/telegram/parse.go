@@ -103,11 +103,12 @@ func parseMessage(m *message, me *models.User, commands chat.Commands) *command 
 	return c
 }
 
-// commandName returns the command that m asks, its first arguments if they are not in the
-// text, and how many UTF-16 units of the text name the command. The command is the first word, or the one for which m is the argument that the bot
-// asked for. In a private chat commandName guesses at any other text, and takes a picture
-// or the like as /start. The name is "" for another bot's command and, in a group, for an
-// unknown command and for a reply to a question without a word like its argument.
+// commandName returns the command that m asks, those of its arguments that are not in the
+// text, and the length of its name in the text, in UTF-16 units. The command is the first
+// word, or the one for which m is the argument that the bot asked for. In a private chat
+// commandName guesses at any other text, and takes a picture or the like as /start. The name
+// is "" for another bot's command and, in a group, for an unknown command and for a reply to
+// a question without a word like its argument.
 func commandName(m *message, units []uint16, me *models.User, commands chat.Commands) (name string, args []string, length int) {
 	name, suffix, length := commandAt(units, m.Entities)
 	if name == "" && len(units) > 0 {
@@ -231,10 +232,10 @@ func commandAt(units []uint16, entities []entity) (name, suffix string, length i
 }
 
 // askedFor returns the command for which a message of this bot asked an argument, or "", and
-// the arguments before that one.
-// Questions are not stored. A link below their first, invisible character names the
-// command, and Telegram quotes the entities in a reply. A link in another sender's message
-// does not count, and untrusted text never becomes a link in one of this bot's.
+// the arguments before that one. Questions are not stored. A link below their first,
+// invisible character names the command, and Telegram quotes the entities in a reply. A link
+// in another sender's message does not count, and untrusted text never becomes a link in one
+// of this bot's.
 func askedFor(m *message, me *models.User) (command string, args []string) {
 	if m == nil || m.From == nil || m.From.ID != me.ID {
 		return "", nil
