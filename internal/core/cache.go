@@ -12,11 +12,11 @@ import (
 )
 
 // Store keeps answers, for replicas or for a later process. Answers hold nothing personal.
-// Its methods block for one call to Redis or one file, and never fail.
+// Its methods block for one call to Redis or one file.
 type Store interface {
-	// Load returns the value of key, and false if there is none or it cannot be read. The
-	// value may be older than its ttl.
-	Load(ctx context.Context, key string) ([]byte, bool)
+	// Load returns the value of key, or nil if there is none. The value may be older than its
+	// ttl. Load fails if it cannot read the value.
+	Load(ctx context.Context, key string) ([]byte, error)
 	// Save sets the value of key for at least ttl, if it can.
 	Save(ctx context.Context, key string, value []byte, ttl time.Duration)
 }

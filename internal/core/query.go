@@ -245,8 +245,8 @@ func (q *Query[K, V]) load(ctx context.Context) (s Snapshot[V], ok bool) {
 	if q.Source == "" || q.upstream.cache.Store == nil {
 		return s, false
 	}
-	saved, found := q.upstream.cache.Store.Load(ctx, q.storeKey())
-	if !found || json.Unmarshal(saved, &s) != nil || s.Stale || q.Check(s.Value) != nil ||
+	saved, err := q.upstream.cache.Store.Load(ctx, q.storeKey())
+	if err != nil || json.Unmarshal(saved, &s) != nil || s.Stale || q.Check(s.Value) != nil ||
 		time.Since(s.At) < 0 || time.Since(s.At) > maxCreditWait {
 		return s, false
 	}

@@ -20,7 +20,7 @@ import (
 // mapStore is a Store.
 type mapStore map[string][]byte
 
-func (s mapStore) Load(_ context.Context, key string) ([]byte, bool) { v, ok := s[key]; return v, ok }
+func (s mapStore) Load(_ context.Context, key string) ([]byte, error) { return s[key], nil }
 
 func (s mapStore) Save(_ context.Context, key string, value []byte, _ time.Duration) { s[key] = value }
 

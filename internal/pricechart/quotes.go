@@ -107,8 +107,8 @@ func (q *Quotes) sync() {
 func (q *Quotes) exchange(ctx context.Context) {
 	stored := make([][]byte, len(q.stores))
 	for i, store := range q.stores {
-		var found bool
-		if stored[i], found = store.Load(ctx, q.key); !found {
+		var err error
+		if stored[i], err = store.Load(ctx, q.key); err != nil {
 			// The store may have been out of reach for a moment: saving now would
 			// replace its points.
 			stored[i], _ = store.Load(ctx, q.key)

@@ -2,6 +2,7 @@ package pricechart
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -26,15 +27,14 @@ type shared struct {
 	fails  int // this many more calls of Load
 }
 
-func (s *shared) Load(_ context.Context, key string) ([]byte, bool) {
+func (s *shared) Load(_ context.Context, key string) ([]byte, error) {
 	time.Sleep(s.delay) // simulated time
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fails--; s.fails >= 0 {
-		return nil, false
+		return nil, errors.New("away")
 	}
-	value, found := s.values[key]
-	return []byte(value), found
+	return []byte(s.values[key]), nil
 }
 
 func (s *shared) Save(_ context.Context, key string, value []byte, ttl time.Duration) {

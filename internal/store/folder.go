@@ -42,6 +42,12 @@ type entry struct{ Value []byte }
 // temporaryNames matches the names of the files that Save writes and then renames.
 var temporaryNames = strings.Repeat("[0-9a-f]", 32) + ".kept.json." + strings.Repeat("[A-Z2-7]", 26)
 
+// damagedSuffix ends the name of a file that could not be read and is kept aside.
+const damagedSuffix = ".damaged"
+
+// errDamaged is the error of Load for a file that cannot be read.
+var errDamaged = errors.New("a file in DATA_DIR cannot be read")
+
 // maxWrite is the longest life of a temporary file whose process was not killed.
 const maxWrite = time.Second
 
@@ -60,20 +66,26 @@ func NewFolder(dir string, log *slog.Logger) *Folder {
 	return &Folder{dir: dir, log: log}
 }
 
-// Load returns the last saved value of key, however old, and false if there is none.
-func (f *Folder) Load(ctx context.Context, key string) ([]byte, bool) {
+// Load returns the last saved value of key, however old, or nil if there is none. It fails if
+// the file cannot be read. It renames a damaged file, so that an operator can look at the file
+// and Save does not replace it.
+func (f *Folder) Load(ctx context.Context, key string) ([]byte, error) {
 	var kept entry
 	content, err := os.ReadFile(f.path(key))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false
+		return nil, nil
 	}
 	if err == nil && json.Unmarshal(content, &kept) == nil && len(kept.Value) > 0 {
-		return kept.Value, true
+		return kept.Value, nil
+	}
+	aside := f.path(key)
+	if err == nil && os.Rename(aside, aside+damagedSuffix) == nil {
+		aside += damagedSuffix
 	}
 	if _, known := f.damaged.LoadOrStore(key, true); !known {
-		f.log.WarnContext(ctx, "a damaged file in DATA_DIR cannot be read; its value is lost", "file", filepath.Base(f.path(key)))
+		f.log.WarnContext(ctx, "a damaged file in DATA_DIR cannot be read; its value is lost", "file", filepath.Base(aside))
 	}
-	return nil, false
+	return nil, errDamaged
 }
 
 // Save sets the value of key. If the process dies meanwhile, the old value stays.

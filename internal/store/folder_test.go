@@ -23,8 +23,8 @@ func newFolder(t *testing.T, dir string) (*Folder, *logtest.Buffer) {
 
 func expectKept(t *testing.T, f *Folder, key, want string) {
 	t.Helper()
-	if got, found := f.Load(context.Background(), key); string(got) != want || found != (want != "") {
-		t.Errorf("%s is %q, found %t; want %q", key, got, found, want)
+	if got, _ := f.Load(context.Background(), key); string(got) != want {
+		t.Errorf("%s is %q, want %q", key, got, want)
 	}
 }
 
@@ -61,6 +61,9 @@ func TestDamagedFileIsLoggedOnce(t *testing.T) {
 		}
 		f.Save(t.Context(), "a", []byte("1"), time.Hour)
 		expectKept(t, f, "a", "1")
+		if aside, err := os.ReadFile(f.path("a") + damagedSuffix); err != nil || string(aside) != content {
+			t.Errorf("%s: %q is kept aside, %v", content, aside, err)
+		}
 	}
 }
 

@@ -220,8 +220,8 @@ func TestForeignValuesAreReplaced(t *testing.T) {
 			t.Errorf("%s: is not swapped", name)
 		}
 		r.Save(ctx, "price", []byte("1"), time.Minute)
-		if value, found := r.Load(ctx, "price"); !found || string(value) != "1" || r.Fallbacks() != 0 {
-			t.Errorf("%s: loaded %q, %t; %d calls were decided without Redis", name, value, found, r.Fallbacks())
+		if value, err := r.Load(ctx, "price"); err != nil || string(value) != "1" || r.Fallbacks() != 0 {
+			t.Errorf("%s: loaded %q, %v; %d calls were decided without Redis", name, value, err, r.Fallbacks())
 		}
 	}
 }

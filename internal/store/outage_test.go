@@ -73,7 +73,7 @@ func TestSlowRedisCostsACommandOneCall(t *testing.T) {
 	})
 	r := newReplica(t, claimTime, "redis://:"+password+"@"+s.Addr()+"?read_timeout=100ms")
 	for range 14 {
-		if _, found := r.Load(t.Context(), "price"); found {
+		if value, _ := r.Load(t.Context(), "price"); value != nil {
 			t.Error("loaded from a Redis that does not answer in time")
 		}
 	}
@@ -326,7 +326,7 @@ func TestReplicaWithoutRedisDecides(t *testing.T) {
 			expect(t, "an answered one", r.Claim(ctx, "a"), chat.Answered)
 			wantAll(t, test.what, r, minutely, 3, time.Minute)
 			r.Save(ctx, "price", []byte("1"), time.Minute)
-			if _, found := r.Load(ctx, "price"); found {
+			if value, _ := r.Load(ctx, "price"); value != nil {
 				t.Error("loaded from nowhere")
 			}
 			if r.Fallbacks() != 8 {

@@ -118,9 +118,12 @@ func (r *Redis) key(kind, id string) string {
 	return "herald:" + kind + ":" + hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// Load returns the value that a replica saved under key. It returns false if there is
-// none, if it is larger than 256 KiB, or if Redis does not answer.
-func (r *Redis) Load(ctx context.Context, key string) ([]byte, bool) {
+// errAway is the error of Load while Redis is down.
+var errAway = errors.New("redis does not answer")
+
+// Load returns the value that a replica saved under key, or nil if there is none. It fails if
+// the value is larger than 256 KiB, or if Redis does not answer.
+func (r *Redis) Load(ctx context.Context, key string) ([]byte, error) {
 	var value []byte
 	reached := r.ask(ctx, func(ctx context.Context) (err error) {
 		value, err = r.client.GetRange(ctx, r.key("answer", key), 0, maxValue).Bytes()
@@ -129,7 +132,15 @@ func (r *Redis) Load(ctx context.Context, key string) ([]byte, bool) {
 		}
 		return err
 	})
-	return value, reached && len(value) > 0 && len(value) <= maxValue
+	switch {
+	case !reached:
+		return nil, errAway
+	case len(value) > maxValue:
+		return nil, errors.New("the value in redis is too large")
+	case len(value) == 0:
+		return nil, nil
+	}
+	return value, nil
 }
 
 // Save sets the value of key for all replicas, if Redis answers. ttl is at least 1 ms.

@@ -79,26 +79,26 @@ func TestReplicasShareAnswers(t *testing.T) {
 	s := server(t)
 	ctx := t.Context()
 	one, two := replica(t, s), replica(t, s)
-	if _, found := one.Load(ctx, "price"); found {
+	if value, _ := one.Load(ctx, "price"); value != nil {
 		t.Error("found what nobody saved")
 	}
 	one.Save(ctx, "price", []byte("1.5\x00"), time.Minute)
-	if value, found := two.Load(ctx, "price"); !found || string(value) != "1.5\x00" {
-		t.Errorf("loaded %q, %v", value, found)
+	if value, err := two.Load(ctx, "price"); err != nil || string(value) != "1.5\x00" {
+		t.Errorf("loaded %q, %v", value, err)
 	}
 	s.FastForward(time.Minute)
-	if _, found := two.Load(ctx, "price"); found {
+	if value, _ := two.Load(ctx, "price"); value != nil {
 		t.Error("found what has expired")
 	}
 	one.Save(ctx, "large", make([]byte, maxValue+1), time.Minute)
-	if _, found := two.Load(ctx, "large"); found {
+	if value, _ := two.Load(ctx, "large"); value != nil {
 		t.Error("found what is too large")
 	}
 }
 
 // swaps is a store with a Swap.
 type swaps interface {
-	Load(ctx context.Context, key string) ([]byte, bool)
+	Load(ctx context.Context, key string) ([]byte, error)
 	Save(ctx context.Context, key string, value []byte, ttl time.Duration)
 	Swap(ctx context.Context, key string, old, value []byte, ttl time.Duration) bool
 }
@@ -137,7 +137,7 @@ func TestSwapReplacesOnlyWhatIsKnown(t *testing.T) {
 	}
 	r := replica(t, s)
 	s.FastForward(time.Hour)
-	if _, found := r.Load(t.Context(), "key"); found {
+	if value, _ := r.Load(t.Context(), "key"); value != nil {
 		t.Error("found what has expired")
 	}
 	s.SetError("LOADING")

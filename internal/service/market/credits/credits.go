@@ -44,9 +44,8 @@ const (
 
 // Store keeps a value for later processes, and for other replicas.
 type Store interface {
-	// Load returns what is saved under key. It returns false if that is nothing, or
-	// cannot be read.
-	Load(ctx context.Context, key string) ([]byte, bool)
+	// Load returns what is saved under key, or nil. It fails if that cannot be read.
+	Load(ctx context.Context, key string) ([]byte, error)
 	// Swap saves value under key for ttl if old is saved there; an empty old stands for
 	// nothing. It returns false if something else is saved, or if other replicas may not
 	// learn of value.

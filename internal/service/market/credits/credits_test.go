@@ -2,6 +2,7 @@ package credits
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -16,9 +17,11 @@ type fakeStore struct {
 	beforeSwap func()
 }
 
-func (s *fakeStore) Load(_ context.Context, key string) ([]byte, bool) {
-	value, found := s.values[key]
-	return value, found && !s.away
+func (s *fakeStore) Load(_ context.Context, key string) ([]byte, error) {
+	if s.away {
+		return nil, errors.New("away")
+	}
+	return s.values[key], nil
 }
 
 func (s *fakeStore) Swap(_ context.Context, key string, old, value []byte, ttl time.Duration) bool {
