@@ -27,6 +27,8 @@ type Setting struct {
 	Secret bool
 	// Needs names the settings that must be set and not Off if this one is given.
 	Needs []string
+	// NeedsOneOf names settings of which at least one must be set if this one is given.
+	NeedsOneOf []string
 	// Example is an invented value of the right form; empty: the Default is the example.
 	Example string
 	// Heading begins a group in config.example.env. Comment explains the setting there.
@@ -96,6 +98,8 @@ func (g Given) Fill(table []Setting) Errors {
 			if !g.Has(s.Name) {
 				v.place = cmp.Or(v.place, g[needed[0]].place, g[needed[0]+fileSuffix].place)
 			}
+		case v.text != "" && s.NeedsOneOf != nil && !slices.ContainsFunc(s.NeedsOneOf, g.Has):
+			v.err = fmt.Errorf("needs %s, and neither is set", strings.Join(s.NeedsOneOf, " or "))
 		case v.text != "":
 			v.err = s.Set(v.text)
 		}

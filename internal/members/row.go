@@ -1,9 +1,6 @@
 package members
 
 import (
-	"encoding/binary"
-	"errors"
-	"strconv"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
