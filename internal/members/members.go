@@ -19,7 +19,12 @@ package members
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -79,16 +84,45 @@ func (s *Settings) Table() []config.Setting {
 }
 
 // Members keeps wallets, and gives and takes badges. It is safe for concurrent use.
-type Members struct{ Config }
+type Members struct {
+	Config
+	rows   rows
+	pools  uint64 // stands for Chain and Pools
+	badges map[chat.Platform]*badges
+	// returned holds users who may have come back to a community.
+	returned chan comer
+
+	given, taken, unknown atomic.Int64
+
+	// counted says that missing rows were counted, and unread that the last survey failed.
+	// Run alone uses them.
+	counted, unread bool
+
+	mu sync.Mutex
+	// census is the last one, and surveyed whether there was any.
+	census   census
+	surveyed bool
+	// blown holds the platforms on which the last look held badges back.
+	blown map[chat.Platform]bool
+}
+
+// maxReturned bounds the users who wait for Run to give them a badge. Others are dropped:
+// their next command says again that they are back.
+const maxReturned = 100
 
 // New returns Members. It contacts nobody.
-func New(c Config) *Members { return &Members{c} }
+func New(c Config) *Members {
+	return &Members{
+		Config: c, rows: rows{c.Store}, pools: poolsID(c.Chain, c.Pools), badges: map[chat.Platform]*badges{},
+		returned: make(chan comer, maxReturned), blown: map[chat.Platform]bool{},
+	}
+}
 
-// Use has Members give and take the badges of a platform. It must be called before Run.
-func (m *Members) Use(p chat.Platform, b chat.Badges) {}
-
-// Run looks at the rows, and blocks until ctx is done.
-func (m *Members) Run(ctx context.Context) { <-ctx.Done() }
+// Use has Members give and take the badges of a platform. It must be called before any other
+// method.
+func (m *Members) Use(p chat.Platform, b chat.Badges) {
+	m.badges[p] = newBadges(b, m.Config, p)
+}
 
 // Keeps reports whether wallets can be kept at all.
 func (m *Members) Keeps() bool { return m.Store != nil }
@@ -98,11 +132,25 @@ func (m *Members) RecheckEvery() time.Duration { return m.Every }
 
 // Badge returns how members see the badge of a community, such as "@Staker". It returns "" if
 // the community has none, or its name is not known yet. It does not block.
-func (m *Members) Badge(p chat.Platform, community string) chat.Untrusted { return "" }
+func (m *Members) Badge(p chat.Platform, community string) chat.Untrusted {
+	if b := m.badges[p]; b != nil && slices.Contains(b.Communities(), community) {
+		return b.BadgeName(community)
+	}
+	return ""
+}
 
 // Kept returns the row of a user, or nil if there is none. A Forgotten row counts as none. It
 // fails if the rows cannot be read, and blocks for a call to the Store.
-func (m *Members) Kept(ctx context.Context, user chat.User) (*Row, error) { return nil, nil }
+func (m *Members) Kept(ctx context.Context, user chat.User) (*Row, error) {
+	if !m.Keeps() || check(user) != nil {
+		return nil, nil
+	}
+	row, err := m.rows.find(ctx, user)
+	if row != nil && row.Forgotten {
+		return nil, nil
+	}
+	return row, err
+}
 
 // Change is what became of a user's badge in one community.
 type Change struct {
@@ -121,55 +169,154 @@ var ErrNotKept = errors.New("the kept wallets cannot be written")
 // returns a Change for each community that they are in. It blocks for these calls. It fails
 // if the row could not be written, and then gives nothing.
 func (m *Members) Keep(ctx context.Context, user chat.User, wallet common.Address, stake core.Stake) ([]Change, error) {
-	return nil, ErrNotKept
+	if !m.Keeps() {
+		return nil, ErrNotKept
+	}
+	if err := check(user); err != nil {
+		return nil, err
+	}
+	stakes := stake.Outcome() == core.Staker
+	err := m.rows.put(ctx, user, func(before *Row) Row { return m.kept(before, user, wallet, stakes) })
+	if err != nil {
+		return nil, err
+	}
+	m.Count("row_kept")
+	if b := m.badges[user.Platform]; b != nil && stakes {
+		return m.give(ctx, b, user, m.reason(stake)), nil
+	}
+	return nil, nil
+}
+
+// kept returns the row of a user who keeps a wallet; before is their present row, or nil. Who
+// does not stake may wear no badge, but may wear the one of the wallet before, until that goes
+// by the rules.
+func (m *Members) kept(before *Row, user chat.User, wallet common.Address, stakes bool) Row {
+	now := time.Now().UTC().Truncate(time.Second)
+	row := Row{User: user, Wallet: wallet, KeptAt: now, ProvenAt: now, LookedAt: now, Pools: m.pools}
+	same := before != nil && before.Wallet == wallet && !before.Forgotten
+	if same {
+		row.KeptAt = before.KeptAt
+	}
+	switch {
+	case stakes:
+	case same:
+		row.FirstNo, row.LapsedAt, row.LookedAt, row.Pools = before.FirstNo, before.LapsedAt, before.LookedAt, before.Pools
+	case before == nil || !before.LapsedAt.IsZero():
+		row.LapsedAt = now
+	}
+	return row
+}
+
+// reason is a stake in the words of an audit log, such as "stakes (21 of 21 pools, block
+// 1,000,027)".
+func (m *Members) reason(stake core.Stake) string {
+	return fmt.Sprintf("stakes (%d of %d pools, block %s)", stake.Checked, len(m.Pools), grouped(stake.Block))
+}
+
+// grouped returns a number with commas between its thousands.
+func grouped(n uint64) string {
+	if n < 1000 {
+		return strconv.FormatUint(n, 10)
+	}
+	return fmt.Sprintf("%s,%03d", grouped(n/1000), n%1000)
+}
+
+// give gives a user every badge of their platform.
+func (m *Members) give(ctx context.Context, b *badges, user chat.User, reason string) []Change {
+	changes := b.everywhere(ctx, call{user: user.ID, reason: "Herald: " + reason})
+	m.given.Add(done(changes))
+	return changes
+}
+
+// done returns how many of the changes succeeded.
+func done(changes []Change) (n int64) {
+	for _, c := range changes {
+		if c.Problem == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // Forget takes the user's badges, and deletes their row if none is left. Otherwise the row is
 // Forgotten, and goes once all could be taken. It returns a Change for each community that the
 // user is in, and whether there was a row. It fails if the row could not be read or written.
 func (m *Members) Forget(ctx context.Context, user chat.User) (changes []Change, had bool, err error) {
-	return nil, false, nil
+	if row, err := m.Kept(ctx, user); row == nil || err != nil {
+		return nil, false, err
+	}
+	var row Row
+	err = m.rows.change(ctx, shardOf(user), func(list []Row) []Row {
+		if i := indexOf(list, user); i >= 0 {
+			list[i].Forgotten = true
+			row = list[i]
+		}
+		return list
+	})
+	if err != nil {
+		return nil, true, err
+	}
+	changes, err = m.forget(ctx, row, 0)
+	return changes, true, err
+}
+
+// forget takes the badges of a Forgotten row, and deletes the row if none is left. leaveFor is
+// as in call.
+func (m *Members) forget(ctx context.Context, row Row, leaveFor time.Duration) ([]Change, error) {
+	changes := m.take(ctx, row.User, "Herald: forgotten, as the member asked", leaveFor)
+	if !allTaken(changes) {
+		return changes, nil
+	}
+	_, err := m.rows.replace(ctx, row, nil)
+	if err == nil {
+		m.Count("row_forgotten")
+	}
+	return changes, err
+}
+
+// take takes every badge of a user.
+func (m *Members) take(ctx context.Context, user chat.User, reason string, leaveFor time.Duration) []Change {
+	if !m.wears(user.Platform) {
+		return nil
+	}
+	changes := m.badges[user.Platform].everywhere(ctx, call{user: user.ID, reason: reason, take: true, leaveFor: leaveFor})
+	m.taken.Add(done(changes))
+	return changes
+}
+
+// allTaken reports whether the user of these changes wears no badge that the bot could take.
+func allTaken(changes []Change) bool {
+	return !slices.ContainsFunc(changes, func(c Change) bool {
+		return c.Problem != "" && c.Problem != chat.CannotWear && c.Problem != chat.BadgeGone
+	})
+}
+
+// comer is a user who may have come back to a community.
+type comer struct {
+	user      chat.User
+	community string
 }
 
 // Returned gives a user the badge of a community in which they wear none, if their row says
 // that they may. It does not block.
-func (m *Members) Returned(user chat.User, community string) {}
-
-// Status is what moderators see.
-type Status struct {
-	// Rows counts the kept wallets, and Looked those whose stake was known within the last
-	// Every.
-	Rows, Looked int
-	// Given, Taken and Unknown count badges given, badges taken, and looks without a result,
-	// since the start of this process.
-	Given, Taken, Unknown int64
-	Held                  []Held
-	Worn                  []Worn
+func (m *Members) Returned(user chat.User, community string) {
+	select {
+	case m.returned <- comer{user, community}:
+	default:
+	}
 }
 
-// Held says that nobody on a platform loses a badge, because too many would.
-type Held struct {
-	Platform chat.Platform
-	// Losing of Holders would lose it.
-	Losing, Holders int
+// welcome gives the badge to who came back, unless they may wear none.
+func (m *Members) welcome(ctx context.Context, c comer) {
+	row, err := m.Kept(ctx, c.user)
+	b := m.badges[c.user.Platform]
+	if err != nil || row == nil || !row.Stakes() || b == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	reason := "Herald: stakes, and is back (looked at " + row.LookedAt.Format(time.RFC3339) + ")"
+	if b.in(ctx, c.community, call{user: c.user.ID, reason: reason, leaveFor: m.Every}) == "" {
+		m.given.Add(1)
+	}
 }
-
-// Worn says how many users wear the badge of a community, as the platform tells.
-type Worn struct {
-	Badge   chat.Untrusted
-	Wearers int
-	// Holders counts the rows of the platform whose users may wear it.
-	Holders int
-}
-
-// Status returns what the last look at all rows found. It asks the platform p how many wear
-// its badges, and blocks for that. It fails if the rows could not be read.
-func (m *Members) Status(ctx context.Context, p chat.Platform) (Status, error) { return Status{}, nil }
-
-// All returns every row, sorted by platform and user. It fails if one cannot be read, and then
-// returns the others.
-func (m *Members) All(ctx context.Context) ([]Row, error) { return nil, nil }
-
-// Release lets the next looks take the badges that are held back now. It returns how many
-// that are.
-func (m *Members) Release(ctx context.Context) (int, error) { return 0, nil }

@@ -1,0 +1,127 @@
+package members
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"herald/internal/core"
+)
+
+// minApart is the least time between the two "no" after which a badge goes, by the blocks
+// read.
+const minApart = time.Hour
+
+// proofLasts is how long the proof that a wallet is its user's is not asked for anew.
+const proofLasts = 30 * 24 * time.Hour
+
+// verdict is what a look at a row found.
+type verdict int
+
+const (
+	// unknown: something could not be checked.
+	unknown verdict = iota
+	// yes: the wallet is the user's and stakes.
+	yes
+	// no: the wallet stakes in none of the pools, which were all read, or is not the user's.
+	no
+)
+
+// finding is a verdict, and the time of the block read.
+type finding struct {
+	verdict
+	block time.Time
+}
+
+// found returns the finding of a stake alone.
+func found(stake core.Answer[core.Stake]) finding {
+	f := finding{block: stake.Value.BlockTime.Truncate(time.Second)}
+	switch {
+	case stake.Err != nil:
+	case stake.Value.Outcome() == core.Staker:
+		f.verdict = yes
+	case stake.Value.Outcome() == core.NotStaker && !f.block.IsZero():
+		f.verdict = no
+	}
+	return f
+}
+
+// lookedAt returns the row after a look with a finding, under these pools.
+//
+// A row whose user may wear no badge changes only with a yes. A "no" that meets another list
+// of pools than the look before counts for nothing.
+func (r Row) lookedAt(f finding, pools uint64, now time.Time) Row {
+	switch {
+	case f.verdict == unknown:
+		r.FirstNo = time.Time{}
+		return r
+	case f.verdict == yes:
+		r.FirstNo, r.LapsedAt = time.Time{}, time.Time{}
+	case !r.LapsedAt.IsZero():
+	case r.Pools != pools:
+		r.FirstNo = time.Time{}
+	case r.FirstNo.IsZero() || f.block.Before(r.FirstNo):
+		r.FirstNo = f.block
+	}
+	r.LookedAt, r.Pools = now.Truncate(time.Second), pools
+	return r
+}
+
+// loses reports whether the badge goes with a finding, after which the row is r.
+func (r Row) loses(f finding) bool {
+	return f.verdict == no && !r.FirstNo.IsZero() && f.block.Sub(r.FirstNo) >= minApart
+}
+
+// tally counts the rows of a platform.
+type tally struct {
+	// holders may wear the badge. losing of them have a first "no": a cycle from now on takes
+	// the badge from all of these who get a second one.
+	holders, losing int
+}
+
+// No badge goes while more than maxLosing, and more than one in maxLosingPart, would lose it.
+const (
+	maxLosing     = 10
+	maxLosingPart = 20
+)
+
+// held reports whether nobody loses a badge, because too many would.
+func (t tally) held() bool { return t.losing > maxLosing && t.losing*maxLosingPart > t.holders }
+
+// census counts all rows.
+type census struct {
+	rows, looked int
+	tallies      [len(platforms)]tally
+}
+
+// add counts a row n times, which is 1 or -1. The row counts as looked at if that was after
+// since.
+func (c *census) add(r Row, n int, since time.Time) {
+	c.rows += n
+	if r.LookedAt.After(since) {
+		c.looked += n
+	}
+	t := &c.tallies[indexOfPlatform(r.User.Platform)]
+	if r.LapsedAt.IsZero() && !r.Forgotten {
+		t.holders += n
+		if !r.FirstNo.IsZero() {
+			t.losing += n
+		}
+	}
+}
+
+// poolsID returns a number that stands for a chain and a list of pools in any order.
+func poolsID(chain string, pools []core.Pool) uint64 {
+	var addresses []string
+	for _, p := range pools {
+		addresses = append(addresses, p.Address.Hex())
+	}
+	slices.Sort(addresses)
+	h := sha256.New()
+	h.Write([]byte(chain))
+	for _, a := range addresses {
+		h.Write([]byte(a))
+	}
+	return binary.BigEndian.Uint64(h.Sum(nil))
+}
