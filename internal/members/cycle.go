@@ -23,7 +23,7 @@ const slots = 64
 // proofTime is how long a slot allows for one proof that a wallet is its user's.
 const proofTime = 2 * time.Second
 
-var errNeverRead = errors.New("the kept wallets were not read yet")
+var errUnread = errors.New("the kept wallets could not be read")
 
 // Run looks at each row once in Every, and gives badges to who came back. It blocks until ctx
 // is done.
@@ -84,39 +84,32 @@ func (m *Members) step(ctx context.Context) (pause time.Duration) {
 	return next()
 }
 
-// survey counts all rows, and returns those of a slot. It fails if a row cannot be read.
+// survey returns the rows of a slot. It reads those of the slot before anew, which another
+// replica may have looked at. It fails if a row cannot be read.
 func (m *Members) survey(ctx context.Context, slot int) (due []Row, err error) {
-	var now census
-	since := m.lastCycle()
 	err = m.countMissing(ctx)
-	if err == nil {
-		err = m.rows.each(ctx, func(shard int, list []Row) {
-			for _, r := range list {
-				now.add(r, 1, since)
-			}
-			if shard%slots == slot {
+	before := (slot + slots - 1) % slots
+	for shard := 0; shard < shards && err == nil; shard++ {
+		var list []Row
+		if part := shard % slots; part == slot || part == before {
+			if _, list, err = m.rows.load(ctx, shard); part == slot {
 				due = append(due, list...)
 			}
-		})
-	}
-	if err != nil {
-		if !m.unread {
-			m.Log.Warn("kept wallets cannot be read; nobody loses a badge by it", "err", err)
 		}
-		m.unread, m.counted = true, false
-		return nil, err
 	}
-	m.unread = false
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.census, m.surveyed = now, true
-	return due, nil
+	if err != nil && !m.unread {
+		m.Log.Warn("kept wallets cannot be read; nobody loses a badge by it", "err", err)
+	}
+	if m.unread = err != nil; m.unread {
+		m.counted.Store(false)
+	}
+	return due, err
 }
 
 // countMissing logs how many rows are missing, at the start and after the rows could not be
 // read.
 func (m *Members) countMissing(ctx context.Context) error {
-	if m.counted {
+	if m.counted.Load() {
 		return nil
 	}
 	n, err := m.rows.missing(ctx)
@@ -127,13 +120,9 @@ func (m *Members) countMissing(ctx context.Context) error {
 		m.Count("rows_missing")
 		m.Log.Warn("kept wallets are missing; what is damaged is kept aside, and nobody loses a badge by it", "rows", n)
 	}
-	m.counted = true
+	m.counted.Store(true)
 	return nil
 }
-
-// lastCycle returns the time after which each row was looked at. A look may be late by the
-// length of a slot, and others are under way.
-func (m *Members) lastCycle() time.Time { return time.Now().Add(-m.Every - 2*m.Every/slots) }
 
 // change is a row before and after a look.
 type change struct {
@@ -218,8 +207,7 @@ func (m *Members) countLook(v verdict) {
 	}
 }
 
-// save saves the rows after a look, unless their users changed them meanwhile, and counts
-// them in the census.
+// save saves the rows after a look, unless their users changed them meanwhile.
 func (m *Members) save(ctx context.Context, changes []change) error {
 	byShard := map[int][]change{}
 	for _, c := range changes {
@@ -238,13 +226,6 @@ func (m *Members) save(ctx context.Context, changes []change) error {
 		if err != nil {
 			return err
 		}
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	since := m.lastCycle()
-	for _, c := range changes {
-		m.census.add(c.before, -1, since)
-		m.census.add(c.after, 1, since)
 	}
 	return nil
 }
@@ -278,9 +259,9 @@ func (m *Members) wears(p chat.Platform) bool {
 // held reports whether nobody on a platform loses a badge now. It logs and counts when that
 // begins.
 func (m *Members) held(p chat.Platform) bool {
+	t := m.rows.census().tallies[indexOfPlatform(p)]
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := m.census.tallies[indexOfPlatform(p)]
 	if t.held() && !m.blown[p] {
 		m.Count("fuse_held")
 		m.Log.Error("too many would lose a badge at once, so nobody does: look at the pools and the node, then run bot members --release",
@@ -315,10 +296,6 @@ func (m *Members) takeFrom(ctx context.Context, c change) error {
 		}
 		return nil
 	}
-	m.mu.Lock()
-	m.census.add(c.after, -1, m.lastCycle())
-	m.census.add(lapsed, 1, m.lastCycle())
-	m.mu.Unlock()
 	m.tell(ctx, changes, c)
 	return nil
 }
@@ -367,12 +344,9 @@ func (m *Members) Elapse(ctx context.Context, d time.Duration) error {
 			return err
 		}
 	}
-	for slot := range slots {
-		due, err := m.survey(ctx, slot)
-		if err != nil {
-			return err
-		}
-		all = append(all, due...)
+	err := m.rows.each(ctx, func(_ int, list []Row) { all = append(all, list...) })
+	if err != nil {
+		return err
 	}
 	return m.look(ctx, all)
 }

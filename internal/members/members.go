@@ -86,7 +86,7 @@ func (s *Settings) Table() []config.Setting {
 // Members keeps wallets, and gives and takes badges. It is safe for concurrent use.
 type Members struct {
 	Config
-	rows   rows
+	rows   *rows
 	pools  uint64 // stands for Chain and Pools
 	badges map[chat.Platform]*badges
 	// returned holds users who may have come back to a community.
@@ -94,14 +94,12 @@ type Members struct {
 
 	given, taken, unknown atomic.Int64
 
-	// counted says that missing rows were counted, and unread that the last survey failed.
-	// Run alone uses them.
-	counted, unread bool
+	// counted says that all rows were read once, and the missing ones counted.
+	counted atomic.Bool
+	// unread says that the last survey failed. Run alone uses it.
+	unread bool
 
 	mu sync.Mutex
-	// census is the last one, and surveyed whether there was any.
-	census   census
-	surveyed bool
 	// blown holds the platforms on which the last look held badges back.
 	blown map[chat.Platform]bool
 }
@@ -113,7 +111,7 @@ const maxReturned = 100
 // New returns Members. It contacts nobody.
 func New(c Config) *Members {
 	return &Members{
-		Config: c, rows: rows{c.Store}, pools: poolsID(c.Chain, c.Pools), badges: map[chat.Platform]*badges{},
+		Config: c, rows: &rows{Store: c.Store, every: c.Every}, pools: poolsID(c.Chain, c.Pools), badges: map[chat.Platform]*badges{},
 		returned: make(chan comer, maxReturned), blown: map[chat.Platform]bool{},
 	}
 }
@@ -242,7 +240,10 @@ func done(changes []Change) (n int64) {
 // Forgotten, and goes once all could be taken. It returns a Change for each community that the
 // user is in, and whether there was a row. It fails if the row could not be read or written.
 func (m *Members) Forget(ctx context.Context, user chat.User) (changes []Change, had bool, err error) {
-	if row, err := m.Kept(ctx, user); row == nil || err != nil {
+	if !m.Keeps() || check(user) != nil {
+		return nil, false, nil
+	}
+	if row, err := m.rows.find(ctx, user); row == nil || err != nil {
 		return nil, false, err
 	}
 	var row Row

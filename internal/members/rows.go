@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"herald/internal/chat"
@@ -32,8 +33,34 @@ const (
 	releasedKey = "members released"
 )
 
-// rows are all rows, in a Store. It holds none in memory.
-type rows struct{ Store }
+// rows are all rows, in a Store. It holds none in memory, and counts those of each shard as
+// they were last read or written here.
+type rows struct {
+	Store
+	every time.Duration // of a cycle
+
+	mu     sync.Mutex
+	counts [shards]census
+}
+
+// note counts the rows of a shard. A look may be late by the length of a slot, and others are
+// under way.
+func (s *rows) note(shard int, list []Row) {
+	counted := countRows(list, time.Now().Add(-s.every-2*s.every/slots))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts[shard] = counted
+}
+
+// census returns the sum of the counts.
+func (s *rows) census() (sum census) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.counts {
+		sum.add(c)
+	}
+	return sum
+}
 
 // shardKey returns the key of a shard.
 func shardKey(shard int) string { return "members " + strconv.Itoa(shard) }
@@ -46,7 +73,7 @@ func shardOf(u chat.User) int {
 
 // load returns a shard, as saved and as rows. If the shard is damaged, load saves it under
 // another key, replaces it by one without rows, and fails.
-func (s rows) load(ctx context.Context, shard int) (saved []byte, list []Row, err error) {
+func (s *rows) load(ctx context.Context, shard int) (saved []byte, list []Row, err error) {
 	saved, err = s.Load(ctx, shardKey(shard))
 	if err == nil {
 		list, err = decodeShard(saved)
@@ -57,12 +84,13 @@ func (s rows) load(ctx context.Context, shard int) (saved []byte, list []Row, er
 	if err != nil {
 		return nil, nil, fmt.Errorf("read kept wallets: %w", err)
 	}
+	s.note(shard, list)
 	return saved, list, nil
 }
 
 // set saves a value, whatever is saved under key. It fails unless the value can be read back:
 // a Swap may succeed though the disk is full.
-func (s rows) set(ctx context.Context, key string, value []byte) error {
+func (s *rows) set(ctx context.Context, key string, value []byte) error {
 	for range maxRaces {
 		before, err := s.Load(ctx, key)
 		if err != nil {
@@ -78,7 +106,7 @@ func (s rows) set(ctx context.Context, key string, value []byte) error {
 
 // change replaces the rows of a shard by what edit returns for them, which may be called
 // several times. It fails unless the Store has the change.
-func (s rows) change(ctx context.Context, shard int, edit func([]Row) []Row) error {
+func (s *rows) change(ctx context.Context, shard int, edit func([]Row) []Row) error {
 	for range maxRaces {
 		saved, list, err := s.load(ctx, shard)
 		if err != nil {
@@ -95,8 +123,9 @@ func (s rows) change(ctx context.Context, shard int, edit func([]Row) []Row) err
 		if written, err := s.Load(ctx, shardKey(shard)); err != nil || bytes.Equal(written, saved) {
 			return ErrNotKept // The disk may be full.
 		}
+		s.note(shard, edited)
 		if len(edited) != len(list) {
-			s.count(ctx, shard)
+			s.saveCount(ctx, shard, len(edited))
 		}
 		return nil
 	}
@@ -104,7 +133,7 @@ func (s rows) change(ctx context.Context, shard int, edit func([]Row) []Row) err
 }
 
 // find returns the row of a user, or nil if there is none.
-func (s rows) find(ctx context.Context, u chat.User) (*Row, error) {
+func (s *rows) find(ctx context.Context, u chat.User) (*Row, error) {
 	_, list, err := s.load(ctx, shardOf(u))
 	if i := indexOf(list, u); i >= 0 {
 		return &list[i], nil
@@ -118,7 +147,7 @@ func indexOf(list []Row, u chat.User) int {
 
 // put adds a row, or replaces the one of the same user. edit returns the row to put for the
 // present one, which is nil if there is none.
-func (s rows) put(ctx context.Context, u chat.User, edit func(*Row) Row) error {
+func (s *rows) put(ctx context.Context, u chat.User, edit func(*Row) Row) error {
 	return s.change(ctx, shardOf(u), func(list []Row) []Row {
 		if i := indexOf(list, u); i >= 0 {
 			list[i] = edit(&list[i])
@@ -130,7 +159,7 @@ func (s rows) put(ctx context.Context, u chat.User, edit func(*Row) Row) error {
 
 // replace replaces the row before by after, or deletes it if after is nil. It does nothing if
 // the row is not as before, and reports whether it was.
-func (s rows) replace(ctx context.Context, before Row, after *Row) (unchanged bool, err error) {
+func (s *rows) replace(ctx context.Context, before Row, after *Row) (unchanged bool, err error) {
 	err = s.change(ctx, shardOf(before.User), func(list []Row) []Row {
 		i := indexOf(list, before.User)
 		if unchanged = i >= 0 && list[i].sameAs(before); !unchanged {
@@ -147,7 +176,7 @@ func (s rows) replace(ctx context.Context, before Row, after *Row) (unchanged bo
 
 // each calls f with the rows of each shard. It calls f for every shard that can be read, and
 // then fails if another cannot be.
-func (s rows) each(ctx context.Context, f func(shard int, list []Row)) error {
+func (s *rows) each(ctx context.Context, f func(shard int, list []Row)) error {
 	var failed error
 	for shard := range shards {
 		_, list, err := s.load(ctx, shard)
@@ -160,17 +189,16 @@ func (s rows) each(ctx context.Context, f func(shard int, list []Row)) error {
 	return failed
 }
 
-// count saves the number of rows of a shard. A failure is made good by the next count.
-func (s rows) count(ctx context.Context, shard int) {
+// saveCount saves the number of rows of a shard. A failure is made good by the next one.
+func (s *rows) saveCount(ctx context.Context, shard, n int) {
 	for range maxRaces {
 		saved, err := s.Load(ctx, countsKey)
-		_, list, listErr := s.load(ctx, shard)
-		if err != nil || listErr != nil {
+		if err != nil {
 			return
 		}
 		counts := make([]byte, 2*shards)
 		copy(counts, saved)
-		binary.BigEndian.PutUint16(counts[2*shard:], uint16(len(list)))
+		binary.BigEndian.PutUint16(counts[2*shard:], uint16(n))
 		if s.Swap(ctx, countsKey, saved, counts, forever) {
 			return
 		}
@@ -179,7 +207,7 @@ func (s rows) count(ctx context.Context, shard int) {
 
 // missing returns how many rows were kept and are not there any more, and counts anew. It
 // fails if the Store cannot be read.
-func (s rows) missing(ctx context.Context) (n int, err error) {
+func (s *rows) missing(ctx context.Context) (n int, err error) {
 	saved, err := s.Load(ctx, countsKey)
 	if err != nil {
 		// What was damaged is aside now.
@@ -203,7 +231,7 @@ func (s rows) missing(ctx context.Context) (n int, err error) {
 }
 
 // released returns the time of the last Release, or zero.
-func (s rows) released(ctx context.Context) (time.Time, error) {
+func (s *rows) released(ctx context.Context) (time.Time, error) {
 	saved, err := s.Load(ctx, releasedKey)
 	seconds, invalid := strconv.ParseInt(string(saved), 10, 64)
 	if err != nil || invalid != nil {

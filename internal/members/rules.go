@@ -89,25 +89,37 @@ const (
 // held reports whether nobody loses a badge, because too many would.
 func (t tally) held() bool { return t.losing > maxLosing && t.losing*maxLosingPart > t.holders }
 
-// census counts all rows.
+// census counts rows.
 type census struct {
 	rows, looked int
 	tallies      [len(platforms)]tally
 }
 
-// add counts a row n times, which is 1 or -1. The row counts as looked at if that was after
-// since.
-func (c *census) add(r Row, n int, since time.Time) {
-	c.rows += n
-	if r.LookedAt.After(since) {
-		c.looked += n
-	}
-	t := &c.tallies[indexOfPlatform(r.User.Platform)]
-	if r.LapsedAt.IsZero() && !r.Forgotten {
-		t.holders += n
-		if !r.FirstNo.IsZero() {
-			t.losing += n
+// countRows counts rows. Those looked at after since count as looked at.
+func countRows(list []Row, since time.Time) (c census) {
+	for _, r := range list {
+		c.rows++
+		if r.LookedAt.After(since) {
+			c.looked++
 		}
+		t := &c.tallies[indexOfPlatform(r.User.Platform)]
+		if r.LapsedAt.IsZero() && !r.Forgotten {
+			t.holders++
+			if !r.FirstNo.IsZero() {
+				t.losing++
+			}
+		}
+	}
+	return c
+}
+
+// add adds the counts of other to c.
+func (c *census) add(other census) {
+	c.rows += other.rows
+	c.looked += other.looked
+	for i, t := range other.tallies {
+		c.tallies[i].holders += t.holders
+		c.tallies[i].losing += t.losing
 	}
 }
 

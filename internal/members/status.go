@@ -37,16 +37,14 @@ type Worn struct {
 	Holders int
 }
 
-// Status returns what the last look at all rows found, a 64th of Every ago at most. It asks
-// the platform p how many wear its badges, and blocks for that. It leaves out what p does not
-// tell. It fails if the rows were never read.
+// Status returns what is known of the rows without reading them: what other replicas changed
+// is counted within Every. It asks the platform p how many wear its badges, and blocks for
+// that. It leaves out what p does not tell. It fails if the rows cannot be read.
 func (m *Members) Status(ctx context.Context, p chat.Platform) (Status, error) {
-	m.mu.Lock()
-	now, known := m.census, m.surveyed
-	m.mu.Unlock()
-	if !known {
-		return Status{}, errNeverRead
+	if !m.counted.Load() {
+		return Status{}, errUnread
 	}
+	now := m.rows.census()
 	s := Status{Rows: now.rows, Looked: now.looked, Given: m.given.Load(), Taken: m.taken.Load(), Unknown: m.unknown.Load()}
 	for i, t := range now.tallies {
 		if t.held() && m.wears(platforms[i]) {
@@ -68,14 +66,13 @@ func (m *Members) Status(ctx context.Context, p chat.Platform) (Status, error) {
 // Census returns how many wallets are kept, how many of these were looked at within Every, and
 // how many users would lose a badge that nobody loses. It does not block.
 func (m *Members) Census() (rows, looked, held int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for i, t := range m.census.tallies {
+	now := m.rows.census()
+	for i, t := range now.tallies {
 		if t.held() && m.wears(platforms[i]) {
 			held += t.losing
 		}
 	}
-	return m.census.rows, m.census.looked, held
+	return now.rows, now.looked, held
 }
 
 // All returns every row, sorted by platform and user. It fails if one cannot be read, and then
@@ -92,17 +89,11 @@ func (m *Members) All(ctx context.Context) ([]Row, error) {
 // Release lets the next looks take the badges of all who have a first "no" now, however many
 // they are. It returns their number.
 func (m *Members) Release(ctx context.Context) (n int, err error) {
-	var now census
-	err = m.rows.each(ctx, func(_ int, list []Row) {
-		for _, r := range list {
-			now.add(r, 1, time.Time{})
-		}
-	})
-	for _, t := range now.tallies {
-		n += t.losing
+	if err := m.rows.each(ctx, func(int, []Row) {}); err != nil {
+		return 0, err
 	}
-	if err != nil {
-		return n, err
+	for _, t := range m.rows.census().tallies {
+		n += t.losing
 	}
 	return n, m.rows.set(ctx, releasedKey, strconv.AppendInt(nil, time.Now().Unix(), 10))
 }
