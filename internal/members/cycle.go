@@ -171,7 +171,7 @@ func (m *Members) examine(ctx context.Context, due []Row) []change {
 			proofs--
 			c.prove(ctx, m.Accounts)
 		}
-		c.after = c.after.lookedAt(c.finding, m.pools, time.Now().UTC())
+		c.after = m.rules.after(c.after, c.finding, time.Now().UTC())
 		m.countLook(c.verdict)
 		changes[i] = c
 	}

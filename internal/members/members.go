@@ -87,7 +87,7 @@ func (s *Settings) Table() []config.Setting {
 type Members struct {
 	Config
 	rows   *rows
-	pools  uint64 // stands for Chain and Pools
+	rules  rules
 	badges map[chat.Platform]*badges
 	// returned holds users who may have come back to a community.
 	returned chan comer
@@ -110,8 +110,9 @@ const maxReturned = 100
 
 // New returns Members. It contacts nobody.
 func New(c Config) *Members {
+	r := rules{pools: poolsID(c.Chain, c.Pools), every: c.Every}
 	return &Members{
-		Config: c, rows: &rows{Store: c.Store, every: c.Every}, pools: poolsID(c.Chain, c.Pools), badges: map[chat.Platform]*badges{},
+		Config: c, rows: &rows{Store: c.Store, rules: r}, rules: r, badges: map[chat.Platform]*badges{},
 		returned: make(chan comer, maxReturned), blown: map[chat.Platform]bool{},
 	}
 }
@@ -190,7 +191,7 @@ func (m *Members) Keep(ctx context.Context, user chat.User, wallet common.Addres
 // by the rules.
 func (m *Members) kept(before *Row, user chat.User, wallet common.Address, stakes bool) Row {
 	now := time.Now().UTC().Truncate(time.Second)
-	row := Row{User: user, Wallet: wallet, KeptAt: now, ProvenAt: now, LookedAt: now, Pools: m.pools}
+	row := Row{User: user, Wallet: wallet, KeptAt: now, ProvenAt: now, LookedAt: now, Pools: m.rules.pools}
 	same := before != nil && before.Wallet == wallet && !before.Forgotten
 	if same {
 		row.KeptAt = before.KeptAt

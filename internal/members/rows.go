@@ -37,16 +37,15 @@ const (
 // they were last read or written here.
 type rows struct {
 	Store
-	every time.Duration // of a cycle
+	rules rules
 
 	mu     sync.Mutex
 	counts [shards]census
 }
 
-// note counts the rows of a shard. A look may be late by the length of a slot, and others are
-// under way.
+// note counts the rows of a shard.
 func (s *rows) note(shard int, list []Row) {
-	counted := countRows(list, time.Now().Add(-s.every-2*s.every/slots))
+	counted := countRows(list, time.Now().Add(-s.rules.every-s.rules.late()))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts[shard] = counted

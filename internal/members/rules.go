@@ -47,25 +47,36 @@ func found(stake core.Answer[core.Stake]) finding {
 	return f
 }
 
-// lookedAt returns the row after a look with a finding, under these pools.
+// rules are what looks at rows have in common.
+type rules struct {
+	pools uint64        // stands for the chain and the list of pools
+	every time.Duration // of a cycle
+}
+
+// late is how long after a whole cycle a look may come: some slots are slow.
+func (r rules) late() time.Duration { return 2 * r.every / slots }
+
+// after returns the row after a look with a finding.
 //
 // A row whose user may wear no badge changes only with a yes. A "no" that meets another list
-// of pools than the look before counts for nothing.
-func (r Row) lookedAt(f finding, pools uint64, now time.Time) Row {
+// of pools than the look before counts for nothing. A "no" is the first one again if a look
+// between the two is missing: its finding was lost.
+func (r rules) after(row Row, f finding, now time.Time) Row {
+	gap := now.Sub(row.LookedAt).Abs() > r.every+r.late()
 	switch {
 	case f.verdict == unknown:
-		r.FirstNo = time.Time{}
-		return r
+		row.FirstNo = time.Time{}
+		return row
 	case f.verdict == yes:
-		r.FirstNo, r.LapsedAt = time.Time{}, time.Time{}
-	case !r.LapsedAt.IsZero():
-	case r.Pools != pools:
-		r.FirstNo = time.Time{}
-	case r.FirstNo.IsZero() || f.block.Before(r.FirstNo):
-		r.FirstNo = f.block
+		row.FirstNo, row.LapsedAt = time.Time{}, time.Time{}
+	case !row.LapsedAt.IsZero():
+	case row.Pools != r.pools:
+		row.FirstNo = time.Time{}
+	case row.FirstNo.IsZero() || gap || f.block.Before(row.FirstNo):
+		row.FirstNo = f.block
 	}
-	r.LookedAt, r.Pools = now.Truncate(time.Second), pools
-	return r
+	row.LookedAt, row.Pools = now.Truncate(time.Second), r.pools
+	return row
 }
 
 // loses reports whether the badge goes with a finding, after which the row is r.

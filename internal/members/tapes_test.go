@@ -28,10 +28,14 @@ func TestNoFaultTakesABadgeAndWhoStopsLosesIt(t *testing.T) {
 		t.Run(fmt.Sprint("part ", part), func(t *testing.T) {
 			t.Parallel()
 			for seed := *first + part; seed < *first+uint64(*tapes) && !t.Failed(); seed += 4 {
-				synctest.Test(t, func(t *testing.T) { play(t, seed) })
-				if t.Failed() {
-					t.Logf("the tape is -tapes 1 -tapes.first %d", seed)
-				}
+				synctest.Test(t, func(t *testing.T) {
+					defer func() {
+						if t.Failed() {
+							t.Logf("play it again with -tapes 1 -tapes.first %d", seed)
+						}
+					}()
+					play(t, seed)
+				})
 			}
 		})
 	}
@@ -129,12 +133,6 @@ func (tp *tape) fault(n int, p *person) {
 	default:
 		p.stakes = !p.stakes
 	}
-}
-
-func (tp *tape) change(f func()) {
-	tp.mu.Lock()
-	defer tp.mu.Unlock()
-	f()
 }
 
 func (tp *tape) heal() {

@@ -47,6 +47,8 @@ type person struct {
 	// pressed says that they pressed a button to keep a wallet, and forget that they want to
 	// be forgotten.
 	pressed, forget bool
+	// kept is when they last kept a wallet.
+	kept time.Time
 	// firstNo and lastNo are the blocks of complete answers without a stake, in a row and
 	// under the same pools.
 	firstNo, lastNo time.Time
@@ -77,7 +79,10 @@ type world struct {
 	killed   bool
 	effects  atomic.Int64
 	onEffect func(n int64)
-	calls    []string // "give g1 7001", in order
+	calls    []string // "give 9001 7001", in order
+	// asked and attempts are the communities and times of all calls.
+	asked    []string
+	attempts []time.Time
 	notices  []chat.Reply
 }
 
@@ -336,6 +341,7 @@ func (r *replica) set(community, user string, wears bool) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.asked, r.attempts = append(r.asked, community), append(r.attempts, time.Now())
 	p := r.person(user)
 	if !p.pressed {
 		r.t.Errorf("a call for %s, who never pressed", user)
@@ -364,7 +370,7 @@ func (w *world) judge(p *person) {
 	two := !p.firstNo.IsZero() && p.lastNo.Sub(p.firstNo) >= minApart
 	switch {
 	case p.forget:
-	case !w.changed.IsZero() && time.Since(w.changed) < 2*w.every:
+	case w.changed.After(p.kept) && time.Since(w.changed) < 2*w.every-w.every/slots:
 		w.t.Errorf("a badge goes %v after the pools changed", time.Since(w.changed))
 	case !two && !disowned:
 		w.t.Errorf("a badge goes after no from %v to %v", p.firstNo, p.lastNo)
@@ -377,7 +383,7 @@ func (r *replica) keep(p *person) (changes []Change, err error) {
 	a := r.stakeOf(p)
 	known := a.Err == nil && a.Value.Outcome() != core.Undetermined && p.disowned.IsZero() && !r.partnerAway
 	if known {
-		p.pressed, p.forget = true, false
+		p.pressed = true
 		p.see(a, r.pools, true)
 	}
 	r.mu.Unlock()
@@ -386,7 +392,12 @@ func (r *replica) keep(p *person) (changes []Change, err error) {
 	}
 	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
 	defer cancel()
-	return r.m.Keep(ctx, p.User, p.wallet, a.Value)
+	if changes, err = r.m.Keep(ctx, p.User, p.wallet, a.Value); err == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		p.forget, p.kept = false, time.Now()
+	}
+	return changes, err
 }
 
 // forgets has p ask to be forgotten, and reports whether nothing is left of them.
