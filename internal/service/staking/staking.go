@@ -67,6 +67,7 @@ type Client struct {
 	Stakes *core.Query[common.Address, core.Stake]
 
 	settings Settings
+	batches  *core.Query[string, batch]
 	rpc      *rpc.Client
 	unread   func(core.Pool)
 	pace     pace
@@ -88,6 +89,9 @@ func New(s Settings, cache *core.Cache, unread func(core.Pool)) (*Client, error)
 	client.pace.asking = make(chan struct{}, 1)
 	client.Stakes = core.NewQuery(client.Upstream, &core.Query[common.Address, core.Stake]{
 		Name: "stake", TTL: s.TTL, Fetch: client.readStake, Cacheable: core.Stake.Complete,
+	})
+	client.batches = core.NewQuery(client.Upstream, &core.Query[string, batch]{
+		Name: "stakes", TTL: s.TTL, Fetch: client.readBatch, Cacheable: func(batch) bool { return false },
 	})
 	core.PingWith(client.Upstream, core.NewQuery(client.Upstream, &core.Query[struct{}, core.Stake]{
 		Name: "pools", TTL: min(s.TTL, maxPingTTL),
@@ -167,25 +171,36 @@ func (c *Client) readPools(ctx context.Context, wallet common.Address, method, p
 	if err != nil {
 		return core.Stake{}, failure(err).During("read the pools")
 	}
-	stake := core.Stake{Block: at.Number.ToInt().Uint64(), BlockTime: at.time()}
-	for i, pool := range pools {
-		amount, err := calls[i].tokens(c.settings.Decimals)
-		if err != nil {
-			stake.Failed = append(stake.Failed, core.UnreadPool{Pool: pool, Err: failure(err)})
-		}
-		stake.Staked = appendAmount(stake.Staked, pool, amount)
-	}
-	stake.Checked = len(pools) - len(stake.Failed)
+	stake := c.stakeIn(calls, at)
 	if pendingMethod != "" {
 		c.addWithdrawals(ctx, &stake, at, calls[len(pools):])
 	}
 	for _, p := range stake.Unread() {
 		c.unread(p.Pool)
 	}
-	if stake.Checked == 0 {
-		return stake, stake.Failed[0].Err.During("read any of the pools")
+	return stake, errIfUnread(stake)
+}
+
+// stakeIn returns the stake in the results of calls, one for each pool, made at a block.
+func (c *Client) stakeIn(calls []call, at block) core.Stake {
+	stake := core.Stake{Block: at.Number.ToInt().Uint64(), BlockTime: at.time()}
+	for i, pool := range c.settings.Pools {
+		amount, err := calls[i].tokens(c.settings.Decimals)
+		if err != nil {
+			stake.Failed = append(stake.Failed, core.UnreadPool{Pool: pool, Err: failure(err)})
+		}
+		stake.Staked = appendAmount(stake.Staked, pool, amount)
 	}
-	return stake, nil
+	stake.Checked = len(c.settings.Pools) - len(stake.Failed)
+	return stake
+}
+
+// errIfUnread returns an error if none of the stake's pools could be read, and nil otherwise.
+func errIfUnread(stake core.Stake) error {
+	if stake.Checked == 0 {
+		return stake.Failed[0].Err.During("read any of the pools")
+	}
+	return nil
 }
 
 // appendAmount appends an amount unless it is zero.
