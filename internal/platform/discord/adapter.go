@@ -15,12 +15,14 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -46,6 +48,9 @@ type Adapter struct {
 	inFlight atomic.Int64
 	session  atomic.Pointer[session] // nil unless Run takes interactions by HTTP
 	botName  atomic.Value            // a string; empty until the adapter is connected
+	userID   atomic.Value            // a string: the bot's; empty until Discord was asked
+	// roleNames holds the names of the roles of StakerRoles by server, as chat.Untrusted.
+	roleNames sync.Map
 	// commandIDs is a map[string]string, from commands' names to Discord's IDs; nil until
 	// they are registered.
 	commandIDs atomic.Value
@@ -87,6 +92,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	} else {
 		group.Go(func() error { return a.gateway.Run(running, s.receive) })
 	}
+	group.Go(func() error { a.watchRoles(running); return nil })
 	<-running.Done()
 	a.session.Store(nil)
 	err := group.Wait()
@@ -167,7 +173,9 @@ func (a *Adapter) Check(ctx context.Context) (details []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.checkApplication(app)
+	details, err = a.checkApplication(app)
+	roles, rolesErr := a.checkRoles(ctx)
+	return append(details, roles...), cmp.Or(err, rolesErr)
 }
 
 // checkApplication returns the name of app and how interactions arrive. It returns a

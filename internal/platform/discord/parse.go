@@ -28,6 +28,8 @@ type interaction struct {
 	Member    *struct {                        // in guilds
 		User        *user  `json:"user"`
 		Permissions string `json:"permissions"`
+		// Roles holds the IDs of the member's roles; nil: they are not told.
+		Roles []string `json:"roles"`
 	} `json:"member"`
 	// Installed says who installed the bot. Where a user did and the guild did not, anybody
 	// may have made themself a moderator of the guild. nil is an interaction of an older

@@ -112,6 +112,7 @@ func (s *session) answer(i *interaction) error {
 	if err != nil {
 		return s.tellOldButton(i, req)
 	}
+	s.seeRoles(i, req)
 	req.BotName, _ = s.botName.Load().(string)
 	command, _ := commands.Find(req.Command)
 	to := targetOf(i, *command, press)

@@ -43,6 +43,11 @@ func (s *Server) routes() http.Handler {
 	handle("POST /interactions/{id}/{token}/callback", Callback, s.callback)
 	handle("PATCH /webhooks/{app}/{token}/messages/@original", Edit, s.edit)
 	handle("POST /webhooks/{app}/{token}", FollowUp, s.followUp)
+	handle("PUT /guilds/{guild}/members/{user}/roles/{role}", PutRole, s.inGuild(s.setRole))
+	handle("DELETE /guilds/{guild}/members/{user}/roles/{role}", DeleteRole, s.inGuild(s.setRole))
+	handle("GET /guilds/{guild}/roles", GuildRoles, s.inGuild(s.guildRoles))
+	handle("GET /guilds/{guild}/members/{user}", GuildMember, s.inGuild(s.guildMember))
+	handle("GET /guilds/{guild}/roles/member-counts", RoleCounts, s.inGuild(s.roleCounts))
 	mux.HandleFunc("/gateway", s.serveGateway)
 	mux.HandleFunc("/gateway/", s.serveGateway) // as discordgo has it
 	mux.HandleFunc(resumePath, s.serveGateway)

@@ -30,6 +30,11 @@ const (
 	Callback    Route = "callback"     // POST /interactions/…/callback
 	Edit        Route = "edit"         // PATCH /webhooks/…/messages/@original
 	FollowUp    Route = "followup"     // POST /webhooks/…
+	PutRole     Route = "put_role"     // PUT …/members/…/roles/…
+	DeleteRole  Route = "delete_role"  // DELETE …/members/…/roles/…
+	GuildRoles  Route = "guild_roles"  // GET /guilds/…/roles
+	GuildMember Route = "guild_member" // GET /guilds/…/members/…
+	RoleCounts  Route = "role_counts"  // GET /guilds/…/roles/member-counts
 )
 
 // Interceptor handles a call. carryOut carries the call out and returns the function that
@@ -73,6 +78,8 @@ type Server struct {
 	remaining    int
 	resetAfter   time.Duration
 	watch        func(Shown)
+	guilds       map[string]*guild
+	roleCalls    []RoleCall
 }
 
 // BotName is what the bot is called.
@@ -98,6 +105,7 @@ func NewOn(listener net.Listener, intercept Interceptor) *Server {
 		interactions:  map[string]*Pending{},
 		messages:      map[string]*Message{},
 		conns:         map[*conn]bool{},
+		guilds:        map[string]*guild{},
 		behaviour:     Behaviour{Heartbeat: 41250 * time.Millisecond},
 		remaining:     1000,
 		watch:         func(Shown) {},

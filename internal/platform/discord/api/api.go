@@ -143,12 +143,32 @@ func (c *Client) Call(ctx context.Context, method, endpoint string, body, result
 	return c.try(ctx, &call{method: method, endpoint: endpoint, Message: Message{Body: body}, result: result})
 }
 
+// RoleChange gives a member of a guild a role, or takes it.
+type RoleChange struct {
+	Guild, User, Role string
+	Take              bool
+	// Reason is shown in the guild's audit log: 1 to 400 characters of ASCII.
+	Reason string
+}
+
+// SetRole makes a RoleChange with one call. It succeeds if the member had the role, or had it
+// not, before.
+func (c *Client) SetRole(ctx context.Context, change RoleChange) error {
+	method := http.MethodPut
+	if change.Take {
+		method = http.MethodDelete
+	}
+	endpoint := discordgo.EndpointGuildMemberRole(change.Guild, change.User, change.Role)
+	return c.try(ctx, &call{method: method, endpoint: endpoint, reason: change.Reason})
+}
+
 // Application is what Discord says of the application that the token belongs to.
 // https://discord.com/developers/docs/resources/application#application-object
 type Application struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Bot  struct {
+		ID       string `json:"id"`
 		Username string `json:"username"`
 	} `json:"bot"`
 	VerifyKey string `json:"verify_key"` // hex
@@ -172,6 +192,7 @@ type call struct {
 	Message
 	method, endpoint string
 	result           any
+	reason           string    // for the audit log; empty: none
 	first            bool      // the call is a first response
 	until            time.Time // no try begins later; zero: the call is for no interaction
 	creates          bool      // each accepted try creates a message
@@ -247,8 +268,11 @@ func (c *Client) try(ctx context.Context, call *call) error {
 	defer cancel()
 	bucket := new(discordgo.Bucket) // A new one limits nothing.
 	bucket.Lock()
-	response, err := c.session.RequestWithLockedBucket(call.method, call.endpoint, contentType, body, bucket, 0,
-		discordgo.WithContext(ctx), c.withOrigin)
+	options := []discordgo.RequestOption{discordgo.WithContext(ctx), c.withOrigin}
+	if call.reason != "" {
+		options = append(options, discordgo.WithHeader("X-Audit-Log-Reason", url.PathEscape(call.reason)))
+	}
+	response, err := c.session.RequestWithLockedBucket(call.method, call.endpoint, contentType, body, bucket, 0, options...)
 	c.limit.note(call, err)
 	if err != nil {
 		return c.failure(err)

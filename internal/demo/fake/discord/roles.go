@@ -1,0 +1,197 @@
+package discord
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/bwmarrin/discordgo"
+)
+
+// Role is a role of a guild. The one with the guild's ID is @everyone.
+type Role struct {
+	ID, Name    string
+	Position    int
+	Permissions int64
+	// Managed is true for a role that an integration gives, and nobody else.
+	Managed bool
+}
+
+// RoleCall is a call that gave or took a role.
+type RoleCall struct {
+	Guild, User, Role string
+	// Take is true for a role that was taken.
+	Take bool
+	// Reason is what the audit log shows.
+	Reason string
+}
+
+// guild is a server that the bot is in.
+type guild struct {
+	roles   []Role
+	members map[string][]string // role IDs by user
+}
+
+// AddGuild adds a guild with roles, of which the bot has some. @everyone is added, without
+// permissions, if it is missing.
+func (s *Server) AddGuild(id string, roles []Role, botRoles ...string) {
+	s.Change(func() {
+		if !slices.ContainsFunc(roles, func(r Role) bool { return r.ID == id }) {
+			roles = append([]Role{{ID: id, Name: "@everyone"}}, roles...)
+		}
+		s.guilds[id] = &guild{roles: roles, members: map[string][]string{s.ApplicationID: botRoles}}
+	})
+}
+
+// ChangeRoles lets edit change the roles of a guild. A role that is deleted is taken from all.
+func (s *Server) ChangeRoles(guildID string, edit func([]Role) []Role) {
+	s.Change(func() {
+		g := s.guilds[guildID]
+		g.roles = edit(g.roles)
+		for user, worn := range g.members {
+			g.members[user] = slices.DeleteFunc(worn, func(id string) bool { return g.role(id) == nil })
+		}
+	})
+}
+
+// Enter makes a user a member of a guild, without roles. Leave undoes it.
+func (s *Server) Enter(guildID, user string) {
+	s.Change(func() { s.guilds[guildID].members[user] = []string{} })
+}
+
+// Leave has a user leave a guild, and so lose their roles there.
+func (s *Server) Leave(guildID, user string) {
+	s.Change(func() { delete(s.guilds[guildID].members, user) })
+}
+
+// Wears reports whether a member has a role.
+func (s *Server) Wears(guildID, user, role string) bool {
+	return locked(s, func() bool { return slices.Contains(s.guilds[guildID].members[user], role) })
+}
+
+// RoleCalls returns the calls that were carried out, in order.
+func (s *Server) RoleCalls() []RoleCall { return list(s, &s.roleCalls) }
+
+func (g *guild) role(id string) *Role {
+	if i := slices.IndexFunc(g.roles, func(r Role) bool { return r.ID == id }); i >= 0 {
+		return &g.roles[i]
+	}
+	return nil
+}
+
+// above reports whether role a stands above b. Of two in one position, the older one does.
+// https://discord.com/developers/docs/topics/permissions#role-object
+func above(a, b Role) bool {
+	return a.Position > b.Position || a.Position == b.Position && cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID)) < 0
+}
+
+// mayGive reports whether a member may give and take a role.
+func (g *guild) mayGive(user, guildID string, role Role) bool {
+	permissions, outranks := int64(0), false
+	for _, id := range append([]string{guildID}, g.members[user]...) {
+		if own := g.role(id); own != nil {
+			permissions |= own.Permissions
+			outranks = outranks || above(*own, role)
+		}
+	}
+	right := permissions&(discordgo.PermissionManageRoles|discordgo.PermissionAdministrator) != 0
+	return right && outranks && !role.Managed && role.ID != guildID
+}
+
+// Discord's refusals.
+// https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
+var (
+	errMissingAccess      = &Failure{Status: http.StatusForbidden, Code: 50001, Message: "Missing Access"}
+	errMissingPermissions = &Failure{Status: http.StatusForbidden, Code: 50013, Message: "Missing Permissions"}
+	errUnknownMember      = &Failure{Status: http.StatusNotFound, Code: 10007, Message: "Unknown Member"}
+	errUnknownRole        = &Failure{Status: http.StatusNotFound, Code: 10011, Message: "Unknown Role"}
+)
+
+// inGuild returns a handler of calls about a guild, which the bot must be in. h is called
+// under the lock.
+func (s *Server) inGuild(h func(g *guild, r *http.Request) (int, any, *Failure)) handler {
+	return s.bot(func(r *http.Request) (int, any, *Failure) {
+		s.Lock()
+		defer s.Unlock()
+		g := s.guilds[r.PathValue("guild")]
+		if g == nil {
+			return 0, nil, errMissingAccess
+		}
+		return h(g, r)
+	})
+}
+
+// setRole gives or takes a role.
+func (s *Server) setRole(g *guild, r *http.Request) (int, any, *Failure) {
+	call := RoleCall{Guild: r.PathValue("guild"), User: r.PathValue("user"), Role: r.PathValue("role"), Take: r.Method == http.MethodDelete}
+	var err error
+	raw := r.Header.Get("X-Audit-Log-Reason")
+	if call.Reason, err = url.PathUnescape(raw); err != nil || raw == "" || len(raw) > 512 || url.PathEscape(call.Reason) != raw {
+		return 0, nil, s.note(errors.New("X-Audit-Log-Reason: must be 1 to 512 characters, URL-encoded"))
+	}
+	role := g.role(call.Role)
+	worn, member := g.members[call.User]
+	switch {
+	case role == nil:
+		return 0, nil, errUnknownRole
+	case !g.mayGive(s.ApplicationID, call.Guild, *role):
+		return 0, nil, errMissingPermissions
+	case !member:
+		return 0, nil, errUnknownMember
+	}
+	worn = slices.DeleteFunc(slices.Clone(worn), func(id string) bool { return id == call.Role })
+	if !call.Take {
+		worn = append(worn, call.Role)
+	}
+	g.members[call.User] = worn
+	s.roleCalls = append(s.roleCalls, call)
+	s.Notify()
+	return http.StatusNoContent, nil, nil
+}
+
+func (s *Server) guildRoles(g *guild, _ *http.Request) (int, any, *Failure) {
+	shown := []any{}
+	for _, r := range g.roles {
+		shown = append(shown, map[string]any{
+			"id": r.ID, "name": r.Name, "position": r.Position, "permissions": strconv.FormatInt(r.Permissions, 10), "managed": r.Managed,
+			"color": 0, "hoist": false, "mentionable": false, "flags": 0,
+		})
+	}
+	return http.StatusOK, shown, nil
+}
+
+func (s *Server) guildMember(g *guild, r *http.Request) (int, any, *Failure) {
+	user := r.PathValue("user")
+	roles, member := g.members[user]
+	if !member {
+		return 0, nil, errUnknownMember
+	}
+	return http.StatusOK, map[string]any{"user": map[string]any{"id": user}, "roles": slices.Clone(roles), "deaf": false, "mute": false}, nil
+}
+
+// roleCounts answers how many members have each role, without @everyone.
+func (s *Server) roleCounts(g *guild, r *http.Request) (int, any, *Failure) {
+	counts := map[string]int{}
+	for _, role := range g.roles {
+		counts[role.ID] = 0
+	}
+	for roles := range maps.Values(g.members) {
+		for _, id := range roles {
+			counts[id]++
+		}
+	}
+	delete(counts, r.PathValue("guild"))
+	return http.StatusOK, counts, nil
+}
+
+// rolesOf returns what an interaction says of a member's roles. The caller holds the lock.
+func (s *Server) rolesOf(guildID, user string) []string {
+	if g := s.guilds[guildID]; g != nil {
+		return append([]string{}, g.members[user]...)
+	}
+	return []string{}
+}
