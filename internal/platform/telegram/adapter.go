@@ -7,6 +7,7 @@
 //	notice.go             answers a press, and posts short notices in a group
 //	cleanup.go            deletes notices and older cards in a group
 //	join.go               lets people into groups who asked to join
+//	tags.go               sets the tags of members who stake
 //	outbox                sends within Telegram's rates, and again where that helps
 //
 // The menus and descriptions of the bot are set at the start (profile.go).
@@ -113,6 +114,8 @@ type Adapter struct {
 	joins, checks chan struct{}
 	// titles holds the names of groups by their IDs, as far as they are known.
 	titles sync.Map
+	// current is the Run that can send, or nil.
+	current atomic.Pointer[session]
 	// serving is the Run that takes webhook deliveries, or nil.
 	serving atomic.Pointer[session]
 	// unauthorized holds a token if a webhook call without the secret was refused.
@@ -213,10 +216,13 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	s.out = outbox.New(outbox.Config{
 		API: a.api, Limiter: a.Limiter, Pacing: a.Settings.Pacing, Bot: fmt.Sprint("telegram ", s.me.ID), Count: a.Count, Unauthorized: s.unauthorized,
 	})
+	a.current.Store(s)
+	defer a.current.Store(nil)
 	var profile sync.WaitGroup
 	defer profile.Wait()
 	profile.Go(func() { s.syncProfile(ctx) })
 	profile.Go(func() { s.checkJoinChats(ctx) })
+	profile.Go(func() { s.checkTagChats(ctx) })
 
 	if a.Settings.WebhookURL == "" {
 		s.poll(ctx)

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,8 +60,18 @@ func (a *Adapter) Check(ctx context.Context) (details []string, err error) {
 			details, err = append(details, problem.Error()), errClosed
 		}
 	}
+	for _, group := range slices.Sorted(maps.Keys(a.Settings.StakerTags)) {
+		detail, problem := a.checkTagChat(ctx, me.ID, group)
+		if problem != nil {
+			detail, err = problem.Error(), cmp.Or(err, error(errTags))
+		}
+		details = append(details, detail)
+	}
 	return details, err
 }
+
+// errTags is the error of Check if a tag of StakerTags cannot be set, or would not be true.
+var errTags = &config.WrongError{Problem: "a tag of STAKER_TAGS cannot be set, or anybody can set it"}
 
 // errClosed is the error of Check if a group of JoinChats lets nobody in.
 var errClosed = &config.WrongError{Problem: "nobody can be let into a group of JOIN_CHATS"}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"herald/internal/chat"
 	"herald/internal/config"
@@ -28,6 +29,8 @@ type Settings struct {
 	Pacing bool
 	// CleanChat deletes a card in a group once a new one answers the same question.
 	CleanChat bool
+	// StakerTags holds the tag that proven stakers may wear in each group.
+	StakerTags map[int64]string
 	// JoinChats holds what each group requires whose join requests the bot answers.
 	JoinChats map[int64]chat.Requirement
 }
@@ -70,6 +73,13 @@ func (s *Settings) Table() []config.Setting {
 				"registered with the service is let in; with staker, whoever names a wallet that is theirs and stakes. All other " +
 				"requests stay open for moderators, and the person is told in private what is missing. Nobody is ever declined " +
 				"or banned. The bot must be an administrator there with the right to invite users (docs/operating.md). Unset: none."},
+		{Name: "STAKER_TAGS", Example: "telegram:-1001234567890:Staker", Needs: []string{TokenSetting}, NeedsOneOf: []string{"DATA_DIR", "REDIS_URL"},
+			Set: s.setStakerTags,
+			Comment: "The tag that proven stakers may wear in a group: telegram:, the group's ID, a colon, and 1 to 16 letters, " +
+				"digits and signs without commas, spaces and emoji; a group once, separated by commas or white space. A person gets " +
+				"the tag by a button under their own /verify, and loses it after two looks without a stake (RECHECK_EVERY). The " +
+				"bot must be an administrator there with the right to manage member tags, and members must not edit their own " +
+				"(docs/operating.md). Unset: none."},
 	}
 }
 
@@ -82,16 +92,53 @@ func (s *Settings) setJoinChats(value string) error {
 	if err != nil {
 		return err
 	}
-	s.JoinChats = make(map[int64]chat.Requirement, len(entries))
+	s.JoinChats, err = byGroup[chat.Requirement](entries)
+	return err
+}
+
+// byGroup returns the last parts of entries by the groups in them. It fails for a group that
+// is named twice.
+func byGroup[V ~string](entries []string) (map[int64]V, error) {
+	groups := make(map[int64]V, len(entries))
 	for _, entry := range entries {
-		parts := strings.Split(entry, ":")
+		parts := strings.SplitN(entry, ":", 3)
 		id, err := strconv.ParseInt(parts[1], 10, 64)
-		if _, twice := s.JoinChats[id]; err != nil || twice {
-			return fmt.Errorf("must have each group once, with an ID of at most 64 bits: %s", parts[1])
+		if _, twice := groups[id]; err != nil || twice {
+			return nil, fmt.Errorf("must have each group once, with an ID of at most 64 bits: %s", parts[1])
 		}
-		s.JoinChats[id] = chat.Requirement(parts[2])
+		groups[id] = V(parts[2])
+	}
+	return groups, nil
+}
+
+// maxTag bounds a tag, in characters: https://core.telegram.org/bots/api#setchatmembertag
+const maxTag = 16
+
+var tagEntry = config.Matching(`telegram:-[1-9][0-9]{0,18}:.+`, "telegram:ID:TAG with the ID of a Telegram group, which is negative, and a tag")
+
+// setStakerTags sets StakerTags. It fails for a group that is named twice, and for a tag that
+// Telegram does not take.
+func (s *Settings) setStakerTags(value string) error {
+	entries, err := config.ListOf(tagEntry)(value)
+	if err != nil {
+		return err
+	}
+	if s.StakerTags, err = byGroup[string](entries); err != nil {
+		return err
+	}
+	for _, tag := range s.StakerTags {
+		if len([]rune(tag)) > maxTag || strings.ContainsFunc(tag, notInTag) {
+			return fmt.Errorf("must have tags of 1 to %d letters, digits and signs, without commas, spaces and emoji: %s", maxTag, tag)
+		}
 	}
 	return nil
+}
+
+// notInTag reports whether a character is none of a tag. Emoji are symbols, or made of joiners
+// and selectors; the information sign is a letter by Unicode.
+func notInTag(r rune) bool {
+	plain := r > ' ' && r <= '~' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
+	return !plain || strings.ContainsRune("\uFE0F\u20E3\u2139", r)
 }
 
 // reservedPaths are served on HTTP_ADDR beside the webhook.

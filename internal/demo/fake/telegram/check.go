@@ -69,6 +69,9 @@ func read(r *http.Request, method string) (p params, files map[string][]byte, er
 	if err := check(known, given); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", method, err)
 	}
+	if tag := arg[string](p, "tag"); method == "setChatMemberTag" && !isTag(tag) {
+		return nil, nil, fmt.Errorf("%s: a tag has at most 16 characters and no emoji", method)
+	}
 	if turnsAway(method, p) {
 		return nil, nil, fmt.Errorf("%s: only moderators turn people away", method)
 	}

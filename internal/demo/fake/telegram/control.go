@@ -35,7 +35,12 @@ func (s *Server) person(id int64) User {
 // "member", "left" and so on. It is "member" until then, or what the user's last join
 // request says: "left", and "member" once it is approved.
 func (s *Server) Promote(chat, user int64, status string) {
-	s.Change(func() { s.status[[2]int64{chat, user}] = status })
+	s.Change(func() {
+		s.status[[2]int64{chat, user}] = status
+		if status == "left" || status == "kicked" {
+			delete(s.tags, [2]int64{chat, user})
+		}
+	})
 }
 
 // Migrate turns a group into a supergroup with another ID.

@@ -277,6 +277,12 @@ func (s *Server) getChatMember(p params) (result any, no *refusal) {
 	member := map[string]any{"status": cmp.Or(s.standing(chat, user), "member"), "user": s.person(user)}
 	if user == BotID && member["status"] == "administrator" {
 		member["can_invite_users"] = s.inviting[chat]
+		if may, told := s.tagging[chat]; told {
+			member["can_manage_tags"] = may
+		}
+	}
+	if tag := s.tags[[2]int64{chat, user}]; tag != "" {
+		member["tag"] = tag
 	}
 	return member, nil
 }
@@ -287,6 +293,8 @@ type ChatInfo struct {
 	JoinByRequest bool `json:"join_by_request,omitempty"`
 	// GuardBot answers the chat's join requests. Only administrators are told.
 	GuardBot *User `json:"guard_bot,omitempty"`
+	// Permissions are those of members; nil: nothing is said of them.
+	Permissions *ChatPermissions `json:"permissions,omitempty"`
 	// Unknown makes getChat answer that there is no such chat.
 	Unknown bool `json:"-"`
 }

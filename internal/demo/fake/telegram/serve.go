@@ -140,6 +140,8 @@ func (s *Server) carryOut(method string, p params, files map[string][]byte) (res
 		return s.getChatMember(p)
 	case "getChat":
 		return s.getChat(p)
+	case "setChatMemberTag":
+		return s.setChatMemberTag(p)
 	case "approveChatJoinRequest":
 		return s.approveChatJoinRequest(p)
 	case "answerChatJoinRequestQuery":

@@ -90,6 +90,10 @@ type Server struct {
 	inviting map[int64]bool // chats where the bot may or may not add members
 	chats    map[int64]ChatInfo
 
+	tagging map[int64]bool // chats where the bot may set tags
+	tags    map[[2]int64]string
+	tagged  []TagCall
+
 	people map[int64]User // how they appear in updates
 	watch  func(Event)
 }
@@ -132,6 +136,7 @@ func New() *Server {
 		menus: map[MenuKey][]Command{}, descriptions: map[[2]string]string{}, ephemerals: map[[2]int64]ephemeral{},
 		presses: map[string]*press{}, queries: map[string]*inlineQuery{},
 		inviting: map[int64]bool{}, chats: map[int64]ChatInfo{},
+		tagging: map[int64]bool{}, tags: map[[2]int64]string{},
 		people: map[int64]User{}, watch: func(Event) {},
 	}
 }

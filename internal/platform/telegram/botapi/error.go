@@ -86,6 +86,8 @@ const (
 	noJoinRequest = "the user has no open join request"
 	noRight       = "the bot lacks an administrator's right"
 	queryTooOld   = "the query is too old"
+	noMember      = "the user is not a member"
+	noTag         = "the user is an administrator, and has a title instead of a tag"
 )
 
 // details maps a part of Telegram's description to the text for a log.
@@ -108,6 +110,13 @@ var details = map[string]string{
 	"USER_ALREADY_PARTICIPANT":  "the user is a member already",
 	"CHAT_ADMIN_REQUIRED":       noRight,
 	"manage chat invite link":   noRight,
+	"not enough rights":         noRight,
+	"USER_NOT_PARTICIPANT":      noMember,
+	"PARTICIPANT_ID_INVALID":    noMember,
+	"USER_ID_INVALID":           noMember,
+	"user not found":            noMember,
+	"member not found":          noMember,
+	"CHAT_CREATOR_REQUIRED":     noTag,
 }
 
 // kinds maps error codes; any other code is OutcomeUnknown.

@@ -47,6 +47,11 @@ type ChatInfo struct {
 	GuardBot *struct {
 		ID int64 `json:"id"`
 	} `json:"guard_bot"`
+	// Permissions are those of members. Without CanEditTag it is as CanPinMessages.
+	Permissions struct {
+		CanEditTag     *bool `json:"can_edit_tag"`
+		CanPinMessages bool  `json:"can_pin_messages"`
+	} `json:"permissions"`
 }
 
 // GetChat returns a chat.
