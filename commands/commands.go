@@ -33,6 +33,8 @@ type Sources struct {
 	Chart  Chart
 	// Services are asked by /status, which shows them in this order.
 	Services []Service
+	// Members keep wallets.
+	Members Members
 	// Joins counts the requests to join groups, for /status.
 	Joins *chat.JoinCounts
 }
@@ -65,11 +67,12 @@ func All(from Sources, options Options) chat.Commands {
 		supply(from, options),
 		staked(from, options),
 		myLogins(from, options),
-		exists(from.Accounts, options),
+		exists(from, options),
 		verify(from, options),
+		forget(from),
 		status(from, options),
 	}
-	all = append(all, help(all, options))
+	all = append(all, help(all, options), keep(from, options))
 	if len(options.JoinChats) > 0 {
 		all = append(all, join(from, options))
 	}

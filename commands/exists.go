@@ -20,12 +20,12 @@ var (
 
 // existsCommand answers /exists.
 type existsCommand struct {
-	accounts core.Source[core.Identity, core.Account]
+	Sources
 	Options
 }
 
-func exists(accounts core.Source[core.Identity, core.Account], options Options) chat.Command {
-	c := existsCommand{accounts, options}
+func exists(from Sources, options Options) chat.Command {
+	c := existsCommand{from, options}
 	return chat.Command{
 		Name:             "exists",
 		Summary:          chat.Say("command.exists"),
@@ -65,7 +65,7 @@ func (c existsCommand) answer(ctx context.Context, req chat.Request, whom subjec
 	if err != nil {
 		return chat.Reply{}, err
 	}
-	account, err := c.accounts.Get(ctx, id)
+	account, err := c.Accounts.Get(ctx, id)
 	if err != nil {
 		return chat.Reply{}, err
 	}
@@ -81,6 +81,7 @@ func (c existsCommand) answer(ctx context.Context, req chat.Request, whom subjec
 	}
 	if key == theyExist {
 		reply.Sections = []chat.Section{{Fields: []chat.Field{personField(id, req)}}}
+		reply.Notes = keptNote(ctx, c.Members, id)
 	} else if tone == chat.Negative {
 		reply.Actions = nextStep("button.register", c.RegisterURL)
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"regexp"
 
+	"github.com/ethereum/go-ethereum/common"
+
 	"herald/internal/chat"
 )
 
@@ -51,13 +53,17 @@ func (c joinCommand) requirement(req chat.Request) chat.Requirement {
 	return c.JoinChats[string(req.From.Platform)+":"+group(req).ID]
 }
 
-// byGroup admits a registered person, or asks for the wallet of a staker. Anybody can forge
-// an ID: for a group that is not in JoinChats, byGroup returns OldButton.
+// byGroup admits a registered person, or one who stakes with the wallet that they have kept.
+// From others it asks for the wallet of a staker. Anybody can forge an ID: for a group that is
+// not in JoinChats, byGroup returns OldButton.
 func (c joinCommand) byGroup(ctx context.Context, req chat.Request) (chat.Reply, error) {
 	switch c.requirement(req) {
 	case chat.Registered:
 		return c.registered(ctx, req)
 	case chat.Staker:
+		if row, err := c.Members.Kept(ctx, req.From); err == nil && row != nil {
+			return c.staker(ctx, req, row.Wallet)
+		}
 		return c.question(group(req)), nil
 	}
 	return chat.OldButton(), nil
@@ -94,21 +100,32 @@ func (c joinCommand) question(g chat.Group) chat.Reply {
 	}
 }
 
-// byWallet admits the sender if the wallet is theirs and stakes. Otherwise it answers as
-// /verify does, and offers to try again.
+// anotherWallet in place of a wallet asks for one.
+const anotherWallet = "another"
+
+// byWallet admits the sender if the wallet in the arguments is theirs and stakes.
 func (c joinCommand) byWallet(ctx context.Context, req chat.Request) (chat.Reply, error) {
 	if c.requirement(req) != chat.Staker {
 		return c.byGroup(ctx, req)
 	}
-	self, err := sender(req)
-	if err != nil {
-		return chat.Reply{}, err
+	if req.Args.Value(walletParam.Name) == anotherWallet {
+		return c.question(group(req)), nil
 	}
 	wallet, err := parseWallet(req)
 	if flawed, wrong := errors.AsType[*chat.InputError](err); wrong {
 		reply := c.question(group(req))
 		reply.Tone, reply.Title, reply.Text = chat.Warning, flawed.Title, flawed.Problem
 		return reply, nil
+	}
+	return c.staker(ctx, req, wallet)
+}
+
+// staker admits the sender if the wallet is theirs and stakes. Otherwise it answers as /verify
+// does, and offers to try again.
+func (c joinCommand) staker(ctx context.Context, req chat.Request, wallet common.Address) (chat.Reply, error) {
+	self, err := sender(req)
+	if err != nil {
+		return chat.Reply{}, err
 	}
 	p := c.prove(ctx, self, wallet)
 	if p.ownerStakes() {
@@ -118,7 +135,9 @@ func (c joinCommand) byWallet(ctx context.Context, req chat.Request) (chat.Reply
 	reply.Notes = append(reply.Notes, chat.StaysOpen())
 	switch _, partly := errors.AsType[*chat.PartialError](err); {
 	case err == nil:
-		reply.Actions = append(reply.Actions, group(req).Again("button.another_wallet", false))
+		another := group(req).Again("button.another_wallet", false)
+		another.Args = append(another.Args, anotherWallet)
+		reply.Actions = append(reply.Actions, another)
 	case partly:
 		reply.Actions = []chat.Action{group(req).Again("button.again", false)}
 	default:

@@ -30,12 +30,12 @@ func status(from Sources, options Options) chat.Command {
 		Name:       "status",
 		Summary:    chat.Say("command.status"),
 		Visibility: chat.Public,
-		Forms:      []chat.Form{{AsksRole: len(options.JoinChats) > 0, Run: statusCommand{from, options}.answer}},
+		Forms:      []chat.Form{{AsksRole: len(options.JoinChats) > 0 || from.Members.Keeps(), Run: statusCommand{from, options}.answer}},
 	}
 }
 
 // answer says of each service whether it works and, to moderators, what became of requests
-// to join.
+// to join and of kept wallets.
 func (c statusCommand) answer(ctx context.Context, req chat.Request) (chat.Reply, error) {
 	all := make([]serviceStatus, len(c.Services))
 	var asking sync.WaitGroup
@@ -52,6 +52,9 @@ func (c statusCommand) answer(ctx context.Context, req chat.Request) (chat.Reply
 			"n": chat.Count(len(c.JoinChats)), "approved": chat.Count(c.Joins.Approved.Load()),
 			"open": chat.Count(c.Joins.LeftOpen.Load()), "unknown": chat.Count(c.Joins.Unknown.Load()),
 		}))
+	}
+	if c.Members.Keeps() && req.MayModerate {
+		reply.Notes = append(reply.Notes, memberNotes(ctx, c.Members, req.From.Platform)...)
 	}
 	return reply, nil
 }

@@ -35,22 +35,34 @@ func verify(from Sources, options Options) chat.Command {
 			// First, so that a reply to somebody's message with a wallet is about them.
 			{Params: []chat.Param{personParam, walletParam}, Moderators: true, Run: c.theirs},
 			{Params: []chat.Param{walletParam}, Run: c.own},
+			{Run: c.kept},
 		},
 	}
 }
 
 func (c verifyCommand) own(ctx context.Context, req chat.Request) (chat.Reply, error) {
-	return c.answer(ctx, req, sender, yourWallet)
+	wallet, err := parseWallet(req)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	return c.ownWallet(ctx, req, wallet)
 }
 
+// ownWallet returns the card about the sender and a wallet.
+func (c verifyCommand) ownWallet(ctx context.Context, req chat.Request, wallet common.Address) (chat.Reply, error) {
+	id, err := sender(req)
+	if err != nil {
+		return chat.Reply{}, err
+	}
+	p := c.prove(ctx, id, wallet)
+	reply, err := c.card(p, yourWallet)
+	c.offer(ctx, req, &reply, p)
+	return reply, err
+}
+
+// theirs returns the card about another person and the wallet in the arguments.
 func (c verifyCommand) theirs(ctx context.Context, req chat.Request) (chat.Reply, error) {
-	return c.answer(ctx, req, target, theirWallet)
-}
-
-// answer returns the card about the wallet in the arguments and the person that whom returns.
-// key is yourWallet or theirWallet.
-func (c verifyCommand) answer(ctx context.Context, req chat.Request, whom subject, key string) (chat.Reply, error) {
-	id, err := whom(req)
+	id, err := target(req)
 	if err != nil {
 		return chat.Reply{}, err
 	}
@@ -58,9 +70,8 @@ func (c verifyCommand) answer(ctx context.Context, req chat.Request, whom subjec
 	if err != nil {
 		return chat.Reply{}, err
 	}
-	p := c.prove(ctx, id, wallet)
-	reply, err := c.card(p, key)
-	if key == theirWallet && reply.Title.Key != "" {
+	reply, err := c.card(c.prove(ctx, id, wallet), theirWallet)
+	if reply.Title.Key != "" {
 		person := chat.Section{Fields: []chat.Field{personField(id, req)}}
 		reply.Sections = append([]chat.Section{person}, reply.Sections...)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -226,7 +227,8 @@ func TestAStakesWorthIsToldAtTodaysPriceAlone(t *testing.T) {
 				from.Price = price
 				c, _ := commands.All(from, w.Options).Find(command)
 				began := time.Now()
-				reply, _ := c.Forms[len(c.Forms)-1].Run(t.Context(), chat.Request{
+				ofWallet := slices.IndexFunc(c.Forms, func(f chat.Form) bool { return len(f.Params) == 1 })
+				reply, _ := c.Forms[ofWallet].Run(t.Context(), chat.Request{
 					Args: chat.Named(aboutWallet), From: chat.User{Platform: "telegram", ID: commandstest.Ann}})
 				if took := time.Since(began); took != test.took || price.asked != test.asked || strings.Contains(texts(reply), "≈\u00a0$15,242") != test.worth {
 					t.Errorf("/%s, %s: asked for the price %d times, after %v:\n%s", command, name, price.asked, took, texts(reply))

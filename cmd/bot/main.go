@@ -127,6 +127,18 @@ func check(ctx context.Context, p process, o options) error {
 	return bot.Check(ctx, p.stdout, wallet)
 }
 
+func listMembers(ctx context.Context, p process, o options) error {
+	cfg, err := app.Load(p.environ, o.envFile, false)
+	if err != nil {
+		return err
+	}
+	log := app.NewLogger(cfg, p.stderr)
+	if o.release {
+		return app.ReleaseBadges(ctx, cfg, log, p.stdout)
+	}
+	return app.ListMembers(ctx, cfg, log, p.stdout)
+}
+
 func printVersion(_ context.Context, p process, _ options) error {
 	_, err := fmt.Fprintf(p.stdout, "herald %s, commit %s, %s\n", version, builtFrom(), runtime.Version())
 	return err
@@ -159,7 +171,8 @@ type options struct {
 	envFile string
 	web     bool
 	wallet  *string // as typed; nil: not given
-	topic   string  // the command to explain; empty: all
+	release bool
+	topic   string // the command to explain; empty: all
 }
 
 func commands() []command {
@@ -176,6 +189,11 @@ It is the whole bot, with simulated services and a chat in the terminal, or in a
 		{name: "check", flags: []string{"env-file", "wallet"}, run: check, help: `ask every configured service one harmless question
 
 It exits with 0 if all is well, with 1 if not, and with 2 if a setting is wrong.
+`},
+		{name: "members", flags: []string{"env-file", "release"}, run: listMembers, help: `print what is kept of members, as CSV
+
+The lines name people and their wallets: keep them to yourself. It works beside a
+running bot. It exits with 1 if not all could be read.
 `},
 		{name: "version", run: printVersion, help: "print the version, the commit and Go's; also bot --version\n"},
 		{name: "help", run: printHelp, help: "print this; bot help COMMAND prints more about one\n"},
@@ -194,6 +212,10 @@ var flagHelp = map[string]string{
   --wallet 0x...    show in bot check what this wallet is withdrawing, and from
                     which block, to find out STAKING_CLAIM_BLOCKS
 `,
+	"release": `
+  --release         let the running bot take the roles and tags that it holds
+                    back because too many would go at once; with bot members
+`,
 }
 
 func printHelp(_ context.Context, p process, o options) error {
@@ -202,7 +224,7 @@ func printHelp(_ context.Context, p process, o options) error {
 		summary, _, _ := strings.Cut(c.help, "\n")
 		text += fmt.Sprintf("  bot %-8s  %s\n", c.name, summary)
 	}
-	text += flagHelp["env-file"] + flagHelp["web"] + flagHelp["wallet"]
+	text += flagHelp["env-file"] + flagHelp["web"] + flagHelp["wallet"] + flagHelp["release"]
 	if o.topic != "" {
 		c, err := find(o.topic)
 		if err != nil {
@@ -265,7 +287,7 @@ func parse(args []string) (command, options, error) {
 		o.topic, words = words[1], words[1:]
 	}
 	foreign := false
-	for name, given := range map[string]bool{"web": o.web, "env-file": o.envFile != "", "wallet": o.wallet != nil} {
+	for name, given := range map[string]bool{"web": o.web, "env-file": o.envFile != "", "wallet": o.wallet != nil, "release": o.release} {
 		foreign = foreign || given && !slices.Contains(c.flags, name)
 	}
 	switch {
@@ -285,6 +307,7 @@ func readFlags(args []string, o *options) (words []string, asksHelp bool, err er
 	flags.SetOutput(io.Discard) // its errors repeat what was typed
 	flags.StringVar(&o.envFile, "env-file", "", "")
 	flags.BoolVar(&o.web, "web", false, "")
+	flags.BoolVar(&o.release, "release", false, "")
 	flags.Func("wallet", "", func(text string) error { o.wallet = &text; return nil })
 	flags.BoolVar(&version, "version", false, "")
 	err = flags.Parse(args)
@@ -297,7 +320,7 @@ func readFlags(args []string, o *options) (words []string, asksHelp bool, err er
 	case errors.Is(err, flag.ErrHelp):
 		return slices.Insert(words, 0, "help"), true, nil
 	case unknown:
-		return nil, false, noSuch("flag", "-"+typed, []string{"--env-file", "--web", "--wallet", "--version", "--help"})
+		return nil, false, noSuch("flag", "-"+typed, []string{"--env-file", "--web", "--wallet", "--release", "--version", "--help"})
 	case err != nil:
 		return nil, false, usageError("the value of a flag is wrong or missing; for example bot run --env-file herald.env")
 	case version:

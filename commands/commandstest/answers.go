@@ -64,6 +64,8 @@ type Answers struct {
 
 	Joins chat.JoinCounts
 
+	Kept Kept
+
 	// NeverAsked: no call to a service has ended yet.
 	NeverAsked bool
 
@@ -129,6 +131,7 @@ func Healthy() *Answers {
 		},
 		AccountsAsked: map[core.Identity]int{},
 		Options:       commands.Options{Symbol: "TKN", ExplorerURL: "https://explorer.example"},
+		Kept:          Kept{Off: true},
 	}
 }
 
@@ -176,7 +179,7 @@ func (w *Answers) Sources() commands.Sources {
 			return core.Snapshot[[]core.Login]{Value: w.Logins, At: Noon}, w.LoginsErr
 		}),
 		Chart: w.drawn,
-		Joins: &w.Joins,
+		Joins: &w.Joins, Members: w.Kept.members(),
 		Services: []commands.Service{
 			w.service(market.Service, w.PriceErr, w.Price.Value, w.Price.Stale),
 			w.service(supply.Service, w.SupplyErr, w.Supply.Value, w.Supply.Stale),

@@ -13,6 +13,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/members"
 	"herald/internal/service/market"
 	"herald/internal/service/partner"
 	"herald/internal/service/staking"
@@ -176,6 +177,7 @@ func scenes() []scene {
 		}},
 	}
 	all = append(all, joining()...)
+	all = append(all, keepingScenes()...)
 	for _, reason := range Reasons {
 		all = append(all, scene{name: "failing " + string(reason), change: func(w *Answers) {
 			w.PriceErr = failed(market.Service, reason)
@@ -215,6 +217,40 @@ func joining() []scene {
 		}), lines: []string{stakers + " " + AnnsWallet}},
 		{name: "joining", change: with(func(*Answers) {}), lines: []string{status}},
 	}
+}
+
+// keepingScenes are wallets that are kept and forgotten, and badges that go with them.
+func keepingScenes() []scene {
+	here, alone := &sender{id: Ann, community: Community, title: talk}, &sender{id: Ann}
+	with := func(change func(*Answers)) func(*Answers) {
+		return func(w *Answers) {
+			w.Kept = Kept{Badge: "@Staker", Status: members.Status{Rows: 1204, Looked: 1190, Given: 12, Taken: 3, Unknown: 4}}
+			w.Kept.Status.Worn = []members.Worn{{Badge: "@Staker", Wearers: 1310, Holders: 1190}}
+			change(w)
+		}
+	}
+	problem := func(p chat.BadgeProblem) func(*Answers) { return with(func(w *Answers) { w.Kept.Problem = p }) }
+	press, refused := "/keep "+AnnsWallet, []string{"/keep " + AnnsWallet}
+	all := []scene{
+		{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{
+			"/verify", verify, press, "/verify", "/forget", "/forget", "/keep " + BobsWallet, "/keep 0x12",
+		}},
+		{name: "members", from: alone, change: with(func(*Answers) {}), lines: []string{verify, press}},
+		{name: "members", from: alone, change: with(func(w *Answers) { w.Kept.Badge = "" }), lines: []string{verify, press, verify}},
+		{name: "members", from: here, change: with(func(w *Answers) { w.Stake = core.Stake{Block: 1, Checked: 21} }), lines: []string{verify, press}},
+		{name: "members", from: here, change: with(func(w *Answers) { w.StakeErr = failed(staking.Service, core.SlowAnswer) }), lines: refused},
+		{name: "members", from: here, change: with(func(w *Answers) { w.Kept.Away = true }), lines: []string{"/verify", press, "/forget"}},
+		{name: "members", change: with(func(w *Answers) {
+			w.Kept.Status.Held = []members.Held{{Platform: "telegram", Losing: 14, Holders: 120}}
+		}), lines: []string{
+			press, "/exists " + Ann, status,
+		}},
+		{name: "members", change: with(func(w *Answers) { w.Kept.Away = true }), lines: []string{status}},
+	}
+	for _, p := range []chat.BadgeProblem{chat.MissingRight, chat.RoleAbove, chat.NotAllowed, chat.BadgeGone, chat.CannotWear, chat.BadgeFailed} {
+		all = append(all, scene{name: "members", from: here, change: problem(p), lines: refused})
+	}
+	return append(all, scene{name: "members", from: here, change: problem(chat.RoleAbove), lines: []string{press, verify, "/forget"}})
 }
 
 // unstaking lets amounts be withdrawn from a pool each. The first is claimable so long after

@@ -16,6 +16,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/core"
+	"herald/internal/members"
 	"herald/internal/ops"
 	"herald/internal/pricechart"
 	"herald/internal/secret"
@@ -34,6 +35,8 @@ type Bot struct {
 	}
 	redis *store.Redis // nil without REDIS_URL
 	joins chat.JoinCounts
+	// members keeps wallets, if there is a store for them.
+	members *members.Members
 	// stores are Redis and the files of DATA_DIR, as far as they are set. The first keeps
 	// answers and credits.
 	stores  []keeper
@@ -59,7 +62,10 @@ type keeper interface {
 
 // New makes a Bot. It does not block, and contacts nothing but Redis. It fails if a setting
 // cannot be used after all.
-func New(cfg *Config, log *slog.Logger) (*Bot, error) {
+func New(cfg *Config, log *slog.Logger) (*Bot, error) { return openBot(cfg, log, nil) }
+
+// openBot is New. Unless kept is nil, wallets are kept there.
+func openBot(cfg *Config, log *slog.Logger, kept members.Store) (*Bot, error) {
 	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(),
 		roles: map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){}}
 	if err := b.openState(); err != nil {
@@ -75,7 +81,10 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 	}
 	b.cache = core.NewCache(cache)
 	b.metrics.ExportCache(b.cache.Items, cfg.CacheItems)
-	sources, err := b.connect()
+	if kept == nil && len(b.stores) > 0 {
+		kept = b.stores[0]
+	}
+	sources, err := b.connect(kept)
 	if err == nil {
 		b.Router, err = b.newRouter(sources)
 	}
@@ -92,10 +101,15 @@ func (b *Bot) newRouter(sources commands.Sources) (*chat.Router, error) {
 		Commands:  commands.All(sources, b.cfg.Answers),
 		Operators: b.cfg.Operators, ModeratorChats: b.cfg.ModeratorChats, Roles: b.roles,
 		Limiter: b.state, UserPerMinute: b.cfg.Limits.UserPerMinute, ChatPerMinute: b.cfg.Limits.ChatPerMinute,
-		Bot:     hash("bot", b.cfg.Telegram.Token.Reveal(), b.cfg.Discord.Token.Reveal()),
+		Bot:     b.id(),
 		Timeout: b.cfg.Limits.CommandTimeout, Language: b.cfg.Language,
 		Nearest: config.Nearest, Explain: commands.Explain, Observe: b.metrics.Command, Log: b.log,
 	})
+}
+
+// id returns an ID of the bot among others that share a limiter.
+func (b *Bot) id() string {
+	return hash("bot", b.cfg.Telegram.Token.Reveal(), b.cfg.Discord.Token.Reveal())
 }
 
 // ExportBuild exports the version to /metrics. It panics if it is called twice.

@@ -183,7 +183,7 @@ func TestTheLogHoldsNoSecretAndNoLongLine(t *testing.T) {
 func TestEverySourceAndOptionReachesTheCommands(t *testing.T) {
 	bot := &Bot{cfg: mustLoad(t, everySetting(), ""), log: slog.New(slog.DiscardHandler), metrics: ops.NewMetrics(), cache: core.NewCache(core.CacheConfig{})}
 	defer bot.Close()
-	sources, err := bot.connect()
+	sources, err := bot.connect(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

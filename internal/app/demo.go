@@ -1,12 +1,14 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -109,6 +111,7 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		defer page.Close()
 		bot.state = unlimited{bot.state}
 		bot.Router.Limiter = bot.state
+		defer bot.runMembers(ctx)()
 		go announce(ctx, out, page.URL, telegram, discord)
 		return serve(ctx, simulated{Router: bot.Router, fresh: fresh.Router, page: page}, bot.platforms(), bot.log)
 	})
@@ -177,7 +180,7 @@ func demo(stderr io.Writer, settings []string, run func(*services.Fakes, *Bot) e
 	}
 	// STAKING_POOLS names pools only in a file.
 	cfg.Staking.Pools = world.World.Pools
-	bot, err := New(cfg, NewLogger(cfg, stderr))
+	bot, err := openBot(cfg, NewLogger(cfg, stderr), &memory{values: map[string][]byte{}})
 	if err != nil {
 		return err
 	}
@@ -186,6 +189,30 @@ func demo(stderr io.Writer, settings []string, run func(*services.Fakes, *Bot) e
 		bot.quotes.Add(quote)
 	}
 	return run(world, bot)
+}
+
+// memory is a members.Store that forgets at the end of the process.
+type memory struct {
+	mu     sync.Mutex
+	values map[string][]byte
+}
+
+// Load implements members.Store.
+func (m *memory) Load(_ context.Context, key string) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.values[key], nil
+}
+
+// Swap implements members.Store.
+func (m *memory) Swap(_ context.Context, key string, old, value []byte, _ time.Duration) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !bytes.Equal(m.values[key], old) {
+		return false
+	}
+	m.values[key] = value
+	return true
 }
 
 // DemoSettings returns the settings for a bot that asks the stand-ins. They set no rate

@@ -20,8 +20,9 @@ type platform struct {
 	webhookPath string
 }
 
-// platforms makes an adapter for each platform whose token is set. It registers Telegram's
-// Role in b.roles and the heartbeat of Discord's gateway in the metrics.
+// platforms makes an adapter for each platform whose token is set, and has b.members use it.
+// It registers Telegram's Role in b.roles and the heartbeat of Discord's gateway in the
+// metrics.
 func (b *Bot) platforms() (on []platform) {
 	if s := b.cfg.Telegram; s.Token.IsSet() {
 		a := telegram.New(telegram.Config{
@@ -30,14 +31,16 @@ func (b *Bot) platforms() (on []platform) {
 			Joins: &b.joins,
 		})
 		b.roles[telegram.Platform] = a.Role
+		b.members.Use(telegram.Platform, a)
 		on = append(on, platform{adapter: a, webhookPath: s.WebhookPath,
 			probe: probe{title: "Telegram", url: s.APIURL, settings: "TELEGRAM_BOT_TOKEN and TELEGRAM_API_URL", ask: a.Check}})
 	}
 	if s := b.cfg.Discord; s.Token.IsSet() {
 		a := discord.New(discord.Config{
-			Settings: s, Dedup: b.state, Status: b.status,
+			Settings: s, Dedup: b.state, Status: b.status, Returned: b.members.Returned,
 			Log: b.log, Count: b.metrics.Events(string(discord.Platform)), Connected: b.connected(discord.Platform),
 		})
+		b.members.Use(discord.Platform, a)
 		p := platform{adapter: a,
 			probe: probe{title: "Discord", url: s.APIURL, settings: "DISCORD_BOT_TOKEN and DISCORD_API_URL", ask: a.Check}}
 		if s.PublicKey != nil {

@@ -44,11 +44,21 @@ func (b *Bot) Run(ctx context.Context) error {
 	defer stop()
 	refuseUntil := make(chan time.Time, 1)
 	defer context.AfterFunc(ctx, func() { refuseUntil <- time.Now().Add(lameDuck) })()
+	defer b.runMembers(ctx)()
 	err = serve(ctx, b.Router, platforms, b.log)
 	if ctx.Err() != nil && slices.ContainsFunc(platforms, func(p platform) bool { return p.webhookPath != "" }) {
 		time.Sleep(time.Until(<-refuseUntil))
 	}
 	return err
+}
+
+// runMembers looks at the kept wallets until ctx is done. wait blocks until that has ended.
+func (b *Bot) runMembers(ctx context.Context) (wait func()) {
+	var running sync.WaitGroup
+	if b.members.Keeps() {
+		running.Go(func() { b.members.Run(ctx) })
+	}
+	return running.Wait
 }
 
 // listen opens HTTP_ADDR and serves health, metrics and the platforms' webhooks there

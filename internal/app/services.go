@@ -3,11 +3,13 @@ package app
 import (
 	"context"
 	"slices"
+	"strconv"
 	"time"
 
 	"herald/commands"
 	"herald/internal/config"
 	"herald/internal/core"
+	"herald/internal/members"
 	"herald/internal/pricechart"
 	"herald/internal/service/market"
 	"herald/internal/service/market/credits"
@@ -39,9 +41,9 @@ type service struct {
 	ask func(context.Context) (details []string, err error)
 }
 
-// connect makes the clients of the services. It sets b.services, b.credits, b.quotes and
-// b.status, and contacts nothing.
-func (b *Bot) connect() (commands.Sources, error) {
+// connect makes the clients of the services. It sets b.services, b.members, b.credits,
+// b.quotes and b.status, and contacts nothing. Wallets are kept in kept; nil: none are.
+func (b *Bot) connect(kept members.Store) (commands.Sources, error) {
 	cfg := b.cfg.Services
 	price := market.New(cfg.Market, b.cache, b.priceBudget())
 	supplies := supply.New(cfg.Supply, b.cache)
@@ -51,6 +53,7 @@ func (b *Bot) connect() (commands.Sources, error) {
 	}
 	accounts := partner.New(cfg.Partner, b.cache)
 	b.metrics.ExportClockSkew(accounts.Skew)
+	b.members = b.newMembers(kept, stakes, accounts)
 	b.services = b.list(price, supplies, stakes, accounts)
 	b.quotes = b.newQuotes()
 	recorded := &pricechart.Recorded{Prices: price.Price, Quotes: b.quotes}
@@ -59,7 +62,7 @@ func (b *Bot) connect() (commands.Sources, error) {
 	}
 	sources := commands.Sources{
 		Price: recorded, Supply: supplies.Supply, Stakes: stakes.Stakes, Total: stakes.Total(cfg.Supply.TTL),
-		Accounts: accounts.Accounts, Logins: accounts.Logins, Joins: &b.joins,
+		Accounts: accounts.Accounts, Logins: accounts.Logins, Joins: &b.joins, Members: b.members,
 		Chart: pricechart.New(b.quotes, cfg.Market.Symbol, cfg.Charts).Chart,
 	}
 	for _, s := range b.services {
@@ -95,6 +98,17 @@ func (b *Bot) list(price *market.Client, supplies *supply.Client, stakes *stakin
 				return aboutPartner(s.Partner.URL, accounts.Skew(), err), err
 			}},
 	}
+}
+
+// newMembers returns what keeps wallets in a store, which may be nil.
+func (b *Bot) newMembers(kept members.Store, stakes *staking.Client, accounts *partner.Client) *members.Members {
+	m := members.New(members.Config{
+		Settings: b.cfg.Members, Store: kept, Claims: b.state, Limiter: b.state, Bot: b.id(),
+		Chain: strconv.FormatUint(b.cfg.Staking.ChainID, 10), Pools: b.cfg.Staking.Pools, Stakes: stakes.StakesOf, Accounts: accounts.Accounts,
+		Language: b.cfg.Language, Count: b.metrics.Events("members"), Log: b.log,
+	})
+	b.metrics.ExportMembers(m.Census)
+	return m
 }
 
 // newQuotes returns the prices seen so far, which are kept in b.stores. It does not block.

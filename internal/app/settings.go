@@ -11,6 +11,7 @@ import (
 	"herald/commands"
 	"herald/internal/chat"
 	"herald/internal/config"
+	"herald/internal/members"
 	"herald/internal/ops"
 	"herald/internal/platform/discord"
 	"herald/internal/platform/telegram"
@@ -23,9 +24,10 @@ type Config struct {
 	Telegram telegram.Settings
 	Discord  discord.Settings
 	Services
-	Store  store.Settings
-	Ops    ops.Settings
-	Limits Limits
+	Members members.Settings
+	Store   store.Settings
+	Ops     ops.Settings
+	Limits  Limits
 
 	// Answers holds what replies mention. Its Symbol is Market.Symbol, and its JoinChats are
 	// Telegram's.
@@ -88,7 +90,7 @@ func (c *Config) Secrets() []string { return secret.Of(*c) }
 
 // table declares every setting, in the order of config.example.env.
 func (c *Config) table() []config.Setting {
-	return slices.Concat(c.Telegram.Table(), c.Discord.Table(), c.Services.table(), c.Store.Table(), c.Ops.Table(),
+	return slices.Concat(c.Telegram.Table(), c.Discord.Table(), c.Services.table(), c.Members.Table(), c.Store.Table(), c.Ops.Table(),
 		c.answersTable(), c.limitsTable(), c.rightsTable(), c.logTable())
 }
 

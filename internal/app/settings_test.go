@@ -18,6 +18,7 @@ import (
 	"herald/internal/config"
 	"herald/internal/config/configtest"
 	"herald/internal/core"
+	"herald/internal/members"
 	"herald/internal/ops"
 	"herald/internal/platform/discord"
 	"herald/internal/platform/telegram"
@@ -74,8 +75,9 @@ func TestLoadFillsInDefaults(t *testing.T) {
 			},
 		},
 		Answers: commands.Options{Symbol: "ETH", JoinChats: map[string]chat.Requirement{}}, Language: chat.English, StaleFor: time.Hour, CacheItems: 100000,
-		Ops:    ops.Settings{Addr: "127.0.0.1:8080"},
-		Limits: Limits{UpstreamTimeout: 5 * time.Second, CommandTimeout: 20 * time.Second, UserPerMinute: 20, ChatPerMinute: 120},
+		Members: members.Settings{Every: 6 * time.Hour},
+		Ops:     ops.Settings{Addr: "127.0.0.1:8080"},
+		Limits:  Limits{UpstreamTimeout: 5 * time.Second, CommandTimeout: 20 * time.Second, UserPerMinute: 20, ChatPerMinute: 120},
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)

@@ -186,7 +186,7 @@ func badInput(input *InputError, c *Command, forms []Form, req *Request) Reply {
 		p := forms[i].Params[0]
 		reply.Ask = &Ask{Command: c.Name, Question: p.Question}
 		if noArgs {
-			return Reply{Ephemeral: true, Title: p.Question, Text: SayWith("ask.text", Values{"example": Code(p.Example)}), Ask: reply.Ask}
+			return Question(c.Name, p)
 		}
 	}
 	var fields []Field
@@ -198,6 +198,14 @@ func badInput(input *InputError, c *Command, forms []Form, req *Request) Reply {
 	}
 	reply.Sections = []Section{{Fields: fields}}
 	return reply
+}
+
+// Question returns a reply that asks for the argument of a command's only parameter.
+func Question(command string, p Param) Reply {
+	return Reply{
+		Ephemeral: true, Title: p.Question, Text: SayWith("ask.text", Values{"example": Code(p.Example)}),
+		Ask: &Ask{Command: command, Question: p.Question},
+	}
 }
 
 // hasQuestion reports whether the only parameter of f has a Question.

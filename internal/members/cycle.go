@@ -314,10 +314,11 @@ func (m *Members) tell(ctx context.Context, changes []Change, c change) {
 	if i < 0 {
 		return
 	}
-	text := chat.Say("lapsed.owner")
+	again := chat.CommandLink("/verify")
+	text := chat.SayWith("lapsed.owner", chat.Values{"verify": again})
 	if !c.disowned {
 		text = chat.SayWith("lapsed.stake", chat.Values{
-			"first": chat.Plain(clock(c.after.FirstNo, c.block)), "second": chat.Plain(clock(c.block, c.block)), "n": chat.Count(len(m.Pools)),
+			"first": chat.Plain(clock(c.after.FirstNo, c.block)), "second": chat.Plain(clock(c.block, c.block)), "n": chat.Count(len(m.Pools)), "verify": again,
 		})
 	}
 	m.badges[c.after.User.Platform].Notify(ctx, c.after.User.ID, chat.Reply{

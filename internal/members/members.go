@@ -286,11 +286,14 @@ func (m *Members) take(ctx context.Context, user chat.User, reason string, leave
 	return changes
 }
 
+// Gone reports whether there is no badge for the bot to take.
+func (c Change) Gone() bool {
+	return c.Problem == "" || c.Problem == chat.CannotWear || c.Problem == chat.BadgeGone
+}
+
 // allTaken reports whether the user of these changes wears no badge that the bot could take.
 func allTaken(changes []Change) bool {
-	return !slices.ContainsFunc(changes, func(c Change) bool {
-		return c.Problem != "" && c.Problem != chat.CannotWear && c.Problem != chat.BadgeGone
-	})
+	return !slices.ContainsFunc(changes, func(c Change) bool { return !c.Gone() })
 }
 
 // comer is a user who may have come back to a community.
