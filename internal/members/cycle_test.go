@@ -274,6 +274,30 @@ func TestAForgottenRowStaysUntilItsBadgesAreGone(t *testing.T) {
 	})
 }
 
+// Who presses "keep" and "forget" at once, or uses a command meanwhile, ends with a row and a
+// badge, or with neither.
+func TestPressesAtOnceLeaveNoBadgeWithoutARow(t *testing.T) {
+	for delay := range 40 {
+		synctest.Test(t, func(t *testing.T) {
+			w, r := begin(t, time.Hour, 1)
+			defer r.end()
+			p := w.people[0]
+			w.change(func() { p.forget, p.wears = true, map[string]bool{} })
+			go r.m.Returned(p.User, communities[0])
+			go func() {
+				time.Sleep(time.Duration(delay) * 100 * time.Millisecond)
+				_, _ = r.m.Keep(t.Context(), p.User, p.wallet, r.stakeOf(p).Value)
+			}()
+			time.Sleep(time.Duration(delay%7) * 300 * time.Millisecond)
+			_, _, _ = r.m.Forget(t.Context(), p.User)
+			time.Sleep(time.Minute)
+			if row, err := r.m.Kept(t.Context(), p.User); err != nil || (row != nil) != p.wears[communities[0]] {
+				t.Errorf("after %d: the row is %+v, and the badge %t, %v", delay, row, p.wears[communities[0]], err)
+			}
+		})
+	}
+}
+
 func TestAnotherWalletReplacesTheFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, r := begin(t, time.Hour, 2)

@@ -224,7 +224,17 @@ func grouped(n uint64) string {
 func (m *Members) give(ctx context.Context, b *badges, user chat.User, reason string) []Change {
 	changes := b.everywhere(ctx, call{user: user.ID, reason: "Herald: " + reason})
 	m.given.Add(done(changes))
+	m.settle(ctx, user)
 	return changes
+}
+
+// settle takes the badges that a user was just given if their row does not allow them any
+// more: they may have been forgotten meanwhile.
+func (m *Members) settle(ctx context.Context, user chat.User) {
+	row, err := m.rows.find(ctx, user)
+	if err == nil && (row == nil || row.Forgotten || !row.LapsedAt.IsZero()) {
+		m.take(ctx, user, "Herald: forgotten, as the member asked", 0)
+	}
 }
 
 // done returns how many of the changes succeeded.
@@ -323,5 +333,6 @@ func (m *Members) welcome(ctx context.Context, c comer) {
 	reason := "Herald: stakes, and is back (looked at " + row.LookedAt.Format(time.RFC3339) + ")"
 	if b.in(ctx, c.community, call{user: c.user.ID, reason: reason, leaveFor: m.Every}) == "" {
 		m.given.Add(1)
+		m.settle(ctx, c.user)
 	}
 }
