@@ -282,7 +282,7 @@ func TestPressesAtOnceLeaveNoBadgeWithoutARow(t *testing.T) {
 			w, r := begin(t, time.Hour, 1)
 			defer r.end()
 			p := w.people[0]
-			w.change(func() { p.forget, p.wears = true, map[string]bool{} })
+			w.change(func() { p.forget, p.wears, w.giveTime = true, map[string]bool{}, 5*time.Second })
 			go r.m.Returned(p.User, communities[0])
 			go func() {
 				time.Sleep(time.Duration(delay) * 100 * time.Millisecond)

@@ -75,6 +75,8 @@ type world struct {
 	// its effect all the same.
 	problem    chat.BadgeProblem
 	carriedOut bool
+	// giveTime is how much longer a call to give takes.
+	giveTime time.Duration
 	// killed says that a replica was killed: its last answers have no effect.
 	killed   bool
 	effects  atomic.Int64
@@ -336,6 +338,9 @@ func (r *replica) Take(_ context.Context, community, user, _ string) error {
 
 func (r *replica) set(community, user string, wears bool) error {
 	time.Sleep(50 * time.Millisecond) // simulated
+	if wears {
+		time.Sleep(r.giveTime)
+	}
 	if !r.effect() {
 		return &chat.BadgeError{Problem: chat.BadgeFailed, Err: errFault}
 	}
