@@ -24,7 +24,7 @@ import (
 // Demo runs the whole bot against stand-ins, with a chat in the terminal. It blocks until
 // the end of in or until ctx is done. It writes a greeting to stderr.
 func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
-	return demo(stderr, nil, func(world *services.Fakes, bot *Bot) error {
+	return demo(stderr, nil, func(*Config) {}, func(world *services.Fakes, bot *Bot) error {
 		fmt.Fprintf(stderr, demoGreeting, otherCommands(bot.Router.Commands()),
 			world.World.Staker.Hex(), world.World.Idle.Hex(), world.World.Registered.UID("Telegram"))
 		// https://man7.org/linux/man-pages/man7/term.7.html
@@ -98,22 +98,27 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		// People soon see what the bot says about a service that fails.
 		"PRICE_TTL=1s", "SUPPLY_TTL=1s", "STAKE_TTL=1s", "EXISTS_TTL=1s", "LOGINS_TTL=1s", "UPSTREAM_TIMEOUT=2s",
 	}
-	return demo(stderr, settings, func(world *services.Fakes, bot *Bot) error {
+	wear := func(cfg *Config) {
+		cfg.Telegram.StakerTags, cfg.Discord.StakerRoles = web.StakerTags(), web.StakerRoles()
+	}
+	return demo(stderr, settings, wear, func(world *services.Fakes, bot *Bot) error {
 		fresh, err := New(bot.cfg, bot.log)
 		if err != nil {
 			return err
 		}
 		defer fresh.Close()
-		page, err := web.Start(web.Config{Services: world, Telegram: telegram, Discord: discord})
+		page, err := web.Start(web.Config{Services: world, Telegram: telegram, Discord: discord,
+			Later: func(ctx context.Context) error { return bot.members.Elapse(ctx, bot.cfg.Members.Every) }})
 		if err != nil {
 			return err
 		}
 		defer page.Close()
 		bot.state = unlimited{bot.state}
 		bot.Router.Limiter = bot.state
+		platforms := bot.platforms()
 		defer bot.runMembers(ctx)()
 		go announce(ctx, out, page.URL, telegram, discord)
-		return serve(ctx, simulated{Router: bot.Router, fresh: fresh.Router, page: page}, bot.platforms(), bot.log)
+		return serve(ctx, simulated{Router: bot.Router, fresh: fresh.Router, page: page}, platforms, bot.log)
 	})
 }
 
@@ -166,8 +171,9 @@ func (s simulated) Handle(ctx context.Context, req chat.Request) chat.Reply {
 	return reply
 }
 
-// demo makes a bot that asks stand-ins, with further settings, and calls run with both.
-func demo(stderr io.Writer, settings []string, run func(*services.Fakes, *Bot) error) error {
+// demo makes a bot that asks stand-ins, with further settings and a change of them, and calls
+// run with both.
+func demo(stderr io.Writer, settings []string, change func(*Config), run func(*services.Fakes, *Bot) error) error {
 	world := services.New()
 	past := world.Walk()
 	if err := world.Serve(); err != nil {
@@ -180,6 +186,7 @@ func demo(stderr io.Writer, settings []string, run func(*services.Fakes, *Bot) e
 	}
 	// STAKING_POOLS names pools only in a file.
 	cfg.Staking.Pools = world.World.Pools
+	change(cfg)
 	bot, err := openBot(cfg, NewLogger(cfg, stderr), &memory{values: map[string][]byte{}})
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func (f *feed) add(e Event) {
 
 // lasts reports whether pages that connect later get the event.
 func (e Event) lasts() bool {
-	return e.Kind == KindMessage || e.Kind == KindThinking || e.Kind == KindAsked || e.Kind == KindJoin
+	return e.Kind == KindMessage || e.Kind == KindThinking || e.Kind == KindAsked || e.Kind == KindJoin || e.Kind == KindBadges
 }
 
 // since returns the events after a number, or all lasting events after 0. last is the number

@@ -120,6 +120,48 @@ func TestTryAgainLetsIn(t *testing.T) {
 	})
 }
 
+// The badge stays while the node is down, and goes once the wallet has staked nothing for two
+// looks.
+func TestTheBadgeStaysAndThenGoes(t *testing.T) {
+	c := connect(t)
+	worn := func(after int, side, want string) {
+		t.Helper()
+		c.next(after, "the badge on "+side, func(e web.Event) bool {
+			return e.Kind == web.KindBadges && e.Side == side && string(e.Message) == want
+		})
+	}
+	fault := func(name string, on bool) { c.call("POST", "/faults", map[string]bool{name: on}, &web.State{}) }
+	later := func() { c.call("POST", "/later", struct{}{}, new(string)) }
+	for side, member := range map[string]string{web.Telegram: "callback_data", web.Discord: "custom_id"} {
+		worn(0, side, `[]`)
+		act := web.Act{Side: side, Kind: "say", As: "member", Chat: web.Private, Text: "/verify " + c.wallet(0)}
+		card := c.answer(act)
+		button := regexp.MustCompile(`"` + member + `":"([^"]*keep[^"]*)"`).FindSubmatch(card.Message)
+		if button == nil {
+			t.Fatalf("there is no button: %s", card.Message)
+		}
+		before := len(c.seen())
+		act.Kind, act.Text, act.Message, act.Button = "press", "", card.ID, string(button[1])
+		c.act(act)
+		worn(before, side, `["member"]`)
+	}
+	before := len(c.seen())
+	fault("chain", true)
+	later()
+	later()
+	fault("chain", false)
+	fault("unstaked", true)
+	later()
+	for _, e := range c.seen()[before:] {
+		if e.Kind == web.KindBadges {
+			t.Errorf("after a node that was down, and one look without a stake, the badge is worn by %s", e.Message)
+		}
+	}
+	later()
+	worn(before, web.Telegram, `[]`)
+	worn(before, web.Discord, `[]`)
+}
+
 func TestForcedReplyAsksForTheWallet(t *testing.T) {
 	question := connect(t).answer(web.Act{Side: web.Telegram, Kind: "say", As: "member", Chat: web.Group, Text: "/staked"})
 	if !strings.Contains(string(question.Message), `"force_reply":true`) {
@@ -152,7 +194,7 @@ func TestEachFaultIsSeenInAnAnswer(t *testing.T) {
 		{{"partner", "/exists", refused}, {"price", "/price", refused}, {"supply", "/supply", refused}, {"chain", "/staked", refused}},
 		{{"pool", "/staked", "20 of 21 pools"}, {"old quote", "/price", "⚠️ HRLD"}},
 		{{"old block", "/staked", "out of sync"}, {"rate limit", "/price", "limiting my requests"}},
-		{{"fresh bot", "/price 7d", "chart yet"}},
+		{{"fresh bot", "/price 7d", "chart yet"}, {"unstaked", "/staked", "Not staked in any"}},
 	}
 	tried := slices.Concat(groups...)
 	for _, f := range connect(t).state().Faults {

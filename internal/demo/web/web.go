@@ -8,6 +8,7 @@
 package web
 
 import (
+	"context"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -39,6 +40,8 @@ type Config struct {
 	Services *services.Fakes
 	Telegram *faketelegram.Server
 	Discord  *fakediscord.Server
+	// Later has hours pass for the kept wallets. It blocks until the bot has looked at all.
+	Later func(context.Context) error
 }
 
 // Demo serves the page.
@@ -50,6 +53,7 @@ type Demo struct {
 	people people
 	feed   *feed
 	server *http.Server
+	stop   context.CancelFunc // ends what follows the badges
 	// language is a chat.Language.
 	language atomic.Value
 }
@@ -71,6 +75,10 @@ func Start(c Config) (*Demo, error) {
 		}
 	}
 	d.openJoinChats()
+	d.openBadges()
+	ctx, stop := context.WithCancel(context.Background())
+	d.stop = stop
+	d.followBadges(ctx)
 	d.Telegram.Watch(d.seeTelegram)
 	d.Discord.Watch(d.seeDiscord)
 	d.server = &http.Server{Handler: guarded(l.Addr().(*net.TCPAddr).Port, d.routes()), ReadHeaderTimeout: 10 * time.Second}
@@ -79,7 +87,10 @@ func Start(c Config) (*Demo, error) {
 }
 
 // Close ends every connection.
-func (d *Demo) Close() { _ = d.server.Close() }
+func (d *Demo) Close() {
+	d.stop()
+	_ = d.server.Close()
+}
 
 // guarded refuses what a page of another site could send to this port: requests by its own
 // host name (DNS rebinding), and requests from another origin. The page may load its own
@@ -126,6 +137,7 @@ func (d *Demo) routes() http.Handler {
 		w.Header().Set("Content-Type", "image/png")
 		_, _ = w.Write(picture)
 	})
+	mux.HandleFunc("POST /later", d.later)
 	mux.HandleFunc("POST /act", handle(d.act))
 	mux.HandleFunc("POST /faults", handle(d.setFaults))
 	mux.HandleFunc("POST /language", handle(func(to struct{ Language string }) (any, error) {

@@ -11,6 +11,7 @@
 package services
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
+	"herald/internal/service/staking/evmabi"
 )
 
 // Settings of a bot that asks the stand-ins, besides the URLs and keys of Fakes.
@@ -68,6 +70,8 @@ type Fakes struct {
 	// old quote, RateLimit makes it refuse. OldBlock holds Chain at an old block. FreshBot
 	// does nothing here: the demo then uses a bot without recorded quotes.
 	Pool, OldQuote, RateLimit, OldBlock, FreshBot Fault
+	// Unstaked takes Staker's stake out of all pools.
+	Unstaked Fault
 }
 
 // New makes the stand-ins. Their handlers may be replaced before Serve.
@@ -86,6 +90,7 @@ func New() *Fakes {
 		&s.RateLimit: {"rate limit", "the price provider answers 429; Herald then asks again after a minute"},
 		&s.OldBlock:  {"old block", "the blockchain node's newest block is an hour old"},
 		&s.FreshBot:  {"fresh bot", "no price is recorded yet, so charts have no line"},
+		&s.Unstaked:  {"unstaked", "the member's wallet stakes nothing any more"},
 	} {
 		f.Name, f.Note = fault[0], fault[1]
 	}
@@ -95,6 +100,15 @@ func New() *Fakes {
 			return nil, Reverted("")
 		}
 		return read(n, block, input)
+	}
+	for _, pool := range s.World.Pools {
+		holds := node.Contracts[pool.Address]
+		node.Contracts[pool.Address] = func(n Node, block uint64, input []byte) ([]byte, error) {
+			if s.Unstaked.On.Load() && bytes.HasPrefix(input, evmabi.Selector(StakingMethod)) {
+				return word(0), nil
+			}
+			return holds(n, block, input)
+		}
 	}
 	return s
 }
@@ -135,7 +149,7 @@ func (s *Fakes) Services() []*Service {
 // Faults returns every Fault of the demo.
 func (s *Fakes) Faults() []*Fault {
 	return []*Fault{&s.Partner.Fault, &s.Price.Fault, &s.Supply.Fault, &s.Chain.Fault,
-		&s.Pool, &s.OldQuote, &s.OldBlock, &s.RateLimit, &s.FreshBot}
+		&s.Pool, &s.OldQuote, &s.OldBlock, &s.RateLimit, &s.FreshBot, &s.Unstaked}
 }
 
 // Close breaks every connection and frees the ports. Calls under way end.

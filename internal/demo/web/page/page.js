@@ -191,6 +191,7 @@ const happens = {
 	asked: show,
 	thinking: show,
 	join: (event) => joins.put(event),
+	badges: ({ side, message }) => { $(`badges-${side}`).textContent = message.map(nameOf).join(", ") || "nobody"; },
 };
 
 function show(event) {
@@ -227,6 +228,12 @@ $("faults").append(...state.faults.map(({ name, note, on }) => {
 	});
 	return element("label", { title: note }, picked, titled(name));
 }));
+
+$("later").addEventListener("click", async () => {
+	$("later").disabled = true;
+	if (await tried(post("/later", {}))) toast("Six hours have passed");
+	$("later").disabled = false;
+});
 
 $("examples").append(...state.examples.map(({ text, note }) => {
 	const short = text.replace(/(0x\w{4})\w+(\w{4})/, "$1…$2");
