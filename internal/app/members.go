@@ -23,7 +23,7 @@ func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error
 		return err
 	}
 	if b.redis != nil {
-		defer b.redis.Close()
+		defer func() { _ = b.redis.Close() }()
 	}
 	if len(b.stores) == 0 {
 		return errNothingKept

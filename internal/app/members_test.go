@@ -1,0 +1,135 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/shopspring/decimal"
+
+	"herald/internal/chat"
+	"herald/internal/chat/chattest"
+	"herald/internal/core"
+	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
+	"herald/internal/platform/discord"
+
+	"github.com/bwmarrin/discordgo"
+)
+
+func TestMembersAreListedAsCSV(t *testing.T) {
+	world, discard := startSandbox(t), slog.New(slog.DiscardHandler)
+	staking := core.Stake{Checked: 21, Staked: []core.PoolAmount{{Amount: decimal.New(1, 0)}}}
+	for _, store := range []string{"DATA_DIR=" + t.TempDir(), "REDIS_URL=redis://" + miniredis.RunT(t).Addr() + "?read_timeout=1s"} {
+		bot := newBot(t, world, store) // It runs on.
+		for _, user := range []chat.User{{Platform: "telegram", ID: "77"}, {Platform: "discord", ID: "5"}, {Platform: "telegram", ID: "9"}} {
+			if _, err := bot.members.Keep(t.Context(), user, common.Address{19: 1}, staking); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var table strings.Builder
+		cfg := mustLoad(t, append(DemoSettings(world), store), "")
+		if err := ListMembers(t.Context(), cfg, discard, &table); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(table.String()), "\n")
+		want := []string{"platform,user,wallet,kept,proven,looked,first_no,lapsed", "discord,5,", "telegram,9,", "telegram,77,0x0000000000000000000000000000000000000001,2"}
+		for i := range want {
+			if len(lines) != len(want) || !strings.HasPrefix(lines[i], want[i]) || i > 0 && !strings.HasSuffix(lines[i], "Z,,") {
+				t.Fatalf("printed\n%s\nwant lines that begin with %q", &table, want)
+			}
+		}
+		var released strings.Builder
+		if err := ReleaseBadges(t.Context(), cfg, discard, &released); err != nil || !strings.HasPrefix(released.String(), "Released: 0.") {
+			t.Errorf("released %q, %v", &released, err)
+		}
+		bot.Close()
+	}
+	if err := ListMembers(t.Context(), mustLoad(t, DemoSettings(world), ""), discard, &strings.Builder{}); !errors.Is(err, errNothingKept) {
+		t.Errorf("without a store: %v", err)
+	}
+	away := mustLoad(t, append(DemoSettings(world), "REDIS_URL=redis://127.0.0.1:1"), "")
+	if err := ListMembers(t.Context(), away, discard, &strings.Builder{}); err == nil {
+		t.Error("rows that cannot be read are no failure")
+	}
+}
+
+// The whole bot, before the real client libraries: a press gives the role, a restart keeps the
+// row, the stake goes and so does the role.
+func TestARoleFollowsTheStakeAcrossARestart(t *testing.T) {
+	world, fake, dir := startSandbox(t), discordtest.New(), t.TempDir()
+	defer fake.Close()
+	const server, role, ours = "400000000000000001", "400000000000000002", "400000000000000003"
+	fake.AddGuild(server, []fakediscord.Role{
+		{ID: role, Name: "Staker", Position: 1}, {ID: ours, Position: 2, Permissions: discordgo.PermissionManageRoles},
+	}, ours)
+	member := world.World.Registered.UID("Discord")
+	fake.Enter(server, member)
+	start := func() (*Bot, func()) {
+		bot := newBot(t, world, "DATA_DIR="+dir, "DISCORD_BOT_TOKEN="+fake.Token, "DISCORD_API_URL="+fake.URL(), "HTTP_ADDR=off",
+			"STAKER_ROLES=discord:"+server+":"+role, "STAKE_TTL=1ms")
+		ctx, stop := context.WithCancel(context.Background())
+		ended := make(chan error)
+		go func() { ended <- bot.Run(ctx) }()
+		chattest.WaitUntil(t, "the bot's name of the role", func() bool { return bot.members.Badge(discord.Platform, server) != "" && fake.Connected() > 0 })
+		return bot, func() { stop(); <-ended; bot.Close() }
+	}
+	bot, stop := start()
+	ask := func(i fakediscord.Interaction) *fakediscord.Pending {
+		i.GuildID, i.UserID = server, member
+		p, err := fake.Push(i)
+		if err == nil {
+			_, err = p.Wait(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	card := ask(fakediscord.Interaction{Command: "verify", Options: map[string]string{"wallet": world.World.Staker.Hex()}})
+	press := card.Press(member, "1 e 0 keep "+world.World.Staker.Hex())
+	ask(press)
+	if !fake.Wears(server, member, role) {
+		t.Fatalf("the press gives no role: %s", card.Answer().Text())
+	}
+	if reason := fake.RoleCalls()[0].Reason; !strings.HasPrefix(reason, "Herald: stakes (21 of 21 pools, block 1,") {
+		t.Errorf("the audit log shows %q", reason)
+	}
+	stop()
+	bot, stop = start()
+	defer func() { stop() }()
+	for cycle := range 3 {
+		world.Unstaked.On.Store(cycle > 0)
+		if err := bot.members.Elapse(t.Context(), 6*time.Hour); err != nil || fake.Wears(server, member, role) != (cycle < 2) {
+			t.Errorf("cycle %d: the role is worn: %t, %v", cycle, fake.Wears(server, member, role), err)
+		}
+	}
+	world.Unstaked.On.Store(false)
+	ask(fakediscord.Interaction{Command: "verify"})
+	if !fake.Wears(server, member, role) {
+		t.Error("/verify with a stake again gives no role")
+	}
+	ask(fakediscord.Interaction{Command: "forget"})
+	if fake.Wears(server, member, role) {
+		t.Error("/forget leaves the role")
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "*"))
+	for _, path := range files {
+		if content, _ := os.ReadFile(path); strings.Contains(string(content), member) {
+			t.Errorf("%s holds the member", path)
+		}
+	}
+	if all, err := bot.members.All(t.Context()); len(all) != 0 || err != nil {
+		t.Errorf("%d rows are left, %v", len(all), err)
+	}
+	if problems := fake.Problems(); len(problems) > 0 {
+		t.Errorf("refused: %q", problems)
+	}
+}
