@@ -31,6 +31,7 @@ func (s *sample) table() []Setting {
 		{Name: "ADDRESS", Default: "here", Example: "there", Set: Field(&s.Address, Text)},
 		{Name: "HOOK", Needs: []string{"KEY", "ADDRESS"}, Example: "a-hook", Set: Field(&s.Hook, Visible)},
 		{Name: "OTHER_HOOK", Needs: []string{"ADDRESS"}, Example: "a-hook", Set: Field(&s.Hook, Visible)},
+		{Name: "KEPT", NeedsOneOf: []string{"KEY", "HOOK"}, Example: "a-thing", Set: Field(&s.Hook, Visible)},
 		{Name: "PAUSE", Default: "30s", Example: "1s", Set: Field(&s.Pause, Duration)},
 	}
 }
@@ -100,6 +101,9 @@ func TestMistakesNameTheSettingAndAnExample(t *testing.T) {
 			[]string{"KEY: is needed by HOOK and not set; for example KEY=a-key"}},
 		{"a need that is off", []string{"NAME=x", "HOOK=x", "OTHER_HOOK=x", hook, "ADDRESS=off"},
 			[]string{"ADDRESS: is needed by HOOK and OTHER_HOOK and off; for example ADDRESS=there"}},
+		{"a need of one of two", []string{"NAME=x", "KEPT=" + canary},
+			[]string{"KEPT: needs KEY or HOOK, and neither is set; for example KEPT=a-thing"}},
+		{"one of two from a file", []string{"NAME=x", "KEPT=x", hook}, nil},
 		{"a need that a file gives", []string{"NAME=x", "HOOK=x", hook}, nil},
 		{"no secret file", []string{"NAME=x", "KEY_FILE=" + t.TempDir() + "/" + canary},
 			[]string{"KEY: the file named by KEY_FILE cannot be opened: no such file or directory; for example KEY=a-key"}},

@@ -157,3 +157,23 @@ func TestEVMStakesAreReadInEveryWay(t *testing.T) {
 		})
 	}
 }
+
+func TestEVMManyWalletsAreReadAsOne(t *testing.T) {
+	chain := newEVM(t)
+	pools := chain.deployAll(slices.Repeat([]string{"StakingPool"}, 21)...)
+	chain.transact(500, pools[4], ether(7), "stake()")
+	n := newNode(t, chain.contracts)
+	c := newClient(t, n, pools)
+	wallets := append(walletsTo(51), ann)
+	answers := c.StakesOf(t.Context(), wallets)
+	if n.trips != 1 {
+		t.Errorf("%d round trips, want 1", n.trips)
+	}
+	for i, wallet := range wallets {
+		one, err := c.Stakes.Fetch(t.Context(), wallet)
+		if many := answers[i]; err != nil || many.Err != nil || many.Value.Outcome() != one.Outcome() || !many.Value.Total().Equal(one.Total()) {
+			t.Errorf("wallet %d: %+v among many, %+v alone, %v", i, many, one, err)
+		}
+	}
+	wantAmounts(t, "staked", answers[51].Value.Staked, "pool 4: 7")
+}
