@@ -100,8 +100,9 @@ func (c joinCommand) question(g chat.Group) chat.Reply {
 	}
 }
 
-// anotherWallet in place of a wallet asks for one.
-const anotherWallet = "another"
+// anotherWallet in place of a wallet asks for one. It has the beginning of a wallet, so that
+// it counts as one that is meant.
+const anotherWallet = "0x?"
 
 // byWallet admits the sender if the wallet in the arguments is theirs and stakes.
 func (c joinCommand) byWallet(ctx context.Context, req chat.Request) (chat.Reply, error) {

@@ -1,0 +1,160 @@
+package commands_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"herald/commands/commandstest"
+	"herald/internal/chat"
+	"herald/internal/core"
+	"herald/internal/service/staking"
+)
+
+// as has somebody ask in the community where there is a badge.
+func as(t *testing.T, r *chat.Router, user, line string) chat.Reply {
+	t.Helper()
+	words := strings.Fields(line)
+	return r.Handle(t.Context(), chat.Request{
+		Command: strings.TrimPrefix(words[0], "/"), Args: chat.Typed(words[1:]...), From: chat.User{Platform: "telegram", ID: user},
+		Community: commandstest.Community, Chat: commandstest.Community,
+	})
+}
+
+// keepingMembers is a world in which wallets are kept and stakers wear a badge.
+func keepingMembers() *commandstest.Answers {
+	w := commandstest.Healthy()
+	w.Kept.Off, w.Kept.Badge = false, "@Staker"
+	return w
+}
+
+// A press proves anew, for whoever presses, whatever the button says.
+func TestKeepingNeedsACompleteProofOfTheSendersOwn(t *testing.T) {
+	down := staking.Service.Fail(core.SlowAnswer, errInner)
+	for name, test := range map[string]struct {
+		user, wallet string
+		change       func(*commandstest.Answers)
+		kept, worn   bool
+	}{
+		"theirs":              {user: commandstest.Ann, wallet: commandstest.AnnsWallet, kept: true, worn: true},
+		"theirs, in part":     {user: commandstest.Ann, wallet: commandstest.AnnsWallet, change: func(w *commandstest.Answers) { w.Stake.Failed = unreadPool() }, kept: true, worn: true},
+		"theirs, idle":        {user: commandstest.Ann, wallet: commandstest.AnnsWallet, change: func(w *commandstest.Answers) { w.Stake = core.Stake{Checked: 21} }, kept: true},
+		"another's":           {user: commandstest.Ann, wallet: commandstest.BobsWallet},
+		"pressed by another":  {user: commandstest.Bob, wallet: commandstest.AnnsWallet},
+		"of the unregistered": {user: commandstest.Stranger, wallet: commandstest.AnnsWallet},
+		"nobody's":            {user: commandstest.Ann, wallet: commandstest.Wallet},
+		"no wallet":           {user: commandstest.Ann, wallet: "0x12"},
+		"stake unread":        {user: commandstest.Ann, wallet: commandstest.AnnsWallet, change: func(w *commandstest.Answers) { w.StakeErr = down }},
+		"stake undetermined":  {user: commandstest.Ann, wallet: commandstest.AnnsWallet, change: func(w *commandstest.Answers) { w.Stake = core.Stake{Checked: 20, Failed: unreadPool()} }},
+		"owner unread":        {user: commandstest.Ann, wallet: commandstest.AnnsWallet, change: func(w *commandstest.Answers) { w.AccountErrs = map[string]error{"EVM": errInner} }},
+		"nameless":            {user: "", wallet: commandstest.AnnsWallet},
+	} {
+		w := keepingMembers()
+		if test.change != nil {
+			test.change(w)
+		}
+		r := w.Router(t)
+		as(t, r, test.user, "/verify "+commandstest.AnnsWallet)
+		if worn := w.Kept.Worn(); worn != nil {
+			t.Errorf("%s: /verify gives the badge to %q", name, worn)
+		}
+		as(t, r, test.user, "/keep "+test.wallet)
+		if worn := w.Kept.Worn(); slices.Contains(worn, test.user) != test.worn || len(worn) > 1 {
+			t.Errorf("%s: %q wear the badge, want it worn: %t", name, worn, test.worn)
+		}
+		reply := as(t, r, test.user, "/verify")
+		if kept := reply.Ask == nil && test.user != ""; kept != test.kept {
+			t.Errorf("%s: kept %t, want %t: %s", name, kept, test.kept, texts(reply))
+		}
+	}
+}
+
+func TestVerifyAloneIsAboutTheKeptWallet(t *testing.T) {
+	w := keepingMembers()
+	r := w.Router(t)
+	if reply := as(t, r, commandstest.Ann, "/verify"); reply.Ask == nil || reply.Ask.Command != "verify" {
+		t.Errorf("with nothing kept: %s", texts(reply))
+	}
+	as(t, r, commandstest.Ann, "/keep "+commandstest.AnnsWallet)
+	w.Stake = core.Stake{Checked: 21}
+	if reply := as(t, r, commandstest.Ann, "/verify"); !strings.Contains(texts(reply), "Not staked") {
+		t.Errorf("the stake is not read again: %s", texts(reply))
+	}
+	if reply := as(t, r, commandstest.Bob, "/verify"); reply.Ask == nil {
+		t.Errorf("another's wallet is shown: %s", texts(reply))
+	}
+}
+
+// Without a store there is nothing to keep in, and no button that says so.
+func TestWithoutAStoreNothingIsOffered(t *testing.T) {
+	w := keepingMembers()
+	w.Kept.Off = true
+	r := w.Router(t)
+	for _, line := range []string{"/verify " + commandstest.AnnsWallet, "/verify"} {
+		if reply := as(t, r, commandstest.Ann, line); slices.ContainsFunc(reply.Actions, func(a chat.Action) bool { return a.Command == "keep" || a.Command == "forget" }) {
+			t.Errorf("%s offers %+v", line, reply.Actions)
+		}
+	}
+	if reply := as(t, r, commandstest.Ann, "/forget"); !strings.Contains(texts(reply), "Nothing is kept") {
+		t.Errorf("/forget: %s", texts(reply))
+	}
+}
+
+func TestModeratorsReadNoWalletAndNoAmount(t *testing.T) {
+	w := keepingMembers()
+	r := w.Router(t)
+	as(t, r, commandstest.Ann, "/keep "+commandstest.AnnsWallet)
+	for _, line := range []string{"/exists " + commandstest.Ann, "/exists telegram " + commandstest.Ann} {
+		said := texts(commandstest.Ask(t, r, line))
+		if !strings.Contains(said, "Kept a wallet") || !strings.Contains(said, "stakes, looked at") || strings.Contains(said, "0x") || strings.Contains(said, "TKN") {
+			t.Errorf("%s: %s", line, said)
+		}
+	}
+	for _, line := range []string{"/exists " + commandstest.Bob, "/exists discord " + commandstest.Ann, "/exists"} {
+		if said := texts(commandstest.Ask(t, r, line)); strings.Contains(said, "Kept a wallet") {
+			t.Errorf("%s: %s", line, said)
+		}
+	}
+	member := as(t, r, commandstest.Bob, "/status")
+	if said := texts(member); strings.Contains(said, "kept wallet") {
+		t.Errorf("a member reads %s", said)
+	}
+}
+
+// Who asks to join a group for stakers need not name the wallet that they have kept.
+func TestAKeptWalletOpensTheDoor(t *testing.T) {
+	w := keepingMembers()
+	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Stakers: chat.Staker}
+	r := w.Router(t)
+	line := "/join " + commandstest.Stakers
+	if reply := as(t, r, commandstest.Ann, line); reply.Admit != nil || reply.Ask == nil {
+		t.Errorf("with nothing kept: %s", texts(reply))
+	}
+	as(t, r, commandstest.Ann, "/keep "+commandstest.AnnsWallet)
+	if reply := as(t, r, commandstest.Ann, line); reply.Admit == nil || reply.Admit.ID != commandstest.Stakers {
+		t.Errorf("with a wallet that stakes: %s", texts(reply))
+	}
+	w.Stake = core.Stake{Checked: 21}
+	reply := as(t, r, commandstest.Ann, line)
+	last := reply.Actions[len(reply.Actions)-1]
+	if reply.Admit != nil || last.Command != chat.JoinCommand {
+		t.Fatalf("with one that does not: %s", texts(reply))
+	}
+	if again := as(t, r, commandstest.Ann, "/join "+strings.Join(last.Args, " ")); again.Ask == nil || again.Tone == chat.Warning {
+		t.Errorf("[Another wallet] asks for none: %s", texts(again))
+	}
+}
+
+func TestForgettingTakesTheBadge(t *testing.T) {
+	w := keepingMembers()
+	r := w.Router(t)
+	as(t, r, commandstest.Ann, "/keep "+commandstest.AnnsWallet)
+	w.Kept.Problem = chat.RoleAbove
+	if reply := as(t, r, commandstest.Ann, "/forget"); reply.Tone != chat.Warning || !strings.Contains(texts(reply), "Not forgotten yet") || len(w.Kept.Worn()) != 1 {
+		t.Errorf("a badge that cannot be taken: %s", texts(reply))
+	}
+	w.Kept.Problem = ""
+	if reply := as(t, r, commandstest.Ann, "/forget"); reply.Tone != chat.Positive || len(w.Kept.Worn()) != 0 {
+		t.Errorf("once it can: %s, worn by %q", texts(reply), w.Kept.Worn())
+	}
+}
