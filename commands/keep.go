@@ -186,8 +186,8 @@ func (c verifyCommand) offer(ctx context.Context, req chat.Request, reply *chat.
 	}
 }
 
-// keepLabel returns the label of the button that keeps a wallet: it names the badge that comes
-// with it.
+// keepLabel returns the label of the button that keeps a wallet. The label names the badge that
+// comes with it, also where the badge is worn elsewhere: everybody there will see it.
 func (c verifyCommand) keepLabel(req chat.Request, p proof) chat.Text {
 	badge := c.Members.Badge(req.From.Platform, req.Community)
 	if badge == "" || !p.ownerStakes() {

@@ -25,6 +25,9 @@ import (
 // the end of in or until ctx is done. It writes a greeting to stderr.
 func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	return demo(stderr, nil, func(*Config) {}, func(world *services.Fakes, bot *Bot) error {
+		ctx, stop := context.WithCancel(ctx)
+		defer bot.runMembers(ctx)()
+		defer stop()
 		fmt.Fprintf(stderr, demoGreeting, otherCommands(bot.Router.Commands()),
 			world.World.Staker.Hex(), world.World.Idle.Hex(), world.World.Registered.UID("Telegram"))
 		// https://man7.org/linux/man-pages/man7/term.7.html

@@ -64,7 +64,7 @@ type call struct {
 // is in. It blocks for a second a community, and longer where others are called for.
 func (b *badges) everywhere(ctx context.Context, c call) (changes []Change) {
 	for _, community := range b.Communities() {
-		problem := b.in(ctx, community, c)
+		problem := b.callIn(ctx, community, c)
 		if problem != chat.NotAMember {
 			changes = append(changes, Change{Community: community, Badge: b.BadgeName(community), Problem: problem})
 		}
@@ -72,8 +72,8 @@ func (b *badges) everywhere(ctx context.Context, c call) (changes []Change) {
 	return changes
 }
 
-// in makes a call in one community, and returns why it did not succeed, or "".
-func (b *badges) in(ctx context.Context, community string, c call) chat.BadgeProblem {
+// callIn makes a call in one community, and returns why it did not succeed, or "".
+func (b *badges) callIn(ctx context.Context, community string, c call) chat.BadgeProblem {
 	err := b.await(ctx, community, c.leaveFor > 0)
 	if err == nil {
 		do := b.Give

@@ -33,7 +33,7 @@ func (m *Members) Run(ctx context.Context) {
 		for ctx.Err() == nil {
 			select {
 			case c := <-m.returned:
-				m.guard(func() { m.welcome(ctx, c) })
+				m.guard(func() { m.giveBack(ctx, c) })
 			case <-ctx.Done():
 			}
 		}
@@ -292,7 +292,7 @@ func (m *Members) takeFrom(ctx context.Context, c change) error {
 	}
 	if !unchanged { // They may have staked and asked for it again a moment ago.
 		for _, community := range m.badges[row.User.Platform].Communities() {
-			m.welcome(ctx, comer{row.User, community})
+			m.giveBack(ctx, returnee{row.User, community})
 		}
 		return nil
 	}

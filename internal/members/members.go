@@ -90,7 +90,7 @@ type Members struct {
 	rules  rules
 	badges map[chat.Platform]*badges
 	// returned holds users who may have come back to a community.
-	returned chan comer
+	returned chan returnee
 
 	given, taken, unknown atomic.Int64
 
@@ -113,7 +113,7 @@ func New(c Config) *Members {
 	r := rules{pools: poolsID(c.Chain, c.Pools), every: c.Every}
 	return &Members{
 		Config: c, rows: &rows{Store: c.Store, rules: r}, rules: r, badges: map[chat.Platform]*badges{},
-		returned: make(chan comer, maxReturned), blown: map[chat.Platform]bool{},
+		returned: make(chan returnee, maxReturned), blown: map[chat.Platform]bool{},
 	}
 }
 
@@ -129,13 +129,19 @@ func (m *Members) Keeps() bool { return m.Store != nil }
 // RecheckEvery returns how often a kept wallet is looked at.
 func (m *Members) RecheckEvery() time.Duration { return m.Every }
 
-// Badge returns how members see the badge of a community, such as "@Staker". It returns "" if
-// the community has none, or its name is not known yet. It does not block.
+// Badge returns how members see the badge that comes with a stake, such as "@Staker": that of
+// the community or, if that has none, of the platform's first one. It returns "" if there is
+// none, or its name is not known yet. It does not block.
 func (m *Members) Badge(p chat.Platform, community string) chat.Untrusted {
-	if b := m.badges[p]; b != nil && slices.Contains(b.Communities(), community) {
-		return b.BadgeName(community)
+	if !m.wears(p) {
+		return ""
 	}
-	return ""
+	b := m.badges[p]
+	all := b.Communities()
+	if !slices.Contains(all, community) {
+		community = all[0]
+	}
+	return b.BadgeName(community)
 }
 
 // Kept returns the row of a user, or nil if there is none. A Forgotten row counts as none. It
@@ -154,7 +160,7 @@ func (m *Members) Kept(ctx context.Context, user chat.User) (*Row, error) {
 // Change is what became of a user's badge in one community.
 type Change struct {
 	Community string
-	Badge     chat.Untrusted // as Members.Badge returns it
+	Badge     chat.Untrusted // as chat.Badges names it
 	// Problem is why the badge was not given or taken; "": it was, or the user wore it, or
 	// wore none, before.
 	Problem chat.BadgeProblem
@@ -224,13 +230,13 @@ func grouped(n uint64) string {
 func (m *Members) give(ctx context.Context, b *badges, user chat.User, reason string) []Change {
 	changes := b.everywhere(ctx, call{user: user.ID, reason: "Herald: " + reason})
 	m.given.Add(done(changes))
-	m.settle(ctx, user)
+	m.takeUnlessAllowed(ctx, user)
 	return changes
 }
 
-// settle takes the badges that a user was just given if their row does not allow them any
+// takeUnlessAllowed takes the badges that a user was just given if their row does not allow them any
 // more: they may have been forgotten meanwhile.
-func (m *Members) settle(ctx context.Context, user chat.User) {
+func (m *Members) takeUnlessAllowed(ctx context.Context, user chat.User) {
 	row, err := m.rows.find(ctx, user)
 	if err == nil && (row == nil || row.Forgotten || !row.LapsedAt.IsZero()) {
 		m.take(ctx, user, "Herald: forgotten, as the member asked", 0)
@@ -306,8 +312,8 @@ func allTaken(changes []Change) bool {
 	return !slices.ContainsFunc(changes, func(c Change) bool { return !c.Gone() })
 }
 
-// comer is a user who may have come back to a community.
-type comer struct {
+// returnee is a user who may have come back to a community.
+type returnee struct {
 	user      chat.User
 	community string
 }
@@ -316,13 +322,13 @@ type comer struct {
 // that they may. It does not block.
 func (m *Members) Returned(user chat.User, community string) {
 	select {
-	case m.returned <- comer{user, community}:
+	case m.returned <- returnee{user, community}:
 	default:
 	}
 }
 
-// welcome gives the badge to who came back, unless they may wear none.
-func (m *Members) welcome(ctx context.Context, c comer) {
+// giveBack gives the badge to who came back, unless they may wear none.
+func (m *Members) giveBack(ctx context.Context, c returnee) {
 	row, err := m.Kept(ctx, c.user)
 	b := m.badges[c.user.Platform]
 	if err != nil || row == nil || !row.Stakes() || b == nil {
@@ -331,8 +337,8 @@ func (m *Members) welcome(ctx context.Context, c comer) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	reason := "Herald: stakes, and is back (looked at " + row.LookedAt.Format(time.RFC3339) + ")"
-	if b.in(ctx, c.community, call{user: c.user.ID, reason: reason, leaveFor: m.Every}) == "" {
+	if b.callIn(ctx, c.community, call{user: c.user.ID, reason: reason, leaveFor: m.Every}) == "" {
 		m.given.Add(1)
-		m.settle(ctx, c.user)
+		m.takeUnlessAllowed(ctx, c.user)
 	}
 }

@@ -46,7 +46,10 @@ func (a *Adapter) Give(ctx context.Context, community, user, _ string) error {
 func (a *Adapter) Take(ctx context.Context, community, user, _ string) error {
 	group, tag := a.tagOf(community)
 	member, err := a.api.GetMemberTag(ctx, group, idOf(user))
-	if err == nil && member.Tag == tag {
+	switch {
+	case err == nil && member.Absent():
+		return &chat.BadgeError{Problem: chat.NotAMember, Err: errAbsent}
+	case err == nil && member.Tag == tag:
 		err = a.api.SetTag(ctx, group, idOf(user), "")
 	}
 	return badgeError(err)
@@ -75,6 +78,8 @@ func badgeError(err error) error {
 	}
 	return failed
 }
+
+var errAbsent = errors.New("the user is not a member")
 
 var errNoCount = errors.New("telegram does not tell how many members have a tag")
 

@@ -78,6 +78,9 @@ func TestEachRefusalOfATagHasItsProblem(t *testing.T) {
 		if failed == nil || failed.Problem != test.problem || (failed.RetryAfter == 9*time.Second) != (name == "too many") {
 			t.Errorf("%s: %v, want %s", name, err, test.problem)
 		}
+		if err := r.adapter.Take(t.Context(), loungeID, "7", ""); name == "left" && (err == nil || !strings.HasPrefix(err.Error(), string(chat.NotAMember))) {
+			t.Errorf("taken from who is not there: %v", err)
+		}
 	}
 }
 

@@ -22,6 +22,9 @@ func (m MemberTag) MayTag() bool {
 	return m.Status == "administrator" && orElse(m.CanManageTags, m.CanPinMessages)
 }
 
+// Absent reports whether the user is not in the chat.
+func (m MemberTag) Absent() bool { return m.Status == "left" || m.Status == "kicked" }
+
 // GetMemberTag returns a user's tag in a chat, and their right to set others' (getChatMember).
 func (c *Client) GetMemberTag(ctx context.Context, chat, user int64) (MemberTag, error) {
 	return exchange[MemberTag](ctx, c, jsonCall("getChatMember", map[string]any{"chat_id": chat, "user_id": user}))
