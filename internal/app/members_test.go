@@ -81,7 +81,7 @@ func TestARoleFollowsTheStakeAcrossARestart(t *testing.T) {
 		chattest.WaitUntil(t, "the bot's name of the role", func() bool { return bot.members.Badge(discord.Platform, server) != "" && fake.Connected() > 0 })
 		return bot, func() { stop(); <-ended; bot.Close() }
 	}
-	bot, stop := start()
+	_, stop := start()
 	ask := func(i fakediscord.Interaction) *fakediscord.Pending {
 		i.GuildID, i.UserID = server, member
 		p, err := fake.Push(i)
@@ -103,7 +103,7 @@ func TestARoleFollowsTheStakeAcrossARestart(t *testing.T) {
 		t.Errorf("the audit log shows %q", reason)
 	}
 	stop()
-	bot, stop = start()
+	bot, stop := start()
 	defer func() { stop() }()
 	for cycle := range 3 {
 		world.Unstaked.On.Store(cycle > 0)

@@ -370,6 +370,49 @@ func unique(calls []string) []string {
 	return slices.Compact(calls)
 }
 
+func TestReplicasLookAtEachRowOnceACycle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, r := begin(t, 6*time.Hour, 30)
+		other := w.start()
+		w.wholeCycles(1)
+		before := make([]int, len(w.people))
+		for i, p := range w.people {
+			before[i] = p.looks
+		}
+		time.Sleep(2 * w.every)
+		for i, p := range w.people {
+			if n := p.looks - before[i]; n != 2 {
+				t.Errorf("%d looks at a row in two cycles", n)
+			}
+		}
+		r.end()
+		other.end()
+		for key, c := range w.claims {
+			if !c.answered {
+				t.Errorf("%s is still claimed", key)
+			}
+		}
+	})
+}
+
+// A look whose finding could not be saved is repeated soon.
+func TestALookThatCouldNotBeSavedIsRepeatedSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, r := begin(t, 6*time.Hour, 1)
+		defer r.end()
+		w.wholeCycles(1)
+		w.change(func() { w.diskFull = true })
+		for looks := w.people[0].looks; w.people[0].looks == looks; {
+			time.Sleep(time.Second)
+		}
+		w.change(func() { w.diskFull = false })
+		time.Sleep(w.every / slots / 4)
+		if row, err := r.m.Kept(t.Context(), w.people[0].User); err != nil || time.Since(row.LookedAt) > w.every/slots {
+			t.Errorf("looked at %v ago, %v", time.Since(row.LookedAt), err)
+		}
+	})
+}
+
 func TestLostRowsTakeNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, r := begin(t, time.Hour, 20)

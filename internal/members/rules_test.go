@@ -7,6 +7,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"herald/internal/chat"
 	"herald/internal/core"
 )
 
@@ -81,6 +82,20 @@ func TestOnlyACompleteReadingIsANo(t *testing.T) {
 		if got := found(a); got.verdict != test.want {
 			t.Errorf("%s: verdict %d, want %d", name, got.verdict, test.want)
 		}
+	}
+}
+
+func TestOnlyWhoMayWearABadgeCountsForTheFuse(t *testing.T) {
+	telegram := chat.User{Platform: "telegram", ID: "1"}
+	c := countRows([]Row{
+		{User: telegram, LookedAt: noon}, {User: telegram, FirstNo: noon}, {User: telegram, LapsedAt: noon},
+		{User: telegram, FirstNo: noon, Forgotten: true}, {User: chat.User{Platform: "discord", ID: "1"}, LookedAt: noon.Add(-time.Hour)},
+	}, noon.Add(-time.Minute))
+	var sum census
+	sum.add(c)
+	sum.add(c)
+	if want := (tally{holders: 4, losing: 2}); sum.tallies[1] != want || sum.rows != 10 || sum.looked != 2 || sum.tallies[2].holders != 2 {
+		t.Errorf("counted %+v", sum)
 	}
 }
 

@@ -47,6 +47,8 @@ type person struct {
 	// pressed says that they pressed a button to keep a wallet, and forget that they want to
 	// be forgotten.
 	pressed, forget bool
+	// looks counts the readings of their wallet by looks.
+	looks int
 	// kept is when they last kept a wallet.
 	kept time.Time
 	// firstNo and lastNo are the blocks of complete answers without a stake, in a row and
@@ -236,6 +238,7 @@ func (r *replica) stakesOf(_ context.Context, wallets []common.Address) (answers
 	defer r.mu.Unlock()
 	for _, wallet := range wallets {
 		p := r.owner(wallet)
+		p.looks++
 		a := r.stakeOf(p)
 		if !r.dead.Load() {
 			p.see(a, r.pools, r.killed)
