@@ -183,7 +183,7 @@ func TestFailingCallsAreFew(t *testing.T) {
 		w, r := begin(t, 10*time.Minute, 300)
 		defer r.end()
 		w.stopStaking(15)
-		w.change(func() { w.problem, w.attempts = chat.BadgeFailed, nil })
+		w.change(func() { w.problem, w.retryAfter, w.attempts = chat.BadgeFailed, 0, nil })
 		w.wholeCycles(30)
 		if n := len(w.attempts); n < 200 {
 			t.Errorf("%d calls: the test sees nothing", n)
@@ -192,6 +192,26 @@ func TestFailingCallsAreFew(t *testing.T) {
 			if i+maxFailures < len(w.attempts) && w.attempts[i+maxFailures].Sub(w.attempts[i]) < time.Hour {
 				t.Fatalf("more than %d calls failed within %v", maxFailures, w.attempts[i+maxFailures].Sub(w.attempts[i]))
 			}
+		}
+	})
+}
+
+func TestACommunityIsLeftInPeaceForAsLongAsItAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, r := begin(t, 10*time.Minute, 300)
+		defer r.end()
+		w.stopStaking(15)
+		w.change(func() { w.problem, w.attempts, w.asked = chat.BadgeFailed, nil, nil })
+		w.wholeCycles(10)
+		at := map[string]time.Time{}
+		for i, a := range w.attempts {
+			if gap := a.Sub(at[w.asked[i]]); gap < w.retryAfter {
+				t.Errorf("two calls in a community within %v", gap)
+			}
+			at[w.asked[i]] = a
+		}
+		if len(at) != len(communities) {
+			t.Errorf("called %v", at)
 		}
 	})
 }
@@ -409,6 +429,24 @@ func TestALookThatCouldNotBeSavedIsRepeatedSoon(t *testing.T) {
 		time.Sleep(w.every / slots / 4)
 		if row, err := r.m.Kept(t.Context(), w.people[0].User); err != nil || time.Since(row.LookedAt) > w.every/slots {
 			t.Errorf("looked at %v ago, %v", time.Since(row.LookedAt), err)
+		}
+	})
+}
+
+func TestAWalletIsProvenAnewEvery30Days(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, r := begin(t, 6*time.Hour, 3)
+		defer r.end()
+		time.Sleep(29 * 24 * time.Hour)
+		if w.accounts > 0 {
+			t.Errorf("the partner was asked %d times within 29 days", w.accounts)
+		}
+		w.change(func() { w.partnerAway = true })
+		time.Sleep(10 * 24 * time.Hour) // Nothing is known of the owners.
+		w.change(func() { w.partnerAway, w.accounts = false, 0 })
+		time.Sleep(25 * 24 * time.Hour)
+		if w.accounts != 2*3 || w.wearing() != 3 {
+			t.Errorf("the partner was asked %d times for 3 wallets, and %d wear the badge", w.accounts, w.wearing())
 		}
 	})
 }

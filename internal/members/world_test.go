@@ -88,12 +88,16 @@ type world struct {
 	asked    []string
 	attempts []time.Time
 	notices  []chat.Reply
+	// accounts counts the questions to the partner.
+	accounts int
+	// retryAfter is the wait that a problem asks for.
+	retryAfter time.Duration
 }
 
 var communities = []string{"9001", "9002"}
 
 func newWorld(t *testing.T, every time.Duration, people int) *world {
-	w := &world{t: t, every: every, limiter: store.NewMemory(), values: map[string][]byte{}, claims: map[string]claim{}, pools: poolList(21)}
+	w := &world{t: t, every: every, limiter: store.NewMemory(), values: map[string][]byte{}, claims: map[string]claim{}, pools: poolList(21), retryAfter: time.Minute}
 	for i := range people {
 		p := &person{
 			User: chat.User{Platform: "discord", ID: fmt.Sprint(700000000000000000 + i)}, wallet: common.Address{0: 0xee, 18: byte(i >> 8), 19: byte(i)},
@@ -291,6 +295,7 @@ func (w *world) person(id string) *person {
 func (r *replica) Get(_ context.Context, id core.Identity) (s core.Snapshot[core.Account], err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.accounts++
 	if r.partnerAway {
 		return s, errFault
 	}
@@ -355,7 +360,7 @@ func (r *replica) set(community, user string, wears bool) error {
 		r.t.Errorf("a call for %s, who never pressed", user)
 	}
 	if r.problem != "" && !r.carriedOut {
-		return &chat.BadgeError{Problem: r.problem, Err: errFault, RetryAfter: time.Minute}
+		return &chat.BadgeError{Problem: r.problem, Err: errFault, RetryAfter: r.retryAfter}
 	}
 	if !p.in[community] {
 		return &chat.BadgeError{Problem: chat.NotAMember, Err: errFault}
