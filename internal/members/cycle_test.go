@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -447,6 +448,110 @@ func TestAWalletIsProvenAnewEvery30Days(t *testing.T) {
 		time.Sleep(25 * 24 * time.Hour)
 		if w.accounts != 2*3 || w.wearing() != 3 {
 			t.Errorf("the partner was asked %d times for 3 wallets, and %d wear the badge", w.accounts, w.wearing())
+		}
+	})
+}
+
+// onceAt returns a function that calls f the first time.
+func onceAt(f func(*person)) func(*person) {
+	var once sync.Once
+	return func(p *person) { once.Do(func() { f(p) }) }
+}
+
+func TestTheEndOfTheProcessIsNoFinding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, r := begin(t, 6*time.Hour, 1)
+		w.wholeCycles(1)
+		w.stopStaking(1)
+		w.wholeCycles(1)
+		w.readTime = time.Minute
+		reading := make(chan struct{})
+		w.onRead = sync.OnceFunc(func() { close(reading) })
+		<-reading
+		r.end()
+		if row, err := r.m.Kept(t.Context(), w.people[0].User); err != nil || row.FirstNo.IsZero() {
+			t.Errorf("the first no is forgotten: %+v, %v", row, err)
+		}
+	})
+}
+
+// While one member's badge is taken, the next one stakes and presses the button.
+func TestWhoStakesInTimeIsSpared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, r := begin(t, 10*time.Minute, 40)
+		defer r.end()
+		for i, p := range w.people { // two of one slot
+			if j := slices.IndexFunc(w.people[:i], func(q *person) bool { return shardOf(q.User)%slots == shardOf(p.User)%slots }); j >= 0 {
+				w.people = []*person{w.people[j], p}
+				break
+			}
+		}
+		for id := range 40 {
+			if u := (chat.User{Platform: "discord", ID: fmt.Sprint(700000000000000000 + id)}); u != w.people[0].User && u != w.people[1].User {
+				_ = r.m.rows.change(t.Context(), shardOf(u), func(list []Row) []Row { return slices.Delete(list, indexOf(list, u), indexOf(list, u)+1) })
+			}
+		}
+		w.unjudged, w.takeTime = true, time.Second
+		w.stopStaking(2)
+		var spared *person
+		w.onTake = onceAt(func(p *person) {
+			spared = w.people[0]
+			if spared == p {
+				spared = w.people[1]
+			}
+			w.change(func() { spared.stakes = true })
+			go r.keep(spared)
+		})
+		w.wholeCycles(9)
+		for _, call := range w.calls {
+			if spared == nil || strings.HasPrefix(call, "take ") && strings.HasSuffix(call, spared.ID) {
+				t.Errorf("taken from who staked in time: %q", w.calls)
+			}
+		}
+	})
+}
+
+// A member stakes and presses the button while the call that takes their badge is under way.
+func TestWhoStakesALittleLateHasTheBadgeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, r := begin(t, time.Hour, 1)
+		defer r.end()
+		p := w.people[0]
+		w.unjudged, w.takeTime = true, 10*time.Second
+		w.stopStaking(1)
+		w.onTake = onceAt(func(*person) {
+			w.change(func() { p.stakes = true })
+			go r.keep(p)
+		})
+		w.wholeCycles(4)
+		if w.wearing() != 1 {
+			t.Errorf("the badge is gone: %q", w.calls)
+		}
+	})
+}
+
+func TestALookDoesNotUndoAPress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, r := begin(t, 6*time.Hour, 2)
+		defer r.end()
+		a, b := w.people[0], w.people[1]
+		w.readTime = 30 * time.Second
+		kept := false
+		w.onRead = func() {
+			if !kept {
+				kept = true
+				w.mu.Lock()
+				stake := r.stakeOf(b)
+				w.mu.Unlock()
+				_, _ = r.m.Keep(t.Context(), a.User, b.wallet, stake.Value)
+				_, _ = r.m.Keep(t.Context(), b.User, a.wallet, stake.Value)
+			}
+		}
+		w.wholeCycles(1)
+		for p, want := range map[*person]*person{a: b, b: a} {
+			if row, err := r.m.Kept(t.Context(), p.User); err != nil || row.Wallet != want.wallet {
+				t.Errorf("kept %+v, %v", row, err)
+			}
 		}
 	})
 }

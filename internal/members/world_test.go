@@ -77,8 +77,14 @@ type world struct {
 	// its effect all the same.
 	problem    chat.BadgeProblem
 	carriedOut bool
-	// giveTime is how much longer a call to give takes.
-	giveTime time.Duration
+	// giveTime and takeTime are how much longer a call to give or to take needs, and readTime
+	// how long a reading of stakes needs.
+	giveTime, takeTime, readTime time.Duration
+	// onRead and onTake are called before a reading, and before a call to take.
+	onRead func()
+	onTake func(*person)
+	// unjudged lets every badge go.
+	unjudged bool
 	// killed says that a replica was killed: its last answers have no effect.
 	killed   bool
 	effects  atomic.Int64
@@ -237,7 +243,18 @@ func (r *replica) stakeOf(p *person) (a core.Answer[core.Stake]) {
 	return a
 }
 
-func (r *replica) stakesOf(_ context.Context, wallets []common.Address) (answers []core.Answer[core.Stake]) {
+func (r *replica) stakesOf(ctx context.Context, wallets []common.Address) (answers []core.Answer[core.Stake]) {
+	if r.onRead != nil && len(wallets) > 0 {
+		r.onRead()
+	}
+	time.Sleep(r.readTime)
+	if ctx.Err() != nil {
+		answers = make([]core.Answer[core.Stake], len(wallets))
+		for i := range answers {
+			answers[i].Err = ctx.Err()
+		}
+		return answers
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, wallet := range wallets {
@@ -346,9 +363,10 @@ func (r *replica) Take(_ context.Context, community, user, _ string) error {
 
 func (r *replica) set(community, user string, wears bool) error {
 	time.Sleep(50 * time.Millisecond) // simulated
-	if wears {
-		time.Sleep(r.giveTime)
+	if !wears && r.onTake != nil {
+		r.onTake(r.person(user))
 	}
+	time.Sleep(map[bool]time.Duration{true: r.giveTime, false: r.takeTime}[wears])
 	if !r.effect() {
 		return &chat.BadgeError{Problem: chat.BadgeFailed, Err: errFault}
 	}
@@ -382,7 +400,7 @@ func (w *world) judge(p *person) {
 	disowned := !p.disowned.IsZero() && time.Since(p.disowned) >= minApart
 	two := !p.firstNo.IsZero() && p.lastNo.Sub(p.firstNo) >= minApart
 	switch {
-	case p.forget:
+	case p.forget, w.unjudged:
 	case w.changed.After(p.kept) && time.Since(w.changed) < 2*w.every-w.every/slots:
 		w.t.Errorf("a badge goes %v after the pools changed", time.Since(w.changed))
 	case !two && !disowned:
