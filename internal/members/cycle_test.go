@@ -118,7 +118,7 @@ func TestNobodyLosesABadgeWhileTooManyWould(t *testing.T) {
 			if (errors == 1) != held || errors > 1 || (len(s.Held) == 1) != held || err != nil {
 				t.Errorf("%d of %d stop: %d errors are logged, status %+v, %v", test.stop, test.people, errors, s, err)
 			}
-			if held && (s.Held[0] != Held{Platform: "discord", Losing: test.stop, Holders: test.people}) {
+			if held && (len(s.Held) != 1 || s.Held[0] != Held{Platform: "discord", Losing: test.stop, Holders: test.people}) {
 				t.Errorf("held %+v", s.Held)
 			}
 		})
