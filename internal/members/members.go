@@ -6,7 +6,7 @@
 //	rules.go     when a badge goes: pure functions of rows and of what was read
 //	cycle.go     each row once in Every, a 64th of all rows at a time
 //	badges.go    the calls to the platforms, and how often they may be made
-//	members.go   what commands ask
+//	members.go   what commands ask, and status.go what moderators and operators see
 //
 // A row exists because its person pressed a button. A badge goes after two complete "no", at
 // least an hour apart by the chain's own clock; whatever could not be checked takes nothing.
@@ -39,7 +39,8 @@ type Store interface {
 	// Load is as in core.Store.
 	Load(ctx context.Context, key string) ([]byte, error)
 	// Swap saves value under key for ttl if old is saved there; an empty old stands for
-	// nothing. It returns false if something else is saved, or if the outcome is not known.
+	// nothing. It returns false if something else is saved, or if the outcome is not known. It
+	// may return true though the disk is full.
 	Swap(ctx context.Context, key string, old, value []byte, ttl time.Duration) bool
 }
 

@@ -21,10 +21,10 @@ import (
 )
 
 // Folder keeps each value in a file of DATA_DIR, so that it outlives the process: the
-// quotes seen, the last values of services, and when all credits are back. Values hold
-// nothing personal. A value that cannot be written is only logged. A file that cannot be
-// read is logged and counts as missing. Several processes may use one folder. Folder
-// implements core.Store and credits.Store, and is safe for concurrent use.
+// quotes seen, the last values of services, when all credits are back, and kept wallets, which
+// alone are personal. A value that cannot be written is only logged. A file that cannot be
+// read is logged. Several processes may use one folder. Folder implements core.Store,
+// credits.Store and members.Store, and is safe for concurrent use.
 //
 // A value's ttl is ignored: under a wrong clock a value would look expired and be
 // overwritten.

@@ -32,7 +32,10 @@ func (c *Client) StakesOf(ctx context.Context, wallets []common.Address) []core.
 	}
 	for len(rest) > 0 {
 		chunk := rest[:min(size, len(rest))]
-		read := core.Ask(ctx, c.batches, keyOf(chunk))
+		read := core.Answer[batch]{Err: ctx.Err()}
+		if read.Err == nil { // Otherwise a call would begin all the same.
+			read = core.Ask(ctx, c.batches, keyOf(chunk))
+		}
 		if read.Err == nil && read.Value.refused {
 			size = len(chunk) / 2
 			continue

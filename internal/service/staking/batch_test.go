@@ -1,6 +1,7 @@
 package staking
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"net/http"
@@ -161,5 +162,20 @@ func TestABrokenBatchIsNoAnswer(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+func TestNoWalletIsAskedForOnceTimeIsUp(t *testing.T) {
+	node, pools := countingNode(t)
+	c := newClient(t, node, pools)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for i, a := range c.StakesOf(ctx, walletsTo(200)) {
+		if a.Err == nil {
+			t.Errorf("wallet %d: %+v", i, a)
+		}
+	}
+	if node.trips != 0 {
+		t.Errorf("%d calls", node.trips)
 	}
 }
