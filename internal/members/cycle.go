@@ -252,7 +252,7 @@ func (m *Members) lapse(ctx context.Context, changes []change) error {
 // wears reports whether there is a badge on a platform. Without one nobody loses any: the
 // settings may name it again.
 func (m *Members) wears(p chat.Platform) bool {
-	b := m.badges[p]
+	b := m.on(p)
 	return b != nil && len(b.Communities()) > 0
 }
 
@@ -291,7 +291,7 @@ func (m *Members) takeFrom(ctx context.Context, c change) error {
 		return err
 	}
 	if !unchanged { // They may have staked and asked for it again a moment ago.
-		for _, community := range m.badges[row.User.Platform].Communities() {
+		for _, community := range m.on(row.User.Platform).Communities() {
 			m.giveBack(ctx, returnee{row.User, community})
 		}
 		return nil
@@ -321,7 +321,7 @@ func (m *Members) tell(ctx context.Context, changes []Change, c change) {
 			"first": chat.Plain(clock(c.after.FirstNo, c.block)), "second": chat.Plain(clock(c.block, c.block)), "n": chat.Count(len(m.Pools)), "verify": again,
 		})
 	}
-	m.badges[c.after.User.Platform].Notify(ctx, c.after.User.ID, chat.Reply{
+	m.on(c.after.User.Platform).Notify(ctx, c.after.User.ID, chat.Reply{
 		Language: m.Language, Tone: chat.Negative, Title: chat.SayWith("lapsed.title", chat.Values{"badge": changes[i].Badge}), Text: text,
 	})
 }

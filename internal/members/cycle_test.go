@@ -41,7 +41,10 @@ func (w *world) change(f func()) {
 }
 
 // wholeCycles waits for n cycles and what a look may be late.
-func (w *world) wholeCycles(n int) { time.Sleep(time.Duration(n)*w.every + 4*w.every/slots) }
+func (w *world) wholeCycles(n int) {
+	time.Sleep(time.Duration(n)*w.every + 4*w.every/slots)
+	synctest.Wait()
+}
 
 func TestABadgeGoesAfterTheSecondNo(t *testing.T) {
 	for every, cycles := range map[time.Duration]int{6 * time.Hour: 2, 10 * time.Minute: 7} {
@@ -307,11 +310,15 @@ func TestPressesAtOnceLeaveNoBadgeWithoutARow(t *testing.T) {
 			go r.m.Returned(p.User, communities[0])
 			go func() {
 				time.Sleep(time.Duration(delay) * 100 * time.Millisecond)
-				_, _ = r.m.Keep(t.Context(), p.User, p.wallet, r.stakeOf(p).Value)
+				w.mu.Lock()
+				stake := r.stakeOf(p)
+				w.mu.Unlock()
+				_, _ = r.m.Keep(t.Context(), p.User, p.wallet, stake.Value)
 			}()
 			time.Sleep(time.Duration(delay%7) * 300 * time.Millisecond)
 			_, _, _ = r.m.Forget(t.Context(), p.User)
 			time.Sleep(time.Minute)
+			synctest.Wait()
 			if row, err := r.m.Kept(t.Context(), p.User); err != nil || (row != nil) != p.wears[communities[0]] {
 				t.Errorf("after %d: the row is %+v, and the badge %t, %v", delay, row, p.wears[communities[0]], err)
 			}
@@ -352,18 +359,23 @@ func TestAKillAnywhereEndsInTheSameBadges(t *testing.T) {
 			w, r := begin(t, time.Hour, 6)
 			w.stopStaking(2)
 			first := w.effects.Load()
-			w.onEffect = func(n int64) {
-				if n == first+killAt {
-					r.dead.Store(true)
+			w.change(func() {
+				w.killed = killAt > 0
+				w.onEffect = func(n int64) {
+					if n == first+killAt {
+						w.victim.Load().dead.Store(true)
+					}
 				}
-			}
-			w.killed = killAt > 0
+			})
+			w.victim.Store(r)
 			for range 40 {
 				if r.dead.Load() {
 					r.end()
 					r = w.start()
+					w.victim.Store(r)
 				}
 				time.Sleep(w.every / 8)
+				synctest.Wait()
 			}
 			if n := w.wearing(); n != 4 {
 				t.Errorf("killed at effect %d: %d wear the badge, want 4", killAt, n)
@@ -396,13 +408,14 @@ func TestReplicasLookAtEachRowOnceACycle(t *testing.T) {
 		w, r := begin(t, 6*time.Hour, 30)
 		other := w.start()
 		w.wholeCycles(1)
-		before := make([]int, len(w.people))
+		before := make([]int64, len(w.people))
 		for i, p := range w.people {
-			before[i] = p.looks
+			before[i] = p.looks.Load()
 		}
 		time.Sleep(2 * w.every)
+		synctest.Wait()
 		for i, p := range w.people {
-			if n := p.looks - before[i]; n != 2 {
+			if n := p.looks.Load() - before[i]; n != 2 {
 				t.Errorf("%d looks at a row in two cycles", n)
 			}
 		}
@@ -423,8 +436,9 @@ func TestALookThatCouldNotBeSavedIsRepeatedSoon(t *testing.T) {
 		defer r.end()
 		w.wholeCycles(1)
 		w.change(func() { w.diskFull = true })
-		for looks := w.people[0].looks; w.people[0].looks == looks; {
+		for looks := w.people[0].looks.Load(); w.people[0].looks.Load() == looks; {
 			time.Sleep(time.Second)
+			synctest.Wait()
 		}
 		w.change(func() { w.diskFull = false })
 		time.Sleep(w.every / slots / 4)
@@ -439,6 +453,7 @@ func TestAWalletIsProvenAnewEvery30Days(t *testing.T) {
 		w, r := begin(t, 6*time.Hour, 3)
 		defer r.end()
 		time.Sleep(29 * 24 * time.Hour)
+		synctest.Wait()
 		if w.accounts > 0 {
 			t.Errorf("the partner was asked %d times within 29 days", w.accounts)
 		}
@@ -446,6 +461,7 @@ func TestAWalletIsProvenAnewEvery30Days(t *testing.T) {
 		time.Sleep(10 * 24 * time.Hour) // Nothing is known of the owners.
 		w.change(func() { w.partnerAway, w.accounts = false, 0 })
 		time.Sleep(25 * 24 * time.Hour)
+		synctest.Wait()
 		if w.accounts != 2*3 || w.wearing() != 3 {
 			t.Errorf("the partner was asked %d times for 3 wallets, and %d wear the badge", w.accounts, w.wearing())
 		}
@@ -464,9 +480,8 @@ func TestTheEndOfTheProcessIsNoFinding(t *testing.T) {
 		w.wholeCycles(1)
 		w.stopStaking(1)
 		w.wholeCycles(1)
-		w.readTime = time.Minute
 		reading := make(chan struct{})
-		w.onRead = sync.OnceFunc(func() { close(reading) })
+		w.change(func() { w.readTime, w.onRead = time.Minute, sync.OnceFunc(func() { close(reading) }) })
 		<-reading
 		r.end()
 		if row, err := r.m.Kept(t.Context(), w.people[0].User); err != nil || row.FirstNo.IsZero() {
@@ -491,10 +506,9 @@ func TestWhoStakesInTimeIsSpared(t *testing.T) {
 				_ = r.m.rows.change(t.Context(), shardOf(u), func(list []Row) []Row { return slices.Delete(list, indexOf(list, u), indexOf(list, u)+1) })
 			}
 		}
-		w.unjudged, w.takeTime = true, time.Second
 		w.stopStaking(2)
 		var spared *person
-		w.onTake = onceAt(func(p *person) {
+		spare := onceAt(func(p *person) {
 			spared = w.people[0]
 			if spared == p {
 				spared = w.people[1]
@@ -502,6 +516,7 @@ func TestWhoStakesInTimeIsSpared(t *testing.T) {
 			w.change(func() { spared.stakes = true })
 			go r.keep(spared)
 		})
+		w.change(func() { w.unjudged, w.takeTime, w.onTake = true, time.Second, spare })
 		w.wholeCycles(9)
 		for _, call := range w.calls {
 			if spared == nil || strings.HasPrefix(call, "take ") && strings.HasSuffix(call, spared.ID) {
@@ -517,12 +532,12 @@ func TestWhoStakesALittleLateHasTheBadgeAgain(t *testing.T) {
 		w, r := begin(t, time.Hour, 1)
 		defer r.end()
 		p := w.people[0]
-		w.unjudged, w.takeTime = true, 10*time.Second
 		w.stopStaking(1)
-		w.onTake = onceAt(func(*person) {
+		late := onceAt(func(*person) {
 			w.change(func() { p.stakes = true })
 			go r.keep(p)
 		})
+		w.change(func() { w.unjudged, w.takeTime, w.onTake = true, 10*time.Second, late })
 		w.wholeCycles(4)
 		if w.wearing() != 1 {
 			t.Errorf("the badge is gone: %q", w.calls)
@@ -535,18 +550,14 @@ func TestALookDoesNotUndoAPress(t *testing.T) {
 		w, r := begin(t, 6*time.Hour, 2)
 		defer r.end()
 		a, b := w.people[0], w.people[1]
-		w.readTime = 30 * time.Second
-		kept := false
-		w.onRead = func() {
-			if !kept {
-				kept = true
-				w.mu.Lock()
-				stake := r.stakeOf(b)
-				w.mu.Unlock()
-				_, _ = r.m.Keep(t.Context(), a.User, b.wallet, stake.Value)
-				_, _ = r.m.Keep(t.Context(), b.User, a.wallet, stake.Value)
-			}
-		}
+		swap := sync.OnceFunc(func() {
+			w.mu.Lock()
+			stake := r.stakeOf(b)
+			w.mu.Unlock()
+			_, _ = r.m.Keep(t.Context(), a.User, b.wallet, stake.Value)
+			_, _ = r.m.Keep(t.Context(), b.User, a.wallet, stake.Value)
+		})
+		w.change(func() { w.readTime, w.onRead = 30*time.Second, swap })
 		w.wholeCycles(1)
 		for p, want := range map[*person]*person{a: b, b: a} {
 			if row, err := r.m.Kept(t.Context(), p.User); err != nil || row.Wallet != want.wallet {

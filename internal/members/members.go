@@ -87,9 +87,8 @@ func (s *Settings) Table() []config.Setting {
 // Members keeps wallets, and gives and takes badges. It is safe for concurrent use.
 type Members struct {
 	Config
-	rows   *rows
-	rules  rules
-	badges map[chat.Platform]*badges
+	rows  *rows
+	rules rules
 	// returned holds users who may have come back to a community.
 	returned chan returnee
 
@@ -100,7 +99,8 @@ type Members struct {
 	// unread says that the last survey failed. Run alone uses it.
 	unread bool
 
-	mu sync.Mutex
+	mu     sync.Mutex
+	badges map[chat.Platform]*badges
 	// blown holds the platforms on which the last look held badges back.
 	blown map[chat.Platform]bool
 }
@@ -118,10 +118,18 @@ func New(c Config) *Members {
 	}
 }
 
-// Use has Members give and take the badges of a platform. It must be called before any other
-// method.
+// Use has Members give and take the badges of a platform. It must be called before Run.
 func (m *Members) Use(p chat.Platform, b chat.Badges) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.badges[p] = newBadges(b, m.Config, p)
+}
+
+// on returns the badges of a platform, or nil.
+func (m *Members) on(p chat.Platform) *badges {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.badges[p]
 }
 
 // Keeps reports whether wallets can be kept at all.
@@ -137,7 +145,7 @@ func (m *Members) Badge(p chat.Platform, community string) chat.Untrusted {
 	if !m.wears(p) {
 		return ""
 	}
-	b := m.badges[p]
+	b := m.on(p)
 	all := b.Communities()
 	if !slices.Contains(all, community) {
 		community = all[0]
@@ -187,7 +195,7 @@ func (m *Members) Keep(ctx context.Context, user chat.User, wallet common.Addres
 		return nil, err
 	}
 	m.Count("row_kept")
-	if b := m.badges[user.Platform]; b != nil && stakes {
+	if b := m.on(user.Platform); b != nil && stakes {
 		return m.give(ctx, b, user, m.reason(stake)), nil
 	}
 	return nil, nil
@@ -298,7 +306,7 @@ func (m *Members) take(ctx context.Context, user chat.User, reason string, leave
 	if !m.wears(user.Platform) {
 		return nil
 	}
-	changes := m.badges[user.Platform].everywhere(ctx, call{user: user.ID, reason: reason, take: true, leaveFor: leaveFor})
+	changes := m.on(user.Platform).everywhere(ctx, call{user: user.ID, reason: reason, take: true, leaveFor: leaveFor})
 	m.taken.Add(done(changes))
 	return changes
 }
@@ -331,7 +339,7 @@ func (m *Members) Returned(user chat.User, community string) {
 // giveBack gives the badge to who came back, unless they may wear none.
 func (m *Members) giveBack(ctx context.Context, c returnee) {
 	row, err := m.Kept(ctx, c.user)
-	b := m.badges[c.user.Platform]
+	b := m.on(c.user.Platform)
 	if err != nil || row == nil || !row.Stakes() || b == nil {
 		return
 	}

@@ -51,7 +51,7 @@ func (m *Members) Status(ctx context.Context, p chat.Platform) (Status, error) {
 			s.Held = append(s.Held, Held{Platform: platforms[i], Losing: t.losing, Holders: t.holders})
 		}
 	}
-	b := m.badges[p]
+	b := m.on(p)
 	if b == nil {
 		return s, nil
 	}

@@ -48,7 +48,7 @@ type person struct {
 	// be forgotten.
 	pressed, forget bool
 	// looks counts the readings of their wallet by looks.
-	looks int
+	looks atomic.Int64
 	// kept is when they last kept a wallet.
 	kept time.Time
 	// firstNo and lastNo are the blocks of complete answers without a stake, in a row and
@@ -86,8 +86,10 @@ type world struct {
 	// unjudged lets every badge go.
 	unjudged bool
 	// killed says that a replica was killed: its last answers have no effect.
-	killed   bool
-	effects  atomic.Int64
+	killed  bool
+	effects atomic.Int64
+	// victim is the replica that onEffect may kill.
+	victim   atomic.Pointer[replica]
 	onEffect func(n int64)
 	calls    []string // "give 9001 7001", in order
 	// asked and attempts are the communities and times of all calls.
@@ -164,8 +166,11 @@ func (r *replica) effect() bool {
 		return false
 	}
 	n := r.effects.Add(1)
-	if r.onEffect != nil {
-		r.onEffect(n)
+	r.mu.Lock()
+	onEffect := r.onEffect
+	r.mu.Unlock()
+	if onEffect != nil {
+		onEffect(n)
 	}
 	return !r.dead.Load()
 }
@@ -244,10 +249,13 @@ func (r *replica) stakeOf(p *person) (a core.Answer[core.Stake]) {
 }
 
 func (r *replica) stakesOf(ctx context.Context, wallets []common.Address) (answers []core.Answer[core.Stake]) {
-	if r.onRead != nil && len(wallets) > 0 {
-		r.onRead()
+	r.mu.Lock()
+	onRead, readTime := r.onRead, r.readTime
+	r.mu.Unlock()
+	if onRead != nil && len(wallets) > 0 {
+		onRead()
 	}
-	time.Sleep(r.readTime)
+	time.Sleep(readTime)
 	if ctx.Err() != nil {
 		answers = make([]core.Answer[core.Stake], len(wallets))
 		for i := range answers {
@@ -259,7 +267,7 @@ func (r *replica) stakesOf(ctx context.Context, wallets []common.Address) (answe
 	defer r.mu.Unlock()
 	for _, wallet := range wallets {
 		p := r.owner(wallet)
-		p.looks++
+		p.looks.Add(1)
 		a := r.stakeOf(p)
 		if !r.dead.Load() {
 			p.see(a, r.pools, r.killed)
@@ -362,11 +370,13 @@ func (r *replica) Take(_ context.Context, community, user, _ string) error {
 }
 
 func (r *replica) set(community, user string, wears bool) error {
-	time.Sleep(50 * time.Millisecond) // simulated
-	if !wears && r.onTake != nil {
-		r.onTake(r.person(user))
+	r.mu.Lock()
+	onTake, took := r.onTake, 50*time.Millisecond+map[bool]time.Duration{true: r.giveTime, false: r.takeTime}[wears]
+	r.mu.Unlock()
+	if !wears && onTake != nil {
+		onTake(r.person(user))
 	}
-	time.Sleep(map[bool]time.Duration{true: r.giveTime, false: r.takeTime}[wears])
+	time.Sleep(took) // simulated
 	if !r.effect() {
 		return &chat.BadgeError{Problem: chat.BadgeFailed, Err: errFault}
 	}
