@@ -128,7 +128,7 @@ func (s *Settings) setStakerTags(value string) error {
 	}
 	for _, tag := range s.StakerTags {
 		if len([]rune(tag)) > maxTag || strings.ContainsFunc(tag, notInTag) {
-			return fmt.Errorf("must have tags of 1 to %d letters, digits and signs, without commas, spaces and emoji: %s", maxTag, tag)
+			return fmt.Errorf("must have tags of 1 to %d letters, digits and signs, without commas, spaces and emoji", maxTag)
 		}
 	}
 	return nil
