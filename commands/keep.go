@@ -24,7 +24,6 @@ type Members interface {
 }
 
 const (
-	keepName   = "keep"
 	forgetName = "forget"
 	// keepsPerMinute is how often a minute a person may keep a wallet: each time makes calls to
 	// the chat platform.
@@ -37,7 +36,7 @@ type keepCommand struct{ verifyCommand }
 func keep(from Sources, options Options) chat.Command {
 	c := keepCommand{verifyCommand{from, options}}
 	return chat.Command{
-		Name:       keepName,
+		Name:       chat.KeepCommand,
 		Visibility: chat.Private,
 		Forms: []chat.Form{{
 			Params: []chat.Param{walletParam}, Unlisted: true, PerMinute: func(chat.Request) int { return keepsPerMinute }, Run: c.run,
@@ -68,7 +67,7 @@ func (c keepCommand) run(ctx context.Context, req chat.Request) (chat.Reply, err
 	if err != nil {
 		return chat.Reply{
 			Tone: chat.Warning, Title: chat.Say("keep.failed"), Text: chat.Say("keep.failed_text"),
-			Actions: []chat.Action{chat.TryAgain(keepName, wallet.Hex())},
+			Actions: []chat.Action{chat.TryAgain(chat.KeepCommand, wallet.Hex())},
 		}, &chat.PartialError{Err: err}
 	}
 	return c.keptCard(req, p, changes), nil
@@ -91,7 +90,7 @@ func (c keepCommand) keptCard(req chat.Request, p proof, changes []members.Chang
 	case change.Problem != "":
 		reply.Tone, reply.Title, reply.Text = chat.Warning, chat.SayWith("badge.failed", badge), whyNot(change)
 		reply.Notes = []chat.Text{chat.Say("badge.failed_kept")}
-		reply.Actions = append([]chat.Action{chat.TryAgain(keepName, p.wallet.Hex())}, reply.Actions...)
+		reply.Actions = append([]chat.Action{chat.TryAgain(chat.KeepCommand, p.wallet.Hex())}, reply.Actions...)
 	default:
 		reply.Title, reply.Text = wornText(req, change), chat.SayWith("badge.text", every)
 		reply.Actions = []chat.Action{forgetButton(true)}
@@ -167,7 +166,7 @@ func (c verifyCommand) offer(ctx context.Context, req chat.Request, reply *chat.
 	case err != nil:
 	case row == nil || row.Wallet != p.wallet:
 		reply.Actions = append(reply.Actions, chat.Action{
-			Label: c.keepLabel(req, p), Command: keepName, Args: []string{p.wallet.Hex()}, Edit: true, NextStep: true,
+			Label: c.keepLabel(req, p), Command: chat.KeepCommand, Args: []string{p.wallet.Hex()}, Edit: true, NextStep: true,
 		})
 	default:
 		worn := false

@@ -5,6 +5,10 @@ import (
 	"time"
 )
 
+// KeepCommand is the name of the command that keeps a wallet of its sender. Buttons alone ask
+// it, so it is not among Handler.Commands. Its answer is private.
+const KeepCommand = "keep"
+
 // Badges are what proven stakers wear on one platform, in the communities that the settings
 // name: a role on Discord, a tag on Telegram. An adapter implements it. The platform alone
 // knows who wears a badge; nobody else remembers that.

@@ -69,8 +69,7 @@ func parse(u *update, me *models.User, commands chat.Commands) *command {
 	}
 	c.request.BotName = me.FirstName
 	asked, _ := commands.Find(c.request.Command)
-	// A button may ask a command without a listed form, which is not among commands.
-	c.private = asked.Visibility == chat.Private || c.button != nil && asked.Visibility != chat.Public || c.ephemeral.Arrived()
+	c.private = asked.Visibility == chat.Private || c.request.Command == chat.KeepCommand || c.ephemeral.Arrived()
 	return c
 }
 
