@@ -94,7 +94,9 @@ func TestDeliveriesRepeatedAtOnceAreAnsweredOnce(t *testing.T) {
 		}
 		release()
 		r.delivers(body, http.StatusOK)
-		if r.sent(1); len(r.handler.Requests()) != 1 || r.events.Of("answered") != 1 {
+		r.sent(1)
+		synctest.Wait() // for what is counted after that
+		if len(r.handler.Requests()) != 1 || r.events.Of("answered") != 1 {
 			t.Errorf("%d requests, events %v", len(r.handler.Requests()), r.events)
 		}
 	}, byWebhook)
@@ -149,7 +151,9 @@ func TestPanicAcknowledgesTheDelivery(t *testing.T) {
 		for range 2 {
 			r.delivers(body, http.StatusOK)
 		}
-		if r.sent(1); r.events.Of("panic") != 1 {
+		r.sent(1)
+		synctest.Wait() // for what is counted after that
+		if r.events.Of("panic") != 1 {
 			t.Errorf("events %v", r.events)
 		}
 	}, byWebhook, func(c *Config) {
