@@ -130,23 +130,26 @@ type Stake struct {
 	UnbondingFailed []UnreadPool
 }
 
-// Outcome is the answer to "does this wallet stake?".
+// Outcome is the answer to "does this wallet stake?", or "does it stake that much?".
 type Outcome int
 
 // The three outcomes.
 const (
-	// Undetermined means that no stake was found, and not every pool could be read.
+	// Undetermined means that too little was found, and not every pool could be read.
 	Undetermined Outcome = iota
-	// Staker means that a stake was found, even if not every pool could be read.
+	// Staker means that enough was found, even if not every pool could be read.
 	Staker
-	// NotStaker means that every pool was read, and no stake was found.
+	// NotStaker means that every pool was read, and too little was found.
 	NotStaker
 )
 
-// Outcome returns whether the wallet stakes.
-func (s Stake) Outcome() Outcome {
+// Outcome returns whether the wallet stakes anything.
+func (s Stake) Outcome() Outcome { return s.Reaches(decimal.Zero) }
+
+// Reaches returns whether the wallet stakes at least an amount in tokens; 0 is any stake.
+func (s Stake) Reaches(amount decimal.Decimal) Outcome {
 	switch {
-	case len(s.Staked) > 0:
+	case len(s.Staked) > 0 && s.Total().GreaterThanOrEqual(amount):
 		return Staker
 	case len(s.Failed) == 0 && s.Checked > 0:
 		return NotStaker

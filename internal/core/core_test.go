@@ -1,0 +1,35 @@
+package core
+
+import (
+	"testing"
+
+	"github.com/shopspring/decimal"
+)
+
+func TestAnAmountIsReachedByWhatWasRead(t *testing.T) {
+	staked := func(amounts ...string) (all []PoolAmount) {
+		for _, a := range amounts {
+			all = append(all, PoolAmount{Amount: decimal.RequireFromString(a)})
+		}
+		return all
+	}
+	unread := []UnreadPool{{}}
+	for _, c := range []struct {
+		stake  Stake
+		amount string
+		want   Outcome
+	}{
+		{Stake{Checked: 21, Staked: staked("400", "600")}, "1000", Staker},
+		{Stake{Checked: 21, Staked: staked("999.999999999999999999")}, "1000", NotStaker},
+		{Stake{Checked: 20, Staked: staked("1000"), Failed: unread}, "1000", Staker},
+		{Stake{Checked: 20, Staked: staked("999"), Failed: unread}, "1000", Undetermined},
+		{Stake{Checked: 21, Staked: staked("0.000000000000000001")}, "0", Staker},
+		{Stake{Checked: 21}, "0", NotStaker},
+		{Stake{Checked: 20, Failed: unread}, "0", Undetermined},
+		{Stake{}, "0", Undetermined},
+	} {
+		if got := c.stake.Reaches(decimal.RequireFromString(c.amount)); got != c.want {
+			t.Errorf("%+v reaches %s: %v, want %v", c.stake, c.amount, got, c.want)
+		}
+	}
+}
