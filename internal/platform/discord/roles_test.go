@@ -157,6 +157,27 @@ func TestEachRefusalOfARoleHasItsProblem(t *testing.T) {
 	}
 }
 
+// @everyone, and the role that Discord makes for the bot, are nobody's to give.
+func TestNobodyCanGiveSomeRoles(t *testing.T) {
+	managed := edit(ours, func(r *fakediscord.Role) { r.Managed = true })
+	for name, test := range map[string]struct {
+		role   string
+		change func(*adapterTest)
+		want   chat.BadgeProblem
+	}{
+		"everyone's":           {server, func(*adapterTest) {}, chat.BadgeGone},
+		"made for the bot":     {ours, managed, chat.BadgeGone},
+		"the bot's highest":    {ours, func(*adapterTest) {}, chat.RoleAbove},
+		"a role of no setting": {above, func(*adapterTest) {}, chat.RoleAbove},
+	} {
+		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+			test.change(h)
+			failed, _ := errors.AsType[*chat.BadgeError](h.Give(t.Context(), server, test.role, somebody, "Herald: stakes"))
+			equal(t, name, failed.Problem, test.want)
+		}, inServer)
+	}
+}
+
 func TestWhyRolesCannotBeReadHasItsProblem(t *testing.T) {
 	for want, change := range map[chat.BadgeProblem]func(*adapterTest){
 		chat.NotAMember:    func(h *adapterTest) { h.fake.Leave(server, somebody) },
@@ -200,10 +221,12 @@ func TestTheCauseOfRefusalsIsFetchedOnceAMinute(t *testing.T) {
 func TestCheckNamesServerAndRole(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		edit(whale, func(r *fakediscord.Role) { r.Position = 4 })(h)
+		h.StakerRoles = append(h.StakerRoles, chat.Badge{Community: "9", ID: "10"})
 		details, err := h.Check(t.Context())
 		equal(t, "error", err, error(errRoles))
 		all := strings.Join(details, "\n")
-		for _, want := range []string{"server " + server + ", role " + staker + ": the bot can give @Staker", "role " + whale + ": the bot cannot give @Whale"} {
+		for _, want := range []string{"server " + server + ", role " + staker + ": the bot can give @Staker", "role " + whale + ": the bot cannot give @Whale",
+			"server 9, role 10: ask for the roles: discord refused with status 404, code 10004: is the ID right, and the bot in the server?"} {
 			equal(t, "says "+want, strings.Contains(all, want), true)
 		}
 	}, inServer)
@@ -211,15 +234,20 @@ func TestCheckNamesServerAndRole(t *testing.T) {
 
 func TestARoleThatCannotBeGivenIsLoggedOnce(t *testing.T) {
 	for name, change := range map[string]func(*adapterTest){
+		"an outage":       func(*adapterTest) {},
 		"right lost":      edit(ours, func(r *fakediscord.Role) { r.Permissions = 0 }),
 		"role deleted":    deleteRole,
 		"the bot removed": func(h *adapterTest) { h.fake.Leave(server, h.fake.ApplicationID) },
 	} {
+		want := 1
+		if name == "an outage" {
+			want = 0
+		}
 		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-			h.fake.Script(fakediscord.Guild, discordtest.Fault{Status: 502}) // which is no reason to warn
+			h.fake.Script(fakediscord.Guild, discordtest.Fault{Status: 502})
 			change(h)
 			pass(5 * rolesEvery)
-			equal(t, name+": warnings", h.logged.Lines("role=@Staker"), 1)
+			equal(t, name+": warnings", h.logged.Lines("role=@Staker"), want)
 			for _, id := range []string{server, staker, somebody} {
 				equal(t, name+": the log has "+id, h.logged.Lines(id), 0)
 			}
@@ -255,6 +283,10 @@ func TestWhoComesWithoutARoleIsReportedWithTheirRoles(t *testing.T) {
 		h.fake.Leave(server, somebody)
 		h.fake.Enter(server, somebody)
 		equal(t, "after leaving", ask(server), fmt.Sprint(somebody, server, []string{}))
+		seen = nil
+		i, _ := decode([]byte(`{"member":{}}`)) // which tells no roles
+		h.seeRoles(i, chat.Request{Community: server})
+		equal(t, "without roles told", len(seen), 0)
 	}, watch)
 }
 

@@ -85,8 +85,8 @@ func (a *Adapter) setTag(ctx context.Context, group, user, tag string) error {
 	if err == nil {
 		return nil
 	}
-	failed, kind := badgeError(err), botapi.ErrorOf(err).Kind
-	failed.OutcomeUnknown = kind == botapi.OutcomeUnknown || kind == botapi.Unreadable
+	failed := badgeError(err)
+	failed.OutcomeUnknown = botapi.ErrorOf(err).Kind == botapi.OutcomeUnknown
 	return failed
 }
 

@@ -155,6 +155,9 @@ func TestCheckRefusesTagsThatCannotBeTrue(t *testing.T) {
 			if all := strings.Join(details, "\n"); wrong != test.wrong || !strings.Contains(all, want) {
 				t.Errorf("%q: check says %q, %v", want, all, err)
 			}
+			if n := strings.Count(strings.Join(details, "\n"), "STAKER_TAGS"); n != 1 {
+				t.Errorf("%d lines about one group", n)
+			}
 			stop := r.run()
 			time.Sleep(time.Minute)
 			if r.logs.Lines(loungeID) > 0 {
@@ -215,6 +218,7 @@ func TestWhoComesWithoutATagIsReportedWithTheirTag(t *testing.T) {
 		"without a tag":    {push: say(lounge), want: "[7 -1004 []]"},
 		"with another tag": {tag: "Helper", push: say(lounge), want: "[7 -1004 [Helper]]"},
 		"with the tag":     {tag: "Staker", push: say(lounge)},
+		"by a press":       {tag: "Helper", push: func(r *adapterTest) { r.api.Press(7, faketelegram.Group(lounge), 1, "1 e 0 price") }},
 		"with one of two":  {two: true, tag: "Staker", push: say(lounge), want: "[7 -1004 [Staker]]"},
 		"in another group": {push: say(-1009)},
 		"in private":       {push: say(7)},
