@@ -63,7 +63,7 @@ func (a *Adapter) Remove(ctx context.Context, guildID, id, user, reason string) 
 func (a *Adapter) Has(ctx context.Context, guildID, user string) ([]string, error) {
 	roles, err := a.rolesOf(ctx, guildID, user)
 	if err != nil {
-		return nil, badgeError(err)
+		return nil, badgeError(fmt.Errorf("ask for a member's roles: %w", err))
 	}
 	return roles, nil
 }
@@ -157,7 +157,11 @@ func (a *Adapter) fetchGuild(ctx context.Context, id string) (g guild, err error
 	if err != nil {
 		return g, err
 	}
-	if err = a.api.Call(ctx, http.MethodGet, discordgo.EndpointGuild(id), nil, &g); err != nil {
+	err = a.api.Call(ctx, http.MethodGet, discordgo.EndpointGuild(id), nil, &g)
+	if err == nil && len(g.Roles) == 0 { // Every server has @everyone.
+		err = errNoRoles
+	}
+	if err != nil {
 		return g, fmt.Errorf("ask for the roles: %w", err)
 	}
 	if g.own, err = a.rolesOf(ctx, id, self); err != nil {
@@ -174,8 +178,14 @@ func (a *Adapter) rolesOf(ctx context.Context, guildID, user string) ([]string, 
 		Roles []string `json:"roles"`
 	}
 	err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointGuildMember(guildID, user), nil, &member)
+	if err == nil && member.Roles == nil {
+		err = errNoRoles
+	}
 	return member.Roles, err
 }
+
+// errNoRoles is the error of a response that must name roles.
+var errNoRoles = errors.New("discord names no roles")
 
 // role is a role of a server.
 // https://discord.com/developers/docs/topics/permissions#role-object

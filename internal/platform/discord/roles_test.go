@@ -178,19 +178,26 @@ func TestNobodyCanGiveSomeRoles(t *testing.T) {
 	}
 }
 
+// unexpected is a response with none of the members that are read.
+var unexpected = discordtest.Fault{Status: 200, Code: 1}
+
 func TestWhyRolesCannotBeReadHasItsProblem(t *testing.T) {
-	for want, change := range map[chat.BadgeProblem]func(*adapterTest){
-		chat.NotAMember:    func(h *adapterTest) { h.fake.Leave(server, somebody) },
-		chat.MissingRight:  func(h *adapterTest) { h.fake.Leave(server, h.fake.ApplicationID) },
-		chat.CommunityGone: func(h *adapterTest) { h.fake.DeleteGuild(server) },
-		chat.BadgeFailed:   func(h *adapterTest) { h.fake.Break(fakediscord.GuildMember, discordtest.Fault{Status: 502}) },
+	for name, test := range map[string]struct {
+		change func(*adapterTest)
+		want   chat.BadgeProblem
+	}{
+		"not a member":       {func(h *adapterTest) { h.fake.Leave(server, somebody) }, chat.NotAMember},
+		"the bot removed":    {func(h *adapterTest) { h.fake.Leave(server, h.fake.ApplicationID) }, chat.MissingRight},
+		"the server deleted": {func(h *adapterTest) { h.fake.DeleteGuild(server) }, chat.CommunityGone},
+		"broken":             {func(h *adapterTest) { h.fake.Break(fakediscord.GuildMember, discordtest.Fault{Status: 502}) }, chat.BadgeFailed},
+		"no roles":           {func(h *adapterTest) { h.fake.Break(fakediscord.GuildMember, unexpected) }, chat.BadgeFailed},
 	} {
 		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-			change(h)
+			test.change(h)
 			_, err := h.Has(t.Context(), server, somebody)
 			failed, is := errors.AsType[*chat.BadgeError](err)
-			if !is || failed.Problem != want || failed.OutcomeUnknown {
-				t.Errorf("got %+v, want %s", err, want)
+			if !is || failed.Problem != test.want || failed.OutcomeUnknown {
+				t.Errorf("%s: got %+v, want %s", name, err, test.want)
 			}
 		}, inServer)
 	}
@@ -210,11 +217,13 @@ func TestTheCauseOfRefusalsIsFetchedOnceAMinute(t *testing.T) {
 			equal(t, "problem", give(), chat.MissingRight)
 		}
 		equal(t, "fetched in a minute", h.fake.Calls(fakediscord.Guild)-before, 1)
-		pass(diagnoseEvery)
-		h.fake.Break(fakediscord.Guild, discordtest.Fault{Status: 502})
-		equal(t, "problem while the server cannot be fetched", give(), chat.NotAllowed)
-		equal(t, "the same a moment later", give(), chat.NotAllowed)
-		equal(t, "fetched in two minutes", h.fake.Calls(fakediscord.Guild)-before, 2)
+		for n, fault := range []discordtest.Fault{{Status: 502}, unexpected} {
+			pass(diagnoseEvery)
+			h.fake.Break(fakediscord.Guild, fault)
+			equal(t, "problem while the server cannot be fetched", give(), chat.NotAllowed)
+			equal(t, "the same a moment later", give(), chat.NotAllowed)
+			equal(t, "fetched", h.fake.Calls(fakediscord.Guild)-before, n+2)
+		}
 	}, inServer)
 }
 

@@ -108,12 +108,10 @@ func (s *Settings) setStakerRoles(value string) error {
 	if err != nil {
 		return err
 	}
-	named := map[[2]string]bool{}
-	for _, r := range roles {
-		if named[[2]string{r.Community, r.ID}] {
+	for i, r := range roles {
+		if slices.ContainsFunc(roles[:i], func(o chat.Badge) bool { return o.Community == r.Community && o.ID == r.ID }) {
 			return fmt.Errorf("must have each role once: %s", r.ID)
 		}
-		named[[2]string{r.Community, r.ID}] = true
 	}
 	slices.SortFunc(roles, chat.Badge.Compare)
 	s.StakerRoles = roles

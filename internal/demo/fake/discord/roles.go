@@ -116,7 +116,8 @@ var (
 )
 
 // inGuild returns a handler of calls about a guild, which the bot must be in: otherwise it
-// answers absent. h is called under the lock.
+// answers absent, which differs between routes. h is called under the lock.
+// https://github.com/discord/discord-api-docs/issues/5840
 func (s *Server) inGuild(absent *Failure, h func(g *guild, r *http.Request) (int, any, *Failure)) handler {
 	return s.bot(func(r *http.Request) (int, any, *Failure) {
 		s.Lock()
@@ -177,7 +178,7 @@ func (s *Server) guildMember(g *guild, r *http.Request) (int, any, *Failure) {
 	if !member {
 		return 0, nil, errUnknownMember
 	}
-	return http.StatusOK, map[string]any{"user": map[string]any{"id": user}, "roles": slices.Clone(roles), "deaf": false, "mute": false}, nil
+	return http.StatusOK, map[string]any{"user": map[string]any{"id": user}, "roles": append([]string{}, roles...), "deaf": false, "mute": false}, nil
 }
 
 // rolesOf returns what an interaction says of a member's roles. The caller holds the lock.
