@@ -7,15 +7,16 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-var amountForm = regexp.MustCompile(`^[0-9]{1,30}(\.[0-9]{1,30})?$`)
+// amountForm has as many decimals as TOKEN_DECIMALS may have.
+var amountForm = regexp.MustCompile(`^[0-9]{1,30}(\.[0-9]{1,77})?$`)
 
-// ParseAmount reads an amount of tokens above 0, such as 1000 or 0.5. It takes digits and at
-// most one point, with at most 30 digits on either side.
+// ParseAmount returns a least amount of tokens: a decimal number above 0, without a sign or an
+// exponent. The error continues a sentence that begins with the value's place.
 func ParseAmount(value string) (decimal.Decimal, error) {
 	if amountForm.MatchString(value) {
 		if amount, err := decimal.NewFromString(value); err == nil && amount.IsPositive() {
 			return amount, nil
 		}
 	}
-	return decimal.Decimal{}, errors.New("must be an amount of tokens above 0, such as 1000 or 0.5")
+	return decimal.Zero, errors.New("must have an amount of tokens above 0, such as 1000 or 0.5, without an exponent")
 }

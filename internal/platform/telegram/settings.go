@@ -127,7 +127,7 @@ func parseTag(text string) (chat.Badge, error) {
 	}
 	tag, err := chat.ParseBadge(entry)
 	if err != nil {
-		return tag, fmt.Errorf("has a colon after the tag, so an amount should follow, which %w; a tag has no colon itself", err)
+		return tag, fmt.Errorf("%w; a colon ends the tag, which has none itself, and begins an amount", err)
 	}
 	if tag.ID == "" || utf8.RuneCountInString(tag.ID) > maxTag || strings.ContainsFunc(tag.ID, notInTag) {
 		return tag, fmt.Errorf("must have a tag of 1 to %d letters, digits, spaces and signs, without colons and emoji", maxTag)

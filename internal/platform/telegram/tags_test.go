@@ -280,7 +280,7 @@ func TestStakerTagsAreReadStrictly(t *testing.T) {
 			t.Errorf("%s: %v", value, wrong)
 		}
 	}
-	const characters, amount, twice = "must have a tag of 1 to 16 letters", "has a colon after the tag, so an amount should follow", "must have each tag of a group once"
+	const characters, amount, twice = "must have a tag of 1 to 16 letters", "a colon ends the tag, which has none itself", "must have each tag of a group once"
 	for value, want := range map[string]string{
 		"telegram:-1:0123456789abcdefg": characters, "telegram:-1::5": characters, "telegram:-1: :5": characters, "telegram:-1:🐳": characters,
 		"telegram:-1:1\uFE0F\u20E3": characters, "telegram:-1:🇹🇷": characters, "telegram:-1:a\u200db": characters, "telegram:-1:©": characters,
