@@ -51,10 +51,10 @@ func badgeFields(p chat.Platform, badge chat.Value, s members.Status, m Members)
 		values["badge"] = badge
 		fields = append(fields, chat.Field{Value: chat.SayWith(key, values)})
 	}
-	line("details.have", chat.Values{"n": chat.Count(s.Have), "checked": chat.Count(s.Checked), "every": everyText(m.RecheckEvery())})
+	line("details.have", chat.Values{"have": chat.Count(s.Have), "checked": chat.Count(s.Checked), "every": everyText(m.RecheckEvery())})
 	line("details.since", chat.Values{"day": chat.Day{Time: s.Since}, "given": chat.Count(s.Given), "removed": chat.Count(s.Removed)})
 	if s.Held {
-		line("details.held", chat.Values{"n": chat.Count(s.Losing), "have": chat.Count(s.Have), "command": chat.Code("bot members --release")})
+		line("details.held", chat.Values{"losing": chat.Count(s.Losing), "have": chat.Count(s.Have), "command": chat.Code("bot members --release")})
 	}
 	if s.Refused != "" {
 		line("details.refused", chat.Values{"why": whyNot(p, s.Refused)})

@@ -35,7 +35,7 @@ type Bot struct {
 	}
 	redis *store.Redis // nil without REDIS_URL
 	joins chat.JoinCounts
-	// members keeps wallets, if there is a store for them.
+	// members saves addresses, if there is a store for them.
 	members *members.Members
 	// stores are Redis and the files of DATA_DIR, as far as they are set. The first keeps
 	// answers and credits.
@@ -58,14 +58,15 @@ type Bot struct {
 type keeper interface {
 	core.Store
 	credits.Store
+	members.Store
 }
 
 // New makes a Bot. It does not block, and contacts nothing but Redis. It fails if a setting
 // cannot be used after all.
 func New(cfg *Config, log *slog.Logger) (*Bot, error) { return openBot(cfg, log, nil) }
 
-// openBot is New. Unless kept is nil, wallets are kept there.
-func openBot(cfg *Config, log *slog.Logger, kept members.Store) (*Bot, error) {
+// openBot is New. Unless saved is nil, addresses are saved there.
+func openBot(cfg *Config, log *slog.Logger, saved members.Store) (*Bot, error) {
 	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(),
 		roles: map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){}}
 	if err := b.openState(); err != nil {
@@ -81,10 +82,10 @@ func openBot(cfg *Config, log *slog.Logger, kept members.Store) (*Bot, error) {
 	}
 	b.cache = core.NewCache(cache)
 	b.metrics.ExportCache(b.cache.Items, cfg.CacheItems)
-	if kept == nil && len(b.stores) > 0 {
-		kept = b.stores[0]
+	if saved == nil && len(b.stores) > 0 {
+		saved = b.stores[0]
 	}
-	sources, err := b.connect(kept)
+	sources, err := b.connect(saved)
 	if err == nil {
 		b.Router, err = b.newRouter(sources)
 	}

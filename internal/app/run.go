@@ -52,10 +52,10 @@ func (b *Bot) Run(ctx context.Context) error {
 	return err
 }
 
-// runMembers looks at the kept wallets until ctx is done. wait blocks until that has ended.
+// runMembers checks the saved addresses until ctx is done. wait blocks until that has ended.
 func (b *Bot) runMembers(ctx context.Context) (wait func()) {
 	var running sync.WaitGroup
-	if b.members.Keeps() {
+	if b.members.Enabled() {
 		running.Go(func() { b.members.Run(ctx) })
 	}
 	return running.Wait

@@ -309,7 +309,9 @@ func (r *replica) OneEach() bool { return r.oneEach }
 func (r *replica) BadgeName(_, id string) chat.Untrusted { return "@" + chat.Untrusted(id) }
 
 // CommunityName implements chat.Badges.
-func (r *replica) CommunityName(community string) chat.Untrusted { return chat.Untrusted("Server " + community) }
+func (r *replica) CommunityName(community string) chat.Untrusted {
+	return chat.Untrusted("Server " + community)
+}
 
 // Notify implements chat.Badges.
 func (r *replica) Notify(_ context.Context, _ string, reply chat.Reply) {

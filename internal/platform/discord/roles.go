@@ -28,9 +28,6 @@ const (
 	diagnoseEvery = time.Minute
 )
 
-// Badges implements chat.Badges.
-func (a *Adapter) Badges() []chat.Badge { return a.StakerRoles }
-
 // OneEach implements chat.Badges. A member of a server may have many roles.
 func (a *Adapter) OneEach() bool { return false }
 

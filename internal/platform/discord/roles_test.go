@@ -80,7 +80,6 @@ func TestARoleIsGivenAndRemovedWithItsReason(t *testing.T) {
 func TestRolesAndServersHaveTheirNames(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		equal(t, "one each", h.OneEach(), false)
-		equal(t, "badges", fmt.Sprint(h.Badges()), fmt.Sprint(h.StakerRoles))
 		equal(t, "a role", h.BadgeName(server, whale), "@Whale")
 		equal(t, "a role of another server", h.BadgeName("1", whale), "")
 		equal(t, "an unknown role", h.BadgeName(server, "1"), "")

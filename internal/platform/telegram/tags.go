@@ -17,9 +17,6 @@ import (
 // maxTitle bounds the shown name of a group, in characters.
 const maxTitle = 64
 
-// Badges implements chat.Badges.
-func (a *Adapter) Badges() []chat.Badge { return a.Settings.StakerTags }
-
 // OneEach implements chat.Badges. A member of a group has one tag at a time.
 func (a *Adapter) OneEach() bool { return true }
 

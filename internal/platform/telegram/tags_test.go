@@ -66,7 +66,7 @@ func TestTagsAndGroupsHaveTheirNames(t *testing.T) {
 	r := tagTest(t)
 	names := func() string {
 		a := r.adapter
-		return fmt.Sprintf("%t %d %s, %s, %s", a.OneEach(), len(a.Badges()), a.BadgeName(loungeID, "Big staker"), a.CommunityName(loungeID), a.CommunityName("-5"))
+		return fmt.Sprintf("%t %d %s, %s, %s", a.OneEach(), len(a.Settings.StakerTags), a.BadgeName(loungeID, "Big staker"), a.CommunityName(loungeID), a.CommunityName("-5"))
 	}
 	if got := names(); got != "true 2 Big staker, , " {
 		t.Errorf("before the group is known: %q", got)
