@@ -87,6 +87,10 @@ func reason(err error) string {
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return "no answer in time"
 	case errors.As(err, &reply):
+		// So Redis 7 and its successors say NOPERM of a call by a script.
+		if text := reply.Error(); strings.Contains(text, "user executing the script can't") || strings.Contains(text, "ACL failure in script") {
+			return "refused with NOPERM"
+		}
 		if code, _, _ := strings.Cut(reply.Error(), " "); code == strings.ToUpper(code) {
 			return "refused with " + code
 		}
