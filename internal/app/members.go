@@ -24,9 +24,7 @@ func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error
 	if err := b.openState(); err != nil {
 		return err
 	}
-	if b.redis != nil {
-		defer func() { _ = b.redis.Close() }()
-	}
+	defer b.closeState()
 	if len(b.stores) == 0 {
 		return errNothingSaved
 	}

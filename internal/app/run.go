@@ -31,8 +31,10 @@ func (b *Bot) Run(ctx context.Context) error {
 		// The adapters have drained by then, so every request has its answer.
 		defer server.Close()
 	}
-	if b.redis != nil {
-		_ = b.redis.Probe(ctx) // What fails is tried again, and logged then.
+	if b.redis != nil && b.redis.Probe(ctx) == nil { // What fails is tried again, and logged then.
+		for _, warning := range b.storeWarnings(ctx) {
+			b.log.Warn("redis may lose saved addresses", "reason", warning)
+		}
 	}
 	if config.PublicHTTP(b.cfg.Partner.URL) {
 		b.log.Warn(unencrypted)

@@ -106,7 +106,7 @@ func TestOutageIsLoggedAtBothEnds(t *testing.T) {
 			time.Sleep(checkPause)
 			synctest.Wait()
 			got := log.String()
-			for text, want := range map[string]int{"\n": lines, "using in-process state": lines / 2, "redis answers again": lines / 2, password: 0} {
+			for text, want := range map[string]int{"\n": lines, "using in-process state": lines / 2, "redis can be used again": lines / 2, password: 0} {
 				if n := strings.Count(got, text); n != want {
 					t.Errorf("an outage of %v: the log has %q %d times, want %d: %q", outage, text, n, want, got)
 				}
