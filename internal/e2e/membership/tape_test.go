@@ -1,0 +1,106 @@
+package membership
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var (
+	tapes     = flag.Int("tapes", 300, "how many random tapes are played")
+	firstTape = flag.Uint64("tapes.first", 1, "the seed of the first random tape")
+)
+
+// TestQuietTape has everybody save an address and forget it, without a fault.
+func TestQuietTape(t *testing.T) {
+	for _, redis := range []bool{false, true} {
+		t.Run(fmt.Sprintf("redis %t", redis), func(t *testing.T) {
+			play(t, 1, options{people: 4, redis: redis}, func(w *world) {
+				for _, p := range w.people {
+					w.setStake(p.wallets[0], plenty)
+				}
+				w.serveAll(1)
+				for _, p := range w.people {
+					p.verify(p.home(0), 0)
+					if !p.press(0) {
+						w.fail("%s could not save an address", p.name)
+					}
+				}
+				w.setStake(w.people[0].wallets[0], 0)
+				w.setStake(w.people[1].wallets[0], 0)
+				w.settle()
+				for _, p := range w.people {
+					p.forget("")
+				}
+				w.settle()
+			})
+		})
+	}
+}
+
+// home returns a community of the person's platform.
+func (p *person) home(i int) string {
+	if p.platform == "telegram" {
+		return []string{groupA, groupB}[i]
+	}
+	return []string{serverA, serverB}[i]
+}
+
+// settle mends everything but communities that are broken for good, removes each doubt about
+// what people want, and lets what must come about come about. Then it judges.
+func (w *world) settle() {
+	w.Helper()
+	w.set("chain", "")
+	w.set("partner", "")
+	for _, c := range communities {
+		if c != w.broken && w.faultOf(c) != "" {
+			w.set(c, "")
+		}
+	}
+	time2 := 2*w.settings.every + time.Hour + w.settings.every/8 + 10*minute
+	if w.hadFault["limited"] {
+		time2 += time.Hour
+	}
+	if w.hadFault["refused"] {
+		time2 += w.settings.every
+	}
+	w.wait(5 * minute)
+	for _, p := range w.people {
+		w.decide(p)
+	}
+	w.note("everything works; waiting %s", time2)
+	w.wait(time2)
+	w.judge.final(w)
+}
+
+// decide removes the doubt about a person, and has them come back where they may have been
+// overlooked.
+func (w *world) decide(p *person) {
+	for try := 0; ; try++ {
+		if _, sure := p.wallet(); sure {
+			break
+		}
+		if try == 4 {
+			w.fail("%s can neither save nor forget", p.name)
+			return
+		}
+		if wallet := w.rand.IntN(3); wallet < 2 && try < 2 {
+			p.verify("", wallet)
+			p.press(wallet)
+		} else {
+			p.forget("")
+		}
+		w.wait(minute)
+	}
+	for _, c := range communities {
+		if p.in[c] && p.away[c] {
+			p.returns(c)
+			w.wait(2 * time.Second)
+		}
+	}
+}
+
+var _ = synctest.Wait
+var _ testing.TB
