@@ -53,6 +53,9 @@ var (
 func (w *world) set(what string, f fault) {
 	w.note("%s: %q", what, f)
 	w.locked(func() {
+		if f == "" && what == w.broken {
+			return
+		}
 		w.faults[what] = f
 		w.hadFault[what+string(f)] = true
 		w.hadFault["limited"] = w.hadFault["limited"] || f == limited

@@ -16,13 +16,14 @@ package membership
 
 import (
 	"context"
-	"io"
 	"net"
 	"net/http"
 	"os"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/alicebob/miniredis/v2"
 
 	"herald/internal/demo/fake"
 )
@@ -69,7 +70,8 @@ func serveIn(n *fake.Network, h http.Handler) (stop func()) {
 	}
 }
 
-// gate carries connections to a server outside of simulated time. Closed, it breaks them.
+// gate lets one process reach a Redis outside of simulated time. Shut, it breaks all
+// connections.
 type gate struct {
 	net.Listener
 	mu     sync.Mutex
@@ -77,8 +79,8 @@ type gate struct {
 	closed bool
 }
 
-// newGate returns a gate before an address, until the test ends.
-func newGate(t *testing.T, address string) *gate {
+// newGate returns a gate of redis, until the test ends.
+func newGate(t *testing.T, redis *miniredis.Miniredis) *gate {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -87,33 +89,21 @@ func newGate(t *testing.T, address string) *gate {
 	t.Cleanup(g.shut)
 	go func() {
 		for {
-			near, err := l.Accept()
+			c, err := l.Accept()
 			if err != nil {
 				return
 			}
-			far, err := net.Dial("tcp", address)
-			if err != nil || !g.add(near, far) {
-				near.Close()
-				continue
+			g.mu.Lock()
+			if g.closed {
+				c.Close()
+			} else {
+				g.conns = append(g.conns, c)
+				redis.Server().ServeConn(c)
 			}
-			go carry(near, far)
-			go carry(far, near)
+			g.mu.Unlock()
 		}
 	}()
 	return g
-}
-
-func carry(to, from net.Conn) {
-	_, _ = io.Copy(to, from)
-	to.Close()
-}
-
-// add remembers connections to break, and returns false if the gate is closed.
-func (g *gate) add(conns ...net.Conn) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.conns = append(g.conns, conns...)
-	return !g.closed
 }
 
 // shut closes the gate.

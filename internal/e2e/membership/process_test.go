@@ -68,9 +68,7 @@ func (w *world) start() *process {
 	if p.gate == nil {
 		data := filepath.Join(w.dir, "data")
 		_ = os.Mkdir(data, 0o700)
-		if err := os.Symlink(data, filepath.Join(w.dir, p.label)); err != nil {
-			w.Fatal(err)
-		}
+		p.linkFiles(w.faultOf("store") == "")
 	}
 	cfg, err := app.Load(w.environ(p), "", true)
 	if err != nil {
@@ -107,7 +105,7 @@ func (p *process) die() {
 	if p.gate != nil {
 		p.gate.shut()
 	} else {
-		_ = os.Remove(filepath.Join(p.w.dir, p.label)) // its files
+		p.linkFiles(false)
 	}
 	_ = p.network.Close()
 	p.network.Break()
@@ -127,7 +125,6 @@ func (w *world) stopAll() {
 	for _, p := range w.alive() {
 		p.leave()
 	}
-	w.locked(func() {})
 	for _, p := range w.processes {
 		<-p.ended
 	}

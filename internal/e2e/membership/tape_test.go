@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -54,6 +53,15 @@ func (w *world) settle() {
 	w.Helper()
 	w.set("chain", "")
 	w.set("partner", "")
+	if w.faultOf("store") != "" {
+		w.breakStore(false)
+	}
+	w.locked(func() {
+		for _, p := range w.processes {
+			p.killIn.Store(0)
+		}
+	})
+	w.revive()
 	for _, c := range communities {
 		if c != w.broken && w.faultOf(c) != "" {
 			w.set(c, "")
@@ -102,5 +110,38 @@ func (w *world) decide(p *person) {
 	}
 }
 
-var _ = synctest.Wait
-var _ testing.TB
+// TestTapes plays random tapes.
+func TestTapes(t *testing.T) {
+	n := *tapes
+	if testing.Short() {
+		n = min(n, 30)
+	}
+	for i := range n {
+		seed := *firstTape + uint64(i)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			playTape(t, seed)
+		})
+	}
+}
+
+// playTape plays the tape of a seed. One in redisEvery is on Redis, and one in three has a
+// community that is broken throughout.
+func playTape(t *testing.T, seed uint64) {
+	const redisEvery = 20
+	o := options{people: 2 + int(seed%5), redis: seed%redisEvery == 0, every: []time.Duration{10 * minute, 10 * minute, 12 * minute, 20 * minute}[seed%4]}
+	play(t, seed, o, func(w *world) {
+		for _, p := range w.people {
+			w.setStake(p.wallets[0], []int64{0, 500, thousand, plenty}[w.rand.IntN(4)])
+		}
+		if w.rand.IntN(3) == 0 {
+			w.broken = communities[w.rand.IntN(len(communities))]
+			w.set(w.broken, w.oneOf([]fault{lostRight, thrownOut, gone}))
+		}
+		w.serveAll(1 + w.rand.IntN(2)*map[bool]int{true: 1}[o.redis])
+		for range 6 + w.rand.IntN(10) {
+			w.happen()
+		}
+		w.settle()
+	})
+}

@@ -103,7 +103,7 @@ func play(t *testing.T, seed uint64, options options, script func(w *world)) {
 	if options.redis {
 		redis = miniredis.RunT(t)
 		for range maxProcesses {
-			gates = append(gates, newGate(t, redis.Addr()))
+			gates = append(gates, newGate(t, redis))
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -115,6 +115,9 @@ func play(t *testing.T, seed uint64, options options, script func(w *world)) {
 		script(w)
 		w.stopAll()
 		w.checkLogs()
+		if testing.Verbose() {
+			t.Log("\n" + strings.Join(w.events, "\n"))
+		}
 		if len(w.failures) > 0 {
 			t.Errorf("seed %d:\n%s\nevents:\n%s", seed, strings.Join(w.failures, "\n"), strings.Join(w.events, "\n"))
 		}
