@@ -42,6 +42,8 @@ const (
 	gone      fault = "not found"
 	limited   fault = "429 for an hour"
 	once502   fault = "502 once, carried out"
+	slow      fault = "slow"
+	unnamed   fault = "roles cannot be listed"
 )
 
 var (
@@ -168,10 +170,19 @@ func (w *world) atCommunity(rw http.ResponseWriter, r *http.Request, right http.
 			}
 		}
 	}
+	if during := w.takeDuring(changes && community != ""); during != nil {
+		during()
+		time.Sleep(time.Second)
+	}
 	f := w.faultOf(community)
+	listed := strings.HasSuffix(r.URL.Path, "/roles") && r.Method == http.MethodGet
 	switch {
-	case community == "" || f == "" || (f == lostRight || f == once502) && !changes:
+	case community == "" || f == "" || (f == lostRight || f == once502) && !changes, f == unnamed && !listed:
 		right.ServeHTTP(rw, r)
+	case f == slow:
+		time.Sleep(200 * time.Millisecond)
+		right.ServeHTTP(rw, r)
+		time.Sleep(200 * time.Millisecond)
 	case f == once502:
 		right.ServeHTTP(httptest.NewRecorder(), r)
 		w.locked(func() { w.faults[community] = "" })
@@ -182,6 +193,16 @@ func (w *world) atCommunity(rw http.ResponseWriter, r *http.Request, right http.
 	if changes && community != "" {
 		w.judge.see(w, community)
 	}
+}
+
+// takeDuring returns during and unsets it, if now is set.
+func (w *world) takeDuring(now bool) (during func()) {
+	w.locked(func() {
+		if now {
+			during, w.during = w.during, nil
+		}
+	})
+	return during
 }
 
 // refuse writes a refusal as the platform words it.
@@ -197,6 +218,10 @@ func refuse(rw http.ResponseWriter, f fault, telegram bool) {
 		case limited:
 			faketelegram.Refuse(rw, http.StatusTooManyRequests, "Too Many Requests: retry after 3600", time.Hour)
 		}
+		return
+	}
+	if f == unnamed {
+		http.Error(rw, "Bad Gateway", http.StatusBadGateway)
 		return
 	}
 	fakediscord.Failure{

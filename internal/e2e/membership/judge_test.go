@@ -173,9 +173,16 @@ func holds(content string, wallet common.Address) bool {
 	return strings.Contains(content, string(wallet[:])) || strings.Contains(strings.ToLower(content), strings.ToLower(wallet.Hex()[2:]))
 }
 
-// final judges what people have once all had time to settle, in every community but the
-// broken ones.
+// final judges what people have once all had time to settle.
 func (j *judge) final(w *world) {
+	for _, problem := range j.unsettled(w) {
+		w.fail("%s", problem)
+	}
+}
+
+// unsettled returns how what people have, and what is stored of them, differs from what it
+// must become, in every community but the broken ones.
+func (j *judge) unsettled(w *world) (problems []string) {
 	for _, p := range w.people {
 		wallet, sure := p.wallet()
 		if !sure || p.disowned {
@@ -183,23 +190,23 @@ func (j *judge) final(w *world) {
 		}
 		untouched := true // by any broken community
 		for _, c := range communities {
-			if !p.in[c] {
-				continue
-			}
-			if w.faultOf(c) != "" {
+			switch {
+			case !p.in[c]:
+			case w.faultOf(c) != "":
 				untouched = false
-				continue
+			default:
+				problems = append(problems, w.unsettledAt(place{p, c}, wallet)...)
 			}
-			j.finalAt(w, place{p, c}, wallet)
 		}
-		if wallet == nil && untouched {
-			j.noID(w, p)
+		if wallet == nil && untouched && w.storesID(p) {
+			problems = append(problems, fmt.Sprintf("the ID of %s is in the store, and nothing is saved of them", p.name))
 		}
 	}
+	return problems
 }
 
-// finalAt judges what a person has in a community. wallet is the saved one, or nil.
-func (j *judge) finalAt(w *world, at place, wallet *common.Address) {
+// unsettledAt is unsettled for a person in a community. wallet is the saved one, or nil.
+func (w *world) unsettledAt(at place, wallet *common.Address) (problems []string) {
 	var want []string
 	if wallet != nil {
 		want = w.settings.reached(at.community, w.stakeAt(*wallet, time.Now()))
@@ -207,14 +214,15 @@ func (j *judge) finalAt(w *world, at place, wallet *common.Address) {
 	has := at.has(at.community)
 	for _, id := range want {
 		if !slices.Contains(has, id) {
-			w.fail("%s does not have %s in %s, and reaches it", at.name, id, at.community)
+			problems = append(problems, fmt.Sprintf("%s does not have %s in %s, and reaches it", at.name, id, at.community))
 		}
 	}
 	for _, id := range has {
 		if !slices.Contains(want, id) && !w.lostTrack(at.community) {
-			w.fail("%s still has %s in %s", at.name, id, at.community)
+			problems = append(problems, fmt.Sprintf("%s still has %s in %s", at.name, id, at.community))
 		}
 	}
+	return problems
 }
 
 // lostTrack reports whether the bot may not know what it gave in a community: it was told
@@ -224,13 +232,11 @@ func (w *world) lostTrack(community string) (lost bool) {
 	return lost
 }
 
-// noID fails if the store holds the ID of a person of whom nothing is saved.
-func (j *judge) noID(w *world, p *person) {
+// storesID reports whether the store holds the ID of a person.
+func (w *world) storesID(p *person) bool {
 	number, _ := strconv.ParseUint(p.id, 10, 64)
 	content := w.inStore()
-	if strings.Contains(content, p.id) || strings.Contains(content, string(binary.BigEndian.AppendUint64(nil, number))) {
-		w.fail("the ID of %s is in the store, and nothing is saved of them", p.name)
-	}
+	return strings.Contains(content, p.id) || strings.Contains(content, string(binary.BigEndian.AppendUint64(nil, number)))
 }
 
 // checkLogs fails if a log names a person, a wallet or a community.

@@ -42,6 +42,8 @@ type settings struct {
 	pools  int
 	every  time.Duration
 	more   []string
+	// withoutDiscord leaves Discord out.
+	withoutDiscord bool
 }
 
 // clone returns a copy to change.
@@ -155,7 +157,9 @@ func (w *world) environ(p *process) []string {
 		"TELEGRAM_WEBHOOK_URL=https://bot.example"+e2etest.WebhookPath, "TELEGRAM_WEBHOOK_SECRET="+e2etest.WebhookSecret,
 		"HTTP_ADDR=127.0.0.1:0", "RECHECK_EVERY="+w.settings.every.String(), "LOG_LEVEL=debug",
 	)
-	if list := w.settings.entries(false); list != "" {
+	if w.settings.withoutDiscord {
+		env = append(env, "DISCORD_BOT_TOKEN=", "DISCORD_PUBLIC_KEY=")
+	} else if list := w.settings.entries(false); list != "" {
 		env = append(env, "STAKER_ROLES="+list)
 	}
 	if list := w.settings.entries(true); list != "" {

@@ -67,19 +67,23 @@ func (w *world) settle() {
 			w.set(c, "")
 		}
 	}
-	time2 := 2*w.settings.every + time.Hour + w.settings.every/8 + 10*minute
+	longest := 2*w.settings.every + time.Hour + w.settings.every/8 + 10*minute
 	if w.hadFault["limited"] {
-		time2 += time.Hour
+		longest += time.Hour
 	}
 	if w.hadFault["refused"] {
-		time2 += w.settings.every
+		longest += w.settings.every
 	}
 	w.wait(5 * minute)
 	for _, p := range w.people {
 		w.decide(p)
 	}
-	w.note("everything works; waiting %s", time2)
-	w.wait(time2)
+	w.note("everything works")
+	end := time.Now().Add(longest)
+	w.wait(2*w.settings.every + minute)
+	for time.Now().Before(end) && len(w.judge.unsettled(w)) > 0 {
+		w.wait(10 * minute)
+	}
 	w.judge.final(w)
 }
 

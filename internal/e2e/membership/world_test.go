@@ -42,8 +42,16 @@ func isGroup(community string) bool { return strings.HasPrefix(community, "-") }
 // Roles of both servers, and tags.
 var (
 	roles = []string{"920000000000000001", "920000000000000002", "920000000000000003", "920000000000000004"}
-	tags  = []string{"Staker", "Whale", "Holder", "Big fish"}
+	tags  = []string{"Staker", "Whale", "Holder", lastTag()}
 )
+
+// lastTag returns a tag with a space, if this bot knows such tags.
+func lastTag() string {
+	if amounts {
+		return "Big fish"
+	}
+	return "Bigfish"
+}
 
 const botRole = "920000000000000009"
 
@@ -81,6 +89,9 @@ type world struct {
 	// hadFault holds each community with a fault that it ever had, and "limited" and
 	// "refused" if any had such a one.
 	hadFault map[string]bool
+	// during is called once, at the next call that changes a badge, which then lasts for a
+	// second longer.
+	during func()
 	// broken is the community that settle does not mend, or "".
 	broken string
 }
