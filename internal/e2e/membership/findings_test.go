@@ -149,7 +149,7 @@ func TestFourPeopleSendingVerifyLeaveCallsForOthers(t *testing.T) {
 			w.people[2*i].save(0)
 			doing.Go(func() {
 				for range 60 { // 20 a minute, as often as one may
-					w.people[2*i].command(serverA, "verify", "")
+					doing.Go(func() { w.people[2*i].command(serverA, "verify", "") })
 					time.Sleep(3 * time.Second)
 				}
 			})
