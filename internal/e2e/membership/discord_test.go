@@ -2,7 +2,6 @@ package membership
 
 import (
 	"context"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"time"
@@ -21,7 +20,8 @@ func (w *world) client() *http.Client {
 	if len(list) == 0 {
 		return nil
 	}
-	p := list[rand.IntN(len(list))]
+	var p *process
+	w.locked(func() { p = list[w.rand.IntN(len(list))] })
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		return p.network.Dial(ctx, network, address)
 	}

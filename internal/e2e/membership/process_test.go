@@ -54,9 +54,12 @@ func (w *world) alive() (list []*process) {
 	return list
 }
 
-// start starts a process with the world's settings.
+// start starts a process with the world's settings. None starts with a broken store.
 func (w *world) start() *process {
 	w.Helper()
+	if w.faultOf("store") != "" {
+		w.breakStore(false)
+	}
 	p := &process{w: w, network: fake.NewNetwork(), ended: make(chan struct{})}
 	w.locked(func() {
 		p.label = fmt.Sprintf("p%d", len(w.processes))
@@ -68,7 +71,7 @@ func (w *world) start() *process {
 	if p.gate == nil {
 		data := filepath.Join(w.dir, "data")
 		_ = os.Mkdir(data, 0o700)
-		p.linkFiles(w.faultOf("store") == "")
+		p.linkFiles(true)
 	}
 	cfg, err := app.Load(w.environ(p), "", true)
 	if err != nil {

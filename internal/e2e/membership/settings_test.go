@@ -158,7 +158,7 @@ func (w *world) environ(p *process) []string {
 		"HTTP_ADDR=127.0.0.1:0", "RECHECK_EVERY="+w.settings.every.String(), "LOG_LEVEL=debug",
 	)
 	if w.settings.withoutDiscord {
-		env = append(env, "DISCORD_BOT_TOKEN=", "DISCORD_PUBLIC_KEY=")
+		env = slices.DeleteFunc(env, func(setting string) bool { return strings.HasPrefix(setting, "DISCORD_") })
 	} else if list := w.settings.entries(false); list != "" {
 		env = append(env, "STAKER_ROLES="+list)
 	}
