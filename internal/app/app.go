@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"io"
 	"log/slog"
+	"net"
 	"strings"
 	"time"
 
@@ -51,6 +52,8 @@ type Bot struct {
 	wallet string
 	// Router answers requests from every platform.
 	Router *chat.Router
+	// Listen opens HTTP_ADDR. It is net.Listen; a test in simulated time replaces it before Run.
+	Listen func(network, address string) (net.Listener, error)
 	// roles ask a platform for a user's role; filled as adapters are made.
 	roles map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error)
 }
@@ -69,7 +72,7 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) { return openBot(cfg, log,
 
 // openBot is New. Unless saved is nil, addresses are saved there.
 func openBot(cfg *Config, log *slog.Logger, saved members.Store) (*Bot, error) {
-	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(),
+	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(), Listen: net.Listen,
 		roles: map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){}}
 	if err := b.openState(); err != nil {
 		return nil, err

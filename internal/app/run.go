@@ -74,10 +74,11 @@ func (b *Bot) listen(platforms []platform) (*ops.Server, error) {
 	if b.cfg.Ops.Addr == "" {
 		return nil, nil
 	}
-	server, err := ops.Listen(b.cfg.Ops.Addr, b.metrics, adapters, b.log)
+	listener, err := b.Listen("tcp", b.cfg.Ops.Addr)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("listen on HTTP_ADDR: %w", err)
 	}
+	server := ops.NewServer(listener, b.metrics, adapters, b.log)
 	for _, p := range platforms {
 		if p.webhookPath != "" {
 			server.Handle(p.webhookPath, p.adapter)

@@ -47,7 +47,7 @@ func (l memoryListener) dial(begun string) net.Conn {
 func inMemory(t *testing.T, test func(t *testing.T, l memoryListener, hold chan struct{})) {
 	synctest.Test(t, func(t *testing.T) {
 		l, hold := memoryListener{make(chan net.Conn)}, make(chan struct{})
-		s := newServer(l, NewMetrics(), nil, slog.New(slog.DiscardHandler))
+		s := NewServer(l, NewMetrics(), nil, slog.New(slog.DiscardHandler))
 		s.Handle("/hold", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			select {
 			case <-hold:
@@ -152,7 +152,7 @@ func (p *platform) Ready() bool             { return p.ready }
 
 // call asks a server that exports m and adapters.
 func call(m *Metrics, adapters []chat.Adapter, method, path string) *httptest.ResponseRecorder {
-	s := newServer(nil, m, adapters, slog.New(slog.DiscardHandler))
+	s := NewServer(nil, m, adapters, slog.New(slog.DiscardHandler))
 	w := httptest.NewRecorder()
 	s.http.Handler.ServeHTTP(w, httptest.NewRequest(method, path, nil))
 	return w
@@ -173,7 +173,7 @@ func TestCloseGivesARequestInFlightASecond(t *testing.T) {
 }
 
 func TestAPathThatIsAddedTakesPOSTAlone(t *testing.T) {
-	s := newServer(nil, NewMetrics(), nil, slog.New(slog.DiscardHandler))
+	s := NewServer(nil, NewMetrics(), nil, slog.New(slog.DiscardHandler))
 	s.Handle("/hook", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for method, want := range map[string]int{http.MethodPost: http.StatusOK, http.MethodGet: http.StatusMethodNotAllowed} {
 		w := httptest.NewRecorder()

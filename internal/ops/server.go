@@ -63,16 +63,8 @@ type Server struct {
 	listener net.Listener
 }
 
-// Listen opens addr, a host and port. It answers nothing until Serve.
-func Listen(addr string, m *Metrics, adapters []chat.Adapter, log *slog.Logger) (*Server, error) {
-	listener, err := net.Listen("tcp", addr)
-	if err != nil {
-		return nil, fmt.Errorf("listen on HTTP_ADDR: %w", err)
-	}
-	return newServer(listener, m, adapters, log), nil
-}
-
-func newServer(listener net.Listener, m *Metrics, adapters []chat.Adapter, log *slog.Logger) *Server {
+// NewServer returns a Server on listener, which Close closes. It answers nothing until Serve.
+func NewServer(listener net.Listener, m *Metrics, adapters []chat.Adapter, log *slog.Logger) *Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { ready(w, adapters) })

@@ -123,6 +123,9 @@ func NewOn(listener net.Listener, intercept Interceptor) *Server {
 // URL is the REST origin, for DISCORD_API_URL.
 func (s *Server) URL() string { return s.url }
 
+// ServeHTTP answers one REST call without a network.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.Handler.ServeHTTP(w, r) }
+
 // Close ends every connection and the server.
 func (s *Server) Close() {
 	s.each(func(c *conn) { c.ws.NetConn().Close() })

@@ -1,0 +1,98 @@
+package membership
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+
+	"herald/internal/chat"
+	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/e2e/e2etest"
+)
+
+// answerTime is how long people wait for an answer.
+const answerTime = 40 * time.Second
+
+// client returns a client that reaches one process that serves, or nil if none does.
+func (w *world) client() *http.Client {
+	list := w.alive()
+	if len(list) == 0 {
+		return nil
+	}
+	var p *process
+	w.locked(func() { p = list[w.rand.IntN(len(list))] })
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		return p.network.Dial(ctx, network, address)
+	}
+	return &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
+}
+
+// interact sends an interaction, and blocks until the whole answer is there or answerTime is
+// over.
+func (w *world) interact(i fakediscord.Interaction) (pending *fakediscord.Pending, answered bool) {
+	pending, body := w.discord.Prepare(i)
+	client := w.client()
+	if client == nil {
+		return pending, false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+	defer cancel()
+	r, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://bot"+e2etest.InteractionsPath, newReader(body))
+	r.Header = w.discord.Sign(body, time.Now())
+	resp, err := client.Do(r)
+	if err != nil {
+		return pending, false
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK || pending.Responded(resp.Body) != nil {
+		return pending, false
+	}
+	_, err = pending.Wait(ctx)
+	return pending, err == nil
+}
+
+// card is an answer on Discord or Telegram, with its buttons.
+type card struct {
+	w       *world
+	pending *fakediscord.Pending // on Discord
+	message int64                // on Telegram
+	text    string
+	states  []string
+}
+
+// discordCard returns the answer of an interaction.
+func (w *world) discordCard(p *fakediscord.Pending) *card {
+	m := p.Answer().Message
+	c := &card{w: w, pending: p, text: m.Text()}
+	for _, row := range m.Buttons {
+		for _, b := range row {
+			c.states = append(c.states, b.CustomID)
+		}
+	}
+	return c
+}
+
+// button returns the state of the button for one of these commands, with these arguments, or
+// "".
+func (c *card) button(commands []string, args ...string) string {
+	for _, state := range c.states {
+		press, err := chat.ParseState(state)
+		if err == nil && contains(commands, press.Command) && equalFold(press.Args, args) {
+			return state
+		}
+	}
+	return ""
+}
+
+// commandOnDiscord has a person send a command in a server, or privately with "".
+func (w *world) commandOnDiscord(p *person, server, name string, options map[string]string) (*card, bool) {
+	pending, answered := w.interact(fakediscord.Interaction{Command: name, Options: options, UserID: p.id, GuildID: server})
+	return w.discordCard(pending), answered
+}
+
+// pressOnDiscord has a person press a button of a card.
+func (w *world) pressOnDiscord(p *person, c *card, state string) (*card, bool) {
+	pending, answered := w.interact(c.pending.Press(p.id, state))
+	return w.discordCard(pending), answered
+}

@@ -1,0 +1,244 @@
+package membership
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"math/big"
+
+	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/services"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/service/staking/evmabi"
+)
+
+const minute = time.Minute
+
+// fault is how a service or a community fails; "" is not at all.
+type fault string
+
+// Faults of the node, of the partner, and of a community.
+const (
+	away       fault = "away"
+	frozen     fault = "frozen" // old blocks
+	unread     fault = "a pool unread"
+	otherChain fault = "another chain"
+	short      fault = "short answers"
+	reverts    fault = "all pools revert"
+
+	garbled fault = "garbled"
+
+	lostRight fault = "right lost"
+	thrownOut fault = "thrown out"
+	gone      fault = "not found"
+	limited   fault = "429 for an hour"
+	once502   fault = "502 once, carried out"
+	slow      fault = "slow"
+	unnamed   fault = "roles cannot be listed"
+)
+
+var (
+	nodeFaults      = []fault{away, frozen, unread, otherChain, short, reverts}
+	communityFaults = []fault{lostRight, thrownOut, gone, limited, once502}
+)
+
+// set makes a service or a community fail, or mends it with "".
+func (w *world) set(what string, f fault) {
+	w.note("%s: %q", what, f)
+	w.locked(func() {
+		if f == "" && what == w.broken {
+			return
+		}
+		w.faults[what] = f
+		w.hadFault[what+string(f)] = true
+		w.hadFault["limited"] = w.hadFault["limited"] || f == limited
+		w.hadFault["refused"] = w.hadFault["refused"] || contains(communities, what) && f != ""
+	})
+}
+
+// faultOf returns the fault of a service or a community.
+func (w *world) faultOf(what string) (f fault) {
+	w.locked(func() { f = w.faults[what] })
+	return f
+}
+
+// frozenFor is how far back the blocks of a frozen node are.
+const frozenFor = 15 * 24 * time.Hour
+
+// plantPools gives pools the stakes of the world: the first pool two thirds, the third one the
+// rest, and the others none.
+func (w *world) plantPools() {
+	node := w.fakes.Chain.Handler.(services.Node)
+	for i, pool := range w.fakes.World.Pools {
+		node.Contracts[pool.Address] = func(n services.Node, block uint64, input []byte) ([]byte, error) {
+			f := w.faultOf("chain")
+			switch {
+			case f == reverts, f == unread && i == 2:
+				return nil, services.Reverted("")
+			case f == short:
+				return []byte{0}, nil
+			case f == otherChain, !bytes.HasPrefix(input, evmabi.Selector(services.StakingMethod)):
+				return evmabi.Uint256(new(big.Int)), nil
+			}
+			at := n.Now().Add(-2 * time.Second * time.Duration(n.Block()-block))
+			amount := w.stakeAt(common.BytesToAddress(input[4:]), at)
+			part := map[int]int64{0: amount - amount/3, 2: amount / 3}[i]
+			return evmabi.Uint256(new(big.Int).Mul(big.NewInt(part), thousandth)), nil
+		}
+	}
+}
+
+// answerChain answers a call to the node.
+func (w *world) answerChain(rw http.ResponseWriter, r *http.Request) {
+	node := w.fakes.Chain.Handler.(services.Node)
+	node.Now = time.Now
+	switch w.faultOf("chain") {
+	case away:
+		http.Error(rw, "Bad Gateway", http.StatusBadGateway)
+		return
+	case otherChain:
+		node.ChainID++
+	case frozen:
+		node.Now = func() time.Time { return time.Now().Add(-frozenFor) }
+	}
+	node.ServeHTTP(rw, r)
+}
+
+// answerPartner answers who registered an account or a wallet. The stand-in of package
+// services knows too few people.
+func (w *world) answerPartner(rw http.ResponseWriter, r *http.Request) {
+	var outer struct{ RequestBody string }
+	var inner struct {
+		Platform string
+		UID      string `json:"platform_uid"`
+	}
+	_ = json.NewDecoder(r.Body).Decode(&outer)
+	_ = json.Unmarshal([]byte(outer.RequestBody), &inner)
+	switch w.faultOf("partner") {
+	case away:
+		http.Error(rw, "Bad Gateway", http.StatusBadGateway)
+		return
+	case garbled:
+		_, _ = io.WriteString(rw, `{"code":0,"data":{"mid":"0x1"}}`)
+		return
+	}
+	did := ""
+	if inner.Platform == "EVM" {
+		w.locked(func() { did = w.owners[common.HexToAddress(inner.UID)] })
+	}
+	for _, p := range w.people {
+		if inner.Platform != "EVM" && strings.EqualFold(inner.Platform, p.platform) && inner.UID == p.id {
+			did = p.did
+		}
+	}
+	data := "null"
+	if did != "" {
+		data = fmt.Sprintf(`{"did":%q}`, did)
+	}
+	rw.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(rw, `{"code":0,"data":%s,"message":"success"}`, data)
+}
+
+// target finds the server of a call to Discord.
+var target = regexp.MustCompile(`/guilds/(\d+)/`)
+
+// atCommunity answers a call to a platform with the fault of the community that it is about.
+// The judge sees what the call has changed.
+func (w *world) atCommunity(rw http.ResponseWriter, r *http.Request, right http.Handler) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	community, changes := "", r.Method == http.MethodPut || r.Method == http.MethodDelete
+	if m := target.FindStringSubmatch(r.URL.Path); m != nil {
+		community = m[1]
+	} else if strings.HasSuffix(r.URL.Path, "setChatMemberTag") || strings.HasSuffix(r.URL.Path, "getChatMember") || strings.HasSuffix(r.URL.Path, "getChat") {
+		changes = strings.HasSuffix(r.URL.Path, "setChatMemberTag")
+		for _, c := range communities {
+			if bytes.Contains(body, []byte(c)) {
+				community = c
+			}
+		}
+	}
+	if during := w.takeDuring(changes && community != ""); during != nil {
+		during()
+		time.Sleep(time.Second)
+	}
+	f := w.faultOf(community)
+	listed := strings.HasSuffix(r.URL.Path, "/roles") && r.Method == http.MethodGet
+	switch {
+	case community == "" || f == "" || (f == lostRight || f == once502) && !changes, f == unnamed && !listed:
+		right.ServeHTTP(rw, r)
+	case f == slow:
+		time.Sleep(200 * time.Millisecond)
+		right.ServeHTTP(rw, r)
+		time.Sleep(200 * time.Millisecond)
+	case f == once502:
+		right.ServeHTTP(httptest.NewRecorder(), r)
+		w.locked(func() { w.faults[community] = "" })
+		http.Error(rw, "Bad Gateway", http.StatusBadGateway)
+	default:
+		refuse(rw, f, isGroup(community))
+	}
+	if changes && community != "" {
+		w.judge.see(w, community)
+	}
+}
+
+// takeDuring returns during and unsets it, if now is set.
+func (w *world) takeDuring(now bool) (during func()) {
+	w.locked(func() {
+		if now {
+			during, w.during = w.during, nil
+		}
+	})
+	return during
+}
+
+// refuse writes a refusal as the platform words it.
+func refuse(rw http.ResponseWriter, f fault, telegram bool) {
+	if telegram {
+		switch f {
+		case lostRight:
+			faketelegram.Refuse(rw, http.StatusBadRequest, "Bad Request: CHAT_ADMIN_REQUIRED", 0)
+		case thrownOut:
+			faketelegram.Refuse(rw, http.StatusForbidden, "Forbidden: bot was kicked from the supergroup chat", 0)
+		case gone:
+			faketelegram.Refuse(rw, http.StatusBadRequest, "Bad Request: chat not found", 0)
+		case limited:
+			faketelegram.Refuse(rw, http.StatusTooManyRequests, "Too Many Requests: retry after 3600", time.Hour)
+		}
+		return
+	}
+	if f == unnamed {
+		http.Error(rw, "Bad Gateway", http.StatusBadGateway)
+		return
+	}
+	fakediscord.Failure{
+		Status:  map[fault]int{lostRight: 403, thrownOut: 403, gone: 404, limited: 429}[f],
+		Code:    map[fault]int{lostRight: 50013, thrownOut: 50001, gone: 10004, limited: 20028}[f],
+		Message: "refused", RetryAfter: map[fault]time.Duration{limited: time.Hour}[f],
+	}.Write(rw)
+}
+
+// packed finds what may be bytes in Base64.
+var packed = regexp.MustCompile(`[A-Za-z0-9+/]{24,}={0,2}`)
+
+// unpacked returns the bytes that are in content in Base64.
+func unpacked(content []byte) (all []byte) {
+	for _, text := range packed.FindAll(content, -1) {
+		bytes, _ := base64.StdEncoding.DecodeString(string(text))
+		all = append(append(all, bytes...), '\n')
+	}
+	return all
+}

@@ -1,0 +1,243 @@
+package membership
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/service/staking/evmabi"
+)
+
+// person is somebody with one account and two wallets.
+type person struct {
+	w                  *world
+	name, platform, id string
+	did                string
+	wallets            [2]common.Address
+
+	mu sync.Mutex
+	// in holds the communities in which they are, and away those that they came back to
+	// without a command since.
+	in, away map[string]bool
+	// pressed says that they ever pressed the button.
+	pressed bool
+	// saved are the wallets that may be saved. sure says that there is no doubt: exactly the
+	// last of them is, or none without one.
+	saved []saved
+	sure  bool
+	// disowned is true if a wallet of theirs was ever somebody else's.
+	disowned bool
+	// cards are those that had a button to save, by wallet.
+	cards [2]*card
+	// active counts what they do at this moment, and begun all that they did so far.
+	active, begun int
+}
+
+// saved is a wallet that was saved at a time. maybe says that this is not sure: then the
+// wallet before may still be the saved one.
+type saved struct {
+	wallet common.Address
+	from   time.Time
+	maybe  bool
+}
+
+// addPerson adds person i, who stakes nothing.
+func (w *world) addPerson(i int) {
+	p := &person{w: w, platform: "discord", id: strconv.Itoa(700000000000000100 + i), in: map[string]bool{}, away: map[string]bool{}, sure: true}
+	if i%2 == 1 {
+		p.platform, p.id = "telegram", strconv.Itoa(7000000100+i)
+	}
+	p.name = fmt.Sprintf("%s %d", p.platform, i)
+	p.did = fmt.Sprintf("did:herald:%012x", 0xabc000+i)
+	for k := range p.wallets {
+		hash := evmabi.Keccak256(fmt.Sprint("wallet ", i, " ", k))
+		p.wallets[k] = common.BytesToAddress(hash[:20])
+		w.owners[p.wallets[k]] = p.did
+	}
+	w.people = append(w.people, p)
+	for _, c := range communities {
+		if isGroup(c) == (p.platform == "telegram") {
+			p.enter(c)
+			p.away[c] = false
+		}
+	}
+	if p.platform == "telegram" {
+		w.telegram.Start(number(p.id))
+		w.telegram.Meet(faketelegram.Person(number(p.id)))
+	}
+}
+
+// enter makes the person a member of a community, and leave ends that.
+func (p *person) enter(community string) {
+	p.mu.Lock()
+	p.in[community], p.away[community] = true, true
+	p.mu.Unlock()
+	if isGroup(community) {
+		p.w.telegram.Promote(number(community), number(p.id), "member")
+	} else {
+		p.w.discord.Enter(community, p.id)
+	}
+}
+
+func (p *person) leave(community string) {
+	p.mu.Lock()
+	p.in[community] = false
+	p.mu.Unlock()
+	if isGroup(community) {
+		p.w.telegram.Promote(number(community), number(p.id), "left")
+	} else {
+		p.w.discord.Leave(community, p.id)
+	}
+	p.w.judge.forget(p, community)
+}
+
+// has returns the badges that the person has in a community, sorted.
+func (p *person) has(community string) (ids []string) {
+	if isGroup(community) {
+		if tag := p.w.telegram.Tag(number(community), number(p.id)); tag != "" {
+			ids = []string{tag}
+		}
+		return ids
+	}
+	for _, role := range roles {
+		if p.w.discord.Wears(community, p.id, role) {
+			ids = append(ids, role)
+		}
+	}
+	return ids
+}
+
+// do runs one thing that the person does. alone tells whether they did nothing else
+// meanwhile.
+func (p *person) do(f func()) (alone bool) {
+	p.mu.Lock()
+	p.active++
+	p.begun++
+	mine, others := p.begun, p.active > 1
+	p.mu.Unlock()
+	f()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.active--
+	return !others && p.begun == mine
+}
+
+// command sends a command in a community, or privately with "", and blocks for the answer.
+func (p *person) command(community, name, argument string) (*card, bool) {
+	if p.platform == "telegram" {
+		text := "/" + name
+		if community != "" {
+			text += "@" + faketelegram.Username
+		}
+		if argument != "" {
+			text += " " + argument
+		}
+		return p.w.commandOnTelegram(p, community, text)
+	}
+	options := map[string]string{}
+	if argument != "" {
+		options["wallet"] = argument
+	}
+	return p.w.commandOnDiscord(p, community, name, options)
+}
+
+// returns sends a command in a community, by which the bot sees who came back.
+func (p *person) returns(community string) {
+	_, answered := p.command(community, "help", "")
+	p.w.note("%s: /help in %s, answered %t", p.name, community, answered)
+	if answered && p.w.faultOf(community) == "" {
+		p.mu.Lock()
+		p.away[community] = false
+		p.mu.Unlock()
+	}
+}
+
+// verify asks for the card of a wallet, from where the button can be pressed.
+func (p *person) verify(community string, wallet int) {
+	if p.platform == "telegram" {
+		community = "" // the answer comes there anyway
+	}
+	c, answered := p.command(community, "verify", p.wallets[wallet].Hex())
+	if answered && c.button(saveCommands, p.wallets[wallet].Hex()) != "" {
+		p.mu.Lock()
+		p.cards[wallet] = c
+		p.mu.Unlock()
+	}
+	p.w.note("%s: /verify wallet %d in %q, answered %t", p.name, wallet, community, answered)
+}
+
+// saveCommands are the names that the button's command had.
+var saveCommands = []string{"save", "keep"}
+
+// press presses the button of the card that the person has of a wallet, if they have one.
+func (p *person) press(wallet int) (isSaved bool) {
+	p.mu.Lock()
+	c := p.cards[wallet]
+	p.mu.Unlock()
+	if c == nil {
+		return false
+	}
+	address := p.wallets[wallet]
+	begun := time.Now()
+	p.mu.Lock()
+	p.pressed = true
+	p.saved = append(p.saved, saved{address, begun, true})
+	p.sure = false
+	p.mu.Unlock()
+	var answer *card
+	var answered bool
+	state := c.button(saveCommands, address.Hex())
+	alone := p.do(func() {
+		if p.platform == "telegram" {
+			answer, answered = p.w.pressOnTelegram(p, c, state)
+		} else {
+			answer, answered = p.w.pressOnDiscord(p, c, state)
+		}
+	})
+	isSaved = answered && answer.button([]string{"forget"}) != ""
+	p.w.note("%s: presses save of wallet %d, answered %t, saved %t", p.name, wallet, answered, isSaved)
+	if answered && !isSaved {
+		p.w.note("  %.100q", answer.text)
+	}
+	if isSaved && alone {
+		p.mu.Lock()
+		p.sure = true
+		p.saved[len(p.saved)-1].maybe = false
+		p.mu.Unlock()
+	}
+	return isSaved
+}
+
+// forget sends /forget. Once it is answered, no wallet of theirs may be in the store.
+func (p *person) forget(community string) {
+	var answered bool
+	p.mu.Lock()
+	p.sure = false
+	p.mu.Unlock()
+	alone := p.do(func() { _, answered = p.command(community, "forget", "") })
+	p.w.note("%s: /forget, answered %t", p.name, answered)
+	if answered && alone && p.w.faultOf("store") == "" {
+		p.mu.Lock()
+		p.saved, p.sure = nil, true
+		p.mu.Unlock()
+		p.w.judge.forgotten(p.w, p)
+	}
+}
+
+// wallet returns the only wallet that can be saved, or nil if none is. It returns false if
+// that is not sure.
+func (p *person) wallet() (wallet *common.Address, sure bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.sure {
+		return nil, false
+	}
+	if len(p.saved) == 0 {
+		return nil, true
+	}
+	return &p.saved[len(p.saved)-1].wallet, true
+}

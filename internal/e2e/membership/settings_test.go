@@ -1,0 +1,174 @@
+package membership
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"herald/internal/app"
+	"herald/internal/demo/fake/services"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/e2e/e2etest"
+)
+
+// options are what a tape begins with.
+type options struct {
+	redis    bool
+	replicas int // 1 unless redis
+	people   int
+	every    time.Duration // RECHECK_EVERY; 0 is 10 minutes
+	// more are further settings.
+	more []string
+	// plain gives each community one badge, for any stake.
+	plain bool
+}
+
+// badge is a role or a tag that a community gives from an amount on.
+type badge struct {
+	id     string // of the role, or the tag's text
+	amount int64  // in thousandths of a token; 1 is any stake
+	// since is when this badge with this amount was set.
+	since time.Time
+}
+
+// settings are what an operator has set.
+type settings struct {
+	badges map[string][]badge // by community
+	pools  int
+	every  time.Duration
+	more   []string
+	// withoutDiscord leaves Discord out.
+	withoutDiscord bool
+}
+
+// clone returns a copy to change.
+func (s settings) clone() settings {
+	s.badges = maps.Clone(s.badges)
+	for c := range s.badges {
+		s.badges[c] = slices.Clone(s.badges[c])
+	}
+	return s
+}
+
+// find returns a badge of a community, or nil.
+func (s settings) find(community, id string) *badge {
+	i := slices.IndexFunc(s.badges[community], func(b badge) bool { return b.id == id })
+	if i < 0 {
+		return nil
+	}
+	return &s.badges[community][i]
+}
+
+// reached returns the badges of a community that a stake reaches: every role, or the tag with
+// the highest amount.
+func (s settings) reached(community string, amount int64) (ids []string) {
+	best := badge{}
+	for _, b := range s.badges[community] {
+		if amount < b.amount {
+			continue
+		}
+		ids = append(ids, b.id)
+		if b.amount > best.amount {
+			best = b
+		}
+	}
+	if isGroup(community) && best.id != "" {
+		return []string{best.id}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// amounts reports whether this bot knows amounts.
+var amounts = func() bool {
+	list := app.DemoSettings(services.New())
+	for i, setting := range list {
+		if name, _, _ := strings.Cut(setting, "="); strings.HasSuffix(name, "_URL") {
+			list[i] = name + "=http://service.test"
+		}
+	}
+	_, err := app.Load(append(list, "DISCORD_BOT_TOKEN=token.of.bot", "DATA_DIR="+os.TempDir(), "STAKER_ROLES=discord:"+serverA+":"+roles[0]+":1000"), "", true)
+	return err == nil
+}()
+
+// The amounts of badges, and further ones that wallets stake.
+const (
+	anyStake = 1
+	thousand = 1_000_000
+	plenty   = 5_000_000
+)
+
+// firstSettings are those that a tape begins with.
+func (w *world) firstSettings(o options) settings {
+	s := settings{badges: map[string][]badge{}, pools: 3, every: max(o.every, 10*time.Minute), more: o.more}
+	now := time.Now()
+	for _, c := range communities {
+		ids := roles
+		if isGroup(c) {
+			ids = tags
+		}
+		s.badges[c] = []badge{{ids[0], anyStake, now}}
+		if amounts && !o.plain && (c == serverA || c == groupA) {
+			s.badges[c] = append(s.badges[c], badge{ids[1], thousand, now})
+		}
+	}
+	return s
+}
+
+// entries returns the value of STAKER_ROLES or STAKER_TAGS.
+func (s settings) entries(groups bool) string {
+	var list []string
+	for _, c := range slices.Sorted(maps.Keys(s.badges)) {
+		platform := "discord"
+		if isGroup(c) {
+			platform = "telegram"
+		}
+		for _, b := range s.badges[c] {
+			entry := fmt.Sprintf("%s:%s:%s", platform, c, b.id)
+			if b.amount > anyStake {
+				entry += ":" + strconv.FormatFloat(float64(b.amount)/1000, 'f', -1, 64)
+			}
+			if isGroup(c) == groups {
+				list = append(list, entry)
+			}
+		}
+	}
+	return strings.Join(list, ",")
+}
+
+// environ returns the settings of a process.
+func (w *world) environ(p *process) []string {
+	at := func(service string) string { return fmt.Sprintf("http://%s.%s.%s", service, p.label, w.name) }
+	var pools []string
+	for _, pool := range w.fakes.World.Pools[:w.settings.pools] {
+		pools = append(pools, pool.Address.Hex())
+	}
+	env := append(app.DemoSettings(w.fakes), e2etest.TTLs(time.Second)...)
+	env = append(env,
+		"PARTNER_BASE_URL="+at("partner"), "EVM_RPC_URL="+at("chain"), "PRICE_API_URL="+at("price"), "SUPPLY_URL="+at("supply"),
+		"STAKING_POOLS="+strings.Join(pools, ","), "STAKING_PENDING_METHOD=", "STAKING_CLAIM_BLOCKS=", "STAKING_TOTAL_METHOD=",
+		"DISCORD_BOT_TOKEN="+w.discord.Token, "DISCORD_API_URL="+at("discord"), fmt.Sprintf("DISCORD_PUBLIC_KEY=%x", w.discord.PublicKey),
+		"TELEGRAM_BOT_TOKEN="+faketelegram.Token, "TELEGRAM_API_URL="+at("telegram"), "TELEGRAM_PACING=off",
+		"TELEGRAM_WEBHOOK_URL=https://bot.example"+e2etest.WebhookPath, "TELEGRAM_WEBHOOK_SECRET="+e2etest.WebhookSecret,
+		"HTTP_ADDR=127.0.0.1:0", "RECHECK_EVERY="+w.settings.every.String(), "LOG_LEVEL=debug",
+	)
+	if w.settings.withoutDiscord {
+		env = slices.DeleteFunc(env, func(setting string) bool { return strings.HasPrefix(setting, "DISCORD_") })
+	} else if list := w.settings.entries(false); list != "" {
+		env = append(env, "STAKER_ROLES="+list)
+	}
+	if list := w.settings.entries(true); list != "" {
+		env = append(env, "STAKER_TAGS="+list)
+	}
+	if p.gate != nil {
+		env = append(env, "REDIS_URL=redis://"+p.gate.Addr().String()+"?read_timeout=1s&pool_size=2")
+	} else {
+		env = append(env, "DATA_DIR="+filepath.Join(w.dir, p.label))
+	}
+	return append(env, w.settings.more...)
+}

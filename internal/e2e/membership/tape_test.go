@@ -1,0 +1,151 @@
+package membership
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+	"time"
+)
+
+var (
+	tapes     = flag.Int("tapes", 300, "how many random tapes are played")
+	firstTape = flag.Uint64("tapes.first", 1, "the seed of the first random tape")
+)
+
+// TestQuietTape has everybody save an address and forget it, without a fault.
+func TestQuietTape(t *testing.T) {
+	for _, redis := range []bool{false, true} {
+		t.Run(fmt.Sprintf("redis %t", redis), func(t *testing.T) {
+			play(t, 1, options{people: 4, redis: redis}, func(w *world) {
+				for _, p := range w.people {
+					w.setStake(p.wallets[0], plenty)
+				}
+				w.serveAll(1)
+				for _, p := range w.people {
+					p.verify(p.home(0), 0)
+					if !p.press(0) {
+						w.fail("%s could not save an address", p.name)
+					}
+				}
+				w.setStake(w.people[0].wallets[0], 0)
+				w.setStake(w.people[1].wallets[0], 0)
+				w.settle()
+				for _, p := range w.people {
+					p.forget("")
+				}
+				w.settle()
+			})
+		})
+	}
+}
+
+// home returns a community of the person's platform.
+func (p *person) home(i int) string {
+	if p.platform == "telegram" {
+		return []string{groupA, groupB}[i]
+	}
+	return []string{serverA, serverB}[i]
+}
+
+// settle mends everything but communities that are broken for good, removes each doubt about
+// what people want, and lets what must come about come about. Then it judges.
+func (w *world) settle() {
+	w.Helper()
+	w.set("chain", "")
+	w.set("partner", "")
+	if w.faultOf("store") != "" {
+		w.breakStore(false)
+	}
+	w.locked(func() {
+		for _, p := range w.processes {
+			p.killIn.Store(0)
+		}
+	})
+	w.revive()
+	for _, c := range communities {
+		if c != w.broken && w.faultOf(c) != "" {
+			w.set(c, "")
+		}
+	}
+	longest := 2*w.settings.every + time.Hour + w.settings.every/8 + 10*minute
+	if w.hadFault["limited"] {
+		longest += time.Hour
+	}
+	if w.hadFault["refused"] {
+		longest += w.settings.every
+	}
+	w.wait(5 * minute)
+	for _, p := range w.people {
+		w.decide(p)
+	}
+	w.note("everything works")
+	end := time.Now().Add(longest)
+	w.wait(2*w.settings.every + minute)
+	for time.Now().Before(end) && len(w.judge.unsettled(w)) > 0 {
+		w.wait(10 * minute)
+	}
+	w.judge.final(w)
+}
+
+// decide removes the doubt about a person, and has them come back where they may have been
+// overlooked.
+func (w *world) decide(p *person) {
+	for try := 0; ; try++ {
+		if _, sure := p.wallet(); sure {
+			break
+		}
+		if try == 4 {
+			w.fail("%s can neither save nor forget", p.name)
+			return
+		}
+		if wallet := w.rand.IntN(3); wallet < 2 && try < 2 {
+			p.verify("", wallet)
+			p.press(wallet)
+		} else {
+			p.forget("")
+		}
+		w.wait(minute)
+	}
+	for _, c := range communities {
+		if p.in[c] && p.away[c] {
+			p.returns(c)
+			w.wait(2 * time.Second)
+		}
+	}
+}
+
+// TestTapes plays random tapes.
+func TestTapes(t *testing.T) {
+	n := *tapes
+	if testing.Short() {
+		n = min(n, 30)
+	}
+	for i := range n {
+		seed := *firstTape + uint64(i)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			playTape(t, seed)
+		})
+	}
+}
+
+// playTape plays the tape of a seed. One in redisEvery is on Redis, and one in three has a
+// community that is broken throughout.
+func playTape(t *testing.T, seed uint64) {
+	const redisEvery = 20
+	o := options{people: 2 + int(seed%5), redis: seed%redisEvery == 0, every: []time.Duration{10 * minute, 10 * minute, 12 * minute, 20 * minute}[seed%4]}
+	play(t, seed, o, func(w *world) {
+		for _, p := range w.people {
+			w.setStake(p.wallets[0], []int64{0, 500, thousand, plenty}[w.rand.IntN(4)])
+		}
+		if w.rand.IntN(3) == 0 {
+			w.broken = communities[w.rand.IntN(len(communities))]
+			w.set(w.broken, w.oneOf([]fault{lostRight, thrownOut, gone}))
+		}
+		w.serveAll(1 + w.rand.IntN(2)*map[bool]int{true: 1}[o.redis])
+		for range 6 + w.rand.IntN(10) {
+			w.happen()
+		}
+		w.settle()
+	})
+}

@@ -1,0 +1,293 @@
+package membership
+
+import (
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/ethereum/go-ethereum/common"
+
+	"herald/internal/demo/fake"
+	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
+	"herald/internal/demo/fake/services"
+	"herald/internal/demo/fake/telegramtest"
+)
+
+// The communities: two servers, and two groups.
+const (
+	serverA = "910000000000000001"
+	serverB = "910000000000000002"
+	groupA  = "-1009100000001"
+	groupB  = "-1009100000002"
+)
+
+var communities = []string{serverA, serverB, groupA, groupB}
+
+// isGroup reports whether a community is a group of Telegram.
+func isGroup(community string) bool { return strings.HasPrefix(community, "-") }
+
+// Roles of both servers, and tags.
+var (
+	roles = []string{"920000000000000001", "920000000000000002", "920000000000000003", "920000000000000004"}
+	tags  = []string{"Staker", "Whale", "Holder", lastTag()}
+)
+
+// lastTag returns a tag with a space, if this bot knows such tags.
+func lastTag() string {
+	if amounts {
+		return "Big fish"
+	}
+	return "Bigfish"
+}
+
+const botRole = "920000000000000009"
+
+// maxProcesses bounds the processes of one world that uses Redis.
+const maxProcesses = 16
+
+// world is everything but the bot.
+type world struct {
+	*testing.T
+	name     string
+	rand     *rand.Rand
+	begun    time.Time
+	network  *fake.Network
+	fakes    *services.Fakes
+	discord  *discordtest.Server
+	telegram *telegramtest.Server
+	dir      string // for files
+	redis    *miniredis.Miniredis
+	gates    []*gate
+	people   []*person
+	judge    judge
+	settings settings
+	// failures holds what the judge found.
+	failures []string
+	events   []string
+
+	pressing sync.Mutex
+
+	mu        sync.Mutex
+	processes []*process
+	stakes    map[common.Address][]stake
+	// owners holds who registered a wallet.
+	owners map[common.Address]string
+	faults map[string]fault // by service or community
+	// hadFault holds each community with a fault that it ever had, and "limited" and
+	// "refused" if any had such a one.
+	hadFault map[string]bool
+	// during is called once, at the next call that changes a badge, which then lasts for a
+	// second longer.
+	during func()
+	// broken is the community that settle does not mend, or "".
+	broken string
+}
+
+// stake is what a wallet stakes from a time on, in thousandths of a token.
+type stake struct {
+	from   time.Time
+	amount int64
+}
+
+var worldCount atomic.Int64
+
+// play runs script in a world of its own, in simulated time. It fails the test if the judge
+// finds anything.
+func play(t *testing.T, seed uint64, options options, script func(w *world)) {
+	t.Helper()
+	dir := t.TempDir()
+	var redis *miniredis.Miniredis
+	var gates []*gate
+	if options.redis {
+		redis = miniredis.RunT(t)
+		for range maxProcesses {
+			gates = append(gates, newGate(t, redis))
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, seed, options, dir)
+		w.redis, w.gates = redis, gates
+		if w.redis != nil {
+			w.keepRedisTime()
+		}
+		script(w)
+		w.stopAll()
+		w.checkLogs()
+		if testing.Verbose() {
+			t.Log("\n" + strings.Join(w.events, "\n"))
+		}
+		if len(w.failures) > 0 {
+			t.Errorf("seed %d:\n%s\nevents:\n%s", seed, strings.Join(w.failures, "\n"), strings.Join(w.events, "\n"))
+		}
+	})
+}
+
+// newWorld makes a world without a process, in which people are members of all communities
+// of their platform.
+func newWorld(t *testing.T, seed uint64, o options, dir string) *world {
+	w := &world{
+		T: t, name: fmt.Sprintf("world%d.test", worldCount.Add(1)), rand: rand.New(rand.NewPCG(seed, 1)), begun: time.Now(),
+		network: fake.NewNetwork(), fakes: services.New(), telegram: telegramtest.NewInMemory(t), discord: discordtest.NewOn(fake.NewNetwork()),
+		dir: dir, stakes: map[common.Address][]stake{}, owners: map[common.Address]string{}, faults: map[string]fault{}, hadFault: map[string]bool{},
+	}
+	worlds.Store(w.name, w)
+	t.Cleanup(func() { worlds.Delete(w.name) })
+	t.Cleanup(w.discord.Close)
+	t.Cleanup(serveIn(w.network, http.HandlerFunc(w.serve)))
+	for _, server := range []string{serverA, serverB} {
+		list := []fakediscord.Role{{ID: botRole, Name: "Herald", Position: 9, Permissions: 1 << 28}}
+		for i, role := range roles {
+			list = append(list, fakediscord.Role{ID: role, Name: tags[i], Position: i + 1})
+		}
+		w.discord.AddGuild(server, list, botRole)
+	}
+	for _, group := range []string{groupA, groupB} {
+		w.telegram.GrantTags(number(group), true)
+	}
+	w.plantPools()
+	for i := range max(o.people, 2) {
+		w.addPerson(i)
+	}
+	w.settings = w.firstSettings(o)
+	return w
+}
+
+// keepRedisTime has Redis follow simulated time until the test ends.
+func (w *world) keepRedisTime() {
+	const tick = 5 * time.Second
+	ticker, stop, ended := time.NewTicker(tick), make(chan struct{}), make(chan struct{})
+	w.redis.SetTime(time.Now())
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-ticker.C:
+				w.redis.SetTime(time.Now())
+				w.redis.FastForward(tick)
+			case <-stop:
+				return
+			}
+		}
+	}()
+	w.Cleanup(func() { close(stop); <-ended; ticker.Stop() })
+}
+
+// serve answers a call of any process to any service.
+func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
+	service, rest, _ := strings.Cut(r.Host, ".")
+	label, _, _ := strings.Cut(rest, ".")
+	p := w.process(label)
+	if p.dead.Load() {
+		panic(http.ErrAbortHandler)
+	}
+	if dies, carriedOut := p.call(); dies {
+		if carriedOut {
+			w.answer(httptest.NewRecorder(), r, service)
+		}
+		p.die()
+		panic(http.ErrAbortHandler)
+	}
+	w.answer(rw, r, service)
+}
+
+// answer answers a call with the service's fault or the community's, or rightly.
+func (w *world) answer(rw http.ResponseWriter, r *http.Request, service string) {
+	switch service {
+	case "telegram":
+		w.atCommunity(rw, r, w.telegram)
+	case "discord":
+		w.atCommunity(rw, r, w.discord)
+	case "partner":
+		w.answerPartner(rw, r)
+	case "chain":
+		w.answerChain(rw, r)
+	default:
+		http.Error(rw, "Service Unavailable", http.StatusServiceUnavailable)
+	}
+}
+
+// note adds a line to the events, which a failure shows.
+func (w *world) note(format string, args ...any) {
+	line := fmt.Sprintf("%10s  ", time.Since(w.begun).Truncate(time.Second)) + fmt.Sprintf(format, args...)
+	w.locked(func() { w.events = append(w.events, line) })
+}
+
+// fail adds a failure.
+func (w *world) fail(format string, args ...any) {
+	line := fmt.Sprintf("%10s  ", time.Since(w.begun).Truncate(time.Second)) + fmt.Sprintf(format, args...)
+	w.locked(func() {
+		if len(w.failures) < 20 {
+			w.failures = append(w.failures, line)
+		}
+		w.events = append(w.events, "FAILED "+line)
+	})
+}
+
+func (w *world) locked(f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f()
+}
+
+// wait lets simulated time pass.
+func (w *world) wait(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// thousandth is a thousandth of a token in base units.
+var thousandth = new(big.Int).Exp(big.NewInt(10), big.NewInt(15), nil)
+
+// setStake sets what a wallet stakes from now on, in thousandths of a token.
+func (w *world) setStake(wallet common.Address, amount int64) {
+	w.locked(func() { w.stakes[wallet] = append(w.stakes[wallet], stake{time.Now(), amount}) })
+}
+
+// stakeAt returns what a wallet stakes at a time.
+func (w *world) stakeAt(wallet common.Address, at time.Time) (amount int64) {
+	w.locked(func() {
+		for _, s := range w.stakes[wallet] {
+			if !s.from.After(at) {
+				amount = s.amount
+			}
+		}
+	})
+	return amount
+}
+
+// inStore returns everything that the store holds, as text.
+func (w *world) inStore() string {
+	var all strings.Builder
+	if w.redis != nil {
+		for _, key := range w.redis.Keys() {
+			value, _ := w.redis.Get(key)
+			fmt.Fprintln(&all, key, value)
+			fields, _ := w.redis.HKeys(key)
+			for _, field := range fields {
+				fmt.Fprintln(&all, field, w.redis.HGet(key, field))
+			}
+		}
+		return all.String()
+	}
+	files, _ := filepath.Glob(filepath.Join(w.dir, "data", "*"))
+	slices.Sort(files)
+	for _, file := range files {
+		content, _ := os.ReadFile(file)
+		all.Write(content)
+		all.Write(unpacked(content))
+	}
+	return all.String()
+}
