@@ -74,8 +74,8 @@ type State int
 const (
 	// Had: the user was given the badge.
 	Had State = iota
-	// Giving: a call to give it was begun, and its outcome is not known.
-	Giving
+	// Doubt: a call to give or remove the badge was begun, and its outcome is not known.
+	Doubt
 	// Absent: the user is not in the community, or can have no badge there. No call is made
 	// for them until they return or press a button.
 	Absent

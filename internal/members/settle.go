@@ -23,7 +23,7 @@ const (
 type step struct {
 	badge  string
 	remove bool
-	// doubt says that an earlier call may have given the badge.
+	// doubt says that the outcome of an earlier call is not known.
 	doubt bool
 }
 
@@ -43,7 +43,7 @@ func (l levels) next(r Row, community string, oneEach, hold bool) (s step, left 
 		switch {
 		case g.Community != community:
 		case !slices.Contains(want, g.Badge) && !(hold && !r.Released && l.losing(r, g)):
-			s, left = step{badge: g.Badge, remove: true}, true
+			s, left = step{badge: g.Badge, remove: true, doubt: g.State == Doubt}, true
 		case g.State == Had:
 			has = true
 		}
@@ -51,7 +51,7 @@ func (l levels) next(r Row, community string, oneEach, hold bool) (s step, left 
 	for _, badge := range want {
 		b, _ := l.badge(community, badge)
 		i := r.index(community, badge)
-		if (i < 0 || r.Given[i].State == Giving) && l.of(b.Amount) <= l.proven(r) && !(oneEach && has) {
+		if (i < 0 || r.Given[i].State == Doubt) && l.of(b.Amount) <= l.proven(r) && !(oneEach && has) {
 			return step{badge: badge, doubt: i >= 0}, true
 		}
 	}
@@ -99,26 +99,30 @@ func (r Row) done(community string, s step, err *chat.BadgeError, oneEach bool, 
 		r.drop(here)
 	case err.Problem == chat.BadgeGone:
 		r.drop(this)
-	case !s.remove && !s.doubt && !err.OutcomeUnknown: // It was certainly not given.
+	case err.OutcomeUnknown:
+	case !s.remove && !s.doubt: // It was certainly not given.
 		r.drop(this)
-	case s.remove && err.Problem != chat.BadgeFailed:
-		r.refused(community, s.badge, now)
+	case s.remove:
+		r.kept(community, s, err.Problem, now)
 	}
 	return r
 }
 
-// refused notes that the platform refused to remove a badge. It drops the badge once that was
-// refusedFor ago for the first time.
-func (r *Row) refused(community, badge string, now time.Time) {
-	i := r.index(community, badge)
+// kept notes that a badge was certainly not removed by a step. If the platform refuses that
+// since refusedFor, it drops the badge.
+func (r *Row) kept(community string, s step, problem chat.BadgeProblem, now time.Time) {
+	i := r.index(community, s.badge)
 	if i < 0 {
 		return
 	}
 	g := r.Given[i]
-	if g.RefusedAt.IsZero() {
+	if !s.doubt {
+		g.State = Had
+	}
+	if g.RefusedAt.IsZero() && problem != chat.BadgeFailed {
 		g.RefusedAt = timeOf(now)
 	}
-	if r.set(g); now.Sub(g.RefusedAt.Time) > refusedFor {
+	if r.set(g); !g.RefusedAt.IsZero() && now.Sub(g.RefusedAt.Time) > refusedFor {
 		r.drop(func(other Given) bool { return other == g })
 	}
 }
@@ -196,8 +200,13 @@ func (m *Members) take(ctx context.Context, p *platform, community string, row R
 			return nil
 		}
 		again, left := p.next(*now, community, p.OneEach(), m.held(p, community))
-		if same = left && again == s; same && !s.remove {
-			now.set(Given{Community: community, Badge: s.badge, State: Giving})
+		if same = left && again == s; same {
+			g := Given{Community: community, Badge: s.badge}
+			if i := now.index(community, s.badge); i >= 0 {
+				g = now.Given[i]
+			}
+			g.State = Doubt
+			now.set(g)
 		}
 		return now
 	})
@@ -223,7 +232,7 @@ func (m *Members) finish(ctx context.Context, p *platform, community string, use
 	had := false
 	after, err := m.rows.update(ctx, user, func(r *Row) *Row {
 		if r == nil { // The claim has expired meanwhile.
-			r = &Row{User: user, Given: []Given{{Community: community, Badge: s.badge, State: Giving}}}
+			r = &Row{User: user, Given: []Given{{Community: community, Badge: s.badge, State: Doubt}}}
 		}
 		had = r.index(community, s.badge) >= 0
 		done := r.done(community, s, failed, p.OneEach(), time.Now())

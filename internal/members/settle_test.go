@@ -25,13 +25,13 @@ func TestNextStep(t *testing.T) {
 		"one reached":                        {row: Row{Level: 1}, want: "give 7001"},
 		"both reached":                       {row: Row{Level: 2, Given: all(given("7001", Had))}, want: "give 7002"},
 		"all given":                          {row: Row{Level: 2, Given: all(given("7001", Had), given("7002", Had))}, want: "none"},
-		"in doubt":                           {row: Row{Level: 1, Given: all(given("7001", Giving))}, want: "give 7001 again"},
+		"in doubt":                           {row: Row{Level: 1, Given: all(given("7001", Doubt))}, want: "give 7001 again"},
 		"absent":                             {row: Row{Level: 1, Given: all(given("", Absent))}, want: "none"},
 		"fallen":                             {row: Row{Level: 1, Given: all(given("7001", Had), given("7002", Had))}, want: "remove 7002"},
-		"fallen, in doubt":                   {row: Row{Given: all(given("7001", Giving))}, want: "remove 7001"},
+		"fallen, in doubt":                   {row: Row{Given: all(given("7001", Doubt))}, want: "remove 7001 again"},
 		"a first below takes nothing":        {row: Row{Level: 1, Below: below, Given: all(given("7001", Had))}, want: "none"},
 		"and gives nothing":                  {row: Row{Level: 2, Below: below, Given: all(given("7001", Had))}, want: "none"},
-		"nor what is in doubt":               {row: Row{Level: 1, Below: below, Given: all(given("7001", Giving))}, want: "none"},
+		"nor what is in doubt":               {row: Row{Level: 1, Below: below, Given: all(given("7001", Doubt))}, want: "none"},
 		"another list gives nothing":         {row: Row{Level: 2, List: 1, Given: all(given("7001", Had))}, want: "none"},
 		"not in the settings":                {row: Row{Level: 1, Given: all(given("7001", Had), given("6000", Had))}, want: "remove 6000"},
 		"held":                               {row: Row{Given: all(given("7001", Had))}, hold: true, want: "none"},
@@ -73,7 +73,7 @@ func TestDone(t *testing.T) {
 	refused := func(p chat.BadgeProblem) *chat.BadgeError { return &chat.BadgeError{Problem: p, Err: errFault} }
 	unknown := &chat.BadgeError{Problem: chat.BadgeFailed, OutcomeUnknown: true, Err: errFault}
 	give, again, remove := step{badge: "7001"}, step{badge: "7001", doubt: true}, step{badge: "7001", remove: true}
-	giving, had := Given{Community: "9001", Badge: "7001", State: Giving}, Given{Community: "9001", Badge: "7001"}
+	giving, had := Given{Community: "9001", Badge: "7001", State: Doubt}, Given{Community: "9001", Badge: "7001"}
 	other, elsewhere := Given{Community: "9001", Badge: "7002"}, Given{Community: "9002", Badge: "7003"}
 	for name, c := range map[string]struct {
 		given   []Given
@@ -86,15 +86,17 @@ func TestDone(t *testing.T) {
 		"given, of one each":         {given: []Given{giving, other}, step: give, oneEach: true, want: "7001 had"},
 		"given beside another":       {given: []Given{giving, other}, step: give, want: "7001 had, 7002 had"},
 		"refused":                    {given: []Given{giving}, step: give, err: refused(chat.MissingRight), want: ""},
-		"refused, but in doubt":      {given: []Given{giving}, step: again, err: refused(chat.MissingRight), want: "7001 giving"},
+		"refused, but in doubt":      {given: []Given{giving}, step: again, err: refused(chat.MissingRight), want: "7001 in doubt"},
 		"rate-limited":               {given: []Given{giving}, step: give, err: refused(chat.BadgeFailed), want: ""},
-		"unknown":                    {given: []Given{giving}, step: give, err: unknown, want: "7001 giving"},
+		"unknown":                    {given: []Given{giving}, step: give, err: unknown, want: "7001 in doubt"},
 		"no member":                  {given: []Given{giving, other}, step: give, err: refused(chat.NotAMember), want: " absent"},
 		"an administrator":           {given: []Given{giving}, step: give, err: refused(chat.CannotHave), want: " absent"},
 		"the role is deleted":        {given: []Given{giving}, step: again, err: refused(chat.BadgeGone), want: ""},
 		"the server is gone":         {given: []Given{had, other}, step: remove, err: refused(chat.CommunityGone), want: ""},
 		"removed":                    {given: []Given{had, other}, step: remove, want: "7002 had"},
-		"removed, unknown":           {given: []Given{had}, step: remove, err: unknown, want: "7001 had"},
+		"removed, unknown":           {given: []Given{giving}, step: remove, err: unknown, want: "7001 in doubt"},
+		"not removed, begun before":  {given: []Given{giving}, step: step{badge: "7001", remove: true, doubt: true}, err: refused(chat.MissingRight), want: "7001 in doubt refused"},
+		"not removed, begun now":     {given: []Given{giving}, step: remove, err: refused(chat.MissingRight), want: "7001 had refused"},
 		"not removed":                {given: []Given{had}, step: remove, err: refused(chat.MissingRight), want: "7001 had refused"},
 		"not removed, rate-limited":  {given: []Given{had}, step: remove, err: refused(chat.BadgeFailed), want: "7001 had"},
 		"a deleted role to remove":   {given: []Given{had}, step: remove, err: refused(chat.BadgeGone), want: ""},
@@ -128,7 +130,7 @@ func shown(r Row) (s string) {
 		if i > 0 {
 			s += ", "
 		}
-		s += fmt.Sprint(g.Badge, " ", []string{"had", "giving", "absent"}[g.State])
+		s += fmt.Sprint(g.Badge, " ", []string{"had", "in doubt", "absent"}[g.State])
 		if !g.RefusedAt.IsZero() {
 			s += " refused"
 		}
