@@ -332,7 +332,7 @@ func TestReplicaWithoutRedisDecides(t *testing.T) {
 			if r.Fallbacks() != 8 {
 				t.Errorf("%d calls were counted, want 8", r.Fallbacks())
 			}
-			if err := r.Probe(ctx); err == nil || err.Error() != "write to redis: "+test.reason {
+			if err := r.Probe(t.Context()); err == nil || err.Error() != "write to redis: "+test.reason {
 				t.Errorf("a probe fails with %v", err)
 			}
 		})

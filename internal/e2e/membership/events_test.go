@@ -206,16 +206,16 @@ func (w *world) changeSettings(s *settings) {
 	case n == 0:
 		s.pools = 7 - s.pools // 3 or 4
 	case len(list) == 0:
-		s.badges[c] = []badge{{unused, anyStake, time.Now()}}
+		s.badges[c] = []badge{{id: unused, amount: anyStake}}
 	case n == 1:
 		delete(s.badges, c)
 	case n == 2 && amounts:
 		b := &list[w.rand.IntN(len(list))]
-		b.amount, b.since = []int64{anyStake, thousand / 2, thousand, plenty}[w.rand.IntN(4)], time.Now()
-		if len(list) == 2 && list[0].amount == list[1].amount {
-			list[1].amount = 2 * plenty
-			list[1].since = time.Now()
+		amount := []int64{anyStake, thousand / 2, thousand, plenty}[w.rand.IntN(4)]
+		if slices.ContainsFunc(list, func(other badge) bool { return other.amount == amount }) {
+			amount = 2*plenty + b.amount // Two tags of one amount are not told apart.
 		}
+		b.was, b.amount, b.since = b.amount, amount, time.Now()
 	default:
 		list[w.rand.IntN(len(list))].id = unused
 	}

@@ -396,3 +396,65 @@ func TestWalletSoldMeanwhileIsNotSaved(t *testing.T) {
 		}
 	})
 }
+
+func TestKilledByCallThatRemovesAndPressedAgain(t *testing.T) {
+	for i, platform := range []string{"discord", "telegram"} {
+		t.Run(platform, func(t *testing.T) {
+			t.Parallel()
+			play(t, 1, options{people: 2, plain: true}, func(w *world) {
+				w.serveAll(1)
+				w.allSave()
+				p := w.people[i]
+				w.locked(func() { w.during = func() { w.alive()[0].die() } })
+				p.forget("")
+				w.revive()
+				p.save(0)
+				w.settle()
+			})
+		})
+	}
+}
+
+func TestRaisedAmountTakesTwoChecksAnHourApart(t *testing.T) {
+	if !amounts {
+		t.Skip("amounts are not known")
+	}
+	play(t, 1, options{people: 2}, func(w *world) {
+		w.serveAll(1)
+		for _, p := range w.people {
+			w.setStake(p.wallets[0], 500)
+			p.save(0)
+		}
+		w.wait(2 * w.settings.every)
+		w.restart(func(s *settings) {
+			for _, c := range []string{serverB, groupB} {
+				s.badges[c][0].was, s.badges[c][0].amount, s.badges[c][0].since = anyStake, thousand, time.Now()
+			}
+		})
+		w.settle()
+		for _, p := range w.people {
+			p.mustHave(p.home(1), "")
+		}
+	})
+}
+
+func TestFallInTwoStepsTakesNoLonger(t *testing.T) {
+	if !amounts {
+		t.Skip("amounts are not known")
+	}
+	play(t, 1, options{people: 2}, func(w *world) {
+		w.serveAll(1)
+		w.allSave()
+		for _, amount := range []int64{500, 0} {
+			for _, p := range w.people {
+				w.setStake(p.wallets[0], amount)
+			}
+			w.wait(2 * w.settings.every)
+		}
+		w.wait(time.Hour + 10*time.Second)
+		for _, p := range w.people {
+			p.mustHave(p.home(0), "")
+			p.mustHave(p.home(1), "")
+		}
+	})
+}

@@ -97,7 +97,7 @@ func (w *world) judgeTaken(at place, id string, now []string) {
 const atLeast = time.Hour - 5*time.Second
 
 // mayLose reports whether a person was below a badge's amount at two times that are atLeast
-// apart, under the same amount.
+// apart. Before the amount was changed, they must have been below both.
 func (w *world) mayLose(p *person, b badge) bool {
 	p.mu.Lock()
 	list := slices.Clone(p.saved)
@@ -108,27 +108,42 @@ func (w *world) mayLose(p *person, b badge) bool {
 		if next := slices.IndexFunc(list[i+1:], func(s saved) bool { return !s.maybe }); next >= 0 {
 			until = list[i+1+next].from
 		}
-		from := s.from
-		if b.since.After(from) {
-			from = b.since
-		}
-		begin, end, below := w.belowIn(s.wallet, b.amount, from, until)
-		if !below {
-			continue
-		}
-		if first.IsZero() || begin.Before(first) {
-			first = begin
-		}
-		if end.After(last) {
-			last = end
+		for _, span := range []struct {
+			from, until time.Time
+			amount      int64
+		}{{s.from, b.since, min(b.was, b.amount)}, {later(s.from, b.since), until, b.amount}} {
+			begin, end, below := w.belowIn(s.wallet, span.amount, span.from, earlier(span.until, until))
+			if below && (first.IsZero() || begin.Before(first)) {
+				first = begin
+			}
+			if below && end.After(last) {
+				last = end
+			}
 		}
 	}
 	return last.Sub(first) >= atLeast
 }
 
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
 // belowIn returns the first and the last time between two at which a wallet stakes less than
 // an amount.
 func (w *world) belowIn(wallet common.Address, amount int64, from, until time.Time) (first, last time.Time, below bool) {
+	if until.Before(from) {
+		return first, last, false
+	}
 	times := []time.Time{from, until}
 	w.locked(func() {
 		for _, s := range w.stakes[wallet] {

@@ -19,6 +19,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -51,6 +52,7 @@ func TestMain(m *testing.M) {
 		return w.(*world).network.Dial(ctx, network, address)
 	}
 	http.DefaultTransport = changed
+	debug.SetGCPercent(400) // Each world is small, and there are hundreds.
 	os.Exit(m.Run())
 }
 

@@ -32,7 +32,8 @@ type options struct {
 type badge struct {
 	id     string // of the role, or the tag's text
 	amount int64  // in thousandths of a token; 1 is any stake
-	// since is when this badge with this amount was set.
+	// was is the amount before since.
+	was   int64
 	since time.Time
 }
 
@@ -106,15 +107,14 @@ const (
 // firstSettings are those that a tape begins with.
 func (w *world) firstSettings(o options) settings {
 	s := settings{badges: map[string][]badge{}, pools: 3, every: max(o.every, 10*time.Minute), more: o.more}
-	now := time.Now()
 	for _, c := range communities {
 		ids := roles
 		if isGroup(c) {
 			ids = tags
 		}
-		s.badges[c] = []badge{{ids[0], anyStake, now}}
+		s.badges[c] = []badge{{id: ids[0], amount: anyStake}}
 		if amounts && !o.plain && (c == serverA || c == groupA) {
-			s.badges[c] = append(s.badges[c], badge{ids[1], thousand, now})
+			s.badges[c] = append(s.badges[c], badge{id: ids[1], amount: thousand})
 		}
 	}
 	return s

@@ -132,8 +132,8 @@ func TestTapes(t *testing.T) {
 // playTape plays the tape of a seed. One in redisEvery is on Redis, and one in three has a
 // community that is broken throughout.
 func playTape(t *testing.T, seed uint64) {
-	const redisEvery = 20
-	o := options{people: 2 + int(seed%5), redis: seed%redisEvery == 0, every: []time.Duration{10 * minute, 10 * minute, 12 * minute, 20 * minute}[seed%4]}
+	const redisEvery = 25
+	o := options{people: 2 + int(seed%5), redis: seed%redisEvery == 0, every: []time.Duration{15 * minute, 20 * minute, 30 * minute, 30 * minute}[seed%4]}
 	play(t, seed, o, func(w *world) {
 		for _, p := range w.people {
 			w.setStake(p.wallets[0], []int64{0, 500, thousand, plenty}[w.rand.IntN(4)])
@@ -143,7 +143,7 @@ func playTape(t *testing.T, seed uint64) {
 			w.set(w.broken, w.oneOf([]fault{lostRight, thrownOut, gone}))
 		}
 		w.serveAll(1 + w.rand.IntN(2)*map[bool]int{true: 1}[o.redis])
-		for range 6 + w.rand.IntN(10) {
+		for range 5 + w.rand.IntN(9) {
 			w.happen()
 		}
 		w.settle()
