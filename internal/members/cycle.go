@@ -138,12 +138,11 @@ const maxMissing = 10
 
 // tellMissing logs and counts rows that vanished, if they are many.
 func (m *Members) tellMissing() {
-	sum, missing := m.rows.census(false)
-	if missing > maxMissing && missing*maxLosingPart > sum.rows {
-		m.rows.census(true)
+	if missing := m.rows.takeMissing(); missing > 0 {
+		left, _ := m.rows.total()
 		m.Count("rows_missing")
-		m.Log.Error("saved addresses are gone from the store, and their people keep their badges: is REDIS_URL's Redis without a disk, or DATA_DIR another folder?",
-			"missing", missing, "left", sum.rows)
+		m.Log.Error("saved addresses are gone from the store, and their people keep their badges: does Redis write to disk, or is DATA_DIR another folder?",
+			"missing", missing, "left", left)
 	}
 }
 

@@ -2,6 +2,7 @@ package members
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -31,17 +32,18 @@ type census struct {
 	communities   map[string]tally
 }
 
-// add adds the counts of other to c.
-func (c *census) add(other census) {
-	c.rows += other.rows
-	c.checked += other.checked
+// add adds the counts of other to c, or with -1 takes them off.
+func (c *census) add(other census, times int) {
+	c.rows += times * other.rows
+	c.checked += times * other.checked
+	if c.communities == nil {
+		c.communities = map[string]tally{}
+	}
 	for community, t := range other.communities {
-		if c.communities == nil {
-			c.communities = map[string]tally{}
-		}
 		sum := c.communities[community]
-		sum.have, sum.losing, sum.checked = sum.have+t.have, sum.losing+t.losing, sum.checked+t.checked
-		c.communities[community] = sum
+		c.communities[community] = tally{
+			have: sum.have + times*t.have, losing: sum.losing + times*t.losing, checked: sum.checked + times*t.checked,
+		}
 	}
 }
 
@@ -70,7 +72,7 @@ func (m *Members) count(list []Row) (c census) {
 				one.communities[g.Community] = t
 			}
 		}
-		c.add(one)
+		c.add(one, 1)
 	}
 	return c
 }
@@ -81,8 +83,7 @@ func (m *Members) held(p *platform, community string) bool {
 	if !m.counted.Load() {
 		return true
 	}
-	sum, _ := m.rows.census(false)
-	t := sum.communities[community]
+	t := m.rows.tally(community)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if t.blown() && !m.blown[community] {
@@ -110,10 +111,9 @@ func (m *Members) Release(ctx context.Context) (held []Held, err error) {
 	if err != nil {
 		return nil, err
 	}
-	sum, _ := m.rows.census(false)
 	err = m.rows.each(ctx, func(list []Row) {
 		for _, r := range list {
-			for community := range m.heldIn(r, sum) {
+			for _, community := range m.heldIn(r) {
 				held = append(held, Held{User: r.User, Community: community})
 			}
 		}
@@ -132,12 +132,11 @@ func (m *Members) Release(ctx context.Context) (held []Held, err error) {
 }
 
 // heldIn returns the communities whose fuse holds a badge of a row.
-func (m *Members) heldIn(r Row, sum census) map[string]bool {
-	in := map[string]bool{}
+func (m *Members) heldIn(r Row) (in []string) {
 	p := m.platforms[r.User.Platform]
 	for _, g := range r.Given {
-		if p != nil && !r.Released && p.losing(r, g) && sum.communities[g.Community].blown() {
-			in[g.Community] = true
+		if p != nil && !r.Released && p.losing(r, g) && !slices.Contains(in, g.Community) && m.rows.tally(g.Community).blown() {
+			in = append(in, g.Community)
 		}
 	}
 	return in
@@ -161,12 +160,11 @@ func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
 	_, _ = m.Store.Replace(ctx, releaseKey(p.name), saved, nil)
 }
 
-// markHeld marks the rows that a fuse holds now.
+// markHeld marks the rows that a fuse holds. A mark does not change what the fuse counts.
 func (m *Members) markHeld(ctx context.Context, p *platform) error {
-	sum, _ := m.rows.census(false)
 	for shard := range shards {
 		err := m.rows.updateAll(ctx, shard, func(r *Row) bool {
-			mark := r.User.Platform == p.name && len(m.heldIn(*r, sum)) > 0
+			mark := r.User.Platform == p.name && len(m.heldIn(*r)) > 0
 			r.Released = r.Released || mark
 			return mark
 		})

@@ -48,6 +48,7 @@ type rows struct {
 
 	mu     sync.Mutex
 	counts [shards]census
+	sum    census // of counts
 	// missing counts the rows that vanished while nobody here deleted them.
 	missing int
 }
@@ -95,22 +96,34 @@ func (s *rows) note(shard int, list []Row, deleted int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.missing += max(0, s.counts[shard].rows-counted.rows-deleted)
+	s.sum.add(s.counts[shard], -1)
+	s.sum.add(counted, 1)
 	s.counts[shard] = counted
 }
 
-// census returns the sum of the counts, and how many rows are missing since the last call with
-// forget.
-func (s *rows) census(forget bool) (sum census, missing int) {
+// total returns how many rows there are, and how many of these were checked.
+func (s *rows) total() (rows, checked int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, c := range s.counts {
-		sum.add(c)
+	return s.sum.rows, s.sum.checked
+}
+
+// tally returns the counts of a community.
+func (s *rows) tally(community string) tally {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sum.communities[community]
+}
+
+// takeMissing returns how many rows are missing, and counts anew, if they are many.
+func (s *rows) takeMissing() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n = s.missing; n <= maxMissing || n*maxLosingPart <= s.sum.rows {
+		return 0
 	}
-	missing = s.missing
-	if forget {
-		s.missing = 0
-	}
-	return sum, missing
+	s.missing = 0
+	return n
 }
 
 // change replaces the rows of a shard by what edit returns for them. edit may be called several

@@ -134,8 +134,7 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 	if !m.counted.Load() {
 		return Status{}, errUnread
 	}
-	sum, _ := m.rows.census(false)
-	t := sum.communities[community]
+	t := m.rows.tally(community)
 	m.mu.Lock()
 	c := m.calls[community]
 	m.mu.Unlock()
@@ -152,13 +151,15 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 // Census returns how many addresses are saved, how many of these were checked within Every, and
 // how many users a fuse keeps from losing a badge. It does not block.
 func (m *Members) Census() (rows, checked, held int) {
-	sum, _ := m.rows.census(false)
-	for _, t := range sum.communities {
-		if t.blown() {
-			held += t.losing
+	rows, checked = m.rows.total()
+	for _, p := range m.platforms {
+		for _, community := range p.communities() {
+			if t := m.rows.tally(community); t.blown() {
+				held += t.losing
+			}
 		}
 	}
-	return sum.rows, sum.checked, held
+	return rows, checked, held
 }
 
 // All returns every row, sorted by platform and user. It fails if one cannot be read, and then

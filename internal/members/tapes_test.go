@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	tapes = flag.Int("tapes", 400, "how many tapes of random faults to play")
+	tapes = flag.Int("tapes", 150, "how many tapes of random faults to play")
 	first = flag.Uint64("tapes.first", 0, "the seed of the first tape")
 )
 
