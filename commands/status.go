@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,9 +49,14 @@ func (c statusCommand) answer(ctx context.Context, req chat.Request) (chat.Reply
 	asking.Wait()
 	reply := statusReply(all, req)
 	if len(c.JoinChats) > 0 && req.MayModerate {
+		var sum chat.JoinCounts
+		for entry := range c.JoinChats {
+			_, group, _ := strings.Cut(entry, ":")
+			counts, _ := c.Joins.For(group)
+			sum.LetIn, sum.LeftOpen, sum.Unchecked = sum.LetIn+counts.LetIn, sum.LeftOpen+counts.LeftOpen, sum.Unchecked+counts.Unchecked
+		}
 		reply.Notes = append(reply.Notes, chat.SayWith("status.joins", chat.Values{
-			"n": chat.Count(len(c.JoinChats)), "approved": chat.Count(c.Joins.Approved.Load()),
-			"open": chat.Count(c.Joins.LeftOpen.Load()), "unknown": chat.Count(c.Joins.Unknown.Load()),
+			"n": chat.Count(len(c.JoinChats)), "approved": chat.Count(sum.LetIn), "open": chat.Count(sum.LeftOpen), "unknown": chat.Count(sum.Unchecked),
 		}))
 	}
 	if c.Members.Keeps() && req.MayModerate {

@@ -34,7 +34,7 @@ type Bot struct {
 		chat.Limiter
 	}
 	redis *store.Redis // nil without REDIS_URL
-	joins chat.JoinCounts
+	joins chat.JoinLog
 	// members keeps wallets, if there is a store for them.
 	members *members.Members
 	// stores are Redis and the files of DATA_DIR, as far as they are set. The first keeps

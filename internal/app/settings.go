@@ -71,7 +71,9 @@ func Load(environ []string, envFile string, serve bool) (*Config, error) {
 			"for example %[1]s=123456789:AAEexample-of-a-token_from-BotFather", telegram.TokenSetting, discord.TokenSetting))
 	}
 	c := &Config{}
-	wrong = append(wrong, given.Fill(c.table())...)
+	if wrong = append(wrong, given.Fill(c.table())...); len(wrong) == 0 {
+		wrong = c.tooPrecise()
+	}
 	if len(wrong) > 0 {
 		return nil, fmt.Errorf("Settings that are wrong or missing: %d. Correct them in the environment or in the file "+
 			"given with --env-file (copy config.example.env, which explains each), or try `bot demo`, which needs none.\n%w",
@@ -83,6 +85,18 @@ func Load(environ []string, envFile string, serve bool) (*Config, error) {
 		c.Answers.JoinChats[fmt.Sprintf("%s:%d", telegram.Platform, group)] = required
 	}
 	return c, nil
+}
+
+// tooPrecise returns an error for each setting with an amount of more decimals than the token
+// has.
+func (c *Config) tooPrecise() (wrong config.Errors) {
+	for _, required := range c.Telegram.JoinChats {
+		if decimals := int32(c.Staking.Decimals); !required.Amount.Truncate(decimals).Equal(required.Amount) {
+			return config.Errors{fmt.Sprintf("JOIN_CHATS: must have amounts with at most %d decimals, which is TOKEN_DECIMALS; for example "+
+				"JOIN_CHATS=telegram:-1001234567890:staker:1000", decimals)}
+		}
+	}
+	return nil
 }
 
 // Secrets returns the values that must never be shown.

@@ -17,7 +17,7 @@ import (
 const holders = -1002
 
 func withJoins(c *Config) {
-	c.Settings.JoinChats, c.Joins = map[int64]chat.Requirement{holders: chat.Registered}, &chat.JoinCounts{}
+	c.Settings.JoinChats, c.Joins = map[int64]chat.Requirement{holders: {}}, &chat.JoinCounts{}
 }
 
 var holdersChat = faketelegram.Chat{ID: holders, Type: "supergroup", Title: "MAT Holders"}

@@ -39,7 +39,7 @@ func joinRouter(t *testing.T, limiter chat.Limiter, accounts core.Source[core.Id
 	w := commandstest.Healthy()
 	from := w.Sources()
 	from.Accounts, from.Stakes = accounts, stakes
-	w.Options.JoinChats = map[string]chat.Requirement{fmt.Sprint("telegram:", holders): chat.Registered, fmt.Sprint("telegram:", stakers): chat.Staker}
+	w.Options.JoinChats = map[string]chat.Requirement{fmt.Sprint("telegram:", holders): {}, fmt.Sprint("telegram:", stakers): {Staker: true}}
 	router, err := chat.NewRouter(chat.Config{
 		Commands: commands.All(from, w.Options), Timeout: 20 * time.Second, Limiter: limiter, UserPerMinute: 20, ChatPerMinute: 120,
 		Language: chat.English, Nearest: config.Nearest, Explain: commands.Explain, Log: slog.New(slog.DiscardHandler),
