@@ -50,9 +50,13 @@ func (j *joinTask) answer(id string) (more bool) {
 	began := time.Now()
 	j.times = j.timesAt(began)
 	reply := j.check(id, began)
-	if reply.Admit != nil {
+	switch {
+	case reply.Admit != nil:
 		j.letIn(reply)
 		return false
+	case j.s.tasks.Commands.Err() != nil && j.join.QueryID == "":
+		j.end(false) // The next session may check it to the end.
+		return true
 	}
 	return j.leaveOpen(&reply)
 }
