@@ -35,8 +35,8 @@ type Sources struct {
 	Services []Service
 	// Members saves addresses.
 	Members Members
-	// Joins counts the requests to join groups, for /status.
-	Joins *chat.JoinCounts
+	// Joins has what became of requests to join groups, for /status.
+	Joins *chat.JoinLog
 }
 
 // Chart draws the price over the period that ends with the quote, in a language, and signs

@@ -28,9 +28,16 @@ func details(from Sources, options Options) chat.Command {
 func (c detailsCommand) run(_ context.Context, req chat.Request) (chat.Reply, error) {
 	entry := chat.Code(string(req.From.Platform) + ":" + req.Community)
 	reply := chat.Reply{Title: chat.Say("details.title"), Notes: []chat.Text{chat.SayWith("details.entry", chat.Values{"entry": entry})}}
+	_, door := c.JoinChats[string(entry)]
+	if door {
+		counts, last := c.Joins.For(req.Community)
+		reply.Sections = append(reply.Sections, doorSections(counts, last)...)
+	}
 	badges := c.Members.Badges(req.From.Platform, req.Community)
 	if len(badges) == 0 {
-		reply.Text = chat.Say("details.nothing")
+		if !door {
+			reply.Text = chat.Say("details.nothing")
+		}
 		return reply, nil
 	}
 	s, err := c.Members.Status(req.From.Platform, req.Community)
@@ -41,8 +48,27 @@ func (c detailsCommand) run(_ context.Context, req chat.Request) (chat.Reply, er
 	if s.Held || s.Refused != "" {
 		reply.Tone = chat.Warning
 	}
-	reply.Sections = []chat.Section{{Fields: badgeFields(req.From.Platform, badgeNames(badges), s, c.Members)}}
+	reply.Sections = append(reply.Sections, chat.Section{Fields: badgeFields(req.From.Platform, badgeNames(badges), s, c.Members)})
 	return reply, nil
+}
+
+// doorSections returns what became of requests to join, and who was left outside lately.
+func doorSections(counts chat.JoinCounts, last []chat.LeftOut) []chat.Section {
+	door := chat.Section{Fields: []chat.Field{{Value: chat.SayWith("details.door", chat.Values{
+		"in": chat.Count(counts.LetIn), "open": chat.Count(counts.LeftOpen), "unchecked": chat.Count(counts.Unchecked),
+	})}}}
+	if len(last) == 0 {
+		return []chat.Section{door}
+	}
+	out := chat.Section{Heading: chat.Say("details.left_out")}
+	for _, l := range last {
+		why := l.Why
+		if why.Key == "" {
+			why = chat.Say("details.too_late")
+		}
+		out.Fields = append(out.Fields, chat.Field{Value: chat.Parts{chat.Mention{User: l.User}, chat.Moment{Time: l.At}, why}})
+	}
+	return []chat.Section{door, out}
 }
 
 // badgeFields returns the lines about the badges of a community.

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"regexp"
@@ -8,11 +9,15 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"herald/internal/chat"
+	"herald/internal/core"
 )
 
 // joinsPerMinute is how often a minute a person may have checked whether they may join a
 // group.
 const joinsPerMinute = 3
+
+// maxGroupName bounds the shown name of a group, in characters.
+const maxGroupName = 64
 
 // groupParam is the ID of a group. Requests to join, buttons and links give it.
 var groupParam = chat.Param{Name: "group", Like: regexp.MustCompile(`^-[0-9]{1,19}$`)}
@@ -35,42 +40,48 @@ func join(from Sources, options Options) chat.Command {
 // perMinute returns joinsPerMinute for a request that is checked. It returns 0 for one that
 // is answered by a question, or not at all.
 func (c joinCommand) perMinute(req chat.Request) int {
-	required := c.requirement(req)
-	if required == "" || required == chat.Staker && req.Args.Value(walletParam.Name) == "" {
+	required, listed := c.requirement(req)
+	if !listed || required.Staker && req.Args.Value(walletParam.Name) == "" {
 		return 0
 	}
 	return joinsPerMinute
 }
 
-// group returns the group in the arguments.
-func group(req chat.Request) chat.Group {
-	return chat.Group{ID: req.Args.Value(groupParam.Name), Name: req.GroupName}
+// requirement returns what the group in the arguments requires. listed is false if the group
+// is not in JoinChats.
+func (c joinCommand) requirement(req chat.Request) (required chat.Requirement, listed bool) {
+	required, listed = c.JoinChats[string(req.From.Platform)+":"+req.Args.Value(groupParam.Name)]
+	return required, listed
 }
 
-// requirement returns what the group in the arguments requires, or "" if the group is not in
-// JoinChats.
-func (c joinCommand) requirement(req chat.Request) chat.Requirement {
-	return c.JoinChats[string(req.From.Platform)+":"+group(req).ID]
+// groupText returns a message of package words about the group in the arguments.
+func (c joinCommand) groupText(key string, req chat.Request) chat.Text {
+	var shown chat.Value = chat.Code(req.Args.Value(groupParam.Name))
+	if name := chat.NewUntrusted(req.GroupName, maxGroupName); name != "" {
+		shown = name
+	}
+	return chat.SayWith(key, chat.Values{"group": shown, "service": c.service()})
+}
+
+// again returns a button that checks whether the person who presses may join the group.
+func again(label string, req chat.Request, args ...string) chat.Action {
+	args = append([]string{req.Args.Value(groupParam.Name)}, args...)
+	return chat.Action{Label: chat.Say(label), Command: chat.JoinCommand, Args: args, Edit: true, NextStep: true}
 }
 
 // byGroup admits a registered person, or one who stakes with the wallet that they have kept.
 // From others it asks for the wallet of a staker. Anybody can forge an ID: for a group that is
 // not in JoinChats, byGroup returns OldButton.
 func (c joinCommand) byGroup(ctx context.Context, req chat.Request) (chat.Reply, error) {
-	switch c.requirement(req) {
-	case chat.Registered:
-		return c.registered(ctx, req)
-	case chat.Staker:
+	required, listed := c.requirement(req)
+	if !listed {
+		return chat.OldButton(), nil
+	}
+	if required.Staker {
 		if s, err := c.Members.Saved(ctx, req.From); err == nil && s != nil {
 			return c.staker(ctx, req, s.Wallet)
 		}
-		return c.question(group(req)), nil
 	}
-	return chat.OldButton(), nil
-}
-
-// registered admits the sender if they are registered.
-func (c joinCommand) registered(ctx context.Context, req chat.Request) (chat.Reply, error) {
 	self, err := sender(req)
 	if err != nil {
 		return chat.Reply{}, err
@@ -78,71 +89,166 @@ func (c joinCommand) registered(ctx context.Context, req chat.Request) (chat.Rep
 	account, err := c.Accounts.Get(ctx, self)
 	switch {
 	case err != nil:
-		return group(req).Unchecked(Explain(err)), &chat.PartialError{Err: err}
+		return unchecked(req, "join.unknown", err)
+	case required.Staker:
+		return c.question(req, account.Value.Registered()), nil
 	case account.Value.Registered():
-		return group(req).Joined(), nil
+		return c.admit(ctx, req, nil), nil
 	}
-	return chat.Reply{
-		Tone:    chat.Negative,
-		Title:   chat.Say("join.no"),
-		Text:    chat.SayWith("join.unregistered", chat.Values{"group": group(req).Shown(), "service": c.service()}),
-		Checked: account.At,
-		Actions: append(nextStep("button.register", c.RegisterURL), group(req).Again("button.again", true)),
-	}, nil
+	reply := c.unregistered(req)
+	reply.Checked = account.At
+	return reply, nil
 }
 
-// question asks the sender for their wallet.
-func (c joinCommand) question(g chat.Group) chat.Reply {
-	return chat.Reply{
-		Title: chat.Say("join.wallet"),
-		Text:  chat.SayWith("join.wallet_text", chat.Values{"group": g.Shown(), "service": c.service()}),
-		Ask:   &chat.Ask{Command: chat.JoinCommand, Args: []string{g.ID}, Question: walletParam.Question},
+// question says what a group of stakers requires, and asks a registered sender for their
+// wallet.
+func (c joinCommand) question(req chat.Request, registered bool) chat.Reply {
+	required, _ := c.requirement(req)
+	account, stake := c.groupText("join.account", req), c.stakeText("join.stake", required)
+	reply := chat.Reply{Title: c.groupText("join.two", req), Notes: []chat.Text{chat.Say("join.never")}}
+	mark := func(key string, what chat.Text) chat.Field {
+		return chat.Field{Value: chat.SayWith(key, chat.Values{"what": what})}
 	}
+	fields := []chat.Field{mark("join.missing", account), mark("join.missing", stake)}
+	if registered {
+		fields = []chat.Field{mark("join.done", account), mark("join.send", stake)}
+		reply.Ask = ask(req)
+	} else {
+		reply.Actions = append(nextStep("button.register", c.RegisterURL), again("button.again", req))
+	}
+	reply.Sections = []chat.Section{{Fields: fields}}
+	return reply
+}
+
+// ask asks for the wallet with which the sender stakes.
+func ask(req chat.Request) *chat.Ask {
+	return &chat.Ask{Command: chat.JoinCommand, Args: []string{req.Args.Value(groupParam.Name)}, Question: walletParam.Question}
+}
+
+// stakeText returns the message key or, for an amount, key.amount with the amount.
+func (c joinCommand) stakeText(key string, required chat.Requirement) chat.Text {
+	if required.Amount.IsZero() {
+		return chat.Say(key)
+	}
+	return chat.SayWith(key+".amount", chat.Values{"amount": c.amount(required.Amount, chat.Exact)})
 }
 
 // anotherWallet in place of a wallet asks for one. It has the beginning of a wallet, so that
 // it counts as one that is meant.
 const anotherWallet = "0x?"
 
-// byWallet admits the sender if the wallet in the arguments is theirs and stakes.
+// byWallet admits the sender if the wallet in the arguments is theirs and stakes enough.
 func (c joinCommand) byWallet(ctx context.Context, req chat.Request) (chat.Reply, error) {
-	if c.requirement(req) != chat.Staker {
+	if required, _ := c.requirement(req); !required.Staker {
 		return c.byGroup(ctx, req)
 	}
+	reply := chat.Reply{Title: chat.Say("join.wallet"), Text: c.groupText("join.wallet_text", req), Ask: ask(req)}
 	if req.Args.Value(walletParam.Name) == anotherWallet {
-		return c.question(group(req)), nil
+		return reply, nil
 	}
 	wallet, err := parseWallet(req)
 	if flawed, wrong := errors.AsType[*chat.InputError](err); wrong {
-		reply := c.question(group(req))
 		reply.Tone, reply.Title, reply.Text = chat.Warning, flawed.Title, flawed.Problem
 		return reply, nil
 	}
 	return c.staker(ctx, req, wallet)
 }
 
-// staker admits the sender if the wallet is theirs and stakes. Otherwise it answers as /verify
-// does, and offers to try again.
+// staker admits the sender if the wallet is theirs and stakes enough. Otherwise it says what
+// is missing, without the sum.
 func (c joinCommand) staker(ctx context.Context, req chat.Request, wallet common.Address) (chat.Reply, error) {
 	self, err := sender(req)
 	if err != nil {
 		return chat.Reply{}, err
 	}
 	p := c.prove(ctx, self, wallet)
-	if p.ownerStakes() {
-		return group(req).Joined(), nil
+	required, _ := c.requirement(req)
+	switch reached, failed := p.stake.Value.Reaches(required.Amount), errors.Join(p.account.Err, p.owner.Err); {
+	case p.account.Err == nil && !p.account.Value.Registered():
+		return c.unregistered(req), nil
+	case failed != nil:
+		return unchecked(req, "join.unknown", failed)
+	case !p.owned():
+		reply := c.notIn(req, p, chat.Say("join.not_yours"))
+		reply.Text, reply.Checked = c.groupText("verify.you.another", req), core.Earlier(p.account.At, p.owner.At)
+		return reply, nil
+	case p.stake.Err != nil:
+		return unchecked(req, "join.unread", p.stake.Err)
+	case reached == core.Undetermined:
+		return unchecked(req, "join.unread", p.stake.Value.Err())
+	case reached == core.NotStaker:
+		reply := c.notIn(req, p, c.stakeText("join.no_stake", required))
+		reply.Checked = cmp.Or(p.stake.Value.BlockTime, p.stake.At)
+		reply.Actions = append(nextStep("button.stake", c.StakeURL), reply.Actions...)
+		return reply, nil
 	}
-	reply, err := c.card(p, yourWallet)
-	reply.Notes = append(reply.Notes, chat.StaysOpen())
-	switch _, partly := errors.AsType[*chat.PartialError](err); {
-	case err == nil:
-		another := group(req).Again("button.another_wallet", false)
-		another.Args = append(another.Args, anotherWallet)
-		reply.Actions = append(reply.Actions, another)
-	case partly:
-		reply.Actions = []chat.Action{group(req).Again("button.again", false)}
-	default:
-		reply, err = group(req).Unchecked(Explain(err)), &chat.PartialError{Err: err}
+	return c.admit(ctx, req, &p), nil
+}
+
+// admit lets the sender in. p is the proof of a staker, or nil.
+func (c joinCommand) admit(ctx context.Context, req chat.Request, p *proof) chat.Reply {
+	in := c.in(ctx, req, p)
+	say := func(outcome chat.AdmissionOutcome) chat.Reply {
+		switch outcome {
+		case chat.LetIn:
+			return in
+		case chat.NotRequested:
+			return chat.Reply{Tone: chat.Warning, Ephemeral: true, Title: chat.Say("join.gone.title"), Text: c.groupText("join.gone.text", req)}
+		}
+		why := map[chat.AdmissionOutcome]string{
+			chat.MayNotApprove: "join.denied", chat.ApprovalTimedOut: "reason.timeout", chat.ApprovalFailed: "reason.internal",
+		}
+		return staysOpen(req, "join.failed", chat.Say(why[outcome]))
 	}
-	return reply, err
+	return chat.Reply{
+		Tone: chat.Positive, Title: c.groupText("join.joining", req),
+		Admit: &chat.Admission{Group: req.Args.Value(groupParam.Name), Say: say},
+	}
+}
+
+// in says that the sender is in the group. p is the proof of a staker, or nil: its wallet can be
+// saved, unless it is.
+func (c joinCommand) in(ctx context.Context, req chat.Request, p *proof) chat.Reply {
+	reply := chat.Reply{
+		Tone: chat.Positive, Title: c.groupText("join.in", req), Actions: nextStep("button.open_group", req.GroupURL),
+	}
+	if p == nil || !c.Members.Enabled() {
+		return reply
+	}
+	if s, err := c.Members.Saved(ctx, req.From); err != nil || s != nil && s.Wallet == p.wallet {
+		return reply
+	}
+	offered := c.Members.Offer(ctx, req.From, req.Args.Value(groupParam.Name), p.stake.Value)
+	reply.Notes, reply.Actions = []chat.Text{c.consent(offered)}, append(reply.Actions, saveButton(p.wallet, offered))
+	return reply
+}
+
+// unregistered says that the sender's account is missing.
+func (c joinCommand) unregistered(req chat.Request) chat.Reply {
+	return chat.Reply{
+		Tone: chat.Negative, Title: chat.Say("join.no"), Text: c.groupText("join.unregistered", req),
+		Actions: append(nextStep("button.register", c.RegisterURL), again("button.again", req)),
+	}
+}
+
+// notIn says why a wallet that was checked admits nobody.
+func (c joinCommand) notIn(req chat.Request, p proof, why chat.Text) chat.Reply {
+	return chat.Reply{
+		Tone: chat.Negative, Title: why, FullValues: fullFields(p.wallet, core.Stake{}, c.Options),
+		Notes:   []chat.Text{chat.Say("join.open")},
+		Actions: []chat.Action{again("button.again", req), again("button.another_wallet", req, anotherWallet)},
+	}
+}
+
+// unchecked says, with the title of that key, that the sender could not be checked.
+func unchecked(req chat.Request, key string, err error) (chat.Reply, error) {
+	return staysOpen(req, key, Explain(err)), &chat.PartialError{Err: err}
+}
+
+// staysOpen says why the request stays open though the sender may deserve to be in.
+func staysOpen(req chat.Request, key string, why chat.Text) chat.Reply {
+	return chat.Reply{
+		Tone: chat.Warning, Title: chat.Say(key), Text: why, Notes: []chat.Text{chat.Say("join.open")},
+		Actions: []chat.Action{again("button.again", req)},
+	}
 }

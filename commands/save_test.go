@@ -124,14 +124,14 @@ func TestModeratorsReadNoWalletAndNoAmount(t *testing.T) {
 // Who asks to join a group for stakers need not name the wallet that they have saved.
 func TestASavedAddressOpensTheDoor(t *testing.T) {
 	w := savingMembers()
-	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Stakers: chat.Staker}
+	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Stakers: {Staker: true}}
 	r := w.Router(t)
 	line := "/join " + commandstest.Stakers
 	if reply := as(t, r, commandstest.Ann, line); reply.Admit != nil || reply.Ask == nil {
 		t.Errorf("with nothing saved: %s", texts(reply))
 	}
 	as(t, r, commandstest.Ann, "/save "+commandstest.AnnsWallet)
-	if reply := as(t, r, commandstest.Ann, line); reply.Admit == nil || reply.Admit.ID != commandstest.Stakers {
+	if reply := as(t, r, commandstest.Ann, line); reply.Admit == nil || reply.Admit.Group != commandstest.Stakers {
 		t.Errorf("with a wallet that stakes: %s", texts(reply))
 	}
 	w.Stake = core.Stake{Checked: 21}

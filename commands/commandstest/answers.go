@@ -62,7 +62,7 @@ type Answers struct {
 
 	Options commands.Options
 
-	Joins chat.JoinCounts
+	Joins chat.JoinLog
 
 	Saved Saved
 

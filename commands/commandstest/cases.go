@@ -49,6 +49,8 @@ type scene struct {
 	from  *sender
 	wait  limit
 	lines []string
+	// outcomes is how many outcomes of an Admission are shown after each line.
+	outcomes chat.AdmissionOutcome
 }
 
 // Services are all services that can fail, in the order of Sources.
@@ -196,16 +198,21 @@ func joining() []scene {
 	members, stakers := "/join "+Members, "/join "+Stakers
 	with := func(change func(*Answers)) func(*Answers) {
 		return func(w *Answers) {
-			w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + Members: chat.Registered, "telegram:" + Stakers: chat.Staker}
+			w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + Members: {}, "telegram:" + Stakers: {Staker: true}}
 			w.Options.RegisterURL, w.Options.StakeURL = "https://example.org/register", "https://example.org/stake"
 			change(w)
 		}
+	}
+	atLeast := func(amount string) func(*Answers) {
+		return with(func(w *Answers) {
+			w.Options.JoinChats["telegram:"+Stakers] = chat.Requirement{Staker: true, Amount: number(amount)}
+		})
 	}
 	return []scene{
 		{name: "joining", from: ann, change: with(func(*Answers) {}), lines: []string{
 			members, stakers, stakers + " " + AnnsWallet, stakers + " " + Wallet, stakers + " 0x1234", stakers + " please", "/join -5",
 		}},
-		{name: "joining", from: stranger, change: with(func(*Answers) {}), lines: []string{members, stakers + " " + Wallet, status}},
+		{name: "joining", from: stranger, change: with(func(*Answers) {}), lines: []string{members, stakers, stakers + " " + Wallet, status}},
 		{name: "joining", from: &sender{id: Stranger, title: strings.Join(Hostile, " ")}, change: with(func(*Answers) {}), lines: []string{members}},
 		{name: "joining", from: &sender{id: Stranger}, change: with(func(*Answers) {}), lines: []string{members}},
 		{name: "joining", from: ann, change: with(func(w *Answers) { w.Stake = core.Stake{Block: 1, Checked: 21} }), lines: []string{stakers + " " + AnnsWallet}},
@@ -215,6 +222,10 @@ func joining() []scene {
 		{name: "joining", from: ann, change: with(func(w *Answers) {
 			w.AccountsErr, w.StakeErr = failed(partner.Service, core.Unreachable), failed(staking.Service, core.SlowAnswer)
 		}), lines: []string{stakers + " " + AnnsWallet}},
+		{name: "joining", from: ann, change: with(func(*Answers) {}), lines: []string{members}, outcomes: chat.ApprovalFailed + 1},
+		{name: "joining", from: ann, change: atLeast("1500.5"), lines: []string{stakers, stakers + " " + AnnsWallet}},
+		{name: "joining", from: ann, change: atLeast("1000000000"), lines: []string{stakers + " " + AnnsWallet}},
+		{name: "joining", from: ann, change: with(func(w *Answers) { w.StakeErr = failed(staking.Service, core.SlowAnswer) }), lines: []string{stakers + " " + AnnsWallet}},
 		{name: "joining", change: with(func(*Answers) {}), lines: []string{status}},
 	}
 }
@@ -337,11 +348,16 @@ func (s scene) play(t *testing.T, l chat.Language, see func(Case)) {
 		}
 		req := request(line, *s.from)
 		req.Locale = string(l)
-		command, _ := r.Config.Commands.Find(req.Command)
-		see(Case{
+		shown := Case{
 			Scene: s.name, Line: line, Reply: r.Handle(t.Context(), req),
-			Private: command.Visibility == chat.Private, Direct: req.Direct,
-		})
+			Private: r.Visibility(req.Command) == chat.Private, Direct: req.Direct,
+		}
+		see(shown)
+		for outcome := range s.outcomes {
+			said := shown.Reply.Admit.Say(outcome)
+			said.Language = shown.Reply.Language
+			see(Case{Scene: s.name, Line: fmt.Sprint(line, ", outcome ", outcome), Reply: said, Private: true, Direct: req.Direct})
+		}
 	}
 	if s.name == "badly typed" && w.StakesAsked+len(w.AccountsAsked) > 0 {
 		t.Error("a service was asked about bad input")
@@ -357,7 +373,7 @@ func Ask(t testing.TB, r *chat.Router, line string) chat.Reply {
 func request(line string, from sender) chat.Request {
 	words := strings.Fields(line)
 	req := chat.Request{
-		ID: "REF", Command: strings.TrimPrefix(words[0], "/"), Args: chat.Typed(words[1:]...), GroupName: from.title,
+		ID: "REF", Command: strings.TrimPrefix(words[0], "/"), Args: chat.Typed(words[1:]...), GroupName: from.title, GroupURL: "https://t.me/holders",
 		From: chat.User{Platform: "telegram", ID: from.id}, Community: from.community, Role: from.role,
 		Chat: from.id, Direct: from.community == "",
 	}

@@ -139,9 +139,12 @@ var refused = []struct {
 	{"TELEGRAM_WEBHOOK_URL", "must", []string{canary, "http://host/" + canary, "https://host/healthz", "https://host/readyz",
 		"https://host/metrics", "https://host/discord/interactions", "https://host/%6Detrics", "https://host/{" + canary + "}",
 		"https://host/a//b", "https://host/a/../b", "https://host/a/", "https://host/?" + canary}},
-	{"JOIN_CHATS", "telegram:ID:registered or telegram:ID:staker", []string{canary, "telegram:-1", "telegram:-1:" + canary, "telegram:123:registered",
-		"discord:123:registered", "telegram:@group:staker", "telegram:-0:staker", "telegram:-1:registered,telegram:-2"}},
-	{"JOIN_CHATS", "each group once", []string{"telegram:-1:registered,telegram:-1:staker", "telegram:-9999999999999999999:staker"}},
+	{"JOIN_CHATS", "telegram:ID:staker or telegram:ID:staker:AMOUNT", []string{canary, "telegram:-1", "telegram:-1:" + canary, "telegram:123:registered",
+		"discord:123:registered", "telegram:@group:staker", "telegram:-0:staker", "telegram:-1:registered,telegram:-2", "telegram:-1:registered:5"}},
+	{"JOIN_CHATS", "amount of tokens above 0, such as 1000 or 0.5", []string{"telegram:-1:staker:", "telegram:-1:staker:0", "telegram:-1:staker:0.00",
+		"telegram:-1:staker:-1", "telegram:-1:staker:+1", "telegram:-1:staker:1e30", "telegram:-1:staker:.5", "telegram:-1:staker:5.",
+		"telegram:-1:staker:" + canary, "telegram:-1:staker:0x10", "telegram:-1:staker:1:2", "telegram:-1:staker:" + strings.Repeat("9", 31)}},
+	{"JOIN_CHATS", "each group once, with an ID of at most 64 bits", []string{"telegram:-1:staker:5,telegram:-1:staker:7", "telegram:-1:registered,telegram:-1:staker", "telegram:-9999999999999999999:staker"}},
 	{"DISCORD_BOT_TOKEN", "visible", []string{"Bot " + canary, canary + "é"}},
 	{"DISCORD_GUILD_ID", "numeric", []string{canary, "0", "-1", "012"}},
 	{"DISCORD_API_URL", "without a path", []string{"https://host/" + canary}},
@@ -190,6 +193,24 @@ var refused = []struct {
 func TestSettingsRefuseOtherForms(t *testing.T) {
 	for _, r := range refused {
 		configtest.Refuses(t, settings, r.name, r.told, r.values...)
+	}
+}
+
+// An amount has at most the token's decimals, zeros at its end apart.
+func TestLeastStakesToJoin(t *testing.T) {
+	for value, want := range map[string]string{"1000": "1000", "0.01": "0.01", "0.010": "0.01", "0.001": "", "1.999": ""} {
+		c, err := Load(with("TELEGRAM_BOT_TOKEN=1:a", "TOKEN_DECIMALS=2", "JOIN_CHATS=telegram:-1:staker:"+value+",telegram:-2:staker,telegram:-3:registered"), "", false)
+		switch {
+		case want == "" && (err == nil || !strings.Contains(err.Error(), "JOIN_CHATS: must have amounts with at most 2 decimals")):
+			t.Errorf("%s: %v", value, err)
+		case want != "" && err != nil:
+			t.Errorf("%s: %v", value, err)
+		case want != "":
+			got := c.Answers.JoinChats
+			if least := got["telegram:-1"]; !least.Staker || least.Amount.String() != want || !got["telegram:-2"].Staker || !got["telegram:-2"].Amount.IsZero() || got["telegram:-3"].Staker {
+				t.Errorf("%s is read as %v", value, got)
+			}
+		}
 	}
 }
 

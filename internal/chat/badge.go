@@ -10,10 +10,6 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// KeepCommand is the name of the command that keeps a wallet of its sender. Buttons alone ask
-// it, so it is not among Handler.Commands. Its answer is private.
-const KeepCommand = "keep"
-
 // Badge is a role of a Discord server, or a tag of a Telegram group, that comes with a stake.
 type Badge struct {
 	Community string // the ID of the server or group

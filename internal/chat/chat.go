@@ -72,6 +72,8 @@ type Request struct {
 	// GroupName is the display name of the group that a JoinCommand is about. It is
 	// untrusted, and may be empty.
 	GroupName string
+	// GroupURL opens that group; empty: no link does.
+	GroupURL string
 	// Chat identifies the chat on its platform.
 	Chat string
 	// Direct marks a chat that only the sender and the bot can read.
@@ -92,6 +94,9 @@ type Request struct {
 type Handler interface {
 	// Commands returns the commands with a listed form, in the order of menus.
 	Commands() Commands
+	// Visibility returns who may read the answer to a command, listed or not, by its name or
+	// alias. It returns 0 for an unknown one: that answer must not replace a public message.
+	Visibility(name string) Visibility
 	// Handle answers one request. It returns within the command's time limit, never
 	// panics, and is safe for concurrent use.
 	Handle(ctx context.Context, req Request) Reply

@@ -1,88 +1,131 @@
 package chat
 
-import "sync/atomic"
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/shopspring/decimal"
+)
 
 // JoinCommand is the name of the command that checks whether its sender may join a group.
 // Its arguments are the group's ID and perhaps a wallet. An adapter asks it for a request to
 // join; buttons and links ask it too.
 const JoinCommand = "join"
 
-// Requirement is what a person has to prove to join a group.
-type Requirement string
+// Requirement is what a person has to prove to join a group. The zero value is an account with
+// the service.
+type Requirement struct {
+	// Staker adds a wallet that the person registered with the service, and that stakes.
+	Staker bool
+	// Amount is the least stake in tokens; 0 is any stake.
+	Amount decimal.Decimal
+}
 
-// The requirements.
+// Admission is in the Reply to a person who may join a group. It has the adapter approve the
+// person's own open request.
+type Admission struct {
+	// Group is the group's ID.
+	Group string
+	// Say returns the reply to the person for an outcome. It does not block.
+	Say func(AdmissionOutcome) Reply
+}
+
+// AdmissionOutcome is what became of an Admission.
+type AdmissionOutcome int
+
+// The outcomes.
 const (
-	// Registered is an account with the service.
-	Registered Requirement = "registered"
-	// Staker is a wallet that the person registered with the service, and that stakes.
-	Staker Requirement = "staker"
+	// LetIn: the person is in the group.
+	LetIn AdmissionOutcome = iota
+	// NotRequested: the person has no open request to join.
+	NotRequested
+	// MayNotApprove: the bot lacks the right to approve people there.
+	MayNotApprove
+	// ApprovalTimedOut: the platform did not carry out the approval in time.
+	ApprovalTimedOut
+	// ApprovalFailed: the platform refused the approval for another reason.
+	ApprovalFailed
 )
 
-// JoinCounts counts the requests to join since the start of this process.
+// JoinCounts counts requests to join a group.
 type JoinCounts struct {
-	// Approved counts the people let in. LeftOpen counts the requests of those who lack what
-	// is required, or are asked for a wallet first. Unknown counts those that could not be
-	// checked or approved. A request may count in LeftOpen, and later in Approved.
-	Approved, LeftOpen, Unknown atomic.Int64
+	// LetIn counts the people let in. LeftOpen counts the requests of those who lack what is
+	// required, or are asked for a wallet first. Unchecked counts those that could not be
+	// checked or approved. A request may count in LeftOpen, and later in LetIn.
+	LetIn, LeftOpen, Unchecked int
 }
 
-// Group is a group that somebody asks to join.
-type Group struct {
-	ID string
-	// Name is the group's own. It is untrusted, and may be empty.
-	Name string
+// LeftOut is a person whose request to join a group stays open.
+type LeftOut struct {
+	User User
+	At   time.Time
+	// Why is the title of the reply that they got; without a Key their turn came too late.
+	Why Text
 }
 
-// maxGroupName bounds the shown name of a group, in characters.
-const maxGroupName = 64
+// maxLeftOut bounds the people whom a JoinLog remembers for a group.
+const maxLeftOut = 10
 
-// Shown returns the name of the group, or its ID without one.
-func (g Group) Shown() Value {
-	if name := NewUntrusted(g.Name, maxGroupName); name != "" {
-		return name
+// JoinLog remembers what became of requests to join, since the start of this process. It must
+// not be logged. The zero value is empty; a JoinLog is safe for concurrent use.
+type JoinLog struct {
+	mu     sync.Mutex
+	groups map[string]*joinGroup
+}
+
+type joinGroup struct {
+	counts JoinCounts
+	last   []LeftOut // oldest first
+}
+
+// For returns the counts of a group by its ID, and the last ten people who are left out, the
+// newest first.
+func (l *JoinLog) For(group string) (counts JoinCounts, last []LeftOut) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	g := l.group(group)
+	last = slices.Clone(g.last)
+	slices.Reverse(last)
+	return g.counts, last
+}
+
+// LetIn counts a person who is let into a group, and forgets that they were left out.
+func (l *JoinLog) LetIn(group string, user User) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	g := l.group(group)
+	g.counts.LetIn++
+	g.forget(user)
+}
+
+// LeaveOut counts and remembers a person who is left out of a group. checked says that they
+// lack what is required.
+func (l *JoinLog) LeaveOut(group string, out LeftOut, checked bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	g := l.group(group)
+	if checked {
+		g.counts.LeftOpen++
+	} else {
+		g.counts.Unchecked++
 	}
-	return Code(g.ID)
+	g.forget(out.User)
+	g.last = append(g.last[max(0, len(g.last)-maxLeftOut+1):], out)
 }
 
-// Joining returns the reply to a person who is about to be let in.
-func (g Group) Joining() Reply {
-	return Reply{Tone: Positive, Title: SayWith("join.joining", Values{"group": g.Shown()})}
-}
-
-// Joined returns the reply to a person who is let in.
-func (g Group) Joined() Reply {
-	return Reply{Tone: Positive, Title: SayWith("join.in", Values{"group": g.Shown()}), Admit: &g}
-}
-
-// NotRequested returns the reply to a person who may be let in, but has no open request.
-func (g Group) NotRequested() Reply {
-	reply := warning("join.gone")
-	reply.Text.Args = Values{"group": g.Shown()}
-	return reply
-}
-
-// Unchecked returns the reply to a person whose request could not be checked, for the reason
-// why.
-func (g Group) Unchecked(why Text) Reply {
-	return Reply{
-		Tone: Warning, Title: Say("join.unknown"), Text: why, Notes: []Text{StaysOpen()},
-		Actions: []Action{g.Again("button.again", true)},
+func (l *JoinLog) group(id string) *joinGroup {
+	g := l.groups[id]
+	if g == nil {
+		if l.groups == nil {
+			l.groups = map[string]*joinGroup{}
+		}
+		g = &joinGroup{}
+		l.groups[id] = g
 	}
+	return g
 }
 
-// NotApproved returns the reply to a person whose request was checked and could not be
-// approved, for the reason why.
-func (g Group) NotApproved(why Text) Reply {
-	reply := g.Unchecked(why)
-	reply.Title = Say("join.failed")
-	return reply
-}
-
-// StaysOpen says that moderators can still let the person in.
-func StaysOpen() Text { return Say("join.open") }
-
-// Again returns a button that checks whether the person who presses may join the group. With
-// edit the answer replaces the message.
-func (g Group) Again(label string, edit bool) Action {
-	return Action{Label: Say(label), Command: JoinCommand, Args: []string{g.ID}, Edit: edit, NextStep: true}
+func (g *joinGroup) forget(user User) {
+	g.last = slices.DeleteFunc(g.last, func(out LeftOut) bool { return out.User == user })
 }

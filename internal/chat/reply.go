@@ -50,10 +50,9 @@ type Reply struct {
 	Actions []Action
 	// Ask asks the sender for a missing argument; nil: no question.
 	Ask *Ask
-	// Admit is the group into which the sender may be let, because they have proven what it
-	// requires; nil: none. The adapter approves the sender's own open request to join. It
-	// shows the Reply only if the sender is in the group.
-	Admit *Group
+	// Admit lets the sender into a group; nil: there is nothing to approve. The Reply says
+	// that they may join, and is shown until the outcome is known.
+	Admit *Admission
 	// About identifies the subject of the reply within its command, such as a wallet. It is
 	// "" if the command has only one subject.
 	About string

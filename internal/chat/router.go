@@ -99,6 +99,12 @@ func NewRouter(c Config) (*Router, error) {
 // Commands implements Handler.
 func (r *Router) Commands() Commands { return r.listed }
 
+// Visibility implements Handler.
+func (r *Router) Visibility(name string) Visibility {
+	command, _ := r.Config.Commands.Find(name)
+	return command.Visibility
+}
+
 // Language implements Handler. It returns the sender's language if they alone read the
 // answer and the bot speaks it, and otherwise Config.Language.
 func (r *Router) Language(req Request, private bool) Language {

@@ -418,6 +418,9 @@ func TestUnlistedCommandRunsWithinItsOwnBounds(t *testing.T) {
 		if listed := r.Commands(); len(listed) != 1 || listed[0].Name != "exists" {
 			t.Errorf("listed are %+v", listed)
 		}
+		if r.Visibility("hidden") != chat.Private || r.Visibility("exists") == 0 || r.Visibility("nobody") != 0 {
+			t.Error("the visibility of a command that is not listed, or unknown")
+		}
 		for i, within := range []time.Duration{time.Hour, time.Millisecond, 0} {
 			req := chat.Request{Command: "hidden", Args: chat.Typed("-5", "please"), From: ann, Chat: fmt.Sprint(i), Deadline: time.Now().Add(within)}
 			reply := r.Handle(t.Context(), req)

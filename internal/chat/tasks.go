@@ -57,23 +57,29 @@ func NewTasks(ctx context.Context, h Handler, log *slog.Logger, count func(event
 // Do handles one update and returns true when that is done. After Drain it returns false
 // at once. The ID is for the update's Request.
 func (t *Tasks) Do(handle func(id string)) bool {
-	if !t.start() {
+	if !t.Hold() {
 		return false
 	}
-	t.run(handle)
+	defer t.Release()
+	t.Run(handle)
 	return true
 }
 
 // Go is Do in a goroutine of its own. It does not block.
 func (t *Tasks) Go(handle func(id string)) bool {
-	if !t.start() {
+	if !t.Hold() {
 		return false
 	}
-	go t.run(handle)
+	go func() {
+		defer t.Release()
+		t.Run(handle)
+	}()
 	return true
 }
 
-func (t *Tasks) start() bool {
+// Hold counts an update as in flight until Release is called, for one that waits without a
+// goroutine. After Drain it returns false.
+func (t *Tasks) Hold() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.closed {
@@ -82,8 +88,11 @@ func (t *Tasks) start() bool {
 	return !t.closed
 }
 
-func (t *Tasks) run(handle func(id string)) {
-	defer t.inFlight.Done()
+// Release ends a Hold.
+func (t *Tasks) Release() { t.inFlight.Done() }
+
+// Run is Do for an update that is held.
+func (t *Tasks) Run(handle func(id string)) {
 	id := rand.Text()[:10]
 	defer t.recoverPanic(id, func() {})
 	handle(id)

@@ -99,9 +99,9 @@ func TestTheDoorLetsPeopleIn(t *testing.T) {
 			d.knock(w.Newcomer, members, true, 1)
 			d.told(w.Newcomer, "You're in: MAT Holders")
 			d.knock(w.Unregistered, members, false, 1)
-			d.told(w.Unregistered, "Not registered yet")
+			d.told(w.Unregistered, "you're not registered yet")
 			d.knock(w.Registered, stakers, false, 1)
-			question := d.told(w.Registered, "Which wallet do you stake with?")
+			question := d.told(w.Registered, "MAT Stakers: two things")
 			user := e2etest.TelegramID(w.Registered)
 			d.platform.Deliver(user, 1, func() {
 				d.platform.Telegram.Push(faketelegram.Text(faketelegram.Private(user), faketelegram.Person(user), w.Staker.Hex()).ReplyingTo(question))
@@ -171,7 +171,7 @@ func TestTwoReplicasAnswerAJoinRequestOnce(t *testing.T) {
 	delivering.Wait()
 	d.told(w.Newcomer, "You're in")
 	d.told(w.Registered, "You're in")
-	d.told(w.Unregistered, "Not registered yet")
+	d.told(w.Unregistered, "you're not registered yet")
 	if d.await("approved approved open"); len(telegram.Sent()) != 3 {
 		t.Errorf("%d messages, want one to each person", len(telegram.Sent()))
 	}

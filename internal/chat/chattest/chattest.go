@@ -43,7 +43,7 @@ func fill(v reflect.Value, markers *[]string) {
 			{Label: chat.Say(mark()), URL: "https://example.org/"},
 		}))
 		return
-	case chat.Language, time.Time, *chat.Image, *chat.Ask, *chat.Group, string:
+	case chat.Language, time.Time, *chat.Image, *chat.Ask, *chat.Admission, string:
 		return
 	}
 	switch v.Kind() {
@@ -115,6 +115,19 @@ func (h *Handler) Handle(ctx context.Context, req chat.Request) chat.Reply {
 
 // Language implements chat.Handler: English.
 func (h *Handler) Language(chat.Request, bool) chat.Language { return chat.English }
+
+// unlisted are the private commands that only buttons ask.
+var unlisted = []string{chat.JoinCommand, "save", "details"}
+
+// Visibility implements chat.Handler. It knows Commands and the private commands that only
+// buttons ask.
+func (h *Handler) Visibility(name string) chat.Visibility {
+	if slices.Contains(unlisted, name) {
+		return chat.Private
+	}
+	command, _ := h.Commands().Find(name)
+	return command.Visibility
+}
 
 // Requests returns the requests handled so far.
 func (h *Handler) Requests() []chat.Request {

@@ -300,7 +300,7 @@ func joining(p *page) {
 	p.keys(kb.Enter + kb.Tab + kb.Enter)
 	p.until("the member in the first group", `join("registered") === "Member: let in by the bot" && last("telegram").includes("You're in: Token holders")`)
 	p.keys(kb.Tab + kb.Enter)
-	p.until("the unregistered outside", `join("registered").startsWith("Unregistered: open") && last("telegram").includes("Not registered yet")`)
+	p.until("the unregistered outside", `join("registered").startsWith("Unregistered: open") && last("telegram").includes("you're not registered yet")`)
 	p.keys(kb.Tab + kb.Tab + kb.Enter)
 	p.until("the question", `last("telegram").includes("Which wallet") && document.activeElement.id === "text"`)
 	p.write("0x")

@@ -5,23 +5,23 @@ import (
 	"slices"
 	"strings"
 
-	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
 // JoinChat is a group on Telegram whose join requests the bot answers.
 type JoinChat struct {
-	// Required is what the bot lets people in for. No two groups have the same.
-	Required chat.Requirement `json:"required"`
-	Title    string           `json:"title"`
+	// Required is what the bot lets people in for, as in JOIN_CHATS. No two groups have the
+	// same.
+	Required string `json:"required"`
+	Title    string `json:"title"`
 	// Note says, in English, for whom the group is.
 	Note string `json:"note"`
 	id   int64
 }
 
 var joinChats = []JoinChat{
-	{Required: chat.Registered, Title: "Token holders", Note: "for registered people", id: -1001000000002},
-	{Required: chat.Staker, Title: "Staking lounge", Note: "for people who stake", id: -1001000000003},
+	{Required: "registered", Title: "Token holders", Note: "for registered people", id: -1001000000002},
+	{Required: "staker", Title: "Staking lounge", Note: "for people who stake", id: -1001000000003},
 }
 
 // JoinSetting returns the setting JOIN_CHATS, as NAME=value, for the groups of the page.
@@ -51,7 +51,7 @@ func (d *Demo) openJoinChats() {
 // requestJoin has a user ask to join the group that requires this. Whoever has asked before
 // withdraws that request or leaves the group first.
 func (d *Demo) requestJoin(required string, user faketelegram.User) error {
-	i := slices.IndexFunc(joinChats, func(c JoinChat) bool { return string(c.Required) == required })
+	i := slices.IndexFunc(joinChats, func(c JoinChat) bool { return c.Required == required })
 	if i < 0 {
 		return errNotThere
 	}

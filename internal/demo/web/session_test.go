@@ -74,9 +74,9 @@ func TestJoinRequestsAreSeenFromBothSides(t *testing.T) {
 		{"member", "registered", "en", "", "You're in", "approved"},
 		{"member", "staker", "en", c.wallet(0), "You're in", "approved"},
 		{"unregistered", "registered", "es", "", words.Say(chat.Spanish, chat.Say("join.no")), "open"},
-		{"moderator", "staker", "en", c.wallet(1), "Not staked", "open"},
+		{"moderator", "staker", "en", c.wallet(1), "Not in yet: ", "open"},
 		// Once more, after an open request and an approved one.
-		{"unregistered", "registered", "en", "", "Not registered yet", "open"},
+		{"unregistered", "registered", "en", "", "you're not registered yet", "open"},
 		{"member", "registered", "en", "", "You're in", "approved"},
 	} {
 		mark := words.Say(chat.Language(test.language), chat.Say("terminal.simulated"))

@@ -51,6 +51,8 @@ var presses = map[string]struct {
 	"private, forged to edit":    {"price", "1 e 0 mylogins", chat.Reply{Title: chat.Say("secret"), AsOf: start}, alone, "secret"},
 	"private, forged to refresh": {"price", "1 e tlpwu8 exists 6", chat.Reply{Title: chat.Say("secret"), AsOf: start}, alone, "secret"},
 	"private":                    {"price", "1 n 0 mylogins", chat.Reply{Title: chat.Say("secret")}, alone, "secret"},
+	"an unlisted private one":    {"mylogins", "1 e 0 keep 0x1", chat.Reply{Title: chat.Say("new")}, replaces, "new"},
+	"unlisted, forged to edit":   {"price", "1 e 0 keep 0x1", chat.Reply{Title: chat.Say("secret")}, alone, "secret"},
 	"an unknown command":         {"price", "1 e 0 nonsense", chat.Reply{Title: chat.Say("secret")}, alone, "secret"},
 	"of another version":         {"price", "0 price", chat.Reply{Title: chat.Say("secret")}, alone, "has expired"},
 }

@@ -107,15 +107,13 @@ func (s *session) handle(i *interaction) bool {
 // answer runs a command and delivers its reply. A picture is always deferred: it takes
 // long to send, and may have to be left out.
 func (s *session) answer(i *interaction) error {
-	commands := s.tasks.Handler.Commands()
-	req, press, err := parse(i, commands)
+	req, press, err := parse(i, s.tasks.Handler.Commands())
 	if err != nil {
 		return s.tellOldButton(i, req)
 	}
 	s.seeRoles(i, req)
 	req.BotName, _ = s.botName.Load().(string)
-	command, _ := commands.Find(req.Command)
-	to := targetOf(i, *command, press)
+	to := targetOf(i, s.tasks.Handler.Visibility(req.Command), press)
 	pending := s.deferLater(i, to)
 	m, ephemeral := s.run(req, to)
 	deferred, err := pending.cancel()
@@ -269,8 +267,8 @@ type target struct {
 // targetOf returns where the command's answer goes. The command decides who sees the
 // answer. The button does not: a button can be forged or of an earlier version. The
 // answer of a private or unknown command never replaces a message that others see.
-func targetOf(i *interaction, command chat.Command, press chat.Press) target {
-	private := command.Visibility != chat.Public
+func targetOf(i *interaction, visibility chat.Visibility, press chat.Press) target {
+	private := visibility != chat.Public
 	public := i.Message != nil && i.Message.Flags&discordgo.MessageFlagsEphemeral == 0
 	return target{replaces: press.Edit && i.Message != nil && !(private && public), private: private, asOf: press.AsOf}
 }

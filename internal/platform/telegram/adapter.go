@@ -6,7 +6,7 @@
 //	respond.go            has the command handled, and sends the rendered reply (render.go)
 //	notice.go             answers a press, and posts short notices in a group
 //	cleanup.go            deletes notices and older cards in a group
-//	join.go               lets people into groups who asked to join
+//	join.go, joinqueue.go let people into groups who asked to join
 //	tags.go               sets the tags of members who stake
 //	outbox                sends within Telegram's rates, and again where that helps
 //
@@ -101,8 +101,8 @@ type Config struct {
 	// Settings.StakerTags there. A command in a supergroup tells it. It must not block; nil: not
 	// called.
 	Seen func(user chat.User, group string, has []string)
-	// Joins counts join requests; it may be nil without Settings.JoinChats.
-	Joins *chat.JoinCounts
+	// Joins remembers join requests; it may be nil without Settings.JoinChats.
+	Joins *chat.JoinLog
 }
 
 // Adapter is Telegram as a chat.Adapter; it is the webhook's http.Handler too.
@@ -113,11 +113,9 @@ type Adapter struct {
 	// withoutEphemeral is set once the server has made an ephemeral message public.
 	withoutEphemeral atomic.Bool
 	places           *places
-	// joins holds a token for each join request in flight, and checks one for each that is
-	// being checked.
-	joins, checks chan struct{}
-	// titles holds the names of groups by their IDs, as far as they are known.
-	titles sync.Map
+	joins            joinQueue
+	// groups holds a tgChat for each group of the settings by its ID, as far as it is known.
+	groups sync.Map
 	// current is the Run that can send, or nil.
 	current atomic.Pointer[session]
 	// serving is the Run that takes webhook deliveries, or nil.
@@ -162,7 +160,6 @@ func New(c Config) *Adapter {
 	api := botapi.New(botapi.Config{Token: c.Settings.Token, URL: c.Settings.APIURL, MaxConns: 2 * maxInFlight})
 	return &Adapter{
 		Config: c, api: api, places: newPlaces(maxInFlight), unauthorized: make(chan struct{}, 1),
-		joins: make(chan struct{}, maxJoins), checks: make(chan struct{}, maxChecks),
 	}
 }
 
@@ -174,15 +171,6 @@ func (a *Adapter) allowedUpdates() []string {
 		kinds = append(kinds, "chat_join_request")
 	}
 	return kinds
-}
-
-// place takes a place for an update, as places.take does. A join request needs none, because
-// joins bounds them.
-func (a *Adapter) place(ctx context.Context, u *update) (free func()) {
-	if u.Join != nil {
-		return func() {}
-	}
-	return a.places.take(ctx, u.chat())
 }
 
 // Platform implements chat.Adapter.
@@ -217,6 +205,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	}
 	// If it fails, ctx has ended, and poll and receive return at once.
 	_ = s.repeat(ctx, func() (err error) { s.me, err = a.api.GetMe(ctx); return err })
+	context.AfterFunc(s.tasks.Commands, s.a.joins.dismiss)
 	s.out = outbox.New(outbox.Config{
 		API: a.api, Limiter: a.Limiter, Pacing: a.Settings.Pacing, Bot: fmt.Sprint("telegram ", s.me.ID), Count: a.Count, Unauthorized: s.unauthorized,
 	})

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/go-telegram/bot"
@@ -88,7 +87,7 @@ func (a *Adapter) checkJoinChat(ctx context.Context, self, group int64) (details
 	if err != nil {
 		return nil, fmt.Errorf("%s%w: is the ID right, and the bot in the group?", about, err)
 	}
-	a.titles.Store(strconv.FormatInt(group, 10), info.Title)
+	a.seeGroup(tgChat{ID: group, Title: info.Title, Username: info.Username})
 	m, err := a.api.GetChatMember(ctx, &bot.GetChatMemberParams{ChatID: group, UserID: self})
 	if err == nil && (m.Administrator == nil || !m.Administrator.CanInviteUsers) {
 		err = errNoRight

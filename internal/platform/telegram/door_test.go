@@ -30,7 +30,7 @@ const stakers = -1003
 
 var doorChats = map[int64]faketelegram.Chat{holders: holdersChat, stakers: {ID: stakers, Type: "supergroup", Title: "MAT Stakers"}}
 
-func withStakers(c *Config) { c.Settings.JoinChats[stakers] = chat.Staker }
+func withStakers(c *Config) { c.Settings.JoinChats[stakers] = chat.Requirement{Staker: true} }
 
 // applicant is somebody who may ask to join a group. The account, and the owner of the
 // wallet, are "theirs", "another's", "nobody's", "failing" or "hanging". The stake is

@@ -34,8 +34,8 @@ type command struct {
 }
 
 // parse returns what a message or a press asks, or nil if this bot has no answer to it.
-func parse(u *update, me *models.User, commands chat.Commands) *command {
-	m := u.message()
+func parse(u *update, me *models.User, h chat.Handler) *command {
+	m, commands := u.message(), h.Commands()
 	if m == nil || !m.Chat.private() && !m.Chat.group() {
 		return nil
 	}
@@ -68,8 +68,7 @@ func parse(u *update, me *models.User, commands chat.Commands) *command {
 		}
 	}
 	c.request.BotName = me.FirstName
-	asked, _ := commands.Find(c.request.Command)
-	c.private = asked.Visibility == chat.Private || c.request.Command == chat.KeepCommand || c.ephemeral.Arrived()
+	c.private = h.Visibility(c.request.Command) == chat.Private || c.ephemeral.Arrived()
 	return c
 }
 

@@ -23,7 +23,7 @@ var testMe = &models.User{ID: 99, Username: "OurBot", FirstName: "Our bot"}
 
 // asks returns what an update asks, and whether it asks this bot anything.
 func asks(u *update) (c command, ours bool) {
-	if parsed := parse(u, testMe, testCommands); parsed != nil {
+	if parsed := parse(u, testMe, &chattest.Handler{}); parsed != nil {
 		return *parsed, true
 	}
 	return command{}, false

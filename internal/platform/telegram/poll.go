@@ -108,7 +108,7 @@ func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew
 				return anyNew, raid
 			}
 		}
-		if u.Join != nil && (len(batch) >= batchSize || len(s.a.joins) >= raidJoins) {
+		if u.Join != nil && (len(batch) >= batchSize || s.a.joins.held() >= raidJoins) {
 			raid = true
 			s.offsets.done(u.ID)
 		}
@@ -116,10 +116,19 @@ func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew
 	return anyNew, raid
 }
 
-// start starts a goroutine that answers an update. It blocks while all places are taken. It
-// returns false and starts none if ctx ends.
+// start starts a goroutine that answers an update, or queues a join request. It blocks while
+// all places are taken. It returns false and starts none if ctx ends.
 func (s *session) start(ctx context.Context, u *update) bool {
-	free := s.a.place(ctx, u)
+	answered := func(done bool) {
+		// While the session runs, no other process would get the update.
+		if done || s.running.Err() == nil {
+			s.offsets.done(u.ID)
+		}
+	}
+	if u.Join != nil {
+		return s.queueJoin(u.Join, answered)
+	}
+	free := s.a.places.take(ctx, u.chat())
 	if ctx.Err() != nil {
 		return false
 	}
@@ -129,10 +138,7 @@ func (s *session) start(ctx context.Context, u *update) bool {
 			if free != nil {
 				free()
 			}
-			// While the session runs, no other process would get the update.
-			if done || s.running.Err() == nil {
-				s.offsets.done(u.ID)
-			}
+			answered(done)
 		}()
 		done = s.respond(request, u, free)
 	})

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -39,7 +40,7 @@ func joinRouter(t *testing.T, limiter chat.Limiter, accounts core.Source[core.Id
 	w := commandstest.Healthy()
 	from := w.Sources()
 	from.Accounts, from.Stakes = accounts, stakes
-	w.Options.JoinChats = map[string]chat.Requirement{fmt.Sprint("telegram:", holders): chat.Registered, fmt.Sprint("telegram:", stakers): chat.Staker}
+	w.Options.JoinChats = map[string]chat.Requirement{fmt.Sprint("telegram:", holders): {}, fmt.Sprint("telegram:", stakers): {Staker: true}}
 	router, err := chat.NewRouter(chat.Config{
 		Commands: commands.All(from, w.Options), Timeout: 20 * time.Second, Limiter: limiter, UserPerMinute: 20, ChatPerMinute: 120,
 		Language: chat.English, Nearest: config.Nearest, Explain: commands.Explain, Log: slog.New(slog.DiscardHandler),
@@ -53,10 +54,11 @@ func joinRouter(t *testing.T, limiter chat.Limiter, accounts core.Source[core.Id
 // raiders is the lowest ID of those who ask to join in a raid.
 const raiders = 1_000_000
 
-// slowPartner says after some time that nobody is registered. It counts the calls in flight
-// about raiders.
+// slowPartner says after some time whether a user is registered; without a function nobody is.
+// It counts the calls in flight about raiders.
 type slowPartner struct {
-	takes time.Duration
+	takes      time.Duration
+	registered func(user int) bool
 
 	mu           sync.Mutex
 	atOnce, most int
@@ -70,12 +72,16 @@ func (p *slowPartner) count(n int) {
 }
 
 func (p *slowPartner) fetch(ctx context.Context, id core.Identity) (core.Account, error) {
-	if user, _ := strconv.Atoi(id.UID); user >= raiders {
+	user, _ := strconv.Atoi(id.UID)
+	if user >= raiders {
 		p.count(1)
 		defer p.count(-1)
 	}
 	if !transport.Sleep(ctx, p.takes) {
 		return core.Account{}, ctx.Err()
+	}
+	if p.registered != nil && p.registered(user) {
+		return core.Account{DID: "did:x:" + id.UID}, nil
 	}
 	return core.Account{}, nil
 }
@@ -118,6 +124,7 @@ func TestARaidDelaysNoCommand(t *testing.T) {
 				}
 				time.Sleep(every)
 			}
+			time.Sleep(patience) // for those who wait
 			r.joined(raiders)
 			var took []time.Duration
 			for _, m := range r.api.Sent() {
@@ -140,17 +147,65 @@ func TestARaidDelaysNoCommand(t *testing.T) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			// A call of 9 seconds outlasts its check by two.
-			if allowed := map[bool]int{false: core.MaxCalls / 4, true: core.MaxCalls / 2}[takes > answerWithin-approveTime]; p.most > allowed || goroutines > 3*maxJoins {
+			if allowed := map[bool]int{false: core.MaxCalls / 4, true: core.MaxCalls / 2}[takes > answerWithin-approveTime]; p.most > allowed || goroutines > 2*maxQueries {
 				t.Errorf("the door makes %d calls of the partner at a time; %d goroutines", p.most, goroutines)
 			}
 		})
 	}
 }
 
+// Two thousand people ask at once, and the partner takes 100 ms a call. Those who may come in
+// are in within a minute, whoever is in front of them, and a query among them has its answer.
+func TestARaidKeepsNobodyOut(t *testing.T) {
+	for way, change := range ways {
+		simulated(t, func(t *testing.T, r *adapterTest) {
+			r.api.GrantInvite(holders, true)
+			p := &slowPartner{takes: 100 * time.Millisecond, registered: func(user int) bool { return user%50 == 49 }}
+			r.serve(joinRouter(t, r.adapter.Limiter, p.accounts(t), commandstest.Healthy().Sources().Stakes))
+			time.Sleep(time.Second)
+			for i := range int64(2000) {
+				r.asks(raiders+i, false)
+			}
+			began := time.Now()
+			time.Sleep(2 * time.Second)
+			const guarded = raiders + 10_049
+			r.asks(guarded, true)
+			for i := range int64(50) {
+				r.send(inPrivate(i+1, "/price"))
+				time.Sleep(time.Second)
+			}
+			in := 0
+			time.Sleep(time.Until(began.Add(time.Minute)))
+			for _, j := range r.api.JoinRequests() {
+				if j.State == faketelegram.JoinApproved {
+					in++
+				}
+				if j.From.ID == guarded && (fmt.Sprint(answersOf(j)) != "[approve]" || j.Answers[0].At.Sub(j.At) > 2*time.Second) {
+					t.Errorf("%s: the query is answered with %v", way, j.Answers)
+				}
+			}
+			if in < 39 {
+				t.Errorf("%s: %d of 41 are in after a minute", way, in)
+			}
+			prices, told := 0, 0
+			for _, m := range r.api.Sent() {
+				if m.Chat <= 50 {
+					prices++
+				} else if strings.HasPrefix(m.Text, "✅ You're in: ") {
+					told++
+				}
+			}
+			check(t, way+": answers to /price", prices, 50)
+			check(t, way+": people who are told that they are in", told, in)
+			r.joined(guarded)
+		}, change, withJoins, paced)
+	}
+}
+
 // letsIn admits everybody.
 func letsIn(_ context.Context, req chat.Request) chat.Reply {
 	time.Sleep(50 * time.Millisecond)
-	return chat.Group{ID: req.Args.First()}.Joined()
+	return admitted(req)
 }
 
 // A stop comes in the middle of full batches, whose requests are acknowledged already.
@@ -202,15 +257,17 @@ func TestAMinuteBetweenMessagesCountsFromTheirDelivery(t *testing.T) {
 func TestJoinRequestsInFlightAreBounded(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.api.GrantInvite(holders, true)
-		r.handler.Reply = func(ctx context.Context, _ chat.Request) chat.Reply { <-ctx.Done(); return chat.Reply{} }
+		r.handler.Reply = lateJoinReply
 		r.runJoins()
 		for i := range int64(6000) {
 			r.asks(1000+i, i%2 == 0)
 		}
 		time.Sleep(2 * time.Second)
-		if n := runtime.NumGoroutine(); n > 1200 || len(r.api.Pending()) > 0 {
-			t.Errorf("%d goroutines, %d requests are queued", n, len(r.api.Pending()))
+		if n := runtime.NumGoroutine(); n > 200 || len(r.api.Pending()) > 0 || r.adapter.joins.held() < 3000 {
+			t.Errorf("%d goroutines for %d requests, %d are queued", n, r.adapter.joins.held(), len(r.api.Pending()))
 		}
+		time.Sleep(6 * time.Minute)
+		check(t, "requests in flight in the end", r.adapter.joins.held(), 0)
 	}, withJoins)
 }
 

@@ -50,16 +50,12 @@ func (s *session) respond(id string, u *update, free func()) (done bool) {
 		}
 		return true
 	}
-	if u.Join != nil {
-		s.respondJoin(id, u.Join)
-		return true
-	}
 	t := &task{s: s, arrived: time.Now(), free: free}
 	if u.Press != nil {
 		t.press = &press{s: s, id: u.Press.ID}
 		defer t.press.answer(bot.AnswerCallbackQueryParams{})
 	}
-	t.cmd = parse(u, s.me, s.tasks.Handler.Commands())
+	t.cmd = parse(u, s.me, s.tasks.Handler)
 	if t.cmd == nil {
 		if u.Press != nil {
 			t.cmd = &command{request: chat.Request{Locale: u.Press.From.Language}}
@@ -70,7 +66,7 @@ func (s *session) respond(id string, u *update, free func()) (done bool) {
 	s.a.seeTag(u.Message, t.cmd.request.From)
 	t.cmd.request.ID = id
 	if t.cmd.request.Command == chat.JoinCommand {
-		t.cmd.request.GroupName = s.a.groupName(t.cmd.request.Args.First())
+		s.a.nameGroup(&t.cmd.request)
 	}
 	if s.a.withoutEphemeral.Load() {
 		t.cmd.ephemeral = botapi.EphemeralMessage{}

@@ -69,10 +69,11 @@ func (s *Settings) Table() []config.Setting {
 				"period, for /staked the same wallet) is taken away once a new one stands below it in the same topic. What " +
 				"was sent before a restart stays. off: cards stay.",
 			Set: config.Field(&s.CleanChat, config.OnOff)},
-		{Name: "JOIN_CHATS", Example: "telegram:-1001234567890:registered,telegram:-1009876543210:staker", Needs: []string{TokenSetting}, Set: s.setJoinChats,
-			Comment: "Groups whose join requests the bot answers, separated by commas or white space: with registered, whoever is " +
-				"registered with the service is let in; with staker, whoever names a wallet that is theirs and stakes. All other " +
-				"requests stay open for moderators, and the person is told in private what is missing. Nobody is ever declined " +
+		{Name: "JOIN_CHATS", Example: "telegram:-1001234567890:registered,telegram:-1009876543210:staker:1000", Needs: []string{TokenSetting}, Set: s.setJoinChats,
+			Comment: "Groups whose join requests the bot answers, each once, separated by commas or white space: with registered, " +
+				"whoever is registered with the service is let in; with staker, whoever names a wallet that is theirs and stakes; " +
+				"with staker:1000, only from 1000 tokens on (a decimal number above 0, with at most TOKEN_DECIMALS decimals). All " +
+				"other requests stay open for moderators, and the person is told in private what is missing. Nobody is ever declined " +
 				"or banned. The bot must be an administrator there with the right to invite users (docs/operating.md). Unset: none."},
 		{Name: "STAKER_TAGS", Example: "telegram:-1001234567890:Staker,telegram:-1001234567890:Big staker:1000",
 			Needs: []string{TokenSetting}, NeedsOneOf: []string{"DATA_DIR", "REDIS_URL"}, Set: s.setStakerTags,
@@ -85,17 +86,34 @@ func (s *Settings) Table() []config.Setting {
 	}
 }
 
-var joinChat = config.Matching(`telegram:-[1-9][0-9]{0,18}:(registered|staker)`,
-	"telegram:ID:registered or telegram:ID:staker with the ID of a Telegram group, which is negative")
+var joinChat = config.Matching(`telegram:-[1-9][0-9]{0,18}:(registered|staker(:.*)?)`,
+	"telegram:ID:registered, telegram:ID:staker or telegram:ID:staker:AMOUNT with the ID of a Telegram group, which is negative")
 
 // setJoinChats sets JoinChats. It fails for a group that is named twice.
 func (s *Settings) setJoinChats(value string) error {
-	entries, err := config.ListOf(joinChat)(value)
-	if err != nil {
-		return err
-	}
-	s.JoinChats, err = byGroup[chat.Requirement](entries)
+	s.JoinChats = map[int64]chat.Requirement{}
+	_, err := config.ListOf(s.addJoinChat)(value)
 	return err
+}
+
+// addJoinChat adds an entry of JOIN_CHATS to JoinChats. It returns the entry.
+func (s *Settings) addJoinChat(entry string) (_ string, err error) {
+	if _, err = joinChat(entry); err != nil {
+		return "", err
+	}
+	parts := strings.SplitN(entry, ":", 4)
+	required := chat.Requirement{Staker: parts[2] == "staker"}
+	if len(parts) > 3 {
+		if required.Amount, err = chat.ParseAmount(parts[3]); err != nil {
+			return "", err
+		}
+	}
+	id, err := strconv.ParseInt(parts[1], 10, 64)
+	if _, twice := s.JoinChats[id]; err != nil || twice {
+		return "", fmt.Errorf("must name each group once, with an ID of at most 64 bits: %s", parts[1])
+	}
+	s.JoinChats[id] = required
+	return entry, nil
 }
 
 // byGroup returns the last parts of entries by the groups in them. It fails for a group that

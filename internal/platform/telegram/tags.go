@@ -25,7 +25,9 @@ func (a *Adapter) BadgeName(_, tag string) chat.Untrusted { return chat.NewUntru
 
 // CommunityName implements chat.Badges.
 func (a *Adapter) CommunityName(group string) chat.Untrusted {
-	return chat.NewUntrusted(a.groupName(group), maxTitle)
+	stored, _ := a.groups.Load(group)
+	known, _ := stored.(tgChat)
+	return chat.NewUntrusted(known.Title, maxTitle)
 }
 
 // Give implements chat.Badges. It replaces another tag: the member asked for this one.
@@ -153,7 +155,7 @@ func (a *Adapter) checkTagChat(ctx context.Context, self int64, group string) (d
 	if err != nil {
 		return "", fmt.Errorf("%w: is the ID right, and the bot in the group?", err)
 	}
-	a.titles.Store(group, info.Title)
+	a.seeGroup(tgChat{ID: idOf(group), Title: info.Title, Username: info.Username})
 	own, err := a.api.GetMemberTag(ctx, idOf(group), self)
 	switch {
 	case err != nil:

@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 )
 
@@ -118,6 +119,22 @@ type tgChat struct {
 	ID    int64  `json:"id"`
 	Type  string `json:"type"`
 	Title string `json:"title"` // empty of a private chat
+	// Username is that of a public chat.
+	Username string `json:"username"`
+}
+
+// maxSupergroup is above the ID of every supergroup: there it is less by the group's own number.
+const maxSupergroup = -1_000_000_000_000
+
+// link returns the address that opens a group for its members, or "" if none does.
+func (c tgChat) link() string {
+	switch {
+	case c.Username != "":
+		return "https://t.me/" + c.Username
+	case c.ID < maxSupergroup: // Apps open no address of a group, but one of its first message.
+		return fmt.Sprintf("https://t.me/c/%d/1", maxSupergroup-c.ID)
+	}
+	return ""
 }
 
 func (c tgChat) private() bool { return c.Type == "private" }

@@ -140,9 +140,12 @@ func (a *Adapter) serve(r *http.Request) (status int) {
 	if !answerable || u.ID == 0 {
 		return http.StatusOK // Telegram would deliver it again for ever.
 	}
+	if u.Join != nil {
+		return s.acceptJoin(u)
+	}
 	soon, cancel := context.WithTimeout(r.Context(), ackAfter)
 	defer cancel()
-	free := a.place(soon, u)
+	free := a.places.take(soon, u.chat())
 	if free == nil {
 		a.Count("webhook_full")
 		return http.StatusServiceUnavailable
@@ -175,26 +178,55 @@ func (s *session) startAnswer(ctx context.Context, u *update, free func()) (stat
 // respondOnce handles one delivered update, unless the update is answered or in flight, and
 // returns the status for Telegram.
 func (s *session) respondOnce(ctx context.Context, id string, u *update, free func()) (status int) {
-	if _, inFlight := s.delivered.LoadOrStore(u.ID, true); inFlight {
-		// The first delivery will be acknowledged too, before its answer is out.
-		s.a.Count("update_repeated")
-		return http.StatusOK
-	}
-	defer s.delivered.Delete(u.ID)
-	// Several bots may share one store.
-	key := fmt.Sprintf("telegram:update:%d:%d", s.me.ID, u.ID)
-	switch s.a.Dedup.Claim(ctx, key) {
-	case chat.Answered:
-		s.a.Count("update_repeated")
-		return http.StatusOK
-	case chat.InFlight: // at a replica
-		s.a.Count("update_repeated")
-		return http.StatusServiceUnavailable
+	release, status := s.claim(ctx, u)
+	if release == nil {
+		return status
 	}
 	done := true // also after a panic
-	defer func() { s.a.Dedup.Release(ctx, key, done, deliveredFor) }()
+	defer func() { release(done) }()
 	if done = s.respond(id, u, free); !done {
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusOK
+}
+
+// acceptJoin queues a join request unless it is answered or in flight, and returns the status
+// for Telegram: its turn may come in minutes.
+func (s *session) acceptJoin(u *update) (status int) {
+	release, status := s.claim(context.WithoutCancel(s.running), u)
+	if release == nil {
+		return status
+	}
+	if !s.queueJoin(u.Join, release) {
+		release(false)
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusOK
+}
+
+// claim marks an update as in flight. release ends that, and must be called; it is nil if the
+// update is answered or in flight, and Telegram is then to get the status.
+func (s *session) claim(ctx context.Context, u *update) (release func(answered bool), status int) {
+	if _, inFlight := s.delivered.LoadOrStore(u.ID, true); inFlight {
+		// The first delivery will be acknowledged too, before its answer is out.
+		s.a.Count("update_repeated")
+		return nil, http.StatusOK
+	}
+	// Several bots may share one store.
+	key := fmt.Sprintf("telegram:update:%d:%d", s.me.ID, u.ID)
+	status = http.StatusOK
+	switch s.a.Dedup.Claim(ctx, key) {
+	case chat.InFlight: // at a replica
+		status = http.StatusServiceUnavailable
+		fallthrough
+	case chat.Answered:
+		s.a.Count("update_repeated")
+		s.delivered.Delete(u.ID)
+		return nil, status
+	}
+	id := u.ID
+	return func(answered bool) {
+		s.a.Dedup.Release(ctx, key, answered, deliveredFor)
+		s.delivered.Delete(id)
+	}, status
 }

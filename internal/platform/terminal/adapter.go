@@ -141,8 +141,7 @@ func untilDone(ctx context.Context, read func() (string, error)) (line string, e
 
 // handle writes the answer to one line. An empty line has none.
 func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
-	commands := tasks.Handler.Commands()
-	name, arguments, empty := a.parse(line, commands)
+	name, arguments, empty := a.parse(line, tasks.Handler.Commands())
 	if empty {
 		return nil
 	}
@@ -156,13 +155,13 @@ func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
 		Direct:  true,
 		BotName: "Herald",
 	}
-	command, _ := commands.Find(name)
+	private := tasks.Handler.Visibility(name) == chat.Private
 	show := func(reply chat.Reply) {
 		if reply.Ask != nil {
 			a.asked = reply.Ask.Command
 		}
 		look := style{mark: a.Mark, colour: a.Colour, width: a.width()}
-		_, err = io.WriteString(a.Out, render(words.Print(reply), command.Visibility == chat.Private, look)+"\n\n")
+		_, err = io.WriteString(a.Out, render(words.Print(reply), private, look)+"\n\n")
 	}
 	if name == "as" {
 		reply := a.switchUser(arguments)

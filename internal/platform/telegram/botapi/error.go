@@ -85,6 +85,7 @@ const (
 	notModified   = "the message has this content already"
 	noJoinRequest = "the user has no open join request"
 	noRight       = "the bot lacks an administrator's right"
+	mayNotWrite   = "the bot may not write there"
 	queryTooOld   = "the query is too old"
 	noMember      = "the user is not a member"
 	noTag         = "the user is an administrator, and has a title instead of a tag"
@@ -96,8 +97,8 @@ var details = map[string]string{
 	"message thread not found":  "the topic is gone",
 	"chat not found":            noSuchChat,
 	"group chat was deleted":    noSuchChat,
-	"not enough rights to send": "the bot may not write there",
-	"CHAT_WRITE_FORBIDDEN":      "the bot may not write there",
+	"not enough rights to send": mayNotWrite,
+	"CHAT_WRITE_FORBIDDEN":      mayNotWrite,
 	"bot was kicked":            "the bot was removed",
 	"bot was blocked":           "the bot was blocked",
 	"terminated by other":       "another process polls with this token: stop it, or give each its own",
@@ -121,6 +122,14 @@ var details = map[string]string{
 	"CHAT_CREATOR_REQUIRED":     noTag,
 }
 
+// rights maps methods to the text for a log if they lack a right. Telegram describes that as it
+// does for messages, or not at all.
+var rights = map[string]string{
+	"approveChatJoinRequest":     "the bot lacks the right to invite users",
+	"answerChatJoinRequestQuery": "the bot lacks the right to invite users",
+	"setChatMemberTag":           "the bot lacks the right to manage member tags",
+}
+
 // kinds maps error codes; any other code is OutcomeUnknown.
 var kinds = map[int]Kind{
 	http.StatusBadRequest:            Refused,
@@ -141,10 +150,14 @@ func apiError(method string, r *refusal) error {
 	if e.Kind == Refused && e.NewChat != 0 {
 		e.Kind = Migrated
 	}
+	longest := 0 // Part of one text may be another.
 	for part, detail := range details {
-		if strings.Contains(r.Description, part) {
-			e.detail = detail
+		if len(part) > longest && strings.Contains(r.Description, part) {
+			e.detail, longest = detail, len(part)
 		}
+	}
+	if right := rights[method]; right != "" && (e.detail == noRight || e.detail == mayNotWrite || e.Kind == Forbidden && e.detail == "") {
+		e.detail = right
 	}
 	return e
 }

@@ -35,11 +35,14 @@ func (e *Error) NoJoinRequest() bool { return e.detail == noJoinRequest }
 func (e *Error) Expired() bool { return e.detail == queryTooOld }
 
 // NotAllowed reports whether the bot lacks a right in the chat.
-func (e *Error) NotAllowed() bool { return e.Kind == Forbidden || e.detail == noRight }
+func (e *Error) NotAllowed() bool {
+	return e.Kind == Forbidden || e.detail == noRight || e.detail == rights[e.Method]
+}
 
 // ChatInfo is a chat as its administrators see it.
 type ChatInfo struct {
-	Title string `json:"title"`
+	Title    string `json:"title"`
+	Username string `json:"username"` // of a public chat
 	// JoinByRequest is set if administrators approve everybody who joins without an invite
 	// link.
 	JoinByRequest bool `json:"join_by_request"`

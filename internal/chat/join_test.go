@@ -1,0 +1,54 @@
+package chat_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/internal/chat"
+)
+
+func TestAJoinLogRemembersTheLastTenOfEachGroup(t *testing.T) {
+	var log chat.JoinLog
+	person := func(i int) chat.User { return chat.User{Platform: "telegram", ID: strconv.Itoa(i)} }
+	for i := range 13 {
+		log.LeaveOut("-1", chat.LeftOut{User: person(i), At: time.Unix(int64(i), 0), Why: chat.Say("why")}, i%2 == 0)
+	}
+	log.LeaveOut("-1", chat.LeftOut{User: person(5), Why: chat.Say("again")}, true)
+	log.LetIn("-1", person(9))
+	log.LetIn("-2", person(4))
+	for group, want := range map[string]struct {
+		counts chat.JoinCounts
+		last   string
+	}{
+		"-1": {chat.JoinCounts{LetIn: 1, LeftOpen: 8, Unchecked: 6}, "5 12 11 10 8 7 6 4 3"},
+		"-2": {chat.JoinCounts{LetIn: 1}, ""},
+		"-3": {},
+	} {
+		counts, last := log.For(group)
+		var ids []string
+		for _, out := range last {
+			ids = append(ids, out.User.ID)
+		}
+		if got := strings.Join(ids, " "); counts != want.counts || got != want.last {
+			t.Errorf("%s: %+v %q, want %+v", group, counts, got, want)
+		}
+	}
+	if _, last := log.For("-1"); last[0].Why.Key != "again" || !last[1].At.Equal(time.Unix(12, 0)) {
+		t.Errorf("%+v", last)
+	}
+}
+
+func TestAnAmountIsAPlainNumberAboveZero(t *testing.T) {
+	for value, want := range map[string]string{
+		"1000": "1000", "0.5": "0.5", "0001.50": "1.5", strings.Repeat("9", 30): strings.Repeat("9", 30),
+		"0": "", "0.000": "", "-1": "", "+1": "", "abc": "", "1e30": "", "": "", " 1": "", "1,000": "", ".5": "", "5.": "", "1.2.3": "",
+		"0x10": "", "∞": "", "١": "", strings.Repeat("9", 31): "",
+	} {
+		amount, err := chat.ParseAmount(value)
+		if (err == nil) != (want != "") || err == nil && amount.String() != want {
+			t.Errorf("%q is read as %s, %v", value, amount, err)
+		}
+	}
+}

@@ -1,0 +1,276 @@
+package telegram
+
+import (
+	"container/list"
+	"fmt"
+	"sync"
+	"time"
+
+	"herald/internal/chat"
+	"herald/internal/transport"
+)
+
+// Bounds on join requests, which may come by the thousand.
+const (
+	// maxChecks bounds those that are checked at a time, so that commands find the
+	// services free: it is a quarter of core.MaxCalls.
+	maxChecks = 8
+	// maxQueries and maxWaiting bound those that wait to be checked, with a query and without.
+	// Further ones are not checked. Queries whose time is up are all answered at once.
+	maxQueries, maxWaiting = 1000, 10_000
+	// maxRefused bounds the people who wait to be told that they are left out, to about as
+	// many as joinMessages allows in contactTime. Further ones are not told.
+	maxRefused = 2500
+	// raidJoins is the number in flight from which polling takes them for a raid.
+	raidJoins = 50
+	// joinMessages is how many messages about join requests go out in a second: a third of
+	// what Telegram allows for all chats.
+	joinMessages = 10
+)
+
+// The times of a join request. Telegram waits 10 seconds from the request's date for the
+// answer to a query, and lets the bot write to the person for 5 minutes,
+// https://core.telegram.org/bots/api#chatjoinrequest.
+const (
+	answerWithin = 10 * time.Second
+	// minAnswerTime is how long the answer to a query may take however old its date is: the
+	// clocks may differ.
+	minAnswerTime = 5 * time.Second
+	// approveTime is the end of that time, kept for the first message and the approval.
+	approveTime = 3 * time.Second
+	// patience is how long a request without a query waits to be checked.
+	patience = 4 * time.Minute
+	// contactTime is how long after the request a message to the person may begin.
+	contactTime = 5*time.Minute - 10*time.Second
+)
+
+// joinTimes is when each step of a join request must have ended.
+type joinTimes struct {
+	turn    time.Time // the wait to be checked
+	check   time.Time // the check
+	approve time.Time // the calls that answer the request
+	tell    time.Time // the wait of a person who is left out to be told why
+}
+
+// timesOf returns the times of a request that arrived, and whose turn to be checked came, at
+// these times. A query has its times by its date; turn changes nothing for it.
+func timesOf(arrived, turn, date time.Time, query bool) joinTimes {
+	t := joinTimes{turn: arrived.Add(patience), approve: turn.Add(answerWithin), tell: arrived.Add(contactTime)}
+	if query {
+		byDate := date.Add(answerWithin).Sub(arrived)
+		t.approve = arrived.Add(min(max(byDate, minAnswerTime), answerWithin))
+		t.turn = t.approve.Add(-approveTime)
+	}
+	t.check = t.approve.Add(-approveTime)
+	return t
+}
+
+// joinQueue holds the join requests in flight. A request that waits has no goroutine. The zero
+// value is empty.
+type joinQueue struct {
+	mu       sync.Mutex
+	inFlight int
+	// checking counts the requests that are being checked, at most maxChecks.
+	checking int
+	// queries and others hold the *joinTasks that wait to be checked, refused those whose
+	// person waits to be told why they are left out.
+	queries, others, refused list.List
+	// telling is set while tellRefused runs.
+	telling bool
+}
+
+// queueJoin answers a join request for one of JoinChats, and calls finish at the end: with
+// false if the session ended before. Whoever has what the group requires is let in. Any other
+// request stays open for moderators, and the person is told why. queueJoin does not block. It
+// returns false, and never calls finish, if the drain has begun.
+func (s *session) queueJoin(r *joinRequest, finish func(answered bool)) bool {
+	if _, listed := s.a.Settings.JoinChats[r.Chat.ID]; !listed {
+		finish(true)
+		return true
+	}
+	if !s.tasks.Hold() {
+		return false
+	}
+	s.a.seeGroup(r.Chat)
+	j := &joinTask{s: s, join: r, arrived: time.Now(), finish: finish}
+	j.times = j.timesAt(j.arrived)
+	q := &s.a.joins
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.inFlight++
+	line, room := &q.others, maxWaiting
+	if r.QueryID != "" {
+		line, room = &q.queries, maxQueries
+	}
+	switch {
+	case r.From.IsBot, line.Len() >= room:
+		go j.run(j.giveUp)
+	case q.checking < maxChecks:
+		q.checking++
+		go j.run(j.answer)
+	default:
+		j.place = line.PushBack(j)
+		j.timer = time.AfterFunc(time.Until(j.times.turn), func() {
+			if q.leave(j) {
+				j.run(j.giveUp)
+			}
+		})
+	}
+	return true
+}
+
+// held returns how many requests are in flight.
+func (q *joinQueue) held() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.inFlight
+}
+
+// leave ends the wait of a request to be checked. It returns false if that has ended before.
+func (q *joinQueue) leave(j *joinTask) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.remove(j)
+}
+
+// remove is leave under the lock.
+func (q *joinQueue) remove(j *joinTask) bool {
+	if j.place == nil {
+		return false
+	}
+	j.timer.Stop()
+	q.queries.Remove(j.place) // of the two lists, the other one ignores it
+	q.others.Remove(j.place)
+	j.place = nil
+	return true
+}
+
+// first returns the request that is to be checked next, a query first, or nil; under the lock.
+func (q *joinQueue) first() *joinTask {
+	for _, line := range []*list.List{&q.queries, &q.others} {
+		if e := line.Front(); e != nil {
+			return e.Value.(*joinTask)
+		}
+	}
+	return nil
+}
+
+// next ends a check, and begins that of the next request.
+func (q *joinQueue) next() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	j := q.first()
+	if j == nil {
+		q.checking--
+		return
+	}
+	q.remove(j)
+	go j.run(j.answer)
+}
+
+// dismiss ends the wait of all requests to be checked. Queries are left to moderators. The
+// others are not answered, and may come again in the next session.
+func (q *joinQueue) dismiss() {
+	q.mu.Lock()
+	var waiting []*joinTask
+	for j := q.first(); j != nil; j = q.first() {
+		q.remove(j)
+		waiting = append(waiting, j)
+	}
+	q.mu.Unlock()
+	for _, j := range waiting {
+		if j.join.QueryID != "" {
+			go j.run(j.giveUp)
+		} else {
+			j.end(false)
+		}
+	}
+}
+
+// tellLater has the person told why they are left out, once joinMessages allows it. It returns
+// false if too many wait for that.
+func (q *joinQueue) tellLater(j *joinTask, reply chat.Reply) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.refused.Len() >= maxRefused {
+		return false
+	}
+	j.refusal = &reply
+	q.refused.PushBack(j)
+	if !q.telling {
+		q.telling = true
+		go j.s.tellRefused()
+	}
+	return true
+}
+
+// nextRefused returns the person who is to be told next, or nil: tellRefused then ends.
+func (q *joinQueue) nextRefused() *joinTask {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e := q.refused.Front()
+	if q.telling = e != nil; !q.telling {
+		return nil
+	}
+	return q.refused.Remove(e).(*joinTask)
+}
+
+// tellRefused tells people why they are left out, in order, until nobody waits for that. Those
+// who are let in reserve their slots ahead, and so come first.
+func (s *session) tellRefused() {
+	for j := s.a.joins.nextRefused(); j != nil; j = s.a.joins.nextRefused() {
+		switch due := s.awaitJoinMessage(j.times.tell); {
+		case due:
+			go j.run(j.tellRefusal)
+		default:
+			j.end(s.tasks.Sends.Err() == nil)
+		}
+	}
+}
+
+// awaitJoinMessage blocks until joinMessages has a slot. It returns false if that is after the
+// given time, or the drain ends.
+func (s *session) awaitJoinMessage(until time.Time) bool {
+	for time.Now().Before(until) {
+		wait, ok := s.a.Limiter.Reserve(s.tasks.Sends, 0, s.joinMessagesLimit())
+		if ok {
+			return true
+		}
+		if !transport.Sleep(s.tasks.Sends, max(wait, time.Millisecond)) {
+			return false
+		}
+	}
+	return false
+}
+
+// joinMessagesLimit returns the limit of messages about join requests.
+func (s *session) joinMessagesLimit() chat.Limit {
+	return chat.Limit{Key: fmt.Sprint("join messages ", s.me.ID), Count: 1, Window: time.Second / joinMessages}
+}
+
+// personLimit returns the limit of messages to one person about their requests. A message may
+// go out messageTime after its slot.
+func (j *joinTask) personLimit() chat.Limit {
+	return chat.Limit{Key: fmt.Sprint("join message ", j.s.me.ID, " ", j.join.UserChat), Count: 1, Window: time.Minute + messageTime}
+}
+
+// run runs one step of the request. A step that returns false, or panics, is the last.
+func (j *joinTask) run(step func(id string) (more bool)) {
+	more := false
+	defer func() {
+		if !more {
+			j.end(true)
+		}
+	}()
+	j.s.tasks.Run(func(id string) { more = step(id) })
+}
+
+// end ends the request.
+func (j *joinTask) end(answered bool) {
+	q := &j.s.a.joins
+	q.mu.Lock()
+	q.inFlight--
+	q.mu.Unlock()
+	j.finish(answered)
+	j.s.tasks.Release()
+}
