@@ -156,15 +156,15 @@ func (m *Metrics) ExportClockSkew(skew func() time.Duration) {
 		func() float64 { return skew().Seconds() })
 }
 
-// ExportMembers exports how many wallets are kept, how many of these were looked at within a
-// cycle, and how many users would lose a badge that nobody loses.
-func (m *Metrics) ExportMembers(census func() (rows, looked, held int)) {
-	gauge := func(name, help string, value func(rows, looked, held int) int) {
+// ExportMembers exports how many addresses are saved, how many of these were checked within a
+// cycle, and how many users a fuse keeps from losing a badge.
+func (m *Metrics) ExportMembers(census func() (rows, checked, held int)) {
+	gauge := func(name, help string, value func(rows, checked, held int) int) {
 		m.gauge(name, help, nil, func() float64 { return float64(value(census())) })
 	}
-	gauge("herald_members_rows", "Kept wallets, as this process last saw them.", func(rows, _, _ int) int { return rows })
-	gauge("herald_members_looked", "Kept wallets whose stake was known within RECHECK_EVERY.", func(_, looked, _ int) int { return looked })
-	gauge("herald_members_held", "Users who would lose a badge, and do not because they are too many; else 0.", func(_, _, held int) int { return held })
+	gauge("herald_members_rows", "Saved addresses, as this process last saw them.", func(rows, _, _ int) int { return rows })
+	gauge("herald_members_checked", "Saved addresses whose stake was known within RECHECK_EVERY.", func(_, checked, _ int) int { return checked })
+	gauge("herald_members_held", "Users whom a fuse keeps from losing a badge; else 0.", func(_, _, held int) int { return held })
 }
 
 // ExportRedis exports whether Redis answers, and the number of decisions made without Redis.
