@@ -458,3 +458,21 @@ func TestFallInTwoStepsTakesNoLonger(t *testing.T) {
 		}
 	})
 }
+
+func TestForgetAfterCallWhoseOutcomeIsUnknown(t *testing.T) {
+	for i, platform := range []string{"discord", "telegram"} {
+		t.Run(platform, func(t *testing.T) {
+			t.Parallel()
+			play(t, 1, options{people: 2, plain: true}, func(w *world) {
+				w.serveAll(1)
+				p := w.people[i]
+				w.setStake(p.wallets[0], plenty)
+				w.set(p.home(0), once502)
+				p.save(0)
+				w.set(p.home(0), "")
+				p.forget("")
+				w.settle()
+			})
+		})
+	}
+}
