@@ -33,7 +33,7 @@ type Sources struct {
 	Chart  Chart
 	// Services are asked by /status, which shows them in this order.
 	Services []Service
-	// Members keep wallets.
+	// Members saves addresses.
 	Members Members
 	// Joins counts the requests to join groups, for /status.
 	Joins *chat.JoinCounts
@@ -69,10 +69,10 @@ func All(from Sources, options Options) chat.Commands {
 		myLogins(from, options),
 		exists(from, options),
 		verify(from, options),
-		forget(from),
+		forget(from, options),
 		status(from, options),
 	}
-	all = append(all, help(all, options), keep(from, options))
+	all = append(all, help(all, options), save(from, options), details(from, options))
 	if len(options.JoinChats) > 0 {
 		all = append(all, join(from, options))
 	}

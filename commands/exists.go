@@ -81,7 +81,7 @@ func (c existsCommand) answer(ctx context.Context, req chat.Request, whom subjec
 	}
 	if key == theyExist {
 		reply.Sections = []chat.Section{{Fields: []chat.Field{personField(id, req)}}}
-		reply.Notes = keptNote(ctx, c.Members, id)
+		reply.Notes = savedNote(ctx, c.Members, id, req.Community)
 	} else if tone == chat.Negative {
 		reply.Actions = nextStep("button.register", c.RegisterURL)
 	}

@@ -61,8 +61,8 @@ func (c joinCommand) byGroup(ctx context.Context, req chat.Request) (chat.Reply,
 	case chat.Registered:
 		return c.registered(ctx, req)
 	case chat.Staker:
-		if row, err := c.Members.Kept(ctx, req.From); err == nil && row != nil {
-			return c.staker(ctx, req, row.Wallet)
+		if s, err := c.Members.Saved(ctx, req.From); err == nil && s != nil {
+			return c.staker(ctx, req, s.Wallet)
 		}
 		return c.question(group(req)), nil
 	}

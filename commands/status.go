@@ -30,12 +30,12 @@ func status(from Sources, options Options) chat.Command {
 		Name:       "status",
 		Summary:    chat.Say("command.status"),
 		Visibility: chat.Public,
-		Forms:      []chat.Form{{AsksRole: len(options.JoinChats) > 0 || from.Members.Keeps(), Run: statusCommand{from, options}.answer}},
+		Forms:      []chat.Form{{Run: statusCommand{from, options}.answer}},
 	}
 }
 
-// answer says of each service whether it works and, to moderators, what became of requests
-// to join and of kept wallets.
+// answer says of each service whether it works. What concerns the chat is behind a button for
+// its moderators.
 func (c statusCommand) answer(ctx context.Context, req chat.Request) (chat.Reply, error) {
 	all := make([]serviceStatus, len(c.Services))
 	var asking sync.WaitGroup
@@ -46,15 +46,9 @@ func (c statusCommand) answer(ctx context.Context, req chat.Request) (chat.Reply
 		})
 	}
 	asking.Wait()
-	reply := statusReply(all, req)
-	if len(c.JoinChats) > 0 && req.MayModerate {
-		reply.Notes = append(reply.Notes, chat.SayWith("status.joins", chat.Values{
-			"n": chat.Count(len(c.JoinChats)), "approved": chat.Count(c.Joins.Approved.Load()),
-			"open": chat.Count(c.Joins.LeftOpen.Load()), "unknown": chat.Count(c.Joins.Unknown.Load()),
-		}))
-	}
-	if c.Members.Keeps() && req.MayModerate {
-		reply.Notes = append(reply.Notes, memberNotes(ctx, c.Members, req.From.Platform)...)
+	reply := statusReply(all)
+	if req.Community != "" {
+		reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say("button.details"), Command: detailsName})
 	}
 	return reply, nil
 }
@@ -104,7 +98,7 @@ func silentFor(d time.Duration) chat.Text {
 	return chat.SayWith("status.failing", chat.Values{"n": chat.Count(max(d/time.Minute, 1))})
 }
 
-func statusReply(all []serviceStatus, req chat.Request) chat.Reply {
+func statusReply(all []serviceStatus) chat.Reply {
 	reply := chat.Reply{Tone: chat.Warning, Actions: []chat.Action{refresh("status")}}
 	var fields []chat.Field
 	var headlines chat.Parts
@@ -116,9 +110,6 @@ func statusReply(all []serviceStatus, req chat.Request) chat.Reply {
 		}
 	}
 	reply.Sections = []chat.Section{{Fields: fields}}
-	if req.Role == chat.Moderator && req.UnlistedChat != "" {
-		reply.Notes = append(reply.Notes, chat.SayWith("status.unlisted", chat.Values{"entry": chat.Code(req.UnlistedChat)}))
-	}
 	reply.Title = chat.SayWith("status.title", chat.Values{"what": headlines})
 	if headlines == nil {
 		asked := slices.MinFunc(all, func(a, b serviceStatus) int { return a.LastCall.Compare(b.LastCall) }).LastCall

@@ -57,7 +57,7 @@ var deployments = []struct {
 	{"herald.service", `(?m)^Environment=([A-Z_]+)=(.*)$`, "herald.example.env", `(?m)^LoadCredential=([a-z_]+):/etc/herald/secrets/`, "%d/",
 		`TimeoutStopSec=(\d+)`, "", "", ""},
 	{"kubernetes.yaml", `(?m)(?:^  |\{name: )([A-Z_]+)(?:: |, value: )"?([^}"\n]*)`, "", `(?m)^  ([a-z_]+): ""$`, "/run/secrets/herald/",
-		`terminationGracePeriodSeconds: (\d+)`, "kubernetes.yaml", `- path: (\S+)`, `containerPort: (\d+)`},
+		`terminationGracePeriodSeconds: (\d+)`, "kubernetes.yaml", `- path: (\S+)`, `name: http, containerPort: (\d+)`},
 }
 
 func TestEachDeploymentNamesWhatThereIs(t *testing.T) {

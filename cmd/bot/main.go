@@ -30,7 +30,7 @@ import (
 const (
 	exitOK     = 0
 	exitFailed = 1
-	exitUsage  = 2 // the command line or a setting is wrong
+	exitUsage  = 2 // the command line or a setting is wrong, or another process has DATA_DIR
 )
 
 // version and commit are set by the linker.
@@ -180,7 +180,8 @@ func commands() []command {
 		{name: "run", flags: []string{"env-file"}, run: run, help: `serve every platform whose token is set; the same as bot alone
 
 On SIGTERM or SIGINT it finishes commands in flight within ten seconds and exits
-with 0. It exits with 1 if it cannot serve, and with 2 if a setting is wrong.
+with 0. It exits with 1 if it cannot serve, and with 2 if a setting is wrong or
+another bot run uses DATA_DIR.
 `},
 		{name: "demo", flags: []string{"web"}, run: demo, help: `try it here, with nothing configured
 
@@ -190,7 +191,7 @@ It is the whole bot, with simulated services and a chat in the terminal, or in a
 
 It exits with 0 if all is well, with 1 if not, and with 2 if a setting is wrong.
 `},
-		{name: "members", flags: []string{"env-file", "release"}, run: listMembers, help: `print what is kept of members, as CSV
+		{name: "members", flags: []string{"env-file", "release"}, run: listMembers, help: `print what is saved of members, as CSV
 
 The lines name people and their wallets: keep them to yourself. It works beside a
 running bot. It exits with 1 if not all could be read.

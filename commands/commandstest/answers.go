@@ -64,7 +64,7 @@ type Answers struct {
 
 	Joins chat.JoinCounts
 
-	Kept Kept
+	Saved Saved
 
 	// NeverAsked: no call to a service has ended yet.
 	NeverAsked bool
@@ -131,7 +131,7 @@ func Healthy() *Answers {
 		},
 		AccountsAsked: map[core.Identity]int{},
 		Options:       commands.Options{Symbol: "TKN", ExplorerURL: "https://explorer.example"},
-		Kept:          Kept{Off: true},
+		Saved:         Saved{Off: true},
 	}
 }
 
@@ -179,7 +179,7 @@ func (w *Answers) Sources() commands.Sources {
 			return core.Snapshot[[]core.Login]{Value: w.Logins, At: Noon}, w.LoginsErr
 		}),
 		Chart: w.drawn,
-		Joins: &w.Joins, Members: w.Kept.members(),
+		Joins: &w.Joins, Members: w.Saved.members(w),
 		Services: []commands.Service{
 			w.service(market.Service, w.PriceErr, w.Price.Value, w.Price.Stale),
 			w.service(supply.Service, w.SupplyErr, w.Supply.Value, w.Supply.Stale),

@@ -177,7 +177,7 @@ func scenes() []scene {
 		}},
 	}
 	all = append(all, joining()...)
-	all = append(all, keepingScenes()...)
+	all = append(all, savingScenes()...)
 	for _, reason := range Reasons {
 		all = append(all, scene{name: "failing " + string(reason), change: func(w *Answers) {
 			w.PriceErr = failed(market.Service, reason)
@@ -219,39 +219,49 @@ func joining() []scene {
 	}
 }
 
-// keepingScenes are wallets that are kept and forgotten, and badges that go with them.
-func keepingScenes() []scene {
+// savingScenes are addresses that are saved and deleted, and badges that come with them.
+func savingScenes() []scene {
 	here, alone := &sender{id: Ann, community: Community, title: talk}, &sender{id: Ann}
 	with := func(change func(*Answers)) func(*Answers) {
 		return func(w *Answers) {
-			w.Kept = Kept{Badge: "@Staker", Status: members.Status{Rows: 1204, Looked: 1190, Given: 12, Taken: 3, Unknown: 4}}
-			w.Kept.Status.Worn = []members.Worn{{Badge: "@Staker", Wearers: 1310, Holders: 1190}}
+			w.Saved = Saved{Badges: []chat.Badge{{Community: Community, ID: "Staker"}, {Community: Stakers, ID: "Whale", Amount: number("1000")}}}
+			w.Saved.Status = members.Status{Have: 128, Checked: 126, Since: Noon.AddDate(0, 0, -3), Given: 9, Removed: 3}
 			change(w)
 		}
 	}
-	problem := func(p chat.BadgeProblem) func(*Answers) { return with(func(w *Answers) { w.Kept.Problem = p }) }
-	press, refused := "/keep "+AnnsWallet, []string{"/keep " + AnnsWallet}
+	problem := func(p chat.BadgeProblem) func(*Answers) { return with(func(w *Answers) { w.Saved.Problem = p }) }
+	press, refused := "/save "+AnnsWallet, []string{"/save " + AnnsWallet}
 	all := []scene{
 		{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{
-			"/verify", verify, press, "/verify", "/forget", "/forget", "/keep " + BobsWallet, "/keep 0x12",
+			"/verify", verify, press, "/verify", "/forget", "/forget", "/save " + BobsWallet, "/save 0x12",
 		}},
 		{name: "members", from: alone, change: with(func(*Answers) {}), lines: []string{verify, press}},
-		{name: "members", from: alone, change: with(func(w *Answers) { w.Kept.Badge = "" }), lines: []string{verify, press, verify}},
+		{name: "members", from: alone, change: with(func(w *Answers) { w.Saved.Badges = nil }), lines: []string{verify, press, verify}},
+		{name: "members", from: here, change: with(func(w *Answers) { w.Saved.Unnamed = true }), lines: []string{verify, press}},
 		{name: "members", from: here, change: with(func(w *Answers) { w.Stake = core.Stake{Block: 1, Checked: 21} }), lines: []string{verify, press}},
 		{name: "members", from: here, change: with(func(w *Answers) { w.StakeErr = failed(staking.Service, core.SlowAnswer) }), lines: refused},
-		{name: "members", from: here, change: with(func(w *Answers) { w.Kept.Away = true }), lines: []string{"/verify", press, "/forget"}},
-		{name: "members", change: with(func(w *Answers) {
-			w.Kept.Status.Held = []members.Held{{Platform: "telegram", Losing: 14, Holders: 120}}
-		}), lines: []string{
-			press, "/exists " + Ann, status,
+		{name: "members", from: here, change: with(func(w *Answers) { w.Saved.Away = true }), lines: []string{"/verify", verify, press, "/forget"}},
+		{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{press, unstake, later, "/verify", later, "/verify", "/forget"}},
+		{name: "members", change: with(func(*Answers) {}), lines: []string{press, unstake, later, "/exists " + Ann, later, "/exists " + Ann}},
+		{name: "members", change: with(func(w *Answers) { w.Saved.Status.Held, w.Saved.Status.Losing = true, 14 }), lines: []string{
+			press, "/exists " + Ann, status, "/details",
 		}},
-		{name: "members", change: with(func(w *Answers) { w.Kept.Away = true }), lines: []string{status}},
+		{name: "members", change: with(func(w *Answers) { w.Saved.Status.Refused = chat.MissingRight }), lines: []string{"/details"}},
+		{name: "members", change: with(func(w *Answers) { w.Saved.Away = true }), lines: []string{"/details"}},
+		{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{"/details"}},
 	}
-	for _, p := range []chat.BadgeProblem{chat.MissingRight, chat.RoleAbove, chat.NotAllowed, chat.BadgeGone, chat.CannotWear, chat.BadgeFailed} {
+	for _, p := range []chat.BadgeProblem{chat.MissingRight, chat.RoleAbove, chat.NotAllowed, chat.BadgeGone, chat.CommunityGone, chat.CannotHave, chat.BadgeFailed} {
 		all = append(all, scene{name: "members", from: here, change: problem(p), lines: refused})
 	}
 	return append(all, scene{name: "members", from: here, change: problem(chat.RoleAbove), lines: []string{press, verify, "/forget"}})
 }
+
+// Lines that no command is behind: the wallet stakes nothing any more, and six hours pass for
+// what is saved.
+const (
+	unstake = "(unstaked)"
+	later   = "(six hours later)"
+)
 
 // unstaking lets amounts be withdrawn from a pool each. The first is claimable so long after
 // Noon.
@@ -317,9 +327,17 @@ func (s scene) play(t *testing.T, l chat.Language, see func(Case)) {
 	}
 	r := w.router(t, s.wait, l)
 	for _, line := range s.lines {
+		switch line {
+		case unstake:
+			w.Stake = core.Stake{Block: 1, BlockTime: time.Now(), Checked: 21}
+			continue
+		case later:
+			w.Saved.later(t)
+			continue
+		}
 		req := request(line, *s.from)
 		req.Locale = string(l)
-		command, _ := r.Commands().Find(req.Command)
+		command, _ := r.Config.Commands.Find(req.Command)
 		see(Case{
 			Scene: s.name, Line: line, Reply: r.Handle(t.Context(), req),
 			Private: command.Visibility == chat.Private, Direct: req.Direct,

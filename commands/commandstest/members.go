@@ -5,122 +5,173 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
+	"testing"
 	"time"
+
+	"github.com/ethereum/go-ethereum/common"
 
 	"herald/commands"
 	"herald/internal/chat"
+	"herald/internal/core"
 	"herald/internal/members"
+	"herald/internal/store"
 )
 
-// Kept says what is kept of members. Wallets are kept by the real package members.
-type Kept struct {
-	// Off keeps nothing, as without DATA_DIR and REDIS_URL.
+// Saved says what is saved of members. The real package members saves it.
+type Saved struct {
+	// Off saves nothing, as without DATA_DIR and REDIS_URL.
 	Off bool
 	// Away makes every reading and writing of rows fail.
 	Away bool
-	// Badge is that of Community, "" for none, and Problem that of every call for it.
-	Badge   chat.Untrusted
+	// Badges are those of Telegram's groups, and Unnamed says that their names are not known.
+	Badges  []chat.Badge
+	Unnamed bool
+	// Problem is that of every call for a badge.
 	Problem chat.BadgeProblem
 	// Status is what moderators see.
 	Status members.Status
 
+	all    *members.Members
 	mu     sync.Mutex
 	values map[string][]byte
-	worn   []string // by whom
+	has    []string // "user community badge"
 }
 
 var errAway = errors.New("away")
 
 // Load implements members.Store.
-func (k *Kept) Load(_ context.Context, key string) ([]byte, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.Away {
+func (s *Saved) Load(_ context.Context, key string) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Away {
 		return nil, errAway
 	}
-	return k.values[key], nil
+	return s.values[key], nil
 }
 
-// Swap implements members.Store.
-func (k *Kept) Swap(_ context.Context, key string, old, value []byte, _ time.Duration) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.Away || string(k.values[key]) != string(old) {
-		return false
+// Replace implements members.Store.
+func (s *Saved) Replace(_ context.Context, key string, old, value []byte) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Away {
+		return false, errAway
 	}
-	if k.values == nil {
-		k.values = map[string][]byte{}
+	if string(s.values[key]) != string(old) {
+		return false, nil
 	}
-	k.values[key] = value
-	return true
+	if s.values == nil {
+		s.values = map[string][]byte{}
+	}
+	s.values[key] = value
+	return true, nil
 }
 
-// Worn returns who wears the badge.
-func (k *Kept) Worn() []string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return slices.Clone(k.worn)
+// Has returns what a user has in a group, and implements chat.Badges.
+func (s *Saved) Has(_ context.Context, community, user string) (ids []string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.Badges {
+		if slices.Contains(s.has, user+" "+community+" "+b.ID) {
+			ids = append(ids, b.ID)
+		}
+	}
+	return ids, nil
 }
 
-// Communities implements chat.Badges.
-func (k *Kept) Communities() []string {
-	if k.Badge == "" {
-		return nil
+// Holders returns who has a badge.
+func (s *Saved) Holders() (users []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, entry := range s.has {
+		user, _, _ := strings.Cut(entry, " ")
+		users = append(users, user)
 	}
-	return []string{Community}
+	return users
 }
+
+// OneEach implements chat.Badges.
+func (s *Saved) OneEach() bool { return true }
 
 // BadgeName implements chat.Badges.
-func (k *Kept) BadgeName(string) chat.Untrusted { return k.Badge }
+func (s *Saved) BadgeName(_, id string) chat.Untrusted {
+	if s.Unnamed {
+		return ""
+	}
+	return chat.Untrusted(id)
+}
+
+// CommunityName implements chat.Badges.
+func (s *Saved) CommunityName(community string) chat.Untrusted {
+	return map[string]chat.Untrusted{Community: "Token talk", Stakers: "Staking lounge"}[community]
+}
 
 // Give implements chat.Badges.
-func (k *Kept) Give(_ context.Context, _, user, _ string) error { return k.set(user, true) }
+func (s *Saved) Give(_ context.Context, community, id, user, _ string) error {
+	return s.set(user+" "+community+" "+id, true)
+}
 
-// Take implements chat.Badges.
-func (k *Kept) Take(_ context.Context, _, user, _ string) error { return k.set(user, false) }
+// Remove implements chat.Badges.
+func (s *Saved) Remove(_ context.Context, community, id, user, _ string) error {
+	return s.set(user+" "+community+" "+id, false)
+}
 
-func (k *Kept) set(user string, wears bool) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.Problem != "" {
-		return &chat.BadgeError{Problem: k.Problem, Err: errAway}
+func (s *Saved) set(entry string, has bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Problem != "" {
+		return &chat.BadgeError{Problem: s.Problem, Err: errAway}
 	}
-	k.worn = slices.DeleteFunc(k.worn, func(id string) bool { return id == user })
-	if wears {
-		k.worn = append(k.worn, user)
+	s.has = slices.DeleteFunc(s.has, func(e string) bool { return e == entry })
+	if has {
+		s.has = append(s.has, entry)
 	}
 	return nil
 }
 
-// Wearers implements chat.Badges.
-func (k *Kept) Wearers(context.Context, string) (int, error) { return 0, errAway }
-
 // Notify implements chat.Badges.
-func (k *Kept) Notify(context.Context, string, chat.Reply) {}
+func (s *Saved) Notify(context.Context, string, chat.Reply) {}
 
-// keeping is a Members with a Status of its own.
-type keeping struct {
+// saving is a Members with a Status of its own.
+type saving struct {
 	*members.Members
-	kept *Kept
+	saved *Saved
 }
 
-func (k keeping) Status(context.Context, chat.Platform) (members.Status, error) {
-	if k.kept.Away {
+func (s saving) Status(chat.Platform, string) (members.Status, error) {
+	if s.saved.Away {
 		return members.Status{}, errAway
 	}
-	return k.kept.Status, nil
+	return s.saved.Status, nil
 }
 
-// members returns what keeps wallets as k says.
-func (k *Kept) members() commands.Members {
+// members returns what saves addresses as s says.
+func (s *Saved) members(w *Answers) commands.Members {
 	c := members.Config{
-		Settings: members.Settings{Every: 6 * time.Hour}, Limiter: limit(0), Count: func(string) {}, Log: slog.New(slog.DiscardHandler),
+		Settings: members.Settings{Every: 6 * time.Hour}, Badges: map[chat.Platform][]chat.Badge{"telegram": s.Badges}, Symbol: "TKN",
+		Stakes: w.stakes, Claims: store.NewMemory(), Limiter: limit(0), Count: func(string) {}, Log: slog.New(slog.DiscardHandler),
 	}
-	if !k.Off {
-		c.Store = k
+	if !s.Off {
+		c.Store = s
 	}
 	m := members.New(c)
-	m.Use("telegram", k)
-	return keeping{Members: m, kept: k}
+	m.Use("telegram", s)
+	s.all = m
+	return saving{Members: m, saved: s}
+}
+
+// stakes returns Stake for each wallet.
+func (w *Answers) stakes(_ context.Context, wallets []common.Address) (all []core.Answer[core.Stake]) {
+	for range wallets {
+		all = append(all, core.Answer[core.Stake]{Snapshot: core.Snapshot[core.Stake]{Value: w.Stake}, Err: w.StakeErr})
+	}
+	return all
+}
+
+// later has six hours pass for what is saved.
+func (s *Saved) later(t *testing.T) {
+	if err := s.all.CheckAll(t.Context(), 6*time.Hour); err != nil {
+		t.Error(err)
+	}
 }

@@ -34,9 +34,10 @@ type Bot struct {
 		chat.Dedup
 		chat.Limiter
 	}
-	redis *store.Redis // nil without REDIS_URL
-	joins chat.JoinCounts
-	// members keeps wallets, if there is a store for them.
+	redis  *store.Redis  // nil without REDIS_URL
+	folder *store.Folder // nil without DATA_DIR
+	joins  chat.JoinCounts
+	// members saves addresses, if there is a store for them.
 	members *members.Members
 	// stores are Redis and the files of DATA_DIR, as far as they are set. The first keeps
 	// answers and credits.
@@ -61,18 +62,26 @@ type Bot struct {
 type keeper interface {
 	core.Store
 	credits.Store
+	members.Store
 }
 
-// New makes a Bot. It does not block, and contacts nothing but Redis. It fails if a setting
-// cannot be used after all.
+// New makes a Bot, which has DATA_DIR to itself until Close. It does not block, and contacts
+// nothing but Redis. It fails with a config.Errors if another process has DATA_DIR, and if a
+// setting cannot be used after all.
 func New(cfg *Config, log *slog.Logger) (*Bot, error) { return openBot(cfg, log, nil) }
 
-// openBot is New. Unless kept is nil, wallets are kept there.
-func openBot(cfg *Config, log *slog.Logger, kept members.Store) (*Bot, error) {
+// openBot is New. Unless saved is nil, addresses are saved there.
+func openBot(cfg *Config, log *slog.Logger, saved members.Store) (*Bot, error) {
 	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(), Listen: net.Listen,
 		roles: map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){}}
 	if err := b.openState(); err != nil {
 		return nil, err
+	}
+	if b.folder != nil {
+		if err := b.folder.Lock(); err != nil {
+			b.closeState()
+			return nil, err
+		}
 	}
 	cache := core.CacheConfig{
 		MaxItems: cfg.CacheItems, StaleFor: cfg.StaleFor,
@@ -84,10 +93,10 @@ func openBot(cfg *Config, log *slog.Logger, kept members.Store) (*Bot, error) {
 	}
 	b.cache = core.NewCache(cache)
 	b.metrics.ExportCache(b.cache.Items, cfg.CacheItems)
-	if kept == nil && len(b.stores) > 0 {
-		kept = b.stores[0]
+	if saved == nil && len(b.stores) > 0 {
+		saved = b.stores[0]
 	}
-	sources, err := b.connect(kept)
+	sources, err := b.connect(saved)
 	if err == nil {
 		b.Router, err = b.newRouter(sources)
 	}
@@ -118,7 +127,7 @@ func (b *Bot) id() string {
 // ExportBuild exports the version to /metrics. It panics if it is called twice.
 func (b *Bot) ExportBuild(version, commit string) { b.metrics.ExportBuild(version, commit) }
 
-// openState sets b.state, b.redis and b.stores.
+// openState sets b.state, b.redis, b.folder and b.stores. It locks nothing.
 func (b *Bot) openState() error {
 	b.state = store.NewMemory()
 	if b.cfg.Store.RedisURL.IsSet() {
@@ -132,9 +141,29 @@ func (b *Bot) openState() error {
 		b.state, b.redis, b.stores = redis, redis, []keeper{redis}
 	}
 	if dir := b.cfg.Store.DataDir; dir != "" {
-		b.stores = append(b.stores, store.NewFolder(dir, b.log))
+		b.folder = store.NewFolder(dir, b.log)
+		b.stores = append(b.stores, b.folder)
 	}
 	return nil
+}
+
+// closeState closes what openState opened.
+func (b *Bot) closeState() {
+	if b.redis != nil {
+		_ = b.redis.Close()
+	}
+	if b.folder != nil {
+		_ = b.folder.Close()
+	}
+}
+
+// storeWarnings returns a warning for each way in which Redis may lose saved addresses, if a
+// role or a tag is configured. It blocks for the time of two calls at most.
+func (b *Bot) storeWarnings(ctx context.Context) []string {
+	if len(b.cfg.Discord.StakerRoles)+len(b.cfg.Telegram.StakerTags) == 0 {
+		return nil
+	}
+	return b.redis.Durability(ctx)
 }
 
 // hash returns an ID of the parts, which shows none of them.
@@ -149,9 +178,7 @@ func (b *Bot) Close() {
 	if b.quotes != nil {
 		b.quotes.Close()
 	}
-	if b.redis != nil {
-		_ = b.redis.Close()
-	}
+	b.closeState()
 }
 
 // NewLogger returns a logger to w that redacts every secret of cfg.

@@ -156,7 +156,12 @@ func (b *Bot) probes(platforms []platform) (all []probe) {
 	if b.redis != nil {
 		url := b.cfg.Store.RedisURL.Reveal()
 		all = append(all, probe{title: "Redis", url: url, settings: "REDIS_URL", local: true,
-			ask: func(ctx context.Context) ([]string, error) { return nil, b.redis.Probe(ctx) }})
+			ask: func(ctx context.Context) ([]string, error) {
+				if err := b.redis.Probe(ctx); err != nil {
+					return nil, err
+				}
+				return b.storeWarnings(ctx), nil
+			}})
 	}
 	return all
 }

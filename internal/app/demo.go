@@ -101,17 +101,17 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		// People soon see what the bot says about a service that fails.
 		"PRICE_TTL=1s", "SUPPLY_TTL=1s", "STAKE_TTL=1s", "EXISTS_TTL=1s", "LOGINS_TTL=1s", "UPSTREAM_TIMEOUT=2s",
 	}
-	wear := func(cfg *Config) {
+	badges := func(cfg *Config) {
 		cfg.Telegram.StakerTags, cfg.Discord.StakerRoles = web.StakerTags(), web.StakerRoles()
 	}
-	return demo(stderr, settings, wear, func(world *services.Fakes, bot *Bot) error {
+	return demo(stderr, settings, badges, func(world *services.Fakes, bot *Bot) error {
 		fresh, err := New(bot.cfg, bot.log)
 		if err != nil {
 			return err
 		}
 		defer fresh.Close()
 		page, err := web.Start(web.Config{Services: world, Telegram: telegram, Discord: discord,
-			Later: func(ctx context.Context) error { return bot.members.Elapse(ctx, bot.cfg.Members.Every) }})
+			Later: func(ctx context.Context) error { return bot.members.CheckAll(ctx, bot.cfg.Members.Every) }})
 		if err != nil {
 			return err
 		}
@@ -214,15 +214,15 @@ func (m *memory) Load(_ context.Context, key string) ([]byte, error) {
 	return m.values[key], nil
 }
 
-// Swap implements members.Store.
-func (m *memory) Swap(_ context.Context, key string, old, value []byte, _ time.Duration) bool {
+// Replace implements members.Store.
+func (m *memory) Replace(_ context.Context, key string, old, value []byte) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !bytes.Equal(m.values[key], old) {
-		return false
+	same := bytes.Equal(m.values[key], old)
+	if same {
+		m.values[key] = value
 	}
-	m.values[key] = value
-	return true
+	return same, nil
 }
 
 // DemoSettings returns the settings for a bot that asks the stand-ins. They set no rate

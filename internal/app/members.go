@@ -7,44 +7,68 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strconv"
+	"strings"
 	"time"
 
 	"herald/internal/members"
 	"herald/internal/ops"
 )
 
-// errNothingKept is the error of ListMembers and ReleaseBadges without a store.
-var errNothingKept = errors.New("no wallets can be kept: set DATA_DIR or REDIS_URL to what the running bot has")
+// errNothingSaved is the error of ListMembers and ReleaseBadges without a store.
+var errNothingSaved = errors.New("no addresses can be saved: set DATA_DIR or REDIS_URL to what the running bot has")
 
-// openMembers calls use with what keeps the wallets, and nothing that runs.
+// openMembers calls use with what saves addresses, and nothing that runs.
 func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error) error {
 	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics()}
 	if err := b.openState(); err != nil {
 		return err
 	}
-	if b.redis != nil {
-		defer func() { _ = b.redis.Close() }()
-	}
+	defer b.closeState()
 	if len(b.stores) == 0 {
-		return errNothingKept
+		return errNothingSaved
 	}
-	return use(members.New(members.Config{Settings: cfg.Members, Store: b.stores[0], Log: log}))
+	return use(members.New(members.Config{
+		Settings: cfg.Members, Store: b.stores[0], Badges: cfg.badges(), Log: log,
+		Chain: strconv.FormatUint(cfg.Staking.ChainID, 10), Pools: cfg.Staking.Pools,
+	}))
 }
 
-// ListMembers writes every kept wallet to w as CSV, beside a running bot. The lines name
-// people. It writes what it can read, and fails if that is not all.
+// ListMembers writes every saved row to w as CSV, beside a running bot. The lines name people.
+// It writes what it can read, and fails if that is not all.
 func ListMembers(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writer) error {
 	return openMembers(cfg, log, func(m *members.Members) error {
 		rows, failed := m.All(ctx)
 		table := csv.NewWriter(w)
-		lines := [][]string{{"platform", "user", "wallet", "kept", "proven", "looked", "first_no", "lapsed"}}
+		lines := [][]string{{"platform", "user", "wallet", "saved", "proven", "checked", "first_below", "lost", "given", "waits_for_removal"}}
 		for _, r := range rows {
-			lines = append(lines, []string{
-				string(r.User.Platform), r.User.ID, r.Wallet.Hex(), timeIn(r.KeptAt), timeIn(r.ProvenAt), timeIn(r.LookedAt), timeIn(r.FirstNo), timeIn(r.LapsedAt),
-			})
+			line := []string{string(r.User.Platform), r.User.ID, "", timeIn(r.SavedAt.Time), timeIn(r.ProvenAt.Time), timeIn(r.CheckedAt.Time), "", "", givenIn(r), strconv.FormatBool(r.Forgotten())}
+			if !r.Forgotten() {
+				line[2] = r.Wallet.Hex()
+			}
+			if r.Below != nil {
+				line[6] = timeIn(r.Below.Block.Time)
+			}
+			if r.Lost != nil {
+				line[7] = timeIn(r.Lost.Second.Time)
+			}
+			lines = append(lines, line)
 		}
 		return errors.Join(table.WriteAll(lines), failed)
 	})
+}
+
+// givenIn returns the badges of a row for a CSV file: community, badge and time, such as
+// "9001 7001 2026-11-23T12:00:00Z", with semicolons between. A badge that may have been given
+// has no time.
+func givenIn(r members.Row) string {
+	var all []string
+	for _, g := range r.Given {
+		if g.State != members.Absent {
+			all = append(all, strings.TrimSpace(g.Community+" "+g.Badge+" "+timeIn(g.Since.Time)))
+		}
+	}
+	return strings.Join(all, "; ")
 }
 
 // timeIn returns a time for a CSV file, or "" for the zero time.
@@ -55,14 +79,27 @@ func timeIn(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// ReleaseBadges lets the running bot take the badges that it holds back, and writes to w how
-// many that are.
+// ReleaseBadges lets the running bot remove the badges that a fuse holds, and writes to w whose
+// they are, as CSV, or that nobody is held.
 func ReleaseBadges(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writer) error {
 	return openMembers(cfg, log, func(m *members.Members) error {
-		n, err := m.Release(ctx)
-		if err == nil {
-			_, err = fmt.Fprintf(w, "Released: %d. Whoever of them still stakes nothing at the next look loses the badge.\n", n)
+		held, err := m.Release(ctx)
+		if err != nil {
+			return err
 		}
+		if len(held) == 0 {
+			_, err = fmt.Fprintln(w, "Nobody is held: no fuse has blown.")
+			return err
+		}
+		table := csv.NewWriter(w)
+		lines := [][]string{{"platform", "user", "community"}}
+		for _, h := range held {
+			lines = append(lines, []string{string(h.User.Platform), h.User.ID, h.Community})
+		}
+		if err := table.WriteAll(lines); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(w, "Released: %d. The running bot notes that within a minute; whoever of them is still below at the next check loses the badge.\n", len(held))
 		return err
 	})
 }

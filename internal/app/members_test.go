@@ -30,7 +30,7 @@ func TestMembersAreListedAsCSV(t *testing.T) {
 	for _, store := range []string{"DATA_DIR=" + t.TempDir(), "REDIS_URL=redis://" + miniredis.RunT(t).Addr() + "?read_timeout=1s"} {
 		bot := newBot(t, world, store) // It runs on.
 		for _, user := range []chat.User{{Platform: "telegram", ID: "77"}, {Platform: "discord", ID: "5"}, {Platform: "telegram", ID: "9"}} {
-			if _, err := bot.members.Keep(t.Context(), user, common.Address{19: 1}, staking); err != nil {
+			if _, err := bot.members.Save(t.Context(), user, common.Address{19: 1}, staking); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -40,19 +40,19 @@ func TestMembersAreListedAsCSV(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSpace(table.String()), "\n")
-		want := []string{"platform,user,wallet,kept,proven,looked,first_no,lapsed", "discord,5,", "telegram,9,", "telegram,77,0x0000000000000000000000000000000000000001,2"}
+		want := []string{"platform,user,wallet,saved,proven,checked,first_below,lost,given,waits_for_removal", "discord,5,", "telegram,9,", "telegram,77,0x0000000000000000000000000000000000000001,2"}
 		for i := range want {
-			if len(lines) != len(want) || !strings.HasPrefix(lines[i], want[i]) || i > 0 && !strings.HasSuffix(lines[i], "Z,,") {
+			if len(lines) != len(want) || !strings.HasPrefix(lines[i], want[i]) || i > 0 && !strings.HasSuffix(lines[i], "Z,,,,false") {
 				t.Fatalf("printed\n%s\nwant lines that begin with %q", &table, want)
 			}
 		}
 		var released strings.Builder
-		if err := ReleaseBadges(t.Context(), cfg, discard, &released); err != nil || !strings.HasPrefix(released.String(), "Released: 0.") {
+		if err := ReleaseBadges(t.Context(), cfg, discard, &released); err != nil || !strings.HasPrefix(released.String(), "Nobody is held") {
 			t.Errorf("released %q, %v", &released, err)
 		}
 		bot.Close()
 	}
-	if err := ListMembers(t.Context(), mustLoad(t, DemoSettings(world), ""), discard, &strings.Builder{}); !errors.Is(err, errNothingKept) {
+	if err := ListMembers(t.Context(), mustLoad(t, DemoSettings(world), ""), discard, &strings.Builder{}); !errors.Is(err, errNothingSaved) {
 		t.Errorf("without a store: %v", err)
 	}
 	away := mustLoad(t, append(DemoSettings(world), "REDIS_URL=redis://127.0.0.1:1"), "")
@@ -78,7 +78,10 @@ func TestARoleFollowsTheStakeAcrossARestart(t *testing.T) {
 		ctx, stop := context.WithCancel(context.Background())
 		ended := make(chan error)
 		go func() { ended <- bot.Run(ctx) }()
-		chattest.WaitUntil(t, "the bot's name of the role", func() bool { return bot.members.Badge(discord.Platform, server) != "" && fake.Connected() > 0 })
+		chattest.WaitUntil(t, "the bot's name of the role", func() bool {
+			all := bot.members.Badges(discord.Platform, server)
+			return len(all) > 0 && all[0].Name != "" && fake.Connected() > 0
+		})
 		return bot, func() { stop(); <-ended; bot.Close() }
 	}
 	_, stop := start()
@@ -94,12 +97,12 @@ func TestARoleFollowsTheStakeAcrossARestart(t *testing.T) {
 		return p
 	}
 	card := ask(fakediscord.Interaction{Command: "verify", Options: map[string]string{"wallet": world.World.Staker.Hex()}})
-	press := card.Press(member, "1 e 0 keep "+world.World.Staker.Hex())
+	press := card.Press(member, "1 e 0 save "+world.World.Staker.Hex())
 	ask(press)
 	if !fake.Wears(server, member, role) {
 		t.Fatalf("the press gives no role: %s", card.Answer().Text())
 	}
-	if reason := fake.RoleCalls()[0].Reason; !strings.HasPrefix(reason, "Herald: stakes (21 of 21 pools, block 1,") {
+	if reason := fake.RoleCalls()[0].Reason; !strings.HasPrefix(reason, "Herald: stakes enough (21 pools, block of ") {
 		t.Errorf("the audit log shows %q", reason)
 	}
 	stop()
@@ -107,7 +110,7 @@ func TestARoleFollowsTheStakeAcrossARestart(t *testing.T) {
 	defer func() { stop() }()
 	for cycle := range 3 {
 		world.Unstaked.On.Store(cycle > 0)
-		if err := bot.members.Elapse(t.Context(), 6*time.Hour); err != nil || fake.Wears(server, member, role) != (cycle < 2) {
+		if err := bot.members.CheckAll(t.Context(), 6*time.Hour); err != nil || fake.Wears(server, member, role) != (cycle < 2) {
 			t.Errorf("cycle %d: the role is worn: %t, %v", cycle, fake.Wears(server, member, role), err)
 		}
 	}

@@ -28,7 +28,7 @@ func (b *Bot) platforms() (on []platform) {
 		a := telegram.New(telegram.Config{
 			Settings: s, Dedup: b.state, Limiter: b.state, CommandTimeout: b.cfg.Limits.CommandTimeout,
 			Log: b.log, Count: b.metrics.Events(string(telegram.Platform)), Connected: b.connected(telegram.Platform),
-			Joins: &b.joins,
+			Joins: &b.joins, Seen: b.members.Seen,
 		})
 		b.roles[telegram.Platform] = a.Role
 		b.members.Use(telegram.Platform, a)
@@ -37,7 +37,7 @@ func (b *Bot) platforms() (on []platform) {
 	}
 	if s := b.cfg.Discord; s.Token.IsSet() {
 		a := discord.New(discord.Config{
-			Settings: s, Dedup: b.state, Status: b.status, Returned: b.members.Returned,
+			Settings: s, Dedup: b.state, Status: b.status, Seen: b.members.Seen,
 			Log: b.log, Count: b.metrics.Events(string(discord.Platform)), Connected: b.connected(discord.Platform),
 		})
 		b.members.Use(discord.Platform, a)

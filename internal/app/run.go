@@ -31,8 +31,10 @@ func (b *Bot) Run(ctx context.Context) error {
 		// The adapters have drained by then, so every request has its answer.
 		defer server.Close()
 	}
-	if b.redis != nil {
-		_ = b.redis.Probe(ctx) // What fails is tried again, and logged then.
+	if b.redis != nil && b.redis.Probe(ctx) == nil { // What fails is tried again, and logged then.
+		for _, warning := range b.storeWarnings(ctx) {
+			b.log.Warn("redis may lose saved addresses", "reason", warning)
+		}
 	}
 	if config.PublicHTTP(b.cfg.Partner.URL) {
 		b.log.Warn(unencrypted)
@@ -52,10 +54,10 @@ func (b *Bot) Run(ctx context.Context) error {
 	return err
 }
 
-// runMembers looks at the kept wallets until ctx is done. wait blocks until that has ended.
+// runMembers checks the saved addresses until ctx is done. wait blocks until that has ended.
 func (b *Bot) runMembers(ctx context.Context) (wait func()) {
 	var running sync.WaitGroup
-	if b.members.Keeps() {
+	if b.members.Enabled() {
 		running.Go(func() { b.members.Run(ctx) })
 	}
 	return running.Wait

@@ -85,6 +85,11 @@ func Load(environ []string, envFile string, serve bool) (*Config, error) {
 	return c, nil
 }
 
+// badges returns the badges that the settings name, by platform.
+func (c *Config) badges() map[chat.Platform][]chat.Badge {
+	return map[chat.Platform][]chat.Badge{telegram.Platform: c.Telegram.StakerTags, discord.Platform: c.Discord.StakerRoles}
+}
+
 // Secrets returns the values that must never be shown.
 func (c *Config) Secrets() []string { return secret.Of(*c) }
 

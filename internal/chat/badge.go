@@ -1,47 +1,89 @@
 package chat
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/shopspring/decimal"
 )
 
 // KeepCommand is the name of the command that keeps a wallet of its sender. Buttons alone ask
 // it, so it is not among Handler.Commands. Its answer is private.
 const KeepCommand = "keep"
 
-// Badges are what proven stakers wear on one platform, in the communities that the settings
-// name: a role on Discord, a tag on Telegram. An adapter implements it. The platform alone
-// knows who wears a badge; nobody else remembers that.
+// Badge is a role of a Discord server, or a tag of a Telegram group, that comes with a stake.
+type Badge struct {
+	Community string // the ID of the server or group
+	ID        string // the role's ID, or the tag
+	// Amount is the least stake in tokens; 0 is any stake.
+	Amount decimal.Decimal
+}
+
+// Compare orders badges by community, then by amount, then by ID.
+func (b Badge) Compare(other Badge) int {
+	return cmp.Or(strings.Compare(b.Community, other.Community), b.Amount.Cmp(other.Amount), strings.Compare(b.ID, other.ID))
+}
+
+// ParseBadge reads an entry of a setting: a platform, a community, an ID and perhaps an amount,
+// with colons between. The entry must have two colons at least. The error is ParseAmount's.
+func ParseBadge(entry string) (b Badge, err error) {
+	parts := strings.SplitN(entry, ":", 4)
+	b.Community, b.ID = parts[1], strings.TrimSpace(parts[2])
+	if len(parts) == 4 {
+		b.Amount, err = ParseAmount(strings.TrimSpace(parts[3]))
+	}
+	return b, err
+}
+
+// LacksOne reports whether has, the badge IDs of a member of a community, lacks one of badges
+// there.
+func LacksOne(badges []Badge, community string, has []string) bool {
+	return slices.ContainsFunc(badges, func(b Badge) bool {
+		return b.Community == community && !slices.Contains(has, b.ID)
+	})
+}
+
+// Badges gives and removes the badges of one platform. An adapter implements it. It remembers
+// nobody: the platform alone knows who has a badge.
 type Badges interface {
-	// Communities returns the IDs of the communities with a badge, in a fixed order.
-	Communities() []string
-	// BadgeName returns how members see the badge of a community, such as "@Staker". It returns
-	// "" if the community has none, or its name is not known yet. It does not block.
-	BadgeName(community string) Untrusted
-	// Give has a user wear the badge of a community, and Take has them wear it no more. Each
-	// succeeds if that was so before. They block for a call, or a few if that fails, and fail
-	// with a *BadgeError. The reason is at most 400 characters of ASCII, names nobody, and is
-	// shown to moderators where the platform has an audit log.
-	Give(ctx context.Context, community, user, reason string) error
-	Take(ctx context.Context, community, user, reason string) error
-	// Wearers returns how many users wear the badge of a community. It fails if the platform
-	// does not tell, and blocks for a call.
-	Wearers(ctx context.Context, community string) (int, error)
+	// OneEach reports whether a member has one badge of a community at a time: giving one
+	// replaces another.
+	OneEach() bool
+	// BadgeName returns a badge as members see it, such as "@Staker" on Discord or "Staker" on
+	// Telegram. It returns "" while the name is not known. It does not block.
+	BadgeName(community, id string) Untrusted
+	// CommunityName returns the name of a server or group, or "" while it is not known. It does
+	// not block.
+	CommunityName(community string) Untrusted
+	// Give gives a user a badge, and Remove removes it, also one that the settings no longer
+	// name. Each succeeds if that was so before. They block for a call, or a few if that fails,
+	// and fail with a *BadgeError. The reason is at most 400 characters of ASCII, names nobody,
+	// and is shown to moderators where the platform has an audit log.
+	Give(ctx context.Context, community, id, user, reason string) error
+	Remove(ctx context.Context, community, id, user, reason string) error
+	// Has returns the IDs of the badges that a user has in a community now: all roles, or the
+	// tag if there is one. It blocks for a call, and fails with a *BadgeError: NotAMember and
+	// CannotHave are known before a badge is promised.
+	Has(ctx context.Context, community, user string) ([]string, error)
 	// Notify sends a reply to a user's private chat with the bot, if there is one, and nothing
 	// otherwise. It blocks until the message is out or cannot be sent.
 	Notify(ctx context.Context, user string, reply Reply)
 }
 
-// BadgeProblem is why a badge could not be given or taken.
+// BadgeProblem is why a badge could not be given, removed or read.
 type BadgeProblem string
 
 // The problems.
 const (
 	// NotAMember: the user is not in the community, or is a bot.
 	NotAMember BadgeProblem = "not_member"
-	// CannotWear: the platform allows this user no badge, as Telegram an administrator.
-	CannotWear BadgeProblem = "cannot_wear"
-	// MissingRight: the bot lacks the right to give the badge, or is not in the community.
+	// CannotHave: the platform allows this user no badge, as Telegram an administrator.
+	CannotHave BadgeProblem = "cannot_have"
+	// MissingRight: the bot lacks the right to give the badge, or was removed from the
+	// community.
 	MissingRight BadgeProblem = "missing_right"
 	// RoleAbove: the role stands above the bot's own.
 	RoleAbove BadgeProblem = "role_above"
@@ -49,14 +91,19 @@ const (
 	NotAllowed BadgeProblem = "not_allowed"
 	// BadgeGone: the badge is deleted, or nobody may give it any more.
 	BadgeGone BadgeProblem = "gone"
-	// BadgeFailed: a rate limit, a fault of the platform, or no answer. A later call may
-	// succeed, and this one may have.
+	// CommunityGone: the platform knows no such community, or it has another ID now. Discord may
+	// say so of a server that removed the bot.
+	CommunityGone BadgeProblem = "community_gone"
+	// BadgeFailed: a rate limit, a fault of the platform, or no answer. A later call may succeed.
 	BadgeFailed BadgeProblem = "failed"
 )
 
-// BadgeError is the error of Badges.Give and Badges.Take.
+// BadgeError is the error of Badges.Give, Badges.Remove and Badges.Has.
 type BadgeError struct {
 	Problem BadgeProblem
+	// OutcomeUnknown is true if the badge may have been given or removed: the platform had a
+	// fault, or the connection broke after the call was sent.
+	OutcomeUnknown bool
 	// RetryAfter is the least wait before the next call; 0: the platform names none.
 	RetryAfter time.Duration
 	Err        error

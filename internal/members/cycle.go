@@ -1,10 +1,12 @@
 package members
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,32 +18,36 @@ import (
 	"herald/internal/transport"
 )
 
-// slots is how many parts a cycle has. In each of them, the rows of shards/slots shards are
-// looked at.
-const slots = 64
+const (
+	// slots is how many parts a cycle has. In each of them, the rows of shards/slots shards
+	// are checked.
+	slots = 64
+	// maxPause bounds the wait between two steps, so that a Release is soon carried out.
+	maxPause = time.Minute
+	// proofLasts is how long the proof that a wallet is its user's is not asked for anew.
+	proofLasts = 30 * 24 * time.Hour
+	// proofTime is how long a slot allows for one such proof.
+	proofTime = 2 * time.Second
+)
 
-// proofTime is how long a slot allows for one proof that a wallet is its user's.
-const proofTime = 2 * time.Second
-
-var errUnread = errors.New("the kept wallets could not be read")
-
-// Run looks at each row once in Every, and gives badges to who came back. It blocks until ctx
-// is done.
+// Run checks each row once in Every, and has badges follow. It blocks until ctx is done.
 func (m *Members) Run(ctx context.Context) {
 	var running sync.WaitGroup
-	running.Go(func() {
-		for ctx.Err() == nil {
-			select {
-			case c := <-m.returned:
-				m.guard(func() { m.giveBack(ctx, c) })
-			case <-ctx.Done():
-			}
+	for _, p := range m.on() {
+		for _, community := range p.communities() {
+			running.Go(func() { m.work(ctx, p, community) })
 		}
-	})
+	}
+	var s schedule
 	for ctx.Err() == nil {
 		var pause time.Duration
-		m.guard(func() { pause = m.step(ctx) })
-		transport.Sleep(ctx, max(pause, time.Second))
+		m.guard(func() {
+			for _, p := range m.on() {
+				m.carryOutRelease(ctx, p)
+			}
+			pause = m.step(ctx, &s)
+		})
+		transport.Sleep(ctx, min(max(pause, time.Second), maxPause))
 	}
 	running.Wait()
 }
@@ -50,44 +56,65 @@ func (m *Members) Run(ctx context.Context) {
 func (m *Members) guard(f func()) {
 	defer func() {
 		if v := recover(); v != nil {
-			m.Log.Error("panic while kept wallets were looked at", "err", secret.PanicError(v))
+			m.Log.Error("panic while saved addresses were checked", "err", secret.PanicError(v))
 		}
 	}()
 	f()
 }
 
-// step looks at the rows of the present slot, unless another replica has done so or does. It
+// schedule is what Run remembers between its steps.
+type schedule struct {
+	// done is the last slot that was checked, here or by another replica.
+	done int64
+	// unread says that the last read failed.
+	unread bool
+}
+
+// step checks the rows of the present slot, unless that is done or another replica does it. It
 // returns the wait for the next step.
-func (m *Members) step(ctx context.Context) (pause time.Duration) {
+func (m *Members) step(ctx context.Context, s *schedule) (pause time.Duration) {
 	length := m.Every / slots
 	slot := time.Now().UnixNano() / int64(length)
 	next := func() time.Duration { return time.Until(time.Unix(0, (slot+1)*int64(length))) }
 	retry := length / 8
-	due, err := m.survey(ctx, int(slot%slots))
+	if s.done == slot {
+		return next()
+	}
+	due, err := m.read(ctx, int(slot%slots), s)
 	if err != nil {
 		return retry
 	}
-	key := fmt.Sprint("members ", m.Every, " ", slot)
-	switch m.Claims.Claim(ctx, key) {
+	key := []string{m.Bot, "check", m.Every.String(), fmt.Sprint(slot)}
+	for _, p := range m.on() {
+		key = append(key, string(p.name))
+	}
+	claim := strings.Join(key, " ")
+	switch m.Claims.Claim(ctx, claim) {
 	case chat.Answered:
+		s.done = slot
 		return next()
 	case chat.InFlight:
 		return retry // The other replica may be killed.
 	}
 	finished := false
-	defer func() { m.Claims.Release(context.WithoutCancel(ctx), key, finished, m.Every) }()
+	defer func() { m.Claims.Release(context.WithoutCancel(ctx), claim, finished, m.Every) }()
 	ctx, cancel := context.WithTimeout(ctx, length)
 	defer cancel()
-	if finished = m.look(ctx, due) == nil; !finished {
+	if finished = m.checkAll(ctx, due) == nil; !finished {
 		return retry
 	}
+	s.done = slot
 	return next()
 }
 
-// survey returns the rows of a slot. It reads those of the slot before anew, which another
-// replica may have looked at. It fails if a row cannot be read.
-func (m *Members) survey(ctx context.Context, slot int) (due []Row, err error) {
-	err = m.countMissing(ctx)
+// read returns the rows of a slot. It reads those of the slot before anew, which another replica
+// may have checked. It fails if something cannot be read.
+func (m *Members) read(ctx context.Context, slot int, s *schedule) (due []Row, err error) {
+	if !m.counted.Load() {
+		if err = m.rows.each(ctx, func([]Row) {}); err == nil {
+			m.counted.Store(true)
+		}
+	}
 	before := (slot + slots - 1) % slots
 	for shard := 0; shard < shards && err == nil; shard++ {
 		var list []Row
@@ -97,131 +124,145 @@ func (m *Members) survey(ctx context.Context, slot int) (due []Row, err error) {
 			}
 		}
 	}
-	if err != nil && !m.unread {
-		m.Log.Warn("kept wallets cannot be read; nobody loses a badge by it", "err", err)
+	if err != nil && !s.unread {
+		m.Log.Warn("saved addresses cannot be read; nobody loses a badge by it", "err", err)
 	}
-	if m.unread = err != nil; m.unread {
-		m.counted.Store(false)
-	}
+	s.unread = err != nil
+	m.tellMissing()
 	return due, err
 }
 
-// countMissing logs how many rows are missing, at the start and after the rows could not be
-// read.
-func (m *Members) countMissing(ctx context.Context) error {
-	if m.counted.Load() {
-		return nil
-	}
-	n, err := m.rows.missing(ctx)
-	if err != nil {
-		return err
-	}
-	if n > 0 {
+// maxMissing is how many rows other replicas may delete within a cycle, at least, before they
+// count as lost.
+const maxMissing = 10
+
+// tellMissing logs and counts rows that vanished, if they are many.
+func (m *Members) tellMissing() {
+	if missing := m.rows.takeMissing(); missing > 0 {
+		left, _ := m.rows.total()
 		m.Count("rows_missing")
-		m.Log.Warn("kept wallets are missing; what is damaged is kept aside, and nobody loses a badge by it", "rows", n)
+		m.Log.Error("saved addresses are gone from the store, and their people keep their badges: does Redis write to disk, or is DATA_DIR another folder?",
+			"missing", missing, "left", left)
 	}
-	m.counted.Store(true)
-	return nil
 }
 
-// change is a row before and after a look.
-type change struct {
-	before, after Row
-	finding
-	// disowned says that the wallet is not its user's any more.
-	disowned bool
+// checked is a row as it was read, and what the check of its wallet found.
+type checked struct {
+	row   Row
+	check check
+	// asked says that the partner was asked, and proven that the wallet is the user's.
+	asked, proven bool
 }
 
-// look looks at rows, saves what it found, and takes the badges that go. It fails if ctx ends
-// before all of that is done, or the Store fails.
-func (m *Members) look(ctx context.Context, due []Row) error {
-	var asked []Row
+// checkAll checks rows, saves what follows, and settles their users. It fails if ctx is
+// cancelled before all is saved, or the Store fails.
+func (m *Members) checkAll(ctx context.Context, due []Row) error {
+	var rows []Row
 	for _, r := range due {
-		if r.Forgotten {
-			if _, err := m.forget(ctx, r, m.Every); err != nil {
-				return err
-			}
-			continue
+		p := m.platforms[r.User.Platform]
+		if p.Badges != nil && !r.Forgotten() && !(r.Lost != nil && r.Lost.Disowned && p.level(r) == 0) {
+			rows = append(rows, r)
 		}
-		asked = append(asked, r)
 	}
-	changes := m.examine(ctx, asked)
+	found := m.find(ctx, rows)
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err() // The process ends. That is no finding.
 	}
-	if err := m.save(ctx, changes); err != nil {
+	if err := m.save(ctx, found); err != nil {
 		return err
 	}
-	return m.lapse(ctx, changes)
+	return m.settleRows(ctx, due)
 }
 
-// examine reads the stakes of the rows' wallets, and proves anew some of those that were
-// proven proofLasts ago. It changes nothing.
-func (m *Members) examine(ctx context.Context, due []Row) []change {
-	wallets := make([]common.Address, len(due))
-	for i, r := range due {
+// find reads the stakes of the rows' wallets, and proves anew some of those that were proven
+// proofLasts ago. It changes nothing.
+func (m *Members) find(ctx context.Context, rows []Row) []checked {
+	wallets := make([]common.Address, len(rows))
+	for i, r := range rows {
 		wallets[i] = r.Wallet
 	}
 	stakes := m.Stakes(ctx, wallets)
-	proofs := max(1, int(m.Every/slots/proofTime))
-	changes := make([]change, len(due))
-	for i, r := range due {
-		c := change{before: r, after: r, finding: found(stakes[i])}
-		if proofs > 0 && c.verdict != unknown && time.Since(r.ProvenAt) >= proofLasts {
-			proofs--
-			c.prove(ctx, m.Accounts)
+	all := make([]checked, len(rows))
+	var unproven []*checked
+	for i, r := range rows {
+		p := m.platforms[r.User.Platform]
+		all[i] = checked{row: r, check: p.check(stakes[i])}
+		if c := &all[i]; (c.check.least > 0 || p.level(r) > 0) && time.Since(r.ProvenAt.Time) >= proofLasts {
+			unproven = append(unproven, c)
 		}
-		c.after = m.rules.after(c.after, c.finding, time.Now().UTC())
-		m.countLook(c.verdict)
-		changes[i] = c
 	}
-	return changes
+	// Nobody waits for long behind those who were asked about in vain.
+	slices.SortStableFunc(unproven, func(a, b *checked) int {
+		if pending := (b.row.Below != nil) != (a.row.Below != nil); pending && a.row.Below != nil {
+			return -1
+		} else if pending {
+			return 1
+		}
+		return a.row.AskedAt.Compare(b.row.AskedAt.Time)
+	})
+	most := max(1, int(m.Every/slots/proofTime))
+	for _, c := range unproven[:min(most, len(unproven))] {
+		c.prove(ctx, m.Accounts, m.platforms[c.row.User.Platform].all())
+	}
+	for _, c := range all {
+		m.countCheck(c.check, m.platforms[c.row.User.Platform].level(c.row))
+	}
+	return all
 }
 
-// prove asks whether the wallet is still the user's. If it is not, the verdict is no; if that
-// is not known, unknown.
-func (c *change) prove(ctx context.Context, accounts core.Source[core.Identity, core.Account]) {
-	user, err := core.NewIdentity(string(c.before.User.Platform), c.before.User.ID)
-	person, owner := core.Both(ctx, accounts, user, accounts, core.IdentityOf(c.before.Wallet))
+// prove asks whether the wallet is still the user's. If that is not known, the check found
+// nothing.
+func (c *checked) prove(ctx context.Context, accounts core.Source[core.Identity, core.Account], all int) {
+	user, err := core.NewIdentity(string(c.row.User.Platform), c.row.User.ID)
+	account, owner := core.Both(ctx, accounts, user, accounts, core.IdentityOf(c.row.Wallet))
+	c.asked = true
 	switch {
-	case err != nil || person.Err != nil || owner.Err != nil:
-		c.verdict = unknown
-	case person.Value.Registered() && person.Value.DID == owner.Value.DID:
-		c.after.ProvenAt = time.Now().UTC().Truncate(time.Second)
-	case c.block.IsZero():
-		c.verdict = unknown
+	case cmp.Or(err, account.Err, owner.Err) != nil:
+		c.check = check{most: all}
+	case account.Value.Registered() && account.Value.DID == owner.Value.DID:
+		c.proven = true
+	case c.check.block.IsZero():
+		c.check = check{most: all}
 	default:
-		c.verdict, c.disowned = no, true
+		c.check = check{block: c.check.block, disowned: true}
 	}
 }
 
-func (m *Members) countLook(v verdict) {
-	switch v {
-	case unknown:
-		m.unknown.Add(1)
-		m.Count("look_unknown")
-	case yes:
-		m.Count("look_yes")
-	case no:
-		m.Count("look_no")
+// countCheck counts a check of a row with a level.
+func (m *Members) countCheck(c check, level int) {
+	switch {
+	case c.most < level || c.most == 0:
+		m.Count("check_below")
+	case c.least > 0 && c.least >= level:
+		m.Count("check_reached")
+	default:
+		m.Count("check_unknown")
 	}
 }
 
-// save saves the rows after a look, unless their users changed them meanwhile.
-func (m *Members) save(ctx context.Context, changes []change) error {
-	byShard := map[int][]change{}
-	for _, c := range changes {
-		shard := shardOf(c.before.User)
-		byShard[shard] = append(byShard[shard], c)
+// save saves the rows after checks, unless another wallet was saved meanwhile.
+func (m *Members) save(ctx context.Context, found []checked) error {
+	byUser := make(map[chat.User]checked, len(found))
+	touched := map[int]bool{}
+	for _, c := range found {
+		byUser[c.row.User] = c
+		touched[shardOf(c.row.User)] = true
 	}
-	for shard, changes := range byShard {
-		err := m.rows.change(ctx, shard, func(list []Row) []Row {
-			for _, c := range changes {
-				if i := indexOf(list, c.before.User); i >= 0 && list[i].sameAs(c.before) {
-					list[i] = c.after
-				}
+	for shard := range touched {
+		err := m.rows.updateAll(ctx, shard, func(r *Row) bool {
+			c, is := byUser[r.User]
+			if !is || r.Wallet != c.row.Wallet {
+				return false
 			}
-			return list
+			now := time.Now()
+			*r = m.platforms[r.User.Platform].decide(*r, c.check, now)
+			if c.asked {
+				r.AskedAt = timeOf(now)
+			}
+			if c.proven {
+				r.ProvenAt = timeOf(now)
+			}
+			return true
 		})
 		if err != nil {
 			return err
@@ -230,124 +271,85 @@ func (m *Members) save(ctx context.Context, changes []change) error {
 	return nil
 }
 
-// lapse takes the badges that go after these changes. While too many would go on a platform,
-// lapse takes only those that were released.
-func (m *Members) lapse(ctx context.Context, changes []change) error {
-	released, err := m.rows.released(ctx)
-	if err != nil {
-		return err
+// settleRows settles the users of a slot's shards wherever something is left: one after another
+// in a community, and all communities at once.
+func (m *Members) settleRows(ctx context.Context, due []Row) error {
+	slot := map[int]bool{}
+	for _, r := range due {
+		slot[shardOf(r.User)] = true
 	}
-	for _, c := range changes {
-		platform := c.after.User.Platform
-		if !c.after.loses(c.finding) || !m.wears(platform) || m.held(platform) && !c.after.FirstNo.Before(released) {
-			continue
-		}
-		if err := m.takeFrom(ctx, c); err != nil {
+	left := map[place][]chat.User{} // by a community and its platform
+	for shard := range slot {
+		_, list, err := m.rows.load(ctx, shard)
+		if err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// wears reports whether there is a badge on a platform. Without one nobody loses any: the
-// settings may name it again.
-func (m *Members) wears(p chat.Platform) bool {
-	b := m.on(p)
-	return b != nil && len(b.Communities()) > 0
-}
-
-// held reports whether nobody on a platform loses a badge now. It logs and counts when that
-// begins.
-func (m *Members) held(p chat.Platform) bool {
-	t := m.rows.census().tallies[indexOfPlatform(p)]
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if t.held() && !m.blown[p] {
-		m.Count("fuse_held")
-		m.Log.Error("too many would lose a badge at once, so nobody does: look at the pools and the node, then run bot members --release",
-			"platform", p, "losing", t.losing, "of", t.holders)
-	}
-	m.blown[p] = t.held()
-	return t.held()
-}
-
-// takeFrom takes the badges of a row that loses them, unless its user changed the row
-// meanwhile, and tells the user.
-func (m *Members) takeFrom(ctx context.Context, c change) error {
-	row, err := m.rows.find(ctx, c.after.User)
-	if err != nil || row == nil || !row.sameAs(c.after) {
-		return err
-	}
-	first, second := clock(c.after.FirstNo, c.block), clock(c.block, c.block)
-	reason := fmt.Sprintf("Herald: staked nothing at %s and at %s UTC (%d of %[3]d pools)", first, second, len(m.Pools))
-	changes := m.take(ctx, row.User, reason, m.Every)
-	if !allTaken(changes) {
-		return ctx.Err()
-	}
-	lapsed := c.after
-	lapsed.FirstNo, lapsed.LapsedAt = time.Time{}, time.Now().UTC().Truncate(time.Second)
-	unchanged, err := m.rows.replace(ctx, c.after, &lapsed)
-	if err != nil {
-		return err
-	}
-	if !unchanged { // They may have staked and asked for it again a moment ago.
-		for _, community := range m.on(row.User.Platform).Communities() {
-			m.giveBack(ctx, returnee{row.User, community})
+		for _, r := range list {
+			p := m.platforms[r.User.Platform]
+			if p.Badges == nil {
+				continue
+			}
+			for _, community := range p.concerned(r) {
+				if _, more := p.next(r, community, p.OneEach(), m.held(p, community)); more {
+					at := place{chat.User{Platform: p.name}, community}
+					left[at] = append(left[at], r.User)
+				}
+			}
 		}
-		return nil
 	}
-	m.tell(ctx, changes, c)
-	return nil
-}
-
-// clock returns the time of day of t in UTC, with its date unless that is the one of day.
-func clock(t, day time.Time) string {
-	if t.UTC().Truncate(24 * time.Hour).Equal(day.UTC().Truncate(24 * time.Hour)) {
-		return t.UTC().Format("15:04")
-	}
-	return t.UTC().Format("2006-01-02 15:04")
-}
-
-// tell tells a user which badge is gone and why, if they have a private chat with the bot.
-func (m *Members) tell(ctx context.Context, changes []Change, c change) {
-	i := slices.IndexFunc(changes, func(c Change) bool { return c.Problem == "" })
-	if i < 0 {
-		return
-	}
-	again := chat.CommandLink("/verify")
-	text := chat.SayWith("lapsed.owner", chat.Values{"verify": again})
-	if !c.disowned {
-		text = chat.SayWith("lapsed.stake", chat.Values{
-			"first": chat.Plain(clock(c.after.FirstNo, c.block)), "second": chat.Plain(clock(c.block, c.block)), "n": chat.Count(len(m.Pools)), "verify": again,
+	var settling sync.WaitGroup
+	for at, users := range left {
+		settling.Go(func() {
+			m.guard(func() { m.settleUsers(ctx, m.platforms[at.user.Platform], at.community, users) })
 		})
 	}
-	m.on(c.after.User.Platform).Notify(ctx, c.after.User.ID, chat.Reply{
-		Language: m.Language, Tone: chat.Negative, Title: chat.SayWith("lapsed.title", chat.Values{"badge": changes[i].Badge}), Text: text,
-	})
+	settling.Wait()
+	return nil
 }
 
-// Elapse makes every row older, as if that much time had passed, and looks at all of them. The
-// demo uses it.
-func (m *Members) Elapse(ctx context.Context, d time.Duration) error {
+// concerned returns the communities with a badge, and those where the row has one.
+func (p *platform) concerned(r Row) []string {
+	ids := p.communities()
+	for _, g := range r.Given {
+		if !slices.Contains(ids, g.Community) {
+			ids = append(ids, g.Community)
+		}
+	}
+	return ids
+}
+
+// settleUsers settles users in a community, and tells those who lose a badge.
+func (m *Members) settleUsers(ctx context.Context, p *platform, community string, users []chat.User) {
+	for _, user := range users {
+		if ctx.Err() != nil {
+			return
+		}
+		for _, c := range m.settle(ctx, p, community, user, byCycle) {
+			if c.Removed && c.Problem == "" && !c.Later {
+				m.tell(ctx, p, user, c.Badge)
+			}
+		}
+	}
+}
+
+// CheckAll checks every row now, as if d had passed since all that is saved. The demo uses it.
+func (m *Members) CheckAll(ctx context.Context, d time.Duration) error {
 	var all []Row
 	for shard := range shards {
-		err := m.rows.change(ctx, shard, func(list []Row) []Row {
-			for i := range list {
-				for _, t := range list[i].times() {
-					if !t.IsZero() {
-						*t = t.Add(-d)
-					}
-				}
+		err := m.rows.updateAll(ctx, shard, func(r *Row) bool {
+			for _, t := range []*Time{&r.CheckedAt, &r.Block} {
+				*t = timeOf(t.Add(-d))
 			}
-			return list
+			if r.Below != nil {
+				r.Below = &Below{Level: r.Below.Level, Block: timeOf(r.Below.Block.Add(-d))}
+			}
+			all = append(all, *r)
+			return true
 		})
 		if err != nil {
 			return err
 		}
 	}
-	err := m.rows.each(ctx, func(_ int, list []Row) { all = append(all, list...) })
-	if err != nil {
-		return err
-	}
-	return m.look(ctx, all)
+	m.counted.Store(true)
+	return m.checkAll(ctx, all)
 }

@@ -1,9 +1,8 @@
 package members
 
 import (
-	"encoding/binary"
+	"encoding/json"
 	"errors"
-	"hash/crc32"
 	"slices"
 	"strconv"
 	"time"
@@ -13,133 +12,177 @@ import (
 	"herald/internal/chat"
 )
 
-// Row is a kept wallet. Its times are whole seconds.
+// Row is what is saved of one person on one platform. It holds no name, no DID and no amount.
 type Row struct {
-	User   chat.User
-	Wallet common.Address
-	// KeptAt is when the user asked to keep the wallet, and ProvenAt when the wallet was last
-	// seen to be theirs.
-	KeptAt, ProvenAt time.Time
-	// LookedAt is when the stake was last known.
-	LookedAt time.Time
-	// FirstNo is the time of the block of the first "no" in a row; zero: there is none, or
-	// the user may wear no badge.
-	FirstNo time.Time
-	// LapsedAt is since when the user may not wear a badge; zero: they may.
-	LapsedAt time.Time
-	// Forgotten marks a row that is deleted once the user wears no badge any more.
-	Forgotten bool
-	// Pools stands for the chain and the list of pools at the last look.
-	Pools uint64
+	User chat.User `json:"u"`
+	// Wallet is the saved address. It is zero in a row that only waits for badges to be
+	// removed; all fields but User and Given are then zero, too.
+	Wallet common.Address `json:"w,omitzero"`
+	// SavedAt is when the address was saved. ProvenAt is when it was last found to be the
+	// user's, and AskedAt when the cycle last asked.
+	SavedAt  Time `json:"s,omitzero"`
+	ProvenAt Time `json:"p,omitzero"`
+	AskedAt  Time `json:"a,omitzero"`
+	// CheckedAt is when a check last found anything, and Block the time of the newest block
+	// that a check read.
+	CheckedAt Time `json:"c,omitzero"`
+	Block     Time `json:"b,omitzero"`
+	// List stands for the chain, the pools and the amounts under which Level was found.
+	List uint64 `json:"l,omitempty"`
+	// Level is how many of the platform's amounts are reached.
+	Level int `json:"n,omitempty"`
+	// Below is the first check that found less than Level, or nil.
+	Below *Below `json:"f,omitempty"`
+	// Lost is how Level last fell. It is nil once Level has risen again.
+	Lost *Loss `json:"x,omitempty"`
+	// Released lets the badges above Level or Below go although the fuse has blown.
+	Released bool `json:"r,omitempty"`
+	// Given holds the badges that the user has or may have.
+	Given []Given `json:"g,omitempty"`
 }
 
-// Stakes reports whether the last look found a stake of the user's own wallet.
-func (r Row) Stakes() bool { return r.FirstNo.IsZero() && r.LapsedAt.IsZero() && !r.Forgotten }
+// Below is a check that found less than the level of a row.
+type Below struct {
+	Level int  `json:"n,omitempty"`
+	Block Time `json:"b"`
+}
 
-// sameAs reports whether r and other are equal, field by field.
-func (r Row) sameAs(other Row) bool { return slices.Equal(r.append(nil), other.append(nil)) }
+// Loss is how a level fell: by two checks of these blocks.
+type Loss struct {
+	First  Time `json:"f"`
+	Second Time `json:"s"`
+	// Disowned says that the wallet was not the user's any more.
+	Disowned bool `json:"d,omitempty"`
+}
 
-// rowSize is the size of a row in a shard: a byte for the platform and Forgotten, the user's
-// ID, the wallet, five times of Unix seconds, and Pools.
-const rowSize = 1 + 8 + common.AddressLength + 5*4 + 8
+// Given is a badge of a community and what is known of it.
+type Given struct {
+	Community string `json:"c"`
+	// Badge is empty with the state Absent.
+	Badge string `json:"b,omitempty"`
+	State State  `json:"t,omitempty"`
+	// Since is when the badge was given.
+	Since Time `json:"s,omitzero"`
+	// RefusedAt is when the platform first refused to remove the badge; zero: it has not.
+	RefusedAt Time `json:"r,omitzero"`
+}
 
-// forgottenBit is set in the first byte of a row that is Forgotten.
-const forgottenBit = 0x80
+// State is what is known of a badge.
+type State int
 
-// platforms are known by their index in a row. A new one goes to the end.
-var platforms = [...]chat.Platform{"", "telegram", "discord"}
+// The states.
+const (
+	// Had: the user was given the badge.
+	Had State = iota
+	// Doubt: a call to give or remove the badge was begun, and its outcome is not known.
+	Doubt
+	// Absent: the user is not in the community, or can have no badge there. No call is made
+	// for them until they return or press a button.
+	Absent
+)
 
-// indexOfPlatform returns the index of a platform, or -1.
-func indexOfPlatform(p chat.Platform) int { return slices.Index(platforms[:], p) }
+// Forgotten reports whether the row only waits for badges to be removed.
+func (r *Row) Forgotten() bool { return r.Wallet == common.Address{} }
+
+// forget empties the row of all but its user and the badges to be removed.
+func (r *Row) forget() {
+	*r = Row{User: r.User, Given: r.Given}
+	r.dropAbsent()
+}
+
+// dropAbsent forgets where the user was absent, so that calls are made there again.
+func (r *Row) dropAbsent() { r.drop(func(g Given) bool { return g.State == Absent }) }
+
+// drop deletes entries of Given.
+func (r *Row) drop(match func(Given) bool) { r.Given = slices.DeleteFunc(slices.Clone(r.Given), match) }
+
+// set replaces the entry of a badge, or adds one.
+func (r *Row) set(g Given) {
+	r.Given = slices.Clone(r.Given)
+	if i := r.index(g.Community, g.Badge); i >= 0 {
+		r.Given[i] = g
+	} else {
+		r.Given = append(r.Given, g)
+	}
+}
+
+// index returns the index of a badge in Given, or -1.
+func (r *Row) index(community, badge string) int {
+	return slices.IndexFunc(r.Given, func(g Given) bool { return g.Community == community && g.Badge == badge })
+}
+
+// Time is a time in whole seconds. JSON has it as Unix time.
+type Time struct{ time.Time }
+
+func timeOf(t time.Time) Time {
+	if t.IsZero() {
+		return Time{}
+	}
+	return Time{t.UTC().Truncate(time.Second)}
+}
+
+// MarshalJSON implements json.Marshaler.
+func (t Time) MarshalJSON() ([]byte, error) { return strconv.AppendInt(nil, t.Unix(), 10), nil }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *Time) UnmarshalJSON(b []byte) error {
+	seconds, err := strconv.ParseInt(string(b), 10, 64)
+	t.Time = time.Unix(seconds, 0).UTC()
+	return err
+}
+
+// platforms are those that a row can be about.
+var platforms = []chat.Platform{"telegram", "discord"}
 
 // errUser is the error of a user whom no row can be about.
 var errUser = errors.New("rows are about users of Telegram and Discord")
 
-// check fails unless a row can be about the user.
-func check(u chat.User) error {
-	_, err := strconv.ParseUint(u.ID, 10, 64)
-	if err != nil || indexOfPlatform(u.Platform) < 1 {
+// checkUser fails unless a row can be about the user.
+func checkUser(u chat.User) error {
+	if _, err := strconv.ParseUint(u.ID, 10, 64); err != nil || !slices.Contains(platforms, u.Platform) {
 		return errUser
 	}
 	return nil
 }
 
-// append appends the row in rowSize bytes. Its user must pass check.
-func (r Row) append(b []byte) []byte {
-	first := byte(indexOfPlatform(r.User.Platform))
-	if r.Forgotten {
-		first |= forgottenBit
-	}
-	id, _ := strconv.ParseUint(r.User.ID, 10, 64)
-	b = binary.BigEndian.AppendUint64(append(b, first), id)
-	b = append(b, r.Wallet[:]...)
-	for _, t := range r.times() {
-		seconds := uint32(0)
-		if !t.IsZero() {
-			seconds = uint32(t.Unix())
-		}
-		b = binary.BigEndian.AppendUint32(b, seconds)
-	}
-	return binary.BigEndian.AppendUint64(b, r.Pools)
+// version is that of a shard. Raise it when a row comes to mean something else.
+const version = 1
+
+// shard is a value of the Store.
+type shard struct {
+	Version int   `json:"version"`
+	Rows    []Row `json:"rows"`
 }
 
-// times returns the times of the row, in the order of a shard.
-func (r *Row) times() []*time.Time {
-	return []*time.Time{&r.KeptAt, &r.ProvenAt, &r.LookedAt, &r.FirstNo, &r.LapsedAt}
-}
-
-// readRow reads the row in the first rowSize bytes of b. It fails for an unknown platform.
-func readRow(b []byte) (r Row, err error) {
-	platform := int(b[0] &^ forgottenBit)
-	if platform == 0 || platform >= len(platforms) {
-		return r, errDamaged
-	}
-	r.User = chat.User{Platform: platforms[platform], ID: strconv.FormatUint(binary.BigEndian.Uint64(b[1:]), 10)}
-	r.Forgotten = b[0]&forgottenBit != 0
-	r.Wallet = common.Address(b[9:29])
-	for i, t := range r.times() {
-		if seconds := binary.BigEndian.Uint32(b[29+4*i:]); seconds > 0 {
-			*t = time.Unix(int64(seconds), 0).UTC()
-		}
-	}
-	r.Pools = binary.BigEndian.Uint64(b[49:])
-	return r, nil
-}
-
-// A shard is version, the checksum of its rows, and the rows.
-const (
-	version    = 1
-	headerSize = 1 + crc32.Size
+var (
+	// errDamaged is the error of a shard that no version wrote.
+	errDamaged = errors.New("a value is damaged")
+	// errNewer is the error of a shard that a newer version wrote.
+	errNewer = errors.New("a newer version wrote the saved addresses; run that one")
 )
 
-// errDamaged is the error of a shard that this version did not write, or not as it is.
-var errDamaged = errors.New("a shard of kept wallets is damaged")
-
+// encodeShard returns nil for no rows.
 func encodeShard(rows []Row) []byte {
-	b := make([]byte, headerSize, headerSize+len(rows)*rowSize)
-	for _, r := range rows {
-		b = r.append(b)
+	if len(rows) == 0 {
+		return nil
 	}
-	b[0] = version
-	binary.BigEndian.PutUint32(b[1:], crc32.ChecksumIEEE(b[headerSize:]))
+	b, _ := json.Marshal(shard{Version: version, Rows: rows}) // Every row can be JSON.
 	return b
 }
 
 // decodeShard reads a shard. nil is a shard without rows.
-func decodeShard(b []byte) (rows []Row, err error) {
+func decodeShard(b []byte) ([]Row, error) {
 	if b == nil {
 		return nil, nil
 	}
-	if len(b) < headerSize || b[0] != version || (len(b)-headerSize)%rowSize != 0 ||
-		binary.BigEndian.Uint32(b[1:]) != crc32.ChecksumIEEE(b[headerSize:]) {
+	var s shard
+	err := json.Unmarshal(b, &s)
+	nobody := slices.ContainsFunc(s.Rows, func(r Row) bool { return checkUser(r.User) != nil })
+	switch {
+	case s.Version > version:
+		return nil, errNewer
+	case err != nil || s.Version != version || nobody:
 		return nil, errDamaged
 	}
-	for rest := b[headerSize:]; len(rest) > 0; rest = rest[rowSize:] {
-		r, err := readRow(rest)
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, r)
-	}
-	return rows, nil
+	return s.Rows, nil
 }

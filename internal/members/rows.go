@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"sync"
@@ -16,49 +17,40 @@ import (
 )
 
 const (
-	// shards is the number of values that hold the rows. With 100,000 rows, a shard has some
-	// 200 of them in 11 kB.
-	shards = 512
-	// maxRaces is how often a change is tried while others change the same value.
-	maxRaces = 5
-	// forever is the ttl of every value.
-	forever = 100 * 365 * 24 * time.Hour
+	// shards is the number of values that hold the rows: 8 for each slot of a cycle. With
+	// 100,000 rows, a shard has some 200 of them in 60 kB.
+	shards = 8 * slots
+	// maxRaces is how often a change is tried while other replicas change the same value.
+	maxRaces = 20
 )
 
-const (
-	// countsKey is the key of the number of rows in each shard, by which missing rows are
-	// noticed.
-	countsKey = "members counts"
-	// releasedKey is the key of the time of the last Release, in Unix seconds.
-	releasedKey = "members released"
-)
+// Store keeps the rows. *store.Folder and *store.Redis implement it.
+type Store interface {
+	// Load returns the value of key, or nil if there is none. It fails if that is not known.
+	Load(ctx context.Context, key string) ([]byte, error)
+	// Replace saves value under key until it is replaced, if old is saved there now. An empty
+	// old stands for nothing, and an empty value deletes. It returns false without an error if
+	// something else is saved there. After an error that is not known.
+	Replace(ctx context.Context, key string, old, value []byte) (replaced bool, err error)
+}
 
-// rows are all rows, in a Store. It holds none in memory, and counts those of each shard as
-// they were last read or written here.
+// ErrNotSaved is the error of a row that could not be written.
+var ErrNotSaved = errors.New("the saved addresses cannot be written")
+
+// rows are all rows, in a Store. It holds none in memory.
 type rows struct {
 	Store
-	rules rules
+	log *slog.Logger
+	// count returns the counts of a shard's rows.
+	count func([]Row) census
+	// locks are held while this process changes a shard.
+	locks [shards]sync.Mutex
 
 	mu     sync.Mutex
 	counts [shards]census
-}
-
-// note counts the rows of a shard.
-func (s *rows) note(shard int, list []Row) {
-	counted := countRows(list, time.Now().Add(-s.rules.every-s.rules.late()))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.counts[shard] = counted
-}
-
-// census returns the sum of the counts.
-func (s *rows) census() (sum census) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.counts {
-		sum.add(c)
-	}
-	return sum
+	sum    census // of counts
+	// missing counts the rows that vanished while nobody here deleted them.
+	missing int
 }
 
 // shardKey returns the key of a shard.
@@ -71,64 +63,95 @@ func shardOf(u chat.User) int {
 }
 
 // load returns a shard, as saved and as rows. If the shard is damaged, load saves it under
-// another key, replaces it by one without rows, and fails.
+// another key, deletes it, and fails.
 func (s *rows) load(ctx context.Context, shard int) (saved []byte, list []Row, err error) {
 	saved, err = s.Load(ctx, shardKey(shard))
 	if err == nil {
 		list, err = decodeShard(saved)
 	}
-	if errors.Is(err, errDamaged) && s.set(ctx, shardKey(shard)+" damaged", saved) == nil {
-		s.Swap(ctx, shardKey(shard), saved, encodeShard(nil), forever)
+	if errors.Is(err, errDamaged) {
+		s.setAside(ctx, shard, saved)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("read kept wallets: %w", err)
+		return nil, nil, fmt.Errorf("read the saved addresses: %w", err)
 	}
-	s.note(shard, list)
+	s.note(shard, list, 0)
 	return saved, list, nil
 }
 
-// set saves a value, whatever is saved under key. It fails unless the value can be read back:
-// a Swap may succeed though the disk is full.
-func (s *rows) set(ctx context.Context, key string, value []byte) error {
-	for range maxRaces {
-		before, err := s.Load(ctx, key)
-		if err != nil {
-			return err
-		}
-		if bytes.Equal(before, value) {
-			return nil
-		}
-		s.Swap(ctx, key, before, value, forever)
+// setAside moves a damaged shard to a key of its own, and logs that.
+func (s *rows) setAside(ctx context.Context, shard int, saved []byte) {
+	aside := fmt.Sprintf("%s damaged %d", shardKey(shard), time.Now().UnixNano())
+	if ok, err := s.Replace(ctx, aside, nil, saved); !ok || err != nil {
+		return
 	}
-	return ErrNotKept
+	if ok, err := s.Replace(ctx, shardKey(shard), saved, nil); ok && err == nil {
+		s.log.ErrorContext(ctx, "a damaged value of saved addresses was set aside; nobody loses a badge by it", "part", shard)
+	}
 }
 
-// change replaces the rows of a shard by what edit returns for them, which may be called
-// several times. It fails unless the Store has the change.
+// note counts the rows of a shard, of which this process has just deleted some.
+func (s *rows) note(shard int, list []Row, deleted int) {
+	counted := s.count(list)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.missing += max(0, s.counts[shard].rows-counted.rows-deleted)
+	s.sum.add(s.counts[shard], -1)
+	s.sum.add(counted, 1)
+	s.counts[shard] = counted
+}
+
+// total returns how many rows there are, and how many of these were checked.
+func (s *rows) total() (rows, checked int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sum.rows, s.sum.checked
+}
+
+// tally returns the counts of a community.
+func (s *rows) tally(community string) tally {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sum.communities[community]
+}
+
+// takeMissing returns how many rows are missing, and counts anew, if they are many.
+func (s *rows) takeMissing() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n = s.missing; n <= maxMissing || n*maxLosingPart <= s.sum.rows {
+		return 0
+	}
+	s.missing = 0
+	return n
+}
+
+// change replaces the rows of a shard by what edit returns for them. edit may be called several
+// times, and must not change its argument. change blocks for a call to the Store, or some, and
+// fails unless the Store has the change.
 func (s *rows) change(ctx context.Context, shard int, edit func([]Row) []Row) error {
+	s.locks[shard].Lock()
+	defer s.locks[shard].Unlock()
 	for range maxRaces {
 		saved, list, err := s.load(ctx, shard)
 		if err != nil {
 			return err
 		}
-		edited := edit(slices.Clone(list))
+		edited := edit(list)
 		value := encodeShard(edited)
-		if bytes.Equal(value, encodeShard(list)) {
+		if bytes.Equal(value, saved) {
 			return nil
 		}
-		if !s.Swap(ctx, shardKey(shard), saved, value, forever) {
-			continue
+		replaced, err := s.Replace(ctx, shardKey(shard), saved, value)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrNotSaved, err)
 		}
-		if written, err := s.Load(ctx, shardKey(shard)); err != nil || bytes.Equal(written, saved) {
-			return ErrNotKept // The disk may be full.
+		if replaced {
+			s.note(shard, edited, max(0, len(list)-len(edited)))
+			return nil
 		}
-		s.note(shard, edited)
-		if len(edited) != len(list) {
-			s.saveCount(ctx, shard, len(edited))
-		}
-		return nil
 	}
-	return ErrNotKept
+	return ErrNotSaved
 }
 
 // find returns the row of a user, or nil if there is none.
@@ -144,97 +167,74 @@ func indexOf(list []Row, u chat.User) int {
 	return slices.IndexFunc(list, func(r Row) bool { return r.User == u })
 }
 
-// put adds a row, or replaces the one of the same user. edit returns the row to put for the
-// present one, which is nil if there is none.
-func (s *rows) put(ctx context.Context, u chat.User, edit func(*Row) Row) error {
-	return s.change(ctx, shardOf(u), func(list []Row) []Row {
-		if i := indexOf(list, u); i >= 0 {
-			list[i] = edit(&list[i])
-			return list
+// update changes the row of a user. edit gets the row, which is nil if there is none, and
+// changes and returns it; nil deletes the row. update returns the row as saved. It is change
+// for one row.
+func (s *rows) update(ctx context.Context, u chat.User, edit func(*Row) *Row) (updated *Row, err error) {
+	err = s.change(ctx, shardOf(u), func(list []Row) []Row {
+		i := indexOf(list, u)
+		if i < 0 {
+			if updated = edit(nil); updated == nil {
+				return list
+			}
+			return append(slices.Clone(list), *updated)
 		}
-		return append(list, edit(nil))
-	})
-}
-
-// replace replaces the row before by after, or deletes it if after is nil. It does nothing if
-// the row is not as before, and reports whether it was.
-func (s *rows) replace(ctx context.Context, before Row, after *Row) (unchanged bool, err error) {
-	err = s.change(ctx, shardOf(before.User), func(list []Row) []Row {
-		i := indexOf(list, before.User)
-		if unchanged = i >= 0 && list[i].sameAs(before); !unchanged {
-			return list
+		row := list[i]
+		if updated = edit(&row); updated == nil {
+			return slices.Delete(slices.Clone(list), i, i+1)
 		}
-		if after == nil {
-			return slices.Delete(list, i, i+1)
-		}
-		list[i] = *after
+		list = slices.Clone(list)
+		list[i] = *updated
 		return list
 	})
-	return unchanged, err
+	return updated, err
 }
 
-// each calls f with the rows of each shard. It calls f for every shard that can be read, and
-// then fails if another cannot be.
-func (s *rows) each(ctx context.Context, f func(shard int, list []Row)) error {
-	var failed error
-	for shard := range shards {
-		_, list, err := s.load(ctx, shard)
-		if err != nil {
-			failed = err
-			continue
-		}
-		f(shard, list)
-	}
-	return failed
-}
-
-// saveCount saves the number of rows of a shard. A failure is made good by the next one.
-func (s *rows) saveCount(ctx context.Context, shard, n int) {
-	for range maxRaces {
-		saved, err := s.Load(ctx, countsKey)
-		if err != nil {
-			return
-		}
-		counts := make([]byte, 2*shards)
-		copy(counts, saved)
-		binary.BigEndian.PutUint16(counts[2*shard:], uint16(n))
-		if s.Swap(ctx, countsKey, saved, counts, forever) {
-			return
-		}
-	}
-}
-
-// missing returns how many rows were kept and are not there any more, and counts anew. It
-// fails if the Store cannot be read.
-func (s *rows) missing(ctx context.Context) (n int, err error) {
-	saved, err := s.Load(ctx, countsKey)
-	if err != nil {
-		// What was damaged is aside now.
-		if saved, err = s.Load(ctx, countsKey); err != nil {
-			return 0, err
-		}
-	}
-	counts, found := make([]byte, 2*shards), make([]byte, 2*shards)
-	copy(counts, saved)
-	for shard := range shards {
-		_, list, err := s.load(ctx, shard)
-		if err != nil {
-			if _, list, err = s.load(ctx, shard); err != nil {
-				return 0, err
+// updateAll changes the rows of a shard that edit returns true for.
+func (s *rows) updateAll(ctx context.Context, shard int, edit func(*Row) bool) error {
+	return s.change(ctx, shard, func(list []Row) []Row {
+		edited := slices.Clone(list)
+		for i := range edited {
+			row := edited[i]
+			if edit(&row) {
+				edited[i] = row
 			}
 		}
-		n += max(0, int(binary.BigEndian.Uint16(counts[2*shard:]))-len(list))
-		binary.BigEndian.PutUint16(found[2*shard:], uint16(len(list)))
-	}
-	return n, s.set(ctx, countsKey, found)
+		return edited
+	})
 }
 
-// released returns the time of the last Release, or zero.
-func (s *rows) released(ctx context.Context) (time.Time, error) {
-	saved, err := s.Load(ctx, releasedKey)
-	seconds, invalid := strconv.ParseInt(string(saved), 10, 64)
-	if err != nil || invalid != nil {
-		return time.Time{}, err
+// readers is how many shards each reads at a time.
+const readers = 8
+
+// each calls f with the rows of each shard, one call at a time and in no order. It goes on
+// behind a shard that is damaged, and stops if the Store does not answer. It then fails.
+func (s *rows) each(ctx context.Context, f func(list []Row)) error {
+	var reading sync.WaitGroup
+	var mu sync.Mutex
+	var failed error
+	next, away := 0, false
+	// take returns the next shard, or false if there is none.
+	take := func() (shard int, left bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		next++
+		return next - 1, next <= shards && !away
 	}
-	return time.Unix(seconds, 0), nil
+	for range readers {
+		reading.Go(func() {
+			for shard, left := take(); left; shard, left = take() {
+				_, list, err := s.load(ctx, shard)
+				mu.Lock()
+				if err != nil {
+					failed, away = err, away || !errors.Is(err, errDamaged) && !errors.Is(err, errNewer)
+				} else {
+					f(list)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	reading.Wait()
+	return failed
 }

@@ -3,97 +3,172 @@ package members
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
-	"strconv"
 	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/shopspring/decimal"
 
 	"herald/internal/chat"
 )
 
-// Status is what moderators see.
-type Status struct {
-	// Rows counts the kept wallets, and Looked those whose stake was known within the last
-	// Every.
-	Rows, Looked int
-	// Given, Taken and Unknown count badges given, badges taken, and looks without a result,
-	// since the start of this process.
-	Given, Taken, Unknown int64
-	Held                  []Held
-	Worn                  []Worn
+var errUnread = errors.New("the saved addresses could not be read")
+
+// Saved is what commands show of a row.
+type Saved struct {
+	Wallet             common.Address
+	SavedAt, CheckedAt time.Time
+	// Stakes says that the last check found a stake, and Below that it found too little for a
+	// badge of these.
+	Stakes bool
+	// Badges are those that the user has.
+	Badges []Has
+	// LastBlock is when the last check was, by its block. Going are those of Badges that the
+	// next check removes if it finds as little.
+	LastBlock time.Time
+	Going     []Has
+	// Lost is how the stake fell, unless it has risen again, and Missing the badges that come
+	// back with it.
+	Lost    *Loss
+	Missing []Badge
 }
 
-// Held says that nobody on a platform loses a badge, because too many would.
-type Held struct {
-	Platform chat.Platform
-	// Losing of Holders would lose it.
-	Losing, Holders int
+// Has is a badge that a user has since a time.
+type Has struct {
+	Badge
+	Since time.Time
 }
 
-// Worn says how many users wear the badge of a community, as the platform tells.
-type Worn struct {
-	Badge   chat.Untrusted
-	Wearers int
-	// Holders counts the rows of the platform whose users may wear it.
-	Holders int
-}
-
-// Status returns what is known of the rows without reading them: what other replicas changed
-// is counted within Every. It asks the platform p how many wear its badges, and blocks for
-// that. It leaves out what p does not tell. It fails if the rows cannot be read.
-func (m *Members) Status(ctx context.Context, p chat.Platform) (Status, error) {
-	if !m.counted.Load() {
-		return Status{}, errUnread
+// Saved returns what is saved of a user, or nil if nothing is. It fails if the rows cannot be
+// read, and blocks for a call to the Store.
+func (m *Members) Saved(ctx context.Context, user chat.User) (*Saved, error) {
+	if !m.Enabled() || checkUser(user) != nil {
+		return nil, nil
 	}
-	now := m.rows.census()
-	s := Status{Rows: now.rows, Looked: now.looked, Given: m.given.Load(), Taken: m.taken.Load(), Unknown: m.unknown.Load()}
-	for i, t := range now.tallies {
-		if t.held() && m.wears(platforms[i]) {
-			s.Held = append(s.Held, Held{Platform: platforms[i], Losing: t.losing, Holders: t.holders})
+	row, err := m.rows.find(ctx, user)
+	if err != nil || row == nil || row.Forgotten() {
+		return nil, err
+	}
+	p := m.platforms[user.Platform]
+	s := &Saved{
+		Wallet: row.Wallet, SavedAt: row.SavedAt.Time, CheckedAt: row.CheckedAt.Time, Stakes: p.expected(*row) > 0, Lost: row.Lost,
+		LastBlock: row.Block.Time,
+	}
+	for _, g := range row.Given {
+		if g.State == Absent {
+			continue
+		}
+		has := Has{m.badgeOf(p, g.Community, g.Badge), g.Since.Time}
+		s.Badges = append(s.Badges, has)
+		if p.losing(*row, g) {
+			s.Going = append(s.Going, has)
 		}
 	}
-	b := m.on(p)
-	if b == nil {
-		return s, nil
-	}
-	for _, community := range b.Communities() {
-		if n, err := b.wearing(ctx, community); err == nil {
-			s.Worn = append(s.Worn, Worn{Badge: b.BadgeName(community), Wearers: n, Holders: now.tallies[indexOfPlatform(p)].holders})
+	for _, b := range p.badges {
+		if row.Lost != nil && p.of(b.Amount) > row.Level && row.index(b.Community, b.ID) < 0 && row.index(b.Community, "") < 0 {
+			s.Missing = append(s.Missing, m.badgeOf(p, b.Community, b.ID))
 		}
 	}
 	return s, nil
 }
 
-// Census returns how many wallets are kept, how many of these were looked at within Every, and
-// how many users would lose a badge that nobody loses. It does not block.
-func (m *Members) Census() (rows, looked, held int) {
-	now := m.rows.census()
-	for i, t := range now.tallies {
-		if t.held() && m.wears(platforms[i]) {
-			held += t.losing
+// WhyLost says which checks a badge with this amount was lost by, and what brings it back.
+func WhyLost(l Loss, wallet chat.Value, amount decimal.Decimal, symbol string) chat.Text {
+	values := chat.Values{"wallet": wallet, "when": WhenLost(l), "verify": chat.CommandLink("/verify")}
+	switch {
+	case l.Disowned:
+		return chat.SayWith("lost.owner", values)
+	case amount.IsZero():
+		return chat.SayWith("lost.stake", values)
+	}
+	values["amount"] = chat.Amount{Decimal: amount, Symbol: symbol}
+	return chat.SayWith("lost.amount", values)
+}
+
+// WhenLost says when the two checks were.
+func WhenLost(l Loss) chat.Text {
+	const day, clock = 24 * time.Hour, "15:04"
+	key := "lost.days"
+	if l.First.Truncate(day).Equal(l.Second.Truncate(day)) {
+		key = "lost.day"
+	}
+	return chat.SayWith(key, chat.Values{
+		"day": chat.Day{Time: l.First.Time}, "first": chat.Plain(l.First.Format(clock)),
+		"later": chat.Day{Time: l.Second.Time}, "second": chat.Plain(l.Second.Format(clock)),
+	})
+}
+
+// tell tells a user which badge is gone and why, if they have a private chat with the bot.
+func (m *Members) tell(ctx context.Context, p *platform, user chat.User, b Badge) {
+	row, err := m.rows.find(ctx, user)
+	if err != nil || row == nil || row.Lost == nil || row.Forgotten() {
+		return
+	}
+	p.Notify(ctx, user.ID, chat.Reply{
+		Language: m.Language, Tone: chat.Negative,
+		Title: chat.SayWith("lost.title", chat.Values{"badge": b.Name, "group": b.CommunityName}),
+		Text:  WhyLost(*row.Lost, chat.Address{Hex: row.Wallet.Hex()}, b.Amount, m.Symbol),
+	})
+}
+
+// Status is what moderators of a community see.
+type Status struct {
+	// Have counts the users who have a badge there, and Checked those of them whose stake was
+	// known within Every.
+	Have, Checked int
+	// Given and Removed count since Since, the start of this process.
+	Since          time.Time
+	Given, Removed int
+	// Losing of Have would lose a badge. Held says that they do not, because they are too
+	// many.
+	Losing int
+	Held   bool
+	// Refused is why the platform refuses badges there, or "".
+	Refused chat.BadgeProblem
+}
+
+// Status returns what is known of a community without reading rows: what other replicas
+// changed is counted within Every. It does not block, and fails while the rows cannot be read.
+func (m *Members) Status(name chat.Platform, community string) (Status, error) {
+	if !m.counted.Load() {
+		return Status{}, errUnread
+	}
+	t := m.rows.tally(community)
+	m.mu.Lock()
+	c := m.calls[community]
+	m.mu.Unlock()
+	s := Status{
+		Have: t.have, Checked: t.checked, Losing: t.losing, Held: t.blown(),
+		Since: m.started, Given: c.given, Removed: c.removed,
+	}
+	if p := m.platforms[name]; p != nil && p.Badges != nil {
+		s.Refused = p.gate(community).refused("")
+	}
+	return s, nil
+}
+
+// Census returns how many addresses are saved, how many of these were checked within Every, and
+// how many users a fuse keeps from losing a badge. It does not block.
+func (m *Members) Census() (rows, checked, held int) {
+	rows, checked = m.rows.total()
+	for _, p := range m.platforms {
+		for _, community := range p.communities() {
+			if t := m.rows.tally(community); t.blown() {
+				held += t.losing
+			}
 		}
 	}
-	return now.rows, now.looked, held
+	return rows, checked, held
 }
 
 // All returns every row, sorted by platform and user. It fails if one cannot be read, and then
 // returns the others.
 func (m *Members) All(ctx context.Context) ([]Row, error) {
 	var all []Row
-	err := m.rows.each(ctx, func(_ int, list []Row) { all = append(all, list...) })
+	err := m.rows.each(ctx, func(list []Row) { all = append(all, list...) })
 	slices.SortFunc(all, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(a.User.Platform, b.User.Platform), cmp.Compare(len(a.User.ID), len(b.User.ID)), cmp.Compare(a.User.ID, b.User.ID))
 	})
 	return all, err
-}
-
-// Release lets the next looks take the badges of all who have a first "no" now, however many
-// they are. It returns their number.
-func (m *Members) Release(ctx context.Context) (n int, err error) {
-	if err := m.rows.each(ctx, func(int, []Row) {}); err != nil {
-		return 0, err
-	}
-	for _, t := range m.rows.census().tallies {
-		n += t.losing
-	}
-	return n, m.rows.set(ctx, releasedKey, strconv.AppendInt(nil, time.Now().Unix(), 10))
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -23,9 +25,6 @@ import (
 // lease is how long a claim of a killed replica lasts.
 const lease = 30 * time.Second
 
-// maxSkew is how far the chain's clock may be from ours before the node counts as frozen.
-const maxSkew = 10 * time.Minute
-
 var errFault = errors.New("a fault of the test")
 
 // claim is what a replica has claimed.
@@ -35,84 +34,83 @@ type claim struct {
 	answered bool
 }
 
-// person is somebody with an account, a wallet and a place in some communities.
+// person is somebody with two wallets and a place in communities.
 type person struct {
 	chat.User
-	wallet common.Address
-	stakes bool
-	// disowned is since when the wallet is another account's; zero: it is theirs.
-	disowned time.Time
+	wallets [2]common.Address
+	stakes  [2]int64
+	// disowned says that the wallets are another account's.
+	disowned bool
 	in       map[string]bool
-	wears    map[string]bool
-	// pressed says that they pressed a button to keep a wallet, and forget that they want to
-	// be forgotten.
-	pressed, forget bool
-	// looks counts the readings of their wallet by looks.
-	looks atomic.Int64
-	// kept is when they last kept a wallet.
-	kept time.Time
-	// firstNo and lastNo are the blocks of complete answers without a stake, in a row and
-	// under the same pools.
-	firstNo, lastNo time.Time
-	pools           uint64
+	has      map[string]bool // by community and badge
+	// saved is the index of the saved wallet, or -1; pressed says that there was one.
+	saved   int
+	pressed bool
+	// lowSince is by amount since when the saved wallet is or was below it; zero: never.
+	lowSince map[int64]time.Time
+}
+
+// stake returns what the saved wallet stakes, which is nothing if the wallet is another's.
+func (p *person) stake() int64 {
+	if p.saved < 0 || p.disowned {
+		return 0
+	}
+	return p.stakes[p.saved]
+}
+
+// community is how a server or group behaves.
+type community struct {
+	problem chat.BadgeProblem
+	// carriedOut says that a call which fails has its effect all the same.
+	carriedOut bool
+	calls      []string
 }
 
 // world is what replicas share: a store, claims, a chain, a partner and a platform.
 type world struct {
 	t       *testing.T
 	every   time.Duration
+	oneEach bool
 	limiter chat.Limiter
 	log     logtest.Buffer
 
-	mu      sync.Mutex
-	people  []*person
-	values  map[string][]byte
-	claims  map[string]claim
-	pools   []core.Pool
-	changed time.Time // when pools changed; zero: never
-	skew    time.Duration
+	mu          sync.Mutex
+	people      []*person
+	values      map[string][]byte
+	claims      map[string]claim
+	badges      []chat.Badge
+	pools       []core.Pool
+	skew        time.Duration // of the blocks
+	communities map[string]*community
 
 	storeAway, diskFull, nodeAway, partial, partnerAway bool
-	// problem is that of every call to the platform, and carriedOut says that the call has
-	// its effect all the same.
-	problem    chat.BadgeProblem
-	carriedOut bool
-	// giveTime and takeTime are how much longer a call to give or to take needs, and readTime
-	// how long a reading of stakes needs.
-	giveTime, takeTime, readTime time.Duration
-	// onRead and onTake are called before a reading, and before a call to take.
-	onRead func()
-	onTake func(*person)
-	// unjudged lets every badge go.
-	unjudged bool
-	// killed says that a replica was killed: its last answers have no effect.
-	killed  bool
-	effects atomic.Int64
-	// victim is the replica that onEffect may kill.
-	victim   atomic.Pointer[replica]
-	onEffect func(n int64)
-	calls    []string // "give 9001 7001", in order
-	// asked and attempts are the communities and times of all calls.
-	asked    []string
-	attempts []time.Time
-	notices  []chat.Reply
-	// accounts counts the questions to the partner.
-	accounts int
-	// retryAfter is the wait that a problem asks for.
-	retryAfter time.Duration
+
+	// callTime and readTime are how long a call and a reading take.
+	callTime, readTime time.Duration
+	onRead             func()
+	onCall             func(user string, remove bool)
+	effects            atomic.Int64
+	victim             atomic.Pointer[replica]
+	killAt             atomic.Int64
+	notices            []chat.Reply
+	asked              int
+	events             map[string]int
 }
 
-var communities = []string{"9001", "9002"}
+var twoBadges = []chat.Badge{
+	{Community: "9001", ID: "7001"}, {Community: "9001", ID: "7002", Amount: decimal.NewFromInt(1000)}, {Community: "9002", ID: "7003"},
+}
 
 func newWorld(t *testing.T, every time.Duration, people int) *world {
-	w := &world{t: t, every: every, limiter: store.NewMemory(), values: map[string][]byte{}, claims: map[string]claim{}, pools: poolList(21), retryAfter: time.Minute}
+	w := &world{
+		t: t, every: every, limiter: store.NewMemory(), values: map[string][]byte{}, claims: map[string]claim{}, badges: twoBadges,
+		pools: poolList(21), communities: map[string]*community{"9001": {}, "9002": {}, "9003": {}}, callTime: 50 * time.Millisecond, events: map[string]int{},
+	}
 	for i := range people {
 		p := &person{
-			User: chat.User{Platform: "discord", ID: fmt.Sprint(700000000000000000 + i)}, wallet: common.Address{0: 0xee, 18: byte(i >> 8), 19: byte(i)},
-			stakes: true, in: map[string]bool{}, wears: map[string]bool{},
-		}
-		for _, c := range communities {
-			p.in[c] = i != 1 || c == communities[0]
+			User:    chat.User{Platform: "discord", ID: fmt.Sprint(700000000000000000 + i)},
+			wallets: [2]common.Address{{0: 0xee, 18: byte(i >> 8), 19: byte(i)}, {0: 0xdd, 18: byte(i >> 8), 19: byte(i)}},
+			stakes:  [2]int64{5, 0}, in: map[string]bool{"9001": true, "9002": i != 1, "9003": true}, has: map[string]bool{}, saved: -1, lowSince: map[int64]time.Time{},
 		}
 		w.people = append(w.people, p)
 	}
@@ -126,23 +124,44 @@ func poolList(n int) (pools []core.Pool) {
 	return pools
 }
 
-// replica is a process. What it asks for once it is killed has no effect.
+// change changes the world.
+func (w *world) change(f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f()
+	w.see()
+}
+
+// see notes who is below an amount. mu is held.
+func (w *world) see() {
+	for _, p := range w.people {
+		for _, amount := range []int64{1, 1000} {
+			switch low := p.stake() < amount; {
+			case low && p.lowSince[amount].IsZero():
+				p.lowSince[amount] = time.Now()
+			}
+		}
+	}
+}
+
+// replica is a process. What it does once it is killed has no effect.
 type replica struct {
 	*world
-	m     *Members
-	dead  atomic.Bool
-	stop  context.CancelFunc
-	ended chan struct{}
-	pools uint64
+	m      *Members
+	badges []chat.Badge
+	dead   atomic.Bool
+	stop   context.CancelFunc
+	ended  chan struct{}
 }
 
 func (w *world) start() *replica {
 	ctx, stop := context.WithCancel(w.t.Context())
-	r := &replica{world: w, stop: stop, ended: make(chan struct{}), pools: poolsID("1", w.pools)}
+	r := &replica{world: w, badges: w.badges, stop: stop, ended: make(chan struct{})}
 	r.m = New(Config{
-		Settings: Settings{Every: w.every}, Store: r, Claims: r, Limiter: w.limiter, Bot: "bot", Chain: "1", Pools: w.pools,
-		Stakes: r.stakesOf, Accounts: r, Language: chat.English, Count: func(string) {},
-		Log: slog.New(slog.NewTextHandler(&w.log, nil)),
+		Settings: Settings{Every: w.every}, Store: r, Badges: map[chat.Platform][]chat.Badge{"discord": w.badges}, Claims: r, Limiter: w.limiter,
+		Bot: "bot", Symbol: "TKN", Chain: "1", Pools: w.pools, Stakes: r.stakesOf, Accounts: r, Language: chat.English,
+		Count: func(event string) { w.mu.Lock(); defer w.mu.Unlock(); w.events[event]++ },
+		Log:   slog.New(slog.NewTextHandler(&w.log, nil)),
 	})
 	r.m.Use("discord", r)
 	go func() { r.m.Run(ctx); close(r.ended) }()
@@ -152,25 +171,12 @@ func (w *world) start() *replica {
 // end stops a replica as SIGTERM does, and kill as SIGKILL.
 func (r *replica) end() { r.stop(); <-r.ended }
 
-func (r *replica) kill() {
-	r.dead.Store(true)
-	r.mu.Lock()
-	r.killed = true
-	r.mu.Unlock()
-	r.end()
-}
+func (r *replica) kill() { r.dead.Store(true); r.end() }
 
 // effect counts something that outlives the replica. It returns false if the replica is dead.
 func (r *replica) effect() bool {
-	if r.dead.Load() {
-		return false
-	}
-	n := r.effects.Add(1)
-	r.mu.Lock()
-	onEffect := r.onEffect
-	r.mu.Unlock()
-	if onEffect != nil {
-		onEffect(n)
+	if n := r.effects.Add(1); n == r.killAt.Load() && r.victim.Load() == r {
+		r.dead.Store(true)
 	}
 	return !r.dead.Load()
 }
@@ -185,21 +191,24 @@ func (r *replica) Load(_ context.Context, key string) ([]byte, error) {
 	return r.values[key], nil
 }
 
-// Swap implements Store.
-func (r *replica) Swap(_ context.Context, key string, old, value []byte, _ time.Duration) bool {
+// Replace implements Store.
+func (r *replica) Replace(_ context.Context, key string, old, value []byte) (bool, error) {
 	if !r.effect() {
-		return false
+		return false, errFault
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case r.storeAway || string(r.values[key]) != string(old):
-		return false
-	case r.diskFull:
-		return true
+	case r.storeAway || r.diskFull:
+		return false, errFault
+	case string(r.values[key]) != string(old):
+		return false, nil
+	case value == nil:
+		delete(r.values, key)
+	default:
+		r.values[key] = value
 	}
-	r.values[key] = value
-	return true
+	return true, nil
 }
 
 // Claim implements chat.Dedup.
@@ -231,18 +240,24 @@ func (r *replica) Release(_ context.Context, key string, answered bool, ttl time
 	}
 }
 
-// stakeOf returns what the node says of a wallet. r.mu is held.
-func (r *replica) stakeOf(p *person) (a core.Answer[core.Stake]) {
-	if r.nodeAway || r.skew.Abs() > maxSkew {
+// stakeOf returns what the node says of a wallet. mu is held.
+func (r *replica) stakeOf(wallet common.Address) (a core.Answer[core.Stake]) {
+	if r.nodeAway {
 		a.Err = errFault
 		return a
 	}
-	s := core.Stake{Block: 1000, BlockTime: time.Now().Add(r.skew), Checked: len(r.world.pools)}
-	if p.stakes {
-		s.Staked = []core.PoolAmount{{Pool: r.world.pools[0], Amount: decimal.NewFromInt(5)}}
+	staked := int64(0)
+	for _, p := range r.people {
+		if i := slices.Index(p.wallets[:], wallet); i >= 0 {
+			staked = p.stakes[i]
+		}
+	}
+	s := core.Stake{Block: 1000, BlockTime: time.Now().Add(r.skew), Checked: len(r.m.Pools)}
+	if staked > 0 {
+		s.Staked = []core.PoolAmount{{Pool: r.m.Pools[0], Amount: decimal.NewFromInt(staked)}}
 	}
 	if r.partial { // The pool with the stake is the one that cannot be read.
-		s.Staked, s.Checked, s.Failed = nil, s.Checked-1, []core.UnreadPool{{Pool: r.world.pools[0]}}
+		s.Staked, s.Checked, s.Failed = nil, s.Checked-1, []core.UnreadPool{{Pool: r.m.Pools[0]}}
 	}
 	a.Value, a.At = s, time.Now()
 	return a
@@ -256,100 +271,46 @@ func (r *replica) stakesOf(ctx context.Context, wallets []common.Address) (answe
 		onRead()
 	}
 	time.Sleep(readTime)
-	if ctx.Err() != nil {
-		answers = make([]core.Answer[core.Stake], len(wallets))
-		for i := range answers {
-			answers[i].Err = ctx.Err()
-		}
-		return answers
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, wallet := range wallets {
-		p := r.owner(wallet)
-		p.looks.Add(1)
-		a := r.stakeOf(p)
-		if !r.dead.Load() {
-			p.see(a, r.pools, r.killed)
+		a := r.stakeOf(wallet)
+		if ctx.Err() != nil {
+			a = core.Answer[core.Stake]{Err: ctx.Err()}
 		}
 		answers = append(answers, a)
 	}
 	return answers
 }
 
-// see notes an answer about the person's wallet. lenient says that an unknown may never have
-// been saved.
-func (p *person) see(a core.Answer[core.Stake], pools uint64, lenient bool) {
-	outcome := a.Value.Outcome()
-	switch {
-	case a.Err != nil || outcome == core.Undetermined:
-		if !lenient {
-			p.firstNo = time.Time{}
-		}
-	case outcome == core.Staker, p.pools != pools:
-		p.firstNo, p.pools = time.Time{}, pools
-	default:
-		p.lastNo = a.Value.BlockTime
-		if p.firstNo.IsZero() || p.lastNo.Before(p.firstNo) {
-			p.firstNo = p.lastNo
-		}
-	}
-}
-
-func (w *world) owner(wallet common.Address) *person {
-	for _, p := range w.people {
-		if p.wallet == wallet {
-			return p
-		}
-	}
-	w.t.Fatal("asked for a wallet that nobody kept")
-	return nil
-}
-
-func (w *world) person(id string) *person {
-	for _, p := range w.people {
-		if p.ID == id {
-			return p
-		}
-	}
-	w.t.Fatal("a call for a stranger")
-	return nil
-}
-
 // Get implements core.Source for accounts.
 func (r *replica) Get(_ context.Context, id core.Identity) (s core.Snapshot[core.Account], err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.accounts++
+	r.asked++
 	if r.partnerAway {
 		return s, errFault
 	}
-	if id.Platform != core.EVM {
-		return core.Snapshot[core.Account]{Value: core.Account{DID: "did:" + id.UID}}, nil
-	}
-	p := r.owner(common.HexToAddress(id.UID))
-	if !p.disowned.IsZero() {
-		return core.Snapshot[core.Account]{Value: core.Account{DID: "did:another"}}, nil
-	}
-	return core.Snapshot[core.Account]{Value: core.Account{DID: "did:" + p.ID}}, nil
-}
-
-// Communities implements chat.Badges.
-func (r *replica) Communities() []string { return communities }
-
-// BadgeName implements chat.Badges.
-func (r *replica) BadgeName(string) chat.Untrusted { return "@Staker" }
-
-// Wearers implements chat.Badges.
-func (r *replica) Wearers(_ context.Context, community string) (n int, _ error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	for _, p := range r.people {
-		if p.wears[community] {
-			n++
+		owns := slices.Contains(p.wallets[:], common.HexToAddress(id.UID))
+		if id.Platform != core.EVM && p.ID == id.UID || owns && !p.disowned {
+			s.Value.DID = "did:" + p.ID
+		} else if owns {
+			s.Value.DID = "did:another"
 		}
 	}
-	return n, nil
+	return s, nil
+}
+
+// OneEach implements chat.Badges.
+func (r *replica) OneEach() bool { return r.oneEach }
+
+// BadgeName implements chat.Badges.
+func (r *replica) BadgeName(_, id string) chat.Untrusted { return "@" + chat.Untrusted(id) }
+
+// CommunityName implements chat.Badges.
+func (r *replica) CommunityName(community string) chat.Untrusted {
+	return chat.Untrusted("Server " + community)
 }
 
 // Notify implements chat.Badges.
@@ -359,73 +320,111 @@ func (r *replica) Notify(_ context.Context, _ string, reply chat.Reply) {
 	r.notices = append(r.notices, reply)
 }
 
-// Give implements chat.Badges.
-func (r *replica) Give(_ context.Context, community, user, _ string) error {
-	return r.set(community, user, true)
-}
-
-// Take implements chat.Badges. It fails the test if the badge may not go.
-func (r *replica) Take(_ context.Context, community, user, _ string) error {
-	return r.set(community, user, false)
-}
-
-func (r *replica) set(community, user string, wears bool) error {
+// Has implements chat.Badges.
+func (r *replica) Has(_ context.Context, community, user string) (ids []string, err error) {
 	r.mu.Lock()
-	onTake, took := r.onTake, 50*time.Millisecond+map[bool]time.Duration{true: r.giveTime, false: r.takeTime}[wears]
-	r.mu.Unlock()
-	if !wears && onTake != nil {
-		onTake(r.person(user))
+	defer r.mu.Unlock()
+	p := r.person(user)
+	if !p.in[community] {
+		return nil, &chat.BadgeError{Problem: chat.NotAMember, Err: errFault}
 	}
-	time.Sleep(took) // simulated
+	return p.badges(community), nil
+}
+
+// badges returns what a person has in a community.
+func (p *person) badges(community string) (ids []string) {
+	for _, key := range slices.Sorted(maps.Keys(p.has)) {
+		if c, id, _ := strings.Cut(key, ":"); c == community && p.has[key] {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (w *world) person(id string) *person {
+	i := slices.IndexFunc(w.people, func(p *person) bool { return p.ID == id })
+	return w.people[i]
+}
+
+// Give implements chat.Badges.
+func (r *replica) Give(_ context.Context, community, id, user, _ string) error {
+	return r.set(community, id, user, false)
+}
+
+// Remove implements chat.Badges. It fails the test if the badge may not go.
+func (r *replica) Remove(_ context.Context, community, id, user, _ string) error {
+	return r.set(community, id, user, true)
+}
+
+func (r *replica) set(community, id, user string, remove bool) error {
+	r.mu.Lock()
+	onCall, took := r.onCall, r.callTime
+	r.mu.Unlock()
+	if onCall != nil {
+		onCall(user, remove)
+	}
+	time.Sleep(took)
 	if !r.effect() {
-		return &chat.BadgeError{Problem: chat.BadgeFailed, Err: errFault}
+		return &chat.BadgeError{Problem: chat.BadgeFailed, OutcomeUnknown: true, Err: errFault}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.asked, r.attempts = append(r.asked, community), append(r.attempts, time.Now())
-	p := r.person(user)
+	c, p := r.communities[community], r.person(user)
 	if !p.pressed {
 		r.t.Errorf("a call for %s, who never pressed", user)
 	}
-	if r.problem != "" && !r.carriedOut {
-		return &chat.BadgeError{Problem: r.problem, Err: errFault, RetryAfter: r.retryAfter}
+	if c.problem != "" && !c.carriedOut {
+		c.calls = append(c.calls, "refused")
+		return &chat.BadgeError{Problem: c.problem, OutcomeUnknown: c.problem == chat.BadgeFailed, Err: errFault}
 	}
 	if !p.in[community] {
 		return &chat.BadgeError{Problem: chat.NotAMember, Err: errFault}
 	}
-	if !wears {
-		r.judge(p)
+	had := p.badges(community)
+	if remove {
+		delete(p.has, community+":"+id)
+	} else {
+		if r.oneEach {
+			maps.DeleteFunc(p.has, func(key string, _ bool) bool { return strings.HasPrefix(key, community+":") })
+		}
+		p.has[community+":"+id] = true
 	}
-	verb := map[bool]string{true: "give", false: "take"}[wears]
-	r.calls = append(r.calls, verb+" "+community+" "+user)
-	p.wears[community] = wears
-	if r.problem != "" {
-		return &chat.BadgeError{Problem: r.problem, Err: errFault}
+	for _, lost := range had {
+		if !p.has[community+":"+lost] {
+			r.judge(p, community, lost)
+		}
+	}
+	c.calls = append(c.calls, fmt.Sprint(map[bool]string{true: "remove ", false: "give "}[remove], id, " ", user[15:]))
+	if c.problem != "" {
+		return &chat.BadgeError{Problem: c.problem, OutcomeUnknown: true, Err: errFault}
 	}
 	return nil
 }
 
 // judge fails the test unless p's badge may go now. mu is held.
-func (w *world) judge(p *person) {
-	disowned := !p.disowned.IsZero() && time.Since(p.disowned) >= minApart
-	two := !p.firstNo.IsZero() && p.lastNo.Sub(p.firstNo) >= minApart
-	switch {
-	case p.forget, w.unjudged:
-	case w.changed.After(p.kept) && time.Since(w.changed) < 2*w.every-w.every/slots:
-		w.t.Errorf("a badge goes %v after the pools changed", time.Since(w.changed))
-	case !two && !disowned:
-		w.t.Errorf("a badge goes after no from %v to %v", p.firstNo, p.lastNo)
+func (r *replica) judge(p *person, community, id string) {
+	i := slices.IndexFunc(r.badges, func(b chat.Badge) bool { return b.Community == community && b.ID == id })
+	if i < 0 || p.saved < 0 {
+		return
+	}
+	amount := max(1, r.badges[i].Amount.IntPart())
+	if r.oneEach && slices.ContainsFunc(r.badges, func(b chat.Badge) bool {
+		return b.Community == community && b.Amount.GreaterThan(r.badges[i].Amount) && p.has[community+":"+b.ID]
+	}) {
+		return
+	}
+	if since := p.lowSince[amount]; since.IsZero() || time.Since(since) < minApart {
+		r.t.Errorf("a badge for %d goes though its person is below since %v, now %v; stake %d", amount, since, time.Now(), p.stake())
 	}
 }
 
-// keep has p press "keep".
-func (r *replica) keep(p *person) (changes []Change, err error) {
+// save has p press the button that saves a wallet.
+func (r *replica) save(p *person, wallet int) ([]Change, error) {
 	r.mu.Lock()
-	a := r.stakeOf(p)
-	known := a.Err == nil && a.Value.Outcome() != core.Undetermined && p.disowned.IsZero() && !r.partnerAway
+	a := r.stakeOf(p.wallets[wallet])
+	known := a.Err == nil && a.Value.Outcome() != core.Undetermined && !p.disowned && !r.partnerAway && r.skew == 0
 	if known {
 		p.pressed = true
-		p.see(a, r.pools, true)
 	}
 	r.mu.Unlock()
 	if !known {
@@ -433,23 +432,34 @@ func (r *replica) keep(p *person) (changes []Change, err error) {
 	}
 	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
 	defer cancel()
-	if changes, err = r.m.Keep(ctx, p.User, p.wallet, a.Value); err == nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		p.forget, p.kept = false, time.Now()
-	}
+	var before int
+	r.change(func() { before, p.saved = p.saved, wallet }) // From now on it counts as this one's.
+	changes, err := r.m.Save(ctx, p.User, p.wallets[wallet], a.Value)
+	r.change(func() {
+		if err != nil && !r.dead.Load() {
+			p.saved = before
+		}
+		for _, amount := range []int64{1, 1000} {
+			if p.stake() >= amount && err == nil {
+				p.lowSince[amount] = time.Time{}
+			}
+		}
+	})
 	return changes, err
 }
 
-// forgets has p ask to be forgotten, and reports whether nothing is left of them.
+// forgets has p send /forget, and reports whether nothing is left of them.
 func (r *replica) forgets(p *person) bool {
-	r.mu.Lock()
-	p.forget = true
-	r.mu.Unlock()
 	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
 	defer cancel()
-	changes, _, err := r.m.Forget(ctx, p.User)
-	return err == nil && allTaken(changes)
+	before := p.saved
+	r.change(func() { p.saved = -1 })
+	f, err := r.m.Forget(ctx, p.User)
+	if err != nil {
+		r.change(func() { p.saved = before })
+		return false
+	}
+	return !slices.ContainsFunc(f.Changes, func(c Change) bool { return c.Problem != "" || c.Later })
 }
 
 // snapshot returns what the store holds.
@@ -457,16 +467,4 @@ func (w *world) snapshot() map[string][]byte {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return maps.Clone(w.values)
-}
-
-// wearing returns how many wear the badge of the first community.
-func (w *world) wearing() (n int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, p := range w.people {
-		if p.wears[communities[0]] {
-			n++
-		}
-	}
-	return n
 }

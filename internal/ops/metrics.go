@@ -172,6 +172,6 @@ func (m *Metrics) ExportRedis(up func() bool, fallbacks func() uint64) {
 	m.gauge("herald_redis_up", "Whether Redis answered the last call; 1 before the first.", nil,
 		func() float64 { return oneIf(up()) })
 	promauto.With(m.registry).NewCounterFunc(prometheus.CounterOpts{
-		Name: "herald_redis_fallbacks_total", Help: "Decisions that this process made alone because Redis did not answer.",
+		Name: "herald_redis_fallbacks_total", Help: "Decisions that this process made alone because Redis did not answer, or refused.",
 	}, func() float64 { return float64(fallbacks()) })
 }

@@ -1,11 +1,11 @@
 // Package store holds what must outlive a command, or the process: which updates
-// are answered, how often something happened lately, and the last values of
-// services.
+// are answered, how often something happened lately, the last values of services, and
+// saved addresses.
 //
 // Memory holds that in this process, Redis shares it between replicas, and Folder
-// keeps values in files. All are bounded. None fails a command: while Redis is away,
-// this process decides by what it knows. User IDs are written to Redis only as a hash.
-// The package knows no platform and no service.
+// keeps values in files. All are bounded. While Redis is away, this process decides by
+// what it knows, and saved addresses are out of reach. Keys in Redis are hashes, because
+// they may name users. The package knows no platform and no service.
 package store
 
 import (

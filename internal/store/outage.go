@@ -2,11 +2,7 @@ package store
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
-	"fmt"
-	"net"
-	"strings"
 	"sync"
 	"time"
 
@@ -85,11 +81,11 @@ func (r *Redis) maintain(ctx context.Context) {
 			}
 			switch err := r.Probe(ctx); {
 			case err != nil && !logged && ctx.Err() == nil:
-				r.log.Warn("redis does not answer, using in-process state", "reason", err)
+				r.log.Warn("redis cannot be used, using in-process state", "reason", err)
 				logged = true
 			case err == nil:
 				if logged {
-					r.log.Info("redis answers again")
+					r.log.Info("redis can be used again")
 				}
 				logged = false
 				r.up.Store(true)
@@ -97,38 +93,4 @@ func (r *Redis) maintain(ctx context.Context) {
 			}
 		}
 	}
-}
-
-// Probe runs a script that writes a key, which expires. It fails if Redis is a read-only
-// replica or if the user may not run scripts. After a failure Redis counts as down until
-// a check by maintain succeeds. The error says what is wrong, without the URL and the
-// server's text. Probe blocks for 4 seconds at most.
-func (r *Redis) Probe(ctx context.Context) error {
-	r.pingIdle(ctx)
-	err := reserve.Run(ctx, r.client, []string{r.key("probe", r.owner)}, 0, 1, 1000, 0).Err()
-	if err != nil {
-		r.up.Store(false)
-		return fmt.Errorf("write to redis: %s", reason(err))
-	}
-	return nil
-}
-
-// reason returns words for err: the server's error code, or the kind of failure. It returns
-// no other text of the server.
-func reason(err error) string {
-	var reply redis.Error
-	var timeout net.Error
-	var certificate *tls.CertificateVerificationError
-	switch {
-	case errors.As(err, &certificate):
-		return "its certificate is not trusted"
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return "no answer in time"
-	case errors.As(err, &reply):
-		if code, _, _ := strings.Cut(reply.Error(), " "); code == strings.ToUpper(code) {
-			return "refused with " + code
-		}
-		return "refused"
-	}
-	return "no connection"
 }

@@ -106,7 +106,7 @@ func TestOutageIsLoggedAtBothEnds(t *testing.T) {
 			time.Sleep(checkPause)
 			synctest.Wait()
 			got := log.String()
-			for text, want := range map[string]int{"\n": lines, "using in-process state": lines / 2, "redis answers again": lines / 2, password: 0} {
+			for text, want := range map[string]int{"\n": lines, "using in-process state": lines / 2, "redis can be used again": lines / 2, password: 0} {
 				if n := strings.Count(got, text); n != want {
 					t.Errorf("an outage of %v: the log has %q %d times, want %d: %q", outage, text, n, want, got)
 				}
@@ -332,7 +332,7 @@ func TestReplicaWithoutRedisDecides(t *testing.T) {
 			if r.Fallbacks() != 8 {
 				t.Errorf("%d calls were counted, want 8", r.Fallbacks())
 			}
-			if err := r.Probe(ctx); err == nil || err.Error() != "write to redis: "+test.reason {
+			if err := r.Probe(t.Context()); err == nil || err.Error() != "write to redis: "+test.reason {
 				t.Errorf("a probe fails with %v", err)
 			}
 		})

@@ -23,7 +23,8 @@ import (
 )
 
 // Redis is state shared between replicas, on Redis 5 or later. It implements
-// chat.Dedup, chat.Limiter, core.Store, credits.Store and members.Store.
+// chat.Dedup, chat.Limiter, core.Store, credits.Store and members.Store. Saved addresses
+// never expire there; everything else does.
 //
 // Redis retries a call once if it fails or is not answered within 50 ms (or the
 // read_timeout of the URL). If the retry fails too, the memory of this process decides the
@@ -53,13 +54,8 @@ type Redis struct {
 	fallbacks   atomic.Uint64
 }
 
-const (
-	// connections is the size of the connection pool unless the URL says otherwise.
-	connections = 20
-	// maxValue bounds the bytes of a value that Load returns. The largest value is the
-	// history of quotes: 2,976 points of 40 to 80 bytes.
-	maxValue = 256 << 10
-)
+// connections is the size of the connection pool unless the URL says otherwise.
+const connections = 20
 
 // NewRedis returns a Redis that connects in the background. It hashes keys with salt, a
 // secret that all replicas of one deployment share. claimTTL is how long the updates of a
@@ -118,80 +114,25 @@ func (r *Redis) key(kind, id string) string {
 	return "herald:" + kind + ":" + hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// errAway is the error of Load while Redis is down.
-var errAway = errors.New("redis does not answer")
-
-// Load returns the value that a replica saved under key, or nil if there is none. It fails if
-// the value is larger than 256 KiB, or if Redis does not answer.
-func (r *Redis) Load(ctx context.Context, key string) ([]byte, error) {
-	var value []byte
-	reached := r.ask(ctx, func(ctx context.Context) (err error) {
-		value, err = r.client.GetRange(ctx, r.key("answer", key), 0, maxValue).Bytes()
-		if redis.HasErrorPrefix(err, "WRONGTYPE") {
-			return nil // Another program's; the next Save replaces it.
-		}
-		return err
-	})
-	switch {
-	case !reached:
-		return nil, errAway
-	case len(value) > maxValue:
-		return nil, errors.New("the value in redis is too large")
-	case len(value) == 0:
-		return nil, nil
-	}
-	return value, nil
-}
-
-// Save sets the value of key for all replicas, if Redis answers. ttl is at least 1 ms.
-// value must not be empty, and must hold nothing personal.
-func (r *Redis) Save(ctx context.Context, key string, value []byte, ttl time.Duration) {
-	r.ask(ctx, func(ctx context.Context) error {
-		return r.client.Set(ctx, r.key("answer", key), value, ttl).Err()
-	})
-}
-
-// swap sets a key to ARGV[2] for ARGV[3] milliseconds if the key holds ARGV[1]. A missing
-// key, or one of another type, holds "".
-var swap = redis.NewScript(`
-local held = redis.pcall("GET", KEYS[1])
-if type(held) ~= "string" then held = "" end
-if held ~= ARGV[1] then return 0 end
-redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
-return 1`)
-
-// Swap saves value and returns true if old is the value of key; an empty old stands for
-// no value. It returns false for another value, and if Redis does not answer: then value
-// may have been saved all the same. The ttl is at least 1 ms.
-func (r *Redis) Swap(ctx context.Context, key string, old, value []byte, ttl time.Duration) bool {
-	swapped := false
-	reached := r.ask(ctx, func(ctx context.Context) (err error) {
-		swapped, err = swap.Run(ctx, r.client, []string{r.key("answer", key)}, old, value, ttl.Milliseconds()).Bool()
-		return err
-	})
-	return reached && swapped
-}
-
 // answered is the value of an answered update in Redis. The value of an update in flight is
 // the owner of its claim.
 const answered = "answered"
 
-// These scripts replace a value of another type. The bot writes no such values.
 var (
 	// claimUpdate sets the value of a new update to ARGV[1] for ARGV[2] milliseconds and
 	// returns "", or returns the value that the update has. It replaces a value that never
 	// expires.
-	claimUpdate = redis.NewScript(`
-local holder = redis.pcall("GET", KEYS[1])
-if type(holder) == "string" and redis.call("PTTL", KEYS[1]) >= 0 then return holder end
+	claimUpdate = redis.NewScript(get + `
+local holder = get(KEYS[1])
+if holder ~= "" and redis.call("PTTL", KEYS[1]) >= 0 then return holder end
 redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])
 return ""`)
 	// setUpdate sets the value of an update to ARGV[2] for ARGV[3] milliseconds, or deletes
 	// the value if ARGV[2] is empty. If another process than ARGV[1] holds the claim, because
 	// the claim of ARGV[1] expired, only "answered" replaces it.
-	setUpdate = redis.NewScript(`
-local holder = redis.pcall("GET", KEYS[1])
-if type(holder) == "string" and holder ~= ARGV[1] and ARGV[2] ~= "answered" then return 0 end
+	setUpdate = redis.NewScript(get + `
+local holder = get(KEYS[1])
+if holder ~= "" and holder ~= ARGV[1] and ARGV[2] ~= "answered" then return 0 end
 if ARGV[2] == "" then return redis.call("DEL", KEYS[1]) end
 redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
 return 1`)
@@ -283,13 +224,13 @@ func (r *Redis) renew(ctx context.Context) {
 // call: the slots in the window, or the time at which the bucket is full again. Relative
 // times stand still while the server's clock is set back. reserve replaces a value of
 // another form, and one with a time that is months ahead.
-var reserve = redis.NewScript(`
+var reserve = redis.NewScript(get + `
 local clock = redis.call("TIME")
 local now, slot, limits = clock[1] * 1000000 + clock[2], 0, {}
 for i, key in ipairs(KEYS) do
 	local count, window, every = tonumber(ARGV[3 * i - 1]), tonumber(ARGV[3 * i]), tonumber(ARGV[3 * i + 1])
-	local used, text, passed = {}, redis.pcall("GET", key), nil
-	if type(text) == "string" and string.find(text, "^%d+[%d -]*$") and not string.find(text, " " .. string.rep("%d", 14)) then
+	local used, text, passed = {}, get(key), nil
+	if string.find(text, "^%d+[%d -]*$") and not string.find(text, " " .. string.rep("%d", 14)) then
 		for number in string.gmatch(text, "-?%d+") do
 			local at = tonumber(number)
 			if not passed then

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
 
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
@@ -96,20 +98,21 @@ func TestReplicasShareAnswers(t *testing.T) {
 	}
 }
 
-// swaps is a store with a Swap.
-type swaps interface {
+// values is what a Folder and a Redis both are.
+type values interface {
 	Load(ctx context.Context, key string) ([]byte, error)
 	Save(ctx context.Context, key string, value []byte, ttl time.Duration)
 	Swap(ctx context.Context, key string, old, value []byte, ttl time.Duration) bool
+	Replace(ctx context.Context, key string, old, value []byte) (replaced bool, err error)
 }
 
 func TestSwapReplacesOnlyWhatIsKnown(t *testing.T) {
 	s := server(t)
 	folder, _ := newFolder(t, t.TempDir())
-	for name, replicas := range map[string][2]swaps{"Redis": {replica(t, s), replica(t, s)}, "Folder": {folder, folder}} {
+	for name, replicas := range map[string][2]values{"Redis": {replica(t, s), replica(t, s)}, "Folder": {folder, folder}} {
 		one, two, ctx := replicas[0], replicas[1], t.Context()
 		for i, step := range []struct {
-			by         swaps
+			by         values
 			old, value string
 			want       bool
 		}{
@@ -144,6 +147,92 @@ func TestSwapReplacesOnlyWhatIsKnown(t *testing.T) {
 	if r.Swap(t.Context(), "key", nil, []byte("d"), time.Hour) {
 		t.Error("swapped in a Redis that is away")
 	}
+}
+
+func TestReplaceChangesOnlyWhatIsKnown(t *testing.T) {
+	s := server(t)
+	folder, _ := newFolder(t, t.TempDir())
+	for name, replicas := range map[string][2]values{"Redis": {replica(t, s), replica(t, s)}, "Folder": {folder, folder}} {
+		one, two := replicas[0], replicas[1]
+		for i, step := range []struct {
+			by         values
+			old, value string
+			want       bool
+			saved      string // afterwards
+		}{
+			{one, "x", "a", false, ""}, {one, "", "a", true, "a"}, {two, "", "b", false, "a"}, {two, "a", "b", true, "b"}, {one, "a", "", false, "b"},
+			{one, "b", "", true, ""}, {two, "", "", true, ""}, {two, "", "c\x00", true, "c\x00"},
+		} {
+			got, err := step.by.Replace(t.Context(), "members 1", []byte(step.old), []byte(step.value))
+			saved, _ := one.Load(t.Context(), "members 1")
+			if got != step.want || err != nil || string(saved) != step.saved {
+				t.Errorf("%s, step %d: %t, %v; saved is %q, want %t and %q", name, i, got, err, saved, step.want, step.saved)
+			}
+		}
+		var replaced atomic.Int32
+		var all sync.WaitGroup
+		for i := range 20 {
+			all.Go(func() {
+				if ok, _ := replicas[i%2].Replace(t.Context(), "members 1", []byte("c\x00"), fmt.Append(nil, i)); ok {
+					replaced.Add(1)
+				}
+			})
+		}
+		if all.Wait(); replaced.Load() != 1 {
+			t.Errorf("%s: %d of 20 simultaneous calls succeeded, want 1", name, replaced.Load())
+		}
+	}
+}
+
+func TestSavedAddressesNeverExpire(t *testing.T) {
+	s := server(t)
+	r := replica(t, s)
+	if replaced, err := r.Replace(t.Context(), "members 1", nil, []byte("a")); !replaced || err != nil {
+		t.Fatal(replaced, err)
+	}
+	r.Save(t.Context(), "price", []byte("1"), time.Hour)
+	if keys := s.Keys(); len(keys) != 2 || !strings.HasPrefix(keys[1], "herald:members:") || s.TTL(keys[1]) != 0 || s.TTL(keys[0]) == 0 {
+		t.Errorf("the server has %q", keys)
+	}
+	if replaced, err := r.Replace(t.Context(), "members 1", []byte("a"), make([]byte, maxValue+1)); replaced || err == nil {
+		t.Errorf("a value that Load would not return: %t, %v", replaced, err)
+	}
+	s.SetError("LOADING")
+	if replaced, err := r.Replace(t.Context(), "members 1", []byte("a"), []byte("b")); replaced || err == nil {
+		t.Errorf("while Redis is away: %t, %v", replaced, err)
+	}
+}
+
+// The server replaces the value, and the connection breaks before its answer.
+func TestReplaceWithoutAnAnswerIsAnError(t *testing.T) {
+	s := server(t)
+	r := replica(t, s)
+	breaks := true
+	r.client.AddHook(process(func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+		err := next(ctx, cmd)
+		if breaks && err == nil && strings.HasPrefix(cmd.Name(), "eval") {
+			breaks = false
+			return io.ErrUnexpectedEOF
+		}
+		return err
+	}))
+	if replaced, err := r.Replace(t.Context(), "members 1", nil, []byte("a")); replaced || err == nil {
+		t.Errorf("%t, %v", replaced, err)
+	}
+	if value, err := r.Load(t.Context(), "members 1"); string(value) != "a" || err != nil {
+		t.Errorf("loaded %q, %v", value, err)
+	}
+}
+
+// process is called for each command, with what makes it.
+type process func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error
+
+func (p process) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (p process) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error { return p(ctx, cmd, next) }
+}
+func (p process) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
 }
 
 func TestRedisHoldsNoIDs(t *testing.T) {

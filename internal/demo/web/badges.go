@@ -8,11 +8,12 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
+	"herald/internal/chat"
 	fakediscord "herald/internal/demo/fake/discord"
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
-// badge is what stakers wear on the page: a tag on Telegram, a role on Discord. roleID and
+// badge is what stakers have on the page: a tag on Telegram, a role on Discord. roleID and
 // botRoleID are the roles of stakers and of the bot.
 const (
 	badge     = "Staker"
@@ -21,10 +22,12 @@ const (
 )
 
 // StakerTags returns the setting STAKER_TAGS for the group of the page.
-func StakerTags() map[int64]string { return map[int64]string{telegramGroup: badge} }
+func StakerTags() []chat.Badge {
+	return []chat.Badge{{Community: strconv.FormatInt(telegramGroup, 10), ID: badge}}
+}
 
 // StakerRoles returns the setting STAKER_ROLES for the server of the page.
-func StakerRoles() map[string]string { return map[string]string{discordGuild: roleID} }
+func StakerRoles() []chat.Badge { return []chat.Badge{{Community: discordGuild, ID: roleID}} }
 
 // openBadges lets the bot give the badge on both sides, to everybody on the page.
 func (d *Demo) openBadges() {
@@ -41,7 +44,7 @@ func (d *Demo) openBadges() {
 	}
 }
 
-// watchBadges adds to the feed who wears the badge on a side, whenever that changes. wait is
+// watchBadges adds to the feed who has the badge on a side, whenever that changes. wait is
 // that of the side's stand-in. watchBadges blocks until ctx is done.
 func (d *Demo) watchBadges(ctx context.Context, side string, wears func(Person) bool, wait func(context.Context, func() bool) error) {
 	names := []string{}
@@ -70,7 +73,7 @@ func (d *Demo) followBadges(ctx context.Context) {
 	go d.watchBadges(ctx, Discord, func(p Person) bool { return d.Discord.Wears(discordGuild, p.DiscordID, roleID) }, d.Discord.Wait)
 }
 
-// later has hours pass for the kept wallets, and the bot look at them.
+// later has hours pass for the saved addresses, and the bot check them.
 func (d *Demo) later(w http.ResponseWriter, r *http.Request) {
 	err := d.Later(r.Context())
 	answer(w, strconv.FormatBool(err == nil), err)

@@ -40,7 +40,7 @@ type Config struct {
 	Services *services.Fakes
 	Telegram *faketelegram.Server
 	Discord  *fakediscord.Server
-	// Later has hours pass for the kept wallets. It blocks until the bot has looked at all.
+	// Later has hours pass for the saved addresses. It blocks until the bot has checked all.
 	Later func(context.Context) error
 }
 

@@ -49,8 +49,9 @@ type Adapter struct {
 	session  atomic.Pointer[session] // nil unless Run takes interactions by HTTP
 	botName  atomic.Value            // a string; empty until the adapter is connected
 	userID   atomic.Value            // a string: the bot's; empty until Discord was asked
-	// roleNames holds the names of the roles of StakerRoles by server, as chat.Untrusted.
-	roleNames sync.Map
+	// guilds holds the last guild fetched by its ID. diagnosedAt holds when diagnose last
+	// fetched one, by its ID.
+	guilds, diagnosedAt sync.Map
 	// commandIDs is a map[string]string, from commands' names to Discord's IDs; nil until
 	// they are registered.
 	commandIDs atomic.Value
@@ -174,7 +175,7 @@ func (a *Adapter) Check(ctx context.Context) (details []string, err error) {
 		return nil, err
 	}
 	details, err = a.checkApplication(app)
-	roles, rolesErr := a.checkRoles(ctx)
+	roles, rolesErr := a.describeRoles(ctx)
 	return append(details, roles...), cmp.Or(err, rolesErr)
 }
 

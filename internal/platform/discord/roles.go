@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -20,44 +19,61 @@ import (
 )
 
 const (
-	// maxRoleName bounds the shown name of a role, in characters.
-	maxRoleName = 32
-	// rolesEvery is how often the names of roles are fetched anew.
+	// maxRoleName and maxGuildName bound shown names, in characters.
+	maxRoleName  = 32
+	maxGuildName = 64
+	// rolesEvery is how often the roles of each server are fetched anew.
 	rolesEvery = time.Hour
+	// diagnoseEvery is the least time between two fetches for refused calls in a server.
+	diagnoseEvery = time.Minute
 )
 
-// Communities implements chat.Badges. It returns the servers of StakerRoles, sorted.
-func (a *Adapter) Communities() []string { return slices.Sorted(maps.Keys(a.StakerRoles)) }
+// OneEach implements chat.Badges. A member of a server may have many roles.
+func (a *Adapter) OneEach() bool { return false }
 
 // BadgeName implements chat.Badges.
-func (a *Adapter) BadgeName(guild string) chat.Untrusted {
-	name, _ := a.roleNames.Load(guild)
-	shown, _ := name.(chat.Untrusted)
-	return shown
+func (a *Adapter) BadgeName(guildID, id string) chat.Untrusted {
+	for _, r := range a.guild(guildID).Roles {
+		if r.ID == id {
+			return r.shown()
+		}
+	}
+	return ""
+}
+
+// CommunityName implements chat.Badges.
+func (a *Adapter) CommunityName(guildID string) chat.Untrusted {
+	return chat.NewUntrusted(a.guild(guildID).Name, maxGuildName)
 }
 
 // Give implements chat.Badges.
-func (a *Adapter) Give(ctx context.Context, guild, user, reason string) error {
-	return a.setRole(ctx, api.RoleChange{Guild: guild, User: user, Role: a.StakerRoles[guild], Reason: reason})
+func (a *Adapter) Give(ctx context.Context, guildID, id, user, reason string) error {
+	return a.setRole(ctx, api.RoleChange{Guild: guildID, User: user, Role: id, Reason: reason})
 }
 
-// Take implements chat.Badges.
-func (a *Adapter) Take(ctx context.Context, guild, user, reason string) error {
-	return a.setRole(ctx, api.RoleChange{Guild: guild, User: user, Role: a.StakerRoles[guild], Take: true, Reason: reason})
+// Remove implements chat.Badges.
+func (a *Adapter) Remove(ctx context.Context, guildID, id, user, reason string) error {
+	return a.setRole(ctx, api.RoleChange{Guild: guildID, User: user, Role: id, Remove: true, Reason: reason})
+}
+
+// Has implements chat.Badges. It returns all roles of the user but @everyone.
+func (a *Adapter) Has(ctx context.Context, guildID, user string) ([]string, error) {
+	roles, err := a.rolesOf(ctx, guildID, user)
+	if err != nil {
+		return nil, badgeError(fmt.Errorf("ask for a member's roles: %w", err))
+	}
+	return roles, nil
 }
 
 // Notify implements chat.Badges. It does nothing: Discord does not tell whether there is a
 // private chat, and the bot opens none.
 func (a *Adapter) Notify(context.Context, string, chat.Reply) {}
 
-// Wearers implements chat.Badges.
-// https://discord.com/developers/docs/resources/guild#get-guild-role-member-counts
-func (a *Adapter) Wearers(ctx context.Context, guild string) (int, error) {
-	var counts map[string]int
-	if err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointGuildRoles(guild)+"/member-counts", nil, &counts); err != nil {
-		return 0, fmt.Errorf("count the wearers of a role: %w", err)
+// seeRoles calls Seen if the sender of an interaction lacks a role of StakerRoles in its server.
+func (a *Adapter) seeRoles(i *interaction, req chat.Request) {
+	if a.Seen != nil && i.Member != nil && i.Member.Roles != nil && chat.LacksOne(a.StakerRoles, req.Community, i.Member.Roles) {
+		a.Seen(req.From, req.Community, i.Member.Roles)
 	}
-	return counts[a.StakerRoles[guild]], nil
 }
 
 // setRole makes a change. It fails with a *chat.BadgeError.
@@ -66,27 +82,107 @@ func (a *Adapter) setRole(ctx context.Context, change api.RoleChange) error {
 	if err == nil {
 		return nil
 	}
-	failed := &chat.BadgeError{Problem: chat.BadgeFailed, Err: fmt.Errorf("set a role: %w", err)}
+	failed := badgeError(fmt.Errorf("set a role: %w", err))
+	failed.OutcomeUnknown = errors.Is(err, api.ErrOutcomeUnknown)
+	if failed.Problem == chat.NotAllowed {
+		failed.Problem = a.diagnose(ctx, change.Guild, change.Role)
+	}
+	return failed
+}
+
+// badgeError returns the error of a failed call about a member of a server.
+func badgeError(err error) *chat.BadgeError {
+	failed := &chat.BadgeError{Problem: chat.BadgeFailed, Err: err}
 	refused, is := errors.AsType[*api.Error](err)
 	if !is {
 		return failed
 	}
+	failed.RetryAfter = refused.RetryAfter
 	switch refused.Code {
 	case discordgo.ErrCodeUnknownMember, discordgo.ErrCodeUnknownUser:
 		failed.Problem = chat.NotAMember
-	case discordgo.ErrCodeUnknownRole:
+	case discordgo.ErrCodeUnknownRole, discordgo.ErrCodeInvalidRole:
 		failed.Problem = chat.BadgeGone
-	case discordgo.ErrCodeMissingAccess, discordgo.ErrCodeUnknownGuild:
+	case discordgo.ErrCodeUnknownGuild:
+		failed.Problem = chat.CommunityGone
+	case discordgo.ErrCodeMissingAccess:
 		failed.Problem = chat.MissingRight
 	case discordgo.ErrCodeMissingPermissions:
-		// Discord does not say which permission is missing.
-		standing, _ := a.checkRole(ctx, change.Guild)
-		failed.Problem = cmp.Or(standing.problem, chat.NotAllowed)
-	default:
-		failed.RetryAfter = refused.RetryAfter
+		failed.Problem = chat.NotAllowed
 	}
 	return failed
 }
+
+// diagnose returns why Discord does not allow a change of a role, which its refusal does not
+// tell. It fetches the server once in diagnoseEvery at most, and blocks meanwhile. It returns
+// chat.NotAllowed if the server's roles show no cause.
+func (a *Adapter) diagnose(ctx context.Context, guildID, id string) chat.BadgeProblem {
+	now := time.Now()
+	last, before := a.diagnosedAt.LoadOrStore(guildID, now)
+	if !before || now.Sub(last.(time.Time)) >= diagnoseEvery && a.diagnosedAt.CompareAndSwap(guildID, last, now) {
+		_, _ = a.fetchGuild(ctx, guildID) // If it fails, what is known is too old.
+	}
+	g := a.guild(guildID)
+	if time.Since(g.fetchedAt) >= diagnoseEvery {
+		return chat.NotAllowed
+	}
+	return cmp.Or(g.standing(guildID, id).problem, chat.NotAllowed)
+}
+
+// guild is a server.
+// https://discord.com/developers/docs/resources/guild#guild-object
+type guild struct {
+	Name  string `json:"name"`
+	Roles []role `json:"roles"`
+	// own holds the IDs of the bot's roles.
+	own       []string
+	fetchedAt time.Time
+}
+
+// guild returns a server as Discord described it last, or a zero one before that.
+func (a *Adapter) guild(id string) (g guild) {
+	if last, fetched := a.guilds.Load(id); fetched {
+		g = last.(guild)
+	}
+	return g
+}
+
+// fetchGuild asks Discord about a server, and stores what it says. It blocks for two calls, and
+// for one more the first time.
+func (a *Adapter) fetchGuild(ctx context.Context, id string) (g guild, err error) {
+	self, err := a.self(ctx)
+	if err != nil {
+		return g, err
+	}
+	err = a.api.Call(ctx, http.MethodGet, discordgo.EndpointGuild(id), nil, &g)
+	if err == nil && len(g.Roles) == 0 { // Every server has @everyone.
+		err = errNoRoles
+	}
+	if err != nil {
+		return g, fmt.Errorf("ask for the roles: %w", err)
+	}
+	if g.own, err = a.rolesOf(ctx, id, self); err != nil {
+		return g, fmt.Errorf("ask for the bot's own roles: %w", err)
+	}
+	g.fetchedAt = time.Now()
+	a.guilds.Store(id, g)
+	return g, nil
+}
+
+// rolesOf asks Discord for the IDs of a member's roles. @everyone is not among them.
+func (a *Adapter) rolesOf(ctx context.Context, guildID, user string) ([]string, error) {
+	var member struct {
+		Roles []string `json:"roles"`
+	}
+	err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointGuildMember(guildID, user), nil, &member)
+	if err == nil && member.Roles == nil {
+		err = errNoRoles
+	}
+	return member.Roles, err
+}
+
+// errNoRoles is the error of a response that must name roles.
+var errNoRoles = errors.New("discord names no roles")
 
 // role is a role of a server.
 // https://discord.com/developers/docs/topics/permissions#role-object
@@ -104,80 +200,13 @@ func (r role) has(permissions int64) bool {
 	return err == nil && bits&uint64(permissions) != 0
 }
 
-// above compares r and other: the result is above 0 if r stands above. Of two roles in one
-// position, the older one stands above.
-func (r role) above(other role) int {
+// compare returns a number above 0 if r stands above other. Of two roles in one position, the
+// older one stands above.
+func (r role) compare(other role) int {
 	return cmp.Or(cmp.Compare(r.Position, other.Position), cmp.Compare(len(other.ID), len(r.ID)), cmp.Compare(other.ID, r.ID))
 }
 
 func (r role) shown() chat.Untrusted { return "@" + chat.NewUntrusted(r.Name, maxRoleName) }
-
-// standing is whether the bot can give the role of a server, as the server's roles tell.
-type standing struct {
-	// name is that of the role, and highest that of the bot's highest role; each is empty if
-	// there is none.
-	name, highest chat.Untrusted
-	// problem is why the bot cannot give the role, or "".
-	problem chat.BadgeProblem
-	// administrator says that the bot has a permission that it does not need.
-	administrator bool
-}
-
-// checkRole asks Discord about the role of a server, and stores its name. It blocks for three
-// calls.
-func (a *Adapter) checkRole(ctx context.Context, guild string) (s standing, err error) {
-	self, err := a.self(ctx)
-	if err != nil {
-		return s, err
-	}
-	var all []role
-	if err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointGuildRoles(guild), nil, &all); err != nil {
-		return s, fmt.Errorf("ask for the roles: %w", err)
-	}
-	var member struct {
-		Roles []string `json:"roles"`
-	}
-	if err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointGuildMember(guild, self), nil, &member); err != nil {
-		return s, fmt.Errorf("ask for the bot's own roles: %w", err)
-	}
-	s = standingOf(all, append(member.Roles, guild), a.StakerRoles[guild]) // Everybody has the role with the server's ID.
-	if s.name != "" {
-		a.roleNames.Store(guild, s.name)
-	}
-	return s, nil
-}
-
-// standingOf returns whether who has the roles own, of all, can give the role wanted.
-func standingOf(all []role, own []string, wanted string) (s standing) {
-	var highest, badge role
-	manages := false
-	for _, r := range all {
-		if r.ID == wanted {
-			badge = r
-		}
-		if !slices.Contains(own, r.ID) {
-			continue
-		}
-		manages = manages || r.has(discordgo.PermissionManageRoles|discordgo.PermissionAdministrator)
-		s.administrator = s.administrator || r.has(discordgo.PermissionAdministrator)
-		if highest.ID == "" || r.above(highest) > 0 {
-			highest = r
-		}
-	}
-	if badge.ID != "" {
-		s.name = badge.shown()
-	}
-	s.highest = highest.shown()
-	switch {
-	case badge.ID == "" || badge.Managed || badge.ID == own[len(own)-1]:
-		s.problem = chat.BadgeGone
-	case !manages:
-		s.problem = chat.MissingRight
-	case badge.above(highest) >= 0:
-		s.problem = chat.RoleAbove
-	}
-	return s
-}
 
 // self returns the ID of the bot's user. It asks Discord unless the ID is known.
 func (a *Adapter) self(ctx context.Context) (string, error) {
@@ -193,14 +222,54 @@ func (a *Adapter) self(ctx context.Context) (string, error) {
 	return id, nil
 }
 
-// advice returns a sentence for an operator about the role of a server, and whether it is a
-// problem.
+// standing is whether the bot can give a role, as the server's roles tell.
+type standing struct {
+	// name is the role's, or "" if the server has no such role. highest is the name of the bot's
+	// highest role.
+	name, highest chat.Untrusted
+	// problem is why the bot cannot give the role, or "".
+	problem chat.BadgeProblem
+	// administrator is true if the bot has that permission, which it does not need.
+	administrator bool
+}
+
+// standing returns whether the bot can give a role. The role with the server's ID is @everyone,
+// which all have and nobody can give.
+func (g guild) standing(guildID, wanted string) (s standing) {
+	var highest, badge role
+	manages := false
+	for _, r := range g.Roles {
+		if r.ID == wanted {
+			badge, s.name = r, r.shown()
+		}
+		if r.ID != guildID && !slices.Contains(g.own, r.ID) {
+			continue
+		}
+		manages = manages || r.has(discordgo.PermissionManageRoles|discordgo.PermissionAdministrator)
+		s.administrator = s.administrator || r.has(discordgo.PermissionAdministrator)
+		if highest.ID == "" || r.compare(highest) > 0 {
+			highest = r
+		}
+	}
+	s.highest = highest.shown()
+	switch {
+	case badge.ID == "" || badge.Managed || badge.ID == guildID:
+		s.problem = chat.BadgeGone
+	case !manages:
+		s.problem = chat.MissingRight
+	case badge.compare(highest) >= 0:
+		s.problem = chat.RoleAbove
+	}
+	return s
+}
+
+// advice returns a sentence for an operator about the role, and whether it is a problem.
 func (s standing) advice() (text string, wrong bool) {
 	switch {
 	case s.problem == chat.BadgeGone && s.name == "":
 		return "there is no such role", true
 	case s.problem == chat.BadgeGone:
-		return fmt.Sprintf("nobody can give %s: it belongs to an integration, or to everyone", s.name), true
+		return fmt.Sprintf("nobody can give %s: it belongs to a bot or another integration, or to everyone", s.name), true
 	case s.problem == chat.MissingRight:
 		return fmt.Sprintf("the bot cannot give %s: it lacks the permission Manage Roles", s.name), true
 	case s.problem == chat.RoleAbove:
@@ -211,52 +280,69 @@ func (s standing) advice() (text string, wrong bool) {
 	return fmt.Sprintf("the bot can give %s", s.name), false
 }
 
+// roleCheck is what an operator should know of a role of StakerRoles.
+type roleCheck struct {
+	chat.Badge
+	name   chat.Untrusted // "" if it is not known
+	advice string
+	wrong  bool
+	// passing is true if Discord could not be asked, and may be later.
+	passing bool
+}
+
+// checkRoles asks Discord about the servers of StakerRoles.
+func (a *Adapter) checkRoles(ctx context.Context) (checks []roleCheck) {
+	var g guild
+	var err error
+	for i, b := range a.StakerRoles {
+		if i == 0 || b.Community != a.StakerRoles[i-1].Community {
+			g, err = a.fetchGuild(ctx, b.Community)
+		}
+		if err != nil {
+			passing, _ := api.Retryable(err)
+			advice := fmt.Sprintf("%v: is the ID right, and the bot in the server?", err)
+			checks = append(checks, roleCheck{Badge: b, name: a.BadgeName(b.Community, b.ID), advice: advice, wrong: true, passing: passing})
+			continue
+		}
+		s := g.standing(b.Community, b.ID)
+		advice, wrong := s.advice()
+		checks = append(checks, roleCheck{Badge: b, name: s.name, advice: advice, wrong: wrong})
+	}
+	return checks
+}
+
 // errRoles is the error of Check if the bot cannot give a role of STAKER_ROLES.
 var errRoles = &config.WrongError{Problem: "the bot cannot give a role of STAKER_ROLES"}
 
-// checkRoles returns a sentence for an operator about each server of StakerRoles. It fails if
+// describeRoles returns a sentence for an operator about each role of StakerRoles. It fails if
 // the bot cannot give one of the roles.
-func (a *Adapter) checkRoles(ctx context.Context) (details []string, err error) {
-	for _, guild := range a.Communities() {
-		s, failed := a.checkRole(ctx, guild)
-		text, wrong := s.advice()
-		if failed != nil {
-			text, wrong = fmt.Sprintf("%v: is the ID right, and the bot in the server?", failed), true
-		}
-		if details = append(details, fmt.Sprintf("STAKER_ROLES, server %s: %s", guild, text)); wrong {
+func (a *Adapter) describeRoles(ctx context.Context) (details []string, err error) {
+	for _, c := range a.checkRoles(ctx) {
+		if details = append(details, fmt.Sprintf("STAKER_ROLES, server %s, role %s: %s", c.Community, c.ID, c.advice)); c.wrong {
 			err = errRoles
 		}
 	}
 	return details, err
 }
 
-// watchRoles fetches the names of the roles in rolesEvery, and logs when the bot can no longer
-// give one. It blocks until ctx is done.
+// watchRoles fetches the servers of StakerRoles in rolesEvery, and logs when the bot can no
+// longer give a role. It blocks until ctx is done.
 func (a *Adapter) watchRoles(ctx context.Context) {
-	warned := map[string]bool{}
+	warned, names := map[[2]string]bool{}, map[[2]string]chat.Untrusted{}
 	for len(a.StakerRoles) > 0 && ctx.Err() == nil {
 		pause := rolesEvery
-		for _, guild := range a.Communities() {
-			s, err := a.checkRole(ctx, guild)
-			if err != nil {
+		for _, c := range a.checkRoles(ctx) {
+			key := [2]string{c.Community, c.ID}
+			names[key] = cmp.Or(c.name, names[key]) // of a role that was deleted
+			switch {
+			case c.passing:
 				pause = time.Minute
 				continue
+			case c.wrong && !warned[key]:
+				a.Log.Warn("a role of STAKER_ROLES cannot be given", "role", names[key], "why", c.advice)
 			}
-			text, wrong := s.advice()
-			if wrong && !warned[guild] {
-				a.Log.Warn("a role of STAKER_ROLES cannot be given", "server", guild, "why", text)
-			}
-			warned[guild] = wrong
+			warned[key] = c.wrong
 		}
 		transport.Sleep(ctx, pause)
 	}
-}
-
-// seeRoles calls Returned if the sender of an interaction lacks the role of its server.
-func (a *Adapter) seeRoles(i *interaction, req chat.Request) {
-	role := a.StakerRoles[req.Community]
-	if a.Returned == nil || role == "" || i.Member == nil || i.Member.Roles == nil || slices.Contains(i.Member.Roles, role) {
-		return
-	}
-	a.Returned(req.From, req.Community)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+	"github.com/shopspring/decimal"
 
 	"herald/internal/chat"
 	"herald/internal/config"
@@ -22,18 +23,20 @@ const (
 	staker   = "400000000000000002"
 	ours     = "400000000000000003"
 	above    = "400000000000000004"
+	whale    = "400000000000000005"
 	somebody = "500000000000000001"
 )
 
-// inServer puts the bot into a server, in which it can give the role of stakers.
+// inServer puts the bot into a server, in which it can give the roles of stakers and whales.
 func inServer(h *adapterTest, c *Config) {
 	h.fake.AddGuild(server, []fakediscord.Role{
 		{ID: staker, Name: "Staker", Position: 1},
 		{ID: ours, Name: "Herald", Position: 2, Permissions: discordgo.PermissionManageRoles},
 		{ID: above, Name: "Team", Position: 3},
+		{ID: whale, Name: "Whale", Position: 1},
 	}, ours)
 	h.fake.Enter(server, somebody)
-	c.StakerRoles = map[string]string{server: staker}
+	c.StakerRoles = []chat.Badge{{Community: server, ID: staker}, {Community: server, ID: whale, Amount: decimal.NewFromInt(1000)}}
 }
 
 // edit changes a role of the server.
@@ -56,145 +59,288 @@ func deleteRole(h *adapterTest) {
 	})
 }
 
-func TestARoleIsGivenAndTakenWithItsReason(t *testing.T) {
+func TestARoleIsGivenAndRemovedWithItsReason(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		const reason = "Herald: stakes (21 of 21 pools, block 1,000,027)"
 		for range 2 { // The second call changes nothing, and succeeds.
-			equal(t, "give", h.Give(t.Context(), server, somebody, reason), nil)
+			equal(t, "give", h.Give(t.Context(), server, staker, somebody, reason), nil)
 		}
-		equal(t, "it is worn", h.fake.Wears(server, somebody, staker), true)
-		n, err := h.Wearers(t.Context(), server)
-		equal(t, "wearers", fmt.Sprint(n, err), "1 <nil>")
-		equal(t, "take", h.Take(t.Context(), server, somebody, "Herald: forgotten"), nil)
-		equal(t, "it is worn after that", h.fake.Wears(server, somebody, staker), false)
+		equal(t, "give another", h.Give(t.Context(), server, whale, somebody, reason), nil)
+		roles, err := h.Has(t.Context(), server, somebody)
+		equal(t, "has", fmt.Sprint(roles, err), fmt.Sprint([]string{staker, whale}, " <nil>"))
+		equal(t, "remove", h.Remove(t.Context(), server, staker, somebody, "Herald: forgotten"), nil)
+		roles, err = h.Has(t.Context(), server, somebody)
+		equal(t, "has after that", fmt.Sprint(roles, err), fmt.Sprint([]string{whale}, " <nil>"))
 		calls := h.fake.RoleCalls()
-		equal(t, "calls", len(calls), 3)
+		equal(t, "calls", len(calls), 4)
 		equal(t, "reason", calls[0].Reason, reason)
-		equal(t, "name", h.BadgeName(server), "@Staker")
 	}, inServer)
 }
 
+func TestRolesAndServersHaveTheirNames(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+		equal(t, "one each", h.OneEach(), false)
+		equal(t, "a role", h.BadgeName(server, whale), "@Whale")
+		equal(t, "a role of another server", h.BadgeName("1", whale), "")
+		equal(t, "an unknown role", h.BadgeName(server, "1"), "")
+		equal(t, "the server", h.CommunityName(server), "Guild "+server)
+		equal(t, "an unknown server", h.CommunityName("1"), "")
+		edit(staker, func(r *fakediscord.Role) { r.Name = "Shark @everyone" })(h)
+		pass(rolesEvery)
+		equal(t, "a renamed role", h.BadgeName(server, staker), "@"+chat.NewUntrusted("Shark @everyone", maxRoleName))
+	}, inServer)
+}
+
+// refuse has each role call fail.
+func refuse(f discordtest.Fault) func(*adapterTest) {
+	return func(h *adapterTest) {
+		h.fake.Break(fakediscord.PutRole, f)
+		h.fake.Break(fakediscord.DeleteRole, f)
+	}
+}
+
 func TestEachRefusalOfARoleHasItsProblem(t *testing.T) {
+	const can = "can give @Staker"
 	for name, test := range map[string]struct {
 		change  func(*adapterTest)
 		problem chat.BadgeProblem
 		advice  string
+		wrong   bool // Check fails
 	}{
-		"not a member":    {func(h *adapterTest) { h.fake.Leave(server, somebody) }, chat.NotAMember, "can give @Staker"},
-		"deleted":         {deleteRole, chat.BadgeGone, "no such role"},
-		"managed":         {edit(staker, func(r *fakediscord.Role) { r.Managed = true }), chat.BadgeGone, "belongs to an integration"},
-		"no right":        {edit(ours, func(r *fakediscord.Role) { r.Permissions = 0 }), chat.MissingRight, "lacks the permission Manage Roles"},
-		"above":           {edit(staker, func(r *fakediscord.Role) { r.Position = 3 }), chat.RoleAbove, "above the bot's highest one, @Herald"},
-		"in our position": {edit(staker, func(r *fakediscord.Role) { r.Position = 2 }), chat.RoleAbove, "above the bot's highest one"},
-		"moved out": {func(h *adapterTest) { h.fake.Break(fakediscord.PutRole, discordtest.Fault{Status: 403, Code: 50001}) },
-			chat.MissingRight, "can give @Staker"},
-		"cause untold": {func(h *adapterTest) {
-			h.fake.Break(fakediscord.PutRole, discordtest.Fault{Status: 403, Code: 50013})
-		}, chat.NotAllowed, "can give @Staker"},
-		"limited": {func(h *adapterTest) {
-			h.fake.Break(fakediscord.PutRole, discordtest.Fault{Status: 429, RetryAfter: 7 * time.Second})
-		}, chat.BadgeFailed, "can give @Staker"},
-		"broken": {func(h *adapterTest) { h.fake.Break(fakediscord.PutRole, discordtest.Fault{Status: 502}) }, chat.BadgeFailed, "can give @Staker"},
-		"an administrator": {edit(ours, func(r *fakediscord.Role) { r.Permissions = discordgo.PermissionAdministrator }),
-			"", "is an administrator, which it need not be"},
+		"not a member": {func(h *adapterTest) { h.fake.Leave(server, somebody) }, chat.NotAMember, can, false},
+		"deleted":      {deleteRole, chat.BadgeGone, "no such role", true},
+		"managed": {edit(staker, func(r *fakediscord.Role) { r.Managed = true }),
+			chat.BadgeGone, "belongs to a bot or another integration", true},
+		"invalid":  {refuse(discordtest.Fault{Status: 400, Code: 50028}), chat.BadgeGone, can, false},
+		"no right": {edit(ours, func(r *fakediscord.Role) { r.Permissions = 0 }), chat.MissingRight, "lacks the permission Manage Roles", true},
+		"above": {edit(staker, func(r *fakediscord.Role) { r.Position = 3 }),
+			chat.RoleAbove, "above the bot's highest one, @Herald", true},
+		"in our position": {edit(staker, func(r *fakediscord.Role) { r.Position = 2 }), chat.RoleAbove, "above the bot's highest one", true},
+		"the bot removed": {func(h *adapterTest) { h.fake.Leave(server, h.fake.ApplicationID) },
+			chat.MissingRight, "is the ID right, and the bot in the server?", true},
+		"the server deleted": {func(h *adapterTest) { h.fake.DeleteGuild(server) },
+			chat.CommunityGone, "is the ID right, and the bot in the server?", true},
+		"cause untold":     {refuse(discordtest.Fault{Status: 403, Code: 50013}), chat.NotAllowed, can, false},
+		"limited":          {refuse(discordtest.Fault{Status: 429, RetryAfter: 7 * time.Second}), chat.BadgeFailed, can, false},
+		"broken":           {refuse(discordtest.Fault{Status: 502}), chat.BadgeFailed, can, false},
+		"broken off":       {refuse(discordtest.Fault{DropAnswer: true}), chat.BadgeFailed, can, false},
+		"an administrator": {edit(ours, func(r *fakediscord.Role) { r.Permissions = discordgo.PermissionAdministrator }), "", "is an administrator, which it need not be", false},
+		"a right of all": {func(h *adapterTest) {
+			edit(ours, func(r *fakediscord.Role) { r.Permissions = 0 })(h)
+			edit(server, func(r *fakediscord.Role) { r.Permissions = discordgo.PermissionManageRoles })(h)
+		}, "", can, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 				test.change(h)
-				err := h.Give(t.Context(), server, somebody, "Herald: stakes")
-				failed, _ := errors.AsType[*chat.BadgeError](err)
-				if failed == nil {
-					failed = &chat.BadgeError{}
-				}
-				equal(t, "problem", failed.Problem, test.problem)
-				if name == "limited" {
-					equal(t, "the wait", failed.RetryAfter, 7*time.Second)
+				for what, err := range map[string]error{
+					"give":   h.Give(t.Context(), server, staker, somebody, "Herald: stakes"),
+					"remove": h.Remove(t.Context(), server, staker, somebody, "Herald: forgotten"),
+				} {
+					failed, _ := errors.AsType[*chat.BadgeError](err)
+					if failed == nil {
+						failed = &chat.BadgeError{}
+					}
+					equal(t, what+": problem", failed.Problem, test.problem)
+					equal(t, what+": outcome unknown", failed.OutcomeUnknown, strings.HasPrefix(name, "broken"))
+					equal(t, what+": waits", failed.RetryAfter == 7*time.Second, name == "limited")
 				}
 				details, err := h.Check(t.Context())
 				_, wrong := errors.AsType[*config.WrongError](err)
-				refuses := test.problem == chat.BadgeGone || strings.Contains(test.advice, "lacks") || strings.Contains(test.advice, "above")
-				equal(t, "check fails", wrong, refuses)
-				if all := strings.Join(details, "\n"); !strings.Contains(all, "STAKER_ROLES, server "+server+": ") || !strings.Contains(all, test.advice) {
+				equal(t, "check fails", wrong, test.wrong)
+				if all := strings.Join(details, "\n"); !strings.Contains(all, test.advice) {
 					t.Errorf("check says %q, want %q", all, test.advice)
 				}
-				equal(t, "the log names the user", h.logged.Lines(somebody), 0)
 			}, inServer)
 		})
 	}
 }
 
-func TestAServerWithoutTheBotIsTold(t *testing.T) {
-	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		details, err := h.Check(t.Context())
-		equal(t, "error", err, error(errRoles))
-		equal(t, "asks for the ID", strings.Contains(strings.Join(details, "\n"), "is the ID right, and the bot in the server?"), true)
-	}, func(_ *adapterTest, c *Config) { c.StakerRoles = map[string]string{server: staker} })
+// @everyone, and the role that Discord makes for the bot, are nobody's to give.
+func TestNobodyCanGiveSomeRoles(t *testing.T) {
+	managed := edit(ours, func(r *fakediscord.Role) { r.Managed = true })
+	for name, test := range map[string]struct {
+		role   string
+		change func(*adapterTest)
+		want   chat.BadgeProblem
+	}{
+		"everyone's":           {server, func(*adapterTest) {}, chat.BadgeGone},
+		"made for the bot":     {ours, managed, chat.BadgeGone},
+		"the bot's highest":    {ours, func(*adapterTest) {}, chat.RoleAbove},
+		"a role of no setting": {above, func(*adapterTest) {}, chat.RoleAbove},
+	} {
+		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+			test.change(h)
+			failed, _ := errors.AsType[*chat.BadgeError](h.Give(t.Context(), server, test.role, somebody, "Herald: stakes"))
+			equal(t, name, failed.Problem, test.want)
+		}, inServer)
+	}
 }
 
-func TestARenamedRoleGetsItsNewName(t *testing.T) {
+// unexpected is a response with none of the members that are read.
+var unexpected = discordtest.Fault{Status: 200, Code: 1}
+
+func TestWhyRolesCannotBeReadHasItsProblem(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*adapterTest)
+		want   chat.BadgeProblem
+	}{
+		"not a member":       {func(h *adapterTest) { h.fake.Leave(server, somebody) }, chat.NotAMember},
+		"the bot removed":    {func(h *adapterTest) { h.fake.Leave(server, h.fake.ApplicationID) }, chat.MissingRight},
+		"the server deleted": {func(h *adapterTest) { h.fake.DeleteGuild(server) }, chat.CommunityGone},
+		"broken":             {func(h *adapterTest) { h.fake.Break(fakediscord.GuildMember, discordtest.Fault{Status: 502}) }, chat.BadgeFailed},
+		"no roles":           {func(h *adapterTest) { h.fake.Break(fakediscord.GuildMember, unexpected) }, chat.BadgeFailed},
+	} {
+		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+			test.change(h)
+			_, err := h.Has(t.Context(), server, somebody)
+			failed, is := errors.AsType[*chat.BadgeError](err)
+			if !is || failed.Problem != test.want || failed.OutcomeUnknown {
+				t.Errorf("%s: got %+v, want %s", name, err, test.want)
+			}
+		}, inServer)
+	}
+}
+
+// A server in which the right is missing would otherwise cost two more calls a press.
+func TestTheCauseOfRefusalsIsFetchedOnceAMinute(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		edit(staker, func(r *fakediscord.Role) { r.Name = "Whale @everyone" })(h)
-		pass(rolesEvery)
-		equal(t, "name", h.BadgeName(server), "@"+chat.NewUntrusted("Whale @everyone", maxRoleName))
+		give := func() chat.BadgeProblem {
+			failed, _ := errors.AsType[*chat.BadgeError](h.Give(t.Context(), server, staker, somebody, "Herald: stakes"))
+			return failed.Problem
+		}
 		edit(ours, func(r *fakediscord.Role) { r.Permissions = 0 })(h)
-		pass(3 * rolesEvery)
-		equal(t, "warnings", h.logged.Lines("cannot be given"), 1)
+		pass(2 * diagnoseEvery) // What was fetched at the start is old.
+		before := h.fake.Calls(fakediscord.Guild)
+		for range 5 {
+			equal(t, "problem", give(), chat.MissingRight)
+		}
+		equal(t, "fetched in a minute", h.fake.Calls(fakediscord.Guild)-before, 1)
+		for n, fault := range []discordtest.Fault{{Status: 502}, unexpected} {
+			pass(diagnoseEvery)
+			h.fake.Break(fakediscord.Guild, fault)
+			equal(t, "problem while the server cannot be fetched", give(), chat.NotAllowed)
+			equal(t, "the same a moment later", give(), chat.NotAllowed)
+			equal(t, "fetched", h.fake.Calls(fakediscord.Guild)-before, n+2)
+		}
 	}, inServer)
 }
 
-// Who wears the role, is in another server, or writes in private has not come back.
-func TestWhoComesWithoutTheRoleIsReported(t *testing.T) {
-	var returned []chat.User
+func TestCheckNamesServerAndRole(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+		edit(whale, func(r *fakediscord.Role) { r.Position = 4 })(h)
+		h.StakerRoles = append(h.StakerRoles, chat.Badge{Community: "9", ID: "10"})
+		details, err := h.Check(t.Context())
+		equal(t, "error", err, error(errRoles))
+		all := strings.Join(details, "\n")
+		for _, want := range []string{"server " + server + ", role " + staker + ": the bot can give @Staker", "role " + whale + ": the bot cannot give @Whale",
+			"server 9, role 10: ask for the roles: discord refused with status 404, code 10004: is the ID right, and the bot in the server?"} {
+			equal(t, "says "+want, strings.Contains(all, want), true)
+		}
+	}, inServer)
+}
+
+func TestARoleThatCannotBeGivenIsLoggedOnce(t *testing.T) {
+	for name, change := range map[string]func(*adapterTest){
+		"an outage":       func(*adapterTest) {},
+		"right lost":      edit(ours, func(r *fakediscord.Role) { r.Permissions = 0 }),
+		"role deleted":    deleteRole,
+		"the bot removed": func(h *adapterTest) { h.fake.Leave(server, h.fake.ApplicationID) },
+	} {
+		want := 1
+		if name == "an outage" {
+			want = 0
+		}
+		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+			h.fake.Script(fakediscord.Guild, discordtest.Fault{Status: 502})
+			change(h)
+			pass(5 * rolesEvery)
+			equal(t, name+": warnings", h.logged.Lines("role=@Staker"), want)
+			for _, id := range []string{server, staker, somebody} {
+				equal(t, name+": the log has "+id, h.logged.Lines(id), 0)
+			}
+			equal(t, name+": asked no more often than that", h.fake.Calls(fakediscord.Guild) < 8, true)
+		}, inServer)
+	}
+}
+
+// Nobody is reported who has all roles, is in another server, or writes in private.
+func TestWhoComesWithoutARoleIsReportedWithTheirRoles(t *testing.T) {
+	var seen []string
 	watch := func(h *adapterTest, c *Config) {
 		inServer(h, c)
-		returned = nil
-		c.Returned = func(user chat.User, community string) {
-			equal(t, "server", community, server)
-			returned = append(returned, user)
+		c.Seen = func(user chat.User, community string, has []string) {
+			seen = append(seen, fmt.Sprint(user.ID, community, has))
 		}
 	}
 	eachWay(t, func(t *testing.T, h *adapterTest) {
-		for guild, want := range map[string]int{server: 1, "400000000000000009": 0, "": 0} {
-			returned = nil
+		ask := func(guild string) string {
+			seen = nil
 			i := command("price")
 			i.GuildID, i.UserID = guild, somebody
 			h.ask(t, i)
-			equal(t, "returned in "+guild, len(returned), want)
+			return strings.Join(seen, ";")
 		}
-		returned = nil
-		equal(t, "give", h.Give(t.Context(), server, somebody, "Herald: stakes"), nil)
-		i := command("price")
-		i.GuildID, i.UserID = server, somebody
-		h.ask(t, i)
-		equal(t, "returned with the role", len(returned), 0)
+		equal(t, "without a role", ask(server), fmt.Sprint(somebody, server, []string{}))
+		equal(t, "in another server", ask("400000000000000009"), "")
+		equal(t, "in private", ask(""), "")
+		h.fake.Enter(server, somebody, staker)
+		equal(t, "with one of two", ask(server), fmt.Sprint(somebody, server, []string{staker}))
+		h.fake.Enter(server, somebody, above, whale, staker)
+		equal(t, "with both", ask(server), "")
 		h.fake.Leave(server, somebody)
 		h.fake.Enter(server, somebody)
-		h.ask(t, i)
-		equal(t, "returned after leaving", fmt.Sprint(returned), fmt.Sprint([]chat.User{{Platform: Platform, ID: somebody}}))
+		equal(t, "after leaving", ask(server), fmt.Sprint(somebody, server, []string{}))
+		seen = nil
+		i, _ := decode([]byte(`{"member":{}}`)) // which tells no roles
+		h.seeRoles(i, chat.Request{Community: server})
+		equal(t, "without roles told", len(seen), 0)
 	}, watch)
 }
 
 func TestTheStandInRefusesReasonsThatDiscordRefuses(t *testing.T) {
 	h := newAdapterTest(t, discordtest.New(), overGateway, inServer)
 	for reason, refused := range map[string]bool{"": true, strings.Repeat("a", 513): true, "plain": false} {
-		err := h.api.Call(t.Context(), http.MethodGet, discordgo.EndpointGuildRoles(server), nil, nil)
+		err := h.api.Call(t.Context(), http.MethodGet, discordgo.EndpointGuild(server), nil, nil)
 		equal(t, "the server answers", err, nil)
-		err = h.Give(t.Context(), server, somebody, reason)
+		err = h.Give(t.Context(), server, staker, somebody, reason)
 		equal(t, fmt.Sprintf("%.5s is refused", reason), err != nil, refused)
 	}
 }
 
 func TestStakerRolesAreReadStrictly(t *testing.T) {
-	table := new(Settings).Table()
-	base := "DISCORD_BOT_TOKEN=a DATA_DIR=x "
-	table = append(table, config.Setting{Name: "DATA_DIR", Set: func(string) error { return nil }})
-	for value, valid := range map[string]bool{
-		"discord:1:2": true, "discord:1:2,discord:3:2": true, "discord:1:2,discord:1:3": false,
-		"discord:1": false, "telegram:1:2": false, "discord:0:2": false, "discord:1:x": false,
-	} {
-		if wrong := configtest.Try(table, strings.Fields(base+"STAKER_ROLES="+value)...); valid != (len(wrong) == 0) {
+	var settings Settings
+	table := append(settings.Table(), config.Setting{Name: "DATA_DIR", Set: func(string) error { return nil }})
+	try := func(value string) config.Errors {
+		return configtest.Try(table, "DISCORD_BOT_TOKEN=a", "DATA_DIR=x", "STAKER_ROLES="+value)
+	}
+	for _, value := range []string{"discord:1:2", "discord:1:2,discord:3:2", "discord:1:2,discord:1:3", "discord:1:2:0.5 discord:1:3:1000"} {
+		if wrong := try(value); len(wrong) > 0 {
 			t.Errorf("%s: %v", value, wrong)
 		}
 	}
+	for value, want := range map[string]string{
+		"discord:1":                     "must be discord:ID:ID or discord:ID:ID:AMOUNT",
+		"telegram:1:2":                  "must be discord:ID:ID",
+		"discord:0:2":                   "must be discord:ID:ID",
+		"discord:1:x":                   "must be discord:ID:ID",
+		"discord:1:2,discord:1:2":       "must have each role once: 2",
+		"discord:1:2:5,discord:1:2:6":   "must have each role once: 2",
+		"discord:1:1":                   "is @everyone",
+		"discord:1:2:":                  "amount",
+		"discord:1:2:0":                 "amount",
+		"discord:1:2:-1":                "amount",
+		"discord:1:2:abc":               "amount",
+		"discord:1:2:1e30":              "amount",
+		"discord:1:3,discord:1:2:1,000": "entry 3",
+	} {
+		configtest.OneMistake(t, table, try(value), "STAKER_ROLES", want)
+	}
 	configtest.OneMistake(t, table, configtest.Try(table, "DISCORD_BOT_TOKEN=a", "STAKER_ROLES=discord:1:2"), "STAKER_ROLES", "needs DATA_DIR or REDIS_URL")
+}
+
+func TestStakerRolesAreSortedByServerAndAmount(t *testing.T) {
+	var s Settings
+	equal(t, "error", s.setStakerRoles("discord:7:2:1000 discord:5:9:5 discord:7:4 discord:7:3:0.5"), nil)
+	equal(t, "order", fmt.Sprint(s.StakerRoles), "[{5 9 5} {7 4 0} {7 3 0.5} {7 2 1000}]")
 }

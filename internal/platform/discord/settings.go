@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"herald/internal/chat"
@@ -23,8 +24,8 @@ type Settings struct {
 	GuildID string
 	// PublicKey verifies interactions that arrive by HTTP; nil: they come over the gateway.
 	PublicKey ed25519.PublicKey
-	// StakerRoles holds the role that proven stakers may wear in each server, by their IDs.
-	StakerRoles map[string]string
+	// StakerRoles holds the roles that come with a stake, in the order of chat.Badge.Compare.
+	StakerRoles []chat.Badge
 	// Presence turns on the price under the bot's name in member lists.
 	Presence bool
 }
@@ -43,9 +44,9 @@ type Config struct {
 	// Connected is called with the bot's name: whenever the gateway connects or, if
 	// interactions arrive by HTTP, once the commands are registered. It must not block.
 	Connected func(name string)
-	// Returned is called with a user who may have come back to a server of StakerRoles: an
-	// interaction shows them without the role. It must not block; nil: nobody is told.
-	Returned func(user chat.User, server string)
+	// Seen is called with the IDs of the roles that a user has in a server now, if they lack
+	// one of StakerRoles there. An interaction tells them. It must not block; nil: not called.
+	Seen func(user chat.User, server string, has []string)
 	// Status is passed to the gateway as its Config.Status; by HTTP it is not called.
 	Status func(ctx context.Context) string
 }
@@ -71,11 +72,13 @@ func (s *Settings) Table() []config.Setting {
 				"at most STALE_FOR past PRICE_TTL. It is the price that commands have fetched; when nobody asks, at most a third " +
 				"of PRICE_MONTHLY_CREDITS is spent on it. Needs the gateway, so DISCORD_PUBLIC_KEY must not be set. off: no price.",
 			Set: config.Field(&s.Presence, s.parsePresence)},
-		{Name: "STAKER_ROLES", Example: "discord:123456789012345678:234567890123456789",
-			Comment: "The role that proven stakers may wear in a server: discord:, the server's ID, a colon, the role's ID; a " +
-				"server once, separated by commas or white space. A person gets the role by a button under their own /verify, " +
-				"and loses it after two looks without a stake (RECHECK_EVERY). The bot needs Manage Roles, and a role of its own " +
-				"above this one; neither Administrator nor a privileged intent (docs/operating.md). Unset: none.",
+		{Name: "STAKER_ROLES", Example: "discord:123456789012345678:234567890123456789,discord:123456789012345678:345678901234567890:1000",
+			Comment: "Roles that come with a stake, separated by commas or white space: discord:, the server's ID, a colon, the " +
+				"role's ID. A colon and an amount may follow, which is the least stake in tokens; without one, any stake is " +
+				"enough. A server may have several roles, each once: a person has every role whose amount they reach. They get it " +
+				"by a button under their own /verify, and lose it after two checks below its amount (RECHECK_EVERY). The bot " +
+				"needs Manage Roles, and a role of its own above these; neither Administrator nor a privileged intent " +
+				"(docs/operating.md). Unset: none.",
 			Needs: []string{TokenSetting}, NeedsOneOf: []string{"DATA_DIR", "REDIS_URL"}, Set: s.setStakerRoles},
 		{Name: "DISCORD_GUILD_ID", Example: "123456789012345678",
 			Comment: "Registers the commands in this guild only, at once. For development. Unset: everywhere.",
@@ -83,22 +86,35 @@ func (s *Settings) Table() []config.Setting {
 	}
 }
 
-var stakerRole = config.Matching(`discord:[1-9][0-9]{0,19}:[1-9][0-9]{0,19}`, "discord:ID:ID with the IDs of a server and of a role in it")
+var roleEntry = config.Matching(`discord:[1-9][0-9]{0,19}:[1-9][0-9]{0,19}(:.*)?`,
+	"discord:ID:ID or discord:ID:ID:AMOUNT with the IDs of a server and of a role in it")
 
-// setStakerRoles sets StakerRoles. It fails for a server that is named twice.
+// parseRole reads an entry of STAKER_ROLES.
+func parseRole(text string) (chat.Badge, error) {
+	entry, err := roleEntry(text)
+	if err != nil {
+		return chat.Badge{}, err
+	}
+	role, err := chat.ParseBadge(entry)
+	if err == nil && role.ID == role.Community {
+		err = errors.New("must be a role of some members: the one with the server's ID is @everyone")
+	}
+	return role, err
+}
+
+// setStakerRoles sets StakerRoles. It fails for a role that is named twice.
 func (s *Settings) setStakerRoles(value string) error {
-	entries, err := config.ListOf(stakerRole)(value)
+	roles, err := config.ListOf(parseRole)(value)
 	if err != nil {
 		return err
 	}
-	s.StakerRoles = make(map[string]string, len(entries))
-	for _, entry := range entries {
-		parts := strings.Split(entry, ":")
-		if s.StakerRoles[parts[1]] != "" {
-			return fmt.Errorf("must have each server once: %s", parts[1])
+	for i, r := range roles {
+		if slices.ContainsFunc(roles[:i], func(o chat.Badge) bool { return o.Community == r.Community && o.ID == r.ID }) {
+			return fmt.Errorf("must have each role once: %s", r.ID)
 		}
-		s.StakerRoles[parts[1]] = parts[2]
 	}
+	slices.SortFunc(roles, chat.Badge.Compare)
+	s.StakerRoles = roles
 	return nil
 }
 

@@ -97,6 +97,10 @@ type Config struct {
 	// Connected is called with the bot's name when Ready becomes true, at most once a
 	// minute.
 	Connected func(name string)
+	// Seen is called with the tag that a user has in a group now, if any, when they lack one of
+	// Settings.StakerTags there. A command in a supergroup tells it. It must not block; nil: not
+	// called.
+	Seen func(user chat.User, group string, has []string)
 	// Joins counts join requests; it may be nil without Settings.JoinChats.
 	Joins *chat.JoinCounts
 }

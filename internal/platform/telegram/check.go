@@ -60,12 +60,12 @@ func (a *Adapter) Check(ctx context.Context) (details []string, err error) {
 			details, err = append(details, problem.Error()), errClosed
 		}
 	}
-	for _, group := range slices.Sorted(maps.Keys(a.Settings.StakerTags)) {
-		detail, problem := a.checkTagChat(ctx, me.ID, group)
+	for _, tag := range a.tagChats() {
+		detail, problem := a.checkTagChat(ctx, me.ID, tag.Community)
 		if problem != nil {
 			detail, err = problem.Error(), cmp.Or(err, error(errTags))
 		}
-		details = append(details, detail)
+		details = append(details, fmt.Sprintf("STAKER_TAGS, group %s: %s", tag.Community, detail))
 	}
 	return details, err
 }

@@ -67,6 +67,7 @@ func (s *session) respond(id string, u *update, free func()) (done bool) {
 		}
 		return true
 	}
+	s.a.seeTag(u.Message, t.cmd.request.From)
 	t.cmd.request.ID = id
 	if t.cmd.request.Command == chat.JoinCommand {
 		t.cmd.request.GroupName = s.a.groupName(t.cmd.request.Args.First())

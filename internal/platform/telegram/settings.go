@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"herald/internal/chat"
 	"herald/internal/config"
@@ -29,8 +30,8 @@ type Settings struct {
 	Pacing bool
 	// CleanChat deletes a card in a group once a new one answers the same question.
 	CleanChat bool
-	// StakerTags holds the tag that proven stakers may wear in each group.
-	StakerTags map[int64]string
+	// StakerTags holds the tags that come with a stake, in the order of chat.Badge.Compare.
+	StakerTags []chat.Badge
 	// JoinChats holds what each group requires whose join requests the bot answers.
 	JoinChats map[int64]chat.Requirement
 }
@@ -73,13 +74,14 @@ func (s *Settings) Table() []config.Setting {
 				"registered with the service is let in; with staker, whoever names a wallet that is theirs and stakes. All other " +
 				"requests stay open for moderators, and the person is told in private what is missing. Nobody is ever declined " +
 				"or banned. The bot must be an administrator there with the right to invite users (docs/operating.md). Unset: none."},
-		{Name: "STAKER_TAGS", Example: "telegram:-1001234567890:Staker", Needs: []string{TokenSetting}, NeedsOneOf: []string{"DATA_DIR", "REDIS_URL"},
-			Set: s.setStakerTags,
-			Comment: "The tag that proven stakers may wear in a group: telegram:, the group's ID, a colon, and 1 to 16 letters, " +
-				"digits and signs without commas, spaces and emoji; a group once, separated by commas or white space. A person gets " +
-				"the tag by a button under their own /verify, and loses it after two looks without a stake (RECHECK_EVERY). The " +
-				"bot must be an administrator there with the right to manage member tags, and members must not edit their own " +
-				"(docs/operating.md). Unset: none."},
+		{Name: "STAKER_TAGS", Example: "telegram:-1001234567890:Staker,telegram:-1001234567890:Big staker:1000",
+			Needs: []string{TokenSetting}, NeedsOneOf: []string{"DATA_DIR", "REDIS_URL"}, Set: s.setStakerTags,
+			Comment: "Tags that come with a stake, separated by commas: telegram:, the group's ID, a colon, and 1 to 16 letters, " +
+				"digits, spaces and signs without commas, colons and emoji. A colon and an amount may follow, which is the least " +
+				"stake in tokens; without one, any stake is enough. A group may have several tags with different amounts: a person " +
+				"has the one with the highest amount that they reach. They get it by a button under their own /verify, and lose it " +
+				"after two checks below its amount (RECHECK_EVERY). The bot must be an administrator there with the right to manage " +
+				"member tags, and members must not edit their own (docs/operating.md). Unset: none."},
 	}
 }
 
@@ -114,30 +116,50 @@ func byGroup[V ~string](entries []string) (map[int64]V, error) {
 // maxTag bounds a tag, in characters: https://core.telegram.org/bots/api#setchatmembertag
 const maxTag = 16
 
-var tagEntry = config.Matching(`telegram:-[1-9][0-9]{0,18}:.+`, "telegram:ID:TAG with the ID of a Telegram group, which is negative, and a tag")
+var tagEntry = config.Matching(`telegram:-[1-9][0-9]{0,18}:.+`,
+	"telegram:ID:TAG or telegram:ID:TAG:AMOUNT with the ID of a Telegram group, which is negative")
 
-// setStakerTags sets StakerTags. It fails for a group that is named twice, and for a tag that
-// Telegram does not take.
-func (s *Settings) setStakerTags(value string) error {
-	entries, err := config.ListOf(tagEntry)(value)
+// parseTag reads an entry of STAKER_TAGS.
+func parseTag(text string) (chat.Badge, error) {
+	entry, err := tagEntry(text)
 	if err != nil {
-		return err
+		return chat.Badge{}, err
 	}
-	if s.StakerTags, err = byGroup[string](entries); err != nil {
-		return err
+	tag, err := chat.ParseBadge(entry)
+	if err != nil {
+		return tag, fmt.Errorf("%w; a colon ends the tag, which has none itself, and begins an amount", err)
 	}
-	for _, tag := range s.StakerTags {
-		if len([]rune(tag)) > maxTag || strings.ContainsFunc(tag, notInTag) {
-			return fmt.Errorf("must have tags of 1 to %d letters, digits and signs, without commas, spaces and emoji", maxTag)
+	if tag.ID == "" || utf8.RuneCountInString(tag.ID) > maxTag || strings.ContainsFunc(tag.ID, notInTag) {
+		return tag, fmt.Errorf("must have a tag of 1 to %d letters, digits, spaces and signs, without colons and emoji", maxTag)
+	}
+	return tag, nil
+}
+
+// setStakerTags sets StakerTags. It fails for a group with one tag twice, and for two tags with
+// one amount.
+func (s *Settings) setStakerTags(value string) error {
+	var tags []chat.Badge
+	for i, text := range strings.Split(strings.Trim(value, ", "), ",") { // A tag may have spaces.
+		tag, err := parseTag(strings.TrimSpace(text))
+		if err != nil {
+			return fmt.Errorf("entry %d %w", i+1, err)
 		}
+		for j, other := range tags {
+			if tag.Community == other.Community && (tag.ID == other.ID || tag.Amount.Equal(other.Amount)) {
+				return fmt.Errorf("must have each tag of a group once, and each with an amount of its own: see entries %d and %d", j+1, i+1)
+			}
+		}
+		tags = append(tags, tag)
 	}
+	slices.SortFunc(tags, chat.Badge.Compare)
+	s.StakerTags = tags
 	return nil
 }
 
 // notInTag reports whether a character is none of a tag. Emoji are symbols, or made of joiners
 // and selectors; the information sign is a letter by Unicode.
 func notInTag(r rune) bool {
-	plain := r > ' ' && r <= '~' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
+	plain := r >= ' ' && r <= '~' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 	return !plain || strings.ContainsRune("\uFE0F\u20E3\u2139", r)
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -15,76 +14,116 @@ import (
 	"herald/internal/platform/telegram/outbox"
 )
 
-// Communities implements chat.Badges. It returns the chats of StakerTags, in ascending order.
-func (a *Adapter) Communities() (ids []string) {
-	for _, group := range slices.Sorted(maps.Keys(a.Settings.StakerTags)) {
-		ids = append(ids, strconv.FormatInt(group, 10))
-	}
-	return ids
-}
+// maxTitle bounds the shown name of a group, in characters.
+const maxTitle = 64
 
-// tagOf returns the chat with an ID, and its tag.
-func (a *Adapter) tagOf(community string) (group int64, tag string) {
-	group, _ = strconv.ParseInt(community, 10, 64) // It is one of Communities, or has no tag.
-	return group, a.Settings.StakerTags[group]
-}
+// OneEach implements chat.Badges. A member of a group has one tag at a time.
+func (a *Adapter) OneEach() bool { return true }
 
-// BadgeName implements chat.Badges. It returns the tag.
-func (a *Adapter) BadgeName(community string) chat.Untrusted {
-	_, tag := a.tagOf(community)
-	return chat.NewUntrusted(tag, maxTag)
+// BadgeName implements chat.Badges. The tag is its own name.
+func (a *Adapter) BadgeName(_, tag string) chat.Untrusted { return chat.NewUntrusted(tag, maxTag) }
+
+// CommunityName implements chat.Badges.
+func (a *Adapter) CommunityName(group string) chat.Untrusted {
+	return chat.NewUntrusted(a.groupName(group), maxTitle)
 }
 
 // Give implements chat.Badges. It replaces another tag: the member asked for this one.
 // Telegram has no audit log for the reason.
-func (a *Adapter) Give(ctx context.Context, community, user, _ string) error {
-	group, tag := a.tagOf(community)
-	return badgeError(a.api.SetTag(ctx, group, idOf(user), tag))
+func (a *Adapter) Give(ctx context.Context, group, tag, user, _ string) error {
+	return a.setTag(ctx, group, user, tag)
 }
 
-// Take implements chat.Badges. It leaves another tag than the badge as it is.
-func (a *Adapter) Take(ctx context.Context, community, user, _ string) error {
-	group, tag := a.tagOf(community)
-	member, err := a.api.GetMemberTag(ctx, group, idOf(user))
-	switch {
-	case err == nil && member.Absent():
-		return &chat.BadgeError{Problem: chat.NotAMember, Err: errAbsent}
-	case err == nil && member.Tag == tag:
-		err = a.api.SetTag(ctx, group, idOf(user), "")
+// Remove implements chat.Badges. It leaves another tag as it is.
+func (a *Adapter) Remove(ctx context.Context, group, tag, user, _ string) error {
+	member, err := a.member(ctx, group, user)
+	if err != nil || member.Tag != tag {
+		return err
 	}
-	return badgeError(err)
+	return a.setTag(ctx, group, user, "")
 }
 
-// idOf returns a user's ID as a number.
-func idOf(user string) int64 {
-	id, _ := strconv.ParseInt(user, 10, 64) // 0 is nobody.
-	return id
+// Has implements chat.Badges. It fails with chat.CannotHave for an administrator, who has a
+// title instead of a tag.
+func (a *Adapter) Has(ctx context.Context, group, user string) ([]string, error) {
+	member, err := a.member(ctx, group, user)
+	switch {
+	case err != nil:
+		return nil, err
+	case member.Administers():
+		return nil, &chat.BadgeError{Problem: chat.CannotHave, Err: errTitle}
+	case member.Tag == "":
+		return nil, nil
+	}
+	return []string{member.Tag}, nil
 }
 
-// badgeError returns the *chat.BadgeError of a call that set a tag, or nil.
-func badgeError(err error) error {
+// Errors of a member of a chat of STAKER_TAGS.
+var (
+	errAbsent = errors.New("the user is not a member")
+	errTitle  = errors.New("the user is an administrator, and has a title instead of a tag")
+)
+
+// member asks Telegram about a member of a group. It fails with a *chat.BadgeError.
+func (a *Adapter) member(ctx context.Context, group, user string) (m botapi.MemberTag, err error) {
+	m, err = a.api.GetMemberTag(ctx, idOf(group), idOf(user))
+	switch {
+	case err != nil:
+		return m, badgeError(err)
+	case m.Absent():
+		return m, &chat.BadgeError{Problem: chat.NotAMember, Err: errAbsent}
+	}
+	return m, nil
+}
+
+// setTag sets the tag of a member; "" removes it. It fails with a *chat.BadgeError.
+func (a *Adapter) setTag(ctx context.Context, group, user, tag string) error {
+	err := a.api.SetTag(ctx, idOf(group), idOf(user), tag)
 	if err == nil {
 		return nil
 	}
+	failed := badgeError(err)
+	failed.OutcomeUnknown = botapi.ErrorOf(err).Kind == botapi.OutcomeUnknown
+	return failed
+}
+
+// idOf returns the ID of a user or a group as a number.
+func idOf(id string) int64 {
+	number, _ := strconv.ParseInt(id, 10, 64) // 0 is nobody.
+	return number
+}
+
+// badgeError returns the error of a failed call about a member of a group.
+func badgeError(err error) *chat.BadgeError {
 	e := botapi.ErrorOf(err)
 	failed := &chat.BadgeError{Problem: chat.BadgeFailed, RetryAfter: e.RetryAfter, Err: err}
 	switch {
 	case e.NoMember():
 		failed.Problem = chat.NotAMember
 	case e.CannotBeTagged():
-		failed.Problem = chat.CannotWear
-	case e.NotAllowed() || e.NoChat():
+		failed.Problem = chat.CannotHave
+	case e.NoChat():
+		failed.Problem = chat.CommunityGone
+	case e.NotAllowed():
 		failed.Problem = chat.MissingRight
 	}
 	return failed
 }
 
-var errAbsent = errors.New("the user is not a member")
-
-var errNoCount = errors.New("telegram does not tell how many members have a tag")
-
-// Wearers implements chat.Badges. It always fails.
-func (a *Adapter) Wearers(context.Context, string) (int, error) { return 0, errNoCount }
+// seeTag calls Seen if the sender of a command lacks a tag of StakerTags in their group.
+// Telegram tells the tag with messages in supergroups alone.
+func (a *Adapter) seeTag(m *message, from chat.User) {
+	if a.Seen == nil || m == nil || m.Chat.Type != "supergroup" || from.ID == "" {
+		return
+	}
+	group, has := strconv.FormatInt(m.Chat.ID, 10), []string{}
+	if m.SenderTag != "" {
+		has = append(has, m.SenderTag)
+	}
+	if chat.LacksOne(a.Settings.StakerTags, group, has) {
+		a.Seen(from, group, has)
+	}
+}
 
 // Notify implements chat.Badges. It sends nothing while Run does not run.
 func (a *Adapter) Notify(ctx context.Context, user string, reply chat.Reply) {
@@ -106,37 +145,42 @@ var (
 	errOwnTags    = errors.New("members may edit their own tags, so that anybody could write this one: switch off Edit Own Tags in the group's permissions")
 )
 
-// checkTagChat asks Telegram about a chat of StakerTags. It returns a sentence for an operator.
-// It fails if the bot may not set tags there, or members may set their own.
-func (a *Adapter) checkTagChat(ctx context.Context, self, group int64) (detail string, err error) {
-	about := fmt.Sprintf("STAKER_TAGS, group %d: ", group)
-	info, err := a.api.GetChat(ctx, group)
+// checkTagChat asks Telegram about a group of StakerTags, and stores its name. It returns a
+// sentence for an operator. It fails if the bot may not set tags there, or members may set their
+// own.
+func (a *Adapter) checkTagChat(ctx context.Context, self int64, group string) (detail string, err error) {
+	info, err := a.api.GetChat(ctx, idOf(group))
 	if err != nil {
-		return "", fmt.Errorf("%s%w: is the ID right, and the bot in the group?", about, err)
+		return "", fmt.Errorf("%w: is the ID right, and the bot in the group?", err)
 	}
-	own, err := a.api.GetMemberTag(ctx, group, self)
+	a.titles.Store(group, info.Title)
+	own, err := a.api.GetMemberTag(ctx, idOf(group), self)
 	switch {
 	case err != nil:
+		return "", err
 	case !own.MayTag():
-		err = errNoTagRight
+		return "", errNoTagRight
 	case info.EditsOwnTag():
-		err = errOwnTags
+		return "", errOwnTags
 	}
-	if err != nil {
-		return "", fmt.Errorf("%s%w", about, err)
-	}
-	return fmt.Sprintf("%sthe bot may set tags (%s)", about, chat.NewUntrusted(info.Title, maxReason)), nil
+	return fmt.Sprintf("the bot may set tags (%s)", a.CommunityName(group)), nil
+}
+
+// tagChats returns the groups of StakerTags, each with one of its tags, in order.
+func (a *Adapter) tagChats() []chat.Badge {
+	return slices.CompactFunc(slices.Clone(a.Settings.StakerTags), func(x, y chat.Badge) bool { return x.Community == y.Community })
 }
 
 // checkTagChats logs what keeps tags from being true. It repeats calls that fail until ctx is
 // done.
 func (s *session) checkTagChats(ctx context.Context) {
-	for group := range s.a.Settings.StakerTags {
+	for _, tag := range s.a.tagChats() {
 		_ = s.repeat(ctx, func() error {
-			_, err := s.a.checkTagChat(ctx, s.me.ID, group)
+			_, err := s.a.checkTagChat(ctx, s.me.ID, tag.Community)
 			e := botapi.ErrorOf(err)
 			if err != nil && (errors.Is(err, errNoTagRight) || errors.Is(err, errOwnTags) || !e.Passing() && e.Kind != botapi.Unauthorized) {
-				s.a.Log.LogAttrs(ctx, slog.LevelWarn, "telegram: a tag of STAKER_TAGS is not what it should be", slog.Any("err", err))
+				s.a.Log.LogAttrs(ctx, slog.LevelWarn, "telegram: a tag of STAKER_TAGS is not what it should be",
+					slog.String("tag", tag.ID), slog.Any("err", err))
 				return nil
 			}
 			return err

@@ -52,6 +52,7 @@ type message struct {
 	InTopic       bool      `json:"is_topic_message"`
 	From          *tgUser   `json:"from"`
 	SenderChat    *tgChat   `json:"sender_chat"`
+	SenderTag     string    `json:"sender_tag"` // or an administrator's title; in supergroups alone
 	Chat          tgChat    `json:"chat"`
 	ForwardOrigin *struct{} `json:"forward_origin"`
 	ViaBot        *struct{} `json:"via_bot"`

@@ -18,7 +18,7 @@ import (
 
 const password = "correct-horse-battery"
 
-// Server is a redis-server that keeps nothing on disk.
+// Server is a redis-server, which keeps nothing on disk unless told to.
 type Server struct {
 	URL string
 
@@ -26,11 +26,11 @@ type Server struct {
 	process *exec.Cmd
 }
 
-// Start starts a Server until the test ends, and returns nil where redis-server is not
-// installed.
-func Start(t *testing.T) *Server {
+// Start starts a Server with these options until the test ends, and returns nil where
+// redis-server is not installed.
+func Start(t *testing.T, options ...string) *Server {
 	t.Helper()
-	return launch(t, "redis", "--port")
+	return launch(t, "redis", append(options, "--port")...)
 }
 
 // StartTLS is Start of a Server that speaks TLS, with a certificate that this process
@@ -85,7 +85,7 @@ func start(t *testing.T, scheme string, args []string) (*Server, error) {
 	_, port, _ := net.SplitHostPort(addr)
 	s := &Server{
 		URL:  scheme + "://:" + password + "@" + addr,
-		args: append(slices.Clone(args), port, "--bind", "127.0.0.1", "--requirepass", password, "--save", ""),
+		args: slices.Concat([]string{"--bind", "127.0.0.1", "--requirepass", password, "--save", ""}, args, []string{port}),
 	}
 	if err := s.Run(); err != nil {
 		return nil, err

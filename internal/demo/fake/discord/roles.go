@@ -3,7 +3,6 @@ package discord
 import (
 	"cmp"
 	"errors"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -21,33 +20,36 @@ type Role struct {
 	Managed bool
 }
 
-// RoleCall is a call that gave or took a role.
+// RoleCall is a call that gave or removed a role.
 type RoleCall struct {
 	Guild, User, Role string
-	// Take is true for a role that was taken.
-	Take bool
+	Remove            bool
 	// Reason is what the audit log shows.
 	Reason string
 }
 
-// guild is a server that the bot is in.
+// guild is a server. The bot is in it if it is among the members.
 type guild struct {
+	name    string
 	roles   []Role
 	members map[string][]string // role IDs by user
 }
 
 // AddGuild adds a guild with roles, of which the bot has some. @everyone is added, without
-// permissions, if it is missing.
+// permissions, if it is missing. The guild is called "Guild" and its ID.
 func (s *Server) AddGuild(id string, roles []Role, botRoles ...string) {
 	s.Change(func() {
 		if !slices.ContainsFunc(roles, func(r Role) bool { return r.ID == id }) {
 			roles = append([]Role{{ID: id, Name: "@everyone"}}, roles...)
 		}
-		s.guilds[id] = &guild{roles: roles, members: map[string][]string{s.ApplicationID: botRoles}}
+		s.guilds[id] = &guild{name: "Guild " + id, roles: roles, members: map[string][]string{s.ApplicationID: botRoles}}
 	})
 }
 
-// ChangeRoles lets edit change the roles of a guild. A role that is deleted is taken from all.
+// DeleteGuild deletes a guild.
+func (s *Server) DeleteGuild(id string) { s.Change(func() { delete(s.guilds, id) }) }
+
+// ChangeRoles lets edit change the roles of a guild. Nobody has a role that is deleted.
 func (s *Server) ChangeRoles(guildID string, edit func([]Role) []Role) {
 	s.Change(func() {
 		g := s.guilds[guildID]
@@ -58,19 +60,20 @@ func (s *Server) ChangeRoles(guildID string, edit func([]Role) []Role) {
 	})
 }
 
-// Enter makes a user a member of a guild, without roles. Leave undoes it.
-func (s *Server) Enter(guildID, user string) {
-	s.Change(func() { s.guilds[guildID].members[user] = []string{} })
+// Enter makes a user a member of a guild, or the bot by its ApplicationID, with roles. Leave
+// undoes it.
+func (s *Server) Enter(guildID, user string, roles ...string) {
+	s.Change(func() { s.guilds[guildID].members[user] = append([]string{}, roles...) })
 }
 
-// Leave has a user leave a guild, and so lose their roles there.
+// Leave has a user, or the bot, leave a guild and so lose their roles there.
 func (s *Server) Leave(guildID, user string) {
 	s.Change(func() { delete(s.guilds[guildID].members, user) })
 }
 
 // Wears reports whether a member has a role.
 func (s *Server) Wears(guildID, user, role string) bool {
-	return locked(s, func() bool { return slices.Contains(s.guilds[guildID].members[user], role) })
+	return locked(s, func() bool { return slices.Contains(s.rolesOf(guildID, user), role) })
 }
 
 // RoleCalls returns the calls that were carried out, in order.
@@ -107,27 +110,32 @@ func (g *guild) mayGive(user, guildID string, role Role) bool {
 var (
 	errMissingAccess      = &Failure{Status: http.StatusForbidden, Code: 50001, Message: "Missing Access"}
 	errMissingPermissions = &Failure{Status: http.StatusForbidden, Code: 50013, Message: "Missing Permissions"}
+	errUnknownGuild       = &Failure{Status: http.StatusNotFound, Code: 10004, Message: "Unknown Guild"}
 	errUnknownMember      = &Failure{Status: http.StatusNotFound, Code: 10007, Message: "Unknown Member"}
 	errUnknownRole        = &Failure{Status: http.StatusNotFound, Code: 10011, Message: "Unknown Role"}
 )
 
-// inGuild returns a handler of calls about a guild, which the bot must be in. h is called
-// under the lock.
-func (s *Server) inGuild(h func(g *guild, r *http.Request) (int, any, *Failure)) handler {
+// inGuild returns a handler of calls about a guild, which the bot must be in: otherwise it
+// answers absent, which differs between routes. h is called under the lock.
+// https://github.com/discord/discord-api-docs/issues/5840
+func (s *Server) inGuild(absent *Failure, h func(g *guild, r *http.Request) (int, any, *Failure)) handler {
 	return s.bot(func(r *http.Request) (int, any, *Failure) {
 		s.Lock()
 		defer s.Unlock()
 		g := s.guilds[r.PathValue("guild")]
 		if g == nil {
-			return 0, nil, errMissingAccess
+			return 0, nil, errUnknownGuild
+		}
+		if _, in := g.members[s.ApplicationID]; !in {
+			return 0, nil, absent
 		}
 		return h(g, r)
 	})
 }
 
-// setRole gives or takes a role.
+// setRole gives or removes a role.
 func (s *Server) setRole(g *guild, r *http.Request) (int, any, *Failure) {
-	call := RoleCall{Guild: r.PathValue("guild"), User: r.PathValue("user"), Role: r.PathValue("role"), Take: r.Method == http.MethodDelete}
+	call := RoleCall{Guild: r.PathValue("guild"), User: r.PathValue("user"), Role: r.PathValue("role"), Remove: r.Method == http.MethodDelete}
 	var err error
 	raw := r.Header.Get("X-Audit-Log-Reason")
 	if call.Reason, err = url.PathUnescape(raw); err != nil || raw == "" || len(raw) > 512 || url.PathEscape(call.Reason) != raw {
@@ -144,7 +152,7 @@ func (s *Server) setRole(g *guild, r *http.Request) (int, any, *Failure) {
 		return 0, nil, errUnknownMember
 	}
 	worn = slices.DeleteFunc(slices.Clone(worn), func(id string) bool { return id == call.Role })
-	if !call.Take {
+	if !call.Remove {
 		worn = append(worn, call.Role)
 	}
 	g.members[call.User] = worn
@@ -153,15 +161,15 @@ func (s *Server) setRole(g *guild, r *http.Request) (int, any, *Failure) {
 	return http.StatusNoContent, nil, nil
 }
 
-func (s *Server) guildRoles(g *guild, _ *http.Request) (int, any, *Failure) {
+func (s *Server) guild(g *guild, r *http.Request) (int, any, *Failure) {
 	shown := []any{}
-	for _, r := range g.roles {
+	for _, role := range g.roles {
 		shown = append(shown, map[string]any{
-			"id": r.ID, "name": r.Name, "position": r.Position, "permissions": strconv.FormatInt(r.Permissions, 10), "managed": r.Managed,
-			"color": 0, "hoist": false, "mentionable": false, "flags": 0,
+			"id": role.ID, "name": role.Name, "position": role.Position, "permissions": strconv.FormatInt(role.Permissions, 10),
+			"managed": role.Managed, "color": 0, "hoist": false, "mentionable": false, "flags": 0,
 		})
 	}
-	return http.StatusOK, shown, nil
+	return http.StatusOK, map[string]any{"id": r.PathValue("guild"), "name": g.name, "roles": shown}, nil
 }
 
 func (s *Server) guildMember(g *guild, r *http.Request) (int, any, *Failure) {
@@ -170,22 +178,7 @@ func (s *Server) guildMember(g *guild, r *http.Request) (int, any, *Failure) {
 	if !member {
 		return 0, nil, errUnknownMember
 	}
-	return http.StatusOK, map[string]any{"user": map[string]any{"id": user}, "roles": slices.Clone(roles), "deaf": false, "mute": false}, nil
-}
-
-// roleCounts answers how many members have each role, without @everyone.
-func (s *Server) roleCounts(g *guild, r *http.Request) (int, any, *Failure) {
-	counts := map[string]int{}
-	for _, role := range g.roles {
-		counts[role.ID] = 0
-	}
-	for roles := range maps.Values(g.members) {
-		for _, id := range roles {
-			counts[id]++
-		}
-	}
-	delete(counts, r.PathValue("guild"))
-	return http.StatusOK, counts, nil
+	return http.StatusOK, map[string]any{"user": map[string]any{"id": user}, "roles": append([]string{}, roles...), "deaf": false, "mute": false}, nil
 }
 
 // rolesOf returns what an interaction says of a member's roles. The caller holds the lock.

@@ -274,6 +274,9 @@ func (s *Server) isMember(chat, user int64) bool {
 
 func (s *Server) getChatMember(p params) (result any, no *refusal) {
 	chat, user := arg[int64](p, "chat_id"), arg[int64](p, "user_id")
+	if no := s.reachable(chat); no != nil {
+		return nil, no
+	}
 	member := map[string]any{"status": cmp.Or(s.standing(chat, user), "member"), "user": s.person(user)}
 	if user == BotID && member["status"] == "administrator" {
 		member["can_invite_users"] = s.inviting[chat]
@@ -281,8 +284,15 @@ func (s *Server) getChatMember(p params) (result any, no *refusal) {
 			member["can_manage_tags"] = may
 		}
 	}
+	if member["status"] == "restricted" {
+		member["is_member"] = true
+	}
+	name := "tag"
+	if member["status"] == "administrator" || member["status"] == "creator" {
+		name = "custom_title"
+	}
 	if tag := s.tags[[2]int64{chat, user}]; tag != "" {
-		member["tag"] = tag
+		member[name] = tag
 	}
 	return member, nil
 }
@@ -295,7 +305,7 @@ type ChatInfo struct {
 	GuardBot *User `json:"guard_bot,omitempty"`
 	// Permissions are those of members; nil: nothing is said of them.
 	Permissions *ChatPermissions `json:"permissions,omitempty"`
-	// Unknown makes getChat answer that there is no such chat.
+	// Unknown makes every call about the chat fail: there is no such chat.
 	Unknown bool `json:"-"`
 }
 
@@ -304,12 +314,12 @@ func (s *Server) SetChat(c ChatInfo) { s.Change(func() { s.chats[c.ID] = c }) }
 
 func (s *Server) getChat(p params) (result any, no *refusal) {
 	id := arg[int64](p, "chat_id")
+	if no := s.reachable(id); no != nil {
+		return nil, no
+	}
 	c, set := s.chats[id]
 	if !set {
 		c.Chat = ChatOf(id)
-	}
-	if c.Unknown {
-		return nil, bad("chat not found")
 	}
 	if s.status[[2]int64{id, BotID}] != "administrator" {
 		c.GuardBot = nil

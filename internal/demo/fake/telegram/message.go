@@ -230,6 +230,7 @@ func (s *Server) PushEphemeral(m Message) (updateID, ephemeralID int64) {
 		s.nextEphemeral++
 		s.ephemerals[[2]int64{chat.ID, ephemeralID}] = ephemeral{user: user.ID, at: time.Now()}
 		m["message_id"], m["ephemeral_message_id"] = 0, ephemeralID
+		s.tell(m)
 		s.watch(Event{Said: m})
 		updateID = s.push("message", m)
 	})

@@ -242,10 +242,16 @@ func allows(allowed []string, kind string) bool {
 	return kind == "" || len(allowed) == 0 || slices.Contains(allowed, kind)
 }
 
-// reachable returns why nothing can be written to a chat, under the lock.
+// reachable returns why the bot is not in a chat, or cannot write to it, under the lock.
 func (s *Server) reachable(chat int64) *refusal {
 	if to, moved := s.moved[chat]; moved {
 		return &refusal{code: http.StatusBadRequest, text: "Bad Request: group chat was upgraded to a supergroup chat", movedTo: to}
+	}
+	if s.chats[chat].Unknown {
+		return bad("chat not found")
+	}
+	if status := s.status[[2]int64{chat, BotID}]; status == "left" || status == "kicked" {
+		return &refusal{code: http.StatusForbidden, text: "Forbidden: bot was kicked from the supergroup chat"}
 	}
 	if chat > 0 && !s.started[chat] && !s.joins.contactable(chat) {
 		return &refusal{code: http.StatusForbidden, text: "Forbidden: bot can't initiate conversation with a user"}

@@ -12,7 +12,7 @@ type ChatPermissions struct {
 	CanEditTag     *bool `json:"can_edit_tag,omitempty"`
 }
 
-// TagCall is a call that set the tag of a member; "" took it.
+// TagCall is a call that set the tag of a member; "" removed it.
 type TagCall struct {
 	Chat, User int64
 	Tag        string
@@ -50,12 +50,23 @@ func (s *Server) Tag(chat, user int64) string {
 // TagCalls returns the bot's calls that set a tag, in order.
 func (s *Server) TagCalls() []TagCall { return list(s, &s.tagged) }
 
+// tell adds to a message in a supergroup the tag of its sender, under the lock.
+func (s *Server) tell(m Message) {
+	chat, _ := m["chat"].(Chat)
+	from, _ := m["from"].(User)
+	delete(m, "sender_tag")
+	if tag := s.tags[[2]int64{chat.ID, from.ID}]; tag != "" && chat.Type == "supergroup" {
+		m["sender_tag"] = tag
+	}
+}
+
 func (s *Server) setChatMemberTag(p params) (result any, no *refusal) {
 	call := TagCall{Chat: arg[int64](p, "chat_id"), User: arg[int64](p, "user_id"), Tag: arg[string](p, "tag")}
+	if no := s.reachable(call.Chat); no != nil {
+		return nil, no
+	}
 	standing := s.standing(call.Chat, call.User)
 	switch {
-	case s.chats[call.Chat].Unknown:
-		return nil, bad("chat not found")
 	case s.status[[2]int64{call.Chat, BotID}] != "administrator" || !s.tagging[call.Chat]:
 		return nil, bad("CHAT_ADMIN_REQUIRED")
 	case slices.Contains([]string{"left", "kicked"}, standing):

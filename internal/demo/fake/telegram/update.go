@@ -101,6 +101,7 @@ func (s *Server) number(m Message) {
 		s.nextID++
 		m["message_id"] = messageID
 	}
+	s.tell(m)
 	s.others[[2]int64{chat.ID, messageID}] = true
 	if chat.Type == "private" {
 		s.started[chat.ID] = true

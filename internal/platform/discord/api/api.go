@@ -143,19 +143,18 @@ func (c *Client) Call(ctx context.Context, method, endpoint string, body, result
 	return c.try(ctx, &call{method: method, endpoint: endpoint, Message: Message{Body: body}, result: result})
 }
 
-// RoleChange gives a member of a guild a role, or takes it.
+// RoleChange gives a member of a guild a role, or removes it.
 type RoleChange struct {
 	Guild, User, Role string
-	Take              bool
+	Remove            bool
 	// Reason is shown in the guild's audit log: 1 to 400 characters of ASCII.
 	Reason string
 }
 
-// SetRole makes a RoleChange with one call. It succeeds if the member had the role, or had it
-// not, before.
+// SetRole makes a RoleChange with one call. It also succeeds if nothing had to be changed.
 func (c *Client) SetRole(ctx context.Context, change RoleChange) error {
 	method := http.MethodPut
-	if change.Take {
+	if change.Remove {
 		method = http.MethodDelete
 	}
 	endpoint := discordgo.EndpointGuildMemberRole(change.Guild, change.User, change.Role)

@@ -95,6 +95,7 @@ var details = map[string]string{
 	"TOPIC_CLOSED":              "the topic is closed",
 	"message thread not found":  "the topic is gone",
 	"chat not found":            noSuchChat,
+	"group chat was deleted":    noSuchChat,
 	"not enough rights to send": "the bot may not write there",
 	"CHAT_WRITE_FORBIDDEN":      "the bot may not write there",
 	"bot was kicked":            "the bot was removed",
@@ -111,6 +112,7 @@ var details = map[string]string{
 	"CHAT_ADMIN_REQUIRED":       noRight,
 	"manage chat invite link":   noRight,
 	"not enough rights":         noRight,
+	"member list is":            noRight, // inaccessible
 	"USER_NOT_PARTICIPANT":      noMember,
 	"PARTICIPANT_ID_INVALID":    noMember,
 	"USER_ID_INVALID":           noMember,

@@ -2,7 +2,7 @@ package botapi
 
 import "context"
 
-// SetTag sets the tag of a member of a chat; "" takes it (setChatMemberTag). A tag has at most
+// SetTag sets the tag of a member of a chat; "" removes it (setChatMemberTag). A tag has at most
 // 16 characters and no emoji. The bot needs the right to manage tags.
 func (c *Client) SetTag(ctx context.Context, chat, user int64, tag string) error {
 	return c.do(ctx, "setChatMemberTag", map[string]any{"chat_id": chat, "user_id": user, "tag": tag})
@@ -12,6 +12,8 @@ func (c *Client) SetTag(ctx context.Context, chat, user int64, tag string) error
 type MemberTag struct {
 	Status string `json:"status"`
 	Tag    string `json:"tag"`
+	// IsMember is set of a restricted user who is in the chat.
+	IsMember bool `json:"is_member"`
 	// CanManageTags is an administrator's right; nil: as CanPinMessages.
 	CanManageTags  *bool `json:"can_manage_tags"`
 	CanPinMessages bool  `json:"can_pin_messages"`
@@ -22,8 +24,13 @@ func (m MemberTag) MayTag() bool {
 	return m.Status == "administrator" && orElse(m.CanManageTags, m.CanPinMessages)
 }
 
+// Administers reports whether the member is an administrator, who has a title instead of a tag.
+func (m MemberTag) Administers() bool { return m.Status == "administrator" || m.Status == "creator" }
+
 // Absent reports whether the user is not in the chat.
-func (m MemberTag) Absent() bool { return m.Status == "left" || m.Status == "kicked" }
+func (m MemberTag) Absent() bool {
+	return m.Status == "left" || m.Status == "kicked" || m.Status == "restricted" && !m.IsMember
+}
 
 // GetMemberTag returns a user's tag in a chat, and their right to set others' (getChatMember).
 func (c *Client) GetMemberTag(ctx context.Context, chat, user int64) (MemberTag, error) {

@@ -21,24 +21,24 @@ func as(t *testing.T, r *chat.Router, user, line string) chat.Reply {
 	})
 }
 
-// keepingMembers is a world in which wallets are kept and stakers wear a badge.
-func keepingMembers() *commandstest.Answers {
+// savingMembers is a world in which addresses are saved and stakers have a badge.
+func savingMembers() *commandstest.Answers {
 	w := commandstest.Healthy()
-	w.Kept.Off, w.Kept.Badge = false, "@Staker"
+	w.Saved.Off, w.Saved.Badges = false, []chat.Badge{{Community: commandstest.Community, ID: "Staker"}}
 	return w
 }
 
 // A press proves anew, for whoever presses, whatever the button says.
-func TestKeepingNeedsACompleteProofOfTheSendersOwn(t *testing.T) {
+func TestSavingNeedsACompleteProofOfTheSendersOwn(t *testing.T) {
 	down := staking.Service.Fail(core.SlowAnswer, errInner)
 	for name, test := range map[string]struct {
 		user, wallet string
 		change       func(*commandstest.Answers)
-		kept, worn   bool
+		saved, has   bool
 	}{
-		"theirs":              {user: commandstest.Ann, wallet: commandstest.AnnsWallet, kept: true, worn: true},
-		"theirs, in part":     {user: commandstest.Ann, wallet: commandstest.AnnsWallet, change: func(w *commandstest.Answers) { w.Stake.Failed = unreadPool() }, kept: true, worn: true},
-		"theirs, idle":        {user: commandstest.Ann, wallet: commandstest.AnnsWallet, change: func(w *commandstest.Answers) { w.Stake = core.Stake{Checked: 21} }, kept: true},
+		"theirs":              {user: commandstest.Ann, wallet: commandstest.AnnsWallet, saved: true, has: true},
+		"theirs, in part":     {user: commandstest.Ann, wallet: commandstest.AnnsWallet, change: func(w *commandstest.Answers) { w.Stake.Failed = unreadPool() }, saved: true, has: true},
+		"theirs, idle":        {user: commandstest.Ann, wallet: commandstest.AnnsWallet, change: func(w *commandstest.Answers) { w.Stake = core.Stake{Checked: 21} }, saved: true},
 		"another's":           {user: commandstest.Ann, wallet: commandstest.BobsWallet},
 		"pressed by another":  {user: commandstest.Bob, wallet: commandstest.AnnsWallet},
 		"of the unregistered": {user: commandstest.Stranger, wallet: commandstest.AnnsWallet},
@@ -49,33 +49,33 @@ func TestKeepingNeedsACompleteProofOfTheSendersOwn(t *testing.T) {
 		"owner unread":        {user: commandstest.Ann, wallet: commandstest.AnnsWallet, change: func(w *commandstest.Answers) { w.AccountErrs = map[string]error{"EVM": errInner} }},
 		"nameless":            {user: "", wallet: commandstest.AnnsWallet},
 	} {
-		w := keepingMembers()
+		w := savingMembers()
 		if test.change != nil {
 			test.change(w)
 		}
 		r := w.Router(t)
 		as(t, r, test.user, "/verify "+commandstest.AnnsWallet)
-		if worn := w.Kept.Worn(); worn != nil {
-			t.Errorf("%s: /verify gives the badge to %q", name, worn)
+		if has := w.Saved.Holders(); has != nil {
+			t.Errorf("%s: /verify gives the badge to %q", name, has)
 		}
-		as(t, r, test.user, "/keep "+test.wallet)
-		if worn := w.Kept.Worn(); slices.Contains(worn, test.user) != test.worn || len(worn) > 1 {
-			t.Errorf("%s: %q wear the badge, want it worn: %t", name, worn, test.worn)
+		as(t, r, test.user, "/save "+test.wallet)
+		if has := w.Saved.Holders(); slices.Contains(has, test.user) != test.has || len(has) > 1 {
+			t.Errorf("%s: %q wear the badge, want it has: %t", name, has, test.has)
 		}
 		reply := as(t, r, test.user, "/verify")
-		if kept := reply.Ask == nil && test.user != ""; kept != test.kept {
-			t.Errorf("%s: kept %t, want %t: %s", name, kept, test.kept, texts(reply))
+		if saved := reply.Ask == nil && test.user != ""; saved != test.saved {
+			t.Errorf("%s: saved %t, want %t: %s", name, saved, test.saved, texts(reply))
 		}
 	}
 }
 
-func TestVerifyAloneIsAboutTheKeptWallet(t *testing.T) {
-	w := keepingMembers()
+func TestVerifyAloneIsAboutTheSavedAddress(t *testing.T) {
+	w := savingMembers()
 	r := w.Router(t)
 	if reply := as(t, r, commandstest.Ann, "/verify"); reply.Ask == nil || reply.Ask.Command != "verify" {
-		t.Errorf("with nothing kept: %s", texts(reply))
+		t.Errorf("with nothing saved: %s", texts(reply))
 	}
-	as(t, r, commandstest.Ann, "/keep "+commandstest.AnnsWallet)
+	as(t, r, commandstest.Ann, "/save "+commandstest.AnnsWallet)
 	w.Stake = core.Stake{Checked: 21}
 	if reply := as(t, r, commandstest.Ann, "/verify"); !strings.Contains(texts(reply), "Not staked") {
 		t.Errorf("the stake is not read again: %s", texts(reply))
@@ -87,50 +87,50 @@ func TestVerifyAloneIsAboutTheKeptWallet(t *testing.T) {
 
 // Without a store there is nothing to keep in, and no button that says so.
 func TestWithoutAStoreNothingIsOffered(t *testing.T) {
-	w := keepingMembers()
-	w.Kept.Off = true
+	w := savingMembers()
+	w.Saved.Off = true
 	r := w.Router(t)
 	for _, line := range []string{"/verify " + commandstest.AnnsWallet, "/verify"} {
-		if reply := as(t, r, commandstest.Ann, line); slices.ContainsFunc(reply.Actions, func(a chat.Action) bool { return a.Command == "keep" || a.Command == "forget" }) {
+		if reply := as(t, r, commandstest.Ann, line); slices.ContainsFunc(reply.Actions, func(a chat.Action) bool { return a.Command == "save" || a.Command == "forget" }) {
 			t.Errorf("%s offers %+v", line, reply.Actions)
 		}
 	}
-	if reply := as(t, r, commandstest.Ann, "/forget"); !strings.Contains(texts(reply), "Nothing is kept") {
+	if reply := as(t, r, commandstest.Ann, "/forget"); !strings.Contains(texts(reply), "nothing saved") {
 		t.Errorf("/forget: %s", texts(reply))
 	}
 }
 
 func TestModeratorsReadNoWalletAndNoAmount(t *testing.T) {
-	w := keepingMembers()
+	w := savingMembers()
 	r := w.Router(t)
-	as(t, r, commandstest.Ann, "/keep "+commandstest.AnnsWallet)
+	as(t, r, commandstest.Ann, "/save "+commandstest.AnnsWallet)
 	for _, line := range []string{"/exists " + commandstest.Ann, "/exists telegram " + commandstest.Ann} {
 		said := texts(commandstest.Ask(t, r, line))
-		if !strings.Contains(said, "Kept a wallet") || !strings.Contains(said, "stakes, looked at") || strings.Contains(said, "0x") || strings.Contains(said, "TKN") {
+		if !strings.Contains(said, "Saved an address") || !strings.Contains(said, "stakes, ") || strings.Contains(said, "0x") || strings.Contains(said, "TKN") {
 			t.Errorf("%s: %s", line, said)
 		}
 	}
 	for _, line := range []string{"/exists " + commandstest.Bob, "/exists discord " + commandstest.Ann, "/exists"} {
-		if said := texts(commandstest.Ask(t, r, line)); strings.Contains(said, "Kept a wallet") {
+		if said := texts(commandstest.Ask(t, r, line)); strings.Contains(said, "Saved an address") {
 			t.Errorf("%s: %s", line, said)
 		}
 	}
 	member := as(t, r, commandstest.Bob, "/status")
-	if said := texts(member); strings.Contains(said, "kept wallet") {
+	if said := texts(member); strings.Contains(said, "saved wallet") {
 		t.Errorf("a member reads %s", said)
 	}
 }
 
-// Who asks to join a group for stakers need not name the wallet that they have kept.
-func TestAKeptWalletOpensTheDoor(t *testing.T) {
-	w := keepingMembers()
+// Who asks to join a group for stakers need not name the wallet that they have saved.
+func TestASavedAddressOpensTheDoor(t *testing.T) {
+	w := savingMembers()
 	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Stakers: chat.Staker}
 	r := w.Router(t)
 	line := "/join " + commandstest.Stakers
 	if reply := as(t, r, commandstest.Ann, line); reply.Admit != nil || reply.Ask == nil {
-		t.Errorf("with nothing kept: %s", texts(reply))
+		t.Errorf("with nothing saved: %s", texts(reply))
 	}
-	as(t, r, commandstest.Ann, "/keep "+commandstest.AnnsWallet)
+	as(t, r, commandstest.Ann, "/save "+commandstest.AnnsWallet)
 	if reply := as(t, r, commandstest.Ann, line); reply.Admit == nil || reply.Admit.ID != commandstest.Stakers {
 		t.Errorf("with a wallet that stakes: %s", texts(reply))
 	}
@@ -145,16 +145,16 @@ func TestAKeptWalletOpensTheDoor(t *testing.T) {
 	}
 }
 
-func TestForgettingTakesTheBadge(t *testing.T) {
-	w := keepingMembers()
+func TestForgettingRemovesTheBadge(t *testing.T) {
+	w := savingMembers()
 	r := w.Router(t)
-	as(t, r, commandstest.Ann, "/keep "+commandstest.AnnsWallet)
-	w.Kept.Problem = chat.RoleAbove
-	if reply := as(t, r, commandstest.Ann, "/forget"); reply.Tone != chat.Warning || !strings.Contains(texts(reply), "Not forgotten yet") || len(w.Kept.Worn()) != 1 {
+	as(t, r, commandstest.Ann, "/save "+commandstest.AnnsWallet)
+	w.Saved.Problem = chat.RoleAbove
+	if reply := as(t, r, commandstest.Ann, "/forget"); reply.Tone != chat.Warning || !strings.Contains(texts(reply), "Your address is deleted") || len(w.Saved.Holders()) != 1 {
 		t.Errorf("a badge that cannot be taken: %s", texts(reply))
 	}
-	w.Kept.Problem = ""
-	if reply := as(t, r, commandstest.Ann, "/forget"); reply.Tone != chat.Positive || len(w.Kept.Worn()) != 0 {
-		t.Errorf("once it can: %s, worn by %q", texts(reply), w.Kept.Worn())
+	w.Saved.Problem = ""
+	if reply := as(t, r, commandstest.Ann, "/forget"); reply.Tone != chat.Positive || len(w.Saved.Holders()) != 0 {
+		t.Errorf("once it can: %s, has by %q", texts(reply), w.Saved.Holders())
 	}
 }

@@ -1,0 +1,63 @@
+package commands
+
+import (
+	"context"
+
+	"herald/internal/chat"
+	"herald/internal/members"
+)
+
+const detailsName = "details"
+
+// detailsCommand answers the button under /status, to moderators of the chat and about that
+// chat alone.
+type detailsCommand struct {
+	Sources
+	Options
+}
+
+func details(from Sources, options Options) chat.Command {
+	return chat.Command{
+		Name:       detailsName,
+		Visibility: chat.Private,
+		Forms:      []chat.Form{{Unlisted: true, Moderators: true, Run: detailsCommand{from, options}.run}},
+	}
+}
+
+// run says how the chat's door and badges do, and which entry the settings need for the chat.
+func (c detailsCommand) run(_ context.Context, req chat.Request) (chat.Reply, error) {
+	entry := chat.Code(string(req.From.Platform) + ":" + req.Community)
+	reply := chat.Reply{Title: chat.Say("details.title"), Notes: []chat.Text{chat.SayWith("details.entry", chat.Values{"entry": entry})}}
+	badges := c.Members.Badges(req.From.Platform, req.Community)
+	if len(badges) == 0 {
+		reply.Text = chat.Say("details.nothing")
+		return reply, nil
+	}
+	s, err := c.Members.Status(req.From.Platform, req.Community)
+	if err != nil {
+		reply.Tone, reply.Text = chat.Warning, chat.Say("details.unread")
+		return reply, &chat.PartialError{Err: err}
+	}
+	if s.Held || s.Refused != "" {
+		reply.Tone = chat.Warning
+	}
+	reply.Sections = []chat.Section{{Fields: badgeFields(req.From.Platform, badgeNames(badges), s, c.Members)}}
+	return reply, nil
+}
+
+// badgeFields returns the lines about the badges of a community.
+func badgeFields(p chat.Platform, badge chat.Value, s members.Status, m Members) (fields []chat.Field) {
+	line := func(key string, values chat.Values) {
+		values["badge"] = badge
+		fields = append(fields, chat.Field{Value: chat.SayWith(key, values)})
+	}
+	line("details.have", chat.Values{"have": chat.Count(s.Have), "checked": chat.Count(s.Checked), "every": everyText(m.RecheckEvery())})
+	line("details.since", chat.Values{"day": chat.Day{Time: s.Since}, "given": chat.Count(s.Given), "removed": chat.Count(s.Removed)})
+	if s.Held {
+		line("details.held", chat.Values{"losing": chat.Count(s.Losing), "have": chat.Count(s.Have), "command": chat.Code("bot members --release")})
+	}
+	if s.Refused != "" {
+		line("details.refused", chat.Values{"why": whyNot(p, s.Refused)})
+	}
+	return fields
+}

@@ -1,0 +1,55 @@
+package commands
+
+import (
+	"context"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"herald/internal/chat"
+)
+
+// forgetCommand answers /forget.
+type forgetCommand struct {
+	Sources
+	Options
+}
+
+func forget(from Sources, options Options) chat.Command {
+	return chat.Command{
+		Name:       forgetName,
+		Summary:    chat.Say("command.forget"),
+		Visibility: chat.Private,
+		Forms:      []chat.Form{{Run: forgetCommand{from, options}.run}},
+	}
+}
+
+// run deletes what is saved of the sender, and says what was deleted, what was removed, and
+// what could not be.
+func (c forgetCommand) run(ctx context.Context, req chat.Request) (chat.Reply, error) {
+	f, err := c.Members.Forget(ctx, req.From)
+	if err != nil {
+		return chat.Reply{
+			Tone: chat.Warning, Title: chat.Say("forget.failed"), Text: chat.Say("forget.failed_text"),
+			Actions: []chat.Action{chat.TryAgain(forgetName)},
+		}, &chat.PartialError{Err: err}
+	}
+	had := f.Wallet != common.Address{}
+	if !had && len(f.Changes) == 0 {
+		return chat.Reply{Title: chat.Say("forget.nothing")}, nil
+	}
+	reply := chat.Reply{Tone: chat.Positive, Title: chat.Say("forget.done"), Notes: changeLines(req.Community, f.Changes)}
+	if had {
+		reply.Text = chat.SayWith("forget.text", chat.Values{"wallet": c.address(f.Wallet)})
+	}
+	for _, change := range f.Changes {
+		if change.Problem == "" && !change.Later {
+			continue
+		}
+		reply.Tone, reply.Title = chat.Warning, chat.Say("forget.later")
+		if change.Problem != "" {
+			reply.Notes = append(reply.Notes, whyNot(req.From.Platform, change.Problem))
+		}
+		reply.Actions = []chat.Action{chat.TryAgain(forgetName)}
+	}
+	return reply, nil
+}

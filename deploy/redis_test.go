@@ -1,0 +1,150 @@
+package deploy
+
+import (
+	"fmt"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"herald/internal/chat/chattest"
+	"herald/internal/config/configtest"
+	"herald/internal/secret"
+	"herald/internal/store"
+	"herald/internal/store/redistest"
+)
+
+// startRedis starts a redis-server with these options, and returns it and its administrator.
+func startRedis(t *testing.T, options ...string) (*redistest.Server, *redis.Client) {
+	t.Helper()
+	s := redistest.Start(t, options...)
+	if s == nil {
+		t.Skip("there is no redis-server here; Debian's package is redis-server")
+	}
+	parsed, err := redis.ParseURL(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin := redis.NewClient(parsed)
+	t.Cleanup(func() { admin.Close() })
+	return s, admin
+}
+
+func open(t *testing.T, url string) *store.Redis {
+	t.Helper()
+	settings := store.Settings{RedisURL: secret.New(url + "?read_timeout=1s")}
+	r, err := store.NewRedis(settings, []byte("salt"), time.Hour, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+// The memory is smaller than that of the deployments, and full.
+func TestSavedAddressesOutliveFullMemoryAndARestartOfRedis(t *testing.T) {
+	for file, volume := range map[string]string{"compose.yaml": `volumes: \["saved:(/data)"\]`, "kubernetes.yaml": `name: saved, mountPath: (/data)`} {
+		text := configtest.Read(t, file)
+		var options []string
+		for _, found := range regexp.MustCompile(`(?m)^ +(dir|save|appendonly|maxmemory|maxmemory-policy) (\S+)$`).FindAllStringSubmatch(text, -1) {
+			value := found[2]
+			switch found[1] {
+			case "dir":
+				if mounted := matches(volume, text); !slices.Equal(mounted, []string{value}) {
+					t.Errorf("%s: Redis writes to %s, and the volume is at %q", file, value, mounted)
+				}
+				value = t.TempDir()
+			case "maxmemory":
+				value = "4mb"
+			case "save":
+				value = strings.Trim(value, `"`)
+			}
+			options = append(options, "--"+found[1], value)
+		}
+		s, admin := startRedis(t, options...)
+		r := open(t, s.URL)
+		const rows = 300
+		for i := range rows {
+			if saved, err := r.Replace(t.Context(), fmt.Sprint("members ", i), nil, []byte("an address")); !saved || err != nil {
+				t.Fatal(file, saved, err)
+			}
+		}
+		for i := range 600 {
+			r.Save(t.Context(), fmt.Sprint("price ", i), make([]byte, 10_000), time.Hour)
+		}
+		if info := admin.Info(t.Context(), "stats").Val(); r.Fallbacks() != 0 || strings.Contains(info, "evicted_keys:0\r") {
+			t.Errorf("%s: the memory is not full: %d calls were refused\n%s", file, r.Fallbacks(), info)
+		}
+		if warnings := r.Durability(t.Context()); len(warnings) > 0 {
+			t.Errorf("%s: bot check warns: %q", file, warnings)
+		}
+		admin.Shutdown(t.Context())
+		s.Kill()
+		if err := s.Run(); err != nil {
+			t.Fatal(err)
+		}
+		later := open(t, s.URL)
+		chattest.WaitUntil(t, "Redis has read its file", func() bool { return later.Probe(t.Context()) == nil && later.Up() })
+		left := 0
+		for i := range rows {
+			if value, err := later.Load(t.Context(), fmt.Sprint("members ", i)); err == nil && len(value) > 0 {
+				left++
+			}
+		}
+		if left != rows {
+			t.Errorf("%s: %d of %d rows are left", file, left, rows)
+		}
+	}
+}
+
+// docs/deployment.md names the rights of a user for the bot.
+func TestRedisUserNeedsTheRightsInTheDocument(t *testing.T) {
+	named := matches(`(?m)^ *ACL SETUSER herald on (.*)$`, configtest.Read(t, "../docs/deployment.md"))
+	if len(named) != 1 {
+		t.Fatalf("the document has %q", named)
+	}
+	s, admin := startRedis(t, "--appendonly", "yes", "--dir", t.TempDir())
+	rights := strings.Fields(named[0])
+	try := func(rights []string) (*store.Redis, error) {
+		for _, command := range [][]any{{"SCRIPT", "FLUSH"}, {"ACL", "DELUSER", "herald"}} {
+			if err := admin.Do(t.Context(), command...).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		command := []any{"ACL", "SETUSER", "herald", "on"}
+		for _, right := range rights {
+			if strings.HasPrefix(right, ">") {
+				right = ">secret"
+			}
+			command = append(command, right)
+		}
+		if err := admin.Do(t.Context(), command...).Err(); err != nil {
+			t.Fatal(rights, err)
+		}
+		_, host, _ := strings.Cut(s.URL, "@")
+		r := open(t, "redis://herald:secret@"+host+"/0")
+		return r, r.Probe(t.Context())
+	}
+	r, err := try(rights)
+	if err != nil || len(r.Durability(t.Context())) > 0 {
+		t.Errorf("with all of them: %v, %q", err, r.Durability(t.Context()))
+	}
+	for i, right := range rights {
+		if strings.HasPrefix(right, ">") || right == "+ping" { // A refused ping keeps a connection, too.
+			continue
+		}
+		r, err := try(slices.Delete(slices.Clone(rights), i, i+1))
+		refused := err != nil && strings.HasSuffix(err.Error(), "refused with NOPERM")
+		if right == "+info" || right == "+config|get" {
+			_ = admin.ConfigSet(t.Context(), "appendonly", "no").Err()
+			refused = len(r.Durability(t.Context())) == 1
+		}
+		if !refused {
+			t.Errorf("without %s: %v", right, err)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package members
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/shopspring/decimal"
+
+	"herald/internal/chat"
+	"herald/internal/core"
+)
+
+var noon = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+
+// testLevels has badges for any stake and for 1,000 tokens, and a cycle of six hours.
+func testLevels() levels { return newLevels("1", poolList(21), twoBadges, 6*time.Hour) }
+
+func at(hours float64) time.Time { return noon.Add(time.Duration(hours * float64(time.Hour))) }
+
+// TestDecide has one row for each rule: a level and a first check below it, then a check, then
+// the level and the first check after it.
+func TestDecide(t *testing.T) {
+	l := testLevels()
+	all := l.all()
+	below := func(level int, hours float64) *Below { return &Below{Level: level, Block: timeOf(at(hours))} }
+	for name, c := range map[string]struct {
+		row   Row
+		check check
+		want  string // level, below, whether lost
+	}{
+		"a stake raises at once":                     {Row{}, check{least: 2, most: 2, block: at(6)}, "2 <nil> false"},
+		"so does a part of it":                       {Row{}, check{least: 1, most: 2, block: at(6)}, "1 <nil> false"},
+		"the first below is remembered":              {Row{Level: 2}, check{least: 0, most: 0, block: at(6)}, "2 0@6 false"},
+		"the second lowers":                          {Row{Level: 2, Below: below(0, 0)}, check{block: at(6)}, "0 <nil> true"},
+		"to the higher of the two":                   {Row{Level: 2, Below: below(1, 0)}, check{block: at(6)}, "1 0@6 true"},
+		"and no lower than the second":               {Row{Level: 2, Below: below(0, 0)}, check{least: 1, most: 1, block: at(6)}, "1 <nil> true"},
+		"within the hour it is none":                 {Row{Level: 1, Below: below(0, 5.5)}, check{block: at(6)}, "1 0@5.5 false"},
+		"after exactly an hour it is one":            {Row{Level: 1, Below: below(0, 5)}, check{block: at(6)}, "0 <nil> true"},
+		"within the hour the higher level counts":    {Row{Level: 2, Below: below(0, 5.5)}, check{least: 1, most: 1, block: at(6)}, "2 1@5.5 false"},
+		"the level again forgets the first":          {Row{Level: 1, Below: below(0, 0)}, check{least: 1, most: 1, block: at(6)}, "1 <nil> false"},
+		"an unknown forgets it":                      {Row{Level: 1, Below: below(0, 0)}, check{most: all}, "1 <nil> false"},
+		"an unknown press does not":                  {Row{Level: 1, Below: below(0, 0)}, check{most: all, press: true}, "1 0@0 false"},
+		"a press below is a first":                   {Row{Level: 1}, check{block: at(6), press: true}, "1 0@6 false"},
+		"and a second":                               {Row{Level: 1, Below: below(0, 0)}, check{block: at(6), press: true}, "0 <nil> true"},
+		"a press that finds the level forgets it":    {Row{Level: 1, Below: below(0, 0)}, check{least: 1, most: 1, block: at(6), press: true}, "1 <nil> false"},
+		"an older block is unknown":                  {Row{Level: 1, Block: timeOf(at(7))}, check{block: at(6)}, "1 <nil> false"},
+		"also for a yes":                             {Row{Level: 0, Block: timeOf(at(7))}, check{least: 2, most: 2, block: at(6)}, "0 <nil> false"},
+		"an older block of a press forgets nothing":  {Row{Level: 1, Block: timeOf(at(7)), Below: below(0, 0)}, check{least: 1, most: 1, block: at(6), press: true}, "1 0@0 false"},
+		"a missing check begins anew":                {Row{Level: 1, Below: below(0, -6), CheckedAt: timeOf(at(-6))}, check{block: at(6)}, "1 0@6 false"},
+		"so does a clock that was ahead":             {Row{Level: 1, Below: below(0, 0), CheckedAt: timeOf(at(30))}, check{block: at(6)}, "1 0@6 false"},
+		"another list begins anew":                   {Row{Level: 1, List: 1, Below: below(0, 0), Given: []Given{{Community: "9001", Badge: "7001"}}}, check{block: at(6)}, "1 0@6 false"},
+		"of another list only what is worn counts":   {Row{Level: 2, List: 1}, check{block: at(6)}, "0 <nil> false"},
+		"unknown under another list keeps the level": {Row{Level: 2, List: 1, Given: []Given{{Community: "9001", Badge: "7002"}}}, check{least: 1, most: 2, block: at(6)}, "2 <nil> false"},
+		"who has nothing stays so":                   {Row{}, check{block: at(6)}, "0 <nil> false"},
+		"disowned is below":                          {Row{Level: 2, Below: below(0, 0)}, check{block: at(6), disowned: true}, "0 <nil> true"},
+	} {
+		r := c.row
+		r.Wallet = common.Address{1}
+		if r.CheckedAt.IsZero() {
+			r.CheckedAt = timeOf(noon)
+		}
+		if r.List == 0 {
+			r.List = l.list
+		}
+		r = l.decide(r, c.check, at(6))
+		got := fmt.Sprintf("%d <nil> %t", r.Level, r.Lost != nil)
+		if r.Below != nil {
+			got = fmt.Sprintf("%d %d@%v %t", r.Level, r.Below.Level, r.Below.Block.Sub(noon).Hours(), r.Lost != nil)
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		if r.Lost != nil && r.Lost.Disowned != c.check.disowned {
+			t.Errorf("%s: lost %+v", name, r.Lost)
+		}
+	}
+}
+
+// Two wallets of one's own that stake nothing, saved in turn, are checks like any other.
+func TestPressingInTurnKeepsNoBadge(t *testing.T) {
+	l := testLevels()
+	r := Row{Wallet: common.Address{1}, List: l.list, Level: 1, CheckedAt: timeOf(noon)}
+	for hours := 1.0; hours <= 12; hours += 0.5 {
+		r.Wallet = common.Address{byte(1 + int(hours*2)%2)}
+		r = l.decide(r, check{block: at(hours), press: true}, at(hours))
+		if r.Level == 0 {
+			return
+		}
+	}
+	t.Errorf("after 12 hours of presses: %+v", r)
+}
+
+func TestAStakeIsARangeOfLevels(t *testing.T) {
+	l := testLevels()
+	stake := func(amount int64, failed int, block time.Time) core.Answer[core.Stake] {
+		s := core.Stake{BlockTime: block, Checked: 21 - failed, Failed: make([]core.UnreadPool, failed)}
+		if amount > 0 {
+			s.Staked = []core.PoolAmount{{Amount: decimal.NewFromInt(amount)}}
+		}
+		return core.Answer[core.Stake]{Snapshot: core.Snapshot[core.Stake]{Value: s}}
+	}
+	for _, c := range []struct {
+		stake       core.Answer[core.Stake]
+		least, most int
+	}{
+		{stake(0, 0, noon), 0, 0},
+		{stake(5, 0, noon), 1, 1},
+		{stake(1000, 0, noon), 2, 2},
+		{stake(0, 1, noon), 0, 2},
+		{stake(5, 1, noon), 1, 2},
+		{stake(1000, 1, noon), 2, 2},
+		{stake(0, 0, time.Time{}), 0, 2},
+		{stake(5, 0, time.Time{}), 1, 2},
+		{core.Answer[core.Stake]{Err: errFault}, 0, 2},
+	} {
+		if got := l.check(c.stake); got.least != c.least || got.most != c.most {
+			t.Errorf("%+v: from %d to %d, want from %d to %d", c.stake.Value, got.least, got.most, c.least, c.most)
+		}
+	}
+}
+
+func TestAListStandsForChainPoolsAndAmounts(t *testing.T) {
+	lists := map[uint64]string{}
+	reversed := poolList(21)
+	reversed[0], reversed[20] = reversed[20], reversed[0]
+	same := newLevels("1", reversed, twoBadges, time.Hour).list
+	for name, l := range map[string]levels{
+		"as it is":        testLevels(),
+		"another chain":   newLevels("2", poolList(21), twoBadges, time.Hour),
+		"another pool":    newLevels("1", poolList(22), twoBadges, time.Hour),
+		"another amount":  newLevels("1", poolList(21), []chat.Badge{{Amount: decimal.NewFromInt(999)}}, time.Hour),
+		"no amount":       newLevels("1", poolList(21), nil, time.Hour),
+		"chain and a bit": newLevels("11", poolList(21), twoBadges, time.Hour),
+	} {
+		if other, twice := lists[l.list]; twice {
+			t.Errorf("%s is the same as %s", name, other)
+		}
+		lists[l.list] = name
+	}
+	if lists[same] != "as it is" {
+		t.Error("the order of the pools counts")
+	}
+}

@@ -1,0 +1,165 @@
+package members
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"herald/internal/chat"
+	"herald/internal/core"
+)
+
+// task is a user whom a community's worker settles.
+type task struct {
+	user chat.User
+	// has holds what the user has there, if seen says that this is known.
+	has  []string
+	seen bool
+}
+
+// enqueue gives a task to the worker of the community. It drops the task if too many wait.
+func (g *gate) enqueue(t task) {
+	select {
+	case g.queue <- t:
+	default:
+	}
+}
+
+// Seen takes note that a user of a community has these badges and no others, as an update of
+// the platform shows. Whoever left and came back is given theirs again. It does not block.
+func (m *Members) Seen(user chat.User, community string, has []string) {
+	if p := m.platforms[user.Platform]; m.Enabled() && slices.Contains(p.communities(), community) {
+		p.gate(community).enqueue(task{user: user, has: has, seen: true})
+	}
+}
+
+// work settles the users in the queue of a community until ctx is done.
+func (m *Members) work(ctx context.Context, p *platform, community string) {
+	gate := p.gate(community)
+	for {
+		select {
+		case t := <-gate.queue:
+			m.guard(func() {
+				if !t.seen {
+					m.settle(ctx, p, community, t.user, byPerson)
+					return
+				}
+				once := chat.Limit{Key: gate.key + " seen " + t.user.ID, Count: 1, Window: time.Minute}
+				if _, ok := m.Limiter.Reserve(ctx, 0, once); ok {
+					m.giveBack(ctx, p, community, t.user, t.has)
+				}
+			})
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// giveBack settles a user who has no other badges in a community than these.
+func (m *Members) giveBack(ctx context.Context, p *platform, community string, user chat.User, has []string) []Change {
+	row, err := m.rows.find(ctx, user)
+	gone := func(g Given) bool {
+		return g.Community == community && (g.State == Absent || g.State == Had && !slices.Contains(has, g.Badge))
+	}
+	if err != nil || row == nil || row.Forgotten() {
+		return nil
+	}
+	if slices.ContainsFunc(row.Given, gone) {
+		_, err := m.rows.update(ctx, user, func(r *Row) *Row {
+			if r != nil {
+				r.drop(gone)
+			}
+			return r
+		})
+		if err != nil {
+			return nil
+		}
+	}
+	return m.settle(ctx, p, community, user, byPerson)
+}
+
+// place is a user in a community.
+type place struct {
+	user      chat.User
+	community string
+}
+
+// seen is what a user has in a community, as of a time.
+type seen struct {
+	has []string
+	err error
+	at  time.Time
+}
+
+const (
+	// seenTTL is how long Members remembers what a user has.
+	seenTTL = time.Minute
+	// maxSeen bounds what Members remembers so.
+	maxSeen = 10_000
+)
+
+// has returns the badges that a user has in a community. It asks the platform no more often
+// than once in seenTTL, and blocks for that.
+func (m *Members) has(ctx context.Context, p *platform, community string, user chat.User) ([]string, error) {
+	key := place{user, community}
+	m.mu.Lock()
+	last := m.seen[key]
+	m.mu.Unlock()
+	if time.Since(last.at) < seenTTL {
+		return last.has, last.err
+	}
+	now := seen{at: time.Now()}
+	now.has, now.err = p.Has(ctx, community, user.ID)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.seen) >= maxSeen {
+		clear(m.seen)
+	}
+	m.seen[key] = now
+	return now.has, now.err
+}
+
+// forgetHas forgets what has has found.
+func (m *Members) forgetHas(community string, user chat.User) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.seen, place{user, community})
+}
+
+// absent reports whether an error of has means that the user can have no badge there.
+func absent(err error) bool {
+	failed, is := errors.AsType[*chat.BadgeError](err)
+	return is && (failed.Problem == chat.NotAMember || failed.Problem == chat.CannotHave || failed.Problem == chat.CommunityGone)
+}
+
+// Refresh takes note of a check of a user's saved wallet that the user asked for, and returns
+// what became of their badges. It writes and calls nothing unless the stake has risen, or a
+// badge that was given is not there any more. For the latter it asks the communities other than
+// the one where the user is now, once a minute.
+func (m *Members) Refresh(ctx context.Context, user chat.User, here string, wallet common.Address, stake core.Stake) ([]Change, error) {
+	row, err := m.rows.find(ctx, user)
+	p := m.platforms[user.Platform]
+	if err != nil || row == nil || row.Wallet != wallet || p.Badges == nil {
+		return nil, err
+	}
+	if c := p.check(core.Answer[core.Stake]{Snapshot: core.Snapshot[core.Stake]{Value: stake}}); c.least > p.level(*row) {
+		return m.Save(ctx, user, wallet, stake)
+	}
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	var changes []Change
+	for _, community := range p.communities() {
+		if community == here || len(p.wanted(*row, community)) == 0 {
+			continue
+		}
+		has, err := m.has(ctx, p, community, user)
+		missing := slices.ContainsFunc(p.wanted(*row, community), func(id string) bool { return !slices.Contains(has, id) })
+		if err == nil && missing && !p.OneEach() || err == nil && p.OneEach() && len(has) == 0 {
+			changes = append(changes, m.giveBack(ctx, p, community, user, has)...)
+		}
+	}
+	return changes, nil
+}

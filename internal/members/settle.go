@@ -1,0 +1,285 @@
+package members
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"herald/internal/chat"
+	"herald/internal/transport"
+)
+
+const (
+	// refusedFor is how long the removal of a badge is tried while the bot lacks the right.
+	refusedFor = 30 * 24 * time.Hour
+	// claimPause is the wait between two attempts to claim a user.
+	claimPause = 100 * time.Millisecond
+)
+
+// step is a call that brings a community closer to what a row says.
+type step struct {
+	badge  string
+	remove bool
+	// doubt says that the outcome of an earlier call is not known.
+	doubt bool
+}
+
+// next returns the next step for a row in a community, or false if none is left. With oneEach,
+// a member has one badge there at a time. With hold, nothing goes but what was forgotten,
+// released, or taken out of the settings.
+func (l levels) next(r Row, community string, oneEach, hold bool) (s step, left bool) {
+	if r.index(community, "") >= 0 { // Absent
+		return s, false
+	}
+	want := l.wanted(r, community)
+	if oneEach && len(want) > 1 {
+		want = want[len(want)-1:] // The one with the highest amount.
+	}
+	has := false
+	for _, g := range r.Given {
+		switch {
+		case g.Community != community:
+		case !slices.Contains(want, g.Badge) && !(hold && !r.Released && l.losing(r, g)):
+			s, left = step{badge: g.Badge, remove: true, doubt: g.State == Doubt}, true
+		case g.State == Had:
+			has = true
+		}
+	}
+	for _, badge := range want {
+		b, _ := l.badge(community, badge)
+		i := r.index(community, badge)
+		if (i < 0 || r.Given[i].State == Doubt) && l.of(b.Amount) <= l.proven(r) && !(oneEach && has) {
+			return step{badge: badge, doubt: i >= 0}, true
+		}
+	}
+	return s, left
+}
+
+// wanted returns the badges of a community that a row's user may be given or may keep, by
+// ascending amount.
+func (l levels) wanted(r Row, community string) (ids []string) {
+	level, proven := l.level(r), l.proven(r)
+	for _, b := range l.badges {
+		needs := l.of(b.Amount)
+		keeps := needs <= level && r.index(community, b.ID) >= 0
+		if b.Community == community && !r.Forgotten() && (needs <= proven || keeps) {
+			ids = append(ids, b.ID)
+		}
+	}
+	return ids
+}
+
+// losing reports whether a badge of a row is above its level, or above a first check.
+func (l levels) losing(r Row, g Given) bool {
+	b, named := l.badge(g.Community, g.Badge)
+	return named && !r.Forgotten() && l.of(b.Amount) > l.expected(r)
+}
+
+// done returns the row after a step whose call failed with err, or succeeded.
+func (r Row) done(community string, s step, err *chat.BadgeError, oneEach bool, now time.Time) Row {
+	here := func(g Given) bool { return g.Community == community }
+	this := func(g Given) bool { return here(g) && g.Badge == s.badge }
+	switch {
+	case err == nil && s.remove:
+		r.drop(this)
+	case err == nil:
+		if oneEach {
+			r.drop(here)
+		}
+		r.set(Given{Community: community, Badge: s.badge, Since: timeOf(now)})
+	case err.Problem == chat.NotAMember, err.Problem == chat.CannotHave:
+		r.drop(here)
+		if !r.Forgotten() {
+			r.set(Given{Community: community, State: Absent})
+		}
+	case err.Problem == chat.CommunityGone:
+		r.drop(here)
+	case err.Problem == chat.BadgeGone:
+		r.drop(this)
+	case err.OutcomeUnknown:
+	case !s.remove && !s.doubt: // It was certainly not given.
+		r.drop(this)
+	case s.remove:
+		r.kept(community, s, err.Problem, now)
+	}
+	return r
+}
+
+// kept notes that a badge was certainly not removed by a step. If the platform refuses that
+// since refusedFor, it drops the badge.
+func (r *Row) kept(community string, s step, problem chat.BadgeProblem, now time.Time) {
+	i := r.index(community, s.badge)
+	if i < 0 {
+		return
+	}
+	g := r.Given[i]
+	if !s.doubt {
+		g.State = Had
+	}
+	if g.RefusedAt.IsZero() && problem != chat.BadgeFailed {
+		g.RefusedAt = timeOf(now)
+	}
+	if r.set(g); !g.RefusedAt.IsZero() && now.Sub(g.RefusedAt.Time) > refusedFor {
+		r.drop(func(other Given) bool { return other == g })
+	}
+}
+
+// Change is what became of a badge in a community.
+type Change struct {
+	// Badge is one that the user has now or, with Removed, has no more.
+	Badge   Badge
+	Removed bool
+	// Problem is why that is not so, or "".
+	Problem chat.BadgeProblem
+	// Later says that the call has to wait. It is made as soon as it can be.
+	Later bool
+}
+
+// settle makes a community follow the row of a user, call by call, until nothing is left, the
+// community refuses, or ctx is done. It alone makes calls that give or remove. What is left
+// stays in the row, for the next cycle.
+//
+// The claim lets one caller of all replicas at a time settle a user in a community, so that no
+// badge is given behind a removal.
+func (m *Members) settle(ctx context.Context, p *platform, community string, user chat.User, by caller) (changes []Change) {
+	key := strings.Join([]string{m.Bot, "settle", string(user.Platform), user.ID, community}, " ")
+	for m.Claims.Claim(ctx, key) != chat.New {
+		if !transport.Sleep(ctx, claimPause) {
+			return []Change{{Badge: m.badgeOf(p, community, ""), Later: true}}
+		}
+	}
+	defer m.Claims.Release(context.WithoutCancel(ctx), key, false, 0)
+	for {
+		row, err := m.rows.find(ctx, user)
+		if err != nil || row == nil {
+			return changes
+		}
+		s, left := p.next(*row, community, p.OneEach(), m.held(p, community))
+		if !left {
+			return changes
+		}
+		change, again := m.take(ctx, p, community, *row, s, by)
+		if again {
+			continue
+		}
+		if change.Problem == chat.NotAMember || change.Problem == chat.CommunityGone {
+			return changes
+		}
+		changes = append(changes, change)
+		if change.Problem != "" || change.Later {
+			return changes
+		}
+	}
+}
+
+// take makes the call of a step, and saves what became of it. It returns again if the row has
+// changed meanwhile, and no call was made.
+func (m *Members) take(ctx context.Context, p *platform, community string, row Row, s step, by caller) (c Change, again bool) {
+	c = Change{Badge: m.badgeOf(p, community, s.badge), Removed: s.remove}
+	gate := p.gate(community)
+	err := gate.await(ctx, s.badge, by)
+	refused, _ := errors.AsType[*chat.BadgeError](err)
+	switch {
+	case errors.Is(err, errTooSoon):
+		c.Later = true
+		return c, false
+	case err != nil && !s.remove:
+		c.Problem = refused.Problem
+		return c, false
+	case err != nil:
+		c.Problem = refused.Problem
+		m.finish(ctx, p, community, row.User, s, refused)
+		return c, false
+	}
+	same := false
+	_, err = m.rows.update(ctx, row.User, func(now *Row) *Row {
+		if now == nil {
+			return nil
+		}
+		again, left := p.next(*now, community, p.OneEach(), m.held(p, community))
+		if same = left && again == s; same {
+			g := Given{Community: community, Badge: s.badge}
+			if i := now.index(community, s.badge); i >= 0 {
+				g = now.Given[i]
+			}
+			g.State = Doubt
+			now.set(g)
+		}
+		return now
+	})
+	if err != nil {
+		c.Problem = chat.BadgeFailed
+		return c, false
+	}
+	if !same {
+		return c, true
+	}
+	failed := m.call(ctx, p, community, row, s)
+	gate.note(ctx, s, failed)
+	m.forgetHas(community, row.User)
+	m.finish(ctx, p, community, row.User, s, failed)
+	if failed != nil {
+		c.Problem = failed.Problem
+	}
+	return c, false
+}
+
+// finish saves what became of a step. What cannot be saved is done again by the next cycle.
+func (m *Members) finish(ctx context.Context, p *platform, community string, user chat.User, s step, failed *chat.BadgeError) {
+	had := false
+	after, err := m.rows.update(ctx, user, func(r *Row) *Row {
+		if r == nil { // The claim has expired meanwhile.
+			r = &Row{User: user, Given: []Given{{Community: community, Badge: s.badge, State: Doubt}}}
+		}
+		had = r.index(community, s.badge) >= 0
+		done := r.done(community, s, failed, p.OneEach(), time.Now())
+		if done.Forgotten() && len(done.Given) == 0 {
+			return nil
+		}
+		return &done
+	})
+	if err == nil && s.remove && had && failed != nil && failed.Problem != chat.NotAMember && (after == nil || after.index(community, s.badge) < 0) {
+		p.gate(community).log.WarnContext(ctx, "a badge could not be removed, and is not saved any more", "problem", failed.Problem)
+	}
+}
+
+// call makes the call of a step, and counts it. It tells the user if they lose a badge by the
+// cycle.
+func (m *Members) call(ctx context.Context, p *platform, community string, row Row, s step) *chat.BadgeError {
+	do, event := p.Give, "badge_given"
+	if s.remove {
+		do, event = p.Remove, "badge_removed"
+	}
+	err := do(ctx, community, s.badge, row.User.ID, m.reason(row, s))
+	if err == nil {
+		m.Count(event)
+		m.tally(community, s.remove)
+		return nil
+	}
+	failed, is := errors.AsType[*chat.BadgeError](err)
+	if !is {
+		failed = &chat.BadgeError{Problem: chat.BadgeFailed, OutcomeUnknown: true, Err: err}
+	}
+	return failed
+}
+
+// reason says in an audit log why a badge is given or removed.
+func (m *Members) reason(r Row, s step) string {
+	switch {
+	case !s.remove:
+		return fmt.Sprintf("Herald: stakes enough (%d pools, block of %s UTC)", len(m.Pools), clock(r.Block.Time))
+	case r.Forgotten():
+		return "Herald: the member asked to be forgotten"
+	case r.Lost == nil:
+		return "Herald: the settings name another badge"
+	case r.Lost.Disowned:
+		return "Herald: the wallet is not the member's any more"
+	}
+	return fmt.Sprintf("Herald: too little staked at %s and at %s UTC (%d pools)", clock(r.Lost.First.Time), clock(r.Lost.Second.Time), len(m.Pools))
+}
+
+// clock returns a date and time of day in UTC.
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }

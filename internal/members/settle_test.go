@@ -1,0 +1,139 @@
+package members
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"herald/internal/chat"
+)
+
+// TestNextStep has one row for each reason of a call.
+func TestNextStep(t *testing.T) {
+	l := testLevels()
+	given := func(badge string, s State) Given { return Given{Community: "9001", Badge: badge, State: s} }
+	all := func(g ...Given) []Given { return g }
+	below := &Below{Level: 0, Block: timeOf(noon)}
+	for name, c := range map[string]struct {
+		row           Row
+		oneEach, hold bool
+		want          string
+	}{
+		"nothing reached":                    {row: Row{}, want: "none"},
+		"one reached":                        {row: Row{Level: 1}, want: "give 7001"},
+		"both reached":                       {row: Row{Level: 2, Given: all(given("7001", Had))}, want: "give 7002"},
+		"all given":                          {row: Row{Level: 2, Given: all(given("7001", Had), given("7002", Had))}, want: "none"},
+		"in doubt":                           {row: Row{Level: 1, Given: all(given("7001", Doubt))}, want: "give 7001 again"},
+		"absent":                             {row: Row{Level: 1, Given: all(given("", Absent))}, want: "none"},
+		"fallen":                             {row: Row{Level: 1, Given: all(given("7001", Had), given("7002", Had))}, want: "remove 7002"},
+		"fallen, in doubt":                   {row: Row{Given: all(given("7001", Doubt))}, want: "remove 7001 again"},
+		"a first below takes nothing":        {row: Row{Level: 1, Below: below, Given: all(given("7001", Had))}, want: "none"},
+		"and gives nothing":                  {row: Row{Level: 2, Below: below, Given: all(given("7001", Had))}, want: "none"},
+		"nor what is in doubt":               {row: Row{Level: 1, Below: below, Given: all(given("7001", Doubt))}, want: "none"},
+		"another list gives nothing":         {row: Row{Level: 2, List: 1, Given: all(given("7001", Had))}, want: "none"},
+		"not in the settings":                {row: Row{Level: 1, Given: all(given("7001", Had), given("6000", Had))}, want: "remove 6000"},
+		"held":                               {row: Row{Given: all(given("7001", Had))}, hold: true, want: "none"},
+		"held, but taken out":                {row: Row{Level: 1, Given: all(given("7001", Had), given("6000", Had))}, hold: true, want: "remove 6000"},
+		"held and released":                  {row: Row{Released: true, Given: all(given("7001", Had))}, hold: true, want: "remove 7001"},
+		"held and forgotten":                 {row: Row{User: chat.User{ID: "gone"}, Given: all(given("7001", Had))}, hold: true, want: "remove 7001"},
+		"one each: the highest":              {row: Row{Level: 2}, oneEach: true, want: "give 7002"},
+		"one each: instead of the other":     {row: Row{Level: 2, Given: all(given("7001", Had))}, oneEach: true, want: "give 7002"},
+		"one each: down":                     {row: Row{Level: 1, Given: all(given("7002", Had))}, oneEach: true, want: "give 7001"},
+		"one each: held above":               {row: Row{Level: 1, Given: all(given("7002", Had))}, oneEach: true, hold: true, want: "none"},
+		"one each: a first below":            {row: Row{Level: 2, Below: &Below{Level: 1, Block: timeOf(noon)}, Given: all(given("7002", Had))}, oneEach: true, want: "none"},
+		"one each: to nothing":               {row: Row{Given: all(given("7002", Had))}, oneEach: true, want: "remove 7002"},
+		"one each: instead of a taken out":   {row: Row{Level: 1, Given: all(given("6000", Had))}, oneEach: true, want: "give 7001"},
+		"another community's is none of its": {row: Row{Given: []Given{{Community: "9002", Badge: "7003"}}}, want: "none"},
+	} {
+		r := c.row
+		if r.User.ID == "" {
+			r.Wallet = common.Address{1}
+		}
+		if r.List == 0 {
+			r.List = l.list
+		}
+		s, left := l.next(r, "9001", c.oneEach, c.hold)
+		got := map[bool]string{true: "remove ", false: "give "}[s.remove] + s.badge
+		if s.doubt {
+			got += " again"
+		}
+		if !left {
+			got = "none"
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestDone has what becomes of a row by each outcome of a call.
+func TestDone(t *testing.T) {
+	refused := func(p chat.BadgeProblem) *chat.BadgeError { return &chat.BadgeError{Problem: p, Err: errFault} }
+	unknown := &chat.BadgeError{Problem: chat.BadgeFailed, OutcomeUnknown: true, Err: errFault}
+	give, again, remove := step{badge: "7001"}, step{badge: "7001", doubt: true}, step{badge: "7001", remove: true}
+	giving, had := Given{Community: "9001", Badge: "7001", State: Doubt}, Given{Community: "9001", Badge: "7001"}
+	other, elsewhere := Given{Community: "9001", Badge: "7002"}, Given{Community: "9002", Badge: "7003"}
+	for name, c := range map[string]struct {
+		given   []Given
+		step    step
+		err     *chat.BadgeError
+		oneEach bool
+		want    string
+	}{
+		"given":                      {given: []Given{giving}, step: give, want: "7001 had"},
+		"given, of one each":         {given: []Given{giving, other}, step: give, oneEach: true, want: "7001 had"},
+		"given beside another":       {given: []Given{giving, other}, step: give, want: "7001 had, 7002 had"},
+		"refused":                    {given: []Given{giving}, step: give, err: refused(chat.MissingRight), want: ""},
+		"refused, but in doubt":      {given: []Given{giving}, step: again, err: refused(chat.MissingRight), want: "7001 in doubt"},
+		"rate-limited":               {given: []Given{giving}, step: give, err: refused(chat.BadgeFailed), want: ""},
+		"unknown":                    {given: []Given{giving}, step: give, err: unknown, want: "7001 in doubt"},
+		"no member":                  {given: []Given{giving, other}, step: give, err: refused(chat.NotAMember), want: " absent"},
+		"an administrator":           {given: []Given{giving}, step: give, err: refused(chat.CannotHave), want: " absent"},
+		"the role is deleted":        {given: []Given{giving}, step: again, err: refused(chat.BadgeGone), want: ""},
+		"the server is gone":         {given: []Given{had, other}, step: remove, err: refused(chat.CommunityGone), want: ""},
+		"removed":                    {given: []Given{had, other}, step: remove, want: "7002 had"},
+		"removed, unknown":           {given: []Given{giving}, step: remove, err: unknown, want: "7001 in doubt"},
+		"not removed, begun before":  {given: []Given{giving}, step: step{badge: "7001", remove: true, doubt: true}, err: refused(chat.MissingRight), want: "7001 in doubt refused"},
+		"not removed, begun now":     {given: []Given{giving}, step: remove, err: refused(chat.MissingRight), want: "7001 had refused"},
+		"not removed":                {given: []Given{had}, step: remove, err: refused(chat.MissingRight), want: "7001 had refused"},
+		"not removed, rate-limited":  {given: []Given{had}, step: remove, err: refused(chat.BadgeFailed), want: "7001 had"},
+		"a deleted role to remove":   {given: []Given{had}, step: remove, err: refused(chat.BadgeGone), want: ""},
+		"removed from who has left":  {given: []Given{had, other}, step: remove, err: refused(chat.NotAMember), want: " absent"},
+		"another community is as is": {given: []Given{had, elsewhere}, step: remove, err: refused(chat.CommunityGone), want: "7003 had"},
+	} {
+		r := Row{Wallet: common.Address{1}, Given: c.given}
+		if got := shown(r.done("9001", c.step, c.err, c.oneEach, noon)); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	late := Row{Wallet: common.Address{1}, Given: []Given{had}}
+	for range 2 {
+		late = late.done("9001", remove, refused(chat.MissingRight), false, noon)
+	}
+	if got := shown(late.done("9001", remove, refused(chat.MissingRight), false, noon.Add(refusedFor))); got != "7001 had refused" {
+		t.Errorf("refused for 30 days: %q", got)
+	}
+	if got := shown(late.done("9001", remove, refused(chat.MissingRight), false, noon.Add(refusedFor+time.Second))); got != "" {
+		t.Errorf("refused for longer: %q", got)
+	}
+	gone := Row{Given: []Given{had}}
+	if got := shown(gone.done("9001", remove, refused(chat.NotAMember), false, noon)); got != "" {
+		t.Errorf("forgotten, and no member: %q", got)
+	}
+}
+
+// shown returns the badges of a row.
+func shown(r Row) (s string) {
+	for i, g := range r.Given {
+		if i > 0 {
+			s += ", "
+		}
+		s += fmt.Sprint(g.Badge, " ", []string{"had", "in doubt", "absent"}[g.State])
+		if !g.RefusedAt.IsZero() {
+			s += " refused"
+		}
+	}
+	return s
+}

@@ -1,0 +1,90 @@
+package store
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"herald/internal/chat"
+	"herald/internal/store/redistest"
+)
+
+// realRedis starts a redis-server, and returns a client of its administrator.
+func realRedis(t *testing.T, options ...string) (*redistest.Server, *redis.Client) {
+	t.Helper()
+	s := redistest.Start(t, options...)
+	if s == nil {
+		t.Skip("there is no redis-server here; Debian's package is redis-server")
+	}
+	parsed, err := redis.ParseURL(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin := redis.NewClient(parsed)
+	t.Cleanup(func() { admin.Close() })
+	return s, admin
+}
+
+// Such a user got every command through every limit, and each update was answered twice.
+func TestARefusedReadIsNoMissingValue(t *testing.T) {
+	t.Parallel()
+	s, admin := realRedis(t)
+	if err := admin.Do(t.Context(), "ACL", "SETUSER", "herald", "on", ">secret", "~*", "+@all", "-get").Err(); err != nil {
+		t.Fatal(err)
+	}
+	calls := map[string]func(r *Redis){
+		"claim":   func(r *Redis) { r.Claim(t.Context(), "a") },
+		"release": func(r *Redis) { r.Release(t.Context(), "a", true, time.Hour) },
+		"reserve": func(r *Redis) { r.Reserve(t.Context(), 0, chat.Limit{Key: "a", Count: 1, Window: time.Minute}) },
+		"swap":    func(r *Redis) { r.Swap(t.Context(), "a", nil, []byte("1"), time.Hour) },
+		"replace": func(r *Redis) { _, _ = r.Replace(t.Context(), "members 1", nil, []byte("1")) },
+	}
+	for name, call := range calls {
+		r := newReplica(t, claimTime, userURL(s.URL, "herald", "secret"))
+		call(r)
+		if r.Fallbacks() != 1 || r.Up() {
+			t.Errorf("%s: %d calls were decided without Redis, want 1", name, r.Fallbacks())
+		}
+		if err := r.Probe(t.Context()); err == nil || err.Error() != "replace a value in redis: refused with NOPERM" {
+			t.Errorf("%s: the probe fails with %v", name, err)
+		}
+	}
+}
+
+// userURL is url of another user.
+func userURL(url, name, password string) string {
+	_, host, _ := strings.Cut(url, "@")
+	return "redis://" + name + ":" + password + "@" + host + patient
+}
+
+func TestWhatMayLoseSavedAddressesIsAWarning(t *testing.T) {
+	t.Parallel()
+	const disk, evicts = "set appendonly yes", "set noeviction or volatile-lru"
+	for options, want := range map[string][]string{
+		"":                 {disk},
+		"--appendonly yes": nil,
+		"--save 3600 1":    nil,
+		"--appendonly yes --maxmemory-policy volatile-lru": nil,
+		"--appendonly yes --maxmemory-policy allkeys-lfu":  {evicts},
+		"--maxmemory-policy allkeys-random":                {disk, evicts},
+	} {
+		s, admin := realRedis(t, append(strings.Fields(options), "--dir", t.TempDir())...)
+		r := newReplica(t, claimTime, s.URL+patient)
+		if got := r.Durability(t.Context()); !slices.EqualFunc(got, want, strings.HasSuffix) {
+			t.Errorf("%s: warns %q, want %q", options, got, want)
+		}
+		for refused, hint := range map[string]string{"info": "give its user the right +info", "config": disk + ", or give its user the right +config|get"} {
+			if err := admin.Do(t.Context(), "ACL", "SETUSER", refused, "on", ">secret", "~*", "+@all", "-"+refused).Err(); err != nil {
+				t.Fatal(err)
+			}
+			got := newReplica(t, claimTime, userURL(s.URL, refused, "secret")).Durability(t.Context())
+			told := len(got) > 0 && strings.Contains(got[0], "could not be checked: refused with NOPERM; ") && strings.HasSuffix(got[0], hint)
+			if needed := refused == "info" || !strings.Contains(options, "appendonly"); told != needed {
+				t.Errorf("%s, without %s: warns %q", options, refused, got)
+			}
+		}
+	}
+}
