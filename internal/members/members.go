@@ -217,7 +217,7 @@ func (m *Members) Offer(ctx context.Context, user chat.User, here string, stake 
 	}
 	level := p.check(core.Answer[core.Stake]{Snapshot: core.Snapshot[core.Stake]{Value: stake}}).least
 	for _, community := range p.communities() {
-		row := Row{User: user, Wallet: common.Address{1}, List: p.list, Level: level}
+		row := p.decide(Row{User: user, Wallet: common.Address{1}}, check{least: level, most: p.all()}, time.Now())
 		ids := p.wanted(row, community)
 		if len(ids) == 0 {
 			continue

@@ -42,16 +42,8 @@ func isGroup(community string) bool { return strings.HasPrefix(community, "-") }
 // Roles of both servers, and tags.
 var (
 	roles = []string{"920000000000000001", "920000000000000002", "920000000000000003", "920000000000000004"}
-	tags  = []string{"Staker", "Whale", "Holder", lastTag()}
+	tags  = []string{"Staker", "Whale", "Holder", "Big fish"}
 )
-
-// lastTag returns a tag with a space, if this bot knows such tags.
-func lastTag() string {
-	if amounts {
-		return "Big fish"
-	}
-	return "Bigfish"
-}
 
 const botRole = "920000000000000009"
 
