@@ -13,7 +13,8 @@ import (
 	"herald/internal/chat"
 )
 
-// Row is what is saved of one person on one platform. It holds no name, no DID and no amount.
+// Row is what is saved of one person on one platform. It holds no name and no DID, and of a
+// stake no more than which amounts of the settings it reaches.
 type Row struct {
 	User chat.User `json:"u"`
 	// Wallet is the saved address. It is zero in a row that only waits for badges to be
