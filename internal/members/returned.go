@@ -2,7 +2,6 @@ package members
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -129,10 +128,11 @@ func (m *Members) forgetHas(community string, user chat.User) {
 	delete(m.seen, place{user, community})
 }
 
-// absent reports whether an error of has means that the user can have no badge there.
-func absent(err error) bool {
-	failed, is := errors.AsType[*chat.BadgeError](err)
-	return is && (failed.Problem == chat.NotAMember || failed.Problem == chat.CannotHave || failed.Problem == chat.CommunityGone)
+// absent reports whether an error of has means that the user can have no badge there. A member
+// may be so new that the platform does not know them.
+func absent(err error, member bool) bool {
+	problem := problemOf(err)
+	return problem == chat.NotAMember && !member || problem == chat.CannotHave || problem == chat.CommunityGone
 }
 
 // Refresh takes note of a check of a user's saved wallet that the user asked for, and returns
