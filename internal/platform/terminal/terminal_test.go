@@ -63,7 +63,7 @@ func TestLinesAreAnsweredInOrder(t *testing.T) {
 		"":                                   "",
 		"/PRICE@herald\r\n":                  price + first,
 		"  /exists\t Telegram   7 \n":        secret + "exists {[Telegram 7] map[]}" + first,
-		"/keep 0x1\n/nobody\n":               secret + "keep {[0x1] map[]}" + first + "nobody {[] map[]}" + first,
+		"/save 0x1\n/nobody\n":               secret + "save {[0x1] map[]}" + first + "nobody {[] map[]}" + first,
 		"/price\n\n/start\n":                 price + first + "start {[] map[]}" + first,
 		"hello you\n/ price\n/@herald\n":     start + "{[price] map[]}" + first + "{[] map[]}" + first,
 		"0x12\n0x12 help\n":                  "staked {[0x12] map[]}" + first + start,
