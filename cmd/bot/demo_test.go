@@ -17,6 +17,9 @@ import (
 var (
 	moment    = regexp.MustCompile(`\d+ (s|min|h|day|days) ago|just now`)
 	blockNote = regexp.MustCompile(`block [\d,]*\d`)
+	atTime    = regexp.MustCompile(`\d\d:\d\d UTC`)
+	sinceDay  = regexp.MustCompile(`since \w+ \d+`)
+	bothTimes = regexp.MustCompile(`(?s)(No stake found in \S+ on).*?(comes\s+back\.)`)
 	wallet    = regexp.MustCompile(`0x[0-9A-Fa-f]{40}`)
 )
 
@@ -53,6 +56,7 @@ func TestDemoTranscript(t *testing.T) {
 		"/as moderator", "/mylogins", "/exists 7000000003", "/exists 7000000001", "/exists GitHub 70001", "/exists Myspace 70001",
 		"/verify 7000000001 " + staker, "/verify 7000000003 " + staker,
 		"/as nobody", "/prices", "price",
+		"/as registered", "/save " + staker, "/unstake", "/later", "/verify", "/later", "/later now", "/verify", "/stake", "/verify", "/forget", "/forget",
 	}
 	if _, err := io.WriteString(in, strings.Join(lines, "\n")); err != nil {
 		t.Fatal(err)
@@ -72,7 +76,10 @@ func TestDemoTranscript(t *testing.T) {
 		}
 	}
 	steady := moment.ReplaceAllString(transcript.String(), "N s ago")
-	configtest.Golden(t, "testdata/demo.golden", blockNote.ReplaceAllString(steady, "block N"), *update)
+	steady = blockNote.ReplaceAllString(steady, "block N")
+	steady = bothTimes.ReplaceAllString(steady, "$1 DAY and DAY … it comes back.")
+	steady = sinceDay.ReplaceAllString(atTime.ReplaceAllString(steady, "HH:MM UTC"), "since DAY")
+	configtest.Golden(t, "testdata/demo.golden", steady, *update)
 }
 
 func TestDemoOnAPageEndsWithControlC(t *testing.T) {

@@ -24,8 +24,12 @@ import (
 // Demo runs the whole bot against stand-ins, with a chat in the terminal. It blocks until
 // the end of in or until ctx is done. It writes a greeting to stderr.
 func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
-	return demo(stderr, nil, func(*Config) {}, func(world *services.Fakes, bot *Bot) error {
+	tags := func(cfg *Config) {
+		cfg.Telegram.StakerTags = []chat.Badge{{Community: "-1001000000001", ID: "Staker"}}
+	}
+	return demo(stderr, nil, tags, func(world *services.Fakes, bot *Bot) error {
 		ctx, stop := context.WithCancel(ctx)
+		bot.addStory(world)
 		defer bot.runMembers(ctx)()
 		defer stop()
 		fmt.Fprintf(stderr, demoGreeting, otherCommands(bot.Router.Commands()),
@@ -54,6 +58,7 @@ const demoGreeting = `This is Herald with simulated services, nothing is real. T
   /staked %s
   /staked %s (no stake)
   /verify and a wallet, /exists %s as a moderator
+  /save and a wallet, /unstake, /later (6 hours) twice, /verify
 You are "registered"; try also /as unregistered, /as moderator
 To leave: exit, quit or Ctrl-D
 
@@ -99,7 +104,7 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		"TELEGRAM_BOT_TOKEN=" + faketelegram.Token, "TELEGRAM_API_URL=" + telegram.URL, "TELEGRAM_PACING=off", web.JoinSetting(),
 		"DISCORD_BOT_TOKEN=" + discord.Token, "DISCORD_API_URL=" + discord.URL(),
 		// People soon see what the bot says about a service that fails.
-		"PRICE_TTL=1s", "SUPPLY_TTL=1s", "STAKE_TTL=1s", "EXISTS_TTL=1s", "LOGINS_TTL=1s", "UPSTREAM_TIMEOUT=2s",
+		"PRICE_TTL=1s", "SUPPLY_TTL=1s", "EXISTS_TTL=1s", "LOGINS_TTL=1s", "UPSTREAM_TIMEOUT=2s",
 	}
 	badges := func(cfg *Config) {
 		cfg.Telegram.StakerTags, cfg.Discord.StakerRoles = web.StakerTags(), web.StakerRoles()
@@ -187,8 +192,8 @@ func demo(stderr io.Writer, settings []string, change func(*Config), run func(*s
 	if err != nil {
 		return err
 	}
-	// STAKING_POOLS names pools only in a file.
-	cfg.Staking.Pools = world.World.Pools
+	// STAKING_POOLS names pools only in a file, and STAKE_TTL would show a stake that has gone.
+	cfg.Staking.Pools, cfg.Staking.TTL = world.World.Pools, time.Nanosecond
 	change(cfg)
 	bot, err := openBot(cfg, NewLogger(cfg, stderr), &memory{values: map[string][]byte{}})
 	if err != nil {
