@@ -16,10 +16,9 @@ import (
 
 // options are what a tape begins with.
 type options struct {
-	redis    bool
-	replicas int // 1 unless redis
-	people   int
-	every    time.Duration // RECHECK_EVERY; 0 is 10 minutes
+	redis  bool
+	people int
+	every  time.Duration // RECHECK_EVERY; 0 is 10 minutes
 	// more are further settings.
 	more []string
 	// plain gives each community one badge, for any stake.
