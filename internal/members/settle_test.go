@@ -16,6 +16,7 @@ func TestNextStep(t *testing.T) {
 	l := testLevels()
 	given := func(badge string, s State) Given { return Given{Community: "9001", Badge: badge, State: s} }
 	all := func(g ...Given) []Given { return g }
+	any := decimal.NewNullDecimal(decimal.Zero)
 	below := []Time{timeOf(noon), timeOf(noon)}
 	for name, c := range map[string]struct {
 		row           Row
@@ -34,6 +35,8 @@ func TestNextStep(t *testing.T) {
 		"and gives nothing":                  {row: Row{Level: 2, Below: below, Given: all(given("7001", Had))}, want: "none"},
 		"nor what is in doubt":               {row: Row{Level: 1, Below: below, Given: all(given("7001", Doubt))}, want: "none"},
 		"another list gives nothing":         {row: Row{Level: 2, List: 1, Given: all(given("7001", Had))}, want: "none"},
+		"but what was found in these pools":  {row: Row{Level: 1, List: 1, Pools: l.pools, Reached: any}, want: "give 7001"},
+		"and not what was found in others":   {row: Row{Level: 1, List: 1, Pools: 1, Reached: any}, want: "none"},
 		"not in the settings":                {row: Row{Level: 1, Given: all(given("7001", Had), given("6000", Had))}, want: "remove 6000"},
 		"held":                               {row: Row{Given: all(given("7001", Had))}, hold: true, want: "none"},
 		"held, but taken out":                {row: Row{Level: 1, Given: all(given("7001", Had), given("6000", Had))}, hold: true, want: "remove 6000"},

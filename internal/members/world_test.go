@@ -163,12 +163,14 @@ func (w *world) start() *replica {
 		Settings: Settings{Every: w.every}, Store: r, Badges: map[chat.Platform][]chat.Badge{"discord": w.badges}, Claims: r, Limiter: w.limiter,
 		Bot: "bot", Symbol: "TKN", Chain: "1", Pools: w.pools, Stakes: r.stakesOf, Accounts: r, Language: chat.English,
 		Count: func(event string) { w.mu.Lock(); defer w.mu.Unlock(); w.events[event]++ },
-		Log:   slog.New(slog.NewTextHandler(&w.log, nil)),
+		Log:   r.logger(),
 	})
 	r.m.Use("discord", r)
 	go func() { r.m.Run(ctx); close(r.ended) }()
 	return r
 }
+
+func (r *replica) logger() *slog.Logger { return slog.New(slog.NewTextHandler(&r.log, nil)) }
 
 // end stops a replica as SIGTERM does, and kill as SIGKILL.
 func (r *replica) end() { r.stop(); <-r.ended }
