@@ -56,7 +56,7 @@ func TestDemoTranscript(t *testing.T) {
 		"/as moderator", "/mylogins", "/exists 7000000003", "/exists 7000000001", "/exists GitHub 70001", "/exists Myspace 70001",
 		"/verify 7000000001 " + staker, "/verify 7000000003 " + staker,
 		"/as nobody", "/prices", "price",
-		"/as registered", "/save " + staker, "/unstake", "/later", "/verify", "/later", "/later now", "/verify", "/stake", "/verify", "/forget", "/forget",
+		"/as registered", "/save " + staker, "/unstake", "/later", "/verify", "/later", "/later now", "/verify", "/stake", "/verify", "/forget", "/forget", "/later",
 	}
 	if _, err := io.WriteString(in, strings.Join(lines, "\n")); err != nil {
 		t.Fatal(err)

@@ -18,7 +18,9 @@ import (
 	"herald/internal/demo/fake/services"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/web"
+	"herald/internal/members"
 	"herald/internal/platform/terminal"
+	"herald/internal/transport"
 )
 
 // Demo runs the whole bot against stand-ins, with a chat in the terminal. It blocks until
@@ -124,8 +126,11 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		bot.state = unlimited{bot.state}
 		bot.Router.Limiter = bot.state
 		platforms := bot.platforms()
+		for _, p := range platforms {
+			bot.members.Use(p.adapter.Platform(), simulatedNotes{p.adapter.(chat.Badges)})
+		}
 		defer bot.runMembers(ctx)()
-		go announce(ctx, out, page.URL, telegram, discord)
+		go announce(ctx, out, page.URL, telegram, discord, bot)
 		return serve(ctx, simulated{Router: bot.Router, fresh: fresh.Router, page: page}, platforms, bot.log)
 	})
 }
@@ -139,9 +144,14 @@ func (unlimited) Reserve(context.Context, time.Duration, ...chat.Limit) (time.Du
 	return 0, true
 }
 
-// announce writes the page's address to out once both platforms have the bot's menus. It
-// blocks until then, or until ctx is done.
-func announce(ctx context.Context, out io.Writer, url string, telegram *faketelegram.Server, discord *fakediscord.Server) {
+// announce writes the page's address to out once both platforms have the bot's menus, and the
+// bot has the names of its badges. It blocks until then, or until ctx is done.
+func announce(ctx context.Context, out io.Writer, url string, telegram *faketelegram.Server, discord *fakediscord.Server, bot *Bot) {
+	unnamed := func(b members.Badge) bool { return b.Name == "" || b.CommunityName == "" }
+	for _, p := range []chat.Platform{web.Telegram, web.Discord} {
+		for slices.ContainsFunc(bot.members.Badges(p, ""), unnamed) && transport.Sleep(ctx, 10*time.Millisecond) {
+		}
+	}
 	languages := chat.Languages()
 	last := string(languages[len(languages)-1]) // whose menu is set last
 	if discord.Wait(ctx, func() bool { return discord.Connected() > 0 && discord.Overwrites() > 0 }) == nil &&
@@ -174,9 +184,21 @@ func (s simulated) Language(req chat.Request, private bool) chat.Language {
 
 // Handle implements chat.Handler.
 func (s simulated) Handle(ctx context.Context, req chat.Request) chat.Reply {
-	reply := s.router().Handle(ctx, req)
+	return marked(s.router().Handle(ctx, req))
+}
+
+// marked returns a reply that is marked as simulated.
+func marked(reply chat.Reply) chat.Reply {
 	reply.Footer = append(slices.Clone(reply.Footer), chat.Say("terminal.simulated"))
 	return reply
+}
+
+// simulatedNotes are Badges that mark what they tell people.
+type simulatedNotes struct{ chat.Badges }
+
+// Notify implements chat.Badges.
+func (s simulatedNotes) Notify(ctx context.Context, user string, reply chat.Reply) {
+	s.Badges.Notify(ctx, user, marked(reply))
 }
 
 // demo makes a bot that asks stand-ins, with further settings and a change of them, and calls

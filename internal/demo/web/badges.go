@@ -33,12 +33,13 @@ func StakerRoles() []chat.Badge { return []chat.Badge{{Community: discordGuild, 
 func (d *Demo) openBadges() {
 	d.Telegram.GrantTags(telegramGroup, true)
 	d.Telegram.SetChat(faketelegram.ChatInfo{
-		Chat: faketelegram.Group(telegramGroup), Permissions: &faketelegram.ChatPermissions{},
+		Chat: telegramChat(Group, Person{}), Permissions: &faketelegram.ChatPermissions{},
 	})
 	d.Discord.AddGuild(discordGuild, []fakediscord.Role{
 		{ID: roleID, Name: badge, Position: 1},
 		{ID: botRoleID, Name: fakediscord.BotName, Position: 2, Permissions: discordgo.PermissionManageRoles},
 	}, botRoleID)
+	d.Discord.NameGuild(discordGuild, groupTitle)
 	for _, p := range d.people {
 		d.Discord.Enter(discordGuild, p.DiscordID)
 	}
@@ -46,7 +47,7 @@ func (d *Demo) openBadges() {
 
 // watchBadges adds to the feed who has the badge on a side, whenever that changes. wait is
 // that of the side's stand-in. watchBadges blocks until ctx is done.
-func (d *Demo) watchBadges(ctx context.Context, side string, wears func(Person) bool, wait func(context.Context, func() bool) error) {
+func (d *Demo) watchBadges(ctx context.Context, side string, has func(Person) bool, wait func(context.Context, func() bool) error) {
 	names := []string{}
 	for {
 		d.feed.add(Event{Kind: KindBadges, Side: side, ID: KindBadges, Message: encoded(names)})
@@ -54,7 +55,7 @@ func (d *Demo) watchBadges(ctx context.Context, side string, wears func(Person) 
 		err := wait(ctx, func() bool {
 			now = []string{}
 			for _, p := range d.people {
-				if wears(p) {
+				if has(p) {
 					now = append(now, p.Name)
 				}
 			}

@@ -302,7 +302,7 @@ func joining(p *page) {
 	p.keys(kb.Tab + kb.Enter)
 	p.until("the unregistered outside", `join("registered").startsWith("Unregistered: open") && last("telegram").includes("you're not registered yet")`)
 	p.keys(kb.Tab + kb.Tab + kb.Enter)
-	p.until("the question", `last("telegram").includes("Which wallet") && document.activeElement.id === "text"`)
+	p.until("the question", `last("telegram").includes("send me its address") && document.activeElement.id === "text"`)
 	p.write("0x")
 	p.until("the wallets", `document.getElementById("suggestions").innerText.includes("a wallet that stakes")`)
 	p.keys(kb.ArrowDown + kb.Enter + kb.Enter)

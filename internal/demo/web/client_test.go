@@ -194,6 +194,24 @@ func (c *client) answerAfter(before int, side, what string) web.Event {
 	return c.next(before, "the answer on "+side+" to "+what, func(e web.Event) bool { return e.Kind == web.KindMessage && e.Side == side })
 }
 
+// press presses the button under a message that asks a command, and waits for the answer.
+func (c *client) press(as string, on web.Event, command string) web.Event {
+	c.Helper()
+	button := regexp.MustCompile(`"(callback_data|custom_id)":"([^"]* ` + command + `[^"]*)"`).FindSubmatch(on.Message)
+	if button == nil {
+		c.Fatalf("no button asks %s: %s", command, on.Message)
+	}
+	return c.answer(web.Act{Side: on.Side, Kind: "press", As: as, Chat: on.Chat, Message: on.ID, Button: string(button[2])})
+}
+
+// have waits, after so many events, until these have the badge on a side.
+func (c *client) have(after int, side, want string) {
+	c.Helper()
+	c.next(after, want+" to have the badge on "+side, func(e web.Event) bool {
+		return e.Kind == web.KindBadges && e.Side == side && string(e.Message) == want
+	})
+}
+
 // say sends a text on both sides and waits for the answers, by side.
 func (c *client) say(as, chat, text string) map[string]web.Event {
 	c.Helper()

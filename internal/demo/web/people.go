@@ -9,8 +9,8 @@ import (
 	"herald/internal/demo/fake/services"
 )
 
-// The IDs of the group on Telegram, and of the server and its channel on Discord. The ID of a
-// person's direct-message channel is the person's ID with discordDirect as its first digits.
+// The name of the group on Telegram and of the server on Discord, and the IDs of these and of
+// the server's channel. The ID of a person's direct-message channel is the person's ID with discordDirect as its first digits.
 const (
 	groupTitle     = "Herald demo"
 	telegramGroup  = -1001000000001

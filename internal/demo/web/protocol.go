@@ -96,7 +96,7 @@ const (
 	// group's moderators see it. Its Message has "required", as in a JoinChat, and a
 	// "state": "open", "approved" or "withdrawn". It has no Chat.
 	KindJoin = "join"
-	// KindBadges lists the names of the people who wear the badge on its Side. Its Message is
+	// KindBadges lists the names of the people who have the badge on its Side. Its Message is
 	// the list. It has no Chat.
 	KindBadges = "badges"
 	// KindGone (once) deletes the message with its ID. The event has no Message.

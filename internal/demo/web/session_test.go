@@ -106,13 +106,8 @@ func TestTryAgainLetsIn(t *testing.T) {
 	c := connect(t)
 	c.call("POST", "/faults", map[string]bool{"partner": true}, &web.State{})
 	unknown := c.answer(web.Act{Side: web.Telegram, Kind: "join", As: "member", Target: "registered"})
-	button := regexp.MustCompile(`"callback_data":"([^"]*join[^"]*)"`).FindSubmatch(unknown.Message)
-	if button == nil {
-		t.Fatalf("there is no button: %s", unknown.Message)
-	}
 	c.call("POST", "/faults", map[string]bool{"partner": false}, &web.State{})
-	press := web.Act{Side: web.Telegram, Kind: "press", As: "member", Chat: web.Private, Message: unknown.ID, Button: string(button[1])}
-	if e := c.answer(press); !strings.Contains(string(e.Message), "You're in") {
+	if e := c.press("member", unknown, "join"); !strings.Contains(string(e.Message), "You're in") {
 		t.Errorf("the press is answered by %s", e.Message)
 	}
 	c.next(0, "an approval", func(e web.Event) bool {
@@ -120,30 +115,18 @@ func TestTryAgainLetsIn(t *testing.T) {
 	})
 }
 
-// The badge stays while the node is down, and goes once the wallet has staked nothing for two
-// looks.
-func TestTheBadgeStaysAndThenGoes(t *testing.T) {
+// The badge stays while the node is down, goes once two checks have found no stake, and its
+// owner learns why.
+func TestTheBadgeStaysThenGoesAndIsExplained(t *testing.T) {
 	c := connect(t)
-	worn := func(after int, side, want string) {
-		t.Helper()
-		c.next(after, "the badge on "+side, func(e web.Event) bool {
-			return e.Kind == web.KindBadges && e.Side == side && string(e.Message) == want
-		})
-	}
 	fault := func(name string, on bool) { c.call("POST", "/faults", map[string]bool{name: on}, &web.State{}) }
 	later := func() { c.call("POST", "/later", struct{}{}, new(string)) }
-	for side, member := range map[string]string{web.Telegram: "callback_data", web.Discord: "custom_id"} {
-		worn(0, side, `[]`)
-		act := web.Act{Side: side, Kind: "say", As: "member", Chat: web.Private, Text: "/verify " + c.wallet(0)}
-		card := c.answer(act)
-		button := regexp.MustCompile(`"` + member + `":"([^"]*keep[^"]*)"`).FindSubmatch(card.Message)
-		if button == nil {
-			t.Fatalf("there is no button: %s", card.Message)
+	for side, card := range c.say("member", web.Private, "/verify "+c.wallet(0)) {
+		c.have(0, side, `[]`)
+		if saved := c.press("member", card, "save"); !strings.Contains(string(saved.Message), "You have Staker in Herald demo") {
+			t.Errorf("the press is answered by %s", saved.Message)
 		}
-		before := len(c.seen())
-		act.Kind, act.Text, act.Message, act.Button = "press", "", card.ID, string(button[1])
-		c.act(act)
-		worn(before, side, `["member"]`)
+		c.have(0, side, `["member"]`)
 	}
 	before := len(c.seen())
 	fault("chain", true)
@@ -154,12 +137,73 @@ func TestTheBadgeStaysAndThenGoes(t *testing.T) {
 	later()
 	for _, e := range c.seen()[before:] {
 		if e.Kind == web.KindBadges {
-			t.Errorf("after a node that was down, and one look without a stake, the badge is worn by %s", e.Message)
+			t.Errorf("after a node that was down, and one check without a stake, %s have the badge", e.Message)
 		}
 	}
 	later()
-	worn(before, web.Telegram, `[]`)
-	worn(before, web.Discord, `[]`)
+	for _, side := range []string{web.Telegram, web.Discord} {
+		c.have(before, side, `[]`)
+	}
+	const wallet = "0x56B9…9ea2"
+	note := c.answerAfter(before, web.Telegram, "the removal")
+	for _, want := range []string{"Staker is removed in Herald demo", "No stake found in " + wallet, " UTC", "simulated"} {
+		if note.For != "member" || note.Chat != web.Private || !strings.Contains(string(note.Message), want) {
+			t.Errorf("%q is told in %s, without %q: %s", note.For, note.Chat, want, note.Message)
+		}
+	}
+	for _, ask := range []struct{ text, want string }{
+		{"/verify", "Staker was removed. No stake found in " + wallet}, {"/forget", "I no longer have " + wallet}, {"/forget", "I have nothing saved"},
+	} {
+		for side, e := range c.say("member", web.Private, ask.text) {
+			if !strings.Contains(string(e.Message), ask.want) {
+				t.Errorf("%s on %s is answered by %s, want %q", ask.text, side, e.Message, ask.want)
+			}
+		}
+	}
+}
+
+func TestTheButtonThatRemovesTheBadgeRemovesIt(t *testing.T) {
+	c := connect(t)
+	for side, card := range c.say("member", web.Group, "/verify "+c.wallet(0)) {
+		saved := c.press("member", card, "save")
+		before := len(c.seen())
+		removed := c.press("member", saved, "forget")
+		c.have(before, side, `[]`)
+		for e, want := range map[*web.Event]string{&saved: "You have Staker here", &removed: "Staker is removed in Herald demo"} {
+			if e.For != "member" || !strings.Contains(string(e.Message), want) {
+				t.Errorf("on %s %q is told %s, want %q", side, e.For, e.Message, want)
+			}
+		}
+	}
+}
+
+func TestTheDoorOffersTheGroupAndTheBadge(t *testing.T) {
+	c := connect(t)
+	question := c.answer(web.Act{Side: web.Telegram, Kind: "join", As: "member", Target: "staker"})
+	before := len(c.seen())
+	c.act(web.Act{Side: web.Telegram, Kind: "say", As: "member", Chat: web.Private, Message: question.ID, Text: c.wallet(0)})
+	in := c.next(before, "the way in", func(e web.Event) bool {
+		return e.Kind == web.KindMessage && strings.Contains(string(e.Message), "You're in") && strings.Contains(string(e.Message), `"Open group"`)
+	})
+	if saved := c.press("member", in, "save"); !strings.Contains(string(saved.Message), "You have Staker in Herald demo") {
+		t.Errorf("the press is answered by %s", saved.Message)
+	}
+	c.have(before, web.Telegram, `["member"]`)
+}
+
+func TestDetailsAreForModerators(t *testing.T) {
+	c := connect(t)
+	entry := map[string]string{web.Telegram: "telegram:-1001000000001", web.Discord: "discord:810000000000000001"}
+	for person, about := range map[string]map[string]string{
+		"moderator": entry, "member": {web.Telegram: "For moderators only", web.Discord: "For moderators only"},
+	} {
+		c.say(person, web.Private, "/help") // Telegram's bots cannot begin.
+		for side, card := range c.say(person, web.Group, "/status") {
+			if e := c.press(person, card, "details"); e.For != person || !strings.Contains(string(e.Message), about[side]) {
+				t.Errorf("on %s %q is told %s, want %q", side, e.For, e.Message, about[side])
+			}
+		}
+	}
 }
 
 func TestForcedReplyAsksForTheWallet(t *testing.T) {

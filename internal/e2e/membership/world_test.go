@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -96,6 +97,9 @@ type stake struct {
 
 var worldCount atomic.Int64
 
+// oneRedis is held while a world uses Redis: go-redis has pools for all clients of a process.
+var oneRedis sync.Mutex
+
 // play runs script in a world of its own, in simulated time. It fails the test if the judge
 // finds anything.
 func play(t *testing.T, seed uint64, options options, script func(w *world)) {
@@ -104,6 +108,11 @@ func play(t *testing.T, seed uint64, options options, script func(w *world)) {
 	var redis *miniredis.Miniredis
 	var gates []*gate
 	if options.redis {
+		// A pooled timer of another bubble is fatal. Two collections empty the pools.
+		oneRedis.Lock()
+		defer oneRedis.Unlock()
+		runtime.GC()
+		runtime.GC()
 		redis = miniredis.RunT(t)
 		for range maxProcesses {
 			gates = append(gates, newGate(t, redis))

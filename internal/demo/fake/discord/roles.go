@@ -46,6 +46,9 @@ func (s *Server) AddGuild(id string, roles []Role, botRoles ...string) {
 	})
 }
 
+// NameGuild changes the name of a guild.
+func (s *Server) NameGuild(id, name string) { s.Change(func() { s.guilds[id].name = name }) }
+
 // DeleteGuild deletes a guild.
 func (s *Server) DeleteGuild(id string) { s.Change(func() { delete(s.guilds, id) }) }
 
