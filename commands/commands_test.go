@@ -73,7 +73,7 @@ func TestEveryCaseIsSaidInFull(t *testing.T) {
 				failing.WriteString(said)
 			}
 			name, _, _ := strings.Cut(c.Line, " ")
-			if personal := slices.Contains([]string{"/mylogins", "/exists", "/verify", "/forget", "/keep", "/join"}, name); c.Private != personal {
+			if personal := slices.Contains([]string{"/mylogins", "/exists", "/verify", "/forget", "/save", "/details", "/join"}, name); c.Private != personal {
 				t.Errorf("%s, %s: private is %t", c.Scene, c.Line, c.Private)
 			}
 		})

@@ -69,7 +69,7 @@ func again(label string, req chat.Request, args ...string) chat.Action {
 	return chat.Action{Label: chat.Say(label), Command: chat.JoinCommand, Args: args, Edit: true, NextStep: true}
 }
 
-// byGroup admits a registered person, or one who stakes with the wallet that they have kept.
+// byGroup admits a registered person, or one who stakes with their saved address.
 // From others it asks for the wallet of a staker. Anybody can forge an ID: for a group that is
 // not in JoinChats, byGroup returns OldButton.
 func (c joinCommand) byGroup(ctx context.Context, req chat.Request) (chat.Reply, error) {

@@ -142,14 +142,3 @@ func TestOnlyChecksCountAgainstTheLimitOfJoining(t *testing.T) {
 		}
 	}
 }
-
-// A call for the role is made only where /status tells moderators more.
-func TestStatusAsksForTheRoleWhereItTellsOfRequests(t *testing.T) {
-	w := commandstest.Healthy()
-	for _, want := range []bool{false, true} {
-		if status, _ := commands.All(w.Sources(), w.Options).Find("status"); status.Forms[0].AsksRole != want {
-			t.Errorf("asks for the role: %t, want %t", !want, want)
-		}
-		w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Members: {}}
-	}
-}

@@ -133,7 +133,11 @@ func everything(t *testing.T, r chat.Reply) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(b)
+	all := string(b)
+	for outcome := chat.LetIn; r.Admit != nil && outcome <= chat.ApprovalFailed; outcome++ {
+		all += everything(t, r.Admit.Say(outcome))
+	}
+	return all
 }
 
 func refuse(rt *rapid.T, req chat.Request, said string, secrets ...string) {

@@ -1,6 +1,7 @@
 package commands_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,7 @@ import (
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/members"
 	"herald/internal/service/market"
 )
 
@@ -78,21 +80,33 @@ func TestStatusTellsHowManyPoolsWereRead(t *testing.T) {
 	}
 }
 
-func TestStatusTellsModeratorsTheEntryThatIsMissing(t *testing.T) {
-	r := commandstest.Healthy().Router(t)
+// What is told of a chat, its moderators alone read, and of no other chat.
+func TestDetailsAreForTheModeratorsOfThatChat(t *testing.T) {
+	w := savingMembers()
+	w.Saved.Status = members.Status{Have: 7654}
+	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Community: {}}
+	w.Joins.LeaveOut(commandstest.Community, chat.LeftOut{User: chat.User{Platform: "telegram", ID: commandstest.Bob}}, true)
+	w.Joins.LeaveOut("-1009", chat.LeftOut{User: chat.User{Platform: "telegram", ID: commandstest.Stranger}}, true)
+	r := w.Router(t)
 	for name, test := range map[string]struct {
-		role chat.Role
-		chat string
-		told bool
+		role       chat.Role
+		chat, says string
 	}{
-		"a moderator":           {chat.Moderator, "-1009", true},
-		"a member":              {chat.Member, "-1009", false},
-		"whose role is unknown": {chat.UnknownRole, "-1009", false},
-		"of a listed chat":      {chat.Moderator, commandstest.Community, false},
+		"a moderator":           {chat.Moderator, commandstest.Community, "7,654"},
+		"a member":              {chat.Member, commandstest.Community, "moderators"},
+		"whose role is unknown": {chat.UnknownRole, "-1009", "MODERATOR_CHATS"},
+		"of an unlisted chat":   {chat.Moderator, "-1009", "telegram:-1009"},
 	} {
-		reply := r.Handle(t.Context(), chat.Request{Command: "status", From: chat.User{Platform: "telegram", ID: "7"}, Role: test.role, Community: test.chat})
-		if got := strings.Contains(texts(reply), "`telegram:-1009` to MODERATOR_CHATS"); got != test.told {
-			t.Errorf("%s: %s", name, texts(reply))
+		ask := chat.Request{Command: "status", From: chat.User{Platform: "telegram", ID: "7"}, Role: test.role, Community: test.chat}
+		if said := texts(r.Handle(t.Context(), ask)); strings.Contains(said, "7,654") || strings.Contains(said, "Door") || !strings.Contains(said, "details") {
+			t.Errorf("%s: /status says %s", name, said)
+		}
+		ask.Command = "details"
+		reply := r.Handle(t.Context(), ask)
+		said := texts(reply)
+		shown := test.says == "7,654"
+		if test.role != chat.UnknownRole && !strings.Contains(said, test.says) || strings.Contains(said, "7,654") != shown || strings.Contains(fmt.Sprint(reply), commandstest.Bob) != shown || strings.Contains(fmt.Sprint(reply), "{telegram 404}") {
+			t.Errorf("%s: %s", name, said)
 		}
 	}
 }

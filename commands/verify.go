@@ -105,12 +105,6 @@ func (p proof) owned() bool {
 	return p.account.Err == nil && p.owner.Err == nil && p.account.Value.Registered() && p.account.Value.DID == p.owner.Value.DID
 }
 
-// ownerStakes reports whether the wallet is the person's and stakes. It returns false if one
-// of the two is not known.
-func (p proof) ownerStakes() bool {
-	return p.owned() && p.stake.Err == nil && p.stake.Value.Outcome() == core.Staker
-}
-
 // card says whether the wallet belongs to the person, and what the wallet stakes. key is
 // yourWallet or theirWallet. With a PartialError one of the two is missing, and with any
 // other error both.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -46,8 +47,8 @@ func ListMembers(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writer
 			if !r.Forgotten() {
 				line[2] = r.Wallet.Hex()
 			}
-			if r.Below != nil {
-				line[6] = timeIn(r.Below.Block.Time)
+			for _, since := range r.Below {
+				line[6] = cmp.Or(line[6], timeIn(since.Time))
 			}
 			if r.Lost != nil {
 				line[7] = timeIn(r.Lost.Second.Time)

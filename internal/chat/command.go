@@ -95,8 +95,6 @@ type Form struct {
 	// Inline forms also answer inline queries, in chats that the bot is not in.
 	// They are Public and have at most one of Params.
 	Inline bool
-	// AsksRole has the Router ask for an UnknownRole before it runs the form.
-	AsksRole bool
 	// PerMinute returns how many requests like this one a user may make in a minute with the
 	// forms of the command, beside the limits of all commands; 0 or nil is no bound.
 	PerMinute func(Request) int

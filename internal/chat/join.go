@@ -28,7 +28,7 @@ type Admission struct {
 	// Group is the group's ID.
 	Group string
 	// Say returns the reply to the person for an outcome. It does not block.
-	Say func(AdmissionOutcome) Reply
+	Say func(AdmissionOutcome) Reply `json:"-"`
 }
 
 // AdmissionOutcome is what became of an Admission.

@@ -220,9 +220,6 @@ func (r *Router) handle(ctx context.Context, req *Request, command *Command, res
 			res.reply, res.outcome = r.tooMany(ctx, req, wait), RateLimited
 			return
 		}
-		if forms[0].AsksRole {
-			_ = r.resolveRole(ctx, req) // A sender whose role is not known sees what a Member sees.
-		}
 		res.reply, err = forms[0].Run(ctx, *req)
 	}
 	if input, wrong := errors.AsType[*InputError](err); wrong {

@@ -436,25 +436,3 @@ func TestUnlistedCommandRunsWithinItsOwnBounds(t *testing.T) {
 		}
 	})
 }
-
-func TestAFormLearnsTheRole(t *testing.T) {
-	type known struct {
-		role     chat.Role
-		moderate bool
-	}
-	for community, want := range map[string]known{
-		"where ann moderates": {chat.Moderator, true}, "listed": {chat.Member, false}, "down": {chat.Member, false}, "unlisted": {chat.Member, false},
-	} {
-		var got known
-		ask(t, func(c *chat.Config) {
-			c.Commands[0].Forms[0].AsksRole = true
-			c.Commands[0].Forms[0].Run = func(_ context.Context, req chat.Request) (chat.Reply, error) {
-				got = known{req.Role, req.MayModerate}
-				return chat.Reply{}, nil
-			}
-		}, chat.Request{Command: "exists", From: ann, Chat: "1", Community: community, Role: chat.UnknownRole})
-		if got != want {
-			t.Errorf("%s: the form knows %+v, want %+v", community, got, want)
-		}
-	}
-}

@@ -340,8 +340,11 @@ func (m *Members) CheckAll(ctx context.Context, d time.Duration) error {
 			for _, t := range []*Time{&r.CheckedAt, &r.Block} {
 				*t = timeOf(t.Add(-d))
 			}
-			if r.Below != nil {
-				r.Below = &Below{Level: r.Below.Level, Block: timeOf(r.Below.Block.Add(-d))}
+			r.Below = slices.Clone(r.Below)
+			for i, since := range r.Below {
+				if !since.IsZero() {
+					r.Below[i] = timeOf(since.Add(-d))
+				}
 			}
 			all = append(all, *r)
 			return true

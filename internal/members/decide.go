@@ -3,6 +3,7 @@ package members
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"time"
 
@@ -32,33 +33,38 @@ type levels struct {
 	badges []chat.Badge
 	// amounts are the least stakes, ascending. The first is 0, which is any stake.
 	amounts []decimal.Decimal
-	// list stands for the chain, the pools and the amounts.
-	list  uint64
-	every time.Duration // of a cycle
+	// pools stands for the chain and the pools, and list for these and the badges.
+	pools, list uint64
+	every       time.Duration // of a cycle
 }
 
 // newLevels returns the levels for badges that come with a stake in pools of a chain.
 func newLevels(chain string, pools []core.Pool, badges []chat.Badge, every time.Duration) levels {
 	l := levels{badges: badges, amounts: []decimal.Decimal{decimal.Zero}, every: every}
+	parts := []string{}
+	for _, p := range pools {
+		parts = append(parts, p.Address.Hex())
+	}
+	slices.Sort(parts)
+	parts = append(parts, chain)
+	l.pools = hash(parts)
 	for _, b := range badges {
 		l.amounts = append(l.amounts, b.Amount)
+		parts = append(parts, b.Community, b.ID, b.Amount.String())
 	}
+	l.list = hash(parts)
 	slices.SortFunc(l.amounts, decimal.Decimal.Cmp)
 	l.amounts = slices.CompactFunc(l.amounts, decimal.Decimal.Equal)
-	var addresses []string
-	for _, p := range pools {
-		addresses = append(addresses, p.Address.Hex())
-	}
-	slices.Sort(addresses)
-	h := sha256.New()
-	for _, part := range append(addresses, chain) {
-		h.Write([]byte(part + " "))
-	}
-	for _, a := range l.amounts {
-		h.Write([]byte(a.String() + " "))
-	}
-	l.list = binary.BigEndian.Uint64(h.Sum(nil))
 	return l
+}
+
+// hash returns a number that stands for parts.
+func hash(parts []string) uint64 {
+	h := sha256.New()
+	for _, part := range parts {
+		fmt.Fprintf(h, "%q ", part)
+	}
+	return binary.BigEndian.Uint64(h.Sum(nil))
 }
 
 // all returns the highest level.
@@ -98,13 +104,14 @@ func (l levels) check(stake core.Answer[core.Stake]) check {
 	return c
 }
 
-// level returns the level of a row. Under another list it is the level of the badges that the
-// user has and the settings still name: these stay until checks decide.
+// level returns the level of a row. Under another list it is the highest level of what was last
+// found, and of the badges that the user has and the settings still name: these stay until
+// checks decide.
 func (l levels) level(r Row) int {
 	if r.List == l.list {
 		return r.Level
 	}
-	level := 0
+	level := l.proven(r)
 	for _, g := range r.Given {
 		if b, named := l.badge(g.Community, g.Badge); named {
 			level = max(level, l.of(b.Amount))
@@ -113,16 +120,31 @@ func (l levels) level(r Row) int {
 	return level
 }
 
-// proven returns the level up to which badges may be given. It is 0 until a check has found
-// something under the present list, and what a first check below the level has found.
+// proven returns the level up to which badges may be given: that of what the last check found,
+// or 0 if it found that in other pools.
 func (l levels) proven(r Row) int {
-	switch {
-	case r.List != l.list:
+	if r.Pools != l.pools || !r.Reached.Valid {
 		return 0
-	case r.Below != nil:
-		return min(r.Level, r.Below.Level)
 	}
-	return r.Level
+	level := 0
+	for level < l.all() && l.amounts[level].LessThanOrEqual(r.Reached.Decimal) {
+		level++
+	}
+	return level
+}
+
+// expected returns the level that the next check leaves if it finds what the last one did.
+func (l levels) expected(r Row) int {
+	level := l.level(r)
+	if r.List != l.list {
+		return level
+	}
+	for i, since := range r.Below {
+		if !since.IsZero() {
+			return min(level, i)
+		}
+	}
+	return level
 }
 
 // late is how long after a whole cycle a check may come: some slots are slow.
@@ -130,10 +152,10 @@ func (l levels) late() time.Duration { return 2 * l.every / slots }
 
 // decide returns the row after a check.
 //
-// The level rises at once. It falls by the second check that is below it: an hour after the
-// first one by the blocks, under the same list, with no check missing between. Any other check
-// forgets the first one. A check by a press does so only if it finds the level, so that nobody
-// keeps a badge by pressing.
+// A level is reached at once. It is lost by the second check that is below it: an hour after
+// the first one by the blocks, under the same list, with no check missing between. Any other
+// check forgets the first one. A check by a press does so only if it finds the level, so that
+// nobody keeps a badge by pressing.
 func (l levels) decide(r Row, c check, now time.Time) Row {
 	level, known := l.level(r), c.least > 0 || c.most < l.all()
 	if c.block.Before(r.Block.Time) { // Of a node that is behind.
@@ -156,38 +178,39 @@ func (l levels) decide(r Row, c check, now time.Time) Row {
 		r.Below, r.Released = nil, false
 		return r
 	}
-	r.List, r.CheckedAt = l.list, timeOf(now)
+	r.List, r.Pools, r.CheckedAt, r.Reached = l.list, l.pools, timeOf(now), decimal.NullDecimal{}
+	if c.least > 0 {
+		r.Reached = decimal.NewNullDecimal(l.amounts[c.least-1])
+	}
 	if c.block.After(r.Block.Time) {
 		r.Block = timeOf(c.block)
 	}
 	return r
 }
 
-// below returns the row after a check that is below its level. An earlier check within the
-// hour counts as the first one, with the higher of the two levels.
+// below returns the row after a check that is below its level.
 func (l levels) below(r Row, c check, now time.Time) Row {
-	missing := now.Sub(r.CheckedAt.Time).Abs() > l.every+l.late()
-	level, first, this := l.level(r), r.Below, &Below{Level: c.most, Block: timeOf(c.block)}
-	switch {
-	case first == nil || r.List != l.list || missing:
-		r.Below = this
-	case c.block.Sub(first.Block.Time) < minApart:
-		r.Below = &Below{Level: max(first.Level, c.most), Block: first.Block}
-	default:
-		level = max(first.Level, c.most)
-		r.Lost, r.Below = &Loss{First: first.Block, Second: this.Block, Disowned: c.disowned}, nil
-		if c.most < level {
-			r.Below = this
+	level := l.level(r)
+	since := make([]Time, level)
+	if missing := now.Sub(r.CheckedAt.Time).Abs() > l.every+l.late(); !missing && r.List == l.list {
+		copy(since, r.Below)
+	}
+	for i := range since {
+		if i < c.most {
+			since[i] = Time{}
+		} else if since[i].IsZero() {
+			since[i] = timeOf(c.block)
 		}
 	}
-	r.Level = level
-	return r
-}
-
-// expected returns the level that the next check leaves if it finds what the first one did.
-func (l levels) expected(r Row) int {
-	if r.Below != nil && r.List == l.list {
-		return min(r.Level, r.Below.Level)
+	lost := func(level int) bool {
+		return !since[level-1].IsZero() && c.block.Sub(since[level-1].Time) >= minApart
 	}
-	return l.level(r)
+	for ; level > 0 && lost(level); level-- {
+		r.Lost = &Loss{First: since[level-1], Second: timeOf(c.block), Disowned: c.disowned}
+	}
+	r.Level, r.Below = level, nil
+	if c.most < level {
+		r.Below = since[:level]
+	}
+	return r
 }

@@ -24,7 +24,10 @@ func at(hours float64) time.Time { return noon.Add(time.Duration(hours * float64
 func TestDecide(t *testing.T) {
 	l := testLevels()
 	all := l.all()
-	below := func(level int, hours float64) *Below { return &Below{Level: level, Block: timeOf(at(hours))} }
+	// below has checks below the levels above level since then.
+	below := func(level int, hours float64) []Time {
+		return append(make([]Time, level), timeOf(at(hours)), timeOf(at(hours)))
+	}
 	for name, c := range map[string]struct {
 		row   Row
 		check check
@@ -38,7 +41,8 @@ func TestDecide(t *testing.T) {
 		"and no lower than the second":               {Row{Level: 2, Below: below(0, 0)}, check{least: 1, most: 1, block: at(6)}, "1 <nil> true"},
 		"within the hour it is none":                 {Row{Level: 1, Below: below(0, 5.5)}, check{block: at(6)}, "1 0@5.5 false"},
 		"after exactly an hour it is one":            {Row{Level: 1, Below: below(0, 5)}, check{block: at(6)}, "0 <nil> true"},
-		"within the hour the higher level counts":    {Row{Level: 2, Below: below(0, 5.5)}, check{least: 1, most: 1, block: at(6)}, "2 1@5.5 false"},
+		"within the hour a level may be found again": {Row{Level: 2, Below: below(0, 5.5)}, check{least: 1, most: 1, block: at(6)}, "2 1@5.5 false"},
+		"each level has a first of its own":          {Row{Level: 2, Below: []Time{timeOf(at(5.5)), timeOf(at(0))}}, check{block: at(6)}, "1 0@5.5 true"},
 		"the level again forgets the first":          {Row{Level: 1, Below: below(0, 0)}, check{least: 1, most: 1, block: at(6)}, "1 <nil> false"},
 		"an unknown forgets it":                      {Row{Level: 1, Below: below(0, 0)}, check{most: all}, "1 <nil> false"},
 		"an unknown press does not":                  {Row{Level: 1, Below: below(0, 0)}, check{most: all, press: true}, "1 0@0 false"},
@@ -64,10 +68,12 @@ func TestDecide(t *testing.T) {
 		if r.List == 0 {
 			r.List = l.list
 		}
+		r.Below = r.Below[:min(r.Level, len(r.Below))]
 		r = l.decide(r, c.check, at(6))
 		got := fmt.Sprintf("%d <nil> %t", r.Level, r.Lost != nil)
 		if r.Below != nil {
-			got = fmt.Sprintf("%d %d@%v %t", r.Level, r.Below.Level, r.Below.Block.Sub(noon).Hours(), r.Lost != nil)
+			n := l.expected(r)
+			got = fmt.Sprintf("%d %d@%v %t", r.Level, n, r.Below[n].Sub(noon).Hours(), r.Lost != nil)
 		}
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
@@ -131,6 +137,7 @@ func TestAListStandsForChainPoolsAndAmounts(t *testing.T) {
 		"another chain":   newLevels("2", poolList(21), twoBadges, time.Hour),
 		"another pool":    newLevels("1", poolList(22), twoBadges, time.Hour),
 		"another amount":  newLevels("1", poolList(21), []chat.Badge{{Amount: decimal.NewFromInt(999)}}, time.Hour),
+		"an amount moved": newLevels("1", poolList(21), []chat.Badge{twoBadges[1], twoBadges[0], twoBadges[2]}, time.Hour),
 		"no amount":       newLevels("1", poolList(21), nil, time.Hour),
 		"chain and a bit": newLevels("11", poolList(21), twoBadges, time.Hour),
 	} {

@@ -120,7 +120,7 @@ func New(c Config) *Members {
 		Config: c, started: time.Now(), platforms: map[chat.Platform]*platform{},
 		blown: map[string]bool{}, calls: map[string]calls{}, seen: map[place]seen{},
 	}
-	m.rows = &rows{Store: c.Store, log: c.Log, count: m.count}
+	m.rows = &rows{Store: c.Store, log: c.Log, every: c.Every, count: m.count}
 	for _, name := range platforms {
 		m.platforms[name] = &platform{
 			name: name, levels: newLevels(c.Chain, c.Pools, c.Badges[name], c.Every), gates: map[string]*gate{},
@@ -207,9 +207,9 @@ func (m *Members) Badges(name chat.Platform, community string) (all []Badge) {
 	return all
 }
 
-// Offer returns the badges that Save would give a user with this stake: in the community where
-// they are now, and in each other one that they are in. It blocks for a call to each other one,
-// once a minute. A community that does not answer counts as one that they are in.
+// Offer returns the badges that Save would give a user with this stake: in the community here,
+// where they are or are just let in, and in each other one that they are in. It blocks for a call
+// to each, once a minute. A community that does not answer counts as one that they are in.
 func (m *Members) Offer(ctx context.Context, user chat.User, here string, stake core.Stake) (offered []Badge) {
 	p := m.platforms[user.Platform]
 	if !m.Enabled() || p == nil || p.Badges == nil || checkUser(user) != nil {
@@ -217,12 +217,12 @@ func (m *Members) Offer(ctx context.Context, user chat.User, here string, stake 
 	}
 	level := p.check(core.Answer[core.Stake]{Snapshot: core.Snapshot[core.Stake]{Value: stake}}).least
 	for _, community := range p.communities() {
-		row := Row{User: user, Wallet: common.Address{1}, List: p.list, Level: level}
+		row := p.decide(Row{User: user, Wallet: common.Address{1}}, check{least: level, most: p.all()}, time.Now())
 		ids := p.wanted(row, community)
 		if len(ids) == 0 {
 			continue
 		}
-		if _, err := m.has(ctx, p, community, user); community != here && absent(err) {
+		if _, err := m.has(ctx, p, community, user); absent(err, community == here) {
 			continue
 		}
 		if p.OneEach() {

@@ -2,7 +2,6 @@ package members
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -58,25 +57,23 @@ func (m *Members) work(ctx context.Context, p *platform, community string) {
 	}
 }
 
-// giveBack settles a user who has no other badges in a community than these.
+// giveBack settles a user who has no other badges in a community than these, as somebody saw a
+// moment ago.
 func (m *Members) giveBack(ctx context.Context, p *platform, community string, user chat.User, has []string) []Change {
-	row, err := m.rows.find(ctx, user)
-	gone := func(g Given) bool {
-		return g.Community == community && (g.State == Absent || g.State == Had && !slices.Contains(has, g.Badge))
-	}
+	row, err := m.rows.update(ctx, user, func(r *Row) *Row {
+		if r == nil || r.Forgotten() {
+			return r
+		}
+		r.drop(func(g Given) bool { return g.Community == community && g.State == Absent })
+		for i, g := range r.Given { // drop has made a copy.
+			if g.Community == community && !slices.Contains(has, g.Badge) {
+				r.Given[i].State = Doubt
+			}
+		}
+		return r
+	})
 	if err != nil || row == nil || row.Forgotten() {
 		return nil
-	}
-	if slices.ContainsFunc(row.Given, gone) {
-		_, err := m.rows.update(ctx, user, func(r *Row) *Row {
-			if r != nil {
-				r.drop(gone)
-			}
-			return r
-		})
-		if err != nil {
-			return nil
-		}
 	}
 	return m.settle(ctx, p, community, user, byPerson)
 }
@@ -129,10 +126,11 @@ func (m *Members) forgetHas(community string, user chat.User) {
 	delete(m.seen, place{user, community})
 }
 
-// absent reports whether an error of has means that the user can have no badge there.
-func absent(err error) bool {
-	failed, is := errors.AsType[*chat.BadgeError](err)
-	return is && (failed.Problem == chat.NotAMember || failed.Problem == chat.CannotHave || failed.Problem == chat.CommunityGone)
+// absent reports whether an error of has means that the user can have no badge there. A member
+// may be so new that the platform does not know them.
+func absent(err error, member bool) bool {
+	problem := problemOf(err)
+	return problem == chat.NotAMember && !member || problem == chat.CannotHave || problem == chat.CommunityGone
 }
 
 // Refresh takes note of a check of a user's saved wallet that the user asked for, and returns

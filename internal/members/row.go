@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/shopspring/decimal"
 
 	"herald/internal/chat"
 )
 
-// Row is what is saved of one person on one platform. It holds no name, no DID and no amount.
+// Row is what is saved of one person on one platform. It holds no name and no DID, and of a
+// stake no more than which amounts of the settings it reaches.
 type Row struct {
 	User chat.User `json:"u"`
 	// Wallet is the saved address. It is zero in a row that only waits for badges to be
@@ -27,24 +29,23 @@ type Row struct {
 	// that a check read.
 	CheckedAt Time `json:"c,omitzero"`
 	Block     Time `json:"b,omitzero"`
-	// List stands for the chain, the pools and the amounts under which Level was found.
-	List uint64 `json:"l,omitempty"`
-	// Level is how many of the platform's amounts are reached.
+	// Pools stands for the chain and the pools of the last check that found anything, and List
+	// for these and the badges.
+	Pools uint64 `json:"o,omitempty"`
+	List  uint64 `json:"l,omitempty"`
+	// Level is how many of the amounts in List the user may keep badges of.
 	Level int `json:"n,omitempty"`
-	// Below is the first check that found less than Level, or nil.
-	Below *Below `json:"f,omitempty"`
+	// Below has, for each level up to Level from 1 on, the block of the first of the checks
+	// since which all were below it; zero: the last one was not. It is nil if no check was.
+	Below []Time `json:"f,omitempty"`
+	// Reached is the highest amount that the last check found; not Valid: none.
+	Reached decimal.NullDecimal `json:"m,omitzero"`
 	// Lost is how Level last fell. It is nil once Level has risen again.
 	Lost *Loss `json:"x,omitempty"`
 	// Released lets the badges above Level or Below go although the fuse has blown.
 	Released bool `json:"r,omitempty"`
 	// Given holds the badges that the user has or may have.
 	Given []Given `json:"g,omitempty"`
-}
-
-// Below is a check that found less than the level of a row.
-type Below struct {
-	Level int  `json:"n,omitempty"`
-	Block Time `json:"b"`
 }
 
 // Loss is how a level fell: by two checks of these blocks.
@@ -121,13 +122,17 @@ func timeOf(t time.Time) Time {
 	return Time{t.UTC().Truncate(time.Second)}
 }
 
-// MarshalJSON implements json.Marshaler.
-func (t Time) MarshalJSON() ([]byte, error) { return strconv.AppendInt(nil, t.Unix(), 10), nil }
+// MarshalJSON implements json.Marshaler. The zero time is 0.
+func (t Time) MarshalJSON() ([]byte, error) {
+	return strconv.AppendInt(nil, max(0, t.Unix()), 10), nil
+}
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (t *Time) UnmarshalJSON(b []byte) error {
 	seconds, err := strconv.ParseInt(string(b), 10, 64)
-	t.Time = time.Unix(seconds, 0).UTC()
+	if t.Time = time.Unix(seconds, 0).UTC(); seconds == 0 {
+		t.Time = time.Time{}
+	}
 	return err
 }
 

@@ -40,7 +40,8 @@ var ErrNotSaved = errors.New("the saved addresses cannot be written")
 // rows are all rows, in a Store. It holds none in memory.
 type rows struct {
 	Store
-	log *slog.Logger
+	log   *slog.Logger
+	every time.Duration // of a cycle
 	// count returns the counts of a shard's rows.
 	count func([]Row) census
 	// locks are held while this process changes a shard.
@@ -49,8 +50,11 @@ type rows struct {
 	mu     sync.Mutex
 	counts [shards]census
 	sum    census // of counts
-	// missing counts the rows that vanished while nobody here deleted them.
-	missing int
+	// missing counts the rows that vanished within a cycle while nobody here deleted them, and
+	// told says that this was told.
+	missing      int
+	missingSince time.Time
+	told         bool
 }
 
 // shardKey returns the key of a shard.
@@ -95,6 +99,9 @@ func (s *rows) note(shard int, list []Row, deleted int) {
 	counted := s.count(list)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if time.Since(s.missingSince) > s.every {
+		s.missing, s.missingSince, s.told = 0, time.Now(), false
+	}
 	s.missing += max(0, s.counts[shard].rows-counted.rows-deleted)
 	s.sum.add(s.counts[shard], -1)
 	s.sum.add(counted, 1)
@@ -115,15 +122,15 @@ func (s *rows) tally(community string) tally {
 	return s.sum.communities[community]
 }
 
-// takeMissing returns how many rows are missing, and counts anew, if they are many.
+// takeMissing returns how many rows are missing if they are many, once a cycle.
 func (s *rows) takeMissing() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n = s.missing; n <= maxMissing || n*maxLosingPart <= s.sum.rows {
+	if s.told || s.missing <= maxMissing || s.missing*maxLosingPart <= s.sum.rows {
 		return 0
 	}
-	s.missing = 0
-	return n
+	s.told = true
+	return s.missing
 }
 
 // change replaces the rows of a shard by what edit returns for them. edit may be called several

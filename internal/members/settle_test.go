@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/shopspring/decimal"
 
 	"herald/internal/chat"
 )
@@ -15,7 +16,8 @@ func TestNextStep(t *testing.T) {
 	l := testLevels()
 	given := func(badge string, s State) Given { return Given{Community: "9001", Badge: badge, State: s} }
 	all := func(g ...Given) []Given { return g }
-	below := &Below{Level: 0, Block: timeOf(noon)}
+	any := decimal.NewNullDecimal(decimal.Zero)
+	below := []Time{timeOf(noon), timeOf(noon)}
 	for name, c := range map[string]struct {
 		row           Row
 		oneEach, hold bool
@@ -33,6 +35,8 @@ func TestNextStep(t *testing.T) {
 		"and gives nothing":                  {row: Row{Level: 2, Below: below, Given: all(given("7001", Had))}, want: "none"},
 		"nor what is in doubt":               {row: Row{Level: 1, Below: below, Given: all(given("7001", Doubt))}, want: "none"},
 		"another list gives nothing":         {row: Row{Level: 2, List: 1, Given: all(given("7001", Had))}, want: "none"},
+		"but what was found in these pools":  {row: Row{Level: 1, List: 1, Pools: l.pools, Reached: any}, want: "give 7001"},
+		"and not what was found in others":   {row: Row{Level: 1, List: 1, Pools: 1, Reached: any}, want: "none"},
 		"not in the settings":                {row: Row{Level: 1, Given: all(given("7001", Had), given("6000", Had))}, want: "remove 6000"},
 		"held":                               {row: Row{Given: all(given("7001", Had))}, hold: true, want: "none"},
 		"held, but taken out":                {row: Row{Level: 1, Given: all(given("7001", Had), given("6000", Had))}, hold: true, want: "remove 6000"},
@@ -42,7 +46,7 @@ func TestNextStep(t *testing.T) {
 		"one each: instead of the other":     {row: Row{Level: 2, Given: all(given("7001", Had))}, oneEach: true, want: "give 7002"},
 		"one each: down":                     {row: Row{Level: 1, Given: all(given("7002", Had))}, oneEach: true, want: "give 7001"},
 		"one each: held above":               {row: Row{Level: 1, Given: all(given("7002", Had))}, oneEach: true, hold: true, want: "none"},
-		"one each: a first below":            {row: Row{Level: 2, Below: &Below{Level: 1, Block: timeOf(noon)}, Given: all(given("7002", Had))}, oneEach: true, want: "none"},
+		"one each: a first below":            {row: Row{Level: 2, Below: []Time{{}, timeOf(noon)}, Given: all(given("7002", Had))}, oneEach: true, want: "none"},
 		"one each: to nothing":               {row: Row{Given: all(given("7002", Had))}, oneEach: true, want: "remove 7002"},
 		"one each: instead of a taken out":   {row: Row{Level: 1, Given: all(given("6000", Had))}, oneEach: true, want: "give 7001"},
 		"another community's is none of its": {row: Row{Given: []Given{{Community: "9002", Badge: "7003"}}}, want: "none"},
@@ -52,7 +56,10 @@ func TestNextStep(t *testing.T) {
 			r.Wallet = common.Address{1}
 		}
 		if r.List == 0 {
-			r.List = l.list
+			r.List, r.Pools = l.list, l.pools
+			if n := l.expected(r); n > 0 {
+				r.Reached = decimal.NewNullDecimal(l.amounts[n-1])
+			}
 		}
 		s, left := l.next(r, "9001", c.oneEach, c.hold)
 		got := map[bool]string{true: "remove ", false: "give "}[s.remove] + s.badge

@@ -55,6 +55,7 @@ func (m *Members) Saved(ctx context.Context, user chat.User) (*Saved, error) {
 		Wallet: row.Wallet, SavedAt: row.SavedAt.Time, CheckedAt: row.CheckedAt.Time, Stakes: p.expected(*row) > 0, Lost: row.Lost,
 		LastBlock: row.Block.Time,
 	}
+	slices.SortFunc(row.Given, func(a, b Given) int { return cmp.Compare(p.position(a), p.position(b)) })
 	for _, g := range row.Given {
 		if g.State == Absent {
 			continue
@@ -71,6 +72,11 @@ func (m *Members) Saved(ctx context.Context, user chat.User) (*Saved, error) {
 		}
 	}
 	return s, nil
+}
+
+// position returns where a badge stands in the settings.
+func (l levels) position(g Given) int {
+	return slices.IndexFunc(l.badges, func(b chat.Badge) bool { return b.Community == g.Community && b.ID == g.Badge })
 }
 
 // WhyLost says which checks a badge with this amount was lost by, and what brings it back.

@@ -84,6 +84,8 @@ type world struct {
 	communities map[string]*community
 
 	storeAway, diskFull, nodeAway, partial, partnerAway bool
+	// unregistered says that the partner knows nobody.
+	unregistered bool
 
 	// callTime and readTime are how long a call and a reading take.
 	callTime, readTime time.Duration
@@ -161,12 +163,14 @@ func (w *world) start() *replica {
 		Settings: Settings{Every: w.every}, Store: r, Badges: map[chat.Platform][]chat.Badge{"discord": w.badges}, Claims: r, Limiter: w.limiter,
 		Bot: "bot", Symbol: "TKN", Chain: "1", Pools: w.pools, Stakes: r.stakesOf, Accounts: r, Language: chat.English,
 		Count: func(event string) { w.mu.Lock(); defer w.mu.Unlock(); w.events[event]++ },
-		Log:   slog.New(slog.NewTextHandler(&w.log, nil)),
+		Log:   r.logger(),
 	})
 	r.m.Use("discord", r)
 	go func() { r.m.Run(ctx); close(r.ended) }()
 	return r
 }
+
+func (r *replica) logger() *slog.Logger { return slog.New(slog.NewTextHandler(&r.log, nil)) }
 
 // end stops a replica as SIGTERM does, and kill as SIGKILL.
 func (r *replica) end() { r.stop(); <-r.ended }
@@ -290,6 +294,9 @@ func (r *replica) Get(_ context.Context, id core.Identity) (s core.Snapshot[core
 	r.asked++
 	if r.partnerAway {
 		return s, errFault
+	}
+	if r.unregistered {
+		return s, nil
 	}
 	for _, p := range r.people {
 		owns := slices.Contains(p.wallets[:], common.HexToAddress(id.UID))

@@ -73,12 +73,11 @@ func (w *world) discordCard(p *fakediscord.Pending) *card {
 	return c
 }
 
-// button returns the state of the button for one of these commands, with these arguments, or
-// "".
-func (c *card) button(commands []string, args ...string) string {
+// button returns the state of the button for a command with these arguments, or "".
+func (c *card) button(command string, args ...string) string {
 	for _, state := range c.states {
 		press, err := chat.ParseState(state)
-		if err == nil && contains(commands, press.Command) && equalFold(press.Args, args) {
+		if err == nil && press.Command == command && equalFold(press.Args, args) {
 			return state
 		}
 	}

@@ -209,7 +209,7 @@ func (w *world) changeSettings(s *settings) {
 		s.badges[c] = []badge{{id: unused, amount: anyStake}}
 	case n == 1:
 		delete(s.badges, c)
-	case n == 2 && amounts:
+	case n == 2:
 		b := &list[w.rand.IntN(len(list))]
 		amount := []int64{anyStake, thousand / 2, thousand, plenty}[w.rand.IntN(4)]
 		if slices.ContainsFunc(list, func(other badge) bool { return other.amount == amount }) {

@@ -3,7 +3,7 @@
 // time, before the stand-ins of both platforms. A judge knows only what people did and what
 // the chain said.
 //
-//	network_test.go    every host in memory, and a gate before a Redis outside the bubble
+//	network_test.go    every host in memory, and gates of a Redis outside of simulated time
 //	world_test.go      communities, people, chain and partner
 //	settings_test.go   what an operator sets, and changes at a restart
 //	process_test.go    a bot that is started, stopped and killed
@@ -11,7 +11,8 @@
 //	discord_test.go    what people do on Discord; telegram_test.go: on Telegram
 //	person_test.go     what people press and send, and what is known of them
 //	judge_test.go      what must hold
-//	tape_test.go       random tapes; findings_test.go: scripted ones
+//	tape_test.go       random tapes, made of the events in events_test.go
+//	findings_test.go   scripted tapes; fall_test.go: of who loses a badge
 package membership
 
 import (

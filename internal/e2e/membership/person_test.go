@@ -162,16 +162,13 @@ func (p *person) verify(community string, wallet int) {
 		community = "" // the answer comes there anyway
 	}
 	c, answered := p.command(community, "verify", p.wallets[wallet].Hex())
-	if answered && c.button(saveCommands, p.wallets[wallet].Hex()) != "" {
+	if answered && c.button("save", p.wallets[wallet].Hex()) != "" {
 		p.mu.Lock()
 		p.cards[wallet] = c
 		p.mu.Unlock()
 	}
 	p.w.note("%s: /verify wallet %d in %q, answered %t", p.name, wallet, community, answered)
 }
-
-// saveCommands are the names that the button's command had.
-var saveCommands = []string{"save", "keep"}
 
 // press presses the button of the card that the person has of a wallet, if they have one.
 func (p *person) press(wallet int) (isSaved bool) {
@@ -190,7 +187,7 @@ func (p *person) press(wallet int) (isSaved bool) {
 	p.mu.Unlock()
 	var answer *card
 	var answered bool
-	state := c.button(saveCommands, address.Hex())
+	state := c.button("save", address.Hex())
 	alone := p.do(func() {
 		if p.platform == "telegram" {
 			answer, answered = p.w.pressOnTelegram(p, c, state)
@@ -198,7 +195,7 @@ func (p *person) press(wallet int) (isSaved bool) {
 			answer, answered = p.w.pressOnDiscord(p, c, state)
 		}
 	})
-	isSaved = answered && answer.button([]string{"forget"}) != ""
+	isSaved = answered && answer.button("forget") != ""
 	p.w.note("%s: presses save of wallet %d, answered %t, saved %t", p.name, wallet, answered, isSaved)
 	if answered && !isSaved {
 		p.w.note("  %.100q", answer.text)

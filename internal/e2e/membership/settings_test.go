@@ -3,7 +3,6 @@ package membership
 import (
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -11,17 +10,15 @@ import (
 	"time"
 
 	"herald/internal/app"
-	"herald/internal/demo/fake/services"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/e2e/e2etest"
 )
 
 // options are what a tape begins with.
 type options struct {
-	redis    bool
-	replicas int // 1 unless redis
-	people   int
-	every    time.Duration // RECHECK_EVERY; 0 is 10 minutes
+	redis  bool
+	people int
+	every  time.Duration // RECHECK_EVERY; 0 is 10 minutes
 	// more are further settings.
 	more []string
 	// plain gives each community one badge, for any stake.
@@ -85,18 +82,6 @@ func (s settings) reached(community string, amount int64) (ids []string) {
 	return ids
 }
 
-// amounts reports whether this bot knows amounts.
-var amounts = func() bool {
-	list := app.DemoSettings(services.New())
-	for i, setting := range list {
-		if name, _, _ := strings.Cut(setting, "="); strings.HasSuffix(name, "_URL") {
-			list[i] = name + "=http://service.test"
-		}
-	}
-	_, err := app.Load(append(list, "DISCORD_BOT_TOKEN=token.of.bot", "DATA_DIR="+os.TempDir(), "STAKER_ROLES=discord:"+serverA+":"+roles[0]+":1000"), "", true)
-	return err == nil
-}()
-
 // The amounts of badges, and further ones that wallets stake.
 const (
 	anyStake = 1
@@ -113,7 +98,7 @@ func (w *world) firstSettings(o options) settings {
 			ids = tags
 		}
 		s.badges[c] = []badge{{id: ids[0], amount: anyStake}}
-		if amounts && !o.plain && (c == serverA || c == groupA) {
+		if !o.plain && (c == serverA || c == groupA) {
 			s.badges[c] = append(s.badges[c], badge{id: ids[1], amount: thousand})
 		}
 	}

@@ -222,7 +222,7 @@ func TestAForgedButtonGainsNothing(t *testing.T) {
 		}{
 			{ann, "1 e 0 mylogins", said(answeredPrivately), ""},
 			{ann, "1 n 0 exists 5", said(answeredPrivately), ""},
-			{ann, "1 e 0 keep 0x1", said(answeredPrivately), ""},
+			{ann, "1 e 0 save 0x1", said(answeredPrivately), ""},
 			{stranger, "1 e 0 mylogins", "", "?start=mylogins"},
 			{stranger, strings.Repeat("\x00", 64), "⚠️ This button has expired", ""},
 		} {

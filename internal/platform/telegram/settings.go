@@ -116,21 +116,6 @@ func (s *Settings) addJoinChat(entry string) (_ string, err error) {
 	return entry, nil
 }
 
-// byGroup returns the last parts of entries by the groups in them. It fails for a group that
-// is named twice.
-func byGroup[V ~string](entries []string) (map[int64]V, error) {
-	groups := make(map[int64]V, len(entries))
-	for _, entry := range entries {
-		parts := strings.SplitN(entry, ":", 3)
-		id, err := strconv.ParseInt(parts[1], 10, 64)
-		if _, twice := groups[id]; err != nil || twice {
-			return nil, fmt.Errorf("must have each group once, with an ID of at most 64 bits: %s", parts[1])
-		}
-		groups[id] = V(parts[2])
-	}
-	return groups, nil
-}
-
 // maxTag bounds a tag, in characters: https://core.telegram.org/bots/api#setchatmembertag
 const maxTag = 16
 

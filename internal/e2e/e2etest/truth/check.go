@@ -44,7 +44,7 @@ var ErrNoCase = errors.New("there is no case in Check for the command")
 // It returns an error if the answer is not honest: neither the whole truth, nor marked as
 // old, nor a "could not be checked" of a service that the question needs.
 func (c *Checker) Check(q Question, lines []string) (Outcomes, error) {
-	if q.Command == "status" || q.Command == "keep" || q.Command == "forget" { // They are tested in package commands.
+	if q.Command == "status" || q.Command == "save" || q.Command == "details" || q.Command == "forget" { // They are tested in package commands.
 		return nil, nil
 	}
 	uses := Uses(q.Command)

@@ -21,7 +21,7 @@ var (
 	poolsRead = regexp.MustCompile(`^(?:All 21|(\d+) of 21) pools$`)
 	block     = regexp.MustCompile(`^block ([\d,]+)$`)
 	pool      = regexp.MustCompile(`^(0x[[:xdigit:]]{4}…[[:xdigit:]]{4}) (.*)$`)
-	exact     = regexp.MustCompile(`^In full ([\d,.]+ HRLD)$`)
+	exact     = regexp.MustCompile(`^Exact ([\d,.]+ HRLD)$`)
 	exits     = regexp.MustCompile(`^Couldn't check unstaking in (\d+) of 21 pools\.$`)
 	undecided = regexp.MustCompile(`^Not sure yet: (\d+) of 21 pools didn't answer\. Try again in a minute\.$`)
 )
