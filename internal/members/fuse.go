@@ -88,7 +88,7 @@ func (m *Members) held(p *platform, community string) bool {
 	defer m.mu.Unlock()
 	if t.blown() && !m.blown[community] {
 		m.Count("fuse_blown")
-		m.Log.Error("too many would lose a badge at once, so nobody does: look at the pools and the node, then run bot members --release",
+		m.Log.Error("too many would lose a badge at once, so nobody does: check the pools and the node, then run bot members --release",
 			"platform", p.name, "losing", t.losing, "of", t.have)
 	}
 	m.blown[community] = t.blown()

@@ -103,14 +103,14 @@ func (r Row) done(community string, s step, err *chat.BadgeError, oneEach bool, 
 	case !s.remove && !s.doubt: // It was certainly not given.
 		r.drop(this)
 	case s.remove:
-		r.kept(community, s, err.Problem, now)
+		r.notRemoved(community, s, err.Problem, now)
 	}
 	return r
 }
 
-// kept notes that a badge was certainly not removed by a step. If the platform refuses that
-// since refusedFor, it drops the badge.
-func (r *Row) kept(community string, s step, problem chat.BadgeProblem, now time.Time) {
+// notRemoved notes that a badge was certainly not removed by a step. It drops the badge if the
+// platform has refused that for longer than refusedFor.
+func (r *Row) notRemoved(community string, s step, problem chat.BadgeProblem, now time.Time) {
 	i := r.index(community, s.badge)
 	if i < 0 {
 		return
@@ -161,7 +161,7 @@ func (m *Members) settle(ctx context.Context, p *platform, community string, use
 		if !left {
 			return changes
 		}
-		change, again := m.take(ctx, p, community, *row, s, by)
+		change, again := m.carryOut(ctx, p, community, *row, s, by)
 		if again {
 			continue
 		}
@@ -172,12 +172,24 @@ func (m *Members) settle(ctx context.Context, p *platform, community string, use
 		if change.Problem != "" || change.Later {
 			return changes
 		}
+		changes = append(changes, m.replacedBy(p, change.Badge, *row)...)
 	}
 }
 
-// take makes the call of a step, and saves what became of it. It returns again if the row has
-// changed meanwhile, and no call was made.
-func (m *Members) take(ctx context.Context, p *platform, community string, row Row, s step, by caller) (c Change, again bool) {
+// replacedBy returns what a user has lost because a lower badge took its place.
+func (m *Members) replacedBy(p *platform, given Badge, before Row) (changes []Change) {
+	for _, g := range before.Given {
+		old := m.badgeOf(p, g.Community, g.Badge)
+		if p.OneEach() && g.Community == given.Community && old.Amount.GreaterThan(given.Amount) {
+			changes = append(changes, Change{Badge: old, Removed: true})
+		}
+	}
+	return changes
+}
+
+// carryOut makes the call of a step, and saves what became of it. It returns again if the row
+// has changed meanwhile, and no call was made.
+func (m *Members) carryOut(ctx context.Context, p *platform, community string, row Row, s step, by caller) (c Change, again bool) {
 	c = Change{Badge: m.badgeOf(p, community, s.badge), Removed: s.remove}
 	gate := p.gate(community)
 	err := gate.await(ctx, s.badge, by)
@@ -199,8 +211,8 @@ func (m *Members) take(ctx context.Context, p *platform, community string, row R
 		if now == nil {
 			return nil
 		}
-		again, left := p.next(*now, community, p.OneEach(), m.held(p, community))
-		if same = left && again == s; same {
+		still, left := p.next(*now, community, p.OneEach(), m.held(p, community))
+		if same = left && still == s; same {
 			g := Given{Community: community, Badge: s.badge}
 			if i := now.index(community, s.badge); i >= 0 {
 				g = now.Given[i]
@@ -246,14 +258,13 @@ func (m *Members) finish(ctx context.Context, p *platform, community string, use
 	}
 }
 
-// call makes the call of a step, and counts it. It tells the user if they lose a badge by the
-// cycle.
+// call makes the call of a step, and counts a success.
 func (m *Members) call(ctx context.Context, p *platform, community string, row Row, s step) *chat.BadgeError {
 	do, event := p.Give, "badge_given"
 	if s.remove {
 		do, event = p.Remove, "badge_removed"
 	}
-	err := do(ctx, community, s.badge, row.User.ID, m.reason(row, s))
+	err := do(ctx, community, s.badge, row.User.ID, m.reason(p, community, row, s))
 	if err == nil {
 		m.Count(event)
 		m.tally(community, s.remove)
@@ -267,13 +278,14 @@ func (m *Members) call(ctx context.Context, p *platform, community string, row R
 }
 
 // reason says in an audit log why a badge is given or removed.
-func (m *Members) reason(r Row, s step) string {
+func (m *Members) reason(p *platform, community string, r Row, s step) string {
+	_, named := p.badge(community, s.badge)
 	switch {
 	case !s.remove:
 		return fmt.Sprintf("Herald: stakes enough (%d pools, block of %s UTC)", len(m.Pools), clock(r.Block.Time))
 	case r.Forgotten():
 		return "Herald: the member asked to be forgotten"
-	case r.Lost == nil:
+	case r.Lost == nil || !named:
 		return "Herald: the settings name another badge"
 	case r.Lost.Disowned:
 		return "Herald: the wallet is not the member's any more"

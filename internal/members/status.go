@@ -105,10 +105,12 @@ func WhenLost(l Loss) chat.Text {
 	})
 }
 
-// tell tells a user which badge is gone and why, if they have a private chat with the bot.
+// tell tells a user why a badge is gone, if they have a private chat with the bot. It tells
+// nothing of one that the settings do not name any more.
 func (m *Members) tell(ctx context.Context, p *platform, user chat.User, b Badge) {
 	row, err := m.rows.find(ctx, user)
-	if err != nil || row == nil || row.Lost == nil || row.Forgotten() {
+	_, named := p.badge(b.Community, b.ID)
+	if err != nil || row == nil || row.Lost == nil || row.Forgotten() || !named {
 		return
 	}
 	p.Notify(ctx, user.ID, chat.Reply{
