@@ -152,7 +152,7 @@ func TestTheBadgeStaysThenGoesAndIsExplained(t *testing.T) {
 		}
 	}
 	for _, ask := range []struct{ text, want string }{
-		{"/verify", "Removed: Staker. No stake found in " + wallet}, {"/forget", "I no longer have " + wallet}, {"/forget", "I have nothing saved"},
+		{"/verify", "No stake found in " + wallet}, {"/forget", "I no longer have " + wallet}, {"/forget", "I have nothing saved"},
 	} {
 		for side, e := range c.say("member", web.Private, ask.text) {
 			if !strings.Contains(string(e.Message), ask.want) {
