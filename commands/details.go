@@ -26,6 +26,9 @@ func details(from Sources, options Options) chat.Command {
 
 // run says how the chat's door and badges do, and which entry the settings need for the chat.
 func (c detailsCommand) run(_ context.Context, req chat.Request) (chat.Reply, error) {
+	if req.Community == "" {
+		return chat.OldButton(), nil
+	}
 	entry := chat.Code(string(req.From.Platform) + ":" + req.Community)
 	reply := chat.Reply{Title: chat.Say("details.title"), Notes: []chat.Text{chat.SayWith("details.entry", chat.Values{"entry": entry})}}
 	_, door := c.JoinChats[string(entry)]

@@ -42,9 +42,10 @@ func save(from Sources, options Options) chat.Command {
 	return chat.Command{
 		Name:       saveName,
 		Visibility: chat.Private,
-		Forms: []chat.Form{{
-			Params: []chat.Param{walletParam}, Unlisted: true, PerMinute: func(chat.Request) int { return savesPerMinute }, Run: c.run,
-		}},
+		Forms: []chat.Form{
+			{Params: []chat.Param{walletParam}, Unlisted: true, PerMinute: func(chat.Request) int { return savesPerMinute }, Run: c.run},
+			{Unlisted: true, Run: c.saved},
+		},
 	}
 }
 
@@ -74,22 +75,27 @@ func (c saveCommand) run(ctx context.Context, req chat.Request) (chat.Reply, err
 			Actions: []chat.Action{chat.TryAgain(saveName, wallet.Hex())},
 		}, &chat.PartialError{Err: err}
 	}
-	return c.savedCard(req, wallet, changes), nil
+	s, err := c.Members.Saved(ctx, req.From)
+	if err != nil || s == nil { // It may be deleted again.
+		s = &members.Saved{Wallet: wallet}
+	}
+	return c.savedCard(req, s, changes), nil
 }
 
 // savedCard says that the address is saved, and what became of the sender's badges.
-func (c saveCommand) savedCard(req chat.Request, wallet common.Address, changes []members.Change) chat.Reply {
+func (c saveCommand) savedCard(req chat.Request, s *members.Saved, changes []members.Change) chat.Reply {
+	wallet := s.Wallet
 	values := chat.Values{
 		"wallet": c.address(wallet), "every": everyText(c.Members.RecheckEvery()),
 		"verify": chat.CommandLink("/verify"), "forget": chat.CommandLink("/" + forgetName),
 	}
 	lines := changeLines(req.Community, changes)
-	reply := chat.Reply{Tone: chat.Positive, Actions: []chat.Action{forgetButton(given(changes))}}
+	reply := chat.Reply{Tone: chat.Positive, Actions: []chat.Action{forgetButton(badgesOf(s.Badges))}}
 	failed := slices.IndexFunc(changes, func(ch members.Change) bool { return ch.Problem != "" })
 	switch {
 	case len(changes) == 0:
-		reply.Title, reply.Text = chat.Say("save.done"), chat.SayWith("save.text", values)
-		if all := c.Members.Badges(req.From.Platform, req.Community); len(all) > 0 {
+		reply.Title, reply.Text, reply.Notes = chat.Say("save.done"), chat.SayWith("save.text", values), c.badgeNotes(s)
+		if all := c.Members.Badges(req.From.Platform, req.Community); len(all) > 0 && reply.Notes == nil {
 			values["badge"] = badgeNames(all)
 			reply.Notes = []chat.Text{chat.SayWith("save.later", values)}
 		}
@@ -147,7 +153,7 @@ func changeLines(here string, changes []members.Change) (lines []chat.Text) {
 		return rank(a) - rank(b)
 	})
 	for _, l := range all {
-		lines = append(lines, chat.SayWith(l.key, chat.Values{"badge": badgeNames(l.badges), "group": groupName(l.badges[0])}))
+		lines = append(lines, chat.SayWith(l.key, chat.Values{"badge": badgeNames(l.badges), "group": l.badges[0].Group()}))
 	}
 	return lines
 }
@@ -164,14 +170,6 @@ func badgeNames(badges []members.Badge) chat.Value {
 		}
 	}
 	return chat.Untrusted(strings.Join(names, ", "))
-}
-
-// groupName returns the name of a badge's community, or its ID.
-func groupName(b members.Badge) chat.Value {
-	if b.CommunityName == "" {
-		return chat.Code(b.Community)
-	}
-	return b.CommunityName
 }
 
 // whyNot says why a badge could not be given or removed on a platform.
@@ -276,7 +274,7 @@ func badgesOf(has []members.Has) (all []members.Badge) {
 func (c verifyCommand) badgeNotes(s *members.Saved) (notes []chat.Text) {
 	for _, h := range s.Badges {
 		notes = append(notes, chat.SayWith("badge.since", chat.Values{
-			"badge": badgeNames([]members.Badge{h.Badge}), "group": groupName(h.Badge), "day": chat.Day{Time: h.Since},
+			"badge": badgeNames([]members.Badge{h.Badge}), "group": h.Badge.Group(), "day": chat.Day{Time: h.Since},
 		}))
 	}
 	if len(s.Going) > 0 {

@@ -236,7 +236,7 @@ func TestWhoLosesABadgeIsToldWhy(t *testing.T) {
 			}
 		}
 		s, err := r.m.Saved(t.Context(), w.people[0].User)
-		if err != nil || s == nil || s.Lost == nil || len(s.Missing) != 3 || len(s.Badges) != 0 {
+		if err != nil || s == nil || s.Lost == nil || len(s.Missing) != 2 || len(s.Badges) != 0 {
 			t.Errorf("%+v, %v", s, err)
 		}
 	})

@@ -206,7 +206,7 @@ func (l levels) below(r Row, c check, now time.Time) Row {
 		return !since[level-1].IsZero() && c.block.Sub(since[level-1].Time) >= minApart
 	}
 	for ; level > 0 && lost(level); level-- {
-		r.Lost = &Loss{First: since[level-1], Second: timeOf(c.block), Disowned: c.disowned}
+		r.Lost = &Loss{First: since[level-1], Second: timeOf(c.block), From: len(since), Disowned: c.disowned}
 	}
 	r.Level, r.Below = level, nil
 	if c.most < level {

@@ -12,7 +12,8 @@
 //	gate.go      how often one community may be called
 //	fuse.go      when too many would lose a badge of a community
 //	cycle.go     each row checked once in Every, a 64th of all rows at a time
-//	members.go   what commands ask
+//	returned.go  who came back to a community
+//	members.go   what commands ask, and status.go what people see
 //
 // A row exists because its person pressed a button. What a community refuses, slows down or
 // loses concerns that community alone.
@@ -177,6 +178,14 @@ type Badge struct {
 	chat.Badge
 	// Name and CommunityName are "" while they are not known.
 	Name, CommunityName chat.Untrusted
+}
+
+// Group returns the name of the badge's community, or its ID while the name is not known.
+func (b Badge) Group() chat.Value {
+	if b.CommunityName == "" {
+		return chat.Code(b.Community)
+	}
+	return b.CommunityName
 }
 
 // badgeOf returns a badge, also one that the settings do not name.

@@ -12,6 +12,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/words"
 )
 
 // A badge is not given behind the removal of somebody who is forgotten, by another replica.
@@ -133,4 +134,31 @@ func TestARefusalIsOfACommunityOrOfARole(t *testing.T) {
 		}
 		cancel()
 	}
+}
+
+// Of several tags of a group, a person had one. Who falls to a lower one is told of the higher.
+func TestWhoFallsToALowerTagIsToldOfTheHigher(t *testing.T) {
+	t.Parallel()
+	inBubble(t, 1, func(t *testing.T, w *world, r *replica) {
+		p := w.people[0]
+		w.change(func() { w.oneEach, p.stakes[0] = true, 2000 })
+		if _, err := r.save(p, 0); err != nil || !slices.Equal(p.badges("9001"), []string{"7002"}) {
+			t.Fatal(p.has, err)
+		}
+		w.change(func() { p.stakes[0] = 5 })
+		sleep(14 * time.Hour)
+		if !slices.Equal(p.badges("9001"), []string{"7001"}) || len(w.notices) != 1 || words.Print(w.notices[0]).Title.String() != "7002 is removed in Server 9001" {
+			t.Errorf("has %v, told %+v", p.has, w.notices)
+		}
+		w.unstake(p)
+		sleep(14 * time.Hour)
+		s, err := r.m.Saved(w.t.Context(), p.User)
+		var missing []string
+		for _, b := range s.Missing {
+			missing = append(missing, b.ID)
+		}
+		if err != nil || !slices.Equal(missing, []string{"7001", "7003"}) {
+			t.Errorf("missing %v, %v", missing, err)
+		}
+	})
 }

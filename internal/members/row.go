@@ -52,6 +52,8 @@ type Row struct {
 type Loss struct {
 	First  Time `json:"f"`
 	Second Time `json:"s"`
+	// From is the level that fell.
+	From int `json:"n"`
 	// Disowned says that the wallet was not the user's any more.
 	Disowned bool `json:"d,omitempty"`
 }

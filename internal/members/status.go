@@ -67,9 +67,14 @@ func (m *Members) Saved(ctx context.Context, user chat.User) (*Saved, error) {
 		}
 	}
 	for _, b := range p.badges {
-		if row.Lost != nil && p.of(b.Amount) > row.Level && row.index(b.Community, b.ID) < 0 && row.index(b.Community, "") < 0 {
-			s.Missing = append(s.Missing, m.badgeOf(p, b.Community, b.ID))
+		lost := row.Lost != nil && p.of(b.Amount) > row.Level && p.of(b.Amount) <= row.Lost.From
+		if !lost || row.index(b.Community, b.ID) >= 0 || row.index(b.Community, "") >= 0 {
+			continue
 		}
+		if n := len(s.Missing); n > 0 && p.Badges != nil && p.OneEach() && s.Missing[n-1].Community == b.Community {
+			s.Missing = s.Missing[:n-1] // The lower one was not theirs.
+		}
+		s.Missing = append(s.Missing, m.badgeOf(p, b.Community, b.ID))
 	}
 	return s, nil
 }
@@ -115,7 +120,7 @@ func (m *Members) tell(ctx context.Context, p *platform, user chat.User, b Badge
 	}
 	p.Notify(ctx, user.ID, chat.Reply{
 		Language: m.Language, Tone: chat.Negative,
-		Title: chat.SayWith("lost.title", chat.Values{"badge": b.Name, "group": b.CommunityName}),
+		Title: chat.SayWith("lost.title", chat.Values{"badge": b.Name, "group": b.Group()}),
 		Text:  WhyLost(*row.Lost, chat.Address{Hex: row.Wallet.Hex()}, b.Amount, m.Symbol),
 	})
 }
