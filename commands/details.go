@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 
 	"herald/internal/chat"
@@ -55,6 +56,12 @@ func (c detailsCommand) run(_ context.Context, req chat.Request) (chat.Reply, er
 	return reply, nil
 }
 
+// whyLeftOut has what moderators read instead of the title that a person was told.
+var whyLeftOut = map[string]string{
+	"join.no": "details.unregistered", "join.two": "details.asked", "join.wallet": "details.asked", "join.not_yours": "details.not_theirs",
+	"join.no_stake": "details.too_little", "join.no_stake.amount": "details.too_little",
+}
+
 // doorSections returns what became of requests to join, and who was left outside lately.
 func doorSections(counts chat.JoinCounts, last []chat.LeftOut) []chat.Section {
 	door := chat.Section{Fields: []chat.Field{{Value: chat.SayWith("details.door", chat.Values{
@@ -65,10 +72,7 @@ func doorSections(counts chat.JoinCounts, last []chat.LeftOut) []chat.Section {
 	}
 	out := chat.Section{Heading: chat.Say("details.left_out")}
 	for _, l := range last {
-		why := l.Why
-		if why.Key == "" {
-			why = chat.Say("details.too_late")
-		}
+		why := chat.Say(cmp.Or(whyLeftOut[l.Why.Key], "details.unchecked"))
 		out.Fields = append(out.Fields, chat.Field{Value: chat.Parts{chat.Mention{User: l.User}, chat.Moment{Time: l.At}, why}})
 	}
 	return []chat.Section{door, out}

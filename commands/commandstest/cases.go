@@ -227,6 +227,14 @@ func joining() []scene {
 		{name: "joining", from: ann, change: atLeast("1000000000"), lines: []string{stakers + " " + AnnsWallet}},
 		{name: "joining", from: ann, change: with(func(w *Answers) { w.StakeErr = failed(staking.Service, core.SlowAnswer) }), lines: []string{stakers + " " + AnnsWallet}},
 		{name: "joining", change: with(func(*Answers) {}), lines: []string{status}},
+		{name: "joining", change: with(func(w *Answers) {
+			w.Options.JoinChats["telegram:"+Community] = chat.Requirement{Staker: true}
+			w.Joins.LetIn(Community, chat.User{Platform: "telegram", ID: Bob})
+			for i, key := range []string{"join.no", "join.two", "join.not_yours", "join.no_stake.amount", "join.unread", ""} {
+				out := chat.LeftOut{User: chat.User{Platform: "telegram", ID: fmt.Sprint(500 + i)}, At: time.Now().Add(-time.Minute), Why: chat.Text{Key: key}}
+				w.Joins.LeaveOut(Community, out, i < 4)
+			}
+		}), lines: []string{"/details"}},
 	}
 }
 
