@@ -79,8 +79,11 @@ func TestARoleFollowsTheStakeAcrossARestart(t *testing.T) {
 		ended := make(chan error)
 		go func() { ended <- bot.Run(ctx) }()
 		chattest.WaitUntil(t, "the bot's name of the role", func() bool {
+			if fake.Connected() == 0 {
+				return false
+			}
 			all := bot.members.Badges(discord.Platform, server)
-			return len(all) > 0 && all[0].Name != "" && fake.Connected() > 0
+			return len(all) > 0 && all[0].Name != ""
 		})
 		return bot, func() { stop(); <-ended; bot.Close() }
 	}

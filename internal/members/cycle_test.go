@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -204,7 +205,12 @@ func TestNobodyWaitsBehindThoseWhoWereAskedInVain(t *testing.T) {
 		return Row{User: chat.User{Platform: "discord", ID: user}, Level: 1, List: l.list, AskedAt: timeOf(at(askedHours))}
 	}
 	var asked []string
-	m.Accounts = source(func(id core.Identity) { asked = append(asked, id.UID) })
+	var mu sync.Mutex
+	m.Accounts = source(func(id core.Identity) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked = append(asked, id.UID)
+	})
 	m.Stakes = func(_ context.Context, wallets []common.Address) []core.Answer[core.Stake] {
 		return make([]core.Answer[core.Stake], len(wallets))
 	}

@@ -73,7 +73,7 @@ func play(t *testing.T, seed uint64) {
 	for _, p := range tp.people { // Whoever came back sends a command.
 		for c := range tp.communities {
 			if p.in[c] {
-				tp.replicas[0].m.Seen(p.User, c, p.badges(c))
+				tp.replicas[0].sees(p, c)
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func (tp *tape) event() {
 		tp.change(func() { tp.fault(n, p) })
 	}
 	if c := fmt.Sprint(9001 + tp.IntN(2)); tp.IntN(4) == 0 && p.in[c] {
-		r.m.Seen(p.User, c, p.badges(c))
+		r.sees(p, c)
 	}
 }
 

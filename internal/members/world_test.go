@@ -348,6 +348,14 @@ func (p *person) badges(community string) (ids []string) {
 	return ids
 }
 
+// sees has p send a command in a community.
+func (r *replica) sees(p *person, community string) {
+	r.mu.Lock()
+	has := p.badges(community)
+	r.mu.Unlock()
+	r.m.Seen(p.User, community, has)
+}
+
 func (w *world) person(id string) *person {
 	i := slices.IndexFunc(w.people, func(p *person) bool { return p.ID == id })
 	return w.people[i]

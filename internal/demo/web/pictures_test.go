@@ -121,7 +121,7 @@ func TestCards(t *testing.T) {
 		name, symbol string
 		talk         func(*page)
 	}{
-		{"all", symbol, everything}, {"down", symbol, allDown}, {"rare", symbol, rareFaults}, {"symbol", "HERALDMOON12", longSymbol},
+		{"all", symbol, everything}, {"down", symbol, allDown}, {"rare", symbol, rareFaults}, {"symbol", "HERALDMOON12", longSymbol}, {"saved", symbol, savedAddress},
 	} {
 		services.Symbol = visit.symbol
 		p := open(t)
@@ -222,6 +222,41 @@ func everything(p *page) {
 	p.each("/staked STAKER", "/staked IDLE", "/verify @member STAKER")
 	p.toggle("pool", "price")
 	p.each("/price", "/price 7d", "/supply", "/status")
+}
+
+// press presses the newest button with a label on both sides, and waits until a message says so.
+func (p *page) press(label, says string) {
+	p.Helper()
+	eval[bool](p, fmt.Sprintf("press(%q)", label))
+	p.until(says, fmt.Sprintf("said(%q)", says))
+}
+
+// savedAddress plays a saved address to its end.
+func savedAddress(p *page) {
+	later := func() {
+		p.click("#later")
+		p.until("six hours", `!document.getElementById("later").disabled`)
+	}
+	p.as("member", "private")
+	p.each("/verify STAKER")
+	p.as("member", "group")
+	p.each("/verify STAKER")
+	p.press("Save address", "You have Staker here")
+	p.each("/verify")
+	p.click("#fault-unstaked")
+	later()
+	later()
+	p.each("/verify")
+	p.as("moderator", "group")
+	p.each("/exists @member")
+	p.as("member", "group")
+	later()
+	p.each("/verify")
+	p.as("moderator", "group")
+	p.each("/exists @member", "/status")
+	p.press("Details", "This chat")
+	p.as("member", "group")
+	p.each("/forget", "/forget")
 }
 
 func rareFaults(p *page) {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"herald/internal/chat"
@@ -472,6 +473,7 @@ func TestOnlyMembersAreToldTheyAreIn(t *testing.T) {
 		r.handler.Reply = joinReply
 		r.api.Fail("approveChatJoinRequest", telegramtest.Fault{Status: http.StatusBadRequest, Description: "Bad Request: HIDE_REQUESTER_MISSING"})
 		r.runJoins()
+		synctest.Wait()
 		r.carry("getChatMember", time.Hour, answering(http.StatusOK, `{"ok":true,"result":{`+tt.member+`,"user":{"id":7,"is_bot":false,"first_name":"A"}}}`))
 		r.asks(7, false)
 		r.joined(7)

@@ -45,7 +45,7 @@ function askToJoin(required, n) {
 }
 
 /** Whether the bot has told that person what becomes of it. */
-const toldJoin = () => newest() !== newestBefore && !newest().innerText.includes("Letting you in");
+const toldJoin = () => newest() !== newestBefore && !newest().innerText.includes("You're approved");
 
 /** Promises whether something holds before so many milliseconds have passed. */
 const holds = (look, within) => new Promise((resolve) => {
@@ -61,6 +61,18 @@ const holds = (look, within) => new Promise((resolve) => {
 /** Presses the first button below the last message on Telegram that says this and has one. */
 const refresh = (said) => messages("telegram").findLast((one) => one.innerText.includes(said) && one.querySelector("[data-press]"))
 	.querySelector("[data-press]").click();
+
+/** Presses, on both sides, the newest button whose label begins so. */
+function press(label) {
+	for (const side of ["telegram", "discord"]) {
+		const buttons = messages(side).flatMap((one) => [...one.querySelectorAll("[data-press]")]);
+		buttons.findLast((one) => one.innerText.startsWith(label)).click();
+	}
+	return true;
+}
+
+/** Whether a message on each side says this. */
+const said = (text) => ["telegram", "discord"].every((side) => messages(side).some((one) => one.innerText.includes(text)));
 
 /** Promises the HTML of nodes that draw makes of the page's modules. */
 async function drawn(draw) {
