@@ -247,6 +247,8 @@ func savedAddress(p *page) {
 	later()
 	later()
 	p.each("/verify")
+	p.as("moderator", "private")
+	p.each("/exists")
 	p.as("moderator", "group")
 	p.each("/exists @member")
 	p.as("member", "group")

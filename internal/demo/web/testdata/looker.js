@@ -72,7 +72,8 @@ function press(label) {
 }
 
 /** Whether a message on each side says this. */
-const said = (text) => ["telegram", "discord"].every((side) => messages(side).some((one) => one.innerText.includes(text)));
+const said = (text) => ["telegram", "discord"].every((side) =>
+	[...document.querySelectorAll(`#${side} article`)].some((one) => one.textContent.includes(text)));
 
 /** Promises the HTML of nodes that draw makes of the page's modules. */
 async function drawn(draw) {
