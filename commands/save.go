@@ -225,8 +225,7 @@ func (c verifyCommand) offer(ctx context.Context, req chat.Request, reply *chat.
 	}
 	s, err := c.Members.Saved(ctx, req.From)
 	switch {
-	case err != nil:
-		reply.Notes = append(reply.Notes, chat.Say("save.unread"))
+	case err != nil: // What was asked is answered all the same.
 	case s == nil || s.Wallet != p.wallet:
 		var offered []members.Badge
 		if p.stake.Err == nil {

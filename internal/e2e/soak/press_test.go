@@ -68,7 +68,8 @@ func (s *soak) keep(c *card) {
 // onDiscord reports whether the card is on Discord.
 func (c *card) onDiscord() bool { return c.root != nil }
 
-// states returns what the buttons of the card hand back.
+// states returns what the buttons of the card hand back, but for [Details]: its answer, to
+// moderators alone, is a message that looks like others.
 func (c *card) states() (all []string) {
 	for _, b := range slices.Concat(c.Markup.Rows...) {
 		all = append(all, b.Data)
@@ -78,7 +79,7 @@ func (c *card) states() (all []string) {
 			all = append(all, b.CustomID)
 		}
 	}
-	return slices.DeleteFunc(all, func(state string) bool { return state == "" })
+	return slices.DeleteFunc(all, func(state string) bool { return state == "" || strings.HasSuffix(state, " details") })
 }
 
 // reader returns the only user who sees the card, or 0 if its whole chat does.

@@ -45,7 +45,7 @@ func (q *question) String() string {
 }
 
 // privately are the commands that are answered to their user alone.
-var privately = []string{"mylogins", "exists", "verify"}
+var privately = []string{"mylogins", "exists", "verify", "save", "forget", "details"}
 
 // somebody returns a random account on a platform, which may be unregistered.
 func (s *soak) somebody(r *rand.Rand, platform string) core.Identity {
