@@ -205,7 +205,6 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	}
 	// If it fails, ctx has ended, and poll and receive return at once.
 	_ = s.repeat(ctx, func() (err error) { s.me, err = a.api.GetMe(ctx); return err })
-	context.AfterFunc(s.tasks.Commands, s.a.joins.dismiss)
 	s.out = outbox.New(outbox.Config{
 		API: a.api, Limiter: a.Limiter, Pacing: a.Settings.Pacing, Bot: fmt.Sprint("telegram ", s.me.ID), Count: a.Count, Unauthorized: s.unauthorized,
 	})

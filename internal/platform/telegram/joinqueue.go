@@ -145,46 +145,19 @@ func (q *joinQueue) remove(j *joinTask) bool {
 	return true
 }
 
-// first returns the request that is to be checked next, a query first, or nil; under the lock.
-func (q *joinQueue) first() *joinTask {
-	for _, line := range []*list.List{&q.queries, &q.others} {
-		if e := line.Front(); e != nil {
-			return e.Value.(*joinTask)
-		}
-	}
-	return nil
-}
-
-// next ends a check, and begins that of the next request.
+// next ends a check, and begins that of the next request, one with a query first.
 func (q *joinQueue) next() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	j := q.first()
-	if j == nil {
-		q.checking--
-		return
-	}
-	q.remove(j)
-	go j.run(j.answer)
-}
-
-// dismiss ends the wait of all requests to be checked. Queries are left to moderators. The
-// others are not answered, and may come again in the next session.
-func (q *joinQueue) dismiss() {
-	q.mu.Lock()
-	var waiting []*joinTask
-	for j := q.first(); j != nil; j = q.first() {
-		q.remove(j)
-		waiting = append(waiting, j)
-	}
-	q.mu.Unlock()
-	for _, j := range waiting {
-		if j.join.QueryID != "" {
-			go j.run(j.giveUp)
-		} else {
-			j.end(false)
+	for _, line := range []*list.List{&q.queries, &q.others} {
+		if e := line.Front(); e != nil {
+			j := e.Value.(*joinTask)
+			q.remove(j)
+			go j.run(j.answer)
+			return
 		}
 	}
+	q.checking--
 }
 
 // tellLater has the person told why they are left out, once joinMessages allows it. It returns

@@ -226,3 +226,22 @@ func TestLostMessageIsNotRepeated(t *testing.T) {
 		}
 	}
 }
+
+// The detail is that of the longest part of the description, and names the right that the
+// method needs.
+func TestARefusedCallNamesItsRight(t *testing.T) {
+	for description, want := range map[[2]string]string{
+		{"sendMessage", "Bad Request: not enough rights to send text messages to the chat"}: mayNotWrite,
+		{"deleteMessage", "Bad Request: not enough rights"}:                                 noRight,
+		{"setChatMemberTag", "Bad Request: not enough rights"}:                              "the bot lacks the right to manage member tags",
+		{"approveChatJoinRequest", "Bad Request: not enough rights to send"}:                "the bot lacks the right to invite users",
+		{"approveChatJoinRequest", "Bad Request: HIDE_REQUESTER_MISSING"}:                   noJoinRequest,
+	} {
+		for range 50 { // Maps have no order.
+			e := ErrorOf(apiError(description[0], &refusal{Code: http.StatusBadRequest, Description: description[1]}))
+			if e.detail != want || e.NotAllowed() != (want != mayNotWrite && want != noJoinRequest) {
+				t.Fatalf("%v: %v, not allowed: %t", description, e, e.NotAllowed())
+			}
+		}
+	}
+}
