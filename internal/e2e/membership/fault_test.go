@@ -149,7 +149,7 @@ func (w *world) answerPartner(rw http.ResponseWriter, r *http.Request) {
 }
 
 // target finds the server of a call to Discord.
-var target = regexp.MustCompile(`/guilds/(\d+)/`)
+var target = regexp.MustCompile(`/guilds/(\d+)(?:/|$)`)
 
 // atCommunity answers a call to a platform with the fault of the community that it is about.
 // The judge sees what the call has changed.
@@ -175,7 +175,7 @@ func (w *world) atCommunity(rw http.ResponseWriter, r *http.Request, right http.
 		time.Sleep(time.Second)
 	}
 	f := w.faultOf(community)
-	listed := strings.HasSuffix(r.URL.Path, "/roles") && r.Method == http.MethodGet
+	listed := community != "" && strings.HasSuffix(r.URL.Path, "/guilds/"+community) && r.Method == http.MethodGet
 	switch {
 	case community == "" || f == "" || (f == lostRight || f == once502) && !changes, f == unnamed && !listed:
 		right.ServeHTTP(rw, r)

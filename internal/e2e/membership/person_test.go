@@ -111,7 +111,7 @@ func (p *person) has(community string) (ids []string) {
 	return ids
 }
 
-// do runs one thing that the person does. alone tells whether they did nothing else
+// do runs one thing that the person does. alone is true if they did nothing else
 // meanwhile.
 func (p *person) do(f func()) (alone bool) {
 	p.mu.Lock()
