@@ -21,7 +21,6 @@ import (
 	"herald/internal/ops"
 	"herald/internal/pricechart"
 	"herald/internal/secret"
-	"herald/internal/service/market/credits"
 	"herald/internal/store"
 )
 
@@ -40,11 +39,10 @@ type Bot struct {
 	// members saves addresses, if there is a store for them.
 	members *members.Members
 	// stores are Redis and the files of DATA_DIR, as far as they are set. The first keeps
-	// answers and credits.
-	stores  []keeper
-	cache   *core.Cache        // of every service's answers
-	credits *credits.Budget    // of the price provider; nil without a bound
-	quotes  *pricechart.Quotes // seen so far; nil until connect
+	// answers.
+	stores []keeper
+	cache  *core.Cache        // of every service's answers
+	quotes *pricechart.Quotes // seen so far; nil until connect
 	// status returns the price for Discord's member list; nil if none is shown.
 	status   func(context.Context) string
 	services []service
@@ -61,7 +59,6 @@ type Bot struct {
 // keeper keeps values for a later process.
 type keeper interface {
 	core.Store
-	credits.Store
 	members.Store
 }
 

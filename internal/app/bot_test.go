@@ -85,7 +85,7 @@ func TestRightsLimitsAndTheLanguageReachTheRouter(t *testing.T) {
 	}
 }
 
-// Answers and credits are kept in Redis alone, and quotes in DATA_DIR too.
+// Answers are kept in Redis alone, and quotes in DATA_DIR too.
 func TestReplicasShareLimitsAndOtherBotsDoNot(t *testing.T) {
 	world, redis, dir := startSandbox(t), miniredis.RunT(t), t.TempDir()
 	request := chat.Request{Command: "price", From: chat.User{Platform: "telegram", ID: "77"}, Direct: true}
@@ -101,32 +101,10 @@ func TestReplicasShareLimitsAndOtherBotsDoNot(t *testing.T) {
 	}
 	answers := slices.DeleteFunc(redis.Keys(), func(key string) bool { return !strings.HasPrefix(key, "herald:answer:") })
 	if len(answers) < 2 {
-		t.Errorf("Redis keeps %q, want a price and the credits", answers)
+		t.Errorf("Redis keeps %q, want a price and the quotes", answers)
 	}
 	if files, _ := filepath.Glob(filepath.Join(dir, "*.json")); len(files) > 1 {
 		t.Errorf("DATA_DIR keeps %v, want the quotes alone", files)
-	}
-}
-
-func TestThePriceProviderIsSparedAcrossAStart(t *testing.T) {
-	world := startSandbox(t)
-	dir := "DATA_DIR=" + t.TempDir()
-	left := 2.0
-	for range 3 {
-		bot := newBot(t, world, dir, "PRICE_MONTHLY_CREDITS=100", "PRICE_TTL=1ms")
-		if got := bot.credits.Available(); got > left {
-			t.Errorf("a start has %v credits, want the %v that were left", got, left)
-		}
-		for range 20 {
-			if reply := bot.Router.Handle(t.Context(), chat.Request{Command: "price", Direct: true}); reply.Tone == chat.Warning {
-				t.Fatalf("answered with %+v", reply)
-			}
-		}
-		left = bot.credits.Available()
-		bot.Close()
-	}
-	if left > 1 {
-		t.Errorf("%v credits are left, want one or none", left)
 	}
 }
 

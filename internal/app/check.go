@@ -56,6 +56,7 @@ var problems = map[core.Reason]string{
 	core.UsedUp:      "has reached the plan's limit",
 	core.Denied:      "refuses the credentials",
 	core.Rejected:    "rejects the request",
+	core.NoData:      "has no price of the token",
 	core.Malformed:   "gives an answer that makes no sense",
 	core.Behind:      "is behind or frozen",
 }
@@ -219,10 +220,25 @@ func aboutQuote(found market.Listing, err error) ([]string, error) {
 	if at := found.Quote.LastUpdated; !at.IsZero() {
 		text += ", " + say(chat.Moment{Time: at})
 	}
+	details := []string{text}
 	if found.Quote.Old() {
-		return []string{text, "that price is old: is this the right token?"}, nil
+		details = append(details, "that price is old: is this the right token?")
 	}
-	return []string{text}, nil
+	if found.Quote.V1Gone {
+		details = append(details, "it has ended version 1 of its quotes (/v1/cryptocurrency/quotes/latest); version 3 is asked")
+	}
+	return details, nil
+}
+
+// aboutCredits says what is left of the price provider's plan.
+func aboutCredits(c market.Credits, err error) string {
+	switch {
+	case err != nil:
+		return "it does not say what is left of the plan: credits are counted here, by PRICE_MONTHLY_CREDITS or 10000 a month"
+	case c.Limit > 0:
+		return fmt.Sprintf("%s of %s credits left, a new month in %.1f days", say(chat.Count(c.Left)), say(chat.Count(c.Limit)), c.Resets.Hours()/24)
+	}
+	return fmt.Sprintf("%s credits left, a new month in %.1f days", say(chat.Count(c.Left)), c.Resets.Hours()/24)
 }
 
 func aboutSupply(found core.Supply, symbol string) (details []string) {

@@ -51,6 +51,7 @@ var changing = []struct {
 	{regexp.MustCompile(`\d+ ms(  |\n)`), "12 ms$1"},
 	{regexp.MustCompile(`just now|\b\d+ (s|min) ago`), "40 s ago"},
 	{regexp.MustCompile(`block 1,000,\d\d\d`), "block 1,000,000"},
+	{regexp.MustCompile(`in \d+\.\d days`), "in 12.3 days"},
 	{regexp.MustCompile(`(\S) {2,}`), "$1  "},
 	{regexp.MustCompile(`(?m)^ {10,}`), "          "},
 }

@@ -41,11 +41,14 @@ type service struct {
 	ask func(context.Context) (details []string, err error)
 }
 
-// connect makes the clients of the services. It sets b.services, b.members, b.credits,
-// b.quotes and b.status, and contacts nothing. Addresses are saved in saved; nil: none are.
+// connect makes the clients of the services. It sets b.services, b.members, b.quotes
+// and b.status, and contacts nothing. Addresses are saved in saved; nil: none are.
 func (b *Bot) connect(saved members.Store) (commands.Sources, error) {
 	cfg := b.cfg.Services
-	price := market.New(cfg.Market, b.cache, b.priceBudget())
+	price := market.New(cfg.Market, b.cache, b.log)
+	if pace := price.Budget(); pace != nil {
+		b.metrics.ExportCredits(pace.Available)
+	}
 	supplies := supply.New(cfg.Supply, b.cache)
 	stakes, err := staking.New(cfg.Staking, b.cache, b.metrics.PoolUnread)
 	if err != nil {
@@ -58,7 +61,7 @@ func (b *Bot) connect(saved members.Store) (commands.Sources, error) {
 	b.quotes = b.newQuotes()
 	recorded := &pricechart.Recorded{Prices: price.Price, Quotes: b.quotes}
 	if b.cfg.Discord.Presence {
-		b.status = ticker(b.cfg, b.statusInterval(), recorded, price.Price.Last)
+		b.status = ticker(b.cfg, func() time.Duration { return statusInterval(price.Budget()) }, recorded, price.Price.Last)
 	}
 	sources := commands.Sources{
 		Price: recorded, Supply: supplies.Supply, Stakes: stakes.Stakes, Total: stakes.Total(cfg.Supply.TTL),
@@ -77,7 +80,13 @@ func (b *Bot) list(price *market.Client, supplies *supply.Client, stakes *stakin
 	s := b.cfg.Services
 	return []service{
 		{Upstream: price.Upstream, url: s.Market.URL,
-			ask: func(ctx context.Context) ([]string, error) { return aboutQuote(price.Probe(ctx)) }},
+			ask: func(ctx context.Context) ([]string, error) {
+				details, err := aboutQuote(price.Probe(ctx))
+				if err == nil {
+					details = append(details, aboutCredits(price.Credits(ctx)))
+				}
+				return details, err
+			}},
 		{Upstream: supplies.Upstream, url: s.Supply.URL,
 			ask: func(ctx context.Context) ([]string, error) {
 				found, err := supplies.Supply.Fetch(ctx, struct{}{})
@@ -120,29 +129,15 @@ func (b *Bot) newQuotes() *pricechart.Quotes {
 	return pricechart.NewQuotes(tokenID(b.cfg.Market), stores, b.log)
 }
 
-// priceBudget sets b.credits and returns them as a Budget. It returns nil if the number of
-// calls to the price provider is not bounded.
-func (b *Bot) priceBudget() core.Budget {
-	if b.cfg.Market.MonthlyCredits == 0 {
-		return nil
-	}
-	config := credits.Config{PerMonth: b.cfg.Market.MonthlyCredits, Plan: b.cfg.Market.URL, Shared: b.redis != nil}
-	if len(b.stores) > 0 {
-		config.Store = b.stores[0]
-	}
-	b.credits = credits.New(config)
-	b.metrics.ExportCredits(b.credits.Available)
-	return b.credits
-}
-
 // statusInterval returns the shortest time between two calls that Discord's status causes:
-// 5 minutes, or longer, so that the status takes at most a third of the credits.
-func (b *Bot) statusInterval() time.Duration {
+// 5 minutes, or longer, so that the status takes at most a third of the credits. A nil pace
+// sets no bound.
+func statusInterval(pace *credits.Budget) time.Duration {
 	const minInterval = 5 * time.Minute
-	if b.credits == nil {
+	if pace == nil {
 		return minInterval
 	}
-	return max(minInterval, 3*b.credits.Every())
+	return max(minInterval, 3*pace.Every())
 }
 
 // tokenID returns an ID of the token at its provider. The ID is a hash, because the URL may

@@ -65,7 +65,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Services: Services{
 			Partner: partner.Settings{URL: "https://partner.example.org", AppID: "my-app-id",
 				SecretKey: secret.New("the-key-that-came-with-the-app-id"), ExistsTTL: time.Minute, LoginsTTL: time.Minute},
-			Market: market.Settings{URL: "https://pro-api.coinmarketcap.com", By: "symbol", Token: "ETH", Symbol: "ETH", MonthlyCredits: 10000, TTL: 30 * time.Second,
+			Market: market.Settings{URL: "https://pro-api.coinmarketcap.com", By: "symbol", Token: "ETH", Symbol: "ETH", TTL: 30 * time.Second,
 				MaxPriceAge: time.Hour},
 			Supply: supply.Settings{URL: "https://supply.example.org/token", TTL: 5 * time.Minute},
 			Staking: staking.Settings{

@@ -13,13 +13,14 @@ import (
 // ticker returns a function that returns the price for Discord's member list: with its
 // change over 24 hours, or with its age if it is old, or nothing if it is older than
 // StaleFor allows. The function takes the price that commands have fetched. It asks the
-// provider only if that is older than gap, at most once in a gap, and blocks meanwhile,
-// until ctx is done. last returns the last price, however old. The function is not safe
+// provider only if that is older than the interval, at most once in an interval, and blocks
+// meanwhile, until ctx is done. last returns the last price, however old. The function is not safe
 // for concurrent use.
-func ticker(cfg *Config, gap time.Duration, price core.Source[struct{}, core.Quote],
+func ticker(cfg *Config, interval func() time.Duration, price core.Source[struct{}, core.Quote],
 	last func(struct{}) (core.Snapshot[core.Quote], bool)) func(ctx context.Context) string {
 	var asked time.Time
 	return func(ctx context.Context) string {
+		gap := interval()
 		quote, known := last(struct{}{})
 		if (!known || time.Since(quote.At) >= gap) && time.Since(asked) >= gap {
 			asked = time.Now()

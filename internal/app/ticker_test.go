@@ -38,16 +38,16 @@ func (p *provider) ticker(l chat.Language) func(context.Context) string {
 	last := func(struct{}) (core.Snapshot[core.Quote], bool) { return p.last, !p.last.At.IsZero() }
 	cfg := &Config{Language: l, StaleFor: time.Hour}
 	cfg.Market.Symbol = "HRLD"
-	return ticker(cfg, 15*time.Minute, p, last)
+	return ticker(cfg, func() time.Duration { return 15 * time.Minute }, p, last)
 }
 
 func TestStatusSpendsAThirdOfTheCredits(t *testing.T) {
 	const month = 31 * 24 * time.Hour
-	if got := (&Bot{}).statusInterval(); got != 5*time.Minute {
+	if got := statusInterval(nil); got != 5*time.Minute {
 		t.Errorf("without a bound the gap is %v, want 5m", got)
 	}
 	for _, plan := range []int{10, 1000, 10_000, 1_000_000} {
-		gap := (&Bot{credits: credits.New(credits.Config{PerMonth: plan})}).statusInterval()
+		gap := statusInterval(credits.New(plan))
 		if calls := int(month / gap); calls > plan/3 || gap < 5*time.Minute {
 			t.Errorf("plan of %d: %d calls a month, one in %v; want at most a third, one in 5m", plan, calls, gap)
 		}

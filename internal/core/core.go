@@ -26,6 +26,9 @@ type Quote struct {
 	LastUpdated time.Time // the provider's time of the price; zero: unknown
 	Source      string    // the provider's name
 	Page        string    // URL of the token's page at the provider; empty: none
+	// V1Gone is set if the provider has ended version 1 of its quotes, and version 3 has
+	// answered.
+	V1Gone bool
 	// OldFrom is the time from which Old returns true; zero: never.
 	OldFrom time.Time
 }

@@ -41,8 +41,8 @@ const (
 	SlowAnswer Reason = "slow"
 	// Limited: the service asks for fewer calls (429 and the like).
 	Limited Reason = "limited"
-	// UsedUp: it answers no more calls until the limit of a day or a month is
-	// reset.
+	// UsedUp: it answers no more calls until the limit of a day or a month is reset. It may
+	// not have been called for that.
 	UsedUp Reason = "used_up"
 	// NoCredit: it was not called. Its plan's calls are spread over the month, and the
 	// next one is not due yet.
@@ -54,9 +54,11 @@ const (
 	Rejected Reason = "rejected"
 	// Malformed: it sent no valid answer, but HTML, a wrong type, or an impossible number.
 	Malformed Reason = "malformed"
+	// NoData: it has no figure for what was asked.
+	NoData Reason = "no_data"
 	// Behind: its data is too old, as on a node that is frozen or catching up.
 	Behind Reason = "behind"
-	// Paused: it was not called, after repeated failures or with too many calls in flight.
+	// Paused: it was not called, because too many calls are in flight.
 	Paused Reason = "paused"
 )
 
@@ -65,8 +67,7 @@ const (
 type Error struct {
 	Service *Service
 	Reason  Reason
-	// RetryAfter is the wait that the service asked for, or the rest of its pause; 0:
-	// unknown.
+	// RetryAfter is the wait that the service asked for, or the rest of a pause; 0: unknown.
 	RetryAfter time.Duration
 	Err        error
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -19,6 +20,9 @@ type Snapshot[V any] struct {
 	// Stale marks an answer past its TTL, which is shown because no newer one could be
 	// fetched.
 	Stale bool
+	// Why is the reason for which there is no newer answer, though this one is past its TTL.
+	// It is nil for any other answer.
+	Why *Error `json:"-"`
 	// FreshUntil is the time at which Get stops returning this answer, or an earlier
 	// refresh replaces it. It is zero if the answer is Stale or not cached.
 	FreshUntil time.Time `json:"-"`
@@ -85,7 +89,7 @@ func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 		if !now.Before(until.due) {
 			q.startFetch(key, last.At)
 		}
-		return q.record(last, "hit", now, until.fresh), nil
+		return q.record(last, "hit", now, until), nil
 	}
 
 	var err error
@@ -93,7 +97,7 @@ func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 	case fetched := <-q.startFetch(key, last.At):
 		if err = fetched.Err; err == nil {
 			s := fetched.Val.(Snapshot[V])
-			return q.record(s, "miss", time.Now(), q.deadlines(s.At).fresh), nil
+			return q.record(s, "miss", time.Now(), q.deadlines(s.At)), nil
 		}
 	case <-ctx.Done():
 		err = q.upstream.Fail(SlowAnswer, ctx.Err())
@@ -105,36 +109,42 @@ func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 	now, until = time.Now(), q.deadlines(last.At)
 	switch {
 	case now.Before(until.fresh):
-		return q.record(last, "hit", now, until.fresh), nil
+		return q.record(last, "hit", now, until), nil
 	case now.Before(until.stale):
-		return q.record(last, "stale", now, time.Time{}), nil
+		last.Why, _ = errors.AsType[*Error](err)
+		return q.record(last, "stale", now, until), nil
 	}
 	q.upstream.cache.Observer.Lookup(q.Name, "failed", 0)
 	return Snapshot[V]{}, err
 }
 
-// record reports a lookup's result to the Observer. It returns s with Stale and FreshUntil
-// set. freshUntil is zero for a stale result.
-func (q *Query[K, V]) record(s Snapshot[V], result string, now, freshUntil time.Time) Snapshot[V] {
+// record reports a lookup's result to the Observer. It returns s with Stale, FreshUntil and
+// Why set; a stale s comes with its Why.
+func (q *Query[K, V]) record(s Snapshot[V], result string, now time.Time, until deadlines) Snapshot[V] {
 	q.upstream.cache.Observer.Lookup(q.Name, result, now.Sub(s.At))
 	s.Stale = result == "stale"
-	if q.cacheable(s.Value) {
-		s.FreshUntil = freshUntil
+	if !s.Stale && q.cacheable(s.Value) {
+		s.FreshUntil = until.fresh
+	}
+	if !s.Stale && now.Sub(s.At) >= q.TTL {
+		s.Why = until.why
 	}
 	return s
 }
 
 // deadlines are three times in the life of an answer, in this order. From due on, Get starts
 // a refresh and does not wait. From fresh on, Get blocks for a new answer. From stale on,
-// Get fails without a new answer.
-type deadlines struct{ due, fresh, stale time.Time }
+// Get fails without a new answer. why is set while the service waits for a credit.
+type deadlines struct {
+	due, fresh, stale time.Time
+	why               *Error
+}
 
 // deadlines returns the deadlines of an answer that the service gave at that time. All are
 // past if at is zero.
 //
-// While the service waits for a credit, due is the time of the credit. The answer then stays
-// fresh until a call with that credit has ended, at most for StaleFor longer, and is
-// returned as stale at least until then.
+// While the service waits for a credit, the answer stays fresh until a call with that credit
+// has ended, at most for StaleFor longer, and is returned as stale at least until then.
 func (q *Query[K, V]) deadlines(at time.Time) deadlines {
 	fresh := at.Add(q.TTL)
 	if q.Source == "" || at.IsZero() {
@@ -142,9 +152,9 @@ func (q *Query[K, V]) deadlines(at time.Time) deadlines {
 	}
 	cache := q.upstream.cache
 	until := deadlines{due: fresh.Add(-min(cache.CallTimeout, q.TTL/3)), fresh: fresh, stale: fresh.Add(cache.StaleFor)}
-	if credit := q.upstream.nextCredit(); credit.After(until.due) {
-		answered := credit.Add(cache.CallTimeout)
-		until.due = credit
+	if pause := q.upstream.lastCreditPause(); pause.next.After(until.due) {
+		until.why, until.due = pause.why, Later(until.due, pause.recheck)
+		answered := pause.next.Add(cache.CallTimeout)
 		until.fresh = Later(fresh, Earlier(answered, until.stale))
 		until.stale = Later(until.stale, answered)
 	}
@@ -202,6 +212,9 @@ func (q *Query[K, V]) refetch(ctx context.Context, key K, last time.Time) (Snaps
 	}
 	if s, ok := q.load(ctx); ok && s.At.After(last) {
 		q.put(key, s)
+		if q.upstream.budget != nil {
+			q.upstream.budget.Note()
+		}
 		if time.Since(s.At) < q.TTL {
 			return s, nil
 		}

@@ -3,6 +3,7 @@ package core_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"runtime"
 	"strings"
 	"sync"
@@ -128,18 +129,21 @@ type fakeBudget struct {
 	every time.Duration
 	next  time.Time
 	taken atomic.Int64
+	noted atomic.Int64
 }
 
-func (p *fakeBudget) Take(context.Context) time.Duration {
+func (p *fakeBudget) Take(context.Context) *core.Error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if wait := time.Until(p.next); wait > 0 {
-		return wait
+		return &core.Error{Service: market, Reason: core.NoCredit, RetryAfter: wait, Err: errors.New("not due")}
 	}
 	p.next = time.Now().Add(p.every)
 	p.taken.Add(1)
-	return 0
+	return nil
 }
+
+func (p *fakeBudget) Note() { p.noted.Add(1) }
 
 // after answers a price as late as that.
 func after(d time.Duration) func(context.Context) (core.Quote, error) {
@@ -342,23 +346,60 @@ func TestRetryTakesACredit(t *testing.T) {
 	})
 }
 
-func TestFailingServiceCostsFewCredits(t *testing.T) {
-	for name, fails := range map[string]func(context.Context) (core.Quote, error){
-		"down": down, "hung": hung, "refuses": failing(core.Denied),
+// An answer past its TTL says why there is no newer one.
+func TestAnOldAnswerSaysWhy(t *testing.T) {
+	for name, test := range map[string]struct {
+		fails func(context.Context) (core.Quote, error)
+		want  core.Reason
+	}{
+		"down": {down, core.Unreachable}, "hung": {hung, core.SlowAnswer}, "limits": {failing(core.Limited), core.Limited},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p := &fakeBudget{}
-			w := newQueryTest(querySetup{budget: p, price: fails})
-			w.askFor(t, 30*time.Minute, func(core.Snapshot[core.Quote], time.Duration, error) {})
-			// 60 TTLs, five shorter pauses before, and one call made once more.
-			if n := p.taken.Load(); n > 60+5+1 {
-				t.Errorf("%s: %d credits in half an hour", name, n)
+			w := quoting(priced(7))
+			if q, _ := w.Quote(t.Context()); q.Why != nil {
+				t.Errorf("a fresh price has the reason %v", q.Why)
 			}
-			w.price(priced(7))
-			time.Sleep(30 * time.Second)
-			if _, err := w.Quote(t.Context()); err != nil {
-				t.Errorf("%s, and well again: %v", name, err)
+			w.price(test.fails)
+			for range 100 { // Also during pauses.
+				time.Sleep(31 * time.Second)
+				if q, err := w.Quote(t.Context()); err == nil && (!q.Stale || q.Why == nil || q.Why.Reason != test.want) {
+					t.Fatalf("%s: stale %v, the reason is %v", name, q.Stale, q.Why)
+				}
+			}
+			w.price(priced(8))
+			time.Sleep(6 * time.Second)
+			if q, err := w.Quote(t.Context()); err != nil || q.Why != nil {
+				t.Errorf("%s, and well again: %+v, %v", name, q, err)
 			}
 		})
 	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newQueryTest(querySetup{budget: &fakeBudget{every: 5 * time.Minute}, price: priced(7)})
+		w.Quote(t.Context())
+		time.Sleep(time.Minute)
+		q, err := w.Quote(t.Context())
+		if err != nil || q.Stale || q.Why == nil || q.Why.Reason != core.NoCredit || q.Why.RetryAfter != 4*time.Minute {
+			t.Errorf("without a credit: %+v, the reason is %+v, %v", q, q.Why, err)
+		}
+	})
+}
+
+func TestAnotherReplicasPriceCostsACredit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, p := mapStore{}, &fakeBudget{}
+		one, two := newQueryTest(querySetup{store: store, price: priced(7)}), newQueryTest(querySetup{store: store, price: priced(8), budget: p})
+		for want := range int64(4) {
+			if p.noted.Load() != want {
+				t.Errorf("%d credits are noted, want %d", p.noted.Load(), want)
+			}
+			one.Quote(t.Context())
+			for range 3 {
+				two.Quote(t.Context())
+			}
+			time.Sleep(time.Minute)
+		}
+		if p.taken.Load() != 0 {
+			t.Errorf("%d credits are taken", p.taken.Load())
+		}
+	})
 }

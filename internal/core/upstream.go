@@ -17,15 +17,15 @@ import (
 const MaxCalls = 32
 
 const (
-	// maxFailures is how many failures in a row pause the calls to a service without a
-	// Budget, for breakerPause or its TTL if that is shorter.
+	// maxFailures is how many failures in a row pause the calls to a service, for
+	// breakerPause or its TTL if that is shorter.
 	maxFailures  = 5
 	breakerPause = 5 * time.Second
-	// firstPause is the pause after the second failure in a row of a service with a
-	// Budget. Each further failure doubles the pause, up to the service's TTL.
-	firstPause = time.Second
-	// maxPause bounds every pause except those for UsedUp and NoCredit.
+	// maxPause bounds every pause.
 	maxPause = 5 * time.Minute
+	// recheckBudget is the longest pause for want of a credit. Then the Budget is asked
+	// again: it may have learned of more, and another replica may have a newer answer.
+	recheckBudget = 5 * time.Second
 	// maxRetryDelay bounds the random wait before a failed call is retried.
 	maxRetryDelay = 300 * time.Millisecond
 	// warnEvery is the shortest time between two warnings about one service. Without a
@@ -33,12 +33,14 @@ const (
 	warnEvery = time.Minute
 )
 
-// Budget bounds the calls to a service that charges for each. It is safe for concurrent
-// use.
+// Budget bounds the calls to a service that charges for them. It is safe for concurrent use.
 type Budget interface {
-	// Take spends the credit for one call and returns 0. Without a credit it spends
-	// nothing and returns how long to wait before the next Take. It may block for its store.
-	Take(ctx context.Context) (wait time.Duration)
+	// Take spends the credit for one call and returns nil. Without a credit it spends nothing
+	// and returns an error of the reason NoCredit or UsedUp, with the time until the next one.
+	// It may block for a call to the service.
+	Take(ctx context.Context) *Error
+	// Note counts a call that another replica made.
+	Note()
 }
 
 // Upstream makes this process's calls to one service. It bounds the calls in flight, pauses
@@ -57,11 +59,14 @@ type Upstream struct {
 
 	mu          sync.Mutex
 	pausedUntil time.Time
-	pausedFor   Reason
-	failures    int // in a row
-	health      Health
-	lastWarned  time.Time
-	warned      bool // whether a warning was logged, and no recovery since
+	// paused is why the last pause began, and retryAt the time until which the service or the
+	// Budget wanted no call. The pause may end earlier.
+	paused     *Error
+	retryAt    time.Time
+	failures   int // in a row
+	health     Health
+	lastWarned time.Time
+	warned     bool // whether a warning was logged, and no recovery since
 }
 
 // NewUpstream returns the Upstream of a service. ttl is the shortest TTL of the service's
@@ -99,8 +104,6 @@ func (u *Upstream) call(ctx context.Context, countAll bool, f func(context.Conte
 		return err
 	}
 	err := u.callOnce(ctx, countAll, f)
-	// With a Budget, the second failure in a row begins a pause, in which admit refuses the
-	// retry. So a failing service costs hardly more credits than a sound one.
 	if err != nil && err.Reason == Unreachable && err.RetryAfter == 0 &&
 		transport.Sleep(ctx, rand.N(maxRetryDelay)) && u.admit(ctx) == nil {
 		return u.callOnce(ctx, countAll, f)
@@ -112,18 +115,17 @@ func (u *Upstream) call(ctx context.Context, countAll bool, f func(context.Conte
 // It may block as Budget.Take does.
 func (u *Upstream) admit(ctx context.Context) *Error {
 	u.mu.Lock()
-	wait, reason := time.Until(u.pausedUntil), u.pausedFor
+	defer u.mu.Unlock()
+	if why := u.pauseNow(); why != nil || u.budget == nil {
+		return why
+	}
 	u.mu.Unlock()
-	if wait <= 0 && u.budget != nil {
-		wait, reason = u.budget.Take(ctx), NoCredit
-		u.mu.Lock()
-		u.pause(reason, wait)
-		u.mu.Unlock()
+	err := u.budget.Take(ctx)
+	u.mu.Lock()
+	if err != nil {
+		u.pause(err, min(err.RetryAfter, recheckBudget))
 	}
-	if wait <= 0 {
-		return nil
-	}
-	return &Error{Service: u.Service, Reason: reason, RetryAfter: wait, Err: errors.New("not called, it is too early")}
+	return err
 }
 
 // callOnce calls f, reports the call to the Observer, and updates the Health and the pause.
@@ -158,11 +160,9 @@ func (u *Upstream) recordFailure(err *Error) {
 		u.health.FailingSince = u.health.LastCall
 	}
 	u.logFailure(err)
-	u.pause(err.Reason, err.RetryAfter)
-	if u.budget != nil && u.failures > 1 {
-		u.pause(err.Reason, min(firstPause<<min(u.failures-2, 20), u.ttl))
-	} else if u.failures >= maxFailures {
-		u.pause(Paused, min(breakerPause, u.ttl))
+	u.pause(err, err.RetryAfter)
+	if u.failures >= maxFailures {
+		u.pause(err, min(breakerPause, u.ttl))
 	}
 }
 
@@ -185,25 +185,45 @@ func (u *Upstream) run(ctx context.Context, f func(context.Context) error) (fail
 	return u.Fail(Malformed, err)
 }
 
-// pause makes admit refuse calls for at least wait, within maxPause. The caller holds mu.
-func (u *Upstream) pause(reason Reason, wait time.Duration) {
-	if reason != UsedUp && reason != NoCredit {
-		wait = min(wait, maxPause)
-	}
-	if until := time.Now().Add(wait); wait > 0 && until.After(u.pausedUntil) {
-		u.pausedUntil, u.pausedFor = until, reason
+// pause makes admit refuse calls for at least wait, within maxPause, because of why. The
+// caller holds mu.
+func (u *Upstream) pause(why *Error, wait time.Duration) {
+	now := time.Now()
+	if until := now.Add(min(wait, maxPause)); wait > 0 && until.After(u.pausedUntil) {
+		u.pausedUntil, u.paused, u.retryAt = until, why, Later(until, now.Add(why.RetryAfter))
 	}
 }
 
-// nextCredit returns when the pause for want of a credit ends. Without such a pause, or while
-// the service fails, it returns zero or a past time.
-func (u *Upstream) nextCredit() time.Time {
+// pauseNow returns why there is a pause now, with the time until the next call, or nil. The
+// caller holds mu.
+func (u *Upstream) pauseNow() *Error {
+	if !time.Now().Before(u.pausedUntil) {
+		return nil
+	}
+	why := *u.paused
+	why.RetryAfter = time.Until(u.retryAt)
+	return &why
+}
+
+// creditPause is a pause for want of a credit. It may be over.
+type creditPause struct {
+	why *Error
+	// recheck is when the Budget is asked again, and next when there is a credit as far as is
+	// known.
+	recheck, next time.Time
+}
+
+// lastCreditPause returns the last pause if that was for want of a credit, and the zero value
+// otherwise or while the service fails.
+func (u *Upstream) lastCreditPause() creditPause {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.pausedFor == NoCredit && u.health.FailingSince.IsZero() {
-		return u.pausedUntil
+	if u.paused == nil || u.paused.Reason != NoCredit && u.paused.Reason != UsedUp || !u.health.FailingSince.IsZero() {
+		return creditPause{}
 	}
-	return time.Time{}
+	why := *u.paused
+	why.RetryAfter = max(time.Until(u.retryAt), 0)
+	return creditPause{&why, u.pausedUntil, u.retryAt}
 }
 
 // logFailure logs a warning, unless one was logged since the last recovery or within
@@ -234,7 +254,7 @@ type Health struct {
 	// last failure's. Both are zero if the last counted call succeeded.
 	FailingSince time.Time
 	Reason       Reason
-	// PausedFor is how much longer a pause lasts; 0 without one, or for want of a credit.
+	// PausedFor is how much longer a pause lasts; 0 without one, and while the service works.
 	PausedFor time.Duration
 }
 
@@ -244,7 +264,7 @@ func (u *Upstream) Health() Health {
 	defer u.mu.Unlock()
 	h := u.health
 	h.Service = u.Service
-	if u.pausedFor != NoCredit {
+	if !h.FailingSince.IsZero() {
 		h.PausedFor = max(time.Until(u.pausedUntil), 0)
 	}
 	return h

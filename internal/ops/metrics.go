@@ -125,11 +125,10 @@ func (m *Metrics) ExportCache(items func() int, maxItems int) {
 		func() float64 { return float64(maxItems) })
 }
 
-// ExportCredits exports how many of the price provider's credits may be spent now. left returns
-// NaN if the number is unknown.
+// ExportCredits exports how many of the price provider's credits may be spent now.
 func (m *Metrics) ExportCredits(left func() float64) {
 	m.gauge("herald_price_credits_available",
-		"Credits that may be spent at once, of those that PRICE_MONTHLY_CREDITS spreads over the month; NaN where replicas share them.",
+		"Credits of the price provider that this process may spend at once.",
 		nil, left)
 }
 

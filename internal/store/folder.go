@@ -22,10 +22,9 @@ import (
 )
 
 // Folder keeps each value in a file of DATA_DIR, so that the value outlives the process: the
-// quotes seen, the last values of services, when all credits are back, and saved addresses,
-// which alone are personal. A file has mode 0600 and belongs to the owner of the folder, also
-// if root writes it. Folder implements core.Store, credits.Store and members.Store, and is
-// safe for concurrent use.
+// quotes seen, the last values of services, and saved addresses, which alone are personal. A
+// file has mode 0600 and belongs to the owner of the folder, also if root writes it. Folder
+// implements core.Store and members.Store, and is safe for concurrent use.
 //
 // A value's ttl is ignored: under a wrong clock a value would look expired and be
 // overwritten.
@@ -136,14 +135,6 @@ func (f *Folder) Save(ctx context.Context, key string, value []byte, _ time.Dura
 	if _, err := f.load(ctx, key); err == nil || errors.Is(err, errDamaged) {
 		_ = f.write(ctx, key, value)
 	}
-}
-
-// Swap saves value and returns true if old is the value of key; an empty old stands for
-// no value. Otherwise it returns false. It is atomic within this process only. It returns
-// true also if value could not be written: the caller goes on with what it knows.
-func (f *Folder) Swap(ctx context.Context, key string, old, value []byte, _ time.Duration) bool {
-	replaced, err := f.Replace(ctx, key, old, value)
-	return replaced || err != nil
 }
 
 // Replace saves value and returns true if old is the value of key; an empty old stands for no

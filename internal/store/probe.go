@@ -31,8 +31,8 @@ func (r *Redis) Probe(ctx context.Context) error {
 	}{
 		{"write to", func() error { return r.client.Set(ctx, saved, id, time.Second).Err() }},
 		{"read from", func() error { return r.client.GetRange(ctx, saved, 0, maxValue).Err() }},
-		{"replace a value in", run(swap, row, "", id, 1000)},
-		{"delete from", run(swap, row, id, "", 0)},
+		{"replace a value in", run(replace, row, "", id)},
+		{"delete from", run(replace, row, id, "")},
 		{"claim an update in", claim},
 		{"claim an update in", claim}, // A known update is read in another way.
 		{"release an update in", run(setUpdate, update, r.owner, "", 1)},

@@ -39,7 +39,6 @@ func TestARefusedReadIsNoMissingValue(t *testing.T) {
 		"claim":   func(r *Redis) { r.Claim(t.Context(), "a") },
 		"release": func(r *Redis) { r.Release(t.Context(), "a", true, time.Hour) },
 		"reserve": func(r *Redis) { r.Reserve(t.Context(), 0, chat.Limit{Key: "a", Count: 1, Window: time.Minute}) },
-		"swap":    func(r *Redis) { r.Swap(t.Context(), "a", nil, []byte("1"), time.Hour) },
 		"replace": func(r *Redis) { _, _ = r.Replace(t.Context(), "members 1", nil, []byte("1")) },
 	}
 	for name, call := range calls {

@@ -23,7 +23,7 @@ import (
 )
 
 // Redis is state shared between replicas, on Redis 5 or later. It implements
-// chat.Dedup, chat.Limiter, core.Store, credits.Store and members.Store. Saved addresses
+// chat.Dedup, chat.Limiter, core.Store and members.Store. Saved addresses
 // never expire there; everything else does.
 //
 // Redis retries a call once if it fails or is not answered within 50 ms (or the

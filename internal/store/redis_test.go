@@ -102,51 +102,7 @@ func TestReplicasShareAnswers(t *testing.T) {
 type values interface {
 	Load(ctx context.Context, key string) ([]byte, error)
 	Save(ctx context.Context, key string, value []byte, ttl time.Duration)
-	Swap(ctx context.Context, key string, old, value []byte, ttl time.Duration) bool
 	Replace(ctx context.Context, key string, old, value []byte) (replaced bool, err error)
-}
-
-func TestSwapReplacesOnlyWhatIsKnown(t *testing.T) {
-	s := server(t)
-	folder, _ := newFolder(t, t.TempDir())
-	for name, replicas := range map[string][2]values{"Redis": {replica(t, s), replica(t, s)}, "Folder": {folder, folder}} {
-		one, two, ctx := replicas[0], replicas[1], t.Context()
-		for i, step := range []struct {
-			by         values
-			old, value string
-			want       bool
-		}{
-			{one, "x", "a", false}, {one, "", "a", true}, {two, "", "b", false}, {two, "a", "b", true}, {one, "a", "c", false}, {one, "b", "c", true},
-		} {
-			if got := step.by.Swap(ctx, "key", []byte(step.old), []byte(step.value), time.Hour); got != step.want {
-				t.Errorf("%s, swap %d: %t, want %t", name, i, got, step.want)
-			}
-		}
-		if got, _ := two.Load(ctx, "key"); string(got) != "c" {
-			t.Errorf("%s holds %q, want c", name, got)
-		}
-		var swapped atomic.Int32
-		var all sync.WaitGroup
-		for i := range 20 {
-			all.Go(func() {
-				if replicas[i%2].Swap(ctx, "key", []byte("c"), fmt.Append(nil, i), time.Hour) {
-					swapped.Add(1)
-				}
-			})
-		}
-		if all.Wait(); swapped.Load() != 1 {
-			t.Errorf("%s: %d of 20 simultaneous swaps succeeded, want 1", name, swapped.Load())
-		}
-	}
-	r := replica(t, s)
-	s.FastForward(time.Hour)
-	if value, _ := r.Load(t.Context(), "key"); value != nil {
-		t.Error("found what has expired")
-	}
-	s.SetError("LOADING")
-	if r.Swap(t.Context(), "key", nil, []byte("d"), time.Hour) {
-		t.Error("swapped in a Redis that is away")
-	}
 }
 
 func TestReplaceChangesOnlyWhatIsKnown(t *testing.T) {

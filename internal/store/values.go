@@ -68,34 +68,15 @@ local function get(key)
 	return type(held) == "string" and held or ""
 end`
 
-// swap sets a key to ARGV[2] if the key holds ARGV[1]: for ARGV[3] milliseconds, or for ever
-// if that is 0. An empty ARGV[2] deletes the key.
-var swap = redis.NewScript(get + `
+// replace sets a key to ARGV[2] if the key holds ARGV[1]. An empty ARGV[2] deletes the key.
+var replace = redis.NewScript(get + `
 if get(KEYS[1]) ~= ARGV[1] then return 0 end
 if ARGV[2] == "" then
 	redis.call("DEL", KEYS[1])
-elseif ARGV[3] == "0" then
-	redis.call("SET", KEYS[1], ARGV[2])
 else
-	redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
+	redis.call("SET", KEYS[1], ARGV[2])
 end
 return 1`)
-
-// swap runs the script.
-func (r *Redis) swap(ctx context.Context, key string, old, value []byte, ttl time.Duration) (bool, error) {
-	return swap.Run(ctx, r.client, []string{r.valueKey(key)}, old, value, ttl.Milliseconds()).Bool()
-}
-
-// Swap saves value and returns true if old is the value of key; an empty old stands for
-// no value. It returns false for another value, and if Redis does not answer: then value
-// may have been saved all the same. The ttl is at least 1 ms.
-func (r *Redis) Swap(ctx context.Context, key string, old, value []byte, ttl time.Duration) (swapped bool) {
-	reached := r.ask(ctx, func(ctx context.Context) (err error) {
-		swapped, err = r.swap(ctx, key, old, value, ttl)
-		return err
-	})
-	return reached && swapped
-}
 
 // Replace saves value without an expiry and returns true if old is the value of key; an empty
 // old stands for no value, and an empty value deletes. It returns false for another value. It
@@ -108,7 +89,7 @@ func (r *Redis) Replace(ctx context.Context, key string, old, value []byte) (rep
 	calls := 0
 	reached := r.ask(ctx, func(ctx context.Context) (err error) {
 		calls++
-		replaced, err = r.swap(ctx, key, old, value, 0)
+		replaced, err = replace.Run(ctx, r.client, []string{r.valueKey(key)}, old, value).Bool()
 		return err
 	})
 	if !reached || calls > 1 && !replaced {

@@ -3,6 +3,7 @@ package market_test
 import (
 	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"reflect"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"herald/internal/config/configtest"
 	"herald/internal/core"
+	"herald/internal/ops"
 	"herald/internal/service/market"
 	"herald/internal/service/rest/resttest"
 )
@@ -32,7 +34,12 @@ func ok(data string) string {
 
 // quote asks past the cache.
 func quote(ctx context.Context, s market.Settings) (core.Quote, error) {
-	return market.New(s, core.NewCache(core.CacheConfig{CallTimeout: time.Minute}), nil).Price.Fetch(ctx, struct{}{})
+	s.MonthlyCredits = market.Uncounted
+	return newClient(s).Price.Fetch(ctx, struct{}{})
+}
+
+func newClient(s market.Settings) *market.Client {
+	return market.New(s, core.NewCache(core.CacheConfig{MaxItems: 10, CallTimeout: time.Minute, Timeout: time.Minute, StaleFor: time.Hour, Observer: ops.NewMetrics()}), slog.New(slog.DiscardHandler))
 }
 
 // serve starts a provider that answers every request alike, and returns its URL.
@@ -71,7 +78,7 @@ func TestTheTokenIsNamedByTheFirstSettingGiven(t *testing.T) {
 func TestImpossibleNumbersAreMalformed(t *testing.T) {
 	for _, quote := range []string{
 		`null`, `{}`, `[]`, `{"EUR":{"price":1}}`, `{"usd":{"price":1}}`, `{"USD":null}`, `{"USD":{}}`, `{"USD":[]}`,
-		`{"USD":{"price":null}}`, `{"USD":{"price":0}}`, `{"USD":{"price":-1}}`, `{"USD":{"price":"NaN"}}`,
+		`{"USD":{"price":0}}`, `{"USD":{"price":-1}}`, `{"USD":{"price":"NaN"}}`,
 		`{"USD":{"price":1e400}}`, `{"USD":{"price":1e-999999999}}`, `{"USD":{"price":1e16}}`, `{"USD":{"price":true}}`,
 		`{"USD":{"Price":1}}`, `{"USD":{"price":1,"price":2}}`,
 		`{"USD":{"price":1,"market_cap":-1}}`, `{"USD":{"price":1,"volume_24h":-0.1}}`, `{"USD":{"price":1,"market_cap":1e99}}`,
@@ -142,11 +149,11 @@ func TestOnlyTheTokensEntryIsTaken(t *testing.T) {
 	bare := `{"id":"42","symbol":"hrd","quote":{"USD":{` + usd + `}}}`
 	for by, entries := range map[string]map[string]bool{
 		"id": {
-			`{"42":` + entry + `}`: true, `{"HRD":` + entry + `}`: true, `{"42":[` + entry + `]}`: true, `[` + entry + `]`: false,
+			`{"42":` + entry + `}`: true, `{"HRD":` + entry + `}`: true, `{"42":[` + entry + `]}`: true, `[` + entry + `]`: true,
 			`{"HRD":[` + other + `,` + entry + `,` + foreign + `]}`: true, `{"42":` + bare + `}`: true,
 			`{"42":` + strings.Replace(entry, "HRD", "$HRD", 1) + `}`: true,
-			`[]`: false, `{}`: false, `null`: false, `5`: false, `"text"`: false, `{"42":null}`: false, `{"42":[]}`: false, `[null]`: false,
-			`[[` + entry + `]]`: false, `{"42":` + foreign + `}`: false, `{"42":` + other + `}`: false,
+			`[]`: false, `{}`: false, `null`: false, `"text"`: false, `{"42":null}`: false, `{"42":[]}`: false, `[null]`: false,
+			`5`: false, `{"42":` + foreign + `}`: false, `{"42":` + other + `}`: false,
 			`{"42":{"symbol":"HRD","quote":{"USD":{"price":1}}}}`: false, `{"42":{"id":42,"symbol":"XYZ","quote":{"USD":{"price":1}}}}`: false,
 		},
 		"slug": {
@@ -189,6 +196,8 @@ func TestErrorCodeDecidesAtAnyStatus(t *testing.T) {
 	}{
 		{200, `{"status":{"error_code":"0"},"data":{"42":` + entry + `}}`, ""},
 		{200, `{"status":{"error_code":400}}`, core.Rejected},
+		{200, `{"status":{"error_code":500}}`, core.Unreachable},
+		{200, `{"status":{"error_code":429}}`, core.Limited},
 		{400, `{"status":{"error_code":0},"data":{"42":` + entry + `}}`, core.Rejected},
 		{500, `{"status":{"error_code":500}}`, core.Unreachable},
 		{429, `{"status":{}}`, core.Limited},

@@ -17,7 +17,8 @@ type Settings struct {
 	Token string
 	// Symbol stands after amounts. A quote of another symbol is an error.
 	Symbol string
-	// MonthlyCredits is the number of calls in the plan; 0: no bound.
+	// MonthlyCredits is how many of the plan's calls a month the bot may use; 0: as many as
+	// the provider says are left; Uncounted: no bound.
 	MonthlyCredits int
 	// TTL is how long a quote is fresh.
 	TTL time.Duration
@@ -25,6 +26,9 @@ type Settings struct {
 	// old; 0: any age.
 	MaxPriceAge time.Duration
 }
+
+// Uncounted as MonthlyCredits sets no bound.
+const Uncounted = -1
 
 // Table declares the settings that fill s. By and Token come from the first given one of
 // PRICE_TOKEN_ID, PRICE_TOKEN_SLUG and TOKEN_SYMBOL.
@@ -50,13 +54,10 @@ func (s *Settings) Table() []config.Setting {
 		{Name: "MAX_PRICE_AGE", Default: "1h", Set: config.Field(&s.MaxPriceAge, config.OrOff(config.Duration)),
 			Comment: "How old the provider's own quote may be before it is marked as old, with its time, wherever a price is " +
 				"shown. off: any age."},
-		{Name: "PRICE_MONTHLY_CREDITS", Default: "10000", Example: "110000",
-			Comment: "Calls that the provider's plan allows in a month; each takes one credit, also one that fails. They are spread " +
-				"over the month: a price then stays for longer than PRICE_TTL, and answers say how old it is. Of 10000, one " +
-				"comes back every 5 minutes, and a quiet day saves up 285. Replicas with REDIS_URL share them. With DATA_DIR, a " +
-				"restart goes on with what is left. With neither, each start may use 20 more; a quarter of the plan is kept back " +
-				"for that, and of 10000 one comes back every 6 minutes. 0: no bound.",
-			Set: config.Field(&s.MonthlyCredits, config.IntBetween(0, 100_000_000))},
+		{Name: "PRICE_MONTHLY_CREDITS", Example: "5000", Set: s.setCredits,
+			Comment: "How many of the plan's calls a month this bot may use, where PRICE_API_KEY serves others too. Unset: as many as " +
+				"the provider says are left, or 10000 where it does not say. They are spread over the month: a price may then stay " +
+				"for longer than PRICE_TTL, and answers say how old it is. 0: no bound."},
 	}
 }
 
@@ -69,6 +70,14 @@ func (s *Settings) setSymbol(value string) error {
 		return err
 	}
 	return s.setToken("symbol", config.Text)(value)
+}
+
+func (s *Settings) setCredits(value string) error {
+	err := config.Field(&s.MonthlyCredits, config.IntBetween(0, 100_000_000))(value)
+	if err == nil && s.MonthlyCredits == 0 {
+		s.MonthlyCredits = Uncounted
+	}
+	return err
 }
 
 // setToken sets Token and By, unless an earlier setting did.

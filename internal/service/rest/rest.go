@@ -47,6 +47,7 @@ type Request struct {
 
 // Response is an answer, whatever its status.
 type Response struct {
+	Status int
 	// Date is the time of the answer by the service's clock, in whole seconds; zero if the
 	// header lacks it.
 	Date time.Time
@@ -78,7 +79,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 		return nil, CallError(c.service, err).During(r.Attempt)
 	}
 	defer resp.Body.Close()
-	var answer Response
+	answer := Response{Status: resp.StatusCode}
 	answer.Date, _ = http.ParseTime(resp.Header.Get("Date"))
 	body, err := io.ReadAll(resp.Body)
 	if err == nil {

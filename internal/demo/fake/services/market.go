@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -20,6 +21,20 @@ type market struct {
 	key string
 	// old makes it return quotes of three hours ago, and limited refuse every call.
 	old, limited *Fault
+	// used counts the credits spent: one for each quote with status 200.
+	used *atomic.Int64
+}
+
+// plan is the number of credits in a month.
+const plan = 15_000
+
+// keyInfo returns the data about the plan.
+func (m market) keyInfo() string {
+	now, used := time.Now().UTC(), m.used.Load()
+	month := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC)
+	return fmt.Sprintf(`{"plan":{"credit_limit_monthly":%d,"credit_limit_monthly_reset_timestamp":%q,"rate_limit_minute":50},"usage":{`+
+		`"current_minute":{"requests_made":1,"requests_left":49},"current_day":{"credits_used":%d,"credits_left":null},`+
+		`"current_month":{"credits_used":%d,"credits_left":%d}}}`, plan, month.Format("2006-01-02T15:04:05.000Z"), used, used, plan-used)
 }
 
 // standing returns q and its changes for any time: the price does not move.
@@ -58,6 +73,8 @@ func (m market) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch key := r.Header.Get("X-CMC_PRO_API_KEY"); {
 	case key != "" && key != m.key:
 		m.refuse(w, http.StatusUnauthorized, 1001, "This API Key is invalid.")
+	case r.URL.Path == "/v1/key/info" && r.Method == http.MethodGet:
+		writeJSON(w, http.StatusOK, marketAnswer(0, "null", m.keyInfo()))
 	case r.URL.Path != "/v1/cryptocurrency/quotes/latest" || r.Method != http.MethodGet:
 		m.refuse(w, http.StatusNotFound, 404, "Not Found")
 	case query.Has("convert") && query.Get("convert") != "USD":
@@ -67,6 +84,7 @@ func (m market) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case m.limited.On.Load():
 		m.refuse(w, http.StatusTooManyRequests, 1008, "You've exceeded your API Key's HTTP request rate limit. Rate limits reset every minute.")
 	default:
+		m.used.Add(1)
 		writeJSON(w, http.StatusOK, marketAnswer(0, "null", m.data()))
 	}
 }

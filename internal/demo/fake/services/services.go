@@ -123,7 +123,7 @@ func (s *Fakes) Walk() []core.Quote {
 
 // market returns the price provider, with the quotes that at returns for a time.
 func (s *Fakes) market(at func(time.Time) (core.Quote, map[string]decimal.Decimal)) market {
-	return market{at: at, key: s.PriceKey, old: &s.OldQuote, limited: &s.RateLimit}
+	return market{at: at, key: s.PriceKey, old: &s.OldQuote, limited: &s.RateLimit, used: new(atomic.Int64)}
 }
 
 // Serve starts each stand-in on a free port of 127.0.0.1, until Close. It does not block.

@@ -1,163 +1,220 @@
-// Package credits spreads the calls that a plan allows in a month over the month.
+// Package credits paces the calls that a provider's plan counts, so that they last until the
+// plan's month ends.
 //
-// It is a token bucket that is kept as one time: when all credits will be back (GCRA,
-// https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm). A credit moves that time
-// ahead. It is never moved back, so a clock that is set ahead and back gives the credits
-// of the time between once, and none until it is there again. What a full bucket holds
-// and what comes back in 31 days are together less than the plan allows, whatever day a
-// plan's month begins on.
+// It is a token bucket (https://en.wikipedia.org/wiki/Token_bucket). What is left of the month
+// is spread over the rest of it, and a part of that can be saved up for busy times. The
+// provider says what is left, so nothing has to outlive the process: after a restart, beside
+// replicas and beside other programs with the same key, the next Reading has the truth. The
+// bucket alone bounds the calls where the provider says nothing.
 //
-// This package knows no provider and no store.
+// This package knows no provider and no store, and does no I/O.
 package credits
 
 import (
-	"context"
 	"math"
-	"strconv"
 	"sync"
 	"time"
 )
 
+// Month is the longest month of a plan.
+const Month = 31 * 24 * time.Hour
+
 const (
-	// month is the longest there is.
-	month = 31 * 24 * time.Hour
-
-	// share of a plan is spent in a month. The rest is for `bot check`, for starts that
-	// know nothing (of 10,000, one an hour takes 1,488), and for clocks that
-	// are two days apart (532).
-	share = 0.85
-	// burstShare of what is spent can be saved up.
+	// defaultPlan is the number of credits a month where neither the operator nor the
+	// provider names one: CoinMarketCap's smallest plan has so many.
+	// https://coinmarketcap.com/api/pricing/
+	defaultPlan = 10_000
+	// countedShare is the part of a plan that is spread over a month where the provider does
+	// not say what is left. The rest is for `bot check` and for a start each day.
+	countedShare = 0.85
+	// burstShare is the part of what is left that can be saved up.
 	burstShare = 0.03
-	// startCredits are there where nothing is known of earlier ones, if the bucket holds so
-	// many: for one call, and for another if that does not arrive.
-	startCredits = 2
-	// maxClockGap is how far apart the clocks of a writer and a reader may be: a day ahead
-	// and a day behind. A time that needs more counts as unknown.
-	maxClockGap = 49 * time.Hour
-
-	// recheck is how soon to ask again where replicas share the credits: another may
-	// have learned meanwhile what the credit was for.
-	recheck = 5 * time.Second
-	// maxRaces is how often a spend is tried when other replicas spend at the same time.
-	maxRaces = 5
+	// startShare is the part of what is left that a new process may spend at once.
+	startShare = 0.0024
+	// minStart is the least that a new process may spend at once where the provider does not
+	// say what is left: a price, and another one if that cannot be read.
+	minStart = 2
+	// maxOthers is the largest part of the pace that is left to others with the same key.
+	maxOthers = 0.75
 )
 
-// Store keeps a value for later processes, and for other replicas.
-type Store interface {
-	// Load returns what is saved under key, or nil. It fails if that cannot be read.
-	Load(ctx context.Context, key string) ([]byte, error)
-	// Swap saves value under key for ttl if old is saved there; an empty old stands for
-	// nothing. It returns false if something else is saved, or if other replicas may not
-	// learn of value.
-	Swap(ctx context.Context, key string, old, value []byte, ttl time.Duration) bool
+// Reading is what the provider says about the plan.
+type Reading struct {
+	// Left is how many credits are left of the month, at least 0.
+	Left int
+	// Resets is how long until the next month begins. It is above 0.
+	Resets time.Duration
 }
 
-// Config is what a Budget works with.
-type Config struct {
-	// PerMonth is how many calls the plan allows, above 0.
-	PerMonth int
-	// Plan tells the plan from others in Store.
-	Plan string
-	// Store keeps the time at which all credits are back; nil: the process forgets it.
-	Store Store
-	// Shared means that replicas spend from Store together.
-	Shared bool
-}
-
-// Budget is the calls that may be made. It implements core.Budget and is safe for
-// concurrent use.
+// Budget is the credits that may be spent. It is safe for concurrent use.
 type Budget struct {
-	Config
-	every  time.Duration // until a credit is back
-	window time.Duration // until an empty bucket is full
-	now    func() time.Time
+	perMonth float64 // the operator's bound; 0: none
+	now      func() time.Time
 
-	mu sync.Mutex
-	// known is the last time seen at which all credits are back. It counts also after
-	// Store has lost it.
-	known time.Time
+	mu    sync.Mutex
+	level float64   // credits that may be spent at once
+	at    time.Time // of level
+	// unread is what was spent while resets was zero. It counts against the next Reading.
+	unread float64
+	// left is the last Reading's, less what was spent since. It counts until resets, which is
+	// zero without a Reading.
+	left   float64
+	resets time.Time
+	// pending is what was spent on calls that have not ended. A Reading may lack them.
+	pending float64
+	// others is what was spent since, which is at the first Reading, by none of the replicas.
+	others float64
+	since  time.Time
+	// usedUpUntil is the time before which the provider takes no call.
+	usedUpUntil time.Time
 }
 
-// New makes a Budget. It does no I/O.
-func New(c Config) *Budget {
-	spent := float64(c.PerMonth) * share
-	// A plan of which share is less than a credit has one a month.
-	burst := max(1, math.Floor(spent*burstShare))
-	every := time.Duration(math.Ceil(float64(month) / max(1, spent-burst)))
-	// The monotonic clock is no part of a time that another process reads.
-	now := func() time.Time { return time.Now().Round(0) }
-	return &Budget{Config: c, every: every, window: every * time.Duration(burst), now: now}
+// New returns a Budget of perMonth credits a month. 0 stands for as many as the provider says
+// are left or, if it does not say, 10,000 a month.
+func New(perMonth int) *Budget { return newBudget(perMonth, time.Now) }
+
+func newBudget(perMonth int, now func() time.Time) *Budget {
+	b := &Budget{perMonth: float64(perMonth), now: now, at: now()}
+	b.level = b.start()
+	return b
+}
+
+// share returns the credits that may be spent until end, at least one. mu is held.
+func (b *Budget) share(now time.Time) (credits float64, end time.Time) {
+	end = now.Add(Month)
+	switch counted := b.perMonth * countedShare; {
+	case b.resets.IsZero() && b.perMonth == 0:
+		return defaultPlan * countedShare, end
+	case b.resets.IsZero():
+		return max(counted, 1), end
+	case b.perMonth > 0:
+		return max(min(b.left, counted*b.resets.Sub(now).Hours()/Month.Hours()), 1), b.resets
+	}
+	return max(b.left, 1), b.resets
+}
+
+// start returns the credits that a new process may spend at once. mu is held.
+func (b *Budget) start() float64 {
+	credits, _ := b.share(b.at)
+	if b.resets.IsZero() {
+		return min(max(minStart, math.Floor(credits*startShare)), credits)
+	}
+	return credits * startShare
+}
+
+// advance adds the credits that have come back since at. mu is held.
+func (b *Budget) advance() {
+	now := b.now()
+	if !b.resets.IsZero() && !now.Before(b.resets) {
+		b.resets = time.Time{} // A new month has begun, of which nothing is known yet.
+	}
+	passed := max(now.Sub(b.at), 0)
+	b.at = now
+	credits, _ := b.share(now)
+	b.level = min(b.level+float64(passed)/b.every(), max(credits*burstShare, 1))
+}
+
+// every returns how long a credit takes to come back, in nanoseconds. mu is held.
+func (b *Budget) every() float64 {
+	credits, end := b.share(b.at)
+	pace := credits / float64(end.Sub(b.at))
+	if lasted := b.at.Sub(b.since); !b.resets.IsZero() && lasted > time.Hour {
+		pace -= min(b.others/float64(lasted), maxOthers*pace)
+	}
+	return 1 / pace
+}
+
+// Take spends a credit and returns 0; the caller must then call End. Without a credit it
+// returns how long to wait for the next one. usedUp is true if the plan has none before a new
+// month or day begins.
+func (b *Budget) Take() (wait time.Duration, usedUp bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.advance()
+	switch {
+	case b.at.Before(b.usedUpUntil):
+		return b.usedUpUntil.Sub(b.at), true
+	case !b.resets.IsZero() && b.left < 1:
+		return b.resets.Sub(b.at), true
+	case b.level < 1:
+		// Never 0, so that rounding grants nothing.
+		return max(time.Duration((1-b.level)*b.every()), time.Millisecond), false
+	}
+	b.spend(1)
+	b.pending++
+	return 0, false
+}
+
+// End ends the call of a Take. It gives the credit back if the provider did not count the call.
+func (b *Budget) End(counted bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.pending--
+	if !counted {
+		b.spend(-1)
+	}
+}
+
+// spend takes credits from what there is. mu is held.
+func (b *Budget) spend(credits float64) {
+	b.level, b.left = b.level-credits, b.left-credits
+	if b.resets.IsZero() {
+		b.unread += credits
+	}
+}
+
+// Note counts a credit that another replica spent. However many these are, there is a credit
+// again within twice Every.
+func (b *Budget) Note() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.advance()
+	b.level, b.left = max(b.level-1, -1), b.left-1
+}
+
+// Learn replaces what is known by what the provider says.
+func (b *Budget) Learn(r Reading) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.advance()
+	first, upgraded := b.resets.IsZero(), float64(r.Left) > 1.1*b.left+10
+	if first {
+		b.since, b.others = b.at, 0
+	} else {
+		b.others += max(b.left-float64(r.Left), 0)
+	}
+	b.left, b.resets, b.usedUpUntil = float64(r.Left)-b.pending, b.at.Add(r.Resets), time.Time{}
+	switch {
+	case first:
+		b.level = min(b.level+b.unread, b.start()) - b.unread
+		b.unread = 0
+	case upgraded:
+		b.level = max(b.level, b.start())
+	}
+}
+
+// UseUp makes Take refuse for so long, or until the next Learn.
+func (b *Budget) UseUp(lasts time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.usedUpUntil = b.now().Add(lasts)
 }
 
 // Every returns how long a credit takes to come back.
-func (b *Budget) Every() time.Duration { return b.every }
+func (b *Budget) Every() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.advance()
+	return time.Duration(b.every())
+}
 
-// Available returns how many credits can be taken now. It returns NaN where replicas
-// share them.
+// Available returns how many credits can be taken now.
 func (b *Budget) Available() float64 {
-	if b.Shared {
-		return math.NaN()
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := b.now()
-	_, full := b.load(context.Background(), now)
-	return float64(max(0, now.Add(b.window).Sub(full)/b.every))
+	b.advance()
+	if b.at.Before(b.usedUpUntil) {
+		return 0
+	}
+	return max(math.Floor(b.level), 0)
 }
-
-// Take implements core.Budget. The wait is at most Every, and at most 5 seconds where
-// replicas share the credits. While their Store is away Take spends nothing: another
-// replica may have spent what this one knew to be left. It blocks for Store.
-func (b *Budget) Take(ctx context.Context) (wait time.Duration) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for range maxRaces {
-		now := b.now()
-		saved, full := b.load(ctx, now)
-		full = full.Add(b.every)
-		if wait := full.Sub(now) - b.window; wait > 0 {
-			if b.Shared {
-				return min(wait, recheck)
-			}
-			return min(wait, b.every) // longer only while the clock is set back
-		}
-		if b.save(ctx, saved, full) {
-			b.known = full
-			return 0
-		}
-	}
-	return recheck
-}
-
-// load returns what is saved and when all credits are back, which is not before now. mu
-// is held.
-func (b *Budget) load(ctx context.Context, now time.Time) (saved []byte, full time.Time) {
-	times := []time.Time{b.known}
-	if b.Store != nil {
-		saved, _ = b.Store.Load(ctx, b.key())
-		if nanos, err := strconv.ParseInt(string(saved), 10, 64); err == nil {
-			times = append(times, time.Unix(0, nanos))
-		}
-	}
-	for _, t := range times {
-		possible := t.After(now.Add(-month)) && !t.After(now.Add(b.window+maxClockGap))
-		if possible && t.After(full) {
-			full = t
-		}
-	}
-	if full.IsZero() {
-		return saved, now.Add(max(0, b.window-startCredits*b.every))
-	}
-	b.known = full
-	if full.Before(now) {
-		return saved, now
-	}
-	return saved, full
-}
-
-// save reports whether the next Take of every replica knows full. mu is held.
-func (b *Budget) save(ctx context.Context, saved []byte, full time.Time) bool {
-	return b.Store == nil || b.Store.Swap(ctx, b.key(), saved, strconv.AppendInt(nil, full.UnixNano(), 10), 2*month)
-}
-
-func (b *Budget) key() string { return "credits " + b.Plan }

@@ -1,275 +1,279 @@
 package credits
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 )
 
-// fakeStore is a Store that can be away and can lose what it has.
-type fakeStore struct {
-	values map[string][]byte
-	away   bool
-	// beforeSwap runs before each Swap.
-	beforeSwap func()
+const day = 24 * time.Hour
+
+// start is the beginning of the first month of a simulation. Each month has 31 days.
+var start = time.Unix(1_800_000_000, 0)
+
+// provider counts the calls of all who have its key, and refuses what the plan does not have.
+type provider struct {
+	plan  int
+	now   time.Time
+	spent int       // of this month
+	month time.Time // begin of the month
+	busy  int       // most spent in a month
+	full  int       // refusals for want of credits
 }
 
-func (s *fakeStore) Load(_ context.Context, key string) ([]byte, error) {
-	if s.away {
-		return nil, errors.New("away")
+func (p *provider) pass(d time.Duration) {
+	p.now = p.now.Add(d)
+	if !p.now.Before(p.month.Add(Month)) {
+		p.busy, p.spent, p.month = max(p.busy, p.spent), 0, p.month.Add(Month)
 	}
-	return s.values[key], nil
 }
 
-func (s *fakeStore) Swap(_ context.Context, key string, old, value []byte, ttl time.Duration) bool {
-	if s.beforeSwap != nil {
-		s.beforeSwap()
-	}
-	if lost := ttl < month; lost || s.away || string(s.values[key]) != string(old) {
+func (p *provider) reading() Reading {
+	return Reading{Left: p.plan - p.spent, Resets: p.month.Add(Month).Sub(p.now)}
+}
+
+// call reports whether the plan still has a credit.
+func (p *provider) call() bool {
+	if p.spent == p.plan {
+		p.full++
 		return false
 	}
-	s.values[key] = value
+	p.spent++
 	return true
 }
 
-// deployment is replicas that take every credit that they can.
+// deployment is replicas that ask for the price without a pause and share the last one.
 type deployment struct {
-	plan, replicas int
-	pause          time.Duration // between two tries
-	store          *fakeStore    // nil: replicas keep nothing
-	budgets        []*Budget
-
-	now time.Time
-	// clockErrors are how far ahead the replicas' clocks are.
-	clockErrors [3]time.Duration
-	calls       []time.Time
+	*provider
+	perMonth int
+	silent   bool // the provider does not say what is left
+	replicas []*Budget
+	priced   time.Time     // the last price
+	gap      time.Duration // the longest time without one
+	read     time.Time     // the last Reading
 }
 
-func newDeployment(plan, replicas int) *deployment {
-	d := &deployment{plan: plan, replicas: replicas, pause: 30 * time.Minute, store: &fakeStore{values: map[string][]byte{}}, now: time.Unix(1_800_000_000, 0)}
+func newDeployment(plan, perMonth, replicas int, silent bool) *deployment {
+	d := &deployment{provider: &provider{plan: plan, now: start, month: start}, perMonth: perMonth, silent: silent, priced: start, replicas: make([]*Budget, replicas)}
 	d.restart()
 	return d
 }
 
 func (d *deployment) restart() {
-	d.budgets = nil
 	for i := range d.replicas {
-		c := Config{PerMonth: d.plan, Shared: d.replicas > 1}
-		if d.store != nil {
-			c.Store = d.store
+		d.replicas[i] = newBudget(d.perMonth, func() time.Time { return d.now })
+	}
+	d.read = time.Time{}
+}
+
+// ask has a replica ask for the price, if the last one is older than a TTL.
+func (d *deployment) ask(i int) {
+	if d.now.Sub(d.priced) < 30*time.Second {
+		return
+	}
+	if wait, _ := d.replicas[i].Take(); wait > 0 {
+		return
+	}
+	counted := d.call()
+	d.replicas[i].End(counted)
+	if !counted {
+		return
+	}
+	d.gap, d.priced = max(d.gap, d.now.Sub(d.priced)), d.now
+	for j, other := range d.replicas {
+		if j != i {
+			other.Note()
 		}
-		b := New(c)
-		b.now = func() time.Time { return d.now.Add(d.clockErrors[i]) }
-		d.budgets = append(d.budgets, b)
+	}
+}
+
+// run lets a time pass. event happens every hour.
+func (d *deployment) run(lasts time.Duration, event func(hour int)) {
+	const step = 30 * time.Second
+	for past := time.Duration(0); past < lasts; past += step {
+		if past%time.Hour == 0 {
+			event(int(past / time.Hour))
+		}
+		for i := range d.replicas {
+			d.ask((i + int(past/step)) % len(d.replicas))
+		}
+		if !d.silent && d.now.Sub(d.read) >= 10*time.Minute {
+			d.read = d.now
+			for _, b := range d.replicas {
+				b.Learn(d.reading())
+			}
+		}
+		d.pass(step)
+	}
+}
+
+// A year of each of these never runs out of credits, spends most of them, and never leaves the
+// price older than wanted.
+func TestAMonthsCreditsLastAMonth(t *testing.T) {
+	nothing := func(*deployment, int) {}
+	for _, test := range []struct {
+		name           string
+		plan, perMonth int
+		silent         bool
+		event          func(*deployment, int)
+		least          float64 // part of the plan that is spent in the busiest month
+		oldest         time.Duration
+	}{
+		{"nothing happens", 15_000, 0, false, nothing, 0.97, 6 * time.Minute},
+		{"a small plan", 300, 0, false, nothing, 0.9, 4 * time.Hour},
+		{"a tiny plan", 10, 0, false, nothing, 0.5, 8 * day},
+		{"restarts each hour", 10_000, 0, false, func(d *deployment, _ int) { d.restart() }, 0.97, time.Hour},
+		{"others spend half", 15_000, 0, false, func(d *deployment, _ int) {
+			for range 10 {
+				d.call()
+			}
+		}, 0.97, time.Hour},
+		{"others spend it all at once", 15_000, 0, false, func(d *deployment, hour int) {
+			for range 15_000 * min(hour%744/743, 1) {
+				d.call()
+			}
+		}, 0.97, 2 * time.Hour},
+		{"an operator's bound", 15_000, 5000, false, nothing, 0.25, 20 * time.Minute},
+		{"the provider does not say", 10_000, 0, true, nothing, 0.8, 6 * time.Minute},
+		{"the provider does not say, restarts each day", 10_000, 0, true, func(d *deployment, hour int) {
+			if hour%24 == 0 {
+				d.restart()
+			}
+		}, 0.8, 6 * time.Minute},
+		{"the provider does not say, an operator's bound", 10_000, 5000, true, nothing, 0.4, 12 * time.Minute},
+	} {
+		for _, replicas := range []int{1, 3} {
+			t.Run(fmt.Sprintf("%s, %d replicas", test.name, replicas), func(t *testing.T) {
+				t.Parallel()
+				d := newDeployment(test.plan, test.perMonth, replicas, test.silent)
+				d.run(12*Month, func(hour int) { test.event(d, hour) })
+				if d.full > 0 && test.name != "others spend it all at once" {
+					t.Errorf("%d calls were refused", d.full)
+				}
+				if want := int(test.least * float64(test.plan)); d.busy < want {
+					t.Errorf("%d credits in the busiest month, want at least %d", d.busy, want)
+				}
+				if bound := test.perMonth; bound > 0 && d.busy > bound {
+					t.Errorf("%d credits in the busiest month, the operator allows %d", d.busy, bound)
+				}
+				if d.gap > test.oldest {
+					t.Errorf("a price was %v old, want at most %v", d.gap, test.oldest)
+				}
+			})
+		}
 	}
 }
 
 // takeAll takes all credits that there are, and returns how many.
-func (d *deployment) takeAll(t *testing.T) int {
-	t.Helper()
-	before := len(d.calls)
-	for _, b := range d.budgets {
-		for b.Take(context.Background()) == 0 {
-			d.calls = append(d.calls, d.now)
-			if len(d.calls)-before > d.plan {
-				t.Fatal("there are credits without end")
-			}
-		}
+func takeAll(b *Budget) (n int) {
+	for wait, _ := b.Take(); wait == 0; wait, _ = b.Take() {
+		b.End(true)
+		n++
 	}
-	return len(d.calls) - before
+	return n
 }
 
-// run takes all credits again and again for so long. event happens every hour.
-func (d *deployment) run(t *testing.T, lasts time.Duration, event func(hour int)) {
-	t.Helper()
-	for past := time.Duration(0); past < lasts; past += d.pause {
-		if past%time.Hour == 0 {
-			event(int(past / time.Hour))
-		}
-		d.takeAll(t)
-		d.now = d.now.Add(d.pause)
-	}
-}
-
-// busiestMonth returns the largest number of calls in any 31 days.
-func (d *deployment) busiestMonth() (most int) {
-	first := 0
-	for i, at := range d.calls {
-		for !d.calls[first].After(at.Add(-month)) {
-			first++
-		}
-		most = max(most, i-first+1)
-	}
-	return most
-}
-
-func nothing(int) {}
-
-// A year of each of these spends no month of the plan more than once, and most of it.
-func TestNoMonthIsOverspent(t *testing.T) {
-	const day = 24
-	restartHourly := func(d *deployment, _ int) { d.restart() }
-	flush := func(d *deployment) { clear(d.store.values) }
-	// clocks are wrong by a day for a week, in turn ahead and behind.
-	clocks := func(d *deployment, hour int) {
-		wrong := []time.Duration{0, day * time.Hour, 0, -day * time.Hour}[hour/(7*day)%4]
-		d.clockErrors = [3]time.Duration{wrong, wrong, wrong}
-	}
+func TestAStartIsAllowedSome(t *testing.T) {
 	for _, test := range []struct {
-		name  string
-		event func(d *deployment, hour int)
-		// plan is the smallest that holds, and least is the part of it that is spent.
-		plan  int
-		least float64
-		// pause is the time between two tries; 0: half an hour. Where nothing outlives an
-		// hour, a month with short pauses stands for a year.
-		pause time.Duration
+		name     string
+		perMonth int
+		reading  *Reading
+		want     int
 	}{
-		{"nothing happens", func(*deployment, int) {}, 1, 0.81, 0},
-		{"restarts every hour", restartHourly, 1, 0.81, 0},
-		{"restarts every hour, nothing kept", func(d *deployment, _ int) {
-			d.store, d.replicas = nil, 1
-			d.restart()
-		}, 10_000, 0.95, 20 * time.Second},
-		{"FLUSHALL every hour", func(d *deployment, _ int) { flush(d) }, 100, 0.81, 0},
-		{"FLUSHALL and a restart every hour", func(d *deployment, hour int) { restartHourly(d, hour); flush(d) }, 10_000, 0.95, 20 * time.Second},
-		{"Redis is away for three days a week", func(d *deployment, hour int) { d.store.away = hour%(7*day) < 3*day }, 100, 0.5, 0},
-		{"the clocks jump by a day", clocks, 100, 0.7, 0},
-		{"clocks jump every hour", func(d *deployment, hour int) {
-			d.clockErrors[0] = []time.Duration{0, day * time.Hour, 0, -day * time.Hour}[hour%4]
-		}, 100, 0.8, 0},
-		{"one clock jumps by a day", func(d *deployment, hour int) {
-			clocks(d, hour)
-			d.clockErrors[1], d.clockErrors[2] = 0, 0
-		}, 100, 0.7, 0},
-		{"all of it", func(d *deployment, hour int) {
-			clocks(d, hour)
-			restartHourly(d, hour)
-			d.store.away = hour%(9*day) < 2*day
-			if hour%(2*day) == 0 {
-				flush(d)
-			}
-		}, 10_000, 0.5, 0},
+		{"nothing is known", 0, nil, 20},
+		{"an operator's bound", 1000, nil, 2},
+		{"a bound of one", 1, nil, 1},
+		{"a whole month", 0, &Reading{Left: 15_000, Resets: Month}, 20},
+		{"half of a large plan", 0, &Reading{Left: 100_000, Resets: Month / 2}, 20},
+		{"some left", 0, &Reading{Left: 3000, Resets: 3 * day}, 7},
+		{"one left", 0, &Reading{Left: 1, Resets: 3 * day}, 0},
+		{"none left", 0, &Reading{Left: 0, Resets: 3 * day}, 0},
 	} {
-		for _, replicas := range []int{1, 3} {
-			for _, plan := range slices.Compact([]int{test.plan, 10_000}) {
-				t.Run(fmt.Sprintf("%s, %d replicas, plan of %d", test.name, replicas, plan), func(t *testing.T) {
-					d := newDeployment(plan, replicas)
-					days := 366
-					if test.pause > 0 {
-						d.pause, days = test.pause, 35
-					}
-					d.run(t, time.Duration(days)*day*time.Hour, func(hour int) { test.event(d, hour) })
-					if got := d.busiestMonth(); got > plan {
-						t.Errorf("%d credits in a month, want at most %d", got, plan)
-					}
-					if want := int(test.least * float64(plan)); d.busiestMonth() < want {
-						t.Errorf("%d credits in the busiest month, want at least %d", d.busiestMonth(), want)
-					}
-				})
-			}
+		b := newBudget(test.perMonth, func() time.Time { return start })
+		if test.reading != nil {
+			b.Learn(*test.reading)
+		}
+		if got := int(b.Available()); got != test.want {
+			t.Errorf("%s: %d available, want %d", test.name, got, test.want)
+		}
+		if got := takeAll(b); got != test.want {
+			t.Errorf("%s: %d credits at the start, want %d", test.name, got, test.want)
 		}
 	}
 }
 
-func TestPlanIsSpreadOverTheMonth(t *testing.T) {
-	for _, test := range []struct {
-		plan  int
-		every time.Duration // rounded
-		burst int
-	}{
-		{1, 744 * time.Hour, 1},
-		{10, 99*time.Hour + 12*time.Minute, 1},
-		{100, 8*time.Hour + 58*time.Minute, 2},
-		{10_000, 5 * time.Minute, 255},
-	} {
-		d := newDeployment(test.plan, 1)
-		b := d.budgets[0]
-		if got := b.Every().Round(time.Minute); got != test.every {
-			t.Errorf("plan of %d: a credit comes back after %v, want %v", test.plan, got, test.every)
-		}
-		if got, want := d.takeAll(t), min(test.burst, startCredits); got != want {
-			t.Errorf("plan of %d: %d credits at first, want %d", test.plan, got, want)
-		}
-		d.now = d.now.Add(month)
-		if got := b.Available(); got != float64(test.burst) {
-			t.Errorf("plan of %d: %v credits available after a quiet month, want %d", test.plan, got, test.burst)
-		}
-		if got := d.takeAll(t); got != test.burst {
-			t.Errorf("plan of %d: %d credits after a quiet month, want %d", test.plan, got, test.burst)
-		}
-		if got := b.Take(t.Context()); got != b.Every() {
-			t.Errorf("plan of %d: the next credit is in %v, want %v", test.plan, got, b.Every())
-		}
-		d.clockErrors[0] = -24 * time.Hour
-		if got := b.Available(); got != 0 {
-			t.Errorf("plan of %d: %v credits available by a clock that is set back, want 0", test.plan, got)
-		}
-		if got := b.Take(t.Context()); got != b.Every() {
-			t.Errorf("plan of %d: asks again in %v by a clock that is set back, want %v", test.plan, got, b.Every())
-		}
+func TestCreditsComeBackAndAreSavedUp(t *testing.T) {
+	now := start
+	b := newBudget(0, func() time.Time { return now })
+	b.Learn(Reading{Left: 14_400, Resets: 30 * day})
+	if got := b.Every(); got != 3*time.Minute {
+		t.Errorf("a credit comes back after %v, want 3m", got)
+	}
+	takeAll(b)
+	if wait, usedUp := b.Take(); wait <= 0 || wait > 3*time.Minute+time.Second || usedUp {
+		t.Errorf("the next one is in %v, used up: %v", wait, usedUp)
+	}
+	now = now.Add(12 * time.Hour)
+	if got := takeAll(b); got < 235 || got > 245 {
+		t.Errorf("%d credits after half a day, want some 240", got)
+	}
+	now = now.Add(3 * day)
+	if got := takeAll(b); got < 400 || got > 460 {
+		t.Errorf("%d credits after three quiet days, want some 430", got)
 	}
 }
 
-func TestCorruptTimeRecovers(t *testing.T) {
-	for name, value := range map[string]string{
-		"a century ahead": "4955500000000000000", "nonsense": "\x00", "nothing": "", "the year 1678": "-9000000000000000000",
-		"four days ahead":       fmt.Sprint(time.Unix(1_800_000_000, 0).AddDate(0, 0, 4).UnixNano()),
-		"a month and a day ago": fmt.Sprint(time.Unix(1_800_000_000, 0).AddDate(0, 0, -32).UnixNano()),
-	} {
-		d := newDeployment(10_000, 1)
-		d.store.values[d.budgets[0].key()] = []byte(value)
-		if got := d.takeAll(t); got != startCredits {
-			t.Errorf("%s: %d credits at first, want %d", name, got, startCredits)
+func TestACallThatIsNotCountedIsFree(t *testing.T) {
+	b := newBudget(0, func() time.Time { return start })
+	for i := range 100 {
+		if wait, _ := b.Take(); wait > 0 {
+			t.Fatalf("call %d has to wait for %v", i, wait)
 		}
-		d.run(t, month, nothing)
-		if got := d.busiestMonth(); got < 8000 {
-			t.Errorf("%s: %d credits in a month, want at least 8000", name, got)
-		}
+		b.End(false)
 	}
 }
 
-func TestNothingIsTakenWhileRedisIsAway(t *testing.T) {
-	d := newDeployment(10_000, 3)
-	d.now = d.now.Add(month)
-	d.takeAll(t)
-	d.store.away = true
-	d.now = d.now.Add(time.Hour)
-	for range 2 { // Also after a restart, which knows nothing.
-		if got := d.takeAll(t); got != 0 {
-			t.Errorf("%d credits while Redis is away, want 0", got)
-		}
-		if got := d.budgets[0].Take(t.Context()); got != recheck {
-			t.Errorf("asks again in %v, want %v", got, recheck)
-		}
-		d.restart()
+func TestTheProviderDecides(t *testing.T) {
+	now := start
+	b := newBudget(0, func() time.Time { return now })
+	b.Learn(Reading{Left: 0, Resets: 2 * day})
+	if wait, usedUp := b.Take(); wait != 2*day || !usedUp {
+		t.Errorf("with none left: wait %v, used up: %v", wait, usedUp)
 	}
-	d.store.away = false
-	if got := d.takeAll(t); got != 11 {
-		t.Errorf("%d credits of the hour once Redis is back, want 11", got)
+	b.Learn(Reading{Left: 5000, Resets: 2 * day}) // an upgrade
+	now = now.Add(time.Minute)
+	if n := takeAll(b); n != 13 {
+		t.Errorf("after an upgrade: %d credits", n)
+	}
+	now = now.Add(time.Hour)
+	b.UseUp(time.Hour)
+	if wait, usedUp := b.Take(); wait != time.Hour || !usedUp || b.Available() != 0 {
+		t.Errorf("refused: wait %v, used up: %v", wait, usedUp)
+	}
+	now = now.Add(time.Hour)
+	if n := takeAll(b); n == 0 {
+		t.Error("no credit after the refusal")
+	}
+	b.Learn(Reading{Left: 0, Resets: time.Hour})
+	now = now.Add(time.Hour) // A new month, of which nothing is known.
+	if wait, _ := b.Take(); wait > 0 {
+		t.Errorf("in a new month: wait %v", wait)
 	}
 }
 
-func TestLostRaceTakesTheNextCredit(t *testing.T) {
-	d := newDeployment(10_000, 3)
-	raced := false
-	d.store.beforeSwap = func() {
-		if !raced {
-			raced = true
-			d.budgets[1].Take(t.Context())
-		}
+// Another's call takes no more than there is, and a clock that is set back grants nothing.
+func TestNeverLessThanNothing(t *testing.T) {
+	now := start
+	b := newBudget(0, func() time.Time { return now })
+	for range 1000 {
+		b.Note()
 	}
-	if wait := d.budgets[0].Take(t.Context()); wait != 0 {
-		t.Errorf("the loser of a race waits for %v", wait)
+	now = now.Add(2*b.Every() + time.Second)
+	if got := takeAll(b); got != 1 {
+		t.Errorf("%d credits after the time of one", got)
 	}
-	d.store.beforeSwap = nil
-	if got := d.takeAll(t); got != startCredits-2 {
-		t.Errorf("%d more credits after two replicas took one each, want %d", got, startCredits-2)
-	}
-	if got := d.budgets[0].Take(t.Context()); got != recheck {
-		t.Errorf("asks again in %v, though another may learn the price, want %v", got, recheck)
+	now = now.Add(-day)
+	if got := takeAll(b); got != 0 {
+		t.Errorf("%d credits by a clock that is set back", got)
 	}
 }

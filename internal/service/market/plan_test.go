@@ -1,0 +1,312 @@
+package market_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"herald/internal/core"
+	"herald/internal/demo/fake"
+	"herald/internal/ops"
+	"herald/internal/service/market"
+	"herald/internal/service/rest/resttest"
+)
+
+// provider is a price provider in simulated time. It counts a credit for each quote with
+// status 200.
+type provider struct {
+	limit, used atomic.Int64
+	resets      time.Duration // from the begin
+	begun       time.Time
+	noInfo      bool
+	// fault answers a request for a quote and returns true, or returns false.
+	fault atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
+	// quotes and infos count the requests.
+	quotes, infos atomic.Int64
+}
+
+// counted marks the status 200 of a quote.
+type counted struct {
+	http.ResponseWriter
+	p *provider
+}
+
+func (c counted) WriteHeader(status int) {
+	if status == http.StatusOK {
+		c.p.used.Add(1)
+	}
+	c.ResponseWriter.WriteHeader(status)
+}
+
+func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/v1/key/info" {
+		if p.infos.Add(1); p.noInfo {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprint(w, keyInfo(p.limit.Load(), p.limit.Load()-p.used.Load(), p.begun.Add(p.resets)))
+		return
+	}
+	p.quotes.Add(1)
+	c := counted{w, p}
+	if fault := p.fault.Load(); fault != nil && (*fault)(c, r) {
+		return
+	}
+	if p.used.Load() >= p.limit.Load() {
+		c.WriteHeader(http.StatusPaymentRequired)
+		io.WriteString(w, `{"status":{"error_code":1010}}`)
+		return
+	}
+	c.WriteHeader(http.StatusOK)
+	updated := time.Now().UTC().Truncate(time.Minute).Format(time.RFC3339)
+	io.WriteString(w, ok(`{"42":{"id":42,"symbol":"HRD","quote":{"USD":{"price":1.5,"last_updated":"`+updated+`"}}}}`))
+}
+
+func keyInfo(limit, left int64, resets time.Time) string {
+	return fmt.Sprintf(`{"status":{"error_code":0},"data":{"plan":{"credit_limit_monthly":%d,"credit_limit_monthly_reset_timestamp":%q,"rate_limit_minute":50},`+
+		`"usage":{"current_minute":{"requests_left":49},"current_day":{"credits_used":12,"credits_left":null},"current_month":{"credits_left":%d}}}}`,
+		limit, resets.UTC().Format("2006-01-02T15:04:05.000Z"), left)
+}
+
+// inBubble runs a test with a client of the provider in simulated time.
+func inBubble(t *testing.T, p *provider, s market.Settings, test func(*testing.T, *market.Client)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		network := fake.NewNetwork()
+		server := &http.Server{Handler: p}
+		go server.Serve(network)
+		defer server.Close()
+		base := http.DefaultTransport.(*http.Transport)
+		before := base.DialContext
+		base.DialContext = network.Dial
+		defer func() { base.DialContext = before }()
+		p.begun = time.Now()
+		s.URL, s.By, s.Token, s.Symbol, s.TTL = "http://prices.example.org", "id", "42", "hrd", 30*time.Second
+		cache := core.NewCache(core.CacheConfig{MaxItems: 10, CallTimeout: 5 * time.Second, Timeout: 20 * time.Second, StaleFor: time.Hour, Observer: ops.NewMetrics()})
+		defer cache.Close()
+		test(t, market.New(s, cache, slog.New(slog.DiscardHandler)))
+	})
+}
+
+// faultsOfQuotes are ways in which quotes fail for a while.
+var faultsOfQuotes = map[string]func(http.ResponseWriter, *http.Request) bool{
+	"500":                     status(500, ""),
+	"502 with HTML":           status(502, "<html>"),
+	"200 with HTML":           status(200, "<html>"),
+	"200 with error code 500": status(200, `{"status":{"error_code":500}}`),
+	"429":                     status(429, ""),
+	"a price of null":         status(200, ok(`{"42":{"id":42,"symbol":"HRD","quote":{"USD":{"price":null}}}}`)),
+	"silence": func(_ http.ResponseWriter, r *http.Request) bool {
+		<-r.Context().Done()
+		return true
+	},
+	"a connection that breaks": func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) },
+}
+
+func status(code int, body string) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(code)
+		io.WriteString(w, body)
+		return true
+	}
+}
+
+// After an outage of a minute the price is fresh within 15 seconds, whether the bot has just
+// started or not, and whether the provider says what is left or not.
+func TestThePriceIsBackSoonAfterAnOutage(t *testing.T) {
+	for name, fault := range faultsOfQuotes {
+		for _, noInfo := range []bool{false, true} {
+			for _, before := range []time.Duration{0, time.Hour} {
+				p := &provider{resets: 15 * 24 * time.Hour, noInfo: noInfo}
+				p.limit.Store(15_000)
+				inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
+					for ; before > 0; before -= 5 * time.Minute {
+						c.Price.Get(t.Context(), struct{}{})
+						time.Sleep(5 * time.Minute)
+					}
+					p.fault.Store(&fault)
+					for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(2 * time.Second) {
+						c.Price.Get(t.Context(), struct{}{})
+					}
+					p.fault.Store(nil)
+					begun := time.Now()
+					for {
+						q, err := c.Price.Get(t.Context(), struct{}{})
+						if err == nil && !q.Stale && q.Why == nil && time.Since(q.At) < 30*time.Second {
+							break
+						}
+						if time.Since(begun) > 15*time.Second {
+							t.Fatalf("%s, no info %v, started %v before: after %v there is %+v, %v", name, noInfo, before, time.Since(begun), q, err)
+						}
+						time.Sleep(time.Second)
+					}
+				})
+			}
+		}
+	}
+}
+
+// Who asks all the time spends no more than is left, and knows when the next price comes.
+func TestWhatIsLeftIsSpreadOverTheMonth(t *testing.T) {
+	p := &provider{resets: 10 * 24 * time.Hour}
+	p.limit.Store(1000)
+	p.used.Store(760) // One an hour is left.
+	inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
+		for begun := time.Now(); time.Since(begun) < 9*24*time.Hour; time.Sleep(time.Minute) {
+			q, err := c.Price.Get(t.Context(), struct{}{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if age := time.Since(q.At); age > 30*time.Second && age < 55*time.Minute && (q.Why == nil || q.Why.Reason != core.NoCredit ||
+				time.Until(q.At.Add(90*time.Minute)) < q.Why.RetryAfter) {
+				t.Fatalf("after %v a price %v old has the reason %+v", time.Since(begun), age, q.Why)
+			}
+		}
+		if n := p.used.Load() - 760; n < 200 || n > 230 {
+			t.Errorf("%d credits in nine days, want some 216", n)
+		}
+		if n := p.infos.Load(); n > 9*24*60 {
+			t.Errorf("%d questions about the plan, want at most one a minute", n)
+		}
+	})
+}
+
+// Without a credit nobody is asked for a quote, and an upgrade is noticed within a minute.
+func TestAnUpgradeIsNoticed(t *testing.T) {
+	p := &provider{resets: 10 * 24 * time.Hour}
+	p.limit.Store(1000)
+	p.used.Store(1000)
+	inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
+		for range 60 {
+			_, err := c.Price.Get(t.Context(), struct{}{})
+			if failed := resttest.WantReason(t, err, market.Service, core.UsedUp); failed.RetryAfter < 9*24*time.Hour {
+				t.Fatalf("retry after %v, want ten days", failed.RetryAfter)
+			}
+			time.Sleep(10 * time.Second)
+		}
+		if n := p.quotes.Load(); n > 1 {
+			t.Errorf("%d quotes asked for without a credit", n)
+		}
+		p.limit.Store(10_000)
+		time.Sleep(time.Minute)
+		if _, err := c.Price.Get(t.Context(), struct{}{}); err != nil {
+			t.Errorf("a minute after an upgrade: %v", err)
+		}
+	})
+}
+
+func TestARefusalForGoodIsNotAskedForAgainEachTime(t *testing.T) {
+	for _, body := range []string{`{"status":{"error_code":1001}}`, `{"status":{"error_code":1006}}`, `{"status":{"error_code":400}}`} {
+		p, refuse := &provider{noInfo: true}, status(400, body)
+		p.fault.Store(&refuse)
+		inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
+			for range 60 {
+				c.Price.Get(t.Context(), struct{}{})
+				time.Sleep(time.Second)
+			}
+			if n := p.quotes.Load(); n != 1 {
+				t.Errorf("%s: %d requests in a minute, want 1", body, n)
+			}
+		})
+	}
+}
+
+func TestWhatTheProviderSaysOfThePlan(t *testing.T) {
+	now := time.Now().UTC().Truncate(time.Second)
+	date := now.Add(-24 * time.Hour) // This machine's clock is a day ahead.
+	tenDays := date.Add(10 * 24 * time.Hour)
+	good := keyInfo(15_000, 11_988, tenDays)
+	for _, test := range []struct {
+		name   string
+		status int
+		body   string
+		left   int // -1: the provider does not say
+		resets time.Duration
+	}{
+		{"good", 200, good, 11_988, 10 * 24 * time.Hour},
+		{"none left", 200, keyInfo(15_000, 0, tenDays), 0, 10 * 24 * time.Hour},
+		{"more left than the plan has", 200, keyInfo(15_000, 99_999, tenDays), 15_000, 10 * 24 * time.Hour},
+		{"no limit, but what is left", 200, keyInfo(0, 500, tenDays), 500, 10 * 24 * time.Hour},
+		{"a reset in the past", 200, keyInfo(15_000, 11_988, date.Add(-time.Hour)), 11_988, 31 * 24 * time.Hour},
+		{"a reset in years", 200, keyInfo(15_000, 11_988, date.AddDate(3, 0, 0)), 11_988, 31 * 24 * time.Hour},
+		{"a negative number", 200, keyInfo(15_000, -1, tenDays), -1, 0},
+		{"a negative limit", 200, keyInfo(-1, 11_988, tenDays), -1, 0},
+		{"a plan without a bound", 200, strings.Replace(good, "11988", "null", 1), -1, 0},
+		{"a fraction", 200, strings.Replace(good, "11988", "11988.5", 1), -1, 0},
+		{"an exponent bomb", 200, strings.Replace(good, "11988", "1e999999", 1), -1, 0},
+		{"a text", 200, strings.Replace(good, "11988", `"many"`, 1), -1, 0},
+		{"no reset", 200, strings.Replace(good, "2", "x", 1), -1, 0},
+		{"HTML", 200, "<html>", -1, 0},
+		{"another form", 200, ok(`[]`), -1, 0},
+		{"401", 401, `{"status":{"error_code":1001}}`, -1, 0},
+		{"404", 404, "not found", -1, 0},
+	} {
+		url := resttest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Date", date.Format(http.TimeFormat))
+			w.WriteHeader(test.status)
+			io.WriteString(w, test.body)
+		})
+		got, err := newClient(market.Settings{URL: url}).Credits(t.Context())
+		if failed := err != nil; failed != (test.left < 0) || !failed && (got.Left != test.left || got.Resets != test.resets) {
+			t.Errorf("%s: got %+v, %v", test.name, got, err)
+		}
+	}
+}
+
+func TestVersion3IsAskedWhereVersion1IsGone(t *testing.T) {
+	v3 := `[{"id":42,"symbol":"HRD","quote":[{"symbol":"EUR","price":9},{"symbol":"USD","price":1.5}]}]`
+	for name, test := range map[string]struct {
+		v1, v3 int
+		data   string
+		want   core.Reason // "" is a quote
+	}{
+		"404":               {404, 200, v3, ""},
+		"410":               {410, 200, v3, ""},
+		"both are gone":     {404, 404, v3, core.Rejected},
+		"version 3 is down": {410, 503, v3, core.Unreachable},
+		"two in USD":        {404, 200, strings.Replace(v3, "EUR", "USD", 1), core.Malformed},
+		"none in USD":       {404, 200, strings.Replace(v3, `"USD"`, `"GBP"`, 1), core.Malformed},
+		"no list of quotes": {404, 200, `[{"id":42,"symbol":"HRD","quote":5}]`, core.Malformed},
+		"it is not gone":    {200, 200, `{"42":{"id":42,"symbol":"HRD","quote":{"USD":{"price":1.5}}}}`, ""},
+	} {
+		paths := map[string]int{}
+		url := resttest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+			paths[r.URL.Path]++
+			w.WriteHeader(map[bool]int{true: test.v1, false: test.v3}[strings.HasPrefix(r.URL.Path, "/v1/")])
+			io.WriteString(w, ok(test.data))
+		})
+		var log bytes.Buffer
+		c := market.New(market.Settings{URL: url, By: "id", Token: "42", Symbol: "hrd", MonthlyCredits: market.Uncounted},
+			core.NewCache(core.CacheConfig{CallTimeout: time.Minute}), slog.New(slog.NewTextHandler(&log, nil)))
+		for range 3 {
+			found, err := c.Probe(t.Context())
+			if test.want != "" {
+				resttest.WantReason(t, err, market.Service, test.want)
+			} else if err != nil || found.Quote.Price.String() != "1.5" || found.Quote.V1Gone != (test.v1 != 200) {
+				t.Errorf("%s: got %+v, %v", name, found, err)
+			}
+		}
+		wantV1, warnings := 1, 1
+		if test.v1 == 200 || test.v3 == 404 {
+			wantV1, warnings = 3, 0
+		}
+		if got := paths["/v1/cryptocurrency/quotes/latest"]; got != wantV1 {
+			t.Errorf("%s: version 1 is asked %d times of three, want %d", name, got, wantV1)
+		}
+		if got := strings.Count(log.String(), "has ended version 1"); got != warnings {
+			t.Errorf("%s: %d warnings, want %d", name, got, warnings)
+		}
+	}
+}
+
+func TestAPriceOfNullIsNoPrice(t *testing.T) {
+	_, err := ask(t, "id", "42", 200, ok(`{"42":{"id":42,"symbol":"HRD","quote":{"USD":{"price":null,"volume_24h":1}}}}`))
+	resttest.WantReason(t, err, market.Service, core.NoData)
+}
