@@ -105,7 +105,7 @@ func (c *priceCommand) worth(ctx context.Context, req chat.Request) (chat.Reply,
 		reply.Title = chat.SayWith("amount.old", chat.Values{"worth": reply.Title, "age": chat.Age{Time: q.LastUpdated}})
 	}
 	reply.Subtitle, reply.About = nil, amount
-	reply.Actions = append([]chat.Action{refresh("price", amount)}, link("button.page", q.Page)...)
+	reply.Actions = append([]chat.Action{refresh("price", amount)}, pageLink(q)...)
 	return reply, nil
 }
 

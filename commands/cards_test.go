@@ -6,13 +6,13 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
 
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/service/market"
 	"herald/internal/words"
 )
 
@@ -23,12 +23,15 @@ func TestUnstakingIsTheLeastUntilAllIsRead(t *testing.T) {
 		w.Stake.Claimable = []core.PoolAmount{{Amount: known("2").Decimal}}
 		w.Stake.NextClaim = core.Claim{Amount: known("1").Decimal, At: time.Now().Add(time.Hour)}
 		w.Stake.Failed, w.Stake.UnbondingFailed = unread.Failed, unread.UnbondingFailed
-		said := texts(commandstest.Ask(t, w.Router(t), staked))
-		if !strings.Contains(said, "\nReady to claim at least | 2\u00a0TKN\nUnstaking at least | 3\u00a0TKN\n") {
+		said := spaced(texts(commandstest.Ask(t, w.Router(t), staked)))
+		if !strings.Contains(said, "\n | Ready to claim at least 2 TKN  ·  Unstaking at least 3 TKN\n") {
 			t.Errorf("%+v is told as\n%s", unread, said)
 		}
 	}
 }
+
+// spaced returns text with ordinary spaces.
+func spaced(text string) string { return strings.ReplaceAll(text, "\u00a0", " ") }
 
 func TestWhenTheNextClaimIsStandsBesideTheUnstaking(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -36,16 +39,17 @@ func TestWhenTheNextClaimIsStandsBesideTheUnstaking(t *testing.T) {
 		in              time.Duration // 0: unknown
 		want            string
 	}{
-		"a part":            {"500", "", 75 * time.Hour, "Unstaking | 1,587.17 TKN · the next 500 in about 3 days"},
-		"all of it":         {"1587.17", "", 75 * time.Hour, "Unstaking | 1,587.17 TKN · ready in about 3 days"},
-		"beside a claim":    {"500", "1000", 60 * time.Hour, "Ready to claim | 1,000 TKN\nUnstaking | 1,587.17 TKN · the next 500 in about 3 days"},
-		"unknown":           {"500", "1000", 0, "Ready to claim | 1,000 TKN\nUnstaking | 1,587.17 TKN"},
-		"two days":          {"500", "", 48 * time.Hour, "Unstaking | 1,587.17 TKN · the next 500 in about 2 days"},
-		"almost two days":   {"500", "", 47*time.Hour + 29*time.Minute, "Unstaking | 1,587.17 TKN · the next 500 in about 47 hours"},
-		"an hour":           {"500", "", time.Hour, "Unstaking | 1,587.17 TKN · the next 500 in about 1 hour"},
-		"an hour and a bit": {"500", "", 100 * time.Minute, "Unstaking | 1,587.17 TKN · the next 500 in about 2 hours"},
-		"within the hour":   {"500", "", time.Hour - time.Second, "Unstaking | 1,587.17 TKN · the next 500 in less than an hour"},
-		"since the reading": {"500", "", -time.Minute, "Unstaking | 1,587.17 TKN · the next 500 in less than an hour"},
+		"a part":                    {"500", "", 75 * time.Hour, "Unstaking 1,587.17 TKN  ·  next 500 in about 3 days"},
+		"all of it":                 {"1587.17", "", 75 * time.Hour, "Unstaking 1,587.17 TKN  ·  ready in about 3 days"},
+		"beside a claim":            {"500", "1000", 60 * time.Hour, "Ready to claim 1,000 TKN  ·  Unstaking 1,587.17 TKN  ·  next 500 in about 3 days"},
+		"unknown":                   {"500", "1000", 0, "Ready to claim 1,000 TKN  ·  Unstaking 1,587.17 TKN"},
+		"two days":                  {"500", "", 48 * time.Hour, "Unstaking 1,587.17 TKN  ·  next 500 in about 2 days"},
+		"almost two days":           {"500", "", 47*time.Hour + 29*time.Minute, "Unstaking 1,587.17 TKN  ·  next 500 in about 47 hours"},
+		"an hour":                   {"500", "", time.Hour, "Unstaking 1,587.17 TKN  ·  next 500 in about 1 hour"},
+		"an hour and a bit":         {"500", "", 100 * time.Minute, "Unstaking 1,587.17 TKN  ·  next 500 in about 2 hours"},
+		"within the hour":           {"500", "", time.Hour - time.Second, "Unstaking 1,587.17 TKN  ·  next 500 in less than an hour"},
+		"since the reading":         {"500", "", -time.Minute, "Unstaking 1,587.17 TKN  ·  next 500 in less than an hour"},
+		"a chain that stands still": {"500", "", 75 * time.Hour, "Unstaking 1,587.17 TKN"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := commandstest.Healthy()
@@ -57,9 +61,12 @@ func TestWhenTheNextClaimIsStandsBesideTheUnstaking(t *testing.T) {
 			if test.claimable != "" {
 				w.Stake.Claimable = []core.PoolAmount{{Amount: known(test.claimable).Decimal}}
 			}
+			if name == "a chain that stands still" {
+				w.Stake.BlockTime = time.Now().Add(-11 * time.Minute)
+			}
 			for _, line := range []string{staked, verify} {
-				said := strings.ReplaceAll(texts(commandstest.Ask(t, w.Router(t), line)), "\u00a0", " ")
-				if !strings.Contains(said, "\n"+test.want+"\n") || strings.Contains(said, "claim") != (test.claimable != "") {
+				said := spaced(texts(commandstest.Ask(t, w.Router(t), line)))
+				if !strings.Contains(said, "\n | "+test.want+"\n") || strings.Contains(said, "claim") != (test.claimable != "") {
 					t.Errorf("%s: want %s in\n%s", name, test.want, said)
 				}
 			}
@@ -98,30 +105,30 @@ func TestAnotherMarketCapIsToldFromATenthOn(t *testing.T) {
 		w := commandstest.Healthy()
 		w.Supply.Value = core.Supply{Total: known("2000").Decimal, Circulating: known("1001").Decimal}
 		w.Price.Value.Price, w.Price.Value.MarketCap = known("1").Decimal, known(cap)
-		if said := texts(commandstest.Ask(t, w.Router(t), "/supply")); strings.Contains(said, "it counts another supply") != told || strings.Contains(said, "CoinMarketCap") != told {
+		if said := texts(commandstest.Ask(t, w.Router(t), "/supply")); strings.Contains(said, "CoinMarketCap shows a market cap of") != told {
 			t.Errorf("%s beside 1001: %s", cap, said)
 		}
 	}
 }
 
 func TestOfManyPoolsFiveAreShownAndTheOthersSum(t *testing.T) {
-	for pools, sum := range map[int]string{5: "", 6: "", 7: "… and 2 more pools | 3\u00a0TKN", 60: "… and 55 more pools | 1,540\u00a0TKN"} {
+	for pools, sum := range map[int]string{5: "", 6: "", 7: "… and 2 more pools | 3 TKN", 60: "… and 55 more pools | 1,540 TKN"} {
 		w := commandstest.Healthy()
 		w.Stake.Staked = nil
 		for i := range pools {
 			w.Stake.Staked = append(w.Stake.Staked, core.PoolAmount{Pool: core.Pool{Name: fmt.Sprint("Pool ", i)}, Amount: known(fmt.Sprint(i + 1)).Decimal})
 		}
 		c := words.Print(commandstest.Ask(t, w.Router(t), "/staked "+commandstest.Wallet))
-		largest, others, folded := c.Sections[0].Fields, c.Sections[1].Fields, len(c.Folded)
-		if want := min(pools, 6); sum == "" && (len(largest) != want || folded > 0 || len(others) > 0) {
+		largest, others, folded := spaced(c.Sections[0].Fields[0].Value.String()), c.Sections[1].Fields, len(c.Folded)
+		if n := strings.Count(largest, "Pool"); sum == "" && (n != pools || folded > 0 || len(others) > 0) || sum != "" && (n != 5 || folded != pools-5) {
 			t.Errorf("of %d: %s", pools, shown(c))
 		}
-		if sum != "" && (len(largest) != 5 || folded != pools-5 || !strings.Contains(shown(c), sum) || largest[0].Name.String() != fmt.Sprint("Pool ", pools-1)) {
+		if first := fmt.Sprintf("Pool %d %d  ·  ", pools-1, pools); !strings.HasPrefix(largest, first) || !strings.Contains(spaced(shown(c)), sum) {
 			t.Errorf("of %d: %s", pools, shown(c))
 		}
 		// However much is cut, the sum stands.
 		cut := c.Fit(1000, func(f words.Field) int { return 20 + len(f.Name.String()+f.Value.String()) })
-		if sum != "" && !strings.Contains(shown(cut), sum) {
+		if sum != "" && !strings.Contains(spaced(shown(cut)), sum) {
 			t.Errorf("cut: %s", shown(cut))
 		}
 	}
@@ -138,9 +145,9 @@ func TestHeadlineColorAndFirstChangeAreOfThePeriod(t *testing.T) {
 		tone     chat.Tone
 		below    string
 	}{
-		"a day":                    {"/price 24h", func(w *commandstest.Answers) { w.Chart.Change = w.Price.Value.Change24h }, "TKN $0.01235 ▼ 3.50% (24h)", chat.Falling, "1h ▲ 0.13%  ·  7d 0.00%"},
-		"next to nothing":          {"/price 7d", func(w *commandstest.Answers) { w.Chart.Change.Decimal = w.Chart.Change.Decimal.Shift(-4) }, "TKN $0.01235 0.00% (7d)", chat.Neutral, "1h ▲ 0.13%  ·  24h ▼ 3.50%"},
-		"nobody knows":             {"/price 30d", func(w *commandstest.Answers) { w.Chart.Change = none }, "TKN $0.01235", chat.Neutral, "1h ▲ 0.13%  ·  24h ▼ 3.50%  ·  7d 0.00%"},
+		"a day":                    {"/price 24h", func(w *commandstest.Answers) { w.Chart.Change = w.Price.Value.Change24h }, "TKN $0.01235 ▼ 3.50% (24h)", chat.Falling, "1h ▲ 0.13%  ·  7d 0.00%  ·  Cap $1.23M  ·  Vol $999.50"},
+		"next to nothing":          {"/price 7d", func(w *commandstest.Answers) { w.Chart.Change.Decimal = w.Chart.Change.Decimal.Shift(-4) }, "TKN $0.01235 0.00% (7d)", chat.Neutral, "1h ▲ 0.13%  ·  24h ▼ 3.50%  ·  Cap $1.23M  ·  Vol $999.50"},
+		"nobody knows":             {"/price 30d", func(w *commandstest.Answers) { w.Chart.Change = none }, "TKN $0.01235", chat.Neutral, "1h ▲ 0.13%  ·  24h ▼ 3.50%  ·  7d 0.00%  ·  Cap $1.23M  ·  Vol $999.50"},
 		"no picture":               {"/price 7d", func(w *commandstest.Answers) { w.ChartErr, w.Chart = failure, core.Chart{} }, "TKN $0.01235 0.00% (7d)", chat.Neutral, "1h ▲ 0.13%  ·  24h ▼ 3.50%"},
 		"no picture and no number": {"/price 30d", func(w *commandstest.Answers) { w.ChartErr, w.Chart = failure, core.Chart{} }, "TKN $0.01235 ▼ 3.50% (24h)", chat.Falling, "1h ▲ 0.13%  ·  7d 0.00%"},
 	} {
@@ -158,27 +165,74 @@ func TestHeadlineColorAndFirstChangeAreOfThePeriod(t *testing.T) {
 	}
 }
 
-// An old price is one whose provider has no newer one, or does not answer.
+// An old price is one whose provider has no newer one, or which is ten minutes old though there
+// should be a newer one.
 func TestAnOldPriceTellsItsAgeFirstAndNoChanges(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, stale := range []bool{false, true} {
+	share := &core.Error{Service: market.Service, Reason: core.NoCredit, RetryAfter: 44*time.Minute + time.Second}
+	for name, test := range map[string]struct {
+		age    time.Duration
+		change func(w *commandstest.Answers)
+		shown  string // of the age; "": the price is not old
+		source string // the last line
+	}{
+		"current":                {47 * time.Second, func(*commandstest.Answers) {}, "", "CoinMarketCap · 47 s ago"},
+		"an unchanged quote":     {73 * time.Hour, func(w *commandstest.Answers) { w.Price.Value.OldFrom = w.Price.Value.LastUpdated.Add(time.Hour) }, "3 days old", "The price provider has no newer price"},
+		"silence of seconds":     {47 * time.Second, func(w *commandstest.Answers) { w.Price.Stale = true }, "", "The price provider isn't answering · 47 s ago"},
+		"silence just under":     {10*time.Minute - time.Second, func(w *commandstest.Answers) { w.Price.Stale = true }, "", "The price provider isn't answering · 9 min ago"},
+		"silence of ten minutes": {10 * time.Minute, func(w *commandstest.Answers) { w.Price.Stale = true }, "10 min old", "The price provider isn't answering"},
+		"silence of hours":       {73 * time.Hour, func(w *commandstest.Answers) { w.Price.Stale = true }, "3 days old", "The price provider isn't answering"},
+		"a limit": {time.Minute, func(w *commandstest.Answers) {
+			w.Price.Stale, w.Price.Why = true, market.Service.Fail(core.Limited, nil)
+		}, "", "The price provider is limiting my requests · 1 min ago"},
+		"our share, a while":          {9 * time.Minute, func(w *commandstest.Answers) { w.Price.Why = share }, "", "CoinMarketCap · 9 min ago"},
+		"our share, ten minutes":      {10 * time.Minute, func(w *commandstest.Answers) { w.Price.Why = share }, "10 min old", "I've used my share of price requests. Next request 2026-06-30 12:46 UTC"},
+		"no newer quote, no time":     {time.Minute, func(w *commandstest.Answers) { w.Price.Value.LastUpdated, w.Price.Stale = time.Time{}, true }, "", "The price provider isn't answering · 2 min ago"},
+		"old by the operator's bound": {3 * time.Minute, func(w *commandstest.Answers) { w.Price.Value.OldFrom = w.Price.Value.LastUpdated.Add(time.Minute) }, "3 min old", "The price provider has no newer price"},
+	} {
+		atNoon(t, func(t *testing.T) {
 			w := commandstest.Healthy()
-			w.Price.Stale, w.Price.Value.LastUpdated = stale, time.Now().Add(-73*time.Hour)
-			w.Price.Value.OldFrom = w.Price.Value.LastUpdated.Add(time.Hour)
-			const price = "TKN $0.01235 (3 days old)"
-			for line, title := range map[string]string{"/price": price, "/price 7d": price, "/price 1500": "1,500\u00a0TKN ≈ $18.52 (3 days old)"} {
-				card := words.Print(commandstest.Ask(t, w.Router(t), line))
-				all := shown(card)
-				if card.Tone != chat.Warning || card.Title.String() != title || !card.Subtitle.Empty() {
-					t.Errorf("%s: tone %d, %q %q", line, card.Tone, card.Title, card.Subtitle)
+			w.Price.Value.LastUpdated = time.Now().Add(-test.age)
+			test.change(w)
+			for line, title := range map[string]string{"/price": "TKN $0.01235", "/price 7d": "TKN $0.01235", "/price 1500": "1,500 TKN ≈ $18.52"} {
+				w.Charted = nil
+				reply := commandstest.Ask(t, w.Router(t), line)
+				card := words.Print(reply)
+				all, old := spaced(shown(card)), test.shown != ""
+				if old {
+					title += " (" + test.shown + ")"
 				}
-				if strings.ContainsAny(all, "▲▼") || strings.Contains(all, "ago") || len(card.Notes) != 1 {
-					t.Errorf("%s, stale %t:\n%s", line, stale, all)
+				if (card.Tone == chat.Warning) != old || spaced(card.Title.String()) != title || old && !card.Subtitle.Empty() {
+					t.Errorf("%s, %s: tone %d, %q %q", name, line, card.Tone, card.Title, card.Subtitle)
 				}
-				if card.Image != nil && (!w.Charted[0].Old() || !strings.Contains(card.Image.Alt, "3 days old")) {
-					t.Errorf("the picture is of an old quote: %t; it says %q", w.Charted[0].Old(), card.Image.Alt)
+				if strings.ContainsAny(all, "▲▼") == old || spaced(card.Footer.String()) != test.source || len(card.Notes) > 0 {
+					t.Errorf("%s, %s:\n%s", name, line, all)
+				}
+				if card.Image != nil && (w.Charted[0].Old() != old || !strings.Contains(card.Image.Alt, test.shown)) {
+					t.Errorf("%s: the picture is of an old quote: %t; it says %q", name, w.Charted[0].Old(), card.Image.Alt)
+				}
+				if told := words.Say(chat.English, reply.Unchanged().Text); told != "" && w.Price.Why == nil && !w.Price.Stale || told == "" && (w.Price.Why != nil || w.Price.Stale) {
+					t.Errorf("%s: a refresh is told %q", name, told)
 				}
 			}
+		})
+	}
+}
+
+// The age of an old card is printed, so a refresh edits the card when that changes.
+func TestAnOldCardIsEditedWhenItsAgeChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		w := commandstest.Healthy()
+		w.Price.Stale, w.Price.Value.LastUpdated = true, start
+		last, title := start, ""
+		for time.Since(start) < 72*time.Hour {
+			reply := commandstest.Ask(t, w.Router(t), "/price")
+			said := words.Say(chat.English, reply.Title)
+			if edited := reply.AsOf.Unix() != last.Unix(); edited != (said != title) && title != "" || reply.AsOf.Before(last) || reply.AsOf.After(time.Now()) && time.Since(start) > time.Minute {
+				t.Fatalf("after %v: %q after %q, as of %v after %v", time.Since(start), said, title, reply.AsOf.Sub(start), last.Sub(start))
+			}
+			last, title = reply.AsOf, said
+			time.Sleep(20 * time.Second)
 		}
 	})
 }
@@ -198,18 +252,17 @@ func TestARefreshIsToldWhenThereMayBeANewerPrice(t *testing.T) {
 }
 
 func TestNotStakedSaysInHowManyPools(t *testing.T) {
-	for n, want := range map[int]string{21: "Not staked in any of the 21 pools.", 2: "Not staked in any of the 2 pools.", 1: "Not staked in the 1 pool I checked."} {
+	for n, want := range map[int]string{21: "All 21 pools", 2: "All 2 pools", 1: "All 1 pool"} {
 		w := commandstest.Healthy()
 		w.Stake = core.Stake{Block: 1, Checked: n}
 		r := w.Router(t)
-		asked := words.Print(commandstest.Ask(t, r, staked)).Title.String()
-		verified := words.Print(commandstest.Ask(t, r, verify)).Sections[0].Heading.String()
-		if asked != want || verified != want {
-			t.Errorf("of %d pools: %q and %q, want %q", n, asked, verified, want)
+		asked, verified := words.Print(commandstest.Ask(t, r, staked)), words.Print(commandstest.Ask(t, r, verify))
+		if asked.Title.String() != "Not staked" || !strings.HasSuffix(verified.Subtitle.String(), "not staked") {
+			t.Errorf("%q, and %q", asked.Title, verified.Subtitle)
 		}
-		for _, l := range chat.Languages() {
-			if title := words.Say(l, chat.SayWith("stake.no", chat.Values{"n": chat.Count(n)})); utf8.RuneCountInString(title) > 60 {
-				t.Errorf("%s: %q has more than 60 characters", l, title)
+		for _, card := range []words.Card{asked, verified} {
+			if !strings.HasPrefix(spaced(card.Footer.String()), want+" · block 1 · ") {
+				t.Errorf("of %d pools: the last line is %q", n, card.Footer)
 			}
 		}
 	}

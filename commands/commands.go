@@ -7,7 +7,6 @@
 package commands
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -124,44 +123,13 @@ func nextStep(label, url string) []chat.Action {
 	return buttons
 }
 
-// dated returns the quote of s. If s is stale, the quote is old, and its LastUpdated is set.
-func dated(s core.Snapshot[core.Quote]) core.Quote {
-	q := s.Value
-	if s.Stale {
-		q.LastUpdated = cmp.Or(q.LastUpdated, s.At)
-		q.OldFrom = q.LastUpdated
-	}
-	return q
-}
-
-// OldPrice returns a headline with the price and its age, and whether the price is old. The
-// headline has no change, since a change until then is not today's.
-func OldPrice(s core.Snapshot[core.Quote], symbol string) (headline chat.Text, old bool) {
-	q := dated(s)
-	return chat.SayWith("old.title", chat.Values{
-		"symbol": chat.Plain(symbol), "price": chat.Price{Decimal: q.Price}, "age": chat.Age{Time: q.LastUpdated},
-	}), q.Old()
-}
-
-// whyOld says why a service has no newer answer: it fails, or has not updated its own.
-func whyOld(service string, failing bool) chat.Text {
-	key := "old.unchanged"
-	if failing {
-		key = "old.failing"
-	}
-	return chat.SayWith(key, chat.Values{"service": serviceText(service)})
-}
-
-// lastKnown says when a service gave its last answer, and why there is no newer one.
-func lastKnown(service string, at time.Time, failing bool) chat.Text {
-	return chat.SayWith("old."+service, chat.Values{"why": whyOld(service, failing), "when": chat.Moment{Time: at}})
-}
-
 // Explain returns a sentence or two about an error of a command, for the person who asked.
 // It holds nothing that they typed, and no detail of the error.
 func Explain(err error) chat.Text {
 	failed, is := errors.AsType[*core.Error](err)
 	switch {
+	case is && failed.RetryAfter > time.Minute && why(failed).Key == "why.next":
+		return why(failed)
 	case is:
 		return chat.SayWith("reason."+string(failed.Reason), chat.Values{"service": serviceText(failed.Service.Name)})
 	case errors.Is(err, context.DeadlineExceeded):

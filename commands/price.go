@@ -83,6 +83,9 @@ func (c *priceCommand) withChart(ctx context.Context, req chat.Request, answer c
 		reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
 		return reply, &chat.PartialError{Err: err}
 	}
+	// One line: the picture shows what is most asked for.
+	below := append(changeFields(quote, over), marketFields(quote, "price.cap_short", "price.volume_short")...)
+	reply.Sections = []chat.Section{{Row: true, Fields: below}}
 	about := chat.Values{"period": chat.Say("price." + period), "since": chat.Day{Time: chart.Since}}
 	if !chart.HasLine {
 		reply.Notes = append(reply.Notes, chat.SayWith("chart.none", about))
@@ -105,7 +108,15 @@ func priceButtons(quote core.Quote, current string) []chat.Action {
 	}
 	again := refresh("price", strings.Fields(current)...)
 	again.NewRow = true
-	return append(append(buttons, again), link("button.page", quote.Page)...)
+	return append(append(buttons, again), pageLink(quote)...)
+}
+
+// pageLink returns a button that opens the provider's page of the token, or none.
+func pageLink(quote core.Quote) []chat.Action {
+	if quote.Page == "" {
+		return nil
+	}
+	return []chat.Action{{Label: chat.SayWith("button.page", chat.Values{"source": chat.Plain(quote.Source)}), URL: quote.Page}}
 }
 
 // chartAlt describes a chart to those who do not see it. It ends with the reply's
@@ -128,18 +139,20 @@ func (c *priceCommand) chartAlt(chart core.Chart, quote core.Quote, subtitle cha
 
 // reply returns the price as a title, since a push notification shows no more, and the
 // change over a time as its subtitle, in per cent. period is the button's that is current,
-// or "".
+// or "". The quote of the answer is dated.
 func (c *priceCommand) reply(answer core.Snapshot[core.Quote], period, over string, change decimal.NullDecimal) chat.Reply {
 	q := answer.Value
-	title := chat.Values{"symbol": chat.Plain(c.Symbol), "price": chat.Price{Decimal: q.Price}}
+	updated := cmp.Or(q.LastUpdated, answer.At)
 	reply := chat.Reply{
-		Title:      chat.SayWith("price.title", title),
+		Title:      chat.SayWith("price.title", chat.Values{"symbol": chat.Plain(c.Symbol), "price": chat.Price{Decimal: q.Price}}),
 		Tone:       []chat.Tone{chat.Falling, chat.Neutral, chat.Rising}[change.Decimal.Round(2).Sign()+1],
-		Sections:   priceSections(q, over),
-		Footer:     chat.Parts{chat.Plain(q.Source)},
-		Checked:    cmp.Or(q.LastUpdated, answer.At),
-		AsOf:       cmp.Or(q.LastUpdated, answer.At),
+		Sections:   []chat.Section{{Row: true, Fields: changeFields(q, over)}, {Fields: marketFields(q, "price.cap", "price.volume")}},
+		Footer:     chat.Parts{priceSource(answer)},
+		Checked:    updated,
+		AsOf:       updated,
 		FreshUntil: answer.FreshUntil,
+		Why:        why(answer.Why),
+		Stale:      answer.Stale,
 		Actions:    priceButtons(q, period),
 	}
 	if change.Valid {
@@ -147,31 +160,37 @@ func (c *priceCommand) reply(answer core.Snapshot[core.Quote], period, over stri
 		reply.Subtitle = chat.SayWith("price.change", chat.Values{"change": percent, "period": chat.Say("price." + over)})
 	}
 	if title, old := OldPrice(answer, c.Symbol); old {
-		reply.Tone, reply.Title, reply.Subtitle, reply.Sections = chat.Warning, title, nil, reply.Sections[1:]
-		reply.Notes, reply.Checked, reply.Stale = []chat.Text{whyOld("price", answer.Stale)}, time.Time{}, answer.Stale
-		// Newer than the same quote before it was old. Buttons tell whole seconds.
-		reply.AsOf = reply.AsOf.Add(time.Second)
-	}
-	if answer.Stale {
-		reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
+		reply.Tone, reply.Title, reply.Subtitle = chat.Warning, title, nil
+		reply.Checked, reply.AsOf = time.Time{}, asOfOld(updated)
 	}
 	return reply
 }
 
-// priceSections returns the known changes over all times but one, on a line, and the market
-// cap and volume as far as they are known.
-func priceSections(q core.Quote, except string) []chat.Section {
-	others, sums, known := make([]chat.Field, 0, len(changes)), make([]chat.Field, 0, 2), q.Changes()
+// changeFields returns the known changes over all times but one. It returns none of an old
+// quote.
+func changeFields(q core.Quote, except string) (fields []chat.Field) {
+	if q.Old() {
+		return nil
+	}
+	known := q.Changes()
 	for _, over := range changes {
 		if change := known[lengths[over]]; change.Valid && over != except {
-			others = append(others, chat.Field{Name: chat.Say("price." + over), Value: chat.Change{Decimal: change.Decimal}})
+			fields = append(fields, chat.Field{Name: chat.Say("price." + over), Value: chat.Change{Decimal: change.Decimal}})
 		}
 	}
-	if q.MarketCap.Valid {
-		sums = append(sums, chat.Field{Name: chat.Say("price.cap"), Value: chat.Money{Decimal: q.MarketCap.Decimal}})
+	return fields
+}
+
+// marketFields returns the market cap and the volume under these names, as far as they are
+// known.
+func marketFields(q core.Quote, capKey, volumeKey string) (fields []chat.Field) {
+	for _, sum := range []struct {
+		key   string
+		value decimal.NullDecimal
+	}{{capKey, q.MarketCap}, {volumeKey, q.Volume24h}} {
+		if sum.value.Valid {
+			fields = append(fields, chat.Field{Name: chat.Say(sum.key), Value: chat.Money{Decimal: sum.value.Decimal}})
+		}
 	}
-	if q.Volume24h.Valid {
-		sums = append(sums, chat.Field{Name: chat.Say("price.volume"), Value: chat.Money{Decimal: q.Volume24h.Decimal}})
-	}
-	return []chat.Section{{Row: true, Fields: others}, {Fields: sums}}
+	return fields
 }

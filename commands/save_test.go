@@ -77,7 +77,7 @@ func TestVerifyAloneIsAboutTheSavedAddress(t *testing.T) {
 	}
 	as(t, r, commandstest.Ann, "/save "+commandstest.AnnsWallet)
 	w.Stake = core.Stake{Checked: 21}
-	if reply := as(t, r, commandstest.Ann, "/verify"); !strings.Contains(texts(reply), "Not staked") {
+	if reply := as(t, r, commandstest.Ann, "/verify"); !strings.Contains(texts(reply), "not staked") {
 		t.Errorf("the stake is not read again: %s", texts(reply))
 	}
 	if reply := as(t, r, commandstest.Bob, "/verify"); reply.Ask == nil {

@@ -79,7 +79,7 @@ func (from Sources) stakeAndPrice(ctx context.Context, wallet common.Address) (s
 	// Not asked beside the chain: a price costs a credit, and most wallets need none.
 	ctx, cancel := context.WithTimeout(ctx, extraWait)
 	defer cancel()
-	if quote := core.Ask(ctx, from.Price, struct{}{}); quote.Err == nil && !quote.Stale && !quote.Value.Old() {
+	if quote := core.Ask(ctx, from.Price, struct{}{}); quote.Err == nil && !dated(quote.Snapshot).Old() {
 		price = quote.Snapshot
 	}
 	return stake, price
@@ -101,7 +101,7 @@ func (c stakedCommand) reply(wallet common.Address, stake core.Answer[core.Stake
 		Tone:       tone,
 		Title:      verdict,
 		Subtitle:   worthText(s, price.Value),
-		Sections:   append(pools, chat.Section{Fields: withdrawalFields(s, c.Options)}),
+		Sections:   append(pools, withdrawals(s, c.Options)),
 		FullValues: fullFields(wallet, s, c.Options),
 		Folded:     folded,
 		Notes:      stakeNotes(s),
@@ -121,17 +121,18 @@ func (c stakedCommand) reply(wallet common.Address, stake core.Answer[core.Stake
 	return reply
 }
 
-// poolSections returns the largest pools and, if there are more than maxPools+1, the sum of
-// the others, which folded lists.
+// poolSections returns a line with the largest pools and, if there are more than maxPools+1,
+// one with the sum of the others, which folded lists.
 func (c stakedCommand) poolSections(s core.Stake) (sections []chat.Section, folded []chat.Field) {
 	largest := slices.SortedStableFunc(slices.Values(s.Staked), func(a, b core.PoolAmount) int { return b.Amount.Cmp(a.Amount) })
-	fields := poolFields(largest, c.Options)
-	if len(fields) <= maxPools+1 {
-		return []chat.Section{{Fields: fields}}, nil
+	row := c.Options
+	row.Symbol = "" // It stands above.
+	if len(largest) <= maxPools+1 {
+		return []chat.Section{{Row: true, Fields: poolFields(largest, row)}}, nil
 	}
 	others := largest[maxPools:]
-	sum := chat.SayWith("stake.others", chat.Values{"n": chat.Count(len(others))})
-	return []chat.Section{{Fields: fields[:maxPools]}, {Fields: sumFields(sum, others, c.Options)}}, fields[maxPools:]
+	sum := sumFields(chat.SayWith("stake.others", chat.Values{"n": chat.Count(len(others))}), others, c.Options)
+	return []chat.Section{{Row: true, Fields: poolFields(largest[:maxPools], row)}, {Fields: sum}}, poolFields(others, c.Options)
 }
 
 // buttons returns the buttons under a stake with this tone.
@@ -158,7 +159,7 @@ func stakeVerdict(s core.Stake, options Options) (chat.Tone, chat.Text) {
 	case outcome == core.Staker:
 		return chat.Positive, chat.SayWith("stake.yes", total)
 	case outcome == core.NotStaker:
-		return chat.Negative, chat.SayWith("stake.no", chat.Values{"n": pools(s)})
+		return chat.Negative, chat.Say("stake.no")
 	}
 	return chat.Warning, chat.SayWith("stake.undetermined", chat.Values{"failed": chat.Count(len(s.Failed)), "n": pools(s)})
 }
@@ -181,26 +182,38 @@ func sumFields(name chat.Text, pools []core.PoolAmount, options Options) []chat.
 	return []chat.Field{{Name: name, Value: options.amount(total, chat.Short)}}
 }
 
-// withdrawalFields returns a field with what can be claimed and one with what is still being
-// unstaked, as far as there is any. They say "at least" if a pool was not read completely.
-func withdrawalFields(s core.Stake, options Options) []chat.Field {
+// withdrawals returns a line with what can be claimed, what is still being unstaked, and when
+// the next part of that can be claimed, as far as there is any. The sums are "at least" if a
+// pool was not read completely.
+func withdrawals(s core.Stake, options Options) chat.Section {
 	least := ""
 	if !s.Complete() {
 		least = "_least"
 	}
-	unstaking := sumFields(chat.Say("stake.unstaking"+least), s.Unbonding, options)
+	strong := func(key string, pools []core.PoolAmount) []chat.Field {
+		fields := sumFields(chat.Say(key+least), pools, options)
+		for i := range fields {
+			fields[i].Value = chat.Strong{Value: fields[i].Value}
+		}
+		return fields
+	}
+	line := append(strong("stake.claimable", s.Claimable), strong("stake.unstaking", s.Unbonding)...)
 	// An unread pool may have an earlier claim.
 	if when := nextClaim(s, options); when.Key != "" && s.Complete() {
-		unstaking[0].Value = chat.Parts{unstaking[0].Value, when}
+		line = append(line, chat.Field{Name: when})
 	}
-	return append(sumFields(chat.Say("stake.claimable"+least), s.Claimable, options), unstaking...)
+	return chat.Section{Row: true, Fields: line}
 }
+
+// maxStandstill is the age of a block from which on the chain may stand still: nobody knows
+// then when a claim is ready.
+const maxStandstill = 10 * time.Minute
 
 // nextClaim says how much of what is being unstaked can be claimed next, and when; without
 // the amount if that is all. It returns the zero Text if the time is unknown.
 func nextClaim(s core.Stake, options Options) chat.Text {
 	next := s.NextClaim
-	if next.At.IsZero() || len(s.Unbonding) == 0 {
+	if next.At.IsZero() || len(s.Unbonding) == 0 || time.Since(s.BlockTime) > maxStandstill {
 		return chat.Text{}
 	}
 	when := chat.Values{"when": inAbout(time.Until(next.At))}
@@ -249,7 +262,7 @@ func stakeNotes(s core.Stake) []chat.Text {
 // stakeFooter names the block, and how many pools were read unless the verdict says so.
 func stakeFooter(s core.Stake) chat.Parts {
 	block := chat.SayWith("block", chat.Values{"number": chat.Count(s.Block)})
-	if s.Outcome() != core.Staker {
+	if s.Outcome() == core.Undetermined {
 		return chat.Parts{block}
 	}
 	return chat.Parts{poolsRead(s), block}

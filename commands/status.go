@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -58,44 +57,55 @@ type serviceStatus struct {
 	core.Health
 	// headline names the failure; without a Key the service works.
 	headline chat.Text
-	said     chat.Value
+	state    chat.Value
 	notes    []chat.Text
 }
 
+// failingStates has what is said of a service that fails for a reason. With any other reason it
+// is "status.broken".
+var failingStates = map[core.Reason]string{
+	core.Unreachable: "status.silent", core.SlowAnswer: "status.silent", core.Behind: "status.behind",
+	core.Limited: "status.limited", core.UsedUp: "status.used_up", core.NoData: "status.no_data",
+}
+
 func statusOf(pinged core.Snapshot[any], err error, h core.Health) serviceStatus {
-	s := serviceStatus{Health: h, said: chat.Say("status.fine")}
+	s := serviceStatus{Health: h, state: chat.Say("status.fine")}
 	stake, isStake := pinged.Value.(core.Stake)
 	quote, isQuote := pinged.Value.(core.Quote)
 	if err == nil && pinged.Stale {
-		err = h.Service.Fail(core.SlowAnswer, errors.New("there is only an old answer"))
+		err = pinged.Why
 	}
 	switch {
 	case !h.FailingSince.IsZero():
-		s.headline, s.said = chat.Say("status.down."+h.Service.Name), silentFor(time.Since(h.FailingSince))
-		if h.Reason != core.Unreachable && h.Reason != core.SlowAnswer { // Which is no answer.
-			s.notes = []chat.Text{Explain(h.Service.Fail(h.Reason, err))}
+		key, known := failingStates[h.Reason]
+		if !known {
+			key, s.notes = "status.broken", []chat.Text{Explain(h.Service.Fail(h.Reason, err))}
 		}
+		s.headline = chat.Say("status.down." + h.Service.Name)
+		s.state = chat.SayWith(key, chat.Values{"lasts": lasting(time.Since(h.FailingSince))})
 	case err != nil:
 		s.headline = chat.SayWith("status.unchecked", chat.Values{"what": chat.Say("status." + h.Service.Name)})
-		s.said, s.notes = chat.Say("status.unknown"), []chat.Text{Explain(err)}
+		s.state, s.notes = chat.Say("status.unknown"), []chat.Text{Explain(err)}
 	case isStake && !stake.Complete():
-		s.headline, s.said, s.notes = chat.Say("status.partly"), poolsRead(stake), stakeNotes(stake)
+		s.headline, s.state, s.notes = chat.Say("status.partly"), poolsRead(stake), stakeNotes(stake)
 	case isStake:
-		s.said = chat.Parts{s.said, poolsRead(stake)}
+		s.state = chat.Parts{s.state, poolsRead(stake)}
 	case isQuote && quote.Old():
 		s.headline = chat.Say("status.old")
-		s.said = chat.SayWith("status.from", chat.Values{"when": chat.Moment{Time: quote.LastUpdated}})
+		s.state = chat.SayWith("status.from", chat.Values{"when": chat.Moment{Time: quote.LastUpdated}})
+	}
+	if isQuote && quote.V1Gone {
+		s.notes = append(s.notes, chat.Say("status.v1_gone"))
 	}
 	return s
 }
 
-// silentFor says for how long a service has not answered: in minutes, or from two hours on
-// in hours.
-func silentFor(d time.Duration) chat.Text {
+// lasting says how long something lasts: in minutes, or from two hours on in hours.
+func lasting(d time.Duration) chat.Text {
 	if d >= 2*time.Hour {
-		return chat.SayWith("status.failing_hours", chat.Values{"n": chat.Count(d / time.Hour)})
+		return chat.SayWith("lasts.hours", chat.Values{"n": chat.Count(d / time.Hour)})
 	}
-	return chat.SayWith("status.failing", chat.Values{"n": chat.Count(max(d/time.Minute, 1))})
+	return chat.SayWith("lasts.minutes", chat.Values{"n": chat.Count(max(d/time.Minute, 1))})
 }
 
 func statusReply(all []serviceStatus) chat.Reply {
@@ -103,7 +113,7 @@ func statusReply(all []serviceStatus) chat.Reply {
 	var fields []chat.Field
 	var headlines chat.Parts
 	for _, s := range all {
-		fields = append(fields, chat.Field{Value: chat.Parts{chat.Say("status." + s.Service.Name), s.said}})
+		fields = append(fields, chat.Field{Value: chat.Parts{chat.Say("status." + s.Service.Name), s.state}})
 		reply.Notes = append(reply.Notes, s.notes...)
 		if s.headline.Key != "" {
 			headlines = append(headlines, s.headline)

@@ -13,6 +13,7 @@ import (
 	"herald/internal/core"
 	"herald/internal/members"
 	"herald/internal/service/market"
+	"herald/internal/service/staking"
 )
 
 // ask runs /status.
@@ -40,7 +41,7 @@ func TestStatusGoesByTheLastCall(t *testing.T) {
 		from := commandstest.Healthy().Sources()
 		from.Services[i] = failed{from.Services[i]}
 		reply := ask(t, from)
-		if reply.Tone != chat.Warning || reply.Sections[0].Fields[i].Value.(chat.Parts)[1].(chat.Text).Key != "status.failing_hours" {
+		if reply.Tone != chat.Warning || reply.Sections[0].Fields[i].Value.(chat.Parts)[1].(chat.Text).Key != "status.silent" {
 			t.Errorf("%d: %+v", i, reply)
 		}
 	}
@@ -54,7 +55,10 @@ func TestStatusNamesWhatIsDownAndForHowLong(t *testing.T) {
 	}{
 		"prices":          {func(w *commandstest.Answers) { w.PriceErr = failure }, "Prices are down", "Prices · no answer for 20 min", 0},
 		"not the others":  {func(w *commandstest.Answers) { w.PriceErr = failure }, "Prices are down", "Supply · OK", 0},
-		"whoever refuses": {func(w *commandstest.Answers) { w.PriceErr = market.Service.Fail(core.Denied, errInner) }, "Prices are down", "Prices · no answer for 20 min", 1},
+		"whoever refuses": {func(w *commandstest.Answers) { w.PriceErr = market.Service.Fail(core.Denied, errInner) }, "Prices are down", "Prices · not working for 20 min", 1},
+		"whoever limits":  {func(w *commandstest.Answers) { w.PriceErr = market.Service.Fail(core.Limited, errInner) }, "Prices are down", "Prices · is limiting my requests", 0},
+		"a late chain":    {func(w *commandstest.Answers) { w.StakeErr = staking.Service.Fail(core.Behind, errInner) }, "Staking is down", "Staking · out of sync for 20 min", 0},
+		"version 1 ended": {func(w *commandstest.Answers) { w.Price.Value.V1Gone = true }, "Everything works", "Prices · OK", 1},
 		"two of four":     {func(w *commandstest.Answers) { w.PriceErr, w.AccountsErr = failure, down }, "Prices are down · Registration is down", "Registration · no answer for 20 min", 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {

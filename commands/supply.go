@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"herald/internal/chat"
 	"herald/internal/core"
 )
@@ -26,90 +28,150 @@ func supply(from Sources, options Options) chat.Command {
 }
 
 func (c supplyCommand) answer(ctx context.Context, _ chat.Request) (chat.Reply, error) {
-	var staked core.Answer[core.Stake]
+	var f supplyFigures
 	var asking sync.WaitGroup
 	if c.Total != nil {
 		ctx, cancel := context.WithTimeout(ctx, extraWait)
 		defer cancel()
-		asking.Go(func() { staked = core.Ask(ctx, c.Total, struct{}{}) })
+		asking.Go(func() { f.staked = core.Ask(ctx, c.Total, struct{}{}) })
 	}
-	supply, price := core.Both(ctx, c.Supply, struct{}{}, c.Price, struct{}{})
-	if supply.Err != nil {
-		return chat.Reply{}, supply.Err
+	f.supply, f.price = core.Both(ctx, c.Supply, struct{}{}, c.Price, struct{}{})
+	if f.supply.Err != nil {
+		return chat.Reply{}, f.supply.Err
 	}
-	reply, err := c.reply(supply, price)
 	asking.Wait()
-	// Without the total the reply does not speak of it, so this is no PartialError.
-	c.addTotal(&reply, supply.Value, staked)
-	return reply, err
+	f.price.Value = dated(f.price.Snapshot)
+	// Without what is staked the reply does not speak of it, so that is no PartialError.
+	return c.reply(f), partly(f.price.Err)
 }
 
-// addTotal adds what all wallets have staked to a reply. It adds nothing unless every pool
-// was read and they have at most the total supply.
-func (c supplyCommand) addTotal(reply *chat.Reply, s core.Supply, staked core.Answer[core.Stake]) {
-	total := staked.Value.Total()
-	if staked.Err != nil || staked.Value.Checked == 0 || !staked.Value.Complete() || total.GreaterThan(s.Total) {
-		return
-	}
-	share := chat.SayWith("supply.of_total", chat.Values{"share": chat.Share{Decimal: total.Shift(2).DivRound(s.Total, 1)}})
-	fields := &reply.Sections[0].Fields
-	*fields = append(*fields, chat.Field{Name: chat.Say("supply.staked"), Value: chat.Parts{c.amount(total, chat.Short), share}})
-	reply.Checked = core.Earlier(reply.Checked, cmp.Or(staked.Value.BlockTime, staked.At))
-	if !reply.FreshUntil.IsZero() {
-		reply.AsOf, reply.FreshUntil = core.Later(reply.AsOf, staked.At), core.Earlier(reply.FreshUntil, staked.FreshUntil)
-	}
+// supplyFigures is what /supply has asked for. The price, which is dated, and the stake may be
+// missing.
+type supplyFigures struct {
+	supply core.Answer[core.Supply]
+	price  core.Answer[core.Quote]
+	staked core.Answer[core.Stake]
 }
 
-// reply returns both supplies, and what they are worth. It returns a PartialError too if the
-// price is not known.
-func (c supplyCommand) reply(supply core.Answer[core.Supply], price core.Answer[core.Quote]) (chat.Reply, error) {
-	reply := supplyReply(supply.Snapshot, c.Options)
-	if price.Err != nil {
-		reply.Notes = append(reply.Notes, chat.Say("supply.unpriced"), Explain(price.Err))
-		return reply, &chat.PartialError{Err: price.Err}
-	}
-	withWorth(&reply, supply.Value, price.Value)
-	if !supply.Stale {
-		reply.Checked = core.Earlier(supply.At, price.At)
-	}
-	if !supply.Stale && !price.Stale {
-		reply.AsOf, reply.FreshUntil = core.Later(supply.At, price.At), core.Earlier(supply.FreshUntil, price.FreshUntil)
-	}
-	if q := dated(price.Snapshot); q.Old() {
-		reply.Tone, reply.Stale, reply.Checked = chat.Warning, reply.Stale || price.Stale, time.Time{}
-		reply.Notes = append(reply.Notes, lastKnown("price", q.LastUpdated, price.Stale))
-	}
-	return reply, nil
+// stakeKnown reports whether every pool was read, and no more is staked than there is.
+func (f supplyFigures) stakeKnown() bool {
+	s := f.staked.Value
+	return f.staked.Err == nil && s.Checked > 0 && s.Complete() && !s.Total().GreaterThan(f.supply.Value.Total)
 }
 
-func supplyReply(supply core.Snapshot[core.Supply], options Options) chat.Reply {
-	s := supply.Value
+// oldSupply reports whether the supply is too old to be shown as current.
+func (f supplyFigures) oldSupply() bool {
+	return f.supply.Stale && time.Since(f.supply.At) >= oldAfter
+}
+
+// reply returns both supplies, what is staked, and what the supplies are worth.
+func (c supplyCommand) reply(f supplyFigures) chat.Reply {
+	s := f.supply.Value
+	title := chat.Values{"circulating": c.amount(s.Circulating, chat.Whole), "age": chat.Age{Time: f.supply.At}}
 	reply := chat.Reply{
-		Title: chat.SayWith("supply.title", chat.Values{"circulating": options.amount(s.Circulating, chat.Whole)}),
-		Sections: []chat.Section{{Fields: []chat.Field{
-			{Name: chat.Say("supply.total"), Value: options.amount(s.Total, chat.Whole)},
-			{Name: chat.Say("supply.share"), Value: chat.Share{Decimal: s.Circulating.Shift(2).DivRound(s.Total, 2)}},
-		}}},
-		Actions: []chat.Action{refresh("supply")},
+		Title:    chat.SayWith("supply.title", title),
+		Subtitle: chat.SayWith("supply.part", chat.Values{"share": share(s.Circulating, s.Total)}),
+		Sections: []chat.Section{{Row: true, Fields: c.supplyFields(f)}},
+		Why:      why(cmp.Or(f.supply.Why, f.price.Why)),
+		Stale:    f.supply.Stale || f.price.Stale,
+		Actions:  []chat.Action{refresh("supply")},
 	}
-	if supply.Stale {
-		reply.Tone, reply.Stale, reply.Notes = chat.Warning, true, []chat.Text{lastKnown("supply", supply.At, true)}
+	reply.Checked, reply.AsOf, reply.FreshUntil = f.times()
+	if f.oldSupply() {
+		reply.Tone, reply.Title, reply.Subtitle = chat.Warning, chat.SayWith("supply.old", title), nil
+		reply.AsOf, reply.Checked = core.Later(reply.AsOf, asOfOld(f.supply.At)), time.Time{}
+	}
+	if f.price.Err != nil {
+		reply.Notes = []chat.Text{chat.Say("supply.unpriced"), Explain(f.price.Err)}
 	} else {
-		reply.Checked = supply.At
+		reply.Sections = append(reply.Sections, chat.Section{Row: true, Fields: worthFields(s, f.price.Value)})
+		reply.Notes = otherCap(s, f.price.Value)
 	}
+	reply.Footer = supplyFooter(f)
 	return reply
 }
 
-// withWorth adds what both supplies are worth. If the provider's market cap differs by a
-// tenth or more, it adds that too: the provider then counts another supply.
-func withWorth(reply *chat.Reply, s core.Supply, q core.Quote) {
-	worth := s.Circulating.Mul(q.Price)
-	reply.Sections = append(reply.Sections, chat.Section{Fields: []chat.Field{
-		{Name: chat.Say("price.cap"), Value: chat.Money{Decimal: worth}},
-		{Name: chat.Say("supply.diluted"), Value: chat.Money{Decimal: s.Total.Mul(q.Price)}},
-	}})
-	if theirs := q.MarketCap.Decimal; q.MarketCap.Valid && theirs.Sub(worth).Abs().Shift(1).GreaterThanOrEqual(worth) {
-		note := chat.SayWith("supply.cap_of", chat.Values{"source": chat.Plain(q.Source), "cap": chat.Money{Decimal: theirs}})
-		reply.Notes = append(reply.Notes, note)
+// times returns the time of the oldest figure, which is zero if the price is old, that of the
+// newest, and until when all are fresh.
+func (f supplyFigures) times() (checked, asOf, freshUntil time.Time) {
+	checked, asOf, freshUntil = f.supply.At, f.supply.At, f.supply.FreshUntil
+	if f.stakeKnown() {
+		checked, asOf = core.Earlier(checked, cmp.Or(f.staked.Value.BlockTime, f.staked.At)), core.Later(asOf, f.staked.At)
+		freshUntil = core.Earlier(freshUntil, f.staked.FreshUntil)
 	}
+	if f.price.Err != nil {
+		return checked, time.Time{}, time.Time{}
+	}
+	q := f.price.Value
+	checked, asOf = core.Earlier(checked, cmp.Or(q.LastUpdated, f.price.At)), core.Later(asOf, f.price.At)
+	if q.Old() {
+		checked, asOf = time.Time{}, core.Later(asOf, asOfOld(cmp.Or(q.LastUpdated, f.price.At)))
+	}
+	return checked, asOf, core.Earlier(freshUntil, f.price.FreshUntil)
+}
+
+// share returns a part of a whole in per cent.
+func share(part, whole decimal.Decimal) chat.Share {
+	const digits = 40 // A share that is not 0 stays above 0.
+	return chat.Share{Decimal: part.Shift(2).DivRound(whole, digits)}
+}
+
+// supplyFields returns the total supply and what is staked of it, if that is known.
+func (c supplyCommand) supplyFields(f supplyFigures) []chat.Field {
+	whole := c.Options
+	whole.Symbol = "" // It stands above.
+	total := f.supply.Value.Total
+	fields := []chat.Field{{Name: chat.Say("supply.total"), Value: chat.Strong{Value: whole.amount(total, chat.Whole)}}}
+	if !f.stakeKnown() {
+		return fields
+	}
+	staked := f.staked.Value.Total()
+	return append(fields, chat.Field{Name: chat.Say("supply.staked"), Value: chat.SayWith("supply.amount_part", chat.Values{
+		"amount": chat.Strong{Value: whole.amount(staked, chat.Short)}, "share": share(staked, total),
+	})})
+}
+
+// worthFields returns what both supplies are worth. An old price is marked here, because the
+// supplies are right.
+func worthFields(s core.Supply, q core.Quote) []chat.Field {
+	name := chat.Say("price.cap")
+	if q.Old() {
+		name = chat.Say("supply.old_cap")
+	}
+	return []chat.Field{
+		{Name: name, Value: chat.Strong{Value: chat.Money{Decimal: s.Circulating.Mul(q.Price)}}},
+		{Name: chat.Say("supply.diluted"), Value: chat.Strong{Value: chat.Money{Decimal: s.Total.Mul(q.Price)}}},
+	}
+}
+
+// otherCap returns a note about the provider's market cap if that differs by a tenth or more:
+// the provider then counts another supply. It says nothing of an old price.
+func otherCap(s core.Supply, q core.Quote) []chat.Text {
+	worth, theirs := s.Circulating.Mul(q.Price), q.MarketCap.Decimal
+	if q.Old() || !q.MarketCap.Valid || theirs.Sub(worth).Abs().Shift(1).LessThan(worth) {
+		return nil
+	}
+	return []chat.Text{chat.SayWith("supply.cap_of", chat.Values{"source": chat.Plain(q.Source), "cap": chat.Money{Decimal: theirs}})}
+}
+
+// supplyFooter returns the price by which the supplies are worth that, and where it is from or
+// why there is no newer figure.
+func supplyFooter(f supplyFigures) (footer chat.Parts) {
+	if f.supply.Stale {
+		footer = chat.Parts{why(f.supply.Why)}
+	}
+	if f.price.Err != nil {
+		return footer
+	}
+	q := f.price.Value
+	price := chat.Values{"price": chat.Price{Decimal: q.Price}, "age": chat.Age{Time: q.LastUpdated}}
+	at := chat.SayWith("supply.at", price)
+	if q.Old() {
+		at = chat.SayWith("supply.at_old", price)
+	}
+	footer = append(chat.Parts{at}, footer...)
+	if f.supply.Stale && !q.Old() && !f.price.Stale {
+		return footer
+	}
+	return append(footer, priceSource(f.price.Snapshot))
 }

@@ -84,7 +84,6 @@ type proof struct {
 	// account is the person's, and owner the account that registered the wallet.
 	account, owner core.Answer[core.Account]
 	stake          core.Answer[core.Stake]
-	price          core.Snapshot[core.Quote]
 }
 
 // prove asks for everything in a proof at once. It blocks until all have answered or failed.
@@ -94,7 +93,7 @@ func (c verifyCommand) prove(ctx context.Context, person core.Identity, wallet c
 	asking.Go(func() {
 		p.account, p.owner = core.Both(ctx, c.Accounts, person, c.Accounts, core.IdentityOf(wallet))
 	})
-	p.stake, p.price = c.stakeAndPrice(ctx, wallet)
+	p.stake = core.Ask(ctx, c.Stakes, wallet)
 	asking.Wait()
 	return p
 }
@@ -154,10 +153,13 @@ func (c verifyCommand) addStake(reply *chat.Reply, p proof) error {
 	}
 	s := p.stake.Value
 	tone, verdict := stakeVerdict(s, c.Options)
-	if worth := worthText(s, p.price.Value); worth != nil {
-		verdict = chat.SayWith("verify.stake", chat.Values{"stake": verdict, "worth": worth})
+	if s.Outcome() == core.Undetermined {
+		reply.Sections = append(reply.Sections, chat.Section{Fields: []chat.Field{{Value: verdict}}})
+	} else {
+		total := chat.Values{"total": c.amount(s.Total(), chat.Short)}
+		reply.Subtitle = chat.SayWith(besideOwner[verdict.Key], total)
 	}
-	reply.Sections = append(reply.Sections, chat.Section{Heading: verdict, Fields: withdrawalFields(s, c.Options)})
+	reply.Sections = append(reply.Sections, withdrawals(s, c.Options))
 	reply.FullValues = fullFields(p.wallet, s, c.Options)
 	reply.Notes, reply.Footer = append(reply.Notes, stakeNotes(s)...), stakeFooter(s)
 	if at := cmp.Or(s.BlockTime, p.stake.At); reply.Checked.IsZero() || at.Before(reply.Checked) {
@@ -167,4 +169,10 @@ func (c verifyCommand) addStake(reply *chat.Reply, p proof) error {
 		reply.Actions = nextStep("button.stake", c.StakeURL)
 	}
 	return s.Err()
+}
+
+// besideOwner has the messages that say the same as a verdict of stakeVerdict, after the title
+// of a reply about the owner.
+var besideOwner = map[string]string{
+	"stake.yes": "verify.stakes", "stake.at_least": "verify.stakes_least", "stake.no": "verify.stakes_nothing",
 }

@@ -156,8 +156,8 @@ func alone[V any](get func() (core.Snapshot[V], error)) core.Source[struct{}, V]
 // Sources answer as w says.
 func (w *Answers) Sources() commands.Sources {
 	return commands.Sources{
-		Price:  alone(func() (core.Snapshot[core.Quote], error) { return w.Price, w.PriceErr }),
-		Supply: alone(func() (core.Snapshot[core.Supply], error) { return w.Supply, w.SupplyErr }),
+		Price:  alone(func() (core.Snapshot[core.Quote], error) { return explained(w.Price, market.Service), w.PriceErr }),
+		Supply: alone(func() (core.Snapshot[core.Supply], error) { return explained(w.Supply, supply.Service), w.SupplyErr }),
 		Stakes: ask[common.Address, core.Stake](func(common.Address) (core.Snapshot[core.Stake], error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -181,12 +181,21 @@ func (w *Answers) Sources() commands.Sources {
 		Chart: w.drawn,
 		Joins: &w.Joins, Members: w.Saved.members(w),
 		Services: []commands.Service{
-			w.service(market.Service, w.PriceErr, w.Price.Value, w.Price.Stale),
-			w.service(supply.Service, w.SupplyErr, w.Supply.Value, w.Supply.Stale),
-			w.service(staking.Service, w.StakeErr, w.Stake, false),
-			w.service(partner.Service, w.AccountsErr, struct{}{}, false),
+			service(w, market.Service, w.PriceErr, w.Price),
+			service(w, supply.Service, w.SupplyErr, w.Supply),
+			service(w, staking.Service, w.StakeErr, core.Snapshot[core.Stake]{Value: w.Stake}),
+			service(w, partner.Service, w.AccountsErr, core.Snapshot[struct{}]{}),
 		},
 	}
+}
+
+// explained returns s as a Query returns it: an old answer has no time until which it is fresh,
+// and has a reason, which is that the service cannot be reached unless s has another.
+func explained[V any](s core.Snapshot[V], of *core.Service) core.Snapshot[V] {
+	if s.Stale {
+		s.FreshUntil, s.Why = time.Time{}, cmp.Or(s.Why, failed(of, core.Unreachable))
+	}
+	return s
 }
 
 // late is a core.Source that takes so long.
@@ -224,13 +233,14 @@ func (s fakeService) Ping(context.Context) (core.Snapshot[any], error) { return 
 func (s fakeService) Health() core.Health { return s.health }
 
 // service answers at Noon, or has failed with err for 18 minutes.
-func (w *Answers) service(s *core.Service, err error, answer any, stale bool) fakeService {
+func service[V any](w *Answers, s *core.Service, err error, answer core.Snapshot[V]) fakeService {
 	h := core.Health{Service: s, LastCall: Noon}
 	failed, ok := errors.AsType[*core.Error](err)
 	if ok && failed.Reason != core.Paused && failed.Reason != core.NoCredit && !w.NeverAsked {
 		h.FailingSince, h.Reason = Noon.Add(-18*time.Minute), failed.Reason
 	}
-	return fakeService{pinged: core.Snapshot[any]{Value: answer, At: Noon, Stale: stale}, err: err, health: h}
+	answer = explained(answer, s)
+	return fakeService{pinged: core.Snapshot[any]{Value: answer.Value, At: Noon, Stale: answer.Stale, Why: answer.Why}, err: err, health: h}
 }
 
 // drawn implements commands.Chart.

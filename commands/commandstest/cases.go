@@ -65,7 +65,7 @@ func services() (all []*core.Service) {
 
 // Reasons are all reasons of a failure.
 var Reasons = []core.Reason{core.Unreachable, core.SlowAnswer, core.Limited, core.UsedUp, core.NoCredit, core.Denied, core.Rejected,
-	core.Malformed, core.Behind, core.Paused}
+	core.Malformed, core.NoData, core.Behind, core.Paused}
 
 func failed(s *core.Service, r core.Reason) *core.Error { return s.Fail(r, errors.New("inner")) }
 
@@ -129,9 +129,17 @@ func scenes() []scene {
 			w.Price.Value = core.Quote{Price: number("0.00000001234567")}
 			w.Stake.Staked = []core.PoolAmount{{Pool: core.Pool{Name: "Dust"}, Amount: number("0.000000000000000001")}}
 		}, lines: []string{price, amount, supplies, staked}},
-		{name: "old", change: func(w *Answers) {
+		{name: "silent", change: func(w *Answers) {
 			w.Price.Stale, w.Supply.Stale, w.Price.Value.MarketCap = true, true, known("2000000")
-		}, lines: []string{price, week, amount, supplies}},
+		}, lines: []string{price, week, amount, supplies, staked}},
+		{name: "old", change: func(w *Answers) {
+			w.Price.Stale, w.Supply.Stale = true, true
+			w.Supply.At, w.Price.Value.LastUpdated = Noon.Add(-20*time.Minute), Noon.Add(-10*time.Minute)
+		}, lines: []string{price, week, amount, supplies, staked}},
+		{name: "without a credit", change: func(w *Answers) {
+			w.Price.Why = &core.Error{Service: market.Service, Reason: core.NoCredit, RetryAfter: 40 * time.Minute}
+			w.Price.Value.LastUpdated = Noon.Add(-30 * time.Minute)
+		}, lines: []string{price, supplies}},
 		{name: "old quote", change: func(w *Answers) {
 			w.Price.Value.LastUpdated, w.Price.Value.OldFrom = Noon.Add(-72*time.Hour), Noon.Add(-71*time.Hour)
 		}, lines: []string{price, supplies, status}},

@@ -63,6 +63,8 @@ type Reply struct {
 	FreshUntil time.Time
 	// Stale marks an old answer, given because the service fails. The Reply must say so.
 	Stale bool
+	// Why says why there is no newer answer; the zero Text: nothing is wrong.
+	Why Text
 	// Ephemeral marks a reply for the sender only, such as wrong input or a refusal. A
 	// platform shows it to the sender alone if it can.
 	Ephemeral bool
@@ -150,14 +152,14 @@ func unavailable(req *Request, what string, f Form, why Text) Reply {
 	return reply
 }
 
-// Unchanged returns the reply to a refresh that would show r again. If FreshUntil is two
-// minutes away or more, the reply says in how many minutes r may change.
+// Unchanged returns the reply to a refresh that would show r again. It says Why and, if
+// FreshUntil is two minutes away or more, in how many minutes r may change.
 func (r Reply) Unchanged() Reply {
 	title := Say("current")
 	if minutes := time.Until(r.FreshUntil).Round(time.Minute) / time.Minute; minutes > 1 {
 		title = SayWith("current.next", Values{"n": Count(minutes)})
 	}
-	return Reply{Title: title, Ephemeral: true}
+	return Reply{Title: title, Text: r.Why, Ephemeral: true}
 }
 
 // Unanswered reports whether r is Ephemeral or has the title NoAnswer. A platform must not

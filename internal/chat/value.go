@@ -52,7 +52,8 @@ type (
 	}
 	// Change is a change in per cent.
 	Change struct{ decimal.Decimal }
-	// Share is a fraction in per cent, from 0 to 100.
+	// Share is a fraction in per cent, from 0 to 100. It is shown with one decimal, and as 0
+	// or 100 only if it is that.
 	Share struct{ decimal.Decimal }
 	// Moment is a point in time, shown as its age: "2 min ago".
 	Moment struct{ time.Time }
@@ -69,6 +70,8 @@ type (
 	}
 	// CommandLink is a command that can be tapped, such as "/price".
 	CommandLink string
+	// Strong is a value that stands out on its line.
+	Strong struct{ Value }
 	// Mention names a user of the reader's platform without notifying them. Name is
 	// their display name, or empty.
 	Mention struct {
@@ -105,6 +108,7 @@ func (Age) value()         {}
 func (Day) value()         {}
 func (Address) value()     {}
 func (CommandLink) value() {}
+func (Strong) value()      {}
 func (Mention) value()     {}
 func (Untrusted) value()   {}
 

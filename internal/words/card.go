@@ -54,7 +54,10 @@ func row(fields []Field) Field {
 		if i > 0 {
 			line = append(line, Span{Text: "  ·  "})
 		}
-		for _, s := range slices.Concat(f.Name, Line{{Text: " "}}, f.Value) {
+		if !f.Value.Empty() {
+			f.Value = append(Line{{Text: " "}}, f.Value...)
+		}
+		for _, s := range append(slices.Clone(f.Name), f.Value...) {
 			s.Text = strings.ReplaceAll(s.Text, " ", "\u00a0")
 			line = append(line, s)
 		}
@@ -79,6 +82,8 @@ const (
 	Untrusted
 	// Command is a command that can be tapped, such as "/price".
 	Command
+	// Strong is text that stands out.
+	Strong
 )
 
 // Span is a part of a Line.

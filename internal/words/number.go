@@ -14,6 +14,8 @@ const (
 	// cents is the number of decimals of a sum, of a larger amount, and of a number with a
 	// unit.
 	cents = 2
+	// shareDecimals is the number of decimals of a share in per cent.
+	shareDecimals = 1
 	// priceDigits is the number of significant digits of a price.
 	priceDigits = 4
 )
@@ -104,6 +106,19 @@ func (c *catalogue) price(d decimal.Decimal) string {
 func priceDecimals(d decimal.Decimal) int32 {
 	first := int32(d.NumDigits()) + d.Exponent() - 1 // the power of ten of the first digit
 	return max(priceDigits-1-first, cents)
+}
+
+// share writes a part in per cent. What is not quite 0 or 100 is not written as that.
+func (c *catalogue) share(d decimal.Decimal) string {
+	least, most := decimal.New(1, -shareDecimals), decimal.New(100, 0)
+	switch rounded := d.Round(shareDecimals); {
+	case d.IsPositive() && rounded.LessThan(least):
+		return "<\u00a0" + c.number(least.String(), c.Percent)
+	case d.LessThan(most) && rounded.Equal(most):
+		return ">\u00a0" + c.number(most.Sub(least).String(), c.Percent)
+	default:
+		return c.number(rounded.String(), c.Percent)
+	}
 }
 
 // change writes a change in per cent with an arrow, so that nobody needs to see a colour.

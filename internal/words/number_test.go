@@ -66,7 +66,13 @@ func TestNumbersAreShownForPeopleToRead(t *testing.T) {
 		{change("3.456"), "▲ 3.46%"},
 		{change("-3.2"), "▼ 3.20%"},
 		{change("0"), "0.00%"},
-		{share("45.678"), "45.68%"},
+		{share("45.678"), "45.7%"},
+		{share("62.04"), "62%"},
+		{share("0"), "0%"},
+		{share("0.0499"), "<~0.1%"},
+		{share("0.05"), "0.1%"},
+		{share("99.96"), ">~99.9%"},
+		{share("100"), "100%"},
 	} {
 		if text := spaced(shown(chat.English, test.value)); text != test.text {
 			t.Errorf("%T %v: %q, want %q", test.value, test.value, text, test.text)

@@ -133,6 +133,13 @@ func (p *catalogue) value(v chat.Value) Line {
 		return p.text(v)
 	case chat.Age:
 		return p.age("old.", v.Time)
+	case chat.Strong:
+		return each(p.value(v.Value), func(s Span) Span {
+			if s.Style == Plain {
+				s.Style = Strong
+			}
+			return s
+		})
 	case chat.Parts:
 		return Join(each(v, p.value)...)
 	}
@@ -180,7 +187,7 @@ func (p *catalogue) figure(v chat.Value) string {
 	case chat.Change:
 		return p.change(v.Decimal)
 	case chat.Share:
-		return p.number(v.Round(cents).String(), p.Percent)
+		return p.share(v.Decimal)
 	case chat.Day:
 		return v.UTC().Format(p.Day)
 	}

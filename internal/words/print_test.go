@@ -63,6 +63,8 @@ func TestValuesTellHowTheyAreToBeShown(t *testing.T) {
 		{chat.Address{Hex: wallet, URL: url}, words.Span{Text: "0x5290…9EE7", URL: url}},
 		{chat.Mention{User: ann, Name: "Ann A."}, words.Span{Text: "Ann A.", Style: words.Untrusted, Person: &ann}},
 		{chat.CommandLink("/price"), words.Span{Text: "/price", Style: words.Command}},
+		{chat.Strong{Value: chat.Count(7)}, words.Span{Text: "7", Style: words.Strong}},
+		{chat.Strong{Value: chat.Code("7")}, words.Span{Text: "7", Style: words.Code}},
 		{chat.Moment{Time: at.AddDate(999, 0, 0)}, words.Span{Text: "3025-09-21 14:13 UTC", Moment: &words.Moment{Time: at.AddDate(999, 0, 0), Date: "3025-09-21 14:13 UTC"}}},
 	} {
 		card := words.Print(chat.Reply{Sections: []chat.Section{{Fields: []chat.Field{{Value: test.value}}}}})

@@ -256,6 +256,8 @@ func (ids commandIDs) markup(s words.Span) (marked string, ok bool) {
 		return "<" + s.Text + ":" + id + ">", id != ""
 	case s.Style == words.Code:
 		return "`" + codeEscaper.Replace(s.Text) + "`", true
+	case s.Style == words.Strong:
+		return "**" + escape(s.Text) + "**", true
 	default:
 		return "", false
 	}

@@ -194,6 +194,8 @@ func entityOf(s words.Span) botapi.Entity {
 		return botapi.Entity{Type: botapi.DateTime, UnixTime: s.Moment.Unix(), TimeFormat: relative}
 	case s.URL != "":
 		return botapi.Entity{Type: models.MessageEntityTypeTextLink, URL: s.URL}
+	case s.Style == words.Strong:
+		return botapi.Entity{Type: models.MessageEntityTypeBold}
 	}
 	return botapi.Entity{}
 }

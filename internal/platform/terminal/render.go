@@ -131,7 +131,12 @@ func buttons(all []words.Button) []string {
 		if last := len(instead) - 1; last >= 0 {
 			instead[last] += " ·"
 		}
-		instead = append(instead, "["+chat.OneLine(b.Label)+"] "+does)
+		label := "[" + chat.OneLine(b.Label) + "]"
+		if b.URL != "" { // The address may need a line of its own.
+			instead = append(instead, label, does)
+			continue
+		}
+		instead = append(instead, label+" "+does)
 	}
 	return instead
 }
