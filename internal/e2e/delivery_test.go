@@ -37,7 +37,7 @@ func TestEveryCommandIsAnsweredRightlyInEveryWayIn(t *testing.T) {
 				private                 bool
 			}{
 				{command: "price", text: e2etest.Price},
-				{command: "supply", text: "987,654,321 HRLD"},
+				{command: "supply", text: "987,654,321"},
 				{command: "staked", argument: fakes.World.Staker.Hex(), text: "1,012,345.678901234567890124 HRLD"},
 				{command: "staked", argument: fakes.World.Idle.Hex(), text: "Not staked"},
 				{command: "staked", argument: "0x12", text: "an address has 42", private: way.OnDiscord},

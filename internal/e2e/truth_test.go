@@ -93,12 +93,12 @@ func tryCold(t *testing.T, e truth.Expectation, whole bool, settings []string) {
 	tr := newTrial(t, settings...)
 	tr.At(e.Service).SetFault(e.Fault)
 	first := tr.queries[slices.IndexFunc(tr.queries, func(q query) bool { return truth.Uses(q.Command)[0] == e.Service })]
-	check(t, e, first, tr.ask(t, first), false)
+	check(t, e, first, tr.ask(t, first))
 	if !whole {
 		return
 	}
 	for _, q := range append(slices.Clone(tr.queries), slices.Repeat([]query{first}, repeats)...) {
-		check(t, e, q, tr.ask(t, q), true)
+		check(t, e, q, tr.ask(t, q))
 	}
 	tr.recover(t, e)
 }
@@ -127,20 +127,17 @@ func tryWarm(t *testing.T, e truth.Expectation, settings []string) {
 			if q.needs(e.Service) && got.All(truth.Right) && (!asked || !e.Want(q.Question, q.staker).All(truth.Right)) {
 				return false
 			}
-			check(t, e, q, got, true)
+			check(t, e, q, got)
 			return true
 		})
 	}
 	tr.recover(t, e)
 }
 
-// check compares an answer with the expected one. A service that has failed repeatedly may
-// be paused instead.
-func check(t *testing.T, e truth.Expectation, q query, got truth.Outcomes, repeatedly bool) {
+// check compares an answer with the expected one.
+func check(t *testing.T, e truth.Expectation, q query, got truth.Outcomes) {
 	t.Helper()
-	want := e.Want(q.Question, q.staker)
-	paused := repeatedly && got[e.Service] == truth.Outcome(fault.Paused) && want[e.Service] == e.Reason()
-	if !paused && !maps.Equal(got, want) {
+	if want := e.Want(q.Question, q.staker); !maps.Equal(got, want) {
 		t.Errorf("%s: the answer is %v, want %v", q.name, got, want)
 	}
 }
@@ -158,7 +155,7 @@ func (tr *trial) recover(t *testing.T, e truth.Expectation) {
 			continue
 		}
 		if e.Fault.Wait > maxWait {
-			check(t, e, q, tr.ask(t, q), true)
+			check(t, e, q, tr.ask(t, q))
 			if asked := stand.Requests() - before; asked != 0 {
 				t.Errorf("asked %d times though it asked to wait", asked)
 			}
@@ -168,7 +165,7 @@ func (tr *trial) recover(t *testing.T, e truth.Expectation) {
 			if got.All(truth.Right) {
 				return true
 			}
-			check(t, e, q, got, true)
+			check(t, e, q, got)
 			return false
 		})
 	}

@@ -238,7 +238,7 @@ func TestEachFaultIsSeenInAnAnswer(t *testing.T) {
 		{{"partner", "/exists", refused}, {"price", "/price", refused}, {"supply", "/supply", refused}, {"chain", "/staked", refused}},
 		{{"pool", "/staked", "20 of 21 pools"}, {"old quote", "/price", "⚠️ HRLD"}},
 		{{"old block", "/staked", "out of sync"}, {"rate limit", "/price", "limiting my requests"}},
-		{{"fresh bot", "/price 7d", "chart yet"}, {"unstaked", "/staked", "Not staked in any"}},
+		{{"fresh bot", "/price 7d", "chart yet"}, {"unstaked", "/staked", "Not staked"}},
 	}
 	tried := slices.Concat(groups...)
 	for _, f := range connect(t).state().Faults {

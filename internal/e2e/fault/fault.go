@@ -64,13 +64,14 @@ const (
 	Denied      Reason = "reason.denied"
 	Rejected    Reason = "reason.rejected"
 	Nonsense    Reason = "reason.malformed"
+	NoData      Reason = "reason.no_data"
 	Behind      Reason = "reason.behind"
 	Paused      Reason = "reason.paused"
 	TimedOut    Reason = "reason.timeout"
 )
 
 // Reasons are all of them.
-var Reasons = []Reason{Unreachable, Slow, Limited, UsedUp, Denied, Rejected, Nonsense, Behind, Paused, TimedOut}
+var Reasons = []Reason{Unreachable, Slow, Limited, UsedUp, Denied, Rejected, Nonsense, NoData, Behind, Paused, TimedOut}
 
 // Answer returns a fault that answers everything with this status, content type and body.
 func Answer(status int, contentType, body string) Fault {

@@ -110,8 +110,9 @@ func priceFaults() []Fault {
 	return []Fault{
 		{Name: "entries in lists, as in version 2", Effect: Answerable, serve: replaced(`"data":{("[^"]*"):(.*)}}$`, `"data":{$1:[$2]}}`)},
 		{Name: "another coin", serve: replaced(`"id":`+services.TokenID+`(.*"symbol":)"[^"]*"`, `"id":1$1"OTHR"`)},
-		{Name: "price null", serve: replaced(`"price":[^,]*`, `"price":null`)},
-		code("1001", Denied, 0),
+		{Name: "price null", Reason: NoData, serve: replaced(`"price":[^,]*`, `"price":null`)},
+		code("500", Unreachable, 0),
+		code("1001", Denied, time.Minute),
 		code("1008", Limited, time.Minute),
 		code("1009", UsedUp, time.Minute), // longer, by the time of day
 	}

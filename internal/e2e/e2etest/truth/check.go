@@ -20,12 +20,10 @@ import (
 const maxAge = 2*time.Minute + 10*time.Second
 
 var (
-	// oldNotes match the note that a service's part of an answer is old, with its time. A
-	// service whose old answers may stand in needs one.
-	oldNotes = map[fault.Target]*regexp.Regexp{fault.Price: oldNote("price"), fault.Supply: oldNote("supply")}
-	// oldHeadline matches a price, or what an amount is worth, with its age; noNewer says why there is no newer one.
+	// oldHeadline matches a price, or what an amount is worth, with its age. atOldPrice matches
+	// a price that is marked as old under a supply.
 	oldHeadline = regexp.MustCompile(`^(\S+(?: HRLD ≈)? \$[0-9.]+) \((\d+) (s|min|h) old\)$`)
-	noNewer     = e2etest.Say("old.failing", chat.Values{"service": chat.Say("service.price")})
+	atOldPrice  = regexp.MustCompile(`^(at \$[0-9.]+), \d+ (?:s|min|h) old$`)
 	// checkedAt matches the time of an answer's oldest part, if none is marked as old.
 	checkedAt = regexp.MustCompile(`^(?:Checked )?(\d{4}-\d\d-\d\d \d\d:\d\d UTC)$`)
 	reference = regexp.MustCompile(`^Reference \S+$`)
@@ -33,12 +31,6 @@ var (
 	consent   = e2etest.Say("save.offer", chat.Values{"verify": chat.CommandLink("/verify"), "forget": chat.CommandLink("/forget")})
 	ownWallet = e2etest.Say("verify.you.yes", nil)
 )
-
-func oldNote(service string) *regexp.Regexp {
-	why := chat.SayWith("old.failing", chat.Values{"service": chat.Say("service." + service)})
-	note := e2etest.Say("old."+service, chat.Values{"why": why, "when": chat.Plain("WHEN")})
-	return regexp.MustCompile("^" + strings.Replace(regexp.QuoteMeta(note), "WHEN", "(.*)", 1) + "$")
-}
 
 // ErrNoCase is the error of Check for a command that it cannot judge.
 var ErrNoCase = errors.New("there is no case in Check for the command")
@@ -50,7 +42,7 @@ func (c *Checker) Check(q Question, lines []string) (Outcomes, error) {
 	if q.Command == "status" || q.Command == "save" || q.Command == "details" || q.Command == "forget" { // They are tested in package commands.
 		return nil, nil
 	}
-	if len(lines) > 0 && lines[0] == ownWallet {
+	if len(lines) > 0 && strings.HasPrefix(lines[0], ownWallet) {
 		lines = slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return line == consent })
 	}
 	uses := Uses(q.Command)
@@ -77,7 +69,7 @@ func (c *Checker) Check(q Question, lines []string) (Outcomes, error) {
 	}
 	switch q.Command {
 	case "price":
-		return c.checkPrice(said, at, q.Argument)
+		return c.checkPrice(said, at, q.Argument, old[fault.Price])
 	case "supply":
 		return c.checkSupply(said, at, old)
 	case "staked":
@@ -94,6 +86,9 @@ func (c *Checker) Check(q Question, lines []string) (Outcomes, error) {
 // reason returns the outcome that a text gives for a service.
 func reason(text string, service fault.Target) (Outcome, error) {
 	if o, known := reasons[service][text]; known {
+		return o, nil
+	}
+	if o, known := silence(text, service); known && strings.Contains(text, ". Next request ") {
 		return o, nil
 	}
 	return "", wrong("%q is no reason of the %s service", text, service)
@@ -125,21 +120,15 @@ func recent(text string, most time.Duration) error {
 }
 
 // withoutMarks splits lines at their dots, and removes the time of the answer, which it
-// returns as at, and the notes that a part is old. The time in such a note must be the
-// provider's for a price, and recent for any other. A part without a note is Right.
+// returns as at, and what says why a part is not newer. A part without that is Right.
 func (c *Checker) withoutMarks(lines []string) (said []string, at string, old Outcomes, err error) {
 	old = Outcomes{fault.Price: Right, fault.Supply: Right}
 	for _, line := range lines {
 	parts:
 		for _, part := range strings.Split(line, " · ") {
-			for service, note := range oldNotes {
-				if mark := note.FindStringSubmatch(part); mark != nil {
+			for service := range old {
+				if _, silent := silence(part, service); silent {
 					old[service] = Stale
-					if service != fault.Price {
-						err = errors.Join(err, recent(mark[1], maxAge))
-					} else if mark[1] != e2etest.Minute(c.World.Quote.LastUpdated) {
-						err = errors.Join(err, wrong("a price from %q", mark[1]))
-					}
 					continue parts
 				}
 			}
@@ -157,18 +146,18 @@ func (c *Checker) withoutMarks(lines []string) (said []string, at string, old Ou
 	return said, at, old, err
 }
 
-// checkPrice checks a price, or what an amount is worth, which has the provider's time. An
-// old one has its age in the headline, and no changes.
-func (c *Checker) checkPrice(said []string, at, amount string) (Outcomes, error) {
+// checkPrice checks a price, or what an amount is worth, which has the provider's time. One
+// that is marked as old has its age in the headline, and no changes.
+func (c *Checker) checkPrice(said []string, at, amount string, outcome Outcome) (Outcomes, error) {
 	q := c.World.Quote
-	fresh, stale := slices.Concat([]string{c.headline + c.beside}, c.changes, c.sums), append([]string{c.headline, noNewer}, c.sums...)
+	fresh, stale := slices.Concat([]string{c.headline + c.beside}, c.changes, c.sums), append([]string{c.headline}, c.sums...)
 	if amount != "" {
 		n, err := decimal.NewFromString(amount)
 		if err != nil {
 			return nil, err
 		}
 		worth := tokens(n) + " ≈ " + dollars(n.Mul(q.Price))
-		fresh, stale = []string{worth, c.headline + c.beside}, []string{worth, c.headline, noNewer}
+		fresh, stale = []string{worth, c.headline + c.beside}, []string{worth, c.headline}
 	}
 	said = slices.DeleteFunc(said, func(part string) bool { return part == "CoinMarketCap" })
 	if old := oldHeadline.FindStringSubmatch(said[0]); old != nil {
@@ -177,8 +166,8 @@ func (c *Checker) checkPrice(said []string, at, amount string) (Outcomes, error)
 		if old[3] == "h" {
 			most += time.Hour
 		}
-		if late := time.Since(q.LastUpdated) - age; err != nil || at != "" || late < 0 || late > most {
-			return nil, wrong("%q, updated %q, %v late", said[0], at, late)
+		if late := time.Since(q.LastUpdated) - age; err != nil || at != "" || late < 0 || late > most || outcome != Stale {
+			return nil, wrong("%q, updated %q, %v late, %s", said[0], at, late, outcome)
 		}
 		said[0] = old[1]
 		return Outcomes{fault.Price: Stale}, sameParts(said, stale)
@@ -186,27 +175,36 @@ func (c *Checker) checkPrice(said []string, at, amount string) (Outcomes, error)
 	if updated := e2etest.Minute(q.LastUpdated); at != updated {
 		return nil, wrong("updated %q, want %q", at, updated)
 	}
-	return Outcomes{fault.Price: Right}, sameParts(said, fresh)
+	return Outcomes{fault.Price: outcome}, sameParts(said, fresh)
 }
 
 func (c *Checker) checkSupply(said []string, at string, old Outcomes) (Outcomes, error) {
 	var err error
-	if old.All(Right) {
+	want := slices.Clone(c.supply)
+	old[fault.Chain] = Omitted
+	if slices.Contains(said, c.totalStaked) {
+		old[fault.Chain] = Right
+		want = append(want, c.totalStaked)
+	}
+	if i := slices.Index(said, e2etest.Say("supply.unpriced", nil)); i >= 0 && i+1 < len(said) {
+		old[fault.Price], err = reason(said[i+1], fault.Price)
+		return old, errors.Join(err, recent(at, maxAge), sameParts(slices.Delete(said, i, i+2), want))
+	}
+	marked := false
+	for i, part := range said {
+		if mark := atOldPrice.FindStringSubmatch(part); mark != nil {
+			said[i], marked = mark[1], true
+		}
+	}
+	if !marked && at != e2etest.Minute(c.World.Quote.LastUpdated) { // the oldest part
 		err = recent(at, maxAge)
 	}
-	want := c.supply
-	old[fault.Chain] = Omitted
-	if slices.Contains(said, c.totalStaked[0]) {
-		old[fault.Chain] = Right
-		want = slices.Concat(want, c.totalStaked)
+	worth := slices.Clone(c.worth)
+	if marked {
+		worth[0] = "⚠️ " + worth[0]
 	}
-	i := slices.Index(said, e2etest.Say("supply.unpriced", nil))
-	if i < 0 || i+1 == len(said) {
-		return old, errors.Join(err, sameParts(said, slices.Concat(want, c.worth)))
-	}
-	var errWhy error
-	old[fault.Price], errWhy = reason(said[i+1], fault.Price)
-	return old, errors.Join(err, errWhy, sameParts(slices.Delete(said, i, i+2), want))
+	said = slices.DeleteFunc(said, func(part string) bool { return part == "CoinMarketCap" })
+	return old, errors.Join(err, sameParts(said, slices.Concat(want, worth, []string{"at " + e2etest.Price})))
 }
 
 func checkHelp(lines []string) error {
@@ -270,17 +268,24 @@ func (c *Checker) checkVerify(q Question, said []string, at string) (Outcomes, e
 	if len(said) < 4 {
 		return nil, wrong("no verdict: %q", said)
 	}
+	said = slices.Clone(said)
+	// The stake stands beside the title, unless it is not known.
+	stake := slices.IndexFunc(said, func(part string) bool { return part == "not staked" || strings.HasPrefix(part, "staking ") })
+	if stake == 1 {
+		verdict := strings.ToUpper(said[1][:1]) + said[1][1:]
+		said = slices.Insert(slices.Delete(said, 1, 2), 2, verdict)
+	}
 	owner := c.owner(core.Identity{Platform: "EVM", UID: q.Wallet.Hex()})
 	owned, registered := owner != nil && slices.Contains(owner.Accounts, q.Account), c.registered[q.Account]
 	err := recent(at, maxBlockAge)
 	switch title := said[0]; {
 	case title == Unavailable("verify") && said[1] == unknownOwner:
-		why := slices.IndexFunc(said, func(part string) bool { return reasons[fault.Partner][part] != "" })
+		why := slices.IndexFunc(said, func(part string) bool { _, err := reason(part, fault.Partner); return err == nil })
 		if why < 0 {
 			return nil, wrong("no reason: %q", said)
 		}
-		got[fault.Partner] = reasons[fault.Partner][said[why]]
-		said = slices.Delete(slices.Clone(said), why, why+1)
+		got[fault.Partner], _ = reason(said[why], fault.Partner)
+		said = slices.Delete(said, why, why+1)
 	case title == "Your wallet" && owned, title == "Not your wallet" && !owned && registered:
 	case title == "You're not registered yet" && !registered:
 	default:

@@ -40,11 +40,11 @@ func (e Expectation) outcome(q Question, staker bool) Outcome {
 	return e.Reason()
 }
 
-// wantWorth adds to want whether a stake's worth is shown. An old price shows none.
+// wantWorth adds to want whether a stake's worth is shown. The last price is shown for a while.
 func (e Expectation) wantWorth(want Outcomes, staker bool) {
 	switch chain := want[fault.Chain]; {
 	case !staker || chain != Right && chain != Partial:
-	case e.Service == fault.Price && e.Fault.Effect != fault.Answerable:
+	case e.Service == fault.Price && e.Fault.Effect != fault.Answerable && !e.Warm:
 		want[fault.Price] = Omitted
 	default:
 		want[fault.Price] = Right

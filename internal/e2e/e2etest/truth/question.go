@@ -45,16 +45,32 @@ func (o Outcomes) All(want Outcome) bool {
 	return len(o) > 0
 }
 
-// reasons are why a service could not be asked, by what people are told.
-var reasons = map[fault.Target]map[string]Outcome{}
+// reasons are why a service could not be asked, by what people are told. silences are why an
+// old answer stands in, and what is said before the time of the next request.
+var reasons, silences = map[fault.Target]map[string]Outcome{}, map[fault.Target]map[string]Outcome{}
 
 func init() {
 	for _, service := range fault.Targets {
-		reasons[service] = map[string]Outcome{}
+		reasons[service], silences[service] = map[string]Outcome{}, map[string]Outcome{}
+		name := chat.Values{"service": chat.Say("service." + string(service))}
 		for _, why := range fault.Reasons {
-			reasons[service][e2etest.Say(string(why), chat.Values{"service": chat.Say("service." + string(service))})] = Outcome(why)
+			reasons[service][e2etest.Say(string(why), name)] = Outcome(why)
+		}
+		for why, reason := range map[string]fault.Reason{
+			"why.silent": fault.Unreachable, "why.limited": fault.Limited, "why.used_up": fault.UsedUp, "why.no_data": fault.NoData,
+			"why.wrong": fault.Nonsense, "why.unchanged": "",
+		} {
+			silences[service][e2etest.Say(why, name)] = Outcome(reason)
 		}
 	}
+}
+
+// silence returns the outcome of a text about an old answer, with or without the time of the
+// next request. known is false for any other text.
+func silence(text string, service fault.Target) (why Outcome, known bool) {
+	text, _, _ = strings.Cut(text, ". Next request ")
+	why, known = silences[service][text]
+	return why, known
 }
 
 // use is the services that a command needs. Without the first there is no answer, unless
@@ -70,7 +86,7 @@ var uses = map[string]use{
 	"staked":   {services: []fault.Target{fault.Chain, fault.Price}},
 	"mylogins": {services: []fault.Target{fault.Partner}},
 	"exists":   {services: []fault.Target{fault.Partner}},
-	"verify":   {services: []fault.Target{fault.Partner, fault.Chain, fault.Price}, apart: true},
+	"verify":   {services: []fault.Target{fault.Partner, fault.Chain}, apart: true},
 }
 
 // Uses returns the services that a command needs if its wallet stakes.
@@ -96,7 +112,7 @@ type Checker struct {
 	// What answers say, part by part; the first is the title.
 	headline, beside             string
 	changes, sums, supply, worth []string
-	totalStaked                  []string
+	totalStaked                  string
 }
 
 // NewChecker returns a checker of answers about w.
@@ -112,10 +128,9 @@ func NewChecker(w services.World) *Checker {
 	c.beside = " ▲ " + percent(q.Change24h) + " (24h)"
 	c.changes = []string{"1h ▼ " + percent(q.Change1h), "7d ▼ " + percent(q.Change7d)}
 	c.sums = []string{"Market cap " + dollars(q.MarketCap.Decimal), "Volume 24h " + dollars(q.Volume24h.Decimal)}
-	share := s.Circulating.Mul(decimal.NewFromInt(100)).DivRound(s.Total, 2)
-	c.supply = []string{tokens(s.Circulating.Round(0)) + " circulating", "Total supply " + tokens(s.Total.Round(0)), "Circulating " + share.String() + "%"}
-	c.totalStaked = []string{"Staked " + w.TotalStaked.Shift(-6).StringFixed(2) + "M " + services.Symbol,
-		w.TotalStaked.Shift(2).DivRound(s.Total, 1).String() + "% of total"}
+	share := func(part decimal.Decimal) string { return " (" + part.Shift(2).DivRound(s.Total, 1).String() + "%)" }
+	c.supply = []string{tokens(s.Circulating.Round(0)) + " circulating" + share(s.Circulating), "Total " + thousands(s.Total.Round(0).String())}
+	c.totalStaked = "Staked " + w.TotalStaked.Shift(-6).StringFixed(2) + "M" + share(w.TotalStaked)
 	c.worth = []string{"Market cap " + dollars(s.Circulating.Mul(q.Price)), "FDV " + dollars(s.Total.Mul(q.Price))}
 	return c
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
+	"herald/internal/demo/fake/services"
 	"herald/internal/e2e/fault"
 )
 
@@ -27,7 +28,7 @@ var (
 )
 
 // notStaked is the verdict on a wallet that stakes nothing, once all pools were read.
-const notStaked = "Not staked in any of the 21 pools."
+const notStaked = "Not staked"
 
 // aBlock reports whether a number may be the newest block's. The stand-in's chain starts at
 // a million blocks.
@@ -66,9 +67,6 @@ func readStake(wallet common.Address, said []string) (a stake, err error) {
 			if a.verdict = title; priced {
 				a.worth = worth
 			}
-			if title == notStaked {
-				a.failed = 0
-			}
 		case alone && a.worth == "":
 			a.worth = worthAlone
 		case found(poolsRead) != nil && a.failed < 0:
@@ -84,7 +82,7 @@ func readStake(wallet common.Address, said []string) (a stake, err error) {
 			a.leaving, a.least = strings.CutPrefix(leaving, "at least ")
 		case ofClaimable && a.claimable == "":
 			a.claimable, a.leastClaimable = strings.CutPrefix(claimable, "at least ")
-		case strings.HasPrefix(part, "the next ") && a.leaving != "":
+		case strings.HasPrefix(part, "next ") && a.leaving != "":
 			a.next = part
 		case found(pool) != nil:
 			a.staked[found(pool)[1]] = found(pool)[2]
@@ -111,7 +109,7 @@ func sameAmounts(shown map[string]string, there []core.PoolAmount) (missing int,
 		switch hex := p.Pool.Address.Hex(); shown[hex[:6]+"…"+hex[38:]] {
 		case "":
 			missing++
-		case short(p.Amount):
+		case strings.TrimSuffix(short(p.Amount), " "+services.Symbol): // It stands above.
 			found++
 			sum = sum.Add(p.Amount)
 		}
@@ -167,7 +165,7 @@ func (c *Checker) checkStake(got Outcomes, wallet common.Address, said []string,
 		return wrong("whether more is being unstaked: %q", said)
 	}
 	// The time may be unknown; else it is three days from the start.
-	if a.next != "" && (unread > 0 || a.next != "the next "+c.World.NextClaim.Amount.String()+" in about 3 days") {
+	if a.next != "" && (unread > 0 || a.next != "next "+c.World.NextClaim.Amount.String()+" in about 3 days") {
 		return wrong("when something can be claimed: %q", said)
 	}
 	bare := a.exact == "" && a.worth == ""
@@ -180,8 +178,9 @@ func (c *Checker) checkStake(got Outcomes, wallet common.Address, said []string,
 	case a.verdict == notStaked && len(staked) == 0 && a.failed == 0 && bare:
 	case a.verdict != verdict(sum) || lists == (len(a.staked) == 0) || a.exact != whole:
 		return wrong("%q", said)
-	case a.worth == "":
+	case a.worth == "" && lists:
 		got[fault.Price] = Omitted
+	case a.worth == "":
 	case a.worth == dollars(sum.Mul(c.World.Quote.Price)):
 		got[fault.Price] = Right
 	default:
