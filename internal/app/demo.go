@@ -210,7 +210,7 @@ func demo(stderr io.Writer, settings []string, change func(*Config), run func(*s
 		return err
 	}
 	defer func() { _ = world.Close() }()
-	cfg, err := Load(append(DemoSettings(world), settings...), "", false)
+	cfg, err := Load(slices.Concat(DemoSettings(world), []string{"SERVICE_NAME=Example Passport"}, settings), "", false)
 	if err != nil {
 		return err
 	}

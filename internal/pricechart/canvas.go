@@ -2,6 +2,7 @@ package pricechart
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"image"
@@ -53,6 +54,7 @@ func parseFont(name string) *sfnt.Font {
 // style is how a text looks.
 type style struct {
 	size  float64 // pixels
+	least float64 // pixels: no smaller even where the text is cut; 0: minText
 	bold  bool
 	color color.RGBA
 	align float64 // 0: at the left of its place, 0.5: in the middle, 1: at the right
@@ -79,6 +81,10 @@ func (r rect) inset(padding float64) rect {
 	return r
 }
 
+func (r rect) contains(p position) bool {
+	return p.x >= r.left && p.x <= r.right && p.y >= r.top && p.y <= r.bottom
+}
+
 // outline returns a path around the rectangle. Its corners are round.
 func (r rect) outline(radius float64) []position {
 	steps := 1 + int(radius/3)
@@ -99,9 +105,14 @@ func disc(center position, radius float64) []position {
 	return rect{left: center.x - radius, top: center.y - radius, right: center.x + radius, bottom: center.y + radius}.outline(radius)
 }
 
+// strokeStep is how far apart the remembered positions of a line are, in pixels.
+const strokeStep = 6
+
 // canvas is a picture being drawn.
 type canvas struct {
 	*image.RGBA
+	texts      []rect     // the places of all texts
+	strokes    []position // of all straight lines, every strokeStep pixels
 	rasterizer vector.Rasterizer
 	glyphs     sfnt.Buffer
 }
@@ -158,14 +169,14 @@ func (c *canvas) textWidth(s style, text string) float64 {
 const capitals = 0.72
 
 // text draws one line of text in the vertical middle of its place, and returns the row
-// that it takes. A text that is too wide is drawn smaller, but not below minText, and then
-// cut.
+// that it takes. A text that is too wide is drawn smaller, but not below its least size, and
+// then cut.
 func (c *canvas) text(s style, place rect, text string) rect {
 	limit := place.right - place.left
 	if full := c.textWidth(s, text); full > limit {
-		s.size = max(minText, math.Floor(s.size*limit/full))
+		s.size = max(cmp.Or(s.least, minText), math.Floor(s.size*limit/full))
 	}
-	for kept := []rune(text); c.textWidth(s, text) > limit && len(kept) > 0; {
+	for kept := []rune(text); c.textWidth(s, text) > limit+1 && len(kept) > 0; { // widths are rounded
 		kept = kept[:len(kept)-1]
 		text = string(kept) + "…"
 	}
@@ -177,6 +188,7 @@ func (c *canvas) text(s style, place rect, text string) rect {
 		d.Face = face
 		d.DrawString(string(r))
 	})
+	c.texts = append(c.texts, rect{left: x, top: baseline - s.size*capitals, right: x + taken, bottom: baseline})
 	return row(x, x+taken, place.middle())
 }
 
@@ -216,6 +228,9 @@ func (c *canvas) stroke(p pen, a, b position) {
 	length := max(math.Hypot(b.x-a.x, b.y-a.y), 1e-9)
 	right := xy((b.x-a.x)/length, (b.y-a.y)/length)
 	along := func(d float64) position { return xy(a.x+right.x*d, a.y+right.y*d) }
+	for d := 0.0; d < length; d += strokeStep {
+		c.strokes = append(c.strokes, along(d))
+	}
 	if p.gap == 0 {
 		p.dash = length
 	}
@@ -239,12 +254,16 @@ func blend(a, b color.RGBA, part float64) color.RGBA {
 func (c *canvas) png(palette color.Palette) ([]byte, error) {
 	picture := image.NewPaletted(c.Bounds(), palette)
 	nearest := map[[4]byte]uint8{} // a picture has some thousand colors
+	var last [4]byte               // most pixels have the color of the one before
+	var index uint8
 	for i := range picture.Pix {
-		rgba := [4]byte(c.Pix[4*i:])
-		index, found := nearest[rgba]
-		if !found {
-			index = uint8(palette.Index(color.RGBA{R: rgba[0], G: rgba[1], B: rgba[2], A: 255}))
-			nearest[rgba] = index
+		if rgba := [4]byte(c.Pix[4*i:]); rgba != last {
+			var found bool
+			if index, found = nearest[rgba]; !found {
+				index = uint8(palette.Index(color.RGBA{R: rgba[0], G: rgba[1], B: rgba[2], A: 255}))
+				nearest[rgba] = index
+			}
+			last = rgba
 		}
 		picture.Pix[i] = index
 	}

@@ -15,17 +15,20 @@ import (
 
 // Places and sizes of text, in pixels. A name that ends in Y is the middle of a row.
 const (
-	titleY, legendY, recordedY, datesY, footerY = 52, 222, 678, 707, 765
-	highY, lowY                                 = 99, 151
-	tileNameY, tileChangeY                      = 308, 386
-	sumNameY, sumValueY                         = 516, 573 // below the tiles
+	titleY, datesY, footerY = 62, 707, 759
+	highY, lowY             = 130, 182
+	tileNameY, tileChangeY  = 318, 396
+	sumsY                   = 545 // below the tiles
 
-	pillTop, pillBottom   = 96, 180
-	plotBottom            = 668 // of every plot
-	labelSize, pillSize   = 36, 54
-	legendSize, titleSize = 30, 40
-
-	tagPadding, pillPadding = 20, 24
+	pillTop, pillBottom           = 114, 198
+	plotTop, plotBottom           = 262, 668 // of every plot
+	priceSize, pillSize           = 104, 54
+	titleSize, nameSize           = 40, 42
+	labelSize, sourceSize         = 36, minText
+	tagPadding, tagGap            = 16, 14
+	labelPadding, labelGap        = 10, tagGap + tagPadding
+	pillPadding, pillGap, maxPill = 24, 28, 320 // of its text
+	extremesGap                   = 32
 )
 
 // plot is where a line is drawn: times from left to right, prices from bottom to top.
@@ -40,16 +43,16 @@ func (p plot) at(t time.Time, price float64) position {
 	return xy(p.left+part*(p.right-p.left), p.bottom-(price-p.low)/(p.high-p.low)*(p.bottom-p.top))
 }
 
-// layout returns the places of the plot and of the last price's tag. Wide labels move the
-// right edge of the plot to the left.
+// layout returns the places of the plot and of the last price's tag. The widest of the tag
+// and the labels ends at the margin.
 func (s sheet) layout(a axis, last point) (plot, rect) {
-	const maxRight, labelsRight, tagRight, tagGap = 1000, width - 40, width - 16, 14
 	tagWidth := s.textWidth(s.big(labelSize), a.last) + 2*tagPadding
-	right := min(maxRight, tagRight-tagGap-tagWidth)
+	widest := tagWidth - tagPadding
 	for _, label := range a.labels {
-		right = min(right, labelsRight-s.textWidth(s.small(labelSize), label))
+		widest = max(widest, s.textWidth(s.small(labelSize), label))
 	}
-	p := plot{rect: rect{left: margin, top: 262, right: right, bottom: plotBottom}, from: s.from, to: s.to, low: a.low, high: a.high}
+	right := width - margin - widest - labelGap
+	p := plot{rect: rect{left: margin, top: plotTop, right: right, bottom: plotBottom}, from: s.from, to: s.to, low: a.low, high: a.high}
 	y := min(p.at(last.At, last.Price.InexactFloat64()).y, plotBottom-24)
 	return p, rect{left: right + tagGap, top: y - 30, right: right + tagGap + tagWidth, bottom: y + 30}
 }
@@ -63,9 +66,9 @@ func (s sheet) drawChart() {
 	plot, tag := s.layout(a, last)
 	for i, price := range a.prices {
 		y := math.Round(plot.at(s.to, price).y)
-		s.fill(s.grid, 1, rect{left: plot.left, top: y - 1, right: plot.right, bottom: y + 1}.outline(0))
+		s.stroke(pen{ink: s.grid, thickness: 2}, xy(plot.left, y), xy(plot.right, y))
 		if math.Abs(y-tag.middle()) > 60 {
-			s.text(s.small(labelSize), row(plot.right+18, width, y), a.labels[i])
+			s.text(s.small(labelSize), row(plot.right+labelGap, width, y), a.labels[i])
 		}
 	}
 	s.drawDates(plot)
@@ -94,21 +97,33 @@ func (s sheet) drawDates(p plot) {
 	}
 }
 
-// drawHeader draws the logo and the title, the price, the pill, the extremes, and what a
-// dashed line means.
+// drawHeader draws the logo and the title, the extremes at the right, the price, and beside it
+// a pill: the time of an old price, or else the change over the period if it is known. Price
+// and pill are smaller where both are wide.
 func (s sheet) drawHeader() {
 	left := float64(margin)
 	if s.Logo != nil {
 		draw.Draw(s.RGBA, s.logoPlace(), s.Logo, image.Point{}, draw.Over)
-		left = float64(s.logoPlace().Max.X + 16)
+		left = float64(s.logoPlace().Max.X + 20)
 	}
 	pair := strings.TrimPrefix(s.supported(s.symbol)+" / USD", " / ")
 	s.text(s.small(titleSize), row(left, width-margin, titleY), pair+" · "+s.say(chat.Say("choice."+periods[s.period()])))
-	pill := s.drawPill(s.drawExtremes())
-	s.text(s.big(104), rect{left: margin - 4, top: pill.top, right: pill.left - 28, bottom: pill.bottom}, s.price(s.quote.Price))
-	if slices.ContainsFunc(s.points, func(p point) bool { return p.Estimated }) {
-		s.stroke(s.dashed(), xy(margin, legendY), xy(margin+86, legendY))
-		s.text(s.small(legendSize), row(margin+102, width, legendY), s.say(chat.Say("picture.estimated")))
+	price, text, look := s.price(s.quote.Price), "", style{size: pillSize, bold: true, color: s.ink}
+	if change := s.change(); s.quote.Old() {
+		text = s.updated()
+	} else if change.Valid {
+		text = s.say(chat.Change{Decimal: change.Decimal})
+	}
+	room := s.drawExtremes() - extremesGap - margin - pillGap - 2*pillPadding
+	full := s.textWidth(look, text)
+	most, least := min(full, maxPill), full*labelSize/pillSize // it stays as large as a label
+	taken := max(least, most*min(1, room/(most+s.textWidth(s.big(priceSize), price))))
+	pill := rect{top: pillTop, bottom: pillBottom}
+	pill.left = s.text(s.big(priceSize), row(margin-4, margin+room-taken, pill.middle()), price).right + pillGap
+	pill.right = pill.left + taken + 2*pillPadding
+	if text != "" {
+		s.fill(s.ink, 0.16, pill.outline(16))
+		s.text(look, pill.inset(pillPadding), text)
 	}
 }
 
@@ -129,54 +144,59 @@ func (s sheet) drawExtremes() (left float64) {
 	return left
 }
 
-// drawPill draws the time of an old price, or else the change over the period if it is
-// known. It returns the place, which ends at the left of the extremes.
-func (s sheet) drawPill(extremesLeft float64) rect {
-	text, change := "", s.change()
-	if s.quote.Old() {
-		text = s.updated()
-	} else if change.Valid {
-		text = s.say(chat.Change{Decimal: change.Decimal})
-	}
-	const maxText, maxLeft = 400, 560
-	look := style{size: pillSize, bold: true, color: s.ink}
-	pillWidth := min(s.textWidth(look, text), maxText) + 2*pillPadding
-	left := min(maxLeft, extremesLeft-32-pillWidth)
-	pill := rect{left: left, top: pillTop, right: left + pillWidth, bottom: pillBottom}
-	if text != "" {
-		s.fill(s.ink, 0.16, pill.outline(16))
-		s.text(look, pill.inset(pillPadding), text)
-	}
-	return pill
-}
-
-// solid returns the pen of the line, and dashed that of parts that begin or end at an
-// estimate.
-func (s sheet) solid() pen  { return pen{ink: s.ink, thickness: 6} }
-func (s sheet) dashed() pen { return pen{ink: s.ink, thickness: 6, dash: 18, gap: 16} }
-
 // line draws the line up to the dot of its last price, and fills the area under what was
-// seen. A point without neighbors is a dot.
+// seen. A point without neighbors is a dot. A label stands beside what begins or ends at an
+// estimate, which is dashed.
 func (s sheet) line(to plot) {
 	_, highest := bounds(s.points)
 	top := to.at(s.to, highest.Price.InexactFloat64()).y
 	s.points = s.shownPoints()
+	solid := pen{ink: s.ink, thickness: 6}
+	if s.long() {
+		solid.thickness = 5
+	}
+	dashed := pen{ink: s.ink, thickness: solid.thickness, dash: 18, gap: 16}
 	var before position
+	var estimated []position // the middles of dashed parts
 	for i, p := range s.points {
 		here := to.at(p.At, p.Price.InexactFloat64())
 		switch {
 		case !s.joined(i):
-			s.stroke(s.solid(), here, here)
+			s.stroke(solid, here, here)
 		case s.estimated(i):
-			s.stroke(s.dashed(), before, here)
+			s.stroke(dashed, before, here)
+			estimated = append(estimated, xy((before.x+here.x)/2, (before.y+here.y)/2))
 		default:
 			s.area(top, before, here)
-			s.stroke(s.solid(), before, here)
+			s.stroke(solid, before, here)
 		}
 		before = here
 	}
 	s.fill(s.background, 1, disc(before, 13))
 	s.fill(s.ink, 1, disc(before, 9))
+	if len(estimated) > 0 {
+		look, text := s.small(labelSize), s.say(chat.Say("picture.estimated"))
+		look.align = 0.5
+		s.text(look, s.beside(to, estimated, s.textWidth(look, text)), text)
+	}
+}
+
+// beside returns a place in the plot for a text of a width, below or above one of the
+// positions: the nearest that no stroke crosses, or one above the plot if there is none.
+func (s sheet) beside(in plot, positions []position, width float64) rect {
+	x, y := width/2+labelPadding, float64(labelSize)/2+labelPadding
+	for away := y + 4; away < 300; away += 10 {
+		for _, at := range positions {
+			for _, at.y = range []float64{at.y + away, at.y - away} {
+				place := rect{left: at.x - x, top: at.y - y, right: at.x + x, bottom: at.y + y}
+				inPlot := in.contains(xy(place.left, place.top)) && in.contains(xy(place.right, place.bottom))
+				if inPlot && !slices.ContainsFunc(s.strokes, place.contains) {
+					return place
+				}
+			}
+		}
+	}
+	return row(in.left, in.left+width, in.top-labelSize)
 }
 
 // area fills what is under the line from a to b. Its opacity is 28 % at top, and falls to
@@ -194,16 +214,26 @@ func (s sheet) area(top float64, a, b position) {
 const slots = 60
 
 // shownPoints returns the points through which the line is drawn: the first, the lowest,
-// the highest and the last of each slot, so that no spike and no gap is lost.
+// the highest and the last of each slot, so that no spike and no gap is lost. A long period
+// shows the first of each slot, the points beside a gap, and the lowest and the highest of all.
 func (p picture) shownPoints() (shown []point) {
 	slot := func(i int) time.Duration { return p.points[i].At.Sub(p.from) * slots / p.period() }
 	from := 0
+	lowest, highest := bounds(p.points)
 	for i, last := range p.points {
-		if to := i + 1; to == len(p.points) || slot(to) != slot(from) || p.estimated(to) {
-			lowest, highest := bounds(p.points[from:to])
-			shown = append(shown, p.points[from], lowest, highest, last)
-			from = to
+		to := i + 1
+		ended := to == len(p.points) || p.estimated(to)
+		if !ended && slot(to) == slot(from) {
+			continue
 		}
+		if !p.long() {
+			lowest, highest = bounds(p.points[from:to])
+		}
+		shown = append(shown, p.points[from], lowest, highest)
+		if ended || !p.long() || slot(to)-slot(from) > 1 {
+			shown = append(shown, last)
+		}
+		from = to
 	}
 	slices.SortStableFunc(shown, byTime)
 	return slices.CompactFunc(shown, func(a, b point) bool { return a.At.Equal(b.At) })

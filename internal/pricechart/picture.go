@@ -33,6 +33,9 @@ type picture struct {
 
 func (p picture) period() time.Duration { return p.to.Sub(p.from) }
 
+// long reports whether the period is longer than a week. Its line is thinner and has fewer points.
+func (p picture) long() bool { return p.period() > 7*day }
+
 // joined reports whether a line joins points[i] with the point before. Points further
 // apart than a twelfth of the period are not joined, unless one is an estimate.
 func (p picture) joined(i int) bool {
@@ -173,9 +176,15 @@ func (s sheet) big(size float64) style   { return style{size: size, bold: true, 
 
 func (s sheet) say(v chat.Value) string { return words.Say(s.language, v) }
 
-// draw returns the picture as a PNG without transparency: a chart, or a card if too little
-// of the period was seen.
+// draw returns the picture as a PNG without transparency.
 func (p picture) draw() ([]byte, error) {
+	s := p.paint()
+	return s.png(s.palette())
+}
+
+// paint returns the picture on its canvas: a chart, or a card if too little of the period was
+// seen.
+func (p picture) paint() sheet {
 	t := themes[p.Light]
 	s := sheet{picture: p, theme: t, canvas: newCanvas(t.background), ink: t.inkOf(p.change())}
 	if p.quote.Old() {
@@ -188,7 +197,7 @@ func (p picture) draw() ([]byte, error) {
 		s.drawCard()
 	}
 	s.drawFooter()
-	return s.png(s.palette())
+	return s
 }
 
 // drawFooter draws the provider and the time of the quote at the left, and the name of the
@@ -199,8 +208,10 @@ func (s sheet) drawFooter() {
 		source = strings.TrimPrefix(source+" · "+s.updated(), " · ")
 	}
 	place := row(margin, width-margin, footerY)
-	place.left = s.text(s.small(legendSize), place, source).right + margin
-	s.text(s.small(legendSize).rightAligned(), place, s.supported(cmp.Or(s.name, "Herald")))
+	place.left = s.text(s.small(sourceSize), place, source).right + margin
+	look := s.big(nameSize).rightAligned()
+	look.least = nameSize
+	s.text(look, place, s.supported(cmp.Or(s.name, "Herald")))
 }
 
 // updated returns when the provider updated the quote.
@@ -211,11 +222,11 @@ func (p picture) updated() string {
 // tile returns the place of a change on a card. Sums stand below the first two tiles.
 func tile(i int) rect {
 	left := margin + 376*float64(i)
-	return rect{left: left, top: 260, right: left + 352, bottom: 450}
+	return rect{left: left, top: 262, right: left + 352, bottom: 466}
 }
 
-// drawCard draws the changes over two other periods unless the price is old, the market, how
-// much of the period was recorded, and the line of that part.
+// drawCard draws the changes over two other periods unless the price is old, the market, and
+// the line as far as it is known.
 func (s sheet) drawCard() {
 	tiles := 0
 	for _, period := range []time.Duration{time.Hour, day, 7 * day} {
@@ -225,24 +236,20 @@ func (s sheet) drawCard() {
 			tiles++
 		}
 	}
-	place := tile(0)
+	place, y := tile(0), float64(sumsY)
+	if tiles == 0 {
+		y = tileNameY
+	}
 	for i, sum := range []decimal.NullDecimal{s.quote.MarketCap, s.quote.Volume24h} {
 		if sum.Valid {
-			s.text(s.small(38), row(place.left, place.right, sumNameY), s.say(chat.Say([]string{"price.cap", "price.volume"}[i])))
-			s.text(s.big(54), row(place.left, place.right, sumValueY), s.say(chat.Money{Decimal: sum.Decimal}))
+			s.text(s.small(38), row(place.left, place.right, y), s.say(chat.Say([]string{"price.cap", "price.volume"}[i])))
+			s.text(s.big(54), row(place.left, place.right, y+59), s.say(chat.Money{Decimal: sum.Decimal}))
 			place = tile(1)
 		}
 	}
-	if len(s.points) == 0 {
+	if len(s.points) < 2 {
 		return
 	}
-	unit := day
-	if s.period() == day {
-		unit = time.Hour
-	}
-	recorded := chat.Count(s.seen() * float64(s.period()/unit))
-	soon := chat.SayWith("picture.soon", chat.Values{"n": recorded, "period": chat.Say("choice." + periods[s.period()])})
-	s.text(s.small(34), row(margin, 776, recordedY), s.say(soon))
 	lowest, highest := bounds(s.points)
 	a := s.axis(lowest.Price, highest.Price, s.quote.Price)
 	right := rect{left: 800, top: 280, right: width - margin - 9, bottom: plotBottom}

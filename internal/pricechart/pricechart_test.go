@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -316,35 +315,6 @@ func TestHighAndLowNeedTheWholePeriod(t *testing.T) {
 	}
 }
 
-func TestLineHasFewPointsAndAllSpikes(t *testing.T) {
-	month := walk(30*day, step, 4, 5)
-	month[1000].Price, month[2001].Price = number("9"), number("1")
-	inWords := func(p picture) string {
-		gaps := 0
-		for i := range p.points {
-			if !p.joined(i) {
-				gaps++
-			}
-		}
-		lowest, highest := bounds(p.points)
-		return fmt.Sprintf("%v to %v with %d gaps and %d estimates", lowest, highest, gaps, len(p.points)-len(p.recorded()))
-	}
-	for name, points := range map[string][]point{
-		"a month": month, "a gap": without(month, 20*day, 15*day),
-		"estimates": append([]point{estimate(30*day, "2"), estimate(25*day, "3")}, without(month, 31*day, 20*day)...),
-	} {
-		whole := ofPeriod(30*day, points...)
-		shown := whole
-		shown.points = whole.shownPoints()
-		if got, want := inWords(shown), inWords(whole); got != want {
-			t.Errorf("%s: got %s, want %s", name, got, want)
-		}
-		if n := len(shown.points); n > 4*slots || name == "a month" && n < 3*slots {
-			t.Errorf("%s: %d points, want %d to %d", name, n, 3*slots, 4*slots)
-		}
-	}
-}
-
 // priceSource is a core.Source.
 type priceSource func() (core.Snapshot[core.Quote], error)
 
@@ -384,25 +354,4 @@ func TestEachFreshAnswerIsRecordedOnce(t *testing.T) {
 		_, _ = recorded.Get(t.Context(), struct{}{})
 		wantPrices(t, "after a hit", quotes, "")
 	})
-}
-
-func TestSparkHasFortyPrices(t *testing.T) {
-	p := picture{from: now.Add(-40 * time.Hour), to: now}
-	var want []float64
-	for hour := range 41 {
-		price := float64(hour)
-		if gap := hour > 10 && hour < 20; gap { // more than a twelfth
-			price = math.NaN()
-		} else {
-			p.points = append(p.points, seen(time.Duration(40-hour)*time.Hour, fmt.Sprint(hour)))
-		}
-		want = append(want, price)
-	}
-	if got := p.spark(); fmt.Sprint(got) != fmt.Sprint(want[1:]) {
-		t.Errorf("got  %v\nwant %v", got, want[1:])
-	}
-	p.points = p.points[:3]
-	if got := p.spark(); got != nil {
-		t.Errorf("without a line: got %v, want nil", got)
-	}
 }

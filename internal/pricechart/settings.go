@@ -34,7 +34,8 @@ func (s *Settings) Table() []config.Setting {
 const (
 	maxLogoBytes = 256 << 10
 	maxLogoSide  = 1024 // pixels
-	logoSide     = 48   // pixels, as it is drawn
+
+	logoHeight, maxLogoWidth = 80, 240 // pixels, as it is drawn
 )
 
 // readLogo reads a PNG file as it is drawn.
@@ -58,8 +59,8 @@ func readLogo(path string) (image.Image, error) {
 	if err != nil {
 		return nil, errors.New("the file is a damaged PNG image")
 	}
-	side := max(header.Width, header.Height)
-	logo := image.NewRGBA(image.Rect(0, 0, max(1, header.Width*logoSide/side), max(1, header.Height*logoSide/side)))
+	scale := min(maxLogoWidth/float64(header.Width), logoHeight/float64(header.Height))
+	logo := image.NewRGBA(image.Rect(0, 0, max(1, int(scale*float64(header.Width))), max(1, int(scale*float64(header.Height)))))
 	draw.CatmullRom.Scale(logo, logo.Bounds(), whole, whole.Bounds(), draw.Src, nil)
 	return logo, nil
 }

@@ -38,7 +38,7 @@ func TestALogoIsASmallPNG(t *testing.T) {
 		if err != nil {
 			said = err.Error()
 		}
-		if said != test.want || err == nil && (logo.Bounds().Dx() != 48 || logo.Bounds().Dy() > 48) {
+		if said != test.want || err == nil && (logo.Bounds().Dx() > maxLogoWidth || logo.Bounds().Dy() != logoHeight) {
 			t.Errorf("%s: %q, want %q", name, said, test.want)
 		}
 	}

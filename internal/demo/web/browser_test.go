@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -186,6 +187,9 @@ func TestThePageInABrowser(t *testing.T) {
 		{"nothing that is said becomes markup", markup},
 		{"a keyboard", keyboard},
 		{"both sides of a request to join", joining},
+		{"a role comes and goes", role},
+		{"the chats have room", room},
+		{"languages are named in themselves", languages},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			p.T = t
@@ -309,4 +313,45 @@ func joining(p *page) {
 	p.until("the member in the second group", `join("staker") === "Member: let in by the bot" && last("telegram").includes("You're in: Staking lounge")`)
 	p.load()
 	p.until("the requests again", `join("registered").includes("Unregistered: open")`)
+}
+
+// role takes the steps of a role to their end, and begins again.
+func role(p *page) {
+	p.as("moderator", "private")
+	for i, want := range []string{
+		`said("Save it to get Staker")`,
+		`said("You have Staker here") && document.getElementById("badges-discord").innerText === "Member"`,
+		`document.getElementById("fault-unstaked").checked`,
+		`document.getElementById("badges-telegram").innerText === "Member"`,
+		`said("No stake found in 0x56B9") && document.getElementById("badges-telegram").innerText === "nobody"`,
+	} {
+		p.click("#role .next")
+		p.until(fmt.Sprint("step ", i+1), fmt.Sprintf(`document.querySelectorAll("#role .done").length === %d && %s`, i+1, want))
+	}
+	p.click("#again")
+	p.until("the first step", `document.querySelector("#role button").className === "next" && !document.getElementById("fault-unstaked").checked && said("I no longer have 0x56B9")`)
+}
+
+// room looks at the heights of the chats in windows of some sizes. All controls stand above
+// them only in the large one.
+func room(p *page) {
+	for _, window := range []struct {
+		width, height, chat int64
+		all                 bool
+	}{{1024, 700, 420, false}, {1440, 900, 520, true}, {390, 844, 440, false}} {
+		p.do("another size", chromedp.EmulateViewport(window.width, window.height))
+		p.until(fmt.Sprintf("room in %+v", window), fmt.Sprintf(
+			`document.querySelector("#telegram .log").clientHeight >= %d && document.documentElement.scrollWidth <= %d && document.getElementById("more").open === %v`,
+			window.chat, window.width, window.all))
+	}
+}
+
+func languages(p *page) {
+	for _, id := range []string{"language", "chat-language"} {
+		names := eval[[]string](p, fmt.Sprintf(`[...document.getElementById(%q).options].map((one) => one.text)`, id))
+		slices.Sort(names)
+		if want := []string{"English", "Español", "Tiếng Việt", "Türkçe", "Русский", "中文"}; !slices.Equal(names, want) {
+			p.Errorf("%s has %q, want %q", id, names, want)
+		}
+	}
 }

@@ -6,6 +6,7 @@ import { alertDialog, toast } from "./dialogs.js";
 import { discordMessage } from "./discord.js";
 import { element } from "./dom.js";
 import { Joins } from "./joins.js";
+import { Role } from "./role.js";
 import { get, listen, post } from "./server.js";
 import { telegramMessage } from "./telegram.js";
 import { tellTimesIn } from "./times.js";
@@ -191,11 +192,15 @@ const happens = {
 	asked: show,
 	thinking: show,
 	join: (event) => joins.put(event),
-	badges: ({ side, message }) => { $(`badges-${side}`).textContent = message.map(nameOf).join(", ") || "nobody"; },
+	badges({ side, message }) {
+		$(`badges-${side}`).textContent = message.map(nameOf).join(", ") || "nobody";
+		role.put(side, message);
+	},
 };
 
 function show(event) {
 	const changed = chats[event.side].put(event);
+	role.check();
 	if (event.side === "telegram") showTelegramPlace(false);
 	if (!changed || !begun || event.from !== "bot" || event.for && event.for !== reader.as) return;
 	if (event.chat !== reader.chat) $("chat").querySelector(`[value="${event.chat}"]`).parentElement.classList.add("new");
@@ -210,12 +215,26 @@ function showState({ faults, chatLanguage }) {
 	for (const { name, on } of faults) $(faultID(name)).checked = on;
 }
 
+/** Turns a fault on or off. It gives null where that failed. */
+async function setFault(name, on) {
+	const now = await tried(post("/faults", { [name]: on }));
+	if (now) showState(now);
+	return now;
+}
+
+/** Has six hours pass. It gives null where that failed. */
+async function later() {
+	const passed = await tried(post("/later", {}));
+	if (passed) toast("Six hours have passed");
+	return passed;
+}
+
 choice("as", state.people.map(({ name }) => name), (as) => look({ as }));
 choice("chat", state.chats, (chat) => look({ chat }));
 
-const languageNames = new Intl.DisplayNames(["en"], { type: "language" });
+const languageName = (lang) => titled(new Intl.DisplayNames([lang], { type: "language" }).of(lang));
 for (const id of ["language", "chat-language"]) {
-	$(id).append(...state.languages.map((value) => element("option", { value }, languageNames.of(value))));
+	$(id).append(...state.languages.map((value) => element("option", { value, lang: value }, languageName(value))));
 }
 $("language").addEventListener("change", (event) => look({ language: event.target.value }));
 $("chat-language").value = state.chatLanguage;
@@ -224,15 +243,25 @@ $("chat-language").addEventListener("change", (event) => tried(post("/language",
 $("faults").append(...state.faults.map(({ name, note, on }) => {
 	const picked = element("input", { type: "checkbox", id: faultID(name), checked: on });
 	picked.addEventListener("change", async () => {
-		if (!await tried(post("/faults", { [name]: picked.checked }))) picked.checked = !picked.checked;
+		if (!await setFault(name, picked.checked)) picked.checked = !picked.checked;
 	});
 	return element("label", { title: note }, picked, titled(name));
 }));
 
 $("later").addEventListener("click", async () => {
 	$("later").disabled = true;
-	if (await tried(post("/later", {}))) toast("Six hours have passed");
+	await later();
 	$("later").disabled = false;
+});
+
+const role = new Role(state.people[0].name, wallets[0].value, {
+	say(text) {
+		select("as", state.people[0].name);
+		select("chat", "group");
+		return send({ side: "both", kind: "say", text });
+	},
+	setStaked: (on) => setFault("unstaked", !on),
+	later,
 });
 
 $("examples").append(...state.examples.map(({ text, note }) => {
@@ -250,10 +279,10 @@ $("theme").addEventListener("change", () => {
 });
 dress();
 
-// On a narrow screen the chats need the room.
-const wide = matchMedia("(min-width: 761px)");
-const unfold = () => { $("more").open = wide.matches; };
-wide.addEventListener("change", unfold);
+// On a narrow or a low screen the chats need the room.
+const large = matchMedia("(min-width: 761px) and (min-height: 801px)");
+const unfold = () => { $("more").open = large.matches; };
+large.addEventListener("change", unfold);
 unfold();
 
 $("text").dataset.placeholder = $("text").placeholder;
