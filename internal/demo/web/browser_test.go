@@ -260,7 +260,7 @@ func failing(p *page) {
 		p.Errorf("a chain that is down is answered by\n%s\nand by\n%s", telegram, discord)
 	}
 	p.until("what was learned before to be old", `performance.now() - begun > 1000`)
-	eval[any](p, `refresh("Pool 09")`)
+	eval[any](p, `refresh("Pool\u00a009")`)
 	p.until("an alert", `document.querySelector("dialog.telegram")?.innerText.includes("Stake unavailable")`)
 	p.keys(kb.Escape)
 	p.until("no alert", `!document.querySelector("dialog")`)
