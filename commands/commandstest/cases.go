@@ -335,17 +335,24 @@ func many(w *Answers) {
 // minutes after Noon, so that ages in answers are the same in every run.
 func Cases(t *testing.T, l chat.Language, see func(Case)) {
 	t.Helper()
+	CasesWith(t, l, func(*Answers) {}, see)
+}
+
+// CasesWith is Cases with a change of the Answers in each scene.
+func CasesWith(t *testing.T, l chat.Language, change func(*Answers), see func(Case)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(Noon.Add(2 * time.Minute)))
 		for _, s := range scenes() {
-			s.play(t, l, see)
+			s.play(t, l, change, see)
 		}
 	})
 }
 
-func (s scene) play(t *testing.T, l chat.Language, see func(Case)) {
+func (s scene) play(t *testing.T, l chat.Language, change func(*Answers), see func(Case)) {
 	t.Helper()
 	w := Healthy()
+	change(w)
 	if s.change != nil {
 		s.change(w)
 	}

@@ -19,6 +19,7 @@ import (
 	"herald/internal/platform/telegram"
 	"herald/internal/secret"
 	"herald/internal/service/market"
+	"herald/internal/service/market/credits"
 	"herald/internal/service/staking"
 	"herald/internal/transport"
 	"herald/internal/words"
@@ -231,14 +232,11 @@ func aboutQuote(found market.Listing, err error) ([]string, error) {
 }
 
 // aboutCredits says what is left of the price provider's plan.
-func aboutCredits(c market.Credits, err error) string {
-	switch {
-	case err != nil:
+func aboutCredits(left credits.Reading, err error) string {
+	if err != nil {
 		return "it does not say what is left of the plan: credits are counted here, by PRICE_MONTHLY_CREDITS or 10000 a month"
-	case c.Limit > 0:
-		return fmt.Sprintf("%s of %s credits left, a new month in %.1f days", say(chat.Count(c.Left)), say(chat.Count(c.Limit)), c.Resets.Hours()/24)
 	}
-	return fmt.Sprintf("%s credits left, a new month in %.1f days", say(chat.Count(c.Left)), c.Resets.Hours()/24)
+	return fmt.Sprintf("credits left: %s, a new month in %.1f days", say(chat.Count(left.Left)), left.Resets.Hours()/24)
 }
 
 func aboutSupply(found core.Supply, symbol string) (details []string) {

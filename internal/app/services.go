@@ -47,7 +47,7 @@ func (b *Bot) connect(saved members.Store) (commands.Sources, error) {
 	cfg := b.cfg.Services
 	price := market.New(cfg.Market, b.cache, b.log)
 	if pace := price.Budget(); pace != nil {
-		b.metrics.ExportCredits(pace.Available)
+		b.metrics.ExportCredits(pace.Available, pace.Left)
 	}
 	supplies := supply.New(cfg.Supply, b.cache)
 	stakes, err := staking.New(cfg.Staking, b.cache, b.metrics.PoolUnread)

@@ -125,11 +125,12 @@ func (m *Metrics) ExportCache(items func() int, maxItems int) {
 		func() float64 { return float64(maxItems) })
 }
 
-// ExportCredits exports how many of the price provider's credits may be spent now.
-func (m *Metrics) ExportCredits(left func() float64) {
-	m.gauge("herald_price_credits_available",
-		"Credits of the price provider that this process may spend at once.",
-		nil, left)
+// ExportCredits exports how many of the price provider's credits may be spent now, and how many
+// are left of the month. left returns NaN if that is unknown.
+func (m *Metrics) ExportCredits(available, left func() float64) {
+	m.gauge("herald_price_credits_available", "Credits of the price provider that this process may spend at once.", nil, available)
+	m.gauge("herald_price_credits_left",
+		"Credits that the price provider says are left of the month, less those spent since; NaN if it does not say.", nil, left)
 }
 
 // ExportPlatform exports whether p is Ready, and how many of its updates are in flight.

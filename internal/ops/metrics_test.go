@@ -30,7 +30,7 @@ func TestMetricsAndTheirLabels(t *testing.T) {
 	m.ExportClockSkew(func() time.Duration { return -90 * time.Second })
 	m.ExportRedis(func() bool { return false }, func() uint64 { return 7 })
 	m.ExportBuild("1.2.3", "abc")
-	m.ExportCredits(func() float64 { return 3 })
+	m.ExportCredits(func() float64 { return 3 }, func() float64 { return 9000 })
 	m.ExportCache(func() int { return 5 }, 100)
 	m.ExportHeartbeat(func() time.Duration { return 45 * time.Millisecond })
 	m.ExportPlatform(&platform{name: "telegram"}, func() int { return 3 })
@@ -59,6 +59,7 @@ func TestMetricsAndTheirLabels(t *testing.T) {
 		`herald_service_failing_seconds{service="chain"} 0`,
 		`herald_service_paused_seconds{service="price"} 30`,
 		`herald_price_credits_available 3`,
+		`herald_price_credits_left 9000`,
 		`herald_cache_items 5`,
 		`herald_cache_max_items 100`,
 		`herald_platform_connected{platform="telegram"} 0`,

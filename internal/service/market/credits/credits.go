@@ -183,17 +183,17 @@ func (b *Budget) Learn(r Reading) {
 	} else {
 		b.others += max(b.left-float64(r.Left), 0)
 	}
-	b.left, b.resets, b.usedUpUntil = float64(r.Left)-b.pending, b.at.Add(r.Resets), time.Time{}
+	b.left, b.resets = float64(r.Left)-b.pending, b.at.Add(r.Resets)
 	switch {
 	case first:
 		b.level = min(b.level+b.unread, b.start()) - b.unread
 		b.unread = 0
 	case upgraded:
-		b.level = max(b.level, b.start())
+		b.level, b.usedUpUntil = max(b.level, b.start()), time.Time{}
 	}
 }
 
-// UseUp makes Take refuse for so long, or until the next Learn.
+// UseUp makes Take refuse for so long, or until Learn is told of an upgrade.
 func (b *Budget) UseUp(lasts time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -206,6 +206,17 @@ func (b *Budget) Every() time.Duration {
 	defer b.mu.Unlock()
 	b.advance()
 	return time.Duration(b.every())
+}
+
+// Left returns how many credits are left of the month, or NaN if the provider has not said.
+func (b *Budget) Left() float64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.advance()
+	if b.resets.IsZero() {
+		return math.NaN()
+	}
+	return max(b.left, 0)
 }
 
 // Available returns how many credits can be taken now.
