@@ -23,8 +23,8 @@ var (
 	// oldNotes match the note that a service's part of an answer is old, with its time. A
 	// service whose old answers may stand in needs one.
 	oldNotes = map[fault.Target]*regexp.Regexp{fault.Price: oldNote("price"), fault.Supply: oldNote("supply")}
-	// oldHeadline matches a price, or what an amount is worth, with its age; noNewer says why there is no newer one.
-	oldHeadline = regexp.MustCompile(`^(\S+(?: HRLD ≈)? \$[0-9.]+) \((\d+) (s|min|h) old\)$`)
+	// oldHeadline matches a price, or what an amount or a sum is worth, with its age; noNewer says why there is no newer one.
+	oldHeadline = regexp.MustCompile(`^(\S+(?: HRLD ≈)? \$[0-9.]+|\$\d+ ≈ [0-9,]+ HRLD) \((\d+) (s|min|h) old\)$`)
 	noNewer     = e2etest.Say("old.failing", chat.Values{"service": chat.Say("service.price")})
 	// checkedAt matches the time of an answer's oldest part, if none is marked as old.
 	checkedAt = regexp.MustCompile(`^(?:Checked )?(\d{4}-\d\d-\d\d \d\d:\d\d UTC)$`)
@@ -145,7 +145,7 @@ func (c *Checker) withoutMarks(lines []string) (said []string, at string, old Ou
 			}
 			mark := checkedAt.FindStringSubmatch(part)
 			if mark == nil {
-				said = append(said, part)
+				said = append(said, strings.TrimPrefix(part, "🟢 "))
 				continue
 			}
 			if at != "" {
@@ -163,12 +163,17 @@ func (c *Checker) checkPrice(said []string, at, amount string) (Outcomes, error)
 	q := c.World.Quote
 	fresh, stale := slices.Concat([]string{c.headline + c.beside}, c.changes, c.sums), append([]string{c.headline, noNewer}, c.sums...)
 	if amount != "" {
-		n, err := decimal.NewFromString(amount)
+		number, inDollars := strings.CutPrefix(amount, "$")
+		n, err := decimal.NewFromString(number)
 		if err != nil {
 			return nil, err
 		}
 		worth := tokens(n) + " ≈ " + dollars(n.Mul(q.Price))
-		fresh, stale = []string{worth, c.headline + c.beside}, []string{worth, c.headline, noNewer}
+		if inDollars {
+			worth = "$" + thousands(number) + " ≈ " + tokens(n.DivRound(q.Price, 0))
+		}
+		rate := "1 " + strings.Replace(c.headline, " ", " = ", 1)
+		fresh, stale = []string{worth, rate, strings.TrimSpace(c.beside)}, []string{worth, rate, noNewer}
 	}
 	said = slices.DeleteFunc(said, func(part string) bool { return part == "CoinMarketCap" })
 	if old := oldHeadline.FindStringSubmatch(said[0]); old != nil {
