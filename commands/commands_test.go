@@ -134,7 +134,11 @@ func TestWordsThatAreLikeNoArgumentAreIgnored(t *testing.T) {
 		staked + " " + commandstest.BobsWallet:                             "Which one? I see more than one address.",
 		staked + "?a=" + commandstest.BobsWallet:                           "Which one? I see more than one address.",
 		"/staked https://explorer.example/tx/0x" + strings.Repeat("5", 64): "That looks like a transaction, not an address.",
-		"/mylogins 2": "There is only 1 page.",
+		"/mylogins 2":                    "There is only 1 page.",
+		"/mylogins 0":                    "There is only 1 page.",
+		"/mylogins -1":                   "There is only 1 page.",
+		"/mylogins abc":                  "There is only 1 page.",
+		"/mylogins 99999999999999999999": "There is only 1 page.",
 		"/verify " + commandstest.Bob + " " + commandstest.BobsWallet + " please": "For moderators only",
 		"/staked TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t":                              "That's a TRON address.",
 	} {
@@ -192,6 +196,58 @@ func TestAWalletIsPastedWithWhatStandsAroundIt(t *testing.T) {
 	named := chat.Request{Command: "staked", Args: chat.Named(map[string]string{"wallet": "see 0xmine: (" + bobs + ")"})}
 	if got, want := texts(r.Handle(t.Context(), named)), texts(commandstest.Ask(t, r, "/staked "+bobs)); got != want {
 		t.Errorf("as a named argument: got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestHelpExplainsACommand(t *testing.T) {
+	r := commandstest.Healthy().Router(t)
+	help := func(role chat.Role, args chat.Args) string {
+		return texts(r.Handle(t.Context(), chat.Request{Command: "help", Args: args, From: chat.User{Platform: "telegram", ID: commandstest.Ann},
+			Community: commandstest.Community, Role: role}))
+	}
+	list, price := help(chat.Member, chat.Args{}), help(chat.Member, chat.Typed("price"))
+	for _, typed := range []string{"/price", "PRICE", "chart", "with price please"} {
+		if got := help(chat.Member, chat.Typed(strings.Fields(typed)...)); got != price {
+			t.Errorf("%s: %s", typed, got)
+		}
+	}
+	for _, typed := range []string{"me", "moon please", "save", "details", "join"} {
+		for _, args := range []chat.Args{chat.Typed(strings.Fields(typed)...), chat.Named(map[string]string{"command": typed})} {
+			if got := help(chat.Moderator, args); got != list {
+				t.Errorf("%s: %s", typed, got)
+			}
+		}
+	}
+	if got := help(chat.Member, chat.Typed("mylogins")); strings.Count(got, "/mylogins") != 1 {
+		t.Errorf("a form for buttons is explained: %s", got)
+	}
+	for _, want := range []string{"TKN price and chart", "`/price`", "`/price 7d`", "`/price 1500`"} {
+		if !strings.Contains(price, want) {
+			t.Errorf("%q is not in %s", want, price)
+		}
+	}
+	for _, role := range []chat.Role{chat.Member, chat.Moderator, chat.UnknownRole} {
+		if got := help(role, chat.Typed("exists")); strings.Contains(got, "`/exists Telegram 123456789`") != (role == chat.Moderator) || !strings.Contains(got, "`/exists`") {
+			t.Errorf("role %d: %s", role, got)
+		}
+	}
+	for _, c := range r.Commands() {
+		if got := help(chat.Moderator, chat.Named(map[string]string{"command": c.Name})); !strings.Contains(got, "`/"+c.Name) || got == list {
+			t.Errorf("/help %s: %s", c.Name, got)
+		}
+	}
+}
+
+func TestModeratorsAreToldHowEmailIsFiled(t *testing.T) {
+	const note, checked = "may file e-mail accounts under a number", "egistered"
+	r := commandstest.Healthy().Router(t)
+	for line, want := range map[string]bool{
+		"/exists email ann@b.c": true, "/exists email a@b.c": false, "/exists email 4711": false, "/exists github 5": false,
+		"/exists LinkedIn 123456789012345678901": false, "/exists google 5": false,
+	} {
+		if got := texts(commandstest.Ask(t, r, line)); strings.Contains(got, note) != want || !strings.Contains(got, checked) && line != "/exists google 5" {
+			t.Errorf("%s: %s", line, got)
+		}
 	}
 }
 

@@ -93,11 +93,11 @@ var (
 func scenes() []scene {
 	stranger := &sender{id: Stranger, role: chat.Member, community: Community, title: talk}
 	all := []scene{
-		{name: "healthy", lines: append(public[:len(public):len(public)], "/price $100", "/help", "/start")},
+		{name: "healthy", lines: append(public[:len(public):len(public)], "/price $100", "/help", "/start", "/help price")},
 		{name: "healthy", from: &sender{id: Ann}, lines: []string{price, staked, logins, exists, verify, "/help", "/start"}},
 		{name: "healthy", from: &sender{id: Operator}, lines: []string{"/help"}},
 		{name: "moderator", lines: []string{
-			existsBob, "/exists 999", "/exists discord 5", "/exists EMAIL a@b.c", "/exists linkedin 123456789012345678901", "/exists evm " + Wallet,
+			existsBob, "/help verify", "/exists 999", "/exists discord 5", "/exists EMAIL a@b.c", "/exists EMAIL ann@example.org", "/exists linkedin 123456789012345678901", "/exists evm " + Wallet,
 			verifyBob, "/verify " + Bob + " " + AnnsWallet, "/verify " + Bob + " " + Wallet, "/verify 999 " + BobsWallet,
 		}},
 		{name: "forbidden", from: &sender{id: Ann, role: chat.Member, community: Community, title: talk}, lines: []string{existsBob, "/exists discord 5", verifyBob}},
