@@ -1,8 +1,10 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -14,26 +16,31 @@ import (
 // room for so many.
 const maxAmountDigits = 30
 
+// dollar matches the unit of a sum in USD.
+const dollar = `(\$|us\$|usd|dollars?|d[oó]lar(?:es)?|доллар(?:а|ов)?|美元|đô(?: la)?)`
+
 var amountParam = chat.Param{
-	Name: "amount", Summary: chat.Say("param.amount"), Example: "1500", Phrase: true, Like: regexp.MustCompile(`^\W*[0-9]`),
+	Name: "amount", Summary: chat.Say("param.amount"), Example: "1500", Phrase: true,
+	Like: regexp.MustCompile(`(?i)^(\W*|-?` + dollar + `\W*)[0-9]`),
 }
 
 var (
-	// typedAmount matches a number with any separators, and the unit after it.
-	typedAmount = regexp.MustCompile(`^(-?)([0-9., _]*[0-9]) ?([kKmM]?)$`)
+	// typedAmount matches a number with any separators, the power of ten or the unit after it,
+	// and the dollar before or after it.
+	typedAmount = regexp.MustCompile(`(?i)^(-?)` + dollar + `? ?(-?)([0-9., _]*[0-9])(?:e\+?(-?[0-9]+)| ?(k|m|bn?))? ?` + dollar + `?$`)
 	// wholeNumber matches digits that one separator divides into thousands, or none.
 	wholeNumber = regexp.MustCompile(`^([0-9]*|[1-9][0-9]{0,2}((,[0-9]{3})+|(\.[0-9]{3})+|(_[0-9]{3})+|( [0-9]{3})+))$`)
 	// separators removes what may divide a whole number.
 	separators = strings.NewReplacer(",", "", ".", "", "_", "", " ", "")
 	// unitPowers are the powers of ten of the units.
-	unitPowers = map[string]int32{"k": 3, "m": 6}
+	unitPowers = map[string]int32{"k": 3, "m": 6, "b": 9, "bn": 9}
 )
 
 // readNumber returns the number in digits with separators, and false if these are misplaced.
 // A single one before three digits, as in 1.500, divides thousands if it is the language's
 // group. Otherwise it is the decimal point.
 func readNumber(typed, group string) (n decimal.Decimal, ok bool) {
-	whole, fraction := typed, "0"
+	whole, fraction := typed, ""
 	if i := strings.LastIndexAny(typed, ".,"); i >= 0 {
 		separator := typed[i : i+1]
 		single := strings.Count(typed, separator) == 1
@@ -45,68 +52,83 @@ func readNumber(typed, group string) (n decimal.Decimal, ok bool) {
 	return n, err == nil && wholeNumber.MatchString(whole)
 }
 
-// parseAmount returns the number of tokens in the arguments, which the token's symbol may
-// follow, or an InputError.
-func (o Options) parseAmount(req chat.Request) (decimal.Decimal, error) {
-	words := strings.Fields(req.Args.Value(amountParam.Name))
-	if last := len(words) - 1; last > 0 && strings.EqualFold(words[last], o.Symbol) {
-		words = words[:last]
-	}
-	wrong := &chat.InputError{Problem: wrongArgument}
-	parts := typedAmount.FindStringSubmatch(strings.Join(words, " "))
-	if parts == nil {
-		return decimal.Zero, wrong
-	}
-	number, ok := readNumber(parts[2], req.Language.Info().Group)
+// parseAmount returns the number in the arguments, above 0, and whether it is of dollars and
+// not of tokens. Otherwise it returns an InputError.
+func (c *priceCommand) parseAmount(req chat.Request) (number decimal.Decimal, dollars bool, err error) {
+	typed := strings.Join(c.tidy(strings.Fields(req.Args.Value(amountParam.Name))), " ")
+	parts := append(typedAmount.FindStringSubmatch(typed), make([]string, 8)...) // empty ones without a match
+	number, ok := readNumber(parts[4], req.Language.Info().Group)
 	if !ok {
-		return decimal.Zero, wrong
+		return number, false, &chat.InputError{Problem: c.wrongArgument(typed)}
 	}
-	tokens := number.Shift(unitPowers[strings.ToLower(parts[3])])
+	power, err := strconv.ParseInt(cmp.Or(parts[5], "0"), 10, 32)
+	number = number.Shift(int32(power) + unitPowers[strings.ToLower(parts[6])])
+	exponent := int(number.Exponent())
 	switch {
-	case parts[1] != "" || tokens.IsZero():
-		return decimal.Zero, &chat.InputError{Problem: chat.Say("amount.zero")}
-	case len(separators.Replace(tokens.String())) > maxAmountDigits:
+	case parts[1]+parts[3] != "" || number.IsZero():
+		return number, false, &chat.InputError{Problem: chat.Say("amount.zero")}
+	// Counted, not written: 1e999999999 has a gigabyte of digits.
+	case err != nil || max(number.NumDigits()+exponent, 1)+max(-exponent, 0) > maxAmountDigits:
 		most := chat.Values{"digits": chat.Count(maxAmountDigits)}
-		return decimal.Zero, &chat.InputError{Problem: chat.SayWith("amount.long", most)}
+		return number, false, &chat.InputError{Problem: chat.SayWith("amount.long", most)}
 	}
-	return tokens, nil
+	return number, parts[2]+parts[7] != "", nil
 }
 
-// buttonAmount returns tokens as the argument of a button. Whoever presses may read another
+// buttonAmount returns a number as the argument of a button. Whoever presses may read another
 // language, so a fraction never has three digits: 1.125 is 1125 in Spanish, 1.1250 is not.
-func buttonAmount(tokens decimal.Decimal) string {
-	amount := tokens.String()
+func buttonAmount(number decimal.Decimal) string {
+	amount := number.String()
 	if _, fraction, _ := strings.Cut(amount, "."); len(fraction) == 3 {
 		amount += "0"
 	}
 	return amount
 }
 
-// worth returns what an amount of tokens is worth, above the price of one.
+// worth returns what an amount of tokens is worth, or how many tokens a sum in USD is, above
+// the price of one.
 func (c *priceCommand) worth(ctx context.Context, req chat.Request) (chat.Reply, error) {
-	tokens, err := c.parseAmount(req)
+	number, dollars, err := c.parseAmount(req)
 	if err != nil {
 		return chat.Reply{}, err
 	}
-	amount := buttonAmount(tokens)
+	argument := buttonAmount(number)
+	if dollars {
+		argument = "$" + argument
+	}
 	answer, err := c.Price.Get(ctx, struct{}{})
 	if err != nil {
-		return chat.Reply{About: amount, Actions: []chat.Action{chat.TryAgain("price", amount)}}, err
+		return chat.Reply{About: argument, Actions: []chat.Action{chat.TryAgain("price", argument)}}, err
 	}
 	answer.Value = dated(answer)
 	q := answer.Value
 	reply := c.reply(answer, "", "24h", q.Change24h)
-	price := chat.SayWith("price.title", chat.Values{"symbol": chat.Plain(c.Symbol), "price": chat.Price{Decimal: q.Price}})
-	reply.Sections = []chat.Section{{Fields: []chat.Field{{Name: price, Value: reply.Subtitle}}}}
-	reply.Title = chat.SayWith("amount.title", chat.Values{
-		"amount": c.amount(tokens, chat.Exact), "worth": sumInDollars(tokens.Mul(q.Price)),
-	})
+	values := chat.Values{"amount": c.amount(number, chat.Exact), "worth": sumInDollars(number.Mul(q.Price))}
+	if dollars {
+		values = chat.Values{"amount": chat.Money{Decimal: number, Exact: true}, "worth": c.amount(tokensFor(number, q.Price), chat.Exact)}
+	}
+	reply.Title = chat.SayWith("amount.title", values)
+	rate := chat.Parts{chat.SayWith("amount.rate", chat.Values{
+		"amount": c.amount(decimal.NewFromInt(1), chat.Exact), "price": chat.Price{Decimal: q.Price},
+	})}
 	if q.Old() {
 		reply.Title = chat.SayWith("amount.old", chat.Values{"worth": reply.Title, "age": chat.Age{Time: q.LastUpdated}})
+	} else if q.Change24h.Valid {
+		change := chat.Change{Decimal: q.Change24h.Decimal, Dot: true}
+		rate = append(rate, chat.SayWith("price.change", chat.Values{"change": change, "period": chat.Say("price.24h")}))
 	}
-	reply.Subtitle, reply.About = nil, amount
-	reply.Actions = append([]chat.Action{refresh("price", amount)}, pageLink(q)...)
+	reply.Subtitle, reply.About = nil, argument
+	reply.Sections = []chat.Section{{Fields: []chat.Field{{Value: rate}}}}
+	reply.Actions = []chat.Action{{Label: chat.Say("button.chart"), Command: "price", Args: []string{"7d"}}, refresh("price", argument)}
 	return reply, nil
+}
+
+// tokensFor returns how many tokens a sum in USD is: whole ones from a thousand on, and
+// otherwise with four significant digits.
+func tokensFor(sum, price decimal.Decimal) decimal.Decimal {
+	tokens := sum.DivRound(price, 2*maxAmountDigits) // enough for the least sum at the highest price
+	wholeDigits := tokens.NumDigits() + int(tokens.Exponent())
+	return tokens.Round(int32(max(4-wholeDigits, 0)))
 }
 
 // sumInDollars returns a sum in USD. Below a dollar the sum is shown like a price, with four

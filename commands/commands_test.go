@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -114,19 +115,30 @@ func TestWordsThatAreLikeNoArgumentAreIgnored(t *testing.T) {
 	for line, same := range map[string]string{
 		staked + " please": staked,
 		"/staked check 0X" + commandstest.Wallet[2:] + " 👍": staked,
-		"/p 7d please":      "/price 7d",
-		"/price now please": "/price now",
-		"/price 7d 30d":     "/price now",
-		"/verify wallet " + commandstest.AnnsWallet: verify,
-		"/verify my wallet":                         "/verify a b",
+		"/chart $tkn":      "/price 24h",
+		"/p 7d please":     "/price 7d",
+		"/price please":    "/price a b",
+		"/price 7d or 30d": "/price 30d 90d",
+		staked + "? " + strings.ToLower(staked[8:]) + "!":                                       staked,
+		"/staked https://explorer.example/address/" + commandstest.Wallet + "?a=1#b and 0xmore": staked,
+		"/staked (" + commandstest.Wallet[2:] + "),":                                            staked,
+		"/verify see https://explorer.example/address/" + commandstest.AnnsWallet + "#code":     verify,
+		"/verify wallet " + commandstest.AnnsWallet:                                             verify,
+		"/verify my wallet": "/verify a b",
 	} {
 		if got, want := member(line), member(same); texts(got) != texts(want) || got.About != want.About || got.Title.Key == "forbidden.title" {
 			t.Errorf("%s: got\n%s\nwant\n%s", line, texts(got), texts(want))
 		}
 	}
 	for line, want := range map[string]string{
-		staked + " " + commandstest.BobsWallet: "Too many words",
-		"/mylogins 9":                          "There is only 1 page.",
+		staked + " " + commandstest.BobsWallet:                             "Which one? I see more than one address.",
+		staked + "?a=" + commandstest.BobsWallet:                           "Which one? I see more than one address.",
+		"/staked https://explorer.example/tx/0x" + strings.Repeat("5", 64): "That looks like a transaction, not an address.",
+		"/mylogins 2":                    "There is only 1 page.",
+		"/mylogins 0":                    "There is only 1 page.",
+		"/mylogins -1":                   "There is only 1 page.",
+		"/mylogins abc":                  "There is only 1 page.",
+		"/mylogins 99999999999999999999": "There is only 1 page.",
 		"/verify " + commandstest.Bob + " " + commandstest.BobsWallet + " please": "For moderators only",
 		"/staked TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t":                              "That's a TRON address.",
 	} {
@@ -144,6 +156,98 @@ func TestWordsThatAreLikeNoArgumentAreIgnored(t *testing.T) {
 	named := chat.Named(map[string]string{"wallet": commandstest.Wallet + " please"})
 	if got := r.Handle(t.Context(), chat.Request{Command: "staked", Args: named}); texts(got) != texts(member(staked)) {
 		t.Errorf("as a named argument: got\n%s", texts(got))
+	}
+}
+
+// What stands around a wallet does no harm, whoever asks for what.
+func TestAWalletIsPastedWithWhatStandsAroundIt(t *testing.T) {
+	const bobs, two = commandstest.BobsWallet, "https://explorer.example/token/" + commandstest.Wallet + "?a=" + commandstest.BobsWallet
+	w := commandstest.Healthy()
+	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Stakers: {Staker: true}}
+	r := w.Router(t)
+	for _, before := range []string{"/staked", "/verify", "/verify " + commandstest.Bob, "/save", "/join " + commandstest.Stakers} {
+		line := func(wallet string) chat.Reply { return commandstest.Ask(t, r, before+" "+wallet) }
+		want := texts(line(bobs))
+		for _, pasted := range []string{
+			"https://explorer.example/address/" + bobs + "?tab=stakes#code", "it's (" + bobs + "), I think", strings.ToLower(bobs[2:]), "\"" + bobs[2:] + "\"",
+			bobs + " " + bobs, "see 0xmine: " + bobs, strings.Repeat("-", 2000) + bobs + strings.Repeat("…", 700),
+		} {
+			if got := texts(line(pasted)); got != want || strings.Contains(got, "Check the wallet") {
+				t.Errorf("%s %.60s: got\n%s\nwant\n%s", before, pasted, got, want)
+			}
+		}
+		for _, both := range []string{two, bobs + " or " + commandstest.Wallet} {
+			if got := texts(line(both)); !strings.Contains(got, "Which one? I see more than one address.") {
+				t.Errorf("%s %s: got\n%s", before, both, got)
+			}
+		}
+	}
+	w.StakeErr, w.AccountsErr = errInner, errInner // A button has room for the wallet, but not for all that was pasted.
+	for _, command := range []string{"staked", "verify"} {
+		again := buttons(t, commandstest.Ask(t, r, "/"+command+" https://explorer.example/address/"+strings.ToLower(bobs)))["Try again"]
+		if want := chat.TryAgain(command, common.HexToAddress(bobs).Hex()).State(time.Time{}); again != want {
+			t.Errorf("/%s is tried again by %q, want %q", command, again, want)
+		}
+	}
+	w.StakeErr, w.AccountsErr = nil, nil
+	if got := texts(commandstest.Ask(t, r, "/verify @0xann "+bobs)); !strings.Contains(got, "Bots can't look up usernames.") {
+		t.Errorf("a username like a wallet: %s", got)
+	}
+	named := chat.Request{Command: "staked", Args: chat.Named(map[string]string{"wallet": "see 0xmine: (" + bobs + ")"})}
+	if got, want := texts(r.Handle(t.Context(), named)), texts(commandstest.Ask(t, r, "/staked "+bobs)); got != want {
+		t.Errorf("as a named argument: got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestHelpExplainsACommand(t *testing.T) {
+	r := commandstest.Healthy().Router(t)
+	help := func(role chat.Role, args chat.Args) string {
+		return texts(r.Handle(t.Context(), chat.Request{Command: "help", Args: args, From: chat.User{Platform: "telegram", ID: commandstest.Ann},
+			Community: commandstest.Community, Role: role}))
+	}
+	list, price := help(chat.Member, chat.Args{}), help(chat.Member, chat.Typed("price"))
+	for _, typed := range []string{"/price", "PRICE", "chart", "with price please"} {
+		if got := help(chat.Member, chat.Typed(strings.Fields(typed)...)); got != price {
+			t.Errorf("%s: %s", typed, got)
+		}
+	}
+	for _, typed := range []string{"me", "moon please", "save", "details", "join"} {
+		for _, args := range []chat.Args{chat.Typed(strings.Fields(typed)...), chat.Named(map[string]string{"command": typed})} {
+			if got := help(chat.Moderator, args); got != list {
+				t.Errorf("%s: %s", typed, got)
+			}
+		}
+	}
+	if got := help(chat.Member, chat.Typed("mylogins")); strings.Count(got, "/mylogins") != 1 {
+		t.Errorf("a form for buttons is explained: %s", got)
+	}
+	for _, want := range []string{"TKN price and chart", "`/price`", "`/price 7d`", "`/price 1500`"} {
+		if !strings.Contains(price, want) {
+			t.Errorf("%q is not in %s", want, price)
+		}
+	}
+	for _, role := range []chat.Role{chat.Member, chat.Moderator, chat.UnknownRole} {
+		if got := help(role, chat.Typed("exists")); strings.Contains(got, "`/exists Telegram 123456789`") != (role == chat.Moderator) || !strings.Contains(got, "`/exists`") {
+			t.Errorf("role %d: %s", role, got)
+		}
+	}
+	for _, c := range r.Commands() {
+		if got := help(chat.Moderator, chat.Named(map[string]string{"command": c.Name})); !strings.Contains(got, "`/"+c.Name) || got == list {
+			t.Errorf("/help %s: %s", c.Name, got)
+		}
+	}
+}
+
+func TestModeratorsAreToldHowEmailIsFiled(t *testing.T) {
+	const note, checked = "may file e-mail accounts under a number", "egistered"
+	r := commandstest.Healthy().Router(t)
+	for line, want := range map[string]bool{
+		"/exists email ann@b.c": true, "/exists email a@b.c": false, "/exists email 4711": false, "/exists github 5": false,
+		"/exists LinkedIn 123456789012345678901": false, "/exists google 5": false,
+	} {
+		if got := texts(commandstest.Ask(t, r, line)); strings.Contains(got, note) != want || !strings.Contains(got, checked) && line != "/exists google 5" {
+			t.Errorf("%s: %s", line, got)
+		}
 	}
 }
 

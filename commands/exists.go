@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"strings"
 
 	"herald/internal/chat"
 	"herald/internal/core"
@@ -82,6 +83,9 @@ func (c existsCommand) answer(ctx context.Context, req chat.Request, whom subjec
 	if key == theyExist {
 		reply.Sections = []chat.Section{{Fields: []chat.Field{personField(id, req)}}}
 		reply.Notes = savedNote(ctx, c.Members, id, req.Community)
+		if tone == chat.Negative && id.Platform == "Email" && strings.Contains(id.UID, "@") {
+			reply.Notes = append(reply.Notes, chat.Say("exists.email"))
+		}
 	} else if tone == chat.Negative {
 		reply.Actions = nextStep("button.register", c.RegisterURL)
 	}

@@ -24,6 +24,7 @@ func help(others chat.Commands, options Options) chat.Command {
 		}
 		return directHelp(slices.Concat(others, chat.Commands{self}), req.MayModerate), nil
 	}}}
+	explain(&self, others)
 	return self
 }
 

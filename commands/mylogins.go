@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -54,18 +55,18 @@ func (c myLoginsCommand) run(ctx context.Context, req chat.Request) (chat.Reply,
 	if err != nil {
 		return chat.Reply{}, err
 	}
-	page, _ := strconv.Atoi(req.Args.Value(pageParam.Name)) // 0 without a number
-	return loginsReply(logins.Value, max(page, 1))
+	page, _ := strconv.Atoi(cmp.Or(req.Args.Value(pageParam.Name), "1")) // 0 for what is no number
+	return loginsReply(logins.Value, page)
 }
 
-// loginsReply returns one page of the logins. page counts from 1. Beyond the last page it
-// returns an InputError.
+// loginsReply returns one page of the logins. page counts from 1. For a page that does not
+// exist it returns an InputError.
 func loginsReply(logins []core.Login, page int) (chat.Reply, error) {
 	if len(logins) == 0 {
 		return chat.Reply{Title: chat.Say("logins.none"), Text: chat.Say("logins.none_text")}, nil
 	}
 	pages := slices.Collect(slices.Chunk(logins, loginsPerPage))
-	if page > len(pages) {
+	if page < 1 || page > len(pages) {
 		return chat.Reply{}, &chat.InputError{Problem: chat.SayWith("logins.pages", chat.Values{"n": chat.Count(len(pages))})}
 	}
 	var fields []chat.Field

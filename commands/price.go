@@ -3,6 +3,7 @@ package commands
 import (
 	"cmp"
 	"context"
+	"regexp"
 	"strings"
 	"time"
 
@@ -21,13 +22,9 @@ var (
 	lengths = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "30d": 30 * 24 * time.Hour}
 )
 
-// wrongArgument says what may stand after /price.
-var wrongArgument = chat.SayWith("price.choose", chat.Values{"periods": chat.Plain(strings.Join(periods, ", "))})
-
 var periodParam = chat.Param{
-	Name: "period", Summary: chat.Say("param.period"), Example: "7d",
-	Problem: wrongArgument,
-	Choices: periods, Synonyms: map[string]string{"1d": "24h", "day": "24h", "week": "7d", "month": "30d"},
+	Name: "period", Summary: chat.Say("param.period"), Example: "7d", Choices: periods,
+	Like: regexp.MustCompile(`(?i)^(` + strings.Join(periods, "|") + `|` + notDrawn + `|` + anotherSymbol + `)$`),
 }
 
 // minCoverage is the part of a period, from 0 to 1, that must be recorded for a chart to
@@ -42,6 +39,8 @@ type priceCommand struct {
 
 func price(from Sources, options Options) chat.Command {
 	c := &priceCommand{from, options}
+	period := periodParam
+	period.Problem, period.Tidy = c.wrongArgument, c.tidy
 	return chat.Command{
 		Name:       "price",
 		Aliases:    map[string][]string{"p": nil, "chart": {"24h"}},
@@ -49,7 +48,7 @@ func price(from Sources, options Options) chat.Command {
 		Visibility: chat.Public,
 		Forms: []chat.Form{
 			{Inline: true, Run: c.answer},
-			{Params: []chat.Param{periodParam}, Run: c.answer},
+			{Params: []chat.Param{period}, Run: c.answer},
 			{Params: []chat.Param{amountParam}, Run: c.worth},
 		},
 	}

@@ -3,8 +3,10 @@ package commands
 import (
 	"cmp"
 	"context"
+	"errors"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -21,15 +23,33 @@ const (
 	maxPools = 5
 )
 
-// walletParam is a wallet on the chain with the pools. Like also matches .eth names and
-// addresses of other chains, which core.ParseWallet refuses by name.
+// likeWallet matches addresses, and also .eth names and addresses of other chains, which
+// core.FindWallet refuses by name.
+var likeWallet = regexp.MustCompile(`(?i)\b0x|\.eth$|^[0-9a-z+/_:-]{26,}$|[0-9a-f]{40}`)
+
+// walletParam is a wallet on the chain with the pools.
 var walletParam = chat.Param{
 	Name:     "wallet",
 	Summary:  chat.Say("param.wallet"),
 	Example:  "0x52908400098527886E0F7030069857D2E4169EE7",
-	Like:     regexp.MustCompile(`(?i)\b0x|\.eth$|^[0-9a-z+/_:-]{26,}$`),
+	Like:     likeWallet,
+	Tidy:     joinWallets,
 	Question: chat.Say("ask.wallet"),
 	Check:    chat.Say("check.wallet"),
+}
+
+// joinWallets makes one argument of the words that are like a wallet if there is an address
+// in them: the address alone if it is the only one, so that a button has room for it.
+func joinWallets(typed []string) []string {
+	found := strings.Join(typed, " ")
+	wallet, err := core.FindWallet(found)
+	if flawed, wrong := errors.AsType[*core.InvalidError](err); !wrong {
+		found = wallet.Hex()
+	} else if flawed.Flaw != core.SeveralWallets {
+		return typed
+	}
+	others := slices.DeleteFunc(slices.Clone(typed), func(word string) bool { return likeWallet.MatchString(word) && word[0] != '@' })
+	return append(others, found)
 }
 
 // stakedCommand answers /staked.
@@ -47,9 +67,9 @@ func staked(from Sources, options Options) chat.Command {
 	}
 }
 
-// parseWallet returns the wallet in the arguments.
+// parseWallet returns the one wallet in the arguments.
 func parseWallet(req chat.Request) (common.Address, error) {
-	wallet, err := core.ParseWallet(req.Args.Value(walletParam.Name))
+	wallet, err := core.FindWallet(req.Args.Value(walletParam.Name))
 	return wallet, invalid(walletParam, err)
 }
 

@@ -93,11 +93,11 @@ var (
 func scenes() []scene {
 	stranger := &sender{id: Stranger, role: chat.Member, community: Community, title: talk}
 	all := []scene{
-		{name: "healthy", lines: append(public[:len(public):len(public)], "/help", "/start")},
+		{name: "healthy", lines: append(public[:len(public):len(public)], "/price $100", "/help", "/start", "/help price")},
 		{name: "healthy", from: &sender{id: Ann}, lines: []string{price, staked, logins, exists, verify, "/help", "/start"}},
 		{name: "healthy", from: &sender{id: Operator}, lines: []string{"/help"}},
 		{name: "moderator", lines: []string{
-			existsBob, "/exists 999", "/exists discord 5", "/exists EMAIL a@b.c", "/exists evm " + Wallet,
+			existsBob, "/help verify", "/exists 999", "/exists discord 5", "/exists EMAIL a@b.c", "/exists EMAIL ann@example.org", "/exists linkedin 123456789012345678901", "/exists evm " + Wallet,
 			verifyBob, "/verify " + Bob + " " + AnnsWallet, "/verify " + Bob + " " + Wallet, "/verify 999 " + BobsWallet,
 		}},
 		{name: "forbidden", from: &sender{id: Ann, role: chat.Member, community: Community, title: talk}, lines: []string{existsBob, "/exists discord 5", verifyBob}},
@@ -174,13 +174,13 @@ func scenes() []scene {
 			w.PriceErr, w.SupplyErr, w.StakeErr, w.AccountsErr = errors.New("inner"), context.DeadlineExceeded, context.DeadlineExceeded, errors.New("inner")
 		}, lines: append(asking[:len(asking):len(asking)], week, logins, existsBob, verifyBob)},
 		{name: "limited", wait: limit(7 * time.Second), lines: []string{price, logins}},
-		{name: "unknown", lines: []string{"/moon", "/prise"}},
+		{name: "unknown", lines: []string{"/moon", "/prise", "/hlep"}},
 		{name: "badly typed", lines: []string{
-			"/staked", "/staked a b", "/staked vitalik.eth", "/staked 0x1234", "/staked 52908400098527886E0F7030069857D2E4169EE7",
+			"/staked", "/staked a b", "/staked vitalik.eth", "/staked 0x1234", "/staked 0x" + strings.Repeat("5", 64),
 			"/staked 0x52908400098527886E0F7030069857D2E4169Ee7", "/staked 0x52908400098527886E0F7030069857D2E4169EG7",
 			"/staked " + strings.Repeat("9", 4000), "/staked \u202e0x52908400098527886e0f7030069857d2e4169ee7",
-			"/staked So11111111111111111111111111111111111111112", "/verify my wallet", "/price 7d 30d",
-			"/price now", "/price 7days", "/price 0", "/price " + strings.Repeat("9", 31), "/exists @somebody", "/exists ann", "/exists moon 1", "/exists Telegram ann", "/exists BTC 0x1", "/exists EVM 0x1",
+			"/staked " + Wallet + "?a=" + AnnsWallet, "/staked So11111111111111111111111111111111111111112", "/verify my wallet", "/price 7d 30d", "/price 90d", "/price btc", "/price 1e999999999",
+			"/price please", "/price 0", "/price " + strings.Repeat("9", 31), "/exists @somebody", "/exists ann", "/exists moon 1", "/exists Telegram ann", "/exists BTC 0x1", "/exists EVM 0x1",
 			"/exists TRON 1", "/exists TON 1", "/exists SOL 1", "/exists Email \u00e4", "/exists a b c",
 			"/verify", "/verify ann.eth", "/verify 12345 0x1", "/verify @somebody " + Wallet, "/verify a b c",
 			"/mylogins 1 2", "/help me",

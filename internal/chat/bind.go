@@ -38,12 +38,15 @@ func (a Args) Len() int { return len(a.words) + len(a.byName) }
 // error bind returns the forms that the sender may have meant.
 func (c *Command) bind(req *Request) ([]Form, error) {
 	params, _ := c.Params()
+	if req.Args.words = tidied(req.Args.words, params); req.Args.Len() == 0 {
+		req.Args = Typed(c.Aliases[req.Command]...)
+	}
 	takesPerson := slices.ContainsFunc(params, func(p Param) bool { return p.Person })
 	if !takesPerson || req.Target != nil && *req.Target == req.From && req.From.ID != "" {
 		req.Target, req.TargetName = nil, ""
 	}
 	phrase := strings.Join(req.Args.words, " ")
-	takesAll := func(p Param) bool { return p.Phrase && p.accepts(phrase) }
+	takesAll := func(p Param) bool { return phrase != "" && p.Phrase && p.accepts(phrase) }
 	if meant := Meant(req.Args.words, params...); len(meant) > 0 {
 		req.Args.words = meant
 	} else if i := slices.IndexFunc(params, takesAll); i >= 0 {
@@ -141,7 +144,7 @@ func (f Form) bind(req *Request) (ok bool) {
 func (f Form) inOrder(words []string) []string {
 	switch {
 	case len(words) > 1 && len(f.Params) == 1 && f.Params[0].Choices != nil:
-		return []string{""}
+		return []string{strings.Join(words, " ")}
 	case len(words) != 2 || len(f.Params) != 2:
 		return words
 	}
@@ -159,8 +162,9 @@ func (f Form) checkChoices(values map[string]string) error {
 		if p.Choices == nil {
 			continue
 		}
-		if values[p.Name] = p.choice(values[p.Name]); values[p.Name] == "" {
-			return &InputError{Title: p.Check, Problem: p.wrongChoice()}
+		typed := values[p.Name]
+		if values[p.Name] = p.choice(typed); values[p.Name] == "" {
+			return &InputError{Title: p.Check, Problem: p.wrongChoice(typed)}
 		}
 	}
 	return nil

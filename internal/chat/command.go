@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -33,8 +32,12 @@ type Param struct {
 	// the whole and no other parameter accepts one of the words.
 	Phrase bool
 	// Like matches every word that may be meant as the argument, right or wrong. nil
-	// matches all words.
+	// matches Choices or, without any, all words.
 	Like *regexp.Regexp
+	// Tidy returns the words of what was typed after the command as its parameters take them,
+	// such as "7d" for "7" and "days"; nil: as typed. It may be given what it returned, and
+	// must not change typed.
+	Tidy func(typed []string) []string
 	// Question asks for an argument that was left out of a form with this parameter
 	// alone. Without a Key nothing is asked.
 	Question Text
@@ -43,11 +46,9 @@ type Param struct {
 	Check Text
 	// Choices are the only values, in any case; nil allows any value.
 	Choices []string
-	// Problem is shown for a word that is none of Choices. Without a Key the Choices
-	// are listed.
-	Problem Text
-	// Synonyms maps other words, in lower case, to Choices.
-	Synonyms map[string]string
+	// Problem says what is wrong with what was typed, which is none of Choices. nil lists
+	// the Choices.
+	Problem func(typed string) Text
 }
 
 // Label returns the parameter's name in the reader's language, such as "wallet".
@@ -59,17 +60,16 @@ func ChoiceLabel(choice string) Text { return Say("choice." + choice) }
 
 // choice returns the choice for a word, or "".
 func (p Param) choice(word string) string {
-	word = cmp.Or(p.Synonyms[strings.ToLower(word)], word)
 	if i := slices.IndexFunc(p.Choices, func(choice string) bool { return strings.EqualFold(choice, word) }); i >= 0 {
 		return p.Choices[i]
 	}
 	return ""
 }
 
-// wrongChoice says what can be typed instead of a word that is none of Choices.
-func (p Param) wrongChoice() Text {
-	if p.Problem.Key != "" {
-		return p.Problem
+// wrongChoice says what can be typed instead of what is none of Choices.
+func (p Param) wrongChoice(typed string) Text {
+	if p.Problem != nil {
+		return p.Problem(typed)
 	}
 	last := len(p.Choices) - 1
 	return SayWith("input.choices", Values{"choices": Plain(strings.Join(p.Choices[:last], ", ")), "last": Plain(p.Choices[last])})
@@ -82,7 +82,10 @@ func (p Param) accepts(word string) bool {
 	if p.Person {
 		return userID.MatchString(word)
 	}
-	return (p.Choices == nil || p.choice(word) != "") && (p.Like == nil || p.Like.MatchString(word))
+	if p.Like != nil {
+		return p.Like.MatchString(word)
+	}
+	return p.Choices == nil || p.choice(word) != ""
 }
 
 // Form is one way of writing a command: with all of its Params.
@@ -149,23 +152,22 @@ func (all Commands) Find(name string) (c *Command, known bool) {
 }
 
 // Guess returns the name of the command for text without one, where only the bot reads
-// it: the first whose Inline form accepts the text as one argument, or else "start".
+// it: the first with an Inline form for which one of the words is Meant, or else "start".
 func (all Commands) Guess(text string) (name string) {
-	words := strings.Fields(text)
-	meant := func(f Form) bool { return f.Inline && len(f.Params) == 1 && f.Params[0].accepts(words[0]) }
+	meant := func(f Form) bool { return f.Inline && len(Meant(strings.Fields(text), f.Params...)) > 0 }
 	for _, c := range all {
-		if len(words) == 1 && slices.ContainsFunc(c.Forms, meant) {
+		if slices.ContainsFunc(c.Forms, meant) {
 			return c.Name
 		}
 	}
 	return "start"
 }
 
-// Usage is how a form is typed, such as "/exists <platform> <ID>". The parameters' names
-// are in the reader's language. It is shown like Code.
+// Usage is how a form is typed, such as "/exists <platform> <ID>", with the labels of its
+// parameters. It is shown like Code.
 type Usage struct {
 	Command string
-	Params  []Param
+	Params  []Text
 }
 
 func (Usage) value() {}
@@ -205,9 +207,19 @@ func (c *Command) Params() (params []Param, required map[string]bool) {
 	return params, required
 }
 
-// Meant returns the words that one of the parameters accepts. A Phrase accepts none.
+// tidied returns typed words as the parameters take them.
+func tidied(words []string, params []Param) []string {
+	for _, p := range params {
+		if p.Tidy != nil {
+			words = p.Tidy(words)
+		}
+	}
+	return words
+}
+
+// Meant returns the words, tidied, that one of the parameters accepts. A Phrase accepts none.
 func Meant(words []string, params ...Param) []string {
-	return slices.DeleteFunc(slices.Clone(words), func(word string) bool {
+	return slices.DeleteFunc(slices.Clone(tidied(words, params)), func(word string) bool {
 		return !slices.ContainsFunc(params, func(p Param) bool { return !p.Phrase && p.accepts(word) })
 	})
 }

@@ -192,7 +192,11 @@ func badInput(input *InputError, c *Command, forms []Form, req *Request) Reply {
 	}
 	var fields []Field
 	for _, f := range forms {
-		fields = append(fields, Field{Name: Say("input.write"), Value: Usage{Command: c.Name, Params: f.Params}})
+		usage := Usage{Command: c.Name}
+		for _, p := range f.Params {
+			usage.Params = append(usage.Params, p.Label())
+		}
+		fields = append(fields, Field{Name: Say("input.write"), Value: usage})
 		if len(f.Params) > 0 {
 			fields = append(fields, Field{Name: Say("input.example"), Value: Code(c.Example(f))})
 		}

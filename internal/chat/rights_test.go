@@ -43,7 +43,7 @@ func TestRouterBindsArgumentsAndHoldsRights(t *testing.T) {
 		"a named user":                    {moderator(named("user", "2")), `user: platform "" uid "" target 2 name ""`},
 		"choices in any case":             {moderator(typed("evm", "0x1")), `uid: platform "EVM" uid "0x1" target nobody`},
 		"a synonym":                       {moderator(typed("Ethereum", "0x1")), `uid: platform "EVM" uid "0x1" target nobody`},
-		"in the other order":              {moderator(typed("0x1", "ethereum")), `uid: platform "EVM" uid "0x1" target nobody`},
+		"in the other order":              {moderator(typed("0x1", "ethereum", "chain")), `uid: platform "EVM" uid "0x1" target nobody`},
 		"in either order, as typed":       {moderator(typed("evm", "ton")), `uid: platform "EVM" uid "ton" target nobody`},
 		"unknown choice":                  {moderator(typed("moon", "0x1")), "input.choices"},
 		"a reply does not hide arguments": {moderator(to(bob, typed("evm", "0x1"))), `uid: platform "EVM" uid "0x1" target nobody name ""`},
@@ -131,7 +131,8 @@ func TestAPhraseIsWhatNoOtherParameterAccepts(t *testing.T) {
 	run := func(_ context.Context, req chat.Request) (chat.Reply, error) {
 		return chat.Reply{Title: chat.Say(fmt.Sprintf("period %q amount %q", req.Args.Value("period"), req.Args.Value("amount")))}, nil
 	}
-	period := chat.Param{Name: "period", Choices: []string{"7d", "30d"}, Problem: chat.Say("choose")}
+	period := chat.Param{Name: "period", Choices: []string{"7d", "30d"}, Like: regexp.MustCompile(`(?i)^([0-9]+d|\$.*)$`),
+		Problem: func(typed string) chat.Text { return chat.Say("not " + typed) }}
 	amount := chat.Param{Name: "amount", Phrase: true, Like: regexp.MustCompile(`^[0-9]`)}
 	with := func(c *chat.Config) {
 		c.Commands = chat.Commands{{Name: "price", Visibility: chat.Public, Forms: []chat.Form{
@@ -148,7 +149,11 @@ func TestAPhraseIsWhatNoOtherParameterAccepts(t *testing.T) {
 		`period "7d" amount "" `:     {chat.Typed("7D"), chat.Typed("please", "7d"), chat.Typed("7d", "1"), named("7d", "")},
 		`period "" amount "1" `:      {chat.Typed("1"), named("", "1")},
 		`period "" amount "1 5 TK" `: {chat.Typed("1", "5", "TK"), named("", "1 5 TK")},
-		"input.title choose":         {chat.Typed("now"), chat.Typed("hello", "there"), chat.Typed("about", "1"), chat.Typed("7d", "30d"), named("now", "")},
+		"input.title not now":        {chat.Typed("now"), named("now", "")},
+		"input.title not about 1":    {chat.Typed("about", "1")},
+		"input.title not 7d 30d":     {chat.Typed("7d", "30d"), chat.Typed("7d", "or", "30d")},
+		"input.title not 90d":        {chat.Typed("90d"), chat.Typed("90d", "please"), named("90d", "")},
+		"input.title not $btc 7d":    {chat.Typed("$btc", "7d"), chat.Typed("$btc", "for", "7d")},
 		"input.title input.together": {named("7d", "1")},
 	} {
 		for _, args := range all {

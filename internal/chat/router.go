@@ -123,10 +123,7 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 	}
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	command, known := r.Config.Commands.Find(req.Command)
-	if known && req.Args.Len() == 0 {
-		req.Args = Typed(command.Aliases[req.Command]...)
-	}
+	command, _ := r.Config.Commands.Find(req.Command)
 	req.Language = r.Language(req, command.Visibility == Private)
 	entry := string(req.From.Platform) + ":" + req.Community
 	if !slices.Contains(r.ModeratorChats, EveryChat) && !slices.Contains(r.ModeratorChats, entry) {

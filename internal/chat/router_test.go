@@ -48,7 +48,10 @@ func role(_ context.Context, user chat.User, where string) (chat.Role, error) {
 func newRouter(t *testing.T, log io.Writer, change func(*chat.Config)) *chat.Router {
 	t.Helper()
 	person := chat.Param{Name: "user", Summary: chat.Say("who"), Example: "123", Person: true}
-	place := chat.Param{Name: "platform", Summary: chat.Say("where"), Example: "EVM", Choices: []string{"EVM", "TON"}, Synonyms: map[string]string{"ethereum": "EVM"}, Check: chat.Say("Check the platform")}
+	place := chat.Param{Name: "platform", Summary: chat.Say("where"), Example: "EVM", Choices: []string{"EVM", "TON"}, Check: chat.Say("Check the platform"),
+		Tidy: func(typed []string) []string {
+			return strings.Fields(strings.NewReplacer("ethereum chain", "EVM", "Ethereum", "EVM").Replace(strings.Join(typed, " ")))
+		}}
 	uid := chat.Param{Name: "uid", Summary: chat.Say("id"), Example: "0xabc"}
 	run := func(form string) func(context.Context, chat.Request) (chat.Reply, error) {
 		return func(_ context.Context, req chat.Request) (chat.Reply, error) {
@@ -137,7 +140,7 @@ func TestEveryOutcomeIsToldCountedAndLoggedOnce(t *testing.T) {
 			"exists", nil, chat.Partial, "half", false, false, "pool 5 is silent"},
 		"an old answer":      {returning(chat.Reply{Title: chat.Say("old"), Stale: true}, nil), "exists", nil, chat.Stale, "old", false, false, ""},
 		"an unknown command": {nil, typed, nil, chat.Unknown, "unknown.title", true, true, "command=unknown"},
-		"a wrong argument":   {inCharge, "exists", []string{"moon", typed}, chat.BadInput, "input.write map[]} {exists [{platform {", true, true, ""},
+		"a wrong argument":   {inCharge, "exists", []string{"moon", typed}, chat.BadInput, "input.write map[]} {exists [{name.platform ", true, true, ""},
 		"its choices":        {inCharge, "exists", []string{"moon", typed}, chat.BadInput, "map[choices:EVM last:TON]", true, true, ""},
 		"wrong input": {returning(half, &chat.InputError{Problem: chat.Say("wrong")}),
 			"exists", nil, chat.BadInput, "input.title", true, true, ""},
@@ -349,8 +352,23 @@ func TestFormsAreShownToWhomTheyServe(t *testing.T) {
 	}
 	for _, from := range []chat.User{ann, operator} {
 		got := fmt.Sprint(ask(t, with, chat.Request{Command: "verify", From: from, Args: chat.Typed("1", "2", "3", "4")}))
-		if strings.Contains(got, "page") || !strings.Contains(got, "{verify [{wallet {") || strings.Contains(got, "{verify [{user {") != (from == operator) {
+		if strings.Contains(got, "page") || !strings.Contains(got, "{verify [{name.wallet ") || strings.Contains(got, "{verify [{name.user ") != (from == operator) {
 			t.Errorf("%s is told what may be typed as %s", from.ID, got)
+		}
+	}
+}
+
+func TestTextWithoutACommandIsGuessedAt(t *testing.T) {
+	wallet := chat.Param{Name: "wallet", Like: regexp.MustCompile(`^0x`)}
+	all := chat.Commands{
+		{Name: "verify", Forms: []chat.Form{{Params: []chat.Param{wallet}}}},
+		{Name: "staked", Forms: []chat.Form{{Inline: true}, {Inline: true, Params: []chat.Param{wallet}}}},
+	}
+	for text, want := range map[string]string{
+		"0xabc": "staked", " 0x1\n": "staked", "is 0xabc ok?": "staked", "is 0x1 ok?": "staked", "up 100x": "start", "hello": "start", "": "start",
+	} {
+		if got := all.Guess(text); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
 		}
 	}
 }

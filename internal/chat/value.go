@@ -42,16 +42,22 @@ type (
 	Count int
 	// Price is what one token costs in USD, to four significant digits.
 	Price struct{ decimal.Decimal }
-	// Money is a sum in USD; a large one is shown short.
-	Money struct{ decimal.Decimal }
+	// Money is a sum in USD; a large one is shown short unless it is Exact.
+	Money struct {
+		decimal.Decimal
+		Exact bool
+	}
 	// Amount is a number of tokens, with their Symbol unless that is empty.
 	Amount struct {
 		decimal.Decimal
 		Symbol string
 		Digits Digits
 	}
-	// Change is a change in per cent.
-	Change struct{ decimal.Decimal }
+	// Change is a change in per cent. Dot puts the dot of a rise or a fall before it.
+	Change struct {
+		decimal.Decimal
+		Dot bool
+	}
 	// Share is a fraction in per cent, from 0 to 100. It is shown with one decimal, and as 0
 	// or 100 only if it is that.
 	Share struct{ decimal.Decimal }

@@ -217,24 +217,27 @@ func Nearest(name string, known []string) string {
 }
 
 // distance returns the cost of turning meant into name: 1 for each letter left out, because
-// whole words often are, and 2 for each letter added or replaced.
+// whole words often are, and 2 for each letter added or replaced and for two that changed places.
 func distance(name, meant string) int {
 	row := make([]int, len(meant)+1) // the distance of name so far from each prefix of meant
+	var before []int                 // row, two letters of name ago
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(name) {
-		diagonal := row[0]
+		above := slices.Clone(row)
 		row[0] += 2
 		for j := range len(meant) {
-			replaced := diagonal
+			replaced := above[j]
 			if name[i] != meant[j] {
 				replaced += 2
 			}
-			above := row[j+1]
-			row[j+1] = min(replaced, row[j]+1, above+2)
-			diagonal = above
+			row[j+1] = min(replaced, row[j]+1, above[j+1]+2)
+			if i > 0 && j > 0 && name[i] == meant[j-1] && name[i-1] == meant[j] {
+				row[j+1] = min(row[j+1], before[j-1]+2)
+			}
 		}
+		before = above
 	}
 	return row[len(meant)]
 }

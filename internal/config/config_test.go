@@ -215,6 +215,19 @@ func TestTheSettingIsNamedThatWasMeant(t *testing.T) {
 	}
 }
 
+// Two letters that changed places are one slip, in short names too.
+func TestTheNearestNameIsFoundThroughOneSlip(t *testing.T) {
+	known := []string{"price", "supply", "staked", "mylogins", "exists", "verify", "forget", "status", "start", "help"}
+	for name, want := range map[string]string{
+		"hlep": "help", "ehlp": "help", "hepl": "help", "hel": "help", "halp": "help", "pirce": "price", "satrt": "start", "stauts": "status", "exsits": "exists",
+		"moon": "", "plhe": "", "le": "", "": "", "ph": "",
+	} {
+		if got := Nearest(name, known); got != want {
+			t.Errorf("%q is nearest to %q, want %q", name, got, want)
+		}
+	}
+}
+
 // Shells, CI, Kubernetes, container hosts and other bots use these names.
 func TestNamesOfOthersInTheEnvironmentAreLeftAlone(t *testing.T) {
 	environ := []string{"EVM_RPC_URL=https://h"}

@@ -122,4 +122,8 @@ const (
 	WrongLength   Flaw = "wallet.length"
 	WrongDigits   Flaw = "wallet.digits"
 	WrongChecksum Flaw = "wallet.checksum"
+	// SeveralWallets: more than one address.
+	SeveralWallets Flaw = "wallet.several"
+	// Transaction: the hash of a transaction, or another number of 32 bytes.
+	Transaction Flaw = "wallet.transaction"
 )

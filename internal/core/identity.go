@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -33,12 +34,18 @@ type platformRule struct {
 var (
 	evmAddress = regexp.MustCompile(`^0[xX][0-9a-fA-F]{40}$`)
 	hexDigits  = regexp.MustCompile(`^[0-9a-fA-F]+$`)
-	ensName    = regexp.MustCompile(`^[^./]+(\.[^./]+)+$`)
+	// bareAddress matches an address with or without its prefix, and transaction a hash.
+	bareAddress = regexp.MustCompile(`^(0[xX])?[0-9a-fA-F]{40}$`)
+	transaction = regexp.MustCompile(`^0[xX][0-9a-fA-F]{64}$`)
+	// namesAndNumbers matches an address in a text, and a whole name with one in it, such as
+	// 0x….eth.
+	namesAndNumbers = regexp.MustCompile(`[0-9A-Za-z.]+`)
+	ensName         = regexp.MustCompile(`^[^./]+(\.[^./]+)+$`)
 )
 
 var platformRules = []platformRule{
 	{names: []string{"Telegram", "Twitter", "Discord", "GitHub", "YouTube", "Facebook", "LinkedIn"},
-		uid: regexp.MustCompile(`^[0-9]{1,20}$`), flaw: "uid.numeric", example: "123456789", canonical: withoutZeros},
+		uid: regexp.MustCompile(`^[0-9]{1,40}$`), flaw: "uid.numeric", example: "123456789", canonical: withoutZeros},
 	{names: []string{EVM}, uid: evmAddress, flaw: "uid.evm", example: "0x52908400098527886E0F7030069857D2E4169EE7",
 		canonical: func(uid string) string { return common.HexToAddress(uid).Hex() }},
 	// Base58check of 25 bytes, or bech32 (BIP 173, BIP 350).
@@ -153,4 +160,32 @@ func ParseWallet(s string) (common.Address, error) {
 		return common.HexToAddress(s), nil
 	}
 	return common.Address{}, &InvalidError{Flaw: flaw, Length: len(s)}
+}
+
+// FindWallet returns the one EVM address in text, such as in a link or a sentence; its 0x may
+// be missing. It fails with an *InvalidError if there are several. If there is none, it fails
+// as ParseWallet does with the first word.
+func FindWallet(text string) (common.Address, error) {
+	wallet, _, _ := strings.Cut(text, " ")
+	var addresses []string
+	hash := false
+	for _, token := range namesAndNumbers.FindAllString(text, -1) {
+		token = strings.Trim(token, ".")
+		hash = hash || transaction.MatchString(token)
+		if bareAddress.MatchString(token) {
+			addresses = append(addresses, "0x"+token[len(token)-40:])
+		}
+	}
+	switch {
+	case strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }):
+		// Who reads the text sees another address.
+		return common.Address{}, &InvalidError{Flaw: HiddenCharacters}
+	case slices.ContainsFunc(addresses, func(other string) bool { return !strings.EqualFold(other, addresses[0]) }):
+		return common.Address{}, &InvalidError{Flaw: SeveralWallets}
+	case len(addresses) > 0:
+		wallet = addresses[0]
+	case hash:
+		return common.Address{}, &InvalidError{Flaw: Transaction}
+	}
+	return ParseWallet(wallet)
 }

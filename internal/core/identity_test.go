@@ -18,7 +18,7 @@ func TestIdentityHasOneForm(t *testing.T) {
 	for want, uids := range map[string]map[string]string{ // as typed, and the one form
 		"Telegram": {"1234567890": "1234567890", "0012": "12", "000": "0"},
 		"Twitter":  {"1": "1"}, "Discord": {"123456789012345678": "123456789012345678"}, "GitHub": {"07": "7"}, "YouTube": {"7": "7"},
-		"Facebook": {"7": "7"}, "LinkedIn": {"7": "7"},
+		"Facebook": {"7": "7"}, "LinkedIn": {"7": "7", "123456789012345678901": "123456789012345678901", strings.Repeat("9", 40): strings.Repeat("9", 40)},
 		"EVM": {address: address, "0X" + address[2:]: address, strings.ToLower(address): address, "0x" + strings.ToUpper(address[2:]): address,
 			"0x" + strings.Repeat("0", 39) + "a": "0x" + strings.Repeat("0", 39) + "A"},
 		"BTC": {"1BoatSLRHtKNngkdXEeobR76b53LETtpyT": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT",
@@ -51,7 +51,7 @@ func TestEveryFlawIsNamed(t *testing.T) {
 		want     core.Flaw
 	}{
 		{"Moon", []string{"1", ""}, core.UnknownPlatform},
-		{"github", []string{"ann", "", "-5", "123456789012345678901", "１２３", "1\n"}, "uid.numeric"},
+		{"github", []string{"ann", "", "-5", strings.Repeat("1", 41), "１２３", "1\n"}, "uid.numeric"},
 		{"evm", []string{"0x1", "0X1", address[2:]}, "uid.evm"},
 		{"EVM", []string{"0x52908400098527886E0F7030069857D2E4169Ee7"}, core.WrongChecksum},
 		{"BTC", []string{"1", "0OIl", "bc1b"}, "uid.btc"},
@@ -85,6 +85,40 @@ func TestEveryFlawIsNamed(t *testing.T) {
 			if isWallet && invalid.Length != len(uid) {
 				t.Errorf("%q has a length of %d", uid, invalid.Length)
 			}
+		}
+	}
+}
+
+// Each is pasted as it is: what stands around an address does no harm, and a second address
+// makes a question.
+func TestTheOneAddressInATextIsFound(t *testing.T) {
+	const bare, other, wrong, hash = "52908400098527886E0F7030069857D2E4169EE7", "0x8617E340B3D01FA5F11F306F4090FD50E238070D",
+		"52908400098527886E0F7030069857D2E4169Ee7", "0x52908400098527886e0f7030069857d2e4169ee752908400098527886e0f7030"
+	for text, want := range map[string]core.Flaw{
+		address: "", bare: "", strings.ToLower(bare): "", "0X" + bare: "", " " + address + "\n": "", "\u202e" + address + " " + address: core.HiddenCharacters, "0x12 \u202e" + address: core.HiddenCharacters,
+		"https://etherscan.io/address/" + address: "", "https://etherscan.io/address/" + address + "?tab=stakes#internaltx": "",
+		"https://etherscan.io/address/" + address + "#code": "", "https://bscscan.com/token/transfers?a=" + address: "", "ethereum:" + address + "@1": "",
+		`"` + address + `"`: "", "(" + bare + ")": "", "[" + address + "],": "", "`" + address + "`.": "", "<" + address + ">": "", address + "…": "",
+		"my wallet is " + address + ", please": "", "It is " + address + ".": "", "我的钱包是" + address + "。": "", "кошелёк:" + bare + "!": "", "wallet_" + address: "", "\u200b" + address + "\u200b": "",
+		address + " " + address: "", address + " or " + strings.ToLower(bare): "", "tx " + hash + " of " + address: "",
+		strings.Repeat("x ", 2000) + address + strings.Repeat(" y", 2000): "", strings.Repeat("/", 4000) + address + strings.Repeat("?", 4000): "",
+		address + " " + other: core.SeveralWallets, "https://etherscan.io/token/" + address + "?a=" + other: core.SeveralWallets,
+		strings.Repeat(address+",", 50) + other: core.SeveralWallets, "0x" + strings.Repeat("0", 40) + " " + address: core.SeveralWallets,
+		wrong: core.WrongChecksum, "see 0x" + wrong + "!": core.WrongChecksum, wrong + " " + address: core.WrongChecksum,
+		hash: core.Transaction, "https://etherscan.io/tx/" + hash: core.Transaction,
+		// No part of something longer is an address.
+		hash[2:]: core.NoPrefix, bare + "0": core.NoPrefix, "a" + bare: core.NoPrefix, "1" + address: core.NoPrefix, address + "0": core.WrongLength,
+		address + ".eth": core.NameForAddress, "vitalik.eth": core.NameForAddress, "\u202e" + address: core.HiddenCharacters,
+		"0x1234 0x5678": core.WrongLength, "": core.NoPrefix, strings.Repeat("9", 4000): core.NoPrefix,
+		"0:b113a994b5024a16719f69139328eb759596c38a25f59028b146fecdc3621dfe": core.AnotherChain,
+	} {
+		wallet, err := core.FindWallet(text)
+		invalid, _ := errors.AsType[*core.InvalidError](err)
+		switch {
+		case want == "" && (err != nil || wallet.Hex() != address):
+			t.Errorf("%.99q: %s, %v", text, wallet, err)
+		case want != "" && (invalid == nil || invalid.Flaw != want || wallet != common.Address{}):
+			t.Errorf("%.99q: %s, %v, want %s", text, wallet, err, want)
 		}
 	}
 }
@@ -123,6 +157,9 @@ func FuzzWallet(f *testing.F) {
 		}
 		if err != nil && wallet != (common.Address{}) {
 			t.Fatalf("%q is refused and yet %s", s, wallet)
+		}
+		if found, errFound := core.FindWallet("see (" + s + ")"); err == nil && (errFound != nil || found != wallet) {
+			t.Fatalf("%q in a text is %s, %v", s, found, errFound)
 		}
 	})
 }

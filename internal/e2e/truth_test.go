@@ -199,6 +199,7 @@ func queries(w services.World) (all []query) {
 	}{
 		{name: "price", command: "price", by: w.Newcomer},
 		{name: "price of an amount", command: "price", argument: "1500", by: w.Newcomer},
+		{name: "tokens for a sum", command: "price", argument: "$100", by: w.Newcomer},
 		{name: "supply", command: "supply", by: w.Newcomer},
 		{name: "staked of a staker", command: "staked", by: w.Newcomer, wallet: w.Staker},
 		{name: "staked of an idle wallet", command: "staked", by: w.Newcomer, wallet: w.Idle},

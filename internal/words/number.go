@@ -84,12 +84,14 @@ func (c *catalogue) amount(a chat.Amount) string {
 }
 
 // money writes a sum in USD: with a unit, in whole dollars, or in cents, by its size.
-func (c *catalogue) money(d decimal.Decimal) string {
+func (c *catalogue) money(d chat.Money) string {
 	switch {
+	case d.Exact:
+		return c.number(d.String(), c.USD)
 	case d.IsPositive() && d.LessThan(decimal.New(1, -cents)):
 		return "<\u00a0" + c.number("0.01", c.USD)
 	case d.GreaterThanOrEqual(largeSum):
-		return c.large(d, c.USD)
+		return c.large(d.Decimal, c.USD)
 	case d.GreaterThanOrEqual(wholeSum):
 		return c.number(d.Round(0).String(), c.USD)
 	}
@@ -122,14 +124,17 @@ func (c *catalogue) share(d decimal.Decimal) string {
 }
 
 // change writes a change in per cent with an arrow, so that nobody needs to see a colour.
-func (c *catalogue) change(d decimal.Decimal) string {
+func (c *catalogue) change(d chat.Change) string {
 	digits, negative := strings.CutPrefix(d.StringFixed(cents), "-")
-	percent := c.number(digits, c.Percent)
+	tone, arrow := chat.Rising, "▲ "
 	switch {
 	case negative:
-		return "▼ " + percent
-	case digits != "0.00":
-		return "▲ " + percent
+		tone, arrow = chat.Falling, "▼ "
+	case digits == "0.00":
+		tone, arrow = chat.Neutral, ""
 	}
-	return percent
+	if d.Dot {
+		arrow = dots[tone] + arrow
+	}
+	return arrow + c.number(digits, c.Percent)
 }

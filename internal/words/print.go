@@ -155,8 +155,8 @@ func (p *catalogue) span(v chat.Value) Span {
 		return Span{Text: chat.OneLine(string(v)), Style: Code}
 	case chat.Usage:
 		usage := "/" + v.Command
-		for _, param := range v.Params {
-			usage += " <" + p.text(param.Label()).String() + ">"
+		for _, label := range v.Params {
+			usage += " <" + p.text(label).String() + ">"
 		}
 		return Span{Text: usage, Style: Code}
 	case chat.Untrusted:
@@ -181,11 +181,11 @@ func (p *catalogue) figure(v chat.Value) string {
 	case chat.Price:
 		return p.price(v.Decimal)
 	case chat.Money:
-		return p.money(v.Decimal)
+		return p.money(v)
 	case chat.Amount:
 		return p.amount(v)
 	case chat.Change:
-		return p.change(v.Decimal)
+		return p.change(v)
 	case chat.Share:
 		return p.share(v.Decimal)
 	case chat.Day:

@@ -58,7 +58,7 @@ func TestValuesTellHowTheyAreToBeShown(t *testing.T) {
 	}{
 		{chat.Code("/price"), words.Span{Text: "/price", Style: words.Code}},
 		{chat.NewUntrusted("<b> @all", 40), words.Span{Text: "<b> @\u2060all", Style: words.Untrusted}},
-		{chat.Usage{Command: "staked", Params: []chat.Param{{Name: "wallet"}}}, words.Span{Text: "/staked <wallet>", Style: words.Code}},
+		{chat.Usage{Command: "staked", Params: []chat.Text{chat.Say("name.wallet")}}, words.Span{Text: "/staked <wallet>", Style: words.Code}},
 		{chat.Plain("a\nb"), words.Span{Text: "a b"}},
 		{chat.Address{Hex: wallet, URL: url}, words.Span{Text: "0x5290…9EE7", URL: url}},
 		{chat.Mention{User: ann, Name: "Ann A."}, words.Span{Text: "Ann A.", Style: words.Untrusted, Person: &ann}},

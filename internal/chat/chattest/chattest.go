@@ -86,7 +86,7 @@ func (h *Handler) Commands() chat.Commands {
 	user := chat.Param{Name: "user", Summary: chat.Say("Whom to ask about"), Example: "123456789", Person: true}
 	platform := chat.Param{Name: "platform", Summary: chat.Say("Where they have the account"), Example: "Telegram", Choices: []string{"Telegram", "Discord", "EVM"}}
 	uid := chat.Param{Name: "uid", Summary: chat.Say("Their ID there"), Example: "123456789"}
-	wallet := chat.Param{Name: "wallet", Summary: chat.Say("The wallet's address"), Question: chat.Say("Which wallet?"), Like: regexp.MustCompile("(?i)^0x|^So1"), Example: "0x52908400098527886E0F7030069857D2E4169EE7"}
+	wallet := chat.Param{Name: "wallet", Summary: chat.Say("The wallet's address"), Question: chat.Say("Which wallet?"), Like: regexp.MustCompile(`(?i)\b0x|^So1`), Example: "0x52908400098527886E0F7030069857D2E4169EE7"}
 	plain := []chat.Form{{Run: run}}
 	return chat.Commands{
 		{Name: "price", Summary: chat.Say("The price"), Visibility: chat.Public, Forms: []chat.Form{{Inline: true, Run: run}}},

@@ -70,7 +70,7 @@ func (s *soak) next(r *rand.Rand, platform string) (*question, e2etest.Command) 
 			command.Argument = strings.ToLower(command.Argument)
 		}
 	case "bad":
-		bad := []string{badWord, "0x12", badWord + ".eth", w.Staker.Hex()[2:], "\u202e" + w.Staker.Hex(), strings.Repeat("9", 3000),
+		bad := []string{badWord, "0x12", badWord + ".eth", w.Staker.Hex()[2:41], "\u202e" + w.Staker.Hex(), strings.Repeat("9", 3000),
 			"<@1>@everyone" + badWord, "0x" + strings.Repeat("𝟘", 40), "\x00" + badWord}
 		command.Name, command.Argument, q.refusal = "staked", bad[r.IntN(len(bad))], e2etest.Say("check.wallet", nil)
 	case "unknown": // in a group of Telegram it may be another bot's

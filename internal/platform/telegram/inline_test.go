@@ -37,9 +37,11 @@ func TestInlineQueryFindsOnlyPublicCommands(t *testing.T) {
 	want := map[string]string{
 		"": "price supply", "  ": "price supply", "price": "price", "/price": "price", "PR": "price", "s": "supply", "/Chart": "price",
 		wallet: "staked " + wallet, "staked " + wallet: "staked " + wallet, "Staked  " + wallet: "staked " + wallet,
+		"https://etherscan.io/address/" + wallet: "staked " + wallet, "staked (" + wallet + ") please": "staked " + wallet,
+		wallet[2:]: "staked " + wallet, "is " + wallet + " ok": "staked " + wallet,
 	}
 	for _, nothing := range []string{
-		wallet[:41], wallet + "0", wallet + " x", "staked", "staked 0x", "price 7d", "pricey", "help", "status", "start", "mylogins",
+		wallet[:41], wallet + "0", "0x" + strings.Repeat("5", 64), "staked", "staked 0x", "price 7d", "pricey", "help", "status", "start", "mylogins",
 		"mylogins 2", "my", "exists", "exists 5", "exists Telegram 5", "verify " + wallet, "verify 5 " + wallet, "@everyone", "\u202etekcop",
 	} {
 		want[nothing] = ""
@@ -51,7 +53,7 @@ func TestInlineQueryFindsOnlyPublicCommands(t *testing.T) {
 			if req.Args.Len() > 0 {
 				found = append(found, wallet)
 			}
-			if req.Args.Len() > 0 && fmt.Sprint(req.Args) != fmt.Sprint(chat.Typed(wallet)) {
+			if req.Args.Len() > 0 && !strings.Contains(fmt.Sprint(req.Args), wallet[2:]) {
 				t.Errorf("%q has the arguments %v", query, req.Args)
 			}
 		}

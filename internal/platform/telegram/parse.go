@@ -182,8 +182,10 @@ func parseInline(query string, commands chat.Commands) (found []chat.Request) {
 			case !f.Inline:
 			case len(f.Params) == 0 && len(written) < 2 && (meant || strings.HasPrefix(c.Name, name)):
 				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed()})
-			case len(f.Params) > 0 && len(args) == 1 && len(args[0]) == len(f.Params[0].Example):
-				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed(args...)})
+			case len(f.Params) > 0 && known == meant: // The query names this command, or none.
+				if args := chat.Meant(args, f.Params...); len(args) == 1 && len(args[0]) == len(f.Params[0].Example) {
+					found = append(found, chat.Request{Command: c.Name, Args: chat.Typed(args...)})
+				}
 			}
 		}
 	}

@@ -66,7 +66,7 @@ func TestLinesAreAnsweredInOrder(t *testing.T) {
 		"/save 0x1\n/nobody\n":               secret + "save {[0x1] map[]}" + first + "nobody {[] map[]}" + first,
 		"/price\n\n/start\n":                 price + first + "start {[] map[]}" + first,
 		"hello you\n/ price\n/@herald\n":     start + "{[price] map[]}" + first + "{[] map[]}" + first,
-		"0x12\n0x12 help\n":                  "staked {[0x12] map[]}" + first + start,
+		"0x12\nis 0x12 ok\n":                 "staked {[0x12] map[]}" + first + "staked {[is 0x12 ok] map[]}" + first,
 		"/AS Unregistered\n/price\n":         "Now asking as unregistered\n\n" + price + second,
 		"/as moderator\n/price\n":            "Now asking as moderator\n\n" + price + third,
 		"/as\n/as root\n/as moderator now\n": nobody + nobody + nobody,

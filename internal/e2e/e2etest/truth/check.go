@@ -20,9 +20,9 @@ import (
 const maxAge = 2*time.Minute + 10*time.Second
 
 var (
-	// oldHeadline matches a price, or what an amount is worth, with its age. atOldPrice matches
-	// a price that is marked as old under a supply.
-	oldHeadline = regexp.MustCompile(`^(\S+(?: HRLD ≈)? \$[0-9.]+) \((\d+) (s|min|h) old\)$`)
+	// oldHeadline matches a price, or what an amount or a sum is worth, with its age.
+	// atOldPrice matches a price that is marked as old under a supply.
+	oldHeadline = regexp.MustCompile(`^(\S+(?: HRLD ≈)? \$[0-9.]+|\$\d+ ≈ [0-9,]+ HRLD) \((\d+) (s|min|h) old\)$`)
 	atOldPrice  = regexp.MustCompile(`^(at \$[0-9.]+), \d+ (?:s|min|h) old$`)
 	// checkedAt matches the time of an answer's oldest part, if none is marked as old.
 	checkedAt = regexp.MustCompile(`^(?:Checked )?(\d{4}-\d\d-\d\d \d\d:\d\d UTC)$`)
@@ -134,7 +134,7 @@ func (c *Checker) withoutMarks(lines []string) (said []string, at string, old Ou
 			}
 			mark := checkedAt.FindStringSubmatch(part)
 			if mark == nil {
-				said = append(said, part)
+				said = append(said, strings.TrimPrefix(part, "🟢 "))
 				continue
 			}
 			if at != "" {
@@ -152,12 +152,17 @@ func (c *Checker) checkPrice(said []string, at, amount string, outcome Outcome) 
 	q := c.World.Quote
 	fresh, stale := slices.Concat([]string{c.headline + c.beside}, c.changes, c.sums), append([]string{c.headline}, c.sums...)
 	if amount != "" {
-		n, err := decimal.NewFromString(amount)
+		number, inDollars := strings.CutPrefix(amount, "$")
+		n, err := decimal.NewFromString(number)
 		if err != nil {
 			return nil, err
 		}
 		worth := tokens(n) + " ≈ " + dollars(n.Mul(q.Price))
-		fresh, stale = []string{worth, c.headline + c.beside}, []string{worth, c.headline}
+		if inDollars {
+			worth = "$" + thousands(number) + " ≈ " + tokens(n.DivRound(q.Price, 0))
+		}
+		rate := "1 " + strings.Replace(c.headline, " ", " = ", 1)
+		fresh, stale = []string{worth, rate, strings.TrimSpace(c.beside)}, []string{worth, rate}
 	}
 	said = slices.DeleteFunc(said, func(part string) bool { return part == "CoinMarketCap" })
 	if old := oldHeadline.FindStringSubmatch(said[0]); old != nil {

@@ -100,7 +100,8 @@ type Question struct {
 	// Wallet is the argument of /staked and /verify.
 	Wallet common.Address
 	// Argument is the period or the amount of a /price, or the page of /mylogins; it may be
-	// empty. An amount has digits and a point alone.
+	// empty. An amount has digits and a point alone, or a $ and the digits of a sum that is
+	// worth a thousand tokens at least.
 	Argument string
 }
 

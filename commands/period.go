@@ -1,0 +1,73 @@
+package commands
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"herald/internal/chat"
+)
+
+const (
+	// units has a group for each unit of time, with its names in every language: hours, days,
+	// weeks, months and years.
+	units = `(h|hrs?|hours?|horas?|小时|ч|час|часа|часов|sa|saat|giờ)|(d|days?|d[ií]as?|天|日|д|день|дня|дней|g|gün|ngày)|` +
+		`(w|wk|weeks?|semanas?|周|星期|н|нед|неделя|недели|недель|hafta|tuần)|` +
+		`(mo|months?|mes|meses|个?月|мес|месяц|месяца|месяцев|ay|tháng)|(y|yr|years?|años?|年|г|год|года|лет|yıl|năm)`
+	// notDrawn stands for every period that is none of periods.
+	notDrawn = "0h"
+	// anotherSymbol matches what is a token's symbol in any sentence.
+	anotherSymbol = `\$[a-z]\w*|btc|bitcoin|eth|ethereum|bnb|sol|xrp|ton|trx|doge|usdt|usdc`
+)
+
+var (
+	// countedUnit matches a unit with its number, which may be left out; unitApart matches a
+	// space between the two.
+	countedUnit = regexp.MustCompile(`(?i)^([0-9]{0,5})(?:` + units + `)$`)
+	unitApart   = regexp.MustCompile(`(?i)([0-9]) ((?:` + units + `)(?: |$))`)
+	// aSymbol matches what is typed of another token: a short word, alone or after a number,
+	// or anotherSymbol among other words.
+	aSymbol = regexp.MustCompile(`(?i)^([\W\d]* )?[a-z]{2,5}$|(^| )(` + anotherSymbol + `)( |$)`)
+)
+
+// periodOf returns the period that a word says: one of periods, or notDrawn. It returns "" for
+// another word, and for a unit of one or two letters without its number.
+func periodOf(word string) string {
+	parts := countedUnit.FindStringSubmatch(word)
+	if parts == nil || parts[1] == "" && len(word) < 3 {
+		return ""
+	}
+	n, _ := strconv.Atoi(cmp.Or(parts[1], "1")) // has five digits at most
+	unit := slices.IndexFunc(parts[2:], func(name string) bool { return name != "" })
+	hours := n * []int{1, 24, 7 * 24, 30 * 24, 365 * 24}[unit]
+	return cmp.Or(map[int]string{24: "24h", 7 * 24: "7d", 30 * 24: "30d"}[hours], notDrawn)
+}
+
+// tidy returns what was typed without the token's own symbol, and with each period as
+// periodOf returns it.
+func (c *priceCommand) tidy(typed []string) (words []string) {
+	for _, word := range strings.Fields(unitApart.ReplaceAllString(strings.Join(typed, " "), "$1$2")) {
+		if !strings.EqualFold(strings.Trim(word, "$"), c.Symbol) {
+			words = append(words, cmp.Or(periodOf(word), word))
+		}
+	}
+	return words
+}
+
+// wrongArgument says what is wrong with what was typed after /price, which is no period and
+// no amount.
+func (c *priceCommand) wrongArgument(typed string) chat.Text {
+	said := slices.DeleteFunc(strings.Fields(typed), func(word string) bool { return periodOf(word) == "" })
+	last := len(periods) - 1
+	switch {
+	case aSymbol.MatchString(typed):
+		return chat.SayWith("price.symbol", c.symbol())
+	case len(said) > 1:
+		return chat.Say("price.one_period")
+	case len(said) == 1:
+		return chat.SayWith("price.drawn", chat.Values{"periods": chat.Plain(strings.Join(periods[:last], ", ")), "last": chat.Plain(periods[last])})
+	}
+	return chat.SayWith("price.choose", chat.Values{"periods": chat.Plain(strings.Join(periods, ", "))})
+}
