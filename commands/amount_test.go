@@ -87,10 +87,10 @@ func TestAWrongAmountIsToldAndNeverAnswered(t *testing.T) {
 		"1e30": "at most 30 digits", "1e-30": "at most 30 digits", "1e999999999": "at most 30 digits", "1e-999999999": "at most 30 digits", "1e" + strings.Repeat("9", 4000): "at most 30 digits", "$1e99999999": "at most 30 digits",
 		"90d": drawn, "1y": drawn, "1Y": drawn, "3 months": drawn, "48h": drawn, "1 year please": drawn, "last 2 weeks": drawn, "3 месяца": drawn, "2 semanas": drawn, "365天": drawn, "6 ay": drawn, "1 năm": drawn, "0d": drawn, "99999y": drawn,
 		"7d 30d": one, "24h 90d": one, "7 days or 30 days": one, "7d30d": choose,
-		"btc": symbol, "ETH": symbol, "$pepe": symbol, "now": symbol, "btc 7d": symbol, "$PEPE 7d": symbol, "bitcoin": symbol, "1 btc": symbol, "1500 eth": symbol, "100 eur": symbol, "100 USDT": symbol,
-		"hello there": choose, "k": choose, "d": choose, "please": choose, "123456d": choose,
+		"btc": symbol, "ETH": symbol, "$pepe": symbol, "btc 7d": symbol, "$PEPE 7d": symbol, "bitcoin": symbol, "1 btc": symbol, "1500 eth": symbol, "100 eur": symbol, "100 USDT": symbol,
+		"hello there": choose, "k": choose, "d": choose, "whatever please": choose, "123456d": choose,
 		"1,23,456": choose, "1,234,5": choose, "1.5.2": choose, "5.": choose, "1__5": choose, "12 34": choose, "1.5kk": choose, "1.2_3": choose,
-		"0x10": choose, "٣": choose, "+5": choose, "2 million": choose, "1e": choose, "1e5k": choose, "1e5.5": choose, "$": choose, "100 €": choose,
+		"0x10": choose, "٣": choose, "+5": choose, "2 million": choose, "1e": choose, "1e5k": choose, "1e5.5": choose, "100 €": choose,
 	} {
 		for name, args := range map[string]chat.Args{
 			"typed": chat.Typed(strings.Fields(typed)...), "an option": chat.Named(map[string]string{"amount": typed}),
@@ -171,7 +171,7 @@ func TestTheRateStandsBelowAnAmount(t *testing.T) {
 func TestAPeriodIsReadAsItIsSaid(t *testing.T) {
 	r := commandstest.Healthy().Router(t)
 	for name, all := range map[string][]string{
-		"":              {"", "tkn", "TKN", "$tkn", "$TKN tkn"},
+		"":              {"", "tkn", "TKN", "$tkn", "$TKN tkn", "now", "please", "tkn now pls", "usd", "in USD", "$", "сейчас"},
 		"price-24h.png": {"24h", "1d", "day", "24 h", "24 hours", "1 day", "1 día", "24 часа", "24小时", "24 saat", "24 giờ", "last 24 hours please"},
 		"price-7d.png":  {"7d", "7D", "1w", "week", "7 d", "7days", "7 days", "1 week", "168h", "7 días", "1 semana", "7 дней", "7天", "1周", "7 gün", "1 hafta", "7 ngày", "TKN 7d", "7 days tkn", "$TKN 7 days", "for the last 7 days please"},
 		"price-30d.png": {"30d", "30 days", "30 day", "month", "1 month", "1mo", "1 mes", "30 дней", "месяц", "1个月", "1 ay", "1 tháng"},

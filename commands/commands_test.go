@@ -117,7 +117,7 @@ func TestWordsThatAreLikeNoArgumentAreIgnored(t *testing.T) {
 		"/staked check 0X" + commandstest.Wallet[2:] + " 👍": staked,
 		"/chart $tkn":      "/price 24h",
 		"/p 7d please":     "/price 7d",
-		"/price please":    "/price a b",
+		"/price please":    "/price",
 		"/price 7d or 30d": "/price 30d 90d",
 		staked + "? " + strings.ToLower(staked[8:]) + "!":                                       staked,
 		"/staked https://explorer.example/address/" + commandstest.Wallet + "?a=1#b and 0xmore": staked,

@@ -27,6 +27,10 @@ var (
 	// space between the two.
 	countedUnit = regexp.MustCompile(`(?i)^([0-9]{0,5})(?:` + units + `)$`)
 	unitApart   = regexp.MustCompile(`(?i)([0-9]) ((?:` + units + `)(?: |$))`)
+	// filler matches what says nothing new, also of a price in USD if no number stands beside
+	// the words.
+	filler    = regexp.MustCompile(`(?i)^(now|today|pls|plz|please|ahora|hoy|сейчас|şimdi|现在)$`)
+	inDollars = regexp.MustCompile(`(?i)^(in|usd|\$)$`)
 	// aSymbol matches what is typed of another token: a short word, alone or after a number,
 	// or anotherSymbol among other words.
 	aSymbol = regexp.MustCompile(`(?i)^([\W\d]* )?[a-z]{2,5}$|(^| )(` + anotherSymbol + `)( |$)`)
@@ -45,11 +49,14 @@ func periodOf(word string) string {
 	return cmp.Or(map[int]string{24: "24h", 7 * 24: "7d", 30 * 24: "30d"}[hours], notDrawn)
 }
 
-// tidy returns what was typed without the token's own symbol, and with each period as
-// periodOf returns it.
+// tidy returns what was typed without the token's own symbol and fillers, and with each period
+// as periodOf returns it.
 func (c *priceCommand) tidy(typed []string) (words []string) {
-	for _, word := range strings.Fields(unitApart.ReplaceAllString(strings.Join(typed, " "), "$1$2")) {
-		if !strings.EqualFold(strings.Trim(word, "$"), c.Symbol) {
+	text := unitApart.ReplaceAllString(strings.Join(typed, " "), "$1$2")
+	counted := strings.ContainsAny(text, "0123456789")
+	for _, word := range strings.Fields(text) {
+		own := strings.EqualFold(strings.Trim(word, "$"), c.Symbol)
+		if !own && !filler.MatchString(word) && (counted || !inDollars.MatchString(word)) {
 			words = append(words, cmp.Or(periodOf(word), word))
 		}
 	}

@@ -197,7 +197,7 @@ func everything(p *page) {
 	p.each("/price", "/price 24h", "/price 7d", "/price 30d", "/price 1500", "/supply", "/staked STAKER", "/status")
 	p.as("member", "group")
 	p.each("/staked IDLE", "/mylogins", "/exists", "/verify STAKER", "/verify IDLE", "/help", "/staked 0x12", "/price 1y")
-	for _, line := range []string{"/staked", "/price now please"} {
+	for _, line := range []string{"/staked", "/price hello there"} {
 		p.tell(line)
 	}
 	p.click("#old-app")
