@@ -189,9 +189,9 @@ func TestPollingDeletesAWebhookOnlyAtStart(t *testing.T) {
 	})
 }
 
-// Updates are passed in order once they are answered, or if they are stuck at the
-// head; and an empty queue may begin again with lower numbers.
-func TestOffsetPassesAnsweredAndStuck(t *testing.T) {
+// Updates are passed in order once they are answered, or if they wait or are stuck
+// at the head; and an empty queue may begin again with lower numbers.
+func TestOffsetPassesAnsweredWaitingAndStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffsetTracker()
 		begin := func(ids ...int64) {
@@ -201,30 +201,35 @@ func TestOffsetPassesAnsweredAndStuck(t *testing.T) {
 				}
 			}
 		}
-		check := func(passStuck bool, want string) {
+		check := func(pass time.Duration, want string) {
 			t.Helper()
-			offset, busy := o.offset(passStuck)
+			offset, busy := o.offset(pass)
 			if got := fmt.Sprint(offset, " ", busy); got != want {
 				t.Errorf("%s, want %s", got, want)
 			}
 		}
-		check(false, "0 false")
-		begin(5, 7, 6)
-		check(true, "5 true")
+		check(passNone, "0 false")
+		begin(4, 5, 7, 6)
+		check(stuckAfter, "4 true")
+		o.mark(4, waitingSince)
+		o.mark(9, waitingSince) // is not taken yet
+		check(passNone, "4 true")
+		check(passWaiting, "5 true")
 		o.done(6)
-		check(false, "5 true")
+		check(passNone, "5 true")
 		time.Sleep(stuckAfter + time.Millisecond)
 		begin(8)
-		check(false, "5 true")
-		check(true, "8 true")
+		check(passNone, "5 true")
+		check(passWaiting, "5 true")
+		check(stuckAfter, "8 true")
 		o.done(5)
 		o.done(8)
-		check(false, "9 false")
+		check(passNone, "9 false")
 		if o.begin(7) {
 			t.Error("an acknowledged update is taken again")
 		}
 		o.forget()
 		begin(3)
-		check(false, "3 true")
+		check(passNone, "3 true")
 	})
 }

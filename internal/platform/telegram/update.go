@@ -15,6 +15,8 @@ type update struct {
 	Press   *callbackQuery `json:"callback_query"`
 	Inline  *inlineQuery   `json:"inline_query"`
 	Join    *joinRequest   `json:"chat_join_request"`
+
+	waits func() // is outbox.Message.Waits of what is sent about the update
 }
 
 // read decodes an update, and reports whether it may ask something. The ID is set even if
