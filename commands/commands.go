@@ -72,7 +72,9 @@ func All(from Sources, options Options) chat.Commands {
 		forget(from, options),
 		status(from, options),
 	}
-	all = append(all, help(all, options), save(from, options), details(from, options))
+	h := helpCommand{from, options, all}
+	greeting := chat.Command{Name: chat.HelloCommand, Visibility: chat.Public, Forms: []chat.Form{{Unlisted: true, Run: h.hello}}}
+	all = append(all, help(h), greeting, save(from, options), details(from, options))
 	if len(options.JoinChats) > 0 {
 		all = append(all, join(from, options))
 	}

@@ -2,13 +2,22 @@ package commands
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"strings"
 
 	"herald/internal/chat"
 )
 
-// help answers /help and /start with what the bot can do. others are all other commands.
-func help(others chat.Commands, options Options) chat.Command {
+// helpCommand answers /help, /start and chat.HelloCommand.
+type helpCommand struct {
+	Sources
+	Options
+	others chat.Commands // all other commands in menus
+}
+
+// help answers /help and /start with what the bot can do.
+func help(c helpCommand) chat.Command {
 	self := chat.Command{
 		Name:       "help",
 		Aliases:    map[string][]string{"start": nil},
@@ -16,15 +25,54 @@ func help(others chat.Commands, options Options) chat.Command {
 		Visibility: chat.Public,
 	}
 	self.Forms = []chat.Form{{Run: func(_ context.Context, req chat.Request) (chat.Reply, error) {
+		var reply chat.Reply
 		switch {
-		case !req.Direct:
-			return groupHelp(others), nil
+		case !req.Direct && !req.CanReplyEphemerally:
+			reply = groupHelp(c.others)
 		case req.Command == "start":
-			return startReply(options), nil
+			reply = startReply(c.Options)
+		default:
+			reply = directHelp(slices.Concat(c.others, chat.Commands{self}), req.MayModerate)
 		}
-		return directHelp(slices.Concat(others, chat.Commands{self}), req.MayModerate), nil
+		reply.Sections = slices.Insert(reply.Sections, min(1, len(reply.Sections)), c.waysIn(req))
+		return reply, nil
 	}}}
 	return self
+}
+
+// hello says in a group that the bot was added to what it does there, with the first three
+// commands, and which entry the settings need for the group.
+func (c helpCommand) hello(_ context.Context, req chat.Request) (chat.Reply, error) {
+	if req.Community == "" {
+		return startReply(c.Options), nil
+	}
+	entry := chat.Values{"entry": chat.Code(string(req.From.Platform) + ":" + req.Community)}
+	return chat.Reply{
+		Title: chat.SayWith("help.hello", c.symbol()),
+		Sections: append(directHelp(c.others[:3], false).Sections, c.waysIn(req),
+			chat.Section{Heading: chat.Say("help.moderators"), Fields: []chat.Field{{Value: chat.SayWith("details.entry", entry)}}}),
+	}, nil
+}
+
+// waysIn says how to get the roles of the sender's community, or of all in a private chat, and
+// which other groups can be joined. It leaves out groups whose name is not known.
+func (c helpCommand) waysIn(req chat.Request) (ways chat.Section) {
+	if all := c.Members.Badges(req.From.Platform, req.Community); len(all) > 0 {
+		role := chat.Values{"command": chat.CommandLink("/verify"), "badge": badgeNames(all)}
+		ways.Fields = append(ways.Fields, chat.Field{Value: chat.SayWith("help.role", role)})
+	}
+	var groups []string
+	for _, entry := range slices.Sorted(maps.Keys(c.JoinChats)) {
+		platform, group, _ := strings.Cut(entry, ":")
+		if name := c.Members.CommunityName(chat.Platform(platform), group); name != "" && group != req.Community {
+			groups = append(groups, string(name))
+		}
+	}
+	if groups != nil {
+		names := chat.Values{"groups": chat.Untrusted(strings.Join(groups, ", "))}
+		ways.Fields = append(ways.Fields, chat.Field{Value: chat.SayWith("help.join", names)})
+	}
+	return ways
 }
 
 // startReply greets newcomers, and answers text without a command. It offers buttons for the
