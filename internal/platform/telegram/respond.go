@@ -57,6 +57,9 @@ func (s *session) respond(id string, u *update, free func()) (done bool) {
 		defer t.press.answer(bot.AnswerCallbackQueryParams{})
 	}
 	t.cmd = parse(u, s.me, s.tasks.Handler)
+	if s.needless(u, t.cmd) {
+		return true
+	}
 	if t.cmd == nil {
 		if u.Press != nil {
 			t.cmd = &command{request: chat.Request{Locale: u.Press.From.Language}}
