@@ -31,13 +31,15 @@ const (
 // in flight, but no longer than gapPerUpdate for each update of the batch, or minGap if
 // that is more. After any other batch poll waits that long.
 //
-// If a poll repeats the offset of the last one within half a second, Telegram returns only
-// one update (tdlib/telegram-bot-api 10.0, Client.cpp, process_get_updates_query). An
-// update that hangs would then hide all others. So that poll waits for sameOffsetGap.
+// While the offset stays, polls are sameOffsetGap apart. If one repeats the offset of the last
+// within half a second, Telegram returns only one update (tdlib/telegram-bot-api 10.0,
+// Client.cpp, process_get_updates_query), and an update that hangs would hide all others. The
+// ID before the offset is acknowledged, so it asks for the same updates: poll sends the two in
+// turn.
 const (
 	gapPerUpdate  = 100 * time.Microsecond
 	minGap        = 2 * time.Millisecond
-	sameOffsetGap = 600 * time.Millisecond
+	sameOffsetGap = 100 * time.Millisecond
 )
 
 // poll takes updates and starts a goroutine for each. It blocks until ctx is done or the
@@ -54,7 +56,7 @@ func (s *session) poll(ctx context.Context) {
 	// This deletes the webhook of an earlier run. A webhook set later belongs to another
 	// process: polls then fail with a conflict until that process deletes it.
 	_ = s.repeat(ctx, func() error { return s.a.api.DeleteWebhook(ctx) })
-	lastOffset, lastPoll, pass := int64(-1), time.Time{}, passNone
+	lastOffset, lastSent, lastPoll, pass := int64(-1), int64(-1), time.Time{}, passNone
 	// The first getUpdates returns at once, which shows early that Telegram can be reached.
 	wait := time.Duration(0)
 	for ctx.Err() == nil {
@@ -67,6 +69,10 @@ func (s *session) poll(ctx context.Context) {
 			wait = 0
 		}
 		lastOffset, lastPoll = offset, time.Now()
+		if offset == lastSent && offset > 1 { // Below 0, Telegram would drop updates.
+			offset--
+		}
+		lastSent = offset
 		batch, err := s.getUpdates(ctx, offset, wait)
 		if err != nil {
 			return

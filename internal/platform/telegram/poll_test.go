@@ -79,6 +79,18 @@ func TestPollsAreMadeWithPauses(t *testing.T) {
 	})
 }
 
+// A server that has no update for a while is asked from the same offset again, and that never
+// drops what comes next.
+func TestPollsAgainDropNoUpdate(t *testing.T) {
+	inBubble(t, map[string]time.Duration{"an even number": time.Second, "an odd number": time.Second + sameOffsetGap}, func(t *testing.T, length time.Duration) {
+		r := setUp(t)
+		r.carry("getUpdates", length, answering(http.StatusOK, `{"ok":true,"result":[]}`))
+		r.ask(3)
+		r.run()
+		r.sent(3)
+	})
+}
+
 func TestTenMinuteOutage(t *testing.T) {
 	inBubble(t, map[string]roundTripper{
 		"a proxy's page, 401": answering(401, "<html></html>"),
