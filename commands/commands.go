@@ -71,7 +71,8 @@ func All(from Sources, options Options) chat.Commands {
 		forget(from, options),
 		status(from, options),
 	}
-	all = append(all, help(all, options), save(from, options), details(from, options))
+	helping, greeting := help(from, options, all)
+	all = append(all, helping, greeting, save(from, options), details(from, options))
 	if len(options.JoinChats) > 0 {
 		all = append(all, join(from, options))
 	}

@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"herald/internal/chat"
@@ -11,20 +10,14 @@ import (
 // commandParam is the name of a command, among whatever words.
 var commandParam = chat.Param{Name: "command", Summary: chat.Say("param.command"), Example: "price", Phrase: true}
 
-// explain adds a form to /help that tells how a command is typed: one of others, or /help
-// itself. Where no command is named, the first form of /help answers.
-func explain(self *chat.Command, others chat.Commands) {
-	list := self.Forms[0].Run
-	named := func(ctx context.Context, req chat.Request) (chat.Reply, error) {
-		all := slices.Concat(others, chat.Commands{*self})
-		for _, word := range strings.Fields(req.Args.Value(commandParam.Name)) {
-			if c, known := all.Find(strings.ToLower(strings.TrimPrefix(word, "/"))); known {
-				return explained(c, req.MayModerate && req.Role != chat.UnknownRole), nil
-			}
+// explain tells how a command is typed. Where none is named, it answers as /help alone.
+func (c *helpCommand) explain(ctx context.Context, req chat.Request) (chat.Reply, error) {
+	for _, word := range strings.Fields(req.Args.Value(commandParam.Name)) {
+		if named, known := c.all.Find(strings.ToLower(strings.TrimPrefix(word, "/"))); known {
+			return explained(named, req.MayModerate && req.Role != chat.UnknownRole), nil
 		}
-		return list(ctx, req)
 	}
-	self.Forms = append(self.Forms, chat.Form{Params: []chat.Param{commandParam}, Run: named})
+	return c.answer(ctx, req)
 }
 
 // explained tells what a command does and how it is typed, with mayModerate also by

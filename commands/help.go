@@ -2,30 +2,84 @@ package commands
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"strings"
 
 	"herald/internal/chat"
 )
 
-// help answers /help and /start with what the bot can do. others are all other commands.
-func help(others chat.Commands, options Options) chat.Command {
-	self := chat.Command{
+// helpCommand answers /help, /start and chat.HelloCommand.
+type helpCommand struct {
+	Sources
+	Options
+	all chat.Commands // of menus, /help last
+}
+
+// help returns /help, which says what the bot can do, and the greeting of a group that the bot
+// was added to. others are all other commands of menus.
+func help(from Sources, options Options, others chat.Commands) (self, greeting chat.Command) {
+	c := &helpCommand{Sources: from, Options: options}
+	self = chat.Command{
 		Name:       "help",
 		Aliases:    map[string][]string{"start": nil},
 		Summary:    chat.Say("command.help"),
 		Visibility: chat.Public,
+		Forms:      []chat.Form{{Run: c.answer}, {Params: []chat.Param{commandParam}, Run: c.explain}},
 	}
-	self.Forms = []chat.Form{{Run: func(_ context.Context, req chat.Request) (chat.Reply, error) {
-		switch {
-		case !req.Direct:
-			return groupHelp(others), nil
-		case req.Command == "start":
-			return startReply(options), nil
+	c.all = append(slices.Clone(others), self)
+	return self, chat.Command{Name: chat.HelloCommand, Visibility: chat.Public, Forms: []chat.Form{{Unlisted: true, Run: c.hello}}}
+}
+
+// answer lists the commands. In a Telegram group it names some on one line, because the list
+// would fill the screen of everybody.
+func (c *helpCommand) answer(_ context.Context, req chat.Request) (chat.Reply, error) {
+	var reply chat.Reply
+	switch {
+	case !req.Direct && !req.CanReplyEphemerally:
+		reply = groupHelp(c.all)
+	case req.Command == "start":
+		reply = startReply(c.Options)
+	default:
+		reply = directHelp(c.all, req.MayModerate)
+	}
+	reply.Sections = slices.Insert(reply.Sections, min(1, len(reply.Sections)), c.waysIn(req))
+	return reply, nil
+}
+
+// hello says in a group that the bot was added to what it does there, with the first three
+// commands, and which entry the settings need for the group.
+func (c *helpCommand) hello(_ context.Context, req chat.Request) (chat.Reply, error) {
+	if req.Community == "" {
+		return startReply(c.Options), nil
+	}
+	entry := chat.Values{"entry": chat.Code(string(req.From.Platform) + ":" + req.Community)}
+	return chat.Reply{
+		Title: chat.SayWith("help.hello", c.symbol()),
+		Sections: append(directHelp(c.all[:3], false).Sections, c.waysIn(req),
+			chat.Section{Heading: chat.Say("help.moderators"), Fields: []chat.Field{{Value: chat.SayWith("details.entry", entry)}}}),
+	}, nil
+}
+
+// waysIn says how to get the roles of the sender's community, or of all in a private chat, and
+// which other groups can be joined. It leaves out groups whose name is not known.
+func (c *helpCommand) waysIn(req chat.Request) (ways chat.Section) {
+	if all := c.Members.Badges(req.From.Platform, req.Community); len(all) > 0 {
+		role := chat.Values{"command": chat.CommandLink("/verify"), "badge": badgeNames(all)}
+		ways.Fields = append(ways.Fields, chat.Field{Value: chat.SayWith("help.role", role)})
+	}
+	var groups []string
+	for _, entry := range slices.Sorted(maps.Keys(c.JoinChats)) {
+		platform, group, _ := strings.Cut(entry, ":")
+		if name := c.Members.CommunityName(chat.Platform(platform), group); name != "" && group != req.Community {
+			groups = append(groups, string(name))
 		}
-		return directHelp(slices.Concat(others, chat.Commands{self}), req.MayModerate), nil
-	}}}
-	explain(&self, others)
-	return self
+	}
+	if groups != nil {
+		names := chat.Values{"groups": chat.Untrusted(strings.Join(groups, ", "))}
+		ways.Fields = append(ways.Fields, chat.Field{Value: chat.SayWith("help.join", names)})
+	}
+	return ways
 }
 
 // startReply greets newcomers, and answers text without a command. It offers buttons for the
@@ -42,10 +96,10 @@ func startReply(options Options) chat.Reply {
 }
 
 // groupHelp names the public commands on one line, above a button to the private chat.
-func groupHelp(others chat.Commands) chat.Reply {
+func groupHelp(all chat.Commands) chat.Reply {
 	var public chat.Parts
-	for _, c := range others {
-		if c.Visibility == chat.Public {
+	for _, c := range all {
+		if c.Visibility == chat.Public && c.Name != "help" {
 			public = append(public, chat.CommandLink("/"+c.Name))
 		}
 	}

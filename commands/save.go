@@ -18,6 +18,7 @@ type Members interface {
 	Enabled() bool
 	RecheckEvery() time.Duration
 	Badges(p chat.Platform, community string) []members.Badge
+	CommunityName(p chat.Platform, community string) chat.Untrusted
 	Offer(ctx context.Context, user chat.User, here string, stake core.Stake) []members.Badge
 	Saved(ctx context.Context, user chat.User) (*members.Saved, error)
 	Save(ctx context.Context, user chat.User, wallet common.Address, stake core.Stake) ([]members.Change, error)

@@ -39,6 +39,7 @@ type sender struct {
 	role      chat.Role
 	community string // "" is the private chat with the bot
 	title     string // of the chat, or of the group to join
+	ephemeral bool   // the platform can show answers to them alone
 }
 
 // scene is some commands in one state of the services.
@@ -93,7 +94,8 @@ var (
 func scenes() []scene {
 	stranger := &sender{id: Stranger, role: chat.Member, community: Community, title: talk}
 	all := []scene{
-		{name: "healthy", lines: append(public[:len(public):len(public)], "/price $100", "/help", "/start", "/help price")},
+		{name: "healthy", lines: append(public[:len(public):len(public)], "/price $100", "/help", "/start", "/help price", "/hello")},
+		{name: "healthy", from: &sender{id: Ann, community: Community, title: talk, ephemeral: true}, lines: []string{"/help"}},
 		{name: "healthy", from: &sender{id: Ann}, lines: []string{price, staked, logins, exists, verify, "/help", "/start"}},
 		{name: "healthy", from: &sender{id: Operator}, lines: []string{"/help"}},
 		{name: "moderator", lines: []string{
@@ -220,7 +222,7 @@ func joining() []scene {
 		{name: "joining", from: ann, change: with(func(*Answers) {}), lines: []string{
 			members, stakers, stakers + " " + AnnsWallet, stakers + " " + Wallet, stakers + " 0x1234", stakers + " please", "/join -5",
 		}},
-		{name: "joining", from: stranger, change: with(func(*Answers) {}), lines: []string{members, stakers, stakers + " " + Wallet, status}},
+		{name: "joining", from: stranger, change: with(func(*Answers) {}), lines: []string{members, stakers, stakers + " " + Wallet, status, "/help", "/start"}},
 		{name: "joining", from: &sender{id: Stranger, title: strings.Join(Hostile, " ")}, change: with(func(*Answers) {}), lines: []string{members}},
 		{name: "joining", from: &sender{id: Stranger}, change: with(func(*Answers) {}), lines: []string{members}},
 		{name: "joining", from: ann, change: with(func(w *Answers) { w.Stake = core.Stake{Block: 1, Checked: 21} }), lines: []string{stakers + " " + AnnsWallet}},
@@ -242,7 +244,7 @@ func joining() []scene {
 				out := chat.LeftOut{User: chat.User{Platform: "telegram", ID: fmt.Sprint(500 + i)}, At: time.Now().Add(-time.Minute), Why: chat.Text{Key: key}}
 				w.Joins.LeaveOut(Community, out, i < 4)
 			}
-		}), lines: []string{"/details"}},
+		}), lines: []string{"/details", "/help"}},
 	}
 }
 
@@ -262,9 +264,10 @@ func savingScenes() []scene {
 		{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{
 			"/verify", verify, press, "/verify", "/forget", "/forget", "/save " + BobsWallet, "/save 0x12",
 		}},
-		{name: "members", from: alone, change: with(func(*Answers) {}), lines: []string{verify, press}},
+		{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{"/help", "/hello"}},
+		{name: "members", from: alone, change: with(func(*Answers) {}), lines: []string{verify, press, "/help", "/start"}},
 		{name: "members", from: alone, change: with(func(w *Answers) { w.Saved.Badges = nil }), lines: []string{verify, press, verify}},
-		{name: "members", from: here, change: with(func(w *Answers) { w.Saved.Unnamed = true }), lines: []string{verify, press}},
+		{name: "members", from: here, change: with(func(w *Answers) { w.Saved.Unnamed = true }), lines: []string{verify, press, "/help"}},
 		{name: "members", from: here, change: with(func(w *Answers) { w.Stake = core.Stake{Block: 1, Checked: 21} }), lines: []string{verify, press}},
 		{name: "members", from: here, change: with(func(w *Answers) { w.StakeErr = failed(staking.Service, core.SlowAnswer) }), lines: refused},
 		{name: "members", from: here, change: with(func(w *Answers) { w.Saved.Away = true }), lines: []string{"/verify", verify, press, "/forget"}},
@@ -398,7 +401,7 @@ func request(line string, from sender) chat.Request {
 	req := chat.Request{
 		ID: "REF", Command: strings.TrimPrefix(words[0], "/"), Args: chat.Typed(words[1:]...), GroupName: from.title, GroupURL: "https://t.me/holders",
 		From: chat.User{Platform: "telegram", ID: from.id}, Community: from.community, Role: from.role,
-		Chat: from.id, Direct: from.community == "",
+		Chat: from.id, Direct: from.community == "", CanReplyEphemerally: from.ephemeral,
 	}
 	if !req.Direct {
 		req.Chat = from.community

@@ -13,6 +13,10 @@ import (
 // join; buttons and links ask it too.
 const JoinCommand = "join"
 
+// HelloCommand is the name of the command that an adapter asks, with no sender, once the bot was
+// added to a Community.
+const HelloCommand = "hello"
+
 // Requirement is what a person has to prove to join a group. The zero value is an account with
 // the service.
 type Requirement struct {

@@ -216,6 +216,14 @@ func (m *Members) Badges(name chat.Platform, community string) (all []Badge) {
 	return all
 }
 
+// CommunityName returns the name of a community, or "" while it is not known.
+func (m *Members) CommunityName(name chat.Platform, community string) chat.Untrusted {
+	if p := m.platforms[name]; p != nil && p.Badges != nil {
+		return p.CommunityName(community)
+	}
+	return ""
+}
+
 // Offer returns the badges that Save would give a user with this stake: in the community here,
 // where they are or are just let in, and in each other one that they are in. It blocks for a call
 // to each, once a minute. A community that does not answer counts as one that they are in.

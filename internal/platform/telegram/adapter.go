@@ -6,6 +6,7 @@
 //	respond.go            has the command handled, and sends the rendered reply (render.go)
 //	notice.go             answers a press, and posts short notices in a group
 //	cleanup.go            deletes notices and older cards in a group
+//	hello.go              has the bot say hello in a group that it was added to
 //	join.go, joinqueue.go let people into groups who asked to join
 //	tags.go               sets the tags of members who stake
 //	outbox                sends within Telegram's rates, and again where that helps
@@ -163,10 +164,10 @@ func New(c Config) *Adapter {
 	}
 }
 
-// allowedUpdates returns the kinds of update to ask for: new messages, presses of buttons
-// and inline queries, no edits and no channel posts.
+// allowedUpdates returns the kinds of update to ask for: new messages, presses of buttons,
+// inline queries and changes of the bot's own membership, no edits and no channel posts.
 func (a *Adapter) allowedUpdates() []string {
-	kinds := []string{"message", "callback_query", "inline_query"}
+	kinds := []string{"message", "callback_query", "inline_query", "my_chat_member"}
 	if len(a.Settings.JoinChats) > 0 {
 		kinds = append(kinds, "chat_join_request")
 	}

@@ -1,9 +1,13 @@
 package telegram
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -148,4 +152,86 @@ func TestEverybodyIsAnsweredWithinTheRates(t *testing.T) {
 			}, byWebhook, paced)
 		})
 	}
+}
+
+// holdGroups has Telegram refuse the messages to groups with 429 for so long, and take each
+// message after the time that a call takes. It must be called before run.
+func (r *adapterTest) holdGroups(length, callTakes time.Duration) {
+	end := time.Now().Add(length)
+	r.carry("sendMessage", time.Hour, func(req *http.Request) (*http.Response, error) {
+		time.Sleep(callTakes)
+		body, _ := io.ReadAll(req.Body)
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		if left := time.Until(end); bytes.Contains(body, []byte(`"chat_id":-`)) && left > 0 {
+			return limited(int(left.Seconds()) + 1)(req)
+		}
+		return r.api.RoundTrip(req)
+	})
+}
+
+// Many people in each of many groups wait for the end of a 429, all for the same answer, or for
+// their group's pace. Somebody in a private chat, behind them in the queue and then again and
+// again, does not.
+func TestGroupsThatAreHeldDelayNobody(t *testing.T) {
+	type test struct {
+		groups, people, questions int
+		held                      time.Duration
+	}
+	const held = 26 * time.Second // of which one passes before anybody asks
+	sizes := map[string]test{
+		"ten groups": {10, 110, 1, held}, "twenty groups": {20, 60, 1, held}, "one group": {1, 1100, 1, held},
+		"eight questions": {10, 110, 8, held}, "one group, at its pace": {1, 1100, 8, 0},
+	}
+	for way, change := range ways {
+		for order, takes := range map[string]time.Duration{"group by group": 0, "mixed": 60 * time.Millisecond} {
+			inBubble(t, sizes, func(t *testing.T, tt test) {
+				r := setUp(t, change, paced)
+				r.holdGroups(tt.held, takes)
+				r.run()
+				time.Sleep(time.Second)
+				all := rand.New(rand.NewPCG(1, 1)).Perm(tt.groups * tt.people)
+				if order == "group by group" {
+					slices.Sort(all)
+				}
+				for _, i := range all {
+					r.send(writes(faketelegram.Group(group-int64(i/tt.people)), int64(1000+i), fmt.Sprint("/staked ", i%tt.questions)))
+				}
+				asked := map[int64]time.Time{}
+				for user := range int64(80) {
+					asked[1+user] = time.Now()
+					r.send(inPrivate(1+user, "/price"))
+					time.Sleep(700 * time.Millisecond)
+				}
+				for _, m := range r.idle(time.Minute) {
+					if at, is := asked[m.Chat]; is && m.At.Sub(at) >= time.Second {
+						t.Errorf("%s, %s: somebody waits %v", way, order, m.At.Sub(at))
+					}
+					delete(asked, m.Chat)
+				}
+				inGroups := 0
+				for _, m := range r.api.Sent() {
+					if m.Chat < 0 {
+						inGroups += answered(m)
+					}
+				}
+				check(t, "private answers that are missing", len(asked), 0)
+				if way == "polling" { // A delivery that is turned away is not repeated here.
+					check(t, "answers in groups", inGroups, tt.groups*tt.people)
+				}
+			})
+		}
+	}
+}
+
+// An answer that is on its way, or that a service delays, waits for nothing of its chat: it
+// stays in Telegram's queue until it is out, however many stand behind it.
+func TestAnswersOnTheirWayStayQueued(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.holdGroups(0, stuckAfter-10*time.Millisecond)
+		r.ask(250)
+		r.run()
+		time.Sleep(stuckAfter - 20*time.Millisecond)
+		check(t, "updates in Telegram's queue", len(r.api.Pending()), 250)
+		r.sent(250)
+	})
 }

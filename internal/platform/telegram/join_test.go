@@ -346,7 +346,7 @@ func TestALinkAndAnAnswerAskToJoinToo(t *testing.T) {
 }
 
 func TestJoinRequestsAreAskedForOnlyWhereTheyAreAnswered(t *testing.T) {
-	for name, changes := range map[string][]func(*Config){"[message callback_query inline_query]": nil, "[message callback_query inline_query chat_join_request]": {withJoins}} {
+	for name, changes := range map[string][]func(*Config){"[message callback_query inline_query my_chat_member]": nil, "[message callback_query inline_query my_chat_member chat_join_request]": {withJoins}} {
 		simulated(t, func(t *testing.T, r *adapterTest) {
 			r.runJoins()
 			check(t, "kinds", fmt.Sprint(r.api.Webhook().AllowedUpdates), name)

@@ -16,12 +16,12 @@ import (
 	"herald/internal/demo/fake/telegramtest"
 )
 
-var answersMany = regexp.MustCompile(`For (\d+) who asked\.`)
+var answersMany = regexp.MustCompile(`For ([\d,]+) who asked\.`)
 
 // answered is how many askers a message says that it is for.
 func answered(m faketelegram.Sent) int {
 	if found := answersMany.FindStringSubmatch(m.Text); found != nil {
-		n, _ := strconv.Atoi(found[1])
+		n, _ := strconv.Atoi(strings.ReplaceAll(found[1], ",", ""))
 		return n
 	}
 	return 1

@@ -33,16 +33,19 @@ type command struct {
 	private bool
 }
 
-// parse returns what a message or a press asks, or nil if this bot has no answer to it.
+// parse returns what an update asks, or nil if this bot has no answer to it.
 func parse(u *update, me *models.User, h chat.Handler) *command {
 	m, commands := u.message(), h.Commands()
 	if m == nil || !m.Chat.private() && !m.Chat.group() {
 		return nil
 	}
 	var c *command
-	if u.Press != nil {
+	switch {
+	case u.Press != nil:
 		c = parsePress(u.Press)
-	} else {
+	case u.Member != nil:
+		c = &command{request: chat.Request{Command: chat.HelloCommand}, text: chat.HelloCommand}
+	default:
 		c = parseMessage(m, me, commands)
 	}
 	if c == nil || m.Chat.private() && m.Chat.ID != c.user {

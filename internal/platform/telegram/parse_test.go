@@ -242,6 +242,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"update_id":1,"message":{"reply_to_message":{"reply_to_message":{}}}}`))
 	f.Add([]byte(`{"update_id":1,"message":{"message_id":0,"ephemeral_message_id":7,"chat":{"id":-1,"type":"group"},"from":{"id":2},"text":"/price","entities":[{"type":"bot_command","length":6}]}}`))
 	f.Add([]byte(`{"update_id":1,"callback_query":{"id":"1","from":{"id":2},"data":"1 e 0 mylogins 2","message":{"message_id":0,"ephemeral_message_id":8,"date":1,"chat":{"id":-1,"type":"group"}}}}`))
+	f.Add([]byte(`{"update_id":1,"my_chat_member":{"chat":{"id":-5,"type":"group"},"old_chat_member":{"status":"left"},"new_chat_member":{"status":"restricted","is_member":true,"can_send_messages":true}}}`))
 	f.Add([]byte(`{"update_id":1,"inline_query":{"id":"1","from":{"id":2},"query":"staked 0x52908400098527886E0F7030069857D2E4169EE7","offset":""}}`))
 	a := &Adapter{Config: Config{Count: func(string) {}}}
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -260,10 +261,7 @@ func FuzzParse(f *testing.F) {
 		if !ours {
 			return
 		}
-		m := u.Message
-		if u.Press != nil {
-			m = u.Press.Message
-		}
+		m := u.message()
 		asked, _ := testCommands.Find(c.request.Command)
 		ephemeral := c.ephemeral.Arrived()
 		if c.private != (asked.Visibility == chat.Private || ephemeral) || ephemeral && m.EphemeralID <= 0 {

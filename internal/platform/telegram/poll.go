@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +18,10 @@ const (
 	batchSize = 100
 	// stuckAfter is how long an update is in flight before it counts as stuck.
 	stuckAfter = 300 * time.Millisecond
+	// passWaiting and passNone are arguments of offsetTracker.offset: the first is longer
+	// than any update is in flight, and shorter than the time since waitingSince.
+	passWaiting = 24 * time.Hour
+	passNone    = time.Duration(math.MaxInt64)
 	// commitTimeout bounds the getUpdates of commit.
 	commitTimeout = 900 * time.Millisecond
 )
@@ -26,42 +31,48 @@ const (
 // in flight, but no longer than gapPerUpdate for each update of the batch, or minGap if
 // that is more. After any other batch poll waits that long.
 //
-// If a poll repeats the offset of the last one within half a second, Telegram returns only
-// one update (tdlib/telegram-bot-api 10.0, Client.cpp, process_get_updates_query). An
-// update that hangs would then hide all others. So that poll waits for sameOffsetGap.
+// While the offset stays, polls are sameOffsetGap apart. If one repeats the offset of the last
+// within half a second, Telegram returns only one update (tdlib/telegram-bot-api 10.0,
+// Client.cpp, process_get_updates_query), and an update that hangs would hide all others. The
+// ID before the offset is acknowledged, so it asks for the same updates: poll sends the two in
+// turn.
 const (
 	gapPerUpdate  = 100 * time.Microsecond
 	minGap        = 2 * time.Millisecond
-	sameOffsetGap = 600 * time.Millisecond
+	sameOffsetGap = 100 * time.Millisecond
 )
 
 // poll takes updates and starts a goroutine for each. It blocks until ctx is done or the
 // token is refused. It acknowledges an update once that one and all before it are answered.
 //
-// There are two exceptions. A getUpdates returns the first batchSize updates that are not
-// acknowledged, so an update that takes long would hide all others behind these. If a full
-// batch has nothing new, poll acknowledges the stuck updates at its head. In a raid, poll
-// acknowledges join requests at once, and the stuck updates too: updates come faster than the
-// checks end. What is acknowledged is still answered, also on
-// SIGTERM. It is lost if the process is killed, or if Telegram does not take the answer
-// before the drain ends.
+// There are exceptions. A getUpdates returns the first batchSize updates that are not
+// acknowledged, so an update that takes long would hide all others behind these. If a batch is
+// full, poll acknowledges the updates at its head that wait for their chat's rate, a 429 or
+// another message, as a webhook's are; if it has nothing new, also the stuck ones. In a raid,
+// poll acknowledges join requests at once, and the stuck updates too: updates come faster than
+// the checks end. What is acknowledged is still answered, also on SIGTERM. It is lost if the
+// process is killed, or if Telegram does not take the answer before the drain ends.
 func (s *session) poll(ctx context.Context) {
 	// This deletes the webhook of an earlier run. A webhook set later belongs to another
 	// process: polls then fail with a conflict until that process deletes it.
 	_ = s.repeat(ctx, func() error { return s.a.api.DeleteWebhook(ctx) })
-	lastOffset, lastPoll, passStuck := int64(-1), time.Time{}, false
+	lastOffset, lastSent, lastPoll, pass := int64(-1), int64(-1), time.Time{}, passNone
 	// The first getUpdates returns at once, which shows early that Telegram can be reached.
 	wait := time.Duration(0)
 	for ctx.Err() == nil {
 		s.await(ctx, time.Until(lastPoll.Add(sameOffsetGap)), func() bool {
-			offset, _ := s.offsets.offset(passStuck)
+			offset, _ := s.offsets.offset(pass)
 			return offset != lastOffset
 		})
-		offset, busy := s.offsets.offset(passStuck)
+		offset, busy := s.offsets.offset(pass)
 		if busy { // An update in flight is still queued, so there is nothing to wait for.
 			wait = 0
 		}
 		lastOffset, lastPoll = offset, time.Now()
+		if offset == lastSent && offset > 1 { // Below 0, Telegram would drop updates.
+			offset--
+		}
+		lastSent = offset
 		batch, err := s.getUpdates(ctx, offset, wait)
 		if err != nil {
 			return
@@ -71,8 +82,15 @@ func (s *session) poll(ctx context.Context) {
 			s.offsets.forget()
 		}
 		anyNew, raid := s.dispatch(ctx, batch)
+		switch full := len(batch) >= batchSize; {
 		// While the global rate delays messages, updates are safer in Telegram's queue.
-		passStuck = (raid || !anyNew && len(batch) >= batchSize) && !s.out.Saturated()
+		case (raid || full && !anyNew) && !s.out.Saturated():
+			pass = stuckAfter
+		case full:
+			pass = passWaiting
+		default:
+			pass = passNone
+		}
 		wait = longPoll
 		gap := max(minGap, gapPerUpdate*time.Duration(len(batch)))
 		s.await(ctx, gap, func() bool { return anyNew && s.a.InFlight() <= len(batch)/2 })
@@ -128,6 +146,7 @@ func (s *session) start(ctx context.Context, u *update) bool {
 	if u.Join != nil {
 		return s.queueJoin(u.Join, answered)
 	}
+	u.waits = func() { s.offsets.mark(u.ID, waitingSince) }
 	free := s.a.places.take(ctx, u.chat())
 	if ctx.Err() != nil {
 		return false
@@ -161,7 +180,7 @@ func (s *session) await(ctx context.Context, d time.Duration, done func() bool) 
 
 // commit acknowledges the updates answered since the last getUpdates, within commitTimeout.
 func (s *session) commit(ctx context.Context) {
-	offset, _ := s.offsets.offset(false)
+	offset, _ := s.offsets.offset(passNone)
 	if offset == 0 {
 		return
 	}
@@ -178,8 +197,8 @@ type offsetTracker struct {
 	mu sync.Mutex
 	// next is the offset once all of taken are answered; 0 is unknown.
 	next int64
-	// taken maps the ID of each update from the offset on to the time of begin; the zero
-	// time is an answered update.
+	// taken maps the ID of each update from the offset on to the time of begin, or to
+	// waitingSince; the zero time is an answered update.
 	taken map[int64]time.Time
 	// answered holds a token if an update was answered since the last receive.
 	answered chan struct{}
@@ -200,12 +219,18 @@ func (o *offsetTracker) begin(id int64) bool {
 	return true
 }
 
+// waitingSince is the time of an update that waits, long before any other.
+var waitingSince = time.Unix(0, 0)
+
 // done marks an update as answered.
-func (o *offsetTracker) done(id int64) {
+func (o *offsetTracker) done(id int64) { o.mark(id, time.Time{}) }
+
+// mark sets the time of an update in taken, if the update is there.
+func (o *offsetTracker) mark(id int64, at time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if _, known := o.taken[id]; known {
-		o.taken[id] = time.Time{}
+		o.taken[id] = at
 	}
 	select {
 	case o.answered <- struct{}{}:
@@ -214,14 +239,14 @@ func (o *offsetTracker) done(id int64) {
 }
 
 // offset returns the ID of the first update in flight and true. If none is in flight, it
-// returns the ID after the last update, or 0 if that is unknown. With passStuck, the stuck
-// updates before the first one that is not stuck count as answered.
-func (o *offsetTracker) offset(passStuck bool) (offset int64, busy bool) {
+// returns the ID after the last update, or 0 if that is unknown. Updates that are in flight for
+// longer than pass count as answered, up to the first one that is not.
+func (o *offsetTracker) offset(pass time.Duration) (offset int64, busy bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(o.taken)) {
 		begun := o.taken[id]
-		if !begun.IsZero() && (!passStuck || time.Since(begun) <= stuckAfter) {
+		if !begun.IsZero() && time.Since(begun) <= pass {
 			return id, true
 		}
 		delete(o.taken, id)

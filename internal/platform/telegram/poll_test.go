@@ -79,6 +79,18 @@ func TestPollsAreMadeWithPauses(t *testing.T) {
 	})
 }
 
+// A server that has no update for a while is asked from the same offset again, and that never
+// drops what comes next.
+func TestPollsAgainDropNoUpdate(t *testing.T) {
+	inBubble(t, map[string]time.Duration{"an even number": time.Second, "an odd number": time.Second + sameOffsetGap}, func(t *testing.T, length time.Duration) {
+		r := setUp(t)
+		r.carry("getUpdates", length, answering(http.StatusOK, `{"ok":true,"result":[]}`))
+		r.ask(3)
+		r.run()
+		r.sent(3)
+	})
+}
+
 func TestTenMinuteOutage(t *testing.T) {
 	inBubble(t, map[string]roundTripper{
 		"a proxy's page, 401": answering(401, "<html></html>"),
@@ -189,9 +201,9 @@ func TestPollingDeletesAWebhookOnlyAtStart(t *testing.T) {
 	})
 }
 
-// Updates are passed in order once they are answered, or if they are stuck at the
-// head; and an empty queue may begin again with lower numbers.
-func TestOffsetPassesAnsweredAndStuck(t *testing.T) {
+// Updates are passed in order once they are answered, or if they wait or are stuck
+// at the head; and an empty queue may begin again with lower numbers.
+func TestOffsetPassesAnsweredWaitingAndStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffsetTracker()
 		begin := func(ids ...int64) {
@@ -201,30 +213,35 @@ func TestOffsetPassesAnsweredAndStuck(t *testing.T) {
 				}
 			}
 		}
-		check := func(passStuck bool, want string) {
+		check := func(pass time.Duration, want string) {
 			t.Helper()
-			offset, busy := o.offset(passStuck)
+			offset, busy := o.offset(pass)
 			if got := fmt.Sprint(offset, " ", busy); got != want {
 				t.Errorf("%s, want %s", got, want)
 			}
 		}
-		check(false, "0 false")
-		begin(5, 7, 6)
-		check(true, "5 true")
+		check(passNone, "0 false")
+		begin(4, 5, 7, 6)
+		check(stuckAfter, "4 true")
+		o.mark(4, waitingSince)
+		o.mark(9, waitingSince) // is not taken yet
+		check(passNone, "4 true")
+		check(passWaiting, "5 true")
 		o.done(6)
-		check(false, "5 true")
+		check(passNone, "5 true")
 		time.Sleep(stuckAfter + time.Millisecond)
 		begin(8)
-		check(false, "5 true")
-		check(true, "8 true")
+		check(passNone, "5 true")
+		check(passWaiting, "5 true")
+		check(stuckAfter, "8 true")
 		o.done(5)
 		o.done(8)
-		check(false, "9 false")
+		check(passNone, "9 false")
 		if o.begin(7) {
 			t.Error("an acknowledged update is taken again")
 		}
 		o.forget()
 		begin(3)
-		check(false, "3 true")
+		check(passNone, "3 true")
 	})
 }

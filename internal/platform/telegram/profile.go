@@ -34,7 +34,7 @@ func (s *session) syncProfile(ctx context.Context) {
 			persist(func() error { return s.setMenu(ctx, botapi.Menu{Scope: scope, Language: code}, menu) })
 		}
 		for t, text := range map[botapi.ProfileText]string{
-			botapi.Description:      words.Say(l, chat.Say("telegram.description")),
+			botapi.Description:      s.a.description(l),
 			botapi.ShortDescription: words.Say(l, chat.Say("telegram.short_description")),
 		} {
 			persist(func() error {
@@ -46,6 +46,19 @@ func (s *session) syncProfile(ctx context.Context) {
 			})
 		}
 	}
+}
+
+// description says what the bot does, and how to get a tag or join a group of the settings. Of
+// the tags it has the first one only, because Telegram bounds it to 512 characters.
+func (a *Adapter) description(l chat.Language) string {
+	text := words.Say(l, chat.Say("telegram.description"))
+	if tags := a.Settings.StakerTags; len(tags) > 0 {
+		text += "\n\n" + words.Say(l, chat.SayWith("help.role", chat.Values{"command": chat.Plain("/verify"), "badge": chat.Plain(tags[0].ID)}))
+	}
+	if len(a.Settings.JoinChats) > 0 {
+		text += "\n\n" + words.Say(l, chat.Say("telegram.description.join"))
+	}
+	return text
 }
 
 // menuOf returns the menu of all commands, with moderators' summaries in theirs.

@@ -62,6 +62,24 @@ func TestProfileIsSetOnceInEveryLanguage(t *testing.T) {
 	})
 }
 
+// The description names the first tag, and that there are groups to join. Telegram would refuse
+// one that is too long.
+func TestDescriptionNamesTheWaysIn(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.adapter.Settings.StakerTags = []chat.Badge{{Community: "-5", ID: "Sixteen letters."}, {Community: "-6", ID: "Whale"}}
+		r.run()
+		time.Sleep(time.Second)
+		for _, l := range chat.Languages() {
+			said := r.api.Description(string(l))
+			for _, want := range []string{"/verify", "Sixteen letters.", words.Say(l, chat.Say("telegram.description.join"))} {
+				if !strings.Contains(said, want) || strings.Contains(said, "Whale") {
+					t.Errorf("in %q the bot is described as %q", l, said)
+				}
+			}
+		}
+	}, withJoins)
+}
+
 // Commands are answered meanwhile. A call that fails is repeated no sooner than the server
 // asks for, and one that is refused is not repeated.
 func TestProfileFailuresDelayNoAnswer(t *testing.T) {

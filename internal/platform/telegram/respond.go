@@ -35,6 +35,7 @@ type task struct {
 	free func()
 	// press is the press to answer; nil if the command came in a message.
 	press *press
+	waits func() // update.waits
 }
 
 // respond handles one update. It blocks until the outcome of each message is known, or the
@@ -50,12 +51,15 @@ func (s *session) respond(id string, u *update, free func()) (done bool) {
 		}
 		return true
 	}
-	t := &task{s: s, arrived: time.Now(), free: free}
+	t := &task{s: s, arrived: time.Now(), free: free, waits: u.waits}
 	if u.Press != nil {
 		t.press = &press{s: s, id: u.Press.ID}
 		defer t.press.answer(bot.AnswerCallbackQueryParams{})
 	}
 	t.cmd = parse(u, s.me, s.tasks.Handler)
+	if s.needless(u, t.cmd) {
+		return true
+	}
 	if t.cmd == nil {
 		if u.Press != nil {
 			t.cmd = &command{request: chat.Request{Locale: u.Press.From.Language}}
@@ -171,7 +175,7 @@ func (t *task) typing(to botapi.Destination) (stop func()) {
 func (t *task) message(content botapi.Content) outbox.Message {
 	return outbox.Message{
 		To: t.cmd.to, Content: content, Sender: t.cmd.sender, Deadline: t.arrived.Add(t.s.a.CommandTimeout),
-		Sharing: outbox.Sharing{Joined: t.free},
+		Sharing: outbox.Sharing{Joined: t.free}, Waits: t.waits,
 	}
 }
 

@@ -15,6 +15,9 @@ type update struct {
 	Press   *callbackQuery `json:"callback_query"`
 	Inline  *inlineQuery   `json:"inline_query"`
 	Join    *joinRequest   `json:"chat_join_request"`
+	Member  *membership    `json:"my_chat_member"`
+
+	waits func() // is outbox.Message.Waits of what is sent about the update
 }
 
 // read decodes an update, and reports whether it may ask something. The ID is set even if
@@ -25,14 +28,17 @@ func (a *Adapter) read(raw []byte) (u *update, answerable bool) {
 		a.Count("update_undecodable")
 		return &update{ID: u.ID}, false // The rest may be there in part.
 	}
-	return u, u.Message != nil || u.Press != nil || u.Inline != nil || u.Join != nil
+	return u, u.Message != nil || u.Press != nil || u.Inline != nil || u.Join != nil || u.Member.added()
 }
 
-// message returns the message that was written, or the one with the pressed button. It is
-// nil for any other update.
+// message returns the message that was written, or the one with the pressed button, or for a
+// change of membership one that has only its chat. It is nil for any other update.
 func (u *update) message() *message {
-	if u.Press != nil {
+	switch {
+	case u.Press != nil:
 		return u.Press.Message
+	case u.Member != nil:
+		return &message{Chat: u.Member.Chat}
 	}
 	return u.Message
 }
@@ -60,6 +66,7 @@ type message struct {
 	ReplyTo       *message  `json:"reply_to_message"`
 	AutoForward   bool      `json:"is_automatic_forward"` // a channel's post, in its discussion group
 	TopicCreated  *struct{} `json:"forum_topic_created"`
+	MigrateTo     int64     `json:"migrate_to_chat_id"` // the ID of the supergroup that this group becomes
 	Text          string    `json:"text"`
 	Entities      []entity  `json:"entities"`
 	attachments

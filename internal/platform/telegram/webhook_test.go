@@ -35,7 +35,7 @@ func TestWebhookStatuses(t *testing.T) {
 		hook := r.api.Webhook()
 		check(t, "url", hook.URL, "https://bot.example/hook")
 		check(t, "secret", hook.Secret, hookSecret)
-		check(t, "allowed updates", fmt.Sprint(hook.AllowedUpdates), "[message callback_query inline_query]")
+		check(t, "allowed updates", fmt.Sprint(hook.AllowedUpdates), "[message callback_query inline_query my_chat_member]")
 		// White space before an update makes it as large as that.
 		spaced := func(size int) []byte { return append(bytes.Repeat([]byte(" "), size-len(good)), good...) }
 		for _, tt := range []struct {

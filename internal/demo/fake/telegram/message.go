@@ -51,6 +51,9 @@ func (s *Server) send(method string, p params, files map[string][]byte) (result 
 	if no := s.reachable(m.Chat); no != nil {
 		return nil, no
 	}
+	if s.muted[m.Chat] {
+		return nil, bad("not enough rights to send text messages to the chat")
+	}
 	if to := receiverOf(p); to.User != 0 {
 		no = s.receive(m, to, p)
 	} else if no = s.replyTo(m, arg[*reply](p, "reply_parameters")); no == nil {

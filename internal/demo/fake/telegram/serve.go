@@ -204,6 +204,9 @@ func (s *Server) getUpdates(r *http.Request, p params) (any, *refusal) {
 		if kinds != nil {
 			s.allowed = kinds
 		}
+		if offset < 0 { // counts from the end, and drops the updates before
+			s.queue = s.queue[max(0, len(s.queue)+int(offset)):]
+		}
 		for offset > 0 && len(s.queue) > 0 && s.queue[0].id < offset && s.webhook.URL == "" {
 			s.queue = s.queue[1:]
 		}

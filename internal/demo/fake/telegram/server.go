@@ -67,6 +67,7 @@ type Server struct {
 	own        map[[2]int64]*Sent // the bot's messages, by chat and ID
 	others     map[[2]int64]bool  // everybody else's
 	status     map[[2]int64]string
+	muted      map[int64]bool // chats where the bot may not write
 	moved      map[int64]int64
 	revoked    bool
 	webhook    Webhook
@@ -132,7 +133,7 @@ func New() *Server {
 		closing: closing, close: end,
 		nextUpdate: 1000, nextID: 1, nextEphemeral: 1,
 		started: map[int64]bool{}, own: map[[2]int64]*Sent{}, others: map[[2]int64]bool{}, status: map[[2]int64]string{},
-		moved: map[int64]int64{},
+		muted: map[int64]bool{}, moved: map[int64]int64{},
 		menus: map[MenuKey][]Command{}, descriptions: map[[2]string]string{}, ephemerals: map[[2]int64]ephemeral{},
 		presses: map[string]*press{}, queries: map[string]*inlineQuery{},
 		inviting: map[int64]bool{}, chats: map[int64]ChatInfo{},

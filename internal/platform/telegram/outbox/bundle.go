@@ -57,7 +57,12 @@ func (o *Outbox) join(m Message) (b *bundle, d *delivery, first bool) {
 // send blocks until no other message of the bundle is being sent, then sends d. An answer
 // releases the bundle by a timer of seal.
 func (b *bundle) send(ctx context.Context, d *delivery) {
-	b.sending <- struct{}{} // The delivery before ends soon after ctx at the latest.
+	select {
+	case b.sending <- struct{}{}:
+	default:
+		d.m.Waits()
+		b.sending <- struct{}{} // The delivery before ends soon after ctx at the latest.
+	}
 	d.run(ctx)
 	if d.m.EditID == 0 {
 		return
@@ -73,7 +78,7 @@ func (b *bundle) send(ctx context.Context, d *delivery) {
 func (d *delivery) seal() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.newest.To = d.m.To // The answer replies to whoever waited longest.
+	d.newest.To, d.newest.Waits = d.m.To, d.m.Waits // The answer replies to whoever waited longest.
 	d.m = d.newest
 	if combined := d.m.Sharing.Combined; combined != nil && d.requests > 1 {
 		d.m.Content = combined(d.requests)

@@ -169,6 +169,7 @@ func (d *delivery) call(ctx context.Context) (id int64, err error) {
 	case botapi.TooManyRequests:
 		d.Count("rate_limited")
 		d.hold(e.RetryAfter)
+		d.m.Waits()
 	case botapi.OutcomeUnknown:
 		d.Count("send_outcome_unknown")
 	case botapi.Refused, botapi.Forbidden, botapi.Conflict, botapi.Public:

@@ -71,6 +71,7 @@ func (d *delivery) enter(ctx context.Context, limits []chat.Limit) error {
 			return errNoRoom
 		}
 	}
+	d.m.Waits()
 	select {
 	case <-d.next:
 		return nil

@@ -107,6 +107,9 @@ type Message struct {
 	// Sharing says which messages may be sent as one; the zero value shares nothing. A
 	// Notice needs none.
 	Sharing Sharing
+	// Waits is called, perhaps often, if the message waits for its chat's rate, the end of a
+	// 429, or another message; it may be nil.
+	Waits func()
 }
 
 // Sharing joins messages that wait at the same time: only the newest is sent.
@@ -164,6 +167,9 @@ type Receipt struct {
 
 // Send sends a message. It blocks until the outcome is known, or ctx ends.
 func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
+	if m.Waits == nil {
+		m.Waits = func() {}
+	}
 	if m.Notice != "" {
 		m.Sharing.Key, m.Sender = noticeKey{m.To.Chat, m.Notice}, 0
 	}
@@ -180,6 +186,7 @@ func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 	case m.Notice != "":
 		return Receipt{Result: Dropped} // The chat is told by the one that waits.
 	default:
+		m.Waits()
 		if m.Sharing.Joined != nil {
 			m.Sharing.Joined()
 		}

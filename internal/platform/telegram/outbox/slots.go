@@ -91,6 +91,7 @@ func (d *delivery) waitForSlot(ctx context.Context) error {
 		case wait > d.patience():
 			return errNoRoom
 		}
+		d.m.Waits()
 		transport.Sleep(ctx, wait)
 	}
 }
