@@ -68,16 +68,15 @@ func (c *helpCommand) waysIn(req chat.Request) (ways chat.Section) {
 		role := chat.Values{"command": chat.CommandLink("/verify"), "badge": badgeNames(all)}
 		ways.Fields = append(ways.Fields, chat.Field{Value: chat.SayWith("help.role", role)})
 	}
-	var groups []string
+	var groups chat.Parts
 	for _, entry := range slices.Sorted(maps.Keys(c.JoinChats)) {
 		platform, group, _ := strings.Cut(entry, ":")
 		if name := c.Members.CommunityName(chat.Platform(platform), group); name != "" && group != req.Community {
-			groups = append(groups, string(name))
+			groups = append(groups, name)
 		}
 	}
 	if groups != nil {
-		names := chat.Values{"groups": chat.Untrusted(strings.Join(groups, ", "))}
-		ways.Fields = append(ways.Fields, chat.Field{Value: chat.SayWith("help.join", names)})
+		ways.Fields = append(ways.Fields, chat.Field{Value: chat.SayWith("help.join", chat.Values{"groups": groups})})
 	}
 	return ways
 }

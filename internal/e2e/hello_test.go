@@ -71,7 +71,7 @@ func TestHelpNamesTheWayToARole(t *testing.T) {
 			t.Parallel()
 			d, settings := withRole(t, way)
 			d.platform.Serve(d.fakes, settings...)
-			want := []string{"/verify gets you Staker", "join MAT Holders, MAT Stakers"}
+			want := []string{"/verify gets you Staker", "join on Telegram: MAT Holders · MAT Stakers"}
 			if way.OnDiscord {
 				want = []string{"gets you Staker", "mylogins"}
 			}

@@ -194,7 +194,7 @@ func (p *page) toggle(services ...string) {
 
 func everything(p *page) {
 	p.as("member", "private") // In a group, a card goes once a newer one answers the same question.
-	p.each("/price", "/price 24h", "/price 7d", "/price 30d", "/price 1500", "/supply", "/staked STAKER", "/status")
+	p.each("/price", "/price 24h", "/price 7d", "/price 30d", "/price 1500", "/price $100", "/supply", "/staked STAKER", "/status")
 	p.as("member", "group")
 	p.each("/staked IDLE", "/mylogins", "/exists", "/verify STAKER", "/verify IDLE", "/help", "/staked 0x12", "/price 1y")
 	for _, line := range []string{"/staked", "/price hello there"} {
@@ -204,7 +204,7 @@ func everything(p *page) {
 	p.tell("/mylogins")
 	p.click("#old-app")
 	p.as("member", "private")
-	p.each("/help")
+	p.each("/help", "/help price")
 	for _, line := range []string{"/prise", "hello", p.wallet(0), "/staked", "/staked 0x12"} {
 		p.tell(line)
 	}

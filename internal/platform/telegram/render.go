@@ -208,7 +208,7 @@ func maybeLink(text string) bool {
 		if unicode.IsDigit(r) {
 			digits++
 		}
-		return digits > 4 || !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != ' ' && r != '-'
+		return digits > 4 || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsSpace(r) && r != '-'
 	})
 }
 
