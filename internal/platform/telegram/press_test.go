@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -189,6 +190,38 @@ func TestRefreshShowsOnlyANewerAnswer(t *testing.T) {
 			t.Errorf("the message says %q", r.one().Text)
 		}
 	})
+}
+
+// A refresh without a time of the answer is told, too, that it brings nothing new. It is not if
+// an attempt without an answer may have edited the card.
+func TestARefreshThatChangesNothingIsTold(t *testing.T) {
+	for name, test := range map[string]struct {
+		shown string
+		fault []telegramtest.Fault
+		told  string
+	}{
+		"the same":      {"refreshed", nil, "Nothing newer yet"},
+		"another":       {"before", nil, ""},
+		"502, but made": {"before", []telegramtest.Fault{telegramtest.Page(http.StatusBadGateway).CarriedOut()}, ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := card(t)
+			reply := refreshed(test.shown, 0)
+			reply.AsOf = time.Time{}
+			r.answer(reply)
+			r.press(ann, "Refresh")
+			r.idle(time.Minute)
+			reply.Title = chat.Say("refreshed")
+			r.answer(reply)
+			r.api.Fail("editMessageText", test.fault...)
+			r.press(ann, "Refresh")
+			r.idle(time.Minute)
+			answers := r.pressAnswers(2)
+			if got := answers[1].Text; got != test.told || r.one().Text != "refreshed" {
+				t.Errorf("%s: told %q, want %q; the card says %q", name, got, test.told, r.one().Text)
+			}
+		})
+	}
 }
 
 // The spinner ends soon, and the edit is made when Telegram takes it.

@@ -89,9 +89,9 @@ func everyCall() map[string]apiCall {
 		"sendMessage": {func(x ctx, c *Client) error { return failure(c.Send(x, to, full)) }, `{` + whereTo + message + `}`},
 		"sendPhoto": {func(x ctx, c *Client) error { return failure(c.Send(x, to, pictured)) },
 			`{` + whereTo + captionJSON + `,"reply_markup":` + keyboard + `,"photo":"attach://photo"}`},
-		"editMessageText": {func(x ctx, c *Client) error { return c.Edit(x, ref, full) },
+		"editMessageText": {func(x ctx, c *Client) error { return failure(c.Edit(x, ref, full)) },
 			`{"chat_id":-1001,"message_id":5,` + message + `}`},
-		"editMessageMedia": {func(x ctx, c *Client) error { return c.Edit(x, ref, pictured) },
+		"editMessageMedia": {func(x ctx, c *Client) error { return failure(c.Edit(x, ref, pictured)) },
 			`{"chat_id":-1001,"message_id":5,"media":{"type":"photo","media":"attach://photo",` + captionJSON + `},"reply_markup":` + keyboard + `}`},
 		"deleteMessage": {func(x ctx, c *Client) error { return c.do(x, "deleteMessage", ref) }, `{"chat_id":-1001,"message_id":5}`},
 		"answerCallbackQuery": {func(x ctx, c *Client) error {
@@ -178,8 +178,11 @@ func TestAnEditThatChangesNothingSucceeds(t *testing.T) {
 	s := telegramtest.NewInMemory(t)
 	c := newClient(t, s.URL, s)
 	id, err := c.Send(t.Context(), Destination{Chat: group}, Content{Text: "x"})
-	for range 2 {
-		err = errors.Join(err, c.Edit(t.Context(), MessageRef{Chat: group, MessageID: id}, Content{Text: "y"}))
+	for _, want := range []bool{true, false} {
+		changed, failed := c.Edit(t.Context(), MessageRef{Chat: group, MessageID: id}, Content{Text: "y"})
+		if err = errors.Join(err, failed); changed != want {
+			t.Errorf("changed: %t, want %t", changed, want)
+		}
 	}
 	if err != nil || s.Sent()[0].Edits != 1 {
 		t.Errorf("%v; sent %+v", err, s.Sent())

@@ -124,10 +124,10 @@ type MessageRef struct {
 	MessageID int64 `json:"message_id"`
 }
 
-// Edit replaces the content of a message (editMessageText or editMessageMedia). It
-// succeeds if the message has that content already. A text can become a picture, but
+// Edit replaces the content of a message (editMessageText or editMessageMedia). It succeeds
+// and returns false if the message has that content already. A text can become a picture, but
 // not the other way round.
-func (c *Client) Edit(ctx context.Context, m MessageRef, content Content) error {
+func (c *Client) Edit(ctx context.Context, m MessageRef, content Content) (changed bool, err error) {
 	type media struct {
 		Type  string `json:"type"`
 		Media string `json:"media"`
@@ -147,11 +147,11 @@ func (c *Client) Edit(ctx context.Context, m MessageRef, content Content) error 
 			Markup models.ReplyMarkup `json:"reply_markup,omitempty"`
 		}{m, media{Type: "photo", Media: "attach://" + pictureName, caption: content.caption()}, content.Markup}, content.Picture)
 	}
-	_, err := change[struct{}](ctx, c, request)
+	_, err = change[struct{}](ctx, c, request)
 	if ErrorOf(err).detail == notModified {
-		return nil
+		return false, nil
 	}
-	return err
+	return err == nil, err
 }
 
 // Remove deletes a message of the bot (deleteMessage). It retries until the call succeeds

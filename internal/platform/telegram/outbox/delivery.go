@@ -155,7 +155,10 @@ func (d *delivery) call(ctx context.Context) (id int64, err error) {
 	case m.Ephemeral.Arrived():
 		err = d.API.SendEphemeral(ctx, m.Ephemeral, m.Content)
 	case m.EditID != 0:
-		err = d.API.Edit(ctx, botapi.MessageRef{Chat: m.To.Chat, MessageID: m.EditID}, m.Content)
+		var changed bool
+		changed, err = d.API.Edit(ctx, botapi.MessageRef{Chat: m.To.Chat, MessageID: m.EditID}, m.Content)
+		// An attempt with an unknown outcome may have changed it.
+		d.receipt.Unchanged = err == nil && !changed && m.Unknown == 0
 	default:
 		id, err = d.API.Send(ctx, m.To, m.Content)
 	}

@@ -159,6 +159,8 @@ type Receipt struct {
 	Result Result
 	// Sent is a new message that was Delivered to everybody in its chat.
 	Sent botapi.MessageRef
+	// Unchanged is set if an edited message had that content already.
+	Unchanged bool
 	// Unknown counts the attempts with an unknown outcome, from Message.Unknown on.
 	Unknown int
 	// Err says why the message was not Delivered, for a log.

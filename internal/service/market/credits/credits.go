@@ -108,7 +108,7 @@ func (b *Budget) advance() {
 	if !b.resets.IsZero() && !now.Before(b.resets) {
 		b.resets = time.Time{} // A new month has begun, of which nothing is known yet.
 	}
-	passed := max(now.Sub(b.at), 0)
+	passed := now.Sub(b.at)
 	b.at = now
 	credits, _ := b.share(now)
 	b.level = min(b.level+float64(passed)/b.every(), max(credits*burstShare, 1))

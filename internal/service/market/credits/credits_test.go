@@ -223,6 +223,21 @@ func TestCreditsComeBackAndAreSavedUp(t *testing.T) {
 	}
 }
 
+// Others with the same key may spend more than there is. A quarter of the pace is kept then.
+func TestOthersLeaveAQuarter(t *testing.T) {
+	now := start
+	b := newBudget(0, func() time.Time { return now })
+	left := 14_400
+	for range 24 {
+		b.Learn(Reading{Left: left, Resets: 30 * day})
+		now, left = now.Add(time.Hour), left-40
+	}
+	pace := 30 * day / time.Duration(left)
+	if got := b.Every().Round(time.Second); got < 4*pace-5*time.Second || got > 4*pace+40*time.Second {
+		t.Errorf("a credit comes back after %v, want some %v", got, 4*pace)
+	}
+}
+
 func TestACallThatIsNotCountedIsFree(t *testing.T) {
 	b := newBudget(0, func() time.Time { return start })
 	for i := range 100 {
