@@ -19,7 +19,7 @@ const (
 	// notDrawn stands for every period that is none of periods.
 	notDrawn = "0h"
 	// anotherSymbol matches what is a token's symbol in any sentence.
-	anotherSymbol = `\$[a-z]\w*|btc|bitcoin|eth|ethereum|bnb|sol|xrp|ton|trx|doge|usdt|usdc`
+	anotherSymbol = `\$[a-z]\w*|btc|bitcoin|eth|ethereum|bnb|sol|xrp|ton|trx|ada|avax|doge|shib|pepe|usdt|usdc`
 )
 
 var (
@@ -27,17 +27,18 @@ var (
 	// space between the two.
 	countedUnit = regexp.MustCompile(`(?i)^([0-9]{0,5})(?:` + units + `)$`)
 	unitApart   = regexp.MustCompile(`(?i)([0-9]) ((?:` + units + `)(?: |$))`)
-	// filler matches what says nothing new, also of a price in USD if no number stands beside
-	// the words.
-	filler    = regexp.MustCompile(`(?i)^(now|today|pls|plz|please|ahora|hoy|сейчас|şimdi|现在)$`)
-	inDollars = regexp.MustCompile(`(?i)^(in|usd|\$)$`)
-	// aSymbol matches what is typed of another token: a short word, alone or after a number,
-	// or anotherSymbol among other words.
-	aSymbol = regexp.MustCompile(`(?i)^([\W\d]* )?[a-z]{2,5}$|(^| )(` + anotherSymbol + `)( |$)`)
+	filler      = regexp.MustCompile(`(?i)^(now|today|pls|plz|please|ahora|hoy|сейчас|şimdi|现在)$`)
+	asChart     = regexp.MustCompile(`(?i)^(chart|graph|gráfico|график|grafik|图表)$`)
+	dollars     = regexp.MustCompile(`(?i)^` + dollar + `$`)
+	// into matches what stands between a sum and what it is converted into.
+	into = regexp.MustCompile(`(?i)^(in|to|en|a|в|=)$`)
+	// aSymbol matches what is typed of another token: a short word, alone if it is in capitals
+	// or after a number, or anotherSymbol among other words.
+	aSymbol = regexp.MustCompile(`^[A-Z]{2,5}$|(?i:^[\W\d]*\d[\W\d]* [a-z]{2,5}$|(^| )(` + anotherSymbol + `)( |$))`)
 )
 
 // periodOf returns the period that a word says: one of periods, or notDrawn. It returns "" for
-// another word, and for a unit of one or two letters without its number.
+// another word, and for a unit of one or two bytes without its number.
 func periodOf(word string) string {
 	parts := countedUnit.FindStringSubmatch(word)
 	if parts == nil || parts[1] == "" && len(word) < 3 {
@@ -49,16 +50,28 @@ func periodOf(word string) string {
 	return cmp.Or(map[int]string{24: "24h", 7 * 24: "7d", 30 * 24: "30d"}[hours], notDrawn)
 }
 
-// tidy returns what was typed without the token's own symbol and fillers, and with each period
-// as periodOf returns it.
+// tidy returns what was typed without the token's own symbol, fillers and the USD into which
+// tokens are converted. It returns each period as periodOf does.
 func (c *priceCommand) tidy(typed []string) (words []string) {
 	text := unitApart.ReplaceAllString(strings.Join(typed, " "), "$1$2")
-	counted := strings.ContainsAny(text, "0123456789")
+	converted := !strings.ContainsAny(text, "0123456789") // a token, if no sum is named
+	var charted []string
 	for _, word := range strings.Fields(text) {
-		own := strings.EqualFold(strings.Trim(word, "$"), c.Symbol)
-		if !own && !filler.MatchString(word) && (counted || !inDollars.MatchString(word)) {
+		name, in, _ := strings.Cut(word, "/") // as TKN/USD
+		switch {
+		case strings.EqualFold(strings.Trim(name, "$"), c.Symbol) && (in == "" || dollars.MatchString(in)):
+			converted = converted || len(words) > 0
+		case into.MatchString(word):
+			converted = true
+		case converted && dollars.MatchString(word), filler.MatchString(word):
+		case asChart.MatchString(word):
+			charted = []string{"24h"}
+		default:
 			words = append(words, cmp.Or(periodOf(word), word))
 		}
+	}
+	if words == nil {
+		return charted
 	}
 	return words
 }

@@ -36,15 +36,16 @@ func status(from Sources, options Options) chat.Command {
 // answer says of each service whether it works. What concerns the chat is behind a button for
 // its moderators.
 func (c statusCommand) answer(ctx context.Context, req chat.Request) (chat.Reply, error) {
-	all := make([]serviceStatus, len(c.Services))
+	pinged := make([]core.Answer[any], len(c.Services))
 	var asking sync.WaitGroup
 	for i, s := range c.Services {
-		asking.Go(func() {
-			pinged, err := s.Ping(ctx)
-			all[i] = statusOf(pinged, err, s.Health())
-		})
+		asking.Go(func() { pinged[i].Snapshot, pinged[i].Err = s.Ping(ctx) })
 	}
 	asking.Wait()
+	var all []serviceStatus
+	for i, s := range c.Services {
+		all = append(all, statusOf(pinged[i], s.Health()))
+	}
 	reply := statusReply(all)
 	if req.Community != "" {
 		reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say("button.details"), Command: detailsName})
@@ -68,11 +69,12 @@ var failingStates = map[core.Reason]string{
 	core.Limited: "status.limited", core.UsedUp: "status.used_up", core.NoData: "status.no_data",
 }
 
-func statusOf(pinged core.Snapshot[any], err error, h core.Health) serviceStatus {
+func statusOf(pinged core.Answer[any], h core.Health) serviceStatus {
 	s := serviceStatus{Health: h, state: chat.Say("status.fine")}
 	stake, isStake := pinged.Value.(core.Stake)
 	quote, isQuote := pinged.Value.(core.Quote)
-	if err == nil && pinged.Stale {
+	err := pinged.Err
+	if err == nil && pinged.Stale && pinged.Why != nil {
 		err = pinged.Why
 	}
 	switch {

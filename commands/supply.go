@@ -79,7 +79,10 @@ func (c supplyCommand) reply(f supplyFigures) chat.Reply {
 	reply.Checked, reply.AsOf, reply.FreshUntil = f.times()
 	if f.oldSupply() {
 		reply.Tone, reply.Title, reply.Subtitle = chat.Warning, chat.SayWith("supply.old", title), nil
-		reply.AsOf, reply.Checked = core.Later(reply.AsOf, asOfOld(f.supply.At)), time.Time{}
+		reply.Checked = time.Time{}
+		if f.price.Err == nil {
+			reply.AsOf = core.Later(reply.AsOf, asOfOld(f.supply.At))
+		}
 	}
 	if f.price.Err != nil {
 		reply.Notes = []chat.Text{chat.Say("supply.unpriced"), Explain(f.price.Err)}
@@ -91,8 +94,8 @@ func (c supplyCommand) reply(f supplyFigures) chat.Reply {
 	return reply
 }
 
-// times returns the time of the oldest figure, which is zero if the price is old, that of the
-// newest, and until when all are fresh.
+// times returns the times of a Reply: Checked, that of the oldest figure, which is zero if the
+// price is old; AsOf, that of the newest, which is zero without a price; and FreshUntil.
 func (f supplyFigures) times() (checked, asOf, freshUntil time.Time) {
 	checked, asOf, freshUntil = f.supply.At, f.supply.At, f.supply.FreshUntil
 	if f.stakeKnown() {
@@ -154,8 +157,7 @@ func otherCap(s core.Supply, q core.Quote) []chat.Text {
 	return []chat.Text{chat.SayWith("supply.cap_of", chat.Values{"source": chat.Plain(q.Source), "cap": chat.Money{Decimal: theirs}})}
 }
 
-// supplyFooter returns the price by which the supplies are worth that, and where it is from or
-// why there is no newer figure.
+// supplyFooter returns the price that was used, and its source or why there is no newer figure.
 func supplyFooter(f supplyFigures) (footer chat.Parts) {
 	if f.supply.Stale {
 		footer = chat.Parts{why(f.supply.Why)}

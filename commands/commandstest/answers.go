@@ -156,8 +156,8 @@ func alone[V any](get func() (core.Snapshot[V], error)) core.Source[struct{}, V]
 // Sources answer as w says.
 func (w *Answers) Sources() commands.Sources {
 	return commands.Sources{
-		Price:  alone(func() (core.Snapshot[core.Quote], error) { return explained(w.Price, market.Service), w.PriceErr }),
-		Supply: alone(func() (core.Snapshot[core.Supply], error) { return explained(w.Supply, supply.Service), w.SupplyErr }),
+		Price:  alone(func() (core.Snapshot[core.Quote], error) { return asAnswered(w.Price, market.Service), w.PriceErr }),
+		Supply: alone(func() (core.Snapshot[core.Supply], error) { return asAnswered(w.Supply, supply.Service), w.SupplyErr }),
 		Stakes: ask[common.Address, core.Stake](func(common.Address) (core.Snapshot[core.Stake], error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -189,9 +189,9 @@ func (w *Answers) Sources() commands.Sources {
 	}
 }
 
-// explained returns s as a Query returns it: an old answer has no time until which it is fresh,
+// asAnswered returns s as a Query returns it: an old answer has no time until which it is fresh,
 // and has a reason, which is that the service cannot be reached unless s has another.
-func explained[V any](s core.Snapshot[V], of *core.Service) core.Snapshot[V] {
+func asAnswered[V any](s core.Snapshot[V], of *core.Service) core.Snapshot[V] {
 	if s.Stale {
 		s.FreshUntil, s.Why = time.Time{}, cmp.Or(s.Why, failed(of, core.Unreachable))
 	}
@@ -221,14 +221,11 @@ func (w *Answers) total() core.Source[struct{}, core.Stake] {
 	return late{alone(func() (core.Snapshot[core.Stake], error) { return w.Total, w.TotalErr }), w.TotalLate}
 }
 
-// fakeService is a commands.Service.
+// fakeService is a commands.Service whose Health is set.
 type fakeService struct {
-	pinged core.Snapshot[any]
-	err    error
+	*core.Upstream
 	health core.Health
 }
-
-func (s fakeService) Ping(context.Context) (core.Snapshot[any], error) { return s.pinged, s.err }
 
 func (s fakeService) Health() core.Health { return s.health }
 
@@ -239,8 +236,9 @@ func service[V any](w *Answers, s *core.Service, err error, answer core.Snapshot
 	if ok && failed.Reason != core.Paused && failed.Reason != core.NoCredit && !w.NeverAsked {
 		h.FailingSince, h.Reason = Noon.Add(-18*time.Minute), failed.Reason
 	}
-	answer = explained(answer, s)
-	return fakeService{pinged: core.Snapshot[any]{Value: answer.Value, At: Noon, Stale: answer.Stale, Why: answer.Why}, err: err, health: h}
+	u := core.NewUpstream(nil, s, 0, nil)
+	core.PingWith(u, alone(func() (core.Snapshot[V], error) { return asAnswered(answer, s), err }))
+	return fakeService{u, h}
 }
 
 // drawn implements commands.Chart.

@@ -212,7 +212,8 @@ func (q *Query[K, V]) refetch(ctx context.Context, key K, last time.Time) (Snaps
 	}
 	if s, ok := q.load(ctx); ok && s.At.After(last) {
 		q.put(key, s)
-		if q.upstream.budget != nil {
+		// At a start nobody knows whose the answer is.
+		if q.upstream.budget != nil && !last.IsZero() {
 			q.upstream.budget.Note()
 		}
 		if time.Since(s.At) < q.TTL {

@@ -389,12 +389,12 @@ func TestAnotherReplicasPriceCostsACredit(t *testing.T) {
 		store, p := mapStore{}, &fakeBudget{}
 		one, two := newQueryTest(querySetup{store: store, price: priced(7)}), newQueryTest(querySetup{store: store, price: priced(8), budget: p})
 		for want := range int64(4) {
-			if p.noted.Load() != want {
-				t.Errorf("%d credits are noted, want %d", p.noted.Load(), want)
-			}
 			one.Quote(t.Context())
 			for range 3 {
 				two.Quote(t.Context())
+			}
+			if p.noted.Load() != want { // The first one may be its own, of before its start.
+				t.Errorf("%d credits are noted, want %d", p.noted.Load(), want)
 			}
 			time.Sleep(time.Minute)
 		}

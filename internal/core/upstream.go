@@ -82,7 +82,7 @@ func NewUpstream(c *Cache, service *Service, ttl time.Duration, budget Budget) *
 func PingWith[V any](u *Upstream, source Source[struct{}, V]) {
 	u.ping = func(ctx context.Context) (Snapshot[any], error) {
 		s, err := source.Get(ctx, struct{}{})
-		return Snapshot[any]{Value: s.Value, At: s.At, Stale: s.Stale}, err
+		return Snapshot[any]{Value: s.Value, At: s.At, Stale: s.Stale, Why: s.Why}, err
 	}
 }
 
@@ -213,12 +213,13 @@ type creditPause struct {
 	recheck, next time.Time
 }
 
-// lastCreditPause returns the last pause if that was for want of a credit, and the zero value
-// otherwise or while the service fails.
+// lastCreditPause returns the last pause if that was for want of a credit. It returns the zero
+// value otherwise, after a call that was made since, and while the service fails.
 func (u *Upstream) lastCreditPause() creditPause {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.paused == nil || u.paused.Reason != NoCredit && u.paused.Reason != UsedUp || !u.health.FailingSince.IsZero() {
+	if u.paused == nil || u.paused.Reason != NoCredit && u.paused.Reason != UsedUp ||
+		u.health.LastCall.After(u.pausedUntil) || !u.health.FailingSince.IsZero() {
 		return creditPause{}
 	}
 	why := *u.paused

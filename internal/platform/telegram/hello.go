@@ -37,7 +37,7 @@ func (m *membership) added() bool {
 // most, because such updates come in any order.
 func (s *session) needless(u *update, c *command) bool {
 	switch group := u.chat(); {
-	case u.Member != nil:
+	case u.Member != nil && c != nil:
 		s.event(0, botAdded, group)
 		transport.Sleep(s.tasks.Commands, helloAfter)
 		return s.event(peek, groupMoved, group)

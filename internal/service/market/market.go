@@ -67,7 +67,8 @@ func New(s Settings, c *core.Cache, log *slog.Logger) *Client {
 	m.Price = core.NewQuery(m.Upstream, &core.Query[struct{}, core.Quote]{
 		Name: "price", TTL: s.TTL,
 		Fetch: func(ctx context.Context, _ struct{}) (core.Quote, error) {
-			defer m.plan.readBeside(ctx)()
+			wait := m.plan.readBeside(ctx)
+			defer wait()
 			found, counted, err := m.probe(ctx)
 			m.plan.ended(counted, err)
 			return found.Quote, err
@@ -117,8 +118,9 @@ func (c *Client) probe(ctx context.Context) (found Listing, counted bool, err er
 	data, status, err := c.quote(ctx, path)
 	if path == pathV1 && isGone(status) {
 		path = pathV3
-		if data, status, err = c.quote(ctx, path); !isGone(status) && c.v1Gone.Swap(time.Now().UnixNano()) == 0 {
-			c.log.WarnContext(ctx, "the price provider has ended version 1 of its quotes; version 3 is asked", "path", pathV1)
+		data, status, err = c.quote(ctx, path)
+		if !isGone(status) {
+			c.tellV1Gone(ctx)
 		}
 	} else if path == pathV1 && err == nil {
 		c.v1Gone.Store(0)
@@ -130,6 +132,14 @@ func (c *Client) probe(ctx context.Context) (found Listing, counted bool, err er
 	found, err = c.settings.listing(data, time.Now())
 	found.Quote.V1Gone = path == pathV3
 	return found, counted, err
+}
+
+// tellV1Gone notes that version 1 of the quotes is gone, and logs that the first time.
+func (c *Client) tellV1Gone(ctx context.Context) {
+	before := c.v1Gone.Swap(time.Now().UnixNano())
+	if before == 0 {
+		c.log.WarnContext(ctx, "the price provider has ended version 1 of its quotes; version 3 is asked", "path", pathV1)
+	}
 }
 
 func isGone(status int) bool { return status == http.StatusNotFound || status == http.StatusGone }
@@ -156,8 +166,10 @@ func (c *Client) get(ctx context.Context, attempt, pathAndQuery string) (resp *r
 	}
 	data, refused, parseErr := parseAnswer(resp.Body, time.Now().UTC())
 	failed, _ := errors.AsType[*core.Error](err)
+	// Such a code says no more than the status.
+	vague := refused == nil || refused.Reason == core.Rejected && refused.RetryAfter == 0
 	switch {
-	case failed != nil && (refused == nil || refused.Reason == core.Rejected && refused.RetryAfter == 0):
+	case failed != nil && vague:
 		return resp, nil, err
 	case failed != nil:
 		refused.RetryAfter = max(refused.RetryAfter, failed.RetryAfter)

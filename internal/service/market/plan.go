@@ -18,18 +18,19 @@ const (
 	readEvery = 10 * time.Minute
 	// readScarce is how often it is asked while there is no credit, and after a failure.
 	readScarce = time.Minute
-	// readTime bounds the request, so that a price is never late for it.
+	// readTime is how long a reading may take, and so how long it may delay a price.
 	readTime = 2 * time.Second
 )
 
 // plan spends the credits of PRICE_API_KEY, and asks the provider what is left of them. It
-// implements core.Budget. A nil plan counts nothing.
+// implements core.Budget. readBeside and ended do nothing on a nil plan.
 type plan struct {
 	*credits.Budget
 	client *Client
 
-	mu   sync.Mutex
-	read time.Time // when the provider was last asked what is left
+	mu sync.Mutex
+	// read is when the last reading began: a request for what is left.
+	read time.Time
 }
 
 func newPlan(c *Client) *plan {
@@ -43,18 +44,17 @@ func (p *plan) Take(ctx context.Context) *core.Error {
 		p.readAfter(ctx, readScarce)
 		wait, usedUp = p.Budget.Take()
 	}
-	failed := &core.Error{Service: Service, Reason: core.NoCredit, RetryAfter: wait, Err: errors.New("not called, the next credit is not due")}
 	switch {
 	case wait == 0:
 		return nil
 	case usedUp:
-		failed.Reason, failed.Err = core.UsedUp, errors.New("not called, the plan has no credit left")
+		return &core.Error{Service: Service, Reason: core.UsedUp, RetryAfter: wait, Err: errors.New("not called, the plan has no credit left")}
 	}
-	return failed
+	return &core.Error{Service: Service, Reason: core.NoCredit, RetryAfter: wait, Err: errors.New("not called, the next credit is not due")}
 }
 
-// readBeside asks what is left if that is due, beside the caller's own request. The caller
-// must call wait, which blocks until that has ended.
+// readBeside starts a reading if one is due. The caller must call wait, which blocks until the
+// reading ends.
 func (p *plan) readBeside(ctx context.Context) (wait func()) {
 	if p == nil {
 		return func() {}
@@ -64,8 +64,8 @@ func (p *plan) readBeside(ctx context.Context) (wait func()) {
 	return reading.Wait
 }
 
-// readAfter asks what is left unless that was done within a time. It learns nothing if the
-// provider does not say.
+// readAfter reads what is left unless the last reading began less than pause ago. A reading
+// that fails changes nothing.
 func (p *plan) readAfter(ctx context.Context, pause time.Duration) {
 	p.mu.Lock()
 	due := time.Since(p.read) >= pause
@@ -81,8 +81,8 @@ func (p *plan) readAfter(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// ended counts a call for which Take has spent a credit. What the provider counted during a
-// failure is not known, so it is asked soon.
+// ended ends the call of a Take. After a failure it makes the next reading due in readScarce,
+// because nobody knows what the provider counted.
 func (p *plan) ended(counted bool, err error) {
 	if p == nil {
 		return
@@ -109,11 +109,7 @@ func (c *Client) Credits(ctx context.Context) (credits.Reading, error) {
 	if err != nil {
 		return credits.Reading{}, err
 	}
-	now := resp.Date
-	if now.IsZero() {
-		now = time.Now()
-	}
-	left, err := parseCredits(data, now)
+	left, err := parseCredits(data, resp.Date)
 	if err != nil {
 		return credits.Reading{}, Service.Fail(core.Malformed, err).During("credits")
 	}
@@ -121,8 +117,8 @@ func (c *Client) Credits(ctx context.Context) (credits.Reading, error) {
 }
 
 // parseCredits reads the data of an answer. now is the provider's time: this machine's clock
-// may be a day off. A month that should be over, or that ends in more than two, counts as a
-// whole one.
+// may be a day off. A reset in the past, or more than two months ahead, is replaced by a whole
+// month.
 func parseCredits(data any, now time.Time) (r credits.Reading, err error) {
 	member := func(v any, names ...string) any {
 		for _, name := range names {

@@ -178,6 +178,45 @@ func TestWhatIsLeftIsSpreadOverTheMonth(t *testing.T) {
 	})
 }
 
+func TestWhatIsLeftIsAskedNowAndThen(t *testing.T) {
+	failing := status(500, "")
+	for name, test := range map[string]struct {
+		left    int64
+		fault   *func(http.ResponseWriter, *http.Request) bool
+		perHour int64
+	}{
+		"while there are credits": {1_000_000, nil, 7}, "without a credit": {0, nil, 60}, "during an outage": {1_000_000, &failing, 60},
+	} {
+		p := &provider{resets: 10 * 24 * time.Hour}
+		p.limit.Store(test.left)
+		p.fault.Store(test.fault)
+		inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
+			for begun := time.Now(); time.Since(begun) < time.Hour; time.Sleep(10 * time.Second) {
+				c.Price.Get(t.Context(), struct{}{})
+			}
+			if n := p.infos.Load(); n > test.perHour || n < test.perHour-5 {
+				t.Errorf("%s: %d times in an hour, want %d", name, n, test.perHour)
+			}
+		})
+	}
+}
+
+// A failure costs no credit also where nobody says so, and a plan that is used up is let alone.
+func TestWhatTheProviderDoesNotCountIsFree(t *testing.T) {
+	for body, want := range map[string]int64{"": 100, `{"status":{"error_code":1010}}`: 1} {
+		p, refuse := &provider{noInfo: true}, status(429, body)
+		p.fault.Store(&refuse)
+		inBubble(t, p, market.Settings{MonthlyCredits: 100}, func(t *testing.T, c *market.Client) {
+			for begun := time.Now(); time.Since(begun) < 10*time.Hour; time.Sleep(10 * time.Second) {
+				c.Price.Get(t.Context(), struct{}{})
+			}
+			if n := p.quotes.Load(); n < want || want == 1 && n > 1 {
+				t.Errorf("%q: %d quotes asked for in ten hours, want %d", body, n, want)
+			}
+		})
+	}
+}
+
 // Without a credit nobody is asked for a quote, and an upgrade is noticed within a minute.
 func TestAnUpgradeIsNoticed(t *testing.T) {
 	p := &provider{resets: 10 * 24 * time.Hour}
@@ -198,6 +237,13 @@ func TestAnUpgradeIsNoticed(t *testing.T) {
 		time.Sleep(time.Minute)
 		if _, err := c.Price.Get(t.Context(), struct{}{}); err != nil {
 			t.Errorf("a minute after an upgrade: %v", err)
+		}
+		// The pause until then has ended with the call.
+		time.Sleep(20 * time.Minute)
+		for range 2 {
+			if q, err := c.Price.Get(t.Context(), struct{}{}); err != nil || q.Why != nil || time.Since(q.At) > 0 {
+				t.Errorf("20 minutes later: %v old, the reason is %v, %v", time.Since(q.At), q.Why, err)
+			}
 		}
 	})
 }

@@ -35,7 +35,7 @@ const Uncounted = -1
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{Heading: "Token and its price", Name: "PRICE_API_URL", Default: "https://pro-api.coinmarketcap.com",
-			Comment: "Where the price provider is; /v1/cryptocurrency/... is appended.",
+			Comment: "Where the price provider is; /v1/... and /v3/... are appended.",
 			Set:     config.Field(&s.URL, config.BaseURLWithout("/v1/cryptocurrency"))},
 		{Name: "PRICE_API_KEY", Secret: true, Example: "01234567-89ab-cdef-0123-456789abcdef",
 			Comment: "Sent as X-CMC_PRO_API_KEY. Unset: none is sent.", Set: config.Field(&s.APIKey, config.Hidden(config.Visible))},

@@ -34,7 +34,8 @@ const (
 	// minStart is the least that a new process may spend at once where the provider does not
 	// say what is left: a price, and another one if that cannot be read.
 	minStart = 2
-	// maxOthers is the largest part of the pace that is left to others with the same key.
+	// maxOthers is the largest part of what is left of the plan that is left to others with the
+	// same key.
 	maxOthers = 0.75
 )
 
@@ -62,9 +63,10 @@ type Budget struct {
 	resets time.Time
 	// pending is what was spent on calls that have not ended. A Reading may lack them.
 	pending float64
-	// others is what was spent since, which is at the first Reading, by none of the replicas.
-	others float64
+	// since is the time of the first Reading. others counts the credits that no replica spent
+	// since then.
 	since  time.Time
+	others float64
 	// usedUpUntil is the time before which the provider takes no call.
 	usedUpUntil time.Time
 }
@@ -119,7 +121,9 @@ func (b *Budget) every() float64 {
 	credits, end := b.share(b.at)
 	pace := credits / float64(end.Sub(b.at))
 	if lasted := b.at.Sub(b.since); !b.resets.IsZero() && lasted > time.Hour {
-		pace -= min(b.others/float64(lasted), maxOthers*pace)
+		// Others spend what an operator's bound leaves them.
+		whole := max(b.left, 1) / float64(end.Sub(b.at))
+		pace = min(pace, whole-min(b.others/float64(lasted), maxOthers*whole))
 	}
 	return 1 / pace
 }
@@ -163,8 +167,8 @@ func (b *Budget) spend(credits float64) {
 	}
 }
 
-// Note counts a credit that another replica spent. However many these are, there is a credit
-// again within twice Every.
+// Note counts a credit that another replica spent. However often Note is called, there is a
+// credit again after at most twice Every.
 func (b *Budget) Note() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -189,7 +193,10 @@ func (b *Budget) Learn(r Reading) {
 		b.level = min(b.level+b.unread, b.start()) - b.unread
 		b.unread = 0
 	case upgraded:
-		b.level, b.usedUpUntil = max(b.level, b.start()), time.Time{}
+		b.level = max(b.level, b.start())
+	}
+	if upgraded {
+		b.usedUpUntil = time.Time{}
 	}
 }
 
@@ -224,7 +231,7 @@ func (b *Budget) Available() float64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.advance()
-	if b.at.Before(b.usedUpUntil) {
+	if b.at.Before(b.usedUpUntil) || !b.resets.IsZero() && b.left < 1 {
 		return 0
 	}
 	return max(math.Floor(b.level), 0)

@@ -18,6 +18,8 @@ type provider struct {
 	spent int       // of this month
 	month time.Time // begin of the month
 	busy  int       // most spent in a month
+	mine  int       // of spent, by replicas
+	own   int       // most of these in a month
 	full  int       // refusals for want of credits
 }
 
@@ -25,6 +27,7 @@ func (p *provider) pass(d time.Duration) {
 	p.now = p.now.Add(d)
 	if !p.now.Before(p.month.Add(Month)) {
 		p.busy, p.spent, p.month = max(p.busy, p.spent), 0, p.month.Add(Month)
+		p.own, p.mine = max(p.own, p.mine), 0
 	}
 }
 
@@ -79,6 +82,7 @@ func (d *deployment) ask(i int) {
 	if !counted {
 		return
 	}
+	d.mine++
 	d.gap, d.priced = max(d.gap, d.now.Sub(d.priced)), d.now
 	for j, other := range d.replicas {
 		if j != i {
@@ -134,6 +138,11 @@ func TestAMonthsCreditsLastAMonth(t *testing.T) {
 			}
 		}, 0.97, 2 * time.Hour},
 		{"an operator's bound", 15_000, 5000, false, nothing, 0.25, 20 * time.Minute},
+		{"an operator's bound, others spend a third", 15_000, 5000, false, func(d *deployment, _ int) {
+			for range 7 {
+				d.call()
+			}
+		}, 0.6, 20 * time.Minute},
 		{"the provider does not say", 10_000, 0, true, nothing, 0.8, 6 * time.Minute},
 		{"the provider does not say, restarts each day", 10_000, 0, true, func(d *deployment, hour int) {
 			if hour%24 == 0 {
@@ -153,8 +162,8 @@ func TestAMonthsCreditsLastAMonth(t *testing.T) {
 				if want := int(test.least * float64(test.plan)); d.busy < want {
 					t.Errorf("%d credits in the busiest month, want at least %d", d.busy, want)
 				}
-				if bound := test.perMonth; bound > 0 && d.busy > bound {
-					t.Errorf("%d credits in the busiest month, the operator allows %d", d.busy, bound)
+				if bound := test.perMonth; bound > 0 && d.own > bound {
+					t.Errorf("%d credits in the busiest month, the operator allows %d", d.own, bound)
 				}
 				if d.gap > test.oldest {
 					t.Errorf("a price was %v old, want at most %v", d.gap, test.oldest)
@@ -238,6 +247,18 @@ func TestOthersLeaveAQuarter(t *testing.T) {
 	}
 }
 
+func TestWhatWasSpentBeforeTheFirstReadingCounts(t *testing.T) {
+	b := newBudget(0, func() time.Time { return start })
+	for range 15 {
+		b.Take()
+		b.End(true)
+	}
+	b.Learn(Reading{Left: 14_985, Resets: Month})
+	if got := takeAll(b); got != 5 {
+		t.Errorf("%d credits after 15 of 20, want 5", got)
+	}
+}
+
 func TestACallThatIsNotCountedIsFree(t *testing.T) {
 	b := newBudget(0, func() time.Time { return start })
 	for i := range 100 {
@@ -251,8 +272,13 @@ func TestACallThatIsNotCountedIsFree(t *testing.T) {
 func TestTheProviderDecides(t *testing.T) {
 	now := start
 	b := newBudget(0, func() time.Time { return now })
+	b.UseUp(20 * day)
+	b.Learn(Reading{Left: 500, Resets: 2 * day})
+	if b.Available() == 0 {
+		t.Error("the first reading does not end a refusal")
+	}
 	b.Learn(Reading{Left: 0, Resets: 2 * day})
-	if wait, usedUp := b.Take(); wait != 2*day || !usedUp {
+	if wait, usedUp := b.Take(); wait != 2*day || !usedUp || b.Available() != 0 {
 		t.Errorf("with none left: wait %v, used up: %v", wait, usedUp)
 	}
 	b.Learn(Reading{Left: 5000, Resets: 2 * day}) // an upgrade
