@@ -18,7 +18,7 @@ var (
 	periods = []string{"24h", "7d", "30d"}
 	// changes are the times over which the text tells changes.
 	changes = []string{"1h", "24h", "7d"}
-	// lengths are how long the two last.
+	// lengths maps each of periods and changes to its duration.
 	lengths = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "30d": 30 * 24 * time.Hour}
 )
 

@@ -31,6 +31,7 @@ import (
 	"herald/internal/ops"
 	"herald/internal/secret/logtest"
 	"herald/internal/service/market"
+	"herald/internal/service/market/credits"
 	"herald/internal/service/partner"
 	"herald/internal/service/supply"
 )
@@ -124,6 +125,14 @@ func TestQuotesSeenAreDrawnAndKept(t *testing.T) {
 	want := fmt.Sprintf(`[{"t":%d,"p":"%s"}]`, world.World.Quote.LastUpdated.Unix(), world.World.Quote.Price)
 	if string(kept) != want {
 		t.Errorf("kept %s, want %s", kept, want)
+	}
+}
+
+func TestCheckSaysWhoCountsCredits(t *testing.T) {
+	for counted, want := range map[bool]string{true: "credits are counted here", false: "credits are not counted"} {
+		if got := aboutCredits(credits.Reading{}, context.DeadlineExceeded, counted); !strings.Contains(got, want) {
+			t.Errorf("%t: %q", counted, got)
+		}
 	}
 }
 

@@ -231,9 +231,12 @@ func aboutQuote(found market.Listing, err error) ([]string, error) {
 	return details, nil
 }
 
-// aboutCredits says what is left of the price provider's plan.
-func aboutCredits(left credits.Reading, err error) string {
-	if err != nil {
+// aboutCredits says what is left of the price provider's plan, or who counts its credits.
+func aboutCredits(left credits.Reading, err error, counted bool) string {
+	switch {
+	case err != nil && !counted:
+		return "credits are not counted: PRICE_MONTHLY_CREDITS is 0"
+	case err != nil:
 		return "it does not say what is left of the plan: credits are counted here, by PRICE_MONTHLY_CREDITS or 10000 a month"
 	}
 	return fmt.Sprintf("credits left: %s, a new month in %.1f days", say(chat.Count(left.Left)), left.Resets.Hours()/24)

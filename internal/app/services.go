@@ -83,7 +83,8 @@ func (b *Bot) list(price *market.Client, supplies *supply.Client, stakes *stakin
 			ask: func(ctx context.Context) ([]string, error) {
 				details, err := aboutQuote(price.Probe(ctx))
 				if err == nil {
-					details = append(details, aboutCredits(price.Credits(ctx)))
+					left, failed := price.Credits(ctx)
+					details = append(details, aboutCredits(left, failed, price.Budget() != nil))
 				}
 				return details, err
 			}},

@@ -41,8 +41,8 @@ const (
 	SlowAnswer Reason = "slow"
 	// Limited: the service asks for fewer calls (429 and the like).
 	Limited Reason = "limited"
-	// UsedUp: it answers no more calls until the limit of a day or a month is reset. It may
-	// not have been called for that.
+	// UsedUp: it answers no more calls until the limit of a day or a month is reset. The
+	// Budget may know that without a call.
 	UsedUp Reason = "used_up"
 	// NoCredit: it was not called. Its plan's calls are spread over the month, and the
 	// next one is not due yet.

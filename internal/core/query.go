@@ -119,7 +119,7 @@ func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 }
 
 // record reports a lookup's result to the Observer. It returns s with Stale, FreshUntil and
-// Why set; a stale s comes with its Why.
+// Why set. The caller has set the Why of a stale s.
 func (q *Query[K, V]) record(s Snapshot[V], result string, now time.Time, until deadlines) Snapshot[V] {
 	q.upstream.cache.Observer.Lookup(q.Name, result, now.Sub(s.At))
 	s.Stale = result == "stale"

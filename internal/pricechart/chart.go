@@ -115,9 +115,7 @@ func (s sheet) drawHeader() {
 		text = s.say(chat.Change{Decimal: change.Decimal})
 	}
 	room := s.drawExtremes() - extremesGap - margin - pillGap - 2*pillPadding
-	full := s.textWidth(look, text)
-	most, least := min(full, maxPill), full*labelSize/pillSize // it stays as large as a label
-	taken := max(least, most*min(1, room/(most+s.textWidth(s.big(priceSize), price))))
+	taken := pillWidth(s.textWidth(look, text), s.textWidth(s.big(priceSize), price), room)
 	pill := rect{top: pillTop, bottom: pillBottom}
 	pill.left = s.text(s.big(priceSize), row(margin-4, margin+room-taken, pill.middle()), price).right + pillGap
 	pill.right = pill.left + taken + 2*pillPadding
@@ -125,6 +123,14 @@ func (s sheet) drawHeader() {
 		s.fill(s.ink, 0.16, pill.outline(16))
 		s.text(look, pill.inset(pillPadding), text)
 	}
+}
+
+// pillWidth returns the width of the pill's text, which is full at pillSize. If the room is too
+// narrow for the price and the text, both shrink alike, but the text no further than to
+// labelSize.
+func pillWidth(full, price, room float64) float64 {
+	most, least := min(full, maxPill), full*labelSize/pillSize
+	return max(least, most*min(1, room/(most+price)))
 }
 
 // drawExtremes draws the highest and the lowest price at the right if they are known, and
@@ -184,11 +190,11 @@ func (s sheet) line(to plot) {
 // beside returns a place in the plot for a text of a width, below or above one of the
 // positions: the nearest that no stroke crosses, or one above the plot if there is none.
 func (s sheet) beside(in plot, positions []position, width float64) rect {
-	x, y := width/2+labelPadding, float64(labelSize)/2+labelPadding
-	for away := y + 4; away < 300; away += 10 {
+	halfWidth, halfHeight := width/2+labelPadding, float64(labelSize)/2+labelPadding
+	for away := halfHeight + 4; away < 300; away += 10 {
 		for _, at := range positions {
-			for _, at.y = range []float64{at.y + away, at.y - away} {
-				place := rect{left: at.x - x, top: at.y - y, right: at.x + x, bottom: at.y + y}
+			for _, y := range []float64{at.y + away, at.y - away} {
+				place := rect{left: at.x - halfWidth, top: y - halfHeight, right: at.x + halfWidth, bottom: y + halfHeight}
 				inPlot := in.contains(xy(place.left, place.top)) && in.contains(xy(place.right, place.bottom))
 				if inPlot && !slices.ContainsFunc(s.strokes, place.contains) {
 					return place

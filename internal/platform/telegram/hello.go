@@ -13,9 +13,6 @@ import (
 // Telegram reports the bot as added there, and the move in another update.
 const helloAfter = time.Second
 
-// peek, passed to event, has nothing happen.
-const peek = -time.Millisecond
-
 // Events in a group after which another update needs no answer.
 const botAdded, groupMoved = "added", "moved"
 
@@ -26,34 +23,41 @@ type membership struct {
 	New  struct{ Status string } `json:"new_chat_member"`
 }
 
-// added reports whether the bot was added to a chat. It may write there unless nobody may.
+// added reports whether the bot was added to a chat with more rights than a restricted member.
 func (m *membership) added() bool {
 	return m != nil && slices.Contains([]string{"left", "kicked"}, m.Old.Status) &&
 		slices.Contains([]string{"member", "administrator"}, m.New.Status)
 }
 
-// needless reports whether u needs no answer: the bot came with a group that has moved, or hello
-// answers the /start that is sent by the link which adds the bot. It blocks for helloAfter at
-// most, because such updates come in any order.
+// needless reports whether u needs no answer. That is so if the bot moved with its group, and
+// for the /start of the link that added the bot: the hello answers it. needless blocks for at
+// most helloAfter, because such updates come in any order.
 func (s *session) needless(u *update, c *command) bool {
 	switch group := u.chat(); {
 	case u.Member != nil && c != nil:
-		s.event(0, botAdded, group)
+		s.note(botAdded, group)
 		transport.Sleep(s.tasks.Commands, helloAfter)
-		return s.event(peek, groupMoved, group)
+		return s.noted(groupMoved, group)
 	case u.Message != nil && u.Message.MigrateTo != 0:
-		return s.event(0, groupMoved, u.Message.MigrateTo)
+		s.note(groupMoved, u.Message.MigrateTo)
+		return true
 	case c != nil && c.request.Command == "start" && !c.request.Direct:
 		transport.Sleep(s.tasks.Commands, helloAfter/2)
-		return s.event(peek, botAdded, group)
+		return s.noted(botAdded, group)
 	}
 	return false
 }
 
-// event reports whether an event has happened in a group in the last ten seconds. If within is
-// 0 and not peek, it happens now. Replicas with one Limiter share events.
-func (s *session) event(within time.Duration, name string, group int64) bool {
-	limit := chat.Limit{Key: fmt.Sprint("telegram ", s.me.ID, " ", name, " ", group), Count: 1, Window: 10 * time.Second}
-	wait, _ := s.a.Limiter.Reserve(s.tasks.Commands, within, limit)
-	return wait > 0
+// note notes an event in a group for ten seconds. Replicas with one Limiter share events.
+func (s *session) note(event string, group int64) { s.reserve(0, event, group) }
+
+// noted reports whether an event in a group is noted.
+func (s *session) noted(event string, group int64) bool {
+	return s.reserve(-time.Millisecond, event, group) > 0
+}
+
+func (s *session) reserve(within time.Duration, event string, group int64) (wait time.Duration) {
+	limit := chat.Limit{Key: fmt.Sprint("telegram ", s.me.ID, " ", event, " ", group), Count: 1, Window: 10 * time.Second}
+	wait, _ = s.a.Limiter.Reserve(s.tasks.Commands, within, limit)
+	return wait
 }

@@ -33,9 +33,9 @@ const (
 //
 // While the offset stays, polls are sameOffsetGap apart. If one repeats the offset of the last
 // within half a second, Telegram returns only one update (tdlib/telegram-bot-api 10.0,
-// Client.cpp, process_get_updates_query), and an update that hangs would hide all others. The
-// ID before the offset is acknowledged, so it asks for the same updates: poll sends the two in
-// turn.
+// Client.cpp, process_get_updates_query), and an update that hangs would hide all others. An
+// offset one lower returns the same updates, because that one is acknowledged already. poll
+// alternates between the two.
 const (
 	gapPerUpdate  = 100 * time.Microsecond
 	minGap        = 2 * time.Millisecond

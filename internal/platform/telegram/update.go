@@ -17,7 +17,7 @@ type update struct {
 	Join    *joinRequest   `json:"chat_join_request"`
 	Member  *membership    `json:"my_chat_member"`
 
-	waits func() // is outbox.Message.Waits of what is sent about the update
+	waits func() // passed on as outbox.Message.Waits; nil by webhook
 }
 
 // read decodes an update, and reports whether it may ask something. The ID is set even if

@@ -59,7 +59,7 @@ type Client struct {
 func New(s Settings, c *core.Cache, log *slog.Logger) *Client {
 	m := &Client{settings: s, rest: rest.New(Service, c.CallTimeout), query: url.Values{s.By: {s.Token}, "convert": {"USD"}}.Encode(), log: log}
 	var budget core.Budget
-	if s.MonthlyCredits != Uncounted {
+	if !s.Uncounted {
 		m.plan = newPlan(m)
 		budget = m.plan
 	}

@@ -34,7 +34,7 @@ func ok(data string) string {
 
 // quote asks past the cache.
 func quote(ctx context.Context, s market.Settings) (core.Quote, error) {
-	s.MonthlyCredits = market.Uncounted
+	s.Uncounted = true
 	return newClient(s).Price.Fetch(ctx, struct{}{})
 }
 

@@ -329,7 +329,7 @@ func TestVersion3IsAskedWhereVersion1IsGone(t *testing.T) {
 			io.WriteString(w, ok(test.data))
 		})
 		var log bytes.Buffer
-		c := market.New(market.Settings{URL: url, By: "id", Token: "42", Symbol: "hrd", MonthlyCredits: market.Uncounted},
+		c := market.New(market.Settings{URL: url, By: "id", Token: "42", Symbol: "hrd", Uncounted: true},
 			core.NewCache(core.CacheConfig{CallTimeout: time.Minute}), slog.New(slog.NewTextHandler(&log, nil)))
 		for range 3 {
 			found, err := c.Probe(t.Context())

@@ -18,17 +18,15 @@ type Settings struct {
 	// Symbol stands after amounts. A quote of another symbol is an error.
 	Symbol string
 	// MonthlyCredits is how many of the plan's calls a month the bot may use; 0: as many as
-	// the provider says are left; Uncounted: no bound.
+	// the provider says are left. With Uncounted there is no bound.
 	MonthlyCredits int
+	Uncounted      bool
 	// TTL is how long a quote is fresh.
 	TTL time.Duration
 	// MaxPriceAge is how old the provider's own quote may be before it is marked as
 	// old; 0: any age.
 	MaxPriceAge time.Duration
 }
-
-// Uncounted as MonthlyCredits sets no bound.
-const Uncounted = -1
 
 // Table declares the settings that fill s. By and Token come from the first given one of
 // PRICE_TOKEN_ID, PRICE_TOKEN_SLUG and TOKEN_SYMBOL.
@@ -74,9 +72,7 @@ func (s *Settings) setSymbol(value string) error {
 
 func (s *Settings) setCredits(value string) error {
 	err := config.Field(&s.MonthlyCredits, config.IntBetween(0, 100_000_000))(value)
-	if err == nil && s.MonthlyCredits == 0 {
-		s.MonthlyCredits = Uncounted
-	}
+	s.Uncounted = s.MonthlyCredits == 0
 	return err
 }
 
