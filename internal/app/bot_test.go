@@ -330,3 +330,25 @@ func TestAnHourWithoutServicesIsAWarningEach(t *testing.T) {
 		}
 	})
 }
+
+func TestAMissingRightFailsTheCheck(t *testing.T) {
+	may := chat.Right{Setting: "A", Entry: "group 1", May: "it may", Advice: []string{"but see"}}
+	mayNot := chat.Right{Setting: "B", Entry: "group 2", Problem: "it may not"}
+	refused := errors.New("refused")
+	for want, test := range map[string]struct {
+		rights []chat.Right
+		err    error
+	}{
+		"": {}, "A, group 1: it may|A, group 1: but see": {rights: []chat.Right{may}}, "|refused": {err: refused},
+		"A, group 1: it may|A, group 1: but see|B, group 2: it may not|B does not work yet: see above": {rights: []chat.Right{may, mayNot}},
+		"B, group 2: it may not|refused": {rights: []chat.Right{mayNot}, err: refused},
+	} {
+		lines, err := withRights(func(context.Context) ([]string, []chat.Right, error) { return nil, test.rights, test.err })(t.Context())
+		if err != nil {
+			lines = append(lines, probe{}.advice(err)...)
+		}
+		if got := strings.Join(lines, "|"); got != strings.TrimPrefix(want, "|") {
+			t.Errorf("says %q, want %q", got, want)
+		}
+	}
+}

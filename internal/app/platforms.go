@@ -1,9 +1,11 @@
 package app
 
 import (
+	"context"
 	"net/http"
 
 	"herald/internal/chat"
+	"herald/internal/config"
 	"herald/internal/platform/discord"
 	"herald/internal/platform/telegram"
 )
@@ -33,7 +35,7 @@ func (b *Bot) platforms() (on []platform) {
 		b.roles[telegram.Platform] = a.Role
 		b.members.Use(telegram.Platform, a)
 		on = append(on, platform{adapter: a, webhookPath: s.WebhookPath,
-			probe: probe{title: "Telegram", url: s.APIURL, settings: "TELEGRAM_BOT_TOKEN and TELEGRAM_API_URL", ask: a.Check}})
+			probe: probe{title: "Telegram", url: s.APIURL, settings: "TELEGRAM_BOT_TOKEN and TELEGRAM_API_URL", ask: withRights(a.Check)}})
 	}
 	if s := b.cfg.Discord; s.Token.IsSet() {
 		a := discord.New(discord.Config{
@@ -42,7 +44,7 @@ func (b *Bot) platforms() (on []platform) {
 		})
 		b.members.Use(discord.Platform, a)
 		p := platform{adapter: a,
-			probe: probe{title: "Discord", url: s.APIURL, settings: "DISCORD_BOT_TOKEN and DISCORD_API_URL", ask: a.Check}}
+			probe: probe{title: "Discord", url: s.APIURL, settings: "DISCORD_BOT_TOKEN and DISCORD_API_URL", ask: withRights(a.Check)}}
 		if s.PublicKey != nil {
 			p.webhookPath = "/discord/interactions"
 		} else {
@@ -51,6 +53,20 @@ func (b *Bot) platforms() (on []platform) {
 		on = append(on, p)
 	}
 	return on
+}
+
+// withRights returns check as a probe asks it: with a line about each right. It fails if check
+// fails, or the bot may not do what a setting asks for.
+func withRights(check func(context.Context) ([]string, []chat.Right, error)) func(context.Context) ([]string, error) {
+	return func(ctx context.Context) ([]string, error) {
+		details, rights, err := check(ctx)
+		for _, r := range rights {
+			if details = append(details, r.Lines()...); r.Problem != "" && err == nil {
+				err = &config.WrongError{Problem: r.Setting + " does not work yet: see above"}
+			}
+		}
+		return details, err
+	}
 }
 
 // connected returns a function that logs that p is connected, with the bot's name there.

@@ -15,7 +15,6 @@
 package discord
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -93,7 +92,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	} else {
 		group.Go(func() error { return a.gateway.Run(running, s.receive) })
 	}
-	group.Go(func() error { a.watchRoles(running); return nil })
+	group.Go(func() error { chat.WatchRights(running, a.Log, a.rights); return nil })
 	<-running.Done()
 	a.session.Store(nil)
 	err := group.Wait()
@@ -167,16 +166,16 @@ func (a *Adapter) connected(name string) {
 	a.Connected(name)
 }
 
-// Check fetches the token's application from Discord, and blocks meanwhile. It returns
-// details for `bot check`, and a *config.WrongError if Discord contradicts a setting.
-func (a *Adapter) Check(ctx context.Context) (details []string, err error) {
+// Check fetches the token's application and the servers of StakerRoles from Discord, and blocks
+// meanwhile. It returns details for `bot check`, and a *config.WrongError if Discord contradicts
+// a setting.
+func (a *Adapter) Check(ctx context.Context) (details []string, rights []chat.Right, err error) {
 	app, err := a.api.Application(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	details, err = a.checkApplication(app)
-	roles, rolesErr := a.describeRoles(ctx)
-	return append(details, roles...), cmp.Or(err, rolesErr)
+	return details, a.rights(ctx), err
 }
 
 // checkApplication returns the name of app and how interactions arrive. It returns a

@@ -148,7 +148,7 @@ func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
 				}
 			})
 			h.fake.EnterEndpoint(tt.endpoint)
-			details, err := h.Check(t.Context())
+			details, _, err := h.Check(t.Context())
 			if !slices.Equal(details, tt.details) {
 				t.Errorf("details %q, want %q", details, tt.details)
 			}
@@ -166,7 +166,7 @@ func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
 			equal(t, "register", h.register(ctx, h.handler.Commands()), nil)
 			equal(t, "it is logged", h.logged.Lines("may not arrive") > 0, tt.problem != "")
 			h.fake.Break(fakediscord.Application, discordtest.Fault{Status: 503})
-			if _, err := h.Check(t.Context()); err == nil {
+			if _, _, err := h.Check(t.Context()); err == nil {
 				t.Error("a refusal passed")
 			}
 		})

@@ -13,17 +13,13 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"herald/internal/chat"
-	"herald/internal/config"
 	"herald/internal/platform/discord/api"
-	"herald/internal/transport"
 )
 
 const (
 	// maxRoleName and maxGuildName bound shown names, in characters.
 	maxRoleName  = 32
 	maxGuildName = 64
-	// rolesEvery is how often the roles of each server are fetched anew.
-	rolesEvery = time.Hour
 	// diagnoseEvery is the least time between two fetches for refused calls in a server.
 	diagnoseEvery = time.Minute
 )
@@ -263,86 +259,39 @@ func (g guild) standing(guildID, wanted string) (s standing) {
 	return s
 }
 
-// advice returns a sentence for an operator about the role, and whether it is a problem.
-func (s standing) advice() (text string, wrong bool) {
+// advice returns a sentence for an operator: what the bot may do, or why it may not.
+func (s standing) advice() (may, problem string) {
 	switch {
 	case s.problem == chat.BadgeGone && s.name == "":
-		return "there is no such role", true
+		return "", "there is no such role"
 	case s.problem == chat.BadgeGone:
-		return fmt.Sprintf("nobody can give %s: it belongs to a bot or another integration, or to everyone", s.name), true
+		return "", fmt.Sprintf("nobody can give %s: it belongs to a bot or another integration, or to everyone", s.name)
 	case s.problem == chat.MissingRight:
-		return fmt.Sprintf("the bot cannot give %s: it lacks the permission Manage Roles", s.name), true
+		return "", fmt.Sprintf("the bot cannot give %s: it lacks the permission Manage Roles", s.name)
 	case s.problem == chat.RoleAbove:
-		return fmt.Sprintf("the bot cannot give %s: that role stands above the bot's highest one, %s; drag the bot's role above it", s.name, s.highest), true
+		return "", fmt.Sprintf("the bot cannot give %s: that role stands above the bot's highest one, %s; drag the bot's role above it", s.name, s.highest)
 	case s.administrator:
-		return fmt.Sprintf("the bot can give %s; it is an administrator, which it need not be", s.name), false
+		return fmt.Sprintf("the bot can give %s; it is an administrator, which it need not be", s.name), ""
 	}
-	return fmt.Sprintf("the bot can give %s", s.name), false
+	return fmt.Sprintf("the bot can give %s", s.name), ""
 }
 
-// roleCheck is what an operator should know of a role of StakerRoles.
-type roleCheck struct {
-	chat.Badge
-	name   chat.Untrusted // "" if it is not known
-	advice string
-	wrong  bool
-	// passing is true if Discord could not be asked, and may be later.
-	passing bool
-}
-
-// checkRoles asks Discord about the servers of StakerRoles.
-func (a *Adapter) checkRoles(ctx context.Context) (checks []roleCheck) {
+// rights returns whether the bot can give the roles of StakerRoles. It fetches each server.
+func (a *Adapter) rights(ctx context.Context) (all []chat.Right) {
 	var g guild
 	var err error
 	for i, b := range a.StakerRoles {
 		if i == 0 || b.Community != a.StakerRoles[i-1].Community {
 			g, err = a.fetchGuild(ctx, b.Community)
 		}
+		r := chat.Right{Setting: "STAKER_ROLES", Entry: fmt.Sprintf("server %s, role %s", b.Community, b.ID), Name: a.BadgeName(b.Community, b.ID)}
 		if err != nil {
-			passing, _ := api.Retryable(err)
-			advice := fmt.Sprintf("%v: is the ID right, and the bot in the server?", err)
-			checks = append(checks, roleCheck{Badge: b, name: a.BadgeName(b.Community, b.ID), advice: advice, wrong: true, passing: passing})
-			continue
+			r.Problem = fmt.Sprintf("%v: is the ID right, and the bot in the server?", err)
+			r.Passing, _ = api.Retryable(err)
+		} else {
+			r.May, r.Problem = g.standing(b.Community, b.ID).advice()
 		}
-		s := g.standing(b.Community, b.ID)
-		advice, wrong := s.advice()
-		checks = append(checks, roleCheck{Badge: b, name: s.name, advice: advice, wrong: wrong})
+		all = append(all, r)
 	}
-	return checks
-}
-
-// errRoles is the error of Check if the bot cannot give a role of STAKER_ROLES.
-var errRoles = &config.WrongError{Problem: "the bot cannot give a role of STAKER_ROLES"}
-
-// describeRoles returns a sentence for an operator about each role of StakerRoles. It fails if
-// the bot cannot give one of the roles.
-func (a *Adapter) describeRoles(ctx context.Context) (details []string, err error) {
-	for _, c := range a.checkRoles(ctx) {
-		if details = append(details, fmt.Sprintf("STAKER_ROLES, server %s, role %s: %s", c.Community, c.ID, c.advice)); c.wrong {
-			err = errRoles
-		}
-	}
-	return details, err
-}
-
-// watchRoles fetches the servers of StakerRoles in rolesEvery, and logs when the bot can no
-// longer give a role. It blocks until ctx is done.
-func (a *Adapter) watchRoles(ctx context.Context) {
-	warned, names := map[[2]string]bool{}, map[[2]string]chat.Untrusted{}
-	for len(a.StakerRoles) > 0 && ctx.Err() == nil {
-		pause := rolesEvery
-		for _, c := range a.checkRoles(ctx) {
-			key := [2]string{c.Community, c.ID}
-			names[key] = cmp.Or(c.name, names[key]) // of a role that was deleted
-			switch {
-			case c.passing:
-				pause = time.Minute
-				continue
-			case c.wrong && !warned[key]:
-				a.Log.Warn("a role of STAKER_ROLES cannot be given", "role", names[key], "why", c.advice)
-			}
-			warned[key] = c.wrong
-		}
-		transport.Sleep(ctx, pause)
-	}
+	return all
 }

@@ -53,6 +53,16 @@ func edit(id string, f func(*fakediscord.Role)) func(*adapterTest) {
 	}
 }
 
+// checked returns what a check says about rights, and whether one is missing.
+func checked(t *testing.T, h *adapterTest) (all string, missing bool) {
+	_, rights, err := h.Check(t.Context())
+	equal(t, "error", err, nil)
+	for _, r := range rights {
+		all, missing = all+strings.Join(r.Lines(), "\n")+"\n", missing || r.Problem != ""
+	}
+	return all, missing
+}
+
 func deleteRole(h *adapterTest) {
 	h.fake.ChangeRoles(server, func(roles []fakediscord.Role) []fakediscord.Role {
 		return append(roles[:1:1], roles[2:]...)
@@ -86,7 +96,7 @@ func TestRolesAndServersHaveTheirNames(t *testing.T) {
 		equal(t, "the server", h.CommunityName(server), "Guild "+server)
 		equal(t, "an unknown server", h.CommunityName("1"), "")
 		edit(staker, func(r *fakediscord.Role) { r.Name = "Shark @everyone" })(h)
-		pass(rolesEvery)
+		pass(chat.RightsEvery)
 		equal(t, "a renamed role", h.BadgeName(server, staker), "@"+chat.NewUntrusted("Shark @everyone", maxRoleName))
 	}, inServer)
 }
@@ -145,10 +155,9 @@ func TestEachRefusalOfARoleHasItsProblem(t *testing.T) {
 					equal(t, what+": outcome unknown", failed.OutcomeUnknown, strings.HasPrefix(name, "broken"))
 					equal(t, what+": waits", failed.RetryAfter == 7*time.Second, name == "limited")
 				}
-				details, err := h.Check(t.Context())
-				_, wrong := errors.AsType[*config.WrongError](err)
-				equal(t, "check fails", wrong, test.wrong)
-				if all := strings.Join(details, "\n"); !strings.Contains(all, test.advice) {
+				all, missing := checked(t, h)
+				equal(t, "check fails", missing, test.wrong)
+				if !strings.Contains(all, test.advice) {
 					t.Errorf("check says %q, want %q", all, test.advice)
 				}
 			}, inServer)
@@ -230,9 +239,8 @@ func TestCheckNamesServerAndRole(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		edit(whale, func(r *fakediscord.Role) { r.Position = 4 })(h)
 		h.StakerRoles = append(h.StakerRoles, chat.Badge{Community: "9", ID: "10"})
-		details, err := h.Check(t.Context())
-		equal(t, "error", err, error(errRoles))
-		all := strings.Join(details, "\n")
+		all, missing := checked(t, h)
+		equal(t, "check fails", missing, true)
 		for _, want := range []string{"server " + server + ", role " + staker + ": the bot can give @Staker", "role " + whale + ": the bot cannot give @Whale",
 			"server 9, role 10: ask for the roles: discord refused with status 404, code 10004: is the ID right, and the bot in the server?"} {
 			equal(t, "says "+want, strings.Contains(all, want), true)
@@ -254,8 +262,8 @@ func TestARoleThatCannotBeGivenIsLoggedOnce(t *testing.T) {
 		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 			h.fake.Script(fakediscord.Guild, discordtest.Fault{Status: 502})
 			change(h)
-			pass(5 * rolesEvery)
-			equal(t, name+": warnings", h.logged.Lines("role=@Staker"), want)
+			pass(5 * chat.RightsEvery)
+			equal(t, name+": warnings", h.logged.Lines("name=@Staker"), want)
 			for _, id := range []string{server, staker, somebody} {
 				equal(t, name+": the log has "+id, h.logged.Lines(id), 0)
 			}

@@ -56,12 +56,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 
 	"herald/internal/chat"
@@ -186,15 +184,11 @@ func (a *Adapter) InFlight() int { return len(a.places.taken) }
 
 // Role asks Telegram whether a user administers a chat. It returns Moderator or Member.
 func (a *Adapter) Role(ctx context.Context, user chat.User, chatID string) (chat.Role, error) {
-	id, _ := strconv.ParseInt(user.ID, 10, 64) // Who has no ID has no UnknownRole.
-	member, err := a.api.GetChatMember(ctx, &bot.GetChatMemberParams{ChatID: chatID, UserID: id})
-	if err != nil {
-		return chat.Member, err
-	}
-	if member.Type == models.ChatMemberTypeOwner || member.Type == models.ChatMemberTypeAdministrator {
+	member, err := a.api.GetMember(ctx, idOf(chatID), idOf(user.ID)) // Who has no ID has no UnknownRole.
+	if err == nil && member.Administers() {
 		return chat.Moderator, nil
 	}
-	return chat.Member, nil
+	return chat.Member, err
 }
 
 // Run implements chat.Adapter.
@@ -211,11 +205,12 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	})
 	a.current.Store(s)
 	defer a.current.Store(nil)
-	var profile sync.WaitGroup
-	defer profile.Wait()
-	profile.Go(func() { s.syncProfile(ctx) })
-	profile.Go(func() { s.checkJoinChats(ctx) })
-	profile.Go(func() { s.checkTagChats(ctx) })
+	var aside sync.WaitGroup
+	defer aside.Wait()
+	aside.Go(func() { s.syncProfile(ctx) })
+	aside.Go(func() {
+		chat.WatchRights(ctx, a.Log, func(ctx context.Context) []chat.Right { return a.rights(ctx, s.me.ID) })
+	})
 
 	if a.Settings.WebhookURL == "" {
 		s.poll(ctx)

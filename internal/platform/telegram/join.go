@@ -7,9 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/go-telegram/bot"
-	"github.com/go-telegram/bot/models"
-
 	"herald/internal/chat"
 	"herald/internal/platform/telegram/botapi"
 	"herald/internal/platform/telegram/outbox"
@@ -228,17 +225,14 @@ func (s *session) untilKnown(until time.Time, call func(context.Context) error) 
 func (s *session) isMember(group string, user int64) bool {
 	ctx, cancel := context.WithTimeout(s.tasks.Sends, attemptTimeout)
 	defer cancel()
-	m, err := s.a.api.GetChatMember(ctx, &bot.GetChatMemberParams{ChatID: group, UserID: user})
-	if err != nil {
-		return false
-	}
-	return m.Type != models.ChatMemberTypeLeft && m.Type != models.ChatMemberTypeBanned && (m.Restricted == nil || m.Restricted.IsMember)
+	m, err := s.a.api.GetMember(ctx, idOf(group), user)
+	return err == nil && !m.Absent()
 }
 
 // approveOwn approves the open request of the person who sent t's command, for a reply with
 // Admit. It returns the reply to show.
 func (t *task) approveOwn(reply chat.Reply) chat.Reply {
-	group, _ := strconv.ParseInt(reply.Admit.Group, 10, 64) // It is one of JoinChats.
+	group := idOf(reply.Admit.Group)
 	return replyTo(reply, t.s.approve(reply.Admit, t.cmd.user, time.Now().Add(answerWithin), func(ctx context.Context) error {
 		err := t.s.a.api.Approve(ctx, group, t.cmd.user)
 		if err == nil {

@@ -137,7 +137,7 @@ func TestCheckReportsNameAndWebhook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := setUp(t, test.change)
 			test.set(r.api)
-			learned, err := r.adapter.Check(t.Context())
+			learned, _, err := r.adapter.Check(t.Context())
 			for i, l := range learned {
 				// A second may have passed.
 				learned[i] = strings.Replace(l, "1 s ago", "just now", 1)

@@ -3,9 +3,6 @@ package telegram
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
-	"slices"
 	"strconv"
 	"time"
 
@@ -67,8 +64,8 @@ var (
 )
 
 // member asks Telegram about a member of a group. It fails with a *chat.BadgeError.
-func (a *Adapter) member(ctx context.Context, group, user string) (m botapi.MemberTag, err error) {
-	m, err = a.api.GetMemberTag(ctx, idOf(group), idOf(user))
+func (a *Adapter) member(ctx context.Context, group, user string) (m botapi.Member, err error) {
+	m, err = a.api.GetMember(ctx, idOf(group), idOf(user))
 	switch {
 	case err != nil:
 		return m, badgeError(err)
@@ -139,53 +136,4 @@ func (a *Adapter) Notify(ctx context.Context, user string, reply chat.Reply) {
 	s.out.Send(ctx, outbox.Message{
 		To: botapi.Destination{Chat: id}, Content: render(&reply, s.me.Username), Sender: id, Deadline: time.Now().Add(messageTime),
 	})
-}
-
-// Errors of a chat of STAKER_TAGS.
-var (
-	errNoTagRight = errors.New("the bot may not set tags: make it an administrator there, with the right to manage member tags")
-	errOwnTags    = errors.New("members may edit their own tags, so that anybody could write this one: switch off Edit Own Tags in the group's permissions")
-)
-
-// checkTagChat asks Telegram about a group of StakerTags, and stores its name. It returns a
-// sentence for an operator. It fails if the bot may not set tags there, or members may set their
-// own.
-func (a *Adapter) checkTagChat(ctx context.Context, self int64, group string) (detail string, err error) {
-	info, err := a.api.GetChat(ctx, idOf(group))
-	if err != nil {
-		return "", fmt.Errorf("%w: is the ID right, and the bot in the group?", err)
-	}
-	a.seeGroup(tgChat{ID: idOf(group), Title: info.Title, Username: info.Username})
-	own, err := a.api.GetMemberTag(ctx, idOf(group), self)
-	switch {
-	case err != nil:
-		return "", err
-	case !own.MayTag():
-		return "", errNoTagRight
-	case info.EditsOwnTag():
-		return "", errOwnTags
-	}
-	return fmt.Sprintf("the bot may set tags (%s)", a.CommunityName(group)), nil
-}
-
-// tagChats returns the groups of StakerTags, each with one of its tags, in order.
-func (a *Adapter) tagChats() []chat.Badge {
-	return slices.CompactFunc(slices.Clone(a.Settings.StakerTags), func(x, y chat.Badge) bool { return x.Community == y.Community })
-}
-
-// checkTagChats logs what keeps tags from being true. It repeats calls that fail until ctx is
-// done.
-func (s *session) checkTagChats(ctx context.Context) {
-	for _, tag := range s.a.tagChats() {
-		_ = s.repeat(ctx, func() error {
-			_, err := s.a.checkTagChat(ctx, s.me.ID, tag.Community)
-			e := botapi.ErrorOf(err)
-			if err != nil && (errors.Is(err, errNoTagRight) || errors.Is(err, errOwnTags) || !e.Passing() && e.Kind != botapi.Unauthorized) {
-				s.a.Log.LogAttrs(ctx, slog.LevelWarn, "telegram: a tag of STAKER_TAGS is not what it should be",
-					slog.String("tag", tag.ID), slog.Any("err", err))
-				return nil
-			}
-			return err
-		})
-	}
 }

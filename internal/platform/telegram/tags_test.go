@@ -71,7 +71,7 @@ func TestTagsAndGroupsHaveTheirNames(t *testing.T) {
 	if got := names(); got != "true 2 Big staker, , " {
 		t.Errorf("before the group is known: %q", got)
 	}
-	if _, err := r.adapter.Check(t.Context()); err != nil {
+	if _, _, err := r.adapter.Check(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if got := names(); got != "true 2 Big staker, Lounge, " {
@@ -150,20 +150,19 @@ func TestCheckRefusesTagsThatCannotBeTrue(t *testing.T) {
 			r := tagTest(t)
 			r.api.SetChat(faketelegram.ChatInfo{Chat: faketelegram.Chat{ID: lounge, Title: "Lounge"}, Permissions: &test.permissions})
 			r.api.GrantTags(lounge, test.may)
-			details, err := r.adapter.Check(t.Context())
-			_, wrong := errors.AsType[*config.WrongError](err)
-			if all := strings.Join(details, "\n"); wrong != test.wrong || !strings.Contains(all, want) {
-				t.Errorf("%q: check says %q, %v", want, all, err)
+			_, rights, err := r.adapter.Check(t.Context())
+			if len(rights) != 1 {
+				t.Fatalf("%d rights in one group, %v", len(rights), err)
 			}
-			if n := strings.Count(strings.Join(details, "\n"), "STAKER_TAGS"); n != 1 {
-				t.Errorf("%d lines about one group", n)
+			if all := rights[0].Lines(); len(all) != 1 || (rights[0].Problem != "") != test.wrong || !strings.Contains(all[0], want) {
+				t.Errorf("%q: check says %q, %v", want, all, err)
 			}
 			stop := r.run()
 			time.Sleep(time.Minute)
 			if r.logs.Lines(loungeID) > 0 {
 				t.Errorf("%q: the log has the group's ID: %s", want, r.logs)
 			}
-			if warned := r.logs.Lines("tag=Staker"); (warned == 1) != test.wrong || warned > 1 {
+			if warned := r.logs.Lines("name=Staker"); (warned == 1) != test.wrong || warned > 1 {
 				t.Errorf("%q: %d warnings", want, warned)
 			}
 			_ = stop()
@@ -197,7 +196,7 @@ func TestNoticesGoToPrivateChatsThatExist(t *testing.T) {
 
 // A restricted user may be outside the group, and then has no tag.
 func TestARestrictedUserOutsideIsAbsent(t *testing.T) {
-	for member, absent := range map[botapi.MemberTag]bool{
+	for member, absent := range map[botapi.Member]bool{
 		{Status: "restricted"}: true, {Status: "restricted", IsMember: true}: false, {Status: "member"}: false, {Status: "creator"}: false,
 	} {
 		if member.Absent() != absent {

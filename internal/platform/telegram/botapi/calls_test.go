@@ -81,7 +81,7 @@ func everyCall() map[string]apiCall {
 		"getUpdates": {func(x ctx, c *Client) error { return failure(c.GetUpdates(x, 6, 50, 0, []string{"message"})) },
 			`{"offset":6,"limit":50,"timeout":0,"allowed_updates":["message"]}`},
 		"getChatMember": {func(x ctx, c *Client) error {
-			return failure(c.GetChatMember(x, &bot.GetChatMemberParams{ChatID: group, UserID: ann}))
+			return failure(c.GetMember(x, group, ann))
 		}, `{"chat_id":-1001,"user_id":501}`},
 		"sendChatAction": {func(x ctx, c *Client) error {
 			return c.SendChatAction(x, &bot.SendChatActionParams{ChatID: group, MessageThreadID: 7, Action: models.ChatActionTyping})

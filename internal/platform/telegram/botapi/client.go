@@ -108,12 +108,6 @@ func (c *Client) SendChatAction(ctx context.Context, params *bot.SendChatActionP
 	return libraryError("sendChatAction", err)
 }
 
-// GetChatMember returns a user's standing in a chat.
-func (c *Client) GetChatMember(ctx context.Context, params *bot.GetChatMemberParams) (*models.ChatMember, error) {
-	member, err := c.bot().GetChatMember(ctx, params)
-	return member, libraryError("getChatMember", err)
-}
-
 // SetWebhook has updates delivered from now on.
 func (c *Client) SetWebhook(ctx context.Context, params *bot.SetWebhookParams) error {
 	_, err := c.bot().SetWebhook(ctx, params)

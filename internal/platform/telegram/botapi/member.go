@@ -1,6 +1,9 @@
 package botapi
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // SetTag sets the tag of a member of a chat; "" removes it (setChatMemberTag). A tag has at most
 // 16 characters and no emoji. The bot needs the right to manage tags.
@@ -8,33 +11,47 @@ func (c *Client) SetTag(ctx context.Context, chat, user int64, tag string) error
 	return c.do(ctx, "setChatMemberTag", map[string]any{"chat_id": chat, "user_id": user, "tag": tag})
 }
 
-// MemberTag is what getChatMember returns about tags. The library's type lacks these members.
-type MemberTag struct {
-	Status string `json:"status"`
+// Member is a user's standing in a chat. The library's type lacks tags.
+type Member struct {
+	Status string `json:"status"` // one of statuses
 	Tag    string `json:"tag"`
 	// IsMember is set of a restricted user who is in the chat.
 	IsMember bool `json:"is_member"`
-	// CanManageTags is an administrator's right; nil: as CanPinMessages.
+	// The rights of an administrator. Without CanManageTags it is as CanPinMessages.
+	CanInviteUsers bool  `json:"can_invite_users"`
 	CanManageTags  *bool `json:"can_manage_tags"`
 	CanPinMessages bool  `json:"can_pin_messages"`
+	User           struct {
+		ID int64 `json:"id"`
+	} `json:"user"`
 }
 
+// https://core.telegram.org/bots/api#chatmember
+var statuses = []string{"creator", "administrator", "member", "restricted", "left", "kicked"}
+
+// GetMember returns a user's standing in a chat (getChatMember).
+func (c *Client) GetMember(ctx context.Context, chat, user int64) (Member, error) {
+	m, err := exchange[Member](ctx, c, jsonCall("getChatMember", map[string]any{"chat_id": chat, "user_id": user}))
+	if err == nil && !slices.Contains(statuses, m.Status) {
+		err = &Error{Method: "getChatMember", Kind: Unreadable}
+	}
+	return m, err
+}
+
+// MayInvite reports whether the member may let others into the chat.
+func (m Member) MayInvite() bool { return m.Status == "administrator" && m.CanInviteUsers }
+
 // MayTag reports whether the member may set the tags of others.
-func (m MemberTag) MayTag() bool {
+func (m Member) MayTag() bool {
 	return m.Status == "administrator" && orElse(m.CanManageTags, m.CanPinMessages)
 }
 
 // Administers reports whether the member is an administrator, who has a title instead of a tag.
-func (m MemberTag) Administers() bool { return m.Status == "administrator" || m.Status == "creator" }
+func (m Member) Administers() bool { return m.Status == "administrator" || m.Status == "creator" }
 
 // Absent reports whether the user is not in the chat.
-func (m MemberTag) Absent() bool {
+func (m Member) Absent() bool {
 	return m.Status == "left" || m.Status == "kicked" || m.Status == "restricted" && !m.IsMember
-}
-
-// GetMemberTag returns a user's tag in a chat, and their right to set others' (getChatMember).
-func (c *Client) GetMemberTag(ctx context.Context, chat, user int64) (MemberTag, error) {
-	return exchange[MemberTag](ctx, c, jsonCall("getChatMember", map[string]any{"chat_id": chat, "user_id": user}))
 }
 
 // EditsOwnTag reports whether members of the chat may set their own tags.

@@ -1,0 +1,63 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+)
+
+// Right is whether the bot may do in a community what an entry of a setting asks for.
+type Right struct {
+	Setting string
+	// Entry names the entry for an operator, such as "group -1001"; Name names it in a log, which
+	// should hold no IDs: a role, a tag or a group. Name is "" if it is not known.
+	Entry string
+	Name  Untrusted
+	// May says what the bot may do, Problem why it may not, and Advice what an operator should
+	// change although it may: sentences for an operator. One of May and Problem is empty.
+	May, Problem string
+	Advice       []string
+	// Passing is true if the Problem is that the platform could not be asked, and may be later.
+	Passing bool
+}
+
+// Lines returns the sentences for an operator.
+func (r Right) Lines() (lines []string) {
+	for _, text := range append([]string{r.May + r.Problem}, r.Advice...) {
+		lines = append(lines, r.Setting+", "+r.Entry+": "+text)
+	}
+	return lines
+}
+
+// RightsEvery is how often WatchRights calls rights.
+const RightsEvery = time.Hour
+
+// WatchRights calls rights at the start and then in RightsEvery, and logs each Right that begins
+// to have a Problem or Advice. If a Problem is Passing, it calls rights again after a minute. It
+// blocks until ctx is done, or rights returns none.
+func WatchRights(ctx context.Context, log *slog.Logger, rights func(context.Context) []Right) {
+	warned, names := map[string]bool{}, map[string]Untrusted{}
+	for found := rights(ctx); len(found) > 0; found = rights(ctx) {
+		pause := RightsEvery
+		for _, r := range found {
+			entry := r.Setting + r.Entry
+			names[entry] = cmp.Or(r.Name, names[entry]) // of a role that was deleted
+			why := cmp.Or(r.Problem, strings.Join(r.Advice, "; "))
+			switch {
+			case r.Passing:
+				pause = time.Minute
+				continue
+			case why != "" && !warned[entry]:
+				log.Warn("a setting does not work as it should", "setting", r.Setting, "name", names[entry], "why", why)
+			}
+			warned[entry] = why != ""
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}

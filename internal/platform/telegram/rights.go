@@ -1,0 +1,77 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"herald/internal/chat"
+	"herald/internal/platform/telegram/botapi"
+)
+
+// rights returns whether the bot, whose ID is self, may do in the groups of JoinChats and
+// StakerTags what these ask for. It stores the groups' names. It blocks for two calls a group.
+func (a *Adapter) rights(ctx context.Context, self int64) (all []chat.Right) {
+	for _, group := range slices.Sorted(maps.Keys(a.Settings.JoinChats)) {
+		r := chat.Right{Setting: "JOIN_CHATS", Name: chat.NewUntrusted(fmt.Sprint(group), maxTitle)}
+		all = append(all, a.right(ctx, r, group, self, mayLetIn))
+	}
+	for i, tag := range a.Settings.StakerTags {
+		if i > 0 && tag.Community == a.Settings.StakerTags[i-1].Community {
+			continue
+		}
+		r := chat.Right{Setting: "STAKER_TAGS", Name: a.BadgeName(tag.Community, tag.ID)}
+		all = append(all, a.right(ctx, r, idOf(tag.Community), self, maySetTags))
+	}
+	return all
+}
+
+// right asks Telegram about a group and the bot's standing there, and has judge set what r says.
+func (a *Adapter) right(ctx context.Context, r chat.Right, group, self int64, judge func(*chat.Right, botapi.ChatInfo, botapi.Member)) chat.Right {
+	r.Entry = fmt.Sprintf("group %d", group)
+	info, err := a.api.GetChat(ctx, group)
+	if err != nil {
+		err = fmt.Errorf("%w: is the ID right, and the bot in the group?", err)
+	}
+	var own botapi.Member
+	if err == nil {
+		a.seeGroup(tgChat{ID: group, Title: info.Title, Username: info.Username})
+		own, err = a.api.GetMember(ctx, group, self)
+	}
+	if err != nil {
+		e := botapi.ErrorOf(err)
+		r.Problem, r.Passing = err.Error(), e.Passing() || e.Kind == botapi.Unauthorized
+		return r
+	}
+	judge(&r, info, own)
+	return r
+}
+
+// mayLetIn sets whether the bot may let people into a group.
+func mayLetIn(r *chat.Right, info botapi.ChatInfo, own botapi.Member) {
+	if !own.MayInvite() {
+		r.Problem = "the bot may not let people in: make it an administrator there, with the right to invite users via link"
+		return
+	}
+	r.May = fmt.Sprintf("the bot may let people in (%s)", chat.NewUntrusted(info.Title, maxTitle))
+	if !info.JoinByRequest {
+		r.Advice = append(r.Advice, "only those ask to join who come by an invite link with admin approval: make such a link, or switch on "+
+			"Approve New Members")
+	}
+	if info.GuardBot != nil && info.GuardBot.ID != own.User.ID {
+		r.Advice = append(r.Advice, "another bot is asked about join requests first: make this one process them instead")
+	}
+}
+
+// maySetTags sets whether the bot may set tags in a group, and nobody else.
+func maySetTags(r *chat.Right, info botapi.ChatInfo, own botapi.Member) {
+	switch {
+	case !own.MayTag():
+		r.Problem = "the bot may not set tags: make it an administrator there, with the right to manage member tags"
+	case info.EditsOwnTag():
+		r.Problem = "members may edit their own tags, so that anybody could write this one: switch off Edit Own Tags in the group's permissions"
+	default:
+		r.May = fmt.Sprintf("the bot may set tags (%s)", chat.NewUntrusted(info.Title, maxTitle))
+	}
+}
