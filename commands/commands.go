@@ -129,8 +129,8 @@ func nextStep(label, url string) []chat.Action {
 func Explain(err error) chat.Text {
 	failed, is := errors.AsType[*core.Error](err)
 	switch {
-	case is && failed.RetryAfter > time.Minute && why(failed).Key == "why.next":
-		return why(failed)
+	case is && failed.RetryAfter > time.Minute:
+		return chat.SayWith("reason.next", chat.Values{"why": why(failed)})
 	case is:
 		return chat.SayWith("reason."+string(failed.Reason), chat.Values{"service": serviceText(failed.Service.Name)})
 	case errors.Is(err, context.DeadlineExceeded):

@@ -2,7 +2,6 @@ package commands
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"herald/internal/chat"
@@ -35,18 +34,6 @@ func OldPrice(s core.Snapshot[core.Quote], symbol string) (headline chat.Text, o
 	}), q.Old()
 }
 
-// asOfOld returns the AsOf of an answer of that time which is shown with its age. It changes
-// with the age that is printed, and is before that of any newer answer.
-func asOfOld(at time.Time) time.Time {
-	age, unit := time.Since(at), time.Minute
-	for _, longer := range []time.Duration{time.Hour, 24 * time.Hour} {
-		if age >= longer {
-			unit = longer
-		}
-	}
-	return at.Add(time.Second + age.Truncate(unit)/time.Duration(time.Minute.Seconds()))
-}
-
 // whyKeys has the messages about reasons for which there is no newer answer.
 var whyKeys = map[core.Reason]string{
 	core.Unreachable: "why.silent", core.SlowAnswer: "why.silent", core.Paused: "why.silent",
@@ -54,15 +41,14 @@ var whyKeys = map[core.Reason]string{
 	core.NoData: "why.no_data", core.Behind: "why.behind",
 }
 
-// why says why there is no newer answer of a service and, if the service or its plan sets a
-// time, when it is asked again. It returns the zero Text for nil.
+// why says why there is no newer answer of a service and, if that is over a minute away, when the
+// service is asked again. It returns the zero Text for nil.
 func why(failed *core.Error) chat.Text {
 	if failed == nil {
 		return chat.Text{}
 	}
 	text := chat.SayWith(cmp.Or(whyKeys[failed.Reason], "why.wrong"), chat.Values{"service": serviceText(failed.Service.Name)})
-	waits := []core.Reason{core.Limited, core.UsedUp, core.NoCredit}
-	if failed.RetryAfter <= time.Minute || !slices.Contains(waits, failed.Reason) {
+	if failed.RetryAfter <= time.Minute {
 		return text
 	}
 	return chat.SayWith("why.next", chat.Values{"why": text, "when": chat.Moment{Time: time.Now().Add(failed.RetryAfter)}})

@@ -160,7 +160,7 @@ func (c *priceCommand) reply(answer core.Snapshot[core.Quote], period, over stri
 	}
 	if title, old := OldPrice(answer, c.Symbol); old {
 		reply.Tone, reply.Title, reply.Subtitle = chat.Warning, title, nil
-		reply.Checked, reply.AsOf = time.Time{}, asOfOld(updated)
+		reply.Checked, reply.AsOf = time.Time{}, chat.Aged(updated)
 	}
 	return reply
 }

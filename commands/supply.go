@@ -81,7 +81,7 @@ func (c supplyCommand) reply(f supplyFigures) chat.Reply {
 		reply.Tone, reply.Title, reply.Subtitle = chat.Warning, chat.SayWith("supply.old", title), nil
 		reply.Checked = time.Time{}
 		if f.price.Err == nil {
-			reply.AsOf = core.Later(reply.AsOf, asOfOld(f.supply.At))
+			reply.AsOf = core.Later(reply.AsOf, chat.Aged(f.supply.At))
 		}
 	}
 	if f.price.Err != nil {
@@ -108,7 +108,7 @@ func (f supplyFigures) times() (checked, asOf, freshUntil time.Time) {
 	q := f.price.Value
 	checked, asOf = core.Earlier(checked, cmp.Or(q.LastUpdated, f.price.At)), core.Later(asOf, f.price.At)
 	if q.Old() {
-		checked, asOf = time.Time{}, core.Later(asOf, asOfOld(cmp.Or(q.LastUpdated, f.price.At)))
+		checked, asOf = time.Time{}, core.Later(asOf, chat.Aged(cmp.Or(q.LastUpdated, f.price.At)))
 	}
 	return checked, asOf, core.Earlier(freshUntil, f.price.FreshUntil)
 }

@@ -152,11 +152,24 @@ func unavailable(req *Request, what string, f Form, why Text) Reply {
 	return reply
 }
 
-// Unchanged returns the reply to a refresh that would show r again. It says Why and, if
+// Aged returns the AsOf of a Reply that shows the age of a content of that time. It changes with
+// the age that is printed, and is before that of any newer content.
+func Aged(at time.Time) time.Time {
+	const perMinute = 60 // a second of AsOf for each minute
+	age, unit := time.Since(at), time.Minute
+	for _, longer := range []time.Duration{time.Hour, 24 * time.Hour} {
+		if age >= longer {
+			unit = longer
+		}
+	}
+	return at.Add(time.Second + age.Truncate(unit)/perMinute)
+}
+
+// Unchanged returns the reply to a refresh that would show r again. It says Why or, if
 // FreshUntil is two minutes away or more, in how many minutes r may change.
 func (r Reply) Unchanged() Reply {
 	title := Say("current")
-	if minutes := time.Until(r.FreshUntil).Round(time.Minute) / time.Minute; minutes > 1 {
+	if minutes := time.Until(r.FreshUntil).Round(time.Minute) / time.Minute; minutes > 1 && r.Why.Key == "" {
 		title = SayWith("current.next", Values{"n": Count(minutes)})
 	}
 	return Reply{Title: title, Text: r.Why, Ephemeral: true}

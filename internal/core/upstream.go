@@ -160,6 +160,11 @@ func (u *Upstream) recordFailure(err *Error) {
 		u.health.FailingSince = u.health.LastCall
 	}
 	u.logFailure(err)
+	if err.Reason != UsedUp { // Of which the Budget knows more than the pause.
+		kept := *err
+		kept.RetryAfter = min(err.RetryAfter, maxPause)
+		err = &kept
+	}
 	u.pause(err, err.RetryAfter)
 	if u.failures >= maxFailures {
 		u.pause(err, min(breakerPause, u.ttl))
@@ -219,7 +224,7 @@ func (u *Upstream) lastCreditPause() creditPause {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.paused == nil || u.paused.Reason != NoCredit && u.paused.Reason != UsedUp ||
-		u.health.LastCall.After(u.pausedUntil) || !u.health.FailingSince.IsZero() {
+		u.health.LastCall.After(u.pausedUntil) || !u.health.FailingSince.IsZero() && u.health.Reason != UsedUp {
 		return creditPause{}
 	}
 	why := *u.paused

@@ -142,7 +142,8 @@ func TestOnlyUnreachableIsRetried(t *testing.T) {
 
 func TestRetryAfterIsObeyedUpToACap(t *testing.T) {
 	const asked, want = 20 * 24 * time.Hour, 5 * time.Minute
-	for _, reason := range []core.Reason{core.UsedUp, core.Limited} {
+	// A Budget knows more of a plan that is used up than this pause.
+	for reason, told := range map[core.Reason]time.Duration{core.UsedUp: asked - want + time.Second, core.Limited: time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			w := quoting(func(context.Context) (core.Quote, error) {
 				return core.Quote{}, &core.Error{Service: market, Reason: reason, RetryAfter: asked, Err: errors.New("429")}
@@ -154,7 +155,7 @@ func TestRetryAfterIsObeyedUpToACap(t *testing.T) {
 			w.price(priced(7))
 			time.Sleep(want - time.Second)
 			_, err := w.Quote(t.Context())
-			if failed, _ := errors.AsType[*core.Error](err); reasonOf(err) != reason || w.calls.Load() != 1 || failed.RetryAfter != asked-want+time.Second {
+			if failed, _ := errors.AsType[*core.Error](err); reasonOf(err) != reason || w.calls.Load() != 1 || failed.RetryAfter != told {
 				t.Errorf("%s, before the wait is over: %v", reason, err)
 			}
 			time.Sleep(2 * time.Second)

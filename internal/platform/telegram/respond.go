@@ -219,8 +219,9 @@ func (t *task) sendToChat(m outbox.Message, reply *chat.Reply) outbox.Receipt {
 // the one shown. For any other reply it returns false and shows nothing.
 func (t *task) tellInstead(reply *chat.Reply) bool {
 	b := t.cmd.button
-	// A button's AsOf in the future comes from a wrong clock, and makes no reply older.
-	older := reply.AsOf.Before(b.AsOf) && !b.AsOf.After(time.Now())
+	// The card may show the age of what reply shows as current again. A button's AsOf in the
+	// future comes from a wrong clock, and makes no reply older.
+	older := chat.Aged(reply.AsOf).Before(b.AsOf) && !b.AsOf.After(time.Now())
 	switch {
 	case reply.Ask != nil && t.cmd.request.Direct: // An alert has no field for the argument.
 		return false

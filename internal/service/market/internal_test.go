@@ -8,15 +8,15 @@ import (
 	"herald/internal/core"
 )
 
-func TestDayAndMonthLimitsLastUntilTheirReset(t *testing.T) {
+func TestAUsedUpPlanIsAskedForWhenItMayBeReset(t *testing.T) {
 	for _, c := range []struct {
 		code int
 		now  string
 		want time.Duration
 	}{
 		{1009, "2026-11-20T23:59:00Z", time.Minute},
-		{1010, "2026-12-31T23:59:59Z", time.Second},
-		{1010, "2027-02-01T00:00:00Z", 28 * 24 * time.Hour},
+		{1009, "2026-11-20T12:00:00Z", time.Hour},
+		{1010, "2026-12-31T23:59:59Z", time.Hour},
 	} {
 		now, _ := time.Parse(time.RFC3339, c.now)
 		_, refused, _ := parseAnswer(fmt.Appendf(nil, `{"status":{"error_code":%d}}`, c.code), now)

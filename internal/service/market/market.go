@@ -50,9 +50,11 @@ type Client struct {
 	rest     *rest.Client
 	plan     *plan // nil: calls are not counted
 	log      *slog.Logger
-	// v1Gone is the time of the last answer that version 1 of the quotes is gone, in Unix
-	// nanoseconds; 0: there was none.
+	// v1Gone is when version 1 of the quotes was last gone and version 3 answered, in Unix
+	// nanoseconds; 0: never.
 	v1Gone atomic.Int64
+	// v1Told is set once the log says that version 1 is gone.
+	v1Told atomic.Bool
 }
 
 // New makes a client. It contacts nothing. log is told when version 1 of the quotes is gone.
@@ -69,8 +71,8 @@ func New(s Settings, c *core.Cache, log *slog.Logger) *Client {
 		Fetch: func(ctx context.Context, _ struct{}) (core.Quote, error) {
 			wait := m.plan.readBeside(ctx)
 			defer wait()
-			found, counted, err := m.probe(ctx)
-			m.plan.ended(counted, err)
+			found, status, err := m.probe(ctx)
+			m.plan.ended(status, err)
 			return found.Quote, err
 		},
 		Source: fmt.Sprint(s.URL, " ", m.query, " ", s.Symbol, " ", s.MaxPriceAge),
@@ -108,9 +110,9 @@ func (c *Client) Probe(ctx context.Context) (Listing, error) {
 	return found, err
 }
 
-// probe asks version 1 of the quotes and, if that is gone, version 3. counted is true if the
-// provider counts a credit for that: it does so for answers with status 200.
-func (c *Client) probe(ctx context.Context) (found Listing, counted bool, err error) {
+// probe asks version 1 of the quotes and, if that is gone, version 3. It returns the status of
+// the last response; 0: there was none.
+func (c *Client) probe(ctx context.Context) (found Listing, status int, err error) {
 	path, gone := pathV1, c.v1Gone.Load()
 	if gone != 0 && time.Since(time.Unix(0, gone)) < retryV1 {
 		path = pathV3
@@ -119,27 +121,20 @@ func (c *Client) probe(ctx context.Context) (found Listing, counted bool, err er
 	if path == pathV1 && isGone(status) {
 		path = pathV3
 		data, status, err = c.quote(ctx, path)
-		if !isGone(status) {
-			c.tellV1Gone(ctx)
+		told := isGone(status) || c.v1Told.Swap(true)
+		if !told {
+			c.log.WarnContext(ctx, "the price provider has ended version 1 of its quotes; version 3 is asked", "path", pathV1)
 		}
-	} else if path == pathV1 && err == nil {
-		c.v1Gone.Store(0)
+		if err == nil {
+			c.v1Gone.Store(time.Now().UnixNano())
+		}
 	}
-	counted = status == http.StatusOK
 	if err != nil {
-		return Listing{}, counted, err
+		return Listing{}, status, err
 	}
 	found, err = c.settings.listing(data, time.Now())
 	found.Quote.V1Gone = path == pathV3
-	return found, counted, err
-}
-
-// tellV1Gone notes that version 1 of the quotes is gone, and logs that the first time.
-func (c *Client) tellV1Gone(ctx context.Context) {
-	before := c.v1Gone.Swap(time.Now().UnixNano())
-	if before == 0 {
-		c.log.WarnContext(ctx, "the price provider has ended version 1 of its quotes; version 3 is asked", "path", pathV1)
-	}
+	return found, status, err
 }
 
 func isGone(status int) bool { return status == http.StatusNotFound || status == http.StatusGone }
@@ -170,7 +165,10 @@ func (c *Client) get(ctx context.Context, attempt, pathAndQuery string) (resp *r
 	vague := refused == nil || refused.Reason == core.Rejected && refused.RetryAfter == 0
 	switch {
 	case failed != nil && vague:
-		return resp, nil, err
+		if failed.Reason == core.Denied || resp.Status == http.StatusBadRequest {
+			failed.RetryAfter = max(failed.RetryAfter, retryRefused)
+		}
+		return resp, nil, failed
 	case failed != nil:
 		refused.RetryAfter = max(refused.RetryAfter, failed.RetryAfter)
 		return resp, nil, refused.During(attempt)

@@ -18,9 +18,14 @@ import (
 	"herald/internal/service/rest"
 )
 
-// retryRefused is how soon the provider is asked again after a refusal that an operator has
-// to mend.
-const retryRefused = time.Minute
+const (
+	// retryRefused is how soon the provider is asked again after a refusal that an operator
+	// has to mend.
+	retryRefused = time.Minute
+	// retryUsedUp is how soon it is asked again at the latest after a plan was used up: this
+	// machine's clock may be wrong, and the plan's month another than the calendar's.
+	retryUsedUp = time.Hour
+)
 
 // parseAnswer returns the data of an answer, or the refusal that its status stands for. A
 // code below 1001 repeats an HTTP status.
@@ -45,17 +50,17 @@ func parseAnswer(body []byte, now time.Time) (data any, refused *core.Error, err
 		refused.Reason = core.Unreachable
 	case code == http.StatusBadRequest: // a parameter is wrong
 		refused.RetryAfter = retryRefused
-	case code >= 1001 && code <= 1007: // the key is invalid, missing, not paid for, disabled …
+	case code == http.StatusUnauthorized, code == http.StatusForbidden,
+		code >= 1001 && code <= 1007: // the key is invalid, missing, not paid for, disabled …
 		refused.Reason, refused.RetryAfter = core.Denied, retryRefused
 	case code == http.StatusTooManyRequests,
 		code == 1008, // resets every 60 seconds
 		code == 1011: // limits this machine's address; no time is published
 		refused.Reason, refused.RetryAfter = core.Limited, time.Minute
 	case code == 1009: // resets at midnight, UTC
-		refused.Reason, refused.RetryAfter = core.UsedUp, untilMidnight(now)
-	case code == 1010: // resets with the month, UTC
-		month := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC)
-		refused.Reason, refused.RetryAfter = core.UsedUp, month.Sub(now)
+		refused.Reason, refused.RetryAfter = core.UsedUp, min(untilMidnight(now), retryUsedUp)
+	case code == 1010: // resets with the plan's month
+		refused.Reason, refused.RetryAfter = core.UsedUp, retryUsedUp
 	}
 	return nil, refused, nil
 }

@@ -3,6 +3,7 @@ package market
 import (
 	"context"
 	"errors"
+	"net/http"
 	"sync"
 	"time"
 
@@ -81,13 +82,21 @@ func (p *plan) readAfter(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// ended ends the call of a Take. After a failure it makes the next reading due in readScarce,
+// ended ends the call of a Take with a response of that status: the provider counts those with
+// 200. After a failure it makes the next reading due in readScarce,
 // because nobody knows what the provider counted.
-func (p *plan) ended(counted bool, err error) {
+func (p *plan) ended(status int, err error) {
 	if p == nil {
 		return
 	}
-	p.End(counted)
+	cost := credits.Free
+	switch status {
+	case http.StatusOK:
+		cost = credits.Counted
+	case 0: // no response, or none in time
+		cost = credits.Unknown
+	}
+	p.End(cost)
 	failed, is := errors.AsType[*core.Error](err)
 	if !is {
 		return

@@ -31,9 +31,8 @@ const (
 	burstShare = 0.03
 	// startShare is the part of what is left that a new process may spend at once.
 	startShare = 0.0024
-	// minStart is the least that a new process may spend at once where the provider does not
-	// say what is left: a price, and another one if that cannot be read.
-	minStart = 2
+	// othersMemory is the time over which the spending of others is averaged.
+	othersMemory = 6 * time.Hour
 	// maxOthers is the largest part of what is left of the plan that is left to others with the
 	// same key.
 	maxOthers = 0.75
@@ -63,9 +62,11 @@ type Budget struct {
 	resets time.Time
 	// pending is what was spent on calls that have not ended. A Reading may lack them.
 	pending float64
-	// since is the time of the first Reading. others counts the credits that no replica spent
-	// since then.
-	since  time.Time
+	// unknown is how many calls ended with an Unknown cost since the last Reading, at read.
+	unknown float64
+	read    time.Time
+	// others is how many credits others with the same key spend in a nanosecond, as averaged
+	// over othersMemory.
 	others float64
 	// usedUpUntil is the time before which the provider takes no call.
 	usedUpUntil time.Time
@@ -95,12 +96,13 @@ func (b *Budget) share(now time.Time) (credits float64, end time.Time) {
 	return max(b.left, 1), b.resets
 }
 
-// start returns the credits that a new process may spend at once. mu is held.
+// start returns the credits that a new process may spend at once: one, if only it could tell
+// what was spent of an operator's bound. mu is held.
 func (b *Budget) start() float64 {
-	credits, _ := b.share(b.at)
-	if b.resets.IsZero() {
-		return min(max(minStart, math.Floor(credits*startShare)), credits)
+	if b.perMonth > 0 {
+		return 1
 	}
+	credits, _ := b.share(b.at)
 	return credits * startShare
 }
 
@@ -120,10 +122,10 @@ func (b *Budget) advance() {
 func (b *Budget) every() float64 {
 	credits, end := b.share(b.at)
 	pace := credits / float64(end.Sub(b.at))
-	if lasted := b.at.Sub(b.since); !b.resets.IsZero() && lasted > time.Hour {
+	if !b.resets.IsZero() {
 		// Others spend what an operator's bound leaves them.
 		whole := max(b.left, 1) / float64(end.Sub(b.at))
-		pace = min(pace, whole-min(b.others/float64(lasted), maxOthers*whole))
+		pace = min(pace, whole-min(b.others, maxOthers*whole))
 	}
 	return 1 / pace
 }
@@ -136,10 +138,10 @@ func (b *Budget) Take() (wait time.Duration, usedUp bool) {
 	defer b.mu.Unlock()
 	b.advance()
 	switch {
-	case b.at.Before(b.usedUpUntil):
-		return b.usedUpUntil.Sub(b.at), true
 	case !b.resets.IsZero() && b.left < 1:
 		return b.resets.Sub(b.at), true
+	case b.at.Before(b.usedUpUntil):
+		return b.usedUpUntil.Sub(b.at), true
 	case b.level < 1:
 		// Never 0, so that rounding grants nothing.
 		return max(time.Duration((1-b.level)*b.every()), time.Millisecond), false
@@ -149,13 +151,26 @@ func (b *Budget) Take() (wait time.Duration, usedUp bool) {
 	return 0, false
 }
 
-// End ends the call of a Take. It gives the credit back if the provider did not count the call.
-func (b *Budget) End(counted bool) {
+// Cost says whether the provider counted a call. The next Reading tells of an Unknown one.
+type Cost int
+
+// The costs.
+const (
+	Free Cost = iota
+	Counted
+	Unknown
+)
+
+// End ends the call of a Take. It gives the credit back unless the call was Counted.
+func (b *Budget) End(cost Cost) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.pending--
-	if !counted {
+	if cost != Counted {
 		b.spend(-1)
+	}
+	if cost == Unknown {
+		b.unknown++
 	}
 }
 
@@ -182,25 +197,28 @@ func (b *Budget) Learn(r Reading) {
 	defer b.mu.Unlock()
 	b.advance()
 	first, upgraded := b.resets.IsZero(), float64(r.Left) > 1.1*b.left+10
-	if first {
-		b.since, b.others = b.at, 0
-	} else {
-		b.others += max(b.left-float64(r.Left), 0)
-	}
+	unexplained := max(b.left-float64(r.Left), 0)
 	b.left, b.resets = float64(r.Left)-b.pending, b.at.Add(r.Resets)
 	switch {
 	case first:
-		b.level = min(b.level+b.unread, b.start()) - b.unread
+		b.level = min(b.level, max(b.start()-b.unread, 0))
 		b.unread = 0
 	case upgraded:
 		b.level = max(b.level, b.start())
+	default:
+		own := min(unexplained, b.unknown)
+		b.level = max(b.level-own, min(b.level, -1))
+		passed := max(b.at.Sub(b.read), time.Second)
+		weight := 1 - math.Exp(-float64(passed)/float64(othersMemory))
+		b.others += weight * ((unexplained-own)/float64(passed) - b.others)
 	}
-	if upgraded {
+	b.unknown, b.read = 0, b.at
+	if r.Left > 0 {
 		b.usedUpUntil = time.Time{}
 	}
 }
 
-// UseUp makes Take refuse for so long, or until Learn is told of an upgrade.
+// UseUp makes Take refuse for so long, or until a Reading has credits.
 func (b *Budget) UseUp(lasts time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

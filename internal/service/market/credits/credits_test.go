@@ -77,11 +77,11 @@ func (d *deployment) ask(i int) {
 	if wait, _ := d.replicas[i].Take(); wait > 0 {
 		return
 	}
-	counted := d.call()
-	d.replicas[i].End(counted)
-	if !counted {
+	if !d.call() {
+		d.replicas[i].End(Free)
 		return
 	}
+	d.replicas[i].End(Counted)
 	d.mine++
 	d.gap, d.priced = max(d.gap, d.now.Sub(d.priced)), d.now
 	for j, other := range d.replicas {
@@ -132,12 +132,21 @@ func TestAMonthsCreditsLastAMonth(t *testing.T) {
 				d.call()
 			}
 		}, 0.97, time.Hour},
+		{"others spend a fifth at once", 15_000, 0, false, func(d *deployment, hour int) {
+			for range 3000 * min(max(hour%744-47, 0), 1) * max(49-hour%744, 0) {
+				d.call()
+			}
+		}, 0.97, 20 * time.Minute},
+		{"the provider says nothing for three days", 15_000, 0, false, func(d *deployment, hour int) {
+			d.silent = hour%744 >= 240 && hour%744 < 312 || hour%744 < 24
+		}, 0.95, 8 * time.Minute},
 		{"others spend it all at once", 15_000, 0, false, func(d *deployment, hour int) {
 			for range 15_000 * min(hour%744/743, 1) {
 				d.call()
 			}
 		}, 0.97, 2 * time.Hour},
 		{"an operator's bound", 15_000, 5000, false, nothing, 0.25, 20 * time.Minute},
+		{"an operator's bound, restarts each hour", 15_000, 5000, false, func(d *deployment, _ int) { d.restart() }, 0.25, time.Hour},
 		{"an operator's bound, others spend a third", 15_000, 5000, false, func(d *deployment, _ int) {
 			for range 7 {
 				d.call()
@@ -176,7 +185,7 @@ func TestAMonthsCreditsLastAMonth(t *testing.T) {
 // takeAll takes all credits that there are, and returns how many.
 func takeAll(b *Budget) (n int) {
 	for wait, _ := b.Take(); wait == 0; wait, _ = b.Take() {
-		b.End(true)
+		b.End(Counted)
 		n++
 	}
 	return n
@@ -190,7 +199,8 @@ func TestAStartIsAllowedSome(t *testing.T) {
 		want     int
 	}{
 		{"nothing is known", 0, nil, 20},
-		{"an operator's bound", 1000, nil, 2},
+		{"an operator's bound", 100_000, nil, 1},
+		{"an operator's bound of what is left", 100_000, &Reading{Left: 15_000, Resets: Month}, 1},
 		{"a bound of one", 1, nil, 1},
 		{"a whole month", 0, &Reading{Left: 15_000, Resets: Month}, 20},
 		{"half of a large plan", 0, &Reading{Left: 100_000, Resets: Month / 2}, 20},
@@ -251,11 +261,51 @@ func TestWhatWasSpentBeforeTheFirstReadingCounts(t *testing.T) {
 	b := newBudget(0, func() time.Time { return start })
 	for range 15 {
 		b.Take()
-		b.End(true)
+		b.End(Counted)
 	}
 	b.Learn(Reading{Left: 14_985, Resets: Month})
 	if got := takeAll(b); got != 5 {
 		t.Errorf("%d credits after 15 of 20, want 5", got)
+	}
+}
+
+// A provider that answers too late counts what nobody has seen. No more is spent of the month
+// for that, and nothing if it did not count.
+func TestTheNextReadingTellsOfUnknownCosts(t *testing.T) {
+	for counts, want := range map[bool][2]int{true: {1450, 2000}, false: {3 * 24 * 60 * 4, 3 * 24 * 60 * 4}} {
+		now, left, calls := start, 15_000, 0
+		b := newBudget(0, func() time.Time { return now })
+		for range 3 * 24 * 60 { // for three days, minute by minute
+			b.Learn(Reading{Left: left, Resets: 31*day - now.Sub(start)})
+			for range 4 {
+				if wait, _ := b.Take(); wait == 0 {
+					b.End(Unknown)
+					if calls++; counts {
+						left--
+					}
+				}
+				now = now.Add(15 * time.Second)
+			}
+		}
+		if calls < want[0] || calls > want[1] {
+			t.Errorf("it counts: %t, %d calls in three days, want %d", counts, calls, want)
+		}
+	}
+}
+
+func TestOneFailureAtTheStartCostsNoWait(t *testing.T) {
+	for _, perMonth := range []int{0, 1, 100, 400} {
+		for _, left := range []int{1, 50, 300, 15_000} {
+			b := newBudget(perMonth, func() time.Time { return start })
+			if wait, _ := b.Take(); wait > 0 {
+				t.Fatalf("a bound of %d: no call at the start", perMonth)
+			}
+			b.Learn(Reading{Left: left, Resets: 20 * day})
+			b.End(Free)
+			if wait, _ := b.Take(); wait > 0 {
+				t.Errorf("a bound of %d, %d left: the next call waits for %v", perMonth, left, wait)
+			}
+		}
 	}
 }
 
@@ -265,7 +315,7 @@ func TestACallThatIsNotCountedIsFree(t *testing.T) {
 		if wait, _ := b.Take(); wait > 0 {
 			t.Fatalf("call %d has to wait for %v", i, wait)
 		}
-		b.End(false)
+		b.End(Free)
 	}
 }
 
@@ -283,7 +333,7 @@ func TestTheProviderDecides(t *testing.T) {
 	}
 	b.Learn(Reading{Left: 5000, Resets: 2 * day}) // an upgrade
 	now = now.Add(time.Minute)
-	if n := takeAll(b); n != 13 {
+	if n := takeAll(b); n != 12 {
 		t.Errorf("after an upgrade: %d credits", n)
 	}
 	now = now.Add(time.Hour)
