@@ -110,10 +110,8 @@ func (m *Members) step(ctx context.Context, s *schedule) (pause time.Duration) {
 // read returns the rows of a slot. It reads those of the slot before anew, which another replica
 // may have checked. It fails if something cannot be read.
 func (m *Members) read(ctx context.Context, slot int, s *schedule) (due []Row, err error) {
-	if !m.counted.Load() {
-		if err = m.rows.each(ctx, func([]Row) {}); err == nil {
-			m.counted.Store(true)
-		}
+	if !m.rows.complete.Load() {
+		err = m.rows.each(ctx, func([]Row) {})
 	}
 	before := (slot + slots - 1) % slots
 	for shard := 0; shard < shards && err == nil; shard++ {
@@ -128,22 +126,7 @@ func (m *Members) read(ctx context.Context, slot int, s *schedule) (due []Row, e
 		m.Log.Warn("saved addresses cannot be read; nobody loses a badge by it", "err", err)
 	}
 	s.unread = err != nil
-	m.tellMissing()
 	return due, err
-}
-
-// maxMissing is how many rows other replicas may delete within a cycle, at least, before they
-// count as lost.
-const maxMissing = 10
-
-// tellMissing logs and counts rows that vanished, if they are many.
-func (m *Members) tellMissing() {
-	if missing := m.rows.takeMissing(); missing > 0 {
-		left, _ := m.rows.total()
-		m.Count("rows_missing")
-		m.Log.Error("saved addresses are gone from the store, and their people keep their badges: does Redis write to disk, or is DATA_DIR another folder?",
-			"missing", missing, "left", left)
-	}
 }
 
 // checked is a row as it was read, and what the check of its wallet found.
@@ -332,27 +315,26 @@ func (m *Members) settleUsers(ctx context.Context, p *platform, community string
 	}
 }
 
-// CheckAll checks every row now, as if d had passed since all that is saved. The demo uses it.
+// CheckAll checks every row now, as if the checks that found too little had been d earlier. The
+// demo uses it.
 func (m *Members) CheckAll(ctx context.Context, d time.Duration) error {
-	var all []Row
 	for shard := range shards {
 		err := m.rows.updateAll(ctx, shard, func(r *Row) bool {
-			for _, t := range []*Time{&r.CheckedAt, &r.Block} {
-				*t = timeOf(t.Add(-d))
-			}
 			r.Below = slices.Clone(r.Below)
 			for i, since := range r.Below {
 				if !since.IsZero() {
 					r.Below[i] = timeOf(since.Add(-d))
 				}
 			}
-			all = append(all, *r)
 			return true
 		})
 		if err != nil {
 			return err
 		}
 	}
-	m.counted.Store(true)
+	all, err := m.All(ctx)
+	if err != nil {
+		return err
+	}
 	return m.checkAll(ctx, all)
 }

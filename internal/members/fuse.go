@@ -47,8 +47,8 @@ func (c *census) add(other census, times int) {
 	}
 }
 
-// count returns the counts of rows. Forgotten ones are not counted.
-func (m *Members) count(list []Row) (c census) {
+// census returns the counts of rows. Forgotten ones are not counted.
+func (m *Members) census(list []Row) (c census) {
 	now := time.Now()
 	for _, r := range list {
 		p := m.platforms[r.User.Platform]
@@ -80,7 +80,7 @@ func (m *Members) count(list []Row) (c census) {
 // held reports whether the fuse of a community has blown, or whether that is not known yet. It
 // logs and counts when the fuse blows.
 func (m *Members) held(p *platform, community string) bool {
-	if !m.counted.Load() {
+	if !m.rows.complete.Load() {
 		return true
 	}
 	t := m.rows.tally(community)
@@ -147,7 +147,7 @@ func (m *Members) heldIn(r Row) (in []string) {
 // the next step.
 func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
 	saved, err := m.Store.Load(ctx, releaseKey(p.name))
-	if err != nil || saved == nil || !m.counted.Load() {
+	if err != nil || saved == nil || !m.rows.complete.Load() {
 		return
 	}
 	seconds, invalid := strconv.ParseInt(string(saved), 10, 64)

@@ -28,7 +28,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -89,8 +88,6 @@ type Members struct {
 	rows      *rows
 	platforms map[chat.Platform]*platform
 	started   time.Time
-	// counted says that all rows were read once.
-	counted atomic.Bool
 
 	mu sync.Mutex
 	// blown holds the communities whose fuse has blown.
@@ -121,7 +118,7 @@ func New(c Config) *Members {
 		Config: c, started: time.Now(), platforms: map[chat.Platform]*platform{},
 		blown: map[string]bool{}, calls: map[string]calls{}, seen: map[place]seen{},
 	}
-	m.rows = &rows{Store: c.Store, log: c.Log, every: c.Every, count: m.count}
+	m.rows = &rows{Config: &m.Config, census: m.census}
 	for _, name := range platforms {
 		m.platforms[name] = &platform{
 			name: name, levels: newLevels(c.Chain, c.Pools, c.Badges[name], c.Every), gates: map[string]*gate{},

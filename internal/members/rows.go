@@ -7,10 +7,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"herald/internal/chat"
@@ -37,19 +37,19 @@ type Store interface {
 // ErrNotSaved is the error of a row that could not be written.
 var ErrNotSaved = errors.New("the saved addresses cannot be written")
 
-// rows are all rows, in a Store. It holds none in memory.
+// rows are all rows, in Config.Store. It holds none in memory.
 type rows struct {
-	Store
-	log   *slog.Logger
-	every time.Duration // of a cycle
-	// count returns the counts of a shard's rows.
-	count func([]Row) census
+	*Config
+	// census returns the counts of a shard's rows.
+	census func([]Row) census
 	// locks are held while this process changes a shard.
 	locks [shards]sync.Mutex
 
-	mu     sync.Mutex
-	counts [shards]census
-	sum    census // of counts
+	// complete says that all rows were read once, so that sum counts them.
+	complete atomic.Bool
+	mu       sync.Mutex
+	counts   [shards]census
+	sum      census // of counts
 	// missing counts the rows that vanished within a cycle while nobody here deleted them, and
 	// told says that this was told.
 	missing      int
@@ -69,7 +69,7 @@ func shardOf(u chat.User) int {
 // load returns a shard, as saved and as rows. If the shard is damaged, load saves it under
 // another key, deletes it, and fails.
 func (s *rows) load(ctx context.Context, shard int) (saved []byte, list []Row, err error) {
-	saved, err = s.Load(ctx, shardKey(shard))
+	saved, err = s.Store.Load(ctx, shardKey(shard))
 	if err == nil {
 		list, err = decodeShard(saved)
 	}
@@ -86,26 +86,37 @@ func (s *rows) load(ctx context.Context, shard int) (saved []byte, list []Row, e
 // setAside moves a damaged shard to a key of its own, and logs that.
 func (s *rows) setAside(ctx context.Context, shard int, saved []byte) {
 	aside := fmt.Sprintf("%s damaged %d", shardKey(shard), time.Now().UnixNano())
-	if ok, err := s.Replace(ctx, aside, nil, saved); !ok || err != nil {
+	if ok, err := s.Store.Replace(ctx, aside, nil, saved); !ok || err != nil {
 		return
 	}
-	if ok, err := s.Replace(ctx, shardKey(shard), saved, nil); ok && err == nil {
-		s.log.ErrorContext(ctx, "a damaged value of saved addresses was set aside; nobody loses a badge by it", "part", shard)
+	if ok, err := s.Store.Replace(ctx, shardKey(shard), saved, nil); ok && err == nil {
+		s.Log.ErrorContext(ctx, "a damaged value of saved addresses was set aside; nobody loses a badge by it", "part", shard)
 	}
 }
 
-// note counts the rows of a shard, of which this process has just deleted some.
+// maxMissing is how many rows other replicas may delete within a cycle, at least, before they
+// count as lost.
+const maxMissing = 10
+
+// note counts the rows of a shard, of which this process has just deleted some. It tells once a
+// cycle of rows that vanished, if they are many.
 func (s *rows) note(shard int, list []Row, deleted int) {
-	counted := s.count(list)
+	counted := s.census(list)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if time.Since(s.missingSince) > s.every {
+	if time.Since(s.missingSince) > s.Every {
 		s.missing, s.missingSince, s.told = 0, time.Now(), false
 	}
 	s.missing += max(0, s.counts[shard].rows-counted.rows-deleted)
 	s.sum.add(s.counts[shard], -1)
 	s.sum.add(counted, 1)
 	s.counts[shard] = counted
+	if !s.told && s.missing > maxMissing && s.missing*maxLosingPart > s.sum.rows {
+		s.told = true
+		s.Count("rows_missing")
+		s.Log.Error("saved addresses are gone from the store, and their people keep their badges: does Redis write to disk, or is DATA_DIR another folder?",
+			"missing", s.missing, "left", s.sum.rows)
+	}
 }
 
 // total returns how many rows there are, and how many of these were checked.
@@ -120,17 +131,6 @@ func (s *rows) tally(community string) tally {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sum.communities[community]
-}
-
-// takeMissing returns how many rows are missing if they are many, once a cycle.
-func (s *rows) takeMissing() (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.told || s.missing <= maxMissing || s.missing*maxLosingPart <= s.sum.rows {
-		return 0
-	}
-	s.told = true
-	return s.missing
 }
 
 // change replaces the rows of a shard by what edit returns for them. edit may be called several
@@ -149,7 +149,7 @@ func (s *rows) change(ctx context.Context, shard int, edit func([]Row) []Row) er
 		if bytes.Equal(value, saved) {
 			return nil
 		}
-		replaced, err := s.Replace(ctx, shardKey(shard), saved, value)
+		replaced, err := s.Store.Replace(ctx, shardKey(shard), saved, value)
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrNotSaved, err)
 		}
@@ -243,5 +243,8 @@ func (s *rows) each(ctx context.Context, f func(list []Row)) error {
 		})
 	}
 	reading.Wait()
+	if failed == nil {
+		s.complete.Store(true)
+	}
 	return failed
 }

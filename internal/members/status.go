@@ -144,7 +144,7 @@ type Status struct {
 // Status returns what is known of a community without reading rows: what other replicas
 // changed is counted within Every. It does not block, and fails while the rows cannot be read.
 func (m *Members) Status(name chat.Platform, community string) (Status, error) {
-	if !m.counted.Load() {
+	if !m.rows.complete.Load() {
 		return Status{}, errUnread
 	}
 	t := m.rows.tally(community)
