@@ -22,10 +22,7 @@ var (
 )
 
 // existsCommand answers /exists.
-type existsCommand struct {
-	Sources
-	Options
-}
+type existsCommand inputs
 
 func exists(from Sources, options Options) chat.Command {
 	c := existsCommand{from, options}

@@ -45,10 +45,7 @@ func joinWallets(typed []string) []string {
 }
 
 // stakedCommand answers /staked.
-type stakedCommand struct {
-	Sources
-	Options
-}
+type stakedCommand inputs
 
 func staked(from Sources, options Options) chat.Command {
 	return chat.Command{

@@ -19,10 +19,7 @@ type Service interface {
 // statusCommand answers /status. The last call to a service decides, whichever command made
 // it, even if an earlier answer is still fresh. Pings are cached, so that nobody can make
 // /status call a service often.
-type statusCommand struct {
-	Sources
-	Options
-}
+type statusCommand inputs
 
 func status(from Sources, options Options) chat.Command {
 	return chat.Command{

@@ -35,10 +35,7 @@ var (
 )
 
 // verifyCommand answers /verify.
-type verifyCommand struct {
-	Sources
-	Options
-}
+type verifyCommand inputs
 
 func verify(from Sources, options Options) chat.Command {
 	c := verifyCommand{from, options}
