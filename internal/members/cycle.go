@@ -169,19 +169,16 @@ func (m *Members) find(ctx context.Context, rows []Row) []checked {
 	var unproven []*checked
 	for i, r := range rows {
 		p := m.platforms[r.User.Platform]
-		all[i] = checked{row: r, check: p.check(stakes[i])}
+		all[i] = checked{row: r, check: p.check(stakes[i].Value, stakes[i].Err)}
 		if c := &all[i]; (c.check.least > 0 || p.level(r) > 0) && time.Since(r.ProvenAt.Time) >= proofLasts {
 			unproven = append(unproven, c)
 		}
 	}
-	// Nobody waits for long behind those who were asked about in vain.
+	// First those whose last check found too little. Of the others, nobody waits for long behind
+	// those who were asked about in vain.
+	below := func(c *checked) int { return min(len(c.row.Below), 1) }
 	slices.SortStableFunc(unproven, func(a, b *checked) int {
-		if pending := (b.row.Below != nil) != (a.row.Below != nil); pending && a.row.Below != nil {
-			return -1
-		} else if pending {
-			return 1
-		}
-		return a.row.AskedAt.Compare(b.row.AskedAt.Time)
+		return cmp.Or(below(b)-below(a), a.row.AskedAt.Compare(b.row.AskedAt.Time))
 	})
 	most := max(1, int(m.Every/slots/proofTime))
 	for _, c := range unproven[:min(most, len(unproven))] {
@@ -257,12 +254,12 @@ func (m *Members) save(ctx context.Context, found []checked) error {
 // settleRows settles the users of a slot's shards wherever something is left: one after another
 // in a community, and all communities at once.
 func (m *Members) settleRows(ctx context.Context, due []Row) error {
-	slot := map[int]bool{}
+	touched := map[int]bool{}
 	for _, r := range due {
-		slot[shardOf(r.User)] = true
+		touched[shardOf(r.User)] = true
 	}
 	left := map[place][]chat.User{} // by a community and its platform
-	for shard := range slot {
+	for shard := range touched {
 		_, list, err := m.rows.load(ctx, shard)
 		if err != nil {
 			return err

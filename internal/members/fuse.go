@@ -9,12 +9,9 @@ import (
 	"herald/internal/chat"
 )
 
-// tally counts the users who have a badge of a community.
-type tally struct {
-	have, losing int
-	// checked of them were checked within a cycle.
-	checked int
-}
+// tally counts the users who have a badge of a community. Of these, losing would lose it, and
+// checked were checked within a cycle.
+type tally struct{ have, losing, checked int }
 
 // The fuse of a community blows while more than maxLosing, and more than one in maxLosingPart,
 // would lose a badge there.
@@ -26,50 +23,42 @@ const (
 // blown reports whether nobody loses a badge in the community, because too many would.
 func (t tally) blown() bool { return t.losing > maxLosing && t.losing*maxLosingPart > t.have }
 
-// census counts rows.
-type census struct {
-	rows, checked int
-	communities   map[string]tally
-}
+// census has the tally of each community. That of "" counts rows, whatever badges they have.
+type census map[string]tally
 
 // add adds the counts of other to c, or with -1 takes them off.
-func (c *census) add(other census, times int) {
-	c.rows += times * other.rows
-	c.checked += times * other.checked
-	if c.communities == nil {
-		c.communities = map[string]tally{}
-	}
-	for community, t := range other.communities {
-		sum := c.communities[community]
-		c.communities[community] = tally{
+func (c census) add(other census, times int) {
+	for community, t := range other {
+		sum := c[community]
+		c[community] = tally{
 			have: sum.have + times*t.have, losing: sum.losing + times*t.losing, checked: sum.checked + times*t.checked,
 		}
 	}
 }
 
 // census returns the counts of rows. Forgotten ones are not counted.
-func (m *Members) census(list []Row) (c census) {
-	now := time.Now()
+func (m *Members) census(list []Row) census {
+	c, now := census{}, time.Now()
 	for _, r := range list {
 		p := m.platforms[r.User.Platform]
 		if r.Forgotten() || p == nil {
 			continue
 		}
-		one := census{rows: 1}
+		row := tally{have: 1}
 		if now.Sub(r.CheckedAt.Time) <= p.every+p.late() {
-			one.checked = 1
+			row.checked = 1
 		}
-		one.communities = map[string]tally{}
+		one := census{"": row}
 		for _, g := range r.Given {
 			if _, named := p.badge(g.Community, g.Badge); !named {
 				continue
 			}
-			t := tally{have: 1, checked: one.checked}
+			t := row
 			if p.losing(r, g) {
 				t.losing = 1
 			}
-			if one.communities[g.Community].losing == 0 { // One user counts once.
-				one.communities[g.Community] = t
+			if one[g.Community].losing == 0 { // One user counts once.
+				one[g.Community] = t
 			}
 		}
 		c.add(one, 1)
@@ -86,12 +75,12 @@ func (m *Members) held(p *platform, community string) bool {
 	t := m.rows.tally(community)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if t.blown() && !m.blown[community] {
+	if t.blown() && !m.blownTold[community] {
 		m.Count("fuse_blown")
 		m.Log.Error("too many would lose a badge at once, so nobody does: check the pools and the node, then run bot members --release",
 			"platform", p.name, "losing", t.losing, "of", t.have)
 	}
-	m.blown[community] = t.blown()
+	m.blownTold[community] = t.blown()
 	return t.blown()
 }
 
@@ -107,28 +96,25 @@ type Held struct {
 // Release lets all go whom a fuse holds now, and returns them. A running bot carries that out
 // at its next step. Release blocks while it reads all rows.
 func (m *Members) Release(ctx context.Context) (held []Held, err error) {
-	err = m.rows.each(ctx, func([]Row) {})
+	all, err := m.All(ctx)
 	if err != nil {
 		return nil, err
 	}
-	err = m.rows.each(ctx, func(list []Row) {
-		for _, r := range list {
-			for _, community := range m.heldIn(r) {
-				held = append(held, Held{User: r.User, Community: community})
-			}
-		}
-	})
-	for _, p := range m.platforms {
-		if err != nil || len(held) == 0 {
-			break
-		}
-		key := releaseKey(p.name)
-		old, failed := m.Store.Load(ctx, key)
-		if err = failed; err == nil {
-			_, err = m.Store.Replace(ctx, key, old, strconv.AppendInt(nil, time.Now().Unix(), 10))
+	for _, r := range all {
+		for _, community := range m.heldIn(r) {
+			held = append(held, Held{User: r.User, Community: community})
 		}
 	}
-	return held, err
+	for name := range m.platforms {
+		old, err := m.Store.Load(ctx, releaseKey(name))
+		if err == nil && len(held) > 0 {
+			_, err = m.Store.Replace(ctx, releaseKey(name), old, strconv.AppendInt(nil, time.Now().Unix(), 10))
+		}
+		if err != nil {
+			return held, err
+		}
+	}
+	return held, nil
 }
 
 // heldIn returns the communities whose fuse holds a badge of a row.

@@ -90,10 +90,10 @@ type Members struct {
 	started   time.Time
 
 	mu sync.Mutex
-	// blown holds the communities whose fuse has blown.
-	blown map[string]bool
-	// calls counts those that succeeded since the start, by community.
-	calls map[string]calls
+	// blownTold holds the communities whose fuse has blown, which is logged once.
+	blownTold map[string]bool
+	// calls counts those that succeeded since the start.
+	calls map[call]int
 	// seen holds what users have, as communities were last asked.
 	seen map[place]seen
 }
@@ -102,32 +102,29 @@ type Members struct {
 type platform struct {
 	levels
 	chat.Badges // nil: the platform is off in this process
+	config      *Config
 	name        chat.Platform
 
-	mu      sync.Mutex
-	gates   map[string]*gate
-	newGate func(community string) *gate
+	mu    sync.Mutex
+	gates map[string]*gate
 }
 
-// calls counts the badges given and removed.
-type calls struct{ given, removed int }
+// call is a call that gives or removes a badge of a community.
+type call struct {
+	community string
+	removed   bool
+}
 
 // New returns Members. It contacts nobody.
 func New(c Config) *Members {
 	m := &Members{
 		Config: c, started: time.Now(), platforms: map[chat.Platform]*platform{},
-		blown: map[string]bool{}, calls: map[string]calls{}, seen: map[place]seen{},
+		blownTold: map[string]bool{}, calls: map[call]int{}, seen: map[place]seen{},
 	}
-	m.rows = &rows{Config: &m.Config, census: m.census}
+	m.rows = &rows{Config: &m.Config, census: m.census, sum: census{}}
 	for _, name := range platforms {
 		m.platforms[name] = &platform{
-			name: name, levels: newLevels(c.Chain, c.Pools, c.Badges[name], c.Every), gates: map[string]*gate{},
-			newGate: func(community string) *gate {
-				return &gate{
-					limiter: c.Limiter, key: c.Bot + " badges " + community, every: c.Every, count: c.Count,
-					log: c.Log.With("platform", name), queue: make(chan task, maxQueue), refusals: map[string]refusal{},
-				}
-			},
+			config: &m.Config, name: name, levels: newLevels(c.Chain, c.Pools, c.Badges[name], c.Every), gates: map[string]*gate{},
 		}
 	}
 	return m
@@ -159,7 +156,10 @@ func (p *platform) gate(community string) *gate {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.gates[community] == nil {
-		p.gates[community] = p.newGate(community)
+		p.gates[community] = &gate{
+			Config: p.config, key: p.config.Bot + " badges " + community, log: p.config.Log.With("platform", p.name),
+			queue: make(chan task, maxQueue), refusals: map[string]refusal{},
+		}
 	}
 	return p.gates[community]
 }
@@ -229,7 +229,7 @@ func (m *Members) Offer(ctx context.Context, user chat.User, here string, stake 
 	if !m.Enabled() || p == nil || p.Badges == nil || checkUser(user) != nil {
 		return nil
 	}
-	level := p.check(core.Answer[core.Stake]{Snapshot: core.Snapshot[core.Stake]{Value: stake}}).least
+	level := p.check(stake, nil).least
 	for _, community := range p.communities() {
 		row := p.decide(Row{User: user, Wallet: common.Address{1}}, check{least: level, most: p.all()}, time.Now())
 		ids := p.wanted(row, community)
@@ -261,7 +261,7 @@ func (m *Members) Save(ctx context.Context, user chat.User, wallet common.Addres
 	if err := checkUser(user); err != nil {
 		return nil, err
 	}
-	c := p.check(core.Answer[core.Stake]{Snapshot: core.Snapshot[core.Stake]{Value: stake}})
+	c := p.check(stake, nil)
 	c.press = true
 	row, err := m.rows.update(ctx, user, func(r *Row) *Row {
 		now := time.Now()
@@ -334,26 +334,14 @@ func (m *Members) Forget(ctx context.Context, user chat.User) (f Forgotten, err 
 		}
 		return r
 	})
-	if err != nil || row == nil {
-		if err == nil && f.Wallet != (common.Address{}) {
-			m.Count("address_deleted")
-		}
+	if err != nil {
 		return f, err
 	}
-	m.Count("address_deleted")
-	f.Changes = m.settleAll(ctx, p, *row)
-	return f, nil
-}
-
-// tally counts a call that succeeded.
-func (m *Members) tally(community string, removed bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	c := m.calls[community]
-	if removed {
-		c.removed++
-	} else {
-		c.given++
+	if row != nil || f.Wallet != (common.Address{}) {
+		m.Count("address_deleted")
 	}
-	m.calls[community] = c
+	if row != nil {
+		f.Changes = m.settleAll(ctx, p, *row)
+	}
+	return f, nil
 }

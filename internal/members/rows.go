@@ -49,7 +49,7 @@ type rows struct {
 	complete atomic.Bool
 	mu       sync.Mutex
 	counts   [shards]census
-	sum      census // of counts
+	sum      census // of all counts
 	// missing counts the rows that vanished within a cycle while nobody here deleted them, and
 	// told says that this was told.
 	missing      int
@@ -107,36 +107,29 @@ func (s *rows) note(shard int, list []Row, deleted int) {
 	if time.Since(s.missingSince) > s.Every {
 		s.missing, s.missingSince, s.told = 0, time.Now(), false
 	}
-	s.missing += max(0, s.counts[shard].rows-counted.rows-deleted)
+	s.missing += max(0, s.counts[shard][""].have-counted[""].have-deleted)
 	s.sum.add(s.counts[shard], -1)
 	s.sum.add(counted, 1)
 	s.counts[shard] = counted
-	if !s.told && s.missing > maxMissing && s.missing*maxLosingPart > s.sum.rows {
+	if left := s.sum[""].have; !s.told && s.missing > maxMissing && s.missing*maxLosingPart > left {
 		s.told = true
 		s.Count("rows_missing")
 		s.Log.Error("saved addresses are gone from the store, and their people keep their badges: does Redis write to disk, or is DATA_DIR another folder?",
-			"missing", s.missing, "left", s.sum.rows)
+			"missing", s.missing, "left", left)
 	}
 }
 
-// total returns how many rows there are, and how many of these were checked.
-func (s *rows) total() (rows, checked int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sum.rows, s.sum.checked
-}
-
-// tally returns the counts of a community.
+// tally returns the counts of a community, or with "" those of all rows.
 func (s *rows) tally(community string) tally {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sum.communities[community]
+	return s.sum[community]
 }
 
-// change replaces the rows of a shard by what edit returns for them. edit may be called several
-// times, and must not change its argument. change blocks for a call to the Store, or some, and
-// fails unless the Store has the change.
-func (s *rows) change(ctx context.Context, shard int, edit func([]Row) []Row) error {
+// updateShard replaces the rows of a shard by what edit returns for them. edit may be called
+// several times, and must not change its argument. updateShard blocks for a call to the Store, or
+// some, and fails unless the Store has the change.
+func (s *rows) updateShard(ctx context.Context, shard int, edit func([]Row) []Row) error {
 	s.locks[shard].Lock()
 	defer s.locks[shard].Unlock()
 	for range maxRaces {
@@ -175,10 +168,10 @@ func indexOf(list []Row, u chat.User) int {
 }
 
 // update changes the row of a user. edit gets the row, which is nil if there is none, and
-// changes and returns it; nil deletes the row. update returns the row as saved. It is change
-// for one row.
+// changes and returns it; nil deletes the row. update returns the row as saved. It is
+// updateShard for one row.
 func (s *rows) update(ctx context.Context, u chat.User, edit func(*Row) *Row) (updated *Row, err error) {
-	err = s.change(ctx, shardOf(u), func(list []Row) []Row {
+	err = s.updateShard(ctx, shardOf(u), func(list []Row) []Row {
 		i := indexOf(list, u)
 		if i < 0 {
 			if updated = edit(nil); updated == nil {
@@ -199,7 +192,7 @@ func (s *rows) update(ctx context.Context, u chat.User, edit func(*Row) *Row) (u
 
 // updateAll changes the rows of a shard that edit returns true for.
 func (s *rows) updateAll(ctx context.Context, shard int, edit func(*Row) bool) error {
-	return s.change(ctx, shard, func(list []Row) []Row {
+	return s.updateShard(ctx, shard, func(list []Row) []Row {
 		edited := slices.Clone(list)
 		for i := range edited {
 			row := edited[i]
@@ -218,25 +211,18 @@ const readers = 8
 // behind a shard that is damaged, and stops if the Store does not answer. It then fails.
 func (s *rows) each(ctx context.Context, f func(list []Row)) error {
 	var reading sync.WaitGroup
+	var away atomic.Bool // the Store
 	var mu sync.Mutex
 	var failed error
-	next, away := 0, false
-	// take returns the next shard, or false if there is none.
-	take := func() (shard int, left bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		next++
-		return next - 1, next <= shards && !away
-	}
-	for range readers {
+	for first := range readers {
 		reading.Go(func() {
-			for shard, left := take(); left; shard, left = take() {
+			for shard := first; shard < shards && !away.Load(); shard += readers {
 				_, list, err := s.load(ctx, shard)
 				mu.Lock()
-				if err != nil {
-					failed, away = err, away || !errors.Is(err, errDamaged) && !errors.Is(err, errNewer)
-				} else {
+				if err == nil {
 					f(list)
+				} else if failed = err; !errors.Is(err, errDamaged) && !errors.Is(err, errNewer) {
+					away.Store(true)
 				}
 				mu.Unlock()
 			}
