@@ -36,7 +36,7 @@ func (s stakeText) verdict() (chat.Tone, chat.Text) {
 	case outcome == core.NotStaker:
 		return chat.Negative, chat.Say("stake.no")
 	}
-	return chat.Warning, chat.SayWith("stake.undetermined", chat.Values{"failed": chat.Count(len(s.Failed)), "n": s.pools()})
+	return chat.Warning, chat.SayWith("stake.undetermined", chat.Values{"failed": chat.Count(len(s.Failed)), "n": s.poolCount()})
 }
 
 // worth says what the stake is worth. It returns nil below a cent, or without a price.
@@ -150,7 +150,7 @@ func (s stakeText) notes() []chat.Text {
 	if failed == 0 {
 		return nil
 	}
-	return []chat.Text{chat.SayWith("stake.unstaking_unread", chat.Values{"failed": chat.Count(failed), "n": s.pools()})}
+	return []chat.Text{chat.SayWith("stake.unstaking_unread", chat.Values{"failed": chat.Count(failed), "n": s.poolCount()})}
 }
 
 // footer names the block, and how many pools were read unless the verdict says so.
@@ -168,8 +168,8 @@ func (s stakeText) poolsRead() chat.Text {
 	if len(s.Failed) > 0 {
 		key = "stake.some"
 	}
-	return chat.SayWith(key, chat.Values{"checked": chat.Count(s.Checked), "n": s.pools()})
+	return chat.SayWith(key, chat.Values{"checked": chat.Count(s.Checked), "n": s.poolCount()})
 }
 
-// pools returns the number of pools that were asked.
-func (s stakeText) pools() chat.Count { return chat.Count(s.Checked + len(s.Failed)) }
+// poolCount returns the number of pools that were asked.
+func (s stakeText) poolCount() chat.Count { return chat.Count(s.Checked + len(s.Failed)) }

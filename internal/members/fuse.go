@@ -23,22 +23,22 @@ const (
 // blown reports whether nobody loses a badge in the community, because too many would.
 func (t tally) blown() bool { return t.losing > maxLosing && t.losing*maxLosingPart > t.have }
 
-// census has the tally of each community. That of "" counts rows, whatever badges they have.
-type census map[string]tally
+// tallies are by community. That of "" counts all rows.
+type tallies map[string]tally
 
-// add adds the counts of other to c, or with -1 takes them off.
-func (c census) add(other census, times int) {
+// add adds the counts of other, or with -1 takes them off.
+func (all tallies) add(other tallies, times int) {
 	for community, t := range other {
-		sum := c[community]
-		c[community] = tally{
+		sum := all[community]
+		all[community] = tally{
 			have: sum.have + times*t.have, losing: sum.losing + times*t.losing, checked: sum.checked + times*t.checked,
 		}
 	}
 }
 
-// census returns the counts of rows. Forgotten ones are not counted.
-func (m *Members) census(list []Row) census {
-	c, now := census{}, time.Now()
+// countRows returns the counts of rows. Forgotten ones are not counted.
+func (m *Members) countRows(list []Row) tallies {
+	all, now := tallies{}, time.Now()
 	for _, r := range list {
 		p := m.platforms[r.User.Platform]
 		if r.Forgotten() || p == nil {
@@ -48,7 +48,7 @@ func (m *Members) census(list []Row) census {
 		if now.Sub(r.CheckedAt.Time) <= p.every+p.late() {
 			row.checked = 1
 		}
-		one := census{"": row}
+		one := tallies{"": row}
 		for _, g := range r.Given {
 			if _, named := p.badge(g.Community, g.Badge); !named {
 				continue
@@ -61,9 +61,9 @@ func (m *Members) census(list []Row) census {
 				one[g.Community] = t
 			}
 		}
-		c.add(one, 1)
+		all.add(one, 1)
 	}
-	return c
+	return all
 }
 
 // held reports whether the fuse of a community has blown, or whether that is not known yet. It

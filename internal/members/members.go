@@ -37,7 +37,8 @@ import (
 	"herald/internal/core"
 )
 
-// Config is what Members work with. All fields but Store are required.
+// Config is what Members work with. All fields but Store are required. All and Release use only
+// Settings, Store, Badges, Chain, Pools, Count and Log.
 type Config struct {
 	Settings
 	// Store keeps the rows; nil: no address can be saved.
@@ -121,7 +122,7 @@ func New(c Config) *Members {
 		Config: c, started: time.Now(), platforms: map[chat.Platform]*platform{},
 		blownTold: map[string]bool{}, calls: map[call]int{}, seen: map[place]seen{},
 	}
-	m.rows = &rows{Config: &m.Config, census: m.census, sum: census{}}
+	m.rows = &rows{Config: &m.Config, countRows: m.countRows, sum: tallies{}}
 	for _, name := range platforms {
 		m.platforms[name] = &platform{
 			config: &m.Config, name: name, levels: newLevels(c.Chain, c.Pools, c.Badges[name], c.Every), gates: map[string]*gate{},

@@ -40,16 +40,16 @@ var ErrNotSaved = errors.New("the saved addresses cannot be written")
 // rows are all rows, in Config.Store. It holds none in memory.
 type rows struct {
 	*Config
-	// census returns the counts of a shard's rows.
-	census func([]Row) census
+	// countRows returns the counts of a shard's rows.
+	countRows func([]Row) tallies
 	// locks are held while this process changes a shard.
 	locks [shards]sync.Mutex
 
 	// complete says that all rows were read once, so that sum counts them.
 	complete atomic.Bool
 	mu       sync.Mutex
-	counts   [shards]census
-	sum      census // of all counts
+	counts   [shards]tallies
+	sum      tallies // of all counts
 	// missing counts the rows that vanished within a cycle while nobody here deleted them, and
 	// told says that this was told.
 	missing      int
@@ -101,7 +101,7 @@ const maxMissing = 10
 // note counts the rows of a shard, of which this process has just deleted some. It tells once a
 // cycle of rows that vanished, if they are many.
 func (s *rows) note(shard int, list []Row, deleted int) {
-	counted := s.census(list)
+	counted := s.countRows(list)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if time.Since(s.missingSince) > s.Every {

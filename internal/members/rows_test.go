@@ -76,7 +76,7 @@ func FuzzDecodeShard(f *testing.F) {
 // newRows returns rows in a store, and what is logged of them.
 func newRows(s Store) (*rows, *logtest.Buffer) {
 	log := &logtest.Buffer{}
-	return &rows{Config: &Config{Store: s, Log: slog.New(slog.NewTextHandler(log, nil))}, census: func(list []Row) census { return census{"": {have: len(list)}} }, sum: census{}}, log
+	return &rows{Config: &Config{Store: s, Log: slog.New(slog.NewTextHandler(log, nil))}, countRows: func(list []Row) tallies { return tallies{"": {have: len(list)}} }, sum: tallies{}}, log
 }
 
 // A damaged value is set aside under a name of its own each time, and told; one of a newer
