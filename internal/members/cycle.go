@@ -229,10 +229,10 @@ func (m *Members) save(ctx context.Context, found []checked) error {
 		touched[shardOf(c.row.User)] = true
 	}
 	for shard := range touched {
-		err := m.rows.updateAll(ctx, shard, func(r *Row) bool {
+		err := m.rows.updateAll(ctx, shard, func(r *Row) {
 			c, is := byUser[r.User]
 			if !is || r.Wallet != c.row.Wallet {
-				return false
+				return
 			}
 			now := time.Now()
 			*r = m.platforms[r.User.Platform].decide(*r, c.check, now)
@@ -242,7 +242,6 @@ func (m *Members) save(ctx context.Context, found []checked) error {
 			if c.proven {
 				r.ProvenAt = timeOf(now)
 			}
-			return true
 		})
 		if err != nil {
 			return err
@@ -258,7 +257,7 @@ func (m *Members) settleRows(ctx context.Context, due []Row) error {
 	for _, r := range due {
 		touched[shardOf(r.User)] = true
 	}
-	left := map[place][]chat.User{} // by a community and its platform
+	left := map[Place][]chat.User{} // by a community and its platform
 	for shard := range touched {
 		_, list, err := m.rows.load(ctx, shard)
 		if err != nil {
@@ -271,7 +270,7 @@ func (m *Members) settleRows(ctx context.Context, due []Row) error {
 			}
 			for _, community := range p.concerned(r) {
 				if _, more := p.next(r, community, p.OneEach(), m.held(p, community)); more {
-					at := place{chat.User{Platform: p.name}, community}
+					at := Place{chat.User{Platform: p.name}, community}
 					left[at] = append(left[at], r.User)
 				}
 			}
@@ -280,7 +279,7 @@ func (m *Members) settleRows(ctx context.Context, due []Row) error {
 	var settling sync.WaitGroup
 	for at, users := range left {
 		settling.Go(func() {
-			m.guard(func() { m.settleUsers(ctx, m.platforms[at.user.Platform], at.community, users) })
+			m.guard(func() { m.settleUsers(ctx, m.platforms[at.User.Platform], at.Community, users) })
 		})
 	}
 	settling.Wait()
@@ -316,14 +315,13 @@ func (m *Members) settleUsers(ctx context.Context, p *platform, community string
 // demo uses it.
 func (m *Members) CheckAll(ctx context.Context, d time.Duration) error {
 	for shard := range shards {
-		err := m.rows.updateAll(ctx, shard, func(r *Row) bool {
+		err := m.rows.updateAll(ctx, shard, func(r *Row) {
 			r.Below = slices.Clone(r.Below)
 			for i, since := range r.Below {
 				if !since.IsZero() {
 					r.Below[i] = timeOf(since.Add(-d))
 				}
 			}
-			return true
 		})
 		if err != nil {
 			return err

@@ -87,22 +87,16 @@ func (m *Members) held(p *platform, community string) bool {
 // releaseKey returns the key of the time of a Release, in Unix seconds.
 func releaseKey(p chat.Platform) string { return "members release " + string(p) }
 
-// Held is a user whom the fuse of a community keeps from losing a badge.
-type Held struct {
-	User      chat.User
-	Community string
-}
-
-// Release lets all go whom a fuse holds now, and returns them. A running bot carries that out
+// Release lets all go whom a fuse holds now, and returns them with the community where it does. A running bot carries that out
 // at its next step. Release blocks while it reads all rows.
-func (m *Members) Release(ctx context.Context) (held []Held, err error) {
+func (m *Members) Release(ctx context.Context) (held []Place, err error) {
 	all, err := m.All(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range all {
 		for _, community := range m.heldIn(r) {
-			held = append(held, Held{User: r.User, Community: community})
+			held = append(held, Place{User: r.User, Community: community})
 		}
 	}
 	for name := range m.platforms {
@@ -149,10 +143,10 @@ func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
 // markHeld marks the rows that a fuse holds. A mark does not change what the fuse counts.
 func (m *Members) markHeld(ctx context.Context, p *platform) error {
 	for shard := range shards {
-		err := m.rows.updateAll(ctx, shard, func(r *Row) bool {
-			mark := r.User.Platform == p.name && len(m.heldIn(*r)) > 0
-			r.Released = r.Released || mark
-			return mark
+		err := m.rows.updateAll(ctx, shard, func(r *Row) {
+			if r.User.Platform == p.name && len(m.heldIn(*r)) > 0 {
+				r.Released = true
+			}
 		})
 		if err != nil {
 			return err

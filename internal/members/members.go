@@ -96,7 +96,7 @@ type Members struct {
 	// calls counts those that succeeded since the start.
 	calls map[call]int
 	// seen holds what users have, as communities were last asked.
-	seen map[place]seen
+	seen map[Place]seen
 }
 
 // platform is a platform whose users' rows are checked.
@@ -120,7 +120,7 @@ type call struct {
 func New(c Config) *Members {
 	m := &Members{
 		Config: c, started: time.Now(), platforms: map[chat.Platform]*platform{},
-		blownTold: map[string]bool{}, calls: map[call]int{}, seen: map[place]seen{},
+		blownTold: map[string]bool{}, calls: map[call]int{}, seen: map[Place]seen{},
 	}
 	m.rows = &rows{Config: &m.Config, countRows: m.countRows, sum: tallies{}}
 	for _, name := range platforms {

@@ -172,35 +172,31 @@ func indexOf(list []Row, u chat.User) int {
 // updateShard for one row.
 func (s *rows) update(ctx context.Context, u chat.User, edit func(*Row) *Row) (updated *Row, err error) {
 	err = s.updateShard(ctx, shardOf(u), func(list []Row) []Row {
+		list = slices.Clone(list)
 		i := indexOf(list, u)
 		if i < 0 {
-			if updated = edit(nil); updated == nil {
-				return list
+			if updated = edit(nil); updated != nil {
+				list = append(list, *updated)
 			}
-			return append(slices.Clone(list), *updated)
+			return list
 		}
-		row := list[i]
-		if updated = edit(&row); updated == nil {
-			return slices.Delete(slices.Clone(list), i, i+1)
+		if updated = edit(&list[i]); updated == nil {
+			return slices.Delete(list, i, i+1)
 		}
-		list = slices.Clone(list)
 		list[i] = *updated
 		return list
 	})
 	return updated, err
 }
 
-// updateAll changes the rows of a shard that edit returns true for.
-func (s *rows) updateAll(ctx context.Context, shard int, edit func(*Row) bool) error {
+// updateAll calls edit for each row of a shard, which edit may change.
+func (s *rows) updateAll(ctx context.Context, shard int, edit func(*Row)) error {
 	return s.updateShard(ctx, shard, func(list []Row) []Row {
-		edited := slices.Clone(list)
-		for i := range edited {
-			row := edited[i]
-			if edit(&row) {
-				edited[i] = row
-			}
+		list = slices.Clone(list)
+		for i := range list {
+			edit(&list[i])
 		}
-		return edited
+		return list
 	})
 }
 
