@@ -135,11 +135,8 @@ func changeLines(here string, changes []members.Change) (lines []chat.Text) {
 		}
 		all[i].badges = append(all[i].badges, c.Badge)
 	}
-	order := []string{"badge.here", "badge.in"}
-	slices.SortStableFunc(all, func(a, b line) int {
-		rank := func(l line) int { return (slices.Index(order, l.key) + len(order) + 1) % (len(order) + 1) }
-		return rank(a) - rank(b)
-	})
+	rank := map[string]int{"badge.here": -2, "badge.in": -1}
+	slices.SortStableFunc(all, func(a, b line) int { return rank[a.key] - rank[b.key] })
 	for _, l := range all {
 		lines = append(lines, chat.SayWith(l.key, chat.Values{"badge": badgeNames(l.badges), "group": l.badges[0].Group()}))
 	}
