@@ -229,7 +229,7 @@ func (m *Members) save(ctx context.Context, found []checked) error {
 		touched[shardOf(c.row.User)] = true
 	}
 	for shard := range touched {
-		err := m.rows.updateAll(ctx, shard, func(r *Row) {
+		err := m.rows.updateIn(ctx, shard, func(r *Row) {
 			c, is := byUser[r.User]
 			if !is || r.Wallet != c.row.Wallet {
 				return
@@ -314,18 +314,16 @@ func (m *Members) settleUsers(ctx context.Context, p *platform, community string
 // CheckAll checks every row now, as if the checks that found too little had been d earlier. The
 // demo uses it.
 func (m *Members) CheckAll(ctx context.Context, d time.Duration) error {
-	for shard := range shards {
-		err := m.rows.updateAll(ctx, shard, func(r *Row) {
-			r.Below = slices.Clone(r.Below)
-			for i, since := range r.Below {
-				if !since.IsZero() {
-					r.Below[i] = timeOf(since.Add(-d))
-				}
+	err := m.rows.updateAll(ctx, func(r *Row) {
+		r.Below = slices.Clone(r.Below)
+		for i, since := range r.Below {
+			if !since.IsZero() {
+				r.Below[i] = timeOf(since.Add(-d))
 			}
-		})
-		if err != nil {
-			return err
 		}
+	})
+	if err != nil {
+		return err
 	}
 	all, err := m.All(ctx)
 	if err != nil {

@@ -124,7 +124,7 @@ func (m *Members) heldIn(r Row) (in []string) {
 
 // carryOutRelease marks the rows that a Release on the platform lets go, and deletes the
 // Release. One from the future, or older than two cycles, marks nothing. What fails is done at
-// the next step.
+// the next step. A mark does not change what the fuse counts.
 func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
 	saved, err := m.Store.Load(ctx, releaseKey(p.name))
 	if err != nil || saved == nil || !m.rows.complete.Load() {
@@ -132,25 +132,15 @@ func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
 	}
 	seconds, invalid := strconv.ParseInt(string(saved), 10, 64)
 	if age := time.Since(time.Unix(seconds, 0)); invalid == nil && age >= -time.Minute && age <= 2*m.Every {
-		if m.markHeld(ctx, p) != nil {
-			return
-		}
-		m.Log.Info("the fuse is released for all whom it held", "platform", p.name)
-	}
-	_, _ = m.Store.Replace(ctx, releaseKey(p.name), saved, nil)
-}
-
-// markHeld marks the rows that a fuse holds. A mark does not change what the fuse counts.
-func (m *Members) markHeld(ctx context.Context, p *platform) error {
-	for shard := range shards {
-		err := m.rows.updateAll(ctx, shard, func(r *Row) {
+		err := m.rows.updateAll(ctx, func(r *Row) {
 			if r.User.Platform == p.name && len(m.heldIn(*r)) > 0 {
 				r.Released = true
 			}
 		})
 		if err != nil {
-			return err
+			return
 		}
+		m.Log.Info("the fuse is released for all whom it held", "platform", p.name)
 	}
-	return nil
+	_, _ = m.Store.Replace(ctx, releaseKey(p.name), saved, nil)
 }

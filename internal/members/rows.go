@@ -189,8 +189,18 @@ func (s *rows) update(ctx context.Context, u chat.User, edit func(*Row) *Row) (u
 	return updated, err
 }
 
-// updateAll calls edit for each row of a shard, which edit may change.
-func (s *rows) updateAll(ctx context.Context, shard int, edit func(*Row)) error {
+// updateAll calls edit for every row, which edit may change. It stops at a shard that fails.
+func (s *rows) updateAll(ctx context.Context, edit func(*Row)) error {
+	for shard := range shards {
+		if err := s.updateIn(ctx, shard, edit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// updateIn calls edit for each row of a shard, which edit may change.
+func (s *rows) updateIn(ctx context.Context, shard int, edit func(*Row)) error {
 	return s.updateShard(ctx, shard, func(list []Row) []Row {
 		list = slices.Clone(list)
 		for i := range list {
