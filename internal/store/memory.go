@@ -33,7 +33,8 @@ type Memory struct {
 	updates map[string]chat.Delivery
 	// answered holds the keys of the answered updates, the oldest first.
 	answered []string
-	values   map[string][]byte
+	// values are what Replace saved. Only the demo saves anything here.
+	values map[string][]byte
 }
 
 // NewMemory makes an empty Memory. An update is in flight until its Release, however
