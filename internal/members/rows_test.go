@@ -88,7 +88,7 @@ func TestDamagedShardsAreSetAsideAndNewerOnesStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer shared.Close()
-	for name, s := range map[string]Store{"folder": store.NewFolder(t.TempDir(), slog.New(slog.DiscardHandler)), "redis": shared} {
+	for name, s := range map[string]Store{"memory": store.NewMemory(), "folder": store.NewFolder(t.TempDir(), slog.New(slog.DiscardHandler)), "redis": shared} {
 		r, log := newRows(s)
 		user := aRow(1).User
 		key := shardKey(shardOf(user))
