@@ -59,6 +59,12 @@ type Options struct {
 	JoinChats map[string]chat.Requirement
 }
 
+// inputs are what a command works with.
+type inputs struct {
+	Sources
+	Options
+}
+
 // All returns the table of commands, in the order of menus and of /help.
 func All(from Sources, options Options) chat.Commands {
 	all := chat.Commands{

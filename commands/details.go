@@ -12,10 +12,7 @@ const detailsName = "details"
 
 // detailsCommand answers the button under /status, to moderators of the chat and about that
 // chat alone.
-type detailsCommand struct {
-	Sources
-	Options
-}
+type detailsCommand inputs
 
 func details(from Sources, options Options) chat.Command {
 	return chat.Command{

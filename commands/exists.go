@@ -8,10 +8,12 @@ import (
 	"herald/internal/core"
 )
 
-// The keys of what /exists says begin with one of these.
-const (
-	youExist  = "exists.you"
-	theyExist = "exists.they"
+// existsKeys are the messages of a yes and a no.
+type existsKeys struct{ yes, no string }
+
+var (
+	youExist  = existsKeys{yes: "exists.you.yes", no: "exists.you.no"}
+	theyExist = existsKeys{yes: "exists.they.yes", no: "exists.they.no"}
 )
 
 var (
@@ -20,10 +22,7 @@ var (
 )
 
 // existsCommand answers /exists.
-type existsCommand struct {
-	Sources
-	Options
-}
+type existsCommand inputs
 
 func exists(from Sources, options Options) chat.Command {
 	c := existsCommand{from, options}
@@ -59,9 +58,8 @@ func typedIdentity(req chat.Request) (core.Identity, error) {
 	return id, invalid(uidParam, err)
 }
 
-// answer says whether the person that whom returns is registered. key is youExist or
-// theyExist.
-func (c existsCommand) answer(ctx context.Context, req chat.Request, whom subject, key string) (chat.Reply, error) {
+// answer says whether the person that whom returns is registered.
+func (c existsCommand) answer(ctx context.Context, req chat.Request, whom subject, keys existsKeys) (chat.Reply, error) {
 	id, err := whom(req)
 	if err != nil {
 		return chat.Reply{}, err
@@ -70,17 +68,17 @@ func (c existsCommand) answer(ctx context.Context, req chat.Request, whom subjec
 	if err != nil {
 		return chat.Reply{}, err
 	}
-	tone, verdict := chat.Negative, ".no"
+	tone, title, text := chat.Negative, "exists.no", keys.no
 	if account.Value.Registered() {
-		tone, verdict = chat.Positive, ".yes"
+		tone, title, text = chat.Positive, "exists.yes", keys.yes
 	}
 	reply := chat.Reply{
 		Tone:    tone,
-		Title:   chat.Say("exists" + verdict),
-		Text:    chat.SayWith(key+verdict, chat.Values{"platform": chat.Plain(id.Platform), "service": c.service()}),
+		Title:   chat.Say(title),
+		Text:    chat.SayWith(text, chat.Values{"platform": chat.Plain(id.Platform), "service": c.service()}),
 		Checked: account.At,
 	}
-	if key == theyExist {
+	if keys == theyExist {
 		reply.Sections = []chat.Section{{Fields: []chat.Field{personField(id, req)}}}
 		reply.Notes = savedNote(ctx, c.Members, id, req.Community)
 		if tone == chat.Negative && id.Platform == "Email" && strings.Contains(id.UID, "@") {

@@ -9,10 +9,7 @@ import (
 )
 
 // forgetCommand answers /forget.
-type forgetCommand struct {
-	Sources
-	Options
-}
+type forgetCommand inputs
 
 func forget(from Sources, options Options) chat.Command {
 	return chat.Command{

@@ -104,7 +104,7 @@ func (c joinCommand) byGroup(ctx context.Context, req chat.Request) (chat.Reply,
 // wallet.
 func (c joinCommand) question(req chat.Request, registered bool) chat.Reply {
 	required, _ := c.requirement(req)
-	account, stake := c.groupText("join.account", req), c.stakeText("join.stake", required)
+	account, stake := c.groupText("join.account", req), c.withAmount("join.stake", "join.stake.amount", required)
 	reply := chat.Reply{Title: c.groupText("join.two", req), Notes: []chat.Text{chat.Say("join.never")}}
 	mark := func(key string, what chat.Text) chat.Field {
 		return chat.Field{Value: chat.SayWith(key, chat.Values{"what": what})}
@@ -125,12 +125,12 @@ func ask(req chat.Request) *chat.Ask {
 	return &chat.Ask{Command: chat.JoinCommand, Args: []string{req.Args.Value(groupParam.Name)}, Question: walletParam.Question}
 }
 
-// stakeText returns the message key or, for an amount, key.amount with the amount.
-func (c joinCommand) stakeText(key string, required chat.Requirement) chat.Text {
+// withAmount returns the message of anyKey, or of amountKey if an amount is required.
+func (c joinCommand) withAmount(anyKey, amountKey string, required chat.Requirement) chat.Text {
 	if required.Amount.IsZero() {
-		return chat.Say(key)
+		return chat.Say(anyKey)
 	}
-	return chat.SayWith(key+".amount", chat.Values{"amount": c.amount(required.Amount, chat.Exact)})
+	return chat.SayWith(amountKey, chat.Values{"amount": c.amount(required.Amount, chat.Exact)})
 }
 
 // anotherWallet in place of a wallet asks for one. It has the beginning of a wallet, so that
@@ -177,7 +177,7 @@ func (c joinCommand) staker(ctx context.Context, req chat.Request, wallet common
 	case reached == core.Undetermined:
 		return unchecked(req, "join.unread", p.stake.Value.Err())
 	case reached == core.NotStaker:
-		reply := c.notIn(req, p, c.stakeText("join.no_stake", required))
+		reply := c.notIn(req, p, c.withAmount("join.no_stake", "join.no_stake.amount", required))
 		reply.Checked = cmp.Or(p.stake.Value.BlockTime, p.stake.At)
 		reply.Actions = append(nextStep("button.stake", c.StakeURL), reply.Actions...)
 		return reply, nil
@@ -234,7 +234,7 @@ func (c joinCommand) unregistered(req chat.Request) chat.Reply {
 // notIn says why a wallet that was checked admits nobody.
 func (c joinCommand) notIn(req chat.Request, p proof, why chat.Text) chat.Reply {
 	return chat.Reply{
-		Tone: chat.Negative, Title: why, FullValues: fullFields(p.wallet, core.Stake{}, c.Options),
+		Tone: chat.Negative, Title: why, FullValues: stakeText{Options: c.Options}.full(p.wallet),
 		Notes:   []chat.Text{chat.Say("join.open")},
 		Actions: []chat.Action{again("button.again", req), again("button.another_wallet", req, anotherWallet)},
 	}

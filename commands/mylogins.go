@@ -21,10 +21,7 @@ const (
 var pageParam = chat.Param{Name: "page"}
 
 // myLoginsCommand answers /mylogins.
-type myLoginsCommand struct {
-	Sources
-	Options
-}
+type myLoginsCommand inputs
 
 func myLogins(from Sources, options Options) chat.Command {
 	c := myLoginsCommand{from, options}

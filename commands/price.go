@@ -32,10 +32,7 @@ var periodParam = chat.Param{
 const minCoverage = 0.9
 
 // priceCommand answers /price.
-type priceCommand struct {
-	Sources
-	Options
-}
+type priceCommand inputs
 
 func price(from Sources, options Options) chat.Command {
 	c := &priceCommand{from, options}

@@ -62,12 +62,8 @@ func (c saveCommand) run(ctx context.Context, req chat.Request) (chat.Reply, err
 		return chat.Reply{}, err
 	}
 	p := c.prove(ctx, id, wallet)
-	if !p.owned() || p.stake.Err != nil || p.stake.Value.Outcome() == core.Undetermined {
-		reply, err := c.card(p, yourWallet)
-		if reply.Title.Key != "" {
-			reply.Notes = append(reply.Notes, chat.Say("save.not"))
-		}
-		return reply, err
+	if !p.owned() || !p.stakeKnown() {
+		return c.card(p, yourWallet, chat.Reply{Notes: []chat.Text{chat.Say("save.not")}})
 	}
 	changes, err := c.Members.Save(ctx, req.From, wallet, p.stake.Value)
 	if err != nil {
@@ -93,6 +89,7 @@ func (c saveCommand) savedCard(req chat.Request, s *members.Saved, changes []mem
 	lines := changeLines(req.Community, changes)
 	reply := chat.Reply{Tone: chat.Positive, Actions: []chat.Action{forgetButton(badgesOf(s.Badges))}}
 	failed := slices.IndexFunc(changes, func(ch members.Change) bool { return ch.Problem != "" })
+	given := slices.ContainsFunc(changes, func(ch members.Change) bool { return !ch.Removed && !ch.Later && ch.Problem == "" })
 	switch {
 	case len(changes) == 0:
 		reply.Title, reply.Text, reply.Notes = chat.Say("save.done"), chat.SayWith("save.text", values), c.badgeNotes(s)
@@ -100,7 +97,7 @@ func (c saveCommand) savedCard(req chat.Request, s *members.Saved, changes []mem
 			values["badge"] = badgeNames(all)
 			reply.Notes = []chat.Text{chat.SayWith("save.later", values)}
 		}
-	case failed >= 0 && len(given(changes)) == 0:
+	case failed >= 0 && !given:
 		reply.Tone, reply.Title, reply.Text, reply.Notes = chat.Warning, lines[0], whyNot(req.From.Platform, changes[failed].Problem), lines[1:]
 		reply.Notes = append(reply.Notes, chat.Say("badge.failed_saved"))
 		reply.Actions = append([]chat.Action{chat.TryAgain(saveName, wallet.Hex())}, reply.Actions...)
@@ -108,16 +105,6 @@ func (c saveCommand) savedCard(req chat.Request, s *members.Saved, changes []mem
 		reply.Title, reply.Text, reply.Notes = lines[0], chat.SayWith("badge.text", values), lines[1:]
 	}
 	return reply
-}
-
-// given returns the badges that changes have given.
-func given(changes []members.Change) (all []members.Badge) {
-	for _, c := range changes {
-		if !c.Removed && !c.Later && c.Problem == "" {
-			all = append(all, c.Badge)
-		}
-	}
-	return all
 }
 
 // changeLines says what became of badges, a line for each community and outcome: first what was
@@ -148,11 +135,8 @@ func changeLines(here string, changes []members.Change) (lines []chat.Text) {
 		}
 		all[i].badges = append(all[i].badges, c.Badge)
 	}
-	order := []string{"badge.here", "badge.in"}
-	slices.SortStableFunc(all, func(a, b line) int {
-		rank := func(l line) int { return (slices.Index(order, l.key) + len(order) + 1) % (len(order) + 1) }
-		return rank(a) - rank(b)
-	})
+	rank := map[string]int{"badge.here": -2, "badge.in": -1}
+	slices.SortStableFunc(all, func(a, b line) int { return rank[a.key] - rank[b.key] })
 	for _, l := range all {
 		lines = append(lines, chat.SayWith(l.key, chat.Values{"badge": badgeNames(l.badges), "group": l.badges[0].Group()}))
 	}
@@ -218,37 +202,36 @@ func (c verifyCommand) saved(ctx context.Context, req chat.Request) (chat.Reply,
 	return reply, nil
 }
 
-// offer adds to a card about the sender's own wallet what they can do: save the address or, if
-// it is saved, see their badges and have all of it deleted.
-func (c verifyCommand) offer(ctx context.Context, req chat.Request, reply *chat.Reply, p proof) {
+// offer returns what is added to a card about the sender's own wallet: that they can save the
+// address or, if it is saved, their badges and the button that deletes all of it.
+func (c verifyCommand) offer(ctx context.Context, req chat.Request, p proof) (more chat.Reply) {
 	if !p.owned() || !c.Members.Enabled() {
-		return
+		return more
 	}
 	s, err := c.Members.Saved(ctx, req.From)
-	switch {
-	case err != nil: // What was asked is answered all the same.
-	case s == nil || s.Wallet != p.wallet:
+	if err != nil { // What was asked is answered all the same.
+		return more
+	}
+	if s == nil || s.Wallet != p.wallet {
 		var offered []members.Badge
 		if p.stake.Err == nil {
 			offered = c.Members.Offer(ctx, req.From, req.Community, p.stake.Value)
 		}
-		reply.Notes = append(reply.Notes, c.consent(offered))
-		reply.Actions = append(reply.Actions, saveButton(p.wallet, offered))
-	default:
-		var changes []members.Change
-		if p.stake.Err == nil {
-			changes, _ = c.Members.Refresh(ctx, req.From, req.Community, p.wallet, p.stake.Value) // The address is saved as it was.
-		}
-		if len(changes) > 0 {
-			reply.Notes = append(reply.Notes, changeLines(req.Community, changes)...)
-			if after, err := c.Members.Saved(ctx, req.From); err == nil && after != nil {
-				s = after
-			}
-		} else {
-			reply.Notes = append(reply.Notes, c.badgeNotes(s)...)
-		}
-		reply.Actions = append(reply.Actions, forgetButton(badgesOf(s.Badges)))
+		return chat.Reply{Notes: []chat.Text{c.consent(offered)}, Actions: []chat.Action{saveButton(p.wallet, offered)}}
 	}
+	var changes []members.Change
+	if p.stake.Err == nil {
+		changes, _ = c.Members.Refresh(ctx, req.From, req.Community, p.wallet, p.stake.Value) // The address is saved as it was.
+	}
+	more.Notes = c.badgeNotes(s)
+	if len(changes) > 0 {
+		more.Notes = changeLines(req.Community, changes)
+		if after, err := c.Members.Saved(ctx, req.From); err == nil && after != nil {
+			s = after
+		}
+	}
+	more.Actions = []chat.Action{forgetButton(badgesOf(s.Badges))}
+	return more
 }
 
 // consent says before the press what is saved, and who sees what.

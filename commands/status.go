@@ -19,10 +19,7 @@ type Service interface {
 // statusCommand answers /status. The last call to a service decides, whichever command made
 // it, even if an earlier answer is still fresh. Pings are cached, so that nobody can make
 // /status call a service often.
-type statusCommand struct {
-	Sources
-	Options
-}
+type statusCommand inputs
 
 func status(from Sources, options Options) chat.Command {
 	return chat.Command{
@@ -71,7 +68,8 @@ var failingStates = map[core.Reason]string{
 
 func statusOf(pinged core.Answer[any], h core.Health) serviceStatus {
 	s := serviceStatus{Health: h, state: chat.Say("status.fine")}
-	stake, isStake := pinged.Value.(core.Stake)
+	read, isStake := pinged.Value.(core.Stake)
+	stake := stakeText{Stake: read}
 	quote, isQuote := pinged.Value.(core.Quote)
 	err := pinged.Err
 	if err == nil && pinged.Stale && pinged.Why != nil {
@@ -89,9 +87,9 @@ func statusOf(pinged core.Answer[any], h core.Health) serviceStatus {
 		s.headline = chat.SayWith("status.unchecked", chat.Values{"what": chat.Say("status." + h.Service.Name)})
 		s.state, s.notes = chat.Say("status.unknown"), []chat.Text{Explain(err)}
 	case isStake && !stake.Complete():
-		s.headline, s.state, s.notes = chat.Say("status.partly"), poolsRead(stake), stakeNotes(stake)
+		s.headline, s.state, s.notes = chat.Say("status.partly"), stake.poolsRead(), stake.notes()
 	case isStake:
-		s.state = chat.Parts{s.state, poolsRead(stake)}
+		s.state = chat.Parts{s.state, stake.poolsRead()}
 	case isQuote && quote.Old():
 		s.headline = chat.Say("status.old")
 		s.state = chat.SayWith("status.from", chat.Values{"when": chat.Moment{Time: quote.LastUpdated}})

@@ -13,10 +13,7 @@ import (
 )
 
 // supplyCommand answers /supply.
-type supplyCommand struct {
-	Sources
-	Options
-}
+type supplyCommand inputs
 
 func supply(from Sources, options Options) chat.Command {
 	return chat.Command{

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -12,17 +13,29 @@ import (
 	"herald/internal/core"
 )
 
-// The keys of what /verify says begin with one of these.
-const (
-	yourWallet  = "verify.you"
-	theirWallet = "verify.they"
+// verdictKeys are the messages of a title and a text.
+type verdictKeys struct{ title, text string }
+
+// ownerVerdicts are what can be said about who registered a wallet. Without nobody it is not
+// said whether somebody else did: only a moderator learns that.
+type ownerVerdicts struct{ owned, another, nobody, unregistered verdictKeys }
+
+var (
+	yourWallet = ownerVerdicts{
+		owned:        verdictKeys{title: "verify.you.yes", text: "verify.you.same"},
+		another:      verdictKeys{title: "verify.you.no", text: "verify.you.another"},
+		unregistered: verdictKeys{title: "verify.you.new", text: "verify.you.unregistered"},
+	}
+	theirWallet = ownerVerdicts{
+		owned:        verdictKeys{title: "verify.they.yes", text: "verify.they.same"},
+		another:      verdictKeys{title: "verify.they.no", text: "verify.they.another"},
+		nobody:       verdictKeys{title: "verify.they.no", text: "verify.they.nobody"},
+		unregistered: verdictKeys{title: "verify.they.new", text: "verify.they.unregistered"},
+	}
 )
 
 // verifyCommand answers /verify.
-type verifyCommand struct {
-	Sources
-	Options
-}
+type verifyCommand inputs
 
 func verify(from Sources, options Options) chat.Command {
 	c := verifyCommand{from, options}
@@ -55,9 +68,7 @@ func (c verifyCommand) ownWallet(ctx context.Context, req chat.Request, wallet c
 		return chat.Reply{}, err
 	}
 	p := c.prove(ctx, id, wallet)
-	reply, err := c.card(p, yourWallet)
-	c.offer(ctx, req, &reply, p)
-	return reply, err
+	return c.card(p, yourWallet, c.offer(ctx, req, p))
 }
 
 // theirs returns the card about another person and the wallet in the arguments.
@@ -70,12 +81,8 @@ func (c verifyCommand) theirs(ctx context.Context, req chat.Request) (chat.Reply
 	if err != nil {
 		return chat.Reply{}, err
 	}
-	reply, err := c.card(c.prove(ctx, id, wallet), theirWallet)
-	if reply.Title.Key != "" {
-		person := chat.Section{Fields: []chat.Field{personField(id, req)}}
-		reply.Sections = append([]chat.Section{person}, reply.Sections...)
-	}
-	return reply, err
+	person := chat.Section{Fields: []chat.Field{personField(id, req)}}
+	return c.card(c.prove(ctx, id, wallet), theirWallet, chat.Reply{Sections: []chat.Section{person}})
 }
 
 // proof is what is known of a person and a wallet.
@@ -104,75 +111,89 @@ func (p proof) owned() bool {
 	return p.account.Err == nil && p.owner.Err == nil && p.account.Value.Registered() && p.account.Value.DID == p.owner.Value.DID
 }
 
-// card says whether the wallet belongs to the person, and what the wallet stakes. key is
-// yourWallet or theirWallet. With a PartialError one of the two is missing, and with any
-// other error both.
-func (c verifyCommand) card(p proof, key string) (chat.Reply, error) {
-	reply, ownershipErr := c.ownership(p, key)
-	if ownershipErr != nil && p.stake.Err != nil {
-		return chat.Reply{}, errors.Join(ownershipErr, p.stake.Err)
-	}
-	if key == yourWallet && (ownershipErr != nil || p.stake.Err != nil || p.stake.Value.Outcome() == core.Undetermined) {
-		reply.Actions = append(reply.Actions, chat.TryAgain("verify", p.wallet.Hex()))
-	}
-	return reply, partly(errors.Join(ownershipErr, c.addStake(&reply, p)))
+// stakeKnown reports whether it is known that the wallet stakes, or that it does not.
+func (p proof) stakeKnown() bool {
+	return p.stake.Err == nil && p.stake.Value.Outcome() != core.Undetermined
 }
 
-// ownership says whether the person registered the wallet. It returns an error if that is
-// not known, and then says so.
-func (c verifyCommand) ownership(p proof, key string) (chat.Reply, error) {
-	tone, title, why, at := chat.Negative, ".no", ".another", core.Earlier(p.account.At, p.owner.At)
+// card says whether the wallet belongs to the person, and what the wallet stakes. Sections of
+// more come first, its notes and actions last. With a PartialError one of the two is not known.
+// If neither is, card returns another error and no reply.
+func (c verifyCommand) card(p proof, say ownerVerdicts, more chat.Reply) (chat.Reply, error) {
+	owner, ownerErr := c.ownerPart(p, say)
+	stake, stakeErr := c.stakePart(p)
+	if ownerErr != nil && p.stake.Err != nil {
+		return chat.Reply{}, errors.Join(ownerErr, stakeErr)
+	}
+	checked := cmp.Or(owner.Checked, stake.Checked)
+	if !stake.Checked.IsZero() {
+		checked = core.Earlier(checked, stake.Checked)
+	}
+	actions := owner.Actions
+	switch {
+	case owner.Tone == chat.Positive && stake.Tone == chat.Negative:
+		actions = nextStep("button.stake", c.StakeURL)
+	case say == yourWallet && (ownerErr != nil || !p.stakeKnown()):
+		actions = append(actions, chat.TryAgain("verify", p.wallet.Hex()))
+	}
+	return chat.Reply{
+		Tone: owner.Tone, Title: owner.Title, Subtitle: stake.Subtitle, Text: owner.Text,
+		Sections: slices.Concat(more.Sections, stake.Sections), FullValues: stake.FullValues,
+		Notes:  slices.Concat(owner.Notes, stake.Notes, more.Notes),
+		Footer: stake.Footer, Checked: checked, Actions: append(actions, more.Actions...),
+	}, partly(errors.Join(ownerErr, stakeErr))
+}
+
+// ownerPart returns the part of a card that says whether the person registered the wallet. It
+// returns an error if that is not known, and a part that says so.
+func (c verifyCommand) ownerPart(p proof, say ownerVerdicts) (chat.Reply, error) {
+	tone, keys, at := chat.Negative, say.another, core.Earlier(p.account.At, p.owner.At)
 	switch failed := cmp.Or(p.account.Err, p.owner.Err); {
 	case p.account.Err == nil && !p.account.Value.Registered():
-		title, why, at = ".new", ".unregistered", p.account.At
+		keys, at = say.unregistered, p.account.At
 	case failed != nil:
 		return chat.Reply{
 			Tone: chat.Warning, Title: chat.NoAnswer("verify"), Text: chat.Say("verify.unknown"), Notes: []chat.Text{Explain(failed)},
 		}, failed
-	case !p.owner.Value.Registered() && key == theirWallet:
-		// Only a moderator learns whether somebody else registered the wallet.
-		why = ".nobody"
+	case !p.owner.Value.Registered():
+		keys = cmp.Or(say.nobody, say.another)
 	case p.owned():
-		tone, title, why = chat.Positive, ".yes", ".same"
+		tone, keys = chat.Positive, say.owned
 	}
-	text := chat.SayWith(key+why, chat.Values{"service": c.service()})
-	reply := chat.Reply{Tone: tone, Title: chat.Say(key + title), Text: text, Checked: at}
-	if tone == chat.Negative && key == yourWallet {
-		reply.Actions = nextStep("button.register", c.RegisterURL)
+	part := chat.Reply{
+		Tone: tone, Title: chat.Say(keys.title), Text: chat.SayWith(keys.text, chat.Values{"service": c.service()}), Checked: at,
 	}
-	return reply, nil
+	if tone == chat.Negative && say == yourWallet {
+		part.Actions = nextStep("button.register", c.RegisterURL)
+	}
+	return part, nil
 }
 
-// addStake adds what the wallet stakes to a reply about its owner. It returns an error if
-// the stake is not known, or not in full.
-func (c verifyCommand) addStake(reply *chat.Reply, p proof) error {
+// stakePart returns the part of a card that says what the wallet stakes. It returns an error if
+// that is not known, or not in full.
+func (c verifyCommand) stakePart(p proof) (chat.Reply, error) {
 	if p.stake.Err != nil {
-		reply.Sections = append(reply.Sections, chat.Section{Heading: chat.NoAnswer("staked")})
-		reply.FullValues, reply.Notes = fullFields(p.wallet, core.Stake{}, c.Options), append(reply.Notes, Explain(p.stake.Err))
-		return p.stake.Err
+		return chat.Reply{
+			Sections:   []chat.Section{{Heading: chat.NoAnswer("staked")}},
+			FullValues: stakeText{Options: c.Options}.full(p.wallet), Notes: []chat.Text{Explain(p.stake.Err)},
+		}, p.stake.Err
 	}
-	s := p.stake.Value
-	tone, verdict := stakeVerdict(s, c.Options)
-	if s.Outcome() == core.Undetermined {
-		reply.Sections = append(reply.Sections, chat.Section{Fields: []chat.Field{{Value: verdict}}})
+	s := stakeText{p.stake.Value, c.Options}
+	tone, verdict := s.verdict()
+	part := chat.Reply{
+		Tone: tone, Sections: []chat.Section{s.withdrawals()}, FullValues: s.full(p.wallet),
+		Notes: s.notes(), Footer: s.footer(), Checked: cmp.Or(s.BlockTime, p.stake.At),
+	}
+	if beside, known := besideOwner[verdict.Key]; known {
+		part.Subtitle = chat.SayWith(beside, chat.Values{"total": c.amount(s.Total(), chat.Short)})
 	} else {
-		total := chat.Values{"total": c.amount(s.Total(), chat.Short)}
-		reply.Subtitle = chat.SayWith(besideOwner[verdict.Key], total)
+		part.Sections = slices.Insert(part.Sections, 0, chat.Section{Fields: []chat.Field{{Value: verdict}}})
 	}
-	reply.Sections = append(reply.Sections, withdrawals(s, c.Options))
-	reply.FullValues = fullFields(p.wallet, s, c.Options)
-	reply.Notes, reply.Footer = append(reply.Notes, stakeNotes(s)...), stakeFooter(s)
-	if at := cmp.Or(s.BlockTime, p.stake.At); reply.Checked.IsZero() || at.Before(reply.Checked) {
-		reply.Checked = at
-	}
-	if reply.Tone == chat.Positive && tone == chat.Negative {
-		reply.Actions = nextStep("button.stake", c.StakeURL)
-	}
-	return s.Err()
+	return part, s.Err()
 }
 
-// besideOwner has the messages that say the same as a verdict of stakeVerdict, after the title
-// of a reply about the owner.
+// besideOwner has the messages that say the same as a verdict of a stakeText, after the title
+// of a card about the owner.
 var besideOwner = map[string]string{
 	"stake.yes": "verify.stakes", "stake.at_least": "verify.stakes_least", "stake.no": "verify.stakes_nothing",
 }

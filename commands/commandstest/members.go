@@ -34,38 +34,27 @@ type Saved struct {
 	Status members.Status
 
 	all    *members.Members
+	values *store.Memory
 	mu     sync.Mutex
-	values map[string][]byte
 	has    []string // "user community badge"
 }
 
 var errAway = errors.New("away")
 
 // Load implements members.Store.
-func (s *Saved) Load(_ context.Context, key string) ([]byte, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *Saved) Load(ctx context.Context, key string) ([]byte, error) {
 	if s.Away {
 		return nil, errAway
 	}
-	return s.values[key], nil
+	return s.values.Load(ctx, key)
 }
 
 // Replace implements members.Store.
-func (s *Saved) Replace(_ context.Context, key string, old, value []byte) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *Saved) Replace(ctx context.Context, key string, old, value []byte) (bool, error) {
 	if s.Away {
 		return false, errAway
 	}
-	if string(s.values[key]) != string(old) {
-		return false, nil
-	}
-	if s.values == nil {
-		s.values = map[string][]byte{}
-	}
-	s.values[key] = value
-	return true, nil
+	return s.values.Replace(ctx, key, old, value)
 }
 
 // Has returns what a user has in a group, and implements chat.Badges.
@@ -152,7 +141,7 @@ func (s *Saved) members(w *Answers) commands.Members {
 		Settings: members.Settings{Every: 6 * time.Hour}, Badges: map[chat.Platform][]chat.Badge{"telegram": s.Badges}, Symbol: "TKN",
 		Stakes: w.stakes, Claims: store.NewMemory(), Limiter: limit(0), Count: func(string) {}, Log: slog.New(slog.DiscardHandler),
 	}
-	if !s.Off {
+	if s.values = store.NewMemory(); !s.Off {
 		c.Store = s
 	}
 	m := members.New(c)

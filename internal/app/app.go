@@ -65,10 +65,7 @@ type keeper interface {
 // New makes a Bot, which has DATA_DIR to itself until Close. It does not block, and contacts
 // nothing but Redis. It fails with a config.Errors if another process has DATA_DIR, and if a
 // setting cannot be used after all.
-func New(cfg *Config, log *slog.Logger) (*Bot, error) { return openBot(cfg, log, nil) }
-
-// openBot is New. Unless saved is nil, addresses are saved there.
-func openBot(cfg *Config, log *slog.Logger, saved members.Store) (*Bot, error) {
+func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(), Listen: net.Listen,
 		roles: map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){}}
 	if err := b.openState(); err != nil {
@@ -90,10 +87,7 @@ func openBot(cfg *Config, log *slog.Logger, saved members.Store) (*Bot, error) {
 	}
 	b.cache = core.NewCache(cache)
 	b.metrics.ExportCache(b.cache.Items, cfg.CacheItems)
-	if saved == nil && len(b.stores) > 0 {
-		saved = b.stores[0]
-	}
-	sources, err := b.connect(saved)
+	sources, err := b.connect()
 	if err == nil {
 		b.Router, err = b.newRouter(sources)
 	}

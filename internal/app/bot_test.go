@@ -170,7 +170,7 @@ func TestTheLogHoldsNoSecretAndNoLongLine(t *testing.T) {
 func TestEverySourceAndOptionReachesTheCommands(t *testing.T) {
 	bot := &Bot{cfg: mustLoad(t, everySetting(), ""), log: slog.New(slog.DiscardHandler), metrics: ops.NewMetrics(), cache: core.NewCache(core.CacheConfig{})}
 	defer bot.Close()
-	sources, err := bot.connect(nil)
+	sources, err := bot.connect()
 	if err != nil {
 		t.Fatal(err)
 	}

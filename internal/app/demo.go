@@ -1,14 +1,12 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -20,6 +18,7 @@ import (
 	"herald/internal/demo/web"
 	"herald/internal/members"
 	"herald/internal/platform/terminal"
+	"herald/internal/store"
 	"herald/internal/transport"
 )
 
@@ -217,39 +216,16 @@ func demo(stderr io.Writer, settings []string, change func(*Config), run func(*s
 	// STAKING_POOLS names pools only in a file, and STAKE_TTL would show a stake that has gone.
 	cfg.Staking.Pools, cfg.Staking.TTL = world.World.Pools, time.Nanosecond
 	change(cfg)
-	bot, err := openBot(cfg, NewLogger(cfg, stderr), &memory{values: map[string][]byte{}})
+	bot, err := New(cfg, NewLogger(cfg, stderr))
 	if err != nil {
 		return err
 	}
 	defer bot.Close()
+	bot.members.Store = store.NewMemory()
 	for _, quote := range past {
 		bot.quotes.Add(quote)
 	}
 	return run(world, bot)
-}
-
-// memory is a members.Store that forgets at the end of the process.
-type memory struct {
-	mu     sync.Mutex
-	values map[string][]byte
-}
-
-// Load implements members.Store.
-func (m *memory) Load(_ context.Context, key string) ([]byte, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.values[key], nil
-}
-
-// Replace implements members.Store.
-func (m *memory) Replace(_ context.Context, key string, old, value []byte) (bool, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	same := bytes.Equal(m.values[key], old)
-	if same {
-		m.values[key] = value
-	}
-	return same, nil
 }
 
 // DemoSettings returns the settings for a bot that asks the stand-ins. They set no rate

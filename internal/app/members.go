@@ -30,7 +30,7 @@ func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error
 		return errNothingSaved
 	}
 	return use(members.New(members.Config{
-		Settings: cfg.Members, Store: b.stores[0], Badges: cfg.badges(), Log: log,
+		Settings: cfg.Members, Store: b.stores[0], Badges: cfg.badges(), Count: func(string) {}, Log: log,
 		Chain: strconv.FormatUint(cfg.Staking.ChainID, 10), Pools: cfg.Staking.Pools,
 	}))
 }

@@ -42,8 +42,8 @@ type service struct {
 }
 
 // connect makes the clients of the services. It sets b.services, b.members, b.quotes
-// and b.status, and contacts nothing. Addresses are saved in saved; nil: none are.
-func (b *Bot) connect(saved members.Store) (commands.Sources, error) {
+// and b.status, and contacts nothing.
+func (b *Bot) connect() (commands.Sources, error) {
 	cfg := b.cfg.Services
 	price := market.New(cfg.Market, b.cache, b.log)
 	if pace := price.Budget(); pace != nil {
@@ -56,7 +56,7 @@ func (b *Bot) connect(saved members.Store) (commands.Sources, error) {
 	}
 	accounts := partner.New(cfg.Partner, b.cache)
 	b.metrics.ExportClockSkew(accounts.Skew)
-	b.members = b.newMembers(saved, stakes, accounts)
+	b.members = b.newMembers(stakes, accounts)
 	b.services = b.list(price, supplies, stakes, accounts)
 	b.quotes = b.newQuotes()
 	recorded := &pricechart.Recorded{Prices: price.Price, Quotes: b.quotes}
@@ -110,13 +110,16 @@ func (b *Bot) list(price *market.Client, supplies *supply.Client, stakes *stakin
 	}
 }
 
-// newMembers returns what saves addresses in a store, which may be nil.
-func (b *Bot) newMembers(saved members.Store, stakes *staking.Client, accounts *partner.Client) *members.Members {
+// newMembers returns what saves addresses, if there is a store for them.
+func (b *Bot) newMembers(stakes *staking.Client, accounts *partner.Client) *members.Members {
 	m := members.New(members.Config{
-		Settings: b.cfg.Members, Store: saved, Badges: b.cfg.badges(), Claims: b.state, Limiter: b.state, Bot: b.id(), Symbol: b.cfg.Market.Symbol,
+		Settings: b.cfg.Members, Badges: b.cfg.badges(), Claims: b.state, Limiter: b.state, Bot: b.id(), Symbol: b.cfg.Market.Symbol,
 		Chain: strconv.FormatUint(b.cfg.Staking.ChainID, 10), Pools: b.cfg.Staking.Pools, Stakes: stakes.StakesOf, Accounts: accounts.Accounts,
 		Language: b.cfg.Language, Count: b.metrics.Events("members"), Log: b.log,
 	})
+	if len(b.stores) > 0 {
+		m.Store = b.stores[0]
+	}
 	b.metrics.ExportMembers(m.Census)
 	return m
 }

@@ -107,16 +107,16 @@ type Ask struct {
 	Question Text
 }
 
-// warning returns an Ephemeral reply with the messages key.title and key.text.
-func warning(key string) Reply {
-	return Reply{Tone: Warning, Ephemeral: true, Title: Say(key + ".title"), Text: Say(key + ".text")}
+// warning returns an Ephemeral reply of two messages.
+func warning(title, text string) Reply {
+	return Reply{Tone: Warning, Ephemeral: true, Title: Say(title), Text: Say(text)}
 }
 
 // Busy returns the reply to a command that is refused because too many are in flight.
-func Busy() Reply { return warning("busy") }
+func Busy() Reply { return warning("busy.title", "busy.text") }
 
 // OldButton returns the reply to a press on a button of another version.
-func OldButton() Reply { return warning("button.old") }
+func OldButton() Reply { return warning("button.old.title", "button.old.text") }
 
 // SomethingWentWrong returns the reply to a command that panicked. reference is the ID of the
 // Request, by which the panic is found in the log.

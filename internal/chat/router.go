@@ -263,7 +263,7 @@ func (r *Router) complete(req *Request, f Form, res *result, err error) {
 
 // unknown says that there is no such command, and which one may be meant.
 func (r *Router) unknown(name string) Reply {
-	reply := warning("unknown")
+	reply := warning("unknown.title", "unknown.text")
 	var known []string
 	for _, c := range r.Commands() {
 		known = append(known, append(slices.Sorted(maps.Keys(c.Aliases)), c.Name)...)
@@ -286,16 +286,15 @@ func (r *Router) mayModerate(ctx context.Context, req *Request) (refusal *Reply,
 	var refused Reply
 	switch {
 	case req.Role != Moderator && req.Direct:
-		refused = warning("forbidden")
-		refused.Text = Say("forbidden.direct")
+		refused = warning("forbidden.title", "forbidden.direct")
 	case req.Role != Moderator:
-		refused = warning("forbidden")
+		refused = warning("forbidden.title", "forbidden.text")
 	case req.UnlistedChat != "":
-		refused = warning("unlisted")
+		refused = warning("unlisted.title", "unlisted.text")
 		add := SayWith("unlisted.entry", Values{"entry": Code(req.UnlistedChat)})
 		refused.Sections = []Section{{Fields: []Field{{Value: add}}}}
 	case req.From.ID == "":
-		refused = warning("anonymous")
+		refused = warning("anonymous.title", "anonymous.text")
 	default:
 		return nil, nil
 	}
@@ -304,7 +303,7 @@ func (r *Router) mayModerate(ctx context.Context, req *Request) (refusal *Reply,
 
 // tooMany says how long the sender has to wait.
 func (r *Router) tooMany(ctx context.Context, req *Request, wait time.Duration) Reply {
-	reply := warning("limit")
+	reply := warning("limit.title", "limit.text")
 	reply.Text.Args = Values{"n": Count(math.Ceil(wait.Seconds()))}
 	_, first := r.Limiter.Reserve(ctx, 0, r.perMinute(1, req, "refusal", limitKey(req), req.Chat))
 	reply.Repeated = !first

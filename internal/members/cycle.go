@@ -110,10 +110,8 @@ func (m *Members) step(ctx context.Context, s *schedule) (pause time.Duration) {
 // read returns the rows of a slot. It reads those of the slot before anew, which another replica
 // may have checked. It fails if something cannot be read.
 func (m *Members) read(ctx context.Context, slot int, s *schedule) (due []Row, err error) {
-	if !m.counted.Load() {
-		if err = m.rows.each(ctx, func([]Row) {}); err == nil {
-			m.counted.Store(true)
-		}
+	if !m.rows.complete.Load() {
+		err = m.rows.each(ctx, func([]Row) {})
 	}
 	before := (slot + slots - 1) % slots
 	for shard := 0; shard < shards && err == nil; shard++ {
@@ -128,22 +126,7 @@ func (m *Members) read(ctx context.Context, slot int, s *schedule) (due []Row, e
 		m.Log.Warn("saved addresses cannot be read; nobody loses a badge by it", "err", err)
 	}
 	s.unread = err != nil
-	m.tellMissing()
 	return due, err
-}
-
-// maxMissing is how many rows other replicas may delete within a cycle, at least, before they
-// count as lost.
-const maxMissing = 10
-
-// tellMissing logs and counts rows that vanished, if they are many.
-func (m *Members) tellMissing() {
-	if missing := m.rows.takeMissing(); missing > 0 {
-		left, _ := m.rows.total()
-		m.Count("rows_missing")
-		m.Log.Error("saved addresses are gone from the store, and their people keep their badges: does Redis write to disk, or is DATA_DIR another folder?",
-			"missing", missing, "left", left)
-	}
 }
 
 // checked is a row as it was read, and what the check of its wallet found.
@@ -186,19 +169,16 @@ func (m *Members) find(ctx context.Context, rows []Row) []checked {
 	var unproven []*checked
 	for i, r := range rows {
 		p := m.platforms[r.User.Platform]
-		all[i] = checked{row: r, check: p.check(stakes[i])}
+		all[i] = checked{row: r, check: p.check(stakes[i].Value, stakes[i].Err)}
 		if c := &all[i]; (c.check.least > 0 || p.level(r) > 0) && time.Since(r.ProvenAt.Time) >= proofLasts {
 			unproven = append(unproven, c)
 		}
 	}
-	// Nobody waits for long behind those who were asked about in vain.
+	// First those whose last check found too little. Of the others, nobody waits for long behind
+	// those who were asked about in vain.
+	below := func(c *checked) int { return min(len(c.row.Below), 1) }
 	slices.SortStableFunc(unproven, func(a, b *checked) int {
-		if pending := (b.row.Below != nil) != (a.row.Below != nil); pending && a.row.Below != nil {
-			return -1
-		} else if pending {
-			return 1
-		}
-		return a.row.AskedAt.Compare(b.row.AskedAt.Time)
+		return cmp.Or(below(b)-below(a), a.row.AskedAt.Compare(b.row.AskedAt.Time))
 	})
 	most := max(1, int(m.Every/slots/proofTime))
 	for _, c := range unproven[:min(most, len(unproven))] {
@@ -249,10 +229,10 @@ func (m *Members) save(ctx context.Context, found []checked) error {
 		touched[shardOf(c.row.User)] = true
 	}
 	for shard := range touched {
-		err := m.rows.updateAll(ctx, shard, func(r *Row) bool {
+		err := m.rows.updateIn(ctx, shard, func(r *Row) {
 			c, is := byUser[r.User]
 			if !is || r.Wallet != c.row.Wallet {
-				return false
+				return
 			}
 			now := time.Now()
 			*r = m.platforms[r.User.Platform].decide(*r, c.check, now)
@@ -262,7 +242,6 @@ func (m *Members) save(ctx context.Context, found []checked) error {
 			if c.proven {
 				r.ProvenAt = timeOf(now)
 			}
-			return true
 		})
 		if err != nil {
 			return err
@@ -274,12 +253,12 @@ func (m *Members) save(ctx context.Context, found []checked) error {
 // settleRows settles the users of a slot's shards wherever something is left: one after another
 // in a community, and all communities at once.
 func (m *Members) settleRows(ctx context.Context, due []Row) error {
-	slot := map[int]bool{}
+	touched := map[int]bool{}
 	for _, r := range due {
-		slot[shardOf(r.User)] = true
+		touched[shardOf(r.User)] = true
 	}
-	left := map[place][]chat.User{} // by a community and its platform
-	for shard := range slot {
+	left := map[Place][]chat.User{} // by a community and its platform
+	for shard := range touched {
 		_, list, err := m.rows.load(ctx, shard)
 		if err != nil {
 			return err
@@ -291,7 +270,7 @@ func (m *Members) settleRows(ctx context.Context, due []Row) error {
 			}
 			for _, community := range p.concerned(r) {
 				if _, more := p.next(r, community, p.OneEach(), m.held(p, community)); more {
-					at := place{chat.User{Platform: p.name}, community}
+					at := Place{chat.User{Platform: p.name}, community}
 					left[at] = append(left[at], r.User)
 				}
 			}
@@ -300,7 +279,7 @@ func (m *Members) settleRows(ctx context.Context, due []Row) error {
 	var settling sync.WaitGroup
 	for at, users := range left {
 		settling.Go(func() {
-			m.guard(func() { m.settleUsers(ctx, m.platforms[at.user.Platform], at.community, users) })
+			m.guard(func() { m.settleUsers(ctx, m.platforms[at.User.Platform], at.Community, users) })
 		})
 	}
 	settling.Wait()
@@ -332,27 +311,23 @@ func (m *Members) settleUsers(ctx context.Context, p *platform, community string
 	}
 }
 
-// CheckAll checks every row now, as if d had passed since all that is saved. The demo uses it.
+// CheckAll checks every row now, as if the checks that found too little had been d earlier. The
+// demo uses it.
 func (m *Members) CheckAll(ctx context.Context, d time.Duration) error {
-	var all []Row
-	for shard := range shards {
-		err := m.rows.updateAll(ctx, shard, func(r *Row) bool {
-			for _, t := range []*Time{&r.CheckedAt, &r.Block} {
-				*t = timeOf(t.Add(-d))
+	err := m.rows.updateAll(ctx, func(r *Row) {
+		r.Below = slices.Clone(r.Below)
+		for i, since := range r.Below {
+			if !since.IsZero() {
+				r.Below[i] = timeOf(since.Add(-d))
 			}
-			r.Below = slices.Clone(r.Below)
-			for i, since := range r.Below {
-				if !since.IsZero() {
-					r.Below[i] = timeOf(since.Add(-d))
-				}
-			}
-			all = append(all, *r)
-			return true
-		})
-		if err != nil {
-			return err
 		}
+	})
+	if err != nil {
+		return err
 	}
-	m.counted.Store(true)
+	all, err := m.All(ctx)
+	if err != nil {
+		return err
+	}
 	return m.checkAll(ctx, all)
 }

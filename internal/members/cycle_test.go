@@ -107,7 +107,7 @@ func TestTheFuseOfOneCommunityHoldsNoOther(t *testing.T) {
 			t.Errorf("moderators see %+v, %v", s, err)
 		}
 		held, err := r.m.Release(t.Context())
-		if err != nil || len(held) < 11 || !slices.ContainsFunc(held, func(h Held) bool { return h.Community == "9001" && h.User == w.people[0].User }) {
+		if err != nil || len(held) < 11 || !slices.ContainsFunc(held, func(h Place) bool { return h.Community == "9001" && h.User == w.people[0].User }) {
 			t.Fatalf("released %v, %v", held, err)
 		}
 		sleep(2 * time.Minute)

@@ -82,16 +82,16 @@ func (l levels) badge(community, id string) (b chat.Badge, named bool) {
 	return l.badges[i], true
 }
 
-// check returns what a stake says. That an amount is not reached counts only with the time of
-// the block.
-func (l levels) check(stake core.Answer[core.Stake]) check {
+// check returns what a stake says, and nothing if reading it failed with err. That an amount is
+// not reached counts only with the time of the block.
+func (l levels) check(stake core.Stake, err error) check {
 	c := check{most: l.all()}
-	if stake.Err != nil {
+	if err != nil {
 		return c
 	}
-	c.block = stake.Value.BlockTime
+	c.block = stake.BlockTime
 	for i, amount := range l.amounts {
-		switch stake.Value.Reaches(amount) {
+		switch stake.Reaches(amount) {
 		case core.Staker:
 			c.least = i + 1
 		case core.NotStaker:

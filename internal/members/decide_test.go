@@ -121,7 +121,7 @@ func TestAStakeIsARangeOfLevels(t *testing.T) {
 		{stake(5, 0, time.Time{}), 1, 2},
 		{core.Answer[core.Stake]{Err: errFault}, 0, 2},
 	} {
-		if got := l.check(c.stake); got.least != c.least || got.most != c.most {
+		if got := l.check(c.stake.Value, c.stake.Err); got.least != c.least || got.most != c.most {
 			t.Errorf("%+v: from %d to %d, want from %d to %d", c.stake.Value, got.least, got.most, c.least, c.most)
 		}
 	}

@@ -9,12 +9,9 @@ import (
 	"herald/internal/chat"
 )
 
-// tally counts the users who have a badge of a community.
-type tally struct {
-	have, losing int
-	// checked of them were checked within a cycle.
-	checked int
-}
+// tally counts the users who have a badge of a community. Of these, losing would lose it, and
+// checked were checked within a cycle.
+type tally struct{ have, losing, checked int }
 
 // The fuse of a community blows while more than maxLosing, and more than one in maxLosingPart,
 // would lose a badge there.
@@ -26,109 +23,92 @@ const (
 // blown reports whether nobody loses a badge in the community, because too many would.
 func (t tally) blown() bool { return t.losing > maxLosing && t.losing*maxLosingPart > t.have }
 
-// census counts rows.
-type census struct {
-	rows, checked int
-	communities   map[string]tally
-}
+// tallies are by community. That of "" counts all rows.
+type tallies map[string]tally
 
-// add adds the counts of other to c, or with -1 takes them off.
-func (c *census) add(other census, times int) {
-	c.rows += times * other.rows
-	c.checked += times * other.checked
-	if c.communities == nil {
-		c.communities = map[string]tally{}
-	}
-	for community, t := range other.communities {
-		sum := c.communities[community]
-		c.communities[community] = tally{
+// add adds the counts of other, or with -1 takes them off.
+func (all tallies) add(other tallies, times int) {
+	for community, t := range other {
+		sum := all[community]
+		all[community] = tally{
 			have: sum.have + times*t.have, losing: sum.losing + times*t.losing, checked: sum.checked + times*t.checked,
 		}
 	}
 }
 
-// count returns the counts of rows. Forgotten ones are not counted.
-func (m *Members) count(list []Row) (c census) {
-	now := time.Now()
+// countRows returns the counts of rows. Forgotten ones are not counted.
+func (m *Members) countRows(list []Row) tallies {
+	all, now := tallies{}, time.Now()
 	for _, r := range list {
 		p := m.platforms[r.User.Platform]
 		if r.Forgotten() || p == nil {
 			continue
 		}
-		one := census{rows: 1}
+		row := tally{have: 1}
 		if now.Sub(r.CheckedAt.Time) <= p.every+p.late() {
-			one.checked = 1
+			row.checked = 1
 		}
-		one.communities = map[string]tally{}
+		one := tallies{"": row}
 		for _, g := range r.Given {
 			if _, named := p.badge(g.Community, g.Badge); !named {
 				continue
 			}
-			t := tally{have: 1, checked: one.checked}
+			t := row
 			if p.losing(r, g) {
 				t.losing = 1
 			}
-			if one.communities[g.Community].losing == 0 { // One user counts once.
-				one.communities[g.Community] = t
+			if one[g.Community].losing == 0 { // One user counts once.
+				one[g.Community] = t
 			}
 		}
-		c.add(one, 1)
+		all.add(one, 1)
 	}
-	return c
+	return all
 }
 
 // held reports whether the fuse of a community has blown, or whether that is not known yet. It
 // logs and counts when the fuse blows.
 func (m *Members) held(p *platform, community string) bool {
-	if !m.counted.Load() {
+	if !m.rows.complete.Load() {
 		return true
 	}
 	t := m.rows.tally(community)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if t.blown() && !m.blown[community] {
+	if t.blown() && !m.blownTold[community] {
 		m.Count("fuse_blown")
 		m.Log.Error("too many would lose a badge at once, so nobody does: check the pools and the node, then run bot members --release",
 			"platform", p.name, "losing", t.losing, "of", t.have)
 	}
-	m.blown[community] = t.blown()
+	m.blownTold[community] = t.blown()
 	return t.blown()
 }
 
 // releaseKey returns the key of the time of a Release, in Unix seconds.
 func releaseKey(p chat.Platform) string { return "members release " + string(p) }
 
-// Held is a user whom the fuse of a community keeps from losing a badge.
-type Held struct {
-	User      chat.User
-	Community string
-}
-
-// Release lets all go whom a fuse holds now, and returns them. A running bot carries that out
+// Release lets all go whom a fuse holds now, and returns them with the community where it does. A running bot carries that out
 // at its next step. Release blocks while it reads all rows.
-func (m *Members) Release(ctx context.Context) (held []Held, err error) {
-	err = m.rows.each(ctx, func([]Row) {})
+func (m *Members) Release(ctx context.Context) (held []Place, err error) {
+	all, err := m.All(ctx)
 	if err != nil {
 		return nil, err
 	}
-	err = m.rows.each(ctx, func(list []Row) {
-		for _, r := range list {
-			for _, community := range m.heldIn(r) {
-				held = append(held, Held{User: r.User, Community: community})
-			}
-		}
-	})
-	for _, p := range m.platforms {
-		if err != nil || len(held) == 0 {
-			break
-		}
-		key := releaseKey(p.name)
-		old, failed := m.Store.Load(ctx, key)
-		if err = failed; err == nil {
-			_, err = m.Store.Replace(ctx, key, old, strconv.AppendInt(nil, time.Now().Unix(), 10))
+	for _, r := range all {
+		for _, community := range m.heldIn(r) {
+			held = append(held, Place{User: r.User, Community: community})
 		}
 	}
-	return held, err
+	for name := range m.platforms {
+		old, err := m.Store.Load(ctx, releaseKey(name))
+		if err == nil && len(held) > 0 {
+			_, err = m.Store.Replace(ctx, releaseKey(name), old, strconv.AppendInt(nil, time.Now().Unix(), 10))
+		}
+		if err != nil {
+			return held, err
+		}
+	}
+	return held, nil
 }
 
 // heldIn returns the communities whose fuse holds a badge of a row.
@@ -144,33 +124,23 @@ func (m *Members) heldIn(r Row) (in []string) {
 
 // carryOutRelease marks the rows that a Release on the platform lets go, and deletes the
 // Release. One from the future, or older than two cycles, marks nothing. What fails is done at
-// the next step.
+// the next step. A mark does not change what the fuse counts.
 func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
 	saved, err := m.Store.Load(ctx, releaseKey(p.name))
-	if err != nil || saved == nil || !m.counted.Load() {
+	if err != nil || saved == nil || !m.rows.complete.Load() {
 		return
 	}
 	seconds, invalid := strconv.ParseInt(string(saved), 10, 64)
 	if age := time.Since(time.Unix(seconds, 0)); invalid == nil && age >= -time.Minute && age <= 2*m.Every {
-		if m.markHeld(ctx, p) != nil {
+		err := m.rows.updateAll(ctx, func(r *Row) {
+			if r.User.Platform == p.name && len(m.heldIn(*r)) > 0 {
+				r.Released = true
+			}
+		})
+		if err != nil {
 			return
 		}
 		m.Log.Info("the fuse is released for all whom it held", "platform", p.name)
 	}
 	_, _ = m.Store.Replace(ctx, releaseKey(p.name), saved, nil)
-}
-
-// markHeld marks the rows that a fuse holds. A mark does not change what the fuse counts.
-func (m *Members) markHeld(ctx context.Context, p *platform) error {
-	for shard := range shards {
-		err := m.rows.updateAll(ctx, shard, func(r *Row) bool {
-			mark := r.User.Platform == p.name && len(m.heldIn(*r)) > 0
-			r.Released = r.Released || mark
-			return mark
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -31,11 +31,9 @@ const (
 // gate lets calls to one community through: one a second, none while the platform asks for a
 // pause, none once maxFailures have failed within an hour, and few after a refusal.
 type gate struct {
-	limiter chat.Limiter
-	key     string // of the limits
-	every   time.Duration
-	count   func(event string)
-	log     *slog.Logger
+	*Config
+	key string // of the limits
+	log *slog.Logger
 	// queue holds users to be settled.
 	queue chan task
 
@@ -86,12 +84,12 @@ func (g *gate) failures() chat.Limit {
 // refusal it fails, but for one person a minute.
 func (g *gate) await(ctx context.Context, badge string, by caller) error {
 	if problem := g.refused(badge); problem != "" {
-		_, ok := g.limiter.Reserve(ctx, 0, chat.Limit{Key: g.key + " refused", Count: 1, Window: time.Minute})
+		_, ok := g.Limiter.Reserve(ctx, 0, chat.Limit{Key: g.key + " refused", Count: 1, Window: time.Minute})
 		if by == byCycle || !ok {
 			return &chat.BadgeError{Problem: problem, Err: errors.New("refused a short time ago")}
 		}
 	}
-	if wait, _ := g.limiter.Reserve(ctx, -1, g.failures()); wait > 0 {
+	if wait, _ := g.Limiter.Reserve(ctx, -1, g.failures()); wait > 0 {
 		return &chat.BadgeError{Problem: chat.BadgeFailed, Err: errors.New("too many calls have failed within an hour")}
 	}
 	g.mu.Lock()
@@ -104,7 +102,7 @@ func (g *gate) await(ctx context.Context, badge string, by caller) error {
 	if pause > within {
 		return errTooSoon
 	}
-	wait, ok := g.limiter.Reserve(ctx, within, chat.Limit{Key: g.key, Count: 1, Window: time.Second})
+	wait, ok := g.Limiter.Reserve(ctx, within, chat.Limit{Key: g.key, Count: 1, Window: time.Second})
 	if !ok || !transport.Sleep(ctx, max(wait, pause)) {
 		return errTooSoon
 	}
@@ -112,29 +110,29 @@ func (g *gate) await(ctx context.Context, badge string, by caller) error {
 }
 
 // note notes the outcome of a call for a badge; nil is a success.
-func (g *gate) note(ctx context.Context, s step, err *chat.BadgeError) {
+func (g *gate) note(ctx context.Context, badge string, err *chat.BadgeError) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	about := s.badge
+	about := badge
 	switch {
 	case err == nil:
 		delete(g.refusals, "")
-		delete(g.refusals, s.badge)
+		delete(g.refusals, badge)
 		return
 	case err.Problem == chat.NotAMember, err.Problem == chat.CannotHave:
 		return
 	case err.Problem == chat.BadgeFailed:
-		g.count("badge_failed")
+		g.Count("badge_failed")
 		g.pausedUntil = time.Now().Add(err.RetryAfter)
-		g.limiter.Reserve(ctx, 0, g.failures())
+		g.Limiter.Reserve(ctx, 0, g.failures())
 		return
 	case err.Problem == chat.MissingRight, err.Problem == chat.CommunityGone:
 		about = ""
 	}
-	g.count("badge_refused")
+	g.Count("badge_refused")
 	if time.Now().After(g.refusals[about].until) {
 		g.log.WarnContext(ctx, "the bot may not give or remove a badge; bot check says where and why", "err", err)
 	}
 	// A cycle later, each row is tried again.
-	g.refusals[about] = refusal{problem: err.Problem, until: time.Now().Add(g.every * 3 / 4)}
+	g.refusals[about] = refusal{problem: err.Problem, until: time.Now().Add(g.Every * 3 / 4)}
 }

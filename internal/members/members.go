@@ -28,7 +28,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -38,7 +37,8 @@ import (
 	"herald/internal/core"
 )
 
-// Config is what Members work with. All fields but Store are required.
+// Config is what Members work with. All fields but Store are required. All and Release use only
+// Settings, Store, Badges, Chain, Pools, Count and Log.
 type Config struct {
 	Settings
 	// Store keeps the rows; nil: no address can be saved.
@@ -89,48 +89,43 @@ type Members struct {
 	rows      *rows
 	platforms map[chat.Platform]*platform
 	started   time.Time
-	// counted says that all rows were read once.
-	counted atomic.Bool
 
 	mu sync.Mutex
-	// blown holds the communities whose fuse has blown.
-	blown map[string]bool
-	// calls counts those that succeeded since the start, by community.
-	calls map[string]calls
+	// blownTold holds the communities whose fuse has blown, which is logged once.
+	blownTold map[string]bool
+	// calls counts those that succeeded since the start.
+	calls map[call]int
 	// seen holds what users have, as communities were last asked.
-	seen map[place]seen
+	seen map[Place]seen
 }
 
 // platform is a platform whose users' rows are checked.
 type platform struct {
 	levels
 	chat.Badges // nil: the platform is off in this process
+	config      *Config
 	name        chat.Platform
 
-	mu      sync.Mutex
-	gates   map[string]*gate
-	newGate func(community string) *gate
+	mu    sync.Mutex
+	gates map[string]*gate
 }
 
-// calls counts the badges given and removed.
-type calls struct{ given, removed int }
+// call is a call that gives or removes a badge of a community.
+type call struct {
+	community string
+	removed   bool
+}
 
 // New returns Members. It contacts nobody.
 func New(c Config) *Members {
 	m := &Members{
 		Config: c, started: time.Now(), platforms: map[chat.Platform]*platform{},
-		blown: map[string]bool{}, calls: map[string]calls{}, seen: map[place]seen{},
+		blownTold: map[string]bool{}, calls: map[call]int{}, seen: map[Place]seen{},
 	}
-	m.rows = &rows{Store: c.Store, log: c.Log, every: c.Every, count: m.count}
+	m.rows = &rows{Config: &m.Config, countRows: m.countRows, sum: tallies{}}
 	for _, name := range platforms {
 		m.platforms[name] = &platform{
-			name: name, levels: newLevels(c.Chain, c.Pools, c.Badges[name], c.Every), gates: map[string]*gate{},
-			newGate: func(community string) *gate {
-				return &gate{
-					limiter: c.Limiter, key: c.Bot + " badges " + community, every: c.Every, count: c.Count,
-					log: c.Log.With("platform", name), queue: make(chan task, maxQueue), refusals: map[string]refusal{},
-				}
-			},
+			config: &m.Config, name: name, levels: newLevels(c.Chain, c.Pools, c.Badges[name], c.Every), gates: map[string]*gate{},
 		}
 	}
 	return m
@@ -162,7 +157,10 @@ func (p *platform) gate(community string) *gate {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.gates[community] == nil {
-		p.gates[community] = p.newGate(community)
+		p.gates[community] = &gate{
+			Config: p.config, key: p.config.Bot + " badges " + community, log: p.config.Log.With("platform", p.name),
+			queue: make(chan task, maxQueue), refusals: map[string]refusal{},
+		}
 	}
 	return p.gates[community]
 }
@@ -232,7 +230,7 @@ func (m *Members) Offer(ctx context.Context, user chat.User, here string, stake 
 	if !m.Enabled() || p == nil || p.Badges == nil || checkUser(user) != nil {
 		return nil
 	}
-	level := p.check(core.Answer[core.Stake]{Snapshot: core.Snapshot[core.Stake]{Value: stake}}).least
+	level := p.check(stake, nil).least
 	for _, community := range p.communities() {
 		row := p.decide(Row{User: user, Wallet: common.Address{1}}, check{least: level, most: p.all()}, time.Now())
 		ids := p.wanted(row, community)
@@ -264,7 +262,7 @@ func (m *Members) Save(ctx context.Context, user chat.User, wallet common.Addres
 	if err := checkUser(user); err != nil {
 		return nil, err
 	}
-	c := p.check(core.Answer[core.Stake]{Snapshot: core.Snapshot[core.Stake]{Value: stake}})
+	c := p.check(stake, nil)
 	c.press = true
 	row, err := m.rows.update(ctx, user, func(r *Row) *Row {
 		now := time.Now()
@@ -337,26 +335,14 @@ func (m *Members) Forget(ctx context.Context, user chat.User) (f Forgotten, err 
 		}
 		return r
 	})
-	if err != nil || row == nil {
-		if err == nil && f.Wallet != (common.Address{}) {
-			m.Count("address_deleted")
-		}
+	if err != nil {
 		return f, err
 	}
-	m.Count("address_deleted")
-	f.Changes = m.settleAll(ctx, p, *row)
-	return f, nil
-}
-
-// tally counts a call that succeeded.
-func (m *Members) tally(community string, removed bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	c := m.calls[community]
-	if removed {
-		c.removed++
-	} else {
-		c.given++
+	if row != nil || f.Wallet != (common.Address{}) {
+		m.Count("address_deleted")
 	}
-	m.calls[community] = c
+	if row != nil {
+		f.Changes = m.settleAll(ctx, p, *row)
+	}
+	return f, nil
 }

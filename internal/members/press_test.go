@@ -120,7 +120,7 @@ func TestARefusalIsOfACommunityOrOfARole(t *testing.T) {
 		m := New(Config{Settings: Settings{Every: time.Hour}, Store: r, Limiter: w.limiter, Count: func(string) {}, Log: r.logger()})
 		g := m.platforms["discord"].gate("9001")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		g.note(ctx, step{badge: "7001"}, &chat.BadgeError{Problem: problem, Err: errFault})
+		g.note(ctx, "7001", &chat.BadgeError{Problem: problem, Err: errFault})
 		if got := g.refused("7002"); got != others {
 			t.Errorf("after %s, another role is refused with %q", problem, got)
 		}
@@ -128,7 +128,7 @@ func TestARefusalIsOfACommunityOrOfARole(t *testing.T) {
 		if got := g.refused("7001"); (got == "") != own {
 			t.Errorf("after %s, the role is refused with %q", problem, got)
 		}
-		g.note(ctx, step{badge: "7001"}, nil)
+		g.note(ctx, "7001", nil)
 		if got := g.refused("7001"); got != "" {
 			t.Errorf("after %s and a success, the role is refused with %q", problem, got)
 		}

@@ -78,10 +78,10 @@ func (m *Members) giveBack(ctx context.Context, p *platform, community string, u
 	return m.settle(ctx, p, community, user, byPerson)
 }
 
-// place is a user in a community.
-type place struct {
-	user      chat.User
-	community string
+// Place is a user in a community.
+type Place struct {
+	User      chat.User
+	Community string
 }
 
 // seen is what a user has in a community, as of a time.
@@ -101,7 +101,7 @@ const (
 // has returns the badges that a user has in a community. It asks the platform no more often
 // than once in seenTTL, and blocks for that.
 func (m *Members) has(ctx context.Context, p *platform, community string, user chat.User) ([]string, error) {
-	key := place{user, community}
+	key := Place{user, community}
 	m.mu.Lock()
 	last := m.seen[key]
 	m.mu.Unlock()
@@ -123,7 +123,7 @@ func (m *Members) has(ctx context.Context, p *platform, community string, user c
 func (m *Members) forgetHas(community string, user chat.User) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.seen, place{user, community})
+	delete(m.seen, Place{user, community})
 }
 
 // absent reports whether an error of has means that the user can have no badge there. A member
@@ -143,19 +143,23 @@ func (m *Members) Refresh(ctx context.Context, user chat.User, here string, wall
 	if err != nil || row == nil || row.Wallet != wallet || p.Badges == nil {
 		return nil, err
 	}
-	if c := p.check(core.Answer[core.Stake]{Snapshot: core.Snapshot[core.Stake]{Value: stake}}); c.least > p.level(*row) {
+	if c := p.check(stake, nil); c.least > p.level(*row) {
 		return m.Save(ctx, user, wallet, stake)
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
 	var changes []Change
 	for _, community := range p.communities() {
-		if community == here || len(p.wanted(*row, community)) == 0 {
+		want := p.wanted(*row, community)
+		if community == here || len(want) == 0 {
 			continue
 		}
 		has, err := m.has(ctx, p, community, user)
-		missing := slices.ContainsFunc(p.wanted(*row, community), func(id string) bool { return !slices.Contains(has, id) })
-		if err == nil && missing && !p.OneEach() || err == nil && p.OneEach() && len(has) == 0 {
+		missing := slices.ContainsFunc(want, func(id string) bool { return !slices.Contains(has, id) })
+		if p.OneEach() {
+			missing = len(has) == 0
+		}
+		if err == nil && missing {
 			changes = append(changes, m.giveBack(ctx, p, community, user, has)...)
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"herald/internal/chat"
@@ -37,19 +37,19 @@ type Store interface {
 // ErrNotSaved is the error of a row that could not be written.
 var ErrNotSaved = errors.New("the saved addresses cannot be written")
 
-// rows are all rows, in a Store. It holds none in memory.
+// rows are all rows, in Config.Store. It holds none in memory.
 type rows struct {
-	Store
-	log   *slog.Logger
-	every time.Duration // of a cycle
-	// count returns the counts of a shard's rows.
-	count func([]Row) census
+	*Config
+	// countRows returns the counts of a shard's rows.
+	countRows func([]Row) tallies
 	// locks are held while this process changes a shard.
 	locks [shards]sync.Mutex
 
-	mu     sync.Mutex
-	counts [shards]census
-	sum    census // of counts
+	// complete says that all rows were read once, so that sum counts them.
+	complete atomic.Bool
+	mu       sync.Mutex
+	counts   [shards]tallies
+	sum      tallies // of all counts
 	// missing counts the rows that vanished within a cycle while nobody here deleted them, and
 	// told says that this was told.
 	missing      int
@@ -69,7 +69,7 @@ func shardOf(u chat.User) int {
 // load returns a shard, as saved and as rows. If the shard is damaged, load saves it under
 // another key, deletes it, and fails.
 func (s *rows) load(ctx context.Context, shard int) (saved []byte, list []Row, err error) {
-	saved, err = s.Load(ctx, shardKey(shard))
+	saved, err = s.Store.Load(ctx, shardKey(shard))
 	if err == nil {
 		list, err = decodeShard(saved)
 	}
@@ -86,57 +86,50 @@ func (s *rows) load(ctx context.Context, shard int) (saved []byte, list []Row, e
 // setAside moves a damaged shard to a key of its own, and logs that.
 func (s *rows) setAside(ctx context.Context, shard int, saved []byte) {
 	aside := fmt.Sprintf("%s damaged %d", shardKey(shard), time.Now().UnixNano())
-	if ok, err := s.Replace(ctx, aside, nil, saved); !ok || err != nil {
+	if ok, err := s.Store.Replace(ctx, aside, nil, saved); !ok || err != nil {
 		return
 	}
-	if ok, err := s.Replace(ctx, shardKey(shard), saved, nil); ok && err == nil {
-		s.log.ErrorContext(ctx, "a damaged value of saved addresses was set aside; nobody loses a badge by it", "part", shard)
+	if ok, err := s.Store.Replace(ctx, shardKey(shard), saved, nil); ok && err == nil {
+		s.Log.ErrorContext(ctx, "a damaged value of saved addresses was set aside; nobody loses a badge by it", "part", shard)
 	}
 }
 
-// note counts the rows of a shard, of which this process has just deleted some.
+// maxMissing is how many rows other replicas may delete within a cycle, at least, before they
+// count as lost.
+const maxMissing = 10
+
+// note counts the rows of a shard, of which this process has just deleted some. It tells once a
+// cycle of rows that vanished, if they are many.
 func (s *rows) note(shard int, list []Row, deleted int) {
-	counted := s.count(list)
+	counted := s.countRows(list)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if time.Since(s.missingSince) > s.every {
+	if time.Since(s.missingSince) > s.Every {
 		s.missing, s.missingSince, s.told = 0, time.Now(), false
 	}
-	s.missing += max(0, s.counts[shard].rows-counted.rows-deleted)
+	s.missing += max(0, s.counts[shard][""].have-counted[""].have-deleted)
 	s.sum.add(s.counts[shard], -1)
 	s.sum.add(counted, 1)
 	s.counts[shard] = counted
+	if left := s.sum[""].have; !s.told && s.missing > maxMissing && s.missing*maxLosingPart > left {
+		s.told = true
+		s.Count("rows_missing")
+		s.Log.Error("saved addresses are gone from the store, and their people keep their badges: does Redis write to disk, or is DATA_DIR another folder?",
+			"missing", s.missing, "left", left)
+	}
 }
 
-// total returns how many rows there are, and how many of these were checked.
-func (s *rows) total() (rows, checked int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sum.rows, s.sum.checked
-}
-
-// tally returns the counts of a community.
+// tally returns the counts of a community, or with "" those of all rows.
 func (s *rows) tally(community string) tally {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sum.communities[community]
+	return s.sum[community]
 }
 
-// takeMissing returns how many rows are missing if they are many, once a cycle.
-func (s *rows) takeMissing() (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.told || s.missing <= maxMissing || s.missing*maxLosingPart <= s.sum.rows {
-		return 0
-	}
-	s.told = true
-	return s.missing
-}
-
-// change replaces the rows of a shard by what edit returns for them. edit may be called several
-// times, and must not change its argument. change blocks for a call to the Store, or some, and
-// fails unless the Store has the change.
-func (s *rows) change(ctx context.Context, shard int, edit func([]Row) []Row) error {
+// updateShard replaces the rows of a shard by what edit returns for them. edit may be called
+// several times, and must not change its argument. updateShard blocks for a call to the Store, or
+// some, and fails unless the Store has the change.
+func (s *rows) updateShard(ctx context.Context, shard int, edit func([]Row) []Row) error {
 	s.locks[shard].Lock()
 	defer s.locks[shard].Unlock()
 	for range maxRaces {
@@ -149,7 +142,7 @@ func (s *rows) change(ctx context.Context, shard int, edit func([]Row) []Row) er
 		if bytes.Equal(value, saved) {
 			return nil
 		}
-		replaced, err := s.Replace(ctx, shardKey(shard), saved, value)
+		replaced, err := s.Store.Replace(ctx, shardKey(shard), saved, value)
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrNotSaved, err)
 		}
@@ -175,39 +168,45 @@ func indexOf(list []Row, u chat.User) int {
 }
 
 // update changes the row of a user. edit gets the row, which is nil if there is none, and
-// changes and returns it; nil deletes the row. update returns the row as saved. It is change
-// for one row.
+// changes and returns it; nil deletes the row. update returns the row as saved. It is
+// updateShard for one row.
 func (s *rows) update(ctx context.Context, u chat.User, edit func(*Row) *Row) (updated *Row, err error) {
-	err = s.change(ctx, shardOf(u), func(list []Row) []Row {
+	err = s.updateShard(ctx, shardOf(u), func(list []Row) []Row {
+		list = slices.Clone(list)
 		i := indexOf(list, u)
 		if i < 0 {
-			if updated = edit(nil); updated == nil {
-				return list
+			if updated = edit(nil); updated != nil {
+				list = append(list, *updated)
 			}
-			return append(slices.Clone(list), *updated)
+			return list
 		}
-		row := list[i]
-		if updated = edit(&row); updated == nil {
-			return slices.Delete(slices.Clone(list), i, i+1)
+		if updated = edit(&list[i]); updated == nil {
+			return slices.Delete(list, i, i+1)
 		}
-		list = slices.Clone(list)
 		list[i] = *updated
 		return list
 	})
 	return updated, err
 }
 
-// updateAll changes the rows of a shard that edit returns true for.
-func (s *rows) updateAll(ctx context.Context, shard int, edit func(*Row) bool) error {
-	return s.change(ctx, shard, func(list []Row) []Row {
-		edited := slices.Clone(list)
-		for i := range edited {
-			row := edited[i]
-			if edit(&row) {
-				edited[i] = row
-			}
+// updateAll calls edit for every row, which edit may change. It stops at a shard that fails.
+func (s *rows) updateAll(ctx context.Context, edit func(*Row)) error {
+	for shard := range shards {
+		if err := s.updateIn(ctx, shard, edit); err != nil {
+			return err
 		}
-		return edited
+	}
+	return nil
+}
+
+// updateIn calls edit for each row of a shard, which edit may change.
+func (s *rows) updateIn(ctx context.Context, shard int, edit func(*Row)) error {
+	return s.updateShard(ctx, shard, func(list []Row) []Row {
+		list = slices.Clone(list)
+		for i := range list {
+			edit(&list[i])
+		}
+		return list
 	})
 }
 
@@ -218,30 +217,26 @@ const readers = 8
 // behind a shard that is damaged, and stops if the Store does not answer. It then fails.
 func (s *rows) each(ctx context.Context, f func(list []Row)) error {
 	var reading sync.WaitGroup
+	var away atomic.Bool // the Store
 	var mu sync.Mutex
 	var failed error
-	next, away := 0, false
-	// take returns the next shard, or false if there is none.
-	take := func() (shard int, left bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		next++
-		return next - 1, next <= shards && !away
-	}
-	for range readers {
+	for first := range readers {
 		reading.Go(func() {
-			for shard, left := take(); left; shard, left = take() {
+			for shard := first; shard < shards && !away.Load(); shard += readers {
 				_, list, err := s.load(ctx, shard)
 				mu.Lock()
-				if err != nil {
-					failed, away = err, away || !errors.Is(err, errDamaged) && !errors.Is(err, errNewer)
-				} else {
+				if err == nil {
 					f(list)
+				} else if failed = err; !errors.Is(err, errDamaged) && !errors.Is(err, errNewer) {
+					away.Store(true)
 				}
 				mu.Unlock()
 			}
 		})
 	}
 	reading.Wait()
+	if failed == nil {
+		s.complete.Store(true)
+	}
 	return failed
 }

@@ -76,7 +76,7 @@ func FuzzDecodeShard(f *testing.F) {
 // newRows returns rows in a store, and what is logged of them.
 func newRows(s Store) (*rows, *logtest.Buffer) {
 	log := &logtest.Buffer{}
-	return &rows{Store: s, log: slog.New(slog.NewTextHandler(log, nil)), count: func(list []Row) census { return census{rows: len(list)} }}, log
+	return &rows{Config: &Config{Store: s, Log: slog.New(slog.NewTextHandler(log, nil))}, countRows: func(list []Row) tallies { return tallies{"": {have: len(list)}} }, sum: tallies{}}, log
 }
 
 // A damaged value is set aside under a name of its own each time, and told; one of a newer
@@ -88,7 +88,7 @@ func TestDamagedShardsAreSetAsideAndNewerOnesStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer shared.Close()
-	for name, s := range map[string]Store{"folder": store.NewFolder(t.TempDir(), slog.New(slog.DiscardHandler)), "redis": shared} {
+	for name, s := range map[string]Store{"memory": store.NewMemory(), "folder": store.NewFolder(t.TempDir(), slog.New(slog.DiscardHandler)), "redis": shared} {
 		r, log := newRows(s)
 		user := aRow(1).User
 		key := shardKey(shardOf(user))

@@ -193,17 +193,13 @@ func (m *Members) carryOut(ctx context.Context, p *platform, community string, r
 	c = Change{Badge: m.badgeOf(p, community, s.badge), Removed: s.remove}
 	gate := p.gate(community)
 	err := gate.await(ctx, s.badge, by)
-	refused, _ := errors.AsType[*chat.BadgeError](err)
-	switch {
-	case errors.Is(err, errTooSoon):
-		c.Later = true
+	if refused, is := errors.AsType[*chat.BadgeError](err); is {
+		if c.Problem = refused.Problem; s.remove {
+			m.finish(ctx, p, community, row.User, s, refused)
+		}
 		return c, false
-	case err != nil && !s.remove:
-		c.Problem = refused.Problem
-		return c, false
-	case err != nil:
-		c.Problem = refused.Problem
-		m.finish(ctx, p, community, row.User, s, refused)
+	}
+	if c.Later = err != nil; c.Later {
 		return c, false
 	}
 	same := false
@@ -230,7 +226,7 @@ func (m *Members) carryOut(ctx context.Context, p *platform, community string, r
 		return c, true
 	}
 	failed := m.call(ctx, p, community, row, s)
-	gate.note(ctx, s, failed)
+	gate.note(ctx, s.badge, failed)
 	m.forgetHas(community, row.User)
 	m.finish(ctx, p, community, row.User, s, failed)
 	if failed != nil {
@@ -267,7 +263,9 @@ func (m *Members) call(ctx context.Context, p *platform, community string, row R
 	err := do(ctx, community, s.badge, row.User.ID, m.reason(p, community, row, s))
 	if err == nil {
 		m.Count(event)
-		m.tally(community, s.remove)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.calls[call{community, s.remove}]++
 		return nil
 	}
 	failed, is := errors.AsType[*chat.BadgeError](err)

@@ -144,17 +144,14 @@ type Status struct {
 // Status returns what is known of a community without reading rows: what other replicas
 // changed is counted within Every. It does not block, and fails while the rows cannot be read.
 func (m *Members) Status(name chat.Platform, community string) (Status, error) {
-	if !m.counted.Load() {
+	if !m.rows.complete.Load() {
 		return Status{}, errUnread
 	}
 	t := m.rows.tally(community)
+	s := Status{Have: t.have, Checked: t.checked, Losing: t.losing, Held: t.blown(), Since: m.started}
 	m.mu.Lock()
-	c := m.calls[community]
+	s.Given, s.Removed = m.calls[call{community: community}], m.calls[call{community: community, removed: true}]
 	m.mu.Unlock()
-	s := Status{
-		Have: t.have, Checked: t.checked, Losing: t.losing, Held: t.blown(),
-		Since: m.started, Given: c.given, Removed: c.removed,
-	}
 	if p := m.platforms[name]; p != nil && p.Badges != nil {
 		s.Refused = p.gate(community).refused("")
 	}
@@ -164,7 +161,7 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 // Census returns how many addresses are saved, how many of these were checked within Every, and
 // how many users a fuse keeps from losing a badge. It does not block.
 func (m *Members) Census() (rows, checked, held int) {
-	rows, checked = m.rows.total()
+	all := m.rows.tally("")
 	for _, p := range m.platforms {
 		for _, community := range p.communities() {
 			if t := m.rows.tally(community); t.blown() {
@@ -172,7 +169,7 @@ func (m *Members) Census() (rows, checked, held int) {
 			}
 		}
 	}
-	return rows, checked, held
+	return all.have, all.checked, held
 }
 
 // All returns every row, sorted by platform and user. It fails if one cannot be read, and then

@@ -9,6 +9,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"sync"
@@ -22,7 +23,7 @@ import (
 // (https://core.telegram.org/bots/faq#broadcasting-to-users).
 const maxAnswered = 30 * 60 * 60
 
-// Memory is the state of one process. It implements chat.Dedup and chat.Limiter.
+// Memory is the state of one process. It implements chat.Dedup, chat.Limiter and members.Store.
 type Memory struct {
 	*MemoryLimiter
 
@@ -32,12 +33,14 @@ type Memory struct {
 	updates map[string]chat.Delivery
 	// answered holds the keys of the answered updates, the oldest first.
 	answered []string
+	// values are what Replace saved. Only the demo saves anything here.
+	values map[string][]byte
 }
 
 // NewMemory makes an empty Memory. An update is in flight until its Release, however
 // late. The oldest answered updates are forgotten when there are more than 108,000.
 func NewMemory() *Memory {
-	return &Memory{MemoryLimiter: NewMemoryLimiter(), updates: map[string]chat.Delivery{}}
+	return &Memory{MemoryLimiter: NewMemoryLimiter(), updates: map[string]chat.Delivery{}, values: map[string][]byte{}}
 }
 
 // Claim implements chat.Dedup. It does not block.
@@ -66,6 +69,27 @@ func (m *Memory) Release(_ context.Context, key string, answered bool, _ time.Du
 		delete(m.updates, m.answered[0])
 		m.answered = m.answered[1:]
 	}
+}
+
+// Load returns the value of key, or nil if there is none. It does not block, and never fails.
+func (m *Memory) Load(_ context.Context, key string) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.values[key], nil
+}
+
+// Replace saves value and returns true if old is the value of key; an empty old stands for no
+// value, and an empty value deletes. It does not block, and never fails.
+func (m *Memory) Replace(_ context.Context, key string, old, value []byte) (replaced bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !bytes.Equal(m.values[key], old) {
+		return false, nil
+	}
+	if m.values[key] = value; len(value) == 0 {
+		delete(m.values, key)
+	}
+	return true, nil
 }
 
 const (

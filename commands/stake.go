@@ -1,0 +1,175 @@
+package commands
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/shopspring/decimal"
+
+	"herald/internal/chat"
+	"herald/internal/core"
+)
+
+const (
+	// maxPoolName bounds the name of a pool, in characters.
+	maxPoolName = 40
+	// maxPools bounds the pools that are shown, unless only one more exists.
+	maxPools = 5
+)
+
+// stakeText words a stake, for every command that speaks of one.
+type stakeText struct {
+	core.Stake
+	Options
+}
+
+// verdict says what is staked, or that nothing is. With the tone Warning it says why that is
+// not known.
+func (s stakeText) verdict() (chat.Tone, chat.Text) {
+	total := chat.Values{"total": s.amount(s.Total(), chat.Short)}
+	switch outcome := s.Outcome(); {
+	case outcome == core.Staker && len(s.Failed) > 0:
+		return chat.Positive, chat.SayWith("stake.at_least", total)
+	case outcome == core.Staker:
+		return chat.Positive, chat.SayWith("stake.yes", total)
+	case outcome == core.NotStaker:
+		return chat.Negative, chat.Say("stake.no")
+	}
+	return chat.Warning, chat.SayWith("stake.undetermined", chat.Values{"failed": chat.Count(len(s.Failed)), "n": s.poolCount()})
+}
+
+// worth says what the stake is worth. It returns nil below a cent, or without a price.
+func (s stakeText) worth(q core.Quote) chat.Value {
+	worth := s.Total().Mul(q.Price)
+	if worth.LessThan(decimal.New(1, -2)) {
+		return nil
+	}
+	return chat.SayWith("stake.worth", chat.Values{"worth": chat.Money{Decimal: worth}})
+}
+
+// poolSections returns a line with the largest pools and, if there are more than maxPools+1,
+// one with the sum of the others, which folded lists.
+func (s stakeText) poolSections() (sections []chat.Section, folded []chat.Field) {
+	largest := slices.SortedStableFunc(slices.Values(s.Staked), func(a, b core.PoolAmount) int { return b.Amount.Cmp(a.Amount) })
+	row := s.Options
+	row.Symbol = "" // It stands above.
+	if len(largest) <= maxPools+1 {
+		return []chat.Section{{Row: true, Fields: poolFields(largest, row)}}, nil
+	}
+	others := largest[maxPools:]
+	sum := chat.Field{
+		Name:  chat.SayWith("stake.others", chat.Values{"n": chat.Count(len(others))}),
+		Value: s.amount(core.Stake{Staked: others}.Total(), chat.Short),
+	}
+	return []chat.Section{{Row: true, Fields: poolFields(largest[:maxPools], row)}, {Fields: []chat.Field{sum}}}, poolFields(others, s.Options)
+}
+
+// poolFields returns a field for each pool.
+func poolFields(pools []core.PoolAmount, options Options) []chat.Field {
+	var fields []chat.Field
+	for _, p := range pools {
+		var name chat.Value = chat.NewUntrusted(p.Pool.Name, maxPoolName)
+		if name == chat.Untrusted("") {
+			name = options.address(p.Pool.Address)
+		}
+		fields = append(fields, chat.Field{Name: name, Value: options.amount(p.Amount, chat.Short)})
+	}
+	return fields
+}
+
+// withdrawals returns a line with what can be claimed, what is still being unstaked, and when
+// the next part of that can be claimed, as far as there is any. The sums are "at least" if a
+// pool was not read completely.
+func (s stakeText) withdrawals() chat.Section {
+	claimable, unstaking := "stake.claimable", "stake.unstaking"
+	if !s.Complete() {
+		claimable, unstaking = "stake.claimable_least", "stake.unstaking_least"
+	}
+	line := chat.Section{Row: true}
+	add := func(key string, pools []core.PoolAmount) {
+		if sum := (core.Stake{Staked: pools}).Total(); !sum.IsZero() {
+			line.Fields = append(line.Fields, chat.Field{Name: chat.Say(key), Value: chat.Strong{Value: s.amount(sum, chat.Short)}})
+		}
+	}
+	add(claimable, s.Claimable)
+	add(unstaking, s.Unbonding)
+	// An unread pool may have an earlier claim.
+	if when := s.nextClaim(); when.Key != "" && s.Complete() {
+		line.Fields = append(line.Fields, chat.Field{Name: when})
+	}
+	return line
+}
+
+// maxStandstill is the age of a block from which on the chain may stand still: nobody knows
+// then when a claim is ready.
+const maxStandstill = 10 * time.Minute
+
+// nextClaim says how much of what is being unstaked can be claimed next, and when; without
+// the amount if that is all. It returns the zero Text if the time is unknown.
+func (s stakeText) nextClaim() chat.Text {
+	next := s.NextClaim
+	if next.At.IsZero() || len(s.Unbonding) == 0 || time.Since(s.BlockTime) > maxStandstill {
+		return chat.Text{}
+	}
+	when := chat.Values{"when": inAbout(time.Until(next.At))}
+	if next.Amount.Equal(core.Stake{Staked: s.Unbonding}.Total()) {
+		return chat.SayWith("stake.claimable_all", when)
+	}
+	s.Symbol = "" // It stands before.
+	when["amount"] = s.amount(next.Amount, chat.Short)
+	return chat.SayWith("stake.claimable_next", when)
+}
+
+// inAbout says in how many hours something is, or from two days on in how many days.
+func inAbout(d time.Duration) chat.Text {
+	if d < time.Hour {
+		return chat.Say("stake.in_minutes")
+	}
+	const day = 24 * time.Hour
+	if d.Round(time.Hour) >= 2*day {
+		return chat.SayWith("stake.in_days", chat.Values{"n": chat.Count(d.Round(day) / day)})
+	}
+	return chat.SayWith("stake.in_hours", chat.Values{"n": chat.Count(d.Round(time.Hour) / time.Hour)})
+}
+
+// full returns the whole wallet and, if every pool was read, its stake to the last digit.
+func (s stakeText) full(wallet common.Address) []chat.Field {
+	address := s.address(wallet)
+	address.Full = true
+	fields := []chat.Field{{Value: address}}
+	if s.Outcome() == core.Staker && len(s.Failed) == 0 {
+		fields = append(fields, chat.Field{Name: chat.Say("stake.exact"), Value: s.amount(s.Total(), chat.Exact)})
+	}
+	return fields
+}
+
+// notes say in how many pools the stake could be read, but not what is being unstaked.
+func (s stakeText) notes() []chat.Text {
+	failed := len(s.Unread()) - len(s.Failed)
+	if failed == 0 {
+		return nil
+	}
+	return []chat.Text{chat.SayWith("stake.unstaking_unread", chat.Values{"failed": chat.Count(failed), "n": s.poolCount()})}
+}
+
+// footer names the block, and how many pools were read unless the verdict says so.
+func (s stakeText) footer() chat.Parts {
+	block := chat.SayWith("block", chat.Values{"number": chat.Count(s.Block)})
+	if s.Outcome() == core.Undetermined {
+		return chat.Parts{block}
+	}
+	return chat.Parts{s.poolsRead(), block}
+}
+
+// poolsRead says how many pools were read.
+func (s stakeText) poolsRead() chat.Text {
+	key := "stake.all"
+	if len(s.Failed) > 0 {
+		key = "stake.some"
+	}
+	return chat.SayWith(key, chat.Values{"checked": chat.Count(s.Checked), "n": s.poolCount()})
+}
+
+// poolCount returns the number of pools that were asked.
+func (s stakeText) poolCount() chat.Count { return chat.Count(s.Checked + len(s.Failed)) }
