@@ -90,6 +90,22 @@ func PingWith[V any](u *Upstream, source Source[struct{}, V]) {
 // the service. It blocks as Source.Get does.
 func (u *Upstream) Ping(ctx context.Context) (Snapshot[any], error) { return u.ping(ctx) }
 
+// Do calls the service with f, under the bounds, pauses and retry of a Query's call, and caches
+// nothing. It blocks until f has returned or may not be called. f's ctx is done with ctx, once
+// the Cache is closed, and after CacheConfig.Timeout at the latest. A Rejected or Malformed
+// answer does not count against the service.
+func (u *Upstream) Do(ctx context.Context, f func(context.Context) error) error {
+	u.cache.inFlight.RLock()
+	defer u.cache.inFlight.RUnlock()
+	ctx, cancel := context.WithTimeout(ctx, u.cache.Timeout)
+	defer cancel()
+	defer context.AfterFunc(u.cache.running, cancel)()
+	if err := u.call(ctx, false, f); err != nil {
+		return err
+	}
+	return nil
+}
+
 // call calls the service with f, and retries once if the service was Unreachable. It blocks
 // until fewer than MaxCalls are in flight, and then while the service answers. With countAll
 // every failure counts against the service. Otherwise a Rejected or Malformed answer does

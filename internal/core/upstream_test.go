@@ -92,6 +92,43 @@ func TestOddAnswersDoNotResetFailures(t *testing.T) {
 	})
 }
 
+func TestDoObeysPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newQueryTest(querySetup{})
+		for range 20 {
+			err := w.chain.Do(t.Context(), func(context.Context) error {
+				w.calls.Add(1)
+				return &core.Error{Service: chain, Reason: core.Limited, RetryAfter: time.Second, Err: errors.New("429")}
+			})
+			if n := w.calls.Load(); n != 1 || reasonOf(err) != core.Limited {
+				t.Fatalf("%v after %d calls", err, n)
+			}
+		}
+	})
+}
+
+func TestDoEndsWithItsCallerItsTimeAndTheCache(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newQueryTest(querySetup{})
+		brief, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		time.AfterFunc(30*time.Second, w.cache.Close)
+		for _, call := range []struct {
+			ctx  context.Context
+			took time.Duration
+		}{{brief, time.Second}, {t.Context(), 20 * time.Second}, {t.Context(), 9 * time.Second}} {
+			start := time.Now()
+			err := w.chain.Do(call.ctx, func(ctx context.Context) error {
+				<-ctx.Done()
+				return ctx.Err()
+			})
+			if took := time.Since(start); reasonOf(err) != core.SlowAnswer || took != call.took {
+				t.Errorf("%v after %v, want %v", err, took, call.took)
+			}
+		}
+	})
+}
+
 func TestCallsInFlightAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newQueryTest(querySetup{})

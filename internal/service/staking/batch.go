@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -23,25 +24,28 @@ const maxBatchCalls = 1100
 // of the wallets. It reads a single wallet as Stakes does.
 func (c *Client) StakesOf(ctx context.Context, wallets []common.Address) []core.Answer[core.Stake] {
 	known := make(map[common.Address]core.Answer[core.Stake], len(wallets))
-	rest := slices.Clone(wallets)
-	slices.SortFunc(rest, common.Address.Cmp)
-	rest = slices.Compact(rest)
+	rest := slices.Compact(slices.SortedFunc(slices.Values(wallets), common.Address.Cmp))
 	size := max(1, maxBatchCalls/len(c.settings.Pools))
 	if c.settings.Multicall == nil || c.noMulticall.active() {
 		size = 1
 	}
 	for len(rest) > 0 {
 		chunk := rest[:min(size, len(rest))]
-		read := core.Answer[batch]{Err: ctx.Err()}
-		if read.Err == nil { // Otherwise a call would begin all the same.
-			read = core.Ask(ctx, c.batches, keyOf(chunk))
-		}
-		if read.Err == nil && read.Value.refused {
+		var stakes []core.Stake
+		err := c.Do(ctx, func(ctx context.Context) (err error) {
+			stakes, err = c.readMany(ctx, chunk)
+			return err
+		})
+		if err == nil && stakes == nil {
 			size = len(chunk) / 2
 			continue
 		}
 		for i, wallet := range chunk {
-			known[wallet] = answerIn(read, i)
+			answer := core.Answer[core.Stake]{Err: err}
+			if err == nil {
+				answer.Value, answer.At, answer.Err = stakes[i], time.Now(), errIfUnread(stakes[i])
+			}
+			known[wallet] = answer
 		}
 		rest = rest[len(chunk):]
 	}
@@ -52,58 +56,32 @@ func (c *Client) StakesOf(ctx context.Context, wallets []common.Address) []core.
 	return answers
 }
 
-// batch is what readBatch returns: a stake for each wallet, or that the node refused to read
-// so many.
-type batch struct {
-	stakes  []core.Stake
-	refused bool
-}
-
-// answerIn returns the i-th answer of a batch.
-func answerIn(read core.Answer[batch], i int) (a core.Answer[core.Stake]) {
-	if a.Err = read.Err; a.Err != nil {
-		return a
-	}
-	a.Value, a.At = read.Value.stakes[i], read.At
-	a.Err = errIfUnread(a.Value)
-	return a
-}
-
-// keyOf returns the bytes of the wallets.
-func keyOf(wallets []common.Address) string {
-	var key []byte
-	for _, wallet := range wallets {
-		key = append(key, wallet[:]...)
-	}
-	return string(key)
-}
-
-// readBatch reads the stakes of the wallets in a key of keyOf. It reports each unread pool
-// once.
-func (c *Client) readBatch(ctx context.Context, key string) (batch, error) {
-	if len(key) == common.AddressLength {
-		stake, err := c.readPools(ctx, common.Address([]byte(key)), c.settings.Method, "")
-		return batch{stakes: []core.Stake{stake}}, err
+// readMany returns a stake for each wallet, or nil if the node refuses to read so many. It
+// reports each unread pool once.
+func (c *Client) readMany(ctx context.Context, wallets []common.Address) ([]core.Stake, error) {
+	if len(wallets) == 1 {
+		stake, err := c.readPools(ctx, wallets[0], c.settings.Method, "")
+		return []core.Stake{stake}, err
 	}
 	var calls []call
-	for rest := []byte(key); len(rest) > 0; rest = rest[common.AddressLength:] {
-		calls = append(calls, c.callsOf(c.settings.Method, common.Address(rest[:common.AddressLength]))...)
+	for _, wallet := range wallets {
+		calls = append(calls, c.callsOf(c.settings.Method, wallet)...)
 	}
 	at, err := c.aggregate(ctx, calls)
 	if errors.Is(err, errUnsupported) || errors.Is(err, transport.ErrBodyTooLarge) {
-		return batch{refused: true}, nil
+		return nil, nil
 	}
 	if err == nil {
 		err = c.verify(at)
 	}
 	if err != nil {
-		return batch{}, failure(err).During("read the pools")
+		return nil, failure(err).During("read the pools")
 	}
-	var read batch
+	var stakes []core.Stake
 	unread := map[core.Pool]bool{}
 	for of := range slices.Chunk(calls, len(c.settings.Pools)) {
 		stake := c.stakeIn(of, at)
-		read.stakes = append(read.stakes, stake)
+		stakes = append(stakes, stake)
 		for _, p := range stake.Failed {
 			unread[p.Pool] = true
 		}
@@ -111,5 +89,5 @@ func (c *Client) readBatch(ctx context.Context, key string) (batch, error) {
 	for pool := range unread {
 		c.unread(pool)
 	}
-	return read, nil
+	return stakes, nil
 }

@@ -67,7 +67,6 @@ type Client struct {
 	Stakes *core.Query[common.Address, core.Stake]
 
 	settings Settings
-	batches  *core.Query[string, batch]
 	rpc      *rpc.Client
 	unread   func(core.Pool)
 	pace     pace
@@ -89,9 +88,6 @@ func New(s Settings, cache *core.Cache, unread func(core.Pool)) (*Client, error)
 	client.pace.asking = make(chan struct{}, 1)
 	client.Stakes = core.NewQuery(client.Upstream, &core.Query[common.Address, core.Stake]{
 		Name: "stake", TTL: s.TTL, Fetch: client.readStake, Cacheable: core.Stake.Complete,
-	})
-	client.batches = core.NewQuery(client.Upstream, &core.Query[string, batch]{
-		Name: "stakes", TTL: s.TTL, Fetch: client.readBatch, Cacheable: func(batch) bool { return false },
 	})
 	core.PingWith(client.Upstream, core.NewQuery(client.Upstream, &core.Query[struct{}, core.Stake]{
 		Name: "pools", TTL: min(s.TTL, maxPingTTL),
