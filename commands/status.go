@@ -71,8 +71,9 @@ func statusOf(pinged core.Answer[any], h core.Health) serviceStatus {
 	read, isStake := pinged.Value.(core.Stake)
 	stake := stakeText{Stake: read}
 	quote, isQuote := pinged.Value.(core.Quote)
+	price := dated(core.Snapshot[core.Quote]{Value: quote, At: pinged.At, Stale: pinged.Stale, Why: pinged.Why})
 	err := pinged.Err
-	if err == nil && pinged.Stale && pinged.Why != nil {
+	if err == nil && pinged.Stale && pinged.Why != nil && !isQuote {
 		err = pinged.Why
 	}
 	switch {
@@ -90,9 +91,12 @@ func statusOf(pinged core.Answer[any], h core.Health) serviceStatus {
 		s.headline, s.state, s.notes = chat.Say("status.partly"), stake.poolsRead(), stake.notes()
 	case isStake:
 		s.state = chat.Parts{s.state, stake.poolsRead()}
-	case isQuote && quote.Old():
+	case isQuote && price.Old():
 		s.headline = chat.Say("status.old")
-		s.state = chat.SayWith("status.from", chat.Values{"when": chat.Moment{Time: quote.LastUpdated}})
+		s.state = chat.SayWith("status.from", chat.Values{"when": chat.Moment{Time: price.LastUpdated}})
+		if pinged.Why != nil {
+			s.notes = []chat.Text{Explain(pinged.Why)}
+		}
 	}
 	if isQuote && quote.V1Gone {
 		s.notes = append(s.notes, chat.Say("status.v1_gone"))

@@ -48,6 +48,7 @@ func TestStatusGoesByTheLastCall(t *testing.T) {
 }
 
 func TestStatusNamesWhatIsDownAndForHowLong(t *testing.T) {
+	share := &core.Error{Service: market.Service, Reason: core.NoCredit, RetryAfter: 44 * time.Minute}
 	for name, test := range map[string]struct {
 		change      func(*commandstest.Answers)
 		title, line string
@@ -59,6 +60,14 @@ func TestStatusNamesWhatIsDownAndForHowLong(t *testing.T) {
 		"whoever limits":  {func(w *commandstest.Answers) { w.PriceErr = market.Service.Fail(core.Limited, errInner) }, "Prices are down", "Prices · is limiting my requests", 0},
 		"a late chain":    {func(w *commandstest.Answers) { w.StakeErr = staking.Service.Fail(core.Behind, errInner) }, "Staking is down", "Staking · out of sync for 20 min", 0},
 		"version 1 ended": {func(w *commandstest.Answers) { w.Price.Value.V1Gone = true }, "Everything works", "Prices · OK", 1},
+		"our share, an hour": {func(w *commandstest.Answers) {
+			w.Price.Why, w.Price.Value.LastUpdated = share, time.Now().Add(-time.Hour)
+		}, "The price is old", "Prices · last updated 1 h ago", 1},
+		"our share, a while": {func(w *commandstest.Answers) { w.Price.Why = share }, "Everything works", "Prices · OK", 0},
+		"used up for days": {func(w *commandstest.Answers) {
+			w.Price.Stale, w.Price.Why = true, &core.Error{Service: market.Service, Reason: core.UsedUp, RetryAfter: 50 * time.Hour}
+			w.Price.Value.LastUpdated = time.Now().Add(-50 * time.Hour)
+		}, "The price is old", "Prices · last updated 2 days ago", 1},
 		"two of four":     {func(w *commandstest.Answers) { w.PriceErr, w.AccountsErr = failure, down }, "Prices are down · Registration is down", "Registration · no answer for 20 min", 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {

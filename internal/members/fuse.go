@@ -87,8 +87,8 @@ func (m *Members) held(p *platform, community string) bool {
 // releaseKey returns the key of the time of a Release, in Unix seconds.
 func releaseKey(p chat.Platform) string { return "members release " + string(p) }
 
-// Release lets all go whom a fuse holds now, and returns them with the community where it does. A running bot carries that out
-// at its next step. Release blocks while it reads all rows.
+// Release lets all go whom a fuse holds now, and returns each with the community of the fuse. A
+// running bot carries that out at its next step. Release blocks while it reads all rows.
 func (m *Members) Release(ctx context.Context) (held []Place, err error) {
 	all, err := m.All(ctx)
 	if err != nil {
