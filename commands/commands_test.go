@@ -132,9 +132,10 @@ func TestWordsThatAreLikeNoArgumentAreIgnored(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		staked + " " + commandstest.BobsWallet:                             "Which one? I see more than one address.",
-		staked + "?a=" + commandstest.BobsWallet:                           "Which one? I see more than one address.",
-		"/staked https://explorer.example/tx/0x" + strings.Repeat("5", 64): "That looks like a transaction, not an address.",
+		staked + " " + commandstest.BobsWallet:                               "Which one? I see more than one address.",
+		staked + "?a=" + commandstest.BobsWallet:                             "Which one? I see more than one address.",
+		"/staked https://explorer.example/tx/0x" + strings.Repeat("5", 64):   "That looks like a transaction, not an address.",
+		"/staked " + commandstest.Wallet[:39] + "Ee7 " + commandstest.Wallet: "The checksum doesn't match",
 		"/mylogins 2":                    "There is only 1 page.",
 		"/mylogins 0":                    "There is only 1 page.",
 		"/mylogins -1":                   "There is only 1 page.",
@@ -171,7 +172,7 @@ func TestAWalletIsPastedWithWhatStandsAroundIt(t *testing.T) {
 		want := texts(line(bobs))
 		for _, pasted := range []string{
 			"https://explorer.example/address/" + bobs + "?tab=stakes#code", "it's (" + bobs + "), I think", strings.ToLower(bobs[2:]), "\"" + bobs[2:] + "\"",
-			bobs + " " + bobs, "see 0xmine: " + bobs, strings.Repeat("-", 2000) + bobs + strings.Repeat("…", 700),
+			"@" + bobs, bobs + " " + bobs, "see 0xmine: " + bobs, strings.Repeat("-", 2000) + bobs + strings.Repeat("…", 700),
 		} {
 			if got := texts(line(pasted)); got != want || strings.Contains(got, "Check the wallet") {
 				t.Errorf("%s %.60s: got\n%s\nwant\n%s", before, pasted, got, want)

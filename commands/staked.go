@@ -19,6 +19,9 @@ import (
 // core.FindWallet refuses by name.
 var likeWallet = regexp.MustCompile(`(?i)\b0x|\.eth$|^[0-9a-z+/_:-]{26,}$|[0-9a-f]{40}`)
 
+// atAddress matches an address behind an @. Any other word with an @ in front is a username.
+var atAddress = regexp.MustCompile(`(?i)^@(0x)?[0-9a-f]{40}\b`)
+
 // walletParam is a wallet on the chain with the pools.
 var walletParam = chat.Param{
 	Name:     "wallet",
@@ -37,10 +40,12 @@ func joinWallets(typed []string) []string {
 	wallet, err := core.FindWallet(found)
 	if flawed, wrong := errors.AsType[*core.InvalidError](err); !wrong {
 		found = wallet.Hex()
-	} else if flawed.Flaw != core.SeveralWallets {
+	} else if flawed.Flaw != core.SeveralWallets && flawed.Flaw != core.WrongChecksum {
 		return typed
 	}
-	others := slices.DeleteFunc(slices.Clone(typed), func(word string) bool { return likeWallet.MatchString(word) && word[0] != '@' })
+	others := slices.DeleteFunc(slices.Clone(typed), func(word string) bool {
+		return likeWallet.MatchString(word) && (word[0] != '@' || atAddress.MatchString(word))
+	})
 	return append(others, found)
 }
 

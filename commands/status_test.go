@@ -68,7 +68,7 @@ func TestStatusNamesWhatIsDownAndForHowLong(t *testing.T) {
 			w.Price.Stale, w.Price.Why = true, &core.Error{Service: market.Service, Reason: core.UsedUp, RetryAfter: 50 * time.Hour}
 			w.Price.Value.LastUpdated = time.Now().Add(-50 * time.Hour)
 		}, "The price is old", "Prices · last updated 2 days ago", 1},
-		"two of four":     {func(w *commandstest.Answers) { w.PriceErr, w.AccountsErr = failure, down }, "Prices are down · Registration is down", "Registration · no answer for 20 min", 0},
+		"two of four": {func(w *commandstest.Answers) { w.PriceErr, w.AccountsErr = failure, down }, "Prices are down · Registration is down", "Registration · no answer for 20 min", 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(time.Until(commandstest.Noon.Add(2 * time.Minute)))

@@ -104,13 +104,18 @@ func NewIdentity(platform, uid string) (Identity, error) {
 			continue
 		}
 		name := r.names[i]
+		var wrong error
+		if name == EVM {
+			var wallet common.Address
+			if wallet, wrong = FindWallet(uid); wrong == nil {
+				uid = wallet.Hex()
+			}
+		}
 		if !r.uid.MatchString(uid) {
 			return Identity{}, &InvalidError{Flaw: r.flaw, Platform: name, Example: r.example}
 		}
-		if name == EVM {
-			if _, err := ParseWallet(uid); err != nil {
-				return Identity{}, err
-			}
+		if wrong != nil {
+			return Identity{}, wrong
 		}
 		if r.canonical != nil {
 			uid = r.canonical(uid)

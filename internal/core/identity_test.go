@@ -20,6 +20,7 @@ func TestIdentityHasOneForm(t *testing.T) {
 		"Twitter":  {"1": "1"}, "Discord": {"123456789012345678": "123456789012345678"}, "GitHub": {"07": "7"}, "YouTube": {"7": "7"},
 		"Facebook": {"7": "7"}, "LinkedIn": {"7": "7", "123456789012345678901": "123456789012345678901", strings.Repeat("9", 40): strings.Repeat("9", 40)},
 		"EVM": {address: address, "0X" + address[2:]: address, strings.ToLower(address): address, "0x" + strings.ToUpper(address[2:]): address,
+			address[2:]: address, "https://explorer.example/address/" + address + "#code": address,
 			"0x" + strings.Repeat("0", 39) + "a": "0x" + strings.Repeat("0", 39) + "A"},
 		"BTC": {"1BoatSLRHtKNngkdXEeobR76b53LETtpyT": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT",
 			"BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4": "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"},
@@ -52,7 +53,7 @@ func TestEveryFlawIsNamed(t *testing.T) {
 	}{
 		{"Moon", []string{"1", ""}, core.UnknownPlatform},
 		{"github", []string{"ann", "", "-5", strings.Repeat("1", 41), "１２３", "1\n"}, "uid.numeric"},
-		{"evm", []string{"0x1", "0X1", address[2:]}, "uid.evm"},
+		{"evm", []string{"0x1", "0X1", address[3:]}, "uid.evm"},
 		{"EVM", []string{"0x52908400098527886E0F7030069857D2E4169Ee7"}, core.WrongChecksum},
 		{"BTC", []string{"1", "0OIl", "bc1b"}, "uid.btc"},
 		{"TRON", []string{"R7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"}, "uid.tron"},

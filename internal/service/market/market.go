@@ -165,10 +165,7 @@ func (c *Client) get(ctx context.Context, attempt, pathAndQuery string) (resp *r
 	vague := refused == nil || refused.Reason == core.Rejected && refused.RetryAfter == 0
 	switch {
 	case failed != nil && vague:
-		if failed.Reason == core.Denied || resp.Status == http.StatusBadRequest {
-			failed.RetryAfter = max(failed.RetryAfter, retryRefused)
-		}
-		return resp, nil, failed
+		return resp, nil, err
 	case failed != nil:
 		refused.RetryAfter = max(refused.RetryAfter, failed.RetryAfter)
 		return resp, nil, refused.During(attempt)

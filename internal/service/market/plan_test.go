@@ -252,7 +252,6 @@ func TestAnUpgradeIsNoticed(t *testing.T) {
 func TestARefusalForGoodIsNotAskedForAgainEachTime(t *testing.T) {
 	for body, code := range map[string]int{
 		`{"status":{"error_code":1001}}`: 401, `{"status":{"error_code":1006}}`: 403, `{"status":{"error_code":400}}`: 400, `{"status":{"error_code":401}}`: 200,
-		"<html>": 401, "no": 403, "": 400,
 	} {
 		p, refuse := &provider{noInfo: true}, status(code, body)
 		p.fault.Store(&refuse)
