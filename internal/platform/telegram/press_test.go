@@ -171,6 +171,8 @@ func TestRefreshShowsOnlyANewerAnswer(t *testing.T) {
 		"the same":                     {-time.Minute, -time.Minute, same},
 		"older":                        {-time.Minute, -2 * time.Minute, same},
 		"newer":                        {-time.Minute, -time.Second, newer},
+		"current again":                {21*time.Second - 20*time.Minute, -20 * time.Minute, newer},
+		"of a minute before":           {-19 * time.Minute, -20 * time.Minute, same},
 		"the clock has jumped back":    {time.Hour, 0, newer},
 		"the provider's clock is fast": {time.Hour, time.Hour, same + ". Next update in about 4 min"},
 	}, func(t *testing.T, tt test) {
