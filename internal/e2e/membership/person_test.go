@@ -2,6 +2,7 @@ package membership
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -202,8 +203,9 @@ func (p *person) press(wallet int) (isSaved bool) {
 	}
 	if isSaved && alone {
 		p.mu.Lock()
-		p.sure = true
-		p.saved[len(p.saved)-1].maybe = false
+		if last := len(p.saved) - 1; last >= 0 && p.saved[last].wallet == address {
+			p.sure, p.saved[last].maybe = true, false
+		}
 		p.mu.Unlock()
 	}
 	return isSaved
@@ -216,10 +218,13 @@ func (p *person) forget(community string) {
 	p.sure = false
 	p.mu.Unlock()
 	alone := p.do(func() { _, answered = p.command(community, "forget", "") })
+	ended := time.Now()
 	p.w.note("%s: /forget, answered %t", p.name, answered)
 	if answered && alone && p.w.faultOf("store") == "" {
 		p.mu.Lock()
-		p.saved, p.sure = nil, true
+		// A press may have begun since.
+		p.saved = slices.DeleteFunc(p.saved, func(s saved) bool { return s.from.Before(ended) })
+		p.sure = len(p.saved) == 0
 		p.mu.Unlock()
 		p.w.judge.forgotten(p.w, p)
 	}
