@@ -384,6 +384,22 @@ func TestAnOldAnswerSaysWhy(t *testing.T) {
 	})
 }
 
+// A plan that the service calls used up is as one that the Budget knows to be so.
+func TestAUsedUpPlanLeavesTheLastPrice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := quoting(priced(7))
+		w.Quote(t.Context())
+		w.price(func(context.Context) (core.Quote, error) {
+			return core.Quote{}, &core.Error{Service: market, Reason: core.UsedUp, RetryAfter: time.Hour, Err: errors.New("1010")}
+		})
+		for begun := time.Now(); time.Since(begun) < 5*time.Hour; time.Sleep(31 * time.Second) {
+			if q, err := w.Quote(t.Context()); err != nil || time.Since(q.At) > 31*time.Second && (q.Why == nil || q.Why.Reason != core.UsedUp) {
+				t.Fatalf("after %v: %v, the reason is %v", time.Since(begun), err, q.Why)
+			}
+		}
+	})
+}
+
 func TestAnotherReplicasPriceCostsACredit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, p := mapStore{}, &fakeBudget{}

@@ -97,16 +97,13 @@ func inBubble(t *testing.T, p *provider, s market.Settings, test func(*testing.T
 
 // faultsOfQuotes are ways in which quotes fail for a while.
 var faultsOfQuotes = map[string]func(http.ResponseWriter, *http.Request) bool{
-	"500":                     status(500, ""),
-	"502 with HTML":           status(502, "<html>"),
-	"200 with HTML":           status(200, "<html>"),
-	"200 with error code 500": status(200, `{"status":{"error_code":500}}`),
-	"429":                     status(429, ""),
-	"a price of null":         status(200, ok(`{"42":{"id":42,"symbol":"HRD","quote":{"USD":{"price":null}}}}`)),
-	"silence": func(_ http.ResponseWriter, r *http.Request) bool {
-		<-r.Context().Done()
-		return true
-	},
+	"500":                      status(500, ""),
+	"502 with HTML":            status(502, "<html>"),
+	"200 with HTML":            status(200, "<html>"),
+	"200 with error code 500":  status(200, `{"status":{"error_code":500}}`),
+	"429":                      status(429, ""),
+	"a price of null":          status(200, ok(`{"42":{"id":42,"symbol":"HRD","quote":{"USD":{"price":null}}}}`)),
+	"silence":                  silence,
 	"a connection that breaks": func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) },
 }
 
@@ -176,6 +173,42 @@ func TestWhatIsLeftIsSpreadOverTheMonth(t *testing.T) {
 			t.Errorf("%d questions about the plan, want at most one a minute", n)
 		}
 	})
+}
+
+// silence answers nothing until the client gives up.
+func silence(_ http.ResponseWriter, r *http.Request) bool {
+	<-r.Context().Done()
+	return true
+}
+
+// Whether the provider counts a call whose answer comes too late, only it knows.
+func TestAnAnswerThatComesTooLateCostsWhatTheProviderSays(t *testing.T) {
+	for name, test := range map[string]struct {
+		noInfo, counts bool
+		least, most    int64 // quotes asked for in half a day
+	}{
+		"it says that it counts":      {false, true, 100, 1200},
+		"it says that it does not":    {false, false, 4000, 9000},
+		"it does not say what counts": {true, false, 4000, 9000},
+	} {
+		p := &provider{resets: 15 * 24 * time.Hour, noInfo: test.noInfo}
+		p.limit.Store(15_000)
+		late := func(w http.ResponseWriter, r *http.Request) bool {
+			if test.counts {
+				p.used.Add(1)
+			}
+			return silence(w, r)
+		}
+		p.fault.Store(&late)
+		inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
+			for begun := time.Now(); time.Since(begun) < 12*time.Hour; time.Sleep(time.Second) {
+				c.Price.Get(t.Context(), struct{}{})
+			}
+			if n := p.quotes.Load(); n < test.least || n > test.most {
+				t.Errorf("%s: %d quotes asked for, want %d to %d", name, n, test.least, test.most)
+			}
+		})
+	}
 }
 
 func TestWhatIsLeftIsAskedNowAndThen(t *testing.T) {

@@ -31,6 +31,9 @@ const (
 	burstShare = 0.03
 	// startShare is the part of what is left that a new process may spend at once.
 	startShare = 0.0024
+	// maxDebt is how many credits a Reading may find spent beyond those that there were: as many
+	// calls as end with an Unknown cost in a minute, and some.
+	maxDebt = 20
 	// othersMemory is the time over which the spending of others is averaged.
 	othersMemory = 6 * time.Hour
 	// maxOthers is the largest part of what is left of the plan that is left to others with the
@@ -207,7 +210,7 @@ func (b *Budget) Learn(r Reading) {
 		b.level = max(b.level, b.start())
 	default:
 		own := min(unexplained, b.unknown)
-		b.level = max(b.level-own, min(b.level, -1))
+		b.level = max(b.level-own, min(b.level, -maxDebt))
 		passed := max(b.at.Sub(b.read), time.Second)
 		weight := 1 - math.Exp(-float64(passed)/float64(othersMemory))
 		b.others += weight * ((unexplained-own)/float64(passed) - b.others)
