@@ -10,19 +10,19 @@ import (
 // commandParam is the name of a command, among whatever words.
 var commandParam = chat.Param{Name: "command", Summary: chat.Say("param.command"), Example: "price", Phrase: true}
 
-// explain tells how a command is typed. Where none is named, it answers as /help alone.
-func (c *helpCommand) explain(ctx context.Context, req chat.Request) (chat.Reply, error) {
+// usage tells how a command is typed. Where none is named, it answers as /help alone.
+func (c *helpCommand) usage(ctx context.Context, req chat.Request) (chat.Reply, error) {
 	for _, word := range strings.Fields(req.Args.Value(commandParam.Name)) {
 		if named, known := c.all.Find(strings.ToLower(strings.TrimPrefix(word, "/"))); known {
-			return explained(named, req.MayModerate), nil
+			return usageOf(named, req.MayModerate), nil
 		}
 	}
 	return c.answer(ctx, req)
 }
 
-// explained tells what a command does and how it is typed, with mayModerate also by
+// usageOf tells what a command does and how it is typed, with mayModerate also by
 // moderators.
-func explained(c *chat.Command, mayModerate bool) chat.Reply {
+func usageOf(c *chat.Command, mayModerate bool) chat.Reply {
 	var lines []chat.Field
 	for _, f := range c.Forms {
 		if f.Unlisted || f.Moderators && !mayModerate {
