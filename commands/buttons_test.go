@@ -86,10 +86,13 @@ func TestAnAnswerIsAsFreshAsTheOldestOfWhatItShows(t *testing.T) {
 		"supply beside a price of a minute ago": {"/supply", func(w *commandstest.Answers) { w.Price.Stale = true }, noon.Add(time.Minute), time.Time{}},
 		"a supply of two minutes ago":           {"/supply", func(w *commandstest.Answers) { w.Supply.Stale = true }, noon.Add(time.Minute), time.Time{}},
 		"supply without a price":                {"/supply", func(w *commandstest.Answers) { w.PriceErr = failure }, time.Time{}, time.Time{}},
-		"a stake's worth":                       {"/staked " + commandstest.Wallet, func(*commandstest.Answers) {}, noon.Add(time.Minute), noon.Add(90 * time.Second)},
-		"no stake":                              {"/staked " + commandstest.Wallet, func(w *commandstest.Answers) { w.Stake.Staked = nil }, noon, noon.Add(2 * time.Minute)},
-		"a stake alone":                         {"/staked " + commandstest.Wallet, func(w *commandstest.Answers) { w.PriceErr = failure }, noon, time.Time{}},
-		"whoever is asked about":                {"/exists", func(*commandstest.Answers) {}, time.Time{}, time.Time{}},
+		"an old supply alone": {"/supply", func(w *commandstest.Answers) {
+			w.PriceErr, w.Supply.Stale, w.Supply.At = failure, true, noon.Add(-time.Hour)
+		}, time.Time{}, time.Time{}},
+		"a stake's worth":        {"/staked " + commandstest.Wallet, func(*commandstest.Answers) {}, noon.Add(time.Minute), noon.Add(90 * time.Second)},
+		"no stake":               {"/staked " + commandstest.Wallet, func(w *commandstest.Answers) { w.Stake.Staked = nil }, noon, noon.Add(2 * time.Minute)},
+		"a stake alone":          {"/staked " + commandstest.Wallet, func(w *commandstest.Answers) { w.PriceErr = failure }, noon, time.Time{}},
+		"whoever is asked about": {"/exists", func(*commandstest.Answers) {}, time.Time{}, time.Time{}},
 	} {
 		atNoon(t, func(t *testing.T) {
 			w := commandstest.Healthy()

@@ -254,6 +254,23 @@ func TestARefreshIsToldWhenThereMayBeANewerPrice(t *testing.T) {
 	})
 }
 
+func TestTheNextRequestIsToldOnce(t *testing.T) {
+	const next = "I've used my share of price requests. Next request 2026-06-30 12:46 UTC"
+	atNoon(t, func(t *testing.T) {
+		w := commandstest.Healthy()
+		w.Price.Why = &core.Error{Service: market.Service, Reason: core.NoCredit, RetryAfter: 44*time.Minute + time.Second}
+		w.Price.FreshUntil = time.Now().Add(time.Hour)
+		told := commandstest.Ask(t, w.Router(t), "/price").Unchanged()
+		if title, text := words.Say(chat.English, told.Title), words.Say(chat.English, told.Text); title != "Nothing newer yet" || spaced(text) != next {
+			t.Errorf("a refresh: %q, %q", title, text)
+		}
+		w.PriceErr = w.Price.Why
+		if got := spaced(texts(commandstest.Ask(t, w.Router(t), "/price"))); strings.Count(got, next+".\n") != 1 || strings.Contains(got, "Try again later") {
+			t.Errorf("without a price: %s", got)
+		}
+	})
+}
+
 func TestNotStakedSaysInHowManyPools(t *testing.T) {
 	for n, want := range map[int]string{21: "All 21 pools", 2: "All 2 pools", 1: "All 1 pool"} {
 		w := commandstest.Healthy()
