@@ -40,7 +40,9 @@ type interaction struct {
 	} `json:"authorizing_integration_owners"`
 	// Message is the one with the pressed button; nil for a command.
 	Message *struct {
-		Flags discordgo.MessageFlags `json:"flags"`
+		Flags   discordgo.MessageFlags `json:"flags"`
+		Content string                 `json:"content"`
+		Embeds  []embed                `json:"embeds"`
 	} `json:"message"`
 	Data struct {
 		// Of a command.

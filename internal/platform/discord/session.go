@@ -144,12 +144,13 @@ func (s *session) tellOldButton(i *interaction, req chat.Request) error {
 // should see m.
 func (s *session) run(req chat.Request, to target) (m message, ephemeral bool) {
 	s.tasks.Handle(req, func(reply chat.Reply) {
-		if to.shows(reply) {
+		m = render(reply, s.commandID)
+		if to.shows(reply, m) {
 			reply = reply.Unchanged()
 			reply.Language = s.tasks.Handler.Language(req, true)
+			m = render(reply, s.commandID)
 		}
 		ephemeral = reply.Ephemeral || to.replaces && reply.Unanswered()
-		m = render(reply, s.commandID)
 	})
 	return m, ephemeral
 }
@@ -260,8 +261,10 @@ type target struct {
 	replaces bool
 	// private hides a new message from all but the user.
 	private bool
-	// asOf is the AsOf of the answer that a button refreshes, or zero.
+	// asOf is the AsOf of the answer that a button refreshes, or zero, and text the text of its
+	// message.
 	asOf time.Time
+	text string
 }
 
 // targetOf returns where the command's answer goes. The command decides who sees the
@@ -270,12 +273,31 @@ type target struct {
 func targetOf(i *interaction, visibility chat.Visibility, press chat.Press) target {
 	private := visibility != chat.Public
 	public := i.Message != nil && i.Message.Flags&discordgo.MessageFlagsEphemeral == 0
-	return target{replaces: press.Edit && i.Message != nil && !(private && public), private: private, asOf: press.AsOf}
+	to := target{replaces: press.Edit && i.Message != nil && !(private && public), private: private, asOf: press.AsOf}
+	if to.replaces {
+		to.text = textOf(i.Message.Content, i.Message.Embeds)
+	}
+	return to
 }
 
-// shows reports whether the message with the button already shows reply.
-func (to target) shows(reply chat.Reply) bool {
-	return to.replaces && !to.asOf.IsZero() && reply.AsOf.Unix() == to.asOf.Unix() && !reply.Unanswered()
+// textOf returns the text of a message and its embeds.
+func textOf(content string, embeds []embed) string {
+	for _, e := range embeds {
+		// Discord writes the time zone and fractions of a second in another form.
+		content += "\n" + e.Description + "\n" + e.Timestamp[:min(len(time.DateTime), len(e.Timestamp))]
+	}
+	return content
+}
+
+// shows reports whether the message with the button already shows reply, which is rendered as m.
+func (to target) shows(reply chat.Reply, m message) bool {
+	switch {
+	case !to.replaces || to.asOf.IsZero() || reply.Unanswered():
+		return false
+	case reply.AsOf.IsZero():
+		return to.text == textOf(m.Content, m.Embeds) && m.picture == nil
+	}
+	return reply.AsOf.Unix() == to.asOf.Unix()
 }
 
 // deliveries returns how an answer can be delivered. Each delivery is for when Discord

@@ -59,6 +59,8 @@ func TestHowAnAnswerIsDelivered(t *testing.T) {
 func TestOnlyTheSameAnswerIsAlreadyShown(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
 	inPlace := target{replaces: true, asOf: at}
+	x := chat.Reply{Title: chat.Say("x")}
+	text := render(x, func(string) string { return "" }).Content
 	for name, tt := range map[string]struct {
 		to    target
 		reply chat.Reply
@@ -68,9 +70,12 @@ func TestOnlyTheSameAnswerIsAlreadyShown(t *testing.T) {
 		"newer":                 {inPlace, chat.Reply{AsOf: at.Add(time.Second)}, false},
 		"not in place":          {target{asOf: at}, chat.Reply{AsOf: at}, false},
 		"without a time":        {target{replaces: true}, chat.Reply{}, false},
+		"the same text":         {target{replaces: true, asOf: at, text: text}, x, true},
+		"another text":          {target{replaces: true, asOf: at, text: "y"}, x, false},
+		"the text of a page":    {target{replaces: true, text: text}, x, false},
 		"for one person, wrong": {inPlace, chat.Reply{AsOf: at, Ephemeral: true}, false},
 	} {
-		if got := tt.to.shows(tt.reply); got != tt.want {
+		if got := tt.to.shows(tt.reply, render(tt.reply, func(string) string { return "" })); got != tt.want {
 			t.Errorf("%s: got %t, want %t", name, got, tt.want)
 		}
 	}

@@ -204,11 +204,19 @@ func (m Message) Payload(applicationID, channelID string) map[string]any {
 	if m.Ephemeral {
 		flags = int(discordgo.MessageFlagsEphemeral)
 	}
+	embeds := []discordgo.MessageEmbed{}
+	for _, e := range m.Embeds {
+		shown := *e
+		if at, err := time.Parse(time.RFC3339, e.Timestamp); err == nil {
+			shown.Timestamp = at.UTC().Format("2006-01-02T15:04:05.000000+00:00") // as Discord writes it
+		}
+		embeds = append(embeds, shown)
+	}
 	shown, _ := discordgo.SnowflakeTimestamp(m.ID)
 	return map[string]any{
 		"id": m.ID, "channel_id": channelID, "type": 20, "application_id": applicationID, "flags": flags,
 		"author":  map[string]any{"id": applicationID, "username": "fake", "discriminator": "0", "bot": true},
-		"content": m.Content, "embeds": append([]*discordgo.MessageEmbed{}, m.Embeds...), "components": rows, "attachments": files,
+		"content": m.Content, "embeds": embeds, "components": rows, "attachments": files,
 		"timestamp": shown.Format(time.RFC3339), "tts": false, "pinned": false, "mention_everyone": false, "mentions": []any{},
 	}
 }
