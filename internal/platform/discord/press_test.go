@@ -45,7 +45,7 @@ var presses = map[string]struct {
 	"another page of one's own":  {"mylogins", "1 e 0 mylogins 2", chat.Reply{Title: chat.Say("new")}, replaces, "new"},
 	"what does not edit":         {"price", "1 n 0 price", chat.Reply{Title: chat.Say("new")}, public, "new"},
 	"nothing new":                {"price", "", chat.Reply{Title: chat.Say("new"), AsOf: start.Add(time.Second - 1)}, alone, "Nothing newer yet"},
-	"nothing new, without time":  {"price", "", chat.Reply{Title: chat.Say("the answer"), Checked: start, Actions: []chat.Action{refresh}}, alone, "Nothing newer yet"},
+	"nothing new, without time":  {"price", "", chat.Reply{Title: chat.Say("the answer"), Text: chat.Say("text"), Checked: start, Actions: []chat.Action{refresh}}, alone, "Nothing newer yet"},
 	"new, without time":          {"price", "", chat.Reply{Title: chat.Say("new")}, replaces, "new"},
 	"a limit":                    {"price", "", chat.Reply{Title: chat.Say("Too many"), Ephemeral: true}, alone, "Too many"},
 	"a limit with a picture":     {"price", "", chat.Reply{Title: chat.Say("Too many"), Ephemeral: true, Image: &curve}, alone, "Too many"},
@@ -64,7 +64,7 @@ func TestAPressIsAnsweredWhereItsCommandMayBe(t *testing.T) {
 		for slow, update := range map[time.Duration]int{0: updateMessage, 5 * time.Second: promiseUpdate} {
 			t.Run(fmt.Sprint(name, " after ", slow), func(t *testing.T) {
 				eachWay(t, func(t *testing.T, h *adapterTest) {
-					h.reply(0, chat.Reply{Title: chat.Say("the answer"), AsOf: start, Checked: start, Actions: []chat.Action{refresh}})
+					h.reply(0, chat.Reply{Title: chat.Say("the answer"), Text: chat.Say("text"), AsOf: start, Checked: start, Actions: []chat.Action{refresh}})
 					p, state := h.ask(t, command(tt.under)), tt.state
 					before := p.Answer().Message
 					if b, _ := before.Button("Refresh"); state == "" {
