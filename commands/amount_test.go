@@ -109,12 +109,10 @@ func TestAWrongAmountIsToldAndNeverAnswered(t *testing.T) {
 	}
 }
 
-func TestWhatAnAmountIsWorthIsShownInDigits(t *testing.T) {
-	for price, cases := range map[string]map[string]string{
-		"0.0417352":        {"1500": "1,500 TKN ≈ $62.60", "24": "24 TKN ≈ $1.00", "23": "23 TKN ≈ $0.9599", "0.25": "0.25 TKN ≈ $0.01043", "2m": "2,000,000 TKN ≈ $83,470"},
-		"0.00000001234567": {"1": "1 TKN ≈ $0.00000001235", "0.0000001": "0.0000001 TKN ≈ $0.000000000000001235"},
-		"64123.456":        {strings.Repeat("9", 30): "999,999,999,999,999,999,999,999,999,999 TKN ≈ $64,123,456,000,000,000,000,000T"},
-	} {
+// askedAt asks for amounts at prices, and compares the titles.
+func askedAt(t *testing.T, prices map[string]map[string]string) {
+	t.Helper()
+	for price, cases := range prices {
 		w := commandstest.Healthy()
 		w.Price.Value.Price = known(price).Decimal
 		for typed, want := range cases {
@@ -126,22 +124,21 @@ func TestWhatAnAmountIsWorthIsShownInDigits(t *testing.T) {
 	}
 }
 
+func TestWhatAnAmountIsWorthIsShownInDigits(t *testing.T) {
+	askedAt(t, map[string]map[string]string{
+		"0.0417352":        {"1500": "1,500 TKN ≈ $62.60", "24": "24 TKN ≈ $1.00", "23": "23 TKN ≈ $0.9599", "0.25": "0.25 TKN ≈ $0.01043", "2m": "2,000,000 TKN ≈ $83,470"},
+		"0.00000001234567": {"1": "1 TKN ≈ $0.00000001235", "0.0000001": "0.0000001 TKN ≈ $0.000000000000001235"},
+		"64123.456":        {strings.Repeat("9", 30): "999,999,999,999,999,999,999,999,999,999 TKN ≈ $64,123,456,000,000,000,000,000T"},
+	})
+}
+
 // The tokens for a sum have four digits or are whole, and are never 0.
 func TestASumIsTurnedIntoTokens(t *testing.T) {
-	for price, cases := range map[string]map[string]string{
+	askedAt(t, map[string]map[string]string{
 		"0.0417352":        {"$100": "$100 ≈ 2,396 TKN", "$1": "$1 ≈ 23.96 TKN", "$41.73": "$41.73 ≈ 999.9 TKN", "$41.735": "$41.735 ≈ 1,000 TKN", "$0.001": "$0.001 ≈ 0.02396 TKN", "$1m": "$1,000,000 ≈ 23,960,590 TKN"},
 		"0.00000001234567": {"$1": "$1 ≈ 81,000,059 TKN"},
 		"64123.456":        {"$1": "$1 ≈ 0.00001559 TKN", "$1e-29": "$0.00000000000000000000000000001 ≈ 0.0000000000000000000000000000000001559 TKN", "$" + strings.Repeat("9", 30): "$999,999,999,999,999,999,999,999,999,999 ≈ 15,594,917,404,327,053,114,542,048 TKN"},
-	} {
-		w := commandstest.Healthy()
-		w.Price.Value.Price = known(price).Decimal
-		for typed, want := range cases {
-			card := words.Print(commandstest.Ask(t, w.Router(t), "/price "+typed))
-			if got := strings.ReplaceAll(card.Title.String(), "\u00a0", " "); got != want {
-				t.Errorf("%s at %s: %q, want %q", typed, price, got, want)
-			}
-		}
-	}
+	})
 }
 
 // An old price has no change.

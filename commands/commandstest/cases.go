@@ -13,7 +13,6 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
-	"herald/internal/members"
 	"herald/internal/service/market"
 	"herald/internal/service/partner"
 	"herald/internal/service/staking"
@@ -200,109 +199,6 @@ func scenes() []scene {
 	}
 	return all
 }
-
-// joining are requests to join two groups, the first for registered people and the second for
-// stakers. The status for moderators is among them.
-func joining() []scene {
-	ann, stranger := &sender{id: Ann, title: talk}, &sender{id: Stranger, title: talk}
-	members, stakers := "/join "+Members, "/join "+Stakers
-	with := func(change func(*Answers)) func(*Answers) {
-		return func(w *Answers) {
-			w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + Members: {}, "telegram:" + Stakers: {Staker: true}}
-			w.Options.RegisterURL, w.Options.StakeURL = "https://example.org/register", "https://example.org/stake"
-			change(w)
-		}
-	}
-	atLeast := func(amount string) func(*Answers) {
-		return with(func(w *Answers) {
-			w.Options.JoinChats["telegram:"+Stakers] = chat.Requirement{Staker: true, Amount: number(amount)}
-		})
-	}
-	return []scene{
-		{name: "joining", from: ann, change: with(func(*Answers) {}), lines: []string{
-			members, stakers, stakers + " " + AnnsWallet, stakers + " " + Wallet, stakers + " 0x1234", stakers + " please", "/join -5",
-		}},
-		{name: "joining", from: stranger, change: with(func(*Answers) {}), lines: []string{members, stakers, stakers + " " + Wallet, status, "/help", "/start"}},
-		{name: "joining", from: &sender{id: Stranger, title: strings.Join(Hostile, " ")}, change: with(func(*Answers) {}), lines: []string{members}},
-		{name: "joining", from: &sender{id: Stranger}, change: with(func(*Answers) {}), lines: []string{members}},
-		{name: "joining", from: ann, change: with(func(w *Answers) { w.Stake = core.Stake{Block: 1, Checked: 21} }), lines: []string{stakers + " " + AnnsWallet}},
-		{name: "joining", from: ann, change: with(func(w *Answers) { w.AccountsErr = failed(partner.Service, core.Unreachable) }), lines: []string{
-			members, stakers + " " + AnnsWallet,
-		}},
-		{name: "joining", from: ann, change: with(func(w *Answers) {
-			w.AccountsErr, w.StakeErr = failed(partner.Service, core.Unreachable), failed(staking.Service, core.SlowAnswer)
-		}), lines: []string{stakers + " " + AnnsWallet}},
-		{name: "joining", from: ann, change: with(func(*Answers) {}), lines: []string{members}, outcomes: chat.ApprovalFailed + 1},
-		{name: "joining", from: ann, change: atLeast("1500.5"), lines: []string{stakers, stakers + " " + AnnsWallet}},
-		{name: "joining", from: ann, change: atLeast("1000000000"), lines: []string{stakers + " " + AnnsWallet}},
-		{name: "joining", from: ann, change: with(func(w *Answers) { w.StakeErr = failed(staking.Service, core.SlowAnswer) }), lines: []string{stakers + " " + AnnsWallet}},
-		{name: "joining", change: with(func(*Answers) {}), lines: []string{status}},
-		{name: "joining", change: with(func(w *Answers) {
-			w.Options.JoinChats["telegram:"+Community] = chat.Requirement{Staker: true}
-			w.Joins.LetIn(Community, chat.User{Platform: "telegram", ID: Bob})
-			for i, key := range []string{"join.no", "join.two", "join.not_yours", "join.no_stake.amount", "join.unread", ""} {
-				out := chat.LeftOut{User: chat.User{Platform: "telegram", ID: fmt.Sprint(500 + i)}, At: time.Now().Add(-time.Minute), Why: chat.Text{Key: key}}
-				w.Joins.LeaveOut(Community, out, i < 4)
-			}
-		}), lines: []string{"/details", "/help"}},
-	}
-}
-
-// savingScenes are addresses that are saved and deleted, and badges that come with them.
-func savingScenes() []scene {
-	here, alone := &sender{id: Ann, community: Community, title: talk}, &sender{id: Ann}
-	with := func(change func(*Answers)) func(*Answers) {
-		return func(w *Answers) {
-			w.Saved = Saved{Badges: []chat.Badge{{Community: Community, ID: "Staker"}, {Community: Stakers, ID: "Whale", Amount: number("1000")}}}
-			w.Saved.Status = members.Status{Have: 128, Checked: 126, Since: Noon.AddDate(0, 0, -3), Given: 9, Removed: 3}
-			change(w)
-		}
-	}
-	problem := func(p chat.BadgeProblem) func(*Answers) { return with(func(w *Answers) { w.Saved.Problem = p }) }
-	press, refused := "/save "+AnnsWallet, []string{"/save " + AnnsWallet}
-	all := []scene{
-		{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{
-			"/verify", verify, press, "/verify", "/forget", "/forget", "/save " + BobsWallet, "/save 0x12",
-		}},
-		{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{"/help", "/hello"}},
-		{name: "members", from: alone, change: with(func(*Answers) {}), lines: []string{verify, press, "/help", "/start"}},
-		{name: "members", from: alone, change: with(func(w *Answers) { w.Saved.Badges = nil }), lines: []string{verify, press, verify}},
-		{name: "members", from: here, change: with(func(w *Answers) { w.Saved.Unnamed = true }), lines: []string{verify, press, "/help"}},
-		{name: "members", from: here, change: with(func(w *Answers) { w.Stake = core.Stake{Block: 1, Checked: 21} }), lines: []string{verify, press}},
-		{name: "members", from: here, change: with(func(w *Answers) { w.StakeErr = failed(staking.Service, core.SlowAnswer) }), lines: refused},
-		{name: "members", from: here, change: with(func(w *Answers) { w.Saved.Away = true }), lines: []string{"/verify", verify, press, "/forget"}},
-		{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{press, unstake, later, "/verify", later, "/verify", "/forget"}},
-		{name: "members", change: with(func(*Answers) {}), lines: []string{press, unstake, later, "/exists " + Ann, later, "/exists " + Ann}},
-		{name: "members", change: with(func(w *Answers) { w.Saved.Status.Held, w.Saved.Status.Losing = true, 14 }), lines: []string{
-			press, "/exists " + Ann, status, "/details",
-		}},
-		{name: "members", change: with(func(w *Answers) { w.Saved.Status.Refused = chat.MissingRight }), lines: []string{"/details"}},
-		{name: "members", change: with(func(w *Answers) { w.Saved.Away = true }), lines: []string{"/details"}},
-		{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{"/details"}},
-	}
-	for _, p := range []chat.BadgeProblem{chat.MissingRight, chat.RoleAbove, chat.NotAllowed, chat.BadgeGone, chat.CommunityGone, chat.CannotHave, chat.BadgeFailed} {
-		all = append(all, scene{name: "members", from: here, change: problem(p), lines: refused})
-	}
-	return append(all, scene{name: "members", from: here, change: problem(chat.RoleAbove), lines: []string{press, verify, "/forget"}})
-}
-
-// Lines that no command is behind: the wallet stakes nothing any more, and six hours pass for
-// what is saved.
-const (
-	unstake = "(unstaked)"
-	later   = "(six hours later)"
-)
-
-// unstaking lets amounts be withdrawn from a pool each. The first is claimable so long after
-// Noon.
-func unstaking(w *Answers, after time.Duration, amounts ...string) {
-	for _, amount := range amounts {
-		w.Stake.Unbonding = append(w.Stake.Unbonding, core.PoolAmount{Pool: core.Pool{Name: "Exit"}, Amount: number(amount)})
-	}
-	w.Stake.NextClaim = core.Claim{Amount: number(amounts[0]), At: Noon.Add(after)}
-}
-
-const talk = "Token *talk*"
 
 // Hostile are names with markup, mentions, links and control characters.
 var Hostile = []string{
