@@ -38,7 +38,7 @@ func OldPrice(s core.Snapshot[core.Quote], symbol string) (headline chat.Text, o
 var whyKeys = map[core.Reason]string{
 	core.Unreachable: "why.silent", core.SlowAnswer: "why.silent", core.Paused: "why.silent",
 	core.Limited: "why.limited", core.UsedUp: "why.used_up", core.NoCredit: "why.no_credit",
-	core.NoData: "why.no_data", core.Behind: "why.behind",
+	core.Denied: "why.refused", core.Rejected: "why.refused", core.NoData: "why.no_data", core.Behind: "why.behind",
 }
 
 // why says why there is no newer answer of a service and, if that is over a minute away, when the
