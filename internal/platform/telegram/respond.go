@@ -198,7 +198,7 @@ func (t *task) sendToChat(m outbox.Message, reply *chat.Reply) outbox.Receipt {
 			edit.Sharing.Key = botapi.MessageRef{Chat: m.To.Chat, MessageID: edit.EditID}
 			// The message may be deleted, or a picture, which no text can replace.
 			if receipt := t.send(edit); receipt.Result != outbox.Refused && receipt.Result != outbox.Unreachable {
-				if receipt.Unchanged {
+				if receipt.Unchanged && !t.cmd.button.AsOf.IsZero() {
 					t.tell(reply.Unchanged(), false)
 				}
 				return receipt
