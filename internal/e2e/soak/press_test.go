@@ -267,6 +267,8 @@ func (s *soak) noticed(n faketelegram.Notice) {
 	case n.URL != "" && q.private && q.User >= firstStranger && q.User < firstStranger+strangers:
 		q.ended = time.Now()
 		s.verdicts["invited"]++
+	case !q.ended.IsZero() && q.press.edits && strings.HasPrefix(said[0], nothingNewer):
+		// Another press of that moment has edited the card.
 	case utf8.RuneCountInString(n.Text) >= maxAlert-1: // It is cut.
 		q.ended = time.Now()
 		s.verdicts["cut"]++

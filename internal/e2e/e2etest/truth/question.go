@@ -58,7 +58,7 @@ func init() {
 		}
 		for why, reason := range map[string]fault.Reason{
 			"why.silent": fault.Unreachable, "why.limited": fault.Limited, "why.used_up": fault.UsedUp, "why.no_data": fault.NoData,
-			"why.wrong": fault.Nonsense, "why.unchanged": "",
+			"why.wrong": fault.Nonsense, "why.refused": fault.Denied, "why.unchanged": "",
 		} {
 			silences[service][e2etest.Say(why, name)] = Outcome(reason)
 		}
