@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"runtime"
 	"strings"
@@ -10,10 +11,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-	"encoding/json"
 
-	"github.com/shopspring/decimal"
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
 )
