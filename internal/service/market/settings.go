@@ -55,8 +55,8 @@ func (s *Settings) Table() []config.Setting {
 		{Name: "PRICE_MONTHLY_CREDITS", Example: "5000", Set: s.setCredits,
 			Comment: "How many of the plan's calls a month this bot may use, where PRICE_API_KEY serves others too. Unset: as many as " +
 				"the provider says are left, or 10000 where it does not say. They are spread over the month: a price may then stay " +
-				"for longer than PRICE_TTL, and answers say how old it is. A bound of 5000 holds with a start each hour, and one of " +
-				"300 with a start each day. 0: no bound."},
+				"for longer than PRICE_TTL, and answers say how old it is. A bound of 300 or more " +
+				"holds if the bot starts once a day at most. 0: no bound."},
 	}
 }
 

@@ -99,13 +99,13 @@ func (b *Budget) share(now time.Time) (credits float64, end time.Time) {
 	return max(b.left, 1), b.resets
 }
 
-// start returns the credits that a new process may spend at once: one, if only it could tell
-// what was spent of an operator's bound. mu is held.
+// start returns the credits that a new process may spend at once. It is at least one where
+// nobody has said what is left. mu is held.
 func (b *Budget) start() float64 {
-	if b.perMonth > 0 {
-		return 1
-	}
 	credits, _ := b.share(b.at)
+	if b.resets.IsZero() {
+		return max(credits*startShare, 1)
+	}
 	return credits * startShare
 }
 

@@ -146,7 +146,16 @@ func TestAMonthsCreditsLastAMonth(t *testing.T) {
 			}
 		}, 0.97, 2 * time.Hour},
 		{"an operator's bound", 15_000, 5000, false, nothing, 0.25, 20 * time.Minute},
-		{"an operator's bound, restarts each hour", 15_000, 5000, false, func(d *deployment, _ int) { d.restart() }, 0.25, time.Hour},
+		{"an operator's bound, restarts each day", 15_000, 5000, false, func(d *deployment, hour int) {
+			if hour%24 == 0 {
+				d.restart()
+			}
+		}, 0.25, 30 * time.Minute},
+		{"an operator's small bound, restarts each day", 15_000, 300, false, func(d *deployment, hour int) {
+			if hour%24 == 0 {
+				d.restart()
+			}
+		}, 0.01, 8 * time.Hour},
 		{"an operator's bound, others spend a third", 15_000, 5000, false, func(d *deployment, _ int) {
 			for range 7 {
 				d.call()
@@ -199,8 +208,9 @@ func TestAStartIsAllowedSome(t *testing.T) {
 		want     int
 	}{
 		{"nothing is known", 0, nil, 20},
-		{"an operator's bound", 100_000, nil, 1},
-		{"an operator's bound of what is left", 100_000, &Reading{Left: 15_000, Resets: Month}, 1},
+		{"an operator's bound", 10_000, nil, 20},
+		{"an operator's small bound", 100, nil, 1},
+		{"an operator's bound of what is left", 10_000, &Reading{Left: 15_000, Resets: Month}, 20},
 		{"a bound of one", 1, nil, 1},
 		{"a whole month", 0, &Reading{Left: 15_000, Resets: Month}, 20},
 		{"half of a large plan", 0, &Reading{Left: 100_000, Resets: Month / 2}, 20},
