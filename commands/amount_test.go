@@ -89,7 +89,7 @@ func TestAWrongAmountIsToldAndNeverAnswered(t *testing.T) {
 		"90d": drawn, "1y": drawn, "1Y": drawn, "3 months": drawn, "48h": drawn, "1 year please": drawn, "last 2 weeks": drawn, "3 месяца": drawn, "2 semanas": drawn, "365天": drawn, "6 ay": drawn, "1 năm": drawn, "0d": drawn, "99999y": drawn,
 		"7d 30d": one, "24h 90d": one, "7 days or 30 days": one, "7d30d": choose,
 		"btc": symbol, "ETH": symbol, "$pepe": symbol, "btc 7d": symbol, "$PEPE 7d": symbol, "bitcoin": symbol, "1 btc": symbol, "1500 eth": symbol, "100 eur": symbol, "100 USDT": symbol,
-		"max": choose, "list": choose, "PEPE": symbol, "ABC": symbol, "TKN/BTC": choose,
+		"max": choose, "list": choose, "PEPE": symbol, "abc": symbol, "bonk": symbol, "TKN/BTC": choose,
 		"hello there": choose, "k": choose, "d": choose, "whatever please": choose, "123456d": choose,
 		"1,23,456": choose, "1,234,5": choose, "1.5.2": choose, "5.": choose, "1__5": choose, "12 34": choose, "1.5kk": choose, "1.2_3": choose,
 		"0x10": choose, "٣": choose, "+5": choose, "2 million": choose, "1e": choose, "1e5k": choose, "1e5.5": choose, "100 €": choose,

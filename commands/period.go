@@ -32,9 +32,10 @@ var (
 	dollars     = regexp.MustCompile(`(?i)^` + dollar + `$`)
 	// into matches what stands between a sum and what it is converted into.
 	into = regexp.MustCompile(`(?i)^(in|to|en|a|в|=)$`)
-	// aSymbol matches what is typed of another token: a short word, alone if it is in capitals
-	// or after a number, or anotherSymbol among other words.
-	aSymbol = regexp.MustCompile(`^[A-Z]{2,5}$|(?i:^[\W\d]*\d[\W\d]* [a-z]{2,5}$|(^| )(` + anotherSymbol + `)( |$))`)
+	// aSymbol matches what is typed of another token: a short word, alone or after a number, or
+	// anotherSymbol among other words. notSymbol matches short words that are no tokens.
+	aSymbol   = regexp.MustCompile(`(?i)^([\W\d]* )?[a-z]{2,5}$|(^| )(` + anotherSymbol + `)( |$)`)
+	notSymbol = regexp.MustCompile(`(?i)^(all|ath|atl|help|high|info|list|live|low|max)$`)
 )
 
 // periodOf returns the period that a word says: one of periods, or notDrawn. It returns "" for
@@ -82,7 +83,7 @@ func (c *priceCommand) wrongArgument(typed string) chat.Text {
 	said := slices.DeleteFunc(strings.Fields(typed), func(word string) bool { return periodOf(word) == "" })
 	last := len(periods) - 1
 	switch {
-	case aSymbol.MatchString(typed):
+	case aSymbol.MatchString(typed) && !notSymbol.MatchString(typed):
 		return chat.SayWith("price.symbol", c.symbol())
 	case len(said) > 1:
 		return chat.Say("price.one_period")
