@@ -83,8 +83,8 @@ func (c stakedCommand) answer(ctx context.Context, req chat.Request) (chat.Reply
 // price after the chain has answered, a supply for what is staked.
 const extraWait = time.Second
 
-// stakeAndPrice returns the wallet's stake and, for a staker, today's price. The price
-// is the zero Snapshot if it is old or unknown.
+// stakeAndPrice returns the wallet's stake and, for a staker, the price. The price is the zero
+// Snapshot if it is old or unknown.
 func (from Sources) stakeAndPrice(ctx context.Context, wallet common.Address) (stake core.Answer[core.Stake], price core.Snapshot[core.Quote]) {
 	stake = core.Ask(ctx, from.Stakes, wallet)
 	if stake.Err != nil || stake.Value.Outcome() != core.Staker {

@@ -46,8 +46,7 @@ var (
 var platformRules = []platformRule{
 	{names: []string{"Telegram", "Twitter", "Discord", "GitHub", "YouTube", "Facebook", "LinkedIn"},
 		uid: regexp.MustCompile(`^[0-9]{1,40}$`), flaw: "uid.numeric", example: "123456789", canonical: withoutZeros},
-	{names: []string{EVM}, uid: evmAddress, flaw: "uid.evm", example: "0x52908400098527886E0F7030069857D2E4169EE7",
-		canonical: func(uid string) string { return common.HexToAddress(uid).Hex() }},
+	{names: []string{EVM}, uid: evmAddress, flaw: "uid.evm", example: "0x52908400098527886E0F7030069857D2E4169EE7"},
 	// Base58check of 25 bytes, or bech32 (BIP 173, BIP 350).
 	{names: []string{"BTC"}, chain: "Bitcoin", flaw: "uid.btc", example: "1BoatSLRHtKNngkdXEeobR76b53LETtpyT", canonical: bech32Lower,
 		uid: regexp.MustCompile(`^([13][1-9A-HJ-NP-Za-km-z]{25,34}|bc1[02-9ac-hj-np-z]{11,87}|BC1[02-9AC-HJ-NP-Z]{11,87})$`)},
@@ -104,18 +103,16 @@ func NewIdentity(platform, uid string) (Identity, error) {
 			continue
 		}
 		name := r.names[i]
-		var wrong error
 		if name == EVM {
-			var wallet common.Address
-			if wallet, wrong = FindWallet(uid); wrong == nil {
-				uid = wallet.Hex()
+			switch wallet, err := FindWallet(uid); {
+			case err == nil:
+				return IdentityOf(wallet), nil
+			case r.uid.MatchString(uid):
+				return Identity{}, err
 			}
 		}
 		if !r.uid.MatchString(uid) {
 			return Identity{}, &InvalidError{Flaw: r.flaw, Platform: name, Example: r.example}
-		}
-		if wrong != nil {
-			return Identity{}, wrong
 		}
 		if r.canonical != nil {
 			uid = r.canonical(uid)

@@ -176,19 +176,14 @@ func (u *Upstream) recordFailure(err *Error) {
 		u.health.FailingSince = u.health.LastCall
 	}
 	u.logFailure(err)
-	if err.Reason != UsedUp { // Of which the Budget knows more than the pause.
-		kept := *err
-		kept.RetryAfter = min(err.RetryAfter, maxPause)
-		err = &kept
-	}
 	u.pause(err, err.RetryAfter)
 	if u.failures >= maxFailures {
 		u.pause(err, min(breakerPause, u.ttl))
 	}
 }
 
-// run calls f and returns its error as an *Error. It recovers a panic of f, because the
-// goroutine of f has no other recover.
+// run calls f and returns its error as an *Error, whose RetryAfter is at most maxPause unless the
+// plan is UsedUp. It recovers a panic of f, because the goroutine of f has no other recover.
 func (u *Upstream) run(ctx context.Context, f func(context.Context) error) (failed *Error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -198,8 +193,12 @@ func (u *Upstream) run(ctx context.Context, f func(context.Context) error) (fail
 	err := f(ctx)
 	known, ok := errors.AsType[*Error](err)
 	switch {
-	case err == nil || ok:
+	case err == nil || ok && known.Reason == UsedUp: // of which the Budget knows more
 		return known
+	case ok:
+		told := *known
+		told.RetryAfter = min(told.RetryAfter, maxPause)
+		return &told
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return u.Fail(SlowAnswer, err)
 	}

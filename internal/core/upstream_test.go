@@ -185,13 +185,16 @@ func TestRetryAfterIsObeyedUpToACap(t *testing.T) {
 			w := quoting(func(context.Context) (core.Quote, error) {
 				return core.Quote{}, &core.Error{Service: market, Reason: reason, RetryAfter: asked, Err: errors.New("429")}
 			})
-			w.Quote(t.Context())
+			_, err := w.Quote(t.Context())
+			if failed, _ := errors.AsType[*core.Error](err); failed.RetryAfter != told+want-time.Second {
+				t.Errorf("%s: told to wait for %v", reason, failed.RetryAfter)
+			}
 			if h := w.market.Health(); h.PausedFor != want {
 				t.Errorf("%s: paused for %v", reason, h.PausedFor)
 			}
 			w.price(priced(7))
 			time.Sleep(want - time.Second)
-			_, err := w.Quote(t.Context())
+			_, err = w.Quote(t.Context())
 			if failed, _ := errors.AsType[*core.Error](err); reasonOf(err) != reason || w.calls.Load() != 1 || failed.RetryAfter != told {
 				t.Errorf("%s, before the wait is over: %v", reason, err)
 			}

@@ -61,7 +61,7 @@ func (a *Adapter) Has(ctx context.Context, guildID, user string) ([]string, erro
 	return roles, nil
 }
 
-// Notify implements chat.Badges. It does nothing: Discord does not tell whether there is a
+// Notify implements chat.Badges. It does nothing: Discord does not say whether there is a
 // private chat, and the bot opens none.
 func (a *Adapter) Notify(context.Context, string, chat.Reply) {}
 

@@ -225,11 +225,11 @@ var waitingSince = time.Unix(0, 0)
 // done marks an update as answered.
 func (o *offsetTracker) done(id int64) { o.mark(id, time.Time{}) }
 
-// mark sets the time of an update in taken, if the update is there.
+// mark sets the time of an update in taken, if the update is there and not answered.
 func (o *offsetTracker) mark(id int64, at time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if _, known := o.taken[id]; known {
+	if begun := o.taken[id]; !begun.IsZero() {
 		o.taken[id] = at
 	}
 	select {

@@ -243,5 +243,8 @@ func TestOffsetPassesAnsweredWaitingAndStuck(t *testing.T) {
 		o.forget()
 		begin(3)
 		check(passNone, "3 true")
+		o.done(3)
+		o.mark(3, waitingSince) // is answered
+		check(passNone, "4 false")
 	})
 }

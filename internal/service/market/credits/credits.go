@@ -221,7 +221,7 @@ func (b *Budget) Learn(r Reading) {
 	}
 }
 
-// UseUp makes Take refuse for so long, or until a Reading has credits.
+// UseUp makes Take refuse for so long, or until a Reading with credits left.
 func (b *Budget) UseUp(lasts time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -115,6 +115,11 @@ func (d *deployment) run(lasts time.Duration, event func(hour int)) {
 // price older than wanted.
 func TestAMonthsCreditsLastAMonth(t *testing.T) {
 	nothing := func(*deployment, int) {}
+	restartDaily := func(d *deployment, hour int) {
+		if hour%24 == 0 {
+			d.restart()
+		}
+	}
 	for _, test := range []struct {
 		name           string
 		plan, perMonth int
@@ -146,27 +151,15 @@ func TestAMonthsCreditsLastAMonth(t *testing.T) {
 			}
 		}, 0.97, 2 * time.Hour},
 		{"an operator's bound", 15_000, 5000, false, nothing, 0.25, 20 * time.Minute},
-		{"an operator's bound, restarts each day", 15_000, 5000, false, func(d *deployment, hour int) {
-			if hour%24 == 0 {
-				d.restart()
-			}
-		}, 0.25, 30 * time.Minute},
-		{"an operator's small bound, restarts each day", 15_000, 300, false, func(d *deployment, hour int) {
-			if hour%24 == 0 {
-				d.restart()
-			}
-		}, 0.01, 8 * time.Hour},
+		{"an operator's bound, restarts each day", 15_000, 5000, false, restartDaily, 0.25, 30 * time.Minute},
+		{"an operator's small bound, restarts each day", 15_000, 300, false, restartDaily, 0.01, 8 * time.Hour},
 		{"an operator's bound, others spend a third", 15_000, 5000, false, func(d *deployment, _ int) {
 			for range 7 {
 				d.call()
 			}
 		}, 0.6, 20 * time.Minute},
 		{"the provider does not say", 10_000, 0, true, nothing, 0.8, 6 * time.Minute},
-		{"the provider does not say, restarts each day", 10_000, 0, true, func(d *deployment, hour int) {
-			if hour%24 == 0 {
-				d.restart()
-			}
-		}, 0.8, 6 * time.Minute},
+		{"the provider does not say, restarts each day", 10_000, 0, true, restartDaily, 0.8, 6 * time.Minute},
 		{"the provider does not say, an operator's bound", 10_000, 5000, true, nothing, 0.4, 12 * time.Minute},
 	} {
 		for _, replicas := range []int{1, 3} {
