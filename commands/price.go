@@ -5,6 +5,7 @@ import (
 	"context"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -32,10 +33,20 @@ var periodParam = chat.Param{
 const minCoverage = 0.9
 
 // priceCommand answers /price.
-type priceCommand inputs
+type priceCommand struct {
+	inputs
+	// current is the reply to the last answer of which isCurrent is true.
+	current atomic.Pointer[replyTo]
+}
+
+// replyTo is an answer, and the reply without a picture that tells it.
+type replyTo struct {
+	answer core.Snapshot[core.Quote]
+	reply  chat.Reply
+}
 
 func price(from Sources, options Options) chat.Command {
-	c := &priceCommand{from, options}
+	c := &priceCommand{inputs: inputs{from, options}}
 	period := periodParam
 	period.Problem, period.Tidy = c.wrongArgument, c.tidy
 	return chat.Command{
@@ -61,7 +72,22 @@ func (c *priceCommand) answer(ctx context.Context, req chat.Request) (chat.Reply
 	if period := req.Args.Value(periodParam.Name); period != "" {
 		return c.withChart(ctx, req, answer, period)
 	}
-	return c.reply(answer, "", "24h", answer.Value.Change24h), nil
+	return c.withoutChart(answer), nil
+}
+
+// withoutChart returns the price without a picture. While an answer is current, all who ask get
+// the same reply.
+func (c *priceCommand) withoutChart(answer core.Snapshot[core.Quote]) chat.Reply {
+	current := isCurrent(answer)
+	if last := c.current.Load(); current && last != nil && last.answer == answer {
+		return last.reply
+	}
+	reply := c.reply(answer, "", "24h", answer.Value.Change24h)
+	if current {
+		reply.Rendered = new(chat.Rendered)
+		c.current.Store(&replyTo{answer, reply})
+	}
+	return reply
 }
 
 // withChart returns the price with a picture of the period. Without the picture it returns

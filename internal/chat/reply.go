@@ -68,6 +68,9 @@ type Reply struct {
 	// Ephemeral marks a reply for the sender only, such as wrong input or a refusal. A
 	// platform shows it to the sender alone if it can.
 	Ephemeral bool
+	// Rendered is set in a Reply that is the same for all who ask, and tells no age. RenderOnce
+	// keeps there what adapters make of the Reply. Whoever changes a copy sets it to nil.
+	Rendered *Rendered `json:"-"`
 	// Repeated marks a refusal that the sender was already shown in this chat within the
 	// last minute. A platform need not send it as a message.
 	Repeated bool

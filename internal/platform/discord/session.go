@@ -144,7 +144,7 @@ func (s *session) tellOldButton(i *interaction, req chat.Request) error {
 // should see m.
 func (s *session) run(req chat.Request, to target) (m message, ephemeral bool) {
 	s.tasks.Handle(req, func(reply chat.Reply) {
-		m = render(reply, s.commandID)
+		m = chat.RenderOnce(Platform, &reply, func(r *chat.Reply) message { return render(*r, s.commandID) })
 		if to.shows(reply, m) {
 			reply = reply.Unchanged()
 			reply.Language = s.tasks.Handler.Language(req, true)

@@ -137,9 +137,10 @@ func (t *task) handle() (reply *chat.Reply, content botapi.Content) {
 		if r.Ask != nil && t.cmd.ephemeral.Arrived() {
 			// Everybody in the group could read a reply to the question.
 			open := chat.Action{Label: chat.Say("button.private"), URL: deepLink(t.s.me.Username, linkPayload(r.Ask.Command, r.Ask.Args...))}
-			r.Actions, r.Ask = append(slices.Clip(r.Actions), open), nil
+			r.Actions, r.Ask, r.Rendered = append(slices.Clip(r.Actions), open), nil, nil
 		}
-		reply, content = &r, render(&r, t.s.me.Username)
+		reply = &r
+		content = chat.RenderOnce(Platform, reply, func(r *chat.Reply) botapi.Content { return render(r, t.s.me.Username) })
 	})
 	return reply, content
 }
