@@ -21,6 +21,10 @@ const (
 	stopWaiting  = DrainTime - time.Second
 )
 
+// maxWaiting bounds the goroutines that wait for the next update. An answer lets a new
+// goroutine's stack grow three times; one that has answered before has grown already.
+const maxWaiting = 128
+
 // logEvery is the least time between two lines about one event at its level.
 const logEvery = time.Minute
 
@@ -37,6 +41,10 @@ type Tasks struct {
 	count        func(event string)
 	stopCommands func()
 	stopSends    func()
+	// next passes an update to a goroutine that waits for one. waiting holds a token for each
+	// of these goroutines.
+	next    chan func(id string)
+	waiting chan struct{}
 
 	mu       sync.Mutex
 	closed   bool
@@ -47,7 +55,10 @@ type Tasks struct {
 // NewTasks returns Tasks without an update in flight. A panic is logged, and counted as
 // "panic". Drain must be called at the end.
 func NewTasks(ctx context.Context, h Handler, log *slog.Logger, count func(event string)) *Tasks {
-	t := &Tasks{Handler: h, log: log, count: count, logged: map[string]time.Time{}}
+	t := &Tasks{
+		Handler: h, log: log, count: count, logged: map[string]time.Time{},
+		next: make(chan func(id string)), waiting: make(chan struct{}, maxWaiting),
+	}
 	ctx = context.WithoutCancel(ctx)
 	t.Commands, t.stopCommands = context.WithCancel(ctx)
 	t.Sends, t.stopSends = context.WithCancel(ctx)
@@ -65,16 +76,37 @@ func (t *Tasks) Do(handle func(id string)) bool {
 	return true
 }
 
-// Go is Do in a goroutine of its own. It does not block.
+// Go is Do in another goroutine. It does not block.
 func (t *Tasks) Go(handle func(id string)) bool {
 	if !t.Hold() {
 		return false
 	}
-	go func() {
-		defer t.Release()
-		t.Run(handle)
-	}()
+	select {
+	case t.next <- handle:
+	default:
+		go t.work(handle)
+	}
 	return true
+}
+
+// work handles an update that is held, and then those that Go passes on. It returns after an
+// update if maxWaiting others wait, and once Sends is done.
+func (t *Tasks) work(handle func(id string)) {
+	for {
+		t.Run(handle)
+		t.Release()
+		select {
+		case t.waiting <- struct{}{}:
+		default:
+			return
+		}
+		select {
+		case handle = <-t.next:
+			<-t.waiting
+		case <-t.Sends.Done():
+			return
+		}
+	}
 }
 
 // Hold counts an update as in flight until Release is called, for one that waits without a

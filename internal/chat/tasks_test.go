@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -85,6 +86,28 @@ func TestDrainStopsCommandsThenSendsAndLeavesInTime(t *testing.T) {
 			t.Error("work is taken after Drain")
 		}
 	})
+}
+
+// Each row is how often so many updates come at once, and how many goroutines then wait for more.
+func TestGoroutinesAreReused(t *testing.T) {
+	for _, tt := range []struct{ times, atOnce, waiting int }{{1, 1, 1}, {10, 1, 1}, {3, 7, 7}, {2, 200, 128}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWork(io.Discard, &chattest.Handler{})
+			defer w.Drain() // The bubble fails if a goroutine is left.
+			before := runtime.NumGoroutine()
+			for range tt.times {
+				come := make(chan struct{})
+				for range tt.atOnce {
+					w.Go(func(string) { <-come })
+				}
+				close(come)
+				synctest.Wait()
+			}
+			if got := runtime.NumGoroutine() - before; got != tt.waiting {
+				t.Errorf("%+v: %d goroutines wait", tt, got)
+			}
+		})
+	}
 }
 
 func TestOneFailureAMinuteHasItsLevel(t *testing.T) {
