@@ -236,7 +236,7 @@ func TestALateFirstResponseIsNotSent(t *testing.T) {
 			h.send(t, command("price"))
 		}
 		pass(time.Minute)
-		// A slot is free again every 1.5 seconds, for 4 seconds.
+		// A permit is free again every 1.5 seconds, for 4 seconds.
 		if n := h.fake.Calls(fakediscord.Callback); n > 3*api.MaxFirst {
 			t.Errorf("%d calls", n)
 		}

@@ -16,6 +16,7 @@ import (
 	"herald/internal/config/configtest"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/discordtest"
+	"herald/internal/platform/discord/api"
 )
 
 const (
@@ -184,6 +185,20 @@ func TestNobodyCanGiveSomeRoles(t *testing.T) {
 			equal(t, name, failed.Problem, test.want)
 		}, inServer)
 	}
+}
+
+func TestSlowRoleChangesHoldUpNoFirstResponse(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+		h.fake.Break(fakediscord.PutRole, discordtest.Fault{Latency: 5 * time.Second})
+		for range api.MaxFirst {
+			go h.Give(t.Context(), server, staker, somebody, "Herald: stakes")
+		}
+		pass(time.Second)
+		if a := h.ask(t, command("price")).Answer(); a.First > 500*time.Millisecond {
+			t.Errorf("a first response took %v", a.First)
+		}
+		pass(5 * time.Minute)
+	}, inServer)
 }
 
 // unexpected is a response with none of the members that are read.

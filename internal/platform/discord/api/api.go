@@ -49,12 +49,14 @@ const (
 	overtaking = 5 * time.Second
 )
 
-// MaxFirst and MaxOther bound the calls under way, and with them the connections to
-// Discord. Edits and follow-ups share MaxOther, so that slow ones hold up no first
-// response. At 50 ms a call, MaxFirst calls make 5,000 a second.
+// MaxFirst, MaxOther and maxOwn bound the calls under way, and with them the connections to
+// Discord: first responses, edits and follow-ups, and the calls for no interaction, such as
+// changes of roles. So slow calls of one kind hold up none of another. At 50 ms a call,
+// MaxFirst calls make 5,000 a second.
 const (
 	MaxFirst = 256
 	MaxOther = 128
+	maxOwn   = 32
 )
 
 const (
@@ -66,11 +68,12 @@ const (
 
 // Client makes the calls of one bot.
 type Client struct {
-	session                *discordgo.Session
-	withOrigin             discordgo.RequestOption
-	firstSlots, otherSlots *semaphore.Weighted
-	limit                  *globalLimit
-	count                  func(event string)
+	session    *discordgo.Session
+	withOrigin discordgo.RequestOption
+	// first, other and own hold the permits of calls under way.
+	first, other, own *semaphore.Weighted
+	limit             *globalLimit
+	count             func(event string)
 }
 
 // New returns a Client for the REST origin "scheme://host". It counts rate_limited and
@@ -79,11 +82,12 @@ func New(token secret.Value, origin string, log *slog.Logger, count func(event s
 	s, _ := discordgo.New("") // which never fails; it would print a token
 	// Below LogError, because discordgo's log prints addresses, which hold tokens.
 	s.LogLevel = discordgo.LogError - 1
-	s.Client = transport.New(transport.Options{MaxBody: 4 << 20, MaxConns: MaxFirst + MaxOther})
+	s.Client = transport.New(transport.Options{MaxBody: 4 << 20, MaxConns: MaxFirst + MaxOther + maxOwn})
 	s.Client.Transport = &apiTransport{base: s.Client.Transport}
 	scheme, host, _ := strings.Cut(origin, "://")
 	return &Client{
-		session: s, firstSlots: semaphore.NewWeighted(MaxFirst), otherSlots: semaphore.NewWeighted(MaxOther),
+		session: s,
+		first:   semaphore.NewWeighted(MaxFirst), other: semaphore.NewWeighted(MaxOther), own: semaphore.NewWeighted(maxOwn),
 		limit: &globalLimit{log: log}, count: count,
 		// discordgo fixes its addresses when it is loaded.
 		withOrigin: func(c *discordgo.RequestConfig) {
@@ -236,24 +240,24 @@ func (c *call) again(err error) (retry bool, atLeast time.Duration) {
 	return retry, atLeast
 }
 
-// try makes a call once. It blocks until a slot is free and no rate limit holds the call
+// try makes a call once. It blocks until a permit is free and no rate limit holds the call
 // back, at most until call.until, and then for the call. It waits before it encodes the
 // body: a waiting call must not hold a copy of its picture. It fails with an *Error,
 // ErrOutcomeUnknown, ErrToken, or an error that holds no URL and no text of the server.
 func (c *Client) try(ctx context.Context, call *call) error {
-	slots, timeout := c.otherSlots, callTime
-	if call.first || call.until.IsZero() {
-		slots = c.firstSlots
-	}
-	if call.first {
-		timeout = respondTry
+	permits, timeout := c.other, callTime
+	switch {
+	case call.first:
+		permits, timeout = c.first, respondTry
+	case call.until.IsZero():
+		permits = c.own
 	}
 	waiting, cancel := context.WithDeadline(ctx, cmp.Or(call.until, time.Now().Add(TokenLife)))
 	defer cancel()
-	if err := slots.Acquire(waiting, 1); err != nil {
+	if err := permits.Acquire(waiting, 1); err != nil {
 		return fmt.Errorf("wait for other calls: %w", err)
 	}
-	defer slots.Release(1)
+	defer permits.Release(1)
 	for pause := c.limit.reserve(call); pause > 0; pause = c.limit.reserve(call) {
 		if !transport.Sleep(waiting, pause) {
 			return fmt.Errorf("wait for a rate limit: %w", waiting.Err())
