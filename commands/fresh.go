@@ -27,7 +27,7 @@ func dated(s core.Snapshot[core.Quote]) core.Quote {
 
 // isCurrent reports whether s, whose quote is dated, is neither old nor in want of a newer answer.
 // Its reply then tells no age, and does not change with time.
-func isCurrent(s core.Snapshot[core.Quote]) bool { return !s.Stale && s.Why == nil && !s.Value.Old() }
+func isCurrent(s core.Snapshot[core.Quote]) bool { return s.Why == nil && !s.Value.Old() }
 
 // OldPrice returns a headline with the price and its age, and whether the price is old. The
 // headline has no change, since a change until then is not today's.
