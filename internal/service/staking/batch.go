@@ -26,7 +26,7 @@ func (c *Client) StakesOf(ctx context.Context, wallets []common.Address) []core.
 	known := make(map[common.Address]core.Answer[core.Stake], len(wallets))
 	rest := slices.Compact(slices.SortedFunc(slices.Values(wallets), common.Address.Cmp))
 	size := max(1, maxBatchCalls/len(c.settings.Pools))
-	if c.settings.Multicall == nil || c.noMulticall.active() {
+	if !c.usesMulticall() {
 		size = 1
 	}
 	for len(rest) > 0 {
@@ -63,16 +63,13 @@ func (c *Client) readMany(ctx context.Context, wallets []common.Address) ([]core
 		stake, err := c.readPools(ctx, wallets[0], c.settings.Method, "")
 		return []core.Stake{stake}, err
 	}
-	var calls []call
+	var calls []ethCall
 	for _, wallet := range wallets {
 		calls = append(calls, c.callsOf(c.settings.Method, wallet)...)
 	}
 	at, err := c.aggregate(ctx, calls)
 	if errors.Is(err, errUnsupported) || errors.Is(err, transport.ErrBodyTooLarge) {
 		return nil, nil
-	}
-	if err == nil {
-		err = c.verify(at)
 	}
 	if err != nil {
 		return nil, failure(err).During("read the pools")

@@ -110,7 +110,7 @@ func TestARefusedBatchIsHalvedForTheRest(t *testing.T) {
 	if *refused != 2 { // 52 and 26 wallets, and then never more than 13
 		t.Errorf("%d calls were refused, want 2", *refused)
 	}
-	if c.noMulticall.active() {
+	if !c.usesMulticall() {
 		t.Error("/staked goes without Multicall3 because many wallets were refused")
 	}
 }

@@ -2,7 +2,6 @@ package staking
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"math/big"
 	"net/http"
@@ -184,25 +183,16 @@ func next(t *testing.T, c *Client) core.Claim {
 }
 
 func TestThePaceIsMeasuredOverTheClaimBlocks(t *testing.T) {
-	for name, test := range map[string]struct {
-		claim uint64
-		after int64 // of the next claim
-		over  uint64
-	}{
-		"as many as a claim takes":             {5000, 100, 5000},
-		"as far back as the next claim is off": {0, 20_000, 20_000},
-		"enough for those further off":         {0, 100, minPaceBlocks},
-		"at most to block 1":                   {maxClaimBlocks, 100, 0},
-	} {
+	for claim, over := range map[uint64]uint64{5000: 5000, 0: paceBlocks, maxClaimBlocks: 0} {
 		synctest.Test(t, func(t *testing.T) {
-			m, c := withdrawing(t, test.claim, entry{500, test.after - int64(test.claim)})
-			if test.claim == maxClaimBlocks {
+			m, c := withdrawing(t, claim, entry{500, 100 - int64(claim)})
+			if claim == maxClaimBlocks { // At most to block 1.
 				m.Contracts[poolAt(20).Address] = pool(tokensOf(3), entriesAt(0, entry{500, 1}))
-				test.over = m.Block() - 1
+				over = m.Block() - 1
 			}
 			next(t, c)
-			if want := []string{hexutil.EncodeUint64(m.Block()), hexutil.EncodeUint64(m.Block() - test.over)}; !slices.Equal(m.headers, want) {
-				t.Errorf("%s: asked for the headers %v, want %v", name, m.headers, want)
+			if want := []string{hexutil.EncodeUint64(m.Block()), hexutil.EncodeUint64(m.Block() - over)}; !slices.Equal(m.headers, want) {
+				t.Errorf("%d: asked for the headers %v, want %v", claim, m.headers, want)
 			}
 		})
 	}
@@ -214,7 +204,7 @@ func TestThePaceIsAskedForOnceAnHour(t *testing.T) {
 		for _, step := range []struct {
 			wait  time.Duration
 			trips int
-		}{{0, 2}, {paceTTL - time.Second, 1}, {time.Second, 2}} {
+		}{{0, 3}, {paceTTL - time.Second, 1}, {time.Second, 3}} {
 			time.Sleep(step.wait)
 			if got := m.tripsOf(func() { next(t, c) }); got != step.trips {
 				t.Errorf("after %v: %d round trips, want %d", step.wait, got, step.trips)
@@ -255,39 +245,33 @@ func TestAnUnknownPaceLeavesTheRest(t *testing.T) {
 			if took := time.Since(began); took > maxPaceWait {
 				t.Errorf("%s: it took %v", name, took)
 			}
-			m.hangs, m.spoil = false, nil
-			time.Sleep(paceRetry - maxPaceWait)
-			if got := m.tripsOf(func() { next(t, c) }); spoil != nil && got != 1 {
-				t.Errorf("%s: asked again too soon", name)
+			if m.hangs {
+				time.Sleep(time.Minute) // The call ends.
 			}
-			time.Sleep(maxPaceWait)
+			m.hangs, m.spoil = false, nil
 			if next(t, c).At.IsZero() {
 				t.Errorf("%s: never known again", name)
+			}
+			if !c.Health().FailingSince.IsZero() {
+				t.Errorf("%s: stakes fail: %+v", name, c.Health())
 			}
 		})
 	}
 }
 
-func TestAnswersWaitForThePaceTogether(t *testing.T) {
+// More wallets at once than there are permits for calls.
+func TestWhoWaitsForThePaceBlocksNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, c := withdrawing(t, 50_000, entry{500, 0})
-		m.hangs = true
-		began := time.Now()
+		_, c := withdrawing(t, 50_000, entry{500, 0})
 		var asking sync.WaitGroup
-		for i := range 20 {
+		for i := range 2 * core.MaxCalls {
 			asking.Go(func() {
-				// The first answers have little time left.
-				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i+1)*maxPaceWait/4)
-				defer cancel()
-				if stake, err := c.Stakes.Fetch(ctx, ann); err != nil || ctx.Err() != nil || !stake.NextClaim.At.IsZero() {
-					t.Errorf("%d: %+v, %v", i, stake, err)
+				if stake, err := c.Stakes.Get(t.Context(), walletNo(i)); err != nil || stake.Value.NextClaim.At.IsZero() {
+					t.Errorf("wallet %d: %+v, %v", i, stake.Value, err)
 				}
 			})
 		}
 		asking.Wait()
-		if took := time.Since(began); took > maxPaceWait {
-			t.Errorf("twenty took %v", took)
-		}
 	})
 }
 
@@ -395,25 +379,6 @@ func without(method string) services.Contract {
 	answers := map[string][]byte{testMethod: wordOf(0), testPend: withdrawalsOf(), testTotal: wordOf(0)}
 	delete(answers, method)
 	return poolWith(answers)
-}
-
-func TestAnOldPaceOutlivesAFailedMeasurement(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, c := withdrawing(t, 50_000, entry{500, 0})
-		next(t, c)
-		time.Sleep(paceTTL)
-		m.hangs = true
-		if next(t, c).At.IsZero() {
-			t.Error("the pace of an hour ago is forgotten")
-		}
-		m.hangs = false
-		m.headers = nil
-		time.Sleep(paceRetry)
-		next(t, c)
-		if len(m.headers) != 2 {
-			t.Errorf("asked for the headers %v a minute after the failure", m.headers)
-		}
-	})
 }
 
 func TestABlockWithoutATimeHasNoNextTime(t *testing.T) {
