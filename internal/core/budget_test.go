@@ -31,7 +31,7 @@ func TestLackOfCreditsDoesNotHideAFailure(t *testing.T) {
 			}
 			time.Sleep(7 * time.Second)
 		}
-		if n := p.taken.Load(); n > 19 {
+		if n := p.spent.Load(); n > 19 {
 			t.Errorf("%d credits in 3 h", n)
 		}
 		w.price(priced(8))
@@ -46,7 +46,7 @@ func TestWithoutACreditTheLastPriceStays(t *testing.T) {
 	for _, every := range []time.Duration{5 * time.Minute, 30 * time.Minute, 8 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			p := &fakeBudget{every: every}
-			p.Take(t.Context())
+			p.Spend(t.Context())
 			w := newQueryTest(querySetup{budget: p, price: after(800 * time.Millisecond)})
 			if _, err := w.Quote(t.Context()); reasonOf(err) != core.NoCredit {
 				t.Errorf("no credit and no price: %v", err)
@@ -69,7 +69,7 @@ func TestWithoutACreditTheLastPriceStays(t *testing.T) {
 				}
 				time.Sleep(10 * time.Second)
 			}
-			if n := p.taken.Load(); n != 4 {
+			if n := p.spent.Load(); n != 4 {
 				t.Errorf("%d credits in %v", n, lasts)
 			}
 			// Somebody who comes later waits for what there is a credit for.
@@ -81,7 +81,7 @@ func TestWithoutACreditTheLastPriceStays(t *testing.T) {
 	}
 }
 
-func TestRetryTakesACredit(t *testing.T) {
+func TestRetrySpendsACredit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &fakeBudget{}
 		w := newQueryTest(querySetup{budget: p})
@@ -91,8 +91,8 @@ func TestRetryTakesACredit(t *testing.T) {
 			}
 			return priced(7)(ctx)
 		})
-		if _, err := w.Quote(t.Context()); err != nil || p.taken.Load() != 2 {
-			t.Errorf("%v after %d credits, want 2", err, p.taken.Load())
+		if _, err := w.Quote(t.Context()); err != nil || p.spent.Load() != 2 {
+			t.Errorf("%v after %d credits, want 2", err, p.spent.Load())
 		}
 	})
 }
@@ -127,10 +127,19 @@ func TestAnOldAnswerSaysWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newQueryTest(querySetup{budget: &fakeBudget{every: 5 * time.Minute}, price: priced(7)})
 		w.Quote(t.Context())
-		time.Sleep(time.Minute)
-		q, err := w.Quote(t.Context())
-		if err != nil || q.Stale || q.Why == nil || q.Why.Reason != core.NoCredit || q.Why.RetryAfter != 4*time.Minute {
-			t.Errorf("without a credit: %+v, the reason is %+v, %v", q, q.Why, err)
+		for _, step := range []struct {
+			wait time.Duration
+			why  core.Reason
+		}{{26 * time.Second, ""}, {time.Second, ""}, {3 * time.Second, core.NoCredit}, {30 * time.Second, core.NoCredit}} {
+			time.Sleep(step.wait)
+			q, err := w.Quote(t.Context())
+			synctest.Wait() // The refresh of the first step finds no credit.
+			if err != nil || q.Stale || (q.Why == nil) != (step.why == "") {
+				t.Fatalf("a price %v old: %+v, %v", time.Since(q.At), q, err)
+			}
+			if left := 5*time.Minute - time.Since(q.At); q.Why != nil && (q.Why.Reason != step.why || q.Why.RetryAfter != left) {
+				t.Errorf("a price %v old: the reason is %+v, want %s, retry after %v", time.Since(q.At), q.Why, step.why, left)
+			}
 		}
 	})
 }
@@ -165,8 +174,8 @@ func TestAnotherReplicasPriceCostsACredit(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 		}
-		if p.taken.Load() != 0 {
-			t.Errorf("%d credits are taken", p.taken.Load())
+		if p.spent.Load() != 0 {
+			t.Errorf("%d credits are spent", p.spent.Load())
 		}
 	})
 }

@@ -59,7 +59,7 @@ func newQueryTest(s querySetup) *queryTest {
 	})
 	w := &queryTest{cache: c, quote: s.price, market: core.NewUpstream(c, market, ttl, s.budget), chain: core.NewUpstream(c, chain, time.Minute, nil)}
 	w.prices = core.NewQuery(w.market, &core.Query[struct{}, core.Quote]{
-		Name: "price", TTL: ttl, Source: cmp.Or(s.source, "USD"),
+		Name: "price", TTL: ttl, SharedAs: cmp.Or(s.source, "USD"),
 		Check: func(q core.Quote) error {
 			if e := q.Price.Exponent(); e < -100 || e > 100 || !q.Price.IsPositive() {
 				return errors.New("no price")

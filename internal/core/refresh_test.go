@@ -128,18 +128,18 @@ type fakeBudget struct {
 	mu    sync.Mutex
 	every time.Duration
 	next  time.Time
-	taken atomic.Int64
+	spent atomic.Int64
 	noted atomic.Int64
 }
 
-func (p *fakeBudget) Take(context.Context) *core.Error {
+func (p *fakeBudget) Spend(context.Context) *core.Error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if wait := time.Until(p.next); wait > 0 {
 		return &core.Error{Service: market, Reason: core.NoCredit, RetryAfter: wait, Err: errors.New("not due")}
 	}
 	p.next = time.Now().Add(p.every)
-	p.taken.Add(1)
+	p.spent.Add(1)
 	return nil
 }
 

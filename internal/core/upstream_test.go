@@ -36,15 +36,20 @@ func TestDeadServiceIsNotCalledEachTime(t *testing.T) {
 	})
 }
 
-func TestPauseAfterFailuresIsAtMostATTL(t *testing.T) {
-	for ttl, want := range map[time.Duration]time.Duration{2 * time.Second: 2 * time.Second, 30 * time.Second: 5 * time.Second} {
+func TestAPauseAfterFiveFailures(t *testing.T) {
+	for _, test := range []struct{ ttl, retryAfter, want time.Duration }{
+		{2 * time.Second, 0, 2 * time.Second}, {30 * time.Second, 0, 5 * time.Second}, {30 * time.Second, time.Minute, time.Minute},
+	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newQueryTest(querySetup{ttl: ttl, price: failing(core.Malformed)})
+			w := newQueryTest(querySetup{ttl: test.ttl, price: func(context.Context) (core.Quote, error) {
+				return core.Quote{}, &core.Error{Service: market, Reason: core.Malformed, RetryAfter: test.retryAfter, Err: errors.New("no")}
+			}})
 			for range 5 {
+				time.Sleep(test.retryAfter)
 				w.Quote(t.Context())
 			}
-			if got := w.market.Health().PausedFor; got != want {
-				t.Errorf("TTL %v: paused for %v, want %v", ttl, got, want)
+			if got := w.market.Health().PausedFor; got != test.want || w.calls.Load() != 5 {
+				t.Errorf("%+v: paused for %v after %d calls", test, got, w.calls.Load())
 			}
 		})
 	}

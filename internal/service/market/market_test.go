@@ -59,8 +59,7 @@ func TestTheTokenIsNamedByTheFirstSettingGiven(t *testing.T) {
 	var got *http.Request
 	url := resttest.Serve(t, func(_ http.ResponseWriter, r *http.Request) { got = r })
 	for wantQuery, environ := range map[string][]string{
-		"convert=USD&id=42":        {"PRICE_TOKEN_ID=42", "PRICE_TOKEN_SLUG=herald", "PRICE_API_KEY=k3y"},
-		"convert=USD&slug=herald":  {"PRICE_TOKEN_SLUG=herald", "PRICE_API_KEY=k3y"},
+		"convert=USD&id=42":        {"PRICE_TOKEN_ID=42", "TOKEN_SYMBOL=H&D", "PRICE_API_KEY=k3y"},
 		"convert=USD&symbol=H%26D": {"TOKEN_SYMBOL=H&D"},
 	} {
 		var s market.Settings
@@ -156,17 +155,13 @@ func TestOnlyTheTokensEntryIsTaken(t *testing.T) {
 			`5`: false, `{"42":` + foreign + `}`: false, `{"42":` + other + `}`: false,
 			`{"42":{"symbol":"HRD","quote":{"USD":{"price":1}}}}`: false, `{"42":{"id":42,"symbol":"XYZ","quote":{"USD":{"price":1}}}}`: false,
 		},
-		"slug": {
-			`{"42":` + entry + `}`: true, `{"x":[` + other + `,` + entry + `]}`: true, `{"42":` + bare + `}`: true,
-			`{"43":` + other + `}`: false, `{"43":{"id":43,"symbol":"HRD","slug":null,"quote":{"USD":{"price":1}}}}`: false,
-		},
 		"symbol": {
 			`{"HRD":` + entry + `}`: true, `{"HRD":[` + foreign + `,` + entry + `]}`: true,
 			`{"HRD":` + foreign + `}`: false, `{"HRD":[` + entry + `,` + other + `]}`: false,
 			`{"HRD":` + other + `,"x":{"id":45,"symbol":"HRD","quote":{"USD":{"price":null}}}}`: false,
 		},
 	} {
-		token := map[string]string{"id": "42", "slug": "Herald", "symbol": "HRD"}[by]
+		token := map[string]string{"id": "42", "symbol": "HRD"}[by]
 		for data, taken := range entries {
 			got, err := ask(t, by, token, 200, ok(data))
 			if taken && (err != nil || got.Price.String() != "0.00001234567890123456789") {

@@ -139,14 +139,10 @@ func (s Settings) find(data any) (map[string]any, error) {
 	return nil, errors.New("several entries fit: ask by ID")
 }
 
-// matches reports whether an entry has the symbol, and the ID or slug that was asked for.
-// An entry may leave out its slug.
+// matches reports whether an entry has the symbol, and the ID if that was asked for.
 func (s Settings) matches(entry map[string]any) bool {
 	symbol := strings.TrimPrefix(rest.Text(entry["symbol"]), "$") // some coins have one there
-	slug, hasSlug := entry["slug"]
-	return strings.EqualFold(symbol, s.Symbol) &&
-		(s.By != "id" || rest.Text(entry["id"]) == s.Token) &&
-		(s.By != "slug" || !hasSlug || strings.EqualFold(rest.Text(slug), s.Token))
+	return strings.EqualFold(symbol, s.Symbol) && (s.By != "id" || rest.Text(entry["id"]) == s.Token)
 }
 
 // The bounds of possible numbers, in USD and per cent. The largest market of all has about
