@@ -2,7 +2,6 @@ package core_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,72 +9,33 @@ import (
 	"herald/internal/core"
 )
 
-// TestLackOfCreditsDoesNotHideAFailure has a service fail before each
-// further call has to wait for a credit.
-func TestLackOfCreditsDoesNotHideAFailure(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := &fakeBudget{every: 10 * time.Minute}
-		w := newQueryTest(querySetup{budget: p, price: priced(7)})
-		w.Quote(t.Context())
-		start := time.Now()
-		w.price(down)
-		for time.Since(start) < 3*time.Hour {
-			q, err := w.Quote(t.Context())
-			age := time.Since(start)
-			// It was good until the credit came with which the service failed.
-			switch good := 10 * time.Minute; {
-			case age < good && (err != nil || q.Stale),
-				age > good+10*time.Second && age < time.Hour && (err != nil || !q.Stale),
-				age > time.Hour+30*time.Second && err == nil:
-				t.Fatalf("at an age of %v: stale %t, %v", age, q.Stale, err)
-			}
-			time.Sleep(7 * time.Second)
-		}
-		if n := p.spent.Load(); n > 19 {
-			t.Errorf("%d credits in 3 h", n)
-		}
-		w.price(priced(8))
-		time.Sleep(10 * time.Minute)
-		if q, err := w.Quote(t.Context()); err != nil || q.Stale {
-			t.Errorf("once it is well: %+v, %v", q, err)
-		}
-	})
-}
-
+// The price stays until a credit comes, and then the service is asked: also if the credit
+// comes earlier than the Budget said.
 func TestWithoutACreditTheLastPriceStays(t *testing.T) {
-	for _, every := range []time.Duration{5 * time.Minute, 30 * time.Minute, 8 * time.Hour} {
+	for _, c := range []struct{ every, earlier time.Duration }{{5 * time.Minute, 0}, {8 * time.Hour, 0}, {8 * time.Hour, 7 * time.Hour}} {
 		synctest.Test(t, func(t *testing.T) {
-			p := &fakeBudget{every: every}
-			p.Spend(t.Context())
+			p := &fakeBudget{every: c.every}
 			w := newQueryTest(querySetup{budget: p, price: after(800 * time.Millisecond)})
-			if _, err := w.Quote(t.Context()); reasonOf(err) != core.NoCredit {
-				t.Errorf("no credit and no price: %v", err)
-			}
-			time.Sleep(every)
 			w.Quote(t.Context())
-			lasts := 3 * every
-			for range int(lasts / (10 * time.Second)) {
+			time.AfterFunc(time.Minute, func() {
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				p.next = p.next.Add(-c.earlier)
+			})
+			for range int((2*c.every - c.earlier + time.Minute) / (10 * time.Second)) {
+				time.Sleep(10 * time.Second)
 				start := time.Now()
 				q, err := w.Quote(t.Context())
 				age := time.Since(q.At)
-				old := age >= time.Hour+30*time.Second // STALE_FOR past its TTL
-				if err != nil || q.Stale != old || time.Since(start) > 0 && every < time.Hour || age > every+10*time.Second ||
-					!old && !q.FreshUntil.After(start) && age < every-time.Second {
-					t.Fatalf("after %v: %v, %v old, fresh until %v", time.Since(start), err, age, q.FreshUntil)
+				if old := age >= time.Hour+30*time.Second; err != nil || q.Stale != old || age > c.every+10*time.Second {
+					t.Fatalf("%+v: %v, %v old, stale %t", c, err, age, q.Stale)
 				}
-				// The refresh that found no credit has told how long there is none.
-				if age > 30*time.Second && age < every && every < time.Hour && q.FreshUntil.Before(q.At.Add(every)) {
-					t.Fatalf("a price %v old is fresh until %v, want until the credit in %v", age, q.FreshUntil, every-age)
+				if time.Since(start) > 0 && c.every < time.Hour {
+					t.Errorf("%+v: the price came after %v", c, time.Since(start))
 				}
-				time.Sleep(10 * time.Second)
 			}
-			if n := p.spent.Load(); n != 4 {
-				t.Errorf("%d credits in %v", n, lasts)
-			}
-			// Somebody who comes later waits for what there is a credit for.
-			time.Sleep(every)
-			if q, err := w.Quote(t.Context()); err != nil || time.Since(q.At) > 0 {
-				t.Errorf("later: %v old, %v", time.Since(q.At), err)
+			if w.cache.Close(); p.spent.Load() != 3 {
+				t.Errorf("%+v: %d credits, want 3", c, p.spent.Load())
 			}
 		})
 	}
@@ -139,22 +99,6 @@ func TestAnOldAnswerSaysWhy(t *testing.T) {
 			}
 			if left := 5*time.Minute - time.Since(q.At); q.Why != nil && (q.Why.Reason != step.why || q.Why.RetryAfter != left) {
 				t.Errorf("a price %v old: the reason is %+v, want %s, retry after %v", time.Since(q.At), q.Why, step.why, left)
-			}
-		}
-	})
-}
-
-// A plan that the service calls used up is as one that the Budget knows to be so.
-func TestAUsedUpPlanLeavesTheLastPrice(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := quoting(priced(7))
-		w.Quote(t.Context())
-		w.price(func(context.Context) (core.Quote, error) {
-			return core.Quote{}, &core.Error{Service: market, Reason: core.UsedUp, RetryAfter: time.Hour, Err: errors.New("1010")}
-		})
-		for begun := time.Now(); time.Since(begun) < 5*time.Hour; time.Sleep(31 * time.Second) {
-			if q, err := w.Quote(t.Context()); err != nil || time.Since(q.At) > 31*time.Second && (q.Why == nil || q.Why.Reason != core.UsedUp) {
-				t.Fatalf("after %v: %v, the reason is %v", time.Since(begun), err, q.Why)
 			}
 		}
 	})

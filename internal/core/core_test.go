@@ -24,12 +24,16 @@ func TestAnAmountIsReachedByWhatWasRead(t *testing.T) {
 		{Stake{Checked: 20, Staked: staked("1000"), Failed: unread}, "1000", Staker},
 		{Stake{Checked: 20, Staked: staked("999"), Failed: unread}, "1000", Undetermined},
 		{Stake{Checked: 21, Staked: staked("0.000000000000000001")}, "0", Staker},
+		{Stake{Checked: 1, Staked: staked("1"), Failed: unread}, "0", Staker},
 		{Stake{Checked: 21}, "0", NotStaker},
 		{Stake{Checked: 20, Failed: unread}, "0", Undetermined},
 		{Stake{}, "0", Undetermined},
 	} {
 		if got := c.stake.Reaches(decimal.RequireFromString(c.amount)); got != c.want {
 			t.Errorf("%+v reaches %s: %v, want %v", c.stake, c.amount, got, c.want)
+		}
+		if got := c.stake.Outcome(); c.amount == "0" && got != c.want {
+			t.Errorf("the outcome of %+v is %v, want %v", c.stake, got, c.want)
 		}
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// silentObserver is an Observer that counts nothing.
-type silentObserver struct{}
+// SilentObserver is an Observer that counts nothing.
+type SilentObserver struct{}
 
-func (silentObserver) Call(*Service, string, time.Duration) {}
+func (SilentObserver) Call(*Service, string, time.Duration) {}
 
-func (silentObserver) Lookup(string, string, time.Duration) {}
+func (SilentObserver) Lookup(string, string, time.Duration) {}
 
 // oneEntry is a Store that holds one value, whatever its key.
 type oneEntry struct{ value []byte }
@@ -27,7 +27,7 @@ func (s *oneEntry) Save(context.Context, string, []byte, time.Duration) {}
 // 5 seconds and a StaleFor of an hour.
 func newShared(ttl time.Duration, store Store) *Query[struct{}, string] {
 	cache := NewCache(CacheConfig{
-		MaxItems: 10, CallTimeout: 5 * time.Second, Timeout: 20 * time.Second, StaleFor: time.Hour, Store: store, Observer: silentObserver{},
+		MaxItems: 10, CallTimeout: 5 * time.Second, Timeout: 20 * time.Second, StaleFor: time.Hour, Store: store, Observer: SilentObserver{},
 	})
 	return NewQuery(NewUpstream(cache, &Service{Name: "any"}, ttl, nil), &Query[struct{}, string]{
 		Name: "text", TTL: ttl, SharedAs: "text", Check: func(string) error { return nil },

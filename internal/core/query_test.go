@@ -16,7 +16,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
-	"herald/internal/ops"
 )
 
 var (
@@ -55,7 +54,7 @@ func newQueryTest(s querySetup) *queryTest {
 	ttl := cmp.Or(s.ttl, 30*time.Second)
 	c := core.NewCache(core.CacheConfig{
 		MaxItems: cmp.Or(s.maxItems, 100), Store: s.store, Log: s.log,
-		StaleFor: time.Hour, CallTimeout: 5 * time.Second, Timeout: 20 * time.Second, Observer: ops.NewMetrics(),
+		StaleFor: time.Hour, CallTimeout: 5 * time.Second, Timeout: 20 * time.Second, Observer: core.SilentObserver{},
 	})
 	w := &queryTest{cache: c, quote: s.price, market: core.NewUpstream(c, market, ttl, s.budget), chain: core.NewUpstream(c, chain, time.Minute, nil)}
 	w.prices = core.NewQuery(w.market, &core.Query[struct{}, core.Quote]{
@@ -139,24 +138,6 @@ func TestOldPriceStandsInForStaleFor(t *testing.T) {
 	})
 }
 
-func TestStakeOutcome(t *testing.T) {
-	found := []core.PoolAmount{{Amount: decimal.NewFromInt(1)}}
-	for name, test := range map[string]struct {
-		stake core.Stake
-		want  core.Outcome
-	}{
-		"found everywhere":             {core.Stake{Staked: found, Checked: 21}, core.Staker},
-		"found although others failed": {core.Stake{Staked: found, Checked: 1, Failed: make([]core.UnreadPool, 20)}, core.Staker},
-		"none, all read":               {core.Stake{Checked: 21}, core.NotStaker},
-		"none, one not read":           {core.Stake{Checked: 20, Failed: make([]core.UnreadPool, 1)}, core.Undetermined},
-		"nothing read":                 {core.Stake{}, core.Undetermined},
-	} {
-		if got := test.stake.Outcome(); got != test.want {
-			t.Errorf("%s: %v, want %v", name, got, test.want)
-		}
-	}
-}
-
 func TestSimultaneousCallersShareOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := quoting(after(3 * time.Second))
@@ -181,28 +162,6 @@ func TestSimultaneousCallersShareOneCall(t *testing.T) {
 			t.Errorf("%d calls, want 1", n)
 		}
 	})
-}
-
-// late is a key that calls its function whenever it is printed.
-type late func()
-
-func (l late) String() string { l(); return "key" }
-
-// An asker has looked into the cache, and before they ask the service another's call
-// ends.
-func TestAnswerCachedMeanwhileIsNotFetched(t *testing.T) {
-	calls, printed := 0, 0
-	query := core.NewQuery(newQueryTest(querySetup{}).chain, &core.Query[late, int]{
-		Name: "late", TTL: time.Minute, Fetch: func(context.Context, late) (int, error) { calls++; return calls, nil },
-	})
-	got, err := query.Get(t.Context(), func() {
-		if printed++; printed == 2 {
-			query.Get(t.Context(), func() {})
-		}
-	})
-	if got.Value != 1 || err != nil || calls != 1 {
-		t.Errorf("%v, %v after %d calls", got.Value, err, calls)
-	}
 }
 
 func TestBothAsksAtOnceAndKeepsErrorsApart(t *testing.T) {

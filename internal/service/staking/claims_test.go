@@ -315,26 +315,12 @@ func TestTheTotalIsOfEveryPoolOrIncomplete(t *testing.T) {
 			if !c.Health().FailingSince.IsZero() || len(told) != len(pools)-test.checked {
 				t.Errorf("%s: the service fails: %+v; told %v", name, c.Health(), told)
 			}
+			if c.settings.TotalMethod = ""; c.Total(time.Minute) != nil {
+				t.Errorf("%s: there is a source without the method", name)
+			}
 		}
 		inAnyWay(func(*Settings) {})
 		inAnyWay(withoutMulticall)
-	}
-}
-
-func TestThePingCountsPoolsWithoutATotal(t *testing.T) {
-	chain, pools := deploy(poolWith(map[string][]byte{testMethod: wordOf(0), testTotal: wordOf(0)}), pool(wordOf(0), nil),
-		poolWith(map[string][]byte{testTotal: wordOf(0)}), poolWith(map[string][]byte{testMethod: wordOf(0), testTotal: common.MaxHash[:]}))
-	chain[poolAt(1).Address] = poolWith(map[string][]byte{testMethod: wordOf(0)})
-	for total, unread := range map[string][]core.Pool{"": {pools[2]}, testTotal: {pools[2], pools[1], pools[3]}} {
-		c := newClient(t, newNode(t, chain), pools, func(s *Settings) { s.TotalMethod, s.PendingMethod = total, "" })
-		pinged, err := c.Ping(t.Context())
-		stake, _ := pinged.Value.(core.Stake)
-		if err != nil || stake.Checked != len(pools)-len(unread) || !slices.Equal(poolsOf(stake.Failed), unread) {
-			t.Errorf("with the method %q: %+v, %v", total, stake, err)
-		}
-		if (total == "") != (c.Total(time.Minute) == nil) {
-			t.Errorf("with the method %q there is a source: %t", total, total == "")
-		}
 	}
 }
 

@@ -96,7 +96,7 @@ func New(s Settings, cache *core.Cache, unread func(core.Pool)) (*Client, error)
 	})
 	core.PingWith(client.Upstream, core.NewQuery(client.Upstream, &core.Query[struct{}, core.Stake]{
 		Name: "pools", TTL: min(s.TTL, maxPingTTL),
-		Fetch: func(ctx context.Context, _ struct{}) (core.Stake, error) { return client.readAll(ctx) },
+		Fetch: func(ctx context.Context, _ struct{}) (core.Stake, error) { return client.readStake(ctx, anyWallet) },
 	}))
 	return client, nil
 }
@@ -148,19 +148,6 @@ func (c *Client) readTotal(ctx context.Context) (core.Stake, error) {
 		err = nil // Stakes can be read all the same.
 	}
 	return total, err
-}
-
-// readAll returns the stake of anyWallet. A pool that does not answer TotalMethod counts as
-// failed too.
-func (c *Client) readAll(ctx context.Context) (core.Stake, error) {
-	stake, err := c.readStake(ctx, anyWallet)
-	if err != nil {
-		return stake, err
-	}
-	total, err := c.readTotal(ctx)
-	stake.Failed = core.Stake{Failed: stake.Failed, UnbondingFailed: total.Failed}.Unread()
-	stake.Checked = len(c.settings.Pools) - len(stake.Failed)
-	return stake, err
 }
 
 // readPools returns what method and, unless it is empty, pendingMethod return for the wallet
