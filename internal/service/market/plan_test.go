@@ -152,52 +152,35 @@ func TestThePriceIsBackSoonAfterAnOutage(t *testing.T) {
 	}
 }
 
-// Who asks all the time spends no more than is left, and knows when the next price comes.
-func TestWhatIsLeftIsSpreadOverTheMonth(t *testing.T) {
-	p := &provider{resets: 10 * 24 * time.Hour}
-	p.limit.Store(1000)
-	p.used.Store(760) // One an hour is left.
-	inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
-		for begun := time.Now(); time.Since(begun) < 9*24*time.Hour; time.Sleep(time.Minute) {
-			q, err := c.Price.Get(t.Context(), struct{}{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if age := time.Since(q.At); age > 30*time.Second && age < 55*time.Minute && (q.Why == nil || q.Why.Reason != core.NoCredit ||
-				time.Until(q.At.Add(90*time.Minute)) < q.Why.RetryAfter) {
-				t.Fatalf("after %v a price %v old has the reason %+v", time.Since(begun), age, q.Why)
-			}
-		}
-		if n := p.used.Load() - 760; n < 200 || n > 230 {
-			t.Errorf("%d credits in nine days, want some 216", n)
-		}
-		if n := p.infos.Load(); n > 9*24*60 {
-			t.Errorf("%d questions about the plan, want at most one a minute", n)
-		}
-	})
-}
-
 // silence answers nothing until the client gives up.
 func silence(_ http.ResponseWriter, r *http.Request) bool {
 	<-r.Context().Done()
 	return true
 }
 
-// A call whose answer comes too late may cost a credit. Nothing else that is no answer does.
+// A call whose answer comes too late may cost a credit. Nothing else that is no answer does. A
+// plan that is used up is asked for once an hour, unless the provider says that more is left.
 func TestWhatMayHaveBeenCountedCosts(t *testing.T) {
-	broken := faultsOfQuotes["a connection that breaks"]
 	late := func(w http.ResponseWriter, r *http.Request) bool {
 		w.WriteHeader(http.StatusOK)
 		_ = http.NewResponseController(w).Flush()
 		return silence(w, r)
 	}
+	usedUp := status(429, `{"status":{"error_code":1010}}`)
 	for name, test := range map[string]struct {
 		fault       func(http.ResponseWriter, *http.Request) bool
-		least, most int64 // quotes asked for in half a day, for which there are 540 credits
+		noInfo      bool
+		least, most int64 // quotes asked for in half a day: for 540 credits or, if it does not say, 157
 	}{
-		"silence": {silence, 500, 560}, "silence in the body": {late, 500, 560}, "a connection that breaks": {broken, 8000, 20_000},
+		"silence":                           {silence, false, 500, 560},
+		"silence of one that does not say":  {silence, true, 140, 170},
+		"silence in the body":               {late, false, 500, 560},
+		"a connection that breaks":          {faultsOfQuotes["a connection that breaks"], false, 8000, 20_000},
+		"429":                               {faultsOfQuotes["429"], false, 8000, 20_000},
+		"used up, and it does not say":      {usedUp, true, 12, 12},
+		"used up, but it says more is left": {usedUp, false, 140, 150},
 	} {
-		p := &provider{resets: 15 * 24 * time.Hour}
+		p := &provider{resets: 15 * 24 * time.Hour, noInfo: test.noInfo}
 		p.limit.Store(15_000)
 		p.fault.Store(&test.fault)
 		inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
@@ -234,23 +217,6 @@ func TestWhatIsLeftIsAskedNowAndThen(t *testing.T) {
 	}
 }
 
-// A failure costs no credit also where nobody says so, and a plan that is used up is asked for
-// once an hour.
-func TestWhatTheProviderDoesNotCountIsFree(t *testing.T) {
-	for body, want := range map[string]int64{"": 100, `{"status":{"error_code":1010}}`: 10} {
-		p, refuse := &provider{noInfo: true}, status(429, body)
-		p.fault.Store(&refuse)
-		inBubble(t, p, market.Settings{MonthlyCredits: 100}, func(t *testing.T, c *market.Client) {
-			for begun := time.Now(); time.Since(begun) < 10*time.Hour; time.Sleep(10 * time.Second) {
-				c.Price.Get(t.Context(), struct{}{})
-			}
-			if n := p.quotes.Load(); n < want || want == 10 && n > want {
-				t.Errorf("%q: %d quotes asked for in ten hours, want %d", body, n, want)
-			}
-		})
-	}
-}
-
 // Without a credit nobody is asked for a quote, and an upgrade is noticed within a minute.
 func TestAnUpgradeIsNoticed(t *testing.T) {
 	p := &provider{resets: 10 * 24 * time.Hour}
@@ -272,32 +238,7 @@ func TestAnUpgradeIsNoticed(t *testing.T) {
 		if _, err := c.Price.Get(t.Context(), struct{}{}); err != nil {
 			t.Errorf("a minute after an upgrade: %v", err)
 		}
-		// The pause until then has ended with the call.
-		time.Sleep(20 * time.Minute)
-		for range 2 {
-			if q, err := c.Price.Get(t.Context(), struct{}{}); err != nil || q.Why != nil || time.Since(q.At) > 0 {
-				t.Errorf("20 minutes later: %v old, the reason is %v, %v", time.Since(q.At), q.Why, err)
-			}
-		}
 	})
-}
-
-func TestARefusalForGoodIsNotAskedForAgainEachTime(t *testing.T) {
-	for body, code := range map[string]int{
-		`{"status":{"error_code":1001}}`: 401, `{"status":{"error_code":1006}}`: 403, `{"status":{"error_code":400}}`: 400, `{"status":{"error_code":401}}`: 200,
-	} {
-		p, refuse := &provider{noInfo: true}, status(code, body)
-		p.fault.Store(&refuse)
-		inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
-			for range 60 {
-				c.Price.Get(t.Context(), struct{}{})
-				time.Sleep(time.Second)
-			}
-			if n := p.quotes.Load(); n != 1 {
-				t.Errorf("%s: %d requests in a minute, want 1", body, n)
-			}
-		})
-	}
 }
 
 func TestWhatTheProviderSaysOfThePlan(t *testing.T) {
