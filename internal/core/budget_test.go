@@ -88,13 +88,17 @@ func TestAnOldAnswerSaysWhy(t *testing.T) {
 		w := newQueryTest(querySetup{budget: &fakeBudget{every: 5 * time.Minute}, price: priced(7)})
 		w.Quote(t.Context())
 		for _, step := range []struct {
-			wait time.Duration
-			why  core.Reason
-		}{{26 * time.Second, ""}, {time.Second, ""}, {3 * time.Second, core.NoCredit}, {30 * time.Second, core.NoCredit}} {
+			wait  time.Duration
+			why   core.Reason
+			fresh time.Duration // how long after its time
+		}{
+			{26 * time.Second, "", 30 * time.Second}, {time.Second, "", 5*time.Minute + 5*time.Second},
+			{3 * time.Second, core.NoCredit, 5*time.Minute + 5*time.Second}, {30 * time.Second, core.NoCredit, 5*time.Minute + 5*time.Second},
+		} {
 			time.Sleep(step.wait)
 			q, err := w.Quote(t.Context())
 			synctest.Wait() // The refresh of the first step finds no credit.
-			if err != nil || q.Stale || (q.Why == nil) != (step.why == "") {
+			if err != nil || q.Stale || (q.Why == nil) != (step.why == "") || q.FreshUntil.Sub(q.At) != step.fresh {
 				t.Fatalf("a price %v old: %+v, %v", time.Since(q.At), q, err)
 			}
 			if left := 5*time.Minute - time.Since(q.At); q.Why != nil && (q.Why.Reason != step.why || q.Why.RetryAfter != left) {

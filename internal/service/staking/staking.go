@@ -76,8 +76,8 @@ type Client struct {
 	noMulticallUntil atomic.Int64
 }
 
-// New returns a Client without contacting the node. Each reading of the pools calls unread
-// once for each pool that it could not read wholly; unread must not block.
+// New returns a Client without contacting the node. Each reading of a stake calls unread once
+// for each pool that it could not read wholly; unread must not block.
 func New(s Settings, cache *core.Cache, unread func(core.Pool)) (*Client, error) {
 	httpClient := transport.New(transport.Options{Timeout: cache.CallTimeout, MaxBody: maxBody, MaxConns: core.MaxCalls})
 	httpClient.Transport = strictTransport{next: httpClient.Transport}
