@@ -16,6 +16,7 @@ func TestWithoutACreditTheLastPriceStays(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p := &fakeBudget{every: c.every}
 			w := newQueryTest(querySetup{budget: p, price: after(800 * time.Millisecond)})
+			begun := time.Now()
 			w.Quote(t.Context())
 			time.AfterFunc(time.Minute, func() {
 				p.mu.Lock()
@@ -29,6 +30,9 @@ func TestWithoutACreditTheLastPriceStays(t *testing.T) {
 				age := time.Since(q.At)
 				if old := age >= time.Hour+30*time.Second; err != nil || q.Stale != old || age > c.every+10*time.Second {
 					t.Fatalf("%+v: %v, %v old, stale %t", c, err, age, q.Stale)
+				}
+				if time.Since(begun) > c.every-c.earlier+20*time.Second && p.spent.Load() < 2 {
+					t.Fatalf("%+v: no call after %v", c, time.Since(begun))
 				}
 				if time.Since(start) > 0 && c.every < time.Hour {
 					t.Errorf("%+v: the price came after %v", c, time.Since(start))
@@ -100,6 +104,9 @@ func TestAnOldAnswerSaysWhy(t *testing.T) {
 			synctest.Wait() // The refresh of the first step finds no credit.
 			if err != nil || q.Stale || (q.Why == nil) != (step.why == "") || q.FreshUntil.Sub(q.At) != step.fresh {
 				t.Fatalf("a price %v old: %+v, %v", time.Since(q.At), q, err)
+			}
+			if h := w.market.Health(); h.PausedFor != 0 {
+				t.Errorf("without a credit a service that works is paused for %v", h.PausedFor)
 			}
 			if left := 5*time.Minute - time.Since(q.At); q.Why != nil && (q.Why.Reason != step.why || q.Why.RetryAfter != left) {
 				t.Errorf("a price %v old: the reason is %+v, want %s, retry after %v", time.Since(q.At), q.Why, step.why, left)
