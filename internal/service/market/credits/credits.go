@@ -11,6 +11,7 @@
 package credits
 
 import (
+	"cmp"
 	"math"
 	"sync"
 	"time"
@@ -72,52 +73,43 @@ func New(perMonth int) *Budget { return newBudget(perMonth, time.Now) }
 
 func newBudget(perMonth int, now func() time.Time) *Budget {
 	b := &Budget{perMonth: float64(perMonth), now: now, at: now()}
-	b.level = b.start()
+	b.level = b.part(startShare)
 	return b
 }
 
-// share returns the credits that may be spent until end, at least one. mu is held.
-func (b *Budget) share(now time.Time) (credits float64, end time.Time) {
-	end = now.Add(Month)
-	switch counted := b.perMonth * countedShare; {
-	case b.resets.IsZero() && b.perMonth == 0:
-		return defaultPlan * countedShare, end
-	case b.resets.IsZero():
-		return max(counted, 1), end
-	case b.perMonth > 0:
-		return max(min(b.left, counted*b.resets.Sub(now).Hours()/Month.Hours()), 1), b.resets
+// pace returns how many credits a nanosecond are spent so that they last for the rest of the
+// month, and how long that is. mu is held.
+func (b *Budget) pace() (pace float64, rest time.Duration) {
+	counted := cmp.Or(b.perMonth, defaultPlan) * countedShare / float64(Month)
+	if b.resets.IsZero() {
+		return counted, Month
 	}
-	return max(b.left, 1), b.resets
+	rest = b.resets.Sub(b.at)
+	whole := max(b.left, 1) / float64(rest)
+	pace = whole - min(b.others, maxOthers*whole)
+	if b.perMonth > 0 {
+		pace = min(pace, counted) // Others spend what an operator's bound leaves them.
+	}
+	return pace, rest
 }
 
-// start returns the credits that a new process may spend at once, at least one. mu is held.
-func (b *Budget) start() float64 {
-	credits, _ := b.share(b.at)
-	return max(credits*startShare, 1)
+// part returns a part of what may be spent in the rest of the month, at least one credit. mu is
+// held.
+func (b *Budget) part(share float64) float64 {
+	pace, rest := b.pace()
+	return max(share*pace*float64(rest), 1)
 }
 
 // advance adds the credits that have come back since at. mu is held.
 func (b *Budget) advance() {
 	now := b.now()
-	if !b.resets.IsZero() && !now.Before(b.resets) {
-		b.resets = time.Time{} // A new month has begun, of which nothing is known yet.
-	}
 	passed := now.Sub(b.at)
 	b.at = now
-	credits, _ := b.share(now)
-	b.level = min(b.level+float64(passed)/b.every(), max(credits*burstShare, 1))
-}
-
-// every returns how long a credit takes to come back, in nanoseconds. mu is held.
-func (b *Budget) every() float64 {
-	credits, end := b.share(b.at)
-	pace := credits / float64(end.Sub(b.at))
-	if !b.resets.IsZero() {
-		// Others spend what an operator's bound leaves them.
-		whole := max(b.left, 1) / float64(end.Sub(b.at))
-		pace = min(pace, whole-min(b.others, maxOthers*whole))
+	if !b.resets.IsZero() && !b.at.Before(b.resets) {
+		b.resets = time.Time{} // A new month has begun, of which nothing is known yet.
 	}
-	return 1 / pace
+	pace, _ := b.pace()
+	b.level = min(b.level+float64(passed)*pace, b.part(burstShare))
 }
 
 // Spend spends a credit and returns 0. Without a credit it returns how long to wait for the
@@ -133,7 +125,8 @@ func (b *Budget) Spend() (wait time.Duration, usedUp bool) {
 		return b.usedUpUntil.Sub(b.at), true
 	case b.level < 1:
 		// Never 0, so that rounding grants nothing.
-		return max(time.Duration((1-b.level)*b.every()), time.Millisecond), false
+		pace, _ := b.pace()
+		return max(time.Duration((1-b.level)/pace), time.Millisecond), false
 	}
 	b.level, b.left = b.level-1, b.left-1
 	return 0, false
@@ -165,9 +158,9 @@ func (b *Budget) Learn(r Reading) {
 	b.left, b.resets = float64(r.Left), b.at.Add(r.Resets)
 	switch {
 	case !known:
-		b.level = min(b.level, b.start())
+		b.level = min(b.level, b.part(startShare))
 	case b.left > 1.1*expected+10: // an upgrade
-		b.level = max(b.level, b.start())
+		b.level = max(b.level, b.part(startShare))
 	default:
 		passed := float64(max(b.at.Sub(b.read), time.Second))
 		weight := 1 - math.Exp(-passed/float64(othersMemory))
@@ -191,7 +184,8 @@ func (b *Budget) Every() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.advance()
-	return time.Duration(b.every())
+	pace, _ := b.pace()
+	return time.Duration(1 / pace)
 }
 
 // Left returns how many credits are left of the month, or NaN if the provider has not said.

@@ -282,7 +282,7 @@ func TestTheProviderDecides(t *testing.T) {
 	}
 	b.Learn(Reading{Left: 5000, Resets: 2 * day}) // an upgrade
 	now = now.Add(time.Minute)
-	if n := spendAll(b); n != 12 {
+	if n := spendAll(b); n != 3 { // Most of the 500 are taken for what others spend.
 		t.Errorf("after an upgrade: %d credits", n)
 	}
 	now = now.Add(time.Hour)
