@@ -223,9 +223,10 @@ func TestExpiredAnswersLeaveTheCache(t *testing.T) {
 		w := full(3)
 		w.askStakes(t, 0, 1)
 		time.Sleep(45 * time.Second)
-		w.askStakes(t, 1, 3)
-		// The first has expired, and the next sweep is to come.
-		time.Sleep(16 * time.Second)
+		w.askStakes(t, 1, 2)
+		time.Sleep(15 * time.Second) // What has expired is swept now.
+		w.askStakes(t, 2, 3)
+		time.Sleep(time.Second) // The first has expired, and the next sweep is to come.
 		w.askStakes(t, 0, 1)
 		w.askStakes(t, 3, 4)
 		if n := w.askStakes(t, 0, 1) + w.askStakes(t, 2, 4); n != 0 {
@@ -256,6 +257,10 @@ func TestFullCacheEvictsTheOldestWallets(t *testing.T) {
 		}
 		if n := w.askStakes(t, 2*bound, 2*bound+1); n != 1 {
 			t.Error("one more than the bound is kept")
+		}
+		w.askStakes(t, 0, 3*bound)
+		if n := w.askStakes(t, 2*bound+1, 3*bound); n != 0 {
+			t.Errorf("with room for %d, %d of the newest wallets were forgotten in a second round", bound, n)
 		}
 	}
 }

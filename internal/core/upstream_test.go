@@ -25,19 +25,23 @@ func TestACallEndsAfterItsTime(t *testing.T) {
 	})
 }
 
-func TestAPauseAfterFiveFailures(t *testing.T) {
+func TestAPauseAfterFiveFailuresInARow(t *testing.T) {
 	for _, test := range []struct{ ttl, retryAfter, want time.Duration }{
 		{2 * time.Second, 0, 2 * time.Second}, {30 * time.Second, 0, 5 * time.Second}, {30 * time.Second, time.Minute, time.Minute},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newQueryTest(querySetup{ttl: test.ttl, price: func(context.Context) (core.Quote, error) {
+			w := newQueryTest(querySetup{ttl: test.ttl})
+			w.price(func(ctx context.Context) (core.Quote, error) {
+				if w.calls.Load() == 5 {
+					return priced(7)(ctx)
+				}
 				return core.Quote{}, &core.Error{Service: market, Reason: core.Malformed, RetryAfter: test.retryAfter, Err: errors.New("no")}
-			}})
-			for range 5 {
-				time.Sleep(test.retryAfter)
+			})
+			for range 10 {
+				time.Sleep(max(test.ttl, test.retryAfter))
 				w.Quote(t.Context())
 			}
-			if got := w.market.Health().PausedFor; got != test.want || w.calls.Load() != 5 {
+			if got := w.market.Health().PausedFor; got != test.want || w.calls.Load() != 10 {
 				t.Errorf("%+v: paused for %v after %d calls", test, got, w.calls.Load())
 			}
 		})
@@ -48,7 +52,7 @@ func TestOddAnswersAboutOnePersonDoNotPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newQueryTest(querySetup{})
 		w.stake = func(context.Context) (core.Stake, error) {
-			return core.Stake{}, chain.Fail(core.Rejected, errors.New("odd"))
+			return core.Stake{}, chain.Fail([]core.Reason{core.Malformed, core.Rejected}[w.calls.Load()%2], errors.New("odd"))
 		}
 		for i := range byte(20) {
 			w.stakes.Get(t.Context(), common.Address{i})
