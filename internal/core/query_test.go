@@ -259,8 +259,8 @@ func TestFullCacheEvictsTheOldestWallets(t *testing.T) {
 			t.Error("one more than the bound is kept")
 		}
 		w.askStakes(t, 0, 3*bound)
-		if n := w.askStakes(t, 2*bound+1, 3*bound); n != 0 {
-			t.Errorf("with room for %d, %d of the newest wallets were forgotten in a second round", bound, n)
+		if n := w.askStakes(t, 2*bound+1, 3*bound); n != 0 || w.cache.Items() != bound {
+			t.Errorf("with room for %d, %d of the newest wallets were forgotten in a second round and %d answers are kept", bound, n, w.cache.Items())
 		}
 	}
 }

@@ -40,6 +40,9 @@ func TestAPauseAfterFiveFailuresInARow(t *testing.T) {
 			for range 10 {
 				time.Sleep(max(test.ttl, test.retryAfter))
 				w.Quote(t.Context())
+				if got := w.market.Health().PausedFor; w.calls.Load() == 6 && got != test.retryAfter {
+					t.Errorf("%+v: paused for %v after one failure", test, got)
+				}
 			}
 			if got := w.market.Health().PausedFor; got != test.want || w.calls.Load() != 10 {
 				t.Errorf("%+v: paused for %v after %d calls", test, got, w.calls.Load())
