@@ -2,6 +2,7 @@ package core
 
 import (
 	"testing"
+	"time"
 
 	"github.com/shopspring/decimal"
 )
@@ -34,6 +35,17 @@ func TestAnAmountIsReachedByWhatWasRead(t *testing.T) {
 		}
 		if got := c.stake.Outcome(); c.amount == "0" && got != c.want {
 			t.Errorf("the outcome of %+v is %v, want %v", c.stake, got, c.want)
+		}
+	}
+}
+
+func TestAQuoteIsOldFromATimeOn(t *testing.T) {
+	for name, c := range map[string]struct {
+		from time.Time
+		want bool
+	}{"never": {time.Time{}, false}, "in an hour": {time.Now().Add(time.Hour), false}, "now": {time.Now(), true}} {
+		if got := (Quote{OldFrom: c.from}).Old(); got != c.want {
+			t.Errorf("%s: old %t, want %t", name, got, c.want)
 		}
 	}
 }

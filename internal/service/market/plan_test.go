@@ -170,21 +170,21 @@ func TestWhatMayHaveBeenCountedCosts(t *testing.T) {
 	for name, test := range map[string]struct {
 		fault       func(http.ResponseWriter, *http.Request) bool
 		noInfo      bool
-		least, most int64 // quotes asked for in half a day: for 540 credits or, if it does not say, 157
+		least, most int64 // quotes asked for in 3 hours: for 161 credits or, if it does not say, 54
 	}{
-		"silence":                           {silence, false, 500, 560},
-		"silence of one that does not say":  {silence, true, 140, 170},
-		"silence in the body":               {late, false, 500, 560},
-		"a connection that breaks":          {faultsOfQuotes["a connection that breaks"], false, 8000, 20_000},
-		"429":                               {faultsOfQuotes["429"], false, 8000, 20_000},
-		"used up, and it does not say":      {usedUp, true, 12, 12},
-		"used up, but it says more is left": {usedUp, false, 140, 150},
+		"silence":                           {silence, false, 140, 165},
+		"silence of one that does not say":  {silence, true, 50, 58},
+		"silence in the body":               {late, false, 140, 165},
+		"a connection that breaks":          {faultsOfQuotes["a connection that breaks"], false, 2000, 5000},
+		"429":                               {faultsOfQuotes["429"], false, 2000, 5000},
+		"used up, and it does not say":      {usedUp, true, 3, 3},
+		"used up, but it says more is left": {usedUp, false, 30, 40},
 	} {
 		p := &provider{resets: 15 * 24 * time.Hour, noInfo: test.noInfo}
 		p.limit.Store(15_000)
 		p.fault.Store(&test.fault)
 		inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
-			for begun := time.Now(); time.Since(begun) < 12*time.Hour; time.Sleep(time.Second) {
+			for begun := time.Now(); time.Since(begun) < 3*time.Hour; time.Sleep(time.Second) {
 				c.Price.Get(t.Context(), struct{}{})
 			}
 			if n := p.quotes.Load(); n < test.least || n > test.most {
