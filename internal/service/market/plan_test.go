@@ -329,6 +329,30 @@ func TestVersion3IsAskedWhereVersion1IsGone(t *testing.T) {
 	}
 }
 
+func TestVersion1IsAskedAgainAfterAnHour(t *testing.T) {
+	p, v1 := &provider{resets: time.Hour}, 0
+	p.limit.Store(15_000)
+	gone := func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasPrefix(r.URL.Path, "/v1/") {
+			return false
+		}
+		v1++
+		return status(404, "")(w, r)
+	}
+	p.fault.Store(&gone)
+	inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
+		for _, step := range []struct {
+			wait time.Duration
+			want int
+		}{{0, 1}, {time.Hour - time.Second, 1}, {time.Second, 2}, {time.Second, 2}} {
+			time.Sleep(step.wait)
+			if _, err := c.Probe(t.Context()); err != nil || v1 != step.want {
+				t.Errorf("after %v: version 1 is asked %d times, want %d; %v", step.wait, v1, step.want, err)
+			}
+		}
+	})
+}
+
 func TestAPriceOfNullIsNoPrice(t *testing.T) {
 	_, err := ask(t, "id", "42", 200, ok(`{"42":{"id":42,"symbol":"HRD","quote":{"USD":{"price":null,"volume_24h":1}}}}`))
 	resttest.WantReason(t, err, market.Service, core.NoData)
