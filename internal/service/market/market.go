@@ -143,20 +143,15 @@ func (c *Client) get(ctx context.Context, attempt, pathAndQuery string) (resp re
 		return rest.Response{}, nil, err
 	}
 	resp = *got
-	data, refused, parseErr := parseAnswer(resp.Body, time.Now().UTC())
-	failed, _ := errors.AsType[*core.Error](err)
-	// Such a code says no more than the status.
-	vague := refused == nil || refused.Reason == core.Rejected && refused.RetryAfter == 0
-	switch {
-	case failed != nil && vague:
-		return resp, nil, err
-	case failed != nil:
+	data, refused := parseAnswer(resp.Body, time.Now().UTC())
+	if failed, is := errors.AsType[*core.Error](err); is {
+		if refused == nil || refused.Reason == core.Malformed || refused.Reason == core.Rejected && refused.RetryAfter == 0 {
+			return resp, nil, err // The body says no more than the status.
+		}
 		refused.RetryAfter = max(refused.RetryAfter, failed.RetryAfter)
+	}
+	if refused != nil {
 		return resp, nil, refused.During(attempt)
-	case refused != nil:
-		return resp, nil, refused.During(attempt)
-	case parseErr != nil:
-		return resp, nil, Service.Fail(core.Malformed, parseErr).During(attempt)
 	}
 	return resp, data, nil
 }

@@ -190,6 +190,7 @@ func TestErrorCodeDecidesAtAnyStatus(t *testing.T) {
 		{200, `{"status":{"error_code":500}}`, core.Unreachable},
 		{400, `{"status":{"error_code":0},"data":{"42":` + entry + `}}`, core.Rejected},
 		{500, `{"status":{"error_code":500}}`, core.Unreachable},
+		{500, `{"status":{"error_code":1234}}`, core.Unreachable},
 		{429, `{"status":{}}`, core.Limited},
 		{200, `{"data":{"42":` + entry + `}}`, core.Malformed},
 		{200, `{"status":{"error_code":null},"data":{"42":` + entry + `}}`, core.Malformed},

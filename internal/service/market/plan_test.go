@@ -26,10 +26,12 @@ type provider struct {
 	resets      time.Duration // from the begin
 	begun       time.Time
 	noInfo      bool
+	silentInfo  bool // a request for what is left is never answered
 	// fault answers a request for a quote and returns true, or returns false.
 	fault atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
 	// quotes and infos count the requests.
 	quotes, infos atomic.Int64
+	log           bytes.Buffer // of the client
 }
 
 // counted marks the status 200 of a quote.
@@ -51,6 +53,10 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/v1/key/info" {
 		if p.infos.Add(1); p.noInfo {
 			http.NotFound(w, r)
+			return
+		}
+		if p.silentInfo {
+			silence(w, r)
 			return
 		}
 		fmt.Fprint(w, keyInfo(p.limit.Load(), p.limit.Load()-p.used.Load(), p.begun.Add(p.resets)))
@@ -93,7 +99,7 @@ func inBubble(t *testing.T, p *provider, s market.Settings, test func(*testing.T
 		s.URL, s.By, s.Token, s.Symbol, s.TTL = "http://prices.example.org", "id", "42", "hrd", 30*time.Second
 		cache := core.NewCache(core.CacheConfig{MaxItems: 10, CallTimeout: 5 * time.Second, Timeout: 20 * time.Second, StaleFor: time.Hour, Observer: ops.NewMetrics()})
 		defer cache.Close()
-		test(t, market.New(s, cache, slog.New(slog.DiscardHandler)))
+		test(t, market.New(s, cache, slog.New(slog.NewTextHandler(&p.log, nil))))
 	})
 }
 
@@ -215,6 +221,17 @@ func TestWhatIsLeftIsAskedNowAndThen(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestASilentPlanDelaysAPriceByTwoSeconds(t *testing.T) {
+	p := &provider{silentInfo: true}
+	p.limit.Store(1)
+	inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
+		begun := time.Now()
+		if _, err := c.Price.Get(t.Context(), struct{}{}); err != nil || time.Since(begun) != 2*time.Second {
+			t.Errorf("after %v: %v", time.Since(begun), err)
+		}
+	})
 }
 
 // Without a credit nobody is asked for a quote, and an upgrade is noticed within a minute.
@@ -349,6 +366,9 @@ func TestVersion1IsAskedAgainAfterAnHour(t *testing.T) {
 			if _, err := c.Probe(t.Context()); err != nil || v1 != step.want {
 				t.Errorf("after %v: version 1 is asked %d times, want %d; %v", step.wait, v1, step.want, err)
 			}
+		}
+		if n := strings.Count(p.log.String(), "has ended version 1"); n != 1 {
+			t.Errorf("%d warnings, want 1", n)
 		}
 	})
 }

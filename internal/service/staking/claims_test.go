@@ -126,7 +126,8 @@ func TestThousandsOfWithdrawalsAreReadUpToMaxBody(t *testing.T) {
 // inMemory is a node without a network, for simulated time. Its clock goes.
 type inMemory struct {
 	*node
-	hangs   bool     // never answers a batch
+	hangs   bool // never answers a batch
+	takes   time.Duration
 	headers []string // the numbers of the headers it was asked for
 }
 
@@ -147,6 +148,7 @@ func (m *inMemory) RoundTrip(req *http.Request) (*http.Response, error) {
 		<-req.Context().Done()
 		return nil, req.Context().Err()
 	}
+	time.Sleep(m.takes)
 	rec, asked := httptest.NewRecorder(), req.Clone(req.Context())
 	asked.Body = io.NopCloser(bytes.NewReader(body))
 	m.ServeHTTP(rec, asked)
@@ -165,7 +167,7 @@ func withdrawing(t *testing.T, claim uint64, entries ...entry) (*inMemory, *Clie
 	chain[poolAt(20).Address] = pool(tokensOf(3), entriesAt(m.Block(), entries...))
 	c := newClient(t, m.node, pools, claimBlocks(claim))
 	var err error
-	c.rpc, err = rpc.DialOptions(t.Context(), m.url, rpc.WithHTTPClient(&http.Client{Transport: m}))
+	c.rpc, err = rpc.DialOptions(t.Context(), m.url, rpc.WithHTTPClient(&http.Client{Transport: strictTransport{next: m}}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -186,6 +186,19 @@ func TestBatchesThatAreNotAnsweredRightAreAskedOneByOne(t *testing.T) {
 	}
 }
 
+func TestSomeCallsAreMadeAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, c := withdrawing(t, 0)
+		c.settings.Multicall, m.noBatches, m.takes = nil, true, time.Second
+		began := time.Now()
+		_, err := c.Stakes.Fetch(t.Context(), ann)
+		// The block, the batch, and twice MaxCalls at most for the chain and 21 pools by two methods.
+		if took := time.Since(began); err != nil || took != 4*time.Second {
+			t.Errorf("it took %v, want 4s; %v", took, err)
+		}
+	})
+}
+
 func TestALimitedBatchIsNotAskedOneByOne(t *testing.T) {
 	for name, spoil := range map[string]func(w http.ResponseWriter, a []map[string]any){
 		"as a whole": func(w http.ResponseWriter, _ []map[string]any) { writeJSON(w, refusal(-32005)) },
