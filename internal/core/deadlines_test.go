@@ -23,6 +23,13 @@ func (s *oneEntry) Load(context.Context, string) ([]byte, error) { return s.valu
 
 func (s *oneEntry) Save(context.Context, string, []byte, time.Duration) {}
 
+// noteCounter is a Budget without a bound, which counts the calls of others.
+type noteCounter struct{ noted int }
+
+func (*noteCounter) Spend(context.Context) *Error { return nil }
+
+func (b *noteCounter) Note() { b.noted++ }
+
 // newShared returns a shared question whose service answers "service", with a call's limit of
 // 5 seconds and a StaleFor of an hour.
 func newShared(ttl time.Duration, store Store) *Query[struct{}, string] {
@@ -89,13 +96,15 @@ func TestWhereANewerAnswerComesFrom(t *testing.T) {
 		fails                bool
 		want                 string
 		kept                 string // in the cache
+		noted                int    // calls of another replica
 	}{
 		"nothing is known":                   {cached: none, stored: none, last: none, want: "service", kept: "service"},
 		"another call has just ended":        {cached: 5 * time.Second, stored: none, last: time.Minute, want: "cache", kept: "cache"},
 		"it has ended long ago":              {cached: 40 * time.Second, stored: none, last: time.Minute, want: "service", kept: "service"},
 		"the last answer is due":             {cached: 26 * time.Second, stored: none, last: 26 * time.Second, want: "service", kept: "service"},
-		"a replica has one":                  {cached: 26 * time.Second, stored: 9 * time.Second, last: 26 * time.Second, want: "store", kept: "store"},
-		"a replica has an old one":           {cached: time.Minute, stored: 40 * time.Second, last: time.Minute, fails: true, kept: "store"},
+		"a replica has one":                  {cached: 26 * time.Second, stored: 9 * time.Second, last: 26 * time.Second, want: "store", kept: "store", noted: 1},
+		"there is one after a start":         {cached: none, stored: 9 * time.Second, last: none, want: "store", kept: "store"},
+		"a replica has an old one":           {cached: time.Minute, stored: 40 * time.Second, last: time.Minute, fails: true, kept: "store", noted: 1},
 		"a replica has an older one":         {cached: 26 * time.Second, stored: 27 * time.Second, last: 26 * time.Second, fails: true, kept: "cache"},
 		"a replica has one of a month ago":   {cached: none, stored: maxCreditWait, last: none, fails: true, kept: "store"},
 		"a replica has one from before that": {cached: none, stored: maxCreditWait + time.Second, last: none, fails: true},
@@ -112,7 +121,8 @@ func TestWhereANewerAnswerComesFrom(t *testing.T) {
 			if test.stored != none {
 				store.value, _ = json.Marshal(Snapshot[string]{Value: "store", At: age(test.stored)})
 			}
-			q := newShared(30*time.Second, store)
+			q, budget := newShared(30*time.Second, store), &noteCounter{}
+			q.upstream.budget = budget
 			if test.cached != none {
 				q.put(struct{}{}, Snapshot[string]{Value: "cache", At: age(test.cached)})
 			}
@@ -125,6 +135,9 @@ func TestWhereANewerAnswerComesFrom(t *testing.T) {
 			}
 			if kept, _ := q.Last(struct{}{}); kept.Value != test.kept {
 				t.Errorf("%s: %q is in the cache, want %q", name, kept.Value, test.kept)
+			}
+			if budget.noted != test.noted {
+				t.Errorf("%s: %d calls are noted, want %d", name, budget.noted, test.noted)
 			}
 		})
 	}

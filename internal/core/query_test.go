@@ -115,29 +115,6 @@ func reasonOf(err error) core.Reason {
 	return ""
 }
 
-func TestOldPriceStandsInForStaleFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := quoting(priced(7))
-		first, _ := w.Quote(t.Context())
-
-		w.price(down)
-		time.Sleep(31 * time.Second)
-		old, err := w.Quote(t.Context())
-		if err != nil || !old.Stale || !old.At.Equal(first.At) || !old.FreshUntil.IsZero() {
-			t.Errorf("while failing: %+v, %v", old, err)
-		}
-		time.Sleep(time.Hour)
-		if _, err := w.Quote(t.Context()); err == nil {
-			t.Error("past STALE_FOR the old price is still shown")
-		}
-		w.price(priced(8))
-		time.Sleep(30 * time.Second)
-		if q, err := w.Quote(t.Context()); err != nil || q.Stale || q.Value.Price.IntPart() != 8 {
-			t.Errorf("after the fault: %+v, %v", q, err)
-		}
-	})
-}
-
 func TestSimultaneousCallersShareOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := quoting(after(3 * time.Second))

@@ -129,7 +129,6 @@ type fakeBudget struct {
 	every time.Duration
 	next  time.Time
 	spent atomic.Int64
-	noted atomic.Int64
 }
 
 func (p *fakeBudget) Spend(context.Context) *core.Error {
@@ -143,7 +142,7 @@ func (p *fakeBudget) Spend(context.Context) *core.Error {
 	return nil
 }
 
-func (p *fakeBudget) Note() { p.noted.Add(1) }
+func (p *fakeBudget) Note() {}
 
 // after answers a price as late as that.
 func after(d time.Duration) func(context.Context) (core.Quote, error) {
