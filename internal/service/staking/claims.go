@@ -108,7 +108,7 @@ func (c *Client) timeAhead(ctx context.Context, at block, blocks uint64) time.Ti
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxPaceWait)
 	defer cancel()
-	pace, err := c.pace.Get(ctx, struct{}{})
+	pace, err := c.pace.Get(ctx, at.pinned)
 	if err != nil || pace.Value == 0 || blocks > uint64(maxWait/pace.Value) {
 		return time.Time{}
 	}
@@ -126,10 +126,14 @@ const (
 )
 
 // measurePace returns the time between two blocks, over ClaimBlocks or paceBlocks before the
-// newest one. It returns 0 if the headers do not tell it. It goes back to block 1 at most: the
-// time of a genesis block is arbitrary.
-func (c *Client) measurePace(ctx context.Context, _ struct{}) (time.Duration, error) {
-	at, err := c.read(ctx, nil)
+// newest one, which is found by readPinned or by aggregate. It returns 0 if the headers do not
+// tell it. It goes back to block 1 at most: the time of a genesis block is arbitrary.
+func (c *Client) measurePace(ctx context.Context, pinned bool) (time.Duration, error) {
+	read := c.aggregate
+	if pinned {
+		read = c.readPinned
+	}
+	at, err := read(ctx, nil)
 	if err != nil {
 		return 0, failure(err).During("find the newest block")
 	}

@@ -146,7 +146,7 @@ func (c *Client) readPinned(ctx context.Context, calls []ethCall) (at block, err
 			calls[i-1].err = e.Error
 		}
 	}
-	at.chainID = id.ToInt()
+	at.chainID, at.pinned = id.ToInt(), true
 	return at, c.verify(at)
 }
 

@@ -70,8 +70,9 @@ type Client struct {
 	settings Settings
 	rpc      *rpc.Client
 	unread   func(core.Pool)
-	// pace is the time between two blocks; 0: the node's headers do not tell it.
-	pace *core.Query[struct{}, time.Duration]
+	// pace is the time between two blocks, as readPinned numbers them or as aggregate does; 0:
+	// the node's headers do not tell it.
+	pace *core.Query[bool, time.Duration]
 	// noMulticallUntil is when Multicall3 is used again, in Unix nanoseconds.
 	noMulticallUntil atomic.Int64
 }
@@ -88,7 +89,7 @@ func New(s Settings, cache *core.Cache, unread func(core.Pool)) (*Client, error)
 	client := &Client{Upstream: core.NewUpstream(cache, Service, s.TTL, nil), settings: s, rpc: node, unread: unread}
 	// An Upstream of its own: who waits for the pace holds a permit of the other, and a node that
 	// does not tell the pace still tells stakes.
-	client.pace = core.NewQuery(core.NewUpstream(cache, Service, s.TTL, nil), &core.Query[struct{}, time.Duration]{
+	client.pace = core.NewQuery(core.NewUpstream(cache, Service, s.TTL, nil), &core.Query[bool, time.Duration]{
 		Name: "pace", TTL: paceTTL, Fetch: client.measurePace, Cacheable: func(pace time.Duration) bool { return pace > 0 },
 	})
 	client.Stakes = core.NewQuery(client.Upstream, &core.Query[common.Address, core.Stake]{

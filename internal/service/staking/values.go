@@ -85,6 +85,7 @@ func isWord(data []byte, want int) bool {
 // block is a block as the node or Multicall3 reports it, unchecked.
 type block struct {
 	chainID   *big.Int
+	pinned    bool         // readPinned found it
 	Number    *hexutil.Big `json:"number"`
 	Timestamp *hexutil.Big `json:"timestamp"` // Unix time in seconds; nil if none is given
 }
