@@ -74,6 +74,16 @@ func TestTheTokenIsNamedByTheFirstSettingGiven(t *testing.T) {
 	}
 }
 
+func TestCreditsAreCountedUnlessTheBoundIsZero(t *testing.T) {
+	for value, counted := range map[string]bool{"": true, "5": true, "0": false} {
+		var s market.Settings
+		configtest.Fill(t, s.Table(), "TOKEN_SYMBOL=HRD", "PRICE_MONTHLY_CREDITS="+value)
+		if got := newClient(s).Budget() != nil; got != counted {
+			t.Errorf("%q: they are counted: %t", value, got)
+		}
+	}
+}
+
 func TestImpossibleNumbersAreMalformed(t *testing.T) {
 	for _, quote := range []string{
 		`null`, `{}`, `[]`, `{"EUR":{"price":1}}`, `{"usd":{"price":1}}`, `{"USD":null}`, `{"USD":{}}`, `{"USD":[]}`,

@@ -122,11 +122,7 @@ func (s Settings) find(data any) (map[string]any, error) {
 			entries = []any{member}
 		}
 		for _, v := range entries {
-			entry, ok := v.(map[string]any)
-			if !ok {
-				return nil, errors.New("an entry that is not an object")
-			}
-			if s.matches(entry) {
+			if entry, is := v.(map[string]any); is && s.matches(entry) {
 				matching = append(matching, entry)
 			}
 		}

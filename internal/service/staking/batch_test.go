@@ -62,7 +62,7 @@ func wantStakes(t *testing.T, answers []core.Answer[core.Stake]) {
 }
 
 func TestManyWalletsAreReadInFewCalls(t *testing.T) {
-	for n, trips := range map[int]int{0: 0, 1: 1, 52: 1, 53: 2, 1000: 20} {
+	for n, trips := range map[int]int{0: 0, 1: 1, 52: 1, 53: 2, 105: 3} {
 		node, pools := countingNode(t)
 		c := newClient(t, node, pools)
 		told := map[core.Pool]int{}
@@ -105,7 +105,7 @@ func TestARefusedBatchIsHalvedForTheRest(t *testing.T) {
 	node, pools := countingNode(t)
 	refused := limitCalls(node, 13*21+3)
 	c := newClient(t, node, pools)
-	wantStakes(t, c.StakesOf(t.Context(), walletsTo(200)))
+	wantStakes(t, c.StakesOf(t.Context(), walletsTo(100)))
 	if *refused != 2 { // 52 and 26 wallets, and then never more than 13
 		t.Errorf("%d calls were refused, want 2", *refused)
 	}

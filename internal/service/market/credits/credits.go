@@ -166,13 +166,10 @@ func (b *Budget) Learn(r Reading) {
 		weight := 1 - math.Exp(-passed/float64(othersMemory))
 		b.others += weight * (max(expected-b.left, 0)/passed - b.others)
 	}
-	b.read = b.at
-	if r.Left > 0 {
-		b.usedUpUntil = time.Time{}
-	}
+	b.read, b.usedUpUntil = b.at, time.Time{}
 }
 
-// UseUp makes Spend refuse for so long, or until a Reading with credits left.
+// UseUp makes Spend refuse for so long, or until the next Reading.
 func (b *Budget) UseUp(lasts time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -2,6 +2,7 @@ package credits
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 )
@@ -243,6 +244,14 @@ func TestCreditsComeBackAndAreSavedUp(t *testing.T) {
 	}
 }
 
+func TestAnOperatorsBoundIsNoMoreThanIsLeft(t *testing.T) {
+	b := newBudget(10_000, func() time.Time { return start })
+	b.Learn(Reading{Left: 24, Resets: day})
+	if got := b.Every().Round(time.Second); got != time.Hour {
+		t.Errorf("a credit comes back after %v, want an hour", got)
+	}
+}
+
 // Others with the same key may spend more than there is. A quarter of the pace is kept then.
 func TestOthersLeaveAQuarter(t *testing.T) {
 	now := start
@@ -259,12 +268,32 @@ func TestOthersLeaveAQuarter(t *testing.T) {
 }
 
 func TestACallThatIsNotCountedIsFree(t *testing.T) {
-	b := newBudget(0, func() time.Time { return start })
-	for i := range 100 {
-		if wait, _ := b.Spend(); wait > 0 {
-			t.Fatalf("call %d has to wait for %v", i, wait)
+	for _, left := range []int{0, 1} { // 0: the provider does not say
+		b := newBudget(0, func() time.Time { return start })
+		if left > 0 {
+			b.Learn(Reading{Left: left, Resets: day})
 		}
-		b.Refund()
+		for i := range 100 {
+			if wait, _ := b.Spend(); wait > 0 {
+				t.Fatalf("%d left: call %d has to wait for %v", left, i, wait)
+			}
+			b.Refund()
+		}
+	}
+}
+
+// What the provider has not counted makes no credits, and others no faster pace.
+func TestMoreLeftThanExpectedIsNoUpgrade(t *testing.T) {
+	b := newBudget(0, func() time.Time { return start })
+	for range 3 {
+		b.Learn(Reading{Left: 15_000, Resets: 15_000 * time.Minute})
+		if got := b.Every().Round(time.Second); got != time.Minute {
+			t.Errorf("a credit comes back after %v, want a minute", got)
+		}
+		spendAll(b)
+	}
+	if b.Learn(Reading{Left: 15_000, Resets: Month}); b.Available() != 0 {
+		t.Errorf("%v credits", b.Available())
 	}
 }
 
@@ -277,7 +306,7 @@ func TestTheProviderDecides(t *testing.T) {
 		t.Error("the first reading does not end a refusal")
 	}
 	b.Learn(Reading{Left: 0, Resets: 2 * day})
-	if wait, usedUp := b.Spend(); wait != 2*day || !usedUp || b.Available() != 0 {
+	if wait, usedUp := b.Spend(); wait != 2*day || !usedUp || b.Available() != 0 || b.Every() <= 0 {
 		t.Errorf("with none left: wait %v, used up: %v", wait, usedUp)
 	}
 	b.Learn(Reading{Left: 5000, Resets: 2 * day}) // an upgrade
@@ -315,5 +344,9 @@ func TestNeverLessThanNothing(t *testing.T) {
 	now = now.Add(-day)
 	if got := spendAll(b); got != 0 {
 		t.Errorf("%d credits by a clock that is set back", got)
+	}
+	b.level = math.Nextafter(1, 0)
+	if wait, _ := b.Spend(); wait == 0 {
+		t.Error("rounding grants a credit")
 	}
 }
