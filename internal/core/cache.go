@@ -34,7 +34,7 @@ type Observer interface {
 type CacheConfig struct {
 	// MaxItems bounds the cached answers; it is above 0.
 	MaxItems int
-	// StaleFor is how long past its TTL an answer with a Source may stand in while its
+	// StaleFor is how long past its TTL an answer with SharedAs may stand in while its
 	// service fails.
 	StaleFor time.Duration
 	// CallTimeout bounds one call to a service, Timeout all calls for one answer. The
@@ -51,7 +51,7 @@ type CacheConfig struct {
 const sweepEvery = time.Minute
 
 // Cache keeps the answers to every Query and merges simultaneous questions. When it is
-// full, the oldest answers are evicted. Answers with a Source are not, so that many
+// full, the oldest answers are evicted. Answers with SharedAs are not, so that many
 // wallets cannot crowd out the price.
 //
 // It is built on go-cache, which has no bound, loader or single flight. go-cache's janitor

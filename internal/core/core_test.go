@@ -2,6 +2,7 @@ package core
 
 import (
 	"testing"
+	"time"
 
 	"github.com/shopspring/decimal"
 )
@@ -24,12 +25,27 @@ func TestAnAmountIsReachedByWhatWasRead(t *testing.T) {
 		{Stake{Checked: 20, Staked: staked("1000"), Failed: unread}, "1000", Staker},
 		{Stake{Checked: 20, Staked: staked("999"), Failed: unread}, "1000", Undetermined},
 		{Stake{Checked: 21, Staked: staked("0.000000000000000001")}, "0", Staker},
+		{Stake{Checked: 1, Staked: staked("1"), Failed: unread}, "0", Staker},
 		{Stake{Checked: 21}, "0", NotStaker},
 		{Stake{Checked: 20, Failed: unread}, "0", Undetermined},
 		{Stake{}, "0", Undetermined},
 	} {
 		if got := c.stake.Reaches(decimal.RequireFromString(c.amount)); got != c.want {
 			t.Errorf("%+v reaches %s: %v, want %v", c.stake, c.amount, got, c.want)
+		}
+		if got := c.stake.Outcome(); c.amount == "0" && got != c.want {
+			t.Errorf("the outcome of %+v is %v, want %v", c.stake, got, c.want)
+		}
+	}
+}
+
+func TestAQuoteIsOldFromATimeOn(t *testing.T) {
+	for name, c := range map[string]struct {
+		from time.Time
+		want bool
+	}{"never": {time.Time{}, false}, "in an hour": {time.Now().Add(time.Hour), false}, "now": {time.Now(), true}} {
+		if got := (Quote{OldFrom: c.from}).Old(); got != c.want {
+			t.Errorf("%s: old %t, want %t", name, got, c.want)
 		}
 	}
 }

@@ -49,16 +49,16 @@ type Query[K, V any] struct {
 	// Cacheable reports whether an answer may be cached; nil: always.
 	Cacheable func(V) bool
 
-	// Source is set if there is only one question, and everybody may see its answer. That
+	// SharedAs is set if there is only one question, and everybody may see its answer. That
 	// answer is refreshed shortly before it expires, is returned for up to
 	// CacheConfig.StaleFor longer while the service fails, is kept in the Store, and is not
 	// evicted from a full cache.
 	//
-	// Source names all that the answer depends on, such as the service's URL. So a replica
+	// SharedAs names all that the answer depends on, such as the service's URL. So a replica
 	// never loads what another one saved under other settings.
-	Source string
+	SharedAs string
 	// Check returns an error if the service cannot have given a loaded answer. A Query with
-	// a Source needs it.
+	// SharedAs needs it.
 	Check func(V) error
 
 	upstream *Upstream
@@ -147,16 +147,15 @@ type deadlines struct {
 // has ended, at most for StaleFor longer, and is returned as stale at least until then.
 func (q *Query[K, V]) deadlines(at time.Time) deadlines {
 	fresh := at.Add(q.TTL)
-	if q.Source == "" || at.IsZero() {
+	if q.SharedAs == "" || at.IsZero() {
 		return deadlines{due: fresh, fresh: fresh, stale: fresh}
 	}
 	cache := q.upstream.cache
 	until := deadlines{due: fresh.Add(-min(cache.CallTimeout, q.TTL/3)), fresh: fresh, stale: fresh.Add(cache.StaleFor)}
-	if pause := q.upstream.lastCreditPause(); pause.next.After(until.due) {
+	if pause := q.upstream.lastCreditPause(); pause.next.After(fresh) {
 		until.why, until.due = pause.why, Later(until.due, pause.recheck)
 		answered := pause.next.Add(cache.CallTimeout)
-		until.fresh = Later(fresh, Earlier(answered, until.stale))
-		until.stale = Later(until.stale, answered)
+		until.fresh, until.stale = Earlier(answered, until.stale), Later(answered, until.stale)
 	}
 	return until
 }
@@ -231,7 +230,7 @@ func (q *Query[K, V]) refetch(ctx context.Context, key K, last time.Time) (Snaps
 	s := Snapshot[V]{Value: value, At: time.Now()}
 	if q.cacheable(value) {
 		q.put(key, s)
-		if b, err := json.Marshal(s); err == nil && q.Source != "" && q.upstream.cache.Store != nil {
+		if b, err := json.Marshal(s); err == nil && q.SharedAs != "" && q.upstream.cache.Store != nil {
 			q.upstream.cache.Store.Save(ctx, q.storeKey(), b, q.lifetime())
 		}
 	}
@@ -240,23 +239,23 @@ func (q *Query[K, V]) refetch(ctx context.Context, key K, last time.Time) (Snaps
 
 // lifetime returns how long after its time an answer is kept: as long as Get may need it.
 func (q *Query[K, V]) lifetime() time.Duration {
-	if q.Source == "" {
+	if q.SharedAs == "" {
 		return q.TTL
 	}
 	return q.TTL + q.upstream.cache.StaleFor + maxCreditWait
 }
 
-// put caches s for the rest of its lifetime.
+// put caches s for its lifetime.
 func (q *Query[K, V]) put(key K, s Snapshot[V]) {
-	q.upstream.cache.put(q.id(key), s, q.Source != "", q.lifetime()-time.Since(s.At))
+	q.upstream.cache.put(q.id(key), s, q.SharedAs != "", q.lifetime())
 }
 
-func (q *Query[K, V]) storeKey() string { return fmt.Sprintf("%s %d %s", q.Name, schema, q.Source) }
+func (q *Query[K, V]) storeKey() string { return fmt.Sprintf("%s %d %s", q.Name, schema, q.SharedAs) }
 
-// load returns the answer that a replica saved last. It returns false without a Source or a
+// load returns the answer that a replica saved last. It returns false without SharedAs or a
 // Store, and if nothing is saved that this version could have saved.
 func (q *Query[K, V]) load(ctx context.Context) (s Snapshot[V], ok bool) {
-	if q.Source == "" || q.upstream.cache.Store == nil {
+	if q.SharedAs == "" || q.upstream.cache.Store == nil {
 		return s, false
 	}
 	saved, err := q.upstream.cache.Store.Load(ctx, q.storeKey())

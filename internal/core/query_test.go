@@ -16,7 +16,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
-	"herald/internal/ops"
 )
 
 var (
@@ -55,11 +54,11 @@ func newQueryTest(s querySetup) *queryTest {
 	ttl := cmp.Or(s.ttl, 30*time.Second)
 	c := core.NewCache(core.CacheConfig{
 		MaxItems: cmp.Or(s.maxItems, 100), Store: s.store, Log: s.log,
-		StaleFor: time.Hour, CallTimeout: 5 * time.Second, Timeout: 20 * time.Second, Observer: ops.NewMetrics(),
+		StaleFor: time.Hour, CallTimeout: 5 * time.Second, Timeout: 20 * time.Second, Observer: core.SilentObserver{},
 	})
 	w := &queryTest{cache: c, quote: s.price, market: core.NewUpstream(c, market, ttl, s.budget), chain: core.NewUpstream(c, chain, time.Minute, nil)}
 	w.prices = core.NewQuery(w.market, &core.Query[struct{}, core.Quote]{
-		Name: "price", TTL: ttl, Source: cmp.Or(s.source, "USD"),
+		Name: "price", TTL: ttl, SharedAs: cmp.Or(s.source, "USD"),
 		Check: func(q core.Quote) error {
 			if e := q.Price.Exponent(); e < -100 || e > 100 || !q.Price.IsPositive() {
 				return errors.New("no price")
@@ -116,47 +115,6 @@ func reasonOf(err error) core.Reason {
 	return ""
 }
 
-func TestOldPriceStandsInForStaleFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := quoting(priced(7))
-		first, _ := w.Quote(t.Context())
-
-		w.price(down)
-		time.Sleep(31 * time.Second)
-		old, err := w.Quote(t.Context())
-		if err != nil || !old.Stale || !old.At.Equal(first.At) || !old.FreshUntil.IsZero() {
-			t.Errorf("while failing: %+v, %v", old, err)
-		}
-		time.Sleep(time.Hour)
-		if _, err := w.Quote(t.Context()); err == nil {
-			t.Error("past STALE_FOR the old price is still shown")
-		}
-		w.price(priced(8))
-		time.Sleep(30 * time.Second)
-		if q, err := w.Quote(t.Context()); err != nil || q.Stale || q.Value.Price.IntPart() != 8 {
-			t.Errorf("after the fault: %+v, %v", q, err)
-		}
-	})
-}
-
-func TestStakeOutcome(t *testing.T) {
-	found := []core.PoolAmount{{Amount: decimal.NewFromInt(1)}}
-	for name, test := range map[string]struct {
-		stake core.Stake
-		want  core.Outcome
-	}{
-		"found everywhere":             {core.Stake{Staked: found, Checked: 21}, core.Staker},
-		"found although others failed": {core.Stake{Staked: found, Checked: 1, Failed: make([]core.UnreadPool, 20)}, core.Staker},
-		"none, all read":               {core.Stake{Checked: 21}, core.NotStaker},
-		"none, one not read":           {core.Stake{Checked: 20, Failed: make([]core.UnreadPool, 1)}, core.Undetermined},
-		"nothing read":                 {core.Stake{}, core.Undetermined},
-	} {
-		if got := test.stake.Outcome(); got != test.want {
-			t.Errorf("%s: %v, want %v", name, got, test.want)
-		}
-	}
-}
-
 func TestSimultaneousCallersShareOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := quoting(after(3 * time.Second))
@@ -181,28 +139,6 @@ func TestSimultaneousCallersShareOneCall(t *testing.T) {
 			t.Errorf("%d calls, want 1", n)
 		}
 	})
-}
-
-// late is a key that calls its function whenever it is printed.
-type late func()
-
-func (l late) String() string { l(); return "key" }
-
-// An asker has looked into the cache, and before they ask the service another's call
-// ends.
-func TestAnswerCachedMeanwhileIsNotFetched(t *testing.T) {
-	calls, printed := 0, 0
-	query := core.NewQuery(newQueryTest(querySetup{}).chain, &core.Query[late, int]{
-		Name: "late", TTL: time.Minute, Fetch: func(context.Context, late) (int, error) { calls++; return calls, nil },
-	})
-	got, err := query.Get(t.Context(), func() {
-		if printed++; printed == 2 {
-			query.Get(t.Context(), func() {})
-		}
-	})
-	if got.Value != 1 || err != nil || calls != 1 {
-		t.Errorf("%v, %v after %d calls", got.Value, err, calls)
-	}
 }
 
 func TestBothAsksAtOnceAndKeepsErrorsApart(t *testing.T) {
@@ -264,9 +200,10 @@ func TestExpiredAnswersLeaveTheCache(t *testing.T) {
 		w := full(3)
 		w.askStakes(t, 0, 1)
 		time.Sleep(45 * time.Second)
-		w.askStakes(t, 1, 3)
-		// The first has expired, and the next sweep is to come.
-		time.Sleep(16 * time.Second)
+		w.askStakes(t, 1, 2)
+		time.Sleep(15 * time.Second) // What has expired is swept now.
+		w.askStakes(t, 2, 3)
+		time.Sleep(time.Second) // The first has expired, and the next sweep is to come.
 		w.askStakes(t, 0, 1)
 		w.askStakes(t, 3, 4)
 		if n := w.askStakes(t, 0, 1) + w.askStakes(t, 2, 4); n != 0 {
@@ -297,6 +234,10 @@ func TestFullCacheEvictsTheOldestWallets(t *testing.T) {
 		}
 		if n := w.askStakes(t, 2*bound, 2*bound+1); n != 1 {
 			t.Error("one more than the bound is kept")
+		}
+		w.askStakes(t, 0, 3*bound)
+		if n := w.askStakes(t, 2*bound+1, 3*bound); n != 0 || w.cache.Items() != bound {
+			t.Errorf("with room for %d, %d of the newest wallets were forgotten in a second round and %d answers are kept", bound, n, w.cache.Items())
 		}
 	}
 }

@@ -128,22 +128,21 @@ type fakeBudget struct {
 	mu    sync.Mutex
 	every time.Duration
 	next  time.Time
-	taken atomic.Int64
-	noted atomic.Int64
+	spent atomic.Int64
 }
 
-func (p *fakeBudget) Take(context.Context) *core.Error {
+func (p *fakeBudget) Spend(context.Context) *core.Error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if wait := time.Until(p.next); wait > 0 {
 		return &core.Error{Service: market, Reason: core.NoCredit, RetryAfter: wait, Err: errors.New("not due")}
 	}
 	p.next = time.Now().Add(p.every)
-	p.taken.Add(1)
+	p.spent.Add(1)
 	return nil
 }
 
-func (p *fakeBudget) Note() { p.noted.Add(1) }
+func (p *fakeBudget) Note() {}
 
 // after answers a price as late as that.
 func after(d time.Duration) func(context.Context) (core.Quote, error) {
@@ -157,82 +156,41 @@ func after(d time.Duration) func(context.Context) (core.Quote, error) {
 	}
 }
 
-// apart is the time between two callers of askFor.
-const apart = time.Second / 5
-
-// askFor asks 5 times a second for so long, and returns once each has been
-// answered. It passes on one answer at a time.
-func (w *queryTest) askFor(t *testing.T, lasts time.Duration, each func(core.Snapshot[core.Quote], time.Duration, error)) {
-	t.Helper()
-	var askers sync.WaitGroup
-	var one sync.Mutex
-	for range int(lasts / apart) {
-		askers.Go(func() {
-			start := time.Now()
-			q, err := w.Quote(t.Context())
-			waited := time.Since(start)
-			one.Lock()
-			defer one.Unlock()
-			each(q, waited, err)
-		})
-		time.Sleep(apart)
-	}
-	askers.Wait()
-}
-
-func TestOnlyTheFirstCallerWaits(t *testing.T) {
-	for _, c := range []struct{ ttl, takes time.Duration }{
-		{30 * time.Second, 800 * time.Millisecond}, {30 * time.Second, 4900 * time.Millisecond}, {time.Minute, 0},
+// Who asks shortly before an answer expires starts a refresh, and waits for nothing.
+func TestAnAnswerIsRefreshedBeforeItExpires(t *testing.T) {
+	for name, test := range map[string]struct {
+		refresh func(context.Context) (core.Quote, error)
+		fails   bool
+	}{
+		"in time": {after(4900 * time.Millisecond), false}, "it fails": {failing(core.Rejected), true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newQueryTest(querySetup{ttl: c.ttl, price: after(c.takes)})
-			w.Quote(t.Context())
-			const lasts = 3 * time.Minute
-			lead := min(5*time.Second, c.ttl/3)
-			oldest := max(c.ttl, c.ttl-lead+c.takes+apart)
-			w.askFor(t, lasts, func(q core.Snapshot[core.Quote], waited time.Duration, err error) {
-				if age := time.Since(q.At); err != nil || q.Stale || waited > 0 || age > oldest {
-					t.Errorf("TTL %v, service of %v: waited %v for %v, %v old", c.ttl, c.takes, waited, err, age)
+			w := quoting(priced(1))
+			first, _ := w.Quote(t.Context())
+			w.price(test.refresh)
+			for _, step := range []struct {
+				at    time.Duration
+				calls int64
+			}{{24900 * time.Millisecond, 1}, {25 * time.Second, 2}, {25100 * time.Millisecond, map[bool]int64{false: 2, true: 3}[test.fails]}} {
+				time.Sleep(time.Until(first.At.Add(step.at)))
+				q, err := w.Quote(t.Context())
+				if err != nil || q.Stale || q.At != first.At || q.FreshUntil != first.At.Add(30*time.Second) || time.Since(first.At) != step.at {
+					t.Errorf("%s, after %v: %+v, %v", name, step.at, q, err)
 				}
-			})
-			// One more is in flight at the end, and the first was not early.
-			maxCalls := int64(lasts/(c.ttl-lead+c.takes)) + 2
-			if n := w.calls.Load(); n > maxCalls || n < int64(lasts/oldest) {
-				t.Errorf("TTL %v, service of %v: %d calls, want at most %d", c.ttl, c.takes, n, maxCalls)
+				if synctest.Wait(); w.calls.Load() != step.calls {
+					t.Errorf("%s, after %v: %d calls, want %d", name, step.at, w.calls.Load(), step.calls)
+				}
 			}
-			time.Sleep(10 * time.Second)
+			time.Sleep(5 * time.Second)
+			if q, err := w.Quote(t.Context()); err != nil || q.Stale != test.fails || time.Since(first.At) != 30100*time.Millisecond {
+				t.Errorf("%s, once it has expired: %+v, %v", name, q, err)
+			}
 			before := w.calls.Load()
-			time.Sleep(time.Hour)
-			if n := w.calls.Load(); n != before {
-				t.Errorf("%d calls while nobody asked", n-before)
+			if time.Sleep(time.Hour); w.calls.Load() != before {
+				t.Errorf("%s: %d calls while nobody asked", name, w.calls.Load()-before)
 			}
 		})
 	}
-}
-
-func TestFailedEarlyRefreshChangesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := quoting(priced(7))
-		first, _ := w.Quote(t.Context())
-		w.price(failing(core.Rejected))
-		time.Sleep(20 * time.Second)
-		w.askFor(t, 10*time.Second, func(q core.Snapshot[core.Quote], waited time.Duration, err error) {
-			if err != nil || q.Stale || waited > 0 || !q.At.Equal(first.At) || !q.FreshUntil.Equal(first.At.Add(30*time.Second)) {
-				t.Errorf("after %v: %+v, %v", waited, q, err)
-			}
-		})
-		if n := w.calls.Load(); n > 6 {
-			t.Errorf("%d calls, want at most 5 more than the first", n)
-		}
-		if q, err := w.Quote(t.Context()); err != nil || !q.Stale {
-			t.Errorf("once it is over: %+v, %v", q, err)
-		}
-		w.price(priced(8))
-		time.Sleep(5 * time.Second)
-		if q, err := w.Quote(t.Context()); err != nil || q.Stale || q.Value.Price.IntPart() != 8 {
-			t.Errorf("once the service is well: %+v, %v", q, err)
-		}
-	})
 }
 
 func TestCloseCancelsAndWaitsForCalls(t *testing.T) {

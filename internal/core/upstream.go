@@ -35,10 +35,10 @@ const (
 
 // Budget bounds the calls to a service that charges for them. It is safe for concurrent use.
 type Budget interface {
-	// Take spends the credit for one call and returns nil. Without a credit it spends nothing
+	// Spend spends the credit for one call and returns nil. Without a credit it spends nothing
 	// and returns an error of the reason NoCredit or UsedUp, with the time until the next one.
 	// It may block for a call to the service.
-	Take(ctx context.Context) *Error
+	Spend(ctx context.Context) *Error
 	// Note counts a call that another replica made.
 	Note()
 }
@@ -128,7 +128,7 @@ func (u *Upstream) call(ctx context.Context, countAll bool, f func(context.Conte
 }
 
 // admit spends a credit and returns nil, or returns why the service must not be called now.
-// It may block as Budget.Take does.
+// It may block as Budget.Spend does.
 func (u *Upstream) admit(ctx context.Context) *Error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -136,7 +136,7 @@ func (u *Upstream) admit(ctx context.Context) *Error {
 		return why
 	}
 	u.mu.Unlock()
-	err := u.budget.Take(ctx)
+	err := u.budget.Spend(ctx)
 	u.mu.Lock()
 	if err != nil {
 		u.pause(err, min(err.RetryAfter, recheckBudget))

@@ -16,35 +16,36 @@ import (
 	"herald/internal/core"
 )
 
-func TestDeadServiceIsNotCalledEachTime(t *testing.T) {
+func TestACallEndsAfterItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := quoting(hung)
 		start := time.Now()
-		if _, err := w.Quote(t.Context()); reasonOf(err) != core.SlowAnswer || time.Since(start) != 20*time.Second {
-			t.Errorf("hung: %v after %v", err, time.Since(start))
-		}
-		w = quoting(down)
-		for range 1000 {
-			if _, err := w.Quote(t.Context()); err == nil {
-				t.Fatal("a dead service gave a price")
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		if n := w.calls.Load(); n > 20 {
-			t.Errorf("%d calls in 10 s, want at most 20", n)
+		if _, err := quoting(hung).Quote(t.Context()); reasonOf(err) != core.SlowAnswer || time.Since(start) != 20*time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
 		}
 	})
 }
 
-func TestPauseAfterFailuresIsAtMostATTL(t *testing.T) {
-	for ttl, want := range map[time.Duration]time.Duration{2 * time.Second: 2 * time.Second, 30 * time.Second: 5 * time.Second} {
+func TestAPauseAfterFiveFailuresInARow(t *testing.T) {
+	for _, test := range []struct{ ttl, retryAfter, want time.Duration }{
+		{2 * time.Second, 0, 2 * time.Second}, {30 * time.Second, 0, 5 * time.Second}, {30 * time.Second, time.Minute, time.Minute},
+	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newQueryTest(querySetup{ttl: ttl, price: failing(core.Malformed)})
-			for range 5 {
+			w := newQueryTest(querySetup{ttl: test.ttl})
+			w.price(func(ctx context.Context) (core.Quote, error) {
+				if w.calls.Load() == 5 {
+					return priced(7)(ctx)
+				}
+				return core.Quote{}, &core.Error{Service: market, Reason: core.Malformed, RetryAfter: test.retryAfter, Err: errors.New("no")}
+			})
+			for range 10 {
+				time.Sleep(max(test.ttl, test.retryAfter))
 				w.Quote(t.Context())
+				if got := w.market.Health().PausedFor; w.calls.Load() == 6 && got != test.retryAfter {
+					t.Errorf("%+v: paused for %v after one failure", test, got)
+				}
 			}
-			if got := w.market.Health().PausedFor; got != want {
-				t.Errorf("TTL %v: paused for %v, want %v", ttl, got, want)
+			if got := w.market.Health().PausedFor; got != test.want || w.calls.Load() != 10 {
+				t.Errorf("%+v: paused for %v after %d calls", test, got, w.calls.Load())
 			}
 		})
 	}
@@ -54,7 +55,7 @@ func TestOddAnswersAboutOnePersonDoNotPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newQueryTest(querySetup{})
 		w.stake = func(context.Context) (core.Stake, error) {
-			return core.Stake{}, chain.Fail(core.Rejected, errors.New("odd"))
+			return core.Stake{}, chain.Fail([]core.Reason{core.Malformed, core.Rejected}[w.calls.Load()%2], errors.New("odd"))
 		}
 		for i := range byte(20) {
 			w.stakes.Get(t.Context(), common.Address{i})

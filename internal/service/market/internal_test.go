@@ -8,20 +8,29 @@ import (
 	"herald/internal/core"
 )
 
-func TestAUsedUpPlanIsAskedForWhenItMayBeReset(t *testing.T) {
+func TestWhatAnErrorCodeMeans(t *testing.T) {
+	const noon = "2026-11-20T12:00:00Z"
 	for _, c := range []struct {
-		code int
-		now  string
-		want time.Duration
+		now   string
+		want  core.Reason
+		retry time.Duration
+		codes []int
 	}{
-		{1009, "2026-11-20T23:59:00Z", time.Minute},
-		{1009, "2026-11-20T12:00:00Z", time.Hour},
-		{1010, "2026-12-31T23:59:59Z", time.Hour},
+		{noon, core.Rejected, 0, []int{1, 404, 600, 1000, 1012}},
+		{noon, core.Rejected, time.Minute, []int{400}},
+		{noon, core.Denied, time.Minute, []int{401, 403, 1001, 1002, 1007}},
+		{noon, core.Limited, time.Minute, []int{429, 1008, 1011}},
+		{noon, core.Unreachable, 0, []int{500, 502, 599}},
+		{noon, core.UsedUp, time.Hour, []int{1009, 1010}},
+		{"2026-11-20T23:59:00Z", core.UsedUp, time.Minute, []int{1009}},
+		{"2026-12-31T23:59:59Z", core.UsedUp, time.Hour, []int{1010}},
 	} {
 		now, _ := time.Parse(time.RFC3339, c.now)
-		_, refused, _ := parseAnswer(fmt.Appendf(nil, `{"status":{"error_code":%d}}`, c.code), now)
-		if refused.RetryAfter != c.want || refused.Reason != core.UsedUp {
-			t.Errorf("%d at %s: %s, retry after %v, want %v", c.code, c.now, refused.Reason, refused.RetryAfter, c.want)
+		for _, code := range c.codes {
+			_, refused := parseAnswer(fmt.Appendf(nil, `{"status":{"error_code":%d}}`, code), now)
+			if refused.Reason != c.want || refused.RetryAfter != c.retry {
+				t.Errorf("%d at %s: %s, retry after %v, want %s, %v", code, c.now, refused.Reason, refused.RetryAfter, c.want, c.retry)
+			}
 		}
 	}
 }
@@ -36,8 +45,8 @@ func FuzzParse(f *testing.F) {
 	}
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		data, refused, err := parseAnswer(body, now)
-		if err != nil || refused != nil {
+		data, refused := parseAnswer(body, now)
+		if refused != nil {
 			return
 		}
 		found, err := Settings{By: "id", Token: "42", Symbol: "HRD"}.listing(data, now)

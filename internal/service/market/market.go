@@ -3,8 +3,8 @@
 //
 // Many coins share a symbol, and a wrong price is worse than none. So an entry counts
 // only if it must be the token that was asked for, and if all its numbers are possible.
-// Asked by symbol, the API answers with the coin that the provider ranks first, so an ID
-// or a slug is safer.
+// Asked by symbol, the API answers with the coin that the provider ranks first, so an ID is
+// safer.
 package market
 
 import (
@@ -32,9 +32,9 @@ var Service = &core.Service{
 		core.Limited:   "PRICE_TTL and the plan of PRICE_API_KEY",
 		core.UsedUp:    "PRICE_API_KEY, whose plan is used up, and PRICE_MONTHLY_CREDITS",
 		core.NoCredit:  "PRICE_MONTHLY_CREDITS",
-		core.Rejected:  "PRICE_TOKEN_ID, PRICE_TOKEN_SLUG, TOKEN_SYMBOL and PRICE_API_URL",
-		core.Malformed: "PRICE_TOKEN_ID, PRICE_TOKEN_SLUG, TOKEN_SYMBOL and PRICE_API_URL",
-		core.NoData:    "PRICE_TOKEN_ID, PRICE_TOKEN_SLUG and TOKEN_SYMBOL: the provider may no longer track that token",
+		core.Rejected:  "PRICE_TOKEN_ID, TOKEN_SYMBOL and PRICE_API_URL",
+		core.Malformed: "PRICE_TOKEN_ID, TOKEN_SYMBOL and PRICE_API_URL",
+		core.NoData:    "PRICE_TOKEN_ID and TOKEN_SYMBOL: the provider may no longer track that token",
 	},
 }
 
@@ -53,8 +53,6 @@ type Client struct {
 	// v1Gone is when version 1 of the quotes was last gone and version 3 answered, in Unix
 	// nanoseconds; 0: never.
 	v1Gone atomic.Int64
-	// v1Told is set once the log says that version 1 is gone.
-	v1Told atomic.Bool
 }
 
 // New makes a client. It contacts nothing. log is told when version 1 of the quotes is gone.
@@ -62,21 +60,21 @@ func New(s Settings, c *core.Cache, log *slog.Logger) *Client {
 	m := &Client{settings: s, rest: rest.New(Service, c.CallTimeout), query: url.Values{s.By: {s.Token}, "convert": {"USD"}}.Encode(), log: log}
 	var budget core.Budget
 	if !s.Uncounted {
-		m.plan = newPlan(m)
+		m.plan = &plan{Budget: credits.New(s.MonthlyCredits), client: m}
 		budget = m.plan
 	}
 	m.Upstream = core.NewUpstream(c, Service, s.TTL, budget)
 	m.Price = core.NewQuery(m.Upstream, &core.Query[struct{}, core.Quote]{
 		Name: "price", TTL: s.TTL,
 		Fetch: func(ctx context.Context, _ struct{}) (core.Quote, error) {
-			wait := m.plan.readBeside(ctx)
-			defer wait()
 			found, status, err := m.probe(ctx)
-			m.plan.ended(status, err)
+			if m.plan != nil {
+				m.plan.ended(status, err)
+			}
 			return found.Quote, err
 		},
-		Source: fmt.Sprint(s.URL, " ", m.query, " ", s.Symbol, " ", s.MaxPriceAge),
-		Check:  func(q core.Quote) error { return check(q, time.Now()) },
+		SharedAs: fmt.Sprint(s.URL, " ", m.query, " ", s.Symbol, " ", s.MaxPriceAge),
+		Check:    func(q core.Quote) error { return check(q, time.Now()) },
 	})
 	core.PingWith(m.Upstream, m.Price)
 	return m
@@ -117,62 +115,43 @@ func (c *Client) probe(ctx context.Context) (found Listing, status int, err erro
 	if gone != 0 && time.Since(time.Unix(0, gone)) < retryV1 {
 		path = pathV3
 	}
-	data, status, err := c.quote(ctx, path)
-	if path == pathV1 && isGone(status) {
+	resp, data, err := c.get(ctx, "quote", path+"?"+c.query)
+	if path == pathV1 && (resp.Status == http.StatusNotFound || resp.Status == http.StatusGone) {
 		path = pathV3
-		data, status, err = c.quote(ctx, path)
-		told := isGone(status) || c.v1Told.Swap(true)
-		if !told {
+		resp, data, err = c.get(ctx, "quote", path+"?"+c.query)
+		if err == nil && c.v1Gone.Swap(time.Now().UnixNano()) == 0 {
 			c.log.WarnContext(ctx, "the price provider has ended version 1 of its quotes; version 3 is asked", "path", pathV1)
-		}
-		if err == nil {
-			c.v1Gone.Store(time.Now().UnixNano())
 		}
 	}
 	if err != nil {
-		return Listing{}, status, err
+		return Listing{}, resp.Status, err
 	}
 	found, err = c.settings.listing(data, time.Now())
 	found.Quote.V1Gone = path == pathV3
-	return found, status, err
-}
-
-func isGone(status int) bool { return status == http.StatusNotFound || status == http.StatusGone }
-
-// quote makes one request for the quote, and returns the data of its answer.
-func (c *Client) quote(ctx context.Context, path string) (data any, status int, err error) {
-	resp, data, err := c.get(ctx, "quote", path+"?"+c.query)
-	if resp == nil {
-		return nil, 0, err
-	}
-	return data, resp.Status, err
+	return found, resp.Status, err
 }
 
 // get makes one request and returns the response and its data. attempt names the request in
-// errors. Without a response resp is nil.
-func (c *Client) get(ctx context.Context, attempt, pathAndQuery string) (resp *rest.Response, data any, err error) {
+// errors. Without a response resp is zero.
+func (c *Client) get(ctx context.Context, attempt, pathAndQuery string) (resp rest.Response, data any, err error) {
 	header := http.Header{}
 	if c.settings.APIKey.IsSet() {
 		header.Set("X-CMC_PRO_API_KEY", c.settings.APIKey.Reveal())
 	}
-	resp, err = c.rest.Do(ctx, rest.Request{Attempt: attempt, URL: c.settings.URL + pathAndQuery, Header: header})
-	if resp == nil {
-		return nil, nil, err
+	got, err := c.rest.Do(ctx, rest.Request{Attempt: attempt, URL: c.settings.URL + pathAndQuery, Header: header})
+	if got == nil {
+		return rest.Response{}, nil, err
 	}
-	data, refused, parseErr := parseAnswer(resp.Body, time.Now().UTC())
-	failed, _ := errors.AsType[*core.Error](err)
-	// Such a code says no more than the status.
-	vague := refused == nil || refused.Reason == core.Rejected && refused.RetryAfter == 0
-	switch {
-	case failed != nil && vague:
-		return resp, nil, err
-	case failed != nil:
+	resp = *got
+	data, refused := parseAnswer(resp.Body, time.Now().UTC())
+	if failed, is := errors.AsType[*core.Error](err); is {
+		if refused == nil || refused.Reason == core.Malformed || refused.Reason == core.Rejected && refused.RetryAfter == 0 {
+			return resp, nil, err // The body says no more than the status.
+		}
 		refused.RetryAfter = max(refused.RetryAfter, failed.RetryAfter)
+	}
+	if refused != nil {
 		return resp, nil, refused.During(attempt)
-	case refused != nil:
-		return resp, nil, refused.During(attempt)
-	case parseErr != nil:
-		return resp, nil, Service.Fail(core.Malformed, parseErr).During(attempt)
 	}
 	return resp, data, nil
 }

@@ -59,8 +59,7 @@ func TestTheTokenIsNamedByTheFirstSettingGiven(t *testing.T) {
 	var got *http.Request
 	url := resttest.Serve(t, func(_ http.ResponseWriter, r *http.Request) { got = r })
 	for wantQuery, environ := range map[string][]string{
-		"convert=USD&id=42":        {"PRICE_TOKEN_ID=42", "PRICE_TOKEN_SLUG=herald", "PRICE_API_KEY=k3y"},
-		"convert=USD&slug=herald":  {"PRICE_TOKEN_SLUG=herald", "PRICE_API_KEY=k3y"},
+		"convert=USD&id=42":        {"PRICE_TOKEN_ID=42", "TOKEN_SYMBOL=H&D", "PRICE_API_KEY=k3y"},
 		"convert=USD&symbol=H%26D": {"TOKEN_SYMBOL=H&D"},
 	} {
 		var s market.Settings
@@ -71,6 +70,16 @@ func TestTheTokenIsNamedByTheFirstSettingGiven(t *testing.T) {
 		}
 		if _, sent := got.Header["X-Cmc_pro_api_key"]; sent != (len(environ) > 1) || sent && got.Header.Get("X-CMC_PRO_API_KEY") != "k3y" {
 			t.Errorf("%s: the header is %v", wantQuery, got.Header)
+		}
+	}
+}
+
+func TestCreditsAreCountedUnlessTheBoundIsZero(t *testing.T) {
+	for value, counted := range map[string]bool{"": true, "5": true, "0": false} {
+		var s market.Settings
+		configtest.Fill(t, s.Table(), "TOKEN_SYMBOL=HRD", "PRICE_MONTHLY_CREDITS="+value)
+		if got := newClient(s).Budget() != nil; got != counted {
+			t.Errorf("%q: they are counted: %t", value, got)
 		}
 	}
 }
@@ -156,17 +165,13 @@ func TestOnlyTheTokensEntryIsTaken(t *testing.T) {
 			`5`: false, `{"42":` + foreign + `}`: false, `{"42":` + other + `}`: false,
 			`{"42":{"symbol":"HRD","quote":{"USD":{"price":1}}}}`: false, `{"42":{"id":42,"symbol":"XYZ","quote":{"USD":{"price":1}}}}`: false,
 		},
-		"slug": {
-			`{"42":` + entry + `}`: true, `{"x":[` + other + `,` + entry + `]}`: true, `{"42":` + bare + `}`: true,
-			`{"43":` + other + `}`: false, `{"43":{"id":43,"symbol":"HRD","slug":null,"quote":{"USD":{"price":1}}}}`: false,
-		},
 		"symbol": {
 			`{"HRD":` + entry + `}`: true, `{"HRD":[` + foreign + `,` + entry + `]}`: true,
 			`{"HRD":` + foreign + `}`: false, `{"HRD":[` + entry + `,` + other + `]}`: false,
 			`{"HRD":` + other + `,"x":{"id":45,"symbol":"HRD","quote":{"USD":{"price":null}}}}`: false,
 		},
 	} {
-		token := map[string]string{"id": "42", "slug": "Herald", "symbol": "HRD"}[by]
+		token := map[string]string{"id": "42", "symbol": "HRD"}[by]
 		for data, taken := range entries {
 			got, err := ask(t, by, token, 200, ok(data))
 			if taken && (err != nil || got.Price.String() != "0.00001234567890123456789") {
@@ -180,10 +185,7 @@ func TestOnlyTheTokensEntryIsTaken(t *testing.T) {
 }
 
 func TestErrorCodeDecidesAtAnyStatus(t *testing.T) {
-	for code, want := range map[string]core.Reason{
-		"1001": core.Denied, `"1001"`: core.Denied, "1002": core.Denied, "1007": core.Denied, "1008": core.Limited,
-		"1009": core.UsedUp, `"1010"`: core.UsedUp, "1011": core.Limited,
-	} {
+	for code, want := range map[string]core.Reason{"1001": core.Denied, `"1010"`: core.UsedUp} {
 		for _, status := range []int{200, 400, 401, 402, 429, 500} {
 			_, err := ask(t, "id", "42", status, `{"status":{"error_code":`+code+`},"data":{"42":`+entry+`}}`)
 			resttest.WantReason(t, err, market.Service, want)
@@ -195,11 +197,10 @@ func TestErrorCodeDecidesAtAnyStatus(t *testing.T) {
 		want   core.Reason // "" is a quote
 	}{
 		{200, `{"status":{"error_code":"0"},"data":{"42":` + entry + `}}`, ""},
-		{200, `{"status":{"error_code":400}}`, core.Rejected},
 		{200, `{"status":{"error_code":500}}`, core.Unreachable},
-		{200, `{"status":{"error_code":429}}`, core.Limited},
 		{400, `{"status":{"error_code":0},"data":{"42":` + entry + `}}`, core.Rejected},
 		{500, `{"status":{"error_code":500}}`, core.Unreachable},
+		{500, `{"status":{"error_code":1234}}`, core.Unreachable},
 		{429, `{"status":{}}`, core.Limited},
 		{200, `{"data":{"42":` + entry + `}}`, core.Malformed},
 		{200, `{"status":{"error_code":null},"data":{"42":` + entry + `}}`, core.Malformed},

@@ -27,22 +27,23 @@ const (
 	retryUsedUp = time.Hour
 )
 
-// parseAnswer returns the data of an answer, or the refusal that its status stands for. A
-// code below 1001 repeats an HTTP status.
+// parseAnswer returns the data of an answer, or the refusal that its status stands for. It
+// returns a Malformed refusal for an answer of another form. A code below 1001 repeats an HTTP
+// status.
 // https://coinmarketcap.com/api/documentation/guides/errors-and-rate-limits
-func parseAnswer(body []byte, now time.Time) (data any, refused *core.Error, err error) {
+func parseAnswer(body []byte, now time.Time) (data any, refused *core.Error) {
 	v, err := rest.Parse(body)
 	if err != nil {
-		return nil, nil, err
+		return nil, Service.Fail(core.Malformed, err)
 	}
 	answer, _ := v.(map[string]any)
 	status, _ := answer["status"].(map[string]any)
 	code, err := strconv.Atoi(rest.Text(status["error_code"]))
 	if err != nil {
-		return nil, nil, errors.New("no status with an error code")
+		return nil, Service.Fail(core.Malformed, errors.New("no status with an error code"))
 	}
 	if code == 0 {
-		return answer["data"], nil, nil
+		return answer["data"], nil
 	}
 	refused = Service.Fail(core.Rejected, fmt.Errorf("answered with error code %d", code))
 	switch {
@@ -62,7 +63,7 @@ func parseAnswer(body []byte, now time.Time) (data any, refused *core.Error, err
 	case code == 1010: // resets with the plan's month
 		refused.Reason, refused.RetryAfter = core.UsedUp, retryUsedUp
 	}
-	return nil, refused, nil
+	return nil, refused
 }
 
 func untilMidnight(now time.Time) time.Duration {
@@ -121,11 +122,7 @@ func (s Settings) find(data any) (map[string]any, error) {
 			entries = []any{member}
 		}
 		for _, v := range entries {
-			entry, ok := v.(map[string]any)
-			if !ok {
-				return nil, errors.New("an entry that is not an object")
-			}
-			if s.matches(entry) {
+			if entry, is := v.(map[string]any); is && s.matches(entry) {
 				matching = append(matching, entry)
 			}
 		}
@@ -139,14 +136,10 @@ func (s Settings) find(data any) (map[string]any, error) {
 	return nil, errors.New("several entries fit: ask by ID")
 }
 
-// matches reports whether an entry has the symbol, and the ID or slug that was asked for.
-// An entry may leave out its slug.
+// matches reports whether an entry has the symbol, and the ID if that was asked for.
 func (s Settings) matches(entry map[string]any) bool {
 	symbol := strings.TrimPrefix(rest.Text(entry["symbol"]), "$") // some coins have one there
-	slug, hasSlug := entry["slug"]
-	return strings.EqualFold(symbol, s.Symbol) &&
-		(s.By != "id" || rest.Text(entry["id"]) == s.Token) &&
-		(s.By != "slug" || !hasSlug || strings.EqualFold(rest.Text(slug), s.Token))
+	return strings.EqualFold(symbol, s.Symbol) && (s.By != "id" || rest.Text(entry["id"]) == s.Token)
 }
 
 // The bounds of possible numbers, in USD and per cent. The largest market of all has about

@@ -17,34 +17,31 @@ import (
 const (
 	// readEvery is how often the provider is asked what is left, while people ask for prices.
 	readEvery = 10 * time.Minute
-	// readScarce is how often it is asked while there is no credit, and after a failure.
+	// readScarce is how often it is asked without a credit, and while quotes fail.
 	readScarce = time.Minute
 	// readTime is how long a reading may take, and so how long it may delay a price.
 	readTime = 2 * time.Second
 )
 
 // plan spends the credits of PRICE_API_KEY, and asks the provider what is left of them. It
-// implements core.Budget. readBeside and ended do nothing on a nil plan.
+// implements core.Budget.
 type plan struct {
 	*credits.Budget
 	client *Client
 
-	mu sync.Mutex
-	// read is when the last reading began: a request for what is left.
-	read time.Time
+	mu   sync.Mutex
+	read time.Time // when the provider was last asked
 }
 
-func newPlan(c *Client) *plan {
-	return &plan{Budget: credits.New(c.settings.MonthlyCredits), client: c}
-}
-
-// Take implements core.Budget.
-func (p *plan) Take(ctx context.Context) *core.Error {
-	wait, usedUp := p.Budget.Take()
-	if wait > 0 {
-		p.readAfter(ctx, readScarce)
-		wait, usedUp = p.Budget.Take()
+// Spend implements core.Budget. If that is due, it asks the provider first. What the provider
+// does not say changes nothing.
+func (p *plan) Spend(ctx context.Context) *core.Error {
+	if p.readingIsDue() {
+		if left, err := p.client.Credits(ctx); err == nil {
+			p.Learn(left)
+		}
 	}
+	wait, usedUp := p.Budget.Spend()
 	switch {
 	case wait == 0:
 		return nil
@@ -54,59 +51,32 @@ func (p *plan) Take(ctx context.Context) *core.Error {
 	return &core.Error{Service: Service, Reason: core.NoCredit, RetryAfter: wait, Err: errors.New("not called, the next credit is not due")}
 }
 
-// readBeside starts a reading if one is due. The caller must call wait, which blocks until the
-// reading ends.
-func (p *plan) readBeside(ctx context.Context) (wait func()) {
-	if p == nil {
-		return func() {}
-	}
-	var reading sync.WaitGroup
-	reading.Go(func() { p.readAfter(ctx, readEvery) })
-	return reading.Wait
-}
-
-// readAfter reads what is left unless the last reading began less than pause ago. A reading
-// that fails changes nothing.
-func (p *plan) readAfter(ctx context.Context, pause time.Duration) {
-	p.mu.Lock()
-	due := time.Since(p.read) >= pause
-	if due {
-		p.read = time.Now()
-	}
-	p.mu.Unlock()
-	if !due {
-		return
-	}
-	if left, err := p.client.Credits(ctx); err == nil {
-		p.Learn(left)
-	}
-}
-
-// ended ends the call of a Take with a response of that status: the provider counts those with
-// 200. After a failure it makes the next reading due in readScarce,
-// because nobody knows what the provider counted.
-func (p *plan) ended(status int, err error) {
-	if p == nil {
-		return
-	}
-	cost := credits.Free
-	switch status {
-	case http.StatusOK:
-		cost = credits.Counted
-	case 0: // no response, or none in time
-		cost = credits.Unknown
-	}
-	p.End(cost)
-	failed, is := errors.AsType[*core.Error](err)
-	if !is {
-		return
-	}
-	if failed.Reason == core.UsedUp {
-		p.UseUp(failed.RetryAfter)
+// readingIsDue reports whether the caller must ask the provider what is left. It returns true
+// once in readEvery, or in readScarce.
+func (p *plan) readingIsDue() bool {
+	every := readEvery
+	if p.Available() < 1 || !p.client.Health().FailingSince.IsZero() {
+		every = readScarce
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.read = core.Earlier(p.read, time.Now().Add(readScarce-readEvery))
+	if time.Since(p.read) < every {
+		return false
+	}
+	p.read = time.Now()
+	return true
+}
+
+// ended ends the call of a Spend. status is that of the response; 0: there was none. The
+// provider counts a call that it answers with 200, perhaps too late for us.
+func (p *plan) ended(status int, err error) {
+	tooLate := status == 0 && core.ReasonOf(err) == core.SlowAnswer
+	if status != http.StatusOK && !tooLate {
+		p.Refund()
+	}
+	if failed, is := errors.AsType[*core.Error](err); is && failed.Reason == core.UsedUp {
+		p.UseUp(failed.RetryAfter)
+	}
 }
 
 // Credits asks what is left of the plan, which costs no credit. It blocks for at most 2

@@ -12,7 +12,7 @@ type Settings struct {
 	// URL is the provider's origin, without a slash at its end.
 	URL    string
 	APIKey secret.Value // unset: none is sent
-	// By says what Token is: the provider's "id", "slug" or "symbol".
+	// By says what Token is: the provider's "id" or "symbol".
 	By    string
 	Token string
 	// Symbol stands after amounts. A quote of another symbol is an error.
@@ -28,8 +28,8 @@ type Settings struct {
 	MaxPriceAge time.Duration
 }
 
-// Table declares the settings that fill s. By and Token come from the first given one of
-// PRICE_TOKEN_ID, PRICE_TOKEN_SLUG and TOKEN_SYMBOL.
+// Table declares the settings that fill s. By and Token come from PRICE_TOKEN_ID or, without
+// it, from TOKEN_SYMBOL.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{Heading: "Token and its price", Name: "PRICE_API_URL", Default: "https://pro-api.coinmarketcap.com",
@@ -39,11 +39,8 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "Sent as X-CMC_PRO_API_KEY. Unset: none is sent.", Set: config.Field(&s.APIKey, config.Hidden(config.Visible))},
 		{Name: "PRICE_TOKEN_ID", Example: "1027",
 			Comment: "The token's number at the provider: the surest way to name it, as many coins share a symbol. Unset: " +
-				"PRICE_TOKEN_SLUG is asked for.",
+				"TOKEN_SYMBOL is asked for.",
 			Set: s.setToken("id", config.Matching(`[1-9][0-9]{0,11}`, "the token's number at the provider"))},
-		{Name: "PRICE_TOKEN_SLUG", Example: "ethereum",
-			Comment: "The token's name in the provider's web addresses. Unset: TOKEN_SYMBOL is asked for.",
-			Set:     s.setToken("slug", config.Matching(`[A-Za-z0-9][A-Za-z0-9_.-]{0,99}`, "one name of letters, digits and -"))},
 		{Name: "TOKEN_SYMBOL", Required: true, Example: "ETH", Set: s.setSymbol,
 			Comment: "The token's symbol, without $. It stands after amounts, and a price of another symbol is refused."},
 		{Name: "PRICE_TTL", Default: "30s", Set: config.Field(&s.TTL, config.Duration),

@@ -60,8 +60,8 @@ type Response struct {
 // Do sends r once and reads the whole answer. It blocks until then, until the client's
 // time limit or until ctx is done; the error then unwraps to ctx.Err().
 //
-// Errors are *core.Error. A status other than success returns an error and a Response,
-// whose body is empty if it could not be read.
+// Errors are *core.Error. A status other than success, and a body that could not be read,
+// return an error and a Response; its Body is empty then.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	method := http.MethodGet
 	if len(r.Body) > 0 {
@@ -91,7 +91,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 		return &answer, refusal.During(r.Attempt)
 	}
 	if err != nil {
-		return nil, CallError(c.service, err).During(r.Attempt)
+		return &answer, CallError(c.service, err).During(r.Attempt)
 	}
 	return &answer, nil
 }

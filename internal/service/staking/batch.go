@@ -22,14 +22,13 @@ const maxBatchCalls = 1100
 //
 // If the node refuses to read so many wallets at once, StakesOf halves the number for the rest
 // of the wallets. It reads a single wallet as Stakes does.
-func (c *Client) StakesOf(ctx context.Context, wallets []common.Address) []core.Answer[core.Stake] {
-	known := make(map[common.Address]core.Answer[core.Stake], len(wallets))
-	rest := slices.Compact(slices.SortedFunc(slices.Values(wallets), common.Address.Cmp))
+func (c *Client) StakesOf(ctx context.Context, wallets []common.Address) (answers []core.Answer[core.Stake]) {
 	size := max(1, maxBatchCalls/len(c.settings.Pools))
-	if c.settings.Multicall == nil || c.noMulticall.active() {
+	if !c.usesMulticall() {
 		size = 1
 	}
-	for len(rest) > 0 {
+	for len(answers) < len(wallets) {
+		rest := wallets[len(answers):]
 		chunk := rest[:min(size, len(rest))]
 		var stakes []core.Stake
 		err := c.Do(ctx, func(ctx context.Context) (err error) {
@@ -40,30 +39,24 @@ func (c *Client) StakesOf(ctx context.Context, wallets []common.Address) []core.
 			size = len(chunk) / 2
 			continue
 		}
-		for i, wallet := range chunk {
+		for i := range chunk {
 			answer := core.Answer[core.Stake]{Err: err}
 			if err == nil {
 				answer.Value, answer.At, answer.Err = stakes[i], time.Now(), errIfUnread(stakes[i])
 			}
-			known[wallet] = answer
+			answers = append(answers, answer)
 		}
-		rest = rest[len(chunk):]
-	}
-	answers := make([]core.Answer[core.Stake], len(wallets))
-	for i, wallet := range wallets {
-		answers[i] = known[wallet]
 	}
 	return answers
 }
 
-// readMany returns a stake for each wallet, or nil if the node refuses to read so many. It
-// reports each unread pool once.
+// readMany returns a stake for each wallet, or nil if the node refuses to read so many.
 func (c *Client) readMany(ctx context.Context, wallets []common.Address) ([]core.Stake, error) {
 	if len(wallets) == 1 {
 		stake, err := c.readPools(ctx, wallets[0], c.settings.Method, "")
 		return []core.Stake{stake}, err
 	}
-	var calls []call
+	var calls []ethCall
 	for _, wallet := range wallets {
 		calls = append(calls, c.callsOf(c.settings.Method, wallet)...)
 	}
@@ -71,23 +64,16 @@ func (c *Client) readMany(ctx context.Context, wallets []common.Address) ([]core
 	if errors.Is(err, errUnsupported) || errors.Is(err, transport.ErrBodyTooLarge) {
 		return nil, nil
 	}
-	if err == nil {
-		err = c.verify(at)
-	}
 	if err != nil {
 		return nil, failure(err).During("read the pools")
 	}
 	var stakes []core.Stake
-	unread := map[core.Pool]bool{}
 	for of := range slices.Chunk(calls, len(c.settings.Pools)) {
 		stake := c.stakeIn(of, at)
 		stakes = append(stakes, stake)
 		for _, p := range stake.Failed {
-			unread[p.Pool] = true
+			c.unread(p.Pool)
 		}
-	}
-	for pool := range unread {
-		c.unread(pool)
 	}
 	return stakes, nil
 }

@@ -1,6 +1,7 @@
 package staking
 
 import (
+	"cmp"
 	"context"
 	"math/big"
 	"slices"
@@ -44,7 +45,7 @@ func (c *Client) blocksAhead(w Withdrawal, at block) (uint64, error) {
 
 // withdrawals returns the result of a call of PendingMethod at a block, without amounts of
 // zero. It fails if a block or the sum of the amounts is impossible.
-func (c *Client) withdrawals(of call, at block) ([]Withdrawal, error) {
+func (c *Client) withdrawals(of ethCall, at block) ([]Withdrawal, error) {
 	data, err := of.result()
 	if err != nil {
 		return nil, err
@@ -68,7 +69,7 @@ func (c *Client) withdrawals(of call, at block) ([]Withdrawal, error) {
 
 // addWithdrawals adds to stake what calls, one for each pool, returned at a block. It may
 // block for maxPaceWait to learn the chain's pace.
-func (c *Client) addWithdrawals(ctx context.Context, stake *core.Stake, at block, calls []call) {
+func (c *Client) addWithdrawals(ctx context.Context, stake *core.Stake, at block, calls []ethCall) {
 	var next Withdrawal
 	for i, pool := range c.settings.Pools {
 		list, err := c.withdrawals(calls[i], at)
@@ -97,7 +98,7 @@ func (c *Client) addWithdrawals(ctx context.Context, stake *core.Stake, at block
 }
 
 // timeAhead returns the time of the block that many blocks after at, or zero if it is
-// unknown.
+// unknown. It blocks for maxPaceWait at most.
 func (c *Client) timeAhead(ctx context.Context, at block, blocks uint64) time.Time {
 	// The product must fit into a Duration, which holds 292 years.
 	const maxWait = 100 * 365 * 24 * time.Hour
@@ -105,89 +106,62 @@ func (c *Client) timeAhead(ctx context.Context, at block, blocks uint64) time.Ti
 	if from.IsZero() {
 		return time.Time{}
 	}
-	perBlock := c.perBlock(ctx, at, blocks)
-	if perBlock == 0 || blocks > uint64(maxWait/perBlock) {
+	ctx, cancel := context.WithTimeout(ctx, maxPaceWait)
+	defer cancel()
+	pace, err := c.pace.Get(ctx, at.pinned)
+	if err != nil || pace.Value == 0 || blocks > uint64(maxWait/pace.Value) {
 		return time.Time{}
 	}
-	return from.Add(time.Duration(blocks) * perBlock)
+	return from.Add(time.Duration(blocks) * pace.Value)
 }
 
 const (
-	// paceTTL is how long the chain's pace is remembered, and paceRetry how long after a
-	// failure it is not asked for again.
-	paceTTL, paceRetry = time.Hour, time.Minute
+	// paceTTL is how long the chain's pace is remembered.
+	paceTTL = time.Hour
 	// maxPaceWait bounds the wait for the pace. The stake is known by then.
 	maxPaceWait = time.Second
-	// minPaceBlocks is the least distance between the two blocks if ClaimBlocks is 0: times
-	// are whole seconds, and the pace serves for withdrawals that are further away.
-	minPaceBlocks = 10_000
+	// paceBlocks is over how many blocks the pace is measured if ClaimBlocks is 0: 14 hours with
+	// two blocks a second, two weeks with a block in 12 seconds.
+	paceBlocks = 100_000
 )
 
-// pace is the time between two blocks of the chain, as last measured.
-type pace struct {
-	asking   chan struct{} // holds one element while the fields below are in use
-	perBlock time.Duration // 0: never measured
-	until    time.Time     // when it is measured again
-}
-
-// perBlock returns the remembered pace, or measures the pace over the blocks before at. It
-// returns 0 if the pace is unknown. blocks is how far ahead the next claim is. perBlock blocks
-// for at most maxPaceWait, and half of the time that ctx leaves.
-func (c *Client) perBlock(ctx context.Context, at block, blocks uint64) time.Duration {
-	wait := maxPaceWait
-	if deadline, ok := ctx.Deadline(); ok {
-		wait = min(wait, time.Until(deadline)/2)
+// measurePace returns the time between two blocks, over ClaimBlocks or paceBlocks before the
+// newest one, which is found by readPinned or by aggregate. It returns 0 if the headers do not
+// tell it. It goes back to block 1 at most: the time of a genesis block is arbitrary.
+func (c *Client) measurePace(ctx context.Context, pinned bool) (time.Duration, error) {
+	read := c.aggregate
+	if pinned {
+		read = c.readPinned
 	}
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	select {
-	case c.pace.asking <- struct{}{}:
-		defer func() { <-c.pace.asking }()
-	case <-ctx.Done():
-		return 0
+	at, err := read(ctx, nil)
+	if err != nil {
+		return 0, failure(err).During("find the newest block")
 	}
-	if time.Now().Before(c.pace.until) {
-		return c.pace.perBlock
-	}
-	if blocks = max(blocks, minPaceBlocks); *c.settings.ClaimBlocks > 0 {
-		blocks = *c.settings.ClaimBlocks
-	}
-	c.pace.until = time.Now().Add(paceRetry)
-	if measured := c.measure(ctx, at, blocks); measured > 0 {
-		c.pace.perBlock, c.pace.until = measured, time.Now().Add(paceTTL)
-	}
-	return c.pace.perBlock
-}
-
-// measure returns the time between two blocks, over that many blocks before at, or 0 if the
-// headers do not tell it. It goes back to block 1 at most: the time of a genesis block is
-// arbitrary.
-func (c *Client) measure(ctx context.Context, at block, blocks uint64) time.Duration {
 	number := at.Number.ToInt().Uint64()
 	if number < 2 {
-		return 0
+		return 0, nil
 	}
-	blocks = min(blocks, number-1)
+	blocks := min(cmp.Or(*c.settings.ClaimBlocks, paceBlocks), number-1)
 	numbers := [2]uint64{number, number - blocks}
 	var headers [2]block
 	var elems []rpc.BatchElem
 	for i, n := range numbers {
 		elems = append(elems, rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{hexutil.Uint64(n), false}, Result: &headers[i]})
 	}
-	if c.sendAll(ctx, elems) != nil {
-		return 0
+	if err := c.sendAll(ctx, elems); err != nil {
+		return 0, failure(err).During("measure the chain's pace")
 	}
 	for i, h := range headers {
-		if elems[i].Error != nil || h.Number == nil || h.Number.String() != hexutil.EncodeUint64(numbers[i]) || h.time().IsZero() {
-			return 0
+		if h.Number == nil || h.Number.String() != hexutil.EncodeUint64(numbers[i]) || h.time().IsZero() {
+			return 0, nil
 		}
 	}
 	// On some rollups Multicall3 returns the number of an L1 block, and the node's block of
 	// that number is another.
 	if !headers[0].time().Equal(at.time()) {
-		return 0
+		return 0, nil
 	}
-	return max(headers[0].time().Sub(headers[1].time())/time.Duration(blocks), 0)
+	return max(headers[0].time().Sub(headers[1].time())/time.Duration(blocks), 0), nil
 }
 
 // latestWithdrawal returns the wallet's withdrawal with the latest block, and the number of

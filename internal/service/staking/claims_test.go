@@ -2,7 +2,6 @@ package staking
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"math/big"
 	"net/http"
@@ -127,7 +126,8 @@ func TestThousandsOfWithdrawalsAreReadUpToMaxBody(t *testing.T) {
 // inMemory is a node without a network, for simulated time. Its clock goes.
 type inMemory struct {
 	*node
-	hangs   bool     // never answers a batch
+	hangs   bool // never answers a batch
+	takes   time.Duration
 	headers []string // the numbers of the headers it was asked for
 }
 
@@ -148,6 +148,7 @@ func (m *inMemory) RoundTrip(req *http.Request) (*http.Response, error) {
 		<-req.Context().Done()
 		return nil, req.Context().Err()
 	}
+	time.Sleep(m.takes)
 	rec, asked := httptest.NewRecorder(), req.Clone(req.Context())
 	asked.Body = io.NopCloser(bytes.NewReader(body))
 	m.ServeHTTP(rec, asked)
@@ -166,7 +167,7 @@ func withdrawing(t *testing.T, claim uint64, entries ...entry) (*inMemory, *Clie
 	chain[poolAt(20).Address] = pool(tokensOf(3), entriesAt(m.Block(), entries...))
 	c := newClient(t, m.node, pools, claimBlocks(claim))
 	var err error
-	c.rpc, err = rpc.DialOptions(t.Context(), m.url, rpc.WithHTTPClient(&http.Client{Transport: m}))
+	c.rpc, err = rpc.DialOptions(t.Context(), m.url, rpc.WithHTTPClient(&http.Client{Transport: strictTransport{next: m}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,25 +185,16 @@ func next(t *testing.T, c *Client) core.Claim {
 }
 
 func TestThePaceIsMeasuredOverTheClaimBlocks(t *testing.T) {
-	for name, test := range map[string]struct {
-		claim uint64
-		after int64 // of the next claim
-		over  uint64
-	}{
-		"as many as a claim takes":             {5000, 100, 5000},
-		"as far back as the next claim is off": {0, 20_000, 20_000},
-		"enough for those further off":         {0, 100, minPaceBlocks},
-		"at most to block 1":                   {maxClaimBlocks, 100, 0},
-	} {
+	for claim, over := range map[uint64]uint64{5000: 5000, 0: paceBlocks, maxClaimBlocks: 0} {
 		synctest.Test(t, func(t *testing.T) {
-			m, c := withdrawing(t, test.claim, entry{500, test.after - int64(test.claim)})
-			if test.claim == maxClaimBlocks {
+			m, c := withdrawing(t, claim, entry{500, 100 - int64(claim)})
+			if claim == maxClaimBlocks { // At most to block 1.
 				m.Contracts[poolAt(20).Address] = pool(tokensOf(3), entriesAt(0, entry{500, 1}))
-				test.over = m.Block() - 1
+				over = m.Block() - 1
 			}
 			next(t, c)
-			if want := []string{hexutil.EncodeUint64(m.Block()), hexutil.EncodeUint64(m.Block() - test.over)}; !slices.Equal(m.headers, want) {
-				t.Errorf("%s: asked for the headers %v, want %v", name, m.headers, want)
+			if want := []string{hexutil.EncodeUint64(m.Block()), hexutil.EncodeUint64(m.Block() - over)}; !slices.Equal(m.headers, want) {
+				t.Errorf("%d: asked for the headers %v, want %v", claim, m.headers, want)
 			}
 		})
 	}
@@ -214,7 +206,7 @@ func TestThePaceIsAskedForOnceAnHour(t *testing.T) {
 		for _, step := range []struct {
 			wait  time.Duration
 			trips int
-		}{{0, 2}, {paceTTL - time.Second, 1}, {time.Second, 2}} {
+		}{{0, 3}, {paceTTL - time.Second, 1}, {time.Second, 3}} {
 			time.Sleep(step.wait)
 			if got := m.tripsOf(func() { next(t, c) }); got != step.trips {
 				t.Errorf("after %v: %d round trips, want %d", step.wait, got, step.trips)
@@ -255,39 +247,53 @@ func TestAnUnknownPaceLeavesTheRest(t *testing.T) {
 			if took := time.Since(began); took > maxPaceWait {
 				t.Errorf("%s: it took %v", name, took)
 			}
-			m.hangs, m.spoil = false, nil
-			time.Sleep(paceRetry - maxPaceWait)
-			if got := m.tripsOf(func() { next(t, c) }); spoil != nil && got != 1 {
-				t.Errorf("%s: asked again too soon", name)
+			if m.hangs {
+				time.Sleep(time.Minute) // The call ends.
 			}
-			time.Sleep(maxPaceWait)
+			m.hangs, m.spoil = false, nil
 			if next(t, c).At.IsZero() {
 				t.Errorf("%s: never known again", name)
+			}
+			if !c.Health().FailingSince.IsZero() {
+				t.Errorf("%s: stakes fail: %+v", name, c.Health())
 			}
 		})
 	}
 }
 
-func TestAnswersWaitForThePaceTogether(t *testing.T) {
+// On some rollups the two ways name blocks of two chains.
+func TestThePaceIsMeasuredInTheWayOfTheStake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, c := withdrawing(t, 50_000, entry{500, 0})
-		m.hangs = true
-		began := time.Now()
+		delete(m.Contracts, multicallAddr)
+		if next(t, c).At.IsZero() {
+			t.Error("without Multicall3, the time is unknown")
+		}
+		m.Contracts[multicallAddr] = sandbox.Contracts[multicallAddr]
+		m.spoil = onBatches(func(w http.ResponseWriter, headers []map[string]any) {
+			headers[0]["result"].(map[string]any)["timestamp"] = "0x1"
+			writeJSON(w, headers)
+		})
+		time.Sleep(cooldown)
+		if at := next(t, c).At; !at.IsZero() {
+			t.Errorf("with another chain's blocks, it is told for %v", at)
+		}
+	})
+}
+
+// More wallets at once than there are permits for calls.
+func TestWhoWaitsForThePaceBlocksNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, c := withdrawing(t, 50_000, entry{500, 0})
 		var asking sync.WaitGroup
-		for i := range 20 {
+		for i := range 2 * core.MaxCalls {
 			asking.Go(func() {
-				// The first answers have little time left.
-				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i+1)*maxPaceWait/4)
-				defer cancel()
-				if stake, err := c.Stakes.Fetch(ctx, ann); err != nil || ctx.Err() != nil || !stake.NextClaim.At.IsZero() {
-					t.Errorf("%d: %+v, %v", i, stake, err)
+				if stake, err := c.Stakes.Get(t.Context(), walletNo(i)); err != nil || stake.Value.NextClaim.At.IsZero() {
+					t.Errorf("wallet %d: %+v, %v", i, stake.Value, err)
 				}
 			})
 		}
 		asking.Wait()
-		if took := time.Since(began); took > maxPaceWait {
-			t.Errorf("twenty took %v", took)
-		}
 	})
 }
 
@@ -331,26 +337,12 @@ func TestTheTotalIsOfEveryPoolOrIncomplete(t *testing.T) {
 			if !c.Health().FailingSince.IsZero() || len(told) != len(pools)-test.checked {
 				t.Errorf("%s: the service fails: %+v; told %v", name, c.Health(), told)
 			}
+			if c.settings.TotalMethod = ""; c.Total(time.Minute) != nil {
+				t.Errorf("%s: there is a source without the method", name)
+			}
 		}
 		inAnyWay(func(*Settings) {})
 		inAnyWay(withoutMulticall)
-	}
-}
-
-func TestThePingCountsPoolsWithoutATotal(t *testing.T) {
-	chain, pools := deploy(poolWith(map[string][]byte{testMethod: wordOf(0), testTotal: wordOf(0)}), pool(wordOf(0), nil),
-		poolWith(map[string][]byte{testTotal: wordOf(0)}), poolWith(map[string][]byte{testMethod: wordOf(0), testTotal: common.MaxHash[:]}))
-	chain[poolAt(1).Address] = poolWith(map[string][]byte{testMethod: wordOf(0)})
-	for total, unread := range map[string][]core.Pool{"": {pools[2]}, testTotal: {pools[2], pools[1], pools[3]}} {
-		c := newClient(t, newNode(t, chain), pools, func(s *Settings) { s.TotalMethod, s.PendingMethod = total, "" })
-		pinged, err := c.Ping(t.Context())
-		stake, _ := pinged.Value.(core.Stake)
-		if err != nil || stake.Checked != len(pools)-len(unread) || !slices.Equal(poolsOf(stake.Failed), unread) {
-			t.Errorf("with the method %q: %+v, %v", total, stake, err)
-		}
-		if (total == "") != (c.Total(time.Minute) == nil) {
-			t.Errorf("with the method %q there is a source: %t", total, total == "")
-		}
 	}
 }
 
@@ -395,25 +387,6 @@ func without(method string) services.Contract {
 	answers := map[string][]byte{testMethod: wordOf(0), testPend: withdrawalsOf(), testTotal: wordOf(0)}
 	delete(answers, method)
 	return poolWith(answers)
-}
-
-func TestAnOldPaceOutlivesAFailedMeasurement(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, c := withdrawing(t, 50_000, entry{500, 0})
-		next(t, c)
-		time.Sleep(paceTTL)
-		m.hangs = true
-		if next(t, c).At.IsZero() {
-			t.Error("the pace of an hour ago is forgotten")
-		}
-		m.hangs = false
-		m.headers = nil
-		time.Sleep(paceRetry)
-		next(t, c)
-		if len(m.headers) != 2 {
-			t.Errorf("asked for the headers %v a minute after the failure", m.headers)
-		}
-	})
 }
 
 func TestABlockWithoutATimeHasNoNextTime(t *testing.T) {

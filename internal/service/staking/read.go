@@ -7,7 +7,6 @@ import (
 	"math/big"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -20,33 +19,41 @@ import (
 	"herald/internal/transport"
 )
 
-// call is one eth_call and, once it is made, its result: data or an error.
-type call struct {
+// ethCall is one eth_call and, once it is made, its result: data or an error.
+type ethCall struct {
 	to    common.Address
 	input []byte
 	data  hexutil.Bytes
 	err   error
 }
 
-func (c call) params() map[string]any {
+func (c ethCall) params() map[string]any {
 	// "data" rather than the newer "input": every node knows it.
 	return map[string]any{"to": c.to, "data": hexutil.Bytes(c.input)}
+}
+
+// cooldown is how long Multicall3 is not used after the node refused it.
+const cooldown = 5 * time.Minute
+
+// usesMulticall reports whether Multicall3 is on, and was not refused within cooldown.
+func (c *Client) usesMulticall() bool {
+	return c.settings.Multicall != nil && time.Now().UnixNano() >= c.noMulticallUntil.Load()
 }
 
 // read makes all calls at one block, and returns that block: through Multicall3, or by
 // readPinned if Multicall3 is off or fails, or if its result is larger than maxBody. read
 // fails if the block is of another chain or too old.
-func (c *Client) read(ctx context.Context, calls []call) (at block, err error) {
-	if c.settings.Multicall == nil || c.noMulticall.active() {
-		at, err = c.readPinned(ctx, calls)
-	} else if at, err = c.aggregate(ctx, calls); errors.Is(err, errUnsupported) {
-		c.noMulticall.start()
-		at, err = c.readPinned(ctx, calls)
-	} else if errors.Is(err, transport.ErrBodyTooLarge) {
-		at, err = c.readPinned(ctx, calls)
+func (c *Client) read(ctx context.Context, calls []ethCall) (block, error) {
+	if !c.usesMulticall() {
+		return c.readPinned(ctx, calls)
 	}
-	if err == nil {
-		err = c.verify(at)
+	at, err := c.aggregate(ctx, calls)
+	switch {
+	case errors.Is(err, errUnsupported):
+		c.noMulticallUntil.Store(time.Now().Add(cooldown).UnixNano())
+		return c.readPinned(ctx, calls)
+	case errors.Is(err, transport.ErrBodyTooLarge):
+		return c.readPinned(ctx, calls)
 	}
 	return at, err
 }
@@ -59,8 +66,8 @@ var blockMethods = []string{"getChainId()", "getBlockNumber()", "getCurrentBlock
 // aggregate makes all calls in one eth_call to Multicall3, and sets their results. The
 // same eth_call asks for the chain and the block, because a load balancer may pass another
 // request to another node. aggregate fails with errUnsupported if the node cannot make
-// the eth_call.
-func (c *Client) aggregate(ctx context.Context, calls []call) (block, error) {
+// the eth_call, and as verify does.
+func (c *Client) aggregate(ctx context.Context, calls []ethCall) (block, error) {
 	self := *c.settings.Multicall
 	var packed []evmabi.Tuple
 	pack := func(to common.Address, input []byte) {
@@ -73,7 +80,7 @@ func (c *Client) aggregate(ctx context.Context, calls []call) (block, error) {
 	for _, call := range calls {
 		pack(call.to, call.input)
 	}
-	all := call{to: self, input: slices.Concat(aggregate3, evmabi.EncodeList(packed))}
+	all := ethCall{to: self, input: slices.Concat(aggregate3, evmabi.EncodeList(packed))}
 	err := c.rpc.CallContext(ctx, &all.data, "eth_call", all.params(), "latest")
 	switch {
 	case err != nil && failure(err).Reason == core.Rejected:
@@ -91,7 +98,11 @@ func (c *Client) aggregate(ctx context.Context, calls []call) (block, error) {
 			calls[i].err = errReverted
 		}
 	}
-	return blockOf(results)
+	at, err := blockOf(results)
+	if err != nil {
+		return block{}, err
+	}
+	return at, c.verify(at)
 }
 
 // blockOf returns the block in the results of blockMethods, which come first.
@@ -109,8 +120,9 @@ func blockOf(results []evmabi.Tuple) (block, error) {
 
 // readPinned makes each call as an eth_call of its own, at the node's newest block, and
 // sets its result. It also asks for the chain's ID. It reads the block's header, because
-// eth_blockNumber does not return the block's time.
-func (c *Client) readPinned(ctx context.Context, calls []call) (at block, err error) {
+// eth_blockNumber does not return the block's time. It fails as verify does, and then still
+// returns the block.
+func (c *Client) readPinned(ctx context.Context, calls []ethCall) (at block, err error) {
 	if err := c.rpc.CallContext(ctx, &at, "eth_getBlockByNumber", "latest", false); err != nil {
 		return block{}, err
 	}
@@ -134,30 +146,24 @@ func (c *Client) readPinned(ctx context.Context, calls []call) (at block, err er
 			calls[i-1].err = e.Error
 		}
 	}
-	at.chainID = id.ToInt()
-	return at, nil
+	at.chainID, at.pinned = id.ToInt(), true
+	return at, c.verify(at)
 }
 
 // sendAll sends the elements as one batch. If the node refuses the batch, answers only a
 // part of it, or answers more than maxBody, sendAll sends them one by one. An element holds
 // its own error.
 func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
-	if !c.noBatch.active() {
-		err := c.rpc.BatchCallContext(ctx, elems)
-		unanswered := func(e rpc.BatchElem) bool { return errors.Is(e.Error, rpc.ErrMissingBatchResponse) }
-		switch {
-		case err == nil && !slices.ContainsFunc(elems, unanswered):
-			return nil
-		case errors.Is(err, transport.ErrBodyTooLarge):
-			c.sendEach(ctx, elems)
-			return nil
-		case err != nil && !errors.Is(err, errMismatch) && failure(err).Reason != core.Rejected:
-			return err
-		}
-		c.noBatch.start()
+	err := c.rpc.BatchCallContext(ctx, elems)
+	unanswered := func(e rpc.BatchElem) bool { return errors.Is(e.Error, rpc.ErrMissingBatchResponse) }
+	switch {
+	case err == nil && !slices.ContainsFunc(elems, unanswered):
+		return nil
+	case err == nil, errors.Is(err, errMismatch), errors.Is(err, transport.ErrBodyTooLarge), failure(err).Reason == core.Rejected:
+		c.sendEach(ctx, elems)
+		return nil
 	}
-	c.sendEach(ctx, elems)
-	return nil
+	return err
 }
 
 // sendEach sends each element as a request of its own, core.MaxCalls at a time. It blocks
@@ -174,16 +180,6 @@ func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem) {
 	}
 	_ = group.Wait() // its functions return no errors
 }
-
-// cooldownFor is how long Multicall3 or batches are not used after the node refused them.
-const cooldownFor = 5 * time.Minute
-
-// cooldown is active for cooldownFor after start.
-type cooldown struct{ until atomic.Int64 } // Unix time, ns
-
-func (c *cooldown) active() bool { return time.Now().UnixNano() < c.until.Load() }
-
-func (c *cooldown) start() { c.until.Store(time.Now().Add(cooldownFor).UnixNano()) }
 
 // Found is the result of Probe. Probe fills it in this order, up to its failure.
 type Found struct {
@@ -208,11 +204,8 @@ type Found struct {
 // or does not answer the methods.
 func (c *Client) Probe(ctx context.Context, wallet string) (found Found, err error) {
 	newest, err := c.readPinned(ctx, nil)
-	if err == nil {
-		err = c.verify(newest)
-		if number := newest.Number.ToInt(); number.IsUint64() {
-			found = Found{ChainID: newest.chainID, Block: number.Uint64(), BlockTime: newest.time()}
-		}
+	if number := newest.Number; number != nil && number.ToInt().IsUint64() {
+		found = Found{ChainID: newest.chainID, Block: number.ToInt().Uint64(), BlockTime: newest.time()}
 	}
 	if err != nil {
 		return found, failure(err).During("check the chain")
@@ -243,7 +236,7 @@ func (c *Client) probePools(ctx context.Context) (way string, err error) {
 		return "", err
 	}
 	way = "Multicall3 reads them in one call"
-	if c.settings.Multicall == nil || c.noMulticall.active() {
+	if !c.usesMulticall() {
 		way = "Multicall3 is off or does not work, so they are read by JSON-RPC batch"
 	}
 	switch {

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -62,21 +63,22 @@ type Client struct {
 	// older than MaxBlockAge, or if no pool could be read.
 	//
 	// A fetch takes one HTTP round trip through Multicall3, and two by batch. With ClaimBlocks
-	// the chain's pace takes another, once an hour. Multicall3 or batches that a node refused
-	// are not used again for 5 minutes.
+	// the chain's pace takes two or three more: once an hour, and until the node tells it. A
+	// Multicall3 that the node refused is not used again for 5 minutes.
 	Stakes *core.Query[common.Address, core.Stake]
 
 	settings Settings
 	rpc      *rpc.Client
 	unread   func(core.Pool)
-	pace     pace
-
-	noMulticall cooldown // active after the node refused Multicall3
-	noBatch     cooldown // active after the node refused a batch
+	// pace is the time between two blocks, as readPinned numbers them or as aggregate does; 0:
+	// the node's headers do not tell it.
+	pace *core.Query[bool, time.Duration]
+	// noMulticallUntil is when Multicall3 is used again, in Unix nanoseconds.
+	noMulticallUntil atomic.Int64
 }
 
-// New returns a Client without contacting the node. Each reading of the pools calls unread
-// once for each pool that it could not read wholly; unread must not block.
+// New returns a Client without contacting the node. Each reading of a stake calls unread once
+// for each pool that it could not read wholly; unread must not block.
 func New(s Settings, cache *core.Cache, unread func(core.Pool)) (*Client, error) {
 	httpClient := transport.New(transport.Options{Timeout: cache.CallTimeout, MaxBody: maxBody, MaxConns: core.MaxCalls})
 	httpClient.Transport = strictTransport{next: httpClient.Transport}
@@ -85,13 +87,17 @@ func New(s Settings, cache *core.Cache, unread func(core.Pool)) (*Client, error)
 		return nil, errors.New("the endpoint of the chain cannot be used")
 	}
 	client := &Client{Upstream: core.NewUpstream(cache, Service, s.TTL, nil), settings: s, rpc: node, unread: unread}
-	client.pace.asking = make(chan struct{}, 1)
+	// An Upstream of its own: who waits for the pace holds a permit of the other, and a node that
+	// does not tell the pace still tells stakes.
+	client.pace = core.NewQuery(core.NewUpstream(cache, Service, s.TTL, nil), &core.Query[bool, time.Duration]{
+		Name: "pace", TTL: paceTTL, Fetch: client.measurePace, Cacheable: func(pace time.Duration) bool { return pace > 0 },
+	})
 	client.Stakes = core.NewQuery(client.Upstream, &core.Query[common.Address, core.Stake]{
 		Name: "stake", TTL: s.TTL, Fetch: client.readStake, Cacheable: core.Stake.Complete,
 	})
 	core.PingWith(client.Upstream, core.NewQuery(client.Upstream, &core.Query[struct{}, core.Stake]{
 		Name: "pools", TTL: min(s.TTL, maxPingTTL),
-		Fetch: func(ctx context.Context, _ struct{}) (core.Stake, error) { return client.readAll(ctx) },
+		Fetch: func(ctx context.Context, _ struct{}) (core.Stake, error) { return client.readStake(ctx, anyWallet) },
 	}))
 	return client, nil
 }
@@ -112,7 +118,7 @@ func (c *Client) Total(ttl time.Duration) core.Source[struct{}, core.Stake] {
 
 // callsOf returns a call of a method for each pool, with the wallet as its argument if it
 // has one. It returns nil for the method "".
-func (c *Client) callsOf(method string, wallet common.Address) (calls []call) {
+func (c *Client) callsOf(method string, wallet common.Address) (calls []ethCall) {
 	if method == "" {
 		return nil
 	}
@@ -121,7 +127,7 @@ func (c *Client) callsOf(method string, wallet common.Address) (calls []call) {
 		input = append(input, evmabi.Address(wallet)...)
 	}
 	for _, p := range c.settings.Pools {
-		calls = append(calls, call{to: p.Address, input: input})
+		calls = append(calls, ethCall{to: p.Address, input: input})
 	}
 	return calls
 }
@@ -145,19 +151,6 @@ func (c *Client) readTotal(ctx context.Context) (core.Stake, error) {
 	return total, err
 }
 
-// readAll returns the stake of anyWallet. A pool that does not answer TotalMethod counts as
-// failed too.
-func (c *Client) readAll(ctx context.Context) (core.Stake, error) {
-	stake, err := c.readStake(ctx, anyWallet)
-	if err != nil {
-		return stake, err
-	}
-	total, err := c.readTotal(ctx)
-	stake.Failed = core.Stake{Failed: stake.Failed, UnbondingFailed: total.Failed}.Unread()
-	stake.Checked = len(c.settings.Pools) - len(stake.Failed)
-	return stake, err
-}
-
 // readPools returns what method and, unless it is empty, pendingMethod return for the wallet
 // in each pool. If it fails because no pool could be read, the Stake has them as Failed.
 func (c *Client) readPools(ctx context.Context, wallet common.Address, method, pendingMethod string) (core.Stake, error) {
@@ -178,7 +171,7 @@ func (c *Client) readPools(ctx context.Context, wallet common.Address, method, p
 }
 
 // stakeIn returns the stake in the results of calls, one for each pool, made at a block.
-func (c *Client) stakeIn(calls []call, at block) core.Stake {
+func (c *Client) stakeIn(calls []ethCall, at block) core.Stake {
 	stake := core.Stake{Block: at.Number.ToInt().Uint64(), BlockTime: at.time()}
 	for i, pool := range c.settings.Pools {
 		amount, err := calls[i].tokens(c.settings.Decimals)

@@ -171,21 +171,6 @@ func TestAnotherChainIsNeverAnAnswer(t *testing.T) {
 	})
 }
 
-func TestACooldownEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var c cooldown
-		c.start()
-		time.Sleep(cooldownFor - time.Second)
-		if !c.active() {
-			t.Error("it is tried again too soon")
-		}
-		time.Sleep(time.Second)
-		if c.active() {
-			t.Error("it is never tried again")
-		}
-	})
-}
-
 func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 	_, pools := stakers()
 	resttest.Check(t, func(ctx context.Context, baseURL string, timeout time.Duration) error {

@@ -26,7 +26,7 @@ var (
 )
 
 // result returns the data of a call. It fails if the call did, or if there is no data.
-func (c call) result() ([]byte, error) {
+func (c ethCall) result() ([]byte, error) {
 	if c.err == nil && len(c.data) == 0 {
 		return nil, errNoData
 	}
@@ -34,7 +34,7 @@ func (c call) result() ([]byte, error) {
 }
 
 // tokens returns the call's result, a uint256, as an amount in tokens.
-func (c call) tokens(decimals int) (decimal.Decimal, error) {
+func (c ethCall) tokens(decimals int) (decimal.Decimal, error) {
 	data, err := c.result()
 	if err != nil {
 		return decimal.Decimal{}, err
@@ -85,6 +85,7 @@ func isWord(data []byte, want int) bool {
 // block is a block as the node or Multicall3 reports it, unchecked.
 type block struct {
 	chainID   *big.Int
+	pinned    bool         // readPinned found it
 	Number    *hexutil.Big `json:"number"`
 	Timestamp *hexutil.Big `json:"timestamp"` // Unix time in seconds; nil if none is given
 }

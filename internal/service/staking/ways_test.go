@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
@@ -95,6 +96,22 @@ func TestWithoutMulticallThereTheBatchIsUsed(t *testing.T) {
 	}
 }
 
+func TestARefusedMulticallIsTriedAgainAfterTheCooldown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, c := withdrawing(t, 0)
+		delete(m.Contracts, multicallAddr)
+		for _, step := range []struct {
+			wait  time.Duration
+			trips int
+		}{{0, 3}, {cooldown - time.Second, 2}, {time.Second, 3}} {
+			time.Sleep(step.wait)
+			if got := m.tripsOf(func() { _, _ = c.Stakes.Fetch(t.Context(), ann) }); got != step.trips {
+				t.Errorf("after %v: %d round trips, want %d", step.wait, got, step.trips)
+			}
+		}
+	})
+}
+
 // onBatches has batches answered by spoil, from the right answer, and leaves
 // single calls alone.
 func onBatches(spoil func(w http.ResponseWriter, answers []map[string]any)) func(http.ResponseWriter, []byte) {
@@ -163,11 +180,23 @@ func TestBatchesThatAreNotAnsweredRightAreAskedOneByOne(t *testing.T) {
 	} {
 		n, c := withoutMulticallOn(t)
 		n.spoil = onBatches(spoil)
-		wantStaker(t, c)
-		if got := n.tripsOf(func() { wantStaker(t, c) }); got != 44 { // the block, the chain, 21 pools by two methods
-			t.Errorf("%s, then: %d round trips, want 44: the batch is not tried again at once", name, got)
+		if got := n.tripsOf(func() { wantStaker(t, c) }); got != 45 { // the block, the batch, the chain, 21 pools by two methods
+			t.Errorf("%s: %d round trips, want 45", name, got)
 		}
 	}
+}
+
+func TestSomeCallsAreMadeAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, c := withdrawing(t, 0)
+		c.settings.Multicall, m.noBatches, m.takes = nil, true, time.Second
+		began := time.Now()
+		_, err := c.Stakes.Fetch(t.Context(), ann)
+		// The block, the batch, and twice MaxCalls at most for the chain and 21 pools by two methods.
+		if took := time.Since(began); err != nil || took != 4*time.Second {
+			t.Errorf("it took %v, want 4s; %v", took, err)
+		}
+	})
 }
 
 func TestALimitedBatchIsNotAskedOneByOne(t *testing.T) {

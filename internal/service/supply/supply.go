@@ -64,7 +64,7 @@ type Client struct {
 func New(s Settings, c *core.Cache) *Client {
 	h := &Client{Upstream: core.NewUpstream(c, Service, s.TTL, nil), url: s.URL, rest: rest.New(Service, c.CallTimeout)}
 	h.Supply = core.NewQuery(h.Upstream, &core.Query[struct{}, core.Supply]{
-		Name: "supply", TTL: s.TTL, Source: s.URL, Check: check, Fetch: h.fetch,
+		Name: "supply", TTL: s.TTL, SharedAs: s.URL, Check: check, Fetch: h.fetch,
 	})
 	core.PingWith(h.Upstream, h.Supply)
 	return h

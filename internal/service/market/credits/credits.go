@@ -11,6 +11,7 @@
 package credits
 
 import (
+	"cmp"
 	"math"
 	"sync"
 	"time"
@@ -31,9 +32,6 @@ const (
 	burstShare = 0.03
 	// startShare is the part of what is left that a new process may spend at once.
 	startShare = 0.0024
-	// maxDebt is how many credits a Reading may find spent beyond those that there were: as many
-	// calls as end with an Unknown cost in a minute, and some.
-	maxDebt = 20
 	// othersMemory is the time over which the spending of others is averaged.
 	othersMemory = 6 * time.Hour
 	// maxOthers is the largest part of what is left of the plan that is left to others with the
@@ -57,17 +55,11 @@ type Budget struct {
 	mu    sync.Mutex
 	level float64   // credits that may be spent at once
 	at    time.Time // of level
-	// unread is what was spent while resets was zero. It counts against the next Reading.
-	unread float64
 	// left is the last Reading's, less what was spent since. It counts until resets, which is
 	// zero without a Reading.
 	left   float64
 	resets time.Time
-	// pending is what was spent on calls that have not ended. A Reading may lack them.
-	pending float64
-	// unknown is how many calls ended with an Unknown cost since the last Reading, at read.
-	unknown float64
-	read    time.Time
+	read   time.Time // the time of the last Reading
 	// others is how many credits others with the same key spend in a nanosecond, as averaged
 	// over othersMemory.
 	others float64
@@ -81,62 +73,48 @@ func New(perMonth int) *Budget { return newBudget(perMonth, time.Now) }
 
 func newBudget(perMonth int, now func() time.Time) *Budget {
 	b := &Budget{perMonth: float64(perMonth), now: now, at: now()}
-	b.level = b.start()
+	b.level = b.part(startShare)
 	return b
 }
 
-// share returns the credits that may be spent until end, at least one. mu is held.
-func (b *Budget) share(now time.Time) (credits float64, end time.Time) {
-	end = now.Add(Month)
-	switch counted := b.perMonth * countedShare; {
-	case b.resets.IsZero() && b.perMonth == 0:
-		return defaultPlan * countedShare, end
-	case b.resets.IsZero():
-		return max(counted, 1), end
-	case b.perMonth > 0:
-		return max(min(b.left, counted*b.resets.Sub(now).Hours()/Month.Hours()), 1), b.resets
+// pace returns how many credits a nanosecond are spent so that they last for the rest of the
+// month, and how long that is. mu is held.
+func (b *Budget) pace() (pace float64, rest time.Duration) {
+	counted := cmp.Or(b.perMonth, defaultPlan) * countedShare / float64(Month)
+	if b.resets.IsZero() {
+		return counted, Month
 	}
-	return max(b.left, 1), b.resets
+	rest = b.resets.Sub(b.at)
+	whole := max(b.left, 1) / float64(rest)
+	pace = whole - min(b.others, maxOthers*whole)
+	if b.perMonth > 0 {
+		pace = min(pace, counted) // Others spend what an operator's bound leaves them.
+	}
+	return pace, rest
 }
 
-// start returns the credits that a new process may spend at once. It is at least one where
-// nobody has said what is left. mu is held.
-func (b *Budget) start() float64 {
-	credits, _ := b.share(b.at)
-	if b.resets.IsZero() {
-		return max(credits*startShare, 1)
-	}
-	return credits * startShare
+// part returns a part of what may be spent in the rest of the month, at least one credit. mu is
+// held.
+func (b *Budget) part(share float64) float64 {
+	pace, rest := b.pace()
+	return max(share*pace*float64(rest), 1)
 }
 
 // advance adds the credits that have come back since at. mu is held.
 func (b *Budget) advance() {
 	now := b.now()
-	if !b.resets.IsZero() && !now.Before(b.resets) {
-		b.resets = time.Time{} // A new month has begun, of which nothing is known yet.
-	}
 	passed := now.Sub(b.at)
 	b.at = now
-	credits, _ := b.share(now)
-	b.level = min(b.level+float64(passed)/b.every(), max(credits*burstShare, 1))
-}
-
-// every returns how long a credit takes to come back, in nanoseconds. mu is held.
-func (b *Budget) every() float64 {
-	credits, end := b.share(b.at)
-	pace := credits / float64(end.Sub(b.at))
-	if !b.resets.IsZero() {
-		// Others spend what an operator's bound leaves them.
-		whole := max(b.left, 1) / float64(end.Sub(b.at))
-		pace = min(pace, whole-min(b.others, maxOthers*whole))
+	if !b.resets.IsZero() && !b.at.Before(b.resets) {
+		b.resets = time.Time{} // A new month has begun, of which nothing is known yet.
 	}
-	return 1 / pace
+	pace, _ := b.pace()
+	b.level = min(b.level+float64(passed)*pace, b.part(burstShare))
 }
 
-// Take spends a credit and returns 0; the caller must then call End. Without a credit it
-// returns how long to wait for the next one. usedUp is true if the plan has none before a new
-// month or day begins.
-func (b *Budget) Take() (wait time.Duration, usedUp bool) {
+// Spend spends a credit and returns 0. Without a credit it returns how long to wait for the
+// next one. usedUp is true if the plan has none before a new month or day begins.
+func (b *Budget) Spend() (wait time.Duration, usedUp bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.advance()
@@ -147,42 +125,18 @@ func (b *Budget) Take() (wait time.Duration, usedUp bool) {
 		return b.usedUpUntil.Sub(b.at), true
 	case b.level < 1:
 		// Never 0, so that rounding grants nothing.
-		return max(time.Duration((1-b.level)*b.every()), time.Millisecond), false
+		pace, _ := b.pace()
+		return max(time.Duration((1-b.level)/pace), time.Millisecond), false
 	}
-	b.spend(1)
-	b.pending++
+	b.level, b.left = b.level-1, b.left-1
 	return 0, false
 }
 
-// Cost says whether the provider counted a call. The next Reading tells of an Unknown one.
-type Cost int
-
-// The costs.
-const (
-	Free Cost = iota
-	Counted
-	Unknown
-)
-
-// End ends the call of a Take. It gives the credit back unless the call was Counted.
-func (b *Budget) End(cost Cost) {
+// Refund gives back a credit for a call that the provider did not count.
+func (b *Budget) Refund() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.pending--
-	if cost != Counted {
-		b.spend(-1)
-	}
-	if cost == Unknown {
-		b.unknown++
-	}
-}
-
-// spend takes credits from what there is. mu is held.
-func (b *Budget) spend(credits float64) {
-	b.level, b.left = b.level-credits, b.left-credits
-	if b.resets.IsZero() {
-		b.unread += credits
-	}
+	b.level, b.left = b.level+1, b.left+1
 }
 
 // Note counts a credit that another replica spent. However often Note is called, there is a
@@ -194,34 +148,28 @@ func (b *Budget) Note() {
 	b.level, b.left = max(b.level-1, -1), b.left-1
 }
 
-// Learn replaces what is known by what the provider says.
+// Learn replaces what is known by what the provider says. No call may be in flight: it is
+// unknown whether the provider has counted it yet.
 func (b *Budget) Learn(r Reading) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.advance()
-	first, upgraded := b.resets.IsZero(), float64(r.Left) > 1.1*b.left+10
-	unexplained := max(b.left-float64(r.Left), 0)
-	b.left, b.resets = float64(r.Left)-b.pending, b.at.Add(r.Resets)
+	known, expected := !b.resets.IsZero(), b.left
+	b.left, b.resets = float64(r.Left), b.at.Add(r.Resets)
 	switch {
-	case first:
-		b.level = min(b.level, max(b.start()-b.unread, 0))
-		b.unread = 0
-	case upgraded:
-		b.level = max(b.level, b.start())
+	case !known:
+		b.level = min(b.level, b.part(startShare))
+	case b.left > 1.1*expected+10: // an upgrade
+		b.level = max(b.level, b.part(startShare))
 	default:
-		own := min(unexplained, b.unknown)
-		b.level = max(b.level-own, min(b.level, -maxDebt))
-		passed := max(b.at.Sub(b.read), time.Second)
-		weight := 1 - math.Exp(-float64(passed)/float64(othersMemory))
-		b.others += weight * ((unexplained-own)/float64(passed) - b.others)
+		passed := float64(max(b.at.Sub(b.read), time.Second))
+		weight := 1 - math.Exp(-passed/float64(othersMemory))
+		b.others += weight * (max(expected-b.left, 0)/passed - b.others)
 	}
-	b.unknown, b.read = 0, b.at
-	if r.Left > 0 {
-		b.usedUpUntil = time.Time{}
-	}
+	b.read, b.usedUpUntil = b.at, time.Time{}
 }
 
-// UseUp makes Take refuse for so long, or until a Reading with credits left.
+// UseUp makes Spend refuse for so long, or until the next Reading.
 func (b *Budget) UseUp(lasts time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -233,7 +181,8 @@ func (b *Budget) Every() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.advance()
-	return time.Duration(b.every())
+	pace, _ := b.pace()
+	return time.Duration(1 / pace)
 }
 
 // Left returns how many credits are left of the month, or NaN if the provider has not said.
@@ -247,7 +196,7 @@ func (b *Budget) Left() float64 {
 	return max(b.left, 0)
 }
 
-// Available returns how many credits can be taken now.
+// Available returns how many credits can be spent now.
 func (b *Budget) Available() float64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

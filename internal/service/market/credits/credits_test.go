@@ -2,6 +2,7 @@ package credits
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 )
@@ -74,14 +75,13 @@ func (d *deployment) ask(i int) {
 	if d.now.Sub(d.priced) < 30*time.Second {
 		return
 	}
-	if wait, _ := d.replicas[i].Take(); wait > 0 {
+	if wait, _ := d.replicas[i].Spend(); wait > 0 {
 		return
 	}
 	if !d.call() {
-		d.replicas[i].End(Free)
+		d.replicas[i].Refund()
 		return
 	}
-	d.replicas[i].End(Counted)
 	d.mine++
 	d.gap, d.priced = max(d.gap, d.now.Sub(d.priced)), d.now
 	for j, other := range d.replicas {
@@ -98,20 +98,20 @@ func (d *deployment) run(lasts time.Duration, event func(hour int)) {
 		if past%time.Hour == 0 {
 			event(int(past / time.Hour))
 		}
-		for i := range d.replicas {
-			d.ask((i + int(past/step)) % len(d.replicas))
-		}
 		if !d.silent && d.now.Sub(d.read) >= 10*time.Minute {
 			d.read = d.now
 			for _, b := range d.replicas {
 				b.Learn(d.reading())
 			}
 		}
+		for i := range d.replicas {
+			d.ask((i + int(past/step)) % len(d.replicas))
+		}
 		d.pass(step)
 	}
 }
 
-// A year of each of these never runs out of credits, spends most of them, and never leaves the
+// A quarter of each of these never runs out of credits, spends most of them, and never leaves the
 // price older than wanted.
 func TestAMonthsCreditsLastAMonth(t *testing.T) {
 	nothing := func(*deployment, int) {}
@@ -166,7 +166,7 @@ func TestAMonthsCreditsLastAMonth(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, %d replicas", test.name, replicas), func(t *testing.T) {
 				t.Parallel()
 				d := newDeployment(test.plan, test.perMonth, replicas, test.silent)
-				d.run(12*Month, func(hour int) { test.event(d, hour) })
+				d.run(3*Month, func(hour int) { test.event(d, hour) })
 				if d.full > 0 && test.name != "others spend it all at once" {
 					t.Errorf("%d calls were refused", d.full)
 				}
@@ -184,10 +184,9 @@ func TestAMonthsCreditsLastAMonth(t *testing.T) {
 	}
 }
 
-// takeAll takes all credits that there are, and returns how many.
-func takeAll(b *Budget) (n int) {
-	for wait, _ := b.Take(); wait == 0; wait, _ = b.Take() {
-		b.End(Counted)
+// spendAll spends all credits that there are, and returns how many.
+func spendAll(b *Budget) (n int) {
+	for wait, _ := b.Spend(); wait == 0; wait, _ = b.Spend() {
 		n++
 	}
 	return n
@@ -208,7 +207,7 @@ func TestAStartIsAllowedSome(t *testing.T) {
 		{"a whole month", 0, &Reading{Left: 15_000, Resets: Month}, 20},
 		{"half of a large plan", 0, &Reading{Left: 100_000, Resets: Month / 2}, 20},
 		{"some left", 0, &Reading{Left: 3000, Resets: 3 * day}, 7},
-		{"one left", 0, &Reading{Left: 1, Resets: 3 * day}, 0},
+		{"one left", 0, &Reading{Left: 1, Resets: 3 * day}, 1},
 		{"none left", 0, &Reading{Left: 0, Resets: 3 * day}, 0},
 	} {
 		b := newBudget(test.perMonth, func() time.Time { return start })
@@ -218,7 +217,7 @@ func TestAStartIsAllowedSome(t *testing.T) {
 		if got := int(b.Available()); got != test.want {
 			t.Errorf("%s: %d available, want %d", test.name, got, test.want)
 		}
-		if got := takeAll(b); got != test.want {
+		if got := spendAll(b); got != test.want {
 			t.Errorf("%s: %d credits at the start, want %d", test.name, got, test.want)
 		}
 	}
@@ -231,17 +230,25 @@ func TestCreditsComeBackAndAreSavedUp(t *testing.T) {
 	if got := b.Every(); got != 3*time.Minute {
 		t.Errorf("a credit comes back after %v, want 3m", got)
 	}
-	takeAll(b)
-	if wait, usedUp := b.Take(); wait <= 0 || wait > 3*time.Minute+time.Second || usedUp {
+	spendAll(b)
+	if wait, usedUp := b.Spend(); wait <= 0 || wait > 3*time.Minute+time.Second || usedUp {
 		t.Errorf("the next one is in %v, used up: %v", wait, usedUp)
 	}
 	now = now.Add(12 * time.Hour)
-	if got := takeAll(b); got < 235 || got > 245 {
+	if got := spendAll(b); got < 235 || got > 245 {
 		t.Errorf("%d credits after half a day, want some 240", got)
 	}
 	now = now.Add(3 * day)
-	if got := takeAll(b); got < 400 || got > 460 {
+	if got := spendAll(b); got < 400 || got > 460 {
 		t.Errorf("%d credits after three quiet days, want some 430", got)
+	}
+}
+
+func TestAnOperatorsBoundIsNoMoreThanIsLeft(t *testing.T) {
+	b := newBudget(10_000, func() time.Time { return start })
+	b.Learn(Reading{Left: 24, Resets: day})
+	if got := b.Every().Round(time.Second); got != time.Hour {
+		t.Errorf("a credit comes back after %v, want an hour", got)
 	}
 }
 
@@ -260,65 +267,33 @@ func TestOthersLeaveAQuarter(t *testing.T) {
 	}
 }
 
-func TestWhatWasSpentBeforeTheFirstReadingCounts(t *testing.T) {
-	b := newBudget(0, func() time.Time { return start })
-	for range 5 {
-		b.Take()
-		b.End(Counted)
-	}
-	b.Learn(Reading{Left: 3000, Resets: 3 * day})
-	if got := takeAll(b); got != 2 {
-		t.Errorf("%d credits after 5 of 7, want 2", got)
-	}
-}
-
-// A provider that answers too late counts what nobody has seen. No more is spent of the month
-// for that, and nothing if it did not count.
-func TestTheNextReadingTellsOfUnknownCosts(t *testing.T) {
-	for counts, want := range map[bool][2]int{true: {1450, 2000}, false: {3 * 24 * 60 * 4, 3 * 24 * 60 * 4}} {
-		now, left, calls := start, 15_000, 0
-		b := newBudget(0, func() time.Time { return now })
-		for range 3 * 24 * 60 { // for three days, minute by minute
-			b.Learn(Reading{Left: left, Resets: 31*day - now.Sub(start)})
-			for range 4 {
-				if wait, _ := b.Take(); wait == 0 {
-					b.End(Unknown)
-					if calls++; counts {
-						left--
-					}
-				}
-				now = now.Add(15 * time.Second)
-			}
-		}
-		if calls < want[0] || calls > want[1] {
-			t.Errorf("it counts: %t, %d calls in three days, want %d", counts, calls, want)
-		}
-	}
-}
-
-func TestOneFailureAtTheStartCostsNoWait(t *testing.T) {
-	for _, perMonth := range []int{0, 1, 100, 400} {
-		for _, left := range []int{1, 50, 300, 15_000} {
-			b := newBudget(perMonth, func() time.Time { return start })
-			if wait, _ := b.Take(); wait > 0 {
-				t.Fatalf("a bound of %d: no call at the start", perMonth)
-			}
-			b.Learn(Reading{Left: left, Resets: 20 * day})
-			b.End(Free)
-			if wait, _ := b.Take(); wait > 0 {
-				t.Errorf("a bound of %d, %d left: the next call waits for %v", perMonth, left, wait)
-			}
-		}
-	}
-}
-
 func TestACallThatIsNotCountedIsFree(t *testing.T) {
-	b := newBudget(0, func() time.Time { return start })
-	for i := range 100 {
-		if wait, _ := b.Take(); wait > 0 {
-			t.Fatalf("call %d has to wait for %v", i, wait)
+	for _, left := range []int{0, 1} { // 0: the provider does not say
+		b := newBudget(0, func() time.Time { return start })
+		if left > 0 {
+			b.Learn(Reading{Left: left, Resets: day})
 		}
-		b.End(Free)
+		for i := range 100 {
+			if wait, _ := b.Spend(); wait > 0 {
+				t.Fatalf("%d left: call %d has to wait for %v", left, i, wait)
+			}
+			b.Refund()
+		}
+	}
+}
+
+// What the provider has not counted makes no credits, and others no faster pace.
+func TestMoreLeftThanExpectedIsNoUpgrade(t *testing.T) {
+	b := newBudget(0, func() time.Time { return start })
+	for range 3 {
+		b.Learn(Reading{Left: 15_000, Resets: 15_000 * time.Minute})
+		if got := b.Every().Round(time.Second); got != time.Minute {
+			t.Errorf("a credit comes back after %v, want a minute", got)
+		}
+		spendAll(b)
+	}
+	if b.Learn(Reading{Left: 15_000, Resets: Month}); b.Available() != 0 {
+		t.Errorf("%v credits", b.Available())
 	}
 }
 
@@ -331,26 +306,26 @@ func TestTheProviderDecides(t *testing.T) {
 		t.Error("the first reading does not end a refusal")
 	}
 	b.Learn(Reading{Left: 0, Resets: 2 * day})
-	if wait, usedUp := b.Take(); wait != 2*day || !usedUp || b.Available() != 0 {
+	if wait, usedUp := b.Spend(); wait != 2*day || !usedUp || b.Available() != 0 || b.Every() <= 0 {
 		t.Errorf("with none left: wait %v, used up: %v", wait, usedUp)
 	}
 	b.Learn(Reading{Left: 5000, Resets: 2 * day}) // an upgrade
 	now = now.Add(time.Minute)
-	if n := takeAll(b); n != 12 {
+	if n := spendAll(b); n != 3 { // Most of the 500 are taken for what others spend.
 		t.Errorf("after an upgrade: %d credits", n)
 	}
 	now = now.Add(time.Hour)
 	b.UseUp(time.Hour)
-	if wait, usedUp := b.Take(); wait != time.Hour || !usedUp || b.Available() != 0 {
+	if wait, usedUp := b.Spend(); wait != time.Hour || !usedUp || b.Available() != 0 {
 		t.Errorf("refused: wait %v, used up: %v", wait, usedUp)
 	}
 	now = now.Add(time.Hour)
-	if n := takeAll(b); n == 0 {
+	if n := spendAll(b); n == 0 {
 		t.Error("no credit after the refusal")
 	}
 	b.Learn(Reading{Left: 0, Resets: time.Hour})
 	now = now.Add(time.Hour) // A new month, of which nothing is known.
-	if wait, _ := b.Take(); wait > 0 {
+	if wait, _ := b.Spend(); wait > 0 {
 		t.Errorf("in a new month: wait %v", wait)
 	}
 }
@@ -363,11 +338,15 @@ func TestNeverLessThanNothing(t *testing.T) {
 		b.Note()
 	}
 	now = now.Add(2*b.Every() + time.Second)
-	if got := takeAll(b); got != 1 {
+	if got := spendAll(b); got != 1 {
 		t.Errorf("%d credits after the time of one", got)
 	}
 	now = now.Add(-day)
-	if got := takeAll(b); got != 0 {
+	if got := spendAll(b); got != 0 {
 		t.Errorf("%d credits by a clock that is set back", got)
+	}
+	b.level = math.Nextafter(1, 0)
+	if wait, _ := b.Spend(); wait == 0 {
+		t.Error("rounding grants a credit")
 	}
 }
