@@ -180,7 +180,7 @@ func (a *Adapter) Platform() chat.Platform { return Platform }
 func (a *Adapter) Ready() bool { return a.ready.Load() }
 
 // InFlight returns how many updates in flight hold a place.
-func (a *Adapter) InFlight() int { return len(a.places.taken) }
+func (a *Adapter) InFlight() int { return len(a.places.held) }
 
 // Role asks Telegram whether a user administers a chat. It returns Moderator or Member.
 func (a *Adapter) Role(ctx context.Context, user chat.User, chatID string) (chat.Role, error) {

@@ -8,38 +8,56 @@ import (
 // places bounds the updates in flight: each holds a place. A chat gets a quarter of the
 // places at most, so that no chat holds up all others.
 type places struct {
-	taken chan struct{} // a token for each place that is held
+	held chan struct{} // a token for each place that is held
 
 	mu      sync.Mutex
 	perChat map[int64]int
 }
 
-func newPlaces(n int) *places {
-	return &places{taken: make(chan struct{}, n), perChat: map[int64]int{}}
+// place is what one update in flight holds.
+type place struct {
+	all  *places
+	chat int64
+	full bool
+	free bool // guarded by places.mu
 }
 
-// take takes a place and returns the function that frees it; later calls do nothing. It
-// blocks while all places are taken. It returns nil if ctx ends first, or if the chat
-// already holds its quarter.
-func (p *places) take(ctx context.Context, chatID int64) (free func()) {
+func newPlaces(n int) *places {
+	return &places{held: make(chan struct{}, n), perChat: map[int64]int{}}
+}
+
+// hold returns a place for an update of a chat. It blocks while all places are held. It
+// returns nil if ctx ends first, and a place that is Full if the chat holds its quarter.
+func (p *places) hold(ctx context.Context, chatID int64) *place {
 	select {
-	case p.taken <- struct{}{}:
+	case p.held <- struct{}{}:
 	case <-ctx.Done():
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.perChat[chatID] >= max(1, cap(p.taken)/4) {
-		<-p.taken
-		return nil
+	if p.perChat[chatID] >= max(1, cap(p.held)/4) {
+		<-p.held
+		return &place{all: p, full: true, free: true}
 	}
 	p.perChat[chatID]++
-	return sync.OnceFunc(func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.perChat[chatID]--; p.perChat[chatID] == 0 {
-			delete(p.perChat, chatID)
-		}
-		<-p.taken
-	})
+	return &place{all: p, chat: chatID}
+}
+
+// Full reports whether the chat held its quarter already. The update then holds no place,
+// and its command must not run.
+func (p *place) Full() bool { return p.full }
+
+// Free ends the hold. Later calls do nothing.
+func (p *place) Free() {
+	p.all.mu.Lock()
+	defer p.all.mu.Unlock()
+	if p.free {
+		return
+	}
+	p.free = true
+	if p.all.perChat[p.chat]--; p.all.perChat[p.chat] == 0 {
+		delete(p.all.perChat, p.chat)
+	}
+	<-p.all.held
 }

@@ -147,19 +147,17 @@ func (s *session) start(ctx context.Context, u *update) bool {
 		return s.queueJoin(u.Join, answered)
 	}
 	u.waits = func() { s.offsets.mark(u.ID, waitingSince) }
-	free := s.a.places.take(ctx, u.chat())
-	if ctx.Err() != nil {
+	p := s.a.places.hold(ctx, u.chat())
+	if p == nil {
 		return false
 	}
 	return s.tasks.Go(func(request string) {
 		done := true // also after a panic, which would come again
 		defer func() {
-			if free != nil {
-				free()
-			}
+			p.Free()
 			answered(done)
 		}()
-		done = s.respond(request, u, free)
+		done = s.respond(request, u, p)
 	})
 }
 

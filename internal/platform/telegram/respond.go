@@ -31,8 +31,7 @@ type task struct {
 	s       *session
 	cmd     *command
 	arrived time.Time
-	// free frees the update's place; nil if its chat holds as many as it may (places).
-	free func()
+	place   *place
 	// press is the press to answer; nil if the command came in a message.
 	press *press
 	waits func() // update.waits
@@ -42,16 +41,15 @@ type task struct {
 // drain ends. It returns false if the answer was definitely not sent; the update must then
 // not be acknowledged.
 //
-// free frees the update's place. If free is nil, the chat holds as many places as it may:
-// respond then runs no command, and tells the chat that the bot is busy.
-func (s *session) respond(id string, u *update, free func()) (done bool) {
+// If p is Full, respond runs no command, and tells the chat that the bot is busy.
+func (s *session) respond(id string, u *update, p *place) (done bool) {
 	if u.Inline != nil {
-		if free != nil {
+		if !p.Full() {
 			s.respondInline(id, u.Inline)
 		}
 		return true
 	}
-	t := &task{s: s, arrived: time.Now(), free: free, waits: u.waits}
+	t := &task{s: s, arrived: time.Now(), place: p, waits: u.waits}
 	if u.Press != nil {
 		t.press = &press{s: s, id: u.Press.ID}
 		defer t.press.answer(bot.AnswerCallbackQueryParams{})
@@ -76,7 +74,7 @@ func (s *session) respond(id string, u *update, free func()) (done bool) {
 		t.cmd.ephemeral = botapi.EphemeralMessage{}
 		t.cmd.request.CanReplyEphemerally = t.press != nil
 	}
-	if free == nil {
+	if p.Full() {
 		return t.conclude(outbox.Receipt{Result: outbox.Dropped})
 	}
 	return t.conclude(t.answer())
@@ -175,7 +173,7 @@ func (t *task) typing(to botapi.Destination) (stop func()) {
 func (t *task) message(content botapi.Content) outbox.Message {
 	return outbox.Message{
 		To: t.cmd.to, Content: content, Sender: t.cmd.sender, Deadline: t.arrived.Add(t.s.a.CommandTimeout),
-		Sharing: outbox.Sharing{Joined: t.free}, Waits: t.waits,
+		Sharing: outbox.Sharing{Joined: t.place.Free}, Waits: t.waits,
 	}
 }
 

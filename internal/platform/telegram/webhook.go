@@ -145,26 +145,26 @@ func (a *Adapter) serve(r *http.Request) (status int) {
 	}
 	soon, cancel := context.WithTimeout(r.Context(), ackAfter)
 	defer cancel()
-	free := a.places.take(soon, u.chat())
-	if free == nil {
+	p := a.places.hold(soon, u.chat())
+	if p == nil || p.Full() {
 		a.Count("webhook_full")
 		return http.StatusServiceUnavailable
 	}
 	// The answer goes on if Telegram closes the connection.
-	return s.startAnswer(context.WithoutCancel(r.Context()), u, free)
+	return s.startAnswer(context.WithoutCancel(r.Context()), u, p)
 }
 
 // startAnswer answers an update in a goroutine of its own. It blocks until the goroutine
 // ends, but for ackAfter at most, and returns the status for Telegram.
-func (s *session) startAnswer(ctx context.Context, u *update, free func()) (status int) {
+func (s *session) startAnswer(ctx context.Context, u *update, p *place) (status int) {
 	result, ended := http.StatusOK, make(chan struct{}) // OK also after a panic, which would come again
 	started := s.tasks.Go(func(id string) {
 		defer close(ended)
-		defer free()
-		result = s.respondOnce(ctx, id, u, free)
+		defer p.Free()
+		result = s.respondOnce(ctx, id, u, p)
 	})
 	if !started {
-		free()
+		p.Free()
 		return http.StatusServiceUnavailable
 	}
 	select {
@@ -177,14 +177,14 @@ func (s *session) startAnswer(ctx context.Context, u *update, free func()) (stat
 
 // respondOnce handles one delivered update, unless the update is answered or in flight, and
 // returns the status for Telegram.
-func (s *session) respondOnce(ctx context.Context, id string, u *update, free func()) (status int) {
+func (s *session) respondOnce(ctx context.Context, id string, u *update, p *place) (status int) {
 	release, status := s.claim(ctx, u)
 	if release == nil {
 		return status
 	}
 	done := true // also after a panic
 	defer func() { release(done) }()
-	if done = s.respond(id, u, free); !done {
+	if done = s.respond(id, u, p); !done {
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusOK
