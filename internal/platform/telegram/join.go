@@ -33,8 +33,6 @@ type joinTask struct {
 	// place and timer are set while the request waits to be checked.
 	place *list.Element
 	timer *time.Timer
-	// refusal is what a person is to be told who is left out.
-	refusal *chat.Reply
 }
 
 // timesAt returns the times of the request if its turn comes now.
@@ -97,16 +95,15 @@ func (j *joinTask) leaveOpen(reply *chat.Reply) (more bool) {
 		return false
 	}
 	j.leftOut(reply.Title, reply.Tone != chat.Warning)
-	return j.s.a.joins.tellLater(j, *reply)
+	return j.tellLater(*reply)
 }
 
 // tellRefusal tells the person why they are left out, unless they got a message less than a
 // minute ago.
-func (j *joinTask) tellRefusal(string) (more bool) {
+func (j *joinTask) tellRefusal(reply chat.Reply) {
 	if _, ok := j.s.a.Limiter.Reserve(j.s.tasks.Sends, 0, j.personLimit()); ok {
-		j.send(messageTime, *j.refusal, 0)
+		j.send(messageTime, reply, 0)
 	}
-	return false
 }
 
 // letIn approves the request. Once a request is processed, Telegram takes no message to a
@@ -132,10 +129,10 @@ func (j *joinTask) letIn(reply chat.Reply) {
 }
 
 // tellJoining tells the person within joiningTime that they may join, unless they got a message
-// less than a minute ago, or joinMessages leaves no slot.
+// less than a minute ago, or admissions leaves no slot.
 func (j *joinTask) tellJoining(reply chat.Reply) outbox.Receipt {
 	ctx := j.s.tasks.Sends
-	wait, ok := j.s.a.Limiter.Reserve(ctx, joiningTime, j.personLimit(), j.s.joinMessagesLimit())
+	wait, ok := j.s.a.Limiter.Reserve(ctx, joiningTime, j.personLimit(), j.s.joinMessages("admissions", admissions))
 	if !ok || !transport.Sleep(ctx, wait) {
 		return outbox.Receipt{}
 	}

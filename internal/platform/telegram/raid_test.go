@@ -279,7 +279,7 @@ func TestACrowdThatIsLetInIsTold(t *testing.T) {
 			time.Sleep(time.Second / 20)
 		}
 		r.joined(1000)
-		if n := len(r.api.Sent()); n < 80 || n > 130 {
+		if n := len(r.api.Sent()); n < 10*admissions || n > 13*admissions {
 			t.Errorf("%d messages in 10 seconds", n)
 		}
 		check(t, "let in", r.events.Of("join_approved"), 200)
