@@ -158,18 +158,13 @@ func (q *joinQueue) next() {
 // tellLater has the person told why they are left out, once refusals allows it. It returns
 // false, and tells nothing, if that would be too late.
 func (j *joinTask) tellLater(refusal chat.Reply) (more bool) {
-	sends := j.s.tasks.Sends
-	wait, ok := j.s.a.Limiter.Reserve(sends, time.Until(j.times.tell), j.s.joinMessages("refusals", refusals))
+	wait, ok := j.s.a.Limiter.Reserve(j.s.tasks.Sends, time.Until(j.times.tell), j.s.joinMessages("refusals", refusals))
 	if !ok {
 		return false
 	}
-	due, cancel := context.WithTimeout(sends, wait)
+	due, cancel := context.WithTimeout(j.s.tasks.Sends, wait) // A drain does not wait for long.
 	context.AfterFunc(due, func() {
 		defer cancel()
-		if sends.Err() != nil {
-			j.end(false) // The next session may tell them.
-			return
-		}
 		j.run(func(string) (more bool) {
 			j.tellRefusal(refusal)
 			return false

@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"maps"
+	"math"
 	"net/http"
 	"reflect"
 	"slices"
@@ -183,6 +184,39 @@ func TestSendersTakeTurns(t *testing.T) {
 	})
 }
 
+// Each row names the senders of messages as they come, and the order in which these go. Some
+// share a message, which goes in the earliest round of theirs. With | the first one goes.
+func TestALineIsServedInRounds(t *testing.T) {
+	for come, want := range map[string]string{
+		"a": "a", "a a b": "a b a", "a a a b b c": "a b c a b a", "a b a b": "a b a b", "a a a bc": "a bc a a", "a b b b cb": "a b cb b b",
+		"a b b b bc": "a b bc b b", "a a a ab": "a ab a a", "a b c ab": "a b c ab",
+		"a b cb c": "a b cb c", "a a a | | b": "a b", "a a a b | c": "b c a a",
+	} {
+		var l line
+		for _, senders := range strings.Fields(come) {
+			if senders == "|" {
+				l = l[1:]
+				continue
+			}
+			d := &delivery{m: Message{Content: botapi.Content{Text: senders}}, position: position{sender: int64(senders[0])}}
+			if len(l) > 0 {
+				d.position.round = math.MaxInt
+			}
+			l = append(l, d)
+			for _, sender := range senders {
+				l.advance(d, int64(sender))
+			}
+		}
+		var got []string
+		for _, d := range l {
+			got = append(got, d.m.Content.Text)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: they go as %v, want %s", come, got, want)
+		}
+	}
+}
+
 // One who asks a lot while nobody else does leaves room in the same minute for who comes
 // after them.
 func TestOneSenderLeavesSlotsInTheMinute(t *testing.T) {
@@ -225,12 +259,12 @@ func TestMessageWithALateSlotIsDropped(t *testing.T) {
 func TestNoticeGoesFirstAndOnceAMinute(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(30, group, 1, 20*time.Second)
-		for _, step := range []struct {
+		for i, step := range []struct {
 			after time.Duration
 			want  Result
 		}{{0, Delivered}, {59 * time.Second, Dropped}, {8 * time.Second, Delivered}} {
 			time.Sleep(step.after)
-			notice := message(group, 0, "notice")
+			notice := message(group, int64(i), "notice") // whoever it is for
 			notice.Notice = "busy"
 			start := time.Now()
 			if r := c.Send(t.Context(), notice); r.Result != step.want || time.Since(start) > 2*time.Second {
