@@ -484,10 +484,14 @@ func TestSentMessagesAreForgotten(t *testing.T) {
 			c.post(m)
 		}
 		c.all.Wait()
-		time.Sleep(2 * sameAnswerGap)
+		for chat, hold := range []time.Duration{time.Second, time.Hour} {
+			newDelivery(c.Outbox, message(int64(chat), 0, "")).hold(hold)
+		}
+		time.Sleep(afterHold + 2*time.Second)
+		newDelivery(c.Outbox, message(9, 0, "")).hold(time.Second)
 		synctest.Wait()
-		if len(c.lines)+len(c.bundles) != 0 {
-			t.Errorf("%d chats and %d bundles are remembered", len(c.lines), len(c.bundles))
+		if len(c.lines)+len(c.bundles) != 0 || len(c.heldUntil) != 2 {
+			t.Errorf("%d chats, %d bundles and the holds %v are remembered", len(c.lines), len(c.bundles), c.heldUntil)
 		}
 	})
 }
