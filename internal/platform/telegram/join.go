@@ -220,9 +220,7 @@ func (s *session) untilKnown(until time.Time, call func(context.Context) error) 
 
 // isMember asks Telegram whether a user is in a group. It returns false if that is not known.
 func (s *session) isMember(group string, user int64) bool {
-	ctx, cancel := context.WithTimeout(s.tasks.Sends, attemptTimeout)
-	defer cancel()
-	m, err := s.a.api.GetMember(ctx, idOf(group), user)
+	m, err := s.a.api.GetMember(s.tasks.Sends, idOf(group), user)
 	return err == nil && !m.Absent()
 }
 

@@ -51,7 +51,7 @@ func joinReply(_ context.Context, req chat.Request) (reply chat.Reply) {
 // admitted is a reply that lets the sender into the group of the request.
 func admitted(req chat.Request) chat.Reply {
 	group := chat.Values{"group": chat.NewUntrusted(req.GroupName, 64)}
-	return chat.Reply{Tone: chat.Positive, Title: chat.SayWith("join.joining", group), Admit: &chat.Admission{
+	return chat.Reply{Tone: chat.Positive, Title: chat.SayWith("join.joining", group), Footer: chat.Parts{chat.Say("Demo.")}, Admit: &chat.Admission{
 		Group: req.Args.First(),
 		Say: func(outcome chat.AdmissionOutcome) chat.Reply {
 			switch outcome {
@@ -202,6 +202,9 @@ func TestNobodyIsToldTheyAreInWithoutAnApproval(t *testing.T) {
 		"the approval does not arrive": {false, func(r *adapterTest) {
 			r.api.Fail("approveChatJoinRequest", telegramtest.Page(http.StatusBadGateway), telegramtest.TooMany(time.Second))
 		}, faketelegram.JoinApproved, "✅ You're in: MAT Holders"},
+		"Telegram hangs on the approval": {false, func(r *adapterTest) {
+			r.api.Fail("approveChatJoinRequest", telegramtest.Hang())
+		}, faketelegram.JoinApproved, "✅ You're in: MAT Holders"},
 		"Telegram takes no approval": {false, func(r *adapterTest) {
 			for range 20 {
 				r.api.Fail("approveChatJoinRequest", telegramtest.Page(http.StatusBadGateway))
@@ -339,12 +342,13 @@ func TestAJoinRequestIsAnsweredInThePersonsLanguage(t *testing.T) {
 			r.api.RequestJoin(holdersChat, faketelegram.User{ID: user, FirstName: "Ana", Language: "es"}, false)
 			r.joined(user)
 		}
-		want := "✅ Solicitud aprobada: MAT Holders|✅ Ya estás dentro: MAT Holders|Aún no estás dentro: no tienes registro"
+		want := "✅ Solicitud aprobada: MAT Holders\nDemo.|✅ Ya estás dentro: MAT Holders\nDemo.|Aún no estás dentro: no tienes registro"
 		check(t, "shown", strings.Join(shown, "|"), want)
 	})
 }
 
-// A query that is answered already, or has expired, needs nobody's attention.
+// A query that is answered already, or has expired, needs nobody's attention; others need it
+// once a minute.
 func TestAQueryWithoutAnAnswerIsLogged(t *testing.T) {
 	type test struct {
 		fault    telegramtest.Fault
@@ -362,8 +366,9 @@ func TestAQueryWithoutAnAnswerIsLogged(t *testing.T) {
 		}
 		r.runJoins()
 		r.asks(700, true)
-		r.joined(700)
-		check(t, "warnings", r.logs.Lines("a join request could not be answered"), tt.warnings)
+		r.asks(701, true)
+		r.joined(701)
+		check(t, "warnings", r.logs.Lines(`level=WARN msg="telegram: a join request could not be answered"`), tt.warnings)
 	})
 }
 
