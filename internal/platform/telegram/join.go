@@ -141,11 +141,16 @@ func (j *joinTask) tellJoining(reply chat.Reply) outbox.Receipt {
 
 // send sends the person a message within the given time, or edits the message with editID.
 func (j *joinTask) send(within time.Duration, reply chat.Reply, editID int64) outbox.Receipt {
-	ctx, cancel := context.WithTimeout(j.s.tasks.Sends, within)
+	return j.s.sendTo(j.s.tasks.Sends, j.join.UserChat, within, reply, editID)
+}
+
+// sendTo sends a reply to a private chat within the given time, or edits the message with
+// editID. It blocks until then at most.
+func (s *session) sendTo(ctx context.Context, user int64, within time.Duration, reply chat.Reply, editID int64) outbox.Receipt {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	return j.s.out.Send(ctx, outbox.Message{
-		To: botapi.Destination{Chat: j.join.UserChat}, Content: render(&reply, j.s.me.Username), EditID: editID,
-		Sender: j.join.From.ID, Deadline: time.Now().Add(within),
+	return s.out.Send(ctx, outbox.Message{
+		To: botapi.Destination{Chat: user}, Content: render(&reply, s.me.Username), EditID: editID, Deadline: time.Now().Add(within),
 	})
 }
 
@@ -207,11 +212,7 @@ func (s *session) warnJoin(err error) {
 func (s *session) untilKnown(until time.Time, call func(context.Context) error) error {
 	ctx, cancel := context.WithDeadline(s.tasks.Sends, until)
 	defer cancel()
-	again := func(err error) (bool, time.Duration) {
-		e := botapi.ErrorOf(err)
-		return e.Passing(), e.RetryAfter
-	}
-	return transport.Policy{Backoff: backoff, Until: until, Again: again}.Do(ctx, func(ctx context.Context) error {
+	return transport.Policy{Backoff: backoff, Until: until, Again: botapi.Retryable}.Do(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 		defer cancel()
 		return call(ctx)

@@ -161,9 +161,6 @@ func (c *Client) Edit(ctx context.Context, m MessageRef, content Content) (chang
 func (c *Client) Remove(ctx context.Context, m MessageRef) {
 	_ = transport.Policy{
 		Backoff: transport.Backoff{First: 200 * time.Millisecond, Max: 2 * time.Second},
-		Again: func(err error) (bool, time.Duration) {
-			e := ErrorOf(err)
-			return e.Passing(), e.RetryAfter
-		},
+		Again:   Retryable,
 	}.Do(ctx, func(ctx context.Context) error { return c.do(ctx, "deleteMessage", m) })
 }
