@@ -187,12 +187,10 @@ func (j *joinTask) personLimit() chat.Limit {
 // run runs one step of the request. A step that returns false, or panics, is the last.
 func (j *joinTask) run(step func(id string) (more bool)) {
 	more := false
-	defer func() {
-		if !more {
-			j.end(true)
-		}
-	}()
-	j.s.tasks.Run(func(id string) { more = step(id) })
+	j.s.tasks.Run(func(id string) { more = step(id) }) // which recovers from a panic
+	if !more {
+		j.end(true)
+	}
 }
 
 // end ends the request.

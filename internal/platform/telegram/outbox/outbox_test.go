@@ -184,6 +184,52 @@ func TestSendersTakeTurns(t *testing.T) {
 	})
 }
 
+func TestTheEarliestSlotBehindOthers(t *testing.T) {
+	for _, row := range []struct {
+		limit  chat.Limit
+		events int
+		want   time.Duration
+	}{{chatLimit, 7, 0}, {chatLimit, 8, time.Second}, {chatLimit, 10, 3 * time.Second}, {answerLimit, 18, 0}, {answerLimit, 19, 61 * time.Second}, {answerLimit, 38, 122 * time.Second}} {
+		if got := earliest(row.limit, row.events); max(got, 0) != row.want {
+			t.Errorf("%d events in %s: %v, want %v", row.events, row.limit.Key, got, row.want)
+		}
+	}
+}
+
+// A message that waits says so, once it does: its update is then acknowledged.
+func TestWhatWaitsSaysSo(t *testing.T) {
+	shared := func(before int, edit int64) func(*outboxTest, *Message) {
+		return func(c *outboxTest, m *Message) {
+			c.takes, m.Sharing.Key, m.EditID = time.Second, "x", edit
+			for range before { // One is on its way, and another one waits.
+				c.post(*m)
+			}
+		}
+	}
+	for name, before := range map[string]func(*outboxTest, *Message){
+		"nothing":              func(*outboxTest, *Message) {},
+		"for its chat's slot":  func(c *outboxTest, _ *Message) { c.send(8, person, 1, 0); c.all.Wait() },
+		"behind another":       func(c *outboxTest, _ *Message) { c.send(9, person, 1, 0) },
+		"for the end of a 429": func(c *outboxTest, _ *Message) { c.api.Fail("sendMessage", telegramtest.TooMany(time.Second)) },
+		"for a shared message": shared(1, 0),
+		"in a shared message":  shared(2, 0),
+		"for a shared edit":    shared(1, 5),
+		"in a shared edit":     shared(2, 5),
+	} {
+		inBubble(t, func(t *testing.T, c *outboxTest) {
+			c.api.Start(person)
+			m := message(person, 1, "x")
+			before(c, &m)
+			start, waits := time.Now(), false
+			m.Waits = func() { waits = waits || time.Since(start) < time.Second }
+			c.post(m)
+			if waits != (name != "nothing") {
+				t.Errorf("%s: says that it waits: %t", name, waits)
+			}
+		})
+	}
+}
+
 // Each row names the senders of messages as they come, and the order in which these go. Some
 // share a message, which goes in the earliest round of theirs. With | the first one goes.
 func TestALineIsServedInRounds(t *testing.T) {
@@ -231,9 +277,9 @@ func TestOneSenderLeavesSlotsInTheMinute(t *testing.T) {
 		if took := time.Since(start); before != 15 || c.results[Delivered] != before+4 || took > 5*time.Second {
 			t.Errorf("%d are sent at first; then %v after %v", before, c.results, took)
 		}
-		c.send(20, person, 1, 20*time.Second) // Their private chat is theirs alone.
+		c.send(21, person, 1, 20*time.Second) // Their private chat is theirs alone.
 		c.all.Wait()
-		if c.results[Delivered] != 15+4+20 {
+		if c.results[Delivered] != 15+4+21 {
 			t.Errorf("results %v", c.results)
 		}
 	})
