@@ -58,17 +58,6 @@ func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
 	})
 }
 
-func TestPrivateChatGetsNoNotice(t *testing.T) {
-	simulated(t, func(t *testing.T, r *adapterTest) {
-		r.handler.Reply = secretReply
-		r.run()
-		r.api.Push(inPrivate(ann, "/mylogins"))
-		if sent := r.idle(time.Minute); len(sent) != 1 || !strings.Contains(sent[0].Text, "confidential") {
-			t.Errorf("sent %+v, want only the answer", sent)
-		}
-	})
-}
-
 // A channel that asks again and again gets one notice a minute, and the chat's slots
 // stay with its members.
 func TestAnonymousSenderIsToldOnceAMinute(t *testing.T) {

@@ -239,7 +239,7 @@ func (r *adapterTest) sent(n int) []faketelegram.Sent {
 // idle waits until nothing is queued or in flight, and returns what was sent.
 func (r *adapterTest) idle(within time.Duration) []faketelegram.Sent {
 	r.Helper()
-	for end := time.Now().Add(within); len(r.api.Pending())+r.adapter.InFlight() > 0; time.Sleep(time.Second / 10) {
+	for end := time.Now().Add(within); len(r.api.Pending())+r.adapter.InFlight() > 0; time.Sleep(within / 1000) {
 		if time.Now().After(end) {
 			r.Fatalf("%d updates are queued and %d in flight after %v", len(r.api.Pending()), r.adapter.InFlight(), within)
 		}

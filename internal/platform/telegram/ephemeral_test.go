@@ -46,6 +46,7 @@ func TestEphemeralCommandIsAnsweredPrivately(t *testing.T) {
 		"too late":                           {takes: 16 * time.Second, privately: 1},
 		"refused":                            {faults: faults{refused}, privately: 1},
 		"certainly not out":                  {faults: faults{telegramtest.TooMany(3 * time.Second)}, here: 1},
+		"behind a long 429":                  {faults: faults{telegramtest.TooMany(30 * time.Second)}, privately: 1},
 		"out without knowing":                {faults: faults{out}, here: 2},
 		"perhaps out twice":                  {faults: faults{unknown, unknown}, privately: 1},
 		"out three times":                    {faults: faults{out, out, out}, here: 2, privately: 1},
@@ -64,9 +65,13 @@ func TestEphemeralCommandIsAnsweredPrivately(t *testing.T) {
 		r.rewrite("sendMessage", ignoring(tt.ignored))
 		r.api.PushEphemeral(inGroup(ann, "/mylogins"))
 		r.api.Fail("sendMessage", tt.faults...)
+		start := time.Now()
 		r.run()
 		time.Sleep(time.Minute)
 		here, privately, public := readBy(r.api.Sent())
+		if len(privately) > 0 && privately[0].At.Sub(start) > tt.takes+8*time.Second {
+			t.Errorf("answered in private after %v", privately[0].At.Sub(start))
+		}
 		if len(here) != tt.here || len(privately) != tt.privately {
 			t.Errorf("%d messages in the group and %d in private, want %d and %d", len(here), len(privately), tt.here, tt.privately)
 		}

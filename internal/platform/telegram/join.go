@@ -33,8 +33,6 @@ type joinTask struct {
 	// place and timer are set while the request waits to be checked.
 	place *list.Element
 	timer *time.Timer
-	// refusal is what a person is to be told who is left out.
-	refusal *chat.Reply
 }
 
 // timesAt returns the times of the request if its turn comes now.
@@ -97,16 +95,15 @@ func (j *joinTask) leaveOpen(reply *chat.Reply) (more bool) {
 		return false
 	}
 	j.leftOut(reply.Title, reply.Tone != chat.Warning)
-	return j.s.a.joins.tellLater(j, *reply)
+	return j.tellLater(*reply)
 }
 
 // tellRefusal tells the person why they are left out, unless they got a message less than a
 // minute ago.
-func (j *joinTask) tellRefusal(string) (more bool) {
+func (j *joinTask) tellRefusal(reply chat.Reply) {
 	if _, ok := j.s.a.Limiter.Reserve(j.s.tasks.Sends, 0, j.personLimit()); ok {
-		j.send(messageTime, *j.refusal, 0)
+		j.send(messageTime, reply, 0)
 	}
-	return false
 }
 
 // letIn approves the request. Once a request is processed, Telegram takes no message to a
@@ -132,10 +129,10 @@ func (j *joinTask) letIn(reply chat.Reply) {
 }
 
 // tellJoining tells the person within joiningTime that they may join, unless they got a message
-// less than a minute ago, or joinMessages leaves no slot.
+// less than a minute ago, or admissions leaves no slot.
 func (j *joinTask) tellJoining(reply chat.Reply) outbox.Receipt {
 	ctx := j.s.tasks.Sends
-	wait, ok := j.s.a.Limiter.Reserve(ctx, joiningTime, j.personLimit(), j.s.joinMessagesLimit())
+	wait, ok := j.s.a.Limiter.Reserve(ctx, joiningTime, j.personLimit(), j.s.joinMessages("admissions", admissions))
 	if !ok || !transport.Sleep(ctx, wait) {
 		return outbox.Receipt{}
 	}
@@ -144,11 +141,16 @@ func (j *joinTask) tellJoining(reply chat.Reply) outbox.Receipt {
 
 // send sends the person a message within the given time, or edits the message with editID.
 func (j *joinTask) send(within time.Duration, reply chat.Reply, editID int64) outbox.Receipt {
-	ctx, cancel := context.WithTimeout(j.s.tasks.Sends, within)
+	return j.s.sendTo(j.s.tasks.Sends, j.join.UserChat, within, reply, editID)
+}
+
+// sendTo sends a reply to a private chat within the given time, or edits the message with
+// editID. It blocks until then at most.
+func (s *session) sendTo(ctx context.Context, user int64, within time.Duration, reply chat.Reply, editID int64) outbox.Receipt {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	return j.s.out.Send(ctx, outbox.Message{
-		To: botapi.Destination{Chat: j.join.UserChat}, Content: render(&reply, j.s.me.Username), EditID: editID,
-		Sender: j.join.From.ID, Deadline: time.Now().Add(within),
+	return s.out.Send(ctx, outbox.Message{
+		To: botapi.Destination{Chat: user}, Content: render(&reply, s.me.Username), EditID: editID, Deadline: time.Now().Add(within),
 	})
 }
 
@@ -210,11 +212,7 @@ func (s *session) warnJoin(err error) {
 func (s *session) untilKnown(until time.Time, call func(context.Context) error) error {
 	ctx, cancel := context.WithDeadline(s.tasks.Sends, until)
 	defer cancel()
-	again := func(err error) (bool, time.Duration) {
-		e := botapi.ErrorOf(err)
-		return e.Passing(), e.RetryAfter
-	}
-	return transport.Policy{Backoff: backoff, Until: until, Again: again}.Do(ctx, func(ctx context.Context) error {
+	return transport.Policy{Backoff: backoff, Until: until, Again: botapi.Retryable}.Do(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 		defer cancel()
 		return call(ctx)
@@ -223,9 +221,7 @@ func (s *session) untilKnown(until time.Time, call func(context.Context) error) 
 
 // isMember asks Telegram whether a user is in a group. It returns false if that is not known.
 func (s *session) isMember(group string, user int64) bool {
-	ctx, cancel := context.WithTimeout(s.tasks.Sends, attemptTimeout)
-	defer cancel()
-	m, err := s.a.api.GetMember(ctx, idOf(group), user)
+	m, err := s.a.api.GetMember(s.tasks.Sends, idOf(group), user)
 	return err == nil && !m.Absent()
 }
 

@@ -2,12 +2,12 @@ package telegram
 
 import (
 	"container/list"
+	"context"
 	"fmt"
 	"sync"
 	"time"
 
 	"herald/internal/chat"
-	"herald/internal/transport"
 )
 
 // Bounds on join requests, which may come by the thousand.
@@ -18,14 +18,12 @@ const (
 	// maxQueries and maxWaiting bound those that wait to be checked, with a query and without.
 	// Further ones are not checked. Queries whose time is up are all answered at once.
 	maxQueries, maxWaiting = 1000, 10_000
-	// maxRefused bounds the people who wait to be told that they are left out, to about as
-	// many as joinMessages allows in contactTime. Further ones are not told.
-	maxRefused = 2500
 	// raidJoins is the number in flight from which polling takes them for a raid.
 	raidJoins = 50
-	// joinMessages is how many messages about join requests go out in a second: a third of
-	// what Telegram allows for all chats.
-	joinMessages = 10
+	// refusals and admissions are how many people a second are told that they are left out, or
+	// may join: together a third of the messages that Telegram allows for all chats. In
+	// contactTime, refusals reaches more people than 2,000 who ask at once.
+	refusals, admissions = 8, 2
 )
 
 // The times of a join request. Telegram waits 10 seconds from the request's date for the
@@ -72,11 +70,8 @@ type joinQueue struct {
 	inFlight int
 	// checking counts the requests that are being checked, at most maxChecks.
 	checking int
-	// queries and others hold the *joinTasks that wait to be checked, refused those whose
-	// person waits to be told why they are left out.
-	queries, others, refused list.List
-	// telling is set while tellRefused runs.
-	telling bool
+	// queries and others hold the *joinTasks that wait to be checked.
+	queries, others list.List
 }
 
 // queueJoin answers a join request for one of JoinChats, and calls finish at the end: with
@@ -160,65 +155,27 @@ func (q *joinQueue) next() {
 	q.checking--
 }
 
-// tellLater has the person told why they are left out, once joinMessages allows it. It returns
-// false if too many wait for that.
-func (q *joinQueue) tellLater(j *joinTask, reply chat.Reply) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.refused.Len() >= maxRefused {
+// tellLater has the person told why they are left out, once refusals allows it. It returns
+// false, and tells nothing, if that would be too late.
+func (j *joinTask) tellLater(refusal chat.Reply) (more bool) {
+	wait, ok := j.s.a.Limiter.Reserve(j.s.tasks.Sends, time.Until(j.times.tell), j.s.joinMessages("refusals", refusals))
+	if !ok {
 		return false
 	}
-	j.refusal = &reply
-	q.refused.PushBack(j)
-	if !q.telling {
-		q.telling = true
-		go j.s.tellRefused()
-	}
+	due, cancel := context.WithTimeout(j.s.tasks.Sends, wait) // A drain does not wait for long.
+	context.AfterFunc(due, func() {
+		defer cancel()
+		j.run(func(string) (more bool) {
+			j.tellRefusal(refusal)
+			return false
+		})
+	})
 	return true
 }
 
-// nextRefused returns the person who is to be told next, or nil: tellRefused then ends.
-func (q *joinQueue) nextRefused() *joinTask {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	e := q.refused.Front()
-	if q.telling = e != nil; !q.telling {
-		return nil
-	}
-	return q.refused.Remove(e).(*joinTask)
-}
-
-// tellRefused tells people why they are left out, in order, until nobody waits for that. Those
-// who are let in reserve their slots ahead, and so come first.
-func (s *session) tellRefused() {
-	for j := s.a.joins.nextRefused(); j != nil; j = s.a.joins.nextRefused() {
-		switch due := s.awaitJoinMessage(j.times.tell); {
-		case due:
-			go j.run(j.tellRefusal)
-		default:
-			j.end(s.tasks.Sends.Err() == nil)
-		}
-	}
-}
-
-// awaitJoinMessage blocks until joinMessages has a slot. It returns false if that is after the
-// given time, or the drain ends.
-func (s *session) awaitJoinMessage(until time.Time) bool {
-	for time.Now().Before(until) {
-		wait, ok := s.a.Limiter.Reserve(s.tasks.Sends, 0, s.joinMessagesLimit())
-		if ok {
-			return true
-		}
-		if !transport.Sleep(s.tasks.Sends, max(wait, time.Millisecond)) {
-			return false
-		}
-	}
-	return false
-}
-
-// joinMessagesLimit returns the limit of messages about join requests.
-func (s *session) joinMessagesLimit() chat.Limit {
-	return chat.Limit{Key: fmt.Sprint("join messages ", s.me.ID), Count: 1, Window: time.Second / joinMessages}
+// joinMessages returns the limit of messages of a kind about join requests.
+func (s *session) joinMessages(kind string, perSecond int) chat.Limit {
+	return chat.Limit{Key: fmt.Sprint("join ", kind, " ", s.me.ID), Count: 1, Window: time.Second / time.Duration(perSecond), Refill: true}
 }
 
 // personLimit returns the limit of messages to one person about their requests. A message may
@@ -230,12 +187,10 @@ func (j *joinTask) personLimit() chat.Limit {
 // run runs one step of the request. A step that returns false, or panics, is the last.
 func (j *joinTask) run(step func(id string) (more bool)) {
 	more := false
-	defer func() {
-		if !more {
-			j.end(true)
-		}
-	}()
-	j.s.tasks.Run(func(id string) { more = step(id) })
+	j.s.tasks.Run(func(id string) { more = step(id) }) // which recovers from a panic
+	if !more {
+		j.end(true)
+	}
 }
 
 // end ends the request.

@@ -13,7 +13,6 @@ import (
 
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
-	"herald/internal/demo/fake/telegramtest"
 )
 
 var answersMany = regexp.MustCompile(`For ([\d,]+) who asked\.`)
@@ -146,44 +145,4 @@ func TestSharedMessageIsNewestAndRepliesToFirst(t *testing.T) {
 			t.Errorf("the second message comes after %v, events %v", gap, r.events)
 		}
 	}, byWebhook, paced)
-}
-
-// Groups that a 429 holds back for minutes, and one group whose commands hang, leave
-// places for a private chat.
-func TestGroupsLeavePlacesForOthers(t *testing.T) {
-	for way, change := range ways {
-		t.Run(way, func(t *testing.T) {
-			simulated(t, func(t *testing.T, r *adapterTest) {
-				hung := people(maxInFlight)
-				release := r.block(hung...)
-				r.run()
-				promptly := func() {
-					start, before := time.Now(), len(r.api.Sent())
-					r.send(inPrivate(ann, "/price"))
-					if r.sent(before + 1); time.Since(start) > 2*time.Second {
-						t.Errorf("a private chat waits %v", time.Since(start))
-					}
-				}
-				r.api.Fail("sendMessage", telegramtest.TooMany(4*time.Minute), telegramtest.TooMany(4*time.Minute), telegramtest.TooMany(4*time.Minute))
-				for i := range int64(3 * 240) {
-					r.send(writes(faketelegram.Group(group-i%3), i%180, "/price"))
-					time.Sleep(time.Second / 6)
-				}
-				if n := r.adapter.InFlight(); n > 3*2 {
-					t.Errorf("those who share a message hold %d places", n)
-				}
-				promptly()
-				for _, user := range hung {
-					r.send(writes(faketelegram.Group(group-9), user, "/price"))
-				}
-				time.Sleep(time.Second)
-				if n := r.adapter.InFlight(); n > 3*2+maxInFlight/4 {
-					t.Errorf("one group holds %d places", n)
-				}
-				// With polling, the group has read that the bot is busy.
-				promptly()
-				release()
-			}, change, paced)
-		})
-	}
 }

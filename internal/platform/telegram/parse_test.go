@@ -192,6 +192,7 @@ func TestParseGuessesAtPrivateText(t *testing.T) {
 		"a service message":             {"", `{"pinned_message":{}}`, ""},
 		"a forward":                     {"hello", `{"forward_origin":{}}`, ""},
 		"an answer to a question":       {"0x1 b", `{"reply_to_message":{"from":{"id":99},"entities":[{"type":"text_link","length":1,"url":"https://t.me/OurBot?start=ask-exists"}]}}`, "exists 0x1 b"},
+		"an answer to join a group":     {"0xabc", `{"reply_to_message":{"from":{"id":99},"entities":[{"type":"text_link","length":1,"url":"https://t.me/OurBot?start=ask-join_-5"}]}}`, "join -5 0xabc"},
 		"a reply to what asked nothing": {"thanks", `{"reply_to_message":{"from":{"id":99}}}`, "start"},
 	} {
 		for _, kind := range []string{"private", "group"} {
@@ -210,25 +211,19 @@ func TestParseGuessesAtPrivateText(t *testing.T) {
 }
 
 func TestParseFollowsDeepLinks(t *testing.T) {
-	tests := []struct {
-		kind, text, want string
-		private          bool
-	}{
-		{"private", "/start", "start", false},
-		{"private", "/start mylogins", "mylogins", true},
-		{"private", "/start exists", "exists", true},
-		{"private", "/start staked", "start", false},
-		{"private", "/start ask-exists", "start", false},
-		{"private", "/start nonsense", "start", false},
-		{"group", "/start mylogins", "start", false},
-	}
-	for _, tt := range tests {
-		c, ours := asks(&update{Message: in(t, tt.kind, 6, tt.text, "")})
-		what := tt.kind + " " + tt.text
-		check(t, what+": ours", ours, true)
-		check(t, what+": command", c.request.Command, tt.want)
-		check(t, what+": private", c.private, tt.private)
-		check(t, what+": arguments", c.request.Args.Len(), 0)
+	for text, want := range map[string]string{
+		"private /start": "start", "private /start mylogins": "mylogins, private", "private /start exists": "exists, private",
+		"private /start staked": "start", "private /start ask-exists": "start", "private /start nonsense": "start", "group /start mylogins": "start",
+		"private /start join_-5": "join -5, private", "private /start join": "start", "private /start join_-5_x": "start", "private /start price_-5": "start",
+		"group /start join_-5": "start",
+	} {
+		kind, link, _ := strings.Cut(text, " ")
+		c, _ := asks(&update{Message: in(t, kind, 6, link, "")})
+		got := strings.TrimSpace(c.request.Command + " " + c.request.Args.First())
+		if c.private {
+			got += ", private"
+		}
+		check(t, text, got, want)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/go-telegram/bot/models"
+
 	"herald/internal/chat"
 	"herald/internal/platform/telegram/botapi"
 	"herald/internal/words"
@@ -29,22 +31,26 @@ func (s *session) syncProfile(ctx context.Context) {
 		if code == "" { // An app in any other language reads the chats' own.
 			l = s.tasks.Handler.Language(chat.Request{}, false)
 		}
-		for _, scope := range []botapi.Scope{botapi.Everybody, botapi.Administrators} {
-			menu := menuOf(s.tasks.Handler.Commands(), scope == botapi.Administrators, l)
-			persist(func() error { return s.setMenu(ctx, botapi.Menu{Scope: scope, Language: code}, menu) })
-		}
-		for t, text := range map[botapi.ProfileText]string{
-			botapi.Description:      s.a.description(l),
-			botapi.ShortDescription: words.Say(l, chat.Say("telegram.short_description")),
+		for moderators, scope := range map[bool]models.BotCommandScope{
+			false: &models.BotCommandScopeDefault{}, true: &models.BotCommandScopeAllChatAdministrators{},
 		} {
-			persist(func() error {
-				is, err := s.a.api.GetProfileText(ctx, t, code)
-				if err != nil || is == text {
-					return err
-				}
-				return s.a.api.SetProfileText(ctx, t, code, text)
-			})
+			menu := menuOf(s.tasks.Handler.Commands(), moderators, l)
+			persist(func() error { return s.setMenu(ctx, &botapi.Menu{Scope: scope, LanguageCode: code}, menu) })
 		}
+		persist(func() error {
+			is, err := s.a.api.GetMyDescription(ctx, code)
+			if text := s.a.description(l); err == nil && is != text {
+				err = s.a.api.SetMyDescription(ctx, code, text)
+			}
+			return err
+		})
+		persist(func() error {
+			is, err := s.a.api.GetMyShortDescription(ctx, code)
+			if text := words.Say(l, chat.Say("telegram.short_description")); err == nil && is != text {
+				err = s.a.api.SetMyShortDescription(ctx, code, text)
+			}
+			return err
+		})
 	}
 }
 
@@ -79,9 +85,9 @@ func menuOf(all chat.Commands, moderators bool, l chat.Language) []botapi.MenuCo
 // setMenu sets one menu, unless Telegram has it already. It does not compare the mark of
 // ephemeral commands: a server that ignores the mark would be sent its menus at each
 // start.
-func (s *session) setMenu(ctx context.Context, m botapi.Menu, commands []botapi.MenuCommand) error {
+func (s *session) setMenu(ctx context.Context, m *botapi.Menu, commands []botapi.MenuCommand) error {
 	is, err := s.a.api.GetMyCommands(ctx, m)
-	if err != nil || slices.EqualFunc(is, commands, func(a, b botapi.MenuCommand) bool {
+	if err != nil || slices.EqualFunc(is, commands, func(a models.BotCommand, b botapi.MenuCommand) bool {
 		return a.Command == b.Command && a.Description == b.Description
 	}) {
 		return err

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"time"
 
 	"herald/internal/chat"
 	"herald/internal/platform/telegram/botapi"
-	"herald/internal/platform/telegram/outbox"
 )
 
 // maxTitle bounds the shown name of a group, in characters.
@@ -126,14 +124,7 @@ func (a *Adapter) seeTag(m *message, from chat.User) {
 
 // Notify implements chat.Badges. It sends nothing while Run does not run.
 func (a *Adapter) Notify(ctx context.Context, user string, reply chat.Reply) {
-	s := a.current.Load()
-	if s == nil {
-		return
+	if s := a.current.Load(); s != nil {
+		s.sendTo(ctx, idOf(user), messageTime, reply, 0)
 	}
-	ctx, cancel := context.WithTimeout(ctx, messageTime)
-	defer cancel()
-	id := idOf(user)
-	s.out.Send(ctx, outbox.Message{
-		To: botapi.Destination{Chat: id}, Content: render(&reply, s.me.Username), Sender: id, Deadline: time.Now().Add(messageTime),
-	})
 }

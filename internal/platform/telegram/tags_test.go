@@ -134,42 +134,6 @@ func TestEachRefusalOfATagHasItsProblem(t *testing.T) {
 	}
 }
 
-func TestCheckRefusesTagsThatCannotBeTrue(t *testing.T) {
-	yes, no := true, false
-	for want, test := range map[string]struct {
-		permissions faketelegram.ChatPermissions
-		may, wrong  bool
-	}{
-		"the bot may set tags (Lounge)":               {faketelegram.ChatPermissions{CanEditTag: &no, CanPinMessages: true}, true, false},
-		"members may edit their own tags":             {faketelegram.ChatPermissions{CanEditTag: &yes}, true, true},
-		"switch off Edit Own Tags":                    {faketelegram.ChatPermissions{CanPinMessages: true}, true, true}, // the default
-		"with the right to manage member tags":        {faketelegram.ChatPermissions{}, false, true},
-		"STAKER_TAGS, group -1004: the bot may not s": {faketelegram.ChatPermissions{}, false, true},
-	} {
-		simulated(t, func(t *testing.T, _ *adapterTest) {
-			r := tagTest(t)
-			r.api.SetChat(faketelegram.ChatInfo{Chat: faketelegram.Chat{ID: lounge, Title: "Lounge"}, Permissions: &test.permissions})
-			r.api.GrantTags(lounge, test.may)
-			_, rights, err := r.adapter.Check(t.Context())
-			if len(rights) != 1 {
-				t.Fatalf("%d rights in one group, %v", len(rights), err)
-			}
-			if all := rights[0].Lines(); len(all) != 1 || (rights[0].Problem != "") != test.wrong || !strings.Contains(all[0], want) {
-				t.Errorf("%q: check says %q, %v", want, all, err)
-			}
-			stop := r.run()
-			time.Sleep(time.Minute)
-			if r.logs.Lines(loungeID) > 0 {
-				t.Errorf("%q: the log has the group's ID: %s", want, r.logs)
-			}
-			if warned := r.logs.Lines("name=Staker"); (warned == 1) != test.wrong || warned > 1 {
-				t.Errorf("%q: %d warnings", want, warned)
-			}
-			_ = stop()
-		})
-	}
-}
-
 // A private chat exists with those who started the bot, and is not made.
 func TestNoticesGoToPrivateChatsThatExist(t *testing.T) {
 	for way, change := range ways {
@@ -198,6 +162,7 @@ func TestNoticesGoToPrivateChatsThatExist(t *testing.T) {
 func TestARestrictedUserOutsideIsAbsent(t *testing.T) {
 	for member, absent := range map[botapi.Member]bool{
 		{Status: "restricted"}: true, {Status: "restricted", IsMember: true}: false, {Status: "member"}: false, {Status: "creator"}: false,
+		{Status: "left"}: true, {Status: "kicked"}: true,
 	} {
 		if member.Absent() != absent {
 			t.Errorf("%+v is absent: %t", member, !absent)

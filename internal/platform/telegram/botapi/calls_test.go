@@ -68,7 +68,7 @@ func everyCall() map[string]apiCall {
 		`"reply_parameters":{"message_id":9,"allow_sending_without_reply":true},`
 	pictured := full
 	pictured.Picture = picture()
-	menu, menuJSON := Menu{Scope: Administrators, Language: "es"}, `"scope":{"type":"all_chat_administrators"},"language_code":"es"`
+	menu, menuJSON := &Menu{Scope: &models.BotCommandScopeAllChatAdministrators{}, LanguageCode: "es"}, `"scope":{"type":"all_chat_administrators"},"language_code":"es"`
 	commands := []MenuCommand{{Command: "price", Description: "Precio"}, {Command: "logins", Description: "Accesos", Ephemeral: true}}
 	article := Article{ID: "price", Title: "Price", Description: "$1", Content: full}
 	return map[string]apiCall{
@@ -108,11 +108,16 @@ func everyCall() map[string]apiCall {
 		"setMyCommands": {func(x ctx, c *Client) error { return c.SetMyCommands(x, menu, commands) },
 			`{` + menuJSON + `,"commands":[{"command":"price","description":"Precio"},` +
 				`{"command":"logins","description":"Accesos","is_ephemeral":true}]}`},
-		"getMyCommands":         {func(x ctx, c *Client) error { return failure(c.GetMyCommands(x, menu)) }, `{` + menuJSON + `}`},
-		"setMyDescription":      {func(x ctx, c *Client) error { return c.SetProfileText(x, Description, "", "a") }, `{"language_code":"","description":"a"}`},
-		"getMyDescription":      {func(x ctx, c *Client) error { return failure(c.GetProfileText(x, Description, "")) }, `{"language_code":""}`},
-		"getMyShortDescription": {func(x ctx, c *Client) error { return failure(c.GetProfileText(x, ShortDescription, "es")) }, `{"language_code":"es"}`},
-		"setMyShortDescription": {func(x ctx, c *Client) error { return c.SetProfileText(x, ShortDescription, "es", "a") },
+		"getMyCommands":          {func(x ctx, c *Client) error { return failure(c.GetMyCommands(x, menu)) }, `{` + menuJSON + `}`},
+		"setMyDescription":       {func(x ctx, c *Client) error { return c.SetMyDescription(x, "", "a") }, `{"description":"a"}`},
+		"getMyDescription":       {func(x ctx, c *Client) error { return failure(c.GetMyDescription(x, "")) }, `{}`},
+		"getMyShortDescription":  {func(x ctx, c *Client) error { return failure(c.GetMyShortDescription(x, "es")) }, `{"language_code":"es"}`},
+		"approveChatJoinRequest": {func(x ctx, c *Client) error { return c.Approve(x, group, ann) }, `{"chat_id":-1001,"user_id":501}`},
+		"answerChatJoinRequestQuery": {func(x ctx, c *Client) error { return c.AnswerJoinQuery(x, "5", JoinQueued) },
+			`{"chat_join_request_query_id":"5","result":"queue"}`},
+		"setChatMemberTag": {func(x ctx, c *Client) error { return c.SetTag(x, group, ann, "") }, `{"chat_id":-1001,"user_id":501,"tag":""}`},
+		"getChat":          {func(x ctx, c *Client) error { return failure(c.GetChat(x, group)) }, `{"chat_id":-1001}`},
+		"setMyShortDescription": {func(x ctx, c *Client) error { return c.SetMyShortDescription(x, "es", "a") },
 			`{"language_code":"es","short_description":"a"}`},
 	}
 }

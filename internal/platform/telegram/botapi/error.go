@@ -70,6 +70,13 @@ func (e *Error) Passing() bool {
 	return e.Kind == OutcomeUnknown || e.Kind == NotSent || e.Kind == TooManyRequests
 }
 
+// Retryable reports whether the call that failed with err may succeed later, and the least
+// wait before.
+func Retryable(err error) (retry bool, atLeast time.Duration) {
+	e := ErrorOf(err)
+	return e.Passing(), e.RetryAfter
+}
+
 // Unreachable reports whether the bot may not write to a user: they never
 // started it, or blocked it.
 func (e *Error) Unreachable() bool {

@@ -230,17 +230,27 @@ func TestLostMessageIsNotRepeated(t *testing.T) {
 // The detail is that of the longest part of the description, and names the right that the
 // method needs.
 func TestARefusedCallNamesItsRight(t *testing.T) {
-	for description, want := range map[[2]string]string{
-		{"sendMessage", "Bad Request: not enough rights to send text messages to the chat"}: mayNotWrite,
-		{"deleteMessage", "Bad Request: not enough rights"}:                                 noRight,
-		{"setChatMemberTag", "Bad Request: not enough rights"}:                              "the bot lacks the right to manage member tags",
-		{"approveChatJoinRequest", "Bad Request: not enough rights to send"}:                "the bot lacks the right to invite users",
-		{"approveChatJoinRequest", "Bad Request: HIDE_REQUESTER_MISSING"}:                   noJoinRequest,
+	const invite = "the bot lacks the right to invite users"
+	for _, row := range []struct {
+		method            string
+		code              int
+		description, want string
+	}{
+		{"sendMessage", 400, "Bad Request: not enough rights to send text messages to the chat", mayNotWrite},
+		{"deleteMessage", 400, "Bad Request: not enough rights", noRight},
+		{"setChatMemberTag", 400, "Bad Request: not enough rights", "the bot lacks the right to manage member tags"},
+		{"approveChatJoinRequest", 400, "Bad Request: not enough rights to send", invite},
+		{"approveChatJoinRequest", 400, "Bad Request: not enough rights to manage chat join requests", invite},
+		{"approveChatJoinRequest", 400, "Bad Request: CHAT_ADMIN_REQUIRED", invite},
+		{"approveChatJoinRequest", 403, "Forbidden: CHAT_WRITE_FORBIDDEN", invite},
+		{"answerChatJoinRequestQuery", 403, "Forbidden: bot is not a member of the supergroup chat", invite},
+		{"answerChatJoinRequestQuery", 400, "Bad Request: CHAT_ADMIN_REQUIRED", invite},
+		{"approveChatJoinRequest", 400, "Bad Request: HIDE_REQUESTER_MISSING", noJoinRequest},
 	} {
 		for range 50 { // Maps have no order.
-			e := ErrorOf(apiError(description[0], &refusal{Code: http.StatusBadRequest, Description: description[1]}))
-			if e.detail != want || e.NotAllowed() != (want != mayNotWrite && want != noJoinRequest) {
-				t.Fatalf("%v: %v, not allowed: %t", description, e, e.NotAllowed())
+			e := ErrorOf(apiError(row.method, &refusal{Code: row.code, Description: row.description}))
+			if e.detail != row.want || e.NotAllowed() != (row.want != mayNotWrite && row.want != noJoinRequest) {
+				t.Fatalf("%+v: %v, not allowed: %t", row, e, e.NotAllowed())
 			}
 		}
 	}

@@ -9,7 +9,8 @@ import (
 // Approve lets a user into a chat (approveChatJoinRequest). The bot needs the right to invite
 // users. Telegram refuses if the user has no open request, or is a member.
 func (c *Client) Approve(ctx context.Context, chat, user int64) error {
-	return c.do(ctx, "approveChatJoinRequest", &bot.ApproveChatJoinRequestParams{ChatID: chat, UserID: user})
+	_, err := c.bot().ApproveChatJoinRequest(ctx, &bot.ApproveChatJoinRequestParams{ChatID: chat, UserID: user})
+	return libraryError("approveChatJoinRequest", err)
 }
 
 // JoinResult is an answer to a join request query.
@@ -39,7 +40,8 @@ func (e *Error) NotAllowed() bool {
 	return e.Kind == Forbidden || e.detail == noRight || e.detail == rights[e.Method]
 }
 
-// ChatInfo is a chat as its administrators see it.
+// ChatInfo is a chat as its administrators see it. The library's type lacks GuardBot and
+// CanEditTag.
 type ChatInfo struct {
 	Title    string `json:"title"`
 	Username string `json:"username"` // of a public chat

@@ -1,8 +1,14 @@
 package botapi
 
-import "context"
+import (
+	"context"
+	"encoding/json"
 
-// MenuCommand is one line of a menu.
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+)
+
+// MenuCommand is one line of a menu. The library's type lacks Ephemeral.
 type MenuCommand struct {
 	Command     string `json:"command"`     // 1 to 32 of a-z0-9_
 	Description string `json:"description"` // 1 to 256 characters
@@ -11,54 +17,48 @@ type MenuCommand struct {
 	Ephemeral bool `json:"is_ephemeral,omitempty"`
 }
 
-// Scope is who sees a menu of commands, https://core.telegram.org/bots/api#botcommandscope.
-type Scope struct {
-	Type string `json:"type"`
-}
+// Menu identifies a menu by who sees it: the people of its Scope whose apps have its language,
+// or any other language if that is empty.
+type Menu = bot.GetMyCommandsParams
 
-// The scopes that the bot has menus for.
-var (
-	Everybody      = Scope{Type: "default"}
-	Administrators = Scope{Type: "all_chat_administrators"}
-)
-
-// Menu identifies a menu by who sees it.
-type Menu struct {
-	Scope    Scope  `json:"scope"`
-	Language string `json:"language_code,omitempty"` // two letters; "" is any other
-}
-
-// SetMyCommands sets one of the bot's menus.
-func (c *Client) SetMyCommands(ctx context.Context, m Menu, commands []MenuCommand) error {
+// SetMyCommands sets one of the bot's menus. The Scope must be set.
+func (c *Client) SetMyCommands(ctx context.Context, m *Menu, commands []MenuCommand) error {
+	scope, _ := m.Scope.MarshalCustom() // which never fails
 	return c.do(ctx, "setMyCommands", &struct {
-		Menu
-		Commands []MenuCommand `json:"commands"`
-	}{m, append([]MenuCommand{}, commands...)}) // none are [], not null
+		Scope    json.RawMessage `json:"scope"`
+		Language string          `json:"language_code,omitempty"`
+		Commands []MenuCommand   `json:"commands"`
+	}{scope, m.LanguageCode, append([]MenuCommand{}, commands...)}) // none are [], not null
 }
 
-// GetMyCommands returns one of the bot's menus. A server that ignores Ephemeral returns
-// commands without it.
-func (c *Client) GetMyCommands(ctx context.Context, m Menu) ([]MenuCommand, error) {
-	return exchange[[]MenuCommand](ctx, c, jsonCall("getMyCommands", m))
+// GetMyCommands returns one of the bot's menus, without Ephemeral.
+func (c *Client) GetMyCommands(ctx context.Context, m *Menu) ([]models.BotCommand, error) {
+	commands, err := c.bot().GetMyCommands(ctx, m)
+	return commands, libraryError("getMyCommands", err)
 }
 
-// ProfileText is a text that Telegram shows about the bot.
-type ProfileText struct{ method, field string }
-
-// Description is shown in the empty private chat with the bot and has at most 512
-// characters. ShortDescription is shown on the bot's profile and has at most 120.
-var (
-	Description      = ProfileText{method: "MyDescription", field: "description"}
-	ShortDescription = ProfileText{method: "MyShortDescription", field: "short_description"}
-)
-
-// SetProfileText sets a text for readers of a language; "" is any other language.
-func (c *Client) SetProfileText(ctx context.Context, t ProfileText, lang, text string) error {
-	return c.do(ctx, "set"+t.method, map[string]string{"language_code": lang, t.field: text})
+// SetMyDescription sets the text in the empty private chat with the bot, of at most 512
+// characters, for readers of a language; "" is any other language.
+func (c *Client) SetMyDescription(ctx context.Context, lang, text string) error {
+	_, err := c.bot().SetMyDescription(ctx, &bot.SetMyDescriptionParams{Description: text, LanguageCode: lang})
+	return libraryError("setMyDescription", err)
 }
 
-// GetProfileText returns the text that SetProfileText set, or "".
-func (c *Client) GetProfileText(ctx context.Context, t ProfileText, lang string) (string, error) {
-	texts, err := exchange[map[string]string](ctx, c, jsonCall("get"+t.method, map[string]string{"language_code": lang}))
-	return texts[t.field], err
+// GetMyDescription returns the text that SetMyDescription set, or "".
+func (c *Client) GetMyDescription(ctx context.Context, lang string) (string, error) {
+	is, err := c.bot().GetMyDescription(ctx, &bot.GetMyDescriptionParams{LanguageCode: lang})
+	return is.Description, libraryError("getMyDescription", err)
+}
+
+// SetMyShortDescription sets the text on the bot's profile, of at most 120 characters, for
+// readers of a language; "" is any other language.
+func (c *Client) SetMyShortDescription(ctx context.Context, lang, text string) error {
+	_, err := c.bot().SetMyShortDescription(ctx, &bot.SetMyShortDescriptionParams{ShortDescription: text, LanguageCode: lang})
+	return libraryError("setMyShortDescription", err)
+}
+
+// GetMyShortDescription returns the text that SetMyShortDescription set, or "".
+func (c *Client) GetMyShortDescription(ctx context.Context, lang string) (string, error) {
+	is, err := c.bot().GetMyShortDescription(ctx, &bot.GetMyShortDescriptionParams{LanguageCode: lang})
+	return is.ShortDescription, libraryError("getMyShortDescription", err)
 }

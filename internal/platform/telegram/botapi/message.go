@@ -34,11 +34,12 @@ type Keyboard struct {
 	Rows [][]Button `json:"inline_keyboard"`
 }
 
-// Button is a button of a Keyboard. One of Data, URL and Copy must be set.
+// Button is a button of a Keyboard. One of Data, URL and Copy must be set. The library's
+// button sends a copy_text, whether it has one or not.
 type Button struct {
 	Text string `json:"text"`
 	// Style is Primary, Success, or "" for the app's own colour. Servers before Bot API 9.4
-	// ignore the field, which the library lacks.
+	// ignore the field.
 	Style string `json:"style,omitempty"`
 	// Data comes back when the button is pressed; 1 to 64 bytes.
 	Data string `json:"callback_data,omitempty"`
@@ -160,9 +161,6 @@ func (c *Client) Edit(ctx context.Context, m MessageRef, content Content) (chang
 func (c *Client) Remove(ctx context.Context, m MessageRef) {
 	_ = transport.Policy{
 		Backoff: transport.Backoff{First: 200 * time.Millisecond, Max: 2 * time.Second},
-		Again: func(err error) (bool, time.Duration) {
-			e := ErrorOf(err)
-			return e.Passing(), e.RetryAfter
-		},
+		Again:   Retryable,
 	}.Do(ctx, func(ctx context.Context) error { return c.do(ctx, "deleteMessage", m) })
 }

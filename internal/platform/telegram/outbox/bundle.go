@@ -11,8 +11,8 @@ type bundle struct {
 	// sending holds a token while an edit is made, or until sameAnswerGap after an answer
 	// got its slot.
 	sending chan struct{}
-	// made is the Sharing of the newest edit that was made. Only the delivery whose token
-	// sending holds may use it.
+	// made is the Sharing of the newest edit so far. Only the delivery whose token sending
+	// holds may use it.
 	made Sharing
 	// waiting is the delivery that others may join, or nil.
 	waiting *delivery
@@ -67,7 +67,7 @@ func (b *bundle) send(ctx context.Context, d *delivery) {
 	if d.m.EditID == 0 {
 		return
 	}
-	if d.receipt.Result == Delivered && !d.m.Sharing.olderThan(&b.made) {
+	if !d.m.Sharing.olderThan(&b.made) {
 		b.made = d.m.Sharing
 	}
 	d.release()

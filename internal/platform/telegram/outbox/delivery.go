@@ -73,7 +73,7 @@ func (d *delivery) attempt(ctx context.Context) error {
 		return err
 	}
 	d.receipt.Sent.Chat = d.m.To.Chat
-	d.receipt.Sent.MessageID, err = d.call(ctx)
+	d.receipt.Sent.MessageID, err = d.sendOrEdit(ctx)
 	return err
 }
 
@@ -147,9 +147,9 @@ func (d *delivery) result(ctx context.Context) Result {
 	return Refused
 }
 
-// call sends or edits the message. It returns the ID of a new message that everybody in the
+// sendOrEdit sends or edits the message. It returns the ID of a new message that everybody in the
 // chat sees, or 0. It counts a failure, and after a 429 holds back the chat.
-func (d *delivery) call(ctx context.Context) (id int64, err error) {
+func (d *delivery) sendOrEdit(ctx context.Context) (id int64, err error) {
 	m := &d.m
 	switch {
 	case m.Ephemeral.Arrived():

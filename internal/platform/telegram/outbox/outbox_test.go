@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"maps"
+	"math"
 	"net/http"
 	"reflect"
 	"slices"
@@ -183,6 +184,85 @@ func TestSendersTakeTurns(t *testing.T) {
 	})
 }
 
+func TestTheEarliestSlotBehindOthers(t *testing.T) {
+	for _, row := range []struct {
+		limit  chat.Limit
+		events int
+		want   time.Duration
+	}{{chatLimit, 7, 0}, {chatLimit, 8, time.Second}, {chatLimit, 10, 3 * time.Second}, {answerLimit, 18, 0}, {answerLimit, 19, 61 * time.Second}, {answerLimit, 38, 122 * time.Second}} {
+		if got := earliest(row.limit, row.events); max(got, 0) != row.want {
+			t.Errorf("%d events in %s: %v, want %v", row.events, row.limit.Key, got, row.want)
+		}
+	}
+}
+
+// A message that waits says so, once it does: its update is then acknowledged.
+func TestWhatWaitsSaysSo(t *testing.T) {
+	shared := func(before int, edit int64) func(*outboxTest, *Message) {
+		return func(c *outboxTest, m *Message) {
+			c.takes, m.Sharing.Key, m.EditID = time.Second, "x", edit
+			for range before { // One is on its way, and another one waits.
+				c.post(*m)
+			}
+		}
+	}
+	for name, before := range map[string]func(*outboxTest, *Message){
+		"nothing":              func(*outboxTest, *Message) {},
+		"for its chat's slot":  func(c *outboxTest, _ *Message) { c.send(8, person, 1, 0); c.all.Wait() },
+		"behind another":       func(c *outboxTest, _ *Message) { c.send(9, person, 1, 0) },
+		"for the end of a 429": func(c *outboxTest, _ *Message) { c.api.Fail("sendMessage", telegramtest.TooMany(time.Second)) },
+		"for a shared message": shared(1, 0),
+		"in a shared message":  shared(2, 0),
+		"for a shared edit":    shared(1, 5),
+		"in a shared edit":     shared(2, 5),
+	} {
+		inBubble(t, func(t *testing.T, c *outboxTest) {
+			c.api.Start(person)
+			m := message(person, 1, "x")
+			before(c, &m)
+			start, waits := time.Now(), false
+			m.Waits = func() { waits = waits || time.Since(start) < time.Second }
+			c.post(m)
+			if waits != (name != "nothing") {
+				t.Errorf("%s: says that it waits: %t", name, waits)
+			}
+		})
+	}
+}
+
+// Each row names the senders of messages as they come, and the order in which these go. Some
+// share a message, which goes in the earliest round of theirs. With | the first one goes.
+func TestALineIsServedInRounds(t *testing.T) {
+	for come, want := range map[string]string{
+		"a": "a", "a a b": "a b a", "a a a b b c": "a b c a b a", "a b a b": "a b a b", "a a a bc": "a bc a a", "a b b b cb": "a b cb b b",
+		"a b b b bc": "a b bc b b", "a a a ab": "a ab a a", "a b c ab": "a b c ab",
+		"a b cb c": "a b cb c", "a a a | | b": "a b", "a a a b | c": "b c a a",
+	} {
+		var l line
+		for _, senders := range strings.Fields(come) {
+			if senders == "|" {
+				l = l[1:]
+				continue
+			}
+			d := &delivery{m: Message{Content: botapi.Content{Text: senders}}, position: position{sender: int64(senders[0])}}
+			if len(l) > 0 {
+				d.position.round = math.MaxInt
+			}
+			l = append(l, d)
+			for _, sender := range senders {
+				l.advance(d, int64(sender))
+			}
+		}
+		var got []string
+		for _, d := range l {
+			got = append(got, d.m.Content.Text)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: they go as %v, want %s", come, got, want)
+		}
+	}
+}
+
 // One who asks a lot while nobody else does leaves room in the same minute for who comes
 // after them.
 func TestOneSenderLeavesSlotsInTheMinute(t *testing.T) {
@@ -197,9 +277,9 @@ func TestOneSenderLeavesSlotsInTheMinute(t *testing.T) {
 		if took := time.Since(start); before != 15 || c.results[Delivered] != before+4 || took > 5*time.Second {
 			t.Errorf("%d are sent at first; then %v after %v", before, c.results, took)
 		}
-		c.send(20, person, 1, 20*time.Second) // Their private chat is theirs alone.
+		c.send(21, person, 1, 20*time.Second) // Their private chat is theirs alone.
 		c.all.Wait()
-		if c.results[Delivered] != 15+4+20 {
+		if c.results[Delivered] != 15+4+21 {
 			t.Errorf("results %v", c.results)
 		}
 	})
@@ -225,12 +305,12 @@ func TestMessageWithALateSlotIsDropped(t *testing.T) {
 func TestNoticeGoesFirstAndOnceAMinute(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(30, group, 1, 20*time.Second)
-		for _, step := range []struct {
+		for i, step := range []struct {
 			after time.Duration
 			want  Result
 		}{{0, Delivered}, {59 * time.Second, Dropped}, {8 * time.Second, Delivered}} {
 			time.Sleep(step.after)
-			notice := message(group, 0, "notice")
+			notice := message(group, int64(i), "notice") // whoever it is for
 			notice.Notice = "busy"
 			start := time.Now()
 			if r := c.Send(t.Context(), notice); r.Result != step.want || time.Since(start) > 2*time.Second {
@@ -450,10 +530,14 @@ func TestSentMessagesAreForgotten(t *testing.T) {
 			c.post(m)
 		}
 		c.all.Wait()
-		time.Sleep(2 * sameAnswerGap)
+		for chat, hold := range []time.Duration{time.Second, time.Hour} {
+			newDelivery(c.Outbox, message(int64(chat), 0, "")).hold(hold)
+		}
+		time.Sleep(afterHold + 2*time.Second)
+		newDelivery(c.Outbox, message(9, 0, "")).hold(time.Second)
 		synctest.Wait()
-		if len(c.lines)+len(c.bundles) != 0 {
-			t.Errorf("%d chats and %d bundles are remembered", len(c.lines), len(c.bundles))
+		if len(c.lines)+len(c.bundles) != 0 || len(c.heldUntil) != 2 {
+			t.Errorf("%d chats, %d bundles and the holds %v are remembered", len(c.lines), len(c.bundles), c.heldUntil)
 		}
 	})
 }

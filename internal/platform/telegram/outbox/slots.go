@@ -199,4 +199,4 @@ func (d *delivery) patience() time.Duration {
 }
 
 // Saturated reports whether only the global rate delays messages.
-func (o *Outbox) Saturated() bool { return o.Pacing && len(o.permits) == cap(o.permits) }
+func (o *Outbox) Saturated() bool { return len(o.permits) == cap(o.permits) }
