@@ -16,32 +16,31 @@ import (
 	"herald/internal/store/redistest"
 )
 
-func expect(t *testing.T, what string, got, want chat.Delivery) {
+// expect claims key without a limit.
+func expect(t *testing.T, what string, d chat.Dedup, key string, want chat.Progress) {
 	t.Helper()
-	if got != want {
-		t.Errorf("%s is %d, want %d", what, got, want)
+	if got, wait := d.Claim(t.Context(), key); got != want || wait != 0 {
+		t.Errorf("%s is %d, after %v; want %d", what, got, wait, want)
 	}
 }
 
-func TestMemoryKnowsUpdates(t *testing.T) {
-	m, ctx := NewMemory(), t.Context()
-	expect(t, "a new update", m.Claim(ctx, "a"), chat.New)
-	expect(t, "a repeated one", m.Claim(ctx, "a"), chat.InFlight)
-	expect(t, "another", m.Claim(ctx, "b"), chat.New)
-	m.Release(ctx, "a", true, time.Hour)
-	m.Release(ctx, "b", false, time.Hour)
-	expect(t, "an answered one", m.Claim(ctx, "a"), chat.Answered)
-	expect(t, "one given up", m.Claim(ctx, "b"), chat.New)
-
-	for i := range maxAnswered {
-		expect(t, "while there is room", m.Claim(ctx, "a"), chat.Answered)
-		m.Release(ctx, fmt.Sprint(i), true, time.Hour)
+func TestMemoryKnowsWhatIsDone(t *testing.T) {
+	m := NewMemory()
+	for _, key := range []string{"in flight", "done"} {
+		expect(t, "new work", m, key, chat.New)
 	}
-	expect(t, "the oldest of too many", m.Claim(ctx, "a"), chat.New)
-	expect(t, "the next", m.Claim(ctx, "0"), chat.Answered)
-	expect(t, "one in flight all the while", m.Claim(ctx, "b"), chat.InFlight)
-	if len(m.updates) != maxAnswered+2 {
-		t.Errorf("%d updates are known", len(m.updates))
+	m.Release("done", true, time.Hour)
+	for i := range maxDone {
+		expect(t, "work that is done, while there is room", m, "done", chat.Done)
+		m.Release(fmt.Sprint(i), true, time.Hour)
+	}
+	expect(t, "the oldest of too much", m, "done", chat.New)
+	expect(t, "the next", m, "0", chat.Done)
+	expect(t, "work in flight all the while", m, "in flight", chat.InFlight)
+	m.Release("in flight", false, time.Hour)
+	expect(t, "work that was given up", m, "in flight", chat.New)
+	if len(m.work) != maxDone+2 {
+		t.Errorf("%d pieces of work are known", len(m.work))
 	}
 }
 
@@ -210,12 +209,14 @@ func TestForeignValuesAreReplaced(t *testing.T) {
 			}
 		}
 		wantAll(t, name, r, minutely, 3, time.Minute)
-		expect(t, name, r.Claim(ctx, "1"), chat.New)
-		expect(t, name, newReplica(t, claimTime, url).Claim(ctx, "1"), chat.InFlight)
+		expect(t, name, r, "1", chat.New)
+		expect(t, name, newReplica(t, claimTime, url), "1", chat.InFlight)
 		if err := errors.Join(r.client.Del(ctx, r.key("update", "1")).Err(), write(r, r.key("update", "1"))); err != nil {
 			t.Fatal(err)
 		}
-		r.Release(ctx, "1", false, time.Hour)
+		r.Release("1", true, time.Hour)
+		r.syncReleased(ctx)
+		expect(t, name, newReplica(t, claimTime, url), "1", chat.Done)
 		r.Save(ctx, "price", []byte("1"), time.Minute)
 		if value, err := r.Load(ctx, "price"); err != nil || string(value) != "1" || r.Fallbacks() != 0 {
 			t.Errorf("%s: loaded %q, %v; %d calls were decided without Redis", name, value, err, r.Fallbacks())

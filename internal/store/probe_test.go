@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"herald/internal/chat"
+	"herald/internal/chat/chattest"
 	"herald/internal/store/redistest"
 )
 
@@ -37,7 +38,10 @@ func TestARefusedReadIsNoMissingValue(t *testing.T) {
 	}
 	calls := map[string]func(r *Redis){
 		"claim":   func(r *Redis) { r.Claim(t.Context(), "a") },
-		"release": func(r *Redis) { r.Release(t.Context(), "a", true, time.Hour) },
+		"release": func(r *Redis) {
+			r.Release("a", true, time.Hour)
+			chattest.WaitUntil(t, "Redis refuses it", func() bool { return !r.Up() })
+		},
 		"reserve": func(r *Redis) { r.Reserve(t.Context(), 0, chat.Limit{Key: "a", Count: 1, Window: time.Minute}) },
 		"replace": func(r *Redis) { _, _ = r.Replace(t.Context(), "members 1", nil, []byte("1")) },
 	}

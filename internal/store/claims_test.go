@@ -1,0 +1,181 @@
+package store
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	miniserver "github.com/alicebob/miniredis/v2/server"
+
+	"herald/internal/chat"
+	"herald/internal/chat/chattest"
+)
+
+// still is a replica that renews and tells Redis only when a test calls it.
+func still(t *testing.T, s *miniredis.Miniredis) *Redis {
+	t.Helper()
+	r := replica(t, s)
+	r.stop()
+	r.maintaining.Wait()
+	return r
+}
+
+// A claim lasts an hour unless it is renewed, and so does what is known of done work. A word
+// after a replica is what its Claim returns.
+func TestReplicasShareClaims(t *testing.T) {
+	words := map[string]chat.Progress{"new": chat.New, "in-flight": chat.InFlight, "done": chat.Done}
+	for _, story := range []string{
+		"one new, one in-flight, two in-flight",
+		"one new, one answers, one done, two in-flight, one tells, two done, pass 59m, three done, pass 2m, four new",
+		"one new, one gives-up, one tells, two new, one in-flight",
+		// The release waits until the work is claimed again.
+		"one new, one gives-up, one new, one tells, two in-flight, one answers, one tells, two done",
+		"one new, pass 59m, one renews, pass 59m, two in-flight, pass 2m, three new",
+		// The process is slow, not dead: it ends and renews nobody else's claim.
+		"one new, pass 61m, two new, one gives-up, one tells, three in-flight",
+		"one new, pass 61m, two new, pass 30m, one renews, pass 31m, three new",
+		"one new, pass 61m, two new, one answers, one tells, three done, two renews, two gives-up, two tells, four done",
+		"away, one new, one in-flight, two new, back, one renews, three in-flight, pass 61m, four new",
+		"away, one new, one answers, one tells, one done, back, two new, one tells, three done",
+		"one new, away, one answers, one tells, pass 30m, back, one tells, two done, pass 59m, three done, pass 2m, four new",
+		"one new, away, one gives-up, one tells, one new, back, one tells, one renews, two in-flight",
+		"one new, one answers, one tells, one renews, two done",
+	} {
+		s := server(t)
+		replicas := map[string]*Redis{}
+		for _, name := range []string{"one", "two", "three", "four"} {
+			replicas[name] = still(t, s)
+		}
+		for step := range strings.SplitSeq(story, ", ") {
+			name, action, _ := strings.Cut(step, " ")
+			r := replicas[name]
+			switch {
+			case name == "away":
+				s.SetError("LOADING")
+			case name == "back":
+				s.SetError("")
+				for _, r := range replicas {
+					r.up.Store(true)
+				}
+			case name == "pass":
+				d, err := time.ParseDuration(action)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.FastForward(d)
+			case action == "answers", action == "gives-up":
+				r.Release("a", action == "answers", time.Hour)
+			case action == "tells":
+				r.syncReleased(t.Context())
+			case action == "renews":
+				r.renew(t.Context())
+			default:
+				expect(t, step+" of "+story, r, "a", words[action])
+			}
+		}
+	}
+}
+
+func TestEndedClaimsAreForgotten(t *testing.T) {
+	r := still(t, server(t))
+	for _, key := range []string{"a", "b"} {
+		expect(t, "new work", r, key, chat.New)
+		r.Release(key, key == "a", time.Hour)
+	}
+	if r.syncReleased(t.Context()); len(r.claims)+len(r.released) != 0 || r.Fallbacks() != 0 {
+		t.Errorf("left are %v and %v; %d calls were decided without Redis", r.claims, r.released, r.Fallbacks())
+	}
+}
+
+// A repeated delivery counts against no limit.
+func TestNewWorkCountsAgainstLimits(t *testing.T) {
+	for name, d := range map[string]interface {
+		chat.Dedup
+		chat.Limiter
+	}{"Memory": NewMemory(), "Redis": still(t, server(t))} {
+		for i, step := range []struct {
+			key     string
+			want    chat.Progress
+			limited bool
+		}{{"a", chat.New, false}, {"a", chat.InFlight, false}, {"b", chat.New, false}, {"b", chat.InFlight, false}, {"c", chat.New, false}, {"d", chat.New, true}} {
+			if got, wait := d.Claim(t.Context(), step.key, minutely); got != step.want || wait > 0 != step.limited {
+				t.Errorf("%s, step %d: %d after %v", name, i, got, wait)
+			}
+		}
+		wantAll(t, name, d, minutely, 0, time.Minute)
+	}
+}
+
+// Each call is one script, and so one round trip.
+func TestACommandCostsOneScriptAndReleasesShareOne(t *testing.T) {
+	s := server(t)
+	var scripts atomic.Int32
+	s.Server().SetPreHook(func(_ *miniserver.Peer, command string, _ ...string) bool {
+		if strings.HasPrefix(command, "EVAL") {
+			scripts.Add(1)
+		}
+		return false
+	})
+	r := still(t, s)
+	user := chat.Limit{Key: "user", Count: 1000, Window: time.Minute}
+	inAChat := chat.Limit{Key: "chat", Count: 1000, Window: time.Minute}
+	deliver := func() { r.Claim(t.Context(), time.Now().String(), user, inAChat) }
+	deliver() // loads the script
+	for what, c := range map[string]struct {
+		want int32
+		call func()
+	}{
+		"a delivery":          {1, deliver},
+		"a polled command":    {1, func() { r.Reserve(t.Context(), 0, user, inAChat) }},
+		"a release by itself": {0, func() { r.Release("a", true, time.Hour) }},
+	} {
+		scripts.Store(0)
+		if c.call(); scripts.Load() != c.want {
+			t.Errorf("%s: %d scripts, want %d", what, scripts.Load(), c.want)
+		}
+	}
+	r.syncReleased(t.Context()) // loads its script
+	for i := range maxBatch {
+		r.Release(strings.Repeat("x", i), true, time.Hour)
+	}
+	scripts.Store(0)
+	if r.syncReleased(t.Context()); scripts.Load() != 1 {
+		t.Errorf("%d releases: %d scripts, want 1", maxBatch, scripts.Load())
+	}
+}
+
+// What maintain does by itself, with claims of a second.
+func TestClaimsAreMaintained(t *testing.T) {
+	t.Parallel()
+	s := server(t)
+	one, two := newReplica(t, time.Second, redisURL(s)), still(t, s)
+	expect(t, "new work", one, "a", chat.New)
+	until := func(what string, ttl time.Duration) {
+		t.Helper()
+		chattest.WaitUntil(t, what, func() bool { return s.TTL(one.claimKey("a")) >= ttl })
+	}
+	for range 3 {
+		s.FastForward(600 * time.Millisecond)
+		until("the claim is renewed", 900*time.Millisecond)
+	}
+	s.SetError("LOADING")
+	expect(t, "work claimed while Redis is away", one, "b", chat.New)
+	s.FastForward(time.Hour)
+	s.SetError("")
+	until("the claim is renewed once Redis is back", 900*time.Millisecond)
+	chattest.WaitUntil(t, "Redis learns of the other", func() bool { return s.Exists(one.claimKey("b")) })
+	one.Release("a", true, time.Hour)
+	until("Redis learns of the release", time.Minute)
+	s.SetError("LOADING")
+	one.ask(t.Context(), ping(one))
+	one.Release("b", true, time.Hour)
+	s.SetError("")
+	chattest.WaitUntil(t, "Redis learns of it once it is back", func() bool { return s.TTL(one.claimKey("b")) > time.Minute })
+	one.Release("c", true, time.Hour)
+	if err := one.Close(); err != nil {
+		t.Error(err)
+	}
+	expect(t, "work that was done before the end", two, "c", chat.Done)
+}
