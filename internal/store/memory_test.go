@@ -181,12 +181,7 @@ func TestRedisClockSetBackStopsNothing(t *testing.T) {
 
 func TestForeignValuesAreReplaced(t *testing.T) {
 	t.Parallel()
-	url := ""
-	if s := redistest.Start(t); s != nil {
-		url = s.URL + patient
-	} else {
-		url = redisURL(server(t))
-	}
+	url := redistest.Start(t).URL + patient
 	for name, write := range map[string]func(r *Redis, key string) error{
 		"a list":  func(r *Redis, key string) error { return r.client.LPush(t.Context(), key, "x").Err() },
 		"a set":   func(r *Redis, key string) error { return r.client.SAdd(t.Context(), key, "x").Err() },

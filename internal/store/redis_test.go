@@ -178,4 +178,3 @@ func TestRedisHoldsNoIDs(t *testing.T) {
 		t.Errorf("the server has %s", dump)
 	}
 }
-

@@ -118,11 +118,7 @@ func compare(t *testing.T, way e2etest.Way, programs string) string {
 	bot := filepath.Join(programs, "bot")
 	heralds := slices.Clone(settings)
 	if *redis {
-		server := redistest.Start(t)
-		if server == nil {
-			t.Fatal("there is no redis-server here; Debian's package is redis-server")
-		}
-		heralds = append(heralds, "REDIS_URL="+server.URL+"?read_timeout=1s")
+		heralds = append(heralds, "REDIS_URL="+redistest.Start(t).URL+"?read_timeout=1s")
 	}
 	herald := newContender(platforms[0], platforms[0].Start(bot, fault.Start(t), heralds...))
 	answer, err := herald.load.askOne()
