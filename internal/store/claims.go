@@ -12,14 +12,15 @@ import (
 	"herald/internal/chat"
 )
 
-// release is how a claim ended.
-type release struct {
-	value string    // of the claim
-	until time.Time // when Redis forgets that the work is done; zero: it is not done
-}
-
-// done is the value of a claim whose work is done.
+// done is the value of a claim whose work is done. Any other begins with its owner.
 const done = "answered"
+
+// change is what becomes of a claim.
+type change struct {
+	claim string    // the value of the claim
+	value string    // its new value; empty: the claim is deleted
+	until time.Time // when it expires
+}
 
 // admit claims sharedKey with value, unless value is empty, and then reserves a slot. holder is
 // the value of a claim by somebody else, or done, and nothing is reserved then. admit notes
@@ -90,9 +91,9 @@ func (r *Redis) Release(key string, isDone bool, ttl time.Duration) {
 	sharedKey := r.claimKey(key)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	ended := release{value: r.claims[sharedKey]}
+	ended := change{claim: r.claims[sharedKey], until: time.Now().Add(ttl)}
 	if isDone {
-		ended.until = time.Now().Add(ttl)
+		ended.value = done
 	}
 	delete(r.claims, sharedKey)
 	if len(r.released) < maxDone {
@@ -107,10 +108,10 @@ func (r *Redis) Release(key string, isDone bool, ttl time.Duration) {
 // claimKey returns the key of a claim in Redis. Its kind is update, also if the work is another.
 func (r *Redis) claimKey(key string) string { return r.key("update", key) }
 
-// setClaims sets claims: for each key, ARGV holds the value of the claim, the value to set, or
-// "" to delete the claim, and its time in milliseconds. If another claim holds the key, because
-// this one expired, only "answered" replaces it.
-var setClaims = redis.NewScript(get + `
+// changeClaims changes claims: for each key, ARGV holds the members of a change, with the time
+// until it expires in milliseconds. If another claim holds the key, because this one expired,
+// only "answered" replaces it.
+var changeClaims = redis.NewScript(get + `
 for i, key in ipairs(KEYS) do
 	local claim, value, holder = ARGV[3 * i - 2], ARGV[3 * i - 1], get(key)
 	if holder == "" or holder == claim or value == "answered" then
@@ -123,18 +124,18 @@ for i, key in ipairs(KEYS) do
 end
 return 1`)
 
-// maxBatch bounds the claims that one call sets: Redis takes a millisecond for so many.
+// maxBatch bounds the changes of one call: Redis takes a millisecond for so many.
 const maxBatch = 500
 
-// set calls setClaims for keys, in batches. args returns its arguments for one key. set reports
-// whether Redis answered.
-func (r *Redis) set(ctx context.Context, keys []string, args func(key string) []any) bool {
-	for batch := range slices.Chunk(keys, maxBatch) {
-		var all []any
-		for _, key := range batch {
-			all = append(all, args(key)...)
+// change makes the changes, by key. It reports whether Redis answered.
+func (r *Redis) change(ctx context.Context, changes map[string]change) bool {
+	for keys := range slices.Chunk(slices.Collect(maps.Keys(changes)), maxBatch) {
+		var args []any
+		for _, key := range keys {
+			c := changes[key]
+			args = append(args, c.claim, c.value, max(1, time.Until(c.until).Milliseconds()))
 		}
-		if !r.ask(ctx, func(ctx context.Context) error { return setClaims.Run(ctx, r.client, batch, all...).Err() }) {
+		if !r.ask(ctx, func(ctx context.Context) error { return changeClaims.Run(ctx, r.client, keys, args...).Err() }) {
 			return false
 		}
 	}
@@ -143,28 +144,22 @@ func (r *Redis) set(ctx context.Context, keys []string, args func(key string) []
 
 // renew renews the claims of this process.
 func (r *Redis) renew(ctx context.Context) {
+	renewed, until := map[string]change{}, time.Now().Add(r.claimTTL)
 	r.mu.Lock()
-	claims := maps.Clone(r.claims)
+	for key, value := range r.claims {
+		renewed[key] = change{value, value, until}
+	}
 	r.mu.Unlock()
-	r.set(ctx, slices.Collect(maps.Keys(claims)), func(key string) []any {
-		return []any{claims[key], claims[key], r.claimTTL.Milliseconds()}
-	})
+	r.change(ctx, renewed)
 }
 
 // syncReleased tells Redis of the released claims, and keeps them if Redis does not answer.
 func (r *Redis) syncReleased(ctx context.Context) {
 	r.mu.Lock()
 	released := r.released
-	r.released = map[string]release{}
+	r.released = map[string]change{}
 	r.mu.Unlock()
-	synced := r.set(ctx, slices.Collect(maps.Keys(released)), func(key string) []any {
-		ended := released[key]
-		if ended.until.IsZero() {
-			return []any{ended.value, "", 0}
-		}
-		return []any{ended.value, done, max(1, time.Until(ended.until).Milliseconds())}
-	})
-	if synced {
+	if r.change(ctx, released) {
 		return
 	}
 	r.mu.Lock()

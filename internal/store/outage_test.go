@@ -26,35 +26,6 @@ import (
 	"herald/internal/secret/logtest"
 )
 
-// answer stands for a Redis: it is called in place of each command.
-type answer func(ctx context.Context) error
-
-func (a answer) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (a answer) ProcessHook(redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, _ redis.Cmder) error { return a(ctx) }
-}
-func (a answer) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-// inTime runs a test in simulated time, with a Redis that answers so, and with
-// what checks it.
-func inTime(t *testing.T, a answer, test func(t *testing.T, r *Redis, log *logtest.Buffer)) {
-	synctest.Test(t, func(t *testing.T) {
-		var log logtest.Buffer
-		r := &Redis{client: redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", PoolSize: 1}), memory: NewMemory(), log: log.Logger(),
-			claimTTL: claimTime}
-		defer r.client.Close()
-		r.client.AddHook(a)
-		r.up.Store(true)
-		ctx, stop := context.WithCancel(t.Context())
-		r.maintaining.Go(func() { r.maintain(ctx) })
-		test(t, r, &log)
-		stop()
-		r.maintaining.Wait()
-	})
-}
-
 func ping(r *Redis) func(context.Context) error {
 	return func(ctx context.Context) error { return r.client.Ping(ctx).Err() }
 }
@@ -86,32 +57,42 @@ func TestSlowRedisCostsACommandOneCall(t *testing.T) {
 
 func TestOutageIsLoggedAtBothEnds(t *testing.T) {
 	for outage, lines := range map[time.Duration]int{400 * time.Millisecond: 0, 5 * time.Second: 2} {
-		var away atomic.Bool
-		refuse := func(context.Context) error {
-			if away.Load() {
-				return errors.New("LOADING " + password)
-			}
-			return nil
-		}
-		inTime(t, refuse, func(t *testing.T, r *Redis, log *logtest.Buffer) {
-			time.Sleep(time.Millisecond)
-			away.Store(true)
-			r.ask(t.Context(), ping(r))
-			time.Sleep(outage)
-			away.Store(false)
-			if r.Up() {
-				t.Error("it is asked while it is away")
-			}
-			time.Sleep(checkPause)
-			synctest.Wait()
-			got := log.String()
-			for text, want := range map[string]int{"\n": lines, "using in-process state": lines / 2, "redis can be used again": lines / 2, password: 0} {
-				if n := strings.Count(got, text); n != want {
-					t.Errorf("an outage of %v: the log has %q %d times, want %d: %q", outage, text, n, want, got)
+		synctest.Test(t, func(t *testing.T) {
+			var log logtest.Buffer
+			r := &Redis{client: redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", PoolSize: 1}), memory: NewMemory(), log: log.Logger(), claimTTL: claimTime}
+			ctx, stop := context.WithCancel(t.Context())
+			r.stop = stop
+			defer r.Close()
+			var away atomic.Bool
+			r.client.AddHook(process(func(context.Context, redis.Cmder, redis.ProcessHook) error {
+				if away.Load() {
+					return errors.New("LOADING " + password)
+				}
+				return nil
+			}))
+			r.up.Store(true)
+			r.maintaining.Go(func() { r.maintain(ctx) })
+			for range 2 {
+				// Just after a check.
+				time.Sleep(time.Until(time.Now().Truncate(checkPause).Add(checkPause + time.Millisecond)))
+				away.Store(true)
+				r.ask(t.Context(), ping(r))
+				time.Sleep(outage)
+				away.Store(false)
+				if r.Up() {
+					t.Error("it is asked while it is away")
+				}
+				time.Sleep(checkPause)
+				synctest.Wait()
+				if !r.Up() {
+					t.Errorf("after an outage of %v Redis is not asked again", outage)
 				}
 			}
-			if !r.Up() {
-				t.Errorf("after an outage of %v Redis is not asked again", outage)
+			got := log.String()
+			for text, want := range map[string]int{"\n": 2 * lines, "using in-process state": lines, "redis can be used again": lines, password: 0} {
+				if n := strings.Count(got, text); n != want {
+					t.Errorf("outages of %v: the log has %q %d times, want %d: %q", outage, text, n, want, got)
+				}
 			}
 		})
 	}

@@ -37,7 +37,7 @@ func (r *Redis) Probe(ctx context.Context) error {
 		{"delete from", run(replace, []string{row}, id, "")},
 		{"claim an update in", claim("probe")},
 		{"claim an update in", claim("another")}, // Another's claim is read in another way.
-		{"release an update in", run(setClaims, []string{claimed}, id, "", 0)},
+		{"release an update in", run(changeClaims, []string{claimed}, id, "", 1)},
 	} {
 		if err := step.call(); err != nil {
 			r.up.Store(false)

@@ -43,8 +43,8 @@ type Redis struct {
 	mu sync.Mutex
 	// claims maps the keys of claims that are not released to their values.
 	claims map[string]string
-	// released maps the keys of claims to releases that Redis does not know yet.
-	released map[string]release
+	// released maps the keys of released claims to changes that Redis does not know yet.
+	released map[string]change
 	// releasing wakes maintain after a release.
 	releasing chan struct{}
 
@@ -86,7 +86,7 @@ func NewRedis(s Settings, salt []byte, claimTTL time.Duration, log *slog.Logger)
 	r := &Redis{
 		client: redis.NewClient(options), memory: NewMemory(), log: log, salt: salt,
 		owner: rand.Text(), claimTTL: claimTTL, stop: stop,
-		claims: map[string]string{}, released: map[string]release{}, releasing: make(chan struct{}, 1),
+		claims: map[string]string{}, released: map[string]change{}, releasing: make(chan struct{}, 1),
 	}
 	r.up.Store(true)
 	r.maintaining.Go(func() { r.maintain(ctx) })

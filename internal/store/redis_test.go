@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -57,23 +58,24 @@ func server(t *testing.T) *miniredis.Miniredis {
 
 func TestReplicasShareAnswers(t *testing.T) {
 	s := server(t)
-	ctx := t.Context()
 	one, two := replica(t, s), replica(t, s)
-	if value, _ := one.Load(ctx, "price"); value != nil {
-		t.Error("found what nobody saved")
+	one.Save(t.Context(), "price", []byte("1.5\x00"), time.Minute)
+	one.Save(t.Context(), "as large as may be", make([]byte, maxValue), time.Minute)
+	one.Save(t.Context(), "too large", make([]byte, maxValue+1), time.Minute)
+	expectLoad := func(key string, length int, wantErr error) {
+		t.Helper()
+		if value, err := two.Load(t.Context(), key); len(value) != length || !errors.Is(err, wantErr) {
+			t.Errorf("%s: loaded %d bytes, %v", key, len(value), err)
+		}
 	}
-	one.Save(ctx, "price", []byte("1.5\x00"), time.Minute)
-	if value, err := two.Load(ctx, "price"); err != nil || string(value) != "1.5\x00" {
-		t.Errorf("loaded %q, %v", value, err)
-	}
+	expectLoad("price", 4, nil)
+	expectLoad("as large as may be", maxValue, nil)
+	expectLoad("too large", 0, errTooLarge)
+	expectLoad("what nobody saved", 0, nil)
 	s.FastForward(time.Minute)
-	if value, _ := two.Load(ctx, "price"); value != nil {
-		t.Error("found what has expired")
-	}
-	one.Save(ctx, "large", make([]byte, maxValue+1), time.Minute)
-	if value, _ := two.Load(ctx, "large"); value != nil {
-		t.Error("found what is too large")
-	}
+	expectLoad("price", 0, nil)
+	s.SetError("LOADING")
+	expectLoad("price", 0, errAway)
 }
 
 // values is what a Folder and a Redis both are.
