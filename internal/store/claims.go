@@ -164,11 +164,8 @@ func (r *Redis) syncReleased(ctx context.Context) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for key, ended := range released {
-		if _, newer := r.released[key]; !newer {
-			r.released[key] = ended
-		}
-	}
+	maps.Copy(released, r.released) // The newer change of a claim stays.
+	r.released = released
 }
 
 // claimAndReserve makes a claim and then reserves a slot. It returns the holder of the claim and the wait

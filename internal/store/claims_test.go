@@ -1,6 +1,8 @@
 package store
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -8,6 +10,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	miniserver "github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
 
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
@@ -28,7 +31,7 @@ func TestReplicasShareClaims(t *testing.T) {
 	words := map[string]chat.Progress{"new": chat.New, "in-flight": chat.InFlight, "done": chat.Done}
 	for _, story := range []string{
 		"one new, one in-flight, two in-flight",
-		"one new, one answers, one done, two in-flight, one tells, two done, pass 59m, three done, pass 2m, four new",
+		"one new, one answers, one done, two in-flight, one tells, two done, two done, pass 59m, three done, pass 2m, four new",
 		"one new, one gives-up, one tells, two new, one in-flight",
 		// The release waits until the work is claimed again.
 		"one new, one gives-up, one new, one tells, two in-flight, one answers, one tells, two done",
@@ -39,7 +42,7 @@ func TestReplicasShareClaims(t *testing.T) {
 		"one new, pass 61m, two new, one answers, one tells, three done, two renews, two gives-up, two tells, four done",
 		"away, one new, one in-flight, two new, back, one renews, three in-flight, pass 61m, four new",
 		"away, one new, one answers, one tells, one done, back, two new, one tells, three done",
-		"one new, away, one answers, one tells, pass 30m, back, one tells, two done, pass 59m, three done, pass 2m, four new",
+		"one new, away, one answers, one tells, pass 30m, back, one tells, two done, two done, pass 59m, three done, pass 2m, four new",
 		"one new, away, one gives-up, one tells, one new, back, one tells, one renews, two in-flight",
 		"one new, one answers, one tells, one renews, two done",
 	} {
@@ -87,25 +90,63 @@ func TestEndedClaimsAreForgotten(t *testing.T) {
 	if r.syncReleased(t.Context()); len(r.claims)+len(r.released) != 0 || r.Fallbacks() != 0 {
 		t.Errorf("left are %v and %v; %d calls were decided without Redis", r.claims, r.released, r.Fallbacks())
 	}
+	for i := range maxDone + 1 { // while Redis is away
+		r.Release(fmt.Sprint(i), false, 0)
+	}
+	if len(r.released) != maxDone {
+		t.Errorf("%d releases wait for Redis, want %d", len(r.released), maxDone)
+	}
 }
 
-// A repeated delivery counts against no limit.
+// Redis refuses a call, during which the work is claimed again and done.
+func TestTheNewerReleaseWins(t *testing.T) {
+	s := server(t)
+	one, two := still(t, s), still(t, s)
+	expect(t, "new work", one, "a", chat.New)
+	one.Release("a", false, time.Hour)
+	refuses := true
+	one.client.AddHook(process(func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+		if refuses {
+			refuses = false
+			one.Release("a", true, time.Hour)
+			s.SetError("LOADING")
+		}
+		return next(ctx, cmd)
+	}))
+	one.syncReleased(t.Context())
+	s.SetError("")
+	one.up.Store(true)
+	one.syncReleased(t.Context())
+	expect(t, "work that was done at last", two, "a", chat.Done)
+}
+
+// A repeated delivery counts against no limit, and a refusal against none either: not here, at
+// another replica, or once Redis is away.
 func TestNewWorkCountsAgainstLimits(t *testing.T) {
-	for name, d := range map[string]interface {
+	s, memory := server(t), NewMemory()
+	one, two := still(t, s), still(t, s)
+	for name, replicas := range map[string][2]interface {
 		chat.Dedup
 		chat.Limiter
-	}{"Memory": NewMemory(), "Redis": still(t, server(t))} {
+	}{"Memory": {memory, memory}, "Redis": {one, two}} {
 		for i, step := range []struct {
 			key     string
+			replica int
 			want    chat.Progress
 			limited bool
-		}{{"a", chat.New, false}, {"a", chat.InFlight, false}, {"b", chat.New, false}, {"b", chat.InFlight, false}, {"c", chat.New, false}, {"d", chat.New, true}} {
-			if got, wait := d.Claim(t.Context(), step.key, minutely); got != step.want || wait > 0 != step.limited {
+		}{
+			{"a", 0, chat.New, false}, {"a", 0, chat.InFlight, false}, {"a", 1, chat.InFlight, false}, {"b", 0, chat.New, false},
+			{"c", 0, chat.New, false}, {"d", 0, chat.New, true}, {"e", 0, chat.New, true}, {"f", 0, chat.New, true}, {"f", 1, chat.InFlight, false},
+		} {
+			if got, wait := replicas[step.replica].Claim(t.Context(), step.key, minutely); got != step.want || wait > 0 != step.limited {
 				t.Errorf("%s, step %d: %d after %v", name, i, got, wait)
 			}
 		}
-		wantAll(t, name, d, minutely, 0, time.Minute)
+		wantAll(t, name, replicas[1], minutely, 0, time.Minute)
 	}
+	s.SetError("LOADING")
+	wantAll(t, "where they were counted", one, minutely, 0, time.Minute)
+	wantAll(t, "where they were repeated", two, minutely, 3, time.Minute)
 }
 
 // Each call is one script, and so one round trip.

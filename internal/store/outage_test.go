@@ -141,12 +141,12 @@ func TestWaitForAConnectionIsNoPartOfACall(t *testing.T) {
 	t.Parallel()
 	s := server(t)
 	s.Server().SetPreHook(func(*miniserver.Peer, string, ...string) bool {
-		time.Sleep(5 * time.Millisecond) // the delay of the fake
+		time.Sleep(8 * time.Millisecond) // the delay of the fake
 		return false
 	})
-	r := newReplica(t, claimTime, "redis://:"+password+"@"+s.Addr()+"?read_timeout=100ms&pool_size=1")
+	r := newReplica(t, claimTime, "redis://:"+password+"@"+s.Addr()+"?read_timeout=200ms&pool_size=1")
 	var commands sync.WaitGroup
-	for i := range 25 {
+	for i := range 40 {
 		commands.Go(func() { r.Claim(t.Context(), fmt.Sprint(i)) })
 	}
 	commands.Wait()
