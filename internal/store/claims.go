@@ -87,10 +87,8 @@ func (r *Redis) Claim(ctx context.Context, key string, limits ...chat.Limit) (p 
 // Release implements chat.Dedup. Redis is told within one call, or once it is back. While more
 // releases than maxDone wait for that, further claims only expire.
 func (r *Redis) Release(key string, isDone bool, ttl time.Duration) {
-	r.memory.Release(key, isDone, ttl)
 	sharedKey := r.claimKey(key)
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	ended := change{claim: r.claims[sharedKey], until: time.Now().Add(ttl)}
 	if isDone {
 		ended.value = done
@@ -99,6 +97,8 @@ func (r *Redis) Release(key string, isDone bool, ttl time.Duration) {
 	if len(r.released) < maxDone {
 		r.released[sharedKey] = ended
 	}
+	r.mu.Unlock()
+	r.memory.Release(key, isDone, ttl) // Not before: then this process could claim it anew.
 	select {
 	case r.releasing <- struct{}{}:
 	default:

@@ -83,9 +83,9 @@ func TestReplicasShareClaims(t *testing.T) {
 
 func TestEndedClaimsAreForgotten(t *testing.T) {
 	r := still(t, server(t))
-	for _, key := range []string{"a", "b"} {
+	for key, ttl := range map[string]time.Duration{"done": time.Hour, "given up": time.Hour, "done long ago": -time.Second} {
 		expect(t, "new work", r, key, chat.New)
-		r.Release(key, key == "a", time.Hour)
+		r.Release(key, key != "given up", ttl)
 	}
 	if r.syncReleased(t.Context()); len(r.claims)+len(r.released) != 0 || r.Fallbacks() != 0 {
 		t.Errorf("left are %v and %v; %d calls were decided without Redis", r.claims, r.released, r.Fallbacks())

@@ -81,7 +81,7 @@ func (s *session) handle(i *interaction) bool {
 	req, press, err := parse(i, s.tasks.Handler.Commands())
 	asked := &req
 	if err != nil {
-		asked = nil
+		asked = nil // An old button asks nothing, and counts against no limit.
 	}
 	key := "discord:interaction:" + i.ID
 	if s.tasks.Claim(s.Dedup, key, asked) != chat.New {
