@@ -168,12 +168,11 @@ func (r *Redis) syncReleased(ctx context.Context) {
 	r.released = released
 }
 
-// claimAndReserve makes a claim and then reserves a slot. It returns the holder of the claim and the wait
-// for the slot. The last key is that of the claim. ARGV[2] is the value of the claim, "" if
-// there is none to make, ARGV[3] is the owner, which begins that value, and ARGV[4] how long
-// the claim lasts in milliseconds. The holder is "" if the claim was made: where there was none,
-// one of this owner, or one that never expires. Otherwise claimAndReserve
-// reserves nothing.
+// claimAndReserve makes a claim and then reserves a slot. It returns the holder of the claim
+// and the wait for the slot. The last key is that of the claim, if there is one to make:
+// ARGV[2] is then its value, ARGV[3] the owner, which begins the value, and ARGV[4] how long
+// the claim lasts in milliseconds. The holder is "" if the claim was made: there was none, it
+// was this owner's, or it would never have expired. Otherwise nothing is reserved.
 //
 // For the slot it does what MemoryLimiter.Reserve does, in microseconds of the server's clock,
 // which all replicas share. ARGV[1] is within. From ARGV[5] on, ARGV holds for each other key
@@ -182,22 +181,22 @@ func (r *Redis) syncReleased(ctx context.Context) {
 //
 // The value of a limit's key is the time of the last call and then times relative to the last
 // call: the slots in the window, or the time at which the bucket is full again. Relative
-// times stand still while the server's clock is set back. A value of another form is replaced, and one
-// with a time that is months ahead.
+// times stand still while the server's clock is set back. A value of another form is replaced,
+// and one with a time that is months ahead.
 var claimAndReserve = redis.NewScript(get + `
-local claim, owner = ARGV[2], ARGV[3]
-if claim ~= "" then
-	local key = table.remove(KEYS)
+local limited = (#ARGV - 4) / 3
+local key, owner = KEYS[limited + 1], ARGV[3]
+if key then
 	local holder = get(key)
 	local own = string.sub(holder, 1, #owner) == owner
 	if holder ~= "" and not own and redis.call("PTTL", key) >= 0 then return {holder, 0} end
-	redis.call("SET", key, claim, "PX", ARGV[4])
+	redis.call("SET", key, ARGV[2], "PX", ARGV[4])
 end
 local clock = redis.call("TIME")
 local now, slot, limits = clock[1] * 1000000 + clock[2], 0, {}
-for i, key in ipairs(KEYS) do
+for i = 1, limited do
 	local count, window, every = tonumber(ARGV[3 * i + 2]), tonumber(ARGV[3 * i + 3]), tonumber(ARGV[3 * i + 4])
-	local used, text, passed = {}, get(key), nil
+	local used, text, passed = {}, get(KEYS[i]), nil
 	if string.find(text, "^%d+[%d -]*$") and not string.find(text, " " .. string.rep("%d", 14)) then
 		for number in string.gmatch(text, "-?%d+") do
 			local at = tonumber(number)
@@ -217,8 +216,8 @@ for i, key in ipairs(KEYS) do
 	slot = math.max(slot, first)
 	limits[i] = {used = used, window = window, every = every}
 end
-for i, key in ipairs(KEYS) do
-	local used, l = limits[i].used, limits[i]
+for i, l in ipairs(limits) do
+	local used = l.used
 	if slot <= tonumber(ARGV[1]) then
 		if l.every > 0 then
 			used = {math.max(used[1] or 0, slot) + l.every}
@@ -228,6 +227,6 @@ for i, key in ipairs(KEYS) do
 	end
 	local needed = used[#used] or 0
 	if l.every == 0 then needed = needed + l.window end
-	redis.call("SET", key, string.format("%.0f ", now) .. table.concat(used, " "), "PX", math.max(1, math.ceil(needed / 1000)))
+	redis.call("SET", KEYS[i], string.format("%.0f ", now) .. table.concat(used, " "), "PX", math.max(1, math.ceil(needed / 1000)))
 end
 return {"", slot}`)

@@ -187,38 +187,37 @@ func TestACommandCostsOneScriptAndReleasesShareOne(t *testing.T) {
 	}
 }
 
-// What maintain does by itself, with claims of a second.
+// What maintain does by itself.
 func TestClaimsAreMaintained(t *testing.T) {
 	t.Parallel()
 	s := server(t)
-	one, two := newReplica(t, time.Second, redisURL(s)), still(t, s)
-	expect(t, "new work", one, "a", chat.New)
-	until := func(what string, ttl time.Duration) {
+	short, one, two := newReplica(t, time.Second, redisURL(s)), replica(t, s), still(t, s)
+	lasts := func(what, key string, ttl time.Duration) {
 		t.Helper()
-		chattest.WaitUntil(t, what, func() bool { return s.TTL(one.claimKey("a")) >= ttl })
+		chattest.WaitUntil(t, what, func() bool { return s.TTL(one.claimKey(key)) >= ttl })
 	}
+	expect(t, "new work", short, "short", chat.New)
 	for range 3 {
 		s.FastForward(600 * time.Millisecond)
-		until("the claim is renewed", 900*time.Millisecond)
+		lasts("the claim is renewed", "short", 900*time.Millisecond)
 	}
+	expect(t, "new work", one, "a", chat.New)
+	one.Release("a", true, 2*time.Hour)
+	lasts("Redis learns of the release", "a", time.Hour+time.Minute)
+
+	expect(t, "new work", one, "before", chat.New)
 	s.SetError("LOADING")
-	expect(t, "work claimed while Redis is away", one, "b", chat.New)
-	s.FastForward(time.Hour)
+	expect(t, "work claimed while Redis is away", one, "meanwhile", chat.New)
+	one.Release("before", true, 2*time.Hour)
 	s.SetError("")
-	until("the claim is renewed once Redis is back", 900*time.Millisecond)
-	chattest.WaitUntil(t, "Redis learns of the other", func() bool { return s.Exists(one.claimKey("b")) })
-	one.Release("a", true, time.Hour)
-	until("Redis learns of the release", time.Minute)
-	s.SetError("LOADING")
-	one.ask(t.Context(), ping(one))
-	one.Release("b", true, time.Hour)
-	s.SetError("")
-	chattest.WaitUntil(t, "Redis learns of it once it is back", func() bool { return s.TTL(one.claimKey("b")) > time.Minute })
+	lasts("Redis learns of the claim once it is back", "meanwhile", time.Minute)
+	lasts("Redis learns of the release once it is back", "before", time.Hour+time.Minute)
+
 	one.mu.Lock() // The last release, before maintain wakes.
-	one.released[one.claimKey("c")] = change{value: done, until: time.Now().Add(time.Hour)}
+	one.released[one.claimKey("last")] = change{value: done, until: time.Now().Add(time.Hour)}
 	one.mu.Unlock()
 	if err := one.Close(); err != nil {
 		t.Error(err)
 	}
-	expect(t, "work that was done before the end", two, "c", chat.Done)
+	expect(t, "work that was done before the end", two, "last", chat.Done)
 }
