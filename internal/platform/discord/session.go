@@ -79,21 +79,17 @@ func (s *session) start(run func(func(id string)) bool, work func(id string)) {
 // unknown outcome counts as given.
 func (s *session) handle(i *interaction) bool {
 	req, press, err := parse(i, s.tasks.Handler.Commands())
-	asked := &req
-	if err != nil {
-		asked = nil // An old button asks nothing, and counts against no limit.
-	}
 	key := "discord:interaction:" + i.ID
-	if s.tasks.Claim(s.Dedup, key, asked) != chat.New {
+	if s.tasks.Claim(s.Dedup, key, &req) != chat.New {
 		s.Count("duplicate")
 		return false
 	}
 	answered := false
 	defer func() { s.Dedup.Release(key, answered, api.TokenLife) }()
-	if asked == nil {
-		err = s.tellOldButton(i, req)
-	} else {
+	if err == nil {
 		err = s.answer(i, req, press)
+	} else {
+		err = s.tellOldButton(i, req)
 	}
 	switch {
 	case err == nil:
