@@ -9,30 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"herald/internal/chat/chattest"
 	"herald/internal/config/configtest"
 	"herald/internal/secret"
 	"herald/internal/store"
 	"herald/internal/store/redistest"
 )
-
-// startRedis starts a redis-server with these options, and returns it and its administrator.
-func startRedis(t *testing.T, options ...string) (*redistest.Server, *redis.Client) {
-	t.Helper()
-	s := redistest.Start(t, options...)
-	if s == nil {
-		t.Skip("there is no redis-server here; Debian's package is redis-server")
-	}
-	parsed, err := redis.ParseURL(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	admin := redis.NewClient(parsed)
-	t.Cleanup(func() { admin.Close() })
-	return s, admin
-}
 
 func open(t *testing.T, url string) *store.Redis {
 	t.Helper()
@@ -65,7 +47,8 @@ func TestSavedAddressesOutliveFullMemoryAndARestartOfRedis(t *testing.T) {
 			}
 			options = append(options, "--"+found[1], value)
 		}
-		s, admin := startRedis(t, options...)
+		s := redistest.Start(t, options...)
+		admin := s.Admin(t)
 		r := open(t, s.URL)
 		const rows = 300
 		for i := range rows {
@@ -107,7 +90,8 @@ func TestRedisUserNeedsTheRightsInTheDocument(t *testing.T) {
 	if len(named) != 1 {
 		t.Fatalf("the document has %q", named)
 	}
-	s, admin := startRedis(t, "--appendonly", "yes", "--dir", t.TempDir())
+	s := redistest.Start(t, "--appendonly", "yes", "--dir", t.TempDir())
+	admin := s.Admin(t)
 	rights := strings.Fields(named[0])
 	try := func(rights []string) (*store.Redis, error) {
 		for _, command := range [][]any{{"SCRIPT", "FLUSH"}, {"ACL", "DELUSER", "herald"}} {

@@ -138,6 +138,11 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 // groups more often than a person may.
 type unlimited struct{ chat.Dedup }
 
+// Claim implements chat.Dedup.
+func (u unlimited) Claim(ctx context.Context, key string, _ ...chat.Limit) (chat.Progress, time.Duration) {
+	return u.Dedup.Claim(ctx, key)
+}
+
 // Reserve implements chat.Limiter.
 func (unlimited) Reserve(context.Context, time.Duration, ...chat.Limit) (time.Duration, bool) {
 	return 0, true

@@ -88,6 +88,11 @@ type Request struct {
 	Locale string
 	// Language is set by the Router to the language of the answer, for pictures.
 	Language Language
+
+	// counted says that Tasks.Claim has counted the request against the limits, and limited
+	// how long the sender has to wait then.
+	counted bool
+	limited time.Duration
 }
 
 // Handler answers requests, as Router does.
@@ -97,6 +102,9 @@ type Handler interface {
 	// Visibility returns who may read the answer to a command, listed or not, by its name or
 	// alias. It returns 0 for an unknown one: that answer must not replace a public message.
 	Visibility(name string) Visibility
+	// Limits returns the limits that req counts against. Handle counts it, unless Tasks.Claim
+	// has.
+	Limits(req Request) []Limit
 	// Handle answers one request. It returns within the command's time limit, never
 	// panics, and is safe for concurrent use.
 	Handle(ctx context.Context, req Request) Reply
@@ -117,27 +125,30 @@ type Adapter interface {
 	Ready() bool
 }
 
-// Delivery is the result of Dedup.Claim.
-type Delivery int
+// Progress is how far a piece of work is, such as the answer to an update.
+type Progress int
 
-// The deliveries of an update.
+// How far work is.
 const (
-	// New is the first delivery. The caller must handle the update and Release it.
-	New Delivery = iota + 1
-	// InFlight is a repeated delivery of an update with a claim that is not released.
+	// New is work that nobody has claimed, before this Claim. The caller must do it and
+	// Release it.
+	New Progress = iota + 1
+	// InFlight is work that is claimed and not released.
 	InFlight
-	// Answered is a repeated delivery of an answered update.
-	Answered
+	// Done is work that was released as done.
+	Done
 )
 
-// Dedup remembers updates in flight and answered updates, so that a repeated delivery is not
-// answered again. Keys begin with the platform. Its methods never fail: without its store an
+// Dedup lets one caller of all replicas do a piece of work, and once: an update whose
+// delivery is repeated is answered once. Its methods never fail: without its store an
 // implementation uses what this process remembers.
 type Dedup interface {
-	// Claim returns the Delivery of an update, and marks a New one as InFlight.
-	Claim(ctx context.Context, key string) Delivery
-	// Release ends the claim of a New update, and must be called even after a panic. If
-	// answered, the update is Answered for ttl, which must be as long as the platform may
-	// repeat the delivery. Otherwise the next delivery is New.
-	Release(ctx context.Context, key string, answered bool, ttl time.Duration)
+	// Claim returns the Progress of the work with this key, and claims New work. If the work
+	// is New, Claim also reserves a slot of limits that is now, and returns what
+	// Limiter.Reserve would. It blocks for one call to a shared store at most.
+	Claim(ctx context.Context, key string, limits ...Limit) (p Progress, wait time.Duration)
+	// Release ends the claim of New work, and must be called even after a panic. If done, the
+	// work is Done for ttl. Otherwise the next Claim returns New. Release does not block:
+	// other replicas may learn of it a moment later.
+	Release(key string, done bool, ttl time.Duration)
 }

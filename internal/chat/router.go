@@ -310,21 +310,28 @@ func (r *Router) tooMany(ctx context.Context, req *Request, wait time.Duration) 
 	return reply
 }
 
-// limited returns how long the sender has to wait for their own limit and the chat's; 0 if
-// the command was counted. An anonymous sender counts against the chat alone, because
-// many share the name.
-func (r *Router) limited(ctx context.Context, req *Request) time.Duration {
-	var limits []Limit
+// Limits implements Handler. It returns the sender's own limit and the chat's. An anonymous
+// sender counts against the chat alone, because many share the name.
+func (r *Router) Limits(req Request) (limits []Limit) {
 	late := ""
 	if !req.Asked.IsZero() && time.Since(req.Asked) > time.Minute {
 		late = req.Asked.UTC().Format("2006-01-02 15:04")
 	}
-	if key := limitKey(req); r.UserPerMinute > 0 && key != "" && !req.Inline {
-		limits = append(limits, r.perMinute(r.UserPerMinute, req, "user", key, late))
+	if key := limitKey(&req); r.UserPerMinute > 0 && key != "" && !req.Inline {
+		limits = append(limits, r.perMinute(r.UserPerMinute, &req, "user", key, late))
 	}
 	if r.ChatPerMinute > 0 {
-		limits = append(limits, r.perMinute(r.ChatPerMinute, req, "chat", req.Chat, late))
+		limits = append(limits, r.perMinute(r.ChatPerMinute, &req, "chat", req.Chat, late))
 	}
+	return limits
+}
+
+// limited returns how long the sender has to wait; 0 if the command was counted.
+func (r *Router) limited(ctx context.Context, req *Request) time.Duration {
+	if req.counted {
+		return req.limited
+	}
+	limits := r.Limits(*req)
 	if len(limits) == 0 {
 		return 0
 	}

@@ -291,7 +291,30 @@ func TestLimitsAreCountedByWhenItWasAsked(t *testing.T) {
 	})
 }
 
-// counter is a Limiter that has Count slots of each key.
+// Of twenty commands a limit of five lets five through, whoever counts them.
+func TestARequestIsCountedOnce(t *testing.T) {
+	for name, claim := range map[string]func(w *chat.Tasks, d chat.Dedup, key string, req *chat.Request){
+		"polled":                    func(*chat.Tasks, chat.Dedup, string, *chat.Request) {},
+		"claimed":                   func(w *chat.Tasks, d chat.Dedup, key string, req *chat.Request) { w.Claim(d, key, req) },
+		"claimed without a request": func(w *chat.Tasks, d chat.Dedup, key string, _ *chat.Request) { w.Claim(d, key, nil) },
+	} {
+		slots, allowed := counter{}, 0
+		r := newRouter(t, io.Discard, func(c *chat.Config) { c.Limiter, c.UserPerMinute, c.ChatPerMinute = slots, 5, 10 })
+		w := newWork(io.Discard, r)
+		for i := range 20 {
+			req := chat.Request{Command: "exists", From: ann, Chat: "1"}
+			claim(w, slots, fmt.Sprint(i), &req)
+			if got := r.Handle(t.Context(), req); got.Title.Key != "limit.title" {
+				allowed++
+			}
+		}
+		if allowed != 5 {
+			t.Errorf("%s: %d are allowed, want 5", name, allowed)
+		}
+	}
+}
+
+// counter is a Limiter that has Count slots of each key, and a Dedup to which all is new.
 type counter map[string]int
 
 func (c counter) Reserve(_ context.Context, _ time.Duration, limits ...chat.Limit) (wait time.Duration, ok bool) {
@@ -305,6 +328,13 @@ func (c counter) Reserve(_ context.Context, _ time.Duration, limits ...chat.Limi
 	}
 	return 0, true
 }
+
+func (c counter) Claim(ctx context.Context, _ string, limits ...chat.Limit) (chat.Progress, time.Duration) {
+	wait, _ := c.Reserve(ctx, 0, limits...)
+	return chat.New, wait
+}
+
+func (c counter) Release(string, bool, time.Duration) {}
 
 // wallets is a command that takes a wallet, alone or after a person, and has a
 // form for buttons alone.

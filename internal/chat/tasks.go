@@ -141,6 +141,18 @@ func (t *Tasks) Handle(req Request, render func(Reply)) {
 	render(t.Handler.Handle(t.Commands, req))
 }
 
+// Claim claims the answer to an update in d. It counts a New one against the limits of req,
+// unless req is nil, in the same call.
+func (t *Tasks) Claim(d Dedup, key string, req *Request) Progress {
+	if req == nil {
+		p, _ := d.Claim(t.Sends, key)
+		return p
+	}
+	p, wait := d.Claim(t.Sends, key, t.Handler.Limits(*req)...)
+	req.counted, req.limited = true, wait
+	return p
+}
+
 // AfterFunc calls f after d in a goroutine of its own, unless the timer is stopped. The
 // update with this ID must be in flight until then.
 func (t *Tasks) AfterFunc(d time.Duration, id string, f func()) *time.Timer {

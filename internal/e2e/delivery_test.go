@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
 
 	fakediscord "herald/internal/demo/fake/discord"
 	faketelegram "herald/internal/demo/fake/telegram"
@@ -18,6 +20,43 @@ import (
 	"herald/internal/e2e/fault"
 	"herald/internal/secret/logtest"
 )
+
+// Each command takes one script before its answer, and a delivered one at most another after it.
+func TestACommandAsksRedisOnce(t *testing.T) {
+	t.Parallel()
+	const commands = 20
+	for _, way := range e2etest.Ways {
+		t.Run(way.Name, func(t *testing.T) {
+			t.Parallel()
+			redis, platform := miniredis.RunT(t), way.Open(t)
+			settings := append(e2etest.TTLs(time.Hour), "RATE_LIMIT_USER=1000", "RATE_LIMIT_CHAT=1000")
+			platform.Serve(fault.Start(t), append(settings, e2etest.OnRedis(redis)...)...)
+			ask := func() { platform.Ask(e2etest.Command{User: 7, Group: true, Name: "price"}).Wait() }
+			ask() // fills the cache
+			var before, all atomic.Int32
+			redis.Server().SetPreHook(func(_ *server.Peer, command string, args ...string) bool {
+				text := strings.Join(args, " ")
+				if command != "EVALSHA" || strings.Contains(text, "probe") { // of a check, which a busy machine delays
+					return false
+				}
+				if all.Add(1); strings.Contains(text, "herald:limit:") {
+					before.Add(1)
+				}
+				return false
+			})
+			for range commands {
+				ask()
+			}
+			most := int32(2*commands + 2) // The check of saved addresses claims its turn.
+			if way.Name == e2etest.Ways[0].Name {
+				most = commands + 2 // A poll claims nothing.
+			}
+			if before.Load() != commands || all.Load() > most {
+				t.Errorf("%d commands take %d scripts, %d of them before the answer", commands, all.Load(), before.Load())
+			}
+		})
+	}
+}
 
 func TestEveryCommandIsAnsweredRightlyInEveryWayIn(t *testing.T) {
 	t.Parallel()

@@ -89,15 +89,15 @@ func (m *Members) step(ctx context.Context, s *schedule) (pause time.Duration) {
 		key = append(key, string(p.name))
 	}
 	claim := strings.Join(key, " ")
-	switch m.Claims.Claim(ctx, claim) {
-	case chat.Answered:
+	switch progress, _ := m.Claims.Claim(ctx, claim); progress {
+	case chat.Done:
 		s.done = slot
 		return next()
 	case chat.InFlight:
 		return retry // The other replica may be killed.
 	}
 	finished := false
-	defer func() { m.Claims.Release(context.WithoutCancel(ctx), claim, finished, m.Every) }()
+	defer func() { m.Claims.Release(claim, finished, m.Every) }()
 	ctx, cancel := context.WithTimeout(ctx, length)
 	defer cancel()
 	if finished = m.checkAll(ctx, due) == nil; !finished {

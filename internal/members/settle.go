@@ -146,12 +146,16 @@ type Change struct {
 // badge is given behind a removal.
 func (m *Members) settle(ctx context.Context, p *platform, community string, user chat.User, by caller) (changes []Change) {
 	key := strings.Join([]string{m.Bot, "settle", string(user.Platform), user.ID, community}, " ")
-	for m.Claims.Claim(ctx, key) != chat.New {
+	claimed := func() bool {
+		progress, _ := m.Claims.Claim(ctx, key)
+		return progress == chat.New
+	}
+	for !claimed() {
 		if !transport.Sleep(ctx, claimPause) {
 			return []Change{{Badge: m.badgeOf(p, community, ""), Later: true}}
 		}
 	}
-	defer m.Claims.Release(context.WithoutCancel(ctx), key, false, 0)
+	defer m.Claims.Release(key, false, 0)
 	for {
 		row, err := m.rows.find(ctx, user)
 		if err != nil || row == nil {

@@ -216,23 +216,23 @@ func (r *replica) Replace(_ context.Context, key string, old, value []byte) (boo
 }
 
 // Claim implements chat.Dedup.
-func (r *replica) Claim(_ context.Context, key string) chat.Delivery {
+func (r *replica) Claim(_ context.Context, key string, _ ...chat.Limit) (chat.Progress, time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.claims[key]
 	mine := c.by != nil && !c.by.dead.Load() && !c.answered
 	switch {
 	case c.answered && time.Now().Before(c.until):
-		return chat.Answered
+		return chat.Done, 0
 	case mine, c.by != nil && time.Now().Before(c.until):
-		return chat.InFlight
+		return chat.InFlight, 0
 	}
 	r.claims[key] = claim{by: r, until: time.Now().Add(lease)}
-	return chat.New
+	return chat.New, 0
 }
 
 // Release implements chat.Dedup.
-func (r *replica) Release(_ context.Context, key string, answered bool, ttl time.Duration) {
+func (r *replica) Release(key string, answered bool, ttl time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.dead.Load() || r.claims[key].by != r {

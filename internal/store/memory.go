@@ -1,11 +1,12 @@
-// Package store holds what must outlive a command, or the process: which updates
-// are answered, how often something happened lately, the last values of services, and
-// saved addresses.
+// Package store holds what must outlive a command, or the process: which work is claimed or
+// done, such as the answer to an update, how often something happened lately, the last values
+// of services, and saved addresses.
 //
 // Memory holds that in this process, Redis shares it between replicas, and Folder
 // keeps values in files. All are bounded. While Redis is away, this process decides by
 // what it knows, and saved addresses are out of reach. Keys in Redis are hashes, because
-// they may name users. The package knows no platform and no service.
+// they may name users; the value of a saved address holds a user ID. The package knows no
+// platform and no service.
 package store
 
 import (
@@ -18,56 +19,55 @@ import (
 	"herald/internal/chat"
 )
 
-// maxAnswered bounds the answered updates that Memory knows, at some 150 bytes each: an
-// hour of the 30 messages a second that Telegram lets a bot send
+// maxDone bounds what Memory knows to be done, at some 150 bytes each: an hour of the 30
+// messages a second that Telegram lets a bot send
 // (https://core.telegram.org/bots/faq#broadcasting-to-users).
-const maxAnswered = 30 * 60 * 60
+const maxDone = 30 * 60 * 60
 
 // Memory is the state of one process. It implements chat.Dedup, chat.Limiter and members.Store.
 type Memory struct {
 	*MemoryLimiter
 
 	mu sync.Mutex
-	// updates holds the known updates. Adapters bound those in flight, maxAnswered bounds
-	// the answered ones.
-	updates map[string]chat.Delivery
-	// answered holds the keys of the answered updates, the oldest first.
-	answered []string
+	// work holds what is in flight, which its callers bound, and what is done, at most maxDone.
+	work map[string]chat.Progress
+	// done holds the keys of the work that is done, the oldest first.
+	done []string
 	// values are what Replace saved. Only the demo saves anything here.
 	values map[string][]byte
 }
 
-// NewMemory makes an empty Memory. An update is in flight until its Release, however
-// late. The oldest answered updates are forgotten when there are more than 108,000.
+// NewMemory makes an empty Memory. Work is in flight until its Release, however late. When
+// more than 108,000 pieces of work are done, the oldest is forgotten.
 func NewMemory() *Memory {
-	return &Memory{MemoryLimiter: NewMemoryLimiter(), updates: map[string]chat.Delivery{}, values: map[string][]byte{}}
+	return &Memory{MemoryLimiter: NewMemoryLimiter(), work: map[string]chat.Progress{}, values: map[string][]byte{}}
 }
 
 // Claim implements chat.Dedup. It does not block.
-func (m *Memory) Claim(_ context.Context, key string) chat.Delivery {
+func (m *Memory) Claim(ctx context.Context, key string, limits ...chat.Limit) (p chat.Progress, wait time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if known := m.updates[key]; known != 0 {
-		return known
+	if known := m.work[key]; known != 0 {
+		return known, 0
 	}
-	m.updates[key] = chat.InFlight
-	return chat.New
+	m.work[key] = chat.InFlight
+	wait, _ = m.Reserve(ctx, 0, limits...)
+	return chat.New, wait
 }
 
-// Release implements chat.Dedup. It ignores how long an answered update must be known: it
-// is known until there are too many.
-func (m *Memory) Release(_ context.Context, key string, answered bool, _ time.Duration) {
+// Release implements chat.Dedup. It ignores ttl: what is done is known until that is too much.
+func (m *Memory) Release(key string, done bool, _ time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !answered {
-		delete(m.updates, key)
+	if !done {
+		delete(m.work, key)
 		return
 	}
-	m.updates[key] = chat.Answered
-	m.answered = append(m.answered, key)
-	if len(m.answered) > maxAnswered {
-		delete(m.updates, m.answered[0])
-		m.answered = m.answered[1:]
+	m.work[key] = chat.Done
+	m.done = append(m.done, key)
+	if len(m.done) > maxDone {
+		delete(m.work, m.done[0])
+		m.done = m.done[1:]
 	}
 }
 

@@ -16,32 +16,31 @@ import (
 	"herald/internal/store/redistest"
 )
 
-func expect(t *testing.T, what string, got, want chat.Delivery) {
+// expect claims key without a limit.
+func expect(t *testing.T, what string, d chat.Dedup, key string, want chat.Progress) {
 	t.Helper()
-	if got != want {
-		t.Errorf("%s is %d, want %d", what, got, want)
+	if got, wait := d.Claim(t.Context(), key); got != want || wait != 0 {
+		t.Errorf("%s is %d, after %v; want %d", what, got, wait, want)
 	}
 }
 
-func TestMemoryKnowsUpdates(t *testing.T) {
-	m, ctx := NewMemory(), t.Context()
-	expect(t, "a new update", m.Claim(ctx, "a"), chat.New)
-	expect(t, "a repeated one", m.Claim(ctx, "a"), chat.InFlight)
-	expect(t, "another", m.Claim(ctx, "b"), chat.New)
-	m.Release(ctx, "a", true, time.Hour)
-	m.Release(ctx, "b", false, time.Hour)
-	expect(t, "an answered one", m.Claim(ctx, "a"), chat.Answered)
-	expect(t, "one given up", m.Claim(ctx, "b"), chat.New)
-
-	for i := range maxAnswered {
-		expect(t, "while there is room", m.Claim(ctx, "a"), chat.Answered)
-		m.Release(ctx, fmt.Sprint(i), true, time.Hour)
+func TestMemoryKnowsWhatIsDone(t *testing.T) {
+	m := NewMemory()
+	for _, key := range []string{"in flight", "done"} {
+		expect(t, "new work", m, key, chat.New)
 	}
-	expect(t, "the oldest of too many", m.Claim(ctx, "a"), chat.New)
-	expect(t, "the next", m.Claim(ctx, "0"), chat.Answered)
-	expect(t, "one in flight all the while", m.Claim(ctx, "b"), chat.InFlight)
-	if len(m.updates) != maxAnswered+2 {
-		t.Errorf("%d updates are known", len(m.updates))
+	m.Release("done", true, time.Hour)
+	for i := range maxDone {
+		expect(t, "work that is done, while there is room", m, "done", chat.Done)
+		m.Release(fmt.Sprint(i), true, time.Hour)
+	}
+	expect(t, "the oldest of too much", m, "done", chat.New)
+	expect(t, "the next", m, "0", chat.Done)
+	expect(t, "work in flight all the while", m, "in flight", chat.InFlight)
+	m.Release("in flight", false, time.Hour)
+	expect(t, "work that was given up", m, "in flight", chat.New)
+	if len(m.work) != maxDone+2 {
+		t.Errorf("%d pieces of work are known", len(m.work))
 	}
 }
 
@@ -182,43 +181,34 @@ func TestRedisClockSetBackStopsNothing(t *testing.T) {
 
 func TestForeignValuesAreReplaced(t *testing.T) {
 	t.Parallel()
-	url := ""
-	if s := redistest.Start(t); s != nil {
-		url = s.URL + patient
-	} else {
-		url = redisURL(server(t))
-	}
-	for name, write := range map[string]func(r *Redis, key string) error{
-		"a list":  func(r *Redis, key string) error { return r.client.LPush(t.Context(), key, "x").Err() },
-		"a set":   func(r *Redis, key string) error { return r.client.SAdd(t.Context(), key, "x").Err() },
-		"a text":  func(r *Redis, key string) error { return r.client.Set(t.Context(), key, "x", 0).Err() },
-		"a minus": func(r *Redis, key string) error { return r.client.Set(t.Context(), key, "17 - 5--4", 0).Err() },
-		"years": func(r *Redis, key string) error {
-			return r.client.Set(t.Context(), key, "17 5000000000000000", 0).Err()
-		},
-		"too many digits": func(r *Redis, key string) error {
-			return r.client.Set(t.Context(), key, "17 "+strings.Repeat("9", 400), 0).Err()
-		},
+	url := redistest.Start(t).URL + patient
+	for name, write := range map[string][2]string{
+		"a list":          {"LPUSH", "x"},
+		"a set":           {"SADD", "x"},
+		"a text":          {"SET", "x"},
+		"a minus":         {"SET", "17 - 5--4"},
+		"years":           {"SET", "17 5000000000000000"},
+		"too many digits": {"SET", "17 " + strings.Repeat("9", 400)},
 	} {
-		r, ctx := newReplica(t, claimTime, url), t.Context()
-		if err := r.client.FlushAll(ctx).Err(); err != nil {
-			t.Fatal(err)
-		}
-		for _, key := range []string{r.key("limit", "a"), r.key("update", "1"), r.key("answer", "price")} {
-			if err := write(r, key); err != nil {
-				t.Fatal(err)
+		r, other, ctx := newReplica(t, claimTime, url), newReplica(t, claimTime, url), t.Context()
+		put := func(keys ...string) {
+			for _, key := range keys {
+				if err := errors.Join(r.client.Del(ctx, key).Err(), r.client.Do(ctx, write[0], key, write[1]).Err()); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
+		put(r.key("limit", "a"), r.claimKey("1"), r.key("answer", "price"))
 		wantAll(t, name, r, minutely, 3, time.Minute)
-		expect(t, name, r.Claim(ctx, "1"), chat.New)
-		expect(t, name, newReplica(t, claimTime, url).Claim(ctx, "1"), chat.InFlight)
-		if err := errors.Join(r.client.Del(ctx, r.key("update", "1")).Err(), write(r, r.key("update", "1"))); err != nil {
-			t.Fatal(err)
-		}
-		r.Release(ctx, "1", false, time.Hour)
-		r.Save(ctx, "price", []byte("1"), time.Minute)
-		if value, err := r.Load(ctx, "price"); err != nil || string(value) != "1" || r.Fallbacks() != 0 {
-			t.Errorf("%s: loaded %q, %v; %d calls were decided without Redis", name, value, err, r.Fallbacks())
+		expect(t, name, r, "1", chat.New)
+		expect(t, name, other, "1", chat.InFlight)
+		put(r.claimKey("1"))
+		r.Release("1", true, time.Hour)
+		_ = r.Close()
+		expect(t, name, other, "1", chat.Done)
+		other.Save(ctx, "price", []byte("1"), time.Minute)
+		if value, err := other.Load(ctx, "price"); err != nil || string(value) != "1" || r.Fallbacks()+other.Fallbacks() != 0 {
+			t.Errorf("%s: loaded %q, %v; %d calls were decided without Redis", name, value, err, r.Fallbacks()+other.Fallbacks())
 		}
 	}
 }

@@ -58,9 +58,9 @@ func (r *Redis) pingIdle(ctx context.Context) {
 	})
 }
 
-// maintain blocks until ctx is done. While Redis is up, it renews claims and pings the
-// connections. While Redis is down, it checks Redis, and logs the first failed check and
-// the end of the outage.
+// maintain blocks until ctx is done. While Redis is up, it renews claims, tells Redis of
+// released ones and pings the connections. While Redis is down, it checks Redis, and logs the
+// first failed check and the end of the outage.
 func (r *Redis) maintain(ctx context.Context) {
 	renewal, check := time.NewTicker(r.claimTTL/3), time.NewTicker(checkPause)
 	defer renewal.Stop()
@@ -69,10 +69,14 @@ func (r *Redis) maintain(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
+			r.syncReleased(ctx)
 			return
+		case <-r.releasing:
+			if r.Up() {
+				r.syncReleased(ctx)
+			}
 		case <-renewal.C:
 			if r.Up() {
-				r.pingIdle(ctx)
 				r.renew(ctx)
 			}
 		case <-check.C:
@@ -89,6 +93,7 @@ func (r *Redis) maintain(ctx context.Context) {
 				}
 				logged = false
 				r.up.Store(true)
+				r.syncReleased(ctx)
 				r.renew(ctx)
 			}
 		}

@@ -16,27 +16,28 @@ import (
 // expire within a second. It fails if Redis is a read-only replica or refuses one of the
 // calls. After a failure Redis counts as down until a check by maintain succeeds. The error
 // names the call and what is wrong, without the URL and the server's text. Probe blocks for
-// the time of nine calls at most.
+// the time of eight calls at most.
 func (r *Redis) Probe(ctx context.Context) error {
 	r.pingIdle(ctx)
 	id := "probe " + r.owner
-	saved, row, update, limit := r.valueKey(id), r.valueKey("members "+id), r.key("update", id), r.key("limit", id)
-	run := func(script *redis.Script, key string, args ...any) func() error {
-		return func() error { return script.Run(ctx, r.client, []string{key}, args...).Err() }
+	saved, row, limit, claimed := r.valueKey(id), r.valueKey("members "+id), r.key("limit", id), r.claimKey(id)
+	run := func(script *redis.Script, keys []string, args ...any) func() error {
+		return func() error { return script.Run(ctx, r.client, keys, args...).Err() }
 	}
-	claim := run(claimUpdate, update, r.owner, 1000)
+	claim := func(owner string) func() error {
+		return run(claimAndReserve, []string{limit, claimed}, 0, id, owner, 1000, 1, 1000, 0)
+	}
 	for _, step := range []struct {
 		what string
 		call func() error
 	}{
 		{"write to", func() error { return r.client.Set(ctx, saved, id, time.Second).Err() }},
 		{"read from", func() error { return r.client.GetRange(ctx, saved, 0, maxValue).Err() }},
-		{"replace a value in", run(replace, row, "", id)},
-		{"delete from", run(replace, row, id, "")},
-		{"claim an update in", claim},
-		{"claim an update in", claim}, // A known update is read in another way.
-		{"release an update in", run(setUpdate, update, r.owner, "", 1)},
-		{"keep a rate limit in", run(reserve, limit, 0, 1, 1000, 0)},
+		{"replace a value in", run(replace, []string{row}, "", id)},
+		{"delete from", run(replace, []string{row}, id, "")},
+		{"claim an update in", claim("probe")},
+		{"claim an update in", claim("another")}, // Another's claim is read in another way.
+		{"release an update in", run(changeClaims, []string{claimed}, id, "", 1)},
 	} {
 		if err := step.call(); err != nil {
 			r.up.Store(false)

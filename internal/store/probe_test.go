@@ -6,38 +6,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"herald/internal/chat"
+	"herald/internal/chat/chattest"
 	"herald/internal/store/redistest"
 )
-
-// realRedis starts a redis-server, and returns a client of its administrator.
-func realRedis(t *testing.T, options ...string) (*redistest.Server, *redis.Client) {
-	t.Helper()
-	s := redistest.Start(t, options...)
-	if s == nil {
-		t.Skip("there is no redis-server here; Debian's package is redis-server")
-	}
-	parsed, err := redis.ParseURL(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	admin := redis.NewClient(parsed)
-	t.Cleanup(func() { admin.Close() })
-	return s, admin
-}
 
 // Such a user got every command through every limit, and each update was answered twice.
 func TestARefusedReadIsNoMissingValue(t *testing.T) {
 	t.Parallel()
-	s, admin := realRedis(t)
+	s := redistest.Start(t)
+	admin := s.Admin(t)
 	if err := admin.Do(t.Context(), "ACL", "SETUSER", "herald", "on", ">secret", "~*", "+@all", "-get").Err(); err != nil {
 		t.Fatal(err)
 	}
 	calls := map[string]func(r *Redis){
-		"claim":   func(r *Redis) { r.Claim(t.Context(), "a") },
-		"release": func(r *Redis) { r.Release(t.Context(), "a", true, time.Hour) },
+		"claim": func(r *Redis) { r.Claim(t.Context(), "a") },
+		"release": func(r *Redis) {
+			r.Release("a", true, time.Hour)
+			chattest.WaitUntil(t, "Redis refuses it", func() bool { return !r.Up() })
+		},
 		"reserve": func(r *Redis) { r.Reserve(t.Context(), 0, chat.Limit{Key: "a", Count: 1, Window: time.Minute}) },
 		"replace": func(r *Redis) { _, _ = r.Replace(t.Context(), "members 1", nil, []byte("1")) },
 	}
@@ -70,7 +57,8 @@ func TestWhatMayLoseSavedAddressesIsAWarning(t *testing.T) {
 		"--appendonly yes --maxmemory-policy allkeys-lfu":  {evicts},
 		"--maxmemory-policy allkeys-random":                {disk, evicts},
 	} {
-		s, admin := realRedis(t, append(strings.Fields(options), "--dir", t.TempDir())...)
+		s := redistest.Start(t, append(strings.Fields(options), "--dir", t.TempDir())...)
+		admin := s.Admin(t)
 		r := newReplica(t, claimTime, s.URL+patient)
 		if got := r.Durability(t.Context()); !slices.EqualFunc(got, want, strings.HasSuffix) {
 			t.Errorf("%s: warns %q, want %q", options, got, want)

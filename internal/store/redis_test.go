@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,7 +16,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
 	"herald/internal/secret"
 )
 
@@ -56,46 +56,26 @@ func server(t *testing.T) *miniredis.Miniredis {
 	return s
 }
 
-func TestReplicasShareUpdates(t *testing.T) {
-	s := server(t)
-	ctx := t.Context()
-	one, two := replica(t, s), replica(t, s)
-	expect(t, "a new update", one.Claim(ctx, "a"), chat.New)
-	expect(t, "the same at the same replica", one.Claim(ctx, "a"), chat.InFlight)
-	expect(t, "the same at another", two.Claim(ctx, "a"), chat.InFlight)
-	one.Release(ctx, "a", true, time.Hour)
-	s.FastForward(time.Hour - time.Second)
-	expect(t, "an answered one at another", two.Claim(ctx, "a"), chat.Answered)
-	s.FastForward(2 * time.Second)
-	expect(t, "when it cannot come again", replica(t, s).Claim(ctx, "a"), chat.New)
-
-	expect(t, "a new update", one.Claim(ctx, "b"), chat.New)
-	one.Release(ctx, "b", false, time.Hour)
-	expect(t, "one given up, at another", two.Claim(ctx, "b"), chat.New)
-	if n := one.Fallbacks() + two.Fallbacks(); n != 0 || len(one.updates) != 0 {
-		t.Errorf("%d calls were decided without Redis; left are %v", n, one.updates)
-	}
-}
-
 func TestReplicasShareAnswers(t *testing.T) {
 	s := server(t)
-	ctx := t.Context()
 	one, two := replica(t, s), replica(t, s)
-	if value, _ := one.Load(ctx, "price"); value != nil {
-		t.Error("found what nobody saved")
+	one.Save(t.Context(), "price", []byte("1.5\x00"), time.Minute)
+	one.Save(t.Context(), "as large as may be", make([]byte, maxValue), time.Minute)
+	one.Save(t.Context(), "too large", make([]byte, maxValue+1), time.Minute)
+	expectLoad := func(key string, length int, wantErr error) {
+		t.Helper()
+		if value, err := two.Load(t.Context(), key); len(value) != length || !errors.Is(err, wantErr) {
+			t.Errorf("%s: loaded %d bytes, %v", key, len(value), err)
+		}
 	}
-	one.Save(ctx, "price", []byte("1.5\x00"), time.Minute)
-	if value, err := two.Load(ctx, "price"); err != nil || string(value) != "1.5\x00" {
-		t.Errorf("loaded %q, %v", value, err)
-	}
+	expectLoad("price", 4, nil)
+	expectLoad("as large as may be", maxValue, nil)
+	expectLoad("too large", 0, errTooLarge)
+	expectLoad("what nobody saved", 0, nil)
 	s.FastForward(time.Minute)
-	if value, _ := two.Load(ctx, "price"); value != nil {
-		t.Error("found what has expired")
-	}
-	one.Save(ctx, "large", make([]byte, maxValue+1), time.Minute)
-	if value, _ := two.Load(ctx, "large"); value != nil {
-		t.Error("found what is too large")
-	}
+	expectLoad("price", 0, nil)
+	s.SetError("LOADING")
+	expectLoad("price", 0, errAway)
 }
 
 // values is what a Folder and a Redis both are.
@@ -199,77 +179,4 @@ func TestRedisHoldsNoIDs(t *testing.T) {
 	if dump := s.Dump(); len(s.Keys()) != 2 || strings.Contains(dump, "98765") {
 		t.Errorf("the server has %s", dump)
 	}
-}
-
-func TestDeadReplicasClaimLapses(t *testing.T) {
-	s := server(t)
-	ctx := t.Context()
-	dead, two := replica(t, s), replica(t, s)
-	dead.Claim(ctx, "a")
-	s.FastForward(time.Hour - time.Second)
-	expect(t, "before the claim lapses", two.Claim(ctx, "a"), chat.InFlight)
-	s.FastForward(2 * time.Second)
-	expect(t, "after", two.Claim(ctx, "a"), chat.New)
-	// It was slow, not dead, and gives up what is no longer its own.
-	dead.Release(ctx, "a", false, time.Hour)
-	three := replica(t, s)
-	expect(t, "what another took over", three.Claim(ctx, "a"), chat.InFlight)
-}
-
-func TestClaimsAreRenewedWithoutBeingAsked(t *testing.T) {
-	t.Parallel()
-	s := server(t)
-	one := newReplica(t, time.Second, redisURL(s))
-	one.Claim(t.Context(), "a")
-	key := one.key("update", "a")
-	for range 3 {
-		s.FastForward(600 * time.Millisecond)
-		chattest.WaitUntil(t, "the claim is renewed", func() bool { return s.TTL(key) >= 900*time.Millisecond })
-	}
-}
-
-// TestLateRenewalChangesNothing renews what was in flight when the
-// renewal began, and is not when it arrives.
-func TestLateRenewalChangesNothing(t *testing.T) {
-	s := server(t)
-	ctx := t.Context()
-	one, two := replica(t, s), replica(t, s)
-	one.Claim(ctx, "a")
-	one.Release(ctx, "a", true, time.Hour)
-	one.updates[one.key("update", "a")] = time.Time{}
-	one.renew(ctx)
-	expect(t, "one that was answered", two.Claim(ctx, "a"), chat.Answered)
-}
-
-// TestOutageIsSynced has Redis away for longer than a claim
-// lasts, with updates that were in hand before and ones that come meanwhile.
-func TestOutageIsSynced(t *testing.T) {
-	t.Parallel()
-	s := server(t)
-	ctx := t.Context()
-	one, two := replica(t, s), replica(t, s)
-	for _, key := range []string{"answered meanwhile", "before", "taken over"} {
-		expect(t, "a new update", one.Claim(ctx, key), chat.New)
-	}
-	s.SetError("LOADING")
-	one.Release(ctx, "answered meanwhile", true, 20*time.Minute)
-	expect(t, "one that comes meanwhile", one.Claim(ctx, "meanwhile"), chat.New)
-	s.FastForward(2 * time.Hour)
-	s.SetError("")
-	expect(t, "one taken over as its claim lapsed", two.Claim(ctx, "taken over"), chat.New)
-	chattest.WaitUntil(t, "Redis is told", func() bool {
-		one.mu.Lock()
-		defer one.mu.Unlock()
-		return one.updates[one.key("update", "answered meanwhile")].IsZero() &&
-			s.Exists(one.key("update", "before")) && s.Exists(one.key("update", "meanwhile"))
-	})
-	if ttl := s.TTL(one.key("update", "answered meanwhile")); ttl <= 0 || ttl >= 20*time.Minute {
-		t.Errorf("the one answered meanwhile is kept for %v", ttl)
-	}
-	expect(t, "the one answered meanwhile, here", one.Claim(ctx, "answered meanwhile"), chat.Answered)
-	expect(t, "the one answered meanwhile, elsewhere", two.Claim(ctx, "answered meanwhile"), chat.Answered)
-	expect(t, "the one from before, elsewhere", two.Claim(ctx, "before"), chat.InFlight)
-	expect(t, "the one that came meanwhile, elsewhere", two.Claim(ctx, "meanwhile"), chat.InFlight)
-	two.Release(ctx, "taken over", false, time.Hour)
-	expect(t, "the one taken over is not taken back", replica(t, s).Claim(ctx, "taken over"), chat.New)
 }

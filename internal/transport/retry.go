@@ -37,9 +37,8 @@ type Policy struct {
 	Until time.Time
 	// Again reports whether to retry after err, and returns the shortest wait before that.
 	Again func(err error) (again bool, atLeast time.Duration)
-	// OnRetry, unless nil, is called before each wait. failures counts the failed attempts
-	// so far, and err is the last one's error.
-	OnRetry func(err error, failures int, wait time.Duration)
+	// OnRetry, unless nil, is called before each wait, with the error of the last attempt.
+	OnRetry func(err error, wait time.Duration)
 }
 
 // Do calls attempt until it succeeds, and sleeps between attempts. It returns the last
@@ -56,7 +55,7 @@ func (p Policy) Do(ctx context.Context, attempt func(context.Context) error) err
 			return err
 		}
 		if p.OnRetry != nil {
-			p.OnRetry(err, failures, wait)
+			p.OnRetry(err, wait)
 		}
 		if !Sleep(ctx, wait) {
 			return err

@@ -113,6 +113,9 @@ func (h *Handler) Handle(ctx context.Context, req chat.Request) chat.Reply {
 	return h.Reply(ctx, req)
 }
 
+// Limits implements chat.Handler: there are none.
+func (h *Handler) Limits(chat.Request) []chat.Limit { return nil }
+
 // Language implements chat.Handler: English.
 func (h *Handler) Language(chat.Request, bool) chat.Language { return chat.English }
 

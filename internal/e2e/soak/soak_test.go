@@ -99,9 +99,6 @@ type soak struct {
 
 func TestSoak(t *testing.T) {
 	redis := redistest.StartTLS(t)
-	if redis == nil {
-		t.Skip("there is no redis-server here; Debian's package is redis-server")
-	}
 	way := e2etest.Ways[1]
 	if *soakPoll {
 		way = e2etest.Ways[0]

@@ -1,11 +1,12 @@
 //go:build speed
 
 // Package speed measures the built bot beside another one: the bare client library
-// with a constant answer, or the bot of an earlier commit. Telegram is measured by
-// polling and by webhook, Discord by gateway and by HTTP.
+// with a constant answer, the bot of an earlier commit, or itself without Redis. Telegram is
+// measured by polling and by webhook, Discord by gateway and by HTTP.
 //
 //	go test -tags speed -v -timeout 0 ./internal/e2e/speed
 //	go test -tags speed -v -timeout 0 ./internal/e2e/speed -speed.against COMMIT
+//	go test -tags speed -v -timeout 0 ./internal/e2e/speed -speed.redis
 //
 // Both bots of a way run in processes of their own and take turns. Fakes of their
 // platform in this process ask them /price. A ratio is of two turns that follow
@@ -34,12 +35,14 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/fault"
+	"herald/internal/store/redistest"
 )
 
 var (
 	rounds   = flag.Int("speed.rounds", 7, "how often each bot has its turn")
 	commands = flag.Int("speed.commands", 10_000, "commands in a turn")
 	against  = flag.String("speed.against", "", "measure beside the bot of this `commit`, instead of the bare library")
+	redis    = flag.Bool("speed.redis", false, "measure with a Redis, beside the same bot without one")
 )
 
 const (
@@ -64,8 +67,9 @@ var ways = map[string]struct {
 	"discord over http": {100, goal{0.85, 1.25}},
 }
 
-// noSlower is the goal beside an earlier commit.
-var noSlower = goal{1, 1}
+// noSlower is the goal beside an earlier commit, and withRedis that beside the bot without
+// Redis, which takes its share of the same processors.
+var noSlower, withRedis = goal{1, 1}, goal{0.6, 1.6}
 
 // settings of Herald: rate limits are counted, and are too high to be reached.
 var settings = []string{"PRICE_TTL=24h", "RATE_LIMIT_USER=10000", "RATE_LIMIT_CHAT=10000"}
@@ -74,10 +78,12 @@ func TestSpeed(t *testing.T) {
 	programs := t.TempDir()
 	e2etest.BuildBot(t, programs)
 	other := filepath.Join(programs, "other")
-	if *against == "" {
-		run(t, "", "go", "build", "-tags", "speed", "-o", other, "herald/internal/e2e/speed/bare")
-	} else {
+	switch {
+	case *redis:
+	case *against != "":
 		buildCommit(t, *against, other)
+	default:
+		run(t, "", "go", "build", "-tags", "speed", "-o", other, "herald/internal/e2e/speed/bare")
 	}
 	table := "\n| way in | commands a second | CPU for 1,000, ms |\n| --- | --- | --- |\n"
 	for _, way := range e2etest.Ways {
@@ -109,18 +115,27 @@ func run(t *testing.T, dir, name string, args ...string) {
 // table: Herald's figures, the other's, and their ratios with the goals.
 func compare(t *testing.T, way e2etest.Way, programs string) string {
 	platforms, inFlight, goal := []*e2etest.Platform{way.Open(t), way.Open(t)}, ways[way.Name].inFlight, ways[way.Name].goal
-	herald := newContender(platforms[0], platforms[0].Start(filepath.Join(programs, "bot"), fault.Start(t), settings...))
+	bot := filepath.Join(programs, "bot")
+	heralds := slices.Clone(settings)
+	if *redis {
+		heralds = append(heralds, "REDIS_URL="+redistest.Start(t).URL+"?read_timeout=1s")
+	}
+	herald := newContender(platforms[0], platforms[0].Start(bot, fault.Start(t), heralds...))
 	answer, err := herald.load.askOne()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var process *e2etest.Process
-	if binary := filepath.Join(programs, "other"); *against == "" {
-		process = e2etest.ServeProcess(t, binary, append(platforms[1].Settings(), "ANSWER="+answer)...)
-		platforms[1].Through(process.URL())
-	} else {
+	switch binary := filepath.Join(programs, "other"); {
+	case *redis:
+		goal = withRedis
+		process = platforms[1].Start(bot, fault.Start(t), settings...)
+	case *against != "":
 		goal = noSlower
 		process = platforms[1].Start(binary, fault.Start(t), settings...)
+	default:
+		process = e2etest.ServeProcess(t, binary, append(platforms[1].Settings(), "ANSWER="+answer)...)
+		platforms[1].Through(process.URL())
 	}
 	other := newContender(platforms[1], process)
 	order := []*contender{herald, other}

@@ -111,7 +111,7 @@ func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 			_, atLeast := api.Retryable(err)
 			return !errors.Is(err, api.ErrToken), atLeast // A permission may be granted later.
 		},
-		OnRetry: func(err error, _ int, pause time.Duration) {
+		OnRetry: func(err error, pause time.Duration) {
 			a.Log.Warn("registering commands failed, trying again", "err", err, "pause", pause)
 		},
 	}.Do(ctx, func(ctx context.Context) error { return a.registerOnce(ctx, commands) })

@@ -78,14 +78,19 @@ func (s *session) start(run func(func(id string)) bool, work func(id string)) {
 // handle answers i unless i was seen before, and reports whether i was new. An answer of
 // unknown outcome counts as given.
 func (s *session) handle(i *interaction) bool {
+	req, press, err := parse(i, s.tasks.Handler.Commands())
 	key := "discord:interaction:" + i.ID
-	if s.Dedup.Claim(s.tasks.Sends, key) != chat.New {
+	if s.tasks.Claim(s.Dedup, key, &req) != chat.New {
 		s.Count("duplicate")
 		return false
 	}
 	answered := false
-	defer func() { s.Dedup.Release(s.tasks.Sends, key, answered, api.TokenLife) }()
-	err := s.answer(i)
+	defer func() { s.Dedup.Release(key, answered, api.TokenLife) }()
+	if err == nil {
+		err = s.answer(i, req, press)
+	} else {
+		err = s.tellOldButton(i, req)
+	}
 	switch {
 	case err == nil:
 		answered = true
@@ -106,11 +111,7 @@ func (s *session) handle(i *interaction) bool {
 
 // answer runs a command and delivers its reply. A picture is always deferred: it takes
 // long to send, and may have to be left out.
-func (s *session) answer(i *interaction) error {
-	req, press, err := parse(i, s.tasks.Handler.Commands())
-	if err != nil {
-		return s.tellOldButton(i, req)
-	}
+func (s *session) answer(i *interaction, req chat.Request, press chat.Press) error {
 	s.seeRoles(i, req)
 	req.BotName, _ = s.botName.Load().(string)
 	to := targetOf(i, s.tasks.Handler.Visibility(req.Command), press)

@@ -238,7 +238,7 @@ func (s *session) repeat(ctx context.Context, call func() error) error {
 			}
 			return e.Kind != botapi.Unauthorized, e.RetryAfter
 		},
-		OnRetry: func(err error, _ int, _ time.Duration) {
+		OnRetry: func(err error, _ time.Duration) {
 			s.a.Log.Log(ctx, s.tasks.Rarely(slog.LevelWarn, "repeated"), "telegram: a call failed and will be repeated", "err", err)
 		},
 	}.Do(ctx, func(context.Context) error { return call() })

@@ -157,6 +157,7 @@ func (s *session) start(ctx context.Context, u *update) bool {
 			p.Free()
 			answered(done)
 		}()
+		u.command = parse(u, s.me, s.tasks.Handler)
 		done = s.respond(request, u, p)
 	})
 }

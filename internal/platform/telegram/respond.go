@@ -54,7 +54,7 @@ func (s *session) respond(id string, u *update, p *place) (done bool) {
 		t.press = &press{s: s, id: u.Press.ID}
 		defer t.press.answer(bot.AnswerCallbackQueryParams{})
 	}
-	t.cmd = parse(u, s.me, s.tasks.Handler)
+	t.cmd = u.command
 	if s.needless(u, t.cmd) {
 		return true
 	}

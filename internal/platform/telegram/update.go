@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"herald/internal/chat"
 )
 
 // update and the types below hold only the fields of
@@ -17,7 +19,16 @@ type update struct {
 	Join    *joinRequest   `json:"chat_join_request"`
 	Member  *membership    `json:"my_chat_member"`
 
-	waits func() // passed on as outbox.Message.Waits; nil by webhook
+	command *command // what parse returns
+	waits   func()   // passed on as outbox.Message.Waits; nil by webhook
+}
+
+// request returns what u asks the Handler, or nil if that is nothing.
+func (u *update) request() *chat.Request {
+	if u.command == nil {
+		return nil
+	}
+	return &u.command.request
 }
 
 // read decodes an update, and reports whether it may ask something. The ID is set even if

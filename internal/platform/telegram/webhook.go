@@ -150,18 +150,17 @@ func (a *Adapter) serve(r *http.Request) (status int) {
 		a.Count("webhook_full")
 		return http.StatusServiceUnavailable
 	}
-	// The answer goes on if Telegram closes the connection.
-	return s.startAnswer(context.WithoutCancel(r.Context()), u, p)
+	return s.startAnswer(u, p)
 }
 
 // startAnswer answers an update in a goroutine of its own. It blocks until the goroutine
 // ends, but for ackAfter at most, and returns the status for Telegram.
-func (s *session) startAnswer(ctx context.Context, u *update, p *place) (status int) {
+func (s *session) startAnswer(u *update, p *place) (status int) {
 	result, ended := http.StatusOK, make(chan struct{}) // OK also after a panic, which would come again
 	started := s.tasks.Go(func(id string) {
 		defer close(ended)
 		defer p.Free()
-		result = s.respondOnce(ctx, id, u, p)
+		result = s.respondOnce(id, u, p)
 	})
 	if !started {
 		p.Free()
@@ -177,8 +176,9 @@ func (s *session) startAnswer(ctx context.Context, u *update, p *place) (status 
 
 // respondOnce handles one delivered update, unless the update is answered or in flight, and
 // returns the status for Telegram.
-func (s *session) respondOnce(ctx context.Context, id string, u *update, p *place) (status int) {
-	release, status := s.claim(ctx, u)
+func (s *session) respondOnce(id string, u *update, p *place) (status int) {
+	u.command = parse(u, s.me, s.tasks.Handler)
+	release, status := s.claim(u)
 	if release == nil {
 		return status
 	}
@@ -193,7 +193,7 @@ func (s *session) respondOnce(ctx context.Context, id string, u *update, p *plac
 // acceptJoin queues a join request unless it is answered or in flight, and returns the status
 // for Telegram: its turn may come in minutes.
 func (s *session) acceptJoin(u *update) (status int) {
-	release, status := s.claim(context.WithoutCancel(s.running), u)
+	release, status := s.claim(u)
 	if release == nil {
 		return status
 	}
@@ -206,7 +206,7 @@ func (s *session) acceptJoin(u *update) (status int) {
 
 // claim marks an update as in flight. release ends that, and must be called; it is nil if the
 // update is answered or in flight, and Telegram is then to get the status.
-func (s *session) claim(ctx context.Context, u *update) (release func(answered bool), status int) {
+func (s *session) claim(u *update) (release func(answered bool), status int) {
 	if _, inFlight := s.delivered.LoadOrStore(u.ID, true); inFlight {
 		// The first delivery will be acknowledged too, before its answer is out.
 		s.a.Count("update_repeated")
@@ -215,18 +215,18 @@ func (s *session) claim(ctx context.Context, u *update) (release func(answered b
 	// Several bots may share one store.
 	key := fmt.Sprintf("telegram:update:%d:%d", s.me.ID, u.ID)
 	status = http.StatusOK
-	switch s.a.Dedup.Claim(ctx, key) {
+	switch s.tasks.Claim(s.a.Dedup, key, u.request()) {
 	case chat.InFlight: // at a replica
 		status = http.StatusServiceUnavailable
 		fallthrough
-	case chat.Answered:
+	case chat.Done:
 		s.a.Count("update_repeated")
 		s.delivered.Delete(u.ID)
 		return nil, status
 	}
 	id := u.ID
 	return func(answered bool) {
-		s.a.Dedup.Release(ctx, key, answered, deliveredFor)
+		s.a.Dedup.Release(key, answered, deliveredFor)
 		s.delivered.Delete(id)
 	}, status
 }
