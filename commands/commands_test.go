@@ -10,7 +10,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"herald/commands"
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/config/configtest"
@@ -86,23 +85,50 @@ func TestEveryCaseIsSaidInFull(t *testing.T) {
 	}
 }
 
-// Their keys are put together while the bot runs.
-func TestEveryServiceAndCommandHasItsWords(t *testing.T) {
-	need := func(what, key string) {
-		if words.Say(chat.English, chat.Say(key)) == key {
-			t.Errorf("%s: %q is missing in internal/words/locales/en.json", what, key)
+// The keys of these messages are put together of a beginning and a name.
+func TestWhatHasANameHasItsWords(t *testing.T) {
+	need := func(beginnings []string, name string) {
+		for _, beginning := range beginnings {
+			if key := beginning + name; words.Say(chat.English, chat.Say(key)) == key {
+				t.Errorf("%q is missing in internal/words/locales/en.json", key)
+			}
 		}
 	}
 	for _, s := range commandstest.Services {
-		for _, key := range []string{"service.", "status.", "status.down."} {
-			need("service "+s.Name, key+s.Name)
+		need([]string{"service.", "status.", "status.down."}, s.Name)
+	}
+	for _, c := range commandstest.Healthy().Router(t).Config.Commands {
+		if !slices.Contains([]string{"status", "help", chat.HelloCommand}, c.Name) { // which always have an answer
+			need([]string{"unchecked."}, c.Name)
+		}
+		params, _ := c.Params()
+		for _, p := range params {
+			if p.Summary.Key != "" { // Buttons give the others.
+				need([]string{"name."}, p.Name)
+			}
 		}
 	}
-	for _, c := range commandstest.Healthy().Router(t).Commands() {
-		if c.Name != "status" && c.Name != "help" { // which always have an answer
-			need("command "+c.Name, "unchecked."+c.Name)
-		}
+	for _, r := range commandstest.Reasons {
+		need([]string{"reason."}, string(r))
 	}
+	for _, flaw := range []core.Flaw{
+		core.UnknownPlatform, core.HiddenCharacters, core.NameForAddress, core.AnotherChain, core.NoPrefix, core.WrongLength, core.WrongDigits,
+		core.WrongChecksum, core.SeveralWallets, core.Transaction, "uid.numeric", "uid.evm", "uid.btc", "uid.tron", "uid.ton", "uid.sol", "uid.email",
+	} {
+		need([]string{"invalid."}, string(flaw))
+	}
+	for _, p := range []chat.BadgeProblem{
+		chat.CannotHave, chat.MissingRight, chat.RoleAbove, chat.NotAllowed, chat.BadgeGone, chat.CommunityGone, chat.BadgeFailed,
+	} {
+		need([]string{"badge.why."}, string(p))
+	}
+	for _, platform := range []string{"telegram", "discord"} {
+		need([]string{"badge.right."}, platform)
+	}
+	for _, period := range []string{"24h", "7d", "30d"} {
+		need([]string{"price.", "choice."}, period)
+	}
+	need([]string{"price."}, "1h")
 }
 
 // Words that are like no argument do not change what is asked.
@@ -254,19 +280,6 @@ func TestModeratorsAreToldHowEmailIsFiled(t *testing.T) {
 }
 
 const staked, verify = "/staked " + commandstest.Wallet, "/verify " + commandstest.AnnsWallet
-
-func TestEveryFlawOfAnArgumentHasWords(t *testing.T) {
-	for _, flaw := range []core.Flaw{
-		core.UnknownPlatform, core.HiddenCharacters, core.NameForAddress, core.AnotherChain, core.NoPrefix, core.WrongLength,
-		core.WrongDigits, core.WrongChecksum, "uid.numeric", "uid.evm", "uid.btc", "uid.tron", "uid.ton", "uid.sol", "uid.email",
-	} {
-		err := commands.Invalid(chat.Param{}, &core.InvalidError{Flaw: flaw, Platform: "Moon", Example: "example", Length: 7})
-		input, _ := errors.AsType[*chat.InputError](err)
-		if said := words.Say(chat.English, input.Problem); said == input.Problem.Key || strings.ContainsAny(said, "{}") {
-			t.Errorf("%s is %q", flaw, said)
-		}
-	}
-}
 
 func TestAPartialAnswerTellsTheLogWhatIsMissing(t *testing.T) {
 	unread := []core.UnreadPool{{

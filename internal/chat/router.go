@@ -142,13 +142,14 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 }
 
 func (r *Router) setMayModerate(req *Request) {
-	req.MayModerate = slices.Contains(r.Operators, req.From) || req.Role != Member && req.UnlistedChat == ""
+	moderator := req.Role == Moderator && req.UnlistedChat == "" && req.From.ID != ""
+	req.MayModerate = moderator || slices.Contains(r.Operators, req.From)
 }
 
-// resolveRole asks for the sender's role if that is an UnknownRole. If that fails, the sender
-// is a Member.
+// resolveRole asks for the sender's role if that is an UnknownRole which decides anything. If
+// that fails, the sender is a Member.
 func (r *Router) resolveRole(ctx context.Context, req *Request) error {
-	if req.Role != UnknownRole {
+	if req.Role != UnknownRole || req.MayModerate {
 		return nil
 	}
 	role, err := r.Roles[req.From.Platform](ctx, req.From, req.Community)
@@ -228,15 +229,31 @@ func (r *Router) handle(ctx context.Context, req *Request, command *Command, res
 
 // permit reports whether the sender may use a moderators' form. If not, it sets res.
 func (r *Router) permit(ctx context.Context, req *Request, f Form, res *result) (ok bool) {
-	why, err := r.mayModerate(ctx, req)
-	switch {
-	case err != nil:
+	if err := r.resolveRole(ctx, req); err != nil {
 		res.err = fmt.Errorf("ask for the sender's role: %w", err)
 		res.reply, res.outcome = unavailable(req, "role", f, Say("role.unknown")), outcomeOf(err)
-	case why != nil:
-		res.reply, res.outcome = *why, Forbidden
+		return false
 	}
-	return err == nil && why == nil
+	if !req.MayModerate {
+		res.reply, res.outcome = forbidden(req), Forbidden
+	}
+	return req.MayModerate
+}
+
+// forbidden says why a sender whose role is known may not use moderators' forms in this chat.
+func forbidden(req *Request) Reply {
+	switch {
+	case req.Role == Moderator && req.UnlistedChat != "":
+		reply := warning("unlisted.title", "unlisted.text")
+		add := SayWith("unlisted.entry", Values{"entry": Code(req.UnlistedChat)})
+		reply.Sections = []Section{{Fields: []Field{{Value: add}}}}
+		return reply
+	case req.Role == Moderator:
+		return warning("anonymous.title", "anonymous.text")
+	case req.Direct:
+		return warning("forbidden.title", "forbidden.direct")
+	}
+	return warning("forbidden.title", "forbidden.text")
 }
 
 // complete sets the outcome of a form that returned res.reply and err. Without an answer the
@@ -272,33 +289,6 @@ func (r *Router) unknown(name string) Reply {
 		reply.Text = SayWith("unknown.nearest", Values{"command": CommandLink("/" + meant)})
 	}
 	return reply
-}
-
-// mayModerate returns nil if the sender may use moderators' forms in this chat, or else a
-// reply that says why not. It returns an error if the sender's role could not be asked.
-func (r *Router) mayModerate(ctx context.Context, req *Request) (refusal *Reply, err error) {
-	if slices.Contains(r.Operators, req.From) {
-		return nil, nil
-	}
-	if err := r.resolveRole(ctx, req); err != nil {
-		return nil, err
-	}
-	var refused Reply
-	switch {
-	case req.Role != Moderator && req.Direct:
-		refused = warning("forbidden.title", "forbidden.direct")
-	case req.Role != Moderator:
-		refused = warning("forbidden.title", "forbidden.text")
-	case req.UnlistedChat != "":
-		refused = warning("unlisted.title", "unlisted.text")
-		add := SayWith("unlisted.entry", Values{"entry": Code(req.UnlistedChat)})
-		refused.Sections = []Section{{Fields: []Field{{Value: add}}}}
-	case req.From.ID == "":
-		refused = warning("anonymous.title", "anonymous.text")
-	default:
-		return nil, nil
-	}
-	return &refused, nil
 }
 
 // tooMany says how long the sender has to wait.
