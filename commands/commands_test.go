@@ -80,7 +80,7 @@ func TestEveryCaseIsSaidInFull(t *testing.T) {
 	}
 	for _, s := range commandstest.Services {
 		if name := words.Say(chat.English, chat.Say("service."+s.Name)); !strings.Contains(failing.String(), name) {
-			t.Errorf("no command says that %s fails: in commands/commandstest/cases.go, give it an error in the scenes named failing, and add a command that asks it to asking", s.Name)
+			t.Errorf("no command says that %s fails: give it an error in the scenes named failing, in commands/commandstest/cases.go, and name it in the Asks of a command", s.Name)
 		}
 	}
 }

@@ -29,6 +29,7 @@ func myLogins(from Sources, options Options) chat.Command {
 		Name:       "mylogins",
 		Summary:    chat.Say("command.mylogins"),
 		Visibility: chat.Private,
+		Asks:       []string{partnerService},
 		Forms:      []chat.Form{{Run: c.run}, {Params: []chat.Param{pageParam}, Unlisted: true, Run: c.run}},
 	}
 }
