@@ -35,6 +35,9 @@ func TestACommandAsksTheServicesThatItNames(t *testing.T) {
 		if want := slices.Sorted(slices.Values(c.Asks)); !slices.Equal(got, want) {
 			t.Errorf("/%s asks %q, and its Asks are %q", c.Name, got, want)
 		}
+		if listed := slices.ContainsFunc(c.Forms, func(f chat.Form) bool { return !f.Unlisted }); listed != (c.Summary.Key != "") {
+			t.Errorf("/%s is in menus: %t", c.Name, listed)
+		}
 	}
 }
 
@@ -63,7 +66,8 @@ func shown(c words.Card) string {
 		lines = append(lines, fmt.Sprintf("picture %s: %s", c.Image.Name, c.Image.Alt))
 	}
 	for _, b := range c.Buttons {
-		lines = append(lines, fmt.Sprintf("[ %s ] %s", b.Label, b.State+b.URL+b.Copy))
+		next := map[bool]string{true: " (next step)"}[b.NextStep]
+		lines = append(lines, fmt.Sprintf("[ %s ] %s%s", b.Label, b.State+b.URL+b.Copy, next))
 	}
 	if c.Ask != nil {
 		lines = append(lines, fmt.Sprintf("asks for /%s: %s", c.Ask.Command, c.Ask.Question))

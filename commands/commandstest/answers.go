@@ -66,8 +66,10 @@ type Answers struct {
 
 	Saved Saved
 
-	// NeverAsked: no call to a service has ended yet.
+	// NeverAsked: no call to a service has ended yet. FailingFor is how long a service that fails
+	// has failed; 0: since 18 minutes before Noon.
 	NeverAsked bool
+	FailingFor time.Duration
 
 	// StakesAsked counts the questions about stakes, and AccountsAsked those about
 	// each account.
@@ -130,8 +132,10 @@ func Healthy() *Answers {
 			PNG: picture, HasLine: true, First: number("0.0120"), Last: number("0.0123456789"), Change: known("2.88"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1, Since: Noon.AddDate(0, 0, -7),
 		},
 		AccountsAsked: map[core.Identity]int{},
-		Options:       commands.Options{Symbol: "TKN", ExplorerURL: "https://explorer.example"},
-		Saved:         Saved{Off: true},
+		Options: commands.Options{
+			Symbol: "TKN", ExplorerURL: "https://explorer.example", RegisterURL: "https://register.example", StakeURL: "https://stake.example",
+		},
+		Saved: Saved{Off: true},
 	}
 }
 
@@ -241,6 +245,9 @@ func service[V any](w *Answers, s *core.Service, err error, answer core.Snapshot
 	failed, ok := errors.AsType[*core.Error](err)
 	if ok && failed.Reason != core.Paused && failed.Reason != core.NoCredit && !w.NeverAsked {
 		h.FailingSince, h.Reason = Noon.Add(-18*time.Minute), failed.Reason
+		if w.FailingFor > 0 {
+			h.FailingSince = time.Now().Add(-w.FailingFor)
+		}
 	}
 	u := core.NewUpstream(nil, s, 0, nil)
 	core.PingWith(u, ask[struct{}, V](func(struct{}) (core.Snapshot[V], error) { return asAnswered(answer, s), err }))

@@ -134,7 +134,7 @@ func scenes() []scene {
 		{name: "healthy", from: &sender{id: Ann}, lines: []string{price, staked, logins, exists, verify, "/help", "/start"}},
 		{name: "healthy", from: &sender{id: Operator}, lines: []string{"/help"}},
 		{name: "moderator", lines: []string{
-			existsBob, "/help verify", "/exists 999", "/exists discord 5", "/exists EMAIL a@b.c", "/exists EMAIL ann@example.org", "/exists linkedin 123456789012345678901", "/exists evm " + Wallet,
+			existsBob, "/help verify", "/help mylogins", "/exists 999", "/exists discord 5", "/exists EMAIL a@b.c", "/exists EMAIL ann@example.org", "/exists email 4711", "/exists linkedin 123456789012345678901", "/exists evm " + Wallet,
 			verifyBob, "/verify " + Bob + " " + AnnsWallet, "/verify " + Bob + " " + Wallet, "/verify 999 " + BobsWallet,
 		}},
 		{name: "forbidden", from: &sender{id: Ann, role: chat.Member, community: Community, title: talk}, lines: []string{existsBob, "/exists discord 5", verifyBob}},
@@ -143,14 +143,17 @@ func scenes() []scene {
 		{name: "anonymous", from: &sender{id: "", role: chat.Moderator, community: Community, title: talk}, lines: []string{logins, exists, verify}},
 		{name: "others", lines: []string{"/verify " + BobsWallet, "/verify " + Wallet}},
 		{name: "named service", change: func(w *Answers) {
-			w.Options.ServiceName, w.Options.ExplorerURL = "CARV *ID*", ""
+			w.Options = commands.Options{Symbol: w.Options.Symbol, ServiceName: "CARV *ID*"}
 			unstaking(w, 5*time.Hour, "500")
 		}, lines: []string{
 			staked, exists, verify, existsBob,
 		}},
+		{name: "named service", from: stranger, change: func(w *Answers) {
+			w.Options, w.Stake.Staked = commands.Options{Symbol: w.Options.Symbol}, nil
+		}, lines: []string{exists, staked}},
 		{name: "quiet", change: func(w *Answers) { w.Logins = nil }, lines: []string{logins}},
 		{name: "hostile", from: &sender{id: Ann, role: chat.Moderator, community: Community, title: strings.Join(Hostile, " ")}, change: hostile, lines: []string{staked, logins, existsBob}},
-		{name: "many", change: many, lines: []string{logins, "/mylogins 2", "/mylogins 50", "/mylogins 51", staked}},
+		{name: "many", change: many, lines: []string{logins, "/mylogins 2", "/mylogins 50", "/mylogins 51", "/mylogins 0", "/mylogins abc", staked}},
 		{name: "sparse", change: func(w *Answers) {
 			w.Price.Value = core.Quote{Price: number("64123.456")}
 			w.Stake = core.Stake{Block: 1_000_000, Checked: 21}
@@ -220,6 +223,7 @@ func scenes() []scene {
 			"/price please", "/price 0", "/price " + strings.Repeat("9", 31), "/exists @somebody", "/exists ann", "/exists moon 1", "/exists Telegram ann", "/exists BTC 0x1", "/exists EVM 0x1",
 			"/exists TRON 1", "/exists TON 1", "/exists SOL 1", "/exists Email \u00e4", "/exists a b c",
 			"/verify", "/verify ann.eth", "/verify 12345 0x1", "/verify @somebody " + Wallet, "/verify a b c",
+			"/staked " + Wallet + " " + BobsWallet, "/staked " + Wallet[:39] + "Ee7 " + Wallet, "/staked TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
 			"/mylogins 1 2", "/help me",
 		}},
 	}
@@ -274,24 +278,17 @@ func many(w *Answers) {
 // minutes after Noon, so that ages in answers are the same in every run.
 func Cases(t *testing.T, l chat.Language, see func(Case)) {
 	t.Helper()
-	CasesWith(t, l, func(*Answers) {}, see)
-}
-
-// CasesWith is Cases with a change of the Answers in each scene.
-func CasesWith(t *testing.T, l chat.Language, change func(*Answers), see func(Case)) {
-	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(Noon.Add(2 * time.Minute)))
 		for _, s := range scenes() {
-			s.play(t, l, change, see)
+			s.play(t, l, see)
 		}
 	})
 }
 
-func (s scene) play(t *testing.T, l chat.Language, change func(*Answers), see func(Case)) {
+func (s scene) play(t *testing.T, l chat.Language, see func(Case)) {
 	t.Helper()
 	w := Healthy()
-	change(w)
 	if s.change != nil {
 		s.change(w)
 	}

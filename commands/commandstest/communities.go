@@ -20,7 +20,6 @@ func joining() []scene {
 	with := func(change func(*Answers)) func(*Answers) {
 		return func(w *Answers) {
 			w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + Members: {}, "telegram:" + Stakers: {Staker: true}}
-			w.Options.RegisterURL, w.Options.StakeURL = "https://example.org/register", "https://example.org/stake"
 			change(w)
 		}
 	}
