@@ -304,6 +304,9 @@ func (s scene) play(t *testing.T, l chat.Language, see func(Case)) {
 		case later:
 			w.Saved.later(t)
 			continue
+		case refuse:
+			w.Saved.Problem = chat.RoleAbove
+			continue
 		}
 		req := request(line, *s.from)
 		req.Locale, w.asked = string(l), nil
