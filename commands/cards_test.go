@@ -184,23 +184,34 @@ func TestAnOldPriceTellsItsAgeFirstAndNoChanges(t *testing.T) {
 	}
 }
 
-// The age of an old card is printed, so a refresh edits the card when that changes.
+// The age of what is old is printed, so a refresh edits the card when that changes.
 func TestAnOldCardIsEditedWhenItsAgeChanges(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		w := commandstest.Healthy()
-		w.Price.Stale, w.Price.Value.LastUpdated = true, start
-		last, title := start, ""
-		for time.Since(start) < 72*time.Hour {
-			reply := commandstest.Ask(t, w.Router(t), "/price")
-			said := words.Say(chat.English, reply.Title)
-			if edited := reply.AsOf.Unix() != last.Unix(); edited != (said != title) && title != "" || reply.AsOf.Before(last) || reply.AsOf.After(time.Now()) && time.Since(start) > time.Minute {
-				t.Fatalf("after %v: %q after %q, as of %v after %v", time.Since(start), said, title, reply.AsOf.Sub(start), last.Sub(start))
+	oldPrice := func(w *commandstest.Answers) { w.Price.Stale, w.Price.Value.LastUpdated = true, time.Now() }
+	oldSupply := func(w *commandstest.Answers) { w.Supply.Stale, w.Supply.At = true, time.Now() }
+	for name, test := range map[string]struct {
+		line string
+		old  func(*commandstest.Answers)
+	}{
+		"a price": {"/price", oldPrice}, "an amount": {"/price 1500", oldPrice}, "a supply at an old price": {"/supply", oldPrice}, "an old supply": {"/supply", oldSupply},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w, start := commandstest.Healthy(), time.Now()
+			w.Supply.At, w.Price.At = start, start
+			test.old(w)
+			last, shown := start, ""
+			for time.Since(start) < 26*time.Hour {
+				reply := commandstest.Ask(t, w.Router(t), test.line)
+				card := words.Print(reply)
+				said := card.Title.String() + card.Source.String()
+				edited := reply.AsOf.Unix() != last.Unix()
+				if edited != (said != shown) && shown != "" || reply.AsOf.Before(last) || reply.AsOf.After(time.Now()) && time.Since(start) > time.Minute {
+					t.Fatalf("%s, after %v: %q after %q, as of %v after %v", name, time.Since(start), said, shown, reply.AsOf.Sub(start), last.Sub(start))
+				}
+				last, shown = reply.AsOf, said
+				time.Sleep(time.Minute)
 			}
-			last, title = reply.AsOf, said
-			time.Sleep(20 * time.Second)
-		}
-	})
+		})
+	}
 }
 
 func TestARefreshIsToldWhenThereMayBeANewerPrice(t *testing.T) {

@@ -19,14 +19,6 @@ import (
 	"herald/internal/core"
 )
 
-// The names of the services that commands ask.
-const (
-	priceService   = "price"
-	supplyService  = "supply"
-	chainService   = "chain"
-	partnerService = "partner"
-)
-
 // Sources answer the questions of commands.
 type Sources struct {
 	Price  core.Source[struct{}, core.Quote]

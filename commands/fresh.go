@@ -61,7 +61,7 @@ func priceSource(s core.Snapshot[core.Quote]) chat.Value {
 	case s.Stale, s.Why != nil && s.Value.Old():
 		return why(s.Why)
 	case s.Value.Old():
-		return chat.SayWith("why.unchanged", chat.Values{"service": serviceText(priceService)})
+		return chat.SayWith("why.unchanged", chat.Values{"service": serviceText("price")})
 	}
 	return chat.Plain(s.Value.Source)
 }

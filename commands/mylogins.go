@@ -29,7 +29,7 @@ func myLogins(from Sources, options Options) chat.Command {
 		Name:       "mylogins",
 		Summary:    chat.Say("command.mylogins"),
 		Visibility: chat.Private,
-		Asks:       []string{partnerService},
+		Asks:       []string{"partner"},
 		Forms:      []chat.Form{{Run: c.run}, {Params: []chat.Param{pageParam}, Unlisted: true, Run: c.run}},
 	}
 }

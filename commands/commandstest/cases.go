@@ -192,7 +192,7 @@ func scenes() []scene {
 			w.Stake.Failed, w.Stake.Checked = unreadPools(2), 19
 			unstaking(w, 75*time.Hour, "3", "2")
 			w.Stake.Claimable = []core.PoolAmount{{Amount: number("1000")}}
-			w.Stake.UnbondingFailed = unreadPools(1)
+			w.Stake.UnbondingFailed = unreadPools(3) // one more
 		}, lines: []string{supplies, staked, verify, status}},
 		{name: "never answered", change: func(w *Answers) {
 			w.NeverAsked, w.PriceErr, w.Supply.Stale = true, failed(market.Service, core.Limited), true

@@ -96,6 +96,7 @@ func savingScenes() []scene {
 	return append(all,
 		scene{name: "members", from: here, change: problem(chat.RoleAbove), lines: []string{press, verify, "/forget"}},
 		scene{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{press, refuse, "/forget"}},
+		scene{name: "members", from: here, change: with(func(w *Answers) { w.Saved.Busy = true }), lines: refused},
 	)
 }
 
