@@ -39,28 +39,6 @@ func press(t *testing.T, r *chat.Router, state string) (chat.Reply, chat.Press) 
 	return commandstest.Ask(t, r, strings.Join(append([]string{"/" + p.Command}, p.Args...), " ")), p
 }
 
-// The transcripts show which buttons an answer has.
-func TestRefreshAsksTheSameAndAPeriodShowsAPicture(t *testing.T) {
-	r := commandstest.Healthy().Router(t)
-	for _, line := range []string{"/price", "/price 30d", "/price 1500", "/supply", staked, "/status"} {
-		first := commandstest.Ask(t, r, line)
-		for label, state := range buttons(t, first) {
-			if label == "Details" || label == "7d chart" { // A new message, the first for moderators.
-				continue
-			}
-			again, p := press(t, r, state)
-			switch {
-			case label != "Refresh":
-				if !p.AsOf.IsZero() || again.Image == nil {
-					t.Errorf("%s, %s: as of %v, picture %v", line, label, p.AsOf, again.Image != nil)
-				}
-			case p.AsOf.Unix() != first.AsOf.Unix() || texts(again) != texts(first):
-				t.Errorf("%s: as of %v, in the state %v, Refresh answers\n%s\nnot\n%s", line, first.AsOf, p.AsOf, texts(again), texts(first))
-			}
-		}
-	}
-}
-
 func TestAnAnswerIsAsFreshAsTheOldestOfWhatItShows(t *testing.T) {
 	noon := commandstest.Noon
 	fresh := func(w *commandstest.Answers) {

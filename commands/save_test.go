@@ -69,27 +69,6 @@ func TestSavingNeedsACompleteProofOfTheSendersOwn(t *testing.T) {
 	}
 }
 
-func TestModeratorsReadNoWalletAndNoAmount(t *testing.T) {
-	w := savingMembers()
-	r := w.Router(t)
-	as(t, r, commandstest.Ann, "/save "+commandstest.AnnsWallet)
-	for _, line := range []string{"/exists " + commandstest.Ann, "/exists telegram " + commandstest.Ann} {
-		said := texts(commandstest.Ask(t, r, line))
-		if !strings.Contains(said, "Saved an address") || !strings.Contains(said, "stakes, ") || strings.Contains(said, "0x") || strings.Contains(said, "TKN") {
-			t.Errorf("%s: %s", line, said)
-		}
-	}
-	for _, line := range []string{"/exists " + commandstest.Bob, "/exists discord " + commandstest.Ann, "/exists"} {
-		if said := texts(commandstest.Ask(t, r, line)); strings.Contains(said, "Saved an address") {
-			t.Errorf("%s: %s", line, said)
-		}
-	}
-	member := as(t, r, commandstest.Bob, "/status")
-	if said := texts(member); strings.Contains(said, "saved wallet") {
-		t.Errorf("a member reads %s", said)
-	}
-}
-
 // Who asks to join a group for stakers need not name the wallet that they have saved.
 func TestASavedAddressOpensTheDoor(t *testing.T) {
 	w := savingMembers()
