@@ -31,11 +31,8 @@ const (
 // a private one say nothing of whom it is about, but what its reader typed.
 func TestNothingPrivateIsInAPublicAnswer(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w := drawnWorld(rt)
+		w := drawnWorld(t, rt)
 		r := w.Router(t)
-		for id, wallet := range map[string]string{annID: commandstest.Wallet, bobID: commandstest.AnnsWallet} {
-			as(t, r, id, "/save "+wallet)
-		}
 		req := drawnRequest(rt)
 		for range 3 { // an answer, and what two of its buttons answer
 			reply := r.Handle(t.Context(), req)
@@ -72,9 +69,14 @@ const annID, bobID = "100000001", "200000002"
 
 var askers = []string{annID, bobID, "300000003", ""}
 
-// drawnWorld has secrets in all that services say, and services that fail.
-func drawnWorld(rt *rapid.T) *commandstest.Answers {
-	w := commandstest.Healthy()
+// drawnWorld has secrets in all that services say, services that fail, and saved addresses.
+func drawnWorld(t *testing.T, rt *rapid.T) *commandstest.Answers {
+	w := savingMembers()
+	for id, address := range map[string]string{annID: commandstest.Wallet, bobID: commandstest.AnnsWallet} {
+		same := core.Account{DID: secretDID + id}
+		w.Accounts[core.Identity{Platform: "Telegram", UID: id}], w.Accounts[ownerOf(address)] = same, same
+		as(t, w.Router(t), id, "/save "+address)
+	}
 	did := func(name string) core.Account {
 		return core.Account{DID: rapid.SampledFrom([]string{"", secretDID + "1", secretDID + "1", secretDID + "2"}).Draw(rt, name)}
 	}
@@ -87,7 +89,6 @@ func drawnWorld(rt *rapid.T) *commandstest.Answers {
 		w.Logins[i] = core.Login{Dapp: secretLogin, Platform: secretLogin, At: time.Now()}
 	}
 	w.AnybodysLogins = true
-	w.Saved.Off, w.Saved.Badges = false, []chat.Badge{{Community: commandstest.Community, ID: "Staker"}}
 	fail := func(name string) error {
 		service := rapid.SampledFrom(commandstest.Services).Draw(rt, name+" service")
 		reason := rapid.SampledFrom(commandstest.Reasons).Draw(rt, name+" reason")

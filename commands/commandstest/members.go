@@ -147,7 +147,10 @@ func (s *Saved) members(w *Answers) commands.Members {
 		Settings: members.Settings{Every: 6 * time.Hour}, Badges: map[chat.Platform][]chat.Badge{"telegram": s.Badges}, Symbol: "TKN",
 		Stakes: w.stakes, Claims: store.NewMemory(), Limiter: s, Count: func(string) {}, Log: slog.New(slog.DiscardHandler),
 	}
-	if s.values = store.NewMemory(); !s.Off {
+	if s.values == nil {
+		s.values = store.NewMemory()
+	}
+	if !s.Off {
 		c.Store = s
 	}
 	m := members.New(c)
