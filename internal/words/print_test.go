@@ -251,6 +251,14 @@ func TestAListThatLacksOneSaysSo(t *testing.T) {
 	}
 }
 
+func TestALineAsLongAsItMayBeIsNotCut(t *testing.T) {
+	whole := strings.Repeat("y", 59)
+	c := words.Card{Notes: append([]words.Line{line(whole)}, slices.Repeat([]words.Line{line(whole + "y")}, 30)...)}
+	if got := c.Fit(1000, runes).Notes; got[0].String() != whole || got[1].String() != whole[1:]+"…" {
+		t.Errorf("%q, then %q", got[0], got[1])
+	}
+}
+
 func TestEachLongListIsCutAndSaysHowMany(t *testing.T) {
 	for name, c := range map[string]words.Card{
 		"fields": {Language: chat.Spanish, Sections: []words.Section{section("many", fields(500)), section("few", fields(3))},
