@@ -39,28 +39,6 @@ func press(t *testing.T, r *chat.Router, state string) (chat.Reply, chat.Press) 
 	return commandstest.Ask(t, r, strings.Join(append([]string{"/" + p.Command}, p.Args...), " ")), p
 }
 
-// The transcripts show which buttons an answer has.
-func TestRefreshAsksTheSameAndAPeriodShowsAPicture(t *testing.T) {
-	r := commandstest.Healthy().Router(t)
-	for _, line := range []string{"/price", "/price 30d", "/price 1500", "/supply", staked, "/status"} {
-		first := commandstest.Ask(t, r, line)
-		for label, state := range buttons(t, first) {
-			if label == "Details" || label == "7d chart" { // A new message, the first for moderators.
-				continue
-			}
-			again, p := press(t, r, state)
-			switch {
-			case label != "Refresh":
-				if !p.AsOf.IsZero() || again.Image == nil {
-					t.Errorf("%s, %s: as of %v, picture %v", line, label, p.AsOf, again.Image != nil)
-				}
-			case p.AsOf.Unix() != first.AsOf.Unix() || texts(again) != texts(first):
-				t.Errorf("%s: as of %v, in the state %v, Refresh answers\n%s\nnot\n%s", line, first.AsOf, p.AsOf, texts(again), texts(first))
-			}
-		}
-	}
-}
-
 func TestAnAnswerIsAsFreshAsTheOldestOfWhatItShows(t *testing.T) {
 	noon := commandstest.Noon
 	fresh := func(w *commandstest.Answers) {
@@ -157,59 +135,6 @@ func TestThePagesShowEveryLoginOnce(t *testing.T) {
 		})
 		if back := walk("Newer", func(chat.Reply) {}); there != pages || back != pages || seen != n {
 			t.Errorf("%d logins: %d on %d pages and %d back, want %d pages", n, seen, there, back, pages)
-		}
-	}
-}
-
-func TestAnotherPersonsPressShowsTheirOwnLogins(t *testing.T) {
-	r := manyLogins(30).Router(t)
-	p, err := chat.ParseState(buttons(t, commandstest.Ask(t, r, "/mylogins"))["Older"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	reply := r.Handle(t.Context(), chat.Request{
-		Command: p.Command, Args: chat.Typed(p.Args...), From: chat.User{Platform: "telegram", ID: commandstest.Stranger},
-	})
-	if reply.Text.Key != "logins.unregistered" || len(reply.Sections) > 0 {
-		t.Errorf("a stranger got %s", texts(reply))
-	}
-}
-
-func TestTheNextStepIsToRegisterToStakeOrToTryAgain(t *testing.T) {
-	none, down := func(*commandstest.Answers) {}, func(w *commandstest.Answers) { w.StakeErr, w.PriceErr = failure, failure }
-	idle := func(w *commandstest.Answers) { w.Stake.Staked = nil }
-	stranger := func(w *commandstest.Answers) { w.Accounts = nil }
-	for name, test := range map[string]struct {
-		line   string
-		change func(*commandstest.Answers)
-		want   string
-	}{
-		"a price":              {"/price 7d", none, ""},
-		"a staker":             {staked, none, ""},
-		"who stakes nothing":   {staked, idle, "Stake"},
-		"whose stake is down":  {staked, down, "Try again"},
-		"an unread pool":       {staked, func(w *commandstest.Answers) { idle(w); w.Stake.Failed = unreadPool() }, "Try again"},
-		"an amount, down":      {"/price 1500", down, "Try again"},
-		"a stranger":           {"/exists", stranger, "Register"},
-		"a stranger's logins":  {"/mylogins", stranger, "Register"},
-		"a stranger's wallet":  {verify, stranger, "Register"},
-		"both":                 {verify, func(w *commandstest.Answers) { stranger(w); down(w) }, "Register"},
-		"one's own wallet":     {verify, none, ""},
-		"one's own, idle":      {verify, idle, "Stake"},
-		"one's own, and down":  {verify, down, "Try again"},
-		"registration is down": {"/exists", func(w *commandstest.Answers) { w.AccountsErr = failure }, "Try again"},
-	} {
-		w := commandstest.Healthy()
-		w.Options.RegisterURL, w.Options.StakeURL = "https://register.example", "https://stake.example"
-		test.change(w)
-		var got []string
-		for _, b := range words.Print(commandstest.Ask(t, w.Router(t), test.line)).Buttons {
-			if b.NextStep {
-				got = append(got, b.Label)
-			}
-		}
-		if strings.Join(got, ", ") != test.want {
-			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
 }

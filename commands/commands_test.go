@@ -2,7 +2,6 @@ package commands_test
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -10,10 +9,8 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"herald/commands"
 	"herald/commands/commandstest"
 	"herald/internal/chat"
-	"herald/internal/config/configtest"
 	"herald/internal/core"
 	"herald/internal/service/market"
 	"herald/internal/service/staking"
@@ -30,9 +27,9 @@ func run(w *commandstest.Answers, t *testing.T, command string, form int, args m
 	return c.Forms[form].Run(t.Context(), chat.Request{Args: chat.Named(args), From: chat.User{Platform: "telegram", ID: commandstest.Ann}})
 }
 
-// Anybody may ask about a wallet.
+// Anybody may ask about a wallet. Inline queries are answered in chats without the bot.
 func TestWhatIsAskedAboutOthersIsForModerators(t *testing.T) {
-	forms := 0
+	var forModerators, inline []string
 	for _, c := range commandstest.Healthy().Router(t).Commands() {
 		for _, f := range c.Forms {
 			names := slices.ContainsFunc(f.Params, func(p chat.Param) bool { return p.Person || p.Name == "uid" })
@@ -40,69 +37,80 @@ func TestWhatIsAskedAboutOthersIsForModerators(t *testing.T) {
 				t.Errorf("%s: moderators %t, visibility %d", c.Example(f), f.Moderators, c.Visibility)
 			}
 			if names {
-				forms++
+				forModerators = append(forModerators, c.Name)
+			}
+			if f.Inline {
+				inline = append(inline, c.Name)
 			}
 		}
 	}
-	if forms != 3 {
-		t.Errorf("%d forms are about others", forms)
+	if !slices.Equal(forModerators, []string{"exists", "exists", "verify"}) || !slices.Equal(inline, []string{"price", "supply", "staked"}) {
+		t.Errorf("for moderators: %q; inline: %q", forModerators, inline)
 	}
 }
 
-// TestEveryCaseIsSaidInFull finds keys without a message and placeholders
-// without a value in all that people are shown, in every language.
-func TestEveryCaseIsSaidInFull(t *testing.T) {
-	var begins []string
-	for _, found := range regexp.MustCompile(`"([a-z]+)\.`).FindAllStringSubmatch(configtest.Read(t, "../internal/words/locales/en.json"), -1) {
-		begins = append(begins, found[1])
-	}
-	slices.Sort(begins)
-	key := regexp.MustCompile(`\b(` + strings.Join(slices.Compact(begins), "|") + `)\.[a-z][a-z_.]*`)
-	reported := map[string]bool{}
+func TestPersonalAnswersArePrivateAndEachServicesFailureIsNamed(t *testing.T) {
 	var failing strings.Builder
-	for _, l := range chat.Languages() {
-		commandstest.Cases(t, l, func(c commandstest.Case) {
-			said := shown(words.Print(c.Reply))
-			if c.Reply.Language != l || strings.ContainsAny(said, "{}") {
-				t.Errorf("%s: %s, %s is in %q:\n%s", l, c.Scene, c.Line, c.Reply.Language, said)
-			}
-			if found := key.FindString(strings.ReplaceAll(said, "] ", "]\n")); found != "" && !reported[found] {
-				t.Errorf("%s: %s, %s shows the key %s, which has no message", l, c.Scene, c.Line, found)
-				reported[found] = true
-			}
-			if c.Scene == "failing unreachable" && c.Line != "/status" {
-				failing.WriteString(said)
-			}
-			name, _, _ := strings.Cut(c.Line, " ")
-			if personal := slices.Contains([]string{"/mylogins", "/exists", "/verify", "/forget", "/save", "/details", "/join"}, name); c.Private != personal {
-				t.Errorf("%s, %s: private is %t", c.Scene, c.Line, c.Private)
-			}
-		})
-	}
+	commandstest.Cases(t, chat.English, func(c commandstest.Case) {
+		name, _, _ := strings.Cut(c.Line, " ")
+		if personal := slices.Contains([]string{"/mylogins", "/exists", "/verify", "/forget", "/save", "/details", "/join"}, name); c.Private != personal {
+			t.Errorf("%s, %s: private is %t", c.Scene, c.Line, c.Private)
+		}
+		if c.Scene == "failing unreachable" && name != "/status" {
+			failing.WriteString(texts(c.Reply))
+		}
+	})
 	for _, s := range commandstest.Services {
 		if name := words.Say(chat.English, chat.Say("service."+s.Name)); !strings.Contains(failing.String(), name) {
-			t.Errorf("no command says that %s fails: in commands/commandstest/cases.go, give it an error in the scenes named failing, and add a command that asks it to asking", s.Name)
+			t.Errorf("no command says that %s fails: give it an error in the scenes named failing, in commands/commandstest/cases.go, and name it in the Asks of a command", s.Name)
 		}
 	}
 }
 
-// Their keys are put together while the bot runs.
-func TestEveryServiceAndCommandHasItsWords(t *testing.T) {
-	need := func(what, key string) {
-		if words.Say(chat.English, chat.Say(key)) == key {
-			t.Errorf("%s: %q is missing in internal/words/locales/en.json", what, key)
+// The keys of these messages are put together of a beginning and a name.
+func TestWhatHasANameHasItsWords(t *testing.T) {
+	need := func(beginnings []string, name string) {
+		for _, beginning := range beginnings {
+			if key := beginning + name; words.Say(chat.English, chat.Say(key)) == key {
+				t.Errorf("%q is missing in internal/words/locales/en.json", key)
+			}
 		}
 	}
 	for _, s := range commandstest.Services {
-		for _, key := range []string{"service.", "status.", "status.down."} {
-			need("service "+s.Name, key+s.Name)
+		need([]string{"service.", "status.", "status.down."}, s.Name)
+	}
+	for _, c := range commandstest.Healthy().Router(t).Config.Commands {
+		if !slices.Contains([]string{"status", "help", chat.HelloCommand}, c.Name) { // which always have an answer
+			need([]string{"unchecked."}, c.Name)
+		}
+		params, _ := c.Params()
+		for _, p := range params {
+			if p.Summary.Key != "" { // Buttons give the others.
+				need([]string{"name."}, p.Name)
+			}
 		}
 	}
-	for _, c := range commandstest.Healthy().Router(t).Commands() {
-		if c.Name != "status" && c.Name != "help" { // which always have an answer
-			need("command "+c.Name, "unchecked."+c.Name)
-		}
+	for _, r := range commandstest.Reasons {
+		need([]string{"reason."}, string(r))
 	}
+	for _, flaw := range []core.Flaw{
+		core.UnknownPlatform, core.HiddenCharacters, core.NameForAddress, core.AnotherChain, core.NoPrefix, core.WrongLength, core.WrongDigits,
+		core.WrongChecksum, core.SeveralWallets, core.Transaction, "uid.numeric", "uid.evm", "uid.btc", "uid.tron", "uid.ton", "uid.sol", "uid.email",
+	} {
+		need([]string{"invalid."}, string(flaw))
+	}
+	for _, p := range []chat.BadgeProblem{
+		chat.CannotHave, chat.MissingRight, chat.RoleAbove, chat.NotAllowed, chat.BadgeGone, chat.CommunityGone, chat.BadgeFailed,
+	} {
+		need([]string{"badge.why."}, string(p))
+	}
+	for _, platform := range []string{"telegram", "discord"} {
+		need([]string{"badge.right."}, platform)
+	}
+	for _, period := range []string{"24h", "7d", "30d"} {
+		need([]string{"price.", "choice."}, period)
+	}
+	need([]string{"price."}, "1h")
 }
 
 // Words that are like no argument do not change what is asked.
@@ -120,32 +128,11 @@ func TestWordsThatAreLikeNoArgumentAreIgnored(t *testing.T) {
 		"/p 7d please":     "/price 7d",
 		"/price please":    "/price",
 		"/price 7d or 30d": "/price 30d 90d",
-		staked + "? " + strings.ToLower(staked[8:]) + "!":                                       staked,
-		"/staked https://explorer.example/address/" + commandstest.Wallet + "?a=1#b and 0xmore": staked,
-		"/staked (" + commandstest.Wallet[2:] + "),":                                            staked,
-		"/verify see https://explorer.example/address/" + commandstest.AnnsWallet + "#code":     verify,
-		"/verify wallet " + commandstest.AnnsWallet:                                             verify,
-		"/verify my wallet": "/verify a b",
+		"/verify wallet " + commandstest.AnnsWallet: verify,
+		"/verify my wallet":                         "/verify a b",
 	} {
 		if got, want := member(line), member(same); texts(got) != texts(want) || got.About != want.About || got.Title.Key == "forbidden.title" {
 			t.Errorf("%s: got\n%s\nwant\n%s", line, texts(got), texts(want))
-		}
-	}
-	for line, want := range map[string]string{
-		staked + " " + commandstest.BobsWallet:                               "Which one? I see more than one address.",
-		staked + "?a=" + commandstest.BobsWallet:                             "Which one? I see more than one address.",
-		"/staked https://explorer.example/tx/0x" + strings.Repeat("5", 64):   "That looks like a transaction, not an address.",
-		"/staked " + commandstest.Wallet[:39] + "Ee7 " + commandstest.Wallet: "The checksum doesn't match",
-		"/mylogins 2":                    "There is only 1 page.",
-		"/mylogins 0":                    "There is only 1 page.",
-		"/mylogins -1":                   "There is only 1 page.",
-		"/mylogins abc":                  "There is only 1 page.",
-		"/mylogins 99999999999999999999": "There is only 1 page.",
-		"/verify " + commandstest.Bob + " " + commandstest.BobsWallet + " please": "For moderators only",
-		"/staked TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t":                              "That's a TRON address.",
-	} {
-		if got := texts(member(line)); !strings.Contains(got, want) {
-			t.Errorf("%s: got\n%s\nwant %q", line, got, want)
 		}
 	}
 	down := commandstest.Healthy()
@@ -154,10 +141,6 @@ func TestWordsThatAreLikeNoArgumentAreIgnored(t *testing.T) {
 		if reply.About != commandstest.Wallet {
 			t.Errorf("%s is about %q", reply.Title.Key, reply.About)
 		}
-	}
-	named := chat.Named(map[string]string{"wallet": commandstest.Wallet + " please"})
-	if got := r.Handle(t.Context(), chat.Request{Command: "staked", Args: named}); texts(got) != texts(member(staked)) {
-		t.Errorf("as a named argument: got\n%s", texts(got))
 	}
 }
 
@@ -220,53 +203,14 @@ func TestHelpExplainsACommand(t *testing.T) {
 			}
 		}
 	}
-	if got := help(chat.Member, chat.Typed("mylogins")); strings.Count(got, "/mylogins") != 1 {
-		t.Errorf("a form for buttons is explained: %s", got)
-	}
-	for _, want := range []string{"TKN price and chart", "`/price`", "`/price 7d`", "`/price 1500`"} {
-		if !strings.Contains(price, want) {
-			t.Errorf("%q is not in %s", want, price)
-		}
-	}
 	for _, role := range []chat.Role{chat.Member, chat.Moderator, chat.UnknownRole} {
 		if got := help(role, chat.Typed("exists")); strings.Contains(got, "`/exists Telegram 123456789`") == (role == chat.Member) || !strings.Contains(got, "`/exists`") {
 			t.Errorf("role %d: %s", role, got)
 		}
 	}
-	for _, c := range r.Commands() {
-		if got := help(chat.Moderator, chat.Named(map[string]string{"command": c.Name})); !strings.Contains(got, "`/"+c.Name) || got == list {
-			t.Errorf("/help %s: %s", c.Name, got)
-		}
-	}
-}
-
-func TestModeratorsAreToldHowEmailIsFiled(t *testing.T) {
-	const note, checked = "may file e-mail accounts under a number", "egistered"
-	r := commandstest.Healthy().Router(t)
-	for line, want := range map[string]bool{
-		"/exists email ann@b.c": true, "/exists email a@b.c": false, "/exists email 4711": false, "/exists github 5": false,
-		"/exists LinkedIn 123456789012345678901": false, "/exists google 5": false,
-	} {
-		if got := texts(commandstest.Ask(t, r, line)); strings.Contains(got, note) != want || !strings.Contains(got, checked) && line != "/exists google 5" {
-			t.Errorf("%s: %s", line, got)
-		}
-	}
 }
 
 const staked, verify = "/staked " + commandstest.Wallet, "/verify " + commandstest.AnnsWallet
-
-func TestEveryFlawOfAnArgumentHasWords(t *testing.T) {
-	for _, flaw := range []core.Flaw{
-		core.UnknownPlatform, core.HiddenCharacters, core.NameForAddress, core.AnotherChain, core.NoPrefix, core.WrongLength,
-		core.WrongDigits, core.WrongChecksum, "uid.numeric", "uid.evm", "uid.btc", "uid.tron", "uid.ton", "uid.sol", "uid.email",
-	} {
-		err := commands.Invalid(chat.Param{}, &core.InvalidError{Flaw: flaw, Platform: "Moon", Example: "example", Length: 7})
-		input, _ := errors.AsType[*chat.InputError](err)
-		if said := words.Say(chat.English, input.Problem); said == input.Problem.Key || strings.ContainsAny(said, "{}") {
-			t.Errorf("%s is %q", flaw, said)
-		}
-	}
-}
 
 func TestAPartialAnswerTellsTheLogWhatIsMissing(t *testing.T) {
 	unread := []core.UnreadPool{{

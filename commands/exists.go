@@ -32,6 +32,7 @@ func exists(from Sources, options Options) chat.Command {
 		ModeratorSummary: chat.Say("command.exists.moderators"),
 		PersonMenu:       chat.Say("exists.menu"),
 		Visibility:       chat.Private,
+		Asks:             []string{"partner"},
 		Forms: []chat.Form{
 			{Run: c.own},
 			{Params: []chat.Param{personParam}, Moderators: true, Run: c.theirs},

@@ -41,7 +41,7 @@ func (c *helpCommand) answer(_ context.Context, req chat.Request) (chat.Reply, e
 	case req.Command == "start":
 		reply = startReply(c.Options)
 	default:
-		reply = directHelp(c.all, req.MayModerate)
+		reply = directHelp(c.all, req.MightModerate())
 	}
 	reply.Sections = slices.Insert(reply.Sections, min(1, len(reply.Sections)), c.waysIn(req))
 	return reply, nil

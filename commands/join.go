@@ -30,6 +30,7 @@ func join(from Sources, options Options) chat.Command {
 	return chat.Command{
 		Name:       chat.JoinCommand,
 		Visibility: chat.Private,
+		Asks:       []string{"partner", "chain"},
 		Forms: []chat.Form{
 			{Params: []chat.Param{groupParam}, Unlisted: true, PerMinute: c.perMinute, Run: c.byGroup},
 			{Params: []chat.Param{groupParam, walletParam}, Unlisted: true, PerMinute: c.perMinute, Run: c.byWallet},

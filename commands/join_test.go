@@ -1,11 +1,7 @@
 package commands_test
 
 import (
-	"slices"
-	"strings"
 	"testing"
-
-	"github.com/shopspring/decimal"
 
 	"herald/commands"
 	"herald/commands/commandstest"
@@ -66,62 +62,6 @@ func TestJoiningAsksForTheSenderAlone(t *testing.T) {
 	}
 	if len(w.AccountsAsked) != 1 || w.AccountsAsked[telegram] != 2 || w.StakesAsked != 0 {
 		t.Errorf("asked for the accounts %v and %d stakes", w.AccountsAsked, w.StakesAsked)
-	}
-}
-
-// TestTheDoorSaysWhatIsMissing: the first line is the answer, and no refusal names a sum.
-func TestTheDoorSaysWhatIsMissing(t *testing.T) {
-	const did = "did:x:1"
-	sum := commandstest.Healthy().Stake.Total()
-	for name, tt := range map[string]struct {
-		amount  decimal.Decimal
-		change  func(*commandstest.Answers)
-		want    string
-		checked bool
-	}{
-		"no stake":         {decimal.Zero, func(w *commandstest.Answers) { w.Stake = core.Stake{Checked: 21} }, "Not in yet: this wallet doesn't stake", true},
-		"too little":       {sum.Add(decimal.New(1, -18)), func(*commandstest.Answers) {}, "Not in yet: this wallet stakes less than ", true},
-		"enough":           {sum, func(*commandstest.Answers) {}, "You're approved: ", true},
-		"enough in a part": {sum, func(w *commandstest.Answers) { w.Stake.Failed = unreadPool() }, "You're approved: ", true},
-		"unread":           {sum.Add(decimal.NewFromInt(1)), func(w *commandstest.Answers) { w.Stake.Failed = unreadPool() }, "Not in yet: I can't check stakes right now", false},
-		"no node":          {decimal.Zero, func(w *commandstest.Answers) { w.StakeErr = staking.Service.Fail(core.SlowAnswer, errInner) }, "Not in yet: I can't check stakes right now", false},
-		"not theirs":       {decimal.Zero, func(w *commandstest.Answers) { w.Accounts[wallet] = core.Account{DID: "did:x:2"} }, "Not in yet: that wallet isn't registered to you", true},
-		"not registered":   {decimal.Zero, func(w *commandstest.Answers) { w.Accounts[telegram] = core.Account{} }, "Not in yet: you're not registered yet", true},
-		"no partner":       {decimal.Zero, func(w *commandstest.Answers) { w.AccountsErr = down }, "Not in yet: I can't check that right now", false},
-	} {
-		w := commandstest.Healthy()
-		w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Stakers: {Staker: true, Amount: tt.amount}}
-		w.Accounts[telegram], w.Accounts[wallet] = core.Account{DID: did}, core.Account{DID: did}
-		tt.change(w)
-		reply := commandstest.Ask(t, w.Router(t), "/join "+commandstest.Stakers+" "+commandstest.Wallet)
-		said := texts(reply)
-		admitted := strings.HasPrefix(tt.want, "You're")
-		again := slices.ContainsFunc(reply.Actions, func(a chat.Action) bool { return a.Command == chat.JoinCommand })
-		if _, title, _ := strings.Cut(said, "] "); !strings.HasPrefix(title, tt.want) || (reply.Admit != nil) != admitted || again == admitted {
-			t.Errorf("%s: %s", name, said)
-		}
-		if checked := reply.Tone != chat.Warning; checked != tt.checked || !admitted && (strings.Contains(said, "Staking ") || strings.Contains(said, "✅")) {
-			t.Errorf("%s: checked %t, %s", name, checked, said)
-		}
-	}
-}
-
-func TestTheDoorWordsEachOutcomeOfAnAdmission(t *testing.T) {
-	w := commandstest.Healthy()
-	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Members: {}}
-	admit := commandstest.Ask(t, w.Router(t), "/join "+commandstest.Members).Admit
-	for outcome, want := range map[chat.AdmissionOutcome]string{
-		chat.LetIn: "You're in: ", chat.NotRequested: "No open request\n", chat.MayNotApprove: "I can't approve people there. Please tell a moderator.",
-		chat.ApprovalTimedOut: "That took too long.", chat.ApprovalFailed: "Something went wrong on my side.",
-	} {
-		reply := admit.Say(outcome)
-		if said := texts(reply); !strings.Contains(said, want) || (reply.Tone == chat.Positive) != (outcome == chat.LetIn) {
-			t.Errorf("%d: %s", outcome, said)
-		}
-	}
-	open := admit.Say(chat.LetIn).Actions
-	if len(open) != 1 || open[0].URL == "" {
-		t.Errorf("no link to the group: %v", open)
 	}
 }
 

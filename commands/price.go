@@ -54,6 +54,7 @@ func price(from Sources, options Options) chat.Command {
 		Aliases:    map[string][]string{"p": nil, "chart": {"24h"}},
 		Summary:    chat.SayWith("command.price", options.symbol()),
 		Visibility: chat.Public,
+		Asks:       []string{"price"},
 		Forms: []chat.Form{
 			{Inline: true, Run: c.answer},
 			{Params: []chat.Param{period}, Run: c.answer},

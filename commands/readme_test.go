@@ -9,7 +9,6 @@ import (
 	"herald/commands"
 	"herald/internal/chat"
 	"herald/internal/config/configtest"
-	"herald/internal/members"
 	"herald/internal/words"
 )
 
@@ -33,7 +32,7 @@ func usages(c chat.Command, moderators bool) string {
 func TestREADMEListsEveryCommand(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| command | what it answers | who sees that | moderators also |\n| --- | --- | --- | --- |\n")
-	for _, c := range commands.All(commands.Sources{Members: members.New(members.Config{})}, commands.Options{Symbol: "HRLD"}) {
+	for _, c := range commands.All(commands.Sources{}, commands.Options{Symbol: "HRLD"}) {
 		if c.Summary.Key == "" {
 			continue // Buttons alone ask it.
 		}

@@ -43,6 +43,7 @@ func save(from Sources, options Options) chat.Command {
 	return chat.Command{
 		Name:       saveName,
 		Visibility: chat.Private,
+		Asks:       []string{"partner", "chain"},
 		Forms: []chat.Form{
 			{Params: []chat.Param{walletParam}, Unlisted: true, PerMinute: func(chat.Request) int { return savesPerMinute }, Run: c.run},
 			{Unlisted: true, Run: c.saved},

@@ -69,58 +69,6 @@ func TestSavingNeedsACompleteProofOfTheSendersOwn(t *testing.T) {
 	}
 }
 
-func TestVerifyAloneIsAboutTheSavedAddress(t *testing.T) {
-	w := savingMembers()
-	r := w.Router(t)
-	if reply := as(t, r, commandstest.Ann, "/verify"); reply.Ask == nil || reply.Ask.Command != "verify" {
-		t.Errorf("with nothing saved: %s", texts(reply))
-	}
-	as(t, r, commandstest.Ann, "/save "+commandstest.AnnsWallet)
-	w.Stake = core.Stake{Checked: 21}
-	if reply := as(t, r, commandstest.Ann, "/verify"); !strings.Contains(texts(reply), "not staked") {
-		t.Errorf("the stake is not read again: %s", texts(reply))
-	}
-	if reply := as(t, r, commandstest.Bob, "/verify"); reply.Ask == nil {
-		t.Errorf("another's wallet is shown: %s", texts(reply))
-	}
-}
-
-// Without a store there is nothing to keep in, and no button that says so.
-func TestWithoutAStoreNothingIsOffered(t *testing.T) {
-	w := savingMembers()
-	w.Saved.Off = true
-	r := w.Router(t)
-	for _, line := range []string{"/verify " + commandstest.AnnsWallet, "/verify"} {
-		if reply := as(t, r, commandstest.Ann, line); slices.ContainsFunc(reply.Actions, func(a chat.Action) bool { return a.Command == "save" || a.Command == "forget" }) {
-			t.Errorf("%s offers %+v", line, reply.Actions)
-		}
-	}
-	if reply := as(t, r, commandstest.Ann, "/forget"); !strings.Contains(texts(reply), "nothing saved") {
-		t.Errorf("/forget: %s", texts(reply))
-	}
-}
-
-func TestModeratorsReadNoWalletAndNoAmount(t *testing.T) {
-	w := savingMembers()
-	r := w.Router(t)
-	as(t, r, commandstest.Ann, "/save "+commandstest.AnnsWallet)
-	for _, line := range []string{"/exists " + commandstest.Ann, "/exists telegram " + commandstest.Ann} {
-		said := texts(commandstest.Ask(t, r, line))
-		if !strings.Contains(said, "Saved an address") || !strings.Contains(said, "stakes, ") || strings.Contains(said, "0x") || strings.Contains(said, "TKN") {
-			t.Errorf("%s: %s", line, said)
-		}
-	}
-	for _, line := range []string{"/exists " + commandstest.Bob, "/exists discord " + commandstest.Ann, "/exists"} {
-		if said := texts(commandstest.Ask(t, r, line)); strings.Contains(said, "Saved an address") {
-			t.Errorf("%s: %s", line, said)
-		}
-	}
-	member := as(t, r, commandstest.Bob, "/status")
-	if said := texts(member); strings.Contains(said, "saved wallet") {
-		t.Errorf("a member reads %s", said)
-	}
-}
-
 // Who asks to join a group for stakers need not name the wallet that they have saved.
 func TestASavedAddressOpensTheDoor(t *testing.T) {
 	w := savingMembers()
@@ -142,19 +90,5 @@ func TestASavedAddressOpensTheDoor(t *testing.T) {
 	}
 	if again := as(t, r, commandstest.Ann, "/join "+strings.Join(last.Args, " ")); again.Ask == nil || again.Tone == chat.Warning {
 		t.Errorf("[Another wallet] asks for none: %s", texts(again))
-	}
-}
-
-func TestForgettingRemovesTheBadge(t *testing.T) {
-	w := savingMembers()
-	r := w.Router(t)
-	as(t, r, commandstest.Ann, "/save "+commandstest.AnnsWallet)
-	w.Saved.Problem = chat.RoleAbove
-	if reply := as(t, r, commandstest.Ann, "/forget"); reply.Tone != chat.Warning || !strings.Contains(texts(reply), "Your address is deleted") || len(w.Saved.Holders()) != 1 {
-		t.Errorf("a badge that cannot be taken: %s", texts(reply))
-	}
-	w.Saved.Problem = ""
-	if reply := as(t, r, commandstest.Ann, "/forget"); reply.Tone != chat.Positive || len(w.Saved.Holders()) != 0 {
-		t.Errorf("once it can: %s, has by %q", texts(reply), w.Saved.Holders())
 	}
 }

@@ -57,6 +57,7 @@ func staked(from Sources, options Options) chat.Command {
 		Name:       "staked",
 		Summary:    chat.SayWith("command.staked", options.symbol()),
 		Visibility: chat.Public,
+		Asks:       []string{"chain", "price"},
 		Forms:      []chat.Form{{Params: []chat.Param{walletParam}, Inline: true, Run: stakedCommand{from, options}.answer}},
 	}
 }

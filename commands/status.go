@@ -66,42 +66,65 @@ var failingStates = map[core.Reason]string{
 	core.Limited: "status.limited", core.UsedUp: "status.used_up", core.NoData: "status.no_data",
 }
 
+// statusOf goes by the last call to a service, then by what a ping answered.
 func statusOf(pinged core.Answer[any], h core.Health) serviceStatus {
-	s := serviceStatus{Health: h, state: chat.Say("status.fine")}
-	read, isStake := pinged.Value.(core.Stake)
-	stake := stakeText{Stake: read}
+	stake, isStake := pinged.Value.(core.Stake)
 	quote, isQuote := pinged.Value.(core.Quote)
-	price := dated(core.Snapshot[core.Quote]{Value: quote, At: pinged.At, Stale: pinged.Stale, Why: pinged.Why})
 	err := pinged.Err
-	if err == nil && pinged.Stale && pinged.Why != nil && !isQuote {
+	if err == nil && pinged.Stale && pinged.Why != nil && !isQuote { // Of an old price its age is said.
 		err = pinged.Why
 	}
+	s := serviceStatus{state: chat.Say("status.fine")}
 	switch {
 	case !h.FailingSince.IsZero():
-		key, known := failingStates[h.Reason]
-		if !known {
-			key, s.notes = "status.broken", []chat.Text{Explain(h.Service.Fail(h.Reason, err))}
-		}
-		s.headline = chat.Say("status.down." + h.Service.Name)
-		s.state = chat.SayWith(key, chat.Values{"lasts": lasting(time.Since(h.FailingSince))})
+		s = failingStatus(h, err)
 	case err != nil:
-		s.headline = chat.SayWith("status.unchecked", chat.Values{"what": chat.Say("status." + h.Service.Name)})
-		s.state, s.notes = chat.Say("status.unknown"), []chat.Text{Explain(err)}
-	case isStake && !stake.Complete():
-		s.headline, s.state, s.notes = chat.Say("status.partly"), stake.poolsRead(), stake.notes()
+		what := chat.Values{"what": chat.Say("status." + h.Service.Name)}
+		s = serviceStatus{headline: chat.SayWith("status.unchecked", what), state: chat.Say("status.unknown"), notes: []chat.Text{Explain(err)}}
 	case isStake:
-		s.state = chat.Parts{s.state, stake.poolsRead()}
-	case isQuote && price.Old():
-		s.headline = chat.Say("status.old")
-		s.state = chat.SayWith("status.from", chat.Values{"when": chat.Moment{Time: price.LastUpdated}})
-		if pinged.Why != nil {
-			s.notes = []chat.Text{Explain(pinged.Why)}
-		}
+		s = stakeStatus(stakeText{Stake: stake})
+	case isQuote:
+		s = quoteStatus(core.Snapshot[core.Quote]{Value: quote, At: pinged.At, Stale: pinged.Stale, Why: pinged.Why})
 	}
 	if isQuote && quote.V1Gone {
 		s.notes = append(s.notes, chat.Say("status.v1_gone"))
 	}
+	s.Health = h
 	return s
+}
+
+// failingStatus says that a service is down, and for how long. err is that of the ping.
+func failingStatus(h core.Health, err error) serviceStatus {
+	s := serviceStatus{headline: chat.Say("status.down." + h.Service.Name)}
+	key, known := failingStates[h.Reason]
+	if !known {
+		key, s.notes = "status.broken", []chat.Text{Explain(h.Service.Fail(h.Reason, err))}
+	}
+	s.state = chat.SayWith(key, chat.Values{"lasts": lasting(time.Since(h.FailingSince))})
+	return s
+}
+
+// stakeStatus says how many pools were read.
+func stakeStatus(s stakeText) serviceStatus {
+	if s.Complete() {
+		return serviceStatus{state: chat.Parts{chat.Say("status.fine"), s.poolsRead()}}
+	}
+	return serviceStatus{headline: chat.Say("status.partly"), state: s.poolsRead(), notes: s.notes()}
+}
+
+// quoteStatus says of an old price when it was updated.
+func quoteStatus(s core.Snapshot[core.Quote]) serviceStatus {
+	price := dated(s)
+	if !price.Old() {
+		return serviceStatus{state: chat.Say("status.fine")}
+	}
+	old := serviceStatus{
+		headline: chat.Say("status.old"), state: chat.SayWith("status.from", chat.Values{"when": chat.Moment{Time: price.LastUpdated}}),
+	}
+	if s.Why != nil {
+		old.notes = []chat.Text{Explain(s.Why)}
+	}
+	return old
 }
 
 // lasting says how long something lasts: in minutes, or from two hours on in hours.

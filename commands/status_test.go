@@ -13,7 +13,6 @@ import (
 	"herald/internal/core"
 	"herald/internal/members"
 	"herald/internal/service/market"
-	"herald/internal/service/staking"
 )
 
 // ask runs /status.
@@ -54,11 +53,8 @@ func TestStatusNamesWhatIsDownAndForHowLong(t *testing.T) {
 		title, line string
 		notes       int
 	}{
-		"prices":          {func(w *commandstest.Answers) { w.PriceErr = failure }, "Prices are down", "Prices · no answer for 20 min", 0},
-		"not the others":  {func(w *commandstest.Answers) { w.PriceErr = failure }, "Prices are down", "Supply · OK", 0},
-		"whoever refuses": {func(w *commandstest.Answers) { w.PriceErr = market.Service.Fail(core.Denied, errInner) }, "Prices are down", "Prices · not working for 20 min", 1},
-		"whoever limits":  {func(w *commandstest.Answers) { w.PriceErr = market.Service.Fail(core.Limited, errInner) }, "Prices are down", "Prices · is limiting my requests", 0},
-		"a late chain":    {func(w *commandstest.Answers) { w.StakeErr = staking.Service.Fail(core.Behind, errInner) }, "Staking is down", "Staking · out of sync for 20 min", 0},
+		"for hours":       {func(w *commandstest.Answers) { w.PriceErr, w.FailingFor = failure, 2*time.Hour }, "Prices are down", "Prices · no answer for 2 h", 0},
+		"just now":        {func(w *commandstest.Answers) { w.PriceErr, w.FailingFor = failure, time.Second }, "Prices are down", "Prices · no answer for 1 min", 0},
 		"version 1 ended": {func(w *commandstest.Answers) { w.Price.Value.V1Gone = true }, "Everything works", "Prices · OK", 1},
 		"our share, an hour": {func(w *commandstest.Answers) {
 			w.Price.Why, w.Price.Value.LastUpdated = share, time.Now().Add(-time.Hour)
@@ -68,6 +64,9 @@ func TestStatusNamesWhatIsDownAndForHowLong(t *testing.T) {
 			w.Price.Stale, w.Price.Why = true, &core.Error{Service: market.Service, Reason: core.UsedUp, RetryAfter: 50 * time.Hour}
 			w.Price.Value.LastUpdated = time.Now().Add(-50 * time.Hour)
 		}, "The price is old", "Prices · last updated 2 days ago", 1},
+		"an old quote without a time": {func(w *commandstest.Answers) {
+			w.Price.Stale, w.Price.At, w.Price.Value.LastUpdated = true, time.Now().Add(-time.Hour), time.Time{}
+		}, "The price is old", "Prices · last updated 1 h ago", 1},
 		"two of four": {func(w *commandstest.Answers) { w.PriceErr, w.AccountsErr = failure, down }, "Prices are down · Registration is down", "Registration · no answer for 20 min", 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -79,17 +78,6 @@ func TestStatusNamesWhatIsDownAndForHowLong(t *testing.T) {
 				t.Errorf("%s: %s", name, said)
 			}
 		})
-	}
-}
-
-func TestStatusTellsHowManyPoolsWereRead(t *testing.T) {
-	w := commandstest.Healthy()
-	if said := texts(ask(t, w.Sources())); !strings.Contains(said, "Staking · OK · All 21 pools\n") {
-		t.Errorf("of all: %s", said)
-	}
-	w.Stake.Checked, w.Stake.Failed = 20, unreadPool()
-	if said := texts(ask(t, w.Sources())); !strings.Contains(said, "Staking · 20 of 21 pools\n") {
-		t.Errorf("of some: %s", said)
 	}
 }
 

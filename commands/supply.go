@@ -20,6 +20,7 @@ func supply(from Sources, options Options) chat.Command {
 		Name:       "supply",
 		Summary:    chat.SayWith("command.supply", options.symbol()),
 		Visibility: chat.Public,
+		Asks:       []string{"supply", "price", "chain"},
 		Forms:      []chat.Form{{Inline: true, Run: supplyCommand{from, options}.answer}},
 	}
 }

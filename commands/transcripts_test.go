@@ -3,9 +3,11 @@ package commands_test
 import (
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"herald/commands"
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/words"
@@ -19,12 +21,22 @@ func TestLanguages(t *testing.T) {
 	commandstest.Languages(t, *update, func(c commandstest.Case) string { return shown(words.Print(c.Reply)) })
 }
 
-func TestEveryCommandIsInAScene(t *testing.T) {
-	lines := "\n"
-	commandstest.Cases(t, chat.English, func(c commandstest.Case) { lines += c.Line + "\n" })
-	for _, c := range commandstest.Healthy().Router(t).Commands() {
-		if !strings.Contains(lines, "\n/"+c.Name) {
-			t.Errorf("/%s is in no scene: add a line to scenes() in commands/commandstest/cases.go", c.Name)
+// What a command asks decides in which scenes and under which faults it is tried.
+func TestACommandAsksTheServicesThatItNames(t *testing.T) {
+	asked := map[string][]string{}
+	commandstest.Cases(t, chat.English, func(c commandstest.Case) {
+		name, _, _ := strings.Cut(c.Line[1:], " ")
+		asked[name] = append(asked[name], c.Asked...)
+	})
+	w := commandstest.Healthy()
+	w.Options.JoinChats = map[string]chat.Requirement{"": {}} // adds /join
+	for _, c := range commands.All(w.Sources(), w.Options) {
+		got := slices.Compact(slices.Sorted(slices.Values(asked[c.Name])))
+		if want := slices.Sorted(slices.Values(c.Asks)); !slices.Equal(got, want) {
+			t.Errorf("/%s asks %q, and its Asks are %q", c.Name, got, want)
+		}
+		if listed := slices.ContainsFunc(c.Forms, func(f chat.Form) bool { return !f.Unlisted }); listed != (c.Summary.Key != "") {
+			t.Errorf("/%s is in menus: %t", c.Name, listed)
 		}
 	}
 }
@@ -54,7 +66,8 @@ func shown(c words.Card) string {
 		lines = append(lines, fmt.Sprintf("picture %s: %s", c.Image.Name, c.Image.Alt))
 	}
 	for _, b := range c.Buttons {
-		lines = append(lines, fmt.Sprintf("[ %s ] %s", b.Label, b.State+b.URL+b.Copy))
+		next := map[bool]string{true: " (next step)"}[b.NextStep]
+		lines = append(lines, fmt.Sprintf("[ %s ] %s%s", b.Label, b.State+b.URL+b.Copy, next))
 	}
 	if c.Ask != nil {
 		lines = append(lines, fmt.Sprintf("asks for /%s: %s", c.Ask.Command, c.Ask.Question))

@@ -44,6 +44,7 @@ func verify(from Sources, options Options) chat.Command {
 		Summary:          chat.Say("command.verify"),
 		ModeratorSummary: chat.Say("command.verify.moderators"),
 		Visibility:       chat.Private,
+		Asks:             []string{"partner", "chain"},
 		Forms: []chat.Form{
 			// First, so that a reply to somebody's message with a wallet is about them.
 			{Params: []chat.Param{personParam, walletParam}, Moderators: true, Run: c.theirs},

@@ -50,7 +50,7 @@ func TestVerifyHasThreeAnswersInBothParts(t *testing.T) {
 		for _, owner := range []string{"did:x:1", "did:x:2", "did:x:1 ", "DID:X:1", "", failing} {
 			for stake, change := range stakes {
 				w := commandstest.Healthy()
-				w.AccountErrs = map[string]error{}
+				w.AccountErrs, w.Options = map[string]error{}, commands.Options{}
 				for id, did := range map[core.Identity]string{telegram: account, wallet: owner} {
 					if w.Accounts[id] = (core.Account{DID: did}); did == failing {
 						w.AccountErrs[id.Platform] = down

@@ -66,16 +66,18 @@ type Answers struct {
 
 	Saved Saved
 
-	// NeverAsked: no call to a service has ended yet.
+	// NeverAsked: no call to a service has ended yet. FailingFor is how long a service that fails
+	// has failed; 0: since 18 minutes before Noon.
 	NeverAsked bool
+	FailingFor time.Duration
 
 	// StakesAsked counts the questions about stakes, and AccountsAsked those about
 	// each account.
 	StakesAsked   int
 	AccountsAsked map[core.Identity]int
 
-	// mu guards the counts.
-	mu sync.Mutex
+	asked []string // names of services, which were asked by commands but /status
+	mu    sync.Mutex
 }
 
 // Ann and Bob are registered with a wallet each, and Ann has logins. A stranger is
@@ -130,8 +132,10 @@ func Healthy() *Answers {
 			PNG: picture, HasLine: true, First: number("0.0120"), Last: number("0.0123456789"), Change: known("2.88"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1, Since: Noon.AddDate(0, 0, -7),
 		},
 		AccountsAsked: map[core.Identity]int{},
-		Options:       commands.Options{Symbol: "TKN", ExplorerURL: "https://explorer.example"},
-		Saved:         Saved{Off: true},
+		Options: commands.Options{
+			Symbol: "TKN", ExplorerURL: "https://explorer.example", RegisterURL: "https://register.example", StakeURL: "https://stake.example",
+		},
+		Saved: Saved{Off: true},
 	}
 }
 
@@ -148,31 +152,36 @@ type ask[K, V any] func(K) (core.Snapshot[V], error)
 
 func (f ask[K, V]) Get(_ context.Context, key K) (core.Snapshot[V], error) { return f(key) }
 
-// alone returns a source with one question.
-func alone[V any](get func() (core.Snapshot[V], error)) core.Source[struct{}, V] {
-	return ask[struct{}, V](func(struct{}) (core.Snapshot[V], error) { return get() })
+// source returns a source that answers by get, and notes that the service was asked.
+func source[K, V any](w *Answers, s *core.Service, get func(K) (core.Snapshot[V], error)) core.Source[K, V] {
+	return ask[K, V](func(key K) (core.Snapshot[V], error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.asked = append(w.asked, s.Name)
+		return get(key)
+	})
 }
 
 // Sources answer as w says.
 func (w *Answers) Sources() commands.Sources {
 	return commands.Sources{
-		Price:  alone(func() (core.Snapshot[core.Quote], error) { return asAnswered(w.Price, market.Service), w.PriceErr }),
-		Supply: alone(func() (core.Snapshot[core.Supply], error) { return asAnswered(w.Supply, supply.Service), w.SupplyErr }),
-		Stakes: ask[common.Address, core.Stake](func(common.Address) (core.Snapshot[core.Stake], error) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
+		Price: source(w, market.Service, func(struct{}) (core.Snapshot[core.Quote], error) {
+			return asAnswered(w.Price, market.Service), w.PriceErr
+		}),
+		Supply: source(w, supply.Service, func(struct{}) (core.Snapshot[core.Supply], error) {
+			return asAnswered(w.Supply, supply.Service), w.SupplyErr
+		}),
+		Stakes: source(w, staking.Service, func(common.Address) (core.Snapshot[core.Stake], error) {
 			w.StakesAsked++
 			return core.Snapshot[core.Stake]{Value: w.Stake, At: Noon, FreshUntil: w.StakeFreshUntil}, w.StakeErr
 		}),
 		Total: w.total(),
-		Accounts: ask[core.Identity, core.Account](func(id core.Identity) (core.Snapshot[core.Account], error) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
+		Accounts: source(w, partner.Service, func(id core.Identity) (core.Snapshot[core.Account], error) {
 			w.AccountsAsked[id]++
 			at := Noon.Add(-w.AccountsAge[id.Platform])
 			return core.Snapshot[core.Account]{Value: w.Accounts[id], At: at}, cmp.Or(w.AccountsErr, w.AccountErrs[id.Platform])
 		}),
-		Logins: ask[string, []core.Login](func(did string) (core.Snapshot[[]core.Login], error) {
+		Logins: source(w, partner.Service, func(did string) (core.Snapshot[[]core.Login], error) {
 			if did != annsDID && !w.AnybodysLogins {
 				return core.Snapshot[[]core.Login]{}, errors.New("asked for somebody else")
 			}
@@ -218,7 +227,8 @@ func (w *Answers) total() core.Source[struct{}, core.Stake] {
 	if w.Total.Value.Checked == 0 && w.TotalErr == nil {
 		return nil
 	}
-	return late{alone(func() (core.Snapshot[core.Stake], error) { return w.Total, w.TotalErr }), w.TotalLate}
+	total := func(struct{}) (core.Snapshot[core.Stake], error) { return w.Total, w.TotalErr }
+	return late{source(w, staking.Service, total), w.TotalLate}
 }
 
 // fakeService is a commands.Service whose Health is set.
@@ -235,9 +245,12 @@ func service[V any](w *Answers, s *core.Service, err error, answer core.Snapshot
 	failed, ok := errors.AsType[*core.Error](err)
 	if ok && failed.Reason != core.Paused && failed.Reason != core.NoCredit && !w.NeverAsked {
 		h.FailingSince, h.Reason = Noon.Add(-18*time.Minute), failed.Reason
+		if w.FailingFor > 0 {
+			h.FailingSince = time.Now().Add(-w.FailingFor)
+		}
 	}
 	u := core.NewUpstream(nil, s, 0, nil)
-	core.PingWith(u, alone(func() (core.Snapshot[V], error) { return asAnswered(answer, s), err }))
+	core.PingWith(u, ask[struct{}, V](func(struct{}) (core.Snapshot[V], error) { return asAnswered(answer, s), err }))
 	return fakeService{u, h}
 }
 

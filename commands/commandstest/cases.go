@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"herald/commands"
 	"herald/internal/chat"
 	"herald/internal/core"
 	"herald/internal/service/market"
@@ -30,6 +32,8 @@ type Case struct {
 	Private bool
 	// Direct marks a chat that only the sender and the bot can read.
 	Direct bool
+	// Asked has the names of the services that were asked for the answer. /status asks others.
+	Asked []string
 }
 
 // sender is who asks, by their Telegram ID. An empty one is anonymous.
@@ -78,27 +82,59 @@ func unreadPools(n int) []core.UnreadPool {
 }
 
 var (
-	price, supplies, staked = "/price", "/supply", "/staked " + Wallet
-	week, amount            = "/price 7d", "/price 1,500"
-	logins, exists, verify  = "/mylogins", "/exists", "/verify " + AnnsWallet
-	existsBob, verifyBob    = "/exists " + Bob, "/verify " + Bob + " " + BobsWallet
-	status                  = "/status"
-	// public are the commands that anyone may give.
-	public = []string{price, week, amount, supplies, staked, logins, exists, verify, status}
-	// asking has a command for each service that can fail, and those that ask two. A
-	// failure has the same words in every command.
-	asking = []string{price, supplies, staked, exists, verify, status}
+	price, week, amount    = "/price", "/price 7d", "/price 1500"
+	supplies, staked       = "/supply", "/staked " + Wallet
+	logins, exists, verify = "/mylogins", "/exists", "/verify " + AnnsWallet
+	existsBob, verifyBob   = "/exists " + Bob, "/verify " + Bob + " " + BobsWallet
+	status                 = "/status"
 )
+
+// examples returns the example of each form that menus list and that meets a condition.
+func examples(meets func(chat.Command, chat.Form) bool) (lines []string) {
+	for _, c := range commands.All(Healthy().Sources(), Healthy().Options) {
+		for _, f := range c.Forms {
+			if !f.Unlisted && meets(c, f) {
+				lines = append(lines, c.Example(f))
+			}
+		}
+	}
+	return lines
+}
+
+// everything has each form of each command.
+func everything(chat.Command, chat.Form) bool { return true }
+
+// forAll has the forms for everybody of the commands that ask a service.
+func forAll(c chat.Command, f chat.Form) bool { return c.Asks != nil && !f.Moderators }
+
+// onceEach has the first form for each service that a command cannot do without.
+func onceEach() func(chat.Command, chat.Form) bool {
+	had := map[string]bool{}
+	return func(c chat.Command, f chat.Form) bool {
+		if !forAll(c, f) || had[c.Asks[0]] {
+			return false
+		}
+		had[c.Asks[0]] = true
+		return true
+	}
+}
+
+// mayBeOld has the forms for everybody of the commands that ask a service whose old answer may
+// stand in.
+func mayBeOld(c chat.Command, f chat.Form) bool {
+	old := slices.Contains(c.Asks, market.Service.Name) || slices.Contains(c.Asks, supply.Service.Name)
+	return old && !f.Moderators
+}
 
 func scenes() []scene {
 	stranger := &sender{id: Stranger, role: chat.Member, community: Community, title: talk}
 	all := []scene{
-		{name: "healthy", lines: append(public[:len(public):len(public)], "/price $100", "/help", "/start", "/help price", "/hello")},
+		{name: "healthy", lines: append(examples(everything), "/price $100", verify, "/start", "/hello")},
 		{name: "healthy", from: &sender{id: Ann, community: Community, title: talk, ephemeral: true}, lines: []string{"/help"}},
 		{name: "healthy", from: &sender{id: Ann}, lines: []string{price, staked, logins, exists, verify, "/help", "/start"}},
 		{name: "healthy", from: &sender{id: Operator}, lines: []string{"/help"}},
 		{name: "moderator", lines: []string{
-			existsBob, "/help verify", "/exists 999", "/exists discord 5", "/exists EMAIL a@b.c", "/exists EMAIL ann@example.org", "/exists linkedin 123456789012345678901", "/exists evm " + Wallet,
+			existsBob, "/help verify", "/help mylogins", "/exists 999", "/exists discord 5", "/exists EMAIL a@b.c", "/exists EMAIL ann@example.org", "/exists email 4711", "/exists linkedin 123456789012345678901", "/exists evm " + Wallet,
 			verifyBob, "/verify " + Bob + " " + AnnsWallet, "/verify " + Bob + " " + Wallet, "/verify 999 " + BobsWallet,
 		}},
 		{name: "forbidden", from: &sender{id: Ann, role: chat.Member, community: Community, title: talk}, lines: []string{existsBob, "/exists discord 5", verifyBob}},
@@ -107,14 +143,17 @@ func scenes() []scene {
 		{name: "anonymous", from: &sender{id: "", role: chat.Moderator, community: Community, title: talk}, lines: []string{logins, exists, verify}},
 		{name: "others", lines: []string{"/verify " + BobsWallet, "/verify " + Wallet}},
 		{name: "named service", change: func(w *Answers) {
-			w.Options.ServiceName, w.Options.ExplorerURL = "CARV *ID*", ""
+			w.Options = commands.Options{Symbol: w.Options.Symbol, ServiceName: "CARV *ID*"}
 			unstaking(w, 5*time.Hour, "500")
 		}, lines: []string{
 			staked, exists, verify, existsBob,
 		}},
+		{name: "named service", from: stranger, change: func(w *Answers) {
+			w.Options, w.Stake.Staked = commands.Options{Symbol: w.Options.Symbol}, nil
+		}, lines: []string{exists, staked}},
 		{name: "quiet", change: func(w *Answers) { w.Logins = nil }, lines: []string{logins}},
 		{name: "hostile", from: &sender{id: Ann, role: chat.Moderator, community: Community, title: strings.Join(Hostile, " ")}, change: hostile, lines: []string{staked, logins, existsBob}},
-		{name: "many", change: many, lines: []string{logins, "/mylogins 2", "/mylogins 50", "/mylogins 51", staked}},
+		{name: "many", change: many, lines: []string{logins, "/mylogins 2", "/mylogins 50", "/mylogins 51", "/mylogins 0", "/mylogins abc", staked}},
 		{name: "sparse", change: func(w *Answers) {
 			w.Price.Value = core.Quote{Price: number("64123.456")}
 			w.Stake = core.Stake{Block: 1_000_000, Checked: 21}
@@ -132,11 +171,11 @@ func scenes() []scene {
 		}, lines: []string{price, amount, supplies, staked}},
 		{name: "silent", change: func(w *Answers) {
 			w.Price.Stale, w.Supply.Stale, w.Price.Value.MarketCap = true, true, known("2000000")
-		}, lines: []string{price, week, amount, supplies, staked}},
+		}, lines: examples(mayBeOld)},
 		{name: "old", change: func(w *Answers) {
 			w.Price.Stale, w.Supply.Stale = true, true
 			w.Supply.At, w.Price.Value.LastUpdated = Noon.Add(-20*time.Minute), Noon.Add(-10*time.Minute)
-		}, lines: []string{price, week, amount, supplies, staked}},
+		}, lines: examples(mayBeOld)},
 		{name: "without a credit", change: func(w *Answers) {
 			w.Price.Why = &core.Error{Service: market.Service, Reason: core.NoCredit, RetryAfter: 40 * time.Minute}
 			w.Price.Value.LastUpdated = Noon.Add(-30 * time.Minute)
@@ -153,7 +192,7 @@ func scenes() []scene {
 			w.Stake.Failed, w.Stake.Checked = unreadPools(2), 19
 			unstaking(w, 75*time.Hour, "3", "2")
 			w.Stake.Claimable = []core.PoolAmount{{Amount: number("1000")}}
-			w.Stake.UnbondingFailed = unreadPools(1)
+			w.Stake.UnbondingFailed = unreadPools(3) // one more
 		}, lines: []string{supplies, staked, verify, status}},
 		{name: "never answered", change: func(w *Answers) {
 			w.NeverAsked, w.PriceErr, w.Supply.Stale = true, failed(market.Service, core.Limited), true
@@ -173,7 +212,7 @@ func scenes() []scene {
 		}, lines: []string{verifyBob, "/verify " + Wallet}},
 		{name: "failing inside", change: func(w *Answers) {
 			w.PriceErr, w.SupplyErr, w.StakeErr, w.AccountsErr = errors.New("inner"), context.DeadlineExceeded, context.DeadlineExceeded, errors.New("inner")
-		}, lines: append(asking[:len(asking):len(asking)], week, logins, existsBob, verifyBob)},
+		}, lines: append(examples(forAll), status, existsBob, verifyBob)},
 		{name: "limited", wait: limit(7 * time.Second), lines: []string{price, logins}},
 		{name: "unknown", lines: []string{"/moon", "/prise", "/hlep"}},
 		{name: "badly typed", lines: []string{
@@ -184,18 +223,23 @@ func scenes() []scene {
 			"/price please", "/price 0", "/price " + strings.Repeat("9", 31), "/exists @somebody", "/exists ann", "/exists moon 1", "/exists Telegram ann", "/exists BTC 0x1", "/exists EVM 0x1",
 			"/exists TRON 1", "/exists TON 1", "/exists SOL 1", "/exists Email \u00e4", "/exists a b c",
 			"/verify", "/verify ann.eth", "/verify 12345 0x1", "/verify @somebody " + Wallet, "/verify a b c",
+			"/staked " + Wallet + " " + BobsWallet, "/staked " + Wallet[:39] + "Ee7 " + Wallet, "/staked TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
 			"/mylogins 1 2", "/help me",
 		}},
 	}
 	all = append(all, joining()...)
 	all = append(all, savingScenes()...)
 	for _, reason := range Reasons {
-		all = append(all, scene{name: "failing " + string(reason), change: func(w *Answers) {
+		lines := append(examples(onceEach()), status)
+		if reason == core.Unreachable {
+			lines = append(examples(forAll), status)
+		}
+		all = append(all, scene{name: "failing " + string(reason), lines: lines, change: func(w *Answers) {
 			w.PriceErr = failed(market.Service, reason)
 			w.SupplyErr = failed(supply.Service, reason)
 			w.StakeErr = failed(staking.Service, reason)
 			w.AccountsErr = failed(partner.Service, reason)
-		}, lines: asking})
+		}})
 	}
 	return all
 }
@@ -234,24 +278,17 @@ func many(w *Answers) {
 // minutes after Noon, so that ages in answers are the same in every run.
 func Cases(t *testing.T, l chat.Language, see func(Case)) {
 	t.Helper()
-	CasesWith(t, l, func(*Answers) {}, see)
-}
-
-// CasesWith is Cases with a change of the Answers in each scene.
-func CasesWith(t *testing.T, l chat.Language, change func(*Answers), see func(Case)) {
-	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(Noon.Add(2 * time.Minute)))
 		for _, s := range scenes() {
-			s.play(t, l, change, see)
+			s.play(t, l, see)
 		}
 	})
 }
 
-func (s scene) play(t *testing.T, l chat.Language, change func(*Answers), see func(Case)) {
+func (s scene) play(t *testing.T, l chat.Language, see func(Case)) {
 	t.Helper()
 	w := Healthy()
-	change(w)
 	if s.change != nil {
 		s.change(w)
 	}
@@ -267,13 +304,17 @@ func (s scene) play(t *testing.T, l chat.Language, change func(*Answers), see fu
 		case later:
 			w.Saved.later(t)
 			continue
+		case refuse:
+			w.Saved.Problem = chat.RoleAbove
+			continue
 		}
 		req := request(line, *s.from)
-		req.Locale = string(l)
+		req.Locale, w.asked = string(l), nil
 		shown := Case{
 			Scene: s.name, Line: line, Reply: r.Handle(t.Context(), req),
 			Private: r.Visibility(req.Command) == chat.Private, Direct: req.Direct,
 		}
+		shown.Asked = w.asked
 		see(shown)
 		for outcome := range s.outcomes {
 			said := shown.Reply.Admit.Say(outcome)

@@ -20,7 +20,6 @@ func joining() []scene {
 	with := func(change func(*Answers)) func(*Answers) {
 		return func(w *Answers) {
 			w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + Members: {}, "telegram:" + Stakers: {Staker: true}}
-			w.Options.RegisterURL, w.Options.StakeURL = "https://example.org/register", "https://example.org/stake"
 			change(w)
 		}
 	}
@@ -94,14 +93,19 @@ func savingScenes() []scene {
 	for _, p := range []chat.BadgeProblem{chat.MissingRight, chat.RoleAbove, chat.NotAllowed, chat.BadgeGone, chat.CommunityGone, chat.CannotHave, chat.BadgeFailed} {
 		all = append(all, scene{name: "members", from: here, change: problem(p), lines: refused})
 	}
-	return append(all, scene{name: "members", from: here, change: problem(chat.RoleAbove), lines: []string{press, verify, "/forget"}})
+	return append(all,
+		scene{name: "members", from: here, change: problem(chat.RoleAbove), lines: []string{press, verify, "/forget"}},
+		scene{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{press, refuse, "/forget"}},
+		scene{name: "members", from: here, change: with(func(w *Answers) { w.Saved.Busy = true }), lines: refused},
+	)
 }
 
-// Lines that no command is behind: the wallet stakes nothing any more, and six hours pass for
-// what is saved.
+// Lines that no command is behind: the wallet stakes nothing any more, six hours pass for what
+// is saved, and no badge can be given or removed any more.
 const (
 	unstake = "(unstaked)"
 	later   = "(six hours later)"
+	refuse  = "(refused)"
 )
 
 // unstaking lets amounts be withdrawn from a pool each. The first is claimable so long after

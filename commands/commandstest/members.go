@@ -28,8 +28,9 @@ type Saved struct {
 	// Badges are those of Telegram's groups, and Unnamed says that their names are not known.
 	Badges  []chat.Badge
 	Unnamed bool
-	// Problem is that of every call for a badge.
+	// Problem is that of every call for a badge. Busy says that each has to wait.
 	Problem chat.BadgeProblem
+	Busy    bool
 	// Status is what moderators see.
 	Status members.Status
 
@@ -119,6 +120,11 @@ func (s *Saved) set(entry string, has bool) error {
 	return nil
 }
 
+// Reserve implements chat.Limiter.
+func (s *Saved) Reserve(context.Context, time.Duration, ...chat.Limit) (wait time.Duration, ok bool) {
+	return 0, !s.Busy
+}
+
 // Notify implements chat.Badges.
 func (s *Saved) Notify(context.Context, string, chat.Reply) {}
 
@@ -139,9 +145,12 @@ func (s saving) Status(chat.Platform, string) (members.Status, error) {
 func (s *Saved) members(w *Answers) commands.Members {
 	c := members.Config{
 		Settings: members.Settings{Every: 6 * time.Hour}, Badges: map[chat.Platform][]chat.Badge{"telegram": s.Badges}, Symbol: "TKN",
-		Stakes: w.stakes, Claims: store.NewMemory(), Limiter: limit(0), Count: func(string) {}, Log: slog.New(slog.DiscardHandler),
+		Stakes: w.stakes, Claims: store.NewMemory(), Limiter: s, Count: func(string) {}, Log: slog.New(slog.DiscardHandler),
 	}
-	if s.values = store.NewMemory(); !s.Off {
+	if s.values == nil {
+		s.values = store.NewMemory()
+	}
+	if !s.Off {
 		c.Store = s
 	}
 	m := members.New(c)

@@ -57,7 +57,7 @@ func (c *Command) bind(req *Request) ([]Form, error) {
 		if !f.bind(req) {
 			continue
 		}
-		if meant := c.missingSecondArg(f, typed); meant != nil && req.MayModerate {
+		if meant := c.missingSecondArg(f, typed); meant != nil && req.MightModerate() {
 			return meant, &InputError{Problem: SayWith("input.incomplete", Values{"param": meant[0].Params[1].Label()})}
 		}
 		return c.Forms[i : i+1], f.checkChoices(req.Args.byName)

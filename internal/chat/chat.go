@@ -60,8 +60,8 @@ type Request struct {
 	// UnlistedChat is set by the Router. It is the entry for the Community, such as
 	// "telegram:-100123", if Config.ModeratorChats lacks the entry, and "" otherwise.
 	UnlistedChat string
-	// MayModerate is set by the Router. It is true for an operator. In a chat of
-	// Config.ModeratorChats it is also true unless the Role is Member.
+	// MayModerate is set by the Router. It is true for an operator, and in a chat of
+	// Config.ModeratorChats for a Moderator with an ID.
 	MayModerate bool
 	// Target is the person replied to, mentioned or picked, or nil. A Form with a Person
 	// parameter always runs with a Target.
@@ -93,6 +93,12 @@ type Request struct {
 	// how long the sender has to wait then.
 	counted bool
 	limited time.Duration
+}
+
+// MightModerate reports whether the sender may use moderators' forms, or whether nobody knows
+// yet, because the Role is an UnknownRole. Such forms are then named in a help or an error.
+func (req Request) MightModerate() bool {
+	return req.MayModerate || req.Role == UnknownRole && req.UnlistedChat == ""
 }
 
 // Handler answers requests, as Router does.

@@ -135,6 +135,9 @@ type Command struct {
 	// without parameters has one Form without Params.
 	Forms      []Form
 	Visibility Visibility
+	// Asks names the services that it may ask; without the first it has no answer, or not the
+	// whole one. A command that has an answer whatever services do names none. Tests go by it.
+	Asks []string
 }
 
 // Commands is a table of commands.

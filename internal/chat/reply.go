@@ -190,7 +190,7 @@ func referenceText(reference string) Text {
 // that the sender may use. If one of these forms has a Question, the reply asks it. If no
 // argument was given, the reply is the Question alone.
 func badInput(input *InputError, c *Command, forms []Form, req *Request) Reply {
-	forms = slices.DeleteFunc(slices.Clone(forms), func(f Form) bool { return f.Unlisted || f.Moderators && !req.MayModerate })
+	forms = slices.DeleteFunc(slices.Clone(forms), func(f Form) bool { return f.Unlisted || f.Moderators && !req.MightModerate() })
 	reply := Reply{Tone: Warning, Ephemeral: true, Title: input.Title, Text: input.Problem}
 	if reply.Title.Key == "" {
 		reply.Title = Say("input.title")

@@ -106,6 +106,37 @@ func TestModeratorsMayAskAboutOthersInListedChats(t *testing.T) {
 	}
 }
 
+// Until the role is known nobody moderates, though they are told of moderators' forms.
+func TestWhoModeratesIsKnownOnceTheirRoleIs(t *testing.T) {
+	for name, test := range map[string]struct {
+		from       chat.User
+		role       chat.Role
+		community  string
+		may, might bool
+	}{
+		"a member":                {ann, chat.Member, "listed", false, false},
+		"a moderator":             {ann, chat.Moderator, "listed", true, true},
+		"of an unlisted chat":     {ann, chat.Moderator, "unlisted", false, false},
+		"an anonymous moderator":  {nobody, chat.Moderator, "listed", false, false},
+		"an unknown role":         {ann, chat.UnknownRole, "listed", false, true},
+		"unknown, unlisted":       {ann, chat.UnknownRole, "unlisted", false, false},
+		"an operator":             {operator, chat.Member, "unlisted", true, true},
+		"an operator, in private": {operator, chat.Member, "", true, true},
+	} {
+		var got chat.Request
+		run := func(_ context.Context, req chat.Request) (chat.Reply, error) { got = req; return chat.Reply{}, nil }
+		ask(t, running(run), chat.Request{Command: "exists", From: test.from, Role: test.role, Community: test.community})
+		if got.MayModerate != test.may || got.MightModerate() != test.might {
+			t.Errorf("%s: may %t, might %t; want %t, %t", name, got.MayModerate, got.MightModerate(), test.may, test.might)
+		}
+		// An error that names forms names those.
+		told := fmt.Sprint(ask(t, nil, chat.Request{Command: "exists", From: test.from, Role: test.role, Community: test.community, Args: chat.Typed("1", "2", "3")}))
+		if strings.Contains(told, "name.platform") != test.might {
+			t.Errorf("%s is told %s", name, told)
+		}
+	}
+}
+
 // FuzzArguments: whatever a member types, only a form for members runs, and
 // nothing of it comes back.
 func FuzzArguments(f *testing.F) {

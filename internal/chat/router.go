@@ -3,9 +3,6 @@ package chat
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -76,14 +73,13 @@ type Config struct {
 // recovers panics and writes one log line. It is safe for concurrent use.
 type Router struct {
 	Config
-	salt   []byte
 	listed Commands
 }
 
 // NewRouter returns a Router, or an error if a command's answer could reach the wrong
 // people.
 func NewRouter(c Config) (*Router, error) {
-	r := &Router{Config: c, salt: []byte(rand.Text())}
+	r := &Router{Config: c}
 	for i := range c.Commands {
 		command := &c.Commands[i]
 		if err := command.check(); err != nil {
@@ -142,13 +138,14 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 }
 
 func (r *Router) setMayModerate(req *Request) {
-	req.MayModerate = slices.Contains(r.Operators, req.From) || req.Role != Member && req.UnlistedChat == ""
+	moderator := req.Role == Moderator && req.UnlistedChat == "" && req.From.ID != ""
+	req.MayModerate = moderator || slices.Contains(r.Operators, req.From)
 }
 
-// resolveRole asks for the sender's role if that is an UnknownRole. If that fails, the sender
-// is a Member.
+// resolveRole asks for the sender's role if that is an UnknownRole which decides anything. If
+// that fails, the sender is a Member.
 func (r *Router) resolveRole(ctx context.Context, req *Request) error {
-	if req.Role != UnknownRole {
+	if req.Role != UnknownRole || req.MayModerate {
 		return nil
 	}
 	role, err := r.Roles[req.From.Platform](ctx, req.From, req.Community)
@@ -172,11 +169,10 @@ type result struct {
 // record logs and counts a command that ended. A panic is a fault in this program, and
 // alone is logged as an error: what a service does wrong is logged by package core.
 func (r *Router) record(ctx context.Context, req *Request, res *result) {
-	level, attrs := slog.LevelInfo, append(make([]slog.Attr, 0, 7),
+	level, attrs := slog.LevelInfo, append(make([]slog.Attr, 0, 6),
 		slog.String("id", req.ID),
 		slog.String("platform", string(req.From.Platform)),
 		slog.String("command", res.command),
-		slog.String("user", r.pseudonym(req.From)),
 		slog.String("outcome", string(res.outcome)),
 		slog.Duration("took", res.took),
 	)
@@ -228,15 +224,31 @@ func (r *Router) handle(ctx context.Context, req *Request, command *Command, res
 
 // permit reports whether the sender may use a moderators' form. If not, it sets res.
 func (r *Router) permit(ctx context.Context, req *Request, f Form, res *result) (ok bool) {
-	why, err := r.mayModerate(ctx, req)
-	switch {
-	case err != nil:
+	if err := r.resolveRole(ctx, req); err != nil {
 		res.err = fmt.Errorf("ask for the sender's role: %w", err)
 		res.reply, res.outcome = unavailable(req, "role", f, Say("role.unknown")), outcomeOf(err)
-	case why != nil:
-		res.reply, res.outcome = *why, Forbidden
+		return false
 	}
-	return err == nil && why == nil
+	if !req.MayModerate {
+		res.reply, res.outcome = forbidden(req), Forbidden
+	}
+	return req.MayModerate
+}
+
+// forbidden says why a sender whose role is known may not use moderators' forms in this chat.
+func forbidden(req *Request) Reply {
+	switch {
+	case req.Role == Moderator && req.UnlistedChat != "":
+		reply := warning("unlisted.title", "unlisted.text")
+		add := SayWith("unlisted.entry", Values{"entry": Code(req.UnlistedChat)})
+		reply.Sections = []Section{{Fields: []Field{{Value: add}}}}
+		return reply
+	case req.Role == Moderator:
+		return warning("anonymous.title", "anonymous.text")
+	case req.Direct:
+		return warning("forbidden.title", "forbidden.direct")
+	}
+	return warning("forbidden.title", "forbidden.text")
 }
 
 // complete sets the outcome of a form that returned res.reply and err. Without an answer the
@@ -272,33 +284,6 @@ func (r *Router) unknown(name string) Reply {
 		reply.Text = SayWith("unknown.nearest", Values{"command": CommandLink("/" + meant)})
 	}
 	return reply
-}
-
-// mayModerate returns nil if the sender may use moderators' forms in this chat, or else a
-// reply that says why not. It returns an error if the sender's role could not be asked.
-func (r *Router) mayModerate(ctx context.Context, req *Request) (refusal *Reply, err error) {
-	if slices.Contains(r.Operators, req.From) {
-		return nil, nil
-	}
-	if err := r.resolveRole(ctx, req); err != nil {
-		return nil, err
-	}
-	var refused Reply
-	switch {
-	case req.Role != Moderator && req.Direct:
-		refused = warning("forbidden.title", "forbidden.direct")
-	case req.Role != Moderator:
-		refused = warning("forbidden.title", "forbidden.text")
-	case req.UnlistedChat != "":
-		refused = warning("unlisted.title", "unlisted.text")
-		add := SayWith("unlisted.entry", Values{"entry": Code(req.UnlistedChat)})
-		refused.Sections = []Section{{Fields: []Field{{Value: add}}}}
-	case req.From.ID == "":
-		refused = warning("anonymous.title", "anonymous.text")
-	default:
-		return nil, nil
-	}
-	return &refused, nil
 }
 
 // tooMany says how long the sender has to wait.
@@ -365,14 +350,4 @@ func outcomeOf(err error) Outcome {
 		return TimedOut
 	}
 	return Unavailable
-}
-
-// pseudonym returns the same for a user in all log lines of one run, and does not name
-// them.
-func (r *Router) pseudonym(u User) string {
-	if u.ID == "" {
-		return "anonymous"
-	}
-	sum := sha256.Sum256(slices.Concat(r.salt, []byte(u.Platform), []byte{0}, []byte(u.ID)))
-	return hex.EncodeToString(sum[:6])
 }

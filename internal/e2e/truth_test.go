@@ -190,50 +190,52 @@ type query struct {
 	staker bool
 }
 
-// queries returns one question for each command and each of its answers.
-func queries(w services.World) (all []query) {
-	for _, q := range []struct {
-		name, command, argument string
-		by                      services.Person
-		wallet                  common.Address
-	}{
-		{name: "price", command: "price", by: w.Newcomer},
-		{name: "price of an amount", command: "price", argument: "1500", by: w.Newcomer},
-		{name: "tokens for a sum", command: "price", argument: "$100", by: w.Newcomer},
-		{name: "supply", command: "supply", by: w.Newcomer},
-		{name: "staked of a staker", command: "staked", by: w.Newcomer, wallet: w.Staker},
-		{name: "staked of an idle wallet", command: "staked", by: w.Newcomer, wallet: w.Idle},
-		{name: "mylogins", command: "mylogins", by: w.Registered},
-		{name: "mylogins of a newcomer", command: "mylogins", by: w.Newcomer},
-		{name: "exists of a registered", command: "exists", by: w.Registered},
-		{name: "exists of an unregistered", command: "exists", by: w.Unregistered},
-		{name: "verify of one's own wallet", command: "verify", by: w.Registered, wallet: w.Staker},
-		{name: "verify of another's wallet", command: "verify", by: w.Newcomer, wallet: w.Staker},
-	} {
-		id := q.by.UID("Telegram")
-		all = append(all, query{name: q.name, from: chat.User{Platform: "telegram", ID: id}, staker: q.wallet == w.Staker,
-			Question: truth.Question{Command: q.command, Account: core.Identity{Platform: "Telegram", UID: id}, Wallet: q.wallet, Argument: q.argument}})
+// arguments are what else is asked of a command than its first form for everybody, which takes
+// a wallet or nothing.
+var arguments = map[string][]string{"price": {"1500", "$100"}}
+
+// queries returns the questions for each command that asks services: of a public one about
+// each wallet, of a private one by each person.
+func queries(all chat.Commands, w services.World) (queries []query) {
+	for _, c := range all {
+		if c.Asks == nil {
+			continue
+		}
+		people, wallets := []services.Person{w.Newcomer}, []common.Address{w.Staker, w.Idle}
+		if c.Visibility == chat.Private {
+			people, wallets = []services.Person{w.Registered, w.Newcomer, w.Unregistered}, wallets[:1]
+		}
+		if params, _ := c.Params(); !slices.ContainsFunc(params, func(p chat.Param) bool { return p.Name == "wallet" }) {
+			wallets = []common.Address{{}}
+		}
+		for _, by := range people {
+			for _, wallet := range wallets {
+				for _, argument := range append([]string{""}, arguments[c.Name]...) {
+					queries = append(queries, newQuery(c.Name, by, wallet, argument, wallet == w.Staker))
+				}
+			}
+		}
 	}
-	return all
+	return queries
 }
 
-// requireEveryCommand fails the test unless every command is asked under faults. It names
-// all that is missing.
+func newQuery(command string, by services.Person, wallet common.Address, argument string, staker bool) query {
+	id := core.Identity{Platform: "Telegram", UID: by.UID("Telegram")}
+	return query{
+		Question: truth.Question{Command: command, Account: id, Wallet: wallet, Argument: argument},
+		name:     fmt.Sprintf("/%s %s of %v by %s", command, argument, wallet, id.UID),
+		from:     chat.User{Platform: "telegram", ID: id.UID}, staker: staker,
+	}
+}
+
+// requireEveryCommand fails the test unless package truth can judge the answer of every command
+// that asks services.
 func requireEveryCommand(t *testing.T) {
 	t.Helper()
 	tr := newTrial(t)
-	for _, c := range tr.bot.Router.Commands() {
-		if slices.Contains([]string{"help", "status", "forget"}, c.Name) {
-			continue // they have no answer that a fault of a service may change or withhold
-		}
-		if truth.Uses(c.Name) == nil {
-			t.Errorf("/%s is asked under no fault: add %q: {services: …} to uses, in internal/e2e/e2etest/truth/question.go", c.Name, c.Name)
-		}
-		if _, err := tr.checker.Check(truth.Question{Command: c.Name}, []string{"?"}); errors.Is(err, truth.ErrNoCase) {
-			t.Errorf("/%s is asked under no fault: add a case to Check, in internal/e2e/e2etest/truth/check.go", c.Name)
-		}
-		if !slices.ContainsFunc(tr.queries, func(q query) bool { return q.Command == c.Name }) {
-			t.Errorf("/%s is asked under no fault: add {name: …, command: %q, by: …} to queries, in internal/e2e/truth_test.go", c.Name, c.Name)
+	for _, q := range tr.queries {
+		if _, err := tr.checker.Check(q.Question, []string{"?"}); errors.Is(err, truth.ErrNoCase) {
+			t.Errorf("/%s is asked under no fault: add a case to Check, in internal/e2e/e2etest/truth/check.go", q.Command)
 		}
 	}
 }
@@ -254,9 +256,10 @@ type trial struct {
 func newTrial(t *testing.T, settings ...string) *trial {
 	t.Helper()
 	tr := &trial{Fakes: fault.Start(t)}
-	tr.queries, tr.checker = queries(tr.World), truth.NewChecker(tr.World)
+	tr.checker = truth.NewChecker(tr.World)
 	base := e2etest.Settings(tr.Fakes, "UPSTREAM_TIMEOUT=10s")
 	tr.bot = e2etest.New(t, slices.Concat(base, e2etest.TTLs(trialTTL), settings), slog.New(slog.DiscardHandler))
+	tr.queries = queries(tr.bot.Router.Commands(), tr.World)
 	return tr
 }
 

@@ -132,7 +132,8 @@ func (p *catalogue) value(v chat.Value) Line {
 	case chat.Text:
 		return p.text(v)
 	case chat.Age:
-		return p.age("old.", v.Time)
+		unit, passed := ageOf(v.Time)
+		return p.text(chat.SayWith(unit.old, passed))
 	case chat.Strong:
 		return each(p.value(v.Value), func(s Span) Span {
 			if s.Style == Plain {
@@ -208,22 +209,28 @@ func address(a chat.Address) Span {
 // service's clock may be ahead of this machine's.
 const maxClockSkew = time.Minute
 
-// ages are the units in which moments are told, the largest first.
-var ages = []struct {
-	key  string
-	unit time.Duration
-}{{"days", 24 * time.Hour}, {"hours", time.Hour}, {"minutes", time.Minute}, {"seconds", time.Second}}
+// ageUnit is a unit in which ages are told. The message ago says how long ago something was,
+// and old how old something is.
+type ageUnit struct {
+	length   time.Duration
+	ago, old string
+}
 
-// age prints how long ago t was, in the largest of ages that it reaches. The printed
-// message has the key prefix + unit, or prefix + "now" below a second.
-func (p *catalogue) age(prefix string, t time.Time) Line {
+// ageUnits are all of them, the largest first.
+var ageUnits = []ageUnit{
+	{24 * time.Hour, "ago.days", "old.days"}, {time.Hour, "ago.hours", "old.hours"},
+	{time.Minute, "ago.minutes", "old.minutes"}, {time.Second, "ago.seconds", "old.seconds"},
+}
+
+// ageOf returns the largest unit that has passed since t, and how many of it have.
+func ageOf(t time.Time) (largest ageUnit, passed chat.Values) {
 	age := time.Since(t)
-	for _, a := range ages {
-		if age >= a.unit {
-			return p.text(chat.SayWith(prefix+a.key, chat.Values{pluralArg: chat.Count(age / a.unit)}))
+	for _, u := range ageUnits {
+		if age >= u.length {
+			return u, chat.Values{pluralArg: chat.Count(age / u.length)}
 		}
 	}
-	return p.text(chat.Say(prefix + "now"))
+	return ageUnit{ago: "ago.now", old: "old.now"}, nil
 }
 
 // moment prints how long ago t was. A time in the future is printed as a date.
@@ -231,7 +238,8 @@ func (p *catalogue) moment(t time.Time) Span {
 	date := t.UTC().Format(p.Moment)
 	s := Span{Text: date, Moment: &Moment{t, date}}
 	if time.Since(t) >= -maxClockSkew {
-		s.Text = p.age("ago.", t).String()
+		unit, passed := ageOf(t)
+		s.Text = p.text(chat.SayWith(unit.ago, passed)).String()
 	}
 	return s
 }

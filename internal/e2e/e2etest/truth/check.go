@@ -245,8 +245,7 @@ func (c *Checker) logins(id core.Identity, page string) []string {
 		n, _ := strconv.Atoi(page)
 		n = max(n, 1)
 		for _, l := range pages[n-1] {
-			via := map[bool]string{true: l.Platform + " wallet", false: l.Platform}[l.Platform == "EVM"]
-			want = append(want, l.Dapp+" · via "+via+" · "+e2etest.Minute(l.At))
+			want = append(want, l.Dapp+" · via "+l.Platform+" · "+e2etest.Minute(l.At))
 		}
 		if len(pages) > 1 {
 			want = append(want, e2etest.Say("logins.page", chat.Values{"page": chat.Count(n), "pages": chat.Count(len(pages))}))

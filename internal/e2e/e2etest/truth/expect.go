@@ -53,8 +53,8 @@ func (e Expectation) wantWorth(want Outcomes, staker bool) {
 
 // Want returns what the answer to q must say of each service.
 func (e Expectation) Want(q Question, staker bool) Outcomes {
-	want, use := Outcomes{}, uses[q.Command]
-	for i, service := range use.services {
+	want := Outcomes{}
+	for i, service := range Uses(q.Command) {
 		if service == fault.Price && q.Wallet != (common.Address{}) {
 			e.wantWorth(want, staker)
 			continue
@@ -64,7 +64,7 @@ func (e Expectation) Want(q Question, staker bool) Outcomes {
 			continue
 		}
 		want[service] = e.outcome(q, staker)
-		if i == 0 && !use.apart && want[service] == e.Reason() {
+		if i == 0 && q.Command != "verify" && want[service] == e.Reason() {
 			return Outcomes{service: want[service]}
 		}
 	}

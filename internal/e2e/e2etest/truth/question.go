@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/shopspring/decimal"
 
+	"herald/commands"
 	"herald/internal/chat"
 	"herald/internal/core"
 	"herald/internal/demo/fake/services"
@@ -73,24 +74,17 @@ func silence(text string, service fault.Target) (why Outcome, known bool) {
 	return why, known
 }
 
-// use is the services that a command needs. Without the first there is no answer, unless
-// apart is set; without another one something is left out.
-type use struct {
-	services []fault.Target
-	apart    bool
-}
+var table = commands.All(commands.Sources{}, commands.Options{})
 
-var uses = map[string]use{
-	"price":    {services: []fault.Target{fault.Price}},
-	"supply":   {services: []fault.Target{fault.Supply, fault.Price, fault.Chain}},
-	"staked":   {services: []fault.Target{fault.Chain, fault.Price}},
-	"mylogins": {services: []fault.Target{fault.Partner}},
-	"exists":   {services: []fault.Target{fault.Partner}},
-	"verify":   {services: []fault.Target{fault.Partner, fault.Chain}, apart: true},
+// Uses returns the services that a command needs if its wallet stakes. Without the first there
+// is no answer, but for /verify; without another one something is left out.
+func Uses(command string) (services []fault.Target) {
+	c, _ := table.Find(command)
+	for _, name := range c.Asks {
+		services = append(services, fault.Target(name))
+	}
+	return services
 }
-
-// Uses returns the services that a command needs if its wallet stakes.
-func Uses(command string) []fault.Target { return uses[command].services }
 
 // Question is a well-formed command of somebody who may use it.
 type Question struct {
