@@ -45,7 +45,7 @@ func newLeakTest(t *testing.T, byHTTP bool) *leakTest {
 	t.Helper()
 	l := &leakTest{fakes: fault.Start(t), services: map[fault.Target]*fault.Proxy{}, telegram: e2etest.Ways[0].Open(t), discord: e2etest.Ways[2].Open(t)}
 	l.telegram.ByHTTP, l.discord.ByHTTP = byHTTP, byHTTP
-	l.telegram.Telegram.Start(e2etest.TelegramID(l.fakes.World.Registered))
+	l.telegram.Telegram.Start(e2etest.Ways[0].User(l.fakes.World.Registered))
 	l.telegram.Telegram.GrantInvite(e2etest.GroupID, true)
 	l.telegram.Telegram.SetChat(faketelegram.ChatInfo{Chat: faketelegram.Group(e2etest.GroupID), JoinByRequest: true})
 	for _, target := range fault.Targets {
@@ -176,7 +176,7 @@ func (l *leakTest) cutServices(t *testing.T, f *fault.Echo) {
 // knock has the registered person ask to join the group, and returns the number of the
 // request.
 func (l *leakTest) knock() (request int) {
-	telegram, user := l.telegram.Telegram, e2etest.TelegramID(l.fakes.World.Registered)
+	telegram, user := l.telegram.Telegram, e2etest.Ways[0].User(l.fakes.World.Registered)
 	telegram.CloseJoin(e2etest.GroupID, user, faketelegram.JoinWithdrawn)
 	l.telegram.Deliver(user, 1, func() { telegram.RequestJoin(faketelegram.Group(e2etest.GroupID), faketelegram.Person(user), true) })
 	return len(telegram.JoinRequests()) - 1
@@ -210,9 +210,6 @@ func (l *leakTest) cutPlatforms(t *testing.T, f *fault.Echo) {
 
 // ask has the registered person give a command in a group.
 func (l *leakTest) ask(platform *e2etest.Platform, c e2etest.Command) *e2etest.Asked {
-	c.User, c.Group = e2etest.TelegramID(l.fakes.World.Registered), true
-	if platform.OnDiscord {
-		c.User, _ = strconv.ParseInt(l.fakes.World.Registered.UID("Discord"), 10, 64)
-	}
+	c.User, c.Group = platform.User(l.fakes.World.Registered), true
 	return platform.Ask(c)
 }
