@@ -1,13 +1,26 @@
 package discord
 
 import (
+	_ "embed"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"unicode/utf16"
+
+	"herald/internal/demo/fake/schema"
 )
+
+// specJSON holds the schemas of the payloads that an adapter sends: types, bounds, enums,
+// and required members. They are from Discord's OpenAPI description,
+// https://github.com/discord/discord-api-spec.
+//
+//go:embed spec.json
+var specJSON []byte
+
+// spec returns the schemas in specJSON. They are decoded when they are first used.
+var spec = sync.OnceValue(func() schema.Schemas { return schema.Parse(specJSON) })
 
 // Limits of Discord's that its schema does not have.
 const (
@@ -132,7 +145,7 @@ func checkCommands(commands []any) error {
 	names := map[string]bool{}
 	for n, item := range commands {
 		path := fmt.Sprintf("commands[%d]", n)
-		if err := spec()["ApplicationCommandUpdateRequest"].check(path, item); err != nil {
+		if err := spec().Check(path, "ApplicationCommandUpdateRequest", item); err != nil {
 			return err
 		}
 		command := item.(map[string]any)

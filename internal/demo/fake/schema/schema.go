@@ -1,53 +1,66 @@
-package discord
+// Package schema checks what a program sends to a chat platform by the platform's own
+// description of its API. It is shared by the stand-ins of the platforms.
+package schema
 
 import (
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
-	"sync"
 	"unicode/utf16"
 )
 
-// specJSON holds the schemas of the payloads that an adapter sends: types, bounds, enums,
-// and required members. They are from Discord's OpenAPI description,
-// https://github.com/discord/discord-api-spec. Null passes for everything.
-//
-//go:embed spec.json
-var specJSON []byte
+// Schemas are the schemas of one platform by their names.
+type Schemas map[string]*Schema
 
-// spec returns specJSON decoded. It is decoded when it is first used.
-var spec = sync.OnceValue(func() map[string]*schema {
-	var s map[string]*schema
-	if err := json.Unmarshal(specJSON, &s); err != nil {
-		panic(err)
-	}
-	return s
-})
-
-// schema has the keywords of JSON Schema that spec.json uses.
-type schema struct {
+// Schema has the keywords of JSON Schema that the descriptions use. Null passes for
+// everything.
+type Schema struct {
 	Ref                  string // the name of another one, which holds instead
+	AnyOf                []*Schema
 	Type                 string
 	Enum                 []any
-	MinLength, MaxLength *float64
+	MinLength, MaxLength *float64 // in UTF-16 units
 	MinItems, MaxItems   *float64
 	Minimum, Maximum     *float64
 	Required             []string
-	Properties           map[string]*schema
-	AdditionalProperties *schema
-	Items                *schema
+	Properties           map[string]*Schema
+	AdditionalProperties *Schema
+	// Closed refuses members that are not among Properties, and null for a required one.
+	Closed bool
+	Items  *Schema
 }
 
-// check returns an error with the path of the first value in v that Discord refuses.
-func (s *schema) check(path string, v any) error {
+// Parse returns the schemas in a JSON object. It panics if it cannot read them.
+func Parse(text []byte) (all Schemas) {
+	if err := json.Unmarshal(text, &all); err != nil {
+		panic("schema: " + err.Error())
+	}
+	return all
+}
+
+// Check returns an error with the path of the first value in v, decoded from JSON, that does
+// not fit the schema of a name.
+func (all Schemas) Check(path, name string, v any) error {
+	return all.Fits(path, all[name], v)
+}
+
+// Fits is Check of a schema that need not be one of all.
+func (all Schemas) Fits(path string, s *Schema, v any) (err error) {
 	if s.Ref != "" {
-		s = spec()[s.Ref]
+		s = all[s.Ref]
 	}
 	if v == nil {
 		return nil
+	}
+	for _, one := range s.AnyOf {
+		if err = all.Fits(path, one, v); err == nil {
+			return nil
+		}
+	}
+	if err != nil {
+		return err
 	}
 	if kind := kindOf(v); s.Type != "" && s.Type != kind && (s.Type != "integer" || !isInteger(v)) {
 		return fmt.Errorf("%s: is a %s, not a %s", path, kind, s.Type)
@@ -62,20 +75,20 @@ func (s *schema) check(path string, v any) error {
 		return within(path, v, s.Minimum, s.Maximum)
 	case []any:
 		for i, item := range v {
-			if err := s.Items.check(fmt.Sprintf("%s[%d]", path, i), item); err != nil {
+			if err := all.Fits(fmt.Sprintf("%s[%d]", path, i), s.Items, item); err != nil {
 				return err
 			}
 		}
 		return within(path+": items", float64(len(v)), s.MinItems, s.MaxItems)
 	case map[string]any:
-		return s.checkObject(path, v)
+		return all.object(path, s, v)
 	}
 	return nil
 }
 
-func (s *schema) checkObject(path string, object map[string]any) error {
+func (all Schemas) object(path string, s *Schema, object map[string]any) error {
 	for _, name := range s.Required {
-		if _, ok := object[name]; !ok {
+		if v, ok := object[name]; !ok || s.Closed && v == nil {
 			return fmt.Errorf("%s.%s: is required", path, name)
 		}
 	}
@@ -84,10 +97,13 @@ func (s *schema) checkObject(path string, object map[string]any) error {
 		if property == nil {
 			property = s.AdditionalProperties
 		}
-		if property == nil {
+		switch {
+		case property == nil && s.Closed:
+			return fmt.Errorf("%s.%s: is not known", path, name)
+		case property == nil:
 			continue
 		}
-		if err := property.check(path+"."+name, v); err != nil {
+		if err := all.Fits(path+"."+name, property, v); err != nil {
 			return err
 		}
 	}
@@ -109,7 +125,7 @@ func kindOf(v any) string {
 	}
 }
 
-// isInteger reports whether v is an integer. Discord also takes integers as strings.
+// isInteger reports whether v is an integer. Platforms also take integers as strings.
 func isInteger(v any) bool {
 	if n, is := v.(float64); is {
 		return n == math.Trunc(n)
