@@ -40,8 +40,6 @@ type JoinRequest struct {
 	// Answers are the bot's calls that had an effect, in order. An approved request
 	// without an "approve" among them was approved by a moderator.
 	Answers []JoinAnswer
-
-	contacted bool // by a moderator
 }
 
 // JoinAnswer is the bot's answer to a join request: "approve" or "queue".
@@ -81,7 +79,7 @@ func (j *joinRequests) last(chat, user int64) *JoinRequest {
 // contactable reports whether a request lets the bot write to a user who has not started it.
 func (j *joinRequests) contactable(user int64) bool {
 	return slices.ContainsFunc(j.byUser[user], func(r *JoinRequest) bool {
-		return r.State == JoinOpen && r.UpdateID != 0 && !r.contacted && time.Since(r.At) <= joinContactLimit
+		return r.State == JoinOpen && r.UpdateID != 0 && time.Since(r.At) <= joinContactLimit
 	})
 }
 
@@ -169,16 +167,6 @@ func (s *Server) closeJoin(r *JoinRequest, state JoinState) {
 	if state == JoinApproved {
 		delete(s.status, [2]int64{r.Chat.ID, r.From.ID}) // of somebody who had left
 	}
-}
-
-// ModeratorWrites has a moderator write to a user, which ends what the user's requests so
-// far allow the bot to write.
-func (s *Server) ModeratorWrites(user int64) {
-	s.Change(func() {
-		for _, r := range s.joins.byUser[user] {
-			r.contacted = true
-		}
-	})
 }
 
 // showJoin reports a join request to the watcher, under the lock.
