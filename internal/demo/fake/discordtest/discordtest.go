@@ -15,11 +15,12 @@ import (
 
 	"herald/internal/demo/fake"
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/faketest"
 )
 
 // Fault is one way for a call to go wrong. The zero Fault changes nothing. A refusal
 // without a Code is a proxy's HTML page.
-type Fault = fake.Fault
+type Fault = faketest.Fault
 
 // Server is a stand-in whose calls can go wrong. Its methods may be called from many
 // goroutines.
@@ -31,7 +32,7 @@ type Server struct {
 	Client *http.Client
 
 	privateKey ed25519.PrivateKey
-	faults     fake.Faults[fakediscord.Route]
+	faults     faketest.Faults[fakediscord.Route]
 	record     fake.State // guards calls
 	calls      map[fakediscord.Route]int
 }
@@ -39,8 +40,8 @@ type Server struct {
 // NewNetwork returns a network in memory, so that a bot and its Discord can live in
 // simulated time. It takes 50 ms to connect, which orders what happens between two
 // connections.
-func NewNetwork() *fake.Network {
-	n := fake.NewNetwork()
+func NewNetwork() *faketest.Network {
+	n := faketest.NewNetwork()
 	n.DialTime = 50 * time.Millisecond
 	return n
 }

@@ -5,12 +5,12 @@ import (
 	"net/http"
 	"time"
 
-	"herald/internal/demo/fake"
+	"herald/internal/demo/fake/faketest"
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
 // Fault is one way for a call to go wrong. The zero Fault changes nothing.
-type Fault = fake.Fault
+type Fault = faketest.Fault
 
 // Status responds with the Bot API's own form of an error and has no effect.
 func Status(code int) Fault { return Fault{Status: code, Description: http.StatusText(code)} }

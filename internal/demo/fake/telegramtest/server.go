@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"herald/internal/demo/fake"
+	"herald/internal/demo/fake/faketest"
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
@@ -22,7 +23,7 @@ import (
 // goroutines.
 type Server struct {
 	*faketelegram.Server
-	faults fake.Faults[string]
+	faults faketest.Faults[string]
 
 	record fake.State // guards what follows
 	calls  []Call
