@@ -1,5 +1,5 @@
 // Package fault makes the stand-ins of internal/demo/fake/services fail in the ways that Of
-// lists, and has a Proxy that can fail for any other server. Only tests may import it.
+// lists. An Echo is a fault of any server. Only tests may import it.
 package fault
 
 import (

@@ -79,7 +79,7 @@ func (s *Server) serve(route fakediscord.Route, w http.ResponseWriter, r *http.R
 	refuse := func(f Fault) {
 		fakediscord.Failure{Status: f.Status, Code: f.Code, Message: "scripted", Global: f.Global, RetryAfter: f.RetryAfter}.Write(w)
 	}
-	s.faults.Pop(route).Serve(r, refuse, carryOut)
+	s.faults.Pop(route).Serve(w, r, refuse, carryOut)
 }
 
 // Script puts faults on the next calls of route, one each.

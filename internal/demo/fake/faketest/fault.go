@@ -28,6 +28,8 @@ type Fault struct {
 	Drop, DropAnswer bool
 	// Hang sends no response until the client goes away.
 	Hang bool
+	// Answer answers in place of the platform; nil: something else is wrong.
+	Answer http.HandlerFunc
 }
 
 // CarriedOut returns the fault with Landed set.
@@ -43,7 +45,7 @@ func (f Fault) Unclear() bool {
 
 // Serve handles a call with this fault. call carries the call out and returns the function
 // that writes the response; refuse writes a refusal.
-func (f Fault) Serve(r *http.Request, refuse func(Fault), call func() (respond func())) {
+func (f Fault) Serve(w http.ResponseWriter, r *http.Request, refuse func(Fault), call func() (respond func())) {
 	if f.Latency > 0 || f.Held != nil {
 		late := time.NewTimer(f.Latency)
 		defer late.Stop()
@@ -51,7 +53,7 @@ func (f Fault) Serve(r *http.Request, refuse func(Fault), call func() (respond f
 			panic(http.ErrAbortHandler)
 		}
 	}
-	failing := f.Hang || f.Drop || f.Status != 0
+	failing := f.Hang || f.Drop || f.Status != 0 || f.Answer != nil
 	respond := func() {}
 	if !failing || f.Landed {
 		respond = call()
@@ -61,6 +63,8 @@ func (f Fault) Serve(r *http.Request, refuse func(Fault), call func() (respond f
 		<-r.Context().Done()
 	case f.Drop, f.DropAnswer:
 		panic(http.ErrAbortHandler)
+	case f.Answer != nil:
+		f.Answer(w, r)
 	case f.Status != 0:
 		refuse(f)
 	default:

@@ -89,6 +89,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return func() { accept(w, result) }
 	}
 	if s.intercept != nil {
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		s.intercept(w, r, method, p, carryOut)
 		return
 	}

@@ -42,6 +42,10 @@ func ResetBefore() Fault { return Fault{Drop: true} }
 // Fail makes the next calls of a method go wrong, one call a fault.
 func (s *Server) Fail(method string, faults ...Fault) { s.faults.Add(method, faults...) }
 
+// Break puts a fault on every call of a method for which Fail has left none; the zero Fault
+// mends it.
+func (s *Server) Break(method string, fault Fault) { s.faults.Set(method, fault) }
+
 // Heal forgets the faults that are left of a method.
 func (s *Server) Heal(method string) { s.faults.Clear(method) }
 

@@ -96,7 +96,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, method string, pa
 			s.seen = append(s.seen, Seen{Method: method, Text: string(text)})
 		}
 	})
-	fault.Serve(r, func(f Fault) { raise(f, w, r) }, carryOut)
+	fault.Serve(w, r, func(f Fault) { raise(f, w, r) }, carryOut)
 }
 
 // see records what people see.
