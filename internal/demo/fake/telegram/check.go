@@ -24,7 +24,7 @@ const maxForm = 16 << 20
 const attached = "attach://"
 
 // read takes the parameters of a call, from JSON or a form, each as JSON, and checks
-// them against the Bot API's description and turnsAway. An uploaded file is the value
+// them against the Bot API's description. An uploaded file is the value
 // "attach://" and its name.
 func read(r *http.Request, method string) (p params, files map[string][]byte, err error) {
 	known := botAPI()[method]
@@ -51,9 +51,6 @@ func read(r *http.Request, method string) (p params, files map[string][]byte, er
 	}
 	if tag := arg[string](p, "tag"); method == "setChatMemberTag" && !isTag(tag) {
 		return nil, nil, fmt.Errorf("%s: a tag has no emoji", method)
-	}
-	if turnsAway(method, p) {
-		return nil, nil, fmt.Errorf("%s: only moderators turn people away", method)
 	}
 	return p, files, nil
 }

@@ -200,32 +200,17 @@ func (s *Server) answerChatJoinRequestQuery(p params) (result any, no *refusal) 
 	if r == nil || r.State != JoinOpen || len(r.Answers) > 0 || time.Since(r.At) > joinQueryLimit {
 		return nil, bad("query is too old and response timeout expired or query ID is invalid")
 	}
-	switch arg[string](p, "result") {
-	case "approve":
+	if arg[string](p, "result") == "approve" {
 		return s.approveJoin(r.Chat.ID, r.From.ID)
-	case "queue":
-		s.answerJoin(r, "queue")
-		return true, nil
 	}
-	return nil, bad("invalid join request query result specified")
+	s.answerJoin(r, "queue")
+	return true, nil
 }
 
 // answerJoin records an answer of the bot's, under the lock.
 func (s *Server) answerJoin(r *JoinRequest, result string) {
 	r.Answers = append(r.Answers, JoinAnswer{Result: result, At: time.Now()})
 	s.showJoin(r)
-}
-
-// turnsAway reports whether a call declines, restricts or removes somebody. Herald leaves
-// that to moderators.
-func turnsAway(method string, p params) bool {
-	switch method {
-	case "declineChatJoinRequest", "banChatMember", "restrictChatMember", "unbanChatMember", "banChatSenderChat":
-		return true
-	case "answerChatJoinRequestQuery":
-		return arg[string](p, "result") == "decline"
-	}
-	return false
 }
 
 // GrantInvite makes the bot an administrator of a chat who may, or may not, add members.

@@ -14,7 +14,6 @@ var joinCalls = map[string]struct{ method, params string }{
 	"approve":       {"approveChatJoinRequest", `{"chat_id":-1001,"user_id":501}`},
 	"query approve": {"answerChatJoinRequestQuery", `{"chat_join_request_query_id":"1","result":"approve"}`},
 	"query queue":   {"answerChatJoinRequestQuery", `{"chat_join_request_query_id":"1","result":"queue"}`},
-	"query perhaps": {"answerChatJoinRequestQuery", `{"chat_join_request_query_id":"1","result":"perhaps"}`},
 	"write":         {"sendMessage", `{"chat_id":501,"text":"Hello"}`},
 	"edit":          {"editMessageText", `{"chat_id":501,"message_id":1,"text":"Welcome"}`}, // what "write" wrote
 	"type":          {"sendChatAction", `{"chat_id":501,"action":"typing"}`},
@@ -105,7 +104,6 @@ var joinCases = map[string][]joinStep{
 	"guarded: answered twice":    {{call: "query queue"}, {call: "query approve", refusal: queryIsOver}},
 	"guarded: queued":            {{call: "query queue"}, {call: "write"}, {call: "approve"}},
 	"guarded: withdrawn":         {withdraw, {call: "query approve", refusal: queryIsOver}},
-	"guarded: neither":           {{call: "query perhaps", refusal: "Bad Request: invalid join request query result specified"}, {call: "query queue"}},
 	"guarded: without the right": {loseRight, {call: "query approve", refusal: noRight}, {call: "query queue"}},
 }
 
@@ -124,35 +122,6 @@ func TestJoinRequestsAreAnsweredInTimeAndByRight(t *testing.T) {
 	s := newDoor(t) // where nobody has asked
 	joinStep{call: "approve", refusal: noRequest}.take(t, s)
 	joinStep{call: "write", refusal: noContact}.take(t, s)
-}
-
-func TestJoinUpdatesNeedTheirNameAndTheRight(t *testing.T) {
-	const named = `{"url":"https://bot.invalid","allowed_updates":["chat_join_request"]}`
-	for _, tt := range []struct {
-		method, params string
-		may, told      bool
-	}{
-		{"getUpdates", `{"allowed_updates":["chat_join_request"]}`, true, true},
-		{"getUpdates", `{"allowed_updates":["chat_join_request"]}`, false, false},
-		{"getUpdates", `{"allowed_updates":["message"]}`, true, false},
-		{"getUpdates", `{"allowed_updates":[]}`, true, false},
-		{"getUpdates", `{}`, true, false},
-		{"setWebhook", named, true, true},
-		{"setWebhook", named, false, false},
-		{"setWebhook", `{"url":"https://bot.invalid","allowed_updates":["message"]}`, true, false},
-		{"setWebhook", `{"url":"https://bot.invalid"}`, true, false},
-	} {
-		s := NewInMemory(t)
-		s.GrantInvite(group, tt.may)
-		s.request(t, tt.method, tt.params)
-		told := s.knock(true) != 0
-		if told != tt.told || len(s.Pending()) != len(s.Dequeue()) || len(s.JoinRequests()) != 1 {
-			t.Errorf("%s %s, right %v: told %v, want %v", tt.method, tt.params, tt.may, told, tt.told)
-		}
-		if _, no := s.respond(t, "sendMessage", joinCalls["write"].params); (no == "") != tt.told {
-			t.Errorf("%s %s, right %v: %q", tt.method, tt.params, tt.may, no)
-		}
-	}
 }
 
 func TestTurningPeopleAwayIsAViolation(t *testing.T) {
