@@ -249,6 +249,13 @@ func (s *Service) Requests() int64 { return s.requests.Load() }
 // fault that Of lists for one target must not be set for another.
 func (s *Service) SetFault(f Fault) { s.fault.Store(&f) }
 
+// Right serves the service's right answers at another URL until the test ends.
+func (s *Service) Right(t testing.TB) (url string) {
+	server := httptest.NewServer(s.right)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
 // Failing reports whether its fault leaves no way to the right answer.
 func (s *Service) Failing() bool {
 	f := s.fault.Load()

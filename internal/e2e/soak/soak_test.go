@@ -94,7 +94,7 @@ func TestSoak(t *testing.T) {
 		presses: map[string]*question{}, queries: map[string]string{}, events: make(chan faketelegram.Event, 1<<16)}
 	s.discord.Discord.FirstResponse = 3 * time.Second // as Discord has it; e2etest doubles it for busy machines
 	s.telegram.Telegram.Watch(func(e faketelegram.Event) { s.events <- e })
-	s.checker = truth.NewChecker(s.fakes.World)
+	s.checker = truth.NewChecker(t, s.fakes)
 	s.telegram.Telegram.GrantInvite(joined.ID, true)
 	settings := slices.Concat(s.telegram.Settings(), s.discord.Settings(), e2etest.TTLs(soakTTL), []string{
 		"LOG_LEVEL=debug", "UPSTREAM_TIMEOUT=2500ms", "COMMAND_TIMEOUT=8s", "STALE_FOR=" + soakStaleFor.String(), "CLEAN_CHAT=off",
