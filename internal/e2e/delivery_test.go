@@ -111,7 +111,7 @@ func TestAPlatformsEndLeavesTheOther(t *testing.T) {
 		want := "telegram: " + onTelegram + "\ndiscord: " + onDiscord + "\n"
 		e2etest.Eventually(t, want, func() bool {
 			got, text := bot.Readyz()
-			return got == status && text == want
+			return got == status && text == want && log.Lines("level=ERROR") >= errors
 		})
 		if got := answers.Ask(e2etest.Command{User: 7, Name: "price"}).Wait(); !strings.Contains(got.Text, e2etest.Price) {
 			t.Errorf("%s answers %+v", answers.Name, got)

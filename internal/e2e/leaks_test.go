@@ -175,7 +175,7 @@ func (l *leakTest) knock() (request int) {
 // cutPlatforms gives commands while the platforms fail, until each kind of call has failed.
 func (l *leakTest) cutPlatforms(t *testing.T, f fault.Echo) {
 	t.Helper()
-	telegram, discord, echo := l.telegram.Telegram, l.discord.Discord, faketest.Fault{Answer: f.ServeHTTP}
+	telegram, discord, echo := l.telegram.Telegram, l.discord.Discord, faketest.Fault{Answer: f}
 	meets := func(method string, act func()) {
 		t.Helper()
 		telegram.Break(method, echo)

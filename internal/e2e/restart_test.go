@@ -31,11 +31,15 @@ func (d *door) mustBeSettled() {
 		d.Errorf("%d updates are left", len(fake.Pending()))
 	}
 	var hello []string
-	for _, m := range fake.Sent() {
-		if m.Chat == e2etest.GroupID {
-			hello = append(hello, m.Text)
+	e2etest.Eventually(d, "the group is greeted", func() bool {
+		hello = nil
+		for _, m := range fake.Sent() {
+			if m.Chat == e2etest.GroupID {
+				hello = append(hello, m.Text)
+			}
 		}
-	}
+		return len(hello) > 0
+	})
 	if len(hello) != 1 {
 		d.Fatalf("the group is greeted with %q", hello)
 	}

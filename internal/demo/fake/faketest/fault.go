@@ -29,7 +29,7 @@ type Fault struct {
 	// Hang sends no response until the client goes away.
 	Hang bool
 	// Answer answers in place of the platform; nil: something else is wrong.
-	Answer http.HandlerFunc
+	Answer http.Handler
 }
 
 // CarriedOut returns the fault with Landed set.
@@ -64,7 +64,7 @@ func (f Fault) Serve(w http.ResponseWriter, r *http.Request, refuse func(Fault),
 	case f.Drop, f.DropAnswer:
 		panic(http.ErrAbortHandler)
 	case f.Answer != nil:
-		f.Answer(w, r)
+		f.Answer.ServeHTTP(w, r)
 	case f.Status != 0:
 		refuse(f)
 	default:
