@@ -112,7 +112,7 @@ type Question struct {
 // Checker judges answers by those of a bot whose services never fail.
 type Checker struct {
 	world   services.World
-	healthy *app.Bot
+	healthy func() *app.Bot // makes the bot when it is first asked
 
 	mu   sync.Mutex
 	said map[Question][]string // by healthy
@@ -120,10 +120,11 @@ type Checker struct {
 
 // NewChecker returns a checker of answers about these stand-ins.
 func NewChecker(t testing.TB, fakes *fault.Fakes) *Checker {
-	t.Helper()
-	settings := e2etest.Settings(fakes, "MAX_PRICE_AGE=off", "PARTNER_BASE_URL="+fakes.Partner.Right(t), "PRICE_API_URL="+fakes.Price.Right(t),
-		"SUPPLY_URL="+fakes.Supply.Right(t), "EVM_RPC_URL="+fakes.Chain.Right(t))
-	return &Checker{world: fakes.World, healthy: e2etest.New(t, settings, slog.New(slog.DiscardHandler)), said: map[Question][]string{}}
+	healthy := sync.OnceValue(func() *app.Bot {
+		return e2etest.New(t, e2etest.Settings(fakes, "MAX_PRICE_AGE=off", "PARTNER_BASE_URL="+fakes.Partner.Right(t), "PRICE_API_URL="+fakes.Price.Right(t),
+			"SUPPLY_URL="+fakes.Supply.Right(t), "EVM_RPC_URL="+fakes.Chain.Right(t)), slog.New(slog.DiscardHandler))
+	})
+	return &Checker{world: fakes.World, healthy: healthy, said: map[Question][]string{}}
 }
 
 // truth returns the whole answer to q.
@@ -135,7 +136,7 @@ func (c *Checker) truth(q Question) []string {
 		if q.Wallet != (common.Address{}) {
 			args = []string{q.Wallet.Hex()}
 		}
-		c.said[q] = e2etest.Lines(c.healthy.Router.Handle(context.Background(), chat.Request{
+		c.said[q] = e2etest.Lines(c.healthy().Router.Handle(context.Background(), chat.Request{
 			ID: "truth", Command: q.Command, Args: chat.Typed(args...), Chat: "1", Direct: true,
 			From: chat.User{Platform: chat.Platform(strings.ToLower(q.Account.Platform)), ID: q.Account.UID},
 		}))
