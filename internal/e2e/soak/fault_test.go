@@ -48,11 +48,11 @@ func (s *soak) failService(ctx context.Context, target fault.Target, r *rand.Ran
 // listening are the calls by which updates arrive.
 var listening = []string{"getUpdates", "getWebhookInfo", "setWebhook"}
 
-// showing are the calls that show a message; answering are the calls that answer a press,
-// an inline query or a request to join.
+// showing are the calls that show a message; answering are the calls that answer a press
+// or an inline query.
 var (
 	showing   = []string{"sendMessage", "editMessageText", "editMessageMedia"}
-	answering = []string{"answerCallbackQuery", "answerInlineQuery", "answerChatJoinRequestQuery"}
+	answering = []string{"answerCallbackQuery", "answerInlineQuery"}
 )
 
 // failTelegram makes calls of the Bot API fail. Half of those that may or may not
@@ -74,7 +74,7 @@ func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 				fake.Fail(show, unknown())
 			}
 		case 1:
-			fake.Fail(answering[r.IntN(3)], telegramtest.TooMany(time.Second), unknown())
+			fake.Fail(answering[r.IntN(2)], telegramtest.TooMany(time.Second), unknown())
 		case 2:
 			for _, method := range listening {
 				fake.Heal(method) // faults must not queue up: it waits longer after each

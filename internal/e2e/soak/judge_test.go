@@ -43,10 +43,6 @@ func (s *soak) deliver() {
 			p.inbox <- e
 		case e.Inline != nil:
 			s.answeredInline(*e.Inline)
-		case e.Join != nil:
-			s.answeredJoin(*e.Join)
-		case e.Message != nil && e.Message.Chat > firstJoining:
-			s.toldJoining(*e.Message)
 		case e.Message != nil && e.Message.Text != pointer || e.Notice != nil:
 			s.Errorf("nobody has asked for %+v, %+v", e.Message, e.Notice)
 		}
@@ -284,23 +280,5 @@ func (s *soak) answeredInline(a faketelegram.InlineAnswer) {
 		wrong("Telegram caches a failure")
 	case missing > 0 && len(a.Results) == 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(want)), unavailable):
 		wrong("the button is no reason")
-	}
-}
-
-// answeredJoin checks what the bot does with a request: it may queue it once.
-func (s *soak) answeredJoin(j faketelegram.JoinRequest) {
-	if j.State == faketelegram.JoinOpen {
-		s.count("requests to join answered", len(j.Answers))
-	}
-	if j.State == faketelegram.JoinApproved || len(j.Answers) > 1 {
-		s.Errorf("%d asks to join: %s, %v", j.From.ID, j.State, j.Answers)
-	}
-}
-
-// toldJoining checks what somebody is told who asks to join.
-func (s *soak) toldJoining(m faketelegram.Sent) {
-	told := lines(m.Text)[0]
-	if told != e2etest.Say("join.no", nil) && told != e2etest.Say("join.unknown", nil) && told != e2etest.Say("limit.title", nil) {
-		s.Errorf("%d asks to join, and is told %q", m.Chat, m.Text)
 	}
 }

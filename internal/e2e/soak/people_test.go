@@ -32,17 +32,12 @@ const (
 	groups = 12
 	// maxData is what a button can hand back, in bytes.
 	maxData = 64
-	// firstJoining is below the IDs of those who ask to join.
-	firstJoining = 7_500_000_000
 )
 
 // badWord is in every malformed input; no answer may repeat it.
 const badWord = "zqxtyped"
 
 var oldButton = e2etest.Say("button.old.title", nil)
-
-// joined is a group that only unregistered people ask to join.
-var joined = faketelegram.Group(-1005005005005)
 
 // privately are the commands that are answered to their user alone.
 var privately = []string{"mylogins", "exists", "verify", "save", "forget", "details"}
@@ -321,16 +316,4 @@ func (p *person) inline(r *rand.Rand) {
 	defer p.mu.Unlock()
 	p.platform.Deliver(p.id, 1, func() { p.queries[p.platform.Telegram.Inline(p.id, query, "")] = query })
 	p.counts["inline queries"]++
-}
-
-// knock has people ask to join, often once more a little later.
-func (s *soak) knock(ctx context.Context, r *rand.Rand) {
-	for wait(ctx, 300*time.Millisecond) {
-		user := faketelegram.Person(firstJoining + 1 + r.Int64N(50))
-		s.mu.Lock()
-		s.telegram.Telegram.CloseJoin(joined.ID, user.ID, faketelegram.JoinWithdrawn)
-		s.telegram.Deliver(user.ID, 1+r.IntN(10)/9, func() { s.telegram.Telegram.RequestJoin(joined, user, r.IntN(2) == 0) })
-		s.counts["requests to join"]++
-		s.mu.Unlock()
-	}
 }

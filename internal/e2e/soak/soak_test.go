@@ -10,7 +10,7 @@
 // Telegram delivers by webhook, 100 at a time and one for each chat; with -soak.polling the
 // bot polls. -soak.people people are on each platform. They ask in several groups and in
 // private, press the buttons below their answers, send forged states, write inline queries,
-// and give ephemeral commands; others ask to join, and now and then 130 ask at once.
+// and give ephemeral commands; now and then 130 ask at once.
 // -soak.seed repeats the questions and faults of a run, but not the times of the answers.
 // Telegram's pacing is off, because with it most answers in a busy group are "busy", and no
 // card is cleaned away, because somebody may press it.
@@ -95,10 +95,9 @@ func TestSoak(t *testing.T) {
 	s.discord.Discord.FirstResponse = 3 * time.Second // as Discord has it; e2etest doubles it for busy machines
 	s.telegram.Telegram.Watch(func(e faketelegram.Event) { s.events <- e })
 	s.checker = truth.NewChecker(t, s.fakes)
-	s.telegram.Telegram.GrantInvite(joined.ID, true)
 	settings := slices.Concat(s.telegram.Settings(), s.discord.Settings(), e2etest.TTLs(soakTTL), []string{
 		"LOG_LEVEL=debug", "UPSTREAM_TIMEOUT=2500ms", "COMMAND_TIMEOUT=8s", "STALE_FOR=" + soakStaleFor.String(), "CLEAN_CHAT=off",
-		"RATE_LIMIT_USER=600", "RATE_LIMIT_CHAT=10000", "MAX_PRICE_AGE=off", fmt.Sprintf("JOIN_CHATS=telegram:%d:registered", joined.ID), "REDIS_URL=" + s.redis.URL + "?read_timeout=100ms"})
+		"RATE_LIMIT_USER=600", "RATE_LIMIT_CHAT=10000", "MAX_PRICE_AGE=off", "REDIS_URL=" + s.redis.URL + "?read_timeout=100ms"})
 	s.bot = e2etest.Serve(t, e2etest.Settings(s.fakes, settings...), io.Discard)
 	s.bot.AwaitReady(t)
 	s.telegram.Through(s.bot.URL)
@@ -127,9 +126,6 @@ func TestSoak(t *testing.T) {
 	fmt.Printf("soak of %v by %s, -soak.seed %d\n%v\n%v\n", time.Since(began).Round(time.Second), way.Name, *soakSeed, s.counts, s.verdicts)
 	fmt.Printf("a delivery took %v at most; %d calls were decided without redis\n", s.telegram.Held().Round(time.Millisecond), fallbacks)
 	fmt.Printf("at the start: %v\nat the end:   %v\n", atStart, atEnd)
-	if s.counts["requests to join answered"] == 0 {
-		t.Error("no request to join is answered")
-	}
 	if held := s.telegram.Held(); held > maxHeld {
 		t.Errorf("a delivery took %v, want at most %v", held, maxHeld)
 	}
@@ -158,8 +154,7 @@ func (s *soak) phase(d time.Duration, seed uint64) {
 		begin(uint64(1000+n), s.person(s.telegram, n).live)
 		begin(uint64(2000+n), s.person(s.discord, n).live)
 	}
-	begin(1, s.knock)
-	begin(2, func(ctx context.Context, r *rand.Rand) {
+	begin(1, func(ctx context.Context, r *rand.Rand) {
 		for wait(ctx, d/time.Duration(1+int(d.Seconds())/15)*2/3) {
 			for n := range 130 { // more than Telegram makes deliveries at a time
 				one := rand.New(rand.NewPCG(r.Uint64(), 0))
