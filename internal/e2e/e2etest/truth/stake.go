@@ -22,7 +22,7 @@ var (
 	pool      = regexp.MustCompile(`^0x[[:xdigit:]]{4}…[[:xdigit:]]{4} `)
 	exits     = regexp.MustCompile(`^Couldn't check unstaking in (\d+) of 21 pools\.$`)
 	undecided = regexp.MustCompile(`^Not sure yet: (\d+) of 21 pools didn't answer\. Try again in a minute\.$`)
-	atLeast   = regexp.MustCompile(`^(Staking|staking|Unstaking|Ready to claim) at least (.*) HRLD(?: ≈ (\$\S+))?$`)
+	atLeast   = regexp.MustCompile(`^(Staking|staking|Unstaking|Ready to claim) at least (.*) HRLD(?: ≈ \$(\S+))?$`)
 )
 
 // unknownOwner is what /verify says if the registration could not be checked.
@@ -43,8 +43,13 @@ func shown(amount string, all []core.PoolAmount, sum decimal.Decimal) bool {
 	if len(all) > 0 {
 		return shown(amount, all[1:], sum) || shown(amount, all[1:], sum.Add(all[0].Amount))
 	}
-	n, err := decimal.NewFromString(strings.ReplaceAll(amount, ",", ""))
-	return err == nil && sum.IsPositive() && n.Equal(sum.Round(2)) || amount == "< 0.0001" && sum.IsPositive() && sum.LessThan(decimal.New(1, -4))
+	return sum.IsPositive() && number(amount).Equal(sum.Round(2)) || amount == "< 0.0001" && sum.IsPositive() && sum.LessThan(decimal.New(1, -4))
+}
+
+// number returns a number that is grouped in thousands, or 0.
+func number(text string) decimal.Decimal {
+	n, _ := decimal.NewFromString(strings.ReplaceAll(text, ",", ""))
+	return n
 }
 
 // stake is what an answer says of a stake beside what the whole truth has too.
@@ -52,13 +57,14 @@ type stake struct {
 	failed, unknown int  // pools that are unread, and pools whose withdrawals are
 	undecided       bool // nothing is known of a stake
 	atLeast         map[string]string
+	worth           string // of what is staked at least
 	blocks          int
 	rest            []string // of the truth
 }
 
 func readStake(parts []string) (s stake) {
 	s = stake{atLeast: map[string]string{}, failed: -1}
-	number := func(form *regexp.Regexp, part string) int {
+	count := func(form *regexp.Regexp, part string) int {
 		n, _ := strconv.Atoi(form.FindStringSubmatch(part)[1])
 		return n
 	}
@@ -69,13 +75,14 @@ func readStake(parts []string) (s stake) {
 		case part == "All 21 pools":
 			s.failed = 0
 		case poolsRead.MatchString(part):
-			s.failed = 21 - number(poolsRead, part)
+			s.failed = 21 - count(poolsRead, part)
 		case exits.MatchString(part):
-			s.unknown = number(exits, part)
+			s.unknown = count(exits, part)
 		case block.MatchString(part):
 			s.blocks++
 		case hedged != nil:
 			s.atLeast[strings.ToLower(hedged[1])] = hedged[2]
+			s.worth += hedged[3]
 		default:
 			s.rest = append(s.rest, part)
 		}
@@ -83,30 +90,39 @@ func readStake(parts []string) (s stake) {
 	return s
 }
 
+// worth begins what a stake is worth, beside its title or alone.
+const worth = "≈ $"
+
+func (a answer) tellsWorth() bool {
+	return slices.ContainsFunc(a.parts, func(part string) bool { return strings.Contains(part, worth) })
+}
+
+func (a answer) withoutWorth() answer {
+	a = a.without(worth)
+	for i, part := range a.parts {
+		a.parts[i], _, _ = strings.Cut(part, " "+worth)
+	}
+	return a
+}
+
 // checkStake checks what an answer says of a wallet's stake, and sets its outcomes. It may
 // lack what the stake is worth, and what is in pools that are unread.
 func (c *Checker) checkStake(got Outcomes, wallet common.Address, said, want answer) error {
-	a, whole := readStake(said.parts), readStake(want.parts)
-	worth := func(part string) bool { return strings.HasPrefix(part, "≈ $") }
-	title := func(part string) string { before, _, _ := strings.Cut(part, " ≈ $"); return before }
-	if got[fault.Price] == Right && !strings.Contains(strings.Join(said.parts, "\n"), "≈ $") {
-		if delete(got, fault.Price); strings.Contains(strings.Join(want.parts, "\n"), "≈ $") {
-			got[fault.Price] = Omitted
-		}
-		whole.rest = slices.DeleteFunc(whole.rest, worth)
-		for i, part := range whole.rest {
-			whole.rest[i] = title(part)
+	if got[fault.Price] == Right && !said.tellsWorth() {
+		if delete(got, fault.Price); want.tellsWorth() {
+			got[fault.Price], want = Omitted, want.withoutWorth()
 		}
 	}
+	a, whole := readStake(said.parts), readStake(want.parts)
 	if a.failed < 0 && !a.undecided || a.blocks != 1 || !slices.Contains(a.rest, wallet.Hex()) {
 		return wrong("which wallet, how many pools, and when: %q", said.parts)
 	}
-	same := answer{parts: a.rest}.equals(answer{parts: whole.rest})
-	if a.failed == 0 && a.unknown == 0 {
-		if len(a.atLeast) > 0 {
-			return wrong("all pools are read, and yet %q", said.parts)
-		}
-		return same
+	switch {
+	case a.failed != 0 || a.unknown > 0:
+	case len(a.atLeast) > 0:
+		return wrong("all pools are read, and yet %q", said.parts)
+	default:
+		return answer{parts: a.rest}.equals(answer{parts: whole.rest})
 	}
 	if got[fault.Chain] = Partial; a.undecided {
 		got[fault.Chain] = Undecided
@@ -127,6 +143,9 @@ func (c *Checker) checkPartly(a, whole stake, wallet common.Address) error {
 			return wrong("%s at least %q", what, amount)
 		}
 	}
+	if worth := number(a.worth).Sub(number(a.atLeast["staking"]).Mul(c.world.Quote.Price)); a.worth != "" && worth.Abs().GreaterThan(decimal.NewFromInt(1)) {
+		return wrong("%s HRLD are worth %s", a.atLeast["staking"], a.worth)
+	}
 	missing := 0
 	for _, part := range whole.rest {
 		if pool.MatchString(part) && !slices.Contains(a.rest, part) {
@@ -137,10 +156,12 @@ func (c *Checker) checkPartly(a, whole stake, wallet common.Address) error {
 	if a.failed > 0 && listed && missing > a.failed || a.undecided && (listed || len(a.atLeast) > 0) {
 		return wrong("%d pools are missing, %d are unread", missing, a.failed)
 	}
+	begins := func(part string, beginnings ...string) bool {
+		return slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(strings.ToLower(part), b) })
+	}
 	for _, part := range a.rest {
-		final := strings.HasPrefix(part, "Staking ") || strings.HasPrefix(part, "staking ") || strings.HasPrefix(part, "Exact ") || strings.EqualFold(part, "not staked")
-		ofTruth := slices.Contains(whole.rest, part) || strings.HasPrefix(part, "≈ $") || part == Unavailable("staked")
-		if !ofTruth || final && a.failed > 0 {
+		final := begins(part, "unstaking ", "ready to claim ") || a.failed > 0 && begins(part, "staking ", "exact ", "not staked")
+		if final || !slices.Contains(whole.rest, part) && part != Unavailable("staked") {
 			return wrong("%q is said while %d pools are unread, %d of withdrawals", part, a.failed, a.unknown)
 		}
 	}
