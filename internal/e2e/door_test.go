@@ -2,55 +2,60 @@ package e2e
 
 import (
 	"fmt"
-	"net/http"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/bwmarrin/discordgo"
 
+	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/services"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/fault"
 )
 
-// members and stakers are groups that people ask to join.
+// members and stakers are groups of Telegram that people ask to join.
 var (
 	members = faketelegram.Chat{ID: -1005, Type: "supergroup", Title: "MAT Holders"}
 	stakers = faketelegram.Chat{ID: -1006, Type: "supergroup", Title: "MAT Stakers"}
 )
 
-// operator may ask for the counts of the door.
-const operator = 7_999
-
-// door is a platform and services before a bot that answers join requests.
+// door is a platform and services before a bot on Redis that gives a role and, on Telegram,
+// answers requests to join.
 type door struct {
 	*testing.T
 	fakes    *fault.Fakes
 	platform *e2etest.Platform
+	redis    *miniredis.Miniredis
+	settings []string
 }
 
 func newDoor(t *testing.T, way e2etest.Way) *door {
 	t.Helper()
-	d := &door{T: t, fakes: fault.Start(t), platform: way.Open(t)}
+	d := &door{T: t, fakes: fault.Start(t), platform: way.Open(t), redis: miniredis.RunT(t)}
+	d.settings = e2etest.OnRedis(d.redis)
+	if way.OnDiscord {
+		d.platform.Discord.AddGuild(e2etest.GuildID, []fakediscord.Role{
+			{ID: "7", Name: "Staker", Position: 1}, {ID: "8", Name: "Herald", Position: 2, Permissions: discordgo.PermissionManageRoles},
+		}, "8")
+		d.settings = append(d.settings, "STAKER_ROLES=discord:"+e2etest.GuildID+":7")
+		return d
+	}
 	for _, group := range []faketelegram.Chat{members, stakers} {
 		d.platform.Telegram.GrantInvite(group.ID, true)
 		d.platform.Telegram.SetChat(faketelegram.ChatInfo{Chat: group, JoinByRequest: true})
 	}
+	d.platform.Telegram.GrantTags(e2etest.GroupID, true)
+	d.settings = append(d.settings, fmt.Sprintf("JOIN_CHATS=telegram:%d:registered,telegram:%d:staker", members.ID, stakers.ID),
+		fmt.Sprintf("STAKER_TAGS=telegram:%d:Staker", e2etest.GroupID))
 	return d
-}
-
-// settings returns those that open the door, and more.
-func (d *door) settings(more ...string) []string {
-	return append(more, fmt.Sprintf("JOIN_CHATS=telegram:%d:registered,telegram:%d:staker", members.ID, stakers.ID),
-		fmt.Sprint("OPERATORS=telegram:", operator))
 }
 
 // knock has a person ask to join a group; Telegram delivers that so many times.
 func (d *door) knock(p services.Person, group faketelegram.Chat, guarded bool, times int) {
-	user := e2etest.TelegramID(p)
+	user := d.platform.User(p)
 	d.platform.Deliver(user, times, func() { d.platform.Telegram.RequestJoin(group, faketelegram.Person(user), guarded) })
 }
 
@@ -74,15 +79,10 @@ func (d *door) await(want string) {
 func (d *door) told(p services.Person, text string) (told faketelegram.Sent) {
 	d.Helper()
 	e2etest.Eventually(d, text, func() bool {
-		for _, m := range d.platform.Telegram.Sent() {
-			if m.Chat != e2etest.TelegramID(p) {
-				continue
-			}
-			if told = m; strings.Contains(m.Text, text) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(d.platform.Telegram.Sent(), func(m faketelegram.Sent) bool {
+			told = m
+			return m.Chat == d.platform.User(p) && strings.Contains(m.Text, text)
+		})
 	})
 	return told
 }
@@ -95,14 +95,14 @@ func TestTheDoorLetsPeopleIn(t *testing.T) {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
 			d := newDoor(t, way)
-			w, bot := d.fakes.World, d.platform.Serve(d.fakes, d.settings()...)
-			d.knock(w.Newcomer, members, true, 1)
+			w, bot := d.fakes.World, d.platform.Serve(d.fakes, d.settings...)
+			d.knock(w.Newcomer, members, true, 2)
 			d.told(w.Newcomer, "You're in: MAT Holders")
 			d.knock(w.Unregistered, members, false, 1)
 			d.told(w.Unregistered, "you're not registered yet")
 			d.knock(w.Registered, stakers, false, 1)
 			question := d.told(w.Registered, "MAT Stakers: two things")
-			user := e2etest.TelegramID(w.Registered)
+			user := way.User(w.Registered)
 			d.platform.Deliver(user, 1, func() {
 				d.platform.Telegram.Push(faketelegram.Text(faketelegram.Private(user), faketelegram.Person(user), w.Staker.Hex()).ReplyingTo(question))
 			})
@@ -118,57 +118,25 @@ func TestTheDoorLetsPeopleIn(t *testing.T) {
 	}
 }
 
-// The bot stops or is killed while the partner takes its time, and the next one answers. By
-// webhook SIGKILL loses what was acknowledged.
-func TestARestartAnswersAJoinRequestOnce(t *testing.T) {
+// /help in a group or a server names the role there and the groups that can be joined, once
+// their names are known. In a server it has the list of all commands.
+func TestHelpNamesTheWayToARole(t *testing.T) {
 	t.Parallel()
-	for name, way := range map[string]e2etest.Way{"polling, SIGTERM": e2etest.Ways[0], "polling, SIGKILL": e2etest.Ways[0], "webhook, SIGTERM": e2etest.Ways[1]} {
-		t.Run(name, func(t *testing.T) {
+	for _, way := range e2etest.Ways {
+		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
 			d := newDoor(t, way)
-			d.fakes.Partner.SetFault(fault.Late(time.Second))
-			settings := d.settings(e2etest.OnRedis(miniredis.RunT(t))...)
-			first := d.platform.Start(binary(t), d.fakes, settings...)
-			d.knock(d.fakes.World.Newcomer, members, false, 2)
-			e2etest.Eventually(t, "the partner is asked", func() bool { return d.fakes.Partner.Requests() > 0 })
-			if strings.HasSuffix(name, "SIGTERM") {
-				first.Leave()
-			} else {
-				first.Kill()
+			d.platform.Serve(d.fakes, d.settings...)
+			want := []string{"/verify gets you Staker", "join on Telegram: MAT Holders · MAT Stakers"}
+			if way.OnDiscord {
+				want = []string{"gets you Staker", "mylogins"}
 			}
-			d.platform.Start(binary(t), d.fakes, settings...)
-			if d.await("approved"); !d.platform.Telegram.WaitAcknowledged(e2etest.Patience) {
-				t.Error("the request is not acknowledged")
-			}
-		})
-	}
-}
-
-// Both replicas get each delivery at the same moment.
-func TestTwoReplicasAnswerAJoinRequestOnce(t *testing.T) {
-	t.Parallel()
-	d := newDoor(t, e2etest.Ways[1])
-	settings := d.settings(e2etest.OnRedis(miniredis.RunT(t))...)
-	urls := []string{d.platform.Serve(d.fakes, settings...).URL, d.platform.Serve(d.fakes, settings...).URL}
-	w, telegram := d.fakes.World, d.platform.Telegram
-	for i, p := range []services.Person{w.Newcomer, w.Registered, w.Unregistered} {
-		telegram.RequestJoin(members, faketelegram.Person(e2etest.TelegramID(p)), i > 0)
-	}
-	var delivering sync.WaitGroup
-	for _, body := range telegram.Dequeue() {
-		for _, url := range urls {
-			delivering.Go(func() {
-				for status := 0; status != http.StatusOK && t.Context().Err() == nil; {
-					status, _ = telegram.Deliver(t.Context(), url+e2etest.WebhookPath, body)
-				}
+			user := int64(9000)
+			e2etest.Eventually(t, strings.Join(want, " and "), func() bool {
+				user++
+				text := d.platform.Ask(e2etest.Command{User: user, Group: true, Name: "help"}).Wait().Text
+				return !slices.ContainsFunc(want, func(part string) bool { return !strings.Contains(text, part) })
 			})
-		}
-	}
-	delivering.Wait()
-	d.told(w.Newcomer, "You're in")
-	d.told(w.Registered, "You're in")
-	d.told(w.Unregistered, "you're not registered yet")
-	if d.await("approved approved open"); len(telegram.Sent()) != 3 {
-		t.Errorf("%d messages, want one to each person", len(telegram.Sent()))
+		})
 	}
 }

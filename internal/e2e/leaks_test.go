@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/faketest"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/fault"
@@ -29,44 +31,32 @@ const (
 	redisPassword = "pass/word+of:redis"
 )
 
-// leakTest is a bot that reaches every service and platform through a proxy that can fail.
-// Its log redacts nothing, so that only errors that never held a secret pass.
+// leakTest is a bot whose services and platforms can fail. Its log redacts nothing, so that
+// only errors that never held a secret pass.
 type leakTest struct {
-	fakes                       *fault.Fakes
-	telegram, discord           *e2etest.Platform
-	services                    map[fault.Target]*fault.Proxy
-	telegramProxy, discordProxy *fault.Proxy
-	log                         logtest.Buffer
-	answers                     strings.Builder // in Discord
+	fakes             *fault.Fakes
+	telegram, discord *e2etest.Platform
+	log               logtest.Buffer
+	answers           strings.Builder // in Discord
 }
 
 // newLeakTest starts everything but the bot. Platforms call the bot if byHTTP is set.
 func newLeakTest(t *testing.T, byHTTP bool) *leakTest {
 	t.Helper()
-	l := &leakTest{fakes: fault.Start(t), services: map[fault.Target]*fault.Proxy{}, telegram: e2etest.Ways[0].Open(t), discord: e2etest.Ways[2].Open(t)}
+	l := &leakTest{fakes: fault.Start(t), telegram: e2etest.Ways[0].Open(t), discord: e2etest.Ways[2].Open(t)}
 	l.telegram.ByHTTP, l.discord.ByHTTP = byHTTP, byHTTP
-	l.telegram.Telegram.Start(e2etest.TelegramID(l.fakes.World.Registered))
+	l.telegram.Telegram.Start(l.telegram.User(l.fakes.World.Registered))
 	l.telegram.Telegram.GrantInvite(e2etest.GroupID, true)
 	l.telegram.Telegram.SetChat(faketelegram.ChatInfo{Chat: faketelegram.Group(e2etest.GroupID), JoinByRequest: true})
-	for _, target := range fault.Targets {
-		behind := l.fakes.At(target).URL()
-		if target == fault.Chain { // whose path is a secret
-			behind += "/"
-		}
-		l.services[target] = fault.NewProxy(t, behind)
-	}
-	l.telegramProxy, l.discordProxy = fault.NewProxy(t, l.telegram.Telegram.URL), fault.NewProxy(t, l.discord.Discord.URL())
 	return l
 }
 
-// settings returns settings with every secret and with the proxies' addresses. Nothing is
-// cached, so that every command asks its services.
+// settings returns settings with every secret. Nothing is cached, so that every command asks
+// its services.
 func (l *leakTest) settings(redisAddr string) []string {
 	settings := append(l.telegram.Settings(), l.discord.Settings()...)
 	settings = append(settings, e2etest.TTLs(time.Millisecond)...)
-	settings = append(settings,
-		"PARTNER_BASE_URL="+l.services[fault.Partner].URL, "PRICE_API_URL="+l.services[fault.Price].URL, "SUPPLY_URL="+l.services[fault.Supply].URL,
-		"EVM_RPC_URL="+secretURL(l.services[fault.Chain].URL), "TELEGRAM_API_URL="+l.telegramProxy.URL, "DISCORD_API_URL="+l.discordProxy.URL,
+	settings = append(settings, "EVM_RPC_URL="+secretURL(l.fakes.Chain.URL()),
 		"REDIS_URL="+(&url.URL{Scheme: "redis", User: url.UserPassword("default", redisPassword), Host: redisAddr}).String(),
 		fmt.Sprintf("JOIN_CHATS=telegram:%d:registered", e2etest.GroupID),
 		"STALE_FOR=0s", "UPSTREAM_TIMEOUT=300ms", "COMMAND_TIMEOUT=1s", "LOG_LEVEL=debug")
@@ -116,8 +106,8 @@ func TestNothingLeaksWhateverFails(t *testing.T) {
 			bot.AwaitReady(t)
 			for i, f := range fault.Echoes(l.fakes.Elsewhere()) {
 				if *leaksAll || i%2 == first {
-					l.cutServices(t, &f)
-					l.cutPlatforms(t, &f)
+					l.cutServices(t, f)
+					l.cutPlatforms(t, f)
 				}
 			}
 			// The values are floats, in whose digits any number can be found.
@@ -150,11 +140,11 @@ func (l *leakTest) mustBeClean(t *testing.T) {
 
 // cutServices gives every command on both platforms while every service fails, and waits for
 // each answer.
-func (l *leakTest) cutServices(t *testing.T, f *fault.Echo) {
+func (l *leakTest) cutServices(t *testing.T, f fault.Echo) {
 	t.Helper()
-	for _, service := range l.services {
-		service.Arm(f, "")
-		defer service.Arm(nil, "")
+	for _, target := range fault.Targets {
+		l.fakes.At(target).SetFault(f.Fault())
+		defer l.fakes.At(target).SetFault(fault.Fault{})
 	}
 	wallet := l.fakes.World.Staker.Hex()
 	knocked := l.knock()
@@ -176,43 +166,39 @@ func (l *leakTest) cutServices(t *testing.T, f *fault.Echo) {
 // knock has the registered person ask to join the group, and returns the number of the
 // request.
 func (l *leakTest) knock() (request int) {
-	telegram, user := l.telegram.Telegram, e2etest.TelegramID(l.fakes.World.Registered)
+	telegram, user := l.telegram.Telegram, l.telegram.User(l.fakes.World.Registered)
 	telegram.CloseJoin(e2etest.GroupID, user, faketelegram.JoinWithdrawn)
 	l.telegram.Deliver(user, 1, func() { telegram.RequestJoin(faketelegram.Group(e2etest.GroupID), faketelegram.Person(user), true) })
 	return len(telegram.JoinRequests()) - 1
 }
 
 // cutPlatforms gives commands while the platforms fail, until each kind of call has failed.
-func (l *leakTest) cutPlatforms(t *testing.T, f *fault.Echo) {
+func (l *leakTest) cutPlatforms(t *testing.T, f fault.Echo) {
 	t.Helper()
-	met := func(proxy *fault.Proxy, call string) {
+	telegram, discord, echo := l.telegram.Telegram, l.discord.Discord, faketest.Fault{Answer: f}
+	meets := func(method string, act func()) {
 		t.Helper()
-		e2etest.Eventually(t, f.Name+": "+call, func() bool { return proxy.HasMet(call) })
+		telegram.Break(method, echo)
+		defer telegram.Break(method, faketest.Fault{})
+		before := len(telegram.Calls(method))
+		act()
+		e2etest.Eventually(t, f.Name+": "+method, func() bool { return len(telegram.Calls(method)) > before })
 	}
-	// Updates still arrive, so that there is something to answer.
-	l.telegramProxy.Arm(f, "sendMessage")
-	l.discordProxy.Arm(f, "")
-	l.ask(l.telegram, e2etest.Command{Name: "price", Argument: typed})
-	met(l.telegramProxy, "sendMessage")
-	l.telegramProxy.Arm(f, "answerChatJoinRequestQuery")
-	l.knock()
-	met(l.telegramProxy, "answerChatJoinRequestQuery")
-	if !l.telegram.ByHTTP {
-		l.ask(l.discord, e2etest.Command{Name: "price"})
-		met(l.discordProxy, "callback")
-		l.telegramProxy.Arm(f, "")
-		l.ask(l.telegram, e2etest.Command{Name: "price"}) // ends a poll that is under way
-		met(l.telegramProxy, "getUpdates")
+	meets("sendMessage", func() { l.ask(l.telegram, e2etest.Command{Name: "price", Argument: typed}) })
+	meets("answerChatJoinRequestQuery", func() { l.knock() })
+	if l.telegram.ByHTTP {
+		return
 	}
-	l.telegramProxy.Arm(nil, "")
-	l.discordProxy.Arm(nil, "")
+	discord.Break(fakediscord.Callback, echo)
+	before := discord.Calls(fakediscord.Callback)
+	l.ask(l.discord, e2etest.Command{Name: "price"})
+	e2etest.Eventually(t, f.Name+": callback", func() bool { return discord.Calls(fakediscord.Callback) > before })
+	discord.Break(fakediscord.Callback, faketest.Fault{})
+	meets("getUpdates", func() { l.ask(l.telegram, e2etest.Command{Name: "price"}) }) // which ends a poll that is under way
 }
 
 // ask has the registered person give a command in a group.
 func (l *leakTest) ask(platform *e2etest.Platform, c e2etest.Command) *e2etest.Asked {
-	c.User, c.Group = e2etest.TelegramID(l.fakes.World.Registered), true
-	if platform.OnDiscord {
-		c.User, _ = strconv.ParseInt(l.fakes.World.Registered.UID("Discord"), 10, 64)
-	}
+	c.User, c.Group = platform.User(l.fakes.World.Registered), true
 	return platform.Ask(c)
 }

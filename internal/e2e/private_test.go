@@ -1,13 +1,9 @@
 package e2e
 
 import (
-	"flag"
-	"fmt"
-	"math/rand/v2"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"herald/internal/chat"
 	"herald/internal/demo/fake/services"
@@ -16,211 +12,142 @@ import (
 	"herald/internal/words"
 )
 
-var privateDraw = flag.Duration("private.draw", time.Second, "how long each way in draws commands, presses and failures")
+const serviceName = "Zebra Passport"
 
-// maxDraw bounds how long a way in draws until every kind of answer was there. Most take
-// less than a second; a circuit that is open hides answers for seconds.
-const maxDraw = time.Minute
+// shown is a text that one reader was shown, or everybody if reader is 0.
+type shown struct {
+	reader int64
+	text   string
+}
 
-// A member, a moderator and a stranger type commands, press buttons that are there or
-// forged, and reply to questions, in groups and in private, while services fail. Nobody
-// is ever shown a DID. Others are shown no login, no account, no verdict of a private
-// command, and nothing of the wallet that only private commands name.
+// In a group a member and a stranger give every private command, press every button below
+// the answers, and send forged presses below a public one, while services answer and while
+// they fail. Nobody is shown a DID, and nobody else a login, an account, a verdict or the
+// wallet.
 func TestNobodySeesWhatIsPrivateToAnother(t *testing.T) {
-	for name, way := range map[string]struct {
-		language string
-		byHTTP   bool
-	}{
-		"polling and gateway, in English":      {"en", false},
-		"webhook and interactions, in Russian": {"ru", true},
-	} {
-		t.Run(name, func(t *testing.T) {
+	t.Parallel()
+	for _, way := range e2etest.Ways {
+		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
-			a := newAudience(t, way.language, way.byHTTP)
-			began := time.Now()
-			for !t.Failed() && (time.Since(began) < *privateDraw || len(a.unseen()) > 0 && time.Since(began) < maxDraw) {
-				pick([]func(services.Person){
-					a.failServices, a.telegram.command, a.telegram.ephemeral, a.telegram.reply, a.telegram.press, a.telegram.knock, a.discord.command, a.discord.press,
-				})(pick(a.people()))
+			fakes, platform, language := fault.Start(t), way.Open(t), map[bool]string{false: "en", true: "ru"}[way.ByHTTP]
+			bot := platform.Serve(fakes, "CHAT_LANGUAGE="+language, "SERVICE_NAME="+serviceName, "EXPLORER_URL=https://explorer.example",
+				"STALE_FOR=0s", "RATE_LIMIT_USER=1000", "RATE_LIMIT_CHAT=1000")
+			w := fakes.World
+			member, stranger := way.User(w.Registered), way.User(w.Unregistered) // who has not started the bot
+			if !way.OnDiscord {
+				platform.Telegram.Start(member)
 			}
-			if unseen := a.unseen(); len(unseen) > 0 {
-				t.Errorf("never seen, and so never judged: %q; seen %v", unseen, a.seen)
+			all := askPrivately(platform, fakes, member, stranger)
+			bot.Stop()
+			if err := bot.Leave(); err != nil {
+				t.Fatal(err)
+			}
+			told, others := 0, 0
+			for _, s := range everythingShown(platform, all) {
+				switch {
+				case s.reader != member:
+					others++
+					mustNotTell(t, s, secretsOf(way, w, s.reader == 0))
+				case strings.Contains(s.text, w.Logins[0].Dapp) || strings.Contains(s.text, w.Staker.Hex()):
+					told++
+				}
+			}
+			if told < 3 || others < 10 {
+				t.Errorf("nothing was judged: %d private answers, %d texts for others", told, others)
 			}
 		})
 	}
 }
 
-// pick returns one of all at random.
-func pick[T any](all []T) T { return all[rand.IntN(len(all))] }
-
-// pickNewest returns one of the twenty newest of all at random. It returns false if all
-// is empty.
-func pickNewest[T any](all []T) (one T, ok bool) {
-	if len(all) == 0 {
-		return one, false
-	}
-	return pick(all[max(0, len(all)-20):]), true
-}
-
-// oneIn reports true once in n times.
-func oneIn(n int) bool { return rand.IntN(n) == 0 }
-
-// audience is the people on both platforms of one bot, and what they are shown.
-type audience struct {
-	*testing.T
-	fakes    *fault.Fakes
-	telegram *telegramAudience
-	discord  *discordAudience
-	verdicts []string
-	personal []string
-	seen     map[string]int // by platform and kind
-}
-
-const serviceName = "Zebra Passport"
-
-// listedGroup and listedServer are in MODERATOR_CHATS; the others are not.
-const (
-	listedGroup, otherGroup   = -1001, -1002
-	listedServer, otherServer = "41", "42"
-)
-
-func newAudience(t *testing.T, language string, byHTTP bool) *audience {
-	a := &audience{T: t, fakes: fault.Start(t), seen: map[string]int{}, verdicts: verdicts()}
-	for _, p := range a.people() {
-		a.personal = append(a.personal, p.UID("Telegram"), p.UID("Discord"))
-	}
-	wallet := a.wallet()
-	a.personal = append(a.personal, wallet, strings.ToLower(wallet), wallet[:6], "1,012,345", "1 012 345")
-	telegram, discord := e2etest.Ways[0].Open(t), e2etest.Ways[2].Open(t)
-	telegram.ByHTTP, discord.ByHTTP = byHTTP, byHTTP
-	a.telegram, a.discord = newTelegramAudience(a, telegram.Telegram), &discordAudience{audience: a, fake: discord.Discord}
-	bot := e2etest.ServeReady(t, a.fakes, append(append(telegram.Settings(), discord.Settings()...), "CHAT_LANGUAGE="+language, "SERVICE_NAME="+serviceName,
-		"EXPLORER_URL=https://explorer.example", "STAKING_PENDING_METHOD="+services.PendingMethod, "STALE_FOR=0s",
-		fmt.Sprintf("JOIN_CHATS=telegram:%d:registered,telegram:%d:staker", members.ID, stakers.ID),
-		fmt.Sprintf("MODERATOR_CHATS=telegram:%d,discord:%s", listedGroup, listedServer))...)
-	if byHTTP {
-		a.telegram.hook, a.discord.hook = bot.URL+e2etest.WebhookPath, bot.URL+e2etest.InteractionsPath
-	}
-	return a
-}
-
-// wallet returns the wallet that only private commands name. Public ones name the idle
-// wallet.
-func (a *audience) wallet() string { return a.fakes.World.Staker.Hex() }
-
-// people returns a member with logins, a moderator and a stranger.
-func (a *audience) people() []services.Person {
-	w := a.fakes.World
-	return []services.Person{w.Registered, w.Newcomer, w.Unregistered}
-}
-
-// person returns who has an account on the platform, or nil.
-func (a *audience) person(platform, uid string) *services.Person {
-	for _, p := range a.people() {
-		if p.UID(platform) == uid {
-			return &p
+// askPrivately asks everything, once while all services answer and once while all fail.
+func askPrivately(platform *e2etest.Platform, fakes *fault.Fakes, member, stranger int64) (all []*e2etest.Asked) {
+	wallet := fakes.World.Staker.Hex()
+	for _, f := range []fault.Fault{{}, fault.Answer(500, "text/html", "down")} {
+		for _, target := range fault.Targets {
+			fakes.At(target).SetFault(f)
 		}
-	}
-	return nil
-}
-
-// failServices makes one service fail, or heals all.
-func (a *audience) failServices(services.Person) {
-	f := pick([]fault.Fault{
-		{}, {}, fault.Answer(500, "text/html", "down"), fault.Answer(200, "application/json", "{}"), fault.Answer(429, "text/plain", ""),
-	})
-	failing := pick(fault.Targets)
-	for _, target := range fault.Targets {
-		if target == failing || f.Name == "" {
-			a.fakes.At(target).SetFault(f)
-		}
-	}
-}
-
-// line returns a command with its arguments.
-func (a *audience) line() []string {
-	idle, registered, wallet := a.fakes.World.Idle.Hex(), a.fakes.World.Registered.UID("Telegram"), a.wallet()
-	return pick([][]string{
-		{"staked", idle}, {"price"}, {"price", "7d"}, {"supply"}, {"status"}, {"help"}, {"start"}, {"moon"},
-		{"staked"}, {"staked", "0x12"}, {"mylogins"}, {"mylogins"}, {"mylogins", "2"}, {"mylogins", "x"},
-		{"exists"}, {"exists", registered}, {"exists", "telegram", registered}, {"exists", "EVM", wallet}, {"exists", "x"},
-		{"verify"}, {"verify", wallet}, {"verify", idle}, {"verify", registered, wallet}, {"verify", "0x12"},
-	})
-}
-
-// state returns what one of the buttons hands back, or a forged state.
-func (a *audience) state(buttons []string) string {
-	if len(buttons) > 0 && oneIn(2) {
-		return pick(buttons)
-	}
-	registered, wallet := a.fakes.World.Registered.UID("Telegram"), a.wallet()
-	forged := []string{"0 e 0 mylogins", "1 e", strings.Repeat("x", 64)}
-	for _, command := range []string{
-		"mylogins", "mylogins 2", "exists", "exists " + registered, "verify " + wallet, "verify " + registered, "staked", "price",
-		"exists Telegram " + registered, "moon",
-	} {
-		forged = append(forged, "1 e 0 "+command, "1 n 0 "+command)
-	}
-	return pick(forged)
-}
-
-// see checks a text that the bot has shown to reader, or to everybody if reader is nil.
-func (a *audience) see(platform, how string, reader *services.Person, text string) {
-	w := a.fakes.World
-	text = e2etest.Plain(text)
-	not := func(what string, private ...string) {
-		for _, p := range private {
-			if strings.Contains(text, p) {
-				a.Errorf("%s: %s shows %s %q: %q", platform, how, what, p, text)
+		public := platform.Ask(e2etest.Command{User: stranger, Group: true, Name: "help"})
+		public.Wait()
+		all = append(all, public)
+		for _, c := range []e2etest.Command{
+			{Name: "mylogins"}, {Name: "exists"}, {Name: "verify"}, {Name: "verify", Argument: wallet}, {Name: "forget"},
+			{Name: "mylogins", Ephemeral: true}, {Name: "verify", Argument: wallet, Ephemeral: true},
+		} {
+			for _, c.User = range []int64{member, stranger} {
+				c.Group, c.Ephemeral = true, c.Ephemeral && !platform.OnDiscord
+				asked := platform.Ask(c)
+				asked.Wait()
+				all = append(all, asked)
+				if c.User == stranger || c.Ephemeral {
+					continue
+				}
+				for _, state := range asked.States() {
+					all = append(all, asked.Press(member, state))
+				}
 			}
 		}
-	}
-	not("a DID", w.Registered.DID, w.Newcomer.DID, w.Registered.DID[len("did:"):])
-	if reader == nil || reader.DID != w.Registered.DID {
-		for _, login := range w.Logins {
-			not("another the login", login.Dapp)
+		for _, state := range []string{
+			"mylogins", "mylogins 2", "exists", "exists Telegram " + fakes.World.Registered.UID("Telegram"), "verify " + wallet, "save " + wallet, "forget", "details",
+		} {
+			all = append(all, public.Press(member, "1 e 0 "+state), public.Press(member, "1 n 0 "+state),
+				public.Press(stranger, "1 e 0 "+state), public.Press(stranger, "1 n 0 "+state))
 		}
 	}
-	if reader != nil && reader.DID == "" { // the stranger is no moderator
-		not("a stranger the account", w.Registered.UID(platform))
-	}
-	if reader == nil {
-		a.seen[platform+": public"]++
-		not("everybody", a.personal...)
-		text = strings.ToLower(text)
-		not("everybody the verdict", a.verdicts...)
-		return
-	}
-	if slices.ContainsFunc(a.verdicts, func(v string) bool { return strings.Contains(strings.ToLower(text), v) }) {
-		a.seen[platform+": a verdict"]++
-	}
-	if strings.Contains(text, w.Logins[0].Dapp) {
-		a.seen[platform+": logins"]++
-	}
-}
-
-// unseen returns the kinds of answers that were never there.
-func (a *audience) unseen() []string {
-	return slices.DeleteFunc([]string{
-		"Telegram: public", "Telegram: a verdict", "Telegram: logins", "Telegram: a question was answered", "Telegram: a button was pressed",
-		"Telegram: an ephemeral answer", "Telegram: a request to join was answered",
-		"Discord: public", "Discord: a verdict", "Discord: logins", "Discord: a button was pressed",
-	}, func(kind string) bool { return a.seen[kind] > 0 })
-}
-
-// verdicts returns what only answers to private commands say, in every language and in
-// lower case.
-func verdicts() (all []string) {
-	for _, l := range chat.Languages() {
-		for _, platform := range []string{"Telegram", "Discord", "EVM"} {
-			for _, key := range []string{
-				"join.no", "exists.no", "exists.you.yes", "exists.you.no", "exists.they.yes", "exists.they.no", "logins.none_text",
-				"verify.you.yes", "verify.you.no", "verify.they.yes", "verify.they.no",
-			} {
-				said := words.Say(l, chat.SayWith(key, chat.Values{"platform": chat.Plain(platform), "service": chat.Plain(serviceName)}))
-				all = append(all, strings.ToLower(e2etest.Plain(said)))
-			}
-		}
+	for _, asked := range all {
+		asked.Wait()
 	}
 	return all
+}
+
+// everythingShown returns all that the platform showed while all was asked.
+func everythingShown(platform *e2etest.Platform, all []*e2etest.Asked) (seen []shown) {
+	if !platform.OnDiscord {
+		for _, s := range platform.Telegram.Seen() {
+			seen = append(seen, shown{s.Reader, s.Text})
+		}
+		return seen
+	}
+	for _, asked := range all {
+		for _, m := range asked.Pending.Shown() {
+			s := shown{text: m.Everything()}
+			if m.Ephemeral {
+				s.reader, _ = strconv.ParseInt(m.SeenBy, 10, 64)
+			}
+			seen = append(seen, s)
+		}
+	}
+	return seen
+}
+
+// secretsOf returns what only the member may read. A stranger is told their own verdicts.
+func secretsOf(way e2etest.Way, w services.World, everybody bool) []string {
+	secrets := []string{
+		w.Registered.DID, w.Registered.DID[len("did:"):], w.Newcomer.DID, strconv.FormatInt(way.User(w.Registered), 10),
+	}
+	for _, login := range w.Logins {
+		secrets = append(secrets, login.Dapp)
+	}
+	if !everybody {
+		return secrets
+	}
+	secrets = append(secrets, w.Staker.Hex(), strings.ToLower(w.Staker.Hex()), w.Staker.Hex()[:6], strconv.FormatInt(way.User(w.Unregistered), 10), "1,012,345", "1 012 345")
+	for _, l := range chat.Languages() {
+		for _, platform := range []string{"Telegram", "Discord", "EVM"} {
+			for _, key := range []string{"exists.no", "exists.you.yes", "exists.you.no", "logins.none_text", "verify.you.yes", "verify.you.no"} {
+				said := words.Say(l, chat.SayWith(key, chat.Values{"platform": chat.Plain(platform), "service": chat.Plain(serviceName)}))
+				secrets = append(secrets, e2etest.Plain(said))
+			}
+		}
+	}
+	return secrets
+}
+
+func mustNotTell(t *testing.T, s shown, secrets []string) {
+	t.Helper()
+	text := e2etest.Plain(s.text)
+	for _, secret := range secrets {
+		if strings.Contains(strings.ToLower(text), strings.ToLower(secret)) {
+			t.Errorf("reader %d is shown %q: %q", s.reader, secret, text)
+		}
+	}
 }

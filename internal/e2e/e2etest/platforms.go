@@ -1,13 +1,11 @@
 package e2etest
 
 import (
-	"strconv"
 	"testing"
 
 	"github.com/alicebob/miniredis/v2"
 
 	"herald/internal/demo/fake/discordtest"
-	"herald/internal/demo/fake/services"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/e2e/fault"
@@ -37,15 +35,6 @@ const redisPatience = "?read_timeout=1s"
 // OnRedis returns the settings of a bot that shares its state in redis.
 func OnRedis(redis *miniredis.Miniredis) []string {
 	return []string{"REDIS_URL=redis://" + redis.Addr() + redisPatience}
-}
-
-// TelegramID returns a person's user ID on Telegram.
-func TelegramID(p services.Person) int64 {
-	id, err := strconv.ParseInt(p.UID("Telegram"), 10, 64)
-	if err != nil {
-		panic(err)
-	}
-	return id
 }
 
 // Everything holds every service that can be configured, and the settings for them.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/discordtest"
+	"herald/internal/demo/fake/services"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/e2e/fault"
@@ -31,6 +33,19 @@ var Ways = []Way{
 	{Name: "telegram webhook", ByHTTP: true},
 	{Name: "discord gateway", OnDiscord: true},
 	{Name: "discord over http", OnDiscord: true, ByHTTP: true},
+}
+
+// User returns a person's ID on the platform.
+func (w Way) User(p services.Person) int64 {
+	uid := p.UID("Telegram")
+	if w.OnDiscord {
+		uid = p.UID("Discord")
+	}
+	id, err := strconv.ParseInt(uid, 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return id
 }
 
 // Platform is a stand-in of Telegram or Discord, and calls the bot if its way is by HTTP.
@@ -140,6 +155,7 @@ type Asked struct {
 	Message  int64
 	Pending  *fakediscord.Pending
 	platform *Platform
+	pressID  string // of a press on Telegram
 }
 
 // OnDiscord reports whether the command was asked there.
@@ -162,7 +178,14 @@ func (p *Platform) Ask(c Command) *Asked {
 	p.t.Helper()
 	a := &Asked{Command: c, At: time.Now(), platform: p}
 	if p.OnDiscord {
-		p.interact(a)
+		i := fakediscord.Interaction{Command: c.Name, UserID: strconv.FormatInt(c.User, 10)}
+		if c.Group {
+			i.GuildID = GuildID
+		}
+		if c.Argument != "" {
+			i.Options = map[string]string{"wallet": c.Argument}
+		}
+		p.interact(a, i)
 		return a
 	}
 	text, chat := "/"+c.Name, faketelegram.Private(c.User)
@@ -253,15 +276,37 @@ func (p *Platform) at(path string) string {
 	return p.url + path
 }
 
-func (p *Platform) interact(a *Asked) {
+// Press has somebody press a button under the answer, which may have no button of this
+// state. It does not wait for what comes.
+func (a *Asked) Press(user int64, state string) *Asked {
+	p := a.platform
 	p.t.Helper()
-	i := fakediscord.Interaction{Command: a.Name, UserID: strconv.FormatInt(a.User, 10)}
-	if a.Group {
-		i.GuildID = GuildID
+	press := &Asked{Command: Command{User: user, Group: a.Group, Name: state}, At: time.Now(), platform: p}
+	if p.OnDiscord {
+		p.interact(press, a.Pending.Press(strconv.FormatInt(user, 10), state))
+		return press
 	}
-	if a.Argument != "" {
-		i.Options = map[string]string{"wallet": a.Argument}
+	card := a.sent()[0]
+	p.Deliver(user, 1, func() { press.pressID = p.Telegram.Press(user, faketelegram.ChatOf(card.Chat), card.ID, state) })
+	return press
+}
+
+// States returns what the buttons under the answer hand back.
+func (a *Asked) States() (all []string) {
+	if a.OnDiscord() {
+		for _, b := range slices.Concat(a.Pending.Answer().Buttons...) {
+			all = append(all, b.CustomID)
+		}
+	} else {
+		for _, b := range slices.Concat(a.sent()[0].Markup.Rows...) {
+			all = append(all, b.Data)
+		}
 	}
+	return slices.DeleteFunc(all, func(state string) bool { return state == "" })
+}
+
+func (p *Platform) interact(a *Asked, i fakediscord.Interaction) {
+	p.t.Helper()
 	for range max(1, a.Times) {
 		var body []byte
 		var err error
@@ -278,8 +323,9 @@ func (p *Platform) interact(a *Asked) {
 	}
 }
 
-// Answers returns the messages that answer the command so far. In a group of Telegram a
-// private answer is followed by a notice in the group.
+// Answers returns the messages that answer the command so far, or what tells the user that
+// a press on Telegram is answered. In a group of Telegram a private answer is followed by a
+// notice in the group.
 func (a *Asked) Answers() (all []Answer) {
 	if a.OnDiscord() {
 		answer := a.Pending.Answer()
@@ -291,13 +337,22 @@ func (a *Asked) Answers() (all []Answer) {
 		}
 		return all
 	}
-	for _, m := range a.platform.Telegram.Sent() {
-		private := m.Chat == a.User
-		if !m.At.Before(a.At) && (private || m.ReplyTo == a.Message) {
-			all = append(all, Answer{Text: m.Text, Private: private && a.Group, After: m.At.Sub(a.At)})
+	for _, m := range a.sent() {
+		all = append(all, Answer{Text: m.Text, Private: m.Chat == a.User && a.Group, After: m.At.Sub(a.At)})
+	}
+	for _, n := range a.platform.Telegram.Notices() {
+		if n.ID == a.pressID {
+			all = append(all, Answer{Text: n.Text, Private: true})
 		}
 	}
 	return all
+}
+
+// sent returns the messages that answer a command on Telegram.
+func (a *Asked) sent() []faketelegram.Sent {
+	return slices.DeleteFunc(a.platform.Telegram.Sent(), func(m faketelegram.Sent) bool {
+		return a.pressID != "" || m.At.Before(a.At) || m.Chat != a.User && m.ReplyTo != a.Message
+	})
 }
 
 // Wait blocks until the first answer is there, and returns it.

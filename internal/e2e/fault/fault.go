@@ -1,5 +1,5 @@
 // Package fault makes the stand-ins of internal/demo/fake/services fail in the ways that Of
-// lists, and has a Proxy that can fail for any other server. Only tests may import it.
+// lists. An Echo is a fault of any server. Only tests may import it.
 package fault
 
 import (
@@ -248,6 +248,13 @@ func (s *Service) Requests() int64 { return s.requests.Load() }
 // SetFault replaces the service's fault from the next request on; the zero Fault ends it. A
 // fault that Of lists for one target must not be set for another.
 func (s *Service) SetFault(f Fault) { s.fault.Store(&f) }
+
+// Right serves the service's right answers at another URL until the test ends.
+func (s *Service) Right(t testing.TB) (url string) {
+	server := httptest.NewServer(s.right)
+	t.Cleanup(server.Close)
+	return server.URL
+}
 
 // Failing reports whether its fault leaves no way to the right answer.
 func (s *Service) Failing() bool {

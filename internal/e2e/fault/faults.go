@@ -97,24 +97,15 @@ func partnerFaults() []Fault {
 	ahead := func() time.Time { return time.Now().Add(time.Hour) }
 	return []Fault{
 		{Name: "clock an hour fast", Effect: Answerable, serve: altered(func(p *services.Partner, _ services.World) { p.Now = ahead })},
-		{Name: "signature refused", Reason: Denied, serve: altered(func(p *services.Partner, _ services.World) { p.SecretKey += "x" })},
-		{Name: "code 40001", Reason: Rejected, serve: replaced(`"code":0`, `"code":40001`)},
-		{Name: "data of a wrong type", serve: replaced(`"data":.*,"message"`, `"data":"x","message"`)},
 	}
 }
 
 func priceFaults() []Fault {
-	code := func(code string, why Reason, wait time.Duration) Fault {
-		return Fault{Name: "200 with error code " + code, Reason: why, Wait: wait, serve: replaced(`"error_code":0`, `"error_code":`+code)}
-	}
 	return []Fault{
 		{Name: "entries in lists, as in version 2", Effect: Answerable, serve: replaced(`"data":{("[^"]*"):(.*)}}$`, `"data":{$1:[$2]}}`)},
-		{Name: "another coin", serve: replaced(`"id":`+services.TokenID+`(.*"symbol":)"[^"]*"`, `"id":1$1"OTHR"`)},
 		{Name: "price null", Reason: NoData, serve: replaced(`"price":[^,]*`, `"price":null`)},
-		code("500", Unreachable, 0),
-		code("1001", Denied, time.Minute),
-		code("1008", Limited, time.Minute),
-		code("1009", UsedUp, time.Minute), // longer, by the time of day
+		// The wait is longer, by the time of day.
+		{Name: "200 with error code 1009", Reason: UsedUp, Wait: time.Minute, serve: replaced(`"error_code":0`, `"error_code":1009`)},
 	}
 }
 
@@ -136,7 +127,6 @@ func supplyFaults() []Fault {
 		answer("circulating above total", Unanswerable, func(s core.Supply) (total, circulating string) {
 			return s.Circulating.String(), s.Total.String()
 		}),
-		{Name: "an error beside data", serve: answerJSON(`{"error":"upstream failed","data":5}`)},
 	}
 }
 
@@ -162,11 +152,9 @@ func chainFaults() []Fault {
 	node := func(name string, effect Effect, why Reason, alter func(*services.Node, services.World)) Fault {
 		return Fault{Name: name, Effect: effect, Reason: why, serve: altered(alter)}
 	}
-	every := func(other services.Contract) func(*services.Node, services.World) {
-		return func(n *services.Node, w services.World) {
-			for _, pool := range w.Pools {
-				*n = with(*n, other, pool.Address)
-			}
+	everyReverts := func(n *services.Node, w services.World) {
+		for _, pool := range w.Pools {
+			*n = with(*n, reverts, pool.Address)
 		}
 	}
 	return []Fault{
@@ -178,8 +166,7 @@ func chainFaults() []Fault {
 		node("a pool with a stake reverts", OnePoolUnread, "", func(n *services.Node, w services.World) {
 			*n = with(*n, reverts, w.Staked[1].Pool.Address)
 		}),
-		node("every pool reverts", Unanswerable, Rejected, every(reverts)),
-		node("every pool without code", Unanswerable, "", every(nil)),
+		node("every pool reverts", Unanswerable, Rejected, everyReverts),
 		node("no multicall", Answerable, "", func(n *services.Node, _ services.World) { *n = with(*n, nil, services.MulticallAddress) }),
 		{Name: "batch answered by one error", Effect: Answerable, serve: func(x exchange) {
 			if bytes.HasPrefix(x.body, []byte("[")) {
@@ -188,7 +175,6 @@ func chainFaults() []Fault {
 			}
 			with(x.service.right.(services.Node), nil, services.MulticallAddress).ServeHTTP(x.w, x.r)
 		}},
-		{Name: "error -32005", Reason: Limited, serve: answerJSON(`{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"request rate limited"}}`)},
 	}
 }
 

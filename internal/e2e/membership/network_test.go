@@ -27,7 +27,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
-	"herald/internal/demo/fake"
+	"herald/internal/demo/fake/faketest"
 )
 
 // worlds holds the *world of each domain.
@@ -59,7 +59,7 @@ func TestMain(m *testing.M) {
 
 // serveIn serves h on n until the returned function is called, which blocks until all
 // connections are closed.
-func serveIn(n *fake.Network, h http.Handler) (stop func()) {
+func serveIn(n *faketest.Network, h http.Handler) (stop func()) {
 	server := &http.Server{Handler: h}
 	served := make(chan struct{})
 	go func() {

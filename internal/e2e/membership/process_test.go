@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"herald/internal/app"
-	"herald/internal/demo/fake"
+	"herald/internal/demo/fake/faketest"
 	"herald/internal/secret/logtest"
 )
 
@@ -18,7 +18,7 @@ type process struct {
 	w     *world
 	label string
 	// network is the one of its HTTP_ADDR.
-	network *fake.Network
+	network *faketest.Network
 	gate    *gate // nil without Redis
 	log     logtest.Buffer
 	stop    context.CancelFunc
@@ -60,7 +60,7 @@ func (w *world) start() *process {
 	if w.faultOf("store") != "" {
 		w.breakStore(false)
 	}
-	p := &process{w: w, network: fake.NewNetwork(), ended: make(chan struct{})}
+	p := &process{w: w, network: faketest.NewNetwork(), ended: make(chan struct{})}
 	w.locked(func() {
 		p.label = fmt.Sprintf("p%d", len(w.processes))
 		if w.redis != nil {

@@ -20,9 +20,9 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/ethereum/go-ethereum/common"
 
-	"herald/internal/demo/fake"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/discordtest"
+	"herald/internal/demo/fake/faketest"
 	"herald/internal/demo/fake/services"
 	"herald/internal/demo/fake/telegramtest"
 )
@@ -57,7 +57,7 @@ type world struct {
 	name     string
 	rand     *rand.Rand
 	begun    time.Time
-	network  *fake.Network
+	network  *faketest.Network
 	fakes    *services.Fakes
 	discord  *discordtest.Server
 	telegram *telegramtest.Server
@@ -141,7 +141,7 @@ func play(t *testing.T, seed uint64, options options, script func(w *world)) {
 func newWorld(t *testing.T, seed uint64, o options, dir string) *world {
 	w := &world{
 		T: t, name: fmt.Sprintf("world%d.test", worldCount.Add(1)), rand: rand.New(rand.NewPCG(seed, 1)), begun: time.Now(),
-		network: fake.NewNetwork(), fakes: services.New(), telegram: telegramtest.NewInMemory(t), discord: discordtest.NewOn(fake.NewNetwork()),
+		network: faketest.NewNetwork(), fakes: services.New(), telegram: telegramtest.NewInMemory(t), discord: discordtest.NewOn(faketest.NewNetwork()),
 		dir: dir, stakes: map[common.Address][]stake{}, owners: map[common.Address]string{}, faults: map[string]fault{}, hadFault: map[string]bool{},
 	}
 	worlds.Store(w.name, w)

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -23,21 +22,14 @@ func between(r *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(r.Int64N(int64(most-least)))
 }
 
-// fail starts loops in which everything fails at times. They end when ctx is done, and
-// leave nothing failing.
-func (s *soak) fail(ctx context.Context, loops *sync.WaitGroup, seed uint64) {
-	stream := uint64(100)
-	start := func(loop func(context.Context, *rand.Rand)) {
-		stream++
-		r := rand.New(rand.NewPCG(seed, stream))
-		loops.Go(func() { loop(ctx, r) })
+// fail begins loops in which everything fails at times. They leave nothing failing.
+func (s *soak) fail(begin func(stream uint64, loop func(context.Context, *rand.Rand))) {
+	for i, target := range fault.Targets {
+		begin(100+uint64(i), func(ctx context.Context, r *rand.Rand) { s.failService(ctx, target, r) })
 	}
-	for _, target := range fault.Targets {
-		start(func(ctx context.Context, r *rand.Rand) { s.failService(ctx, target, r) })
-	}
-	start(s.failTelegram)
-	start(s.failDiscord)
-	start(s.failRedis)
+	begin(200, s.failTelegram)
+	begin(201, s.failDiscord)
+	begin(202, s.failRedis)
 }
 
 func (s *soak) failService(ctx context.Context, target fault.Target, r *rand.Rand) {
@@ -56,11 +48,11 @@ func (s *soak) failService(ctx context.Context, target fault.Target, r *rand.Ran
 // listening are the calls by which updates arrive.
 var listening = []string{"getUpdates", "getWebhookInfo", "setWebhook"}
 
-// showing are the calls that show a message; answering are the calls that answer a press,
-// an inline query or a request to join.
+// showing are the calls that show a message; answering are the calls that answer a press
+// or an inline query.
 var (
 	showing   = []string{"sendMessage", "editMessageText", "editMessageMedia"}
-	answering = []string{"answerCallbackQuery", "answerInlineQuery", "answerChatJoinRequestQuery"}
+	answering = []string{"answerCallbackQuery", "answerInlineQuery"}
 )
 
 // failTelegram makes calls of the Bot API fail. Half of those that may or may not
@@ -82,7 +74,7 @@ func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 				fake.Fail(show, unknown())
 			}
 		case 1:
-			fake.Fail(answering[r.IntN(3)], telegramtest.TooMany(time.Second), unknown())
+			fake.Fail(answering[r.IntN(2)], telegramtest.TooMany(time.Second), unknown())
 		case 2:
 			for _, method := range listening {
 				fake.Heal(method) // faults must not queue up: it waits longer after each
@@ -118,9 +110,7 @@ func (s *soak) failDiscord(ctx context.Context, r *rand.Rand) {
 		f := faults[r.IntN(len(faults))]
 		s.discord.Discord.Script(route, f)
 		if f.DropAnswer {
-			s.mu.Lock()
-			s.scripted++
-			s.mu.Unlock()
+			s.count("calls with cause to be repeated", 1)
 		}
 	}
 }
@@ -129,13 +119,13 @@ func (s *soak) failDiscord(ctx context.Context, r *rand.Rand) {
 func (s *soak) failRedis(ctx context.Context, r *rand.Rand) {
 	for wait(ctx, between(r, 2*time.Second, 12*time.Second)) {
 		if r.IntN(2) == 0 {
-			s.paused++
+			s.count("redis paused", 1)
 			s.redis.Signal(syscall.SIGSTOP)
 			wait(ctx, between(r, 50*time.Millisecond, 3*time.Second))
 			s.redis.Signal(syscall.SIGCONT)
 			continue
 		}
-		s.killed++
+		s.count("redis killed", 1)
 		s.redis.Kill()
 		wait(ctx, between(r, time.Millisecond, 3*time.Second))
 		if err := s.redis.Run(); err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"herald/internal/core"
-	"herald/internal/demo/fake"
+	"herald/internal/demo/fake/faketest"
 	"herald/internal/ops"
 	"herald/internal/service/market"
 	"herald/internal/service/rest/resttest"
@@ -87,7 +87,7 @@ func keyInfo(limit, left int64, resets time.Time) string {
 func inBubble(t *testing.T, p *provider, s market.Settings, test func(*testing.T, *market.Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		network := fake.NewNetwork()
+		network := faketest.NewNetwork()
 		server := &http.Server{Handler: p}
 		go server.Serve(network)
 		defer server.Close()

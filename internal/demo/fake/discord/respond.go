@@ -59,7 +59,7 @@ func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *Fai
 	if !known {
 		return s.problem(fmt.Errorf("callback.type: is not known here"))
 	}
-	if err := spec()[schema].check("callback", body); err != nil {
+	if err := spec().Check("callback", schema, body); err != nil {
 		return s.problem(err)
 	}
 	if updates := kind == promiseUpdate || kind == updateMessage; updates && p.interaction.On == nil {
@@ -165,7 +165,7 @@ func (s *Server) webhook(r *http.Request, name, schema string,
 ) (int, any, *Failure) {
 	body, files, err := readBody(r)
 	if err == nil {
-		err = spec()[schema].check(name, body)
+		err = spec().Check(name, schema, body)
 	}
 	sent, _ := body.(map[string]any)
 	if err == nil {

@@ -15,11 +15,12 @@ import (
 
 	"herald/internal/demo/fake"
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/faketest"
 )
 
 // Fault is one way for a call to go wrong. The zero Fault changes nothing. A refusal
 // without a Code is a proxy's HTML page.
-type Fault = fake.Fault
+type Fault = faketest.Fault
 
 // Server is a stand-in whose calls can go wrong. Its methods may be called from many
 // goroutines.
@@ -31,7 +32,7 @@ type Server struct {
 	Client *http.Client
 
 	privateKey ed25519.PrivateKey
-	faults     fake.Faults[fakediscord.Route]
+	faults     faketest.Faults[fakediscord.Route]
 	record     fake.State // guards calls
 	calls      map[fakediscord.Route]int
 }
@@ -39,8 +40,8 @@ type Server struct {
 // NewNetwork returns a network in memory, so that a bot and its Discord can live in
 // simulated time. It takes 50 ms to connect, which orders what happens between two
 // connections.
-func NewNetwork() *fake.Network {
-	n := fake.NewNetwork()
+func NewNetwork() *faketest.Network {
+	n := faketest.NewNetwork()
 	n.DialTime = 50 * time.Millisecond
 	return n
 }
@@ -78,7 +79,7 @@ func (s *Server) serve(route fakediscord.Route, w http.ResponseWriter, r *http.R
 	refuse := func(f Fault) {
 		fakediscord.Failure{Status: f.Status, Code: f.Code, Message: "scripted", Global: f.Global, RetryAfter: f.RetryAfter}.Write(w)
 	}
-	s.faults.Pop(route).Serve(r, refuse, carryOut)
+	s.faults.Pop(route).Serve(w, r, refuse, carryOut)
 }
 
 // Script puts faults on the next calls of route, one each.

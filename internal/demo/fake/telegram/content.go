@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf16"
-	"unicode/utf8"
 )
 
 // Entity is a span of a sent text, in UTF-16 units.
@@ -45,45 +44,30 @@ type CopyText struct {
 	Text string `json:"text"`
 }
 
-// Bounds on messages, https://core.telegram.org/bots/api#sendmessage,
-// #sendphoto, #inlinekeyboardbutton and https://core.telegram.org/api/entities.
+// Bounds on messages that the description does not have,
+// https://core.telegram.org/bots/api#sendphoto and #inlinekeyboardbutton.
 const (
-	maxUnits    = 4096 // of a text, in UTF-16 units
-	maxCaption  = 1024
-	maxEntities = 100
-	maxData     = 64 // bytes
-	maxCopy     = 256
-	maxHint     = 64 // of a reply's placeholder
-	maxPhoto    = 10 << 20
-	maxSides    = 10_000 // width and height of a picture together
-	maxRatio    = 20
+	maxData  = 64 // bytes
+	maxPhoto = 10 << 20
+	maxSides = 10_000 // width and height of a picture together
+	maxRatio = 20
 )
 
-// entityTypes are those that the bot sends.
-var (
-	entityTypes = regexp.MustCompile(`^(bold|italic|code|text_link|text_mention|expandable_blockquote|date_time)$`)
-	timeFormat  = regexp.MustCompile(`^(r|w?[dD]?[tT]?)$`)
-	buttonStyle = regexp.MustCompile(`^(danger|success|primary)?$`)
-)
+var timeFormat = regexp.MustCompile(`^(r|w?[dD]?[tT]?)$`)
 
-// checkText returns why Telegram refuses a text or, if limit is maxCaption, a caption.
-func checkText(text string, entities []Entity, limit int) *refusal {
-	units := utf16.Encode([]rune(text))
-	switch {
-	case strings.TrimSpace(text) == "" && limit != maxCaption:
+// checkText returns why Telegram refuses a text or a caption, which alone may be empty.
+func checkText(text string, entities []Entity, caption bool) *refusal {
+	if strings.TrimSpace(text) == "" && !caption {
 		return bad("message text is empty")
-	case len(units) > limit:
-		return bad("message is too long")
-	case !spansFit(units, entities):
+	}
+	if !spansFit(utf16.Encode([]rune(text)), entities) {
 		return bad("entity bounds are wrong")
 	}
 	for _, e := range entities {
 		switch {
-		case !entityTypes.MatchString(e.Type):
-			return bad("can't parse entities: unsupported entity type")
 		case e.Type == "text_link" && !isURL(e.URL):
 			return bad("can't parse entities: the URL is wrong")
-		case e.Type == "date_time" && (e.UnixTime <= 0 || !timeFormat.MatchString(e.TimeFormat)):
+		case e.Type == "date_time" && (e.UnixTime == 0 || !timeFormat.MatchString(e.TimeFormat)):
 			return bad("can't parse entities: the date is wrong")
 		}
 	}
@@ -96,11 +80,11 @@ func spansFit(units []uint16, entities []Entity) bool {
 		return i > 0 && i < len(units) && utf16.IsSurrogate(rune(units[i])) && units[i] >= 0xDC00
 	}
 	for _, e := range entities {
-		if e.Offset < 0 || e.Length <= 0 || e.Offset+e.Length > len(units) || inside(e.Offset) || inside(e.Offset+e.Length) {
+		if e.Offset+e.Length > len(units) || inside(e.Offset) || inside(e.Offset+e.Length) {
 			return false
 		}
 	}
-	return len(entities) <= maxEntities
+	return true
 }
 
 // isURL reports whether Telegram takes an address. It refuses a host of one word, such as
@@ -115,7 +99,7 @@ func readMarkup(raw json.RawMessage) (m Markup, no *refusal) {
 	if raw == nil {
 		return m, nil
 	}
-	if json.Unmarshal(raw, &m) != nil || m.Rows == nil && !m.ForceReply || utf8.RuneCountInString(m.Placeholder) > maxHint {
+	if json.Unmarshal(raw, &m) != nil || m.Rows == nil && !m.ForceReply {
 		return m, bad("can't parse reply markup")
 	}
 	for _, b := range slices.Concat(m.Rows...) {
@@ -134,16 +118,12 @@ func (b Button) check() *refusal {
 		}
 	}
 	switch {
-	case b.Text == "" || actions != 1:
-		return bad("can't parse inline keyboard button: it needs a text and one action")
-	case !buttonStyle.MatchString(b.Style):
-		return bad("can't parse inline keyboard button: unknown style")
+	case actions != 1:
+		return bad("can't parse inline keyboard button: it needs one action")
 	case len(b.Data) > maxData:
 		return bad("BUTTON_DATA_INVALID")
 	case b.URL != "" && !isURL(b.URL):
 		return bad("BUTTON_URL_INVALID")
-	case b.Copy != nil && (b.Copy.Text == "" || utf8.RuneCountInString(b.Copy.Text) > maxCopy):
-		return bad("BUTTON_COPY_TEXT_INVALID")
 	}
 	return nil
 }

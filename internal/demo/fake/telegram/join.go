@@ -40,8 +40,6 @@ type JoinRequest struct {
 	// Answers are the bot's calls that had an effect, in order. An approved request
 	// without an "approve" among them was approved by a moderator.
 	Answers []JoinAnswer
-
-	contacted bool // by a moderator
 }
 
 // JoinAnswer is the bot's answer to a join request: "approve" or "queue".
@@ -81,7 +79,7 @@ func (j *joinRequests) last(chat, user int64) *JoinRequest {
 // contactable reports whether a request lets the bot write to a user who has not started it.
 func (j *joinRequests) contactable(user int64) bool {
 	return slices.ContainsFunc(j.byUser[user], func(r *JoinRequest) bool {
-		return r.State == JoinOpen && r.UpdateID != 0 && !r.contacted && time.Since(r.At) <= joinContactLimit
+		return r.State == JoinOpen && r.UpdateID != 0 && time.Since(r.At) <= joinContactLimit
 	})
 }
 
@@ -171,16 +169,6 @@ func (s *Server) closeJoin(r *JoinRequest, state JoinState) {
 	}
 }
 
-// ModeratorWrites has a moderator write to a user, which ends what the user's requests so
-// far allow the bot to write.
-func (s *Server) ModeratorWrites(user int64) {
-	s.Change(func() {
-		for _, r := range s.joins.byUser[user] {
-			r.contacted = true
-		}
-	})
-}
-
 // showJoin reports a join request to the watcher, under the lock.
 func (s *Server) showJoin(r *JoinRequest) {
 	now := *r
@@ -212,32 +200,17 @@ func (s *Server) answerChatJoinRequestQuery(p params) (result any, no *refusal) 
 	if r == nil || r.State != JoinOpen || len(r.Answers) > 0 || time.Since(r.At) > joinQueryLimit {
 		return nil, bad("query is too old and response timeout expired or query ID is invalid")
 	}
-	switch arg[string](p, "result") {
-	case "approve":
+	if arg[string](p, "result") == "approve" {
 		return s.approveJoin(r.Chat.ID, r.From.ID)
-	case "queue":
-		s.answerJoin(r, "queue")
-		return true, nil
 	}
-	return nil, bad("invalid join request query result specified")
+	s.answerJoin(r, "queue")
+	return true, nil
 }
 
 // answerJoin records an answer of the bot's, under the lock.
 func (s *Server) answerJoin(r *JoinRequest, result string) {
 	r.Answers = append(r.Answers, JoinAnswer{Result: result, At: time.Now()})
 	s.showJoin(r)
-}
-
-// turnsAway reports whether a call declines, restricts or removes somebody. Herald leaves
-// that to moderators.
-func turnsAway(method string, p params) bool {
-	switch method {
-	case "declineChatJoinRequest", "banChatMember", "restrictChatMember", "unbanChatMember", "banChatSenderChat":
-		return true
-	case "answerChatJoinRequestQuery":
-		return arg[string](p, "result") == "decline"
-	}
-	return false
 }
 
 // GrantInvite makes the bot an administrator of a chat who may, or may not, add members.

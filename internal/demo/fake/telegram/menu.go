@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
-	"unicode/utf8"
 )
 
 // Command is an entry of a menu of the bot.
@@ -17,17 +16,8 @@ type Command struct {
 // MenuKey identifies a menu by who sees it.
 type MenuKey struct{ Scope, Language string }
 
-// Bounds on menus and descriptions, https://core.telegram.org/bots/api#botcommand,
-// #setmydescription and #setmyshortdescription, in characters.
-const (
-	maxCommands         = 100
-	maxSummary          = 256
-	maxDescription      = 512
-	maxShortDescription = 120
-)
-
 var (
-	commandName  = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
+	commandName  = regexp.MustCompile(`^[a-z0-9_]*$`)
 	languageCode = regexp.MustCompile(`^([a-z]{2})?$`)
 )
 
@@ -88,15 +78,9 @@ func (s *Server) setMyCommands(p params) (result any, no *refusal) {
 	if no != nil {
 		return nil, no
 	}
-	if len(menu) > maxCommands {
-		return nil, bad("BOT_COMMANDS_TOO_MUCH")
-	}
 	for _, c := range menu {
-		switch n := utf8.RuneCountInString(c.Description); {
-		case !commandName.MatchString(c.Command):
+		if !commandName.MatchString(c.Command) {
 			return nil, bad("BOT_COMMAND_INVALID")
-		case n == 0 || n > maxSummary:
-			return nil, bad("BOT_COMMAND_DESCRIPTION_INVALID")
 		}
 	}
 	s.menus[key] = menu
@@ -105,12 +89,9 @@ func (s *Server) setMyCommands(p params) (result any, no *refusal) {
 }
 
 // describe carries out setMyDescription and setMyShortDescription, under the lock.
-func (s *Server) describe(kind string, limit int, p params) (any, *refusal) {
+func (s *Server) describe(kind string, p params) (any, *refusal) {
 	text, language := arg[string](p, kind), arg[string](p, "language_code")
-	switch {
-	case utf8.RuneCountInString(text) > limit:
-		return nil, bad("the description is too long")
-	case !languageCode.MatchString(language):
+	if !languageCode.MatchString(language) {
 		return nil, bad("invalid language code specified")
 	}
 	s.descriptions[[2]string{kind, language}] = text

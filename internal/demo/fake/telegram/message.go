@@ -80,19 +80,15 @@ func (s *Server) readContent(m *Sent, method string, p params, files map[string]
 		return s.readPhoto(m, arg[string](p, "photo"), files)
 	case "editMessageMedia":
 		media := arg[struct {
-			Type     string   `json:"type"`
 			Media    string   `json:"media"`
 			Caption  string   `json:"caption"`
 			Entities []Entity `json:"caption_entities"`
 		}](p, "media")
-		if media.Type != "photo" {
-			return bad("can't parse InputMedia: this fake takes photos alone")
-		}
 		m.Text, m.Entities = media.Caption, media.Entities
 		return s.readPhoto(m, media.Media, files)
 	}
 	m.Text, m.Entities = arg[string](p, "text"), arg[[]Entity](p, "entities")
-	return checkText(m.Text, m.Entities, maxUnits)
+	return checkText(m.Text, m.Entities, false)
 }
 
 func (s *Server) readPhoto(m *Sent, source string, files map[string][]byte) *refusal {
@@ -104,7 +100,7 @@ func (s *Server) readPhoto(m *Sent, source string, files map[string][]byte) *ref
 		return no
 	}
 	m.Photo = files[name]
-	return checkText(m.Text, m.Entities, maxCaption)
+	return checkText(m.Text, m.Entities, true)
 }
 
 // replyTo makes m a reply, under the lock.

@@ -4,16 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
-// Bounds on answers to presses, https://core.telegram.org/bots/api#answercallbackquery.
-const (
-	maxNotice = 200 // characters
-	// pressLimit is how long a press waits for its answer. Telegram publishes
-	// no number; a client stops waiting after about as long.
-	pressLimit = 15 * time.Second
-)
+// pressLimit is how long a press waits for its answer. Telegram publishes no number; a
+// client stops waiting after about as long.
+const pressLimit = 15 * time.Second
 
 // press is a button pressed that the bot may answer.
 type press struct {
@@ -76,8 +71,6 @@ func (s *Server) answerCallbackQuery(params params) (result any, no *refusal) {
 	switch {
 	case p == nil || p.answered || time.Since(p.at) > pressLimit:
 		return nil, bad("query is too old and response timeout expired or query ID is invalid")
-	case utf8.RuneCountInString(n.Text) > maxNotice:
-		return nil, bad("MESSAGE_TOO_LONG")
 	case n.URL != "" && !strings.HasPrefix(strings.TrimPrefix(n.URL, "https://"), "t.me/"+Username+"?start="):
 		return nil, bad("URL_INVALID")
 	}

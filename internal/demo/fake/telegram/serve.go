@@ -71,7 +71,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		s.Change(func() { s.violations = append(s.violations, err.Error()) })
 		code := http.StatusBadRequest
-		if botAPI().Methods[method] == nil {
+		if botAPI()[method] == nil {
 			code = http.StatusNotFound
 		}
 		refuse(w, refusal{code: code, text: err.Error()})
@@ -89,6 +89,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return func() { accept(w, result) }
 	}
 	if s.intercept != nil {
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		s.intercept(w, r, method, p, carryOut)
 		return
 	}
@@ -152,9 +153,9 @@ func (s *Server) carryOut(method string, p params, files map[string][]byte) (res
 		key, no := menuKey(p)
 		return append([]Command{}, s.menus[key]...), no
 	case "setMyDescription":
-		return s.describe("description", maxDescription, p)
+		return s.describe("description", p)
 	case "setMyShortDescription":
-		return s.describe("short_description", maxShortDescription, p)
+		return s.describe("short_description", p)
 	case "getMyDescription":
 		return s.descriptionOf("description", p), nil
 	case "getMyShortDescription":

@@ -1,9 +1,9 @@
 // Package telegram is a stand-in of the Bot API's server, for tests and for the demo
 // in the browser. It refuses what Telegram refuses, and any call that does not fit the
-// Bot API's own description (botapi.json, version 10.1 reduced to methods,
-// parameters, types and which are required, from
-// https://core.telegram.org/bots/api, and what newer adds). It also refuses any call that
-// declines, restricts or removes a person.
+// Bot API's own description: botapi.json, from version 10.1 of
+// https://core.telegram.org/bots/api, and the ephemeral messages of 10.2 and 10.3, from
+// aiogram's and grammY's reference and https://github.com/tdlib/telegram-bot-api/issues/873.
+// Calls that decline, restrict or remove a person are left out, and so refused.
 //
 // The demo starts it with Start and watches what it shows (Watch). Tests use it as a
 // telegramtest.Server, which adds faults and assertions that are not linked into the
@@ -188,6 +188,5 @@ func (s *Server) Pending() []int64 {
 // Webhook is what setWebhook last said.
 func (s *Server) Webhook() Webhook { return locked(s, func() Webhook { return s.webhook }) }
 
-// Violations are the calls that the Bot API's description does not allow, and those that
-// decline, restrict or remove a person.
+// Violations are the calls that the description does not allow.
 func (s *Server) Violations() []string { return list(s, &s.violations) }

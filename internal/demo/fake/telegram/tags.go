@@ -18,15 +18,12 @@ type TagCall struct {
 	Tag        string
 }
 
-// maxTag bounds a tag, in characters: https://core.telegram.org/bots/api#setchatmembertag
-const maxTag = 16
-
-// isTag reports whether Telegram takes a tag. Emoji are symbols, or made of joiners.
+// isTag reports whether a tag has no emoji. Emoji are symbols, or made of joiners.
 func isTag(tag string) bool {
 	emoji := strings.ContainsFunc(tag, func(r rune) bool {
 		return unicode.In(r, unicode.So, unicode.Sk, unicode.Cf) || r == '\uFE0F' || r == '\u20E3'
 	})
-	return len([]rune(tag)) <= maxTag && !emoji
+	return !emoji
 }
 
 // GrantTags makes the bot an administrator of a chat who may, or may not, set tags.

@@ -5,12 +5,12 @@ import (
 	"net/http"
 	"time"
 
-	"herald/internal/demo/fake"
+	"herald/internal/demo/fake/faketest"
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
 // Fault is one way for a call to go wrong. The zero Fault changes nothing.
-type Fault = fake.Fault
+type Fault = faketest.Fault
 
 // Status responds with the Bot API's own form of an error and has no effect.
 func Status(code int) Fault { return Fault{Status: code, Description: http.StatusText(code)} }
@@ -41,6 +41,10 @@ func ResetBefore() Fault { return Fault{Drop: true} }
 
 // Fail makes the next calls of a method go wrong, one call a fault.
 func (s *Server) Fail(method string, faults ...Fault) { s.faults.Add(method, faults...) }
+
+// Break puts a fault on every call of a method for which Fail has left none; the zero Fault
+// mends it.
+func (s *Server) Break(method string, fault Fault) { s.faults.Set(method, fault) }
 
 // Heal forgets the faults that are left of a method.
 func (s *Server) Heal(method string) { s.faults.Clear(method) }

@@ -1,7 +1,6 @@
 package telegramtest
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,7 +14,6 @@ var joinCalls = map[string]struct{ method, params string }{
 	"approve":       {"approveChatJoinRequest", `{"chat_id":-1001,"user_id":501}`},
 	"query approve": {"answerChatJoinRequestQuery", `{"chat_join_request_query_id":"1","result":"approve"}`},
 	"query queue":   {"answerChatJoinRequestQuery", `{"chat_join_request_query_id":"1","result":"queue"}`},
-	"query perhaps": {"answerChatJoinRequestQuery", `{"chat_join_request_query_id":"1","result":"perhaps"}`},
 	"write":         {"sendMessage", `{"chat_id":501,"text":"Hello"}`},
 	"edit":          {"editMessageText", `{"chat_id":501,"message_id":1,"text":"Welcome"}`}, // what "write" wrote
 	"type":          {"sendChatAction", `{"chat_id":501,"action":"typing"}`},
@@ -71,15 +69,14 @@ func (step joinStep) take(t *testing.T, s *Server) {
 
 // Steps that call nothing.
 var (
-	loseRight       = joinStep{do: func(s *Server) { s.GrantInvite(group, false) }}
-	demote          = joinStep{do: func(s *Server) { s.Promote(group, faketelegram.BotID, "member") }}
-	leave           = joinStep{do: func(s *Server) { s.Promote(group, ann, "left") }}
-	askAgain        = joinStep{do: func(s *Server) { s.knock(false) }}
-	moderatorWrites = joinStep{do: func(s *Server) { s.ModeratorWrites(ann) }}
-	start           = joinStep{do: func(s *Server) { s.Start(ann) }}
-	approve         = joinStep{closed: faketelegram.JoinApproved}
-	decline         = joinStep{closed: faketelegram.JoinDeclined}
-	withdraw        = joinStep{closed: faketelegram.JoinWithdrawn}
+	loseRight = joinStep{do: func(s *Server) { s.GrantInvite(group, false) }}
+	demote    = joinStep{do: func(s *Server) { s.Promote(group, faketelegram.BotID, "member") }}
+	leave     = joinStep{do: func(s *Server) { s.Promote(group, ann, "left") }}
+	askAgain  = joinStep{do: func(s *Server) { s.knock(false) }}
+	start     = joinStep{do: func(s *Server) { s.Start(ann) }}
+	approve   = joinStep{closed: faketelegram.JoinApproved}
+	decline   = joinStep{closed: faketelegram.JoinDeclined}
+	withdraw  = joinStep{closed: faketelegram.JoinWithdrawn}
 )
 
 // joinCases are what happens once ann has asked; the bot is the guardian where the name
@@ -101,15 +98,12 @@ var joinCases = map[string][]joinStep{
 	"written to after approval":  {{call: "write"}, {call: "approve"}, {call: "write", refusal: noContact}, {call: "edit"}},
 	"written to after a no":      {decline, {call: "write", refusal: noContact}},
 	"written to when withdrawn":  {withdraw, {call: "write", refusal: noContact}},
-	"written to by a moderator":  {moderatorWrites, {call: "write", refusal: noContact}},
-	"asked again after that":     {moderatorWrites, withdraw, askAgain, {call: "write"}},
 	"started the bot":            {start, {call: "approve"}, {after: time.Hour, call: "write"}},
 	"guarded: in 10 s":           {{after: 10 * time.Second, call: "query approve"}, {call: "approve", refusal: isIn}},
 	"guarded: after 10 s":        {{after: 10*time.Second + 1, call: "query queue", refusal: queryIsOver}, {call: "approve"}},
 	"guarded: answered twice":    {{call: "query queue"}, {call: "query approve", refusal: queryIsOver}},
 	"guarded: queued":            {{call: "query queue"}, {call: "write"}, {call: "approve"}},
 	"guarded: withdrawn":         {withdraw, {call: "query approve", refusal: queryIsOver}},
-	"guarded: neither":           {{call: "query perhaps", refusal: "Bad Request: invalid join request query result specified"}, {call: "query queue"}},
 	"guarded: without the right": {loseRight, {call: "query approve", refusal: noRight}, {call: "query queue"}},
 }
 
@@ -128,85 +122,6 @@ func TestJoinRequestsAreAnsweredInTimeAndByRight(t *testing.T) {
 	s := newDoor(t) // where nobody has asked
 	joinStep{call: "approve", refusal: noRequest}.take(t, s)
 	joinStep{call: "write", refusal: noContact}.take(t, s)
-}
-
-func TestJoinUpdatesNeedTheirNameAndTheRight(t *testing.T) {
-	const named = `{"url":"https://bot.invalid","allowed_updates":["chat_join_request"]}`
-	for _, tt := range []struct {
-		method, params string
-		may, told      bool
-	}{
-		{"getUpdates", `{"allowed_updates":["chat_join_request"]}`, true, true},
-		{"getUpdates", `{"allowed_updates":["chat_join_request"]}`, false, false},
-		{"getUpdates", `{"allowed_updates":["message"]}`, true, false},
-		{"getUpdates", `{"allowed_updates":[]}`, true, false},
-		{"getUpdates", `{}`, true, false},
-		{"setWebhook", named, true, true},
-		{"setWebhook", named, false, false},
-		{"setWebhook", `{"url":"https://bot.invalid","allowed_updates":["message"]}`, true, false},
-		{"setWebhook", `{"url":"https://bot.invalid"}`, true, false},
-	} {
-		s := NewInMemory(t)
-		s.GrantInvite(group, tt.may)
-		s.request(t, tt.method, tt.params)
-		told := s.knock(true) != 0
-		if told != tt.told || len(s.Pending()) != len(s.Dequeue()) || len(s.JoinRequests()) != 1 {
-			t.Errorf("%s %s, right %v: told %v, want %v", tt.method, tt.params, tt.may, told, tt.told)
-		}
-		if _, no := s.respond(t, "sendMessage", joinCalls["write"].params); (no == "") != tt.told {
-			t.Errorf("%s %s, right %v: %q", tt.method, tt.params, tt.may, no)
-		}
-	}
-}
-
-func TestJoinUpdateSaysWhoAsksAndWhere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newDoor(t)
-		s.SetAhead(time.Minute)
-		for _, guarded := range []bool{false, true} {
-			updateID := s.knock(guarded)
-			query := ""
-			if guarded {
-				query = `"query_id":"1",`
-			}
-			got, _ := s.respond(t, "getUpdates", fmt.Sprintf(`{"offset":%d}`, updateID))
-			want := fmt.Sprintf(`[{"chat_join_request":{"chat":{"id":-1001,"type":"supergroup"},"date":%d,`+
-				`"from":{"id":501,"is_bot":false,"first_name":"Somebody"},%s"user_chat_id":501},"update_id":%d}]`, time.Now().Add(time.Minute).Unix(), query, updateID)
-			if got != want {
-				t.Errorf("%s\nwant %s", got, want)
-			}
-			if s.knock(guarded) != 0 {
-				t.Error("a second request while one is open")
-			}
-			s.CloseJoin(group, ann, faketelegram.JoinWithdrawn)
-		}
-		s.Promote(group, ann, "member")
-		if s.knock(false) != 0 || len(s.JoinRequests()) != 2 {
-			t.Errorf("a member asks to join: %v", s.JoinRequests())
-		}
-	})
-}
-
-func TestRequestersAreMembersOnceApproved(t *testing.T) {
-	s := newDoor(t)
-	status := func(user int64, want string) {
-		t.Helper()
-		got, _ := s.respond(t, "getChatMember", fmt.Sprintf(`{"chat_id":-1001,"user_id":%d}`, user))
-		if !strings.Contains(got, want) {
-			t.Errorf("%s, want %s", got, want)
-		}
-	}
-	status(ann, `"status":"member"`)
-	s.knock(false)
-	status(ann, `"status":"left"`)
-	s.CloseJoin(group, ann, faketelegram.JoinDeclined)
-	status(ann, `"status":"left"`)
-	s.knock(false)
-	joinStep{call: "approve"}.take(t, s)
-	status(ann, `"status":"member"`)
-	status(faketelegram.BotID, `"can_invite_users":true,"status":"administrator"`)
-	s.GrantInvite(group, false)
-	status(faketelegram.BotID, `"can_invite_users":false,"status":"administrator"`)
 }
 
 func TestTurningPeopleAwayIsAViolation(t *testing.T) {
@@ -229,73 +144,4 @@ func TestTurningPeopleAwayIsAViolation(t *testing.T) {
 			t.Errorf("%s: refused with %q, violations %q, request %v", call.method, refusal, s.Violations(), s.JoinRequests())
 		}
 	}
-}
-
-func TestGetChatTellsAdministratorsOfTheGuard(t *testing.T) {
-	s := newDoor(t)
-	guard := faketelegram.User{ID: 77, IsBot: true, FirstName: "Guard"}
-	info := faketelegram.ChatInfo{Chat: faketelegram.Group(group), JoinByRequest: true, GuardBot: &guard}
-	info.Title = "Holders"
-	get := func(want string) {
-		t.Helper()
-		if got, no := s.respond(t, "getChat", `{"chat_id":-1001}`); got+no != want {
-			t.Errorf("%s%s, want %s", got, no, want)
-		}
-	}
-	get(`{"id":-1001,"type":"supergroup"}`)
-	s.SetChat(info)
-	get(`{"id":-1001,"type":"supergroup","title":"Holders","join_by_request":true,"guard_bot":{"id":77,"is_bot":true,"first_name":"Guard"}}`)
-	s.Promote(group, faketelegram.BotID, "member")
-	get(`{"id":-1001,"type":"supergroup","title":"Holders","join_by_request":true}`)
-	info.Unknown = true
-	s.SetChat(info)
-	get("Bad Request: chat not found")
-}
-
-// Each change of a request is shown once, and those that the bot made are in its Answers.
-func TestJoinRequestsShowWhatBecameOfThem(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newDoor(t)
-		var events []string
-		s.Watch(func(e faketelegram.Event) {
-			if e.Join != nil {
-				events = append(events, fmt.Sprint(e.Chat, " ", e.Join.From.ID, " ", e.Join.State, len(e.Join.Answers)))
-			}
-		})
-		begin := time.Now()
-		s.knock(true)
-		joinStep{after: time.Second, call: "query queue"}.take(t, s)
-		joinStep{after: time.Hour, call: "approve"}.take(t, s)
-		s.Promote(group, ann, "left")
-		s.knock(false)
-		s.CloseJoin(group, ann, faketelegram.JoinDeclined)
-		want := "[-1001 501 open0 -1001 501 open1 -1001 501 approved2 -1001 501 open0 -1001 501 declined0]"
-		if got := fmt.Sprint(events); got != want {
-			t.Errorf("events %s, want %s", got, want)
-		}
-		answers := s.JoinRequests()[0].Answers
-		if len(answers) != 2 || answers[0].Result != "queue" || !answers[0].At.Equal(begin.Add(time.Second)) ||
-			answers[1].Result != "approve" || !answers[1].At.Equal(begin.Add(time.Hour+time.Second)) {
-			t.Errorf("answers %v", answers)
-		}
-	})
-}
-
-func TestForgetDropsOldJoinRequestsOnly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newDoor(t)
-		s.RequestJoin(faketelegram.Group(group-1), faketelegram.Person(ann), true)
-		time.Sleep(time.Second)
-		s.RequestJoin(faketelegram.Group(group), faketelegram.Person(ann+1), false)
-		s.knock(true)
-		s.Forget(time.Second)
-		if left := s.JoinRequests(); len(left) != 2 || left[0].From.ID != ann+1 || left[1].From.ID != ann {
-			t.Errorf("left: %v", left)
-		}
-		joinStep{call: "write"}.take(t, s)
-		joinStep{call: "query approve"}.take(t, s)
-		s.Forget(0)
-		joinStep{call: "approve", refusal: noRequest}.take(t, s)
-		joinStep{call: "write", refusal: noContact}.take(t, s)
-	})
 }

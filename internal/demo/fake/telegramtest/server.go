@@ -3,7 +3,6 @@
 package telegramtest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"herald/internal/demo/fake"
+	"herald/internal/demo/fake/faketest"
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
@@ -22,7 +22,7 @@ import (
 // goroutines.
 type Server struct {
 	*faketelegram.Server
-	faults fake.Faults[string]
+	faults faketest.Faults[string]
 
 	record fake.State // guards what follows
 	calls  []Call
@@ -95,7 +95,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, method string, pa
 			s.seen = append(s.seen, Seen{Method: method, Text: string(text)})
 		}
 	})
-	fault.Serve(r, func(f Fault) { raise(f, w, r) }, carryOut)
+	fault.Serve(w, r, func(f Fault) { raise(f, w, r) }, carryOut)
 }
 
 // see records what people see.
@@ -209,26 +209,4 @@ func (s *Server) WaitInline(queryID string, limit time.Duration) (answer faketel
 		return i >= 0
 	})
 	return answer, answered
-}
-
-// Deliver posts a body to a webhook with the secret that setWebhook named, if any, and
-// returns the status. The address is given since the one of setWebhook is
-// public and the program under test listens elsewhere.
-func (s *Server) Deliver(ctx context.Context, address string, body []byte) (status int, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
-	if err != nil {
-		return 0, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	if secret := s.Webhook().Secret; secret != "" {
-		req.Header.Set("X-Telegram-Bot-Api-Secret-Token", secret)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.FailDelivery("Connection failed")
-		return 0, err
-	}
-	resp.Body.Close()
-	s.Delivered(resp.StatusCode)
-	return resp.StatusCode, nil
 }

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/internal/demo/fake"
+	"herald/internal/demo/fake/faketest"
 )
 
 // URL is where a network's server is.
@@ -27,9 +27,9 @@ const RefusedURL = "http://127.0.0.1:1"
 // NewNetwork serves TLS and HTTP/2 in memory until the test ends, so that it runs
 // in a synctest bubble. Clients that transport.New makes until then are connected
 // to it, whatever host they ask, and trust it.
-func NewNetwork(t *testing.T, serve http.HandlerFunc) *fake.Network {
+func NewNetwork(t *testing.T, serve http.HandlerFunc) *faketest.Network {
 	t.Helper()
-	n := fake.NewNetwork()
+	n := faketest.NewNetwork()
 	certificate, pool := Certify(t, &x509.Certificate{DNSNames: []string{"api.example"}, NotAfter: time.Now().Add(24 * time.Hour)})
 	ChangeDefault(t, func(d *http.Transport) {
 		d.Proxy = nil

@@ -1,16 +1,20 @@
 // Package truth checks what the bot answers, and knows what it must answer while a service
-// fails. It reads an answer as people do, line by line, and compares it with the data of the
-// stand-ins.
+// fails. It reads an answer as people do, line by line, and compares it with what a bot says
+// whose services never fail.
 package truth
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"strings"
+	"sync"
+	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/shopspring/decimal"
 
 	"herald/commands"
+	"herald/internal/app"
 	"herald/internal/chat"
 	"herald/internal/core"
 	"herald/internal/demo/fake/services"
@@ -99,82 +103,39 @@ type Question struct {
 	Argument string
 }
 
-// Checker knows the data of the stand-ins as answers must show it.
+// Checker judges answers by those of a bot whose services never fail.
 type Checker struct {
-	World services.World
+	world   services.World
+	healthy func() *app.Bot // makes the bot when it is first asked
 
-	registered map[core.Identity]bool
-	// What answers say, part by part; the first is the title.
-	headline, beside             string
-	changes, sums, supply, worth []string
-	totalStaked                  string
+	mu   sync.Mutex
+	said map[Question][]string // by healthy
 }
 
-// NewChecker returns a checker of answers about w.
-func NewChecker(w services.World) *Checker {
-	c := &Checker{World: w, registered: map[core.Identity]bool{}}
-	for _, p := range []services.Person{w.Registered, w.Newcomer} {
-		for _, id := range p.Accounts {
-			c.registered[id] = true
+// NewChecker returns a checker of answers about these stand-ins.
+func NewChecker(t testing.TB, fakes *fault.Fakes) *Checker {
+	healthy := sync.OnceValue(func() *app.Bot {
+		return e2etest.New(t, e2etest.Settings(fakes, "MAX_PRICE_AGE=off", "PARTNER_BASE_URL="+fakes.Partner.Right(t), "PRICE_API_URL="+fakes.Price.Right(t),
+			"SUPPLY_URL="+fakes.Supply.Right(t), "EVM_RPC_URL="+fakes.Chain.Right(t)), slog.New(slog.DiscardHandler))
+	})
+	return &Checker{world: fakes.World, healthy: healthy, said: map[Question][]string{}}
+}
+
+// truth returns the whole answer to q.
+func (c *Checker) truth(q Question) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.said[q] == nil {
+		args := strings.Fields(q.Argument)
+		if q.Wallet != (common.Address{}) {
+			args = []string{q.Wallet.Hex()}
 		}
+		c.said[q] = e2etest.Lines(c.healthy().Router.Handle(context.Background(), chat.Request{
+			ID: "truth", Command: q.Command, Args: chat.Typed(args...), Chat: "1", Direct: true,
+			From: chat.User{Platform: chat.Platform(strings.ToLower(q.Account.Platform)), ID: q.Account.UID},
+		}))
 	}
-	q, s := w.Quote, w.Supply
-	c.headline = services.Symbol + " $" + q.Price.StringFixed(5) // four digits of 0.04…
-	c.beside = " ▲ " + percent(q.Change24h) + " (24h)"
-	c.changes = []string{"1h ▼ " + percent(q.Change1h), "7d ▼ " + percent(q.Change7d)}
-	c.sums = []string{"Market cap " + dollars(q.MarketCap.Decimal), "Volume 24h " + dollars(q.Volume24h.Decimal)}
-	share := func(part decimal.Decimal) string { return " (" + part.Shift(2).DivRound(s.Total, 1).String() + "%)" }
-	c.supply = []string{tokens(s.Circulating.Round(0)) + " circulating" + share(s.Circulating), "Total " + thousands(s.Total.Round(0).String())}
-	c.totalStaked = "Staked " + w.TotalStaked.Shift(-6).StringFixed(2) + "M" + share(w.TotalStaked)
-	c.worth = []string{"Market cap " + dollars(s.Circulating.Mul(q.Price)), "FDV " + dollars(s.Total.Mul(q.Price))}
-	return c
-}
-
-func percent(d decimal.NullDecimal) string { return d.Decimal.Abs().StringFixed(2) + "%" }
-
-// dollars returns d as text. An amount from a thousand on has no cents, and one from a
-// million on has a unit.
-func dollars(d decimal.Decimal) string {
-	switch {
-	case d.GreaterThanOrEqual(decimal.New(1, 6)):
-		return "$" + d.Shift(-6).StringFixed(2) + "M"
-	case d.GreaterThanOrEqual(decimal.New(1, 3)):
-		return "$" + thousands(d.Round(0).String())
-	}
-	return "$" + d.StringFixed(2)
-}
-
-func tokens(d decimal.Decimal) string { return thousands(d.String()) + " " + services.Symbol }
-
-// short returns an amount as it is shown if the exact one is elsewhere or left out.
-func short(d decimal.Decimal) string {
-	if d.LessThan(decimal.New(1, -4)) {
-		return "< 0.0001 " + services.Symbol
-	}
-	return tokens(d.Round(2))
-}
-
-func thousands(number string) string {
-	whole, fraction, found := strings.Cut(number, ".")
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	if found {
-		whole += "." + fraction
-	}
-	return whole
-}
-
-// owner returns who has registered an account or a wallet, or nil.
-func (c *Checker) owner(id core.Identity) *services.Person {
-	for _, p := range []services.Person{c.World.Registered, c.World.Newcomer} {
-		for _, account := range p.Accounts {
-			if strings.EqualFold(account.UID, id.UID) && account.Platform == id.Platform {
-				return &p
-			}
-		}
-	}
-	return nil
+	return c.said[q]
 }
 
 func wrong(format string, args ...any) error { return fmt.Errorf("wrong: "+format, args...) }

@@ -1,193 +1,194 @@
 package truth
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/shopspring/decimal"
 
+	"herald/internal/chat"
 	"herald/internal/core"
-	"herald/internal/demo/fake/services"
+	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/fault"
 )
 
-// maxBlockAge is how old the block of an answer may be. Times are shown to the minute.
-const maxBlockAge = 5 * time.Minute
-
 var (
 	poolsRead = regexp.MustCompile(`^(?:All 21|(\d+) of 21) pools$`)
-	block     = regexp.MustCompile(`^block ([\d,]+)$`)
-	pool      = regexp.MustCompile(`^(0x[[:xdigit:]]{4}…[[:xdigit:]]{4}) (.*)$`)
-	exact     = regexp.MustCompile(`^Exact ([\d,.]+ HRLD)$`)
+	block     = regexp.MustCompile(`^block 1,0[\d,]+$`) // the stand-in's chain starts at a million
+	pool      = regexp.MustCompile(`^0x[[:xdigit:]]{4}…[[:xdigit:]]{4} `)
 	exits     = regexp.MustCompile(`^Couldn't check unstaking in (\d+) of 21 pools\.$`)
 	undecided = regexp.MustCompile(`^Not sure yet: (\d+) of 21 pools didn't answer\. Try again in a minute\.$`)
+	atLeast   = regexp.MustCompile(`^(Staking|staking|Unstaking|Ready to claim) at least (.*) HRLD(?: ≈ \$(\S+))?$`)
 )
 
-// notStaked is the verdict on a wallet that stakes nothing, once all pools were read.
-const notStaked = "Not staked"
+// unknownOwner is what /verify says if the registration could not be checked.
+const unknownOwner = "I can't tell whose wallet this is."
 
-// aBlock reports whether a number may be the newest block's. The stand-in's chain starts at
-// a million blocks.
-func aBlock(number string) bool {
-	n, err := strconv.Atoi(strings.ReplaceAll(number, ",", ""))
-	return err == nil && n >= 990_000 && n < 1_010_000
+// verdicts are what /verify says of the registration.
+var verdicts = func() (all []string) {
+	service := chat.Values{"service": chat.Say("exists.service")}
+	for _, key := range []string{"verify.you.same", "verify.you.another", "verify.you.unregistered"} {
+		all = append(all, e2etest.Say(key, service))
+	}
+	return all
+}()
+
+// shown reports whether an amount is the sum of all of these, or of some of them, as it is
+// shown if the exact one is elsewhere or left out.
+func shown(amount string, all []core.PoolAmount, sum decimal.Decimal) bool {
+	if len(all) > 0 {
+		return shown(amount, all[1:], sum) || shown(amount, all[1:], sum.Add(all[0].Amount))
+	}
+	return sum.IsPositive() && number(amount).Equal(sum.Round(2)) || amount == "< 0.0001" && sum.IsPositive() && sum.LessThan(decimal.New(1, -4))
 }
 
-// stake is an answer to /staked, read back. Its pools are named by their short addresses.
+// number returns a number that is grouped in thousands, or 0.
+func number(text string) decimal.Decimal {
+	n, _ := decimal.NewFromString(strings.ReplaceAll(text, ",", ""))
+	return n
+}
+
+// stake is what an answer says of a stake beside what the whole truth has too.
 type stake struct {
-	verdict, worth, exact string
-	claimable, leaving    string
-	leastClaimable, least bool   // claimable and leaving say "at least"
-	next                  string // when a part of leaving becomes claimable, and how much
-	staked                map[string]string
-	failed, unknown       int // pools that are unread, and pools whose withdrawals are
+	failed, unknown int  // pools that are unread, and pools whose withdrawals are
+	undecided       bool // nothing is known of a stake
+	atLeast         map[string]string
+	worth           string // of what is staked at least
+	blocks          int
+	rest            []string // of the truth
 }
 
-func readStake(wallet common.Address, said []string) (a stake, err error) {
-	a = stake{staked: map[string]string{}, failed: -1}
-	blocks := 0
-	for i, part := range said {
-		title, worth, priced := strings.Cut(part, " ≈ ")
-		leaving, ofLeaving := strings.CutPrefix(part, "Unstaking ")
-		claimable, ofClaimable := strings.CutPrefix(part, "Ready to claim ")
-		worthAlone, alone := strings.CutPrefix(part, "≈ ")
-		found := func(form *regexp.Regexp) []string { return form.FindStringSubmatch(part) }
-		switch {
-		case slices.Contains(said[:i], part):
-			return a, wrong("%q is said twice", part)
-		case part == wallet.Hex(), i == 0 && part == Unavailable("staked"):
-		case a.verdict == "" && found(undecided) != nil:
-			a.verdict = "Not sure yet"
-			a.failed, _ = strconv.Atoi(found(undecided)[1])
-		case a.verdict == "":
-			if a.verdict = title; priced {
-				a.worth = worth
-			}
-		case alone && a.worth == "":
-			a.worth = worthAlone
-		case found(poolsRead) != nil && a.failed < 0:
-			n, err := strconv.Atoi(found(poolsRead)[1])
-			if a.failed = 21 - n; err != nil {
-				a.failed = 0
-			}
-		case found(block) != nil && aBlock(found(block)[1]):
-			blocks++
-		case found(exits) != nil:
-			a.unknown, _ = strconv.Atoi(found(exits)[1])
-		case ofLeaving && a.leaving == "":
-			a.leaving, a.least = strings.CutPrefix(leaving, "at least ")
-		case ofClaimable && a.claimable == "":
-			a.claimable, a.leastClaimable = strings.CutPrefix(claimable, "at least ")
-		case strings.HasPrefix(part, "next ") && a.leaving != "":
-			a.next = part
-		case found(pool) != nil:
-			a.staked[found(pool)[1]] = found(pool)[2]
-		case found(exact) != nil && a.exact == "":
-			a.exact = found(exact)[1]
+func readStake(parts []string) (s stake) {
+	s = stake{atLeast: map[string]string{}, failed: -1}
+	count := func(form *regexp.Regexp, part string) int {
+		n, _ := strconv.Atoi(form.FindStringSubmatch(part)[1])
+		return n
+	}
+	for _, part := range parts {
+		switch hedged := atLeast.FindStringSubmatch(part); {
+		case undecided.MatchString(part):
+			s.undecided = true
+		case part == "All 21 pools":
+			s.failed = 0
+		case poolsRead.MatchString(part):
+			s.failed = 21 - count(poolsRead, part)
+		case exits.MatchString(part):
+			s.unknown = count(exits, part)
+		case block.MatchString(part):
+			s.blocks++
+		case hedged != nil:
+			s.atLeast[strings.ToLower(hedged[1])] = hedged[2]
+			s.worth += hedged[3]
 		default:
-			return a, wrong("%q", part)
+			s.rest = append(s.rest, part)
 		}
+	}
+	return s
+}
+
+// worth begins what a stake is worth, beside its title or alone.
+const worth = "≈ $"
+
+func (a answer) tellsWorth() bool {
+	return slices.ContainsFunc(a.parts, func(part string) bool { return strings.Contains(part, worth) })
+}
+
+func (a answer) withoutWorth() answer {
+	a = a.without(worth)
+	for i, part := range a.parts {
+		a.parts[i], _, _ = strings.Cut(part, " "+worth)
+	}
+	return a
+}
+
+// checkStake checks what an answer says of a wallet's stake, and sets its outcomes. It may
+// lack what the stake is worth, and what is in pools that are unread.
+func (c *Checker) checkStake(got Outcomes, wallet common.Address, said, want answer) error {
+	if got[fault.Price] == Right && !said.tellsWorth() {
+		if delete(got, fault.Price); want.tellsWorth() {
+			got[fault.Price], want = Omitted, want.withoutWorth()
+		}
+	}
+	a, whole := readStake(said.parts), readStake(want.parts)
+	if a.failed < 0 && !a.undecided || a.blocks != 1 || !slices.Contains(a.rest, wallet.Hex()) {
+		return wrong("which wallet, how many pools, and when: %q", said.parts)
 	}
 	switch {
-	case !slices.Contains(said, wallet.Hex()):
-		err = wrong("the answer is about another wallet: %q", said)
-	case a.failed < 0 || blocks != 1:
-		err = wrong("how many pools were checked, and when: %q", said)
-	}
-	return a, err
-}
-
-// sameAmounts compares the pools that are shown with those that exist. It returns how many
-// are not shown, and the sum of those that are.
-func sameAmounts(shown map[string]string, there []core.PoolAmount) (missing int, sum decimal.Decimal, err error) {
-	found := 0
-	for _, p := range there {
-		switch hex := p.Pool.Address.Hex(); shown[hex[:6]+"…"+hex[38:]] {
-		case "":
-			missing++
-		case strings.TrimSuffix(short(p.Amount), " "+services.Symbol): // It stands above.
-			found++
-			sum = sum.Add(p.Amount)
-		}
-	}
-	if found != len(shown) {
-		err = wrong("an amount of %v", shown)
-	}
-	return missing, sum, err
-}
-
-// sumOf looks for amounts whose sum, added to sum and written by write, is what is shown. It
-// may leave out at most hidden amounts. A sum of zero shows nothing.
-func sumOf(shown string, write func(decimal.Decimal) string, there []core.PoolAmount, sum decimal.Decimal, hidden int) (decimal.Decimal, bool) {
-	if len(there) == 0 {
-		return sum, sum.IsZero() && shown == "" || !sum.IsZero() && shown == write(sum)
-	}
-	if whole, is := sumOf(shown, write, there[1:], sum.Add(there[0].Amount), hidden); is || hidden == 0 {
-		return whole, is
-	}
-	return sumOf(shown, write, there[1:], sum, hidden-1)
-}
-
-// checkStake checks what an answer says of a wallet's stake, and adds the outcomes to got.
-// Only /staked lists pools.
-func (c *Checker) checkStake(got Outcomes, wallet common.Address, said []string, lists bool) error {
-	a, err := readStake(wallet, said)
-	if err != nil {
-		return err
-	}
-	var staked, claimable, leaving []core.PoolAmount
-	if wallet == c.World.Staker {
-		staked, claimable, leaving = c.World.Staked, c.World.Claimable, c.World.Unbonding
-	}
-	missing, sum, err := sameAmounts(a.staked, staked)
-	if err != nil {
-		return err
-	}
-	verdict := func(sum decimal.Decimal) string {
-		return "Staking " + map[bool]string{false: "at least "}[a.failed == 0] + short(sum)
-	}
-	if !lists && len(a.staked) == 0 && strings.HasPrefix(a.verdict, "Staking ") {
-		var is bool
-		if sum, is = sumOf(a.verdict, verdict, staked, decimal.Zero, a.failed); !is {
-			return wrong("the total of %q", a.verdict)
-		}
-		missing = 0
-	}
-	unread := a.failed + a.unknown
-	_, leaves := sumOf(a.leaving, short, leaving, decimal.Zero, unread)
-	_, claims := sumOf(a.claimable, short, claimable, decimal.Zero, unread)
-	whole := map[bool]string{true: tokens(sum)}[a.failed == 0] // told of all pools only
-	if a.leaving != "" && a.least == (unread == 0) || a.claimable != "" && a.leastClaimable == (unread == 0) {
-		return wrong("whether more is being unstaked: %q", said)
-	}
-	// The time may be unknown; else it is three days from the start.
-	if a.next != "" && (unread > 0 || a.next != "next "+c.World.NextClaim.Amount.String()+" in about 3 days") {
-		return wrong("when something can be claimed: %q", said)
-	}
-	bare := a.exact == "" && a.worth == ""
-	switch {
-	case missing > a.failed || !leaves || !claims:
-		return wrong("pools are missing without a word: %q", said)
-	case a.verdict == "Not sure yet" && a.failed > 0 && bare:
-		got[fault.Chain] = Undecided
-		return nil
-	case a.verdict == notStaked && len(staked) == 0 && a.failed == 0 && bare:
-	case a.verdict != verdict(sum) || lists == (len(a.staked) == 0) || a.exact != whole:
-		return wrong("%q", said)
-	case a.worth == "" && lists:
-		got[fault.Price] = Omitted
-	case a.worth == "":
-	case a.worth == dollars(sum.Mul(c.World.Quote.Price)):
-		got[fault.Price] = Right
+	case a.failed != 0 || a.unknown > 0:
+	case len(a.atLeast) > 0:
+		return wrong("all pools are read, and yet %q", said.parts)
 	default:
-		return wrong("worth %q", a.worth)
+		return answer{parts: a.rest}.equals(answer{parts: whole.rest})
 	}
-	if got[fault.Chain] = Partial; a.failed == 0 && a.unknown == 0 {
-		got[fault.Chain] = Right
+	if got[fault.Chain] = Partial; a.undecided {
+		got[fault.Chain] = Undecided
+		delete(got, fault.Price)
+	}
+	return c.checkPartly(a, whole, wallet)
+}
+
+// checkPartly checks what is said of a stake if some pools are unread: amounts are hedged,
+// pools that are missing are among the unread, and the rest is of the truth.
+func (c *Checker) checkPartly(a, whole stake, wallet common.Address) error {
+	var staked, claimable, leaving []core.PoolAmount
+	if wallet == c.world.Staker {
+		staked, claimable, leaving = c.world.Staked, c.world.Claimable, c.world.Unbonding
+	}
+	for what, there := range map[string][]core.PoolAmount{"staking": staked, "ready to claim": claimable, "unstaking": leaving} {
+		if amount, hedged := a.atLeast[what]; hedged && (what == "staking" && a.failed == 0 || !shown(amount, there, decimal.Zero)) {
+			return wrong("%s at least %q", what, amount)
+		}
+	}
+	if worth := number(a.worth).Sub(number(a.atLeast["staking"]).Mul(c.world.Quote.Price)); a.worth != "" && worth.Abs().GreaterThan(decimal.NewFromInt(1)) {
+		return wrong("%s HRLD are worth %s", a.atLeast["staking"], a.worth)
+	}
+	missing := 0
+	for _, part := range whole.rest {
+		if pool.MatchString(part) && !slices.Contains(a.rest, part) {
+			missing++
+		}
+	}
+	listed := slices.ContainsFunc(a.rest, pool.MatchString)
+	if a.failed > 0 && listed && missing > a.failed || a.undecided && (listed || len(a.atLeast) > 0) {
+		return wrong("%d pools are missing, %d are unread", missing, a.failed)
+	}
+	begins := func(part string, beginnings ...string) bool {
+		return slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(strings.ToLower(part), b) })
+	}
+	for _, part := range a.rest {
+		final := begins(part, "unstaking ", "ready to claim ") || a.failed > 0 && begins(part, "staking ", "exact ", "not staked")
+		if final || !slices.Contains(whole.rest, part) && part != Unavailable("staked") {
+			return wrong("%q is said while %d pools are unread, %d of withdrawals", part, a.failed, a.unknown)
+		}
 	}
 	return nil
+}
+
+// checkVerify checks whose the wallet is and what it stakes, each by itself.
+func (c *Checker) checkVerify(got Outcomes, wallet common.Address, said, want answer) (err error) {
+	owner := want.parts[0]
+	switch {
+	case slices.Contains(said.parts, unknownOwner):
+		said, want = said.without(unknownOwner), want.without(verdicts...)
+		if got[fault.Partner], err = said.takeReason(fault.Partner); said.parts[0] != Unavailable("verify") {
+			err = errors.Join(err, wrong("%q", said.parts))
+		}
+		said.parts[0] = owner
+	case said.parts[0] != owner:
+		return wrong("%q, and the truth is %q", said.parts[0], owner)
+	}
+	if said.has(Unavailable("staked")) && !slices.ContainsFunc(said.parts, undecided.MatchString) {
+		var errWhy error
+		got[fault.Chain], errWhy = said.takeReason(fault.Chain)
+		left := said.without(Unavailable("staked")).parts
+		if !slices.Contains(left, wallet.Hex()) || slices.ContainsFunc(left, func(part string) bool { return !slices.Contains(want.parts, part) }) {
+			err = errors.Join(err, wrong("%q", left))
+		}
+		return errors.Join(err, errWhy)
+	}
+	return errors.Join(err, c.checkStake(got, wallet, said, want))
 }

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"herald/internal/chat/chattest"
-	"herald/internal/demo/fake"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/discordtest"
+	"herald/internal/demo/fake/faketest"
 	"herald/internal/demo/fake/transporttest"
 	"herald/internal/platform/discord/api"
 	"herald/internal/secret"
@@ -25,7 +25,7 @@ import (
 type gatewayTest struct {
 	*Gateway
 	fake   *discordtest.Server
-	wire   *fake.Network
+	wire   *faketest.Network
 	logged *logtest.Buffer
 	stop   func() error // returns what Run returned
 	events *chattest.Events

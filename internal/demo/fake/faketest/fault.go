@@ -1,10 +1,8 @@
-// Package fake is what the stand-ins of the chat platforms share: faults of a call, a
-// network in memory, and a lock that wakes waiters. It knows no platform, and does not
-// import package testing, which would be linked into the program.
-package fake
+// Package faketest holds what tests do to the stand-ins of the chat platforms: faults of a
+// call, and a network in memory. Only tests may import it.
+package faketest
 
 import (
-	"context"
 	"net/http"
 	"sync"
 	"time"
@@ -30,6 +28,8 @@ type Fault struct {
 	Drop, DropAnswer bool
 	// Hang sends no response until the client goes away.
 	Hang bool
+	// Answer answers in place of the platform; nil: something else is wrong.
+	Answer http.Handler
 }
 
 // CarriedOut returns the fault with Landed set.
@@ -45,7 +45,7 @@ func (f Fault) Unclear() bool {
 
 // Serve handles a call with this fault. call carries the call out and returns the function
 // that writes the response; refuse writes a refusal.
-func (f Fault) Serve(r *http.Request, refuse func(Fault), call func() (respond func())) {
+func (f Fault) Serve(w http.ResponseWriter, r *http.Request, refuse func(Fault), call func() (respond func())) {
 	if f.Latency > 0 || f.Held != nil {
 		late := time.NewTimer(f.Latency)
 		defer late.Stop()
@@ -53,7 +53,7 @@ func (f Fault) Serve(r *http.Request, refuse func(Fault), call func() (respond f
 			panic(http.ErrAbortHandler)
 		}
 	}
-	failing := f.Hang || f.Drop || f.Status != 0
+	failing := f.Hang || f.Drop || f.Status != 0 || f.Answer != nil
 	respond := func() {}
 	if !failing || f.Landed {
 		respond = call()
@@ -63,6 +63,8 @@ func (f Fault) Serve(r *http.Request, refuse func(Fault), call func() (respond f
 		<-r.Context().Done()
 	case f.Drop, f.DropAnswer:
 		panic(http.ErrAbortHandler)
+	case f.Answer != nil:
+		f.Answer.ServeHTTP(w, r)
 	case f.Status != 0:
 		refuse(f)
 	default:
@@ -125,56 +127,4 @@ func (f *Faults[Call]) Pop(call Call) Fault {
 		return faults[0]
 	}
 	return f.rest[call]
-}
-
-// State is the lock of a stand-in's fields. It wakes goroutines that wait for a change.
-type State struct {
-	sync.Mutex
-	changed chan struct{} // nil while nobody waits
-}
-
-// Changed returns a channel that the next change closes. The caller holds the lock.
-func (s *State) Changed() <-chan struct{} {
-	if s.changed == nil {
-		s.changed = make(chan struct{})
-	}
-	return s.changed
-}
-
-// Notify wakes all who wait. The caller holds the lock.
-func (s *State) Notify() {
-	if s.changed != nil {
-		close(s.changed)
-		s.changed = nil
-	}
-}
-
-// Change calls f under the lock, and wakes all who wait.
-func (s *State) Change(f func()) {
-	s.Lock()
-	defer s.Unlock()
-	f()
-	s.Notify()
-}
-
-// Wait blocks until done returns true, or ctx is done. It calls done at every change.
-func (s *State) Wait(ctx context.Context, done func() bool) error {
-	for {
-		changed := Locked(s, s.Changed)
-		if done() {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// Locked calls f under the lock and returns its result.
-func Locked[T any](s *State, f func() T) T {
-	s.Lock()
-	defer s.Unlock()
-	return f()
 }
