@@ -147,8 +147,8 @@ func (l levels) expected(r Row) int {
 	return level
 }
 
-// late is how long after a whole cycle a check may come: some slots are slow.
-func (l levels) late() time.Duration { return 2 * l.every / slots }
+// late is how long after a whole cycle a check may come: some ticks are slow.
+func (l levels) late() time.Duration { return 2 * l.every / ticks }
 
 // decide returns the row after a check.
 //
