@@ -141,7 +141,7 @@ func (l levels) expected(r Row) int {
 	}
 	for i, since := range r.Below {
 		if !since.IsZero() {
-			return min(level, i)
+			return i
 		}
 	}
 	return level
@@ -178,12 +178,9 @@ func (l levels) decide(r Row, c check, now time.Time) Row {
 		r.Below, r.Released = nil, false
 		return r
 	}
-	r.List, r.Pools, r.CheckedAt, r.Reached = l.list, l.pools, timeOf(now), decimal.NullDecimal{}
+	r.List, r.Pools, r.CheckedAt, r.Block, r.Reached = l.list, l.pools, timeOf(now), timeOf(c.block), decimal.NullDecimal{}
 	if c.least > 0 {
 		r.Reached = decimal.NewNullDecimal(l.amounts[c.least-1])
-	}
-	if c.block.After(r.Block.Time) {
-		r.Block = timeOf(c.block)
 	}
 	return r
 }

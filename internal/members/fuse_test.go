@@ -31,8 +31,9 @@ func TestTheFuseBlowsAboveTenAndOneInTwenty(t *testing.T) {
 // TestCountRows has the counts that one row gives: of all rows, of server 9001 and of 9002.
 func TestCountRows(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
-		low := m.current(1, 2, "7001", "7002")
+		low, other := m.current(1, 2, "7001", "7002"), m.current(1, 2, "7001", "7002")
 		low.Below = []Time{{}, timeOf(time.Now())}
+		other.List, other.Below = 1, low.Below
 		both := m.current(1, 0, "7001", "7002")
 		both.Given = append(both.Given, Given{Community: "9002", Badge: "7003"})
 		old, late := m.current(1, 1, "7001"), m.current(1, 1)
@@ -49,6 +50,7 @@ func TestCountRows(t *testing.T) {
 			"has one of two too many":   {m.current(1, 1, "7001", "7002"), "{1 0 1} {1 1 1} {0 0 0}"},
 			"in the other order":        {m.current(1, 1, "7002", "7001"), "{1 0 1} {1 1 1} {0 0 0}"},
 			"has a first check below":   {low, "{1 0 1} {1 1 1} {0 0 0}"},
+			"below in another list":     {other, "{1 0 1} {1 0 1} {0 0 0}"},
 			"has lost all":              {both, "{1 0 1} {1 1 1} {1 1 1}"},
 			"has what is taken out":     {m.current(1, 1, "6000"), "{1 0 1} {0 0 0} {0 0 0}"},
 			"not checked for 7 hours":   {old, "{1 0 0} {1 0 0} {0 0 0}"},

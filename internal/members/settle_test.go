@@ -46,6 +46,7 @@ func TestNextStep(t *testing.T) {
 		"held and forgotten":                 {row: Row{User: chat.User{ID: "gone"}, Given: all(given("7001", Had))}, hold: true, want: "remove 7001"},
 		"one each: the highest":              {row: Row{Level: 2}, oneEach: true, want: "give 7002"},
 		"one each: instead of the other":     {row: Row{Level: 2, Given: all(given("7001", Had))}, oneEach: true, want: "give 7002"},
+		"one each: in doubt":                 {row: Row{Level: 1, Given: all(given("7001", Doubt))}, oneEach: true, want: "give 7001 again"},
 		"one each: down":                     {row: Row{Level: 1, Given: all(given("7002", Had))}, oneEach: true, want: "give 7001"},
 		"one each: held above":               {row: Row{Level: 1, Given: all(given("7002", Had))}, oneEach: true, hold: true, want: "none"},
 		"one each: a first below":            {row: Row{Level: 2, Below: []Time{{}, timeOf(noon)}, Given: all(given("7002", Had))}, oneEach: true, want: "none"},
@@ -117,14 +118,15 @@ func TestDone(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
+	const month = 30 * 24 * time.Hour
 	late := Row{Wallet: common.Address{1}, Given: []Given{had}}
 	for range 2 {
 		late = late.done("9001", remove, refused(chat.MissingRight), false, noon)
 	}
-	if got := shown(late.done("9001", remove, refused(chat.MissingRight), false, noon.Add(refusedFor))); got != "7001 had refused" {
+	if got := shown(late.done("9001", remove, refused(chat.MissingRight), false, noon.Add(month))); got != "7001 had refused" {
 		t.Errorf("refused for 30 days: %q", got)
 	}
-	if got := shown(late.done("9001", remove, refused(chat.MissingRight), false, noon.Add(refusedFor+time.Second))); got != "" {
+	if got := shown(late.done("9001", remove, refused(chat.MissingRight), false, noon.Add(month+time.Second))); got != "" {
 		t.Errorf("refused for longer: %q", got)
 	}
 	gone := Row{Given: []Given{had}}
@@ -207,24 +209,30 @@ func TestSettle(t *testing.T) {
 func TestWhileSettling(t *testing.T) {
 	forget := func(m *membersTest) { m.put(Row{User: user(1), Given: m.saved(1).Given}) }
 	for name, c := range map[string]struct {
+		level int // what is saved first: 1 without badges, or
+		given []string
 		wait  bool // for the call, when it happens
 		does  func(m *membersTest)
 		calls string
 		row   string
 	}{
-		"who forgets before a call gets nothing": {wait: true, does: forget, calls: "", row: ""},
-		"who forgets meanwhile loses it":         {does: forget, calls: "give 7001 to 1, remove 7001 to 1", row: ""},
+		"who forgets before a call gets nothing": {wait: true, does: forget},
+		"who forgets meanwhile loses it":         {does: forget, calls: "give 7001 to 1, remove 7001 to 1"},
 		"a row that is lost meanwhile, too": {does: func(m *membersTest) {
 			_, _ = m.rows.update(m.Context(), user(1), func(*Row) *Row { return nil })
-		}, calls: "give 7001 to 1, remove 7001 to 1", row: ""},
-		"who falls meanwhile loses it":           {does: func(m *membersTest) { r := m.current(1, 0); r.Given = m.saved(1).Given; m.put(r) }, calls: "give 7001 to 1, remove 7001 to 1", row: ""},
-		"who rises meanwhile gets the next, too": {does: func(m *membersTest) { r := m.current(1, 2); r.Given = m.saved(1).Given; m.put(r) }, calls: "give 7001 to 1, give 7002 to 1", row: "7001 had, 7002 had"},
-		"what cannot be written stays in doubt":  {does: func(m *membersTest) { m.storeAway = true }, calls: "give 7001 to 1", row: "7001 in doubt"},
-		"without a store nothing is called":      {wait: true, does: func(m *membersTest) { m.storeAway = true }, calls: "", row: ""},
+		}, calls: "give 7001 to 1, remove 7001 to 1"},
+		"who falls meanwhile loses it":              {does: func(m *membersTest) { r := m.current(1, 0); r.Given = m.saved(1).Given; m.put(r) }, calls: "give 7001 to 1, remove 7001 to 1"},
+		"who presses during a removal has it again": {given: []string{"7001"}, does: func(m *membersTest) { r := m.current(1, 1); r.Given = m.saved(1).Given; m.put(r) }, calls: "remove 7001 to 1, give 7001 to 1", row: "7001 had"},
+		"who rises meanwhile gets the next, too":    {does: func(m *membersTest) { r := m.current(1, 2); r.Given = m.saved(1).Given; m.put(r) }, calls: "give 7001 to 1, give 7002 to 1", row: "7001 had, 7002 had"},
+		"what cannot be written stays in doubt":     {does: func(m *membersTest) { m.storeAway = true }, calls: "give 7001 to 1", row: "7001 in doubt"},
+		"without a store nothing is called":         {wait: true, does: func(m *membersTest) { m.storeAway = true }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
-				m.put(m.current(1, 1))
+				if c.given == nil {
+					c.level = 1
+				}
+				m.put(m.current(1, c.level, c.given...))
 				here := m.platform.community("9001")
 				if c.wait {
 					here.pausedUntil = time.Now().Add(5 * time.Second)

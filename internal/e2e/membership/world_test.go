@@ -82,9 +82,6 @@ type world struct {
 	// hadFault holds each community with a fault that it ever had, and "limited" and
 	// "refused" if any had such a one.
 	hadFault map[string]bool
-	// during is called once, at the next call that changes a badge, which then lasts for a
-	// second longer.
-	during func()
 	// broken is the community that settle does not mend, or "".
 	broken string
 }
@@ -288,7 +285,6 @@ func (w *world) inStore() string {
 	for _, file := range files {
 		content, _ := os.ReadFile(file)
 		all.Write(content)
-		all.Write(unpacked(content))
 	}
 	return all.String()
 }
