@@ -23,7 +23,7 @@ const (
 	// ticks is how many parts a cycle has. In each of them, the rows of shards/ticks shards
 	// are checked.
 	ticks = 64
-	// maxPause bounds the wait between two steps, so that a Release is soon carried out.
+	// maxPause bounds the wait between two calls of checkTick, so that a Release is soon carried out.
 	maxPause = time.Minute
 	// proofLasts is how long the proof that a wallet is its user's is not asked for anew.
 	proofLasts = 30 * 24 * time.Hour
@@ -46,7 +46,7 @@ func (m *Members) Run(ctx context.Context) {
 			for _, p := range m.on() {
 				m.carryOutRelease(ctx, p)
 			}
-			pause = m.step(ctx, &s)
+			pause = m.checkTick(ctx, &s)
 		})
 		transport.Sleep(ctx, min(max(pause, time.Second), maxPause))
 	}
@@ -63,7 +63,7 @@ func (m *Members) guard(f func()) {
 	f()
 }
 
-// schedule is what Run remembers between its steps.
+// schedule is what Run remembers from one checkTick to the next.
 type schedule struct {
 	// done is the last tick that was checked, here or by another replica.
 	done int64
@@ -71,9 +71,9 @@ type schedule struct {
 	unread bool
 }
 
-// step checks the rows of the present tick, unless that is done or another replica does it. It
-// returns the wait for the next step.
-func (m *Members) step(ctx context.Context, s *schedule) (pause time.Duration) {
+// checkTick checks the rows of the present tick, unless that is done or another replica does it. It
+// returns the wait for its next call.
+func (m *Members) checkTick(ctx context.Context, s *schedule) (pause time.Duration) {
 	length := m.Every / ticks
 	tick := time.Now().UnixNano() / int64(length)
 	next := func() time.Duration { return time.Until(time.Unix(0, (tick+1)*int64(length))) }

@@ -38,9 +38,9 @@ func (c *claims) Release(ctx context.Context, key string, answered bool, ttl tim
 	c.released = append(c.released, answered)
 }
 
-// TestStep has two steps within a tick of 337.5 seconds: whether they check the rows, and when
+// TestCheckTick has two attempts within a tick of 337.5 seconds: whether they check the rows, and when
 // the next one is.
-func TestStep(t *testing.T) {
+func TestCheckTick(t *testing.T) {
 	const next, retry = "5m37.5s", "42.1875s"
 	for name, c := range map[string]struct {
 		claim       chat.Delivery
@@ -75,7 +75,7 @@ func TestStep(t *testing.T) {
 				m.Claims = claims
 				m.rows.complete.Store(false)
 				var s schedule
-				m.equal("pauses", fmt.Sprint(m.step(m.Context(), &s), " ", m.step(m.Context(), &s)), c.pauses)
+				m.equal("pauses", fmt.Sprint(m.checkTick(m.Context(), &s), " ", m.checkTick(m.Context(), &s)), c.pauses)
 				m.storeAway = false
 				m.equal("checked", m.saved(id).CheckedAt != row.CheckedAt, c.checked)
 				m.equal("claimed", claims.claimed, c.claimed)
@@ -87,8 +87,8 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// A step counts the rows of the tick before anew, which another replica may have changed.
-func TestAStepReadsTheTickBefore(t *testing.T) {
+// A tick counts the rows of the one before anew, which another replica may have changed.
+func TestATickReadsTheOneBefore(t *testing.T) {
 	m := newMembersTest(t)
 	id := 1
 	for shardOf(user(id))%ticks != ticks-1 {

@@ -111,7 +111,7 @@ func (l levels) level(r Row) int {
 	if r.List == l.list {
 		return r.Level
 	}
-	level := l.proven(r)
+	level := l.reached(r)
 	for _, g := range r.Given {
 		if b, named := l.badge(g.Community, g.Badge); named {
 			level = max(level, l.of(b.Amount))
@@ -120,9 +120,9 @@ func (l levels) level(r Row) int {
 	return level
 }
 
-// proven returns the level up to which badges may be given: that of what the last check found,
+// reached returns the level up to which badges may be given: that of what the last check found,
 // or 0 if it found that in other pools.
-func (l levels) proven(r Row) int {
+func (l levels) reached(r Row) int {
 	if r.Pools != l.pools || !r.Reached.Valid {
 		return 0
 	}

@@ -90,7 +90,7 @@ type Place struct {
 }
 
 // Release lets all go whom a fuse holds now, and returns each with the community of the fuse. A
-// running bot carries that out at its next step. Release blocks while it reads all rows.
+// running bot carries that out within maxPause. Release blocks while it reads all rows.
 func (m *Members) Release(ctx context.Context) (held []Place, err error) {
 	all, err := m.All(ctx)
 	if err != nil {
@@ -125,8 +125,8 @@ func (m *Members) heldIn(r Row) (in []string) {
 }
 
 // carryOutRelease marks the rows that a Release on the platform lets go, and deletes the
-// Release. One from the future, or older than two cycles, marks nothing. What fails is done at
-// the next step. A mark does not change what the fuse counts.
+// Release. One from the future, or older than two cycles, marks nothing. What fails is done
+// by the next call. A mark does not change what the fuse counts.
 func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
 	saved, err := m.Store.Load(ctx, releaseKey(p.name))
 	if err != nil || saved == nil || !m.rows.complete.Load() {

@@ -51,7 +51,7 @@ func (l levels) next(r Row, community string, oneEach, hold bool) (s step, left 
 	for _, badge := range want {
 		b, _ := l.badge(community, badge)
 		i := r.index(community, badge)
-		if (i < 0 || r.Given[i].State == Doubt) && l.of(b.Amount) <= l.proven(r) && !(oneEach && has) {
+		if (i < 0 || r.Given[i].State == Doubt) && l.of(b.Amount) <= l.reached(r) && !(oneEach && has) {
 			return step{badge: badge, doubt: i >= 0}, true
 		}
 	}
@@ -61,11 +61,11 @@ func (l levels) next(r Row, community string, oneEach, hold bool) (s step, left 
 // wanted returns the badges of a community that a row's user may be given or may keep, by
 // ascending amount.
 func (l levels) wanted(r Row, community string) (ids []string) {
-	level, proven := l.level(r), l.proven(r)
+	level, reached := l.level(r), l.reached(r)
 	for _, b := range l.badges {
 		needs := l.of(b.Amount)
 		keeps := needs <= level && r.index(community, b.ID) >= 0
-		if b.Community == community && !r.Forgotten() && (needs <= proven || keeps) {
+		if b.Community == community && !r.Forgotten() && (needs <= reached || keeps) {
 			ids = append(ids, b.ID)
 		}
 	}

@@ -129,18 +129,12 @@ func (w *world) answerPartner(rw http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(rw, `{"code":0,"data":{"mid":"0x1"}}`)
 		return
 	}
-	did := ""
-	if inner.Platform == "EVM" {
-		w.locked(func() { did = w.owners[common.HexToAddress(inner.UID)] })
-	}
-	for _, p := range w.people {
-		if inner.Platform != "EVM" && strings.EqualFold(inner.Platform, p.platform) && inner.UID == p.id {
-			did = p.did
-		}
-	}
 	data := "null"
-	if did != "" {
-		data = fmt.Sprintf(`{"did":%q}`, did)
+	for _, p := range w.people {
+		wallet := inner.Platform == "EVM" && slices.Contains(p.wallets[:], common.HexToAddress(inner.UID))
+		if wallet || strings.EqualFold(inner.Platform, p.platform) && inner.UID == p.id {
+			data = fmt.Sprintf(`{"did":%q}`, p.did)
+		}
 	}
 	rw.Header().Set("Content-Type", "application/json")
 	fmt.Fprintf(rw, `{"code":0,"data":%s,"message":"success"}`, data)

@@ -76,7 +76,7 @@ func (w *world) judgeTaken(at place, id string, now []string) {
 	w.note("  %s has %s in %s no more", at.name, id, at.community)
 	b := w.settings.find(at.community, id)
 	_, sure := at.wallet()
-	if b == nil || !sure || at.disowned || len(at.saved) == 0 {
+	if b == nil || !sure || len(at.saved) == 0 {
 		return
 	}
 	if higher := slices.ContainsFunc(now, func(tag string) bool {
@@ -198,7 +198,7 @@ func (j *judge) final(w *world) {
 func (j *judge) unsettled(w *world) (problems []string) {
 	for _, p := range w.people {
 		wallet, sure := p.wallet()
-		if !sure || p.disowned {
+		if !sure {
 			continue
 		}
 		untouched := true // by any broken community

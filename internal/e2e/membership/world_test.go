@@ -76,9 +76,7 @@ type world struct {
 	mu        sync.Mutex
 	processes []*process
 	stakes    map[common.Address][]stake
-	// owners holds who registered a wallet.
-	owners map[common.Address]string
-	faults map[string]fault // by service or community
+	faults    map[string]fault // by service or community
 	// hadFault holds each community with a fault that it ever had, and "limited" and
 	// "refused" if any had such a one.
 	hadFault map[string]bool
@@ -139,7 +137,7 @@ func newWorld(t *testing.T, seed uint64, o options, dir string) *world {
 	w := &world{
 		T: t, name: fmt.Sprintf("world%d.test", worldCount.Add(1)), rand: rand.New(rand.NewPCG(seed, 1)), begun: time.Now(),
 		network: fake.NewNetwork(), fakes: services.New(), telegram: telegramtest.NewInMemory(t), discord: discordtest.NewOn(fake.NewNetwork()),
-		dir: dir, stakes: map[common.Address][]stake{}, owners: map[common.Address]string{}, faults: map[string]fault{}, hadFault: map[string]bool{},
+		dir: dir, stakes: map[common.Address][]stake{}, faults: map[string]fault{}, hadFault: map[string]bool{},
 	}
 	worlds.Store(w.name, w)
 	t.Cleanup(func() { worlds.Delete(w.name) })
