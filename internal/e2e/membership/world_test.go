@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"encoding/base64"
 	"fmt"
 	"math/big"
 	"math/rand/v2"
@@ -8,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -264,6 +266,9 @@ func (w *world) stakeAt(wallet common.Address, at time.Time) (amount int64) {
 	return amount
 }
 
+// packed finds what may be a value in Base64.
+var packed = regexp.MustCompile(`[A-Za-z0-9+/]{24,}={0,2}`)
+
 // inStore returns everything that the store holds, as text.
 func (w *world) inStore() string {
 	var all strings.Builder
@@ -283,6 +288,10 @@ func (w *world) inStore() string {
 	for _, file := range files {
 		content, _ := os.ReadFile(file)
 		all.Write(content)
+		for _, text := range packed.FindAll(content, -1) {
+			value, _ := base64.StdEncoding.DecodeString(string(text))
+			all.Write(value)
+		}
 	}
 	return all.String()
 }
