@@ -85,11 +85,7 @@ func (m *Members) checkTick(ctx context.Context, s *schedule) (pause time.Durati
 	if err != nil {
 		return retry
 	}
-	key := []string{m.Bot, "check", m.Every.String(), fmt.Sprint(tick)}
-	for _, p := range m.on() {
-		key = append(key, string(p.name))
-	}
-	claim := strings.Join(key, " ")
+	claim := m.claimOf(tick)
 	switch m.Claims.Claim(ctx, claim) {
 	case chat.Answered:
 		s.done = tick
@@ -106,6 +102,15 @@ func (m *Members) checkTick(ctx context.Context, s *schedule) (pause time.Durati
 	}
 	s.done = tick
 	return next()
+}
+
+// claimOf returns the key by which one replica of those with the same platforms claims a tick.
+func (m *Members) claimOf(tick int64) string {
+	key := []string{m.Bot, "check", m.Every.String(), fmt.Sprint(tick)}
+	for _, p := range m.on() {
+		key = append(key, string(p.name))
+	}
+	return strings.Join(key, " ")
 }
 
 // read returns the rows of a tick. It reads those of the tick before anew, which another replica

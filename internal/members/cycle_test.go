@@ -14,72 +14,53 @@ import (
 	"herald/internal/words"
 )
 
-// claims answers the claim of a tick, and notes whether it was released as done.
-type claims struct {
-	chat.Dedup
-	answer   chat.Delivery
-	claimed  int
-	released []bool
-}
-
-func (c *claims) Claim(ctx context.Context, key string) chat.Delivery {
-	if !strings.Contains(key, " check ") {
-		return c.Dedup.Claim(ctx, key)
-	}
-	c.claimed++
-	return c.answer
-}
-
-func (c *claims) Release(ctx context.Context, key string, answered bool, ttl time.Duration) {
-	if !strings.Contains(key, " check ") {
-		c.Dedup.Release(ctx, key, answered, ttl)
-		return
-	}
-	c.released = append(c.released, answered)
-}
-
-// TestCheckTick has two attempts within a tick of 337.5 seconds: whether they check the rows, and when
-// the next one is.
+// TestCheckTick has two attempts within a tick of 337.5 seconds: whether they check the rows, when
+// the next one is, and whether other replicas may check them.
 func TestCheckTick(t *testing.T) {
-	const next, retry = "5m37.5s", "42.1875s"
+	const next, retry = "5m37.5s 5m37.5s", "42.1875s 42.1875s"
 	for name, c := range map[string]struct {
-		claim       chat.Delivery
-		away, fails bool // the store: throughout, or for the writing of the check alone
-		checked     bool
-		pauses      string
-		claimed     int
-		released    []bool
+		claimed, done bool // by another replica, before
+		away, fails   bool // the store: throughout, or for what a check writes
+		checked       bool
+		pauses        string
+		then          chat.Delivery
 	}{
-		"the first that comes":       {claim: chat.New, checked: true, pauses: next + " " + next, claimed: 1, released: []bool{true}},
-		"after another replica":      {claim: chat.Answered, pauses: next + " " + next, claimed: 1},
-		"while another replica does": {claim: chat.InFlight, pauses: retry + " " + retry, claimed: 2},
-		"without a store":            {claim: chat.New, away: true, pauses: retry + " " + retry},
-		"what cannot be saved":       {claim: chat.New, fails: true, pauses: retry + " " + retry, claimed: 2, released: []bool{false, false}},
+		"the first that comes":       {checked: true, pauses: next, then: chat.Answered},
+		"after another replica":      {claimed: true, done: true, pauses: next, then: chat.Answered},
+		"while another replica does": {claimed: true, pauses: retry, then: chat.InFlight},
+		"without a store":            {away: true, pauses: retry, then: chat.New},
+		"what cannot be saved":       {fails: true, pauses: retry, then: chat.New},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
-				time.Sleep(time.Until(time.Unix(0, 0).Add(time.Since(time.Unix(0, 0)).Truncate(6 * time.Hour)).Add(6 * time.Hour)))
+				cycle := int64(6 * time.Hour)
+				time.Sleep(time.Duration(cycle - time.Now().UnixNano()%cycle)) // to the first tick of a cycle
 				id := 1
 				for shardOf(user(id))%ticks != 0 {
 					id++
 				}
-				row := m.current(id, 1, "7001")
-				row.CheckedAt = timeOf(time.Now().Add(-6 * time.Hour))
-				m.stakes[row.Wallet] = 5
+				row := m.current(id, 1)
 				m.put(row)
-				m.storeAway = c.away
+				time.Sleep(time.Duration(cycle))
+				m.stakes[row.Wallet], m.storeAway = 5, c.away
 				if c.fails {
 					m.rows.Store = &contested{m, 2 * maxRaces}
 				}
-				claims := &claims{Dedup: m.Claims, answer: c.claim}
-				m.Claims = claims
+				claim := m.claimOf(time.Now().UnixNano() / cycle * ticks)
+				if c.claimed {
+					m.Claims.Claim(m.Context(), claim)
+				}
+				if c.done {
+					m.Claims.Release(m.Context(), claim, true, m.Every)
+				}
 				m.rows.complete.Store(false)
 				var s schedule
-				m.equal("pauses", fmt.Sprint(m.checkTick(m.Context(), &s), " ", m.checkTick(m.Context(), &s)), c.pauses)
+				first := m.checkTick(m.Context(), &s)
+				m.storeAway = c.away || c.pauses == next // What is done is not read again.
+				m.equal("pauses", fmt.Sprint(first, " ", m.checkTick(m.Context(), &s)), c.pauses)
 				m.storeAway = false
 				m.equal("checked", m.saved(id).CheckedAt != row.CheckedAt, c.checked)
-				m.equal("claimed", claims.claimed, c.claimed)
-				m.equal("released", claims.released, c.released)
+				m.equal("claim", m.Claims.Claim(m.Context(), claim), c.then)
 				m.equal("all rows were read", m.rows.complete.Load(), !c.away)
 				m.equal("warnings", strings.Count(m.log.String(), "cannot be read"), map[bool]int{true: 1}[c.away])
 			})

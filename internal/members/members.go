@@ -197,7 +197,7 @@ func (m *Members) CommunityName(name chat.Platform, community string) chat.Untru
 // to each, once a minute. A community that does not answer counts as one that they are in.
 func (m *Members) Offer(ctx context.Context, user chat.User, here string, stake core.Stake) (offered []Badge) {
 	p := m.platforms[user.Platform]
-	if !m.Enabled() || p == nil || p.Badges == nil || checkUser(user) != nil {
+	if !m.Enabled() || checkUser(user) != nil || p.Badges == nil {
 		return nil
 	}
 	level := p.check(stake, nil).least
@@ -225,13 +225,13 @@ func (m *Members) Offer(ctx context.Context, user chat.User, here string, stake 
 // settleTime at most; what takes longer follows by itself. It fails if the row could not be
 // written, and then gives nothing.
 func (m *Members) Save(ctx context.Context, user chat.User, wallet common.Address, stake core.Stake) ([]Change, error) {
-	p := m.platforms[user.Platform]
-	if !m.Enabled() || p == nil {
+	if !m.Enabled() {
 		return nil, ErrNotSaved
 	}
 	if err := checkUser(user); err != nil {
 		return nil, err
 	}
+	p := m.platforms[user.Platform]
 	c := p.check(stake, nil)
 	c.press = true
 	row, err := m.rows.update(ctx, user, func(r *Row) *Row {
@@ -291,8 +291,7 @@ type Forgotten struct {
 // their badges are removed. It blocks for settleTime at most. It fails if the row could not be
 // written.
 func (m *Members) Forget(ctx context.Context, user chat.User) (f Forgotten, err error) {
-	p := m.platforms[user.Platform]
-	if !m.Enabled() || p == nil || checkUser(user) != nil {
+	if !m.Enabled() || checkUser(user) != nil {
 		return f, nil
 	}
 	row, err := m.rows.update(ctx, user, func(r *Row) *Row {
@@ -312,7 +311,7 @@ func (m *Members) Forget(ctx context.Context, user chat.User) (f Forgotten, err 
 		m.Count("address_deleted")
 	}
 	if row != nil {
-		f.Changes = m.settleAll(ctx, p, *row)
+		f.Changes = m.settleAll(ctx, m.platforms[user.Platform], *row)
 	}
 	return f, nil
 }
