@@ -1,27 +1,17 @@
 package app
 
 import (
-	"context"
 	"errors"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/shopspring/decimal"
 
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
 	"herald/internal/core"
-	fakediscord "herald/internal/demo/fake/discord"
-	"herald/internal/demo/fake/discordtest"
-	"herald/internal/platform/discord"
-
-	"github.com/bwmarrin/discordgo"
 )
 
 func TestMembersAreListedAsCSV(t *testing.T) {
@@ -58,84 +48,5 @@ func TestMembersAreListedAsCSV(t *testing.T) {
 	away := mustLoad(t, append(DemoSettings(world), "REDIS_URL=redis://127.0.0.1:1"), "")
 	if err := ListMembers(t.Context(), away, discard, &strings.Builder{}); err == nil {
 		t.Error("rows that cannot be read are no failure")
-	}
-}
-
-// The whole bot, before the real client libraries: a press gives the role, a restart keeps the
-// row, the stake goes and so does the role.
-func TestARoleFollowsTheStakeAcrossARestart(t *testing.T) {
-	world, fake, dir := startSandbox(t), discordtest.New(), t.TempDir()
-	defer fake.Close()
-	const server, role, ours = "400000000000000001", "400000000000000002", "400000000000000003"
-	fake.AddGuild(server, []fakediscord.Role{
-		{ID: role, Name: "Staker", Position: 1}, {ID: ours, Position: 2, Permissions: discordgo.PermissionManageRoles},
-	}, ours)
-	member := world.World.Registered.UID("Discord")
-	fake.Enter(server, member)
-	start := func() (*Bot, func()) {
-		bot := newBot(t, world, "DATA_DIR="+dir, "DISCORD_BOT_TOKEN="+fake.Token, "DISCORD_API_URL="+fake.URL(), "HTTP_ADDR=off",
-			"STAKER_ROLES=discord:"+server+":"+role, "STAKE_TTL=1ms")
-		ctx, stop := context.WithCancel(context.Background())
-		ended := make(chan error)
-		go func() { ended <- bot.Run(ctx) }()
-		chattest.WaitUntil(t, "the bot's name of the role", func() bool {
-			if fake.Connected() == 0 {
-				return false
-			}
-			all := bot.members.Badges(discord.Platform, server)
-			return len(all) > 0 && all[0].Name != ""
-		})
-		return bot, func() { stop(); <-ended; bot.Close() }
-	}
-	_, stop := start()
-	ask := func(i fakediscord.Interaction) *fakediscord.Pending {
-		i.GuildID, i.UserID = server, member
-		p, err := fake.Push(i)
-		if err == nil {
-			_, err = p.Wait(t.Context())
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
-	card := ask(fakediscord.Interaction{Command: "verify", Options: map[string]string{"wallet": world.World.Staker.Hex()}})
-	press := card.Press(member, "1 e 0 save "+world.World.Staker.Hex())
-	ask(press)
-	if !fake.Wears(server, member, role) {
-		t.Fatalf("the press gives no role: %s", card.Answer().Text())
-	}
-	if reason := fake.RoleCalls()[0].Reason; !strings.HasPrefix(reason, "Herald: stakes enough (21 pools, block of ") {
-		t.Errorf("the audit log shows %q", reason)
-	}
-	stop()
-	bot, stop := start()
-	defer func() { stop() }()
-	for cycle := range 3 {
-		world.Unstaked.On.Store(cycle > 0)
-		if err := bot.members.CheckAll(t.Context(), 6*time.Hour); err != nil || fake.Wears(server, member, role) != (cycle < 2) {
-			t.Errorf("cycle %d: the role is worn: %t, %v", cycle, fake.Wears(server, member, role), err)
-		}
-	}
-	world.Unstaked.On.Store(false)
-	ask(fakediscord.Interaction{Command: "verify"})
-	if !fake.Wears(server, member, role) {
-		t.Error("/verify with a stake again gives no role")
-	}
-	ask(fakediscord.Interaction{Command: "forget"})
-	if fake.Wears(server, member, role) {
-		t.Error("/forget leaves the role")
-	}
-	files, _ := filepath.Glob(filepath.Join(dir, "*"))
-	for _, path := range files {
-		if content, _ := os.ReadFile(path); strings.Contains(string(content), member) {
-			t.Errorf("%s holds the member", path)
-		}
-	}
-	if all, err := bot.members.All(t.Context()); len(all) != 0 || err != nil {
-		t.Errorf("%d rows are left, %v", len(all), err)
-	}
-	if problems := fake.Problems(); len(problems) > 0 {
-		t.Errorf("refused: %q", problems)
 	}
 }

@@ -33,7 +33,7 @@ func fill(b *testing.B, f *store.Folder, n int, l levels) {
 	byShard := make([][]Row, shards)
 	for id := range n {
 		r := Row{
-			User: chat.User{Platform: "discord", ID: fmt.Sprint(700000000000000000 + id)}, SavedAt: now, ProvenAt: now, AskedAt: now, CheckedAt: now,
+			User: chat.User{Platform: "discord", ID: fmt.Sprint(700000000000000000 + id)}, SavedAt: now, ProvenAt: now, CheckedAt: now,
 			Block: now, Pools: l.pools, List: l.list, Level: 1,
 			Given: []Given{{Community: "400000000000000001", Badge: "400000000000000002", Since: now}, {Community: "400000000000000003", State: Absent}},
 		}
@@ -55,7 +55,7 @@ func fill(b *testing.B, f *store.Folder, n int, l levels) {
 // that has 21 pools. It reports the time to start, the calls of the node, and the heap that all
 // of it takes.
 func BenchmarkMembers100000(b *testing.B) {
-	badges := &replica{world: newWorld(nil, 0, 0)}
+	badges := &membersTest{}
 	world, calls := services.New(), &atomic.Int64{}
 	node := world.Chain.Handler
 	world.Chain.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -91,9 +91,9 @@ func BenchmarkMembers100000(b *testing.B) {
 		due, err := m.read(b.Context(), 0, &s)
 		b.ReportMetric(float64(time.Since(start).Milliseconds()), "ms/start")
 		most := heapInUse()
-		for slot := range slots {
-			if slot > 0 {
-				due, err = m.read(b.Context(), slot, &s)
+		for tick := range ticks {
+			if tick > 0 {
+				due, err = m.read(b.Context(), tick, &s)
 			}
 			if err != nil {
 				b.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -19,14 +20,14 @@ import (
 )
 
 const (
-	// slots is how many parts a cycle has. In each of them, the rows of shards/slots shards
+	// ticks is how many parts a cycle has. In each of them, the rows of shards/ticks shards
 	// are checked.
-	slots = 64
-	// maxPause bounds the wait between two steps, so that a Release is soon carried out.
+	ticks = 64
+	// maxPause bounds the wait between two calls of checkTick, so that a Release is soon carried out.
 	maxPause = time.Minute
 	// proofLasts is how long the proof that a wallet is its user's is not asked for anew.
 	proofLasts = 30 * 24 * time.Hour
-	// proofTime is how long a slot allows for one such proof.
+	// proofTime is how long a tick allows for one such proof.
 	proofTime = 2 * time.Second
 )
 
@@ -34,8 +35,8 @@ const (
 func (m *Members) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, p := range m.on() {
-		for _, community := range p.communities() {
-			running.Go(func() { m.work(ctx, p, community) })
+		for _, id := range p.named() {
+			running.Go(func() { m.work(ctx, p.community(id)) })
 		}
 	}
 	var s schedule
@@ -45,7 +46,7 @@ func (m *Members) Run(ctx context.Context) {
 			for _, p := range m.on() {
 				m.carryOutRelease(ctx, p)
 			}
-			pause = m.step(ctx, &s)
+			pause = m.checkTick(ctx, &s)
 		})
 		transport.Sleep(ctx, min(max(pause, time.Second), maxPause))
 	}
@@ -62,36 +63,32 @@ func (m *Members) guard(f func()) {
 	f()
 }
 
-// schedule is what Run remembers between its steps.
+// schedule is what Run remembers from one checkTick to the next.
 type schedule struct {
-	// done is the last slot that was checked, here or by another replica.
+	// done is the last tick that was checked, here or by another replica.
 	done int64
 	// unread says that the last read failed.
 	unread bool
 }
 
-// step checks the rows of the present slot, unless that is done or another replica does it. It
-// returns the wait for the next step.
-func (m *Members) step(ctx context.Context, s *schedule) (pause time.Duration) {
-	length := m.Every / slots
-	slot := time.Now().UnixNano() / int64(length)
-	next := func() time.Duration { return time.Until(time.Unix(0, (slot+1)*int64(length))) }
+// checkTick checks the rows of the present tick, unless that is done or another replica does it. It
+// returns the wait for its next call.
+func (m *Members) checkTick(ctx context.Context, s *schedule) (pause time.Duration) {
+	length := m.Every / ticks
+	tick := time.Now().UnixNano() / int64(length)
+	next := func() time.Duration { return time.Until(time.Unix(0, (tick+1)*int64(length))) }
 	retry := length / 8
-	if s.done == slot {
+	if s.done == tick {
 		return next()
 	}
-	due, err := m.read(ctx, int(slot%slots), s)
+	due, err := m.read(ctx, int(tick%ticks), s)
 	if err != nil {
 		return retry
 	}
-	key := []string{m.Bot, "check", m.Every.String(), fmt.Sprint(slot)}
-	for _, p := range m.on() {
-		key = append(key, string(p.name))
-	}
-	claim := strings.Join(key, " ")
+	claim := m.claimOf(tick)
 	switch progress, _ := m.Claims.Claim(ctx, claim); progress {
 	case chat.Done:
-		s.done = slot
+		s.done = tick
 		return next()
 	case chat.InFlight:
 		return retry // The other replica may be killed.
@@ -103,24 +100,32 @@ func (m *Members) step(ctx context.Context, s *schedule) (pause time.Duration) {
 	if finished = m.checkAll(ctx, due) == nil; !finished {
 		return retry
 	}
-	s.done = slot
+	s.done = tick
 	return next()
 }
 
-// read returns the rows of a slot. It reads those of the slot before anew, which another replica
+// claimOf returns the key by which one replica of those with the same platforms claims a tick.
+func (m *Members) claimOf(tick int64) string {
+	key := []string{m.Bot, "check", m.Every.String(), fmt.Sprint(tick)}
+	for _, p := range m.on() {
+		key = append(key, string(p.name))
+	}
+	return strings.Join(key, " ")
+}
+
+// read returns the rows of a tick. It reads those of the tick before anew, which another replica
 // may have checked. It fails if something cannot be read.
-func (m *Members) read(ctx context.Context, slot int, s *schedule) (due []Row, err error) {
+func (m *Members) read(ctx context.Context, tick int, s *schedule) (due []Row, err error) {
 	if !m.rows.complete.Load() {
 		err = m.rows.each(ctx, func([]Row) {})
 	}
-	before := (slot + slots - 1) % slots
-	for shard := 0; shard < shards && err == nil; shard++ {
+	for shard := (tick + ticks - 1) % ticks; shard < shards && err == nil; shard += ticks {
+		_, _, err = m.rows.load(ctx, shard)
+	}
+	for shard := tick; shard < shards && err == nil; shard += ticks {
 		var list []Row
-		if part := shard % slots; part == slot || part == before {
-			if _, list, err = m.rows.load(ctx, shard); part == slot {
-				due = append(due, list...)
-			}
-		}
+		_, list, err = m.rows.load(ctx, shard)
+		due = append(due, list...)
 	}
 	if err != nil && !s.unread {
 		m.Log.Warn("saved addresses cannot be read; nobody loses a badge by it", "err", err)
@@ -133,8 +138,8 @@ func (m *Members) read(ctx context.Context, slot int, s *schedule) (due []Row, e
 type checked struct {
 	row   Row
 	check check
-	// asked says that the partner was asked, and proven that the wallet is the user's.
-	asked, proven bool
+	// proven says that the partner was asked, and the wallet is the user's.
+	proven bool
 }
 
 // checkAll checks rows, saves what follows, and settles their users. It fails if ctx is
@@ -174,13 +179,12 @@ func (m *Members) find(ctx context.Context, rows []Row) []checked {
 			unproven = append(unproven, c)
 		}
 	}
-	// First those whose last check found too little. Of the others, nobody waits for long behind
-	// those who were asked about in vain.
+	// First those whose last check found too little. Of the others, nobody waits for ever behind
+	// those who are asked about in vain.
+	rand.Shuffle(len(unproven), func(i, k int) { unproven[i], unproven[k] = unproven[k], unproven[i] })
 	below := func(c *checked) int { return min(len(c.row.Below), 1) }
-	slices.SortStableFunc(unproven, func(a, b *checked) int {
-		return cmp.Or(below(b)-below(a), a.row.AskedAt.Compare(b.row.AskedAt.Time))
-	})
-	most := max(1, int(m.Every/slots/proofTime))
+	slices.SortStableFunc(unproven, func(a, b *checked) int { return below(b) - below(a) })
+	most := max(1, int(m.Every/ticks/proofTime))
 	for _, c := range unproven[:min(most, len(unproven))] {
 		c.prove(ctx, m.Accounts, m.platforms[c.row.User.Platform].all())
 	}
@@ -195,7 +199,6 @@ func (m *Members) find(ctx context.Context, rows []Row) []checked {
 func (c *checked) prove(ctx context.Context, accounts core.Source[core.Identity, core.Account], all int) {
 	user, err := core.NewIdentity(string(c.row.User.Platform), c.row.User.ID)
 	account, owner := core.Both(ctx, accounts, user, accounts, core.IdentityOf(c.row.Wallet))
-	c.asked = true
 	switch {
 	case cmp.Or(err, account.Err, owner.Err) != nil:
 		c.check = check{most: all}
@@ -235,11 +238,7 @@ func (m *Members) save(ctx context.Context, found []checked) error {
 				return
 			}
 			now := time.Now()
-			*r = m.platforms[r.User.Platform].decide(*r, c.check, now)
-			if c.asked {
-				r.AskedAt = timeOf(now)
-			}
-			if c.proven {
+			if *r = m.platforms[r.User.Platform].decide(*r, c.check, now); c.proven {
 				r.ProvenAt = timeOf(now)
 			}
 		})
@@ -250,14 +249,14 @@ func (m *Members) save(ctx context.Context, found []checked) error {
 	return nil
 }
 
-// settleRows settles the users of a slot's shards wherever something is left: one after another
+// settleRows settles the users of a tick's shards wherever something is left: one after another
 // in a community, and all communities at once.
 func (m *Members) settleRows(ctx context.Context, due []Row) error {
 	touched := map[int]bool{}
 	for _, r := range due {
 		touched[shardOf(r.User)] = true
 	}
-	left := map[Place][]chat.User{} // by a community and its platform
+	left := map[*community][]chat.User{}
 	for shard := range touched {
 		_, list, err := m.rows.load(ctx, shard)
 		if err != nil {
@@ -268,18 +267,17 @@ func (m *Members) settleRows(ctx context.Context, due []Row) error {
 			if p.Badges == nil {
 				continue
 			}
-			for _, community := range p.concerned(r) {
-				if _, more := p.next(r, community, p.OneEach(), m.held(p, community)); more {
-					at := Place{chat.User{Platform: p.name}, community}
-					left[at] = append(left[at], r.User)
+			for _, c := range p.concerned(r) {
+				if _, more := c.next(r, c.id, c.OneEach(), m.held(c)); more {
+					left[c] = append(left[c], r.User)
 				}
 			}
 		}
 	}
 	var settling sync.WaitGroup
-	for at, users := range left {
+	for c, users := range left {
 		settling.Go(func() {
-			m.guard(func() { m.settleUsers(ctx, m.platforms[at.User.Platform], at.Community, users) })
+			m.guard(func() { m.settleUsers(ctx, c, users) })
 		})
 	}
 	settling.Wait()
@@ -287,25 +285,28 @@ func (m *Members) settleRows(ctx context.Context, due []Row) error {
 }
 
 // concerned returns the communities with a badge, and those where the row has one.
-func (p *platform) concerned(r Row) []string {
-	ids := p.communities()
+func (p *platform) concerned(r Row) (all []*community) {
+	ids := p.named()
 	for _, g := range r.Given {
 		if !slices.Contains(ids, g.Community) {
 			ids = append(ids, g.Community)
 		}
 	}
-	return ids
+	for _, id := range ids {
+		all = append(all, p.community(id))
+	}
+	return all
 }
 
 // settleUsers settles users in a community, and tells those who lose a badge.
-func (m *Members) settleUsers(ctx context.Context, p *platform, community string, users []chat.User) {
+func (m *Members) settleUsers(ctx context.Context, c *community, users []chat.User) {
 	for _, user := range users {
 		if ctx.Err() != nil {
 			return
 		}
-		for _, c := range m.settle(ctx, p, community, user, byCycle) {
-			if c.Removed && c.Problem == "" && !c.Later {
-				m.tell(ctx, p, user, c.Badge)
+		for _, change := range m.settle(ctx, c, user, byCycle) {
+			if change.Removed && change.Problem == "" && !change.Later {
+				m.tell(ctx, c, user, change.Badge)
 			}
 		}
 	}

@@ -4,313 +4,284 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
+	"github.com/shopspring/decimal"
 
 	"herald/internal/chat"
-	"herald/internal/core"
 	"herald/internal/words"
 )
 
-// inBubble runs a test in simulated time, with one replica and so many people who have saved
-// their first wallet.
-func inBubble(t *testing.T, people int, test func(t *testing.T, w *world, r *replica)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, 6*time.Hour, people)
-		r := w.start()
-		for _, p := range w.people {
-			if _, err := r.save(p, 0); err != nil {
-				t.Fatal(err)
-			}
-		}
-		test(t, w, r)
-		r.end()
-	})
-}
-
-// sleep has time pass, and all that follows from that happen.
-func sleep(d time.Duration) {
-	time.Sleep(d)
-	synctest.Wait()
-}
-
-// having returns how many people have a badge.
-func (w *world) having(community, badge string) (n int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, p := range w.people {
-		if p.has[community+":"+badge] {
-			n++
-		}
+// TestCheckTick has two attempts within a tick of 337.5 seconds: whether they check the rows, when
+// the next one is, and whether other replicas may check them.
+func TestCheckTick(t *testing.T) {
+	const next, retry = "5m37.5s 5m37.5s", "42.1875s 42.1875s"
+	for name, c := range map[string]struct {
+		claimed, done bool // by another replica, before
+		away, fails   bool // the store: throughout, or for what a check writes
+		checked       bool
+		pauses        string
+		then          chat.Progress
+	}{
+		"the first that comes":       {checked: true, pauses: next, then: chat.Done},
+		"after another replica":      {claimed: true, done: true, pauses: next, then: chat.Done},
+		"while another replica does": {claimed: true, pauses: retry, then: chat.InFlight},
+		"without a store":            {away: true, pauses: retry, then: chat.New},
+		"what cannot be saved":       {fails: true, pauses: retry, then: chat.New},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(m *membersTest) {
+				cycle := int64(6 * time.Hour)
+				time.Sleep(time.Duration(cycle - time.Now().UnixNano()%cycle)) // to the first tick of a cycle
+				id := 1
+				for shardOf(user(id))%ticks != 0 {
+					id++
+				}
+				row := m.current(id, 1)
+				m.put(row)
+				time.Sleep(time.Duration(cycle))
+				m.stakes[row.Wallet], m.storeAway = 5, c.away
+				if c.fails {
+					m.rows.Store = &contested{m, 2 * maxRaces}
+				}
+				claim := m.claimOf(time.Now().UnixNano() / cycle * ticks)
+				if c.claimed {
+					m.Claims.Claim(m.Context(), claim)
+				}
+				if c.done {
+					m.Claims.Release(claim, true, m.Every)
+				}
+				m.rows.complete.Store(false)
+				var s schedule
+				first := m.checkTick(m.Context(), &s)
+				m.storeAway = c.away || c.pauses == next // What is done is not read again.
+				m.equal("pauses", fmt.Sprint(first, " ", m.checkTick(m.Context(), &s)), c.pauses)
+				m.storeAway = false
+				m.equal("checked", m.saved(id).CheckedAt != row.CheckedAt, c.checked)
+				progress, _ := m.Claims.Claim(m.Context(), claim)
+				m.equal("claim", progress, c.then)
+				m.equal("all rows were read", m.rows.complete.Load(), !c.away)
+				m.equal("warnings", strings.Count(m.log.String(), "cannot be read"), map[bool]int{true: 1}[c.away])
+			})
+		})
 	}
-	return n
 }
 
-// unstake has people stake nothing from now on.
-func (w *world) unstake(people ...*person) {
-	w.change(func() {
-		for _, p := range people {
-			p.stakes = [2]int64{}
-		}
-	})
+// A tick counts the rows of the one before anew, which another replica may have changed.
+func TestATickReadsTheOneBefore(t *testing.T) {
+	m := newMembersTest(t)
+	id := 1
+	for shardOf(user(id))%ticks != ticks-1 {
+		id++
+	}
+	m.put(m.current(id, 1))
+	m.rows.counts = [shards]tallies{}
+	due, err := m.read(m.Context(), 0, &schedule{})
+	m.equal("due", fmt.Sprint(len(due), err), "0 <nil>")
+	m.equal("counted", m.rows.tally("").have, 1)
 }
 
-// A replica that deletes some rows is no alarm. A store that lost most of them is one.
-func TestRowsThatVanishAreTold(t *testing.T) {
-	t.Parallel()
-	inBubble(t, 40, func(t *testing.T, w *world, r *replica) {
-		sleep(7 * time.Hour)
-		lose := func(n int) {
-			w.change(func() {
-				for _, p := range w.people[:n] {
-					delete(w.values, shardKey(shardOf(p.User)))
+// TestProof has what the monthly question whose a wallet is makes of a check.
+func TestProof(t *testing.T) {
+	const month = proofLasts
+	for name, c := range map[string]struct {
+		level, stake int64
+		age          time.Duration
+		user, owner  string
+		away         bool
+		want         string // least, most, proven and disowned
+	}{
+		"a young proof is not asked for": {level: 1, stake: 5, age: month - time.Second, want: "1 1 false false"},
+		"theirs":                         {level: 1, stake: 5, age: month, user: "did:1", owner: "did:1", want: "1 1 true false"},
+		"another's":                      {level: 1, stake: 5, age: month, user: "did:1", owner: "did:2", want: "0 0 false true"},
+		"two that do not exist":          {level: 1, stake: 5, age: month, want: "0 0 false true"},
+		"the partner is away":            {level: 1, stake: 5, age: month, away: true, want: "0 2 false false"},
+		"no block to count from":         {level: 1, stake: -1, age: month, user: "did:1", owner: "did:2", want: "0 2 false false"},
+		"nothing to lose":                {age: month, want: "0 0 false false"},
+		"a stake that is new":            {stake: 5, age: month, user: "did:1", owner: "did:1", want: "1 1 true false"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(m *membersTest) {
+				row := m.current(1, int(c.level))
+				row.ProvenAt = timeOf(time.Now().Add(-c.age))
+				m.stakes[row.Wallet], m.partnerAway = c.stake, c.away
+				m.dids = map[string]string{"1": c.user, row.Wallet.Hex(): c.owner}
+				found := m.find(m.Context(), []Row{row})[0]
+				m.equal("found", fmt.Sprint(found.check.least, found.check.most, found.proven, found.check.disowned), c.want)
+				if err := m.save(m.Context(), []checked{found}); err != nil {
+					t.Error(err)
 				}
 			})
-			sleep(7 * time.Hour)
-		}
-		if lose(5); w.events["rows_missing"] != 0 {
-			t.Error("five rows that another replica may have deleted are told")
-		}
-		if lose(40); w.events["rows_missing"] == 0 || w.events["rows_missing"] > 2 || !strings.Contains(w.log.String(), "saved addresses are gone") {
-			t.Errorf("told %d times: %s", w.events["rows_missing"], w.log.String())
-		}
-		if rows, _, _ := r.m.Census(); rows != 0 {
-			t.Errorf("%d rows are counted", rows)
-		}
-	})
-}
-
-func TestTheFuseOfOneCommunityHoldsNoOther(t *testing.T) {
-	t.Parallel()
-	inBubble(t, 30, func(t *testing.T, w *world, r *replica) {
-		w.change(func() { // Eleven of thirty are in both, and nobody else in 9002.
-			for _, p := range w.people[11:] {
-				p.in["9002"] = false
-				delete(p.has, "9002:7003")
-			}
-			w.people[1].in["9002"] = true
 		})
-		w.unstake(w.people[:11]...)
-		w.change(func() { w.communities["9002"].problem = chat.MissingRight })
-		sleep(20 * time.Hour)
-		if got := w.having("9001", "7001"); got != 30 || w.events["fuse_blown"] == 0 {
-			t.Fatalf("%d have the badge, the fuse blew %d times", got, w.events["fuse_blown"])
-		}
-		if s, err := r.m.Status("discord", "9001"); err != nil || !s.Held || s.Losing != 11 || s.Have != 30 {
-			t.Errorf("moderators see %+v, %v", s, err)
-		}
-		held, err := r.m.Release(t.Context())
-		if err != nil || len(held) < 11 || !slices.ContainsFunc(held, func(h Place) bool { return h.Community == "9001" && h.User == w.people[0].User }) {
-			t.Fatalf("released %v, %v", held, err)
-		}
-		sleep(2 * time.Minute)
-		if again, err := r.m.Release(t.Context()); err != nil || len(again) != 0 {
-			t.Errorf("released again: %v, %v", again, err)
-		}
-		sleep(7 * time.Hour)
-		if got := w.having("9001", "7001"); got != 19 {
-			t.Errorf("after the release %d have the badge, want 19", got)
-		}
-		w.unstake(w.people[11:25]...)
-		sleep(20 * time.Hour)
-		if got := w.having("9001", "7001"); got != 19 {
-			t.Errorf("a release of before takes badges: %d have one", got)
-		}
-		for _, at := range []time.Duration{365 * 24 * time.Hour, -13 * time.Hour} {
-			w.change(func() { w.values[releaseKey("discord")] = strconv.AppendInt(nil, time.Now().Add(at).Unix(), 10) })
-			sleep(7 * time.Hour)
-			if got := w.having("9001", "7001"); got != 19 || w.snapshot()[releaseKey("discord")] != nil {
-				t.Errorf("a release from %v hence: %d have the badge", at, got)
-			}
-		}
-	})
-}
-
-// A press into a community that refuses makes one call a minute, for all who press.
-func TestARefusingCommunityIsCalledOnceAMinute(t *testing.T) {
-	t.Parallel()
-	inBubble(t, 20, func(t *testing.T, w *world, r *replica) {
-		w.change(func() {
-			w.communities["9001"].problem = chat.MissingRight
-			w.communities["9001"].calls = nil
-			for _, p := range w.people {
-				p.stakes[0], p.has = 2000, map[string]bool{"9002:7003": true}
-			}
-		})
-		began := time.Now()
-		for _, p := range w.people {
-			changes, err := r.save(p, 0)
-			if err != nil || !slices.ContainsFunc(changes, func(c Change) bool { return c.Problem == chat.MissingRight && c.Badge.Community == "9001" }) {
-				t.Errorf("a press: %v, %v", changes, err)
-			}
-		}
-		minutes := int(time.Since(began)/time.Minute) + 2
-		if calls := len(w.communities["9001"].calls); calls == 0 || calls > minutes {
-			t.Errorf("%d calls in %v", calls, time.Since(began))
-		}
-		if got := w.having("9002", "7003"); got != 20 {
-			t.Errorf("%d have the badge of the other community", got)
-		}
-		w.change(func() { w.communities["9001"].calls = nil })
-		if sleep(12 * time.Hour); len(w.communities["9001"].calls) > 6 {
-			t.Errorf("the cycle makes %d calls in 12 hours", len(w.communities["9001"].calls))
-		}
-	})
-}
-
-// Who is registered no more goes after two checks; with the partner away nobody does. Two
-// accounts that do not exist are not one.
-func TestTheMonthlyProof(t *testing.T) {
-	t.Parallel()
-	inBubble(t, 3, func(t *testing.T, w *world, r *replica) {
-		w.change(func() { w.partnerAway = true })
-		sleep(31 * 24 * time.Hour)
-		if got := w.having("9001", "7001"); got != 3 || w.asked == 0 {
-			t.Errorf("with the partner away %d have the badge, asked %d times", got, w.asked)
-		}
-		w.change(func() {
-			w.partnerAway, w.unregistered = false, true
-			for _, p := range w.people {
-				p.disowned = true
-			}
-		})
-		sleep(24 * time.Hour)
-		if got := w.having("9001", "7001"); got != 0 {
-			t.Errorf("%d have the badge with accounts that do not exist", got)
-		}
-		if s, err := r.m.Saved(t.Context(), w.people[0].User); err != nil || s == nil || s.Lost == nil || !s.Lost.Disowned {
-			t.Errorf("%+v, %v", s, err)
-		}
-		asked := w.asked
-		if sleep(24 * time.Hour); w.asked != asked {
-			t.Error("rows of those who lost all are asked about again and again")
-		}
-	})
-}
-
-// A slot asks about few; those who wait longest come first.
-func TestNobodyWaitsBehindThoseWhoWereAskedInVain(t *testing.T) {
-	w := newWorld(t, 6*time.Hour, 0)
-	m := New(Config{Settings: Settings{Every: 10 * time.Minute}, Store: &replica{world: w}, Pools: poolList(21), Chain: "1",
-		Badges: map[chat.Platform][]chat.Badge{"discord": twoBadges}, Count: func(string) {}})
-	l := m.platforms["discord"].levels
-	row := func(user string, askedHours float64) Row {
-		return Row{User: chat.User{Platform: "discord", ID: user}, Level: 1, List: l.list, AskedAt: timeOf(at(askedHours))}
-	}
-	var asked []string
-	var mu sync.Mutex
-	m.Accounts = source(func(id core.Identity) {
-		mu.Lock()
-		defer mu.Unlock()
-		asked = append(asked, id.UID)
-	})
-	m.Stakes = func(_ context.Context, wallets []common.Address) []core.Answer[core.Stake] {
-		return make([]core.Answer[core.Stake], len(wallets))
-	}
-	rows := []Row{row("1", -1), row("2", -100), row("3", -2), row("4", -3), row("5", -4), row("6", -5)}
-	rows[2].Below = []Time{timeOf(noon)}
-	m.find(t.Context(), rows)
-	asked = slices.DeleteFunc(asked, func(id string) bool { return len(id) > 1 })
-	if !slices.Equal(asked, []string{"3", "2", "6", "5"}) {
-		t.Errorf("asked about %q", asked)
 	}
 }
 
-// Whoever loses a badge is told once, where and by which checks, without an amount.
-func TestWhoLosesABadgeIsToldWhy(t *testing.T) {
-	t.Parallel()
-	inBubble(t, 1, func(t *testing.T, w *world, r *replica) {
-		w.unstake(w.people...)
-		sleep(14 * time.Hour)
-		if len(w.notices) != 2 {
-			t.Fatalf("%d notices", len(w.notices))
-		}
-		for _, n := range w.notices {
-			card := words.Print(n)
-			if title := card.Title.String(); !strings.HasPrefix(title, "7001 is removed in Server") && !strings.HasPrefix(title, "7003 is removed in Server") {
-				t.Errorf("titled %q", title)
+// A tick of a short cycle asks about few: first about those whose last check found too little.
+func TestATickProvesFew(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.Every = 10 * time.Minute
+		var rows []Row
+		for id := range 9 {
+			row := m.current(id, 1)
+			row.ProvenAt = Time{}
+			m.stakes[row.Wallet], m.dids[row.Wallet.Hex()], m.dids[row.User.ID] = 5, "did:x", "did:x"
+			if id >= 7 {
+				row.Below = []Time{row.Block}
 			}
-			if text := card.Text.String(); !strings.HasPrefix(text, "No stake found in 0xee00") || !strings.Contains(text, "send /verify") {
-				t.Errorf("told %q", text)
-			}
+			rows = append(rows, row)
 		}
-		s, err := r.m.Saved(t.Context(), w.people[0].User)
-		if err != nil || s == nil || s.Lost == nil || len(s.Missing) != 2 || len(s.Badges) != 0 {
-			t.Errorf("%+v, %v", s, err)
+		var first []bool
+		for range 20 {
+			var proven []int
+			for _, c := range m.find(m.Context(), rows) {
+				if c.proven {
+					proven = append(proven, int(c.row.Wallet[19]))
+				}
+			}
+			if len(proven) != 4 || !slices.Equal(proven[2:], []int{7, 8}) {
+				t.Fatalf("asked about %v", proven)
+			}
+			first = append(first, proven[0] == 0)
+		}
+		if !slices.Contains(first, true) || !slices.Contains(first, false) {
+			t.Error("the same wait every time")
 		}
 	})
 }
 
-// Who left and came back has the badge again with a command; /verify of what is saved writes
-// and calls nothing for anybody else.
-func TestWhoCameBackHasTheBadgeAgain(t *testing.T) {
-	t.Parallel()
-	inBubble(t, 2, func(t *testing.T, w *world, r *replica) {
-		p := w.people[0]
-		effects := w.effects.Load()
-		stake := r.stakeOf(p.wallets[0]).Value
-		if changes, err := r.m.Refresh(t.Context(), p.User, "9001", p.wallets[0], stake); err != nil || changes != nil || w.effects.Load() != effects {
-			t.Errorf("/verify has %d effects: %v, %v", w.effects.Load()-effects, changes, err)
-		}
-		w.change(func() { clear(p.has) })
-		r.m.Seen(p.User, "9001", nil)
-		sleep(5 * time.Second)
-		if got := p.badges("9001"); !slices.Equal(got, []string{"7001"}) {
-			t.Errorf("after a command they have %q", got)
-		}
-		sleep(2 * time.Minute)
-		if changes, err := r.m.Refresh(t.Context(), p.User, "9001", p.wallets[0], stake); err != nil || len(changes) != 1 || !p.has["9002:7003"] {
-			t.Errorf("/verify: %v, %v, has %v", changes, err, p.has)
-		}
-		effects = w.effects.Load()
-		r.m.Seen(chat.User{Platform: "discord", ID: "5"}, "9001", nil)
-		if sleep(5 * time.Second); w.effects.Load() != effects {
-			t.Error("a command of somebody without a saved address has effects")
-		}
-	})
+// TestChecksAreCounted has the metric of a check of a row with a level.
+func TestChecksAreCounted(t *testing.T) {
+	for _, c := range []struct {
+		check check
+		level int
+		want  string
+	}{
+		{check{}, 0, "below"},
+		{check{}, 1, "below"},
+		{check{least: 1, most: 1}, 2, "below"},
+		{check{least: 1, most: 1}, 1, "reached"},
+		{check{least: 2, most: 2}, 1, "reached"},
+		{check{least: 1, most: 2}, 1, "reached"},
+		{check{least: 1, most: 2}, 2, "unknown"},
+		{check{most: 2}, 0, "unknown"},
+	} {
+		m := newMembersTest(t)
+		m.countCheck(c.check, c.level)
+		m.equal(fmt.Sprint(c), m.events, "map[check_"+c.want+":1]")
+	}
 }
 
-func TestWhatAPressGivesIsKnownBefore(t *testing.T) {
-	t.Parallel()
-	inBubble(t, 2, func(t *testing.T, w *world, r *replica) {
-		rich := core.Stake{Checked: 21, Staked: []core.PoolAmount{{Amount: twoBadges[1].Amount}}}
-		for _, c := range []struct {
-			here    string
-			oneEach bool
-			absent  bool
-			want    string
-		}{
-			{"9001", false, false, "7001 7002 7003"},
-			{"9001", true, false, "7002 7003"},
-			{"", false, true, "7001 7002"},
-			{"9002", false, true, "7001 7002 7003"}, // just let in
-		} {
-			p := w.people[1]
-			w.change(func() { w.oneEach, p.in["9002"] = c.oneEach, !c.absent })
-			sleep(2 * time.Minute)
-			var got []string
-			for _, b := range r.m.Offer(t.Context(), p.User, c.here, rich) {
-				got = append(got, b.ID)
-			}
-			if strings.Join(got, " ") != c.want {
-				t.Errorf("%+v: offered %q", c, got)
-			}
-		}
-		w.change(func() { w.oneEach = false })
-	})
+// TestCheckAll has what a check of every row does to user 1, who had both badges of server 9001.
+func TestCheckAll(t *testing.T) {
+	for name, c := range map[string]struct {
+		row     func(m *membersTest, r *Row)
+		stake   int64
+		during  func(m *membersTest)
+		refused bool
+		off     bool
+		want    string // badges, level, whether below, and how many are told
+		calls   string
+	}{
+		"a stake that stands":      {stake: 1000, want: "7001 had, 7002 had; 2 false; 0"},
+		"a first check below":      {stake: 5, want: "7001 had, 7002 had; 2 true; 0"},
+		"a second one":             {row: func(_ *membersTest, r *Row) { r.Below = []Time{{}, timeOf(time.Now().Add(-time.Hour))} }, stake: 5, want: "7001 had; 1 false; 1", calls: "remove 7002 to 1"},
+		"one that is refused":      {row: func(_ *membersTest, r *Row) { r.Below = []Time{{}, timeOf(time.Now().Add(-time.Hour))} }, stake: 5, refused: true, want: "7001 had, 7002 had refused; 1 false; 0", calls: "remove 7002 to 1"},
+		"a press meanwhile":        {during: func(m *membersTest) { r := m.saved(1); r.Wallet = wallet(2); m.put(r) }, want: "7001 had, 7002 had; 2 false; 0"},
+		"who is forgotten":         {row: func(_ *membersTest, r *Row) { r.forget() }, stake: 1000, want: "; 0 false; 0", calls: "remove 7002 to 1, remove 7001 to 1"},
+		"what is not set any more": {row: func(_ *membersTest, r *Row) { r.set(Given{Community: "8888", Badge: "7009"}) }, stake: 1000, want: "7001 had, 7002 had; 2 false; 0", calls: "remove 7009 to 1"},
+		"a platform that is off":   {row: func(_ *membersTest, r *Row) { r.forget() }, off: true, want: "7001 had, 7002 had; 0 false; 0"},
+		"whose wallet is another's": {row: func(_ *membersTest, r *Row) {
+			r.Level, r.Given, r.Reached, r.Lost = 0, nil, decimal.NullDecimal{}, &Loss{Disowned: true}
+		}, stake: 1000, want: "; 0 false; 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(m *membersTest) {
+				row := m.current(1, 2, "7001", "7002")
+				if c.row != nil {
+					c.row(m, &row)
+				}
+				m.put(row)
+				m.stakes[wallet(1)], m.has["9001 1"], m.has["8888 1"] = c.stake, []string{"7001", "7002"}, []string{"7009"}
+				delete(m.has, "9002 1")
+				r := m.saved(1)
+				r.Given = append(r.Given, Given{Community: "9002", State: Absent})
+				if !r.Forgotten() {
+					m.put(r)
+				}
+				if c.during != nil {
+					m.during = func() { c.during(m) }
+				}
+				if c.refused {
+					m.refusals["9001"] = &chat.BadgeError{Problem: chat.MissingRight, Err: errFault}
+				}
+				if c.off {
+					m.platform.Badges = nil
+				}
+				if err := m.CheckAll(m.Context(), 0); err != nil {
+					t.Error(err)
+				}
+				r = m.saved(1)
+				r.Given = slices.DeleteFunc(r.Given, func(g Given) bool { return g.Community == "9002" })
+				m.equal("row", fmt.Sprintf("%s; %d %t; %d", shown(r), r.Level, r.Below != nil, len(m.notices)), c.want)
+				m.equal("calls", m.called(), c.calls)
+			})
+		})
+	}
 }
 
-// source is a core.Source of accounts that are not known.
-type source func(core.Identity)
+// A bot that runs checks each row once a cycle, tells why a badge goes, gives it back to whoever
+// came back with a command, and does later what a press could not.
+func TestRun(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		ctx, stop := context.WithCancel(m.Context())
+		m.rows.complete.Store(false)
+		ended := make(chan struct{})
+		go func() { m.Members.Run(ctx); close(ended) }()
+		time.Sleep(time.Minute)
+		m.refusals["9001"] = &chat.BadgeError{Problem: chat.BadgeFailed, RetryAfter: 30 * time.Second, Err: errFault}
+		m.equal("the press", m.saves(wallet(1), 5), "+7001 failed, +7003")
+		m.change(func() { m.refusals = map[string]*chat.BadgeError{"9002": {Problem: chat.MissingRight, Err: errFault}} })
+		time.Sleep(time.Minute)
+		m.equal("a minute later", m.worn("9001"), "[1:7001]")
 
-func (f source) Get(_ context.Context, id core.Identity) (s core.Snapshot[core.Account], err error) {
-	f(id)
-	return s, fmt.Errorf("ask: %w", errFault)
+		m.change(func() { m.has["9001 1"] = nil })
+		m.Seen(user(1), "9001", nil)
+		time.Sleep(5 * time.Second)
+		m.equal("back with a command", m.worn("9001"), "[1:7001]")
+		m.change(func() { m.has["9001 1"] = nil })
+		m.Seen(user(1), "9001", nil)
+		time.Sleep(5 * time.Second)
+		m.equal("once a minute", m.worn("9001"), "[]")
+		time.Sleep(time.Minute)
+		m.Seen(user(1), "9001", nil)
+		m.Seen(user(1), "8888", nil)
+		time.Sleep(5 * time.Second)
+		m.equal("and again", m.worn("9001"), "[1:7001]")
+
+		m.change(func() { m.stakes[wallet(1)] = 0 })
+		time.Sleep(6 * time.Hour)
+		m.equal("after a cycle", m.worn("9001"), "[1:7001]")
+		time.Sleep(7 * time.Hour)
+		m.equal("after two", m.worn("9001"), "[]")
+		m.equal("of a server that refuses", m.worn("9002"), "[1:7003]")
+		if len(m.notices) != 1 {
+			t.Fatalf("%d notices", len(m.notices))
+		}
+		card := words.Print(m.notices[0])
+		if title := card.Title.String(); title != "7001 is removed in Server 9001" {
+			t.Errorf("titled %q", title)
+		}
+		if text := strings.ToLower(card.Text.String()); !strings.HasPrefix(text, "no stake found in 0xee00") {
+			t.Errorf("told %q", text)
+		}
+		for _, private := range []string{"9001", "did:", strings.ToLower(wallet(1).Hex()[2:])} {
+			if strings.Contains(strings.ToLower(m.log.String()), private) {
+				t.Errorf("the log names %s: %s", private, &m.log)
+			}
+		}
+		stop()
+		<-ended
+	})
 }

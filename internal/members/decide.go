@@ -111,7 +111,7 @@ func (l levels) level(r Row) int {
 	if r.List == l.list {
 		return r.Level
 	}
-	level := l.proven(r)
+	level := l.reached(r)
 	for _, g := range r.Given {
 		if b, named := l.badge(g.Community, g.Badge); named {
 			level = max(level, l.of(b.Amount))
@@ -120,9 +120,9 @@ func (l levels) level(r Row) int {
 	return level
 }
 
-// proven returns the level up to which badges may be given: that of what the last check found,
+// reached returns the level up to which badges may be given: that of what the last check found,
 // or 0 if it found that in other pools.
-func (l levels) proven(r Row) int {
+func (l levels) reached(r Row) int {
 	if r.Pools != l.pools || !r.Reached.Valid {
 		return 0
 	}
@@ -141,14 +141,14 @@ func (l levels) expected(r Row) int {
 	}
 	for i, since := range r.Below {
 		if !since.IsZero() {
-			return min(level, i)
+			return i
 		}
 	}
 	return level
 }
 
-// late is how long after a whole cycle a check may come: some slots are slow.
-func (l levels) late() time.Duration { return 2 * l.every / slots }
+// late is how long after a whole cycle a check may come: some ticks are slow.
+func (l levels) late() time.Duration { return 2 * l.every / ticks }
 
 // decide returns the row after a check.
 //
@@ -178,12 +178,9 @@ func (l levels) decide(r Row, c check, now time.Time) Row {
 		r.Below, r.Released = nil, false
 		return r
 	}
-	r.List, r.Pools, r.CheckedAt, r.Reached = l.list, l.pools, timeOf(now), decimal.NullDecimal{}
+	r.List, r.Pools, r.CheckedAt, r.Block, r.Reached = l.list, l.pools, timeOf(now), timeOf(c.block), decimal.NullDecimal{}
 	if c.least > 0 {
 		r.Reached = decimal.NewNullDecimal(l.amounts[c.least-1])
-	}
-	if c.block.After(r.Block.Time) {
-		r.Block = timeOf(c.block)
 	}
 	return r
 }

@@ -34,18 +34,20 @@ func TestDecide(t *testing.T) {
 		want  string // level, below, whether lost
 	}{
 		"a stake raises at once":                     {Row{}, check{least: 2, most: 2, block: at(6)}, "2 <nil> false"},
+		"and forgets how it was lost":                {Row{Lost: &Loss{From: 0}}, check{least: 1, most: 1, block: at(6)}, "1 <nil> false"},
+		"the level that stands does not":             {Row{Level: 1, Lost: &Loss{From: 1, Second: timeOf(at(6))}}, check{least: 1, most: 1, block: at(6)}, "1 <nil> true"},
 		"so does a part of it":                       {Row{}, check{least: 1, most: 2, block: at(6)}, "1 <nil> false"},
 		"the first below is remembered":              {Row{Level: 2}, check{least: 0, most: 0, block: at(6)}, "2 0@6 false"},
 		"the second lowers":                          {Row{Level: 2, Below: below(0, 0)}, check{block: at(6)}, "0 <nil> true"},
 		"to the higher of the two":                   {Row{Level: 2, Below: below(1, 0)}, check{block: at(6)}, "1 0@6 true"},
 		"and no lower than the second":               {Row{Level: 2, Below: below(0, 0)}, check{least: 1, most: 1, block: at(6)}, "1 <nil> true"},
-		"within the hour it is none":                 {Row{Level: 1, Below: below(0, 5.5)}, check{block: at(6)}, "1 0@5.5 false"},
+		"within the hour it is none":                 {Row{Level: 1, Below: below(0, 5.1)}, check{block: at(6)}, "1 0@5.1 false"},
 		"after exactly an hour it is one":            {Row{Level: 1, Below: below(0, 5)}, check{block: at(6)}, "0 <nil> true"},
 		"within the hour a level may be found again": {Row{Level: 2, Below: below(0, 5.5)}, check{least: 1, most: 1, block: at(6)}, "2 1@5.5 false"},
 		"each level has a first of its own":          {Row{Level: 2, Below: []Time{timeOf(at(5.5)), timeOf(at(0))}}, check{block: at(6)}, "1 0@5.5 true"},
-		"the level again forgets the first":          {Row{Level: 1, Below: below(0, 0)}, check{least: 1, most: 1, block: at(6)}, "1 <nil> false"},
-		"an unknown forgets it":                      {Row{Level: 1, Below: below(0, 0)}, check{most: all}, "1 <nil> false"},
-		"an unknown press does not":                  {Row{Level: 1, Below: below(0, 0)}, check{most: all, press: true}, "1 0@0 false"},
+		"the level again forgets the first":          {Row{Level: 1, Below: below(0, 0), Released: true}, check{least: 1, most: 1, block: at(6)}, "1 <nil> false"},
+		"an unknown forgets it":                      {Row{Level: 1, Below: below(0, 0), Released: true}, check{most: all}, "1 <nil> false"},
+		"an unknown press does not":                  {Row{Level: 1, Below: below(0, 0), Released: true}, check{most: all, press: true}, "1 0@0 false"},
 		"a press below is a first":                   {Row{Level: 1}, check{block: at(6), press: true}, "1 0@6 false"},
 		"and a second":                               {Row{Level: 1, Below: below(0, 0)}, check{block: at(6), press: true}, "0 <nil> true"},
 		"a press that finds the level forgets it":    {Row{Level: 1, Below: below(0, 0)}, check{least: 1, most: 1, block: at(6), press: true}, "1 <nil> false"},
@@ -56,6 +58,7 @@ func TestDecide(t *testing.T) {
 		"so does a clock that was ahead":             {Row{Level: 1, Below: below(0, 0), CheckedAt: timeOf(at(30))}, check{block: at(6)}, "1 0@6 false"},
 		"another list begins anew":                   {Row{Level: 1, List: 1, Below: below(0, 0), Given: []Given{{Community: "9001", Badge: "7001"}}}, check{block: at(6)}, "1 0@6 false"},
 		"of another list only what is worn counts":   {Row{Level: 2, List: 1}, check{block: at(6)}, "0 <nil> false"},
+		"the highest of what is worn counts":         {Row{List: 1, Given: []Given{{Community: "9001", Badge: "7002"}, {Community: "9001", Badge: "7001"}}}, check{least: 1, most: 1, block: at(6)}, "2 1@6 false"},
 		"unknown under another list keeps the level": {Row{Level: 2, List: 1, Given: []Given{{Community: "9001", Badge: "7002"}}}, check{least: 1, most: 2, block: at(6)}, "2 <nil> false"},
 		"who has nothing stays so":                   {Row{}, check{block: at(6)}, "0 <nil> false"},
 		"disowned is below":                          {Row{Level: 2, Below: below(0, 0)}, check{block: at(6), disowned: true}, "0 <nil> true"},
@@ -78,8 +81,11 @@ func TestDecide(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
-		if r.Lost != nil && r.Lost.Disowned != c.check.disowned {
-			t.Errorf("%s: lost %+v", name, r.Lost)
+		if lost := r.Lost; lost != nil && (lost.Disowned != c.check.disowned || lost.From != c.row.Level || lost.Second != timeOf(c.check.block)) {
+			t.Errorf("%s: lost %+v", name, lost)
+		}
+		if released := c.row.Released && r.Below != nil; r.Released != released || r.Below != nil && len(r.Below) != r.Level {
+			t.Errorf("%s: %+v", name, r)
 		}
 	}
 }
@@ -119,7 +125,7 @@ func TestAStakeIsARangeOfLevels(t *testing.T) {
 		{stake(1000, 1, noon), 2, 2},
 		{stake(0, 0, time.Time{}), 0, 2},
 		{stake(5, 0, time.Time{}), 1, 2},
-		{core.Answer[core.Stake]{Err: errFault}, 0, 2},
+		{core.Answer[core.Stake]{Snapshot: stake(0, 0, noon).Snapshot, Err: errFault}, 0, 2},
 	} {
 		if got := l.check(c.stake.Value, c.stake.Err); got.least != c.least || got.most != c.most {
 			t.Errorf("%+v: from %d to %d, want from %d to %d", c.stake.Value, got.least, got.most, c.least, c.most)
@@ -138,6 +144,7 @@ func TestAListStandsForChainPoolsAndAmounts(t *testing.T) {
 		"another pool":    newLevels("1", poolList(22), twoBadges, time.Hour),
 		"another amount":  newLevels("1", poolList(21), []chat.Badge{{Amount: decimal.NewFromInt(999)}}, time.Hour),
 		"an amount moved": newLevels("1", poolList(21), []chat.Badge{twoBadges[1], twoBadges[0], twoBadges[2]}, time.Hour),
+		"another server":  newLevels("1", poolList(21), []chat.Badge{{Community: "9003", ID: "7001"}, twoBadges[1], twoBadges[2]}, time.Hour),
 		"no amount":       newLevels("1", poolList(21), nil, time.Hour),
 		"chain and a bit": newLevels("11", poolList(21), twoBadges, time.Hour),
 	} {

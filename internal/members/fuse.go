@@ -23,18 +23,12 @@ const (
 // blown reports whether nobody loses a badge in the community, because too many would.
 func (t tally) blown() bool { return t.losing > maxLosing && t.losing*maxLosingPart > t.have }
 
+func (t tally) plus(other tally) tally {
+	return tally{have: t.have + other.have, losing: t.losing + other.losing, checked: t.checked + other.checked}
+}
+
 // tallies are by community. That of "" counts all rows.
 type tallies map[string]tally
-
-// add adds the counts of other, or with -1 takes them off.
-func (all tallies) add(other tallies, times int) {
-	for community, t := range other {
-		sum := all[community]
-		all[community] = tally{
-			have: sum.have + times*t.have, losing: sum.losing + times*t.losing, checked: sum.checked + times*t.checked,
-		}
-	}
-}
 
 // countRows returns the counts of rows. Forgotten ones are not counted.
 func (m *Members) countRows(list []Row) tallies {
@@ -61,34 +55,42 @@ func (m *Members) countRows(list []Row) tallies {
 				one[g.Community] = t
 			}
 		}
-		all.add(one, 1)
+		for community, t := range one {
+			all[community] = all[community].plus(t)
+		}
 	}
 	return all
 }
 
 // held reports whether the fuse of a community has blown, or whether that is not known yet. It
 // logs and counts when the fuse blows.
-func (m *Members) held(p *platform, community string) bool {
+func (m *Members) held(c *community) bool {
 	if !m.rows.complete.Load() {
 		return true
 	}
-	t := m.rows.tally(community)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if t.blown() && !m.blownTold[community] {
+	t := m.rows.tally(c.id)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t.blown() && !c.blownTold {
 		m.Count("fuse_blown")
-		m.Log.Error("too many would lose a badge at once, so nobody does: check the pools and the node, then run bot members --release",
-			"platform", p.name, "losing", t.losing, "of", t.have)
+		c.log.Error("too many would lose a badge at once, so nobody does: check the pools and the node, then run bot members --release",
+			"losing", t.losing, "of", t.have)
 	}
-	m.blownTold[community] = t.blown()
+	c.blownTold = t.blown()
 	return t.blown()
 }
 
 // releaseKey returns the key of the time of a Release, in Unix seconds.
 func releaseKey(p chat.Platform) string { return "members release " + string(p) }
 
+// Place is a user in a community.
+type Place struct {
+	User      chat.User
+	Community string
+}
+
 // Release lets all go whom a fuse holds now, and returns each with the community of the fuse. A
-// running bot carries that out at its next step. Release blocks while it reads all rows.
+// running bot carries that out within maxPause. Release blocks while it reads all rows.
 func (m *Members) Release(ctx context.Context) (held []Place, err error) {
 	all, err := m.All(ctx)
 	if err != nil {
@@ -123,8 +125,8 @@ func (m *Members) heldIn(r Row) (in []string) {
 }
 
 // carryOutRelease marks the rows that a Release on the platform lets go, and deletes the
-// Release. One from the future, or older than two cycles, marks nothing. What fails is done at
-// the next step. A mark does not change what the fuse counts.
+// Release. One from the future, or older than two cycles, marks nothing. What fails is done
+// by the next call. A mark does not change what the fuse counts.
 func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
 	saved, err := m.Store.Load(ctx, releaseKey(p.name))
 	if err != nil || saved == nil || !m.rows.complete.Load() {

@@ -9,7 +9,7 @@
 //	decide.go    when a level rises and falls: pure functions of rows and checks
 //	rows.go      all rows, in shards of a Store
 //	settle.go    the one loop that gives and removes, and which call comes next
-//	gate.go      how often one community may be called
+//	community.go how often one community may be called
 //	fuse.go      when too many would lose a badge of a community
 //	cycle.go     each row checked once in Every, a 64th of all rows at a time
 //	returned.go  who came back to a community
@@ -89,14 +89,6 @@ type Members struct {
 	rows      *rows
 	platforms map[chat.Platform]*platform
 	started   time.Time
-
-	mu sync.Mutex
-	// blownTold holds the communities whose fuse has blown, which is logged once.
-	blownTold map[string]bool
-	// calls counts those that succeeded since the start.
-	calls map[call]int
-	// seen holds what users have, as communities were last asked.
-	seen map[Place]seen
 }
 
 // platform is a platform whose users' rows are checked.
@@ -106,26 +98,17 @@ type platform struct {
 	config      *Config
 	name        chat.Platform
 
-	mu    sync.Mutex
-	gates map[string]*gate
-}
-
-// call is a call that gives or removes a badge of a community.
-type call struct {
-	community string
-	removed   bool
+	mu          sync.Mutex
+	communities map[string]*community // by ID
 }
 
 // New returns Members. It contacts nobody.
 func New(c Config) *Members {
-	m := &Members{
-		Config: c, started: time.Now(), platforms: map[chat.Platform]*platform{},
-		blownTold: map[string]bool{}, calls: map[call]int{}, seen: map[Place]seen{},
-	}
-	m.rows = &rows{Config: &m.Config, countRows: m.countRows, sum: tallies{}}
+	m := &Members{Config: c, started: time.Now(), platforms: map[chat.Platform]*platform{}}
+	m.rows = &rows{Config: &m.Config, countRows: m.countRows}
 	for _, name := range platforms {
 		m.platforms[name] = &platform{
-			config: &m.Config, name: name, levels: newLevels(c.Chain, c.Pools, c.Badges[name], c.Every), gates: map[string]*gate{},
+			config: &m.Config, name: name, levels: newLevels(c.Chain, c.Pools, c.Badges[name], c.Every), communities: map[string]*community{},
 		}
 	}
 	return m
@@ -144,25 +127,12 @@ func (m *Members) on() (all []*platform) {
 	return all
 }
 
-// communities returns the communities with a badge, in order.
-func (p *platform) communities() (ids []string) {
+// named returns the IDs of the communities that the settings name, in order.
+func (p *platform) named() (ids []string) {
 	for _, b := range p.badges {
 		ids = append(ids, b.Community)
 	}
 	return slices.Compact(ids)
-}
-
-// gate returns the gate of a community.
-func (p *platform) gate(community string) *gate {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.gates[community] == nil {
-		p.gates[community] = &gate{
-			Config: p.config, key: p.config.Bot + " badges " + community, log: p.config.Log.With("platform", p.name),
-			queue: make(chan task, maxQueue), refusals: map[string]refusal{},
-		}
-	}
-	return p.gates[community]
 }
 
 // Enabled reports whether addresses can be saved at all.
@@ -187,7 +157,7 @@ func (b Badge) Group() chat.Value {
 }
 
 // badgeOf returns a badge, also one that the settings do not name.
-func (m *Members) badgeOf(p *platform, community, id string) Badge {
+func (p *platform) badgeOf(community, id string) Badge {
 	b, named := p.badge(community, id)
 	if !named {
 		b = chat.Badge{Community: community, ID: id}
@@ -208,7 +178,7 @@ func (m *Members) Badges(name chat.Platform, community string) (all []Badge) {
 	}
 	for _, b := range p.badges {
 		if community == "" || b.Community == community {
-			all = append(all, m.badgeOf(p, b.Community, b.ID))
+			all = append(all, p.badgeOf(b.Community, b.ID))
 		}
 	}
 	return all
@@ -227,24 +197,24 @@ func (m *Members) CommunityName(name chat.Platform, community string) chat.Untru
 // to each, once a minute. A community that does not answer counts as one that they are in.
 func (m *Members) Offer(ctx context.Context, user chat.User, here string, stake core.Stake) (offered []Badge) {
 	p := m.platforms[user.Platform]
-	if !m.Enabled() || p == nil || p.Badges == nil || checkUser(user) != nil {
+	if !m.Enabled() || checkUser(user) != nil || p.Badges == nil {
 		return nil
 	}
 	level := p.check(stake, nil).least
-	for _, community := range p.communities() {
+	for _, community := range p.named() {
 		row := p.decide(Row{User: user, Wallet: common.Address{1}}, check{least: level, most: p.all()}, time.Now())
 		ids := p.wanted(row, community)
 		if len(ids) == 0 {
 			continue
 		}
-		if _, err := m.has(ctx, p, community, user); absent(err, community == here) {
+		if _, err := p.community(community).has(ctx, user.ID); absent(err, community == here) {
 			continue
 		}
 		if p.OneEach() {
 			ids = ids[len(ids)-1:]
 		}
 		for _, id := range ids {
-			offered = append(offered, m.badgeOf(p, community, id))
+			offered = append(offered, p.badgeOf(community, id))
 		}
 	}
 	return offered
@@ -255,13 +225,13 @@ func (m *Members) Offer(ctx context.Context, user chat.User, here string, stake 
 // settleTime at most; what takes longer follows by itself. It fails if the row could not be
 // written, and then gives nothing.
 func (m *Members) Save(ctx context.Context, user chat.User, wallet common.Address, stake core.Stake) ([]Change, error) {
-	p := m.platforms[user.Platform]
-	if !m.Enabled() || p == nil {
+	if !m.Enabled() {
 		return nil, ErrNotSaved
 	}
 	if err := checkUser(user); err != nil {
 		return nil, err
 	}
+	p := m.platforms[user.Platform]
 	c := p.check(stake, nil)
 	c.press = true
 	row, err := m.rows.update(ctx, user, func(r *Row) *Row {
@@ -272,7 +242,7 @@ func (m *Members) Save(ctx context.Context, user chat.User, wallet common.Addres
 		if r.Wallet != wallet {
 			r.SavedAt = timeOf(now)
 		}
-		r.Wallet, r.ProvenAt, r.AskedAt = wallet, timeOf(now), timeOf(now)
+		r.Wallet, r.ProvenAt = wallet, timeOf(now)
 		r.dropAbsent()
 		decided := p.decide(*r, c, now)
 		return &decided
@@ -298,11 +268,11 @@ func (m *Members) settleAll(ctx context.Context, p *platform, r Row) (changes []
 	communities := p.concerned(r)
 	found := make([][]Change, len(communities))
 	var settling sync.WaitGroup
-	for i, community := range communities {
+	for i, c := range communities {
 		settling.Go(func() {
-			found[i] = m.settle(ctx, p, community, r.User, byPerson)
+			found[i] = m.settle(ctx, c, r.User, byPerson)
 			if n := len(found[i]); n > 0 && (found[i][n-1].Later || found[i][n-1].Problem == chat.BadgeFailed) {
-				p.gate(community).enqueue(task{user: r.User})
+				c.enqueue(task{user: r.User})
 			}
 		})
 	}
@@ -321,8 +291,7 @@ type Forgotten struct {
 // their badges are removed. It blocks for settleTime at most. It fails if the row could not be
 // written.
 func (m *Members) Forget(ctx context.Context, user chat.User) (f Forgotten, err error) {
-	p := m.platforms[user.Platform]
-	if !m.Enabled() || p == nil || checkUser(user) != nil {
+	if !m.Enabled() || checkUser(user) != nil {
 		return f, nil
 	}
 	row, err := m.rows.update(ctx, user, func(r *Row) *Row {
@@ -342,7 +311,7 @@ func (m *Members) Forget(ctx context.Context, user chat.User) (f Forgotten, err 
 		m.Count("address_deleted")
 	}
 	if row != nil {
-		f.Changes = m.settleAll(ctx, p, *row)
+		f.Changes = m.settleAll(ctx, m.platforms[user.Platform], *row)
 	}
 	return f, nil
 }

@@ -2,6 +2,7 @@ package members
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -20,9 +21,9 @@ type task struct {
 }
 
 // enqueue gives a task to the worker of the community. It drops the task if too many wait.
-func (g *gate) enqueue(t task) {
+func (c *community) enqueue(t task) {
 	select {
-	case g.queue <- t:
+	case c.queue <- t:
 	default:
 	}
 }
@@ -30,25 +31,24 @@ func (g *gate) enqueue(t task) {
 // Seen takes note that a user of a community has these badges and no others, as an update of
 // the platform shows. Whoever left and came back is given theirs again. It does not block.
 func (m *Members) Seen(user chat.User, community string, has []string) {
-	if p := m.platforms[user.Platform]; m.Enabled() && slices.Contains(p.communities(), community) {
-		p.gate(community).enqueue(task{user: user, has: has, seen: true})
+	if p := m.platforms[user.Platform]; m.Enabled() && slices.Contains(p.named(), community) {
+		p.community(community).enqueue(task{user: user, has: has, seen: true})
 	}
 }
 
 // work settles the users in the queue of a community until ctx is done.
-func (m *Members) work(ctx context.Context, p *platform, community string) {
-	gate := p.gate(community)
+func (m *Members) work(ctx context.Context, c *community) {
 	for {
 		select {
-		case t := <-gate.queue:
+		case t := <-c.queue:
 			m.guard(func() {
 				if !t.seen {
-					m.settle(ctx, p, community, t.user, byPerson)
+					m.settle(ctx, c, t.user, byPerson)
 					return
 				}
-				once := chat.Limit{Key: gate.key + " seen " + t.user.ID, Count: 1, Window: time.Minute}
+				once := chat.Limit{Key: c.key + " seen " + t.user.ID, Count: 1, Window: time.Minute}
 				if _, ok := m.Limiter.Reserve(ctx, 0, once); ok {
-					m.giveBack(ctx, p, community, t.user, t.has)
+					m.giveBack(ctx, c, t.user, t.has)
 				}
 			})
 		case <-ctx.Done():
@@ -59,14 +59,14 @@ func (m *Members) work(ctx context.Context, p *platform, community string) {
 
 // giveBack settles a user who has no other badges in a community than these, as somebody saw a
 // moment ago.
-func (m *Members) giveBack(ctx context.Context, p *platform, community string, user chat.User, has []string) []Change {
+func (m *Members) giveBack(ctx context.Context, c *community, user chat.User, has []string) []Change {
 	row, err := m.rows.update(ctx, user, func(r *Row) *Row {
 		if r == nil || r.Forgotten() {
 			return r
 		}
-		r.drop(func(g Given) bool { return g.Community == community && g.State == Absent })
+		r.drop(func(g Given) bool { return g.Community == c.id && g.State == Absent })
 		for i, g := range r.Given { // drop has made a copy.
-			if g.Community == community && !slices.Contains(has, g.Badge) {
+			if g.Community == c.id && !slices.Contains(has, g.Badge) {
 				r.Given[i].State = Doubt
 			}
 		}
@@ -75,13 +75,7 @@ func (m *Members) giveBack(ctx context.Context, p *platform, community string, u
 	if err != nil || row == nil || row.Forgotten() {
 		return nil
 	}
-	return m.settle(ctx, p, community, user, byPerson)
-}
-
-// Place is a user in a community.
-type Place struct {
-	User      chat.User
-	Community string
+	return m.settle(ctx, c, user, byPerson)
 }
 
 // seen is what a user has in a community, as of a time.
@@ -92,45 +86,37 @@ type seen struct {
 }
 
 const (
-	// seenTTL is how long Members remembers what a user has.
+	// seenTTL is how long a community remembers what a user has.
 	seenTTL = time.Minute
-	// maxSeen bounds what Members remembers so.
+	// maxSeen bounds the users of whom a community remembers that.
 	maxSeen = 10_000
 )
 
-// has returns the badges that a user has in a community. It asks the platform no more often
+// has returns the badges that a user has in the community. It asks the platform no more often
 // than once in seenTTL, and blocks for that.
-func (m *Members) has(ctx context.Context, p *platform, community string, user chat.User) ([]string, error) {
-	key := Place{user, community}
-	m.mu.Lock()
-	last := m.seen[key]
-	m.mu.Unlock()
+func (c *community) has(ctx context.Context, user string) ([]string, error) {
+	c.mu.Lock()
+	last := c.seen[user]
+	c.mu.Unlock()
 	if time.Since(last.at) < seenTTL {
 		return last.has, last.err
 	}
 	now := seen{at: time.Now()}
-	now.has, now.err = p.Has(ctx, community, user.ID)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.seen) >= maxSeen {
-		clear(m.seen)
+	now.has, now.err = c.Has(ctx, c.id, user)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.seen) >= maxSeen {
+		clear(c.seen)
 	}
-	m.seen[key] = now
+	c.seen[user] = now
 	return now.has, now.err
-}
-
-// forgetHas forgets what has has found.
-func (m *Members) forgetHas(community string, user chat.User) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.seen, Place{user, community})
 }
 
 // absent reports whether an error of has means that the user can have no badge there. A member
 // may be so new that the platform does not know them.
 func absent(err error, member bool) bool {
-	problem := problemOf(err)
-	return problem == chat.NotAMember && !member || problem == chat.CannotHave || problem == chat.CommunityGone
+	failed, is := errors.AsType[*chat.BadgeError](err)
+	return is && (failed.Problem == chat.NotAMember && !member || failed.Problem == chat.CannotHave || failed.Problem == chat.CommunityGone)
 }
 
 // Refresh takes note of a check of a user's saved wallet that the user asked for, and returns
@@ -149,18 +135,18 @@ func (m *Members) Refresh(ctx context.Context, user chat.User, here string, wall
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
 	var changes []Change
-	for _, community := range p.communities() {
-		want := p.wanted(*row, community)
-		if community == here || len(want) == 0 {
+	for _, id := range p.named() {
+		want, c := p.wanted(*row, id), p.community(id)
+		if id == here || len(want) == 0 {
 			continue
 		}
-		has, err := m.has(ctx, p, community, user)
+		has, err := c.has(ctx, user.ID)
 		missing := slices.ContainsFunc(want, func(id string) bool { return !slices.Contains(has, id) })
 		if p.OneEach() {
 			missing = len(has) == 0
 		}
 		if err == nil && missing {
-			changes = append(changes, m.giveBack(ctx, p, community, user, has)...)
+			changes = append(changes, m.giveBack(ctx, c, user, has)...)
 		}
 	}
 	return changes, nil

@@ -20,11 +20,10 @@ type Row struct {
 	// Wallet is the saved address. It is zero in a row that only waits for badges to be
 	// removed; all fields but User and Given are then zero, too.
 	Wallet common.Address `json:"w,omitzero"`
-	// SavedAt is when the address was saved. ProvenAt is when it was last found to be the
-	// user's, and AskedAt when the cycle last asked.
+	// SavedAt is when the address was saved, and ProvenAt when it was last found to be the
+	// user's.
 	SavedAt  Time `json:"s,omitzero"`
 	ProvenAt Time `json:"p,omitzero"`
-	AskedAt  Time `json:"a,omitzero"`
 	// CheckedAt is when a check last found anything, and Block the time of the newest block
 	// that a check read.
 	CheckedAt Time `json:"c,omitzero"`

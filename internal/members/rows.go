@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// shards is the number of values that hold the rows: 8 for each slot of a cycle. With
+	// shards is the number of values that hold the rows: 8 for each tick of a cycle. With
 	// 100,000 rows, a shard has some 200 of them in 60 kB.
-	shards = 8 * slots
+	shards = 8 * ticks
 	// maxRaces is how often a change is tried while other replicas change the same value.
 	maxRaces = 20
 )
@@ -45,11 +45,10 @@ type rows struct {
 	// locks are held while this process changes a shard.
 	locks [shards]sync.Mutex
 
-	// complete says that all rows were read once, so that sum counts them.
+	// complete says that all rows were read once, so that counts has them.
 	complete atomic.Bool
 	mu       sync.Mutex
 	counts   [shards]tallies
-	sum      tallies // of all counts
 	// missing counts the rows that vanished within a cycle while nobody here deleted them, and
 	// told says that this was told.
 	missing      int
@@ -108,14 +107,12 @@ func (s *rows) note(shard int, list []Row, deleted int) {
 		s.missing, s.missingSince, s.told = 0, time.Now(), false
 	}
 	s.missing += max(0, s.counts[shard][""].have-counted[""].have-deleted)
-	s.sum.add(s.counts[shard], -1)
-	s.sum.add(counted, 1)
 	s.counts[shard] = counted
-	if left := s.sum[""].have; !s.told && s.missing > maxMissing && s.missing*maxLosingPart > left {
+	if !s.told && s.missing > maxMissing && s.missing*maxLosingPart > s.sum("").have {
 		s.told = true
 		s.Count("rows_missing")
 		s.Log.Error("saved addresses are gone from the store, and their people keep their badges: does Redis write to disk, or is DATA_DIR another folder?",
-			"missing", s.missing, "left", left)
+			"missing", s.missing, "left", s.sum("").have)
 	}
 }
 
@@ -123,7 +120,15 @@ func (s *rows) note(shard int, list []Row, deleted int) {
 func (s *rows) tally(community string) tally {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sum[community]
+	return s.sum(community)
+}
+
+// sum is tally. mu is held.
+func (s *rows) sum(community string) (sum tally) {
+	for _, counted := range s.counts[:] {
+		sum = sum.plus(counted[community])
+	}
+	return sum
 }
 
 // updateShard replaces the rows of a shard by what edit returns for them. edit may be called

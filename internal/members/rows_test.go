@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/ethereum/go-ethereum/common"
@@ -23,7 +25,7 @@ import (
 func aRow(id int) Row {
 	return Row{
 		User: chat.User{Platform: "telegram", ID: fmt.Sprint(id)}, Wallet: common.Address{1: 1, 19: byte(id)}, SavedAt: timeOf(at(0)), ProvenAt: timeOf(at(1)),
-		AskedAt: timeOf(at(2)), CheckedAt: timeOf(at(3)), Block: timeOf(at(4)), Pools: 1 << 63, List: 1<<64 - 1, Level: 2,
+		CheckedAt: timeOf(at(3)), Block: timeOf(at(4)), Pools: 1 << 63, List: 1<<64 - 1, Level: 2,
 		Below: []Time{{}, timeOf(at(4))}, Reached: decimal.NewNullDecimal(decimal.RequireFromString("0.5")),
 		Lost: &Loss{First: timeOf(at(1)), Second: timeOf(at(2)), Disowned: true}, Released: true,
 		Given: []Given{{Community: "-1001", Badge: "Big staker", State: Doubt, Since: timeOf(at(1)), RefusedAt: timeOf(at(2))}},
@@ -76,7 +78,7 @@ func FuzzDecodeShard(f *testing.F) {
 // newRows returns rows in a store, and what is logged of them.
 func newRows(s Store) (*rows, *logtest.Buffer) {
 	log := &logtest.Buffer{}
-	return &rows{Config: &Config{Store: s, Log: slog.New(slog.NewTextHandler(log, nil))}, countRows: func(list []Row) tallies { return tallies{"": {have: len(list)}} }, sum: tallies{}}, log
+	return &rows{Config: &Config{Store: s, Settings: Settings{Every: 6 * time.Hour}, Log: slog.New(slog.NewTextHandler(log, nil)), Count: func(string) {}}, countRows: func(list []Row) tallies { return tallies{"": {have: len(list)}} }}, log
 }
 
 // A damaged value is set aside under a name of its own each time, and told; one of a newer
@@ -122,7 +124,7 @@ func TestDamagedShardsAreSetAsideAndNewerOnesStay(t *testing.T) {
 
 // contested is a Store in which another replica changes a value before each of so many.
 type contested struct {
-	*replica
+	Store
 	races int
 }
 
@@ -131,13 +133,12 @@ func (c *contested) Replace(ctx context.Context, key string, old, value []byte) 
 		c.races--
 		return false, nil
 	}
-	return c.replica.Replace(ctx, key, old, value)
+	return c.Store.Replace(ctx, key, old, value)
 }
 
 func TestAChangeIsTriedAgainWhileOthersChangeTheSame(t *testing.T) {
-	w := newWorld(t, 0, 0)
 	for races, want := range map[int]error{0: nil, maxRaces - 1: nil, maxRaces: ErrNotSaved} {
-		r, _ := newRows(&contested{&replica{world: w}, races})
+		r, _ := newRows(&contested{store.NewMemory(), races})
 		_, err := r.update(t.Context(), aRow(races).User, func(*Row) *Row { row := aRow(races); return &row })
 		if !errors.Is(err, want) || (want == nil) != (err == nil) {
 			t.Errorf("%d races: %v", races, err)
@@ -147,21 +148,76 @@ func TestAChangeIsTriedAgainWhileOthersChangeTheSame(t *testing.T) {
 
 // What cannot be read hides nothing else, unless the Store is away.
 func TestEachGoesOnBehindADamagedShard(t *testing.T) {
-	w := newWorld(t, 0, 0)
-	r, _ := newRows(&replica{world: w})
-	for id := range 3 {
-		row := aRow(id)
-		if _, err := r.update(t.Context(), row.User, func(*Row) *Row { return &row }); err != nil {
-			t.Fatal(err)
+	m := newMembersTest(t)
+	m.put(aRow(1), aRow(2), aRow(3))
+	damaged := shardOf(aRow(1).User)
+	saved, _, _ := m.rows.load(t.Context(), damaged)
+	_, _ = m.Store.Replace(t.Context(), shardKey(damaged), saved, []byte("damaged"))
+	all, err := m.All(t.Context())
+	if len(all) != 2 || all[0].User != aRow(2).User || !errors.Is(err, errDamaged) {
+		t.Errorf("%v, %v", all, err)
+	}
+	m.storeAway = true
+	if all, err := m.All(t.Context()); len(all) != 0 || err == nil {
+		t.Errorf("with the store away: %v, %v", all, err)
+	}
+}
+
+// Rows count as gone once many have vanished within a cycle that nobody here deleted.
+func TestRowsThatVanishAreTold(t *testing.T) {
+	type note struct {
+		hours         float64
+		have, deleted int
+	}
+	for name, c := range map[string]struct {
+		notes []note
+		told  int
+	}{
+		"ten that other replicas delete": {[]note{{0, 10, 0}, {1, 0, 0}}, 0},
+		"eleven":                         {[]note{{0, 11, 0}, {1, 0, 0}}, 1},
+		"eleven of many":                 {[]note{{0, 231, 0}, {1, 220, 0}}, 0},
+		"one in twenty":                  {[]note{{0, 230, 0}, {1, 219, 0}}, 1},
+		"what is deleted here":           {[]note{{0, 11, 0}, {1, 0, 11}}, 0},
+		"what comes back":                {[]note{{0, 8, 0}, {1, 0, 0}, {2, 8, 0}}, 0},
+		"six, and six in the next cycle": {[]note{{0, 12, 0}, {1, 6, 0}, {8, 0, 0}}, 0},
+		"once a cycle":                   {[]note{{0, 40, 0}, {1, 20, 0}, {2, 0, 0}}, 1},
+		"again in the next":              {[]note{{0, 40, 0}, {1, 20, 0}, {8, 0, 0}}, 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r, log := newRows(nil)
+			began := time.Now()
+			for _, n := range c.notes {
+				time.Sleep(time.Until(began.Add(time.Duration(n.hours * float64(time.Hour)))))
+				r.note(3, make([]Row, n.have), n.deleted)
+			}
+			if told := strings.Count(log.String(), "saved addresses are gone"); told != c.told {
+				t.Errorf("%s: told %d times, want %d", name, told, c.told)
+			}
+			if last := c.notes[len(c.notes)-1].have; r.tally("").have != last {
+				t.Errorf("%s: %d rows are counted, want %d", name, r.tally("").have, last)
+			}
+		})
+	}
+}
+
+// What does not change is not written, and a row that is deleted here counts as deleted.
+func TestAnEditThatChangesNothingWritesNothing(t *testing.T) {
+	m := newMembersTest(t)
+	m.put(aRow(1))
+	m.storeAway = false
+	fails := &contested{m.Store, maxRaces}
+	m.rows.Config.Store = fails
+	if _, err := m.rows.update(t.Context(), aRow(1).User, func(r *Row) *Row { return r }); err != nil {
+		t.Error(err)
+	}
+	fails.races = 0
+	for id := range 40 {
+		m.put(aRow(id))
+	}
+	for id := range 40 {
+		if _, err := m.rows.update(t.Context(), aRow(id).User, func(*Row) *Row { return nil }); err != nil {
+			t.Error(err)
 		}
 	}
-	w.values[shardKey(shardOf(aRow(1).User))] = []byte("damaged")
-	seen := 0
-	if err := r.each(t.Context(), func(list []Row) { seen += len(list) }); !errors.Is(err, errDamaged) || seen != 2 {
-		t.Errorf("%d rows, %v", seen, err)
-	}
-	w.storeAway, seen = true, 0
-	if err := r.each(t.Context(), func([]Row) { seen++ }); err == nil || seen != 0 {
-		t.Errorf("with the store away: %d, %v", seen, err)
-	}
+	m.equal("events", m.events, "map[]")
 }

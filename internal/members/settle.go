@@ -51,7 +51,7 @@ func (l levels) next(r Row, community string, oneEach, hold bool) (s step, left 
 	for _, badge := range want {
 		b, _ := l.badge(community, badge)
 		i := r.index(community, badge)
-		if (i < 0 || r.Given[i].State == Doubt) && l.of(b.Amount) <= l.proven(r) && !(oneEach && has) {
+		if (i < 0 || r.Given[i].State == Doubt) && l.of(b.Amount) <= l.reached(r) && !(oneEach && has) {
 			return step{badge: badge, doubt: i >= 0}, true
 		}
 	}
@@ -61,11 +61,11 @@ func (l levels) next(r Row, community string, oneEach, hold bool) (s step, left 
 // wanted returns the badges of a community that a row's user may be given or may keep, by
 // ascending amount.
 func (l levels) wanted(r Row, community string) (ids []string) {
-	level, proven := l.level(r), l.proven(r)
+	level, reached := l.level(r), l.reached(r)
 	for _, b := range l.badges {
 		needs := l.of(b.Amount)
 		keeps := needs <= level && r.index(community, b.ID) >= 0
-		if b.Community == community && !r.Forgotten() && (needs <= proven || keeps) {
+		if b.Community == community && !r.Forgotten() && (needs <= reached || keeps) {
 			ids = append(ids, b.ID)
 		}
 	}
@@ -144,15 +144,15 @@ type Change struct {
 //
 // The claim lets one caller of all replicas at a time settle a user in a community, so that no
 // badge is given behind a removal.
-func (m *Members) settle(ctx context.Context, p *platform, community string, user chat.User, by caller) (changes []Change) {
-	key := strings.Join([]string{m.Bot, "settle", string(user.Platform), user.ID, community}, " ")
+func (m *Members) settle(ctx context.Context, c *community, user chat.User, by caller) (changes []Change) {
+	key := strings.Join([]string{m.Bot, "settle", string(user.Platform), user.ID, c.id}, " ")
 	claimed := func() bool {
 		progress, _ := m.Claims.Claim(ctx, key)
 		return progress == chat.New
 	}
 	for !claimed() {
 		if !transport.Sleep(ctx, claimPause) {
-			return []Change{{Badge: m.badgeOf(p, community, ""), Later: true}}
+			return []Change{{Badge: c.badgeOf(c.id, ""), Later: true}}
 		}
 	}
 	defer m.Claims.Release(key, false, 0)
@@ -161,11 +161,11 @@ func (m *Members) settle(ctx context.Context, p *platform, community string, use
 		if err != nil || row == nil {
 			return changes
 		}
-		s, left := p.next(*row, community, p.OneEach(), m.held(p, community))
+		s, left := c.next(*row, c.id, c.OneEach(), m.held(c))
 		if !left {
 			return changes
 		}
-		change, again := m.carryOut(ctx, p, community, *row, s, by)
+		change, again := m.carryOut(ctx, c, *row, s, by)
 		if again {
 			continue
 		}
@@ -176,14 +176,14 @@ func (m *Members) settle(ctx context.Context, p *platform, community string, use
 		if change.Problem != "" || change.Later {
 			return changes
 		}
-		changes = append(changes, m.replacedBy(p, change.Badge, *row)...)
+		changes = append(changes, c.replacedBy(change.Badge, *row)...)
 	}
 }
 
 // replacedBy returns what a user has lost because a lower badge took its place.
-func (m *Members) replacedBy(p *platform, given Badge, before Row) (changes []Change) {
+func (p *platform) replacedBy(given Badge, before Row) (changes []Change) {
 	for _, g := range before.Given {
-		old := m.badgeOf(p, g.Community, g.Badge)
+		old := p.badgeOf(g.Community, g.Badge)
 		if p.OneEach() && g.Community == given.Community && old.Amount.GreaterThan(given.Amount) {
 			changes = append(changes, Change{Badge: old, Removed: true})
 		}
@@ -193,28 +193,27 @@ func (m *Members) replacedBy(p *platform, given Badge, before Row) (changes []Ch
 
 // carryOut makes the call of a step, and saves what became of it. It returns again if the row
 // has changed meanwhile, and no call was made.
-func (m *Members) carryOut(ctx context.Context, p *platform, community string, row Row, s step, by caller) (c Change, again bool) {
-	c = Change{Badge: m.badgeOf(p, community, s.badge), Removed: s.remove}
-	gate := p.gate(community)
-	err := gate.await(ctx, s.badge, by)
+func (m *Members) carryOut(ctx context.Context, c *community, row Row, s step, by caller) (change Change, again bool) {
+	change = Change{Badge: c.badgeOf(c.id, s.badge), Removed: s.remove}
+	err := c.await(ctx, s.badge, by)
 	if refused, is := errors.AsType[*chat.BadgeError](err); is {
-		if c.Problem = refused.Problem; s.remove {
-			m.finish(ctx, p, community, row.User, s, refused)
+		if change.Problem = refused.Problem; s.remove {
+			m.finish(ctx, c, row.User, s, refused)
 		}
-		return c, false
+		return change, false
 	}
-	if c.Later = err != nil; c.Later {
-		return c, false
+	if change.Later = err != nil; change.Later {
+		return change, false
 	}
 	same := false
 	_, err = m.rows.update(ctx, row.User, func(now *Row) *Row {
 		if now == nil {
 			return nil
 		}
-		still, left := p.next(*now, community, p.OneEach(), m.held(p, community))
+		still, left := c.next(*now, c.id, c.OneEach(), m.held(c))
 		if same = left && still == s; same {
-			g := Given{Community: community, Badge: s.badge}
-			if i := now.index(community, s.badge); i >= 0 {
+			g := Given{Community: c.id, Badge: s.badge}
+			if i := now.index(c.id, s.badge); i >= 0 {
 				g = now.Given[i]
 			}
 			g.State = Doubt
@@ -223,53 +222,48 @@ func (m *Members) carryOut(ctx context.Context, p *platform, community string, r
 		return now
 	})
 	if err != nil {
-		c.Problem = chat.BadgeFailed
-		return c, false
+		change.Problem = chat.BadgeFailed
+		return change, false
 	}
 	if !same {
-		return c, true
+		return change, true
 	}
-	failed := m.call(ctx, p, community, row, s)
-	gate.note(ctx, s.badge, failed)
-	m.forgetHas(community, row.User)
-	m.finish(ctx, p, community, row.User, s, failed)
+	failed := m.perform(ctx, c, row, s)
+	c.note(ctx, row.User.ID, s, failed)
+	m.finish(ctx, c, row.User, s, failed)
 	if failed != nil {
-		c.Problem = failed.Problem
+		change.Problem = failed.Problem
 	}
-	return c, false
+	return change, false
 }
 
 // finish saves what became of a step. What cannot be saved is done again by the next cycle.
-func (m *Members) finish(ctx context.Context, p *platform, community string, user chat.User, s step, failed *chat.BadgeError) {
+func (m *Members) finish(ctx context.Context, c *community, user chat.User, s step, failed *chat.BadgeError) {
 	had := false
 	after, err := m.rows.update(ctx, user, func(r *Row) *Row {
 		if r == nil { // The claim has expired meanwhile.
-			r = &Row{User: user, Given: []Given{{Community: community, Badge: s.badge, State: Doubt}}}
+			r = &Row{User: user, Given: []Given{{Community: c.id, Badge: s.badge, State: Doubt}}}
 		}
-		had = r.index(community, s.badge) >= 0
-		done := r.done(community, s, failed, p.OneEach(), time.Now())
+		had = r.index(c.id, s.badge) >= 0
+		done := r.done(c.id, s, failed, c.OneEach(), time.Now())
 		if done.Forgotten() && len(done.Given) == 0 {
 			return nil
 		}
 		return &done
 	})
-	if err == nil && s.remove && had && failed != nil && failed.Problem != chat.NotAMember && (after == nil || after.index(community, s.badge) < 0) {
-		p.gate(community).log.WarnContext(ctx, "a badge could not be removed, and is not saved any more", "problem", failed.Problem)
+	if err == nil && s.remove && had && failed != nil && failed.Problem != chat.NotAMember && (after == nil || after.index(c.id, s.badge) < 0) {
+		c.log.WarnContext(ctx, "a badge could not be removed, and is not saved any more", "problem", failed.Problem)
 	}
 }
 
-// call makes the call of a step, and counts a success.
-func (m *Members) call(ctx context.Context, p *platform, community string, row Row, s step) *chat.BadgeError {
-	do, event := p.Give, "badge_given"
+// perform makes the call of a step.
+func (m *Members) perform(ctx context.Context, c *community, row Row, s step) *chat.BadgeError {
+	do := c.Give
 	if s.remove {
-		do, event = p.Remove, "badge_removed"
+		do = c.Remove
 	}
-	err := do(ctx, community, s.badge, row.User.ID, m.reason(p, community, row, s))
+	err := do(ctx, c.id, s.badge, row.User.ID, m.reason(c, row, s))
 	if err == nil {
-		m.Count(event)
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.calls[call{community, s.remove}]++
 		return nil
 	}
 	failed, is := errors.AsType[*chat.BadgeError](err)
@@ -280,8 +274,8 @@ func (m *Members) call(ctx context.Context, p *platform, community string, row R
 }
 
 // reason says in an audit log why a badge is given or removed.
-func (m *Members) reason(p *platform, community string, r Row, s step) string {
-	_, named := p.badge(community, s.badge)
+func (m *Members) reason(c *community, r Row, s step) string {
+	_, named := c.badge(c.id, s.badge)
 	switch {
 	case !s.remove:
 		return fmt.Sprintf("Herald: stakes enough (%d pools, block of %s UTC)", len(m.Pools), clock(r.Block.Time))

@@ -1,7 +1,9 @@
 package members
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,6 +46,7 @@ func TestNextStep(t *testing.T) {
 		"held and forgotten":                 {row: Row{User: chat.User{ID: "gone"}, Given: all(given("7001", Had))}, hold: true, want: "remove 7001"},
 		"one each: the highest":              {row: Row{Level: 2}, oneEach: true, want: "give 7002"},
 		"one each: instead of the other":     {row: Row{Level: 2, Given: all(given("7001", Had))}, oneEach: true, want: "give 7002"},
+		"one each: in doubt":                 {row: Row{Level: 1, Given: all(given("7001", Doubt))}, oneEach: true, want: "give 7001 again"},
 		"one each: down":                     {row: Row{Level: 1, Given: all(given("7002", Had))}, oneEach: true, want: "give 7001"},
 		"one each: held above":               {row: Row{Level: 1, Given: all(given("7002", Had))}, oneEach: true, hold: true, want: "none"},
 		"one each: a first below":            {row: Row{Level: 2, Below: []Time{{}, timeOf(noon)}, Given: all(given("7002", Had))}, oneEach: true, want: "none"},
@@ -115,14 +118,15 @@ func TestDone(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
+	const month = 30 * 24 * time.Hour
 	late := Row{Wallet: common.Address{1}, Given: []Given{had}}
 	for range 2 {
 		late = late.done("9001", remove, refused(chat.MissingRight), false, noon)
 	}
-	if got := shown(late.done("9001", remove, refused(chat.MissingRight), false, noon.Add(refusedFor))); got != "7001 had refused" {
+	if got := shown(late.done("9001", remove, refused(chat.MissingRight), false, noon.Add(month))); got != "7001 had refused" {
 		t.Errorf("refused for 30 days: %q", got)
 	}
-	if got := shown(late.done("9001", remove, refused(chat.MissingRight), false, noon.Add(refusedFor+time.Second))); got != "" {
+	if got := shown(late.done("9001", remove, refused(chat.MissingRight), false, noon.Add(month+time.Second))); got != "" {
 		t.Errorf("refused for longer: %q", got)
 	}
 	gone := Row{Given: []Given{had}}
@@ -143,4 +147,140 @@ func shown(r Row) (s string) {
 		}
 	}
 	return s
+}
+
+// TestSettle has the calls of a row in server 9001, what the user is told of them, and what the
+// row has then.
+func TestSettle(t *testing.T) {
+	fails := func(p chat.BadgeProblem) *chat.BadgeError { return &chat.BadgeError{Problem: p, Err: errFault} }
+	unknown := &chat.BadgeError{Problem: chat.BadgeFailed, OutcomeUnknown: true, Err: errFault}
+	const warned = "could not be removed"
+	for name, c := range map[string]struct {
+		level            int
+		given            []string
+		forgotten, away  bool
+		fails            *chat.BadgeError
+		oneEach, held    bool
+		want, calls, log string
+	}{
+		"everything reached is given":                       {level: 2, calls: "give 7001 to 1, give 7002 to 1", want: "+7001, +7002; 7001 had, 7002 had"},
+		"nothing is done twice":                             {level: 1, given: []string{"7001"}, want: "; 7001 had"},
+		"what is lost goes":                                 {given: []string{"7001"}, calls: "remove 7001 to 1", want: "-7001; "},
+		"but not while the fuse holds":                      {given: []string{"7001"}, held: true, want: "; 7001 had"},
+		"of who forgets, all goes":                          {given: []string{"7001", "7002"}, held: true, forgotten: true, calls: "remove 7002 to 1, remove 7001 to 1", want: "-7001, -7002; no row"},
+		"who left is not told":                              {level: 1, away: true, calls: "give 7001 to 1", want: ";  absent"},
+		"nor is of a server that is gone":                   {level: 1, fails: fails(chat.CommunityGone), calls: "give 7001 to 1", want: "; "},
+		"a refusal ends it":                                 {level: 2, fails: fails(chat.MissingRight), calls: "give 7001 to 1", want: "+7001 missing_right; "},
+		"so does an outcome not known":                      {level: 2, fails: unknown, calls: "give 7001 to 1", want: "+7001 failed; 7001 in doubt"},
+		"a role that may not go stays":                      {given: []string{"7001"}, fails: fails(chat.RoleAbove), calls: "remove 7001 to 1", want: "-7001 role_above; 7001 had refused"},
+		"one that is deleted is dropped":                    {given: []string{"7001"}, fails: fails(chat.BadgeGone), calls: "remove 7001 to 1", want: "-7001 gone; ", log: warned},
+		"who left loses it without a word":                  {given: []string{"7001"}, away: true, calls: "remove 7001 to 1", want: ";  absent"},
+		"a lower tag takes a higher's place, which is told": {level: 1, given: []string{"7002"}, oneEach: true, calls: "give 7001 to 1", want: "+7001, -7002; 7001 had"},
+		"a higher one takes a lower's, which is not":        {level: 2, given: []string{"7001"}, oneEach: true, calls: "give 7002 to 1", want: "+7002; 7002 had"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(m *membersTest) {
+				row := m.current(1, c.level, c.given...)
+				if c.forgotten {
+					row.forget()
+				}
+				m.put(row)
+				m.has["9001 1"] = c.given
+				if m.oneEach = c.oneEach; c.away {
+					delete(m.has, "9001 1")
+				}
+				m.refusals["9001"] = c.fails
+				m.rows.complete.Store(!c.held)
+				changes := m.settle(m.Context(), m.platform.community("9001"), user(1), byPerson)
+				row = m.saved(1)
+				got := changed(changes) + "; " + shown(row)
+				if row.User.ID == "" {
+					got += "no row"
+				}
+				m.equal("calls", m.called(), c.calls)
+				m.equal("changes and row", got, c.want)
+				m.equal("the log warns", strings.Contains(m.log.String(), warned), c.log != "")
+			})
+		})
+	}
+}
+
+// TestWhileSettling has what happens in the middle of a call for a badge, or just before it.
+func TestWhileSettling(t *testing.T) {
+	forget := func(m *membersTest) { m.put(Row{User: user(1), Given: m.saved(1).Given}) }
+	for name, c := range map[string]struct {
+		level int // what is saved first: 1 without badges, or
+		given []string
+		wait  bool // for the call, when it happens
+		does  func(m *membersTest)
+		calls string
+		row   string
+	}{
+		"who forgets before a call gets nothing": {wait: true, does: forget},
+		"who forgets meanwhile loses it":         {does: forget, calls: "give 7001 to 1, remove 7001 to 1"},
+		"a row that is lost meanwhile, too": {does: func(m *membersTest) {
+			_, _ = m.rows.update(m.Context(), user(1), func(*Row) *Row { return nil })
+		}, calls: "give 7001 to 1, remove 7001 to 1"},
+		"who falls meanwhile loses it":              {does: func(m *membersTest) { r := m.current(1, 0); r.Given = m.saved(1).Given; m.put(r) }, calls: "give 7001 to 1, remove 7001 to 1"},
+		"who presses during a removal has it again": {given: []string{"7001"}, does: func(m *membersTest) { r := m.current(1, 1); r.Given = m.saved(1).Given; m.put(r) }, calls: "remove 7001 to 1, give 7001 to 1", row: "7001 had"},
+		"who rises meanwhile gets the next, too":    {does: func(m *membersTest) { r := m.current(1, 2); r.Given = m.saved(1).Given; m.put(r) }, calls: "give 7001 to 1, give 7002 to 1", row: "7001 had, 7002 had"},
+		"what cannot be written stays in doubt":     {does: func(m *membersTest) { m.storeAway = true }, calls: "give 7001 to 1", row: "7001 in doubt"},
+		"without a store nothing is called":         {wait: true, does: func(m *membersTest) { m.storeAway = true }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(m *membersTest) {
+				if c.given == nil {
+					c.level = 1
+				}
+				m.put(m.current(1, c.level, c.given...))
+				here := m.platform.community("9001")
+				if c.wait {
+					here.pausedUntil = time.Now().Add(5 * time.Second)
+					time.AfterFunc(time.Second, func() { c.does(m) })
+				} else {
+					m.during = func() { c.does(m) }
+				}
+				m.settle(m.Context(), here, user(1), byPerson)
+				m.storeAway = false
+				m.equal("calls", m.called(), c.calls)
+				m.equal("row", shown(m.saved(1)), c.row)
+			})
+		})
+	}
+}
+
+// One caller at a time settles a user in a server. Others wait, for as long as a person does.
+func TestSettlingWaitsForAnotherCaller(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.put(m.current(1, 1))
+		here := m.platform.community("9001")
+		m.during = func() { time.Sleep(5 * time.Second) }
+		go m.settle(m.Context(), here, user(1), byCycle)
+		time.Sleep(time.Second)
+		ctx, cancel := context.WithTimeout(m.Context(), 2*time.Second)
+		defer cancel()
+		m.equal("within two seconds", changed(m.settle(ctx, here, user(1), byPerson)), "+ later")
+		m.equal("later", changed(m.settle(m.Context(), here, user(1), byPerson)), "")
+		m.equal("calls", m.called(), "give 7001 to 1")
+	})
+}
+
+// TestReason has what an audit log shows.
+func TestReason(t *testing.T) {
+	m := newMembersTest(t)
+	lost := &Loss{First: timeOf(at(0)), Second: timeOf(at(1.5))}
+	for _, c := range []struct {
+		row  Row
+		step step
+		want string
+	}{
+		{Row{Wallet: wallet(1), Block: timeOf(noon)}, step{badge: "7001"}, "Herald: stakes enough (21 pools, block of 2026-11-24 12:00 UTC)"},
+		{Row{}, step{badge: "7001", remove: true}, "Herald: the member asked to be forgotten"},
+		{Row{Wallet: wallet(1)}, step{badge: "7001", remove: true}, "Herald: the settings name another badge"},
+		{Row{Wallet: wallet(1), Lost: lost}, step{badge: "6000", remove: true}, "Herald: the settings name another badge"},
+		{Row{Wallet: wallet(1), Lost: &Loss{Disowned: true}}, step{badge: "7001", remove: true}, "Herald: the wallet is not the member's any more"},
+		{Row{Wallet: wallet(1), Lost: lost}, step{badge: "7001", remove: true}, "Herald: too little staked at 2026-11-24 12:00 and at 2026-11-24 13:30 UTC (21 pools)"},
+	} {
+		m.equal("reason", m.reason(m.platform.community("9001"), c.row, c.step), c.want)
+	}
 }

@@ -60,7 +60,7 @@ func (m *Members) Saved(ctx context.Context, user chat.User) (*Saved, error) {
 		if g.State == Absent {
 			continue
 		}
-		has := Has{m.badgeOf(p, g.Community, g.Badge), g.Since.Time}
+		has := Has{p.badgeOf(g.Community, g.Badge), g.Since.Time}
 		s.Badges = append(s.Badges, has)
 		if p.losing(*row, g) {
 			s.Going = append(s.Going, has)
@@ -74,7 +74,7 @@ func (m *Members) Saved(ctx context.Context, user chat.User) (*Saved, error) {
 		if n := len(s.Missing); n > 0 && p.Badges != nil && p.OneEach() && s.Missing[n-1].Community == b.Community {
 			s.Missing = s.Missing[:n-1] // The lower one was not theirs.
 		}
-		s.Missing = append(s.Missing, m.badgeOf(p, b.Community, b.ID))
+		s.Missing = append(s.Missing, p.badgeOf(b.Community, b.ID))
 	}
 	return s, nil
 }
@@ -112,13 +112,13 @@ func WhenLost(l Loss) chat.Text {
 
 // tell tells a user why a badge is gone, if they have a private chat with the bot. It tells
 // nothing of one that the settings do not name any more.
-func (m *Members) tell(ctx context.Context, p *platform, user chat.User, b Badge) {
+func (m *Members) tell(ctx context.Context, c *community, user chat.User, b Badge) {
 	row, err := m.rows.find(ctx, user)
-	_, named := p.badge(b.Community, b.ID)
+	_, named := c.badge(c.id, b.ID)
 	if err != nil || row == nil || row.Lost == nil || row.Forgotten() || !named {
 		return
 	}
-	p.Notify(ctx, user.ID, chat.Reply{
+	c.Notify(ctx, user.ID, chat.Reply{
 		Language: m.Language, Tone: chat.Negative,
 		Title: chat.SayWith("lost.title", chat.Values{"badge": b.Name, "group": b.Group()}),
 		Text:  WhyLost(*row.Lost, chat.Address{Hex: row.Wallet.Hex()}, b.Amount, m.Symbol),
@@ -149,11 +149,12 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 	}
 	t := m.rows.tally(community)
 	s := Status{Have: t.have, Checked: t.checked, Losing: t.losing, Held: t.blown(), Since: m.started}
-	m.mu.Lock()
-	s.Given, s.Removed = m.calls[call{community: community}], m.calls[call{community: community, removed: true}]
-	m.mu.Unlock()
 	if p := m.platforms[name]; p != nil && p.Badges != nil {
-		s.Refused = p.gate(community).refused("")
+		c := p.community(community)
+		s.Refused = c.refused("")
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		s.Given, s.Removed = c.given, c.removed
 	}
 	return s, nil
 }
@@ -163,7 +164,7 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 func (m *Members) Census() (rows, checked, held int) {
 	all := m.rows.tally("")
 	for _, p := range m.platforms {
-		for _, community := range p.communities() {
+		for _, community := range p.named() {
 			if t := m.rows.tally(community); t.blown() {
 				held += t.losing
 			}

@@ -1,9 +1,12 @@
 package membership
 
 import (
+	"bytes"
 	"context"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"herald/internal/chat"
@@ -38,7 +41,7 @@ func (w *world) interact(i fakediscord.Interaction) (pending *fakediscord.Pendin
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 	defer cancel()
-	r, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://bot"+e2etest.InteractionsPath, newReader(body))
+	r, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://bot"+e2etest.InteractionsPath, bytes.NewReader(body))
 	r.Header = w.discord.Sign(body, time.Now())
 	resp, err := client.Do(r)
 	if err != nil {
@@ -77,7 +80,7 @@ func (w *world) discordCard(p *fakediscord.Pending) *card {
 func (c *card) button(command string, args ...string) string {
 	for _, state := range c.states {
 		press, err := chat.ParseState(state)
-		if err == nil && press.Command == command && equalFold(press.Args, args) {
+		if err == nil && press.Command == command && slices.EqualFunc(press.Args, args, strings.EqualFold) {
 			return state
 		}
 	}

@@ -36,7 +36,6 @@ var eventTable = []event{
 	{"partner", 2, func(w *world) { w.set("partner", w.oneOf([]fault{away, garbled, "", ""})) }},
 	{"community", 6, func(w *world) { w.set(communities[w.rand.IntN(4)], w.oneOf(append(communityFaults, "", "", once502))) }},
 	{"store", 1, func(w *world) { w.breakStore(w.rand.IntN(2) == 0) }},
-	{"registered", 2, func(w *world) { w.anybody().register(w.rand.IntN(2), w.rand.IntN(3) > 0) }},
 	{"member", 4, func(w *world) {
 		p := w.anybody()
 		c := p.home(w.rand.IntN(2))
@@ -135,19 +134,6 @@ func (p *process) linkFiles(reach bool) {
 	} else {
 		_ = os.WriteFile(link, nil, 0o600) // A file where a folder should be is an error, not a folder without files.
 	}
-}
-
-// register gives a wallet to a stranger, or back to the person.
-func (p *person) register(wallet int, own bool) {
-	did := p.did
-	if !own {
-		did = "did:herald:stranger"
-		p.mu.Lock()
-		p.disowned = true
-		p.mu.Unlock()
-	}
-	p.w.note("%s: wallet %d is registered to %s", p.name, wallet, did)
-	p.w.locked(func() { p.w.owners[p.wallets[wallet]] = did })
 }
 
 // verifyAlone sends /verify without a wallet.

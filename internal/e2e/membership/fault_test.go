@@ -2,7 +2,6 @@ package membership
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,8 +42,6 @@ const (
 	gone      fault = "not found"
 	limited   fault = "429 for an hour"
 	once502   fault = "502 once, carried out"
-	slow      fault = "slow"
-	unnamed   fault = "roles cannot be listed"
 )
 
 var (
@@ -61,7 +59,7 @@ func (w *world) set(what string, f fault) {
 		w.faults[what] = f
 		w.hadFault[what+string(f)] = true
 		w.hadFault["limited"] = w.hadFault["limited"] || f == limited
-		w.hadFault["refused"] = w.hadFault["refused"] || contains(communities, what) && f != ""
+		w.hadFault["refused"] = w.hadFault["refused"] || slices.Contains(communities, what) && f != ""
 	})
 }
 
@@ -131,18 +129,12 @@ func (w *world) answerPartner(rw http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(rw, `{"code":0,"data":{"mid":"0x1"}}`)
 		return
 	}
-	did := ""
-	if inner.Platform == "EVM" {
-		w.locked(func() { did = w.owners[common.HexToAddress(inner.UID)] })
-	}
-	for _, p := range w.people {
-		if inner.Platform != "EVM" && strings.EqualFold(inner.Platform, p.platform) && inner.UID == p.id {
-			did = p.did
-		}
-	}
 	data := "null"
-	if did != "" {
-		data = fmt.Sprintf(`{"did":%q}`, did)
+	for _, p := range w.people {
+		wallet := inner.Platform == "EVM" && slices.Contains(p.wallets[:], common.HexToAddress(inner.UID))
+		if wallet || strings.EqualFold(inner.Platform, p.platform) && inner.UID == p.id {
+			data = fmt.Sprintf(`{"did":%q}`, p.did)
+		}
 	}
 	rw.Header().Set("Content-Type", "application/json")
 	fmt.Fprintf(rw, `{"code":0,"data":%s,"message":"success"}`, data)
@@ -170,19 +162,10 @@ func (w *world) atCommunity(rw http.ResponseWriter, r *http.Request, right http.
 			}
 		}
 	}
-	if during := w.takeDuring(changes && community != ""); during != nil {
-		during()
-		time.Sleep(time.Second)
-	}
 	f := w.faultOf(community)
-	listed := community != "" && strings.HasSuffix(r.URL.Path, "/guilds/"+community) && r.Method == http.MethodGet
 	switch {
-	case community == "" || f == "" || (f == lostRight || f == once502) && !changes, f == unnamed && !listed:
+	case community == "" || f == "" || (f == lostRight || f == once502) && !changes:
 		right.ServeHTTP(rw, r)
-	case f == slow:
-		time.Sleep(200 * time.Millisecond)
-		right.ServeHTTP(rw, r)
-		time.Sleep(200 * time.Millisecond)
 	case f == once502:
 		right.ServeHTTP(httptest.NewRecorder(), r)
 		w.locked(func() { w.faults[community] = "" })
@@ -193,16 +176,6 @@ func (w *world) atCommunity(rw http.ResponseWriter, r *http.Request, right http.
 	if changes && community != "" {
 		w.judge.see(w, community)
 	}
-}
-
-// takeDuring returns during and unsets it, if now is set.
-func (w *world) takeDuring(now bool) (during func()) {
-	w.locked(func() {
-		if now {
-			during, w.during = w.during, nil
-		}
-	})
-	return during
 }
 
 // refuse writes a refusal as the platform words it.
@@ -220,25 +193,9 @@ func refuse(rw http.ResponseWriter, f fault, telegram bool) {
 		}
 		return
 	}
-	if f == unnamed {
-		http.Error(rw, "Bad Gateway", http.StatusBadGateway)
-		return
-	}
 	fakediscord.Failure{
 		Status:  map[fault]int{lostRight: 403, thrownOut: 403, gone: 404, limited: 429}[f],
 		Code:    map[fault]int{lostRight: 50013, thrownOut: 50001, gone: 10004, limited: 20028}[f],
 		Message: "refused", RetryAfter: map[fault]time.Duration{limited: time.Hour}[f],
 	}.Write(rw)
-}
-
-// packed finds what may be bytes in Base64.
-var packed = regexp.MustCompile(`[A-Za-z0-9+/]{24,}={0,2}`)
-
-// unpacked returns the bytes that are in content in Base64.
-func unpacked(content []byte) (all []byte) {
-	for _, text := range packed.FindAll(content, -1) {
-		bytes, _ := base64.StdEncoding.DecodeString(string(text))
-		all = append(append(all, bytes...), '\n')
-	}
-	return all
 }

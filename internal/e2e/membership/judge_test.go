@@ -1,10 +1,8 @@
 package membership
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -78,7 +76,7 @@ func (w *world) judgeTaken(at place, id string, now []string) {
 	w.note("  %s has %s in %s no more", at.name, id, at.community)
 	b := w.settings.find(at.community, id)
 	_, sure := at.wallet()
-	if b == nil || !sure || at.disowned || len(at.saved) == 0 {
+	if b == nil || !sure || len(at.saved) == 0 {
 		return
 	}
 	if higher := slices.ContainsFunc(now, func(tag string) bool {
@@ -185,7 +183,7 @@ func (j *judge) forgotten(w *world, p *person) {
 }
 
 func holds(content string, wallet common.Address) bool {
-	return strings.Contains(content, string(wallet[:])) || strings.Contains(strings.ToLower(content), strings.ToLower(wallet.Hex()[2:]))
+	return strings.Contains(strings.ToLower(content), strings.ToLower(wallet.Hex()[2:]))
 }
 
 // final judges what people have once all had time to settle.
@@ -200,7 +198,7 @@ func (j *judge) final(w *world) {
 func (j *judge) unsettled(w *world) (problems []string) {
 	for _, p := range w.people {
 		wallet, sure := p.wallet()
-		if !sure || p.disowned {
+		if !sure {
 			continue
 		}
 		untouched := true // by any broken community
@@ -249,9 +247,7 @@ func (w *world) lostTrack(community string) (lost bool) {
 
 // storesID reports whether the store holds the ID of a person.
 func (w *world) storesID(p *person) bool {
-	number, _ := strconv.ParseUint(p.id, 10, 64)
-	content := w.inStore()
-	return strings.Contains(content, p.id) || strings.Contains(content, string(binary.BigEndian.AppendUint64(nil, number)))
+	return strings.Contains(w.inStore(), p.id)
 }
 
 // checkLogs fails if a log names a person, a wallet or a community.

@@ -12,7 +12,7 @@
 //	person_test.go     what people press and send, and what is known of them
 //	judge_test.go      what must hold
 //	tape_test.go       random tapes, made of the events in events_test.go
-//	findings_test.go   scripted tapes; fall_test.go: of who loses a badge
+//	fuse_test.go       a scripted tape of a fuse that blows
 package membership
 
 import (

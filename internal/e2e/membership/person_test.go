@@ -30,8 +30,6 @@ type person struct {
 	// last of them is, or none without one.
 	saved []saved
 	sure  bool
-	// disowned is true if a wallet of theirs was ever somebody else's.
-	disowned bool
 	// cards are those that had a button to save, by wallet.
 	cards [2]*card
 	// active counts what they do at this moment, and begun all that they did so far.
@@ -57,7 +55,6 @@ func (w *world) addPerson(i int) {
 	for k := range p.wallets {
 		hash := evmabi.Keccak256(fmt.Sprint("wallet ", i, " ", k))
 		p.wallets[k] = common.BytesToAddress(hash[:20])
-		w.owners[p.wallets[k]] = p.did
 	}
 	w.people = append(w.people, p)
 	for _, c := range communities {

@@ -19,8 +19,6 @@ type options struct {
 	redis  bool
 	people int
 	every  time.Duration // RECHECK_EVERY; 0 is 10 minutes
-	// more are further settings.
-	more []string
 	// plain gives each community one badge, for any stake.
 	plain bool
 }
@@ -39,9 +37,6 @@ type settings struct {
 	badges map[string][]badge // by community
 	pools  int
 	every  time.Duration
-	more   []string
-	// withoutDiscord leaves Discord out.
-	withoutDiscord bool
 }
 
 // clone returns a copy to change.
@@ -91,7 +86,7 @@ const (
 
 // firstSettings are those that a tape begins with.
 func (w *world) firstSettings(o options) settings {
-	s := settings{badges: map[string][]badge{}, pools: 3, every: max(o.every, 10*time.Minute), more: o.more}
+	s := settings{badges: map[string][]badge{}, pools: 3, every: max(o.every, 10*time.Minute)}
 	for _, c := range communities {
 		ids := roles
 		if isGroup(c) {
@@ -142,9 +137,7 @@ func (w *world) environ(p *process) []string {
 		"TELEGRAM_WEBHOOK_URL=https://bot.example"+e2etest.WebhookPath, "TELEGRAM_WEBHOOK_SECRET="+e2etest.WebhookSecret,
 		"HTTP_ADDR=127.0.0.1:0", "RECHECK_EVERY="+w.settings.every.String(), "LOG_LEVEL=debug",
 	)
-	if w.settings.withoutDiscord {
-		env = slices.DeleteFunc(env, func(setting string) bool { return strings.HasPrefix(setting, "DISCORD_") })
-	} else if list := w.settings.entries(false); list != "" {
+	if list := w.settings.entries(false); list != "" {
 		env = append(env, "STAKER_ROLES="+list)
 	}
 	if list := w.settings.entries(true); list != "" {
@@ -155,5 +148,5 @@ func (w *world) environ(p *process) []string {
 	} else {
 		env = append(env, "DATA_DIR="+filepath.Join(w.dir, p.label))
 	}
-	return append(env, w.settings.more...)
+	return env
 }

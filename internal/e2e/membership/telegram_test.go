@@ -3,22 +3,13 @@ package membership
 import (
 	"bytes"
 	"context"
-	"io"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/e2e/e2etest"
 )
-
-func newReader(b []byte) io.Reader { return bytes.NewReader(b) }
-
-func contains(list []string, s string) bool { return slices.Contains(list, s) }
-
-func equalFold(a, b []string) bool { return slices.EqualFunc(a, b, strings.EqualFold) }
 
 // number returns an ID of Telegram.
 func number(id string) int64 {
@@ -37,7 +28,7 @@ func (w *world) deliver(body []byte) (taken bool) {
 			continue
 		}
 		ctx, cancel := context.WithDeadline(context.Background(), end)
-		r, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://bot"+e2etest.WebhookPath, newReader(body))
+		r, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://bot"+e2etest.WebhookPath, bytes.NewReader(body))
 		r.Header.Set("X-Telegram-Bot-Api-Secret-Token", e2etest.WebhookSecret)
 		resp, err := client.Do(r)
 		if err == nil {

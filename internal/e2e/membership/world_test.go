@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"encoding/base64"
 	"fmt"
 	"math/big"
 	"math/rand/v2"
@@ -8,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -76,15 +78,10 @@ type world struct {
 	mu        sync.Mutex
 	processes []*process
 	stakes    map[common.Address][]stake
-	// owners holds who registered a wallet.
-	owners map[common.Address]string
-	faults map[string]fault // by service or community
+	faults    map[string]fault // by service or community
 	// hadFault holds each community with a fault that it ever had, and "limited" and
 	// "refused" if any had such a one.
 	hadFault map[string]bool
-	// during is called once, at the next call that changes a badge, which then lasts for a
-	// second longer.
-	during func()
 	// broken is the community that settle does not mend, or "".
 	broken string
 }
@@ -142,7 +139,7 @@ func newWorld(t *testing.T, seed uint64, o options, dir string) *world {
 	w := &world{
 		T: t, name: fmt.Sprintf("world%d.test", worldCount.Add(1)), rand: rand.New(rand.NewPCG(seed, 1)), begun: time.Now(),
 		network: faketest.NewNetwork(), fakes: services.New(), telegram: telegramtest.NewInMemory(t), discord: discordtest.NewOn(faketest.NewNetwork()),
-		dir: dir, stakes: map[common.Address][]stake{}, owners: map[common.Address]string{}, faults: map[string]fault{}, hadFault: map[string]bool{},
+		dir: dir, stakes: map[common.Address][]stake{}, faults: map[string]fault{}, hadFault: map[string]bool{},
 	}
 	worlds.Store(w.name, w)
 	t.Cleanup(func() { worlds.Delete(w.name) })
@@ -269,6 +266,9 @@ func (w *world) stakeAt(wallet common.Address, at time.Time) (amount int64) {
 	return amount
 }
 
+// packed finds what may be a value in Base64.
+var packed = regexp.MustCompile(`[A-Za-z0-9+/]{24,}={0,2}`)
+
 // inStore returns everything that the store holds, as text.
 func (w *world) inStore() string {
 	var all strings.Builder
@@ -288,7 +288,10 @@ func (w *world) inStore() string {
 	for _, file := range files {
 		content, _ := os.ReadFile(file)
 		all.Write(content)
-		all.Write(unpacked(content))
+		for _, text := range packed.FindAll(content, -1) {
+			value, _ := base64.StdEncoding.DecodeString(string(text))
+			all.Write(value)
+		}
 	}
 	return all.String()
 }

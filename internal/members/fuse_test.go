@@ -1,0 +1,159 @@
+package members
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/internal/chat"
+)
+
+func TestTheFuseBlowsAboveTenAndOneInTwenty(t *testing.T) {
+	for _, c := range []struct {
+		tally
+		blown bool
+	}{
+		{tally{}, false},
+		{tally{have: 10, losing: 10}, false},
+		{tally{have: 11, losing: 11}, true},
+		{tally{have: 219, losing: 11}, true},
+		{tally{have: 220, losing: 11}, false},
+		{tally{have: 10_000, losing: 501}, true},
+	} {
+		if got := c.tally.blown(); got != c.blown {
+			t.Errorf("%+v: blown %t", c.tally, got)
+		}
+	}
+}
+
+// TestCountRows has the counts that one row gives: of all rows, of server 9001 and of 9002.
+func TestCountRows(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		low, other := m.current(1, 2, "7001", "7002"), m.current(1, 2, "7001", "7002")
+		low.Below = []Time{{}, timeOf(time.Now())}
+		other.List, other.Below = 1, low.Below
+		both := m.current(1, 0, "7001", "7002")
+		both.Given = append(both.Given, Given{Community: "9002", Badge: "7003"})
+		old, late := m.current(1, 1, "7001"), m.current(1, 1)
+		old.CheckedAt = timeOf(time.Now().Add(-7 * time.Hour))
+		late.CheckedAt = timeOf(time.Now().Add(-6*time.Hour - 11*time.Minute))
+		forgotten := m.current(1, 0, "7001")
+		forgotten.forget()
+		for name, c := range map[string]struct {
+			row  Row
+			want string
+		}{
+			"has its badge":             {m.current(1, 1, "7001"), "{1 0 1} {1 0 1} {0 0 0}"},
+			"has none":                  {m.current(1, 1), "{1 0 1} {0 0 0} {0 0 0}"},
+			"has one of two too many":   {m.current(1, 1, "7001", "7002"), "{1 0 1} {1 1 1} {0 0 0}"},
+			"in the other order":        {m.current(1, 1, "7002", "7001"), "{1 0 1} {1 1 1} {0 0 0}"},
+			"has a first check below":   {low, "{1 0 1} {1 1 1} {0 0 0}"},
+			"below in another list":     {other, "{1 0 1} {1 0 1} {0 0 0}"},
+			"has lost all":              {both, "{1 0 1} {1 1 1} {1 1 1}"},
+			"has what is taken out":     {m.current(1, 1, "6000"), "{1 0 1} {0 0 0} {0 0 0}"},
+			"not checked for 7 hours":   {old, "{1 0 0} {1 0 0} {0 0 0}"},
+			"checked as a tick is slow": {late, "{1 0 1} {0 0 0} {0 0 0}"},
+			"is forgotten":              {forgotten, "{0 0 0} {0 0 0} {0 0 0}"},
+			"of no platform":            {Row{User: chat.User{Platform: "terminal"}, Wallet: wallet(1)}, "{0 0 0} {0 0 0} {0 0 0}"},
+		} {
+			all := m.countRows([]Row{c.row})
+			m.equal(name, fmt.Sprint(all[""], all["9001"], all["9002"]), c.want)
+		}
+	})
+}
+
+// Until all rows were read once, nobody knows how many would lose a badge. When a fuse blows,
+// that is told once.
+func TestABlownFuseIsToldOnce(t *testing.T) {
+	m := newMembersTest(t)
+	here := m.platform.community("9001")
+	for id := range 11 {
+		m.put(m.current(id, 0, "7001"))
+	}
+	m.put(m.current(90, 0, "7001"), m.current(91, 0, "6000"))
+	m.rows.complete.Store(false)
+	m.equal("before all is read", m.held(here), true)
+	m.equal("events", m.events, "map[]")
+	if _, err := m.Status("discord", "9001"); err == nil {
+		t.Error("the status is known before all rows are read")
+	}
+	m.rows.complete.Store(true)
+	for range 3 {
+		m.equal("then", m.held(here), true)
+	}
+	m.equal("of another server", m.held(m.platform.community("9002")), false)
+	m.equal("events", m.events, "map[fuse_blown:1]")
+	m.equal("logged", strings.Count(m.log.String(), "losing=12 of=12"), 1)
+	rows, checked, held := m.Census()
+	m.equal("census", fmt.Sprint(rows, checked, held), "13 13 12")
+	s, err := m.Status("discord", "9001")
+	if err != nil || s.Have != 12 || s.Checked != 12 || s.Losing != 12 || !s.Held {
+		t.Errorf("status %+v, %v", s, err)
+	}
+	for id := range 11 {
+		m.put(m.current(id, 1, "7001"))
+	}
+	m.equal("once they stake again", m.held(here), false)
+	for id := range 11 {
+		m.put(m.current(id, 0, "7001"))
+	}
+	m.equal("when they do not", m.held(here), true)
+	m.equal("events", m.events, "map[fuse_blown:2]")
+}
+
+// A release lets those go whom a fuse holds at that moment.
+func TestRelease(t *testing.T) {
+	for name, c := range map[string]struct {
+		people   int
+		at       time.Duration // when the release is, from now on
+		unread   bool
+		released int
+		left     bool
+	}{
+		"of twelve":                  {people: 12, released: 12},
+		"of ten, whom no fuse holds": {people: 9},
+		"two cycles old":             {people: 12, at: -12 * time.Hour, released: 12},
+		"older":                      {people: 12, at: -12*time.Hour - time.Second},
+		"of a clock a little ahead":  {people: 12, at: time.Minute, released: 12},
+		"from the future":            {people: 12, at: time.Minute + time.Second},
+		"before all rows are read":   {people: 12, unread: true, left: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(m *membersTest) {
+				for id := range c.people {
+					m.put(m.current(id, 0, "7001"))
+				}
+				safe, before := m.current(90, 1, "7001"), m.current(91, 0, "7001")
+				before.Released = true
+				m.put(safe, before)
+				held, err := m.Release(m.Context())
+				if (c.people > 10) != (len(held) == c.people) || err != nil || len(held) > 0 && held[0] != (Place{user(0), "9001"}) {
+					t.Fatalf("released %v, %v", held, err)
+				}
+				saved, _ := m.Store.Load(m.Context(), releaseKey("discord"))
+				m.equal("a release is saved", saved != nil, c.people > 10)
+				if c.at != 0 {
+					_, _ = m.Store.Replace(m.Context(), releaseKey("discord"), saved, strconv.AppendInt(nil, time.Now().Add(c.at).Unix(), 10))
+				}
+				m.rows.complete.Store(!c.unread)
+				m.carryOutRelease(m.Context(), m.platform)
+				released := 0
+				for id := range c.people {
+					if m.saved(id).Released {
+						released++
+					}
+				}
+				m.equal("let go", released, c.released)
+				m.equal("of whom it does not hold", m.saved(90).Released, false)
+				saved, _ = m.Store.Load(m.Context(), releaseKey("discord"))
+				m.equal("a release is left", saved != nil, c.left)
+				m.rows.complete.Store(true)
+				if again, err := m.Release(m.Context()); c.released > 0 && len(again) > 0 || err != nil {
+					t.Errorf("released again: %v, %v", again, err)
+				}
+			})
+		})
+	}
+}
