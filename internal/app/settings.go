@@ -40,8 +40,6 @@ type Config struct {
 	// StaleFor is how long past its TTL an answer may be shown while its service fails, and 0
 	// if never.
 	StaleFor time.Duration
-	// CacheItems bounds the cached answers; it is above 0.
-	CacheItems int
 
 	// Operators and ModeratorChats are as in chat.Config.
 	Operators      []chat.User
@@ -174,8 +172,6 @@ func (c *Config) limitsTable() []config.Setting {
 		{Name: "STALE_FOR", Default: "1h", Set: config.Field(&c.StaleFor, config.DurationOrZero),
 			Comment: "How long past its TTL the last good price or supply may still be shown, marked as old, while its service " +
 				"is failing. 0s: never."},
-		{Name: "CACHE_MAX_ITEMS", Default: "100000", Set: config.Field(&c.CacheItems, config.IntBetween(1, 100_000_000)),
-			Comment: "Bound on cached answers; when it is reached, the oldest make room."},
 		{Name: "RATE_LIMIT_USER", Default: "20", Set: config.Field(&c.Limits.UserPerMinute, perMinute),
 			Comment: "Commands a minute of one user. 0: no limit."},
 		{Name: "RATE_LIMIT_CHAT", Default: "120", Set: config.Field(&c.Limits.ChatPerMinute, perMinute),

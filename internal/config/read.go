@@ -75,9 +75,6 @@ func Visible(value string) (string, error) {
 	return value, nil
 }
 
-// NumericID accepts an ID of Discord or Telegram.
-var NumericID = Matching(`[1-9][0-9]{0,19}`, "a numeric ID")
-
 // OneOf accepts one of names and returns the value at its index.
 func OneOf[T any](names []string, values []T) func(string) (T, error) {
 	return func(value string) (T, error) {

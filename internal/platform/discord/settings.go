@@ -20,8 +20,6 @@ type Settings struct {
 	Token secret.Value
 	// APIURL is the REST origin, without a slash at the end: https://discord.com.
 	APIURL string
-	// GuildID is the only guild in which commands are registered; empty: globally.
-	GuildID string
 	// PublicKey verifies interactions that arrive by HTTP; nil: they come over the gateway.
 	PublicKey ed25519.PublicKey
 	// StakerRoles holds the roles that come with a stake, in the order of chat.Badge.Compare.
@@ -80,9 +78,6 @@ func (s *Settings) Table() []config.Setting {
 				"needs Manage Roles, and a role of its own above these; neither Administrator nor a privileged intent " +
 				"(docs/operating.md). Unset: none.",
 			Needs: []string{TokenSetting}, NeedsOneOf: []string{"DATA_DIR", "REDIS_URL"}, Set: s.setStakerRoles},
-		{Name: "DISCORD_GUILD_ID", Example: "123456789012345678",
-			Comment: "Registers the commands in this guild only, at once. For development. Unset: everywhere.",
-			Needs:   []string{TokenSetting}, Set: config.Field(&s.GuildID, config.NumericID)},
 	}
 }
 
