@@ -142,13 +142,22 @@ var refused = []struct {
 		"https://host/a//b", "https://host/a/../b", "https://host/a/", "https://host/?" + canary}},
 	{"JOIN_CHATS", "telegram:ID:staker or telegram:ID:staker:AMOUNT", []string{canary, "telegram:-1", "telegram:-1:" + canary, "telegram:123:registered",
 		"discord:123:registered", "telegram:@group:staker", "telegram:-0:staker", "telegram:-1:registered,telegram:-2", "telegram:-1:registered:5"}},
-	{"JOIN_CHATS", "amount of tokens above 0, such as 1000 or 0.5", []string{"telegram:-1:staker:", "telegram:-1:staker:0", "telegram:-1:staker:0.00",
-		"telegram:-1:staker:-1", "telegram:-1:staker:+1", "telegram:-1:staker:1e30", "telegram:-1:staker:.5", "telegram:-1:staker:5.",
-		"telegram:-1:staker:" + canary, "telegram:-1:staker:0x10", "telegram:-1:staker:1:2", "telegram:-1:staker:" + strings.Repeat("9", 31)}},
+	{"JOIN_CHATS", "entry 2 must have after its third colon an amount of tokens above 0", []string{"telegram:-1:staker:5,telegram:-2:staker:0", "telegram:-1:staker telegram:-2:staker:" + canary}},
 	{"JOIN_CHATS", "each group once, with an ID of at most 64 bits", []string{"telegram:-1:staker:5,telegram:-1:staker:7", "telegram:-1:registered,telegram:-1:staker", "telegram:-9999999999999999999:staker"}},
+	{"STAKER_TAGS", "telegram:ID:TAG or telegram:ID:TAG:AMOUNT", []string{canary, "telegram:-1:", "telegram:-1", "telegram:1:Staker", "discord:1:Staker"}},
+	{"STAKER_TAGS", "must have after its third colon an amount", []string{"telegram:-1:a telegram:-2:b", "telegram:-1:a:b", "telegram:-1:a:5:6"}},
+	{"STAKER_TAGS", "entry 2 must have a tag of 1 to 16 letters", []string{"telegram:-1:a,telegram:-1:0123456789abcdefg", "telegram:-1:a,telegram:-1::5",
+		"telegram:-1:a,telegram:-1: :5", "telegram:-1:a,telegram:-1:🐳", "telegram:-1:a,telegram:-1:1\uFE0F\u20E3", "telegram:-1:a,telegram:-1:🇹🇷",
+		"telegram:-1:a,telegram:-1:a\u200db", "telegram:-1:a,telegram:-1:©", "telegram:-1:a,telegram:-1:ℹ"}},
+	{"STAKER_TAGS", "must have each tag of a group once, and each with an amount of its own: see entries 1 and 2", []string{"telegram:-1:a,telegram:-1:b",
+		"telegram:-1:a:5,telegram:-1:b:5.0", "telegram:-1:a:5,telegram:-1:a:6"}},
 	{"DISCORD_BOT_TOKEN", "visible", []string{"Bot " + canary, canary + "é"}},
 	{"DISCORD_API_URL", "without a path", []string{"https://host/" + canary}},
 	{"DISCORD_PUBLIC_KEY", "64 hexadecimal digits", []string{canary, "ab", strings.Repeat("zz", 32), strings.Repeat("ab", 33)}},
+	{"STAKER_ROLES", "discord:ID:ID or discord:ID:ID:AMOUNT", []string{canary, "discord:1", "telegram:1:2", "discord:0:2", "discord:1:x"}},
+	{"STAKER_ROLES", "entry 2 must be a role of some members: the one with the server's ID is @everyone", []string{"discord:1:2,discord:1:1"}},
+	{"STAKER_ROLES", "must have each role once: 2", []string{"discord:1:2,discord:1:2", "discord:1:2:5,discord:1:2:6"}},
+	{"STAKER_ROLES", "entry 3 must have after its third colon an amount", []string{"discord:1:3,discord:3:2:1 discord:1:2:0"}},
 	{"PARTNER_BASE_URL", "/api/v1/partner, which is appended", []string{"https://host/api/v1/partner", "https://h/gate/api/v1/partner/user/exists"}},
 	{"PARTNER_NOT_FOUND_CODES", "entry", []string{"1,0", "00", "-0", "<" + canary + ">"}},
 	{"PRICE_API_URL", "/v1/cryptocurrency, which is appended", []string{"https://host/v1/cryptocurrency/quotes/latest"}},
@@ -191,24 +200,6 @@ var refused = []struct {
 func TestSettingsRefuseOtherForms(t *testing.T) {
 	for _, r := range refused {
 		configtest.Refuses(t, settings, r.name, r.told, r.values...)
-	}
-}
-
-// An amount has at most the token's decimals, zeros at its end apart.
-func TestLeastStakesToJoin(t *testing.T) {
-	for value, want := range map[string]string{"1000": "1000", "0.01": "0.01", "0.010": "0.01", "0.001": "", "1.999": ""} {
-		c, err := Load(with("TELEGRAM_BOT_TOKEN=1:a", "TOKEN_DECIMALS=2", "JOIN_CHATS=telegram:-1:staker:"+value+",telegram:-2:staker,telegram:-3:registered"), "", false)
-		switch {
-		case want == "" && (err == nil || !strings.Contains(err.Error(), "JOIN_CHATS: must have amounts with at most 2 decimals")):
-			t.Errorf("%s: %v", value, err)
-		case want != "" && err != nil:
-			t.Errorf("%s: %v", value, err)
-		case want != "":
-			got := c.Answers.JoinChats
-			if least := got["telegram:-1"]; !least.Staker || least.Amount.String() != want || !got["telegram:-2"].Staker || !got["telegram:-2"].Amount.IsZero() || got["telegram:-3"].Staker {
-				t.Errorf("%s is read as %v", value, got)
-			}
-		}
 	}
 }
 
