@@ -87,13 +87,14 @@ var readStakerRoles = config.Entries(config.SplitList, `discord:[1-9][0-9]{0,19}
 // setStakerRoles sets StakerRoles. It fails for a role that is named twice.
 func (s *Settings) setStakerRoles(value string) error {
 	entries, err := readStakerRoles(value)
+	s.StakerRoles = nil
 	for i, e := range entries {
 		if e.What == e.Community {
 			return fmt.Errorf("entry %d must be a role of some members: the one with the server's ID is @everyone", i+1)
 		}
 		role := chat.Badge{Community: e.Community, ID: e.What, Amount: e.Amount}
 		if slices.ContainsFunc(s.StakerRoles, func(other chat.Badge) bool { return other.Community == role.Community && other.ID == role.ID }) {
-			return fmt.Errorf("must have each role once: %s", role.ID)
+			return fmt.Errorf("must have each role once: see entry %d", i+1)
 		}
 		s.StakerRoles = append(s.StakerRoles, role)
 	}

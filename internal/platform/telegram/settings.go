@@ -98,10 +98,10 @@ var (
 func (s *Settings) setJoinChats(value string) error {
 	entries, err := readJoinChats(value)
 	s.JoinChats = map[int64]chat.Requirement{}
-	for _, e := range entries {
+	for i, e := range entries {
 		id, tooLong := strconv.ParseInt(e.Community, 10, 64)
 		if _, twice := s.JoinChats[id]; tooLong != nil || twice {
-			return fmt.Errorf("must name each group once, with an ID of at most 64 bits: %s", e.Community)
+			return fmt.Errorf("must name each group once, with an ID of at most 64 bits: see entry %d", i+1)
 		}
 		s.JoinChats[id] = chat.Requirement{Staker: e.What == "staker", Amount: e.Amount}
 	}
@@ -115,6 +115,7 @@ const maxTag = 16
 // one amount.
 func (s *Settings) setStakerTags(value string) error {
 	entries, err := readStakerTags(value)
+	s.StakerTags = nil
 	for i, e := range entries {
 		if e.What == "" || utf8.RuneCountInString(e.What) > maxTag || strings.ContainsFunc(e.What, notInTag) {
 			return fmt.Errorf("entry %d must have a tag of 1 to %d letters, digits, spaces and signs, without colons and emoji", i+1, maxTag)
