@@ -141,9 +141,9 @@ var refused = []struct {
 		"https://host/metrics", "https://host/discord/interactions", "https://host/%6Detrics", "https://host/{" + canary + "}",
 		"https://host/a//b", "https://host/a/../b", "https://host/a/", "https://host/?" + canary}},
 	{"JOIN_CHATS", "telegram:ID:staker or telegram:ID:staker:AMOUNT", []string{canary, "telegram:-1", "telegram:-1:" + canary, "telegram:123:registered",
-		"discord:123:registered", "telegram:@group:staker", "telegram:-0:staker", "telegram:-1:registered,telegram:-2", "telegram:-1:registered:5"}},
+		"discord:123:registered", "telegram:@group:staker", "telegram:-0:staker", "telegram:-9999999999999999999:staker", "telegram:-1:registered,telegram:-2", "telegram:-1:registered:5"}},
 	{"JOIN_CHATS", "entry 2 must have after its third colon an amount of tokens above 0", []string{"telegram:-1:staker:5,telegram:-2:staker:0", "telegram:-1:staker telegram:-2:staker:" + canary}},
-	{"JOIN_CHATS", "each group once, with an ID of at most 64 bits: see entry 2", []string{"telegram:-1:staker:5,telegram:-1:staker:7", "telegram:-1:registered,telegram:-1:staker", "telegram:-1:staker,telegram:-9999999999999999999:staker"}},
+	{"JOIN_CHATS", "each group once: see entry 2", []string{"telegram:-1:staker:5,telegram:-1:staker:7", "telegram:-1:registered,telegram:-1:staker"}},
 	{"STAKER_TAGS", "telegram:ID:TAG or telegram:ID:TAG:AMOUNT", []string{canary, "telegram:-1:", "telegram:-1", "telegram:1:Staker", "discord:1:Staker"}},
 	{"STAKER_TAGS", "must have after its third colon an amount", []string{"telegram:-1:a telegram:-2:b", "telegram:-1:a:b", "telegram:-1:a:5:6"}},
 	{"STAKER_TAGS", "entry 2 must have a tag of 1 to 16 letters", []string{"telegram:-1:a,telegram:-1:0123456789abcdefg", "telegram:-1:a,telegram:-1::5",
@@ -207,11 +207,12 @@ func TestSettingsAcceptTheirBounds(t *testing.T) {
 	name, stake := strings.Repeat("é", 40), "https://h/"+strings.Repeat("a", 502)
 	const symbol = "\u5e01🚀ABCDEF$H\u2764\ufe0f"
 	c := mustLoad(t, with("SERVICE_NAME="+name, "EXPLORER_URL=https://address.example/addresses/", "RATE_LIMIT_USER=0", "RATE_LIMIT_CHAT=0",
-		"MODERATOR_CHATS=*", "HTTP_ADDR=off", "TOKEN_SYMBOL="+symbol, "STAKE_URL="+stake, "REGISTER_URL=http://h?a#b"), "")
+		"COMMAND_TIMEOUT=14m", "MODERATOR_CHATS=*", "HTTP_ADDR=off", "TOKEN_SYMBOL="+symbol, "STAKE_URL="+stake, "REGISTER_URL=http://h?a#b"), "")
 	for setting, read := range map[string][2]any{
 		"SERVICE_NAME": {c.Answers.ServiceName, name}, "TOKEN_SYMBOL": {c.Market.Symbol, symbol}, "STAKE_URL": {c.Answers.StakeURL, stake},
 		"REGISTER_URL": {c.Answers.RegisterURL, "http://h?a#b"}, "EXPLORER_URL": {c.Answers.ExplorerURL, "https://address.example/addresses"},
 		"HTTP_ADDR": {c.Ops.Addr, ""}, "RATE_LIMIT_USER": {c.Limits.UserPerMinute, 0}, "RATE_LIMIT_CHAT": {c.Limits.ChatPerMinute, 0},
+		"COMMAND_TIMEOUT": {c.Limits.CommandTimeout, 14 * time.Minute},
 		"MODERATOR_CHATS": {strings.Join(c.ModeratorChats, " "), chat.EveryChat},
 	} {
 		if read[0] != read[1] {

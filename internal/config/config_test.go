@@ -217,7 +217,7 @@ func TestTheSettingIsNamedThatWasMeant(t *testing.T) {
 		"PRICE_TOKN_ID": "PRICE_TOKEN_ID", "PRICE_TOEKN_ID": "PRICE_TOKEN_ID", "SUPPLY_URI": "SUPPLY_URL",
 		"TELEGRAM_BOTTOKEN_FILE": "TELEGRAM_BOT_TOKEN_FILE",
 	} {
-		if got := unknown(t, "", name+"=x", "PATH=/bin"); len(got) != 1 || !strings.Contains(got[0], "did you mean "+meant+"? ") {
+		if got := unknown(t, "", name+"=x", "PATH=/bin"); len(got) != 1 || !strings.Contains(got[0], " (in the environment); did you mean "+meant+"? ") {
 			t.Errorf("%s in the environment: %v", name, got)
 		}
 	}

@@ -88,7 +88,7 @@ func (s *Settings) Table() []config.Setting {
 
 // readJoinChats and readStakerTags read a list. The IDs of Telegram's groups are negative.
 var (
-	readJoinChats = config.Entries(config.SplitList, `telegram:-[1-9][0-9]{0,18}:(registered|staker(:.*)?)`,
+	readJoinChats = config.Entries(config.SplitList, `telegram:-[1-9][0-9]{0,17}:(registered|staker(:.*)?)`,
 		"telegram:ID:registered, telegram:ID:staker or telegram:ID:staker:AMOUNT with the ID of a Telegram group, which is negative")
 	readStakerTags = config.Entries(config.SplitCommas, `telegram:-[1-9][0-9]{0,18}:.+`,
 		"telegram:ID:TAG or telegram:ID:TAG:AMOUNT with the ID of a Telegram group, which is negative")
@@ -99,9 +99,9 @@ func (s *Settings) setJoinChats(value string) error {
 	entries, err := readJoinChats(value)
 	s.JoinChats = map[int64]chat.Requirement{}
 	for i, e := range entries {
-		id, tooLong := strconv.ParseInt(e.Community, 10, 64)
-		if _, twice := s.JoinChats[id]; tooLong != nil || twice {
-			return fmt.Errorf("must name each group once, with an ID of at most 64 bits: see entry %d", i+1)
+		id, _ := strconv.ParseInt(e.Community, 10, 64) // It has 18 digits at most.
+		if _, twice := s.JoinChats[id]; twice {
+			return fmt.Errorf("must name each group once: see entry %d", i+1)
 		}
 		s.JoinChats[id] = chat.Requirement{Staker: e.What == "staker", Amount: e.Amount}
 	}
