@@ -3,6 +3,7 @@ package deploy
 import (
 	"fmt"
 	"log/slog"
+	"net"
 	"regexp"
 	"slices"
 	"strings"
@@ -70,6 +71,14 @@ func TestSavedAddressesOutliveFullMemoryAndARestartOfRedis(t *testing.T) {
 		if err := s.Run(); err != nil {
 			t.Fatal(err)
 		}
+		_, addr, _ := strings.Cut(s.URL, "@")
+		chattest.WaitUntil(t, "Redis listens", func() bool {
+			conn, err := net.Dial("tcp", addr)
+			if err == nil {
+				conn.Close()
+			}
+			return err == nil
+		})
 		later := open(t, s.URL)
 		chattest.WaitUntil(t, "Redis has read its file", func() bool { return later.Probe(t.Context()) == nil && later.Up() })
 		left := 0

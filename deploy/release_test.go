@@ -1,25 +1,17 @@
 package deploy
 
 import (
-	"archive/tar"
 	"archive/zip"
-	"bytes"
-	"compress/gzip"
-	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"herald/internal/config/configtest"
 )
@@ -98,9 +90,9 @@ func TestAnOlderReleaseMovesNoImageTagBack(t *testing.T) {
 	}
 }
 
-// build builds version 1.2.3 of what is committed, in a clone of its own, and returns
-// each file that it makes.
-func build(t *testing.T, umask, zone string) map[string][]byte {
+// build builds version 1.2.3 of what is committed, in a clone of its own, and returns the
+// folder with the archives.
+func build(t *testing.T, umask, zone string) (folder string) {
 	t.Helper()
 	clone, out := t.TempDir(), t.TempDir()
 	must(t, "..", nil, "git", "clone", "-q", ".", clone)
@@ -109,119 +101,77 @@ func build(t *testing.T, umask, zone string) map[string][]byte {
 		targets = ""
 	}
 	must(t, clone, []string{"TZ=" + zone, "TARGETS=" + targets}, "bash", "-c", `umask "$0" && .ci/release v1.2.3 "$1"`, umask, out)
-	files := make(map[string][]byte)
-	for _, file := range entries(t, out) {
-		files[file] = []byte(configtest.Read(t, filepath.Join(out, file)))
-	}
-	return files
+	return out
 }
 
-func entries(t *testing.T, dir string) (names []string) {
+// unpack returns what is in an archive. In a tar file, all must belong to user 0 and group 0,
+// without their names.
+func unpack(t *testing.T, archive string) fs.FS {
 	t.Helper()
-	found, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, entry := range found {
-		names = append(names, entry.Name())
-	}
-	return names
-}
-
-// packed is a file in an archive.
-type packed struct {
-	mode     fs.FileMode
-	modified time.Time
-	content  []byte
-}
-
-// unpack returns what is in an archive, by path.
-func unpack(t *testing.T, name string, archive []byte) map[string]packed {
-	t.Helper()
-	if strings.HasSuffix(name, ".zip") {
-		return unzip(t, archive)
-	}
-	return untar(t, archive)
-}
-
-func unzip(t *testing.T, archive []byte) map[string]packed {
-	t.Helper()
-	reader, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := make(map[string]packed)
-	for _, f := range reader.File {
-		opened, err := f.Open()
+	if strings.HasSuffix(archive, ".zip") {
+		files, err := zip.OpenReader(archive)
 		if err != nil {
 			t.Fatal(err)
 		}
-		content, err := io.ReadAll(opened)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[f.Name] = packed{f.Mode(), f.Modified, content}
+		t.Cleanup(func() { files.Close() })
+		return files
 	}
-	return files
-}
-
-// untar also checks that each file belongs to user 0 and group 0, without their names.
-func untar(t *testing.T, archive []byte) map[string]packed {
-	t.Helper()
-	unzipped, err := gzip.NewReader(bytes.NewReader(archive))
-	if err != nil {
-		t.Fatal(err)
+	for line := range strings.Lines(must(t, "", nil, "tar", "-tvzf", archive)) {
+		if !strings.Contains(line, " 0/0 ") {
+			t.Errorf("%s: not of user 0 and group 0: %s", archive, line)
+		}
 	}
-	files, reader := make(map[string]packed), tar.NewReader(unzipped)
-	for {
-		h, err := reader.Next()
-		if errors.Is(err, io.EOF) {
-			return files
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		content, err := io.ReadAll(reader)
-		if err != nil || h.Uid != 0 || h.Gid != 0 || h.Uname+h.Gname != "" {
-			t.Fatalf("%s belongs to %d %q and %d %q: %v", h.Name, h.Uid, h.Uname, h.Gid, h.Gname, err)
-		}
-		files[h.Name] = packed{h.FileInfo().Mode(), h.ModTime, content}
-	}
+	dir := t.TempDir()
+	must(t, dir, nil, "tar", "-xpzf", archive)
+	return os.DirFS(dir)
 }
 
 // holdsARelease checks what is in an archive, and runs the program of the one for this
 // machine.
-func holdsARelease(t *testing.T, name string, archive []byte) {
+func holdsARelease(t *testing.T, archive string) {
 	t.Helper()
-	folder, program, files := strings.TrimSuffix(strings.TrimSuffix(name, ".tar.gz"), ".zip"), "bot", unpack(t, name, archive)
+	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(archive), ".tar.gz"), ".zip")
+	program := name + "/bot"
 	if strings.Contains(name, "windows") {
-		program = "bot.exe"
+		program += ".exe"
 	}
-	want := map[string]fs.FileMode{"": fs.ModeDir | 0o755, program: 0o755}
+	want := map[string]fs.FileMode{name: fs.ModeDir | 0o755, program: 0o755}
+	if strings.HasSuffix(archive, ".zip") {
+		want[name] = fs.ModeDir | 0o555 // as package zip shows every folder
+	}
+	files := unpack(t, archive)
 	for _, file := range []string{"README.md", "LICENSE", "config.example.env", "deploy/herald.service"} {
-		want[filepath.Base(file)] = 0o644
-		if got := files[folder+"/"+filepath.Base(file)]; string(got.content) != must(t, "..", nil, "git", "show", "HEAD:"+file)+"\n" {
-			t.Errorf("%s: %s is not what is committed", name, file)
+		path := name + "/" + filepath.Base(file)
+		want[path] = 0o644
+		if content, err := fs.ReadFile(files, path); err != nil || string(content) != must(t, "..", nil, "git", "show", "HEAD:"+file)+"\n" {
+			t.Errorf("%s: %s is not what is committed: %v", name, file, err)
 		}
 	}
 	committed := must(t, "..", nil, "git", "log", "-1", "--format=%ct")
-	for path, file := range files {
-		if mode, wanted := want[strings.TrimPrefix(path, folder+"/")]; !wanted || file.mode != mode || fmt.Sprint(file.modified.Unix()) != committed {
-			t.Errorf("%s: %s has mode %v and is of %v", name, path, file.mode, file.modified)
+	found := 0
+	err := fs.WalkDir(files, name, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
 		}
+		info, err := entry.Info()
+		if found++; err != nil || info.Mode() != want[path] || fmt.Sprint(info.ModTime().Unix()) != committed {
+			t.Errorf("%s has mode %v and is of %v: %v", path, info.Mode(), info.ModTime(), err)
+		}
+		return nil
+	})
+	if err != nil || found != len(want) {
+		t.Errorf("%s holds %d files, want %d: %v", name, found, len(want), err)
 	}
-	if len(files) != len(want) {
-		t.Errorf("%s holds %d files, want %d", name, len(files), len(want))
-	}
-	if strings.Contains(name, "_"+runtime.GOOS+"_"+runtime.GOARCH+".") {
-		tellsVersion(t, files[folder+"/"+program].content)
+	if strings.HasSuffix(name, "_"+runtime.GOOS+"_"+runtime.GOARCH) {
+		tellsVersion(t, files, program)
 	}
 }
 
-func tellsVersion(t *testing.T, program []byte) {
+func tellsVersion(t *testing.T, files fs.FS, program string) {
 	t.Helper()
+	content, err := fs.ReadFile(files, program)
 	path := filepath.Join(t.TempDir(), "bot")
-	if err := os.WriteFile(path, program, 0o700); err != nil {
+	if err := errors.Join(err, os.WriteFile(path, content, 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	want := "herald 1.2.3, commit " + must(t, "..", nil, "git", "rev-parse", "HEAD") + ", " + runtime.Version()
@@ -235,18 +185,19 @@ func TestAReleaseIsTheSameBytesAgain(t *testing.T) {
 	if *releaseTargets == "" {
 		t.Skip("it builds archives with -release alone")
 	}
-	first, second := build(t, "077", "Asia/Tokyo"), build(t, "002", "America/New_York")
-	if !maps.EqualFunc(first, second, bytes.Equal) {
-		t.Errorf("built twice, they differ:\n%s\n%s", first["SHA256SUMS"], second["SHA256SUMS"])
+	folders := []string{build(t, "077", "Asia/Tokyo"), build(t, "002", "America/New_York")}
+	sums := configtest.Read(t, folders[0]+"/SHA256SUMS")
+	if again := configtest.Read(t, folders[1]+"/SHA256SUMS"); sums != again || sums == "" {
+		t.Errorf("built twice, they differ:\n%s\n%s", sums, again)
 	}
-	var sums strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(first)) {
-		if name != "SHA256SUMS" {
-			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(first[name]), name)
-			holdsARelease(t, name, first[name])
-		}
+	for _, folder := range folders {
+		must(t, folder, nil, "sha256sum", "--check", "--strict", "SHA256SUMS")
 	}
-	if got := string(first["SHA256SUMS"]); got != sums.String() || got == "" {
-		t.Errorf("SHA256SUMS is\n%s\nwant\n%s", got, &sums)
+	archives, err := filepath.Glob(folders[0] + "/herald_*")
+	if err != nil || len(archives) != strings.Count(sums, "\n") {
+		t.Errorf("%d archives, and SHA256SUMS is\n%s", len(archives), sums)
+	}
+	for _, archive := range archives {
+		holdsARelease(t, archive)
 	}
 }

@@ -66,6 +66,8 @@ var wrongSettings = []struct {
 	{what: "a folder that cannot be made", environ: []string{"DATA_DIR=/nowhere/" + secret}},
 	{what: "a folder that cannot be written to", environ: []string{"DATA_DIR=" + deepFolder, "LOG_LEVEL=loud"}},
 	{what: "the same, where it is only checked", args: "check", environ: []string{"DATA_DIR=" + deepFolder + "/" + secret}},
+	{what: "addresses to save, and nothing that keeps them", environ: []string{"REDIS_URL=", "STAKER_TAGS=telegram:-1:Staker", "STAKER_ROLES=discord:1:2",
+		"DISCORD_BOT_TOKEN=" + secret}},
 	{what: "two tokens that are swapped", environ: []string{"TELEGRAM_BOT_TOKEN=MTIz.abc." + secret, "DISCORD_BOT_TOKEN=123456789:" + secret}},
 	{what: "many at once, from both", file: "PRICE_TOKN_ID=1\nCOMMAND_TIMEOUT=soon\nwhat is this\n",
 		environ: []string{"TELEGRAM_BOT_TOKEN=my token-" + secret, "TELEGRAM_WEBHOOK_URL=http://plain.example", "DISCORD_PUBLIC_KEY=abc",

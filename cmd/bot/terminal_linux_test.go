@@ -130,30 +130,19 @@ func TestTheTerminalIsLeftAsItWasFound(t *testing.T) {
 // At a dumb terminal the operating system edits lines.
 func TestEscapeSequencesOnlyWhereUnderstood(t *testing.T) {
 	t.Parallel()
-	dumb, plain := demoAtTerminal(t, 80, "TERM=dumb"), demoAtTerminal(t, 80, "TERM=xterm", "NO_COLOR=1")
+	const columns = 64
+	dumb, plain := demoAtTerminal(t, columns, "TERM=dumb"), demoAtTerminal(t, columns, "TERM=xterm", "NO_COLOR=1")
 	plain.shows("> ", 1)
 	if mode(t, dumb.tty) != dumb.before {
 		t.Error("the terminal's mode is another")
 	}
 	for _, at := range []*terminal{dumb, plain} {
-		at.types("/staked 0x12\r")
+		at.types("/help\r/price 7d\r/supply\r/mylogins\r/status\r/staked 0x12\r")
 		at.shows("[!] ", 1)
 		if strings.Contains(at.screen.String(), "\x1b") {
 			t.Errorf("an escape sequence: %q", at.screen.String())
 		}
 		at.types("\x03")
-		at.leavesAsFound()
-	}
-}
-
-func TestLinesFitATerminal(t *testing.T) {
-	t.Parallel()
-	for _, columns := range []int{80, 64} {
-		at := demoAtTerminal(t, uint16(columns), "TERM=dumb", "NO_COLOR=1")
-		asked := []string{"/help", "/price 7d", "/supply", "/staked " + wallet.FindString(at.Log.String()), "/exists 1", "/mylogins", "/status", "/as", "/nothing"}
-		at.types(strings.Join(asked, "\r") + "\r")
-		at.shows("Unknown command", 1)
-		at.types("\x04")
 		at.leavesAsFound()
 		for line := range strings.Lines(at.Log.String() + at.screen.String()) {
 			if line = strings.TrimRight(line, "\r\n"); utf8.RuneCountInString(line) > columns {

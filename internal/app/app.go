@@ -62,6 +62,9 @@ type keeper interface {
 	members.Store
 }
 
+// maxCached bounds the cached answers of all services. Beyond it the oldest make room.
+const maxCached = 100_000
+
 // New makes a Bot, which has DATA_DIR to itself until Close. It does not block, and contacts
 // nothing but Redis. It fails with a config.Errors if another process has DATA_DIR, and if a
 // setting cannot be used after all.
@@ -78,7 +81,7 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 		}
 	}
 	cache := core.CacheConfig{
-		MaxItems: cfg.CacheItems, StaleFor: cfg.StaleFor,
+		MaxItems: maxCached, StaleFor: cfg.StaleFor,
 		CallTimeout: cfg.Limits.UpstreamTimeout, Timeout: cfg.Limits.CommandTimeout,
 		Observer: b.metrics, Log: log,
 	}
@@ -86,7 +89,7 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 		cache.Store = b.stores[0]
 	}
 	b.cache = core.NewCache(cache)
-	b.metrics.ExportCache(b.cache.Items, cfg.CacheItems)
+	b.metrics.ExportCache(b.cache.Items)
 	sources, err := b.connect()
 	if err == nil {
 		b.Router, err = b.newRouter(sources)

@@ -122,8 +122,6 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 			return err
 		}
 		defer page.Close()
-		bot.state = unlimited{bot.state}
-		bot.Router.Limiter = bot.state
 		platforms := bot.platforms()
 		for _, p := range platforms {
 			bot.members.Use(p.adapter.Platform(), simulatedNotes{p.adapter.(chat.Badges)})
@@ -134,8 +132,8 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 	})
 }
 
-// unlimited is a bot's state whose Limiter refuses nothing. A visitor of the page asks to join
-// groups more often than a person may.
+// unlimited is a bot's state whose Limiter refuses nothing and never waits. A visitor asks to
+// join groups, and has hours pass, more often than people may.
 type unlimited struct{ chat.Dedup }
 
 // Claim implements chat.Dedup.
@@ -226,6 +224,8 @@ func demo(stderr io.Writer, settings []string, change func(*Config), run func(*s
 		return err
 	}
 	defer bot.Close()
+	bot.state = unlimited{bot.state}
+	bot.Router.Limiter, bot.members.Limiter = bot.state, bot.state
 	bot.members.Store = store.NewMemory()
 	for _, quote := range past {
 		bot.quotes.Add(quote)

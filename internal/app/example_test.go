@@ -89,7 +89,7 @@ func TestTheMatchainExampleLoadsOnceItIsFilledIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Staking.Pools) != 21 || c.Staking.ChainID != 698 || c.Market.Symbol != "MAT" || c.Market.By != "slug" {
+	if len(c.Staking.Pools) != 21 || c.Staking.ChainID != 698 || c.Market.Symbol != "MAT" || c.Market.By != "symbol" {
 		t.Errorf("it is of another token: %d pools on chain %d, %s by %s", len(c.Staking.Pools), c.Staking.ChainID, c.Market.Symbol, c.Market.By)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shopspring/decimal"
-
 	"herald/commands"
 	"herald/internal/chat"
 	"herald/internal/config"
@@ -40,8 +38,6 @@ type Config struct {
 	// StaleFor is how long past its TTL an answer may be shown while its service fails, and 0
 	// if never.
 	StaleFor time.Duration
-	// CacheItems bounds the cached answers; it is above 0.
-	CacheItems int
 
 	// Operators and ModeratorChats are as in chat.Config.
 	Operators      []chat.User
@@ -73,10 +69,7 @@ func Load(environ []string, envFile string, serve bool) (*Config, error) {
 			"for example %[1]s=123456789:AAEexample-of-a-token_from-BotFather", telegram.TokenSetting, discord.TokenSetting))
 	}
 	c := &Config{}
-	if wrong = append(wrong, given.Fill(c.table())...); len(wrong) == 0 {
-		wrong = c.tooPrecise()
-	}
-	if len(wrong) > 0 {
+	if wrong = append(wrong, given.Fill(c.table())...); len(wrong) > 0 {
 		return nil, fmt.Errorf("Settings that are wrong or missing: %d. Correct them in the environment or in the file "+
 			"given with --env-file (copy config.example.env, which explains each), or try `bot demo`, which needs none.\n%w",
 			len(wrong), wrong)
@@ -92,27 +85,6 @@ func Load(environ []string, envFile string, serve bool) (*Config, error) {
 // badges returns the badges that the settings name, by platform.
 func (c *Config) badges() map[chat.Platform][]chat.Badge {
 	return map[chat.Platform][]chat.Badge{telegram.Platform: c.Telegram.StakerTags, discord.Platform: c.Discord.StakerRoles}
-}
-
-// tooPrecise returns an error for each setting with an amount of more decimals than the token
-// has.
-func (c *Config) tooPrecise() (wrong config.Errors) {
-	check := func(name, example string, amount decimal.Decimal) {
-		if decimals := int32(c.Staking.Decimals); !amount.Truncate(decimals).Equal(amount) {
-			wrong = append(wrong, fmt.Sprintf("%s: must have amounts with at most %d decimals, which is TOKEN_DECIMALS; for example %[1]s=%[3]s", name, decimals, example))
-		}
-	}
-	for _, required := range c.Telegram.JoinChats {
-		check("JOIN_CHATS", "telegram:-1001234567890:staker:1000", required.Amount)
-	}
-	for _, b := range c.Telegram.StakerTags {
-		check("STAKER_TAGS", "telegram:-1001234567890:Staker:1000", b.Amount)
-	}
-	for _, b := range c.Discord.StakerRoles {
-		check("STAKER_ROLES", "discord:123456789012345678:234567890123456789:1000", b.Amount)
-	}
-	slices.Sort(wrong)
-	return slices.Compact(wrong)
 }
 
 // Secrets returns the values that must never be shown.
@@ -174,8 +146,6 @@ func (c *Config) limitsTable() []config.Setting {
 		{Name: "STALE_FOR", Default: "1h", Set: config.Field(&c.StaleFor, config.DurationOrZero),
 			Comment: "How long past its TTL the last good price or supply may still be shown, marked as old, while its service " +
 				"is failing. 0s: never."},
-		{Name: "CACHE_MAX_ITEMS", Default: "100000", Set: config.Field(&c.CacheItems, config.IntBetween(1, 100_000_000)),
-			Comment: "Bound on cached answers; when it is reached, the oldest make room."},
 		{Name: "RATE_LIMIT_USER", Default: "20", Set: config.Field(&c.Limits.UserPerMinute, perMinute),
 			Comment: "Commands a minute of one user. 0: no limit."},
 		{Name: "RATE_LIMIT_CHAT", Default: "120", Set: config.Field(&c.Limits.ChatPerMinute, perMinute),

@@ -74,7 +74,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 				Method: "currentStake(address)", Multicall: &multicall, MaxBlockAge: 10 * time.Minute, Decimals: 18, TTL: time.Minute,
 			},
 		},
-		Answers: commands.Options{Symbol: "ETH", JoinChats: map[string]chat.Requirement{}}, Language: chat.English, StaleFor: time.Hour, CacheItems: 100000,
+		Answers: commands.Options{Symbol: "ETH", JoinChats: map[string]chat.Requirement{}}, Language: chat.English, StaleFor: time.Hour,
 		Members: members.Settings{Every: 6 * time.Hour},
 		Ops:     ops.Settings{Addr: "127.0.0.1:8080"},
 		Limits:  Limits{UpstreamTimeout: 5 * time.Second, CommandTimeout: 20 * time.Second, UserPerMinute: 20, ChatPerMinute: 120},
@@ -141,20 +141,27 @@ var refused = []struct {
 		"https://host/metrics", "https://host/discord/interactions", "https://host/%6Detrics", "https://host/{" + canary + "}",
 		"https://host/a//b", "https://host/a/../b", "https://host/a/", "https://host/?" + canary}},
 	{"JOIN_CHATS", "telegram:ID:staker or telegram:ID:staker:AMOUNT", []string{canary, "telegram:-1", "telegram:-1:" + canary, "telegram:123:registered",
-		"discord:123:registered", "telegram:@group:staker", "telegram:-0:staker", "telegram:-1:registered,telegram:-2", "telegram:-1:registered:5"}},
-	{"JOIN_CHATS", "amount of tokens above 0, such as 1000 or 0.5", []string{"telegram:-1:staker:", "telegram:-1:staker:0", "telegram:-1:staker:0.00",
-		"telegram:-1:staker:-1", "telegram:-1:staker:+1", "telegram:-1:staker:1e30", "telegram:-1:staker:.5", "telegram:-1:staker:5.",
-		"telegram:-1:staker:" + canary, "telegram:-1:staker:0x10", "telegram:-1:staker:1:2", "telegram:-1:staker:" + strings.Repeat("9", 31)}},
-	{"JOIN_CHATS", "each group once, with an ID of at most 64 bits", []string{"telegram:-1:staker:5,telegram:-1:staker:7", "telegram:-1:registered,telegram:-1:staker", "telegram:-9999999999999999999:staker"}},
+		"discord:123:registered", "telegram:@group:staker", "telegram:-0:staker", "telegram:-9999999999999999999:staker", "telegram:-1:registered,telegram:-2", "telegram:-1:registered:5"}},
+	{"JOIN_CHATS", "entry 2 must have after its third colon an amount of tokens above 0", []string{"telegram:-1:staker:5,telegram:-2:staker:0", "telegram:-1:staker telegram:-2:staker:" + canary}},
+	{"JOIN_CHATS", "each group once: see entry 2", []string{"telegram:-1:staker:5,telegram:-1:staker:7", "telegram:-1:registered,telegram:-1:staker"}},
+	{"STAKER_TAGS", "telegram:ID:TAG or telegram:ID:TAG:AMOUNT", []string{canary, "telegram:-1:", "telegram:-1", "telegram:1:Staker", "discord:1:Staker"}},
+	{"STAKER_TAGS", "must have after its third colon an amount", []string{"telegram:-1:a telegram:-2:b", "telegram:-1:a:b", "telegram:-1:a:5:6"}},
+	{"STAKER_TAGS", "entry 2 must have a tag of 1 to 16 letters", []string{"telegram:-1:a,telegram:-1:0123456789abcdefg", "telegram:-1:a,telegram:-1::5",
+		"telegram:-1:a,telegram:-1: :5", "telegram:-1:a,telegram:-1:🐳", "telegram:-1:a,telegram:-1:1\uFE0F\u20E3", "telegram:-1:a,telegram:-1:🇹🇷",
+		"telegram:-1:a,telegram:-1:a\u200db", "telegram:-1:a,telegram:-1:©", "telegram:-1:a,telegram:-1:ℹ"}},
+	{"STAKER_TAGS", "must have each tag of a group once, and each with an amount of its own: see entries 1 and 2", []string{"telegram:-1:a,telegram:-1:b",
+		"telegram:-1:a:5,telegram:-1:b:5.0", "telegram:-1:a:5,telegram:-1:a:6"}},
 	{"DISCORD_BOT_TOKEN", "visible", []string{"Bot " + canary, canary + "é"}},
-	{"DISCORD_GUILD_ID", "numeric", []string{canary, "0", "-1", "012"}},
 	{"DISCORD_API_URL", "without a path", []string{"https://host/" + canary}},
 	{"DISCORD_PUBLIC_KEY", "64 hexadecimal digits", []string{canary, "ab", strings.Repeat("zz", 32), strings.Repeat("ab", 33)}},
+	{"STAKER_ROLES", "discord:ID:ID or discord:ID:ID:AMOUNT", []string{canary, "discord:1", "telegram:1:2", "discord:0:2", "discord:1:x"}},
+	{"STAKER_ROLES", "entry 2 must be a role of some members: the one with the server's ID is @everyone", []string{"discord:1:2,discord:1:1"}},
+	{"STAKER_ROLES", "must have each role once: see entry 2", []string{"discord:1:2,discord:1:2", "discord:1:2:5,discord:1:2:6"}},
+	{"STAKER_ROLES", "entry 3 must have after its third colon an amount", []string{"discord:1:3,discord:3:2:1 discord:1:2:0"}},
 	{"PARTNER_BASE_URL", "/api/v1/partner, which is appended", []string{"https://host/api/v1/partner", "https://h/gate/api/v1/partner/user/exists"}},
 	{"PARTNER_NOT_FOUND_CODES", "entry", []string{"1,0", "00", "-0", "<" + canary + ">"}},
 	{"PRICE_API_URL", "/v1/cryptocurrency, which is appended", []string{"https://host/v1/cryptocurrency/quotes/latest"}},
 	{"PRICE_TOKEN_ID", "number", []string{canary, "0", "1,2"}},
-	{"PRICE_TOKEN_SLUG", "name", []string{canary + "&x", "a,b"}},
 	{"TOKEN_SYMBOL", "20 visible", []string{"\u05d0\u05d1", "ETH\u0627", "A B", "A\u202eB", "A\u200fB", "\xff", strings.Repeat("A", 21)}},
 	{"TOKEN_SYMBOL", "without $", []string{"$ETH", "$"}},
 	{"PRICE_MONTHLY_CREDITS", "whole number", []string{canary, "-1", "1e4", "10,000", "1000000000"}},
@@ -184,7 +191,6 @@ var refused = []struct {
 	{"CHAT_LANGUAGE", strings.Trim(strings.ReplaceAll(fmt.Sprint(chat.Languages()), " ", ", "), "[]"), []string{canary, "EN", "es-419", "xx"}},
 	{"STALE_FOR", "duration", []string{"-1s", canary}},
 	{"COMMAND_TIMEOUT", "duration", []string{"0s", "15m"}},
-	{"CACHE_MAX_ITEMS", "whole number", []string{"0", canary}},
 	{"RATE_LIMIT_USER", "whole number", []string{"-1", canary}},
 	{"OPERATORS", "entry", []string{canary, "telegram:ann", "slack:1", "telegram:1,discord:"}},
 	{"MODERATOR_CHATS", "entry", []string{canary, "telegram:123", "telegram:-0", "discord:-1", "discord:0x1",
@@ -197,33 +203,16 @@ func TestSettingsRefuseOtherForms(t *testing.T) {
 	}
 }
 
-// An amount has at most the token's decimals, zeros at its end apart.
-func TestLeastStakesToJoin(t *testing.T) {
-	for value, want := range map[string]string{"1000": "1000", "0.01": "0.01", "0.010": "0.01", "0.001": "", "1.999": ""} {
-		c, err := Load(with("TELEGRAM_BOT_TOKEN=1:a", "TOKEN_DECIMALS=2", "JOIN_CHATS=telegram:-1:staker:"+value+",telegram:-2:staker,telegram:-3:registered"), "", false)
-		switch {
-		case want == "" && (err == nil || !strings.Contains(err.Error(), "JOIN_CHATS: must have amounts with at most 2 decimals")):
-			t.Errorf("%s: %v", value, err)
-		case want != "" && err != nil:
-			t.Errorf("%s: %v", value, err)
-		case want != "":
-			got := c.Answers.JoinChats
-			if least := got["telegram:-1"]; !least.Staker || least.Amount.String() != want || !got["telegram:-2"].Staker || !got["telegram:-2"].Amount.IsZero() || got["telegram:-3"].Staker {
-				t.Errorf("%s is read as %v", value, got)
-			}
-		}
-	}
-}
-
 func TestSettingsAcceptTheirBounds(t *testing.T) {
 	name, stake := strings.Repeat("é", 40), "https://h/"+strings.Repeat("a", 502)
 	const symbol = "\u5e01🚀ABCDEF$H\u2764\ufe0f"
 	c := mustLoad(t, with("SERVICE_NAME="+name, "EXPLORER_URL=https://address.example/addresses/", "RATE_LIMIT_USER=0", "RATE_LIMIT_CHAT=0",
-		"MODERATOR_CHATS=*", "HTTP_ADDR=off", "TOKEN_SYMBOL="+symbol, "STAKE_URL="+stake, "REGISTER_URL=http://h?a#b"), "")
+		"COMMAND_TIMEOUT=14m", "MODERATOR_CHATS=*", "HTTP_ADDR=off", "TOKEN_SYMBOL="+symbol, "STAKE_URL="+stake, "REGISTER_URL=http://h?a#b"), "")
 	for setting, read := range map[string][2]any{
 		"SERVICE_NAME": {c.Answers.ServiceName, name}, "TOKEN_SYMBOL": {c.Market.Symbol, symbol}, "STAKE_URL": {c.Answers.StakeURL, stake},
 		"REGISTER_URL": {c.Answers.RegisterURL, "http://h?a#b"}, "EXPLORER_URL": {c.Answers.ExplorerURL, "https://address.example/addresses"},
 		"HTTP_ADDR": {c.Ops.Addr, ""}, "RATE_LIMIT_USER": {c.Limits.UserPerMinute, 0}, "RATE_LIMIT_CHAT": {c.Limits.ChatPerMinute, 0},
+		"COMMAND_TIMEOUT": {c.Limits.CommandTimeout, 14 * time.Minute},
 		"MODERATOR_CHATS": {strings.Join(c.ModeratorChats, " "), chat.EveryChat},
 	} {
 		if read[0] != read[1] {

@@ -23,17 +23,6 @@ func (b Badge) Compare(other Badge) int {
 	return cmp.Or(strings.Compare(b.Community, other.Community), b.Amount.Cmp(other.Amount), strings.Compare(b.ID, other.ID))
 }
 
-// ParseBadge reads an entry of a setting: a platform, a community, an ID and perhaps an amount,
-// with colons between. The entry must have two colons at least. The error is ParseAmount's.
-func ParseBadge(entry string) (b Badge, err error) {
-	parts := strings.SplitN(entry, ":", 4)
-	b.Community, b.ID = parts[1], strings.TrimSpace(parts[2])
-	if len(parts) == 4 {
-		b.Amount, err = ParseAmount(strings.TrimSpace(parts[3]))
-	}
-	return b, err
-}
-
 // LacksOne reports whether has, the badge IDs of a member of a community, lacks one of badges
 // there.
 func LacksOne(badges []Badge, community string, has []string) bool {

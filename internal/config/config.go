@@ -146,12 +146,17 @@ func (g Given) value(s Setting) value {
 	return value{text: text, err: err, place: path.place}
 }
 
-// retired holds the names of former settings. They are ignored, so that the bot starts with
-// an env file of an earlier version.
-var retired = []string{"DISCORD_APPLICATION_ID"}
+// retired holds the names of former settings, each with what holds instead. A name in the env
+// file is a mistake, unless "" holds instead: then nothing changes without it.
+var retired = map[string]string{
+	"CACHE_MAX_ITEMS":        "the cache keeps 100,000 answers",
+	"CHART_THEME":            "charts are dark",
+	"DISCORD_APPLICATION_ID": "",
+	"DISCORD_GUILD_ID":       "commands are registered in every server",
+	"PRICE_TOKEN_SLUG":       "PRICE_TOKEN_ID names the token",
+}
 
-// unknown returns a mistake for each given name that is not in the table. A name from the
-// environment may be another program's, and is reported only if it is mistyped.
+// unknown returns a mistake for each given name that is not in the table.
 func (g Given) unknown(table []Setting) (wrong Errors) {
 	examples := map[string]string{}
 	for _, s := range table {
@@ -162,24 +167,35 @@ func (g Given) unknown(table []Setting) (wrong Errors) {
 	}
 	byLine := func(a, b string) int { return cmp.Or(g[a].line-g[b].line, strings.Compare(a, b)) }
 	for _, name := range slices.SortedFunc(maps.Keys(g), byLine) {
-		if examples[name] != "" || slices.Contains(retired, name) {
+		if examples[name] != "" {
 			continue
 		}
-		meant := Nearest(strings.ToUpper(name), slices.Sorted(maps.Keys(examples)))
-		where := ""
-		if g[name].line == 0 {
-			where = " (in the environment)"
-			if !g.mistyped(name, meant) {
-				continue
-			}
+		if problem := g.problem(name, examples); problem != "" {
+			wrong = append(wrong, g[name].place+shown(name)+": "+problem)
 		}
-		advice := "remove it, or look up its right name in config.example.env, such as LOG_LEVEL=info"
-		if meant != "" {
-			advice = fmt.Sprintf("did you mean %s? For example %[1]s=%s", meant, examples[meant])
-		}
-		wrong = append(wrong, fmt.Sprintf("%s%s: is not a setting%s; %s", g[name].place, shown(name), where, advice))
 	}
 	return wrong
+}
+
+// problem returns what is wrong with a given name that is none of the examples' names, or "". A
+// name from the environment may be another program's, and is wrong only if it is mistyped.
+func (g Given) problem(name string, examples map[string]string) string {
+	inFile := g[name].line > 0
+	instead, former := retired[name]
+	meant := Nearest(strings.ToUpper(name), slices.Sorted(maps.Keys(examples)))
+	switch {
+	case !inFile && !g.mistyped(name, meant), former && instead == "":
+		return ""
+	case former:
+		return fmt.Sprintf("is not a setting any more: %s; remove the line, or make it a comment, for example #%s=", instead, name)
+	case meant == "":
+		return "is not a setting; remove it, or look up its right name in config.example.env, such as LOG_LEVEL=info"
+	}
+	where := ""
+	if !inFile {
+		where = " (in the environment)"
+	}
+	return fmt.Sprintf("is not a setting%s; did you mean %s? For example %[2]s=%s", where, meant, examples[meant])
 }
 
 // minMistyped is the shortest name in bytes, and maxSlips the largest distance, with which a

@@ -155,7 +155,7 @@ func unknown(t *testing.T, envFile string, environ ...string) Errors {
 		t.Fatal(wrong)
 	}
 	return given.unknown([]Setting{
-		{Name: "PRICE_TOKEN_ID", Example: "1027"}, {Name: "PRICE_TOKEN_SLUG", Example: "ethereum"},
+		{Name: "PRICE_TOKEN_ID", Example: "1027"},
 		{Name: "PRICE_API_KEY", Secret: true, Example: "a"}, {Name: "PARTNER_SECRET_KEY", Secret: true, Example: "a"},
 		{Name: "TELEGRAM_BOT_TOKEN", Secret: true, Example: "1:a"}, {Name: "DISCORD_BOT_TOKEN", Secret: true, Example: "a"},
 		{Name: "REDIS_URL", Secret: true, Example: "redis://h"}, {Name: "EVM_RPC_URL", Example: "https://h"},
@@ -185,11 +185,19 @@ func TestANameInAnEnvFileThatIsNoSettingIsWrong(t *testing.T) {
 	}
 }
 
-func TestRetiredSettingsAreIgnored(t *testing.T) {
-	const line = "DISCORD_APPLICATION_ID=123456789012345678"
-	for _, got := range []Errors{unknown(t, write(t, line)), unknown(t, "", line)} {
-		if len(got) > 0 {
-			t.Errorf("got %v", got)
+// In the environment a former name may be another program's.
+func TestAFormerSettingInAnEnvFileIsToldWithWhatHoldsInstead(t *testing.T) {
+	file := write(t, "DISCORD_APPLICATION_ID=1\nCHART_THEME=light\nPRICE_TOKEN_SLUG="+canary)
+	want := Errors{
+		file + ":2: CHART_THEME: is not a setting any more: charts are dark; remove the line, or make it a comment, for example #CHART_THEME=",
+		file + ":3: PRICE_TOKEN_SLUG: is not a setting any more: PRICE_TOKEN_ID names the token; remove the line, or make it a comment, for example #PRICE_TOKEN_SLUG=",
+	}
+	if got := unknown(t, file); !slices.Equal(got, want) {
+		t.Errorf("got\n%v\nwant\n%v", got, want)
+	}
+	for name := range retired {
+		if got := unknown(t, "", name+"=x"); len(got) > 0 {
+			t.Errorf("in the environment: %v", got)
 		}
 	}
 }
@@ -209,7 +217,7 @@ func TestTheSettingIsNamedThatWasMeant(t *testing.T) {
 		"PRICE_TOKN_ID": "PRICE_TOKEN_ID", "PRICE_TOEKN_ID": "PRICE_TOKEN_ID", "SUPPLY_URI": "SUPPLY_URL",
 		"TELEGRAM_BOTTOKEN_FILE": "TELEGRAM_BOT_TOKEN_FILE",
 	} {
-		if got := unknown(t, "", name+"=x", "PATH=/bin"); len(got) != 1 || !strings.Contains(got[0], "did you mean "+meant+"? ") {
+		if got := unknown(t, "", name+"=x", "PATH=/bin"); len(got) != 1 || !strings.Contains(got[0], " (in the environment); did you mean "+meant+"? ") {
 			t.Errorf("%s in the environment: %v", name, got)
 		}
 	}

@@ -75,9 +75,6 @@ func Visible(value string) (string, error) {
 	return value, nil
 }
 
-// NumericID accepts an ID of Discord or Telegram.
-var NumericID = Matching(`[1-9][0-9]{0,19}`, "a numeric ID")
-
 // OneOf accepts one of names and returns the value at its index.
 func OneOf[T any](names []string, values []T) func(string) (T, error) {
 	return func(value string) (T, error) {
@@ -216,11 +213,24 @@ func SplitList(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
+// SplitCommas splits a list at commas alone, since an entry may have white space.
+func SplitCommas(value string) []string {
+	list := strings.FieldsFunc(value, func(r rune) bool { return r == ',' })
+	for i, text := range list {
+		list[i] = trim(text)
+	}
+	return list
+}
+
 // ListOf reads a list of entries, separated by commas or white space. It returns the error
 // of the first wrong entry, with its number.
 func ListOf[T any](read func(string) (T, error)) func(string) ([]T, error) {
+	return listOf(SplitList, read)
+}
+
+func listOf[T any](split func(string) []string, read func(string) (T, error)) func(string) ([]T, error) {
 	return func(value string) (list []T, _ error) {
-		for i, text := range SplitList(value) {
+		for i, text := range split(value) {
 			entry, err := read(text)
 			if err != nil {
 				return nil, fmt.Errorf("entry %d %w", i+1, err)

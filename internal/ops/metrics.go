@@ -118,11 +118,9 @@ func (m *Metrics) ExportService(health func() core.Health) {
 		func(h core.Health) float64 { return h.PausedFor.Seconds() })
 }
 
-// ExportCache exports the number of cached answers and the largest number allowed.
-func (m *Metrics) ExportCache(items func() int, maxItems int) {
+// ExportCache exports the number of cached answers.
+func (m *Metrics) ExportCache(items func() int) {
 	m.gauge("herald_cache_items", "Answers in the cache.", nil, func() float64 { return float64(items()) })
-	m.gauge("herald_cache_max_items", "The most answers that the cache keeps: CACHE_MAX_ITEMS.", nil,
-		func() float64 { return float64(maxItems) })
 }
 
 // ExportCredits exports how many of the price provider's credits may be spent now, and how many

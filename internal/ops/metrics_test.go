@@ -31,7 +31,7 @@ func TestMetricsAndTheirLabels(t *testing.T) {
 	m.ExportRedis(func() bool { return false }, func() uint64 { return 7 })
 	m.ExportBuild("1.2.3", "abc")
 	m.ExportCredits(func() float64 { return 3 }, func() float64 { return 9000 })
-	m.ExportCache(func() int { return 5 }, 100)
+	m.ExportCache(func() int { return 5 })
 	m.ExportHeartbeat(func() time.Duration { return 45 * time.Millisecond })
 	m.ExportPlatform(&platform{name: "telegram"}, func() int { return 3 })
 	m.ExportPlatform(&platform{name: "discord", ready: true}, func() int { return 0 })
@@ -61,7 +61,6 @@ func TestMetricsAndTheirLabels(t *testing.T) {
 		`herald_price_credits_available 3`,
 		`herald_price_credits_left 9000`,
 		`herald_cache_items 5`,
-		`herald_cache_max_items 100`,
 		`herald_platform_connected{platform="telegram"} 0`,
 		`herald_platform_connected{platform="discord"} 1`,
 		`herald_updates_in_flight{platform="telegram"} 3`,

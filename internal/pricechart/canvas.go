@@ -117,7 +117,7 @@ type canvas struct {
 	glyphs     sfnt.Buffer
 }
 
-func newCanvas(background color.RGBA) *canvas {
+func newCanvas() *canvas {
 	c := &canvas{RGBA: image.NewRGBA(image.Rect(0, 0, width, height))}
 	draw.Draw(c.RGBA, c.Bounds(), image.NewUniform(background), image.Point{}, draw.Src)
 	return c

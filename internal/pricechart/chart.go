@@ -66,18 +66,18 @@ func (s sheet) drawChart() {
 	plot, tag := s.layout(a, last)
 	for i, price := range a.prices {
 		y := math.Round(plot.at(s.to, price).y)
-		s.stroke(pen{ink: s.grid, thickness: 2}, xy(plot.left, y), xy(plot.right, y))
+		s.stroke(pen{ink: gridInk, thickness: 2}, xy(plot.left, y), xy(plot.right, y))
 		if math.Abs(y-tag.middle()) > 60 {
 			s.text(s.small(labelSize), row(plot.right+labelGap, width, y), a.labels[i])
 		}
 	}
 	s.drawDates(plot)
 	start := plot.at(s.from, first.Price.InexactFloat64())
-	s.stroke(pen{ink: s.quiet, thickness: 2, dash: 1, gap: 11}, start, xy(plot.right, start.y))
+	s.stroke(pen{ink: quietInk, thickness: 2, dash: 1, gap: 11}, start, xy(plot.right, start.y))
 	s.line(plot)
-	textOnInk := s.background
-	if s.ink == s.down {
-		textOnInk = white
+	textOnInk := background
+	if s.ink == downInk {
+		textOnInk = whiteInk
 	}
 	s.fill(s.ink, 1, tag.outline(10))
 	s.text(style{size: labelSize, bold: true, color: textOnInk}, tag.inset(tagPadding), a.last)
@@ -178,7 +178,7 @@ func (s sheet) line(to plot) {
 		}
 		before = here
 	}
-	s.fill(s.background, 1, disc(before, 13))
+	s.fill(background, 1, disc(before, 13))
 	s.fill(s.ink, 1, disc(before, 9))
 	if len(estimated) > 0 {
 		look, text := s.small(labelSize), s.say(chat.Say("picture.estimated"))

@@ -114,30 +114,30 @@ func bounds(points []point) (lowest, highest point) {
 	return slices.MinFunc(points, byPrice), slices.MaxFunc(points, byPrice)
 }
 
-// theme holds the colors of a picture.
-type theme struct{ background, grid, quiet, strong, up, down, warning color.RGBA }
-
 func rgb(hex uint32) color.RGBA {
 	return color.RGBA{R: byte(hex >> 16), G: byte(hex >> 8), B: byte(hex), A: 255}
 }
 
+// The colors of a picture.
 var (
-	white  = rgb(0xFFFFFF)
-	themes = map[bool]theme{ // by Settings.Light
-		false: {background: rgb(0x0F1720), grid: rgb(0x1F2B38), quiet: rgb(0x9AA8B7), strong: rgb(0xF4F7FA), up: rgb(0x16C784), down: rgb(0xEA3943), warning: rgb(0xF5A524)},
-		true:  {background: white, grid: rgb(0xE7ECF2), quiet: rgb(0x5B6776), strong: rgb(0x101828), up: rgb(0x0B9F65), down: rgb(0xD92D3A), warning: rgb(0xB54708)},
-	}
+	background = rgb(0x0F1720)
+	gridInk    = rgb(0x1F2B38)
+	quietInk   = rgb(0x9AA8B7)
+	strongInk  = rgb(0xF4F7FA)
+	upInk      = rgb(0x16C784)
+	downInk    = rgb(0xEA3943)
+	whiteInk   = rgb(0xFFFFFF)
+	warningInk = rgb(0xF5A524)
 )
 
 // inkOf returns the color of a change in per cent.
-func (t theme) inkOf(percent decimal.NullDecimal) color.RGBA {
-	return []color.RGBA{t.down, t.quiet, t.up}[percent.Decimal.Round(2).Sign()+1]
+func inkOf(percent decimal.NullDecimal) color.RGBA {
+	return []color.RGBA{downInk, quietInk, upInk}[percent.Decimal.Round(2).Sign()+1]
 }
 
 // sheet is a picture on its canvas.
 type sheet struct {
 	picture
-	theme
 	*canvas
 	ink color.RGBA // of the line
 }
@@ -146,9 +146,9 @@ type sheet struct {
 // colors that touch each other, more of them near the first one, and samples of the logo.
 func (s sheet) palette() color.Palette {
 	const blends, samples = 32, 7
-	colors := color.Palette{s.background, s.grid}
+	colors := color.Palette{background, gridInk}
 	for _, pair := range [][2]color.RGBA{
-		{s.background, s.quiet}, {s.background, s.strong}, {s.background, s.up}, {s.background, s.down}, {s.background, s.warning}, {s.down, white},
+		{background, quietInk}, {background, strongInk}, {background, upInk}, {background, downInk}, {background, warningInk}, {downInk, whiteInk},
 	} {
 		for i := range blends {
 			part := float64(i+1) / blends
@@ -171,8 +171,8 @@ func (s sheet) logoPlace() image.Rectangle {
 	return s.Logo.Bounds().Add(image.Pt(margin, titleY-s.Logo.Bounds().Dy()/2))
 }
 
-func (s sheet) small(size float64) style { return style{size: size, color: s.quiet} }
-func (s sheet) big(size float64) style   { return style{size: size, bold: true, color: s.strong} }
+func (s sheet) small(size float64) style { return style{size: size, color: quietInk} }
+func (s sheet) big(size float64) style   { return style{size: size, bold: true, color: strongInk} }
 
 func (s sheet) say(v chat.Value) string { return words.Say(s.language, v) }
 
@@ -185,10 +185,9 @@ func (p picture) draw() ([]byte, error) {
 // paint returns the picture on its canvas: a chart, or a card if too little of the period was
 // seen.
 func (p picture) paint() sheet {
-	t := themes[p.Light]
-	s := sheet{picture: p, theme: t, canvas: newCanvas(t.background), ink: t.inkOf(p.change())}
+	s := sheet{picture: p, canvas: newCanvas(), ink: inkOf(p.change())}
 	if p.quote.Old() {
-		s.ink = t.warning
+		s.ink = warningInk
 	}
 	s.drawHeader()
 	if p.hasLine() {
@@ -258,7 +257,7 @@ func (s sheet) drawCard() {
 
 // drawTile draws the change over a period.
 func (s sheet) drawTile(place rect, period time.Duration, percent decimal.NullDecimal) {
-	ink := s.inkOf(percent)
+	ink := inkOf(percent)
 	s.fill(ink, 0.14, place.outline(20))
 	text := place.inset(32)
 	s.text(s.small(40), row(text.left, text.right, tileNameY), s.say(chat.Say("price."+periods[period])))

@@ -82,8 +82,7 @@ func scenes() map[string]picture {
 	spike[300].Price = spike[300].Price.Shift(3)
 	month := pointsBetween(walk(17*day, step, .031, .04173), ofPeriod(30*day, week()...).quote, now.Add(-30*day), now)
 	return map[string]picture{
-		"dark":  ofPeriod(7*day, week()...),
-		"light": with(ofPeriod(7*day, week()...), func(p *picture) { p.Light = true }),
+		"plain": ofPeriod(7*day, week()...),
 		"tiny":  ofPeriod(day, walk(day, step, 4.1e-6, 4.8e-6)...),
 		"huge":  ofPeriod(30*day, walk(30*day, step, 1.21e12, 1.34e12)...),
 		"flat": with(ofPeriod(7*day, week()...), func(p *picture) {
@@ -165,7 +164,7 @@ func differing(a, b *image.Paletted) float64 {
 }
 
 func TestLogoKeepsItsColor(t *testing.T) {
-	p, purple := scenes()["dark"], color.RGBA{R: 139, G: 92, B: 246, A: 255}
+	p, purple := scenes()["plain"], color.RGBA{R: 139, G: 92, B: 246, A: 255}
 	logo := image.NewRGBA(image.Rect(0, 0, logoHeight, logoHeight))
 	draw.Draw(logo, logo.Bounds(), image.NewUniform(purple), image.Point{}, draw.Src)
 	p.Logo = logo
@@ -179,10 +178,10 @@ func TestLogoKeepsItsColor(t *testing.T) {
 }
 
 func TestPicturesDrawnAtOnceDoNotMix(t *testing.T) {
-	dark, point := scenes()["dark"], scenes()["point"]
+	plain, point := scenes()["plain"], scenes()["point"]
 	var want [2][]byte
 	var all sync.WaitGroup
-	for i, p := range []picture{dark, point} {
+	for i, p := range []picture{plain, point} {
 		want[i], _ = p.draw()
 		for range 2 {
 			all.Go(func() {
@@ -217,7 +216,7 @@ func TestEveryLetterOnPicturesIsInAFont(t *testing.T) {
 		if len(drawn) < 13 {
 			t.Errorf("%s: only %d messages", l, len(drawn))
 		}
-		c := newCanvas(white)
+		c := newCanvas()
 		for key, text := range drawn {
 			for _, r := range text {
 				for _, bold := range []bool{false, key == "of numbers"} {

@@ -17,8 +17,6 @@ import (
 type Settings struct {
 	// Logo stands beside the title; nil: none.
 	Logo image.Image
-	// Light is a white background.
-	Light bool
 }
 
 // Table declares the settings that fill s.
@@ -26,8 +24,6 @@ func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{Heading: "Charts", Name: "TOKEN_LOGO", Example: "/etc/herald/logo.png", Set: config.Field(&s.Logo, readLogo),
 			Comment: "Path of a PNG file that is shown on charts: at most 256 KiB, and 1024 pixels a side. Unset: none."},
-		{Name: "CHART_THEME", Default: "dark", Example: "light", Comment: "dark or light.",
-			Set: config.Field(&s.Light, config.OneOf([]string{"dark", "light"}, []bool{false, true}))},
 	}
 }
 

@@ -88,12 +88,15 @@ func Fill(t *testing.T, table []config.Setting, changes ...string) {
 }
 
 // Refuses fails unless each of the values is refused for the setting called name, with
-// an error that contains told. Settings that others of the table need are set.
+// an error that contains told. Settings that others of the table need are set, and of several
+// of which one is needed, the last.
 func Refuses(t *testing.T, table []config.Setting, name, told string, values ...string) {
 	t.Helper()
 	var needed []string
 	for _, s := range table {
-		if s.Name != name && slices.ContainsFunc(table, func(other config.Setting) bool { return slices.Contains(other.Needs, s.Name) }) {
+		if s.Name != name && slices.ContainsFunc(table, func(other config.Setting) bool {
+			return slices.Contains(other.Needs, s.Name) || len(other.NeedsOneOf) > 0 && s.Name == other.NeedsOneOf[len(other.NeedsOneOf)-1]
+		}) {
 			needed = append(needed, s.Name+"="+cmp.Or(s.Example, s.Default))
 		}
 	}

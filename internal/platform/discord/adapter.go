@@ -133,11 +133,8 @@ func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) erro
 		a.Log.Warn("interactions may not arrive", "err", err)
 	}
 	endpoint := discordgo.EndpointApplicationGlobalCommands(app.ID)
-	if a.GuildID != "" {
-		endpoint = discordgo.EndpointApplicationGuildCommands(app.ID, a.GuildID)
-	}
 	var registered []struct{ ID, Name string }
-	if err := a.api.Call(ctx, http.MethodPut, endpoint, definitions(commands, a.GuildID == ""), &registered); err != nil {
+	if err := a.api.Call(ctx, http.MethodPut, endpoint, definitions(commands), &registered); err != nil {
 		return err
 	}
 	ids := map[string]string{}

@@ -26,21 +26,22 @@ var optionName = regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32
 
 // definitions returns the commands in Discord's form, without their aliases. A command with
 // a PersonMenu has a second definition: an entry in the menu of a person, shown to the
-// moderators of guilds that have installed the bot. Only global commands may say where they
-// can be used.
-func definitions(commands chat.Commands, global bool) (all []*discordgo.ApplicationCommand) {
+// moderators of guilds that have installed the bot.
+func definitions(commands chat.Commands) (all []*discordgo.ApplicationCommand) {
 	moderators := int64(discordgo.PermissionModerateMembers)
-	typed := discordgo.ApplicationCommand{Type: discordgo.ChatApplicationCommand}
-	menu := discordgo.ApplicationCommand{Type: discordgo.UserApplicationCommand, DefaultMemberPermissions: &moderators}
-	if global {
-		typed.Contexts = &[]discordgo.InteractionContextType{
+	typed := discordgo.ApplicationCommand{
+		Type: discordgo.ChatApplicationCommand,
+		Contexts: &[]discordgo.InteractionContextType{
 			discordgo.InteractionContextGuild, discordgo.InteractionContextBotDM, discordgo.InteractionContextPrivateChannel,
-		}
-		typed.IntegrationTypes = &[]discordgo.ApplicationIntegrationType{
+		},
+		IntegrationTypes: &[]discordgo.ApplicationIntegrationType{
 			discordgo.ApplicationIntegrationGuildInstall, discordgo.ApplicationIntegrationUserInstall,
-		}
-		menu.Contexts = &[]discordgo.InteractionContextType{discordgo.InteractionContextGuild}
-		menu.IntegrationTypes = &[]discordgo.ApplicationIntegrationType{discordgo.ApplicationIntegrationGuildInstall}
+		},
+	}
+	menu := discordgo.ApplicationCommand{
+		Type: discordgo.UserApplicationCommand, DefaultMemberPermissions: &moderators,
+		Contexts:         &[]discordgo.InteractionContextType{discordgo.InteractionContextGuild},
+		IntegrationTypes: &[]discordgo.ApplicationIntegrationType{discordgo.ApplicationIntegrationGuildInstall},
 	}
 	for _, c := range commands {
 		d := typed

@@ -23,22 +23,20 @@ import (
 )
 
 func TestCommandsAreWritten(t *testing.T) {
-	for _, guild := range []string{"", "777"} {
-		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-			written := h.fake.Commands(guild)
-			equal(t, "commands", len(written), 6)
-			equal(t, "calls", h.fake.Overwrites(), 1)
-			equal[any](t, "the first", written[0]["name"], "price")
-			equal[any](t, "its ID", written[0]["id"], h.commandID("price"))
-			equal(t, "the ID of an unknown one", h.commandID("moon"), "")
-			// One text that is too long would keep all commands from being registered.
-			long := chat.SayWith("command.supply", chat.Values{"symbol": chat.Plain(strings.Repeat("SYM", 60))})
-			forms := []chat.Form{{Params: []chat.Param{{Name: "p", Summary: long}}}}
-			others := chat.Commands{{Name: "x", Summary: long, PersonMenu: long, Forms: forms}}
-			equal(t, "register", h.register(t.Context(), others), nil)
-			equal(t, "commands with long texts", len(h.fake.Commands(guild)), 2)
-		}, func(_ *adapterTest, c *Config) { c.GuildID = guild })
-	}
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+		written := h.fake.Commands("")
+		equal(t, "commands", len(written), 6)
+		equal(t, "calls", h.fake.Overwrites(), 1)
+		equal[any](t, "the first", written[0]["name"], "price")
+		equal[any](t, "its ID", written[0]["id"], h.commandID("price"))
+		equal(t, "the ID of an unknown one", h.commandID("moon"), "")
+		// One text that is too long would keep all commands from being registered.
+		long := chat.SayWith("command.supply", chat.Values{"symbol": chat.Plain(strings.Repeat("SYM", 60))})
+		forms := []chat.Form{{Params: []chat.Param{{Name: "p", Summary: long}}}}
+		others := chat.Commands{{Name: "x", Summary: long, PersonMenu: long, Forms: forms}}
+		equal(t, "register", h.register(t.Context(), others), nil)
+		equal(t, "commands with long texts", len(h.fake.Commands("")), 2)
+	})
 }
 
 func TestCommandsAreAnsweredBeforeRegistration(t *testing.T) {
@@ -61,7 +59,7 @@ func TestDefinitions(t *testing.T) {
 	late.Choices = slices.Repeat([]string{"choice"}, 100)
 	mixed := chat.Command{Name: "x", Summary: chat.Say("s"), Forms: []chat.Form{{Params: []chat.Param{late, early}}, {Params: []chat.Param{early}}}}
 	all := map[string]*discordgo.ApplicationCommand{}
-	for _, c := range definitions(append((&chattest.Handler{}).Commands(), mixed), true) {
+	for _, c := range definitions(append((&chattest.Handler{}).Commands(), mixed)) {
 		all[c.Name] = c
 	}
 	for _, name := range []string{"price", "staked", "mylogins", "exists", "help"} {
@@ -70,9 +68,6 @@ func TestDefinitions(t *testing.T) {
 		equal(t, name+" can be used by", fmt.Sprint(*c.Contexts, *c.IntegrationTypes, c.DefaultMemberPermissions), "[0 1 2] [0 1] <nil>")
 	}
 	equal(t, "commands", len(all), 7) // "start" is Telegram's
-	for _, c := range definitions((&chattest.Handler{}).Commands(), false) {
-		equal(t, c.Name+" of a guild says where it can be used", c.Contexts != nil || c.IntegrationTypes != nil, false)
-	}
 	// A menu is for the moderators of a guild that the bot is a member of.
 	menu := all["Check registration"]
 	equal(t, "type of the menu", menu.Type, discordgo.UserApplicationCommand)
@@ -99,7 +94,7 @@ func TestEveryTextOfACommandIsInEveryLanguage(t *testing.T) {
 	busy := chat.Say("busy.title")
 	period := chat.Param{Name: "period", Summary: busy, Choices: []string{"7d", "EVM"}}
 	c := chat.Command{Name: "x", Summary: busy, PersonMenu: busy, Forms: []chat.Form{{Params: []chat.Param{period, {Name: "nameless", Summary: busy}}}}}
-	defined := definitions(chat.Commands{c}, true)
+	defined := definitions(chat.Commands{c})
 	command, menu, options := defined[0], defined[1], defined[0].Options
 	week, evm := options[0].Choices[0], options[0].Choices[1]
 	equal[any](t, "value of a choice", week.Value, "7d")

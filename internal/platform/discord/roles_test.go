@@ -12,8 +12,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/chat"
-	"herald/internal/config"
-	"herald/internal/config/configtest"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/discordtest"
 	"herald/internal/platform/discord/api"
@@ -329,37 +327,6 @@ func TestTheStandInRefusesReasonsThatDiscordRefuses(t *testing.T) {
 		err = h.Give(t.Context(), server, staker, somebody, reason)
 		equal(t, fmt.Sprintf("%.5s is refused", reason), err != nil, refused)
 	}
-}
-
-func TestStakerRolesAreReadStrictly(t *testing.T) {
-	var settings Settings
-	table := append(settings.Table(), config.Setting{Name: "DATA_DIR", Set: func(string) error { return nil }})
-	try := func(value string) config.Errors {
-		return configtest.Try(table, "DISCORD_BOT_TOKEN=a", "DATA_DIR=x", "STAKER_ROLES="+value)
-	}
-	for _, value := range []string{"discord:1:2", "discord:1:2,discord:3:2", "discord:1:2,discord:1:3", "discord:1:2:0.5 discord:1:3:1000"} {
-		if wrong := try(value); len(wrong) > 0 {
-			t.Errorf("%s: %v", value, wrong)
-		}
-	}
-	for value, want := range map[string]string{
-		"discord:1":                     "must be discord:ID:ID or discord:ID:ID:AMOUNT",
-		"telegram:1:2":                  "must be discord:ID:ID",
-		"discord:0:2":                   "must be discord:ID:ID",
-		"discord:1:x":                   "must be discord:ID:ID",
-		"discord:1:2,discord:1:2":       "must have each role once: 2",
-		"discord:1:2:5,discord:1:2:6":   "must have each role once: 2",
-		"discord:1:1":                   "is @everyone",
-		"discord:1:2:":                  "amount",
-		"discord:1:2:0":                 "amount",
-		"discord:1:2:-1":                "amount",
-		"discord:1:2:abc":               "amount",
-		"discord:1:2:1e30":              "amount",
-		"discord:1:3,discord:1:2:1,000": "entry 3",
-	} {
-		configtest.OneMistake(t, table, try(value), "STAKER_ROLES", want)
-	}
-	configtest.OneMistake(t, table, configtest.Try(table, "DISCORD_BOT_TOKEN=a", "STAKER_ROLES=discord:1:2"), "STAKER_ROLES", "needs DATA_DIR or REDIS_URL")
 }
 
 func TestStakerRolesAreSortedByServerAndAmount(t *testing.T) {

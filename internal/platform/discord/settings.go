@@ -20,8 +20,6 @@ type Settings struct {
 	Token secret.Value
 	// APIURL is the REST origin, without a slash at the end: https://discord.com.
 	APIURL string
-	// GuildID is the only guild in which commands are registered; empty: globally.
-	GuildID string
 	// PublicKey verifies interactions that arrive by HTTP; nil: they come over the gateway.
 	PublicKey ed25519.PublicKey
 	// StakerRoles holds the roles that come with a stake, in the order of chat.Badge.Compare.
@@ -80,42 +78,28 @@ func (s *Settings) Table() []config.Setting {
 				"needs Manage Roles, and a role of its own above these; neither Administrator nor a privileged intent " +
 				"(docs/operating.md). Unset: none.",
 			Needs: []string{TokenSetting}, NeedsOneOf: []string{"DATA_DIR", "REDIS_URL"}, Set: s.setStakerRoles},
-		{Name: "DISCORD_GUILD_ID", Example: "123456789012345678",
-			Comment: "Registers the commands in this guild only, at once. For development. Unset: everywhere.",
-			Needs:   []string{TokenSetting}, Set: config.Field(&s.GuildID, config.NumericID)},
 	}
 }
 
-var roleEntry = config.Matching(`discord:[1-9][0-9]{0,19}:[1-9][0-9]{0,19}(:.*)?`,
+var readStakerRoles = config.Entries(config.SplitList, `discord:[1-9][0-9]{0,19}:[1-9][0-9]{0,19}(:.*)?`,
 	"discord:ID:ID or discord:ID:ID:AMOUNT with the IDs of a server and of a role in it")
-
-// parseRole reads an entry of STAKER_ROLES.
-func parseRole(text string) (chat.Badge, error) {
-	entry, err := roleEntry(text)
-	if err != nil {
-		return chat.Badge{}, err
-	}
-	role, err := chat.ParseBadge(entry)
-	if err == nil && role.ID == role.Community {
-		err = errors.New("must be a role of some members: the one with the server's ID is @everyone")
-	}
-	return role, err
-}
 
 // setStakerRoles sets StakerRoles. It fails for a role that is named twice.
 func (s *Settings) setStakerRoles(value string) error {
-	roles, err := config.ListOf(parseRole)(value)
-	if err != nil {
-		return err
-	}
-	for i, r := range roles {
-		if slices.ContainsFunc(roles[:i], func(o chat.Badge) bool { return o.Community == r.Community && o.ID == r.ID }) {
-			return fmt.Errorf("must have each role once: %s", r.ID)
+	entries, err := readStakerRoles(value)
+	s.StakerRoles = nil
+	for i, e := range entries {
+		if e.What == e.Community {
+			return fmt.Errorf("entry %d must be a role of some members: the one with the server's ID is @everyone", i+1)
 		}
+		role := chat.Badge{Community: e.Community, ID: e.What, Amount: e.Amount}
+		if slices.ContainsFunc(s.StakerRoles, func(other chat.Badge) bool { return other.Community == role.Community && other.ID == role.ID }) {
+			return fmt.Errorf("must have each role once: see entry %d", i+1)
+		}
+		s.StakerRoles = append(s.StakerRoles, role)
 	}
-	slices.SortFunc(roles, chat.Badge.Compare)
-	s.StakerRoles = roles
-	return nil
+	slices.SortFunc(s.StakerRoles, chat.Badge.Compare)
+	return err
 }
 
 func (s *Settings) parsePresence(value string) (bool, error) {

@@ -198,8 +198,9 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	s := &session{
 		a: a, tasks: chat.NewTasks(ctx, h, a.Log, a.Count), running: ctx, fail: fail, offsets: newOffsetTracker(), toDelete: toDelete{},
 	}
-	// If it fails, ctx has ended, and poll and receive return at once.
-	_ = s.repeat(ctx, func() (err error) { s.me, err = a.api.GetMe(ctx); return err })
+	if s.repeat(ctx, func() (err error) { s.me, err = a.api.GetMe(ctx); return err }) != nil {
+		return tokenRefused(ctx) // ctx has ended
+	}
 	s.out = outbox.New(outbox.Config{
 		API: a.api, Limiter: a.Limiter, Pacing: a.Settings.Pacing, Bot: fmt.Sprint("telegram ", s.me.ID), Count: a.Count, Unauthorized: s.unauthorized,
 	})
@@ -220,10 +221,18 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	a.ready.Store(false)
 
 	s.tasks.Drain()
+	if err := tokenRefused(ctx); err != nil {
+		return err
+	}
+	s.commit(ctx)
+	return nil
+}
+
+// tokenRefused returns errToken if that has ended ctx.
+func tokenRefused(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), errToken) {
 		return errToken
 	}
-	s.commit(ctx)
 	return nil
 }
 

@@ -72,7 +72,7 @@ func (s *Settings) Table() []config.Setting {
 		{Name: "JOIN_CHATS", Example: "telegram:-1001234567890:registered,telegram:-1009876543210:staker:1000", Needs: []string{TokenSetting}, Set: s.setJoinChats,
 			Comment: "Groups whose join requests the bot answers, each once, separated by commas or white space: with registered, " +
 				"whoever is registered with the service is let in; with staker, whoever names a wallet that is theirs and stakes; " +
-				"with staker:1000, only from 1000 tokens on (a decimal number above 0, with at most TOKEN_DECIMALS decimals). All " +
+				"with staker:1000, only from 1000 tokens on (a decimal number above 0). All " +
 				"other requests stay open for moderators, and the person is told in private what is missing. Nobody is ever declined " +
 				"or banned. The bot must be an administrator there with the right to invite users (docs/operating.md). Unset: none."},
 		{Name: "STAKER_TAGS", Example: "telegram:-1001234567890:Staker,telegram:-1001234567890:Big staker:1000",
@@ -86,77 +86,49 @@ func (s *Settings) Table() []config.Setting {
 	}
 }
 
-var joinChat = config.Matching(`telegram:-[1-9][0-9]{0,18}:(registered|staker(:.*)?)`,
-	"telegram:ID:registered, telegram:ID:staker or telegram:ID:staker:AMOUNT with the ID of a Telegram group, which is negative")
+// readJoinChats and readStakerTags read a list. The IDs of Telegram's groups are negative.
+var (
+	readJoinChats = config.Entries(config.SplitList, `telegram:-[1-9][0-9]{0,17}:(registered|staker(:.*)?)`,
+		"telegram:ID:registered, telegram:ID:staker or telegram:ID:staker:AMOUNT with the ID of a Telegram group, which is negative")
+	readStakerTags = config.Entries(config.SplitCommas, `telegram:-[1-9][0-9]{0,18}:.+`,
+		"telegram:ID:TAG or telegram:ID:TAG:AMOUNT with the ID of a Telegram group, which is negative")
+)
 
 // setJoinChats sets JoinChats. It fails for a group that is named twice.
 func (s *Settings) setJoinChats(value string) error {
+	entries, err := readJoinChats(value)
 	s.JoinChats = map[int64]chat.Requirement{}
-	_, err := config.ListOf(s.addJoinChat)(value)
-	return err
-}
-
-// addJoinChat adds an entry of JOIN_CHATS to JoinChats. It returns the entry.
-func (s *Settings) addJoinChat(entry string) (_ string, err error) {
-	if _, err = joinChat(entry); err != nil {
-		return "", err
-	}
-	parts := strings.SplitN(entry, ":", 4)
-	required := chat.Requirement{Staker: parts[2] == "staker"}
-	if len(parts) > 3 {
-		if required.Amount, err = chat.ParseAmount(parts[3]); err != nil {
-			return "", err
+	for i, e := range entries {
+		id, _ := strconv.ParseInt(e.Community, 10, 64) // It has 18 digits at most.
+		if _, twice := s.JoinChats[id]; twice {
+			return fmt.Errorf("must name each group once: see entry %d", i+1)
 		}
+		s.JoinChats[id] = chat.Requirement{Staker: e.What == "staker", Amount: e.Amount}
 	}
-	id, err := strconv.ParseInt(parts[1], 10, 64)
-	if _, twice := s.JoinChats[id]; err != nil || twice {
-		return "", fmt.Errorf("must name each group once, with an ID of at most 64 bits: %s", parts[1])
-	}
-	s.JoinChats[id] = required
-	return entry, nil
+	return err
 }
 
 // maxTag bounds a tag, in characters: https://core.telegram.org/bots/api#setchatmembertag
 const maxTag = 16
 
-var tagEntry = config.Matching(`telegram:-[1-9][0-9]{0,18}:.+`,
-	"telegram:ID:TAG or telegram:ID:TAG:AMOUNT with the ID of a Telegram group, which is negative")
-
-// parseTag reads an entry of STAKER_TAGS.
-func parseTag(text string) (chat.Badge, error) {
-	entry, err := tagEntry(text)
-	if err != nil {
-		return chat.Badge{}, err
-	}
-	tag, err := chat.ParseBadge(entry)
-	if err != nil {
-		return tag, fmt.Errorf("%w; a colon ends the tag, which has none itself, and begins an amount", err)
-	}
-	if tag.ID == "" || utf8.RuneCountInString(tag.ID) > maxTag || strings.ContainsFunc(tag.ID, notInTag) {
-		return tag, fmt.Errorf("must have a tag of 1 to %d letters, digits, spaces and signs, without colons and emoji", maxTag)
-	}
-	return tag, nil
-}
-
 // setStakerTags sets StakerTags. It fails for a group with one tag twice, and for two tags with
 // one amount.
 func (s *Settings) setStakerTags(value string) error {
-	var tags []chat.Badge
-	for i, text := range strings.Split(strings.Trim(value, ", "), ",") { // A tag may have spaces.
-		tag, err := parseTag(strings.TrimSpace(text))
-		if err != nil {
-			return fmt.Errorf("entry %d %w", i+1, err)
+	entries, err := readStakerTags(value)
+	s.StakerTags = nil
+	for i, e := range entries {
+		if e.What == "" || utf8.RuneCountInString(e.What) > maxTag || strings.ContainsFunc(e.What, notInTag) {
+			return fmt.Errorf("entry %d must have a tag of 1 to %d letters, digits, spaces and signs, without colons and emoji", i+1, maxTag)
 		}
-		for j, other := range tags {
-			if tag.Community == other.Community && (tag.ID == other.ID || tag.Amount.Equal(other.Amount)) {
+		for j, other := range entries[:i] {
+			if e.Community == other.Community && (e.What == other.What || e.Amount.Equal(other.Amount)) {
 				return fmt.Errorf("must have each tag of a group once, and each with an amount of its own: see entries %d and %d", j+1, i+1)
 			}
 		}
-		tags = append(tags, tag)
+		s.StakerTags = append(s.StakerTags, chat.Badge{Community: e.Community, ID: e.What, Amount: e.Amount})
 	}
-	slices.SortFunc(tags, chat.Badge.Compare)
-	s.StakerTags = tags
-	return nil
+	slices.SortFunc(s.StakerTags, chat.Badge.Compare)
+	return err
 }
 
 // notInTag reports whether a character is none of a tag. Emoji are symbols, or made of joiners
