@@ -186,6 +186,21 @@ func TestBatchesThatAreNotAnsweredRightAreAskedOneByOne(t *testing.T) {
 	}
 }
 
+func TestAPingIsCachedFor15Seconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, c := withdrawing(t, 0)
+		for _, step := range []struct {
+			wait  time.Duration
+			trips int
+		}{{0, 1}, {15*time.Second - 1, 0}, {1, 1}} {
+			time.Sleep(step.wait)
+			if got := m.tripsOf(func() { _, _ = c.Ping(t.Context()) }); got != step.trips {
+				t.Errorf("after %v: %d round trips, want %d", step.wait, got, step.trips)
+			}
+		}
+	})
+}
+
 func TestSomeCallsAreMadeAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, c := withdrawing(t, 0)
