@@ -293,6 +293,8 @@ func TestAStakeIsCachedIfItIsComplete(t *testing.T) {
 // FuzzWithdrawals compares with go-ethereum's decoder, which takes more forms.
 func FuzzWithdrawals(f *testing.F) {
 	f.Add(withdrawalsOf(1, 2, 3))
+	f.Add([]byte{})
+	f.Add(append(wordOf(2*evmabi.Word), wordOf(0)...)) // another offset
 	f.Add(append(wordOf(evmabi.Word), common.MaxHash[:]...))
 	list, err := abi.NewType("tuple[]", "", []abi.ArgumentMarshaling{
 		{Name: "amount", Type: "uint256"}, {Name: "block", Type: "uint256"},
