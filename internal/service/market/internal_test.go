@@ -35,6 +35,13 @@ func TestWhatAnErrorCodeMeans(t *testing.T) {
 	}
 }
 
+func TestALoadedPriceIsChecked(t *testing.T) {
+	c := New(Settings{}, core.NewCache(core.CacheConfig{CallTimeout: time.Minute}), nil)
+	if c.Price.Check(core.Quote{}) == nil {
+		t.Error("a price of 0 is possible")
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"status":{"error_code":0},"data":{"42":{"id":42,"symbol":"HRD","quote":{"USD":{"price":1.5,"market_cap":null}}}}}`,

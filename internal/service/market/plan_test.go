@@ -172,6 +172,11 @@ func TestWhatMayHaveBeenCountedCosts(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		return silence(w, r)
 	}
+	broken := func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
 	usedUp := status(429, `{"status":{"error_code":1010}}`)
 	for name, test := range map[string]struct {
 		fault       func(http.ResponseWriter, *http.Request) bool
@@ -181,6 +186,7 @@ func TestWhatMayHaveBeenCountedCosts(t *testing.T) {
 		"silence":                           {silence, false, 140, 165},
 		"silence of one that does not say":  {silence, true, 50, 58},
 		"silence in the body":               {late, false, 140, 165},
+		"a body that breaks off":            {broken, false, 140, 165},
 		"a connection that breaks":          {faultsOfQuotes["a connection that breaks"], false, 2000, 5000},
 		"429":                               {faultsOfQuotes["429"], false, 2000, 5000},
 		"used up, and it does not say":      {usedUp, true, 3, 3},

@@ -227,6 +227,7 @@ func TestRequestIsSignedAsSent(t *testing.T) {
 type strictService struct {
 	ahead   time.Duration // of the client's clock
 	refuse  func(http.ResponseWriter)
+	unknown bool // knows nobody
 	always  bool // refuses every timestamp
 	undated bool
 	dateOff time.Duration // how far a proxy's Date is ahead of the service's clock
@@ -249,6 +250,10 @@ func (s *strictService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w)
 		return
 	}
+	if s.unknown {
+		io.WriteString(w, `{"code":404}`)
+		return
+	}
 	io.WriteString(w, `{"code":0,"data":{"did":"`+did+`"}}`)
 }
 
@@ -269,7 +274,7 @@ func wantAnswers(t *testing.T, s *strictService, c *partner.Client, calls int) {
 	t.Helper()
 	s.calls = 0
 	for range 5 {
-		if got, err := c.Accounts.Fetch(t.Context(), ann); err != nil || got.DID != did {
+		if got, err := c.Accounts.Fetch(t.Context(), ann); err != nil || got.Registered() == s.unknown {
 			t.Errorf("%v ahead: %v, %v", s.ahead, got, err)
 		}
 	}
@@ -285,8 +290,10 @@ func TestARefusalForTheClockIsRepeatedOnce(t *testing.T) {
 		func(w http.ResponseWriter) { w.WriteHeader(400); io.WriteString(w, `{"code":"BAD_SIGN"}`) },
 	} {
 		for _, ahead := range []time.Duration{time.Hour, -time.Hour, 6 * time.Second, -6 * time.Second} {
-			s := &strictService{ahead: ahead, refuse: refuse}
-			wantAnswers(t, s, s.start(t), 6)
+			for _, unknown := range []bool{false, true} {
+				s := &strictService{ahead: ahead, refuse: refuse, unknown: unknown}
+				wantAnswers(t, s, s.start(t), 6)
+			}
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"herald/internal/transport"
 )
 
-// MaxBody bounds a response's body in bytes, after decompression.
+// MaxBody bounds a response's body in bytes. None is compressed: transport does not ask for it.
 const MaxBody = 1 << 20
 
 // Client calls one service. It is safe for concurrent use.
@@ -84,8 +84,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	body, err := io.ReadAll(resp.Body)
 	if err == nil {
 		answer.Body = body
-		// A compressed body has no length, but compression marks its end too.
-		answer.Complete = resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0 || resp.Uncompressed || resp.ProtoMajor >= 2
+		answer.Complete = resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0 || resp.ProtoMajor >= 2
 	}
 	if refusal := StatusError(c.service, resp); refusal != nil {
 		return &answer, refusal.During(r.Attempt)

@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
 	"herald/internal/demo/fake/transporttest"
@@ -87,11 +90,32 @@ func TestAnswerIsCompleteIfItsEndIsAnnounced(t *testing.T) {
 		}
 	}
 	want(resttest.Serve(t, resttest.Broken("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n98765", false)), false)
+	want(resttest.Serve(t, func(w http.ResponseWriter, _ *http.Request) { // in chunks
+		io.WriteString(w, "987")
+		w.(http.Flusher).Flush()
+		io.WriteString(w, "65")
+	}), true)
 	transporttest.NewNetwork(t, func(w http.ResponseWriter, _ *http.Request) { // speaks HTTP/2
 		io.WriteString(w, "98765")
 		w.(http.Flusher).Flush()
 	})
 	want(transporttest.URL, true)
+}
+
+func TestACallThatWasNeverSentIsUnreachable(t *testing.T) {
+	for op, want := range map[string]core.Reason{"dial": core.Unreachable, "read": core.SlowAnswer} {
+		if got := rest.CallError(service, &net.OpError{Op: op, Err: context.DeadlineExceeded}); got.Reason != want {
+			t.Errorf("%s: %s, want %s", op, got.Reason, want)
+		}
+	}
+}
+
+func TestNumbersAreBounded(t *testing.T) {
+	for exponent, want := range map[int32]bool{-201: false, -200: true, 0: true, 200: true, 201: false} {
+		if got := rest.IsBounded(decimal.New(1, exponent)); got != want {
+			t.Errorf("1e%d is bounded: %t", exponent, got)
+		}
+	}
 }
 
 func TestParse(t *testing.T) {

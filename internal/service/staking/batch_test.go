@@ -151,7 +151,8 @@ func TestABrokenBatchIsNoAnswer(t *testing.T) {
 				return output[:len(output)-32], err
 			}
 		},
-		"no pools": func(n *node) { clear(n.Contracts) },
+		"no pools":         func(n *node) { clear(n.Contracts) },
+		"Multicall3 alone": func(n *node) { n.Contracts = contracts{multicallAddr: n.Contracts[multicallAddr]} },
 	} {
 		node, pools := countingNode(t)
 		spoil(node)

@@ -21,6 +21,7 @@ import (
 	"herald/internal/demo/fake/services"
 	"herald/internal/secret"
 	"herald/internal/service/rest/resttest"
+	"herald/internal/service/staking/evmabi"
 )
 
 func TestStakeTellsTheSameInEveryWay(t *testing.T) {
@@ -117,6 +118,18 @@ func TestDecimalsAreExactAndWithdrawalsOptional(t *testing.T) {
 		}
 		if len(stake.Unbonding)+len(stake.UnbondingFailed) != 0 {
 			t.Errorf("withdrawals were asked for: %+v", stake)
+		}
+	}
+}
+
+func TestAnAmountIsBelowMaxTokens(t *testing.T) {
+	most := maxTokens.BigInt()
+	for name, c := range map[string]struct {
+		base *big.Int
+		want error
+	}{"most": {most, errImpossible}, "one less": {add(most, -1), nil}} {
+		if got, err := (ethCall{data: evmabi.Uint256(c.base)}).tokens(0); err != c.want || err == nil && got.BigInt().Cmp(c.base) != 0 {
+			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
 }

@@ -186,6 +186,21 @@ func TestBatchesThatAreNotAnsweredRightAreAskedOneByOne(t *testing.T) {
 	}
 }
 
+func TestAPingIsCachedFor15Seconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, c := withdrawing(t, 0)
+		for _, step := range []struct {
+			wait  time.Duration
+			trips int
+		}{{0, 1}, {15*time.Second - 1, 0}, {1, 1}} {
+			time.Sleep(step.wait)
+			if got := m.tripsOf(func() { _, _ = c.Ping(t.Context()) }); got != step.trips {
+				t.Errorf("after %v: %d round trips, want %d", step.wait, got, step.trips)
+			}
+		}
+	})
+}
+
 func TestSomeCallsAreMadeAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, c := withdrawing(t, 0)
@@ -278,6 +293,8 @@ func TestAStakeIsCachedIfItIsComplete(t *testing.T) {
 // FuzzWithdrawals compares with go-ethereum's decoder, which takes more forms.
 func FuzzWithdrawals(f *testing.F) {
 	f.Add(withdrawalsOf(1, 2, 3))
+	f.Add([]byte{})
+	f.Add(append(wordOf(2*evmabi.Word), wordOf(0)...)) // another offset
 	f.Add(append(wordOf(evmabi.Word), common.MaxHash[:]...))
 	list, err := abi.NewType("tuple[]", "", []abi.ArgumentMarshaling{
 		{Name: "amount", Type: "uint256"}, {Name: "block", Type: "uint256"},

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"herald/internal/core"
 	"herald/internal/service/rest/resttest"
 	"herald/internal/service/supply"
@@ -70,6 +72,19 @@ func TestABareNumberThatMayBeCutOffIsMalformed(t *testing.T) {
 			resttest.WantReason(t, err, supply.Service, core.Malformed)
 		} else if err != nil {
 			t.Errorf("%q: %v", body, err)
+		}
+	}
+}
+
+func TestALoadedSupplyIsChecked(t *testing.T) {
+	check := supply.New(supply.Settings{}, core.NewCache(core.CacheConfig{CallTimeout: time.Minute})).Supply.Check
+	for _, c := range []struct {
+		total, circulating int64
+		possible           bool
+	}{{5, 5, true}, {5, 1, true}, {5, 6, false}, {5, 0, false}, {0, 0, false}} {
+		err := check(core.Supply{Total: decimal.NewFromInt(c.total), Circulating: decimal.NewFromInt(c.circulating)})
+		if (err == nil) != c.possible {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }
