@@ -69,8 +69,7 @@ func loginsReply(logins []core.Login, page int) (chat.Reply, error) {
 	}
 	var fields []chat.Field
 	for _, l := range pages[page-1] {
-		via := chat.SayWith("logins.via", chat.Values{"platform": loginName(l.Platform)})
-		fields = append(fields, chat.Field{Value: chat.Parts{loginName(l.Dapp), via, chat.Moment{Time: l.At}}})
+		fields = append(fields, chat.Field{Value: chat.Parts{loginName(l.Dapp), loginPlatform(l.Platform), chat.Moment{Time: l.At}}})
 	}
 	reply := chat.Reply{
 		Title:    chat.SayWith("logins.count", chat.Values{"n": chat.Count(len(logins))}),
@@ -91,6 +90,22 @@ func loginsReply(logins []core.Login, page int) (chat.Reply, error) {
 // pageButton returns a button that replaces the page shown.
 func pageButton(label string, page int) chat.Action {
 	return chat.Action{Label: chat.Say(label), Command: "mylogins", Args: []string{strconv.Itoa(page)}, Edit: true}
+}
+
+// walletPlatforms are the platforms on which a login is made with a wallet.
+var walletPlatforms = []string{core.EVM, "BTC", "TRON", "TON", "SOL"}
+
+// loginPlatform returns the words for the platform of a login, such as "via Telegram" or
+// "via EVM wallet".
+func loginPlatform(platform string) chat.Value {
+	key := "logins.via"
+	switch {
+	case !slices.Contains(core.Platforms(), platform):
+		return loginName(platform)
+	case slices.Contains(walletPlatforms, platform):
+		key = "logins.via_wallet"
+	}
+	return chat.SayWith(key, chat.Values{"platform": chat.Plain(platform)})
 }
 
 // loginName returns the name as Untrusted text, or "unnamed" if nothing of it can be shown.

@@ -3,6 +3,9 @@ package chat
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -73,13 +76,14 @@ type Config struct {
 // recovers panics and writes one log line. It is safe for concurrent use.
 type Router struct {
 	Config
+	salt   []byte
 	listed Commands
 }
 
 // NewRouter returns a Router, or an error if a command's answer could reach the wrong
 // people.
 func NewRouter(c Config) (*Router, error) {
-	r := &Router{Config: c}
+	r := &Router{Config: c, salt: []byte(rand.Text())}
 	for i := range c.Commands {
 		command := &c.Commands[i]
 		if err := command.check(); err != nil {
@@ -169,10 +173,11 @@ type result struct {
 // record logs and counts a command that ended. A panic is a fault in this program, and
 // alone is logged as an error: what a service does wrong is logged by package core.
 func (r *Router) record(ctx context.Context, req *Request, res *result) {
-	level, attrs := slog.LevelInfo, append(make([]slog.Attr, 0, 6),
+	level, attrs := slog.LevelInfo, append(make([]slog.Attr, 0, 7),
 		slog.String("id", req.ID),
 		slog.String("platform", string(req.From.Platform)),
 		slog.String("command", res.command),
+		slog.String("user", r.pseudonym(req.From)),
 		slog.String("outcome", string(res.outcome)),
 		slog.Duration("took", res.took),
 	)
@@ -350,4 +355,14 @@ func outcomeOf(err error) Outcome {
 		return TimedOut
 	}
 	return Unavailable
+}
+
+// pseudonym returns the same for a user in all log lines of one run, and does not name
+// them.
+func (r *Router) pseudonym(u User) string {
+	if u.ID == "" {
+		return "anonymous"
+	}
+	sum := sha256.Sum256(slices.Concat(r.salt, []byte(u.Platform), []byte{0}, []byte(u.ID)))
+	return hex.EncodeToString(sum[:6])
 }

@@ -229,6 +229,29 @@ func TestLimitsAreOfOneUserAndOneChat(t *testing.T) {
 	}
 }
 
+func TestPseudonymIsOfOneUserInOneRun(t *testing.T) {
+	var log bytes.Buffer
+	first, second := newRouter(t, &log, nil), newRouter(t, &log, nil)
+	pseudonym := func(r *chat.Router, u chat.User) string {
+		log.Reset()
+		r.Handle(t.Context(), chat.Request{Command: "exists", From: u})
+		_, rest, _ := strings.Cut(log.String(), " user=")
+		name, _, _ := strings.Cut(rest, " ")
+		return name
+	}
+	want := pseudonym(first, ann)
+	if got := pseudonym(first, ann); got != want || want == "" {
+		t.Errorf("the same user: got %q, want %q", got, want)
+	}
+	for name, got := range map[string]string{
+		"another user": pseudonym(first, bob), "another platform": pseudonym(first, chat.User{Platform: "discord", ID: ann.ID}), "another run": pseudonym(second, ann),
+	} {
+		if got == want {
+			t.Errorf("%s: got %q, want another pseudonym", name, got)
+		}
+	}
+}
+
 func TestLimitsAreCountedByWhenItWasAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(30 * time.Second)
