@@ -1,7 +1,6 @@
 package commands_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -141,31 +140,6 @@ func TestASumIsTurnedIntoTokens(t *testing.T) {
 	})
 }
 
-// An old price has no change.
-func TestTheRateStandsBelowAnAmount(t *testing.T) {
-	w := commandstest.Healthy()
-	for _, test := range []struct{ change, want string }{
-		{"2.718", "1 TKN = $0.01235 · 🟢 ▲ 2.72% (24h)"}, {"-3.5", "1 TKN = $0.01235 · 🔴 ▼ 3.50% (24h)"}, {"0.001", "1 TKN = $0.01235 · 0.00% (24h)"},
-		{"", "1 TKN = $0.01235"}, {"old", "1 TKN = $0.01235"},
-	} {
-		w.Price.Stale, w.Price.Value.Change24h = test.change == "old", decimal.NullDecimal{}
-		if test.change != "" {
-			w.Price.Value.Change24h = known(strings.ReplaceAll(test.change, "old", "5"))
-		}
-		for _, line := range []string{"/price 1500", "/price $100"} {
-			card := words.Print(commandstest.Ask(t, w.Router(t), line))
-			var labels []string
-			for _, b := range card.Buttons {
-				labels = append(labels, b.Label)
-			}
-			rate := strings.ReplaceAll(card.Sections[0].Fields[0].Value.String(), "\u00a0", " ")
-			if rate != test.want || len(card.Sections) != 1 || !card.Subtitle.Empty() || !slices.Equal(labels, []string{"7d chart", "Refresh"}) || (card.Tone == chat.Warning) != w.Price.Stale {
-				t.Errorf("%s, changed by %q: %q, buttons %q, tone %v; want %q", line, test.change, rate, labels, card.Tone, test.want)
-			}
-		}
-	}
-}
-
 // The token's own symbol says nothing new, and a period may be said in words.
 func TestAPeriodIsReadAsItIsSaid(t *testing.T) {
 	r := commandstest.Healthy().Router(t)
@@ -185,26 +159,5 @@ func TestAPeriodIsReadAsItIsSaid(t *testing.T) {
 				t.Errorf("%q: %q, %s", typed, drawn, texts(reply))
 			}
 		}
-	}
-}
-
-// In a group, the card of another amount answers another question.
-func TestEachAmountIsASubjectOfItsOwn(t *testing.T) {
-	w := commandstest.Healthy()
-	same := []string{"/price 1500", "/price 1.5k", "/price 1,500 TKN"}
-	for range 2 {
-		r := w.Router(t)
-		about := commandstest.Ask(t, r, same[0]).About
-		for _, line := range same {
-			if got := commandstest.Ask(t, r, line).About; got != about || got == "" {
-				t.Errorf("%s is about %q, want %q", line, got, about)
-			}
-		}
-		for _, line := range []string{"/price", "/price 7d", "/price 1501", "/price $1500"} {
-			if got := commandstest.Ask(t, r, line).About; got == about {
-				t.Errorf("%s is about %q too", line, got)
-			}
-		}
-		w.PriceErr = errInner
 	}
 }

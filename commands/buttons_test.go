@@ -39,54 +39,6 @@ func press(t *testing.T, r *chat.Router, state string) (chat.Reply, chat.Press) 
 	return commandstest.Ask(t, r, strings.Join(append([]string{"/" + p.Command}, p.Args...), " ")), p
 }
 
-func TestAnAnswerIsAsFreshAsTheOldestOfWhatItShows(t *testing.T) {
-	noon := commandstest.Noon
-	fresh := func(w *commandstest.Answers) {
-		w.Price.At, w.Price.FreshUntil = noon.Add(time.Minute), noon.Add(90*time.Second)
-		w.Supply.At, w.Supply.FreshUntil = noon, noon.Add(5*time.Minute)
-		w.StakeFreshUntil = noon.Add(2 * time.Minute)
-	}
-	for name, test := range map[string]struct {
-		line             string
-		change           func(*commandstest.Answers)
-		asOf, freshUntil time.Time
-	}{
-		"price": {"/price", func(*commandstest.Answers) {}, noon, noon.Add(90 * time.Second)},
-		"a price without its provider's time": {"/price", func(w *commandstest.Answers) {
-			w.Price.Value.LastUpdated = time.Time{}
-		}, noon.Add(time.Minute), noon.Add(90 * time.Second)},
-		"a failing picture":          {"/price 7d", func(w *commandstest.Answers) { w.ChartErr = failure }, time.Time{}, time.Time{}},
-		"while the provider is away": {"/price", func(w *commandstest.Answers) { w.Price.Stale = true }, noon, time.Time{}},
-		"supply":                     {"/supply", func(*commandstest.Answers) {}, noon.Add(time.Minute), noon.Add(90 * time.Second)},
-		"a newer supply": {"/supply", func(w *commandstest.Answers) {
-			w.Supply.At, w.Supply.FreshUntil = noon.Add(80*time.Second), noon.Add(85*time.Second)
-		}, noon.Add(80 * time.Second), noon.Add(85 * time.Second)},
-		"supply beside a price of a minute ago": {"/supply", func(w *commandstest.Answers) { w.Price.Stale = true }, noon.Add(time.Minute), time.Time{}},
-		"a supply of two minutes ago":           {"/supply", func(w *commandstest.Answers) { w.Supply.Stale = true }, noon.Add(time.Minute), time.Time{}},
-		"supply without a price":                {"/supply", func(w *commandstest.Answers) { w.PriceErr = failure }, time.Time{}, time.Time{}},
-		"an old supply alone": {"/supply", func(w *commandstest.Answers) {
-			w.PriceErr, w.Supply.Stale, w.Supply.At = failure, true, noon.Add(-time.Hour)
-		}, time.Time{}, time.Time{}},
-		"a stake's worth":        {"/staked " + commandstest.Wallet, func(*commandstest.Answers) {}, noon.Add(time.Minute), noon.Add(90 * time.Second)},
-		"no stake":               {"/staked " + commandstest.Wallet, func(w *commandstest.Answers) { w.Stake.Staked = nil }, noon, noon.Add(2 * time.Minute)},
-		"a stake alone":          {"/staked " + commandstest.Wallet, func(w *commandstest.Answers) { w.PriceErr = failure }, noon, time.Time{}},
-		"whoever is asked about": {"/exists", func(*commandstest.Answers) {}, time.Time{}, time.Time{}},
-	} {
-		atNoon(t, func(t *testing.T) {
-			w := commandstest.Healthy()
-			fresh(w)
-			test.change(w)
-			reply := commandstest.Ask(t, w.Router(t), test.line)
-			if reply.Stale != (w.Price.Stale || w.Supply.Stale) || reply.Stale != (reply.Why.Key != "") {
-				t.Errorf("%s: stale %t, why: %+v", name, reply.Stale, reply.Why)
-			}
-			if !reply.AsOf.Equal(test.asOf) || !reply.FreshUntil.Equal(test.freshUntil) {
-				t.Errorf("%s: as of %v, fresh until %v; want %v and %v", name, reply.AsOf, reply.FreshUntil, test.asOf, test.freshUntil)
-			}
-		})
-	}
-}
-
 // atNoon runs a test two minutes after Noon, in simulated time.
 func atNoon(t *testing.T, test func(*testing.T)) {
 	t.Helper()

@@ -149,7 +149,7 @@ func TestAnOldPriceTellsItsAgeFirstAndNoChanges(t *testing.T) {
 		}, "", "The price provider refuses my requests · 1 min ago"},
 		"our share, a while":      {9 * time.Minute, func(w *commandstest.Answers) { w.Price.Why = share }, "", "CoinMarketCap · 9 min ago"},
 		"our share, ten minutes":  {10 * time.Minute, func(w *commandstest.Answers) { w.Price.Why = share }, "10 min old", "I've used my share of price requests. Next request 2026-06-30 12:46 UTC"},
-		"no newer quote, no time": {time.Minute, func(w *commandstest.Answers) { w.Price.Value.LastUpdated, w.Price.Stale = time.Time{}, true }, "", "The price provider isn't answering · 2 min ago"},
+		"no newer quote, no time": {time.Minute, func(w *commandstest.Answers) { w.Price.Value.LastUpdated, w.Price.Stale = time.Time{}, true }, "", "The price provider isn't answering · 1 min ago"},
 		"silence before the operator's bound": {10 * time.Minute, func(w *commandstest.Answers) {
 			w.Price.Stale, w.Price.Value.OldFrom = true, w.Price.Value.LastUpdated.Add(time.Hour)
 		}, "10 min old", "The price provider isn't answering"},

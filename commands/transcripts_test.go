@@ -18,7 +18,27 @@ var update = flag.Bool("update", false, "write the golden transcripts anew")
 // TestLanguages has all of every answer in every language, before any platform
 // shows it.
 func TestLanguages(t *testing.T) {
-	commandstest.Languages(t, *update, func(c commandstest.Case) string { return shown(words.Print(c.Reply)) })
+	commandstest.Languages(t, *update, func(c commandstest.Case) string { return shown(words.Print(c.Reply)) + unshown(c.Reply) })
+}
+
+// unshown is what decides when a reply replaces another one, if it says any of that.
+func unshown(r chat.Reply) (line string) {
+	if !r.AsOf.IsZero() {
+		line += r.AsOf.UTC().Format(" as of 15:04:05")
+	}
+	if !r.FreshUntil.IsZero() {
+		line += r.FreshUntil.UTC().Format(" fresh until 15:04:05")
+	}
+	if r.About != "" {
+		line += " about " + r.About
+	}
+	if r.Stale {
+		line += " stale"
+	}
+	if line == "" {
+		return ""
+	}
+	return "\n{" + line[1:] + "}"
 }
 
 // What a command asks decides in which scenes and under which faults it is tried.

@@ -106,12 +106,12 @@ func wallet(address string) core.Identity { return core.IdentityOf(common.HexToA
 // Healthy returns Answers in which every service works.
 func Healthy() *Answers {
 	return &Answers{
-		Price: core.Snapshot[core.Quote]{At: Noon, Value: core.Quote{
+		Price: core.Snapshot[core.Quote]{At: Noon.Add(time.Minute), FreshUntil: Noon.Add(90 * time.Second), Value: core.Quote{
 			Price: number("0.0123456789"), Change1h: known("0.125"), Change24h: known("-3.5"), Change7d: known("0"),
 			MarketCap: known("1234567.891"), Volume24h: known("999.5"), LastUpdated: Noon, Source: "CoinMarketCap",
 			Page: "https://provider.example/currencies/herald/",
 		}},
-		Supply: core.Snapshot[core.Supply]{At: Noon, Value: core.Supply{Total: number("1000000000"), Circulating: number("98765432.100000000000000001")}},
+		Supply: core.Snapshot[core.Supply]{At: Noon, FreshUntil: Noon.Add(5 * time.Minute), Value: core.Supply{Total: number("1000000000"), Circulating: number("98765432.100000000000000001")}},
 		Stake: core.Stake{Block: 22_000_077, BlockTime: time.Now().Add(-12 * time.Second), Checked: 21, Staked: []core.PoolAmount{
 			{Pool: core.Pool{Address: common.HexToAddress("0x01"), Name: "Genesis @all"}, Amount: number("1234567.000000000000000001")},
 			{Pool: core.Pool{Address: common.HexToAddress("0x02")}, Amount: number("0.5")},
@@ -131,7 +131,8 @@ func Healthy() *Answers {
 		Chart: core.Chart{
 			PNG: picture, HasLine: true, First: number("0.0120"), Last: number("0.0123456789"), Change: known("2.88"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1, Since: Noon.AddDate(0, 0, -7),
 		},
-		AccountsAsked: map[core.Identity]int{},
+		StakeFreshUntil: Noon.Add(2 * time.Minute),
+		AccountsAsked:   map[core.Identity]int{},
 		Options: commands.Options{
 			Symbol: "TKN", ExplorerURL: "https://explorer.example", RegisterURL: "https://register.example", StakeURL: "https://stake.example",
 		},

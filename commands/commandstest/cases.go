@@ -158,15 +158,16 @@ func scenes() []scene {
 			w.Price.Value = core.Quote{Price: number("64123.456")}
 			w.Stake = core.Stake{Block: 1_000_000, Checked: 21}
 			unstaking(w, time.Minute, "12")
-		}, lines: []string{price, staked, verify}},
+		}, lines: []string{price, amount, staked, verify}},
 		{name: "three pools", change: func(w *Answers) {
 			w.Stake.Staked = append(w.Stake.Staked, core.PoolAmount{Pool: core.Pool{Name: "Flexible"}, Amount: number("12.25")})
 			unstaking(w, 75*time.Hour, "500", "1087.17")
 			w.Stake.Claimable = []core.PoolAmount{{Amount: number("1000")}}
-			w.Total = core.Snapshot[core.Stake]{At: Noon, Value: core.Stake{BlockTime: Noon, Checked: 21, Staked: []core.PoolAmount{{Amount: number("24123456.7")}}}}
+			w.Supply.At, w.Supply.FreshUntil = Noon.Add(80*time.Second), Noon.Add(85*time.Second)
+			w.Total = core.Snapshot[core.Stake]{At: Noon, FreshUntil: Noon.Add(time.Hour), Value: core.Stake{BlockTime: Noon, Checked: 21, Staked: []core.PoolAmount{{Amount: number("24123456.7")}}}}
 		}, lines: []string{staked, verify, verifyBob, supplies}},
 		{name: "tiny", change: func(w *Answers) {
-			w.Price.Value = core.Quote{Price: number("0.00000001234567")}
+			w.Price.Value, w.Supply.Value.Circulating = core.Quote{Price: number("0.00000001234567")}, number("1")
 			w.Stake.Staked = []core.PoolAmount{{Pool: core.Pool{Name: "Dust"}, Amount: number("0.000000000000000001")}}
 		}, lines: []string{price, amount, supplies, staked}},
 		{name: "silent", change: func(w *Answers) {
@@ -174,8 +175,15 @@ func scenes() []scene {
 		}, lines: examples(mayBeOld)},
 		{name: "old", change: func(w *Answers) {
 			w.Price.Stale, w.Supply.Stale = true, true
-			w.Supply.At, w.Price.Value.LastUpdated = Noon.Add(-20*time.Minute), Noon.Add(-10*time.Minute)
+			w.Supply.At, w.Price.Value.LastUpdated = Noon.Add(-8*time.Minute), Noon.Add(-8*time.Minute) // ten minutes ago
 		}, lines: examples(mayBeOld)},
+		{name: "silent", change: func(w *Answers) { w.Price.Stale = true }, lines: []string{supplies}},
+		{name: "silent", change: func(w *Answers) { w.Supply.Stale = true }, lines: []string{supplies}},
+		{name: "old", change: func(w *Answers) { w.Price.Stale, w.Price.Value.LastUpdated = true, Noon.Add(-20*time.Minute) }, lines: []string{supplies}},
+		{name: "old", change: func(w *Answers) { w.Supply.Stale, w.Supply.At = true, Noon.Add(-20*time.Minute) }, lines: []string{supplies}},
+		{name: "old", change: func(w *Answers) {
+			w.Supply.Stale, w.Supply.At, w.PriceErr = true, Noon.Add(-time.Hour), failed(market.Service, core.Unreachable)
+		}, lines: []string{supplies}},
 		{name: "without a credit", change: func(w *Answers) {
 			w.Price.Why = &core.Error{Service: market.Service, Reason: core.NoCredit, RetryAfter: 40 * time.Minute}
 			w.Price.Value.LastUpdated = Noon.Add(-30 * time.Minute)

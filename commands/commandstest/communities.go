@@ -30,7 +30,7 @@ func joining() []scene {
 	}
 	return []scene{
 		{name: "joining", from: ann, change: with(func(*Answers) {}), lines: []string{
-			members, stakers, stakers + " " + AnnsWallet, stakers + " " + Wallet, stakers + " 0x1234", stakers + " please", "/join -5",
+			members, stakers, stakers + " " + AnnsWallet, stakers + " " + Wallet, stakers + " 0x1234", stakers + " please", stakers + " 0x?", "/join -5",
 		}},
 		{name: "joining", from: stranger, change: with(func(*Answers) {}), lines: []string{members, stakers, stakers + " " + Wallet, status, "/help", "/start"}},
 		{name: "joining", from: &sender{id: Stranger, title: strings.Join(Hostile, " ")}, change: with(func(*Answers) {}), lines: []string{members}},

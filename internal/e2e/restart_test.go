@@ -50,6 +50,16 @@ func (d *door) mustBeSettled() {
 	}
 }
 
+// serve runs the bot, by HTTP with two replicas, of which each gets every other delivery.
+func (d *door) serve() (replicas []*e2etest.Bot) {
+	replicas = append(replicas, d.platform.Serve(d.fakes, d.settings...))
+	if d.platform.ByHTTP {
+		replicas = append(replicas, d.platform.Serve(d.fakes, d.settings...))
+		d.platform.Through(replicas[0].URL, replicas[1].URL)
+	}
+	return replicas
+}
+
 // SIGTERM comes while commands and a request to join are in flight and the bot is added to a
 // group, and platforms deliver each update twice. The next start on the same Redis answers
 // further commands.
@@ -60,7 +70,7 @@ func TestAStopAnswersEverythingOnce(t *testing.T) {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
 			d := newDoor(t, way)
-			bot := d.platform.Serve(d.fakes, d.settings...)
+			replicas := d.serve()
 			d.fakes.Chain.SetFault(fault.Late(400 * time.Millisecond))
 			d.fakes.Partner.SetFault(fault.Late(time.Second))
 			var asked []*e2etest.Asked
@@ -76,11 +86,15 @@ func TestAStopAnswersEverythingOnce(t *testing.T) {
 				d.added(2)
 			}
 			e2etest.Eventually(t, "all are in flight", func() bool { return d.fakes.Chain.Requests() >= commands })
-			bot.Stop()
-			if err := bot.Leave(); err != nil {
-				t.Fatal(err)
+			for _, bot := range replicas {
+				bot.Stop()
 			}
-			d.platform.Serve(d.fakes, d.settings...)
+			for _, bot := range replicas {
+				if err := bot.Leave(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			d.serve()
 			ask()
 			for _, a := range asked {
 				if got := a.Wait(); !strings.Contains(got.Text, "Not staked") {

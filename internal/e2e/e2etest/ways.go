@@ -57,7 +57,7 @@ type Platform struct {
 	t      testing.TB
 	client *http.Client
 	mu     sync.Mutex
-	url    string                  // of the bot's HTTP server
+	urls   []string                // of the HTTP servers of the bot's replicas
 	queues map[int64]chan struct{} // by chat, held by the delivery that is made
 	held   time.Duration           // the slowest delivery
 }
@@ -123,11 +123,12 @@ func (p *Platform) Start(binary string, fakes *fault.Fakes, settings ...string) 
 	return process
 }
 
-// Through has the platform call the bot at another URL, such as a proxy's.
-func (p *Platform) Through(url string) {
+// Through has the platform call the bot at another URL, such as a proxy's. What is delivered
+// several times goes to one URL after another.
+func (p *Platform) Through(urls ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.url = url
+	p.urls = urls
 }
 
 // Command is what somebody types.
@@ -228,12 +229,12 @@ func (p *Platform) Deliver(queue int64, times int, push func()) {
 func (p *Platform) deliverInTurn(key int64, times int, update []byte) {
 	queue := p.queue(key)
 	queue <- struct{}{}
-	for range times - 1 { // The response is lost, or the connection breaks before it.
+	for nth := range times - 1 { // The response is lost, or the connection breaks before it.
 		ctx, cancel := context.WithTimeout(p.t.Context(), redeliverAfter)
-		p.deliverOnce(ctx, update)
+		p.deliverOnce(ctx, update, nth)
 		cancel()
 	}
-	for p.t.Context().Err() == nil && p.deliverOnce(p.t.Context(), update) != http.StatusOK {
+	for p.t.Context().Err() == nil && p.deliverOnce(p.t.Context(), update, max(0, times-1)) != http.StatusOK {
 		<-time.After(redeliverAfter)
 	}
 	<-queue
@@ -251,8 +252,8 @@ func (p *Platform) queue(chat int64) chan struct{} {
 }
 
 // deliverOnce returns the status, 0 if there is no response.
-func (p *Platform) deliverOnce(ctx context.Context, update []byte) (status int) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.at(WebhookPath), bytes.NewReader(update))
+func (p *Platform) deliverOnce(ctx context.Context, update []byte, nth int) (status int) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.at(WebhookPath, nth), bytes.NewReader(update))
 	if err != nil {
 		return 0
 	}
@@ -269,11 +270,11 @@ func (p *Platform) deliverOnce(ctx context.Context, update []byte) (status int) 
 	return resp.StatusCode
 }
 
-// at returns the URL of a path at which the platform calls the bot.
-func (p *Platform) at(path string) string {
+// at returns the URL of a path at which the platform makes its nth call to the bot.
+func (p *Platform) at(path string, nth int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.url + path
+	return p.urls[nth%len(p.urls)] + path
 }
 
 // Press has somebody press a button under the answer, which may have no button of this
@@ -307,13 +308,13 @@ func (a *Asked) States() (all []string) {
 
 func (p *Platform) interact(a *Asked, i fakediscord.Interaction) {
 	p.t.Helper()
-	for range max(1, a.Times) {
+	for nth := range max(1, a.Times) {
 		var body []byte
 		var err error
 		if p.ByHTTP {
 			a.Pending, body = p.Discord.Prepare(i)
 			go func(pending *fakediscord.Pending) {
-				_, _ = p.Discord.Post(p.t.Context(), p.at(InteractionsPath), pending, body) // notes what Discord would refuse
+				_, _ = p.Discord.Post(p.t.Context(), p.at(InteractionsPath, nth), pending, body) // notes what Discord would refuse
 			}(a.Pending)
 		} else if a.Pending, err = p.Discord.Push(i); err != nil {
 			p.t.Error(err)
