@@ -40,7 +40,6 @@ func (s *session) needless(u *update, c *command) bool {
 		return s.noted(groupMoved, group)
 	case u.Message != nil && u.Message.MigrateTo != 0:
 		s.note(groupMoved, u.Message.MigrateTo)
-		return true
 	case c != nil && c.request.Command == "start" && !c.request.Direct:
 		transport.Sleep(s.tasks.Commands, helloAfter/2)
 		return s.noted(botAdded, group)

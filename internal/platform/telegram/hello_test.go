@@ -100,3 +100,16 @@ func TestHelloIsSaidOnce(t *testing.T) {
 		})
 	}
 }
+
+// Only a group's /start may come with the link that added the bot.
+func TestStartInPrivateIsAnsweredAtOnce(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.run()
+		time.Sleep(time.Second)
+		began := time.Now()
+		r.api.Push(inPrivate(ann, "/start"))
+		if took := r.sent(1)[0].At.Sub(began); took > helloAfter/4 {
+			t.Errorf("answered after %v", took)
+		}
+	})
+}
