@@ -34,7 +34,7 @@ func (m *membership) added() bool {
 // most helloAfter, because such updates come in any order.
 func (s *session) needless(u *update, c *command) bool {
 	switch group := u.chat(); {
-	case u.Member != nil && c != nil:
+	case u.Member != nil:
 		s.note(botAdded, group)
 		transport.Sleep(s.tasks.Commands, helloAfter)
 		return s.noted(groupMoved, group)

@@ -101,15 +101,19 @@ func TestHelloIsSaidOnce(t *testing.T) {
 	}
 }
 
-// Only a group's /start may come with the link that added the bot.
-func TestStartInPrivateIsAnsweredAtOnce(t *testing.T) {
+// Only the /start in the group that the bot was added to may come with the link that added it.
+func TestAStartElsewhereIsAnswered(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
 		time.Sleep(time.Second)
+		r.api.ChangeBot(faketelegram.Group(group), gone, member)
 		began := time.Now()
 		r.api.Push(inPrivate(ann, "/start"))
-		if took := r.sent(1)[0].At.Sub(began); took > helloAfter/4 {
-			t.Errorf("answered after %v", took)
+		r.api.Push(writes(faketelegram.Group(group-1), ann, "/start@herald_bot"))
+		time.Sleep(time.Minute)
+		sent := r.sent(3) // and the hello
+		if took := sent[0].At.Sub(began); sent[0].Chat != ann || took > helloAfter/4 {
+			t.Errorf("in private after %v: %+v", took, sent[0])
 		}
 	})
 }
