@@ -230,6 +230,26 @@ func TestWhatWaitsSaysSo(t *testing.T) {
 	}
 }
 
+// The first who asked waits with the others whose message is sent instead.
+func TestA429IsToldToTheFirstOfASharedMessage(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		for id := range int64(6) { // They take the slots of all chats for the next 0.17 s.
+			c.send(1, 1000+id, id, 0)
+		}
+		c.api.Start(person)
+		m, waits := message(person, 1, "x"), false
+		m.Sharing.Key, m.Waits = "x", func() { waits = true }
+		c.post(m)
+		m.Waits = nil
+		c.post(m)
+		time.Sleep(175 * time.Millisecond)
+		c.api.Fail("sendMessage", telegramtest.TooMany(time.Second))
+		if c.all.Wait(); !waits || c.results[Delivered] != 8 {
+			t.Errorf("waits: %t; %v", waits, c.results)
+		}
+	})
+}
+
 // Each row names the senders of messages as they come, and the order in which these go. Some
 // share a message, which goes in the earliest round of theirs. With | the first one goes.
 func TestALineIsServedInRounds(t *testing.T) {
