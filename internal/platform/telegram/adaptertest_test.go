@@ -87,21 +87,6 @@ type adapterTest struct {
 
 type roundTripper func(*http.Request) (*http.Response, error)
 
-// ownKeys fails the test if a key is not of this bot: several bots may share one Limiter.
-type ownKeys struct {
-	chat.Limiter
-	t *testing.T
-}
-
-func (l ownKeys) Reserve(ctx context.Context, within time.Duration, limits ...chat.Limit) (time.Duration, bool) {
-	for _, limit := range limits {
-		if !strings.Contains(limit.Key, fmt.Sprint(faketelegram.BotID)) {
-			l.t.Errorf("the key %q is of no bot", limit.Key)
-		}
-	}
-	return l.Limiter.Reserve(ctx, within, limits...)
-}
-
 // setUp makes an adapter that has not been started, without a network.
 func setUp(t *testing.T, changes ...func(*Config)) *adapterTest {
 	t.Helper()
