@@ -94,7 +94,7 @@ func setUp(t *testing.T, changes ...func(*Config)) *adapterTest {
 	c := Config{
 		Settings:       Settings{Token: secret.New(faketelegram.Token), APIURL: r.api.URL},
 		CommandTimeout: 20 * time.Second,
-		Limiter:        store.NewMemoryLimiter(),
+		Limiter:        ownKeys{store.NewMemoryLimiter(), t},
 		Log:            slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Count:          r.events.Add,
 		Connected:      func(name string) { r.events.Add("connected as " + name) },

@@ -94,7 +94,7 @@ func newDoorTest(r *adapterTest, seed uint64) *doorTest {
 			r.api.Promote(group, p.id, "left")
 		}
 	}
-	d.router = joinRouter(r.T, r.adapter.Limiter, source[core.Identity, core.Account](d.accountOf), source[common.Address, core.Stake](d.stakeOf))
+	d.router = joinRouter(r.T, source[core.Identity, core.Account](d.accountOf), source[common.Address, core.Stake](d.stakeOf))
 	r.api.Watch(d.see)
 	d.live.Store(&[]*process{})
 	for range d.replicas() {

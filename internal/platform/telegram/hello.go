@@ -34,13 +34,12 @@ func (m *membership) added() bool {
 // most helloAfter, because such updates come in any order.
 func (s *session) needless(u *update, c *command) bool {
 	switch group := u.chat(); {
-	case u.Member != nil && c != nil:
+	case u.Member != nil:
 		s.note(botAdded, group)
 		transport.Sleep(s.tasks.Commands, helloAfter)
 		return s.noted(groupMoved, group)
 	case u.Message != nil && u.Message.MigrateTo != 0:
 		s.note(groupMoved, u.Message.MigrateTo)
-		return true
 	case c != nil && c.request.Command == "start" && !c.request.Direct:
 		transport.Sleep(s.tasks.Commands, helloAfter/2)
 		return s.noted(botAdded, group)

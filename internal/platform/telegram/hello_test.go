@@ -100,3 +100,20 @@ func TestHelloIsSaidOnce(t *testing.T) {
 		})
 	}
 }
+
+// Only the /start in the group that the bot was added to may come with the link that added it.
+func TestAStartElsewhereIsAnswered(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.run()
+		time.Sleep(time.Second)
+		r.api.ChangeBot(faketelegram.Group(group), gone, member)
+		began := time.Now()
+		r.api.Push(inPrivate(ann, "/start"))
+		r.api.Push(writes(faketelegram.Group(group-1), ann, "/start@herald_bot"))
+		time.Sleep(time.Minute)
+		sent := r.sent(3) // and the hello
+		if took := sent[0].At.Sub(began); sent[0].Chat != ann || took > helloAfter/4 {
+			t.Errorf("in private after %v: %+v", took, sent[0])
+		}
+	})
+}

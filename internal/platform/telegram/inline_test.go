@@ -153,6 +153,7 @@ func TestInlineAnswerIsNeverDoubled(t *testing.T) {
 		"a short 429": {telegramtest.TooMany(2 * time.Second), 2, 0},
 		"a long 429":  {telegramtest.TooMany(time.Minute), 1, 1},
 		"a 502":       {telegramtest.Page(502), 1, 1},
+		"its styles":  {telegramtest.Status(400), 2, 0},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		r.api.Fail("answerInlineQuery", tt.fault)

@@ -331,6 +331,7 @@ func TestAJoinRequestIsAnsweredInThePersonsLanguage(t *testing.T) {
 	simulated(t, func(t *testing.T, _ *adapterTest) {
 		r := joinTest(t)
 		r.handler.Reply = joinReply
+		r.api.Fail("getChat", telegramtest.Status(http.StatusBadRequest)) // The request names its group.
 		r.runJoins()
 		var shown []string
 		r.api.Watch(func(e faketelegram.Event) {

@@ -146,3 +146,18 @@ func TestSharedMessageIsNewestAndRepliesToFirst(t *testing.T) {
 		}
 	}, byWebhook, paced)
 }
+
+// ownKeys fails the test if a key is not of this bot: several bots may share one Limiter.
+type ownKeys struct {
+	chat.Limiter
+	t *testing.T
+}
+
+func (l ownKeys) Reserve(ctx context.Context, within time.Duration, limits ...chat.Limit) (time.Duration, bool) {
+	for _, limit := range limits {
+		if !strings.Contains(limit.Key, fmt.Sprint(faketelegram.BotID)) {
+			l.t.Errorf("the key %q is of no bot", limit.Key)
+		}
+	}
+	return l.Limiter.Reserve(ctx, within, limits...)
+}

@@ -155,6 +155,7 @@ func TestEditsOfOneMessageAreMadeInOrder(t *testing.T) {
 		m := r.one()
 		check(t, "text", m.Text, fmt.Sprint("minute ", tt.want))
 		check(t, "edits", m.Edits, tt.edits)
+		check(t, "counted as shared", r.events.Of("send_shared"), 0)
 		check(t, "acknowledged", r.api.WaitAcknowledged(atOnce), true)
 	})
 }

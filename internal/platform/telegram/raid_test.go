@@ -21,6 +21,7 @@ import (
 	"herald/internal/core"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/service/partner"
+	"herald/internal/store"
 	"herald/internal/transport"
 )
 
@@ -34,14 +35,14 @@ func (f source[K, V]) Get(ctx context.Context, key K) (core.Snapshot[V], error) 
 
 // joinRouter returns the Router of the bot's own commands with these sources. Both groups
 // are in JoinChats.
-func joinRouter(t *testing.T, limiter chat.Limiter, accounts core.Source[core.Identity, core.Account], stakes core.Source[common.Address, core.Stake]) *chat.Router {
+func joinRouter(t *testing.T, accounts core.Source[core.Identity, core.Account], stakes core.Source[common.Address, core.Stake]) *chat.Router {
 	t.Helper()
 	w := commandstest.Healthy()
 	from := w.Sources()
 	from.Accounts, from.Stakes = accounts, stakes
 	w.Options.JoinChats = map[string]chat.Requirement{fmt.Sprint("telegram:", holders): {}, fmt.Sprint("telegram:", stakers): {Staker: true}}
 	router, err := chat.NewRouter(chat.Config{
-		Commands: commands.All(from, w.Options), Timeout: 20 * time.Second, Limiter: limiter, UserPerMinute: 20, ChatPerMinute: 120,
+		Commands: commands.All(from, w.Options), Timeout: 20 * time.Second, Limiter: store.NewMemoryLimiter(), UserPerMinute: 20, ChatPerMinute: 120,
 		Language: chat.English, Nearest: config.Nearest, Explain: commands.Explain, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -120,7 +121,7 @@ func TestARaidDelaysNoCommandAndKeepsNobodyOut(t *testing.T) {
 			r, asked, goroutines := joinTest(t, change, paced), map[int64]time.Time{}, 0
 			mayCheck := tt.takes < answerWithin-approveTime
 			p := &slowPartner{takes: tt.takes, registered: func(user int) bool { return user%99 == 0 }}
-			r.serve(joinRouter(t, r.adapter.Limiter, p.accounts(t), commandstest.Healthy().Sources().Stakes))
+			r.serve(joinRouter(t, p.accounts(t), commandstest.Healthy().Sources().Stakes))
 			time.Sleep(time.Second)
 			go func() {
 				for user := range int64(80) {

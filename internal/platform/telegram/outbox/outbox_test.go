@@ -3,7 +3,6 @@ package outbox
 import (
 	"context"
 	"maps"
-	"math"
 	"net/http"
 	"reflect"
 	"slices"
@@ -182,85 +181,6 @@ func TestSendersTakeTurns(t *testing.T) {
 			t.Errorf("at first go %s; results %v", got, c.results)
 		}
 	})
-}
-
-func TestTheEarliestSlotBehindOthers(t *testing.T) {
-	for _, row := range []struct {
-		limit  chat.Limit
-		events int
-		want   time.Duration
-	}{{chatLimit, 7, 0}, {chatLimit, 8, time.Second}, {chatLimit, 10, 3 * time.Second}, {answerLimit, 18, 0}, {answerLimit, 19, 61 * time.Second}, {answerLimit, 38, 122 * time.Second}} {
-		if got := earliest(row.limit, row.events); max(got, 0) != row.want {
-			t.Errorf("%d events in %s: %v, want %v", row.events, row.limit.Key, got, row.want)
-		}
-	}
-}
-
-// A message that waits says so, once it does: its update is then acknowledged.
-func TestWhatWaitsSaysSo(t *testing.T) {
-	shared := func(before int, edit int64) func(*outboxTest, *Message) {
-		return func(c *outboxTest, m *Message) {
-			c.takes, m.Sharing.Key, m.EditID = time.Second, "x", edit
-			for range before { // One is on its way, and another one waits.
-				c.post(*m)
-			}
-		}
-	}
-	for name, before := range map[string]func(*outboxTest, *Message){
-		"nothing":              func(*outboxTest, *Message) {},
-		"for its chat's slot":  func(c *outboxTest, _ *Message) { c.send(8, person, 1, 0); c.all.Wait() },
-		"behind another":       func(c *outboxTest, _ *Message) { c.send(9, person, 1, 0) },
-		"for the end of a 429": func(c *outboxTest, _ *Message) { c.api.Fail("sendMessage", telegramtest.TooMany(time.Second)) },
-		"for a shared message": shared(1, 0),
-		"in a shared message":  shared(2, 0),
-		"for a shared edit":    shared(1, 5),
-		"in a shared edit":     shared(2, 5),
-	} {
-		inBubble(t, func(t *testing.T, c *outboxTest) {
-			c.api.Start(person)
-			m := message(person, 1, "x")
-			before(c, &m)
-			start, waits := time.Now(), false
-			m.Waits = func() { waits = waits || time.Since(start) < time.Second }
-			c.post(m)
-			if waits != (name != "nothing") {
-				t.Errorf("%s: says that it waits: %t", name, waits)
-			}
-		})
-	}
-}
-
-// Each row names the senders of messages as they come, and the order in which these go. Some
-// share a message, which goes in the earliest round of theirs. With | the first one goes.
-func TestALineIsServedInRounds(t *testing.T) {
-	for come, want := range map[string]string{
-		"a": "a", "a a b": "a b a", "a a a b b c": "a b c a b a", "a b a b": "a b a b", "a a a bc": "a bc a a", "a b b b cb": "a b cb b b",
-		"a b b b bc": "a b bc b b", "a a a ab": "a ab a a", "a b c ab": "a b c ab",
-		"a b cb c": "a b cb c", "a a a | | b": "a b", "a a a b | c": "b c a a",
-	} {
-		var l line
-		for _, senders := range strings.Fields(come) {
-			if senders == "|" {
-				l = l[1:]
-				continue
-			}
-			d := &delivery{m: Message{Content: botapi.Content{Text: senders}}, position: position{sender: int64(senders[0])}}
-			if len(l) > 0 {
-				d.position.round = math.MaxInt
-			}
-			l = append(l, d)
-			for _, sender := range senders {
-				l.advance(d, int64(sender))
-			}
-		}
-		var got []string
-		for _, d := range l {
-			got = append(got, d.m.Content.Text)
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s: they go as %v, want %s", come, got, want)
-		}
-	}
 }
 
 // One who asks a lot while nobody else does leaves room in the same minute for who comes
