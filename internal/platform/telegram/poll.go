@@ -1,9 +1,9 @@
 package telegram
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -197,26 +197,38 @@ type offsetTracker struct {
 	mu sync.Mutex
 	// next is the offset once all of taken are answered; 0 is unknown.
 	next int64
-	// taken maps the ID of each update from the offset on to the time of begin, or to
-	// waitingSince; the zero time is an answered update.
-	taken map[int64]time.Time
+	// taken holds each update from the offset on, by ascending IDs.
+	taken []takenUpdate
 	// answered holds a token if an update was answered since the last receive.
 	answered chan struct{}
 }
 
+// takenUpdate is an update that was polled. begun is the time of begin, or waitingSince; the
+// zero time is an answered update.
+type takenUpdate struct {
+	id    int64
+	begun time.Time
+}
+
 func newOffsetTracker() *offsetTracker {
-	return &offsetTracker{taken: map[int64]time.Time{}, answered: make(chan struct{}, 1)}
+	return &offsetTracker{answered: make(chan struct{}, 1)}
 }
 
 // begin records an update as in flight. It returns false if the update is known.
 func (o *offsetTracker) begin(id int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if _, known := o.taken[id]; known || id < o.next {
+	i, known := o.find(id)
+	if known || id < o.next {
 		return false
 	}
-	o.taken[id] = time.Now()
+	o.taken = slices.Insert(o.taken, i, takenUpdate{id: id, begun: time.Now()})
 	return true
+}
+
+// find returns the index of an update in taken, or the one at which it would be inserted.
+func (o *offsetTracker) find(id int64) (i int, found bool) {
+	return slices.BinarySearchFunc(o.taken, id, func(u takenUpdate, id int64) int { return cmp.Compare(u.id, id) })
 }
 
 // waitingSince is the time of an update that waits, long before any other.
@@ -229,8 +241,8 @@ func (o *offsetTracker) done(id int64) { o.mark(id, time.Time{}) }
 func (o *offsetTracker) mark(id int64, at time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if begun := o.taken[id]; !begun.IsZero() {
-		o.taken[id] = at
+	if i, known := o.find(id); known && !o.taken[i].begun.IsZero() {
+		o.taken[i].begun = at
 	}
 	select {
 	case o.answered <- struct{}{}:
@@ -244,13 +256,13 @@ func (o *offsetTracker) mark(id int64, at time.Time) {
 func (o *offsetTracker) offset(pass time.Duration) (offset int64, busy bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, id := range slices.Sorted(maps.Keys(o.taken)) {
-		begun := o.taken[id]
-		if !begun.IsZero() && time.Since(begun) <= pass {
-			return id, true
+	for len(o.taken) > 0 {
+		first := o.taken[0]
+		if !first.begun.IsZero() && time.Since(first.begun) <= pass {
+			return first.id, true
 		}
-		delete(o.taken, id)
-		o.next = id + 1
+		o.taken = o.taken[1:]
+		o.next = first.id + 1
 	}
 	return o.next, false
 }

@@ -227,6 +227,7 @@ func TestOffsetPassesAnsweredWaitingAndStuck(t *testing.T) {
 		o.mark(9, waitingSince) // is not taken yet
 		check(passNone, "4 true")
 		check(passWaiting, "5 true")
+		o.done(4) // is acknowledged
 		o.done(6)
 		check(passNone, "5 true")
 		time.Sleep(stuckAfter + time.Millisecond)
