@@ -27,7 +27,8 @@ const (
 // session is one Run of the adapter. It takes interactions and answers them.
 type session struct {
 	*Adapter
-	tasks *chat.Tasks
+	tasks     *chat.Tasks
+	deferrals deferrals
 	// lateness is the arrival of the last interaction, by our clock, less its creation, by
 	// Discord's. Replayed interactions do not set it. It is nil before the first.
 	lateness atomic.Pointer[time.Duration]
@@ -154,31 +155,6 @@ func (s *session) run(req chat.Request, to target) (m message, ephemeral bool) {
 		ephemeral = reply.Ephemeral || to.replaces && reply.Unanswered()
 	})
 	return m, ephemeral
-}
-
-// pendingDeferral is a deferral that is sent at deferAfter unless it is cancelled before.
-type pendingDeferral struct {
-	timer *time.Timer
-	sent  chan error // receives the outcome of the deferral, and is then closed
-}
-
-// deferLater defers the answer to i at deferAfter. It does not block.
-func (s *session) deferLater(i *interaction, to target) pendingDeferral {
-	sent := make(chan error, 1)
-	timer := s.tasks.AfterFunc(time.Until(i.Arrived.Add(deferAfter)), i.reference, func() {
-		defer close(sent) // also after a panic
-		sent <- s.sendDeferral(i, to.promise(to.private))
-	})
-	return pendingDeferral{timer, sent}
-}
-
-// cancel stops the timer and returns false. If the deferral is already being sent, cancel
-// blocks until its outcome is known, and returns true and the error.
-func (d pendingDeferral) cancel() (sent bool, err error) {
-	if d.timer.Stop() {
-		return false, nil
-	}
-	return true, <-d.sent
 }
 
 func (s *session) sendDeferral(i *interaction, promise response) error {

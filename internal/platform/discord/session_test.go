@@ -3,6 +3,7 @@ package discord
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -31,6 +32,50 @@ func TestCancelWaitsForADeferralThatIsBeingSent(t *testing.T) {
 		h.counted(t, "deferred", 1)
 		s.tasks.Drain()
 	})
+}
+
+// All calls for first responses are under way when the last command ends.
+func TestAnAnswerOvertakesADeferralThatWaits(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+		const latency = 300 * time.Millisecond
+		h.fake.Break(fakediscord.Callback, discordtest.Fault{Latency: latency})
+		h.reply(10*time.Second, chat.Reply{Title: chat.Say("at last")})
+		for range api.MaxFirst {
+			h.send(t, command("price"))
+		}
+		pass(10 * time.Millisecond)
+		h.reply(deferAfter+latency/2, chat.Reply{Title: chat.Say("in time")})
+		p := h.send(t, command("price"))
+		pass(api.FirstResponse)
+		says(t, p.Answer(), "in time")
+		equal(t, "it is deferred", p.Answer().Deferred, false)
+		h.counted(t, "deferred", api.MaxFirst)
+		h.reply(10*time.Second, chat.Reply{})
+		p = h.send(t, command("price"))
+		pass(api.FirstResponse)
+		equal(t, "a later one is deferred", p.Answer().Deferred, true)
+	})
+}
+
+func TestADeferralThatWaitsHasNoGoroutine(t *testing.T) {
+	goroutines := func(commands int) (more int) {
+		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+			const latency = time.Second
+			h.fake.Break(fakediscord.Callback, discordtest.Fault{Latency: latency})
+			h.reply(10*time.Second, chat.Reply{})
+			for range commands {
+				h.send(t, command("price"))
+			}
+			before := runtime.NumGoroutine()
+			pass(deferAfter + latency/2)
+			more = runtime.NumGoroutine() - before
+		})
+		return more
+	}
+	// Some of the goroutines are the network's.
+	if more := goroutines(2*api.MaxFirst) - goroutines(api.MaxFirst); more > api.MaxFirst/10 {
+		t.Errorf("%d goroutines more for twice as many deferrals", more)
+	}
 }
 
 func TestHowAnAnswerIsDelivered(t *testing.T) {
