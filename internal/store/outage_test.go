@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"maps"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,7 +20,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
 	"herald/internal/secret/logtest"
 )
 
@@ -156,35 +153,6 @@ func TestWaitForAConnectionIsNoPartOfACall(t *testing.T) {
 	if n := r.Fallbacks(); n != 0 {
 		t.Errorf("%d calls decided without Redis", n)
 	}
-}
-
-// pingIdle reaches every connection only if none is used twice before all are used once.
-func TestConnectionsAreUsedInTurn(t *testing.T) {
-	t.Parallel()
-	s := server(t)
-	var mu sync.Mutex
-	used := map[*miniserver.Peer]int{}
-	s.Server().SetPreHook(func(c *miniserver.Peer, command string, _ ...string) bool {
-		mu.Lock()
-		defer mu.Unlock()
-		if command == "PING" {
-			used[c]++
-		}
-		return false
-	})
-	const size = 5
-	r := newReplica(t, claimTime, fmt.Sprint(redisURL(s), "&pool_size=", size))
-	chattest.WaitUntil(t, "of ten pings each of five connections has two", func() bool {
-		mu.Lock()
-		clear(used)
-		mu.Unlock()
-		for range 2 * size {
-			r.client.Ping(t.Context())
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		return len(used) == size && slices.Max(slices.Collect(maps.Values(used))) == 2
-	})
 }
 
 func TestReplicaWithoutRedisDecides(t *testing.T) {
