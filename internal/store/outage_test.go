@@ -144,15 +144,17 @@ func TestWaitForAConnectionIsNoPartOfACall(t *testing.T) {
 		}
 		return false
 	})
-	r := newReplica(t, claimTime, "redis://:"+password+"@"+s.Addr()+"?read_timeout=500ms&pool_size=1")
-	var commands sync.WaitGroup
-	for i := range 4 {
-		commands.Go(func() { r.Claim(t.Context(), fmt.Sprint(i)) })
+	for range 3 { // On a busy machine it takes longer.
+		r := newReplica(t, claimTime, "redis://:"+password+"@"+s.Addr()+"?read_timeout=500ms&pool_size=1")
+		var commands sync.WaitGroup
+		for i := range 4 {
+			commands.Go(func() { r.Claim(t.Context(), fmt.Sprint(i)) })
+		}
+		if commands.Wait(); r.Fallbacks() == 0 {
+			return
+		}
 	}
-	commands.Wait()
-	if n := r.Fallbacks(); n != 0 {
-		t.Errorf("%d calls decided without Redis", n)
-	}
+	t.Error("calls are decided without Redis")
 }
 
 func TestReplicaWithoutRedisDecides(t *testing.T) {
