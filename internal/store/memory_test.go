@@ -149,7 +149,7 @@ func takeAll(t *testing.T, l chat.Limiter, limit chat.Limit) (taken int, wait ti
 	for {
 		wait, ok := l.Reserve(t.Context(), 0, limit)
 		if !ok {
-			return taken, wait.Round(time.Second)
+			return taken, wait
 		}
 		taken++
 	}
@@ -157,7 +157,8 @@ func takeAll(t *testing.T, l chat.Limiter, limit chat.Limit) (taken int, wait ti
 
 func wantAll(t *testing.T, what string, l chat.Limiter, limit chat.Limit, want int, wait time.Duration) {
 	t.Helper()
-	if got, next := takeAll(t, l, limit); got != want || next != wait {
+	// The memory of this process measures real time.
+	if got, next := takeAll(t, l, limit); got != want || next > wait || next < wait*9/10 {
 		t.Errorf("%s: %d slots, and the next in %v; want %d and %v", what, got, next, want, wait)
 	}
 }

@@ -24,9 +24,9 @@ const (
 // returns false while Redis is down: from a failed call until maintain reaches Redis again.
 //
 // ask retries a call once if the connection broke or Redis did not answer in time. Before
-// the retry, ask pings the idle connections, because a restart of Redis breaks them all. It
-// blocks for three times the call's time limit at most, or for 2 seconds if it has to
-// connect.
+// the retry, ask pings the idle connections: a restart of Redis breaks them all, and so may a
+// server or a network that closes what is idle. ask blocks for three times the call's time
+// limit at most, or for 2 seconds if it has to connect.
 func (r *Redis) ask(ctx context.Context, call func(context.Context) error) bool {
 	if r.Up() {
 		ctx = context.WithoutCancel(ctx)
@@ -44,9 +44,8 @@ func (r *Redis) ask(ctx context.Context, call func(context.Context) error) bool 
 	return false
 }
 
-// pingIdle pings on all idle connections at once, so that the server closes none as idle,
-// and so that the client replaces broken ones. It blocks until all pings have ended;
-// simultaneous callers share them.
+// pingIdle pings on all idle connections at once, so that the client replaces broken ones. It
+// blocks until all pings have ended; simultaneous callers share them.
 func (r *Redis) pingIdle(ctx context.Context) {
 	_, _, _ = r.pings.Do("", func() (any, error) {
 		var pings sync.WaitGroup

@@ -71,10 +71,7 @@ func NewRedis(s Settings, salt []byte, claimTTL time.Duration, log *slog.Logger)
 	options.ReadTimeout = cmp.Or(options.ReadTimeout, callTimeout)
 	options.WriteTimeout = options.ReadTimeout
 	options.PoolSize = cmp.Or(options.PoolSize, connections)
-	options.MinIdleConns = options.PoolSize
-	// Each connection is used in turn, so that the server closes none as idle: a TLS
-	// handshake takes longer than a call.
-	options.PoolFIFO = true
+	options.MinIdleConns = options.PoolSize // A TLS handshake takes longer than a call.
 	options.ConnMaxIdleTime = -1
 	options.MaxRetries = -1 // none by the client: ask retries
 	options.DialerRetries = 1
