@@ -90,14 +90,14 @@ func TestProof(t *testing.T) {
 		level, stake int64
 		age          time.Duration
 		user, owner  string
-		away         bool
 		want         string // least, most, proven and disowned
 	}{
 		"a young proof is not asked for": {level: 1, stake: 5, age: month - time.Second, want: "1 1 false false"},
 		"theirs":                         {level: 1, stake: 5, age: month, user: "did:1", owner: "did:1", want: "1 1 true false"},
 		"another's":                      {level: 1, stake: 5, age: month, user: "did:1", owner: "did:2", want: "0 0 false true"},
 		"two that do not exist":          {level: 1, stake: 5, age: month, want: "0 0 false true"},
-		"the partner is away":            {level: 1, stake: 5, age: month, away: true, want: "0 2 false false"},
+		"an account that is not known":   {level: 1, stake: 5, age: month, user: "away", owner: "did:1", want: "0 2 false false"},
+		"an owner who is not known":      {level: 1, stake: 5, age: month, user: "did:1", owner: "away", want: "0 2 false false"},
 		"no block to count from":         {level: 1, stake: -1, age: month, user: "did:1", owner: "did:2", want: "0 2 false false"},
 		"nothing to lose":                {age: month, want: "0 0 false false"},
 		"a stake that is new":            {stake: 5, age: month, user: "did:1", owner: "did:1", want: "1 1 true false"},
@@ -106,13 +106,15 @@ func TestProof(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
 				row := m.current(1, int(c.level))
 				row.ProvenAt = timeOf(time.Now().Add(-c.age))
-				m.stakes[row.Wallet], m.partnerAway = c.stake, c.away
+				m.put(row)
+				m.stakes[row.Wallet] = c.stake
 				m.dids = map[string]string{"1": c.user, row.Wallet.Hex(): c.owner}
 				found := m.find(m.Context(), []Row{row})[0]
 				m.equal("found", fmt.Sprint(found.check.least, found.check.most, found.proven, found.check.disowned), c.want)
 				if err := m.save(m.Context(), []checked{found}); err != nil {
 					t.Error(err)
 				}
+				m.equal("proven now", m.saved(1).ProvenAt != row.ProvenAt, found.proven)
 			})
 		})
 	}
@@ -184,14 +186,15 @@ func TestCheckAll(t *testing.T) {
 		want    string // badges, level, whether below, and how many are told
 		calls   string
 	}{
-		"a stake that stands":      {stake: 1000, want: "7001 had, 7002 had; 2 false; 0"},
-		"a first check below":      {stake: 5, want: "7001 had, 7002 had; 2 true; 0"},
-		"a second one":             {row: func(_ *membersTest, r *Row) { r.Below = []Time{{}, timeOf(time.Now().Add(-time.Hour))} }, stake: 5, want: "7001 had; 1 false; 1", calls: "remove 7002 to 1"},
-		"one that is refused":      {row: func(_ *membersTest, r *Row) { r.Below = []Time{{}, timeOf(time.Now().Add(-time.Hour))} }, stake: 5, refused: true, want: "7001 had, 7002 had refused; 1 false; 0", calls: "remove 7002 to 1"},
-		"a press meanwhile":        {during: func(m *membersTest) { r := m.saved(1); r.Wallet = wallet(2); m.put(r) }, want: "7001 had, 7002 had; 2 false; 0"},
-		"who is forgotten":         {row: func(_ *membersTest, r *Row) { r.forget() }, stake: 1000, want: "; 0 false; 0", calls: "remove 7002 to 1, remove 7001 to 1"},
-		"what is not set any more": {row: func(_ *membersTest, r *Row) { r.set(Given{Community: "8888", Badge: "7009"}) }, stake: 1000, want: "7001 had, 7002 had; 2 false; 0", calls: "remove 7009 to 1"},
-		"a platform that is off":   {row: func(_ *membersTest, r *Row) { r.forget() }, off: true, want: "7001 had, 7002 had; 0 false; 0"},
+		"a stake that stands":        {stake: 1000, want: "7001 had, 7002 had; 2 false; 0"},
+		"a first check below":        {stake: 5, want: "7001 had, 7002 had; 2 true; 0"},
+		"a second one":               {row: func(_ *membersTest, r *Row) { r.Below = []Time{{}, timeOf(time.Now().Add(-time.Hour))} }, stake: 5, want: "7001 had; 1 false; 1", calls: "remove 7002 to 1"},
+		"one that is refused":        {row: func(_ *membersTest, r *Row) { r.Below = []Time{{}, timeOf(time.Now().Add(-time.Hour))} }, stake: 5, refused: true, want: "7001 had, 7002 had refused; 1 false; 0", calls: "remove 7002 to 1"},
+		"a press meanwhile":          {during: func(m *membersTest) { r := m.saved(1); r.Wallet = wallet(2); m.put(r) }, want: "7001 had, 7002 had; 2 false; 0"},
+		"who is forgotten":           {row: func(_ *membersTest, r *Row) { r.forget() }, stake: 1000, want: "; 0 false; 0", calls: "remove 7002 to 1, remove 7001 to 1"},
+		"who is forgotten, but kept": {row: func(_ *membersTest, r *Row) { r.forget() }, stake: 1000, refused: true, want: "7001 had, 7002 had refused; 0 false; 0", calls: "remove 7002 to 1"},
+		"what is not set any more":   {row: func(_ *membersTest, r *Row) { r.set(Given{Community: "8888", Badge: "7009"}) }, stake: 1000, want: "7001 had, 7002 had; 2 false; 0", calls: "remove 7009 to 1"},
+		"a platform that is off":     {row: func(_ *membersTest, r *Row) { r.forget() }, off: true, want: "7001 had, 7002 had; 0 false; 0"},
 		"whose wallet is another's": {row: func(_ *membersTest, r *Row) {
 			r.Level, r.Given, r.Reached, r.Lost = 0, nil, decimal.NullDecimal{}, &Loss{Disowned: true}
 		}, stake: 1000, want: "; 0 false; 0"},
@@ -223,6 +226,7 @@ func TestCheckAll(t *testing.T) {
 					t.Error(err)
 				}
 				r = m.saved(1)
+				m.equal("a forgotten row was checked", r.Forgotten() && !r.CheckedAt.IsZero(), false)
 				r.Given = slices.DeleteFunc(r.Given, func(g Given) bool { return g.Community == "9002" })
 				m.equal("row", fmt.Sprintf("%s; %d %t; %d", shown(r), r.Level, r.Below != nil, len(m.notices)), c.want)
 				m.equal("calls", m.called(), c.calls)

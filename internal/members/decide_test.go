@@ -87,6 +87,9 @@ func TestDecide(t *testing.T) {
 		if released := c.row.Released && r.Below != nil; r.Released != released || r.Below != nil && len(r.Below) != r.Level {
 			t.Errorf("%s: %+v", name, r)
 		}
+		if r.CheckedAt == timeOf(at(6)) && r.Block != timeOf(c.check.block) {
+			t.Errorf("%s: block of %v", name, r.Block)
+		}
 	}
 }
 

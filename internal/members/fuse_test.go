@@ -72,7 +72,7 @@ func TestABlownFuseIsToldOnce(t *testing.T) {
 	for id := range 11 {
 		m.put(m.current(id, 0, "7001"))
 	}
-	m.put(m.current(90, 0, "7001"), m.current(91, 0, "6000"))
+	m.put(m.current(90, 0, "7001"), m.current(91, 0, "6000"), m.current(92, 1, "7001"))
 	m.rows.complete.Store(false)
 	m.equal("before all is read", m.held(here), true)
 	m.equal("events", m.events, "map[]")
@@ -85,11 +85,11 @@ func TestABlownFuseIsToldOnce(t *testing.T) {
 	}
 	m.equal("of another server", m.held(m.platform.community("9002")), false)
 	m.equal("events", m.events, "map[fuse_blown:1]")
-	m.equal("logged", strings.Count(m.log.String(), "losing=12 of=12"), 1)
+	m.equal("logged", strings.Count(m.log.String(), "losing=12 of=13"), 1)
 	rows, checked, held := m.Census()
-	m.equal("census", fmt.Sprint(rows, checked, held), "13 13 12")
+	m.equal("census", fmt.Sprint(rows, checked, held), "14 14 12")
 	s, err := m.Status("discord", "9001")
-	if err != nil || s.Have != 12 || s.Checked != 12 || s.Losing != 12 || !s.Held {
+	if err != nil || s.Have != 13 || s.Checked != 13 || s.Losing != 12 || !s.Held {
 		t.Errorf("status %+v, %v", s, err)
 	}
 	for id := range 11 {
@@ -155,5 +155,27 @@ func TestRelease(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A process carries out a release for the platforms that it has.
+func TestAReleaseIsOfAPlatform(t *testing.T) {
+	m := newMembersTest(t)
+	telegram := m.platforms["telegram"]
+	for id := range 11 {
+		m.put(Row{
+			User: chat.User{Platform: "telegram", ID: fmt.Sprint(id)}, Wallet: wallet(id), List: telegram.list,
+			Given: []Given{{Community: "-1001", Badge: "Staker"}},
+		})
+	}
+	if held, err := m.Release(t.Context()); len(held) != 11 || err != nil {
+		t.Fatal(held, err)
+	}
+	for _, p := range []*platform{m.platform, telegram} {
+		m.carryOutRelease(t.Context(), p)
+		all, err := m.All(t.Context())
+		if err != nil || all[0].Released != (p == telegram) {
+			t.Errorf("%s: let go %t, %v", p.name, all[0].Released, err)
+		}
 	}
 }

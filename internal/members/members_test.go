@@ -45,20 +45,19 @@ type membersTest struct {
 	platform *platform
 	log      logtest.Buffer
 
-	mu       sync.Mutex
-	oneEach  bool
-	has      map[string][]string         // by "community user"; whoever has no entry is no member
-	refusals map[string]*chat.BadgeError // by community
-	stakes   map[common.Address]int64    // -1 cannot be read
-	dids     map[string]string           // by UID
-	calls    []string                    // such as "give 7001 to 1: Herald: the reason"
-	notices  []chat.Reply
-	events   map[string]int
-	asked    int // of Has
-	// storeAway and partnerAway make a service fail. during is called once, within a call for
-	// a badge or a reading of stakes.
-	storeAway, partnerAway bool
-	during                 func()
+	mu        sync.Mutex
+	oneEach   bool
+	has       map[string][]string         // by "community user"; whoever has no entry is no member
+	refusals  map[string]*chat.BadgeError // by community
+	stakes    map[common.Address]int64    // -1 cannot be read
+	dids      map[string]string           // by UID; "away" is not known
+	calls     []string                    // such as "give 7001 to 1: Herald: the reason"
+	notices   []chat.Reply
+	events    map[string]int
+	asked     int // of Has
+	storeAway bool
+	// during is called once, within a call for a badge or a reading of stakes.
+	during func()
 }
 
 func user(id int) chat.User { return chat.User{Platform: "discord", ID: fmt.Sprint(id)} }
@@ -72,7 +71,7 @@ func newMembersTest(t *testing.T) *membersTest {
 	}
 	memory := store.NewMemory()
 	m.Members = New(Config{
-		Settings: Settings{Every: 6 * time.Hour}, Store: m, Badges: map[chat.Platform][]chat.Badge{"discord": twoBadges}, Claims: memory, Limiter: memory,
+		Settings: Settings{Every: 6 * time.Hour}, Store: m, Badges: map[chat.Platform][]chat.Badge{"discord": twoBadges, "telegram": {{Community: "-1001", ID: "Staker"}}}, Claims: memory, Limiter: memory,
 		Bot: "bot", Symbol: "TKN", Chain: "1", Pools: poolList(21), Stakes: m.readStakes, Accounts: m, Language: chat.English,
 		Count: func(event string) { m.mu.Lock(); defer m.mu.Unlock(); m.events[event]++ }, Log: slog.New(slog.NewTextHandler(&m.log, nil)),
 	})
@@ -155,10 +154,9 @@ func stakeOf(amount int64, block time.Time) core.Stake {
 func (m *membersTest) Get(_ context.Context, id core.Identity) (s core.Snapshot[core.Account], err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.partnerAway {
+	if s.Value.DID = m.dids[id.UID]; s.Value.DID == "away" {
 		return s, errFault
 	}
-	s.Value.DID = m.dids[id.UID]
 	return s, nil
 }
 

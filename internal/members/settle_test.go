@@ -161,6 +161,7 @@ func TestSettle(t *testing.T) {
 		forgotten, away  bool
 		fails            *chat.BadgeError
 		oneEach, held    bool
+		closed           bool // by an earlier refusal; a cycle settles
 		want, calls, log string
 	}{
 		"everything reached is given":                       {level: 2, calls: "give 7001 to 1, give 7002 to 1", want: "+7001, +7002; 7001 had, 7002 had"},
@@ -173,6 +174,7 @@ func TestSettle(t *testing.T) {
 		"a refusal ends it":                                 {level: 2, fails: fails(chat.MissingRight), calls: "give 7001 to 1", want: "+7001 missing_right; "},
 		"so does an outcome not known":                      {level: 2, fails: unknown, calls: "give 7001 to 1", want: "+7001 failed; 7001 in doubt"},
 		"a role that may not go stays":                      {given: []string{"7001"}, fails: fails(chat.RoleAbove), calls: "remove 7001 to 1", want: "-7001 role_above; 7001 had refused"},
+		"nor one of a server that is closed":                {given: []string{"7001"}, closed: true, want: "-7001 missing_right; 7001 had refused"},
 		"one that is deleted is dropped":                    {given: []string{"7001"}, fails: fails(chat.BadgeGone), calls: "remove 7001 to 1", want: "-7001 gone; ", log: warned},
 		"who left loses it without a word":                  {given: []string{"7001"}, away: true, calls: "remove 7001 to 1", want: ";  absent"},
 		"a lower tag takes a higher's place, which is told": {level: 1, given: []string{"7002"}, oneEach: true, calls: "give 7001 to 1", want: "+7001, -7002; 7001 had"},
@@ -191,7 +193,12 @@ func TestSettle(t *testing.T) {
 				}
 				m.refusals["9001"] = c.fails
 				m.rows.complete.Store(!c.held)
-				changes := m.settle(m.Context(), m.platform.community("9001"), user(1), byPerson)
+				here, by := m.platform.community("9001"), byPerson
+				if c.closed {
+					here.note(m.Context(), "1", step{}, fails(chat.MissingRight))
+					by = byCycle
+				}
+				changes := m.settle(m.Context(), here, user(1), by)
 				row = m.saved(1)
 				got := changed(changes) + "; " + shown(row)
 				if row.User.ID == "" {

@@ -28,11 +28,11 @@ func TestSaved(t *testing.T) {
 			return r
 		}, want: "true; 7001 7002; 7002; "},
 		"below every amount": {row: func(m *membersTest) Row { r := m.current(1, 1, "7001"); r.Below = []Time{timeOf(noon)}; return r }, want: "false; 7001; 7001; "},
-		"absent": {row: func(m *membersTest) Row {
-			r := m.current(1, 1)
-			r.set(Given{Community: "9001", State: Absent})
+		"absent in one": {row: func(m *membersTest) Row {
+			r := m.current(1, 1, "7001")
+			r.set(Given{Community: "9002", State: Absent})
 			return r
-		}, want: "true; ; ; "},
+		}, want: "true; 7001; ; "},
 		"lost from level 2":   {row: lost(0, Loss{From: 2}), want: "false; ; ; 7001 7002 7003"},
 		"of tags the highest": {row: lost(0, Loss{From: 2}), oneEach: true, want: "false; ; ; 7002 7003"},
 		"lost from level 1":   {row: lost(0, Loss{From: 1}), want: "false; ; ; 7001 7003"},
