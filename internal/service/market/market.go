@@ -53,6 +53,8 @@ type Client struct {
 	// v1Gone is when version 1 of the quotes was last gone and version 3 answered, in Unix
 	// nanoseconds; 0: never.
 	v1Gone atomic.Int64
+	// v1Told is set once the log says that version 1 is gone.
+	v1Told atomic.Bool
 }
 
 // New makes a client. It contacts nothing. log is told when version 1 of the quotes is gone.
@@ -116,11 +118,14 @@ func (c *Client) probe(ctx context.Context) (found Listing, status int, err erro
 		path = pathV3
 	}
 	resp, data, err := c.get(ctx, "quote", path+"?"+c.query)
-	if path == pathV1 && (resp.Status == http.StatusNotFound || resp.Status == http.StatusGone) {
+	if path == pathV1 && isGone(resp) {
 		path = pathV3
 		resp, data, err = c.get(ctx, "quote", path+"?"+c.query)
-		if err == nil && c.v1Gone.Swap(time.Now().UnixNano()) == 0 {
+		if !isGone(resp) && !c.v1Told.Swap(true) {
 			c.log.WarnContext(ctx, "the price provider has ended version 1 of its quotes; version 3 is asked", "path", pathV1)
+		}
+		if err == nil {
+			c.v1Gone.Store(time.Now().UnixNano())
 		}
 	}
 	if err != nil {
@@ -129,6 +134,10 @@ func (c *Client) probe(ctx context.Context) (found Listing, status int, err erro
 	found, err = c.settings.listing(data, time.Now())
 	found.Quote.V1Gone = path == pathV3
 	return found, resp.Status, err
+}
+
+func isGone(resp rest.Response) bool {
+	return resp.Status == http.StatusNotFound || resp.Status == http.StatusGone
 }
 
 // get makes one request and returns the response and its data. attempt names the request in

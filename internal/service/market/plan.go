@@ -70,9 +70,8 @@ func (p *plan) readingIsDue() bool {
 // ended ends the call of a Spend. status is that of the response; 0: there was none. The
 // provider counts a call that it answers with 200, perhaps too late for us.
 func (p *plan) ended(status int, err error) {
-	tooLate := status == 0 && core.ReasonOf(err) == core.SlowAnswer
-	if status != http.StatusOK && !tooLate {
-		p.Refund()
+	if status != http.StatusOK {
+		p.Refund(status == 0 && core.ReasonOf(err) == core.SlowAnswer)
 	}
 	if failed, is := errors.AsType[*core.Error](err); is && failed.Reason == core.UsedUp {
 		p.UseUp(failed.RetryAfter)

@@ -79,7 +79,7 @@ func (d *deployment) ask(i int) {
 		return
 	}
 	if !d.call() {
-		d.replicas[i].Refund()
+		d.replicas[i].Refund(false)
 		return
 	}
 	d.mine++
@@ -277,7 +277,37 @@ func TestACallThatIsNotCountedIsFree(t *testing.T) {
 			if wait, _ := b.Spend(); wait > 0 {
 				t.Fatalf("%d left: call %d has to wait for %v", left, i, wait)
 			}
-			b.Refund()
+			b.Refund(false)
+		}
+	}
+}
+
+// Each row is how many calls had no answer, how many credits the next Reading finds spent, and
+// when there is a credit again, in the time that one takes to come back. Only what others spend
+// slows the pace.
+func TestTheReadingTellsWhatUnansweredCallsCost(t *testing.T) {
+	const every = time.Minute
+	for _, tt := range []struct {
+		unanswered, spent int
+		wait              time.Duration
+		others            bool
+	}{
+		{0, 0, 0, false}, {30, 0, 0, false}, {30, 5, 0, false}, {30, 30, 10*every + every/2, false}, {100, 100, 21 * every, false}, {5, 600, 0, true},
+	} {
+		now, left := start, 15_000
+		b := newBudget(0, func() time.Time { return now })
+		b.Learn(Reading{Left: left, Resets: time.Duration(left) * every})
+		for range tt.unanswered {
+			b.Spend()
+			b.Refund(true)
+		}
+		left -= tt.spent
+		b.Learn(Reading{Left: left, Resets: time.Duration(left) * every})
+		if wait, _ := b.Spend(); wait.Round(every/2) != tt.wait {
+			t.Errorf("%+v: a credit after %v", tt, wait)
+		}
+		if slower := b.Every().Round(time.Second) > every; slower != tt.others {
+			t.Errorf("%+v: a credit comes back after %v", tt, b.Every())
 		}
 	}
 }
