@@ -59,6 +59,19 @@ func TestCleanErrorsNameTheHostAlone(t *testing.T) {
 		if transport.NeverSent(err) {
 			t.Errorf("%s: %v is taken for never sent", name, err)
 		}
+		words := map[string]string{"moved": "a redirect", "closed": "closed before a response", "truncated": "broke off"}
+		if !strings.Contains(err.Error(), words[name]) {
+			t.Errorf("%s: got %v, want %q", name, err, words[name])
+		}
+	}
+}
+
+func TestRedirectsAreErrors(t *testing.T) {
+	for status, want := range map[int]error{299: nil, 300: transport.ErrRedirect, 308: transport.ErrRedirect, 399: transport.ErrRedirect, 400: nil} {
+		_, err := read(t.Context(), time.Minute, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+		if !errors.Is(err, want) {
+			t.Errorf("%d: got %v, want %v", status, err, want)
+		}
 	}
 }
 

@@ -35,18 +35,21 @@ func TestAnAttemptIsRepeatedWhileItMayAndThereIsTime(t *testing.T) {
 		asks       time.Duration
 		until, end time.Duration // 0: no limit
 		attempts   int
+		retries    int           // calls of OnRetry
 		took       time.Duration // at least, and less than a second more
 	}{
-		"until it succeeds":           {succeedsAt: 4, asks: 7 * time.Second, attempts: 4, took: 21 * time.Second},
+		"until it succeeds":           {succeedsAt: 4, asks: 7 * time.Second, attempts: 4, retries: 3, took: 21 * time.Second},
+		"with the backoff alone":      {succeedsAt: 3, attempts: 3, retries: 2, took: time.Second},
 		"what cannot succeed":         {final: true, attempts: 1},
-		"until it is too late":        {asks: 6 * time.Second, until: 10 * time.Second, attempts: 2, took: 6 * time.Second},
-		"until the context has ended": {asks: time.Hour, end: time.Minute, attempts: 1, took: time.Minute},
+		"until it is too late":        {asks: 6 * time.Second, until: 10 * time.Second, attempts: 2, retries: 1, took: 6 * time.Second},
+		"until the context has ended": {asks: time.Hour, end: time.Minute, attempts: 1, retries: 1, took: time.Minute},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			ctx, start, attempts := t.Context(), time.Now(), 0
+			ctx, start, attempts, retries := t.Context(), time.Now(), 0, 0
 			policy := transport.Policy{
-				Backoff: transport.Backoff{First: time.Millisecond, Max: time.Millisecond},
+				Backoff: transport.Backoff{First: time.Second, Max: time.Second},
 				Again:   func(error) (bool, time.Duration) { return !c.final, c.asks },
+				OnRetry: func(error, time.Duration) { retries++ },
 			}
 			if c.until > 0 {
 				policy.Until = start.Add(c.until)
@@ -63,8 +66,8 @@ func TestAnAttemptIsRepeatedWhileItMayAndThereIsTime(t *testing.T) {
 				return passing
 			})
 			took := time.Since(start)
-			if (err == nil) != (c.succeedsAt > 0) || attempts != c.attempts || took < c.took || took > c.took+time.Second {
-				t.Errorf("%s: %v after %d attempts and %v", name, err, attempts, took)
+			if (err == nil) != (c.succeedsAt > 0) || attempts != c.attempts || retries != c.retries || took < c.took || took > c.took+time.Second {
+				t.Errorf("%s: %v after %d attempts, %d retries and %v", name, err, attempts, retries, took)
 			}
 		})
 	}
