@@ -235,6 +235,20 @@ func TestCheckAll(t *testing.T) {
 	}
 }
 
+// What cannot be read because the process ends forgets no first check below.
+func TestAProcessThatEndsFindsNothing(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		row := m.current(1, 1, "7001")
+		row.Below = []Time{row.Block}
+		m.put(row)
+		m.stakes[row.Wallet] = -1
+		ctx, cancel := context.WithCancel(m.Context())
+		m.during = cancel
+		err := m.checkAll(ctx, []Row{row})
+		m.equal("check", fmt.Sprint(err, m.saved(1).Below != nil), "context canceled true")
+	})
+}
+
 // A bot that runs checks each row once a cycle, tells why a badge goes, gives it back to whoever
 // came back with a command, and does later what a press could not.
 func TestRun(t *testing.T) {

@@ -223,8 +223,9 @@ func TestWhileSettling(t *testing.T) {
 		calls string
 		row   string
 	}{
-		"who forgets before a call gets nothing": {wait: true, does: forget},
-		"who forgets meanwhile loses it":         {does: forget, calls: "give 7001 to 1, remove 7001 to 1"},
+		"who forgets before a call gets nothing":  {wait: true, does: forget},
+		"who falls before a call does not get it": {level: 2, given: []string{"7001"}, wait: true, does: func(m *membersTest) { m.put(m.current(1, 0, "7001")) }, calls: "remove 7001 to 1"},
+		"who forgets meanwhile loses it":          {does: forget, calls: "give 7001 to 1, remove 7001 to 1"},
 		"a row that is lost meanwhile, too": {does: func(m *membersTest) {
 			_, _ = m.rows.update(m.Context(), user(1), func(*Row) *Row { return nil })
 		}, calls: "give 7001 to 1, remove 7001 to 1"},
