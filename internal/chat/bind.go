@@ -37,20 +37,19 @@ func (a Args) Len() int { return len(a.words) + len(a.byName) }
 // Words that no parameter accepts, such as "please", are dropped unless all are. On an
 // error bind returns the forms that the sender may have meant.
 func (c *Command) bind(req *Request) ([]Form, error) {
-	params, _ := c.Params()
-	if req.Args.words = tidied(req.Args.words, params); req.Args.Len() == 0 {
+	if req.Args.words = tidied(req.Args.words, c.params); req.Args.Len() == 0 {
 		req.Args = Typed(c.Aliases[req.Command]...)
 	}
-	takesPerson := slices.ContainsFunc(params, func(p Param) bool { return p.Person })
+	takesPerson := slices.ContainsFunc(c.params, func(p Param) bool { return p.Person })
 	if !takesPerson || req.Target != nil && *req.Target == req.From && req.From.ID != "" {
 		req.Target, req.TargetName = nil, ""
 	}
 	phrase := strings.Join(req.Args.words, " ")
 	takesAll := func(p Param) bool { return phrase != "" && p.Phrase && p.accepts(phrase) }
-	if meant := Meant(req.Args.words, params...); len(meant) > 0 {
+	if meant := Meant(req.Args.words, c.params...); len(meant) > 0 {
 		req.Args.words = meant
-	} else if i := slices.IndexFunc(params, takesAll); i >= 0 {
-		req.Args = Named(map[string]string{params[i].Name: phrase})
+	} else if i := slices.IndexFunc(c.params, takesAll); i >= 0 {
+		req.Args = Named(map[string]string{c.params[i].Name: phrase})
 	}
 	typed := req.Args.words
 	for i, f := range c.Forms {

@@ -138,6 +138,8 @@ type Command struct {
 	// Asks names the services that it may ask; without the first it has no answer, or not the
 	// whole one. A command that has an answer whatever services do names none. Tests go by it.
 	Asks []string
+
+	params []Param // of Params; NewRouter sets it
 }
 
 // Commands is a table of commands.

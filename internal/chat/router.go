@@ -89,6 +89,7 @@ func NewRouter(c Config) (*Router, error) {
 		if err := command.check(); err != nil {
 			return nil, err
 		}
+		command.params, _ = command.Params()
 		if len(command.listed()) > 0 {
 			r.listed = append(r.listed, *command)
 		}
