@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"herald/internal/secret"
@@ -13,19 +14,19 @@ import (
 // DrainTime is how long Run of an Adapter may take to return after its context is done.
 const DrainTime = 10 * time.Second
 
-// Commands that still run are stopped early enough for their answers to be sent, and sends
-// early enough for the answered updates to be acknowledged.
+// How long after the start of Drain each step follows. Stopped commands have time to send an
+// answer, and stopped sends have time to acknowledge their update.
 const (
-	stopCommands = DrainTime - 3*time.Second
-	stopSends    = DrainTime - 1500*time.Millisecond
-	stopWaiting  = DrainTime - time.Second
+	commandsEndAfter = DrainTime - 3*time.Second
+	sendsEndAfter    = DrainTime - 1500*time.Millisecond
+	drainGivesUp     = DrainTime - time.Second
 )
 
-// maxWaiting bounds the goroutines that wait for the next update. An answer lets a new
-// goroutine's stack grow three times; one that has answered before has grown already.
-const maxWaiting = 128
+// maxIdle bounds the goroutines that wait for another update. They are reused because their
+// stacks have grown already: a new stack grows three times while it answers.
+const maxIdle = 128
 
-// logEvery is the least time between two lines about one event at its level.
+// logEvery is how long Rarely lowers the level of an event that it has just let pass.
 const logEvery = time.Minute
 
 // Tasks are the updates in flight during one Run of an adapter. Do and Go give each an ID,
@@ -33,31 +34,31 @@ const logEvery = time.Minute
 type Tasks struct {
 	// Handler answers the requests.
 	Handler Handler
-	// Commands is the context of handlers, and Sends that of calls which deliver answers.
-	// Drain ends both, some seconds after the context of Run.
-	Commands, Sends context.Context
+	// Commands is the context of handlers. Drain ends it 3 seconds before DrainTime is over.
+	Commands context.Context
+	// Sends is the context of calls that deliver answers. Drain ends it 1.5 seconds before.
+	Sends context.Context
 
 	log          *slog.Logger
 	count        func(event string)
 	stopCommands func()
 	stopSends    func()
-	// next passes an update to a goroutine that waits for one. waiting holds a token for each
-	// of these goroutines.
-	next    chan func(id string)
-	waiting chan struct{}
+
+	idle   atomic.Int32         // goroutines that wait at toIdle
+	toIdle chan func(id string) // from Go, without a buffer
 
 	mu       sync.Mutex
-	closed   bool
-	logged   map[string]time.Time // when Rarely last returned the level of an event
+	closed   bool                 // Hold refuses updates
+	logged   map[string]time.Time // when Rarely last let an event pass
 	inFlight sync.WaitGroup
 }
 
-// NewTasks returns Tasks without an update in flight. A panic is logged, and counted as
-// "panic". Drain must be called at the end.
+// NewTasks returns Tasks without an update in flight. It takes the values of ctx, and not its
+// end. A panic is logged, and counted as "panic". The caller must call Drain at the end.
 func NewTasks(ctx context.Context, h Handler, log *slog.Logger, count func(event string)) *Tasks {
 	t := &Tasks{
-		Handler: h, log: log, count: count, logged: map[string]time.Time{},
-		next: make(chan func(id string)), waiting: make(chan struct{}, maxWaiting),
+		Handler: h, log: log, count: count,
+		toIdle: make(chan func(id string)), logged: map[string]time.Time{},
 	}
 	ctx = context.WithoutCancel(ctx)
 	t.Commands, t.stopCommands = context.WithCancel(ctx)
@@ -65,8 +66,8 @@ func NewTasks(ctx context.Context, h Handler, log *slog.Logger, count func(event
 	return t
 }
 
-// Do handles one update and returns true when that is done. After Drain it returns false
-// at once. The ID is for the update's Request.
+// Do calls handle with a new ID for the update's Request, blocks until handle has ended, and
+// returns true. After Drain it returns false at once.
 func (t *Tasks) Do(handle func(id string)) bool {
 	if !t.Hold() {
 		return false
@@ -76,41 +77,46 @@ func (t *Tasks) Do(handle func(id string)) bool {
 	return true
 }
 
-// Go is Do in another goroutine. It does not block.
+// Go does what Do does in another goroutine, and returns at once.
 func (t *Tasks) Go(handle func(id string)) bool {
 	if !t.Hold() {
 		return false
 	}
 	select {
-	case t.next <- handle:
+	case t.toIdle <- handle:
 	default:
 		go t.work(handle)
 	}
 	return true
 }
 
-// work handles an update that is held, and then those that Go passes on. It returns after an
-// update if maxWaiting others wait, and once Sends is done.
+// work runs handle, and then each handle that Go passes to this goroutine. Go has called Hold
+// for each of them.
 func (t *Tasks) work(handle func(id string)) {
-	for {
+	for handle != nil {
 		t.Run(handle)
 		t.Release()
-		select {
-		case t.waiting <- struct{}{}:
-		default:
-			return
-		}
-		select {
-		case handle = <-t.next:
-			<-t.waiting
-		case <-t.Sends.Done():
-			return
-		}
+		handle = t.awaitNext()
 	}
 }
 
-// Hold counts an update as in flight until Release is called, for one that waits without a
-// goroutine. After Drain it returns false.
+// awaitNext blocks until Go passes on a handle, and returns it. It returns nil once Sends is
+// done, and at once if maxIdle goroutines wait already.
+func (t *Tasks) awaitNext() func(id string) {
+	defer t.idle.Add(-1)
+	if t.idle.Add(1) > maxIdle {
+		return nil
+	}
+	select {
+	case handle := <-t.toIdle:
+		return handle
+	case <-t.Sends.Done():
+		return nil
+	}
+}
+
+// Hold counts an update as in flight until Release is called, and returns true. After Drain it
+// returns false. An update that waits without a goroutine is held, and then handled by Run.
 func (t *Tasks) Hold() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,13 +126,14 @@ func (t *Tasks) Hold() bool {
 	return !t.closed
 }
 
-// Release ends a Hold.
+// Release ends one Hold.
 func (t *Tasks) Release() { t.inFlight.Done() }
 
-// Run is Do for an update that is held.
+// Run calls handle with a new ID, and recovers its panic. The caller must hold the update, and
+// release it afterwards: Run may be called several times for one update.
 func (t *Tasks) Run(handle func(id string)) {
 	id := rand.Text()[:10]
-	defer t.recoverPanic(id, func() {})
+	defer t.recoverPanic(id, nil)
 	handle(id)
 }
 
@@ -141,8 +148,8 @@ func (t *Tasks) Handle(req Request, render func(Reply)) {
 	render(t.Handler.Handle(t.Commands, req))
 }
 
-// Claim claims the answer to an update in d. It counts a New one against the limits of req,
-// unless req is nil, in the same call.
+// Claim claims the answer to an update in d. Unless req is nil, the same call counts a New
+// update against the limits of req. Claim notes the result in req, for the Router.
 func (t *Tasks) Claim(d Dedup, key string, req *Request) Progress {
 	if req == nil {
 		p, _ := d.Claim(t.Sends, key)
@@ -153,17 +160,18 @@ func (t *Tasks) Claim(d Dedup, key string, req *Request) Progress {
 	return p
 }
 
-// AfterFunc calls f after d in a goroutine of its own, unless the timer is stopped. The
-// update with this ID must be in flight until then.
+// AfterFunc calls f after d in another goroutine, unless the timer is stopped, and recovers a
+// panic of f. The update with this ID must be in flight until f has returned.
 func (t *Tasks) AfterFunc(d time.Duration, id string, f func()) *time.Timer {
 	return time.AfterFunc(d, func() {
-		defer t.recoverPanic(id, func() {})
+		defer t.recoverPanic(id, nil)
 		f()
 	})
 }
 
-// Rarely returns level once a minute for each event, and otherwise slog.LevelInfo: what fails
-// for one command often fails for all. The event is a constant.
+// Rarely returns level if it has not done so for this event within the last minute, and
+// otherwise slog.LevelInfo: what fails for one command often fails for all. The event is a
+// constant, because Tasks remember every event.
 func (t *Tasks) Rarely(level slog.Level, event string) slog.Level {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -174,36 +182,41 @@ func (t *Tasks) Rarely(level slog.Level, event string) slog.Level {
 	return level
 }
 
-// recoverPanic logs a panic and then calls instead. It must be deferred.
+// recoverPanic logs and counts a panic, and then calls instead, unless that is nil. The caller
+// must defer it.
 func (t *Tasks) recoverPanic(id string, instead func()) {
-	if v := recover(); v != nil {
-		t.count("panic")
-		t.log.Error("panic while an update was handled", "id", id, "err", secret.PanicError(v))
+	v := recover()
+	if v == nil {
+		return
+	}
+	t.count("panic")
+	t.log.Error("panic while an update was handled", "id", id, "err", secret.PanicError(v))
+	if instead != nil {
 		instead()
 	}
 }
 
-// Cancel ends Commands and Sends at once, for a platform that takes no more answers.
+// Cancel ends Commands and Sends at once. It is for a platform that takes no more answers.
 func (t *Tasks) Cancel() {
 	t.stopCommands()
 	t.stopSends()
 }
 
-// Drain makes Do and Go refuse updates, and waits at most a second less than DrainTime for
-// those in flight. It reports whether all were finished.
+// Drain makes Do, Go and Hold refuse updates. It blocks until none is in flight and returns
+// true, or returns false a second before DrainTime is over. Then it ends Commands and Sends.
 func (t *Tasks) Drain() bool {
 	defer t.Cancel()
 	t.mu.Lock()
 	t.closed = true
 	t.mu.Unlock()
-	defer time.AfterFunc(stopCommands, t.stopCommands).Stop()
-	defer time.AfterFunc(stopSends, t.stopSends).Stop()
+	defer time.AfterFunc(commandsEndAfter, t.stopCommands).Stop()
+	defer time.AfterFunc(sendsEndAfter, t.stopSends).Stop()
 	finished := make(chan struct{})
 	go func() { t.inFlight.Wait(); close(finished) }()
 	select {
 	case <-finished:
 		return true
-	case <-time.After(stopWaiting):
+	case <-time.After(drainGivesUp):
 		return false
 	}
 }
