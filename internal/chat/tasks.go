@@ -133,8 +133,13 @@ func (t *Tasks) Release() { t.inFlight.Done() }
 // release it afterwards: Run may be called several times for one update.
 func (t *Tasks) Run(handle func(id string)) {
 	id := rand.Text()[:10]
+	t.Recover(id, func() { handle(id) })
+}
+
+// Recover calls f, and recovers its panic, which it logs with the ID of an update.
+func (t *Tasks) Recover(id string, f func()) {
 	defer t.recoverPanic(id, nil)
-	handle(id)
+	f()
 }
 
 // Handle calls render with the Handler's reply to req. If either panics, it calls render
@@ -160,13 +165,10 @@ func (t *Tasks) Claim(d Dedup, key string, req *Request) Progress {
 	return p
 }
 
-// AfterFunc calls f after d in another goroutine, unless the timer is stopped, and recovers a
-// panic of f. The update with this ID must be in flight until f has returned.
+// AfterFunc is Recover in another goroutine after d, unless the timer is stopped before. The
+// update with this ID must be in flight until f has returned.
 func (t *Tasks) AfterFunc(d time.Duration, id string, f func()) *time.Timer {
-	return time.AfterFunc(d, func() {
-		defer t.recoverPanic(id, nil)
-		f()
-	})
+	return time.AfterFunc(d, func() { t.Recover(id, f) })
 }
 
 // Rarely returns level if it has not done so for this event within the last minute, and

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"herald/internal/chat"
 	"herald/internal/platform/discord/api"
 )
 
@@ -12,62 +13,90 @@ import (
 // no goroutine: if a service is slow, thousands are due in the same second.
 type deferrals struct {
 	mu      sync.Mutex
-	due     []*deferral // wait for their turn
-	senders int         // goroutines that send them
+	waiting []*deferral // the first is the next; empty unless senders is api.MaxFirst
+	senders int         // goroutines that send deferrals
 }
 
-// deferral is the promise of an answer.
+// deferral is the first response to an interaction whose answer comes later.
 type deferral struct {
-	timer *time.Timer
-	send  func() error
-	// claimed is true once the deferral is sent or cancelled, whichever is first.
+	tasks     *chat.Tasks
+	reference string // of the interaction
+	send      func() error
+	timer     *time.Timer // calls deferrals.add
+	// claimed is true once the deferral is being sent or is cancelled, whichever is first.
 	claimed atomic.Bool
-	sent    chan error // receives the outcome of send, and is then closed
+	done    chan struct{} // closed once send has ended
+	err     error         // of send, once done is closed
 }
 
-// deferLater defers the answer to i at deferAfter, unless that is cancelled before. It does not
-// block.
+// deferLater sends a deferral at deferAfter, unless it is cancelled before. It does not block.
+// The interaction must be in flight until cancel returns.
 func (s *session) deferLater(i *interaction, to target) *deferral {
-	d := &deferral{sent: make(chan error, 1), send: func() error { return s.sendDeferral(i, to.promise(to.private)) }}
-	d.timer = s.tasks.AfterFunc(time.Until(i.Arrived.Add(deferAfter)), i.reference, func() { s.deferrals.add(d) })
+	d := &deferral{
+		tasks: s.tasks, reference: i.reference, done: make(chan struct{}),
+		send: func() error { return s.sendDeferral(i, to.promise(to.private)) },
+	}
+	d.timer = time.AfterFunc(time.Until(i.Arrived.Add(deferAfter)), func() { s.deferrals.add(d) })
 	return d
 }
 
-// add sends d and all others that are due. If enough goroutines do so, add returns at once and
-// leaves d to them.
+// add sends d, and then all deferrals that wait. If api.MaxFirst goroutines do so already, add
+// returns at once and one of them sends d.
 func (q *deferrals) add(d *deferral) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.due = append(q.due, d)
-	if q.senders == api.MaxFirst {
+	if !q.startSender(d) {
 		return
 	}
-	q.senders++
-	defer func() { q.senders-- }()
-	for len(q.due) > 0 {
-		first := q.due[0]
-		q.due[0] = nil // The array outlives the deferral.
-		q.due = q.due[1:]
-		q.sendUnlocked(first)
+	for d != nil {
+		d.sendOnce()
+		d = q.next()
 	}
 }
 
-// sendUnlocked sends d unless it is cancelled. mu is not held meanwhile, also after a panic.
-func (q *deferrals) sendUnlocked(d *deferral) {
-	q.mu.Unlock()
-	defer q.mu.Lock()
-	if d.claimed.CompareAndSwap(false, true) {
-		defer close(d.sent)
-		d.sent <- d.send()
+// startSender counts a sender and returns true, or lets d wait and returns false.
+func (q *deferrals) startSender(d *deferral) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.senders == api.MaxFirst {
+		q.waiting = append(q.waiting, d)
+		return false
 	}
+	q.senders++
+	return true
+}
+
+// next removes the first deferral that waits and returns it. If none waits, it ends a sender
+// and returns nil.
+func (q *deferrals) next() *deferral {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) == 0 {
+		q.senders--
+		return nil
+	}
+	first := q.waiting[0]
+	q.waiting[0] = nil // The array outlives the deferral.
+	q.waiting = q.waiting[1:]
+	return first
+}
+
+// sendOnce sends d unless it is cancelled. It blocks until send has ended. After a panic,
+// which it recovers, nobody knows whether Discord has the deferral.
+func (d *deferral) sendOnce() {
+	if !d.claimed.CompareAndSwap(false, true) {
+		return
+	}
+	defer close(d.done)
+	d.err = api.ErrOutcomeUnknown
+	d.tasks.Recover(d.reference, func() { d.err = d.send() })
 }
 
 // cancel keeps the deferral from being sent and returns false. If it is already being sent,
-// cancel blocks until its outcome is known, and returns true and the error.
+// cancel blocks until send has ended, and returns true and the error of send.
 func (d *deferral) cancel() (sent bool, err error) {
 	d.timer.Stop()
 	if d.claimed.CompareAndSwap(false, true) {
 		return false, nil
 	}
-	return true, <-d.sent
+	<-d.done
+	return true, d.err
 }

@@ -17,8 +17,8 @@ import (
 // https://discord.com/developers/docs/resources/message#embed-object-embed-limits
 const maxDescription = 4096
 
-// maxContent is the limit of a message's content, in characters. Fit leaves an eighth
-// of maxDescription for the headline.
+// maxContent is the limit of a message's content, in characters. A headline is far below: Fit
+// cuts a title and a subtitle to a sixteenth of maxDescription each.
 // https://discord.com/developers/docs/resources/message#create-message
 const maxContent = 2000
 
@@ -35,10 +35,10 @@ var colours = map[chat.Tone]int{
 	chat.Falling:  0xEA3943,
 }
 
-// message is the body of a call that sends a message. An edit removes embeds, buttons and
-// files that are not in it.
+// message is the body of a call that sends or edits a message. An edit removes the embeds,
+// buttons and files that it does not list.
 type message struct {
-	// Content is the headline. Notifications and the preview above a reply show no embed.
+	// Content is the headline. A notification and the preview above a reply show Content alone.
 	Content         string                 `json:"content"`
 	Embeds          []embed                `json:"embeds"`
 	Components      []component            `json:"components"`
@@ -46,26 +46,25 @@ type message struct {
 	AllowedMentions mentions               `json:"allowed_mentions"`
 	Flags           discordgo.MessageFlags `json:"flags,omitempty"`
 
-	// picture is a PNG, described by Attachments, or nil. An edit sends it: in the body of an
-	// HTTP response Discord takes no more than some 150 kB.
+	// picture is the PNG that Attachments describes, or nil. Only an edit can send a picture:
+	// an HTTP response is limited to some 150 kB.
 	// https://github.com/discord/discord-api-docs/issues/5250
 	picture []byte
 }
 
 type embed = discordgo.MessageEmbed
 
-// attachment describes a file that is sent with a message. ID is the file's index. A
-// repeated call attaches no file twice, because files of the call before are removed.
-// discordgo's type has no description.
+// attachment describes a file that is sent with a message, which discordgo's type cannot. A
+// repeated edit does not attach the file twice: it removes the files of earlier edits.
 // https://discord.com/developers/docs/reference#uploading-files
 type attachment struct {
-	ID          string `json:"id"`
+	ID          string `json:"id"`          // the file's index in the call
 	Filename    string `json:"filename"`    // of letters, digits, dots and dashes
 	Description string `json:"description"` // for those who cannot see it
 }
 
-// mentions lists who is notified: nobody. Every message has it, because without it text
-// can ping.
+// mentions is the list of those whom a message notifies: always nobody. Without the list,
+// Discord notifies everybody whom the text mentions.
 type mentions struct {
 	Parse [0]string `json:"parse"`
 }
@@ -73,60 +72,81 @@ type mentions struct {
 // commandIDs returns Discord's ID of a command, or "" if it is unknown.
 type commandIDs func(name string) string
 
-// render returns the message that shows a reply.
+// render returns the message that shows a reply. A reply without a headline has its text as
+// the content, if it is short enough.
 func render(reply chat.Reply, ids commandIDs) message {
 	card := words.Print(reply).Fit(maxDescription, ids.measure)
 	m := message{Content: headline(card), Components: rows(card.Buttons), Attachments: []attachment{}}
-	if text := card.Sign + ids.line(card.Text); m.Content == "" && words.Units(text) <= maxContent {
-		m.Content, card.Text = text, nil
+	if m.Content == "" {
+		card.Text = append(words.Line{{Text: card.Sign}}, card.Text...)
+		if text := ids.line(card.Text); words.Units(text) <= maxContent {
+			m.Content, card.Text = strings.TrimSpace(text), nil
+		}
 	}
-	e := embed{Color: colours[card.Tone], Description: ids.body(card)}
-	if source := card.Source.String(); source != "" {
-		e.Footer = &discordgo.MessageEmbedFooter{Text: source}
-	}
-	if !card.Checked.IsZero() {
-		e.Timestamp = card.Checked.UTC().Format(time.RFC3339)
-	}
+	e := ids.embed(card)
 	if card.Image != nil {
 		e.Image = &discordgo.MessageEmbedImage{URL: "attachment://" + card.Image.Name}
 		m.picture = card.Image.PNG
 		m.Attachments = []attachment{{ID: "0", Filename: card.Image.Name, Description: words.Cut(card.Image.Alt, maxAlt)}}
 	}
-	if m.Embeds = embedsOf(e); m.Content == "" && len(m.Embeds) == 0 {
-		m.Content = "…" // an empty message is refused
+	return m.withEmbed(e)
+}
+
+// headline returns the card's title and subtitle on one line, without links. Times are words.
+func headline(card words.Card) string {
+	title, subtitle := escape(card.Title.String()), escape(card.Subtitle.String())
+	if title != "" {
+		title = "**" + title + "**"
+	}
+	if subtitle != "" {
+		subtitle = card.Dot + subtitle
+	}
+	line := strings.TrimSpace(title + gap + subtitle)
+	if line == "" {
+		return ""
+	}
+	return card.Sign + line
+}
+
+// embed returns the embed of a card, without its image.
+func (ids commandIDs) embed(card words.Card) embed {
+	e := embed{Color: colours[card.Tone], Description: ids.body(card)}
+	if source := card.Source.String(); source != "" {
+		e.Footer = &discordgo.MessageEmbedFooter{Text: source}
+	}
+	if card.Checked.IsZero() {
+		return e
+	}
+	if e.Description == "" && e.Footer == nil {
+		// Discord may refuse an embed with a time alone, so the time is text.
+		e.Description = smallPrint + ids.line(card.Footer)
+	} else {
+		e.Timestamp = card.Checked.UTC().Format(time.RFC3339)
+	}
+	return e
+}
+
+// withEmbed returns m with e, or without an embed if e is empty: Discord refuses an empty embed,
+// and an empty message.
+func (m message) withEmbed(e embed) message {
+	m.Embeds = []embed{}
+	if e.Description != "" || e.Image != nil || e.Footer != nil {
+		m.Embeds = []embed{e}
+	} else if m.Content == "" {
+		m.Content = "…"
 	}
 	return m
 }
 
-// headline returns the card's title and its Beside, as text without links or times.
-func headline(card words.Card) string {
-	title, beside := escape(card.Title.String()), escape(card.Subtitle.String())
-	if title != "" {
-		title = card.Sign + "**" + title + "**"
-	}
-	if beside != "" {
-		title += gap + card.Dot + beside
-	}
-	return strings.TrimSpace(title)
-}
-
-// embedsOf returns e, or nothing if e is empty: Discord refuses an empty embed.
-func embedsOf(e embed) []embed {
-	if e.Description == "" && e.Image == nil && e.Footer == nil {
-		return []embed{}
-	}
-	return []embed{e}
-}
-
-// withoutPicture returns m as text alone.
+// withoutPicture returns m without its picture.
 func (m message) withoutPicture() message {
 	if m.picture == nil {
 		return m
 	}
 	text := m.Embeds[0]
 	text.Image = nil
-	m.Embeds, m.Attachments, m.picture = embedsOf(text), []attachment{}, nil
-	return m
+	m.Attachments, m.picture = []attachment{}, nil
+	return m.withEmbed(text)
 }
 
 // component is a row of buttons, or a button.
@@ -139,7 +159,7 @@ type component struct {
 	URL        string                  `json:"url,omitempty"`
 }
 
-// Limits of a message's buttons.
+// The limits of a message's buttons. maxLabel and maxURL are in characters.
 // https://discord.com/developers/docs/components/reference
 const (
 	maxRows  = 5
@@ -148,32 +168,46 @@ const (
 	maxURL   = 512
 )
 
-// rows returns the buttons of a card, at most five a row. It leaves out buttons that copy,
-// which Discord lacks, and a second button with the same state, which Discord refuses.
+// rows returns a card's buttons in rows. Of several buttons with one state it keeps the first,
+// because Discord refuses the others.
 func rows(buttons []words.Button) []component {
 	rows := []component{}
-	seen := map[string]bool{"": true} // "" is the state of a button that copies
+	seen := map[string]bool{}
 	for _, b := range buttons {
-		c := component{Type: discordgo.ButtonComponent, Style: discordgo.SecondaryButton, Label: words.Cut(b.Label, maxLabel), CustomID: b.State}
-		switch {
-		case b.URL != "": // Discord shows all links in one colour.
-			c.Style, c.URL = discordgo.LinkButton, b.URL
-		case b.Current:
-			c.Style = discordgo.PrimaryButton
-		case b.NextStep:
-			c.Style = discordgo.SuccessButton
-		}
-		if c.Label == "" || len(c.URL) > maxURL || c.URL == "" && seen[c.CustomID] {
+		c, ok := button(b)
+		if !ok || seen[c.CustomID] {
 			continue
 		}
-		seen[c.CustomID] = true
-		if n := len(rows); n == 0 || b.NewRow || len(rows[n-1].Components) == maxInRow {
-			rows = append(rows, component{Type: discordgo.ActionsRowComponent})
+		if c.CustomID != "" {
+			seen[c.CustomID] = true
 		}
-		row := &rows[len(rows)-1]
-		row.Components = append(row.Components, c)
+		last := len(rows) - 1
+		if last < 0 || b.NewRow || len(rows[last].Components) == maxInRow {
+			rows = append(rows, component{Type: discordgo.ActionsRowComponent})
+			last++
+		}
+		rows[last].Components = append(rows[last].Components, c)
 	}
 	return rows[:min(len(rows), maxRows)]
+}
+
+// button returns a card's button. ok is false for a button that Discord lacks, such as one that
+// copies, and for one that it refuses.
+func button(b words.Button) (c component, ok bool) {
+	c = component{
+		Type: discordgo.ButtonComponent, Style: discordgo.SecondaryButton,
+		Label: words.Cut(b.Label, maxLabel), CustomID: b.State, URL: b.URL,
+	}
+	switch {
+	case b.URL != "": // Discord shows all links in one colour.
+		c.Style = discordgo.LinkButton
+	case b.Current:
+		c.Style = discordgo.PrimaryButton
+	case b.NextStep:
+		c.Style = discordgo.SuccessButton
+	}
+	hasEffect := c.CustomID != "" || c.URL != ""
+	return c, hasEffect && c.Label != "" && len(c.URL) <= maxURL
 }
 
 // body renders the text, sections, exact values and notes of a card.
@@ -188,34 +222,38 @@ func (ids commandIDs) body(card words.Card) string {
 		}
 	}
 	for _, f := range card.FullValues {
-		lines = append(lines, "-# "+ids.named(f, ""))
+		lines = append(lines, smallPrint+ids.named(f, ""))
 	}
 	for _, note := range card.Notes {
 		if !note.Empty() {
-			lines = append(lines, "-# "+ids.line(note))
+			lines = append(lines, smallPrint+ids.line(note))
 		}
 	}
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// gap separates a name from its value, and the title from Beside.
+// gap separates a name from its value, and a title from its subtitle.
 const gap = "  "
 
-// named renders a field. A value with a name is between marks up to its first dot, unless it
-// has code.
+// smallPrint begins a line in small letters.
+const smallPrint = "-# "
+
+// named renders a field. If the field has both a name and a value, the value is put between
+// marks, such as "**", up to its first dot. A value with code gets no marks.
 func (ids commandIDs) named(f words.Field, marks string) string {
 	first, rest := f.Value.CutDot()
 	name, value, more := ids.line(f.Name), ids.line(first), ids.line(rest)
-	switch {
-	case name == "" || value == "":
+	if name == "" || value == "" {
 		return name + value + more
-	case strings.Contains(value+more, "`"):
-		return name + gap + value + more
+	}
+	if strings.Contains(value+more, "`") {
+		marks = ""
 	}
 	return name + gap + marks + value + marks + more
 }
 
-// measure returns an upper bound of the UTF-16 units of a field, a heading or a note.
+// measure returns an upper bound of the UTF-16 units that body needs for a field, a heading or
+// a note, with its markup and line breaks.
 func (ids commandIDs) measure(f words.Field) int {
 	const marksAndBreaks = len(gap+"****") + len("\n\n")
 	return words.Units(ids.line(f.Name)) + words.Units(ids.line(f.Value)) + marksAndBreaks
@@ -253,7 +291,7 @@ func (ids commandIDs) markup(s words.Span) (marked string, ok bool) {
 		return "[" + escape(s.Text) + "](" + linkEscaper.Replace(s.URL) + ")", true
 	case s.Style == words.Command:
 		id := ids(strings.TrimPrefix(s.Text, "/"))
-		return "<" + s.Text + ":" + id + ">", id != ""
+		return "<" + s.Text + ":" + id + ">", id != "" // a link needs the command's ID
 	case s.Style == words.Code:
 		return "`" + codeEscaper.Replace(s.Text) + "`", true
 	case s.Style == words.Strong:
@@ -285,21 +323,18 @@ func escape(s string) string {
 	return b.String() + s[from:]
 }
 
-// special reports whether the byte at i needs a backslash. Lists, headings, quotes and
-// small print begin a line. A colon begins a URL or an emoji, except at the end of a word
-// or between digits, as in a time.
+// special reports whether Discord could take the byte at i for markup. The line begins with s.
 // https://support.discord.com/hc/en-us/articles/210298617
 func special(s string, i int) bool {
 	switch s[i] {
 	case '\\', '*', '_', '~', '`', '|', '[', ']', '<', '>', '@':
-		// Emphasis, code, spoilers, links, and what opens a mention, a timestamp
-		// or an emoji mean something wherever they stand.
+		// Emphasis, code, spoilers and links; quotes, mentions, timestamps and emoji.
 		return true
-	case '-', '+', '#':
+	case '-', '+', '#': // A list, small print or a heading begins with one.
 		return i == 0
-	case '.', ')':
+	case '.', ')': // A numbered list begins with digits, one of these and a space.
 		return i > 0 && strings.HasPrefix(s[i+1:], " ") && strings.Trim(s[:i], "0123456789") == ""
-	case ':':
+	case ':': // Part of a URL or an emoji, but not at the end of a word or in a time such as 12:30.
 		next, _ := utf8.DecodeRuneInString(s[i+1:])
 		last, _ := utf8.DecodeLastRuneInString(s[:i])
 		return i+1 < len(s) && !unicode.IsSpace(next) && !(unicode.IsDigit(last) && unicode.IsDigit(next))

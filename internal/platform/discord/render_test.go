@@ -79,10 +79,11 @@ func TestTheHeadlineIsTheContentAndTheRestAnEmbed(t *testing.T) {
 			embeds  int
 		}{
 			{chat.Reply{Title: chat.Say("HRLD $*2*"), Subtitle: chat.Plain("▼ 1_2_%"), Tone: chat.Falling, Text: said}, `**HRLD $\*2\***  🔴 ▼ 1\_2\_%`, 1},
-			{chat.Reply{Title: chat.Say("Yours"), Tone: chat.Positive, Checked: start}, "✅ **Yours**", 0},
+			{chat.Reply{Title: chat.Say("Yours"), Tone: chat.Positive, Checked: start}, "✅ **Yours**", 1},
 			{chat.Reply{Title: chat.Say("Yours"), Notes: []chat.Text{said}}, "**Yours**", 1},
 			{chat.Reply{Text: said, Tone: chat.Warning}, `⚠️ te\*xt`, 0},
 			{chat.Reply{Title: chat.Say("Rising"), Image: &curve}, "**Rising**", 1},
+			{chat.Reply{Subtitle: chat.Plain("x"), Tone: chat.Warning}, "⚠️ x", 0},
 			{chat.Reply{}, "…", 0},
 		} {
 			h.reply(0, tt.reply)
@@ -93,6 +94,31 @@ func TestTheHeadlineIsTheContentAndTheRestAnEmbed(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A time alone may count as an empty embed.
+func TestTheTimeOfACheckIsNotLost(t *testing.T) {
+	for name, reply := range map[string]chat.Reply{"a title": {Title: chat.Say("Yours")}, "a picture": {Image: &curve}, "nothing else": {}} {
+		reply.Checked = start
+		got := render(reply, someIDs).withoutPicture()
+		if want := fmt.Sprintf("-# Checked <t:%d:R>", start.Unix()); len(got.Embeds) != 1 || got.Embeds[0].Description != want {
+			t.Errorf("with %s: %+v, want %s", name, got, want)
+		}
+	}
+}
+
+// A text that is too long for the content keeps its sign.
+func TestALongTextKeepsItsSign(t *testing.T) {
+	got := render(chat.Reply{Tone: chat.Warning, Text: chat.Say(strings.Repeat("x", maxContent))}, someIDs)
+	if got.Content != "" || len(got.Embeds) != 1 || !strings.HasPrefix(got.Embeds[0].Description, "⚠️ x") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAMessageWithoutItsPictureIsNotEmpty(t *testing.T) {
+	if got := render(chat.Reply{Image: &curve}, someIDs).withoutPicture(); got.Content != "…" || len(got.Embeds) != 0 {
+		t.Errorf("%+v", got)
+	}
 }
 
 // A headline has neither links nor times.

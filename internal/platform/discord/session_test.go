@@ -2,9 +2,11 @@ package discord
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,6 +78,32 @@ func TestADeferralThatWaitsHasNoGoroutine(t *testing.T) {
 	if more := goroutines(2*api.MaxFirst) - goroutines(api.MaxFirst); more > api.MaxFirst/10 {
 		t.Errorf("%d goroutines more for twice as many deferrals", more)
 	}
+}
+
+// Each panic is logged under its own interaction, and keeps back no deferral that waits.
+func TestAPanicLeavesADeferralsOutcomeUnknown(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+		s := &session{Adapter: h.Adapter, tasks: chat.NewTasks(t.Context(), h.handler, h.Log, h.Count)}
+		defer s.tasks.Drain()
+		var deferred []*deferral
+		for n := range api.MaxFirst + 1 {
+			i := &interaction{Interaction: api.Interaction{Arrived: time.Now()}, reference: fmt.Sprint("reference-", n)}
+			d := s.deferLater(i, target{})
+			d.send = func() error {
+				time.Sleep(time.Second)
+				panic("of the call")
+			}
+			deferred = append(deferred, d)
+		}
+		pass(deferAfter + 5*time.Second)
+		for n, d := range deferred {
+			sent, err := d.cancel()
+			equal(t, "it was sent", sent, true)
+			equal(t, "its outcome is unknown", errors.Is(err, api.ErrOutcomeUnknown), true)
+			equal(t, "it is logged", strings.Contains(h.logged.String(), fmt.Sprintf("reference-%d ", n)), true)
+		}
+		h.counted(t, "panic", api.MaxFirst+1)
+	})
 }
 
 func TestHowAnAnswerIsDelivered(t *testing.T) {
