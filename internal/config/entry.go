@@ -10,33 +10,40 @@ import (
 
 // Entry is an entry of a list of communities, such as telegram:-1001234567890:Staker:1000.
 type Entry struct {
-	Platform, Community string
-	What                string          // a role, a tag, or what the community requires
-	Amount              decimal.Decimal // the least stake in tokens; 0: any stake
+	Platform  string
+	Community string          // the ID of a server or group
+	What      string          // a role, a tag, or what the community requires
+	Amount    decimal.Decimal // the least stake in tokens; 0: any stake
 }
 
-// Entries reads what split makes of a value. Each entry must match the whole regular
-// expression form, with two or three colons. The error is the one of ListOf. If form does not
-// match, it is "must be" and the description.
+// Entries returns a reader of a list. split separates its entries, and form is a regular
+// expression that must match each of them whole. Colons separate
+// the parts of an entry, and a missing part is empty. The error names the first wrong entry by its number. If form
+// does not match, it is "must be" and the description.
 func Entries(split func(string) []string, form, description string) func(string) ([]Entry, error) {
 	matching := Matching(form, description)
 	return listOf(split, func(text string) (e Entry, err error) {
 		if _, err = matching(text); err != nil {
 			return e, err
 		}
-		parts := strings.SplitN(text, ":", 4)
-		e.Platform, e.Community, e.What = parts[0], parts[1], trim(parts[2])
-		if len(parts) == 4 {
-			e.Amount, err = parseAmount(trim(parts[3]))
+		var amount string
+		var hasAmount bool
+		e.Platform, text, _ = strings.Cut(text, ":")
+		e.Community, text, _ = strings.Cut(text, ":")
+		e.What, amount, hasAmount = strings.Cut(text, ":")
+		e.What = trim(e.What)
+		if hasAmount {
+			e.Amount, err = parseAmount(trim(amount))
 		}
 		return e, err
 	})
 }
 
-// amountForm has as many decimals as TOKEN_DECIMALS may have.
+// amountForm allows 77 decimals, which is also the most that TOKEN_DECIMALS may be.
 var amountForm = regexp.MustCompile(`^[0-9]{1,30}(\.[0-9]{1,77})?$`)
 
-// parseAmount reads an amount above 0, without a sign or an exponent.
+// parseAmount returns the amount that value is. It fails unless value has amountForm and is
+// above 0.
 func parseAmount(value string) (decimal.Decimal, error) {
 	if amountForm.MatchString(value) {
 		if amount, err := decimal.NewFromString(value); err == nil && amount.IsPositive() {

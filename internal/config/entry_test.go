@@ -32,4 +32,9 @@ func TestEntries(t *testing.T) {
 			t.Errorf("%q: %s, want %s", list.text, got, list.want)
 		}
 	}
+	for _, text := range []string{"a", "a:1"} {
+		if got, err := Entries(SplitList, `[a-z0-9:]+`, "this")(text); err != nil || len(got) != 1 || got[0].Platform != "a" || got[0].What != "" {
+			t.Errorf("%q, of a form without colons: %v, %v", text, got, err)
+		}
+	}
 }

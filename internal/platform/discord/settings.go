@@ -20,7 +20,7 @@ type Settings struct {
 	Token secret.Value
 	// APIURL is the REST origin, without a slash at the end: https://discord.com.
 	APIURL string
-	// PublicKey verifies interactions that arrive by HTTP; nil: they come over the gateway.
+	// PublicKey verifies interactions that arrive by HTTP; nil: they arrive over the gateway.
 	PublicKey ed25519.PublicKey
 	// StakerRoles holds the roles that come with a stake, in the order of chat.Badge.Compare.
 	StakerRoles []chat.Badge
@@ -33,17 +33,18 @@ type Config struct {
 	Settings
 	Dedup chat.Dedup
 	Log   *slog.Logger
-	// Count is called with one of these: interaction, duplicate, ignored,
-	// too_late, dropped, panic; deferred, answered, answer_expired,
-	// answer_failed, answer_outcome_unknown, picture_failed, rate_limited, retried;
-	// identified, identify_throttled, connected, resumed, disconnected; bad_signature.
-	// It must not block.
+	// Count is called with the name of an event, and must not block. The events are
+	//	- of an interaction: interaction, duplicate, ignored, too_late, dropped, bad_signature, panic;
+	//	- of its answer: deferred, answered, answer_expired, answer_failed,
+	//	  answer_outcome_unknown, picture_failed;
+	//	- of any call: rate_limited, retried;
+	//	- of the gateway: identified, identify_throttled, connected, resumed, disconnected.
 	Count func(event string)
 	// Connected is called with the bot's name: whenever the gateway connects or, if
 	// interactions arrive by HTTP, once the commands are registered. It must not block.
 	Connected func(name string)
-	// Seen is called with the IDs of the roles that a user has in a server now, if they lack
-	// one of StakerRoles there. An interaction tells them. It must not block; nil: not called.
+	// Seen is called for an interaction of a user who lacks one of StakerRoles in that server.
+	// has holds the IDs of all roles that they have there. It must not block; nil: not called.
 	Seen func(user chat.User, server string, has []string)
 	// Status is passed to the gateway as its Config.Status; by HTTP it is not called.
 	Status func(ctx context.Context) string
@@ -52,12 +53,16 @@ type Config struct {
 // TokenSetting turns Discord on.
 const TokenSetting = "DISCORD_BOT_TOKEN"
 
-// Table declares the settings that fill s.
+// parseToken refuses a token of Telegram.
+var parseToken = config.Except(`^[0-9]+:[\w-]+$`, "looks like Telegram's token (are the two swapped?)", config.Visible)
+
+// Table declares the settings that fill s. The rows of Token and PublicKey stand before that of
+// Presence, because rows are read in order and parsePresence uses both.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{Heading: "Discord", Name: TokenSetting, Secret: true, Example: "MTIzNDU2Nzg5MDEyMzQ1Njc4.example.of-a-bot-token",
 			Comment: "Turns Discord on. The Developer Portal gives the token on the page \"Bot\".",
-			Set:     config.Field(&s.Token, config.Hidden(config.Except(`^[0-9]+:[\w-]+$`, "looks like Telegram's token (are the two swapped?)", config.Visible)))},
+			Set:     config.Field(&s.Token, config.Hidden(parseToken))},
 		{Name: "DISCORD_API_URL", Default: "https://discord.com", Example: "http://127.0.0.1:3000",
 			Comment: "Scheme and host of the REST API. A proxy for it works too; the gateway's address is asked there.",
 			Set:     config.Field(&s.APIURL, parseOrigin)},
@@ -71,11 +76,11 @@ func (s *Settings) Table() []config.Setting {
 				"of PRICE_MONTHLY_CREDITS is spent on it. Needs the gateway, so DISCORD_PUBLIC_KEY must not be set. off: no price.",
 			Set: config.Field(&s.Presence, s.parsePresence)},
 		{Name: "STAKER_ROLES", Example: "discord:123456789012345678:234567890123456789,discord:123456789012345678:345678901234567890:1000",
-			Comment: "Roles that come with a stake, separated by commas or white space: discord:, the server's ID, a colon, the " +
-				"role's ID. A colon and an amount may follow, which is the least stake in tokens; without one, any stake is " +
-				"enough. A server may have several roles, each once: a person has every role whose amount they reach. They get it " +
-				"by a button under their own /verify, and lose it after two checks below its amount (RECHECK_EVERY). The bot " +
-				"needs Manage Roles, and a role of its own above these; neither Administrator nor a privileged intent " +
+			Comment: "Roles that come with a stake, separated by commas or white space. Each is discord:SERVER:ROLE, with the two " +
+				"IDs, or discord:SERVER:ROLE:AMOUNT. AMOUNT is the least stake in tokens; without it, any stake is enough. A " +
+				"server may have several roles, each once: a person has every role whose amount they reach. They get it by a " +
+				"button under their own /verify, and lose it after two checks below its amount (RECHECK_EVERY). The bot needs " +
+				"Manage Roles, and a role of its own above these; neither Administrator nor a privileged intent " +
 				"(docs/operating.md). Unset: none.",
 			Needs: []string{TokenSetting}, NeedsOneOf: []string{"DATA_DIR", "REDIS_URL"}, Set: s.setStakerRoles},
 	}
@@ -84,44 +89,58 @@ func (s *Settings) Table() []config.Setting {
 var readStakerRoles = config.Entries(config.SplitList, `discord:[1-9][0-9]{0,19}:[1-9][0-9]{0,19}(:.*)?`,
 	"discord:ID:ID or discord:ID:ID:AMOUNT with the IDs of a server and of a role in it")
 
-// setStakerRoles sets StakerRoles. It fails for a role that is named twice.
+// setStakerRoles sets StakerRoles, sorted. It fails if an entry cannot be read, names
+// @everyone, or names the role of an earlier entry.
 func (s *Settings) setStakerRoles(value string) error {
 	entries, err := readStakerRoles(value)
+	if err != nil {
+		return err
+	}
 	s.StakerRoles = nil
+	named := map[[2]string]bool{} // by server and role
 	for i, e := range entries {
 		if e.What == e.Community {
 			return fmt.Errorf("entry %d must be a role of some members: the one with the server's ID is @everyone", i+1)
 		}
-		role := chat.Badge{Community: e.Community, ID: e.What, Amount: e.Amount}
-		if slices.ContainsFunc(s.StakerRoles, func(other chat.Badge) bool { return other.Community == role.Community && other.ID == role.ID }) {
+		role := [2]string{e.Community, e.What}
+		if named[role] {
 			return fmt.Errorf("must have each role once: see entry %d", i+1)
 		}
-		s.StakerRoles = append(s.StakerRoles, role)
+		named[role] = true
+		s.StakerRoles = append(s.StakerRoles, chat.Badge{Community: e.Community, ID: e.What, Amount: e.Amount})
 	}
 	slices.SortFunc(s.StakerRoles, chat.Badge.Compare)
-	return err
+	return nil
 }
 
+// parsePresence reads DISCORD_PRESENCE. It fails for "price" unless the gateway is used.
 func (s *Settings) parsePresence(value string) (bool, error) {
 	price, err := config.OneOf([]string{"price", config.Off}, []bool{true, false})(value)
 	switch {
+	case err != nil:
+		return false, err
 	case price && !s.Token.IsSet():
 		return false, errors.New("is price, but " + TokenSetting + " is not set")
 	case price && s.PublicKey != nil:
 		return false, errors.New("is price, which needs the gateway, but DISCORD_PUBLIC_KEY turns that off; unset one of the two")
 	}
-	return price, err
+	return price, nil
 }
 
-// parseOrigin returns a URL in lower case. It fails unless the URL is a scheme and a host.
+// parseOrigin reads a URL and returns it in lower case. It fails unless the URL is a scheme and
+// a host alone.
 func parseOrigin(value string) (string, error) {
 	origin, err := config.BaseURL(value)
-	if err == nil && strings.Count(origin, "/") > 2 {
-		err = errors.New("must be a scheme and a host without a path")
+	if err != nil {
+		return "", err
 	}
-	return strings.ToLower(origin), err
+	if _, host, _ := strings.Cut(origin, "://"); strings.Contains(host, "/") {
+		return "", errors.New("must be a scheme and a host without a path")
+	}
+	return strings.ToLower(origin), nil
 }
 
+// parsePublicKey reads a key in hex.
 func parsePublicKey(value string) (ed25519.PublicKey, error) {
 	key, err := hex.DecodeString(value)
 	if err != nil || len(key) != ed25519.PublicKeySize {
