@@ -29,8 +29,10 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 		cfg.Telegram.StakerTags = []chat.Badge{{Community: "-1001000000001", ID: "Staker"}}
 	}
 	return demo(stderr, nil, tags, func(world *services.Fakes, bot *Bot) error {
+		if err := bot.addStory(world); err != nil {
+			return err
+		}
 		ctx, stop := context.WithCancel(ctx)
-		bot.addStory(world)
 		defer bot.runMembers(ctx)()
 		defer stop()
 		fmt.Fprintf(stderr, demoGreeting, otherCommands(bot.Router.Commands()),

@@ -9,63 +9,87 @@ import (
 	"herald/internal/platform/telegram"
 )
 
-// group is the stand-in of a Telegram group with all users of the terminal. It implements
-// chat.Badges.
+// group is the stand-in of a Telegram group that all users of the terminal are in. It
+// implements chat.Badges, and keeps what Telegram would show.
 type group struct {
-	tags  sync.Map // by user ID
-	notes sync.Map // the newest chat.Reply of Notify, by user ID
+	mu    sync.Mutex
+	tags  map[string]string     // by user ID
+	notes map[string]chat.Reply // by user ID: the newest of Notify, until takeNote
 }
 
-func (*group) OneEach() bool                                            { return true }
-func (*group) BadgeName(_, tag string) chat.Untrusted                   { return chat.Untrusted(tag) }
-func (*group) CommunityName(string) chat.Untrusted                      { return "Herald demo" }
-func (g *group) Notify(_ context.Context, user string, note chat.Reply) { g.notes.Store(user, note) }
+func (*group) OneEach() bool { return true }
+
+func (*group) BadgeName(_, tag string) chat.Untrusted { return chat.Untrusted(tag) }
+
+func (*group) CommunityName(string) chat.Untrusted { return "Herald demo" }
 
 func (g *group) Give(_ context.Context, _, tag, user, _ string) error {
-	g.tags.Store(user, tag)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.tags[user] = tag
 	return nil
 }
 
 func (g *group) Remove(_ context.Context, _, _, user, _ string) error {
-	g.tags.Delete(user)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.tags, user)
 	return nil
 }
 
 func (g *group) Has(_ context.Context, _, user string) (tags []string, err error) {
-	if tag, has := g.tags.Load(user); has {
-		tags = []string{tag.(string)}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if tag := g.tags[user]; tag != "" {
+		tags = []string{tag}
 	}
 	return tags, nil
 }
 
-// addStory adds commands that change what happens to a saved address: /unstake and /stake
-// change the stake of the World's Staker, and /later has hours pass. It must be called before
-// runMembers.
-func (b *Bot) addStory(world *services.Fakes) {
-	g := &group{}
+func (g *group) Notify(_ context.Context, user string, note chat.Reply) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.notes[user] = note
+}
+
+// takeNote returns a user's note once, and false if there is none.
+func (g *group) takeNote(user string) (note chat.Reply, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	note, ok = g.notes[user]
+	delete(g.notes, user)
+	return note, ok
+}
+
+// addStory adds three commands that change what happens to a saved address: /unstake and
+// /stake change the stake of the World's Staker, and /later checks all saved addresses as if
+// RECHECK_EVERY had passed. It must be called before runMembers.
+func (b *Bot) addStory(world *services.Fakes) error {
+	g := &group{tags: map[string]string{}, notes: map[string]chat.Reply{}}
 	b.members.Use(telegram.Platform, g)
 	values := chat.Values{
 		"wallet": chat.Address{Hex: world.World.Staker.Hex()}, "later": chat.CommandLink("/later"), "stake": chat.CommandLink("/stake"),
 	}
-	add := func(name string, v chat.Visibility, run chat.Run) {
-		all := &b.Router.Config.Commands
-		*all = append(*all, chat.Command{Name: name, Visibility: v, Forms: []chat.Form{{Unlisted: true, Run: run}}})
-	}
-	add("unstake", chat.Public, func(context.Context, chat.Request) (chat.Reply, error) {
+	unstake := func(context.Context, chat.Request) (chat.Reply, error) {
 		world.Unstaked.On.Store(true)
 		return chat.Reply{Title: chat.SayWith("terminal.unstaked", values), Text: chat.SayWith("terminal.unstaked_text", values)}, nil
-	})
-	add("stake", chat.Public, func(context.Context, chat.Request) (chat.Reply, error) {
+	}
+	stake := func(context.Context, chat.Request) (chat.Reply, error) {
 		world.Unstaked.On.Store(false)
 		return chat.Reply{Title: chat.SayWith("terminal.staked", values)}, nil
-	})
-	add("later", chat.Private, func(ctx context.Context, req chat.Request) (chat.Reply, error) {
-		g.notes.Clear()
+	}
+	later := func(ctx context.Context, req chat.Request) (chat.Reply, error) {
 		err := b.members.CheckAll(ctx, b.cfg.Members.Every)
 		reply := chat.Reply{Title: chat.Say("terminal.later"), Text: chat.Say("terminal.later_text")}
-		if note, told := g.notes.Load(req.From.ID); told {
-			reply.Sections = []chat.Section{{Heading: note.(chat.Reply).Title, Fields: []chat.Field{{Value: note.(chat.Reply).Text}}}}
+		if note, ok := g.takeNote(req.From.ID); ok {
+			reply.Sections = []chat.Section{{Heading: note.Title, Fields: []chat.Field{{Value: note.Text}}}}
 		}
 		return reply, err
-	})
+	}
+	form := func(run chat.Run) []chat.Form { return []chat.Form{{Unlisted: true, Run: run}} }
+	return b.Router.Add(
+		chat.Command{Name: "unstake", Visibility: chat.Public, Forms: form(unstake)},
+		chat.Command{Name: "stake", Visibility: chat.Public, Forms: form(stake)},
+		chat.Command{Name: "later", Visibility: chat.Private, Forms: form(later)},
+	)
 }

@@ -84,17 +84,24 @@ type Router struct {
 // people.
 func NewRouter(c Config) (*Router, error) {
 	r := &Router{Config: c, salt: []byte(rand.Text())}
-	for i := range c.Commands {
-		command := &c.Commands[i]
-		if err := command.check(); err != nil {
-			return nil, err
+	r.Config.Commands = nil // Add fills it.
+	return r, r.Add(c.Commands...)
+}
+
+// Add adds commands, and must be called before the first request. It fails if a command's
+// answer could reach the wrong people.
+func (r *Router) Add(commands ...Command) error {
+	for _, c := range commands {
+		if err := c.check(); err != nil {
+			return err
 		}
-		command.params, _ = command.Params()
-		if len(command.listed()) > 0 {
-			r.listed = append(r.listed, *command)
+		c.params, _ = c.Params()
+		r.Config.Commands = append(r.Config.Commands, c)
+		if len(c.listed()) > 0 {
+			r.listed = append(r.listed, c)
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // Commands implements Handler.

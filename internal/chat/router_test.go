@@ -441,7 +441,8 @@ func TestTableWithAMistakeIsRefused(t *testing.T) {
 	} {
 		changed := good
 		change(&changed)
-		if _, err := chat.NewRouter(chat.Config{Commands: chat.Commands{good, changed}}); (err != nil) != (name != "" && name != "one to type inline") {
+		r, err := chat.NewRouter(chat.Config{Commands: chat.Commands{good, changed}})
+		if refused := name != "" && name != "one to type inline"; (err != nil) != refused || (r.Add(changed) != nil) != refused {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -460,9 +461,10 @@ func TestUnlistedCommandRunsWithinItsOwnBounds(t *testing.T) {
 				return chat.Reply{Title: chat.Say("ran"), About: req.Args.Value("group")}, nil
 			},
 		}}}
-		r := newRouter(t, io.Discard, func(c *chat.Config) {
-			c.Commands, c.Limiter, c.UserPerMinute = append(c.Commands, hidden), counter{}, 0
-		})
+		r := newRouter(t, io.Discard, func(c *chat.Config) { c.Limiter, c.UserPerMinute = counter{}, 0 })
+		if err := r.Add(hidden); err != nil {
+			t.Fatal(err)
+		}
 		if listed := r.Commands(); len(listed) != 1 || listed[0].Name != "exists" {
 			t.Errorf("listed are %+v", listed)
 		}
