@@ -89,7 +89,7 @@ func (c *Command) wrongCount(args Args) Text {
 // missingSecondArg returns the (person, X) form if only a user ID was typed and f would
 // read it as X. Otherwise it returns nil.
 func (c *Command) missingSecondArg(f Form, typed []string) []Form {
-	if len(typed) != 1 || f.Params[0].Person || !userID.MatchString(typed[0]) {
+	if len(typed) != 1 || f.Params[0].Person || !personWord.MatchString(typed[0]) {
 		return nil
 	}
 	for i, other := range c.Forms {

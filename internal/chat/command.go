@@ -14,7 +14,7 @@ type Visibility int
 
 // The visibilities.
 const (
-	// Public answers stand in the chat where they were asked for.
+	// Public answers are shown in the chat of the request.
 	Public Visibility = iota + 1
 	// Private answers reach the sender alone, errors included.
 	Private
@@ -25,18 +25,18 @@ type Param struct {
 	Name    string // [a-z][a-z0-9_]{0,31}
 	Summary Text   // at most 100 characters in every language
 	Example string
-	// Person marks a user of the platform: mentioned, picked, replied to, or typed as
-	// an ID. Any other argument is one word, except with Phrase.
+	// Person marks a user of the platform: mentioned, picked, replied to, or typed as an ID.
 	Person bool
-	// Phrase makes one argument of all that was typed, such as "1 500 HRLD", if Like matches
-	// the whole and no other parameter accepts one of the words.
+	// Phrase lets the argument have several words, such as "1 500 HRLD": all that were typed,
+	// if Like matches them together and no other parameter accepts one of them. Without
+	// Phrase an argument is one word.
 	Phrase bool
-	// Like matches every word that may be meant as the argument, right or wrong. nil
-	// matches Choices or, without any, all words.
+	// Like matches a word that looks like the argument, whether or not it is valid. nil
+	// matches the Choices, or any word if there are none.
 	Like *regexp.Regexp
-	// Tidy returns the words of what was typed after the command as its parameters take them,
-	// such as "7d" for "7" and "days"; nil: as typed. It may be given what it returned, and
-	// must not change typed.
+	// Tidy returns the typed words in the form that the parameters of the command accept, such
+	// as "7d" for "7" and "days"; nil: as typed. It must not change typed, and must return its
+	// own result as it is.
 	Tidy func(typed []string) []string
 	// Question asks for an argument that was left out of a form with this parameter
 	// alone. Without a Key nothing is asked.
@@ -44,10 +44,10 @@ type Param struct {
 	// Check is the title of the reply to a wrong value, such as "Check the wallet
 	// address". Without a Key it is "Check what you typed".
 	Check Text
-	// Choices are the only values, in any case; nil allows any value.
+	// Choices are the only values, at least two, typed in upper or lower case; nil allows any
+	// value.
 	Choices []string
-	// Problem says what is wrong with what was typed, which is none of Choices. nil lists
-	// the Choices.
+	// Problem words the error for an argument that is not one of Choices. nil lists the Choices.
 	Problem func(typed string) Text
 }
 
@@ -58,7 +58,7 @@ func (p Param) Label() Text { return Say("name." + p.Name) }
 // message for it, the choice itself is shown.
 func ChoiceLabel(choice string) Text { return Say("choice." + choice) }
 
-// choice returns the choice for a word, or "".
+// choice returns the one of Choices that a word means, or "".
 func (p Param) choice(word string) string {
 	if i := slices.IndexFunc(p.Choices, func(choice string) bool { return strings.EqualFold(choice, word) }); i >= 0 {
 		return p.Choices[i]
@@ -66,7 +66,7 @@ func (p Param) choice(word string) string {
 	return ""
 }
 
-// wrongChoice says what can be typed instead of what is none of Choices.
+// wrongChoice words the error for an argument that is not one of Choices.
 func (p Param) wrongChoice(typed string) Text {
 	if p.Problem != nil {
 		return p.Problem(typed)
@@ -75,12 +75,13 @@ func (p Param) wrongChoice(typed string) Text {
 	return SayWith("input.choices", Values{"choices": Plain(strings.Join(p.Choices[:last], ", ")), "last": Plain(p.Choices[last])})
 }
 
-var userID = regexp.MustCompile(`^(@.+|[0-9]{1,20})$`)
+// personWord matches a word that can name a user: @ and a name, or an ID.
+var personWord = regexp.MustCompile(`^(@.+|[0-9]{1,20})$`)
 
-// accepts reports whether a word may be meant for the parameter.
+// accepts reports whether a word looks like the argument.
 func (p Param) accepts(word string) bool {
 	if p.Person {
-		return userID.MatchString(word)
+		return personWord.MatchString(word)
 	}
 	if p.Like != nil {
 		return p.Like.MatchString(word)
@@ -88,7 +89,7 @@ func (p Param) accepts(word string) bool {
 	return p.Choices == nil || p.choice(word) != ""
 }
 
-// Form is one way of writing a command: with all of its Params.
+// Form is one way to write a command. It takes exactly its Params.
 type Form struct {
 	Params []Param
 	// Moderators restricts the form to operators and moderators of the chat.
@@ -98,28 +99,29 @@ type Form struct {
 	// Inline forms also answer inline queries, in chats that the bot is not in.
 	// They are Public and have at most one of Params.
 	Inline bool
-	// PerMinute returns how many requests like this one a user may make in a minute with the
-	// forms of the command, beside the limits of all commands; 0 or nil is no bound.
+	// PerMinute bounds how many such requests a user may make in a minute, beside the limits of
+	// all commands. The forms of a command count together. 0 or a nil func is no bound.
 	PerMinute func(Request) int
 	Run       Run
 }
 
-// Run answers a request from a sender who may use the form. Args are bound to its
-// Params. It must return when ctx is done. An InputError is shown to the sender with the
-// form's example. With a PartialError the Reply is shown. Config.Explain words any other
-// error; of the Reply only About and Actions are then used, and Actions replace the button
-// that tries again.
+// Run answers a request of a sender who may use the form. The Args are named by its Params.
+// Run must return when ctx is done. Its error decides what the sender is shown:
+//   - nil or a PartialError: the Reply;
+//   - an InputError: what is wrong, and the form's example;
+//   - any other: the words of Config.Explain. The Reply's About is kept, and its Actions
+//     replace the button that tries again.
 type Run func(ctx context.Context, req Request) (Reply, error)
 
-// PartialError is returned with a Reply that lacks a part, and says so. Err is the cause,
-// for the log. It holds nothing personal.
+// PartialError is returned with a Reply that lacks a part and says so. Err is the cause for the
+// log, and holds nothing personal.
 type PartialError struct{ Err error }
 
 func (e *PartialError) Error() string { return "not the whole answer: " + e.Err.Error() }
 
 func (e *PartialError) Unwrap() error { return e.Err }
 
-// Command is what can be asked.
+// Command is one command of the bot, such as /price.
 type Command struct {
 	Name string // [a-z][a-z0-9]{0,31}
 	// Aliases are names that menus do not list, each with the arguments that it gives
@@ -135,44 +137,48 @@ type Command struct {
 	// without parameters has one Form without Params.
 	Forms      []Form
 	Visibility Visibility
-	// Asks names the services that it may ask; without the first it has no answer, or not the
-	// whole one. A command that has an answer whatever services do names none. Tests go by it.
+	// Asks names the services that the command may ask. While the first fails, the answer
+	// is missing or incomplete. Asks is nil if no service can prevent the answer. Only tests
+	// read it.
 	Asks []string
 
-	params []Param // of Params; NewRouter sets it
+	params []Param // what Params returns; Router.Add sets it
 }
 
 // Commands is a table of commands.
 type Commands []Command
 
-// Find returns the command with this name or alias, in lower case. An unknown one is an
-// empty Command. The caller must not change it.
+// Find returns the command with this name or alias, in lower case. If there is none, it returns
+// an empty Command and false. The caller must not change the Command.
 func (all Commands) Find(name string) (c *Command, known bool) {
 	for i := range all {
-		if _, alias := all[i].Aliases[name]; alias || all[i].Name == name {
-			return &all[i], true
+		c = &all[i]
+		if _, alias := c.Aliases[name]; alias || c.Name == name {
+			return c, true
 		}
 	}
 	return &Command{}, false
 }
 
-// Guess returns the name of the command for text without one, where only the bot reads
-// it: the first with an Inline form for which one of the words is Meant, or else "start".
+// Guess returns the name of the command to run for a text without one, in a chat with the bot
+// alone. It is the first command with an Inline form whose parameters accept one of the words,
+// and "start" if there is none.
 func (all Commands) Guess(text string) (name string) {
-	meant := func(f Form) bool { return f.Inline && len(Meant(strings.Fields(text), f.Params...)) > 0 }
+	words := strings.Fields(text)
+	isMeant := func(f Form) bool { return f.Inline && len(Meant(words, f.Params...)) > 0 }
 	for _, c := range all {
-		if slices.ContainsFunc(c.Forms, meant) {
+		if slices.ContainsFunc(c.Forms, isMeant) {
 			return c.Name
 		}
 	}
 	return "start"
 }
 
-// Usage is how a form is typed, such as "/exists <platform> <ID>", with the labels of its
-// parameters. It is shown like Code.
+// Usage is a Value that shows how a form is typed, such as "/exists <platform> <ID>". It is
+// shown like Code.
 type Usage struct {
 	Command string
-	Params  []Text
+	Params  []Text // the labels of the parameters
 }
 
 func (Usage) value() {}
@@ -191,28 +197,30 @@ func (c *Command) listed() []Form {
 	return slices.DeleteFunc(slices.Clone(c.Forms), func(f Form) bool { return f.Unlisted })
 }
 
-// Params returns the parameters of all listed forms, each once, and by their names
-// whether every listed form has it. Without a listed form it does so for all forms.
+// Params returns each parameter of the listed forms once. required tells by name whether all
+// of these forms have it. If no form is listed, Params does so for all forms.
 func (c *Command) Params() (params []Param, required map[string]bool) {
-	listed := c.listed()
-	if len(listed) == 0 {
-		listed = c.Forms
+	forms := c.listed()
+	if len(forms) == 0 {
+		forms = c.Forms
 	}
-	count := map[string]int{}
-	required = map[string]bool{}
-	for _, f := range listed {
+	formsWith := map[string]int{}
+	for _, f := range forms {
 		for _, p := range f.Params {
-			if count[p.Name] == 0 {
+			if formsWith[p.Name] == 0 {
 				params = append(params, p)
 			}
-			count[p.Name]++
-			required[p.Name] = count[p.Name] == len(listed)
+			formsWith[p.Name]++
 		}
+	}
+	required = map[string]bool{}
+	for name, n := range formsWith {
+		required[name] = n == len(forms)
 	}
 	return params, required
 }
 
-// tidied returns typed words as the parameters take them.
+// tidied returns typed words as the Tidy of each parameter leaves them.
 func tidied(words []string, params []Param) []string {
 	for _, p := range params {
 		if p.Tidy != nil {
@@ -222,14 +230,23 @@ func tidied(words []string, params []Param) []string {
 	return words
 }
 
-// Meant returns the words, tidied, that one of the parameters accepts. A Phrase accepts none.
+// Meant tidies the words and returns those that one of the parameters accepts. A parameter with
+// Phrase accepts no single word here.
 func Meant(words []string, params ...Param) []string {
-	return slices.DeleteFunc(slices.Clone(tidied(words, params)), func(word string) bool {
-		return !slices.ContainsFunc(params, func(p Param) bool { return !p.Phrase && p.accepts(word) })
-	})
+	isFor := func(word string) bool {
+		return slices.ContainsFunc(params, func(p Param) bool { return !p.Phrase && p.accepts(word) })
+	}
+	var meant []string
+	for _, word := range tidied(words, params) {
+		if isFor(word) {
+			meant = append(meant, word)
+		}
+	}
+	return meant
 }
 
-// check returns an error if an answer could reach the wrong people.
+// check returns an error if an answer could reach the wrong people, or if a form cannot be
+// used as it says.
 func (c *Command) check() error {
 	if c.Visibility != Public && c.Visibility != Private {
 		return fmt.Errorf("command %q: no visibility chosen", c.Name)
@@ -238,11 +255,16 @@ func (c *Command) check() error {
 		if f.Inline && (c.Visibility != Public || f.Moderators || len(f.Params) > 1) {
 			return fmt.Errorf("command %q: an Inline form must be public, for everybody, and take one argument at most", c.Name)
 		}
+		for _, p := range f.Params {
+			if p.Choices != nil && len(p.Choices) < 2 {
+				return fmt.Errorf("command %q: parameter %q must have at least two choices, or nil", c.Name, p.Name)
+			}
+		}
 	}
 	return nil
 }
 
-// InputError tells what is wrong with a person's input, without repeating the input.
+// InputError words what is wrong with a person's input. It does not repeat the input.
 type InputError struct {
 	// Title is a few words. Without a Key it is "Check what you typed".
 	Title Text

@@ -80,16 +80,15 @@ type Router struct {
 	listed Commands
 }
 
-// NewRouter returns a Router, or an error if a command's answer could reach the wrong
-// people.
+// NewRouter returns a Router. It fails for a command that Add refuses.
 func NewRouter(c Config) (*Router, error) {
 	r := &Router{Config: c, salt: []byte(rand.Text())}
 	r.Config.Commands = nil // Add fills it.
 	return r, r.Add(c.Commands...)
 }
 
-// Add adds commands, and must be called before the first request. It fails if a command's
-// answer could reach the wrong people.
+// Add adds commands, and must be called before the first request. It refuses a command whose
+// answer could reach the wrong people, or which has a form that cannot be used.
 func (r *Router) Add(commands ...Command) error {
 	for _, c := range commands {
 		if err := c.check(); err != nil {

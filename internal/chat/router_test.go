@@ -434,6 +434,10 @@ func TestTableWithAMistakeIsRefused(t *testing.T) {
 	for name, change := range map[string]func(*chat.Command){
 		"":                   func(*chat.Command) {},
 		"one to type inline": func(c *chat.Command) { c.Forms = []chat.Form{{Inline: true, Params: make([]chat.Param, 1), Run: run}} },
+		"one choice": func(c *chat.Command) {
+			c.Forms = []chat.Form{{Params: []chat.Param{{Choices: []string{"x"}}}, Run: run}}
+		},
+		"no choice":          func(c *chat.Command) { c.Forms = []chat.Form{{Params: []chat.Param{{Choices: []string{}}}, Run: run}} },
 		"no visibility":      func(c *chat.Command) { c.Visibility = 0 },
 		"two to type inline": func(c *chat.Command) { c.Forms = []chat.Form{{Inline: true, Params: make([]chat.Param, 2), Run: run}} },
 		"private and inline": func(c *chat.Command) { c.Visibility, c.Forms = chat.Private, []chat.Form{{Inline: true, Run: run}} },
