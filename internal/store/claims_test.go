@@ -93,8 +93,13 @@ func TestEndedClaimsAreForgotten(t *testing.T) {
 	for i := range maxDone + 1 { // while Redis is away
 		r.Release(fmt.Sprint(i), false, 0)
 	}
-	if len(r.released) != maxDone {
-		t.Errorf("%d releases wait for Redis, want %d", len(r.released), maxDone)
+	r.Release("0", true, time.Hour) // It was claimed again, and is done now.
+	if newest := r.released[r.claimKey("0")]; len(r.released) != maxDone || newest.value != done {
+		t.Errorf("%d releases wait for Redis, want %d; the newest of one is %+v", len(r.released), maxDone, newest)
+	}
+	r.keepReleased(map[string]change{"failed to be told": {}, r.claimKey("0"): {}})
+	if newest := r.released[r.claimKey("0")]; len(r.released) != maxDone || newest.value != done {
+		t.Errorf("after a call that failed, %d releases wait, want %d; the newest of one is %+v", len(r.released), maxDone, newest)
 	}
 }
 
