@@ -73,7 +73,7 @@ func (r *Redis) Claim(ctx context.Context, key string, limits ...chat.Limit) (p 
 	if known, _ := r.memory.Claim(ctx, key); known != chat.New {
 		return known, 0
 	}
-	claim := newClaim{r.claimKey(key), fmt.Sprint(r.owner, r.claimed.Add(1))}
+	claim := newClaim{key: r.claimKey(key), value: fmt.Sprint(r.owner, r.claimed.Add(1))}
 	holder, wait := r.admit(ctx, claim, 0, limits)
 	switch holder {
 	case "":
