@@ -32,27 +32,28 @@ type Observer interface {
 
 // CacheConfig configures a Cache. All fields but Store and Log are required.
 type CacheConfig struct {
-	// MaxItems bounds the cached answers; it is above 0.
+	// MaxItems is above 0. While more answers are cached, the oldest are evicted. An answer with
+	// SharedAs counts but is not evicted: there is only one for each such Query.
 	MaxItems int
 	// StaleFor is how long past its TTL an answer with SharedAs may stand in while its
 	// service fails.
 	StaleFor time.Duration
-	// CallTimeout bounds one call to a service, Timeout all calls for one answer. The
-	// services' clients enforce CallTimeout: one question may take several calls.
-	CallTimeout, Timeout time.Duration
-	// Store is shared with other replicas; nil: nothing is saved.
+	// CallTimeout bounds one call to a service. The service's client enforces it.
+	CallTimeout time.Duration
+	// Timeout bounds all calls for one answer, which may be several.
+	Timeout time.Duration
+	// Store keeps the answers with SharedAs; nil: they are kept in memory alone.
 	Store    Store
 	Observer Observer
-	// Log is told when a service begins to fail, and when it answers again; nil: nobody is.
+	// Log gets a line when a service begins to fail, and when it answers again; nil: no line.
 	Log *slog.Logger
 }
 
 // sweepEvery is how often expired answers are dropped from memory.
 const sweepEvery = time.Minute
 
-// Cache keeps the answers to every Query and merges simultaneous questions. When it is
-// full, the oldest answers are evicted. Answers with SharedAs are not, so that many
-// wallets cannot crowd out the price.
+// Cache keeps the answers to every Query, at most MaxItems, and merges simultaneous questions.
+// Many wallets cannot crowd out the price, because its answer has SharedAs.
 //
 // It is built on go-cache, which has no bound, loader or single flight. go-cache's janitor
 // cannot be stopped, so put sweeps expired answers instead.
@@ -60,16 +61,17 @@ type Cache struct {
 	CacheConfig
 	items *gocache.Cache
 	calls singleflight.Group
-	// running is done once the Cache is closed.
+	// running is the context of all calls. stop ends it.
 	running context.Context
 	stop    context.CancelFunc
-	// inFlight is held for reading by every call.
+	// inFlight is read-locked by every call. Close waits for them by locking it: a WaitGroup
+	// may not grow while somebody waits for it.
 	inFlight sync.RWMutex
 
-	mu    sync.Mutex // held while keys of items change
-	swept time.Time
-	// order holds the keys that may be evicted, the oldest first; elements holds their
-	// elements of order.
+	mu    sync.Mutex // guards the fields below, and is held while items gets or loses a key
+	swept time.Time  // when put last deleted the expired answers
+	// order holds the keys of the answers that may be evicted, the oldest first. elements maps
+	// each of these keys to its element of order.
 	order    *list.List
 	elements map[string]*list.Element
 }
@@ -81,6 +83,7 @@ func NewCache(config CacheConfig) *Cache {
 		CacheConfig: config, running: running, stop: stop, swept: time.Now(),
 		items: gocache.New(gocache.NoExpiration, 0), order: list.New(), elements: map[string]*list.Element{},
 	}
+	// put has this called for every key that it deletes.
 	c.items.OnEvicted(func(key string, _ any) {
 		if element, known := c.elements[key]; known {
 			c.order.Remove(element)
@@ -98,10 +101,10 @@ func (c *Cache) Close() {
 	defer c.inFlight.Unlock()
 }
 
-// Items returns the number of cached answers, with expired ones that are not swept yet.
+// Items returns the number of cached answers, including expired ones until put sweeps them.
 func (c *Cache) Items() int { return c.items.ItemCount() }
 
-// put caches a snapshot for ttl, or until it is evicted. A shared one is not evicted.
+// put caches a snapshot for ttl. Unless it is shared, it may be evicted earlier.
 func (c *Cache) put(key string, snapshot any, shared bool, ttl time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,7 +118,10 @@ func (c *Cache) put(key string, snapshot any, shared bool, ttl time.Duration) {
 	} else if !shared {
 		c.elements[key] = c.order.PushBack(key)
 	}
-	if oldest := c.order.Front(); oldest != nil && c.items.ItemCount() > c.MaxItems {
+	if c.items.ItemCount() <= c.MaxItems {
+		return
+	}
+	if oldest := c.order.Front(); oldest != nil {
 		c.items.Delete(oldest.Value.(string))
 	}
 }

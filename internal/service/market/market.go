@@ -62,7 +62,7 @@ func New(s Settings, c *core.Cache, log *slog.Logger) *Client {
 	m := &Client{settings: s, rest: rest.New(Service, c.CallTimeout), query: url.Values{s.By: {s.Token}, "convert": {"USD"}}.Encode(), log: log}
 	var budget core.Budget
 	if !s.Uncounted {
-		m.plan = &plan{Budget: credits.New(s.MonthlyCredits), client: m}
+		m.plan = &plan{budget: credits.New(s.MonthlyCredits), client: m}
 		budget = m.plan
 	}
 	m.Upstream = core.NewUpstream(c, Service, s.TTL, budget)
@@ -71,7 +71,7 @@ func New(s Settings, c *core.Cache, log *slog.Logger) *Client {
 		Fetch: func(ctx context.Context, _ struct{}) (core.Quote, error) {
 			found, status, err := m.probe(ctx)
 			if m.plan != nil {
-				m.plan.ended(status, err)
+				m.plan.settle(status, err)
 			}
 			return found.Quote, err
 		},
@@ -87,7 +87,7 @@ func (c *Client) Budget() *credits.Budget {
 	if c.plan == nil {
 		return nil
 	}
-	return c.plan.Budget
+	return c.plan.budget
 }
 
 // Listing is a token as the provider lists it. Its texts are the provider's, not

@@ -17,45 +17,48 @@ import (
 const (
 	// readEvery is how often the provider is asked what is left, while people ask for prices.
 	readEvery = 10 * time.Minute
-	// readScarce is how often it is asked without a credit, and while quotes fail.
+	// readScarce is how often it is asked while no credit can be spent, or quotes fail.
 	readScarce = time.Minute
-	// readTime is how long a reading may take, and so how long it may delay a price.
+	// readTime is how long Credits may take. A price may have to wait for that.
 	readTime = 2 * time.Second
 )
 
 // plan spends the credits of PRICE_API_KEY, and asks the provider what is left of them. It
 // implements core.Budget.
 type plan struct {
-	*credits.Budget
+	budget *credits.Budget
 	client *Client
 
 	mu   sync.Mutex
-	read time.Time // when the provider was last asked
+	read time.Time // when startReading last returned true
 }
 
-// Spend implements core.Budget. If that is due, it asks the provider first. What the provider
-// does not say changes nothing.
+// Note implements core.Budget.
+func (p *plan) Note() { p.budget.Note() }
+
+// Spend implements core.Budget. It may first ask the provider what is left, and goes on
+// without an answer if that fails.
 func (p *plan) Spend(ctx context.Context) *core.Error {
-	if p.readingIsDue() {
+	if p.startReading() {
 		if left, err := p.client.Credits(ctx); err == nil {
-			p.Learn(left)
+			p.budget.Learn(left)
 		}
 	}
-	wait, usedUp := p.Budget.Spend()
-	switch {
-	case wait == 0:
+	wait, usedUp := p.budget.Spend()
+	if wait == 0 {
 		return nil
-	case usedUp:
+	}
+	if usedUp {
 		return &core.Error{Service: Service, Reason: core.UsedUp, RetryAfter: wait, Err: errors.New("not called, the plan has no credit left")}
 	}
 	return &core.Error{Service: Service, Reason: core.NoCredit, RetryAfter: wait, Err: errors.New("not called, the next credit is not due")}
 }
 
-// readingIsDue reports whether the caller must ask the provider what is left. It returns true
-// once in readEvery, or in readScarce.
-func (p *plan) readingIsDue() bool {
+// startReading returns true if the caller must ask the provider what is left. It then returns
+// false for readEvery or, while credits are scarce or quotes fail, for readScarce.
+func (p *plan) startReading() bool {
 	every := readEvery
-	if p.Available() < 1 || !p.client.Health().FailingSince.IsZero() {
+	if p.budget.Available() < 1 || !p.client.Health().FailingSince.IsZero() {
 		every = readScarce
 	}
 	p.mu.Lock()
@@ -67,19 +70,20 @@ func (p *plan) readingIsDue() bool {
 	return true
 }
 
-// ended ends the call of a Spend. status is that of the response; 0: there was none. The
-// provider counts a call that it answers with 200, perhaps too late for us.
-func (p *plan) ended(status int, err error) {
+// settle ends a call for which Spend has spent a credit. It refunds the credit unless status,
+// the one of the response, is 200. Without a response status is 0: if the call timed out, the
+// provider may have counted it, and the refund is unsure.
+func (p *plan) settle(status int, err error) {
 	if status != http.StatusOK {
-		p.Refund(status == 0 && core.ReasonOf(err) == core.SlowAnswer)
+		p.budget.Refund(status == 0 && core.ReasonOf(err) == core.SlowAnswer)
 	}
 	if failed, is := errors.AsType[*core.Error](err); is && failed.Reason == core.UsedUp {
-		p.UseUp(failed.RetryAfter)
+		p.budget.UseUp(failed.RetryAfter)
 	}
 }
 
-// Credits asks what is left of the plan, which costs no credit. It blocks for at most 2
-// seconds. It fails if the provider does not say.
+// Credits asks what is left of the plan, which costs no credit. It blocks for readTime at most.
+// It fails if the provider does not say, as for a plan without a bound.
 func (c *Client) Credits(ctx context.Context) (credits.Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
@@ -94,41 +98,45 @@ func (c *Client) Credits(ctx context.Context) (credits.Reading, error) {
 	return left, nil
 }
 
-// parseCredits reads the data of an answer. now is the provider's time: this machine's clock
-// may be a day off. A reset in the past, or more than two months ahead, is replaced by a whole
-// month.
-func parseCredits(data any, now time.Time) (r credits.Reading, err error) {
-	member := func(v any, names ...string) any {
-		for _, name := range names {
-			object, _ := v.(map[string]any)
-			v = object[name]
-		}
-		return v
-	}
-	if r.Left, err = count(member(data, "usage", "current_month", "credits_left")); err != nil {
-		return r, err
-	}
-	if limit := member(data, "plan", "credit_limit_monthly"); limit != nil {
-		most, err := count(limit)
-		if err != nil {
-			return r, err
-		}
-		if most > 0 {
-			r.Left = min(r.Left, most)
-		}
-	}
-	resets, err := time.Parse(time.RFC3339, rest.Text(member(data, "plan", "credit_limit_monthly_reset_timestamp")))
+// parseCredits reads the data of an answer about the plan. It fails for a plan without a bound,
+// which has null for the credits left. now is the provider's time: this machine's clock may be a
+// day off. A reset in the past, or more than two months ahead, is replaced by a whole month.
+func parseCredits(data any, now time.Time) (credits.Reading, error) {
+	left, err := count(valueAt(data, "usage", "current_month", "credits_left"))
 	if err != nil {
-		return r, errors.New("an impossible time of the next month")
+		return credits.Reading{}, err
 	}
-	if r.Resets = resets.Sub(now); r.Resets <= 0 || r.Resets > 2*credits.Month {
-		r.Resets = credits.Month
+	if monthly := valueAt(data, "plan", "credit_limit_monthly"); monthly != nil {
+		limit, err := count(monthly)
+		if err != nil {
+			return credits.Reading{}, err
+		}
+		if limit > 0 {
+			left = min(left, limit)
+		}
 	}
-	return r, nil
+	reset, err := time.Parse(time.RFC3339, rest.Text(valueAt(data, "plan", "credit_limit_monthly_reset_timestamp")))
+	if err != nil {
+		return credits.Reading{}, errors.New("an impossible time of the next month")
+	}
+	resets := reset.Sub(now)
+	if resets <= 0 || resets > 2*credits.Month {
+		resets = credits.Month
+	}
+	return credits.Reading{Left: left, Resets: resets}, nil
 }
 
-// count returns a whole number of credits, from 0 to a billion. A plan without a bound has
-// null.
+// valueAt returns the value at a path of names in nested objects, or nil.
+func valueAt(v any, path ...string) any {
+	for _, name := range path {
+		object, _ := v.(map[string]any)
+		v = object[name]
+	}
+	return v
+}
+
+// count reads a whole number of credits, from 0 to a billion. It fails for anything else, such
+// as null.
 func count(v any) (int, error) {
 	n, ok := rest.Decimal(v)
 	if !ok || !n.IsInteger() || n.IsNegative() || n.GreaterThan(decimal.New(1, 9)) {
