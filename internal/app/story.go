@@ -13,7 +13,7 @@ import (
 // implements chat.Badges, and keeps what Telegram would show.
 type group struct {
 	mu    sync.Mutex
-	tags  map[string]string     // by user ID
+	tags  map[string]string     // by user ID; "" is none
 	notes map[string]chat.Reply // by user ID: the newest of Notify, until takeNote
 }
 
@@ -23,17 +23,15 @@ func (*group) BadgeName(_, tag string) chat.Untrusted { return chat.Untrusted(ta
 
 func (*group) CommunityName(string) chat.Untrusted { return "Herald demo" }
 
-func (g *group) Give(_ context.Context, _, tag, user, _ string) error {
+func (g *group) Give(_ context.Context, _, tag, user, _ string) error { return g.setTag(user, tag) }
+
+func (g *group) Remove(_ context.Context, _, _, user, _ string) error { return g.setTag(user, "") }
+
+// setTag sets the tag of a user. "" removes it. It never fails.
+func (g *group) setTag(user, tag string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.tags[user] = tag
-	return nil
-}
-
-func (g *group) Remove(_ context.Context, _, _, user, _ string) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.tags, user)
 	return nil
 }
 

@@ -233,16 +233,10 @@ func tidied(words []string, params []Param) []string {
 // Meant tidies the words and returns those that one of the parameters accepts. A parameter with
 // Phrase accepts no single word here.
 func Meant(words []string, params ...Param) []string {
-	isFor := func(word string) bool {
+	isMeant := func(word string) bool {
 		return slices.ContainsFunc(params, func(p Param) bool { return !p.Phrase && p.accepts(word) })
 	}
-	var meant []string
-	for _, word := range tidied(words, params) {
-		if isFor(word) {
-			meant = append(meant, word)
-		}
-	}
-	return meant
+	return slices.DeleteFunc(slices.Clone(tidied(words, params)), func(word string) bool { return !isMeant(word) })
 }
 
 // check returns an error if an answer could reach the wrong people, or if a form cannot be

@@ -136,9 +136,9 @@ func (t *Tasks) Run(handle func(id string)) {
 	t.Recover(id, func() { handle(id) })
 }
 
-// Recover calls f, and recovers its panic, which it logs with the ID of an update.
+// Recover calls f. It recovers a panic of f, and logs it with the ID of the update.
 func (t *Tasks) Recover(id string, f func()) {
-	defer t.recoverPanic(id, nil)
+	defer t.recoverPanic(id, func() {})
 	f()
 }
 
@@ -154,7 +154,8 @@ func (t *Tasks) Handle(req Request, render func(Reply)) {
 }
 
 // Claim claims the answer to an update in d. Unless req is nil, the same call counts a New
-// update against the limits of req. Claim notes the result in req, for the Router.
+// update against the limits of req. Claim notes in req that this is done, so that the Router
+// does not count it again.
 func (t *Tasks) Claim(d Dedup, key string, req *Request) Progress {
 	if req == nil {
 		p, _ := d.Claim(t.Sends, key)
@@ -184,16 +185,11 @@ func (t *Tasks) Rarely(level slog.Level, event string) slog.Level {
 	return level
 }
 
-// recoverPanic logs and counts a panic, and then calls instead, unless that is nil. The caller
-// must defer it.
+// recoverPanic logs and counts a panic, and then calls instead. The caller must defer it.
 func (t *Tasks) recoverPanic(id string, instead func()) {
-	v := recover()
-	if v == nil {
-		return
-	}
-	t.count("panic")
-	t.log.Error("panic while an update was handled", "id", id, "err", secret.PanicError(v))
-	if instead != nil {
+	if v := recover(); v != nil {
+		t.count("panic")
+		t.log.Error("panic while an update was handled", "id", id, "err", secret.PanicError(v))
 		instead()
 	}
 }

@@ -26,12 +26,10 @@ func Entries(split func(string) []string, form, description string) func(string)
 		if _, err = matching(text); err != nil {
 			return e, err
 		}
-		var amount string
-		var hasAmount bool
-		e.Platform, text, _ = strings.Cut(text, ":")
-		e.Community, text, _ = strings.Cut(text, ":")
-		e.What, amount, hasAmount = strings.Cut(text, ":")
-		e.What = trim(e.What)
+		platform, rest, _ := strings.Cut(text, ":")
+		community, rest, _ := strings.Cut(rest, ":")
+		what, amount, hasAmount := strings.Cut(rest, ":")
+		e = Entry{Platform: platform, Community: community, What: trim(what)}
 		if hasAmount {
 			e.Amount, err = parseAmount(trim(amount))
 		}

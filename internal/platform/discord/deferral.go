@@ -13,7 +13,7 @@ import (
 // no goroutine: if a service is slow, thousands are due in the same second.
 type deferrals struct {
 	mu      sync.Mutex
-	waiting []*deferral // the first is the next; empty unless senders is api.MaxFirst
+	waiting []*deferral // the first is sent next
 	senders int         // goroutines that send deferrals
 }
 
@@ -40,28 +40,22 @@ func (s *session) deferLater(i *interaction, to target) *deferral {
 	return d
 }
 
-// add sends d, and then all deferrals that wait. If api.MaxFirst goroutines do so already, add
-// returns at once and one of them sends d.
+// add lets d wait, and then sends the deferrals that wait until there is none. If api.MaxFirst
+// goroutines do so already, add leaves d to them and returns at once.
 func (q *deferrals) add(d *deferral) {
-	if !q.startSender(d) {
+	q.mu.Lock()
+	q.waiting = append(q.waiting, d)
+	enough := q.senders == api.MaxFirst
+	if !enough {
+		q.senders++
+	}
+	q.mu.Unlock()
+	if enough {
 		return
 	}
-	for d != nil {
-		d.sendOnce()
-		d = q.next()
+	for first := q.next(); first != nil; first = q.next() {
+		first.sendOnce()
 	}
-}
-
-// startSender counts a sender and returns true, or lets d wait and returns false.
-func (q *deferrals) startSender(d *deferral) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.senders == api.MaxFirst {
-		q.waiting = append(q.waiting, d)
-		return false
-	}
-	q.senders++
-	return true
 }
 
 // next removes the first deferral that waits and returns it. If none waits, it ends a sender

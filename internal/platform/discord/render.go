@@ -102,10 +102,10 @@ func headline(card words.Card) string {
 		subtitle = card.Dot + subtitle
 	}
 	line := strings.TrimSpace(title + gap + subtitle)
-	if line == "" {
-		return ""
+	if line != "" {
+		line = card.Sign + line
 	}
-	return card.Sign + line
+	return line
 }
 
 // embed returns the embed of a card, without its image.

@@ -117,27 +117,23 @@ func (s *Settings) setStakerRoles(value string) error {
 func (s *Settings) parsePresence(value string) (bool, error) {
 	price, err := config.OneOf([]string{"price", config.Off}, []bool{true, false})(value)
 	switch {
-	case err != nil:
-		return false, err
 	case price && !s.Token.IsSet():
 		return false, errors.New("is price, but " + TokenSetting + " is not set")
 	case price && s.PublicKey != nil:
 		return false, errors.New("is price, which needs the gateway, but DISCORD_PUBLIC_KEY turns that off; unset one of the two")
 	}
-	return price, nil
+	return price, err
 }
 
 // parseOrigin reads a URL and returns it in lower case. It fails unless the URL is a scheme and
 // a host alone.
 func parseOrigin(value string) (string, error) {
 	origin, err := config.BaseURL(value)
-	if err != nil {
-		return "", err
+	_, host, _ := strings.Cut(origin, "://")
+	if err == nil && strings.Contains(host, "/") {
+		err = errors.New("must be a scheme and a host without a path")
 	}
-	if _, host, _ := strings.Cut(origin, "://"); strings.Contains(host, "/") {
-		return "", errors.New("must be a scheme and a host without a path")
-	}
-	return strings.ToLower(origin), nil
+	return strings.ToLower(origin), err
 }
 
 // parsePublicKey reads a key in hex.
