@@ -60,8 +60,10 @@ func ChoiceLabel(choice string) Text { return Say("choice." + choice) }
 
 // choice returns the one of Choices that a word means, or "".
 func (p Param) choice(word string) string {
-	if i := slices.IndexFunc(p.Choices, func(choice string) bool { return strings.EqualFold(choice, word) }); i >= 0 {
-		return p.Choices[i]
+	for _, choice := range p.Choices {
+		if strings.EqualFold(choice, word) {
+			return choice
+		}
 	}
 	return ""
 }

@@ -16,10 +16,10 @@ type Entry struct {
 	Amount    decimal.Decimal // the least stake in tokens; 0: any stake
 }
 
-// Entries returns a reader of a list. split separates its entries, and form is a regular
-// expression that must match each of them whole. Colons separate
-// the parts of an entry, and a missing part is empty. The error names the first wrong entry by its number. If form
-// does not match, it is "must be" and the description.
+// Entries returns a reader of a list. split separates its entries. Each entry must match the
+// whole regular expression form, or the error is "must be" and the description, after the number
+// of the entry. Colons separate the parts of an entry; a part that is missing is empty. Only
+// the amount may hold further colons, and is then refused.
 func Entries(split func(string) []string, form, description string) func(string) ([]Entry, error) {
 	matching := Matching(form, description)
 	return listOf(split, func(text string) (e Entry, err error) {

@@ -173,8 +173,8 @@ func (r *Redis) syncReleased(ctx context.Context) {
 	}
 }
 
-// keepReleased lets older changes wait again, unless a claim has a newer one. At most maxDone
-// wait.
+// keepReleased puts older changes back into released, up to maxDone. A newer change of the same
+// claim stays.
 func (r *Redis) keepReleased(older map[string]change) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -34,11 +34,11 @@ type Config struct {
 	Dedup chat.Dedup
 	Log   *slog.Logger
 	// Count is called with the name of an event, and must not block. The events are
-	//	- of an interaction: interaction, duplicate, ignored, too_late, dropped, bad_signature, panic;
-	//	- of its answer: deferred, answered, answer_expired, answer_failed,
-	//	  answer_outcome_unknown, picture_failed;
-	//	- of any call: rate_limited, retried;
-	//	- of the gateway: identified, identify_throttled, connected, resumed, disconnected.
+	//   - of an interaction: interaction, duplicate, ignored, too_late, dropped, bad_signature, panic;
+	//   - of its answer: deferred, answered, answer_expired, answer_failed,
+	//     answer_outcome_unknown, picture_failed;
+	//   - of any call: rate_limited, retried;
+	//   - of the gateway: identified, identify_throttled, connected, resumed, disconnected.
 	Count func(event string)
 	// Connected is called with the bot's name: whenever the gateway connects or, if
 	// interactions arrive by HTTP, once the commands are registered. It must not block.
