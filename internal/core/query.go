@@ -28,6 +28,9 @@ type Snapshot[V any] struct {
 	FreshUntil time.Time `json:"-"`
 }
 
+// Overdue reports whether there should be a newer answer.
+func (s Snapshot[V]) Overdue() bool { return s.Stale || s.Why != nil }
+
 // Source answers one kind of question; every Query is one. Get blocks until there is an
 // answer or ctx is done, and fails with an *Error. Callers share the answer and must not
 // change it.
