@@ -35,7 +35,7 @@ const minCoverage = 0.9
 // priceCommand answers /price.
 type priceCommand struct {
 	inputs
-	// last is the last reply to an answer that isCurrent.
+	// last is the last reply of withoutChart to a current answer.
 	last atomic.Pointer[textReply]
 }
 
@@ -76,8 +76,8 @@ func (c *priceCommand) run(ctx context.Context, req chat.Request) (chat.Reply, e
 	return c.withoutChart(answer), nil
 }
 
-// withoutChart returns the price without a picture. While an answer isCurrent, it returns the
-// same reply to everybody.
+// withoutChart returns the price without a picture. For one current answer it always returns the
+// same reply, so that adapters render the reply once.
 func (c *priceCommand) withoutChart(answer core.Snapshot[core.Quote]) chat.Reply {
 	current := isCurrent(answer)
 	if last := c.last.Load(); current && last != nil && last.answer == answer {
@@ -108,7 +108,7 @@ func (c *priceCommand) withChart(ctx context.Context, req chat.Request, answer c
 		reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
 		return reply, &chat.PartialError{Err: err}
 	}
-	// All figures are on one line, because the picture shows the price.
+	// One line is enough, because the picture has the price and its change.
 	figures := append(changeFields(quote, over), marketFields(quote, "price.cap_short", "price.volume_short")...)
 	reply.Sections = []chat.Section{{Row: true, Fields: figures}}
 	about := chat.Values{"period": chat.Say("price." + period), "since": chat.Day{Time: chart.Since}}

@@ -14,8 +14,8 @@ import (
 	"herald/internal/core"
 )
 
-// likeWallet matches addresses, and also .eth names and addresses of other chains, which
-// core.FindWallet refuses by name.
+// likeWallet matches addresses, and what people type in their place: .eth names and addresses of
+// other chains. core.FindWallet says what is wrong with those.
 var likeWallet = regexp.MustCompile(`(?i)\b0x|\.eth$|^[0-9a-z+/_:-]{26,}$|[0-9a-f]{40}`)
 
 // atAddress matches an address behind an @. Any other word with an @ in front is a username.
@@ -50,7 +50,7 @@ func joinWallets(typed []string) []string {
 	}
 	flawed, _ := errors.AsType[*core.InvalidError](err)
 	hasAddress := flawed.Flaw == core.SeveralWallets || flawed.Flaw == core.WrongChecksum
-	if !hasAddress || len(wallets) == 0 {
+	if !hasAddress || len(wallets) == 0 { // Or the address is in a username.
 		return typed
 	}
 	return append(others, strings.Join(wallets, " "))

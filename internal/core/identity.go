@@ -88,6 +88,7 @@ var platformRules = []platformRule{
 	},
 }
 
+// withoutZeros returns a number without leading zeros.
 func withoutZeros(uid string) string {
 	return cmp.Or(strings.TrimLeft(uid, "0"), "0")
 }
@@ -207,7 +208,8 @@ func walletFlaw(s string) Flaw {
 }
 
 // otherChain returns the name of the chain without the EVM whose addresses look like s, or "".
-// An EVM address without its 0x may look like one of Solana's: its digits are base58 too.
+// Hexadecimal digits look like an address of Solana's too, but are rather an EVM address without
+// its 0x.
 func otherChain(s string) string {
 	if evmPrefix.MatchString(s) || hexDigits.MatchString(s) {
 		return ""
@@ -220,8 +222,8 @@ func otherChain(s string) string {
 	return ""
 }
 
-// wrongChecksum reports whether the 40 digits of an address are in mixed case, and not the case
-// that EIP-55 asks for.
+// wrongChecksum reports whether the 40 digits of an address are in mixed case, but not in the
+// case that EIP-55 asks for.
 func wrongChecksum(digits string) bool {
 	mixed := strings.ToLower(digits) != digits && strings.ToUpper(digits) != digits
 	return mixed && common.HexToAddress(digits).Hex() != "0x"+digits

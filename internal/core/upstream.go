@@ -70,7 +70,8 @@ type Upstream struct {
 type pause struct {
 	why   *Error
 	until time.Time // when the pause ends
-	// retryAt is when the service or the Budget wants the next call, at until or later.
+	// retryAt is until when the service or the Budget wants no call. The pause may end before
+	// that, to ask the Budget again.
 	retryAt time.Time
 }
 
@@ -147,7 +148,7 @@ func (u *Upstream) admit(ctx context.Context) *Error {
 	if err := u.spend(ctx); err != nil {
 		u.mu.Lock()
 		defer u.mu.Unlock()
-		u.pause(err, min(err.RetryAfter, recheckBudget))
+		u.pauseFor(err, min(err.RetryAfter, recheckBudget))
 		return err
 	}
 	return u.pausedBy() // Another call may have failed while Spend blocked.
@@ -182,11 +183,13 @@ func (u *Upstream) callOnce(ctx context.Context, countAll bool, f func(context.C
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.health.LastCall = time.Now()
-	switch {
-	case err == nil:
+	if err == nil {
 		u.logRecovery()
 		u.failures, u.health.FailingSince, u.health.Reason = 0, time.Time{}, ""
-	case countAll || err.Reason != Rejected && err.Reason != Malformed:
+		return nil
+	}
+	aboutOneKey := err.Reason == Rejected || err.Reason == Malformed
+	if countAll || !aboutOneKey {
 		u.recordFailure(err)
 	}
 	return err
@@ -201,9 +204,9 @@ func (u *Upstream) recordFailure(err *Error) {
 		u.health.FailingSince = u.health.LastCall
 	}
 	u.logFailure(err)
-	u.pause(err, err.RetryAfter)
+	u.pauseFor(err, err.RetryAfter)
 	if u.failures >= maxFailures {
-		u.pause(err, min(breakerPause, u.ttl))
+		u.pauseFor(err, min(breakerPause, u.ttl))
 	}
 }
 
@@ -237,18 +240,18 @@ func (u *Upstream) recoverPanic(failed **Error) {
 	}
 }
 
-// pause makes admit refuse calls for at least wait, within maxPause, because of why. The
+// pauseFor makes admit refuse calls for at least wait, within maxPause, because of why. The
 // caller holds mu.
-func (u *Upstream) pause(why *Error, wait time.Duration) {
+func (u *Upstream) pauseFor(why *Error, wait time.Duration) {
 	now := time.Now()
 	if until := now.Add(min(wait, maxPause)); wait > 0 && until.After(u.lastPause.until) {
 		u.lastPause = pause{why: why, until: until, retryAt: Later(until, now.Add(why.RetryAfter))}
 	}
 }
 
-// lastCreditPause returns the last pause if that began for want of a credit: NoCredit, or
-// UsedUp by the Budget's word or the service's. It returns the zero pause otherwise, once a
-// call was made after the pause, and while the service fails for another reason.
+// lastCreditPause returns the last pause if its reason is NoCredit or UsedUp. It returns the zero
+// pause for another reason, once a call was made after the pause, and while the service fails
+// for a reason other than UsedUp.
 func (u *Upstream) lastCreditPause() pause {
 	u.mu.Lock()
 	defer u.mu.Unlock()
