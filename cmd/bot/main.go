@@ -185,7 +185,7 @@ type options struct {
 	web     bool
 	wallet  *string // as typed; nil: not given
 	release bool
-	version bool
+	version bool   // bot --version
 	topic   string // the command that bot help explains; empty: all
 }
 
@@ -218,7 +218,7 @@ func newFlags(o *options) *flag.FlagSet {
   --release         let the running bot take the roles and tags that it holds
                     back because too many would go at once; with bot members
 `)
-	flags.BoolVar(&o.version, "version", false, "")
+	flags.BoolVar(&o.version, "version", false, "") // The help of the command names it.
 	return flags
 }
 
