@@ -8,8 +8,8 @@ import (
 	"herald/internal/core"
 )
 
-// oldAfter is the age from which on an overdue answer is shown as old. A younger one is shown as
-// usual; a younger price, if Stale, only says at its end why there is no newer one.
+// oldAfter is the age from which on an overdue answer is shown as old. A younger price that is
+// Stale only says at its end why there is no newer one.
 const oldAfter = 10 * time.Minute
 
 // dated returns the quote of s. If s is overdue, the quote is old from oldAfter on, and its
@@ -74,8 +74,8 @@ func why(failed *core.Error) chat.Text {
 	return chat.SayWith("why.next", chat.Values{"why": text, "when": chat.Moment{Time: time.Now().Add(failed.RetryAfter)}})
 }
 
-// priceSource returns the end of a reply with the price of s, whose quote is dated. It is why
-// there is no newer price if s is Stale or the price is old, and otherwise the provider.
+// priceSource returns the end of a reply with the price of s, whose quote is dated. For an old or
+// Stale price it is why there is no newer one, and for any other price the provider.
 func priceSource(s core.Snapshot[core.Quote]) chat.Value {
 	switch {
 	case s.Stale, s.Overdue() && s.Value.Old():
