@@ -61,11 +61,11 @@ type Cache struct {
 	CacheConfig
 	items *gocache.Cache
 	calls singleflight.Group
-	// running is the context of all calls. stop ends it.
+	// running is done once the Cache is closed.
 	running context.Context
 	stop    context.CancelFunc
-	// inFlight is read-locked by every call. Close waits for them by locking it: a WaitGroup
-	// may not grow while somebody waits for it.
+	// inFlight is read-locked by every call, from begin to its end. Close waits for all of them
+	// by locking it: a WaitGroup may not grow while somebody waits for it.
 	inFlight sync.RWMutex
 
 	mu    sync.Mutex // guards the fields below, and is held while items gets or loses a key
@@ -99,6 +99,19 @@ func (c *Cache) Close() {
 	c.stop()
 	c.inFlight.Lock()
 	defer c.inFlight.Unlock()
+}
+
+// begin begins a call to a service. The ctx that it returns is done with parent, once c is
+// closed, and after Timeout at the latest. The caller must call end, for which Close waits.
+func (c *Cache) begin(parent context.Context) (ctx context.Context, end func()) {
+	c.inFlight.RLock()
+	ctx, cancel := context.WithTimeout(parent, c.Timeout)
+	stop := context.AfterFunc(c.running, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+		c.inFlight.RUnlock()
+	}
 }
 
 // Items returns the number of cached answers, including expired ones until put sweeps them.
