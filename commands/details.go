@@ -82,7 +82,7 @@ func badgeFields(p chat.Platform, badge chat.Value, s members.Status, m Members)
 		fields = append(fields, chat.Field{Value: chat.SayWith(key, values)})
 	}
 	line("details.have", chat.Values{"have": chat.Count(s.Have), "checked": chat.Count(s.Checked), "every": everyText(m.RecheckEvery())})
-	line("details.since", chat.Values{"day": chat.Day{Time: s.Since}, "given": chat.Count(s.Given), "removed": chat.Count(s.Removed)})
+	line("details.since", chat.Values{"day": chat.Day{Time: s.Since}, "given": chat.Count(s.Gives), "removed": chat.Count(s.Removals)})
 	if s.Held {
 		line("details.held", chat.Values{"losing": chat.Count(s.Losing), "have": chat.Count(s.Have), "command": chat.Code("bot members --release")})
 	}
