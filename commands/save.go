@@ -86,29 +86,24 @@ func (c saveCommand) doneCard(req chat.Request, s *members.Saved, changes []memb
 		"wallet": c.address(s.Wallet), "every": everyText(c.Members.RecheckEvery()),
 		"verify": chat.CommandLink("/verify"), "forget": chat.CommandLink("/" + forgetName),
 	}
-	forget := forgetButton(badgesOf(s.Badges))
+	reply := chat.Reply{Tone: chat.Positive, Actions: []chat.Action{forgetButton(badgesOf(s.Badges))}}
 	outcomes := outcomesOf(req.Community, changes)
 	if len(outcomes) == 0 {
-		notes := c.badgeNotes(s)
-		if all := c.Members.Badges(req.From.Platform, req.Community); len(all) > 0 && notes == nil {
+		reply.Title, reply.Text, reply.Notes = chat.Say("save.done"), chat.SayWith("save.text", values), c.badgeNotes(s)
+		if all := c.Members.Badges(req.From.Platform, req.Community); len(all) > 0 && reply.Notes == nil {
 			values["badge"] = badgeNames(all)
-			notes = []chat.Text{chat.SayWith("save.later", values)}
+			reply.Notes = []chat.Text{chat.SayWith("save.later", values)}
 		}
-		return chat.Reply{
-			Tone: chat.Positive, Title: chat.Say("save.done"), Text: chat.SayWith("save.text", values), Notes: notes, Actions: []chat.Action{forget},
-		}
+		return reply
 	}
-	first, others := outcomes[0], lines(outcomes[1:])
+	first := outcomes[0]
+	reply.Title, reply.Text, reply.Notes = first.line(), chat.SayWith("badge.text", values), lines(outcomes[1:])
 	if first.problem != "" {
-		return chat.Reply{
-			Tone: chat.Warning, Title: first.line(), Text: whyNot(req.From.Platform, first.problem),
-			Notes:   append(others, chat.Say("badge.failed_saved")),
-			Actions: []chat.Action{chat.TryAgain(saveName, s.Wallet.Hex()), forget},
-		}
+		reply.Tone, reply.Text = chat.Warning, whyNot(req.From.Platform, first.problem)
+		reply.Notes = append(reply.Notes, chat.Say("badge.failed_saved"))
+		reply.Actions = append([]chat.Action{chat.TryAgain(saveName, s.Wallet.Hex())}, reply.Actions...)
 	}
-	return chat.Reply{
-		Tone: chat.Positive, Title: first.line(), Text: chat.SayWith("badge.text", values), Notes: others, Actions: []chat.Action{forget},
-	}
+	return reply
 }
 
 // outcome is what became of badges of one community.
@@ -156,20 +151,17 @@ func outcomesOf(here string, changes []members.Change) (all []outcome) {
 	return all
 }
 
+// line says the outcome.
 func (o outcome) line() chat.Text {
 	return chat.SayWith(o.key, chat.Values{"badge": badgeNames(o.badges), "group": o.badges[0].Group()})
 }
 
+// lines returns the line of each outcome.
 func lines(outcomes []outcome) (all []chat.Text) {
 	for _, o := range outcomes {
 		all = append(all, o.line())
 	}
 	return all
-}
-
-// changeLines says what became of badges, a line for each outcome.
-func changeLines(here string, changes []members.Change) []chat.Text {
-	return lines(outcomesOf(here, changes))
 }
 
 // badgeNames returns the names of badges, each once.
@@ -266,7 +258,7 @@ func (c verifyCommand) refreshBadges(ctx context.Context, req chat.Request, p pr
 	}
 	notes := c.badgeNotes(s)
 	if len(changes) > 0 {
-		notes = changeLines(req.Community, changes)
+		notes = lines(outcomesOf(req.Community, changes))
 		if after, err := c.Members.Saved(ctx, req.From); err == nil && after != nil {
 			s = after
 		}

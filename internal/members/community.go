@@ -93,7 +93,8 @@ func (c *community) await(ctx context.Context, badge string, by caller) error {
 	if problem := c.refused(badge); problem != "" && !c.mayRetry(ctx, by) {
 		return &chat.BadgeError{Problem: problem, Err: errors.New("refused a short time ago")}
 	}
-	if c.tooManyFailed(ctx) {
+	const onlyAsk = -1
+	if wait, _ := c.config.Limiter.Reserve(ctx, onlyAsk, c.failures()); wait > 0 {
 		return &chat.BadgeError{Problem: chat.BadgeFailed, Err: errors.New("too many calls have failed within an hour")}
 	}
 	return c.waitTurn(ctx)
@@ -112,13 +113,6 @@ func (c *community) mayRetry(ctx context.Context, by caller) bool {
 // failures is the limit of calls that fail.
 func (c *community) failures() chat.Limit {
 	return chat.Limit{Key: c.limitsKey + " failed", Count: maxFailures, Window: time.Hour}
-}
-
-// tooManyFailed reports whether the limit of failures is reached.
-func (c *community) tooManyFailed(ctx context.Context) bool {
-	const onlyAsk = -1
-	wait, _ := c.config.Limiter.Reserve(ctx, onlyAsk, c.failures())
-	return wait > 0
 }
 
 // errTooSoon is the error of a call that would have to wait beyond its deadline.

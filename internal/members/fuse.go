@@ -3,7 +3,6 @@ package members
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -141,22 +140,20 @@ func (m *Members) heldIn(r Row) (communities []string) {
 // releaseKey returns the key of the time of a Release, in Unix seconds.
 func releaseKey(p chat.Platform) string { return "members release " + string(p) }
 
+// errRaced is the error of a Release that met another one.
+var errRaced = errors.New("an earlier release was carried out just now: try again")
+
 // saveRelease saves that a Release on a platform is to be carried out.
 func (m *Members) saveRelease(ctx context.Context, p chat.Platform) error {
-	for range maxRaces {
-		old, err := m.Store.Load(ctx, releaseKey(p))
-		if err != nil {
-			return fmt.Errorf("read an earlier release: %w", err)
-		}
-		replaced, err := m.Store.Replace(ctx, releaseKey(p), old, strconv.AppendInt(nil, time.Now().Unix(), 10))
-		if err != nil {
-			return fmt.Errorf("save the release: %w", err)
-		}
-		if replaced {
-			return nil
-		}
+	old, err := m.Store.Load(ctx, releaseKey(p))
+	if err != nil {
+		return err
 	}
-	return errors.New("save the release: other processes change it")
+	replaced, err := m.Store.Replace(ctx, releaseKey(p), old, strconv.AppendInt(nil, time.Now().Unix(), 10))
+	if err == nil && !replaced {
+		return errRaced
+	}
+	return err
 }
 
 // releasePause is the wait between two looks for a Release.

@@ -185,10 +185,8 @@ func (m *Members) All(ctx context.Context) ([]Row, error) {
 	var all []Row
 	err := m.rows.each(ctx, func(list []Row) { all = append(all, list...) })
 	slices.SortFunc(all, func(a, b Row) int {
-		return cmp.Or(
-			cmp.Compare(a.User.Platform, b.User.Platform),
-			cmp.Compare(len(a.User.ID), len(b.User.ID)), cmp.Compare(a.User.ID, b.User.ID), // by number
-		)
+		byLength := cmp.Compare(len(a.User.ID), len(b.User.ID)) // A longer number is a higher one.
+		return cmp.Or(cmp.Compare(a.User.Platform, b.User.Platform), byLength, cmp.Compare(a.User.ID, b.User.ID))
 	})
 	return all, err
 }
