@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// maxFailures bounds the calls to a community within an hour that fail as BadgeFailed, such as
-	// those that are answered with 429. Other refusals are bounded by mayRetry. Discord bans an
-	// address after 10,000 answers of 401, 403 or 429 in 10 minutes:
+	// maxFailures bounds the calls to a community that fail as BadgeFailed within an hour, such as
+	// those answered with 429. After a 403, mayRetry bounds the calls. Discord bans an address
+	// after 10,000 answers of 401, 403 or 429 in 10 minutes:
 	// https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
 	maxFailures = 100
 	// maxWait bounds the wait for a call if its context has no deadline.
@@ -46,8 +46,8 @@ type community struct {
 	refusals    map[string]refusal // by badge, or wholeCommunity
 	// gives and removals count the calls that succeeded since the start.
 	gives, removals int
-	// blownTold says that the log has the present blowing of the fuse.
-	blownTold bool
+	// blown says that the fuse had blown at the last reportFuse.
+	blown bool
 	// lastSeen holds by user ID what the platform last said that a user has.
 	lastSeen map[string]seen
 }
@@ -79,16 +79,16 @@ type refusal struct {
 func (c *community) refused(badge string) chat.BadgeProblem {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, refused := range []string{wholeCommunity, badge} {
-		if r := c.refusals[refused]; time.Now().Before(r.until) {
+	for _, key := range []string{wholeCommunity, badge} {
+		if r := c.refusals[key]; time.Now().Before(r.until) {
 			return r.problem
 		}
 	}
 	return ""
 }
 
-// await blocks until a call for a badge may be made. It fails at once with a *chat.BadgeError if
-// earlier calls were refused or failed, and with errTooSoon if the wait is too long.
+// await blocks until a call for a badge may be made. It fails with a *chat.BadgeError if earlier
+// calls were refused or failed, and otherwise as waitTurn does.
 func (c *community) await(ctx context.Context, badge string, by caller) error {
 	if problem := c.refused(badge); problem != "" && !c.mayRetry(ctx, by) {
 		return &chat.BadgeError{Problem: problem, Err: errors.New("refused a short time ago")}
@@ -100,7 +100,7 @@ func (c *community) await(ctx context.Context, badge string, by caller) error {
 	return c.waitTurn(ctx)
 }
 
-// mayRetry reports whether a call that was refused a short time ago may be made again: once a
+// mayRetry reports whether a call may be made although one was refused a short time ago: once a
 // minute, for a person.
 func (c *community) mayRetry(ctx context.Context, by caller) bool {
 	if by != byPerson {
@@ -118,8 +118,9 @@ func (c *community) failures() chat.Limit {
 // errTooSoon is the error of a call that would have to wait beyond its deadline.
 var errTooSoon = errors.New("the call has to wait for longer")
 
-// waitTurn blocks until a pause is over, and then for a slot: one a second. It returns errTooSoon
-// once either would last beyond the deadline of ctx, or maxWait without one.
+// waitTurn blocks until a pause is over, and then for a slot: there is one a second. It returns
+// errTooSoon as soon as it is clear that this lasts beyond the deadline of ctx, or without one
+// beyond maxWait.
 func (c *community) waitTurn(ctx context.Context) error {
 	latest := time.Now().Add(maxWait)
 	if deadline, ok := ctx.Deadline(); ok {
@@ -156,7 +157,7 @@ func (c *community) record(ctx context.Context, user string, s step, err *chat.B
 	case err == nil:
 		c.succeeded(s)
 	case err.Problem == chat.NotAMember, err.Problem == chat.CannotHave:
-		// That is about the user alone.
+		// The community takes calls for other users.
 	case err.Problem == chat.BadgeFailed:
 		c.failed(ctx, err.RetryAfter)
 	case err.Problem == chat.MissingRight, err.Problem == chat.CommunityGone:
@@ -192,15 +193,14 @@ func (c *community) failed(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// refuse counts a refusal of a badge, or of wholeCommunity. It logs the first one, and the first
-// after each cycle.
-func (c *community) refuse(ctx context.Context, refused string, err *chat.BadgeError) {
+// refuse counts a refusal, of which key is a key of refusals. It logs one in a cycle.
+func (c *community) refuse(ctx context.Context, key string, err *chat.BadgeError) {
 	c.config.Count("badge_refused")
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if time.Now().After(c.refusals[refused].until) {
+	if time.Now().After(c.refusals[key].until) {
 		c.log.WarnContext(ctx, "the bot may not give or remove a badge; bot check says where and why", "err", err)
 	}
 	// The next cycle calls again for each row.
-	c.refusals[refused] = refusal{problem: err.Problem, until: time.Now().Add(c.config.Every * 3 / 4)}
+	c.refusals[key] = refusal{problem: err.Problem, until: time.Now().Add(c.config.Every * 3 / 4)}
 }

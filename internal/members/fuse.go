@@ -16,7 +16,7 @@ type tally struct {
 	have int
 	// losing counts those of have who would lose a badge.
 	losing int
-	// checked counts those of have whose last check is no older than a cycle and levels.late.
+	// checked counts those of have whose last check is no older than a cycle plus levels.late.
 	checked int
 }
 
@@ -63,8 +63,8 @@ func (p *platform) countRow(r Row) tallies {
 			continue
 		}
 		here := row
-		if all[g.Community].losing > 0 || p.losing(r, g) {
-			here.losing = 1 // Also who loses two badges there.
+		if p.losing(r, g) || all[g.Community].losing == 1 { // A user who loses two badges there counts once.
+			here.losing = 1
 		}
 		all[g.Community] = here
 	}
@@ -82,8 +82,8 @@ func (m *Members) reportFuse(p *platform) {
 	for _, id := range p.named() {
 		c, t := p.community(id), m.rows.tally(id)
 		c.mu.Lock()
-		news := t.blown() && !c.blownTold
-		c.blownTold = t.blown()
+		news := t.blown() && !c.blown
+		c.blown = t.blown()
 		c.mu.Unlock()
 		if news {
 			m.Count("fuse_blown")
@@ -99,22 +99,23 @@ type Place struct {
 	Community string
 }
 
-// Release asks the running bot to let go whom a fuse holds, and returns whom it holds now. The bot
-// does so within releasePause, and lets go also who begins to lose a badge until then. Release
-// blocks while it reads all rows.
+// Release asks the running bot to let go everybody whom a fuse holds, and returns whom it holds now.
+// The bot does that within releasePause, and lets go those whom the fuse holds then. Release blocks
+// while it reads all rows.
 func (m *Members) Release(ctx context.Context) (held []Place, err error) {
 	all, err := m.All(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var of []chat.Platform
 	for _, r := range all {
 		for _, community := range m.heldIn(r) {
 			held = append(held, Place{User: r.User, Community: community})
-			of = append(of, r.User.Platform)
 		}
 	}
-	for _, name := range slices.Compact(of) {
+	if len(held) == 0 {
+		return nil, nil
+	}
+	for _, name := range platforms {
 		if err := m.saveRelease(ctx, name); err != nil {
 			return nil, err
 		}
@@ -156,25 +157,20 @@ func (m *Members) saveRelease(ctx context.Context, p chat.Platform) error {
 	return err
 }
 
-// releasePause is the wait between two looks for a Release.
+// releasePause is the wait before each look for a Release.
 const releasePause = time.Minute
 
 // watchReleases carries out each Release. It blocks until ctx is done.
 func (m *Members) watchReleases(ctx context.Context) {
-	for {
-		m.guard(func() {
-			for _, p := range m.on() {
-				m.carryOutRelease(ctx, p)
-			}
-		})
-		if !transport.Sleep(ctx, releasePause) {
-			return
+	for transport.Sleep(ctx, releasePause) {
+		for _, p := range m.on() {
+			m.guard(func() { m.carryOutRelease(ctx, p) })
 		}
 	}
 }
 
 // carryOutRelease marks the rows on a platform that a fuse holds, if there is a Release, and
-// deletes the Release. The next call does what fails. A mark does not change what the fuse counts.
+// deletes the Release. The next call does what fails. The fuse counts marked rows as before.
 func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
 	if !m.rows.complete.Load() {
 		return
@@ -183,7 +179,7 @@ func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
 	if err != nil || saved == nil {
 		return
 	}
-	if m.current(saved) {
+	if m.isDue(saved) {
 		err = m.rows.updateAll(ctx, func(r *Row) {
 			if r.User.Platform == p.name && len(m.heldIn(*r)) > 0 {
 				r.Released = true
@@ -197,9 +193,9 @@ func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
 	_, _ = m.Store.Replace(ctx, releaseKey(p.name), saved, nil) // If another was saved meanwhile, it stays.
 }
 
-// current reports whether a saved Release is neither older than two cycles nor from the future.
-// The clock of its process may be a minute ahead.
-func (m *Members) current(saved []byte) bool {
+// isDue reports whether a saved Release is neither older than two cycles nor from the future. The
+// clock of the process that saved it may be a minute ahead.
+func (m *Members) isDue(saved []byte) bool {
 	seconds, err := strconv.ParseInt(string(saved), 10, 64)
 	age := time.Since(time.Unix(seconds, 0))
 	return err == nil && -time.Minute <= age && age <= 2*m.Every

@@ -166,11 +166,12 @@ func TestRelease(t *testing.T) {
 // racing is a Store in which something happens before a value is replaced.
 type racing struct {
 	Store
+	key    string
 	before func()
 }
 
 func (r *racing) Replace(ctx context.Context, key string, old, value []byte) (bool, error) {
-	if before := r.before; before != nil {
+	if before := r.before; before != nil && key == r.key {
 		r.before = nil
 		before()
 	}
@@ -185,7 +186,7 @@ func TestALostReleaseIsNotReported(t *testing.T) {
 	}
 	key, memory := releaseKey("discord"), m.Store
 	_, _ = memory.Replace(t.Context(), key, nil, []byte("1"))
-	m.Config.Store = &racing{memory, func() { _, _ = memory.Replace(t.Context(), key, []byte("1"), nil) }}
+	m.Config.Store = &racing{memory, key, func() { _, _ = memory.Replace(t.Context(), key, []byte("1"), nil) }}
 	held, err := m.Release(t.Context())
 	if len(held) != 0 || err != errRaced {
 		t.Errorf("%d released, %v", len(held), err)

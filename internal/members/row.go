@@ -148,13 +148,10 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 // platforms are the platforms whose users a row can be about.
 var platforms = []chat.Platform{"telegram", "discord"}
 
-// errUser is the error of checkUser.
-var errUser = errors.New("rows are about users of Telegram and Discord")
-
 // checkUser fails unless a row can be about the user.
 func checkUser(u chat.User) error {
 	if _, err := strconv.ParseUint(u.ID, 10, 64); err != nil || !slices.Contains(platforms, u.Platform) {
-		return errUser
+		return errors.New("rows are about users of Telegram and Discord")
 	}
 	return nil
 }
