@@ -23,7 +23,7 @@ type Saved struct {
 	LastBlock time.Time
 	// Stakes says that the last check found a stake.
 	Stakes bool
-	// Badges are those that the user has, in the order of the settings.
+	// Badges are those that the user was given, in the order of the settings.
 	Badges []Has
 	// Going are those of Badges that go if the next check finds as little as the last one.
 	Going []Has
@@ -33,7 +33,7 @@ type Saved struct {
 	Missing []Badge
 }
 
-// Has is a badge that a user has since a time.
+// Has is a badge that a user was given, and when.
 type Has struct {
 	Badge
 	Since time.Time
@@ -58,7 +58,7 @@ func (m *Members) Saved(ctx context.Context, user chat.User) (*Saved, error) {
 		return cmp.Compare(p.position(a.Community, a.Badge), p.position(b.Community, b.Badge))
 	})
 	for _, g := range row.Given {
-		if g.State == Absent || g.Since.IsZero() { // Nobody knows whether it was given.
+		if g.State == Absent || g.Since.IsZero() { // Since is zero if nobody knows whether it was given.
 			continue
 		}
 		has := Has{p.badgeOf(g.Community, g.Badge), g.Since.Time}
@@ -77,11 +77,12 @@ func (p *platform) missing(r Row) (lost []Badge) {
 	}
 	for _, b := range p.badges {
 		fell := r.Level < p.of(b.Amount) && p.of(b.Amount) <= r.Lost.From
-		if !fell || r.index(b.Community, b.ID) >= 0 || r.index(b.Community, "") >= 0 {
+		absent := r.index(b.Community, "") >= 0
+		if !fell || absent || r.index(b.Community, b.ID) >= 0 {
 			continue
 		}
 		if n := len(lost); n > 0 && lost[n-1].Community == b.Community && p.Badges != nil && p.OneEach() {
-			lost = lost[:n-1] // With one badge each, the user had the highest.
+			lost = lost[:n-1] // The user had only the one with the highest amount.
 		}
 		lost = append(lost, p.badgeOf(b.Community, b.ID))
 	}
@@ -115,7 +116,7 @@ func WhenLost(l Loss) chat.Text {
 }
 
 // tell tells a user why a badge is gone, if they have a private chat with the bot. It does
-// nothing unless the row says so, and the settings still name the badge.
+// nothing without a Loss, and if the settings do not name the badge any more.
 func (m *Members) tell(ctx context.Context, c *community, user chat.User, b Badge) {
 	row, err := m.rows.find(ctx, user)
 	_, named := c.badge(c.id, b.ID)
@@ -133,8 +134,8 @@ func (m *Members) tell(ctx context.Context, c *community, user chat.User, b Badg
 type Status struct {
 	// Have counts the users who have a badge there.
 	Have int
-	// Checked counts those of Have whose last check is no older than a cycle, or than the little
-	// more that a slow tick takes.
+	// Checked counts those of Have who were checked within a cycle, or little more: some ticks are
+	// slow.
 	Checked int
 	// Losing counts those of Have who would lose a badge.
 	Losing int
@@ -165,8 +166,8 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 	return s, nil
 }
 
-// Census counts the saved addresses, those of them that are checked as in Status, and the users
-// whom a fuse holds. Who is held in two communities counts twice. Census does no I/O.
+// Census counts the saved addresses, those that were checked as Status.Checked says, and the users
+// whom a fuse holds. A user who is held in two communities counts twice. Census does no I/O.
 func (m *Members) Census() (rows, checked, held int) {
 	all := m.rows.tally("")
 	for _, p := range m.platforms {
