@@ -52,7 +52,7 @@ func save(from Sources, options Options) chat.Command {
 }
 
 // run proves anew that the wallet is the sender's, because anybody can forge the button, and saves
-// its address.
+// it.
 func (c saveCommand) run(ctx context.Context, req chat.Request) (chat.Reply, error) {
 	id, err := sender(req)
 	if err != nil {
@@ -108,12 +108,12 @@ func (c saveCommand) doneCard(req chat.Request, s *members.Saved, changes []memb
 
 // outcome is what became of badges of one community.
 type outcome struct {
-	key     string // of the message that says it
+	key     string // one of outcomeKeys
 	badges  []members.Badge
 	problem chat.BadgeProblem // or ""
 }
 
-// outcomeKeys are the keys of outcomes, in the order in which people read them.
+// outcomeKeys are the messages that say an outcome, in the order in which people read them.
 var outcomeKeys = []string{"badge.here", "badge.in", "badge.failed", "badge.still", "badge.soon", "badge.removed"}
 
 // outcomeKey returns the key for a change that is shown in the community here.
@@ -151,7 +151,7 @@ func outcomesOf(here string, changes []members.Change) (all []outcome) {
 	return all
 }
 
-// line says the outcome.
+// line returns the message that says the outcome.
 func (o outcome) line() chat.Text {
 	return chat.SayWith(o.key, chat.Values{"badge": badgeNames(o.badges), "group": o.badges[0].Group()})
 }
@@ -278,6 +278,7 @@ func (c verifyCommand) consent(offered []members.Badge) chat.Text {
 	})
 }
 
+// badgesOf returns the badges without their times.
 func badgesOf(has []members.Has) (all []members.Badge) {
 	for _, h := range has {
 		all = append(all, h.Badge)
@@ -316,8 +317,8 @@ func noteForModerators(ctx context.Context, m Members, id core.Identity, communi
 	return []chat.Text{chat.SayWith("exists.saved", chat.Values{"day": chat.Day{Time: s.SavedAt}, "state": savedState(s, community)})}
 }
 
-// savedState says what a saved address stakes, and which badges come of that in a community; "" is
-// every one.
+// savedState says whether a saved address stakes, and which badges its person has, loses or has lost
+// in a community, or with "" anywhere.
 func savedState(s *members.Saved, community string) chat.Text {
 	here := func(all []members.Badge) []members.Badge {
 		return slices.DeleteFunc(all, func(b members.Badge) bool { return community != "" && b.Community != community })
