@@ -34,7 +34,8 @@ func (b *Bot) newPlatforms() (on []platform) {
 	return on
 }
 
-// newTelegram makes Telegram's adapter. The Router asks it for roles, and members for tags.
+// newTelegram makes Telegram's adapter. Through it the Router asks for a user's role in a chat, and
+// b.members gives tags.
 func (b *Bot) newTelegram() platform {
 	s := b.cfg.Telegram
 	a := telegram.New(telegram.Config{
@@ -48,8 +49,8 @@ func (b *Bot) newTelegram() platform {
 	return platform{adapter: a, probe: p, webhookPath: s.WebhookPath}
 }
 
-// newDiscord makes Discord's adapter. Members ask it for roles. Without a webhook, the metrics have
-// the latency of its gateway.
+// newDiscord makes Discord's adapter, through which b.members gives roles. Without a webhook, the
+// metrics have the latency of its gateway.
 func (b *Bot) newDiscord() platform {
 	s := b.cfg.Discord
 	a := discord.New(discord.Config{
