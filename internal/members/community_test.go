@@ -159,3 +159,30 @@ func TestOutcomesAreCounted(t *testing.T) {
 		m.equal("warnings in the next cycle", strings.Count(m.log.String(), "may not give or remove"), 3)
 	})
 }
+
+// unlocked is a Limiter that fails the test if it is called while a community is locked, because a
+// shared one blocks.
+type unlocked struct {
+	chat.Limiter
+	*testing.T
+	here *community
+}
+
+func (u unlocked) Reserve(ctx context.Context, within time.Duration, limits ...chat.Limit) (time.Duration, bool) {
+	if !u.here.mu.TryLock() {
+		u.Error("the community is locked")
+		return 0, true
+	}
+	u.here.mu.Unlock()
+	return u.Limiter.Reserve(ctx, within, limits...)
+}
+
+func TestNoLockIsHeldWhileALimiterBlocks(t *testing.T) {
+	m := newMembersTest(t)
+	here := m.platform.community("9001")
+	m.Config.Limiter = unlocked{m.Config.Limiter, t, here}
+	for _, p := range []chat.BadgeProblem{chat.BadgeFailed, chat.MissingRight} {
+		here.record(t.Context(), "1", step{badge: "7001"}, &chat.BadgeError{Problem: p, Err: errFault})
+		_ = here.await(t.Context(), "7001", byPerson)
+	}
+}
