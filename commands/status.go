@@ -53,7 +53,7 @@ func (c statusCommand) answer(ctx context.Context, req chat.Request) (chat.Reply
 // serviceStatus is what is known of one service.
 type serviceStatus struct {
 	name  string
-	asked time.Time // when the last known answer came
+	asked time.Time // when the last call ended, here or in another replica
 	// headline names what does not work. It has no Key if all does.
 	headline chat.Text
 	state    chat.Value

@@ -53,6 +53,9 @@ type Reply struct {
 	// Admit lets the sender into a group; nil: there is nothing to approve. The Reply says
 	// that they may join, and is shown until the outcome is known.
 	Admit *Admission
+	// LeftOut says why the sender's request to join a group stays open. It is not shown to the
+	// sender, but to moderators. Without a Key they read that the sender could not be checked.
+	LeftOut Text
 	// About identifies the subject of the reply within its command, such as a wallet. It is
 	// "" if the command has only one subject.
 	About string
