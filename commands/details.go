@@ -83,7 +83,7 @@ func badgeLines(p chat.Platform, names chat.Value, s members.Status, recheckEver
 		lines = append(lines, chat.Field{Value: chat.SayWith(key, values)})
 	}
 	add("details.have", chat.Values{"have": chat.Count(s.Have), "checked": chat.Count(s.Checked), "every": everyText(recheckEvery)})
-	add("details.since", chat.Values{"day": chat.Day{Time: s.Since}, "given": chat.Count(s.Given), "removed": chat.Count(s.Removed)})
+	add("details.since", chat.Values{"day": chat.Day{Time: s.Since}, "given": chat.Count(s.Gives), "removed": chat.Count(s.Removals)})
 	if s.Held {
 		add("details.held", chat.Values{"losing": chat.Count(s.Losing), "have": chat.Count(s.Have), "command": chat.Code("bot members --release")})
 	}

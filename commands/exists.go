@@ -81,7 +81,7 @@ func (c existsCommand) answer(ctx context.Context, req chat.Request, whom subjec
 	}
 	if keys == theyExist {
 		reply.Sections = []chat.Section{{Fields: []chat.Field{personField(id, req)}}}
-		reply.Notes = savedNote(ctx, c.Members, id, req.Community)
+		reply.Notes = noteForModerators(ctx, c.Members, id, req.Community)
 		if tone == chat.Negative && id.Platform == "Email" && strings.Contains(id.UID, "@") {
 			reply.Notes = append(reply.Notes, chat.Say("exists.email"))
 		}

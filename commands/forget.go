@@ -34,7 +34,7 @@ func (c forgetCommand) run(ctx context.Context, req chat.Request) (chat.Reply, e
 	if !had && len(f.Changes) == 0 {
 		return chat.Reply{Title: chat.Say("forget.nothing")}, nil
 	}
-	reply := chat.Reply{Tone: chat.Positive, Title: chat.Say("forget.done"), Notes: changeLines(req.Community, f.Changes)}
+	reply := chat.Reply{Tone: chat.Positive, Title: chat.Say("forget.done"), Notes: lines(outcomesOf(req.Community, f.Changes))}
 	if had {
 		reply.Text = chat.SayWith("forget.text", chat.Values{"wallet": c.address(f.Wallet)})
 	}

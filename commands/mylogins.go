@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -17,7 +16,7 @@ const (
 	maxLoginName = 60
 )
 
-// pageParam is the number of a page, from 1. The page buttons give it.
+// pageParam is the number of a page, from 1. Only the page buttons give it.
 var pageParam = chat.Param{Name: "page"}
 
 // myLoginsCommand answers /mylogins.
@@ -53,12 +52,15 @@ func (c myLoginsCommand) run(ctx context.Context, req chat.Request) (chat.Reply,
 	if err != nil {
 		return chat.Reply{}, err
 	}
-	page, _ := strconv.Atoi(cmp.Or(req.Args.Value(pageParam.Name), "1")) // 0 for what is no number
+	page := 1
+	if arg := req.Args.Value(pageParam.Name); arg != "" {
+		page, _ = strconv.Atoi(arg) // What is no number gives page 0, which does not exist.
+	}
 	return loginsReply(logins.Value, page)
 }
 
-// loginsReply returns one page of the logins. page counts from 1. For a page that does not
-// exist it returns an InputError.
+// loginsReply returns one page of the logins, counted from 1. It fails with an InputError if there
+// is no such page.
 func loginsReply(logins []core.Login, page int) (chat.Reply, error) {
 	if len(logins) == 0 {
 		return chat.Reply{Title: chat.Say("logins.none"), Text: chat.Say("logins.none_text")}, nil
@@ -87,28 +89,29 @@ func loginsReply(logins []core.Login, page int) (chat.Reply, error) {
 	return reply, nil
 }
 
-// pageButton returns a button that replaces the page shown.
+// pageButton returns a button that shows a page in place of the present one.
 func pageButton(label string, page int) chat.Action {
 	return chat.Action{Label: chat.Say(label), Command: "mylogins", Args: []string{strconv.Itoa(page)}, Edit: true}
 }
 
-// walletPlatforms are the platforms on which a login is made with a wallet.
+// walletPlatforms are the platforms of core.Platforms whose accounts are wallets.
 var walletPlatforms = []string{core.EVM, "BTC", "TRON", "TON", "SOL"}
 
-// loginPlatform returns the words for the platform of a login, such as "via Telegram" or
-// "via EVM wallet".
+// loginPlatform returns "via Telegram" or "via EVM wallet", or the bare name of a platform that
+// core.Platforms lacks.
 func loginPlatform(platform string) chat.Value {
-	key := "logins.via"
+	via := chat.Values{"platform": chat.Plain(platform)}
 	switch {
-	case !slices.Contains(core.Platforms(), platform):
-		return loginName(platform)
 	case slices.Contains(walletPlatforms, platform):
-		key = "logins.via_wallet"
+		return chat.SayWith("logins.via_wallet", via)
+	case slices.Contains(core.Platforms(), platform):
+		return chat.SayWith("logins.via", via)
 	}
-	return chat.SayWith(key, chat.Values{"platform": chat.Plain(platform)})
+	return loginName(platform)
 }
 
-// loginName returns the name as Untrusted text, or "unnamed" if nothing of it can be shown.
+// loginName returns the name of a dapp or a platform as Untrusted text, or "unnamed" if nothing of
+// it can be shown.
 func loginName(name string) chat.Value {
 	if shown := chat.NewUntrusted(name, maxLoginName); shown != "" {
 		return shown

@@ -30,8 +30,8 @@ type Members interface {
 const (
 	saveName   = "save"
 	forgetName = "forget"
-	// savesPerMinute is how often a minute a person may save an address: each time makes calls
-	// to the chat platform.
+	// savesPerMinute bounds how often one person saves an address, because that makes calls to
+	// the chat platform.
 	savesPerMinute = 6
 )
 
@@ -46,13 +46,13 @@ func save(from Sources, options Options) chat.Command {
 		Asks:       []string{"partner", "chain"},
 		Forms: []chat.Form{
 			{Params: []chat.Param{walletParam}, Unlisted: true, PerMinute: func(chat.Request) int { return savesPerMinute }, Run: c.run},
-			{Unlisted: true, Run: c.saved},
+			{Unlisted: true, Run: c.ownSaved},
 		},
 	}
 }
 
-// run saves the address if it is the sender's, as is found out anew. Anybody can forge the
-// button: it has no power over anybody else.
+// run proves anew that the wallet is the sender's, because anybody can forge the button, and saves
+// it.
 func (c saveCommand) run(ctx context.Context, req chat.Request) (chat.Reply, error) {
 	id, err := sender(req)
 	if err != nil {
@@ -74,74 +74,94 @@ func (c saveCommand) run(ctx context.Context, req chat.Request) (chat.Reply, err
 		}, &chat.PartialError{Err: err}
 	}
 	s, err := c.Members.Saved(ctx, req.From)
-	if err != nil || s == nil { // It may be deleted again.
+	if err != nil || s == nil { // The row cannot be read just now, or is deleted again.
 		s = &members.Saved{Wallet: wallet}
 	}
-	return c.savedCard(req, s, changes), nil
+	return c.doneCard(req, s, changes), nil
 }
 
-// savedCard says that the address is saved, and what became of the sender's badges.
-func (c saveCommand) savedCard(req chat.Request, s *members.Saved, changes []members.Change) chat.Reply {
-	wallet := s.Wallet
+// doneCard says that the address is saved, and what became of the sender's badges.
+func (c saveCommand) doneCard(req chat.Request, s *members.Saved, changes []members.Change) chat.Reply {
 	values := chat.Values{
-		"wallet": c.address(wallet), "every": everyText(c.Members.RecheckEvery()),
+		"wallet": c.address(s.Wallet), "every": everyText(c.Members.RecheckEvery()),
 		"verify": chat.CommandLink("/verify"), "forget": chat.CommandLink("/" + forgetName),
 	}
-	lines := changeLines(req.Community, changes)
 	reply := chat.Reply{Tone: chat.Positive, Actions: []chat.Action{forgetButton(badgesOf(s.Badges))}}
-	failed := slices.IndexFunc(changes, func(ch members.Change) bool { return ch.Problem != "" })
-	given := slices.ContainsFunc(changes, func(ch members.Change) bool { return !ch.Removed && !ch.Later && ch.Problem == "" })
-	switch {
-	case len(changes) == 0:
+	outcomes := outcomesOf(req.Community, changes)
+	if len(outcomes) == 0 {
 		reply.Title, reply.Text, reply.Notes = chat.Say("save.done"), chat.SayWith("save.text", values), c.badgeNotes(s)
 		if all := c.Members.Badges(req.From.Platform, req.Community); len(all) > 0 && reply.Notes == nil {
 			values["badge"] = badgeNames(all)
 			reply.Notes = []chat.Text{chat.SayWith("save.later", values)}
 		}
-	case failed >= 0 && !given:
-		reply.Tone, reply.Title, reply.Text, reply.Notes = chat.Warning, lines[0], whyNot(req.From.Platform, changes[failed].Problem), lines[1:]
+		return reply
+	}
+	first := outcomes[0]
+	reply.Title, reply.Text, reply.Notes = first.line(), chat.SayWith("badge.text", values), lines(outcomes[1:])
+	if first.problem != "" {
+		reply.Tone, reply.Text = chat.Warning, whyNot(req.From.Platform, first.problem)
 		reply.Notes = append(reply.Notes, chat.Say("badge.failed_saved"))
-		reply.Actions = append([]chat.Action{chat.TryAgain(saveName, wallet.Hex())}, reply.Actions...)
-	default:
-		reply.Title, reply.Text, reply.Notes = lines[0], chat.SayWith("badge.text", values), lines[1:]
+		reply.Actions = append([]chat.Action{chat.TryAgain(saveName, s.Wallet.Hex())}, reply.Actions...)
 	}
 	return reply
 }
 
-// changeLines says what became of badges, a line for each community and outcome: first what was
-// given here, then what was given elsewhere, then the rest.
-func changeLines(here string, changes []members.Change) (lines []chat.Text) {
-	type line struct {
-		key, community string
-		badges         []members.Badge
+// outcome is what became of badges of one community.
+type outcome struct {
+	key     string // one of outcomeKeys
+	badges  []members.Badge
+	problem chat.BadgeProblem // or ""
+}
+
+// outcomeKeys are the messages that say an outcome, in the order in which people read them.
+var outcomeKeys = []string{"badge.here", "badge.in", "badge.failed", "badge.still", "badge.soon", "badge.removed"}
+
+// outcomeKey returns the key for a change that is shown in the community here.
+func outcomeKey(here string, c members.Change) string {
+	switch {
+	case c.Later:
+		return "badge.soon"
+	case c.Problem != "" && c.Removed:
+		return "badge.still"
+	case c.Problem != "":
+		return "badge.failed"
+	case c.Removed:
+		return "badge.removed"
+	case c.Badge.Community == here:
+		return "badge.here"
 	}
-	var all []line
+	return "badge.in"
+}
+
+// outcomesOf returns the outcomes of changes in the order of outcomeKeys, one for each key and
+// community.
+func outcomesOf(here string, changes []members.Change) (all []outcome) {
 	for _, c := range changes {
-		key := "badge.in"
-		switch {
-		case c.Later:
-			key = "badge.soon"
-		case c.Problem != "" && c.Removed:
-			key = "badge.still"
-		case c.Problem != "":
-			key = "badge.failed"
-		case c.Removed:
-			key = "badge.removed"
-		case c.Badge.Community == here:
-			key = "badge.here"
+		key := outcomeKey(here, c)
+		same := func(o outcome) bool { return o.key == key && o.badges[0].Community == c.Badge.Community }
+		if i := slices.IndexFunc(all, same); i >= 0 {
+			all[i].badges = append(all[i].badges, c.Badge)
+		} else {
+			all = append(all, outcome{key: key, badges: []members.Badge{c.Badge}, problem: c.Problem})
 		}
-		i := slices.IndexFunc(all, func(l line) bool { return l.key == key && l.community == c.Badge.Community })
-		if i < 0 {
-			i, all = len(all), append(all, line{key: key, community: c.Badge.Community})
-		}
-		all[i].badges = append(all[i].badges, c.Badge)
 	}
-	rank := map[string]int{"badge.here": -2, "badge.in": -1}
-	slices.SortStableFunc(all, func(a, b line) int { return rank[a.key] - rank[b.key] })
-	for _, l := range all {
-		lines = append(lines, chat.SayWith(l.key, chat.Values{"badge": badgeNames(l.badges), "group": l.badges[0].Group()}))
+	slices.SortStableFunc(all, func(a, b outcome) int {
+		return slices.Index(outcomeKeys, a.key) - slices.Index(outcomeKeys, b.key)
+	})
+	return all
+}
+
+// line returns the message that says the outcome.
+func (o outcome) line() chat.Text {
+	return chat.SayWith(o.key, chat.Values{"badge": badgeNames(o.badges), "group": o.badges[0].Group()})
+}
+
+// lines returns the line of each outcome.
+func lines(outcomes []outcome) (all []chat.Text) {
+	for _, o := range outcomes {
+		all = append(all, o.line())
 	}
-	return lines
+	return all
 }
 
 // badgeNames returns the names of badges, each once.
@@ -163,7 +183,7 @@ func whyNot(p chat.Platform, problem chat.BadgeProblem) chat.Text {
 	return chat.SayWith("badge.why."+string(problem), chat.Values{"right": chat.Say("badge.right." + string(p))})
 }
 
-// everyText says how often something happens, in hours if they are whole.
+// everyText says that something happens once in d, in hours if they are whole.
 func everyText(d time.Duration) chat.Text {
 	if d%time.Hour == 0 {
 		return chat.SayWith("every.hours", chat.Values{"n": chat.Count(d / time.Hour)})
@@ -171,8 +191,8 @@ func everyText(d time.Duration) chat.Text {
 	return chat.SayWith("every.minutes", chat.Values{"n": chat.Count(d / time.Minute)})
 }
 
-// forgetButton returns the button that deletes what is saved of who presses it, and removes
-// their badges.
+// forgetButton returns the button that deletes what is saved of the person who presses it, and
+// removes the badges that they have.
 func forgetButton(has []members.Badge) chat.Action {
 	label := chat.Say("button.forget")
 	if len(has) > 0 {
@@ -190,8 +210,9 @@ func saveButton(wallet common.Address, offered []members.Badge) chat.Action {
 	return chat.Action{Label: label, Command: saveName, Args: []string{wallet.Hex()}, Edit: true, NextStep: true}
 }
 
-// saved answers about the sender's saved address. Without one it asks for a wallet.
-func (c verifyCommand) saved(ctx context.Context, req chat.Request) (chat.Reply, error) {
+// ownSaved returns the card about the sender and their saved wallet. Without one it asks for a
+// wallet.
+func (c verifyCommand) ownSaved(ctx context.Context, req chat.Request) (chat.Reply, error) {
 	s, err := c.Members.Saved(ctx, req.From)
 	if s != nil {
 		return c.ownWallet(ctx, req, s.Wallet)
@@ -203,36 +224,46 @@ func (c verifyCommand) saved(ctx context.Context, req chat.Request) (chat.Reply,
 	return reply, nil
 }
 
-// offer returns what is added to a card about the sender's own wallet: that they can save the
-// address or, if it is saved, their badges and the button that deletes all of it.
-func (c verifyCommand) offer(ctx context.Context, req chat.Request, p proof) (more chat.Reply) {
+// offer returns the notes and buttons that a card about the sender's own wallet gets: those of
+// offerSave or, if the wallet is saved, of refreshBadges.
+func (c verifyCommand) offer(ctx context.Context, req chat.Request, p proof) chat.Reply {
 	if !p.owned() || !c.Members.Enabled() {
-		return more
+		return chat.Reply{}
 	}
 	s, err := c.Members.Saved(ctx, req.From)
-	if err != nil { // What was asked is answered all the same.
-		return more
+	switch {
+	case err != nil: // The card has its answer all the same.
+		return chat.Reply{}
+	case s == nil || s.Wallet != p.wallet:
+		return c.offerSave(ctx, req, p)
 	}
-	if s == nil || s.Wallet != p.wallet {
-		var offered []members.Badge
-		if p.stake.Err == nil {
-			offered = c.Members.Offer(ctx, req.From, req.Community, p.stake.Value)
-		}
-		return chat.Reply{Notes: []chat.Text{c.consent(offered)}, Actions: []chat.Action{saveButton(p.wallet, offered)}}
+	return c.refreshBadges(ctx, req, p, s)
+}
+
+// offerSave returns the button that saves a wallet, and what the sender should know before.
+func (c verifyCommand) offerSave(ctx context.Context, req chat.Request, p proof) chat.Reply {
+	var offered []members.Badge
+	if p.stake.Err == nil {
+		offered = c.Members.Offer(ctx, req.From, req.Community, p.stake.Value)
 	}
+	return chat.Reply{Notes: []chat.Text{c.consent(offered)}, Actions: []chat.Action{saveButton(p.wallet, offered)}}
+}
+
+// refreshBadges gives the sender what their saved wallet's stake allows, and returns what became of
+// their badges and the button that deletes what is saved.
+func (c verifyCommand) refreshBadges(ctx context.Context, req chat.Request, p proof, s *members.Saved) chat.Reply {
 	var changes []members.Change
 	if p.stake.Err == nil {
-		changes, _ = c.Members.Refresh(ctx, req.From, req.Community, p.wallet, p.stake.Value) // The address is saved as it was.
+		changes, _ = c.Members.Refresh(ctx, req.From, req.Community, p.wallet, p.stake.Value) // If it fails, all is as before.
 	}
-	more.Notes = c.badgeNotes(s)
+	notes := c.badgeNotes(s)
 	if len(changes) > 0 {
-		more.Notes = changeLines(req.Community, changes)
+		notes = lines(outcomesOf(req.Community, changes))
 		if after, err := c.Members.Saved(ctx, req.From); err == nil && after != nil {
 			s = after
 		}
 	}
-	more.Actions = []chat.Action{forgetButton(badgesOf(s.Badges))}
-	return more
+	return chat.Reply{Notes: notes, Actions: []chat.Action{forgetButton(badgesOf(s.Badges))}}
 }
 
 // consent says before the press what is saved, and who sees what.
@@ -247,6 +278,7 @@ func (c verifyCommand) consent(offered []members.Badge) chat.Text {
 	})
 }
 
+// badgesOf returns the badges without their times.
 func badgesOf(has []members.Has) (all []members.Badge) {
 	for _, h := range has {
 		all = append(all, h.Badge)
@@ -254,7 +286,8 @@ func badgesOf(has []members.Has) (all []members.Badge) {
 	return all
 }
 
-// badgeNotes says to its owner since when they have a badge, and when and why one goes or went.
+// badgeNotes tells the person who saved s since when they have each badge, which ones go at the
+// next check, and why others went.
 func (c verifyCommand) badgeNotes(s *members.Saved) (notes []chat.Text) {
 	for _, h := range s.Badges {
 		notes = append(notes, chat.SayWith("badge.since", chat.Values{
@@ -264,11 +297,9 @@ func (c verifyCommand) badgeNotes(s *members.Saved) (notes []chat.Text) {
 	if len(s.Going) > 0 {
 		notes = append(notes, chat.SayWith("badge.going", chat.Values{"badge": badgeNames(badgesOf(s.Going)), "time": clock(s.LastBlock)}))
 	}
-	if s.Lost != nil && len(s.Missing) > 0 {
-		b := s.Missing[0]
-		notes = append(notes, chat.SayWith("badge.lost", chat.Values{
-			"badge": badgeNames(s.Missing), "why": members.WhyLost(*s.Lost, c.address(s.Wallet), b.Amount, c.Symbol),
-		}))
+	if len(s.Missing) > 0 {
+		why := members.WhyLost(*s.Lost, c.address(s.Wallet), s.Missing[0].Amount, c.Symbol)
+		notes = append(notes, chat.SayWith("badge.lost", chat.Values{"badge": badgeNames(s.Missing), "why": why}))
 	}
 	return notes
 }
@@ -276,31 +307,35 @@ func (c verifyCommand) badgeNotes(s *members.Saved) (notes []chat.Text) {
 // clock returns a time of day in UTC.
 func clock(t time.Time) chat.Plain { return chat.Plain(t.UTC().Format("15:04 UTC")) }
 
-// savedNote returns the line about a person's saved address that moderators of a community
-// read, without the address. It returns nothing if none is saved, or that is not known.
-func savedNote(ctx context.Context, m Members, id core.Identity, community string) []chat.Text {
+// noteForModerators returns the line about a person's saved address for moderators of a community,
+// who do not read the address. It returns nothing if none is saved, or that is not known.
+func noteForModerators(ctx context.Context, m Members, id core.Identity, community string) []chat.Text {
 	s, err := m.Saved(ctx, chat.User{Platform: chat.Platform(strings.ToLower(id.Platform)), ID: id.UID})
 	if err != nil || s == nil {
 		return nil
 	}
+	return []chat.Text{chat.SayWith("exists.saved", chat.Values{"day": chat.Day{Time: s.SavedAt}, "state": savedState(s, community)})}
+}
+
+// savedState says whether a saved address stakes, and which badges its person has, loses or has lost
+// in a community, or with "" anywhere.
+func savedState(s *members.Saved, community string) chat.Text {
 	here := func(all []members.Badge) []members.Badge {
 		return slices.DeleteFunc(all, func(b members.Badge) bool { return community != "" && b.Community != community })
 	}
 	has, going, lost := here(badgesOf(s.Badges)), here(badgesOf(s.Going)), here(s.Missing)
-	values := chat.Values{"day": chat.Day{Time: s.SavedAt}, "checked": chat.Moment{Time: s.CheckedAt}}
-	key := "exists.idle"
+	checked := chat.Moment{Time: s.CheckedAt}
 	switch {
 	case len(going) > 0:
-		key, values["badge"], values["time"] = "exists.going", badgeNames(going), clock(s.LastBlock)
-	case s.Lost != nil && len(lost) > 0 && len(has) == 0:
-		key, values["badge"], values["when"] = "exists.lost", badgeNames(lost), members.WhenLost(*s.Lost)
-		if s.Lost.Disowned {
-			key = "exists.disowned"
-		}
+		return chat.SayWith("exists.going", chat.Values{"badge": badgeNames(going), "time": clock(s.LastBlock)})
 	case len(has) > 0:
-		key, values["badge"] = "exists.has", badgeNames(has)
+		return chat.SayWith("exists.has", chat.Values{"badge": badgeNames(has), "checked": checked})
+	case len(lost) > 0 && s.Lost.Disowned:
+		return chat.SayWith("exists.disowned", chat.Values{"badge": badgeNames(lost), "when": members.WhenLost(*s.Lost)})
+	case len(lost) > 0:
+		return chat.SayWith("exists.lost", chat.Values{"badge": badgeNames(lost), "when": members.WhenLost(*s.Lost)})
 	case s.Stakes:
-		key = "exists.stakes"
+		return chat.SayWith("exists.stakes", chat.Values{"checked": checked})
 	}
-	return []chat.Text{chat.SayWith("exists.saved", chat.Values{"day": values["day"], "state": chat.SayWith(key, values)})}
+	return chat.SayWith("exists.idle", chat.Values{"checked": checked})
 }

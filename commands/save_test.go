@@ -1,13 +1,18 @@
 package commands_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ethereum/go-ethereum/common"
+
+	"herald/commands"
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/members"
 	"herald/internal/service/staking"
 )
 
@@ -90,5 +95,52 @@ func TestASavedAddressOpensTheDoor(t *testing.T) {
 	}
 	if again := as(t, r, commandstest.Ann, "/join "+strings.Join(last.Args, " ")); again.Ask == nil || again.Tone == chat.Warning {
 		t.Errorf("[Another wallet] asks for none: %s", texts(again))
+	}
+}
+
+// changing is a Members whose Save returns changes.
+type changing struct {
+	commands.Members
+	changes []members.Change
+}
+
+func (c changing) Save(context.Context, chat.User, common.Address, core.Stake) ([]members.Change, error) {
+	return c.changes, nil
+}
+
+// The first line of a saved address says what the text below it explains.
+func TestSavedAddressFirstSaysWhatMattersMost(t *testing.T) {
+	in := func(community string) members.Badge {
+		return members.Badge{Badge: chat.Badge{Community: community, ID: "1"}, Name: "Staker"}
+	}
+	gave, removed := members.Change{Badge: in(commandstest.Community)}, members.Change{Badge: in("A"), Removed: true}
+	failed := members.Change{Badge: in("B"), Problem: chat.RoleAbove}
+	still := members.Change{Badge: in("B"), Removed: true, Problem: chat.RoleAbove}
+	later := members.Change{Badge: in("C"), Later: true}
+	for name, test := range map[string]struct {
+		changes     []members.Change
+		title, text string
+	}{
+		"given":                      {[]members.Change{gave}, "badge.here", "badge.text"},
+		"given, after all else":      {[]members.Change{removed, failed, later, gave}, "badge.here", "badge.text"},
+		"failed":                     {[]members.Change{failed}, "badge.failed", "badge.why.role_above"},
+		"failed, after a removal":    {[]members.Change{removed, failed}, "badge.failed", "badge.why.role_above"},
+		"failed, after what waits":   {[]members.Change{later, failed}, "badge.failed", "badge.why.role_above"},
+		"not removed, after removal": {[]members.Change{removed, still}, "badge.still", "badge.why.role_above"},
+		"removed":                    {[]members.Change{removed}, "badge.removed", "badge.text"},
+		"nothing":                    {nil, "save.done", "save.text"},
+	} {
+		from := savingMembers().Sources()
+		from.Members = changing{from.Members, test.changes}
+		command, _ := commands.All(from, commands.Options{}).Find("save")
+		reply, err := command.Forms[0].Run(t.Context(), chat.Request{
+			Args: chat.Named(map[string]string{"wallet": commandstest.AnnsWallet}), From: chat.User{Platform: "telegram", ID: commandstest.Ann}, Community: commandstest.Community,
+		})
+		if err != nil || reply.Title.Key != test.title || reply.Text.Key != test.text {
+			t.Errorf("%s: %q over %q, %v, want %q over %q", name, reply.Title.Key, reply.Text.Key, err, test.title, test.text)
+		}
+		if warns := reply.Tone == chat.Warning; warns != strings.HasPrefix(test.text, "badge.why") {
+			t.Errorf("%s: a warning: %t", name, warns)
+		}
 	}
 }

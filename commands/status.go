@@ -1,8 +1,8 @@
 package commands
 
 import (
+	"cmp"
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -16,9 +16,9 @@ type Service interface {
 	Health() core.Health
 }
 
-// statusCommand answers /status. The last call to a service decides, whichever command made
-// it, even if an earlier answer is still fresh. Pings are cached, so that nobody can make
-// /status call a service often.
+// statusCommand answers /status. A service fails if its last call failed, whichever command made
+// the call. Otherwise the answer to a ping counts. Pings are cached, so that nobody can have /status
+// call a service often.
 type statusCommand inputs
 
 func status(from Sources, options Options) chat.Command {
@@ -30,8 +30,8 @@ func status(from Sources, options Options) chat.Command {
 	}
 }
 
-// answer says of each service whether it works. What concerns the chat is behind a button for
-// its moderators.
+// answer says of each service whether it works. In a community, a button leads its moderators to
+// the details.
 func (c statusCommand) answer(ctx context.Context, req chat.Request) (chat.Reply, error) {
 	pinged := make([]core.Answer[any], len(c.Services))
 	var asking sync.WaitGroup
@@ -52,44 +52,40 @@ func (c statusCommand) answer(ctx context.Context, req chat.Request) (chat.Reply
 
 // serviceStatus is what is known of one service.
 type serviceStatus struct {
-	core.Health
-	// headline names the failure; without a Key the service works.
+	name  string
+	asked time.Time // when the last call ended, here or in another replica
+	// headline names what does not work. It has no Key if all does.
 	headline chat.Text
 	state    chat.Value
 	notes    []chat.Text
 }
 
-// failingStates has what is said of a service that fails for a reason. With any other reason it
-// is "status.broken".
+// failingStates has the state of a service that fails for a reason. With any other reason it is
+// "status.broken".
 var failingStates = map[core.Reason]string{
 	core.Unreachable: "status.silent", core.SlowAnswer: "status.silent", core.Behind: "status.behind",
 	core.Limited: "status.limited", core.UsedUp: "status.used_up", core.NoData: "status.no_data",
 }
 
-// statusOf goes by the last call to a service, then by what a ping answered.
-func statusOf(pinged core.Answer[any], h core.Health) serviceStatus {
-	stake, isStake := pinged.Value.(core.Stake)
+// statusOf returns the status of a service that was pinged and has this Health.
+func statusOf(pinged core.Answer[any], h core.Health) (s serviceStatus) {
 	quote, isQuote := pinged.Value.(core.Quote)
 	err := pinged.Err
-	if err == nil && pinged.Stale && pinged.Why != nil && !isQuote { // Of an old price its age is said.
+	if err == nil && pinged.Stale && pinged.Why != nil && !isQuote { // quoteStatus tells a quote's age.
 		err = pinged.Why
 	}
-	s := serviceStatus{state: chat.Say("status.fine")}
 	switch {
 	case !h.FailingSince.IsZero():
 		s = failingStatus(h, err)
 	case err != nil:
-		what := chat.Values{"what": chat.Say("status." + h.Service.Name)}
-		s = serviceStatus{headline: chat.SayWith("status.unchecked", what), state: chat.Say("status.unknown"), notes: []chat.Text{Explain(err)}}
-	case isStake:
-		s = stakeStatus(stakeText{Stake: stake})
-	case isQuote:
-		s = quoteStatus(core.Snapshot[core.Quote]{Value: quote, At: pinged.At, Stale: pinged.Stale, Why: pinged.Why})
+		s = uncheckedStatus(h.Service, err)
+	default:
+		s = answerStatus(pinged.Snapshot)
 	}
-	if isQuote && quote.V1Gone {
+	if quote.V1Gone {
 		s.notes = append(s.notes, chat.Say("status.v1_gone"))
 	}
-	s.Health = h
+	s.name, s.asked = h.Service.Name, cmp.Or(h.LastCall, pinged.At)
 	return s
 }
 
@@ -104,7 +100,24 @@ func failingStatus(h core.Health, err error) serviceStatus {
 	return s
 }
 
-// stakeStatus says how many pools were read.
+// uncheckedStatus says that nobody knows whether a service works, because its ping failed with err.
+func uncheckedStatus(service *core.Service, err error) serviceStatus {
+	what := chat.Values{"what": chat.Say("status." + service.Name)}
+	return serviceStatus{headline: chat.SayWith("status.unchecked", what), state: chat.Say("status.unknown"), notes: []chat.Text{Explain(err)}}
+}
+
+// answerStatus says that a service works, or what its answer lacks.
+func answerStatus(s core.Snapshot[any]) serviceStatus {
+	switch value := s.Value.(type) {
+	case core.Stake:
+		return stakeStatus(stakeText{Stake: value})
+	case core.Quote:
+		return quoteStatus(core.Snapshot[core.Quote]{Value: value, At: s.At, Stale: s.Stale, Why: s.Why})
+	}
+	return serviceStatus{state: chat.Say("status.fine")}
+}
+
+// stakeStatus says how many pools were read, and that some were not.
 func stakeStatus(s stakeText) serviceStatus {
 	if s.Complete() {
 		return serviceStatus{state: chat.Parts{chat.Say("status.fine"), s.poolsRead()}}
@@ -112,7 +125,7 @@ func stakeStatus(s stakeText) serviceStatus {
 	return serviceStatus{headline: chat.Say("status.partly"), state: s.poolsRead(), notes: s.notes()}
 }
 
-// quoteStatus says of an old price when it was updated.
+// quoteStatus says since when an old price is the last one, and why.
 func quoteStatus(s core.Snapshot[core.Quote]) serviceStatus {
 	price := dated(s)
 	if !price.Old() {
@@ -136,21 +149,25 @@ func lasting(d time.Duration) chat.Text {
 }
 
 func statusReply(all []serviceStatus) chat.Reply {
-	reply := chat.Reply{Tone: chat.Warning, Actions: []chat.Action{refresh("status")}}
 	var fields []chat.Field
+	var notes []chat.Text
 	var headlines chat.Parts
-	for _, s := range all {
-		fields = append(fields, chat.Field{Value: chat.Parts{chat.Say("status." + s.Service.Name), s.state}})
-		reply.Notes = append(reply.Notes, s.notes...)
+	var oldest time.Time
+	for i, s := range all {
+		fields = append(fields, chat.Field{Value: chat.Parts{chat.Say("status." + s.name), s.state}})
+		notes = append(notes, s.notes...)
 		if s.headline.Key != "" {
 			headlines = append(headlines, s.headline)
 		}
+		if i == 0 || s.asked.Before(oldest) {
+			oldest = s.asked
+		}
 	}
-	reply.Sections = []chat.Section{{Fields: fields}}
-	reply.Title = chat.SayWith("status.title", chat.Values{"what": headlines})
+	reply := chat.Reply{Sections: []chat.Section{{Fields: fields}}, Notes: notes, Actions: []chat.Action{refresh("status")}}
 	if headlines == nil {
-		asked := slices.MinFunc(all, func(a, b serviceStatus) int { return a.LastCall.Compare(b.LastCall) }).LastCall
-		reply.Tone, reply.Title, reply.Checked, reply.AsOf = chat.Positive, chat.Say("status.all"), asked, asked
+		reply.Tone, reply.Title, reply.Checked, reply.AsOf = chat.Positive, chat.Say("status.all"), oldest, oldest
+	} else {
+		reply.Tone, reply.Title = chat.Warning, chat.SayWith("status.title", chat.Values{"what": headlines})
 	}
 	return reply
 }

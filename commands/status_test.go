@@ -1,6 +1,7 @@
 package commands_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -44,6 +45,33 @@ func TestStatusGoesByTheLastCall(t *testing.T) {
 			t.Errorf("%d: %+v", i, reply)
 		}
 	}
+}
+
+// started is a service that this process has not called yet, because a replica's answer was fresh.
+type started struct{ commands.Service }
+
+func (s started) Health() core.Health {
+	h := s.Service.Health()
+	h.LastCall = time.Time{}
+	return h
+}
+
+func (s started) Ping(ctx context.Context) (core.Snapshot[any], error) {
+	answer, err := s.Service.Ping(ctx)
+	answer.At = commandstest.Noon
+	return answer, err
+}
+
+func TestStatusKnowsTheTimeOfAReplicasAnswer(t *testing.T) {
+	from := commandstest.Healthy().Sources()
+	for i, s := range from.Services {
+		from.Services[i] = started{s}
+		if reply := ask(t, from); !reply.Checked.Equal(commandstest.Noon) || !reply.AsOf.Equal(commandstest.Noon) {
+			t.Errorf("%d: checked %v, as of %v", i, reply.Checked, reply.AsOf)
+		}
+	}
+	from.Services = nil
+	ask(t, from)
 }
 
 func TestStatusNamesWhatIsDownAndForHowLong(t *testing.T) {

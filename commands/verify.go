@@ -49,7 +49,7 @@ func verify(from Sources, options Options) chat.Command {
 			// First, so that a reply to somebody's message with a wallet is about them.
 			{Params: []chat.Param{personParam, walletParam}, Moderators: true, Run: c.theirs},
 			{Params: []chat.Param{walletParam}, Run: c.own},
-			{Run: c.saved},
+			{Run: c.ownSaved},
 		},
 	}
 }

@@ -46,8 +46,6 @@ type Bot struct {
 	// status returns the price for Discord's member list; nil if none is shown.
 	status   func(context.Context) string
 	services []service
-	// wallet is the one whose withdrawal Check shows, or empty.
-	wallet string
 	// Router answers requests from every platform.
 	Router *chat.Router
 	// Listen opens HTTP_ADDR. It is net.Listen; a test in simulated time replaces it before Run.

@@ -238,7 +238,7 @@ func TestTheTableOfCheckIsRedacted(t *testing.T) {
 	bot := newBot(t, startSandbox(t), "PRICE_API_KEY=a-key-that-nobody-may-see")
 	defer bot.Close()
 	said := "with\na-key-that-nobody-may-see\x1b[2J"
-	bot.services[0].ask = func(context.Context) ([]string, error) { return []string{said}, errors.New(said) }
+	bot.services[0].ask = func(context.Context, string) ([]string, error) { return []string{said}, errors.New(said) }
 	var table strings.Builder
 	_ = bot.Check(t.Context(), &table, "")
 	if strings.Count(table.String(), "with [redacted][2J\n") != 2 {

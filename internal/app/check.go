@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,16 +27,15 @@ import (
 // ErrCheckFailed means that a check in the table failed.
 var ErrCheckFailed = errors.New("a check failed")
 
-// probe is one harmless question to something that the bot depends on.
+// probe asks something that the bot depends on, and changes nothing there.
 type probe struct {
 	title string
 	url   string // only its host is shown; empty: nobody is asked
-	// settings are the ones to look at if an error names neither a service nor
-	// settings.
+	// settings are those to look at if an error names none.
 	settings string
-	// local is set if the answer says nothing about the network.
+	// local says that an answer does not prove that there is a network.
 	local bool
-	// ask returns the details for the table, also when it fails.
+	// ask returns the details for the table, also with an error.
 	ask func(context.Context) (details []string, err error)
 }
 
@@ -49,7 +47,7 @@ type result struct {
 	took    time.Duration
 }
 
-// problems are the reasons in an operator's words.
+// problems say to an operator how a service failed.
 var problems = map[core.Reason]string{
 	core.Unreachable: "cannot be reached or is down",
 	core.SlowAnswer:  "did not answer within UPSTREAM_TIMEOUT",
@@ -62,13 +60,12 @@ var problems = map[core.Reason]string{
 	core.Behind:      "is behind or frozen",
 }
 
-// Check asks everything that is configured one question and writes a table of the
-// results to w. It blocks until all have answered, at most for COMMAND_TIMEOUT. It fails
-// with ErrCheckFailed if a check failed or no platform is on. Unless wallet is empty, the
-// table shows one of its withdrawals, and the wallet nowhere.
+// Check asks everything that is configured one question, and writes a table of the results
+// to w. It blocks until all have answered, at most for COMMAND_TIMEOUT. It fails with
+// ErrCheckFailed if a check failed or no platform is on. If wallet is not empty, the table has one
+// of its withdrawals, but not the wallet itself.
 func (b *Bot) Check(ctx context.Context, w io.Writer, wallet string) error {
-	b.wallet = wallet
-	results := b.askAll(ctx, b.platforms())
+	results := b.askAll(ctx, b.newPlatforms(), wallet)
 	var table strings.Builder
 	columns := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(columns, "WHAT\tWHERE\tRESULT\tTOOK\tANSWER")
@@ -101,11 +98,11 @@ func IsWallet(text string) bool {
 }
 
 // askAll asks the services, the platforms and Redis at once. It blocks until all have
-// answered, at most for COMMAND_TIMEOUT.
-func (b *Bot) askAll(ctx context.Context, platforms []platform) []result {
+// answered, at most for COMMAND_TIMEOUT. wallet is as in Check.
+func (b *Bot) askAll(ctx context.Context, platforms []platform, wallet string) []result {
 	ctx, cancel := context.WithTimeout(ctx, b.cfg.Limits.CommandTimeout)
 	defer cancel()
-	probes := b.probes(platforms)
+	probes := b.probes(platforms, wallet)
 	results := make([]result, len(probes))
 	var asking sync.WaitGroup
 	for i, p := range probes {
@@ -119,7 +116,7 @@ func (b *Bot) askAll(ctx context.Context, platforms []platform) []result {
 	return results
 }
 
-// networkWorks reports whether a probe may have reached anything outside.
+// networkWorks reports whether a probe may have reached anything beyond this machine.
 func networkWorks(results []result) bool {
 	return slices.ContainsFunc(results, func(r result) bool { return !r.local && !transport.NeverSent(r.err) })
 }
@@ -140,10 +137,12 @@ func (r result) row() string {
 	return strings.Join([]string{r.title, where, verdict, took, strings.Join(lines, "\n\t\t\t\t")}, "\t")
 }
 
-// probes returns one probe for each service, each platform and Redis.
-func (b *Bot) probes(platforms []platform) (all []probe) {
+// probes returns one probe for each service, each platform and Redis. If there is no platform, it
+// returns one that fails instead.
+func (b *Bot) probes(platforms []platform, wallet string) (all []probe) {
 	for _, s := range b.services {
-		all = append(all, probe{title: s.Title, url: s.url, settings: s.SettingsFor(""), ask: s.ask})
+		all = append(all, probe{title: s.Title, url: s.url, settings: s.SettingsFor(""),
+			ask: func(ctx context.Context) ([]string, error) { return s.ask(ctx, wallet) }})
 	}
 	for _, p := range platforms {
 		all = append(all, p.probe)
@@ -171,29 +170,26 @@ func (b *Bot) probes(platforms []platform) (all []probe) {
 // advice returns how the probe failed and the settings to look at, a line each.
 func (p probe) advice(err error) []string {
 	text, settings := err.Error(), p.settings
-	if failed, ok := errors.AsType[*core.Error](err); ok {
+	if wrong, ok := errors.AsType[*config.WrongError](err); ok { // maybe within a core.Error
+		text, settings = wrong.Problem, wrong.Settings
+	} else if failed, ok := errors.AsType[*core.Error](err); ok {
 		text = fmt.Sprintf("%s: %v", problems[failed.Reason], failed.Err)
 		settings = failed.Service.SettingsFor(failed.Reason)
 	}
-	if wrong, ok := errors.AsType[*config.WrongError](err); ok {
-		text, settings = cmp.Or(wrong.Problem, text), wrong.Settings
-	}
-	if settings == "" {
+	if settings == "" { // The text names them.
 		return []string{text}
 	}
 	return []string{text, "look at " + settings}
 }
 
-// The functions below return the details of a probe for the table of Check, one phrase
-// each. They leave out what is unknown.
-
-// say returns v in English as members read it, but with breaking spaces.
+// say returns v in English, as people read it in a chat but with breaking spaces.
 func say(v chat.Value) string { return strings.ReplaceAll(words.Say(chat.English, v), "\u00a0", " ") }
 
-// unencrypted warns of a partner API on the Internet that is called by plain HTTP.
+// unencrypted is the warning about a PARTNER_BASE_URL for which config.PublicHTTP holds.
 const unencrypted = "PARTNER_BASE_URL is not https://, so anybody on the way can read the requests and forge the answers"
 
-// aboutPartner reports whether the URL is safe, and the clock's skew above 2 seconds.
+// aboutPartner says that the partner API accepts the signature (err is nil), that its URL is not
+// safe, and how far its clock is off, if by more than 2 seconds.
 func aboutPartner(url string, ahead time.Duration, err error) (details []string) {
 	if err == nil {
 		details = append(details, "the signature is accepted")
@@ -211,6 +207,7 @@ func aboutPartner(url string, ahead time.Duration, err error) (details []string)
 	return details
 }
 
+// aboutQuote says which token was found, with its price and the price's age. It fails with err.
 func aboutQuote(found market.Listing, err error) ([]string, error) {
 	if err != nil {
 		return nil, err
@@ -242,6 +239,7 @@ func aboutCredits(left credits.Reading, err error, counted bool) string {
 	return fmt.Sprintf("credits left: %s, a new month in %.1f days", say(chat.Count(left.Left)), left.Resets.Hours()/24)
 }
 
+// aboutSupply says what is known of the two supplies.
 func aboutSupply(found core.Supply, symbol string) (details []string) {
 	if found.Total.IsPositive() {
 		details = append(details, say(chat.Amount{Decimal: found.Total, Symbol: symbol})+" in total")
@@ -252,6 +250,8 @@ func aboutSupply(found core.Supply, symbol string) (details []string) {
 	return details
 }
 
+// aboutPools says what is known of the chain, of its newest block, of the pools, and of the
+// wallet's withdrawals.
 func aboutPools(found staking.Found, symbol string) (details []string) {
 	if found.ChainID != nil {
 		details = append(details, fmt.Sprintf("chain %d", found.ChainID))
@@ -269,11 +269,9 @@ func aboutPools(found staking.Found, symbol string) (details []string) {
 	if found.Way != "" {
 		details = append(details, found.Way)
 	}
-	switch p := found.Pending; {
-	case p == nil:
-	case p.Amount.IsZero():
+	if p := found.Pending; p != nil && p.Amount.IsZero() {
 		details = append(details, "pending of the wallet: nothing")
-	default:
+	} else if p != nil {
 		// An operator compares the two blocks to find the right STAKING_CLAIM_BLOCKS.
 		details = append(details, fmt.Sprintf("pending of the wallet: %s, block %s; newest block %s",
 			say(chat.Amount{Decimal: p.Amount, Symbol: symbol}), words.Number(chat.English, p.Block.String(), "#"), say(chat.Count(found.ReadAt))))

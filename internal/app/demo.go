@@ -124,7 +124,7 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 			return err
 		}
 		defer page.Close()
-		platforms := bot.platforms()
+		platforms := bot.newPlatforms()
 		for _, p := range platforms {
 			bot.members.Use(p.adapter.Platform(), simulatedNotes{p.adapter.(chat.Badges)})
 		}

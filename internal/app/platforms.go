@@ -22,46 +22,58 @@ type platform struct {
 	webhookPath string
 }
 
-// platforms makes an adapter for each platform whose token is set, and has b.members use it.
-// It registers Telegram's Role in b.roles and the heartbeat of Discord's gateway in the
-// metrics.
-func (b *Bot) platforms() (on []platform) {
-	if s := b.cfg.Telegram; s.Token.IsSet() {
-		a := telegram.New(telegram.Config{
-			Settings: s, Dedup: b.state, Limiter: b.state, CommandTimeout: b.cfg.Limits.CommandTimeout,
-			Log: b.log, Count: b.metrics.Events(string(telegram.Platform)), Connected: b.connected(telegram.Platform),
-			Joins: &b.joins, Seen: b.members.Seen,
-		})
-		b.roles[telegram.Platform] = a.Role
-		b.members.Use(telegram.Platform, a)
-		on = append(on, platform{adapter: a, webhookPath: s.WebhookPath,
-			probe: probe{title: "Telegram", url: s.APIURL, settings: "TELEGRAM_BOT_TOKEN and TELEGRAM_API_URL", ask: withRights(a.Check)}})
+// newPlatforms returns the platforms whose tokens are set. It makes their adapters, and has the
+// rest of the bot use these.
+func (b *Bot) newPlatforms() (on []platform) {
+	if b.cfg.Telegram.Token.IsSet() {
+		on = append(on, b.newTelegram())
 	}
-	if s := b.cfg.Discord; s.Token.IsSet() {
-		a := discord.New(discord.Config{
-			Settings: s, Dedup: b.state, Status: b.status, Seen: b.members.Seen,
-			Log: b.log, Count: b.metrics.Events(string(discord.Platform)), Connected: b.connected(discord.Platform),
-		})
-		b.members.Use(discord.Platform, a)
-		p := platform{adapter: a,
-			probe: probe{title: "Discord", url: s.APIURL, settings: "DISCORD_BOT_TOKEN and DISCORD_API_URL", ask: withRights(a.Check)}}
-		if s.PublicKey != nil {
-			p.webhookPath = "/discord/interactions"
-		} else {
-			b.metrics.ExportHeartbeat(a.HeartbeatLatency)
-		}
-		on = append(on, p)
+	if b.cfg.Discord.Token.IsSet() {
+		on = append(on, b.newDiscord())
 	}
 	return on
 }
 
-// withRights returns check as a probe asks it: with a line about each right. It fails if check
-// fails, or the bot may not do what a setting asks for.
+// newTelegram makes Telegram's adapter. Through it the Router asks for a user's role in a chat, and
+// b.members gives tags.
+func (b *Bot) newTelegram() platform {
+	s := b.cfg.Telegram
+	a := telegram.New(telegram.Config{
+		Settings: s, Dedup: b.state, Limiter: b.state, CommandTimeout: b.cfg.Limits.CommandTimeout,
+		Log: b.log, Count: b.metrics.Events(string(telegram.Platform)), Connected: b.logConnected(telegram.Platform),
+		Joins: &b.joins, Seen: b.members.Seen,
+	})
+	b.roles[telegram.Platform] = a.Role
+	b.members.Use(telegram.Platform, a)
+	p := probe{title: "Telegram", url: s.APIURL, settings: telegram.TokenSetting + " and TELEGRAM_API_URL", ask: withRights(a.Check)}
+	return platform{adapter: a, probe: p, webhookPath: s.WebhookPath}
+}
+
+// newDiscord makes Discord's adapter, through which b.members gives roles. Without a webhook, the
+// metrics have the latency of its gateway.
+func (b *Bot) newDiscord() platform {
+	s := b.cfg.Discord
+	a := discord.New(discord.Config{
+		Settings: s, Dedup: b.state, Status: b.status, Seen: b.members.Seen,
+		Log: b.log, Count: b.metrics.Events(string(discord.Platform)), Connected: b.logConnected(discord.Platform),
+	})
+	b.members.Use(discord.Platform, a)
+	p := probe{title: "Discord", url: s.APIURL, settings: discord.TokenSetting + " and DISCORD_API_URL", ask: withRights(a.Check)}
+	if s.PublicKey != nil {
+		return platform{adapter: a, probe: p, webhookPath: "/discord/interactions"}
+	}
+	b.metrics.ExportHeartbeat(a.HeartbeatLatency)
+	return platform{adapter: a, probe: p}
+}
+
+// withRights returns the ask of a probe: it calls an adapter's Check, and returns its details and
+// then a line about each right. It fails if Check fails, or the bot lacks a right.
 func withRights(check func(context.Context) ([]string, []chat.Right, error)) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		details, rights, err := check(ctx)
 		for _, r := range rights {
-			if details = append(details, r.Lines()...); r.Problem != "" && err == nil {
+			details = append(details, r.Lines()...)
+			if r.Problem != "" && err == nil {
 				err = &config.WrongError{Problem: r.Setting + " does not work yet: see above"}
 			}
 		}
@@ -69,7 +81,7 @@ func withRights(check func(context.Context) ([]string, []chat.Right, error)) fun
 	}
 }
 
-// connected returns a function that logs that p is connected, with the bot's name there.
-func (b *Bot) connected(p chat.Platform) func(name string) {
+// logConnected returns a function that logs that a platform is connected, with the bot's name there.
+func (b *Bot) logConnected(p chat.Platform) func(name string) {
 	return func(name string) { b.log.Info("platform connected", "platform", p, "name", name) }
 }

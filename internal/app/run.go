@@ -22,7 +22,7 @@ const lameDuck = time.Second
 // Run serves every platform whose token is set. It blocks until ctx is done and the
 // commands in flight are answered, or until no platform is left to serve.
 func (b *Bot) Run(ctx context.Context) error {
-	platforms := b.platforms()
+	platforms := b.newPlatforms()
 	server, err := b.listen(platforms)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (b *Bot) watchNetwork(ctx context.Context, platforms []platform) {
 	if !transport.Sleep(ctx, networkGrace) || slices.ContainsFunc(platforms, connected) {
 		return
 	}
-	if results := b.askAll(ctx, platforms); ctx.Err() == nil && !networkWorks(results) {
+	if results := b.askAll(ctx, platforms, ""); ctx.Err() == nil && !networkWorks(results) {
 		b.log.Error("nothing can be reached: does this machine have a network?")
 	}
 }

@@ -37,8 +37,8 @@ type service struct {
 	*core.Upstream
 	url string // only its host is shown
 	// ask calls the service, past the cache, and blocks for the call. It returns the details
-	// for `bot check`, also with an error.
-	ask func(context.Context) (details []string, err error)
+	// for `bot check`, also with an error. With a wallet, some are about its withdrawals.
+	ask func(ctx context.Context, wallet string) (details []string, err error)
 }
 
 // connect makes the clients of the services. It sets b.services, b.members, b.quotes
@@ -80,7 +80,7 @@ func (b *Bot) list(price *market.Client, supplies *supply.Client, stakes *stakin
 	s := b.cfg.Services
 	return []service{
 		{Upstream: price.Upstream, url: s.Market.URL,
-			ask: func(ctx context.Context) ([]string, error) {
+			ask: func(ctx context.Context, _ string) ([]string, error) {
 				details, err := aboutQuote(price.Probe(ctx))
 				if err == nil {
 					left, failed := price.Credits(ctx)
@@ -89,21 +89,21 @@ func (b *Bot) list(price *market.Client, supplies *supply.Client, stakes *stakin
 				return details, err
 			}},
 		{Upstream: supplies.Upstream, url: s.Supply.URL,
-			ask: func(ctx context.Context) ([]string, error) {
+			ask: func(ctx context.Context, _ string) ([]string, error) {
 				found, err := supplies.Supply.Fetch(ctx, struct{}{})
 				return aboutSupply(found, s.Market.Symbol), err
 			}},
 		{Upstream: stakes.Upstream, url: s.Staking.RPCURL.Reveal(),
-			ask: func(ctx context.Context) ([]string, error) {
-				found, err := stakes.Probe(ctx, b.wallet)
+			ask: func(ctx context.Context, wallet string) ([]string, error) {
+				found, err := stakes.Probe(ctx, wallet)
 				details := aboutPools(found, s.Market.Symbol)
-				if b.wallet != "" && s.Staking.PendingMethod == "" {
+				if wallet != "" && s.Staking.PendingMethod == "" {
 					details = append(details, "pending of the wallet: unknown without STAKING_PENDING_METHOD")
 				}
 				return details, err
 			}},
 		{Upstream: accounts.Upstream, url: s.Partner.URL,
-			ask: func(ctx context.Context) ([]string, error) {
+			ask: func(ctx context.Context, _ string) ([]string, error) {
 				err := accounts.Probe(ctx)
 				return aboutPartner(s.Partner.URL, accounts.Skew(), err), err
 			}},

@@ -35,11 +35,10 @@ type Config struct {
 	// Language is the language of public answers.
 	Language chat.Language
 
-	// StaleFor is how long past its TTL an answer may be shown while its service fails, and 0
-	// if never.
+	// StaleFor is how long past its TTL an answer is shown while its service fails; 0: not at all.
 	StaleFor time.Duration
 
-	// Operators and ModeratorChats are as in chat.Config.
+	// Operators and ModeratorChats are those of chat.Config.
 	Operators      []chat.User
 	ModeratorChats []string
 
@@ -55,13 +54,16 @@ type Limits struct {
 	ChatPerMinute   int           // commands in one chat; 0: no limit
 }
 
+// wrongSettings is the format of Load's error.
+const wrongSettings = "Settings that are wrong or missing: %d. Correct them in the environment or in the file " +
+	"given with --env-file (copy config.example.env, which explains each), or try `bot demo`, which needs none.\n%w"
+
 // Load reads the settings from environ, in the form of os.Environ, and from the file
 // envFile unless that is empty; environ wins. With serve, Load requires the token of a
-// platform. The error counts the wrong settings and wraps a config.Errors; if the file
-// cannot be read, the error is a config.Errors.
+// platform. Its error is or wraps a config.Errors.
 func Load(environ []string, envFile string, serve bool) (*Config, error) {
 	given, wrong := config.Collect(environ, envFile)
-	if given == nil {
+	if given == nil { // The file cannot be read.
 		return nil, wrong
 	}
 	if serve && !given.Has(telegram.TokenSetting) && !given.Has(discord.TokenSetting) {
@@ -69,10 +71,9 @@ func Load(environ []string, envFile string, serve bool) (*Config, error) {
 			"for example %[1]s=123456789:AAEexample-of-a-token_from-BotFather", telegram.TokenSetting, discord.TokenSetting))
 	}
 	c := &Config{}
-	if wrong = append(wrong, given.Fill(c.table())...); len(wrong) > 0 {
-		return nil, fmt.Errorf("Settings that are wrong or missing: %d. Correct them in the environment or in the file "+
-			"given with --env-file (copy config.example.env, which explains each), or try `bot demo`, which needs none.\n%w",
-			len(wrong), wrong)
+	wrong = append(wrong, given.Fill(c.table())...)
+	if len(wrong) > 0 {
+		return nil, fmt.Errorf(wrongSettings, len(wrong), wrong)
 	}
 	c.Answers.Symbol = c.Market.Symbol
 	c.Answers.JoinChats = map[string]chat.Requirement{}
@@ -96,11 +97,11 @@ func (c *Config) table() []config.Setting {
 		c.answersTable(), c.limitsTable(), c.rightsTable(), c.logTable())
 }
 
-// defaultServiceName is the default of SERVICE_NAME. Replies say it in the reader's
-// language, so it is parsed as no name.
+// defaultServiceName is the default of SERVICE_NAME. parseServiceName turns it into "", for which
+// replies have words in the reader's language.
 const defaultServiceName = "the service"
 
-// parseServiceName returns the name that replies show, or "" for defaultServiceName.
+// parseServiceName returns the name that replies show, or "".
 func parseServiceName(value string) (string, error) {
 	if value == defaultServiceName {
 		return "", nil

@@ -12,10 +12,13 @@ import (
 )
 
 const (
-	// maxFailures bounds the calls to a community that fail within an hour. Discord bans an
-	// address after 10,000 refused calls in 10 minutes:
+	// maxFailures bounds the calls to a community that fail as BadgeFailed within an hour, such as
+	// those answered with 429. After a 403, mayRetry bounds the calls. Discord bans an address
+	// after 10,000 answers of 401, 403 or 429 in 10 minutes:
 	// https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
 	maxFailures = 100
+	// maxWait bounds the wait for a call if its context has no deadline.
+	maxWait = time.Minute
 	// maxQueue bounds the users who wait for a community's worker.
 	maxQueue = 1000
 )
@@ -28,132 +31,176 @@ const (
 	byPerson
 )
 
-// community is a server or a group of a platform. It lets calls through: one a second, none
+// community is a server or a group of a platform, and bounds the calls there: one a second, none
 // while the platform asks for a pause, none once maxFailures have failed within an hour, and few
 // after a refusal.
 type community struct {
 	*platform
-	id  string
-	key string // of the limits
-	log *slog.Logger
-	// queue holds users to be settled.
-	queue chan task
+	id        string
+	limitsKey string // the beginning of the keys of its limits
+	log       *slog.Logger
+	queue     chan task
 
-	mu          sync.Mutex
+	mu          sync.Mutex // of the fields below
 	pausedUntil time.Time
-	// refusals are by badge; "" is the whole community.
-	refusals map[string]refusal
-	// given and removed count the calls that succeeded since the start.
-	given, removed int
-	// blownTold says that the fuse has blown, which is logged once.
-	blownTold bool
-	// seen holds what users have, by their IDs, as the community was last asked.
-	seen map[string]seen
+	refusals    map[string]refusal // by badge, or wholeCommunity
+	// gives and removals count the calls that succeeded since the start.
+	gives, removals int
+	// blown says that the fuse had blown at the last reportFuse.
+	blown bool
+	// lastSeen holds by user ID what the platform last said that a user has.
+	lastSeen map[string]seen
 }
+
+// wholeCommunity stands for every badge of a community.
+const wholeCommunity = ""
 
 // community returns a community, also one that the settings do not name.
 func (p *platform) community(id string) *community {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.communitiesMu.Lock()
+	defer p.communitiesMu.Unlock()
 	if p.communities[id] == nil {
 		p.communities[id] = &community{
-			platform: p, id: id, key: p.config.Bot + " badges " + id, log: p.config.Log.With("platform", p.name),
-			queue: make(chan task, maxQueue), refusals: map[string]refusal{}, seen: map[string]seen{},
+			platform: p, id: id, limitsKey: p.config.Bot + " badges " + id, log: p.config.Log.With("platform", p.name),
+			queue: make(chan task, maxQueue), refusals: map[string]refusal{}, lastSeen: map[string]seen{},
 		}
 	}
 	return p.communities[id]
 }
 
-// refusal is why a community or a badge is not called until a time.
+// refusal is why the platform refused a call.
 type refusal struct {
 	problem chat.BadgeProblem
-	until   time.Time
+	until   time.Time // then the cycle calls again
 }
 
-// errTooSoon is the error of a call for which no time is left.
-var errTooSoon = errors.New("the call has to wait for longer")
-
-// refused returns what keeps a badge from being given or removed, or "".
+// refused returns why a call for a badge, or for any badge of the community, was refused a short
+// time ago, or "".
 func (c *community) refused(badge string) chat.BadgeProblem {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, about := range []string{"", badge} {
-		if r := c.refusals[about]; time.Now().Before(r.until) {
+	for _, key := range []string{wholeCommunity, badge} {
+		if r := c.refusals[key]; time.Now().Before(r.until) {
 			return r.problem
 		}
 	}
 	return ""
 }
 
-// failures is the limit of calls that fail.
-func (c *community) failures() chat.Limit {
-	return chat.Limit{Key: c.key + " failed", Count: maxFailures, Window: time.Hour}
-}
-
-// await blocks until a call may be made. It fails if that is not before ctx is done. After a
-// refusal it fails, but for one person a minute.
+// await blocks until a call for a badge may be made. It fails with a *chat.BadgeError if earlier
+// calls were refused or failed, and otherwise as waitTurn does.
 func (c *community) await(ctx context.Context, badge string, by caller) error {
-	if problem := c.refused(badge); problem != "" {
-		ok := by == byPerson
-		if ok {
-			_, ok = c.config.Limiter.Reserve(ctx, 0, chat.Limit{Key: c.key + " refused", Count: 1, Window: time.Minute})
-		}
-		if !ok {
-			return &chat.BadgeError{Problem: problem, Err: errors.New("refused a short time ago")}
-		}
+	if problem := c.refused(badge); problem != "" && !c.mayRetry(ctx, by) {
+		return &chat.BadgeError{Problem: problem, Err: errors.New("refused a short time ago")}
 	}
-	if wait, _ := c.config.Limiter.Reserve(ctx, -1, c.failures()); wait > 0 {
+	const onlyAsk = -1
+	if wait, _ := c.config.Limiter.Reserve(ctx, onlyAsk, c.failures()); wait > 0 {
 		return &chat.BadgeError{Problem: chat.BadgeFailed, Err: errors.New("too many calls have failed within an hour")}
 	}
-	c.mu.Lock()
-	pause := time.Until(c.pausedUntil)
-	c.mu.Unlock()
-	within := time.Minute
-	if deadline, ok := ctx.Deadline(); ok {
-		within = time.Until(deadline)
-	}
-	if pause > within {
-		return errTooSoon
-	}
-	wait, ok := c.config.Limiter.Reserve(ctx, within, chat.Limit{Key: c.key, Count: 1, Window: time.Second})
-	if !ok || !transport.Sleep(ctx, max(wait, pause)) {
-		return errTooSoon
-	}
-	return nil
+	return c.waitTurn(ctx)
 }
 
-// note notes and counts the outcome of a step's call for a user; nil is a success.
-func (c *community) note(ctx context.Context, user string, s step, err *chat.BadgeError) {
+// mayRetry reports whether a call may be made although one was refused a short time ago: once a
+// minute, for a person.
+func (c *community) mayRetry(ctx context.Context, by caller) bool {
+	if by != byPerson {
+		return false
+	}
+	_, ok := c.config.Limiter.Reserve(ctx, 0, chat.Limit{Key: c.limitsKey + " refused", Count: 1, Window: time.Minute})
+	return ok
+}
+
+// failures is the limit of calls that fail.
+func (c *community) failures() chat.Limit {
+	return chat.Limit{Key: c.limitsKey + " failed", Count: maxFailures, Window: time.Hour}
+}
+
+// errTooSoon is the error of a call that would have to wait beyond its deadline.
+var errTooSoon = errors.New("the call has to wait for longer")
+
+// waitTurn blocks until a pause is over, and then for a slot: there is one a second. It returns
+// errTooSoon as soon as it is clear that this lasts beyond the deadline of ctx, or without one
+// beyond maxWait.
+func (c *community) waitTurn(ctx context.Context) error {
+	latest := time.Now().Add(maxWait)
+	if deadline, ok := ctx.Deadline(); ok {
+		latest = deadline
+	}
+	for {
+		pause := c.pause()
+		if pause > time.Until(latest) || !transport.Sleep(ctx, pause) {
+			return errTooSoon
+		}
+		wait, ok := c.config.Limiter.Reserve(ctx, time.Until(latest), chat.Limit{Key: c.limitsKey, Count: 1, Window: time.Second})
+		if !ok || !transport.Sleep(ctx, wait) {
+			return errTooSoon
+		}
+		if c.pause() <= 0 { // None has begun during the wait.
+			return nil
+		}
+	}
+}
+
+// pause returns how much longer the platform asks for a pause; 0 or less: it does not.
+func (c *community) pause() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.seen, user)
-	about := s.badge
+	return time.Until(c.pausedUntil)
+}
+
+// record keeps and counts the outcome of a step's call for a user; nil is a success.
+func (c *community) record(ctx context.Context, user string, s step, err *chat.BadgeError) {
+	c.mu.Lock()
+	delete(c.lastSeen, user)
+	c.mu.Unlock()
 	switch {
 	case err == nil:
-		delete(c.refusals, "")
-		delete(c.refusals, s.badge)
-		if s.remove {
-			c.removed++
-			c.config.Count("badge_removed")
-		} else {
-			c.given++
-			c.config.Count("badge_given")
-		}
-		return
+		c.succeeded(s)
 	case err.Problem == chat.NotAMember, err.Problem == chat.CannotHave:
-		return
+		// The community takes calls for other users.
 	case err.Problem == chat.BadgeFailed:
-		c.config.Count("badge_failed")
-		c.pausedUntil = time.Now().Add(err.RetryAfter)
-		c.config.Limiter.Reserve(ctx, 0, c.failures())
-		return
+		c.failed(ctx, err.RetryAfter)
 	case err.Problem == chat.MissingRight, err.Problem == chat.CommunityGone:
-		about = ""
+		c.refuse(ctx, wholeCommunity, err)
+	default:
+		c.refuse(ctx, s.badge, err)
 	}
+}
+
+// succeeded counts a step, and ends the refusals that it disproves.
+func (c *community) succeeded(s step) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.refusals, wholeCommunity)
+	delete(c.refusals, s.badge)
+	if s.remove {
+		c.removals++
+		c.config.Count("badge_removed")
+	} else {
+		c.gives++
+		c.config.Count("badge_given")
+	}
+}
+
+// failed counts a failure, and begins a pause unless a longer one lasts.
+func (c *community) failed(ctx context.Context, pause time.Duration) {
+	c.config.Count("badge_failed")
+	c.config.Limiter.Reserve(ctx, 0, c.failures())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if until := time.Now().Add(pause); until.After(c.pausedUntil) {
+		c.pausedUntil = until
+	}
+}
+
+// refuse counts a refusal, of which key is a key of refusals. It logs one in a cycle.
+func (c *community) refuse(ctx context.Context, key string, err *chat.BadgeError) {
 	c.config.Count("badge_refused")
-	if time.Now().After(c.refusals[about].until) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Now().After(c.refusals[key].until) {
 		c.log.WarnContext(ctx, "the bot may not give or remove a badge; bot check says where and why", "err", err)
 	}
-	// A cycle later, each row is tried again.
-	c.refusals[about] = refusal{problem: err.Problem, until: time.Now().Add(c.config.Every * 3 / 4)}
+	// The next cycle calls again for each row.
+	c.refusals[key] = refusal{problem: err.Problem, until: time.Now().Add(c.config.Every * 3 / 4)}
 }

@@ -3,7 +3,9 @@ package members
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"herald/internal/chat"
@@ -15,11 +17,11 @@ func TestAwait(t *testing.T) {
 	fails := func(p chat.BadgeProblem, times int, pause time.Duration) happened {
 		return func(c *community, ctx context.Context) {
 			for range times {
-				c.note(ctx, "1", step{badge: "7001"}, &chat.BadgeError{Problem: p, RetryAfter: pause, Err: errFault})
+				c.record(ctx, "1", step{badge: "7001"}, &chat.BadgeError{Problem: p, RetryAfter: pause, Err: errFault})
 			}
 		}
 	}
-	succeeds := func(c *community, ctx context.Context) { c.note(ctx, "1", step{badge: "7001"}, nil) }
+	succeeds := func(c *community, ctx context.Context) { c.record(ctx, "1", step{badge: "7001"}, nil) }
 	calls := func(by caller) happened {
 		return func(c *community, ctx context.Context) { _ = c.await(ctx, "7001", by) }
 	}
@@ -57,6 +59,7 @@ func TestAwait(t *testing.T) {
 		"a pause of a minute":                {before: []happened{fails(chat.BadgeFailed, 1, time.Minute)}, waits: time.Minute},
 		"a longer pause":                     {before: []happened{fails(chat.BadgeFailed, 1, time.Minute+time.Second)}, want: later},
 		"a pause beyond the deadline":        {before: []happened{fails(chat.BadgeFailed, 1, 20*time.Second)}, within: 10 * time.Second, want: later},
+		"a failure within a pause":           {before: []happened{fails(chat.BadgeFailed, 1, 20*time.Second), fails(chat.BadgeFailed, 1, 0)}, waits: 20 * time.Second},
 		"99 failures":                        {before: []happened{fails(chat.BadgeFailed, 99, 0)}},
 		"100 failures":                       {before: []happened{fails(chat.BadgeFailed, 100, 0)}, by: byPerson, want: string(chat.BadgeFailed)},
 		"100 failures, and an hour":          {before: []happened{fails(chat.BadgeFailed, 100, 0), passes(time.Hour)}},
@@ -89,6 +92,45 @@ func TestAwait(t *testing.T) {
 	}
 }
 
+// Nobody uses up the slots within a pause: those who wait for its end then go a second apart. So
+// do those who wait for a slot when a pause begins.
+func TestCallsAfterAPauseAreASecondApart(t *testing.T) {
+	for name, waiting := range map[string]bool{"who come in the pause": false, "who wait for a slot": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(m *membersTest) {
+				here, began := m.platform.community("9001"), time.Now()
+				pause := func() {
+					here.record(m.Context(), "1", step{badge: "7001"}, &chat.BadgeError{Problem: chat.BadgeFailed, RetryAfter: 20 * time.Second, Err: errFault})
+				}
+				if waiting {
+					_ = here.await(m.Context(), "7001", byPerson)
+				} else {
+					pause()
+				}
+				var mu sync.Mutex
+				var at []time.Duration
+				var calling sync.WaitGroup
+				for range 3 {
+					calling.Go(func() {
+						if err := here.await(m.Context(), "7001", byPerson); err != nil {
+							t.Error(err)
+						}
+						mu.Lock()
+						defer mu.Unlock()
+						at = append(at, time.Since(began))
+					})
+				}
+				synctest.Wait()
+				if waiting {
+					pause()
+				}
+				calling.Wait()
+				m.equal("calls", at, "[20s 21s 22s]")
+			})
+		})
+	}
+}
+
 // What fails is counted, and a refusal is logged once a cycle.
 func TestOutcomesAreCounted(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
@@ -98,7 +140,7 @@ func TestOutcomesAreCounted(t *testing.T) {
 			if p == "" {
 				err = nil
 			}
-			here.note(m.Context(), "1", s, err)
+			here.record(m.Context(), "1", s, err)
 		}
 		note(step{}, "")
 		note(step{}, "")
@@ -108,7 +150,7 @@ func TestOutcomesAreCounted(t *testing.T) {
 		}
 		m.equal("events", m.events, "map[badge_failed:1 badge_given:2 badge_refused:4 badge_removed:1]")
 		s, err := m.Status("discord", "9001")
-		if err != nil || s.Given != 2 || s.Removed != 1 || s.Refused != chat.CommunityGone {
+		if err != nil || s.Gives != 2 || s.Removals != 1 || s.Refused != chat.CommunityGone {
 			t.Errorf("status %+v, %v", s, err)
 		}
 		m.equal("warnings", strings.Count(m.log.String(), "may not give or remove"), 2)
@@ -116,4 +158,31 @@ func TestOutcomesAreCounted(t *testing.T) {
 		note(step{badge: "7002"}, chat.RoleAbove)
 		m.equal("warnings in the next cycle", strings.Count(m.log.String(), "may not give or remove"), 3)
 	})
+}
+
+// unlocked is a Limiter that fails the test if it is called while a community is locked, because a
+// shared one blocks.
+type unlocked struct {
+	chat.Limiter
+	*testing.T
+	here *community
+}
+
+func (u unlocked) Reserve(ctx context.Context, within time.Duration, limits ...chat.Limit) (time.Duration, bool) {
+	if !u.here.mu.TryLock() {
+		u.Error("the community is locked")
+		return 0, true
+	}
+	u.here.mu.Unlock()
+	return u.Limiter.Reserve(ctx, within, limits...)
+}
+
+func TestNoLockIsHeldWhileALimiterBlocks(t *testing.T) {
+	m := newMembersTest(t)
+	here := m.platform.community("9001")
+	m.Config.Limiter = unlocked{m.Config.Limiter, t, here}
+	for _, p := range []chat.BadgeProblem{chat.BadgeFailed, chat.MissingRight} {
+		here.record(t.Context(), "1", step{badge: "7001"}, &chat.BadgeError{Problem: p, Err: errFault})
+		_ = here.await(t.Context(), "7001", byPerson)
+	}
 }

@@ -23,8 +23,6 @@ const (
 	// ticks is how many parts a cycle has. In each of them, the rows of shards/ticks shards
 	// are checked.
 	ticks = 64
-	// maxPause bounds the wait between two calls of checkTick, so that a Release is soon carried out.
-	maxPause = time.Minute
 	// proofLasts is how long the proof that a wallet is its user's is not asked for anew.
 	proofLasts = 30 * 24 * time.Hour
 	// proofTime is how long a tick allows for one such proof.
@@ -34,6 +32,7 @@ const (
 // Run checks each row once in Every, and has badges follow. It blocks until ctx is done.
 func (m *Members) Run(ctx context.Context) {
 	var running sync.WaitGroup
+	running.Go(func() { m.watchReleases(ctx) })
 	for _, p := range m.on() {
 		for _, id := range p.named() {
 			running.Go(func() { m.work(ctx, p.community(id)) })
@@ -43,12 +42,9 @@ func (m *Members) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		var pause time.Duration
 		m.guard(func() {
-			for _, p := range m.on() {
-				m.carryOutRelease(ctx, p)
-			}
 			pause = m.checkTick(ctx, &s)
 		})
-		transport.Sleep(ctx, min(max(pause, time.Second), maxPause))
+		transport.Sleep(ctx, max(pause, time.Second))
 	}
 	running.Wait()
 }
@@ -158,6 +154,9 @@ func (m *Members) checkAll(ctx context.Context, due []Row) error {
 	}
 	if err := m.save(ctx, found); err != nil {
 		return err
+	}
+	for _, p := range m.on() {
+		m.reportFuse(p)
 	}
 	return m.settleRows(ctx, due)
 }

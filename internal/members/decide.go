@@ -73,9 +73,14 @@ func (l levels) all() int { return len(l.amounts) }
 // of returns the level that an amount needs.
 func (l levels) of(amount decimal.Decimal) int { return 1 + slices.IndexFunc(l.amounts, amount.Equal) }
 
+// position returns the index of a badge in the settings, or -1.
+func (l levels) position(community, id string) int {
+	return slices.IndexFunc(l.badges, func(b chat.Badge) bool { return b.Community == community && b.ID == id })
+}
+
 // badge returns a badge of the settings.
 func (l levels) badge(community, id string) (b chat.Badge, named bool) {
-	i := slices.IndexFunc(l.badges, func(b chat.Badge) bool { return b.Community == community && b.ID == id })
+	i := l.position(community, id)
 	if i < 0 {
 		return b, false
 	}

@@ -2,16 +2,23 @@ package members
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
 
 	"herald/internal/chat"
+	"herald/internal/transport"
 )
 
-// tally counts the users who have a badge of a community. Of these, losing would lose it, and
-// checked were checked within a cycle.
-type tally struct{ have, losing, checked int }
+// tally counts the users who have a badge of a community.
+type tally struct {
+	have int
+	// losing counts those of have who would lose a badge.
+	losing int
+	// checked counts those of have whose last check is no older than a cycle plus levels.late.
+	checked int
+}
 
 // The fuse of a community blows while more than maxLosing, and more than one in maxLosingPart,
 // would lose a badge there.
@@ -20,68 +27,71 @@ const (
 	maxLosingPart = 20
 )
 
-// blown reports whether nobody loses a badge in the community, because too many would.
+// blown reports whether the fuse blows, so that nobody loses a badge in the community.
 func (t tally) blown() bool { return t.losing > maxLosing && t.losing*maxLosingPart > t.have }
 
 func (t tally) plus(other tally) tally {
 	return tally{have: t.have + other.have, losing: t.losing + other.losing, checked: t.checked + other.checked}
 }
 
-// tallies are by community. That of "" counts all rows.
+// tallies are by community. The one of "" counts all rows, also those without a badge.
 type tallies map[string]tally
 
-// countRows returns the counts of rows. Forgotten ones are not counted.
+// countRows returns the tallies of rows.
 func (m *Members) countRows(list []Row) tallies {
-	all, now := tallies{}, time.Now()
+	all := tallies{}
 	for _, r := range list {
-		p := m.platforms[r.User.Platform]
-		if r.Forgotten() || p == nil {
-			continue
-		}
-		row := tally{have: 1}
-		if now.Sub(r.CheckedAt.Time) <= p.every+p.late() {
-			row.checked = 1
-		}
-		one := tallies{"": row}
-		for _, g := range r.Given {
-			if _, named := p.badge(g.Community, g.Badge); !named {
-				continue
-			}
-			t := row
-			if p.losing(r, g) {
-				t.losing = 1
-			}
-			if one[g.Community].losing == 0 { // One user counts once.
-				one[g.Community] = t
-			}
-		}
-		for community, t := range one {
+		for community, t := range m.platforms[r.User.Platform].countRow(r) {
 			all[community] = all[community].plus(t)
 		}
 	}
 	return all
 }
 
-// held reports whether the fuse of a community has blown, or whether that is not known yet. It
-// logs and counts when the fuse blows.
-func (m *Members) held(c *community) bool {
-	if !m.rows.complete.Load() {
-		return true
+// countRow returns the tallies of one row. A forgotten row does not count.
+func (p *platform) countRow(r Row) tallies {
+	if r.Forgotten() {
+		return nil
 	}
-	t := m.rows.tally(c.id)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if t.blown() && !c.blownTold {
-		m.Count("fuse_blown")
-		c.log.Error("too many would lose a badge at once, so nobody does: check the pools and the node, then run bot members --release",
-			"losing", t.losing, "of", t.have)
+	row := tally{have: 1}
+	if time.Since(r.CheckedAt.Time) <= p.every+p.late() {
+		row.checked = 1
 	}
-	c.blownTold = t.blown()
-	return t.blown()
+	all := tallies{"": row}
+	for _, g := range r.Given {
+		if _, named := p.badge(g.Community, g.Badge); !named {
+			continue
+		}
+		here := row
+		if p.losing(r, g) || all[g.Community].losing == 1 { // A user who loses two badges there counts once.
+			here.losing = 1
+		}
+		all[g.Community] = here
+	}
+	return all
 }
 
-// releaseKey returns the key of the time of a Release, in Unix seconds.
-func releaseKey(p chat.Platform) string { return "members release " + string(p) }
+// held reports whether nobody may lose a badge in a community: its fuse has blown, or not all rows
+// were read yet.
+func (m *Members) held(c *community) bool {
+	return !m.rows.complete.Load() || m.rows.tally(c.id).blown()
+}
+
+// reportFuse logs and counts a fuse of the platform that has blown since the last reportFuse.
+func (m *Members) reportFuse(p *platform) {
+	for _, id := range p.named() {
+		c, t := p.community(id), m.rows.tally(id)
+		c.mu.Lock()
+		news := t.blown() && !c.blown
+		c.blown = t.blown()
+		c.mu.Unlock()
+		if news {
+			m.Count("fuse_blown")
+			c.log.Error("too many would lose a badge at once, so nobody does: check the pools and the node, then run bot members --release",
+				"losing", t.losing, "of", t.have)
+		}
+	}
+}
 
 // Place is a user in a community.
 type Place struct {
@@ -89,8 +99,9 @@ type Place struct {
 	Community string
 }
 
-// Release lets all go whom a fuse holds now, and returns each with the community of the fuse. A
-// running bot carries that out within maxPause. Release blocks while it reads all rows.
+// Release asks the running bot to let go everybody whom a fuse holds, and returns whom it holds now.
+// The bot does that within releasePause, and lets go those whom the fuse holds then. Release blocks
+// while it reads all rows.
 func (m *Members) Release(ctx context.Context) (held []Place, err error) {
 	all, err := m.All(ctx)
 	if err != nil {
@@ -101,40 +112,75 @@ func (m *Members) Release(ctx context.Context) (held []Place, err error) {
 			held = append(held, Place{User: r.User, Community: community})
 		}
 	}
-	for name := range m.platforms {
-		old, err := m.Store.Load(ctx, releaseKey(name))
-		if err == nil && len(held) > 0 {
-			_, err = m.Store.Replace(ctx, releaseKey(name), old, strconv.AppendInt(nil, time.Now().Unix(), 10))
-		}
-		if err != nil {
-			return held, err
+	if len(held) == 0 {
+		return nil, nil
+	}
+	for _, name := range platforms {
+		if err := m.saveRelease(ctx, name); err != nil {
+			return nil, err
 		}
 	}
 	return held, nil
 }
 
 // heldIn returns the communities whose fuse holds a badge of a row.
-func (m *Members) heldIn(r Row) (in []string) {
+func (m *Members) heldIn(r Row) (communities []string) {
+	if r.Released {
+		return nil
+	}
 	p := m.platforms[r.User.Platform]
 	for _, g := range r.Given {
-		if p != nil && !r.Released && p.losing(r, g) && !slices.Contains(in, g.Community) && m.rows.tally(g.Community).blown() {
-			in = append(in, g.Community)
+		if p.losing(r, g) && m.rows.tally(g.Community).blown() {
+			communities = append(communities, g.Community)
 		}
 	}
-	return in
+	slices.Sort(communities)
+	return slices.Compact(communities)
 }
 
-// carryOutRelease marks the rows that a Release on the platform lets go, and deletes the
-// Release. One from the future, or older than two cycles, marks nothing. What fails is done
-// by the next call. A mark does not change what the fuse counts.
+// releaseKey returns the key of the time of a Release, in Unix seconds.
+func releaseKey(p chat.Platform) string { return "members release " + string(p) }
+
+// errRaced is the error of a Release that met another one.
+var errRaced = errors.New("an earlier release was carried out just now: try again")
+
+// saveRelease saves that a Release on a platform is to be carried out.
+func (m *Members) saveRelease(ctx context.Context, p chat.Platform) error {
+	old, err := m.Store.Load(ctx, releaseKey(p))
+	if err != nil {
+		return err
+	}
+	replaced, err := m.Store.Replace(ctx, releaseKey(p), old, strconv.AppendInt(nil, time.Now().Unix(), 10))
+	if err == nil && !replaced {
+		return errRaced
+	}
+	return err
+}
+
+// releasePause is the wait before each look for a Release.
+const releasePause = time.Minute
+
+// watchReleases carries out each Release. It blocks until ctx is done.
+func (m *Members) watchReleases(ctx context.Context) {
+	for transport.Sleep(ctx, releasePause) {
+		for _, p := range m.on() {
+			m.guard(func() { m.carryOutRelease(ctx, p) })
+		}
+	}
+}
+
+// carryOutRelease marks the rows on a platform that a fuse holds, if there is a Release, and
+// deletes the Release. The next call does what fails. The fuse counts marked rows as before.
 func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
-	saved, err := m.Store.Load(ctx, releaseKey(p.name))
-	if err != nil || saved == nil || !m.rows.complete.Load() {
+	if !m.rows.complete.Load() {
 		return
 	}
-	seconds, invalid := strconv.ParseInt(string(saved), 10, 64)
-	if age := time.Since(time.Unix(seconds, 0)); invalid == nil && age >= -time.Minute && age <= 2*m.Every {
-		err := m.rows.updateAll(ctx, func(r *Row) {
+	saved, err := m.Store.Load(ctx, releaseKey(p.name))
+	if err != nil || saved == nil {
+		return
+	}
+	if m.isDue(saved) {
+		err = m.rows.updateAll(ctx, func(r *Row) {
 			if r.User.Platform == p.name && len(m.heldIn(*r)) > 0 {
 				r.Released = true
 			}
@@ -144,5 +190,13 @@ func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
 		}
 		m.Log.Info("the fuse is released for all whom it held", "platform", p.name)
 	}
-	_, _ = m.Store.Replace(ctx, releaseKey(p.name), saved, nil)
+	_, _ = m.Store.Replace(ctx, releaseKey(p.name), saved, nil) // If another was saved meanwhile, it stays.
+}
+
+// isDue reports whether a saved Release is neither older than two cycles nor from the future. The
+// clock of the process that saved it may be a minute ahead.
+func (m *Members) isDue(saved []byte) bool {
+	seconds, err := strconv.ParseInt(string(saved), 10, 64)
+	age := time.Since(time.Unix(seconds, 0))
+	return err == nil && -time.Minute <= age && age <= 2*m.Every
 }

@@ -1,10 +1,13 @@
 package members
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"herald/internal/chat"
@@ -56,7 +59,6 @@ func TestCountRows(t *testing.T) {
 			"not checked for 7 hours":   {old, "{1 0 0} {1 0 0} {0 0 0}"},
 			"checked as a tick is slow": {late, "{1 0 1} {0 0 0} {0 0 0}"},
 			"is forgotten":              {forgotten, "{0 0 0} {0 0 0} {0 0 0}"},
-			"of no platform":            {Row{User: chat.User{Platform: "terminal"}, Wallet: wallet(1)}, "{0 0 0} {0 0 0} {0 0 0}"},
 		} {
 			all := m.countRows([]Row{c.row})
 			m.equal(name, fmt.Sprint(all[""], all["9001"], all["9002"]), c.want)
@@ -80,8 +82,9 @@ func TestABlownFuseIsToldOnce(t *testing.T) {
 		t.Error("the status is known before all rows are read")
 	}
 	m.rows.complete.Store(true)
+	m.equal("then", m.held(here), true)
 	for range 3 {
-		m.equal("then", m.held(here), true)
+		m.reportFuse(m.platform)
 	}
 	m.equal("of another server", m.held(m.platform.community("9002")), false)
 	m.equal("events", m.events, "map[fuse_blown:1]")
@@ -95,10 +98,12 @@ func TestABlownFuseIsToldOnce(t *testing.T) {
 	for id := range 11 {
 		m.put(m.current(id, 1, "7001"))
 	}
+	m.reportFuse(m.platform)
 	m.equal("once they stake again", m.held(here), false)
 	for id := range 11 {
 		m.put(m.current(id, 0, "7001"))
 	}
+	m.reportFuse(m.platform)
 	m.equal("when they do not", m.held(here), true)
 	m.equal("events", m.events, "map[fuse_blown:2]")
 }
@@ -156,6 +161,63 @@ func TestRelease(t *testing.T) {
 			})
 		})
 	}
+}
+
+// racing is a Store in which something happens before a value is replaced.
+type racing struct {
+	Store
+	key    string
+	before func()
+}
+
+func (r *racing) Replace(ctx context.Context, key string, old, value []byte) (bool, error) {
+	if before := r.before; before != nil && key == r.key {
+		r.before = nil
+		before()
+	}
+	return r.Store.Replace(ctx, key, old, value)
+}
+
+// The bot may delete an old release just before a new one replaces it.
+func TestALostReleaseIsNotReported(t *testing.T) {
+	m := newMembersTest(t)
+	for id := range 11 {
+		m.put(m.current(id, 0, "7001"))
+	}
+	key, memory := releaseKey("discord"), m.Store
+	_, _ = memory.Replace(t.Context(), key, nil, []byte("1"))
+	m.Config.Store = &racing{memory, key, func() { _, _ = memory.Replace(t.Context(), key, []byte("1"), nil) }}
+	held, err := m.Release(t.Context())
+	if len(held) != 0 || err != errRaced {
+		t.Errorf("%d released, %v", len(held), err)
+	}
+	if held, err = m.Release(t.Context()); len(held) != 11 || err != nil {
+		t.Errorf("then %d released, %v", len(held), err)
+	}
+}
+
+// A release does not wait for the end of a check.
+func TestAReleaseIsCarriedOutWithinAMinute(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		for id := range 11 {
+			m.put(m.current(id, 0, "7001"))
+		}
+		checking, checked := make(chan struct{}), make(chan struct{})
+		m.during = func() { close(checking); <-checked }
+		ctx, cancel := context.WithCancel(m.Context())
+		var running sync.WaitGroup
+		running.Go(func() { m.Members.Run(ctx) })
+		<-checking
+		if held, err := m.Release(m.Context()); len(held) != 11 || err != nil {
+			t.Error(held, err)
+		}
+		time.Sleep(releasePause)
+		synctest.Wait()
+		m.equal("released", m.saved(5).Released, true)
+		close(checked)
+		cancel()
+		running.Wait()
+	})
 }
 
 // A process carries out a release for the platforms that it has.

@@ -98,8 +98,8 @@ type platform struct {
 	config      *Config
 	name        chat.Platform
 
-	mu          sync.Mutex
-	communities map[string]*community // by ID
+	communitiesMu sync.Mutex
+	communities   map[string]*community // by ID
 }
 
 // New returns Members. It contacts nobody.

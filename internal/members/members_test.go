@@ -250,7 +250,7 @@ func (m *membersTest) current(id, level int, badges ...string) Row {
 		r.Reached = decimal.NewNullDecimal(m.platform.amounts[level-1])
 	}
 	for _, badge := range badges {
-		r.Given = append(r.Given, Given{Community: "9001", Badge: badge})
+		r.Given = append(r.Given, Given{Community: "9001", Badge: badge, Since: r.SavedAt})
 	}
 	return r
 }

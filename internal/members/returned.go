@@ -46,7 +46,7 @@ func (m *Members) work(ctx context.Context, c *community) {
 					m.settle(ctx, c, t.user, byPerson)
 					return
 				}
-				once := chat.Limit{Key: c.key + " seen " + t.user.ID, Count: 1, Window: time.Minute}
+				once := chat.Limit{Key: c.limitsKey + " seen " + t.user.ID, Count: 1, Window: time.Minute}
 				if _, ok := m.Limiter.Reserve(ctx, 0, once); ok {
 					m.giveBack(ctx, c, t.user, t.has)
 				}
@@ -96,7 +96,7 @@ const (
 // than once in seenTTL, and blocks for that.
 func (c *community) has(ctx context.Context, user string) ([]string, error) {
 	c.mu.Lock()
-	last := c.seen[user]
+	last := c.lastSeen[user]
 	c.mu.Unlock()
 	if time.Since(last.at) < seenTTL {
 		return last.has, last.err
@@ -105,10 +105,10 @@ func (c *community) has(ctx context.Context, user string) ([]string, error) {
 	now.has, now.err = c.Has(ctx, c.id, user)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.seen) >= maxSeen {
-		clear(c.seen)
+	if len(c.lastSeen) >= maxSeen {
+		clear(c.lastSeen)
 	}
-	c.seen[user] = now
+	c.lastSeen[user] = now
 	return now.has, now.err
 }
 

@@ -229,7 +229,7 @@ func (m *Members) carryOut(ctx context.Context, c *community, row Row, s step, b
 		return change, true
 	}
 	failed := m.perform(ctx, c, row, s)
-	c.note(ctx, row.User.ID, s, failed)
+	c.record(ctx, row.User.ID, s, failed)
 	m.finish(ctx, c, row.User, s, failed)
 	if failed != nil {
 		change.Problem = failed.Problem

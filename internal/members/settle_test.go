@@ -195,7 +195,7 @@ func TestSettle(t *testing.T) {
 				m.rows.complete.Store(!c.held)
 				here, by := m.platform.community("9001"), byPerson
 				if c.closed {
-					here.note(m.Context(), "1", step{}, fails(chat.MissingRight))
+					here.record(m.Context(), "1", step{}, fails(chat.MissingRight))
 					by = byCycle
 				}
 				changes := m.settle(m.Context(), here, user(1), by)

@@ -19,22 +19,21 @@ var errUnread = errors.New("the saved addresses could not be read")
 type Saved struct {
 	Wallet             common.Address
 	SavedAt, CheckedAt time.Time
-	// Stakes says that the last check found a stake, and Below that it found too little for a
-	// badge of these.
-	Stakes bool
-	// Badges are those that the user has.
-	Badges []Has
-	// LastBlock is when the last check was, by its block. Going are those of Badges that the
-	// next check removes if it finds as little.
+	// LastBlock is the time of the newest block that a check read.
 	LastBlock time.Time
-	Going     []Has
-	// Lost is how the stake fell, unless it has risen again, and Missing the badges that come
-	// back with it.
-	Lost    *Loss
+	// Stakes says that the last check found a stake.
+	Stakes bool
+	// Badges are those that the user was given, in the order of the settings.
+	Badges []Has
+	// Going are those of Badges that go if the next check finds as little as the last one.
+	Going []Has
+	// Lost is how the stake fell. It is nil once the stake has risen again.
+	Lost *Loss
+	// Missing are the badges that went with Lost.
 	Missing []Badge
 }
 
-// Has is a badge that a user has since a time.
+// Has is a badge that a user was given, and when.
 type Has struct {
 	Badge
 	Since time.Time
@@ -52,12 +51,14 @@ func (m *Members) Saved(ctx context.Context, user chat.User) (*Saved, error) {
 	}
 	p := m.platforms[user.Platform]
 	s := &Saved{
-		Wallet: row.Wallet, SavedAt: row.SavedAt.Time, CheckedAt: row.CheckedAt.Time, Stakes: p.expected(*row) > 0, Lost: row.Lost,
-		LastBlock: row.Block.Time,
+		Wallet: row.Wallet, SavedAt: row.SavedAt.Time, CheckedAt: row.CheckedAt.Time, LastBlock: row.Block.Time,
+		Stakes: p.expected(*row) > 0, Lost: row.Lost, Missing: p.missing(*row),
 	}
-	slices.SortFunc(row.Given, func(a, b Given) int { return cmp.Compare(p.position(a), p.position(b)) })
+	slices.SortFunc(row.Given, func(a, b Given) int {
+		return cmp.Compare(p.position(a.Community, a.Badge), p.position(b.Community, b.Badge))
+	})
 	for _, g := range row.Given {
-		if g.State == Absent {
+		if g.State == Absent || g.Since.IsZero() { // Since is zero if nobody knows whether it was given.
 			continue
 		}
 		has := Has{p.badgeOf(g.Community, g.Badge), g.Since.Time}
@@ -66,25 +67,29 @@ func (m *Members) Saved(ctx context.Context, user chat.User) (*Saved, error) {
 			s.Going = append(s.Going, has)
 		}
 	}
-	for _, b := range p.badges {
-		lost := row.Lost != nil && p.of(b.Amount) > row.Level && p.of(b.Amount) <= row.Lost.From
-		if !lost || row.index(b.Community, b.ID) >= 0 || row.index(b.Community, "") >= 0 {
-			continue
-		}
-		if n := len(s.Missing); n > 0 && p.Badges != nil && p.OneEach() && s.Missing[n-1].Community == b.Community {
-			s.Missing = s.Missing[:n-1] // The lower one was not theirs.
-		}
-		s.Missing = append(s.Missing, p.badgeOf(b.Community, b.ID))
-	}
 	return s, nil
 }
 
-// position returns where a badge stands in the settings.
-func (l levels) position(g Given) int {
-	return slices.IndexFunc(l.badges, func(b chat.Badge) bool { return b.Community == g.Community && b.ID == g.Badge })
+// missing returns the badges that a row's user has lost with their stake.
+func (p *platform) missing(r Row) (lost []Badge) {
+	if r.Lost == nil {
+		return nil
+	}
+	for _, b := range p.badges {
+		fell := r.Level < p.of(b.Amount) && p.of(b.Amount) <= r.Lost.From
+		absent := r.index(b.Community, "") >= 0
+		if !fell || absent || r.index(b.Community, b.ID) >= 0 {
+			continue
+		}
+		if n := len(lost); n > 0 && lost[n-1].Community == b.Community && p.Badges != nil && p.OneEach() {
+			lost = lost[:n-1] // The user had only the one with the highest amount.
+		}
+		lost = append(lost, p.badgeOf(b.Community, b.ID))
+	}
+	return lost
 }
 
-// WhyLost says which checks a badge with this amount was lost by, and what brings it back.
+// WhyLost says when and why a badge with this amount was lost, and what brings it back.
 func WhyLost(l Loss, wallet chat.Value, amount decimal.Decimal, symbol string) chat.Text {
 	values := chat.Values{"wallet": wallet, "when": WhenLost(l), "verify": chat.CommandLink("/verify")}
 	switch {
@@ -110,8 +115,8 @@ func WhenLost(l Loss) chat.Text {
 	})
 }
 
-// tell tells a user why a badge is gone, if they have a private chat with the bot. It tells
-// nothing of one that the settings do not name any more.
+// tell tells a user why a badge is gone, if they have a private chat with the bot. It does
+// nothing without a Loss, and if the settings do not name the badge any more.
 func (m *Members) tell(ctx context.Context, c *community, user chat.User, b Badge) {
 	row, err := m.rows.find(ctx, user)
 	_, named := c.badge(c.id, b.ID)
@@ -127,22 +132,24 @@ func (m *Members) tell(ctx context.Context, c *community, user chat.User, b Badg
 
 // Status is what moderators of a community see.
 type Status struct {
-	// Have counts the users who have a badge there, and Checked those of them whose stake was
-	// known within Every.
-	Have, Checked int
-	// Given and Removed count since Since, the start of this process.
-	Since          time.Time
-	Given, Removed int
-	// Losing of Have would lose a badge. Held says that they do not, because they are too
-	// many.
+	// Have counts the users who have a badge there.
+	Have int
+	// Checked counts those of Have who were checked within a cycle, or little more: some ticks are
+	// slow.
+	Checked int
+	// Losing counts those of Have who would lose a badge.
 	Losing int
-	Held   bool
+	// Held says that nobody loses a badge there, because Losing is too many.
+	Held bool
+	// Gives and Removals count the calls that succeeded since Since, the start of this process.
+	Gives, Removals int
+	Since           time.Time
 	// Refused is why the platform refuses badges there, or "".
 	Refused chat.BadgeProblem
 }
 
-// Status returns what is known of a community without reading rows: what other replicas
-// changed is counted within Every. It does not block, and fails while the rows cannot be read.
+// Status counts the rows of a community as this process last read them, at most a cycle ago. It
+// does no I/O, and fails until all rows were read once.
 func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 	if !m.rows.complete.Load() {
 		return Status{}, errUnread
@@ -151,16 +158,16 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 	s := Status{Have: t.have, Checked: t.checked, Losing: t.losing, Held: t.blown(), Since: m.started}
 	if p := m.platforms[name]; p != nil && p.Badges != nil {
 		c := p.community(community)
-		s.Refused = c.refused("")
+		s.Refused = c.refused(wholeCommunity)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		s.Given, s.Removed = c.given, c.removed
+		s.Gives, s.Removals = c.gives, c.removals
 	}
 	return s, nil
 }
 
-// Census returns how many addresses are saved, how many of these were checked within Every, and
-// how many users a fuse keeps from losing a badge. It does not block.
+// Census counts the saved addresses, those that were checked as Status.Checked says, and the users
+// whom a fuse holds. A user who is held in two communities counts twice. Census does no I/O.
 func (m *Members) Census() (rows, checked, held int) {
 	all := m.rows.tally("")
 	for _, p := range m.platforms {
@@ -173,13 +180,14 @@ func (m *Members) Census() (rows, checked, held int) {
 	return all.have, all.checked, held
 }
 
-// All returns every row, sorted by platform and user. It fails if one cannot be read, and then
-// returns the others.
+// All returns every row, sorted by platform and user ID. If it cannot read some, it returns the
+// others and an error.
 func (m *Members) All(ctx context.Context) ([]Row, error) {
 	var all []Row
 	err := m.rows.each(ctx, func(list []Row) { all = append(all, list...) })
 	slices.SortFunc(all, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(a.User.Platform, b.User.Platform), cmp.Compare(len(a.User.ID), len(b.User.ID)), cmp.Compare(a.User.ID, b.User.ID))
+		byLength := cmp.Compare(len(a.User.ID), len(b.User.ID)) // A longer number is a higher one.
+		return cmp.Or(cmp.Compare(a.User.Platform, b.User.Platform), byLength, cmp.Compare(a.User.ID, b.User.ID))
 	})
 	return all, err
 }

@@ -33,6 +33,16 @@ func TestSaved(t *testing.T) {
 			r.set(Given{Community: "9002", State: Absent})
 			return r
 		}, want: "true; 7001; ; "},
+		"perhaps given": {row: func(m *membersTest) Row {
+			r := m.current(1, 2, "7001")
+			r.set(Given{Community: "9001", Badge: "7002", State: Doubt})
+			return r
+		}, want: "true; 7001; ; "},
+		"perhaps removed": {row: func(m *membersTest) Row {
+			r := m.current(1, 1, "7001")
+			r.Given[0].State = Doubt
+			return r
+		}, want: "true; 7001; ; "},
 		"lost from level 2":   {row: lost(0, Loss{From: 2}), want: "false; ; ; 7001 7002 7003"},
 		"of tags the highest": {row: lost(0, Loss{From: 2}), oneEach: true, want: "false; ; ; 7002 7003"},
 		"lost from level 1":   {row: lost(0, Loss{From: 1}), want: "false; ; ; 7001 7003"},

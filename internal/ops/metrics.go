@@ -162,7 +162,7 @@ func (m *Metrics) ExportMembers(census func() (rows, checked, held int)) {
 	}
 	gauge("herald_members_rows", "Saved addresses, as this process last saw them.", func(rows, _, _ int) int { return rows })
 	gauge("herald_members_checked", "Saved addresses whose stake was known within RECHECK_EVERY.", func(_, checked, _ int) int { return checked })
-	gauge("herald_members_held", "Users whom a fuse keeps from losing a badge; else 0.", func(_, _, held int) int { return held })
+	gauge("herald_members_held", "Users whom a fuse keeps from losing a badge, counted once in each server or group.", func(_, _, held int) int { return held })
 }
 
 // ExportRedis exports whether Redis answers, and the number of decisions made without Redis.
