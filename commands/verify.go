@@ -128,9 +128,9 @@ func (p proof) stakeKnown() bool {
 }
 
 // card says whether the wallet belongs to the person, and what the wallet stakes. Sections of
-// more come first, its notes and actions last. With a PartialError the owner is not known, or not
-// every pool was read. If the owner is not known and no pool was read, card returns no reply and
-// an error of another type.
+// more come first, its notes and actions last. The error is a PartialError if a part is not
+// known, or not in full. If the owner is not known and the stake has no answer, card returns no
+// reply and an error of another type. A stake with unread pools is an answer, as in /staked.
 func (c verifyCommand) card(p proof, say ownerVerdicts, more chat.Reply) (chat.Reply, error) {
 	owner, ownerErr := c.ownerPart(p, say)
 	stake, stakeErr := c.stakePart(p)
@@ -209,7 +209,7 @@ func (c verifyCommand) stakePart(p proof) (chat.Reply, error) {
 		Tone: tone, Subtitle: verdict, Sections: []chat.Section{s.withdrawals()}, FullValues: s.full(p.wallet),
 		Notes: s.notes(), Footer: s.footer(), Checked: cmp.Or(s.BlockTime, p.stake.At),
 	}
-	if tone == chat.Warning { // The verdict is too long for a Subtitle.
+	if tone == chat.Warning { // A sentence is too long for a Subtitle.
 		line := chat.Section{Fields: []chat.Field{{Value: verdict}}}
 		part.Subtitle, part.Sections = nil, slices.Insert(part.Sections, 0, line)
 	}

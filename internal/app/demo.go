@@ -127,7 +127,8 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 	}
 	defer page.Close()
 	platforms := bot.platforms()
-	for _, p := range platforms { // instead of the unmarked Badges that platforms has set
+	for _, p := range platforms {
+		// Instead of the Badges that bot.platforms has set, which mark nothing.
 		bot.members.Use(p.adapter.Platform(), markedBadges{p.adapter.(chat.Badges)})
 	}
 	stopMembers := runInBackground(ctx, bot.runMembers)
@@ -147,8 +148,8 @@ func announce(ctx context.Context, out io.Writer, page *web.Demo, m *members.Mem
 			}
 		}
 	}
-	languages := chat.Languages()
-	last := string(languages[len(languages)-1]) // the adapter sets Telegram's texts in this order
+	languages := chat.Languages() // in this order the adapter sets Telegram's menus and texts
+	last := string(languages[len(languages)-1])
 	telegramReady := func() bool { return page.Telegram.ShortDescription(last) != "" }
 	discordReady := func() bool { return page.Discord.Connected() > 0 && page.Discord.Overwrites() > 0 }
 	if page.Discord.Wait(ctx, discordReady) == nil && page.Telegram.Wait(ctx, telegramReady) == nil {
@@ -217,7 +218,7 @@ func newDemoBot(stderr io.Writer, settings []string, tags, roles []chat.Badge) (
 		_ = fakes.Close()
 		return nil, err
 	}
-	// Also where New has passed them on; the adapters do not exist yet.
+	// New has passed its state on to the Router and the members. Adapters are made later.
 	bot.state = unlimited{bot.state}
 	bot.Router.Limiter, bot.members.Limiter = bot.state, bot.state
 	bot.members.Store = store.NewMemory()

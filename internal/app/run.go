@@ -32,7 +32,7 @@ func (b *Bot) Run(ctx context.Context) error {
 	stopBackground := runInBackground(ctx,
 		b.runMembers,
 		func(running context.Context) { b.watchNetwork(running, platforms) },
-		func(running context.Context) {
+		func(running context.Context) { // stopBackground waits for this, so the server stays open.
 			<-running.Done()
 			hasWebhook := func(p platform) bool { return p.webhookPath != "" }
 			if ctx.Err() != nil && slices.ContainsFunc(platforms, hasWebhook) {
@@ -115,8 +115,8 @@ func (b *Bot) listen(platforms []platform) (*ops.Server, error) {
 // networkGrace is how long the platforms have to connect before watchNetwork looks for a cause.
 const networkGrace = time.Minute
 
-// watchNetwork logs one error if networkGrace after its call no platform is connected and no
-// service answers a probe. It blocks until then, or until ctx is done.
+// watchNetwork waits for networkGrace, or until ctx is done. If no platform is connected then,
+// and no probe reaches anything, it logs one error.
 func (b *Bot) watchNetwork(ctx context.Context, platforms []platform) {
 	ready := func(p platform) bool { return p.adapter.Ready() }
 	if !transport.Sleep(ctx, networkGrace) || slices.ContainsFunc(platforms, ready) {
@@ -128,7 +128,8 @@ func (b *Bot) watchNetwork(ctx context.Context, platforms []platform) {
 }
 
 // serve runs the adapters of platforms. It blocks until each adapter has stopped: by itself,
-// or because ctx is done. It returns an error if all have stopped before ctx is done.
+// or because ctx is done. If one stops by itself, the others go on. serve returns an error if all
+// have stopped before ctx is done.
 func serve(ctx context.Context, h chat.Handler, platforms []platform, log *slog.Logger) error {
 	stopped := make([]error, len(platforms))
 	var running sync.WaitGroup

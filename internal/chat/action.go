@@ -52,7 +52,7 @@ const stateVersion = "1"
 // is these words with a space between them, such as "1 e tbmm2o staked 0x…":
 //   - stateVersion
 //   - "e" with Edit, or "n"
-//   - asOf, that of the Reply, as Unix seconds in base 36; 0 without Refresh
+//   - the Reply's asOf in base 36, as Unix seconds and at least 1; 0 without Refresh
 //   - Command and Args
 //
 // State returns "" without a Command, for a state longer than maxState, and if an argument is
@@ -84,7 +84,7 @@ type Press struct {
 	AsOf time.Time
 }
 
-// ErrOldButton is the error of ParseState for a text that State does not return in this version.
+// ErrOldButton is the error of ParseState for a text that is no state of this version.
 var ErrOldButton = errors.New("the button is not of this version")
 
 // ParseState returns the content of a state, or ErrOldButton. Anybody can forge a state, so a

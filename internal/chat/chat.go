@@ -94,8 +94,10 @@ type Request struct {
 	// "telegram:-100123"; empty: the entry is there.
 	UnlistedChat string
 
-	// Set by Tasks.Claim, which counts the request against the rate limits: that it was
-	// counted, and how long the sender has to wait then.
+	// Set by Tasks.Claim.
+
+	// counted is true once the rate limits have counted the request. limited is how long the
+	// sender then has to wait.
 	counted bool
 	limited time.Duration
 }
@@ -113,7 +115,7 @@ type Handler interface {
 	// Visibility returns who may read the answer to a command, listed or not, by its name or
 	// alias. It returns 0 for an unknown one: that answer must not replace a public message.
 	Visibility(name string) Visibility
-	// Limits returns the rate limits that count req. Handle reserves their slot, unless
+	// Limits returns the rate limits that count req. Handle counts req against them, unless
 	// Tasks.Claim has.
 	Limits(req Request) []Limit
 	// Handle answers one request. It returns within the command's time limit, never

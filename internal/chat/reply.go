@@ -132,7 +132,7 @@ func Busy() Reply { return warning("busy.title", "busy.text") }
 func OldButton() Reply { return warning("button.old.title", "button.old.text") }
 
 // SomethingWentWrong returns the reply to a command that panicked. It shows the ID of the
-// Request: an operator finds the panic by that in the log.
+// Request, by which an operator finds the panic in the log.
 func SomethingWentWrong(requestID string) Reply {
 	return Reply{Tone: Warning, Ephemeral: true, Title: Say("wrong.title"), Text: referenceText(requestID)}
 }
@@ -165,10 +165,10 @@ func unavailable(req *Request, what string, f Form, why Text) Reply {
 	return reply
 }
 
-// Aged returns the AsOf of a Reply that prints the age of its content, which is of the time at.
-// AsOf is later than at by a second for each age that has been printed so far: those in
-// minutes, then in hours, then in days. So AsOf changes when the printed age does, and the AsOf
-// of content that is newer by 2 seconds or more is later at any moment.
+// Aged returns the AsOf of a Reply that prints the age of its content, from a minute on. at is
+// the time of the content. AsOf is a second later than at, and one more for each age printed so
+// far: those in minutes, then in hours, then in days. So AsOf changes with the printed age, and
+// it is before the AsOf, at the same moment, of content that is newer by at least 2 seconds.
 func Aged(at time.Time) time.Time {
 	const day = 24 * time.Hour
 	age := max(time.Since(at), 0)

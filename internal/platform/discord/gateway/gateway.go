@@ -46,8 +46,8 @@ const (
 	// maxPause bounds the wait between two attempts to connect. It is short because only
 	// identifies must be rare.
 	maxPause = 5 * time.Second
-	// stableAfter is how long the bot must not have lost a connection, if it is to resume the
-	// next one that it loses without a pause.
+	// stableAfter is the least time between two lost connections with which the bot resumes the
+	// second without a pause.
 	stableAfter = time.Minute
 	// warnEvery is the least time between two warnings about lost connections.
 	warnEvery = time.Minute
@@ -87,7 +87,7 @@ type Config struct {
 type Gateway struct {
 	Config
 	alive    atomic.Bool
-	latency  atomic.Int64
+	latency  atomic.Int64 // of the last heartbeat, in nanoseconds
 	sequence atomic.Int64 // of the session's newest dispatch, 0 before the first
 
 	// The fields below are used by Run's goroutine alone.
@@ -116,7 +116,7 @@ func New(c Config) *Gateway { return &Gateway{Config: c} }
 // are acknowledged.
 func (g *Gateway) Alive() bool { return g.alive.Load() }
 
-// Latency is the round trip of the last heartbeat; 0 before the first.
+// Latency returns the round-trip time of the last heartbeat, or 0 before the first.
 func (g *Gateway) Latency() time.Duration { return time.Duration(g.latency.Load()) }
 
 // fatalCloses has the errors for the close codes after which no connection can succeed.
@@ -224,11 +224,11 @@ func (g *Gateway) nextAddress(ctx context.Context) (string, error) {
 	return g.checkAddress(resp.URL)
 }
 
-// identifyWait returns how long the bot must not identify, by its own limit and by Discord's.
-// It returns 0 or less if the bot may identify now.
+// identifyWait returns how long the bot must wait before it identifies, by its own limit and by
+// Discord's. It returns 0 or less if the bot may identify now.
 func (g *Gateway) identifyWait(limit discordgo.SessionInformation) time.Duration {
-	// The bot recovers one identify every identifyEvery. The first of maxIdentifies is there
-	// when the others are still missing.
+	// One identify comes back every identifyEvery, the last of maxIdentifies at recoveredAt. The
+	// wait is for the first.
 	wait := time.Until(g.recoveredAt.Add(-(maxIdentifies - 1) * identifyEvery))
 	if limit.Total > 0 && limit.Remaining <= 0 {
 		wait = max(wait, time.Duration(limit.ResetAfter)*time.Millisecond)
