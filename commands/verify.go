@@ -177,14 +177,13 @@ func (c verifyCommand) ownerPart(p proof, say ownerVerdicts) (chat.Reply, error)
 			Tone: chat.Warning, Title: chat.NoAnswer("verify"), Text: chat.Say("verify.unknown"), Notes: []chat.Text{Explain(err)},
 		}, err
 	}
-	at := core.Earlier(p.account.At, p.owner.At)
-	switch {
-	case p.owned():
-		return c.ownerVerdict(chat.Positive, say.match, at), nil
-	case p.owner.Value.Registered():
-		return c.ownerVerdict(chat.Negative, say.otherOwner, at), nil
+	tone, keys := chat.Negative, say.noOwner
+	if p.owned() {
+		tone, keys = chat.Positive, say.match
+	} else if p.owner.Value.Registered() {
+		keys = say.otherOwner
 	}
-	return c.ownerVerdict(chat.Negative, say.noOwner, at), nil
+	return c.ownerVerdict(tone, keys, core.Earlier(p.account.At, p.owner.At)), nil
 }
 
 // ownerVerdict returns the part of a card with these messages.

@@ -207,15 +207,26 @@ type demoBot struct {
 
 // newDemoBot starts the stand-ins and makes a bot with these settings, tags and roles. The bot
 // has no limits, saves addresses in memory, and has recorded the quotes of 30 days.
-func newDemoBot(stderr io.Writer, settings []string, tags, roles []chat.Badge) (*demoBot, error) {
+func newDemoBot(stderr io.Writer, settings []string, tags, roles []chat.Badge) (_ *demoBot, err error) {
 	fakes := services.New()
 	recorded := fakes.Walk()
 	if err := fakes.Serve(); err != nil {
 		return nil, err
 	}
-	bot, err := newBotOf(fakes, stderr, settings, tags, roles)
+	defer func() {
+		if err != nil {
+			_ = fakes.Close()
+		}
+	}()
+	cfg, err := Load(slices.Concat(DemoSettings(fakes), []string{"SERVICE_NAME=Example Passport"}, settings), "", false)
 	if err != nil {
-		_ = fakes.Close()
+		return nil, err
+	}
+	cfg.Staking.Pools = fakes.World.Pools                          // STAKING_POOLS could name them only in a file.
+	cfg.Staking.TTL = time.Nanosecond                              // A stake that has gone is not shown again.
+	cfg.Telegram.StakerTags, cfg.Discord.StakerRoles = tags, roles // The settings require a store.
+	bot, err := New(cfg, NewLogger(cfg, stderr))
+	if err != nil {
 		return nil, err
 	}
 	// New has passed its state on to the Router and the members. Adapters are made later.
@@ -226,18 +237,6 @@ func newDemoBot(stderr io.Writer, settings []string, tags, roles []chat.Badge) (
 		bot.quotes.Add(quote)
 	}
 	return &demoBot{Bot: bot, fakes: fakes}, nil
-}
-
-// newBotOf makes a bot that asks fakes.
-func newBotOf(fakes *services.Fakes, stderr io.Writer, settings []string, tags, roles []chat.Badge) (*Bot, error) {
-	cfg, err := Load(slices.Concat(DemoSettings(fakes), []string{"SERVICE_NAME=Example Passport"}, settings), "", false)
-	if err != nil {
-		return nil, err
-	}
-	cfg.Staking.Pools = fakes.World.Pools                          // STAKING_POOLS could name them only in a file.
-	cfg.Staking.TTL = time.Nanosecond                              // A stake that has gone is not shown again.
-	cfg.Telegram.StakerTags, cfg.Discord.StakerRoles = tags, roles // The settings require a store.
-	return New(cfg, NewLogger(cfg, stderr))
 }
 
 // Close closes the bot, then the stand-ins.

@@ -29,8 +29,7 @@ func (b *Bot) Run(ctx context.Context) error {
 		return err
 	}
 	b.logWarnings(ctx)
-	stopBackground := runInBackground(ctx,
-		b.runMembers,
+	stopBackground := runInBackground(ctx, b.runMembers,
 		func(running context.Context) { b.watchNetwork(running, platforms) },
 		func(running context.Context) { // stopBackground waits for this, so the server stays open.
 			<-running.Done()

@@ -155,9 +155,7 @@ func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) erro
 
 // commandID returns Discord's ID of a command, for a mention such as </price:1234>. It
 // returns "" until the commands are registered.
-func (a *Adapter) commandID(name string) string {
-	return (*a.commandIDs.Load())[name]
-}
+func (a *Adapter) commandID(name string) string { return (*a.commandIDs.Load())[name] }
 
 // connected stores the bot's name and calls Connected, after it has made the name harmless.
 func (a *Adapter) connected(name string) {

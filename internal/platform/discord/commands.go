@@ -58,9 +58,9 @@ func menuEntry(c chat.Command) *discordgo.ApplicationCommand {
 	moderators := int64(discordgo.PermissionModerateMembers)
 	return &discordgo.ApplicationCommand{
 		Type: discordgo.UserApplicationCommand, Name: label, NameLocalizations: &locales,
-		DefaultMemberPermissions: &moderators,
 		Contexts:                 &[]discordgo.InteractionContextType{discordgo.InteractionContextGuild},
 		IntegrationTypes:         &[]discordgo.ApplicationIntegrationType{discordgo.ApplicationIntegrationGuildInstall},
+		DefaultMemberPermissions: &moderators,
 	}
 }
 
@@ -70,10 +70,10 @@ func options(c chat.Command) []*discordgo.ApplicationCommandOption {
 	var required, optional []*discordgo.ApplicationCommandOption
 	params, needed := c.Params()
 	for _, p := range params {
-		if needed[p.Name] {
-			required = append(required, defineOption(p, true))
+		if o := defineOption(p, needed[p.Name]); o.Required {
+			required = append(required, o)
 		} else {
-			optional = append(optional, defineOption(p, false))
+			optional = append(optional, o)
 		}
 	}
 	return append(required, optional...)
@@ -87,8 +87,7 @@ func defineOption(p chat.Param, required bool) *discordgo.ApplicationCommandOpti
 	maps.DeleteFunc(names, func(_ discordgo.Locale, name string) bool { return !optionName.MatchString(name) })
 	o := &discordgo.ApplicationCommandOption{
 		Type: discordgo.ApplicationCommandOptionString, Required: required,
-		Name: p.Name, NameLocalizations: names,
-		Description: summary, DescriptionLocalizations: summaries,
+		Name: p.Name, NameLocalizations: names, Description: summary, DescriptionLocalizations: summaries,
 	}
 	if p.Person {
 		o.Type = discordgo.ApplicationCommandOptionUser

@@ -239,10 +239,7 @@ func (g *Gateway) identifyWait(limit discordgo.SessionInformation) time.Duration
 // noteIdentify counts an identify that is sent now.
 func (g *Gateway) noteIdentify() {
 	g.identifiedAt = time.Now()
-	if g.recoveredAt.Before(g.identifiedAt) {
-		g.recoveredAt = g.identifiedAt
-	}
-	g.recoveredAt = g.recoveredAt.Add(identifyEvery)
+	g.recoveredAt = g.identifiedAt.Add(max(time.Until(g.recoveredAt), 0) + identifyEvery)
 }
 
 // checkAddress returns Discord's URL with the API version and the encoding. It fails if the URL
