@@ -102,7 +102,7 @@ func (c *priceCommand) worth(ctx context.Context, req chat.Request) (chat.Reply,
 	}
 	answer.Value = dated(answer)
 	q := answer.Value
-	reply := c.reply(answer, "", "24h", q.Change24h)
+	reply := c.priceReply(answer, "", "24h", q.Change24h)
 	values := chat.Values{"amount": c.amount(number, chat.Exact), "worth": sumInDollars(number.Mul(q.Price))}
 	if dollars {
 		values = chat.Values{"amount": chat.Money{Decimal: number, Exact: true}, "worth": c.amount(tokensFor(number, q.Price), chat.Exact)}

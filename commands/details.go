@@ -1,8 +1,8 @@
 package commands
 
 import (
-	"cmp"
 	"context"
+	"time"
 
 	"herald/internal/chat"
 	"herald/internal/members"
@@ -22,72 +22,73 @@ func details(from Sources, options Options) chat.Command {
 	}
 }
 
-// run says how the chat's door and badges do, and which entry the settings need for the chat.
+// run returns counts of the requests to join the chat and of the chat's badges, as far as the
+// settings ask for them, and the name by which settings know the chat.
 func (c detailsCommand) run(_ context.Context, req chat.Request) (chat.Reply, error) {
 	if req.Community == "" {
 		return chat.OldButton(), nil
 	}
-	entry := chat.Code(string(req.From.Platform) + ":" + req.Community)
-	reply := chat.Reply{Title: chat.Say("details.title"), Notes: []chat.Text{chat.SayWith("details.entry", chat.Values{"entry": entry})}}
-	_, door := c.JoinChats[string(entry)]
-	if door {
-		counts, last := c.Joins.For(req.Community)
-		reply.Sections = append(reply.Sections, doorSections(counts, last)...)
+	entry := string(req.From.Platform) + ":" + req.Community
+	reply := chat.Reply{
+		Title: chat.Say("details.title"),
+		Notes: []chat.Text{chat.SayWith("details.entry", chat.Values{"entry": chat.Code(entry)})},
 	}
+	_, asksToJoin := c.JoinChats[entry]
 	badges := c.Members.Badges(req.From.Platform, req.Community)
+	if !asksToJoin && len(badges) == 0 {
+		reply.Text = chat.Say("details.nothing")
+	}
+	if asksToJoin {
+		reply.Sections = joinSections(c.Joins.For(req.Community))
+	}
 	if len(badges) == 0 {
-		if !door {
-			reply.Text = chat.Say("details.nothing")
-		}
 		return reply, nil
 	}
-	s, err := c.Members.Status(req.From.Platform, req.Community)
+	status, err := c.Members.Status(req.From.Platform, req.Community)
 	if err != nil {
 		reply.Tone, reply.Text = chat.Warning, chat.Say("details.unread")
 		return reply, &chat.PartialError{Err: err}
 	}
-	if s.Held || s.Refused != "" {
+	if status.Held || status.Refused != "" {
 		reply.Tone = chat.Warning
 	}
-	reply.Sections = append(reply.Sections, chat.Section{Fields: badgeFields(req.From.Platform, badgeNames(badges), s, c.Members)})
+	lines := badgeLines(req.From.Platform, badgeNames(badges), status, c.Members.RecheckEvery())
+	reply.Sections = append(reply.Sections, chat.Section{Fields: lines})
 	return reply, nil
 }
 
-// whyLeftOut has what moderators read instead of the title that a person was told.
-var whyLeftOut = map[string]string{
-	"join.no": "details.unregistered", "join.two": "details.asked", "join.wallet": "details.asked", "join.not_yours": "details.not_theirs",
-	"join.no_stake": "details.too_little", "join.no_stake.amount": "details.too_little",
-}
-
-// doorSections returns what became of requests to join, and who was left outside lately.
-func doorSections(counts chat.JoinCounts, last []chat.LeftOut) []chat.Section {
-	door := chat.Section{Fields: []chat.Field{{Value: chat.SayWith("details.door", chat.Values{
+// joinSections returns the counts of requests to join, and the people who were left out lately.
+func joinSections(counts chat.JoinCounts, last []chat.LeftOut) []chat.Section {
+	sections := []chat.Section{{Fields: []chat.Field{{Value: chat.SayWith("details.door", chat.Values{
 		"in": chat.Count(counts.LetIn), "open": chat.Count(counts.LeftOpen), "unchecked": chat.Count(counts.Unchecked),
-	})}}}
+	})}}}}
 	if len(last) == 0 {
-		return []chat.Section{door}
+		return sections
 	}
-	out := chat.Section{Heading: chat.Say("details.left_out")}
+	people := chat.Section{Heading: chat.Say("details.left_out")}
 	for _, l := range last {
-		why := chat.Say(cmp.Or(whyLeftOut[l.Why.Key], "details.unchecked"))
-		out.Fields = append(out.Fields, chat.Field{Value: chat.Parts{chat.Mention{User: l.User}, chat.Moment{Time: l.At}, why}})
+		why := l.Why
+		if why.Key == "" {
+			why = chat.Say("details.unchecked")
+		}
+		people.Fields = append(people.Fields, chat.Field{Value: chat.Parts{chat.Mention{User: l.User}, chat.Moment{Time: l.At}, why}})
 	}
-	return []chat.Section{door, out}
+	return append(sections, people)
 }
 
-// badgeFields returns the lines about the badges of a community.
-func badgeFields(p chat.Platform, badge chat.Value, s members.Status, m Members) (fields []chat.Field) {
-	line := func(key string, values chat.Values) {
-		values["badge"] = badge
-		fields = append(fields, chat.Field{Value: chat.SayWith(key, values)})
+// badgeLines returns lines about the badges of a community. names is shown for the badges.
+func badgeLines(p chat.Platform, names chat.Value, s members.Status, recheckEvery time.Duration) (lines []chat.Field) {
+	add := func(key string, values chat.Values) {
+		values["badge"] = names
+		lines = append(lines, chat.Field{Value: chat.SayWith(key, values)})
 	}
-	line("details.have", chat.Values{"have": chat.Count(s.Have), "checked": chat.Count(s.Checked), "every": everyText(m.RecheckEvery())})
-	line("details.since", chat.Values{"day": chat.Day{Time: s.Since}, "given": chat.Count(s.Given), "removed": chat.Count(s.Removed)})
+	add("details.have", chat.Values{"have": chat.Count(s.Have), "checked": chat.Count(s.Checked), "every": everyText(recheckEvery)})
+	add("details.since", chat.Values{"day": chat.Day{Time: s.Since}, "given": chat.Count(s.Given), "removed": chat.Count(s.Removed)})
 	if s.Held {
-		line("details.held", chat.Values{"losing": chat.Count(s.Losing), "have": chat.Count(s.Have), "command": chat.Code("bot members --release")})
+		add("details.held", chat.Values{"losing": chat.Count(s.Losing), "have": chat.Count(s.Have), "command": chat.Code("bot members --release")})
 	}
 	if s.Refused != "" {
-		line("details.refused", chat.Values{"why": whyNot(p, s.Refused)})
+		add("details.refused", chat.Values{"why": whyNot(p, s.Refused)})
 	}
-	return fields
+	return lines
 }

@@ -106,14 +106,16 @@ func (c joinCommand) byGroup(ctx context.Context, req chat.Request) (chat.Reply,
 func (c joinCommand) question(req chat.Request, registered bool) chat.Reply {
 	required, _ := c.requirement(req)
 	account, stake := c.groupText("join.account", req), c.withAmount("join.stake", "join.stake.amount", required)
-	reply := chat.Reply{Title: c.groupText("join.two", req), Notes: []chat.Text{chat.Say("join.never")}}
+	reply := chat.Reply{
+		Title: c.groupText("join.two", req), Notes: []chat.Text{chat.Say("join.never")}, LeftOut: chat.Say("details.unregistered"),
+	}
 	mark := func(key string, what chat.Text) chat.Field {
 		return chat.Field{Value: chat.SayWith(key, chat.Values{"what": what})}
 	}
 	fields := []chat.Field{mark("join.missing", account), mark("join.missing", stake)}
 	if registered {
 		fields = []chat.Field{mark("join.done", account), mark("join.send", stake)}
-		reply.Ask = ask(req)
+		reply.Ask, reply.LeftOut = ask(req), chat.Say("details.asked")
 	} else {
 		reply.Actions = append(nextStep("button.register", c.RegisterURL), again("button.again", req))
 	}
@@ -170,7 +172,7 @@ func (c joinCommand) staker(ctx context.Context, req chat.Request, wallet common
 	case failed != nil:
 		return unchecked(req, "join.unknown", failed)
 	case !p.owned():
-		reply := c.notIn(req, p, chat.Say("join.not_yours"))
+		reply := c.notIn(req, p, chat.Say("join.not_yours"), "details.not_theirs")
 		reply.Text, reply.Checked = c.groupText("verify.you.another", req), core.Earlier(p.account.At, p.owner.At)
 		return reply, nil
 	case p.stake.Err != nil:
@@ -178,7 +180,7 @@ func (c joinCommand) staker(ctx context.Context, req chat.Request, wallet common
 	case reached == core.Undetermined:
 		return unchecked(req, "join.unread", p.stake.Value.Err())
 	case reached == core.NotStaker:
-		reply := c.notIn(req, p, c.withAmount("join.no_stake", "join.no_stake.amount", required))
+		reply := c.notIn(req, p, c.withAmount("join.no_stake", "join.no_stake.amount", required), "details.too_little")
 		reply.Checked = cmp.Or(p.stake.Value.BlockTime, p.stake.At)
 		reply.Actions = append(nextStep("button.stake", c.StakeURL), reply.Actions...)
 		return reply, nil
@@ -188,18 +190,22 @@ func (c joinCommand) staker(ctx context.Context, req chat.Request, wallet common
 
 // admit lets the sender in. p is the proof of a staker, or nil.
 func (c joinCommand) admit(ctx context.Context, req chat.Request, p *proof) chat.Reply {
-	in := c.in(ctx, req, p)
+	in, notApproved := c.in(ctx, req, p), chat.Say("details.not_approved")
 	say := func(outcome chat.AdmissionOutcome) chat.Reply {
 		switch outcome {
 		case chat.LetIn:
 			return in
 		case chat.NotRequested:
-			return chat.Reply{Tone: chat.Warning, Ephemeral: true, Title: chat.Say("join.gone.title"), Text: c.groupText("join.gone.text", req)}
+			return chat.Reply{
+				Tone: chat.Warning, Ephemeral: true, Title: chat.Say("join.gone.title"), Text: c.groupText("join.gone.text", req), LeftOut: notApproved,
+			}
 		}
 		why := map[chat.AdmissionOutcome]string{
 			chat.MayNotApprove: "join.denied", chat.ApprovalTimedOut: "reason.timeout", chat.ApprovalFailed: "reason.internal",
 		}
-		return staysOpen(req, "join.failed", chat.Say(why[outcome]))
+		reply := staysOpen(req, "join.failed", chat.Say(why[outcome]))
+		reply.LeftOut = notApproved
+		return reply
 	}
 	return chat.Reply{
 		Tone: chat.Positive, Title: c.groupText("join.joining", req),
@@ -228,14 +234,14 @@ func (c joinCommand) in(ctx context.Context, req chat.Request, p *proof) chat.Re
 func (c joinCommand) unregistered(req chat.Request) chat.Reply {
 	return chat.Reply{
 		Tone: chat.Negative, Title: chat.Say("join.no"), Text: c.groupText("join.unregistered", req),
-		Actions: append(nextStep("button.register", c.RegisterURL), again("button.again", req)),
+		Actions: append(nextStep("button.register", c.RegisterURL), again("button.again", req)), LeftOut: chat.Say("details.unregistered"),
 	}
 }
 
-// notIn says why a wallet that was checked admits nobody.
-func (c joinCommand) notIn(req chat.Request, p proof, why chat.Text) chat.Reply {
+// notIn says why a wallet that was checked admits nobody. leftOut is what moderators read.
+func (c joinCommand) notIn(req chat.Request, p proof, why chat.Text, leftOut string) chat.Reply {
 	return chat.Reply{
-		Tone: chat.Negative, Title: why, FullValues: stakeText{Options: c.Options}.full(p.wallet),
+		Tone: chat.Negative, Title: why, LeftOut: chat.Say(leftOut), FullValues: stakeText{Options: c.Options}.full(p.wallet),
 		Notes:   []chat.Text{chat.Say("join.open")},
 		Actions: []chat.Action{again("button.again", req), again("button.another_wallet", req, anotherWallet)},
 	}

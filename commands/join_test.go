@@ -82,3 +82,44 @@ func TestOnlyChecksCountAgainstTheLimitOfJoining(t *testing.T) {
 		}
 	}
 }
+
+// A request to join names no wallet, unless an address is saved.
+func TestModeratorsReadWhyARequestStaysOpen(t *testing.T) {
+	const stakers = "/join " + commandstest.Stakers + " " + commandstest.Wallet
+	outcome := func(outcome chat.AdmissionOutcome) func(chat.Reply) chat.Reply {
+		return func(reply chat.Reply) chat.Reply { return reply.Admit.Say(outcome) }
+	}
+	unregistered := func(w *commandstest.Answers) { w.Accounts = nil }
+	for name, test := range map[string]struct {
+		line   string
+		change func(*commandstest.Answers)
+		then   func(chat.Reply) chat.Reply
+		want   string
+	}{
+		"unregistered":              {line: "/join " + commandstest.Members, change: unregistered, want: "details.unregistered"},
+		"unregistered, for stakers": {line: "/join " + commandstest.Stakers, change: unregistered, want: "details.unregistered"},
+		"unregistered, a wallet":    {line: stakers, change: unregistered, want: "details.unregistered"},
+		"registered, for stakers":   {line: "/join " + commandstest.Stakers, want: "details.asked"},
+		"not their wallet":          {line: stakers, change: func(w *commandstest.Answers) { delete(w.Accounts, wallet) }, want: "details.not_theirs"},
+		"stakes nothing":            {line: stakers, change: func(w *commandstest.Answers) { w.Stake = core.Stake{Checked: 21} }, want: "details.too_little"},
+		"unread":                    {line: stakers, change: func(w *commandstest.Answers) { w.StakeErr = down }},
+		"unknown":                   {line: "/join " + commandstest.Members, change: func(w *commandstest.Answers) { w.AccountsErr = down }},
+		"no open request":           {line: stakers, then: outcome(chat.NotRequested), want: "details.not_approved"},
+		"no right to approve":       {line: stakers, then: outcome(chat.MayNotApprove), want: "details.not_approved"},
+		"let in":                    {line: stakers, then: outcome(chat.LetIn)},
+	} {
+		w := commandstest.Healthy()
+		w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Members: {}, "telegram:" + commandstest.Stakers: {Staker: true}}
+		w.Accounts = map[core.Identity]core.Account{telegram: {DID: "did:x:1"}, wallet: {DID: "did:x:1"}}
+		if test.change != nil {
+			test.change(w)
+		}
+		reply := commandstest.Ask(t, w.Router(t), test.line)
+		if test.then != nil {
+			reply = test.then(reply)
+		}
+		if got := reply.LeftOut.Key; got != test.want {
+			t.Errorf("%s: moderators read %q, want %q", name, got, test.want)
+		}
+	}
+}

@@ -16,7 +16,7 @@ const (
 	units = `(h|hrs?|hours?|horas?|小时|ч|час|часа|часов|sa|saat|giờ)|(d|days?|d[ií]as?|天|日|д|день|дня|дней|g|gün|ngày)|` +
 		`(w|wk|weeks?|semanas?|周|星期|н|нед|неделя|недели|недель|hafta|tuần)|` +
 		`(mo|months?|mes|meses|个?月|мес|месяц|месяца|месяцев|ay|tháng)|(y|yr|years?|años?|年|г|год|года|лет|yıl|năm)`
-	// notDrawn stands for every period that is none of periods.
+	// notDrawn stands for every period that is none of chartPeriods.
 	notDrawn = "0h"
 	// anotherSymbol matches what is a token's symbol in any sentence.
 	anotherSymbol = `\$[a-z]\w*|btc|bitcoin|eth|ethereum|bnb|sol|xrp|ton|trx|ada|avax|doge|shib|pepe|usdt|usdc`
@@ -38,7 +38,7 @@ var (
 	notSymbol = regexp.MustCompile(`(?i)^(all|ath|atl|help|high|info|list|live|low|max)$`)
 )
 
-// periodOf returns the period that a word says: one of periods, or notDrawn. It returns "" for
+// periodOf returns the period that a word says: one of chartPeriods, or notDrawn. It returns "" for
 // another word, and for a unit of one or two bytes without its number.
 func periodOf(word string) string {
 	parts := countedUnit.FindStringSubmatch(word)
@@ -81,14 +81,14 @@ func (c *priceCommand) tidy(typed []string) (words []string) {
 // no amount.
 func (c *priceCommand) wrongArgument(typed string) chat.Text {
 	said := slices.DeleteFunc(strings.Fields(typed), func(word string) bool { return periodOf(word) == "" })
-	last := len(periods) - 1
+	last := len(chartPeriods) - 1
 	switch {
 	case aSymbol.MatchString(typed) && !notSymbol.MatchString(typed):
 		return chat.SayWith("price.symbol", c.symbol())
 	case len(said) > 1:
 		return chat.Say("price.one_period")
 	case len(said) == 1:
-		return chat.SayWith("price.drawn", chat.Values{"periods": chat.Plain(strings.Join(periods[:last], ", ")), "last": chat.Plain(periods[last])})
+		return chat.SayWith("price.drawn", chat.Values{"periods": chat.Plain(strings.Join(chartPeriods[:last], ", ")), "last": chat.Plain(chartPeriods[last])})
 	}
-	return chat.SayWith("price.choose", chat.Values{"periods": chat.Plain(strings.Join(periods, ", "))})
+	return chat.SayWith("price.choose", chat.Values{"periods": chat.Plain(strings.Join(chartPeriods, ", "))})
 }

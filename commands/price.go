@@ -15,17 +15,17 @@ import (
 )
 
 var (
-	// periods are those of pictures, as they are typed.
-	periods = []string{"24h", "7d", "30d"}
-	// changes are the times over which the text tells changes.
-	changes = []string{"1h", "24h", "7d"}
-	// lengths maps each of periods and changes to its duration.
-	lengths = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "30d": 30 * 24 * time.Hour}
+	// chartPeriods are the periods of pictures, as they are typed.
+	chartPeriods = []string{"24h", "7d", "30d"}
+	// changePeriods are the periods whose change is shown as text.
+	changePeriods = []string{"1h", "24h", "7d"}
+	// periodLengths holds the durations of chartPeriods and changePeriods.
+	periodLengths = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "30d": 30 * 24 * time.Hour}
 )
 
 var periodParam = chat.Param{
-	Name: "period", Summary: chat.Say("param.period"), Example: "7d", Choices: periods,
-	Like: regexp.MustCompile(`(?i)^(` + strings.Join(periods, "|") + `|` + notDrawn + `|` + anotherSymbol + `)$`),
+	Name: "period", Summary: chat.Say("param.period"), Example: "7d", Choices: chartPeriods,
+	Like: regexp.MustCompile(`(?i)^(` + strings.Join(chartPeriods, "|") + `|` + notDrawn + `|` + anotherSymbol + `)$`),
 }
 
 // minCoverage is the part of a period, from 0 to 1, that must be recorded for a chart to
@@ -35,12 +35,12 @@ const minCoverage = 0.9
 // priceCommand answers /price.
 type priceCommand struct {
 	inputs
-	// current is the reply to the last answer of which isCurrent is true.
-	current atomic.Pointer[replyTo]
+	// last is the last reply of withoutChart to a current answer.
+	last atomic.Pointer[textReply]
 }
 
-// replyTo is an answer, and the reply without a picture that tells it.
-type replyTo struct {
+// textReply is the reply to an answer, without a picture.
+type textReply struct {
 	answer core.Snapshot[core.Quote]
 	reply  chat.Reply
 }
@@ -56,15 +56,15 @@ func price(from Sources, options Options) chat.Command {
 		Visibility: chat.Public,
 		Asks:       []string{"price"},
 		Forms: []chat.Form{
-			{Inline: true, Run: c.answer},
-			{Params: []chat.Param{period}, Run: c.answer},
+			{Inline: true, Run: c.run},
+			{Params: []chat.Param{period}, Run: c.run},
 			{Params: []chat.Param{amountParam}, Run: c.worth},
 		},
 	}
 }
 
-// answer returns the price, with a picture of the period if one is asked for.
-func (c *priceCommand) answer(ctx context.Context, req chat.Request) (chat.Reply, error) {
+// run returns the price, with a picture of the period if one is asked for.
+func (c *priceCommand) run(ctx context.Context, req chat.Request) (chat.Reply, error) {
 	answer, err := c.Price.Get(ctx, struct{}{})
 	if err != nil {
 		return chat.Reply{}, err
@@ -76,39 +76,41 @@ func (c *priceCommand) answer(ctx context.Context, req chat.Request) (chat.Reply
 	return c.withoutChart(answer), nil
 }
 
-// withoutChart returns the price without a picture. While an answer is current, all who ask get
-// the same reply.
+// withoutChart returns the price without a picture. For one current answer it always returns the
+// same reply, so that adapters render the reply once.
 func (c *priceCommand) withoutChart(answer core.Snapshot[core.Quote]) chat.Reply {
 	current := isCurrent(answer)
-	if last := c.current.Load(); current && last != nil && last.answer == answer {
+	if last := c.last.Load(); current && last != nil && last.answer == answer {
 		return last.reply
 	}
-	reply := c.reply(answer, "", "24h", answer.Value.Change24h)
+	reply := c.priceReply(answer, "", "24h", answer.Value.Change24h)
 	if current {
 		reply.Rendered = new(chat.Rendered)
-		c.current.Store(&replyTo{answer, reply})
+		c.last.Store(&textReply{answer: answer, reply: reply})
 	}
 	return reply
 }
 
-// withChart returns the price with a picture of the period. Without the picture it returns
-// a *chat.PartialError too.
+// withChart returns the price with a picture of the period. If there is no picture, it also
+// returns a *chat.PartialError.
 func (c *priceCommand) withChart(ctx context.Context, req chat.Request, answer core.Snapshot[core.Quote], period string) (chat.Reply, error) {
-	quote := answer.Value
-	chart, err := c.Chart(ctx, quote, lengths[period], req.Language, cmp.Or(c.ServiceName, req.BotName))
-	over, change := period, cmp.Or(chart.Change, quote.Changes()[lengths[period]])
+	quote, length := answer.Value, periodLengths[period]
+	// With an err the chart may still have a Change.
+	chart, err := c.Chart(ctx, quote, length, req.Language, cmp.Or(c.ServiceName, req.BotName))
+	over, change := period, cmp.Or(chart.Change, quote.Changes()[length])
 	if err != nil && !change.Valid {
 		over, change = "24h", quote.Change24h
 	}
-	reply := c.reply(answer, period, over, change)
+	reply := c.priceReply(answer, period, over, change)
 	if err != nil {
 		reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
+		// A refresh must draw again, also if the price is the same.
 		reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
 		return reply, &chat.PartialError{Err: err}
 	}
-	// One line: the picture shows what is most asked for.
-	below := append(changeFields(quote, over), marketFields(quote, "price.cap_short", "price.volume_short")...)
-	reply.Sections = []chat.Section{{Row: true, Fields: below}}
+	// One line is enough, because the picture has the price and its change.
+	figures := append(changeFields(quote, over), marketFields(quote, "price.cap_short", "price.volume_short")...)
+	reply.Sections = []chat.Section{{Row: true, Fields: figures}}
 	about := chat.Values{"period": chat.Say("price." + period), "since": chat.Day{Time: chart.Since}}
 	if !chart.HasLine {
 		reply.Notes = append(reply.Notes, chat.SayWith("chart.none", about))
@@ -121,17 +123,18 @@ func (c *priceCommand) withChart(ctx context.Context, req chat.Request, answer c
 }
 
 // priceButtons returns a button for each period, one to refresh, and one to the provider's
-// page. current is the period shown, or "".
-func priceButtons(quote core.Quote, current string) []chat.Action {
-	buttons := make([]chat.Action, 0, len(periods)+2)
-	for _, p := range periods {
+// page. shown is the period of the picture, or "".
+func priceButtons(quote core.Quote, shown string) []chat.Action {
+	buttons := make([]chat.Action, 0, len(chartPeriods)+2)
+	for _, p := range chartPeriods {
 		buttons = append(buttons, chat.Action{
-			Label: chat.Say("price." + p), Command: "price", Args: []string{p}, Edit: true, Current: p == current,
+			Label: chat.Say("price." + p), Command: "price", Args: []string{p}, Edit: true, Current: p == shown,
 		})
 	}
-	again := refresh("price", strings.Fields(current)...)
+	again := refresh("price", strings.Fields(shown)...)
 	again.NewRow = true
-	return append(append(buttons, again), pageLink(quote)...)
+	buttons = append(buttons, again)
+	return append(buttons, pageLink(quote)...)
 }
 
 // pageLink returns a button that opens the provider's page of the token, or none.
@@ -142,8 +145,8 @@ func pageLink(quote core.Quote) []chat.Action {
 	return []chat.Action{{Label: chat.SayWith("button.page", chat.Values{"source": chat.Plain(quote.Source)}), URL: quote.Page}}
 }
 
-// chartAlt describes a chart to those who do not see it. It ends with the reply's
-// subtitle, or with the age of an old price.
+// chartAlt describes a chart to those who do not see it. It ends with the reply's subtitle, or
+// with the age of an old price.
 func (c *priceCommand) chartAlt(chart core.Chart, quote core.Quote, subtitle chat.Value) chat.Parts {
 	if quote.Old() {
 		subtitle = chat.Age{Time: quote.LastUpdated}
@@ -160,15 +163,15 @@ func (c *priceCommand) chartAlt(chart core.Chart, quote core.Quote, subtitle cha
 	return alt
 }
 
-// reply returns the price as a title, since a push notification shows no more, and the
-// change over a time as its subtitle, in per cent. period is the button's that is current,
-// or "". The quote of the answer is dated.
-func (c *priceCommand) reply(answer core.Snapshot[core.Quote], period, over string, change decimal.NullDecimal) chat.Reply {
+// priceReply returns the price as a title, since a push notification shows no more. The
+// subtitle is the change in per cent over a period. shown is the period of the picture, or "".
+// The quote of answer must be dated.
+func (c *priceCommand) priceReply(answer core.Snapshot[core.Quote], shown, over string, change decimal.NullDecimal) chat.Reply {
 	q := answer.Value
 	updated := cmp.Or(q.LastUpdated, answer.At)
 	reply := chat.Reply{
 		Title:      chat.SayWith("price.title", chat.Values{"symbol": chat.Plain(c.Symbol), "price": chat.Price{Decimal: q.Price}}),
-		Tone:       []chat.Tone{chat.Falling, chat.Neutral, chat.Rising}[change.Decimal.Round(2).Sign()+1],
+		Tone:       toneOf(change.Decimal),
 		Sections:   []chat.Section{{Row: true, Fields: changeFields(q, over)}, {Fields: marketFields(q, "price.cap", "price.volume")}},
 		Footer:     chat.Parts{priceSource(answer)},
 		Checked:    updated,
@@ -176,44 +179,54 @@ func (c *priceCommand) reply(answer core.Snapshot[core.Quote], period, over stri
 		FreshUntil: answer.FreshUntil,
 		Why:        why(answer.Why),
 		Stale:      answer.Stale,
-		Actions:    priceButtons(q, period),
+		Actions:    priceButtons(q, shown),
+	}
+	if q.Old() {
+		reply.Tone, reply.Title = chat.Warning, oldTitle(q, c.Symbol)
+		reply.Checked, reply.AsOf = time.Time{}, chat.Aged(updated)
+		return reply
 	}
 	if change.Valid {
 		percent := chat.Change{Decimal: change.Decimal}
 		reply.Subtitle = chat.SayWith("price.change", chat.Values{"change": percent, "period": chat.Say("price." + over)})
 	}
-	if title, old := OldPrice(answer, c.Symbol); old {
-		reply.Tone, reply.Title, reply.Subtitle = chat.Warning, title, nil
-		reply.Checked, reply.AsOf = time.Time{}, chat.Aged(updated)
-	}
 	return reply
 }
 
-// changeFields returns the known changes over all times but one. It returns none of an old
-// quote.
+// toneOf returns the direction of a change in per cent. A change that is shown as 0.00 has none.
+func toneOf(change decimal.Decimal) chat.Tone {
+	switch change.Round(2).Sign() {
+	case 1:
+		return chat.Rising
+	case -1:
+		return chat.Falling
+	}
+	return chat.Neutral
+}
+
+// changeFields returns the known changes over changePeriods, but for one period. It returns none
+// for an old quote.
 func changeFields(q core.Quote, except string) (fields []chat.Field) {
 	if q.Old() {
 		return nil
 	}
 	known := q.Changes()
-	for _, over := range changes {
-		if change := known[lengths[over]]; change.Valid && over != except {
+	for _, over := range changePeriods {
+		if change := known[periodLengths[over]]; change.Valid && over != except {
 			fields = append(fields, chat.Field{Name: chat.Say("price." + over), Value: chat.Change{Decimal: change.Decimal}})
 		}
 	}
 	return fields
 }
 
-// marketFields returns the market cap and the volume under these names, as far as they are
-// known.
+// marketFields returns the known ones of market cap and volume, under these names.
 func marketFields(q core.Quote, capKey, volumeKey string) (fields []chat.Field) {
-	for _, sum := range []struct {
-		key   string
-		value decimal.NullDecimal
-	}{{capKey, q.MarketCap}, {volumeKey, q.Volume24h}} {
-		if sum.value.Valid {
-			fields = append(fields, chat.Field{Name: chat.Say(sum.key), Value: chat.Money{Decimal: sum.value.Decimal}})
+	add := func(key string, sum decimal.NullDecimal) {
+		if sum.Valid {
+			fields = append(fields, chat.Field{Name: chat.Say(key), Value: chat.Money{Decimal: sum.Decimal}})
 		}
 	}
+	add(capKey, q.MarketCap)
+	add(volumeKey, q.Volume24h)
 	return fields
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,14 +14,14 @@ import (
 	"herald/internal/core"
 )
 
-// likeWallet matches addresses, and also .eth names and addresses of other chains, which
-// core.FindWallet refuses by name.
+// likeWallet matches addresses, and what people type in their place: .eth names and addresses of
+// other chains. core.FindWallet says what is wrong with those.
 var likeWallet = regexp.MustCompile(`(?i)\b0x|\.eth$|^[0-9a-z+/_:-]{26,}$|[0-9a-f]{40}`)
 
 // atAddress matches an address behind an @. Any other word with an @ in front is a username.
 var atAddress = regexp.MustCompile(`(?i)^@(0x)?[0-9a-f]{40}\b`)
 
-// walletParam is a wallet on the chain with the pools.
+// walletParam is an address of a wallet on the chain with the pools.
 var walletParam = chat.Param{
 	Name:     "wallet",
 	Summary:  chat.Say("param.wallet"),
@@ -33,20 +32,33 @@ var walletParam = chat.Param{
 	Check:    chat.Say("check.wallet"),
 }
 
-// joinWallets makes one argument of the words that are like a wallet if there is an address
-// in them: the address alone if it is the only one, so that a button has room for it.
+// joinWallets moves the words that look like wallets to the end, as one argument, if there is an
+// address in typed. That argument is the address if it is the only one, so that a button has
+// room for it.
 func joinWallets(typed []string) []string {
-	found := strings.Join(typed, " ")
-	wallet, err := core.FindWallet(found)
-	if flawed, wrong := errors.AsType[*core.InvalidError](err); !wrong {
-		found = wallet.Hex()
-	} else if flawed.Flaw != core.SeveralWallets && flawed.Flaw != core.WrongChecksum {
+	var wallets, others []string
+	for _, word := range typed {
+		if isWalletWord(word) {
+			wallets = append(wallets, word)
+		} else {
+			others = append(others, word)
+		}
+	}
+	wallet, err := core.FindWallet(strings.Join(typed, " "))
+	if err == nil {
+		return append(others, wallet.Hex())
+	}
+	flawed, _ := errors.AsType[*core.InvalidError](err)
+	hasAddress := flawed.Flaw == core.SeveralWallets || flawed.Flaw == core.WrongChecksum
+	if !hasAddress || len(wallets) == 0 { // Or the address is in a username.
 		return typed
 	}
-	others := slices.DeleteFunc(slices.Clone(typed), func(word string) bool {
-		return likeWallet.MatchString(word) && (word[0] != '@' || atAddress.MatchString(word))
-	})
-	return append(others, found)
+	return append(others, strings.Join(wallets, " "))
+}
+
+// isWalletWord reports whether a word looks like a wallet and is no username.
+func isWalletWord(word string) bool {
+	return likeWallet.MatchString(word) && (word[0] != '@' || atAddress.MatchString(word))
 }
 
 // stakedCommand answers /staked.
@@ -58,7 +70,7 @@ func staked(from Sources, options Options) chat.Command {
 		Summary:    chat.SayWith("command.staked", options.symbol()),
 		Visibility: chat.Public,
 		Asks:       []string{"chain", "price"},
-		Forms:      []chat.Form{{Params: []chat.Param{walletParam}, Inline: true, Run: stakedCommand{from, options}.answer}},
+		Forms:      []chat.Form{{Params: []chat.Param{walletParam}, Inline: true, Run: stakedCommand{from, options}.run}},
 	}
 }
 
@@ -68,7 +80,8 @@ func parseWallet(req chat.Request) (common.Address, error) {
 	return wallet, invalid(walletParam, err)
 }
 
-func (c stakedCommand) answer(ctx context.Context, req chat.Request) (chat.Reply, error) {
+// run returns the stake of the wallet in the arguments.
+func (c stakedCommand) run(ctx context.Context, req chat.Request) (chat.Reply, error) {
 	wallet, err := parseWallet(req)
 	if err != nil {
 		return chat.Reply{}, err
@@ -80,24 +93,25 @@ func (c stakedCommand) answer(ctx context.Context, req chat.Request) (chat.Reply
 	return c.reply(wallet, stake, price), partly(stake.Value.Err())
 }
 
-// extraWait is how long an answer waits for a part that it can do without: a stake for the
-// price after the chain has answered, a supply for what is staked.
+// extraWait bounds the wait for a part that an answer can do without: /staked waits for the price
+// after the chain has answered, /supply for what is staked.
 const extraWait = time.Second
 
-// stakeAndPrice returns the wallet's stake and, for a staker, the price. The price is the zero
-// Snapshot if it is old or unknown.
+// stakeAndPrice returns the wallet's stake and the price. The price is the zero Snapshot if it is
+// old or unknown, or if the wallet is not a staker's.
 func (from Sources) stakeAndPrice(ctx context.Context, wallet common.Address) (stake core.Answer[core.Stake], price core.Snapshot[core.Quote]) {
 	stake = core.Ask(ctx, from.Stakes, wallet)
 	if stake.Err != nil || stake.Value.Outcome() != core.Staker {
-		return stake, price
+		return stake, core.Snapshot[core.Quote]{}
 	}
-	// Not asked beside the chain: a price costs a credit, and most wallets need none.
+	// The price is asked only now, because it costs a credit, and most wallets need none.
 	ctx, cancel := context.WithTimeout(ctx, extraWait)
 	defer cancel()
-	if quote := core.Ask(ctx, from.Price, struct{}{}); quote.Err == nil && !dated(quote.Snapshot).Old() {
-		price = quote.Snapshot
+	quote := core.Ask(ctx, from.Price, struct{}{})
+	if quote.Err != nil || dated(quote.Snapshot).Old() {
+		return stake, core.Snapshot[core.Quote]{}
 	}
-	return stake, price
+	return stake, quote.Snapshot
 }
 
 // partly returns err as a PartialError, or nil.
@@ -108,8 +122,10 @@ func partly(err error) error {
 	return &chat.PartialError{Err: err}
 }
 
+// reply returns what the wallet has in the pools, and what that is worth at the price.
 func (c stakedCommand) reply(wallet common.Address, stake core.Answer[core.Stake], price core.Snapshot[core.Quote]) chat.Reply {
 	s := stakeText{stake.Value, c.Options}
+	outcome := s.Outcome()
 	tone, verdict := s.verdict(titleKeys)
 	pools, folded := s.poolSections()
 	reply := chat.Reply{
@@ -123,28 +139,29 @@ func (c stakedCommand) reply(wallet common.Address, stake core.Answer[core.Stake
 		Footer:     s.footer(),
 		Checked:    cmp.Or(s.BlockTime, stake.At),
 		About:      wallet.Hex(),
-		AsOf:       core.Later(stake.At, price.At),
+		AsOf:       stake.At,
 		FreshUntil: stake.FreshUntil,
-		Actions:    c.buttons(wallet, tone),
+		Actions:    c.buttons(wallet, outcome),
 	}
-	if s.Outcome() == core.Staker { // The price is a part of the answer.
+	switch outcome {
+	case core.Staker: // The price is a part of the answer: either figure may change it.
+		reply.AsOf = core.Later(stake.At, price.At)
 		reply.FreshUntil = core.Earlier(stake.FreshUntil, price.FreshUntil)
-	}
-	if tone == chat.Warning {
+	case core.Undetermined:
 		reply.Title, reply.Text = chat.NoAnswer("staked"), verdict
 	}
 	return reply
 }
 
-// buttons returns the buttons under a stake with this tone.
-func (c stakedCommand) buttons(wallet common.Address, tone chat.Tone) []chat.Action {
+// buttons returns the buttons under a stake with this outcome.
+func (c stakedCommand) buttons(wallet common.Address, outcome core.Outcome) []chat.Action {
 	again := refresh("staked", wallet.Hex())
-	if tone == chat.Warning {
+	if outcome == core.Undetermined {
 		again = chat.TryAgain("staked", wallet.Hex())
 	}
 	buttons := []chat.Action{again, {Label: chat.Say("button.copy_wallet"), Copy: wallet.Hex()}}
 	buttons = append(buttons, link("button.explorer", c.address(wallet).URL)...)
-	if tone == chat.Negative {
+	if outcome == core.NotStaker {
 		buttons = append(buttons, nextStep("button.stake", c.StakeURL)...)
 	}
 	return buttons

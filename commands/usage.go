@@ -7,10 +7,11 @@ import (
 	"herald/internal/chat"
 )
 
-// commandParam is the name of a command, among whatever words.
+// commandParam is the name of a command. Any other words may stand around it.
 var commandParam = chat.Param{Name: "command", Summary: chat.Say("param.command"), Example: "price", Phrase: true}
 
-// usage tells how a command is typed. Where none is named, it answers as /help alone.
+// usage explains the first command that the argument names. If it names none, usage returns
+// the answer to /help without an argument.
 func (c *helpCommand) usage(ctx context.Context, req chat.Request) (chat.Reply, error) {
 	for _, word := range strings.Fields(req.Args.Value(commandParam.Name)) {
 		if named, known := c.all.Find(strings.ToLower(strings.TrimPrefix(word, "/"))); known {
@@ -20,8 +21,8 @@ func (c *helpCommand) usage(ctx context.Context, req chat.Request) (chat.Reply, 
 	return c.answer(ctx, req)
 }
 
-// usageOf tells what a command does and how it is typed, with mayModerate also by
-// moderators.
+// usageOf returns what a command does, and an example of each of its forms with its parameters.
+// It leaves out Unlisted forms and, without mayModerate, those for Moderators.
 func usageOf(c *chat.Command, mayModerate bool) chat.Reply {
 	var lines []chat.Field
 	for _, f := range c.Forms {

@@ -44,12 +44,15 @@ type process struct {
 	stderr  io.Writer
 }
 
-// gcPercent lets the heap grow to five times the bytes in use before a garbage collection.
-// Few are in use, so Go's default would collect often. memoryLimit, in bytes, forces a
-// collection: the process stays below 176 MiB while 5,000 commands come at once over the
-// gateway. Their stacks take up to 110 MiB. With a limit close to that, collections would follow
-// each other without a pause, and take half of the processor time.
-const gcPercent, memoryLimit = 400, 144 << 20
+const (
+	// gcPercent lets the heap grow to five times the bytes in use before a garbage collection.
+	// Go's default would collect often, because few bytes are in use.
+	gcPercent = 400
+	// memoryLimit is the number of bytes above which garbage is collected earlier. They include the
+	// stacks of simultaneous commands. With a limit close to those, one collection would follow
+	// the other: docs/performance.md has the figures of 5,000 commands at once.
+	memoryLimit = 144 << 20
+)
 
 func main() {
 	if os.Getenv("GOGC") == "" {
@@ -87,6 +90,7 @@ func start(ctx context.Context, args []string, p process) int {
 	return exitFailed
 }
 
+// run serves until ctx is done.
 func run(ctx context.Context, p process, o options) error {
 	cfg, err := app.Load(p.environ, o.envFile, true)
 	if err != nil {
@@ -101,6 +105,8 @@ func run(ctx context.Context, p process, o options) error {
 	return bot.Run(ctx)
 }
 
+// demo runs the demo in the terminal or, with --web, as a page. It blocks until ctx is done or
+// the input ends.
 func demo(ctx context.Context, p process, o options) error {
 	if o.web {
 		return app.DemoWeb(ctx, p.stdout, p.stderr)
@@ -108,10 +114,13 @@ func demo(ctx context.Context, p process, o options) error {
 	return app.Demo(ctx, p.stdin, p.stdout, p.stderr)
 }
 
+// check prints a table of what the services and platforms answered. It fails with
+// app.ErrCheckFailed if one of them did not.
 func check(ctx context.Context, p process, o options) error {
 	wallet := ""
 	if o.wallet != nil {
-		if wallet = *o.wallet; !app.IsWallet(wallet) {
+		wallet = *o.wallet
+		if !app.IsWallet(wallet) {
 			return usageError("the value of --wallet must be 0x and 40 hexadecimal digits, with the right EIP-55 checksum if they " +
 				"are in mixed case; for example bot check --wallet 0x52908400098527886E0F7030069857D2E4169EE7")
 		}
@@ -120,7 +129,7 @@ func check(ctx context.Context, p process, o options) error {
 	if err != nil {
 		return err
 	}
-	cfg.Store.DataDir = "" // the running bot uses it
+	cfg.Store.DataDir = "" // A running bot may use it.
 	bot, err := app.New(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
@@ -129,6 +138,8 @@ func check(ctx context.Context, p process, o options) error {
 	return bot.Check(ctx, p.stdout, wallet)
 }
 
+// listMembers prints the saved rows of members. With --release it has the running bot remove the
+// badges that it holds back, and prints whose they are.
 func listMembers(ctx context.Context, p process, o options) error {
 	cfg, err := app.Load(p.environ, o.envFile, false)
 	if err != nil {
@@ -170,13 +181,48 @@ type command struct {
 
 // options are the rest of the command line.
 type options struct {
-	envFile string
+	envFile string // empty: no file
 	web     bool
 	wallet  *string // as typed; nil: not given
 	release bool
-	topic   string // the command to explain; empty: all
+	version bool   // bot --version
+	topic   string // the command that bot help explains; empty: all
 }
 
+// newFlags returns the flags of all commands, which fill o. The usage of a flag is its part of
+// the help.
+func newFlags(o *options) *flag.FlagSet {
+	flags := flag.NewFlagSet("bot", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // Its errors repeat what was typed.
+	flags.Func("env-file", `
+  --env-file FILE   read settings from a file of KEY=value lines; the
+                    environment wins. config.example.env lists them all
+`, func(path string) error {
+		if path == "" {
+			return errors.New("no file is named")
+		}
+		o.envFile = path
+		return nil
+	})
+	flags.BoolVar(&o.web, "web", false, `
+  --web             bot demo as a page for a browser; it prints the address
+`)
+	flags.Func("wallet", `
+  --wallet 0x...    show in bot check what this wallet is withdrawing, and from
+                    which block, to find out STAKING_CLAIM_BLOCKS
+`, func(text string) error {
+		o.wallet = &text
+		return nil
+	})
+	flags.BoolVar(&o.release, "release", false, `
+  --release         let the running bot take the roles and tags that it holds
+                    back because too many would go at once; with bot members
+`)
+	flags.BoolVar(&o.version, "version", false, "") // The help of the command names it.
+	return flags
+}
+
+// commands returns all commands, in the order of the help.
 func commands() []command {
 	return []command{
 		{name: "run", flags: []string{"env-file"}, run: run, help: `serve every platform whose token is set; the same as bot alone
@@ -198,56 +244,57 @@ It exits with 0 if all is well, with 1 if not, and with 2 if a setting is wrong.
 The lines name people and their wallets: keep them to yourself. It works beside a
 running bot. It exits with 1 if not all could be read.
 `},
-		{name: "version", run: printVersion, help: "print the version, the commit and Go's; also bot --version\n"},
+		{name: "version", flags: []string{"version"}, run: printVersion, help: "print the version, the commit and Go's; also bot --version\n"},
 		{name: "help", run: printHelp, help: "print this; bot help COMMAND prints more about one\n"},
 	}
 }
 
-var flagHelp = map[string]string{
-	"env-file": `
-  --env-file FILE   read settings from a file of KEY=value lines; the
-                    environment wins. config.example.env lists them all
-`,
-	"web": `
-  --web             bot demo as a page for a browser; it prints the address
-`,
-	"wallet": `
-  --wallet 0x...    show in bot check what this wallet is withdrawing, and from
-                    which block, to find out STAKING_CLAIM_BLOCKS
-`,
-	"release": `
-  --release         let the running bot take the roles and tags that it holds
-                    back because too many would go at once; with bot members
-`,
-}
-
+// printHelp explains o.topic, or all commands and their flags without a topic.
 func printHelp(_ context.Context, p process, o options) error {
-	text := "Herald answers slash commands in Telegram groups and Discord servers.\n\n"
-	for _, c := range commands() {
-		summary, _, _ := strings.Cut(c.help, "\n")
-		text += fmt.Sprintf("  bot %-8s  %s\n", c.name, summary)
-	}
-	text += flagHelp["env-file"] + flagHelp["web"] + flagHelp["wallet"] + flagHelp["release"]
+	text := allHelp()
 	if o.topic != "" {
 		c, err := find(o.topic)
 		if err != nil {
 			return err
 		}
-		text = "bot " + c.name + ": " + c.help
-		for _, name := range c.flags {
-			text += flagHelp[name]
-		}
+		text = "bot " + c.name + ": " + c.help + flagHelp(c.flags)
 	}
 	_, err := io.WriteString(p.stdout, text)
 	return err
 }
 
-// usageError returns an error for exitUsage. Of the command line, text may repeat a
-// plainName alone.
+// allHelp lists all commands and all flags.
+func allHelp() string {
+	text := "Herald answers slash commands in Telegram groups and Discord servers.\n\n"
+	var flags []string
+	for _, c := range commands() {
+		summary, _, _ := strings.Cut(c.help, "\n")
+		text += fmt.Sprintf("  bot %-8s  %s\n", c.name, summary)
+		for _, name := range c.flags {
+			if !slices.Contains(flags, name) {
+				flags = append(flags, name)
+			}
+		}
+	}
+	return text + flagHelp(flags)
+}
+
+// flagHelp returns the help for flags by their names.
+func flagHelp(names []string) (text string) {
+	flags := newFlags(new(options))
+	for _, name := range names {
+		text += flags.Lookup(name).Usage
+	}
+	return text
+}
+
+// usageError returns an error for exitUsage. text must repeat nothing of the command line but a
+// plainName, because anything else may be a secret.
 func usageError(text string) error {
 	return config.Errors{"bot: " + text, "Run `bot help` for what there is."}
 }
 
+// find returns the command with a name. It fails with a usageError.
 func find(name string) (command, error) {
 	var names []string
 	for _, c := range commands() {
@@ -274,13 +321,22 @@ func noSuch(kind, typed string, known []string) error {
 	return usageError(text)
 }
 
-// parse reads a command line. Flags may stand before and after the command. It fails with
-// a usageError.
+// parse reads a command line. Flags may stand before and after the command. --help and
+// --version stand for commands, and no words at all for run. It fails with a usageError.
 func parse(args []string) (command, options, error) {
 	var o options
-	words, asksHelp, err := readFlags(args, &o)
-	if err != nil {
-		return command{}, o, err
+	flags := newFlags(&o)
+	words, err := readFlags(flags, args)
+	asksHelp := errors.Is(err, flag.ErrHelp)
+	switch {
+	case asksHelp:
+		words = slices.Insert(words, 0, "help")
+	case err != nil:
+		return command{}, o, flagError(flags, err)
+	case o.version:
+		words = []string{"version"}
+	case len(words) == 0:
+		words = []string{"run"}
 	}
 	c, err := find(words[0])
 	if err != nil {
@@ -289,47 +345,34 @@ func parse(args []string) (command, options, error) {
 	if c.name == "help" && len(words) > 1 {
 		o.topic, words = words[1], words[1:]
 	}
-	foreign := false
-	for name, given := range map[string]bool{"web": o.web, "env-file": o.envFile != "", "wallet": o.wallet != nil, "release": o.release} {
-		foreign = foreign || given && !slices.Contains(c.flags, name)
-	}
+	takesAll := true
+	flags.Visit(func(given *flag.Flag) { takesAll = takesAll && slices.Contains(c.flags, given.Name) })
 	switch {
 	case len(words) > 1:
 		err = usageError("bot " + c.name + " takes no further words; for example bot check --env-file herald.env")
-	case foreign && !asksHelp:
+	case !takesAll && !asksHelp:
 		err = usageError("bot " + c.name + " takes no such flag; for example bot demo --web, bot check --env-file herald.env")
 	}
 	return c, o, err
 }
 
-// readFlags fills o from the flags and returns the other words, of which the first is the
-// command. --help and --version stand for commands, and no words at all for run.
-func readFlags(args []string, o *options) (words []string, asksHelp bool, err error) {
-	var version bool
-	flags := flag.NewFlagSet("bot", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // its errors repeat what was typed
-	flags.StringVar(&o.envFile, "env-file", "", "")
-	flags.BoolVar(&o.web, "web", false, "")
-	flags.BoolVar(&o.release, "release", false, "")
-	flags.Func("wallet", "", func(text string) error { o.wallet = &text; return nil })
-	flags.BoolVar(&version, "version", false, "")
-	err = flags.Parse(args)
+// readFlags sets the flags that args give, and returns the other words.
+func readFlags(flags *flag.FlagSet, args []string) (words []string, err error) {
+	err = flags.Parse(args) // stops at a word that is no flag
 	for err == nil && flags.NArg() > 0 {
 		words = append(words, flags.Arg(0))
 		err = flags.Parse(flags.Args()[1:])
 	}
-	typed, unknown := strings.CutPrefix(fmt.Sprint(err), "flag provided but not defined: ")
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return slices.Insert(words, 0, "help"), true, nil
-	case unknown:
-		return nil, false, noSuch("flag", "-"+typed, []string{"--env-file", "--web", "--wallet", "--release", "--version", "--help"})
-	case err != nil:
-		return nil, false, usageError("the value of a flag is wrong or missing; for example bot run --env-file herald.env")
-	case version:
-		return []string{"version"}, false, nil
-	case len(words) == 0:
-		return []string{"run"}, false, nil
+	return words, err
+}
+
+// flagError returns the usageError for an error of readFlags.
+func flagError(flags *flag.FlagSet, err error) error {
+	typed, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: ")
+	if !unknown {
+		return usageError("the value of a flag is wrong or missing; for example bot run --env-file herald.env")
 	}
-	return words, false, nil
+	known := []string{"--help"}
+	flags.VisitAll(func(f *flag.Flag) { known = append(known, "--"+f.Name) })
+	return noSuch("flag", "-"+typed, known)
 }

@@ -50,7 +50,9 @@ func joining() []scene {
 		{name: "joining", change: with(func(w *Answers) {
 			w.Options.JoinChats["telegram:"+Community] = chat.Requirement{Staker: true}
 			w.Joins.LetIn(Community, chat.User{Platform: "telegram", ID: Bob})
-			for i, key := range []string{"join.no", "join.two", "join.not_yours", "join.no_stake.amount", "join.unread", ""} {
+			for i, key := range []string{
+				"details.unregistered", "details.asked", "details.not_theirs", "details.too_little", "details.not_approved", "",
+			} {
 				out := chat.LeftOut{User: chat.User{Platform: "telegram", ID: fmt.Sprint(500 + i)}, At: time.Now().Add(-time.Minute), Why: chat.Text{Key: key}}
 				w.Joins.LeaveOut(Community, out, i < 4)
 			}

@@ -64,7 +64,7 @@ type JoinCounts struct {
 type LeftOut struct {
 	User User
 	At   time.Time
-	// Why is the title of the reply that they got; without a Key their turn came too late.
+	// Why is the LeftOut of the reply that they got; without a Key they could not be checked.
 	Why Text
 }
 

@@ -60,6 +60,9 @@ type Reply struct {
 	// Admit lets the sender into a group; nil: there is nothing to approve. The Reply says
 	// that they may join, and is shown until the outcome is known.
 	Admit *Admission
+	// LeftOut says why the sender's request to join a group stays open. It is not shown to the
+	// sender, but to moderators. Without a Key they read that the sender could not be checked.
+	LeftOut Text
 	// Ephemeral marks a reply for the sender only, such as wrong input or a refusal. A
 	// platform shows it to the sender alone if it can.
 	Ephemeral bool

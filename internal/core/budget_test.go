@@ -2,6 +2,8 @@ package core_test
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -117,5 +119,40 @@ func TestAnOldAnswerSaysWhy(t *testing.T) {
 				t.Errorf("a price %v old: the reason is %+v, want %s, retry after %v", time.Since(q.At), q.Why, step.why, left)
 			}
 		}
+	})
+}
+
+// budgetFunc is a Budget that is asked at every call.
+type budgetFunc func() *core.Error
+
+func (f budgetFunc) Spend(context.Context) *core.Error { return f() }
+
+func (budgetFunc) Note() {}
+
+func TestNoCallAfterAPanicOfTheBudget(t *testing.T) {
+	w := newQueryTest(querySetup{budget: budgetFunc(func() *core.Error { panic("boom") }), price: priced(7)})
+	if _, err := w.Quote(t.Context()); reasonOf(err) != core.Malformed || w.calls.Load() != 0 {
+		t.Errorf("%v after %d calls", err, w.calls.Load())
+	}
+}
+
+func TestNoCallInAPauseThatBeganWhileTheBudgetBlocked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newQueryTest(querySetup{price: priced(7), budget: budgetFunc(func() *core.Error {
+			time.Sleep(2 * time.Second)
+			return nil
+		})})
+		var others sync.WaitGroup
+		others.Go(func() {
+			_ = w.market.Do(t.Context(), func(context.Context) error {
+				time.Sleep(time.Second)
+				return &core.Error{Service: market, Reason: core.Limited, RetryAfter: time.Minute, Err: errors.New("429")}
+			})
+		})
+		time.Sleep(1500 * time.Millisecond)
+		if _, err := w.Quote(t.Context()); reasonOf(err) != core.Limited || w.calls.Load() != 0 {
+			t.Errorf("%v after %d calls", err, w.calls.Load())
+		}
+		others.Wait()
 	})
 }

@@ -63,7 +63,7 @@ type Cache struct {
 	// running is done once the Cache is closed.
 	running context.Context
 	stop    context.CancelFunc
-	// inFlight is held for reading by every call.
+	// inFlight is held for reading by every call, from begin to its end.
 	inFlight sync.RWMutex
 
 	mu    sync.Mutex // held while keys of items change
@@ -96,6 +96,19 @@ func (c *Cache) Close() {
 	c.stop()
 	c.inFlight.Lock()
 	defer c.inFlight.Unlock()
+}
+
+// begin begins a call to a service. The ctx that it returns is done with parent, once c is
+// closed, and after Timeout at the latest. The caller must call end, for which Close waits.
+func (c *Cache) begin(parent context.Context) (ctx context.Context, end func()) {
+	c.inFlight.RLock()
+	ctx, cancel := context.WithTimeout(parent, c.Timeout)
+	stop := context.AfterFunc(c.running, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+		c.inFlight.RUnlock()
+	}
 }
 
 // Items returns the number of cached answers, with expired ones that are not swept yet.

@@ -66,10 +66,11 @@ func TestTheDeadlinesOfAnAnswer(t *testing.T) {
 		"nothing is known":               {ttl: 30 * s, recheck: 31 * s, next: never, due: 25 * s, fresh: 30 * s, stale: 3630 * s},
 	} {
 		q, at := newShared(test.ttl, nil), time.Now()
+		q.upstream.lastPause = pause{until: at.Add(test.recheck), retryAt: at.Add(test.next)}
 		if test.paused != "" {
-			q.upstream.paused = &Error{Reason: test.paused}
+			q.upstream.lastPause.why = &Error{Reason: test.paused}
 		}
-		q.upstream.pausedUntil, q.upstream.retryAt, q.upstream.health.LastCall = at.Add(test.recheck), at.Add(test.next), at.Add(test.lastCall)
+		q.upstream.health.LastCall = at.Add(test.lastCall)
 		if test.failing != "" {
 			q.upstream.health.FailingSince, q.upstream.health.Reason = at, test.failing
 		}

@@ -3,7 +3,6 @@ package core
 import (
 	"cmp"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -13,56 +12,83 @@ import (
 // EVM is the platform of wallets on the chain with the pools.
 const EVM = "EVM"
 
-// Identity is a person for the partner's service: one of Platforms, and the ID there.
+// Identity names a person to the partner's service: Platform is one of Platforms, and UID the
+// person's ID there.
 type Identity struct {
 	Platform string
 	UID      string
 }
 
-// platformRule is the form of the IDs of some platforms.
+// platformRule is how the IDs of some platforms are written.
 type platformRule struct {
-	names   []string
-	uid     *regexp.Regexp
-	flaw    Flaw   // of an ID that does not match uid
-	example string // matches uid
+	platforms []string
+	form      *regexp.Regexp
+	flaw      Flaw   // of an ID that does not match form
+	example   string // matches form
 	// canonical returns the form in which an ID is sent; nil: as typed.
-	canonical func(uid string) string
-	// chain is the name of the wallets' chain; empty for an EVM chain and for no wallets.
+	canonical func(id string) string
+	// chain is the name of the chain, if the IDs are wallets on a chain without the EVM.
 	chain string
 }
 
 var (
+	evmPrefix  = regexp.MustCompile(`^0[xX]`)
 	evmAddress = regexp.MustCompile(`^0[xX][0-9a-fA-F]{40}$`)
-	hexDigits  = regexp.MustCompile(`^[0-9a-fA-F]+$`)
-	// bareAddress matches an address with or without its prefix, and transaction a hash.
-	bareAddress = regexp.MustCompile(`^(0[xX])?[0-9a-fA-F]{40}$`)
+	// addressOrBare matches an address, with or without its 0x.
+	addressOrBare = regexp.MustCompile(`^(0[xX])?[0-9a-fA-F]{40}$`)
+	// transaction matches the hash of a transaction.
 	transaction = regexp.MustCompile(`^0[xX][0-9a-fA-F]{64}$`)
-	// namesAndNumbers matches an address in a text, and a whole name with one in it, such as
-	// 0x….eth.
-	namesAndNumbers = regexp.MustCompile(`[0-9A-Za-z.]+`)
-	ensName         = regexp.MustCompile(`^[^./]+(\.[^./]+)+$`)
+	hexDigits   = regexp.MustCompile(`^[0-9a-fA-F]+$`)
+	ensName     = regexp.MustCompile(`^[^./]+(\.[^./]+)+$`)
+	// token matches the parts of a text that may be addresses. A name such as 0x….eth is one
+	// token, so that no address is found in it.
+	token = regexp.MustCompile(`[0-9A-Za-z.]+`)
 )
 
 var platformRules = []platformRule{
-	{names: []string{"Telegram", "Twitter", "Discord", "GitHub", "YouTube", "Facebook", "LinkedIn"},
-		uid: regexp.MustCompile(`^[0-9]{1,40}$`), flaw: "uid.numeric", example: "123456789", canonical: withoutZeros},
-	{names: []string{EVM}, uid: evmAddress, flaw: "uid.evm", example: "0x52908400098527886E0F7030069857D2E4169EE7"},
-	// Base58check of 25 bytes, or bech32 (BIP 173, BIP 350).
-	{names: []string{"BTC"}, chain: "Bitcoin", flaw: "uid.btc", example: "1BoatSLRHtKNngkdXEeobR76b53LETtpyT", canonical: bech32Lower,
-		uid: regexp.MustCompile(`^([13][1-9A-HJ-NP-Za-km-z]{25,34}|bc1[02-9ac-hj-np-z]{11,87}|BC1[02-9AC-HJ-NP-Z]{11,87})$`)},
-	// Base58check of 21 bytes that begin with 0x41.
-	{names: []string{"TRON"}, chain: "TRON", flaw: "uid.tron", example: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
-		uid: regexp.MustCompile(`^T[1-9A-HJ-NP-Za-km-z]{33}$`)},
-	// 36 bytes in base64 or base64url, or workchain:hash in hex.
-	{names: []string{"TON"}, chain: "TON", flaw: "uid.ton", example: "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs", canonical: func(uid string) string { return tonForms(uid)[0] },
-		uid: regexp.MustCompile(`^([A-Za-z0-9+/_-]{48}|(0|-1):[0-9a-fA-F]{64})$`)},
-	// Base58 of 32 bytes.
-	{names: []string{"SOL"}, chain: "Solana", flaw: "uid.sol", example: "So11111111111111111111111111111111111111112",
-		uid: regexp.MustCompile(`^[1-9A-HJ-NP-Za-km-z]{32,44}$`)},
-	{names: []string{"Email"}, flaw: "uid.email", example: "ann@example.org", canonical: domainLower,
-		uid: regexp.MustCompile(`^[!-~]{1,254}$`)},
+	{
+		platforms: []string{"Telegram", "Twitter", "Discord", "GitHub", "YouTube", "Facebook", "LinkedIn"},
+		form:      regexp.MustCompile(`^[0-9]{1,40}$`),
+		flaw:      "uid.numeric", example: "123456789", canonical: withoutZeros,
+	},
+	{
+		platforms: []string{EVM},
+		form:      evmAddress,
+		flaw:      "uid.evm", example: "0x52908400098527886E0F7030069857D2E4169EE7",
+	},
+	{
+		platforms: []string{"BTC"}, chain: "Bitcoin",
+		// Base58check of 25 bytes, or bech32 (BIP 173, BIP 350).
+		form: regexp.MustCompile(`^([13][1-9A-HJ-NP-Za-km-z]{25,34}|bc1[02-9ac-hj-np-z]{11,87}|BC1[02-9AC-HJ-NP-Z]{11,87})$`),
+		flaw: "uid.btc", example: "1BoatSLRHtKNngkdXEeobR76b53LETtpyT", canonical: bech32Lower,
+	},
+	{
+		platforms: []string{"TRON"}, chain: "TRON",
+		// Base58check of 21 bytes that begin with 0x41.
+		form: regexp.MustCompile(`^T[1-9A-HJ-NP-Za-km-z]{33}$`),
+		flaw: "uid.tron", example: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
+	},
+	{
+		platforms: []string{"TON"}, chain: "TON",
+		// 36 bytes in base64 or base64url, or workchain:hash in hex.
+		form: regexp.MustCompile(`^([A-Za-z0-9+/_-]{48}|(0|-1):[0-9a-fA-F]{64})$`),
+		flaw: "uid.ton", example: "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs",
+		canonical: func(id string) string { return tonForms(id)[0] },
+	},
+	{
+		platforms: []string{"SOL"}, chain: "Solana",
+		// Base58 of 32 bytes.
+		form: regexp.MustCompile(`^[1-9A-HJ-NP-Za-km-z]{32,44}$`),
+		flaw: "uid.sol", example: "So11111111111111111111111111111111111111112",
+	},
+	{
+		platforms: []string{"Email"},
+		form:      regexp.MustCompile(`^[!-~]{1,254}$`),
+		flaw:      "uid.email", example: "ann@example.org", canonical: domainLower,
+	},
 }
 
+// withoutZeros returns a number without leading zeros.
 func withoutZeros(uid string) string {
 	return cmp.Or(strings.TrimLeft(uid, "0"), "0")
 }
@@ -89,7 +115,7 @@ func domainLower(uid string) string {
 func Platforms() []string {
 	var names []string
 	for _, r := range platformRules {
-		names = append(names, r.names...)
+		names = append(names, r.platforms...)
 	}
 	return names
 }
@@ -98,37 +124,50 @@ func Platforms() []string {
 // returns the Identity with the ID's canonical form, or an *InvalidError.
 func NewIdentity(platform, uid string) (Identity, error) {
 	for _, r := range platformRules {
-		i := slices.IndexFunc(r.names, func(name string) bool { return strings.EqualFold(name, platform) })
-		if i < 0 {
-			continue
-		}
-		name := r.names[i]
-		if name == EVM {
-			switch wallet, err := FindWallet(uid); {
-			case err == nil:
-				return IdentityOf(wallet), nil
-			case r.uid.MatchString(uid):
-				return Identity{}, err
+		for _, name := range r.platforms {
+			if strings.EqualFold(name, platform) {
+				return r.identity(name, uid)
 			}
 		}
-		if !r.uid.MatchString(uid) {
-			return Identity{}, &InvalidError{Flaw: r.flaw, Platform: name, Example: r.example}
-		}
-		if r.canonical != nil {
-			uid = r.canonical(uid)
-		}
-		return Identity{Platform: name, UID: uid}, nil
 	}
 	return Identity{}, &InvalidError{Flaw: UnknownPlatform}
+}
+
+// identity returns the Identity of an ID on one of r.platforms, or an *InvalidError.
+func (r platformRule) identity(platform, uid string) (Identity, error) {
+	wrongForm := &InvalidError{Flaw: r.flaw, Platform: platform, Example: r.example}
+	if platform == EVM {
+		return evmIdentity(uid, wrongForm)
+	}
+	if !r.form.MatchString(uid) {
+		return Identity{}, wrongForm
+	}
+	if r.canonical != nil {
+		uid = r.canonical(uid)
+	}
+	return Identity{Platform: platform, UID: uid}, nil
+}
+
+// evmIdentity returns the Identity of the one wallet in text. It fails as ParseWallet does if
+// text is an address with a wrong checksum, and with wrongForm otherwise.
+func evmIdentity(text string, wrongForm *InvalidError) (Identity, error) {
+	wallet, err := FindWallet(text)
+	if err == nil {
+		return IdentityOf(wallet), nil
+	}
+	if evmAddress.MatchString(text) {
+		return Identity{}, err
+	}
+	return Identity{}, wrongForm
 }
 
 // Spellings returns the forms in which the partner's service may hold the ID, the UID
 // first. Which one it holds is not published.
 func (id Identity) Spellings() []string {
-	switch lower := strings.ToLower(id.UID); {
-	case id.Platform == "TON":
+	if id.Platform == "TON" {
 		return tonForms(id.UID)
-	case id.Platform == EVM && lower != id.UID:
+	}
+	if lower := strings.ToLower(id.UID); id.Platform == EVM && lower != id.UID {
 		return []string{id.UID, lower}
 	}
 	return []string{id.UID}
@@ -137,57 +176,87 @@ func (id Identity) Spellings() []string {
 // IdentityOf returns the Identity of a wallet.
 func IdentityOf(wallet common.Address) Identity { return Identity{Platform: EVM, UID: wallet.Hex()} }
 
-// ParseWallet reads an EVM address: 0x or 0X, and 40 hexadecimal digits which, in
-// mixed case, must carry the EIP-55 checksum
-// (https://eips.ethereum.org/EIPS/eip-55). It fails with an *InvalidError.
+// ParseWallet reads an EVM address: 0x or 0X, and 40 hexadecimal digits. Digits in mixed case
+// must carry the EIP-55 checksum (https://eips.ethereum.org/EIPS/eip-55). It fails with an
+// *InvalidError.
 func ParseWallet(s string) (common.Address, error) {
-	flaw := Flaw("")
-	another := slices.IndexFunc(platformRules, func(r platformRule) bool { return r.chain != "" && r.uid.MatchString(s) })
-	switch digits, prefixed := strings.CutPrefix(strings.Replace(s, "0X", "0x", 1), "0x"); {
-	case strings.ContainsFunc(s, func(r rune) bool { return r < '!' || r > '~' }):
-		flaw = HiddenCharacters
-	case ensName.MatchString(s):
-		flaw = NameForAddress
-	case !prefixed && another >= 0 && !hexDigits.MatchString(s): // Hex digits may be in base58 too.
-		return common.Address{}, &InvalidError{Flaw: AnotherChain, Length: len(s), Platform: platformRules[another].chain}
-	case !prefixed:
-		flaw = NoPrefix
-	case len(digits) != 40:
-		flaw = WrongLength
-	case !evmAddress.MatchString(s):
-		flaw = WrongDigits
-	case strings.ToLower(digits) != digits && strings.ToUpper(digits) != digits && common.HexToAddress(s).Hex() != "0x"+digits:
-		flaw = WrongChecksum
-	default:
-		return common.HexToAddress(s), nil
+	if flaw := walletFlaw(s); flaw != "" {
+		return common.Address{}, &InvalidError{Flaw: flaw, Length: len(s), Platform: otherChain(s)}
 	}
-	return common.Address{}, &InvalidError{Flaw: flaw, Length: len(s)}
+	return common.HexToAddress(s), nil
 }
 
-// FindWallet returns the one EVM address in text, such as in a link or a sentence; its 0x may
-// be missing. It fails with an *InvalidError if there are several. If there is none, it fails
-// as ParseWallet does with the first word.
-func FindWallet(text string) (common.Address, error) {
-	wallet, _, _ := strings.Cut(text, " ")
-	var addresses []string
-	hash := false
-	for _, token := range namesAndNumbers.FindAllString(text, -1) {
-		token = strings.Trim(token, ".")
-		hash = hash || transaction.MatchString(token)
-		if bareAddress.MatchString(token) {
-			addresses = append(addresses, "0x"+token[len(token)-40:])
+// walletFlaw returns the first flaw of an EVM address, or "".
+func walletFlaw(s string) Flaw {
+	switch {
+	case strings.ContainsFunc(s, func(r rune) bool { return r < '!' || r > '~' }):
+		return HiddenCharacters
+	case ensName.MatchString(s):
+		return NameForAddress
+	case otherChain(s) != "":
+		return AnotherChain
+	case !evmPrefix.MatchString(s):
+		return NoPrefix
+	case len(s) != len("0x")+40:
+		return WrongLength
+	case !evmAddress.MatchString(s):
+		return WrongDigits
+	case wrongChecksum(s[len("0x"):]):
+		return WrongChecksum
+	}
+	return ""
+}
+
+// otherChain returns the name of the chain without the EVM whose addresses look like s, or "".
+// Hexadecimal digits look like an address of Solana's too, but are rather an EVM address without
+// its 0x.
+func otherChain(s string) string {
+	if evmPrefix.MatchString(s) || hexDigits.MatchString(s) {
+		return ""
+	}
+	for _, r := range platformRules {
+		if r.chain != "" && r.form.MatchString(s) {
+			return r.chain
 		}
 	}
-	switch {
-	case strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }):
-		// Who reads the text sees another address.
+	return ""
+}
+
+// wrongChecksum reports whether the 40 digits of an address are in mixed case, but not in the
+// case that EIP-55 asks for.
+func wrongChecksum(digits string) bool {
+	mixed := strings.ToLower(digits) != digits && strings.ToUpper(digits) != digits
+	return mixed && common.HexToAddress(digits).Hex() != "0x"+digits
+}
+
+// FindWallet returns the one EVM address in text, such as in a link or a sentence. The address may
+// lack its 0x, and may be repeated. FindWallet fails with an *InvalidError: HiddenCharacters if
+// text has characters that reorder it, SeveralWallets, or Transaction for a hash without an
+// address. For any other text without an address it fails as ParseWallet does for the first word.
+func FindWallet(text string) (common.Address, error) {
+	if strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }) {
+		// A reader would see another address.
 		return common.Address{}, &InvalidError{Flaw: HiddenCharacters}
-	case slices.ContainsFunc(addresses, func(other string) bool { return !strings.EqualFold(other, addresses[0]) }):
-		return common.Address{}, &InvalidError{Flaw: SeveralWallets}
-	case len(addresses) > 0:
-		wallet = addresses[0]
+	}
+	address, hash := "", false
+	for _, t := range token.FindAllString(text, -1) {
+		t = strings.Trim(t, ".")
+		hash = hash || transaction.MatchString(t)
+		if !addressOrBare.MatchString(t) {
+			continue
+		}
+		found := "0x" + t[len(t)-40:]
+		if address != "" && !strings.EqualFold(found, address) {
+			return common.Address{}, &InvalidError{Flaw: SeveralWallets}
+		}
+		address = cmp.Or(address, found)
+	}
+	switch {
+	case address != "":
+		return ParseWallet(address)
 	case hash:
 		return common.Address{}, &InvalidError{Flaw: Transaction}
 	}
-	return ParseWallet(wallet)
+	word, _, _ := strings.Cut(text, " ")
+	return ParseWallet(word)
 }

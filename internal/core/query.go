@@ -28,6 +28,9 @@ type Snapshot[V any] struct {
 	FreshUntil time.Time `json:"-"`
 }
 
+// Overdue reports whether there should be a newer answer.
+func (s Snapshot[V]) Overdue() bool { return s.Stale || s.Why != nil }
+
 // Source answers one kind of question; every Query is one. Get blocks until there is an
 // answer or ctx is done, and fails with an *Error. Callers share the answer and must not
 // change it.
@@ -152,9 +155,9 @@ func (q *Query[K, V]) deadlines(at time.Time) deadlines {
 	}
 	cache := q.upstream.cache
 	until := deadlines{due: fresh.Add(-min(cache.CallTimeout, q.TTL/3)), fresh: fresh, stale: fresh.Add(cache.StaleFor)}
-	if pause := q.upstream.lastCreditPause(); pause.next.After(fresh) {
-		until.why, until.due = pause.why, Later(until.due, pause.recheck)
-		answered := pause.next.Add(cache.CallTimeout)
+	if pause := q.upstream.lastCreditPause(); pause.retryAt.After(fresh) {
+		until.why, until.due = pause.why, Later(until.due, pause.until)
+		answered := pause.retryAt.Add(cache.CallTimeout)
 		until.fresh, until.stale = Earlier(answered, until.stale), Later(answered, until.stale)
 	}
 	return until
@@ -195,10 +198,8 @@ func (q *Query[K, V]) cacheable(value V) bool { return q.Cacheable == nil || q.C
 func (q *Query[K, V]) startFetch(key K, last time.Time) <-chan singleflight.Result {
 	cache := q.upstream.cache
 	return cache.calls.DoChan(q.id(key), func() (any, error) {
-		cache.inFlight.RLock()
-		defer cache.inFlight.RUnlock()
-		ctx, cancel := context.WithTimeout(cache.running, cache.Timeout)
-		defer cancel()
+		ctx, end := cache.begin(cache.running)
+		defer end()
 		return q.refetch(ctx, key, last)
 	})
 }

@@ -23,8 +23,9 @@ const (
 	breakerPause = 5 * time.Second
 	// maxPause bounds every pause.
 	maxPause = 5 * time.Minute
-	// recheckBudget is the longest pause for want of a credit. Then the Budget is asked
-	// again: it may have learned of more, and another replica may have a newer answer.
+	// recheckBudget bounds a pause that begins because the Budget gave no credit. Then the
+	// Budget is asked again: it may have learned of more, and another replica may have a newer
+	// answer.
 	recheckBudget = 5 * time.Second
 	// maxRetryDelay bounds the random wait before a failed call is retried.
 	maxRetryDelay = 300 * time.Millisecond
@@ -57,16 +58,28 @@ type Upstream struct {
 	calls  *semaphore.Weighted
 	ping   func(context.Context) (Snapshot[any], error)
 
-	mu          sync.Mutex
-	pausedUntil time.Time
-	// paused is why the last pause began, and retryAt the time until which the service or the
-	// Budget wanted no call. The pause may end earlier.
-	paused     *Error
-	retryAt    time.Time
+	mu         sync.Mutex
+	lastPause  pause
 	failures   int // in a row
 	health     Health
 	lastWarned time.Time
 	warned     bool // whether a warning was logged, and no recovery since
+}
+
+// pause is a time in which a service is not called. It may be over.
+type pause struct {
+	why   *Error
+	until time.Time // when the pause ends
+	// retryAt is until when the service or the Budget wants no call. The pause may end before
+	// that, to ask the Budget again.
+	retryAt time.Time
+}
+
+// reason returns why the pause began, with the time until retryAt.
+func (p pause) reason() *Error {
+	why := *p.why
+	why.RetryAfter = max(time.Until(p.retryAt), 0)
+	return &why
 }
 
 // NewUpstream returns the Upstream of a service. ttl is the shortest TTL of the service's
@@ -95,15 +108,12 @@ func (u *Upstream) Ping(ctx context.Context) (Snapshot[any], error) { return u.p
 // the Cache is closed, and after CacheConfig.Timeout at the latest. A Rejected or Malformed
 // answer does not count against the service.
 func (u *Upstream) Do(ctx context.Context, f func(context.Context) error) error {
-	u.cache.inFlight.RLock()
-	defer u.cache.inFlight.RUnlock()
-	ctx, cancel := context.WithTimeout(ctx, u.cache.Timeout)
-	defer cancel()
-	defer context.AfterFunc(u.cache.running, cancel)()
+	ctx, end := u.cache.begin(ctx)
+	defer end()
 	if err := u.call(ctx, false, f); err != nil {
 		return err
 	}
-	return nil
+	return nil // A nil *Error would be an error that is not nil.
 }
 
 // call calls the service with f, and retries once if the service was Unreachable. It blocks
@@ -120,28 +130,44 @@ func (u *Upstream) call(ctx context.Context, countAll bool, f func(context.Conte
 		return err
 	}
 	err := u.callOnce(ctx, countAll, f)
-	if err != nil && err.Reason == Unreachable && err.RetryAfter == 0 &&
-		transport.Sleep(ctx, rand.N(maxRetryDelay)) && u.admit(ctx) == nil {
-		return u.callOnce(ctx, countAll, f)
+	if err == nil || err.Reason != Unreachable || err.RetryAfter > 0 {
+		return err
 	}
-	return err
+	if !transport.Sleep(ctx, rand.N(maxRetryDelay)) || u.admit(ctx) != nil {
+		return err
+	}
+	return u.callOnce(ctx, countAll, f)
 }
 
 // admit spends a credit and returns nil, or returns why the service must not be called now.
 // It may block as Budget.Spend does.
 func (u *Upstream) admit(ctx context.Context) *Error {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if why := u.pauseNow(); why != nil || u.budget == nil {
+	if why := u.pausedBy(); why != nil || u.budget == nil {
 		return why
 	}
-	u.mu.Unlock()
-	err := u.budget.Spend(ctx)
-	u.mu.Lock()
-	if err != nil {
-		u.pause(err, min(err.RetryAfter, recheckBudget))
+	if err := u.spend(ctx); err != nil {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.pauseFor(err, min(err.RetryAfter, recheckBudget))
+		return err
 	}
-	return err
+	return u.pausedBy() // Another call may have failed while Spend blocked.
+}
+
+// pausedBy returns why there is a pause now, with the time until the next call, or nil.
+func (u *Upstream) pausedBy() *Error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !time.Now().Before(u.lastPause.until) {
+		return nil
+	}
+	return u.lastPause.reason()
+}
+
+// spend calls Budget.Spend, and returns a panic as an *Error.
+func (u *Upstream) spend(ctx context.Context) (failed *Error) {
+	defer u.recoverPanic(&failed)
+	return u.budget.Spend(ctx)
 }
 
 // callOnce calls f, reports the call to the Observer, and updates the Health and the pause.
@@ -157,11 +183,13 @@ func (u *Upstream) callOnce(ctx context.Context, countAll bool, f func(context.C
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.health.LastCall = time.Now()
-	switch {
-	case err == nil:
+	if err == nil {
 		u.logRecovery()
 		u.failures, u.health.FailingSince, u.health.Reason = 0, time.Time{}, ""
-	case countAll || err.Reason != Rejected && err.Reason != Malformed:
+		return nil
+	}
+	aboutOneKey := err.Reason == Rejected || err.Reason == Malformed
+	if countAll || !aboutOneKey {
 		u.recordFailure(err)
 	}
 	return err
@@ -176,75 +204,68 @@ func (u *Upstream) recordFailure(err *Error) {
 		u.health.FailingSince = u.health.LastCall
 	}
 	u.logFailure(err)
-	u.pause(err, err.RetryAfter)
+	u.pauseFor(err, err.RetryAfter)
 	if u.failures >= maxFailures {
-		u.pause(err, min(breakerPause, u.ttl))
+		u.pauseFor(err, min(breakerPause, u.ttl))
 	}
 }
 
-// run calls f and returns its error as an *Error, whose RetryAfter is at most maxPause unless the
-// plan is UsedUp. It recovers a panic of f, because the goroutine of f has no other recover.
+// run calls f and returns its error, or its panic, as an *Error. RetryAfter is at most maxPause,
+// unless the plan is UsedUp until a day or a month ends.
 func (u *Upstream) run(ctx context.Context, f func(context.Context) error) (failed *Error) {
-	defer func() {
-		if v := recover(); v != nil {
-			failed = u.Fail(Malformed, secret.PanicError(v))
-		}
-	}()
+	defer u.recoverPanic(&failed)
 	err := f(ctx)
+	if err == nil {
+		return nil
+	}
 	known, ok := errors.AsType[*Error](err)
 	switch {
-	case err == nil || ok && known.Reason == UsedUp: // of which the Budget knows more
+	case ok && known.Reason == UsedUp:
 		return known
 	case ok:
-		told := *known
-		told.RetryAfter = min(told.RetryAfter, maxPause)
-		return &told
+		capped := *known
+		capped.RetryAfter = min(known.RetryAfter, maxPause)
+		return &capped
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return u.Fail(SlowAnswer, err)
 	}
 	return u.Fail(Malformed, err)
 }
 
-// pause makes admit refuse calls for at least wait, within maxPause, because of why. The
+// recoverPanic sets failed if the function that defers it panics. The goroutine of a Query's
+// call has no other recover.
+func (u *Upstream) recoverPanic(failed **Error) {
+	if v := recover(); v != nil {
+		*failed = u.Fail(Malformed, secret.PanicError(v))
+	}
+}
+
+// pauseFor makes admit refuse calls for at least wait, within maxPause, because of why. The
 // caller holds mu.
-func (u *Upstream) pause(why *Error, wait time.Duration) {
+func (u *Upstream) pauseFor(why *Error, wait time.Duration) {
 	now := time.Now()
-	if until := now.Add(min(wait, maxPause)); wait > 0 && until.After(u.pausedUntil) {
-		u.pausedUntil, u.paused, u.retryAt = until, why, Later(until, now.Add(why.RetryAfter))
+	if until := now.Add(min(wait, maxPause)); wait > 0 && until.After(u.lastPause.until) {
+		u.lastPause = pause{why: why, until: until, retryAt: Later(until, now.Add(why.RetryAfter))}
 	}
 }
 
-// pauseNow returns why there is a pause now, with the time until the next call, or nil. The
-// caller holds mu.
-func (u *Upstream) pauseNow() *Error {
-	if !time.Now().Before(u.pausedUntil) {
-		return nil
-	}
-	why := *u.paused
-	why.RetryAfter = time.Until(u.retryAt)
-	return &why
-}
-
-// creditPause is a pause for want of a credit. It may be over.
-type creditPause struct {
-	why *Error
-	// recheck is when the Budget is asked again, and next when there is a credit as far as is
-	// known.
-	recheck, next time.Time
-}
-
-// lastCreditPause returns the last pause if that was for want of a credit. It returns the zero
-// value otherwise, after a call that was made since, and while the service fails.
-func (u *Upstream) lastCreditPause() creditPause {
+// lastCreditPause returns the last pause if its reason is NoCredit or UsedUp. It returns the zero
+// pause for another reason, once a call was made after the pause, and while the service fails
+// for a reason other than UsedUp.
+func (u *Upstream) lastCreditPause() pause {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.paused == nil || u.paused.Reason != NoCredit && u.paused.Reason != UsedUp ||
-		u.health.LastCall.After(u.pausedUntil) || !u.health.FailingSince.IsZero() && u.health.Reason != UsedUp {
-		return creditPause{}
+	last := u.lastPause
+	if last.why == nil || last.why.Reason != NoCredit && last.why.Reason != UsedUp {
+		return pause{}
 	}
-	why := *u.paused
-	why.RetryAfter = max(time.Until(u.retryAt), 0)
-	return creditPause{&why, u.pausedUntil, u.retryAt}
+	calledSince := u.health.LastCall.After(last.until)
+	fails := !u.health.FailingSince.IsZero() && u.health.Reason != UsedUp
+	if calledSince || fails {
+		return pause{}
+	}
+	last.why = last.reason()
+	return last
 }
 
 // logFailure logs a warning, unless one was logged since the last recovery or within
@@ -286,7 +307,7 @@ func (u *Upstream) Health() Health {
 	h := u.health
 	h.Service = u.Service
 	if !h.FailingSince.IsZero() {
-		h.PausedFor = max(time.Until(u.pausedUntil), 0)
+		h.PausedFor = max(time.Until(u.lastPause.until), 0)
 	}
 	return h
 }

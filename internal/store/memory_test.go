@@ -36,10 +36,12 @@ func TestMemoryKnowsWhatIsDone(t *testing.T) {
 	}
 	expect(t, "the oldest of too much", m, "done", chat.New)
 	expect(t, "the next", m, "0", chat.Done)
+	m.Release("one more", true, time.Hour)
+	expect(t, "the next, then", m, "0", chat.New)
 	expect(t, "work in flight all the while", m, "in flight", chat.InFlight)
 	m.Release("in flight", false, time.Hour)
 	expect(t, "work that was given up", m, "in flight", chat.New)
-	if len(m.work) != maxDone+2 {
+	if len(m.work) != maxDone+3 {
 		t.Errorf("%d pieces of work are known", len(m.work))
 	}
 }

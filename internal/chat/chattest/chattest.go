@@ -49,7 +49,7 @@ func fill(v reflect.Value, markers *[]string) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if name := v.Type().Field(i).Name; name != "Folded" && name != "Why" { // need not be shown
+			if name := v.Type().Field(i).Name; name != "Folded" && name != "Why" && name != "LeftOut" { // need not be shown
 				fill(v.Field(i), markers)
 			}
 		}

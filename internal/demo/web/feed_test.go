@@ -49,4 +49,9 @@ func TestAnEventTakesItsPlace(t *testing.T) {
 	if all, _, _ := f.since(0); len(all) != maxEvents || all[0].ID != "new 0" {
 		t.Errorf("%d are left, the first %q", len(all), all[0].ID)
 	}
+	f.add(Event{Kind: KindMessage, Side: Discord, ID: "new 0", For: "moderator"})
+	f.add(Event{Kind: KindMessage, Side: Discord, ID: "one more"})
+	if all, _, _ := f.since(0); len(all) != maxEvents || all[0].For != "moderator" || all[1].ID != "new 2" {
+		t.Errorf("%d are left after the first was replaced: %+v, %+v", len(all), all[0], all[1])
+	}
 }

@@ -10,14 +10,18 @@ import (
 //
 //	GET  /           the page
 //	GET  /state      a State
-//	GET  /menu       what a person's apps list; as, chat and language are as in an Act.
-//	                 "telegram" is the menu of commands, a list of BotCommand.
-//	                 "discord" is the menu of a person: each command's "name" and "label"
+//	GET  /menu       the commands that a person's apps list, in an object with the members
+//	                 "telegram", the commands of a chat as a list of BotCommand, and
+//	                 "discord", the commands in the menu of a person: a list of objects with
+//	                 "name" and "label". The query has as, chat and language, as in an Act
 //	GET  /events     server-sent events without names, each data an Event
 //	GET  /file/…     a picture whose address is in a message
 //	POST /act        an Act; answered by a Result
-//	POST /faults     which of State.Faults to turn on or off, by name; answered by a State
-//	POST /language   the language of the chat, one of State.Languages; answered by a State
+//	POST /later      has hours pass for the saved addresses; answered by "true"
+//	POST /faults     an object: the names of State.Faults to turn on (true) or off (false);
+//	                 answered by a State
+//	POST /language   an object with "language", one of State.Languages, for public answers;
+//	                 answered by a State
 //
 // Bodies are JSON. A refusal has a status of 400 or above and a line of text.
 
@@ -25,12 +29,12 @@ import (
 const (
 	Telegram = "telegram"
 	Discord  = "discord"
-	// Both is for an Act on both sides.
+	// Both is the Side of an Act on both sides.
 	Both = "both"
 )
 
-// The places of a chat on either side. In Private a person is alone with the bot:
-// Telegram's private chat, Discord's direct messages.
+// The chats on either side. In Private a person is alone with the bot: in Telegram's private
+// chat, or in Discord's direct messages.
 const (
 	Group   = "group"
 	Private = "private"
@@ -39,8 +43,8 @@ const (
 // Bot is the From of the bot's own events.
 const Bot = "bot"
 
-// Event is a change that one side shows. The stream of events begins with KindReset, the
-// messages so far, and KindLive. New events follow.
+// Event is a change that one side shows. A stream begins with KindReset. Then come earlier
+// events that are repeated, KindLive, and new events.
 type Event struct {
 	// Kind is one of the kinds below.
 	Kind string `json:"kind"`
@@ -52,23 +56,25 @@ type Event struct {
 	For string `json:"for,omitempty"`
 	// From is Bot or the person who wrote the message.
 	From string `json:"from,omitempty"`
-	// ID is the message's ID on its side. An event replaces the message with its ID.
+	// ID is the ID of the message on its Side. The event replaces an earlier one that has the
+	// same Side and ID.
 	ID string `json:"id,omitempty"`
-	// ReplyTo is the ID of the message that this one answers, on Telegram. The answered
-	// message may have been deleted.
+	// ReplyTo is the ID of the message that this one answers, on Telegram. That message may
+	// have been deleted.
 	ReplyTo string `json:"replyTo,omitempty"`
 	// Message is the content, in a form that depends on Kind.
 	Message json.RawMessage `json:"message,omitempty"`
 
-	number int // in the order of the feed
-	// picture is a PNG that the message shows, at an address of this server.
+	number int // of the event, counted by the feed
+	// picture is the PNG that the message shows; nil: none. address is its path on this server.
 	picture []byte
 	address string
 }
 
 // The kinds of events. Those marked (once) are not repeated for pages that connect later.
 const (
-	// KindReset deletes every message that is not repeated before KindLive.
+	// KindReset begins a stream. A page deletes the messages that are not repeated before
+	// KindLive.
 	KindReset = "reset"
 	// KindLive ends the repetition of earlier events.
 	KindLive = "live"
@@ -88,54 +94,59 @@ const (
 	//
 	// On Telegram it is a Message.
 	//
-	// On Discord it is a "text", or a "command" with "options". An option has a "name", and
-	// a "value" or a "person". "target" is the person whose menu the command was picked
-	// from. A public answer repeats the event with an empty For.
+	// On Discord it is an object with a "text", or with a "command" and its "options". An
+	// option has a "name", and either a "value" or a "person". "target" is the person in whose
+	// menu the command was picked. For is empty once a public answer is there: the event is
+	// then sent again.
 	KindAsked = "asked"
 	// KindJoin is the newest request of the person From to join a group on Telegram, as the
-	// group's moderators see it. Its Message has "required", as in a JoinChat, and a
-	// "state": "open", "approved" or "withdrawn". It has no Chat.
+	// group's moderators see it. Its Message has the JoinChat's "required", and a "state":
+	// "open", "approved" or "withdrawn". It has no Chat.
 	KindJoin = "join"
 	// KindBadges lists the names of the people who have the badge on its Side. Its Message is
 	// the list. It has no Chat.
 	KindBadges = "badges"
 	// KindGone (once) deletes the message with its ID. The event has no Message.
 	KindGone = "gone"
-	// KindAlert (once) answers the press of a button on Telegram with the text, show_alert
-	// and url of answerCallbackQuery. A url links to the bot: the app opens the private chat
-	// and sends "/start" with the link's parameter.
+	// KindAlert (once) answers the press of a button on Telegram. Its Message has the "text",
+	// "show_alert" and "url" of answerCallbackQuery. A url links to the bot: the app opens the
+	// private chat and sends "/start" with the link's parameter.
 	KindAlert = "alert"
-	// KindTyping (once): Telegram shows for about 5 seconds that the bot is typing.
+	// KindTyping (once) shows for about 5 seconds that the bot is typing, on Telegram.
 	KindTyping = "typing"
-	// KindMenu (once): the answer to GET /menu has changed.
+	// KindMenu (once) tells a page that the answer to GET /menu has changed.
 	KindMenu = "menu"
 )
 
 // Act is what a person does.
 type Act struct {
-	// Side is Telegram, Discord or, for "say" alone, Both.
+	// Side is Telegram or Discord. It may be Both for "say".
 	Side string `json:"side"`
 	// Kind is one of
 	//
-	//	say       sends Text, on Telegram as a reply to Message if that is set. On
-	//	          Discord a command's options follow in order. A name after an @,
-	//	          such as @moderator, mentions that person.
-	//	press     presses Button, the callback_data or custom_id, under Message
-	//	pick      picks Text in the menu of the person Target (Discord)
-	//	join      asks to join the JoinChat with Required Target (Telegram), once
-	//	          more if there was a request before
+	//	say     sends Text. On Telegram it answers Message, if that is set. On Discord a
+	//	        command's options follow its name in order, and @moderator mentions the
+	//	        person of that name.
+	//	press   presses Button under Message
+	//	pick    picks the command Text in the menu of the person Target, on Discord
+	//	join    asks to join the group of the JoinChat whose Required is Target, on
+	//	        Telegram. A person may ask again.
 	Kind string `json:"kind"`
-	// As is the name of one of State.People.
+	// As is the person's name, one of State.People.
 	As string `json:"as"`
 	// Chat is one of State.Chats.
 	Chat string `json:"chat"`
-	// Language is that of the person's app, one of State.Languages.
+	// Language is the language of the person's app, one of State.Languages.
 	Language string `json:"language"`
 
-	Text    string `json:"text,omitempty"`
+	// Text is what is sent, or the name of the picked command.
+	Text string `json:"text,omitempty"`
+	// Message is the ID of a message in Chat.
 	Message string `json:"message,omitempty"`
-	Button  string `json:"button,omitempty"`
-	Target  string `json:"target,omitempty"`
+	// Button is the button's callback_data on Telegram, or its custom_id on Discord.
+	Button string `json:"button,omitempty"`
+	// Target is the name of a person, or the Required of a JoinChat.
+	Target string `json:"target,omitempty"`
 	// OldApp makes "say" use a Telegram app without ephemeral commands: a private
 	// answer then goes to the private chat.
 	OldApp bool `json:"oldApp,omitempty"`

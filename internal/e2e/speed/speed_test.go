@@ -61,10 +61,10 @@ var ways = map[string]struct {
 	inFlight int
 	goal
 }{
-	"telegram polling":  {200, goal{0.8, 1.25}},
-	"telegram webhook":  {100, goal{0.9, 1.2}},
-	"discord gateway":   {100, goal{0.9, 1.2}},
-	"discord over http": {100, goal{0.85, 1.25}},
+	"telegram polling":  {200, goal{1.3, 1}},
+	"telegram webhook":  {100, goal{1.3, 1}},
+	"discord gateway":   {100, goal{0.95, 1}},
+	"discord over http": {100, goal{0.65, 1.25}},
 }
 
 // noSlower is the goal beside an earlier commit, and withRedis that beside the bot without

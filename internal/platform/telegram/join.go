@@ -94,7 +94,7 @@ func (j *joinTask) leaveOpen(reply *chat.Reply) (more bool) {
 		j.leftOut(chat.Text{}, false)
 		return false
 	}
-	j.leftOut(reply.Title, reply.Tone != chat.Warning)
+	j.leftOut(reply.LeftOut, reply.Tone != chat.Warning)
 	return j.tellLater(*reply)
 }
 
@@ -121,7 +121,7 @@ func (j *joinTask) letIn(reply chat.Reply) {
 	if outcome == chat.LetIn {
 		j.s.letIn(j.join.Chat.ID, j.join.From.ID)
 	} else {
-		j.leftOut(reply.Title, false)
+		j.leftOut(reply.LeftOut, false)
 	}
 	if receipt.Result == outbox.Delivered {
 		j.send(messageTime, reply, receipt.Sent.MessageID)

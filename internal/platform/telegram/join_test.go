@@ -45,7 +45,7 @@ func joinReply(_ context.Context, req chat.Request) (reply chat.Reply) {
 	case id > "900":
 		return chat.Reply{Tone: chat.Warning, Title: chat.Say("join.unknown"), Text: chat.Say("reason.timeout"), Actions: []chat.Action{again}}
 	}
-	return chat.Reply{Tone: chat.Negative, Title: chat.Say("join.no"), Actions: []chat.Action{again}}
+	return chat.Reply{Tone: chat.Negative, Title: chat.Say("join.no"), LeftOut: chat.Say("details.unregistered"), Actions: []chat.Action{again}}
 }
 
 // admitted is a reply that lets the sender into the group of the request.
@@ -151,7 +151,8 @@ func TestJoinRequestsAreAnsweredOnce(t *testing.T) {
 				counts, last := r.adapter.Joins.For(fmt.Sprint(holders))
 				want := map[int64]chat.JoinCounts{letIn: {LetIn: 1}, no: {LeftOpen: 1}, unknown: {Unchecked: 1}}[user]
 				check(t, "counts for moderators", counts, want)
-				if user != letIn && (len(last) != 1 || last[0].User != userOf(user) || last[0].Why.Key == "") || user == letIn && len(last) > 0 {
+				why := map[int64]string{no: "details.unregistered"}[user]
+				if user != letIn && (len(last) != 1 || last[0].User != userOf(user) || last[0].Why.Key != why) || user == letIn && len(last) > 0 {
 					t.Errorf("left out: %+v", last)
 				}
 			})
