@@ -24,17 +24,26 @@ type stakeText struct {
 	Options
 }
 
+// stakeKeys are the messages of a verdict.
+type stakeKeys struct{ yes, atLeast, no string }
+
+var (
+	titleKeys = stakeKeys{yes: "stake.yes", atLeast: "stake.at_least", no: "stake.no"}
+	// subtitleKeys say the same after a title about the wallet's owner.
+	subtitleKeys = stakeKeys{yes: "verify.stakes", atLeast: "verify.stakes_least", no: "verify.stakes_nothing"}
+)
+
 // verdict says what is staked, or that nothing is. With the tone Warning it says why that is
 // not known.
-func (s stakeText) verdict() (chat.Tone, chat.Text) {
+func (s stakeText) verdict(keys stakeKeys) (chat.Tone, chat.Text) {
 	total := chat.Values{"total": s.amount(s.Total(), chat.Short)}
 	switch outcome := s.Outcome(); {
 	case outcome == core.Staker && len(s.Failed) > 0:
-		return chat.Positive, chat.SayWith("stake.at_least", total)
+		return chat.Positive, chat.SayWith(keys.atLeast, total)
 	case outcome == core.Staker:
-		return chat.Positive, chat.SayWith("stake.yes", total)
+		return chat.Positive, chat.SayWith(keys.yes, total)
 	case outcome == core.NotStaker:
-		return chat.Negative, chat.Say("stake.no")
+		return chat.Negative, chat.Say(keys.no)
 	}
 	return chat.Warning, chat.SayWith("stake.undetermined", chat.Values{"failed": chat.Count(len(s.Failed)), "n": s.poolCount()})
 }

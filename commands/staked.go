@@ -126,7 +126,7 @@ func partly(err error) error {
 func (c stakedCommand) reply(wallet common.Address, stake core.Answer[core.Stake], price core.Snapshot[core.Quote]) chat.Reply {
 	s := stakeText{stake.Value, c.Options}
 	outcome := s.Outcome()
-	tone, verdict := s.verdict()
+	tone, verdict := s.verdict(titleKeys)
 	pools, folded := s.poolSections()
 	reply := chat.Reply{
 		Tone:       tone,

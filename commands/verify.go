@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -16,21 +17,29 @@ import (
 // verdictKeys are the messages of a title and a text.
 type verdictKeys struct{ title, text string }
 
-// ownerVerdicts are what can be said about who registered a wallet. Without nobody it is not
-// said whether somebody else did: only a moderator learns that.
-type ownerVerdicts struct{ owned, another, nobody, unregistered verdictKeys }
+// ownerVerdicts are the messages about a person, and who registered a wallet.
+type ownerVerdicts struct {
+	// own is true if the person reads the messages themself, instead of a moderator.
+	own bool
+	// match is said if the person registered the wallet, otherOwner if somebody else did, noOwner
+	// if nobody did, and noAccount if the person is not registered.
+	match, otherOwner, noOwner, noAccount verdictKeys
+}
 
 var (
 	yourWallet = ownerVerdicts{
-		owned:        verdictKeys{title: "verify.you.yes", text: "verify.you.same"},
-		another:      verdictKeys{title: "verify.you.no", text: "verify.you.another"},
-		unregistered: verdictKeys{title: "verify.you.new", text: "verify.you.unregistered"},
+		own:        true,
+		match:      verdictKeys{title: "verify.you.yes", text: "verify.you.same"},
+		otherOwner: verdictKeys{title: "verify.you.no", text: "verify.you.another"},
+		// The same: only a moderator learns whether somebody else registered the wallet.
+		noOwner:   verdictKeys{title: "verify.you.no", text: "verify.you.another"},
+		noAccount: verdictKeys{title: "verify.you.new", text: "verify.you.unregistered"},
 	}
 	theirWallet = ownerVerdicts{
-		owned:        verdictKeys{title: "verify.they.yes", text: "verify.they.same"},
-		another:      verdictKeys{title: "verify.they.no", text: "verify.they.another"},
-		nobody:       verdictKeys{title: "verify.they.no", text: "verify.they.nobody"},
-		unregistered: verdictKeys{title: "verify.they.new", text: "verify.they.unregistered"},
+		match:      verdictKeys{title: "verify.they.yes", text: "verify.they.same"},
+		otherOwner: verdictKeys{title: "verify.they.no", text: "verify.they.another"},
+		noOwner:    verdictKeys{title: "verify.they.no", text: "verify.they.nobody"},
+		noAccount:  verdictKeys{title: "verify.they.new", text: "verify.they.unregistered"},
 	}
 )
 
@@ -54,6 +63,7 @@ func verify(from Sources, options Options) chat.Command {
 	}
 }
 
+// own returns the card about the sender and the wallet in the arguments.
 func (c verifyCommand) own(ctx context.Context, req chat.Request) (chat.Reply, error) {
 	wallet, err := parseWallet(req)
 	if err != nil {
@@ -62,7 +72,7 @@ func (c verifyCommand) own(ctx context.Context, req chat.Request) (chat.Reply, e
 	return c.ownWallet(ctx, req, wallet)
 }
 
-// ownWallet returns the card about the sender and a wallet.
+// ownWallet returns the card about the sender and a wallet, with an offer to save the address.
 func (c verifyCommand) ownWallet(ctx context.Context, req chat.Request, wallet common.Address) (chat.Reply, error) {
 	id, err := sender(req)
 	if err != nil {
@@ -94,7 +104,7 @@ type proof struct {
 	stake          core.Answer[core.Stake]
 }
 
-// prove asks for everything in a proof at once. It blocks until all have answered or failed.
+// prove makes the three calls for a proof at once. It blocks until all have answered or failed.
 func (c verifyCommand) prove(ctx context.Context, person core.Identity, wallet common.Address) proof {
 	p := proof{wallet: wallet}
 	var asking sync.WaitGroup
@@ -118,83 +128,89 @@ func (p proof) stakeKnown() bool {
 }
 
 // card says whether the wallet belongs to the person, and what the wallet stakes. Sections of
-// more come first, its notes and actions last. With a PartialError one of the two is not known.
-// If neither is, card returns another error and no reply.
+// more come first, its notes and actions last. The error is a PartialError if a part is not
+// known, or not in full. If the owner is not known and the stake has no answer, card returns no
+// reply and an error of another type. A stake with unread pools is an answer, as in /staked.
 func (c verifyCommand) card(p proof, say ownerVerdicts, more chat.Reply) (chat.Reply, error) {
 	owner, ownerErr := c.ownerPart(p, say)
 	stake, stakeErr := c.stakePart(p)
 	if ownerErr != nil && p.stake.Err != nil {
 		return chat.Reply{}, errors.Join(ownerErr, stakeErr)
 	}
-	checked := cmp.Or(owner.Checked, stake.Checked)
-	if !stake.Checked.IsZero() {
-		checked = core.Earlier(checked, stake.Checked)
-	}
-	actions := owner.Actions
-	switch {
-	case owner.Tone == chat.Positive && stake.Tone == chat.Negative:
-		actions = nextStep("button.stake", c.StakeURL)
-	case say == yourWallet && (ownerErr != nil || !p.stakeKnown()):
-		actions = append(actions, chat.TryAgain("verify", p.wallet.Hex()))
+	var buttons []chat.Action
+	if say.own {
+		buttons = c.ownButtons(p.wallet, owner.Tone, stake.Tone)
 	}
 	return chat.Reply{
 		Tone: owner.Tone, Title: owner.Title, Subtitle: stake.Subtitle, Text: owner.Text,
 		Sections: slices.Concat(more.Sections, stake.Sections), FullValues: stake.FullValues,
 		Notes:  slices.Concat(owner.Notes, stake.Notes, more.Notes),
-		Footer: stake.Footer, Checked: checked, Actions: append(actions, more.Actions...),
+		Footer: stake.Footer, Actions: append(buttons, more.Actions...),
+		// A part that is not known has no time.
+		Checked: core.Earlier(cmp.Or(owner.Checked, stake.Checked), cmp.Or(stake.Checked, owner.Checked)),
 	}, partly(errors.Join(ownerErr, stakeErr))
 }
 
-// ownerPart returns the part of a card that says whether the person registered the wallet. It
-// returns an error if that is not known, and a part that says so.
-func (c verifyCommand) ownerPart(p proof, say ownerVerdicts) (chat.Reply, error) {
-	tone, keys, at := chat.Negative, say.another, core.Earlier(p.account.At, p.owner.At)
-	switch failed := cmp.Or(p.account.Err, p.owner.Err); {
-	case p.account.Err == nil && !p.account.Value.Registered():
-		keys, at = say.unregistered, p.account.At
-	case failed != nil:
-		return chat.Reply{
-			Tone: chat.Warning, Title: chat.NoAnswer("verify"), Text: chat.Say("verify.unknown"), Notes: []chat.Text{Explain(failed)},
-		}, failed
-	case !p.owner.Value.Registered():
-		keys = cmp.Or(say.nobody, say.another)
-	case p.owned():
-		tone, keys = chat.Positive, say.owned
+// ownButtons returns the buttons that help a person with their own wallet: to register, to
+// stake, and to try again what could not be checked.
+func (c verifyCommand) ownButtons(wallet common.Address, owner, stake chat.Tone) (buttons []chat.Action) {
+	switch {
+	case owner == chat.Negative:
+		buttons = nextStep("button.register", c.RegisterURL)
+	case owner == chat.Positive && stake == chat.Negative:
+		buttons = nextStep("button.stake", c.StakeURL)
 	}
-	part := chat.Reply{
-		Tone: tone, Title: chat.Say(keys.title), Text: chat.SayWith(keys.text, chat.Values{"service": c.service()}), Checked: at,
+	if owner == chat.Warning || stake == chat.Warning {
+		buttons = append(buttons, chat.TryAgain("verify", wallet.Hex()))
 	}
-	if tone == chat.Negative && say == yourWallet {
-		part.Actions = nextStep("button.register", c.RegisterURL)
-	}
-	return part, nil
+	return buttons
 }
 
-// stakePart returns the part of a card that says what the wallet stakes. It returns an error if
-// that is not known, or not in full.
+// ownerPart returns the part of a card that says whether the person registered the wallet. If
+// that is not known, the part says so, and ownerPart also returns the error.
+func (c verifyCommand) ownerPart(p proof, say ownerVerdicts) (chat.Reply, error) {
+	if p.account.Err == nil && !p.account.Value.Registered() { // Then the wallet's owner does not matter.
+		return c.ownerVerdict(chat.Negative, say.noAccount, p.account.At), nil
+	}
+	if err := cmp.Or(p.account.Err, p.owner.Err); err != nil {
+		return chat.Reply{
+			Tone: chat.Warning, Title: chat.NoAnswer("verify"), Text: chat.Say("verify.unknown"), Notes: []chat.Text{Explain(err)},
+		}, err
+	}
+	tone, keys := chat.Negative, say.noOwner
+	if p.owned() {
+		tone, keys = chat.Positive, say.match
+	} else if p.owner.Value.Registered() {
+		keys = say.otherOwner
+	}
+	return c.ownerVerdict(tone, keys, core.Earlier(p.account.At, p.owner.At)), nil
+}
+
+// ownerVerdict returns the part of a card with these messages.
+func (c verifyCommand) ownerVerdict(tone chat.Tone, keys verdictKeys, checked time.Time) chat.Reply {
+	return chat.Reply{
+		Tone: tone, Title: chat.Say(keys.title), Text: chat.SayWith(keys.text, chat.Values{"service": c.service()}), Checked: checked,
+	}
+}
+
+// stakePart returns the part of a card that says what the wallet stakes. If that is not known,
+// or not in full, stakePart also returns an error.
 func (c verifyCommand) stakePart(p proof) (chat.Reply, error) {
 	if p.stake.Err != nil {
 		return chat.Reply{
-			Sections:   []chat.Section{{Heading: chat.NoAnswer("staked")}},
+			Tone: chat.Warning, Sections: []chat.Section{{Heading: chat.NoAnswer("staked")}},
 			FullValues: stakeText{Options: c.Options}.full(p.wallet), Notes: []chat.Text{Explain(p.stake.Err)},
 		}, p.stake.Err
 	}
 	s := stakeText{p.stake.Value, c.Options}
-	tone, verdict := s.verdict()
+	tone, verdict := s.verdict(subtitleKeys)
 	part := chat.Reply{
-		Tone: tone, Sections: []chat.Section{s.withdrawals()}, FullValues: s.full(p.wallet),
+		Tone: tone, Subtitle: verdict, Sections: []chat.Section{s.withdrawals()}, FullValues: s.full(p.wallet),
 		Notes: s.notes(), Footer: s.footer(), Checked: cmp.Or(s.BlockTime, p.stake.At),
 	}
-	if beside, known := besideOwner[verdict.Key]; known {
-		part.Subtitle = chat.SayWith(beside, chat.Values{"total": c.amount(s.Total(), chat.Short)})
-	} else {
-		part.Sections = slices.Insert(part.Sections, 0, chat.Section{Fields: []chat.Field{{Value: verdict}}})
+	if tone == chat.Warning { // A sentence is too long for a Subtitle.
+		line := chat.Section{Fields: []chat.Field{{Value: verdict}}}
+		part.Subtitle, part.Sections = nil, slices.Insert(part.Sections, 0, line)
 	}
 	return part, s.Err()
-}
-
-// besideOwner has the messages that say the same as a verdict of a stakeText, after the title
-// of a card about the owner.
-var besideOwner = map[string]string{
-	"stake.yes": "verify.stakes", "stake.at_least": "verify.stakes_least", "stake.no": "verify.stakes_nothing",
 }

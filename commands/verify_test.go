@@ -127,6 +127,30 @@ func TestAnothersRegistrationIsNotToldToMembers(t *testing.T) {
 	}
 }
 
+// A moderator can neither register nor stake for somebody else.
+func TestOnlyOnesOwnWalletHasANextStep(t *testing.T) {
+	w := commandstest.Healthy()
+	w.Stake = core.Stake{Checked: 21}
+	for typed, want := range map[string]string{
+		commandstest.AnnsWallet: "button.stake", commandstest.BobsWallet: "button.register",
+		commandstest.Bob + " " + commandstest.BobsWallet: "", commandstest.Bob + " " + commandstest.AnnsWallet: "",
+	} {
+		reply := w.Router(t).Handle(t.Context(), chat.Request{
+			Command: "verify", Args: chat.Typed(strings.Fields(typed)...), From: chat.User{Platform: "telegram", ID: commandstest.Ann},
+			Role: chat.Moderator, Community: commandstest.Community,
+		})
+		got := ""
+		for _, b := range reply.Actions {
+			if b.URL != "" {
+				got += b.Label.Key
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q is offered, want %q, in\n%s", typed, got, want, texts(reply))
+		}
+	}
+}
+
 func TestVerifyInAReplyIsAboutTheMessagesSender(t *testing.T) {
 	bob, ann := &chat.User{Platform: "telegram", ID: commandstest.Bob}, &chat.User{Platform: "telegram", ID: commandstest.Ann}
 	for name, test := range map[string]struct {

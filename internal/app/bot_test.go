@@ -234,6 +234,13 @@ func TestTheLogAsksForANetworkOnce(t *testing.T) {
 	}
 }
 
+// A name that only begins another one in the greeting has no example there.
+func TestTheGreetingListsTheOtherCommands(t *testing.T) {
+	if got := otherCommands(chat.Commands{{Name: "staked"}, {Name: "stake"}, {Name: "price"}}); got != "/stake, /price" {
+		t.Errorf("the other commands are %q", got)
+	}
+}
+
 func TestTheTableOfCheckIsRedacted(t *testing.T) {
 	bot := newBot(t, startSandbox(t), "PRICE_API_KEY=a-key-that-nobody-may-see")
 	defer bot.Close()

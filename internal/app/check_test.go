@@ -185,6 +185,19 @@ func TestPlainHTTPToThePartnerIsAWarning(t *testing.T) {
 	}
 }
 
+// TestRunEndsWithItsPlatforms also while saved addresses are checked.
+func TestRunEndsWithItsPlatforms(t *testing.T) {
+	telegram := telegramtest.New(t)
+	telegram.Revoke()
+	settings := slices.Concat(app.DemoSettings(fault.Start(t).Fakes), e2etest.Polling(telegram), []string{"HTTP_ADDR=off", "DATA_DIR=" + t.TempDir()})
+	bot := e2etest.New(t, settings, slog.New(slog.DiscardHandler))
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	defer stop()
+	if err := bot.Run(ctx); err == nil || ctx.Err() != nil {
+		t.Errorf("Run returned %v; it waited for its context: %t", err, ctx.Err() != nil)
+	}
+}
+
 // The stand-in of Redis tells nothing about its disk.
 func TestRedisThatMayLoseSavedAddressesIsAWarning(t *testing.T) {
 	for setting, want := range map[string]bool{"STAKER_TAGS=telegram:-1:Staker": true, "STAKER_ROLES=discord:1:2": true, "HTTP_ADDR=off": false} {

@@ -25,34 +25,35 @@ import (
 // Demo runs the whole bot against stand-ins, with a chat in the terminal. It blocks until
 // the end of in or until ctx is done. It writes a greeting to stderr.
 func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
-	tags := func(cfg *Config) {
-		cfg.Telegram.StakerTags = []chat.Badge{{Community: "-1001000000001", ID: "Staker"}}
+	bot, err := newDemoBot(stderr, nil, []chat.Badge{{Community: "-1001000000001", ID: "Staker"}}, nil)
+	if err != nil {
+		return err
 	}
-	return demo(stderr, nil, tags, func(world *services.Fakes, bot *Bot) error {
-		if err := bot.addStory(world); err != nil {
-			return err
-		}
-		ctx, stop := context.WithCancel(ctx)
-		defer bot.runMembers(ctx)()
-		defer stop()
-		fmt.Fprintf(stderr, demoGreeting, otherCommands(bot.Router.Commands()),
-			world.World.Staker.Hex(), world.World.Idle.Hex(), world.World.Registered.UID("Telegram"))
-		// https://man7.org/linux/man-pages/man7/term.7.html
-		escapes := isTerminal(out) && !slices.Contains([]string{"", "dumb"}, os.Getenv("TERM"))
-		return terminal.New(terminal.Config{
-			In:  in,
-			Out: out,
-			Users: []terminal.User{
-				{Name: "registered", User: telegramUser(world.World.Registered)},
-				{Name: "unregistered", User: telegramUser(world.World.Unregistered)},
-				{Name: "moderator", User: telegramUser(world.World.Newcomer), Role: chat.Moderator},
-			},
-			Edit:   escapes && isTerminal(in),
-			Colour: escapes && os.Getenv("NO_COLOR") == "", // https://no-color.org
-			Mark:   chat.Say("terminal.simulated"),
-			Log:    bot.log,
-		}).Run(ctx, bot.Router)
-	})
+	defer bot.Close()
+	world := bot.fakes.World
+	if err := bot.addStory(bot.fakes); err != nil {
+		return err
+	}
+	stopMembers := runInBackground(ctx, bot.runMembers)
+	defer stopMembers()
+	fmt.Fprintf(stderr, demoGreeting, otherCommands(bot.Router.Commands()),
+		world.Staker.Hex(), world.Idle.Hex(), world.Registered.UID("Telegram"))
+	// A terminal of type dumb, or of none, prints escape sequences instead of obeying them:
+	// https://man7.org/linux/man-pages/man7/term.7.html
+	escapes := isTerminal(out) && !slices.Contains([]string{"", "dumb"}, os.Getenv("TERM"))
+	return terminal.New(terminal.Config{
+		In:  in,
+		Out: out,
+		Users: []terminal.User{
+			{Name: "registered", User: telegramUser(world.Registered)},
+			{Name: "unregistered", User: telegramUser(world.Unregistered)},
+			{Name: "moderator", User: telegramUser(world.Newcomer), Role: chat.Moderator},
+		},
+		Edit:   escapes && isTerminal(in),
+		Colour: escapes && os.Getenv("NO_COLOR") == "", // https://no-color.org
+		Mark:   chat.Say("terminal.simulated"),
+		Log:    bot.log,
+	}).Run(ctx, bot.Router)
 }
 
 // demoGreeting has at most 64 columns.
@@ -69,9 +70,10 @@ To leave: exit, quit or Ctrl-D
 
 // otherCommands lists the commands of which demoGreeting has no example.
 func otherCommands(all chat.Commands) string {
+	words := strings.Fields(demoGreeting)
 	var names []string
 	for _, c := range all {
-		if name := "/" + c.Name; !strings.Contains(demoGreeting, name) {
+		if name := "/" + c.Name; !slices.Contains(words, name) {
 			names = append(names, name)
 		}
 	}
@@ -89,7 +91,7 @@ func isTerminal(file any) bool {
 
 // DemoWeb runs the whole bot against stand-ins of the services and of both chat platforms,
 // and serves a page on loopback that shows both chats. It blocks until ctx is done. It
-// writes the page's address to out once the bot's menus are set.
+// writes the page's address to out once the page can be used.
 func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -103,39 +105,150 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		return err
 	}
 	defer discord.Close()
-	settings := []string{
+	bot, err := newDemoBot(stderr, []string{
 		"TELEGRAM_BOT_TOKEN=" + faketelegram.Token, "TELEGRAM_API_URL=" + telegram.URL, "TELEGRAM_PACING=off", web.JoinSetting(),
 		"DISCORD_BOT_TOKEN=" + discord.Token, "DISCORD_API_URL=" + discord.URL(),
 		// People soon see what the bot says about a service that fails.
 		"PRICE_TTL=1s", "SUPPLY_TTL=1s", "EXISTS_TTL=1s", "LOGINS_TTL=1s", "UPSTREAM_TIMEOUT=2s",
+	}, web.StakerTags(), web.StakerRoles())
+	if err != nil {
+		return err
 	}
-	badges := func(cfg *Config) {
-		cfg.Telegram.StakerTags, cfg.Discord.StakerRoles = web.StakerTags(), web.StakerRoles()
+	defer bot.Close()
+	fresh, err := New(bot.cfg, bot.log)
+	if err != nil {
+		return err
 	}
-	return demo(stderr, settings, badges, func(world *services.Fakes, bot *Bot) error {
-		fresh, err := New(bot.cfg, bot.log)
-		if err != nil {
-			return err
-		}
-		defer fresh.Close()
-		page, err := web.Start(web.Config{Services: world, Telegram: telegram, Discord: discord,
-			Later: func(ctx context.Context) error { return bot.members.CheckAll(ctx, bot.cfg.Members.Every) }})
-		if err != nil {
-			return err
-		}
-		defer page.Close()
-		platforms := bot.newPlatforms()
-		for _, p := range platforms {
-			bot.members.Use(p.adapter.Platform(), simulatedNotes{p.adapter.(chat.Badges)})
-		}
-		defer bot.runMembers(ctx)()
-		go announce(ctx, out, page.URL, telegram, discord, bot)
-		return serve(ctx, simulated{Router: bot.Router, fresh: fresh.Router, page: page}, platforms, bot.log)
+	defer fresh.Close()
+	page, err := web.Start(web.Config{
+		Services: bot.fakes, Telegram: telegram, Discord: discord,
+		Later: func(ctx context.Context) error { return bot.members.CheckAll(ctx, bot.cfg.Members.Every) },
 	})
+	if err != nil {
+		return err
+	}
+	defer page.Close()
+	platforms := bot.newPlatforms()
+	for _, p := range platforms {
+		// Instead of the Badges that newPlatforms has set, which mark nothing.
+		bot.members.Use(p.adapter.Platform(), markedBadges{p.adapter.(chat.Badges)})
+	}
+	stopMembers := runInBackground(ctx, bot.runMembers)
+	defer stopMembers()
+	go announce(ctx, out, page, bot.members)
+	return serve(ctx, demoHandler{Router: bot.Router, fresh: fresh.Router, page: page}, platforms, bot.log)
 }
 
-// unlimited is a bot's state whose Limiter refuses nothing and never waits. A visitor asks to
-// join groups, and has hours pass, more often than people may.
+// announce writes the page's address to out once both platforms have the bot's menus, and the
+// bot has the names of its badges. It blocks until then, or until ctx is done.
+func announce(ctx context.Context, out io.Writer, page *web.Demo, m *members.Members) {
+	unnamed := func(b members.Badge) bool { return b.Name == "" || b.CommunityName == "" }
+	for _, p := range []chat.Platform{web.Telegram, web.Discord} {
+		for slices.ContainsFunc(m.Badges(p, ""), unnamed) {
+			if !transport.Sleep(ctx, 10*time.Millisecond) {
+				return
+			}
+		}
+	}
+	languages := chat.Languages() // in this order the adapter sets Telegram's menus and texts
+	last := string(languages[len(languages)-1])
+	telegramReady := func() bool { return page.Telegram.ShortDescription(last) != "" }
+	discordReady := func() bool { return page.Discord.Connected() > 0 && page.Discord.Overwrites() > 0 }
+	if page.Discord.Wait(ctx, discordReady) == nil && page.Telegram.Wait(ctx, telegramReady) == nil {
+		fmt.Fprintf(out, "Herald with simulated services and chats, nothing here is real:\n%s\nPress Ctrl-C to end it.\n", page.URL)
+	}
+}
+
+// demoHandler is a chat.Handler that marks every answer as simulated. It obeys the switches of
+// the page: the language of public answers, and whether the bot is a fresh one.
+type demoHandler struct {
+	*chat.Router
+	fresh *chat.Router // of a bot that has recorded no quotes
+	page  *web.Demo
+}
+
+// router returns a copy of the Router with what the page's switches say now.
+func (h demoHandler) router() *chat.Router {
+	router := *h.Router
+	router.Config.Language = h.page.Language()
+	if h.page.Services.FreshBot.On.Load() {
+		router.Config.Commands = h.fresh.Config.Commands
+	}
+	return &router
+}
+
+// Language implements chat.Handler.
+func (h demoHandler) Language(req chat.Request, private bool) chat.Language {
+	return h.router().Language(req, private)
+}
+
+// Handle implements chat.Handler.
+func (h demoHandler) Handle(ctx context.Context, req chat.Request) chat.Reply {
+	return marked(h.router().Handle(ctx, req))
+}
+
+// marked returns reply with a footer that says that it is simulated.
+func marked(reply chat.Reply) chat.Reply {
+	reply.Footer = append(slices.Clone(reply.Footer), chat.Say("terminal.simulated"))
+	return reply
+}
+
+// markedBadges are Badges whose Notify marks the reply as simulated.
+type markedBadges struct{ chat.Badges }
+
+// Notify implements chat.Badges.
+func (m markedBadges) Notify(ctx context.Context, user string, reply chat.Reply) {
+	m.Badges.Notify(ctx, user, marked(reply))
+}
+
+// demoBot is a Bot, and the stand-ins that it asks. It must be closed.
+type demoBot struct {
+	*Bot
+	fakes *services.Fakes
+}
+
+// newDemoBot starts the stand-ins and makes a bot with these settings, tags and roles. The bot
+// has no limits, saves addresses in memory, and has recorded the quotes of 30 days.
+func newDemoBot(stderr io.Writer, settings []string, tags, roles []chat.Badge) (_ *demoBot, err error) {
+	fakes := services.New()
+	recorded := fakes.Walk()
+	if err := fakes.Serve(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = fakes.Close()
+		}
+	}()
+	cfg, err := Load(slices.Concat(DemoSettings(fakes), []string{"SERVICE_NAME=Example Passport"}, settings), "", false)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Staking.Pools = fakes.World.Pools                          // STAKING_POOLS could name them only in a file.
+	cfg.Staking.TTL = time.Nanosecond                              // A stake that has gone is not shown again.
+	cfg.Telegram.StakerTags, cfg.Discord.StakerRoles = tags, roles // The settings require a store.
+	bot, err := New(cfg, NewLogger(cfg, stderr))
+	if err != nil {
+		return nil, err
+	}
+	// New has passed its state on to the Router and the members. Adapters are made later.
+	bot.state = unlimited{bot.state}
+	bot.Router.Limiter, bot.members.Limiter = bot.state, bot.state
+	bot.members.Store = store.NewMemory()
+	for _, quote := range recorded {
+		bot.quotes.Add(quote)
+	}
+	return &demoBot{Bot: bot, fakes: fakes}, nil
+}
+
+// Close closes the bot, then the stand-ins.
+func (d *demoBot) Close() {
+	d.Bot.Close()
+	_ = d.fakes.Close()
+}
+
+// unlimited is a Bot's state without limits. Visitors of the demo ask to join groups, and skip
+// hours, more often than people may.
 type unlimited struct{ chat.Dedup }
 
 // Claim implements chat.Dedup.
@@ -146,93 +259,6 @@ func (u unlimited) Claim(ctx context.Context, key string, _ ...chat.Limit) (chat
 // Reserve implements chat.Limiter.
 func (unlimited) Reserve(context.Context, time.Duration, ...chat.Limit) (time.Duration, bool) {
 	return 0, true
-}
-
-// announce writes the page's address to out once both platforms have the bot's menus, and the
-// bot has the names of its badges. It blocks until then, or until ctx is done.
-func announce(ctx context.Context, out io.Writer, url string, telegram *faketelegram.Server, discord *fakediscord.Server, bot *Bot) {
-	unnamed := func(b members.Badge) bool { return b.Name == "" || b.CommunityName == "" }
-	for _, p := range []chat.Platform{web.Telegram, web.Discord} {
-		for slices.ContainsFunc(bot.members.Badges(p, ""), unnamed) && transport.Sleep(ctx, 10*time.Millisecond) {
-		}
-	}
-	languages := chat.Languages()
-	last := string(languages[len(languages)-1]) // whose menu is set last
-	if discord.Wait(ctx, func() bool { return discord.Connected() > 0 && discord.Overwrites() > 0 }) == nil &&
-		telegram.Wait(ctx, func() bool { return telegram.ShortDescription(last) != "" }) == nil {
-		fmt.Fprintf(out, "Herald with simulated services and chats, nothing here is real:\n%s\nPress Ctrl-C to end it.\n", url)
-	}
-}
-
-// simulated is a Handler that marks every answer as simulated, and gives public answers in
-// the page's language.
-type simulated struct {
-	*chat.Router
-	fresh *chat.Router // of a bot without recorded quotes
-	page  *web.Demo
-}
-
-func (s simulated) router() *chat.Router {
-	now := *s.Router
-	now.Config.Language = s.page.Language()
-	if s.page.Services.FreshBot.On.Load() {
-		now.Config.Commands = s.fresh.Config.Commands
-	}
-	return &now
-}
-
-// Language implements chat.Handler.
-func (s simulated) Language(req chat.Request, private bool) chat.Language {
-	return s.router().Language(req, private)
-}
-
-// Handle implements chat.Handler.
-func (s simulated) Handle(ctx context.Context, req chat.Request) chat.Reply {
-	return marked(s.router().Handle(ctx, req))
-}
-
-// marked returns a reply that is marked as simulated.
-func marked(reply chat.Reply) chat.Reply {
-	reply.Footer = append(slices.Clone(reply.Footer), chat.Say("terminal.simulated"))
-	return reply
-}
-
-// simulatedNotes are Badges that mark what they tell people.
-type simulatedNotes struct{ chat.Badges }
-
-// Notify implements chat.Badges.
-func (s simulatedNotes) Notify(ctx context.Context, user string, reply chat.Reply) {
-	s.Badges.Notify(ctx, user, marked(reply))
-}
-
-// demo makes a bot that asks stand-ins, with further settings and a change of them, and calls
-// run with both.
-func demo(stderr io.Writer, settings []string, change func(*Config), run func(*services.Fakes, *Bot) error) error {
-	world := services.New()
-	past := world.Walk()
-	if err := world.Serve(); err != nil {
-		return err
-	}
-	defer func() { _ = world.Close() }()
-	cfg, err := Load(slices.Concat(DemoSettings(world), []string{"SERVICE_NAME=Example Passport"}, settings), "", false)
-	if err != nil {
-		return err
-	}
-	// STAKING_POOLS names pools only in a file, and STAKE_TTL would show a stake that has gone.
-	cfg.Staking.Pools, cfg.Staking.TTL = world.World.Pools, time.Nanosecond
-	change(cfg)
-	bot, err := New(cfg, NewLogger(cfg, stderr))
-	if err != nil {
-		return err
-	}
-	defer bot.Close()
-	bot.state = unlimited{bot.state}
-	bot.Router.Limiter, bot.members.Limiter = bot.state, bot.state
-	bot.members.Store = store.NewMemory()
-	for _, quote := range past {
-		bot.quotes.Add(quote)
-	}
-	return run(world, bot)
 }
 
 // DemoSettings returns the settings for a bot that asks the stand-ins. They set no rate

@@ -15,23 +15,41 @@ import (
 	"herald/internal/transport"
 )
 
-// lameDuck is how long the webhooks' server still answers, with 503, after the bot was told
-// to stop. A proxy before several replicas then turns to another one and loses no request.
+// lameDuck is how long the HTTP server still answers webhooks, with 503, after ctx is done. A
+// proxy in front of several replicas turns to another one meanwhile, and loses no request.
 const lameDuck = time.Second
 
-// Run serves every platform whose token is set. It blocks until ctx is done and the
-// commands in flight are answered, or until no platform is left to serve.
+// Run serves every platform whose token is set. It blocks until ctx is done and the commands in
+// flight are answered, and then returns nil. It returns an error if it cannot listen, or once
+// every platform has stopped by itself.
 func (b *Bot) Run(ctx context.Context) error {
 	platforms := b.newPlatforms()
 	server, err := b.listen(platforms)
 	if err != nil {
 		return err
 	}
+	b.logWarnings(ctx)
+	stopBackground := runInBackground(ctx, b.runMembers,
+		func(running context.Context) { b.watchNetwork(running, platforms) },
+		func(running context.Context) { // stopBackground waits for this, so the server stays open.
+			<-running.Done()
+			hasWebhook := func(p platform) bool { return p.webhookPath != "" }
+			if ctx.Err() != nil && slices.ContainsFunc(platforms, hasWebhook) {
+				time.Sleep(lameDuck)
+			}
+		})
+	err = serve(ctx, b.Router, platforms, b.log)
+	stopBackground()
 	if server != nil {
-		// The adapters have drained by then, so every request has its answer.
-		defer server.Close()
+		server.Close() // Last, so that every webhook in flight has its response.
 	}
-	if b.redis != nil && b.redis.Probe(ctx) == nil { // What fails is tried again, and logged then.
+	return err
+}
+
+// logWarnings logs a warning for each configured risk. It blocks while it asks Redis. A failure
+// of Redis is not logged here: the next call to Redis fails too, and logs it.
+func (b *Bot) logWarnings(ctx context.Context) {
+	if b.redis != nil && b.redis.Probe(ctx) == nil {
 		for _, warning := range b.storeWarnings(ctx) {
 			b.log.Warn("redis may lose saved addresses", "reason", warning)
 		}
@@ -39,32 +57,32 @@ func (b *Bot) Run(ctx context.Context) error {
 	if config.PublicHTTP(b.cfg.Partner.URL) {
 		b.log.Warn(unencrypted)
 	}
-	starting, stop := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	watching.Go(func() { b.watchNetwork(starting, platforms) })
-	defer watching.Wait()
-	defer stop()
-	refuseUntil := make(chan time.Time, 1)
-	defer context.AfterFunc(ctx, func() { refuseUntil <- time.Now().Add(lameDuck) })()
-	defer b.runMembers(ctx)()
-	err = serve(ctx, b.Router, platforms, b.log)
-	if ctx.Err() != nil && slices.ContainsFunc(platforms, func(p platform) bool { return p.webhookPath != "" }) {
-		time.Sleep(time.Until(<-refuseUntil))
-	}
-	return err
 }
 
-// runMembers checks the saved addresses until ctx is done. wait blocks until that has ended.
-func (b *Bot) runMembers(ctx context.Context) (wait func()) {
+// runInBackground calls each task in a goroutine. stop cancels the context of the tasks, and
+// blocks until all have returned.
+func runInBackground(ctx context.Context, tasks ...func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	if b.members.Enabled() {
-		running.Go(func() { b.members.Run(ctx) })
+	for _, task := range tasks {
+		running.Go(func() { task(ctx) })
 	}
-	return running.Wait
+	return func() {
+		cancel()
+		running.Wait()
+	}
 }
 
-// listen opens HTTP_ADDR and serves health, metrics and the platforms' webhooks there
-// until the server is closed. It returns nil if HTTP_ADDR is off, and does not block.
+// runMembers checks the saved addresses until ctx is done. It returns at once if no addresses
+// can be saved.
+func (b *Bot) runMembers(ctx context.Context) {
+	if b.members.Enabled() {
+		b.members.Run(ctx)
+	}
+}
+
+// listen opens HTTP_ADDR and starts a server there for health, metrics and the platforms'
+// webhooks. It returns no server if HTTP_ADDR is off. The caller closes the server.
 func (b *Bot) listen(platforms []platform) (*ops.Server, error) {
 	var adapters []chat.Adapter
 	for _, p := range platforms {
@@ -93,14 +111,14 @@ func (b *Bot) listen(platforms []platform) (*ops.Server, error) {
 	return server, nil
 }
 
-// networkGrace is how long after the start the log asks for a network at the earliest.
+// networkGrace is how long the platforms have to connect before watchNetwork looks for a cause.
 const networkGrace = time.Minute
 
-// watchNetwork logs one error if no platform is connected networkGrace after the start
-// and no probe reaches anything either. It blocks until then, or until ctx is done.
+// watchNetwork waits for networkGrace, or until ctx is done. If no platform is connected then,
+// and no probe reaches anything, it logs one error.
 func (b *Bot) watchNetwork(ctx context.Context, platforms []platform) {
-	connected := func(p platform) bool { return p.adapter.Ready() }
-	if !transport.Sleep(ctx, networkGrace) || slices.ContainsFunc(platforms, connected) {
+	ready := func(p platform) bool { return p.adapter.Ready() }
+	if !transport.Sleep(ctx, networkGrace) || slices.ContainsFunc(platforms, ready) {
 		return
 	}
 	if results := b.askAll(ctx, platforms, ""); ctx.Err() == nil && !networkWorks(results) {
@@ -108,21 +126,23 @@ func (b *Bot) watchNetwork(ctx context.Context, platforms []platform) {
 	}
 }
 
-// serve runs the platforms' adapters. It blocks until ctx is done and each has drained. If
-// one stops by itself the others go on; serve fails if none is left.
+// serve runs the adapters of platforms. It blocks until each adapter has stopped: by itself,
+// or because ctx is done. If one stops by itself, the others go on. serve returns an error if all
+// have stopped before ctx is done.
 func serve(ctx context.Context, h chat.Handler, platforms []platform, log *slog.Logger) error {
-	ended := make([]error, len(platforms))
+	stopped := make([]error, len(platforms))
 	var running sync.WaitGroup
 	for i, p := range platforms {
 		running.Go(func() {
-			if ended[i] = p.adapter.Run(ctx, h); ended[i] != nil {
-				log.Error("platform stopped", "platform", p.adapter.Platform(), "err", ended[i])
+			if stopped[i] = p.adapter.Run(ctx, h); stopped[i] != nil {
+				log.Error("platform stopped", "platform", p.adapter.Platform(), "err", stopped[i])
 			}
 		})
 	}
 	running.Wait()
-	if ctx.Err() == nil {
-		return fmt.Errorf("no platform is left to serve: %w", errors.Join(ended...))
+	if ctx.Err() != nil {
+		return nil
 	}
-	return nil
+	// Join is not nil: before ctx is done, a chat.Adapter stops only with an error.
+	return fmt.Errorf("no platform is left to serve: %w", errors.Join(stopped...))
 }

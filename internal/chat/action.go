@@ -13,12 +13,14 @@ import (
 // Invite is set.
 type Action struct {
 	Label Text
-	// Command and Args are asked by a press, in a Request from the person who presses.
+	// Command and Args make the Request that a press sends, in the name of whoever presses.
 	Command string
 	Args    []string
-	// Edit replaces the message with the button by the answer.
+	// Edit shows the answer in place of the message with the button. Otherwise the answer is
+	// a message of its own.
 	Edit bool
-	// Refresh asks for the Reply again. If AsOf is the same, the message is not edited.
+	// Refresh marks a Command that makes the same Reply anew. Where the new Reply has the
+	// AsOf of the one that is shown, the platform leaves the message as it is.
 	Refresh bool
 	// URL is opened.
 	URL string
@@ -46,23 +48,28 @@ const maxState = 64
 // older buttons are refused.
 const stateVersion = "1"
 
-// State returns what a platform keeps with the button and hands back on a press, such as
-// "1 e tbmm2o staked 0x…": the version, "e" for Edit or "n", the Reply's asOf in base 36
-// for Refresh, Command and Args. It returns "" without a Command, if the state is too long,
-// or if an argument is empty or has a space.
+// State returns the text that a platform stores with the button and hands back on a press. It
+// is these words with a space between them, such as "1 e tbmm2o staked 0x…":
+//   - stateVersion
+//   - "e" with Edit, or "n"
+//   - the Reply's asOf in base 36, as Unix seconds and at least 1; 0 without Refresh
+//   - Command and Args
+//
+// State returns "" without a Command, for a state longer than maxState, and if an argument is
+// empty or holds a space.
 func (a Action) State(asOf time.Time) string {
 	kind, at := "n", int64(0)
 	if a.Edit {
 		kind = "e"
 	}
 	if a.Refresh {
-		// Never 0: Discord refuses two buttons with one state, and another button may ask
-		// the same without being a refresh.
+		// Not 0, even if asOf is unknown: a Reply may have a second button that asks the same
+		// without being a Refresh, and Discord refuses two buttons with one state.
 		at = max(asOf.Unix(), 1)
 	}
-	words := append([]string{kind, strconv.FormatInt(at, 36), a.Command}, a.Args...)
-	state := stateVersion + " " + strings.Join(words, " ")
-	if len(state) > maxState || !slices.Equal(strings.Fields(state)[1:], words) {
+	words := append([]string{stateVersion, kind, strconv.FormatInt(at, 36), a.Command}, a.Args...)
+	state := strings.Join(words, " ")
+	if len(state) > maxState || !slices.Equal(strings.Fields(state), words) {
 		return ""
 	}
 	return state
@@ -73,15 +80,15 @@ type Press struct {
 	Command string
 	Args    []string
 	Edit    bool
-	// AsOf is the shown Reply's if the button refreshes it, or zero.
+	// AsOf is that of the shown Reply; zero: the button is not a Refresh.
 	AsOf time.Time
 }
 
-// ErrOldButton is returned by ParseState for a state of another version, or a forged one.
+// ErrOldButton is the error of ParseState for a text that is no state of this version.
 var ErrOldButton = errors.New("the button is not of this version")
 
-// ParseState returns the content of a state, or ErrOldButton. Anybody can forge a state,
-// so the Router checks a Press as if somebody had typed it.
+// ParseState returns the content of a state, or ErrOldButton. Anybody can forge a state, so a
+// Press gives no rights: the Router checks its Request like one that was typed.
 func ParseState(state string) (Press, error) {
 	words := strings.Fields(state)
 	clean := len(state) <= maxState && utf8.ValidString(state) && strings.Join(words, " ") == state

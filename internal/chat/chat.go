@@ -35,34 +35,30 @@ const (
 	UnknownRole
 )
 
-// Request is one command from a sender, without anything of its platform.
+// Request is one command from a sender, in no platform's form.
 type Request struct {
+	// Set by the adapter.
+
 	// ID is logged, and shown as the reference that a user can quote. Tasks make it.
 	ID      string
 	Command string
 	Args    Args
 	From    User
-	// LimitKey replaces From.ID in the rate limits if that is empty. It is the ID of the
-	// channel in whose name the sender writes, and gives no rights.
+	// LimitKey identifies the sender in the rate limits where From.ID is empty: it is the ID of
+	// the channel in whose name they write. It gives no rights.
 	LimitKey string
-	// Asked is when the platform received the command; zero: unknown. A command that
-	// waited for over a minute counts against the limits of the minute of Asked.
+	// Asked is when the platform received the command; zero: unknown. If that is over a minute
+	// ago, the rate limits count the command in the minute of Asked instead of the current one.
 	Asked time.Time
 	// Deadline is when the answer comes too late; zero: only Config.Timeout bounds it.
 	Deadline time.Time
-	// Inline marks a query that the platform sends anew with every letter typed. It counts
-	// against the limit of its Chat only.
+	// Inline marks a query that the platform sends anew with every letter typed. Of the rate
+	// limits, only that of its Chat counts it.
 	Inline bool
 	// Community is the ID of the group or server. It is empty in a private chat.
 	Community string
 	// Role is the sender's role in the Community.
 	Role Role
-	// UnlistedChat is set by the Router. It is the entry for the Community, such as
-	// "telegram:-100123", if Config.ModeratorChats lacks the entry, and "" otherwise.
-	UnlistedChat string
-	// MayModerate is set by the Router. It is true for an operator, and in a chat of
-	// Config.ModeratorChats for a Moderator with an ID.
-	MayModerate bool
 	// Target is the person replied to, mentioned or picked, or nil. A Form with a Person
 	// parameter always runs with a Target.
 	Target *User
@@ -81,22 +77,33 @@ type Request struct {
 	// BotName is the bot's display name, for pictures. It is empty until the adapter has
 	// received the name.
 	BotName string
-	// CanReplyEphemerally reports whether the platform can show an answer in this chat to
-	// the sender alone.
+	// CanReplyEphemerally marks a chat in which the platform can show a message to the sender
+	// alone.
 	CanReplyEphemerally bool
 	// Locale is the sender's language tag from the platform, such as "pt-BR", or "".
 	Locale string
-	// Language is set by the Router to the language of the answer, for pictures.
-	Language Language
 
-	// counted says that Tasks.Claim has counted the request against the limits, and limited
-	// how long the sender has to wait then.
+	// Set by the Router, before it runs the command.
+
+	// Language is the language of the answer, for pictures.
+	Language Language
+	// MayModerate permits moderators' forms: to operators everywhere, and to a Moderator with
+	// an ID in the chats of Config.ModeratorChats.
+	MayModerate bool
+	// UnlistedChat is the entry that Config.ModeratorChats lacks for the Community, such as
+	// "telegram:-100123"; empty: the entry is there.
+	UnlistedChat string
+
+	// Set by Tasks.Claim.
+
+	// counted is true once the rate limits have counted the request. limited is how long the
+	// sender then has to wait.
 	counted bool
 	limited time.Duration
 }
 
-// MightModerate reports whether the sender may use moderators' forms, or whether nobody knows
-// yet, because the Role is an UnknownRole. Such forms are then named in a help or an error.
+// MightModerate returns false if the sender certainly may not use moderators' forms. With an
+// UnknownRole it returns true where a Moderator may. Help and errors name these forms then.
 func (req Request) MightModerate() bool {
 	return req.MayModerate || req.Role == UnknownRole && req.UnlistedChat == ""
 }
@@ -108,8 +115,8 @@ type Handler interface {
 	// Visibility returns who may read the answer to a command, listed or not, by its name or
 	// alias. It returns 0 for an unknown one: that answer must not replace a public message.
 	Visibility(name string) Visibility
-	// Limits returns the limits that req counts against. Handle counts it, unless Tasks.Claim
-	// has.
+	// Limits returns the rate limits that count req. Handle counts req against them, unless
+	// Tasks.Claim has.
 	Limits(req Request) []Limit
 	// Handle answers one request. It returns within the command's time limit, never
 	// panics, and is safe for concurrent use.
@@ -136,8 +143,8 @@ type Progress int
 
 // How far work is.
 const (
-	// New is work that nobody has claimed, before this Claim. The caller must do it and
-	// Release it.
+	// New is work that nobody had claimed. The caller has claimed it now, and must do it and
+	// then Release it.
 	New Progress = iota + 1
 	// InFlight is work that is claimed and not released.
 	InFlight
@@ -149,9 +156,9 @@ const (
 // delivery is repeated is answered once. Its methods never fail: without its store an
 // implementation uses what this process remembers.
 type Dedup interface {
-	// Claim returns the Progress of the work with this key, and claims New work. If the work
-	// is New, Claim also reserves a slot of limits that is now, and returns what
-	// Limiter.Reserve would. It blocks for one call to a shared store at most.
+	// Claim returns the Progress of the work with this key, and claims New work. For New work
+	// it also reserves a slot of limits, as Limiter.Reserve does with within 0, and returns
+	// the wait. It blocks for one call to a shared store at most.
 	Claim(ctx context.Context, key string, limits ...Limit) (p Progress, wait time.Duration)
 	// Release ends the claim of New work, and must be called even after a panic. If done, the
 	// work is Done for ttl. Otherwise the next Claim returns New. Release does not block:

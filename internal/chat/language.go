@@ -19,22 +19,25 @@ const (
 	Vietnamese Language = "vi"
 )
 
-// LanguageInfo is the notation of a language's numbers and dates, by the Unicode CLDR:
-// https://www.unicode.org/cldr/charts/latest/summary/root.html
-// Its messages are a file of package words.
+// LanguageInfo is how a language writes numbers and dates, by the Unicode CLDR, and its names
+// on Discord. https://www.unicode.org/cldr/charts/latest/summary/root.html
+//
+// The messages of the language are a file of package words.
 type LanguageInfo struct {
 	Language Language
-	// Point is the decimal point, and Group the separator of thousands. Numbers with at
-	// least GroupFrom digits before the Point are grouped.
-	Point, Group string
-	GroupFrom    int
-	// Units are the short names of powers of ten.
+	// Point is the decimal point.
+	Point string
+	// Group separates thousands in numbers with at least GroupFrom digits before the Point.
+	Group     string
+	GroupFrom int
+	// Units are the short names of powers of ten, by exponent.
 	Units map[int]string
-	// Percent and USD have a "#" for the number.
+	// Percent and USD are amounts in which "#" stands for the number.
 	Percent, USD string
-	// Moment and Day are layouts of package time, in UTC. Day labels the axis of a chart.
+	// Moment and Day are layouts of package time, for a time in UTC and for a date on the axis
+	// of a chart.
 	Moment, Day string
-	// Discord are Discord's locales of the language, the most usual first:
+	// Discord lists the locales in which Discord shows the language, the most usual first:
 	// https://discord.com/developers/docs/reference#locales
 	Discord []string
 }
@@ -42,7 +45,7 @@ type LanguageInfo struct {
 // nbsp is a space that does not break the line between a number and its unit.
 const nbsp = "\u00a0"
 
-// languages are the rows of all languages, English first.
+// languages has a row for each language, English first.
 var languages = []LanguageInfo{{
 	Language: English, Point: ".", Group: ",", GroupFrom: 4, Percent: "#%", USD: "$#",
 	Units:  map[int]string{6: "M", 9: "B", 12: "T"},
@@ -54,7 +57,7 @@ var languages = []LanguageInfo{{
 }, {
 	Language: Chinese, Point: ".", Group: ",", GroupFrom: 4, Percent: "#%", USD: "$#",
 	Units:  map[int]string{4: "万", 8: "亿", 12: "万亿"},
-	Moment: "2006年1月2日 15:04 UTC", Day: "1/2", Discord: []string{"zh-CN"},
+	Moment: "2006年1月2日 15:04 UTC", Day: "1/2", Discord: []string{"zh-CN", "zh-TW"},
 }, {
 	Language: Russian, Point: ",", Group: nbsp, GroupFrom: 4, Percent: "#" + nbsp + "%", USD: "#" + nbsp + "$",
 	Units:  map[int]string{6: nbsp + "млн", 9: nbsp + "млрд", 12: nbsp + "трлн"},
@@ -64,8 +67,7 @@ var languages = []LanguageInfo{{
 	Units:  map[int]string{6: nbsp + "Mn", 9: nbsp + "Mr", 12: nbsp + "Tn"},
 	Moment: "02.01.2006 15:04 UTC", Day: "02.01", Discord: []string{"tr"},
 }, {
-	// The short names of 10⁹ and of English trillions are the same letter, so the
-	// units have their long names.
+	// The units are written out: T is short for tỷ, 10⁹, and many would read a trillion.
 	Language: Vietnamese, Point: ",", Group: ".", GroupFrom: 4, Percent: "#%", USD: "#" + nbsp + "$",
 	Units:  map[int]string{6: nbsp + "triệu", 9: nbsp + "tỷ", 12: nbsp + "nghìn" + nbsp + "tỷ"},
 	Moment: "15:04 02/01/2006 UTC", Day: "02/01", Discord: []string{"vi"},
@@ -80,16 +82,18 @@ func Languages() []Language {
 	return all
 }
 
-// Info returns the language's row, or English's if the bot does not speak the language. The
-// caller must not change it.
+// Info returns the LanguageInfo of l, or that of English if the bot does not speak l. The
+// caller must not change its Units and Discord.
 func (l Language) Info() LanguageInfo { return languages[max(l.row(), 0)] }
 
+// row returns the index of l in languages, or -1.
 func (l Language) row() int {
 	return slices.IndexFunc(languages, func(row LanguageInfo) bool { return row.Language == l })
 }
 
-// LanguageOf returns the language of a platform's locale, such as "es-419" or
-// "zh_CN", if the bot speaks it.
+// LanguageOf returns the language of a platform's locale, such as "es-419" or "zh_CN", if the
+// bot speaks it. Only the part before the first hyphen or underscore counts. So zh-TW and
+// zh-Hant are Chinese too: their readers know simplified characters better than English.
 func LanguageOf(locale string) (l Language, spoken bool) {
 	code, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(locale), "_", "-"), "-")
 	if l = Language(code); l.row() < 0 {

@@ -27,7 +27,10 @@ const (
 type Reply struct {
 	// Language is the language to print in. The Router sets it.
 	Language Language
-	Tone     Tone
+
+	// What is shown, from top to bottom.
+
+	Tone Tone
 	// Title holds the answer itself, because a push notification shows little more.
 	Title Text
 	// Subtitle is shown after the Title, on the same line and less prominent.
@@ -40,14 +43,18 @@ type Reply struct {
 	Folded []Field
 	// Notes are small print, a line each.
 	Notes []Text
-	// Footer is the last line, such as the source. Checked is printed at the end of the
-	// line: when the source was asked, or the time of the block read.
-	Footer  Parts
+	// Footer is the last line, such as the source.
+	Footer Parts
+	// Checked is printed at the end of the Footer: when the source was asked, or the time of
+	// the block read.
 	Checked time.Time
 	// Image is shown above or below the text; nil: no picture.
 	Image *Image
 	// Actions are the buttons, in order.
 	Actions []Action
+
+	// What the adapter does besides.
+
 	// Ask asks the sender for a missing argument; nil: no question.
 	Ask *Ask
 	// Admit lets the sender into a group; nil: there is nothing to approve. The Reply says
@@ -56,6 +63,18 @@ type Reply struct {
 	// LeftOut says why the sender's request to join a group stays open. It is not shown to the
 	// sender, but to moderators. Without a Key they read that the sender could not be checked.
 	LeftOut Text
+	// Ephemeral marks a reply for the sender only, such as wrong input or a refusal. A
+	// platform shows it to the sender alone if it can.
+	Ephemeral bool
+	// Repeated marks a refusal that the sender was already shown in this chat within the
+	// last minute. A platform need not send it as a message.
+	Repeated bool
+	// Rendered stores what RenderOnce makes of a Reply that everybody gets alike; nil: nothing
+	// is stored. It must be nil in a Reply that prints an age, and in a changed copy.
+	Rendered *Rendered `json:"-"`
+
+	// What decides whether a newer Reply is shown in place of this one.
+
 	// About identifies the subject of the reply within its command, such as a wallet. It is
 	// "" if the command has only one subject.
 	About string
@@ -68,15 +87,6 @@ type Reply struct {
 	Stale bool
 	// Why says why there is no newer answer; the zero Text: nothing is wrong.
 	Why Text
-	// Ephemeral marks a reply for the sender only, such as wrong input or a refusal. A
-	// platform shows it to the sender alone if it can.
-	Ephemeral bool
-	// Rendered is set in a Reply that is the same for all who ask, and tells no age. RenderOnce
-	// keeps there what adapters make of the Reply. Whoever changes a copy sets it to nil.
-	Rendered *Rendered `json:"-"`
-	// Repeated marks a refusal that the sender was already shown in this chat within the
-	// last minute. A platform need not send it as a message.
-	Repeated bool
 }
 
 // Section is a list of fields under an optional heading.
@@ -124,10 +134,10 @@ func Busy() Reply { return warning("busy.title", "busy.text") }
 // OldButton returns the reply to a press on a button of another version.
 func OldButton() Reply { return warning("button.old.title", "button.old.text") }
 
-// SomethingWentWrong returns the reply to a command that panicked. reference is the ID of the
-// Request, by which the panic is found in the log.
-func SomethingWentWrong(reference string) Reply {
-	return Reply{Tone: Warning, Ephemeral: true, Title: Say("wrong.title"), Text: referenceText(reference)}
+// SomethingWentWrong returns the reply to a command that panicked. It shows the ID of the
+// Request, by which an operator finds the panic in the log.
+func SomethingWentWrong(requestID string) Reply {
+	return Reply{Tone: Warning, Ephemeral: true, Title: Say("wrong.title"), Text: referenceText(requestID)}
 }
 
 // noAnswerKey is the Key of NoAnswer.
@@ -158,21 +168,19 @@ func unavailable(req *Request, what string, f Form, why Text) Reply {
 	return reply
 }
 
-// Aged returns the AsOf of a Reply that shows the age of a content of that time. It changes with
-// the age that is printed, and is before that of any newer content.
+// Aged returns the AsOf of a Reply that prints the age of its content, from a minute on. at is
+// the time of the content. AsOf is a second later than at, and one more for each age printed so
+// far: those in minutes, then in hours, then in days. So AsOf changes with the printed age, and
+// it is before the AsOf, at the same moment, of content that is newer by at least 2 seconds.
 func Aged(at time.Time) time.Time {
-	const perMinute = 60 // a second of AsOf for each minute
-	age, unit := time.Since(at), time.Minute
-	for _, longer := range []time.Duration{time.Hour, 24 * time.Hour} {
-		if age >= longer {
-			unit = longer
-		}
-	}
-	return at.Add(time.Second + age.Truncate(unit)/perMinute)
+	const day = 24 * time.Hour
+	age := max(time.Since(at), 0)
+	ages := 1 + min(age/time.Minute, 59) + min(age/time.Hour, 23) + age/day
+	return at.Add(ages * time.Second)
 }
 
 // Unchanged returns the reply to a refresh that would show r again. It says Why or, if
-// FreshUntil is two minutes away or more, in how many minutes r may change.
+// FreshUntil is at least 90 seconds away, in about how many minutes r may change.
 func (r Reply) Unchanged() Reply {
 	title := Say("current")
 	if minutes := time.Until(r.FreshUntil).Round(time.Minute) / time.Minute; minutes > 1 && r.Why.Key == "" {
@@ -185,31 +193,39 @@ func (r Reply) Unchanged() Reply {
 // replace an earlier answer in a chat with such a reply.
 func (r Reply) Unanswered() bool { return r.Ephemeral || r.Title.Key == noAnswerKey }
 
-func referenceText(reference string) Text {
-	return SayWith("reference", Values{"reference": Plain(reference)})
+// referenceText names the ID of a Request, for the sender to quote.
+func referenceText(requestID string) Text {
+	return SayWith("reference", Values{"reference": Plain(requestID)})
 }
 
-// badInput returns a reply that says what is wrong with the arguments and shows the forms
-// that the sender may use. If one of these forms has a Question, the reply asks it. If no
-// argument was given, the reply is the Question alone.
+// badInput returns a reply that says what is wrong with the arguments, and how to write the
+// forms that the sender may use. It also asks the Question of one of these forms, if the answer
+// can stay between the sender and the bot. Without any argument it is the Question alone.
 func badInput(input *InputError, c *Command, forms []Form, req *Request) Reply {
 	forms = slices.DeleteFunc(slices.Clone(forms), func(f Form) bool { return f.Unlisted || f.Moderators && !req.MightModerate() })
-	reply := Reply{Tone: Warning, Ephemeral: true, Title: input.Title, Text: input.Problem}
+	reply := Reply{
+		Tone: Warning, Ephemeral: true, Title: input.Title, Text: input.Problem,
+		Sections: []Section{{Fields: usageFields(c, forms)}},
+	}
 	if reply.Title.Key == "" {
 		reply.Title = Say("input.title")
 	}
-	noArgs := input.Problem.Key == missingArgs
-	// The answer to an Ask has no Target. A wrong argument is not asked for again where
-	// others read along.
-	mayAsk := req.Target == nil && (noArgs || req.Direct || c.Visibility == Private)
-	if i := slices.IndexFunc(forms, Form.hasQuestion); mayAsk && i >= 0 {
-		p := forms[i].Params[0]
-		reply.Ask = &Ask{Command: c.Name, Question: p.Question}
-		if noArgs {
-			return Question(c.Name, p)
-		}
+	i := slices.IndexFunc(forms, Form.hasQuestion)
+	if i < 0 || req.Target != nil { // The answer to a Question has no Target.
+		return reply
 	}
-	var fields []Field
+	p := forms[i].Params[0]
+	if input.Problem.Key == missingArgs {
+		return Question(c.Name, p)
+	}
+	if req.Direct || c.Visibility == Private {
+		reply.Ask = &Ask{Command: c.Name, Question: p.Question}
+	}
+	return reply
+}
+
+// usageFields returns how to write each form, with an example.
+func usageFields(c *Command, forms []Form) (fields []Field) {
 	for _, f := range forms {
 		usage := Usage{Command: c.Name}
 		for _, p := range f.Params {
@@ -220,8 +236,7 @@ func badInput(input *InputError, c *Command, forms []Form, req *Request) Reply {
 			fields = append(fields, Field{Name: Say("input.example"), Value: Code(c.Example(f))})
 		}
 	}
-	reply.Sections = []Section{{Fields: fields}}
-	return reply
+	return fields
 }
 
 // Question returns a reply that asks for the argument of a command's only parameter.

@@ -57,7 +57,7 @@ func FuzzUntrusted(f *testing.F) {
 
 func TestTheLanguageOfALocaleIsItsFirstPart(t *testing.T) {
 	for locale, want := range map[string]chat.Language{
-		"en": "en", "en-US": "en", "es-419": "es", "es_MX": "es", "zh-hans": "zh", "ZH_cn": "zh", "ru": "ru", "tr": "tr", "vi-VN": "vi",
+		"en": "en", "en-US": "en", "es-419": "es", "es_MX": "es", "zh-hans": "zh", "ZH_cn": "zh", "zh-TW": "zh", "zh-Hant-HK": "zh", "ru": "ru", "tr": "tr", "vi-VN": "vi",
 		"": "", "-": "", "xx": "", "english": "", "e": "", "x-en": "", "\xff": "",
 	} {
 		if got, spoken := chat.LanguageOf(locale); got != want || spoken != (want != "") {

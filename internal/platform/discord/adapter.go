@@ -45,21 +45,25 @@ type Adapter struct {
 	api      *api.Client
 	gateway  *gateway.Gateway
 	inFlight atomic.Int64
-	session  atomic.Pointer[session] // nil unless Run takes interactions by HTTP
-	botName  atomic.Value            // a string; empty until the adapter is connected
-	userID   atomic.Value            // a string: the bot's; empty until Discord was asked
-	// guilds holds the last guild fetched by its ID. diagnosedAt holds when diagnose last
-	// fetched one, by its ID.
+	// session is the one that ServeHTTP uses; nil: Run takes no interactions by HTTP.
+	session atomic.Pointer[session]
+	// botName is the bot's display name, and userID its user ID. They are "" until Discord has
+	// told them.
+	botName, userID atomic.Pointer[string]
+	// commandIDs maps commands' names to Discord's IDs. It is empty until they are registered.
+	commandIDs atomic.Pointer[map[string]string]
+	// guilds maps the ID of a guild to what was last fetched of it, and diagnosedAt to the time
+	// at which diagnose last fetched it.
 	guilds, diagnosedAt sync.Map
-	// commandIDs is a map[string]string, from commands' names to Discord's IDs; nil until
-	// they are registered.
-	commandIDs atomic.Value
 }
 
 // New returns an adapter. It contacts nobody.
 func New(c Config) *Adapter {
 	c.Log = c.Log.With("platform", Platform)
 	a := &Adapter{Config: c, api: api.New(c.Token, c.APIURL, c.Log, c.Count)}
+	a.botName.Store(new(string))
+	a.userID.Store(new(string))
+	a.commandIDs.Store(new(map[string]string))
 	a.gateway = gateway.New(gateway.Config{
 		Token: c.Token, API: a.api, Insecure: strings.HasPrefix(c.APIURL, "http://"),
 		Log: c.Log, Count: c.Count, Connected: a.connected, Status: c.Status,
@@ -81,11 +85,11 @@ func (a *Adapter) InFlight() int { return int(a.inFlight.Load()) }
 // before the first, and without a gateway.
 func (a *Adapter) HeartbeatLatency() time.Duration { return a.gateway.Latency() }
 
-// Run implements chat.Adapter. It takes interactions from the start, and registers the
-// commands meanwhile.
+// Run implements chat.Adapter. It takes interactions at once, while it registers the commands.
+// The only errors are those of register and of the gateway's Run.
 func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	s := &session{Adapter: a, tasks: chat.NewTasks(ctx, h, a.Log, a.Count)}
-	group, running := errgroup.WithContext(ctx)
+	group, running := errgroup.WithContext(ctx) // The first error ends running.
 	group.Go(func() error { return a.register(running, h.Commands()) })
 	if a.PublicKey != nil {
 		a.session.Store(s)
@@ -93,7 +97,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 		group.Go(func() error { return a.gateway.Run(running, s.receive) })
 	}
 	group.Go(func() error { chat.WatchRights(running, a.Log, a.rights); return nil })
-	<-running.Done()
+	<-running.Done() // By HTTP nothing else blocks until then.
 	a.session.Store(nil)
 	err := group.Wait()
 	if !s.tasks.Drain() {
@@ -102,14 +106,15 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	return err
 }
 
-// register registers the commands with Discord. It retries until it succeeds or ctx is
-// done. The only error is api.ErrToken.
+// register registers the commands with Discord. It retries until that succeeds or ctx is
+// done, also after a refusal: a permission may be granted later. The only error is
+// api.ErrToken.
 func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 	err := transport.Policy{
 		Backoff: transport.Backoff{First: 2 * time.Second, Max: time.Minute},
 		Again: func(err error) (bool, time.Duration) {
 			_, atLeast := api.Retryable(err)
-			return !errors.Is(err, api.ErrToken), atLeast // A permission may be granted later.
+			return !errors.Is(err, api.ErrToken), atLeast
 		},
 		OnRetry: func(err error, pause time.Duration) {
 			a.Log.Warn("registering commands failed, trying again", "err", err, "pause", pause)
@@ -122,8 +127,8 @@ func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 }
 
 // registerOnce replaces the application's commands and stores their IDs. If interactions
-// arrive by HTTP, it then reports the bot as connected. Discord allows 200 new commands a
-// day; those that it already has do not count.
+// arrive by HTTP, it then calls connected. Discord allows 200 new commands a day; those that
+// it already has do not count.
 func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) error {
 	app, err := a.api.Application(ctx)
 	if err != nil {
@@ -141,7 +146,7 @@ func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) erro
 	for _, c := range registered {
 		ids[c.Name] = c.ID
 	}
-	a.commandIDs.Store(ids)
+	a.commandIDs.Store(&ids)
 	if a.PublicKey != nil {
 		a.connected(app.Name)
 	}
@@ -150,22 +155,18 @@ func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) erro
 
 // commandID returns Discord's ID of a command, for a mention such as </price:1234>. It
 // returns "" until the commands are registered.
-func (a *Adapter) commandID(name string) string {
-	ids, _ := a.commandIDs.Load().(map[string]string)
-	return ids[name]
-}
+func (a *Adapter) commandID(name string) string { return (*a.commandIDs.Load())[name] }
 
-// connected stores the bot's name and calls Connected. The name is Untrusted, as anything
-// that Discord sends.
+// connected stores the bot's name and calls Connected, after it has made the name harmless.
 func (a *Adapter) connected(name string) {
 	name = string(chat.NewUntrusted(name, maxName))
-	a.botName.Store(name)
+	a.botName.Store(&name)
 	a.Connected(name)
 }
 
 // Check fetches the token's application and the servers of StakerRoles from Discord, and blocks
-// meanwhile. It returns details for `bot check`, and a *config.WrongError if Discord contradicts
-// a setting.
+// meanwhile. It returns what `bot check` prints: details and the bot's rights. The error is a
+// *config.WrongError if Discord contradicts a setting.
 func (a *Adapter) Check(ctx context.Context) (details []string, rights []chat.Right, err error) {
 	app, err := a.api.Application(ctx)
 	if err != nil {
@@ -175,25 +176,25 @@ func (a *Adapter) Check(ctx context.Context) (details []string, rights []chat.Ri
 	return details, a.rights(ctx), err
 }
 
-// checkApplication returns the name of app and how interactions arrive. It returns a
-// *config.WrongError if app contradicts PublicKey.
+// checkApplication returns the name of app, and how interactions arrive. If app contradicts
+// PublicKey, it returns the name alone and a *config.WrongError.
 func (a *Adapter) checkApplication(app api.Application) (details []string, err error) {
 	details = []string{fmt.Sprintf("%s, application %s", chat.NewUntrusted(app.Name, maxName), app.ID)}
 	host := chat.NewUntrusted(config.Host(app.Endpoint), 2*maxName) // without the path, which may be a secret
-	var problem string
+	contradiction := func(problem string) error {
+		return &config.WrongError{Settings: "DISCORD_PUBLIC_KEY", Problem: problem}
+	}
 	switch {
-	case a.PublicKey == nil && app.Endpoint == "":
-		return append(details, "interactions come over the gateway"), nil
+	case a.PublicKey == nil && app.Endpoint != "":
+		return details, contradiction(fmt.Sprintf("the application has an interactions endpoint URL, at %s, so nothing comes over "+
+			"the gateway: remove that URL in the Developer Portal, or take interactions by HTTP", host))
 	case a.PublicKey == nil:
-		problem = fmt.Sprintf("the application has an interactions endpoint URL, at %s, so nothing comes over "+
-			"the gateway: remove that URL in the Developer Portal, or take interactions by HTTP", host)
+		return append(details, "interactions come over the gateway"), nil
 	case app.VerifyKey != "" && app.VerifyKey != hex.EncodeToString(a.PublicKey):
-		problem = "the application has another public key than the one that is set"
+		return details, contradiction("the application has another public key than the one that is set")
 	case app.Endpoint == "":
 		return append(details, "it has no interactions endpoint URL yet: while the bot runs, enter "+
 			"https://<your host>/discord/interactions in the Developer Portal"), nil
-	default:
-		return append(details, fmt.Sprintf("interactions come by HTTP, to %s", host)), nil
 	}
-	return details, &config.WrongError{Settings: "DISCORD_PUBLIC_KEY", Problem: problem}
+	return append(details, fmt.Sprintf("interactions come by HTTP, to %s", host)), nil
 }

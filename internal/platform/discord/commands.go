@@ -19,18 +19,29 @@ const (
 	maxChoices   = 25  // of one option
 )
 
-// optionName matches the name of an option in any language. Discord also refuses capitals,
-// which optionName does not.
+// optionName matches a name that Discord accepts for an option, in any language, but also one
+// with capitals, which Discord refuses.
 // https://discord.com/developers/docs/interactions/application-commands#application-command-object-application-command-naming
 var optionName = regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32}$`)
 
-// definitions returns the commands in Discord's form, without their aliases. A command with
-// a PersonMenu has a second definition: an entry in the menu of a person, shown to the
-// moderators of guilds that have installed the bot.
+// definitions returns the commands in Discord's form, without their aliases. A command with a
+// PersonMenu has two definitions.
 func definitions(commands chat.Commands) (all []*discordgo.ApplicationCommand) {
-	moderators := int64(discordgo.PermissionModerateMembers)
-	typed := discordgo.ApplicationCommand{
-		Type: discordgo.ChatApplicationCommand,
+	for _, c := range commands {
+		all = append(all, slashCommand(c))
+		if c.PersonMenu.Key != "" {
+			all = append(all, menuEntry(c))
+		}
+	}
+	return all
+}
+
+// slashCommand returns the definition of a command that is typed, in every kind of chat.
+func slashCommand(c chat.Command) *discordgo.ApplicationCommand {
+	summary, locales := localized(c.Summary, maxSummary)
+	return &discordgo.ApplicationCommand{
+		Type: discordgo.ChatApplicationCommand, Name: c.Name,
+		Description: summary, DescriptionLocalizations: &locales, Options: options(c),
 		Contexts: &[]discordgo.InteractionContextType{
 			discordgo.InteractionContextGuild, discordgo.InteractionContextBotDM, discordgo.InteractionContextPrivateChannel,
 		},
@@ -38,24 +49,19 @@ func definitions(commands chat.Commands) (all []*discordgo.ApplicationCommand) {
 			discordgo.ApplicationIntegrationGuildInstall, discordgo.ApplicationIntegrationUserInstall,
 		},
 	}
-	menu := discordgo.ApplicationCommand{
-		Type: discordgo.UserApplicationCommand, DefaultMemberPermissions: &moderators,
-		Contexts:         &[]discordgo.InteractionContextType{discordgo.InteractionContextGuild},
-		IntegrationTypes: &[]discordgo.ApplicationIntegrationType{discordgo.ApplicationIntegrationGuildInstall},
+}
+
+// menuEntry returns the definition of a command's entry in the menu of a person. Moderators see
+// the entry, in guilds that have installed the bot.
+func menuEntry(c chat.Command) *discordgo.ApplicationCommand {
+	label, locales := localized(c.PersonMenu, maxMenuLabel)
+	moderators := int64(discordgo.PermissionModerateMembers)
+	return &discordgo.ApplicationCommand{
+		Type: discordgo.UserApplicationCommand, Name: label, NameLocalizations: &locales,
+		Contexts:                 &[]discordgo.InteractionContextType{discordgo.InteractionContextGuild},
+		IntegrationTypes:         &[]discordgo.ApplicationIntegrationType{discordgo.ApplicationIntegrationGuildInstall},
+		DefaultMemberPermissions: &moderators,
 	}
-	for _, c := range commands {
-		d := typed
-		summary, locales := localized(c.Summary, maxSummary)
-		d.Name, d.Options, d.Description, d.DescriptionLocalizations = c.Name, options(c), summary, &locales
-		all = append(all, &d)
-		if c.PersonMenu.Key != "" {
-			d := menu
-			label, locales := localized(c.PersonMenu, maxMenuLabel)
-			d.Name, d.NameLocalizations = label, &locales
-			all = append(all, &d)
-		}
-	}
-	return all
 }
 
 // options returns the parameters of a command, with the required ones first, as Discord
@@ -64,8 +70,7 @@ func options(c chat.Command) []*discordgo.ApplicationCommandOption {
 	var required, optional []*discordgo.ApplicationCommandOption
 	params, needed := c.Params()
 	for _, p := range params {
-		o := defineOption(p)
-		if o.Required = needed[p.Name]; o.Required {
+		if o := defineOption(p, needed[p.Name]); o.Required {
 			required = append(required, o)
 		} else {
 			optional = append(optional, o)
@@ -74,29 +79,37 @@ func options(c chat.Command) []*discordgo.ApplicationCommandOption {
 	return append(required, optional...)
 }
 
-// defineOption returns a parameter in Discord's form, not Required yet.
-func defineOption(p chat.Param) *discordgo.ApplicationCommandOption {
-	summary, locales := localized(p.Summary, maxSummary)
+// defineOption returns the definition of a parameter.
+func defineOption(p chat.Param, required bool) *discordgo.ApplicationCommandOption {
+	summary, summaries := localized(p.Summary, maxSummary)
 	_, names := localized(p.Label(), maxSummary)
 	// One malformed name would keep all commands from being registered.
 	maps.DeleteFunc(names, func(_ discordgo.Locale, name string) bool { return !optionName.MatchString(name) })
-	o := &discordgo.ApplicationCommandOption{Type: discordgo.ApplicationCommandOptionString, Name: p.Name,
-		NameLocalizations: names, Description: summary, DescriptionLocalizations: locales}
+	o := &discordgo.ApplicationCommandOption{
+		Type: discordgo.ApplicationCommandOptionString, Required: required,
+		Name: p.Name, NameLocalizations: names, Description: summary, DescriptionLocalizations: summaries,
+	}
 	if p.Person {
 		o.Type = discordgo.ApplicationCommandOptionUser
 	}
 	for _, c := range p.Choices[:min(len(p.Choices), maxChoices)] {
-		choice := &discordgo.ApplicationCommandOptionChoice{Name: c, Value: c}
-		if name, locales := localized(chat.ChoiceLabel(c), maxSummary); name != chat.ChoiceLabel(c).Key {
-			choice.Name, choice.NameLocalizations = name, locales
-		}
-		o.Choices = append(o.Choices, choice)
+		o.Choices = append(o.Choices, defineChoice(c))
 	}
 	return o
 }
 
-// menuCommand returns the name of the command with a label in the menu of a person, or the
-// label if no command has it. Discord sends the English label, whatever language it shows.
+// defineChoice returns the definition of a choice. A choice without a message is its own name.
+func defineChoice(c string) *discordgo.ApplicationCommandOptionChoice {
+	label := chat.ChoiceLabel(c)
+	name, locales := localized(label, maxSummary)
+	if name == label.Key { // which is what Say returns without a message
+		return &discordgo.ApplicationCommandOptionChoice{Name: c, Value: c}
+	}
+	return &discordgo.ApplicationCommandOptionChoice{Name: name, NameLocalizations: locales, Value: c}
+}
+
+// menuCommand returns the name of the command whose PersonMenu is label, or label if there is
+// none. Discord sends the English label, whatever language it shows.
 func menuCommand(commands chat.Commands, label string) string {
 	for _, c := range commands {
 		if c.PersonMenu.Key != "" && words.Cut(words.Say(chat.English, c.PersonMenu), maxMenuLabel) == label {
@@ -106,8 +119,8 @@ func menuCommand(commands chat.Commands, label string) string {
 	return label
 }
 
-// localized returns a text in English, and in the other languages by Discord's locales. Each
-// is cut to limit UTF-16 units. In any other locale Discord shows the English text.
+// localized returns a text in English, which Discord shows in every locale not in others, and in
+// the other languages by Discord's locales. Each is cut to limit UTF-16 units.
 func localized(t chat.Text, limit int) (english string, others map[discordgo.Locale]string) {
 	others = map[discordgo.Locale]string{}
 	for _, language := range chat.Languages() {

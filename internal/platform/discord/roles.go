@@ -206,7 +206,7 @@ func (r role) shown() chat.Untrusted { return "@" + chat.NewUntrusted(r.Name, ma
 
 // self returns the ID of the bot's user. It asks Discord unless the ID is known.
 func (a *Adapter) self(ctx context.Context) (string, error) {
-	if id, _ := a.userID.Load().(string); id != "" {
+	if id := *a.userID.Load(); id != "" {
 		return id, nil
 	}
 	app, err := a.api.Application(ctx)
@@ -214,7 +214,7 @@ func (a *Adapter) self(ctx context.Context) (string, error) {
 		return "", err
 	}
 	id := cmp.Or(app.Bot.ID, app.ID)
-	a.userID.Store(id)
+	a.userID.Store(&id)
 	return id, nil
 }
 

@@ -114,7 +114,7 @@ func (s *session) handle(i *interaction) bool {
 // long to send, and may have to be left out.
 func (s *session) answer(i *interaction, req chat.Request, press chat.Press) error {
 	s.seeRoles(i, req)
-	req.BotName, _ = s.botName.Load().(string)
+	req.BotName = *s.botName.Load()
 	to := targetOf(i, s.tasks.Handler.Visibility(req.Command), press)
 	pending := s.deferLater(i, to)
 	m, ephemeral := s.run(req, to)

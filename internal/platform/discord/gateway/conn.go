@@ -148,16 +148,14 @@ func (c *conn) read() (p packet, err error) {
 	return p, nil
 }
 
-// identifyOrResume resumes the session if there is one, and otherwise asks for a new one
-// and counts the identify. It asks for no intents, because interactions need none.
+// identifyOrResume resumes the session if there is one, and otherwise asks for a new one. It asks for no intents, because interactions need none.
 func (c *conn) identifyOrResume() {
 	if s := c.session; s != nil {
 		c.write(opResume, map[string]any{"token": c.Token.Reveal(), "session_id": s.id, "seq": c.sequence.Load()})
 		return
 	}
 	c.sequence.Store(0)
-	c.identifiedAt = time.Now()
-	c.fullAt = c.identifiedAt.Add(max(time.Until(c.fullAt), 0) + identifyEvery)
+	c.noteIdentify()
 	c.Count("identified")
 	c.write(opIdentify, map[string]any{
 		"token":      c.Token.Reveal(),

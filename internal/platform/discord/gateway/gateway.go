@@ -29,8 +29,8 @@ import (
 )
 
 // The bot may identify maxIdentifies times at once, and once more every identifyEvery: 970
-// times a day. Beyond 1,000 a day, Discord resets the bot's token. Discord invalidates the
-// session of a bot that identifies again within identifyPause.
+// times a day. Beyond 1,000 a day, Discord resets the bot's token. If a bot identifies again
+// within identifyPause, Discord invalidates its session.
 // https://discord.com/developers/docs/events/gateway#session-start-limit-object
 const (
 	maxIdentifies = 10
@@ -39,15 +39,15 @@ const (
 )
 
 const (
-	// helloTime bounds the wait for the websocket, and from there for Hello.
+	// helloTime bounds the wait until the websocket is open, and then the wait for Hello.
 	helloTime = 5 * time.Second
 	// readyTime bounds the wait from Hello to READY.
 	readyTime = 20 * time.Second
 	// maxPause bounds the wait between two attempts to connect. It is short because only
 	// identifies must be rare.
 	maxPause = 5 * time.Second
-	// stableAfter is the least time from one lost connection to the next if the bot shall
-	// resume the next without a pause.
+	// stableAfter is the least time between two lost connections with which the bot resumes the
+	// second without a pause.
 	stableAfter = time.Minute
 	// warnEvery is the least time between two warnings about lost connections.
 	warnEvery = time.Minute
@@ -87,22 +87,26 @@ type Config struct {
 type Gateway struct {
 	Config
 	alive    atomic.Bool
-	latency  atomic.Int64
+	latency  atomic.Int64 // of the last heartbeat, in nanoseconds
 	sequence atomic.Int64 // of the session's newest dispatch, 0 before the first
 
 	// The fields below are used by Run's goroutine alone.
-	session      *session  // nil: the next connection identifies
-	name         string    // the bot's
+	session  *session  // nil: the next connection identifies
+	name     string    // the bot's
+	failures int       // calls of connect in a row without READY or RESUMED
+	lostAt   time.Time // when a connection with READY or RESUMED last ended
+
 	identifiedAt time.Time // the last identify
-	fullAt       time.Time // when maxIdentifies are allowed at once again; each identify adds identifyEvery
+	// recoveredAt is when the bot may identify maxIdentifies times at once again.
+	recoveredAt time.Time
 }
 
 // session outlives its connection: when it is resumed, Discord replays what the bot
 // missed. https://discord.com/developers/docs/events/gateway#resuming
 type session struct {
 	id      string
-	address string // where to resume
-	resumes int    // failed attempts in a row
+	address string // the URL to resume at
+	resumes int    // attempts to resume since the last READY or RESUMED
 }
 
 // New returns a Gateway that is not connected.
@@ -112,18 +116,18 @@ func New(c Config) *Gateway { return &Gateway{Config: c} }
 // are acknowledged.
 func (g *Gateway) Alive() bool { return g.alive.Load() }
 
-// Latency is the round trip of the last heartbeat; 0 before the first.
+// Latency returns the round-trip time of the last heartbeat, or 0 before the first.
 func (g *Gateway) Latency() time.Duration { return time.Duration(g.latency.Load()) }
 
-// fatalCloses are the close codes that forbid to connect again.
+// fatalCloses has the errors for the close codes after which no connection can succeed.
 // https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway
 var fatalCloses = map[int]api.FatalError{
 	4004: api.ErrToken,
 	4010: "DISCORD_BOT_TOKEN: Discord wants another shard than 0 of 1 (close code 4010)",
-	4011: "DISCORD_PUBLIC_KEY: the bot is in too many guilds for one gateway connection; " +
-		"set it to take interactions by HTTP (close code 4011)",
+	4011: "DISCORD_PUBLIC_KEY: must be set, to take interactions by HTTP: the bot is in too many guilds for " +
+		"one gateway connection (close code 4011)",
 	4012: "DISCORD_API_URL: the gateway does not speak this version of the API (close code 4012)",
-	4013: "DISCORD_API_URL: the gateway refuses to send no intents (close code 4013)",
+	4013: "DISCORD_API_URL: the gateway refuses a connection without intents (close code 4013)",
 	4014: "DISCORD_BOT_TOKEN: the application lacks an intent that the gateway wants (close code 4014)",
 }
 
@@ -138,8 +142,7 @@ type Receive func(interaction json.RawMessage, replayed bool)
 // lost within stableAfter. While connecting fails, the pauses grow to maxPause. Run asks
 // for a new session only after Discord refused to resume, or after maxResumes.
 func (g *Gateway) Run(ctx context.Context, receive Receive) error {
-	failures := 0 // calls of connect in a row without READY or RESUMED
-	var lost, warned time.Time
+	var warnedAt time.Time
 	for {
 		connected, err := g.connect(ctx, receive)
 		g.alive.Store(false)
@@ -149,20 +152,10 @@ func (g *Gateway) Run(ctx context.Context, receive Receive) error {
 		if fatal, is := errors.AsType[api.FatalError](err); is {
 			return fatal
 		}
-		backoff, pause := transport.Backoff{First: 2 * time.Second, Max: maxPause}, time.Duration(0)
-		switch {
-		case !connected:
-			failures++
-			pause = backoff.After(failures)
-		case g.session == nil || time.Since(lost) < stableAfter:
-			pause = backoff.After(1)
-		}
-		if connected {
-			failures, lost = 0, time.Now()
-		}
+		pause := g.pauseAfter(connected)
 		level := slog.LevelDebug
-		if time.Since(warned) >= warnEvery {
-			level, warned = slog.LevelWarn, time.Now()
+		if time.Since(warnedAt) >= warnEvery {
+			level, warnedAt = slog.LevelWarn, time.Now()
 		}
 		g.Log.Log(ctx, level, "no connection to the gateway, trying again", "err", err, "pause", pause)
 		g.Count("disconnected")
@@ -172,10 +165,26 @@ func (g *Gateway) Run(ctx context.Context, receive Receive) error {
 	}
 }
 
+// pauseAfter notes that a call of connect returned connected, and returns the pause before the
+// next call.
+func (g *Gateway) pauseAfter(connected bool) time.Duration {
+	backoff := transport.Backoff{First: 2 * time.Second, Max: maxPause}
+	if !connected {
+		g.failures++
+		return backoff.After(g.failures)
+	}
+	stable := time.Since(g.lostAt) >= stableAfter
+	g.failures, g.lostAt = 0, time.Now()
+	if g.session != nil && stable {
+		return 0
+	}
+	return backoff.After(1)
+}
+
 // connect serves one connection and returns why it ended. connected reports whether
 // READY or RESUMED came.
 func (g *Gateway) connect(ctx context.Context, receive Receive) (connected bool, err error) {
-	address, err := g.waitForAddress(ctx)
+	address, err := g.nextAddress(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -189,9 +198,10 @@ func (g *Gateway) connect(ctx context.Context, receive Receive) (connected bool,
 	return c.connected, err
 }
 
-// waitForAddress returns the URL to resume the session at, and counts an attempt. Without
-// a session it asks Discord for the URL, and blocks until the bot may identify.
-func (g *Gateway) waitForAddress(ctx context.Context) (string, error) {
+// nextAddress returns the URL to connect to. To resume the session, that is the session's, and
+// the attempt is counted. Otherwise nextAddress drops the session, asks Discord for the URL, and
+// blocks until the bot may identify.
+func (g *Gateway) nextAddress(ctx context.Context) (string, error) {
 	if g.session != nil && g.session.resumes < maxResumes {
 		g.session.resumes++
 		return g.session.address, nil
@@ -201,11 +211,7 @@ func (g *Gateway) waitForAddress(ctx context.Context) (string, error) {
 	if err := g.API.Call(ctx, http.MethodGet, discordgo.EndpointGatewayBot, nil, &resp); err != nil {
 		return "", fmt.Errorf("ask for the gateway: %w", err)
 	}
-	wait := time.Until(g.fullAt.Add(-(maxIdentifies - 1) * identifyEvery))
-	if limit := resp.SessionStartLimit; limit.Total > 0 && limit.Remaining <= 0 {
-		wait = max(wait, time.Duration(limit.ResetAfter)*time.Millisecond)
-	}
-	if wait > 0 {
+	if wait := g.identifyWait(resp.SessionStartLimit); wait > 0 {
 		g.Count("identify_throttled")
 		g.Log.Error("identified too often, waiting", "wait", wait)
 		if !transport.Sleep(ctx, wait) {
@@ -218,8 +224,26 @@ func (g *Gateway) waitForAddress(ctx context.Context) (string, error) {
 	return g.checkAddress(resp.URL)
 }
 
-// checkAddress returns Discord's URL with the API version. It fails if the URL has no
-// TLS, unless Insecure is set: the bot's token is sent there.
+// identifyWait returns how long the bot must wait before it identifies, by its own limit and by
+// Discord's. It returns 0 or less if the bot may identify now.
+func (g *Gateway) identifyWait(limit discordgo.SessionInformation) time.Duration {
+	// One identify comes back every identifyEvery, the last of maxIdentifies at recoveredAt. The
+	// wait is for the first.
+	wait := time.Until(g.recoveredAt.Add(-(maxIdentifies - 1) * identifyEvery))
+	if limit.Total > 0 && limit.Remaining <= 0 {
+		wait = max(wait, time.Duration(limit.ResetAfter)*time.Millisecond)
+	}
+	return wait
+}
+
+// noteIdentify counts an identify that is sent now.
+func (g *Gateway) noteIdentify() {
+	g.identifiedAt = time.Now()
+	g.recoveredAt = g.identifiedAt.Add(max(time.Until(g.recoveredAt), 0) + identifyEvery)
+}
+
+// checkAddress returns Discord's URL with the API version and the encoding. It fails if the URL
+// has no TLS and Insecure is not set: the bot's token is sent there.
 func (g *Gateway) checkAddress(given string) (string, error) {
 	address, err := url.Parse(given)
 	if err != nil || address.Host == "" || address.Scheme != "wss" && (address.Scheme != "ws" || !g.Insecure) {
