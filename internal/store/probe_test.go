@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	miniserver "github.com/alicebob/miniredis/v2/server"
+
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
 	"herald/internal/store/redistest"
@@ -36,6 +38,27 @@ func TestARefusedReadIsNoMissingValue(t *testing.T) {
 		}
 		if err := r.Probe(t.Context()); err == nil || err.Error() != "replace a value in redis: refused with NOPERM" {
 			t.Errorf("%s: the probe fails with %v", name, err)
+		}
+	}
+}
+
+// Redis 5 has no users, and a later Redis without a password takes one of a named user alone.
+func TestPasswordFitsEveryRedis(t *testing.T) {
+	t.Parallel()
+	five, open := server(t), redistest.Start(t)
+	five.Server().SetPreHook(func(peer *miniserver.Peer, command string, args ...string) bool {
+		if command == "AUTH" && len(args) == 2 {
+			peer.WriteError("ERR wrong number of arguments for 'auth' command")
+			return true
+		}
+		return false
+	})
+	if _, err := open.Admin(t).Do("CONFIG", "SET", "requirepass", ""); err != nil {
+		t.Fatal(err)
+	}
+	for what, url := range map[string]string{"Redis 5": redisURL(five), "without a password": open.URL + patient} {
+		if err := newReplica(t, claimTime, url).Probe(t.Context()); err != nil {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 }

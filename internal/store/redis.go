@@ -49,7 +49,7 @@ type Redis struct {
 	fallbacks   atomic.Uint64
 }
 
-// NewRedis returns a Redis, whose first calls connect. It hashes keys with salt, a
+// NewRedis returns a Redis that connects at its first calls. It hashes keys with salt, a
 // secret that all replicas of one deployment share. claimTTL is how long the claims of a dead
 // process last, at least a second. NewRedis fails on a malformed URL; the
 // error does not hold the URL.
