@@ -31,7 +31,7 @@ func (r *Redis) ask(ctx context.Context, c call) (reply any, answered bool) {
 		ctx = context.WithoutCancel(ctx)
 		reply, err := r.do(ctx, c)
 		if _, replied := errors.AsType[redis.Error](err); err != nil && !replied {
-			r.dropIdle()
+			r.dropped.Store(new(time.Now()))
 			reply, err = r.do(ctx, c)
 		}
 		if err == nil {

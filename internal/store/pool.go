@@ -17,50 +17,39 @@ import (
 // connections is the size of the connection pool unless the URL says otherwise.
 const connections = 20
 
-// newPool returns a pool without connections, to the server of the URL. It fails on an option
-// or a number that is malformed; the error may hold parts of the URL.
+// newPool returns a pool without connections, to the server of the URL. It fails on an option or
+// a database number that is malformed; the error may hold the URL.
 func newPool(rawURL string) (*redis.Pool, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		return nil, err
 	}
-	database, timeout, size, skipVerify := cmp.Or(strings.Trim(u.Path, "/"), "0"), callTimeout, connections, false
-	for name, values := range u.Query() {
-		switch value := values[len(values)-1]; name {
-		case "db":
-			database = value
-		case "read_timeout":
-			timeout, err = time.ParseDuration(value)
-		case "pool_size":
-			size, err = strconv.Atoi(value)
-		case "skip_verify":
-			skipVerify, err = strconv.ParseBool(value)
-		default:
-			err = errors.ErrUnsupported
-		}
-		if err != nil {
-			return nil, err
-		}
+	options := u.Query()
+	option := func(name, unset string) string {
+		defer delete(options, name)
+		return cmp.Or(options.Get(name), unset)
 	}
-	db, err := strconv.Atoi(database)
-	if err != nil || size < 1 {
-		return nil, errors.New("a number is malformed")
+	timeout, wrongTimeout := time.ParseDuration(option("read_timeout", callTimeout.String()))
+	size, wrongSize := strconv.Atoi(option("pool_size", strconv.Itoa(connections)))
+	skipVerify, wrongSkip := strconv.ParseBool(option("skip_verify", "false"))
+	database, wrongDatabase := strconv.Atoi(option("db", cmp.Or(strings.Trim(u.Path, "/"), "0")))
+	if err := errors.Join(wrongTimeout, wrongSize, wrongSkip, wrongDatabase); err != nil || size < 1 || len(options) > 0 {
+		return nil, errors.New("an option or the database number is malformed")
 	}
-	dial := (&net.Dialer{}).DialContext
+	connect := (&net.Dialer{}).DialContext
 	if u.Scheme == "rediss" {
-		dial = (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: skipVerify}}).DialContext
+		connect = (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: skipVerify}}).DialContext
 	}
-	addr := net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "6379"))
-	user := u.User.Username()
+	addr, user := net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "6379")), u.User.Username()
 	password, _ := u.User.Password()
-	dialAs := func(ctx context.Context, user string) (redis.Conn, error) {
-		return redis.DialContext(ctx, "tcp", addr, redis.DialContextFunc(dial), redis.DialReadTimeout(timeout),
-			redis.DialWriteTimeout(timeout), redis.DialUsername(user), redis.DialPassword(password), redis.DialDatabase(db))
+	dial := func(ctx context.Context, user string) (redis.Conn, error) {
+		return redis.DialContext(ctx, "tcp", addr, redis.DialContextFunc(connect), redis.DialReadTimeout(timeout),
+			redis.DialWriteTimeout(timeout), redis.DialUsername(user), redis.DialPassword(password), redis.DialDatabase(database))
 	}
 	return &redis.Pool{MaxIdle: size, MaxActive: size, Wait: true, DialContext: func(ctx context.Context) (redis.Conn, error) {
-		conn, err := dialAs(ctx, cmp.Or(user, "default"))
-		if _, replied := errors.AsType[redis.Error](err); replied && user == "" {
-			return dialAs(ctx, "") // Redis 5 has no users.
+		conn, err := dial(ctx, cmp.Or(user, "default"))
+		if _, refused := errors.AsType[redis.Error](err); refused && user == "" {
+			return dial(ctx, "") // Redis 5 has no users.
 		}
 		return conn, err
 	}}, nil
@@ -81,7 +70,7 @@ func run(script *redis.Script, keys []string, args ...any) call {
 }
 
 // do makes a call on a connection of the pool. It waits for one until ctx is done, for a second
-// at most. Once do has one, the time limits of the connection end the call, not ctx.
+// at most. The time limit of the call starts then, and ctx does not end it.
 func (r *Redis) do(ctx context.Context, c call) (reply any, err error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -93,18 +82,10 @@ func (r *Redis) do(ctx context.Context, c call) (reply any, err error) {
 	return c(conn)
 }
 
-// dropIdle has the pool close each connection that is idle now, instead of using it.
-func (r *Redis) dropIdle() {
-	now := time.Now()
-	r.dropped.Store(&now)
-}
-
-var errDropped = errors.New("the connection was dropped")
-
-// usable is the pool's check of a connection before its use.
+// usable fails if the connection is idle since dropped or longer. The pool closes it then.
 func (r *Redis) usable(_ redis.Conn, idleSince time.Time) error {
 	if dropped := r.dropped.Load(); dropped != nil && !idleSince.After(*dropped) {
-		return errDropped
+		return errAway
 	}
 	return nil
 }

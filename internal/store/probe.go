@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/gomodule/redigo/redis"
 )
@@ -17,7 +18,7 @@ import (
 // names the call and what is wrong, without the URL and the server's text. Probe blocks for
 // the time of eight calls at most.
 func (r *Redis) Probe(ctx context.Context) error {
-	r.dropIdle()
+	r.dropped.Store(new(time.Now()))
 	id := "probe " + r.owner
 	saved, row, limit, claimed := r.valueKey(id), r.valueKey("members "+id), r.key("limit", id), r.claimKey(id)
 	claim := func(owner string) call {

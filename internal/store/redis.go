@@ -34,7 +34,7 @@ type Redis struct {
 	claimTTL time.Duration             // of a claim that is not renewed
 	claimed  atomic.Uint64             // claims so far
 	up       atomic.Bool               // the last call was answered in time
-	dropped  atomic.Pointer[time.Time] // what is idle since then or longer is not used
+	dropped  atomic.Pointer[time.Time] // no connection that was idle then is used
 
 	mu sync.Mutex
 	// claims maps the keys of claims that are not released to their values.
