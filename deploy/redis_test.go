@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gomodule/redigo/redis"
+
 	"herald/internal/chat/chattest"
 	"herald/internal/config/configtest"
 	"herald/internal/secret"
@@ -60,13 +62,13 @@ func TestSavedAddressesOutliveFullMemoryAndARestartOfRedis(t *testing.T) {
 		for i := range 600 {
 			r.Save(t.Context(), fmt.Sprint("price ", i), make([]byte, 10_000), time.Hour)
 		}
-		if info := admin.Info(t.Context(), "stats").Val(); r.Fallbacks() != 0 || strings.Contains(info, "evicted_keys:0\r") {
+		if info, err := redis.String(admin.Do("INFO", "stats")); err != nil || r.Fallbacks() != 0 || strings.Contains(info, "evicted_keys:0\r") {
 			t.Errorf("%s: the memory is not full: %d calls were refused\n%s", file, r.Fallbacks(), info)
 		}
 		if warnings := r.Durability(t.Context()); len(warnings) > 0 {
 			t.Errorf("%s: bot check warns: %q", file, warnings)
 		}
-		admin.Shutdown(t.Context())
+		_, _ = admin.Do("SHUTDOWN") // It ends the connection.
 		s.Kill()
 		if err := s.Run(); err != nil {
 			t.Fatal(err)
@@ -103,19 +105,19 @@ func TestRedisUserNeedsTheRightsInTheDocument(t *testing.T) {
 	admin := s.Admin(t)
 	rights := strings.Fields(named[0])
 	try := func(rights []string) (*store.Redis, error) {
-		for _, command := range [][]any{{"SCRIPT", "FLUSH"}, {"ACL", "DELUSER", "herald"}} {
-			if err := admin.Do(t.Context(), command...).Err(); err != nil {
+		for command, args := range map[string][]any{"SCRIPT": {"FLUSH"}, "ACL": {"DELUSER", "herald"}} {
+			if _, err := admin.Do(command, args...); err != nil {
 				t.Fatal(err)
 			}
 		}
-		command := []any{"ACL", "SETUSER", "herald", "on"}
+		user := []any{"SETUSER", "herald", "on"}
 		for _, right := range rights {
 			if strings.HasPrefix(right, ">") {
 				right = ">secret"
 			}
-			command = append(command, right)
+			user = append(user, right)
 		}
-		if err := admin.Do(t.Context(), command...).Err(); err != nil {
+		if _, err := admin.Do("ACL", user...); err != nil {
 			t.Fatal(rights, err)
 		}
 		_, host, _ := strings.Cut(s.URL, "@")
@@ -133,7 +135,7 @@ func TestRedisUserNeedsTheRightsInTheDocument(t *testing.T) {
 		r, err := try(slices.Delete(slices.Clone(rights), i, i+1))
 		refused := err != nil && strings.HasSuffix(err.Error(), "refused with NOPERM")
 		if right == "+info" || right == "+config|get" {
-			_ = admin.ConfigSet(t.Context(), "appendonly", "no").Err()
+			_, _ = admin.Do("CONFIG", "SET", "appendonly", "no")
 			refused = len(r.Durability(t.Context())) == 1
 		}
 		if !refused {

@@ -178,7 +178,7 @@ var refused = []struct {
 	{"MAX_BLOCK_AGE", "off", []string{canary, "0s", "-1m", "600", "never"}},
 	{"TOKEN_DECIMALS", "from 0 to 77", []string{canary, "-1", "78", "1.5"}},
 	{"REDIS_URL", "redis", []string{"http://" + canary, canary, "redis://"}},
-	{"REDIS_URL", "Redis client", []string{"redis://host/" + canary, "redis://host?" + canary + "=1"}},
+	{"REDIS_URL", "Redis client", []string{"redis://host/" + canary, "redis://host?" + canary + "=1", "redis://" + canary + "?pool_size=0"}},
 	{"REDIS_URL", "from 1ms to 1s, with its unit", []string{"redis://" + canary + "?read_timeout=100", "redis://h?read_timeout=0",
 		"redis://h?read_timeout=-1", "redis://h?read_timeout=100us", "redis://h?read_timeout=2s", "redis://h?read_timeout=1s&read_timeout=9"}},
 	{"HTTP_ADDR", "host:port or off", []string{canary, "8080", "host:port", ":70000", "http://host:80"}},

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
 
 	"herald/internal/chat"
 )
@@ -44,17 +44,14 @@ func (r *Redis) admit(ctx context.Context, claim newClaim, within time.Duration,
 	if claim.value != "" {
 		keys = append(keys, claim.key)
 	}
-	var reply []any
-	reached := r.ask(ctx, func(ctx context.Context) (err error) {
-		reply, err = claimAndReserve.Run(ctx, r.client, keys, args...).Slice()
-		return err
-	})
-	if !reached {
+	reply, answered := r.ask(ctx, run(claimAndReserve, keys, args...))
+	if !answered {
 		wait, _ = r.memory.Reserve(ctx, within, limits...)
 		return "", wait
 	}
-	holder, _ = reply[0].(string)
-	micros, _ := reply[1].(int64)
+	var micros int64
+	values, _ := redis.Values(reply, nil)
+	_, _ = redis.Scan(values, &holder, &micros)
 	if wait = time.Duration(micros) * time.Microsecond; holder == "" && wait <= within {
 		r.memory.note(wait, limits)
 	}
@@ -118,7 +115,7 @@ func (r *Redis) claimKey(key string) string { return r.key("update", key) }
 // changeClaims makes a change for each key. Three elements of ARGV belong to a key: claim, value,
 // and the milliseconds until the value expires. If the claim has expired and the key has another,
 // only "answered" replaces it.
-var changeClaims = redis.NewScript(get + `
+var changeClaims = redis.NewScript(-1, get+`
 for i, key in ipairs(KEYS) do
 	local claim, value, lasts = ARGV[3 * i - 2], ARGV[3 * i - 1], ARGV[3 * i]
 	local holder = get(key)
@@ -143,7 +140,7 @@ func (r *Redis) apply(ctx context.Context, changes map[string]change) bool {
 			c := changes[key]
 			args = append(args, c.claim, c.value, max(1, time.Until(c.until).Milliseconds()))
 		}
-		if !r.ask(ctx, func(ctx context.Context) error { return changeClaims.Run(ctx, r.client, keys, args...).Err() }) {
+		if _, answered := r.ask(ctx, run(changeClaims, keys, args...)); !answered {
 			return false
 		}
 	}
@@ -207,7 +204,7 @@ func (r *Redis) keepReleased(older map[string]change) {
 // call: the slots in the window, or the time at which the bucket is full again. Relative
 // times stand still while the server's clock is set back. A value of another form is replaced,
 // and one with a time that is months ahead.
-var claimAndReserve = redis.NewScript(get + `
+var claimAndReserve = redis.NewScript(-1, get+`
 local limited = (#ARGV - 4) / 3
 local within, value, owner, lasts = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
 

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	miniserver "github.com/alicebob/miniredis/v2/server"
-	"github.com/redis/go-redis/v9"
 
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
@@ -107,17 +105,18 @@ func TestEndedClaimsAreForgotten(t *testing.T) {
 func TestTheNewerReleaseWins(t *testing.T) {
 	s := server(t)
 	one, two := still(t, s), still(t, s)
-	expect(t, "new work", one, "a", chat.New)
-	one.Release("a", false, time.Hour)
-	refuses := true
-	one.client.AddHook(process(func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	refuses := false
+	tap(one, func(_ string, call func() (any, error)) (any, error) {
 		if refuses {
 			refuses = false
 			one.Release("a", true, time.Hour)
 			s.SetError("LOADING")
 		}
-		return next(ctx, cmd)
-	}))
+		return call()
+	})
+	expect(t, "new work", one, "a", chat.New)
+	one.Release("a", false, time.Hour)
+	refuses = true
 	one.syncReleased(t.Context())
 	s.SetError("")
 	one.up.Store(true)

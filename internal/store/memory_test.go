@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -196,8 +195,10 @@ func TestForeignValuesAreReplaced(t *testing.T) {
 		r, other, ctx := newReplica(t, claimTime, url), newReplica(t, claimTime, url), t.Context()
 		put := func(keys ...string) {
 			for _, key := range keys {
-				if err := errors.Join(r.client.Del(ctx, key).Err(), r.client.Do(ctx, write[0], key, write[1]).Err()); err != nil {
-					t.Fatal(err)
+				for _, c := range []call{command("DEL", key), command(write[0], key, write[1])} {
+					if _, err := r.do(ctx, c); err != nil {
+						t.Fatal(err)
+					}
 				}
 			}
 		}

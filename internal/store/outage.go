@@ -3,63 +3,49 @@ package store
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
 )
 
 const (
 	// callTimeout bounds the wait for an answer of Redis unless the URL says otherwise. A
 	// healthy Redis takes far less; the rest is for this machine's own delays under load.
 	callTimeout = 50 * time.Millisecond
-	// connectTimeout bounds the wait for a free connection, and also that for a new one.
+	// connectTimeout bounds the wait for a connection, whether it is free or new.
 	connectTimeout = time.Second
 	// checkPause is the time between two checks of a Redis that is down.
 	checkPause = 500 * time.Millisecond
 )
 
-// ask makes a call and reports whether Redis answered it. It ignores that ctx is cancelled:
+// ask makes a call and returns the reply, if Redis answered. It ignores that ctx is cancelled:
 // what a command did must be saved even if the command's time is up. It makes no call and
-// returns false while Redis is down: from a failed call until maintain reaches Redis again.
+// returns nil and false while Redis is down: from a failed call until maintain reaches Redis again.
 //
-// ask retries a call once if the connection broke or Redis did not answer in time. Before
-// the retry, ask pings the idle connections: a restart of Redis breaks them all, and so may a
+// ask retries a call once if the connection broke or Redis did not answer in time. The retry
+// takes no connection that was idle: a restart of Redis breaks them all, and so may a
 // server or a network that closes what is idle. ask blocks for three times the call's time
 // limit at most, or for 2 seconds if it has to connect.
-func (r *Redis) ask(ctx context.Context, call func(context.Context) error) bool {
+func (r *Redis) ask(ctx context.Context, c call) (reply any, answered bool) {
 	if r.Up() {
 		ctx = context.WithoutCancel(ctx)
-		err := call(ctx)
+		reply, err := r.do(ctx, c)
 		if _, replied := errors.AsType[redis.Error](err); err != nil && !replied {
-			r.pingIdle(ctx)
-			err = call(ctx)
+			r.dropped.Store(new(time.Now()))
+			reply, err = r.do(ctx, c)
 		}
 		if err == nil {
-			return true
+			return reply, true
 		}
 		r.up.Store(false)
 	}
 	r.fallbacks.Add(1)
-	return false
+	return nil, false
 }
 
-// pingIdle pings on all idle connections at once, so that the client replaces broken ones. It
-// blocks until all pings have ended; simultaneous callers share them.
-func (r *Redis) pingIdle(ctx context.Context) {
-	_, _, _ = r.pings.Do("", func() (any, error) {
-		var pings sync.WaitGroup
-		for range r.client.PoolStats().IdleConns {
-			pings.Go(func() { _ = r.client.Ping(ctx).Err() })
-		}
-		pings.Wait()
-		return nil, nil
-	})
-}
-
-// maintain blocks until ctx is done. While Redis is up, it renews claims, tells Redis of
-// released ones and pings the connections. While Redis is down, it checks Redis, and logs the
-// first failed check and the end of the outage.
+// maintain blocks until ctx is done. While Redis is up, it renews claims and tells Redis of
+// released ones. While Redis is down, it checks Redis, and logs the first failed check and the
+// end of the outage.
 func (r *Redis) maintain(ctx context.Context) {
 	renewal, check := time.NewTicker(r.claimTTL/3), time.NewTicker(checkPause)
 	defer renewal.Stop()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -17,15 +18,11 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	miniserver "github.com/alicebob/miniredis/v2/server"
-	"github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
 
 	"herald/internal/chat"
 	"herald/internal/secret/logtest"
 )
-
-func ping(r *Redis) func(context.Context) error {
-	return func(ctx context.Context) error { return r.client.Ping(ctx).Err() }
-}
 
 func TestSlowRedisCostsACommandOneCall(t *testing.T) {
 	t.Parallel()
@@ -56,24 +53,27 @@ func TestOutageIsLoggedAtBothEnds(t *testing.T) {
 	for outage, lines := range map[time.Duration]int{400 * time.Millisecond: 0, 5 * time.Second: 2} {
 		synctest.Test(t, func(t *testing.T) {
 			var log logtest.Buffer
-			r := &Redis{client: redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", PoolSize: 1}), memory: NewMemory(), log: log.Logger(), claimTTL: claimTime}
+			r := &Redis{pool: &redis.Pool{}, memory: NewMemory(), log: log.Logger(), claimTTL: claimTime}
 			ctx, stop := context.WithCancel(t.Context())
 			r.stop = stop
 			defer r.Close()
 			var away atomic.Bool
-			r.client.AddHook(process(func(context.Context, redis.Cmder, redis.ProcessHook) error {
-				if away.Load() {
-					return errors.New("LOADING " + password)
-				}
-				return nil
-			}))
+			r.pool.Dial = func() (redis.Conn, error) {
+				end, _ := net.Pipe()
+				return tapped{redis.NewConn(end, 0, 0), func(string, func() (any, error)) (any, error) {
+					if away.Load() {
+						return nil, errors.New("LOADING " + password)
+					}
+					return nil, nil
+				}}, nil
+			}
 			r.up.Store(true)
 			r.maintaining.Go(func() { r.maintain(ctx) })
 			for range 2 {
 				// Just after a check.
 				time.Sleep(time.Until(time.Now().Truncate(checkPause).Add(checkPause + time.Millisecond)))
 				away.Store(true)
-				r.ask(t.Context(), ping(r))
+				r.ask(t.Context(), command("PING"))
 				time.Sleep(outage)
 				away.Store(false)
 				if r.Up() {
@@ -111,8 +111,7 @@ func TestRestartOfRedisCostsNoFallback(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	r := newReplica(t, claimTime, "rediss://"+s.Addr()+"?read_timeout=1s")
-	r.client.Options().TLSConfig.InsecureSkipVerify = true
+	r := newReplica(t, claimTime, "rediss://"+s.Addr()+"?read_timeout=1s&skip_verify=true")
 	for restart := range 4 {
 		var commands sync.WaitGroup
 		for i := range 100 {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
 )
 
 // Probe makes each call that the bot makes, on keys of its own, which it deletes or which
@@ -18,28 +18,25 @@ import (
 // names the call and what is wrong, without the URL and the server's text. Probe blocks for
 // the time of eight calls at most.
 func (r *Redis) Probe(ctx context.Context) error {
-	r.pingIdle(ctx)
+	r.dropped.Store(new(time.Now()))
 	id := "probe " + r.owner
 	saved, row, limit, claimed := r.valueKey(id), r.valueKey("members "+id), r.key("limit", id), r.claimKey(id)
-	run := func(script *redis.Script, keys []string, args ...any) func() error {
-		return func() error { return script.Run(ctx, r.client, keys, args...).Err() }
-	}
-	claim := func(owner string) func() error {
+	claim := func(owner string) call {
 		return run(claimAndReserve, []string{limit, claimed}, 0, id, owner, 1000, 1, 1000, 0)
 	}
 	for _, step := range []struct {
 		what string
-		call func() error
+		call call
 	}{
-		{"write to", func() error { return r.client.Set(ctx, saved, id, time.Second).Err() }},
-		{"read from", func() error { return r.client.GetRange(ctx, saved, 0, maxValue).Err() }},
+		{"write to", command("SET", saved, id, "PX", 1000)},
+		{"read from", command("GETRANGE", saved, 0, maxValue)},
 		{"replace a value in", run(replace, []string{row}, "", id)},
 		{"delete from", run(replace, []string{row}, id, "")},
 		{"claim an update in", claim("probe")},
 		{"claim an update in", claim("another")}, // Another's claim is read in another way.
 		{"release an update in", run(changeClaims, []string{claimed}, id, "", 1)},
 	} {
-		if err := step.call(); err != nil {
+		if _, err := r.do(ctx, step.call); err != nil {
 			r.up.Store(false)
 			return fmt.Errorf("%s redis: %s", step.what, reason(err))
 		}
@@ -52,12 +49,12 @@ func (r *Redis) Probe(ctx context.Context) error {
 // and which right of the user would allow that. Durability blocks for the time of two calls
 // at most.
 func (r *Redis) Durability(ctx context.Context) (warnings []string) {
-	info, err := r.client.Info(ctx).Result()
+	info, err := redis.String(r.do(ctx, command("INFO")))
 	if err != nil {
 		return []string{fmt.Sprintf("whether it keeps saved addresses could not be checked: %s; give its user the right +info", reason(err))}
 	}
 	if !strings.Contains(info, "aof_enabled:1") {
-		switch found, err := r.client.ConfigGet(ctx, "save").Result(); {
+		switch found, err := redis.StringMap(r.do(ctx, command("CONFIG", "GET", "save"))); {
 		case err != nil:
 			warnings = append(warnings, fmt.Sprintf("it has appendonly off, and whether it saves snapshots could not be checked: %s; "+
 				"set appendonly yes, or give its user the right +config|get", reason(err)))

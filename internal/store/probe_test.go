@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	miniserver "github.com/alicebob/miniredis/v2/server"
+
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
 	"herald/internal/store/redistest"
@@ -16,7 +18,7 @@ func TestARefusedReadIsNoMissingValue(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	admin := s.Admin(t)
-	if err := admin.Do(t.Context(), "ACL", "SETUSER", "herald", "on", ">secret", "~*", "+@all", "-get").Err(); err != nil {
+	if _, err := admin.Do("ACL", "SETUSER", "herald", "on", ">secret", "~*", "+@all", "-get"); err != nil {
 		t.Fatal(err)
 	}
 	calls := map[string]func(r *Redis){
@@ -36,6 +38,27 @@ func TestARefusedReadIsNoMissingValue(t *testing.T) {
 		}
 		if err := r.Probe(t.Context()); err == nil || err.Error() != "replace a value in redis: refused with NOPERM" {
 			t.Errorf("%s: the probe fails with %v", name, err)
+		}
+	}
+}
+
+// Redis 5 has no users, and a later Redis without a password takes one of a named user alone.
+func TestPasswordFitsEveryRedis(t *testing.T) {
+	t.Parallel()
+	five, open := server(t), redistest.Start(t)
+	five.Server().SetPreHook(func(peer *miniserver.Peer, command string, args ...string) bool {
+		if command == "AUTH" && len(args) == 2 {
+			peer.WriteError("ERR wrong number of arguments for 'auth' command")
+			return true
+		}
+		return false
+	})
+	if _, err := open.Admin(t).Do("CONFIG", "SET", "requirepass", ""); err != nil {
+		t.Fatal(err)
+	}
+	for what, url := range map[string]string{"Redis 5": redisURL(five), "without a password": open.URL + patient} {
+		if err := newReplica(t, claimTime, url).Probe(t.Context()); err != nil {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 }
@@ -64,7 +87,7 @@ func TestWhatMayLoseSavedAddressesIsAWarning(t *testing.T) {
 			t.Errorf("%s: warns %q, want %q", options, got, want)
 		}
 		for refused, hint := range map[string]string{"info": "give its user the right +info", "config": disk + ", or give its user the right +config|get"} {
-			if err := admin.Do(t.Context(), "ACL", "SETUSER", refused, "on", ">secret", "~*", "+@all", "-"+refused).Err(); err != nil {
+			if _, err := admin.Do("ACL", "SETUSER", refused, "on", ">secret", "~*", "+@all", "-"+refused); err != nil {
 				t.Fatal(err)
 			}
 			got := newReplica(t, claimTime, userURL(s.URL, refused, "secret")).Durability(t.Context())

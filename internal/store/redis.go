@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -13,10 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/logging"
-	"github.com/redis/go-redis/v9/maintnotifications"
-	"golang.org/x/sync/singleflight"
+	"github.com/gomodule/redigo/redis"
 )
 
 // Redis is state shared between replicas, on Redis 5 or later. It implements
@@ -30,15 +26,15 @@ import (
 //
 // A claim is renewed until Release, and expires if the process dies.
 type Redis struct {
-	client   *redis.Client
+	pool     *redis.Pool
 	memory   *Memory
 	log      *slog.Logger
 	salt     []byte
-	owner    string        // begins the values of this process' claims
-	claimTTL time.Duration // of a claim that is not renewed
-	claimed  atomic.Uint64 // claims so far
-	up       atomic.Bool   // the last call was answered in time
-	pings    singleflight.Group
+	owner    string                    // begins the values of this process' claims
+	claimTTL time.Duration             // of a claim that is not renewed
+	claimed  atomic.Uint64             // claims so far
+	up       atomic.Bool               // the last call was answered in time
+	dropped  atomic.Pointer[time.Time] // no connection that was idle then is used
 
 	mu sync.Mutex
 	// claims maps the keys of claims that are not released to their values.
@@ -53,38 +49,22 @@ type Redis struct {
 	fallbacks   atomic.Uint64
 }
 
-// connections is the size of the connection pool unless the URL says otherwise.
-const connections = 20
-
-// NewRedis returns a Redis that connects in the background. It hashes keys with salt, a
+// NewRedis returns a Redis that connects at its first calls. It hashes keys with salt, a
 // secret that all replicas of one deployment share. claimTTL is how long the claims of a dead
 // process last, at least a second. NewRedis fails on a malformed URL; the
 // error does not hold the URL.
 func NewRedis(s Settings, salt []byte, claimTTL time.Duration, log *slog.Logger) (*Redis, error) {
-	options, err := redis.ParseURL(s.RedisURL.Reveal())
+	pool, err := newPool(s.RedisURL.Reveal())
 	if err != nil {
 		return nil, errors.New("the Redis URL is malformed")
 	}
-	// The wait for a connection and the wait for Redis have limits of their own. A context's
-	// deadline would be one limit for both.
-	options.PoolTimeout, options.DialTimeout = connectTimeout, connectTimeout
-	options.ReadTimeout = cmp.Or(options.ReadTimeout, callTimeout)
-	options.WriteTimeout = options.ReadTimeout
-	options.PoolSize = cmp.Or(options.PoolSize, connections)
-	options.MinIdleConns = options.PoolSize // A TLS handshake takes longer than a call.
-	options.ConnMaxIdleTime = -1
-	options.MaxRetries = -1 // none by the client: ask retries
-	options.DialerRetries = 1
-	options.DisableIdentity = true
-	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	// The client would log to standard error. Its logger is a global of the process.
-	redis.SetLogger(&logging.VoidLogger{})
 	ctx, stop := context.WithCancel(context.Background())
 	r := &Redis{
-		client: redis.NewClient(options), memory: NewMemory(), log: log, salt: salt,
+		pool: pool, memory: NewMemory(), log: log, salt: salt,
 		owner: rand.Text(), claimTTL: claimTTL, stop: stop,
 		claims: map[string]string{}, released: map[string]change{}, releasing: make(chan struct{}, 1),
 	}
+	pool.TestOnBorrow = r.usable
 	r.up.Store(true)
 	r.maintaining.Go(func() { r.maintain(ctx) })
 	return r, nil
@@ -95,7 +75,7 @@ func NewRedis(s Settings, salt []byte, claimTTL time.Duration, log *slog.Logger)
 func (r *Redis) Close() error {
 	r.stop()
 	r.maintaining.Wait()
-	return r.client.Close()
+	return r.pool.Close()
 }
 
 // Fallbacks returns the number of calls so far that were decided without Redis.

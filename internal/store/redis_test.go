@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
 
 	"herald/internal/chat"
 	"herald/internal/secret"
@@ -144,14 +144,14 @@ func TestReplaceWithoutAnAnswerIsAnError(t *testing.T) {
 	s := server(t)
 	r := replica(t, s)
 	breaks := true
-	r.client.AddHook(process(func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
-		err := next(ctx, cmd)
-		if breaks && err == nil && strings.HasPrefix(cmd.Name(), "eval") {
+	tap(r, func(command string, call func() (any, error)) (any, error) {
+		reply, err := call()
+		if breaks && err == nil && strings.HasPrefix(command, "EVAL") {
 			breaks = false
-			return io.ErrUnexpectedEOF
+			return nil, io.ErrUnexpectedEOF
 		}
-		return err
-	}))
+		return reply, err
+	})
 	if replaced, err := r.Replace(t.Context(), "members 1", nil, []byte("a")); replaced || err == nil {
 		t.Errorf("%t, %v", replaced, err)
 	}
@@ -160,15 +160,28 @@ func TestReplaceWithoutAnAnswerIsAnError(t *testing.T) {
 	}
 }
 
-// process is called for each command, with what makes it.
-type process func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error
-
-func (p process) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (p process) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error { return p(ctx, cmd, next) }
+// tapped is a connection whose handle is called for each command, with what makes it.
+type tapped struct {
+	redis.Conn
+	handle func(command string, call func() (any, error)) (any, error)
 }
-func (p process) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+
+// Do implements redis.Conn. The pool makes a call of "" when it takes a connection back.
+func (c tapped) Do(command string, args ...any) (any, error) {
+	call := func() (any, error) { return c.Conn.Do(command, args...) }
+	if command == "" {
+		return call()
+	}
+	return c.handle(command, call)
+}
+
+// tap taps all connections of r, which has none yet.
+func tap(r *Redis, handle func(command string, call func() (any, error)) (any, error)) {
+	dial := r.pool.DialContext
+	r.pool.DialContext = func(ctx context.Context) (redis.Conn, error) {
+		conn, err := dial(ctx)
+		return tapped{conn, handle}, err
+	}
 }
 
 func TestRedisHoldsNoIDs(t *testing.T) {

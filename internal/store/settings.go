@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"herald/internal/config"
 	"herald/internal/secret"
 )
@@ -41,21 +39,20 @@ func (s *Settings) Table() []config.Setting {
 	}
 }
 
-// parseRedisURL accepts a URL that the Redis client accepts. A read_timeout must have a
-// unit: without one the client takes it for seconds.
+// parseRedisURL accepts a URL that newPool accepts, with a read_timeout within its bounds.
 func parseRedisURL(value string) (string, error) {
 	u, err := config.URL(value, "redis", "rediss")
 	if err != nil {
 		return "", err
-	}
-	if _, err := redis.ParseURL(value); err != nil {
-		return "", errors.New("has a database number or an option that the Redis client does not know")
 	}
 	for _, given := range u.Query()["read_timeout"] {
 		timeout, err := time.ParseDuration(given)
 		if err != nil || timeout < time.Millisecond || timeout > time.Second {
 			return "", errors.New("read_timeout must be from 1ms to 1s, with its unit")
 		}
+	}
+	if _, err := newPool(value); err != nil {
+		return "", errors.New("has a database number or an option that the Redis client does not know")
 	}
 	return value, nil
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
 )
 
 // maxValue bounds the bytes of a value that Load returns and Replace saves. The largest
@@ -32,15 +32,16 @@ var (
 // Load returns the value that a replica saved under key, or nil if there is none. It fails if
 // the value is larger than 256 KiB, or if Redis does not answer.
 func (r *Redis) Load(ctx context.Context, key string) (value []byte, err error) {
-	reached := r.ask(ctx, func(ctx context.Context) (err error) {
-		value, err = r.client.GetRange(ctx, r.valueKey(key), 0, maxValue).Bytes()
-		if redis.HasErrorPrefix(err, "WRONGTYPE") {
-			return nil // Another program's; the next Save replaces it.
+	reply, answered := r.ask(ctx, func(conn redis.Conn) (any, error) {
+		reply, err := conn.Do("GETRANGE", r.valueKey(key), 0, maxValue)
+		if err != nil && strings.HasPrefix(err.Error(), "WRONGTYPE") {
+			return nil, nil // Another program's; the next Save replaces it.
 		}
-		return err
+		return reply, err
 	})
+	value, _ = redis.Bytes(reply, nil)
 	switch {
-	case !reached:
+	case !answered:
 		return nil, errAway
 	case len(value) > maxValue:
 		return nil, errTooLarge
@@ -53,9 +54,7 @@ func (r *Redis) Load(ctx context.Context, key string) (value []byte, err error) 
 // Save sets the value of key for all replicas, if Redis answers. ttl is at least 1 ms.
 // value must not be empty.
 func (r *Redis) Save(ctx context.Context, key string, value []byte, ttl time.Duration) {
-	r.ask(ctx, func(ctx context.Context) error {
-		return r.client.Set(ctx, r.valueKey(key), value, ttl).Err()
-	})
+	r.ask(ctx, command("SET", r.valueKey(key), value, "PX", ttl.Milliseconds()))
 }
 
 // get is the function of the scripts that returns the string under a key, or "" if there is
@@ -69,7 +68,7 @@ local function get(key)
 end`
 
 // replace sets a key to ARGV[2] if the key holds ARGV[1]. An empty ARGV[2] deletes the key.
-var replace = redis.NewScript(get + `
+var replace = redis.NewScript(-1, get+`
 if get(KEYS[1]) ~= ARGV[1] then return 0 end
 if ARGV[2] == "" then
 	redis.call("DEL", KEYS[1])
@@ -86,13 +85,13 @@ func (r *Redis) Replace(ctx context.Context, key string, old, value []byte) (rep
 	if len(value) > maxValue {
 		return false, errTooLarge
 	}
-	calls := 0
-	reached := r.ask(ctx, func(ctx context.Context) (err error) {
+	calls, script := 0, run(replace, []string{r.valueKey(key)}, old, value)
+	reply, answered := r.ask(ctx, func(conn redis.Conn) (any, error) {
 		calls++
-		replaced, err = replace.Run(ctx, r.client, []string{r.valueKey(key)}, old, value).Bool()
-		return err
+		return script(conn)
 	})
-	if !reached || calls > 1 && !replaced {
+	replaced, _ = redis.Bool(reply, nil)
+	if !answered || calls > 1 && !replaced {
 		// The first call may have replaced the value without an answer.
 		return false, errAway
 	}

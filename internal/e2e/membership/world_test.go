@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -94,9 +93,6 @@ type stake struct {
 
 var worldCount atomic.Int64
 
-// oneRedis is held while a world uses Redis: go-redis has pools for all clients of a process.
-var oneRedis sync.Mutex
-
 // play runs script in a world of its own, in simulated time. It fails the test if the judge
 // finds anything.
 func play(t *testing.T, seed uint64, options options, script func(w *world)) {
@@ -105,11 +101,6 @@ func play(t *testing.T, seed uint64, options options, script func(w *world)) {
 	var redis *miniredis.Miniredis
 	var gates []*gate
 	if options.redis {
-		// A pooled timer of another bubble is fatal. Two collections empty the pools.
-		oneRedis.Lock()
-		defer oneRedis.Unlock()
-		runtime.GC()
-		runtime.GC()
 		redis = miniredis.RunT(t)
 		for range maxProcesses {
 			gates = append(gates, newGate(t, redis))

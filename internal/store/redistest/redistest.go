@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
 )
 
 const password = "correct-horse-battery"
@@ -91,27 +91,25 @@ func start(t *testing.T, scheme string, args []string) (*Server, error) {
 		return nil, err
 	}
 	t.Cleanup(s.Kill)
-	options, err := redis.ParseURL(s.URL)
-	if err != nil {
-		return nil, err
+	for range 1000 {
+		var conn redis.Conn
+		if conn, err = redis.DialURL(s.URL); err == nil {
+			return s, conn.Close()
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
-	const pause = 10 * time.Millisecond
-	options.MaxRetries, options.MinRetryBackoff, options.MaxRetryBackoff = 1000, pause, pause
-	client := redis.NewClient(options)
-	defer client.Close()
-	return s, client.Ping(t.Context()).Err()
+	return nil, err
 }
 
-// Admin returns a client that may do everything, until the test ends.
-func (s *Server) Admin(t *testing.T) *redis.Client {
+// Admin returns a connection that may do everything, until the test ends.
+func (s *Server) Admin(t *testing.T) redis.Conn {
 	t.Helper()
-	options, err := redis.ParseURL(s.URL)
+	conn, err := redis.DialURL(s.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := redis.NewClient(options)
-	t.Cleanup(func() { client.Close() })
-	return client
+	t.Cleanup(func() { conn.Close() })
+	return conn
 }
 
 // Run starts the process, again after Kill.
