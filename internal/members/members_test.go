@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,7 +56,7 @@ type membersTest struct {
 	notices   []chat.Reply
 	events    map[string]int
 	asked     int // of Has
-	storeAway bool
+	storeAway atomic.Bool
 	// during is called once, within a call for a badge or a reading of stakes.
 	during func()
 }
@@ -103,14 +104,14 @@ func (m *membersTest) equal(what string, got, want any) {
 }
 
 func (m *membersTest) Load(ctx context.Context, key string) ([]byte, error) {
-	if m.storeAway {
+	if m.storeAway.Load() {
 		return nil, errFault
 	}
 	return m.Store.Load(ctx, key)
 }
 
 func (m *membersTest) Replace(ctx context.Context, key string, old, value []byte) (bool, error) {
-	if m.storeAway {
+	if m.storeAway.Load() {
 		return false, errFault
 	}
 	return m.Store.Replace(ctx, key, old, value)
