@@ -187,6 +187,12 @@ func (l levels) decide(r Row, c check, now time.Time) Row {
 	if c.least > 0 {
 		r.Reached = decimal.NewNullDecimal(l.amounts[c.least-1])
 	}
+	for _, g := range r.Given {
+		if !g.RefusedAt.IsZero() && slices.Contains(l.wanted(r, g.Community), g.Badge) {
+			g.RefusedAt = Time{}
+			r.set(g)
+		}
+	}
 	return r
 }
 

@@ -93,6 +93,37 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// That the platform refused to remove a badge counts for as long as the badge is to be removed.
+func TestABadgeThatIsKeptAgainIsNotRefused(t *testing.T) {
+	l := testLevels()
+	for name, c := range map[string]struct {
+		badge string
+		row   Row
+		check check
+		want  string
+	}{
+		"staked again":              {"7001", Row{}, check{least: 1, most: 1, block: noon}, "7001 had"},
+		"staked as before":          {"7001", Row{Level: 1}, check{least: 1, most: 1, block: noon}, "7001 had"},
+		"too little staked again":   {"7002", Row{}, check{least: 1, most: 1, block: noon}, "7002 had refused"},
+		"still nothing":             {"7001", Row{}, check{block: noon}, "7001 had refused"},
+		"not known":                 {"7001", Row{}, check{most: l.all()}, "7001 had refused"},
+		"not in the settings":       {"6000", Row{}, check{least: 2, most: 2, block: noon}, "6000 had refused"},
+		"in the settings once more": {"7001", Row{List: 1}, check{least: 1, most: 1, block: noon}, "7001 had"},
+	} {
+		before := []Given{{Community: "9001", Badge: c.badge, RefusedAt: timeOf(noon)}}
+		c.row.Wallet, c.row.Given = common.Address{1}, before
+		if c.row.List == 0 {
+			c.row.List = l.list
+		}
+		if got := shown(l.decide(c.row, c.check, noon)); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		if before[0].RefusedAt.IsZero() {
+			t.Errorf("%s: the row before has changed", name)
+		}
+	}
+}
+
 // Two wallets of one's own that stake nothing, saved in turn, are checks like any other.
 func TestPressingInTurnKeepsNoBadge(t *testing.T) {
 	l := testLevels()

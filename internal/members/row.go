@@ -69,7 +69,8 @@ type Given struct {
 	State State  `json:"t,omitempty"`
 	// Since is when the badge was given; zero: it was not, but may have been.
 	Since Time `json:"s,omitzero"`
-	// RefusedAt is when the platform first refused to remove the badge; zero: it has not.
+	// RefusedAt is when the platform first refused to remove the badge; zero: it has not since a
+	// check last found that the user may keep the badge.
 	RefusedAt Time `json:"r,omitzero"`
 }
 

@@ -119,10 +119,11 @@ func (r *Row) notRemoved(community string, s step, problem chat.BadgeProblem, no
 	if !s.doubt {
 		g.State = Had
 	}
-	if g.RefusedAt.IsZero() && problem != chat.BadgeFailed {
+	refused := problem != chat.BadgeFailed
+	if refused && g.RefusedAt.IsZero() {
 		g.RefusedAt = timeOf(now)
 	}
-	if r.set(g); !g.RefusedAt.IsZero() && now.Sub(g.RefusedAt.Time) > refusedFor {
+	if r.set(g); refused && now.Sub(g.RefusedAt.Time) > refusedFor {
 		r.drop(func(other Given) bool { return other == g })
 	}
 }

@@ -129,6 +129,9 @@ func TestDone(t *testing.T) {
 	if got := shown(late.done("9001", remove, refused(chat.MissingRight), false, noon.Add(month+time.Second))); got != "" {
 		t.Errorf("refused for longer: %q", got)
 	}
+	if got := shown(late.done("9001", remove, refused(chat.BadgeFailed), false, noon.Add(month+time.Second))); got != "7001 had refused" {
+		t.Errorf("refused before, and failed for another reason: %q", got)
+	}
 	gone := Row{Given: []Given{had}}
 	if got := shown(gone.done("9001", remove, refused(chat.NotAMember), false, noon)); got != "" {
 		t.Errorf("forgotten, and no member: %q", got)
