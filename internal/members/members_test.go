@@ -58,6 +58,8 @@ type membersTest struct {
 	storeAway bool
 	// during is called once, within a call for a badge or a reading of stakes.
 	during func()
+	// beforeReplace is called once, before something is written.
+	beforeReplace func()
 }
 
 func user(id int) chat.User { return chat.User{Platform: "discord", ID: fmt.Sprint(id)} }
@@ -112,6 +114,10 @@ func (m *membersTest) Load(ctx context.Context, key string) ([]byte, error) {
 func (m *membersTest) Replace(ctx context.Context, key string, old, value []byte) (bool, error) {
 	if m.storeAway {
 		return false, errFault
+	}
+	if before := m.beforeReplace; before != nil {
+		m.beforeReplace = nil
+		before()
 	}
 	return m.Store.Replace(ctx, key, old, value)
 }

@@ -208,6 +208,7 @@ func (m *Members) carryOut(ctx context.Context, c *community, row Row, s step, b
 	}
 	same := false
 	_, err = m.rows.update(ctx, row.User, func(now *Row) *Row {
+		same = false // The row of an earlier attempt may have been another.
 		if now == nil {
 			return nil
 		}

@@ -236,7 +236,14 @@ func TestWhileSettling(t *testing.T) {
 		"who presses during a removal has it again": {given: []string{"7001"}, does: func(m *membersTest) { r := m.current(1, 1); r.Given = m.saved(1).Given; m.put(r) }, calls: "remove 7001 to 1, give 7001 to 1", row: "7001 had"},
 		"who rises meanwhile gets the next, too":    {does: func(m *membersTest) { r := m.current(1, 2); r.Given = m.saved(1).Given; m.put(r) }, calls: "give 7001 to 1, give 7002 to 1", row: "7001 had, 7002 had"},
 		"what cannot be written stays in doubt":     {does: func(m *membersTest) { m.storeAway = true }, calls: "give 7001 to 1", row: "7001 in doubt"},
-		"without a store nothing is called":         {wait: true, does: func(m *membersTest) { m.storeAway = true }},
+		"who forgets in another replica gets nothing": {wait: true, does: func(m *membersTest) {
+			m.beforeReplace = func() {
+				key := shardKey(shardOf(user(1)))
+				value, _ := m.Store.Load(m.Context(), key)
+				_, _ = m.Store.Replace(m.Context(), key, value, nil)
+			}
+		}},
+		"without a store nothing is called": {wait: true, does: func(m *membersTest) { m.storeAway = true }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
