@@ -144,7 +144,8 @@ type Status struct {
 	// Gives and Removals count the calls that succeeded since Since, the start of this process.
 	Gives, Removals int
 	Since           time.Time
-	// Refused is why the platform refuses badges there, or "".
+	// Refused is why the platform refused calls there a short time ago: those for every badge, or else
+	// those for the first badge that has a refusal. It is "" if there is no refusal.
 	Refused chat.BadgeProblem
 }
 
@@ -159,6 +160,11 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 	if p := m.platforms[name]; p != nil && p.Badges != nil {
 		c := p.community(community)
 		s.Refused = c.refused(wholeCommunity)
+		for _, b := range p.badges {
+			if b.Community == community {
+				s.Refused = cmp.Or(s.Refused, c.refused(b.ID))
+			}
+		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		s.Gives, s.Removals = c.gives, c.removals
