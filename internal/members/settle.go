@@ -177,7 +177,9 @@ func (m *Members) settle(ctx context.Context, c *community, user chat.User, by c
 		if change.Problem != "" || change.Later {
 			return changes
 		}
-		changes = append(changes, c.replacedBy(change.Badge, *row)...)
+		if !s.remove {
+			changes = append(changes, c.replacedBy(change.Badge, *row)...)
+		}
 	}
 }
 

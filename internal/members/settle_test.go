@@ -182,6 +182,7 @@ func TestSettle(t *testing.T) {
 		"who left loses it without a word":                  {given: []string{"7001"}, away: true, calls: "remove 7001 to 1", want: ";  absent"},
 		"a lower tag takes a higher's place, which is told": {level: 1, given: []string{"7002"}, oneEach: true, calls: "give 7001 to 1", want: "+7001, -7002; 7001 had"},
 		"a higher one takes a lower's, which is not":        {level: 2, given: []string{"7001"}, oneEach: true, calls: "give 7002 to 1", want: "+7002; 7002 had"},
+		"a lower one that goes takes no place":              {level: 2, given: []string{"7001", "7002"}, oneEach: true, calls: "remove 7001 to 1", want: "-7001; 7002 had"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
