@@ -183,6 +183,11 @@ func (l levels) decide(r Row, c check, now time.Time) Row {
 		r.Below, r.Released = nil, false
 		return r
 	}
+	if r.Lost != nil && r.List != l.list {
+		lost := *r.Lost
+		lost.From = 0
+		r.Lost = &lost
+	}
 	r.List, r.Pools, r.CheckedAt, r.Block, r.Reached = l.list, l.pools, timeOf(now), timeOf(c.block), decimal.NullDecimal{}
 	if c.least > 0 {
 		r.Reached = decimal.NewNullDecimal(l.amounts[c.least-1])

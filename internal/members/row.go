@@ -55,7 +55,7 @@ type Loss struct {
 	// First and Second are the times of the blocks of the two checks that did not reach the level.
 	First  Time `json:"f"`
 	Second Time `json:"s"`
-	// From is the level before.
+	// From is the level before, under the row's List; 0: the level fell under another list.
 	From int `json:"n"`
 	// Disowned says that the wallet was not the user's any more.
 	Disowned bool `json:"d,omitempty"`
