@@ -321,7 +321,7 @@ func noteForModerators(ctx context.Context, m Members, id core.Identity, communi
 // in a community, or with "" anywhere.
 func savedState(s *members.Saved, community string) chat.Text {
 	here := func(all []members.Badge) []members.Badge {
-		return slices.DeleteFunc(all, func(b members.Badge) bool { return community != "" && b.Community != community })
+		return slices.DeleteFunc(slices.Clone(all), func(b members.Badge) bool { return community != "" && b.Community != community })
 	}
 	has, going, lost := here(badgesOf(s.Badges)), here(badgesOf(s.Going)), here(s.Missing)
 	checked := chat.Moment{Time: s.CheckedAt}
