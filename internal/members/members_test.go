@@ -56,7 +56,8 @@ type membersTest struct {
 	events    map[string]int
 	asked     int // of Has
 	storeAway bool
-	// during is called once, within a call for a badge or a reading of stakes.
+	// during is called once, within a call for a badge or a reading of stakes, or
+	// after an answer of Has.
 	during func()
 	// beforeReplace is called once, before something is written.
 	beforeReplace func()
@@ -177,10 +178,14 @@ func (m *membersTest) Notify(_ context.Context, _ string, reply chat.Reply) {
 	m.change(func() { m.notices = append(m.notices, reply) })
 }
 
-func (m *membersTest) Has(_ context.Context, community, user string) ([]string, error) {
+func (m *membersTest) Has(ctx context.Context, community, user string) ([]string, error) {
+	defer m.takeDuring()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.asked++
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if has, member := m.has[community+" "+user]; member {
 		return slices.Clone(has), nil
 	}

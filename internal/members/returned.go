@@ -78,11 +78,11 @@ func (m *Members) giveBack(ctx context.Context, c *community, user chat.User, ha
 	return m.settle(ctx, c, user, byPerson)
 }
 
-// seen is what a user has in a community, as of a time.
+// seen is what a user has in a community.
 type seen struct {
 	has []string
 	err error
-	at  time.Time
+	at  time.Time // when the platform was asked; zero: it has not answered yet
 }
 
 const (
@@ -93,23 +93,29 @@ const (
 )
 
 // has returns the badges that a user has in the community. It asks the platform no more often
-// than once in seenTTL, and blocks for that.
+// than once in seenTTL, and blocks for that. It forgets an answer at once if ctx is done, or if
+// record was called for the user meanwhile.
 func (c *community) has(ctx context.Context, user string) ([]string, error) {
+	now := time.Now()
 	c.mu.Lock()
-	last := c.lastSeen[user]
-	c.mu.Unlock()
-	if time.Since(last.at) < seenTTL {
+	if last := c.lastSeen[user]; last != nil && now.Sub(last.at) < seenTTL {
+		defer c.mu.Unlock()
 		return last.has, last.err
 	}
-	now := seen{at: time.Now()}
-	now.has, now.err = c.Has(ctx, c.id, user)
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if len(c.lastSeen) >= maxSeen {
 		clear(c.lastSeen)
 	}
-	c.lastSeen[user] = now
-	return now.has, now.err
+	asked := &seen{}
+	c.lastSeen[user] = asked
+	c.mu.Unlock()
+
+	has, err := c.Has(ctx, c.id, user)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lastSeen[user] == asked && ctx.Err() == nil { // record deletes the entry.
+		*asked = seen{has: has, err: err, at: now}
+	}
+	return has, err
 }
 
 // absent reports whether an error of has means that the user can have no badge there. A member
