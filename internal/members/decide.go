@@ -156,20 +156,24 @@ func (l levels) expected(r Row) int {
 func (l levels) late() time.Duration { return 2 * l.every / ticks }
 
 // decide returns the row after a check.
-//
-// A level is reached at once. It is lost by the second check that is below it: an hour after
-// the first one by the blocks, under the same list, with no check missing between. Any other
-// check forgets the first one. A check by a press does so only if it finds the level, so that
-// nobody keeps a badge by pressing.
+//   - A check that reaches the level or more sets the level, and forgets an earlier check below.
+//   - The first check below the level is noted in Below.
+//   - The second one lowers the level to the higher of the two, if its block is at least minApart
+//     newer. One that comes sooner leaves the first as it is. One that comes after a missing check,
+//     or under another list, is a first one.
+//   - An inconclusive check forgets the first one, unless the user caused it by a press: nobody keeps
+//     a badge by pressing.
 func (l levels) decide(r Row, c check, now time.Time) Row {
-	level, known := l.level(r), c.least > 0 || c.most < l.all()
-	if c.block.Before(r.Block.Time) { // Of a node that is behind.
-		c, known = check{most: l.all(), press: c.press}, false
-	}
+	level := l.level(r)
 	switch {
+	case l.inconclusive(r, c):
+		if r.Below != nil && !c.press {
+			r.Below, r.Released = nil, false
+		}
+		return r
 	case c.most < level:
 		r = l.below(r, c, now)
-	case known && c.least >= level:
+	default:
 		if c.least > level {
 			r.Lost = nil
 		}
@@ -177,12 +181,20 @@ func (l levels) decide(r Row, c check, now time.Time) Row {
 			r.Below, r.Released = nil, false
 		}
 		r.Level = c.least
-	case c.press || r.Below == nil:
-		return r
-	default:
-		r.Below, r.Released = nil, false
-		return r
 	}
+	return l.noted(r, c, now)
+}
+
+// inconclusive reports whether a check does not show if the level of a row is reached.
+func (l levels) inconclusive(r Row, c check) bool {
+	level := l.level(r)
+	nothing := c.least == 0 && c.most == l.all()
+	outdated := c.block.Before(r.Block.Time) // The node is behind, or the block is not known.
+	return nothing || outdated || c.least < level && level <= c.most
+}
+
+// noted returns the row with what a conclusive check found, and under which settings.
+func (l levels) noted(r Row, c check, now time.Time) Row {
 	if r.Lost != nil && r.List != l.list {
 		lost := *r.Lost
 		lost.From = 0
@@ -192,7 +204,7 @@ func (l levels) decide(r Row, c check, now time.Time) Row {
 	if c.least > 0 {
 		r.Reached = decimal.NewNullDecimal(l.amounts[c.least-1])
 	}
-	for _, g := range r.Given {
+	for _, g := range r.Given { // A badge that is kept is not to be removed any more.
 		if !g.RefusedAt.IsZero() && slices.Contains(l.wanted(r, g.Community), g.Badge) {
 			g.RefusedAt = Time{}
 			r.set(g)

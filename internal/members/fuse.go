@@ -11,10 +11,10 @@ import (
 	"herald/internal/transport"
 )
 
-// tally counts the users who have a badge of a community.
+// tally counts the users who have, or may have, a badge that the settings name in a community.
 type tally struct {
 	have int
-	// losing counts those of have who would lose a badge.
+	// losing counts those of have who lose a badge if the next check finds what the last one did.
 	losing int
 	// checked counts those of have whose last check is no older than a cycle plus levels.late.
 	checked int
@@ -27,14 +27,16 @@ const (
 	maxLosingPart = 20
 )
 
-// blown reports whether the fuse blows, so that nobody loses a badge in the community.
+// blown reports whether the fuse blows, so that too low a stake removes no badge in the community
+// unless the row is Released.
 func (t tally) blown() bool { return t.losing > maxLosing && t.losing*maxLosingPart > t.have }
 
 func (t tally) plus(other tally) tally {
 	return tally{have: t.have + other.have, losing: t.losing + other.losing, checked: t.checked + other.checked}
 }
 
-// tallies are by community. The one of "" counts all rows, also those without a badge.
+// tallies are by community. The one of "" counts all rows with a wallet, as have and checked; its
+// losing is 0.
 type tallies map[string]tally
 
 // countRows returns the tallies of rows.
@@ -71,8 +73,8 @@ func (p *platform) countRow(r Row) tallies {
 	return all
 }
 
-// held reports whether nobody may lose a badge in a community: its fuse has blown, or not all rows
-// were read yet.
+// held reports whether too low a stake removes no badge in a community: its fuse has blown, or not
+// all rows were read yet.
 func (m *Members) held(c *community) bool {
 	return !m.rows.complete.Load() || m.rows.tally(c.id).blown()
 }

@@ -125,10 +125,11 @@ func absent(err error, member bool) bool {
 	return is && (failed.Problem == chat.NotAMember && !member || failed.Problem == chat.CannotHave || failed.Problem == chat.CommunityGone)
 }
 
-// Refresh takes note of a check of a user's saved wallet that the user asked for, and returns
-// what became of their badges. It writes and calls nothing unless the stake has risen, or a
-// badge that was given is not there any more. For the latter it asks the communities other than
-// the one where the user is now, once a minute.
+// Refresh gives a user the badges that are missing, and returns what became of them. The stake is
+// that of the wallet just now. If it reaches a higher level than before, Refresh is Save. Otherwise
+// it asks each community but here which badges the user has, once a minute, and writes and gives
+// nothing where none is missing. It does nothing unless the wallet is the saved one. It blocks for
+// settleTime at most.
 func (m *Members) Refresh(ctx context.Context, user chat.User, here string, wallet common.Address, stake core.Stake) ([]Change, error) {
 	row, err := m.rows.find(ctx, user)
 	p := m.platforms[user.Platform]

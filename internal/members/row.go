@@ -169,7 +169,8 @@ type shard struct {
 }
 
 var (
-	// errDamaged is the error of a shard that is neither of this version nor of a newer one.
+	// errDamaged is the error of a shard that is no JSON, is of an older version, or has a row of a
+	// user who fails checkUser.
 	errDamaged = errors.New("a value is damaged")
 	// errNewer is the error of a shard that a newer version wrote.
 	errNewer = errors.New("a newer version wrote the saved addresses; run that one")

@@ -27,9 +27,12 @@ type step struct {
 	doubt bool
 }
 
-// next returns the next step for a row in a community, or false if none is left. With oneEach,
-// a member has one badge there at a time. With hold, nothing goes but what was forgotten,
-// released, or taken out of the settings.
+// next returns the next step for a row in a community, or false if none is left. With oneEach, a
+// member has one badge there at a time. With hold, too low a stake removes no badge unless the row is
+// Released.
+//
+// A badge is given before another is removed. So whoever falls from a higher badge to a lower one
+// never has none, and with oneEach the call that gives the lower one is the only one.
 func (l levels) next(r Row, community string, oneEach, hold bool) (s step, left bool) {
 	if r.index(community, "") >= 0 { // Absent
 		return s, false
@@ -285,8 +288,10 @@ func (m *Members) reason(c *community, r Row, s step) string {
 		return fmt.Sprintf("Herald: stakes enough (%d pools, block of %s UTC)", len(m.Pools), clock(r.Block.Time))
 	case r.Forgotten():
 		return "Herald: the member asked to be forgotten"
-	case r.Lost == nil || !named:
+	case !named:
 		return "Herald: the settings name another badge"
+	case r.Lost == nil:
+		return "Herald: too little staked for this badge, or the member has another one"
 	case r.Lost.Disowned:
 		return "Herald: the wallet is not the member's any more"
 	}

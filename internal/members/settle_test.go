@@ -295,7 +295,8 @@ func TestReason(t *testing.T) {
 	}{
 		{Row{Wallet: wallet(1), Block: timeOf(noon)}, step{badge: "7001"}, "Herald: stakes enough (21 pools, block of 2026-11-24 12:00 UTC)"},
 		{Row{}, step{badge: "7001", remove: true}, "Herald: the member asked to be forgotten"},
-		{Row{Wallet: wallet(1)}, step{badge: "7001", remove: true}, "Herald: the settings name another badge"},
+		{Row{Wallet: wallet(1)}, step{badge: "6000", remove: true}, "Herald: the settings name another badge"},
+		{Row{Wallet: wallet(1)}, step{badge: "7001", remove: true}, "Herald: too little staked for this badge, or the member has another one"},
 		{Row{Wallet: wallet(1), Lost: lost}, step{badge: "6000", remove: true}, "Herald: the settings name another badge"},
 		{Row{Wallet: wallet(1), Lost: &Loss{Disowned: true}}, step{badge: "7001", remove: true}, "Herald: the wallet is not the member's any more"},
 		{Row{Wallet: wallet(1), Lost: lost}, step{badge: "7001", remove: true}, "Herald: too little staked at 2026-11-24 12:00 and at 2026-11-24 13:30 UTC (21 pools)"},

@@ -133,14 +133,14 @@ func (m *Members) tell(ctx context.Context, c *community, user chat.User, b Badg
 
 // Status is what moderators of a community see.
 type Status struct {
-	// Have counts the users who have a badge there.
+	// Have counts the users who have, or may have, a badge that the settings name there.
 	Have int
 	// Checked counts those of Have who were checked within a cycle, or little more: some ticks are
 	// slow.
 	Checked int
-	// Losing counts those of Have who would lose a badge.
+	// Losing counts those of Have who lose a badge if the next check finds what the last one did.
 	Losing int
-	// Held says that nobody loses a badge there, because Losing is too many.
+	// Held says that the fuse has blown, because Losing is too many.
 	Held bool
 	// Gives and Removals count the calls that succeeded since Since, the start of this process.
 	Gives, Removals int
