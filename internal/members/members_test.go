@@ -255,7 +255,7 @@ func (m *membersTest) worn(community string) (all []string) {
 // current returns a row of a user that was checked just now, with a level and badges of server
 // 9001.
 func (m *membersTest) current(id, level int, badges ...string) Row {
-	r := Row{User: user(id), Wallet: wallet(id), Level: level, List: m.platform.list, Pools: m.platform.pools, SavedAt: timeOf(time.Now())}
+	r := Row{User: user(id), Wallet: wallet(id), Level: level, List: m.platform.listHash, Pools: m.platform.poolsHash, SavedAt: timeOf(time.Now())}
 	r.ProvenAt, r.CheckedAt, r.Block = r.SavedAt, r.SavedAt, r.SavedAt
 	if level > 0 {
 		r.Reached = decimal.NewNullDecimal(m.platform.amounts[level-1])

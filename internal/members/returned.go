@@ -136,7 +136,7 @@ func (m *Members) Refresh(ctx context.Context, user chat.User, here string, wall
 	if err != nil || row == nil || row.Wallet != wallet || p.Badges == nil {
 		return nil, err
 	}
-	if c := p.check(stake, nil); c.least > p.level(*row) {
+	if c := p.finding(stake, nil); c.least > p.level(*row) {
 		return m.Save(ctx, user, wallet, stake)
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleTime)

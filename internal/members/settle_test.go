@@ -37,7 +37,7 @@ func TestNextStep(t *testing.T) {
 		"and gives nothing":                  {row: Row{Level: 2, Below: below, Given: all(given("7001", Had))}, want: "none"},
 		"nor what is in doubt":               {row: Row{Level: 1, Below: below, Given: all(given("7001", Doubt))}, want: "none"},
 		"another list gives nothing":         {row: Row{Level: 2, List: 1, Given: all(given("7001", Had))}, want: "none"},
-		"but what was found in these pools":  {row: Row{Level: 1, List: 1, Pools: l.pools, Reached: any}, want: "give 7001"},
+		"but what was found in these pools":  {row: Row{Level: 1, List: 1, Pools: l.poolsHash, Reached: any}, want: "give 7001"},
 		"and not what was found in others":   {row: Row{Level: 1, List: 1, Pools: 1, Reached: any}, want: "none"},
 		"not in the settings":                {row: Row{Level: 1, Given: all(given("7001", Had), given("6000", Had))}, want: "remove 6000"},
 		"held":                               {row: Row{Given: all(given("7001", Had))}, hold: true, want: "none"},
@@ -59,7 +59,7 @@ func TestNextStep(t *testing.T) {
 			r.Wallet = common.Address{1}
 		}
 		if r.List == 0 {
-			r.List, r.Pools = l.list, l.pools
+			r.List, r.Pools = l.listHash, l.poolsHash
 			if n := l.expected(r); n > 0 {
 				r.Reached = decimal.NewNullDecimal(l.amounts[n-1])
 			}

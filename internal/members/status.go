@@ -73,7 +73,7 @@ func (m *Members) Saved(ctx context.Context, user chat.User) (*Saved, error) {
 // missing returns the badges that a row's user has lost with their stake. It returns nothing if the
 // list has changed since, because the levels of the row are those of its list.
 func (p *platform) missing(r Row) (lost []Badge) {
-	if r.Lost == nil || r.List != p.list {
+	if r.Lost == nil || r.List != p.listHash {
 		return nil
 	}
 	for _, b := range p.badges {

@@ -62,7 +62,7 @@ func TestSaved(t *testing.T) {
 		"and checked since": {row: func(m *membersTest) Row {
 			r := lost(0, Loss{From: 2})(m)
 			r.List = 1
-			return m.platform.decide(r, check{block: r.Block.Time}, time.Now())
+			return m.platform.decide(r, finding{block: r.Block.Time}, time.Now())
 		}, want: "false; ; ; "},
 		"forgotten": {row: func(m *membersTest) Row { r := m.current(1, 1, "7001"); r.forget(); return r }, want: "nothing"},
 		"nothing":   {want: "nothing"},
