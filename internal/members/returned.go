@@ -15,9 +15,9 @@ import (
 // task is a user whom a community's worker settles.
 type task struct {
 	user chat.User
-	// has holds what the user has there, if seen says that this is known.
-	has  []string
+	// seen says that an update of the platform showed which badges the user has there: has.
 	seen bool
+	has  []string
 }
 
 // enqueue gives a task to the worker of the community. It drops the task if too many wait.
@@ -28,8 +28,8 @@ func (c *community) enqueue(t task) {
 	}
 }
 
-// Seen takes note that a user of a community has these badges and no others, as an update of
-// the platform shows. Whoever left and came back is given theirs again. It does not block.
+// Seen has a worker give a user the badges that they lack in a community, once a minute. has holds the
+// only badges that they have there, as an update of the platform shows. Seen does not block.
 func (m *Members) Seen(user chat.User, community string, has []string) {
 	if p := m.platforms[user.Platform]; m.Enabled() && slices.Contains(p.named(), community) {
 		p.community(community).enqueue(task{user: user, has: has, seen: true})
@@ -57,8 +57,8 @@ func (m *Members) work(ctx context.Context, c *community) {
 	}
 }
 
-// giveBack settles a user who has no other badges in a community than these, as somebody saw a
-// moment ago.
+// giveBack settles a user in a community where they are now. has holds the only badges that they have
+// there. All others are in doubt from now on, so that the user is given them again.
 func (m *Members) giveBack(ctx context.Context, c *community, user chat.User, has []string) []Change {
 	row, err := m.rows.update(ctx, user, func(r *Row) *Row {
 		if r == nil || r.Forgotten() {
@@ -118,11 +118,20 @@ func (c *community) has(ctx context.Context, user string) ([]string, error) {
 	return has, err
 }
 
-// absent reports whether an error of has means that the user can have no badge there. A member
-// may be so new that the platform does not know them.
+// absent reports whether an error of has means that the user can have no badge there. With member
+// they are known to be there: the platform may not say so yet of a new member.
 func absent(err error, member bool) bool {
 	failed, is := errors.AsType[*chat.BadgeError](err)
-	return is && (failed.Problem == chat.NotAMember && !member || failed.Problem == chat.CannotHave || failed.Problem == chat.CommunityGone)
+	if !is {
+		return false
+	}
+	switch failed.Problem {
+	case chat.NotAMember:
+		return !member
+	case chat.CannotHave, chat.CommunityGone:
+		return true
+	}
+	return false
 }
 
 // Refresh gives a user the badges that are missing, and returns what became of them. The stake is
@@ -136,25 +145,30 @@ func (m *Members) Refresh(ctx context.Context, user chat.User, here string, wall
 	if err != nil || row == nil || row.Wallet != wallet || p.Badges == nil {
 		return nil, err
 	}
-	if c := p.finding(stake, nil); c.least > p.level(*row) {
+	if found := p.finding(stake, nil); found.least > p.level(*row) {
 		return m.Save(ctx, user, wallet, stake)
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
 	var changes []Change
-	for _, id := range p.named() {
-		want, c := p.wanted(*row, id), p.community(id)
-		if id == here || len(want) == 0 {
+	for _, community := range p.named() {
+		want, c := p.wanted(*row, community), p.community(community)
+		if community == here || len(want) == 0 {
 			continue
 		}
 		has, err := c.has(ctx, user.ID)
-		missing := slices.ContainsFunc(want, func(id string) bool { return !slices.Contains(has, id) })
-		if p.OneEach() {
-			missing = len(has) == 0
-		}
-		if err == nil && missing {
+		if err == nil && p.lacks(want, has) {
 			changes = append(changes, m.giveBack(ctx, c, user, has)...)
 		}
 	}
 	return changes, nil
+}
+
+// lacks reports whether a user who has these badges lacks a wanted one. With OneEach, a badge that
+// they chose for themselves stays.
+func (p *platform) lacks(want, has []string) bool {
+	if p.OneEach() {
+		return len(has) == 0
+	}
+	return slices.ContainsFunc(want, func(badge string) bool { return !slices.Contains(has, badge) })
 }
