@@ -64,8 +64,11 @@ func (p *platform) countRow(r Row) tallies {
 		if _, named := p.badge(g.Community, g.Badge); !named {
 			continue
 		}
-		here := row
-		if p.losing(r, g) || all[g.Community].losing == 1 { // A user who loses two badges there counts once.
+		here, counted := all[g.Community]
+		if !counted {
+			here = row
+		}
+		if p.losing(r, g) { // A user who loses two badges there counts once.
 			here.losing = 1
 		}
 		all[g.Community] = here
@@ -101,9 +104,9 @@ type Place struct {
 	Community string
 }
 
-// Release asks the running bot to let go everybody whom a fuse holds, and returns whom it holds now.
-// The bot does that within releasePause, and lets go those whom the fuse holds then. Release blocks
-// while it reads all rows.
+// Release returns whom a fuse holds now. If it holds somebody, Release saves that the running bot is to
+// release them. Within releasePause the bot marks the rows that a fuse holds then as Released. Release
+// blocks while it reads all rows.
 func (m *Members) Release(ctx context.Context) (held []Place, err error) {
 	all, err := m.All(ctx)
 	if err != nil {
@@ -171,8 +174,9 @@ func (m *Members) watchReleases(ctx context.Context) {
 	}
 }
 
-// carryOutRelease marks the rows on a platform that a fuse holds, if there is a Release, and
-// deletes the Release. The next call does what fails. The fuse counts marked rows as before.
+// carryOutRelease marks the rows on a platform that a fuse holds as Released, if a fresh Release is
+// saved. Then it deletes the saved Release, fresh or not. If the Store fails, the next call tries again.
+// The fuse counts marked rows as before.
 func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
 	if !m.rows.complete.Load() {
 		return
@@ -181,7 +185,7 @@ func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
 	if err != nil || saved == nil {
 		return
 	}
-	if m.isDue(saved) {
+	if m.isFresh(saved) {
 		err = m.rows.updateAll(ctx, func(r *Row) {
 			if r.User.Platform == p.name && len(m.heldIn(*r)) > 0 {
 				r.Released = true
@@ -195,9 +199,9 @@ func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
 	_, _ = m.Store.Replace(ctx, releaseKey(p.name), saved, nil) // If another was saved meanwhile, it stays.
 }
 
-// isDue reports whether a saved Release is neither older than two cycles nor from the future. The
-// clock of the process that saved it may be a minute ahead.
-func (m *Members) isDue(saved []byte) bool {
+// isFresh reports whether a saved Release is at most two cycles old. It may be a minute in the future,
+// because another process saved it and its clock may be ahead.
+func (m *Members) isFresh(saved []byte) bool {
 	seconds, err := strconv.ParseInt(string(saved), 10, 64)
 	age := time.Since(time.Unix(seconds, 0))
 	return err == nil && -time.Minute <= age && age <= 2*m.Every
