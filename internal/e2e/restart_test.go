@@ -156,14 +156,17 @@ func TestSIGKILLLosesNothingWhilePolling(t *testing.T) {
 	d := newDoor(t, e2etest.Ways[0])
 	d.fakes.Chain.SetFault(fault.Hang())
 	var asked []*e2etest.Asked
-	for i := range before + 1 + behind {
-		c := e2etest.Command{User: int64(1000 + i), Name: "price"}
-		if i == before {
-			c.Name, c.Argument = "staked", wallet(i)
+	ask := func(n int, name, argument string) {
+		for range n {
+			c := e2etest.Command{User: int64(1000 + len(asked)), Name: name, Argument: argument}
+			asked = append(asked, d.platform.Ask(c))
 		}
-		asked = append(asked, d.platform.Ask(c))
 	}
+	ask(before, "price", "")
 	first := d.platform.Start(binary(t), d.fakes, d.settings...)
+	d.platform.Telegram.WaitSent(before, e2etest.Patience)
+	ask(1, "staked", wallet(before))
+	ask(behind, "price", "")
 	if n := len(d.platform.Telegram.WaitSent(before+behind, e2etest.Patience)); n != before+behind {
 		t.Fatalf("%d messages are sent before the kill, want %d", n, before+behind)
 	}

@@ -42,7 +42,8 @@ func TestCheckTick(t *testing.T) {
 				row := m.current(id, 1)
 				m.put(row)
 				time.Sleep(time.Duration(cycle))
-				m.stakes[row.Wallet], m.storeAway = 5, c.away
+				m.stakes[row.Wallet] = 5
+				m.storeAway.Store(c.away)
 				if c.fails {
 					m.rows.Store = &contested{m, 2 * maxRaces}
 				}
@@ -56,9 +57,9 @@ func TestCheckTick(t *testing.T) {
 				m.rows.complete.Store(false)
 				var s schedule
 				first := m.checkTick(m.Context(), &s)
-				m.storeAway = c.away || c.pauses == next // What is done is not read again.
+				m.storeAway.Store(c.away || c.pauses == next) // What is done is not read again.
 				m.equal("pauses", fmt.Sprint(first, " ", m.checkTick(m.Context(), &s)), c.pauses)
-				m.storeAway = false
+				m.storeAway.Store(false)
 				m.equal("checked", m.saved(id).CheckedAt != row.CheckedAt, c.checked)
 				progress, _ := m.Claims.Claim(m.Context(), claim)
 				m.equal("claim", progress, c.then)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,9 +56,9 @@ type membersTest struct {
 	notices   []chat.Reply
 	events    map[string]int
 	asked     int // of Has
-	storeAway bool
-	// during is called once, within a call for a badge or a reading of stakes, or
-	// after an answer of Has.
+	storeAway atomic.Bool
+	// during is called once, within a call for a badge or a reading of stakes, or after an answer
+	// of Has.
 	during func()
 	// beforeReplace is called once, before something is written.
 	beforeReplace func()
@@ -106,36 +107,33 @@ func (m *membersTest) equal(what string, got, want any) {
 }
 
 func (m *membersTest) Load(ctx context.Context, key string) ([]byte, error) {
-	if m.storeAway {
+	if m.storeAway.Load() {
 		return nil, errFault
 	}
 	return m.Store.Load(ctx, key)
 }
 
 func (m *membersTest) Replace(ctx context.Context, key string, old, value []byte) (bool, error) {
-	if m.storeAway {
+	if m.storeAway.Load() {
 		return false, errFault
 	}
-	if before := m.beforeReplace; before != nil {
-		m.beforeReplace = nil
-		before()
-	}
+	m.once(&m.beforeReplace)
 	return m.Store.Replace(ctx, key, old, value)
 }
 
-// takeDuring calls during, if it is set.
-func (m *membersTest) takeDuring() {
+// once calls a function if it is set, and unsets it.
+func (m *membersTest) once(f *func()) {
 	m.mu.Lock()
-	during := m.during
-	m.during = nil
+	call := *f
+	*f = nil
 	m.mu.Unlock()
-	if during != nil {
-		during()
+	if call != nil {
+		call()
 	}
 }
 
 func (m *membersTest) readStakes(_ context.Context, wallets []common.Address) (all []core.Answer[core.Stake]) {
-	m.takeDuring()
+	m.once(&m.during)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, w := range wallets {
@@ -179,7 +177,7 @@ func (m *membersTest) Notify(_ context.Context, _ string, reply chat.Reply) {
 }
 
 func (m *membersTest) Has(ctx context.Context, community, user string) ([]string, error) {
-	defer m.takeDuring()
+	defer m.once(&m.during)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.asked++
@@ -203,7 +201,7 @@ func (m *membersTest) Remove(_ context.Context, community, id, user, reason stri
 // call carries out a call that is not refused. One that fails without a certain outcome is
 // carried out, too.
 func (m *membersTest) call(do, community, id, user, reason string) error {
-	m.takeDuring()
+	m.once(&m.during)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.calls = append(m.calls, do+" "+id+" to "+user+": "+reason)

@@ -65,7 +65,7 @@ func TestAPressWaitsForTenSeconds(t *testing.T) {
 		m.equal("the press", m.saves(wallet(1), 5), "+7001 later, +7003")
 		m.equal("it waited", time.Since(began), time.Duration(0))
 		m.equal("left for a worker", len(m.platform.community("9001").queue), 1)
-		m.storeAway = true
+		m.storeAway.Store(true)
 		if _, err := m.Save(m.Context(), user(1), wallet(1), stakeOf(5, time.Now())); !errors.Is(err, ErrNotSaved) && err == nil {
 			t.Error("saved without a store")
 		}

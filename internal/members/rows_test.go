@@ -157,7 +157,7 @@ func TestEachGoesOnBehindADamagedShard(t *testing.T) {
 	if len(all) != 2 || all[0].User != aRow(2).User || !errors.Is(err, errDamaged) {
 		t.Errorf("%v, %v", all, err)
 	}
-	m.storeAway = true
+	m.storeAway.Store(true)
 	if all, err := m.All(t.Context()); len(all) != 0 || err == nil {
 		t.Errorf("with the store away: %v, %v", all, err)
 	}
@@ -204,7 +204,7 @@ func TestRowsThatVanishAreTold(t *testing.T) {
 func TestAnEditThatChangesNothingWritesNothing(t *testing.T) {
 	m := newMembersTest(t)
 	m.put(aRow(1))
-	m.storeAway = false
+	m.storeAway.Store(false)
 	fails := &contested{m.Store, maxRaces}
 	m.rows.Config.Store = fails
 	if _, err := m.rows.update(t.Context(), aRow(1).User, func(r *Row) *Row { return r }); err != nil {

@@ -236,15 +236,9 @@ func TestWhileSettling(t *testing.T) {
 		"who falls meanwhile loses it":              {does: func(m *membersTest) { r := m.current(1, 0); r.Given = m.saved(1).Given; m.put(r) }, calls: "give 7001 to 1, remove 7001 to 1"},
 		"who presses during a removal has it again": {given: []string{"7001"}, does: func(m *membersTest) { r := m.current(1, 1); r.Given = m.saved(1).Given; m.put(r) }, calls: "remove 7001 to 1, give 7001 to 1", row: "7001 had"},
 		"who rises meanwhile gets the next, too":    {does: func(m *membersTest) { r := m.current(1, 2); r.Given = m.saved(1).Given; m.put(r) }, calls: "give 7001 to 1, give 7002 to 1", row: "7001 had, 7002 had"},
-		"what cannot be written stays in doubt":     {does: func(m *membersTest) { m.storeAway = true }, calls: "give 7001 to 1", row: "7001 in doubt"},
-		"who forgets in another replica gets nothing": {wait: true, does: func(m *membersTest) {
-			m.beforeReplace = func() {
-				key := shardKey(shardOf(user(1)))
-				value, _ := m.Store.Load(m.Context(), key)
-				_, _ = m.Store.Replace(m.Context(), key, value, nil)
-			}
-		}},
-		"without a store nothing is called": {wait: true, does: func(m *membersTest) { m.storeAway = true }},
+		"what cannot be written stays in doubt":     {does: func(m *membersTest) { m.storeAway.Store(true) }, calls: "give 7001 to 1", row: "7001 in doubt"},
+		"without a store nothing is called":         {wait: true, does: func(m *membersTest) { m.storeAway.Store(true) }},
+		"who forgets in another replica, too":       {wait: true, does: func(m *membersTest) { m.change(func() { m.beforeReplace = m.deleteElsewhere }) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
@@ -260,12 +254,19 @@ func TestWhileSettling(t *testing.T) {
 					m.during = func() { c.does(m) }
 				}
 				m.settle(m.Context(), here, user(1), byPerson)
-				m.storeAway = false
+				m.storeAway.Store(false)
 				m.equal("calls", m.called(), c.calls)
 				m.equal("row", shown(m.saved(1)), c.row)
 			})
 		})
 	}
+}
+
+// deleteElsewhere deletes the row of user 1, who is alone in a shard, as another replica does.
+func (m *membersTest) deleteElsewhere() {
+	key := shardKey(shardOf(user(1)))
+	value, _ := m.Store.Load(m.Context(), key)
+	_, _ = m.Store.Replace(m.Context(), key, value, nil)
 }
 
 // One caller at a time settles a user in a server. Others wait, for as long as a person does.

@@ -250,6 +250,7 @@ func TestAnUnknownPaceLeavesTheRest(t *testing.T) {
 			if m.hangs {
 				time.Sleep(time.Minute) // The call ends.
 			}
+			synctest.Wait()
 			m.hangs, m.spoil = false, nil
 			if next(t, c).At.IsZero() {
 				t.Errorf("%s: never known again", name)

@@ -65,6 +65,10 @@ func (c *Checker) Check(q Question, lines []string) (Outcomes, error) {
 	for service := range said.old {
 		got[service] = Stale
 	}
+	if next := "next "; said.has(next) != want.has(next) {
+		// On a busy machine the chain's pace comes too late, for either bot.
+		said, want = said.without(next), want.without(next)
+	}
 	switch q.Command {
 	case "supply":
 		return got, said.checkSupply(got, want)

@@ -3,6 +3,7 @@ package outbox
 import (
 	"math"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,11 +48,16 @@ func TestWhatWaitsSaysSo(t *testing.T) {
 			c.api.Start(person)
 			m := message(person, 1, "x")
 			before(c, &m)
-			start, waits := time.Now(), false
-			m.Waits = func() { waits = waits || time.Since(start) < time.Second }
+			start := time.Now()
+			var waits atomic.Bool
+			m.Waits = func() {
+				if time.Since(start) < time.Second {
+					waits.Store(true)
+				}
+			}
 			c.post(m)
-			if waits != (name != "nothing") {
-				t.Errorf("%s: says that it waits: %t", name, waits)
+			if waits.Load() != (name != "nothing") {
+				t.Errorf("%s: says that it waits: %t", name, waits.Load())
 			}
 		})
 	}
