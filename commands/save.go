@@ -82,31 +82,49 @@ func (c saveCommand) run(ctx context.Context, req chat.Request) (chat.Reply, err
 
 // doneCard says that the address is saved, and what became of the sender's badges.
 func (c saveCommand) doneCard(req chat.Request, s *members.Saved, changes []members.Change) chat.Reply {
-	values := chat.Values{
-		"wallet": c.address(s.Wallet), "every": everyText(c.Members.RecheckEvery()),
-		"verify": chat.CommandLink("/verify"), "forget": chat.CommandLink("/" + forgetName),
+	var reply chat.Reply
+	if outcomes := outcomesOf(req.Community, changes); len(outcomes) > 0 {
+		reply = c.outcomeCard(req, s, outcomes)
+	} else {
+		reply = c.savedCard(req, s)
 	}
-	reply := chat.Reply{Tone: chat.Positive, Actions: []chat.Action{forgetButton(badgesOf(s.Badges))}}
-	outcomes := outcomesOf(req.Community, changes)
-	if len(outcomes) == 0 {
-		reply.Title, reply.Text, reply.Notes = chat.Say("save.done"), chat.SayWith("save.text", values), c.badgeNotes(s)
-		if all := c.Members.Badges(req.From.Platform, req.Community); len(all) > 0 && reply.Notes == nil {
-			values["badge"] = badgeNames(all)
-			reply.Notes = []chat.Text{chat.SayWith("save.later", values)}
-		}
-		return reply
-	}
-	first := outcomes[0]
-	reply.Title, reply.Text, reply.Notes = first.line(), chat.SayWith("badge.text", values), lines(outcomes[1:])
-	if first.problem != "" {
-		reply.Tone, reply.Text = chat.Warning, whyNot(req.From.Platform, first.problem)
-		reply.Notes = append(reply.Notes, chat.Say("badge.failed_saved"))
-		reply.Actions = append([]chat.Action{chat.TryAgain(saveName, s.Wallet.Hex())}, reply.Actions...)
+	reply.Actions = append(reply.Actions, forgetButton(badgesOf(s.Badges)))
+	return reply
+}
+
+// savedCard says that the address is saved, and which badges the sender has or may get.
+func (c saveCommand) savedCard(req chat.Request, s *members.Saved) chat.Reply {
+	values := c.savedValues(s)
+	reply := chat.Reply{Tone: chat.Positive, Title: chat.Say("save.done"), Text: chat.SayWith("save.text", values), Notes: c.badgeNotes(s)}
+	if all := c.Members.Badges(req.From.Platform, req.Community); len(all) > 0 && reply.Notes == nil {
+		values["badge"] = badgeNames(all)
+		reply.Notes = []chat.Text{chat.SayWith("save.later", values)}
 	}
 	return reply
 }
 
-// outcome is what became of badges of one community.
+// outcomeCard says the first outcome in its title, explains it, and lists the others.
+func (c saveCommand) outcomeCard(req chat.Request, s *members.Saved, outcomes []outcome) chat.Reply {
+	first, others := outcomes[0], lines(outcomes[1:])
+	if first.problem == "" {
+		return chat.Reply{Tone: chat.Positive, Title: first.line(), Text: chat.SayWith("badge.text", c.savedValues(s)), Notes: others}
+	}
+	return chat.Reply{
+		Tone: chat.Warning, Title: first.line(), Text: whyNot(req.From.Platform, first.problem),
+		Notes:   append(others, chat.Say("badge.failed_saved")),
+		Actions: []chat.Action{chat.TryAgain(saveName, s.Wallet.Hex())},
+	}
+}
+
+// savedValues returns the values of the texts about a saved address.
+func (c saveCommand) savedValues(s *members.Saved) chat.Values {
+	return chat.Values{
+		"wallet": c.address(s.Wallet), "every": everyText(c.Members.RecheckEvery()),
+		"verify": chat.CommandLink("/verify"), "forget": chat.CommandLink("/" + forgetName),
+	}
+}
+
+// outcome is what became of some badges of one community, as one line says it.
 type outcome struct {
 	key     string // one of outcomeKeys
 	badges  []members.Badge
@@ -138,12 +156,12 @@ func outcomeKey(here string, c members.Change) string {
 func outcomesOf(here string, changes []members.Change) (all []outcome) {
 	for _, c := range changes {
 		key := outcomeKey(here, c)
-		same := func(o outcome) bool { return o.key == key && o.badges[0].Community == c.Badge.Community }
-		if i := slices.IndexFunc(all, same); i >= 0 {
-			all[i].badges = append(all[i].badges, c.Badge)
-		} else {
+		i := slices.IndexFunc(all, func(o outcome) bool { return o.key == key && o.badges[0].Community == c.Badge.Community })
+		if i < 0 {
 			all = append(all, outcome{key: key, badges: []members.Badge{c.Badge}, problem: c.Problem})
+			continue
 		}
+		all[i].badges = append(all[i].badges, c.Badge)
 	}
 	slices.SortStableFunc(all, func(a, b outcome) int {
 		return slices.Index(outcomeKeys, a.key) - slices.Index(outcomeKeys, b.key)
@@ -164,7 +182,8 @@ func lines(outcomes []outcome) (all []chat.Text) {
 	return all
 }
 
-// badgeNames returns the names of badges, each once.
+// badgeNames returns the names of badges, each once. If a name is not known, it returns words that
+// stand for all of them.
 func badgeNames(badges []members.Badge) chat.Value {
 	var names []string
 	for _, b := range badges {
@@ -224,9 +243,9 @@ func (c verifyCommand) ownSaved(ctx context.Context, req chat.Request) (chat.Rep
 	return reply, nil
 }
 
-// offer returns the notes and buttons that a card about the sender's own wallet gets: those of
+// saveOrRefresh returns the notes and buttons that a card about the sender's own wallet gets: those of
 // offerSave or, if the wallet is saved, of refreshBadges.
-func (c verifyCommand) offer(ctx context.Context, req chat.Request, p proof) chat.Reply {
+func (c verifyCommand) saveOrRefresh(ctx context.Context, req chat.Request, p proof) chat.Reply {
 	if !p.owned() || !c.Members.Enabled() {
 		return chat.Reply{}
 	}
@@ -321,7 +340,7 @@ func noteForModerators(ctx context.Context, m Members, id core.Identity, communi
 // in a community, or with "" anywhere.
 func savedState(s *members.Saved, community string) chat.Text {
 	here := func(all []members.Badge) []members.Badge {
-		return slices.DeleteFunc(all, func(b members.Badge) bool { return community != "" && b.Community != community })
+		return slices.DeleteFunc(slices.Clone(all), func(b members.Badge) bool { return community != "" && b.Community != community })
 	}
 	has, going, lost := here(badgesOf(s.Badges)), here(badgesOf(s.Going)), here(s.Missing)
 	checked := chat.Moment{Time: s.CheckedAt}

@@ -144,3 +144,34 @@ func TestSavedAddressFirstSaysWhatMattersMost(t *testing.T) {
 		}
 	}
 }
+
+// remembering is a Members that returns the same Saved again and again.
+type remembering struct {
+	commands.Members
+	saved *members.Saved
+}
+
+func (r remembering) Saved(context.Context, chat.User) (*members.Saved, error) { return r.saved, nil }
+
+// What moderators read leaves out badges of other communities, and changes nothing that is saved.
+func TestModeratorsReadOfTheirCommunityAlone(t *testing.T) {
+	here := members.Badge{Badge: chat.Badge{Community: commandstest.Community, ID: "7001"}, Name: "Here"}
+	other := members.Badge{Badge: chat.Badge{Community: "other", ID: "7003"}, Name: "Elsewhere"}
+	s := &members.Saved{Lost: &members.Loss{}, Missing: []members.Badge{other, here}}
+	from := savingMembers().Sources()
+	from.Members = remembering{from.Members, s}
+	command, _ := commands.All(from, commands.Options{}).Find("exists")
+	req := chat.Request{
+		Args:      chat.Named(map[string]string{"platform": "telegram", "uid": commandstest.Bob}),
+		Community: commandstest.Community, Role: chat.Moderator, From: chat.User{Platform: "telegram", ID: commandstest.Ann},
+	}
+	for range 2 {
+		reply, err := command.Forms[2].Run(t.Context(), req)
+		if said := texts(reply); err != nil || !strings.Contains(said, "Here") || strings.Contains(said, "Elsewhere") {
+			t.Errorf("%s, %v", said, err)
+		}
+	}
+	if s.Missing[0] != other || s.Missing[1] != here {
+		t.Errorf("missing is %v", s.Missing)
+	}
+}

@@ -79,7 +79,7 @@ func (c verifyCommand) ownWallet(ctx context.Context, req chat.Request, wallet c
 		return chat.Reply{}, err
 	}
 	p := c.prove(ctx, id, wallet)
-	return c.card(p, yourWallet, c.offer(ctx, req, p))
+	return c.card(p, yourWallet, c.saveOrRefresh(ctx, req, p))
 }
 
 // theirs returns the card about another person and the wallet in the arguments.

@@ -34,7 +34,7 @@ func fill(b *testing.B, f *store.Folder, n int, l levels) {
 	for id := range n {
 		r := Row{
 			User: chat.User{Platform: "discord", ID: fmt.Sprint(700000000000000000 + id)}, SavedAt: now, ProvenAt: now, CheckedAt: now,
-			Block: now, Pools: l.pools, List: l.list, Level: 1,
+			Block: now, Pools: l.poolsHash, List: l.listHash, Level: 1,
 			Given: []Given{{Community: "400000000000000001", Badge: "400000000000000002", Since: now}, {Community: "400000000000000003", State: Absent}},
 		}
 		binary.BigEndian.PutUint32(r.Wallet[16:], uint32(id+1))

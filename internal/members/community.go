@@ -49,7 +49,7 @@ type community struct {
 	// blown says that the fuse had blown at the last reportFuse.
 	blown bool
 	// lastSeen holds by user ID what the platform last said that a user has.
-	lastSeen map[string]seen
+	lastSeen map[string]*seen
 }
 
 // wholeCommunity stands for every badge of a community.
@@ -62,7 +62,7 @@ func (p *platform) community(id string) *community {
 	if p.communities[id] == nil {
 		p.communities[id] = &community{
 			platform: p, id: id, limitsKey: p.config.Bot + " badges " + id, log: p.config.Log.With("platform", p.name),
-			queue: make(chan task, maxQueue), refusals: map[string]refusal{}, lastSeen: map[string]seen{},
+			queue: make(chan task, maxQueue), refusals: map[string]refusal{}, lastSeen: map[string]*seen{},
 		}
 	}
 	return p.communities[id]

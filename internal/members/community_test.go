@@ -2,6 +2,7 @@ package members
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -158,6 +159,40 @@ func TestOutcomesAreCounted(t *testing.T) {
 		note(step{badge: "7002"}, chat.RoleAbove)
 		m.equal("warnings in the next cycle", strings.Count(m.log.String(), "may not give or remove"), 3)
 	})
+}
+
+// TestStatusOfRefusals has what moderators of server 9001 see after refused calls.
+func TestStatusOfRefusals(t *testing.T) {
+	type call struct {
+		community, badge string
+		problem          chat.BadgeProblem // "" is a success
+	}
+	for name, c := range map[string]struct {
+		calls []call
+		want  chat.BadgeProblem
+	}{
+		"none":                     {},
+		"the server":               {[]call{{"9001", "7001", chat.MissingRight}}, chat.MissingRight},
+		"the first role":           {[]call{{"9001", "7001", chat.RoleAbove}}, chat.RoleAbove},
+		"the second role":          {[]call{{"9001", "7002", chat.BadgeGone}}, chat.BadgeGone},
+		"a role and the server":    {[]call{{"9001", "7001", chat.RoleAbove}, {"9001", "7002", chat.MissingRight}}, chat.MissingRight},
+		"a role, and then another": {[]call{{"9001", "7001", chat.RoleAbove}, {"9001", "7002", ""}}, chat.RoleAbove},
+		"a role, and then it":      {[]call{{"9001", "7001", chat.RoleAbove}, {"9001", "7001", ""}}, ""},
+		"one of another server":    {[]call{{"9002", "7003", chat.RoleAbove}}, ""},
+		"one that is taken out":    {[]call{{"9001", "6000", chat.RoleAbove}}, ""},
+	} {
+		inBubble(t, func(m *membersTest) {
+			for _, call := range c.calls {
+				var err *chat.BadgeError
+				if call.problem != "" {
+					err = &chat.BadgeError{Problem: call.problem, Err: errFault}
+				}
+				m.platform.community(call.community).record(m.Context(), "1", step{badge: call.badge}, err)
+			}
+			s, err := m.Status("discord", "9001")
+			m.equal(name, fmt.Sprint(s.Refused, err), string(c.want)+"<nil>")
+		})
+	}
 }
 
 // unlocked is a Limiter that fails the test if it is called while a community is locked, because a

@@ -133,7 +133,7 @@ func (m *Members) read(ctx context.Context, tick int, s *schedule) (due []Row, e
 // checked is a row as it was read, and what the check of its wallet found.
 type checked struct {
 	row   Row
-	check check
+	check finding
 	// proven says that the partner was asked, and the wallet is the user's.
 	proven bool
 }
@@ -173,7 +173,7 @@ func (m *Members) find(ctx context.Context, rows []Row) []checked {
 	var unproven []*checked
 	for i, r := range rows {
 		p := m.platforms[r.User.Platform]
-		all[i] = checked{row: r, check: p.check(stakes[i].Value, stakes[i].Err)}
+		all[i] = checked{row: r, check: p.finding(stakes[i].Value, stakes[i].Err)}
 		if c := &all[i]; (c.check.least > 0 || p.level(r) > 0) && time.Since(r.ProvenAt.Time) >= proofLasts {
 			unproven = append(unproven, c)
 		}
@@ -200,22 +200,22 @@ func (c *checked) prove(ctx context.Context, accounts core.Source[core.Identity,
 	account, owner := core.Both(ctx, accounts, user, accounts, core.IdentityOf(c.row.Wallet))
 	switch {
 	case cmp.Or(err, account.Err, owner.Err) != nil:
-		c.check = check{most: all}
+		c.check = finding{most: all}
 	case account.Value.Registered() && account.Value.DID == owner.Value.DID:
 		c.proven = true
 	case c.check.block.IsZero():
-		c.check = check{most: all}
+		c.check = finding{most: all}
 	default:
-		c.check = check{block: c.check.block, disowned: true}
+		c.check = finding{block: c.check.block, disowned: true}
 	}
 }
 
 // countCheck counts a check of a row with a level.
-func (m *Members) countCheck(c check, level int) {
+func (m *Members) countCheck(f finding, level int) {
 	switch {
-	case c.most < level || c.most == 0:
+	case f.most < level || f.most == 0:
 		m.Count("check_below")
-	case c.least > 0 && c.least >= level:
+	case f.least > 0 && f.least >= level:
 		m.Count("check_reached")
 	default:
 		m.Count("check_unknown")

@@ -157,18 +157,18 @@ func TestATickProvesFew(t *testing.T) {
 // TestChecksAreCounted has the metric of a check of a row with a level.
 func TestChecksAreCounted(t *testing.T) {
 	for _, c := range []struct {
-		check check
+		check finding
 		level int
 		want  string
 	}{
-		{check{}, 0, "below"},
-		{check{}, 1, "below"},
-		{check{least: 1, most: 1}, 2, "below"},
-		{check{least: 1, most: 1}, 1, "reached"},
-		{check{least: 2, most: 2}, 1, "reached"},
-		{check{least: 1, most: 2}, 1, "reached"},
-		{check{least: 1, most: 2}, 2, "unknown"},
-		{check{most: 2}, 0, "unknown"},
+		{finding{}, 0, "below"},
+		{finding{}, 1, "below"},
+		{finding{least: 1, most: 1}, 2, "below"},
+		{finding{least: 1, most: 1}, 1, "reached"},
+		{finding{least: 2, most: 2}, 1, "reached"},
+		{finding{least: 1, most: 2}, 1, "reached"},
+		{finding{least: 1, most: 2}, 2, "unknown"},
+		{finding{most: 2}, 0, "unknown"},
 	} {
 		m := newMembersTest(t)
 		m.countCheck(c.check, c.level)

@@ -17,8 +17,8 @@ import (
 // read.
 const minApart = time.Hour
 
-// check is what one check of a wallet found: a range of levels.
-type check struct {
+// finding is what one check of a wallet found: a range of levels.
+type finding struct {
 	least, most int
 	// block is the time of the block read; zero: unknown.
 	block time.Time
@@ -33,9 +33,9 @@ type levels struct {
 	badges []chat.Badge
 	// amounts are the least stakes, ascending. The first is 0, which is any stake.
 	amounts []decimal.Decimal
-	// pools stands for the chain and the pools, and list for these and the badges.
-	pools, list uint64
-	every       time.Duration // of a cycle
+	// poolsHash is a hash of the chain and the pools, and listHash of these and the badges.
+	poolsHash, listHash uint64
+	every               time.Duration // of a cycle
 }
 
 // newLevels returns the levels for badges that come with a stake in pools of a chain.
@@ -47,12 +47,12 @@ func newLevels(chain string, pools []core.Pool, badges []chat.Badge, every time.
 	}
 	slices.Sort(parts)
 	parts = append(parts, chain)
-	l.pools = hash(parts)
+	l.poolsHash = hash(parts)
 	for _, b := range badges {
 		l.amounts = append(l.amounts, b.Amount)
 		parts = append(parts, b.Community, b.ID, b.Amount.String())
 	}
-	l.list = hash(parts)
+	l.listHash = hash(parts)
 	slices.SortFunc(l.amounts, decimal.Decimal.Cmp)
 	l.amounts = slices.CompactFunc(l.amounts, decimal.Decimal.Equal)
 	return l
@@ -87,33 +87,32 @@ func (l levels) badge(community, id string) (b chat.Badge, named bool) {
 	return l.badges[i], true
 }
 
-// check returns what a stake says, and nothing if reading it failed with err. That an amount is
-// not reached counts only with the time of the block.
-func (l levels) check(stake core.Stake, err error) check {
-	c := check{most: l.all()}
+// finding returns the range of levels that a stake shows: all levels if reading it failed with err.
+// That an amount is not reached counts only if the time of the block is known.
+func (l levels) finding(stake core.Stake, err error) finding {
+	f := finding{most: l.all()}
 	if err != nil {
-		return c
+		return f
 	}
-	c.block = stake.BlockTime
+	f.block = stake.BlockTime
 	for i, amount := range l.amounts {
 		switch stake.Reaches(amount) {
 		case core.Staker:
-			c.least = i + 1
+			f.least = i + 1
 		case core.NotStaker:
-			if !c.block.IsZero() {
-				c.most = i
+			if !f.block.IsZero() {
+				f.most = i
 			}
-			return c
+			return f
 		}
 	}
-	return c
+	return f
 }
 
-// level returns the level of a row. Under another list it is the highest level of what was last
-// found, and of the badges that the user has and the settings still name: these stay until
-// checks decide.
+// level returns the level of a row. If the list has changed since the last check, that is the level
+// reached or, if higher, the highest level of the user's badges: they stay until checks decide.
 func (l levels) level(r Row) int {
-	if r.List == l.list {
+	if r.List == l.listHash {
 		return r.Level
 	}
 	level := l.reached(r)
@@ -125,10 +124,10 @@ func (l levels) level(r Row) int {
 	return level
 }
 
-// reached returns the level up to which badges may be given: that of what the last check found,
-// or 0 if it found that in other pools.
+// reached returns the level up to which badges may be given: the one that the last check found, or 0
+// if the chain or the pools have changed since.
 func (l levels) reached(r Row) int {
-	if r.Pools != l.pools || !r.Reached.Valid {
+	if r.Pools != l.poolsHash || !r.Reached.Valid {
 		return 0
 	}
 	level := 0
@@ -141,7 +140,7 @@ func (l levels) reached(r Row) int {
 // expected returns the level that the next check leaves if it finds what the last one did.
 func (l levels) expected(r Row) int {
 	level := l.level(r)
-	if r.List != l.list {
+	if r.List != l.listHash {
 		return level
 	}
 	for i, since := range r.Below {
@@ -156,62 +155,87 @@ func (l levels) expected(r Row) int {
 func (l levels) late() time.Duration { return 2 * l.every / ticks }
 
 // decide returns the row after a check.
-//
-// A level is reached at once. It is lost by the second check that is below it: an hour after
-// the first one by the blocks, under the same list, with no check missing between. Any other
-// check forgets the first one. A check by a press does so only if it finds the level, so that
-// nobody keeps a badge by pressing.
-func (l levels) decide(r Row, c check, now time.Time) Row {
-	level, known := l.level(r), c.least > 0 || c.most < l.all()
-	if c.block.Before(r.Block.Time) { // Of a node that is behind.
-		c, known = check{most: l.all(), press: c.press}, false
-	}
+//   - A check that reaches the level or more sets the level, and forgets an earlier check below.
+//   - The first check below the level is noted in Below.
+//   - The second one lowers the level to the higher of the two, if its block is at least minApart
+//     newer. One that comes sooner leaves the first as it is. One that comes after a missing check,
+//     or under another list, is a first one.
+//   - An inconclusive check forgets the first one, unless a press caused it: otherwise people could
+//     keep a badge by pressing.
+func (l levels) decide(r Row, f finding, now time.Time) Row {
+	level := l.level(r)
 	switch {
-	case c.most < level:
-		r = l.below(r, c, now)
-	case known && c.least >= level:
-		if c.least > level {
-			r.Lost = nil
-		}
-		if c.least > level || r.Below != nil {
+	case l.inconclusive(r, f):
+		if r.Below != nil && !f.press {
 			r.Below, r.Released = nil, false
 		}
-		r.Level = c.least
-	case c.press || r.Below == nil:
 		return r
+	case f.most < level:
+		r = l.below(r, f, now)
 	default:
-		r.Below, r.Released = nil, false
-		return r
+		if f.least > level {
+			r.Lost = nil
+		}
+		if f.least > level || r.Below != nil {
+			r.Below, r.Released = nil, false
+		}
+		r.Level = f.least
 	}
-	r.List, r.Pools, r.CheckedAt, r.Block, r.Reached = l.list, l.pools, timeOf(now), timeOf(c.block), decimal.NullDecimal{}
-	if c.least > 0 {
-		r.Reached = decimal.NewNullDecimal(l.amounts[c.least-1])
+	return l.noted(r, f, now)
+}
+
+// inconclusive reports whether a check does not show if the level of a row is reached.
+func (l levels) inconclusive(r Row, f finding) bool {
+	level := l.level(r)
+	nothing := f.least == 0 && f.most == l.all()
+	outdated := f.block.Before(r.Block.Time) // The node is behind, or the block is not known.
+	return nothing || outdated || f.least < level && level <= f.most
+}
+
+// noted returns the row with what a conclusive check found, and under which settings.
+func (l levels) noted(r Row, f finding, now time.Time) Row {
+	if r.Lost != nil && r.List != l.listHash {
+		lost := *r.Lost
+		lost.From = 0
+		r.Lost = &lost
+	}
+	r.List, r.Pools, r.CheckedAt, r.Block, r.Reached = l.listHash, l.poolsHash, timeOf(now), timeOf(f.block), decimal.NullDecimal{}
+	if f.least > 0 {
+		r.Reached = decimal.NewNullDecimal(l.amounts[f.least-1])
+	}
+	for _, g := range r.Given { // A badge that is kept is not to be removed any more.
+		if !g.RefusedAt.IsZero() && slices.Contains(l.wanted(r, g.Community), g.Badge) {
+			g.RefusedAt = Time{}
+			r.set(g)
+		}
 	}
 	return r
 }
 
 // below returns the row after a check that is below its level.
-func (l levels) below(r Row, c check, now time.Time) Row {
+func (l levels) below(r Row, f finding, now time.Time) Row {
 	level := l.level(r)
-	since := make([]Time, level)
-	if missing := now.Sub(r.CheckedAt.Time).Abs() > l.every+l.late(); !missing && r.List == l.list {
+	since := make([]Time, level)                 // As Row.Below.
+	sinceLast := now.Sub(r.CheckedAt.Time).Abs() // The clock may have been ahead.
+	if sinceLast <= l.every+l.late() && r.List == l.listHash {
 		copy(since, r.Below)
 	}
 	for i := range since {
-		if i < c.most {
+		if i < f.most {
 			since[i] = Time{}
 		} else if since[i].IsZero() {
-			since[i] = timeOf(c.block)
+			since[i] = timeOf(f.block)
 		}
 	}
-	lost := func(level int) bool {
-		return !since[level-1].IsZero() && c.block.Sub(since[level-1].Time) >= minApart
+	belowTwice := func(level int) bool {
+		first := since[level-1]
+		return !first.IsZero() && f.block.Sub(first.Time) >= minApart
 	}
-	for ; level > 0 && lost(level); level-- {
-		r.Lost = &Loss{First: since[level-1], Second: timeOf(c.block), From: len(since), Disowned: c.disowned}
+	for ; level > 0 && belowTwice(level); level-- {
+		r.Lost = &Loss{First: since[level-1], Second: timeOf(f.block), From: len(since), Disowned: f.disowned}
 	}
 	r.Level, r.Below = level, nil
-	if c.most < level {
+	if f.most < level {
 		r.Below = since[:level]
 	}
 	return r

@@ -11,10 +11,10 @@ import (
 	"herald/internal/transport"
 )
 
-// tally counts the users who have a badge of a community.
+// tally counts the users who have, or may have, a badge that the settings name in a community.
 type tally struct {
 	have int
-	// losing counts those of have who would lose a badge.
+	// losing counts those of have who lose a badge if the next check finds what the last one did.
 	losing int
 	// checked counts those of have whose last check is no older than a cycle plus levels.late.
 	checked int
@@ -27,14 +27,16 @@ const (
 	maxLosingPart = 20
 )
 
-// blown reports whether the fuse blows, so that nobody loses a badge in the community.
+// blown reports whether the fuse blows, so that too low a stake removes no badge in the community
+// unless the row is Released.
 func (t tally) blown() bool { return t.losing > maxLosing && t.losing*maxLosingPart > t.have }
 
 func (t tally) plus(other tally) tally {
 	return tally{have: t.have + other.have, losing: t.losing + other.losing, checked: t.checked + other.checked}
 }
 
-// tallies are by community. The one of "" counts all rows, also those without a badge.
+// tallies are by community. The one of "" counts all rows with a wallet, as have and checked; its
+// losing is 0.
 type tallies map[string]tally
 
 // countRows returns the tallies of rows.
@@ -62,8 +64,11 @@ func (p *platform) countRow(r Row) tallies {
 		if _, named := p.badge(g.Community, g.Badge); !named {
 			continue
 		}
-		here := row
-		if p.losing(r, g) || all[g.Community].losing == 1 { // A user who loses two badges there counts once.
+		here, counted := all[g.Community]
+		if !counted {
+			here = row
+		}
+		if p.losing(r, g) { // A user who loses two badges there counts once.
 			here.losing = 1
 		}
 		all[g.Community] = here
@@ -71,8 +76,8 @@ func (p *platform) countRow(r Row) tallies {
 	return all
 }
 
-// held reports whether nobody may lose a badge in a community: its fuse has blown, or not all rows
-// were read yet.
+// held reports whether too low a stake removes no badge in a community: its fuse has blown, or not
+// all rows were read yet.
 func (m *Members) held(c *community) bool {
 	return !m.rows.complete.Load() || m.rows.tally(c.id).blown()
 }
@@ -99,9 +104,9 @@ type Place struct {
 	Community string
 }
 
-// Release asks the running bot to let go everybody whom a fuse holds, and returns whom it holds now.
-// The bot does that within releasePause, and lets go those whom the fuse holds then. Release blocks
-// while it reads all rows.
+// Release returns whom a fuse holds now. If it holds somebody, Release saves that the running bot is to
+// release them. Within releasePause the bot marks the rows that a fuse holds then as Released. Release
+// blocks while it reads all rows.
 func (m *Members) Release(ctx context.Context) (held []Place, err error) {
 	all, err := m.All(ctx)
 	if err != nil {
@@ -169,8 +174,9 @@ func (m *Members) watchReleases(ctx context.Context) {
 	}
 }
 
-// carryOutRelease marks the rows on a platform that a fuse holds, if there is a Release, and
-// deletes the Release. The next call does what fails. The fuse counts marked rows as before.
+// carryOutRelease marks the rows on a platform that a fuse holds as Released, if a fresh Release is
+// saved. Then it deletes the saved Release, fresh or not. If the Store fails, the next call tries again.
+// The fuse counts marked rows as before.
 func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
 	if !m.rows.complete.Load() {
 		return
@@ -179,7 +185,7 @@ func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
 	if err != nil || saved == nil {
 		return
 	}
-	if m.isDue(saved) {
+	if m.isFresh(saved) {
 		err = m.rows.updateAll(ctx, func(r *Row) {
 			if r.User.Platform == p.name && len(m.heldIn(*r)) > 0 {
 				r.Released = true
@@ -193,9 +199,9 @@ func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
 	_, _ = m.Store.Replace(ctx, releaseKey(p.name), saved, nil) // If another was saved meanwhile, it stays.
 }
 
-// isDue reports whether a saved Release is neither older than two cycles nor from the future. The
-// clock of the process that saved it may be a minute ahead.
-func (m *Members) isDue(saved []byte) bool {
+// isFresh reports whether a saved Release is at most two cycles old. It may be a minute in the future,
+// because another process saved it and its clock may be ahead.
+func (m *Members) isFresh(saved []byte) bool {
 	seconds, err := strconv.ParseInt(string(saved), 10, 64)
 	age := time.Since(time.Unix(seconds, 0))
 	return err == nil && -time.Minute <= age && age <= 2*m.Every

@@ -226,7 +226,7 @@ func TestAReleaseIsOfAPlatform(t *testing.T) {
 	telegram := m.platforms["telegram"]
 	for id := range 11 {
 		m.put(Row{
-			User: chat.User{Platform: "telegram", ID: fmt.Sprint(id)}, Wallet: wallet(id), List: telegram.list,
+			User: chat.User{Platform: "telegram", ID: fmt.Sprint(id)}, Wallet: wallet(id), List: telegram.listHash,
 			Given: []Given{{Community: "-1001", Badge: "Staker"}},
 		})
 	}

@@ -200,9 +200,9 @@ func (m *Members) Offer(ctx context.Context, user chat.User, here string, stake 
 	if !m.Enabled() || checkUser(user) != nil || p.Badges == nil {
 		return nil
 	}
-	level := p.check(stake, nil).least
+	level := p.finding(stake, nil).least
 	for _, community := range p.named() {
-		row := p.decide(Row{User: user, Wallet: common.Address{1}}, check{least: level, most: p.all()}, time.Now())
+		row := p.decide(Row{User: user, Wallet: common.Address{1}}, finding{least: level, most: p.all()}, time.Now())
 		ids := p.wanted(row, community)
 		if len(ids) == 0 {
 			continue
@@ -232,7 +232,7 @@ func (m *Members) Save(ctx context.Context, user chat.User, wallet common.Addres
 		return nil, err
 	}
 	p := m.platforms[user.Platform]
-	c := p.check(stake, nil)
+	c := p.finding(stake, nil)
 	c.press = true
 	row, err := m.rows.update(ctx, user, func(r *Row) *Row {
 		now := time.Now()

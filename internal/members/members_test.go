@@ -57,8 +57,11 @@ type membersTest struct {
 	events    map[string]int
 	asked     int // of Has
 	storeAway atomic.Bool
-	// during is called once, within a call for a badge or a reading of stakes.
+	// during is called once, within a call for a badge or a reading of stakes, or after an answer
+	// of Has.
 	during func()
+	// beforeReplace is called once, before something is written.
+	beforeReplace func()
 }
 
 func user(id int) chat.User { return chat.User{Platform: "discord", ID: fmt.Sprint(id)} }
@@ -114,22 +117,23 @@ func (m *membersTest) Replace(ctx context.Context, key string, old, value []byte
 	if m.storeAway.Load() {
 		return false, errFault
 	}
+	m.once(&m.beforeReplace)
 	return m.Store.Replace(ctx, key, old, value)
 }
 
-// takeDuring calls during, if it is set.
-func (m *membersTest) takeDuring() {
+// once calls a function if it is set, and unsets it.
+func (m *membersTest) once(f *func()) {
 	m.mu.Lock()
-	during := m.during
-	m.during = nil
+	call := *f
+	*f = nil
 	m.mu.Unlock()
-	if during != nil {
-		during()
+	if call != nil {
+		call()
 	}
 }
 
 func (m *membersTest) readStakes(_ context.Context, wallets []common.Address) (all []core.Answer[core.Stake]) {
-	m.takeDuring()
+	m.once(&m.during)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, w := range wallets {
@@ -172,10 +176,14 @@ func (m *membersTest) Notify(_ context.Context, _ string, reply chat.Reply) {
 	m.change(func() { m.notices = append(m.notices, reply) })
 }
 
-func (m *membersTest) Has(_ context.Context, community, user string) ([]string, error) {
+func (m *membersTest) Has(ctx context.Context, community, user string) ([]string, error) {
+	defer m.once(&m.during)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.asked++
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if has, member := m.has[community+" "+user]; member {
 		return slices.Clone(has), nil
 	}
@@ -193,7 +201,7 @@ func (m *membersTest) Remove(_ context.Context, community, id, user, reason stri
 // call carries out a call that is not refused. One that fails without a certain outcome is
 // carried out, too.
 func (m *membersTest) call(do, community, id, user, reason string) error {
-	m.takeDuring()
+	m.once(&m.during)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.calls = append(m.calls, do+" "+id+" to "+user+": "+reason)
@@ -245,7 +253,7 @@ func (m *membersTest) worn(community string) (all []string) {
 // current returns a row of a user that was checked just now, with a level and badges of server
 // 9001.
 func (m *membersTest) current(id, level int, badges ...string) Row {
-	r := Row{User: user(id), Wallet: wallet(id), Level: level, List: m.platform.list, Pools: m.platform.pools, SavedAt: timeOf(time.Now())}
+	r := Row{User: user(id), Wallet: wallet(id), Level: level, List: m.platform.listHash, Pools: m.platform.poolsHash, SavedAt: timeOf(time.Now())}
 	r.ProvenAt, r.CheckedAt, r.Block = r.SavedAt, r.SavedAt, r.SavedAt
 	if level > 0 {
 		r.Reached = decimal.NewNullDecimal(m.platform.amounts[level-1])

@@ -15,9 +15,9 @@ import (
 // task is a user whom a community's worker settles.
 type task struct {
 	user chat.User
-	// has holds what the user has there, if seen says that this is known.
-	has  []string
+	// seen says that an update of the platform showed which badges the user has there: has.
 	seen bool
+	has  []string
 }
 
 // enqueue gives a task to the worker of the community. It drops the task if too many wait.
@@ -28,8 +28,8 @@ func (c *community) enqueue(t task) {
 	}
 }
 
-// Seen takes note that a user of a community has these badges and no others, as an update of
-// the platform shows. Whoever left and came back is given theirs again. It does not block.
+// Seen has a worker give a user the badges that they lack in a community, once a minute. has holds the
+// only badges that they have there, as an update of the platform shows. Seen does not block.
 func (m *Members) Seen(user chat.User, community string, has []string) {
 	if p := m.platforms[user.Platform]; m.Enabled() && slices.Contains(p.named(), community) {
 		p.community(community).enqueue(task{user: user, has: has, seen: true})
@@ -57,8 +57,8 @@ func (m *Members) work(ctx context.Context, c *community) {
 	}
 }
 
-// giveBack settles a user who has no other badges in a community than these, as somebody saw a
-// moment ago.
+// giveBack settles a user in a community where they are now. has holds the only badges that they have
+// there. All others are in doubt from now on, so that the user is given them again.
 func (m *Members) giveBack(ctx context.Context, c *community, user chat.User, has []string) []Change {
 	row, err := m.rows.update(ctx, user, func(r *Row) *Row {
 		if r == nil || r.Forgotten() {
@@ -78,11 +78,11 @@ func (m *Members) giveBack(ctx context.Context, c *community, user chat.User, ha
 	return m.settle(ctx, c, user, byPerson)
 }
 
-// seen is what a user has in a community, as of a time.
+// seen is what a user has in a community.
 type seen struct {
 	has []string
 	err error
-	at  time.Time
+	at  time.Time // when the platform was asked; zero: it has not answered yet
 }
 
 const (
@@ -93,61 +93,82 @@ const (
 )
 
 // has returns the badges that a user has in the community. It asks the platform no more often
-// than once in seenTTL, and blocks for that.
+// than once in seenTTL, and blocks for that. It forgets an answer at once if ctx is done, or if
+// record was called for the user meanwhile.
 func (c *community) has(ctx context.Context, user string) ([]string, error) {
+	now := time.Now()
 	c.mu.Lock()
-	last := c.lastSeen[user]
-	c.mu.Unlock()
-	if time.Since(last.at) < seenTTL {
+	if last := c.lastSeen[user]; last != nil && now.Sub(last.at) < seenTTL {
+		defer c.mu.Unlock()
 		return last.has, last.err
 	}
-	now := seen{at: time.Now()}
-	now.has, now.err = c.Has(ctx, c.id, user)
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if len(c.lastSeen) >= maxSeen {
 		clear(c.lastSeen)
 	}
-	c.lastSeen[user] = now
-	return now.has, now.err
+	asked := &seen{}
+	c.lastSeen[user] = asked
+	c.mu.Unlock()
+
+	has, err := c.Has(ctx, c.id, user)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lastSeen[user] == asked && ctx.Err() == nil { // record deletes the entry.
+		*asked = seen{has: has, err: err, at: now}
+	}
+	return has, err
 }
 
-// absent reports whether an error of has means that the user can have no badge there. A member
-// may be so new that the platform does not know them.
+// absent reports whether an error of has means that the user can have no badge there. With member
+// they are known to be there: the platform may not say so yet of a new member.
 func absent(err error, member bool) bool {
 	failed, is := errors.AsType[*chat.BadgeError](err)
-	return is && (failed.Problem == chat.NotAMember && !member || failed.Problem == chat.CannotHave || failed.Problem == chat.CommunityGone)
+	if !is {
+		return false
+	}
+	switch failed.Problem {
+	case chat.NotAMember:
+		return !member
+	case chat.CannotHave, chat.CommunityGone:
+		return true
+	}
+	return false
 }
 
-// Refresh takes note of a check of a user's saved wallet that the user asked for, and returns
-// what became of their badges. It writes and calls nothing unless the stake has risen, or a
-// badge that was given is not there any more. For the latter it asks the communities other than
-// the one where the user is now, once a minute.
+// Refresh gives a user the badges that are missing, and returns what became of them. The stake is
+// that of the wallet just now. If it reaches a higher level than before, Refresh is Save. Otherwise
+// it asks each community but here which badges the user has, once a minute, and writes and gives
+// nothing where none is missing. It does nothing unless the wallet is the saved one. It blocks for
+// settleTime at most.
 func (m *Members) Refresh(ctx context.Context, user chat.User, here string, wallet common.Address, stake core.Stake) ([]Change, error) {
 	row, err := m.rows.find(ctx, user)
 	p := m.platforms[user.Platform]
 	if err != nil || row == nil || row.Wallet != wallet || p.Badges == nil {
 		return nil, err
 	}
-	if c := p.check(stake, nil); c.least > p.level(*row) {
+	if found := p.finding(stake, nil); found.least > p.level(*row) {
 		return m.Save(ctx, user, wallet, stake)
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
 	var changes []Change
-	for _, id := range p.named() {
-		want, c := p.wanted(*row, id), p.community(id)
-		if id == here || len(want) == 0 {
+	for _, community := range p.named() {
+		want, c := p.wanted(*row, community), p.community(community)
+		if community == here || len(want) == 0 {
 			continue
 		}
 		has, err := c.has(ctx, user.ID)
-		missing := slices.ContainsFunc(want, func(id string) bool { return !slices.Contains(has, id) })
-		if p.OneEach() {
-			missing = len(has) == 0
-		}
-		if err == nil && missing {
+		if err == nil && p.lacks(want, has) {
 			changes = append(changes, m.giveBack(ctx, c, user, has)...)
 		}
 	}
 	return changes, nil
+}
+
+// lacks reports whether a user who has these badges lacks a wanted one. With OneEach, a badge that
+// they chose for themselves stays.
+func (p *platform) lacks(want, has []string) bool {
+	if p.OneEach() {
+		return len(has) == 0
+	}
+	return slices.ContainsFunc(want, func(badge string) bool { return !slices.Contains(has, badge) })
 }

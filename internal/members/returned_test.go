@@ -1,6 +1,7 @@
 package members
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -189,6 +190,59 @@ func TestRefresh(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestHasIsRemembered has what happens in the middle of a call of Has, or before it, and how often
+// the platform is asked if the next call comes a moment later.
+func TestHasIsRemembered(t *testing.T) {
+	for name, c := range map[string]struct {
+		cancelled bool
+		during    func(m *membersTest)
+		then      time.Duration // until the next call
+		want      string        // the answers of both calls, and how often the platform was asked
+	}{
+		"a minute later":    {then: time.Minute, want: "[] [] 2"},
+		"within the minute": {then: time.Minute - 1, want: "[] [] 1"},
+		"a caller gives up": {cancelled: true, want: "context canceled [] 2"},
+		"overtaken by a give": {during: func(m *membersTest) {
+			m.has["9001 1"] = []string{"7001"}
+			m.platform.community("9001").record(m.Context(), "1", step{badge: "7001"}, nil)
+		}, want: "[] [7001] 2"},
+		"a give to another": {during: func(m *membersTest) {
+			m.platform.community("9001").record(m.Context(), "2", step{badge: "7001"}, nil)
+		}, want: "[] [] 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(m *membersTest) {
+				here := m.platform.community("9001")
+				if c.during != nil {
+					m.during = func() { c.during(m) }
+				}
+				ctx, cancel := context.WithCancel(m.Context())
+				defer cancel()
+				if c.cancelled {
+					cancel()
+				}
+				answer := func(ctx context.Context) string {
+					has, err := here.has(ctx, "1")
+					if err != nil {
+						return err.Error()
+					}
+					return fmt.Sprint(has)
+				}
+				first := answer(ctx)
+				time.Sleep(c.then)
+				m.equal("answers", fmt.Sprint(first, " ", answer(m.Context()), " ", m.asked), c.want)
+			})
+		})
+	}
+	inBubble(t, func(m *membersTest) {
+		here := m.platform.community("9001")
+		for id := range maxSeen + 1 {
+			_, _ = here.has(m.Context(), fmt.Sprint(id))
+		}
+		m.equal("remembered", len(here.lastSeen), 1)
+	})
 }
 
 // TestOffer has the badges that a press gives user 1, who stakes 1,000 tokens.

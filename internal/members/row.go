@@ -55,7 +55,7 @@ type Loss struct {
 	// First and Second are the times of the blocks of the two checks that did not reach the level.
 	First  Time `json:"f"`
 	Second Time `json:"s"`
-	// From is the level before.
+	// From is the level before, under the row's List; 0: the level fell under another list.
 	From int `json:"n"`
 	// Disowned says that the wallet was not the user's any more.
 	Disowned bool `json:"d,omitempty"`
@@ -69,7 +69,8 @@ type Given struct {
 	State State  `json:"t,omitempty"`
 	// Since is when the badge was given; zero: it was not, but may have been.
 	Since Time `json:"s,omitzero"`
-	// RefusedAt is when the platform first refused to remove the badge; zero: it has not.
+	// RefusedAt is when the platform first refused to remove the badge; zero: it has not since a
+	// check last found that the user may keep the badge.
 	RefusedAt Time `json:"r,omitzero"`
 }
 
@@ -168,7 +169,8 @@ type shard struct {
 }
 
 var (
-	// errDamaged is the error of a shard that is neither of this version nor of a newer one.
+	// errDamaged is the error of a shard that is no JSON, is of an older version, or has a row of a
+	// user who fails checkUser.
 	errDamaged = errors.New("a value is damaged")
 	// errNewer is the error of a shard that a newer version wrote.
 	errNewer = errors.New("a newer version wrote the saved addresses; run that one")

@@ -27,9 +27,12 @@ type step struct {
 	doubt bool
 }
 
-// next returns the next step for a row in a community, or false if none is left. With oneEach,
-// a member has one badge there at a time. With hold, nothing goes but what was forgotten,
-// released, or taken out of the settings.
+// next returns the next step for a row in a community, or false if none is left. With oneEach, a
+// member has one badge there at a time. With hold, too low a stake removes no badge unless the row is
+// Released.
+//
+// A badge is given before another is removed. So whoever falls from a higher badge to a lower one
+// never has none, and with oneEach the call that gives the lower one is the only one.
 func (l levels) next(r Row, community string, oneEach, hold bool) (s step, left bool) {
 	if r.index(community, "") >= 0 { // Absent
 		return s, false
@@ -38,24 +41,42 @@ func (l levels) next(r Row, community string, oneEach, hold bool) (s step, left 
 	if oneEach && len(want) > 1 {
 		want = want[len(want)-1:] // The one with the highest amount.
 	}
-	has := false
-	for _, g := range r.Given {
-		switch {
-		case g.Community != community:
-		case !slices.Contains(want, g.Badge) && !(hold && !r.Released && l.losing(r, g)):
-			s, left = step{badge: g.Badge, remove: true, doubt: g.State == Doubt}, true
-		case g.State == Had:
-			has = true
-		}
+	goes := func(g Given) bool {
+		held := hold && !r.Released && l.losing(r, g)
+		return g.Community == community && !held && !slices.Contains(want, g.Badge)
 	}
+	stays := func(g Given) bool { return g.Community == community && g.State == Had && !goes(g) }
+	if !oneEach || !slices.ContainsFunc(r.Given, stays) {
+		s, left = l.nextGive(r, community, want)
+	}
+	if !left {
+		s, left = r.nextRemoval(goes)
+	}
+	return s, left
+}
+
+// nextGive returns the step that gives the first badge of want that is reached and that the user may
+// not have yet.
+func (l levels) nextGive(r Row, community string, want []string) (s step, left bool) {
 	for _, badge := range want {
 		b, _ := l.badge(community, badge)
 		i := r.index(community, badge)
-		if (i < 0 || r.Given[i].State == Doubt) && l.of(b.Amount) <= l.reached(r) && !(oneEach && has) {
+		missing := i < 0 || r.Given[i].State == Doubt
+		if missing && l.of(b.Amount) <= l.reached(r) {
 			return step{badge: badge, doubt: i >= 0}, true
 		}
 	}
-	return s, left
+	return s, false
+}
+
+// nextRemoval returns the step that removes the last badge that goes.
+func (r Row) nextRemoval(goes func(Given) bool) (s step, left bool) {
+	for _, g := range slices.Backward(r.Given) {
+		if goes(g) {
+			return step{badge: g.Badge, remove: true, doubt: g.State == Doubt}, true
+		}
+	}
+	return s, false
 }
 
 // wanted returns the badges of a community that a row's user may be given or may keep, by
@@ -72,7 +93,8 @@ func (l levels) wanted(r Row, community string) (ids []string) {
 	return ids
 }
 
-// losing reports whether a badge of a row is above its level, or above a first check.
+// losing reports whether the user of a row has lost a badge of the settings by their stake, or loses
+// it if the next check finds what the last one did.
 func (l levels) losing(r Row, g Given) bool {
 	b, named := l.badge(g.Community, g.Badge)
 	return named && !r.Forgotten() && l.of(b.Amount) > l.expected(r)
@@ -99,11 +121,12 @@ func (r Row) done(community string, s step, err *chat.BadgeError, oneEach bool, 
 		r.drop(here)
 	case err.Problem == chat.BadgeGone:
 		r.drop(this)
-	case err.OutcomeUnknown:
-	case !s.remove && !s.doubt: // It was certainly not given.
-		r.drop(this)
+	case err.OutcomeUnknown, !s.remove && s.doubt:
+		// The badge stays in doubt.
 	case s.remove:
 		r.notRemoved(community, s, err.Problem, now)
+	default: // It was certainly not given.
+		r.drop(this)
 	}
 	return r
 }
@@ -119,22 +142,24 @@ func (r *Row) notRemoved(community string, s step, problem chat.BadgeProblem, no
 	if !s.doubt {
 		g.State = Had
 	}
-	if g.RefusedAt.IsZero() && problem != chat.BadgeFailed {
+	refused := problem != chat.BadgeFailed
+	if refused && g.RefusedAt.IsZero() {
 		g.RefusedAt = timeOf(now)
 	}
-	if r.set(g); !g.RefusedAt.IsZero() && now.Sub(g.RefusedAt.Time) > refusedFor {
+	r.set(g)
+	if refused && now.Sub(g.RefusedAt.Time) > refusedFor {
 		r.drop(func(other Given) bool { return other == g })
 	}
 }
 
-// Change is what became of a badge in a community.
+// Change is a call that gives a user a badge or, with Removed, removes one.
 type Change struct {
-	// Badge is one that the user has now or, with Removed, has no more.
+	// Badge has no ID if Later, and if nobody knows yet which badge it will be.
 	Badge   Badge
 	Removed bool
-	// Problem is why that is not so, or "".
+	// Problem is why the call failed, or "".
 	Problem chat.BadgeProblem
-	// Later says that the call has to wait. It is made as soon as it can be.
+	// Later says that the call is not made yet, because it has to wait.
 	Later bool
 }
 
@@ -155,7 +180,7 @@ func (m *Members) settle(ctx context.Context, c *community, user chat.User, by c
 			return []Change{{Badge: c.badgeOf(c.id, ""), Later: true}}
 		}
 	}
-	defer m.Claims.Release(key, false, 0)
+	defer m.Claims.Release(key, false, 0) // Not as done: the user may be settled again at once.
 	for {
 		row, err := m.rows.find(ctx, user)
 		if err != nil || row == nil {
@@ -170,13 +195,15 @@ func (m *Members) settle(ctx context.Context, c *community, user chat.User, by c
 			continue
 		}
 		if change.Problem == chat.NotAMember || change.Problem == chat.CommunityGone {
-			return changes
+			return changes // Nobody is told of a community where they are not, or that is gone.
 		}
 		changes = append(changes, change)
 		if change.Problem != "" || change.Later {
 			return changes
 		}
-		changes = append(changes, c.replacedBy(change.Badge, *row)...)
+		if !s.remove {
+			changes = append(changes, c.replacedBy(change.Badge, *row)...)
+		}
 	}
 }
 
@@ -197,35 +224,22 @@ func (m *Members) carryOut(ctx context.Context, c *community, row Row, s step, b
 	change = Change{Badge: c.badgeOf(c.id, s.badge), Removed: s.remove}
 	err := c.await(ctx, s.badge, by)
 	if refused, is := errors.AsType[*chat.BadgeError](err); is {
-		if change.Problem = refused.Problem; s.remove {
+		change.Problem = refused.Problem
+		if s.remove { // The row notes since when the removal is refused.
 			m.finish(ctx, c, row.User, s, refused)
 		}
 		return change, false
 	}
-	if change.Later = err != nil; change.Later {
+	if err != nil {
+		change.Later = true
 		return change, false
 	}
-	same := false
-	_, err = m.rows.update(ctx, row.User, func(now *Row) *Row {
-		if now == nil {
-			return nil
-		}
-		still, left := c.next(*now, c.id, c.OneEach(), m.held(c))
-		if same = left && still == s; same {
-			g := Given{Community: c.id, Badge: s.badge}
-			if i := now.index(c.id, s.badge); i >= 0 {
-				g = now.Given[i]
-			}
-			g.State = Doubt
-			now.set(g)
-		}
-		return now
-	})
+	begun, err := m.begin(ctx, c, row.User, s)
 	if err != nil {
 		change.Problem = chat.BadgeFailed
 		return change, false
 	}
-	if !same {
+	if !begun {
 		return change, true
 	}
 	failed := m.perform(ctx, c, row, s)
@@ -237,11 +251,35 @@ func (m *Members) carryOut(ctx context.Context, c *community, row Row, s step, b
 	return change, false
 }
 
+// begin saves that the call of a step is about to be made, so that its badge is in doubt. It returns
+// false if the step is not the next one of the row any more.
+func (m *Members) begin(ctx context.Context, c *community, user chat.User, s step) (begun bool, err error) {
+	_, err = m.rows.update(ctx, user, func(r *Row) *Row {
+		begun = false // An earlier attempt of update may have set it.
+		if r == nil {
+			return nil
+		}
+		next, left := c.next(*r, c.id, c.OneEach(), m.held(c))
+		if !left || next != s {
+			return r
+		}
+		begun = true
+		g := Given{Community: c.id, Badge: s.badge}
+		if i := r.index(c.id, s.badge); i >= 0 {
+			g = r.Given[i]
+		}
+		g.State = Doubt
+		r.set(g)
+		return r
+	})
+	return begun, err
+}
+
 // finish saves what became of a step. What cannot be saved is done again by the next cycle.
 func (m *Members) finish(ctx context.Context, c *community, user chat.User, s step, failed *chat.BadgeError) {
 	had := false
 	after, err := m.rows.update(ctx, user, func(r *Row) *Row {
-		if r == nil { // The claim has expired meanwhile.
+		if r == nil { // It was deleted during the call. The user may have the badge all the same.
 			r = &Row{User: user, Given: []Given{{Community: c.id, Badge: s.badge, State: Doubt}}}
 		}
 		had = r.index(c.id, s.badge) >= 0
@@ -251,7 +289,9 @@ func (m *Members) finish(ctx context.Context, c *community, user chat.User, s st
 		}
 		return &done
 	})
-	if err == nil && s.remove && had && failed != nil && failed.Problem != chat.NotAMember && (after == nil || after.index(c.id, s.badge) < 0) {
+	notRemoved := s.remove && failed != nil && failed.Problem != chat.NotAMember
+	dropped := had && (after == nil || after.index(c.id, s.badge) < 0)
+	if err == nil && notRemoved && dropped {
 		c.log.WarnContext(ctx, "a badge could not be removed, and is not saved any more", "problem", failed.Problem)
 	}
 }
@@ -281,8 +321,10 @@ func (m *Members) reason(c *community, r Row, s step) string {
 		return fmt.Sprintf("Herald: stakes enough (%d pools, block of %s UTC)", len(m.Pools), clock(r.Block.Time))
 	case r.Forgotten():
 		return "Herald: the member asked to be forgotten"
-	case r.Lost == nil || !named:
+	case !named:
 		return "Herald: the settings name another badge"
+	case r.Lost == nil:
+		return "Herald: too little staked for this badge, or the member has another one"
 	case r.Lost.Disowned:
 		return "Herald: the wallet is not the member's any more"
 	}

@@ -37,7 +37,7 @@ func TestNextStep(t *testing.T) {
 		"and gives nothing":                  {row: Row{Level: 2, Below: below, Given: all(given("7001", Had))}, want: "none"},
 		"nor what is in doubt":               {row: Row{Level: 1, Below: below, Given: all(given("7001", Doubt))}, want: "none"},
 		"another list gives nothing":         {row: Row{Level: 2, List: 1, Given: all(given("7001", Had))}, want: "none"},
-		"but what was found in these pools":  {row: Row{Level: 1, List: 1, Pools: l.pools, Reached: any}, want: "give 7001"},
+		"but what was found in these pools":  {row: Row{Level: 1, List: 1, Pools: l.poolsHash, Reached: any}, want: "give 7001"},
 		"and not what was found in others":   {row: Row{Level: 1, List: 1, Pools: 1, Reached: any}, want: "none"},
 		"not in the settings":                {row: Row{Level: 1, Given: all(given("7001", Had), given("6000", Had))}, want: "remove 6000"},
 		"held":                               {row: Row{Given: all(given("7001", Had))}, hold: true, want: "none"},
@@ -59,7 +59,7 @@ func TestNextStep(t *testing.T) {
 			r.Wallet = common.Address{1}
 		}
 		if r.List == 0 {
-			r.List, r.Pools = l.list, l.pools
+			r.List, r.Pools = l.listHash, l.poolsHash
 			if n := l.expected(r); n > 0 {
 				r.Reached = decimal.NewNullDecimal(l.amounts[n-1])
 			}
@@ -129,6 +129,9 @@ func TestDone(t *testing.T) {
 	if got := shown(late.done("9001", remove, refused(chat.MissingRight), false, noon.Add(month+time.Second))); got != "" {
 		t.Errorf("refused for longer: %q", got)
 	}
+	if got := shown(late.done("9001", remove, refused(chat.BadgeFailed), false, noon.Add(month+time.Second))); got != "7001 had refused" {
+		t.Errorf("refused before, and failed for another reason: %q", got)
+	}
 	gone := Row{Given: []Given{had}}
 	if got := shown(gone.done("9001", remove, refused(chat.NotAMember), false, noon)); got != "" {
 		t.Errorf("forgotten, and no member: %q", got)
@@ -179,6 +182,7 @@ func TestSettle(t *testing.T) {
 		"who left loses it without a word":                  {given: []string{"7001"}, away: true, calls: "remove 7001 to 1", want: ";  absent"},
 		"a lower tag takes a higher's place, which is told": {level: 1, given: []string{"7002"}, oneEach: true, calls: "give 7001 to 1", want: "+7001, -7002; 7001 had"},
 		"a higher one takes a lower's, which is not":        {level: 2, given: []string{"7001"}, oneEach: true, calls: "give 7002 to 1", want: "+7002; 7002 had"},
+		"a lower one that goes takes no place":              {level: 2, given: []string{"7001", "7002"}, oneEach: true, calls: "remove 7001 to 1", want: "-7001; 7002 had"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
@@ -234,6 +238,7 @@ func TestWhileSettling(t *testing.T) {
 		"who rises meanwhile gets the next, too":    {does: func(m *membersTest) { r := m.current(1, 2); r.Given = m.saved(1).Given; m.put(r) }, calls: "give 7001 to 1, give 7002 to 1", row: "7001 had, 7002 had"},
 		"what cannot be written stays in doubt":     {does: func(m *membersTest) { m.storeAway.Store(true) }, calls: "give 7001 to 1", row: "7001 in doubt"},
 		"without a store nothing is called":         {wait: true, does: func(m *membersTest) { m.storeAway.Store(true) }},
+		"who forgets in another replica, too":       {wait: true, does: func(m *membersTest) { m.change(func() { m.beforeReplace = m.deleteElsewhere }) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
@@ -255,6 +260,13 @@ func TestWhileSettling(t *testing.T) {
 			})
 		})
 	}
+}
+
+// deleteElsewhere deletes the row of user 1, who is alone in a shard, as another replica does.
+func (m *membersTest) deleteElsewhere() {
+	key := shardKey(shardOf(user(1)))
+	value, _ := m.Store.Load(m.Context(), key)
+	_, _ = m.Store.Replace(m.Context(), key, value, nil)
 }
 
 // One caller at a time settles a user in a server. Others wait, for as long as a person does.
@@ -284,7 +296,8 @@ func TestReason(t *testing.T) {
 	}{
 		{Row{Wallet: wallet(1), Block: timeOf(noon)}, step{badge: "7001"}, "Herald: stakes enough (21 pools, block of 2026-11-24 12:00 UTC)"},
 		{Row{}, step{badge: "7001", remove: true}, "Herald: the member asked to be forgotten"},
-		{Row{Wallet: wallet(1)}, step{badge: "7001", remove: true}, "Herald: the settings name another badge"},
+		{Row{Wallet: wallet(1)}, step{badge: "6000", remove: true}, "Herald: the settings name another badge"},
+		{Row{Wallet: wallet(1)}, step{badge: "7001", remove: true}, "Herald: too little staked for this badge, or the member has another one"},
 		{Row{Wallet: wallet(1), Lost: lost}, step{badge: "6000", remove: true}, "Herald: the settings name another badge"},
 		{Row{Wallet: wallet(1), Lost: &Loss{Disowned: true}}, step{badge: "7001", remove: true}, "Herald: the wallet is not the member's any more"},
 		{Row{Wallet: wallet(1), Lost: lost}, step{badge: "7001", remove: true}, "Herald: too little staked at 2026-11-24 12:00 and at 2026-11-24 13:30 UTC (21 pools)"},

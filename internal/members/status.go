@@ -70,9 +70,10 @@ func (m *Members) Saved(ctx context.Context, user chat.User) (*Saved, error) {
 	return s, nil
 }
 
-// missing returns the badges that a row's user has lost with their stake.
+// missing returns the badges that a row's user has lost with their stake. It returns nothing if the
+// list has changed since, because the levels of the row are those of its list.
 func (p *platform) missing(r Row) (lost []Badge) {
-	if r.Lost == nil {
+	if r.Lost == nil || r.List != p.listHash {
 		return nil
 	}
 	for _, b := range p.badges {
@@ -132,19 +133,20 @@ func (m *Members) tell(ctx context.Context, c *community, user chat.User, b Badg
 
 // Status is what moderators of a community see.
 type Status struct {
-	// Have counts the users who have a badge there.
+	// Have counts the users who have, or may have, a badge that the settings name there.
 	Have int
 	// Checked counts those of Have who were checked within a cycle, or little more: some ticks are
 	// slow.
 	Checked int
-	// Losing counts those of Have who would lose a badge.
+	// Losing counts those of Have who lose a badge if the next check finds what the last one did.
 	Losing int
-	// Held says that nobody loses a badge there, because Losing is too many.
+	// Held says that the fuse has blown, because Losing is too many.
 	Held bool
 	// Gives and Removals count the calls that succeeded since Since, the start of this process.
 	Gives, Removals int
 	Since           time.Time
-	// Refused is why the platform refuses badges there, or "".
+	// Refused is why the platform refused calls there a short time ago: those for every badge, or else
+	// those for the first badge that has a refusal. It is "" if there is no refusal.
 	Refused chat.BadgeProblem
 }
 
@@ -159,6 +161,11 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 	if p := m.platforms[name]; p != nil && p.Badges != nil {
 		c := p.community(community)
 		s.Refused = c.refused(wholeCommunity)
+		for _, b := range p.badges {
+			if b.Community == community {
+				s.Refused = cmp.Or(s.Refused, c.refused(b.ID))
+			}
+		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		s.Gives, s.Removals = c.gives, c.removals

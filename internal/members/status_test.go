@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -53,6 +54,16 @@ func TestSaved(t *testing.T) {
 			r.set(Given{Community: "9002", State: Absent})
 			return r
 		}, want: "false; ; ; 7001"},
+		"lost under another list": {row: func(m *membersTest) Row {
+			r := lost(0, Loss{From: 2})(m)
+			r.List = 1
+			return r
+		}, want: "false; ; ; "},
+		"and checked since": {row: func(m *membersTest) Row {
+			r := lost(0, Loss{From: 2})(m)
+			r.List = 1
+			return m.platform.decide(r, finding{block: r.Block.Time}, time.Now())
+		}, want: "false; ; ; "},
 		"forgotten": {row: func(m *membersTest) Row { r := m.current(1, 1, "7001"); r.forget(); return r }, want: "nothing"},
 		"nothing":   {want: "nothing"},
 	} {
