@@ -201,21 +201,20 @@ func (m *Members) settle(ctx context.Context, c *community, user chat.User, by c
 		if change.Problem != "" || change.Later {
 			return changes
 		}
-		if !s.remove {
-			changes = append(changes, c.replacedBy(change.Badge, *row)...)
-		}
+		changes = append(changes, c.replacedBy(change, *row)...)
 	}
 }
 
-// replacedBy returns what a user has lost because a lower badge took its place.
-func (p *platform) replacedBy(given Badge, before Row) (changes []Change) {
+// replacedBy returns what a user has lost because change gave a lower badge in its place.
+func (p *platform) replacedBy(change Change, before Row) (lost []Change) {
+	replaces := p.OneEach() && !change.Removed
 	for _, g := range before.Given {
 		old := p.badgeOf(g.Community, g.Badge)
-		if p.OneEach() && g.Community == given.Community && old.Amount.GreaterThan(given.Amount) {
-			changes = append(changes, Change{Badge: old, Removed: true})
+		if replaces && g.Community == change.Badge.Community && old.Amount.GreaterThan(change.Badge.Amount) {
+			lost = append(lost, Change{Badge: old, Removed: true})
 		}
 	}
-	return changes
+	return lost
 }
 
 // carryOut makes the call of a step, and saves what became of it. It returns again if the row
