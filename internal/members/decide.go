@@ -13,12 +13,12 @@ import (
 	"herald/internal/core"
 )
 
-// minApart is the least time between the two checks after which a level falls, by the blocks
-// read.
+// minApart is the least time between the blocks of the two checks that lower a level.
 const minApart = time.Hour
 
-// finding is what one check of a wallet found: a range of levels.
+// finding is what one check of a wallet found.
 type finding struct {
+	// least and most are the lowest and the highest level that the stake may reach.
 	least, most int
 	// block is the time of the block read; zero: unknown.
 	block time.Time

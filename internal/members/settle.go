@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// refusedFor is how long the removal of a badge is tried while the bot lacks the right.
+	// refusedFor is how long the removal of a badge is tried while the platform refuses it.
 	refusedFor = 30 * 24 * time.Hour
 	// claimPause is the wait between two attempts to claim a user.
 	claimPause = 100 * time.Millisecond
@@ -23,7 +23,7 @@ const (
 type step struct {
 	badge  string
 	remove bool
-	// doubt says that the outcome of an earlier call is not known.
+	// doubt says that the outcome of an earlier call for the badge is not known.
 	doubt bool
 }
 
@@ -100,7 +100,7 @@ func (l levels) losing(r Row, g Given) bool {
 	return named && !r.Forgotten() && l.of(b.Amount) > l.expected(r)
 }
 
-// done returns the row after a step whose call failed with err, or succeeded.
+// done returns the row after the call of a step. err is nil if the call succeeded.
 func (r Row) done(community string, s step, err *chat.BadgeError, oneEach bool, now time.Time) Row {
 	here := func(g Given) bool { return g.Community == community }
 	this := func(g Given) bool { return here(g) && g.Badge == s.badge }
@@ -274,7 +274,7 @@ func (m *Members) begin(ctx context.Context, c *community, user chat.User, s ste
 	return begun, err
 }
 
-// finish saves what became of a step. What cannot be saved is done again by the next cycle.
+// finish saves what became of a step. If that fails, the next cycle takes the step again.
 func (m *Members) finish(ctx context.Context, c *community, user chat.User, s step, failed *chat.BadgeError) {
 	had := false
 	after, err := m.rows.update(ctx, user, func(r *Row) *Row {
@@ -295,7 +295,8 @@ func (m *Members) finish(ctx context.Context, c *community, user chat.User, s st
 	}
 }
 
-// perform makes the call of a step.
+// perform makes the call of a step, and returns nil if it succeeded. The outcome of a call that fails
+// with anything but a *chat.BadgeError is not known.
 func (m *Members) perform(ctx context.Context, c *community, row Row, s step) *chat.BadgeError {
 	do := c.Give
 	if s.remove {
