@@ -82,19 +82,22 @@ func (c saveCommand) run(ctx context.Context, req chat.Request) (chat.Reply, err
 
 // doneCard says that the address is saved, and what became of the sender's badges.
 func (c saveCommand) doneCard(req chat.Request, s *members.Saved, changes []members.Change) chat.Reply {
+	values := chat.Values{
+		"wallet": c.address(s.Wallet), "every": everyText(c.Members.RecheckEvery()),
+		"verify": chat.CommandLink("/verify"), "forget": chat.CommandLink("/" + forgetName),
+	}
 	var reply chat.Reply
 	if outcomes := outcomesOf(req.Community, changes); len(outcomes) > 0 {
-		reply = c.outcomeCard(req, s, outcomes)
+		reply = outcomeCard(req, s, outcomes, values)
 	} else {
-		reply = c.savedCard(req, s)
+		reply = c.savedCard(req, s, values)
 	}
 	reply.Actions = append(reply.Actions, forgetButton(badgesOf(s.Badges)))
 	return reply
 }
 
 // savedCard says that the address is saved, and which badges the sender has or may get.
-func (c saveCommand) savedCard(req chat.Request, s *members.Saved) chat.Reply {
-	values := c.savedValues(s)
+func (c saveCommand) savedCard(req chat.Request, s *members.Saved, values chat.Values) chat.Reply {
 	reply := chat.Reply{Tone: chat.Positive, Title: chat.Say("save.done"), Text: chat.SayWith("save.text", values), Notes: c.badgeNotes(s)}
 	if all := c.Members.Badges(req.From.Platform, req.Community); len(all) > 0 && reply.Notes == nil {
 		values["badge"] = badgeNames(all)
@@ -104,23 +107,15 @@ func (c saveCommand) savedCard(req chat.Request, s *members.Saved) chat.Reply {
 }
 
 // outcomeCard says the first outcome in its title, explains it, and lists the others.
-func (c saveCommand) outcomeCard(req chat.Request, s *members.Saved, outcomes []outcome) chat.Reply {
+func outcomeCard(req chat.Request, s *members.Saved, outcomes []outcome, values chat.Values) chat.Reply {
 	first, others := outcomes[0], lines(outcomes[1:])
 	if first.problem == "" {
-		return chat.Reply{Tone: chat.Positive, Title: first.line(), Text: chat.SayWith("badge.text", c.savedValues(s)), Notes: others}
+		return chat.Reply{Tone: chat.Positive, Title: first.line(), Text: chat.SayWith("badge.text", values), Notes: others}
 	}
 	return chat.Reply{
 		Tone: chat.Warning, Title: first.line(), Text: whyNot(req.From.Platform, first.problem),
 		Notes:   append(others, chat.Say("badge.failed_saved")),
 		Actions: []chat.Action{chat.TryAgain(saveName, s.Wallet.Hex())},
-	}
-}
-
-// savedValues returns the values of the texts about a saved address.
-func (c saveCommand) savedValues(s *members.Saved) chat.Values {
-	return chat.Values{
-		"wallet": c.address(s.Wallet), "every": everyText(c.Members.RecheckEvery()),
-		"verify": chat.CommandLink("/verify"), "forget": chat.CommandLink("/" + forgetName),
 	}
 }
 
@@ -159,9 +154,9 @@ func outcomesOf(here string, changes []members.Change) (all []outcome) {
 		i := slices.IndexFunc(all, func(o outcome) bool { return o.key == key && o.badges[0].Community == c.Badge.Community })
 		if i < 0 {
 			all = append(all, outcome{key: key, badges: []members.Badge{c.Badge}, problem: c.Problem})
-			continue
+		} else {
+			all[i].badges = append(all[i].badges, c.Badge)
 		}
-		all[i].badges = append(all[i].badges, c.Badge)
 	}
 	slices.SortStableFunc(all, func(a, b outcome) int {
 		return slices.Index(outcomeKeys, a.key) - slices.Index(outcomeKeys, b.key)

@@ -13,12 +13,12 @@ import (
 	"herald/internal/core"
 )
 
-// minApart is the least time between the two checks after which a level falls, by the blocks
-// read.
+// minApart is the least time between the blocks of the two checks that lower a level.
 const minApart = time.Hour
 
-// finding is what one check of a wallet found: a range of levels.
+// finding is what one check of a wallet found.
 type finding struct {
+	// least and most are the lowest and the highest level that the stake may reach.
 	least, most int
 	// block is the time of the block read; zero: unknown.
 	block time.Time
@@ -165,7 +165,7 @@ func (l levels) late() time.Duration { return 2 * l.every / ticks }
 func (l levels) decide(r Row, f finding, now time.Time) Row {
 	level := l.level(r)
 	switch {
-	case l.inconclusive(r, f):
+	case l.inconclusive(level, r.Block, f):
 		if r.Below != nil && !f.press {
 			r.Below, r.Released = nil, false
 		}
@@ -184,11 +184,11 @@ func (l levels) decide(r Row, f finding, now time.Time) Row {
 	return l.noted(r, f, now)
 }
 
-// inconclusive reports whether a check does not show if the level of a row is reached.
-func (l levels) inconclusive(r Row, f finding) bool {
-	level := l.level(r)
+// inconclusive reports whether a check does not show if a level is reached. newest is the block of the
+// checks before.
+func (l levels) inconclusive(level int, newest Time, f finding) bool {
 	nothing := f.least == 0 && f.most == l.all()
-	outdated := f.block.Before(r.Block.Time) // The node is behind, or the block is not known.
+	outdated := f.block.Before(newest.Time) // The node is behind, or the block is not known.
 	return nothing || outdated || f.least < level && level <= f.most
 }
 

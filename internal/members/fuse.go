@@ -64,10 +64,7 @@ func (p *platform) countRow(r Row) tallies {
 		if _, named := p.badge(g.Community, g.Badge); !named {
 			continue
 		}
-		here, counted := all[g.Community]
-		if !counted {
-			here = row
-		}
+		here := tally{have: 1, checked: row.checked, losing: all[g.Community].losing}
 		if p.losing(r, g) { // A user who loses two badges there counts once.
 			here.losing = 1
 		}

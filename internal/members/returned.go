@@ -125,13 +125,8 @@ func absent(err error, member bool) bool {
 	if !is {
 		return false
 	}
-	switch failed.Problem {
-	case chat.NotAMember:
-		return !member
-	case chat.CannotHave, chat.CommunityGone:
-		return true
-	}
-	return false
+	unknown := failed.Problem == chat.NotAMember && !member
+	return unknown || failed.Problem == chat.CannotHave || failed.Problem == chat.CommunityGone
 }
 
 // Refresh gives a user the badges that are missing, and returns what became of them. The stake is
@@ -157,18 +152,13 @@ func (m *Members) Refresh(ctx context.Context, user chat.User, here string, wall
 			continue
 		}
 		has, err := c.has(ctx, user.ID)
-		if err == nil && p.lacks(want, has) {
+		lacks := slices.ContainsFunc(want, func(badge string) bool { return !slices.Contains(has, badge) })
+		if p.OneEach() { // A badge that they chose for themselves stays.
+			lacks = len(has) == 0
+		}
+		if err == nil && lacks {
 			changes = append(changes, m.giveBack(ctx, c, user, has)...)
 		}
 	}
 	return changes, nil
-}
-
-// lacks reports whether a user who has these badges lacks a wanted one. With OneEach, a badge that
-// they chose for themselves stays.
-func (p *platform) lacks(want, has []string) bool {
-	if p.OneEach() {
-		return len(has) == 0
-	}
-	return slices.ContainsFunc(want, func(badge string) bool { return !slices.Contains(has, badge) })
 }

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// refusedFor is how long the removal of a badge is tried while the bot lacks the right.
+	// refusedFor is how long the removal of a badge is tried while the platform refuses it.
 	refusedFor = 30 * 24 * time.Hour
 	// claimPause is the wait between two attempts to claim a user.
 	claimPause = 100 * time.Millisecond
@@ -23,7 +23,7 @@ const (
 type step struct {
 	badge  string
 	remove bool
-	// doubt says that the outcome of an earlier call is not known.
+	// doubt says that the outcome of an earlier call for the badge is not known.
 	doubt bool
 }
 
@@ -100,7 +100,7 @@ func (l levels) losing(r Row, g Given) bool {
 	return named && !r.Forgotten() && l.of(b.Amount) > l.expected(r)
 }
 
-// done returns the row after a step whose call failed with err, or succeeded.
+// done returns the row after the call of a step. err is nil if the call succeeded.
 func (r Row) done(community string, s step, err *chat.BadgeError, oneEach bool, now time.Time) Row {
 	here := func(g Given) bool { return g.Community == community }
 	this := func(g Given) bool { return here(g) && g.Badge == s.badge }
@@ -201,21 +201,20 @@ func (m *Members) settle(ctx context.Context, c *community, user chat.User, by c
 		if change.Problem != "" || change.Later {
 			return changes
 		}
-		if !s.remove {
-			changes = append(changes, c.replacedBy(change.Badge, *row)...)
-		}
+		changes = append(changes, c.replacedBy(change, *row)...)
 	}
 }
 
-// replacedBy returns what a user has lost because a lower badge took its place.
-func (p *platform) replacedBy(given Badge, before Row) (changes []Change) {
+// replacedBy returns what a user has lost because change gave a lower badge in its place.
+func (p *platform) replacedBy(change Change, before Row) (lost []Change) {
+	replaces := p.OneEach() && !change.Removed
 	for _, g := range before.Given {
 		old := p.badgeOf(g.Community, g.Badge)
-		if p.OneEach() && g.Community == given.Community && old.Amount.GreaterThan(given.Amount) {
-			changes = append(changes, Change{Badge: old, Removed: true})
+		if replaces && g.Community == change.Badge.Community && old.Amount.GreaterThan(change.Badge.Amount) {
+			lost = append(lost, Change{Badge: old, Removed: true})
 		}
 	}
-	return changes
+	return lost
 }
 
 // carryOut makes the call of a step, and saves what became of it. It returns again if the row
@@ -275,7 +274,7 @@ func (m *Members) begin(ctx context.Context, c *community, user chat.User, s ste
 	return begun, err
 }
 
-// finish saves what became of a step. What cannot be saved is done again by the next cycle.
+// finish saves what became of a step. If that fails, the next cycle takes the step again.
 func (m *Members) finish(ctx context.Context, c *community, user chat.User, s step, failed *chat.BadgeError) {
 	had := false
 	after, err := m.rows.update(ctx, user, func(r *Row) *Row {
@@ -296,7 +295,8 @@ func (m *Members) finish(ctx context.Context, c *community, user chat.User, s st
 	}
 }
 
-// perform makes the call of a step.
+// perform makes the call of a step, and returns nil if it succeeded. The outcome of a call that fails
+// with anything but a *chat.BadgeError is not known.
 func (m *Members) perform(ctx context.Context, c *community, row Row, s step) *chat.BadgeError {
 	do := c.Give
 	if s.remove {
