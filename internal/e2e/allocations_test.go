@@ -23,7 +23,7 @@ var maxAllocations = map[string]int{
 // once, each from another person.
 func TestACachedPriceKeepsToItsAllocations(t *testing.T) {
 	t.Parallel()
-	const warmUp, commands, inFlight = 500, 1000, 50
+	const warmUp, commands, inFlight = 300, 500, 50
 	for _, way := range e2etest.Ways {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
