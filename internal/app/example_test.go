@@ -3,6 +3,8 @@ package app
 import (
 	"flag"
 	"fmt"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -34,33 +36,43 @@ func renderExample(old string) string {
 		if s.Heading != "" {
 			below += fmt.Sprintf("\n\n## %s\n", s.Heading)
 		}
-		below += "\n" + asComment(s.Comment)
-		if s.Secret {
-			below += fmt.Sprintf("# Secret; may be given as %s_FILE.\n", s.Name)
-		}
-		if s.Example != "" {
-			below += fmt.Sprintf("# For example %s\n", s.Example)
-		}
-		if filledIn(s) {
+		below += "\n" + asComment(s)
+		switch {
+		case filledIn(s):
 			top += s.Name + "=\n"
-			below += fmt.Sprintf("# %s is at the top.\n", s.Name)
-		} else {
+			below += fmt.Sprintf("# At the top: %s=%s\n", s.Name, s.Example)
+		case s.Example != "":
+			below += fmt.Sprintf("#%s=%s # for example %s\n", s.Name, s.Default, s.Example)
+		default:
 			below += fmt.Sprintf("#%s=%s\n", s.Name, s.Default)
 		}
 	}
 	return strings.TrimSuffix(top, "\n") + below
 }
 
-// asComment breaks text into lines of at most 80 characters that begin with #.
-func asComment(text string) string {
+// asComment returns what explains s, in lines of at most 79 characters that begin with #.
+func asComment(s config.Setting) string {
+	text := s.Comment
+	if s.Secret {
+		text += " Secret."
+	}
 	comment, line := "", "#"
 	for _, word := range strings.Fields(text) {
-		if len(line)+1+len(word) > 80 {
+		if len(line)+1+len(word) > 79 {
 			comment, line = comment+line+"\n", "#"
 		}
 		line += " " + word
 	}
 	return comment + line + "\n"
+}
+
+// The line with the example of a setting at the top counts as one of the two.
+func TestTwoLinesExplainASetting(t *testing.T) {
+	for _, s := range settings {
+		if lines := strings.Count(asComment(s), "\n"); lines > 2 || lines > 1 && filledIn(s) {
+			t.Errorf("%s: its Comment takes %d lines; shorten it, and tell the rest in docs/operating.md", s.Name, lines)
+		}
+	}
 }
 
 func TestExampleFileIsTheTableOfSettings(t *testing.T) {
@@ -73,8 +85,10 @@ func TestExampleFileLoadsWithTheRequiredFilledIn(t *testing.T) {
 		name, _, _ := strings.Cut(line, "=")
 		content = strings.Replace(content, "\n"+name+"=\n", "\n"+line+"\n", 1)
 	}
-	if _, err := Load(nil, configtest.File(t, content), false); err != nil {
-		t.Errorf("from the file: %v", err)
+	uncommented := regexp.MustCompile(`(?m)^#([A-Z_]+=)`).ReplaceAllString(content, "$1")
+	filled, uncommentedToo := mustLoad(t, nil, configtest.File(t, content)), mustLoad(t, nil, configtest.File(t, uncommented))
+	if !reflect.DeepEqual(filled, uncommentedToo) {
+		t.Errorf("a line that is commented out is not the default:\n%+v\n%+v", filled, uncommentedToo)
 	}
 	_, err := Load(nil, exampleFile, false)
 	if got := len(mistakesOf(t, err)); got != len(with()) {

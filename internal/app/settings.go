@@ -121,9 +121,8 @@ func (c *Config) answersTable() []config.Setting {
 	}
 	return []config.Setting{
 		{Heading: "Answers", Name: "SERVICE_NAME", Default: defaultServiceName, Example: "Example Passport",
-			Set: config.Field(&c.Answers.ServiceName, parseServiceName),
-			Comment: "What people call the service they are registered with, as in \"registered with Example Passport\". The " +
-				"default is said in the language of the answer."},
+			Set:     config.Field(&c.Answers.ServiceName, parseServiceName),
+			Comment: "What people call the service they are registered with, as in \"registered with Example Passport\". The default is said in the answer's language."},
 		{Name: "EXPLORER_URL", Example: "https://etherscan.io", Set: config.Field(&c.Answers.ExplorerURL, config.BaseURLWithout("/address")),
 			Comment: "Block explorer; wallets link to EXPLORER_URL/address/0x... Unset: no links."},
 		{Name: "REGISTER_URL", Example: "https://passport.example.org/register", Set: config.Field(&c.Answers.RegisterURL, config.PageURL),
@@ -131,9 +130,8 @@ func (c *Config) answersTable() []config.Setting {
 		{Name: "STAKE_URL", Example: "https://stake.example.org", Set: config.Field(&c.Answers.StakeURL, config.PageURL),
 			Comment: "Page where one stakes: a button under \"not staked\". Unset: no button."},
 		{Name: "CHAT_LANGUAGE", Default: string(chat.English), Example: string(chat.Spanish),
-			Set: config.Field(&c.Language, config.OneOf(languages, chat.Languages())),
-			Comment: "Language of answers that everybody in a chat can read: " + strings.Join(languages, ", ") + ". What one person " +
-				"alone reads is in their own language, if it is one of these."},
+			Set:     config.Field(&c.Language, config.OneOf(languages, chat.Languages())),
+			Comment: "Language of what a whole chat reads: " + strings.Join(languages, ", ") + ". What one person reads is in theirs, if it is one of these."},
 	}
 }
 
@@ -145,8 +143,7 @@ func (c *Config) limitsTable() []config.Setting {
 		{Name: "COMMAND_TIMEOUT", Default: "20s", Set: config.Field(&c.Limits.CommandTimeout, config.DurationBetween(time.Millisecond, 14*time.Minute)),
 			Comment: "How long one command may take, from its arrival to its answer. At most 14m: Discord takes an answer for 15 minutes."},
 		{Name: "STALE_FOR", Default: "1h", Set: config.Field(&c.StaleFor, config.DurationOrZero),
-			Comment: "How long past its TTL the last good price or supply may still be shown, marked as old, while its service " +
-				"is failing. 0s: never."},
+			Comment: "How long past its TTL the last good price or supply may still be shown, marked as old, while its service is failing. 0s: never."},
 		{Name: "RATE_LIMIT_USER", Default: "20", Set: config.Field(&c.Limits.UserPerMinute, perMinute),
 			Comment: "Commands a minute of one user. 0: no limit."},
 		{Name: "RATE_LIMIT_CHAT", Default: "120", Set: config.Field(&c.Limits.ChatPerMinute, perMinute),
@@ -158,14 +155,10 @@ func (c *Config) rightsTable() []config.Setting {
 	return []config.Setting{
 		{Heading: "Rights", Name: "OPERATORS", Example: "telegram:123456789,discord:123456789012345678",
 			Set:     config.Field(&c.Operators, config.ListOf(parseOperator)),
-			Comment: "Who may use the moderators' forms everywhere, separated by commas or white space."},
+			Comment: "Who may ask about others everywhere, by user ID. Unset: nobody."},
 		{Name: "MODERATOR_CHATS", Example: "telegram:-1001234567890,discord:123456789012345678",
-			Set: config.Field(&c.ModeratorChats, config.ListOf(parseModeratorChat)),
-			Comment: "Whose moderators may use the moderators' forms in their own chat: Telegram groups by chat ID and Discord " +
-				"servers by server ID, separated by commas or white space; or * for every chat that the bot is in. Anybody can " +
-				"make a group, add the bot and be a moderator there, so with * anybody may ask about others. A moderator of " +
-				"another chat is told the entry to add. A Telegram group that becomes a supergroup needs a new entry. Unset: " +
-				"only OPERATORS may use those forms."},
+			Set:     config.Field(&c.ModeratorChats, config.ListOf(parseModeratorChat)),
+			Comment: "Chats whose moderators may ask about others there, by ID of group or server; *: every chat, so that anybody may (docs/operating.md). Unset: none."},
 	}
 }
 

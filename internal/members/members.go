@@ -77,9 +77,8 @@ type Settings struct {
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{Heading: "Members", Name: "RECHECK_EVERY", Default: "6h", Example: "1h",
-			Comment: "How often the stake of a saved address is checked again; 10m at least. A role or a tag goes after two " +
-				"checks that found too little, at least an hour apart.",
-			Set: config.Field(&s.Every, config.DurationBetween(10*time.Minute, 366*24*time.Hour))},
+			Comment: "How often the stake of a saved address is checked again: 10m to 366 days.",
+			Set:     config.Field(&s.Every, config.DurationBetween(10*time.Minute, 366*24*time.Hour))},
 	}
 }
 

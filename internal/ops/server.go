@@ -27,9 +27,8 @@ type Settings struct {
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{Heading: "HTTP server", Name: "HTTP_ADDR", Default: "127.0.0.1:8080", Example: "0.0.0.0:8080",
-			Comment: "Where /healthz, /readyz, /metrics and webhooks are served; off: nowhere. In a container this must be " +
-				"0.0.0.0:8080 to be reached from outside.",
-			Set: config.Field(&s.Addr, parseAddr)},
+			Comment: "Where /healthz, /readyz, /metrics and webhooks are served; off: nowhere. In a container it must be 0.0.0.0:8080 to be reached from outside.",
+			Set:     config.Field(&s.Addr, parseAddr)},
 	}
 }
 

@@ -25,17 +25,11 @@ type Settings struct {
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{Heading: "Files", Name: "DATA_DIR", Example: "/var/lib/herald",
-			Comment: "Folder for what must outlive the process: the quotes seen, for charts, and, without REDIS_URL, " +
-				"the last price and supply, and saved addresses. It is made if only its last part is " +
-				"missing. One process uses it at a time. Unset: in memory.",
-			Set: config.Field(&s.DataDir, folder)},
+			Comment: "Folder for the quotes of charts and, without REDIS_URL, the last price and supply, and saved addresses. One process uses it. Unset: in memory.",
+			Set:     config.Field(&s.DataDir, folder)},
 		{Heading: "Several replicas", Name: "REDIS_URL", Secret: true, Example: "redis://:password@redis.example.org:6379/0",
-			Comment: "State that several replicas share: which updates are answered, rate limits, the pace of Telegram's " +
-				"messages, prices, supplies, " +
-				"the quotes seen, and saved addresses, for which it must write to disk. redis:// or, with TLS, rediss://. " +
-				"A call may take 50 ms; after two that take longer, in-process state is used until Redis answers in time. " +
-				"?read_timeout=100ms at its end allows 100 ms, of 1ms to 1s. Unset: all of it is in this process.",
-			Set: config.Field(&s.RedisURL, config.Hidden(parseRedisURL))},
+			Comment: "State that replicas share: redis:// or, with TLS, rediss://. See \"Several replicas\" in docs/operating.md. Unset: in this process.",
+			Set:     config.Field(&s.RedisURL, config.Hidden(parseRedisURL))},
 	}
 }
 

@@ -61,28 +61,20 @@ var parseToken = config.Except(`^[0-9]+:[\w-]+$`, "looks like Telegram's token (
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{Heading: "Discord", Name: TokenSetting, Secret: true, Example: "MTIzNDU2Nzg5MDEyMzQ1Njc4.example.of-a-bot-token",
-			Comment: "Turns Discord on. The Developer Portal gives the token on the page \"Bot\".",
+			Comment: "Turns Discord on; stands on the page \"Bot\" of the Developer Portal.",
 			Set:     config.Field(&s.Token, config.Hidden(parseToken))},
 		{Name: "DISCORD_API_URL", Default: "https://discord.com", Example: "http://127.0.0.1:3000",
-			Comment: "Scheme and host of the REST API. A proxy for it works too; the gateway's address is asked there.",
+			Comment: "Scheme and host of the REST API, which names the gateway. A proxy works too.",
 			Set:     config.Field(&s.APIURL, parseOrigin)},
 		{Name: "DISCORD_PUBLIC_KEY", Example: "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
-			Comment: "The application's public key, in hex. Set: interactions arrive by HTTP at /discord/interactions on " +
-				"HTTP_ADDR, and no gateway is opened. Unset: gateway, which needs no public address.",
-			Needs: []string{TokenSetting, "HTTP_ADDR"}, Set: config.Field(&s.PublicKey, parsePublicKey)},
+			Comment: "The application's public key. Set: interactions arrive by HTTP at /discord/interactions. Unset: over the gateway, with no public address.",
+			Needs:   []string{TokenSetting, "HTTP_ADDR"}, Set: config.Field(&s.PublicKey, parsePublicKey)},
 		{Name: "DISCORD_PRESENCE", Default: config.Off,
-			Comment: "price: the price and its change over 24 hours stand under the bot's name in the member list, while they are " +
-				"at most STALE_FOR past PRICE_TTL. It is the price that commands have fetched; when nobody asks, at most a third " +
-				"of PRICE_MONTHLY_CREDITS is spent on it. Needs the gateway, so DISCORD_PUBLIC_KEY must not be set. off: no price.",
-			Set: config.Field(&s.Presence, s.parsePresence)},
+			Comment: "price: price and change over 24 hours stand under the bot's name in the member list. Needs the gateway. off: nothing does.",
+			Set:     config.Field(&s.Presence, s.parsePresence)},
 		{Name: "STAKER_ROLES", Example: "discord:123456789012345678:234567890123456789,discord:123456789012345678:345678901234567890:1000",
-			Comment: "Roles that come with a stake, separated by commas or white space. Each is discord:SERVER:ROLE, with the two " +
-				"IDs, or discord:SERVER:ROLE:AMOUNT. AMOUNT is the least stake in tokens; without it, any stake is enough. A " +
-				"server may have several roles, each once: a person has every role whose amount they reach. They get it by a " +
-				"button under their own /verify, and lose it after two checks below its amount (RECHECK_EVERY). The bot needs " +
-				"Manage Roles, and a role of its own above these; neither Administrator nor a privileged intent " +
-				"(docs/operating.md). Unset: none.",
-			Needs: []string{TokenSetting}, NeedsOneOf: []string{"DATA_DIR", "REDIS_URL"}, Set: s.setStakerRoles},
+			Comment: "Roles that come with a stake: discord:<server ID>:<role ID>, and perhaps :<least stake in tokens>. See docs/members.md. Unset: none.",
+			Needs:   []string{TokenSetting}, NeedsOneOf: []string{"DATA_DIR", "REDIS_URL"}, Set: s.setStakerRoles},
 	}
 }
 

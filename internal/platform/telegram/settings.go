@@ -43,46 +43,30 @@ const TokenSetting = "TELEGRAM_BOT_TOKEN"
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{Heading: "Telegram", Name: TokenSetting, Secret: true, Example: "123456789:AAEexample-of-a-token_from-BotFather",
-			Comment: "Turns Telegram on. @BotFather gives the token. At least one of TELEGRAM_BOT_TOKEN and DISCORD_BOT_TOKEN " +
-				"is needed.",
+			Comment: "Turns Telegram on; @BotFather gives it.",
 			Set: config.Field(&s.Token, config.Hidden(config.Except(`^[\w-]+\.[\w-]+\.[\w-]+$`, "looks like Discord's token (are the two swapped?)",
 				config.Matching(`[0-9]+:[A-Za-z0-9_-]+`, "a bot's number, a colon, and letters, digits, _ and -, as @BotFather gives it"))))},
 		{Name: "TELEGRAM_API_URL", Default: "https://api.telegram.org", Example: "http://127.0.0.1:8081",
 			Comment: "The Bot API server. A self-hosted one works too.",
 			Set:     config.Field(&s.APIURL, config.BaseURL)},
 		{Name: "TELEGRAM_WEBHOOK_URL", Example: "https://bot.example.org/telegram",
-			Comment: "Public HTTPS URL at which Telegram delivers updates. Herald takes them on HTTP_ADDR at this URL's path; " +
-				"TLS is up to a proxy in front of it. Unset: long polling, which needs no public address.",
-			Needs: []string{TokenSetting, "TELEGRAM_WEBHOOK_SECRET", "HTTP_ADDR"}, Set: s.setWebhook},
+			Comment: "Public HTTPS URL, whose path a TLS proxy passes on to HTTP_ADDR; needs TELEGRAM_WEBHOOK_SECRET. Unset: long polling, which needs no public address.",
+			Needs:   []string{TokenSetting, "TELEGRAM_WEBHOOK_SECRET", "HTTP_ADDR"}, Set: s.setWebhook},
 		// https://core.telegram.org/bots/api#setwebhook
 		{Name: "TELEGRAM_WEBHOOK_SECRET", Secret: true, Example: "a-long-random_text",
-			Comment: "Proves that a delivery comes from Telegram. Required with a webhook: 1 to 256 of A-Z a-z 0-9 _ -, for " +
-				"example from `openssl rand -hex 32`.",
-			Set: config.Field(&s.WebhookSecret, config.Hidden(config.Matching(`[A-Za-z0-9_-]{1,256}`, "1 to 256 of A-Z a-z 0-9 _ -")))},
+			Comment: "Proves that a delivery comes from Telegram: 1 to 256 of A-Z a-z 0-9 _ -, such as `openssl rand -hex 32` prints.",
+			Set:     config.Field(&s.WebhookSecret, config.Hidden(config.Matching(`[A-Za-z0-9_-]{1,256}`, "1 to 256 of A-Z a-z 0-9 _ -")))},
 		{Name: "TELEGRAM_PACING", Default: "on",
-			Comment: "on: sends keep to Telegram's published rates (1 message a second a chat, 20 a minute a group, 30 a " +
-				"second in all), those who wait for the same answer share a message, and what cannot be said in time is " +
-				"said once in few words. off: only Telegram's own refusals slow it down.",
-			Set: config.Field(&s.Pacing, config.OnOff)},
+			Comment: "on: keeps to Telegram's published rates; if too many ask at once, answers are shared or short. off: only Telegram's refusals slow the bot down.",
+			Set:     config.Field(&s.Pacing, config.OnOff)},
 		{Name: "CLEAN_CHAT", Default: "on",
-			Comment: "on: in Telegram groups, the bot's previous card that answers the same question (for /price whatever the " +
-				"period, for /staked the same wallet) is taken away once a new one stands below it in the same topic. What " +
-				"was sent before a restart stays. off: cards stay.",
-			Set: config.Field(&s.CleanChat, config.OnOff)},
+			Comment: "on: in groups, a new card replaces the bot's previous card that answers the same question. off: cards stay.",
+			Set:     config.Field(&s.CleanChat, config.OnOff)},
 		{Name: "JOIN_CHATS", Example: "telegram:-1001234567890:registered,telegram:-1009876543210:staker:1000", Needs: []string{TokenSetting}, Set: s.setJoinChats,
-			Comment: "Groups whose join requests the bot answers, each once, separated by commas or white space: with registered, " +
-				"whoever is registered with the service is let in; with staker, whoever names a wallet that is theirs and stakes; " +
-				"with staker:1000, only from 1000 tokens on (a decimal number above 0). All " +
-				"other requests stay open for moderators, and the person is told in private what is missing. Nobody is ever declined " +
-				"or banned. The bot must be an administrator there with the right to invite users (docs/operating.md). Unset: none."},
+			Comment: "Groups that the bot lets people into: telegram:<group ID>:registered, :staker or :staker:<least stake in tokens>. See docs/members.md. Unset: none."},
 		{Name: "STAKER_TAGS", Example: "telegram:-1001234567890:Staker,telegram:-1001234567890:Big staker:1000",
 			Needs: []string{TokenSetting}, NeedsOneOf: []string{"DATA_DIR", "REDIS_URL"}, Set: s.setStakerTags,
-			Comment: "Tags that come with a stake, separated by commas: telegram:, the group's ID, a colon, and 1 to 16 letters, " +
-				"digits, spaces and signs without commas, colons and emoji. A colon and an amount may follow, which is the least " +
-				"stake in tokens; without one, any stake is enough. A group may have several tags with different amounts: a person " +
-				"has the one with the highest amount that they reach. They get it by a button under their own /verify, and lose it " +
-				"after two checks below its amount (RECHECK_EVERY). The bot must be an administrator there with the right to manage " +
-				"member tags, and members must not edit their own (docs/operating.md). Unset: none."},
+			Comment: "Tags that come with a stake: telegram:<group ID>:<tag>, and perhaps :<least stake in tokens>; commas between them. See docs/members.md. Unset: none."},
 	}
 }
 

@@ -36,24 +36,19 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "Where the price provider is; /v1/... and /v3/... are appended.",
 			Set:     config.Field(&s.URL, config.BaseURLWithout("/v1/cryptocurrency"))},
 		{Name: "PRICE_API_KEY", Secret: true, Example: "01234567-89ab-cdef-0123-456789abcdef",
-			Comment: "Sent as X-CMC_PRO_API_KEY. Unset: none is sent.", Set: config.Field(&s.APIKey, config.Hidden(config.Visible))},
+			Comment: "Your key for CoinMarketCap. Unset: none is sent.", Set: config.Field(&s.APIKey, config.Hidden(config.Visible))},
 		{Name: "PRICE_TOKEN_ID", Example: "1027",
-			Comment: "The token's number at the provider: the surest way to name it, as many coins share a symbol. Unset: " +
-				"TOKEN_SYMBOL is asked for.",
-			Set: s.setToken("id", config.Matching(`[1-9][0-9]{0,11}`, "the token's number at the provider"))},
+			Comment: "The token's number at the provider. Set it if you can: many coins share a symbol. Unset: TOKEN_SYMBOL is asked for.",
+			Set:     s.setToken("id", config.Matching(`[1-9][0-9]{0,11}`, "the token's number at the provider"))},
 		{Name: "TOKEN_SYMBOL", Required: true, Example: "ETH", Set: s.setSymbol,
-			Comment: "The token's symbol, without $. It stands after amounts, and a price of another symbol is refused."},
+			Comment: "The token's symbol, without $. A price of another symbol is refused."},
 		{Name: "PRICE_TTL", Default: "30s", Set: config.Field(&s.TTL, config.Duration),
-			Comment: "How long a price is fresh, if PRICE_MONTHLY_CREDITS allows. While people ask, it is refreshed shortly " +
-				"before; while nobody does, not at all."},
+			Comment: "How long a price is fresh, if PRICE_MONTHLY_CREDITS allows. It is refreshed only while people ask."},
 		{Name: "MAX_PRICE_AGE", Default: "1h", Set: config.Field(&s.MaxPriceAge, config.OrOff(config.Duration)),
 			Comment: "How old the provider's own quote may be before it is marked as old, with its time, wherever a price is " +
 				"shown. off: any age."},
 		{Name: "PRICE_MONTHLY_CREDITS", Example: "5000", Set: s.setCredits,
-			Comment: "How many of the plan's calls a month this bot may use, where PRICE_API_KEY serves others too. Unset: as many as " +
-				"the provider says are left, or 10000 where it does not say. They are spread over the month: a price may then stay " +
-				"for longer than PRICE_TTL, and answers say how old it is. A bound of 300 or more " +
-				"holds if the bot starts once a day at most. 0: no bound."},
+			Comment: "How many of the plan's calls a month this bot may use; 0: no bound. Unset: as many as the provider says are left, or 10000 if it does not say."},
 	}
 }
 
