@@ -61,7 +61,7 @@ func render(card words.Card, private bool, style style) string {
 	for _, note := range append(slices.Clone(card.Notes), card.Footer) {
 		p.text(dim, clean(note))
 	}
-	p.add(dim, "", 0, buttons(card.Buttons))
+	p.add("", "", 0, buttons(card.Buttons))
 	return strings.Join(p.lines, "\n")
 }
 
