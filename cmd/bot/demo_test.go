@@ -49,7 +49,7 @@ func TestDemoTranscript(t *testing.T) {
 	c := e2etest.StartProcess(t, demo)
 	staker, idle := greeted(t, c)
 	lines := []string{
-		"/help", "/start", "/price", "/price 1y", "/supply",
+		"/help", "/start", "/price", "/price 7d", "/price 1y", "/supply",
 		"/staked " + staker, "/staked", idle, "/staked 0x12", "/staked 0x52908400098527886e0F7030069857D2E4169EE7",
 		"/mylogins", "/exists", "/exists 7000000003", "/verify " + staker, "/verify " + idle,
 		"/as unregistered", "/mylogins", "/exists", "/verify " + staker,
@@ -75,11 +75,27 @@ func TestDemoTranscript(t *testing.T) {
 			t.Errorf("the answer to %s is not marked as simulated", line)
 		}
 	}
-	steady := moment.ReplaceAllString(transcript.String(), "N s ago")
-	steady = blockNote.ReplaceAllString(steady, "block N")
-	steady = bothTimes.ReplaceAllString(steady, "$1 DAY and DAY … it comes back.")
-	steady = sinceDay.ReplaceAllString(atTime.ReplaceAllString(steady, "HH:MM UTC"), "since DAY")
-	configtest.Golden(t, "testdata/demo.golden", steady, *update)
+	golden := steady(transcript.String())
+	configtest.Golden(t, "testdata/demo.golden", golden, *update)
+	shown := regexp.MustCompile("(?s)```\n(> .*?)```").FindAllStringSubmatch(configtest.Read(t, "../../README.md"), -1)
+	for _, block := range shown {
+		for _, answer := range strings.SplitAfter(steady(block[1])+"\n", "\n\n") {
+			if !strings.Contains(golden, answer) {
+				t.Errorf("README.md shows what the demo does not print:\n%s", answer)
+			}
+		}
+	}
+	if len(shown) == 0 {
+		t.Error("README.md shows no answers")
+	}
+}
+
+// steady returns a transcript with what differs from run to run replaced.
+func steady(transcript string) string {
+	transcript = moment.ReplaceAllString(transcript, "N s ago")
+	transcript = blockNote.ReplaceAllString(transcript, "block N")
+	transcript = bothTimes.ReplaceAllString(transcript, "$1 DAY and DAY … it comes back.")
+	return sinceDay.ReplaceAllString(atTime.ReplaceAllString(transcript, "HH:MM UTC"), "since DAY")
 }
 
 func TestDemoOnAPageEndsWithControlC(t *testing.T) {

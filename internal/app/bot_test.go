@@ -236,7 +236,7 @@ func TestTheLogAsksForANetworkOnce(t *testing.T) {
 
 // A name that only begins another one in the greeting has no example there.
 func TestTheGreetingListsTheOtherCommands(t *testing.T) {
-	if got := otherCommands(chat.Commands{{Name: "staked"}, {Name: "stake"}, {Name: "price"}}); got != "/stake, /price" {
+	if got := otherCommands(chat.Commands{{Name: "staked"}, {Name: "stake"}, {Name: "supply"}}); got != "/stake, /supply" {
 		t.Errorf("the other commands are %q", got)
 	}
 }

@@ -36,8 +36,8 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	}
 	stopMembers := runInBackground(ctx, bot.runMembers)
 	defer stopMembers()
-	fmt.Fprintf(stderr, demoGreeting, otherCommands(bot.Router.Commands()),
-		world.Staker.Hex(), world.Idle.Hex(), world.Registered.UID("Telegram"))
+	fmt.Fprintf(stderr, demoGreeting, world.Staker.Hex(), world.Idle.Hex(),
+		otherCommands(bot.Router.Commands()), world.Registered.UID("Telegram"))
 	// A terminal of type dumb, or of none, prints escape sequences instead of obeying them:
 	// https://man7.org/linux/man-pages/man7/term.7.html
 	escapes := isTerminal(out) && !slices.Contains([]string{"", "dumb"}, os.Getenv("TERM"))
@@ -58,12 +58,14 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 
 // demoGreeting has at most 64 columns.
 const demoGreeting = `This is Herald with simulated services, nothing is real. Try
-  %s
-  /staked %s
-  /staked %s (no stake)
-  /verify and a wallet, /exists %s as a moderator
-  /save and a wallet, /unstake, /later (6 hours) twice, /verify
-You are "registered"; try also /as unregistered, /as moderator
+  /staked %s (stakes)
+  /staked %s (does not)
+  /price 7d, %s
+You ask as "registered". Switch with /as unregistered or with
+  /as moderator, who may ask about others: /exists %s
+Get a role: /verify, then /save, each with the first wallet
+Lose it: /unstake, then /later (six hours) twice, then /verify
+Be let in: bot demo --web, where you can ask to join a group
 To leave: exit, quit or Ctrl-D
 
 `

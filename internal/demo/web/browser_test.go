@@ -181,6 +181,7 @@ func TestThePageInABrowser(t *testing.T) {
 		name string
 		test func(*page)
 	}{
+		{"it begins with a chart and a role", begins},
 		{"both looks have every answer", bothLooks},
 		{"what one alone sees is not shown to others", privately},
 		{"a failing service is said", failing},
@@ -212,6 +213,13 @@ func TestThePageInABrowser(t *testing.T) {
 func (p *page) wallet(n int) string {
 	p.Helper()
 	return strings.Fields(eval[string](p, fmt.Sprintf(`document.querySelectorAll("#examples button[title^='/staked']")[%d].title`, n)))[1]
+}
+
+func begins(p *page) {
+	p.until("a chart", `document.querySelector("#discord article").innerText.includes("period: 7d")`)
+	if !eval[bool](p, `document.querySelector("header button").closest(".line")?.innerText.startsWith("Try a role") ?? false`) {
+		p.Error("the first row is not \"Try a role\"")
+	}
 }
 
 func bothLooks(p *page) {

@@ -45,23 +45,36 @@ func sums(t *testing.T) []byte {
 }
 
 func TestPicturesAreCurrent(t *testing.T) {
+	price := func(p *page) { p.each("/exists", "/price 24h") }
+	role := func(p *page) {
+		p.each("/verify STAKER")
+		p.press("Save address", "You have Staker here")
+	}
 	for _, picture := range []struct {
-		name          string
-		width, height int64
-		scheme        string
+		name, selector string
+		width, height  int64
+		scheme         string
+		talk           func(*page)
 	}{
-		{"demo-light.png", 1400, 1000, "light"},
-		{"demo-dark.png", 1400, 1000, "dark"},
-		{"demo-phone.png", 390, 800, "light"},
+		{"price-light.png", "#discord", 960, 1035, "light", price},
+		{"price-dark.png", "#discord", 960, 1035, "dark", price},
+		{"role-light.png", "#telegram", 960, 1035, "light", role},
+		{"role-dark.png", "#telegram", 960, 1035, "dark", role},
+		{"demo-phone.png", "body", 390, 800, "light", price},
 	} {
 		file := filepath.Join(images, picture.name)
 		if *update {
-			if err := os.WriteFile(file, take(t, picture.width, picture.height, picture.scheme), 0o644); err != nil {
+			p := open(t)
+			p.do("another size", chromedp.EmulateViewport(picture.width, picture.height, chromedp.EmulateScale(1.5)))
+			p.scheme(picture.scheme)
+			p.load()
+			picture.talk(p)
+			if err := os.WriteFile(file, p.take(picture.selector), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
 		// What README shows has to load fast.
-		if info, err := os.Stat(file); err != nil || info.Size() > 250_000 {
+		if info, err := os.Stat(file); err != nil || info.Size() > 200_000 {
 			t.Errorf("%s is missing or too large: %+v, %v", file, info, err)
 		}
 	}
@@ -75,23 +88,17 @@ func TestPicturesAreCurrent(t *testing.T) {
 	}
 }
 
-// take takes a picture of the demo with a chart.
-func take(t *testing.T, width, height int64, scheme string) []byte {
-	t.Helper()
-	p := open(t)
-	p.do("another size", chromedp.EmulateViewport(width, height))
-	p.load()
+// take takes a picture of the first element that a CSS selector finds.
+func (p *page) take(selector string) []byte {
+	p.Helper()
 	if !eval[bool](p, `hasEmoji()`) {
-		t.Fatal("no font has emoji: install one, such as Debian's fonts-noto-color-emoji")
+		p.Fatal("no font has emoji: install one, such as Debian's fonts-noto-color-emoji")
 	}
-	p.scheme(scheme)
-	p.ask("/exists")
-	p.ask("/price 24h")
 	p.do("leave the input", chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
 	p.until("the charts", `[...document.images].every((one) => one.complete)`)
-	picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	picture, err := chromedp.Run(p.ctx, chromedp.Screenshot(chromedp.CSS(selector)))
 	if err != nil {
-		t.Fatal(err)
+		p.Fatal(err)
 	}
 	return picture
 }

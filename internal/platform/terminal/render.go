@@ -41,7 +41,7 @@ type page struct {
 
 // render returns the card as lines of text, none of them empty. The card has a title. No
 // control characters are in the text but the colours of style. A picture is shown as its
-// line and its alternative text, a button as what to type instead.
+// line and its alternative text, and buttons, below all else, as what to type instead.
 func render(card words.Card, private bool, style style) string {
 	p := page{style: style}
 	say := func(text chat.Text) string { return chat.OneLine(words.Say(card.Language, text)) }
@@ -54,13 +54,14 @@ func render(card words.Card, private bool, style style) string {
 	p.text("", clean(card.Text))
 	if card.Image != nil {
 		p.add("", sparkline(card.Image.Spark), 0, nil)
-		p.text("", chat.OneLine(card.Image.Alt))
+		// The title has the subtitle.
+		p.text("", chat.OneLine(strings.Replace(card.Image.Alt, " · "+card.Subtitle.String()+" · ", " · ", 1)))
 	}
 	p.sections(append(slices.Clone(card.Sections), words.Section{Fields: card.FullValues}))
-	p.add(dim, "", 0, buttons(card.Buttons))
 	for _, note := range append(slices.Clone(card.Notes), card.Footer) {
 		p.text(dim, clean(note))
 	}
+	p.add("", "", 0, buttons(card.Buttons))
 	return strings.Join(p.lines, "\n")
 }
 
@@ -116,27 +117,27 @@ func clean(l words.Line) string {
 	return chat.OneLine(strings.ReplaceAll(l.String(), "\u2060", ""))
 }
 
-// buttons returns what to type or open instead of pressing each button. It leaves out
-// buttons that copy, since their text can be copied from the card.
+// buttons returns what to type or open instead of pressing each button, after the button's
+// label if that says more. It leaves out buttons that copy, since their text can be copied
+// from the card, and those that show the same card again.
 func buttons(all []words.Button) []string {
 	var instead []string
 	for _, b := range all {
 		does := b.URL
-		if press, err := chat.ParseState(b.State); err == nil {
+		press, err := chat.ParseState(b.State)
+		if err == nil {
 			does = strings.Join(append([]string{"/" + press.Command}, press.Args...), " ")
 		}
-		if does = chat.OneLine(does); does == "" {
+		if does = chat.OneLine(does); does == "" || b.Current || !press.AsOf.IsZero() {
 			continue
 		}
-		if last := len(instead) - 1; last >= 0 {
-			instead[last] += " ·"
+		if len(instead) > 0 {
+			instead[len(instead)-1] += " ·"
 		}
-		label := "[" + chat.OneLine(b.Label) + "]"
-		if b.URL != "" { // The address may need a line of its own.
-			instead = append(instead, label, does)
-			continue
+		if label := chat.OneLine(b.Label); !strings.Contains(strings.ToLower(does), strings.ToLower(label)) {
+			does = "[" + label + "] " + does
 		}
-		instead = append(instead, label+" "+does)
+		instead = append(instead, does)
 	}
 	return instead
 }

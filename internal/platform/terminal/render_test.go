@@ -89,8 +89,9 @@ func TestWordsWrapAndValuesStandInAColumn(t *testing.T) {
 			{Fields: []chat.Field{field("b", "in its own section")}},
 			{Row: true, Fields: []chat.Field{field("1h", "down 1"), field("24h", "up 2"), field("7d", "up 3")}},
 		},
-		Actions: []chat.Action{{Label: chat.Say("More"), Command: "price", Args: []string{"7d"}}, {Label: chat.Say("Less"), Command: "price"}},
-		Notes:   []chat.Text{chat.Say("0x0123456789abcdef0123456789abcdef is long")},
+		Actions: []chat.Action{{Label: chat.Say("More"), Command: "price", Args: []string{"7d"}}, {Label: chat.Say("Less"), Command: "price"},
+			{Label: chat.Say("30D"), Command: "price", Args: []string{"30d"}}, {Label: chat.Say("All"), Command: "price", Current: true}, {Label: chat.Say("Refresh"), Command: "price", Refresh: true}},
+		Notes: []chat.Text{chat.Say("0x0123456789abcdef0123456789abcdef is long")},
 	}
 	want := `A title that is long
 breaks between words
@@ -108,10 +109,11 @@ Pools
           section
   1h down 1 · 24h up
     2 · 7d up 3
-[More] /price 7d ·
-[Less] /price
 0x0123456789abcdef0123456789abcdef
-is long`
+is long
+[More] /price 7d ·
+[Less] /price ·
+/price 30d`
 	if got := render(words.Print(reply), false, style{width: 20, mark: chat.Say("terminal.simulated")}); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
