@@ -1,6 +1,6 @@
-# The image holds one static binary, the certificates of public authorities
-# and time zones. It has no shell and writes nothing, so it runs with a
-# read-only root and without capabilities:
+# The image holds one static binary, the certificates of public authorities,
+# time zones, and the licences of all that, in NOTICES.txt. It has no shell and
+# writes nothing, so it runs with a read-only root and without capabilities:
 #
 #   docker build --build-arg VERSION=1.0.0 --build-arg COMMIT=$(git rev-parse HEAD) -t herald .
 #   docker run --read-only --cap-drop=ALL --env-file herald.env -p 127.0.0.1:8080:8080 herald
@@ -24,11 +24,13 @@ ARG COMMIT=
 RUN CGO_ENABLED=0 go build -trimpath \
         -ldflags "-s -w -X main.version=${VERSION} -X main.commit=${COMMIT}" \
         -o /bot ./cmd/bot
+RUN .ci/notices >/NOTICES.txt
 RUN mkdir /data
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /usr/local/go/lib/time/zoneinfo.zip /zoneinfo.zip
+COPY --from=build /NOTICES.txt /NOTICES.txt
 COPY --from=build /bot /bot
 COPY --from=build --chown=65532:65532 /data /data
 
