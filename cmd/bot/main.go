@@ -50,7 +50,7 @@ const (
 	gcPercent = 400
 	// memoryLimit is the number of bytes above which garbage is collected earlier. They include the
 	// stacks of simultaneous commands. With a limit close to those, one collection would follow
-	// the other: docs/performance.md has the figures of 5,000 commands at once.
+	// the other: docs/proof.md has the figures of 5,000 commands at once.
 	memoryLimit = 144 << 20
 )
 

@@ -13,7 +13,7 @@ import (
 )
 
 // maxAllocations bounds the heap allocations for one cached /price, by way in. They hardly
-// vary where times do: docs/performance.md lists them. On a busy machine a poll returns more
+// vary where times do: docs/proof.md lists them. On a busy machine a poll returns more
 // updates that are known.
 var maxAllocations = map[string]int{
 	"telegram polling": 200, "telegram webhook": 215, "discord gateway": 165, "discord over http": 100,
