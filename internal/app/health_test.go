@@ -1,0 +1,81 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"herald/internal/config"
+)
+
+// The file has mistakes in other settings, and the environment has one.
+func TestHealthSaysInOneLineWhetherTheBotIsReady(t *testing.T) {
+	var status int
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", "/elsewhere")
+		w.WriteHeader(status)
+		fmt.Fprint(w, "telegram: connected\ndiscord: \x1b\u202e\xffconnected\n", strings.Repeat("x", (status-200)<<10))
+	}))
+	defer server.Close()
+	_, port, _ := strings.Cut(strings.TrimPrefix(server.URL, "http://"), ":")
+	file := filepath.Join(t.TempDir(), "herald.env")
+	for _, tt := range []struct {
+		addr   string
+		status int
+		says   string // its beginning
+		wrong  bool   // the setting is
+	}{
+		{"127.0.0.1:" + port, 200, "ready: telegram: connected, discord: connected\n", false},
+		{"0.0.0.0:" + port, 200, "ready: ", false},
+		{"[::]:" + port, 200, "ready: ", false},
+		{":" + port, 200, "ready: ", false},
+		{":" + port, 503, "not ready (status 503): telegram: connected, discord: connected, xxx", false},
+		{":" + port, 302, "not ready (status 302): ", false},
+		{"127.0.0.1:1", 0, "no bot answers at HTTP_ADDR within 3s: dial tcp 127.0.0.1:1: connect: connection refused", false},
+		{"\x1b:1", 0, "no bot answers at HTTP_ADDR within 3s: ", false},
+		{"off", 0, "HTTP_ADDR: is off, so there is nobody to ask; for example HTTP_ADDR=127.0.0.1:8080", true},
+		{canary, 0, file + ":3: HTTP_ADDR: must be host:port or off; for example HTTP_ADDR=0.0.0.0:8080", true},
+	} {
+		status = tt.status
+		if err := os.WriteFile(file, []byte("what is this\nPRICE_TTL=soon\nHTTP_ADDR="+tt.addr), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		err := Health(t.Context(), []string{"PARTNER_SECRET_KEY_FILE=/nowhere"}, file, &out)
+		if (err == nil) != (tt.status == 200) || errors.As(err, new(config.Errors)) != tt.wrong {
+			t.Errorf("%q: %v", tt.addr, err)
+		} else if err != nil {
+			fmt.Fprintln(&out, err)
+		}
+		if told := out.String(); !strings.HasPrefix(told, tt.says) || strings.Count(told, "\n") != 1 || len(told) > 1200 || strings.ContainsAny(told, "\x1b\u202e\xff") {
+			t.Errorf("%q: %q", tt.addr, told)
+		}
+	}
+}
+
+func TestHealthWaitsThreeSeconds(t *testing.T) {
+	for _, said := range []string{"", "HTTP/1.1 200 OK\r\n\r\ntelegram: conn"} {
+		synctest.Test(t, func(t *testing.T) {
+			silent := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+				client, bot := net.Pipe()
+				go io.Copy(io.Discard, bot)
+				go io.WriteString(bot, said)
+				return client, nil
+			}}
+			start := time.Now()
+			if err := askReady(t.Context(), silent, "127.0.0.1:8080", io.Discard); err == nil || time.Since(start) != 3*time.Second {
+				t.Errorf("after %q and %v: %v", said, time.Since(start), err)
+			}
+		})
+	}
+}
