@@ -8,8 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,7 +16,7 @@ import (
 	"herald/internal/config"
 )
 
-// The file has mistakes in other settings, and the environment has one.
+// HTTP_ADDR may be the only setting that is right.
 func TestHealthSaysInOneLineWhetherTheBotIsReady(t *testing.T) {
 	var status int
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -28,7 +26,6 @@ func TestHealthSaysInOneLineWhetherTheBotIsReady(t *testing.T) {
 	}))
 	defer server.Close()
 	_, port, _ := strings.Cut(strings.TrimPrefix(server.URL, "http://"), ":")
-	file := filepath.Join(t.TempDir(), "herald.env")
 	for _, tt := range []struct {
 		addr, says string // says is how the line begins
 		status     int    // of /readyz; 0 if HTTP_ADDR is wrong
@@ -42,40 +39,33 @@ func TestHealthSaysInOneLineWhetherTheBotIsReady(t *testing.T) {
 		{"127.0.0.1:1", "no bot answers at HTTP_ADDR within 3s: dial tcp 127.0.0.1:1: connect: connection refused\n", 503},
 		{"\x1b:1", "no bot answers at HTTP_ADDR within 3s: ", 503},
 		{"off", "HTTP_ADDR: is off, so there is nobody to ask; for example HTTP_ADDR=127.0.0.1:8080\n", 0},
-		{canary, file + ":3: HTTP_ADDR: must be host:port or off; for example HTTP_ADDR=0.0.0.0:8080\n", 0},
+		{canary, "HTTP_ADDR: must be host:port or off; for example HTTP_ADDR=0.0.0.0:8080\n", 0},
 	} {
 		status = tt.status
-		if err := os.WriteFile(file, []byte("what is this\nPRICE_TTL=soon\nHTTP_ADDR="+tt.addr), 0o600); err != nil {
-			t.Fatal(err)
-		}
 		var out strings.Builder
-		err := Health(t.Context(), []string{"PARTNER_SECRET_KEY_FILE=/nowhere"}, file, &out)
-		told := out.String()
+		err := Health(t.Context(), []string{"HTTP_ADDR=" + tt.addr, "PARTNER_SECRET_KEY_FILE=/nowhere", "PRICE_TTL=soon"}, "", &out)
 		if err != nil {
-			told += err.Error() + "\n"
+			fmt.Fprintln(&out, err)
 		}
-		if (err == nil) != (status == 200) || errors.As(err, new(config.Errors)) != (status == 0) || !strings.HasPrefix(told, tt.says) {
-			t.Errorf("%q: %q", tt.addr, told)
-		}
-		if strings.Count(told, "\n") != 1 || len(told) > 1200 || strings.ContainsAny(told, "\x1b\u202e\xff") {
-			t.Errorf("%q: not one short line: %q", tt.addr, told)
+		if told := out.String(); !strings.HasPrefix(told, tt.says) || strings.Count(told, "\n") != 1 || len(told) > 1200 ||
+			strings.ContainsAny(told, "\x1b\u202e\xff") || (err == nil) != (status == 200) || errors.As(err, new(config.Errors)) != (status == 0) {
+			t.Errorf("%q: %T: %q", tt.addr, err, told)
 		}
 	}
 }
 
+// The bot begins an answer, and does not end it.
 func TestHealthWaitsThreeSeconds(t *testing.T) {
-	for _, said := range []string{"", "HTTP/1.1 200 OK\r\n\r\ntelegram: conn"} {
-		synctest.Test(t, func(t *testing.T) {
-			silent := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-				client, bot := net.Pipe()
-				go io.Copy(io.Discard, bot)
-				go io.WriteString(bot, said)
-				return client, nil
-			}}
-			start := time.Now()
-			if err := askReady(t.Context(), silent, "127.0.0.1:8080", io.Discard); err == nil || time.Since(start) != 3*time.Second {
-				t.Errorf("after %q and %v: %v", said, time.Since(start), err)
-			}
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		slow := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			client, bot := net.Pipe()
+			go io.Copy(io.Discard, bot)
+			go io.WriteString(bot, "HTTP/1.1 200 OK\r\n\r\ntelegram: conn")
+			return client, nil
+		}}
+		start := time.Now()
+		if err := askReady(t.Context(), slow, "127.0.0.1:8080", io.Discard); err == nil || time.Since(start) != 3*time.Second {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+	})
 }
