@@ -14,7 +14,7 @@ import (
 
 var image = flag.String("image", "", "a folder with the files of the image, which .ci/image builds")
 
-// It runs as the image's user, with the image's files as its root.
+// The program runs as the image's user, with the image's files as its root.
 func TestTheImageServesAndStops(t *testing.T) {
 	if *image == "" {
 		t.Skip("it needs the image: see .ci/image")

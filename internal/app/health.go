@@ -18,8 +18,9 @@ import (
 const healthTimeout = 3 * time.Second
 
 // Health asks the bot that runs with these settings whether it is ready, and writes a line to w
-// if it is. Of the settings it reads HTTP_ADDR alone. If that is wrong or off, the error is a
-// config.Errors. Any other error says in one line what /readyz answers, or that nobody does.
+// if it is. Of the settings it reads HTTP_ADDR alone. The error is a config.Errors if HTTP_ADDR is
+// wrong or off, or the file cannot be read. Any other error says in one line what /readyz answers,
+// or that nobody does.
 func Health(ctx context.Context, environ []string, envFile string, w io.Writer) error {
 	var settings ops.Settings
 	given, wrong := config.Collect(environ, envFile)
