@@ -5,9 +5,9 @@
 #   docker build --build-arg VERSION=1.0.0 --build-arg COMMIT=$(git rev-parse HEAD) -t herald .
 #   docker run --read-only --cap-drop=ALL --env-file herald.env -p 127.0.0.1:8080:8080 herald
 #
-# There is no HEALTHCHECK, as there is no shell to run one. Let the orchestrator
-# ask by HTTP on port 8080: /healthz for liveness, /readyz for readiness. For
-# DATA_DIR there is /data: a volume that is mounted there can be written to.
+# For DATA_DIR there is /data: a volume that is mounted there can be written to.
+# Kubernetes takes no notice of HEALTHCHECK: it asks by HTTP on port 8080, /healthz
+# for liveness and /readyz for readiness.
 
 # Compiled on the builder's own platform, for whichever is asked.
 FROM --platform=$BUILDPLATFORM golang:1.26.8-bookworm AS build
@@ -39,5 +39,8 @@ ENV HTTP_ADDR=0.0.0.0:8080 ZONEINFO=/zoneinfo.zip
 EXPOSE 8080
 USER 65532:65532
 STOPSIGNAL SIGTERM
+# It needs no shell. With HTTP_ADDR=off there is nobody to ask, and the container
+# counts as unhealthy.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["/bot", "health"]
 ENTRYPOINT ["/bot"]
 CMD ["run"]

@@ -45,14 +45,15 @@ var deployments = []struct {
 	file     string
 	settings string // name and value
 	envFile  string // of further settings
-	secrets  string // the name of a secret that the bot can read
+	secrets  string // the name of a secret that the bot can read; empty: they are in the env file
 	folder   string // where secrets are
 	grace    string // seconds until the bot is killed
 	proxy    string // the file that says what is called from outside; empty: nothing is
 	routes   string // the paths there
 	ports    string // where the proxy and the probes ask
 }{
-	{"compose.yaml", `(?m)^    ([A-Z_]+): (.*)$`, "herald.example.env", `(?m)^    - ([a-z_]+)$`, "/run/secrets/", `stop_grace_period: (\d+)s`,
+	{"compose.yaml", `environment: \{([A-Z_]+): ([^}]*)\}`, "herald.example.env", "", "", `stop_grace_period: (\d+)s`, "", "", ""},
+	{"compose.replicas.yaml", `(?m)^    ([A-Z_]+): (.*)$`, "herald.example.env", `(?m)^    - ([a-z_]+)$`, "/run/secrets/", `stop_grace_period: (\d+)s`,
 		"Caddyfile", `[ \t](/(?:telegram|discord)/\w+)`, `herald-\d:(\d+)`},
 	{"herald.service", `(?m)^Environment=([A-Z_]+)=(.*)$`, "herald.example.env", `(?m)^LoadCredential=([a-z_]+):/etc/herald/secrets/`, "%d/",
 		`TimeoutStopSec=(\d+)`, "", "", ""},
@@ -86,12 +87,16 @@ func TestEachDeploymentNamesWhatThereIs(t *testing.T) {
 			}
 			environ = append(environ, name+"="+value)
 		}
-		secrets := matches(d.secrets, text)
-		for i := range secrets {
-			secrets[i] = d.folder + secrets[i]
-		}
-		if slices.Sort(files); !slices.Equal(files, secrets) || len(files) < 4 {
-			t.Errorf("%s: the bot is to read %v and can read %v", d.file, files, secrets)
+		if d.secrets == "" {
+			environ = append(environ, "TELEGRAM_BOT_TOKEN=1:token", "PARTNER_SECRET_KEY=key")
+		} else {
+			secrets := matches(d.secrets, text)
+			for i := range secrets {
+				secrets[i] = d.folder + secrets[i]
+			}
+			if slices.Sort(files); !slices.Equal(files, secrets) || len(files) < 4 {
+				t.Errorf("%s: the bot is to read %v and can read %v", d.file, files, secrets)
+			}
 		}
 		cfg, err := app.Load(environ, d.envFile, true)
 		if err != nil {
@@ -107,6 +112,20 @@ func TestEachDeploymentNamesWhatThereIs(t *testing.T) {
 		}
 		if ports := slices.Compact(matches(d.ports, proxy)); len(image) != 1 || !slices.Equal(ports, image) {
 			t.Errorf("%s: ports %v are asked, the image listens on %v", d.file, ports, image)
+		}
+	}
+}
+
+func TestContainersKeepTheirDataAndAskTheBotForItsHealth(t *testing.T) {
+	image := configtest.Read(t, "../Dockerfile")
+	owned, health := matches(`--chown=65532:65532 \S+ (/\S+)`, image), matches(`(?m)^HEALTHCHECK .* CMD \["(.*)"\]$`, image)
+	for file, bots := range map[string]int{"compose.yaml": 1, "compose.replicas.yaml": 2} {
+		text := configtest.Read(t, file)
+		if folders := matches(`DATA_DIR: ([^\s}]+)`, text); !slices.Equal(folders, owned) || len(matches(`volumes: \["[a-z0-9-]+:(`+owned[0]+`)"\]`, text)) < bots {
+			t.Errorf("%s: DATA_DIR is %v, and the bot's user owns %v", file, folders, owned)
+		}
+		if asks := matches(`healthcheck: \{test: \[CMD, ([^\]]*)\]`, text); len(asks) != 1 || len(health) != 1 || asks[0] != strings.ReplaceAll(health[0], `"`, "") {
+			t.Errorf("%s: %v is run, and by the image %v", file, asks, health)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func open(t *testing.T, url string) *store.Redis {
 
 // The memory is smaller than that of the deployments, and full.
 func TestSavedAddressesOutliveFullMemoryAndARestartOfRedis(t *testing.T) {
-	for file, volume := range map[string]string{"compose.yaml": `volumes: \["saved:(/data)"\]`, "kubernetes.yaml": `name: saved, mountPath: (/data)`} {
+	for file, volume := range map[string]string{"compose.replicas.yaml": `volumes: \["saved:(/data)"\]`, "kubernetes.yaml": `name: saved, mountPath: (/data)`} {
 		text := configtest.Read(t, file)
 		var options []string
 		for _, found := range regexp.MustCompile(`(?m)^ +(dir|save|appendonly|maxmemory|maxmemory-policy) (\S+)$`).FindAllStringSubmatch(text, -1) {

@@ -34,11 +34,11 @@ func TestCommandLines(t *testing.T) {
 	t.Cleanup(func() { version, commit = "dev", "" })
 	var all strings.Builder
 	for _, line := range []string{
-		"help", "--help", "-h demo", "help run", "run --help --env-file=herald.env", "check -h", "help version",
+		"help", "--help", "-h demo", "help run", "run --help --env-file=herald.env", "check -h", "help health", "help version",
 		"version", "--version", "-v",
 		"chek", "help chek", "RUN", "dmeo", secret, "help " + secret, "-", "--", "--envfile x", "--env_file=x", "check --Web", "--verbose", "--" + secret, "--" + secret + "=1", "--=" + secret,
 		"run now", "check herald.env", "help check now", "run " + secret,
-		"--env-file", "check --env-file=", "--web=" + secret, "check --env-file a.env --env-file " + secret,
+		"--env-file", "check --env-file=", "--web=" + secret, "check --env-file a.env --env-file " + secret, "health --env-file " + secret, "health --env-file ../../examples/matchain.env",
 		"demo --env-file " + secret, "--env-file=herald.env version", "--web", "check --web",
 		"check --wallet " + secret, "check --wallet=", "check --wallet", "run --wallet " + poolA, "check --wallet " + strings.Replace(poolA, "E", "e", 1),
 	} {

@@ -138,6 +138,11 @@ func check(ctx context.Context, p process, o options) error {
 	return bot.Check(ctx, p.stdout, wallet)
 }
 
+// health prints that the running bot is ready, or fails.
+func health(ctx context.Context, p process, o options) error {
+	return app.Health(ctx, p.environ, o.envFile, p.stdout)
+}
+
 // listMembers prints the saved rows of members. With --release it has the running bot remove the
 // badges that it holds back, and prints whose they are.
 func listMembers(ctx context.Context, p process, o options) error {
@@ -238,6 +243,12 @@ It is the whole bot, with simulated services and a chat in the terminal, or in a
 		{name: "check", flags: []string{"env-file", "wallet"}, run: check, help: `ask every configured service one harmless question
 
 It exits with 0 if all is well, with 1 if not, and with 2 if a setting is wrong.
+`},
+		{name: "health", flags: []string{"env-file"}, run: health, help: `ask the running bot whether it is ready
+
+It asks /readyz at HTTP_ADDR, and reads no other setting. It exits with 0 if
+every platform is connected, with 1 if not or if nobody answers within three
+seconds, and with 2 if HTTP_ADDR is off or wrong.
 `},
 		{name: "members", flags: []string{"env-file", "release"}, run: listMembers, help: `print what is saved of members, as CSV
 

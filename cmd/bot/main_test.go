@@ -105,6 +105,13 @@ func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
 			settings := slices.Concat(telegram.Settings(), discord.Settings(), []string{"HTTP_ADDR=127.0.0.1:0", "LOG_LEVEL=debug"})
 			p := e2etest.StartProcess(t, program([]string{"run"}, e2etest.Settings(world, settings...)...))
 			p.AwaitReady()
+			healthy := func() bool {
+				code, _, _ := runBot(t.Context(), t, []string{"health"}, "HTTP_ADDR="+strings.TrimPrefix(p.URL(), "http://"))
+				return code == exitOK
+			}
+			if !healthy() {
+				t.Error("bot health fails")
+			}
 			telegram.Through(p.URL())
 			discord.Through(p.URL())
 			supply := telegram.Ask(e2etest.Command{User: 1, Name: "supply"})
@@ -112,7 +119,7 @@ func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
 			e2etest.Eventually(t, "the commands are in flight", func() bool { return world.Supply.Requests() > 0 && world.Chain.Requests() > 1 })
 			told := time.Now()
 			p.Tell(syscall.SIGTERM)
-			e2etest.Eventually(t, "the process refuses", func() bool { return p.Readyz() == http.StatusServiceUnavailable })
+			e2etest.Eventually(t, "the process refuses", func() bool { return p.Readyz() == http.StatusServiceUnavailable && !healthy() })
 			p.Leaves()
 			if took := time.Since(told); way.ByHTTP && took < time.Second {
 				t.Errorf("it refused for %v only", took)

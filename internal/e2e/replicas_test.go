@@ -13,8 +13,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/alicebob/miniredis/v2"
 
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/fault"
@@ -35,17 +38,15 @@ func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 	settings := slices.Concat(e2etest.Settings(fakes), telegram.Settings(), discord.Settings(), []string{
 		"REDIS_URL=" + redis.URL + "?read_timeout=1s", "TELEGRAM_PACING=on", "COMMAND_TIMEOUT=" + claim.String(),
 	})
-	b := &balancer{taken: map[*e2etest.Process]map[string]bool{}}
+	b := newBalancer()
 	start := func() *e2etest.Process {
 		p := e2etest.ServeProcess(t, program, settings...)
 		b.add(p)
 		return p
 	}
 	first, second := start(), start()
-	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(*httputil.ProxyRequest) {}, Transport: b, ErrorLog: log.New(io.Discard, "", 0)})
-	t.Cleanup(proxy.Close)
-	telegram.Through(proxy.URL)
-	discord.Through(proxy.URL)
+	telegram.Through(b.listen(t))
+	discord.Through(b.listen(t))
 	fakes.Chain.SetFault(fault.Late(150 * time.Millisecond))
 
 	var onTelegram, onDiscord []*e2etest.Asked
@@ -101,6 +102,51 @@ func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 	t.Logf("of %d commands %d were lost with the killed replica", len(onTelegram)+len(onDiscord), lost)
 }
 
+// One process is restarted or, by webhook, two are replaced in turn. The test prints the longest
+// time without an answer. Each call to the platform takes 0.1 s, as over a network.
+func TestARestartIsShort(t *testing.T) {
+	t.Parallel()
+	for _, way := range e2etest.Ways[:3] {
+		t.Run(way.Name, func(t *testing.T) {
+			t.Parallel()
+			fakes, platform, redis, b := fault.Start(t), way.Open(t), miniredis.RunT(t), newBalancer()
+			setting, api, _ := strings.Cut(platform.Settings()[1], "=")
+			far := httptest.NewServer(&httputil.ReverseProxy{ErrorLog: log.New(io.Discard, "", 0), Rewrite: func(r *httputil.ProxyRequest) {
+				r.Out.URL.Scheme, r.Out.URL.Host = "http", strings.TrimPrefix(api, "http://")
+				<-time.After(100 * time.Millisecond)
+			}})
+			t.Cleanup(far.Close)
+			through, leaving, silence := b.listen(t), []*e2etest.Process{}, time.Duration(0)
+			start := func() {
+				leaving = append(leaving, platform.Start(binary(t), fakes, append(e2etest.OnRedis(redis), setting+"="+far.URL)...))
+				b.add(leaving[len(leaving)-1])
+				platform.Through(through)
+			}
+			answered := func(since time.Time) {
+				platform.Ask(e2etest.Command{User: 1, Name: "price"}).Wait()
+				silence = max(silence, time.Since(since))
+			}
+			if start(); way.ByHTTP {
+				start()
+			}
+			for _, p := range leaving {
+				told := time.Now()
+				if p.Tell(syscall.SIGTERM); way.ByHTTP {
+					answered(told)
+					p.Leaves()
+					answered(time.Now())
+					start()
+				} else {
+					p.Leaves()
+					start()
+					answered(told)
+				}
+			}
+			t.Logf("without an answer for %.1f s", silence.Seconds())
+		})
+	}
+}
+
 // balancer hands requests to the replicas in turn, as deploy/Caddyfile has Caddy do. A
 // request that one refuses, by a 503 or because nobody listens, goes to the next. The
 // proxy answers a request whose connection breaks with 502.
@@ -111,6 +157,15 @@ type balancer struct {
 	// taken holds the requests that a replica has not refused, by their wallets. A value
 	// says whether the replica has responded.
 	taken map[*e2etest.Process]map[string]bool
+}
+
+func newBalancer() *balancer { return &balancer{taken: map[*e2etest.Process]map[string]bool{}} }
+
+// listen returns a URL at which the balancer takes requests until the test ends.
+func (b *balancer) listen(t *testing.T) string {
+	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(*httputil.ProxyRequest) {}, Transport: b, ErrorLog: log.New(io.Discard, "", 0)})
+	t.Cleanup(proxy.Close)
+	return proxy.URL
 }
 
 func (b *balancer) add(p *e2etest.Process) {

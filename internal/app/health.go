@@ -1,0 +1,58 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"herald/internal/chat"
+	"herald/internal/config"
+	"herald/internal/ops"
+)
+
+// healthTimeout bounds how long Health waits for an answer.
+const healthTimeout = 3 * time.Second
+
+// Health asks the bot that runs with these settings whether it is ready, and writes a line to w
+// if it is. Of the settings it reads HTTP_ADDR alone. The error is a config.Errors if HTTP_ADDR is
+// wrong or off, or the file cannot be read. Any other error says in one line what /readyz answers,
+// or that nobody does.
+func Health(ctx context.Context, environ []string, envFile string, w io.Writer) error {
+	var settings ops.Settings
+	given, wrong := config.Collect(environ, envFile)
+	if given != nil { // The file, if any, could be read.
+		wrong = config.Given{"HTTP_ADDR": given["HTTP_ADDR"]}.Fill(settings.Table())
+	}
+	switch {
+	case len(wrong) > 0:
+		return wrong
+	case settings.Addr == "":
+		return config.Errors{"HTTP_ADDR: is off, so there is nobody to ask; for example HTTP_ADDR=127.0.0.1:8080"}
+	}
+	return askReady(ctx, &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: 4 << 10}, settings.Addr, w)
+}
+
+// askReady asks /readyz at addr, and writes to w what it says. It fails unless the status is 200.
+// A Transport alone follows no redirect, and takes no proxy from the environment. It dials this
+// machine if addr has no host or an unspecified one, such as 0.0.0.0.
+func askReady(ctx context.Context, client *http.Transport, addr string, w io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	req := http.Request{URL: &url.URL{Scheme: "http", Host: addr, Path: "/readyz"}, Header: http.Header{}}
+	resp, err := client.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		return fmt.Errorf("no bot answers at HTTP_ADDR within %v: %s", healthTimeout, chat.OneLine(err.Error()))
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+	states := chat.OneLine(strings.ReplaceAll(strings.TrimSpace(string(body)), "\n", ", "))
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("not ready (status %d): %s", resp.StatusCode, states)
+	}
+	_, err = fmt.Fprintln(w, "ready:", states)
+	return err
+}
