@@ -97,16 +97,14 @@ func (s *Settings) setStakerRoles(value string) error {
 		return err
 	}
 	s.StakerRoles = nil
-	named := map[[2]string]bool{} // by server and role
 	for i, e := range entries {
 		if e.What == e.Community {
 			return fmt.Errorf("entry %d must be a role of some members: the one with the server's ID is @everyone", i+1)
 		}
-		role := [2]string{e.Community, e.What}
-		if named[role] {
-			return fmt.Errorf("must have each role once: see entry %d", i+1)
+		first := slices.IndexFunc(entries, func(other config.Entry) bool { return other.Community == e.Community && other.What == e.What })
+		if first < i {
+			return fmt.Errorf("entry %d names the role of entry %d again; keep one of the two", i+1, first+1)
 		}
-		named[role] = true
 		s.StakerRoles = append(s.StakerRoles, chat.Badge{Community: e.Community, ID: e.What, Amount: e.Amount})
 	}
 	slices.SortFunc(s.StakerRoles, chat.Badge.Compare)
