@@ -24,7 +24,7 @@ func details(from Sources, options Options) chat.Command {
 
 // run returns counts of the requests to join the chat and of the chat's badges, as far as the
 // settings ask for them, and the name by which settings know the chat.
-func (c detailsCommand) run(_ context.Context, req chat.Request) (chat.Reply, error) {
+func (c detailsCommand) run(ctx context.Context, req chat.Request) (chat.Reply, error) {
 	if req.Community == "" {
 		return chat.OldButton(), nil
 	}
@@ -39,12 +39,13 @@ func (c detailsCommand) run(_ context.Context, req chat.Request) (chat.Reply, er
 		reply.Text = chat.Say("details.nothing")
 	}
 	if asksToJoin {
-		reply.Sections = joinSections(c.Joins.For(req.Community))
+		counts, last := c.Joins.For(req.Community)
+		reply.Sections = joinSections(c.Joins.Since, counts, last)
 	}
 	if len(badges) == 0 {
 		return reply, nil
 	}
-	status, err := c.Members.Status(req.From.Platform, req.Community)
+	status, err := c.Members.Status(ctx, req.From.Platform, req.Community)
 	if err != nil {
 		reply.Tone, reply.Text = chat.Warning, chat.Say("details.unread")
 		return reply, &chat.PartialError{Err: err}
@@ -54,13 +55,32 @@ func (c detailsCommand) run(_ context.Context, req chat.Request) (chat.Reply, er
 	}
 	lines := badgeLines(req.From.Platform, badgeNames(badges), status, c.Members.RecheckEvery())
 	reply.Sections = append(reply.Sections, chat.Section{Fields: lines})
+	if len(status.HeldBack) > 0 {
+		reply.Sections = append(reply.Sections, heldSection(status.HeldBack))
+	}
 	return reply, nil
 }
 
-// joinSections returns the counts of requests to join, and the people who were left out lately.
-func joinSections(counts chat.JoinCounts, last []chat.LeftOut) []chat.Section {
+// maxHeld bounds the users whom heldSection names.
+const maxHeld = 10
+
+// heldSection names the users whom the fuse holds on one line.
+func heldSection(users []chat.User) chat.Section {
+	var named chat.Parts
+	for _, u := range users[:min(len(users), maxHeld)] {
+		named = append(named, chat.Mention{User: u})
+	}
+	if left := len(users) - maxHeld; left > 0 {
+		named = append(named, chat.SayWith("more", chat.Values{"n": chat.Count(left)}))
+	}
+	return chat.Section{Heading: chat.Say("details.held_back"), Fields: []chat.Field{{Value: named}}}
+}
+
+// joinSections returns the counts of requests to join since a time, and the people who were left out
+// lately.
+func joinSections(since time.Time, counts chat.JoinCounts, last []chat.LeftOut) []chat.Section {
 	sections := []chat.Section{{Fields: []chat.Field{{Value: chat.SayWith("details.door", chat.Values{
-		"in": chat.Count(counts.LetIn), "open": chat.Count(counts.LeftOpen), "unchecked": chat.Count(counts.Unchecked),
+		"day": chat.Day{Time: since}, "in": chat.Count(counts.LetIn), "open": chat.Count(counts.LeftOpen), "unchecked": chat.Count(counts.Unchecked),
 	})}}}}
 	if len(last) == 0 {
 		return sections
