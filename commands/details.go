@@ -50,30 +50,26 @@ func (c detailsCommand) run(ctx context.Context, req chat.Request) (chat.Reply, 
 		reply.Tone, reply.Text = chat.Warning, chat.Say("details.unread")
 		return reply, &chat.PartialError{Err: err}
 	}
-	if status.Held || status.Refused != "" {
+	if len(status.Held) > 0 || status.Refused != "" {
 		reply.Tone = chat.Warning
 	}
 	lines := badgeLines(req.From.Platform, badgeNames(badges), status, c.Members.RecheckEvery())
 	reply.Sections = append(reply.Sections, chat.Section{Fields: lines})
-	if len(status.HeldBack) > 0 {
-		reply.Sections = append(reply.Sections, heldSection(status.HeldBack))
-	}
 	return reply, nil
 }
 
-// maxHeld bounds the users whom heldSection names.
+// maxHeld bounds the users whom held names.
 const maxHeld = 10
 
-// heldSection names the users whom the fuse holds on one line.
-func heldSection(users []chat.User) chat.Section {
-	var named chat.Parts
+// held names users whom the fuse holds.
+func held(users []chat.User) (named chat.Parts) {
 	for _, u := range users[:min(len(users), maxHeld)] {
 		named = append(named, chat.Mention{User: u})
 	}
 	if left := len(users) - maxHeld; left > 0 {
 		named = append(named, chat.SayWith("more", chat.Values{"n": chat.Count(left)}))
 	}
-	return chat.Section{Heading: chat.Say("details.held_back"), Fields: []chat.Field{{Value: named}}}
+	return named
 }
 
 // joinSections returns the counts of requests to join since a time, and the people who were left out
@@ -104,8 +100,9 @@ func badgeLines(p chat.Platform, names chat.Value, s members.Status, recheckEver
 	}
 	add("details.have", chat.Values{"have": chat.Count(s.Have), "checked": chat.Count(s.Checked), "every": everyText(recheckEvery)})
 	add("details.since", chat.Values{"day": chat.Day{Time: s.Since}, "given": chat.Count(s.Gives), "removed": chat.Count(s.Removals)})
-	if s.Held {
+	if len(s.Held) > 0 {
 		add("details.held", chat.Values{"losing": chat.Count(s.Losing), "have": chat.Count(s.Have), "command": chat.Code("bot members --release")})
+		lines = append(lines, chat.Field{Name: chat.Say("details.held_back"), Value: held(s.Held)})
 	}
 	if s.Refused != "" {
 		add("details.refused", chat.Values{"why": whyNot(p, s.Refused)})

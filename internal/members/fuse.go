@@ -140,9 +140,9 @@ func (m *Members) heldIn(r Row) (communities []string) {
 	return slices.Compact(communities)
 }
 
-// heldBack returns the users whom the fuse of a community holds, by ascending ID. It blocks while it
+// heldBy returns the users whom the fuse of a community holds, by ascending ID. It blocks while it
 // reads all rows.
-func (m *Members) heldBack(ctx context.Context, name chat.Platform, community string) (held []chat.User, err error) {
+func (m *Members) heldBy(ctx context.Context, name chat.Platform, community string) (held []chat.User, err error) {
 	err = m.rows.each(ctx, func(list []Row) {
 		for _, r := range list {
 			if r.User.Platform == name && slices.Contains(m.heldIn(r), community) {

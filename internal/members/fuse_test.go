@@ -93,13 +93,13 @@ func TestABlownFuseIsToldOnce(t *testing.T) {
 	rows, checked, held := m.Census()
 	m.equal("census", fmt.Sprint(rows, checked, held), "14 14 12")
 	s, err := m.Status(t.Context(), "discord", "9001")
-	if err != nil || s.Have != 13 || s.Checked != 13 || s.Losing != 12 || !s.Held || len(s.HeldBack) != 12 || s.HeldBack[11] != user(90) {
+	if err != nil || s.Have != 13 || s.Checked != 13 || s.Losing != 12 || len(s.Held) != 12 || s.Held[11] != user(90) {
 		t.Errorf("status %+v, %v", s, err)
 	}
 	released := m.current(3, 0, "7001")
 	released.Released = true
 	m.put(released)
-	if s, err := m.Status(t.Context(), "discord", "9001"); err != nil || s.Losing != 12 || len(s.HeldBack) != 11 || slices.Contains(s.HeldBack, user(3)) {
+	if s, err := m.Status(t.Context(), "discord", "9001"); err != nil || s.Losing != 12 || len(s.Held) != 11 || slices.Contains(s.Held, user(3)) {
 		t.Errorf("status once one of them is released %+v, %v", s, err)
 	}
 	for id := range 11 {

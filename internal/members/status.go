@@ -140,10 +140,9 @@ type Status struct {
 	Checked int
 	// Losing counts those of Have who lose a badge if the next check finds what the last one did.
 	Losing int
-	// Held says that the fuse has blown, because Losing is too many. HeldBack are the users whom it
-	// holds, by ascending ID. It does not hold those who were released.
-	Held     bool
-	HeldBack []chat.User
+	// Held are the users whom the fuse holds, because Losing is too many: all of them but those who
+	// were released, by ascending ID.
+	Held []chat.User
 	// Gives and Removals count the calls that succeeded since Since, the start of this process.
 	Gives, Removals int
 	Since           time.Time
@@ -160,9 +159,9 @@ func (m *Members) Status(ctx context.Context, name chat.Platform, community stri
 		return Status{}, errUnread
 	}
 	t := m.rows.tally(community)
-	s = Status{Have: t.have, Checked: t.checked, Losing: t.losing, Held: t.blown(), Since: m.started}
-	if s.Held {
-		s.HeldBack, err = m.heldBack(ctx, name, community)
+	s = Status{Have: t.have, Checked: t.checked, Losing: t.losing, Since: m.started}
+	if t.blown() {
+		s.Held, err = m.heldBy(ctx, name, community)
 	}
 	if p := m.platforms[name]; p != nil && p.Badges != nil {
 		c := p.community(community)
