@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"herald/commands"
@@ -50,6 +51,8 @@ type Bot struct {
 	Router *chat.Router
 	// Listen opens HTTP_ADDR. It is net.Listen; a test in simulated time replaces it before Run.
 	Listen func(network, address string) (net.Listener, error)
+	// retries has the time at which logRetries last logged, by platform, and at "" for all.
+	retries sync.Map
 	// roles ask a platform for a user's role; filled as adapters are made.
 	roles map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error)
 }

@@ -103,8 +103,8 @@ func TestLoadReadsEverySetting(t *testing.T) {
 			}
 			return
 		}
-		// The examples turn Multicall and Discord's presence off, and bound the credits.
-		unset := []string{"Config.Services.Staking.Multicall", "Config.Discord.Presence", "Config.Services.Market.Uncounted"}
+		// There is no file. The examples turn Multicall and Discord's presence off, and bound the credits.
+		unset := []string{"Config.EnvFile", "Config.Services.Staking.Multicall", "Config.Discord.Presence", "Config.Services.Market.Uncounted"}
 		if v.IsZero() != slices.Contains(unset, name) {
 			t.Errorf("%s is %v", name, v)
 		}
