@@ -53,7 +53,7 @@ func (c detailsCommand) run(ctx context.Context, req chat.Request) (chat.Reply, 
 	if len(status.Held) > 0 || status.Refused != "" {
 		reply.Tone = chat.Warning
 	}
-	lines := badgeLines(req.From.Platform, badgeNames(badges), status, c.Members.RecheckEvery())
+	lines := badgeLines(req.From.Platform, badgeNames(badges), status, c.Members.RecheckEvery(), c.Joins.Since)
 	reply.Sections = append(reply.Sections, chat.Section{Fields: lines})
 	return reply, nil
 }
@@ -92,14 +92,15 @@ func joinSections(since time.Time, counts chat.JoinCounts, last []chat.LeftOut) 
 	return append(sections, people)
 }
 
-// badgeLines returns lines about the badges of a community. names is shown for the badges.
-func badgeLines(p chat.Platform, names chat.Value, s members.Status, recheckEvery time.Duration) (lines []chat.Field) {
+// badgeLines returns lines about the badges of a community, which counts since a time. names is
+// shown for the badges.
+func badgeLines(p chat.Platform, names chat.Value, s members.Status, recheckEvery time.Duration, since time.Time) (lines []chat.Field) {
 	add := func(key string, values chat.Values) {
 		values["badge"] = names
 		lines = append(lines, chat.Field{Value: chat.SayWith(key, values)})
 	}
 	add("details.have", chat.Values{"have": chat.Count(s.Have), "checked": chat.Count(s.Checked), "every": everyText(recheckEvery)})
-	add("details.since", chat.Values{"day": chat.Day{Time: s.Since}, "given": chat.Count(s.Gives), "removed": chat.Count(s.Removals)})
+	add("details.since", chat.Values{"day": chat.Day{Time: since}, "given": chat.Count(s.Gives), "removed": chat.Count(s.Removals)})
 	if len(s.Held) > 0 {
 		add("details.held", chat.Values{"losing": chat.Count(s.Losing), "have": chat.Count(s.Have), "command": chat.Code("bot members --release")})
 		lines = append(lines, chat.Field{Name: chat.Say("details.held_back"), Value: held(s.Held)})

@@ -66,7 +66,7 @@ func savingScenes() []scene {
 	with := func(change func(*Answers)) func(*Answers) {
 		return func(w *Answers) {
 			w.Saved = Saved{Badges: []chat.Badge{{Community: Community, ID: "Staker"}, {Community: Stakers, ID: "Whale", Amount: number("1000")}}}
-			w.Saved.Status = members.Status{Have: 128, Checked: 126, Since: Noon.AddDate(0, 0, -3), Gives: 9, Removals: 3}
+			w.Saved.Status = members.Status{Have: 128, Checked: 126, Gives: 9, Removals: 3}
 			change(w)
 		}
 	}

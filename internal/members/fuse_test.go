@@ -82,6 +82,8 @@ func TestABlownFuseIsToldOnce(t *testing.T) {
 	if _, err := m.Status(t.Context(), "discord", "9001"); err == nil {
 		t.Error("the status is known before all rows are read")
 	}
+	unread, _, _ := m.Census()
+	m.equal("rows before all is read", fmt.Sprint(unread), "NaN")
 	m.rows.complete.Store(true)
 	m.equal("then", m.held(here), true)
 	for range 3 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -143,9 +144,8 @@ type Status struct {
 	// Held are the users whom the fuse holds, because Losing is too many: all of them but those who
 	// were released, by ascending ID.
 	Held []chat.User
-	// Gives and Removals count the calls that succeeded since Since, the start of this process.
+	// Gives and Removals count the calls that succeeded since the start of this process.
 	Gives, Removals int
-	Since           time.Time
 	// Refused is why the platform refused calls there a short time ago: those for every badge, or else
 	// those for the first badge that has a refusal. It is "" if there is no refusal.
 	Refused chat.BadgeProblem
@@ -159,7 +159,7 @@ func (m *Members) Status(ctx context.Context, name chat.Platform, community stri
 		return Status{}, errUnread
 	}
 	t := m.rows.tally(community)
-	s = Status{Have: t.have, Checked: t.checked, Losing: t.losing, Since: m.started}
+	s = Status{Have: t.have, Checked: t.checked, Losing: t.losing}
 	if t.blown() {
 		s.Held, err = m.heldBy(ctx, name, community)
 	}
@@ -179,17 +179,21 @@ func (m *Members) Status(ctx context.Context, name chat.Platform, community stri
 }
 
 // Census counts the saved addresses, those that were checked as Status.Checked says, and the users
-// whom a fuse holds. A user who is held in two communities counts twice. Census does no I/O.
-func (m *Members) Census() (rows, checked, held int) {
+// whom a fuse holds. A user who is held in two communities counts twice. Each is NaN until all rows
+// were read once. Census does no I/O.
+func (m *Members) Census() (rows, checked, held float64) {
+	if !m.rows.complete.Load() {
+		return math.NaN(), math.NaN(), math.NaN()
+	}
 	all := m.rows.tally("")
 	for _, p := range m.platforms {
 		for _, community := range p.named() {
 			if t := m.rows.tally(community); t.blown() {
-				held += t.losing
+				held += float64(t.losing)
 			}
 		}
 	}
-	return all.have, all.checked, held
+	return float64(all.have), float64(all.checked), held
 }
 
 // All returns every row, sorted by platform and user ID. If it cannot read some, it returns the
