@@ -330,9 +330,9 @@ func TestAMissingRightFailsTheCheck(t *testing.T) {
 	}{
 		"": {}, "A, group 1 (Owls): it may|A, group 1 (Owls): but see": {asked: asked{rights: []chat.Right{may}}}, "|refused": {asked: asked{err: refused}},
 		"A, group 1 (Owls): it may|A, group 1 (Owls): but see|B, group 2: it may not|B does not work yet: see above": {asked: asked{rights: []chat.Right{may, mayNot}}},
-		"B, group 2: it may not|refused":                  {asked: asked{rights: []chat.Right{mayNot}, err: refused}},
-		"MODERATOR_CHATS, 5 (The Nest): the bot is there": {moderators: []string{"telegram:-6", "*", "discord:5"}},
-		"MODERATOR_CHATS, 6: not found: is the ID right, and the bot there?|B, group 2: it may not|B does not work yet: see above": {asked: asked{rights: []chat.Right{mayNot}}, moderators: []string{"discord:6"}},
+		"B, group 2: it may not|refused":                          {asked: asked{rights: []chat.Right{mayNot}, err: refused}},
+		"MODERATOR_CHATS, discord:5 (The Nest): the bot is there": {moderators: []string{"telegram:-6", "*", "discord:5"}},
+		"MODERATOR_CHATS, discord:6: not found: is the ID right, and the bot there?|B, group 2: it may not|B does not work yet: see above": {asked: asked{rights: []chat.Right{mayNot}}, moderators: []string{"discord:6"}},
 	} {
 		lines, err := (&Bot{cfg: &Config{ModeratorChats: test.moderators}}).askOf(test.asked)(t.Context())
 		if err != nil {

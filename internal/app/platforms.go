@@ -83,7 +83,7 @@ func (b *Bot) askOf(a adapter) func(context.Context) ([]string, error) {
 		for _, entry := range b.cfg.ModeratorChats {
 			if id, here := strings.CutPrefix(entry, string(a.Platform())+":"); here && err == nil {
 				name, failed := a.FetchCommunity(ctx, id)
-				r := chat.Right{Setting: "MODERATOR_CHATS", Entry: id, Community: name, May: "the bot is there"}
+				r := chat.Right{Setting: "MODERATOR_CHATS", Entry: entry, Community: name, May: "the bot is there"}
 				if failed != nil {
 					r.May = fmt.Sprintf("%v: is the ID right, and the bot there?", failed)
 				}
