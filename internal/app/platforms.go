@@ -109,13 +109,13 @@ func (b *Bot) logConnected(p chat.Platform) func(name string) {
 // minute, and if there was no connection once a minute for all platforms.
 func (b *Bot) logRetries(p chat.Platform) func(error) {
 	return func(err error) {
-		now, of, text := time.Now(), p, "a call failed, trying again"
+		now, of := time.Now(), p
 		if transport.NeverSent(err) {
-			of, text = "", "cannot be reached, trying again: does this machine have a network?"
+			of = ""
 		}
 		last, before := b.retries.LoadOrStore(of, now)
 		if !before || now.Sub(last.(time.Time)) >= time.Minute && b.retries.CompareAndSwap(of, last, now) {
-			b.log.Warn(text, "platform", p, "err", err)
+			b.log.Warn("a call failed, trying again; bot check says what can be reached", "platform", p, "err", err)
 		}
 	}
 }
