@@ -24,7 +24,7 @@ func details(from Sources, options Options) chat.Command {
 
 // run returns counts of the requests to join the chat and of the chat's badges, as far as the
 // settings ask for them, and the name by which settings know the chat.
-func (c detailsCommand) run(_ context.Context, req chat.Request) (chat.Reply, error) {
+func (c detailsCommand) run(ctx context.Context, req chat.Request) (chat.Reply, error) {
 	if req.Community == "" {
 		return chat.OldButton(), nil
 	}
@@ -39,28 +39,44 @@ func (c detailsCommand) run(_ context.Context, req chat.Request) (chat.Reply, er
 		reply.Text = chat.Say("details.nothing")
 	}
 	if asksToJoin {
-		reply.Sections = joinSections(c.Joins.For(req.Community))
+		counts, last := c.Joins.For(req.Community)
+		reply.Sections = joinSections(c.Joins.Since, counts, last)
 	}
 	if len(badges) == 0 {
 		return reply, nil
 	}
-	status, err := c.Members.Status(req.From.Platform, req.Community)
+	status, err := c.Members.Status(ctx, req.From.Platform, req.Community)
 	if err != nil {
 		reply.Tone, reply.Text = chat.Warning, chat.Say("details.unread")
 		return reply, &chat.PartialError{Err: err}
 	}
-	if status.Held || status.Refused != "" {
+	if len(status.Held) > 0 || status.Refused != "" {
 		reply.Tone = chat.Warning
 	}
-	lines := badgeLines(req.From.Platform, badgeNames(badges), status, c.Members.RecheckEvery())
+	lines := badgeLines(req.From.Platform, badgeNames(badges), status, c.Members.RecheckEvery(), c.Joins.Since)
 	reply.Sections = append(reply.Sections, chat.Section{Fields: lines})
 	return reply, nil
 }
 
-// joinSections returns the counts of requests to join, and the people who were left out lately.
-func joinSections(counts chat.JoinCounts, last []chat.LeftOut) []chat.Section {
+// maxHeld bounds the users whom held names.
+const maxHeld = 10
+
+// held names users whom the fuse holds.
+func held(users []chat.User) (named chat.Parts) {
+	for _, u := range users[:min(len(users), maxHeld)] {
+		named = append(named, chat.Mention{User: u})
+	}
+	if left := len(users) - maxHeld; left > 0 {
+		named = append(named, chat.SayWith("more", chat.Values{"n": chat.Count(left)}))
+	}
+	return named
+}
+
+// joinSections returns the counts of requests to join since a time, and the people who were left out
+// lately.
+func joinSections(since time.Time, counts chat.JoinCounts, last []chat.LeftOut) []chat.Section {
 	sections := []chat.Section{{Fields: []chat.Field{{Value: chat.SayWith("details.door", chat.Values{
-		"in": chat.Count(counts.LetIn), "open": chat.Count(counts.LeftOpen), "unchecked": chat.Count(counts.Unchecked),
+		"day": chat.Day{Time: since}, "in": chat.Count(counts.LetIn), "open": chat.Count(counts.LeftOpen), "unchecked": chat.Count(counts.Unchecked),
 	})}}}}
 	if len(last) == 0 {
 		return sections
@@ -76,16 +92,18 @@ func joinSections(counts chat.JoinCounts, last []chat.LeftOut) []chat.Section {
 	return append(sections, people)
 }
 
-// badgeLines returns lines about the badges of a community. names is shown for the badges.
-func badgeLines(p chat.Platform, names chat.Value, s members.Status, recheckEvery time.Duration) (lines []chat.Field) {
+// badgeLines returns lines about the badges of a community, which counts since a time. names is
+// shown for the badges.
+func badgeLines(p chat.Platform, names chat.Value, s members.Status, recheckEvery time.Duration, since time.Time) (lines []chat.Field) {
 	add := func(key string, values chat.Values) {
 		values["badge"] = names
 		lines = append(lines, chat.Field{Value: chat.SayWith(key, values)})
 	}
 	add("details.have", chat.Values{"have": chat.Count(s.Have), "checked": chat.Count(s.Checked), "every": everyText(recheckEvery)})
-	add("details.since", chat.Values{"day": chat.Day{Time: s.Since}, "given": chat.Count(s.Gives), "removed": chat.Count(s.Removals)})
-	if s.Held {
+	add("details.since", chat.Values{"day": chat.Day{Time: since}, "given": chat.Count(s.Gives), "removed": chat.Count(s.Removals)})
+	if len(s.Held) > 0 {
 		add("details.held", chat.Values{"losing": chat.Count(s.Losing), "have": chat.Count(s.Have), "command": chat.Code("bot members --release")})
+		lines = append(lines, chat.Field{Name: chat.Say("details.held_back"), Value: held(s.Held)})
 	}
 	if s.Refused != "" {
 		add("details.refused", chat.Values{"why": whyNot(p, s.Refused)})

@@ -113,6 +113,9 @@ func TestStatusNamesWhatIsDownAndForHowLong(t *testing.T) {
 func TestDetailsAreForTheModeratorsOfThatChat(t *testing.T) {
 	w := savingMembers()
 	w.Saved.Status = members.Status{Have: 7654}
+	for i := range 12 {
+		w.Saved.Status.Held = append(w.Saved.Status.Held, chat.User{Platform: "telegram", ID: fmt.Sprint("held", i)})
+	}
 	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Community: {}}
 	w.Joins.LeaveOut(commandstest.Community, chat.LeftOut{User: chat.User{Platform: "telegram", ID: commandstest.Bob}}, true)
 	w.Joins.LeaveOut("-1009", chat.LeftOut{User: chat.User{Platform: "telegram", ID: commandstest.Stranger}}, true)
@@ -136,6 +139,9 @@ func TestDetailsAreForTheModeratorsOfThatChat(t *testing.T) {
 		shown := test.says == "7,654"
 		if test.role != chat.UnknownRole && !strings.Contains(said, test.says) || strings.Contains(said, "7,654") != shown || strings.Contains(fmt.Sprint(reply), commandstest.Bob) != shown || strings.Contains(fmt.Sprint(reply), "{telegram 404}") {
 			t.Errorf("%s: %s", name, said)
+		}
+		if strings.Count(fmt.Sprint(reply), "{telegram held") != map[bool]int{true: 10}[shown] || strings.Contains(said, "… and 2 more") != shown || strings.Contains(said, "since Jun 27: 0 let in") != shown {
+			t.Errorf("%s: the details tell of ten who are held, and since when is counted: %t, want %t\n%s", name, !shown, shown, said)
 		}
 	}
 }

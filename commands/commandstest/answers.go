@@ -136,7 +136,7 @@ func Healthy() *Answers {
 		Options: commands.Options{
 			Symbol: "TKN", ExplorerURL: "https://explorer.example", RegisterURL: "https://register.example", StakeURL: "https://stake.example",
 		},
-		Saved: Saved{Off: true},
+		Saved: Saved{Off: true}, Joins: chat.JoinLog{Since: Noon.AddDate(0, 0, -3)},
 	}
 }
 

@@ -66,7 +66,7 @@ func savingScenes() []scene {
 	with := func(change func(*Answers)) func(*Answers) {
 		return func(w *Answers) {
 			w.Saved = Saved{Badges: []chat.Badge{{Community: Community, ID: "Staker"}, {Community: Stakers, ID: "Whale", Amount: number("1000")}}}
-			w.Saved.Status = members.Status{Have: 128, Checked: 126, Since: Noon.AddDate(0, 0, -3), Gives: 9, Removals: 3}
+			w.Saved.Status = members.Status{Have: 128, Checked: 126, Gives: 9, Removals: 3}
 			change(w)
 		}
 	}
@@ -85,7 +85,12 @@ func savingScenes() []scene {
 		{name: "members", from: here, change: with(func(w *Answers) { w.Saved.Away = true }), lines: []string{"/verify", verify, press, "/forget"}},
 		{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{press, unstake, later, "/verify", later, "/verify", "/forget"}},
 		{name: "members", change: with(func(*Answers) {}), lines: []string{press, unstake, later, "/exists " + Ann, later, "/exists " + Ann}},
-		{name: "members", change: with(func(w *Answers) { w.Saved.Status.Held, w.Saved.Status.Losing = true, 14 }), lines: []string{
+		{name: "members", change: with(func(w *Answers) {
+			w.Saved.Status.Losing = 14
+			for i := range 12 {
+				w.Saved.Status.Held = append(w.Saved.Status.Held, chat.User{Platform: "telegram", ID: fmt.Sprint(500 + i)})
+			}
+		}), lines: []string{
 			press, "/exists " + Ann, status, "/details",
 		}},
 		{name: "members", change: with(func(w *Answers) { w.Saved.Status.Refused = chat.MissingRight }), lines: []string{"/details"}},

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"herald/commands"
@@ -50,6 +51,8 @@ type Bot struct {
 	Router *chat.Router
 	// Listen opens HTTP_ADDR. It is net.Listen; a test in simulated time replaces it before Run.
 	Listen func(network, address string) (net.Listener, error)
+	// retries has the time at which logRetries last logged, by platform, and at "" for all.
+	retries sync.Map
 	// roles ask a platform for a user's role; filled as adapters are made.
 	roles map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error)
 }
@@ -67,7 +70,7 @@ const maxCached = 100_000
 // nothing but Redis. It fails with a config.Errors if another process has DATA_DIR, and if a
 // setting cannot be used after all.
 func New(cfg *Config, log *slog.Logger) (*Bot, error) {
-	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(), Listen: net.Listen,
+	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(), Listen: net.Listen, joins: chat.JoinLog{Since: time.Now()},
 		roles: map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){}}
 	if err := b.openState(); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -199,13 +200,14 @@ func reachOnly(t *testing.T, reached string) {
 	})
 }
 
-func TestTheLogAsksForANetworkOnce(t *testing.T) {
-	for reached, want := range map[string]int{"": 1, "supply.example.org:80": 0, "telegram.example.org:80": 0} {
+// Both platforms are on. One that is reached, and does not answer, has a line a minute of its own.
+func TestWithoutANetworkTheLogHasALineAMinute(t *testing.T) {
+	for reached, want := range map[string]int{"": 60, "telegram.example.org:80": 120} {
 		synctest.Test(t, func(t *testing.T) {
 			reachOnly(t, reached)
 			var log logtest.Buffer
-			cfg := mustLoad(t, with("TELEGRAM_BOT_TOKEN=1:a", "TELEGRAM_API_URL=http://telegram.example.org",
-				"SUPPLY_URL=http://supply.example.org", "HTTP_ADDR=off"), "")
+			cfg := mustLoad(t, with("TELEGRAM_BOT_TOKEN=1:a", "TELEGRAM_API_URL=http://telegram.example.org", "DISCORD_BOT_TOKEN=a.b.c",
+				"DISCORD_API_URL=http://discord.example.org", "DISCORD_PRESENCE=price", "HTTP_ADDR=off"), "")
 			bot, err := New(cfg, slog.New(slog.NewTextHandler(&log, nil)))
 			if err != nil {
 				t.Fatal(err)
@@ -218,13 +220,11 @@ func TestTheLogAsksForANetworkOnce(t *testing.T) {
 			if log.Lines(`msg="a service fails" service=price`) != 1 || log.Lines("msg=command id=") != 1 {
 				t.Errorf("%q reached: a command or a service that fails is not logged", reached)
 			}
-			time.Sleep(networkGrace - time.Second)
-			if log.Lines("does this machine have a network?") > 0 {
-				t.Errorf("%q reached: asked for a network too early", reached)
-			}
+			before := log.Lines("\n")
 			time.Sleep(time.Hour)
-			if n := log.Lines("does this machine have a network?"); n != want {
-				t.Errorf("%q reached: asked for a network %d times, want %d", reached, n, want)
+			tries := log.Lines("a call failed, trying again")
+			if n := log.Lines("\n") - before; tries < want*5/6 || tries > want+2 || n > tries+1 {
+				t.Errorf("%q reached: %d lines in an hour, %d of them of calls that are made again, want %d", reached, n, tries, want)
 			}
 			stop()
 			if err := <-ended; err != nil {
@@ -242,12 +242,22 @@ func TestTheGreetingListsTheOtherCommands(t *testing.T) {
 }
 
 func TestTheTableOfCheckIsRedacted(t *testing.T) {
-	bot := newBot(t, startSandbox(t), "PRICE_API_KEY=a-key-that-nobody-may-see")
+	file := filepath.Join(t.TempDir(), "herald.env")
+	if err := os.WriteFile(file, []byte("PRICE_MONTHLY_CREDITS=5\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bot, err := New(mustLoad(t, append(DemoSettings(startSandbox(t)), "PRICE_API_KEY=a-key-that-nobody-may-see"), file), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer bot.Close()
 	said := "with\na-key-that-nobody-may-see\x1b[2J"
 	bot.services[0].ask = func(context.Context, string) ([]string, error) { return []string{said}, errors.New(said) }
 	var table strings.Builder
 	_ = bot.Check(t.Context(), &table, "")
+	if !strings.HasSuffix(table.String(), "failed: price provider, platform. Correct what their rows name, then run `bot check --env-file "+file+"` again.\n") {
+		t.Errorf("what is next is not told:\n%s", &table)
+	}
 	if strings.Count(table.String(), "with [redacted][2J\n") != 2 {
 		t.Errorf("the table is\n%s", &table)
 	}
@@ -291,19 +301,39 @@ func TestDetailsOfProbesInWords(t *testing.T) {
 	}
 }
 
+// asked is an adapter that is asked by bot check.
+type asked struct {
+	adapter
+	rights []chat.Right
+	err    error
+}
+
+func (asked) Platform() chat.Platform { return "discord" }
+
+func (a asked) Check(context.Context) ([]string, []chat.Right, error) { return nil, a.rights, a.err }
+
+func (asked) FetchCommunity(_ context.Context, id string) (chat.Untrusted, error) {
+	if id == "6" {
+		return "", errors.New("not found")
+	}
+	return "The Nest", nil
+}
+
 func TestAMissingRightFailsTheCheck(t *testing.T) {
-	may := chat.Right{Setting: "A", Entry: "group 1", May: "it may", Advice: []string{"but see"}}
+	may := chat.Right{Setting: "A", Entry: "group 1", Community: "Owls", May: "it may", Advice: []string{"but see"}}
 	mayNot := chat.Right{Setting: "B", Entry: "group 2", Problem: "it may not"}
 	refused := errors.New("refused")
 	for want, test := range map[string]struct {
-		rights []chat.Right
-		err    error
+		asked
+		moderators []string
 	}{
-		"": {}, "A, group 1: it may|A, group 1: but see": {rights: []chat.Right{may}}, "|refused": {err: refused},
-		"A, group 1: it may|A, group 1: but see|B, group 2: it may not|B does not work yet: see above": {rights: []chat.Right{may, mayNot}},
-		"B, group 2: it may not|refused": {rights: []chat.Right{mayNot}, err: refused},
+		"": {}, "A, group 1 (Owls): it may|A, group 1 (Owls): but see": {asked: asked{rights: []chat.Right{may}}}, "|refused": {asked: asked{err: refused}},
+		"A, group 1 (Owls): it may|A, group 1 (Owls): but see|B, group 2: it may not|B does not work yet: see above": {asked: asked{rights: []chat.Right{may, mayNot}}},
+		"B, group 2: it may not|refused":                          {asked: asked{rights: []chat.Right{mayNot}, err: refused}},
+		"MODERATOR_CHATS, discord:5 (The Nest): the bot is there": {moderators: []string{"telegram:-6", "*", "discord:5"}},
+		"MODERATOR_CHATS, discord:6: not found: is the ID right, and the bot there?|B, group 2: it may not|B does not work yet: see above": {asked: asked{rights: []chat.Right{mayNot}}, moderators: []string{"discord:6"}},
 	} {
-		lines, err := withRights(func(context.Context) ([]string, []chat.Right, error) { return nil, test.rights, test.err })(t.Context())
+		lines, err := (&Bot{cfg: &Config{ModeratorChats: test.moderators}}).askOf(test.asked)(t.Context())
 		if err != nil {
 			lines = append(lines, probe{}.advice(err)...)
 		}

@@ -65,27 +65,32 @@ var problems = map[core.Reason]string{
 // ErrCheckFailed if a check failed or no platform is on. If wallet is not empty, the table has one
 // of its withdrawals, but not the wallet itself.
 func (b *Bot) Check(ctx context.Context, w io.Writer, wallet string) error {
-	results := b.askAll(ctx, b.newPlatforms(), wallet)
+	results := b.askAll(ctx, wallet)
 	var table strings.Builder
 	columns := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(columns, "WHAT\tWHERE\tRESULT\tTOOK\tANSWER")
-	failed := 0
+	var failed []string
 	for _, r := range results {
 		fmt.Fprintln(columns, r.row())
 		if r.err != nil {
-			failed++
+			failed = append(failed, r.title)
 		}
 	}
 	_ = columns.Flush() // a Builder takes everything
-	summary := "Everything answers. Start it with `bot run`."
-	if failed > 0 {
-		summary = fmt.Sprintf("%d of %d checks failed.", failed, len(results))
+	option := ""
+	if b.cfg.EnvFile != "" {
+		option = " --env-file " + b.cfg.EnvFile
+	}
+	summary := fmt.Sprintf("Everything answers. Next: `bot run%s`, then `/status` and `/price` in a chat.", option)
+	if len(failed) > 0 {
+		summary = fmt.Sprintf("%d of %d checks failed: %s. Correct what their rows name, then run `bot check%s` again.",
+			len(failed), len(results), strings.Join(failed, ", "), option)
 	}
 	if !networkWorks(results) {
 		summary += "\nNothing can be reached. Does this machine have a network?"
 	}
 	text := secret.NewRedactor(b.cfg.Secrets()).String(table.String() + "\n" + summary + "\n")
-	if _, err := io.WriteString(w, text); err != nil || failed == 0 {
+	if _, err := io.WriteString(w, text); err != nil || len(failed) == 0 {
 		return err
 	}
 	return ErrCheckFailed
@@ -99,10 +104,10 @@ func IsWallet(text string) bool {
 
 // askAll asks the services, the platforms and Redis at once. It blocks until all have
 // answered, at most for COMMAND_TIMEOUT. wallet is as in Check.
-func (b *Bot) askAll(ctx context.Context, platforms []platform, wallet string) []result {
+func (b *Bot) askAll(ctx context.Context, wallet string) []result {
 	ctx, cancel := context.WithTimeout(ctx, b.cfg.Limits.CommandTimeout)
 	defer cancel()
-	probes := b.probes(platforms, wallet)
+	probes := b.probes(b.newPlatforms(), wallet)
 	results := make([]result, len(probes))
 	var asking sync.WaitGroup
 	for i, p := range probes {

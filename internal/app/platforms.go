@@ -2,24 +2,33 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"strings"
+	"time"
 
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/platform/discord"
 	"herald/internal/platform/telegram"
+	"herald/internal/transport"
 )
 
 // platform is a chat platform whose token is set.
 type platform struct {
-	adapter interface {
-		chat.Adapter
-		http.Handler
-		InFlight() int
-	}
-	probe probe
+	adapter adapter
+	probe   probe
 	// webhookPath is the URL path to which the platform posts updates; empty: it posts none.
 	webhookPath string
+}
+
+// adapter is what package app uses of a platform's adapter.
+type adapter interface {
+	chat.Adapter
+	http.Handler
+	InFlight() int
+	Check(ctx context.Context) (details []string, rights []chat.Right, err error)
+	FetchCommunity(ctx context.Context, id string) (chat.Untrusted, error)
 }
 
 // newPlatforms returns the platforms whose tokens are set. It makes their adapters, and has the
@@ -40,12 +49,12 @@ func (b *Bot) newTelegram() platform {
 	s := b.cfg.Telegram
 	a := telegram.New(telegram.Config{
 		Settings: s, Dedup: b.state, Limiter: b.state, CommandTimeout: b.cfg.Limits.CommandTimeout,
-		Log: b.log, Count: b.metrics.Events(string(telegram.Platform)), Connected: b.logConnected(telegram.Platform),
+		Log: b.log, Count: b.metrics.Events(string(telegram.Platform)), Connected: b.logConnected(telegram.Platform), Retried: b.logRetries(telegram.Platform),
 		Joins: &b.joins, Seen: b.members.Seen,
 	})
 	b.roles[telegram.Platform] = a.Role
 	b.members.Use(telegram.Platform, a)
-	p := probe{title: "Telegram", url: s.APIURL, settings: telegram.TokenSetting + " and TELEGRAM_API_URL", ask: withRights(a.Check)}
+	p := probe{title: "Telegram", url: s.APIURL, settings: telegram.TokenSetting + " and TELEGRAM_API_URL", ask: b.askOf(a)}
 	return platform{adapter: a, probe: p, webhookPath: s.WebhookPath}
 }
 
@@ -55,10 +64,10 @@ func (b *Bot) newDiscord() platform {
 	s := b.cfg.Discord
 	a := discord.New(discord.Config{
 		Settings: s, Dedup: b.state, Status: b.status, Seen: b.members.Seen,
-		Log: b.log, Count: b.metrics.Events(string(discord.Platform)), Connected: b.logConnected(discord.Platform),
+		Log: b.log, Count: b.metrics.Events(string(discord.Platform)), Connected: b.logConnected(discord.Platform), Retried: b.logRetries(discord.Platform),
 	})
 	b.members.Use(discord.Platform, a)
-	p := probe{title: "Discord", url: s.APIURL, settings: discord.TokenSetting + " and DISCORD_API_URL", ask: withRights(a.Check)}
+	p := probe{title: "Discord", url: s.APIURL, settings: discord.TokenSetting + " and DISCORD_API_URL", ask: b.askOf(a)}
 	if s.PublicKey != nil {
 		return platform{adapter: a, probe: p, webhookPath: "/discord/interactions"}
 	}
@@ -66,11 +75,21 @@ func (b *Bot) newDiscord() platform {
 	return platform{adapter: a, probe: p}
 }
 
-// withRights returns the ask of a probe: it calls an adapter's Check, and returns its details and
-// then a line about each right. It fails if Check fails, or the bot lacks a right.
-func withRights(check func(context.Context) ([]string, []chat.Right, error)) func(context.Context) ([]string, error) {
+// askOf returns the ask of a probe: it calls an adapter's Check, and returns its details and then a
+// line about each of MODERATOR_CHATS and each right. It fails if Check fails, or the bot lacks a right.
+func (b *Bot) askOf(a adapter) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
-		details, rights, err := check(ctx)
+		details, rights, err := a.Check(ctx)
+		for _, entry := range b.cfg.ModeratorChats {
+			if id, here := strings.CutPrefix(entry, string(a.Platform())+":"); here && err == nil {
+				name, failed := a.FetchCommunity(ctx, id)
+				r := chat.Right{Setting: "MODERATOR_CHATS", Entry: entry, Community: name, May: "the bot is there"}
+				if failed != nil {
+					r.May = fmt.Sprintf("%v: is the ID right, and the bot there?", failed)
+				}
+				details = append(details, r.Lines()...)
+			}
+		}
 		for _, r := range rights {
 			details = append(details, r.Lines()...)
 			if r.Problem != "" && err == nil {
@@ -84,4 +103,19 @@ func withRights(check func(context.Context) ([]string, []chat.Right, error)) fun
 // logConnected returns a function that logs that a platform is connected, with the bot's name there.
 func (b *Bot) logConnected(p chat.Platform) func(name string) {
 	return func(name string) { b.log.Info("platform connected", "platform", p, "name", name) }
+}
+
+// logRetries returns a function that logs that a call to a platform failed and is made again: once a
+// minute, and if there was no connection once a minute for all platforms.
+func (b *Bot) logRetries(p chat.Platform) func(error) {
+	return func(err error) {
+		now, of := time.Now(), p
+		if transport.NeverSent(err) {
+			of = ""
+		}
+		last, before := b.retries.LoadOrStore(of, now)
+		if !before || now.Sub(last.(time.Time)) >= time.Minute && b.retries.CompareAndSwap(of, last, now) {
+			b.log.Warn("a call failed, trying again; bot check says what can be reached", "platform", p, "err", err)
+		}
+	}
 }

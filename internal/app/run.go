@@ -12,7 +12,6 @@ import (
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/ops"
-	"herald/internal/transport"
 )
 
 // lameDuck is how long the HTTP server still answers webhooks, with 503, after ctx is done. A
@@ -30,7 +29,6 @@ func (b *Bot) Run(ctx context.Context) error {
 	}
 	b.logWarnings(ctx)
 	stopBackground := runInBackground(ctx, b.runMembers,
-		func(running context.Context) { b.watchNetwork(running, platforms) },
 		func(running context.Context) { // stopBackground waits for this, so the server stays open.
 			<-running.Done()
 			hasWebhook := func(p platform) bool { return p.webhookPath != "" }
@@ -109,21 +107,6 @@ func (b *Bot) listen(platforms []platform) (*ops.Server, error) {
 	}()
 	b.log.Info("http server listens", "addr", server.Addr())
 	return server, nil
-}
-
-// networkGrace is how long the platforms have to connect before watchNetwork looks for a cause.
-const networkGrace = time.Minute
-
-// watchNetwork waits for networkGrace, or until ctx is done. If no platform is connected then,
-// and no probe reaches anything, it logs one error.
-func (b *Bot) watchNetwork(ctx context.Context, platforms []platform) {
-	ready := func(p platform) bool { return p.adapter.Ready() }
-	if !transport.Sleep(ctx, networkGrace) || slices.ContainsFunc(platforms, ready) {
-		return
-	}
-	if results := b.askAll(ctx, platforms, ""); ctx.Err() == nil && !networkWorks(results) {
-		b.log.Error("nothing can be reached: does this machine have a network?")
-	}
 }
 
 // serve runs the adapters of platforms. It blocks until each adapter has stopped: by itself,

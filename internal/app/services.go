@@ -119,8 +119,8 @@ func (b *Bot) newMembers(stakes *staking.Client, accounts *partner.Client) *memb
 	})
 	if len(b.stores) > 0 {
 		m.Store = b.stores[0]
+		b.metrics.ExportMembers(m.Census)
 	}
-	b.metrics.ExportMembers(m.Census)
 	return m
 }
 

@@ -21,6 +21,8 @@ import (
 
 // Config holds every setting of a Bot.
 type Config struct {
+	// EnvFile is the file that settings were read from, or "".
+	EnvFile  string
 	Telegram telegram.Settings
 	Discord  discord.Settings
 	Services
@@ -70,7 +72,7 @@ func Load(environ []string, envFile string, serve bool) (*Config, error) {
 		wrong = append(wrong, fmt.Sprintf("%s, %s: neither is set, so there is no platform to serve; "+
 			"for example %[1]s=123456789:AAEexample-of-a-token_from-BotFather", telegram.TokenSetting, discord.TokenSetting))
 	}
-	c := &Config{}
+	c := &Config{EnvFile: envFile}
 	wrong = append(wrong, given.Fill(c.table())...)
 	if len(wrong) > 0 {
 		return nil, fmt.Errorf(wrongSettings, len(wrong), wrong)

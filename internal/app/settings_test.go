@@ -103,8 +103,8 @@ func TestLoadReadsEverySetting(t *testing.T) {
 			}
 			return
 		}
-		// The examples turn Multicall and Discord's presence off, and bound the credits.
-		unset := []string{"Config.Services.Staking.Multicall", "Config.Discord.Presence", "Config.Services.Market.Uncounted"}
+		// There is no file. The examples turn Multicall and Discord's presence off, and bound the credits.
+		unset := []string{"Config.EnvFile", "Config.Services.Staking.Multicall", "Config.Discord.Presence", "Config.Services.Market.Uncounted"}
 		if v.IsZero() != slices.Contains(unset, name) {
 			t.Errorf("%s is %v", name, v)
 		}
@@ -143,7 +143,7 @@ var refused = []struct {
 	{"JOIN_CHATS", "telegram:ID:staker or telegram:ID:staker:AMOUNT", []string{canary, "telegram:-1", "telegram:-1:" + canary, "telegram:123:registered",
 		"discord:123:registered", "telegram:@group:staker", "telegram:-0:staker", "telegram:-9999999999999999999:staker", "telegram:-1:registered,telegram:-2", "telegram:-1:registered:5"}},
 	{"JOIN_CHATS", "entry 2 must have after its third colon an amount of tokens above 0", []string{"telegram:-1:staker:5,telegram:-2:staker:0", "telegram:-1:staker telegram:-2:staker:" + canary}},
-	{"JOIN_CHATS", "each group once: see entry 2", []string{"telegram:-1:staker:5,telegram:-1:staker:7", "telegram:-1:registered,telegram:-1:staker"}},
+	{"JOIN_CHATS", "entry 3 names the group of entry 2 again; keep one of the two", []string{"telegram:-2:staker,telegram:-1:staker:5,telegram:-1:staker:7", "telegram:-2:staker,telegram:-1:registered,telegram:-1:staker"}},
 	{"STAKER_TAGS", "telegram:ID:TAG or telegram:ID:TAG:AMOUNT", []string{canary, "telegram:-1:", "telegram:-1", "telegram:1:Staker", "discord:1:Staker"}},
 	{"STAKER_TAGS", "must have after its third colon an amount", []string{"telegram:-1:a telegram:-2:b", "telegram:-1:a:b", "telegram:-1:a:5:6"}},
 	{"STAKER_TAGS", "entry 2 must have a tag of 1 to 16 letters", []string{"telegram:-1:a,telegram:-1:0123456789abcdefg", "telegram:-1:a,telegram:-1::5",
@@ -156,7 +156,7 @@ var refused = []struct {
 	{"DISCORD_PUBLIC_KEY", "64 hexadecimal digits", []string{canary, "ab", strings.Repeat("zz", 32), strings.Repeat("ab", 33)}},
 	{"STAKER_ROLES", "discord:ID:ID or discord:ID:ID:AMOUNT", []string{canary, "discord:1", "telegram:1:2", "discord:0:2", "discord:1:x"}},
 	{"STAKER_ROLES", "entry 2 must be a role of some members: the one with the server's ID is @everyone", []string{"discord:1:2,discord:1:1"}},
-	{"STAKER_ROLES", "must have each role once: see entry 2", []string{"discord:1:2,discord:1:2", "discord:1:2:5,discord:1:2:6"}},
+	{"STAKER_ROLES", "entry 3 names the role of entry 1 again; keep one of the two", []string{"discord:1:2,discord:1:3,discord:1:2", "discord:1:2:5,discord:3:2,discord:1:2:6"}},
 	{"STAKER_ROLES", "entry 3 must have after its third colon an amount", []string{"discord:1:3,discord:3:2:1 discord:1:2:0"}},
 	{"PARTNER_BASE_URL", "/api/v1/partner, which is appended", []string{"https://host/api/v1/partner", "https://h/gate/api/v1/partner/user/exists"}},
 	{"PARTNER_NOT_FOUND_CODES", "entry", []string{"1,0", "00", "-0", "<" + canary + ">"}},
@@ -166,7 +166,8 @@ var refused = []struct {
 	{"TOKEN_SYMBOL", "without $", []string{"$ETH", "$"}},
 	{"PRICE_MONTHLY_CREDITS", "whole number", []string{canary, "-1", "1e4", "10,000", "1000000000"}},
 	{"MAX_PRICE_AGE", "off", []string{"0s", "3600", canary}},
-	{"PRICE_TTL", "duration", []string{"30", canary, "0s", "-1s", "9000h"}},
+	{"PRICE_TTL", "from 1ms to 8760h", []string{"30", canary, "0s", "-1s", "9000h"}},
+	{"RECHECK_EVERY", "from 10m to 8784h, with its unit", []string{"30", "7d", "9m59s", "8785h"}},
 	{"SUPPLY_URL", "which is appended", []string{"https://host/total-supply", "https://host/v1/circulating-supply/"}},
 	{"EVM_RPC_URL", "URL", []string{"ipc:///" + canary, "stdio://" + canary, "/" + canary}},
 	{"EVM_CHAIN_ID", "whole number", []string{"0", "-1", "0x1", canary}},
@@ -189,8 +190,8 @@ var refused = []struct {
 	{"REGISTER_URL", "user", []string{"https://u:" + canary + "@host"}},
 	{"STAKE_URL", "512", []string{"https://h/" + strings.Repeat("a", 503)}},
 	{"CHAT_LANGUAGE", strings.Trim(strings.ReplaceAll(fmt.Sprint(chat.Languages()), " ", ", "), "[]"), []string{canary, "EN", "es-419", "xx"}},
-	{"STALE_FOR", "duration", []string{"-1s", canary}},
-	{"COMMAND_TIMEOUT", "duration", []string{"0s", "15m"}},
+	{"STALE_FOR", "from 0s to 8760h", []string{"-1s", canary}},
+	{"COMMAND_TIMEOUT", "from 1ms to 14m", []string{"0s", "15m"}},
 	{"RATE_LIMIT_USER", "whole number", []string{"-1", canary}},
 	{"OPERATORS", "entry", []string{canary, "telegram:ann", "slack:1", "telegram:1,discord:"}},
 	{"MODERATOR_CHATS", "entry", []string{canary, "telegram:123", "telegram:-0", "discord:-1", "discord:0x1",

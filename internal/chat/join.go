@@ -71,9 +71,12 @@ type LeftOut struct {
 // maxLeftOut bounds the people whom a JoinLog remembers for a group.
 const maxLeftOut = 10
 
-// JoinLog remembers what became of requests to join, since the start of this process. It must
-// not be logged. The zero value is empty; a JoinLog is safe for concurrent use.
+// JoinLog remembers what became of requests to join. It must not be logged. The zero value is
+// empty; a JoinLog is safe for concurrent use.
 type JoinLog struct {
+	// Since is when the process started.
+	Since time.Time
+
 	mu     sync.Mutex
 	groups map[string]*joinGroup
 }

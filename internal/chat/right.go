@@ -11,10 +11,11 @@ import (
 // Right is whether the bot may do in a community what an entry of a setting asks for.
 type Right struct {
 	Setting string
-	// Entry names the entry for an operator, such as "group -1001"; Name names it in a log, which
-	// should hold no IDs: a role, a tag or a group. Name is "" if it is not known.
-	Entry string
-	Name  Untrusted
+	// Entry names the entry for an operator, such as "group -1001", and Community is the name of the
+	// server or group. Name names the entry in a log, which should hold no IDs: a role, a tag or a
+	// group. Community and Name are "" if they are not known.
+	Entry           string
+	Community, Name Untrusted
 	// May says what the bot may do, Problem why it may not, and Advice what an operator should
 	// change although it may: sentences for an operator. One of May and Problem is empty.
 	May, Problem string
@@ -25,8 +26,12 @@ type Right struct {
 
 // Lines returns the sentences for an operator.
 func (r Right) Lines() (lines []string) {
+	entry := r.Setting + ", " + r.Entry
+	if r.Community != "" {
+		entry += " (" + string(r.Community) + ")"
+	}
 	for _, text := range append([]string{r.May + r.Problem}, r.Advice...) {
-		lines = append(lines, r.Setting+", "+r.Entry+": "+text)
+		lines = append(lines, entry+": "+text)
 	}
 	return lines
 }

@@ -119,15 +119,13 @@ var Duration, DurationOrZero = DurationBetween(time.Millisecond, year), Duration
 // year bounds durations, so that no sum of a few overflows.
 const year = 365 * 24 * time.Hour
 
-// DurationBetween reads a duration from min to max.
+// DurationBetween reads a duration from min to max. The error names both as one would type them.
 func DurationBetween(min, max time.Duration) func(string) (time.Duration, error) {
 	return func(value string) (time.Duration, error) {
 		d, err := time.ParseDuration(value)
-		switch {
-		case err != nil:
-			return 0, errors.New("must be a duration with its unit, such as 30s, 5m or 1h30m")
-		case d < min || d > max:
-			return 0, fmt.Errorf("must be a duration from %v to %v", min, max)
+		if err != nil || d < min || d > max {
+			short := strings.NewReplacer("h0m0s", "h", "m0s", "m")
+			return 0, fmt.Errorf("must be a duration from %s to %s, with its unit: h, m, s or ms", short.Replace(min.String()), short.Replace(max.String()))
 		}
 		return d, nil
 	}

@@ -61,7 +61,7 @@ func TestMetricsAreWhatOperatorsAreTold(t *testing.T) {
 		text := configtest.Read(t, "../../"+file)
 		for _, names := range eventNames.FindAllStringSubmatch(page+text, -1) {
 			for event := range strings.SplitSeq(names[1], "|") {
-				if !strings.Contains(explained, "| `"+event+"` |") {
+				if !strings.Contains(explained, "`"+event+"`") {
 					t.Errorf("docs/metrics.md does not explain the event %s of a bot or %s", event, file)
 				}
 			}

@@ -104,7 +104,7 @@ func BenchmarkMembers100000(b *testing.B) {
 			most = max(most, heapInUse())
 		}
 		if rows, checked, _ := m.Census(); rows != 100_000 || checked != rows {
-			b.Fatalf("%d rows, %d checked", rows, checked)
+			b.Fatalf("%v rows, %v checked", rows, checked)
 		}
 		b.ReportMetric(float64(calls.Load()-asked), "calls/cycle")
 		b.ReportMetric((most-before)/(1<<20), "MiB")

@@ -140,6 +140,20 @@ func (m *Members) heldIn(r Row) (communities []string) {
 	return slices.Compact(communities)
 }
 
+// heldBy returns the users whom the fuse of a community holds, by ascending ID. It blocks while it
+// reads all rows.
+func (m *Members) heldBy(ctx context.Context, name chat.Platform, community string) (held []chat.User, err error) {
+	err = m.rows.each(ctx, func(list []Row) {
+		for _, r := range list {
+			if r.User.Platform == name && slices.Contains(m.heldIn(r), community) {
+				held = append(held, r.User)
+			}
+		}
+	})
+	slices.SortFunc(held, compare)
+	return held, err
+}
+
 // releaseKey returns the key of the time of a Release, in Unix seconds.
 func releaseKey(p chat.Platform) string { return "members release " + string(p) }
 

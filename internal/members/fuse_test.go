@@ -3,6 +3,7 @@ package members
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -78,9 +79,11 @@ func TestABlownFuseIsToldOnce(t *testing.T) {
 	m.rows.complete.Store(false)
 	m.equal("before all is read", m.held(here), true)
 	m.equal("events", m.events, "map[]")
-	if _, err := m.Status("discord", "9001"); err == nil {
+	if _, err := m.Status(t.Context(), "discord", "9001"); err == nil {
 		t.Error("the status is known before all rows are read")
 	}
+	unread, _, _ := m.Census()
+	m.equal("rows before all is read", fmt.Sprint(unread), "NaN")
 	m.rows.complete.Store(true)
 	m.equal("then", m.held(here), true)
 	for range 3 {
@@ -91,9 +94,15 @@ func TestABlownFuseIsToldOnce(t *testing.T) {
 	m.equal("logged", strings.Count(m.log.String(), "losing=12 of=13"), 1)
 	rows, checked, held := m.Census()
 	m.equal("census", fmt.Sprint(rows, checked, held), "14 14 12")
-	s, err := m.Status("discord", "9001")
-	if err != nil || s.Have != 13 || s.Checked != 13 || s.Losing != 12 || !s.Held {
+	s, err := m.Status(t.Context(), "discord", "9001")
+	if err != nil || s.Have != 13 || s.Checked != 13 || s.Losing != 12 || len(s.Held) != 12 || s.Held[11] != user(90) {
 		t.Errorf("status %+v, %v", s, err)
+	}
+	released := m.current(3, 0, "7001")
+	released.Released = true
+	m.put(released)
+	if s, err := m.Status(t.Context(), "discord", "9001"); err != nil || s.Losing != 12 || len(s.Held) != 11 || slices.Contains(s.Held, user(3)) {
+		t.Errorf("status once one of them is released %+v, %v", s, err)
 	}
 	for id := range 11 {
 		m.put(m.current(id, 1, "7001"))

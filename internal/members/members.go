@@ -87,7 +87,6 @@ type Members struct {
 	Config
 	rows      *rows
 	platforms map[chat.Platform]*platform
-	started   time.Time
 }
 
 // platform is a platform whose users' rows are checked.
@@ -103,7 +102,7 @@ type platform struct {
 
 // New returns Members. It contacts nobody.
 func New(c Config) *Members {
-	m := &Members{Config: c, started: time.Now(), platforms: map[chat.Platform]*platform{}}
+	m := &Members{Config: c, platforms: map[chat.Platform]*platform{}}
 	m.rows = &rows{Config: &m.Config, countRows: m.countRows}
 	for _, name := range platforms {
 		m.platforms[name] = &platform{

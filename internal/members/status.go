@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -140,24 +141,28 @@ type Status struct {
 	Checked int
 	// Losing counts those of Have who lose a badge if the next check finds what the last one did.
 	Losing int
-	// Held says that the fuse has blown, because Losing is too many.
-	Held bool
-	// Gives and Removals count the calls that succeeded since Since, the start of this process.
+	// Held are the users whom the fuse holds, because Losing is too many: all of them but those who
+	// were released, by ascending ID.
+	Held []chat.User
+	// Gives and Removals count the calls that succeeded since the start of this process.
 	Gives, Removals int
-	Since           time.Time
 	// Refused is why the platform refused calls there a short time ago: those for every badge, or else
 	// those for the first badge that has a refusal. It is "" if there is no refusal.
 	Refused chat.BadgeProblem
 }
 
 // Status counts the rows of a community as this process last read them, at most a cycle ago. It
-// does no I/O, and fails until all rows were read once.
-func (m *Members) Status(name chat.Platform, community string) (Status, error) {
+// fails until all rows were read once. If the fuse has blown, it blocks while it reads all rows, and
+// fails if it cannot.
+func (m *Members) Status(ctx context.Context, name chat.Platform, community string) (s Status, err error) {
 	if !m.rows.complete.Load() {
 		return Status{}, errUnread
 	}
 	t := m.rows.tally(community)
-	s := Status{Have: t.have, Checked: t.checked, Losing: t.losing, Held: t.blown(), Since: m.started}
+	s = Status{Have: t.have, Checked: t.checked, Losing: t.losing}
+	if t.blown() {
+		s.Held, err = m.heldBy(ctx, name, community)
+	}
 	if p := m.platforms[name]; p != nil && p.Badges != nil {
 		c := p.community(community)
 		s.Refused = c.refused(wholeCommunity)
@@ -170,21 +175,25 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 		defer c.mu.Unlock()
 		s.Gives, s.Removals = c.gives, c.removals
 	}
-	return s, nil
+	return s, err
 }
 
 // Census counts the saved addresses, those that were checked as Status.Checked says, and the users
-// whom a fuse holds. A user who is held in two communities counts twice. Census does no I/O.
-func (m *Members) Census() (rows, checked, held int) {
+// whom a fuse holds. A user who is held in two communities counts twice. Each is NaN until all rows
+// were read once. Census does no I/O.
+func (m *Members) Census() (rows, checked, held float64) {
+	if !m.rows.complete.Load() {
+		return math.NaN(), math.NaN(), math.NaN()
+	}
 	all := m.rows.tally("")
 	for _, p := range m.platforms {
 		for _, community := range p.named() {
 			if t := m.rows.tally(community); t.blown() {
-				held += t.losing
+				held += float64(t.losing)
 			}
 		}
 	}
-	return all.have, all.checked, held
+	return float64(all.have), float64(all.checked), held
 }
 
 // All returns every row, sorted by platform and user ID. If it cannot read some, it returns the
@@ -192,9 +201,12 @@ func (m *Members) Census() (rows, checked, held int) {
 func (m *Members) All(ctx context.Context) ([]Row, error) {
 	var all []Row
 	err := m.rows.each(ctx, func(list []Row) { all = append(all, list...) })
-	slices.SortFunc(all, func(a, b Row) int {
-		byLength := cmp.Compare(len(a.User.ID), len(b.User.ID)) // A longer number is a higher one.
-		return cmp.Or(cmp.Compare(a.User.Platform, b.User.Platform), byLength, cmp.Compare(a.User.ID, b.User.ID))
-	})
+	slices.SortFunc(all, func(a, b Row) int { return compare(a.User, b.User) })
 	return all, err
+}
+
+// compare orders users by platform and ID.
+func compare(a, b chat.User) int {
+	byLength := cmp.Compare(len(a.ID), len(b.ID)) // A longer number is a higher one.
+	return cmp.Or(cmp.Compare(a.Platform, b.Platform), byLength, cmp.Compare(a.ID, b.ID))
 }

@@ -66,7 +66,7 @@ func New(c Config) *Adapter {
 	a.commandIDs.Store(new(map[string]string))
 	a.gateway = gateway.New(gateway.Config{
 		Token: c.Token, API: a.api, Insecure: strings.HasPrefix(c.APIURL, "http://"),
-		Log: c.Log, Count: c.Count, Connected: a.connected, Status: c.Status,
+		Log: c.Log, Count: c.Count, Connected: a.connected, Lost: c.Retried, Status: c.Status,
 	})
 	return a
 }
@@ -116,9 +116,7 @@ func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 			_, atLeast := api.Retryable(err)
 			return !errors.Is(err, api.ErrToken), atLeast
 		},
-		OnRetry: func(err error, pause time.Duration) {
-			a.Log.Warn("registering commands failed, trying again", "err", err, "pause", pause)
-		},
+		OnRetry: func(err error, _ time.Duration) { a.Retried(err) },
 	}.Do(ctx, func(ctx context.Context) error { return a.registerOnce(ctx, commands) })
 	if errors.Is(err, api.ErrToken) {
 		return err

@@ -57,7 +57,7 @@ func newAdapterTest(t *testing.T, fake *discordtest.Server, w way, changes ...ch
 		Dedup:     store.NewMemory(),
 		Log:       h.logged.Logger(),
 		Count:     h.events.Add,
-		Connected: func(name string) { h.events.Add("as " + name) },
+		Connected: func(name string) { h.events.Add("as " + name) }, Retried: func(error) {},
 	}
 	if w == byHTTP {
 		c.PublicKey = fake.PublicKey

@@ -42,6 +42,12 @@ func (a *Adapter) CommunityName(guildID string) chat.Untrusted {
 	return chat.NewUntrusted(a.guild(guildID).Name, maxGuildName)
 }
 
+// FetchCommunity asks Discord for the name of a server. It fails if the bot is not there.
+func (a *Adapter) FetchCommunity(ctx context.Context, guildID string) (chat.Untrusted, error) {
+	_, err := a.fetchGuild(ctx, guildID)
+	return a.CommunityName(guildID), err
+}
+
 // Give implements chat.Badges.
 func (a *Adapter) Give(ctx context.Context, guildID, id, user, reason string) error {
 	return a.setRole(ctx, api.RoleChange{Guild: guildID, User: user, Role: id, Reason: reason})
@@ -284,7 +290,7 @@ func (a *Adapter) rights(ctx context.Context) (all []chat.Right) {
 		if i == 0 || b.Community != a.StakerRoles[i-1].Community {
 			g, err = a.fetchGuild(ctx, b.Community)
 		}
-		r := chat.Right{Setting: "STAKER_ROLES", Entry: fmt.Sprintf("server %s, role %s", b.Community, b.ID), Name: a.BadgeName(b.Community, b.ID)}
+		r := chat.Right{Setting: "STAKER_ROLES", Entry: fmt.Sprintf("role %s in server %s", b.ID, b.Community), Community: a.CommunityName(b.Community), Name: a.BadgeName(b.Community, b.ID)}
 		if err != nil {
 			r.Problem = fmt.Sprintf("%v: is the ID right, and the bot in the server?", err)
 			r.Passing, _ = api.Retryable(err)

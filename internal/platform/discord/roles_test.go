@@ -254,8 +254,11 @@ func TestCheckNamesServerAndRole(t *testing.T) {
 		h.StakerRoles = append(h.StakerRoles, chat.Badge{Community: "9", ID: "10"})
 		all, missing := checked(t, h)
 		equal(t, "check fails", missing, true)
-		for _, want := range []string{"server " + server + ", role " + staker + ": the bot can give @Staker", "role " + whale + ": the bot cannot give @Whale",
-			"server 9, role 10: ask for the roles: discord refused with status 404, code 10004: is the ID right, and the bot in the server?"} {
+		name, err := h.FetchCommunity(t.Context(), server)
+		_, unknown := h.FetchCommunity(t.Context(), "9")
+		equal(t, "fetched", fmt.Sprint(name, err, unknown != nil), "Guild "+server+"<nil> true")
+		for _, want := range []string{"role " + staker + " in server " + server + " (Guild " + server + "): the bot can give @Staker", "role " + whale + " in server " + server + " (Guild " + server + "): the bot cannot give @Whale",
+			"role 10 in server 9: ask for the roles: discord refused with status 404, code 10004: is the ID right, and the bot in the server?"} {
 			equal(t, "says "+want, strings.Contains(all, want), true)
 		}
 	}, inServer)

@@ -43,6 +43,9 @@ type Config struct {
 	// Connected is called with the bot's name: whenever the gateway connects or, if
 	// interactions arrive by HTTP, once the commands are registered. It must not block.
 	Connected func(name string)
+	// Retried is called with the error of each call that is made until it succeeds, and of each
+	// connection to the gateway that was lost or could not be made. It must not block.
+	Retried func(err error)
 	// Seen is called for an interaction of a user who lacks one of StakerRoles in that server.
 	// has holds the IDs of all roles that they have there. It must not block; nil: not called.
 	Seen func(user chat.User, server string, has []string)
@@ -89,16 +92,14 @@ func (s *Settings) setStakerRoles(value string) error {
 		return err
 	}
 	s.StakerRoles = nil
-	named := map[[2]string]bool{} // by server and role
 	for i, e := range entries {
 		if e.What == e.Community {
 			return fmt.Errorf("entry %d must be a role of some members: the one with the server's ID is @everyone", i+1)
 		}
-		role := [2]string{e.Community, e.What}
-		if named[role] {
-			return fmt.Errorf("must have each role once: see entry %d", i+1)
+		first := slices.IndexFunc(entries, func(other config.Entry) bool { return other.Community == e.Community && other.What == e.What })
+		if first < i {
+			return fmt.Errorf("entry %d names the role of entry %d again; keep one of the two", i+1, first+1)
 		}
-		named[role] = true
 		s.StakerRoles = append(s.StakerRoles, chat.Badge{Community: e.Community, ID: e.What, Amount: e.Amount})
 	}
 	slices.SortFunc(s.StakerRoles, chat.Badge.Compare)

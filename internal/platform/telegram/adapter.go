@@ -96,6 +96,9 @@ type Config struct {
 	// Connected is called with the bot's name when Ready becomes true, at most once a
 	// minute.
 	Connected func(name string)
+	// Retried is called with the error of each call that is made until it succeeds. It must not
+	// block.
+	Retried func(err error)
 	// Seen is called with the tag that a user has in a group now, if any, when they lack one of
 	// Settings.StakerTags there. A command in a supergroup tells it. It must not block; nil: not
 	// called.
@@ -247,9 +250,7 @@ func (s *session) repeat(ctx context.Context, call func() error) error {
 			}
 			return e.Kind != botapi.Unauthorized, e.RetryAfter
 		},
-		OnRetry: func(err error, _ time.Duration) {
-			s.a.Log.Log(ctx, s.tasks.Rarely(slog.LevelWarn, "repeated"), "telegram: a call failed and will be repeated", "err", err)
-		},
+		OnRetry: func(err error, _ time.Duration) { s.a.Retried(err) },
 	}.Do(ctx, func(context.Context) error { return call() })
 }
 

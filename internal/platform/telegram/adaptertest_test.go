@@ -98,6 +98,7 @@ func setUp(t *testing.T, changes ...func(*Config)) *adapterTest {
 		Log:            slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Count:          r.events.Add,
 		Connected:      func(name string) { r.events.Add("connected as " + name) },
+		Retried:        func(err error) { fmt.Fprintln(r.logs, "level=WARN", err) },
 	}
 	for _, change := range changes {
 		change(&c)

@@ -37,6 +37,7 @@ func (a *Adapter) right(ctx context.Context, r chat.Right, group, self int64, ju
 	var own botapi.Member
 	if err == nil {
 		a.seeGroup(tgChat{ID: group, Title: info.Title, Username: info.Username})
+		r.Community = chat.NewUntrusted(info.Title, maxTitle)
 		own, err = a.api.GetMember(ctx, group, self)
 	}
 	if err != nil {
@@ -54,7 +55,7 @@ func mayLetIn(r *chat.Right, info botapi.ChatInfo, own botapi.Member) {
 		r.Problem = "the bot may not let people in: make it an administrator there, with the right to invite users via link"
 		return
 	}
-	r.May = fmt.Sprintf("the bot may let people in (%s)", chat.NewUntrusted(info.Title, maxTitle))
+	r.May = "the bot may let people in"
 	if !info.JoinByRequest {
 		r.Advice = append(r.Advice, "only those ask to join who come by an invite link with admin approval: make such a link, or switch on "+
 			"Approve New Members")
@@ -72,6 +73,6 @@ func maySetTags(r *chat.Right, info botapi.ChatInfo, own botapi.Member) {
 	case info.EditsOwnTag():
 		r.Problem = "members may edit their own tags, so that anybody could write this one: switch off Edit Own Tags in the group's permissions"
 	default:
-		r.May = fmt.Sprintf("the bot may set tags (%s)", chat.NewUntrusted(info.Title, maxTitle))
+		r.May = "the bot may set tags"
 	}
 }

@@ -17,10 +17,10 @@ import (
 
 func TestARightIsJudgedByTheGroupAndTheBotsStanding(t *testing.T) {
 	const (
-		letIn, noInvite = "the bot may let people in (Lounge)", "the bot may not let people in: make it an administrator there, with the right to invite users"
+		letIn, noInvite = "the bot may let people in", "the bot may not let people in: make it an administrator there, with the right to invite users"
 		switchOn        = "only those ask to join who come by an invite link with admin approval"
 		guarded         = "another bot is asked about join requests first"
-		tags, noTags    = "the bot may set tags (Lounge)", "the bot may not set tags: make it an administrator there, with the right to manage member tags"
+		tags, noTags    = "the bot may set tags", "the bot may not set tags: make it an administrator there, with the right to manage member tags"
 		editOwn         = "members may edit their own tags"
 	)
 	inviting, byRequest := `{"status":"administrator","can_invite_users":true,"user":{"id":1}}`, `{"title":"Lounge","join_by_request":true`
@@ -84,13 +84,17 @@ func TestRightsAreAskedForEachGroupOfTheSettings(t *testing.T) {
 			t.Fatalf("%+v, %v", rights, err)
 		}
 		check(t, "names", fmt.Sprint(rights[0].Name, ", ", rights[1].Name), "-1002, Staker")
-		check(t, "may", rights[1].May, "the bot may set tags (Lounge)")
+		check(t, "lines", rights[1].Lines()[0], "STAKER_TAGS, group "+loungeID+" (Lounge): the bot may set tags")
 		if r := rights[0]; r.Passing != tt.passing || (r.Problem == "") != (tt.problem == "") || !strings.Contains(r.Problem, tt.problem) {
 			t.Errorf("%+v", r)
 		}
 		if tt.problem == "" {
 			check(t, "name for people", string(r.adapter.CommunityName(fmt.Sprint(holders))), holdersChat.Title)
 		}
+		name, err := r.adapter.FetchCommunity(t.Context(), loungeID)
+		r.api.Fail("getChat", telegramtest.Fault{Status: http.StatusBadRequest, Description: "Bad Request: chat not found"})
+		_, unknown := r.adapter.FetchCommunity(t.Context(), "-7")
+		check(t, "fetched", fmt.Sprint(name, err, unknown != nil), "Lounge<nil> true")
 		r.api.GrantTags(lounge, false)
 		r.run()
 		time.Sleep(time.Minute)

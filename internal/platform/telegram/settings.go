@@ -83,10 +83,11 @@ func (s *Settings) setJoinChats(value string) error {
 	entries, err := readJoinChats(value)
 	s.JoinChats = map[int64]chat.Requirement{}
 	for i, e := range entries {
-		id, _ := strconv.ParseInt(e.Community, 10, 64) // It has 18 digits at most.
-		if _, twice := s.JoinChats[id]; twice {
-			return fmt.Errorf("must name each group once: see entry %d", i+1)
+		first := slices.IndexFunc(entries, func(other config.Entry) bool { return other.Community == e.Community })
+		if first < i {
+			return fmt.Errorf("entry %d names the group of entry %d again; keep one of the two", i+1, first+1)
 		}
+		id, _ := strconv.ParseInt(e.Community, 10, 64) // It has 18 digits at most.
 		s.JoinChats[id] = chat.Requirement{Staker: e.What == "staker", Amount: e.Amount}
 	}
 	return err

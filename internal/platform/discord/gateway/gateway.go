@@ -49,8 +49,6 @@ const (
 	// stableAfter is the least time between two lost connections with which the bot resumes the
 	// second without a pause.
 	stableAfter = time.Minute
-	// warnEvery is the least time between two warnings about lost connections.
-	warnEvery = time.Minute
 	// maxResumes bounds the attempts in a row to resume one session. After them, the
 	// interactions that Discord would replay are too old to be answered.
 	maxResumes = 3
@@ -77,6 +75,9 @@ type Config struct {
 	// Connected is called with the bot's name at every READY and RESUMED. It must
 	// not block.
 	Connected func(name string)
+	// Lost is called with the error of each connection that was lost or could not be made. It must
+	// not block.
+	Lost func(err error)
 	// Status returns the text under the bot's name in member lists, at most 128
 	// characters; empty shows none. It is called on every connection and then every
 	// minute, and must return when ctx is done. nil: there is no status.
@@ -142,7 +143,6 @@ type Receive func(interaction json.RawMessage, replayed bool)
 // lost within stableAfter. While connecting fails, the pauses grow to maxPause. Run asks
 // for a new session only after Discord refused to resume, or after maxResumes.
 func (g *Gateway) Run(ctx context.Context, receive Receive) error {
-	var warnedAt time.Time
 	for {
 		connected, err := g.connect(ctx, receive)
 		g.alive.Store(false)
@@ -153,11 +153,8 @@ func (g *Gateway) Run(ctx context.Context, receive Receive) error {
 			return fatal
 		}
 		pause := g.pauseAfter(connected)
-		level := slog.LevelDebug
-		if time.Since(warnedAt) >= warnEvery {
-			level, warnedAt = slog.LevelWarn, time.Now()
-		}
-		g.Log.Log(ctx, level, "no connection to the gateway, trying again", "err", err, "pause", pause)
+		g.Log.Debug("no connection to the gateway, trying again", "err", err, "pause", pause)
+		g.Lost(err)
 		g.Count("disconnected")
 		if !transport.Sleep(ctx, pause) {
 			return nil
