@@ -177,12 +177,34 @@ func TestEverySourceAndOptionReachesTheCommands(t *testing.T) {
 	for _, s := range bot.services {
 		known := s.Health().Service
 		if !slices.Contains(commandstest.Services, known) {
-			t.Errorf("add %s to Sources, in commands/commandstest/answers.go", known.Name)
+			t.Errorf("add the service %s to Sources, in commands/commandstest/answers.go", known.Name)
 		}
 		if !slices.ContainsFunc(services.New().Services(), func(f *services.Service) bool { return f.Name == known.Name }) {
-			t.Errorf("%s has no stand-in: add one to Services, in internal/demo/fake/services", known.Name)
+			t.Errorf("add a stand-in of the service %s to New, in internal/demo/fake/services/services.go", known.Name)
 		}
 	}
+}
+
+// The source of a service that is not set is nil.
+func TestNoCommandNeedsAServiceThatIsNotSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reachOnly(t, "")
+		var log logtest.Buffer
+		bot, err := New(mustLoad(t, with("HTTP_ADDR=off", "OPERATORS=telegram:77"), ""), slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer bot.Close()
+		for _, c := range bot.Router.Commands() {
+			for _, f := range c.Forms {
+				typed := strings.Fields(c.Example(f))[1:]
+				bot.Router.Handle(t.Context(), chat.Request{Command: c.Name, Args: chat.Typed(typed...), From: chat.User{Platform: "telegram", ID: "77"}})
+			}
+		}
+		if log.Lines("outcome=") < 8 || log.Lines("outcome=panicked") > 0 {
+			t.Errorf("All, in commands/commands.go, must leave out a command whose source is nil:\n%s", log.String())
+		}
+	})
 }
 
 // reachOnly makes every connection fail: one to reached is closed, any other refused.
