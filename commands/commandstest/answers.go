@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -69,6 +70,9 @@ type Answers struct {
 	// Failing is the reason for which every service fails; "": a service fails if it has an error
 	// above.
 	Failing core.Reason
+	// Stale makes the answers of MayBeOld stale, and StaleFor so much older.
+	Stale    bool
+	StaleFor time.Duration
 	// NeverAsked: no call to a service has ended yet. FailingFor is how long a service that fails
 	// has failed; 0: since 18 minutes before Noon.
 	NeverAsked bool
@@ -169,7 +173,11 @@ func source[K, V any](w *Answers, s *core.Service, get func(K) (core.Snapshot[V]
 		if w.Failing != "" {
 			return core.Snapshot[V]{}, failed(s, w.Failing)
 		}
-		return get(key)
+		answer, err := get(key)
+		if w.Stale && slices.Contains(MayBeOld, s.Name) {
+			answer.Stale, answer.At = true, answer.At.Add(-w.StaleFor)
+		}
+		return asAnswered(answer, s), err
 	})
 }
 
@@ -177,10 +185,10 @@ func source[K, V any](w *Answers, s *core.Service, get func(K) (core.Snapshot[V]
 func (w *Answers) Sources() commands.Sources {
 	return commands.Sources{
 		Price: source(w, market.Service, func(struct{}) (core.Snapshot[core.Quote], error) {
-			return asAnswered(w.Price, market.Service), w.PriceErr
+			return w.Price, w.PriceErr
 		}),
 		Supply: source(w, supply.Service, func(struct{}) (core.Snapshot[core.Supply], error) {
-			return asAnswered(w.Supply, supply.Service), w.SupplyErr
+			return w.Supply, w.SupplyErr
 		}),
 		Stakes: source(w, staking.Service, func(common.Address) (core.Snapshot[core.Stake], error) {
 			w.StakesAsked++

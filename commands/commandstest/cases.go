@@ -164,11 +164,10 @@ func scenes() []scene {
 			w.Stake.Staked = []core.PoolAmount{{Pool: core.Pool{Name: "Dust"}, Amount: number("0.000000000000000001")}}
 		}, lines: []string{price, amount, supplies, staked}},
 		{name: "silent", change: func(w *Answers) {
-			w.Price.Stale, w.Supply.Stale, w.Price.Value.MarketCap = true, true, known("2000000")
+			w.Stale, w.Price.Value.MarketCap = true, known("2000000")
 		}, lines: examples(mayBeOld)},
 		{name: "old", change: func(w *Answers) {
-			w.Price.Stale, w.Supply.Stale = true, true
-			w.Supply.At, w.Price.Value.LastUpdated = Noon.Add(-8*time.Minute), Noon.Add(-8*time.Minute) // ten minutes ago
+			w.Stale, w.StaleFor, w.Price.Value.LastUpdated = true, 8*time.Minute, Noon.Add(-8*time.Minute) // ten minutes ago
 		}, lines: examples(mayBeOld)},
 		{name: "silent", change: func(w *Answers) { w.Price.Stale = true }, lines: []string{supplies}},
 		{name: "silent", change: func(w *Answers) { w.Supply.Stale = true }, lines: []string{supplies}},

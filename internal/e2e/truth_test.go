@@ -133,8 +133,12 @@ func tryWarm(t *testing.T, e truth.Expectation, settings []string) {
 // check compares an answer with the expected one.
 func check(t *testing.T, e truth.Expectation, q query, got truth.Outcomes) {
 	t.Helper()
-	if want := e.Want(q.Question, q.staker); !maps.Equal(got, want) {
-		t.Errorf("%s: the answer is %v, want %v", q.name, got, want)
+	want, hint := e.Want(q.Question, q.staker), ""
+	if got[e.Service] == truth.Stale {
+		hint = "; if an old answer may stand in, add the service to MayBeOld, in commands/commandstest/answers.go"
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%s: the answer is %v, want %v%s", q.name, got, want, hint)
 	}
 }
 
@@ -282,7 +286,7 @@ func (tr *trial) askUntil(t *testing.T, q query, within time.Duration, done func
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Errorf("%s: still %v after %v; does e2etest.TTLs have the TTL of each answer?", q.name, got, within)
+			t.Errorf("%s: still %v after %v; does the name of its TTL's setting end in _TTL?", q.name, got, within)
 			return
 		}
 		select {
