@@ -48,9 +48,10 @@ func mistakesOf(t *testing.T, err error) config.Errors {
 // The defaults themselves stand in config.example.env.
 func TestLoadFillsInDefaults(t *testing.T) {
 	c := mustLoad(t, with(), "")
-	read := []any{c.Market.TTL, c.Market.MaxPriceAge, c.Supply.TTL, c.Staking.MaxBlockAge, c.StaleFor, c.Limits, c.Answers, c.Language}
-	want := []any{30 * time.Second, time.Hour, 5 * time.Minute, 10 * time.Minute, time.Hour, Limits{5 * time.Second, 20 * time.Second, 20, 120},
-		commands.Options{Symbol: "ETH", JoinChats: map[string]chat.Requirement{}}, chat.English}
+	read := []any{c.Market.TTL, c.Market.MaxPriceAge, c.Supply.TTL, c.Staking.MaxBlockAge, c.StaleFor, c.Limits.CommandTimeout,
+		c.Limits.UserPerMinute, c.Limits.ChatPerMinute, c.Answers, c.Language}
+	want := []any{30 * time.Second, time.Hour, 5 * time.Minute, 10 * time.Minute, time.Hour, 20 * time.Second,
+		20, 120, commands.Options{Symbol: "ETH", JoinChats: map[string]chat.Requirement{}}, chat.English}
 	for i := range want {
 		if !reflect.DeepEqual(read[i], want[i]) {
 			t.Errorf("without a setting, got %+v, want %+v", read[i], want[i])
