@@ -170,7 +170,7 @@ func TestEverySourceAndOptionReachesTheCommands(t *testing.T) {
 	for _, given := range []reflect.Value{reflect.ValueOf(sources), reflect.ValueOf(bot.cfg.Answers)} {
 		for i := range given.NumField() {
 			if given.Field(i).IsZero() {
-				t.Errorf("%s.%s is not set; connect and Load do that", given.Type(), given.Type().Field(i).Name)
+				t.Errorf("%s.%s is not set: connect, in services.go, sets sources, and settings or Load, in settings.go, set options", given.Type(), given.Type().Field(i).Name)
 			}
 		}
 	}
