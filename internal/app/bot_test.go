@@ -197,8 +197,8 @@ func TestNoCommandNeedsAServiceThatIsNotSet(t *testing.T) {
 		defer bot.Close()
 		for _, c := range bot.Router.Commands() {
 			for _, f := range c.Forms {
-				typed := strings.Fields(c.Example(f))[1:]
-				bot.Router.Handle(t.Context(), chat.Request{Command: c.Name, Args: chat.Typed(typed...), From: chat.User{Platform: "telegram", ID: "77"}})
+				args := chat.Typed(strings.Fields(c.Example(f))[1:]...)
+				bot.Router.Handle(t.Context(), chat.Request{Command: c.Name, Args: args, From: chat.User{Platform: "telegram", ID: "77"}})
 			}
 		}
 		if log.Lines("outcome=") < 8 || log.Lines("outcome=panicked") > 0 {
@@ -258,7 +258,8 @@ func TestWithoutANetworkTheLogHasALineAMinute(t *testing.T) {
 
 // A name that only begins another one in the greeting has no example there.
 func TestTheGreetingListsTheOtherCommands(t *testing.T) {
-	if got := otherCommands(chat.Commands{{Name: "staked"}, {Name: "stake"}, {Name: "supply"}}); got != "/stake, /supply" {
+	long := strings.Repeat("a", 33)
+	if got := otherCommands(chat.Commands{{Name: "staked"}, {Name: "stake"}, {Name: "supply"}, {Name: long}}); got != "/stake, /supply,\n  /"+long {
 		t.Errorf("the other commands are %q", got)
 	}
 }

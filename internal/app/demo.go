@@ -70,16 +70,22 @@ To leave: exit, quit or Ctrl-D
 
 `
 
-// otherCommands lists the commands of which demoGreeting has no example.
+// otherCommands lists the commands of which demoGreeting has no example, with a line break where
+// the greeting would have more than 64 columns.
 func otherCommands(all chat.Commands) string {
 	words := strings.Fields(demoGreeting)
-	var names []string
+	list, column := "", len("  /price 7d, ")
 	for _, c := range all {
-		if name := "/" + c.Name; !slices.Contains(words, name) {
-			names = append(names, name)
+		name := "/" + c.Name
+		if slices.Contains(words, name) {
+			continue
 		}
+		if column+len(name+",") > 64 {
+			list, column = strings.TrimSuffix(list, " ")+"\n  ", len("  ")
+		}
+		list, column = list+name+", ", column+len(name+", ")
 	}
-	return strings.Join(names, ", ")
+	return strings.TrimSuffix(list, ", ")
 }
 
 func telegramUser(p services.Person) chat.User {

@@ -52,10 +52,8 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		c.Limits.UserPerMinute, c.Limits.ChatPerMinute, c.Answers, c.Language}
 	want := []any{30 * time.Second, time.Hour, 5 * time.Minute, 10 * time.Minute, time.Hour, 20 * time.Second,
 		20, 120, commands.Options{Symbol: "ETH", JoinChats: map[string]chat.Requirement{}}, chat.English}
-	for i := range want {
-		if !reflect.DeepEqual(read[i], want[i]) {
-			t.Errorf("without a setting, got %+v, want %+v", read[i], want[i])
-		}
+	if !reflect.DeepEqual(read, want) {
+		t.Errorf("without a setting, got %+v, want %+v", read, want)
 	}
 }
 
