@@ -59,8 +59,8 @@ var hasFigure = regexp.MustCompile(`[0-9]|Not staked`)
 func TestTheFirstLineIsTheAnswer(t *testing.T) {
 	everyCard(t, func(c commandstest.Case, card words.Card) {
 		lines := said(card)
-		if len(lines) == 0 || len([]rune(lines[0])) > 140 {
-			t.Errorf("%s, %s begins with\n%s", c.Scene, c.Line, shown(card))
+		if len(lines) == 0 || len([]rune(lines[0])) > 180 {
+			t.Errorf("%s, %s has no first line, or one of more than 180 letters:\n%s", c.Scene, c.Line, shown(card))
 			return
 		}
 		about := strings.Fields(c.Line)[0]

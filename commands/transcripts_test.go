@@ -53,7 +53,7 @@ func TestACommandAsksTheServicesThatItNames(t *testing.T) {
 	for _, c := range commands.All(w.Sources(), w.Options) {
 		got := slices.Compact(slices.Sorted(slices.Values(asked[c.Name])))
 		if want := slices.Sorted(slices.Values(c.Asks)); !slices.Equal(got, want) {
-			t.Errorf("/%s asks %q, and its Asks are %q", c.Name, got, want)
+			t.Errorf("/%s asks %q: make that its Asks, which are %q", c.Name, got, want)
 		}
 		if listed := slices.ContainsFunc(c.Forms, func(f chat.Form) bool { return !f.Unlisted }); listed != (c.Summary.Key != "") {
 			t.Errorf("/%s is in menus: %t", c.Name, listed)

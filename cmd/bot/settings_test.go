@@ -7,12 +7,12 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"herald/internal/app"
 	"herald/internal/config/configtest"
 )
 
@@ -34,12 +34,12 @@ const secret = "hidden9876543210"
 
 // goodSettings returns an environment without a mistake.
 func goodSettings(url string) []string {
-	return []string{
-		"PARTNER_BASE_URL=" + url, "PARTNER_APP_ID=app", "PARTNER_SECRET_KEY=key-" + secret,
-		"PRICE_API_URL=" + url, "SUPPLY_URL=" + url, "EVM_RPC_URL=" + url, "EVM_CHAIN_ID=1",
-		"STAKING_POOLS=" + poolA, "TOKEN_SYMBOL=HRLD", "REDIS_URL=redis://" + strings.TrimPrefix(url, "http://"),
-		"TELEGRAM_BOT_TOKEN=1:a", "TELEGRAM_API_URL=" + url, "DISCORD_API_URL=" + url, "HTTP_ADDR=127.0.0.1:0",
-	}
+	return configtest.Environ(new(app.Config).Table(),
+		"PARTNER_BASE_URL="+url, "PARTNER_APP_ID=app", "PARTNER_SECRET_KEY=key-"+secret,
+		"PRICE_API_URL="+url, "SUPPLY_URL="+url, "EVM_RPC_URL="+url, "EVM_CHAIN_ID=1",
+		"STAKING_POOLS="+poolA, "TOKEN_SYMBOL=HRLD", "REDIS_URL=redis://"+strings.TrimPrefix(url, "http://"),
+		"TELEGRAM_BOT_TOKEN=1:a", "TELEGRAM_API_URL="+url, "DISCORD_API_URL="+url, "HTTP_ADDR=127.0.0.1:0",
+	)
 }
 
 // deepFolder is a path so long that even root cannot make a file in it.
@@ -117,8 +117,8 @@ func TestWrongSettingsAreAllReported(t *testing.T) {
 
 func TestEverySettingRefusesAValueOfAnotherForm(t *testing.T) {
 	environ := []string{"TELEGRAM_BOT_TOKEN=" + secret}
-	for _, found := range regexp.MustCompile(`(?m)^#?([A-Z_]+)=`).FindAllStringSubmatch(configtest.Read(t, "../../config.example.env"), -1) {
-		environ = append(environ, found[1]+"="+secret+" is\nwrong")
+	for _, s := range new(app.Config).Table() {
+		environ = append(environ, s.Name+"="+secret+" is\nwrong")
 	}
 	configtest.Golden(t, "testdata/forms.golden", transcribe(t, nil, environ...), *update)
 }

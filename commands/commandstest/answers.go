@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -66,6 +67,12 @@ type Answers struct {
 
 	Saved Saved
 
+	// Failing is the reason for which every service fails; "": a service fails if it has an error
+	// above.
+	Failing core.Reason
+	// Stale makes the answers of MayBeOld stale, and StaleFor so much older.
+	Stale    bool
+	StaleFor time.Duration
 	// NeverAsked: no call to a service has ended yet. FailingFor is how long a service that fails
 	// has failed; 0: since 18 minutes before Noon.
 	NeverAsked bool
@@ -148,6 +155,10 @@ func known(s string) decimal.NullDecimal { return decimal.NewNullDecimal(number(
 var picture, _ = base64.StdEncoding.DecodeString(
 	"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAADklEQVR4nGL6DwgAAP//AQUBAlrdOc0AAAAASUVORK5CYII=")
 
+// MayBeOld names the services whose last answer stands in while they fail: those of a Query
+// with SharedAs.
+var MayBeOld = []string{market.Service.Name, supply.Service.Name}
+
 // ask is a core.Source.
 type ask[K, V any] func(K) (core.Snapshot[V], error)
 
@@ -159,7 +170,14 @@ func source[K, V any](w *Answers, s *core.Service, get func(K) (core.Snapshot[V]
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.asked = append(w.asked, s.Name)
-		return get(key)
+		if w.Failing != "" {
+			return core.Snapshot[V]{}, failed(s, w.Failing)
+		}
+		answer, err := get(key)
+		if w.Stale && slices.Contains(MayBeOld, s.Name) {
+			answer.Stale, answer.At = true, answer.At.Add(-w.StaleFor)
+		}
+		return asAnswered(answer, s), err
 	})
 }
 
@@ -167,10 +185,10 @@ func source[K, V any](w *Answers, s *core.Service, get func(K) (core.Snapshot[V]
 func (w *Answers) Sources() commands.Sources {
 	return commands.Sources{
 		Price: source(w, market.Service, func(struct{}) (core.Snapshot[core.Quote], error) {
-			return asAnswered(w.Price, market.Service), w.PriceErr
+			return w.Price, w.PriceErr
 		}),
 		Supply: source(w, supply.Service, func(struct{}) (core.Snapshot[core.Supply], error) {
-			return asAnswered(w.Supply, supply.Service), w.SupplyErr
+			return w.Supply, w.SupplyErr
 		}),
 		Stakes: source(w, staking.Service, func(common.Address) (core.Snapshot[core.Stake], error) {
 			w.StakesAsked++
@@ -242,6 +260,9 @@ func (s fakeService) Health() core.Health { return s.health }
 
 // service answers at Noon, or has failed with err for 18 minutes.
 func service[V any](w *Answers, s *core.Service, err error, answer core.Snapshot[V]) fakeService {
+	if w.Failing != "" {
+		err = failed(s, w.Failing)
+	}
 	h := core.Health{Service: s, LastCall: Noon}
 	failed, ok := errors.AsType[*core.Error](err)
 	if ok && failed.Reason != core.Paused && failed.Reason != core.NoCredit && !w.NeverAsked {

@@ -18,7 +18,6 @@ import (
 	"herald/internal/service/market"
 	"herald/internal/service/partner"
 	"herald/internal/service/staking"
-	"herald/internal/service/supply"
 )
 
 // Case is a command as it was typed, and its answer.
@@ -107,23 +106,17 @@ func everything(chat.Command, chat.Form) bool { return true }
 // forAll has the forms for everybody of the commands that ask a service.
 func forAll(c chat.Command, f chat.Form) bool { return c.Asks != nil && !f.Moderators }
 
-// onceEach has the first form for each service that a command cannot do without.
-func onceEach() func(chat.Command, chat.Form) bool {
-	had := map[string]bool{}
-	return func(c chat.Command, f chat.Form) bool {
-		if !forAll(c, f) || had[c.Asks[0]] {
-			return false
-		}
-		had[c.Asks[0]] = true
-		return true
-	}
+// Asking returns the example of a form for everybody of the first command that cannot do without
+// the service of this name, or "".
+func Asking(service string) string {
+	first := func(c chat.Command, f chat.Form) bool { return forAll(c, f) && c.Asks[0] == service }
+	return append(examples(first), "")[0]
 }
 
 // mayBeOld has the forms for everybody of the commands that ask a service whose old answer may
 // stand in.
 func mayBeOld(c chat.Command, f chat.Form) bool {
-	old := slices.Contains(c.Asks, market.Service.Name) || slices.Contains(c.Asks, supply.Service.Name)
-	return old && !f.Moderators
+	return slices.ContainsFunc(c.Asks, func(service string) bool { return slices.Contains(MayBeOld, service) }) && !f.Moderators
 }
 
 func scenes() []scene {
@@ -171,11 +164,10 @@ func scenes() []scene {
 			w.Stake.Staked = []core.PoolAmount{{Pool: core.Pool{Name: "Dust"}, Amount: number("0.000000000000000001")}}
 		}, lines: []string{price, amount, supplies, staked}},
 		{name: "silent", change: func(w *Answers) {
-			w.Price.Stale, w.Supply.Stale, w.Price.Value.MarketCap = true, true, known("2000000")
+			w.Stale, w.Price.Value.MarketCap = true, known("2000000")
 		}, lines: examples(mayBeOld)},
 		{name: "old", change: func(w *Answers) {
-			w.Price.Stale, w.Supply.Stale = true, true
-			w.Supply.At, w.Price.Value.LastUpdated = Noon.Add(-8*time.Minute), Noon.Add(-8*time.Minute) // ten minutes ago
+			w.Stale, w.StaleFor, w.Price.Value.LastUpdated = true, 8*time.Minute, Noon.Add(-8*time.Minute) // ten minutes ago
 		}, lines: examples(mayBeOld)},
 		{name: "silent", change: func(w *Answers) { w.Price.Stale = true }, lines: []string{supplies}},
 		{name: "silent", change: func(w *Answers) { w.Supply.Stale = true }, lines: []string{supplies}},
@@ -238,16 +230,15 @@ func scenes() []scene {
 	all = append(all, joining()...)
 	all = append(all, savingScenes()...)
 	for _, reason := range Reasons {
-		lines := append(examples(onceEach()), status)
-		if reason == core.Unreachable {
-			lines = append(examples(forAll), status)
+		var lines []string
+		for _, s := range Services {
+			lines = append(lines, Asking(s.Name))
 		}
-		all = append(all, scene{name: "failing " + string(reason), lines: lines, change: func(w *Answers) {
-			w.PriceErr = failed(market.Service, reason)
-			w.SupplyErr = failed(supply.Service, reason)
-			w.StakeErr = failed(staking.Service, reason)
-			w.AccountsErr = failed(partner.Service, reason)
-		}})
+		if reason == core.Unreachable {
+			lines = examples(forAll)
+		}
+		lines = append(lines, status)
+		all = append(all, scene{name: "failing " + string(reason), lines: lines, change: func(w *Answers) { w.Failing = reason }})
 	}
 	return all
 }

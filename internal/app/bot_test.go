@@ -170,19 +170,40 @@ func TestEverySourceAndOptionReachesTheCommands(t *testing.T) {
 	for _, given := range []reflect.Value{reflect.ValueOf(sources), reflect.ValueOf(bot.cfg.Answers)} {
 		for i := range given.NumField() {
 			if given.Field(i).IsZero() {
-				t.Errorf("%s.%s is not set; connect and Load do that", given.Type(), given.Type().Field(i).Name)
+				t.Errorf("%s.%s is not set: connect, in services.go, sets sources, and settings or Load, in settings.go, set options", given.Type(), given.Type().Field(i).Name)
 			}
 		}
 	}
 	for _, s := range bot.services {
 		known := s.Health().Service
 		if !slices.Contains(commandstest.Services, known) {
-			t.Errorf("add %s to Sources, in commands/commandstest/answers.go", known.Name)
+			t.Errorf("add the service %s to Sources, in commands/commandstest/answers.go", known.Name)
 		}
 		if !slices.ContainsFunc(services.New().Services(), func(f *services.Service) bool { return f.Name == known.Name }) {
-			t.Errorf("%s has no stand-in: add one to Services, in internal/demo/fake/services", known.Name)
+			t.Errorf("add a stand-in of the service %s to New, in internal/demo/fake/services/services.go", known.Name)
 		}
 	}
+}
+
+// The source of a service that is not set is nil.
+func TestNoCommandNeedsAServiceThatIsNotSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reachOnly(t, "")
+		bot, err := New(mustLoad(t, with("HTTP_ADDR=off", "OPERATORS=telegram:77"), ""), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer bot.Close()
+		for _, c := range bot.Router.Commands() {
+			for _, f := range c.Forms {
+				args := chat.Typed(strings.Fields(c.Example(f))[1:]...)
+				reply := bot.Router.Handle(t.Context(), chat.Request{Command: c.Name, Args: args, From: chat.User{Platform: "telegram", ID: "77"}})
+				if reply.Title.Key == chat.SomethingWentWrong("").Title.Key {
+					t.Errorf("/%s panics: All, in commands/commands.go, must leave it out while its source is nil", c.Name)
+				}
+			}
+		}
+	})
 }
 
 // reachOnly makes every connection fail: one to reached is closed, any other refused.
@@ -236,7 +257,8 @@ func TestWithoutANetworkTheLogHasALineAMinute(t *testing.T) {
 
 // A name that only begins another one in the greeting has no example there.
 func TestTheGreetingListsTheOtherCommands(t *testing.T) {
-	if got := otherCommands(chat.Commands{{Name: "staked"}, {Name: "stake"}, {Name: "supply"}}); got != "/stake, /supply" {
+	long := strings.Repeat("a", 33)
+	if got := otherCommands(chat.Commands{{Name: "staked"}, {Name: "stake"}, {Name: "supply"}, {Name: long}}); got != "/stake, /supply,\n  /"+long {
 		t.Errorf("the other commands are %q", got)
 	}
 }

@@ -70,16 +70,22 @@ To leave: exit, quit or Ctrl-D
 
 `
 
-// otherCommands lists the commands of which demoGreeting has no example.
+// otherCommands lists the commands of which demoGreeting has no example, with a line break where
+// the greeting would have more than 64 columns.
 func otherCommands(all chat.Commands) string {
 	words := strings.Fields(demoGreeting)
-	var names []string
+	list, column := "", len("  /price 7d, ")
 	for _, c := range all {
-		if name := "/" + c.Name; !slices.Contains(words, name) {
-			names = append(names, name)
+		name := "/" + c.Name
+		if slices.Contains(words, name) {
+			continue
 		}
+		if column+len(name+",") > 64 {
+			list, column = strings.TrimSuffix(list, " ")+"\n  ", len("  ")
+		}
+		list, column = list+name+", ", column+len(name+", ")
 	}
-	return strings.Join(names, ", ")
+	return strings.TrimSuffix(list, ", ")
 }
 
 func telegramUser(p services.Person) chat.User {
@@ -107,12 +113,12 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		return err
 	}
 	defer discord.Close()
-	bot, err := newDemoBot(stderr, []string{
-		"TELEGRAM_BOT_TOKEN=" + faketelegram.Token, "TELEGRAM_API_URL=" + telegram.URL, "TELEGRAM_PACING=off", web.JoinSetting(),
-		"DISCORD_BOT_TOKEN=" + discord.Token, "DISCORD_API_URL=" + discord.URL(),
-		// People soon see what the bot says about a service that fails.
-		"PRICE_TTL=1s", "SUPPLY_TTL=1s", "EXISTS_TTL=1s", "LOGINS_TTL=1s", "UPSTREAM_TIMEOUT=2s",
-	}, web.StakerTags(), web.StakerRoles())
+	bot, err := newDemoBot(stderr, append(TTLs(time.Second),
+		"TELEGRAM_BOT_TOKEN="+faketelegram.Token, "TELEGRAM_API_URL="+telegram.URL, "TELEGRAM_PACING=off", web.JoinSetting(),
+		"DISCORD_BOT_TOKEN="+discord.Token, "DISCORD_API_URL="+discord.URL(),
+		// With these and the TTLs, people soon see what the bot says about a service that fails.
+		"UPSTREAM_TIMEOUT=2s",
+	), web.StakerTags(), web.StakerRoles())
 	if err != nil {
 		return err
 	}
@@ -270,16 +276,28 @@ func DemoSettings(s *services.Fakes) []string {
 	for _, pool := range s.World.Pools {
 		pools = append(pools, pool.Address.Hex())
 	}
-	return []string{
-		"PARTNER_BASE_URL=" + s.Partner.URL(), "PARTNER_APP_ID=" + s.AppID, "PARTNER_SECRET_KEY=" + s.SecretKey,
-		"PRICE_API_URL=" + s.Price.URL(), "PRICE_API_KEY=" + s.PriceKey, "PRICE_MONTHLY_CREDITS=0",
+	settings := []string{
+		"PARTNER_APP_ID=" + s.AppID, "PARTNER_SECRET_KEY=" + s.SecretKey,
+		"PRICE_API_KEY=" + s.PriceKey, "PRICE_MONTHLY_CREDITS=0",
 		"PRICE_TOKEN_ID=" + services.TokenID, "TOKEN_SYMBOL=" + services.Symbol,
-		"SUPPLY_URL=" + s.Supply.URL(),
-		"EVM_RPC_URL=" + s.Chain.URL(), fmt.Sprintf("EVM_CHAIN_ID=%d", services.ChainID),
-		"STAKING_POOLS=" + strings.Join(pools, ","),
+		fmt.Sprintf("EVM_CHAIN_ID=%d", services.ChainID), "STAKING_POOLS=" + strings.Join(pools, ","),
 		"STAKING_METHOD=" + services.StakingMethod, "STAKING_PENDING_METHOD=" + services.PendingMethod,
 		fmt.Sprintf("STAKING_CLAIM_BLOCKS=%d", services.ClaimBlocks), "STAKING_TOTAL_METHOD=" + services.TotalMethod,
 		"REGISTER_URL=https://example.org/register", "STAKE_URL=https://example.org/stake",
 		"RATE_LIMIT_USER=0", "RATE_LIMIT_CHAT=0", "MODERATOR_CHATS=" + chat.EveryChat, "LOG_LEVEL=error",
 	}
+	for _, service := range s.Services() {
+		settings = append(settings, service.Setting+"="+service.URL())
+	}
+	return settings
+}
+
+// TTLs returns settings that cache every answer of a service for d.
+func TTLs(d time.Duration) (settings []string) {
+	for _, s := range new(Services).table() {
+		if strings.HasSuffix(s.Name, "_TTL") {
+			settings = append(settings, s.Name+"="+d.String())
+		}
+	}
+	return settings
 }

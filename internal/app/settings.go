@@ -73,7 +73,7 @@ func Load(environ []string, envFile string, serve bool) (*Config, error) {
 			"for example %[1]s=123456789:AAEexample-of-a-token_from-BotFather", telegram.TokenSetting, discord.TokenSetting))
 	}
 	c := &Config{EnvFile: envFile}
-	wrong = append(wrong, given.Fill(c.table())...)
+	wrong = append(wrong, given.Fill(c.Table())...)
 	if len(wrong) > 0 {
 		return nil, fmt.Errorf(wrongSettings, len(wrong), wrong)
 	}
@@ -93,8 +93,8 @@ func (c *Config) badges() map[chat.Platform][]chat.Badge {
 // Secrets returns the values that must never be shown.
 func (c *Config) Secrets() []string { return secret.Of(*c) }
 
-// table declares every setting, in the order of config.example.env.
-func (c *Config) table() []config.Setting {
+// Table declares every setting, in the order of config.example.env.
+func (c *Config) Table() []config.Setting {
 	return slices.Concat(c.Telegram.Table(), c.Discord.Table(), c.Services.table(), c.Members.Table(), c.Store.Table(), c.Ops.Table(),
 		c.answersTable(), c.limitsTable(), c.rightsTable(), c.logTable())
 }

@@ -11,28 +11,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-
 	"herald/commands"
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/config/configtest"
-	"herald/internal/core"
-	"herald/internal/members"
-	"herald/internal/ops"
-	"herald/internal/platform/discord"
-	"herald/internal/platform/telegram"
 	"herald/internal/secret"
-	"herald/internal/service/market"
-	"herald/internal/service/partner"
-	"herald/internal/service/staking"
-	"herald/internal/service/supply"
 )
 
 const canary = configtest.Canary
 
 // settings is the table of every setting. It fills a Config that no test reads.
-var settings = new(Config).table()
+var settings = new(Config).Table()
 
 // with returns an environment with the required settings alone, changed by NAME=value
 // strings.
@@ -56,31 +45,15 @@ func mistakesOf(t *testing.T, err error) config.Errors {
 	return mistakes
 }
 
+// The defaults themselves stand in config.example.env.
 func TestLoadFillsInDefaults(t *testing.T) {
 	c := mustLoad(t, with(), "")
-	multicall := common.HexToAddress("0xcA11bde05977b3631167028862bE2a173976CA11")
-	want := &Config{
-		Telegram: telegram.Settings{APIURL: "https://api.telegram.org", Pacing: true, CleanChat: true},
-		Discord:  discord.Settings{APIURL: "https://discord.com"},
-		Services: Services{
-			Partner: partner.Settings{URL: "https://partner.example.org", AppID: "my-app-id",
-				SecretKey: secret.New("the-key-that-came-with-the-app-id"), ExistsTTL: time.Minute, LoginsTTL: time.Minute},
-			Market: market.Settings{URL: "https://pro-api.coinmarketcap.com", By: "symbol", Token: "ETH", Symbol: "ETH", TTL: 30 * time.Second,
-				MaxPriceAge: time.Hour},
-			Supply: supply.Settings{URL: "https://supply.example.org/token", TTL: 5 * time.Minute},
-			Staking: staking.Settings{
-				RPCURL: secret.New("https://rpc.example.org/v1/my-key"), ChainID: 1,
-				Pools:  []core.Pool{{Address: common.HexToAddress("0x52908400098527886E0F7030069857D2E4169EE7")}},
-				Method: "currentStake(address)", Multicall: &multicall, MaxBlockAge: 10 * time.Minute, Decimals: 18, TTL: time.Minute,
-			},
-		},
-		Answers: commands.Options{Symbol: "ETH", JoinChats: map[string]chat.Requirement{}}, Language: chat.English, StaleFor: time.Hour,
-		Members: members.Settings{Every: 6 * time.Hour},
-		Ops:     ops.Settings{Addr: "127.0.0.1:8080"},
-		Limits:  Limits{UpstreamTimeout: 5 * time.Second, CommandTimeout: 20 * time.Second, UserPerMinute: 20, ChatPerMinute: 120},
-	}
-	if !reflect.DeepEqual(c, want) {
-		t.Errorf("got  %+v\nwant %+v", c, want)
+	read := []any{c.Market.TTL, c.Market.MaxPriceAge, c.Supply.TTL, c.Staking.MaxBlockAge, c.StaleFor, c.Limits.CommandTimeout,
+		c.Limits.UserPerMinute, c.Limits.ChatPerMinute, c.Answers, c.Language}
+	want := []any{30 * time.Second, time.Hour, 5 * time.Minute, 10 * time.Minute, time.Hour, 20 * time.Second,
+		20, 120, commands.Options{Symbol: "ETH", JoinChats: map[string]chat.Requirement{}}, chat.English}
+	if !reflect.DeepEqual(read, want) {
+		t.Errorf("without a setting, got %+v, want %+v", read, want)
 	}
 }
 
@@ -106,7 +79,7 @@ func TestLoadReadsEverySetting(t *testing.T) {
 		// There is no file. The examples turn Multicall and Discord's presence off, and bound the credits.
 		unset := []string{"Config.EnvFile", "Config.Services.Staking.Multicall", "Config.Discord.Presence", "Config.Services.Market.Uncounted"}
 		if v.IsZero() != slices.Contains(unset, name) {
-			t.Errorf("%s is %v", name, v)
+			t.Errorf("%s is %v: the example of its setting must fill it, or unset in this test must name it", name, v)
 		}
 	}
 	check("Config", reflect.ValueOf(*c))

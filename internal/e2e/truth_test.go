@@ -134,7 +134,7 @@ func tryWarm(t *testing.T, e truth.Expectation, settings []string) {
 func check(t *testing.T, e truth.Expectation, q query, got truth.Outcomes) {
 	t.Helper()
 	if want := e.Want(q.Question, q.staker); !maps.Equal(got, want) {
-		t.Errorf("%s: the answer is %v, want %v", q.name, got, want)
+		t.Errorf("%s: the answer is %v, want %v (MayBeOld, in commands/commandstest/answers.go, names whose old answer may stand in)", q.name, got, want)
 	}
 }
 
@@ -282,7 +282,7 @@ func (tr *trial) askUntil(t *testing.T, q query, within time.Duration, done func
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Errorf("%s: still %v after %v; does e2etest.TTLs have the TTL of each answer?", q.name, got, within)
+			t.Errorf("%s: still %v after %v; does the name of its TTL's setting end in _TTL?", q.name, got, within)
 			return
 		}
 		select {

@@ -36,8 +36,8 @@ func File(t *testing.T, content string) string {
 	return path
 }
 
-// Golden compares what was got with a file, and names the first line that differs. With
-// update it writes the file instead.
+// Golden compares what was got with a file, and prints the first five lines that each has and
+// the other has not. With update it writes the file instead.
 func Golden(t *testing.T, path, got string, update bool) {
 	t.Helper()
 	if update {
@@ -46,11 +46,11 @@ func Golden(t *testing.T, path, got string, update bool) {
 		}
 	}
 	if want := Read(t, path); got != want {
-		lines, now, i := strings.Split(want, "\n"), append(strings.Split(got, "\n"), ""), 0
-		for i < len(lines) && lines[i] == now[i] {
-			i++
-		}
-		t.Errorf("%s differs from line %d on, which is %q now; `go test %s -update` writes it anew", path, i+1, now[min(i, len(now)-1)], tested())
+		lines, now := strings.Split(want, "\n"), strings.Split(got, "\n")
+		gone := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return slices.Contains(now, line) })
+		added := slices.DeleteFunc(slices.Clone(now), func(line string) bool { return slices.Contains(lines, line) })
+		t.Errorf("%s differs; `go test %s -update` writes it anew\n- %s\n+ %s", path, tested(),
+			strings.Join(gone[:min(len(gone), 5)], "\n- "), strings.Join(added[:min(len(added), 5)], "\n+ "))
 	}
 }
 

@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"herald/commands/commandstest"
 	"herald/internal/chat"
+	"herald/internal/demo/fake/services"
 	"herald/internal/demo/web"
 	"herald/internal/words"
 )
@@ -170,11 +172,14 @@ func TestDiscordSaysWhyItDoesNotSend(t *testing.T) {
 }
 
 func TestEachFaultIsSeenInAnAnswer(t *testing.T) {
-	const refused = "can't be reached"
 	type fault struct{ name, text, want string }
+	var down []fault
+	for _, s := range services.New().Services() {
+		down = append(down, fault{s.Name, commandstest.Asking(s.Name), "can't be reached"})
+	}
 	// The faults of one line do not affect each other.
 	groups := [][]fault{
-		{{"partner", "/exists", refused}, {"price", "/price", refused}, {"supply", "/supply", refused}, {"chain", "/staked", refused}},
+		down,
 		{{"pool", "/staked", "20 of 21 pools"}, {"old quote", "/price", "⚠️ HRLD"}},
 		{{"old block", "/staked", "out of sync"}, {"rate limit", "/price", "limiting my requests"}},
 		{{"fresh bot", "/price 7d", "chart yet"}, {"unstaked", "/staked", "Not staked"}},
@@ -193,7 +198,10 @@ func TestEachFaultIsSeenInAnAnswer(t *testing.T) {
 			}
 			c.call("POST", "/faults", on, &web.State{})
 			for _, f := range group {
-				text := strings.Replace(f.text, "/staked", "/staked "+c.wallet(0), 1)
+				text := f.text
+				if text == "/staked" {
+					text += " " + c.wallet(0)
+				}
 				e := c.answer(web.Act{Side: web.Telegram, Kind: "say", As: "member", Chat: web.Private, Text: text})
 				if !strings.Contains(string(e.Message), f.want) {
 					t.Errorf("%s: %s is answered by %s, want %q", f.name, text, e.Message, f.want)

@@ -78,13 +78,7 @@ func Settings(fakes *fault.Fakes, more ...string) []string {
 }
 
 // TTLs returns settings that cache every answer for d.
-func TTLs(d time.Duration) []string {
-	var settings []string
-	for _, name := range []string{"PRICE_TTL", "SUPPLY_TTL", "STAKE_TTL", "EXISTS_TTL", "LOGINS_TTL"} {
-		settings = append(settings, name+"="+d.String())
-	}
-	return settings
-}
+func TTLs(d time.Duration) []string { return app.TTLs(d) }
 
 // New returns a bot on no platform, to be asked by its Router. The bot is closed when the
 // test ends.

@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
 )
 
-// ErrNotJSON is Parse's error for text of another form.
-var ErrNotJSON = errors.New("not JSON, or not one JSON value")
+// errNotJSON is Parse's error for text of another form.
+var errNotJSON = errors.New("not JSON, or not one JSON value")
 
 // Parse reads one JSON value: nil, bool, string, json.Number, []any or map[string]any.
 // Members keep the case of their names. Text after the value is an error, and so are two
@@ -23,7 +24,7 @@ func Parse(body []byte) (v any, err error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	if !json.Valid(body) || d.Decode(&v) != nil {
-		return nil, ErrNotJSON
+		return nil, errNotJSON
 	}
 	if hasTwins(json.NewDecoder(bytes.NewReader(body))) {
 		return nil, errors.New("JSON with two members of one name")
@@ -89,4 +90,41 @@ func Decimal(v any) (decimal.Decimal, bool) {
 func IsBounded(d decimal.Decimal) bool {
 	const limit = 2 * maxDigits // 99 digits after the point, and E-99
 	return d.NumDigits() <= limit && -limit <= d.Exponent() && d.Exponent() <= limit
+}
+
+// figure returns the number in a response, as Client.Figure describes. A bare number needs a
+// Complete response.
+func (r *Response) figure(names []string) (decimal.Decimal, error) {
+	v, err := Parse(r.Body)
+	if errors.Is(err, errNotJSON) {
+		err = errors.New("neither a plain number nor JSON")
+	}
+	if err != nil {
+		return decimal.Decimal{}, err
+	}
+	switch answer := v.(type) {
+	case json.Number:
+		if !r.Complete {
+			return decimal.Decimal{}, errors.New("a bare number that may have been cut off")
+		}
+	case map[string]any:
+		for name, value := range answer {
+			if len(answer) == 1 && slices.Contains(names, name) {
+				v = value
+			}
+		}
+	}
+	figure, ok := Decimal(v)
+	if !ok {
+		return decimal.Decimal{}, errors.New("not a number")
+	}
+	return figure, CheckFigure(figure)
+}
+
+// CheckFigure fails unless a figure is above zero and IsBounded.
+func CheckFigure(figure decimal.Decimal) error {
+	if !IsBounded(figure) || !figure.IsPositive() {
+		return errors.New("not above zero")
+	}
+	return nil
 }

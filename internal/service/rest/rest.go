@@ -16,6 +16,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"herald/internal/core"
 	"herald/internal/transport"
 )
@@ -93,6 +95,21 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 		return &answer, CallError(c.service, err).During(r.Attempt)
 	}
 	return &answer, nil
+}
+
+// Figure sends r as Do does, and returns the number above zero in the answer: a bare number, a
+// text with one, or either as the only member of an object, under one of these names. It
+// refuses an object with more members, which may report a failure.
+func (c *Client) Figure(ctx context.Context, r Request, names ...string) (decimal.Decimal, error) {
+	resp, err := c.Do(ctx, r)
+	if err != nil {
+		return decimal.Decimal{}, err
+	}
+	figure, err := resp.figure(names)
+	if err != nil {
+		return figure, c.service.Fail(core.Malformed, err).During(r.Attempt)
+	}
+	return figure, nil
 }
 
 // StatusError returns the error that a response's status and Retry-After stand for, or nil

@@ -1,14 +1,12 @@
 // Package supply asks the supply host how many tokens there are.
 //
 // When its own source fails, the host answers 0 or an error's text with status 200. So
-// only one number above zero, in a known form, is an answer. Thousands separators are
-// refused, since "1,234" may have a fraction.
+// only one number above zero, in a form that rest.Client.Figure knows, is an answer.
 package supply
 
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -87,59 +85,16 @@ func (c *Client) fetch(ctx context.Context, _ struct{}) (core.Supply, error) {
 
 // ask asks for one of the two figures.
 func (c *Client) ask(ctx context.Context, name, path string) (decimal.Decimal, error) {
-	resp, err := c.rest.Do(ctx, rest.Request{Attempt: name, URL: c.url + path})
-	if err != nil {
-		return decimal.Decimal{}, err
-	}
-	amount, err := parseFigure(resp.Body, resp.Complete)
-	if err != nil {
-		return amount, Service.Fail(core.Malformed, err).During(name)
-	}
-	return amount, nil
-}
-
-// parseFigure reads a number, or a text with one, perhaps as the only member of an object,
-// "result" or "data". It refuses an object with more members: it may report a failure. A
-// bare number needs complete, which means that body was not cut off.
-func parseFigure(body []byte, complete bool) (decimal.Decimal, error) {
-	v, err := rest.Parse(body)
-	if errors.Is(err, rest.ErrNotJSON) {
-		err = errors.New("neither a plain number nor JSON")
-	}
-	if err != nil {
-		return decimal.Decimal{}, err
-	}
-	switch answer := v.(type) {
-	case json.Number:
-		if !complete {
-			return decimal.Decimal{}, errors.New("a bare number that may have been cut off")
-		}
-	case map[string]any:
-		if len(answer) == 1 {
-			v = cmp.Or(answer["result"], answer["data"])
-		}
-	}
-	amount, ok := rest.Decimal(v)
-	if !ok {
-		return decimal.Decimal{}, errors.New("not a number")
-	}
-	return amount, checkAmount(amount)
+	return c.rest.Figure(ctx, rest.Request{Attempt: name, URL: c.url + path}, "result", "data")
 }
 
 // check fails if s is impossible.
 func check(s core.Supply) error {
-	if err := cmp.Or(checkAmount(s.Total), checkAmount(s.Circulating)); err != nil {
+	if err := cmp.Or(rest.CheckFigure(s.Total), rest.CheckFigure(s.Circulating)); err != nil {
 		return err
 	}
 	if s.Circulating.GreaterThan(s.Total) {
 		return errors.New("more tokens circulate than there are")
-	}
-	return nil
-}
-
-func checkAmount(amount decimal.Decimal) error {
-	if !rest.IsBounded(amount) || !amount.IsPositive() {
-		return errors.New("not above zero")
 	}
 	return nil
 }

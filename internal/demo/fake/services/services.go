@@ -1,7 +1,6 @@
-// Package services has stand-ins for the four services that Herald asks: the partner API,
-// the price provider, the supply host and a chain with 21 staking pools. They are HTTP
-// servers on loopback, so that `bot demo` and the tests run every line that production
-// runs.
+// Package services has a stand-in for each service that Herald asks, such as the partner API,
+// the price provider, the supply host and a chain with 21 staking pools. They are HTTP servers
+// on loopback, so that `bot demo` and the tests run every line that production runs.
 //
 // Their answers are fixed, and the World holds them, so that tests can compare the bot's
 // answers with it; after Walk, the price moves. The package uses none of Herald's clients
@@ -51,7 +50,7 @@ var Symbol = "HRLD"
 // https://www.multicall3.com/deployments
 var MulticallAddress = common.HexToAddress("0xcA11bde05977b3631167028862bE2a173976CA11")
 
-// Fakes holds the four stand-ins and the World.
+// Fakes holds the stand-ins and the World.
 type Fakes struct {
 	World World
 
@@ -66,6 +65,7 @@ type Fakes struct {
 	Price   *Service
 	Supply  *Service
 	Chain   *Service
+	all     []*Service
 	// Pool makes the pool with most of Staker's stake fail. OldQuote makes Price return an
 	// old quote, RateLimit makes it refuse. OldBlock holds Chain at an old block. FreshBot
 	// does nothing here: the demo then uses a bot without recorded quotes.
@@ -78,12 +78,12 @@ type Fakes struct {
 func New() *Fakes {
 	now := time.Now()
 	s := &Fakes{World: newWorld(now), AppID: "herald-demo", SecretKey: rand.Text(), PriceKey: rand.Text()}
-	s.Partner = newService("partner", newPartner(s.World, s.AppID, s.SecretKey))
-	s.Price = newService("price", s.market(standing(s.World.Quote)))
-	s.Supply = newService("supply", supplyHost{Supply: s.World.Supply})
+	s.Partner = s.add("partner", "PARTNER_BASE_URL", newPartner(s.World, s.AppID, s.SecretKey))
+	s.Price = s.add("price", "PRICE_API_URL", s.market(standing(s.World.Quote)))
+	s.Supply = s.add("supply", "SUPPLY_URL", supplyHost{Supply: s.World.Supply})
 	node, most := newNode(s.World, now), s.World.Staked[1].Pool.Address
 	node.Now = func() time.Time { return s.OldBlock.since(time.Now(), time.Hour) }
-	s.Chain = newService("chain", node)
+	s.Chain = s.add("chain", "EVM_RPC_URL", node)
 	for f, fault := range map[*Fault][2]string{
 		&s.Pool:      {"pool", "one of 21 staking pools cannot be read"},
 		&s.OldQuote:  {"old quote", "the price provider's quote is three hours old"},
@@ -141,15 +141,15 @@ func (s *Fakes) Serve() error {
 	return nil
 }
 
-// Services returns the four stand-ins.
-func (s *Fakes) Services() []*Service {
-	return []*Service{s.Partner, s.Price, s.Supply, s.Chain}
-}
+// Services returns the stand-ins. The caller must not change the list.
+func (s *Fakes) Services() []*Service { return s.all }
 
 // Faults returns every Fault of the demo.
-func (s *Fakes) Faults() []*Fault {
-	return []*Fault{&s.Partner.Fault, &s.Price.Fault, &s.Supply.Fault, &s.Chain.Fault,
-		&s.Pool, &s.OldQuote, &s.OldBlock, &s.RateLimit, &s.FreshBot, &s.Unstaked}
+func (s *Fakes) Faults() (all []*Fault) {
+	for _, service := range s.all {
+		all = append(all, &service.Fault)
+	}
+	return append(all, &s.Pool, &s.OldQuote, &s.OldBlock, &s.RateLimit, &s.FreshBot, &s.Unstaked)
 }
 
 // Close breaks every connection and frees the ports. Calls under way end.
@@ -193,6 +193,8 @@ func (f *Fault) since(now time.Time, before time.Duration) time.Time {
 type Service struct {
 	// Fault makes the service refuse every call. Its Name is a word for the service.
 	Fault
+	// Setting is the name of the setting that holds the service's URL.
+	Setting string
 	// Handler answers. It may be replaced before Serve.
 	Handler http.Handler
 
@@ -201,8 +203,11 @@ type Service struct {
 	serving sync.WaitGroup
 }
 
-func newService(name string, h http.Handler) *Service {
-	return &Service{Fault: Fault{Name: name, Note: "every call is refused"}, Handler: h}
+// add makes the stand-in of the core.Service with this name.
+func (s *Fakes) add(name, setting string, h http.Handler) *Service {
+	added := &Service{Fault: Fault{Name: name, Note: "every call is refused"}, Setting: setting, Handler: h}
+	s.all = append(s.all, added)
+	return added
 }
 
 // URL returns the service's origin, without a slash at its end, once it is served.

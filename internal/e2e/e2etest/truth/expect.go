@@ -2,9 +2,11 @@ package truth
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"herald/commands/commandstest"
 	"herald/internal/e2e/fault"
 )
 
@@ -26,7 +28,7 @@ func (e Expectation) outcome(q Question, staker bool) Outcome {
 	if q.Command == "supply" && e.Service == fault.Chain && e.Fault.Effect != fault.Answerable {
 		return Omitted
 	}
-	hasLast := e.Service == fault.Price || e.Service == fault.Supply
+	hasLast := slices.Contains(commandstest.MayBeOld, string(e.Service))
 	switch {
 	case e.Fault.Effect == fault.Answerable:
 		return Right

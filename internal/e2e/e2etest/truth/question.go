@@ -14,6 +14,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"herald/commands"
+	"herald/commands/commandstest"
 	"herald/internal/app"
 	"herald/internal/chat"
 	"herald/internal/core"
@@ -78,7 +79,7 @@ func silence(text string, service fault.Target) (why Outcome, known bool) {
 	return why, known
 }
 
-var table = commands.All(commands.Sources{}, commands.Options{})
+var table = commands.All(commandstest.Healthy().Sources(), commands.Options{})
 
 // Uses returns the services that a command needs if its wallet stakes. Without the first there
 // is no answer, but for /verify; without another one something is left out.
@@ -115,8 +116,11 @@ type Checker struct {
 // NewChecker returns a checker of answers about these stand-ins.
 func NewChecker(t testing.TB, fakes *fault.Fakes) *Checker {
 	healthy := sync.OnceValue(func() *app.Bot {
-		return e2etest.New(t, e2etest.Settings(fakes, "MAX_PRICE_AGE=off", "PARTNER_BASE_URL="+fakes.Partner.Right(t), "PRICE_API_URL="+fakes.Price.Right(t),
-			"SUPPLY_URL="+fakes.Supply.Right(t), "EVM_RPC_URL="+fakes.Chain.Right(t)), slog.New(slog.DiscardHandler))
+		settings := e2etest.Settings(fakes, "MAX_PRICE_AGE=off")
+		for _, target := range fault.Targets {
+			settings = append(settings, fakes.At(target).Setting+"="+fakes.At(target).Right(t))
+		}
+		return e2etest.New(t, settings, slog.New(slog.DiscardHandler))
 	})
 	return &Checker{world: fakes.World, healthy: healthy, said: map[Question][]string{}}
 }

@@ -1,4 +1,4 @@
-package supply
+package rest
 
 import (
 	"bytes"
@@ -6,19 +6,20 @@ import (
 	"testing"
 )
 
-func FuzzParse(f *testing.F) {
+func FuzzFigure(f *testing.F) {
 	for _, seed := range []string{
 		`98765432.1`, `"5"`, `{"result":"5"}`, `{"data":5}`, `0`, `Error calculating total supply`, `{"code":500,"data":"5"}`,
 	} {
 		f.Add([]byte(seed))
 	}
+	names := []string{"result", "data"}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if amount, err := parseFigure(body, true); err == nil && !amount.IsPositive() {
-			t.Fatalf("%q is taken for %v", body, amount)
+		if figure, err := (&Response{Body: body, Complete: true}).figure(names); err == nil && !figure.IsPositive() {
+			t.Fatalf("%q is taken for %v", body, figure)
 		}
 		// Whatever is cut off fails, or is as complete as it was.
 		for n := range body {
-			if _, err := parseFigure(body[:n], false); err == nil && len(bytes.TrimSpace(body[n:])) > 0 && json.Valid(body) {
+			if _, err := (&Response{Body: body[:n]}).figure(names); err == nil && len(bytes.TrimSpace(body[n:])) > 0 && json.Valid(body) {
 				t.Fatalf("%q, cut off, is taken for an answer", body[:n])
 			}
 		}
