@@ -255,14 +255,6 @@ func TestWithoutANetworkTheLogHasALineAMinute(t *testing.T) {
 	}
 }
 
-// A name that only begins another one in the greeting has no example there.
-func TestTheGreetingListsTheOtherCommands(t *testing.T) {
-	long := strings.Repeat("a", 33)
-	if got := otherCommands(chat.Commands{{Name: "staked"}, {Name: "stake"}, {Name: "supply"}, {Name: long}}); got != "/stake, /supply,\n  /"+long {
-		t.Errorf("the other commands are %q", got)
-	}
-}
-
 func TestTheTableOfCheckIsRedacted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "herald.env")
 	if err := os.WriteFile(file, []byte("PRICE_MONTHLY_CREDITS=5\n"), 0o600); err != nil {

@@ -36,8 +36,7 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	}
 	stopMembers := runInBackground(ctx, bot.runMembers)
 	defer stopMembers()
-	fmt.Fprintf(stderr, demoGreeting, world.Staker.Hex(), world.Idle.Hex(),
-		otherCommands(bot.Router.Commands()), world.Registered.UID("Telegram"))
+	fmt.Fprintf(stderr, demoGreeting, world.Staker.Hex(), world.Idle.Hex(), world.Registered.UID("Telegram"))
 	// A terminal of type dumb, or of none, prints escape sequences instead of obeying them:
 	// https://man7.org/linux/man-pages/man7/term.7.html
 	escapes := isTerminal(out) && !slices.Contains([]string{"", "dumb"}, os.Getenv("TERM"))
@@ -60,7 +59,7 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 const demoGreeting = `This is Herald with simulated services, nothing is real. Try
   /staked %s (stakes)
   /staked %s (does not)
-  /price 7d, %s
+  /price 7d, /supply, /mylogins; /help lists all
 You ask as "registered". Switch with /as unregistered or with
   /as moderator, who may ask about others: /exists %s
 Get a role: /verify, then /save, each with the first wallet
@@ -69,24 +68,6 @@ Be let in: bot demo --web, where you can ask to join a group
 To leave: exit, quit or Ctrl-D
 
 `
-
-// otherCommands lists the commands of which demoGreeting has no example, with a line break where
-// the greeting would have more than 64 columns.
-func otherCommands(all chat.Commands) string {
-	words := strings.Fields(demoGreeting)
-	list, column := "", len("  /price 7d, ")
-	for _, c := range all {
-		name := "/" + c.Name
-		if slices.Contains(words, name) {
-			continue
-		}
-		if column+len(name+",") > 64 {
-			list, column = strings.TrimSuffix(list, " ")+"\n  ", len("  ")
-		}
-		list, column = list+name+", ", column+len(name+", ")
-	}
-	return strings.TrimSuffix(list, ", ")
-}
 
 func telegramUser(p services.Person) chat.User {
 	return chat.User{Platform: "telegram", ID: p.UID("Telegram")}
