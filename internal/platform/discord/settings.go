@@ -64,7 +64,7 @@ var parseToken = config.Except(`^[0-9]+:[\w-]+$`, "looks like Telegram's token (
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{Heading: "Discord", Name: TokenSetting, Secret: true, Example: "MTIzNDU2Nzg5MDEyMzQ1Njc4.example.of-a-bot-token",
-			Comment: "Turns Discord on; stands on the page \"Bot\" of the Developer Portal.",
+			Comment: "Turns Discord on; is on the page \"Bot\" of the Developer Portal.",
 			Set:     config.Field(&s.Token, config.Hidden(parseToken))},
 		{Name: "DISCORD_API_URL", Default: "https://discord.com", Example: "http://127.0.0.1:3000",
 			Comment: "Scheme and host of the REST API, which names the gateway. A proxy works too.",
@@ -73,7 +73,7 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "The application's public key. Set: interactions arrive by HTTP at /discord/interactions. Unset: over the gateway, with no public address.",
 			Needs:   []string{TokenSetting, "HTTP_ADDR"}, Set: config.Field(&s.PublicKey, parsePublicKey)},
 		{Name: "DISCORD_PRESENCE", Default: config.Off,
-			Comment: "price: price and change over 24 hours stand under the bot's name in the member list. Needs the gateway. off: nothing does.",
+			Comment: "price: price and change over 24 hours are shown under the bot's name in the member list. Needs the gateway. off: they are not.",
 			Set:     config.Field(&s.Presence, s.parsePresence)},
 		{Name: "STAKER_ROLES", Example: "discord:123456789012345678:234567890123456789,discord:123456789012345678:345678901234567890:1000",
 			Comment: "Roles that come with a stake: discord:<server ID>:<role ID>, and perhaps :<least stake in tokens>. See docs/members.md. Unset: none.",

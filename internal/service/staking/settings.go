@@ -53,8 +53,8 @@ func (s *Settings) Table() []config.Setting {
 	const name = `[A-Za-z_$][A-Za-z0-9_$]{0,127}`
 	method := config.Matching(name+`\(address\)`, "of the form name(address)")
 	return []config.Setting{
-		{Heading: "Staking", Name: "EVM_RPC_URL", Required: true, Example: "https://rpc.example.org/v1/my-key",
-			Comment: "JSON-RPC endpoint of the chain with the pools. No log shows a key in it.",
+		{Heading: "Staking", Name: "EVM_RPC_URL", Required: true, Secret: true, Example: "https://rpc.example.org/v1/my-key",
+			Comment: "JSON-RPC endpoint of the chain with the pools, with a key if any.",
 			Set:     config.Field(&s.RPCURL, config.Hidden(parseRPCURL))},
 		{Name: "EVM_CHAIN_ID", Required: true, Example: "1", Set: config.Field(&s.ChainID, parseChainID),
 			Comment: "That chain's ID. An endpoint of another chain is refused."},
@@ -75,7 +75,7 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "How old the block of a stake may be. With an older one the node counts as frozen, and the stake as unknown. off: any age."},
 		// With more than 77, a uint256 could not hold one token.
 		{Name: "TOKEN_DECIMALS", Default: "18", Set: config.Field(&s.Decimals, config.IntBetween(0, 77)),
-			Comment: "How many digits of a staked amount on the chain stand behind the point."},
+			Comment: "The token's decimals on the chain, for staked amounts."},
 		{Name: "STAKE_TTL", Default: "60s", Set: config.Field(&s.TTL, config.Duration), Comment: "How long a wallet's stake is fresh."},
 	}
 }
