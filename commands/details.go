@@ -40,7 +40,7 @@ func (c detailsCommand) run(ctx context.Context, req chat.Request) (chat.Reply, 
 	}
 	if asksToJoin {
 		counts, last := c.Joins.For(req.Community)
-		reply.Sections = joinSections(c.Joins.Since, counts, last)
+		reply.Sections = joinSections(c.Started, counts, last)
 	}
 	if len(badges) == 0 {
 		return reply, nil
@@ -53,7 +53,7 @@ func (c detailsCommand) run(ctx context.Context, req chat.Request) (chat.Reply, 
 	if status.Held > 0 || status.Refused != "" {
 		reply.Tone = chat.Warning
 	}
-	lines := badgeLines(req.From.Platform, badgeNames(badges), status, c.Members.RecheckEvery(), c.Joins.Since)
+	lines := badgeLines(req.From.Platform, badgeNames(badges), status, c.Members.RecheckEvery(), c.Started)
 	reply.Sections = append(reply.Sections, chat.Section{Fields: lines})
 	return reply, nil
 }
