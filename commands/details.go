@@ -100,7 +100,7 @@ func badgeLines(p chat.Platform, names chat.Value, s members.Status, recheckEver
 	add("details.since", chat.Values{"day": chat.Day{Time: since}, "given": chat.Count(s.Gives), "removed": chat.Count(s.Removals)})
 	if s.Held > 0 {
 		add("details.held", chat.Values{"losing": chat.Count(s.Losing), "have": chat.Count(s.Have), "command": chat.Code("bot members --release")})
-		lines = append(lines, chat.Field{Name: chat.Say("details.held_back"), Value: firstHeld(s)})
+		add("details.held_back", chat.Values{"users": firstHeld(s)})
 	}
 	if s.Refused != "" {
 		add("details.refused", chat.Values{"why": whyNot(p, s.Refused)})
