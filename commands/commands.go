@@ -36,6 +36,8 @@ type Sources struct {
 	Members Members
 	// Joins has what became of requests to join groups, for /status.
 	Joins *chat.JoinLog
+	// Started is when Joins, and the counts of Members.Status, began.
+	Started time.Time
 }
 
 // Chart draws the price over the period that ends with the quote, in a language, and signs

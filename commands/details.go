@@ -40,33 +40,30 @@ func (c detailsCommand) run(ctx context.Context, req chat.Request) (chat.Reply, 
 	}
 	if asksToJoin {
 		counts, last := c.Joins.For(req.Community)
-		reply.Sections = joinSections(c.Joins.Since, counts, last)
+		reply.Sections = joinSections(c.Started, counts, last)
 	}
 	if len(badges) == 0 {
 		return reply, nil
 	}
-	status, err := c.Members.Status(ctx, req.From.Platform, req.Community)
+	status, err := c.Members.Status(req.From.Platform, req.Community)
 	if err != nil {
 		reply.Tone, reply.Text = chat.Warning, chat.Say("details.unread")
 		return reply, &chat.PartialError{Err: err}
 	}
-	if len(status.Held) > 0 || status.Refused != "" {
+	if status.Held > 0 || status.Refused != "" {
 		reply.Tone = chat.Warning
 	}
-	lines := badgeLines(req.From.Platform, badgeNames(badges), status, c.Members.RecheckEvery(), c.Joins.Since)
+	lines := badgeLines(req.From.Platform, badgeNames(badges), status, c.Members.RecheckEvery(), c.Started)
 	reply.Sections = append(reply.Sections, chat.Section{Fields: lines})
 	return reply, nil
 }
 
-// maxHeld bounds the users whom held names.
-const maxHeld = 10
-
-// held names users whom the fuse holds.
-func held(users []chat.User) (named chat.Parts) {
-	for _, u := range users[:min(len(users), maxHeld)] {
+// firstHeld mentions the first users whom the fuse holds, and counts the others.
+func firstHeld(s members.Status) (named chat.Parts) {
+	for _, u := range s.FirstHeld {
 		named = append(named, chat.Mention{User: u})
 	}
-	if left := len(users) - maxHeld; left > 0 {
+	if left := s.Held - len(s.FirstHeld); left > 0 {
 		named = append(named, chat.SayWith("more", chat.Values{"n": chat.Count(left)}))
 	}
 	return named
@@ -101,9 +98,9 @@ func badgeLines(p chat.Platform, names chat.Value, s members.Status, recheckEver
 	}
 	add("details.have", chat.Values{"have": chat.Count(s.Have), "checked": chat.Count(s.Checked), "every": everyText(recheckEvery)})
 	add("details.since", chat.Values{"day": chat.Day{Time: since}, "given": chat.Count(s.Gives), "removed": chat.Count(s.Removals)})
-	if len(s.Held) > 0 {
+	if s.Held > 0 {
 		add("details.held", chat.Values{"losing": chat.Count(s.Losing), "have": chat.Count(s.Have), "command": chat.Code("bot members --release")})
-		lines = append(lines, chat.Field{Name: chat.Say("details.held_back"), Value: held(s.Held)})
+		add("details.held_back", chat.Values{"users": firstHeld(s)})
 	}
 	if s.Refused != "" {
 		add("details.refused", chat.Values{"why": whyNot(p, s.Refused)})

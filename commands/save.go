@@ -24,7 +24,7 @@ type Members interface {
 	Save(ctx context.Context, user chat.User, wallet common.Address, stake core.Stake) ([]members.Change, error)
 	Refresh(ctx context.Context, user chat.User, here string, wallet common.Address, stake core.Stake) ([]members.Change, error)
 	Forget(ctx context.Context, user chat.User) (members.Forgotten, error)
-	Status(ctx context.Context, p chat.Platform, community string) (members.Status, error)
+	Status(p chat.Platform, community string) (members.Status, error)
 }
 
 const (

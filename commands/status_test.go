@@ -112,9 +112,9 @@ func TestStatusNamesWhatIsDownAndForHowLong(t *testing.T) {
 // What is told of a chat, its moderators alone read, and of no other chat.
 func TestDetailsAreForTheModeratorsOfThatChat(t *testing.T) {
 	w := savingMembers()
-	w.Saved.Status = members.Status{Have: 7654}
-	for i := range 12 {
-		w.Saved.Status.Held = append(w.Saved.Status.Held, chat.User{Platform: "telegram", ID: fmt.Sprint("held", i)})
+	w.Saved.Status = members.Status{Have: 7654, Held: 12}
+	for i := range 10 {
+		w.Saved.Status.FirstHeld = append(w.Saved.Status.FirstHeld, chat.User{Platform: "telegram", ID: fmt.Sprint("held", i)})
 	}
 	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Community: {}}
 	w.Joins.LeaveOut(commandstest.Community, chat.LeftOut{User: chat.User{Platform: "telegram", ID: commandstest.Bob}}, true)

@@ -143,7 +143,7 @@ func Healthy() *Answers {
 		Options: commands.Options{
 			Symbol: "TKN", ExplorerURL: "https://explorer.example", RegisterURL: "https://register.example", StakeURL: "https://stake.example",
 		},
-		Saved: Saved{Off: true}, Joins: chat.JoinLog{Since: Noon.AddDate(0, 0, -3)},
+		Saved: Saved{Off: true},
 	}
 }
 
@@ -207,7 +207,7 @@ func (w *Answers) Sources() commands.Sources {
 			return core.Snapshot[[]core.Login]{Value: w.Logins, At: Noon}, w.LoginsErr
 		}),
 		Chart: w.drawn,
-		Joins: &w.Joins, Members: w.Saved.members(w),
+		Joins: &w.Joins, Started: Noon.AddDate(0, 0, -3), Members: w.Saved.members(w),
 		Services: []commands.Service{
 			service(w, market.Service, w.PriceErr, w.Price),
 			service(w, supply.Service, w.SupplyErr, w.Supply),

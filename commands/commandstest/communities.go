@@ -86,9 +86,9 @@ func savingScenes() []scene {
 		{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{press, unstake, later, "/verify", later, "/verify", "/forget"}},
 		{name: "members", change: with(func(*Answers) {}), lines: []string{press, unstake, later, "/exists " + Ann, later, "/exists " + Ann}},
 		{name: "members", change: with(func(w *Answers) {
-			w.Saved.Status.Losing = 14
-			for i := range 12 {
-				w.Saved.Status.Held = append(w.Saved.Status.Held, chat.User{Platform: "telegram", ID: fmt.Sprint(500 + i)})
+			w.Saved.Status.Losing, w.Saved.Status.Held = 14, 12
+			for i := range 10 {
+				w.Saved.Status.FirstHeld = append(w.Saved.Status.FirstHeld, chat.User{Platform: "telegram", ID: fmt.Sprint(500 + i)})
 			}
 		}), lines: []string{
 			press, "/exists " + Ann, status, "/details",

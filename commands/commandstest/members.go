@@ -134,7 +134,7 @@ type saving struct {
 	saved *Saved
 }
 
-func (s saving) Status(context.Context, chat.Platform, string) (members.Status, error) {
+func (s saving) Status(chat.Platform, string) (members.Status, error) {
 	if s.saved.Away {
 		return members.Status{}, errAway
 	}

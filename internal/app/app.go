@@ -70,7 +70,7 @@ const maxCached = 100_000
 // nothing but Redis. It fails with a config.Errors if another process has DATA_DIR, and if a
 // setting cannot be used after all.
 func New(cfg *Config, log *slog.Logger) (*Bot, error) {
-	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(), Listen: net.Listen, joins: chat.JoinLog{Since: time.Now()},
+	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(), Listen: net.Listen,
 		roles: map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){}}
 	if err := b.openState(); err != nil {
 		return nil, err

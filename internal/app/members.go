@@ -84,23 +84,23 @@ func timeIn(t time.Time) string {
 // they are, as CSV, or that nobody is held.
 func ReleaseBadges(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writer) error {
 	return openMembers(cfg, log, func(m *members.Members) error {
-		held, err := m.Release(ctx)
+		released, err := m.Release(ctx)
 		if err != nil {
 			return err
 		}
-		if len(held) == 0 {
+		if len(released) == 0 {
 			_, err = fmt.Fprintln(w, "Nobody is held: no fuse has blown.")
 			return err
 		}
 		table := csv.NewWriter(w)
 		lines := [][]string{{"platform", "user", "community"}}
-		for _, h := range held {
-			lines = append(lines, []string{string(h.User.Platform), h.User.ID, h.Community})
+		for _, place := range released {
+			lines = append(lines, []string{string(place.User.Platform), place.User.ID, place.Community})
 		}
 		if err := table.WriteAll(lines); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(w, "Released: %d. The running bot notes that within a minute; whoever of them is still below at the next check loses the badge.\n", len(held))
+		_, err = fmt.Fprintf(w, "Released: %d. The running bot notes that within a minute; whoever of them is still below at the next check loses the badge.\n", len(released))
 		return err
 	})
 }

@@ -74,9 +74,6 @@ const maxLeftOut = 10
 // JoinLog remembers what became of requests to join. It must not be logged. The zero value is
 // empty; a JoinLog is safe for concurrent use.
 type JoinLog struct {
-	// Since is when the process started.
-	Since time.Time
-
 	mu     sync.Mutex
 	groups map[string]*joinGroup
 }

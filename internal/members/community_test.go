@@ -150,7 +150,7 @@ func TestOutcomesAreCounted(t *testing.T) {
 			note(step{badge: "7002"}, p)
 		}
 		m.equal("events", m.events, "map[badge_failed:1 badge_given:2 badge_refused:4 badge_removed:1]")
-		s, err := m.Status(t.Context(), "discord", "9001")
+		s, err := m.Status("discord", "9001")
 		if err != nil || s.Gives != 2 || s.Removals != 1 || s.Refused != chat.CommunityGone {
 			t.Errorf("status %+v, %v", s, err)
 		}
@@ -189,7 +189,7 @@ func TestStatusOfRefusals(t *testing.T) {
 				}
 				m.platform.community(call.community).record(m.Context(), "1", step{badge: call.badge}, err)
 			}
-			s, err := m.Status(t.Context(), "discord", "9001")
+			s, err := m.Status("discord", "9001")
 			m.equal(name, fmt.Sprint(s.Refused, err), string(c.want)+"<nil>")
 		})
 	}

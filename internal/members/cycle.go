@@ -267,7 +267,7 @@ func (m *Members) settleRows(ctx context.Context, due []Row) error {
 				continue
 			}
 			for _, c := range p.concerned(r) {
-				if _, more := c.next(r, c.id, c.OneEach(), m.held(c)); more {
+				if _, more := c.next(r, c.id, c.OneEach(), m.holds(c)); more {
 					left[c] = append(left[c], r.User)
 				}
 			}

@@ -18,7 +18,13 @@ type tally struct {
 	losing int
 	// checked counts those of have whose last check is no older than a cycle plus levels.late.
 	checked int
+	// held counts those of losing who are not Released. A blown fuse holds them.
+	held int
+	// firstHeld are the first of held by ascending ID, maxFirstHeld at most.
+	firstHeld []chat.User
 }
+
+const maxFirstHeld = 10
 
 // The fuse of a community blows while more than maxLosing, and more than one in maxLosingPart,
 // would lose a badge there.
@@ -32,11 +38,17 @@ const (
 func (t tally) blown() bool { return t.losing > maxLosing && t.losing*maxLosingPart > t.have }
 
 func (t tally) plus(other tally) tally {
-	return tally{have: t.have + other.have, losing: t.losing + other.losing, checked: t.checked + other.checked}
+	first := t.firstHeld
+	if len(other.firstHeld) > 0 && (len(first) < maxFirstHeld || compare(other.firstHeld[0], first[maxFirstHeld-1]) < 0) {
+		first = slices.Concat(first, other.firstHeld)
+		slices.SortFunc(first, compare)
+		first = first[:min(len(first), maxFirstHeld)]
+	}
+	return tally{have: t.have + other.have, losing: t.losing + other.losing, checked: t.checked + other.checked, held: t.held + other.held, firstHeld: first}
 }
 
 // tallies are by community. The one of "" counts all rows with a wallet, as have and checked; its
-// losing is 0.
+// losing and held are 0.
 type tallies map[string]tally
 
 // countRows returns the tallies of rows.
@@ -64,18 +76,22 @@ func (p *platform) countRow(r Row) tallies {
 		if _, named := p.badge(g.Community, g.Badge); !named {
 			continue
 		}
-		here := tally{have: 1, checked: row.checked, losing: all[g.Community].losing}
+		here := all[g.Community]
+		here.have, here.checked = row.have, row.checked
 		if p.losing(r, g) { // A user who loses two badges there counts once.
 			here.losing = 1
+			if !r.Released {
+				here.held, here.firstHeld = 1, []chat.User{r.User}
+			}
 		}
 		all[g.Community] = here
 	}
 	return all
 }
 
-// held reports whether too low a stake removes no badge in a community: its fuse has blown, or not
+// holds reports whether too low a stake removes no badge in a community: its fuse has blown, or not
 // all rows were read yet.
-func (m *Members) held(c *community) bool {
+func (m *Members) holds(c *community) bool {
 	return !m.rows.complete.Load() || m.rows.tally(c.id).blown()
 }
 
@@ -101,20 +117,20 @@ type Place struct {
 	Community string
 }
 
-// Release returns whom a fuse holds now. If it holds somebody, Release saves that the running bot is to
-// release them. Within releasePause the bot marks the rows that a fuse holds then as Released. Release
-// blocks while it reads all rows.
-func (m *Members) Release(ctx context.Context) (held []Place, err error) {
+// Release returns the users whom a fuse holds now, and where. If it holds somebody, Release saves that
+// the running bot is to release them. Within releasePause the bot marks the rows that a fuse holds then
+// as Released. Release blocks while it reads all rows.
+func (m *Members) Release(ctx context.Context) (released []Place, err error) {
 	all, err := m.All(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range all {
-		for _, community := range m.heldIn(r) {
-			held = append(held, Place{User: r.User, Community: community})
+		for _, community := range m.holders(r) {
+			released = append(released, Place{User: r.User, Community: community})
 		}
 	}
-	if len(held) == 0 {
+	if len(released) == 0 {
 		return nil, nil
 	}
 	for _, name := range platforms {
@@ -122,36 +138,18 @@ func (m *Members) Release(ctx context.Context) (held []Place, err error) {
 			return nil, err
 		}
 	}
-	return held, nil
+	return released, nil
 }
 
-// heldIn returns the communities whose fuse holds a badge of a row.
-func (m *Members) heldIn(r Row) (communities []string) {
-	if r.Released {
-		return nil
-	}
-	p := m.platforms[r.User.Platform]
-	for _, g := range r.Given {
-		if p.losing(r, g) && m.rows.tally(g.Community).blown() {
-			communities = append(communities, g.Community)
+// holders returns the communities whose fuse holds the user of a row.
+func (m *Members) holders(r Row) (communities []string) {
+	for community, t := range m.platforms[r.User.Platform].countRow(r) {
+		if t.held > 0 && m.rows.tally(community).blown() {
+			communities = append(communities, community)
 		}
 	}
 	slices.Sort(communities)
-	return slices.Compact(communities)
-}
-
-// heldBy returns the users whom the fuse of a community holds, by ascending ID. It blocks while it
-// reads all rows.
-func (m *Members) heldBy(ctx context.Context, name chat.Platform, community string) (held []chat.User, err error) {
-	err = m.rows.each(ctx, func(list []Row) {
-		for _, r := range list {
-			if r.User.Platform == name && slices.Contains(m.heldIn(r), community) {
-				held = append(held, r.User)
-			}
-		}
-	})
-	slices.SortFunc(held, compare)
-	return held, err
+	return communities
 }
 
 // releaseKey returns the key of the time of a Release, in Unix seconds.
@@ -198,7 +196,7 @@ func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
 	}
 	if m.isFresh(saved) {
 		err = m.rows.updateAll(ctx, func(r *Row) {
-			if r.User.Platform == p.name && len(m.heldIn(*r)) > 0 {
+			if r.User.Platform == p.name && len(m.holders(*r)) > 0 {
 				r.Released = true
 			}
 		})

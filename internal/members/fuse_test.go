@@ -3,7 +3,6 @@ package members
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -43,23 +42,25 @@ func TestCountRows(t *testing.T) {
 		old, late := m.current(1, 1, "7001"), m.current(1, 1)
 		old.CheckedAt = timeOf(time.Now().Add(-7 * time.Hour))
 		late.CheckedAt = timeOf(time.Now().Add(-6*time.Hour - 11*time.Minute))
-		forgotten := m.current(1, 0, "7001")
+		forgotten, released := m.current(1, 0, "7001"), m.current(1, 0, "7001")
 		forgotten.forget()
+		released.Released = true
 		for name, c := range map[string]struct {
 			row  Row
 			want string
 		}{
-			"has its badge":             {m.current(1, 1, "7001"), "{1 0 1} {1 0 1} {0 0 0}"},
-			"has none":                  {m.current(1, 1), "{1 0 1} {0 0 0} {0 0 0}"},
-			"has one of two too many":   {m.current(1, 1, "7001", "7002"), "{1 0 1} {1 1 1} {0 0 0}"},
-			"in the other order":        {m.current(1, 1, "7002", "7001"), "{1 0 1} {1 1 1} {0 0 0}"},
-			"has a first check below":   {low, "{1 0 1} {1 1 1} {0 0 0}"},
-			"below in another list":     {other, "{1 0 1} {1 0 1} {0 0 0}"},
-			"has lost all":              {both, "{1 0 1} {1 1 1} {1 1 1}"},
-			"has what is taken out":     {m.current(1, 1, "6000"), "{1 0 1} {0 0 0} {0 0 0}"},
-			"not checked for 7 hours":   {old, "{1 0 0} {1 0 0} {0 0 0}"},
-			"checked as a tick is slow": {late, "{1 0 1} {0 0 0} {0 0 0}"},
-			"is forgotten":              {forgotten, "{0 0 0} {0 0 0} {0 0 0}"},
+			"has its badge":             {m.current(1, 1, "7001"), "{1 0 1 0 []} {1 0 1 0 []} {0 0 0 0 []}"},
+			"has none":                  {m.current(1, 1), "{1 0 1 0 []} {0 0 0 0 []} {0 0 0 0 []}"},
+			"has one of two too many":   {m.current(1, 1, "7001", "7002"), "{1 0 1 0 []} {1 1 1 1 [{discord 1}]} {0 0 0 0 []}"},
+			"in the other order":        {m.current(1, 1, "7002", "7001"), "{1 0 1 0 []} {1 1 1 1 [{discord 1}]} {0 0 0 0 []}"},
+			"has a first check below":   {low, "{1 0 1 0 []} {1 1 1 1 [{discord 1}]} {0 0 0 0 []}"},
+			"below in another list":     {other, "{1 0 1 0 []} {1 0 1 0 []} {0 0 0 0 []}"},
+			"has lost all":              {both, "{1 0 1 0 []} {1 1 1 1 [{discord 1}]} {1 1 1 1 [{discord 1}]}"},
+			"has what is taken out":     {m.current(1, 1, "6000"), "{1 0 1 0 []} {0 0 0 0 []} {0 0 0 0 []}"},
+			"not checked for 7 hours":   {old, "{1 0 0 0 []} {1 0 0 0 []} {0 0 0 0 []}"},
+			"checked as a tick is slow": {late, "{1 0 1 0 []} {0 0 0 0 []} {0 0 0 0 []}"},
+			"is released":               {released, "{1 0 1 0 []} {1 1 1 0 []} {0 0 0 0 []}"},
+			"is forgotten":              {forgotten, "{0 0 0 0 []} {0 0 0 0 []} {0 0 0 0 []}"},
 		} {
 			all := m.countRows([]Row{c.row})
 			m.equal(name, fmt.Sprint(all[""], all["9001"], all["9002"]), c.want)
@@ -72,48 +73,43 @@ func TestCountRows(t *testing.T) {
 func TestABlownFuseIsToldOnce(t *testing.T) {
 	m := newMembersTest(t)
 	here := m.platform.community("9001")
-	for id := range 11 {
-		m.put(m.current(id, 0, "7001"))
-	}
+	m.putStakers(11, 0)
 	m.put(m.current(90, 0, "7001"), m.current(91, 0, "6000"), m.current(92, 1, "7001"))
 	m.rows.complete.Store(false)
-	m.equal("before all is read", m.held(here), true)
+	m.equal("before all is read", m.holds(here), true)
 	m.equal("events", m.events, "map[]")
-	if _, err := m.Status(t.Context(), "discord", "9001"); err == nil {
+	if _, err := m.Status("discord", "9001"); err == nil {
 		t.Error("the status is known before all rows are read")
 	}
 	unread, _, _ := m.Census()
 	m.equal("rows before all is read", fmt.Sprint(unread), "NaN")
 	m.rows.complete.Store(true)
-	m.equal("then", m.held(here), true)
+	m.equal("then", m.holds(here), true)
 	for range 3 {
 		m.reportFuse(m.platform)
 	}
-	m.equal("of another server", m.held(m.platform.community("9002")), false)
+	m.equal("of another server", m.holds(m.platform.community("9002")), false)
 	m.equal("events", m.events, "map[fuse_blown:1]")
 	m.equal("logged", strings.Count(m.log.String(), "losing=12 of=13"), 1)
-	rows, checked, held := m.Census()
-	m.equal("census", fmt.Sprint(rows, checked, held), "14 14 12")
-	s, err := m.Status(t.Context(), "discord", "9001")
-	if err != nil || s.Have != 13 || s.Checked != 13 || s.Losing != 12 || len(s.Held) != 12 || s.Held[11] != user(90) {
-		t.Errorf("status %+v, %v", s, err)
+	rows, checked, _ := m.Census()
+	m.equal("census", fmt.Sprint(rows, checked), "14 14")
+	ids := strings.Fields("0 1 2 3 4 5 6 7 8 9 10 90")
+	for i, id := range append(ids, "91") {
+		_, _, held := m.Census()
+		s, err := m.Status("discord", "9001")
+		first := names(s.FirstHeld, func(u chat.User) string { return u.ID })
+		if err != nil || s.Have != 13 || s.Checked != 13 || s.Losing != 12 || s.Held != 12-i || held != float64(12-i) || first != strings.Join(ids[i:min(i+10, 12)], " ") {
+			t.Errorf("%d are released, and %v held: status %+v, %v", i, held, s, err)
+		}
+		row := m.current(0, 0, "7001")
+		row.User.ID, row.Released = id, true
+		m.put(row)
 	}
-	released := m.current(3, 0, "7001")
-	released.Released = true
-	m.put(released)
-	if s, err := m.Status(t.Context(), "discord", "9001"); err != nil || s.Losing != 12 || len(s.Held) != 11 || slices.Contains(s.Held, user(3)) {
-		t.Errorf("status once one of them is released %+v, %v", s, err)
+	for _, level := range []int{1, 0} {
+		m.putStakers(11, level)
+		m.reportFuse(m.platform)
+		m.equal(fmt.Sprint("at level ", level), m.holds(here), level == 0)
 	}
-	for id := range 11 {
-		m.put(m.current(id, 1, "7001"))
-	}
-	m.reportFuse(m.platform)
-	m.equal("once they stake again", m.held(here), false)
-	for id := range 11 {
-		m.put(m.current(id, 0, "7001"))
-	}
-	m.reportFuse(m.platform)
-	m.equal("when they do not", m.held(here), true)
 	m.equal("events", m.events, "map[fuse_blown:2]")
 }
 
@@ -136,9 +132,7 @@ func TestRelease(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
-				for id := range c.people {
-					m.put(m.current(id, 0, "7001"))
-				}
+				m.putStakers(c.people, 0)
 				safe, before := m.current(90, 1, "7001"), m.current(91, 0, "7001")
 				before.Released = true
 				m.put(safe, before)
@@ -190,9 +184,7 @@ func (r *racing) Replace(ctx context.Context, key string, old, value []byte) (bo
 // The bot may delete an old release just before a new one replaces it.
 func TestALostReleaseIsNotReported(t *testing.T) {
 	m := newMembersTest(t)
-	for id := range 11 {
-		m.put(m.current(id, 0, "7001"))
-	}
+	m.putStakers(11, 0)
 	key, memory := releaseKey("discord"), m.Store
 	_, _ = memory.Replace(t.Context(), key, nil, []byte("1"))
 	m.Config.Store = &racing{memory, key, func() { _, _ = memory.Replace(t.Context(), key, []byte("1"), nil) }}
@@ -208,9 +200,7 @@ func TestALostReleaseIsNotReported(t *testing.T) {
 // A release does not wait for the end of a check.
 func TestAReleaseIsCarriedOutWithinAMinute(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
-		for id := range 11 {
-			m.put(m.current(id, 0, "7001"))
-		}
+		m.putStakers(11, 0)
 		checking, checked := make(chan struct{}), make(chan struct{})
 		m.during = func() { close(checking); <-checked }
 		ctx, cancel := context.WithCancel(m.Context())

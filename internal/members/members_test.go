@@ -274,6 +274,13 @@ func (m *membersTest) put(rows ...Row) {
 	}
 }
 
+// putStakers saves rows of n users who have badge 7001, which needs level 1.
+func (m *membersTest) putStakers(n, level int) {
+	for id := range n {
+		m.put(m.current(id, level, "7001"))
+	}
+}
+
 // saved returns the saved row of a user, or an empty one.
 func (m *membersTest) saved(id int) Row {
 	m.Helper()

@@ -141,9 +141,10 @@ type Status struct {
 	Checked int
 	// Losing counts those of Have who lose a badge if the next check finds what the last one did.
 	Losing int
-	// Held are the users whom the fuse holds, because Losing is too many: all of them but those who
-	// were released, by ascending ID.
-	Held []chat.User
+	// Held counts those of Losing who are not Released, if the fuse has blown.
+	Held int
+	// FirstHeld are the first ten of Held, by ascending ID.
+	FirstHeld []chat.User
 	// Gives and Removals count the calls that succeeded since the start of this process.
 	Gives, Removals int
 	// Refused is why the platform refused calls there a short time ago: those for every badge, or else
@@ -152,16 +153,15 @@ type Status struct {
 }
 
 // Status counts the rows of a community as this process last read them, at most a cycle ago. It
-// fails until all rows were read once. If the fuse has blown, it blocks while it reads all rows, and
-// fails if it cannot.
-func (m *Members) Status(ctx context.Context, name chat.Platform, community string) (s Status, err error) {
+// fails until all rows were read once. It does no I/O.
+func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 	if !m.rows.complete.Load() {
 		return Status{}, errUnread
 	}
 	t := m.rows.tally(community)
-	s = Status{Have: t.have, Checked: t.checked, Losing: t.losing}
+	s := Status{Have: t.have, Checked: t.checked, Losing: t.losing}
 	if t.blown() {
-		s.Held, err = m.heldBy(ctx, name, community)
+		s.Held, s.FirstHeld = t.held, t.firstHeld
 	}
 	if p := m.platforms[name]; p != nil && p.Badges != nil {
 		c := p.community(community)
@@ -175,12 +175,12 @@ func (m *Members) Status(ctx context.Context, name chat.Platform, community stri
 		defer c.mu.Unlock()
 		s.Gives, s.Removals = c.gives, c.removals
 	}
-	return s, err
+	return s, nil
 }
 
 // Census counts the saved addresses, those that were checked as Status.Checked says, and the users
-// whom a fuse holds. A user who is held in two communities counts twice. Each is NaN until all rows
-// were read once. Census does no I/O.
+// whom a fuse holds, as Status.Held. A user who is held in two communities counts twice. Each is NaN
+// until all rows were read once. Census does no I/O.
 func (m *Members) Census() (rows, checked, held float64) {
 	if !m.rows.complete.Load() {
 		return math.NaN(), math.NaN(), math.NaN()
@@ -189,7 +189,7 @@ func (m *Members) Census() (rows, checked, held float64) {
 	for _, p := range m.platforms {
 		for _, community := range p.named() {
 			if t := m.rows.tally(community); t.blown() {
-				held += float64(t.losing)
+				held += float64(t.held)
 			}
 		}
 	}
