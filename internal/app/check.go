@@ -78,13 +78,15 @@ func (b *Bot) Check(ctx context.Context, w io.Writer, wallet string) error {
 	}
 	_ = columns.Flush() // a Builder takes everything
 	option := ""
-	if b.cfg.EnvFile != "" {
-		option = " --env-file " + b.cfg.EnvFile
+	switch file := b.cfg.EnvFile; {
+	case strings.Contains(file, " "):
+		option = ` --env-file "` + file + `"`
+	case file != "":
+		option = " --env-file " + file
 	}
-	summary := fmt.Sprintf("Everything answers. Next: `bot run%s`, then `/status` and `/price` in a chat.", option)
+	summary := fmt.Sprintf("Everything answers. If a row advises a change, make it. Next: `bot run%s`, then `/status` and `/price` in a chat.", option)
 	if len(failed) > 0 {
-		summary = fmt.Sprintf("%d of %d checks failed: %s. Correct what their rows name, then run `bot check%s` again.",
-			len(failed), len(results), strings.Join(failed, ", "), option)
+		summary = fmt.Sprintf("%d of %d checks failed: %s. Correct what their rows name, then run `bot check%s` again.", len(failed), len(results), strings.Join(failed, ", "), option)
 	}
 	if !networkWorks(results) {
 		summary += "\nNothing can be reached. Does this machine have a network?"

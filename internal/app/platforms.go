@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -27,8 +26,8 @@ type adapter interface {
 	chat.Adapter
 	http.Handler
 	InFlight() int
-	Check(ctx context.Context) (details []string, rights []chat.Right, err error)
-	FetchCommunity(ctx context.Context, id string) (chat.Untrusted, error)
+	// Check returns also a Right for each of moderated, which are IDs of communities.
+	Check(ctx context.Context, moderated ...string) (details []string, rights []chat.Right, err error)
 }
 
 // newPlatforms returns the platforms whose tokens are set. It makes their adapters, and has the
@@ -54,8 +53,8 @@ func (b *Bot) newTelegram() platform {
 	})
 	b.roles[telegram.Platform] = a.Role
 	b.members.Use(telegram.Platform, a)
-	p := probe{title: "Telegram", url: s.APIURL, settings: telegram.TokenSetting + " and TELEGRAM_API_URL", ask: b.askOf(a)}
-	return platform{adapter: a, probe: p, webhookPath: s.WebhookPath}
+	return platform{adapter: a, webhookPath: s.WebhookPath,
+		probe: probe{title: "Telegram", url: s.APIURL, settings: telegram.TokenSetting + " and TELEGRAM_API_URL", ask: b.askOf(a)}}
 }
 
 // newDiscord makes Discord's adapter, through which b.members gives roles. Without a webhook, the
@@ -75,21 +74,18 @@ func (b *Bot) newDiscord() platform {
 	return platform{adapter: a, probe: p}
 }
 
-// askOf returns the ask of a probe: it calls an adapter's Check, and returns its details and then a
-// line about each of MODERATOR_CHATS and each right. It fails if Check fails, or the bot lacks a right.
+// askOf returns the ask of a probe. The ask calls an adapter's Check, also for the platform's entries
+// of MODERATOR_CHATS, and returns its details and then the lines of each right. The ask fails if Check
+// fails or a right has a Problem.
 func (b *Bot) askOf(a adapter) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
-		details, rights, err := a.Check(ctx)
+		var moderated []string
 		for _, entry := range b.cfg.ModeratorChats {
-			if id, here := strings.CutPrefix(entry, string(a.Platform())+":"); here && err == nil {
-				name, failed := a.FetchCommunity(ctx, id)
-				r := chat.Right{Setting: "MODERATOR_CHATS", Entry: entry, Community: name, May: "the bot is there"}
-				if failed != nil {
-					r.May = fmt.Sprintf("%v: is the ID right, and the bot there?", failed)
-				}
-				details = append(details, r.Lines()...)
+			if id, here := strings.CutPrefix(entry, string(a.Platform())+":"); here {
+				moderated = append(moderated, id)
 			}
 		}
+		details, rights, err := a.Check(ctx, moderated...)
 		for _, r := range rights {
 			details = append(details, r.Lines()...)
 			if r.Problem != "" && err == nil {
@@ -105,8 +101,9 @@ func (b *Bot) logConnected(p chat.Platform) func(name string) {
 	return func(name string) { b.log.Info("platform connected", "platform", p, "name", name) }
 }
 
-// logRetries returns a function that logs that a call to a platform failed and is made again: once a
-// minute, and if there was no connection once a minute for all platforms.
+// logRetries returns a function that logs a failed call that is about to be made again. It logs at
+// most once a minute for each platform. Connections that were never made count as one, for all
+// platforms together. A call that fails every few seconds can keep all others out of the log.
 func (b *Bot) logRetries(p chat.Platform) func(error) {
 	return func(err error) {
 		now, of := time.Now(), p

@@ -11,10 +11,10 @@ import (
 // Right is whether the bot may do in a community what an entry of a setting asks for.
 type Right struct {
 	Setting string
-	// Entry names the entry for an operator, such as "group -1001", and Community is the name of the
-	// server or group. Name names the entry in a log, which should hold no IDs: a role, a tag or a
-	// group. Community and Name are "" if they are not known.
-	Entry           string
+	// Entry is the entry as bot check prints it, with IDs.
+	Entry string
+	// Community is the server's or group's name. Name is what a log prints: the name of a role or a
+	// tag, or the ID of a group of JOIN_CHATS. Each is "" if it is not known.
 	Community, Name Untrusted
 	// May says what the bot may do, Problem why it may not, and Advice what an operator should
 	// change although it may: sentences for an operator. One of May and Problem is empty.

@@ -96,7 +96,8 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	} else {
 		group.Go(func() error { return a.gateway.Run(running, s.receive) })
 	}
-	group.Go(func() error { chat.WatchRights(running, a.Log, a.rights); return nil })
+	rights := func(ctx context.Context) []chat.Right { return a.rights(ctx) }
+	group.Go(func() error { chat.WatchRights(running, a.Log, rights); return nil })
 	<-running.Done() // By HTTP nothing else blocks until then.
 	a.session.Store(nil)
 	err := group.Wait()
@@ -162,16 +163,16 @@ func (a *Adapter) connected(name string) {
 	a.Connected(name)
 }
 
-// Check fetches the token's application and the servers of StakerRoles from Discord, and blocks
-// meanwhile. It returns what `bot check` prints: details and the bot's rights. The error is a
-// *config.WrongError if Discord contradicts a setting.
-func (a *Adapter) Check(ctx context.Context) (details []string, rights []chat.Right, err error) {
+// Check fetches the token's application, and the servers of StakerRoles and of moderated, which are
+// IDs, from Discord. It blocks meanwhile. It returns what `bot check` prints: details and the bot's
+// rights. The error is a *config.WrongError if Discord contradicts a setting.
+func (a *Adapter) Check(ctx context.Context, moderated ...string) (details []string, rights []chat.Right, err error) {
 	app, err := a.api.Application(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	details, err = a.checkApplication(app)
-	return details, a.rights(ctx), err
+	return details, a.rights(ctx, moderated...), err
 }
 
 // checkApplication returns the name of app, and how interactions arrive. If app contradicts

@@ -42,12 +42,6 @@ func (a *Adapter) CommunityName(guildID string) chat.Untrusted {
 	return chat.NewUntrusted(a.guild(guildID).Name, maxGuildName)
 }
 
-// FetchCommunity asks Discord for the name of a server. It fails if the bot is not there.
-func (a *Adapter) FetchCommunity(ctx context.Context, guildID string) (chat.Untrusted, error) {
-	_, err := a.fetchGuild(ctx, guildID)
-	return a.CommunityName(guildID), err
-}
-
 // Give implements chat.Badges.
 func (a *Adapter) Give(ctx context.Context, guildID, id, user, reason string) error {
 	return a.setRole(ctx, api.RoleChange{Guild: guildID, User: user, Role: id, Reason: reason})
@@ -282,8 +276,10 @@ func (s standing) advice() (may, problem string) {
 	return fmt.Sprintf("the bot can give %s", s.name), ""
 }
 
-// rights returns whether the bot can give the roles of StakerRoles. It fetches each server.
-func (a *Adapter) rights(ctx context.Context) (all []chat.Right) {
+// rights returns whether the bot can give the roles of StakerRoles, and whether it is in the servers
+// of moderated, which are IDs. It fetches each server. Absence from a server of moderated is no
+// Problem, because members can install the bot for themselves.
+func (a *Adapter) rights(ctx context.Context, moderated ...string) (all []chat.Right) {
 	var g guild
 	var err error
 	for i, b := range a.StakerRoles {
@@ -296,6 +292,17 @@ func (a *Adapter) rights(ctx context.Context) (all []chat.Right) {
 			r.Passing, _ = api.Retryable(err)
 		} else {
 			r.May, r.Problem = g.standing(b.Community, b.ID).advice()
+		}
+		all = append(all, r)
+	}
+	for _, id := range moderated {
+		var named guild
+		err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointGuild(id), nil, &named)
+		r := chat.Right{Setting: "MODERATOR_CHATS", Entry: "server " + id, Community: chat.NewUntrusted(named.Name, maxGuildName), May: "the bot is there"}
+		if slices.Contains([]chat.BadgeProblem{chat.CommunityGone, chat.MissingRight}, badgeError(err).Problem) {
+			r.May, r.Advice = "the bot is not there, and answers only those who installed it for themselves", []string{"is the ID right? If so, add the bot for everybody else"}
+		} else if err != nil {
+			r.May, r.Problem, r.Passing = "", err.Error(), true
 		}
 		all = append(all, r)
 	}

@@ -54,7 +54,7 @@ func edit(id string, f func(*fakediscord.Role)) func(*adapterTest) {
 
 // checked returns what a check says about rights, and whether one is missing.
 func checked(t *testing.T, h *adapterTest) (all string, missing bool) {
-	_, rights, err := h.Check(t.Context())
+	_, rights, err := h.Check(t.Context(), server, "9")
 	equal(t, "error", err, nil)
 	for _, r := range rights {
 		all, missing = all+strings.Join(r.Lines(), "\n")+"\n", missing || r.Problem != ""
@@ -254,10 +254,15 @@ func TestCheckNamesServerAndRole(t *testing.T) {
 		h.StakerRoles = append(h.StakerRoles, chat.Badge{Community: "9", ID: "10"})
 		all, missing := checked(t, h)
 		equal(t, "check fails", missing, true)
-		name, err := h.FetchCommunity(t.Context(), server)
-		_, unknown := h.FetchCommunity(t.Context(), "9")
-		equal(t, "fetched", fmt.Sprint(name, err, unknown != nil), "Guild "+server+"<nil> true")
+		h.StakerRoles = nil
+		moderated, missing := checked(t, h) // Commands that members installed for themselves work in 9.
+		equal(t, "check fails where the bot is not", missing, false)
+		h.fake.Break(fakediscord.Guild, discordtest.Fault{Status: 502})
+		broken, missing := checked(t, h)
+		equal(t, "check fails without an answer", fmt.Sprint(missing, strings.Contains(broken, "ID"), strings.Contains(broken, "roles")), "true false false")
+		all += moderated
 		for _, want := range []string{"role " + staker + " in server " + server + " (Guild " + server + "): the bot can give @Staker", "role " + whale + " in server " + server + " (Guild " + server + "): the bot cannot give @Whale",
+			"MODERATOR_CHATS, server " + server + " (Guild " + server + "): the bot is there\n", "MODERATOR_CHATS, server 9: the bot is not there", "MODERATOR_CHATS, server 9: is the ID right?",
 			"role 10 in server 9: ask for the roles: discord refused with status 404, code 10004: is the ID right, and the bot in the server?"} {
 			equal(t, "says "+want, strings.Contains(all, want), true)
 		}

@@ -96,8 +96,8 @@ type Config struct {
 	// Connected is called with the bot's name when Ready becomes true, at most once a
 	// minute.
 	Connected func(name string)
-	// Retried is called with the error of each call that is made until it succeeds. It must not
-	// block.
+	// Retried is called with the error of a failed call that is about to be made again. It must
+	// not block.
 	Retried func(err error)
 	// Seen is called with the tag that a user has in a group now, if any, when they lack one of
 	// Settings.StakerTags there. A command in a supergroup tells it. It must not block; nil: not

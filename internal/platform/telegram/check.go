@@ -16,9 +16,10 @@ const recently = 24 * time.Hour
 // maxReason bounds Telegram's text on a failed delivery, in characters.
 const maxReason = 120
 
-// Check asks Telegram who the bot is, where its updates go and what it may do in the groups of
-// JoinChats and StakerTags. It changes nothing. It returns sentences for an operator.
-func (a *Adapter) Check(ctx context.Context) (details []string, rights []chat.Right, err error) {
+// Check asks Telegram who the bot is, where its updates go, what it may do in the groups of
+// JoinChats and StakerTags, and whether it is in those of moderated, which are IDs. It changes
+// nothing. It returns sentences for an operator.
+func (a *Adapter) Check(ctx context.Context, moderated ...string) (details []string, rights []chat.Right, err error) {
 	me, err := a.api.GetMe(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("telegram: %w", err)
@@ -46,7 +47,7 @@ func (a *Adapter) Check(ctx context.Context) (details []string, rights []chat.Ri
 		details = append(details, fmt.Sprintf("a delivery failed %s: %s", words.Say(chat.English, chat.Moment{Time: failed}),
 			chat.NewUntrusted(info.LastErrorMessage, maxReason)))
 	}
-	return details, a.rights(ctx, me.ID), nil
+	return details, a.rights(ctx, me.ID, moderated...), nil
 }
 
 // host returns the host of a URL, whose path may be a secret.

@@ -11,18 +11,20 @@ import (
 )
 
 // rights returns whether the bot, whose ID is self, may do in the groups of JoinChats and
-// StakerTags what these ask for. It stores the groups' names. It blocks for two calls a group.
-func (a *Adapter) rights(ctx context.Context, self int64) (all []chat.Right) {
+// StakerTags what these ask for, and whether it is in those of moderated. It stores the groups'
+// names. It blocks for two calls a group.
+func (a *Adapter) rights(ctx context.Context, self int64, moderated ...string) (all []chat.Right) {
 	for _, group := range slices.Sorted(maps.Keys(a.Settings.JoinChats)) {
-		r := chat.Right{Setting: "JOIN_CHATS", Name: chat.NewUntrusted(fmt.Sprint(group), maxTitle)}
-		all = append(all, a.right(ctx, r, group, self, mayLetIn))
+		all = append(all, a.right(ctx, chat.Right{Setting: "JOIN_CHATS", Name: chat.NewUntrusted(fmt.Sprint(group), maxTitle)}, group, self, mayLetIn))
 	}
 	for i, tag := range a.Settings.StakerTags {
 		if i > 0 && tag.Community == a.Settings.StakerTags[i-1].Community {
 			continue
 		}
-		r := chat.Right{Setting: "STAKER_TAGS", Name: a.BadgeName(tag.Community, tag.ID)}
-		all = append(all, a.right(ctx, r, idOf(tag.Community), self, maySetTags))
+		all = append(all, a.right(ctx, chat.Right{Setting: "STAKER_TAGS", Name: a.BadgeName(tag.Community, tag.ID)}, idOf(tag.Community), self, maySetTags))
+	}
+	for _, group := range moderated {
+		all = append(all, a.right(ctx, chat.Right{Setting: "MODERATOR_CHATS"}, idOf(group), self, isThere))
 	}
 	return all
 }
@@ -31,9 +33,6 @@ func (a *Adapter) rights(ctx context.Context, self int64) (all []chat.Right) {
 func (a *Adapter) right(ctx context.Context, r chat.Right, group, self int64, judge func(*chat.Right, botapi.ChatInfo, botapi.Member)) chat.Right {
 	r.Entry = fmt.Sprintf("group %d", group)
 	info, err := a.api.GetChat(ctx, group)
-	if err != nil {
-		err = fmt.Errorf("%w: is the ID right, and the bot in the group?", err)
-	}
 	var own botapi.Member
 	if err == nil {
 		a.seeGroup(tgChat{ID: group, Title: info.Title, Username: info.Username})
@@ -43,10 +42,20 @@ func (a *Adapter) right(ctx context.Context, r chat.Right, group, self int64, ju
 	if err != nil {
 		e := botapi.ErrorOf(err)
 		r.Problem, r.Passing = err.Error(), e.Passing() || e.Kind == botapi.Unauthorized
+		if !r.Passing {
+			r.Problem += ": is the ID right, and the bot in the group?"
+		}
 		return r
 	}
 	judge(&r, info, own)
 	return r
+}
+
+// isThere sets whether the bot is in a group. Telegram describes a public group to everybody.
+func isThere(r *chat.Right, _ botapi.ChatInfo, own botapi.Member) {
+	if r.May = "the bot is there"; own.Absent() {
+		r.May, r.Problem = "", "the bot is not in the group: add it, or take the entry out"
+	}
 }
 
 // mayLetIn sets whether the bot may let people into a group.

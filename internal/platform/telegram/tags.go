@@ -25,12 +25,6 @@ func (a *Adapter) CommunityName(group string) chat.Untrusted {
 	return chat.NewUntrusted(known.Title, maxTitle)
 }
 
-// FetchCommunity asks Telegram for the name of a group. It fails if the bot is not there.
-func (a *Adapter) FetchCommunity(ctx context.Context, group string) (chat.Untrusted, error) {
-	info, err := a.api.GetChat(ctx, idOf(group))
-	return chat.NewUntrusted(info.Title, maxTitle), err
-}
-
 // Give implements chat.Badges. It replaces another tag: the member asked for this one.
 // Telegram has no audit log for the reason.
 func (a *Adapter) Give(ctx context.Context, group, tag, user, _ string) error {

@@ -75,8 +75,8 @@ type Config struct {
 	// Connected is called with the bot's name at every READY and RESUMED. It must
 	// not block.
 	Connected func(name string)
-	// Lost is called with the error of each connection that was lost or could not be made. It must
-	// not block.
+	// Lost is called with the error of each connection that could not be made, or was lost within
+	// stableAfter of the one before. It must not block.
 	Lost func(err error)
 	// Status returns the text under the bot's name in member lists, at most 128
 	// characters; empty shows none. It is called on every connection and then every
@@ -152,9 +152,11 @@ func (g *Gateway) Run(ctx context.Context, receive Receive) error {
 		if fatal, is := errors.AsType[api.FatalError](err); is {
 			return fatal
 		}
+		if !connected || time.Since(g.lostAt) < stableAfter { // lostAt is of the connection before
+			g.Lost(err)
+		}
 		pause := g.pauseAfter(connected)
 		g.Log.Debug("no connection to the gateway, trying again", "err", err, "pause", pause)
-		g.Lost(err)
 		g.Count("disconnected")
 		if !transport.Sleep(ctx, pause) {
 			return nil

@@ -163,6 +163,7 @@ func TestLostConnectionsAreReplacedWithinSeconds(t *testing.T) {
 				h.expect(t, 1+losses, tt.resumed, sessions)
 				equal(t, "calls for the gateway's address", h.fake.Calls(fakediscord.GatewayBot), sessions)
 				equal(t, "count of resumed", h.events.Of("resumed"), tt.resumed)
+				equal(t, "told that they were lost again", h.events.Of("told") >= losses-1, true)
 			})
 		})
 	}
@@ -196,6 +197,7 @@ func TestMissedInteractionsAreReplayedAtOnce(t *testing.T) {
 					t.Errorf("took %v, want %v first", h.taken, want)
 				}
 				h.expect(t, 2, 1, 1)
+				equal(t, "told of failed attempts alone", h.events.Of("told"), len(tt.hello))
 			})
 		})
 	}
