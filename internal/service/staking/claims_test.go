@@ -200,21 +200,6 @@ func TestThePaceIsMeasuredOverTheClaimBlocks(t *testing.T) {
 	}
 }
 
-func TestThePaceIsAskedForOnceAnHour(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, c := withdrawing(t, 50_000, entry{500, 0})
-		for _, step := range []struct {
-			wait  time.Duration
-			trips int
-		}{{0, 3}, {paceTTL - time.Second, 1}, {time.Second, 3}} {
-			time.Sleep(step.wait)
-			if got := m.tripsOf(func() { next(t, c) }); got != step.trips {
-				t.Errorf("after %v: %d round trips, want %d", step.wait, got, step.trips)
-			}
-		}
-	})
-}
-
 func TestAnUnknownPaceLeavesTheRest(t *testing.T) {
 	header := func(number, timestamp any) map[string]any {
 		return map[string]any{"number": number, "timestamp": timestamp}
