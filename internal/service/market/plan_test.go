@@ -14,6 +14,7 @@ import (
 
 	"herald/internal/core"
 	"herald/internal/demo/fake/faketest"
+	"herald/internal/demo/fake/transporttest"
 	"herald/internal/ops"
 	"herald/internal/service/market"
 	"herald/internal/service/rest/resttest"
@@ -91,10 +92,7 @@ func inBubble(t *testing.T, p *provider, s market.Settings, test func(*testing.T
 		server := &http.Server{Handler: p}
 		go server.Serve(network)
 		defer server.Close()
-		base := http.DefaultTransport.(*http.Transport)
-		before := base.DialContext
-		base.DialContext = network.Dial
-		defer func() { base.DialContext = before }()
+		transporttest.ChangeDefault(t, func(d *http.Transport) { d.DialContext = network.Dial })
 		p.begun = time.Now()
 		s.URL, s.By, s.Token, s.Symbol, s.TTL = "http://prices.example.org", "id", "42", "hrd", 30*time.Second
 		cache := core.NewCache(core.CacheConfig{MaxItems: 10, CallTimeout: 5 * time.Second, Timeout: 20 * time.Second, StaleFor: time.Hour, Observer: ops.NewMetrics()})
