@@ -384,8 +384,3 @@ func TestVersion1IsAskedAgainAfterAnHour(t *testing.T) {
 		}
 	})
 }
-
-func TestAPriceOfNullIsNoPrice(t *testing.T) {
-	_, err := ask(t, "id", "42", 200, ok(`{"42":{"id":42,"symbol":"HRD","quote":{"USD":{"price":null,"volume_24h":1}}}}`))
-	resttest.WantReason(t, err, market.Service, core.NoData)
-}
