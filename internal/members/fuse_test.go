@@ -72,9 +72,7 @@ func TestCountRows(t *testing.T) {
 func TestABlownFuseIsToldOnce(t *testing.T) {
 	m := newMembersTest(t)
 	here := m.platform.community("9001")
-	for id := range 11 {
-		m.put(m.current(id, 0, "7001"))
-	}
+	m.putHolders(11, 0)
 	m.put(m.current(90, 0, "7001"), m.current(91, 0, "6000"), m.current(92, 1, "7001"))
 	m.rows.complete.Store(false)
 	m.equal("before all is read", m.held(here), true)
@@ -104,14 +102,10 @@ func TestABlownFuseIsToldOnce(t *testing.T) {
 	if s, err := m.Status(t.Context(), "discord", "9001"); err != nil || s.Losing != 12 || len(s.Held) != 11 || slices.Contains(s.Held, user(3)) {
 		t.Errorf("status once one of them is released %+v, %v", s, err)
 	}
-	for id := range 11 {
-		m.put(m.current(id, 1, "7001"))
-	}
+	m.putHolders(11, 1)
 	m.reportFuse(m.platform)
 	m.equal("once they stake again", m.held(here), false)
-	for id := range 11 {
-		m.put(m.current(id, 0, "7001"))
-	}
+	m.putHolders(11, 0)
 	m.reportFuse(m.platform)
 	m.equal("when they do not", m.held(here), true)
 	m.equal("events", m.events, "map[fuse_blown:2]")
@@ -136,9 +130,7 @@ func TestRelease(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
-				for id := range c.people {
-					m.put(m.current(id, 0, "7001"))
-				}
+				m.putHolders(c.people, 0)
 				safe, before := m.current(90, 1, "7001"), m.current(91, 0, "7001")
 				before.Released = true
 				m.put(safe, before)
@@ -175,9 +167,7 @@ func TestRelease(t *testing.T) {
 // The bot may delete an old release just before a new one replaces it.
 func TestALostReleaseIsNotReported(t *testing.T) {
 	m := newMembersTest(t)
-	for id := range 11 {
-		m.put(m.current(id, 0, "7001"))
-	}
+	m.putHolders(11, 0)
 	key := releaseKey("telegram") // the first that is saved
 	_, _ = m.Store.Replace(t.Context(), key, nil, []byte("1"))
 	m.beforeReplace = func() { _, _ = m.Store.Replace(t.Context(), key, []byte("1"), nil) }
@@ -193,9 +183,7 @@ func TestALostReleaseIsNotReported(t *testing.T) {
 // A release does not wait for the end of a check.
 func TestAReleaseIsCarriedOutWithinAMinute(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
-		for id := range 11 {
-			m.put(m.current(id, 0, "7001"))
-		}
+		m.putHolders(11, 0)
 		checking, checked := make(chan struct{}), make(chan struct{})
 		m.during = func() { close(checking); <-checked }
 		ctx, cancel := context.WithCancel(m.Context())
