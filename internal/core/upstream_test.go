@@ -16,15 +16,6 @@ import (
 	"herald/internal/core"
 )
 
-func TestACallEndsAfterItsTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		if _, err := quoting(hung).Quote(t.Context()); reasonOf(err) != core.SlowAnswer || time.Since(start) != 20*time.Second {
-			t.Errorf("%v after %v", err, time.Since(start))
-		}
-	})
-}
-
 func TestAPauseAfterFiveFailuresInARow(t *testing.T) {
 	for _, test := range []struct{ ttl, retryAfter, want time.Duration }{
 		{2 * time.Second, 0, 2 * time.Second}, {30 * time.Second, 0, 5 * time.Second}, {30 * time.Second, time.Minute, time.Minute},
