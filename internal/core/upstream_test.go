@@ -273,10 +273,3 @@ func TestAnOutageIsOneWarningAndItsEndOneLine(t *testing.T) {
 		})
 	}
 }
-
-func TestPanicOfFetchIsAnError(t *testing.T) {
-	w := quoting(func(context.Context) (core.Quote, error) { panic("boom") })
-	if _, err := w.Quote(t.Context()); reasonOf(err) != core.Malformed {
-		t.Errorf("got %v", err)
-	}
-}
