@@ -72,7 +72,9 @@ func TestCountRows(t *testing.T) {
 func TestABlownFuseIsToldOnce(t *testing.T) {
 	m := newMembersTest(t)
 	here := m.platform.community("9001")
-	m.putHolders(11, 0)
+	for id := range 11 {
+		m.put(m.current(id, 0, "7001"))
+	}
 	m.put(m.current(90, 0, "7001"), m.current(91, 0, "6000"), m.current(92, 1, "7001"))
 	m.rows.complete.Store(false)
 	m.equal("before all is read", m.held(here), true)
@@ -102,10 +104,14 @@ func TestABlownFuseIsToldOnce(t *testing.T) {
 	if s, err := m.Status(t.Context(), "discord", "9001"); err != nil || s.Losing != 12 || len(s.Held) != 11 || slices.Contains(s.Held, user(3)) {
 		t.Errorf("status once one of them is released %+v, %v", s, err)
 	}
-	m.putHolders(11, 1)
+	for id := range 11 {
+		m.put(m.current(id, 1, "7001"))
+	}
 	m.reportFuse(m.platform)
 	m.equal("once they stake again", m.held(here), false)
-	m.putHolders(11, 0)
+	for id := range 11 {
+		m.put(m.current(id, 0, "7001"))
+	}
 	m.reportFuse(m.platform)
 	m.equal("when they do not", m.held(here), true)
 	m.equal("events", m.events, "map[fuse_blown:2]")
@@ -130,7 +136,9 @@ func TestRelease(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
-				m.putHolders(c.people, 0)
+				for id := range c.people {
+					m.put(m.current(id, 0, "7001"))
+				}
 				safe, before := m.current(90, 1, "7001"), m.current(91, 0, "7001")
 				before.Released = true
 				m.put(safe, before)
@@ -167,7 +175,9 @@ func TestRelease(t *testing.T) {
 // The bot may delete an old release just before a new one replaces it.
 func TestALostReleaseIsNotReported(t *testing.T) {
 	m := newMembersTest(t)
-	m.putHolders(11, 0)
+	for id := range 11 {
+		m.put(m.current(id, 0, "7001"))
+	}
 	key := releaseKey("telegram") // the first that is saved
 	_, _ = m.Store.Replace(t.Context(), key, nil, []byte("1"))
 	m.beforeReplace = func() { _, _ = m.Store.Replace(t.Context(), key, []byte("1"), nil) }
@@ -183,7 +193,9 @@ func TestALostReleaseIsNotReported(t *testing.T) {
 // A release does not wait for the end of a check.
 func TestAReleaseIsCarriedOutWithinAMinute(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
-		m.putHolders(11, 0)
+		for id := range 11 {
+			m.put(m.current(id, 0, "7001"))
+		}
 		checking, checked := make(chan struct{}), make(chan struct{})
 		m.during = func() { close(checking); <-checked }
 		ctx, cancel := context.WithCancel(m.Context())

@@ -264,13 +264,6 @@ func (m *membersTest) current(id, level int, badges ...string) Row {
 	return r
 }
 
-// putHolders has n people of a level hold 7001.
-func (m *membersTest) putHolders(n, level int) {
-	for id := range n {
-		m.put(m.current(id, level, "7001"))
-	}
-}
-
 // put saves rows.
 func (m *membersTest) put(rows ...Row) {
 	m.Helper()
