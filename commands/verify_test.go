@@ -1,7 +1,6 @@
 package commands_test
 
 import (
-	"context"
 	"errors"
 	"reflect"
 	"strings"
@@ -213,23 +212,6 @@ func TestVerifySaysTheOldestOfItsTimes(t *testing.T) {
 	}
 }
 
-// priceSource answers after a while, unless ctx is done before.
-type priceSource struct {
-	core.Source[struct{}, core.Quote]
-	after time.Duration
-	asked int
-}
-
-func (s *priceSource) Get(ctx context.Context, key struct{}) (core.Snapshot[core.Quote], error) {
-	s.asked++
-	select {
-	case <-time.After(s.after):
-		return s.Source.Get(ctx, key)
-	case <-ctx.Done():
-		return core.Snapshot[core.Quote]{}, market.Service.Fail(core.SlowAnswer, ctx.Err())
-	}
-}
-
 // A price of another time tells nothing of today's worth, a service that hangs costs a
 // second at most, and nobody pays for a price that is not shown.
 func TestAStakesWorthIsToldAtTodaysPriceAlone(t *testing.T) {
@@ -257,13 +239,13 @@ func TestAStakesWorthIsToldAtTodaysPriceAlone(t *testing.T) {
 			w := commandstest.Healthy()
 			test.change(w)
 			from := w.Sources()
-			price := &priceSource{Source: from.Price, after: test.after}
+			price := &commandstest.Late[core.Quote]{Source: from.Price, After: test.after}
 			from.Price = price
 			c, _ := commands.All(from, w.Options).Find("staked")
 			began := time.Now()
 			reply, _ := c.Forms[0].Run(t.Context(), chat.Request{Args: chat.Named(aboutWallet), From: chat.User{Platform: "telegram", ID: commandstest.Ann}})
-			if took := time.Since(began); took != test.took || price.asked != test.asked || strings.Contains(texts(reply), "≈\u00a0$15,242") != test.worth {
-				t.Errorf("%s: asked for the price %d times, after %v:\n%s", name, price.asked, took, texts(reply))
+			if took := time.Since(began); took != test.took || price.Asked != test.asked || strings.Contains(texts(reply), "≈\u00a0$15,242") != test.worth {
+				t.Errorf("%s: asked for the price %d times, after %v:\n%s", name, price.Asked, took, texts(reply))
 			}
 		})
 	}

@@ -226,18 +226,21 @@ func asAnswered[V any](s core.Snapshot[V], of *core.Service) core.Snapshot[V] {
 	return s
 }
 
-// late is a core.Source that takes so long.
-type late struct {
-	core.Source[struct{}, core.Stake]
-	after time.Duration
+// Late is a core.Source of one value that takes so long, and counts who asks.
+type Late[V any] struct {
+	core.Source[struct{}, V]
+	After time.Duration
+	Asked int
 }
 
-func (l late) Get(ctx context.Context, key struct{}) (core.Snapshot[core.Stake], error) {
+// Get implements core.Source.
+func (l *Late[V]) Get(ctx context.Context, key struct{}) (core.Snapshot[V], error) {
+	l.Asked++
 	select {
-	case <-time.After(l.after):
+	case <-time.After(l.After):
 		return l.Source.Get(ctx, key)
 	case <-ctx.Done():
-		return core.Snapshot[core.Stake]{}, ctx.Err()
+		return core.Snapshot[V]{}, ctx.Err()
 	}
 }
 
@@ -247,7 +250,7 @@ func (w *Answers) total() core.Source[struct{}, core.Stake] {
 		return nil
 	}
 	total := func(struct{}) (core.Snapshot[core.Stake], error) { return w.Total, w.TotalErr }
-	return late{source(w, staking.Service, total), w.TotalLate}
+	return &Late[core.Stake]{Source: source(w, staking.Service, total), After: w.TotalLate}
 }
 
 // fakeService is a commands.Service whose Health is set.

@@ -49,7 +49,12 @@ func startSandbox(t *testing.T) *services.Fakes {
 // newBot makes a bot. The caller closes it.
 func newBot(t *testing.T, world *services.Fakes, settings ...string) *Bot {
 	t.Helper()
-	bot, err := New(mustLoad(t, append(DemoSettings(world), settings...), ""), slog.New(slog.DiscardHandler))
+	return mustNew(t, mustLoad(t, append(DemoSettings(world), settings...), ""), slog.New(slog.DiscardHandler))
+}
+
+func mustNew(t *testing.T, cfg *Config, log *slog.Logger) *Bot {
+	t.Helper()
+	bot, err := New(cfg, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,10 +194,7 @@ func TestEverySourceAndOptionReachesTheCommands(t *testing.T) {
 func TestNoCommandNeedsAServiceThatIsNotSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reachOnly(t, "")
-		bot, err := New(mustLoad(t, with("HTTP_ADDR=off", "OPERATORS=telegram:77"), ""), slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		bot := mustNew(t, mustLoad(t, with("HTTP_ADDR=off", "OPERATORS=telegram:77"), ""), slog.New(slog.DiscardHandler))
 		defer bot.Close()
 		for _, c := range bot.Router.Commands() {
 			for _, f := range c.Forms {
@@ -229,10 +231,7 @@ func TestWithoutANetworkTheLogHasALineAMinute(t *testing.T) {
 			var log logtest.Buffer
 			cfg := mustLoad(t, with("TELEGRAM_BOT_TOKEN=1:a", "TELEGRAM_API_URL=http://telegram.example.org", "DISCORD_BOT_TOKEN=a.b.c",
 				"DISCORD_API_URL=http://discord.example.org", "DISCORD_PRESENCE=price", "HTTP_ADDR=off"), "")
-			bot, err := New(cfg, slog.New(slog.NewTextHandler(&log, nil)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			bot := mustNew(t, cfg, slog.New(slog.NewTextHandler(&log, nil)))
 			defer bot.Close()
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan error)
@@ -260,10 +259,7 @@ func TestTheTableOfCheckIsRedacted(t *testing.T) {
 	if err := os.WriteFile(file, []byte("PRICE_MONTHLY_CREDITS=5\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	bot, err := New(mustLoad(t, append(DemoSettings(startSandbox(t)), "PRICE_API_KEY=a-key-that-nobody-may-see"), file), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	bot := mustNew(t, mustLoad(t, append(DemoSettings(startSandbox(t)), "PRICE_API_KEY=a-key-that-nobody-may-see"), file), slog.New(slog.DiscardHandler))
 	defer bot.Close()
 	said := "with\na-key-that-nobody-may-see\x1b[2J"
 	bot.services[0].ask = func(context.Context, string) ([]string, error) { return []string{said}, errors.New(said) }

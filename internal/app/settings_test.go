@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"herald/commands"
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/config/configtest"
@@ -45,18 +44,6 @@ func mistakesOf(t *testing.T, err error) config.Errors {
 	return mistakes
 }
 
-// The defaults themselves stand in config.example.env.
-func TestLoadFillsInDefaults(t *testing.T) {
-	c := mustLoad(t, with(), "")
-	read := []any{c.Market.TTL, c.Market.MaxPriceAge, c.Supply.TTL, c.Staking.MaxBlockAge, c.StaleFor, c.Limits.CommandTimeout,
-		c.Limits.UserPerMinute, c.Limits.ChatPerMinute, c.Answers, c.Language}
-	want := []any{30 * time.Second, time.Hour, 5 * time.Minute, 10 * time.Minute, time.Hour, 20 * time.Second,
-		20, 120, commands.Options{Symbol: "ETH", JoinChats: map[string]chat.Requirement{}}, chat.English}
-	if !reflect.DeepEqual(read, want) {
-		t.Errorf("without a setting, got %+v, want %+v", read, want)
-	}
-}
-
 // everySetting returns an environment in which each setting has its example.
 func everySetting() []string {
 	var environ []string
@@ -87,14 +74,6 @@ func TestLoadReadsEverySetting(t *testing.T) {
 	chats := []string{"telegram:-1001234567890", "discord:123456789012345678"}
 	if !slices.Equal(c.Operators, operators) || !slices.Equal(c.ModeratorChats, chats) {
 		t.Errorf("the operators are %v, the moderators' chats %v", c.Operators, c.ModeratorChats)
-	}
-}
-
-func TestEitherPlatformIsEnoughToServe(t *testing.T) {
-	for _, token := range []string{"TELEGRAM_BOT_TOKEN=1:a", "DISCORD_BOT_TOKEN_FILE=" + configtest.File(t, "a.b.c")} {
-		if _, err := Load(with(token), "", true); err != nil {
-			t.Errorf("with one token: %v", err)
-		}
 	}
 }
 
@@ -187,7 +166,7 @@ func TestSettingsAcceptTheirBounds(t *testing.T) {
 		"REGISTER_URL": {c.Answers.RegisterURL, "http://h?a#b"}, "EXPLORER_URL": {c.Answers.ExplorerURL, "https://address.example/addresses"},
 		"HTTP_ADDR": {c.Ops.Addr, ""}, "RATE_LIMIT_USER": {c.Limits.UserPerMinute, 0}, "RATE_LIMIT_CHAT": {c.Limits.ChatPerMinute, 0},
 		"COMMAND_TIMEOUT": {c.Limits.CommandTimeout, 14 * time.Minute},
-		"MODERATOR_CHATS": {strings.Join(c.ModeratorChats, " "), chat.EveryChat},
+		"MODERATOR_CHATS": {strings.Join(c.ModeratorChats, " "), chat.EveryChat}, "no SERVICE_NAME": {mustLoad(t, with(), "").Answers.ServiceName, ""},
 	} {
 		if read[0] != read[1] {
 			t.Errorf("%s is read as %q, want %q", setting, read[0], read[1])

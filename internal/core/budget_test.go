@@ -129,10 +129,15 @@ func (f budgetFunc) Spend(context.Context) *core.Error { return f() }
 
 func (budgetFunc) Note() {}
 
-func TestNoCallAfterAPanicOfTheBudget(t *testing.T) {
-	w := newQueryTest(querySetup{budget: budgetFunc(func() *core.Error { panic("boom") }), price: priced(7)})
-	if _, err := w.Quote(t.Context()); reasonOf(err) != core.Malformed || w.calls.Load() != 0 {
-		t.Errorf("%v after %d calls", err, w.calls.Load())
+func TestAPanicIsAnErrorAndOfTheBudgetMeansNoCall(t *testing.T) {
+	for calls, setup := range []querySetup{
+		{price: priced(7), budget: budgetFunc(func() *core.Error { panic("boom") })},
+		{price: func(context.Context) (core.Quote, error) { panic("boom") }},
+	} {
+		w := newQueryTest(setup)
+		if _, err := w.Quote(t.Context()); reasonOf(err) != core.Malformed || w.calls.Load() != int64(calls) {
+			t.Errorf("%v after %d calls, want %d", err, w.calls.Load(), calls)
+		}
 	}
 }
 

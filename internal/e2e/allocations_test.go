@@ -1,11 +1,6 @@
 package e2e
 
 import (
-	"fmt"
-	"io"
-	"net/http"
-	"regexp"
-	"strconv"
 	"testing"
 
 	"herald/internal/e2e/e2etest"
@@ -52,23 +47,8 @@ func TestACachedPriceKeepsToItsAllocations(t *testing.T) {
 	}
 }
 
-var mallocs = regexp.MustCompile(`(?m)^go_memstats_mallocs_total (\S+)$`)
-
 // allocations returns how many times the bot has allocated memory so far.
 func allocations(t *testing.T, bot *e2etest.Process) int {
 	t.Helper()
-	resp, err := http.Get(bot.URL() + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	count, err := strconv.ParseFloat(string(mallocs.FindSubmatch(text)[1]), 64)
-	if err != nil {
-		t.Fatal(fmt.Errorf("read the allocations: %w", err))
-	}
-	return int(count)
+	return e2etest.Number(e2etest.Metrics(t, bot.URL()), "\ngo_memstats_mallocs_total")
 }

@@ -2,8 +2,6 @@ package e2e
 
 import (
 	"flag"
-	"fmt"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -50,12 +48,7 @@ func TestABurstIsAnsweredWithinItsMemory(t *testing.T) {
 					t.Fatalf("answered with %+v", got)
 				}
 			}
-			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", bot.Process.Pid))
-			if err != nil {
-				t.Fatal(err)
-			}
-			memory := number(string(status), "VmHWM:") >> 10
-			collections := number(e2etest.Metrics(t, bot.URL()), "\ngo_gc_duration_seconds_count")
+			memory, collections := bot.Resident(), e2etest.Number(e2etest.Metrics(t, bot.URL()), "\ngo_gc_duration_seconds_count")
 			t.Logf("%d commands: half answered after %v, %d MiB resident at most, %d collections", len(asked), median(asked), memory, collections)
 			if memory > burst.memory {
 				t.Errorf("want at most %d MiB", burst.memory)
@@ -65,14 +58,6 @@ func TestABurstIsAnsweredWithinItsMemory(t *testing.T) {
 			}
 		})
 	}
-}
-
-// number returns the number after name in a text, or a very large one if there is none.
-func number(text, name string) int {
-	n := math.MaxInt
-	_, after, _ := strings.Cut(text, name)
-	_, _ = fmt.Sscan(after, &n)
-	return n
 }
 
 // binary returns the path of the bot, which is built once.

@@ -204,7 +204,6 @@ func TestRowsThatVanishAreTold(t *testing.T) {
 func TestAnEditThatChangesNothingWritesNothing(t *testing.T) {
 	m := newMembersTest(t)
 	m.put(aRow(1))
-	m.storeAway.Store(false)
 	fails := &contested{m.Store, maxRaces}
 	m.rows.Config.Store = fails
 	if _, err := m.rows.update(t.Context(), aRow(1).User, func(r *Row) *Row { return r }); err != nil {

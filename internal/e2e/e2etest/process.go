@@ -1,12 +1,15 @@
 package e2etest
 
 import (
+	"fmt"
+	"math"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -99,6 +102,24 @@ func (p *Process) Readyz() int {
 func (p *Process) AwaitReady() {
 	p.t.Helper()
 	p.Await("it was ready", func() bool { return p.Readyz() == http.StatusOK })
+}
+
+// Resident returns the most memory that the process has had so far, in MiB.
+func (p *Process) Resident() int {
+	p.t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Process.Pid))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return Number(string(status), "VmHWM:") >> 10
+}
+
+// Number returns the number after name in a text, or a very large one if there is none.
+func Number(text, name string) int {
+	n := float64(math.MaxInt32)
+	_, after, _ := strings.Cut(text, name)
+	_, _ = fmt.Sscan(after, &n)
+	return int(n)
 }
 
 // Await waits until done returns true. The test fails if the process ends before.

@@ -17,6 +17,7 @@ import (
 
 	"herald/internal/demo/fake/services"
 	"herald/internal/service/rest/resttest"
+	"herald/internal/transport"
 )
 
 // Fault is one way in which a service fails. The zero Fault changes nothing.
@@ -124,11 +125,7 @@ func (x exchange) breakOff(raw string, reset bool) { resttest.Broken(raw, reset)
 // wait blocks for d. It panics with http.ErrAbortHandler if the client leaves or the service
 // closes meanwhile, because to return would send an answer.
 func (x exchange) wait(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-x.r.Context().Done():
+	if !transport.Sleep(x.r.Context(), d) {
 		panic(http.ErrAbortHandler)
 	}
 }

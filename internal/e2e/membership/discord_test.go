@@ -68,10 +68,8 @@ type card struct {
 func (w *world) discordCard(p *fakediscord.Pending) *card {
 	m := p.Answer().Message
 	c := &card{w: w, pending: p, text: m.Text()}
-	for _, row := range m.Buttons {
-		for _, b := range row {
-			c.states = append(c.states, b.CustomID)
-		}
+	for _, b := range slices.Concat(m.Buttons...) {
+		c.states = append(c.states, b.CustomID)
 	}
 	return c
 }

@@ -106,11 +106,13 @@ func (w *world) mayLose(p *person, b badge) bool {
 		if next := slices.IndexFunc(list[i+1:], func(s saved) bool { return !s.maybe }); next >= 0 {
 			until = list[i+1+next].from
 		}
+		changed := slices.MinFunc([]time.Time{b.since, until}, time.Time.Compare)
+		since := slices.MaxFunc([]time.Time{b.since, s.from}, time.Time.Compare)
 		for _, span := range []struct {
 			from, until time.Time
 			amount      int64
-		}{{s.from, b.since, min(b.was, b.amount)}, {later(s.from, b.since), until, b.amount}} {
-			begin, end, below := w.belowIn(s.wallet, span.amount, span.from, earlier(span.until, until))
+		}{{s.from, changed, min(b.was, b.amount)}, {since, until, b.amount}} {
+			begin, end, below := w.belowIn(s.wallet, span.amount, span.from, span.until)
 			if below && (first.IsZero() || begin.Before(first)) {
 				first = begin
 			}
@@ -120,20 +122,6 @@ func (w *world) mayLose(p *person, b badge) bool {
 		}
 	}
 	return last.Sub(first) >= atLeast
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 // belowIn returns the first and the last time between two at which a wallet stakes less than

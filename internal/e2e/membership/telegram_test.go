@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -68,25 +69,23 @@ func (w *world) awaitSent(to int64, n int) (*card, bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 	defer cancel()
 	c := &card{}
-	find := func() bool {
-		for _, m := range w.telegram.Sent()[n:] {
-			if m.Chat == to && !m.Deleted {
-				c = telegramCard(m)
-				return true
-			}
-		}
-		return false
-	}
-	err := w.telegram.Wait(ctx, find)
+	err := w.telegram.Wait(ctx, func() bool { return c.stands(to, w.telegram.Sent()[n:]) })
 	return c, err == nil
+}
+
+// stands makes c the first message that stands in a chat, and reports whether there is one.
+func (c *card) stands(in int64, all []faketelegram.Sent) bool {
+	i := slices.IndexFunc(all, func(m faketelegram.Sent) bool { return m.Chat == in && !m.Deleted })
+	if i >= 0 {
+		*c = *telegramCard(all[i])
+	}
+	return i >= 0
 }
 
 func telegramCard(m faketelegram.Sent) *card {
 	c := &card{message: m.ID, text: m.Text}
-	for _, row := range m.Markup.Rows {
-		for _, b := range row {
-			c.states = append(c.states, b.Data)
-		}
+	for _, b := range slices.Concat(m.Markup.Rows...) {
+		c.states = append(c.states, b.Data)
 	}
 	return c
 }
@@ -124,13 +123,7 @@ func (w *world) pressOnTelegram(p *person, c *card, state string) (*card, bool) 
 			result = edited
 			return true
 		}
-		for _, m := range all[len(before):] {
-			if m.Chat == private.ID && !m.Deleted {
-				result = telegramCard(m)
-				return true
-			}
-		}
-		return false
+		return result.stands(private.ID, all[len(before):])
 	})
 	return result, err == nil
 }

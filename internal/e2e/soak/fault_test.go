@@ -15,6 +15,7 @@ import (
 	"herald/internal/demo/fake/discordtest"
 	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/e2e/fault"
+	"herald/internal/transport"
 )
 
 // between returns a random duration.
@@ -38,9 +39,9 @@ func (s *soak) failService(ctx context.Context, target fault.Target, r *rand.Ran
 		// One that says to wait is not asked for as long, for 5 minutes at most.
 		return strings.Contains(f.Name, "9999") || strings.Contains(f.Name, "error code 10")
 	})
-	for wait(ctx, between(r, 500*time.Millisecond, 6*time.Second)) {
+	for transport.Sleep(ctx, between(r, 500*time.Millisecond, 6*time.Second)) {
 		service.SetFault(faults[r.IntN(len(faults))])
-		wait(ctx, between(r, 200*time.Millisecond, 5*time.Second))
+		transport.Sleep(ctx, between(r, 200*time.Millisecond, 5*time.Second))
 		service.SetFault(fault.Fault{})
 	}
 }
@@ -65,7 +66,7 @@ func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 		f.Landed = r.IntN(2) == 0
 		return f
 	}
-	for wait(ctx, between(r, time.Second, 5*time.Second)) {
+	for transport.Sleep(ctx, between(r, time.Second, 5*time.Second)) {
 		n := 1 + r.IntN(5)
 		show := showing[max(0, r.IntN(6)-3)]
 		switch r.IntN(7) {
@@ -93,7 +94,7 @@ func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 // still be answered within Discord's 3 seconds.
 func (s *soak) failDiscord(ctx context.Context, r *rand.Rand) {
 	calls := map[fakediscord.Route]int{}
-	for wait(ctx, between(r, 500*time.Millisecond, 4*time.Second)) {
+	for transport.Sleep(ctx, between(r, 500*time.Millisecond, 4*time.Second)) {
 		pause := time.Duration(r.IntN(300)) * time.Millisecond
 		faults := []discordtest.Fault{
 			{Status: http.StatusTooManyRequests, RetryAfter: pause}, {Status: http.StatusTooManyRequests, Code: 20028, RetryAfter: pause},
@@ -117,17 +118,17 @@ func (s *soak) failDiscord(ctx context.Context, r *rand.Rand) {
 
 // failRedis kills and pauses the server at times until ctx is done, and leaves it running.
 func (s *soak) failRedis(ctx context.Context, r *rand.Rand) {
-	for wait(ctx, between(r, 2*time.Second, 12*time.Second)) {
+	for transport.Sleep(ctx, between(r, 2*time.Second, 12*time.Second)) {
 		if r.IntN(2) == 0 {
 			s.count("redis paused", 1)
 			s.redis.Signal(syscall.SIGSTOP)
-			wait(ctx, between(r, 50*time.Millisecond, 3*time.Second))
+			transport.Sleep(ctx, between(r, 50*time.Millisecond, 3*time.Second))
 			s.redis.Signal(syscall.SIGCONT)
 			continue
 		}
 		s.count("redis killed", 1)
 		s.redis.Kill()
-		wait(ctx, between(r, time.Millisecond, 3*time.Second))
+		transport.Sleep(ctx, between(r, time.Millisecond, 3*time.Second))
 		if err := s.redis.Run(); err != nil {
 			s.Error(err)
 		}

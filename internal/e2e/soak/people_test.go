@@ -19,6 +19,7 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/e2etest/truth"
+	"herald/internal/transport"
 )
 
 const (
@@ -98,7 +99,7 @@ func (s *soak) person(platform *e2etest.Platform, n int) *person {
 // live asks until ctx is done and the last answer is there.
 func (p *person) live(ctx context.Context, r *rand.Rand) {
 	defer p.forget(0)
-	for wait(ctx, time.Duration(r.Int64N(int64(pause)))) {
+	for transport.Sleep(ctx, time.Duration(r.Int64N(int64(pause)))) {
 		if !p.platform.OnDiscord && r.IntN(4) == 0 {
 			p.inline(r)
 		}

@@ -36,6 +36,7 @@ import (
 	"herald/internal/e2e/e2etest/truth"
 	"herald/internal/e2e/fault"
 	"herald/internal/store/redistest"
+	"herald/internal/transport"
 )
 
 var (
@@ -102,7 +103,7 @@ func TestSoak(t *testing.T) {
 	reading, end := context.WithCancel(t.Context())
 	var reader sync.WaitGroup
 	reader.Go(func() {
-		for wait(reading, 20*time.Millisecond) {
+		for transport.Sleep(reading, 20*time.Millisecond) {
 			s.deliver()
 		}
 	})
@@ -152,7 +153,7 @@ func (s *soak) phase(d time.Duration, seed uint64) {
 		begin(uint64(2000+n), s.person(s.discord, n).live)
 	}
 	begin(1, func(ctx context.Context, r *rand.Rand) {
-		for wait(ctx, d/time.Duration(1+int(d.Seconds())/15)*2/3) {
+		for transport.Sleep(ctx, d/time.Duration(1+int(d.Seconds())/15)*2/3) {
 			for n := range 130 { // more than Telegram makes deliveries at a time
 				one := rand.New(rand.NewPCG(r.Uint64(), 0))
 				loops.Go(func() { s.person(s.telegram, firstBurst+n).askOnce(one) })
@@ -164,25 +165,13 @@ func (s *soak) phase(d time.Duration, seed uint64) {
 	http.DefaultClient.CloseIdleConnections()
 	quiet, cancel := context.WithTimeout(s.Context(), min(*soakTime/4, 100*time.Second))
 	defer cancel()
-	for runtime.NumGoroutine() > 60 && wait(quiet, 100*time.Millisecond) {
+	for runtime.NumGoroutine() > 60 && transport.Sleep(quiet, 100*time.Millisecond) {
 	}
 	for _, p := range s.people {
 		p.read()
 		p.forget(afterwards)
 	}
 	clear(s.owners)
-}
-
-// wait reports whether d went by before ctx was done.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // count adds to what is counted under a name.

@@ -4,7 +4,6 @@ package speed
 
 import (
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -93,7 +92,7 @@ func measureRaid(t *testing.T, way e2etest.Way, binary string, takes time.Durati
 	return fmt.Sprintf("| %s, %v | %.0f | %v, %v | %v, %v | **%.1f**, **%.1f** | %d MiB | %d |\n", way.Name, takes, rate,
 		at(before, 50), at(before, 99), at(during, 50), at(during, 99),
 		float64(at(during, 50))/float64(at(before, 50)), float64(at(during, 99))/float64(at(before, 99)),
-		resident(t, bot)>>10, fakes.Partner.Requests())
+		bot.Resident(), fakes.Partner.Requests())
 }
 
 var joinCount = regexp.MustCompile(`event="join_\w+",platform="telegram"} (\d+)`)
@@ -105,17 +104,6 @@ func counted(t *testing.T, url string) (sum int) {
 		sum += n
 	}
 	return sum
-}
-
-// resident returns the most memory that a process has had so far, in KiB.
-func resident(t *testing.T, p *e2etest.Process) (kib int) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, peak, _ := strings.Cut(string(status), "VmHWM:")
-	_, _ = fmt.Sscan(peak, &kib)
-	return kib
 }
 
 // meanwhile is the members who ask for the price.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
+	"herald/internal/chat/chattest"
 	"herald/internal/platform/discord/api"
 )
 
@@ -23,10 +24,10 @@ func TestLibraryStillLacks(t *testing.T) {
 		{reflect.TypeFor[discordgo.Application](), reflect.TypeFor[api.Application](), "bot", "as for interactions_endpoint_url"},
 		{reflect.TypeFor[discordgo.Ready](), nil, "resume_gateway_url", "the type of READY in gateway; see whether Session resumes there"},
 	} {
-		if hasMember(row.library, row.lacks) {
+		if chattest.HasMember(row.library, row.lacks) {
 			t.Errorf("%v has %s now: what can go is %s", row.library, row.lacks, row.canGo)
 		}
-		if row.ours != nil && !hasMember(row.ours, row.lacks) {
+		if row.ours != nil && !chattest.HasMember(row.ours, row.lacks) {
 			t.Errorf("%v has no %s", row.ours, row.lacks)
 		}
 	}
@@ -36,14 +37,4 @@ func TestLibraryStillLacks(t *testing.T) {
 	if open := reflect.TypeFor[func(*discordgo.Session) error](); reflect.TypeOf((*discordgo.Session).Open) != open {
 		t.Error("Session.Open has parameters now: see whether it ends with a context")
 	}
-}
-
-// hasMember reports whether a type has a member of this name in its JSON.
-func hasMember(of reflect.Type, name string) bool {
-	for _, f := range reflect.VisibleFields(of) {
-		if member, _, _ := strings.Cut(f.Tag.Get("json"), ","); member == name {
-			return true
-		}
-	}
-	return false
 }

@@ -81,21 +81,6 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Anybody can make a client send any state.
-func TestStatesThatThisVersionDidNotMakeAreRefused(t *testing.T) {
-	for _, data := range []string{
-		`"component_type":2,"custom_id":"2 e 0 price"`, `"component_type":2,"custom_id":""`, `"component_type":2`,
-	} {
-		i, forUs := decode(document(inDM, "{"+data+"}"))
-		if !forUs {
-			t.Fatalf("%s is passed over", data)
-		}
-		if req, press, err := parse(i, (&chattest.Handler{}).Commands()); err == nil {
-			t.Errorf("%s is taken as %+v, %+v", data, req, press)
-		}
-	}
-}
-
 func TestParseIgnoresWhatIsNotForUs(t *testing.T) {
 	for name, raw := range map[string]string{
 		"from a bot":    `{"id":"1","type":2,"token":"t","user":{"id":"5","bot":true},"data":{"name":"price","type":1}}`,

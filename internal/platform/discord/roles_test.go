@@ -3,7 +3,6 @@ package discord
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -325,16 +324,6 @@ func TestWhoComesWithoutARoleIsReportedWithTheirRoles(t *testing.T) {
 		h.seeRoles(i, chat.Request{Community: server})
 		equal(t, "without roles told", len(seen), 0)
 	}, watch)
-}
-
-func TestTheStandInRefusesReasonsThatDiscordRefuses(t *testing.T) {
-	h := newAdapterTest(t, discordtest.New(), overGateway, inServer)
-	for reason, refused := range map[string]bool{"": true, strings.Repeat("a", 513): true, "plain": false} {
-		err := h.api.Call(t.Context(), http.MethodGet, discordgo.EndpointGuild(server), nil, nil)
-		equal(t, "the server answers", err, nil)
-		err = h.Give(t.Context(), server, staker, somebody, reason)
-		equal(t, fmt.Sprintf("%.5s is refused", reason), err != nil, refused)
-	}
 }
 
 func TestStakerRolesAreSortedByServerAndAmount(t *testing.T) {

@@ -83,34 +83,14 @@ func TestAnonymousSenderIsToldOnceAMinute(t *testing.T) {
 }
 
 func TestRoleComesFromTelegram(t *testing.T) {
-	simulated(t, func(t *testing.T, r *adapterTest) {
-		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
-			role, err := req.Role, error(nil)
-			if role == chat.UnknownRole {
-				role, err = r.adapter.Role(ctx, req.From, req.Chat)
-			}
-			return chat.Reply{Title: chat.Say(fmt.Sprint(role == chat.Moderator && err == nil))}
+	r := setUp(t)
+	for user, status := range map[int64]string{1: "creator", 2: "administrator", 3: "member"} {
+		r.api.Promote(group, user, status)
+		role, err := r.adapter.Role(t.Context(), userOf(user), fmt.Sprint(group))
+		if moderates := role == chat.Moderator; moderates != (status != "member") || err != nil {
+			t.Errorf("%s moderates: %t, %v", status, moderates, err)
 		}
-		r.api.Promote(group, 1, "creator")
-		r.api.Promote(group, 2, "administrator")
-		r.run()
-		for i, tt := range []struct {
-			message faketelegram.Message
-			want    string
-		}{
-			{inGroup(1, "/price"), "true"},
-			{inGroup(2, "/price"), "true"},
-			{inGroup(3, "/price"), "false"},
-			{inPrivate(1, "/price"), "false"},
-			{as(group, inGroup(1, "/price")), "true"},
-			{as(-77, inGroup(1, "/price")), "false"},
-		} {
-			r.api.Push(tt.message)
-			if got := r.sent(i + 1)[i].Text; got != tt.want {
-				t.Errorf("message %d: %s, want %s", i, got, tt.want)
-			}
-		}
-	})
+	}
 }
 
 // A press shows nothing: its button has a spinner.

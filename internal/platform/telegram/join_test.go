@@ -22,9 +22,11 @@ func withJoins(c *Config) {
 
 var holdersChat = faketelegram.Chat{ID: holders, Type: "supergroup", Title: "MAT Holders"}
 
-// joinTest is an adapterTest with an adapter that answers the join requests of holders.
+// joinTest is an adapterTest with an adapter that answers the join requests of holders by
+// joinReply.
 func joinTest(t *testing.T, changes ...func(*Config)) *adapterTest {
 	r := setUp(t, append(changes, withJoins)...)
+	r.handler.Reply = joinReply
 	r.api.GrantInvite(holders, true)
 	r.api.SetChat(faketelegram.ChatInfo{Chat: holdersChat, JoinByRequest: true})
 	return r
@@ -128,7 +130,6 @@ func TestJoinRequestsAreAnsweredOnce(t *testing.T) {
 		for _, guarded := range []bool{false, true} {
 			inBubble(t, map[string]int64{fmt.Sprintf("let in %s %t", way, guarded): letIn, fmt.Sprintf("no %s %t", way, guarded): no, fmt.Sprintf("unknown %s %t", way, guarded): unknown}, func(t *testing.T, user int64) {
 				r := joinTest(t, change)
-				r.handler.Reply = joinReply
 				r.runJoins()
 				r.asks(user, guarded)
 				got := r.joined(user)
@@ -207,14 +208,10 @@ func TestNobodyIsToldTheyAreInWithoutAnApproval(t *testing.T) {
 			r.api.Fail("approveChatJoinRequest", telegramtest.Hang())
 		}, faketelegram.JoinApproved, "✅ You're in: MAT Holders"},
 		"Telegram takes no approval": {false, func(r *adapterTest) {
-			for range 20 {
-				r.api.Fail("approveChatJoinRequest", telegramtest.Page(http.StatusBadGateway))
-			}
+			r.api.Break("approveChatJoinRequest", telegramtest.Page(http.StatusBadGateway))
 		}, faketelegram.JoinOpen, "⚠️ Not in yet: I can't let you in right now\nThat took too long."},
 		"every approval is carried out without an answer": {false, func(r *adapterTest) {
-			for range 20 {
-				r.api.Fail("approveChatJoinRequest", telegramtest.Page(http.StatusBadGateway).CarriedOut())
-			}
+			r.api.Break("approveChatJoinRequest", telegramtest.Page(http.StatusBadGateway).CarriedOut())
 		}, faketelegram.JoinApproved, "✅ You're in: MAT Holders"},
 		"Telegram takes no message": {false, func(r *adapterTest) {
 			r.api.Fail("sendMessage", telegramtest.Fault{Status: http.StatusForbidden, Description: "Forbidden: bot can't initiate conversation with a user"})
@@ -227,7 +224,6 @@ func TestNobodyIsToldTheyAreInWithoutAnApproval(t *testing.T) {
 		}, faketelegram.JoinApproved, ""},
 	}, func(t *testing.T, tt test) {
 		r := joinTest(t)
-		r.handler.Reply = joinReply
 		tt.before(r)
 		r.runJoins()
 		r.asks(7, tt.guarded)
@@ -258,7 +254,6 @@ func TestJoinRequestsThatAreNotAnswered(t *testing.T) {
 		},
 	}, func(t *testing.T, request func(*adapterTest)) {
 		r := joinTest(t)
-		r.handler.Reply = joinReply
 		r.runJoins()
 		request(r)
 		if got := r.joined(7); got.UpdateID == 0 || got.State != faketelegram.JoinOpen || len(r.handler.Requests()) > 0 || r.toldTo(7) != "" {
@@ -303,7 +298,6 @@ func TestAPressLetsInOnlyWhoPresses(t *testing.T) {
 		"below somebody's message": {7, faketelegram.Private(8), own, false, "⚠️ This button has expired"},
 	}, func(t *testing.T, tt test) {
 		r := joinTest(t)
-		r.handler.Reply = joinReply
 		r.runJoins()
 		r.api.Promote(holders, 8, "left")
 		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
@@ -331,7 +325,6 @@ func TestAPressLetsInOnlyWhoPresses(t *testing.T) {
 func TestAJoinRequestIsAnsweredInThePersonsLanguage(t *testing.T) {
 	simulated(t, func(t *testing.T, _ *adapterTest) {
 		r := joinTest(t)
-		r.handler.Reply = joinReply
 		r.api.Fail("getChat", telegramtest.Status(http.StatusBadRequest)) // The request names its group.
 		r.runJoins()
 		var shown []string
@@ -362,10 +355,7 @@ func TestAQueryWithoutAnAnswerIsLogged(t *testing.T) {
 		"broken":   {telegramtest.Page(http.StatusBadGateway), 1},
 	}, func(t *testing.T, tt test) {
 		r := joinTest(t)
-		r.handler.Reply = joinReply
-		for range 20 {
-			r.api.Fail("answerChatJoinRequestQuery", tt.fault)
-		}
+		r.api.Break("answerChatJoinRequestQuery", tt.fault)
 		r.runJoins()
 		r.asks(700, true)
 		r.asks(701, true)

@@ -38,7 +38,6 @@ func TestTheTimesOfAJoinRequest(t *testing.T) {
 func TestMessagesAboutJoinRequestsAreBounded(t *testing.T) {
 	simulated(t, func(t *testing.T, _ *adapterTest) {
 		r := joinTest(t)
-		r.handler.Reply = joinReply
 		r.runJoins()
 		r.api.Fail("sendMessage", telegramtest.TooMany(2*time.Second))
 		for range 2 {
@@ -86,7 +85,6 @@ func TestMessagesAboutJoinRequestsAreBounded(t *testing.T) {
 func TestAQueryIsAnsweredWithoutACheck(t *testing.T) {
 	inBubble(t, map[string]int{"no room": maxQueries, "no time": 0}, func(t *testing.T, waiting int) {
 		r := joinTest(t)
-		r.handler.Reply = joinReply
 		r.runJoins()
 		q := &r.adapter.joins
 		q.mu.Lock()

@@ -13,7 +13,6 @@ import (
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
-	"herald/internal/platform/telegram/botapi"
 )
 
 const lounge, loungeID = int64(-1004), "-1004"
@@ -85,9 +84,12 @@ func TestEachRefusalOfATagHasItsProblem(t *testing.T) {
 		give, remove chat.BadgeProblem
 		has          chat.BadgeProblem
 	}{
-		"left":             {func(r *adapterTest) { r.api.Promote(lounge, 7, "left") }, chat.NotAMember, chat.NotAMember, chat.NotAMember},
-		"banned":           {func(r *adapterTest) { r.api.Promote(lounge, 7, "kicked") }, chat.NotAMember, chat.NotAMember, chat.NotAMember},
-		"restricted":       {func(r *adapterTest) { r.api.Promote(lounge, 7, "restricted") }, "", "", ""},
+		"left":       {func(r *adapterTest) { r.api.Promote(lounge, 7, "left") }, chat.NotAMember, chat.NotAMember, chat.NotAMember},
+		"banned":     {func(r *adapterTest) { r.api.Promote(lounge, 7, "kicked") }, chat.NotAMember, chat.NotAMember, chat.NotAMember},
+		"restricted": {func(r *adapterTest) { r.api.Promote(lounge, 7, "restricted") }, "", "", ""},
+		"restricted, and outside": {func(r *adapterTest) {
+			r.carry("getChatMember", time.Hour, answering(http.StatusOK, `{"ok":true,"result":{"status":"restricted","user":{"id":7}}}`))
+		}, "", chat.NotAMember, chat.NotAMember},
 		"an administrator": {func(r *adapterTest) { r.api.Promote(lounge, 7, "administrator") }, chat.CannotHave, "", chat.CannotHave},
 		"the owner":        {func(r *adapterTest) { r.api.Promote(lounge, 7, "creator") }, chat.CannotHave, "", chat.CannotHave},
 		"no right":         {func(r *adapterTest) { r.api.GrantTags(lounge, false) }, chat.MissingRight, chat.MissingRight, ""},
@@ -153,18 +155,6 @@ func TestNoticesGoToPrivateChatsThatExist(t *testing.T) {
 			}
 			_ = stop()
 		})
-	}
-}
-
-// A restricted user may be outside the group, and then has no tag.
-func TestARestrictedUserOutsideIsAbsent(t *testing.T) {
-	for member, absent := range map[botapi.Member]bool{
-		{Status: "restricted"}: true, {Status: "restricted", IsMember: true}: false, {Status: "member"}: false, {Status: "creator"}: false,
-		{Status: "left"}: true, {Status: "kicked"}: true,
-	} {
-		if member.Absent() != absent {
-			t.Errorf("%+v is absent: %t", member, !absent)
-		}
 	}
 }
 

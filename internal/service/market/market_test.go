@@ -202,6 +202,7 @@ func TestErrorCodeDecidesAtAnyStatus(t *testing.T) {
 		{500, `{"status":{"error_code":500}}`, core.Unreachable},
 		{500, `{"status":{"error_code":1234}}`, core.Unreachable},
 		{429, `{"status":{}}`, core.Limited},
+		{200, ok(`{"42":{"id":42,"symbol":"HRD","quote":{"USD":{"price":null,"volume_24h":1}}}}`), core.NoData},
 		{200, `{"data":{"42":` + entry + `}}`, core.Malformed},
 		{200, `{"status":{"error_code":null},"data":{"42":` + entry + `}}`, core.Malformed},
 		{200, `{"status":{"error_code":"none"},"data":{"42":` + entry + `}}`, core.Malformed},

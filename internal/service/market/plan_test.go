@@ -14,6 +14,7 @@ import (
 
 	"herald/internal/core"
 	"herald/internal/demo/fake/faketest"
+	"herald/internal/demo/fake/transporttest"
 	"herald/internal/ops"
 	"herald/internal/service/market"
 	"herald/internal/service/rest/resttest"
@@ -22,6 +23,7 @@ import (
 // provider is a price provider in simulated time. It counts a credit for each quote with
 // status 200.
 type provider struct {
+	plan        int64 // the limit at first
 	limit, used atomic.Int64
 	resets      time.Duration // from the begin
 	begun       time.Time
@@ -91,10 +93,8 @@ func inBubble(t *testing.T, p *provider, s market.Settings, test func(*testing.T
 		server := &http.Server{Handler: p}
 		go server.Serve(network)
 		defer server.Close()
-		base := http.DefaultTransport.(*http.Transport)
-		before := base.DialContext
-		base.DialContext = network.Dial
-		defer func() { base.DialContext = before }()
+		transporttest.ChangeDefault(t, func(d *http.Transport) { d.DialContext = network.Dial })
+		p.limit.Store(p.plan)
 		p.begun = time.Now()
 		s.URL, s.By, s.Token, s.Symbol, s.TTL = "http://prices.example.org", "id", "42", "hrd", 30*time.Second
 		cache := core.NewCache(core.CacheConfig{MaxItems: 10, CallTimeout: 5 * time.Second, Timeout: 20 * time.Second, StaleFor: time.Hour, Observer: ops.NewMetrics()})
@@ -129,8 +129,7 @@ func TestThePriceIsBackSoonAfterAnOutage(t *testing.T) {
 	for name, fault := range faultsOfQuotes {
 		for _, noInfo := range []bool{false, true} {
 			for _, before := range []time.Duration{0, time.Hour} {
-				p := &provider{resets: 15 * 24 * time.Hour, noInfo: noInfo}
-				p.limit.Store(15_000)
+				p := &provider{plan: 15_000, resets: 15 * 24 * time.Hour, noInfo: noInfo}
 				inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
 					for ; before > 0; before -= 5 * time.Minute {
 						c.Price.Get(t.Context(), struct{}{})
@@ -197,8 +196,7 @@ func TestWhatTheProviderCountedCosts(t *testing.T) {
 		"used up, and it does not say":      {usedUp, true, 3, 3},
 		"used up, but it says more is left": {usedUp, false, 30, 40},
 	} {
-		p := &provider{resets: 15 * 24 * time.Hour, noInfo: test.noInfo}
-		p.limit.Store(15_000)
+		p := &provider{plan: 15_000, resets: 15 * 24 * time.Hour, noInfo: test.noInfo}
 		p.fault.Store(&test.fault)
 		inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
 			for begun := time.Now(); time.Since(begun) < 3*time.Hour; time.Sleep(time.Second) {
@@ -220,8 +218,7 @@ func TestWhatIsLeftIsAskedNowAndThen(t *testing.T) {
 	}{
 		"while there are credits": {1_000_000, nil, 7}, "without a credit": {0, nil, 60}, "during an outage": {1_000_000, &failing, 60},
 	} {
-		p := &provider{resets: 10 * 24 * time.Hour}
-		p.limit.Store(test.left)
+		p := &provider{plan: test.left, resets: 10 * 24 * time.Hour}
 		p.fault.Store(test.fault)
 		inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
 			for begun := time.Now(); time.Since(begun) < time.Hour; time.Sleep(10 * time.Second) {
@@ -235,8 +232,7 @@ func TestWhatIsLeftIsAskedNowAndThen(t *testing.T) {
 }
 
 func TestASilentPlanDelaysAPriceByTwoSeconds(t *testing.T) {
-	p := &provider{silentInfo: true}
-	p.limit.Store(1)
+	p := &provider{plan: 1, silentInfo: true}
 	inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
 		begun := time.Now()
 		if _, err := c.Price.Get(t.Context(), struct{}{}); err != nil || time.Since(begun) != 2*time.Second {
@@ -247,8 +243,7 @@ func TestASilentPlanDelaysAPriceByTwoSeconds(t *testing.T) {
 
 // Without a credit nobody is asked for a quote, and an upgrade is noticed within a minute.
 func TestAnUpgradeIsNoticed(t *testing.T) {
-	p := &provider{resets: 10 * 24 * time.Hour}
-	p.limit.Store(1000)
+	p := &provider{plan: 1000, resets: 10 * 24 * time.Hour}
 	p.used.Store(1000)
 	inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
 		for i := range 60 {
@@ -361,8 +356,7 @@ func TestVersion3IsAskedWhereVersion1IsGone(t *testing.T) {
 }
 
 func TestVersion1IsAskedAgainAfterAnHour(t *testing.T) {
-	p, v1 := &provider{resets: time.Hour}, 0
-	p.limit.Store(15_000)
+	p, v1 := &provider{plan: 15_000, resets: time.Hour}, 0
 	gone := func(w http.ResponseWriter, r *http.Request) bool {
 		if !strings.HasPrefix(r.URL.Path, "/v1/") {
 			return false
@@ -385,9 +379,4 @@ func TestVersion1IsAskedAgainAfterAnHour(t *testing.T) {
 			t.Errorf("%d warnings, want 1", n)
 		}
 	})
-}
-
-func TestAPriceOfNullIsNoPrice(t *testing.T) {
-	_, err := ask(t, "id", "42", 200, ok(`{"42":{"id":42,"symbol":"HRD","quote":{"USD":{"price":null,"volume_24h":1}}}}`))
-	resttest.WantReason(t, err, market.Service, core.NoData)
 }

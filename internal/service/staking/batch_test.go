@@ -76,15 +76,6 @@ func TestManyWalletsAreReadInFewCalls(t *testing.T) {
 	}
 }
 
-// A cycle of 100,000 wallets has 64 slots, of some 1,562 wallets each.
-func TestACycleOf100000WalletsTakesAtMost2000Calls(t *testing.T) {
-	const perSlot, slots = 1563, 64
-	size := maxBatchCalls / 21
-	if calls := slots * ((perSlot + size - 1) / size); calls > 2000 {
-		t.Errorf("%d calls", calls)
-	}
-}
-
 // limitCalls has n refuse an eth_call to Multicall3 with more inner calls, as a cap on gas
 // does. It returns the number of refusals.
 func limitCalls(n *node, most int) (refused *int) {

@@ -200,21 +200,6 @@ func TestThePaceIsMeasuredOverTheClaimBlocks(t *testing.T) {
 	}
 }
 
-func TestThePaceIsAskedForOnceAnHour(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, c := withdrawing(t, 50_000, entry{500, 0})
-		for _, step := range []struct {
-			wait  time.Duration
-			trips int
-		}{{0, 3}, {paceTTL - time.Second, 1}, {time.Second, 3}} {
-			time.Sleep(step.wait)
-			if got := m.tripsOf(func() { next(t, c) }); got != step.trips {
-				t.Errorf("after %v: %d round trips, want %d", step.wait, got, step.trips)
-			}
-		}
-	})
-}
-
 func TestAnUnknownPaceLeavesTheRest(t *testing.T) {
 	header := func(number, timestamp any) map[string]any {
 		return map[string]any{"number": number, "timestamp": timestamp}
@@ -298,11 +283,18 @@ func TestWhoWaitsForThePaceBlocksNobody(t *testing.T) {
 	})
 }
 
-func TestAClaimInAHundredYearsHasNoTime(t *testing.T) {
+func TestAClaimInAHundredYearsOrAfterAnImpossibleBlockHasNoTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, c := withdrawing(t, 0, entry{500, maxBlocksAhead})
 		if at := next(t, c).At; !at.IsZero() {
 			t.Errorf("it is told for %v", at)
+		}
+		m, c := withdrawing(t, 0, entry{500, 900})
+		c.settings.MaxBlockAge = 0
+		next(t, c)
+		m.Now = func() time.Time { return time.Now().Add(2 * maxAhead) }
+		if at := next(t, c).At; !at.IsZero() {
+			t.Errorf("the next claim is at %v, after a block of an impossible time", at)
 		}
 	})
 }
@@ -322,7 +314,7 @@ func TestTheTotalIsOfEveryPoolOrIncomplete(t *testing.T) {
 		"reverts":    {[]services.Contract{withTotal(tokensOf(5)), withTotal(nil)}, "5", 1},
 		"none":       {[]services.Contract{withTotal(nil), nil}, "0", 0},
 	} {
-		inAnyWay := func(way func(*Settings)) {
+		for _, way := range []func(*Settings){func(*Settings) {}, withoutMulticall} {
 			chain, pools := deploy(test.pools...)
 			n := newNode(t, chain)
 			c := newClient(t, n, pools, way, func(s *Settings) { s.TotalMethod, s.PendingMethod = testTotal, "" })
@@ -342,8 +334,6 @@ func TestTheTotalIsOfEveryPoolOrIncomplete(t *testing.T) {
 				t.Errorf("%s: there is a source without the method", name)
 			}
 		}
-		inAnyWay(func(*Settings) {})
-		inAnyWay(withoutMulticall)
 	}
 }
 
@@ -388,18 +378,6 @@ func without(method string) services.Contract {
 	answers := map[string][]byte{testMethod: wordOf(0), testPend: withdrawalsOf(), testTotal: wordOf(0)}
 	delete(answers, method)
 	return poolWith(answers)
-}
-
-func TestABlockWithoutATimeHasNoNextTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, c := withdrawing(t, 0, entry{500, 900})
-		c.settings.MaxBlockAge = 0
-		next(t, c)
-		m.Now = func() time.Time { return time.Now().Add(2 * maxAhead) }
-		if at := next(t, c).At; !at.IsZero() {
-			t.Errorf("the next claim is at %v, after a block of an impossible time", at)
-		}
-	})
 }
 
 func TestAPoolWithoutThePendingMethodIsNamedAsSuch(t *testing.T) {

@@ -96,20 +96,31 @@ func TestWithoutMulticallThereTheBatchIsUsed(t *testing.T) {
 	}
 }
 
-func TestARefusedMulticallIsTriedAgainAfterTheCooldown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, c := withdrawing(t, 0)
-		delete(m.Contracts, multicallAddr)
-		for _, step := range []struct {
-			wait  time.Duration
-			trips int
-		}{{0, 3}, {cooldown - time.Second, 2}, {time.Second, 3}} {
-			time.Sleep(step.wait)
-			if got := m.tripsOf(func() { _, _ = c.Stakes.Fetch(t.Context(), ann) }); got != step.trips {
-				t.Errorf("after %v: %d round trips, want %d", step.wait, got, step.trips)
+// Each question takes so many round trips at first, within its time, and once that is over.
+func TestWhatIsKnownIsAskedForAgainOnceItsTimeIsOver(t *testing.T) {
+	fetch := func(t *testing.T, c *Client) { _, _ = c.Stakes.Fetch(t.Context(), ann) }
+	for name, test := range map[string]struct {
+		multicall services.Contract
+		entries   []entry
+		ask       func(*testing.T, *Client)
+		lasts     time.Duration
+		trips     [3]int
+	}{
+		"the pace":              {sandbox.Contracts[multicallAddr], []entry{{500, 0}}, func(t *testing.T, c *Client) { next(t, c) }, paceTTL, [3]int{3, 1, 3}},
+		"Multicall3 that fails": {nil, nil, fetch, cooldown, [3]int{3, 2, 3}},
+		"a ping":                {sandbox.Contracts[multicallAddr], nil, func(t *testing.T, c *Client) { _, _ = c.Ping(t.Context()) }, 15 * time.Second, [3]int{1, 0, 1}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m, c := withdrawing(t, 50_000, test.entries...)
+			m.Contracts[multicallAddr] = test.multicall
+			for i, wait := range []time.Duration{0, test.lasts - 1, 1} {
+				time.Sleep(wait)
+				if got := m.tripsOf(func() { test.ask(t, c) }); got != test.trips[i] {
+					t.Errorf("%s, asked for time %d: %d round trips, want %d", name, i+1, got, test.trips[i])
+				}
 			}
-		}
-	})
+		})
+	}
 }
 
 // onBatches has batches answered by spoil, from the right answer, and leaves
@@ -184,21 +195,6 @@ func TestBatchesThatAreNotAnsweredRightAreAskedOneByOne(t *testing.T) {
 			t.Errorf("%s: %d round trips, want 45", name, got)
 		}
 	}
-}
-
-func TestAPingIsCachedFor15Seconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, c := withdrawing(t, 0)
-		for _, step := range []struct {
-			wait  time.Duration
-			trips int
-		}{{0, 1}, {15*time.Second - 1, 0}, {1, 1}} {
-			time.Sleep(step.wait)
-			if got := m.tripsOf(func() { _, _ = c.Ping(t.Context()) }); got != step.trips {
-				t.Errorf("after %v: %d round trips, want %d", step.wait, got, step.trips)
-			}
-		}
-	})
 }
 
 func TestSomeCallsAreMadeAtATime(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"herald/internal/demo/fake/transporttest"
@@ -179,24 +178,6 @@ func newClient(t testing.TB, address string, rt http.RoundTripper) *Client {
 func (c *Client) send(ctx context.Context) error {
 	_, err := c.Send(ctx, Destination{Chat: 5}, Content{Text: "x"})
 	return err
-}
-
-// A message to an address that swallows every packet was certainly not sent,
-// and that is known before its call is over.
-func TestNoConnectionMeansNotSent(t *testing.T) {
-	transporttest.ChangeDefault(t, func(blackhole *http.Transport) {
-		blackhole.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
-			<-ctx.Done()
-			return nil, &net.OpError{Op: "dial", Net: network, Err: ctx.Err()}
-		}
-	})
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		err := newClient(t, "https://telegram.invalid", nil).send(t.Context())
-		if took := time.Since(start); ErrorOf(err).Kind != NotSent || took >= callTimeout {
-			t.Errorf("%v after %v", err, took)
-		}
-	})
 }
 
 // A connection may be closed as soon as an answer is out, or just while another

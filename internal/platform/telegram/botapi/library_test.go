@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
+
+	"herald/internal/chat/chattest"
 )
 
 // An update of go-telegram/bot that has one of these fails here, and says what of ours can go.
@@ -35,10 +37,10 @@ func TestLibraryStillLacks(t *testing.T) {
 		if !renamed {
 			own = theirs
 		}
-		if has(row.library, theirs) {
+		if chattest.HasMember(row.library, theirs) {
 			t.Errorf("%v has %s now: what can go is %s", row.library, theirs, row.canGo)
 		}
-		if !has(row.ours, own) {
+		if !chattest.HasMember(row.ours, own) {
 			t.Errorf("%v has no %s", row.ours, own)
 		}
 	}
@@ -48,19 +50,6 @@ func TestLibraryStillLacks(t *testing.T) {
 	if text, err := json.Marshal(models.InlineQueryResultsButton{Text: "x"}); err != nil || !strings.Contains(string(text), `"web_app":null`) {
 		t.Errorf("a button over inline results of the library is %s, %v: InlineButton can go", text, err)
 	}
-}
-
-// has reports whether a type has a method, or a member of this name in its JSON.
-func has(of reflect.Type, name string) bool {
-	if _, method := of.MethodByName(name); method || of.Kind() != reflect.Struct {
-		return method
-	}
-	for _, f := range reflect.VisibleFields(of) {
-		if member, _, _ := strings.Cut(f.Tag.Get("json"), ","); member == name {
-			return true
-		}
-	}
-	return false
 }
 
 // A press and a deletion by this package, beside the library's over the same HTTP.

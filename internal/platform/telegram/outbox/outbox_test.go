@@ -445,9 +445,7 @@ func TestSentMessagesAreForgotten(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(20, person, 1, time.Second)
 		for range 5 {
-			m := message(group, 1, "x")
-			m.Sharing.Key = "shared"
-			c.post(m)
+			c.ask(1, "shared")
 		}
 		c.all.Wait()
 		for chat, hold := range []time.Duration{time.Second, time.Hour} {
