@@ -89,7 +89,7 @@ func (b *Bot) Check(ctx context.Context, w io.Writer, wallet string) error {
 		summary = fmt.Sprintf("%d of %d checks failed: %s. Correct what their rows name, then run `bot check%s` again.", len(failed), len(results), strings.Join(failed, ", "), option)
 	}
 	if !networkWorks(results) {
-		summary += "\nNothing can be reached. Does this machine have a network?"
+		summary = "Nothing can be reached. Does this machine have a network?"
 	}
 	text := secret.NewRedactor(b.cfg.Secrets()).String(table.String() + "\n" + summary + "\n")
 	if _, err := io.WriteString(w, text); err != nil || len(failed) == 0 {

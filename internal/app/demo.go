@@ -64,7 +64,7 @@ You ask as "registered". Switch with /as unregistered or with
   /as moderator, who may ask about others: /exists %s
 Get a role: /verify, then /save, each with the first wallet
 Lose it: /unstake, then /later (six hours) twice, then /verify
-Be let in: bot demo --web, where you can ask to join a group
+Be let in: start it with --web, and ask to join a group
 To leave: exit, quit or Ctrl-D
 
 `

@@ -40,6 +40,9 @@ func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error
 func ListMembers(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writer) error {
 	return openMembers(cfg, log, func(m *members.Members) error {
 		rows, failed := m.All(ctx)
+		if len(rows) == 0 && failed == nil {
+			log.Warn("nothing is saved there: has the running bot the same settings?")
+		}
 		table := csv.NewWriter(w)
 		lines := [][]string{{"platform", "user", "wallet", "saved", "proven", "checked", "first_below", "lost", "given", "waits_for_removal"}}
 		for _, r := range rows {

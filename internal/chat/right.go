@@ -44,7 +44,7 @@ const RightsEvery = time.Hour
 // blocks until ctx is done, or rights returns none.
 func WatchRights(ctx context.Context, log *slog.Logger, rights func(context.Context) []Right) {
 	warned, names := map[string]bool{}, map[string]Untrusted{}
-	for found := rights(ctx); len(found) > 0; found = rights(ctx) {
+	for found := rights(ctx); len(found) > 0 && ctx.Err() == nil; found = rights(ctx) {
 		pause := RightsEvery
 		for _, r := range found {
 			entry := r.Setting + r.Entry

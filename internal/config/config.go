@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"regexp"
 	"slices"
@@ -71,8 +72,14 @@ func Collect(environ []string, envFile string) (Given, Errors) {
 	}
 	content, err := ReadFile(envFile, 1<<20)
 	if err != nil {
-		return nil, Errors{fmt.Sprintf("--env-file: the file %v; make one with `cp config.example.env herald.env`, "+
-			"fill it in, and give it as --env-file herald.env", err)}
+		advice := ""
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			advice = "; make one with `cp config.example.env herald.env`, fill it in, and give it as --env-file herald.env"
+		case errors.Is(err, fs.ErrPermission):
+			advice = "; let the user that runs bot read it"
+		}
+		return nil, Errors{fmt.Sprintf("--env-file: the file %v%s", err, advice)}
 	}
 	wrong := inFile.parse(envFile, content)
 	maps.DeleteFunc(inFile, func(name string, _ value) bool { return inEnviron.Has(strings.TrimSuffix(name, fileSuffix)) })

@@ -113,7 +113,9 @@ func (m *Members) claimOf(tick int64) string {
 // may have checked. It fails if something cannot be read.
 func (m *Members) read(ctx context.Context, tick int, s *schedule) (due []Row, err error) {
 	if !m.rows.complete.Load() {
-		err = m.rows.each(ctx, func([]Row) {})
+		if err = m.rows.each(ctx, func([]Row) {}); err == nil {
+			m.Log.Info("saved addresses are read", "count", m.rows.tally("").have)
+		}
 	}
 	for shard := (tick + ticks - 1) % ticks; shard < shards && err == nil; shard += ticks {
 		_, _, err = m.rows.load(ctx, shard)
