@@ -2,10 +2,10 @@ package rest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -108,9 +108,9 @@ func (r *Response) figure(names []string) (decimal.Decimal, error) {
 			return decimal.Decimal{}, errors.New("a bare number that may have been cut off")
 		}
 	case map[string]any:
-		for name, value := range answer {
-			if len(answer) == 1 && slices.Contains(names, name) {
-				v = value
+		if len(answer) == 1 {
+			for _, name := range names {
+				v = cmp.Or(answer[name], v)
 			}
 		}
 	}
