@@ -102,16 +102,12 @@ func (r *Response) figure(names []string) (decimal.Decimal, error) {
 	if err != nil {
 		return decimal.Decimal{}, err
 	}
-	switch answer := v.(type) {
-	case json.Number:
-		if !r.Complete {
-			return decimal.Decimal{}, errors.New("a bare number that may have been cut off")
-		}
-	case map[string]any:
-		if len(answer) == 1 {
-			for _, name := range names {
-				v = cmp.Or(answer[name], v)
-			}
+	if _, bare := v.(json.Number); bare && !r.Complete {
+		return decimal.Decimal{}, errors.New("a bare number that may have been cut off")
+	}
+	if object, is := v.(map[string]any); is && len(object) == 1 {
+		for _, name := range names {
+			v = cmp.Or(object[name], v)
 		}
 	}
 	figure, ok := Decimal(v)
