@@ -35,9 +35,9 @@ func Health(ctx context.Context, environ []string, envFile string, w io.Writer) 
 }
 
 // askReady asks /readyz at addr, and writes to w what it says. It fails unless the status is 200,
-// or if the whole answer takes longer than 3 s.
-// A Transport alone follows no redirect, and takes no proxy from the environment. It dials this
-// machine if addr has no host or an unspecified one, such as 0.0.0.0.
+// or if the whole answer takes longer than 3 s. A Transport alone follows no redirect, and takes
+// no proxy from the environment. It dials this machine if addr has no host or an unspecified one,
+// such as 0.0.0.0.
 func askReady(ctx context.Context, client *http.Transport, addr string, w io.Writer) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 3*time.Second, fmt.Errorf("silent for 3s"))
 	defer cancel()
