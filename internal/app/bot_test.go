@@ -47,9 +47,9 @@ func startSandbox(t *testing.T) *services.Fakes {
 }
 
 // newBot makes a bot. The caller closes it.
-func newBot(t *testing.T, world *services.Fakes, settings ...string) *Bot {
+func newBot(t *testing.T, environ []string, settings ...string) *Bot {
 	t.Helper()
-	bot, err := New(mustLoad(t, append(DemoSettings(world), settings...), ""), slog.New(slog.DiscardHandler))
+	bot, err := New(mustLoad(t, append(environ, settings...), ""), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestRightsLimitsAndTheLanguageReachTheRouter(t *testing.T) {
 		"RATE_LIMIT_CHAT=2":           {price, "limit.title"},
 		"CHAT_LANGUAGE=tr":            {price, "price.title"},
 	} {
-		bot := newBot(t, world, "MODERATOR_CHATS=telegram:-6", setting)
+		bot := newBot(t, DemoSettings(world), "MODERATOR_CHATS=telegram:-6", setting)
 		var reply chat.Reply
 		for range 3 {
 			reply = bot.Router.Handle(t.Context(), test.request)
@@ -94,7 +94,7 @@ func TestReplicasShareLimitsAndOtherBotsDoNot(t *testing.T) {
 		{"TELEGRAM_BOT_TOKEN=1:a", "price.title"}, {"TELEGRAM_BOT_TOKEN=1:a", "limit.title"},
 		{"TELEGRAM_BOT_TOKEN=2:b", "price.title"}, {"DISCORD_BOT_TOKEN=a.b.c", "price.title"},
 	} {
-		bot := newBot(t, world, test.token, "RATE_LIMIT_USER=1", "REDIS_URL=redis://"+redis.Addr()+"?read_timeout=1s", "DATA_DIR="+dir)
+		bot := newBot(t, DemoSettings(world), test.token, "RATE_LIMIT_USER=1", "REDIS_URL=redis://"+redis.Addr()+"?read_timeout=1s", "DATA_DIR="+dir)
 		if reply := bot.Router.Handle(t.Context(), request); reply.Title.Key != test.title {
 			t.Errorf("bot %d: answered with %+v, want %s", i, reply, test.title)
 		}
@@ -111,7 +111,7 @@ func TestReplicasShareLimitsAndOtherBotsDoNot(t *testing.T) {
 
 func TestQuotesSeenAreDrawnAndKept(t *testing.T) {
 	world := startSandbox(t)
-	bot := newBot(t, world, "DATA_DIR="+t.TempDir(), "TOKEN_LOGO=../pricechart/testdata/logo.png")
+	bot := newBot(t, DemoSettings(world), "DATA_DIR="+t.TempDir(), "TOKEN_LOGO=../pricechart/testdata/logo.png")
 	reply := bot.Router.Handle(t.Context(), chat.Request{Command: "price", Args: chat.Typed("24h"), Direct: true})
 	if reply.Image == nil {
 		t.Fatalf("no picture in %+v", reply)
@@ -193,10 +193,7 @@ func TestNoCommandNeedsAServiceThatIsNotSet(t *testing.T) {
 		return slices.ContainsFunc(table, func(s config.Setting) bool { return s.Name == name && !s.Required && s.Default == "" })
 	})
 	operator := chat.User{Platform: "telegram", ID: world.World.Registered.UID("Telegram")}
-	bot, err := New(mustLoad(t, append(required, "PRICE_API_KEY="+world.PriceKey, "PRICE_TOKEN_ID="+services.TokenID, "OPERATORS=telegram:"+operator.ID), ""), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	bot := newBot(t, required, "PRICE_API_KEY="+world.PriceKey, "PRICE_TOKEN_ID="+services.TokenID, "OPERATORS=telegram:"+operator.ID)
 	defer bot.Close()
 	for _, c := range bot.Router.Commands() {
 		for _, f := range c.Forms {

@@ -57,10 +57,7 @@ func TestHealthSaysInOneLineWhetherTheBotIsReady(t *testing.T) {
 
 // The bot takes the request and then says nothing, or begins an answer that it does not end.
 func TestHealthWaitsThreeSeconds(t *testing.T) {
-	for answer, says := range map[string]string{
-		"":                                      "no bot answers at HTTP_ADDR: silent for 3s",
-		"HTTP/1.1 200 OK\r\n\r\ntelegram: conn": "the answer broke off (status 200): telegram: conn",
-	} {
+	for says, answer := range map[string]string{"no bot answers at HTTP_ADDR: silent for 3s": "", "the answer broke off (status 200): telegram: conn": "HTTP/1.1 200 OK\r\n\r\ntelegram: conn"} {
 		synctest.Test(t, func(t *testing.T) {
 			slow := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 				client, bot := net.Pipe()

@@ -131,8 +131,4 @@ func TestSparkline(t *testing.T) {
 			t.Errorf("%v: got %q, want %q", values, got, want)
 		}
 	}
-	card := words.Print(chat.Reply{Title: chat.Say("HRLD"), Image: &chat.Image{Caption: chat.Say("Price of HRLD"), Spark: []float64{2, 1}}})
-	if got, want := strings.Split(render(card, false, style{width: 80}), "\n")[1], "█▁"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
 }
