@@ -56,14 +56,14 @@ func TestNoTwoLinesOfACardSayTheSame(t *testing.T) {
 // hasFigure matches what an answer about figures begins with.
 var hasFigure = regexp.MustCompile(`[0-9]|Not staked`)
 
+// The first line of /status names each service, so it may be as long as they need.
 func TestTheFirstLineIsTheAnswer(t *testing.T) {
 	everyCard(t, func(c commandstest.Case, card words.Card) {
-		lines := said(card)
-		if len(lines) == 0 || len([]rune(lines[0])) > 180 {
-			t.Errorf("%s, %s has no first line, or one of more than 180 letters:\n%s", c.Scene, c.Line, shown(card))
+		lines, about := said(card), strings.Fields(c.Line)[0]
+		if len(lines) == 0 || about != "/status" && len([]rune(lines[0])) > 140 {
+			t.Errorf("%s, %s has no first line, or one of more than 140 letters:\n%s", c.Scene, c.Line, shown(card))
 			return
 		}
-		about := strings.Fields(c.Line)[0]
 		figures := slices.Contains([]string{"/price", "/supply", "/staked"}, about) && !c.Reply.Unanswered()
 		if figures && !hasFigure.MatchString(lines[0]) {
 			t.Errorf("%s, %s begins with %q", c.Scene, c.Line, lines[0])

@@ -117,8 +117,7 @@ func (c *priceCommand) withChart(ctx context.Context, req chat.Request, answer c
 	} else if chart.Seen < minCoverage {
 		reply.Notes = append(reply.Notes, chat.SayWith("chart.sparse", about))
 	}
-	alt := c.chartAlt(chart, quote, reply.Subtitle)
-	reply.Image = &chat.Image{Name: "price-" + period + ".png", PNG: chart.PNG, Alt: alt, Spark: chart.Spark}
+	reply.Image = &chat.Image{Name: "price-" + period + ".png", PNG: chart.PNG, Caption: c.chartCaption(chart, quote), Spark: chart.Spark}
 	return reply, nil
 }
 
@@ -133,8 +132,7 @@ func priceButtons(quote core.Quote, shown string) []chat.Action {
 	}
 	again := refresh("price", strings.Fields(shown)...)
 	again.NewRow = true
-	buttons = append(buttons, again)
-	return append(buttons, pageLink(quote)...)
+	return append(append(buttons, again), pageLink(quote)...)
 }
 
 // pageLink returns a button that opens the provider's page of the token, or none.
@@ -145,22 +143,21 @@ func pageLink(quote core.Quote) []chat.Action {
 	return []chat.Action{{Label: chat.SayWith("button.page", chat.Values{"source": chat.Plain(quote.Source)}), URL: quote.Page}}
 }
 
-// chartAlt describes a chart to those who do not see it. It ends with the reply's subtitle, or
-// with the age of an old price.
-func (c *priceCommand) chartAlt(chart core.Chart, quote core.Quote, subtitle chat.Value) chat.Parts {
-	if quote.Old() {
-		subtitle = chat.Age{Time: quote.LastUpdated}
-	}
-	alt := chat.Parts{chat.SayWith("chart.alt", chat.Values{
+// chartCaption describes a chart to those who do not see it. It ends with the age of an old price.
+func (c *priceCommand) chartCaption(chart core.Chart, quote core.Quote) chat.Parts {
+	caption := chat.Parts{chat.SayWith("chart.alt", chat.Values{
 		"symbol": chat.Plain(c.Symbol), "since": chat.Day{Time: chart.Since},
 		"first": chat.Price{Decimal: chart.First}, "last": chat.Price{Decimal: chart.Last},
-	}), subtitle}
+	})}
 	if chart.Lowest.IsPositive() {
-		alt = append(alt, chat.SayWith("chart.range", chat.Values{
+		caption = append(caption, chat.SayWith("chart.range", chat.Values{
 			"lowest": chat.Price{Decimal: chart.Lowest}, "highest": chat.Price{Decimal: chart.Highest},
 		}))
 	}
-	return alt
+	if quote.Old() {
+		caption = append(caption, chat.Age{Time: quote.LastUpdated})
+	}
+	return caption
 }
 
 // priceReply returns the price as a title, since a push notification shows no more. The

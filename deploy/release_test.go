@@ -75,7 +75,7 @@ func repository(t *testing.T) string {
 func TestAReleaseRefusesWhatIsNoVersion(t *testing.T) {
 	dir := repository(t)
 	for _, version := range []string{"", "v", "1.2", "1.2.3.4", "vv1.2.3", "01.2.3", "1.2.3-rc.1", "1.2.3\n4", "latest", "--help"} {
-		if code, printed := run(t, dir, nil, ".ci/release", version); code != 2 || !strings.Contains(printed, "For example: .ci/release 1.2.3") {
+		if code, printed := run(t, dir, nil, ".ci/release", version); code != 2 || !strings.Contains(printed, "For example: .ci/notes 1.2.3") {
 			t.Errorf("%q: exit code %d\n%s", version, code, printed)
 		}
 	}
@@ -110,8 +110,8 @@ func TestAReleaseNamesItsRepository(t *testing.T) {
 	dir := repository(t)
 	must(t, dir, nil, "git", "remote", "add", "origin", "x")
 	for want, remotes := range map[string][]string{
-		"herald 1.2.3 of Acme/Herald for ":                              {"https://github.com/Acme/Herald", "https://github.com/Acme/Herald.git", "git@github.com:Acme/Herald.git", "ssh://git@github.com/Acme/Herald.git"},
-		"For example: GITHUB_REPOSITORY=owner/name .ci/release 1.2.3\n": {"https://github.com.example.org/Acme/Herald", "https://github.com/Acme", "Acme/Herald", "/srv/herald"},
+		"herald 1.2.3 of Acme/Herald for ":                              {"https://github.com/Acme/Herald", "https://github.com/Acme/Herald.git", "https://me@github.com/Acme/Herald", "git@github.com:Acme/Herald.git", "ssh://git@github.com/Acme/Herald.git"},
+		"For example: GITHUB_REPOSITORY=owner/name .ci/release 1.2.3\n": {"https://github.com.example.org/Acme/Herald", "https://example.org/@github.com/Acme/Herald", "https://github.com/Acme", "Acme/Herald", "/srv/herald"},
 	} {
 		for _, remote := range remotes {
 			must(t, dir, nil, "git", "remote", "set-url", "origin", remote)
@@ -127,7 +127,7 @@ func TestALinkedModuleWithoutALicenceIsRefused(t *testing.T) {
 	commit(t, dir, "go.mod", "module herald\nrequire (\ngithub.com/ethereum/go-ethereum v1.0.0\nexample.org/m v1.0.0\n)\n"+
 		"replace github.com/ethereum/go-ethereum => ./e\nreplace example.org/m => ./m\n",
 		"e/go.mod", "module github.com/ethereum/go-ethereum\n", "m/go.mod", "module example.org/m\n", "m/m.go", "package m\n", "m/NOTICE", "",
-		"cmd/bot/main.go", "package main\n\nimport _ \"example.org/m\"\n", "LICENSE", "", "internal/pricechart/fonts/OFL.txt", "")
+		"cmd/bot/main.go", "package main\n\nimport _ \"example.org/m\"\n", "LICENSE", "", "internal/pricechart/fonts/OFL.txt", "", "internal/demo/fake/discord/spec.LICENSE", "")
 	if code, printed := run(t, dir, nil, ".ci/notices"); code != 1 || !strings.Contains(printed, "example.org/m v1.0.0 has no licence in ") {
 		t.Errorf("exit code %d\n%s", code, printed)
 	}
@@ -201,11 +201,13 @@ func holdsARelease(t *testing.T, clone, archive string) {
 	dir := filepath.Join(unpack(t, archive), name)
 	files := strings.Fields(must(t, clone, nil, "git", "ls-files", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md",
 		"SECURITY.md", "config.example.env", "docs", "examples", "deploy", ":!*_test.go"))
+	example := regexp.MustCompile(`(?m)(^|[^0-9.])1\.2\.3($|[^0-9])`)
 	named := regexp.MustCompile(`^(README\.md|SECURITY\.md|docs/[^/]*\.md|deploy/.*)$`)
 	for _, file := range files {
 		want := configtest.Read(t, clone+"/"+file)
 		if named.MatchString(file) {
-			want = strings.NewReplacer("ghcr.io/GITHUB_REPOSITORY", "ghcr.io/acme/herald", "GITHUB_REPOSITORY", "Acme/Herald", "1.2.3", "4.5.6").Replace(want)
+			want = strings.NewReplacer("ghcr.io/GITHUB_REPOSITORY", "ghcr.io/acme/herald", "GITHUB_REPOSITORY", "Acme/Herald").Replace(want)
+			want = example.ReplaceAllString(want, "${1}4.5.6$2")
 		}
 		if configtest.Read(t, dir+"/"+file) != want {
 			t.Errorf("%s: %s is not what is committed", name, file)
@@ -223,6 +225,11 @@ func holdsARelease(t *testing.T, clone, archive string) {
 		t.Errorf("%s holds %v, want %v", name, found, files)
 	}
 	notices := configtest.Read(t, dir+"/NOTICES.txt")
+	for _, licence := range strings.Fields(must(t, clone, nil, "git", "ls-files", "*LICENSE", "*OFL.txt")) {
+		if !strings.Contains(notices, configtest.Read(t, clone+"/"+licence)) {
+			t.Errorf("%s: NOTICES.txt lacks %s", name, licence)
+		}
+	}
 	modules := matches(`\tdep\t(\S+\t\S+)`, must(t, dir, nil, "go", "version", "-m", program))
 	for _, module := range modules {
 		if title := strings.Replace(module, "\t", " ", 1); !strings.Contains(notices, "\n"+title+"\n") {

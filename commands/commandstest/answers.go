@@ -67,8 +67,7 @@ type Answers struct {
 
 	Saved Saved
 
-	// Failing is the reason for which every service fails; "": a service fails if it has an error
-	// above.
+	// Failing is the reason for which every service fails; "": each has its own error, above.
 	Failing core.Reason
 	// Stale makes the answers of MayBeOld stale, and StaleFor so much older.
 	Stale    bool
@@ -164,7 +163,8 @@ type ask[K, V any] func(K) (core.Snapshot[V], error)
 
 func (f ask[K, V]) Get(_ context.Context, key K) (core.Snapshot[V], error) { return f(key) }
 
-// source returns a source that answers by get, and notes that the service was asked.
+// source returns a source that answers by get unless Failing or Stale overrides that, and notes
+// that the service was asked.
 func source[K, V any](w *Answers, s *core.Service, get func(K) (core.Snapshot[V], error)) core.Source[K, V] {
 	return ask[K, V](func(key K) (core.Snapshot[V], error) {
 		w.mu.Lock()

@@ -110,7 +110,10 @@ func forAll(c chat.Command, f chat.Form) bool { return c.Asks != nil && !f.Moder
 // the service of this name, or "".
 func Asking(service string) string {
 	first := func(c chat.Command, f chat.Form) bool { return forAll(c, f) && c.Asks[0] == service }
-	return append(examples(first), "")[0]
+	if asking := examples(first); len(asking) > 0 {
+		return asking[0]
+	}
+	panic("no command has the service " + service + " first in Asks")
 }
 
 // mayBeOld has the forms for everybody of the commands that ask a service whose old answer may

@@ -47,9 +47,9 @@ func startSandbox(t *testing.T) *services.Fakes {
 }
 
 // newBot makes a bot. The caller closes it.
-func newBot(t *testing.T, world *services.Fakes, settings ...string) *Bot {
+func newBot(t *testing.T, environ []string, settings ...string) *Bot {
 	t.Helper()
-	return mustNew(t, mustLoad(t, append(DemoSettings(world), settings...), ""), slog.New(slog.DiscardHandler))
+	return mustNew(t, mustLoad(t, append(environ, settings...), ""), slog.New(slog.DiscardHandler))
 }
 
 func mustNew(t *testing.T, cfg *Config, log *slog.Logger) *Bot {
@@ -79,7 +79,7 @@ func TestRightsLimitsAndTheLanguageReachTheRouter(t *testing.T) {
 		"RATE_LIMIT_CHAT=2":           {price, "limit.title"},
 		"CHAT_LANGUAGE=tr":            {price, "price.title"},
 	} {
-		bot := newBot(t, world, "MODERATOR_CHATS=telegram:-6", setting)
+		bot := newBot(t, DemoSettings(world), "MODERATOR_CHATS=telegram:-6", setting)
 		var reply chat.Reply
 		for range 3 {
 			reply = bot.Router.Handle(t.Context(), test.request)
@@ -99,7 +99,7 @@ func TestReplicasShareLimitsAndOtherBotsDoNot(t *testing.T) {
 		{"TELEGRAM_BOT_TOKEN=1:a", "price.title"}, {"TELEGRAM_BOT_TOKEN=1:a", "limit.title"},
 		{"TELEGRAM_BOT_TOKEN=2:b", "price.title"}, {"DISCORD_BOT_TOKEN=a.b.c", "price.title"},
 	} {
-		bot := newBot(t, world, test.token, "RATE_LIMIT_USER=1", "REDIS_URL=redis://"+redis.Addr()+"?read_timeout=1s", "DATA_DIR="+dir)
+		bot := newBot(t, DemoSettings(world), test.token, "RATE_LIMIT_USER=1", "REDIS_URL=redis://"+redis.Addr()+"?read_timeout=1s", "DATA_DIR="+dir)
 		if reply := bot.Router.Handle(t.Context(), request); reply.Title.Key != test.title {
 			t.Errorf("bot %d: answered with %+v, want %s", i, reply, test.title)
 		}
@@ -116,7 +116,7 @@ func TestReplicasShareLimitsAndOtherBotsDoNot(t *testing.T) {
 
 func TestQuotesSeenAreDrawnAndKept(t *testing.T) {
 	world := startSandbox(t)
-	bot := newBot(t, world, "DATA_DIR="+t.TempDir(), "TOKEN_LOGO=../pricechart/testdata/logo.png")
+	bot := newBot(t, DemoSettings(world), "DATA_DIR="+t.TempDir(), "TOKEN_LOGO=../pricechart/testdata/logo.png")
 	reply := bot.Router.Handle(t.Context(), chat.Request{Command: "price", Args: chat.Typed("24h"), Direct: true})
 	if reply.Image == nil {
 		t.Fatalf("no picture in %+v", reply)
@@ -179,6 +179,9 @@ func TestEverySourceAndOptionReachesTheCommands(t *testing.T) {
 			}
 		}
 	}
+	if len(sources.Services) != len(bot.services) {
+		t.Error("connect, in services.go, has a row of b.services after its loop over them: /status and the metrics lack it")
+	}
 	for _, s := range bot.services {
 		known := s.Health().Service
 		if !slices.Contains(commandstest.Services, known) {
@@ -190,22 +193,29 @@ func TestEverySourceAndOptionReachesTheCommands(t *testing.T) {
 	}
 }
 
-// The source of a service that is not set is nil.
+// The source of a service that is not set is nil; today, that of all stakes. The others answer.
 func TestNoCommandNeedsAServiceThatIsNotSet(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		reachOnly(t, "")
-		bot := mustNew(t, mustLoad(t, with("HTTP_ADDR=off", "OPERATORS=telegram:77"), ""), slog.New(slog.DiscardHandler))
-		defer bot.Close()
-		for _, c := range bot.Router.Commands() {
-			for _, f := range c.Forms {
-				args := chat.Typed(strings.Fields(c.Example(f))[1:]...)
-				reply := bot.Router.Handle(t.Context(), chat.Request{Command: c.Name, Args: args, From: chat.User{Platform: "telegram", ID: "77"}})
-				if reply.Title.Key == chat.SomethingWentWrong("").Title.Key {
-					t.Errorf("/%s panics: All, in commands/commands.go, must leave it out while its source is nil", c.Name)
-				}
+	world, table := startSandbox(t), new(Services).table()
+	required := slices.DeleteFunc(DemoSettings(world), func(set string) bool {
+		name, _, _ := strings.Cut(set, "=")
+		return slices.ContainsFunc(table, func(s config.Setting) bool { return s.Name == name && !s.Required && s.Default == "" })
+	})
+	operator := chat.User{Platform: "telegram", ID: world.World.Registered.UID("Telegram")}
+	bot := newBot(t, required, "PRICE_API_KEY="+world.PriceKey, "PRICE_TOKEN_ID="+services.TokenID, "OPERATORS=telegram:"+operator.ID)
+	defer bot.Close()
+	for _, s := range bot.services {
+		if s.url == "" {
+			t.Errorf("connect, in services.go, asks the service %s also if its URL is not set", s.Name)
+		}
+	}
+	for _, c := range bot.Router.Commands() {
+		for _, f := range c.Forms {
+			args := chat.Typed(strings.Fields(c.Example(f))[1:]...)
+			if reply := bot.Router.Handle(t.Context(), chat.Request{Command: c.Name, Args: args, From: operator}); reply.Title.Key == chat.SomethingWentWrong("").Title.Key {
+				t.Errorf("/%s panics: All, in commands/commands.go, must leave it out while its source is nil", c.Name)
 			}
 		}
-	})
+	}
 }
 
 // reachOnly makes every connection fail: one to reached is closed, any other refused.

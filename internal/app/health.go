@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -14,13 +15,10 @@ import (
 	"herald/internal/ops"
 )
 
-// healthTimeout bounds how long Health waits for an answer.
-const healthTimeout = 3 * time.Second
-
 // Health asks the bot that runs with these settings whether it is ready, and writes a line to w
 // if it is. Of the settings it reads HTTP_ADDR alone. The error is a config.Errors if HTTP_ADDR is
 // wrong or off, or the file cannot be read. Any other error says in one line what /readyz answers,
-// or that nobody does.
+// that its answer broke off, or that nobody answers.
 func Health(ctx context.Context, environ []string, envFile string, w io.Writer) error {
 	var settings ops.Settings
 	given, wrong := config.Collect(environ, envFile)
@@ -36,21 +34,25 @@ func Health(ctx context.Context, environ []string, envFile string, w io.Writer) 
 	return askReady(ctx, &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: 4 << 10}, settings.Addr, w)
 }
 
-// askReady asks /readyz at addr, and writes to w what it says. It fails unless the status is 200.
-// A Transport alone follows no redirect, and takes no proxy from the environment. It dials this
-// machine if addr has no host or an unspecified one, such as 0.0.0.0.
+// askReady asks /readyz at addr, and writes to w what it says. It fails unless the status is 200,
+// or if the whole answer takes longer than 3 s. A Transport alone follows no redirect, and takes
+// no proxy from the environment. It dials this machine if addr has no host or an unspecified one,
+// such as 0.0.0.0.
 func askReady(ctx context.Context, client *http.Transport, addr string, w io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, 3*time.Second, fmt.Errorf("silent for 3s"))
 	defer cancel()
-	req := http.Request{URL: &url.URL{Scheme: "http", Host: addr, Path: "/readyz"}, Header: http.Header{}}
-	resp, err := client.RoundTrip(req.WithContext(ctx))
+	readyz := http.Request{URL: &url.URL{Scheme: "http", Host: addr, Path: "/readyz"}, Header: http.Header{}}
+	resp, err := client.RoundTrip(readyz.WithContext(ctx))
 	if err != nil {
-		return fmt.Errorf("no bot answers at HTTP_ADDR within %v: %s", healthTimeout, chat.OneLine(err.Error()))
+		return fmt.Errorf("no bot answers at HTTP_ADDR: %s", chat.OneLine(cmp.Or(context.Cause(ctx), err).Error()))
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
 	states := chat.OneLine(strings.ReplaceAll(strings.TrimSpace(string(body)), "\n", ", "))
-	if err != nil || resp.StatusCode != http.StatusOK {
+	switch {
+	case err != nil:
+		return fmt.Errorf("the answer broke off (status %d): %s", resp.StatusCode, states)
+	case resp.StatusCode != http.StatusOK:
 		return fmt.Errorf("not ready (status %d): %s", resp.StatusCode, states)
 	}
 	_, err = fmt.Fprintln(w, "ready:", states)

@@ -18,7 +18,7 @@ func TestMembersAreListedAsCSV(t *testing.T) {
 	world, discard := startSandbox(t), slog.New(slog.DiscardHandler)
 	staking := core.Stake{Checked: 21, Staked: []core.PoolAmount{{Amount: decimal.New(1, 0)}}}
 	for _, store := range []string{"DATA_DIR=" + t.TempDir(), "REDIS_URL=redis://" + miniredis.RunT(t).Addr() + "?read_timeout=1s"} {
-		bot := newBot(t, world, store) // It runs on.
+		bot := newBot(t, DemoSettings(world), store) // It runs on.
 		for _, user := range []chat.User{{Platform: "telegram", ID: "77"}, {Platform: "discord", ID: "5"}, {Platform: "telegram", ID: "9"}} {
 			if _, err := bot.members.Save(t.Context(), user, common.Address{19: 1}, staking); err != nil {
 				t.Fatal(err)

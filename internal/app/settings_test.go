@@ -177,8 +177,8 @@ func TestSettingsAcceptTheirBounds(t *testing.T) {
 func TestTheTableOfSettingsIsInOrder(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range settings {
-		if seen[s.Name] || s.Comment == "" || s.Example == "" && s.Default == "" || s.Required && s.Default != "" {
-			t.Errorf("%s is there twice, lacks a comment or an example, or is required and has a default", s.Name)
+		if seen[s.Name] || s.Set == nil || s.Comment == "" || s.Example == "" && s.Default == "" || s.Required && s.Default != "" {
+			t.Errorf("%s is there twice, lacks Set, Comment, or both Example and Default, or is required and has a Default", s.Name)
 		}
 		seen[s.Name] = true
 	}

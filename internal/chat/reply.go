@@ -110,8 +110,9 @@ type Image struct {
 	// Spark holds the picture's line as a few points, for a chat without pictures. NaN is
 	// a gap. It is empty without a line.
 	Spark []float64
-	// Alt describes the picture in words, for a screen reader.
-	Alt Value
+	// Caption describes the picture in words. For a screen reader, the reply's Subtitle
+	// follows.
+	Caption Value
 }
 
 // Ask asks for the last argument of Command. The sender's answer is that argument.

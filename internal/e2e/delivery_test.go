@@ -13,6 +13,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 
+	"herald/internal/app"
 	fakediscord "herald/internal/demo/fake/discord"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/e2e/e2etest"
@@ -28,7 +29,7 @@ func TestACommandAsksRedisOnce(t *testing.T) {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
 			redis, platform := miniredis.RunT(t), way.Open(t)
-			settings := append(e2etest.TTLs(time.Hour), "RATE_LIMIT_USER=1000", "RATE_LIMIT_CHAT=1000")
+			settings := append(app.TTLs(time.Hour), "RATE_LIMIT_USER=1000", "RATE_LIMIT_CHAT=1000")
 			platform.Serve(fault.Start(t), append(settings, e2etest.OnRedis(redis)...)...)
 			ask := func() { platform.Ask(e2etest.Command{User: 7, Group: true, Name: "price"}).Wait() }
 			ask() // fills the cache

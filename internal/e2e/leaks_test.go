@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"herald/internal/app"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/faketest"
 	faketelegram "herald/internal/demo/fake/telegram"
@@ -55,7 +56,7 @@ func newLeakTest(t *testing.T, byHTTP bool) *leakTest {
 // its services.
 func (l *leakTest) settings(redisAddr string) []string {
 	settings := append(l.telegram.Settings(), l.discord.Settings()...)
-	settings = append(settings, e2etest.TTLs(time.Millisecond)...)
+	settings = append(settings, app.TTLs(time.Millisecond)...)
 	settings = append(settings, "EVM_RPC_URL="+secretURL(l.fakes.Chain.URL()),
 		"REDIS_URL="+(&url.URL{Scheme: "redis", User: url.UserPassword("default", redisPassword), Host: redisAddr}).String(),
 		fmt.Sprintf("JOIN_CHATS=telegram:%d:registered", e2etest.GroupID),

@@ -242,7 +242,7 @@ func newTrial(t *testing.T, settings ...string) *trial {
 	tr := &trial{Fakes: fault.Start(t)}
 	tr.checker = truth.NewChecker(t, tr.Fakes)
 	base := e2etest.Settings(tr.Fakes, "UPSTREAM_TIMEOUT=10s")
-	tr.bot = e2etest.New(t, slices.Concat(base, e2etest.TTLs(trialTTL), settings), slog.New(slog.DiscardHandler))
+	tr.bot = e2etest.New(t, slices.Concat(base, app.TTLs(trialTTL), settings), slog.New(slog.DiscardHandler))
 	tr.queries = queries(tr.bot.Router.Commands(), tr.World)
 	return tr
 }

@@ -106,11 +106,12 @@ type Moment struct {
 	Date string
 }
 
-// Image is a picture with its alternative text. Name and Spark are as in chat.Image.
+// Image is a picture. Name, Caption and Spark are as in chat.Image, and Alt is the alternative
+// text: the caption, and the card's subtitle.
 type Image struct {
-	Name, Alt string
-	PNG       []byte
-	Spark     []float64
+	Name, Caption, Alt string
+	PNG                []byte
+	Spark              []float64
 }
 
 // Button has exactly one of State, URL, Copy, Private and Invite.

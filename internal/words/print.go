@@ -29,8 +29,8 @@ func Print(r chat.Reply) Card {
 	}
 	c.FullValues = slices.DeleteFunc(each(r.FullValues, p.field), func(f Field) bool { return c.shows(f.Value.String()) })
 	c.Footer = p.footer(r, c.Source)
-	if r.Image != nil {
-		c.Image = &Image{Name: r.Image.Name, Alt: p.value(r.Image.Alt).String(), PNG: r.Image.PNG, Spark: r.Image.Spark}
+	if i := r.Image; i != nil {
+		c.Image = &Image{Name: i.Name, Caption: p.value(i.Caption).String(), Alt: p.value(chat.Parts{i.Caption, r.Subtitle}).String(), PNG: i.PNG, Spark: i.Spark}
 	}
 	if r.Ask != nil {
 		c.Ask = &Ask{Command: r.Ask.Command, Args: r.Ask.Args, Question: p.text(r.Ask.Question).String()}

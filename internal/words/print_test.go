@@ -22,7 +22,7 @@ var ann = chat.User{Platform: "telegram", ID: "4815162342"}
 
 func TestEveryFieldOfAReplyIsPrinted(t *testing.T) {
 	reply, markers := chattest.FullReply()
-	reply.Image = &chat.Image{Name: "price-7d.png", PNG: []byte("png"), Alt: chat.Say("what is to be seen")}
+	reply.Image = &chat.Image{Name: "price-7d.png", PNG: []byte("png"), Caption: chat.Say("what is to be seen")}
 	reply.Ask = &chat.Ask{Command: "staked", Question: chat.Say("Which wallet?")}
 	reply.AsOf = time.Unix(36, 0)
 	reply.Actions = append(reply.Actions,
@@ -36,7 +36,7 @@ func TestEveryFieldOfAReplyIsPrinted(t *testing.T) {
 		}
 	}
 	if card.Tone != reply.Tone || card.Language != reply.Language ||
-		!reflect.DeepEqual(card.Image, &words.Image{Name: "price-7d.png", Alt: "what is to be seen", PNG: []byte("png")}) ||
+		!reflect.DeepEqual(card.Image, &words.Image{Name: "price-7d.png", Caption: "what is to be seen", Alt: "what is to be seen · " + card.Subtitle.String(), PNG: []byte("png")}) ||
 		!reflect.DeepEqual(card.Ask, &words.Ask{Command: "staked", Question: "Which wallet?"}) {
 		t.Errorf("the card is %+v, with %+v and %+v", card, card.Image, card.Ask)
 	}

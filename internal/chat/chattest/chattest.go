@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -138,17 +137,6 @@ func (h *Handler) Requests() []chat.Request {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.requests)
-}
-
-// HasMember reports whether a type has a method, or a member of this name in its JSON.
-func HasMember(of reflect.Type, name string) bool {
-	if _, method := of.MethodByName(name); method || of.Kind() != reflect.Struct {
-		return method
-	}
-	return slices.ContainsFunc(reflect.VisibleFields(of), func(f reflect.StructField) bool {
-		member, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		return member == name
-	})
 }
 
 // Events counts what an adapter counts. The zero value is ready for use.

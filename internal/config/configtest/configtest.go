@@ -3,6 +3,7 @@ package configtest
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -36,8 +37,8 @@ func File(t *testing.T, content string) string {
 	return path
 }
 
-// Golden compares what was got with a file, and prints the first five lines that each has and
-// the other has not. With update it writes the file instead.
+// Golden compares what was got with a file, and prints their difference. With update it writes
+// the file instead.
 func Golden(t *testing.T, path, got string, update bool) {
 	t.Helper()
 	if update {
@@ -46,12 +47,21 @@ func Golden(t *testing.T, path, got string, update bool) {
 		}
 	}
 	if want := Read(t, path); got != want {
-		lines, now := strings.Split(want, "\n"), strings.Split(got, "\n")
-		gone := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return slices.Contains(now, line) })
-		added := slices.DeleteFunc(slices.Clone(now), func(line string) bool { return slices.Contains(lines, line) })
-		t.Errorf("%s differs; `go test %s -update` writes it anew\n- %s\n+ %s", path, tested(),
-			strings.Join(gone[:min(len(gone), 5)], "\n- "), strings.Join(added[:min(len(added), 5)], "\n+ "))
+		t.Errorf("%s differs, %s\n`go test %s -update` writes it anew", path, difference(want, got), tested())
 	}
+}
+
+// difference returns the number of the first line that differs, and the first five lines that
+// each text has and the other has not.
+func difference(want, got string) string {
+	lines, now, same := strings.Split(want, "\n"), strings.Split(got, "\n"), 0
+	for same < min(len(lines), len(now)) && lines[same] == now[same] {
+		same++
+	}
+	gone := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return slices.Contains(now, line) })
+	added := slices.DeleteFunc(slices.Clone(now), func(line string) bool { return slices.Contains(lines, line) })
+	return fmt.Sprintf("first in line %d\n- %s\n+ %s", same+1,
+		strings.Join(gone[:min(len(gone), 5)], "\n- "), strings.Join(added[:min(len(added), 5)], "\n+ "))
 }
 
 // tested returns the package whose tests run, as in "./internal/app".
@@ -110,7 +120,7 @@ func Refuses(t *testing.T, table []config.Setting, name, told string, values ...
 func OneMistake(t *testing.T, table []config.Setting, mistakes config.Errors, name, told string) {
 	t.Helper()
 	if len(mistakes) != 1 {
-		t.Errorf("%s: want one mistake, got %d: %v", name, len(mistakes), mistakes)
+		t.Errorf("%s: want one mistake, got %d: %q", name, len(mistakes), mistakes)
 		return
 	}
 	line := mistakes[0]

@@ -77,9 +77,6 @@ func Settings(fakes *fault.Fakes, more ...string) []string {
 	return append(app.DemoSettings(fakes.Fakes), more...)
 }
 
-// TTLs returns settings that cache every answer for d.
-func TTLs(d time.Duration) []string { return app.TTLs(d) }
-
 // New returns a bot on no platform, to be asked by its Router. The bot is closed when the
 // test ends.
 func New(t testing.TB, settings []string, log *slog.Logger) *app.Bot {

@@ -128,7 +128,7 @@ func (w *world) environ(p *process) []string {
 	for _, pool := range w.fakes.World.Pools[:w.settings.pools] {
 		pools = append(pools, pool.Address.Hex())
 	}
-	env := append(app.DemoSettings(w.fakes), e2etest.TTLs(time.Second)...)
+	env := append(app.DemoSettings(w.fakes), app.TTLs(time.Second)...)
 	env = append(env,
 		"PARTNER_BASE_URL="+at("partner"), "EVM_RPC_URL="+at("chain"), "PRICE_API_URL="+at("price"), "SUPPLY_URL="+at("supply"),
 		"STAKING_POOLS="+strings.Join(pools, ","), "STAKING_PENDING_METHOD=", "STAKING_CLAIM_BLOCKS=", "STAKING_TOTAL_METHOD=",

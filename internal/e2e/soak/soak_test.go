@@ -30,6 +30,7 @@ import (
 	"testing"
 	"time"
 
+	"herald/internal/app"
 	"herald/internal/demo/fake/services"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/e2e/e2etest"
@@ -93,7 +94,7 @@ func TestSoak(t *testing.T) {
 	s.discord.Discord.FirstResponse = 3 * time.Second // as Discord has it; e2etest doubles it for busy machines
 	s.telegram.Telegram.Watch(func(e faketelegram.Event) { s.events <- e })
 	s.checker = truth.NewChecker(t, s.fakes)
-	settings := slices.Concat(s.telegram.Settings(), s.discord.Settings(), e2etest.TTLs(soakTTL), []string{
+	settings := slices.Concat(s.telegram.Settings(), s.discord.Settings(), app.TTLs(soakTTL), []string{
 		"LOG_LEVEL=debug", "UPSTREAM_TIMEOUT=2500ms", "COMMAND_TIMEOUT=8s", "STALE_FOR=" + soakStaleFor.String(), "CLEAN_CHAT=off",
 		"RATE_LIMIT_USER=600", "RATE_LIMIT_CHAT=10000", "MAX_PRICE_AGE=off", "REDIS_URL=" + s.redis.URL + "?read_timeout=100ms"})
 	s.bot = e2etest.Serve(t, e2etest.Settings(s.fakes, settings...), io.Discard)

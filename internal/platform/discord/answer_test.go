@@ -270,11 +270,11 @@ func TestAlreadyAcknowledgedMeansDelivered(t *testing.T) {
 	})
 }
 
-var curve = chat.Image{Name: "price.png", Alt: chat.Say("The price rose."), PNG: bytes.Repeat([]byte("\x89PNG"), 10_000)}
+var curve = chat.Image{Name: "price.png", Caption: chat.Say("The price rose."), PNG: bytes.Repeat([]byte("\x89PNG"), 10_000)}
 
 // showsCurve reports whether a message has curve once and nothing else attached.
 func showsCurve(m fakediscord.Message) bool {
-	return len(m.Attachments) == 1 && m.Attachments[0].Name == curve.Name && m.Attachments[0].Description == words.Say(chat.English, curve.Alt) &&
+	return len(m.Attachments) == 1 && m.Attachments[0].Name == curve.Name && m.Attachments[0].Description == words.Say(chat.English, curve.Caption) &&
 		m.Attachments[0].ContentType == "image/png" && bytes.Equal(m.Attachments[0].Bytes, curve.PNG)
 }
 

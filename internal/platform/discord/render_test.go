@@ -225,7 +225,7 @@ func TestAnyButtonsAreShownAsDiscordTakesThem(t *testing.T) {
 
 func TestLongTextsAreCutToWhatDiscordTakes(t *testing.T) {
 	long := chat.Say(strings.Repeat("ä", 3000))
-	m := render(chat.Reply{Title: chat.Say("x"), Image: &chat.Image{Name: "x.png", PNG: []byte("x"), Alt: long}}, someIDs)
+	m := render(chat.Reply{Title: chat.Say("x"), Image: &chat.Image{Name: "x.png", PNG: []byte("x"), Caption: long}}, someIDs)
 	if n := words.Units(m.Attachments[0].Description); n != maxAlt {
 		t.Errorf("an alternative text of %d units", n)
 	}

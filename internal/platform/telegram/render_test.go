@@ -117,7 +117,7 @@ func FuzzRender(f *testing.F) {
 	f.Fuzz(func(t *testing.T, title, body, name, value, note string, sections, fields uint16) {
 		r := chat.Reply{Tone: chat.Warning, Title: say(title, 6000), Text: say(body, 6000)}
 		if sections%5 == 0 {
-			r.Image = &chat.Image{PNG: []byte("picture"), Alt: say(note, 600)}
+			r.Image = &chat.Image{PNG: []byte("picture"), Caption: say(note, 600)}
 		}
 		for range sections % 40 {
 			s := chat.Section{Heading: say(title, 600)}

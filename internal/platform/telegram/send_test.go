@@ -153,7 +153,7 @@ func pictured(t testing.TB, width int) chat.Reply {
 	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, 10))); err != nil {
 		t.Fatal(err)
 	}
-	return chat.Reply{Title: chat.Say("Price"), Image: &chat.Image{Name: "price.png", PNG: b.Bytes(), Alt: chat.Say("It went up.")}}
+	return chat.Reply{Title: chat.Say("Price"), Image: &chat.Image{Name: "price.png", PNG: b.Bytes(), Caption: chat.Say("It went up.")}}
 }
 
 func typesOf(entities []faketelegram.Entity) (types []string) {

@@ -41,7 +41,7 @@ type page struct {
 
 // render returns the card as lines of text, none of them empty. The card has a title. No
 // control characters are in the text but the colours of style. A picture is shown as its
-// line and its alternative text, and buttons, below all else, as what to type instead.
+// line and its caption, and buttons, below all else, as what to type instead.
 func render(card words.Card, private bool, style style) string {
 	p := page{style: style}
 	say := func(text chat.Text) string { return chat.OneLine(words.Say(card.Language, text)) }
@@ -54,8 +54,7 @@ func render(card words.Card, private bool, style style) string {
 	p.text("", clean(card.Text))
 	if card.Image != nil {
 		p.add("", sparkline(card.Image.Spark), 0, nil)
-		// The title has the subtitle.
-		p.text("", chat.OneLine(strings.Replace(card.Image.Alt, " · "+card.Subtitle.String()+" · ", " · ", 1)))
+		p.text("", chat.OneLine(card.Image.Caption))
 	}
 	p.sections(append(slices.Clone(card.Sections), words.Section{Fields: card.FullValues}))
 	for _, note := range append(slices.Clone(card.Notes), card.Footer) {
@@ -123,12 +122,12 @@ func clean(l words.Line) string {
 func buttons(all []words.Button) []string {
 	var instead []string
 	for _, b := range all {
-		does := b.URL
+		does := chat.OneLine(b.URL)
 		press, err := chat.ParseState(b.State)
 		if err == nil {
-			does = strings.Join(append([]string{"/" + press.Command}, press.Args...), " ")
+			does = chat.OneLine(strings.Join(append([]string{"/" + press.Command}, press.Args...), " "))
 		}
-		if does = chat.OneLine(does); does == "" || b.Current || !press.AsOf.IsZero() {
+		if isRefresh := !press.AsOf.IsZero(); isRefresh || b.Current || does == "" {
 			continue
 		}
 		if len(instead) > 0 {

@@ -2,10 +2,10 @@ package rest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -102,16 +102,12 @@ func (r *Response) figure(names []string) (decimal.Decimal, error) {
 	if err != nil {
 		return decimal.Decimal{}, err
 	}
-	switch answer := v.(type) {
-	case json.Number:
-		if !r.Complete {
-			return decimal.Decimal{}, errors.New("a bare number that may have been cut off")
-		}
-	case map[string]any:
-		for name, value := range answer {
-			if len(answer) == 1 && slices.Contains(names, name) {
-				v = value
-			}
+	if _, bare := v.(json.Number); bare && !r.Complete {
+		return decimal.Decimal{}, errors.New("a bare number that may have been cut off")
+	}
+	if object, is := v.(map[string]any); is && len(object) == 1 {
+		for _, name := range names {
+			v = cmp.Or(object[name], v)
 		}
 	}
 	figure, ok := Decimal(v)
