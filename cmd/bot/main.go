@@ -230,7 +230,7 @@ func newFlags(o *options) *flag.FlagSet {
 // commands returns all commands, in the order of the help.
 func commands() []command {
 	return []command{
-		{name: "run", flags: []string{"env-file"}, run: run, help: `serve every platform whose token is set; the same as bot alone
+		{name: "run", flags: []string{"env-file"}, run: run, help: `serve every platform whose token is set; the same as plain bot
 
 On SIGTERM or SIGINT it finishes commands in flight within ten seconds and exits
 with 0. It exits with 1 if it cannot serve, and with 2 if a setting is wrong or
@@ -380,6 +380,9 @@ func readFlags(flags *flag.FlagSet, args []string) (words []string, err error) {
 // flagError returns the usageError for an error of readFlags.
 func flagError(flags *flag.FlagSet, err error) error {
 	typed, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: ")
+	if name, empty := strings.CutPrefix(err.Error(), "flag needs an argument: -"); empty {
+		return usageError("--" + name + " needs a value; for example bot check --env-file herald.env")
+	}
 	if !unknown {
 		return usageError("the value of a flag is wrong or missing; for example bot run --env-file herald.env")
 	}

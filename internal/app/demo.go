@@ -56,7 +56,7 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 }
 
 // demoGreeting has at most 64 columns.
-const demoGreeting = `This is Herald with simulated services, nothing is real. Try
+const demoGreeting = `This is Herald with simulated services: nothing is real. Try
   /staked %s (stakes)
   /staked %s (does not)
   /price 7d, /supply, /mylogins; /help lists all

@@ -99,9 +99,9 @@ func (g Given) Fill(table []Setting) Errors {
 		switch {
 		case v.err != nil: // there is no value to set
 		case v.text == "" && s.Required:
-			v.err = errors.New("is required and not set")
+			v.err = errors.New("is required but not set")
 		case (v.text == "" || v.text == Off) && needed != nil:
-			v.err = fmt.Errorf("is needed by %s and %s", strings.Join(needed, " and "), cmp.Or(v.text, "not set"))
+			v.err = fmt.Errorf("is needed by %s but %s", strings.Join(needed, " and "), cmp.Or(v.text, "not set"))
 			if !g.Has(s.Name) {
 				v.place = cmp.Or(v.place, g[needed[0]].place, g[needed[0]+fileSuffix].place)
 			}

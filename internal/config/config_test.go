@@ -92,15 +92,15 @@ func TestMistakesNameTheSettingAndAnExample(t *testing.T) {
 		environ []string
 		want    []string
 	}{
-		{"nothing", nil, []string{"NAME: is required and not set; for example NAME=a-name"}},
+		{"nothing", nil, []string{"NAME: is required but not set; for example NAME=a-name"}},
 		{"all at once, in order", []string{"MODE=" + canary, "NAME=" + canary + " x"},
 			[]string{"NAME: must be visible ASCII characters without white space; character 7 is U+0020; for example NAME=a-name", "MODE: must be one of on, off; for example MODE=on"}},
 		{"a secret twice", []string{"NAME=x", "KEY=" + canary, hook},
 			[]string{"KEY: is set, and so is KEY_FILE; keep one of the two; for example KEY=a-key"}},
 		{"a need that is not set", []string{"NAME=x", "HOOK=" + canary},
-			[]string{"KEY: is needed by HOOK and not set; for example KEY=a-key"}},
+			[]string{"KEY: is needed by HOOK but not set; for example KEY=a-key"}},
 		{"a need that is off", []string{"NAME=x", "HOOK=x", "OTHER_HOOK=x", hook, "ADDRESS=off"},
-			[]string{"ADDRESS: is needed by HOOK and OTHER_HOOK and off; for example ADDRESS=there"}},
+			[]string{"ADDRESS: is needed by HOOK and OTHER_HOOK but off; for example ADDRESS=there"}},
 		{"a need of one of two", []string{"NAME=x", "KEPT=" + canary},
 			[]string{"KEPT: needs KEY or HOOK, and neither is set; for example KEPT=a-thing"}},
 		{"one of two from a file", []string{"NAME=x", "KEPT=x", hook}, nil},
@@ -120,13 +120,13 @@ func TestMistakesInAnEnvFileNameItsLine(t *testing.T) {
 	noSecret := "KEY_FILE=" + t.TempDir() + "/" + canary
 	for _, test := range []struct{ file, environ, want string }{
 		{"NAME=x\nPAUSE=" + canary, "", "FILE:2: PAUSE: must be a duration"},
-		{"\n# the name\nNAME= # soon", "", "FILE:3: NAME: is required and not set; for example NAME=a-name"},
+		{"\n# the name\nNAME= # soon", "", "FILE:3: NAME: is required but not set; for example NAME=a-name"},
 		{"NAME=x\nKEY=" + canary + "\nKEY_FILE=/x", "", "FILE:2: KEY: is set, and so is KEY_FILE"},
 		{"NAME=x\n" + noSecret, "", "FILE:2: KEY: the file named by KEY_FILE cannot be opened"},
-		{"NAME=x\nHOOK=x", "", "FILE:2: KEY: is needed by HOOK and not set"},
-		{"NAME=x\nHOOK=x\nKEY=", "", "FILE:3: KEY: is needed by HOOK and not set"},
-		{"NAME=x\nKEY=x\nHOOK=x\nADDRESS=off", "", "FILE:4: ADDRESS: is needed by HOOK and off"},
-		{"NAME=x\nKEY=x\nHOOK=x", "ADDRESS=off", "ADDRESS: is needed by HOOK and off"},
+		{"NAME=x\nHOOK=x", "", "FILE:2: KEY: is needed by HOOK but not set"},
+		{"NAME=x\nHOOK=x\nKEY=", "", "FILE:3: KEY: is needed by HOOK but not set"},
+		{"NAME=x\nKEY=x\nHOOK=x\nADDRESS=off", "", "FILE:4: ADDRESS: is needed by HOOK but off"},
+		{"NAME=x\nKEY=x\nHOOK=x", "ADDRESS=off", "ADDRESS: is needed by HOOK but off"},
 		{"NAME=x\nPAUSE=1s", "PAUSE=" + canary, "PAUSE: must be a duration"},
 		{"PAUSE=1s\nNAME=x\nPAUSE=2s", "", "FILE:3: PAUSE: has another value on line 1; keep one of the two"},
 	} {

@@ -105,7 +105,7 @@ func (m *Members) reportFuse(p *platform) {
 		c.mu.Unlock()
 		if news {
 			m.Count("fuse_blown")
-			c.log.Error("too many would lose a badge at once, so nobody does: check the pools and the node, then run bot members --release",
+			c.log.Error("too many would lose a badge at once, so nobody does: check the pools and the node; only if so many did stop staking, run bot members --release",
 				"losing", t.losing, "of", t.have)
 		}
 	}

@@ -174,7 +174,7 @@ func TestWhatOnlyDiscordUsesNeedsAToken(t *testing.T) {
 		if s.Name == "DISCORD_BOT_TOKEN" || s.Default != "" || s.NeedsOneOf != nil {
 			continue
 		}
-		configtest.OneMistake(t, table, configtest.Try(table, s.Name+"="+s.Example), "DISCORD_BOT_TOKEN", "is needed by "+s.Name+" and not set")
+		configtest.OneMistake(t, table, configtest.Try(table, s.Name+"="+s.Example), "DISCORD_BOT_TOKEN", "is needed by "+s.Name+" but not set")
 	}
 }
 

@@ -77,7 +77,7 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "price: price and change over 24 hours are shown under the bot's name in the member list. Needs the gateway. off: they are not.",
 			Set:     config.Field(&s.Presence, s.parsePresence)},
 		{Name: "STAKER_ROLES", Example: "discord:123456789012345678:234567890123456789,discord:123456789012345678:345678901234567890:1000",
-			Comment: "Roles that come with a stake: discord:<server ID>:<role ID>, and perhaps :<least stake in tokens>. See docs/members.md. Unset: none.",
+			Comment: "Roles that come with a stake: discord:<server ID>:<role ID>, optionally :<least stake in tokens>. See docs/members.md. Unset: none.",
 			Needs:   []string{TokenSetting}, NeedsOneOf: []string{"DATA_DIR", "REDIS_URL"}, Set: s.setStakerRoles},
 	}
 }

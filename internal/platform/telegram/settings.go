@@ -66,7 +66,7 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "Groups that the bot lets people into: telegram:<group ID>:registered, :staker or :staker:<least stake in tokens>. See docs/members.md. Unset: none."},
 		{Name: "STAKER_TAGS", Example: "telegram:-1001234567890:Staker,telegram:-1001234567890:Big staker:1000",
 			Needs: []string{TokenSetting}, NeedsOneOf: []string{"DATA_DIR", "REDIS_URL"}, Set: s.setStakerTags,
-			Comment: "Tags that come with a stake: telegram:<group ID>:<tag>, and perhaps :<least stake in tokens>; commas between them. See docs/members.md. Unset: none."},
+			Comment: "Tags that come with a stake: telegram:<group ID>:<tag>, optionally :<least stake in tokens>; commas between them. See docs/members.md. Unset: none."},
 	}
 }
 

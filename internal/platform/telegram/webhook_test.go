@@ -328,9 +328,9 @@ func TestAWebhookNeedsATokenAndASecret(t *testing.T) {
 	const webhook = "TELEGRAM_WEBHOOK_URL=https://bot.example.org/telegram"
 	table := new(Settings).Table()
 	configtest.OneMistake(t, table, configtest.Try(table, "TELEGRAM_BOT_TOKEN=1:a", webhook),
-		"TELEGRAM_WEBHOOK_SECRET", "is needed by TELEGRAM_WEBHOOK_URL and not set")
+		"TELEGRAM_WEBHOOK_SECRET", "is needed by TELEGRAM_WEBHOOK_URL but not set")
 	configtest.OneMistake(t, table, configtest.Try(table, "TELEGRAM_WEBHOOK_SECRET=a", webhook),
-		"TELEGRAM_BOT_TOKEN", "is needed by TELEGRAM_WEBHOOK_URL and not set")
+		"TELEGRAM_BOT_TOKEN", "is needed by TELEGRAM_WEBHOOK_URL but not set")
 }
 
 func TestWebhookPathComesFromItsURL(t *testing.T) {

@@ -43,7 +43,7 @@ func (s *Settings) Table() []config.Setting {
 		{Name: "TOKEN_SYMBOL", Required: true, Example: "ETH", Set: s.setSymbol,
 			Comment: "The token's symbol, without $. A price of another symbol is refused."},
 		{Name: "PRICE_TTL", Default: "30s", Set: config.Field(&s.TTL, config.Duration),
-			Comment: "How long a price is fresh, if PRICE_MONTHLY_CREDITS allows. It is refreshed only while people ask."},
+			Comment: "How long a price is fresh, if the credits allow. It is refreshed only while people ask."},
 		{Name: "MAX_PRICE_AGE", Default: "1h", Set: config.Field(&s.MaxPriceAge, config.OrOff(config.Duration)),
 			Comment: "How old the provider's own quote may be before it is marked as old, with its time, wherever a price is " +
 				"shown. off: any age."},

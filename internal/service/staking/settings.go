@@ -59,7 +59,7 @@ func (s *Settings) Table() []config.Setting {
 		{Name: "EVM_CHAIN_ID", Required: true, Example: "1", Set: config.Field(&s.ChainID, parseChainID),
 			Comment: "That chain's ID. An endpoint of another chain is refused."},
 		{Name: "STAKING_POOLS", Required: true, Example: "0x52908400098527886E0F7030069857D2E4169EE7", Set: config.Field(&s.Pools, parsePools),
-			Comment: "The pools' addresses; or @FILE, with one a line and perhaps its name."},
+			Comment: "The pools' addresses; or @FILE, with one a line and optionally its name."},
 		{Name: "STAKING_METHOD", Default: "currentStake(address)", Set: config.Field(&s.Method, method),
 			Comment: "View method of a pool that answers one wallet's stake as a uint256."},
 		{Name: "STAKING_PENDING_METHOD", Example: "pendingUnstakes(address)", Set: config.Field(&s.PendingMethod, method),
