@@ -43,7 +43,8 @@ var (
 )
 
 // docs/metrics.md, the dashboard and the alerts name what a running bot exports. The page
-// alone lists the events.
+// alone lists the events. Those that alerts name are exported before they happen, on each
+// platform that the page lists them for.
 func TestMetricsAreWhatOperatorsAreTold(t *testing.T) {
 	t.Parallel()
 	page := scrape(t)
@@ -56,12 +57,20 @@ func TestMetricsAreWhatOperatorsAreTold(t *testing.T) {
 		}
 	}
 	explained := configtest.Read(t, "../../docs/metrics.md")
+	lists := regexp.MustCompile(`(?m)^O[nf] .*:$`).Split(explained, -1)[1:]
+	listed := map[string]string{"telegram": lists[0] + lists[1], "discord": lists[0] + lists[2], "members": lists[3]}
 	for _, file := range []string{"docs/metrics.md", "deploy/grafana-dashboard.json", "deploy/prometheus-rules.yaml"} {
 		text := configtest.Read(t, "../../"+file)
 		for _, names := range eventNames.FindAllStringSubmatch(page+text, -1) {
 			for event := range strings.SplitSeq(names[1], "|") {
 				if !strings.Contains(explained, "`"+event+"`") {
 					t.Errorf("docs/metrics.md does not explain the event %s of a bot or %s", event, file)
+				}
+				for platform, list := range listed {
+					alerts := file == "deploy/prometheus-rules.yaml" && strings.Contains(text, names[0])
+					if alerts && strings.Contains(list, "`"+event+"`") && !strings.Contains(page, `{event="`+event+`",platform="`+platform+`"}`) {
+						t.Errorf("ops.alerted[%q] lacks %s, which an alert names", platform, event)
+					}
 				}
 			}
 		}

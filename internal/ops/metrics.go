@@ -43,18 +43,20 @@ func NewMetrics() *Metrics {
 		commands: histogram("herald_command_seconds", "Commands by outcome, from request to reply.", "platform", "command", "outcome"),
 		calls:    histogram("herald_service_call_seconds", "Calls to services, each try by itself.", "service", "outcome"),
 		lookups:  counter("herald_lookups_total", "Questions of commands and where their answers came from.", "question", "result"),
-		events: counter("herald_adapter_events_total", "What happened on a chat platform. docs/metrics.md lists the events.",
-			"platform", "event"),
-		unread: counter("herald_pools_unread_total", "Readings of a stake in which a pool could not be read, or not wholly.", "pool"),
+		events:   counter("herald_adapter_events_total", "What happened on a chat platform. docs/metrics.md lists the events.", "platform", "event"),
+		unread:   counter("herald_pools_unread_total", "Readings of a stake in which a pool could not be read, or not wholly.", "pool"),
 		ages: promauto.With(registry).NewGaugeVec(prometheus.GaugeOpts{
 			Name: "herald_answer_age_seconds", Help: "How old the answer to a question was when it was last used.",
 		}, []string{"question"}),
 	}
 }
 
-// Command records the outcome of a command and how long it took.
+// Command records the outcome of a command and how long it took. A panic is also counted as an event.
 func (m *Metrics) Command(platform chat.Platform, command string, outcome chat.Outcome, took time.Duration) {
 	m.commands.WithLabelValues(string(platform), command, string(outcome)).Observe(took.Seconds())
+	if outcome == chat.Panicked {
+		m.events.WithLabelValues(string(platform), "panic").Inc()
+	}
 }
 
 // Call implements core.Observer.
@@ -70,8 +72,19 @@ func (m *Metrics) Lookup(question, result string, age time.Duration) {
 	}
 }
 
-// Events returns a function that counts one event on the platform.
+// alerted holds the events of each platform that an alert in deploy/prometheus-rules.yaml names.
+var alerted = map[string][]string{
+	"telegram": {"answer_failed", "join_approved", "join_left_open", "join_unknown", "panic", "send_shed", "webhook_full"},
+	"discord":  {"answer_expired", "answer_failed", "answer_outcome_unknown", "disconnected", "dropped", "identify_throttled", "panic"},
+	"members":  {"badge_refused", "check_below", "check_reached", "check_unknown", "rows_missing"},
+}
+
+// Events returns a function that counts one event on the platform. The alerted events are exported
+// from the start, at 0: Prometheus' increase does not see the event with which a series begins.
 func (m *Metrics) Events(platform string) func(event string) {
+	for _, event := range alerted[platform] {
+		m.events.WithLabelValues(platform, event)
+	}
 	return func(event string) { m.events.WithLabelValues(platform, event).Inc() }
 }
 
@@ -98,10 +111,12 @@ func (m *Metrics) ExportBuild(version, commit string) {
 		prometheus.Labels{"version": version, "commit": commit, "go_version": runtime.Version()}, func() float64 { return 1 })
 }
 
-// ExportService exports a service's Health. It calls health at once, for the service's name,
-// and at each scrape.
+// ExportService exports a service's Health and, from the start, its denied and used_up calls, as
+// alerts fire at the first. It calls health at once, for the service's name, and at each scrape.
 func (m *Metrics) ExportService(health func() core.Health) {
 	name := health().Service.Name
+	m.calls.WithLabelValues(name, string(core.Denied))
+	m.calls.WithLabelValues(name, string(core.UsedUp))
 	gauge := func(metric, help string, value func(core.Health) float64) {
 		m.gauge(metric, help, prometheus.Labels{"service": name}, func() float64 { return value(health()) })
 	}

@@ -22,6 +22,7 @@ func TestMetricsAndTheirLabels(t *testing.T) {
 	m := NewMetrics()
 	m.Command("telegram", "staked", chat.OK, 40*time.Millisecond)
 	m.Command("telegram", "staked", chat.OK, 2*time.Second)
+	m.Command("telegram", "price", chat.Panicked, time.Second)
 	m.Call(&core.Service{Name: "price"}, "limited", 200*time.Millisecond)
 	m.Lookup("stake", "stale", 90*time.Second)
 	m.Lookup("stake", "failed", 0)
@@ -51,6 +52,7 @@ func TestMetricsAndTheirLabels(t *testing.T) {
 		`herald_command_seconds_count{command="staked",outcome="ok",platform="telegram"} 2`,
 		`herald_command_seconds_bucket{command="staked",outcome="ok",platform="telegram",le="0.1"} 1`,
 		`herald_service_call_seconds_count{outcome="limited",service="price"} 1`,
+		`herald_service_call_seconds_count{outcome="denied",service="chain"} 0`, `herald_service_call_seconds_count{outcome="used_up",service="price"} 0`,
 		`herald_lookups_total{question="stake",result="stale"} 1`,
 		`herald_lookups_total{question="stake",result="failed"} 1`,
 		`herald_answer_age_seconds{question="stake"} 90`,
@@ -67,7 +69,7 @@ func TestMetricsAndTheirLabels(t *testing.T) {
 		`herald_gateway_heartbeat_seconds 0.045`,
 		`herald_redis_up 0`,
 		`herald_build_info{commit="abc",go_version="` + runtime.Version() + `",version="1.2.3"} 1`,
-		`herald_adapter_events_total{event="rate_limited",platform="discord"} 1`,
+		`herald_adapter_events_total{event="rate_limited",platform="discord"} 1`, `herald_adapter_events_total{event="panic",platform="telegram"} 1`,
 		`herald_pools_unread_total{pool="0x00000000000000000000000000000000000000AB"} 1`,
 		`herald_partner_clock_skew_seconds -90`,
 		`herald_redis_fallbacks_total 7`,
