@@ -87,10 +87,9 @@ func (b *Bot) Check(ctx context.Context, w io.Writer, wallet string) error {
 // summary returns what an operator is to do next. failed are the titles of the results that failed.
 func (b *Bot) summary(failed []string, results []result) string {
 	option := ""
-	switch file := b.cfg.EnvFile; {
-	case strings.Contains(file, " "):
+	if file := b.cfg.EnvFile; strings.Contains(file, " ") {
 		option = ` --env-file "` + file + `"`
-	case file != "":
+	} else if file != "" {
 		option = " --env-file " + file
 	}
 	switch {

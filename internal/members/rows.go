@@ -131,10 +131,13 @@ func (s *rows) sum(community string) (sum tally) {
 	return sum
 }
 
-// held returns the users whom the fuse of a community holds if it has blown, sorted.
+// held returns the users whom the fuse of a community holds, sorted.
 func (s *rows) held(community string) (users []chat.User) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.sum(community).blown() {
+		return nil
+	}
 	for _, counted := range s.counts[:] {
 		users = append(users, counted[community].held...)
 	}

@@ -158,12 +158,8 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 	if !m.rows.complete.Load() {
 		return Status{}, errUnread
 	}
-	t := m.rows.tally(community)
-	s := Status{Have: t.have, Checked: t.checked, Losing: t.losing}
-	if t.blown() {
-		held := m.rows.held(community)
-		s.Held, s.FirstHeld = len(held), held[:min(len(held), 10)]
-	}
+	t, held := m.rows.tally(community), m.rows.held(community)
+	s := Status{Have: t.have, Checked: t.checked, Losing: t.losing, Held: len(held), FirstHeld: held[:min(len(held), 10)]}
 	if p := m.platforms[name]; p != nil && p.Badges != nil {
 		c := p.community(community)
 		s.Refused = c.refused(wholeCommunity)
@@ -189,9 +185,7 @@ func (m *Members) Census() (rows, checked, held float64) {
 	all := m.rows.tally("")
 	for _, p := range m.platforms {
 		for _, community := range p.named() {
-			if m.rows.tally(community).blown() {
-				held += float64(len(m.rows.held(community)))
-			}
+			held += float64(len(m.rows.held(community)))
 		}
 	}
 	return float64(all.have), float64(all.checked), held

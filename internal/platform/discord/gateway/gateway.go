@@ -168,16 +168,14 @@ func (g *Gateway) Run(ctx context.Context, receive Receive) error {
 // pauseAfter notes that a call of connect returned connected, and returns the pause before the
 // next call. stable says that the connection before was not lost within stableAfter.
 func (g *Gateway) pauseAfter(connected, stable bool) time.Duration {
-	backoff := transport.Backoff{First: 2 * time.Second, Max: maxPause}
-	if !connected {
-		g.failures++
-		return backoff.After(g.failures)
+	g.failures++
+	if connected {
+		g.failures, g.lostAt = 0, time.Now()
 	}
-	g.failures, g.lostAt = 0, time.Now()
-	if g.session != nil && stable {
+	if stable && g.session != nil {
 		return 0
 	}
-	return backoff.After(1)
+	return transport.Backoff{First: 2 * time.Second, Max: maxPause}.After(max(1, g.failures))
 }
 
 // connect serves one connection and returns why it ended. connected reports whether
