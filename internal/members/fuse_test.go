@@ -109,10 +109,9 @@ func TestABlownFuseIsToldOnce(t *testing.T) {
 	for _, level := range []int{1, 0} {
 		m.putStakers(11, level)
 		m.reportFuse(m.platform)
-		m.equal(fmt.Sprint("at level ", level), m.fuseHolds(here), level == 0)
 		s, _ := m.Status("discord", "9001")
 		_, _, held := m.Census()
-		m.equal(fmt.Sprint("held at level ", level), fmt.Sprint(s.Held, len(s.FirstHeld), held), map[int]string{1: "0 0 0", 0: "12 10 12"}[level])
+		m.equal(fmt.Sprint("at level ", level), fmt.Sprint(m.fuseHolds(here), s.Held, len(s.FirstHeld), held), map[int]string{1: "false 0 0 0", 0: "true 12 10 12"}[level])
 	}
 	m.equal("events", m.events, "map[fuse_blown:2]")
 }
