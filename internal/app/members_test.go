@@ -22,7 +22,7 @@ func TestMembersAreListedAsCSV(t *testing.T) {
 		var table strings.Builder
 		cfg := mustLoad(t, append(DemoSettings(world), store), "")
 		ListMembers(t.Context(), cfg, log, new(strings.Builder)) // Nothing is saved yet.
-		bot := newBot(t, DemoSettings(world), store) // It runs on.
+		bot := newBot(t, DemoSettings(world), store)             // It runs on.
 		for _, user := range []chat.User{{Platform: "telegram", ID: "77"}, {Platform: "discord", ID: "5"}, {Platform: "telegram", ID: "9"}} {
 			if _, err := bot.members.Save(t.Context(), user, common.Address{19: 1}, staking); err != nil {
 				t.Fatal(err)

@@ -82,8 +82,8 @@ func (p *platform) countRow(r Row) tallies {
 	return all
 }
 
-// fuseHolds reports whether too low a stake removes no badge in a community: its fuse has blown, or not
-// all rows were read yet.
+// fuseHolds reports whether too low a stake removes no badge in a community: its fuse has blown, or
+// not all rows were read yet.
 func (m *Members) fuseHolds(c *community) bool {
 	return !m.rows.complete.Load() || m.rows.tally(c.id).blown()
 }

@@ -166,7 +166,7 @@ func (g *Gateway) Run(ctx context.Context, receive Receive) error {
 }
 
 // pauseAfter notes that a call of connect returned connected, and returns the pause before the
-// next call. stable says that the connection before was not lost within stableAfter.
+// next call. stable says that it connected, stableAfter or longer after the last loss.
 func (g *Gateway) pauseAfter(connected, stable bool) time.Duration {
 	g.failures++
 	if connected {
