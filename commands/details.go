@@ -24,7 +24,7 @@ func details(from Sources, options Options) chat.Command {
 
 // run returns counts of the requests to join the chat and of the chat's badges, as far as the
 // settings ask for them, and the name by which settings know the chat.
-func (c detailsCommand) run(ctx context.Context, req chat.Request) (chat.Reply, error) {
+func (c detailsCommand) run(_ context.Context, req chat.Request) (chat.Reply, error) {
 	if req.Community == "" {
 		return chat.OldButton(), nil
 	}
@@ -58,8 +58,8 @@ func (c detailsCommand) run(ctx context.Context, req chat.Request) (chat.Reply, 
 	return reply, nil
 }
 
-// firstHeld mentions the first users whom the fuse holds, and counts the others.
-func firstHeld(s members.Status) (named chat.Parts) {
+// mentionHeld mentions the first users whom the fuse holds, and counts the others.
+func mentionHeld(s members.Status) (named chat.Parts) {
 	for _, u := range s.FirstHeld {
 		named = append(named, chat.Mention{User: u})
 	}
@@ -100,7 +100,7 @@ func badgeLines(p chat.Platform, names chat.Value, s members.Status, recheckEver
 	add("details.since", chat.Values{"day": chat.Day{Time: since}, "given": chat.Count(s.Gives), "removed": chat.Count(s.Removals)})
 	if s.Held > 0 {
 		add("details.held", chat.Values{"losing": chat.Count(s.Losing), "have": chat.Count(s.Have), "command": chat.Code("bot members --release")})
-		add("details.held_back", chat.Values{"users": firstHeld(s)})
+		add("details.held_back", chat.Values{"users": mentionHeld(s)})
 	}
 	if s.Refused != "" {
 		add("details.refused", chat.Values{"why": whyNot(p, s.Refused)})

@@ -34,12 +34,6 @@ func matches(pattern, text string) (found []string) {
 	return found
 }
 
-// secretValues has a value of the right form for each secret.
-var secretValues = map[string]string{
-	"TELEGRAM_BOT_TOKEN": "1:token", "TELEGRAM_WEBHOOK_SECRET": "secret", "DISCORD_BOT_TOKEN": "token",
-	"PARTNER_SECRET_KEY": "key", "PRICE_API_KEY": "key", "REDIS_URL": "redis://:password@redis:6379/0",
-}
-
 // deployments holds patterns that find the bot's settings in each file.
 var deployments = []struct {
 	file     string
@@ -52,17 +46,21 @@ var deployments = []struct {
 	routes   string // the paths there
 	ports    string // where the proxy and the probes ask
 }{
-	{"compose.yaml", `environment: \{([A-Z_]+): ([^}]*)\}`, "herald.example.env", "", "", `stop_grace_period: (\d+)s`, "", "", ""},
+	{"compose.yaml", `environment: \{([A-Z_]+): ([^}]*)\}`, "../config.example.env", "", "", `stop_grace_period: (\d+)s`, "", "", ""},
 	{"compose.replicas.yaml", `(?m)^    ([A-Z_]+): (.*)$`, "herald.example.env", `(?m)^    - ([a-z_]+)$`, "/run/secrets/", `stop_grace_period: (\d+)s`,
 		"Caddyfile", `[ \t](/(?:telegram|discord)/\w+)`, `herald-\d:(\d+)`},
-	{"herald.service", `(?m)^Environment=([A-Z_]+)=(.*)$`, "herald.example.env", `(?m)^LoadCredential=([a-z_]+):/etc/herald/secrets/`, "%d/",
+	{"herald.service", `(?m)^Environment=([A-Z_]+)=(.*)$`, "../config.example.env", `(?m)^LoadCredential=([a-z_]+):/etc/herald/secrets/`, "%d/",
 		`TimeoutStopSec=(\d+)`, "", "", ""},
 	{"kubernetes.yaml", `(?m)(?:^  |\{name: )([A-Z_]+)(?:: |, value: )"?([^}"\n]*)`, "", `(?m)^  ([a-z_]+): ""$`, "/run/secrets/herald/",
 		`terminationGracePeriodSeconds: (\d+)`, "kubernetes.yaml", `- path: (\S+)`, `name: http, containerPort: (\d+)`},
 }
 
 func TestEachDeploymentNamesWhatThereIs(t *testing.T) {
-	known := matches(`(?m)^#?([A-Z_]+)=`, configtest.Read(t, "../config.example.env"))
+	example, secretValues := configtest.Read(t, "../config.example.env"), map[string]string{}
+	known := matches(`(?m)^#?([A-Z_]+)=`, example)
+	for _, found := range regexp.MustCompile(`Secret\.\n# ?(?:At the top: )?([A-Z_]+)=(?: # for example )?(\S+)`).FindAllStringSubmatch(example, -1) {
+		secretValues[found[1]] = found[2]
+	}
 	image := slices.Compact(matches(`(?m)(?:^EXPOSE |^ENV .*HTTP_ADDR=0\.0\.0\.0:)(\d+)`, configtest.Read(t, "../Dockerfile")))
 	for _, d := range deployments {
 		text, dir := configtest.Read(t, d.file), t.TempDir()
@@ -70,7 +68,8 @@ func TestEachDeploymentNamesWhatThereIs(t *testing.T) {
 		for _, found := range regexp.MustCompile(d.settings).FindAllStringSubmatch(text, -1) {
 			name, value := found[1], regexp.MustCompile(`\$\{[^}]*\}`).ReplaceAllString(found[2], "bot.example.org")
 			setting, isFile := strings.CutSuffix(name, "_FILE")
-			if !slices.Contains(known, setting) || !isFile && secretValues[name] != "" {
+			// EVM_RPC_URL need not hold a key.
+			if !slices.Contains(known, setting) || !isFile && secretValues[name] != "" && name != "EVM_RPC_URL" {
 				t.Errorf("%s: %s is no setting, or a secret that is not given as a file", d.file, name)
 			}
 			switch {
@@ -98,6 +97,9 @@ func TestEachDeploymentNamesWhatThereIs(t *testing.T) {
 				t.Errorf("%s: the bot is to read %v and can read %v", d.file, files, secrets)
 			}
 		}
+		if d.envFile == "../config.example.env" { // What is required is empty there.
+			environ = append(environ, matches(`(?m)^([A-Z_]+=.*)$`, configtest.Read(t, "herald.example.env"))...)
+		}
 		cfg, err := app.Load(environ, d.envFile, true)
 		if err != nil {
 			t.Errorf("%s: once its secrets are there: %v", d.file, err)
@@ -112,6 +114,15 @@ func TestEachDeploymentNamesWhatThereIs(t *testing.T) {
 		}
 		if ports := slices.Compact(matches(d.ports, proxy)); len(image) != 1 || !slices.Equal(ports, image) {
 			t.Errorf("%s: ports %v are asked, the image listens on %v", d.file, ports, image)
+		}
+	}
+}
+
+func TestTheUnitReadsTheFilesOfTheGuide(t *testing.T) {
+	unit := configtest.Read(t, "herald.service")
+	for _, name := range matches(`%d/(\S+)`, unit) {
+		if len(matches(`(?m)^LoadCredential=(`+name+`):/etc/herald/(?:secrets/)?`+name+`$`, unit)) != 1 || !strings.Contains(unit, "\nWorkingDirectory=/etc/herald\n") {
+			t.Errorf("the unit does not load %s, or is started elsewhere", name)
 		}
 	}
 }

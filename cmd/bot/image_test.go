@@ -62,8 +62,8 @@ func TestEachPackageHasAnImportList(t *testing.T) {
 	}
 	for _, name := range shipped(t) {
 		dir := `"**/` + strings.TrimPrefix(name, "herald/")
-		files := []string{dir + `/*.go"`, dir + `/**"`, path.Dir(dir) + `/*/*.go"`}
-		if !slices.ContainsFunc(files, func(f string) bool { return strings.Contains(rules, f) }) {
+		own := strings.Contains(rules, dir+`/*.go"`) || strings.Contains(rules, dir+`/**"`)
+		if !own && (!strings.Contains(rules, path.Dir(dir)+`/*/*.go"`) || strings.Contains(rules, `"!`+dir[1:]+`/*.go"`)) {
 			t.Errorf("%s has no import list. Add a strict one to linters.settings.depguard.rules in .golangci.yml, with no more than it needs", name)
 		}
 	}

@@ -106,8 +106,8 @@ func everything(chat.Command, chat.Form) bool { return true }
 // forAll has the forms for everybody of the commands that ask a service.
 func forAll(c chat.Command, f chat.Form) bool { return c.Asks != nil && !f.Moderators }
 
-// Asking returns the example of a form for everybody of the first command that cannot do without
-// the service of this name, or "".
+// Asking returns the example of the first form for everybody that cannot do without the service. It
+// panics if there is none.
 func Asking(service string) string {
 	first := func(c chat.Command, f chat.Form) bool { return forAll(c, f) && c.Asks[0] == service }
 	if asking := examples(first); len(asking) > 0 {

@@ -193,7 +193,7 @@ func TestEverySourceAndOptionReachesTheCommands(t *testing.T) {
 	}
 }
 
-// The source of a service that is not set is nil; today, that of all stakes. The others answer.
+// The sources of services that are not set are nil; the others answer.
 func TestNoCommandNeedsAServiceThatIsNotSet(t *testing.T) {
 	world, table := startSandbox(t), new(Services).table()
 	required := slices.DeleteFunc(DemoSettings(world), func(set string) bool {

@@ -77,25 +77,28 @@ func (b *Bot) Check(ctx context.Context, w io.Writer, wallet string) error {
 		}
 	}
 	_ = columns.Flush() // a Builder takes everything
-	option := ""
-	switch file := b.cfg.EnvFile; {
-	case strings.Contains(file, " "):
-		option = ` --env-file "` + file + `"`
-	case file != "":
-		option = " --env-file " + file
-	}
-	summary := fmt.Sprintf("Everything answers. If a row advises a change, make it. Next: `bot run%s`, then `/status` and `/price` in a chat.", option)
-	if len(failed) > 0 {
-		summary = fmt.Sprintf("%d of %d checks failed: %s. Correct what their rows name, then run `bot check%s` again.", len(failed), len(results), strings.Join(failed, ", "), option)
-	}
-	if !networkWorks(results) {
-		summary = "Nothing can be reached. Does this machine have a network?"
-	}
-	text := secret.NewRedactor(b.cfg.Secrets()).String(table.String() + "\n" + summary + "\n")
+	text := secret.NewRedactor(b.cfg.Secrets()).String(table.String() + "\n" + b.summary(failed, results) + "\n")
 	if _, err := io.WriteString(w, text); err != nil || len(failed) == 0 {
 		return err
 	}
 	return ErrCheckFailed
+}
+
+// summary returns what an operator is to do next. failed are the titles of the results that failed.
+func (b *Bot) summary(failed []string, results []result) string {
+	option := ""
+	if file := b.cfg.EnvFile; strings.Contains(file, " ") {
+		option = ` --env-file "` + file + `"`
+	} else if file != "" {
+		option = " --env-file " + file
+	}
+	switch {
+	case !networkWorks(results):
+		return "Nothing can be reached. Does this machine have a network?"
+	case len(failed) > 0:
+		return fmt.Sprintf("%d of %d checks failed: %s. Correct what their rows name, then run `bot check%s` again.", len(failed), len(results), strings.Join(failed, ", "), option)
+	}
+	return fmt.Sprintf("Everything answers. If a row advises a change, make it. Next: `bot run%s`, then `/status` and `/price` in a chat.", option)
 }
 
 // IsWallet reports whether text is a wallet for Check.

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -34,8 +33,8 @@ func Health(ctx context.Context, environ []string, envFile string, w io.Writer) 
 	return askReady(ctx, &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: 4 << 10}, settings.Addr, w)
 }
 
-// askReady asks /readyz at addr, and writes to w what it says. It fails unless the status is 200,
-// or if the whole answer takes longer than 3 s. A Transport alone follows no redirect, and takes
+// askReady asks /readyz at addr, and writes to w what it says. askReady fails if the status is not
+// 200, or if the whole answer takes longer than 3 s. A Transport alone follows no redirect, and takes
 // no proxy from the environment. It dials this machine if addr has no host or an unspecified one,
 // such as 0.0.0.0.
 func askReady(ctx context.Context, client *http.Transport, addr string, w io.Writer) error {
@@ -44,7 +43,7 @@ func askReady(ctx context.Context, client *http.Transport, addr string, w io.Wri
 	readyz := http.Request{URL: &url.URL{Scheme: "http", Host: addr, Path: "/readyz"}, Header: http.Header{}}
 	resp, err := client.RoundTrip(readyz.WithContext(ctx))
 	if err != nil {
-		return fmt.Errorf("no bot answers at HTTP_ADDR: %s", chat.OneLine(cmp.Or(context.Cause(ctx), err).Error()))
+		return fmt.Errorf("no bot answers at HTTP_ADDR: %s", chat.OneLine(err.Error()))
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))

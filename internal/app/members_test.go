@@ -15,18 +15,20 @@ import (
 )
 
 func TestMembersAreListedAsCSV(t *testing.T) {
-	world, discard := startSandbox(t), slog.New(slog.DiscardHandler)
+	world, logged := startSandbox(t), new(strings.Builder)
+	log := slog.New(slog.NewTextHandler(logged, nil))
 	staking := core.Stake{Checked: 21, Staked: []core.PoolAmount{{Amount: decimal.New(1, 0)}}}
 	for _, store := range []string{"DATA_DIR=" + t.TempDir(), "REDIS_URL=redis://" + miniredis.RunT(t).Addr() + "?read_timeout=1s"} {
-		bot := newBot(t, DemoSettings(world), store) // It runs on.
+		var table strings.Builder
+		cfg := mustLoad(t, append(DemoSettings(world), store), "")
+		ListMembers(t.Context(), cfg, log, new(strings.Builder)) // Nothing is saved yet.
+		bot := newBot(t, DemoSettings(world), store)             // It runs on.
 		for _, user := range []chat.User{{Platform: "telegram", ID: "77"}, {Platform: "discord", ID: "5"}, {Platform: "telegram", ID: "9"}} {
 			if _, err := bot.members.Save(t.Context(), user, common.Address{19: 1}, staking); err != nil {
 				t.Fatal(err)
 			}
 		}
-		var table strings.Builder
-		cfg := mustLoad(t, append(DemoSettings(world), store), "")
-		if err := ListMembers(t.Context(), cfg, discard, &table); err != nil {
+		if err := ListMembers(t.Context(), cfg, log, &table); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSpace(table.String()), "\n")
@@ -37,16 +39,16 @@ func TestMembersAreListedAsCSV(t *testing.T) {
 			}
 		}
 		var released strings.Builder
-		if err := ReleaseBadges(t.Context(), cfg, discard, &released); err != nil || !strings.HasPrefix(released.String(), "Nobody is held") {
+		if err := ReleaseBadges(t.Context(), cfg, log, &released); err != nil || !strings.HasPrefix(released.String(), "Nobody is held") {
 			t.Errorf("released %q, %v", &released, err)
 		}
 		bot.Close()
 	}
-	if err := ListMembers(t.Context(), mustLoad(t, DemoSettings(world), ""), discard, &strings.Builder{}); !errors.Is(err, errNothingSaved) {
-		t.Errorf("without a store: %v", err)
+	if err := ListMembers(t.Context(), mustLoad(t, DemoSettings(world), ""), log, &strings.Builder{}); !errors.Is(err, errNothingSaved) || strings.Count(logged.String(), "nothing is saved there") != 2 {
+		t.Errorf("without a store: %v; logged %s", err, logged)
 	}
 	away := mustLoad(t, append(DemoSettings(world), "REDIS_URL=redis://127.0.0.1:1"), "")
-	if err := ListMembers(t.Context(), away, discard, &strings.Builder{}); err == nil {
+	if err := ListMembers(t.Context(), away, log, &strings.Builder{}); err == nil {
 		t.Error("rows that cannot be read are no failure")
 	}
 }

@@ -14,7 +14,8 @@ type Right struct {
 	// Entry is the entry as bot check prints it, with IDs.
 	Entry string
 	// Community is the server's or group's name. Name is what a log prints: the name of a role or a
-	// tag, or the ID of a group of JOIN_CHATS. Each is "" if it is not known.
+	// tag, or the ID of a group of JOIN_CHATS. It is "" for MODERATOR_CHATS, which are not logged.
+	// Each is "" if it is not known.
 	Community, Name Untrusted
 	// May says what the bot may do, Problem why it may not, and Advice what an operator should
 	// change although it may: sentences for an operator. One of May and Problem is empty.

@@ -137,6 +137,13 @@ func TestWhoModeratesIsKnownOnceTheirRoleIs(t *testing.T) {
 	}
 }
 
+// The log is nil, so that a line in it would panic.
+func TestRightsAreNotLoggedAtTheEnd(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	chat.WatchRights(ended, nil, func(context.Context) []chat.Right { return []chat.Right{{Problem: "context canceled"}} })
+}
+
 // FuzzArguments: whatever a member types, only a form for members runs, and
 // nothing of it comes back.
 func FuzzArguments(f *testing.F) {

@@ -269,7 +269,7 @@ func (m *Members) settleRows(ctx context.Context, due []Row) error {
 				continue
 			}
 			for _, c := range p.concerned(r) {
-				if _, more := c.next(r, c.id, c.OneEach(), m.holds(c)); more {
+				if _, more := c.next(r, c.id, c.OneEach(), m.fuseHolds(c)); more {
 					left[c] = append(left[c], r.User)
 				}
 			}

@@ -18,13 +18,9 @@ type tally struct {
 	losing int
 	// checked counts those of have whose last check is no older than a cycle plus levels.late.
 	checked int
-	// held counts those of losing who are not Released. A blown fuse holds them.
-	held int
-	// firstHeld are the first of held by ascending ID, maxFirstHeld at most.
-	firstHeld []chat.User
+	// held are those of losing who are not Released. A blown fuse holds them.
+	held []chat.User
 }
-
-const maxFirstHeld = 10
 
 // The fuse of a community blows while more than maxLosing, and more than one in maxLosingPart,
 // would lose a badge there.
@@ -37,18 +33,13 @@ const (
 // unless the row is Released.
 func (t tally) blown() bool { return t.losing > maxLosing && t.losing*maxLosingPart > t.have }
 
+// plus returns the sums of the counts, without held.
 func (t tally) plus(other tally) tally {
-	first := t.firstHeld
-	if len(other.firstHeld) > 0 && (len(first) < maxFirstHeld || compare(other.firstHeld[0], first[maxFirstHeld-1]) < 0) {
-		first = slices.Concat(first, other.firstHeld)
-		slices.SortFunc(first, compare)
-		first = first[:min(len(first), maxFirstHeld)]
-	}
-	return tally{have: t.have + other.have, losing: t.losing + other.losing, checked: t.checked + other.checked, held: t.held + other.held, firstHeld: first}
+	return tally{have: t.have + other.have, losing: t.losing + other.losing, checked: t.checked + other.checked}
 }
 
-// tallies are by community. The one of "" counts all rows with a wallet, as have and checked; its
-// losing and held are 0.
+// tallies maps a community's ID to its tally. The key "" has all rows with a wallet; only have and
+// checked are set there.
 type tallies map[string]tally
 
 // countRows returns the tallies of rows.
@@ -56,7 +47,9 @@ func (m *Members) countRows(list []Row) tallies {
 	all := tallies{}
 	for _, r := range list {
 		for community, t := range m.platforms[r.User.Platform].countRow(r) {
-			all[community] = all[community].plus(t)
+			sum := all[community].plus(t)
+			sum.held = append(all[community].held, t.held...)
+			all[community] = sum
 		}
 	}
 	return all
@@ -81,7 +74,7 @@ func (p *platform) countRow(r Row) tallies {
 		if p.losing(r, g) { // A user who loses two badges there counts once.
 			here.losing = 1
 			if !r.Released {
-				here.held, here.firstHeld = 1, []chat.User{r.User}
+				here.held = []chat.User{r.User}
 			}
 		}
 		all[g.Community] = here
@@ -89,9 +82,9 @@ func (p *platform) countRow(r Row) tallies {
 	return all
 }
 
-// holds reports whether too low a stake removes no badge in a community: its fuse has blown, or not
-// all rows were read yet.
-func (m *Members) holds(c *community) bool {
+// fuseHolds reports whether too low a stake removes no badge in a community: its fuse has blown, or
+// not all rows were read yet.
+func (m *Members) fuseHolds(c *community) bool {
 	return !m.rows.complete.Load() || m.rows.tally(c.id).blown()
 }
 
@@ -126,7 +119,7 @@ func (m *Members) Release(ctx context.Context) (released []Place, err error) {
 		return nil, err
 	}
 	for _, r := range all {
-		for _, community := range m.holders(r) {
+		for _, community := range m.heldIn(r) {
 			released = append(released, Place{User: r.User, Community: community})
 		}
 	}
@@ -141,10 +134,10 @@ func (m *Members) Release(ctx context.Context) (released []Place, err error) {
 	return released, nil
 }
 
-// holders returns the communities whose fuse holds the user of a row.
-func (m *Members) holders(r Row) (communities []string) {
+// heldIn returns the communities whose fuse holds the user of a row.
+func (m *Members) heldIn(r Row) (communities []string) {
 	for community, t := range m.platforms[r.User.Platform].countRow(r) {
-		if t.held > 0 && m.rows.tally(community).blown() {
+		if len(t.held) > 0 && m.rows.tally(community).blown() {
 			communities = append(communities, community)
 		}
 	}
@@ -196,7 +189,7 @@ func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
 	}
 	if m.isFresh(saved) {
 		err = m.rows.updateAll(ctx, func(r *Row) {
-			if r.User.Platform == p.name && len(m.holders(*r)) > 0 {
+			if r.User.Platform == p.name && len(m.heldIn(*r)) > 0 {
 				r.Released = true
 			}
 		})

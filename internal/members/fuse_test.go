@@ -49,18 +49,18 @@ func TestCountRows(t *testing.T) {
 			row  Row
 			want string
 		}{
-			"has its badge":             {m.current(1, 1, "7001"), "{1 0 1 0 []} {1 0 1 0 []} {0 0 0 0 []}"},
-			"has none":                  {m.current(1, 1), "{1 0 1 0 []} {0 0 0 0 []} {0 0 0 0 []}"},
-			"has one of two too many":   {m.current(1, 1, "7001", "7002"), "{1 0 1 0 []} {1 1 1 1 [{discord 1}]} {0 0 0 0 []}"},
-			"in the other order":        {m.current(1, 1, "7002", "7001"), "{1 0 1 0 []} {1 1 1 1 [{discord 1}]} {0 0 0 0 []}"},
-			"has a first check below":   {low, "{1 0 1 0 []} {1 1 1 1 [{discord 1}]} {0 0 0 0 []}"},
-			"below in another list":     {other, "{1 0 1 0 []} {1 0 1 0 []} {0 0 0 0 []}"},
-			"has lost all":              {both, "{1 0 1 0 []} {1 1 1 1 [{discord 1}]} {1 1 1 1 [{discord 1}]}"},
-			"has what is taken out":     {m.current(1, 1, "6000"), "{1 0 1 0 []} {0 0 0 0 []} {0 0 0 0 []}"},
-			"not checked for 7 hours":   {old, "{1 0 0 0 []} {1 0 0 0 []} {0 0 0 0 []}"},
-			"checked as a tick is slow": {late, "{1 0 1 0 []} {0 0 0 0 []} {0 0 0 0 []}"},
-			"is released":               {released, "{1 0 1 0 []} {1 1 1 0 []} {0 0 0 0 []}"},
-			"is forgotten":              {forgotten, "{0 0 0 0 []} {0 0 0 0 []} {0 0 0 0 []}"},
+			"has its badge":             {m.current(1, 1, "7001"), "{1 0 1 []} {1 0 1 []} {0 0 0 []}"},
+			"has none":                  {m.current(1, 1), "{1 0 1 []} {0 0 0 []} {0 0 0 []}"},
+			"has one of two too many":   {m.current(1, 1, "7001", "7002"), "{1 0 1 []} {1 1 1 [{discord 1}]} {0 0 0 []}"},
+			"in the other order":        {m.current(1, 1, "7002", "7001"), "{1 0 1 []} {1 1 1 [{discord 1}]} {0 0 0 []}"},
+			"has a first check below":   {low, "{1 0 1 []} {1 1 1 [{discord 1}]} {0 0 0 []}"},
+			"below in another list":     {other, "{1 0 1 []} {1 0 1 []} {0 0 0 []}"},
+			"has lost all":              {both, "{1 0 1 []} {1 1 1 [{discord 1}]} {1 1 1 [{discord 1}]}"},
+			"has what is taken out":     {m.current(1, 1, "6000"), "{1 0 1 []} {0 0 0 []} {0 0 0 []}"},
+			"not checked for 7 hours":   {old, "{1 0 0 []} {1 0 0 []} {0 0 0 []}"},
+			"checked as a tick is slow": {late, "{1 0 1 []} {0 0 0 []} {0 0 0 []}"},
+			"is released":               {released, "{1 0 1 []} {1 1 1 []} {0 0 0 []}"},
+			"is forgotten":              {forgotten, "{0 0 0 []} {0 0 0 []} {0 0 0 []}"},
 		} {
 			all := m.countRows([]Row{c.row})
 			m.equal(name, fmt.Sprint(all[""], all["9001"], all["9002"]), c.want)
@@ -76,7 +76,7 @@ func TestABlownFuseIsToldOnce(t *testing.T) {
 	m.putStakers(11, 0)
 	m.put(m.current(90, 0, "7001"), m.current(91, 0, "6000"), m.current(92, 1, "7001"))
 	m.rows.complete.Store(false)
-	m.equal("before all is read", m.holds(here), true)
+	m.equal("before all is read", m.fuseHolds(here), true)
 	m.equal("events", m.events, "map[]")
 	if _, err := m.Status("discord", "9001"); err == nil {
 		t.Error("the status is known before all rows are read")
@@ -84,11 +84,11 @@ func TestABlownFuseIsToldOnce(t *testing.T) {
 	unread, _, _ := m.Census()
 	m.equal("rows before all is read", fmt.Sprint(unread), "NaN")
 	m.rows.complete.Store(true)
-	m.equal("then", m.holds(here), true)
+	m.equal("then", m.fuseHolds(here), true)
 	for range 3 {
 		m.reportFuse(m.platform)
 	}
-	m.equal("of another server", m.holds(m.platform.community("9002")), false)
+	m.equal("of another server", m.fuseHolds(m.platform.community("9002")), false)
 	m.equal("events", m.events, "map[fuse_blown:1]")
 	m.equal("logged", strings.Count(m.log.String(), "losing=12 of=13"), 1)
 	rows, checked, _ := m.Census()
@@ -105,10 +105,13 @@ func TestABlownFuseIsToldOnce(t *testing.T) {
 		row.User.ID, row.Released = id, true
 		m.put(row)
 	}
+	m.put(m.current(90, 0, "7001"))
 	for _, level := range []int{1, 0} {
 		m.putStakers(11, level)
 		m.reportFuse(m.platform)
-		m.equal(fmt.Sprint("at level ", level), m.holds(here), level == 0)
+		s, _ := m.Status("discord", "9001")
+		_, _, held := m.Census()
+		m.equal(fmt.Sprint("at level ", level), fmt.Sprint(m.fuseHolds(here), s.Held, len(s.FirstHeld), held), map[int]string{1: "false 0 0 0", 0: "true 12 10 12"}[level])
 	}
 	m.equal("events", m.events, "map[fuse_blown:2]")
 }

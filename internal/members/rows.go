@@ -131,6 +131,20 @@ func (s *rows) sum(community string) (sum tally) {
 	return sum
 }
 
+// held returns the users whom the fuse of a community holds, sorted.
+func (s *rows) held(community string) (users []chat.User) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.sum(community).blown() {
+		return nil
+	}
+	for _, counted := range s.counts[:] {
+		users = append(users, counted[community].held...)
+	}
+	slices.SortFunc(users, compare)
+	return users
+}
+
 // updateShard replaces the rows of a shard by what edit returns for them. edit may be called
 // several times, and must not change its argument. updateShard blocks for a call to the Store, or
 // some, and fails unless the Store has the change.

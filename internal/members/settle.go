@@ -186,7 +186,7 @@ func (m *Members) settle(ctx context.Context, c *community, user chat.User, by c
 		if err != nil || row == nil {
 			return changes
 		}
-		s, left := c.next(*row, c.id, c.OneEach(), m.holds(c))
+		s, left := c.next(*row, c.id, c.OneEach(), m.fuseHolds(c))
 		if !left {
 			return changes
 		}
@@ -258,7 +258,7 @@ func (m *Members) begin(ctx context.Context, c *community, user chat.User, s ste
 		if r == nil {
 			return nil
 		}
-		next, left := c.next(*r, c.id, c.OneEach(), m.holds(c))
+		next, left := c.next(*r, c.id, c.OneEach(), m.fuseHolds(c))
 		if !left || next != s {
 			return r
 		}

@@ -141,7 +141,7 @@ type Status struct {
 	Checked int
 	// Losing counts those of Have who lose a badge if the next check finds what the last one did.
 	Losing int
-	// Held counts those of Losing who are not Released, if the fuse has blown.
+	// Held counts those of Losing whom the fuse holds. It is 0 unless the fuse has blown.
 	Held int
 	// FirstHeld are the first ten of Held, by ascending ID.
 	FirstHeld []chat.User
@@ -158,11 +158,8 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 	if !m.rows.complete.Load() {
 		return Status{}, errUnread
 	}
-	t := m.rows.tally(community)
-	s := Status{Have: t.have, Checked: t.checked, Losing: t.losing}
-	if t.blown() {
-		s.Held, s.FirstHeld = t.held, t.firstHeld
-	}
+	t, held := m.rows.tally(community), m.rows.held(community)
+	s := Status{Have: t.have, Checked: t.checked, Losing: t.losing, Held: len(held), FirstHeld: held[:min(len(held), 10)]}
 	if p := m.platforms[name]; p != nil && p.Badges != nil {
 		c := p.community(community)
 		s.Refused = c.refused(wholeCommunity)
@@ -188,9 +185,7 @@ func (m *Members) Census() (rows, checked, held float64) {
 	all := m.rows.tally("")
 	for _, p := range m.platforms {
 		for _, community := range p.named() {
-			if t := m.rows.tally(community); t.blown() {
-				held += float64(t.held)
-			}
+			held += float64(len(m.rows.held(community)))
 		}
 	}
 	return float64(all.have), float64(all.checked), held

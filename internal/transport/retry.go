@@ -38,7 +38,7 @@ type Policy struct {
 	// Again reports whether to retry after err, and returns the shortest wait before that.
 	Again func(err error) (again bool, atLeast time.Duration)
 	// OnRetry, unless nil, is called before each wait, with the error of the last attempt.
-	OnRetry func(err error, wait time.Duration)
+	OnRetry func(error)
 }
 
 // Do calls attempt until it succeeds, and sleeps between attempts. It returns the last
@@ -55,7 +55,7 @@ func (p Policy) Do(ctx context.Context, attempt func(context.Context) error) err
 			return err
 		}
 		if p.OnRetry != nil {
-			p.OnRetry(err, wait)
+			p.OnRetry(err)
 		}
 		if !Sleep(ctx, wait) {
 			return err

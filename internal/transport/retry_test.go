@@ -49,7 +49,7 @@ func TestAnAttemptIsRepeatedWhileItMayAndThereIsTime(t *testing.T) {
 			policy := transport.Policy{
 				Backoff: transport.Backoff{First: time.Second, Max: time.Second},
 				Again:   func(error) (bool, time.Duration) { return !c.final, c.asks },
-				OnRetry: func(error, time.Duration) { retries++ },
+				OnRetry: func(error) { retries++ },
 			}
 			if c.until > 0 {
 				policy.Until = start.Add(c.until)

@@ -9,7 +9,8 @@ import (
 
 // StillLacks fails if the type of library has a method of this name, or a member in its JSON; then
 // canGo of ours can go. The type of ours, if any, must have it, so that no call is misspelt or
-// outlives its use. The second of two names is that in ours.
+// outlives its use. The second of two names is that in ours; then the spelling of the first is not
+// checked.
 func StillLacks(t *testing.T, library, ours any, names, canGo string) {
 	t.Helper()
 	name := strings.Fields(names)

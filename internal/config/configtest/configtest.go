@@ -52,7 +52,8 @@ func Golden(t *testing.T, path, got string, update bool) {
 }
 
 // difference returns the number of the first line that differs, and the first five lines that
-// each text has and the other has not.
+// each text has and the other has not. If there are none, because lines moved or are doubled, it
+// returns the first five lines from there on.
 func difference(want, got string) string {
 	lines, now, same := strings.Split(want, "\n"), strings.Split(got, "\n"), 0
 	for same < min(len(lines), len(now)) && lines[same] == now[same] {
@@ -60,6 +61,9 @@ func difference(want, got string) string {
 	}
 	gone := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return slices.Contains(now, line) })
 	added := slices.DeleteFunc(slices.Clone(now), func(line string) bool { return slices.Contains(lines, line) })
+	if len(gone)+len(added) == 0 {
+		gone, added = lines[same:], now[same:]
+	}
 	return fmt.Sprintf("first in line %d\n- %s\n+ %s", same+1,
 		strings.Join(gone[:min(len(gone), 5)], "\n- "), strings.Join(added[:min(len(added), 5)], "\n+ "))
 }

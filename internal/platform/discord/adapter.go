@@ -117,7 +117,7 @@ func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 			_, atLeast := api.Retryable(err)
 			return !errors.Is(err, api.ErrToken), atLeast
 		},
-		OnRetry: func(err error, _ time.Duration) { a.Retried(err) },
+		OnRetry: a.Retried,
 	}.Do(ctx, func(ctx context.Context) error { return a.registerOnce(ctx, commands) })
 	if errors.Is(err, api.ErrToken) {
 		return err

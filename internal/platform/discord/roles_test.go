@@ -53,7 +53,7 @@ func edit(id string, f func(*fakediscord.Role)) func(*adapterTest) {
 
 // checked returns what a check says about rights, and whether one is missing.
 func checked(t *testing.T, h *adapterTest) (all string, missing bool) {
-	_, rights, err := h.Check(t.Context(), server, "9")
+	_, rights, err := h.Check(t.Context(), server, "9", "8")
 	equal(t, "error", err, nil)
 	for _, r := range rights {
 		all, missing = all+strings.Join(r.Lines(), "\n")+"\n", missing || r.Problem != ""
@@ -254,7 +254,8 @@ func TestCheckNamesServerAndRole(t *testing.T) {
 		all, missing := checked(t, h)
 		equal(t, "check fails", missing, true)
 		h.StakerRoles = nil
-		moderated, missing := checked(t, h) // Commands that members installed for themselves work in 9.
+		h.fake.Script(fakediscord.Guild, discordtest.Fault{}, discordtest.Fault{}, discordtest.Fault{Status: 403, Code: 50001})
+		moderated, missing := checked(t, h) // Commands that members installed for themselves work in 9 and 8.
 		equal(t, "check fails where the bot is not", missing, false)
 		h.fake.Break(fakediscord.Guild, discordtest.Fault{Status: 502})
 		broken, missing := checked(t, h)

@@ -43,9 +43,9 @@ type Config struct {
 	// Connected is called with the bot's name: whenever the gateway connects or, if
 	// interactions arrive by HTTP, once the commands are registered. It must not block.
 	Connected func(name string)
-	// Retried is called with the error of a failed call that is about to be made again, and of a
-	// connection to the gateway that could not be made, or was lost within a minute of the one
-	// before. It must not block.
+	// Retried is called when registering the commands failed and is tried again, and when a
+	// connection to the gateway could not be made, or was lost within a minute of the one before.
+	// It must not block.
 	Retried func(err error)
 	// Seen is called for an interaction of a user who lacks one of StakerRoles in that server.
 	// has holds the IDs of all roles that they have there. It must not block; nil: not called.

@@ -250,7 +250,7 @@ func (s *session) repeat(ctx context.Context, call func() error) error {
 			}
 			return e.Kind != botapi.Unauthorized, e.RetryAfter
 		},
-		OnRetry: func(err error, _ time.Duration) { s.a.Retried(err) },
+		OnRetry: s.a.Retried,
 	}.Do(ctx, func(context.Context) error { return call() })
 }
 

@@ -14,7 +14,7 @@ func FuzzFigure(f *testing.F) {
 	}
 	names := []string{"result", "data"}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if figure, err := (&Response{Body: body, Complete: true}).figure(names); err == nil && !figure.IsPositive() {
+		if figure, err := (&Response{Body: body, Complete: true}).figure(names); err == nil && (!figure.IsPositive() || bytes.Count(body, []byte(":")) > 1) { // one member at most
 			t.Fatalf("%q is taken for %v", body, figure)
 		}
 		// Whatever is cut off fails, or is as complete as it was.

@@ -102,8 +102,8 @@ func TestACallThatWasNeverSentIsUnreachable(t *testing.T) {
 
 func TestNumbersAreBounded(t *testing.T) {
 	for exponent, want := range map[int32]bool{-201: false, -200: true, 0: true, 200: true, 201: false} {
-		if got := rest.IsBounded(decimal.New(1, exponent)); got != want {
-			t.Errorf("1e%d is bounded: %t", exponent, got)
+		if got, err := rest.IsBounded(decimal.New(1, exponent)), rest.CheckFigure(decimal.New(1, exponent)); got != want || (err == nil) != want {
+			t.Errorf("1e%d is bounded: %t, %v", exponent, got, err)
 		}
 	}
 }

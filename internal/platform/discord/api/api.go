@@ -211,7 +211,7 @@ func (c *Client) repeat(ctx context.Context, call *call) error {
 		Backoff: transport.Backoff{First: 200 * time.Millisecond, Max: 30 * time.Second},
 		Until:   call.until,
 		Again:   call.again,
-		OnRetry: func(error, time.Duration) { c.count("retried") },
+		OnRetry: func(error) { c.count("retried") },
 	}.Do(ctx, func(ctx context.Context) error {
 		err := c.try(ctx, call)
 		if call.unknownTries > 0 && errorOf(err).Code == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged {

@@ -152,10 +152,11 @@ func (g *Gateway) Run(ctx context.Context, receive Receive) error {
 		if fatal, is := errors.AsType[api.FatalError](err); is {
 			return fatal
 		}
-		if !connected || time.Since(g.lostAt) < stableAfter { // lostAt is of the connection before
+		stable := connected && time.Since(g.lostAt) >= stableAfter // lostAt is of the connection before
+		if !stable {
 			g.Lost(err)
 		}
-		pause := g.pauseAfter(connected)
+		pause := g.pauseAfter(connected, stable)
 		g.Log.Debug("no connection to the gateway, trying again", "err", err, "pause", pause)
 		g.Count("disconnected")
 		if !transport.Sleep(ctx, pause) {
@@ -165,19 +166,16 @@ func (g *Gateway) Run(ctx context.Context, receive Receive) error {
 }
 
 // pauseAfter notes that a call of connect returned connected, and returns the pause before the
-// next call.
-func (g *Gateway) pauseAfter(connected bool) time.Duration {
-	backoff := transport.Backoff{First: 2 * time.Second, Max: maxPause}
-	if !connected {
-		g.failures++
-		return backoff.After(g.failures)
+// next call. stable says that it connected, stableAfter or longer after the last loss.
+func (g *Gateway) pauseAfter(connected, stable bool) time.Duration {
+	g.failures++
+	if connected {
+		g.failures, g.lostAt = 0, time.Now()
 	}
-	stable := time.Since(g.lostAt) >= stableAfter
-	g.failures, g.lostAt = 0, time.Now()
-	if g.session != nil && stable {
+	if stable && g.session != nil {
 		return 0
 	}
-	return backoff.After(1)
+	return transport.Backoff{First: 2 * time.Second, Max: maxPause}.After(max(1, g.failures))
 }
 
 // connect serves one connection and returns why it ended. connected reports whether
