@@ -41,7 +41,7 @@ func ListMembers(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writer
 	return openMembers(cfg, log, func(m *members.Members) error {
 		rows, failed := m.All(ctx)
 		if len(rows) == 0 && failed == nil {
-			log.Warn("nothing is saved there: has the running bot the same settings?")
+			log.Warn("nothing is saved there: does the running bot have the same settings?")
 		}
 		table := csv.NewWriter(w)
 		lines := [][]string{{"platform", "user", "wallet", "saved", "proven", "checked", "first_below", "lost", "given", "waits_for_removal"}}
