@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -61,10 +62,11 @@ func TestHealthWaitsThreeSeconds(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			slow := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 				client, bot := net.Pipe()
-				go io.Copy(io.Discard, bot)
-				if answer != "" { // A pipe hands on an empty write, too.
-					go io.WriteString(bot, answer)
-				}
+				go func() {
+					if _, err := http.ReadRequest(bufio.NewReader(bot)); err == nil && answer != "" { // A pipe passes on an empty write, too.
+						_, _ = io.WriteString(bot, answer)
+					}
+				}()
 				return client, nil
 			}}
 			start := time.Now()
