@@ -47,10 +47,11 @@ func TestACommandAsksRedisOnce(t *testing.T) {
 			for range commands {
 				ask()
 			}
-			// The check of saved addresses claims its turn, and the first command is released late.
-			most := int32(2*commands + 3)
+			// The check of saved addresses claims and releases its turn, and the first command is released late.
+			// On a busy machine, calls that time out are made again.
+			most := int32(2*commands + commands/2)
 			if way.Name == e2etest.Ways[0].Name {
-				most = commands + 2 // A poll claims nothing.
+				most = commands + commands/2 // A poll claims nothing.
 			}
 			if before.Load() != commands || all.Load() > most {
 				t.Errorf("%d commands take %d scripts, %d of them before the answer", commands, all.Load(), before.Load())
