@@ -269,7 +269,7 @@ func (s standing) advice() (may, problem string) {
 	case s.problem == chat.MissingRight:
 		return "", fmt.Sprintf("the bot cannot give %s: it lacks the permission Manage Roles", s.name)
 	case s.problem == chat.RoleAbove:
-		return "", fmt.Sprintf("the bot cannot give %s: that role stands above the bot's highest one, %s; drag the bot's role above it", s.name, s.highest)
+		return "", fmt.Sprintf("the bot cannot give %s: that role is above the bot's highest one, %s; drag the bot's role above it", s.name, s.highest)
 	case s.administrator:
 		return fmt.Sprintf("the bot can give %s; it is an administrator, which it need not be", s.name), ""
 	}
