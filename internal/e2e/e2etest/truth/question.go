@@ -142,4 +142,11 @@ func (c *Checker) truth(q Question) []string {
 	return c.said[q]
 }
 
+// forget deletes the answer to q, so that truth asks for it again.
+func (c *Checker) forget(q Question) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.said, q)
+}
+
 func wrong(format string, args ...any) error { return fmt.Errorf("wrong: "+format, args...) }
