@@ -101,7 +101,7 @@ func run(ctx context.Context, p process, o options) error {
 		return err
 	}
 	defer bot.Close()
-	bot.ExportBuild(version, builtFrom())
+	bot.ReportBuild(version, builtFrom())
 	return bot.Run(ctx)
 }
 

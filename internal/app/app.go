@@ -119,8 +119,11 @@ func (b *Bot) id() string {
 	return hash("bot", b.cfg.Telegram.Token.Reveal(), b.cfg.Discord.Token.Reveal())
 }
 
-// ExportBuild exports the version to /metrics. It panics if it is called twice.
-func (b *Bot) ExportBuild(version, commit string) { b.metrics.ExportBuild(version, commit) }
+// ReportBuild logs the version, and exports it to /metrics. It panics if it is called twice.
+func (b *Bot) ReportBuild(version, commit string) {
+	b.log.Info("herald starts", "version", version, "commit", commit)
+	b.metrics.ExportBuild(version, commit)
+}
 
 // openState sets b.state, b.redis, b.folder and b.stores. It locks nothing.
 func (b *Bot) openState() error {

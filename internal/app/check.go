@@ -56,7 +56,7 @@ var problems = map[core.Reason]string{
 	core.Denied:      "refuses the credentials",
 	core.Rejected:    "rejects the request",
 	core.NoData:      "has no price of the token",
-	core.Malformed:   "gives an answer that makes no sense",
+	core.Malformed:   "gives an answer that cannot be used",
 	core.Behind:      "is behind or frozen",
 }
 

@@ -49,10 +49,11 @@ func (m *Members) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// guard calls f, and logs a panic.
+// guard calls f, and logs and counts a panic.
 func (m *Members) guard(f func()) {
 	defer func() {
 		if v := recover(); v != nil {
+			m.Count("panic")
 			m.Log.Error("panic while saved addresses were checked", "err", secret.PanicError(v))
 		}
 	}()

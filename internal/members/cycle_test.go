@@ -250,6 +250,22 @@ func TestAProcessThatEndsFindsNothing(t *testing.T) {
 	})
 }
 
+func TestAPanicIsCountedAndEndsOneCheckOnly(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.put(m.current(1, 1, "7001"))
+		m.stakes[wallet(1)] = 0
+		m.during = func() { panic("on purpose") }
+		ctx, stop := context.WithCancel(m.Context())
+		ended := make(chan struct{})
+		go func() { m.Members.Run(ctx); close(ended) }()
+		time.Sleep(24 * time.Hour)
+		m.equal("panics", m.events["panic"], 1)
+		m.equal("badges of a user who stakes nothing", m.saved(1).Given, "[]")
+		stop()
+		<-ended
+	})
+}
+
 // A bot that runs checks each row once a cycle, tells why a badge goes, gives it back to whoever
 // came back with a command, and does later what a press could not.
 func TestRun(t *testing.T) {

@@ -76,7 +76,7 @@ func (m *Metrics) Lookup(question, result string, age time.Duration) {
 var alerted = map[string][]string{
 	"telegram": {"answer_failed", "join_approved", "join_left_open", "join_unknown", "panic", "send_shed", "webhook_full"},
 	"discord":  {"answer_expired", "answer_failed", "answer_outcome_unknown", "disconnected", "dropped", "identify_throttled", "panic"},
-	"members":  {"badge_refused", "check_below", "check_reached", "check_unknown", "rows_missing"},
+	"members":  {"badge_refused", "check_below", "check_reached", "check_unknown", "panic", "rows_missing"},
 }
 
 // Events returns a function that counts one event on the platform. The alerted events are exported

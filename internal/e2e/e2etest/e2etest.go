@@ -141,7 +141,7 @@ func serve(t testing.TB, settings []string, logger func(*app.Config) *slog.Logge
 	if err != nil {
 		t.Fatal(err)
 	}
-	bot.ExportBuild("test", "unknown")
+	bot.ReportBuild("test", "unknown")
 	ctx, stop := context.WithCancel(context.Background())
 	b := &Bot{stop: stop, ended: make(chan struct{})}
 	go func() {

@@ -129,7 +129,7 @@ func (s Settings) find(data any) (map[string]any, error) {
 	}
 	switch len(matching) {
 	case 0:
-		return nil, errors.New("no entry of the token with the symbol TOKEN_SYMBOL")
+		return nil, errors.New("no entry with the symbol TOKEN_SYMBOL: PRICE_TOKEN_ID may be another token's")
 	case 1:
 		return matching[0], nil
 	}
