@@ -208,7 +208,7 @@ func (s *soak) compare() {
 		return s.event("telegram", "send_outcome_unknown") == s.counted("sends of unknown outcome")
 	})
 	untold, unread := s.event("telegram", "press_unanswered"), s.event("telegram", "inline_unanswered")
-	abandoned, panics := s.event("telegram", "send_abandoned"), s.event("telegram", "panic")+s.event("discord", "panic")
+	abandoned, panics := s.event("telegram", "send_abandoned"), s.event("telegram", "panic")+s.event("discord", "panic")+s.event("members", "panic")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.counts
