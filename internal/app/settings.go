@@ -145,7 +145,7 @@ func (c *Config) limitsTable() []config.Setting {
 		{Name: "COMMAND_TIMEOUT", Default: "20s", Set: config.Field(&c.Limits.CommandTimeout, config.DurationBetween(time.Millisecond, 14*time.Minute)),
 			Comment: "How long one command may take, from its arrival to its answer. At most 14m: Discord takes an answer for 15 minutes."},
 		{Name: "STALE_FOR", Default: "1h", Set: config.Field(&c.StaleFor, config.DurationOrZero),
-			Comment: "How long past its TTL the last good price or supply may still be shown, marked as old, while its service is failing. 0s: never."},
+			Comment: "How long past its TTL the last good price or supply may still be shown, with its age, while its service is failing. 0s: never."},
 		{Name: "RATE_LIMIT_USER", Default: "20", Set: config.Field(&c.Limits.UserPerMinute, perMinute),
 			Comment: "Commands a minute of one user. 0: no limit."},
 		{Name: "RATE_LIMIT_CHAT", Default: "120", Set: config.Field(&c.Limits.ChatPerMinute, perMinute),
