@@ -104,7 +104,7 @@ func (c *priceCommand) withChart(ctx context.Context, req chat.Request, answer c
 	reply := c.priceReply(answer, period, over, change)
 	if err != nil {
 		reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
-		// A refresh must draw again, also if the price is the same.
+		// A refresh must draw again, even if the price is the same.
 		reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
 		return reply, &chat.PartialError{Err: err}
 	}

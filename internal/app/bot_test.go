@@ -205,7 +205,7 @@ func TestNoCommandNeedsAServiceThatIsNotSet(t *testing.T) {
 	defer bot.Close()
 	for _, s := range bot.services {
 		if s.url == "" {
-			t.Errorf("connect, in services.go, asks the service %s also if its URL is not set", s.Name)
+			t.Errorf("connect, in services.go, asks the service %s even if its URL is not set", s.Name)
 		}
 	}
 	for _, c := range bot.Router.Commands() {

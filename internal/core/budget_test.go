@@ -11,7 +11,7 @@ import (
 	"herald/internal/core"
 )
 
-// The price stays until a credit comes, and then the service is asked: also if the credit
+// The price stays until a credit comes, and then the service is asked: even if the credit
 // comes earlier than the Budget said.
 func TestWithoutACreditTheLastPriceStays(t *testing.T) {
 	for _, c := range []struct{ every, earlier time.Duration }{{5 * time.Minute, 0}, {8 * time.Hour, 0}, {8 * time.Hour, 8*time.Hour - 2*time.Minute}} {

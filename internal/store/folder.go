@@ -23,7 +23,7 @@ import (
 
 // Folder keeps each value in a file of DATA_DIR, so that the value outlives the process: the
 // quotes seen, the last values of services, and saved addresses, which alone are personal. A
-// file has mode 0600 and belongs to the owner of the folder, also if root writes it. Folder
+// file has mode 0600 and belongs to the owner of the folder, even if root writes it. Folder
 // implements core.Store and members.Store, and is safe for concurrent use.
 //
 // A value's ttl is ignored: under a wrong clock a value would look expired and be

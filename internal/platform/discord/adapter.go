@@ -108,7 +108,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 }
 
 // register registers the commands with Discord. It retries until that succeeds or ctx is
-// done, also after a refusal: a permission may be granted later. The only error is
+// done, even after a refusal: a permission may be granted later. The only error is
 // api.ErrToken.
 func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 	err := transport.Policy{

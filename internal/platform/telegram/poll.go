@@ -152,7 +152,7 @@ func (s *session) start(ctx context.Context, u *update) bool {
 		return false
 	}
 	return s.tasks.Go(func(request string) {
-		done := true // also after a panic, which would come again
+		done := true // even after a panic, which would come again
 		defer func() {
 			p.Free()
 			answered(done)

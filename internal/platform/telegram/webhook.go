@@ -156,7 +156,7 @@ func (a *Adapter) serve(r *http.Request) (status int) {
 // startAnswer answers an update in a goroutine of its own. It blocks until the goroutine
 // ends, but for ackAfter at most, and returns the status for Telegram.
 func (s *session) startAnswer(u *update, p *place) (status int) {
-	result, ended := http.StatusOK, make(chan struct{}) // OK also after a panic, which would come again
+	result, ended := http.StatusOK, make(chan struct{}) // OK even after a panic, which would come again
 	started := s.tasks.Go(func(id string) {
 		defer close(ended)
 		defer p.Free()
@@ -182,7 +182,7 @@ func (s *session) respondOnce(id string, u *update, p *place) (status int) {
 	if release == nil {
 		return status
 	}
-	done := true // also after a panic
+	done := true // even after a panic
 	defer func() { release(done) }()
 	if done = s.respond(id, u, p); !done {
 		return http.StatusServiceUnavailable

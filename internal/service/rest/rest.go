@@ -143,7 +143,7 @@ func CallError(service *core.Service, err error) *core.Error {
 	var timeout net.Error
 	switch {
 	case transport.NeverSent(err):
-		// Unreachable also if that took long: nothing was asked.
+		// Unreachable even if that took long: nothing was asked.
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
 		errors.As(err, &timeout) && timeout.Timeout():
 		failure.Reason = core.SlowAnswer

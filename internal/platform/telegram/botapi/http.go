@@ -77,7 +77,7 @@ func form(params, png []byte) (body []byte, contentType string) {
 	return b.Bytes(), w.FormDataContentType()
 }
 
-// exchange makes one call and returns its result. It fails with *Error, also if the result
+// exchange makes one call and returns its result. It fails with *Error, even if the result
 // is not a T.
 func exchange[T any](ctx context.Context, c *Client, request call) (result T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, request.timeout)

@@ -183,7 +183,7 @@ func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 	b, d, first := o.join(m)
 	switch {
 	case first:
-		defer close(d.done) // also after a panic
+		defer close(d.done) // even after a panic
 		b.send(ctx, d)
 	case m.Notice != "":
 		return Receipt{Result: Dropped} // The chat is told by the one that waits.
