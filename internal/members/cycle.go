@@ -40,14 +40,15 @@ func (m *Members) Run(ctx context.Context) {
 	}
 	var s schedule
 	for ctx.Err() == nil {
-		var pause time.Duration
-		m.guard(func() {
-			pause = m.checkTick(ctx, &s)
-		})
+		pause := m.retryAfter()
+		m.guard(func() { pause = m.checkTick(ctx, &s) })
 		transport.Sleep(ctx, max(pause, time.Second))
 	}
 	running.Wait()
 }
+
+// retryAfter returns the wait before a tick that failed is tried again.
+func (m *Members) retryAfter() time.Duration { return m.Every / ticks / 8 }
 
 // guard calls f, and logs and counts a panic.
 func (m *Members) guard(f func()) {
@@ -74,13 +75,12 @@ func (m *Members) checkTick(ctx context.Context, s *schedule) (pause time.Durati
 	length := m.Every / ticks
 	tick := time.Now().UnixNano() / int64(length)
 	next := func() time.Duration { return time.Until(time.Unix(0, (tick+1)*int64(length))) }
-	retry := length / 8
 	if s.done == tick {
 		return next()
 	}
 	due, err := m.read(ctx, int(tick%ticks), s)
 	if err != nil {
-		return retry
+		return m.retryAfter()
 	}
 	claim := m.claimOf(tick)
 	switch progress, _ := m.Claims.Claim(ctx, claim); progress {
@@ -88,14 +88,14 @@ func (m *Members) checkTick(ctx context.Context, s *schedule) (pause time.Durati
 		s.done = tick
 		return next()
 	case chat.InFlight:
-		return retry // The other replica may be killed.
+		return m.retryAfter() // The other replica may be killed.
 	}
 	finished := false
 	defer func() { m.Claims.Release(claim, finished, m.Every) }()
 	ctx, cancel := context.WithTimeout(ctx, length)
 	defer cancel()
 	if finished = m.checkAll(ctx, due) == nil; !finished {
-		return retry
+		return m.retryAfter()
 	}
 	s.done = tick
 	return next()

@@ -250,20 +250,42 @@ func TestAProcessThatEndsFindsNothing(t *testing.T) {
 	})
 }
 
-func TestAPanicIsCountedAndEndsOneCheckOnly(t *testing.T) {
-	inBubble(t, func(m *membersTest) {
-		m.put(m.current(1, 1, "7001"))
-		m.stakes[wallet(1)] = 0
-		m.during = func() { panic("on purpose") }
-		ctx, stop := context.WithCancel(m.Context())
-		ended := make(chan struct{})
-		go func() { m.Members.Run(ctx); close(ended) }()
-		time.Sleep(24 * time.Hour)
-		m.equal("panics", m.events["panic"], 1)
-		m.equal("badges of a user who stakes nothing", m.saved(1).Given, "[]")
-		stop()
-		<-ended
-	})
+// A panic is counted, and ends neither the process nor what comes after.
+func TestAPanicIsCounted(t *testing.T) {
+	for name, c := range map[string]struct {
+		panics int // one after another, each in a reading of stakes or a call for a badge
+		press  bool
+	}{
+		"in a check":                    {panics: 1},
+		"in each check of twelve hours": {panics: 1024},
+		"in a press":                    {panics: 1, press: true},
+	} {
+		inBubble(t, func(m *membersTest) {
+			left := c.panics
+			var fails func()
+			fails = func() {
+				if left--; left > 0 {
+					m.change(func() { m.during = fails })
+				}
+				panic("on purpose")
+			}
+			if c.press {
+				m.during = fails
+				_ = m.saves(wallet(1), 5)
+			} else {
+				m.put(m.current(1, 1, "7001"))
+				m.stakes[wallet(1)], m.during = 0, fails
+			}
+			ctx, stop := context.WithCancel(m.Context())
+			ended := make(chan struct{})
+			go func() { m.Members.Run(ctx); close(ended) }()
+			time.Sleep(24 * time.Hour)
+			m.equal(name+": panics", m.events["panic"], c.panics)
+			m.equal(name+": badges", len(m.saved(1).Given), map[bool]int{true: 2}[c.press])
+			stop()
+			<-ended
+		})
+	}
 }
 
 // A bot that runs checks each row once a cycle, tells why a badge goes, gives it back to whoever

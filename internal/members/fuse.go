@@ -178,7 +178,7 @@ func (m *Members) watchReleases(ctx context.Context) {
 
 // carryOutRelease marks the rows on a platform that a fuse holds as Released, if a fresh Release is
 // saved. Then it deletes the saved Release, fresh or not. If the Store fails, the next call tries again.
-// The fuse counts marked rows as before.
+// The fuse counts marked rows as before. It blocks while it reads all rows.
 func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
 	if !m.rows.complete.Load() {
 		return
@@ -188,15 +188,24 @@ func (m *Members) carryOutRelease(ctx context.Context, p *platform) {
 		return
 	}
 	if m.isFresh(saved) {
-		err = m.rows.updateAll(ctx, func(r *Row) {
-			if r.User.Platform == p.name && len(m.heldIn(*r)) > 0 {
-				r.Released = true
-			}
-		})
+		// Another process may have changed rows since this one read them.
+		err = m.rows.each(ctx, func([]Row) {})
+		held := false
+		if err == nil {
+			err = m.rows.updateAll(ctx, func(r *Row) {
+				if r.User.Platform == p.name && len(m.heldIn(*r)) > 0 {
+					r.Released, held = true, true
+				}
+			})
+		}
 		if err != nil {
 			return
 		}
-		m.Log.Info("the fuse is released for all whom it held", "platform", p.name)
+		if held {
+			m.Log.Info("the fuse is released for all whom it held", "platform", p.name)
+		}
+	} else {
+		m.Log.Warn("a release was dropped because it is old, or a clock is wrong: run bot members --release again", "platform", p.name)
 	}
 	_, _ = m.Store.Replace(ctx, releaseKey(p.name), saved, nil) // If another was saved meanwhile, it stays.
 }

@@ -268,7 +268,7 @@ func (m *Members) settleAll(ctx context.Context, p *platform, r Row) (changes []
 	var settling sync.WaitGroup
 	for i, c := range communities {
 		settling.Go(func() {
-			found[i] = m.settle(ctx, c, r.User, byPerson)
+			m.guard(func() { found[i] = m.settle(ctx, c, r.User, byPerson) })
 			if n := len(found[i]); n > 0 && (found[i][n-1].Later || found[i][n-1].Problem == chat.BadgeFailed) {
 				c.enqueue(task{user: r.User})
 			}

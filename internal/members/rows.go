@@ -78,7 +78,7 @@ func (s *rows) load(ctx context.Context, shard int) (saved []byte, list []Row, e
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the saved addresses: %w", err)
 	}
-	s.note(shard, list, 0)
+	s.note(shard, list, false)
 	return saved, list, nil
 }
 
@@ -97,16 +97,18 @@ func (s *rows) setAside(ctx context.Context, shard int, saved []byte) {
 // count as lost.
 const maxMissing = 10
 
-// note counts the rows of a shard, of which this process has just deleted some. It tells once a
-// cycle of rows that vanished, if they are many.
-func (s *rows) note(shard int, list []Row, deleted int) {
+// note counts the rows of a shard, which this process has just read or written. It tells once a
+// cycle of rows that vanished between one reading and the next, if they are many.
+func (s *rows) note(shard int, list []Row, written bool) {
 	counted := s.countRows(list)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if time.Since(s.missingSince) > s.Every {
 		s.missing, s.missingSince, s.told = 0, time.Now(), false
 	}
-	s.missing += max(0, s.counts[shard][""].have-counted[""].have-deleted)
+	if !written {
+		s.missing += max(0, s.counts[shard][""].have-counted[""].have)
+	}
 	s.counts[shard] = counted
 	if !s.told && s.missing > maxMissing && s.missing*maxLosingPart > s.sum("").have {
 		s.told = true
@@ -166,7 +168,7 @@ func (s *rows) updateShard(ctx context.Context, shard int, edit func([]Row) []Ro
 			return fmt.Errorf("%w: %w", ErrNotSaved, err)
 		}
 		if replaced {
-			s.note(shard, edited, max(0, len(list)-len(edited)))
+			s.note(shard, edited, true)
 			return nil
 		}
 	}

@@ -166,29 +166,30 @@ func TestEachGoesOnBehindADamagedShard(t *testing.T) {
 // Rows count as gone once many have vanished within a cycle that nobody here deleted.
 func TestRowsThatVanishAreTold(t *testing.T) {
 	type note struct {
-		hours         float64
-		have, deleted int
+		hours   float64
+		have    int
+		written bool
 	}
 	for name, c := range map[string]struct {
 		notes []note
 		told  int
 	}{
-		"ten that other replicas delete": {[]note{{0, 10, 0}, {1, 0, 0}}, 0},
-		"eleven":                         {[]note{{0, 11, 0}, {1, 0, 0}}, 1},
-		"eleven of many":                 {[]note{{0, 231, 0}, {1, 220, 0}}, 0},
-		"one in twenty":                  {[]note{{0, 230, 0}, {1, 219, 0}}, 1},
-		"what is deleted here":           {[]note{{0, 11, 0}, {1, 0, 11}}, 0},
-		"what comes back":                {[]note{{0, 8, 0}, {1, 0, 0}, {2, 8, 0}}, 0},
-		"six, and six in the next cycle": {[]note{{0, 12, 0}, {1, 6, 0}, {8, 0, 0}}, 0},
-		"once a cycle":                   {[]note{{0, 40, 0}, {1, 20, 0}, {2, 0, 0}}, 1},
-		"again in the next":              {[]note{{0, 40, 0}, {1, 20, 0}, {8, 0, 0}}, 2},
+		"ten that other replicas delete": {[]note{{0, 10, false}, {1, 0, false}}, 0},
+		"eleven":                         {[]note{{0, 11, false}, {1, 0, false}}, 1},
+		"eleven of many":                 {[]note{{0, 231, false}, {1, 220, false}}, 0},
+		"one in twenty":                  {[]note{{0, 230, false}, {1, 219, false}}, 1},
+		"what is deleted here":           {[]note{{0, 11, false}, {1, 0, true}}, 0},
+		"what comes back":                {[]note{{0, 8, false}, {1, 0, false}, {2, 8, false}}, 0},
+		"six, and six in the next cycle": {[]note{{0, 12, false}, {1, 6, false}, {8, 0, false}}, 0},
+		"once a cycle":                   {[]note{{0, 40, false}, {1, 20, false}, {2, 0, false}}, 1},
+		"again in the next":              {[]note{{0, 40, false}, {1, 20, false}, {8, 0, false}}, 2},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r, log := newRows(nil)
 			began := time.Now()
 			for _, n := range c.notes {
 				time.Sleep(time.Until(began.Add(time.Duration(n.hours * float64(time.Hour)))))
-				r.note(3, make([]Row, n.have), n.deleted)
+				r.note(3, make([]Row, n.have), n.written)
 			}
 			if told := strings.Count(log.String(), "saved addresses are gone"); told != c.told {
 				t.Errorf("%s: told %d times, want %d", name, told, c.told)
@@ -213,6 +214,12 @@ func TestAnEditThatChangesNothingWritesNothing(t *testing.T) {
 	for id := range 40 {
 		m.put(aRow(id))
 	}
+	for id := range 40 {
+		if _, err := m.rows.update(t.Context(), aRow(id).User, func(r *Row) *Row { r.forget(); return r }); err != nil {
+			t.Error(err)
+		}
+	}
+	m.equal("events after they are forgotten", m.events, "map[]")
 	for id := range 40 {
 		if _, err := m.rows.update(t.Context(), aRow(id).User, func(*Row) *Row { return nil }); err != nil {
 			t.Error(err)
