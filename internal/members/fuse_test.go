@@ -116,6 +116,27 @@ func TestABlownFuseIsToldOnce(t *testing.T) {
 	m.equal("events", m.events, "map[fuse_blown:2]")
 }
 
+func TestNoStatusIsOlderThanACycle(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.put(m.current(1, 1, "7001"))
+		ctx, stop := context.WithCancel(m.Context())
+		ended := make(chan struct{})
+		go func() { m.Members.Run(ctx); close(ended) }()
+		know := func() bool {
+			_, err := m.Status("discord", "9001")
+			have, _, _ := m.Census()
+			return err == nil && have == 1
+		}
+		for _, away := range []bool{false, true, false} {
+			m.storeAway.Store(away)
+			time.Sleep(7 * time.Hour)
+			m.equal(fmt.Sprint("with the store away ", away), know(), !away)
+		}
+		stop()
+		<-ended
+	})
+}
+
 // A release lets those go whom a fuse holds at that moment.
 func TestRelease(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -82,6 +82,7 @@ func newMembersTest(t *testing.T) *membersTest {
 	m.Use("discord", m)
 	m.platform = m.platforms["discord"]
 	m.rows.complete.Store(true)
+	m.rows.readAt = time.Now()
 	return m
 }
 

@@ -49,6 +49,8 @@ type rows struct {
 	complete atomic.Bool
 	mu       sync.Mutex
 	counts   [shards]tallies
+	// readAt is when a shard was last read.
+	readAt time.Time
 	// missing counts the rows that vanished within a cycle while nobody here deleted them, and
 	// told says that this was told.
 	missing      int
@@ -109,13 +111,20 @@ func (s *rows) note(shard int, list []Row, written bool) {
 	if !written {
 		s.missing += max(0, s.counts[shard][""].have-counted[""].have)
 	}
-	s.counts[shard] = counted
+	s.counts[shard], s.readAt = counted, time.Now()
 	if !s.told && s.missing > maxMissing && s.missing*maxLosingPart > s.sum("").have {
 		s.told = true
 		s.Count("rows_missing")
 		s.Log.Error("saved addresses are gone from the store, and their people keep their badges: does Redis write to disk, or is DATA_DIR another folder?",
 			"missing", s.missing, "left", s.sum("").have)
 	}
+}
+
+// known reports whether all rows were read once, and some within a cycle: the Store is not away.
+func (s *rows) known() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.complete.Load() && time.Since(s.readAt) <= s.Every
 }
 
 // tally returns the counts of a community, or with "" those of all rows.

@@ -153,9 +153,9 @@ type Status struct {
 }
 
 // Status counts the rows of a community as this process last read them, at most a cycle ago. It
-// fails until all rows were read once. It does no I/O.
+// fails until all rows were read once, and after a cycle in which none could be read. It does no I/O.
 func (m *Members) Status(name chat.Platform, community string) (Status, error) {
-	if !m.rows.complete.Load() {
+	if !m.rows.known() {
 		return Status{}, errUnread
 	}
 	t, held := m.rows.tally(community), m.rows.held(community)
@@ -177,9 +177,9 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 
 // Census counts the saved addresses, those that were checked as Status.Checked says, and the users
 // whom a fuse holds, as Status.Held. A user who is held in two communities counts twice. Each is NaN
-// until all rows were read once. Census does no I/O.
+// while Status fails. Census does no I/O.
 func (m *Members) Census() (rows, checked, held float64) {
-	if !m.rows.complete.Load() {
+	if !m.rows.known() {
 		return math.NaN(), math.NaN(), math.NaN()
 	}
 	all := m.rows.tally("")

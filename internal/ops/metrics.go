@@ -176,7 +176,7 @@ func (m *Metrics) ExportMembers(census func() (rows, checked, held float64)) {
 	gauge := func(name, help string, value func(rows, checked, held float64) float64) {
 		m.gauge(name, help, nil, func() float64 { return value(census()) })
 	}
-	gauge("herald_members_rows", "Saved addresses, as this process last saw them; NaN until it has read all.", func(rows, _, _ float64) float64 { return rows })
+	gauge("herald_members_rows", "Saved addresses, as this process last saw them; NaN until it has read all, and after RECHECK_EVERY in which it could read none.", func(rows, _, _ float64) float64 { return rows })
 	gauge("herald_members_checked", "Saved addresses whose stake was known within RECHECK_EVERY.", func(_, checked, _ float64) float64 { return checked })
 	gauge("herald_members_held", "Users whom a fuse keeps from losing a badge, without those released, counted once in each server or group.", func(_, _, held float64) float64 { return held })
 }
