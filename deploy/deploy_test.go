@@ -57,7 +57,7 @@ var deployments = []struct {
 
 func TestEachDeploymentNamesWhatThereIs(t *testing.T) {
 	example, secretValues := configtest.Read(t, "../config.example.env"), map[string]string{}
-	known := matches(`(?m)^#?([A-Z_]+)=`, example)
+	known := append(matches(`(?m)^#?([A-Z_]+)=`, example), "GOTRACEBACK")
 	for _, found := range regexp.MustCompile(`Secret\.\n# ?(?:At the top: )?([A-Z_]+)=(?: # for example )?(\S+)`).FindAllStringSubmatch(example, -1) {
 		secretValues[found[1]] = found[2]
 	}
@@ -120,10 +120,36 @@ func TestEachDeploymentNamesWhatThereIs(t *testing.T) {
 
 func TestTheUnitReadsTheFilesOfTheGuide(t *testing.T) {
 	unit := configtest.Read(t, "herald.service")
+	_, guide, _ := strings.Cut(configtest.Read(t, "../docs/deployment.md"), "\n## systemd\n")
+	guide, _, _ = strings.Cut(guide, "\n## ")
+	var made []string
+	for _, name := range strings.Fields(strings.Join(matches(`for name in (.*); do`, guide), " ")) {
+		made = append(made, name+":/etc/herald/secrets/"+name)
+	}
+	if strings.Contains(guide, "sudoedit /etc/herald/herald.env\n") && strings.Contains(guide, "sudoedit /etc/herald/secrets/$name\n") {
+		made = append(made, "herald.env:/etc/herald/herald.env")
+	}
+	loaded := matches(`(?m)^LoadCredential=(.*)$`, unit)
+	if slices.Sort(made); !slices.Equal(made, slices.Sorted(slices.Values(loaded))) {
+		t.Errorf("the guide makes %v, the unit loads %v", made, loaded)
+	}
 	for _, name := range matches(`%d/(\S+)`, unit) {
-		if len(matches(`(?m)^LoadCredential=(`+name+`):/etc/herald/(?:secrets/)?`+name+`$`, unit)) != 1 || !strings.Contains(unit, "\nWorkingDirectory=/etc/herald\n") {
+		if !slices.ContainsFunc(loaded, func(l string) bool { return strings.HasPrefix(l, name+":") }) || !strings.Contains(unit, "\nWorkingDirectory=/etc/herald\n") {
 			t.Errorf("the unit does not load %s, or is started elsewhere", name)
 		}
+	}
+}
+
+// A Go program that panics exits with status 2 by default, as one does whose settings are wrong.
+func TestABotThatPanicsIsRestartedAndSeen(t *testing.T) {
+	unit := configtest.Read(t, "herald.service")
+	for _, line := range []string{"Restart=on-failure", "RestartPreventExitStatus=2", "Environment=GOTRACEBACK=crash", "LimitCORE=0"} {
+		if !strings.Contains(unit, "\n"+line+"\n") {
+			t.Errorf("the unit lacks %s", line)
+		}
+	}
+	if strings.Contains(unit, "ProcSubset") {
+		t.Error("without /proc/stat there is no process_start_time_seconds, so HeraldRestarts never fires")
 	}
 }
 
