@@ -100,11 +100,15 @@ func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
 			world, telegram, discord := fault.Start(t), way.Open(t), e2etest.Ways[i+2].Open(t)
-			world.Supply.SetFault(fault.Late(500 * time.Millisecond))
-			world.Chain.SetFault(fault.Late(500 * time.Millisecond))
+			refuses := make(chan struct{})
+			world.Supply.SetFault(fault.Once(refuses))
+			world.Chain.SetFault(fault.Once(refuses))
 			settings := slices.Concat(telegram.Settings(), discord.Settings(), []string{"HTTP_ADDR=127.0.0.1:0", "LOG_LEVEL=debug"})
 			p := e2etest.StartProcess(t, program([]string{"run"}, e2etest.Settings(world, settings...)...))
 			p.AwaitReady()
+			if !strings.Contains(p.Log.String(), `msg="herald starts" version=`+version+" commit=") {
+				t.Error("the log does not name the version")
+			}
 			healthy := func() bool {
 				code, _, _ := runBot(t.Context(), t, []string{"health"}, "HTTP_ADDR="+strings.TrimPrefix(p.URL(), "http://"))
 				return code == exitOK
@@ -120,6 +124,7 @@ func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
 			told := time.Now()
 			p.Tell(syscall.SIGTERM)
 			e2etest.Eventually(t, "the process refuses", func() bool { return p.Readyz() == http.StatusServiceUnavailable && !healthy() })
+			close(refuses)
 			p.Leaves()
 			if took := time.Since(told); way.ByHTTP && took < time.Second {
 				t.Errorf("it refused for %v only", took)

@@ -87,6 +87,18 @@ func Late(delay time.Duration) Fault {
 	}}
 }
 
+// Once returns a fault that gives the right answer once ready is closed.
+func Once(ready <-chan struct{}) Fault {
+	return Fault{Name: "right once it may be", Effect: Answerable, serve: func(x exchange) {
+		select {
+		case <-ready:
+			x.service.right.ServeHTTP(x.w, x.r)
+		case <-x.r.Context().Done():
+			panic(http.ErrAbortHandler)
+		}
+	}}
+}
+
 // Hang returns a fault that takes requests and never answers.
 func Hang() Fault {
 	return Fault{Name: "never answers", Reason: Slow, serve: func(x exchange) { x.wait(math.MaxInt64) }}
