@@ -248,18 +248,17 @@ func (c verifyCommand) saveOrRefresh(ctx context.Context, req chat.Request, p pr
 	switch {
 	case err != nil: // The card has its answer all the same.
 		return chat.Reply{}
-	case s == nil || s.Wallet != p.wallet:
-		return c.offerSave(ctx, req, p)
+	case s != nil && s.Wallet == p.wallet:
+		return c.refreshBadges(ctx, req, p, s)
+	case !p.stakeKnown(): // A press would save nothing.
+		return chat.Reply{}
 	}
-	return c.refreshBadges(ctx, req, p, s)
+	return c.offerSave(ctx, req, p)
 }
 
 // offerSave returns the button that saves a wallet, and what the sender should know before.
 func (c verifyCommand) offerSave(ctx context.Context, req chat.Request, p proof) chat.Reply {
-	var offered []members.Badge
-	if p.stake.Err == nil {
-		offered = c.Members.Offer(ctx, req.From, req.Community, p.stake.Value)
-	}
+	offered := c.Members.Offer(ctx, req.From, req.Community, p.stake.Value)
 	return chat.Reply{Notes: []chat.Text{c.consent(offered)}, Actions: []chat.Action{saveButton(p.wallet, offered)}}
 }
 

@@ -360,9 +360,9 @@ func parse(args []string) (command, options, error) {
 	flags.Visit(func(given *flag.Flag) { takesAll = takesAll && slices.Contains(c.flags, given.Name) })
 	switch {
 	case len(words) > 1:
-		err = usageError("bot " + c.name + " takes no further words; for example bot check --env-file herald.env")
+		err = usageError("bot " + c.name + " takes no further words: see bot help " + c.name)
 	case !takesAll && !asksHelp:
-		err = usageError("bot " + c.name + " takes no such flag; for example bot demo --web, bot check --env-file herald.env")
+		err = usageError("bot " + c.name + " takes no such flag: see bot help " + c.name)
 	}
 	return c, o, err
 }
@@ -381,7 +381,7 @@ func readFlags(flags *flag.FlagSet, args []string) (words []string, err error) {
 func flagError(flags *flag.FlagSet, err error) error {
 	typed, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: ")
 	if name, empty := strings.CutPrefix(err.Error(), "flag needs an argument: -"); empty {
-		return usageError("--" + name + " needs a value; for example bot check --env-file herald.env")
+		return usageError("--" + name + " needs a value; for example bot check --env-file herald.env --wallet 0x52908400098527886E0F7030069857D2E4169EE7")
 	}
 	if !unknown {
 		return usageError("the value of a flag is wrong or missing; for example bot run --env-file herald.env")

@@ -75,7 +75,7 @@ func Collect(environ []string, envFile string) (Given, Errors) {
 		advice := ""
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			advice = "; make one with `cp config.example.env herald.env`, fill it in, and give it as --env-file herald.env"
+			advice = "; make one with `install -m 0600 config.example.env herald.env`, fill it in, and give it as --env-file herald.env"
 		case errors.Is(err, fs.ErrPermission):
 			advice = "; let the user that runs bot read it"
 		}

@@ -37,7 +37,7 @@ func TestEnvFileErrorsNumberTheLines(t *testing.T) {
 func TestAnEnvFileThatCannotBeReadIsReported(t *testing.T) {
 	folder := t.TempDir()
 	for _, test := range []struct{ path, want string }{
-		{filepath.Join(folder, "none", canary), "cannot be opened: no such file or directory; make one with `cp config.example.env herald.env`"},
+		{filepath.Join(folder, "none", canary), "cannot be opened: no such file or directory; make one with `install -m 0600 config.example.env herald.env`"},
 		{folder, "cannot be read: is a directory"},
 		{write(t, "\xff\xfeN\x00A\x00"), "is not UTF-8 text"},
 		{write(t, strings.Repeat("#", 1<<20+1)), "is larger than"},

@@ -314,11 +314,15 @@ func (m *Members) settleUsers(ctx context.Context, c *community, users []chat.Us
 	}
 }
 
-// CheckAll checks every row now, as if the checks that found too little had been d earlier. The
-// demo uses it.
+// CheckAll checks every row now, as if d had passed since it was saved, given a badge or found too
+// low. The demo uses it.
 func (m *Members) CheckAll(ctx context.Context, d time.Duration) error {
 	err := m.rows.updateAll(ctx, func(r *Row) {
-		r.Below = slices.Clone(r.Below)
+		r.SavedAt = timeOf(r.SavedAt.Add(-d))
+		r.Given, r.Below = slices.Clone(r.Given), slices.Clone(r.Below)
+		for i := range r.Given {
+			r.Given[i].Since = timeOf(r.Given[i].Since.Add(-d))
+		}
 		for i, since := range r.Below {
 			if !since.IsZero() {
 				r.Below[i] = timeOf(since.Add(-d))
