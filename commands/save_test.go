@@ -59,7 +59,11 @@ func TestSavingNeedsACompleteProofOfTheSendersOwn(t *testing.T) {
 			test.change(w)
 		}
 		r := w.Router(t)
-		as(t, r, test.user, "/verify "+commandstest.AnnsWallet)
+		before := as(t, r, test.user, "/verify "+commandstest.AnnsWallet)
+		offers := slices.ContainsFunc(before.Actions, func(a chat.Action) bool { return a.Command == "save" })
+		if test.wallet == commandstest.AnnsWallet && offers != test.saved {
+			t.Errorf("%s: a button that would save is offered: %t", name, offers)
+		}
 		if has := w.Saved.Holders(); has != nil {
 			t.Errorf("%s: /verify gives the badge to %q", name, has)
 		}
