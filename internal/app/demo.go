@@ -59,7 +59,7 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 const demoGreeting = `This is Herald with simulated services: nothing is real. Try
   /staked %s (stakes)
   /staked %s (does not)
-  /price 7d, /supply, /mylogins; /help lists all
+  /price 7d, /supply, /mylogins; /help lists more
 You ask as "registered". Switch with /as unregistered or with
   /as moderator, who may ask about others: /exists %s
 Get a role: /verify, then /save, each with the first wallet
