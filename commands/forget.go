@@ -30,6 +30,9 @@ func (c forgetCommand) run(ctx context.Context, req chat.Request) (chat.Reply, e
 			Actions: []chat.Action{chat.TryAgain(forgetName)},
 		}, &chat.PartialError{Err: err}
 	}
+	for i := range f.Changes { // One that waits for its turn does not say which it is.
+		f.Changes[i].Removed = true
+	}
 	had := f.Wallet != common.Address{}
 	if !had && len(f.Changes) == 0 {
 		return chat.Reply{Title: chat.Say("forget.nothing")}, nil

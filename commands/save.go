@@ -132,10 +132,10 @@ var outcomeKeys = []string{"badge.here", "badge.in", "badge.failed", "badge.stil
 // outcomeKey returns the key for a change that is shown in the community here.
 func outcomeKey(here string, c members.Change) string {
 	switch {
+	case c.Removed && (c.Later || c.Problem != ""):
+		return "badge.still"
 	case c.Later:
 		return "badge.soon"
-	case c.Problem != "" && c.Removed:
-		return "badge.still"
 	case c.Problem != "":
 		return "badge.failed"
 	case c.Removed:

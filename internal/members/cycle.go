@@ -236,7 +236,8 @@ func (m *Members) save(ctx context.Context, found []checked) error {
 	for shard := range touched {
 		err := m.rows.updateIn(ctx, shard, func(r *Row) {
 			c, is := byUser[r.User]
-			if !is || r.Wallet != c.row.Wallet {
+			overtaken := r.Block != c.row.Block && c.check.block.Before(r.Block.Time) // A press found something newer.
+			if !is || r.Wallet != c.row.Wallet || overtaken {
 				return
 			}
 			now := time.Now()
@@ -300,16 +301,21 @@ func (p *platform) concerned(r Row) (all []*community) {
 	return all
 }
 
-// settleUsers settles users in a community, and tells those who lose a badge.
+// settleUsers settles users in a community.
 func (m *Members) settleUsers(ctx context.Context, c *community, users []chat.User) {
 	for _, user := range users {
 		if ctx.Err() != nil {
 			return
 		}
-		for _, change := range m.settle(ctx, c, user, byCycle) {
-			if change.Removed && change.Problem == "" && !change.Later {
-				m.tell(ctx, c, user, change.Badge)
-			}
+		m.tellRemoved(ctx, c, user, m.settle(ctx, c, user, byCycle))
+	}
+}
+
+// tellRemoved tells a user of the badges that changes removed.
+func (m *Members) tellRemoved(ctx context.Context, c *community, user chat.User, changes []Change) {
+	for _, change := range changes {
+		if change.Removed && change.Problem == "" && !change.Later {
+			m.tell(ctx, c, user, change.Badge)
 		}
 	}
 }

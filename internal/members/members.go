@@ -223,6 +223,11 @@ func (m *Members) Offer(ctx context.Context, user chat.User, here string, stake 
 // settleTime at most; what takes longer follows by itself. It fails if the row could not be
 // written, and then gives nothing.
 func (m *Members) Save(ctx context.Context, user chat.User, wallet common.Address, stake core.Stake) ([]Change, error) {
+	return m.saveWallet(ctx, user, wallet, stake, func(*Row) bool { return true })
+}
+
+// saveWallet is Save. It does nothing unless the row, which may be nil, is to be replaced.
+func (m *Members) saveWallet(ctx context.Context, user chat.User, wallet common.Address, stake core.Stake, replace func(*Row) bool) ([]Change, error) {
 	if !m.Enabled() {
 		return nil, ErrNotSaved
 	}
@@ -232,20 +237,27 @@ func (m *Members) Save(ctx context.Context, user chat.User, wallet common.Addres
 	p := m.platforms[user.Platform]
 	c := p.finding(stake, nil)
 	c.press = true
+	saved := false
 	row, err := m.rows.update(ctx, user, func(r *Row) *Row {
 		now := time.Now()
+		if saved = replace(r); !saved {
+			return r
+		}
 		if r == nil {
 			r = &Row{User: user}
 		}
-		if r.Wallet != wallet {
-			r.SavedAt = timeOf(now)
+		if r.Wallet != wallet { // What was found of another wallet says nothing of this one.
+			r.SavedAt, r.Block, r.Lost = timeOf(now), Time{}, nil
+		}
+		if r.Lost != nil && r.Lost.Disowned {
+			r.Lost = nil
 		}
 		r.Wallet, r.ProvenAt = wallet, timeOf(now)
 		r.dropAbsent()
 		decided := p.decide(*r, c, now)
 		return &decided
 	})
-	if err != nil {
+	if err != nil || !saved {
 		return nil, err
 	}
 	m.Count("address_saved")

@@ -43,12 +43,12 @@ func (m *Members) work(ctx context.Context, c *community) {
 		case t := <-c.queue:
 			m.guard(func() {
 				if !t.seen {
-					m.settle(ctx, c, t.user, byPerson)
+					m.tellRemoved(ctx, c, t.user, m.settle(ctx, c, t.user, byPerson))
 					return
 				}
 				once := chat.Limit{Key: c.limitsKey + " seen " + t.user.ID, Count: 1, Window: time.Minute}
 				if _, ok := m.Limiter.Reserve(ctx, 0, once); ok {
-					m.giveBack(ctx, c, t.user, t.has)
+					m.tellRemoved(ctx, c, t.user, m.giveBack(ctx, c, t.user, t.has))
 				}
 			})
 		case <-ctx.Done():
@@ -141,7 +141,8 @@ func (m *Members) Refresh(ctx context.Context, user chat.User, here string, wall
 		return nil, err
 	}
 	if found := p.finding(stake, nil); found.least > p.level(*row) {
-		return m.Save(ctx, user, wallet, stake)
+		isSaved := func(r *Row) bool { return r != nil && r.Wallet == wallet } // unless /forget was quicker
+		return m.saveWallet(ctx, user, wallet, stake, isSaved)
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()

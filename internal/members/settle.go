@@ -183,7 +183,10 @@ func (m *Members) settle(ctx context.Context, c *community, user chat.User, by c
 	defer m.Claims.Release(key, false, 0) // Not as done: the user may be settled again at once.
 	for {
 		row, err := m.rows.find(ctx, user)
-		if err != nil || row == nil {
+		if err != nil {
+			return append(changes, Change{Badge: c.badgeOf(c.id, ""), Later: true})
+		}
+		if row == nil {
 			return changes
 		}
 		s, left := c.next(*row, c.id, c.OneEach(), m.fuseHolds(c))
@@ -225,7 +228,7 @@ func (m *Members) carryOut(ctx context.Context, c *community, row Row, s step, b
 	if refused, is := errors.AsType[*chat.BadgeError](err); is {
 		change.Problem = refused.Problem
 		if s.remove { // The row notes since when the removal is refused.
-			m.finish(ctx, c, row.User, s, refused)
+			_ = m.finish(ctx, c, row.User, s, refused)
 		}
 		return change, false
 	}
@@ -243,7 +246,7 @@ func (m *Members) carryOut(ctx context.Context, c *community, row Row, s step, b
 	}
 	failed := m.perform(ctx, c, row, s)
 	c.record(ctx, row.User.ID, s, failed)
-	m.finish(ctx, c, row.User, s, failed)
+	change.Later = m.finish(ctx, c, row.User, s, failed) != nil // Nobody makes the call again at once.
 	if failed != nil {
 		change.Problem = failed.Problem
 	}
@@ -274,8 +277,8 @@ func (m *Members) begin(ctx context.Context, c *community, user chat.User, s ste
 	return begun, err
 }
 
-// finish saves what became of a step. If that fails, the next cycle takes the step again.
-func (m *Members) finish(ctx context.Context, c *community, user chat.User, s step, failed *chat.BadgeError) {
+// finish saves what became of a step. If it fails, the next cycle takes the step again.
+func (m *Members) finish(ctx context.Context, c *community, user chat.User, s step, failed *chat.BadgeError) error {
 	had := false
 	after, err := m.rows.update(ctx, user, func(r *Row) *Row {
 		if r == nil { // It was deleted during the call. The user may have the badge all the same.
@@ -293,6 +296,7 @@ func (m *Members) finish(ctx context.Context, c *community, user chat.User, s st
 	if err == nil && notRemoved && dropped {
 		c.log.WarnContext(ctx, "a badge could not be removed, and is not saved any more", "problem", failed.Problem)
 	}
+	return err
 }
 
 // perform makes the call of a step, and returns nil if it succeeded. The outcome of a call that fails
