@@ -77,11 +77,11 @@ func (c saveCommand) run(ctx context.Context, req chat.Request) (chat.Reply, err
 	if err != nil || s == nil { // The row cannot be read just now, or is deleted again.
 		s = &members.Saved{Wallet: wallet}
 	}
-	return c.doneCard(req, s, changes), nil
+	return c.doneCard(req, s, p, changes), nil
 }
 
 // doneCard says that the address is saved, and what became of the sender's badges.
-func (c saveCommand) doneCard(req chat.Request, s *members.Saved, changes []members.Change) chat.Reply {
+func (c saveCommand) doneCard(req chat.Request, s *members.Saved, p proof, changes []members.Change) chat.Reply {
 	values := chat.Values{
 		"wallet": c.address(s.Wallet), "every": everyText(c.Members.RecheckEvery()),
 		"verify": chat.CommandLink("/verify"), "forget": chat.CommandLink("/" + forgetName),
@@ -90,16 +90,16 @@ func (c saveCommand) doneCard(req chat.Request, s *members.Saved, changes []memb
 	if outcomes := outcomesOf(req.Community, changes); len(outcomes) > 0 {
 		reply = outcomeCard(req, s, outcomes, values)
 	} else {
-		reply = c.savedCard(req, s, values)
+		reply = c.savedCard(req, s, p, values)
 	}
 	reply.Actions = append(reply.Actions, forgetButton(badgesOf(s.Badges)))
 	return reply
 }
 
-// savedCard says that the address is saved, and which badges the sender has or may get.
-func (c saveCommand) savedCard(req chat.Request, s *members.Saved, values chat.Values) chat.Reply {
+// savedCard says that the address is saved, and which badges the sender has, or gets once they stake.
+func (c saveCommand) savedCard(req chat.Request, s *members.Saved, p proof, values chat.Values) chat.Reply {
 	reply := chat.Reply{Tone: chat.Positive, Title: chat.Say("save.done"), Text: chat.SayWith("save.text", values), Notes: c.badgeNotes(s)}
-	if all := c.Members.Badges(req.From.Platform, req.Community); len(all) > 0 && reply.Notes == nil {
+	if all := c.Members.Badges(req.From.Platform, req.Community); len(all) > 0 && reply.Notes == nil && p.stake.Value.Outcome() == core.NotStaker {
 		values["badge"] = badgeNames(all)
 		reply.Notes = []chat.Text{chat.SayWith("save.later", values)}
 	}

@@ -78,6 +78,39 @@ func TestSavingNeedsACompleteProofOfTheSendersOwn(t *testing.T) {
 	}
 }
 
+func TestForgettingThatHasToWaitIsNoGift(t *testing.T) {
+	w := savingMembers()
+	r := w.Router(t)
+	as(t, r, commandstest.Ann, "/save "+commandstest.AnnsWallet)
+	w.Saved.Busy = true
+	reply := as(t, r, commandstest.Ann, "/forget")
+	if said := keys(reply); reply.Tone != chat.Warning || !slices.Contains(said, "badge.still") || slices.Contains(said, "badge.soon") {
+		t.Errorf("%v, tone %v", said, reply.Tone)
+	}
+}
+
+// A staker who is in no community with a badge has nothing to stake.
+func TestOnlyWhoStakesNothingIsToldToStake(t *testing.T) {
+	for _, stakes := range []bool{false, true} {
+		w := savingMembers()
+		if w.Saved.Problem = chat.NotAMember; !stakes {
+			w.Stake = core.Stake{Checked: 21}
+		}
+		reply := as(t, w.Router(t), commandstest.Ann, "/save "+commandstest.AnnsWallet)
+		if said := keys(reply); slices.Contains(said, "save.later") == stakes {
+			t.Errorf("stakes %t: %v", stakes, said)
+		}
+	}
+}
+
+// keys returns the keys of a reply's title and notes.
+func keys(r chat.Reply) (all []string) {
+	for _, text := range append(r.Notes, r.Title) {
+		all = append(all, text.Key)
+	}
+	return all
+}
+
 // Who asks to join a group for stakers need not name the wallet that they have saved.
 func TestASavedAddressOpensTheDoor(t *testing.T) {
 	w := savingMembers()

@@ -84,6 +84,7 @@ func savingScenes() []scene {
 		{name: "members", from: here, change: with(func(w *Answers) { w.StakeErr = failed(staking.Service, core.SlowAnswer) }), lines: refused},
 		{name: "members", from: here, change: with(func(w *Answers) { w.Saved.Away = true }), lines: []string{"/verify", verify, press, "/forget"}},
 		{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{press, unstake, later, "/verify", later, "/verify", "/forget"}},
+		{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{unstake, press}},
 		{name: "members", change: with(func(*Answers) {}), lines: []string{press, unstake, later, "/exists " + Ann, later, "/exists " + Ann}},
 		{name: "members", change: with(func(w *Answers) {
 			w.Saved.Status.Losing, w.Saved.Status.Held = 14, 12
