@@ -125,7 +125,7 @@ func TestTheOneAddressInATextIsFound(t *testing.T) {
 }
 
 // FuzzIdentity: what is accepted has one form, and what is refused does not come
-// back.
+// back. A wallet may stand in a text, and gets its 0x.
 func FuzzIdentity(f *testing.F) {
 	f.Add("Telegram", "123")
 	f.Add("EVM", "0x52908400098527886E0F7030069857D2E4169EE7")
@@ -135,7 +135,8 @@ func FuzzIdentity(f *testing.F) {
 		id, err := core.NewIdentity(platform, uid)
 		if err == nil {
 			again, err := core.NewIdentity(id.Platform, id.UID)
-			if err != nil || again != id || len(id.UID) > len(uid) || strings.ContainsFunc(uid, func(r rune) bool { return r < '!' || r > '~' }) {
+			longer, spaced := len(id.UID) > len(uid), strings.ContainsFunc(uid, func(r rune) bool { return r < '!' || r > '~' })
+			if err != nil || again != id || id.Platform != core.EVM && (longer || spaced) {
 				t.Fatalf("%q on %q became %q", uid, platform, id)
 			}
 			return

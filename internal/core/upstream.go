@@ -179,6 +179,9 @@ func (u *Upstream) callOnce(ctx context.Context, countAll bool, f func(context.C
 		outcome = string(err.Reason)
 	}
 	u.cache.Observer.Call(u.Service, outcome, time.Since(start))
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return err // We gave up, which says nothing of the service.
+	}
 
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -175,6 +175,21 @@ func TestRetryAfterIsObeyedUpToACap(t *testing.T) {
 	}
 }
 
+func TestACallThatWeCancelIsNoFailureOfTheService(t *testing.T) {
+	var log bytes.Buffer
+	w := newQueryTest(querySetup{log: slog.New(slog.NewTextHandler(&log, nil))})
+	for range 10 {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := w.chain.Do(ctx, func(ctx context.Context) error { cancel(); return ctx.Err() })
+		if reasonOf(err) != core.SlowAnswer {
+			t.Error(err)
+		}
+	}
+	if h := w.chain.Health(); h != (core.Health{Service: chain}) || log.Len() > 0 {
+		t.Errorf("%+v, %s", h, &log)
+	}
+}
+
 func TestHealthFailsUntilTheNextAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -206,6 +221,9 @@ func TestHealthFailsUntilTheNextAnswer(t *testing.T) {
 // However the reason changes, an outage is one warning. A service that fails every other
 // call warns once a minute.
 func TestAnOutageIsOneWarningAndItsEndOneLine(t *testing.T) {
+	since := func(minute int64) string {
+		return "since=" + time.Unix(946_684_800+60*minute, 0).Format("2006-01-02T15:04:05.000Z07:00")
+	}
 	for name, test := range map[string]struct {
 		reason          func(second int) core.Reason // of the failure, or ""
 		warns, recovers int
@@ -220,8 +238,8 @@ func TestAnOutageIsOneWarningAndItsEndOneLine(t *testing.T) {
 				return core.Denied
 			}
 			return core.Behind
-		}, 1, 1, `level=WARN msg="a service fails" service=chain reason=denied since=2000-01-01T00:01:00.000Z err=no`},
-		"not over yet": {func(int) core.Reason { return core.Behind }, 1, 0, "service=chain reason=behind since=2000-01-01T00:00:00.000Z"},
+		}, 1, 1, `level=WARN msg="a service fails" service=chain reason=denied ` + since(1) + " err=no"},
+		"not over yet": {func(int) core.Reason { return core.Behind }, 1, 0, "service=chain reason=behind " + since(0)},
 		"every other second": {func(second int) core.Reason { return []core.Reason{core.Denied, ""}[second%2] }, 12, 12,
 			`level=INFO msg="a service answers again" service=chain failed_for=1s`},
 	} {

@@ -105,13 +105,10 @@ func (q *Quotes) sync() {
 // exchange merges the stores' points into memory, and saves the result in each store that
 // differs.
 func (q *Quotes) exchange(ctx context.Context) {
-	stored := make([][]byte, len(q.stores))
+	stored, unread := make([][]byte, len(q.stores)), make([]error, len(q.stores))
 	for i, store := range q.stores {
-		var err error
-		if stored[i], err = store.Load(ctx, q.key); err != nil {
-			// The store may have been out of reach for a moment: saving now would
-			// replace its points.
-			stored[i], _ = store.Load(ctx, q.key)
+		if stored[i], unread[i] = store.Load(ctx, q.key); unread[i] != nil { // It may have been away for a moment.
+			stored[i], unread[i] = store.Load(ctx, q.key)
 		}
 		points, err := decode(stored[i])
 		if err != nil {
@@ -123,7 +120,8 @@ func (q *Quotes) exchange(ctx context.Context) {
 	merged, empty := encode(q.points), len(q.points) == 0
 	q.mu.Unlock()
 	for i, store := range q.stores {
-		if !empty && !bytes.Equal(merged, stored[i]) {
+		// To save in a store that was not read would replace its points.
+		if !empty && unread[i] == nil && !bytes.Equal(merged, stored[i]) {
 			store.Save(ctx, q.key, merged, maxAge)
 		}
 	}

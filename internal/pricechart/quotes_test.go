@@ -3,6 +3,7 @@ package pricechart
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -111,17 +112,20 @@ func TestEachStoreGetsWhatTheOthersHave(t *testing.T) {
 }
 
 func TestAStoreOutOfReachForAMomentLosesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := new(shared)
-		before, _ := open(source, store)
-		before.Add(quoted("1", time.Now()))
-		time.Sleep(step)
-		store.fails = 1
-		after, _ := open(source, store)
-		after.Add(quoted("2", time.Now()))
-		again, _ := open(source, store)
-		wantPrices(t, "after it", again, "1 2")
-	})
+	for fails := range 4 {
+		synctest.Test(t, func(t *testing.T) {
+			store := new(shared)
+			before, _ := open(source, store)
+			before.Add(quoted("1", time.Now()))
+			time.Sleep(step)
+			store.fails = fails
+			after, _ := open(source, store)
+			after.Add(quoted("2", time.Now()))
+			after.Close()
+			again, _ := open(source, store)
+			wantPrices(t, fmt.Sprint("after ", fails, " failures"), again, "1 2")
+		})
+	}
 }
 
 func TestNobodyWaitsForASlowStore(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -74,7 +75,8 @@ const maxRetryAfter = 31 * 24 * time.Hour
 // clock.
 func RetryAfter(header http.Header) time.Duration {
 	value := header.Get("Retry-After")
-	wait, _ := time.ParseDuration(value + "s")
+	seconds, _ := strconv.ParseFloat(value, 64)
+	wait := time.Duration(min(seconds, maxRetryAfter.Seconds()) * float64(time.Second))
 	if until, err := http.ParseTime(value); err == nil {
 		now, err := http.ParseTime(header.Get("Date"))
 		if err != nil {

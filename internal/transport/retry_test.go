@@ -84,6 +84,8 @@ func TestRetryAfterReadsSecondsAndDates(t *testing.T) {
 		"0":                    0,
 		"-5":                   0,
 		"3000000000":           month,
+		"9999999999999":        month,
+		"5m":                   0,
 		"NaN":                  0,
 		"soon":                 0,
 		date(90 * time.Second): 90 * time.Second,

@@ -157,7 +157,9 @@ func (c *Client) get(ctx context.Context, attempt, pathAndQuery string) (resp re
 		if refused == nil || refused.Reason == core.Malformed || refused.Reason == core.Rejected && refused.RetryAfter == 0 {
 			return resp, nil, err // The body says no more than the status.
 		}
-		refused.RetryAfter = max(refused.RetryAfter, failed.RetryAfter)
+		if refused.Reason != core.UsedUp { // An upgrade ends that before the month does.
+			refused.RetryAfter = max(refused.RetryAfter, failed.RetryAfter)
+		}
 	}
 	if refused != nil {
 		return resp, nil, refused.During(attempt)

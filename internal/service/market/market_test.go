@@ -184,6 +184,19 @@ func TestOnlyTheTokensEntryIsTaken(t *testing.T) {
 	}
 }
 
+// An upgrade of the plan ends it before the month does.
+func TestAPlanThatIsUsedUpIsAskedForWithinTheHour(t *testing.T) {
+	url := resttest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "2678400")
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = io.WriteString(w, `{"status":{"error_code":1010}}`)
+	})
+	_, err := quote(t.Context(), market.Settings{URL: url, By: "id", Token: "42", Symbol: "hrd"})
+	if failed := resttest.WantReason(t, err, market.Service, core.UsedUp); failed.RetryAfter > time.Hour {
+		t.Errorf("asked again in %v", failed.RetryAfter)
+	}
+}
+
 func TestErrorCodeDecidesAtAnyStatus(t *testing.T) {
 	for code, want := range map[string]core.Reason{"1001": core.Denied, `"1010"`: core.UsedUp} {
 		for _, status := range []int{200, 400, 401, 402, 429, 500} {

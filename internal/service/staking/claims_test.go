@@ -129,6 +129,8 @@ type inMemory struct {
 	hangs   bool // never answers a batch
 	takes   time.Duration
 	headers []string // the numbers of the headers it was asked for
+
+	atOnce, most int // calls
 }
 
 var headerNumber = regexp.MustCompile(`"eth_getBlockByNumber","params":\["([^"]*)"`)
@@ -143,7 +145,10 @@ func (m *inMemory) RoundTrip(req *http.Request) (*http.Response, error) {
 	for _, asked := range headerNumber.FindAllSubmatch(body, -1) {
 		m.headers = append(m.headers, string(asked[1]))
 	}
+	m.atOnce++
+	m.most = max(m.most, m.atOnce)
 	m.mu.Unlock()
+	defer func() { m.mu.Lock(); m.atOnce--; m.mu.Unlock() }()
 	if m.hangs && bytes.HasPrefix(body, []byte("[")) {
 		<-req.Context().Done()
 		return nil, req.Context().Err()
@@ -167,7 +172,7 @@ func withdrawing(t *testing.T, claim uint64, entries ...entry) (*inMemory, *Clie
 	chain[poolAt(20).Address] = pool(tokensOf(3), entriesAt(m.Block(), entries...))
 	c := newClient(t, m.node, pools, claimBlocks(claim))
 	var err error
-	c.rpc, err = rpc.DialOptions(t.Context(), m.url, rpc.WithHTTPClient(&http.Client{Transport: strictTransport{next: m}}))
+	c.rpc, err = rpc.DialOptions(t.Context(), m.url, rpc.WithHTTPClient(&http.Client{Transport: newStrictTransport(m)}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,10 +20,24 @@ import (
 // strictTransport is the RoundTripper below go-ethereum's client. It refuses two things
 // that the client accepts: an answer to another call, and two answers to one call. It
 // reports two things that the client hides: the code of an error for a whole batch, and
-// Retry-After.
-type strictTransport struct{ next http.RoundTripper }
+// Retry-After. It makes core.MaxCalls calls at once, also on one connection of HTTP/2; others
+// wait.
+type strictTransport struct {
+	next  http.RoundTripper
+	calls chan struct{} // holds one value for each call
+}
+
+func newStrictTransport(next http.RoundTripper) strictTransport {
+	return strictTransport{next: next, calls: make(chan struct{}, core.MaxCalls)}
+}
 
 func (t strictTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	select {
+	case t.calls <- struct{}{}:
+		defer func() { <-t.calls }()
+	case <-req.Context().Done():
+		return nil, req.Context().Err()
+	}
 	asked, err := req.GetBody()
 	if err != nil {
 		return nil, err

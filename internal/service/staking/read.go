@@ -166,11 +166,9 @@ func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
 	return err
 }
 
-// sendEach sends each element as a request of its own, core.MaxCalls at a time. It blocks
-// until all are answered. An element holds its own error.
+// sendEach sends each element as a request of its own. It blocks until all are answered. An element holds its own error.
 func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem) {
 	var group errgroup.Group
-	group.SetLimit(core.MaxCalls)
 	for i := range elems {
 		e := &elems[i]
 		group.Go(func() error {

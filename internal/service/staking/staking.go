@@ -81,7 +81,7 @@ type Client struct {
 // for each pool that it could not read wholly; unread must not block.
 func New(s Settings, cache *core.Cache, unread func(core.Pool)) (*Client, error) {
 	httpClient := transport.New(transport.Options{Timeout: cache.CallTimeout, MaxBody: maxBody, MaxConns: core.MaxCalls})
-	httpClient.Transport = strictTransport{next: httpClient.Transport}
+	httpClient.Transport = newStrictTransport(httpClient.Transport)
 	node, err := rpc.DialOptions(context.Background(), s.RPCURL.Reveal(), rpc.WithHTTPClient(httpClient))
 	if err != nil {
 		return nil, errors.New("the endpoint of the chain cannot be used")

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"net/http"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -206,6 +207,26 @@ func TestSomeCallsAreMadeAtATime(t *testing.T) {
 		// The block, the batch, and twice MaxCalls at most for the chain and 21 pools by two methods.
 		if took := time.Since(began); err != nil || took != 4*time.Second {
 			t.Errorf("it took %v, want 4s; %v", took, err)
+		}
+	})
+}
+
+// A node that speaks HTTP/2 has one connection for all of them.
+func TestNoMoreCallsAreMadeAtOnceForManyWallets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, c := withdrawing(t, 0)
+		c.settings.Multicall, m.noBatches, m.takes = nil, true, time.Millisecond
+		var asking sync.WaitGroup
+		for i := range 2 * core.MaxCalls {
+			asking.Go(func() {
+				if _, err := c.Stakes.Get(t.Context(), walletNo(i)); err != nil {
+					t.Errorf("wallet %d: %v", i, err)
+				}
+			})
+		}
+		asking.Wait()
+		if m.most != core.MaxCalls {
+			t.Errorf("%d calls at once, want %d", m.most, core.MaxCalls)
 		}
 	})
 }
