@@ -103,7 +103,7 @@ func TestRestartOfRedisCostsNoFallback(t *testing.T) {
 	settings := &tls.Config{Certificates: certified.TLS.Certificates}
 	settings.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		handshakes.Add(1)
-		time.Sleep(200 * time.Millisecond) // the delay of the fake
+		time.Sleep(50 * time.Millisecond) // the delay of the fake
 		return nil, nil
 	}
 	s, err := miniredis.RunTLS(settings)
