@@ -60,6 +60,19 @@ func TestBackOffDoublesUpToItsCap(t *testing.T) {
 	}
 }
 
+func TestALimitOfTheCallForTheAddressIsWaitedFor(t *testing.T) {
+	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *gatewayTest) {
+		pass(10*time.Minute - 2*time.Second)
+		equal(t, "calls", h.fake.Calls(fakediscord.GatewayBot), 1)
+		pass(api.TokenLife)
+		equal(t, "calls after the first wait", h.fake.Calls(fakediscord.GatewayBot), 2)
+		pass(2 * time.Second)
+		h.takes(t)
+	}, func(h *gatewayTest) {
+		h.fake.Script(fakediscord.GatewayBot, discordtest.Fault{Status: 429, RetryAfter: 10 * time.Minute}, discordtest.Fault{Status: 429, RetryAfter: 24 * time.Hour})
+	})
+}
+
 func TestFatalClosesAndARefusedTokenEndRun(t *testing.T) {
 	for code, setting := range map[int]string{
 		4004: "DISCORD_BOT_TOKEN", 4010: "DISCORD_BOT_TOKEN", 4011: "DISCORD_PUBLIC_KEY",
