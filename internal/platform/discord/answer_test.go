@@ -50,6 +50,7 @@ func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
 		"server error":            {{Status: 502}, {Status: 503}},
 		"limited":                 {limited},
 		"a proxy's page instead":  {{Status: http.StatusOK}},
+		"no answer at all":        {{Hang: true}},
 	} {
 		for route, slow := range map[fakediscord.Route]time.Duration{fakediscord.Callback: 0, fakediscord.Edit: 5 * time.Second} {
 			t.Run(name+", "+string(route), func(t *testing.T) {

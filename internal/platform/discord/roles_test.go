@@ -164,6 +164,14 @@ func TestEachRefusalOfARoleHasItsProblem(t *testing.T) {
 	}
 }
 
+func TestInOnePositionTheOlderRoleIsAbove(t *testing.T) {
+	older := role{ID: ours}
+	for _, newer := range []role{{ID: above}, {ID: "1" + server}} {
+		equal(t, newer.ID+" is below", newer.compare(older) < 0, true)
+		equal(t, newer.ID+" is not above", older.compare(newer) > 0, true)
+	}
+}
+
 // @everyone, and the role that Discord makes for the bot, are nobody's to give.
 func TestNobodyCanGiveSomeRoles(t *testing.T) {
 	managed := edit(ours, func(r *fakediscord.Role) { r.Managed = true })
