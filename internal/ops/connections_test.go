@@ -92,7 +92,7 @@ func TestConnectionsAreBoundedAndHealthIsAnswered(t *testing.T) {
 		if body, err := response(l.dial(request("GET /healthz"))); err != nil || body != "ok\n" {
 			t.Errorf("/healthz is answered with %q, %v", body, err)
 		}
-		for len(silent) < maxConnections {
+		for len(silent) < MaxConnections {
 			silent = append(silent, l.dial(""))
 		}
 		late := l.dial(request("GET /healthz"))

@@ -50,9 +50,10 @@ const (
 	writeTimeout  = 30 * time.Second
 	idleTimeout   = 2 * time.Minute
 	maxHeaderSize = 16 << 10
-	// maxConnections has room for 5,000 interactions at once. Further connections wait in
-	// the listener's queue.
-	maxConnections = 8000
+	// MaxConnections bounds the open connections. Discord's interactions hold 7,000 of them at
+	// most, and so leave some for /healthz and the rest. Further ones wait in the listener's
+	// queue.
+	MaxConnections = 8000
 )
 
 // Server answers /healthz, /readyz and /metrics, and the platforms' webhooks.
@@ -74,7 +75,7 @@ func NewServer(listener net.Listener, m *Metrics, adapters []chat.Adapter, log *
 			ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		},
-		mux: mux, listener: netutil.LimitListener(listener, maxConnections),
+		mux: mux, listener: netutil.LimitListener(listener, MaxConnections),
 	}
 }
 

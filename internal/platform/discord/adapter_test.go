@@ -221,6 +221,16 @@ func (speaking) Language(req chat.Request, private bool) chat.Language {
 	return chat.English
 }
 
+func TestTheBotsNameIsMadeHarmless(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+		const harmless = "Herald @\u2060everyone"
+		h.connected("Her\u202eald\n@everyone")
+		h.ask(t, command("price"))
+		equal(t, "name in a request", h.handler.Requests()[0].BotName, harmless)
+		h.counted(t, "as "+harmless, 1)
+	})
+}
+
 func TestAdapterKeepsTheContract(t *testing.T) {
 	for _, w := range []way{overGateway, byHTTP} {
 		t.Run(string(w), func(t *testing.T) {

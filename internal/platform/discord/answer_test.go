@@ -49,6 +49,8 @@ func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
 		"landed, but answer lost": {{DropAnswer: true}},
 		"server error":            {{Status: 502}, {Status: 503}},
 		"limited":                 {limited},
+		"a proxy's page instead":  {{Status: http.StatusOK}},
+		"no answer at all":        {{Hang: true}},
 	} {
 		for route, slow := range map[fakediscord.Route]time.Duration{fakediscord.Callback: 0, fakediscord.Edit: 5 * time.Second} {
 			t.Run(name+", "+string(route), func(t *testing.T) {
@@ -144,8 +146,9 @@ func TestARepeatedInteractionIsAnsweredOnce(t *testing.T) {
 
 func TestInteractionsBeyondTheBoundAreDropped(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *adapterTest) {
-		h.inFlight.Add(maxInFlight - 1)
-		defer h.inFlight.Add(1 - maxInFlight)
+		bound := map[way]int{overGateway: maxInFlight, byHTTP: maxByHTTP}[h.way]
+		h.inFlight.Add(int64(bound - 1))
+		defer h.inFlight.Add(int64(1 - bound))
 		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
 		first := h.send(t, command("price"))
 		pass(time.Second)
@@ -158,10 +161,10 @@ func TestInteractionsBeyondTheBoundAreDropped(t *testing.T) {
 				h.counted(t, "status 503", n+1)
 			}
 		}
-		equal(t, "in flight", h.InFlight(), maxInFlight)
+		equal(t, "in flight", h.InFlight(), bound)
 		pass(10 * time.Second)
 		equal(t, "edits", first.Answer().Edits, 1)
-		equal(t, "in flight afterwards", h.InFlight(), maxInFlight-1)
+		equal(t, "in flight afterwards", h.InFlight(), bound-1)
 		h.ask(t, command("price"))
 	})
 }

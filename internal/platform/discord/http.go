@@ -59,7 +59,7 @@ func (a *Adapter) serve(w http.ResponseWriter, r *http.Request) (refused int) {
 	}
 	refused = http.StatusServiceUnavailable
 	i.Arrived, i.w = time.Now(), w
-	s.start(s.tasks.Do, func(id string) {
+	s.start(maxByHTTP, s.tasks.Do, func(id string) {
 		i.reference = id
 		if s.handle(i) {
 			refused = 0

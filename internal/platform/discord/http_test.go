@@ -13,6 +13,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
 	"herald/internal/demo/fake/discordtest"
+	"herald/internal/ops"
 	"herald/internal/platform/discord/api"
 )
 
@@ -82,6 +83,13 @@ func TestADeferredAnswerKeepsNoOtherWaiting(t *testing.T) {
 		pass(time.Minute)
 		h.counted(t, "answered", 3)
 	})
+}
+
+// Each interaction in flight may hold a connection of the server that answers /healthz.
+func TestInteractionsLeaveConnectionsForHealth(t *testing.T) {
+	if left := ops.MaxConnections - maxByHTTP; left < 1000 {
+		t.Errorf("%d connections are left", left)
+	}
 }
 
 func TestInteractionsAreTakenWhileItRuns(t *testing.T) {

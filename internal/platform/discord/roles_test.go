@@ -131,6 +131,7 @@ func TestEachRefusalOfARoleHasItsProblem(t *testing.T) {
 		"cause untold":     {refuse(discordtest.Fault{Status: 403, Code: 50013}), chat.NotAllowed, can, false},
 		"limited":          {refuse(discordtest.Fault{Status: 429, RetryAfter: 7 * time.Second}), chat.BadgeFailed, can, false},
 		"broken":           {refuse(discordtest.Fault{Status: 502}), chat.BadgeFailed, can, false},
+		"broken by a page": {refuse(discordtest.Fault{Status: 200}), chat.BadgeFailed, can, false},
 		"broken off":       {refuse(discordtest.Fault{DropAnswer: true}), chat.BadgeFailed, can, false},
 		"an administrator": {edit(ours, func(r *fakediscord.Role) { r.Permissions = discordgo.PermissionAdministrator }), "", "is an administrator, which it need not be", false},
 		"a right of all": {func(h *adapterTest) {
@@ -160,6 +161,14 @@ func TestEachRefusalOfARoleHasItsProblem(t *testing.T) {
 				}
 			}, inServer)
 		})
+	}
+}
+
+func TestInOnePositionTheOlderRoleIsAbove(t *testing.T) {
+	older := role{ID: ours}
+	for _, newer := range []role{{ID: above}, {ID: "1" + server}} {
+		equal(t, newer.ID+" is below", newer.compare(older) < 0, true)
+		equal(t, newer.ID+" is not above", older.compare(newer) > 0, true)
 	}
 }
 

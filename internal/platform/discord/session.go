@@ -22,6 +22,9 @@ const (
 	// maxInFlight bounds the interactions in flight, at some 20 KiB each. More are dropped
 	// and counted.
 	maxInFlight = 10_000
+	// maxByHTTP is the same bound by HTTP, where each interaction holds a connection until its
+	// answer is out. Of the server's 8,000, it leaves some for /healthz and other webhooks.
+	maxByHTTP = 7000
 )
 
 // session is one Run of the adapter. It takes interactions and answers them.
@@ -40,7 +43,7 @@ type session struct {
 // the difference between the two clocks. It counts as arrived now while lateness is nil.
 func (s *session) receive(data json.RawMessage, replayed bool) {
 	now := time.Now()
-	s.start(s.tasks.Go, func(id string) {
+	s.start(maxInFlight, s.tasks.Go, func(id string) {
 		i, forUs := decode(data)
 		if !forUs {
 			s.Count("ignored")
@@ -63,10 +66,10 @@ func (s *session) receive(data json.RawMessage, replayed bool) {
 }
 
 // start passes work to run, which is tasks.Do (blocks until work returns) or tasks.Go. It
-// counts the interaction, and a dropped one if too many are in flight or the session ends.
-func (s *session) start(run func(func(id string)) bool, work func(id string)) {
+// counts the interaction, and a dropped one if bound are in flight or the session ends.
+func (s *session) start(bound int64, run func(func(id string)) bool, work func(id string)) {
 	s.Count("interaction")
-	started := s.inFlight.Add(1) <= maxInFlight && run(func(id string) {
+	started := s.inFlight.Add(1) <= bound && run(func(id string) {
 		defer s.inFlight.Add(-1)
 		work(id)
 	})

@@ -88,12 +88,7 @@ func TestAPanicLeavesADeferralsOutcomeUnknown(t *testing.T) {
 		var deferred []*deferral
 		for n := range api.MaxFirst + 1 {
 			i := &interaction{Interaction: api.Interaction{Arrived: time.Now()}, reference: fmt.Sprint("reference-", n)}
-			d := s.deferLater(i, target{})
-			d.send = func() error {
-				time.Sleep(time.Second)
-				panic("of the call")
-			}
-			deferred = append(deferred, d)
+			deferred = append(deferred, s.deferLater(i, target{}))
 		}
 		pass(deferAfter + 5*time.Second)
 		for n, d := range deferred {
@@ -103,6 +98,14 @@ func TestAPanicLeavesADeferralsOutcomeUnknown(t *testing.T) {
 			equal(t, "it is logged", strings.Contains(h.logged.String(), fmt.Sprintf("reference-%d ", n)), true)
 		}
 		h.counted(t, "panic", api.MaxFirst+1)
+	}, func(h *adapterTest, c *Config) {
+		c.Count = func(event string) {
+			if event == "deferred" { // while the deferral is sent
+				time.Sleep(time.Second)
+				panic("of the call")
+			}
+			h.events.Add(event)
+		}
 	})
 }
 

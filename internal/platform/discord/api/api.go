@@ -280,6 +280,9 @@ func (c *Client) try(ctx context.Context, call *call) error {
 	if err != nil {
 		return c.failure(err)
 	}
+	if len(response) > 0 && !json.Valid(response) { // a proxy's page, for instance
+		return fmt.Errorf("%w: the response is not JSON", ErrOutcomeUnknown)
+	}
 	if call.result != nil && json.Unmarshal(response, call.result) != nil {
 		return errors.New("discord's response is not the JSON expected")
 	}

@@ -140,8 +140,9 @@ type Receive func(interaction json.RawMessage, replayed bool)
 // api.FatalError if no later connection can succeed.
 //
 // Run resumes a lost connection at once, or after 1 to 2 seconds if the one before was
-// lost within stableAfter. While connecting fails, the pauses grow to maxPause. Run asks
-// for a new session only after Discord refused to resume, or after maxResumes.
+// lost within stableAfter. While connecting fails, the pauses grow to maxPause. A pause is
+// no shorter than Discord's Retry-After, up to api.TokenLife. Run asks for a new session
+// only after Discord refused to resume, or after maxResumes.
 func (g *Gateway) Run(ctx context.Context, receive Receive) error {
 	for {
 		connected, err := g.connect(ctx, receive)
@@ -156,7 +157,8 @@ func (g *Gateway) Run(ctx context.Context, receive Receive) error {
 		if !stable {
 			g.Lost(err)
 		}
-		pause := g.pauseAfter(connected, stable)
+		_, atLeast := api.Retryable(err)
+		pause := max(g.pauseAfter(connected, stable), min(atLeast, api.TokenLife))
 		g.Log.Debug("no connection to the gateway, trying again", "err", err, "pause", pause)
 		g.Count("disconnected")
 		if !transport.Sleep(ctx, pause) {

@@ -2,9 +2,7 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -16,23 +14,6 @@ import (
 	"herald/internal/platform/discord/api"
 	"herald/internal/secret"
 )
-
-func TestLatencyIsOfTheLastHeartbeat(t *testing.T) {
-	simulate(t, fakediscord.Behaviour{Heartbeat: 10 * time.Second, NoACK: true}, func(t *testing.T, h *gatewayTest) {
-		const step = 10 * time.Millisecond
-		for _, late := range []time.Duration{2 * time.Second, 300 * time.Millisecond} {
-			for n := h.fake.Heartbeats(); h.fake.Heartbeats() == n; {
-				pass(step)
-			}
-			pass(late)
-			h.fake.Do(fakediscord.Action{Op: opACK})
-			pass(step)
-			if d := h.Latency(); d < late || d > late+step {
-				t.Errorf("%v for a heartbeat acknowledged after %v", d, late)
-			}
-		}
-	})
-}
 
 func TestBackOffDoublesUpToItsCap(t *testing.T) {
 	for name, away := range map[string]func(*gatewayTest){
@@ -58,6 +39,19 @@ func TestBackOffDoublesUpToItsCap(t *testing.T) {
 			h.takes(t)
 		}, away)
 	}
+}
+
+func TestALimitOfTheCallForTheAddressIsWaitedFor(t *testing.T) {
+	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *gatewayTest) {
+		pass(10*time.Minute - 2*time.Second)
+		equal(t, "calls", h.fake.Calls(fakediscord.GatewayBot), 1)
+		pass(api.TokenLife)
+		equal(t, "calls after the first wait", h.fake.Calls(fakediscord.GatewayBot), 2)
+		pass(2 * time.Second)
+		h.takes(t)
+	}, func(h *gatewayTest) {
+		h.fake.Script(fakediscord.GatewayBot, discordtest.Fault{Status: 429, RetryAfter: 10 * time.Minute}, discordtest.Fault{Status: 429, RetryAfter: 24 * time.Hour})
+	})
 }
 
 func TestFatalClosesAndARefusedTokenEndRun(t *testing.T) {
@@ -212,6 +206,7 @@ func TestASessionThatCannotBeResumedIsGivenUp(t *testing.T) {
 	}{
 		"silence":           {fakediscord.Behaviour{InsteadOfResumed: []fakediscord.Action{}}, maxResumes},
 		"always op 9":       {fakediscord.Behaviour{InsteadOfResumed: []fakediscord.Action{{Op: 9, Resumable: true}}}, maxResumes},
+		"no upgrade":        {fakediscord.Behaviour{ResumeURL: "ws://" + mute}, maxResumes},
 		"nobody is there":   {fakediscord.Behaviour{ResumeURL: "ws://" + nobody}, maxResumes},
 		"an unsafe address": {fakediscord.Behaviour{ResumeURL: "http://" + nobody}, 0},
 	} {
@@ -355,30 +350,6 @@ func TestTheStatusIsShownOnEveryConnection(t *testing.T) {
 				<-ctx.Done()
 			}
 			return text
-		}
-	})
-}
-
-// FuzzHandle demands that no packet ends the process, or has the token sent to an address
-// without TLS.
-func FuzzHandle(f *testing.F) {
-	for _, packet := range []string{
-		`{"op":0,"t":"READY","s":1,"d":{"session_id":"x","resume_gateway_url":"wss://gateway.example"}}`,
-		`{"op":0,"t":"READY","d":[]}`, `{"op":0,"t":"READY"}`, `{"op":0,"t":"RESUMED","s":1}`, `{"op":0,"t":"RESUMED","s":-1}`,
-		`{"op":0,"s":-5}`, `{"op":9}`, `{"op":9,"d":"true"}`, `{"op":99}`, `{"op":-1}`, `{"op":0,"t":"INTERACTION_CREATE","d":{"id":"1"}}`,
-	} {
-		f.Add([]byte(packet))
-	}
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		g := New(Config{Log: slog.New(slog.DiscardHandler), Count: func(string) {}, Connected: func(string) {}})
-		c := &conn{Gateway: g, receive: func(json.RawMessage, bool) {}}
-		var p packet
-		if json.Unmarshal(raw, &p) != nil || p.Op == opHeartbeat {
-			return
-		}
-		_ = c.handle(p)
-		if g.session != nil && !strings.HasPrefix(g.session.address, "wss://") {
-			t.Errorf("the session would be resumed at %q", g.session.address)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -40,8 +41,9 @@ type taken struct {
 	replayed bool
 }
 
-// nobody is an address that refuses every connection.
-const nobody = "nobody.test:80"
+// nobody is an address that refuses every connection, and mute one that takes it and says
+// nothing.
+const nobody, mute = "nobody.test:80", "mute.test:80"
 
 // simulate runs test in simulated time beside a Gateway whose fake behaves like b. tune
 // alters both before they run.
@@ -75,6 +77,11 @@ func simulate(t *testing.T, b fakediscord.Behaviour, test func(*testing.T, *gate
 func (h *gatewayTest) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if address == nobody {
 		return nil, syscall.ECONNREFUSED
+	}
+	if address == mute {
+		near, far := net.Pipe()
+		go io.Copy(io.Discard, far)
+		return near, nil
 	}
 	return h.wire.Dial(ctx, network, address)
 }

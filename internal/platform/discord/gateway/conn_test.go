@@ -1,0 +1,62 @@
+package gateway
+
+import (
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	fakediscord "herald/internal/demo/fake/discord"
+)
+
+func TestLatencyIsOfTheLastHeartbeat(t *testing.T) {
+	simulate(t, fakediscord.Behaviour{Heartbeat: 10 * time.Second, NoACK: true}, func(t *testing.T, h *gatewayTest) {
+		const step = 10 * time.Millisecond
+		for _, late := range []time.Duration{2 * time.Second, 300 * time.Millisecond} {
+			for n := h.fake.Heartbeats(); h.fake.Heartbeats() == n; {
+				pass(step)
+			}
+			pass(late)
+			h.fake.Do(fakediscord.Action{Op: opACK})
+			pass(step)
+			if d := h.Latency(); d < late || d > late+step {
+				t.Errorf("%v for a heartbeat acknowledged after %v", d, late)
+			}
+		}
+	})
+}
+
+func TestAHeartbeatIsSentWhenDiscordAsks(t *testing.T) {
+	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *gatewayTest) {
+		before := h.fake.Heartbeats()
+		h.fake.Do(fakediscord.Action{Op: opHeartbeat})
+		synctest.Wait() // No time passes, so no other is due.
+		equal(t, "heartbeats", h.fake.Heartbeats(), before+1)
+	})
+}
+
+// FuzzHandle demands that no packet ends the process, or has the token sent to an address
+// without TLS.
+func FuzzHandle(f *testing.F) {
+	for _, packet := range []string{
+		`{"op":0,"t":"READY","s":1,"d":{"session_id":"x","resume_gateway_url":"wss://gateway.example"}}`,
+		`{"op":0,"t":"READY","d":[]}`, `{"op":0,"t":"READY"}`, `{"op":0,"t":"RESUMED","s":1}`, `{"op":0,"t":"RESUMED","s":-1}`,
+		`{"op":0,"s":-5}`, `{"op":9}`, `{"op":9,"d":"true"}`, `{"op":99}`, `{"op":-1}`, `{"op":0,"t":"INTERACTION_CREATE","d":{"id":"1"}}`,
+	} {
+		f.Add([]byte(packet))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		g := New(Config{Log: slog.New(slog.DiscardHandler), Count: func(string) {}, Connected: func(string) {}})
+		c := &conn{Gateway: g, receive: func(json.RawMessage, bool) {}}
+		var p packet
+		if json.Unmarshal(raw, &p) != nil || p.Op == opHeartbeat {
+			return
+		}
+		_ = c.handle(p)
+		if g.session != nil && !strings.HasPrefix(g.session.address, "wss://") {
+			t.Errorf("the session would be resumed at %q", g.session.address)
+		}
+	})
+}
