@@ -19,7 +19,7 @@ const (
 	joiningTime = 1500 * time.Millisecond
 	// attemptTimeout bounds one call, so that one that hangs can be repeated in time.
 	attemptTimeout = 2 * time.Second
-	// messageTime bounds the sending of any other message to the person.
+	// messageTime is the least time for any other message to the person.
 	messageTime = 3 * time.Second
 )
 
@@ -102,7 +102,7 @@ func (j *joinTask) leaveOpen(reply *chat.Reply) (more bool) {
 // minute ago.
 func (j *joinTask) tellRefusal(reply chat.Reply) {
 	if _, ok := j.s.a.Limiter.Reserve(j.s.tasks.Sends, 0, j.personLimit()); ok {
-		j.send(messageTime, reply, 0)
+		j.send(j.tellTime(), reply, 0)
 	}
 }
 
@@ -124,7 +124,7 @@ func (j *joinTask) letIn(reply chat.Reply) {
 		j.leftOut(reply.LeftOut, false)
 	}
 	if receipt.Result == outbox.Delivered {
-		j.send(messageTime, reply, receipt.Sent.MessageID)
+		j.send(j.tellTime(), reply, receipt.Sent.MessageID)
 	}
 }
 
@@ -138,6 +138,10 @@ func (j *joinTask) tellJoining(reply chat.Reply) outbox.Receipt {
 	}
 	return j.send(max(joiningTime-wait, time.Second/2), reply, 0)
 }
+
+// tellTime returns how long a message or an edit that says how the request ended may take. A
+// 429 must not leave the person with nothing, or with what is not true.
+func (j *joinTask) tellTime() time.Duration { return max(messageTime, time.Until(j.times.tell)) }
 
 // send sends the person a message within the given time, or edits the message with editID.
 func (j *joinTask) send(within time.Duration, reply chat.Reply, editID int64) outbox.Receipt {
@@ -219,9 +223,14 @@ func (s *session) untilKnown(until time.Time, call func(context.Context) error) 
 	})
 }
 
-// isMember asks Telegram whether a user is in a group. It returns false if that is not known.
+// isMember asks Telegram whether a user is in a group. It returns false if that is not known
+// within answerWithin.
 func (s *session) isMember(group string, user int64) bool {
-	m, err := s.a.api.GetMember(s.tasks.Sends, idOf(group), user)
+	var m botapi.Member
+	err := s.untilKnown(time.Now().Add(answerWithin), func(ctx context.Context) (err error) {
+		m, err = s.a.api.GetMember(ctx, idOf(group), user)
+		return err
+	})
 	return err == nil && !m.Absent()
 }
 

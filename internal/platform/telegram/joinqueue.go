@@ -178,8 +178,8 @@ func (s *session) joinMessages(kind string, perSecond int) chat.Limit {
 	return chat.Limit{Key: fmt.Sprint("join ", kind, " ", s.me.ID), Count: 1, Window: time.Second / time.Duration(perSecond), Refill: true}
 }
 
-// personLimit returns the limit of messages to one person about their requests. A message may
-// go out messageTime after its slot.
+// personLimit returns the limit of messages to one person about their requests. Unless Telegram
+// delays it for longer, a message is out messageTime after its slot.
 func (j *joinTask) personLimit() chat.Limit {
 	return chat.Limit{Key: fmt.Sprint("join message ", j.s.me.ID, " ", j.join.UserChat), Count: 1, Window: time.Minute + messageTime}
 }

@@ -39,7 +39,7 @@ func TestMessagesAboutJoinRequestsAreBounded(t *testing.T) {
 	simulated(t, func(t *testing.T, _ *adapterTest) {
 		r := joinTest(t)
 		r.runJoins()
-		r.api.Fail("sendMessage", telegramtest.TooMany(2*time.Second))
+		r.api.Fail("sendMessage", telegramtest.TooMany(messageTime+time.Second))
 		for range 2 {
 			r.asks(700, false)
 			time.Sleep(time.Minute + time.Second)
