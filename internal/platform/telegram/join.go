@@ -47,14 +47,17 @@ func (j *joinTask) answer(id string) (more bool) {
 	reply := j.check(id, began)
 	switch {
 	case reply.Admit != nil:
-		j.letIn(reply)
-		return false
-	case j.s.tasks.Commands.Err() != nil && j.join.QueryID == "":
+		return j.letIn(reply)
+	case j.s.tasks.Commands.Err() != nil && j.comesAgain():
 		j.end(false) // The next session may check it to the end.
 		return true
 	}
 	return j.leaveOpen(&reply)
 }
+
+// comesAgain reports whether the next session gets a request that end(false) ends: a query would
+// come too late, and a webhook's request is acknowledged already.
+func (j *joinTask) comesAgain() bool { return j.join.QueryID == "" && j.s.a.Settings.WebhookURL == "" }
 
 // giveUp leaves a request open that is not checked.
 func (j *joinTask) giveUp(string) (more bool) { return j.leaveOpen(nil) }
@@ -109,7 +112,7 @@ func (j *joinTask) tellRefusal(reply chat.Reply) {
 // letIn approves the request. Once a request is processed, Telegram takes no message to a
 // person who never started the bot. So a message goes out first, and is edited afterwards. If
 // that message is not out, the person is told nothing.
-func (j *joinTask) letIn(reply chat.Reply) {
+func (j *joinTask) letIn(reply chat.Reply) (more bool) {
 	receipt := j.tellJoining(reply)
 	outcome := j.s.approve(reply.Admit, j.join.From.ID, j.times.approve, func(ctx context.Context) error {
 		if j.join.QueryID != "" {
@@ -117,6 +120,10 @@ func (j *joinTask) letIn(reply chat.Reply) {
 		}
 		return j.s.a.api.Approve(ctx, j.join.Chat.ID, j.join.From.ID)
 	})
+	if outcome == chat.ApprovalTimedOut && j.s.tasks.Sends.Err() != nil && j.comesAgain() {
+		j.end(false) // The next session may approve it.
+		return true
+	}
 	reply = replyTo(reply, outcome)
 	if outcome == chat.LetIn {
 		j.s.letIn(j.join.Chat.ID, j.join.From.ID)
@@ -126,6 +133,7 @@ func (j *joinTask) letIn(reply chat.Reply) {
 	if receipt.Result == outbox.Delivered {
 		j.send(j.tellTime(), reply, receipt.Sent.MessageID)
 	}
+	return false
 }
 
 // tellJoining tells the person within joiningTime that they may join, unless they got a message

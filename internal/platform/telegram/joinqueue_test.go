@@ -116,9 +116,11 @@ func TestAStopLosesNoJoinRequest(t *testing.T) {
 		requests int64
 		takes    time.Duration // a check
 		stop     time.Duration // after the requests
+		hangs    bool          // the approval of the first
 	}
 	inBubble(t, map[string]test{
-		"they wait": {raidJoins - 10, 5 * time.Second, time.Second}, "a raid": {300, 50 * time.Millisecond, time.Millisecond},
+		"they wait": {raidJoins - 10, 5 * time.Second, time.Second, false}, "a raid": {300, 50 * time.Millisecond, time.Millisecond, false},
+		"an approval hangs": {1, 0, time.Second, true},
 	}, func(t *testing.T, tt test) {
 		r := joinTest(t)
 		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
@@ -137,11 +139,14 @@ func TestAStopLosesNoJoinRequest(t *testing.T) {
 		for i := range tt.requests {
 			r.asks(1000+i, false)
 		}
+		if tt.hangs {
+			r.carry("approveChatJoinRequest", time.Hour, hangs)
+		}
 		time.Sleep(tt.stop)
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		if n := r.events.Of("join_approved"); tt.requests < raidJoins && (n == 0 || n > 2*maxChecks) {
+		if n := r.events.Of("join_approved"); tt.hangs == (n > 0) || tt.requests < raidJoins && n > 2*maxChecks {
 			t.Errorf("%d are let in before the stop", n)
 		}
 		r.again().run()
@@ -151,6 +156,32 @@ func TestAStopLosesNoJoinRequest(t *testing.T) {
 			if len(j.Answers) != 1 || query && j.Answers[0].At.Sub(j.At) > answerWithin || !query && j.State != faketelegram.JoinApproved {
 				t.Fatalf("%+v; %v", j, r.events)
 			}
+		}
+	})
+}
+
+// A webhook's request is acknowledged as it comes, so that no session gets it again. A stop
+// leaves it to moderators, and tells as many people as it has time for.
+func TestAStopByWebhookLeavesJoinRequestsToModerators(t *testing.T) {
+	simulated(t, func(t *testing.T, _ *adapterTest) {
+		r := joinTest(t, byWebhook)
+		r.handler.Reply = func(ctx context.Context, _ chat.Request) chat.Reply {
+			<-ctx.Done()
+			return chat.Reply{Tone: chat.Warning, Title: chat.Say("join.unknown")}
+		}
+		stop := r.run()
+		const requests = 3 * maxChecks
+		for i := range int64(requests) {
+			r.asks(1000+i, false)
+		}
+		time.Sleep(time.Second)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		check(t, "counted", r.events.Of("join_unknown"), requests)
+		check(t, "requests in flight", r.adapter.joins.held(), 0)
+		if told := len(r.api.Sent()); told < refusals {
+			t.Errorf("%d are told", told)
 		}
 	})
 }
