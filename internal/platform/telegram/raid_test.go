@@ -133,7 +133,7 @@ func TestARaidDelaysNoCommandAndKeepsNobodyOut(t *testing.T) {
 			}()
 			for i := range tt.people {
 				r.asks(int64(raiders+i), (i+1)%tt.perQuery == 0)
-				synctest.Wait() // for those that have nothing to wait for
+				synctest.Wait() // Whatever need not wait ends.
 				goroutines = max(goroutines, runtime.NumGoroutine())
 				time.Sleep(tt.every)
 			}
