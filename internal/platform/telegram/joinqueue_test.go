@@ -133,14 +133,14 @@ func TestAStopLosesNoJoinRequest(t *testing.T) {
 			}
 			return admitted(req)
 		}
+		if tt.hangs {
+			r.carry("approveChatJoinRequest", time.Hour, hangs)
+		}
 		stop := r.run()
 		time.Sleep(time.Second)
 		r.asks(999, true)
 		for i := range tt.requests {
 			r.asks(1000+i, false)
-		}
-		if tt.hangs {
-			r.carry("approveChatJoinRequest", time.Hour, hangs)
 		}
 		time.Sleep(tt.stop)
 		if err := stop(); err != nil {
