@@ -26,6 +26,7 @@ const (
 // joinTask is a join request in flight.
 type joinTask struct {
 	s       *session
+	update  int64 // the update's ID
 	join    *joinRequest
 	arrived time.Time
 	times   joinTimes
@@ -56,8 +57,8 @@ func (j *joinTask) answer(id string) (more bool) {
 }
 
 // comesAgain reports whether the next session gets a request that end(false) ends: a query would
-// come too late, and a webhook's request is acknowledged already.
-func (j *joinTask) comesAgain() bool { return j.join.QueryID == "" && j.s.a.Settings.WebhookURL == "" }
+// come too late, and Telegram has forgotten a request that is acknowledged already.
+func (j *joinTask) comesAgain() bool { return j.join.QueryID == "" && j.s.offsets.holds(j.update) }
 
 // giveUp leaves a request open that is not checked.
 func (j *joinTask) giveUp(string) (more bool) { return j.leaveOpen(nil) }
