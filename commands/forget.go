@@ -16,6 +16,7 @@ func forget(from Sources, options Options) chat.Command {
 		Name:       forgetName,
 		Summary:    chat.Say("command.forget"),
 		Visibility: chat.Private,
+		NoDeepLink: true, // What it deletes is gone.
 		Forms:      []chat.Form{{Run: forgetCommand{from, options}.run}},
 	}
 }

@@ -139,6 +139,9 @@ type Command struct {
 	// without parameters has one Form without Params.
 	Forms      []Form
 	Visibility Visibility
+	// NoDeepLink keeps deep links from running the command: anybody can hide one behind
+	// harmless words.
+	NoDeepLink bool
 	// Asks names the services that the command may ask. While the first fails, the answer
 	// is missing or incomplete. Asks is nil if no service can prevent the answer. Only tests
 	// read it.

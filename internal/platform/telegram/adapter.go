@@ -31,7 +31,7 @@
 //	webhook_full          a webhook call turned away with 503
 //	webhook_replaced      a webhook that somebody else had set or deleted, and is set again
 //	poll_failed           a getUpdates call that failed
-//	rate_limited          a 429
+//	rate_limited          a message or an edit that a 429 refused
 //	send_repeated         a message or an edit sent again
 //	send_outcome_unknown  a message that may be out or not, each time it is sent
 //	send_refused          a message that Telegram will not take

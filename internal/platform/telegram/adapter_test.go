@@ -24,10 +24,13 @@ func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
 		pointer notice
 		opens   string
 	}
+	inReply := inGroup(ann, "/exists")
+	inReply["reply_to_message"] = inGroup(ann+1, "hello")
 	inBubble(t, map[string]test{
 		"to one who started the bot":         {true, inGroup(ann, "/mylogins"), 1, answeredPrivately, "https://t.me/herald_bot"},
 		"to one who did not":                 {false, inGroup(ann, "/mylogins"), 0, pressStart, "https://t.me/herald_bot?start=mylogins"},
 		"with arguments, to one who did not": {false, inGroup(ann, "/exists 77"), 0, askThere, "https://t.me/herald_bot?start=start"},
+		"in reply, to one who did not":       {false, inReply, 0, askThere, "https://t.me/herald_bot?start=start"},
 		"to an anonymous administrator":      {true, as(group, inGroup(1, "/exists 77")), 0, stayedAnonymous, "https://t.me/herald_bot"},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)

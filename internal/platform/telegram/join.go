@@ -19,13 +19,14 @@ const (
 	joiningTime = 1500 * time.Millisecond
 	// attemptTimeout bounds one call, so that one that hangs can be repeated in time.
 	attemptTimeout = 2 * time.Second
-	// messageTime bounds the sending of any other message to the person.
+	// messageTime is the least time for any other message to the person.
 	messageTime = 3 * time.Second
 )
 
 // joinTask is a join request in flight.
 type joinTask struct {
 	s       *session
+	update  int64 // the update's ID
 	join    *joinRequest
 	arrived time.Time
 	times   joinTimes
@@ -47,14 +48,17 @@ func (j *joinTask) answer(id string) (more bool) {
 	reply := j.check(id, began)
 	switch {
 	case reply.Admit != nil:
-		j.letIn(reply)
-		return false
-	case j.s.tasks.Commands.Err() != nil && j.join.QueryID == "":
+		return j.letIn(reply)
+	case j.s.tasks.Commands.Err() != nil && j.comesAgain():
 		j.end(false) // The next session may check it to the end.
 		return true
 	}
 	return j.leaveOpen(&reply)
 }
+
+// comesAgain reports whether the next session gets a request that end(false) ends: a query would
+// come too late, and Telegram has forgotten a request that is acknowledged already.
+func (j *joinTask) comesAgain() bool { return j.join.QueryID == "" && j.s.offsets.holds(j.update) }
 
 // giveUp leaves a request open that is not checked.
 func (j *joinTask) giveUp(string) (more bool) { return j.leaveOpen(nil) }
@@ -102,14 +106,14 @@ func (j *joinTask) leaveOpen(reply *chat.Reply) (more bool) {
 // minute ago.
 func (j *joinTask) tellRefusal(reply chat.Reply) {
 	if _, ok := j.s.a.Limiter.Reserve(j.s.tasks.Sends, 0, j.personLimit()); ok {
-		j.send(messageTime, reply, 0)
+		j.send(j.tellTime(), reply, 0)
 	}
 }
 
 // letIn approves the request. Once a request is processed, Telegram takes no message to a
 // person who never started the bot. So a message goes out first, and is edited afterwards. If
 // that message is not out, the person is told nothing.
-func (j *joinTask) letIn(reply chat.Reply) {
+func (j *joinTask) letIn(reply chat.Reply) (more bool) {
 	receipt := j.tellJoining(reply)
 	outcome := j.s.approve(reply.Admit, j.join.From.ID, j.times.approve, func(ctx context.Context) error {
 		if j.join.QueryID != "" {
@@ -117,6 +121,10 @@ func (j *joinTask) letIn(reply chat.Reply) {
 		}
 		return j.s.a.api.Approve(ctx, j.join.Chat.ID, j.join.From.ID)
 	})
+	if outcome == chat.ApprovalTimedOut && j.s.tasks.Sends.Err() != nil && j.comesAgain() {
+		j.end(false) // The next session may approve it.
+		return true
+	}
 	reply = replyTo(reply, outcome)
 	if outcome == chat.LetIn {
 		j.s.letIn(j.join.Chat.ID, j.join.From.ID)
@@ -124,8 +132,9 @@ func (j *joinTask) letIn(reply chat.Reply) {
 		j.leftOut(reply.LeftOut, false)
 	}
 	if receipt.Result == outbox.Delivered {
-		j.send(messageTime, reply, receipt.Sent.MessageID)
+		j.send(j.tellTime(), reply, receipt.Sent.MessageID)
 	}
+	return false
 }
 
 // tellJoining tells the person within joiningTime that they may join, unless they got a message
@@ -138,6 +147,10 @@ func (j *joinTask) tellJoining(reply chat.Reply) outbox.Receipt {
 	}
 	return j.send(max(joiningTime-wait, time.Second/2), reply, 0)
 }
+
+// tellTime returns how long a message or an edit that says how the request ended may take. A
+// 429 must not leave the person with nothing, or with what is not true.
+func (j *joinTask) tellTime() time.Duration { return max(messageTime, time.Until(j.times.tell)) }
 
 // send sends the person a message within the given time, or edits the message with editID.
 func (j *joinTask) send(within time.Duration, reply chat.Reply, editID int64) outbox.Receipt {
@@ -219,9 +232,14 @@ func (s *session) untilKnown(until time.Time, call func(context.Context) error) 
 	})
 }
 
-// isMember asks Telegram whether a user is in a group. It returns false if that is not known.
+// isMember asks Telegram whether a user is in a group. It returns false if that is not known
+// within answerWithin.
 func (s *session) isMember(group string, user int64) bool {
-	m, err := s.a.api.GetMember(s.tasks.Sends, idOf(group), user)
+	var m botapi.Member
+	err := s.untilKnown(time.Now().Add(answerWithin), func(ctx context.Context) (err error) {
+		m, err = s.a.api.GetMember(ctx, idOf(group), user)
+		return err
+	})
 	return err == nil && !m.Absent()
 }
 

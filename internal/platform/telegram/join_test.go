@@ -175,6 +175,7 @@ func TestNobodyIsToldTheyAreInWithoutAnApproval(t *testing.T) {
 	inBubble(t, map[string]test{
 		"the right is taken away": {false, func(r *adapterTest) {
 			r.api.Fail("approveChatJoinRequest", refused("not enough rights to manage chat invite link"))
+			r.api.Fail("editMessageText", telegramtest.TooMany(messageTime+time.Second))
 		}, faketelegram.JoinOpen, "⚠️ Not in yet: I can't let you in right now\nI can't approve people there."},
 		"the query has expired": {true, func(r *adapterTest) {
 			r.api.Fail("answerChatJoinRequestQuery", refused("query is too old and response timeout expired or query ID is invalid"))
@@ -197,6 +198,7 @@ func TestNobodyIsToldTheyAreInWithoutAnApproval(t *testing.T) {
 		}, faketelegram.JoinApproved, "✅ You're in: MAT Holders"},
 		"the approval is carried out without an answer": {false, func(r *adapterTest) {
 			r.api.Fail("approveChatJoinRequest", telegramtest.Page(http.StatusBadGateway).CarriedOut())
+			r.api.Fail("getChatMember", telegramtest.TooMany(time.Second), telegramtest.Hang())
 		}, faketelegram.JoinApproved, "✅ You're in: MAT Holders"},
 		"the answer to the query is carried out without an answer": {true, func(r *adapterTest) {
 			r.api.Fail("answerChatJoinRequestQuery", telegramtest.Page(http.StatusBadGateway).CarriedOut())

@@ -78,7 +78,8 @@ type joinQueue struct {
 // false if the session ended before. Whoever has what the group requires is let in. Any other
 // request stays open for moderators, and the person is told why. queueJoin does not block. It
 // returns false, and never calls finish, if the drain has begun.
-func (s *session) queueJoin(r *joinRequest, finish func(answered bool)) bool {
+func (s *session) queueJoin(u *update, finish func(answered bool)) bool {
+	r := u.Join
 	if _, listed := s.a.Settings.JoinChats[r.Chat.ID]; !listed {
 		finish(true)
 		return true
@@ -87,7 +88,7 @@ func (s *session) queueJoin(r *joinRequest, finish func(answered bool)) bool {
 		return false
 	}
 	s.a.seeGroup(r.Chat)
-	j := &joinTask{s: s, join: r, arrived: time.Now(), finish: finish}
+	j := &joinTask{s: s, update: u.ID, join: r, arrived: time.Now(), finish: finish}
 	j.times = j.timesAt(j.arrived)
 	q := &s.a.joins
 	q.mu.Lock()
@@ -178,8 +179,8 @@ func (s *session) joinMessages(kind string, perSecond int) chat.Limit {
 	return chat.Limit{Key: fmt.Sprint("join ", kind, " ", s.me.ID), Count: 1, Window: time.Second / time.Duration(perSecond), Refill: true}
 }
 
-// personLimit returns the limit of messages to one person about their requests. A message may
-// go out messageTime after its slot.
+// personLimit returns the limit of messages to one person about their requests. Unless Telegram
+// delays it for longer, a message is out messageTime after its slot.
 func (j *joinTask) personLimit() chat.Limit {
 	return chat.Limit{Key: fmt.Sprint("join message ", j.s.me.ID, " ", j.join.UserChat), Count: 1, Window: time.Minute + messageTime}
 }

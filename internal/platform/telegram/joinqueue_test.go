@@ -39,7 +39,7 @@ func TestMessagesAboutJoinRequestsAreBounded(t *testing.T) {
 	simulated(t, func(t *testing.T, _ *adapterTest) {
 		r := joinTest(t)
 		r.runJoins()
-		r.api.Fail("sendMessage", telegramtest.TooMany(2*time.Second))
+		r.api.Fail("sendMessage", telegramtest.TooMany(messageTime+time.Second))
 		for range 2 {
 			r.asks(700, false)
 			time.Sleep(time.Minute + time.Second)
@@ -116,9 +116,11 @@ func TestAStopLosesNoJoinRequest(t *testing.T) {
 		requests int64
 		takes    time.Duration // a check
 		stop     time.Duration // after the requests
+		hangs    bool          // the approval of the first
 	}
 	inBubble(t, map[string]test{
-		"they wait": {raidJoins - 10, 5 * time.Second, time.Second}, "a raid": {300, 50 * time.Millisecond, time.Millisecond},
+		"they wait": {raidJoins - 10, 5 * time.Second, time.Second, false}, "a raid": {300, 50 * time.Millisecond, time.Millisecond, false},
+		"an approval hangs": {1, 0, time.Second, true},
 	}, func(t *testing.T, tt test) {
 		r := joinTest(t)
 		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
@@ -131,6 +133,9 @@ func TestAStopLosesNoJoinRequest(t *testing.T) {
 			}
 			return admitted(req)
 		}
+		if tt.hangs {
+			r.carry("approveChatJoinRequest", time.Hour, hangs)
+		}
 		stop := r.run()
 		time.Sleep(time.Second)
 		r.asks(999, true)
@@ -141,7 +146,7 @@ func TestAStopLosesNoJoinRequest(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		if n := r.events.Of("join_approved"); tt.requests < raidJoins && (n == 0 || n > 2*maxChecks) {
+		if n := r.events.Of("join_approved"); tt.hangs == (n > 0) || tt.requests < raidJoins && n > 2*maxChecks {
 			t.Errorf("%d are let in before the stop", n)
 		}
 		r.again().run()
@@ -151,6 +156,34 @@ func TestAStopLosesNoJoinRequest(t *testing.T) {
 			if len(j.Answers) != 1 || query && j.Answers[0].At.Sub(j.At) > answerWithin || !query && j.State != faketelegram.JoinApproved {
 				t.Fatalf("%+v; %v", j, r.events)
 			}
+		}
+	})
+}
+
+// A webhook's request is acknowledged as it comes, and a polled one in a raid: no session gets it
+// again. A stop leaves it to moderators, and tells as many people as it has time for.
+func TestAStopLeavesAcknowledgedJoinRequestsToModerators(t *testing.T) {
+	inBubble(t, ways, func(t *testing.T, way func(*Config)) {
+		r := joinTest(t, way)
+		r.handler.Reply = func(ctx context.Context, _ chat.Request) chat.Reply {
+			<-ctx.Done()
+			return chat.Reply{Tone: chat.Warning, Title: chat.Say("join.unknown")}
+		}
+		stop := r.run()
+		time.Sleep(time.Second)
+		const requests = 3 * raidJoins
+		for i := range int64(requests) {
+			r.asks(1000+i, false)
+		}
+		time.Sleep(3 * time.Second)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		queued := len(r.api.Pending())
+		check(t, "counted or still queued", r.events.Of("join_unknown")+queued, requests)
+		check(t, "requests in flight", r.adapter.joins.held(), 0)
+		if told := len(r.api.Sent()); told < refusals || queued > raidJoins {
+			t.Errorf("%d are told, %d are queued", told, queued)
 		}
 	})
 }

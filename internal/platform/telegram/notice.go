@@ -78,8 +78,8 @@ func (t *task) notify(n notice) outbox.Receipt {
 	text, url := n, "https://t.me/"+t.s.me.Username
 	if n == pressStart {
 		payload := t.cmd.request.Command
-		_, listed := t.s.tasks.Handler.Commands().Find(payload)
-		if !listed || t.cmd.request.Args.Len() > 0 || t.cmd.request.Target != nil {
+		linked, listed := t.s.tasks.Handler.Commands().Find(payload)
+		if !listed || linked.NoDeepLink || t.cmd.request.Args.Len() > 0 || t.cmd.request.Target != nil {
 			payload, text = "start", askThere
 		}
 		url = deepLink(t.s.me.Username, payload)

@@ -207,14 +207,14 @@ func readPayload(payload string) (command string, args []string) {
 }
 
 // followLink returns the command that words, the payload of a deep link after /start,
-// name: a private command without arguments, or chat.JoinCommand with a group, or else
-// start.
+// name: a private command without arguments, unless it has NoDeepLink, or
+// chat.JoinCommand with a group, or else start.
 func followLink(m *message, words []string, commands chat.Commands) (name string, args []string) {
 	if m.Chat.private() && len(words) == 1 {
 		if name, args = readPayload(words[0]); name == chat.JoinCommand && len(args) == 1 {
 			return name, args
 		}
-		if linked, known := commands.Find(words[0]); known && linked.Visibility == chat.Private {
+		if linked, known := commands.Find(words[0]); known && linked.Visibility == chat.Private && !linked.NoDeepLink {
 			return linked.Name, nil
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-telegram/bot/models"
@@ -225,6 +226,20 @@ func TestParseFollowsDeepLinks(t *testing.T) {
 		}
 		check(t, text, got, want)
 	}
+}
+
+// Anybody can hide a link behind harmless words, and /forget cannot be undone.
+func TestNoLinkRunsForget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _, h := product(t)
+		r.serve(h)
+		for _, m := range []faketelegram.Message{inPrivate(ann, "/start"), inPrivate(ann, "/start forget"), inGroup(ann+1, "/forget")} {
+			r.give(m)
+		}
+		sent := r.sent(3)
+		check(t, "shown by the link", sent[1].Text, sent[0].Text)
+		check(t, "link for a stranger", sent[2].Markup.Rows[0][0].URL, deepLink(faketelegram.Username, "start"))
+	})
 }
 
 func FuzzParse(f *testing.F) {

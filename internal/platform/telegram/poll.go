@@ -144,7 +144,7 @@ func (s *session) start(ctx context.Context, u *update) bool {
 		}
 	}
 	if u.Join != nil {
-		return s.queueJoin(u.Join, answered)
+		return s.queueJoin(u, answered)
 	}
 	u.waits = func() { s.offsets.mark(u.ID, waitingSince) }
 	p := s.a.places.hold(ctx, u.chat())
@@ -228,6 +228,15 @@ func (o *offsetTracker) begin(id int64) bool {
 // find returns the index of an update in taken, or the one at which it would be inserted.
 func (o *offsetTracker) find(id int64) (i int, found bool) {
 	return slices.BinarySearchFunc(o.taken, id, func(u takenUpdate, id int64) int { return cmp.Compare(u.id, id) })
+}
+
+// holds reports whether an update is in flight, so that Telegram keeps it. It returns false for an
+// update that came by webhook.
+func (o *offsetTracker) holds(id int64) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	i, known := o.find(id)
+	return known && !o.taken[i].begun.IsZero()
 }
 
 // waitingSince is the time of an update that waits, long before any other.

@@ -272,7 +272,7 @@ func (t *task) sendPrivately(m outbox.Message) outbox.Receipt {
 }
 
 // sendEphemeral answers an ephemeral command in the group, for its user's eyes alone. If
-// the server makes such an answer public, the adapter sends no more of them.
+// the server makes such an answer public, it is deleted, and the adapter sends no more of them.
 func (t *task) sendEphemeral(content botapi.Content) outbox.Receipt {
 	m := t.message(content)
 	m.Ephemeral, m.Deadline = t.cmd.ephemeral, t.arrived.Add(ephemeralLasts)
@@ -280,6 +280,7 @@ func (t *task) sendEphemeral(content botapi.Content) outbox.Receipt {
 	receipt := t.send(m)
 	if botapi.ErrorOf(receipt.Err).Kind == botapi.Public {
 		t.s.a.withoutEphemeral.Store(true)
+		t.s.remove(0, receipt.Sent)
 	}
 	return receipt
 }

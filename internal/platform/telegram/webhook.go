@@ -197,7 +197,7 @@ func (s *session) acceptJoin(u *update) (status int) {
 	if release == nil {
 		return status
 	}
-	if !s.queueJoin(u.Join, release) {
+	if !s.queueJoin(u, release) {
 		release(false)
 		return http.StatusServiceUnavailable
 	}

@@ -43,8 +43,7 @@ type Config struct {
 	// URL is the Bot API server, without a slash at its end.
 	URL string
 	// MaxConns bounds the connections to the server. It should be no less than the calls
-	// made at a time: a call that waits for a connection for too long fails with
-	// OutcomeUnknown.
+	// made at a time: a call that waits for a connection for too long fails with NotSent.
 	MaxConns int
 	// Transport carries the calls, for tests; nil is the network.
 	Transport http.RoundTripper

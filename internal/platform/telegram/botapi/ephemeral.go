@@ -43,8 +43,9 @@ func (m EphemeralMessage) Arrived() bool { return m != EphemeralMessage{} }
 //
 // The call names the receiver twice, in the forms of 10.2 and of 10.3: a server that
 // knows only the other form would make the message public. If the server makes the
-// message public all the same, SendEphemeral deletes it and fails with Public.
-func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, content Content) error {
+// message public all the same, SendEphemeral fails with Public and returns the message's
+// ID. The caller must then delete the message at once. Otherwise the ID is 0.
+func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, content Content) (publicID int64, err error) {
 	type receiver struct {
 		User  int64  `json:"receiver_user_id"`
 		Press string `json:"callback_query_id,omitempty"`
@@ -64,8 +65,7 @@ func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, content
 	}{to.chat, content, noPreview, reply, only, only})
 	m, err := change[sent](ctx, c, request)
 	if err == nil && m.EphemeralID == 0 {
-		c.Remove(ctx, MessageRef{Chat: to.chat, MessageID: m.ID})
-		return &Error{Method: request.method, Kind: Public}
+		return m.ID, &Error{Method: request.method, Kind: Public}
 	}
-	return err
+	return 0, err
 }

@@ -13,7 +13,7 @@ import (
 // Kind is what a failed call means to its caller, in words for a log.
 type Kind string
 
-// The kinds. A call of any but OutcomeUnknown and Unreadable has no effect.
+// The kinds. A call of any but OutcomeUnknown, Unreadable and Public has no effect.
 const (
 	// OutcomeUnknown is a call that may have been carried out: its connection broke, or
 	// the status was 500 or more, which a proxy in front of the Bot API may answer.
@@ -30,7 +30,8 @@ const (
 	Migrated  Kind = "the group has become a supergroup"
 	// Refused is a call that would be refused again.
 	Refused Kind = "refused"
-	// Public is an ephemeral message that the server made public. It is deleted.
+	// Public is an ephemeral message that everybody in the chat can read until the caller
+	// deletes it.
 	Public Kind = "the server made an ephemeral message public"
 )
 

@@ -11,8 +11,8 @@ type bundle struct {
 	// sending holds a token while an edit is made, or until sameAnswerGap after an answer
 	// got its slot.
 	sending chan struct{}
-	// made is the Sharing of the newest edit so far. Only the delivery whose token sending
-	// holds may use it.
+	// made is the Sharing of the newest edit that Telegram made, or may have made. Only the
+	// delivery whose token sending holds may use it.
 	made Sharing
 	// waiting is the delivery that others may join, or nil.
 	waiting *delivery
@@ -67,7 +67,8 @@ func (b *bundle) send(ctx context.Context, d *delivery) {
 	if d.m.EditID == 0 {
 		return
 	}
-	if !d.m.Sharing.olderThan(&b.made) {
+	r := d.receipt.Result
+	if (r == Delivered || r == OutcomeUnknown) && !d.m.Sharing.olderThan(&b.made) {
 		b.made = d.m.Sharing
 	}
 	d.release()
@@ -80,19 +81,18 @@ func (d *delivery) seal() {
 	defer d.mu.Unlock()
 	d.newest.To, d.newest.Waits = d.m.To, d.m.Waits // The answer replies to whoever waited longest.
 	d.m = d.newest
+	if d.bundle != nil {
+		d.bundle.waiting = nil
+		if d.m.EditID == 0 {
+			time.AfterFunc(sameAnswerGap, d.release)
+		} else {
+			d.outdated = d.m.Sharing.olderThan(&d.bundle.made)
+		}
+	}
 	if combined := d.m.Sharing.Combined; combined != nil && d.requests > 1 {
-		d.m.Content = combined(d.requests)
+		d.m.Content = combined(d.requests) // If it panics, the bundle is released all the same.
 	}
 	d.whole = d.m.Content
-	if d.bundle == nil {
-		return
-	}
-	d.bundle.waiting = nil
-	if d.m.EditID == 0 {
-		time.AfterFunc(sameAnswerGap, d.release)
-	} else {
-		d.outdated = d.m.Sharing.olderThan(&d.bundle.made)
-	}
 }
 
 // release lets the next message of the bundle be sent.

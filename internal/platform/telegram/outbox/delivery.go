@@ -153,7 +153,7 @@ func (d *delivery) sendOrEdit(ctx context.Context) (id int64, err error) {
 	m := &d.m
 	switch {
 	case m.Ephemeral.Arrived():
-		err = d.API.SendEphemeral(ctx, m.Ephemeral, m.Content)
+		id, err = d.API.SendEphemeral(ctx, m.Ephemeral, m.Content)
 	case m.EditID != 0:
 		var changed bool
 		changed, err = d.API.Edit(ctx, botapi.MessageRef{Chat: m.To.Chat, MessageID: m.EditID}, m.Content)

@@ -157,7 +157,8 @@ const (
 // Receipt is what became of a message.
 type Receipt struct {
 	Result Result
-	// Sent is a new message that was Delivered to everybody in its chat.
+	// Sent is a new message that everybody in its chat can read. If Err is botapi.Public, the
+	// caller must delete it.
 	Sent botapi.MessageRef
 	// Unchanged is set if an edited message had that content already.
 	Unchanged bool

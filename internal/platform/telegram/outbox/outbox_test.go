@@ -548,3 +548,39 @@ func TestRepetitionMayBeLate(t *testing.T) {
 		}
 	})
 }
+
+func TestAnOlderEditIsMadeIfTheNewerOneFails(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		c.api.Start(person)
+		m := message(person, 1, "edited")
+		m.EditID = c.Send(t.Context(), message(person, 1, "x")).Sent.MessageID
+		c.api.Fail("editMessageText", telegramtest.NoRights())
+		c.takes = time.Second
+		for _, age := range []time.Duration{0, time.Minute} {
+			m.Sharing = Sharing{Key: "message", Subject: "price", AsOf: time.Now().Add(-age)}
+			c.post(m)
+		}
+		if c.all.Wait(); c.calls != 3 || c.results[Refused] != 1 || c.results[Delivered] != 1 {
+			t.Errorf("%d calls, results %v", c.calls, c.results)
+		}
+	})
+}
+
+func TestAPanicOfCombinedMutesNobody(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		c.api.Start(person)
+		m := message(person, 1, "shared")
+		m.Sharing = Sharing{Key: "shared", Combined: func(int) botapi.Content { panic("no content") }}
+		for range 3 {
+			c.all.Go(func() {
+				defer func() { _ = recover() }()
+				c.Send(t.Context(), m)
+			})
+			synctest.Wait() // The first goes alone, and the others wait together.
+		}
+		c.all.Wait()
+		if r := c.Send(t.Context(), m); r.Result != Delivered || c.calls != 2 {
+			t.Errorf("result %v after %d calls, want Delivered after 2", r.Result, c.calls)
+		}
+	})
+}

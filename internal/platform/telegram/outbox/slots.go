@@ -30,8 +30,8 @@ var (
 )
 
 const (
-	// reserveAhead is how far ahead a chat's slot may be reserved: longer than the global
-	// interval (77 ms), but short, since the message keeps its permit meanwhile.
+	// reserveAhead is how far ahead a chat's slot may be reserved: longer than the interval
+	// of totalLimit (38.5 ms), but short, since the message keeps its permit meanwhile.
 	reserveAhead = 100 * time.Millisecond
 	// maxReserving bounds the messages that reserve slots at once. With a Redis 80 ms away,
 	// 8 still reach the global rate, and none is sent over 0.3 seconds after its chat's slot.
