@@ -92,8 +92,8 @@ const (
 	maxSeen = 10_000
 )
 
-// has returns the badges that a user has in the community. It asks the platform no more often
-// than once in seenTTL, and blocks for that. It forgets an answer at once if ctx is done, or if
+// has returns the badges that a user has in the community. It does not ask the platform again within
+// seenTTL of an answer, and blocks while it asks; no pace or pause of the community holds it back. It forgets an answer at once if ctx is done, or if
 // record was called for the user meanwhile.
 func (c *community) has(ctx context.Context, user string) ([]string, error) {
 	now := time.Now()
