@@ -31,9 +31,9 @@ const (
 	byPerson
 )
 
-// community is a server or a group of a platform, and bounds the calls that give or remove there: one a second, none
-// while the platform asks for a pause, none once maxFailures have failed within an hour, and few
-// after a refusal.
+// community is a server or a group of a platform, and bounds the calls that give or remove there: one
+// a second, none while the platform asks for a pause, none once maxFailures have failed within an
+// hour, and few after a refusal.
 type community struct {
 	*platform
 	id        string
