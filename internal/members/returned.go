@@ -93,8 +93,8 @@ const (
 )
 
 // has returns the badges that a user has in the community. It does not ask the platform again within
-// seenTTL of an answer, and blocks while it asks; no pace or pause of the community holds it back. It forgets an answer at once if ctx is done, or if
-// record was called for the user meanwhile.
+// seenTTL of an answer, and blocks while it asks; no pace or pause of the community holds it back. It
+// forgets an answer at once if ctx is done, or if record was called for the user meanwhile.
 func (c *community) has(ctx context.Context, user string) ([]string, error) {
 	now := time.Now()
 	c.mu.Lock()

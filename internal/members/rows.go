@@ -49,7 +49,7 @@ type rows struct {
 	complete atomic.Bool
 	mu       sync.Mutex
 	counts   [shards]tallies
-	// readAt is when a shard was last read.
+	// readAt is when a shard was last read or written.
 	readAt time.Time
 	// missing counts the rows that vanished within a cycle while nobody here deleted them, and
 	// told says that this was told.

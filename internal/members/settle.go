@@ -246,7 +246,7 @@ func (m *Members) carryOut(ctx context.Context, c *community, row Row, s step, b
 	}
 	failed := m.perform(ctx, c, row, s)
 	c.record(ctx, row.User.ID, s, failed)
-	change.Later = m.finish(ctx, c, row.User, s, failed) != nil // Nobody makes the call again at once.
+	change.Later = m.finish(ctx, c, row.User, s, failed) != nil // Otherwise settle would call again at once.
 	if failed != nil {
 		change.Problem = failed.Problem
 	}
