@@ -31,7 +31,7 @@ func (c forgetCommand) run(ctx context.Context, req chat.Request) (chat.Reply, e
 			Actions: []chat.Action{chat.TryAgain(forgetName)},
 		}, &chat.PartialError{Err: err}
 	}
-	for i := range f.Changes { // One that waits for its turn does not say which it is.
+	for i := range f.Changes { // A call that has to wait does not say yet that it removes.
 		f.Changes[i].Removed = true
 	}
 	had := f.Wallet != common.Address{}

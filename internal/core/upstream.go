@@ -170,18 +170,19 @@ func (u *Upstream) spend(ctx context.Context) (failed *Error) {
 	return u.budget.Spend(ctx)
 }
 
-// callOnce calls f, reports the call to the Observer, and updates the Health and the pause.
+// callOnce calls f, reports the call to the Observer, and updates the Health and the pause. It reports
+// and updates nothing if f fails after ctx was cancelled.
 func (u *Upstream) callOnce(ctx context.Context, countAll bool, f func(context.Context) error) *Error {
 	start := time.Now()
 	err := u.run(ctx, f)
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return err // We gave up, which says nothing of the service.
+	}
 	outcome := "ok"
 	if err != nil {
 		outcome = string(err.Reason)
 	}
 	u.cache.Observer.Call(u.Service, outcome, time.Since(start))
-	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
-		return err // We gave up, which says nothing of the service.
-	}
 
 	u.mu.Lock()
 	defer u.mu.Unlock()

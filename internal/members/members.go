@@ -226,7 +226,7 @@ func (m *Members) Save(ctx context.Context, user chat.User, wallet common.Addres
 	return m.saveWallet(ctx, user, wallet, stake, func(*Row) bool { return true })
 }
 
-// saveWallet is Save. It does nothing unless the row, which may be nil, is to be replaced.
+// saveWallet is Save, but does nothing if replace returns false for the row, which may be nil.
 func (m *Members) saveWallet(ctx context.Context, user chat.User, wallet common.Address, stake core.Stake, replace func(*Row) bool) ([]Change, error) {
 	if !m.Enabled() {
 		return nil, ErrNotSaved

@@ -87,9 +87,9 @@ func Late(delay time.Duration) Fault {
 	}}
 }
 
-// Once returns a fault that gives the right answer once ready is closed.
-func Once(ready <-chan struct{}) Fault {
-	return Fault{Name: "right once it may be", Effect: Answerable, serve: func(x exchange) {
+// LateUntil returns a fault that delays the right answer until ready is closed.
+func LateUntil(ready <-chan struct{}) Fault {
+	return Fault{Name: "right when told", Effect: Answerable, serve: func(x exchange) {
 		select {
 		case <-ready:
 			x.service.right.ServeHTTP(x.w, x.r)

@@ -20,8 +20,8 @@ import (
 // strictTransport is the RoundTripper below go-ethereum's client. It refuses two things
 // that the client accepts: an answer to another call, and two answers to one call. It
 // reports two things that the client hides: the code of an error for a whole batch, and
-// Retry-After. It makes core.MaxCalls calls at once, also on one connection of HTTP/2; others
-// wait.
+// Retry-After. It makes at most core.MaxCalls calls at once, even on one connection of
+// HTTP/2; others wait.
 type strictTransport struct {
 	next  http.RoundTripper
 	calls chan struct{} // holds one value for each call
