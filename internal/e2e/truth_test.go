@@ -31,7 +31,7 @@ var truthAll = flag.Bool("truth.all", false, "cross every fault of every service
 
 const (
 	// trialsAtOnce run at a time: most of a trial is waiting.
-	trialsAtOnce = 16
+	trialsAtOnce = 8
 	// repeats is how often a failing service is asked again before its fault ends:
 	// often enough for the client to leave it alone for a while.
 	repeats = 5
@@ -111,13 +111,12 @@ func tryWarm(t *testing.T, e truth.Expectation, settings []string) {
 	}
 	stand := tr.At(e.Service)
 	stand.SetFault(e.Fault)
-	began := time.Now()
+	before, began := stand.Requests(), time.Now()
 	for _, q := range tr.queries {
 		within := trialTTL + slack
 		if e.Fault.Reason == fault.Slow {
 			within += silentTime // an early refresh leaves the answer right until it has ended
 		}
-		before := stand.Requests()
 		tr.askUntil(t, q, within, func(got truth.Outcomes) bool {
 			asked := stand.Requests() != before && time.Since(began) > trialTTL
 			if q.needs(e.Service) && got.All(truth.Right) && (!asked || !e.Want(q.Question, q.staker).All(truth.Right)) {
@@ -241,7 +240,7 @@ func newTrial(t *testing.T, settings ...string) *trial {
 	t.Helper()
 	tr := &trial{Fakes: fault.Start(t)}
 	tr.checker = truth.NewChecker(t, tr.Fakes)
-	base := e2etest.Settings(tr.Fakes, "UPSTREAM_TIMEOUT=10s")
+	base := e2etest.Settings(tr.Fakes, "UPSTREAM_TIMEOUT=1m", "COMMAND_TIMEOUT=2m")
 	tr.bot = e2etest.New(t, slices.Concat(base, app.TTLs(trialTTL), settings), slog.New(slog.DiscardHandler))
 	tr.queries = queries(tr.bot.Router.Commands(), tr.World)
 	return tr

@@ -95,19 +95,19 @@ func (c *Checker) compare(q Question, lines []string) (Outcomes, error) {
 // answer is an answer in parts, without what says how old it is.
 type answer struct {
 	parts []string
-	at    string                // when it was checked
-	old   map[fault.Target]bool // what is marked as old
+	at    string                  // when it was checked
+	old   map[fault.Target]string // why a service gave nothing newer
 }
 
 // read splits lines at their dots.
 func read(lines []string) answer {
-	a := answer{old: map[fault.Target]bool{}}
+	a := answer{old: map[fault.Target]string{}}
 	for _, line := range lines {
 	parts:
 		for _, part := range strings.Split(line, " · ") {
 			for service := range silences {
 				if _, silent := silence(part, service); silent {
-					a.old[service] = true
+					a.old[service] = part
 					continue parts
 				}
 			}
@@ -165,6 +165,9 @@ func (a *answer) takeReason(service fault.Target) (why Outcome, err error) {
 			a.parts = slices.Delete(slices.Clone(a.parts), i, i+1)
 			return why, nil
 		}
+	}
+	if why, err = reason(a.old[service], service); err == nil {
+		return why, nil
 	}
 	return "", wrong("no reason: %q", a.parts)
 }
