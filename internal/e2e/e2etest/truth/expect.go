@@ -36,6 +36,8 @@ func (e Expectation) outcome(q Question, staker bool) Outcome {
 		return Partial
 	case unread:
 		return Undecided
+	case e.Warm && hasLast && e.Fault.Reason == fault.UsedUp:
+		return Right // until the quote is old by its own date
 	case e.Warm && hasLast:
 		return Stale
 	}
