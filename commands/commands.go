@@ -116,16 +116,16 @@ func refresh(command string, args ...string) chat.Action {
 }
 
 // link returns a button that opens a page, or no button if url is empty.
-func link(label, url string) []chat.Action {
+func link(label chat.Text, url string) []chat.Action {
 	if url == "" {
 		return nil
 	}
-	return []chat.Action{{Label: chat.Say(label), URL: url}}
+	return []chat.Action{{Label: label, URL: url}}
 }
 
 // nextStep returns a link as the reader's next step, or no button if url is empty.
 func nextStep(label, url string) []chat.Action {
-	buttons := link(label, url)
+	buttons := link(chat.Say(label), url)
 	for i := range buttons {
 		buttons[i].NextStep = true
 	}

@@ -34,23 +34,22 @@ func exists(from Sources, options Options) chat.Command {
 		Visibility:       chat.Private,
 		Asks:             []string{"partner"},
 		Forms: []chat.Form{
-			{Run: c.own},
-			{Params: []chat.Param{personParam}, Moderators: true, Run: c.theirs},
-			{Params: []chat.Param{platformParam, uidParam}, Moderators: true, Run: c.named},
+			{Run: c.about(sender, youExist)},
+			{Params: []chat.Param{personParam}, Moderators: true, Run: c.about(target, theyExist)},
+			{Params: []chat.Param{platformParam, uidParam}, Moderators: true, Run: c.about(typedIdentity, theyExist)},
 		},
 	}
 }
 
-func (c existsCommand) own(ctx context.Context, req chat.Request) (chat.Reply, error) {
-	return c.answer(ctx, req, sender, youExist)
-}
-
-func (c existsCommand) theirs(ctx context.Context, req chat.Request) (chat.Reply, error) {
-	return c.answer(ctx, req, target, theyExist)
-}
-
-func (c existsCommand) named(ctx context.Context, req chat.Request) (chat.Reply, error) {
-	return c.answer(ctx, req, typedIdentity, theyExist)
+// about returns a Run that answers about the person that whom returns.
+func (c existsCommand) about(whom subject, keys existsKeys) chat.Run {
+	return func(ctx context.Context, req chat.Request) (chat.Reply, error) {
+		id, err := whom(req)
+		if err != nil {
+			return chat.Reply{}, err
+		}
+		return c.answer(ctx, req, id, keys)
+	}
 }
 
 // typedIdentity returns the platform and ID in the arguments.
@@ -59,12 +58,8 @@ func typedIdentity(req chat.Request) (core.Identity, error) {
 	return id, invalid(uidParam, err)
 }
 
-// answer says whether the person that whom returns is registered.
-func (c existsCommand) answer(ctx context.Context, req chat.Request, whom subject, keys existsKeys) (chat.Reply, error) {
-	id, err := whom(req)
-	if err != nil {
-		return chat.Reply{}, err
-	}
+// answer says whether a person is registered.
+func (c existsCommand) answer(ctx context.Context, req chat.Request, id core.Identity, keys existsKeys) (chat.Reply, error) {
 	account, err := c.Accounts.Get(ctx, id)
 	if err != nil {
 		return chat.Reply{}, err

@@ -11,15 +11,14 @@ import (
 
 // helpCommand answers /help, /start and chat.HelloCommand.
 type helpCommand struct {
-	Sources
-	Options
+	inputs
 	all chat.Commands // of menus, /help last
 }
 
 // help returns /help, which says what the bot can do, and the greeting of a group that the bot
 // was added to. others are all other commands of menus.
 func help(from Sources, options Options, others chat.Commands) (self, greeting chat.Command) {
-	c := &helpCommand{Sources: from, Options: options}
+	c := &helpCommand{inputs: inputs{from, options}}
 	self = chat.Command{
 		Name:       "help",
 		Aliases:    map[string][]string{"start": nil},

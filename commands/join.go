@@ -225,8 +225,8 @@ func (c joinCommand) in(ctx context.Context, req chat.Request, p *proof) chat.Re
 	if s, err := c.Members.Saved(ctx, req.From); err != nil || s != nil && s.Wallet == p.wallet {
 		return reply
 	}
-	offered := c.Members.Offer(ctx, req.From, req.Args.Value(groupParam.Name), p.stake.Value)
-	reply.Notes, reply.Actions = []chat.Text{c.consent(offered)}, append(reply.Actions, saveButton(p.wallet, offered))
+	offer := c.offerSave(ctx, req.From, req.Args.Value(groupParam.Name), *p)
+	reply.Notes, reply.Actions = offer.Notes, append(reply.Actions, offer.Actions...)
 	return reply
 }
 

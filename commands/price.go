@@ -132,15 +132,8 @@ func priceButtons(quote core.Quote, shown string) []chat.Action {
 	}
 	again := refresh("price", strings.Fields(shown)...)
 	again.NewRow = true
-	return append(append(buttons, again), pageLink(quote)...)
-}
-
-// pageLink returns a button that opens the provider's page of the token, or none.
-func pageLink(quote core.Quote) []chat.Action {
-	if quote.Page == "" {
-		return nil
-	}
-	return []chat.Action{{Label: chat.SayWith("button.page", chat.Values{"source": chat.Plain(quote.Source)}), URL: quote.Page}}
+	page := chat.SayWith("button.page", chat.Values{"source": chat.Plain(quote.Source)})
+	return append(append(buttons, again), link(page, quote.Page)...)
 }
 
 // chartCaption describes a chart to those who do not see it. It ends with the age of an old price.
@@ -168,7 +161,7 @@ func (c *priceCommand) priceReply(answer core.Snapshot[core.Quote], shown, over 
 	updated := cmp.Or(q.LastUpdated, answer.At)
 	reply := chat.Reply{
 		Title:      chat.SayWith("price.title", chat.Values{"symbol": chat.Plain(c.Symbol), "price": chat.Price{Decimal: q.Price}}),
-		Tone:       toneOf(change.Decimal),
+		Tone:       chat.Change{Decimal: change.Decimal}.Tone(),
 		Sections:   []chat.Section{{Row: true, Fields: changeFields(q, over)}, {Fields: marketFields(q, "price.cap", "price.volume")}},
 		Footer:     chat.Parts{priceSource(answer)},
 		Checked:    updated,
@@ -188,17 +181,6 @@ func (c *priceCommand) priceReply(answer core.Snapshot[core.Quote], shown, over 
 		reply.Subtitle = chat.SayWith("price.change", chat.Values{"change": percent, "period": chat.Say("price." + over)})
 	}
 	return reply
-}
-
-// toneOf returns the direction of a change in per cent. A change that is shown as 0.00 has none.
-func toneOf(change decimal.Decimal) chat.Tone {
-	switch change.Round(2).Sign() {
-	case 1:
-		return chat.Rising
-	case -1:
-		return chat.Falling
-	}
-	return chat.Neutral
 }
 
 // changeFields returns the known changes over changePeriods, but for one period. It returns none

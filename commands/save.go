@@ -215,15 +215,6 @@ func forgetButton(has []members.Badge) chat.Action {
 	return chat.Action{Label: label, Command: forgetName, Edit: true}
 }
 
-// saveButton returns the button that saves a wallet, and says which badges come with it.
-func saveButton(wallet common.Address, offered []members.Badge) chat.Action {
-	label := chat.Say("button.save")
-	if len(offered) > 0 {
-		label = chat.SayWith("button.save_badge", chat.Values{"badge": badgeNames(offered)})
-	}
-	return chat.Action{Label: label, Command: saveName, Args: []string{wallet.Hex()}, Edit: true, NextStep: true}
-}
-
 // ownSaved returns the card about the sender and their saved wallet. Without one it asks for a
 // wallet.
 func (c verifyCommand) ownSaved(ctx context.Context, req chat.Request) (chat.Reply, error) {
@@ -253,13 +244,23 @@ func (c verifyCommand) saveOrRefresh(ctx context.Context, req chat.Request, p pr
 	case !p.stakeKnown(): // A press would save nothing.
 		return chat.Reply{}
 	}
-	return c.offerSave(ctx, req, p)
+	return c.offerSave(ctx, req.From, req.Community, p)
 }
 
-// offerSave returns the button that saves a wallet, and what the sender should know before.
-func (c verifyCommand) offerSave(ctx context.Context, req chat.Request, p proof) chat.Reply {
-	offered := c.Members.Offer(ctx, req.From, req.Community, p.stake.Value)
-	return chat.Reply{Notes: []chat.Text{c.consent(offered)}, Actions: []chat.Action{saveButton(p.wallet, offered)}}
+// offerSave returns the button that saves a wallet, and says before the press what is saved, who
+// sees what, and which badges come with it. The user is in the community here.
+func (c verifyCommand) offerSave(ctx context.Context, user chat.User, here string, p proof) chat.Reply {
+	offered := c.Members.Offer(ctx, user, here, p.stake.Value)
+	consent, label := "save.offer", "button.save"
+	if len(offered) > 0 {
+		consent, label = "save.offer_badge", "button.save_badge"
+	}
+	values := chat.Values{
+		"badge": badgeNames(offered), "every": everyText(c.Members.RecheckEvery()),
+		"verify": chat.CommandLink("/verify"), "forget": chat.CommandLink("/" + forgetName),
+	}
+	button := chat.Action{Label: chat.SayWith(label, values), Command: saveName, Args: []string{p.wallet.Hex()}, Edit: true, NextStep: true}
+	return chat.Reply{Notes: []chat.Text{chat.SayWith(consent, values)}, Actions: []chat.Action{button}}
 }
 
 // refreshBadges gives the sender what their saved wallet's stake allows, and returns what became of
@@ -277,18 +278,6 @@ func (c verifyCommand) refreshBadges(ctx context.Context, req chat.Request, p pr
 		}
 	}
 	return chat.Reply{Notes: notes, Actions: []chat.Action{forgetButton(badgesOf(s.Badges))}}
-}
-
-// consent says before the press what is saved, and who sees what.
-func (c verifyCommand) consent(offered []members.Badge) chat.Text {
-	key := "save.offer"
-	if len(offered) > 0 {
-		key = "save.offer_badge"
-	}
-	return chat.SayWith(key, chat.Values{
-		"badge": badgeNames(offered), "every": everyText(c.Members.RecheckEvery()),
-		"verify": chat.CommandLink("/verify"), "forget": chat.CommandLink("/" + forgetName),
-	})
 }
 
 // badgesOf returns the badges without their times.

@@ -160,7 +160,7 @@ func (c stakedCommand) buttons(wallet common.Address, outcome core.Outcome) []ch
 		again = chat.TryAgain("staked", wallet.Hex())
 	}
 	buttons := []chat.Action{again, {Label: chat.Say("button.copy_wallet"), Copy: wallet.Hex()}}
-	buttons = append(buttons, link("button.explorer", c.address(wallet).URL)...)
+	buttons = append(buttons, link(chat.Say("button.explorer"), c.address(wallet).URL)...)
 	if outcome == core.NotStaker {
 		buttons = append(buttons, nextStep("button.stake", c.StakeURL)...)
 	}

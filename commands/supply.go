@@ -57,11 +57,6 @@ func (f supplyFigures) stakeKnown() bool {
 	return f.staked.Err == nil && s.Checked > 0 && s.Complete() && !s.Total().GreaterThan(f.supply.Value.Total)
 }
 
-// oldSupply reports whether the supply is too old to be shown as current.
-func (f supplyFigures) oldSupply() bool {
-	return f.supply.Stale && time.Since(f.supply.At) >= oldAfter
-}
-
 // reply returns both supplies, what is staked, and what the supplies are worth.
 func (c supplyCommand) reply(f supplyFigures) chat.Reply {
 	s := f.supply.Value
@@ -75,7 +70,7 @@ func (c supplyCommand) reply(f supplyFigures) chat.Reply {
 		Actions:  []chat.Action{refresh("supply")},
 	}
 	reply.Checked, reply.AsOf, reply.FreshUntil = f.times()
-	if f.oldSupply() {
+	if f.supply.Stale && time.Since(f.supply.At) >= oldAfter { // too old to be shown as current
 		reply.Tone, reply.Title, reply.Subtitle = chat.Warning, chat.SayWith("supply.old", title), nil
 		reply.Checked = time.Time{}
 		if f.price.Err == nil {

@@ -209,18 +209,15 @@ func (c *Command) Params() (params []Param, required map[string]bool) {
 	if len(forms) == 0 {
 		forms = c.Forms
 	}
-	formsWith := map[string]int{}
+	formsWith, required := map[string]int{}, map[string]bool{}
 	for _, f := range forms {
 		for _, p := range f.Params {
 			if formsWith[p.Name] == 0 {
 				params = append(params, p)
 			}
 			formsWith[p.Name]++
+			required[p.Name] = formsWith[p.Name] == len(forms)
 		}
-	}
-	required = map[string]bool{}
-	for name, n := range formsWith {
-		required[name] = n == len(forms)
 	}
 	return params, required
 }

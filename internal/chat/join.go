@@ -119,15 +119,13 @@ func (l *JoinLog) LeaveOut(group string, out LeftOut, checked bool) {
 }
 
 func (l *JoinLog) group(id string) *joinGroup {
-	g := l.groups[id]
-	if g == nil {
-		if l.groups == nil {
-			l.groups = map[string]*joinGroup{}
-		}
-		g = &joinGroup{}
-		l.groups[id] = g
+	if l.groups == nil {
+		l.groups = map[string]*joinGroup{}
 	}
-	return g
+	if l.groups[id] == nil {
+		l.groups[id] = &joinGroup{}
+	}
+	return l.groups[id]
 }
 
 func (g *joinGroup) forget(user User) {

@@ -86,6 +86,9 @@ type (
 	}
 )
 
+// Tone returns the direction of the change. A change that is shown as 0.00 has none.
+func (c Change) Tone() Tone { return []Tone{Falling, Neutral, Rising}[c.Round(2).Sign()+1] }
+
 // Digits is how precisely an Amount is shown.
 type Digits int
 

@@ -125,16 +125,9 @@ func (c *catalogue) share(d decimal.Decimal) string {
 
 // change writes a change in per cent with an arrow, so that nobody needs to see a colour.
 func (c *catalogue) change(d chat.Change) string {
-	digits, negative := strings.CutPrefix(d.StringFixed(cents), "-")
-	tone, arrow := chat.Rising, "▲ "
-	switch {
-	case negative:
-		tone, arrow = chat.Falling, "▼ "
-	case digits == "0.00":
-		tone, arrow = chat.Neutral, ""
-	}
+	arrow := arrows[d.Tone()]
 	if d.Dot {
-		arrow = dots[tone] + arrow
+		arrow = dots[d.Tone()] + arrow
 	}
-	return arrow + c.number(digits, c.Percent)
+	return arrow + c.number(d.Abs().StringFixed(cents), c.Percent)
 }

@@ -14,8 +14,9 @@ import (
 )
 
 var (
-	signs = map[chat.Tone]string{chat.Positive: "✅ ", chat.Warning: "⚠️ "}
-	dots  = map[chat.Tone]string{chat.Rising: "🟢 ", chat.Falling: "🔴 "}
+	signs  = map[chat.Tone]string{chat.Positive: "✅ ", chat.Warning: "⚠️ "}
+	dots   = map[chat.Tone]string{chat.Rising: "🟢 ", chat.Falling: "🔴 "}
+	arrows = map[chat.Tone]string{chat.Rising: "▲ ", chat.Falling: "▼ "}
 )
 
 // Print returns a reply as a card in its language.
