@@ -44,11 +44,13 @@ type Client struct {
 	// Price returns the current quote in USD. It fails as Malformed if the provider quotes
 	// another token, and as NoData if it has no price.
 	Price *core.Query[struct{}, core.Quote]
+	// Budget has the credits that the client may spend; nil: calls are not counted.
+	Budget *credits.Budget
 
 	settings Settings
 	query    string // of every request for the quote
 	rest     *rest.Client
-	plan     *plan // nil: calls are not counted
+	plan     *plan // spends the Budget; nil without one
 	log      *slog.Logger
 	// v1Gone is when version 1 of the quotes was last gone and version 3 answered, in Unix
 	// nanoseconds; 0: never.
@@ -62,7 +64,8 @@ func New(s Settings, c *core.Cache, log *slog.Logger) *Client {
 	m := &Client{settings: s, rest: rest.New(Service, c.CallTimeout), query: url.Values{s.By: {s.Token}, "convert": {"USD"}}.Encode(), log: log}
 	var budget core.Budget
 	if !s.Uncounted {
-		m.plan = &plan{budget: credits.New(s.MonthlyCredits), client: m}
+		m.Budget = credits.New(s.MonthlyCredits)
+		m.plan = &plan{client: m}
 		budget = m.plan
 	}
 	m.Upstream = core.NewUpstream(c, Service, s.TTL, budget)
@@ -80,14 +83,6 @@ func New(s Settings, c *core.Cache, log *slog.Logger) *Client {
 	})
 	core.PingWith(m.Upstream, m.Price)
 	return m
-}
-
-// Budget returns the credits that the client may spend, or nil if its calls are not counted.
-func (c *Client) Budget() *credits.Budget {
-	if c.plan == nil {
-		return nil
-	}
-	return c.plan.budget
 }
 
 // Listing is a token as the provider lists it. Its texts are the provider's, not

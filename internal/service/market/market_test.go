@@ -78,7 +78,7 @@ func TestCreditsAreCountedUnlessTheBoundIsZero(t *testing.T) {
 	for value, counted := range map[string]bool{"": true, "5": true, "0": false} {
 		var s market.Settings
 		configtest.Fill(t, s.Table(), "TOKEN_SYMBOL=HRD", "PRICE_MONTHLY_CREDITS="+value)
-		if got := newClient(s).Budget() != nil; got != counted {
+		if got := newClient(s).Budget != nil; got != counted {
 			t.Errorf("%q: they are counted: %t", value, got)
 		}
 	}

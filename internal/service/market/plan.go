@@ -26,7 +26,6 @@ const (
 // plan spends the credits of PRICE_API_KEY, and asks the provider what is left of them. It
 // implements core.Budget.
 type plan struct {
-	budget *credits.Budget
 	client *Client
 
 	mu   sync.Mutex
@@ -34,17 +33,17 @@ type plan struct {
 }
 
 // Note implements core.Budget.
-func (p *plan) Note() { p.budget.Note() }
+func (p *plan) Note() { p.client.Budget.Note() }
 
 // Spend implements core.Budget. It may first ask the provider what is left, and goes on
 // without an answer if that fails.
 func (p *plan) Spend(ctx context.Context) *core.Error {
 	if p.startReading() {
 		if left, err := p.client.Credits(ctx); err == nil {
-			p.budget.Learn(left)
+			p.client.Budget.Learn(left)
 		}
 	}
-	wait, usedUp := p.budget.Spend()
+	wait, usedUp := p.client.Budget.Spend()
 	if wait == 0 {
 		return nil
 	}
@@ -58,7 +57,7 @@ func (p *plan) Spend(ctx context.Context) *core.Error {
 // false for readEvery or, while credits are scarce or quotes fail, for readScarce.
 func (p *plan) startReading() bool {
 	every := readEvery
-	if p.budget.Available() < 1 || !p.client.Health().FailingSince.IsZero() {
+	if p.client.Budget.Available() < 1 || !p.client.Health().FailingSince.IsZero() {
 		every = readScarce
 	}
 	p.mu.Lock()
@@ -75,10 +74,10 @@ func (p *plan) startReading() bool {
 // provider may have counted it, and the refund is unsure.
 func (p *plan) settle(status int, err error) {
 	if status != http.StatusOK {
-		p.budget.Refund(status == 0 && core.ReasonOf(err) == core.SlowAnswer)
+		p.client.Budget.Refund(status == 0 && core.ReasonOf(err) == core.SlowAnswer)
 	}
 	if failed, is := errors.AsType[*core.Error](err); is && failed.Reason == core.UsedUp {
-		p.budget.UseUp(failed.RetryAfter)
+		p.client.Budget.UseUp(failed.RetryAfter)
 	}
 }
 

@@ -7,12 +7,12 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
-	"golang.org/x/sync/errgroup"
 
 	"herald/internal/core"
 	"herald/internal/service/staking/evmabi"
@@ -168,15 +168,12 @@ func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
 
 // sendEach sends each element as a request of its own. It blocks until all are answered. An element holds its own error.
 func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem) {
-	var group errgroup.Group
+	var asking sync.WaitGroup
 	for i := range elems {
 		e := &elems[i]
-		group.Go(func() error {
-			e.Error = c.rpc.CallContext(ctx, e.Result, e.Method, e.Args...)
-			return nil
-		})
+		asking.Go(func() { e.Error = c.rpc.CallContext(ctx, e.Result, e.Method, e.Args...) })
 	}
-	_ = group.Wait() // its functions return no errors
+	asking.Wait()
 }
 
 // Found is the result of Probe. Probe fills it in this order, up to its failure.
@@ -229,7 +226,7 @@ func (c *Client) probePools(ctx context.Context) (way string, err error) {
 	if err != nil {
 		return "", err
 	}
-	total, err := c.readTotal(ctx)
+	total, err := c.readTotal(ctx, struct{}{})
 	if err != nil {
 		return "", err
 	}

@@ -111,8 +111,7 @@ func (c *Client) Total(ttl time.Duration) core.Source[struct{}, core.Stake] {
 	}
 	// Cacheable is not set: a pool without the method would cause a call for each question.
 	return core.NewQuery(c.Upstream, &core.Query[struct{}, core.Stake]{
-		Name: "total_stake", TTL: ttl,
-		Fetch: func(ctx context.Context, _ struct{}) (core.Stake, error) { return c.readTotal(ctx) },
+		Name: "total_stake", TTL: ttl, Fetch: c.readTotal,
 	})
 }
 
@@ -140,7 +139,7 @@ func (c *Client) readStake(ctx context.Context, wallet common.Address) (core.Sta
 
 // readTotal returns what all wallets have staked in each pool, which may be in none. It
 // returns the zero Stake without a TotalMethod.
-func (c *Client) readTotal(ctx context.Context) (core.Stake, error) {
+func (c *Client) readTotal(ctx context.Context, _ struct{}) (core.Stake, error) {
 	if c.settings.TotalMethod == "" {
 		return core.Stake{}, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/big"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto/keccak"
@@ -49,23 +50,18 @@ func number(n int) []byte { return Uint256(big.NewInt(int64(n))) }
 type Tuple struct{ Words, Content []byte }
 
 func (t Tuple) encode() []byte {
-	var b bytes.Buffer
-	b.Write(t.Words)
-	b.Write(number(len(t.Words) + Word))
-	b.Write(number(len(t.Content)))
-	b.Write(t.Content)
-	b.Write(make([]byte, -len(t.Content)&(Word-1)))
-	return b.Bytes()
+	padding := make([]byte, -len(t.Content)&(Word-1))
+	return slices.Concat(t.Words, number(len(t.Words)+Word), number(len(t.Content)), t.Content, padding)
 }
 
 // EncodeList encodes a list of tuples as the only argument or result of a method.
 func EncodeList(tuples []Tuple) []byte {
-	var places, contents bytes.Buffer
+	var places, contents []byte
 	for _, t := range tuples {
-		places.Write(number(len(tuples)*Word + contents.Len()))
-		contents.Write(t.encode())
+		places = append(places, number(len(tuples)*Word+len(contents))...)
+		contents = append(contents, t.encode()...)
 	}
-	return bytes.Join([][]byte{number(Word), number(len(tuples)), places.Bytes(), contents.Bytes()}, nil)
+	return slices.Concat(number(Word), number(len(tuples)), places, contents)
 }
 
 // DecodeList decodes the only argument or result of a method, a list of tuples with that
