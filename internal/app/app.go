@@ -61,6 +61,7 @@ type Bot struct {
 type keeper interface {
 	core.Store
 	members.Store
+	io.Closer
 }
 
 // maxCached bounds the cached answers of all services. Beyond it the oldest make room.
@@ -147,11 +148,8 @@ func (b *Bot) openState() error {
 
 // closeState closes what openState opened.
 func (b *Bot) closeState() {
-	if b.redis != nil {
-		_ = b.redis.Close()
-	}
-	if b.folder != nil {
-		_ = b.folder.Close()
+	for _, s := range b.stores {
+		_ = s.Close()
 	}
 }
 

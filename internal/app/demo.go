@@ -34,7 +34,7 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	if err := bot.addStory(bot.fakes); err != nil {
 		return err
 	}
-	stopMembers := runInBackground(ctx, bot.runMembers)
+	stopMembers := runInBackground(ctx, bot.members.Run)
 	defer stopMembers()
 	fmt.Fprintf(stderr, demoGreeting, world.Staker.Hex(), world.Idle.Hex(), world.Registered.UID("Telegram"))
 	// A terminal of type dumb, or of none, prints escape sequences instead of obeying them:
@@ -122,7 +122,7 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		// Instead of the Badges that newPlatforms has set, which mark nothing.
 		bot.members.Use(p.adapter.Platform(), markedBadges{p.adapter.(chat.Badges)})
 	}
-	stopMembers := runInBackground(ctx, bot.runMembers)
+	stopMembers := runInBackground(ctx, bot.members.Run)
 	defer stopMembers()
 	go announce(ctx, out, page, bot.members)
 	return serve(ctx, demoHandler{Router: bot.Router, fresh: fresh.Router, page: page}, platforms, bot.log)

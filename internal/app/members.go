@@ -29,10 +29,7 @@ func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error
 	if len(b.stores) == 0 {
 		return errNothingSaved
 	}
-	return use(members.New(members.Config{
-		Settings: cfg.Members, Store: b.stores[0], Badges: cfg.badges(), Count: func(string) {}, Log: log,
-		Chain: strconv.FormatUint(cfg.Staking.ChainID, 10), Pools: cfg.Staking.Pools,
-	}))
+	return use(b.newMembers())
 }
 
 // ListMembers writes every saved row to w as CSV, beside a running bot. The lines name people.

@@ -28,7 +28,7 @@ func (b *Bot) Run(ctx context.Context) error {
 		return err
 	}
 	b.logWarnings(ctx)
-	stopBackground := runInBackground(ctx, b.runMembers,
+	stopBackground := runInBackground(ctx, b.members.Run,
 		func(running context.Context) { // stopBackground waits for this, so the server stays open.
 			<-running.Done()
 			hasWebhook := func(p platform) bool { return p.webhookPath != "" }
@@ -68,14 +68,6 @@ func runInBackground(ctx context.Context, tasks ...func(context.Context)) (stop 
 	return func() {
 		cancel()
 		running.Wait()
-	}
-}
-
-// runMembers checks the saved addresses until ctx is done. It returns at once if no addresses
-// can be saved.
-func (b *Bot) runMembers(ctx context.Context) {
-	if b.members.Enabled() {
-		b.members.Run(ctx)
 	}
 }
 

@@ -46,7 +46,7 @@ type service struct {
 func (b *Bot) connect() (commands.Sources, error) {
 	cfg := b.cfg.Services
 	price := market.New(cfg.Market, b.cache, b.log)
-	if pace := price.Budget(); pace != nil {
+	if pace := price.Budget; pace != nil {
 		b.metrics.ExportCredits(pace.Available, pace.Left)
 	}
 	supplies := supply.New(cfg.Supply, b.cache)
@@ -56,12 +56,13 @@ func (b *Bot) connect() (commands.Sources, error) {
 	}
 	accounts := partner.New(cfg.Partner, b.cache)
 	b.metrics.ExportClockSkew(accounts.Skew)
-	b.members = b.newMembers(stakes, accounts)
+	b.members = b.newMembers()
+	b.members.Stakes, b.members.Accounts = stakes.StakesOf, accounts.Accounts
 	b.services = b.list(price, supplies, stakes, accounts)
 	b.quotes = b.newQuotes()
 	recorded := &pricechart.Recorded{Prices: price.Price, Quotes: b.quotes}
 	if b.cfg.Discord.Presence {
-		b.status = ticker(b.cfg, func() time.Duration { return statusInterval(price.Budget()) }, recorded, price.Price.Last)
+		b.status = ticker(b.cfg, func() time.Duration { return statusInterval(price.Budget) }, recorded, price.Price.Last)
 	}
 	sources := commands.Sources{
 		Price: recorded, Supply: supplies.Supply, Stakes: stakes.Stakes, Total: stakes.Total(cfg.Supply.TTL),
@@ -84,7 +85,7 @@ func (b *Bot) list(price *market.Client, supplies *supply.Client, stakes *stakin
 				details, err := aboutQuote(price.Probe(ctx))
 				if err == nil {
 					left, failed := price.Credits(ctx)
-					details = append(details, aboutCredits(left, failed, price.Budget() != nil))
+					details = append(details, aboutCredits(left, failed, price.Budget != nil))
 				}
 				return details, err
 			}},
@@ -110,11 +111,12 @@ func (b *Bot) list(price *market.Client, supplies *supply.Client, stakes *stakin
 	}
 }
 
-// newMembers returns what saves addresses, if there is a store for them.
-func (b *Bot) newMembers(stakes *staking.Client, accounts *partner.Client) *members.Members {
+// newMembers returns what saves addresses, if there is a store for them. It needs nothing but what
+// openState sets. Stakes and Accounts are nil.
+func (b *Bot) newMembers() *members.Members {
 	m := members.New(members.Config{
 		Settings: b.cfg.Members, Badges: b.cfg.badges(), Claims: b.state, Limiter: b.state, Bot: b.id(), Symbol: b.cfg.Market.Symbol,
-		Chain: strconv.FormatUint(b.cfg.Staking.ChainID, 10), Pools: b.cfg.Staking.Pools, Stakes: stakes.StakesOf, Accounts: accounts.Accounts,
+		Chain: strconv.FormatUint(b.cfg.Staking.ChainID, 10), Pools: b.cfg.Staking.Pools,
 		Language: b.cfg.Language, Count: b.metrics.Events("members"), Log: b.log,
 	})
 	if len(b.stores) > 0 {

@@ -61,7 +61,7 @@ func (g *group) takeNote(user string) (note chat.Reply, ok bool) {
 
 // addStory adds three commands that change what happens to a saved address: /unstake and
 // /stake change the stake of the World's Staker, and /later checks all saved addresses as if
-// RECHECK_EVERY had passed. It must be called before runMembers.
+// RECHECK_EVERY had passed. It must be called before b.members.Run.
 func (b *Bot) addStory(world *services.Fakes) error {
 	g := &group{tags: map[string]string{}, notes: map[string]chat.Reply{}}
 	b.members.Use(telegram.Platform, g)

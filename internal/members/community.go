@@ -5,9 +5,11 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"herald/internal/chat"
+	"herald/internal/core"
 	"herald/internal/transport"
 )
 
@@ -40,14 +42,13 @@ type community struct {
 	limitsKey string // the beginning of the keys of its limits
 	log       *slog.Logger
 	queue     chan task
+	blown     atomic.Bool // whether the fuse had blown at the last reportFuse
 
 	mu          sync.Mutex // of the fields below
 	pausedUntil time.Time
 	refusals    map[string]refusal // by badge, or wholeCommunity
 	// gives and removals count the calls that succeeded since the start.
 	gives, removals int
-	// blown says that the fuse had blown at the last reportFuse.
-	blown bool
 	// lastSeen holds by user ID what the platform last said that a user has.
 	lastSeen map[string]*seen
 }
@@ -188,9 +189,7 @@ func (c *community) failed(ctx context.Context, pause time.Duration) {
 	c.config.Limiter.Reserve(ctx, 0, c.failures())
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if until := time.Now().Add(pause); until.After(c.pausedUntil) {
-		c.pausedUntil = until
-	}
+	c.pausedUntil = core.Later(c.pausedUntil, time.Now().Add(pause))
 }
 
 // refuse counts a refusal, of which key is a key of refusals. It logs one in a cycle.

@@ -29,8 +29,12 @@ const (
 	proofTime = 2 * time.Second
 )
 
-// Run checks each row once in Every, and has badges follow. It blocks until ctx is done.
+// Run checks each row once in Every, and has badges follow. It blocks until ctx is done, or returns at
+// once if no address can be saved.
 func (m *Members) Run(ctx context.Context) {
+	if !m.Enabled() {
+		return
+	}
 	var running sync.WaitGroup
 	running.Go(func() { m.watchReleases(ctx) })
 	for _, p := range m.on() {

@@ -78,11 +78,12 @@ func (l levels) position(community, id string) int {
 	return slices.IndexFunc(l.badges, func(b chat.Badge) bool { return b.Community == community && b.ID == id })
 }
 
-// badge returns a badge of the settings.
+// badge returns a badge as the settings name it. It returns false, and the badge without an amount,
+// if they do not.
 func (l levels) badge(community, id string) (b chat.Badge, named bool) {
 	i := l.position(community, id)
 	if i < 0 {
-		return b, false
+		return chat.Badge{Community: community, ID: id}, false
 	}
 	return l.badges[i], true
 }
@@ -139,16 +140,11 @@ func (l levels) reached(r Row) int {
 
 // expected returns the level that the next check leaves if it finds what the last one did.
 func (l levels) expected(r Row) int {
-	level := l.level(r)
-	if r.List != l.listHash {
-		return level
+	reached := slices.IndexFunc(r.Below, func(since Time) bool { return !since.IsZero() })
+	if r.List == l.listHash && reached >= 0 {
+		return reached
 	}
-	for i, since := range r.Below {
-		if !since.IsZero() {
-			return i
-		}
-	}
-	return level
+	return l.level(r)
 }
 
 // late is how long after a whole cycle a check may come: some ticks are slow.
@@ -195,9 +191,8 @@ func (l levels) inconclusive(level int, newest Time, f finding) bool {
 // noted returns the row with what a conclusive check found, and under which settings.
 func (l levels) noted(r Row, f finding, now time.Time) Row {
 	if r.Lost != nil && r.List != l.listHash {
-		lost := *r.Lost
-		lost.From = 0
-		r.Lost = &lost
+		r.Lost = new(*r.Lost) // Copies of the row share it.
+		r.Lost.From = 0
 	}
 	r.List, r.Pools, r.CheckedAt, r.Block, r.Reached = l.listHash, l.poolsHash, timeOf(now), timeOf(f.block), decimal.NullDecimal{}
 	if f.least > 0 {
@@ -220,10 +215,9 @@ func (l levels) below(r Row, f finding, now time.Time) Row {
 	if sinceLast <= l.every+l.late() && r.List == l.listHash {
 		copy(since, r.Below)
 	}
-	for i := range since {
-		if i < f.most {
-			since[i] = Time{}
-		} else if since[i].IsZero() {
+	clear(since[:f.most])
+	for i := f.most; i < level; i++ {
+		if since[i].IsZero() {
 			since[i] = timeOf(f.block)
 		}
 	}

@@ -92,11 +92,7 @@ func (m *Members) fuseHolds(c *community) bool {
 func (m *Members) reportFuse(p *platform) {
 	for _, id := range p.named() {
 		c, t := p.community(id), m.rows.tally(id)
-		c.mu.Lock()
-		news := t.blown() && !c.blown
-		c.blown = t.blown()
-		c.mu.Unlock()
-		if news {
+		if before := c.blown.Swap(t.blown()); t.blown() && !before {
 			m.Count("fuse_blown")
 			c.log.Error("too many would lose a badge at once, so nobody does: check the pools and the node; only if so many did stop staking, run bot members --release",
 				"losing", t.losing, "of", t.have)

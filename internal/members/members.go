@@ -156,10 +156,7 @@ func (b Badge) Group() chat.Value {
 
 // badgeOf returns a badge, also one that the settings do not name.
 func (p *platform) badgeOf(community, id string) Badge {
-	b, named := p.badge(community, id)
-	if !named {
-		b = chat.Badge{Community: community, ID: id}
-	}
+	b, _ := p.badge(community, id)
 	shown := Badge{Badge: b}
 	if p.Badges != nil {
 		shown.CommunityName = p.CommunityName(community)
@@ -254,8 +251,7 @@ func (m *Members) saveWallet(ctx context.Context, user chat.User, wallet common.
 		}
 		r.Wallet, r.ProvenAt = wallet, timeOf(now)
 		r.dropAbsent()
-		decided := p.decide(*r, c, now)
-		return &decided
+		return new(p.decide(*r, c, now))
 	})
 	if err != nil || !saved {
 		return nil, err

@@ -121,12 +121,7 @@ func (r *Row) index(community, badge string) int {
 // Time is a time in whole seconds. In JSON it is Unix time, and 0 the zero time.
 type Time struct{ time.Time }
 
-func timeOf(t time.Time) Time {
-	if t.IsZero() {
-		return Time{}
-	}
-	return Time{t.UTC().Truncate(time.Second)}
-}
+func timeOf(t time.Time) Time { return Time{t.UTC().Truncate(time.Second)} }
 
 // MarshalJSON implements json.Marshaler.
 func (t Time) MarshalJSON() ([]byte, error) {

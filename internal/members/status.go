@@ -163,10 +163,8 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 	if p := m.platforms[name]; p != nil && p.Badges != nil {
 		c := p.community(community)
 		s.Refused = c.refused(wholeCommunity)
-		for _, b := range p.badges {
-			if b.Community == community {
-				s.Refused = cmp.Or(s.Refused, c.refused(b.ID))
-			}
+		for _, b := range m.Badges(name, community) {
+			s.Refused = cmp.Or(s.Refused, c.refused(b.ID))
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -77,13 +77,8 @@ func (f *Folder) Lock() error {
 	return nil
 }
 
-// Close unlocks the folder.
-func (f *Folder) Close() error {
-	if f.lock == nil {
-		return nil
-	}
-	return f.lock.Close()
-}
+// Close unlocks the folder. Without Lock it fails, and does nothing.
+func (f *Folder) Close() error { return f.lock.Close() }
 
 // Load returns the last saved value of key, however old, or nil if there is none. It fails if
 // the file cannot be read or is damaged. It renames a damaged file, so that an operator can
