@@ -94,12 +94,9 @@ func (r response) write(w http.ResponseWriter) error {
 // signature.
 func (s *session) verified(w http.ResponseWriter, r *http.Request) (body []byte, refused int) {
 	timestamp := r.Header.Get("X-Signature-Timestamp")
-	seconds, err := strconv.ParseInt(timestamp, 10, 64)
-	if err != nil {
-		return nil, http.StatusUnauthorized
-	}
+	seconds, malformed := strconv.ParseInt(timestamp, 10, 64)
 	signature, err := hex.DecodeString(r.Header.Get("X-Signature-Ed25519"))
-	if err != nil || len(signature) != ed25519.SignatureSize {
+	if malformed != nil || err != nil || len(signature) != ed25519.SignatureSize {
 		return nil, http.StatusUnauthorized
 	}
 	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))

@@ -109,7 +109,7 @@ func parse(i *interaction, commands chat.Commands) (req chat.Request, press chat
 	}
 	if i.GuildID != "" && (i.Installed == nil || i.Installed.Guild == i.GuildID) {
 		req.Community = i.GuildID
-		if i.Member != nil && moderates(i.Member.Permissions) {
+		if i.Member != nil && permits(i.Member.Permissions, moderating) {
 			req.Role = chat.Moderator
 		}
 	}
@@ -150,7 +150,8 @@ func (i *interaction) command(req *chat.Request, commands chat.Commands) {
 const moderating = discordgo.PermissionAdministrator | discordgo.PermissionManageGuild |
 	discordgo.PermissionModerateMembers | discordgo.PermissionKickMembers | discordgo.PermissionBanMembers
 
-func moderates(permissions string) bool {
+// permits reports whether permissions, as Discord writes them, has one of wanted.
+func permits(permissions string, wanted uint64) bool {
 	bits, err := strconv.ParseUint(permissions, 10, 64)
-	return err == nil && bits&moderating != 0
+	return err == nil && bits&wanted != 0
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -190,12 +189,6 @@ type role struct {
 	Managed     bool   `json:"managed"`
 }
 
-// has reports whether the role has one of the permissions.
-func (r role) has(permissions int64) bool {
-	bits, err := strconv.ParseUint(r.Permissions, 10, 64)
-	return err == nil && bits&uint64(permissions) != 0
-}
-
 // compare returns a number above 0 if r stands above other. Of two roles in one position, the
 // older one stands above.
 func (r role) compare(other role) int {
@@ -241,8 +234,8 @@ func (g guild) standing(guildID, wanted string) (s standing) {
 		if r.ID != guildID && !slices.Contains(g.own, r.ID) {
 			continue
 		}
-		manages = manages || r.has(discordgo.PermissionManageRoles|discordgo.PermissionAdministrator)
-		s.administrator = s.administrator || r.has(discordgo.PermissionAdministrator)
+		manages = manages || permits(r.Permissions, discordgo.PermissionManageRoles|discordgo.PermissionAdministrator)
+		s.administrator = s.administrator || permits(r.Permissions, discordgo.PermissionAdministrator)
 		if highest.ID == "" || r.compare(highest) > 0 {
 			highest = r
 		}

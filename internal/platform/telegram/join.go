@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"container/list"
 	"context"
 	"log/slog"
 	"strconv"
@@ -31,8 +30,7 @@ type joinTask struct {
 	arrived time.Time
 	times   joinTimes
 	finish  func(answered bool)
-	// place and timer are set while the request waits to be checked.
-	place *list.Element
+	// timer ends the wait to be checked. It is nil for a request that did not wait.
 	timer *time.Timer
 }
 

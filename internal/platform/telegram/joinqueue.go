@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"herald/internal/chat"
@@ -66,8 +67,8 @@ func timesOf(arrived, turn, date time.Time, query bool) joinTimes {
 // joinQueue holds the join requests in flight. A request that waits has no goroutine. The zero
 // value is empty.
 type joinQueue struct {
+	inFlight atomic.Int64
 	mu       sync.Mutex
-	inFlight int
 	// checking counts the requests that are being checked, at most maxChecks.
 	checking int
 	// queries and others hold the *joinTasks that wait to be checked.
@@ -91,9 +92,9 @@ func (s *session) queueJoin(u *update, finish func(answered bool)) bool {
 	j := &joinTask{s: s, update: u.ID, join: r, arrived: time.Now(), finish: finish}
 	j.times = j.timesAt(j.arrived)
 	q := &s.a.joins
+	q.inFlight.Add(1)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.inFlight++
 	line, room := &q.others, maxWaiting
 	if r.QueryID != "" {
 		line, room = &q.queries, maxQueries
@@ -105,52 +106,30 @@ func (s *session) queueJoin(u *update, finish func(answered bool)) bool {
 		q.checking++
 		go j.run(j.answer)
 	default:
-		j.place = line.PushBack(j)
+		place := line.PushBack(j)
 		j.timer = time.AfterFunc(time.Until(j.times.turn), func() {
-			if q.leave(j) {
-				j.run(j.giveUp)
-			}
+			q.mu.Lock()
+			line.Remove(place) // unless next has removed it
+			q.mu.Unlock()
+			j.run(j.giveUp)
 		})
 	}
 	return true
 }
 
 // held returns how many requests are in flight.
-func (q *joinQueue) held() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.inFlight
-}
-
-// leave ends the wait of a request to be checked. It returns false if that has ended before.
-func (q *joinQueue) leave(j *joinTask) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.remove(j)
-}
-
-// remove is leave under the lock.
-func (q *joinQueue) remove(j *joinTask) bool {
-	if j.place == nil {
-		return false
-	}
-	j.timer.Stop()
-	q.queries.Remove(j.place) // of the two lists, the other one ignores it
-	q.others.Remove(j.place)
-	j.place = nil
-	return true
-}
+func (q *joinQueue) held() int { return int(q.inFlight.Load()) }
 
 // next ends a check, and begins that of the next request, one with a query first.
 func (q *joinQueue) next() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, line := range []*list.List{&q.queries, &q.others} {
-		if e := line.Front(); e != nil {
-			j := e.Value.(*joinTask)
-			q.remove(j)
-			go j.run(j.answer)
-			return
+		for line.Len() > 0 {
+			if j := line.Remove(line.Front()).(*joinTask); j.timer.Stop() { // otherwise it gives up now
+				go j.run(j.answer)
+				return
+			}
 		}
 	}
 	q.checking--
@@ -196,10 +175,7 @@ func (j *joinTask) run(step func(id string) (more bool)) {
 
 // end ends the request.
 func (j *joinTask) end(answered bool) {
-	q := &j.s.a.joins
-	q.mu.Lock()
-	q.inFlight--
-	q.mu.Unlock()
+	j.s.a.joins.inFlight.Add(-1)
 	j.finish(answered)
 	j.s.tasks.Release()
 }

@@ -214,19 +214,17 @@ func (s *session) claim(u *update) (release func(answered bool), status int) {
 	}
 	// Several bots may share one store.
 	key := fmt.Sprintf("telegram:update:%d:%d", s.me.ID, u.ID)
-	status = http.StatusOK
-	switch s.tasks.Claim(s.a.Dedup, key, u.request()) {
-	case chat.InFlight: // at a replica
-		status = http.StatusServiceUnavailable
-		fallthrough
-	case chat.Done:
+	if progress := s.tasks.Claim(s.a.Dedup, key, u.request()); progress != chat.New {
 		s.a.Count("update_repeated")
 		s.delivered.Delete(u.ID)
-		return nil, status
+		if progress == chat.InFlight { // at a replica
+			return nil, http.StatusServiceUnavailable
+		}
+		return nil, http.StatusOK
 	}
 	id := u.ID
 	return func(answered bool) {
 		s.a.Dedup.Release(key, answered, deliveredFor)
 		s.delivered.Delete(id)
-	}, status
+	}, http.StatusOK
 }

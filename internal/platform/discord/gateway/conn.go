@@ -57,7 +57,6 @@ type conn struct {
 	background sync.WaitGroup // the goroutines that send heartbeats and the status
 	writing    sync.Mutex
 	beatAt     atomic.Pointer[time.Time] // when the last heartbeat was sent
-	connected  bool                      // whether READY or RESUMED came
 }
 
 // serve blocks from Hello until the connection ends, and returns why it ended. It closes
@@ -85,7 +84,7 @@ func (c *conn) serve(ctx context.Context) error {
 		if ready && c.Status != nil {
 			c.background.Go(func() { c.showStatus(running) })
 		}
-		if ready || p.Op == opACK && c.connected {
+		if ready || p.Op == opACK && c.Alive() {
 			_ = c.ws.SetReadDeadline(time.Now().Add(2 * c.interval))
 		}
 	}
@@ -171,7 +170,7 @@ func (c *conn) handle(p packet) error {
 	}
 	switch {
 	case p.Type == "INTERACTION_CREATE":
-		c.receive(p.Data, !c.connected)
+		c.receive(p.Data, !c.Alive())
 	case p.Type == "READY":
 		c.handleReady(p.Data)
 		c.established("connected")
@@ -199,7 +198,6 @@ func (c *conn) handle(p packet) error {
 // established marks the gateway as alive after READY or RESUMED, counts event and calls
 // Connected.
 func (c *conn) established(event string) {
-	c.connected = true
 	c.alive.Store(true)
 	c.Count(event)
 	c.Connected(c.name)

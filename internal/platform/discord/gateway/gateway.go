@@ -145,8 +145,8 @@ type Receive func(interaction json.RawMessage, replayed bool)
 // only after Discord refused to resume, or after maxResumes.
 func (g *Gateway) Run(ctx context.Context, receive Receive) error {
 	for {
-		connected, err := g.connect(ctx, receive)
-		g.alive.Store(false)
+		err := g.connect(ctx, receive)
+		connected := g.alive.Swap(false)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -167,7 +167,7 @@ func (g *Gateway) Run(ctx context.Context, receive Receive) error {
 	}
 }
 
-// pauseAfter notes that a call of connect returned connected, and returns the pause before the
+// pauseAfter notes whether a call of connect has connected, and returns the pause before the
 // next call. stable says that it connected, stableAfter or longer after the last loss.
 func (g *Gateway) pauseAfter(connected, stable bool) time.Duration {
 	g.failures++
@@ -180,21 +180,19 @@ func (g *Gateway) pauseAfter(connected, stable bool) time.Duration {
 	return transport.Backoff{First: 2 * time.Second, Max: maxPause}.After(max(1, g.failures))
 }
 
-// connect serves one connection and returns why it ended. connected reports whether
-// READY or RESUMED came.
-func (g *Gateway) connect(ctx context.Context, receive Receive) (connected bool, err error) {
+// connect serves one connection and returns why it ended.
+func (g *Gateway) connect(ctx context.Context, receive Receive) error {
 	address, err := g.nextAddress(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
 	dialer := websocket.Dialer{NetDialContext: g.Dial, Proxy: http.ProxyFromEnvironment, HandshakeTimeout: helloTime}
 	ws, _, err := dialer.DialContext(ctx, address, nil)
 	if err != nil {
-		return false, fmt.Errorf("connect to the gateway: %w", transport.Clean(err))
+		return fmt.Errorf("connect to the gateway: %w", transport.Clean(err))
 	}
 	c := &conn{Gateway: g, ws: ws, receive: receive}
-	err = c.serve(ctx)
-	return c.connected, err
+	return c.serve(ctx)
 }
 
 // nextAddress returns the URL to connect to. To resume the session, that is the session's, and

@@ -49,19 +49,13 @@ type sent struct {
 	EphemeralID int64 `json:"ephemeral_message_id"`
 }
 
-// photoCall returns a call with params that uploads a picture too.
+// photoCall returns a call with params that uploads a picture too. Its body is a multipart form,
+// in which strings stand as they are and all else as JSON,
+// https://core.telegram.org/bots/api#making-requests.
 func photoCall(method string, params any, png []byte) call {
 	request := jsonCall(method, params)
-	request.body, request.contentType = form(request.body, png)
-	return request
-}
-
-// form returns a multipart form of JSON parameters and a picture, and its content type.
-// Strings stand there as they are and all else as JSON,
-// https://core.telegram.org/bots/api#making-requests.
-func form(params, png []byte) (body []byte, contentType string) {
 	var fields map[string]json.RawMessage
-	_ = json.Unmarshal(params, &fields)
+	_ = json.Unmarshal(request.body, &fields)
 	var b bytes.Buffer // No write to it fails.
 	w := multipart.NewWriter(&b)
 	for name, value := range fields {
@@ -74,7 +68,8 @@ func form(params, png []byte) (body []byte, contentType string) {
 	file, _ := w.CreateFormFile(pictureName, pictureName+".png")
 	_, _ = file.Write(png)
 	_ = w.Close()
-	return b.Bytes(), w.FormDataContentType()
+	request.body, request.contentType = b.Bytes(), w.FormDataContentType()
+	return request
 }
 
 // exchange makes one call and returns its result. It fails with *Error, even if the result
