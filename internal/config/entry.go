@@ -23,6 +23,7 @@ type Entry struct {
 func Entries(split func(string) []string, form, description string) func(string) ([]Entry, error) {
 	matching := Matching(form, description)
 	return listOf(split, func(text string) (e Entry, err error) {
+		text = trim(text)
 		if _, err = matching(text); err != nil {
 			return e, err
 		}

@@ -213,11 +213,7 @@ func SplitList(value string) []string {
 
 // SplitCommas splits a list at commas alone, since an entry may have white space.
 func SplitCommas(value string) []string {
-	list := strings.FieldsFunc(value, func(r rune) bool { return r == ',' })
-	for i, text := range list {
-		list[i] = trim(text)
-	}
-	return list
+	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' })
 }
 
 // ListOf reads a list of entries, separated by commas or white space. It returns the error

@@ -120,7 +120,7 @@ func (b *body) Read(p []byte) (int, error) {
 	switch {
 	case err == nil, errors.Is(err, io.EOF):
 		return n, err
-	case is[*http.MaxBytesError](err):
+	case errors.As(err, new(*http.MaxBytesError)):
 		err = ErrBodyTooLarge
 	default:
 		err = sanitized(b.ctx, err)
@@ -189,10 +189,10 @@ func sanitized(ctx context.Context, err error) error {
 	var op *net.OpError
 	var timeout net.Error
 	switch {
-	case is[*tls.CertificateVerificationError](err):
+	case errors.As(err, new(*tls.CertificateVerificationError)):
 		return errors.New("its TLS certificate has expired, is for another host name, " +
 			"or is not signed by an authority that this machine trusts; perhaps this machine's clock is wrong")
-	case is[tls.RecordHeaderError](err):
+	case errors.As(err, new(tls.RecordHeaderError)):
 		return errors.New("it does not speak TLS there: perhaps the address should begin with http")
 	case errors.As(err, &op):
 		return op
@@ -204,10 +204,4 @@ func sanitized(ctx context.Context, err error) error {
 		return errors.New("the connection was closed before a response")
 	}
 	return errors.New("the connection failed or the response was not HTTP")
-}
-
-// is reports whether err or an error that it wraps is an E.
-func is[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
-	return ok
 }

@@ -49,11 +49,7 @@ func (f *feed) dropOldest() {
 
 // lasts reports whether the event is repeated for pages that connect later.
 func (e Event) lasts() bool {
-	switch e.Kind {
-	case KindMessage, KindThinking, KindAsked, KindJoin, KindBadges:
-		return true
-	}
-	return false
+	return slices.Contains([]string{KindMessage, KindThinking, KindAsked, KindJoin, KindBadges}, e.Kind)
 }
 
 // since returns the events that were added after the one with a number. After 0 it returns the

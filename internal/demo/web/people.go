@@ -63,8 +63,6 @@ func (all people) mentioned(word string) Person {
 
 // languageOf returns the language with this code, or English.
 func languageOf(code string) chat.Language {
-	if l := chat.Language(code); slices.Contains(chat.Languages(), l) {
-		return l
-	}
-	return chat.English
+	l, _ := chat.LanguageOf(code)
+	return cmp.Or(l, chat.English)
 }
