@@ -124,7 +124,7 @@ func (c *Config) answersTable() []config.Setting {
 	return []config.Setting{
 		{Heading: "Answers", Name: "SERVICE_NAME", Default: defaultServiceName, Example: "Example Passport",
 			Set:     config.Field(&c.Answers.ServiceName, parseServiceName),
-			Comment: "What people call the service they are registered with, as in \"registered with Example Passport\". The default is said in the answer's language."},
+			Comment: "What people call the service they are registered with, as in \"registered with Example Passport\". The default is translated."},
 		{Name: "EXPLORER_URL", Example: "https://etherscan.io", Set: config.Field(&c.Answers.ExplorerURL, config.BaseURLWithout("/address")),
 			Comment: "Block explorer; wallets link to EXPLORER_URL/address/0x... Unset: no links."},
 		{Name: "REGISTER_URL", Example: "https://passport.example.org/register", Set: config.Field(&c.Answers.RegisterURL, config.PageURL),
@@ -133,7 +133,7 @@ func (c *Config) answersTable() []config.Setting {
 			Comment: "Page where one stakes: a button under \"not staked\". Unset: no button."},
 		{Name: "CHAT_LANGUAGE", Default: string(chat.English), Example: string(chat.Spanish),
 			Set:     config.Field(&c.Language, config.OneOf(languages, chat.Languages())),
-			Comment: "Language of what a whole chat reads: " + strings.Join(languages, ", ") + ". What one person reads is in theirs, if it is one of these."},
+			Comment: "Language of what a whole chat reads: " + strings.Join(languages, ", ") + ". Answers for one person use their app's language, if it is one of these."},
 	}
 }
 

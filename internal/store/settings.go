@@ -25,7 +25,7 @@ type Settings struct {
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{Heading: "Files", Name: "DATA_DIR", Example: "/var/lib/herald",
-			Comment: "Folder for the quotes of charts and, without REDIS_URL, the last price and supply, and saved addresses. One process uses it. Unset: in memory.",
+			Comment: "Folder for the quotes of charts and, without REDIS_URL, the last price and supply, and saved addresses. For one process. Unset: nothing is kept.",
 			Set:     config.Field(&s.DataDir, folder)},
 		{Heading: "Several replicas", Name: "REDIS_URL", Secret: true, Example: "redis://:password@redis.example.org:6379/0",
 			Comment: "State that replicas share: redis:// or, with TLS, rediss://. See \"Several replicas\" in docs/operating.md. Unset: in this process.",

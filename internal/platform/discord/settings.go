@@ -65,7 +65,7 @@ var parseToken = config.Except(`^[0-9]+:[\w-]+$`, "looks like Telegram's token (
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{Heading: "Discord", Name: TokenSetting, Secret: true, Example: "MTIzNDU2Nzg5MDEyMzQ1Njc4.example.of-a-bot-token",
-			Comment: "Turns Discord on; is on the page \"Bot\" of the Developer Portal.",
+			Comment: "Turns Discord on; the Developer Portal's page \"Bot\" shows it.",
 			Set:     config.Field(&s.Token, config.Hidden(parseToken))},
 		{Name: "DISCORD_API_URL", Default: "https://discord.com", Example: "http://127.0.0.1:3000",
 			Comment: "Scheme and host of the REST API, which names the gateway. A proxy works too.",

@@ -57,7 +57,7 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "Proves that a delivery comes from Telegram: 1 to 256 of A-Z a-z 0-9 _ -, such as `openssl rand -hex 32` prints.",
 			Set:     config.Field(&s.WebhookSecret, config.Hidden(config.Matching(`[A-Za-z0-9_-]{1,256}`, "1 to 256 of A-Z a-z 0-9 _ -")))},
 		{Name: "TELEGRAM_PACING", Default: "on",
-			Comment: "on: keeps to Telegram's published rates; if too many ask at once, answers are shared or short. off: only Telegram's refusals slow the bot down.",
+			Comment: "on: keeps to Telegram's published rates; if too many ask at once, they share answers or read \"busy\". off: only Telegram's refusals slow the bot down.",
 			Set:     config.Field(&s.Pacing, config.OnOff)},
 		{Name: "CLEAN_CHAT", Default: "on",
 			Comment: "on: in groups, a new card replaces the bot's previous card that answers the same question. off: cards stay.",

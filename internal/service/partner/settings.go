@@ -35,7 +35,7 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "The key that signs requests. It came with the application ID.",
 			Set:     config.Field(&s.SecretKey, config.Hidden(config.Text))},
 		{Name: "PARTNER_NOT_FOUND_CODES", Example: "10004,10005", Set: config.Field(&s.NotFoundCodes, config.ListOf(parseCode)),
-			Comment: "Codes of the existence check that mean \"no such user\". Each other code but 0 is an error, and the answer \"Registration unavailable\". Unset: none."},
+			Comment: "Codes of the existence check that mean \"no such user\". Any other code but 0 is an error: people read \"Registration unavailable\". Unset: none."},
 		{Name: "EXISTS_TTL", Default: "60s", Set: config.Field(&s.ExistsTTL, config.Duration),
 			Comment: "How long an existence check is fresh."},
 		{Name: "LOGINS_TTL", Default: "60s", Set: config.Field(&s.LoginsTTL, config.Duration),
