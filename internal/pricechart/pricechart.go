@@ -1,6 +1,5 @@
-// Package pricechart draws the price of a period as a picture: from the quotes
-// that the bot saw, and from the changes that the newest of them tells, over an hour
-// and up to 30 days.
+// Package pricechart draws the price of a period as a picture: from the quotes that
+// the bot saw, and from the newest quote's changes over an hour to 30 days.
 //
 // It makes no price up. Points far apart are not joined, and an estimate looks
 // different from a price that was seen. It asks no service and sends nothing.

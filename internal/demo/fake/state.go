@@ -1,5 +1,5 @@
-// Package fake has the lock that the stand-ins of the chat platforms share, which wakes
-// waiters. It knows no platform.
+// Package fake has a lock that wakes waiters. The stand-ins of both chat platforms use the
+// lock. The package knows no platform.
 package fake
 
 import (

@@ -2,7 +2,7 @@
 // token's quote.
 //
 // Many coins share a symbol, and a wrong price is worse than none. So an entry counts
-// only if it must be the token that was asked for, and if all its numbers are possible.
+// only if it is surely the requested token, and all its numbers are possible.
 // Asked by symbol, the API answers with the coin that the provider ranks first, so an ID is
 // safer.
 package market

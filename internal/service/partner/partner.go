@@ -1,9 +1,9 @@
 // Package partner asks the partner API whether a person is registered, and for
 // their logins.
 //
-// Both answers are about people, so any doubt is an error: only the forms in the API's
-// contract mean "not registered" or "no logins". An error never holds a DID, a user ID
-// or the service's own text.
+// Both answers are about people, so any doubt is an error: only the contract's forms and
+// PARTNER_NOT_FOUND_CODES mean "not registered", and only the contract's forms "no logins".
+// An error never holds a DID, a user ID or the service's own text.
 package partner
 
 import (

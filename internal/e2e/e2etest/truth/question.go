@@ -1,6 +1,6 @@
 // Package truth checks what the bot answers, and knows what it must answer while a service
-// fails. It reads an answer as people do, line by line, and compares it with what a bot says
-// whose services never fail.
+// fails. It reads an answer line by line, and compares the lines with those of a bot whose
+// services never fail.
 package truth
 
 import (

@@ -2,9 +2,8 @@
 
 // Command bare is the least bot that a client library allows: every command is
 // answered with the same words. Package speed measures Herald beside it. It
-// reads the few settings of Herald that lead it to a platform; ANSWER is what
-// it says, as the parameters of a sendMessage or as the response to an
-// interaction.
+// reads Herald's settings of the platforms. ANSWER holds the parameters of
+// sendMessage, or the response to an interaction.
 package main
 
 import (
