@@ -1,5 +1,5 @@
-// Package commandstest has every outcome of every command, for the tests of the commands and
-// of all that shows their replies.
+// Package commandstest holds scenes and their replies, for the tests of the commands and of
+// all that shows their replies.
 package commandstest
 
 import (

@@ -4,8 +4,8 @@
 // (check.go), and knows who sees which answer.
 //
 // The demo watches what it shows (Watch). Tests use it as a discordtest.Server, which adds
-// faults. It imports neither package testing
-// nor any package of Herald outside internal/demo/fake.
+// faults. It imports neither package testing nor any package of Herald outside
+// internal/demo/fake.
 package discord
 
 import (
