@@ -168,6 +168,11 @@ func (c *community) record(ctx context.Context, user string, s step, err *chat.B
 	}
 }
 
+// concernsOneBadge reports whether a platform that refuses a call may take one for another badge.
+func concernsOneBadge(p chat.BadgeProblem) bool {
+	return p == chat.RoleAbove || p == chat.NotAllowed || p == chat.BadgeGone
+}
+
 // succeeded counts a step, and ends the refusals that it disproves.
 func (c *community) succeeded(s step) {
 	c.mu.Lock()
