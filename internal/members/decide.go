@@ -152,6 +152,7 @@ func (l levels) late() time.Duration { return 2 * l.every / ticks }
 
 // decide returns the row after a check.
 //   - A check that reaches the level or more sets the level, and forgets an earlier check below.
+//   - A check after which no badge is to be removed ends a release.
 //   - The first check below the level is noted in Below.
 //   - The second one lowers the level to the higher of the two, if its block is at least minApart
 //     newer. One that comes sooner leaves the first as it is. One that comes after a missing check,
@@ -172,10 +173,7 @@ func (l levels) decide(r Row, f finding, now time.Time) Row {
 		if f.least > level {
 			r.Lost = nil
 		}
-		if f.least > level || r.Below != nil {
-			r.Below, r.Released = nil, false
-		}
-		r.Level = f.least
+		r.Level, r.Below = f.least, nil
 	}
 	return l.noted(r, f, now)
 }
@@ -204,6 +202,8 @@ func (l levels) noted(r Row, f finding, now time.Time) Row {
 			r.set(g)
 		}
 	}
+	losing := func(g Given) bool { return l.losing(r, g) }
+	r.Released = r.Released && slices.ContainsFunc(r.Given, losing)
 	return r
 }
 
