@@ -243,6 +243,9 @@ func (m *Members) saveWallet(ctx context.Context, user chat.User, wallet common.
 		if r == nil {
 			r = &Row{User: user}
 		}
+		if r.Forgotten() { // Badges that wait for their removal give no level.
+			r.List = p.listHash
+		}
 		if r.Wallet != wallet { // What was found of another wallet says nothing of this one.
 			r.SavedAt, r.Block, r.Lost = timeOf(now), Time{}, nil
 		}

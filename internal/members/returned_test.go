@@ -37,7 +37,8 @@ func TestSave(t *testing.T) {
 			r.Below, r.Reached = first, decimal.NullDecimal{}
 			return r
 		}, wallet: 1, stake: -1, want: "1 true false"},
-		"a forgotten one": {row: func(m *membersTest) Row { r := m.current(1, 1, "7001"); r.forget(); return r }, wallet: 1, stake: 5, want: "1 false true", changes: "+7003"},
+		"a forgotten one":                     {row: func(m *membersTest) Row { r := m.current(1, 1, "7001"); r.forget(); return r }, wallet: 1, stake: 5, want: "1 false true", changes: "+7003"},
+		"a forgotten one that stakes nothing": {row: func(m *membersTest) Row { r := m.current(1, 1, "7001"); r.forget(); return r }, wallet: 1, want: "0 false true", changes: "-7001"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
