@@ -146,20 +146,19 @@ func (m *Members) Refresh(ctx context.Context, user chat.User, here string, wall
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
-	var changes []Change
-	for _, community := range p.named() {
-		want, c := p.wanted(*row, community), p.community(community)
-		if community == here || len(want) == 0 {
-			continue
+	return inEach(m, p.concerned(*row), func(c *community) []Change {
+		want := p.wanted(*row, c.id)
+		if c.id == here || len(want) == 0 {
+			return nil
 		}
 		has, err := c.has(ctx, user.ID)
 		lacks := slices.ContainsFunc(want, func(badge string) bool { return !slices.Contains(has, badge) })
 		if p.OneEach() { // A badge that they chose for themselves stays.
 			lacks = len(has) == 0
 		}
-		if err == nil && lacks {
-			changes = append(changes, m.giveBack(ctx, c, user, has)...)
+		if err != nil || !lacks {
+			return nil
 		}
-	}
-	return changes, nil
+		return m.giveBack(ctx, c, user, has)
+	}), nil
 }

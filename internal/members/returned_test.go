@@ -193,6 +193,33 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
+// hanging is the platform of a membersTest. It does not answer what a user has in server 9001.
+type hanging struct{ *membersTest }
+
+func (h hanging) Has(ctx context.Context, community, user string) ([]string, error) {
+	if community == "9001" {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return h.membersTest.Has(ctx, community, user)
+}
+
+func TestAServerThatHangsDelaysNoOther(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.Use("discord", hanging{m})
+		r := m.current(1, 1, "7001")
+		r.set(Given{Community: "9002", Badge: "7003"})
+		m.put(r)
+		began := time.Now()
+		changes, err := m.Refresh(m.Context(), user(1), "", wallet(1), stakeOf(5, began))
+		m.equal("given back", fmt.Sprint(changed(changes), err), "+7003<nil>")
+		m.equal("within", time.Since(began), settleTime)
+		began = time.Now()
+		m.equal("offered", len(m.Offer(m.Context(), user(1), "", stakeOf(5, began))), 2)
+		m.equal("within", time.Since(began), offerTime)
+	})
+}
+
 // TestHasIsRemembered has what happens in the middle of a call of Has, or before it, and how often
 // the platform is asked if the next call comes a moment later.
 func TestHasIsRemembered(t *testing.T) {
