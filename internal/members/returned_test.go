@@ -122,11 +122,14 @@ func TestGiveBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		row         func(m *membersTest) Row
 		has         []string
+		oneEach     bool
 		calls, want string
 	}{
-		"has all":    {row: row(func(*Row) {}), has: []string{"7001"}, want: "7001 had, 7003 had"},
-		"came back":  {row: row(func(*Row) {}), calls: "give 7001 to 1", want: "7001 had, 7003 had"},
-		"was absent": {row: row(func(r *Row) { r.Given = []Given{{Community: "9001", State: Absent}, elsewhere} }), calls: "give 7001 to 1", want: "7003 had, 7001 had"},
+		"has a tag of an administrator":  {row: row(func(*Row) {}), has: []string{"VIP"}, oneEach: true, want: "7001 had, 7003 had"},
+		"has a role of an administrator": {row: row(func(*Row) {}), has: []string{"VIP"}, calls: "give 7001 to 1", want: "7001 had, 7003 had"},
+		"has all":                        {row: row(func(*Row) {}), has: []string{"7001"}, want: "7001 had, 7003 had"},
+		"came back":                      {row: row(func(*Row) {}), calls: "give 7001 to 1", want: "7001 had, 7003 had"},
+		"was absent":                     {row: row(func(r *Row) { r.Given = []Given{{Community: "9001", State: Absent}, elsewhere} }), calls: "give 7001 to 1", want: "7003 had, 7001 had"},
 		"absent in both": {row: row(func(r *Row) {
 			r.Given = []Given{{Community: "9001", State: Absent}, {Community: "9002", State: Absent}}
 		}), calls: "give 7001 to 1", want: " absent, 7001 had"},
@@ -141,6 +144,7 @@ func TestGiveBack(t *testing.T) {
 				if c.row != nil {
 					m.put(c.row(m))
 				}
+				m.oneEach = c.oneEach
 				m.giveBack(m.Context(), m.platform.community("9001"), user(1), c.has)
 				m.equal("calls", m.called(), c.calls)
 				m.equal("row", shown(m.saved(1)), c.want)
