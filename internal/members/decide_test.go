@@ -23,7 +23,7 @@ func at(hours float64) time.Time { return noon.Add(time.Duration(hours * float64
 // the level and the first check after it.
 func TestDecide(t *testing.T) {
 	l := testLevels()
-	all := l.all()
+	all := l.highest()
 	// below has checks below the levels above level since then.
 	below := func(level int, hours float64) []Time {
 		return append(make([]Time, level), timeOf(at(hours)), timeOf(at(hours)))
@@ -112,7 +112,7 @@ func TestABadgeThatIsKeptAgainIsNotRefused(t *testing.T) {
 		"staked as before":          {"7001", Row{Level: 1}, finding{least: 1, most: 1, block: noon}, "7001 had"},
 		"too little staked again":   {"7002", Row{}, finding{least: 1, most: 1, block: noon}, "7002 had refused"},
 		"still nothing":             {"7001", Row{}, finding{block: noon}, "7001 had refused"},
-		"not known":                 {"7001", Row{}, finding{most: l.all()}, "7001 had refused"},
+		"not known":                 {"7001", Row{}, finding{most: l.highest()}, "7001 had refused"},
 		"not in the settings":       {"6000", Row{}, finding{least: 2, most: 2, block: noon}, "6000 had refused"},
 		"in the settings once more": {"7001", Row{List: 1}, finding{least: 1, most: 1, block: noon}, "7001 had"},
 	} {

@@ -37,8 +37,8 @@ import (
 	"herald/internal/core"
 )
 
-// Config is what Members work with. All fields but Store are required. All and Release use only
-// Settings, Store, Badges, Chain, Pools, Count and Log.
+// Config is what Members work with. Every field but Store is required. The methods All and Release
+// need only Settings, Store, Badges, Chain, Pools, Count and Log.
 type Config struct {
 	Settings
 	// Store keeps the rows; nil: no address can be saved.
@@ -112,7 +112,8 @@ func New(c Config) *Members {
 	return m
 }
 
-// Use has Members give and remove the badges of a platform. It must be called before Run.
+// Use sets the Badges through which Members gives and removes on a platform. It must be called before
+// Run.
 func (m *Members) Use(name chat.Platform, b chat.Badges) { m.platforms[name].Badges = b }
 
 // on returns the platforms that are on in this process.
@@ -201,7 +202,7 @@ func (m *Members) Offer(ctx context.Context, user chat.User, here string, stake 
 	}
 	ctx, cancel := context.WithTimeout(ctx, offerTime)
 	defer cancel()
-	found := finding{least: p.finding(stake, nil).least, most: p.all()}
+	found := finding{least: p.finding(stake, nil).least, most: p.highest()}
 	row := p.decide(Row{User: user, Wallet: common.Address{1}}, found, time.Now())
 	return inEach(m, p.concerned(row), func(c *community) (offered []Badge) {
 		ids := p.wanted(row, c.id)
