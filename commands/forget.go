@@ -42,14 +42,16 @@ func (c forgetCommand) run(ctx context.Context, req chat.Request) (chat.Reply, e
 	if had {
 		reply.Text = chat.SayWith("forget.text", chat.Values{"wallet": c.address(f.Wallet)})
 	}
+	said := map[chat.BadgeProblem]bool{"": true}
 	for _, change := range f.Changes {
 		if change.Problem == "" && !change.Later {
 			continue
 		}
 		reply.Tone, reply.Title = chat.Warning, chat.Say("forget.later")
-		if change.Problem != "" {
+		if !said[change.Problem] {
 			reply.Notes = append(reply.Notes, whyNot(req.From.Platform, change.Problem))
 		}
+		said[change.Problem] = true
 		reply.Actions = []chat.Action{chat.TryAgain(forgetName)}
 	}
 	return reply, nil

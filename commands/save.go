@@ -88,7 +88,7 @@ func (c saveCommand) doneCard(req chat.Request, s *members.Saved, p proof, chang
 	}
 	var reply chat.Reply
 	if outcomes := outcomesOf(req.Community, changes); len(outcomes) > 0 {
-		reply = outcomeCard(req, s, outcomes, values)
+		reply = c.outcomeCard(req, s, outcomes, values)
 	} else {
 		reply = c.savedCard(req, s, p, values)
 	}
@@ -107,8 +107,12 @@ func (c saveCommand) savedCard(req chat.Request, s *members.Saved, p proof, valu
 }
 
 // outcomeCard says the first outcome in its title, explains it, and lists the others.
-func outcomeCard(req chat.Request, s *members.Saved, outcomes []outcome, values chat.Values) chat.Reply {
+func (c saveCommand) outcomeCard(req chat.Request, s *members.Saved, outcomes []outcome, values chat.Values) chat.Reply {
 	first, others := outcomes[0], lines(outcomes[1:])
+	if first.key == "badge.removed" && len(s.Missing) > 0 {
+		why := members.WhyLost(*s.Lost, c.address(s.Wallet), s.Missing[0].Amount, c.Symbol)
+		return chat.Reply{Tone: chat.Negative, Title: first.line(), Text: why, Notes: append(others, chat.Say("badge.failed_saved"))}
+	}
 	if first.problem == "" {
 		return chat.Reply{Tone: chat.Positive, Title: first.line(), Text: chat.SayWith("badge.text", values), Notes: others}
 	}
@@ -129,7 +133,7 @@ type outcome struct {
 // outcomeKeys are the messages that say an outcome, in the order in which people read them.
 var outcomeKeys = []string{"badge.here", "badge.in", "badge.failed", "badge.still", "badge.soon", "badge.removed"}
 
-// outcomeKey returns the key for a change that is shown in the community here.
+// outcomeKey returns the key for a change, for a reader in the community here.
 func outcomeKey(here string, c members.Change) string {
 	switch {
 	case c.Removed && (c.Later || c.Problem != ""):

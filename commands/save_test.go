@@ -1,12 +1,14 @@
 package commands_test
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/shopspring/decimal"
 
 	"herald/commands"
 	"herald/commands/commandstest"
@@ -78,6 +80,19 @@ func TestSavingNeedsACompleteProofOfTheSendersOwn(t *testing.T) {
 	}
 }
 
+func TestForgettingSaysAReasonOnce(t *testing.T) {
+	still := func(community string) members.Change {
+		return members.Change{Badge: members.Badge{Badge: chat.Badge{Community: community}}, Problem: chat.RoleAbove}
+	}
+	from := savingMembers().Sources()
+	from.Members = changing{Members: from.Members, changes: []members.Change{still("A"), still("B")}}
+	command, _ := commands.All(from, commands.Options{}).Find("forget")
+	reply, err := command.Forms[0].Run(t.Context(), chat.Request{From: chat.User{Platform: "discord", ID: commandstest.Ann}})
+	if said := keys(reply); err != nil || strings.Join(said, " ") != "badge.still badge.still badge.why.role_above forget.later" {
+		t.Errorf("%v, %v", said, err)
+	}
+}
+
 func TestForgettingThatHasToWaitIsNoGift(t *testing.T) {
 	w := savingMembers()
 	r := w.Router(t)
@@ -135,14 +150,23 @@ func TestASavedAddressOpensTheDoor(t *testing.T) {
 	}
 }
 
-// changing is a Members whose Save returns changes.
+// changing is a Members whose Save and Forget return changes.
 type changing struct {
 	commands.Members
 	changes []members.Change
+	saved   *members.Saved
 }
 
 func (c changing) Save(context.Context, chat.User, common.Address, core.Stake) ([]members.Change, error) {
 	return c.changes, nil
+}
+
+func (c changing) Saved(context.Context, chat.User) (*members.Saved, error) {
+	return c.saved, nil
+}
+
+func (c changing) Forget(context.Context, chat.User) (members.Forgotten, error) {
+	return members.Forgotten{Changes: c.changes}, nil
 }
 
 // The first line of a saved address says what the text below it explains.
@@ -154,6 +178,8 @@ func TestSavedAddressFirstSaysWhatMattersMost(t *testing.T) {
 	failed := members.Change{Badge: in("B"), Problem: chat.RoleAbove}
 	still := members.Change{Badge: in("B"), Removed: true, Problem: chat.RoleAbove}
 	later := members.Change{Badge: in("C"), Later: true}
+	lost := members.Badge{Badge: chat.Badge{Amount: decimal.NewFromInt(1000)}}
+	saved := map[string]*members.Saved{"lost.amount": {Lost: &members.Loss{}, Missing: []members.Badge{lost}}}
 	for name, test := range map[string]struct {
 		changes     []members.Change
 		title, text string
@@ -165,10 +191,11 @@ func TestSavedAddressFirstSaysWhatMattersMost(t *testing.T) {
 		"failed, after what waits":   {[]members.Change{later, failed}, "badge.failed", "badge.why.role_above"},
 		"not removed, after removal": {[]members.Change{removed, still}, "badge.still", "badge.why.role_above"},
 		"removed":                    {[]members.Change{removed}, "badge.removed", "badge.text"},
+		"removed by a loss":          {[]members.Change{removed}, "badge.removed", "lost.amount"},
 		"nothing":                    {nil, "save.done", "save.text"},
 	} {
 		from := savingMembers().Sources()
-		from.Members = changing{from.Members, test.changes}
+		from.Members = changing{from.Members, test.changes, saved[test.text]}
 		command, _ := commands.All(from, commands.Options{}).Find("save")
 		reply, err := command.Forms[0].Run(t.Context(), chat.Request{
 			Args: chat.Named(map[string]string{"wallet": commandstest.AnnsWallet}), From: chat.User{Platform: "telegram", ID: commandstest.Ann}, Community: commandstest.Community,
@@ -176,8 +203,9 @@ func TestSavedAddressFirstSaysWhatMattersMost(t *testing.T) {
 		if err != nil || reply.Title.Key != test.title || reply.Text.Key != test.text {
 			t.Errorf("%s: %q over %q, %v, want %q over %q", name, reply.Title.Key, reply.Text.Key, err, test.title, test.text)
 		}
-		if warns := reply.Tone == chat.Warning; warns != strings.HasPrefix(test.text, "badge.why") {
-			t.Errorf("%s: a warning: %t", name, warns)
+		tone := map[string]chat.Tone{"badge.why.role_above": chat.Warning, "lost.amount": chat.Negative}[test.text]
+		if want := cmp.Or(tone, chat.Positive); reply.Tone != want {
+			t.Errorf("%s: tone %v, want %v", name, reply.Tone, want)
 		}
 	}
 }

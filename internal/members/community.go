@@ -95,7 +95,7 @@ func (c *community) await(ctx context.Context, badge string, by caller) error {
 		return &chat.BadgeError{Problem: problem, Err: errors.New("refused a short time ago")}
 	}
 	const onlyAsk = -1
-	if wait, _ := c.config.Limiter.Reserve(ctx, onlyAsk, c.failures()); wait > 0 {
+	if wait, _ := c.config.Limiter.Reserve(ctx, onlyAsk, c.failureLimit()); wait > 0 {
 		return &chat.BadgeError{Problem: chat.BadgeFailed, Err: errors.New("too many calls have failed within an hour")}
 	}
 	return c.waitTurn(ctx)
@@ -111,8 +111,8 @@ func (c *community) mayRetry(ctx context.Context, by caller) bool {
 	return ok
 }
 
-// failures is the limit of calls that fail.
-func (c *community) failures() chat.Limit {
+// failureLimit returns the limit of calls that fail.
+func (c *community) failureLimit() chat.Limit {
 	return chat.Limit{Key: c.limitsKey + " failed", Count: maxFailures, Window: time.Hour}
 }
 
@@ -168,6 +168,11 @@ func (c *community) record(ctx context.Context, user string, s step, err *chat.B
 	}
 }
 
+// concernsOneBadge reports whether a platform that refuses a call may take one for another badge.
+func concernsOneBadge(p chat.BadgeProblem) bool {
+	return p == chat.RoleAbove || p == chat.NotAllowed || p == chat.BadgeGone
+}
+
 // succeeded counts a step, and ends the refusals that it disproves.
 func (c *community) succeeded(s step) {
 	c.mu.Lock()
@@ -186,7 +191,7 @@ func (c *community) succeeded(s step) {
 // failed counts a failure, and begins a pause unless a longer one lasts.
 func (c *community) failed(ctx context.Context, pause time.Duration) {
 	c.config.Count("badge_failed")
-	c.config.Limiter.Reserve(ctx, 0, c.failures())
+	c.config.Limiter.Reserve(ctx, 0, c.failureLimit())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pausedUntil = core.Later(c.pausedUntil, time.Now().Add(pause))

@@ -155,7 +155,7 @@ func (m *Members) checkAll(ctx context.Context, due []Row) error {
 			rows = append(rows, r)
 		}
 	}
-	found := m.find(ctx, rows)
+	found := m.checkStakes(ctx, rows)
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err() // The process ends. That is no finding.
 	}
@@ -168,9 +168,9 @@ func (m *Members) checkAll(ctx context.Context, due []Row) error {
 	return m.settleRows(ctx, due)
 }
 
-// find reads the stakes of the rows' wallets, and proves anew some of those that were proven
+// checkStakes reads the stakes of the rows' wallets, and proves anew some of those that were proven
 // proofLasts ago. It changes nothing.
-func (m *Members) find(ctx context.Context, rows []Row) []checked {
+func (m *Members) checkStakes(ctx context.Context, rows []Row) []checked {
 	wallets := make([]common.Address, len(rows))
 	for i, r := range rows {
 		wallets[i] = r.Wallet
@@ -192,7 +192,7 @@ func (m *Members) find(ctx context.Context, rows []Row) []checked {
 	slices.SortStableFunc(unproven, func(a, b *checked) int { return below(b) - below(a) })
 	most := max(1, int(m.Every/ticks/proofTime))
 	for _, c := range unproven[:min(most, len(unproven))] {
-		c.prove(ctx, m.Accounts, m.platforms[c.row.User.Platform].all())
+		c.prove(ctx, m.Accounts, m.platforms[c.row.User.Platform].highest())
 	}
 	for _, c := range all {
 		m.countCheck(c.check, m.platforms[c.row.User.Platform].level(c.row))
@@ -202,16 +202,16 @@ func (m *Members) find(ctx context.Context, rows []Row) []checked {
 
 // prove asks whether the wallet is still the user's. If that is not known, the check found
 // nothing.
-func (c *checked) prove(ctx context.Context, accounts core.Source[core.Identity, core.Account], all int) {
+func (c *checked) prove(ctx context.Context, accounts core.Source[core.Identity, core.Account], highest int) {
 	user, err := core.NewIdentity(string(c.row.User.Platform), c.row.User.ID)
 	account, owner := core.Both(ctx, accounts, user, accounts, core.IdentityOf(c.row.Wallet))
 	switch {
 	case cmp.Or(err, account.Err, owner.Err) != nil:
-		c.check = finding{most: all}
+		c.check = finding{most: highest}
 	case account.Value.Registered() && account.Value.DID == owner.Value.DID:
 		c.proven = true
 	case c.check.block.IsZero():
-		c.check = finding{most: all}
+		c.check = finding{most: highest}
 	default:
 		c.check = finding{block: c.check.block, disowned: true}
 	}

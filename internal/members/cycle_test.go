@@ -110,7 +110,7 @@ func TestProof(t *testing.T) {
 				m.put(row)
 				m.stakes[row.Wallet] = c.stake
 				m.dids = map[string]string{"1": c.user, row.Wallet.Hex(): c.owner}
-				found := m.find(m.Context(), []Row{row})[0]
+				found := m.checkStakes(m.Context(), []Row{row})[0]
 				m.equal("found", fmt.Sprint(found.check.least, found.check.most, found.proven, found.check.disowned), c.want)
 				if err := m.save(m.Context(), []checked{found}); err != nil {
 					t.Error(err)
@@ -138,7 +138,7 @@ func TestATickProvesFew(t *testing.T) {
 		var first []bool
 		for range 20 {
 			var proven []int
-			for _, c := range m.find(m.Context(), rows) {
+			for _, c := range m.checkStakes(m.Context(), rows) {
 				if c.proven {
 					proven = append(proven, int(c.row.Wallet[19]))
 				}

@@ -67,8 +67,8 @@ func hash(parts []string) uint64 {
 	return binary.BigEndian.Uint64(h.Sum(nil))
 }
 
-// all returns the highest level.
-func (l levels) all() int { return len(l.amounts) }
+// highest returns the highest level.
+func (l levels) highest() int { return len(l.amounts) }
 
 // of returns the level that an amount needs.
 func (l levels) of(amount decimal.Decimal) int { return 1 + slices.IndexFunc(l.amounts, amount.Equal) }
@@ -91,7 +91,7 @@ func (l levels) badge(community, id string) (b chat.Badge, named bool) {
 // finding returns the range of levels that a stake shows: all levels if reading it failed with err.
 // That an amount is not reached counts only if the time of the block is known.
 func (l levels) finding(stake core.Stake, err error) finding {
-	f := finding{most: l.all()}
+	f := finding{most: l.highest()}
 	if err != nil {
 		return f
 	}
@@ -132,7 +132,7 @@ func (l levels) reached(r Row) int {
 		return 0
 	}
 	level := 0
-	for level < l.all() && l.amounts[level].LessThanOrEqual(r.Reached.Decimal) {
+	for level < l.highest() && l.amounts[level].LessThanOrEqual(r.Reached.Decimal) {
 		level++
 	}
 	return level
@@ -152,6 +152,7 @@ func (l levels) late() time.Duration { return 2 * l.every / ticks }
 
 // decide returns the row after a check.
 //   - A check that reaches the level or more sets the level, and forgets an earlier check below.
+//   - A check after which no badge is to be removed ends a release.
 //   - The first check below the level is noted in Below.
 //   - The second one lowers the level to the higher of the two, if its block is at least minApart
 //     newer. One that comes sooner leaves the first as it is. One that comes after a missing check,
@@ -172,10 +173,7 @@ func (l levels) decide(r Row, f finding, now time.Time) Row {
 		if f.least > level {
 			r.Lost = nil
 		}
-		if f.least > level || r.Below != nil {
-			r.Below, r.Released = nil, false
-		}
-		r.Level = f.least
+		r.Level, r.Below = f.least, nil
 	}
 	return l.noted(r, f, now)
 }
@@ -183,7 +181,7 @@ func (l levels) decide(r Row, f finding, now time.Time) Row {
 // inconclusive reports whether a check does not show if a level is reached. newest is the block of the
 // checks before.
 func (l levels) inconclusive(level int, newest Time, f finding) bool {
-	nothing := f.least == 0 && f.most == l.all()
+	nothing := f.least == 0 && f.most == l.highest()
 	outdated := f.block.Before(newest.Time) // The node is behind, or the block is not known.
 	return nothing || outdated || f.least < level && level <= f.most
 }
@@ -204,6 +202,8 @@ func (l levels) noted(r Row, f finding, now time.Time) Row {
 			r.set(g)
 		}
 	}
+	losing := func(g Given) bool { return l.losing(r, g) }
+	r.Released = r.Released && slices.ContainsFunc(r.Given, losing)
 	return r
 }
 

@@ -23,7 +23,7 @@ func at(hours float64) time.Time { return noon.Add(time.Duration(hours * float64
 // the level and the first check after it.
 func TestDecide(t *testing.T) {
 	l := testLevels()
-	all := l.all()
+	all := l.highest()
 	// below has checks below the levels above level since then.
 	below := func(level int, hours float64) []Time {
 		return append(make([]Time, level), timeOf(at(hours)), timeOf(at(hours)))
@@ -31,7 +31,7 @@ func TestDecide(t *testing.T) {
 	for name, c := range map[string]struct {
 		row   Row
 		check finding
-		want  string // level, below, whether lost
+		want  string // level, below, whether lost, whether released
 	}{
 		"a stake raises at once":                     {Row{}, finding{least: 2, most: 2, block: at(6)}, "2 <nil> false"},
 		"and forgets how it was lost":                {Row{Lost: &Loss{From: 0}}, finding{least: 1, most: 1, block: at(6)}, "1 <nil> false"},
@@ -47,7 +47,7 @@ func TestDecide(t *testing.T) {
 		"each level has a first of its own":          {Row{Level: 2, Below: []Time{timeOf(at(5.5)), timeOf(at(0))}}, finding{block: at(6)}, "1 0@5.5 true"},
 		"the level again forgets the first":          {Row{Level: 1, Below: below(0, 0), Released: true}, finding{least: 1, most: 1, block: at(6)}, "1 <nil> false"},
 		"an unknown forgets it":                      {Row{Level: 1, Below: below(0, 0), Released: true}, finding{most: all}, "1 <nil> false"},
-		"an unknown press does not":                  {Row{Level: 1, Below: below(0, 0), Released: true}, finding{most: all, press: true}, "1 0@0 false"},
+		"an unknown press does not":                  {Row{Level: 1, Below: below(0, 0), Released: true}, finding{most: all, press: true}, "1 0@0 false released"},
 		"a press below is a first":                   {Row{Level: 1}, finding{block: at(6), press: true}, "1 0@6 false"},
 		"and a second":                               {Row{Level: 1, Below: below(0, 0)}, finding{block: at(6), press: true}, "0 <nil> true"},
 		"a press that finds the level forgets it":    {Row{Level: 1, Below: below(0, 0)}, finding{least: 1, most: 1, block: at(6), press: true}, "1 <nil> false"},
@@ -61,6 +61,9 @@ func TestDecide(t *testing.T) {
 		"the highest of what is worn counts":         {Row{List: 1, Given: []Given{{Community: "9001", Badge: "7002"}, {Community: "9001", Badge: "7001"}}}, finding{least: 1, most: 1, block: at(6)}, "2 1@6 false"},
 		"unknown under another list keeps the level": {Row{Level: 2, List: 1, Given: []Given{{Community: "9001", Badge: "7002"}}}, finding{least: 1, most: 2, block: at(6)}, "2 <nil> false"},
 		"who has nothing stays so":                   {Row{}, finding{block: at(6)}, "0 <nil> false"},
+		"a release ends once its badge is gone":      {Row{Level: 1, Released: true, Given: []Given{{Community: "9001", Badge: "7001"}}}, finding{least: 1, most: 1, block: at(6)}, "1 <nil> false"},
+		"but not while the badge is worn":            {Row{Level: 1, Released: true, Given: []Given{{Community: "9001", Badge: "7002"}}}, finding{least: 1, most: 1, block: at(6)}, "1 <nil> false released"},
+		"and not with the second below":              {Row{Level: 1, Below: below(0, 0), Released: true, Given: []Given{{Community: "9001", Badge: "7001"}}}, finding{block: at(6)}, "0 <nil> true released"},
 		"disowned is below":                          {Row{Level: 2, Below: below(0, 0)}, finding{block: at(6), disowned: true}, "0 <nil> true"},
 	} {
 		r := c.row
@@ -78,13 +81,16 @@ func TestDecide(t *testing.T) {
 			n := l.expected(r)
 			got = fmt.Sprintf("%d %d@%v %t", r.Level, n, r.Below[n].Sub(noon).Hours(), r.Lost != nil)
 		}
+		if r.Released {
+			got += " released"
+		}
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 		if lost := r.Lost; lost != nil && (lost.Disowned != c.check.disowned || lost.From != c.row.Level || lost.Second != timeOf(c.check.block)) {
 			t.Errorf("%s: lost %+v", name, lost)
 		}
-		if released := c.row.Released && r.Below != nil; r.Released != released || r.Below != nil && len(r.Below) != r.Level {
+		if r.Below != nil && len(r.Below) != r.Level {
 			t.Errorf("%s: %+v", name, r)
 		}
 		if r.CheckedAt == timeOf(at(6)) && r.Block != timeOf(c.check.block) {
@@ -106,7 +112,7 @@ func TestABadgeThatIsKeptAgainIsNotRefused(t *testing.T) {
 		"staked as before":          {"7001", Row{Level: 1}, finding{least: 1, most: 1, block: noon}, "7001 had"},
 		"too little staked again":   {"7002", Row{}, finding{least: 1, most: 1, block: noon}, "7002 had refused"},
 		"still nothing":             {"7001", Row{}, finding{block: noon}, "7001 had refused"},
-		"not known":                 {"7001", Row{}, finding{most: l.all()}, "7001 had refused"},
+		"not known":                 {"7001", Row{}, finding{most: l.highest()}, "7001 had refused"},
 		"not in the settings":       {"6000", Row{}, finding{least: 2, most: 2, block: noon}, "6000 had refused"},
 		"in the settings once more": {"7001", Row{List: 1}, finding{least: 1, most: 1, block: noon}, "7001 had"},
 	} {

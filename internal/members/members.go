@@ -37,8 +37,8 @@ import (
 	"herald/internal/core"
 )
 
-// Config is what Members work with. All fields but Store are required. All and Release use only
-// Settings, Store, Badges, Chain, Pools, Count and Log.
+// Config is what Members work with. Every field but Store is required. The methods All and Release
+// need only Settings, Store, Badges, Chain, Pools, Count and Log.
 type Config struct {
 	Settings
 	// Store keeps the rows; nil: no address can be saved.
@@ -112,7 +112,8 @@ func New(c Config) *Members {
 	return m
 }
 
-// Use has Members give and remove the badges of a platform. It must be called before Run.
+// Use sets the Badges through which Members gives and removes on a platform. It must be called before
+// Run.
 func (m *Members) Use(name chat.Platform, b chat.Badges) { m.platforms[name].Badges = b }
 
 // on returns the platforms that are on in this process.
@@ -187,32 +188,52 @@ func (m *Members) CommunityName(name chat.Platform, community string) chat.Untru
 	return ""
 }
 
+// offerTime bounds how long a card waits for the badges that it offers.
+const offerTime = 2 * time.Second
+
 // Offer returns the badges that Save would give a user with this stake: in the community here,
-// where they are or are just let in, and in each other one that they are in. It blocks for a call
-// to each, once a minute. A community that does not answer counts as one that they are in.
-func (m *Members) Offer(ctx context.Context, user chat.User, here string, stake core.Stake) (offered []Badge) {
+// where they are or are just let in, and in each other one that they are in. It asks each whether
+// they are in it, once a minute, and blocks for offerTime at most. A community that does not answer
+// counts as one that they are in: nobody is given a badge that they did not read of.
+func (m *Members) Offer(ctx context.Context, user chat.User, here string, stake core.Stake) []Badge {
 	p := m.platforms[user.Platform]
 	if !m.Enabled() || checkUser(user) != nil || p.Badges == nil {
 		return nil
 	}
-	level := p.finding(stake, nil).least
-	for _, community := range p.named() {
-		row := p.decide(Row{User: user, Wallet: common.Address{1}}, finding{least: level, most: p.all()}, time.Now())
-		ids := p.wanted(row, community)
+	ctx, cancel := context.WithTimeout(ctx, offerTime)
+	defer cancel()
+	found := finding{least: p.finding(stake, nil).least, most: p.highest()}
+	row := p.decide(Row{User: user, Wallet: common.Address{1}}, found, time.Now())
+	return inEach(m, p.concerned(row), func(c *community) (offered []Badge) {
+		ids := p.wanted(row, c.id)
 		if len(ids) == 0 {
-			continue
+			return nil
 		}
-		if _, err := p.community(community).has(ctx, user.ID); absent(err, community == here) {
-			continue
+		if _, err := c.has(ctx, user.ID); absent(err, c.id == here) {
+			return nil
 		}
 		if p.OneEach() {
 			ids = ids[len(ids)-1:]
 		}
 		for _, id := range ids {
-			offered = append(offered, p.badgeOf(community, id))
+			offered = append(offered, p.badgeOf(c.id, id))
 		}
+		return offered
+	})
+}
+
+// inEach returns what f returns for each community, in order. It calls f for all at once, and
+// blocks until all calls have returned.
+func inEach[T any](m *Members, communities []*community, f func(*community) []T) []T {
+	found := make([][]T, len(communities))
+	var calling sync.WaitGroup
+	for i, c := range communities {
+		calling.Go(func() {
+			m.guard(func() { found[i] = f(c) })
+		})
 	}
-	return offered
+	calling.Wait()
+	return slices.Concat(found...)
 }
 
 // Save saves the wallet of a user, which the caller has just seen to be theirs, in place of any
@@ -243,6 +264,9 @@ func (m *Members) saveWallet(ctx context.Context, user chat.User, wallet common.
 		if r == nil {
 			r = &Row{User: user}
 		}
+		if r.Forgotten() { // Badges that wait for their removal give no level.
+			r.List = p.listHash
+		}
 		if r.Wallet != wallet { // What was found of another wallet says nothing of this one.
 			r.SavedAt, r.Block, r.Lost = timeOf(now), Time{}, nil
 		}
@@ -265,25 +289,19 @@ const settleTime = 10 * time.Second
 
 // settleAll settles a row in every community at once, for a person who waits. It has what is
 // left follow.
-func (m *Members) settleAll(ctx context.Context, p *platform, r Row) (changes []Change) {
+func (m *Members) settleAll(ctx context.Context, p *platform, r Row) []Change {
 	if p.Badges == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
-	communities := p.concerned(r)
-	found := make([][]Change, len(communities))
-	var settling sync.WaitGroup
-	for i, c := range communities {
-		settling.Go(func() {
-			m.guard(func() { found[i] = m.settle(ctx, c, r.User, byPerson) })
-			if n := len(found[i]); n > 0 && (found[i][n-1].Later || found[i][n-1].Problem == chat.BadgeFailed) {
-				c.enqueue(task{user: r.User})
-			}
-		})
-	}
-	settling.Wait()
-	return slices.Concat(found...)
+	return inEach(m, p.concerned(r), func(c *community) []Change {
+		changes := m.settle(ctx, c, r.User, byPerson)
+		if n := len(changes); n > 0 && (changes[n-1].Later || changes[n-1].Problem == chat.BadgeFailed) {
+			c.enqueue(task{user: r.User})
+		}
+		return changes
+	})
 }
 
 // Forgotten is what Forget did.

@@ -1,6 +1,7 @@
 package members
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,7 @@ type membersTest struct {
 	mu        sync.Mutex
 	oneEach   bool
 	has       map[string][]string         // by "community user"; whoever has no entry is no member
-	refusals  map[string]*chat.BadgeError // by community
+	refusals  map[string]*chat.BadgeError // by community, or by "community badge"
 	stakes    map[common.Address]int64    // -1 cannot be read
 	dids      map[string]string           // by UID; "away" is not known
 	calls     []string                    // such as "give 7001 to 1: Herald: the reason"
@@ -208,7 +209,7 @@ func (m *membersTest) call(do, community, id, user, reason string) error {
 	m.calls = append(m.calls, do+" "+id+" to "+user+": "+reason)
 	at := community + " " + user
 	has, member := m.has[at]
-	refused := m.refusals[community]
+	refused := cmp.Or(m.refusals[community+" "+id], m.refusals[community])
 	switch {
 	case refused != nil && !refused.OutcomeUnknown:
 		return refused

@@ -15,7 +15,7 @@ import (
 // task is a user whom a community's worker settles.
 type task struct {
 	user chat.User
-	// seen says that an update of the platform showed which badges the user has there: has.
+	// seen says that an update of the platform showed all badges that the user has there: has.
 	seen bool
 	has  []string
 }
@@ -28,8 +28,9 @@ func (c *community) enqueue(t task) {
 	}
 }
 
-// Seen has a worker give a user the badges that they lack in a community, once a minute. has holds the
-// only badges that they have there, as an update of the platform shows. Seen does not block.
+// Seen queues a user for the community's worker, which gives them what they lack, once a minute at
+// most. has lists all badges that they have there. Seen does not block; it drops the user if maxQueue
+// wait.
 func (m *Members) Seen(user chat.User, community string, has []string) {
 	if p := m.platforms[user.Platform]; m.Enabled() && slices.Contains(p.named(), community) {
 		p.community(community).enqueue(task{user: user, has: has, seen: true})
@@ -57,9 +58,13 @@ func (m *Members) work(ctx context.Context, c *community) {
 	}
 }
 
-// giveBack settles a user in a community where they are now. has holds the only badges that they have
+// giveBack settles a user in a community where they are now. has lists all badges that they have
 // there. All others are in doubt from now on, so that the user is given them again.
 func (m *Members) giveBack(ctx context.Context, c *community, user chat.User, has []string) []Change {
+	unnamed := func(badge string) bool { return c.position(c.id, badge) < 0 }
+	if c.OneEach() && slices.ContainsFunc(has, unnamed) { // An administrator may have set this tag. It stays.
+		return nil
+	}
 	row, err := m.rows.update(ctx, user, func(r *Row) *Row {
 		if r == nil || r.Forgotten() {
 			return r
@@ -146,20 +151,16 @@ func (m *Members) Refresh(ctx context.Context, user chat.User, here string, wall
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
-	var changes []Change
-	for _, community := range p.named() {
-		want, c := p.wanted(*row, community), p.community(community)
-		if community == here || len(want) == 0 {
-			continue
+	return inEach(m, p.concerned(*row), func(c *community) []Change {
+		want := p.wanted(*row, c.id)
+		if c.id == here || len(want) == 0 {
+			return nil
 		}
 		has, err := c.has(ctx, user.ID)
 		lacks := slices.ContainsFunc(want, func(badge string) bool { return !slices.Contains(has, badge) })
-		if p.OneEach() { // A badge that they chose for themselves stays.
-			lacks = len(has) == 0
+		if err != nil || !lacks {
+			return nil
 		}
-		if err == nil && lacks {
-			changes = append(changes, m.giveBack(ctx, c, user, has)...)
-		}
-	}
-	return changes, nil
+		return m.giveBack(ctx, c, user, has)
+	}), nil
 }

@@ -37,7 +37,8 @@ func TestSave(t *testing.T) {
 			r.Below, r.Reached = first, decimal.NullDecimal{}
 			return r
 		}, wallet: 1, stake: -1, want: "1 true false"},
-		"a forgotten one": {row: func(m *membersTest) Row { r := m.current(1, 1, "7001"); r.forget(); return r }, wallet: 1, stake: 5, want: "1 false true", changes: "+7003"},
+		"a forgotten one":                     {row: func(m *membersTest) Row { r := m.current(1, 1, "7001"); r.forget(); return r }, wallet: 1, stake: 5, want: "1 false true", changes: "+7003"},
+		"a forgotten one that stakes nothing": {row: func(m *membersTest) Row { r := m.current(1, 1, "7001"); r.forget(); return r }, wallet: 1, want: "0 false true", changes: "-7001"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
@@ -121,11 +122,14 @@ func TestGiveBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		row         func(m *membersTest) Row
 		has         []string
+		oneEach     bool
 		calls, want string
 	}{
-		"has all":    {row: row(func(*Row) {}), has: []string{"7001"}, want: "7001 had, 7003 had"},
-		"came back":  {row: row(func(*Row) {}), calls: "give 7001 to 1", want: "7001 had, 7003 had"},
-		"was absent": {row: row(func(r *Row) { r.Given = []Given{{Community: "9001", State: Absent}, elsewhere} }), calls: "give 7001 to 1", want: "7003 had, 7001 had"},
+		"has a tag of an administrator":  {row: row(func(*Row) {}), has: []string{"VIP"}, oneEach: true, want: "7001 had, 7003 had"},
+		"has a role of an administrator": {row: row(func(*Row) {}), has: []string{"VIP"}, calls: "give 7001 to 1", want: "7001 had, 7003 had"},
+		"has all":                        {row: row(func(*Row) {}), has: []string{"7001"}, want: "7001 had, 7003 had"},
+		"came back":                      {row: row(func(*Row) {}), calls: "give 7001 to 1", want: "7001 had, 7003 had"},
+		"was absent":                     {row: row(func(r *Row) { r.Given = []Given{{Community: "9001", State: Absent}, elsewhere} }), calls: "give 7001 to 1", want: "7003 had, 7001 had"},
 		"absent in both": {row: row(func(r *Row) {
 			r.Given = []Given{{Community: "9001", State: Absent}, {Community: "9002", State: Absent}}
 		}), calls: "give 7001 to 1", want: " absent, 7001 had"},
@@ -140,6 +144,7 @@ func TestGiveBack(t *testing.T) {
 				if c.row != nil {
 					m.put(c.row(m))
 				}
+				m.oneEach = c.oneEach
 				m.giveBack(m.Context(), m.platform.community("9001"), user(1), c.has)
 				m.equal("calls", m.called(), c.calls)
 				m.equal("row", shown(m.saved(1)), c.want)
@@ -190,6 +195,33 @@ func TestRefresh(t *testing.T) {
 			})
 		})
 	}
+}
+
+// hanging is the platform of a membersTest. It does not answer what a user has in server 9001.
+type hanging struct{ *membersTest }
+
+func (h hanging) Has(ctx context.Context, community, user string) ([]string, error) {
+	if community == "9001" {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return h.membersTest.Has(ctx, community, user)
+}
+
+func TestAServerThatHangsDelaysNoOther(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.Use("discord", hanging{m})
+		r := m.current(1, 1, "7001")
+		r.set(Given{Community: "9002", Badge: "7003"})
+		m.put(r)
+		began := time.Now()
+		changes, err := m.Refresh(m.Context(), user(1), "", wallet(1), stakeOf(5, began))
+		m.equal("given back", fmt.Sprint(changed(changes), err), "+7003<nil>")
+		m.equal("within", time.Since(began), settleTime)
+		began = time.Now()
+		m.equal("offered", len(m.Offer(m.Context(), user(1), "", stakeOf(5, began))), 2)
+		m.equal("within", time.Since(began), offerTime)
+	})
 }
 
 // TestHasIsRemembered has what happens in the middle of a call of Has, or before it, and how often

@@ -243,8 +243,9 @@ func (s *rows) updateIn(ctx context.Context, shard int, edit func(*Row)) error {
 // readers is how many shards each reads at a time.
 const readers = 8
 
-// each calls f with the rows of each shard, one call at a time and in no order. It goes on
-// behind a shard that is damaged, and stops if the Store does not answer. It then fails.
+// each calls f with the rows of each shard, one call at a time and in no order. It skips a shard
+// that is damaged or of a newer version, and stops at any other error. It returns the last error,
+// also that of a skipped shard.
 func (s *rows) each(ctx context.Context, f func(list []Row)) error {
 	var reading sync.WaitGroup
 	var away atomic.Bool // the Store

@@ -29,21 +29,22 @@ type step struct {
 
 // next returns the next step for a row in a community, or false if none is left. With oneEach, a
 // member has one badge there at a time. With hold, too low a stake removes no badge unless the row is
-// Released.
+// Released. Badges that are refused are neither given nor removed.
 //
-// A badge is given before another is removed. So whoever falls from a higher badge to a lower one
-// never has none, and with oneEach the call that gives the lower one is the only one.
-func (l levels) next(r Row, community string, oneEach, hold bool) (s step, left bool) {
+// A badge is given before another is removed. Whoever falls to a lower badge always has one, unless
+// the lower one is refused. With oneEach the call that gives the lower one is the only one.
+func (l levels) next(r Row, community string, oneEach, hold bool, refused ...string) (s step, left bool) {
 	if r.index(community, "") >= 0 { // Absent
 		return s, false
 	}
-	want := l.wanted(r, community)
+	isRefused := func(badge string) bool { return slices.Contains(refused, badge) }
+	want := slices.DeleteFunc(l.wanted(r, community), isRefused)
 	if oneEach && len(want) > 1 {
 		want = want[len(want)-1:] // The one with the highest amount.
 	}
 	goes := func(g Given) bool {
 		held := hold && !r.Released && l.losing(r, g)
-		return g.Community == community && !held && !slices.Contains(want, g.Badge)
+		return g.Community == community && !held && !slices.Contains(want, g.Badge) && !isRefused(g.Badge)
 	}
 	stays := func(g Given) bool { return g.Community == community && g.State == Had && !goes(g) }
 	if !oneEach || !slices.ContainsFunc(r.Given, stays) {
@@ -164,8 +165,8 @@ type Change struct {
 }
 
 // settle makes a community follow the row of a user, call by call, until nothing is left, the
-// community refuses, or ctx is done. It alone makes calls that give or remove. What is left
-// stays in the row, for the next cycle.
+// community refuses, or ctx is done. A refusal of one badge does not stop the others. settle alone
+// makes calls that give or remove. What is left stays in the row, for the next cycle.
 //
 // The claim lets one caller of all replicas at a time settle a user in a community, so that no
 // badge is given behind a removal.
@@ -181,6 +182,7 @@ func (m *Members) settle(ctx context.Context, c *community, user chat.User, by c
 		}
 	}
 	defer m.Claims.Release(key, false, 0) // Not as done: the user may be settled again at once.
+	var refused []string                  // the badges that were refused just now
 	for {
 		row, err := m.rows.find(ctx, user)
 		if err != nil {
@@ -189,11 +191,11 @@ func (m *Members) settle(ctx context.Context, c *community, user chat.User, by c
 		if row == nil {
 			return changes
 		}
-		s, left := c.next(*row, c.id, c.OneEach(), m.fuseHolds(c))
+		s, left := c.next(*row, c.id, c.OneEach(), m.fuseHolds(c), refused...)
 		if !left {
 			return changes
 		}
-		change, again := m.carryOut(ctx, c, *row, s, by)
+		change, again := m.carryOut(ctx, c, *row, s, by, refused)
 		if again {
 			continue
 		}
@@ -201,10 +203,14 @@ func (m *Members) settle(ctx context.Context, c *community, user chat.User, by c
 			return changes // Nobody is told of a community where they are not, or that is gone.
 		}
 		changes = append(changes, change)
-		if change.Problem != "" || change.Later {
+		switch {
+		case change.Later || change.Problem != "" && !concernsOneBadge(change.Problem):
 			return changes
+		case change.Problem != "":
+			refused = append(refused, s.badge)
+		default:
+			changes = append(changes, c.replacedBy(change, *row)...)
 		}
-		changes = append(changes, c.replacedBy(change, *row)...)
 	}
 }
 
@@ -220,9 +226,9 @@ func (p *platform) replacedBy(change Change, before Row) (lost []Change) {
 	return lost
 }
 
-// carryOut makes the call of a step, and saves what became of it. It returns again if the row
-// has changed meanwhile, and no call was made.
-func (m *Members) carryOut(ctx context.Context, c *community, row Row, s step, by caller) (change Change, again bool) {
+// carryOut makes the call of a step, and saves what became of it. again is true if the row has
+// changed: no call was made.
+func (m *Members) carryOut(ctx context.Context, c *community, row Row, s step, by caller, refused []string) (change Change, again bool) {
 	change = Change{Badge: c.badgeOf(c.id, s.badge), Removed: s.remove}
 	err := c.await(ctx, s.badge, by)
 	if refused, is := errors.AsType[*chat.BadgeError](err); is {
@@ -236,7 +242,7 @@ func (m *Members) carryOut(ctx context.Context, c *community, row Row, s step, b
 		change.Later = true
 		return change, false
 	}
-	begun, err := m.begin(ctx, c, row.User, s)
+	begun, err := m.begin(ctx, c, row.User, s, refused)
 	if err != nil {
 		change.Problem = chat.BadgeFailed
 		return change, false
@@ -255,13 +261,13 @@ func (m *Members) carryOut(ctx context.Context, c *community, row Row, s step, b
 
 // begin saves that the call of a step is about to be made, so that its badge is in doubt. It returns
 // false if the step is not the next one of the row any more.
-func (m *Members) begin(ctx context.Context, c *community, user chat.User, s step) (begun bool, err error) {
+func (m *Members) begin(ctx context.Context, c *community, user chat.User, s step, refused []string) (begun bool, err error) {
 	_, err = m.rows.update(ctx, user, func(r *Row) *Row {
 		begun = false // An earlier attempt of update may have set it.
 		if r == nil {
 			return nil
 		}
-		next, left := c.next(*r, c.id, c.OneEach(), m.fuseHolds(c))
+		next, left := c.next(*r, c.id, c.OneEach(), m.fuseHolds(c), refused...)
 		if !left || next != s {
 			return r
 		}

@@ -163,6 +163,7 @@ func TestSettle(t *testing.T) {
 		given            []string
 		forgotten, away  bool
 		fails            *chat.BadgeError
+		of               string // is the badge that fails; "" is all of the server
 		oneEach, held    bool
 		closed           bool // by an earlier refusal; a cycle settles
 		want, calls, log string
@@ -177,6 +178,12 @@ func TestSettle(t *testing.T) {
 		"a refusal ends it":                                 {level: 2, fails: fails(chat.MissingRight), calls: "give 7001 to 1", want: "+7001 missing_right; "},
 		"so does an outcome not known":                      {level: 2, fails: unknown, calls: "give 7001 to 1", want: "+7001 failed; 7001 in doubt"},
 		"a role that may not go stays":                      {given: []string{"7001"}, fails: fails(chat.RoleAbove), calls: "remove 7001 to 1", want: "-7001 role_above; 7001 had refused"},
+		"a refused role keeps no other from being given":    {level: 2, fails: fails(chat.RoleAbove), of: "7001", calls: "give 7001 to 1, give 7002 to 1", want: "+7001 role_above, +7002; 7002 had"},
+		"nor from going":                                    {level: 1, given: []string{"7002"}, fails: fails(chat.RoleAbove), of: "7001", calls: "give 7001 to 1, remove 7002 to 1", want: "+7001 role_above, -7002; "},
+		"nor of who forgets":                                {forgotten: true, given: []string{"7001", "7002"}, fails: fails(chat.NotAllowed), of: "7002", calls: "remove 7002 to 1, remove 7001 to 1", want: "-7001, -7002 not_allowed; 7002 had refused"},
+		"nor does one that is deleted":                      {level: 2, fails: fails(chat.BadgeGone), of: "7001", calls: "give 7001 to 1, give 7002 to 1", want: "+7001 gone, +7002; 7002 had"},
+		"a refused tag takes no lower one":                  {level: 2, given: []string{"7001"}, oneEach: true, fails: fails(chat.BadgeGone), of: "7002", calls: "give 7002 to 1", want: "+7002 gone; 7001 had"},
+		"but a failure ends it":                             {level: 2, fails: fails(chat.BadgeFailed), of: "7001", calls: "give 7001 to 1", want: "+7001 failed; "},
 		"nor one of a server that is closed":                {given: []string{"7001"}, closed: true, want: "-7001 missing_right; 7001 had refused"},
 		"one that is deleted is dropped":                    {given: []string{"7001"}, fails: fails(chat.BadgeGone), calls: "remove 7001 to 1", want: "-7001 gone; ", log: warned},
 		"who left loses it without a word":                  {given: []string{"7001"}, away: true, calls: "remove 7001 to 1", want: ";  absent"},
@@ -195,7 +202,7 @@ func TestSettle(t *testing.T) {
 				if m.oneEach = c.oneEach; c.away {
 					delete(m.has, "9001 1")
 				}
-				m.refusals["9001"] = c.fails
+				m.refusals[strings.TrimSpace("9001 "+c.of)] = c.fails
 				m.rows.complete.Store(!c.held)
 				here, by := m.platform.community("9001"), byPerson
 				if c.closed {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -31,7 +32,8 @@ type newClaim struct{ key, value string }
 // their claim as holder, and reserves nothing. While Redis is away, the memory of this process
 // reserves the slot. A slot of Redis is noted in the memory, which then never gives it out again.
 func (r *Redis) admit(ctx context.Context, claim newClaim, within time.Duration, limits []chat.Limit) (holder string, wait time.Duration) {
-	args := []any{within.Microseconds(), claim.value, r.owner, r.claimTTL.Milliseconds()}
+	whole := math.Floor(float64(within) / float64(time.Microsecond)) // A negative within stays negative.
+	args := []any{int64(whole), claim.value, r.owner, r.claimTTL.Milliseconds()}
 	var keys []string
 	for _, l := range limits {
 		every := int64(0)
@@ -185,7 +187,7 @@ func (r *Redis) keepReleased(older map[string]change) {
 // claimAndReserve makes a claim, if there is one to make, and then reserves a slot.
 //
 //	KEYS       the keys of the limits; then the key of the claim, if there is one to make
-//	ARGV[1]    within, in microseconds
+//	ARGV[1]    within, in microseconds; if negative, no slot is reserved
 //	ARGV[2]    the value of the claim
 //	ARGV[3]    the owner, with which the value begins
 //	ARGV[4]    how long the claim lasts, in milliseconds

@@ -102,7 +102,7 @@ func drawLoad(t *rapid.T, j limiterTest, sleep func(time.Duration)) {
 	}
 	for range rapid.IntRange(1, 40).Draw(t, "calls") {
 		limits := rapid.SampledFrom([][]chat.Limit{all[:1], all[1:2], all[2:4], all[3:4], all[2:5], all[:0]}).Draw(t, "limits")
-		within := rapid.SampledFrom([]time.Duration{0, time.Second, 20 * time.Second, time.Hour}).Draw(t, "within")
+		within := rapid.SampledFrom([]time.Duration{-1, 0, time.Second, 20 * time.Second, time.Hour}).Draw(t, "within")
 		j.check(t, within, limits...)
 		sleep(time.Duration(rapid.IntRange(0, 10_000).Draw(t, "pause, in ms")) * time.Millisecond)
 	}

@@ -19,10 +19,11 @@ import (
 // chat.Dedup, chat.Limiter, core.Store and members.Store. Saved addresses
 // never expire there; everything else does.
 //
-// Redis retries a call once if it fails or is not answered within 50 ms (or the
-// read_timeout of the URL). If the retry fails too, the memory of this process decides the
-// call, and all later calls until Redis answers again. Meanwhile limits hold for each
-// replica by itself, and two replicas may both answer an update that each of them got.
+// Redis retries a call once if the connection breaks or there is no answer within 50 ms (or
+// the read_timeout of the URL). If the retry fails too, or the answer is an error, the memory
+// of this process decides the call, and all later calls until Redis answers again. Meanwhile
+// limits hold for each replica by itself, and two replicas may both answer an update that each
+// of them got.
 //
 // A claim is renewed until Release, and expires if the process dies.
 type Redis struct {
