@@ -11,6 +11,7 @@ import (
 
 	"herald/commands/commandstest"
 	"herald/internal/chat"
+	"herald/internal/chat/chattest"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/words"
@@ -102,6 +103,16 @@ func TestInlineResultIsCachedWhileFresh(t *testing.T) {
 	})
 }
 
+// panicsTwice panics while SomethingWentWrong is made, too.
+type panicsTwice struct{ *chattest.Handler }
+
+func (h panicsTwice) Language(req chat.Request, private bool) chat.Language {
+	if req.Inline {
+		panic("twice")
+	}
+	return h.Handler.Language(req, private)
+}
+
 // A failure is no result, because nobody should send it. A button shows why, to the asker
 // alone. Everybody's queries are counted by themselves.
 func TestInlineFailureSaysWhy(t *testing.T) {
@@ -120,7 +131,7 @@ func TestInlineFailureSaysWhy(t *testing.T) {
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		r.handler.Reply = func(context.Context, chat.Request) chat.Reply { return tt.reply() }
-		r.run()
+		r.serve(panicsTwice{r.handler})
 		got, failed := r.inline(tt.query), tt.reply != nil
 		for _, req := range r.handler.Requests() {
 			check(t, "from", req.From, userOf(ann))
@@ -150,11 +161,10 @@ func TestInlineAnswerIsNeverDoubled(t *testing.T) {
 		calls, unanswered int
 	}
 	inBubble(t, map[string]test{
-		"a short 429":      {telegramtest.TooMany(2 * time.Second), 2, 0},
-		"a long 429":       {telegramtest.TooMany(time.Minute), 1, 1},
-		"a 502":            {telegramtest.Page(502), 2, 0},
-		"a 502, but taken": {telegramtest.Page(502).CarriedOut(), 2, 0},
-		"its styles":       {telegramtest.Status(400), 2, 0},
+		"a short 429": {telegramtest.TooMany(2 * time.Second), 2, 0},
+		"a long 429":  {telegramtest.TooMany(time.Minute), 1, 1},
+		"a 502":       {telegramtest.Page(502), 2, 0},
+		"its styles":  {telegramtest.Status(400), 2, 0},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		r.api.Fail("answerInlineQuery", tt.fault)
