@@ -46,7 +46,7 @@ func (j *joinTask) answer(id string) (more bool) {
 	reply := j.check(id, began)
 	switch {
 	case reply.Admit != nil:
-		return j.letIn(reply)
+		return j.approveRequest(reply)
 	case j.s.tasks.Commands.Err() != nil && j.comesAgain():
 		j.end(false) // The next session may check it to the end.
 		return true
@@ -108,10 +108,10 @@ func (j *joinTask) tellRefusal(reply chat.Reply) {
 	}
 }
 
-// letIn approves the request. Once a request is processed, Telegram takes no message to a
-// person who never started the bot. So a message goes out first, and is edited afterwards. If
+// approveRequest approves the request. Once a request is processed, Telegram takes no message to
+// a person who never started the bot. So a message goes out first, and is edited afterwards. If
 // that message is not out, the person is told nothing.
-func (j *joinTask) letIn(reply chat.Reply) (more bool) {
+func (j *joinTask) approveRequest(reply chat.Reply) (more bool) {
 	receipt := j.tellJoining(reply)
 	outcome := j.s.approve(reply.Admit, j.join.From.ID, j.times.approve, func(ctx context.Context) error {
 		if j.join.QueryID != "" {

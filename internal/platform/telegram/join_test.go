@@ -231,7 +231,7 @@ func TestNobodyIsToldTheyAreInWithoutAnApproval(t *testing.T) {
 		r.asks(7, tt.guarded)
 		got := r.joined(7)
 		check(t, "state", got.State, tt.state)
-		check(t, "requests in flight", r.adapter.joins.held(), 0)
+		check(t, "requests in flight", r.adapter.joins.count(), 0)
 		if shown := r.toldTo(7); !strings.HasPrefix(shown, tt.told) || tt.told == "" && shown != "" || strings.Contains(shown, "---") {
 			t.Errorf("told %q, want %q", shown, tt.told)
 		}
