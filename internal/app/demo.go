@@ -178,7 +178,7 @@ func (h demoHandler) Handle(ctx context.Context, req chat.Request) chat.Reply {
 
 // marked returns reply with a footer that says that it is simulated.
 func marked(reply chat.Reply) chat.Reply {
-	reply.Footer = append(slices.Clone(reply.Footer), chat.Say("terminal.simulated"))
+	reply.Footer, reply.Rendered = append(slices.Clone(reply.Footer), chat.Say("terminal.simulated")), nil
 	return reply
 }
 

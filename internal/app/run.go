@@ -29,7 +29,8 @@ func (b *Bot) Run(ctx context.Context) error {
 	}
 	b.logWarnings(ctx)
 	stopBackground := runInBackground(ctx, b.members.Run,
-		func(running context.Context) { // stopBackground waits for this, so the server stays open.
+		// Keeps the server open for lameDuck after ctx is done, because stopBackground waits for it.
+		func(running context.Context) {
 			<-running.Done()
 			hasWebhook := func(p platform) bool { return p.webhookPath != "" }
 			if ctx.Err() != nil && slices.ContainsFunc(platforms, hasWebhook) {

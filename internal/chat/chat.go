@@ -91,7 +91,7 @@ type Request struct {
 	// an ID in the chats of Config.ModeratorChats.
 	MayModerate bool
 	// UnlistedChat is the entry that Config.ModeratorChats lacks for the Community, such as
-	// "telegram:-100123"; empty: the entry is there.
+	// "telegram:-100123"; empty: the entry is there, or there is no Community.
 	UnlistedChat string
 
 	// Set by Tasks.Claim.

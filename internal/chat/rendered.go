@@ -8,7 +8,8 @@ type Rendered struct {
 	kept sync.Map // by renderedFor
 }
 
-// renderedFor is all that a rendering depends on besides the Reply.
+// renderedFor is all that a rendering depends on besides the Reply, and what an adapter learns
+// once, such as Discord's command IDs: a Reply that links commands must not be Rendered.
 type renderedFor struct {
 	platform Platform
 	language Language

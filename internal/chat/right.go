@@ -40,7 +40,7 @@ func (r Right) Lines() (lines []string) {
 // RightsEvery is how often WatchRights calls rights.
 const RightsEvery = time.Hour
 
-// WatchRights calls rights at the start and then in RightsEvery, and logs each Right that begins
+// WatchRights calls rights at the start and then every RightsEvery, and logs each Right that begins
 // to have a Problem or Advice. If a Problem is Passing, it calls rights again after a minute. It
 // blocks until ctx is done, or rights returns none.
 func WatchRights(ctx context.Context, log *slog.Logger, rights func(context.Context) []Right) {

@@ -126,8 +126,8 @@ func TestWhoModeratesIsKnownOnceTheirRoleIs(t *testing.T) {
 		var got chat.Request
 		run := func(_ context.Context, req chat.Request) (chat.Reply, error) { got = req; return chat.Reply{}, nil }
 		ask(t, running(run), chat.Request{Command: "exists", From: test.from, Role: test.role, Community: test.community})
-		if got.MayModerate != test.may || got.MightModerate() != test.might {
-			t.Errorf("%s: may %t, might %t; want %t, %t", name, got.MayModerate, got.MightModerate(), test.may, test.might)
+		if got.MayModerate != test.may || got.MightModerate() != test.might || (got.UnlistedChat != "") != (test.community == "unlisted") {
+			t.Errorf("%s: may %t, might %t, lacks %q; want %t, %t", name, got.MayModerate, got.MightModerate(), got.UnlistedChat, test.may, test.might)
 		}
 		// An error that names forms names those.
 		told := fmt.Sprint(ask(t, nil, chat.Request{Command: "exists", From: test.from, Role: test.role, Community: test.community, Args: chat.Typed("1", "2", "3")}))

@@ -133,7 +133,7 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 	command, _ := r.Config.Commands.Find(req.Command)
 	req.Language = r.Language(req, command.Visibility == Private)
 	entry := string(req.From.Platform) + ":" + req.Community
-	if !slices.Contains(r.ModeratorChats, EveryChat) && !slices.Contains(r.ModeratorChats, entry) {
+	if req.Community != "" && !slices.Contains(r.ModeratorChats, EveryChat) && !slices.Contains(r.ModeratorChats, entry) {
 		req.UnlistedChat = entry
 	}
 	r.setMayModerate(&req)

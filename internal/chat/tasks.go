@@ -14,7 +14,7 @@ import (
 // DrainTime is how long Run of an Adapter may take to return after its context is done.
 const DrainTime = 10 * time.Second
 
-// How long after the start of Drain each step follows. Stopped commands have time to send an
+// When each step of Drain begins, counted from its start. Stopped commands have time to send an
 // answer, and stopped sends have time to acknowledge their update.
 const (
 	commandsEndAfter = DrainTime - 3*time.Second
@@ -166,8 +166,8 @@ func (t *Tasks) Claim(d Dedup, key string, req *Request) Progress {
 	return p
 }
 
-// AfterFunc is Recover in another goroutine after d, unless the timer is stopped before. The
-// update with this ID must be in flight until f has returned.
+// AfterFunc is Recover in another goroutine after d, unless the timer is stopped before. f may
+// still run when the update with this ID is done, so it must end once Sends is done.
 func (t *Tasks) AfterFunc(d time.Duration, id string, f func()) *time.Timer {
 	return time.AfterFunc(d, func() { t.Recover(id, f) })
 }

@@ -43,7 +43,7 @@
 //	busy_sent             the one message sent instead
 //	lost_sent             the one message sent after a 429 too long for answers
 //	private_unreachable   a user to whom the bot may not write yet
-//	press_unanswered      a press whose spinner could not be ended
+//	press_unanswered      a press whose spinner could not be ended; its reply goes out as a message
 //	inline_unanswered     an inline query that could not be answered
 //	join_approved         somebody who asked to join a group, and is let in
 //	join_left_open        a join request of somebody who lacks what the group requires
@@ -122,8 +122,6 @@ type Adapter struct {
 	current atomic.Pointer[session]
 	// serving is the Run that takes webhook deliveries, or nil.
 	serving atomic.Pointer[session]
-	// unauthorized holds a token if a webhook call without the secret was refused.
-	unauthorized chan struct{}
 }
 
 // session is one Run.
@@ -138,8 +136,6 @@ type session struct {
 	// set, in Unix seconds by Telegram's clock; failureUnknown until that call. Telegram
 	// reports a failure for more than an hour.
 	failedAt int
-	// setAt is when the webhook was last set.
-	setAt time.Time
 	// delivered holds the IDs of the webhook's updates that are in flight.
 	delivered sync.Map
 	// offsets tracks the polled updates.
@@ -160,9 +156,7 @@ type session struct {
 func New(c Config) *Adapter {
 	// An update may have two calls under way: "typing…" and its sender's role.
 	api := botapi.New(botapi.Config{Token: c.Settings.Token, URL: c.Settings.APIURL, MaxConns: 2 * maxInFlight})
-	return &Adapter{
-		Config: c, api: api, places: newPlaces(maxInFlight), unauthorized: make(chan struct{}, 1),
-	}
+	return &Adapter{Config: c, api: api, places: newPlaces(maxInFlight)}
 }
 
 // allowedUpdates returns the kinds of update to ask for: new messages, presses of buttons,

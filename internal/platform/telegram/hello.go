@@ -48,15 +48,17 @@ func (s *session) needless(u *update, c *command) bool {
 }
 
 // note notes an event in a group for ten seconds. Replicas with one Limiter share events.
-func (s *session) note(event string, group int64) { s.reserve(0, event, group) }
+func (s *session) note(event string, group int64) {
+	_, _ = s.a.Limiter.Reserve(s.tasks.Commands, 0, s.eventLimit(event, group))
+}
 
 // noted reports whether an event in a group is noted.
 func (s *session) noted(event string, group int64) bool {
-	return s.reserve(-time.Millisecond, event, group) > 0
+	wait, _ := s.a.Limiter.Reserve(s.tasks.Commands, -time.Millisecond, s.eventLimit(event, group)) // reserves nothing
+	return wait > 0
 }
 
-func (s *session) reserve(within time.Duration, event string, group int64) (wait time.Duration) {
-	limit := chat.Limit{Key: fmt.Sprint("telegram ", s.me.ID, " ", event, " ", group), Count: 1, Window: 10 * time.Second}
-	wait, _ = s.a.Limiter.Reserve(s.tasks.Commands, within, limit)
-	return wait
+// eventLimit returns the limit whose slot is taken while an event in a group is noted.
+func (s *session) eventLimit(event string, group int64) chat.Limit {
+	return chat.Limit{Key: fmt.Sprint("telegram ", s.me.ID, " ", event, " ", group), Count: 1, Window: 10 * time.Second}
 }

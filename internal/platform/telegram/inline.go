@@ -35,9 +35,12 @@ func (s *session) respondInline(id string, q *inlineQuery) {
 		req.ID, req.From, req.Locale = id, userOf(q.From.ID), q.From.Language
 		// Each letter typed is a query, so queries count against a chat of their own.
 		req.Chat, req.Inline = "inline "+req.From.ID, true
+		results[i].reply = chat.SomethingWentWrong(id) // This stays after a panic that Handle does not recover.
 		handled.Go(func() {
-			s.tasks.Handle(req, func(r chat.Reply) {
-				results[i] = inlineResult{reply: r, article: renderArticle(req.Command, r, s.me.Username)}
+			s.tasks.Recover(id, func() {
+				s.tasks.Handle(req, func(r chat.Reply) {
+					results[i] = inlineResult{reply: r, article: renderArticle(req.Command, r, s.me.Username)}
+				})
 			})
 		})
 	}

@@ -46,7 +46,7 @@ func (j *joinTask) answer(id string) (more bool) {
 	reply := j.check(id, began)
 	switch {
 	case reply.Admit != nil:
-		return j.letIn(reply)
+		return j.approveRequest(reply)
 	case j.s.tasks.Commands.Err() != nil && j.comesAgain():
 		j.end(false) // The next session may check it to the end.
 		return true
@@ -108,10 +108,10 @@ func (j *joinTask) tellRefusal(reply chat.Reply) {
 	}
 }
 
-// letIn approves the request. Once a request is processed, Telegram takes no message to a
-// person who never started the bot. So a message goes out first, and is edited afterwards. If
+// approveRequest approves the request. Once a request is processed, Telegram takes no message to
+// a person who never started the bot. So a message goes out first, and is edited afterwards. If
 // that message is not out, the person is told nothing.
-func (j *joinTask) letIn(reply chat.Reply) (more bool) {
+func (j *joinTask) approveRequest(reply chat.Reply) (more bool) {
 	receipt := j.tellJoining(reply)
 	outcome := j.s.approve(reply.Admit, j.join.From.ID, j.times.approve, func(ctx context.Context) error {
 		if j.join.QueryID != "" {
@@ -125,7 +125,7 @@ func (j *joinTask) letIn(reply chat.Reply) (more bool) {
 	}
 	reply = replyTo(reply, outcome)
 	if outcome == chat.LetIn {
-		j.s.letIn(j.join.Chat.ID, j.join.From.ID)
+		j.s.countLetIn(j.join.Chat.ID, j.join.From.ID)
 	} else {
 		j.leftOut(reply.LeftOut, false)
 	}
@@ -177,8 +177,8 @@ func (j *joinTask) leftOut(why chat.Text, checked bool) {
 	j.s.a.Count(event)
 }
 
-// letIn counts and remembers that a user is let into a group.
-func (s *session) letIn(group, user int64) {
+// countLetIn counts and remembers that a user is let into a group.
+func (s *session) countLetIn(group, user int64) {
 	s.a.Joins.LetIn(strconv.FormatInt(group, 10), userOf(user))
 	s.a.Count("join_approved")
 }
@@ -245,13 +245,16 @@ func (s *session) isMember(group string, user int64) bool {
 // Admit. It returns the reply to show.
 func (t *task) approveOwn(reply chat.Reply) chat.Reply {
 	group := idOf(reply.Admit.Group)
-	return replyTo(reply, t.s.approve(reply.Admit, t.cmd.user, time.Now().Add(answerWithin), func(ctx context.Context) error {
+	approved := false // by a call that succeeded, or whose outcome is unknown
+	outcome := t.s.approve(reply.Admit, t.cmd.user, time.Now().Add(answerWithin), func(ctx context.Context) error {
 		err := t.s.a.api.Approve(ctx, group, t.cmd.user)
-		if err == nil {
-			t.s.letIn(group, t.cmd.user)
-		}
+		approved = approved || err == nil || botapi.ErrorOf(err).Kind == botapi.OutcomeUnknown
 		return err
-	}))
+	})
+	if outcome == chat.LetIn && approved { // Otherwise they were in already.
+		t.s.countLetIn(group, t.cmd.user)
+	}
+	return replyTo(reply, outcome)
 }
 
 // seeGroup stores the name of a group.

@@ -43,22 +43,22 @@ const (
 	contactTime = 5*time.Minute - 10*time.Second
 )
 
-// joinTimes is when each step of a join request must have ended.
+// joinTimes holds the latest end of each step of a join request.
 type joinTimes struct {
-	turn    time.Time // the wait to be checked
-	check   time.Time // the check
-	approve time.Time // the calls that answer the request
-	tell    time.Time // the wait of a person who is left out to be told why
+	giveUpWaiting time.Time // the wait to be checked
+	check         time.Time // the check
+	approve       time.Time // the calls that answer the request
+	tell          time.Time // the wait of a person who is left out to be told why
 }
 
 // timesOf returns the times of a request that arrived, and whose turn to be checked came, at
 // these times. A query has its times by its date; turn changes nothing for it.
 func timesOf(arrived, turn, date time.Time, query bool) joinTimes {
-	t := joinTimes{turn: arrived.Add(patience), approve: turn.Add(answerWithin), tell: arrived.Add(contactTime)}
+	t := joinTimes{giveUpWaiting: arrived.Add(patience), approve: turn.Add(answerWithin), tell: arrived.Add(contactTime)}
 	if query {
 		byDate := date.Add(answerWithin).Sub(arrived)
 		t.approve = arrived.Add(min(max(byDate, minAnswerTime), answerWithin))
-		t.turn = t.approve.Add(-approveTime)
+		t.giveUpWaiting = t.approve.Add(-approveTime)
 	}
 	t.check = t.approve.Add(-approveTime)
 	return t
@@ -107,7 +107,7 @@ func (s *session) queueJoin(u *update, finish func(answered bool)) bool {
 		go j.run(j.answer)
 	default:
 		place := line.PushBack(j)
-		j.timer = time.AfterFunc(time.Until(j.times.turn), func() {
+		j.timer = time.AfterFunc(time.Until(j.times.giveUpWaiting), func() {
 			q.mu.Lock()
 			line.Remove(place) // unless next has removed it
 			q.mu.Unlock()
@@ -117,8 +117,8 @@ func (s *session) queueJoin(u *update, finish func(answered bool)) bool {
 	return true
 }
 
-// held returns how many requests are in flight.
-func (q *joinQueue) held() int { return int(q.inFlight.Load()) }
+// count returns how many requests are in flight.
+func (q *joinQueue) count() int { return int(q.inFlight.Load()) }
 
 // next ends a check, and begins that of the next request, one with a query first.
 func (q *joinQueue) next() {

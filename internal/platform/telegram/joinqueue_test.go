@@ -20,14 +20,14 @@ func TestTheTimesOfAJoinRequest(t *testing.T) {
 		query      bool
 		want       joinTimes
 	}{
-		"its turn comes at once":           {arrived, arrived, false, joinTimes{turn: at(240), check: at(7), approve: at(10), tell: at(290)}},
-		"its turn comes last":              {at(240), arrived, false, joinTimes{turn: at(240), check: at(247), approve: at(250), tell: at(290)}},
-		"its date counts for nothing":      {arrived, at(-3600), false, joinTimes{turn: at(240), check: at(7), approve: at(10), tell: at(290)}},
-		"a query":                          {arrived, arrived, true, joinTimes{turn: at(7), check: at(7), approve: at(10), tell: at(290)}},
-		"a query that waited":              {at(6), arrived, true, joinTimes{turn: at(7), check: at(7), approve: at(10), tell: at(290)}},
-		"a query that was delivered late":  {arrived, at(-4), true, joinTimes{turn: at(3), check: at(3), approve: at(6), tell: at(290)}},
-		"a query of another clock, before": {arrived, at(-3600), true, joinTimes{turn: at(2), check: at(2), approve: at(5), tell: at(290)}},
-		"a query of another clock, ahead":  {arrived, at(3600), true, joinTimes{turn: at(7), check: at(7), approve: at(10), tell: at(290)}},
+		"its turn comes at once":           {arrived, arrived, false, joinTimes{giveUpWaiting: at(240), check: at(7), approve: at(10), tell: at(290)}},
+		"its turn comes last":              {at(240), arrived, false, joinTimes{giveUpWaiting: at(240), check: at(247), approve: at(250), tell: at(290)}},
+		"its date counts for nothing":      {arrived, at(-3600), false, joinTimes{giveUpWaiting: at(240), check: at(7), approve: at(10), tell: at(290)}},
+		"a query":                          {arrived, arrived, true, joinTimes{giveUpWaiting: at(7), check: at(7), approve: at(10), tell: at(290)}},
+		"a query that waited":              {at(6), arrived, true, joinTimes{giveUpWaiting: at(7), check: at(7), approve: at(10), tell: at(290)}},
+		"a query that was delivered late":  {arrived, at(-4), true, joinTimes{giveUpWaiting: at(3), check: at(3), approve: at(6), tell: at(290)}},
+		"a query of another clock, before": {arrived, at(-3600), true, joinTimes{giveUpWaiting: at(2), check: at(2), approve: at(5), tell: at(290)}},
+		"a query of another clock, ahead":  {arrived, at(3600), true, joinTimes{giveUpWaiting: at(7), check: at(7), approve: at(10), tell: at(290)}},
 	} {
 		check(t, name, timesOf(arrived, tt.turn, tt.date, tt.query), tt.want)
 	}
@@ -77,7 +77,7 @@ func TestMessagesAboutJoinRequestsAreBounded(t *testing.T) {
 		if n := len(r.api.Sent()) - len(sent) - 2; n < 3*admissions || n > 6*admissions {
 			t.Errorf("%d of 90 are told that they are in", n)
 		}
-		check(t, "requests in flight", r.adapter.joins.held(), 0)
+		check(t, "requests in flight", r.adapter.joins.count(), 0)
 	})
 }
 
@@ -181,7 +181,7 @@ func TestAStopLeavesAcknowledgedJoinRequestsToModerators(t *testing.T) {
 		}
 		queued := len(r.api.Pending())
 		check(t, "counted or still queued", r.events.Of("join_unknown")+queued, requests)
-		check(t, "requests in flight", r.adapter.joins.held(), 0)
+		check(t, "requests in flight", r.adapter.joins.count(), 0)
 		if told := len(r.api.Sent()); told < refusals || queued > raidJoins {
 			t.Errorf("%d are told, %d are queued", told, queued)
 		}

@@ -28,34 +28,37 @@ type press struct {
 	once sync.Once
 }
 
-// answer answers the callback query once. Later calls, and calls of a nil press, return
-// false.
-func (p *press) answer(a bot.AnswerCallbackQueryParams) (first bool) {
+// answer answers the callback query, and reports whether Telegram took the answer. Later
+// calls, and calls of a nil press, return false and do nothing.
+func (p *press) answer(a bot.AnswerCallbackQueryParams) (taken bool) {
 	if p == nil {
 		return false
 	}
 	p.once.Do(func() {
-		a.CallbackQueryID, first = p.id, true
-		p.s.answerQuery(time.Now(), "press_unanswered", func(ctx context.Context) error {
+		a.CallbackQueryID = p.id
+		taken = p.s.answerQuery(time.Now(), "press_unanswered", func(ctx context.Context) error {
 			return p.s.a.api.AnswerCallbackQuery(ctx, &a)
 		})
 	})
-	return first
+	return taken
 }
 
 // tell shows a reply only to the person who pressed, in their language: for a moment, or
-// as an alert until they close it. It returns false if there is no press to answer.
+// as an alert until they close it. It returns false if they do not see it: there is no press
+// to answer, or Telegram takes no answer any more.
 func (t *task) tell(r chat.Reply, alert bool) bool {
 	r.Language = t.s.tasks.Handler.Language(t.cmd.request, true)
 	return t.press.answer(bot.AnswerCallbackQueryParams{Text: renderAlert(r), ShowAlert: alert})
 }
 
-// answerQuery makes the call that answers an inline query or a press, and counts the
-// event if that fails.
-func (s *session) answerQuery(arrived time.Time, event string, call func(context.Context) error, contents ...*botapi.Content) {
+// answerQuery makes the call that answers an inline query or a press, and reports whether
+// Telegram took the answer. It counts the event if not.
+func (s *session) answerQuery(arrived time.Time, event string, call func(context.Context) error, contents ...*botapi.Content) (taken bool) {
 	if s.out.Answer(s.tasks.Sends, arrived.Add(queryLasts), call, contents...) != nil {
 		s.a.Count(event)
+		return false
 	}
+	return true
 }
 
 // notice is the key of a sentence in the catalogue. A group reads nothing else about a
@@ -71,9 +74,9 @@ const (
 	askThere notice = "telegram.ask_there"
 )
 
-// notify posts a notice in the group where a private command was used: for its user
-// alone if possible. After an ephemeral command, answeredPrivately is not posted. The
-// receipt is empty if the user knows.
+// notify shows a notice in the group where a private command was used: for its user alone if
+// possible, which is the answer to a press. After an ephemeral command, answeredPrivately is not
+// shown. The receipt is empty if the user knows.
 func (t *task) notify(n notice) outbox.Receipt {
 	text, url := n, "https://t.me/"+t.s.me.Username
 	if n == pressStart {
@@ -89,11 +92,9 @@ func (t *task) notify(n notice) outbox.Receipt {
 		Actions: []chat.Action{{Label: chat.Say("button.private"), URL: url}},
 	})
 	switch {
-	case t.press != nil && n == pressStart:
-		t.press.answer(bot.AnswerCallbackQueryParams{URL: url})
+	case n == pressStart && t.press.answer(bot.AnswerCallbackQueryParams{URL: url}):
 		return outbox.Receipt{}
-	case t.press != nil:
-		t.tell(reply, false)
+	case n != pressStart && t.tell(reply, false):
 		return outbox.Receipt{}
 	}
 	m := t.message(render(&reply, t.s.me.Username))

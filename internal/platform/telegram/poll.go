@@ -126,7 +126,7 @@ func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew
 				return anyNew, raid
 			}
 		}
-		if u.Join != nil && (len(batch) >= batchSize || s.a.joins.held() >= raidJoins) {
+		if u.Join != nil && (len(batch) >= batchSize || s.a.joins.count() >= raidJoins) {
 			raid = true
 			s.offsets.done(u.ID)
 		}

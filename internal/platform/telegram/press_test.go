@@ -76,6 +76,42 @@ func TestFailedPressLeavesTheAnswer(t *testing.T) {
 	})
 }
 
+// A reply that no alert shows is a message: below the card, in the group's language. Of a private
+// command, the group reads the notice alone.
+func TestAPressWhoseAlertIsNotTakenIsAnsweredByAMessage(t *testing.T) {
+	const public, private, late, alone, toAll = "1 e 0 price", "1 e 0 mylogins", 16 * time.Second, "501 in -1001: ", "0 in -1001: "
+	type test struct {
+		user        int64
+		data, shown string // to whom, 0 being all, and in which chat
+		takes       time.Duration
+		faults      []telegramtest.Fault
+	}
+	inBubble(t, map[string]test{
+		"too late":                           {ann, public, toAll + "Price unavailable", late, nil},
+		"reset twice":                        {ann, public, toAll + "Price unavailable", 0, []telegramtest.Fault{telegramtest.ResetBefore(), telegramtest.ResetBefore()}},
+		"502, but taken":                     {ann, public, alone + "Price unavailable", 0, []telegramtest.Fault{telegramtest.Page(http.StatusBadGateway).CarriedOut()}},
+		"a private command, too late":        {ann, private, "501 in 501: Accesos: no disponible ahora|" + toAll + said(answeredPrivately), late, nil},
+		"of one who has not started the bot": {404, private, toAll + said(pressStart), late, nil},
+	}, func(t *testing.T, tt test) {
+		r := card(t)
+		r.api.Start(ann)
+		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
+			time.Sleep(tt.takes)
+			return chat.Reply{Title: chat.NoAnswer(req.Command), Language: chat.Spanish}
+		}
+		r.api.Fail("answerCallbackQuery", tt.faults...)
+		r.api.Press(tt.user, faketelegram.Group(group), r.one().ID, tt.data)
+		check(t, "edits", r.idle(time.Minute)[0].Edits, 0)
+		var shown []string
+		for _, x := range r.api.Seen() {
+			if text, _, _ := strings.Cut(x.Text, "\n"); x.Chat != 0 {
+				shown = append(shown, fmt.Sprint(x.Reader, " in ", x.Chat, ": ", text))
+			}
+		}
+		check(t, "shown", strings.Join(shown[1:], "|"), tt.shown)
+	})
+}
+
 // After a press in private, a question is a message to which one can reply.
 func TestPrivatePressIsAskedByMessage(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {

@@ -186,12 +186,12 @@ func TestJoinRequestsInFlightAreBounded(t *testing.T) {
 			r.asks(1000+i, i%2 == 0)
 		}
 		time.Sleep(2 * time.Second)
-		if n := runtime.NumGoroutine(); n > 200 || len(r.api.Pending()) > 0 || r.adapter.joins.held() < 3000 {
-			t.Errorf("%d goroutines for %d requests, %d are queued", n, r.adapter.joins.held(), len(r.api.Pending()))
+		if n := runtime.NumGoroutine(); n > 200 || len(r.api.Pending()) > 0 || r.adapter.joins.count() < 3000 {
+			t.Errorf("%d goroutines for %d requests, %d are queued", n, r.adapter.joins.count(), len(r.api.Pending()))
 		}
 		check(t, "places that are taken", r.adapter.InFlight(), 0)
 		check(t, "checks at a time", len(r.handler.Requests()), maxChecks)
 		time.Sleep(6 * time.Minute)
-		check(t, "requests in flight in the end", r.adapter.joins.held(), 0)
+		check(t, "requests in flight in the end", r.adapter.joins.count(), 0)
 	})
 }

@@ -182,16 +182,21 @@ func (t *task) message(content botapi.Content) outbox.Message {
 func (t *task) send(m outbox.Message) outbox.Receipt { return t.s.out.Send(t.s.tasks.Sends, m) }
 
 // sendToChat shows an answer in the chat of the command: only to the person who pressed, or
-// as an edit of the message with the button, or else as a new message.
+// as an edit of the message with the button, or else as a new message. An Unanswered reply
+// edits nothing.
 func (t *task) sendToChat(m outbox.Message, reply *chat.Reply) outbox.Receipt {
 	m.Sharing.Subject, m.Sharing.AsOf = t.cmd.text, reply.AsOf
 	if t.press != nil {
 		if t.tellInstead(reply) {
 			return outbox.Receipt{}
 		}
+		if reply.Unanswered() { // Others may read the message, so it is in their language.
+			inChat := t.groupReply(*reply)
+			reply, m.Content = &inChat, render(&inChat, t.s.me.Username)
+		}
 		endSpinner := func() { t.press.answer(bot.AnswerCallbackQueryParams{}) }
 		defer t.s.tasks.AfterFunc(spinnerLasts, t.cmd.request.ID, endSpinner).Stop()
-		if t.cmd.button.Edit && reply.Ask == nil {
+		if t.cmd.button.Edit && !reply.Unanswered() && reply.Ask == nil {
 			edit := m
 			edit.EditID = m.To.ReplyTo
 			edit.Sharing.Key = botapi.MessageRef{Chat: m.To.Chat, MessageID: edit.EditID}
@@ -215,7 +220,8 @@ func (t *task) sendToChat(m outbox.Message, reply *chat.Reply) outbox.Receipt {
 }
 
 // tellInstead tells only the person who pressed that there is no answer, or none newer than
-// the one shown. For any other reply it returns false and shows nothing.
+// the one shown. It returns false for any other reply, and if they could not be told that there
+// is no answer.
 func (t *task) tellInstead(reply *chat.Reply) bool {
 	b := t.cmd.button
 	// The card may show the age of what reply shows as current again. A button's AsOf in the
@@ -225,8 +231,7 @@ func (t *task) tellInstead(reply *chat.Reply) bool {
 	case reply.Ask != nil && t.cmd.request.Direct: // An alert has no field for the argument.
 		return false
 	case reply.Unanswered():
-		t.tell(*reply, true)
-		return true
+		return t.tell(*reply, true)
 	case b.Edit && !reply.AsOf.IsZero() && (older || reply.AsOf.Unix() == b.AsOf.Unix()):
 		t.tell(reply.Unchanged(), false)
 		return true

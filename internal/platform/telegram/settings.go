@@ -116,7 +116,7 @@ func (s *Settings) setStakerTags(value string) error {
 	return err
 }
 
-// notInTag reports whether a character is none of a tag. Emoji are symbols, or made of joiners
+// notInTag reports whether a character is not allowed in a tag. Emoji are symbols, or made of joiners
 // and selectors; the information sign is a letter by Unicode.
 func notInTag(r rune) bool {
 	plain := r >= ' ' && r <= '~' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)

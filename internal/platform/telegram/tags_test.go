@@ -105,7 +105,7 @@ func TestEachRefusalOfATagHasItsProblem(t *testing.T) {
 		"members not shown": {func(r *adapterTest) {
 			r.api.Fail("getChatMember", telegramtest.Fault{Status: http.StatusBadRequest, Description: "Bad Request: member list is inaccessible"})
 		}, "", chat.MissingRight, ""},
-		"cannot be read": {func(r *adapterTest) { r.api.Fail("getChatMember", telegramtest.Page(http.StatusBadGateway)) }, "", chat.BadgeFailed, ""},
+		"cannot be asked": {func(r *adapterTest) { r.api.Break("getChatMember", telegramtest.ResetBefore()) }, "", chat.BadgeFailed, chat.BadgeFailed},
 	} {
 		r := tagTest(t)
 		r.api.SetTag(lounge, 7, "Staker")

@@ -63,9 +63,9 @@ func (u *update) chat() int64 {
 }
 
 type message struct {
-	ID            int64     `json:"message_id"` // 0 of an ephemeral one
+	ID            int64     `json:"message_id"` // 0 for an ephemeral one
 	EphemeralID   int64     `json:"ephemeral_message_id"`
-	Date          int64     `json:"date"` // Unix time; 0 of one that is out of reach
+	Date          int64     `json:"date"` // Unix time; 0 for one that is out of reach
 	Thread        int64     `json:"message_thread_id"`
 	InTopic       bool      `json:"is_topic_message"`
 	From          *tgUser   `json:"from"`
@@ -136,7 +136,7 @@ func (u tgUser) name() string { return strings.TrimSpace(u.FirstName + " " + u.L
 type tgChat struct {
 	ID    int64  `json:"id"`
 	Type  string `json:"type"`
-	Title string `json:"title"` // empty of a private chat
+	Title string `json:"title"` // empty for a private chat
 	// Username is that of a public chat.
 	Username string `json:"username"`
 }

@@ -13,7 +13,6 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/platform/telegram/botapi"
-	"herald/internal/transport"
 )
 
 const (
@@ -39,9 +38,8 @@ const (
 // receive has Telegram deliver updates to ServeHTTP, and blocks until ctx is done or the
 // token is refused. It sets the webhook again if another process has set or deleted it.
 //
-// A call without the secret may come from a stranger, or from Telegram with the secret of
-// another process. After such a call receive sets the webhook again, at most once in
-// watchEvery.
+// A call without the secret may come from a stranger, and changes nothing here. If it comes from
+// Telegram, with the secret of another process, checkWebhook finds it in Telegram's report.
 func (s *session) receive(ctx context.Context) {
 	s.a.serving.Store(s)
 	defer s.a.serving.Store(nil)
@@ -52,11 +50,6 @@ func (s *session) receive(ctx context.Context) {
 			return
 		case <-time.After(watchEvery):
 			step = s.checkWebhook
-		case <-s.a.unauthorized:
-			transport.Sleep(ctx, time.Until(s.setAt.Add(watchEvery)))
-			s.a.Log.Warn("telegram: a call without the webhook's secret was refused; the webhook is set again, " +
-				"in case another process has changed it")
-			step = s.setWebhook
 		}
 	}
 }
@@ -64,7 +57,6 @@ func (s *session) receive(ctx context.Context) {
 // setWebhook sets the webhook. Meanwhile the adapter is not ready.
 func (s *session) setWebhook(ctx context.Context) error {
 	s.a.ready.Store(false)
-	s.setAt = time.Now()
 	err := s.a.api.SetWebhook(ctx, &bot.SetWebhookParams{
 		URL:            s.a.Settings.WebhookURL,
 		SecretToken:    s.a.Settings.WebhookSecret.Reveal(),
@@ -119,10 +111,6 @@ func (a *Adapter) serve(r *http.Request) (status int) {
 	secret := a.Settings.WebhookSecret
 	if !secret.IsSet() || subtle.ConstantTimeCompare(given, []byte(secret.Reveal())) != 1 {
 		a.Count("webhook_unauthorized")
-		select {
-		case a.unauthorized <- struct{}{}:
-		default:
-		}
 		return http.StatusUnauthorized
 	}
 	s := a.serving.Load()

@@ -37,7 +37,8 @@ func (e *Error) Expired() bool { return e.detail == queryTooOld }
 
 // NotAllowed reports whether the bot lacks a right in the chat.
 func (e *Error) NotAllowed() bool {
-	return e.Kind == Forbidden || e.detail == noRight || e.detail == rights[e.Method]
+	right := rights[e.Method]
+	return e.Kind == Forbidden || e.detail == noRight || right != "" && e.detail == right
 }
 
 // ChatInfo is a chat as its administrators see it. The library's type lacks GuardBot and

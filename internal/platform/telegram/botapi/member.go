@@ -15,7 +15,7 @@ func (c *Client) SetTag(ctx context.Context, chat, user int64, tag string) error
 type Member struct {
 	Status string `json:"status"` // one of statuses
 	Tag    string `json:"tag"`
-	// IsMember is set of a restricted user who is in the chat.
+	// IsMember is set for a restricted user who is in the chat.
 	IsMember bool `json:"is_member"`
 	// The rights of an administrator. Without CanManageTags it is as CanPinMessages.
 	CanInviteUsers bool  `json:"can_invite_users"`

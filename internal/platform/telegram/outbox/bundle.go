@@ -55,7 +55,7 @@ func (o *Outbox) join(m Message) (b *bundle, d *delivery, first bool) {
 }
 
 // send blocks until no other message of the bundle is being sent, then sends d. An answer
-// releases the bundle by a timer of seal.
+// releases the bundle by a timer of seal, and an edit at its end, even after a panic.
 func (b *bundle) send(ctx context.Context, d *delivery) {
 	select {
 	case b.sending <- struct{}{}:
@@ -63,15 +63,16 @@ func (b *bundle) send(ctx context.Context, d *delivery) {
 		d.m.Waits()
 		b.sending <- struct{}{} // The delivery before ends soon after ctx at the latest.
 	}
+	defer func() {
+		if d.m.EditID != 0 || d.attempts == 0 { // Without an attempt there was a panic before seal.
+			d.release()
+		}
+	}()
 	d.run(ctx)
-	if d.m.EditID == 0 {
-		return
-	}
 	r := d.receipt.Result
-	if (r == Delivered || r == OutcomeUnknown) && !d.m.Sharing.olderThan(&b.made) {
+	if d.m.EditID != 0 && (r == Delivered || r == OutcomeUnknown) && !d.m.Sharing.olderThan(&b.made) {
 		b.made = d.m.Sharing
 	}
-	d.release()
 }
 
 // seal replaces d.m by the newest message that joined, and lets no other one join. The
@@ -100,6 +101,9 @@ func (d *delivery) release() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	<-d.bundle.sending // at once, since this delivery holds it
+	if d.bundle.waiting == d {
+		d.bundle.waiting = nil
+	}
 	if d.bundle.waiting == nil {
 		delete(d.bundles, d.m.Sharing.Key)
 	}

@@ -138,7 +138,7 @@ func (d *delivery) result(ctx context.Context) Result {
 	case !called, e.Kind == botapi.NotSent, e.Kind == botapi.Unauthorized:
 		return NotSent
 	case e.Kind == botapi.OutcomeUnknown && ctx.Err() != nil:
-		return NotSent // Its update comes again: a repetition is better than silence.
+		return NotSent // A polled update comes again: a repetition is better than silence.
 	case e.Kind == botapi.OutcomeUnknown:
 		return OutcomeUnknown
 	case e.Unreachable():

@@ -203,12 +203,21 @@ func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 
 // Answer makes the call that answers an inline query or a press, without a slot. It blocks
 // until the outcome is known, or ctx ends. It retries a call that definitely had no effect
-// for as long as until allows, and repeats a refused call once with contents as plain text.
+// for as long as until allows, and repeats a refused call once with contents as plain text. It
+// repeats a call with an unknown outcome once. If the query has then expired, the first call has
+// answered it.
 func (o *Outbox) Answer(ctx context.Context, until time.Time, call func(context.Context) error, contents ...*botapi.Content) error {
+	unknown := 0
 	again := func(err error) (bool, time.Duration) {
 		e := botapi.ErrorOf(err)
-		notTaken := e.Kind == botapi.NotSent || e.Kind == botapi.TooManyRequests
-		return notTaken || downgrade(e, contents...), e.RetryAfter
+		if e.Kind == botapi.OutcomeUnknown {
+			unknown++
+		}
+		return e.Passing() && unknown < 2 || downgrade(e, contents...), e.RetryAfter
 	}
-	return transport.Policy{Backoff: backoff, Until: until, Again: again}.Do(ctx, call)
+	err := transport.Policy{Backoff: backoff, Until: until, Again: again}.Do(ctx, call)
+	if unknown == 1 && err != nil && botapi.ErrorOf(err).Expired() {
+		return nil
+	}
+	return err
 }

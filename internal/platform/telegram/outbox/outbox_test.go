@@ -68,6 +68,31 @@ func message(to, user int64, text string) Message {
 	return Message{To: botapi.Destination{Chat: to}, Sender: user, Content: botapi.Content{Text: text}}
 }
 
+func TestAPanicBlocksNoLaterMessage(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		answer, edit := message(group, 1, "x"), message(group, 1, "edited")
+		edit.EditID = c.Send(t.Context(), answer).Sent.MessageID
+		answer.Sharing.Key, edit.Sharing.Key = "answer", "edit"
+		works := c.Config
+		c.api.Fail("editMessageText", telegramtest.NoRights())
+		c.Count = nil // It is called when the edit is refused.
+		for _, m := range []Message{edit, answer} {
+			c.sendPanicking(m)
+			c.Config = works
+			if r := c.Send(t.Context(), m); r.Result != Delivered {
+				t.Errorf("%q after a panic: %+v", m.Content.Text, r)
+			}
+			c.Limiter = nil // It is called before the answer's slot.
+		}
+	})
+}
+
+// sendPanicking sends a message, and recovers a panic.
+func (c *outboxTest) sendPanicking(m Message) {
+	defer func() { _ = recover() }()
+	c.Send(context.Background(), m)
+}
+
 // send sends n messages of one user, which wait no longer than patience
 // (zero is for ever) because of its chat.
 func (c *outboxTest) send(n int, to, user int64, patience time.Duration) {
@@ -572,10 +597,7 @@ func TestAPanicOfCombinedMutesNobody(t *testing.T) {
 		m := message(person, 1, "shared")
 		m.Sharing = Sharing{Key: "shared", Combined: func(int) botapi.Content { panic("no content") }}
 		for range 3 {
-			c.all.Go(func() {
-				defer func() { _ = recover() }()
-				c.Send(t.Context(), m)
-			})
+			c.all.Go(func() { c.sendPanicking(m) })
 			synctest.Wait() // The first goes alone, and the others wait together.
 		}
 		c.all.Wait()

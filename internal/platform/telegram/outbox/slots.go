@@ -68,9 +68,9 @@ func (d *delivery) limits() []chat.Limit {
 }
 
 // waitForSlot blocks until the message may be sent at once. It fails with errNoRoom if the
-// chat has no slot before the deadline, with errHeld if a 429 lasts too long, and with
-// ctx's error. The global rate may delay the message past its deadline: the notice "busy"
-// would be just as late.
+// chat has no slot before the deadline, or if the notice or every sender has used its own
+// limit. It fails with errHeld if a 429 lasts too long, and with ctx's error. The global rate
+// may delay the message past its deadline: the notice "busy" would be just as late.
 func (d *delivery) waitForSlot(ctx context.Context) error {
 	limits := d.limits()
 	if d.m.Notice == "" {
