@@ -63,14 +63,13 @@ func init() {
 			reasons[service][e2etest.Say(string(why), name)] = Outcome(why)
 		}
 		for why, reason := range map[string]fault.Reason{
-			"why.silent": fault.Unreachable, "why.limited": fault.Limited, "why.used_up": fault.UsedUp, "why.no_data": fault.NoData,
+			"why.silent": fault.Unreachable, "why.limited": fault.Limited, "why.no_data": fault.NoData,
 			"why.wrong": fault.Nonsense, "why.refused": fault.Denied, "why.unchanged": "",
 		} {
-			if reason != fault.UsedUp || service == fault.Price { // no other service has a plan
-				silences[service][e2etest.Say(why, name)] = Outcome(reason)
-			}
+			silences[service][e2etest.Say(why, name)] = Outcome(reason)
 		}
 	}
+	silences[fault.Price][e2etest.Say("why.used_up", nil)] = Outcome(fault.UsedUp) // no other service has a plan
 }
 
 // silence returns the outcome of a text about an old answer, with or without the time of the
