@@ -3,9 +3,9 @@
 // package also holds what every adapter needs: Commands.Find, Tasks, the state of
 // buttons, and the replies to failures around a command.
 //
-// It knows no platform and no service: a command never learns where it was asked, and an
-// adapter never learns what a command does. It imports the standard library, package
-// decimal, and package secret for panics.
+// It imports no platform and no service. A command cannot send, and an adapter knows a
+// command only by its fields, "join" and "start" apart. The package imports the standard
+// library, package decimal, and package secret for panics.
 package chat
 
 import (

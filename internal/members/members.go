@@ -1,9 +1,9 @@
 // Package members saves addresses for people who ask for it, checks the stakes of these
 // addresses again and again, and has badges follow: roles on Discord, tags on Telegram.
 //
-//	press ─┐
-//	cycle ─┼─> check ─> decide(row, check) ─> save ─> settle(user)
-//	forget ┘   (range)   (pure, a table)      (row)   (the platform follows the row)
+//	press ─┬─> check ─> decide(row, check) ─┬─> save ─> settle(user)
+//	cycle ─┘   (range)   (pure, a table)    │   (row)   (the platform follows the row)
+//	forget ─────────────────────────────────┘
 //
 //	row.go       a saved address, and the badges that were given with it
 //	decide.go    when a level rises and falls: pure functions of rows and checks
@@ -15,8 +15,8 @@
 //	returned.go  who came back to a community
 //	members.go   what commands ask, and status.go what people see
 //
-// A row exists because its person pressed a button. What a community refuses, slows down or
-// loses concerns that community alone.
+// A row exists because its person pressed a button. A community's refusals, pauses and losses
+// affect no other community.
 //
 // The package imports no platform and no service: adapters implement chat.Badges, and package
 // app passes them in.

@@ -2,8 +2,8 @@
 // done, such as the answer to an update, how often something happened lately, the last values
 // of services, and saved addresses.
 //
-// Memory holds that in this process, Redis shares it between replicas, and Folder
-// keeps values in files. All are bounded. While Redis is away, this process decides by
+// Memory holds that in this process (saved addresses in the demo alone), Redis shares it
+// between replicas, and Folder keeps values in files. All are bounded. While Redis is away, this process decides by
 // what it knows, and saved addresses are out of reach. Keys in Redis are hashes, because
 // they may name users; the value of a saved address holds a user ID. The package knows no
 // platform and no service.

@@ -6,6 +6,7 @@
 //	respond.go            has the command handled, and sends the rendered reply (render.go)
 //	notice.go             answers a press, and posts short notices in a group
 //	cleanup.go            deletes notices and older cards in a group
+//	inline.go, places.go  answer inline queries; bound what is in flight
 //	hello.go              has the bot say hello in a group that it was added to
 //	join.go, joinqueue.go let people into groups who asked to join
 //	tags.go               sets the tags of members who stake
@@ -14,11 +15,11 @@
 // The menus and descriptions of the bot are set at the start (profile.go).
 //
 // Sent messages are not stored; only the IDs of those to be deleted later are
-// (cleanup.go). A button carries its command, and a question the command that it belongs
-// to. So both work after a restart, and both are checked like typed text.
+// (cleanup.go). Buttons and questions carry their command. So both work after a restart,
+// and are checked like typed text.
 //
-// A polled update counts as answered once its answer is out, so a stop in the middle
-// loses nothing. A webhook update is acknowledged within a fraction of a second, because
+// A polled update counts as answered once its answer is out; poll.go names the exceptions.
+// A webhook update is acknowledged within a fraction of a second, because
 // Telegram delivers nothing else from that chat until then. The answer to a private
 // command is only sent to its user's private chat, or stays in the group as an ephemeral
 // message if the command was one. The group reads only a fixed sentence about it (notice).

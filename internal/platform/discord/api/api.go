@@ -1,10 +1,10 @@
-// Package api makes the REST calls of a bot for interactions. It decides how long each
+// Package api makes a bot's REST calls, for interactions and for roles. It decides how long each
 // may take, which are repeated, and what kind of error a failure is. It knows nothing
 // of commands.
 //
 // Calls go through discordgo, but not through its rate limiter. That one lets one call
 // of a bucket through at a time, sleeps whatever the context says, and keeps every
-// bucket for ever. This package holds calls back only while Discord limits all of them
+// bucket for ever. This package holds calls back only by limits on all of them
 // (limit.go). Its errors hold no URLs, which carry tokens, and no text of the server.
 package api
 

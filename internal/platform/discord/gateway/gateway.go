@@ -2,7 +2,7 @@
 // slash commands and for the bot's status: Hello, heartbeats, identify, resume, back-off
 // and close codes. It does not read interactions.
 //
-// It uses discordgo's types but not its Session. That locks up for ever when Discord
+// It uses discordgo's types but not its Session. Session locks up for ever when Discord
 // asks for a reconnect before READY, identifies again as often as Discord invalidates a
 // session, ignores the address to resume at, and hides close codes. None of it can be
 // turned off, and too many identifies make Discord reset the bot's token.

@@ -4,10 +4,9 @@
 //
 // go-telegram/bot makes the calls that it has, over this package's HTTP and with its
 // errors: the library's own quote the token and the server's text. This package makes the
-// calls for which the library lacks a method, a parameter or a member of the answer
-// (TestLibraryStillLacks lists them), polls, because the library acknowledges updates
-// before they are handled, and makes the two calls of every press and of every card that is
-// deleted, which take the library three times the allocations (BenchmarkPress).
+// calls for which the library lacks a part (TestLibraryStillLacks lists them). It polls,
+// because the library acknowledges updates too early. It answers presses and deletes
+// messages with a third of the library's allocations (BenchmarkPress).
 package botapi
 
 import (
