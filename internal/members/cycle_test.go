@@ -78,7 +78,7 @@ func TestATickReadsTheOneBefore(t *testing.T) {
 		id++
 	}
 	m.put(m.current(id, 1))
-	m.rows.counts = [shards]tallies{}
+	m.rows.counts, m.rows.total = [shards]tallies{}, tallies{}
 	due, err := m.read(m.Context(), 0, &schedule{})
 	m.equal("due", fmt.Sprint(len(due), err), "0 <nil>")
 	m.equal("counted", m.rows.tally("").have, 1)
@@ -97,8 +97,9 @@ func TestProof(t *testing.T) {
 		"theirs":                         {level: 1, stake: 5, age: month, user: "did:1", owner: "did:1", want: "1 1 true false"},
 		"another's":                      {level: 1, stake: 5, age: month, user: "did:1", owner: "did:2", want: "0 0 false true"},
 		"two that do not exist":          {level: 1, stake: 5, age: month, want: "0 0 false true"},
-		"an account that is not known":   {level: 1, stake: 5, age: month, user: "away", owner: "did:1", want: "0 2 false false"},
-		"an owner who is not known":      {level: 1, stake: 5, age: month, user: "did:1", owner: "away", want: "0 2 false false"},
+		"an account that is not known":   {level: 1, stake: 5, age: month, user: "away", owner: "did:1", want: "0 1 false false"},
+		"whose stake is gone anyhow":     {level: 1, age: month, user: "away", owner: "did:1", want: "0 0 false false"},
+		"an owner who is not known":      {level: 1, stake: 5, age: month, user: "did:1", owner: "away", want: "0 1 false false"},
 		"no block to count from":         {level: 1, stake: -1, age: month, user: "did:1", owner: "did:2", want: "0 2 false false"},
 		"nothing to lose":                {age: month, want: "0 0 false false"},
 		"a stake that is new":            {stake: 5, age: month, user: "did:1", owner: "did:1", want: "1 1 true false"},

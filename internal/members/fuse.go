@@ -23,7 +23,7 @@ type tally struct {
 }
 
 // The fuse of a community blows while more than maxLosing, and more than one in maxLosingPart,
-// would lose a badge there.
+// would lose a badge there: any badge, or a certain one of those who have it.
 const (
 	maxLosing     = 10
 	maxLosingPart = 20
@@ -33,23 +33,31 @@ const (
 // unless the row is Released.
 func (t tally) blown() bool { return t.losing > maxLosing && t.losing*maxLosingPart > t.have }
 
-// plus returns the sums of the counts, without held.
-func (t tally) plus(other tally) tally {
-	return tally{have: t.have + other.have, losing: t.losing + other.losing, checked: t.checked + other.checked}
+// tallies maps a community's ID to its tally, and badgeKey to that of a badge, without held and
+// checked. The key "" has all rows with a wallet; only have and checked are set there.
+type tallies map[string]tally
+
+// add adds the counts of others, without held, so many times.
+func (all tallies) add(others tallies, times int) {
+	for key, t := range others {
+		sum := all[key]
+		sum.have, sum.losing, sum.checked = sum.have+times*t.have, sum.losing+times*t.losing, sum.checked+times*t.checked
+		all[key] = sum
+	}
 }
 
-// tallies maps a community's ID to its tally. The key "" has all rows with a wallet; only have and
-// checked are set there.
-type tallies map[string]tally
+func badgeKey(community, badge string) string { return community + " " + badge }
 
 // countRows returns the tallies of rows.
 func (m *Members) countRows(list []Row) tallies {
 	all := tallies{}
 	for _, r := range list {
-		for community, t := range m.platforms[r.User.Platform].countRow(r) {
-			sum := all[community].plus(t)
-			sum.held = append(all[community].held, t.held...)
-			all[community] = sum
+		counted := m.platforms[r.User.Platform].countRow(r)
+		all.add(counted, 1)
+		for key, t := range counted {
+			sum := all[key]
+			sum.held = append(sum.held, t.held...)
+			all[key] = sum
 		}
 	}
 	return all
@@ -69,15 +77,15 @@ func (p *platform) countRow(r Row) tallies {
 		if _, named := p.badge(g.Community, g.Badge); !named {
 			continue
 		}
-		here := all[g.Community]
+		here, each := all[g.Community], tally{have: 1}
 		here.have, here.checked = row.have, row.checked
 		if p.losing(r, g) { // A user who loses two badges there counts once.
-			here.losing = 1
+			here.losing, each.losing = 1, 1
 			if !r.Released {
 				here.held = []chat.User{r.User}
 			}
 		}
-		all[g.Community] = here
+		all[g.Community], all[badgeKey(g.Community, g.Badge)] = here, each
 	}
 	return all
 }
@@ -85,14 +93,14 @@ func (p *platform) countRow(r Row) tallies {
 // fuseHolds reports whether too low a stake removes no badge in a community: its fuse has blown, or
 // not all rows were read yet.
 func (m *Members) fuseHolds(c *community) bool {
-	return !m.rows.complete.Load() || m.rows.tally(c.id).blown()
+	return !m.rows.complete.Load() || m.rows.blown(c.id)
 }
 
 // reportFuse logs and counts a fuse of the platform that has blown since the last reportFuse.
 func (m *Members) reportFuse(p *platform) {
 	for _, id := range p.named() {
-		c, t := p.community(id), m.rows.tally(id)
-		if before := c.blown.Swap(t.blown()); t.blown() && !before {
+		c, t, blown := p.community(id), m.rows.tally(id), m.rows.blown(id)
+		if before := c.blown.Swap(blown); blown && !before {
 			m.Count("fuse_blown")
 			c.log.Error("too many would lose a badge at once, so nobody does: check the pools and the node; only if so many did stop staking, run bot members --release",
 				"losing", t.losing, "of", t.have)
@@ -133,7 +141,7 @@ func (m *Members) Release(ctx context.Context) (released []Place, err error) {
 // heldIn returns the communities whose fuse holds the user of a row.
 func (m *Members) heldIn(r Row) (communities []string) {
 	for community, t := range m.platforms[r.User.Platform].countRow(r) {
-		if len(t.held) > 0 && m.rows.tally(community).blown() {
+		if len(t.held) > 0 && m.rows.blown(community) {
 			communities = append(communities, community)
 		}
 	}

@@ -68,6 +68,17 @@ func TestCountRows(t *testing.T) {
 	})
 }
 
+func TestTheFuseBlowsForOneBadge(t *testing.T) {
+	m := newMembersTest(t)
+	for id := range 300 {
+		m.put(m.current(id, 1, "7001"))
+	}
+	for id, blown := range []bool{10: true, 11: true} {
+		m.put(m.current(id, 1, "7001", "7002")) // too much by one
+		m.equal(fmt.Sprint(id+1, " of as many"), fmt.Sprint(m.fuseHolds(m.platform.community("9001")), len(m.heldIn(m.current(id, 1, "7002")))), map[bool]string{false: "false 0", true: "true 1"}[blown])
+	}
+}
+
 // Until all rows were read once, nobody knows how many would lose a badge. When a fuse blows,
 // that is told once.
 func TestABlownFuseIsToldOnce(t *testing.T) {
@@ -170,7 +181,7 @@ func TestRelease(t *testing.T) {
 					_, _ = m.Store.Replace(m.Context(), releaseKey("discord"), saved, strconv.AppendInt(nil, time.Now().Add(c.at).Unix(), 10))
 				}
 				m.rows.complete.Store(!c.unread)
-				m.rows.counts = [shards]tallies{} // as in a process that read the rows before they changed
+				m.rows.counts, m.rows.total = [shards]tallies{}, tallies{} // as in a process that read the rows before they changed
 				m.carryOutRelease(m.Context(), m.platform)
 				released := 0
 				for id := range c.people {

@@ -103,7 +103,7 @@ type platform struct {
 // New returns Members. It contacts nobody.
 func New(c Config) *Members {
 	m := &Members{Config: c, platforms: map[chat.Platform]*platform{}}
-	m.rows = &rows{Config: &m.Config, countRows: m.countRows}
+	m.rows = &rows{Config: &m.Config, countRows: m.countRows, total: tallies{}}
 	for _, name := range platforms {
 		m.platforms[name] = &platform{
 			config: &m.Config, name: name, levels: newLevels(c.Chain, c.Pools, c.Badges[name], c.Every), communities: map[string]*community{},

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -49,6 +50,7 @@ type rows struct {
 	complete atomic.Bool
 	mu       sync.Mutex
 	counts   [shards]tallies
+	total    tallies // the sums of counts, without held
 	// readAt is when a shard was last read or written.
 	readAt time.Time
 	// missing counts the rows that vanished within a cycle while nobody here deleted them, and
@@ -111,12 +113,14 @@ func (s *rows) note(shard int, list []Row, written bool) {
 	if !written {
 		s.missing += max(0, s.counts[shard][""].have-counted[""].have)
 	}
+	s.total.add(s.counts[shard], -1)
+	s.total.add(counted, 1)
 	s.counts[shard], s.readAt = counted, time.Now()
-	if !s.told && s.missing > maxMissing && s.missing*maxLosingPart > s.sum("").have {
+	if !s.told && s.missing > maxMissing && s.missing*maxLosingPart > s.total[""].have {
 		s.told = true
 		s.Count("rows_missing")
 		s.Log.Error("saved addresses are gone from the store, and their people keep their badges: does Redis write to disk, or is DATA_DIR another folder?",
-			"missing", s.missing, "left", s.sum("").have)
+			"missing", s.missing, "left", s.total[""].have)
 	}
 }
 
@@ -131,24 +135,28 @@ func (s *rows) known() bool {
 func (s *rows) tally(community string) tally {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sum(community)
+	return s.total[community]
 }
 
-// sum is tally. mu is held.
-func (s *rows) sum(community string) (sum tally) {
-	for _, counted := range s.counts[:] {
-		sum = sum.plus(counted[community])
+// blown reports whether the fuse of a community blows.
+func (s *rows) blown(community string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, t := range s.total {
+		if t.blown() && (key == community || strings.HasPrefix(key, badgeKey(community, ""))) {
+			return true
+		}
 	}
-	return sum
+	return false
 }
 
 // held returns the users whom the fuse of a community holds, sorted.
 func (s *rows) held(community string) (users []chat.User) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.sum(community).blown() {
+	if !s.blown(community) {
 		return nil
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, counted := range s.counts[:] {
 		users = append(users, counted[community].held...)
 	}

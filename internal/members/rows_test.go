@@ -78,7 +78,7 @@ func FuzzDecodeShard(f *testing.F) {
 // newRows returns rows in a store, and what is logged of them.
 func newRows(s Store) (*rows, *logtest.Buffer) {
 	log := &logtest.Buffer{}
-	return &rows{Config: &Config{Store: s, Settings: Settings{Every: 6 * time.Hour}, Log: slog.New(slog.NewTextHandler(log, nil)), Count: func(string) {}}, countRows: func(list []Row) tallies { return tallies{"": {have: len(list)}} }}, log
+	return &rows{Config: &Config{Store: s, Settings: Settings{Every: 6 * time.Hour}, Log: slog.New(slog.NewTextHandler(log, nil)), Count: func(string) {}}, total: tallies{}, countRows: func(list []Row) tallies { return tallies{"": {have: len(list)}} }}, log
 }
 
 // A damaged value is set aside under a name of its own each time, and told; one of a newer
