@@ -153,15 +153,6 @@ func (b *Bot) closeState() {
 	}
 }
 
-// storeWarnings returns a warning for each way in which Redis may lose saved addresses, if a
-// role or a tag is configured. It blocks for the time of two calls at most.
-func (b *Bot) storeWarnings(ctx context.Context) []string {
-	if len(b.cfg.Discord.StakerRoles)+len(b.cfg.Telegram.StakerTags) == 0 {
-		return nil
-	}
-	return b.redis.Durability(ctx)
-}
-
 // hash returns an ID of the parts, which shows none of them.
 func hash(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, " ")))

@@ -171,7 +171,7 @@ func (b *Bot) probes(platforms []platform, wallet string) (all []probe) {
 				if err := b.redis.Probe(ctx); err != nil {
 					return nil, err
 				}
-				return b.storeWarnings(ctx), nil
+				return b.redis.Durability(ctx), nil
 			}})
 	}
 	return all

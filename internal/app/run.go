@@ -49,7 +49,7 @@ func (b *Bot) Run(ctx context.Context) error {
 // of Redis is not logged here: the next call to Redis fails too, and logs it.
 func (b *Bot) logWarnings(ctx context.Context) {
 	if b.redis != nil && b.redis.Probe(ctx) == nil {
-		for _, warning := range b.storeWarnings(ctx) {
+		for _, warning := range b.redis.Durability(ctx) {
 			b.log.Warn("redis may lose saved addresses", "reason", warning)
 		}
 	}
