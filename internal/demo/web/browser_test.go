@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long the page may take for one thing on a busy machine.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 //go:embed testdata/looker.js
 var looker string
