@@ -109,8 +109,10 @@ func (c saveCommand) savedCard(req chat.Request, s *members.Saved, p proof, valu
 // outcomeCard says the first outcome in its title, explains it, and lists the others.
 func (c saveCommand) outcomeCard(req chat.Request, s *members.Saved, outcomes []outcome, values chat.Values) chat.Reply {
 	first, others := outcomes[0], lines(outcomes[1:])
-	if first.key == "badge.removed" && len(s.Missing) > 0 {
-		why := members.WhyLost(*s.Lost, c.address(s.Wallet), s.Missing[0].Amount, c.Symbol)
+	gone := first.badges[0]
+	isGone := func(b members.Badge) bool { return b.Community == gone.Community && b.ID == gone.ID }
+	if first.key == "badge.removed" && slices.ContainsFunc(s.Missing, isGone) {
+		why := members.WhyLost(*s.Lost, c.address(s.Wallet), gone.Amount, c.Symbol)
 		return chat.Reply{Tone: chat.Negative, Title: first.line(), Text: why, Notes: append(others, chat.Say("badge.failed_saved"))}
 	}
 	if first.problem == "" {

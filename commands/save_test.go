@@ -178,8 +178,8 @@ func TestSavedAddressFirstSaysWhatMattersMost(t *testing.T) {
 	failed := members.Change{Badge: in("B"), Problem: chat.RoleAbove}
 	still := members.Change{Badge: in("B"), Removed: true, Problem: chat.RoleAbove}
 	later := members.Change{Badge: in("C"), Later: true}
-	lost := members.Badge{Badge: chat.Badge{Amount: decimal.NewFromInt(1000)}}
-	saved := map[string]*members.Saved{"lost.amount": {Lost: &members.Loss{}, Missing: []members.Badge{lost}}}
+	removed.Badge.Amount = decimal.NewFromInt(1000)
+	saved := map[string]*members.Saved{"lost.amount": {Lost: &members.Loss{}, Missing: []members.Badge{in("B"), removed.Badge}}}
 	for name, test := range map[string]struct {
 		changes     []members.Change
 		title, text string

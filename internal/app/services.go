@@ -111,8 +111,8 @@ func (b *Bot) list(price *market.Client, supplies *supply.Client, stakes *stakin
 	}
 }
 
-// newMembers returns what saves addresses, if there is a store for them. It needs nothing but what
-// openState sets. Stakes and Accounts are nil.
+// newMembers returns what saves addresses, if there is a store for them. It may be called once
+// openState has returned. The caller sets Stakes and Accounts before Run or CheckAll.
 func (b *Bot) newMembers() *members.Members {
 	m := members.New(members.Config{
 		Settings: b.cfg.Members, Badges: b.cfg.badges(), Claims: b.state, Limiter: b.state, Bot: b.id(), Symbol: b.cfg.Market.Symbol,

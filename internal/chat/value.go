@@ -86,8 +86,17 @@ type (
 	}
 )
 
-// Tone returns the direction of the change. A change that is shown as 0.00 has none.
-func (c Change) Tone() Tone { return []Tone{Falling, Neutral, Rising}[c.Round(2).Sign()+1] }
+// Tone returns the direction of the change. A change that is shown as 0.00 has none: package
+// words shows two decimals.
+func (c Change) Tone() Tone {
+	switch c.Round(2).Sign() {
+	case 1:
+		return Rising
+	case -1:
+		return Falling
+	}
+	return Neutral
+}
 
 // Digits is how precisely an Amount is shown.
 type Digits int

@@ -161,10 +161,10 @@ func (c *community) record(ctx context.Context, user string, s step, err *chat.B
 		// The community takes calls for other users.
 	case err.Problem == chat.BadgeFailed:
 		c.failed(ctx, err.RetryAfter)
-	case err.Problem == chat.MissingRight, err.Problem == chat.CommunityGone:
-		c.refuse(ctx, wholeCommunity, err)
-	default:
+	case concernsOneBadge(err.Problem):
 		c.refuse(ctx, s.badge, err)
+	default:
+		c.refuse(ctx, wholeCommunity, err)
 	}
 }
 

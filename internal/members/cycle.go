@@ -200,14 +200,16 @@ func (m *Members) checkStakes(ctx context.Context, rows []Row) []checked {
 	return all
 }
 
-// prove asks whether the wallet is still the user's. If that is not known, the check shows no
-// level that is reached.
+// prove asks whether the wallet is still the user's. If that is not known, the check found
+// nothing, unless nothing is staked.
 func (c *checked) prove(ctx context.Context, accounts core.Source[core.Identity, core.Account], highest int) {
 	user, err := core.NewIdentity(string(c.row.User.Platform), c.row.User.ID)
 	account, owner := core.Both(ctx, accounts, user, accounts, core.IdentityOf(c.row.Wallet))
 	switch {
+	case cmp.Or(err, account.Err, owner.Err) != nil && c.check.most == 0:
+		// A stake that is gone is gone, whosever the wallet is.
 	case cmp.Or(err, account.Err, owner.Err) != nil:
-		c.check.least = 0 // A stake that is gone is gone, whosever the wallet is.
+		c.check = finding{most: highest}
 	case account.Value.Registered() && account.Value.DID == owner.Value.DID:
 		c.proven = true
 	case c.check.block.IsZero():

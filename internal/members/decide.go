@@ -152,7 +152,7 @@ func (l levels) late() time.Duration { return 2 * l.every / ticks }
 
 // decide returns the row after a check.
 //   - A check that reaches the level or more sets the level, and forgets an earlier check below.
-//   - A check after which no badge is to be removed ends a release.
+//   - A conclusive check that leaves no badge to be removed ends a release.
 //   - The first check below the level is noted in Below.
 //   - The second one lowers the level to the higher of the two, if its block is at least minApart
 //     newer. One that comes sooner leaves the first as it is. One that comes after a missing check,

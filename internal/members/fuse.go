@@ -22,8 +22,9 @@ type tally struct {
 	held []chat.User
 }
 
-// The fuse of a community blows while more than maxLosing, and more than one in maxLosingPart,
-// would lose a badge there: any badge, or a certain one of those who have it.
+// The fuse of a community blows while more than maxLosing users, and more than one in maxLosingPart
+// of those with a badge there, would lose one. It also blows if that holds for the users of a single
+// badge.
 const (
 	maxLosing     = 10
 	maxLosingPart = 20
@@ -37,7 +38,7 @@ func (t tally) blown() bool { return t.losing > maxLosing && t.losing*maxLosingP
 // checked. The key "" has all rows with a wallet; only have and checked are set there.
 type tallies map[string]tally
 
-// add adds the counts of others, without held, so many times.
+// add adds the counts of others, multiplied by times. It leaves held alone.
 func (all tallies) add(others tallies, times int) {
 	for key, t := range others {
 		sum := all[key]
@@ -93,13 +94,15 @@ func (p *platform) countRow(r Row) tallies {
 // fuseHolds reports whether too low a stake removes no badge in a community: its fuse has blown, or
 // not all rows were read yet.
 func (m *Members) fuseHolds(c *community) bool {
-	return !m.rows.complete.Load() || m.rows.blown(c.id)
+	_, blown := m.rows.blown(c.id)
+	return blown || !m.rows.complete.Load()
 }
 
 // reportFuse logs and counts a fuse of the platform that has blown since the last reportFuse.
 func (m *Members) reportFuse(p *platform) {
 	for _, id := range p.named() {
-		c, t, blown := p.community(id), m.rows.tally(id), m.rows.blown(id)
+		c := p.community(id)
+		t, blown := m.rows.blown(id)
 		if before := c.blown.Swap(blown); blown && !before {
 			m.Count("fuse_blown")
 			c.log.Error("too many would lose a badge at once, so nobody does: check the pools and the node; only if so many did stop staking, run bot members --release",
@@ -141,7 +144,7 @@ func (m *Members) Release(ctx context.Context) (released []Place, err error) {
 // heldIn returns the communities whose fuse holds the user of a row.
 func (m *Members) heldIn(r Row) (communities []string) {
 	for community, t := range m.platforms[r.User.Platform].countRow(r) {
-		if len(t.held) > 0 && m.rows.blown(community) {
+		if _, blown := m.rows.blown(community); blown && len(t.held) > 0 {
 			communities = append(communities, community)
 		}
 	}

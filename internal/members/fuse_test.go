@@ -69,13 +69,24 @@ func TestCountRows(t *testing.T) {
 }
 
 func TestTheFuseBlowsForOneBadge(t *testing.T) {
-	m := newMembersTest(t)
-	for id := range 300 {
-		m.put(m.current(id, 1, "7001"))
-	}
-	for id, blown := range []bool{10: true, 11: true} {
-		m.put(m.current(id, 1, "7001", "7002")) // too much by one
-		m.equal(fmt.Sprint(id+1, " of as many"), fmt.Sprint(m.fuseHolds(m.platform.community("9001")), len(m.heldIn(m.current(id, 1, "7002")))), map[bool]string{false: "false 0", true: "true 1"}[blown])
+	for name, c := range map[string]struct {
+		losing, level int
+		has           []string
+		want          string // whether the fuse holds, where it holds one of them, and the log
+	}{
+		"10 of 10":  {10, 1, []string{"7001", "7002"}, "false [] 0"},
+		"11 of 11":  {11, 1, []string{"7001", "7002"}, "true [9001] 1"},
+		"11 of 300": {11, 0, []string{"7001"}, "false [] 0"},
+	} {
+		m := newMembersTest(t)
+		for id := range 300 {
+			m.put(m.current(id, 1, "7001"))
+		}
+		for id := range c.losing {
+			m.put(m.current(id, c.level, c.has...))
+		}
+		m.reportFuse(m.platform)
+		m.equal(name, fmt.Sprint(m.fuseHolds(m.platform.community("9001")), m.heldIn(m.current(0, c.level, c.has...)), strings.Count(m.log.String(), "losing=11 of=11")), c.want)
 	}
 }
 

@@ -59,14 +59,16 @@ func (m *Members) work(ctx context.Context, c *community) {
 }
 
 // giveBack settles a user in a community where they are now. has lists all badges that they have
-// there. All others are in doubt from now on, so that the user is given them again.
+// there. All others are in doubt from now on, so that the user is given them again. A tag that an
+// administrator has set stays.
 func (m *Members) giveBack(ctx context.Context, c *community, user chat.User, has []string) []Change {
-	unnamed := func(badge string) bool { return c.position(c.id, badge) < 0 }
-	if c.OneEach() && slices.ContainsFunc(has, unnamed) { // An administrator may have set this tag. It stays.
-		return nil
-	}
+	stays := false
 	row, err := m.rows.update(ctx, user, func(r *Row) *Row {
 		if r == nil || r.Forgotten() {
+			return r
+		}
+		theirs := func(badge string) bool { return c.position(c.id, badge) < 0 && r.index(c.id, badge) < 0 }
+		if stays = c.OneEach() && slices.ContainsFunc(has, theirs); stays {
 			return r
 		}
 		r.drop(func(g Given) bool { return g.Community == c.id && g.State == Absent })
@@ -77,7 +79,7 @@ func (m *Members) giveBack(ctx context.Context, c *community, user chat.User, ha
 		}
 		return r
 	})
-	if err != nil || row == nil || row.Forgotten() {
+	if err != nil || row == nil || row.Forgotten() || stays {
 		return nil
 	}
 	return m.settle(ctx, c, user, byPerson)
@@ -153,6 +155,9 @@ func (m *Members) Refresh(ctx context.Context, user chat.User, here string, wall
 	defer cancel()
 	return inEach(m, p.concerned(*row), func(c *community) []Change {
 		want := p.wanted(*row, c.id)
+		if c.OneEach() {
+			want = want[max(0, len(want)-1):]
+		}
 		if c.id == here || len(want) == 0 {
 			return nil
 		}

@@ -43,8 +43,9 @@ type Row struct {
 	Reached decimal.NullDecimal `json:"m,omitzero"`
 	// Lost is how Level last fell. It is nil once Level has risen again.
 	Lost *Loss `json:"x,omitempty"`
-	// Released says that badges are removed from the user although the fuse has blown. It ends with
-	// the first check after which none is to be removed.
+	// Released says that badges are removed from the user although the fuse has blown. A conclusive
+	// check that leaves no badge to be removed ends it, and so does an inconclusive check of the
+	// cycle.
 	Released bool `json:"r,omitempty"`
 	// Given has an entry for each badge that the user has or may have, and for each community
 	// where the user is Absent.

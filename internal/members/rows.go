@@ -138,21 +138,24 @@ func (s *rows) tally(community string) tally {
 	return s.total[community]
 }
 
-// blown reports whether the fuse of a community blows.
-func (s *rows) blown(community string) bool {
+// blown returns the counts for which the fuse of a community blows, or false.
+func (s *rows) blown(community string) (t tally, blown bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if t = s.total[community]; t.blown() {
+		return t, true
+	}
 	for key, t := range s.total {
-		if t.blown() && (key == community || strings.HasPrefix(key, badgeKey(community, ""))) {
-			return true
+		if strings.HasPrefix(key, badgeKey(community, "")) && t.blown() {
+			return t, true
 		}
 	}
-	return false
+	return tally{}, false
 }
 
 // held returns the users whom the fuse of a community holds, sorted.
 func (s *rows) held(community string) (users []chat.User) {
-	if !s.blown(community) {
+	if _, blown := s.blown(community); !blown {
 		return nil
 	}
 	s.mu.Lock()

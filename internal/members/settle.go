@@ -231,10 +231,10 @@ func (p *platform) replacedBy(change Change, before Row) (lost []Change) {
 func (m *Members) carryOut(ctx context.Context, c *community, row Row, s step, by caller, refused []string) (change Change, again bool) {
 	change = Change{Badge: c.badgeOf(c.id, s.badge), Removed: s.remove}
 	err := c.await(ctx, s.badge, by)
-	if refused, is := errors.AsType[*chat.BadgeError](err); is {
-		change.Problem = refused.Problem
+	if failed, is := errors.AsType[*chat.BadgeError](err); is {
+		change.Problem = failed.Problem
 		if s.remove { // The row notes since when the removal is refused.
-			_ = m.finish(ctx, c, row.User, s, refused)
+			_ = m.finish(ctx, c, row.User, s, failed)
 		}
 		return change, false
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -32,8 +31,11 @@ type newClaim struct{ key, value string }
 // their claim as holder, and reserves nothing. While Redis is away, the memory of this process
 // reserves the slot. A slot of Redis is noted in the memory, which then never gives it out again.
 func (r *Redis) admit(ctx context.Context, claim newClaim, within time.Duration, limits []chat.Limit) (holder string, wait time.Duration) {
-	whole := math.Floor(float64(within) / float64(time.Microsecond)) // A negative within stays negative.
-	args := []any{int64(whole), claim.value, r.owner, r.claimTTL.Milliseconds()}
+	latest := within.Microseconds()
+	if within < 0 {
+		latest = -1 // Microseconds may have rounded it to 0.
+	}
+	args := []any{latest, claim.value, r.owner, r.claimTTL.Milliseconds()}
 	var keys []string
 	for _, l := range limits {
 		every := int64(0)

@@ -44,7 +44,7 @@
 //	busy_sent             the one message sent instead
 //	lost_sent             the one message sent after a 429 too long for answers
 //	private_unreachable   a user to whom the bot may not write yet
-//	press_unanswered      a press whose spinner could not be ended; its reply goes out as a message
+//	press_unanswered      a press that Telegram took no answer to; a failure is then sent as a message
 //	inline_unanswered     an inline query that could not be answered
 //	join_approved         somebody who asked to join a group, and is let in
 //	join_left_open        a join request of somebody who lacks what the group requires

@@ -123,15 +123,21 @@ func TestInlineFailureSaysWhy(t *testing.T) {
 		reply  func() chat.Reply
 		button string
 		cache  int
+		again  bool // whether SomethingWentWrong panics too
 	}
 	inBubble(t, map[string]test{
-		"a limit": {"price", limit, "Too many", 5},
-		"a panic": {"price", func() chat.Reply { panic("inline") }, "Something went wrong", 5},
-		"private": {"mylogins", nil, hint, 3600},
+		"a limit":    {"price", limit, "Too many", 5, false},
+		"a panic":    {"price", func() chat.Reply { panic("inline") }, "Something went wrong", 5, false},
+		"two panics": {"price", func() chat.Reply { panic("inline") }, "Something went wrong", 5, true},
+		"private":    {"mylogins", nil, hint, 3600, false},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		r.handler.Reply = func(context.Context, chat.Request) chat.Reply { return tt.reply() }
-		r.serve(panicsTwice{r.handler})
+		if tt.again {
+			r.serve(panicsTwice{r.handler})
+		} else {
+			r.run()
+		}
 		got, failed := r.inline(tt.query), tt.reply != nil
 		for _, req := range r.handler.Requests() {
 			check(t, "from", req.From, userOf(ann))
@@ -155,16 +161,17 @@ func TestInlineFailureSaysWhy(t *testing.T) {
 }
 
 // Telegram takes one answer to a query, so an answer that may have been taken is repeated once.
-func TestInlineAnswerIsNeverDoubled(t *testing.T) {
+func TestAnInlineAnswerThatMayBeTakenIsRepeatedOnce(t *testing.T) {
 	type test struct {
 		fault             telegramtest.Fault
 		calls, unanswered int
 	}
 	inBubble(t, map[string]test{
-		"a short 429": {telegramtest.TooMany(2 * time.Second), 2, 0},
-		"a long 429":  {telegramtest.TooMany(time.Minute), 1, 1},
-		"a 502":       {telegramtest.Page(502), 2, 0},
-		"its styles":  {telegramtest.Status(400), 2, 0},
+		"a short 429":      {telegramtest.TooMany(2 * time.Second), 2, 0},
+		"a long 429":       {telegramtest.TooMany(time.Minute), 1, 1},
+		"a 502":            {telegramtest.Page(502), 2, 0},
+		"a 502, but taken": {telegramtest.Page(502).CarriedOut(), 2, 0},
+		"its styles":       {telegramtest.Status(400), 2, 0},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		r.api.Fail("answerInlineQuery", tt.fault)

@@ -44,8 +44,8 @@ func (p *press) answer(a bot.AnswerCallbackQueryParams) (taken bool) {
 }
 
 // tell shows a reply only to the person who pressed, in their language: for a moment, or
-// as an alert until they close it. It returns false if they do not see it: there is no press
-// to answer, or Telegram takes no answer any more.
+// as an alert until they close it. It returns false if there is no press, the press is
+// answered already, or Telegram did not confirm the answer.
 func (t *task) tell(r chat.Reply, alert bool) bool {
 	r.Language = t.s.tasks.Handler.Language(t.cmd.request, true)
 	return t.press.answer(bot.AnswerCallbackQueryParams{Text: renderAlert(r), ShowAlert: alert})
@@ -74,9 +74,10 @@ const (
 	askThere notice = "telegram.ask_there"
 )
 
-// notify shows a notice in the group where a private command was used: for its user alone if
-// possible, which is the answer to a press. After an ephemeral command, answeredPrivately is not
-// shown. The receipt is empty if the user knows.
+// notify shows a notice in the group where a private command was used. It answers a press with
+// the notice. Otherwise, or if that fails, it sends an ephemeral message or posts in the group.
+// After an ephemeral command, answeredPrivately is not shown. The receipt is empty if the user
+// knows.
 func (t *task) notify(n notice) outbox.Receipt {
 	text, url := n, "https://t.me/"+t.s.me.Username
 	if n == pressStart {
