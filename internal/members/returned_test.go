@@ -172,6 +172,7 @@ func TestRefresh(t *testing.T) {
 		"more is staked":               {wallet: 1, stake: 1000, calls: "give 7002 to 1", later: 2},
 		"less is staked":               {wallet: 1, stake: 0, asked: 2, later: 2},
 		"a tag of their own":           {wallet: 1, stake: 5, oneEach: true, missing: "mine", asked: 2, later: 2},
+		"the higher of two tags":       {wallet: 1, stake: 1000, oneEach: true, missing: "the lower", asked: 2, later: 2},
 		"no tag":                       {wallet: 1, stake: 5, oneEach: true, missing: "9001", asked: 2, calls: "give 7001 to 1", later: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -183,16 +184,23 @@ func TestRefresh(t *testing.T) {
 				m.oneEach = c.oneEach
 				switch c.missing {
 				case "":
+				case "the lower":
+					r.Level, r.Given[0].Badge, m.has["9001 1"] = 2, "7002", []string{"7002"}
+					m.put(r)
 				case "mine":
 					m.has["9001 1"] = []string{"of my own"}
 				default:
 					m.has[c.missing+" 1"] = nil
+				}
+				if c.calls == "" {
+					m.Claims = nil // which settle needs
 				}
 				_, err := m.Refresh(m.Context(), user(1), c.here, wallet(c.wallet), stakeOf(c.stake, time.Now()))
 				m.equal("calls", fmt.Sprint(m.called(), err), c.calls+"<nil>")
 				m.equal("asked", m.asked, c.asked)
 				_, _ = m.Refresh(m.Context(), user(1), c.here, wallet(c.wallet), stakeOf(c.stake, time.Now()))
 				m.equal("asked within the minute", m.asked, c.later)
+				m.equal("panics", m.events["panic"], 0)
 			})
 		})
 	}
