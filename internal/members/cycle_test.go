@@ -281,10 +281,10 @@ func TestAPanicIsCounted(t *testing.T) {
 			ended := make(chan struct{})
 			go func() { m.Members.Run(ctx); close(ended) }()
 			time.Sleep(24 * time.Hour)
-			m.equal(name+": panics", m.events["panic"], c.panics)
-			m.equal(name+": badges", len(m.saved(1).Given), map[bool]int{true: 2}[c.press])
 			stop()
 			<-ended
+			m.equal(name+": panics", m.events["panic"], c.panics)
+			m.equal(name+": badges", len(m.saved(1).Given), map[bool]int{true: 2}[c.press])
 		})
 	}
 }

@@ -139,9 +139,9 @@ func TestWhatAWorkerRemovesIsTold(t *testing.T) {
 			enqueue(m)
 			time.Sleep(5 * time.Second)
 			m.equal(name, m.worn("9001"), "[]")
-			m.equal(name+", told", len(m.notices), 1)
 			stop()
 			<-ended
+			m.equal(name+", told", len(m.notices), 1)
 		})
 	}
 }
