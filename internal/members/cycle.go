@@ -205,10 +205,11 @@ func (m *Members) checkStakes(ctx context.Context, rows []Row) []checked {
 func (c *checked) prove(ctx context.Context, accounts core.Source[core.Identity, core.Account], highest int) {
 	user, err := core.NewIdentity(string(c.row.User.Platform), c.row.User.ID)
 	account, owner := core.Both(ctx, accounts, user, accounts, core.IdentityOf(c.row.Wallet))
+	failed := cmp.Or(err, account.Err, owner.Err) != nil
 	switch {
-	case cmp.Or(err, account.Err, owner.Err) != nil && c.check.most == 0:
+	case failed && c.check.most == 0:
 		// A stake that is gone is gone, whosever the wallet is.
-	case cmp.Or(err, account.Err, owner.Err) != nil:
+	case failed:
 		c.check = finding{most: highest}
 	case account.Value.Registered() && account.Value.DID == owner.Value.DID:
 		c.proven = true

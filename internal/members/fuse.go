@@ -34,11 +34,11 @@ const (
 // unless the row is Released.
 func (t tally) blown() bool { return t.losing > maxLosing && t.losing*maxLosingPart > t.have }
 
-// tallies maps a community's ID to its tally, and badgeKey to that of a badge, without held and
-// checked. The key "" has all rows with a wallet; only have and checked are set there.
+// tallies maps a community's ID to its tally, and a badgeKey to the tally of one badge, in which only
+// have and losing are set. The key "" has all rows with a wallet; only have and checked are set there.
 type tallies map[string]tally
 
-// add adds the counts of others, multiplied by times. It leaves held alone.
+// add adds the counts of others, multiplied by times, and leaves held alone.
 func (all tallies) add(others tallies, times int) {
 	for key, t := range others {
 		sum := all[key]
@@ -47,6 +47,7 @@ func (all tallies) add(others tallies, times int) {
 	}
 }
 
+// badgeKey returns the key of a badge in tallies.
 func badgeKey(community, badge string) string { return community + " " + badge }
 
 // countRows returns the tallies of rows.
