@@ -17,7 +17,6 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 	"time"
 
@@ -74,8 +73,6 @@ func startTelegram(ctx context.Context, mux *http.ServeMux) error {
 	if err := json.Unmarshal([]byte(os.Getenv("ANSWER")), &answer); err != nil {
 		return err
 	}
-	// The library's type has no place for the time of such an entity.
-	answer.Entities = slices.DeleteFunc(answer.Entities, func(e models.MessageEntity) bool { return e.Type == "date_time" })
 	b, err := bot.New(os.Getenv("TELEGRAM_BOT_TOKEN"),
 		bot.WithServerURL(os.Getenv("TELEGRAM_API_URL")),
 		bot.WithHTTPClient(time.Minute, pooled()),
