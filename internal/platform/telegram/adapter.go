@@ -117,7 +117,7 @@ type Adapter struct {
 	withoutEphemeral atomic.Bool
 	places           *places
 	joins            joinQueue
-	// groups holds a tgChat for each group of the settings by its ID, as far as it is known.
+	// groups holds a models.Chat for each group of the settings by its ID, as far as it is known.
 	groups sync.Map
 	// current is the Run that can send, or nil.
 	current atomic.Pointer[session]
@@ -182,8 +182,8 @@ func (a *Adapter) InFlight() int { return len(a.places.held) }
 
 // Role asks Telegram whether a user administers a chat. It returns Moderator or Member.
 func (a *Adapter) Role(ctx context.Context, user chat.User, chatID string) (chat.Role, error) {
-	member, err := a.api.GetMember(ctx, idOf(chatID), idOf(user.ID)) // Who has no ID has no UnknownRole.
-	if err == nil && member.Administers() {
+	member, err := a.chatMember(ctx, idOf(chatID), idOf(user.ID)) // Who has no ID has no UnknownRole.
+	if err == nil && isAdministrator(member) {
 		return chat.Moderator, nil
 	}
 	return chat.Member, err

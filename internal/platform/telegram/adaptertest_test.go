@@ -8,6 +8,8 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"mime"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -145,15 +147,40 @@ func (r *adapterTest) rewrite(method string, edit func(body []byte) []byte) {
 	})
 }
 
-// ignoring removes parameters, as a server does that is too old for them.
-func ignoring(names ...string) func(body []byte) []byte {
-	return func(body []byte) []byte {
+// ignore has the calls of a method arrive without some parameters, as at a server that is too old
+// to know them.
+func (r *adapterTest) ignore(method string, names ...string) {
+	r.carry(method, time.Hour, func(req *http.Request) (*http.Response, error) {
+		if _, form, _ := mime.ParseMediaType(req.Header.Get("Content-Type")); form["boundary"] != "" {
+			ignoreFields(req, form["boundary"], names)
+			return r.api.RoundTrip(req)
+		}
 		var params map[string]json.RawMessage
-		_ = json.Unmarshal(body, &params)
+		_ = json.NewDecoder(req.Body).Decode(&params)
 		maps.DeleteFunc(params, func(name string, _ json.RawMessage) bool { return slices.Contains(names, name) })
-		body, _ = json.Marshal(params)
-		return body
+		body, _ := json.Marshal(params)
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		return r.api.RoundTrip(req)
+	})
+}
+
+// ignoreFields removes fields of a form.
+func ignoreFields(req *http.Request, boundary string, names []string) {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	_ = w.SetBoundary(boundary)
+	for form := multipart.NewReader(req.Body, boundary); ; {
+		part, err := form.NextPart()
+		if err != nil {
+			break
+		}
+		if !slices.Contains(names, part.FormName()) {
+			field, _ := w.CreatePart(part.Header)
+			_, _ = io.Copy(field, part)
+		}
 	}
+	_ = w.Close()
+	req.Body = io.NopCloser(&b)
 }
 
 // answering is a server with one answer to everything.

@@ -6,8 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-telegram/bot"
+
 	"herald/internal/chat"
 	"herald/internal/platform/telegram/botapi"
+	"herald/internal/platform/telegram/outbox"
 	"herald/internal/transport"
 )
 
@@ -25,11 +28,11 @@ const (
 
 // toDelete holds messages in groups to delete later, by the ID of a user who was asked to
 // start the bot, or by a cardKey. It is not persisted.
-type toDelete map[any][]botapi.MessageRef
+type toDelete map[any][]outbox.MessageRef
 
 // put replaces the messages under a key with the last maxEach of messages. If there are
 // already maxKeys keys, put first drops all of them.
-func (d toDelete) put(key any, messages []botapi.MessageRef) {
+func (d toDelete) put(key any, messages []outbox.MessageRef) {
 	if len(d) >= maxKeys {
 		clear(d)
 	}
@@ -39,7 +42,8 @@ func (d toDelete) put(key any, messages []botapi.MessageRef) {
 // cardKey identifies the newest answer to a command about something in a topic. With failed
 // set, it identifies the errors sent for the same command since that answer.
 type cardKey struct {
-	chat, thread   int64
+	chat           int64
+	thread         int
 	command, about string
 	failed         bool
 }
@@ -56,7 +60,7 @@ func (t *task) deleteInvitations() {
 // cleanUp is called when a reply was sent. In a group, it deletes an ephemeral reply later:
 // after questionLasts if the reply is a question, or else after noticeLasts. With CleanChat,
 // any other reply replaces the older cards of the same command.
-func (t *task) cleanUp(sent botapi.MessageRef, r *chat.Reply) {
+func (t *task) cleanUp(sent outbox.MessageRef, r *chat.Reply) {
 	switch {
 	case t.cmd.request.Direct:
 	case r.Ephemeral && r.Ask != nil:
@@ -72,7 +76,7 @@ func (t *task) cleanUp(sent botapi.MessageRef, r *chat.Reply) {
 
 // replaceCard stores a card that was sent, and returns the cards to delete: all but the
 // newest answer and what is below it. For an error, replaceCard returns none.
-func (s *session) replaceCard(answers cardKey, sent botapi.MessageRef, failed bool) (above []botapi.MessageRef) {
+func (s *session) replaceCard(answers cardKey, sent outbox.MessageRef, failed bool) (above []outbox.MessageRef) {
 	failures := answers
 	failures.failed = true
 	s.mu.Lock()
@@ -82,18 +86,18 @@ func (s *session) replaceCard(answers cardKey, sent botapi.MessageRef, failed bo
 		return nil
 	}
 	// Answers may get here in another order than they were sent, and some share a message.
-	byID := func(a, b botapi.MessageRef) int { return cmp.Compare(a.MessageID, b.MessageID) }
+	byID := func(a, b outbox.MessageRef) int { return cmp.Compare(a.MessageID, b.MessageID) }
 	newest := slices.MaxFunc(append(s.toDelete[answers], sent), byID)
-	above = slices.Concat(s.toDelete[answers], s.toDelete[failures], []botapi.MessageRef{sent})
-	s.toDelete.put(answers, []botapi.MessageRef{newest})
+	above = slices.Concat(s.toDelete[answers], s.toDelete[failures], []outbox.MessageRef{sent})
+	s.toDelete.put(answers, []outbox.MessageRef{newest})
 	delete(s.toDelete, failures)
-	return slices.DeleteFunc(above, func(m botapi.MessageRef) bool { return byID(m, newest) >= 0 })
+	return slices.DeleteFunc(above, func(m outbox.MessageRef) bool { return byID(m, newest) >= 0 })
 }
 
 // remove deletes messages after the given time, or when the drain begins, because no later
 // run would delete them. It skips a message whose deletion is under way. It does not block,
 // except during the drain.
-func (s *session) remove(after time.Duration, messages ...botapi.MessageRef) {
+func (s *session) remove(after time.Duration, messages ...outbox.MessageRef) {
 	for _, m := range messages {
 		if _, underWay := s.removing.LoadOrStore(m, true); underWay {
 			continue
@@ -103,10 +107,23 @@ func (s *session) remove(after time.Duration, messages ...botapi.MessageRef) {
 			transport.Sleep(s.running, after)
 			ctx, cancel := context.WithTimeout(s.tasks.Sends, removeTimeout)
 			defer cancel()
-			s.a.api.Remove(ctx, m)
+			s.a.delete(ctx, m)
 		}
 		if !s.tasks.Go(deletion) {
 			deletion("")
 		}
 	}
+}
+
+// delete deletes a message of the bot. It retries until the call succeeds or is refused, or
+// ctx ends. Telegram refuses if the message is gone or older than 48 hours, or if the bot
+// lacks the right. delete does not report a refusal.
+func (a *Adapter) delete(ctx context.Context, m outbox.MessageRef) {
+	_ = transport.Policy{
+		Backoff: transport.Backoff{First: 200 * time.Millisecond, Max: 2 * time.Second},
+		Again:   botapi.Retryable,
+	}.Do(ctx, func(ctx context.Context) error {
+		_, err := botapi.Change(ctx, a.api, (*bot.Bot).DeleteMessage, &bot.DeleteMessageParams{ChatID: m.Chat, MessageID: m.MessageID})
+		return err
+	})
 }

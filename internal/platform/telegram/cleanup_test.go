@@ -13,7 +13,7 @@ import (
 	"herald/internal/chat/chattest"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
-	"herald/internal/platform/telegram/botapi"
+	"herald/internal/platform/telegram/outbox"
 	"herald/internal/words"
 )
 
@@ -280,21 +280,21 @@ func TestNoticesAreInTheReadersLanguage(t *testing.T) {
 }
 
 func TestSharedFailureIsStoredOnce(t *testing.T) {
-	s, card := session{toDelete: toDelete{}}, func(id int64) botapi.MessageRef { return botapi.MessageRef{MessageID: id} }
+	s, card := session{toDelete: toDelete{}}, func(id int) outbox.MessageRef { return outbox.MessageRef{MessageID: id} }
 	s.replaceCard(cardKey{}, card(1), true)
 	for range maxEach {
 		s.replaceCard(cardKey{}, card(2), true)
 	}
-	if got, want := s.replaceCard(cardKey{}, card(3), false), []botapi.MessageRef{card(1), card(2)}; !slices.Equal(got, want) {
+	if got, want := s.replaceCard(cardKey{}, card(3), false), []outbox.MessageRef{card(1), card(2)}; !slices.Equal(got, want) {
 		t.Errorf("deletes %v, want %v", got, want)
 	}
 }
 
 func TestMessagesToDeleteAreBounded(t *testing.T) {
 	d := toDelete{}
-	var messages []botapi.MessageRef
-	for id := range int64(maxEach + 1) {
-		messages = append(messages, botapi.MessageRef{MessageID: id})
+	var messages []outbox.MessageRef
+	for id := range maxEach + 1 {
+		messages = append(messages, outbox.MessageRef{MessageID: id})
 	}
 	for key := range maxKeys {
 		d.put(key, messages)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-telegram/bot/models"
+
 	"herald/internal/chat"
 	"herald/internal/transport"
 )
@@ -16,17 +18,11 @@ const helloAfter = time.Second
 // Events in a group after which another update needs no answer.
 const botAdded, groupMoved = "added", "moved"
 
-// membership is a change of what the bot is in a chat.
-type membership struct {
-	Chat tgChat                  `json:"chat"`
-	Old  struct{ Status string } `json:"old_chat_member"`
-	New  struct{ Status string } `json:"new_chat_member"`
-}
-
-// added reports whether the bot was added to a chat with more rights than a restricted member.
-func (m *membership) added() bool {
-	return m != nil && slices.Contains([]string{"left", "kicked"}, m.Old.Status) &&
-		slices.Contains([]string{"member", "administrator"}, m.New.Status)
+// botAddedBy reports whether a change of the bot's own membership added it to a chat, with more
+// rights than a restricted member. m may be nil.
+func botAddedBy(m *models.ChatMemberUpdated) bool {
+	return m != nil && slices.Contains([]models.ChatMemberType{models.ChatMemberTypeLeft, models.ChatMemberTypeBanned}, m.OldChatMember.Type) &&
+		slices.Contains([]models.ChatMemberType{models.ChatMemberTypeMember, models.ChatMemberTypeAdministrator}, m.NewChatMember.Type)
 }
 
 // needless reports whether u needs no answer. That is so if the bot moved with its group, and
@@ -34,12 +30,12 @@ func (m *membership) added() bool {
 // most helloAfter, because such updates come in any order.
 func (s *session) needless(u *update, c *command) bool {
 	switch group := u.chat(); {
-	case u.Member != nil:
+	case u.MyChatMember != nil:
 		s.note(botAdded, group)
 		transport.Sleep(s.tasks.Commands, helloAfter)
 		return s.noted(groupMoved, group)
-	case u.Message != nil && u.Message.MigrateTo != 0:
-		s.note(groupMoved, u.Message.MigrateTo)
+	case u.Message != nil && u.Message.MigrateToChatID != 0:
+		s.note(groupMoved, u.Message.MigrateToChatID)
 	case c != nil && c.request.Command == "start" && !c.request.Direct:
 		transport.Sleep(s.tasks.Commands, helloAfter/2)
 		return s.noted(botAdded, group)

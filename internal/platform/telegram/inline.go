@@ -6,8 +6,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+
 	"herald/internal/chat"
 	"herald/internal/platform/telegram/botapi"
+	"herald/internal/platform/telegram/outbox"
 	"herald/internal/words"
 )
 
@@ -21,18 +25,18 @@ const (
 // inlineResult is the reply to one of the requests that an inline query means.
 type inlineResult struct {
 	reply   chat.Reply
-	article botapi.Article
+	article article
 }
 
 // respondInline answers one inline query with results, or with a button that says why
 // there are none.
-func (s *session) respondInline(id string, q *inlineQuery) {
+func (s *session) respondInline(id string, q *models.InlineQuery) {
 	arrived := time.Now()
 	requests := parseInline(q.Query, s.tasks.Handler.Commands())
 	results := make([]inlineResult, len(requests))
 	var handled sync.WaitGroup
 	for i, req := range requests {
-		req.ID, req.From, req.Locale = id, userOf(q.From.ID), q.From.Language
+		req.ID, req.From, req.Locale = id, userOf(q.From.ID), q.From.LanguageCode
 		// Each letter typed is a query, so queries count against a chat of their own.
 		req.Chat, req.Inline = "inline "+req.From.ID, true
 		results[i].reply = chat.SomethingWentWrong(id) // This stays after a panic that Handle does not recover.
@@ -51,31 +55,44 @@ func (s *session) respondInline(id string, q *inlineQuery) {
 		hint = s.inlineHint()
 	}
 	answer := inlineAnswer(results, hint)
-	answer.ID = q.ID
-	contents := make([]*botapi.Content, len(answer.Results))
+	contents := make([]*outbox.Content, len(answer.articles))
 	for i := range contents {
-		contents[i] = &answer.Results[i].Content
+		contents[i] = &answer.articles[i].content
 	}
 	s.answerQuery(arrived, "inline_unanswered", func(ctx context.Context) error {
-		return s.a.api.AnswerInlineQuery(ctx, answer)
+		params := &bot.AnswerInlineQueryParams{InlineQueryID: q.ID, CacheTime: int(answer.cache.Seconds()), IsPersonal: answer.personal}
+		for _, a := range answer.articles {
+			params.Results = append(params.Results, a.result())
+		}
+		return s.a.api.AnswerInlineQuery(ctx, params, answer.button)
 	}, contents...)
+}
+
+// answerToInline is the answer to an inline query.
+type answerToInline struct {
+	articles []article // at most 50
+	// cache is how long Telegram may give the same answer to the same query: to anybody,
+	// or to the same user if personal is set. It is sent in whole seconds.
+	cache    time.Duration
+	personal bool
+	button   *botapi.InlineButton // or nil
 }
 
 // inlineAnswer returns the results that anybody may send. If there are none, its button
 // shows why: the failure, to the asker alone, or else the reason given.
-func inlineAnswer(results []inlineResult, why string) botapi.InlineAnswer {
-	answer := botapi.InlineAnswer{Cache: hintLasts}
+func inlineAnswer(results []inlineResult, why string) answerToInline {
+	answer := answerToInline{cache: hintLasts}
 	for _, r := range results {
 		if r.reply.Unanswered() {
-			why, answer.Personal = words.Say(r.reply.Language, r.reply.Title), true
-			answer.Cache = min(answer.Cache, failureLasts)
+			why, answer.personal = words.Say(r.reply.Language, r.reply.Title), true
+			answer.cache = min(answer.cache, failureLasts)
 			continue
 		}
-		answer.Results = append(answer.Results, r.article)
-		answer.Cache = min(answer.Cache, max(time.Until(r.reply.FreshUntil), 0))
+		answer.articles = append(answer.articles, r.article)
+		answer.cache = min(answer.cache, max(time.Until(r.reply.FreshUntil), 0))
 	}
-	if len(answer.Results) == 0 {
-		answer.Button = &botapi.InlineButton{Text: why, Start: "inline"}
+	if len(answer.articles) == 0 {
+		answer.button = &botapi.InlineButton{Text: why, Start: "inline"}
 	}
 	return answer
 }

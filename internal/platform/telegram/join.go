@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+
 	"herald/internal/chat"
 	"herald/internal/platform/telegram/botapi"
 	"herald/internal/platform/telegram/outbox"
@@ -36,7 +39,7 @@ type joinTask struct {
 
 // timesAt returns the times of the request if its turn comes now.
 func (j *joinTask) timesAt(now time.Time) joinTimes {
-	return timesOf(j.arrived, now, time.Unix(j.join.Date, 0), j.join.QueryID != "")
+	return timesOf(j.arrived, now, time.Unix(int64(j.join.Date), 0), j.join.QueryID != "")
 }
 
 // answer checks the person and answers the request.
@@ -65,8 +68,8 @@ func (j *joinTask) giveUp(string) (more bool) { return j.leaveOpen(nil) }
 func (j *joinTask) check(id string, began time.Time) (reply chat.Reply) {
 	req := chat.Request{
 		ID: id, Command: chat.JoinCommand, Args: chat.Typed(strconv.FormatInt(j.join.Chat.ID, 10)),
-		From: userOf(j.join.From.ID), Locale: j.join.From.Language, BotName: j.s.me.FirstName,
-		Chat: strconv.FormatInt(j.join.UserChat, 10), Direct: true, Deadline: j.times.check,
+		From: userOf(j.join.From.ID), Locale: j.join.From.LanguageCode, BotName: j.s.me.FirstName,
+		Chat: strconv.FormatInt(j.join.UserChatID, 10), Direct: true, Deadline: j.times.check,
 	}
 	j.s.a.nameGroup(&req)
 	defer func() {
@@ -85,7 +88,7 @@ func (j *joinTask) check(id string, began time.Time) (reply chat.Reply) {
 func (j *joinTask) leaveOpen(reply *chat.Reply) (more bool) {
 	if j.join.QueryID != "" {
 		err := j.s.untilKnown(j.times.approve, func(ctx context.Context) error {
-			return j.s.a.api.AnswerJoinQuery(ctx, j.join.QueryID, botapi.JoinQueued)
+			return j.s.a.api.AnswerChatJoinRequestQuery(ctx, j.join.QueryID, botapi.JoinQueued)
 		})
 		// Otherwise a refusal means that the query is answered, or has expired.
 		if e := botapi.ErrorOf(err); err != nil && (e.Kind != botapi.Refused || e.NotAllowed()) {
@@ -115,9 +118,9 @@ func (j *joinTask) approveRequest(reply chat.Reply) (more bool) {
 	receipt := j.tellJoining(reply)
 	outcome := j.s.approve(reply.Admit, j.join.From.ID, j.times.approve, func(ctx context.Context) error {
 		if j.join.QueryID != "" {
-			return j.s.a.api.AnswerJoinQuery(ctx, j.join.QueryID, botapi.JoinApproved)
+			return j.s.a.api.AnswerChatJoinRequestQuery(ctx, j.join.QueryID, botapi.JoinApproved)
 		}
-		return j.s.a.api.Approve(ctx, j.join.Chat.ID, j.join.From.ID)
+		return j.s.a.approveJoin(ctx, j.join.Chat.ID, j.join.From.ID)
 	})
 	if outcome == chat.ApprovalTimedOut && j.s.tasks.Sends.Err() != nil && j.comesAgain() {
 		j.end(false) // The next session may approve it.
@@ -151,17 +154,17 @@ func (j *joinTask) tellJoining(reply chat.Reply) outbox.Receipt {
 func (j *joinTask) tellTime() time.Duration { return max(messageTime, time.Until(j.times.tell)) }
 
 // send sends the person a message within the given time, or edits the message with editID.
-func (j *joinTask) send(within time.Duration, reply chat.Reply, editID int64) outbox.Receipt {
-	return j.s.sendTo(j.s.tasks.Sends, j.join.UserChat, within, reply, editID)
+func (j *joinTask) send(within time.Duration, reply chat.Reply, editID int) outbox.Receipt {
+	return j.s.sendTo(j.s.tasks.Sends, j.join.UserChatID, within, reply, editID)
 }
 
 // sendTo sends a reply to a private chat within the given time, or edits the message with
 // editID. It blocks until then at most.
-func (s *session) sendTo(ctx context.Context, user int64, within time.Duration, reply chat.Reply, editID int64) outbox.Receipt {
+func (s *session) sendTo(ctx context.Context, user int64, within time.Duration, reply chat.Reply, editID int) outbox.Receipt {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	return s.out.Send(ctx, outbox.Message{
-		To: botapi.Destination{Chat: user}, Content: render(&reply, s.me.Username), EditID: editID, Deadline: time.Now().Add(within),
+		To: outbox.Destination{Chat: user}, Content: render(&reply, s.me.Username), EditID: editID, Deadline: time.Now().Add(within),
 	})
 }
 
@@ -204,6 +207,14 @@ func (s *session) approve(a *chat.Admission, user int64, until time.Time, call f
 	return chat.ApprovalFailed
 }
 
+// approveJoin lets a user into a chat. The bot needs the right to invite users. Telegram
+// refuses if the user has no open request, or is a member.
+func (a *Adapter) approveJoin(ctx context.Context, chat, user int64) error {
+	params := &bot.ApproveChatJoinRequestParams{ChatID: chat, UserID: user}
+	_, err := botapi.Change(ctx, a.api, (*bot.Bot).ApproveChatJoinRequest, params)
+	return err
+}
+
 // replyTo returns the reply to the outcome of an Admission, in the language of the Reply with
 // the Admission.
 func replyTo(reply chat.Reply, outcome chat.AdmissionOutcome) chat.Reply {
@@ -233,12 +244,12 @@ func (s *session) untilKnown(until time.Time, call func(context.Context) error) 
 // isMember asks Telegram whether a user is in a group. It returns false if that is not known
 // within answerWithin.
 func (s *session) isMember(group string, user int64) bool {
-	var m botapi.Member
+	var m *models.ChatMember
 	err := s.untilKnown(time.Now().Add(answerWithin), func(ctx context.Context) (err error) {
-		m, err = s.a.api.GetMember(ctx, idOf(group), user)
+		m, err = s.a.chatMember(ctx, idOf(group), user)
 		return err
 	})
-	return err == nil && !m.Absent()
+	return err == nil && !isAbsent(m)
 }
 
 // approveOwn approves the open request of the person who sent t's command, for a reply with
@@ -247,7 +258,7 @@ func (t *task) approveOwn(reply chat.Reply) chat.Reply {
 	group := idOf(reply.Admit.Group)
 	approved := false // by a call that succeeded, or whose outcome is unknown
 	outcome := t.s.approve(reply.Admit, t.cmd.user, time.Now().Add(answerWithin), func(ctx context.Context) error {
-		err := t.s.a.api.Approve(ctx, group, t.cmd.user)
+		err := t.s.a.approveJoin(ctx, group, t.cmd.user)
 		approved = approved || err == nil || botapi.ErrorOf(err).Kind == botapi.OutcomeUnknown
 		return err
 	})
@@ -258,13 +269,13 @@ func (t *task) approveOwn(reply chat.Reply) chat.Reply {
 }
 
 // seeGroup stores the name of a group.
-func (a *Adapter) seeGroup(c tgChat) { a.groups.Store(strconv.FormatInt(c.ID, 10), c) }
+func (a *Adapter) seeGroup(c models.Chat) { a.groups.Store(strconv.FormatInt(c.ID, 10), c) }
 
 // nameGroup sets the name and the link of the group that a JoinCommand is about, as far as
 // they are known.
 func (a *Adapter) nameGroup(req *chat.Request) {
 	if stored, known := a.groups.Load(req.Args.First()); known {
-		group := stored.(tgChat)
-		req.GroupName, req.GroupURL = group.Title, group.link()
+		group := stored.(models.Chat)
+		req.GroupName, req.GroupURL = group.Title, linkTo(&group)
 	}
 }

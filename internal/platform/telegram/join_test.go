@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-telegram/bot/models"
+
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
@@ -370,9 +372,9 @@ func TestAQueryWithoutAnAnswerIsLogged(t *testing.T) {
 }
 
 func TestTheLinkOfAGroup(t *testing.T) {
-	for want, c := range map[string]tgChat{
+	for want, c := range map[string]models.Chat{
 		"https://t.me/holders": {ID: -1001234567890, Username: "holders"}, "https://t.me/c/1234567890/1": {ID: -1001234567890}, "": {ID: -1001234},
 	} {
-		check(t, "link", c.link(), want)
+		check(t, "link", linkTo(&c), want)
 	}
 }

@@ -161,7 +161,7 @@ func (s *session) joinMessages(kind string, perSecond int) chat.Limit {
 // personLimit returns the limit of messages to one person about their requests. Unless Telegram
 // delays it for longer, a message is out messageTime after its slot.
 func (j *joinTask) personLimit() chat.Limit {
-	return chat.Limit{Key: fmt.Sprint("join message ", j.s.me.ID, " ", j.join.UserChat), Count: 1, Window: time.Minute + messageTime}
+	return chat.Limit{Key: fmt.Sprint("join message ", j.s.me.ID, " ", j.join.UserChatID), Count: 1, Window: time.Minute + messageTime}
 }
 
 // run runs one step of the request. A step that returns false, or panics, is the last.

@@ -37,7 +37,8 @@ func (p *press) answer(a bot.AnswerCallbackQueryParams) (taken bool) {
 	p.once.Do(func() {
 		a.CallbackQueryID = p.id
 		taken = p.s.answerQuery(time.Now(), "press_unanswered", func(ctx context.Context) error {
-			return p.s.a.api.AnswerCallbackQuery(ctx, &a)
+			_, err := botapi.Change(ctx, p.s.a.api, (*bot.Bot).AnswerCallbackQuery, &a)
+			return err
 		})
 	})
 	return taken
@@ -53,7 +54,7 @@ func (t *task) tell(r chat.Reply, alert bool) bool {
 
 // answerQuery makes the call that answers an inline query or a press, and reports whether
 // Telegram took the answer. It counts the event if not.
-func (s *session) answerQuery(arrived time.Time, event string, call func(context.Context) error, contents ...*botapi.Content) (taken bool) {
+func (s *session) answerQuery(arrived time.Time, event string, call func(context.Context) error, contents ...*outbox.Content) (taken bool) {
 	if s.out.Answer(s.tasks.Sends, arrived.Add(queryLasts), call, contents...) != nil {
 		s.a.Count(event)
 		return false

@@ -12,12 +12,13 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/platform/telegram/botapi"
+	"herald/internal/platform/telegram/outbox"
 )
 
 // command is what an update asks of this bot, and where its answer goes.
 type command struct {
 	request chat.Request       // without an ID
-	to      botapi.Destination // the chat in which it was asked; Silent in groups
+	to      outbox.Destination // the chat in which it was asked; Silent in groups
 	// user is the ID of who asked; 0 if they speak as a chat. sender is the ID of that
 	// chat, or else of the user.
 	user, sender int64
@@ -36,35 +37,35 @@ type command struct {
 // parse returns what an update asks, or nil if this bot has no answer to it.
 func parse(u *update, me *models.User, h chat.Handler) *command {
 	m, commands := u.message(), h.Commands()
-	if m == nil || !m.Chat.private() && !m.Chat.group() {
+	if m == nil || !isPrivate(&m.Chat) && !isGroup(&m.Chat) {
 		return nil
 	}
 	var c *command
 	switch {
 	case u.Press != nil:
 		c = parsePress(u.Press)
-	case u.Member != nil:
+	case u.MyChatMember != nil:
 		c = &command{request: chat.Request{Command: chat.HelloCommand}, text: chat.HelloCommand}
 	default:
 		c = parseMessage(m, me, commands)
 	}
-	if c == nil || m.Chat.private() && m.Chat.ID != c.user {
+	if c == nil || isPrivate(&m.Chat) && m.Chat.ID != c.user {
 		return nil // A private chat belongs to one person.
 	}
-	if c.request.Command == chat.JoinCommand && !m.Chat.private() {
+	if c.request.Command == chat.JoinCommand && !isPrivate(&m.Chat) {
 		return nil // Its buttons stand in private chats only, so this one is forged.
 	}
 	c.sender = cmp.Or(c.sender, c.user)
-	c.to = botapi.Destination{Chat: m.Chat.ID, ReplyTo: m.ID, Silent: m.Chat.group()}
-	if m.InTopic {
+	c.to = outbox.Destination{Chat: m.Chat.ID, ReplyTo: m.ID, Silent: isGroup(&m.Chat)}
+	if m.IsTopicMessage {
 		// Elsewhere message_thread_id is a thread of replies, to which nothing can be
 		// sent.
-		c.to.Thread = m.Thread
+		c.to.Thread = m.MessageThreadID
 	}
 	c.request.From = userOf(c.user)
 	c.request.Chat = strconv.FormatInt(m.Chat.ID, 10)
-	c.request.Direct = m.Chat.private()
-	if m.Chat.group() {
+	c.request.Direct = isPrivate(&m.Chat)
+	if isGroup(&m.Chat) {
 		c.request.Community = c.request.Chat
 		if c.user != 0 {
 			c.request.Role = chat.UnknownRole
@@ -77,8 +78,8 @@ func parse(u *update, me *models.User, h chat.Handler) *command {
 
 // parseMessage returns the command that m asks. It returns nil for messages by bots,
 // forwards, and messages that name no command (commandName).
-func parseMessage(m *message, me *models.User, commands chat.Commands) *command {
-	if m.ForwardOrigin != nil || m.AutoForward || m.ViaBot != nil || m.SenderChat == nil && (m.From == nil || m.From.IsBot) {
+func parseMessage(m *models.Message, me *models.User, commands chat.Commands) *command {
+	if m.ForwardOrigin != nil || m.IsAutomaticForward || m.ViaBot != nil || m.SenderChat == nil && (m.From == nil || m.From.IsBot) {
 		return nil
 	}
 	units := utf16.Encode([]rune(m.Text))
@@ -96,10 +97,10 @@ func parseMessage(m *message, me *models.User, commands chat.Commands) *command 
 		name, words = followLink(m, words, commands)
 	}
 	c.request.Command, c.request.Args = name, chat.Typed(words...)
-	c.request.Asked = time.Unix(m.Date, 0)
+	c.request.Asked = time.Unix(int64(m.Date), 0)
 	if target != nil {
 		user := userOf(target.ID)
-		c.request.Target, c.request.TargetName = &user, target.name()
+		c.request.Target, c.request.TargetName = &user, nameOf(target)
 	}
 	c.setSender(m)
 	return c
@@ -111,39 +112,39 @@ func parseMessage(m *message, me *models.User, commands chat.Commands) *command 
 // commandName guesses at any other text, and takes a picture or the like as /start. The name
 // is "" for another bot's command and, in a group, for an unknown command and for a reply to
 // a question without a word like its argument.
-func commandName(m *message, units []uint16, me *models.User, commands chat.Commands) (name string, args []string, length int) {
+func commandName(m *models.Message, units []uint16, me *models.User, commands chat.Commands) (name string, args []string, length int) {
 	name, suffix, length := commandAt(units, m.Entities)
 	if name == "" && len(units) > 0 {
-		name, args = askedFor(m.ReplyTo, me)
+		name, args = askedFor(m.ReplyToMessage, me)
 		asked, _ := commands.Find(name)
-		if params, _ := asked.Params(); m.Chat.group() && len(chat.Meant(strings.Fields(m.Text), params...)) == 0 {
+		if params, _ := asked.Params(); isGroup(&m.Chat) && len(chat.Meant(strings.Fields(m.Text), params...)) == 0 {
 			return "", nil, 0
 		}
 	}
-	if name == "" && m.Chat.private() && (len(units) > 0 || m.attachments != attachments{}) {
+	if name == "" && isPrivate(&m.Chat) && (len(units) > 0 || hasAttachment(m)) {
 		if name = commands.Guess(m.Text); name == "start" {
 			length = len(units)
 		}
 	}
 	_, known := commands.Find(name)
-	if suffix != "" && !strings.EqualFold(suffix, me.Username) || !known && !m.Chat.private() {
+	if suffix != "" && !strings.EqualFold(suffix, me.Username) || !known && !isPrivate(&m.Chat) {
 		return "", nil, 0
 	}
 	return name, args, length
 }
 
 // setSender sets who wrote m. Somebody who speaks as a chat has no user ID.
-func (c *command) setSender(m *message) {
+func (c *command) setSender(m *models.Message) {
 	switch {
 	case m.SenderChat == nil:
-		c.user, c.request.Locale = m.From.ID, m.From.Language
+		c.user, c.request.Locale = m.From.ID, m.From.LanguageCode
 	case m.SenderChat.ID == m.Chat.ID: // an anonymous administrator
 		c.sender, c.request.Role = m.SenderChat.ID, chat.Moderator
 	default:
 		c.sender, c.request.LimitKey = m.SenderChat.ID, strconv.FormatInt(m.SenderChat.ID, 10)
 	}
 	if m.From != nil {
-		c.ephemeral = botapi.NewEphemeralMessage(m.Chat.ID, m.From.ID, m.EphemeralID, "")
+		c.ephemeral = botapi.NewEphemeralMessage(m.Chat.ID, m.From.ID, m.EphemeralMessageID, "")
 	}
 	c.request.CanReplyEphemerally = c.ephemeral.Arrived()
 }
@@ -157,10 +158,10 @@ func parsePress(q *callbackQuery) *command {
 	}
 	return &command{
 		request: chat.Request{
-			Command: state.Command, Args: chat.Typed(state.Args...), Locale: q.From.Language, CanReplyEphemerally: true,
+			Command: state.Command, Args: chat.Typed(state.Args...), Locale: q.From.LanguageCode, CanReplyEphemerally: true,
 		},
 		user:      q.From.ID,
-		ephemeral: botapi.NewEphemeralMessage(q.Message.Chat.ID, q.From.ID, q.Message.EphemeralID, q.ID),
+		ephemeral: botapi.NewEphemeralMessage(q.Message.Chat.ID, q.From.ID, q.Message.EphemeralMessageID, q.ID),
 		button:    &state,
 		text:      strings.Join(append([]string{state.Command}, state.Args...), " "),
 	}
@@ -209,8 +210,8 @@ func readPayload(payload string) (command string, args []string) {
 // followLink returns the command that words, the payload of a deep link after /start,
 // name: a private command without arguments, unless it has NoDeepLink, or
 // chat.JoinCommand with a group, or else start.
-func followLink(m *message, words []string, commands chat.Commands) (name string, args []string) {
-	if m.Chat.private() && len(words) == 1 {
+func followLink(m *models.Message, words []string, commands chat.Commands) (name string, args []string) {
+	if isPrivate(&m.Chat) && len(words) == 1 {
 		if name, args = readPayload(words[0]); name == chat.JoinCommand && len(args) == 1 {
 			return name, args
 		}
@@ -224,9 +225,9 @@ func followLink(m *message, words []string, commands chat.Commands) (name string
 // commandAt returns the bot command at the very beginning of a text: its name in lower
 // case, the part after its @, and the length of both in UTF-16 units. Without a command
 // the name is "".
-func commandAt(units []uint16, entities []entity) (name, suffix string, length int) {
+func commandAt(units []uint16, entities []models.MessageEntity) (name, suffix string, length int) {
 	for _, e := range entities {
-		if e.Type != "bot_command" || e.Offset != 0 || !e.within(units) || units[0] != '/' {
+		if e.Type != models.MessageEntityTypeBotCommand || e.Offset != 0 || !within(&e, units) || units[0] != '/' {
 			continue
 		}
 		name, suffix, _ = strings.Cut(string(utf16.Decode(units[1:e.Length])), "@")
@@ -240,12 +241,12 @@ func commandAt(units []uint16, entities []entity) (name, suffix string, length i
 // invisible character names the command, and Telegram quotes the entities in a reply. A link
 // in another sender's message does not count, and untrusted text never becomes a link in one
 // of this bot's.
-func askedFor(m *message, me *models.User) (command string, args []string) {
+func askedFor(m *models.Message, me *models.User) (command string, args []string) {
 	if m == nil || m.From == nil || m.From.ID != me.ID {
 		return "", nil
 	}
 	for _, e := range m.Entities {
-		if asked, is := strings.CutPrefix(e.URL, deepLink(me.Username, askPayload)); is && e.Type == "text_link" && e.Offset == 0 {
+		if asked, is := strings.CutPrefix(e.URL, deepLink(me.Username, askPayload)); is && e.Type == models.MessageEntityTypeTextLink && e.Offset == 0 {
 			return readPayload(asked)
 		}
 	}
@@ -255,9 +256,9 @@ func askedFor(m *message, me *models.User) (command string, args []string) {
 // mention returns the first person mentioned without a username after the command, or nil,
 // and the text after the command without that mention. A mention by username stays a
 // word: Telegram gives bots no ID for it.
-func mention(units []uint16, from int, entities []entity) (*tgUser, string) {
+func mention(units []uint16, from int, entities []models.MessageEntity) (*models.User, string) {
 	for _, e := range entities {
-		if e.Type != "text_mention" || e.User == nil || !e.within(units) || e.Offset < from {
+		if e.Type != models.MessageEntityTypeTextMention || e.User == nil || !within(&e, units) || e.Offset < from {
 			continue
 		}
 		return e.User, string(utf16.Decode(slices.Concat(units[from:e.Offset], []uint16{' '}, units[e.Offset+e.Length:])))
@@ -269,13 +270,13 @@ func mention(units []uint16, from int, entities []entity) (*tgUser, string) {
 // chat. It returns nil if m is no reply or answers this bot. It also returns nil where
 // Telegram makes every message a reply: to the first message of a topic, and to the
 // channel's forwarded post.
-func repliedTo(m *message, me *models.User) *tgUser {
-	r := m.ReplyTo
-	if r == nil || r.AutoForward || r.TopicCreated != nil || m.InTopic && r.ID == m.Thread {
+func repliedTo(m *models.Message, me *models.User) *models.User {
+	r := m.ReplyToMessage
+	if r == nil || r.IsAutomaticForward || r.ForumTopicCreated != nil || m.IsTopicMessage && r.ID == m.MessageThreadID {
 		return nil
 	}
 	if r.SenderChat != nil || r.From == nil {
-		return &tgUser{}
+		return &models.User{}
 	}
 	if r.From.ID == me.ID {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"herald/internal/chat/chattest"
 	"herald/internal/core"
 	faketelegram "herald/internal/demo/fake/telegram"
-	"herald/internal/platform/telegram/botapi"
+	"herald/internal/platform/telegram/outbox"
 )
 
 var testCommands = (&chattest.Handler{}).Commands()
@@ -31,7 +31,7 @@ func asks(u *update) (c command, ours bool) {
 }
 
 // in makes a message of a group from JSON members, with a command of n units.
-func in(t *testing.T, kind string, n int, text string, members string) *message {
+func in(t *testing.T, kind string, n int, text string, members string) *models.Message {
 	t.Helper()
 	id := -100
 	if kind == "private" {
@@ -40,9 +40,9 @@ func in(t *testing.T, kind string, n int, text string, members string) *message 
 	raw, _ := json.Marshal(map[string]any{
 		"message_id": 7, "date": 1750000000, "text": text, "from": map[string]any{"id": 5},
 		"chat":     map[string]any{"id": id, "type": kind, "title": "The *talk*"},
-		"entities": []entity{{Type: "bot_command", Offset: 0, Length: n}},
+		"entities": []models.MessageEntity{{Type: "bot_command", Offset: 0, Length: n}},
 	})
-	m := &message{}
+	m := &models.Message{}
 	if err := json.Unmarshal(raw, m); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestParseFindsCommandsForThisBot(t *testing.T) {
 		"not at the beginning":            {"group", 6, "hi /price", `{"entities":[{"type":"bot_command","offset":3,"length":6}]}`, ""},
 		"a forged length":                 {"group", 600, "/price", "", ""},
 	} {
-		c, ours := asks(&update{Message: in(t, tt.kind, tt.n, tt.text, tt.members)})
+		c, ours := asks(&update{Update: models.Update{Message: in(t, tt.kind, tt.n, tt.text, tt.members)}})
 		if ours != (tt.want != "") || c.request.Command != tt.want {
 			t.Errorf("%s: got %q, %v; want %q", name, c.request.Command, ours, tt.want)
 		}
@@ -107,7 +107,7 @@ func TestParseFindsArgumentsAndPeople(t *testing.T) {
 		"a reply within a topic":                {"/exists", inTopic("4"), nil, "8", ""},
 		"a comment on a channel's post":         {"/exists", replying(`"is_automatic_forward":true,"sender_chat":{"id":-300}`), nil, "none", ""},
 	} {
-		c, ours := asks(&update{Message: in(t, "group", 7, tt.text, tt.members)})
+		c, ours := asks(&update{Update: models.Update{Message: in(t, "group", 7, tt.text, tt.members)}})
 		target := "none"
 		if c.request.Target != nil {
 			target = c.request.Target.ID
@@ -126,7 +126,7 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 		from, senderChat string
 		sender           int64
 		role             chat.Role
-		thread           int64
+		thread           int
 		locale           string
 	}{
 		"a member":                   {"supergroup", `{"from":{"id":5,"language_code":"pt-br"}}`, "5", "", 5, chat.UnknownRole, 0, "pt-br"},
@@ -137,7 +137,7 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 		"in private":                 {"private", "", "5", "", 5, chat.Member, 0, ""},
 	} {
 		m := in(t, tt.kind, 6, "/price", tt.members)
-		c, ours := asks(&update{Message: m})
+		c, ours := asks(&update{Update: models.Update{Message: m}})
 		community := map[bool]string{true: "-100", false: ""}[tt.kind != "private"]
 		want := chat.Request{
 			Command: "price", From: chat.User{Platform: Platform, ID: tt.from}, LimitKey: tt.senderChat, Chat: fmt.Sprint(m.Chat.ID), Community: community,
@@ -147,7 +147,7 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 		if !ours || fmt.Sprintf("%+v", c.request) != fmt.Sprintf("%+v", want) {
 			t.Errorf("%s: got %+v, want %+v", name, c.request, want)
 		}
-		where := botapi.Destination{Chat: m.Chat.ID, Thread: tt.thread, ReplyTo: 7, Silent: tt.kind != "private"}
+		where := outbox.Destination{Chat: m.Chat.ID, Thread: tt.thread, ReplyTo: 7, Silent: tt.kind != "private"}
 		if c.to != where {
 			t.Errorf("%s: destination %+v, want %+v", name, c.to, where)
 		}
@@ -191,7 +191,7 @@ func TestParseGuessesAtPrivateText(t *testing.T) {
 		"a voice message":               {"", `{"voice":{}}`, "start"},
 		"a round video":                 {"", `{"video_note":{}}`, "start"},
 		"a service message":             {"", `{"pinned_message":{}}`, ""},
-		"a forward":                     {"hello", `{"forward_origin":{}}`, ""},
+		"a forward":                     {"hello", `{"forward_origin":{"type":"user"}}`, ""},
 		"an answer to a question":       {"0x1 b", `{"reply_to_message":{"from":{"id":99},"entities":[{"type":"text_link","length":1,"url":"https://t.me/OurBot?start=ask-exists"}]}}`, "exists 0x1 b"},
 		"an answer to join a group":     {"0xabc", `{"reply_to_message":{"from":{"id":99},"entities":[{"type":"text_link","length":1,"url":"https://t.me/OurBot?start=ask-join_-5"}]}}`, "join -5 0xabc"},
 		"a reply to what asked nothing": {"thanks", `{"reply_to_message":{"from":{"id":99}}}`, "start"},
@@ -202,7 +202,7 @@ func TestParseGuessesAtPrivateText(t *testing.T) {
 			if kind == "group" && name != "an answer to a question" {
 				want = ""
 			}
-			c, ours := asks(&update{Message: m})
+			c, ours := asks(&update{Update: models.Update{Message: m}})
 			words := len(strings.Fields(want))
 			if c.text != want || ours != (want != "") || ours && c.request.Args.Len() != words-1 {
 				t.Errorf("%s, %s: got %q, %+v", name, kind, c.text, c.request)
@@ -219,7 +219,7 @@ func TestParseFollowsDeepLinks(t *testing.T) {
 		"group /start join_-5": "start",
 	} {
 		kind, link, _ := strings.Cut(text, " ")
-		c, _ := asks(&update{Message: in(t, kind, 6, link, "")})
+		c, _ := asks(&update{Update: models.Update{Message: in(t, kind, 6, link, "")}})
 		got := strings.TrimSpace(c.request.Command + " " + c.request.Args.First())
 		if c.private {
 			got += ", private"
@@ -260,8 +260,8 @@ func FuzzParse(f *testing.F) {
 		if !answerable {
 			return
 		}
-		if u.Inline != nil {
-			for _, req := range parseInline(u.Inline.Query, testCommands) {
+		if u.InlineQuery != nil {
+			for _, req := range parseInline(u.InlineQuery.Query, testCommands) {
 				if asked, known := testCommands.Find(req.Command); !known || asked.Visibility != chat.Public {
 					t.Errorf("an inline query asks %+v", req)
 				}
@@ -274,7 +274,7 @@ func FuzzParse(f *testing.F) {
 		m := u.message()
 		asked, _ := testCommands.Find(c.request.Command)
 		ephemeral := c.ephemeral.Arrived()
-		if c.private != (asked.Visibility == chat.Private || ephemeral) || ephemeral && m.EphemeralID <= 0 {
+		if c.private != (asked.Visibility == chat.Private || ephemeral) || ephemeral && m.EphemeralMessageID <= 0 {
 			t.Errorf("not as private as its command: %+v", c)
 		}
 		if u.Press == nil && m.SenderChat != nil && c.request.From.ID != "" {
@@ -313,12 +313,12 @@ func TestParseTrustsOnlyThisBotsQuestions(t *testing.T) {
 		"by somebody else":               {`"from":{"id":5},` + link, "", "0x1", ""},
 		"with a link that asks nothing":  {us + `,` + strings.Replace(link, "ask-staked", "staked", 1), "", "0x1", ""},
 		"for an unknown command":         {us + `,` + strings.Replace(link, "ask-staked", "ask-moon", 1), "", "0x1", ""},
-		"a forward in reply":             {us + `,` + link, `,"forward_origin":{}`, "0x1", ""},
+		"a forward in reply":             {us + `,` + link, `,"forward_origin":{"type":"user"}`, "0x1", ""},
 		"a command in reply":             {us + `,` + link, `,"entities":[{"type":"bot_command","offset":0,"length":6}]`, "/price", "price"},
 		"another bot's command in reply": {us + `,` + link, `,"entities":[{"type":"bot_command","offset":0,"length":15}]`, "/price@OtherBot", ""},
 	} {
 		m := in(t, "group", 6, tt.text, `{"entities":[],"reply_to_message":{"message_id":3,`+tt.replyTo+`}`+tt.members+`}`)
-		c, ours := asks(&update{Message: m})
+		c, ours := asks(&update{Update: models.Update{Message: m}})
 		if ours != (tt.want != "") || c.text != tt.want {
 			t.Errorf("%s: got %q, %v; want %q", name, c.text, ours, tt.want)
 		}
@@ -365,7 +365,7 @@ func TestWrongArgumentIsAskedAgainOnlyInPrivate(t *testing.T) {
 func TestPlaceholderIsShortened(t *testing.T) {
 	r := chat.Reply{Title: chat.Say("x"), Ask: &chat.Ask{Command: "staked", Question: chat.Say(strings.Repeat("é", 100))}}
 	want := models.ForceReply{ForceReply: true, Selective: true, InputFieldPlaceholder: strings.Repeat("é", maxPlaceholder-1) + "…"}
-	if got := shown(r).Markup; got != want {
+	if got := shown(r).Markup; *got.(*models.ForceReply) != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

@@ -8,6 +8,10 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/go-telegram/bot"
+
+	"herald/internal/platform/telegram/botapi"
 )
 
 const (
@@ -55,7 +59,10 @@ const (
 func (s *session) poll(ctx context.Context) {
 	// This deletes the webhook of an earlier run. A webhook set later belongs to another
 	// process: polls then fail with a conflict until that process deletes it.
-	_ = s.repeat(ctx, func() error { return s.a.api.DeleteWebhook(ctx) })
+	_ = s.repeat(ctx, func() error {
+		_, err := botapi.Change(ctx, s.a.api, (*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{})
+		return err
+	})
 	lastOffset, lastSent, lastPoll, pass := int64(-1), int64(-1), time.Time{}, passNone
 	// The first getUpdates returns at once, which shows early that Telegram can be reached.
 	wait := time.Duration(0)

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 
 	"herald/internal/chat"
@@ -35,19 +36,20 @@ func (s *session) syncProfile(ctx context.Context) {
 			false: &models.BotCommandScopeDefault{}, true: &models.BotCommandScopeAllChatAdministrators{},
 		} {
 			menu := menuOf(s.tasks.Handler.Commands(), moderators, l)
-			persist(func() error { return s.setMenu(ctx, &botapi.Menu{Scope: scope, LanguageCode: code}, menu) })
+			persist(func() error { return s.setMenu(ctx, &bot.GetMyCommandsParams{Scope: scope, LanguageCode: code}, menu) })
 		}
 		persist(func() error {
-			is, err := s.a.api.GetMyDescription(ctx, code)
-			if text := s.a.description(l); err == nil && is != text {
-				err = s.a.api.SetMyDescription(ctx, code, text)
+			is, err := botapi.Call(ctx, s.a.api, (*bot.Bot).GetMyDescription, &bot.GetMyDescriptionParams{LanguageCode: code})
+			if text := s.a.description(l); err == nil && is.Description != text {
+				_, err = botapi.Change(ctx, s.a.api, (*bot.Bot).SetMyDescription, &bot.SetMyDescriptionParams{Description: text, LanguageCode: code})
 			}
 			return err
 		})
 		persist(func() error {
-			is, err := s.a.api.GetMyShortDescription(ctx, code)
-			if text := words.Say(l, chat.Say("telegram.short_description")); err == nil && is != text {
-				err = s.a.api.SetMyShortDescription(ctx, code, text)
+			is, err := botapi.Call(ctx, s.a.api, (*bot.Bot).GetMyShortDescription, &bot.GetMyShortDescriptionParams{LanguageCode: code})
+			if text := words.Say(l, chat.Say("telegram.short_description")); err == nil && is.ShortDescription != text {
+				_, err = botapi.Change(ctx, s.a.api, (*bot.Bot).SetMyShortDescription,
+					&bot.SetMyShortDescriptionParams{ShortDescription: text, LanguageCode: code})
 			}
 			return err
 		})
@@ -68,15 +70,17 @@ func (a *Adapter) description(l chat.Language) string {
 }
 
 // menuOf returns the menu of all commands, with moderators' summaries in theirs.
-func menuOf(all chat.Commands, moderators bool, l chat.Language) []botapi.MenuCommand {
-	var menu []botapi.MenuCommand
+func menuOf(all chat.Commands, moderators bool, l chat.Language) []models.BotCommand {
+	var menu []models.BotCommand
 	for _, c := range all {
 		summary := c.Summary
 		if moderators && c.ModeratorSummary.Key != "" {
 			summary = c.ModeratorSummary
 		}
-		menu = append(menu, botapi.MenuCommand{
-			Command: c.Name, Description: words.Say(l, summary), Ephemeral: c.Visibility == chat.Private,
+		menu = append(menu, models.BotCommand{
+			Command:     c.Name,
+			Description: words.Say(l, summary),
+			IsEphemeral: c.Visibility == chat.Private, // A server before Bot API 10.2 ignores it.
 		})
 	}
 	return menu
@@ -85,12 +89,14 @@ func menuOf(all chat.Commands, moderators bool, l chat.Language) []botapi.MenuCo
 // setMenu sets one menu, unless Telegram has it already. It does not compare the mark of
 // ephemeral commands: a server that ignores the mark would be sent its menus at each
 // start.
-func (s *session) setMenu(ctx context.Context, m *botapi.Menu, commands []botapi.MenuCommand) error {
-	is, err := s.a.api.GetMyCommands(ctx, m)
-	if err != nil || slices.EqualFunc(is, commands, func(a models.BotCommand, b botapi.MenuCommand) bool {
+func (s *session) setMenu(ctx context.Context, menu *bot.GetMyCommandsParams, commands []models.BotCommand) error {
+	is, err := botapi.Call(ctx, s.a.api, (*bot.Bot).GetMyCommands, menu)
+	if err != nil || slices.EqualFunc(is, commands, func(a, b models.BotCommand) bool {
 		return a.Command == b.Command && a.Description == b.Description
 	}) {
 		return err
 	}
-	return s.a.api.SetMyCommands(ctx, m, commands)
+	_, err = botapi.Change(ctx, s.a.api, (*bot.Bot).SetMyCommands,
+		&bot.SetMyCommandsParams{Commands: commands, Scope: menu.Scope, LanguageCode: menu.LanguageCode})
+	return err
 }

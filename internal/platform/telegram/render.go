@@ -8,7 +8,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"herald/internal/chat"
-	"herald/internal/platform/telegram/botapi"
+	"herald/internal/platform/telegram/outbox"
 	"herald/internal/words"
 )
 
@@ -43,7 +43,7 @@ func deepLink(bot, payload string) string { return "https://t.me/" + bot + "?sta
 
 // render returns a reply as a message, shortened to Telegram's bounds. Styles are entities
 // and never markup, so nothing has to be escaped. bot is the bot's username.
-func render(r *chat.Reply, bot string) botapi.Content {
+func render(r *chat.Reply, bot string) outbox.Content {
 	c := words.Print(*r)
 	c.FullValues = append(c.FullValues, c.Folded...)
 	limit := maxUnits
@@ -55,21 +55,21 @@ func render(r *chat.Reply, bot string) botapi.Content {
 	if p.units > limit {
 		p = layOut(c.Fit(limit-words.Units(hidden+c.Sign+gap+c.Dot), lineUnits), bot)
 	}
-	content := botapi.Content{Text: p.b.String(), Entities: fewer(p.entities), Markup: keyboard(c.Buttons, bot), Picture: picture}
+	content := outbox.Content{Text: p.b.String(), Entities: fewer(p.entities), Markup: keyboard(c.Buttons, bot), Picture: picture}
 	if strings.TrimSpace(content.Text) == "" {
 		content.Text = "…" // Telegram refuses one without text.
 	}
 	if c.Ask != nil {
-		content.Markup = models.ForceReply{ForceReply: true, InputFieldPlaceholder: words.Cut(c.Ask.Question, maxPlaceholder), Selective: true}
+		content.Markup = &models.ForceReply{ForceReply: true, InputFieldPlaceholder: words.Cut(c.Ask.Question, maxPlaceholder), Selective: true}
 	}
 	return content
 }
 
 // layOut writes a card on a page of any length.
 func layOut(c words.Card, bot string) *page {
-	p := &page{sign: c.Sign, entities: make([]botapi.Entity, 0, 16)}
+	p := &page{sign: c.Sign, entities: make([]models.MessageEntity, 0, 16)}
 	if c.Ask != nil {
-		p.entities = append(p.entities, botapi.Entity{Type: models.MessageEntityTypeTextLink, Length: 1, URL: deepLink(bot, askPayload+linkPayload(c.Ask.Command, c.Ask.Args...))})
+		p.entities = append(p.entities, models.MessageEntity{Type: models.MessageEntityTypeTextLink, Length: 1, URL: deepLink(bot, askPayload+linkPayload(c.Ask.Command, c.Ask.Args...))})
 		p.write(hidden)
 	}
 	title := []part{{models.MessageEntityTypeBold, c.Title}}
@@ -92,7 +92,7 @@ func layOut(c words.Card, bot string) *page {
 		}
 		p.line(parts...)
 	}
-	p.mark(botapi.Entity{Type: models.MessageEntityTypeExpandableBlockquote, Offset: from})
+	p.mark(models.MessageEntity{Type: models.MessageEntityTypeExpandableBlockquote, Offset: from})
 	for _, n := range append(c.Notes, c.Footer) {
 		p.line(part{models.MessageEntityTypeItalic, n})
 	}
@@ -152,7 +152,7 @@ type page struct {
 	b        strings.Builder
 	units    int
 	breaks   int // line breaks owed before the next line
-	entities []botapi.Entity
+	entities []models.MessageEntity
 }
 
 // line writes one line unless it would be empty. Code gets no other style, because
@@ -166,7 +166,7 @@ func (p *page) line(parts ...part) {
 	p.write(p.sign)
 	p.sign = ""
 	for _, part := range parts {
-		styled := botapi.Entity{Type: part.style, Offset: p.units}
+		styled := models.MessageEntity{Type: part.style, Offset: p.units}
 		for _, s := range part.Line {
 			e := entityOf(s)
 			e.Offset = p.units
@@ -186,18 +186,18 @@ func (p *page) line(parts ...part) {
 // entityOf returns the entity of a span, without its place; without a Type the span is
 // plain. Untrusted text that could become a link is code: Telegram makes links of
 // domains, commands and the like anywhere else.
-func entityOf(s words.Span) botapi.Entity {
+func entityOf(s words.Span) models.MessageEntity {
 	switch {
 	case s.Style == words.Code, s.Style == words.Untrusted && maybeLink(s.Text):
-		return botapi.Entity{Type: models.MessageEntityTypeCode}
+		return models.MessageEntity{Type: models.MessageEntityTypeCode}
 	case s.Moment != nil && s.Moment.Unix() > 0:
-		return botapi.Entity{Type: botapi.DateTime, UnixTime: s.Moment.Unix(), TimeFormat: relative}
+		return models.MessageEntity{Type: models.MessageEntityTypeDateTime, UnixTime: int(s.Moment.Unix()), DateTimeFormat: relative}
 	case s.URL != "":
-		return botapi.Entity{Type: models.MessageEntityTypeTextLink, URL: s.URL}
+		return models.MessageEntity{Type: models.MessageEntityTypeTextLink, URL: s.URL}
 	case s.Style == words.Strong:
-		return botapi.Entity{Type: models.MessageEntityTypeBold}
+		return models.MessageEntity{Type: models.MessageEntityTypeBold}
 	}
-	return botapi.Entity{}
+	return models.MessageEntity{}
 }
 
 // maybeLink reports whether Telegram could make a link of a part of the text: a domain, a
@@ -217,7 +217,7 @@ func maybeLink(text string) bool {
 const relative = "r"
 
 // mark adds an entity over what was written since its Offset.
-func (p *page) mark(e botapi.Entity) {
+func (p *page) mark(e models.MessageEntity) {
 	e.Length = p.units - e.Offset
 	if e.Type != "" && e.Length > 0 {
 		p.entities = append(p.entities, e)
@@ -232,10 +232,10 @@ func (p *page) write(s string) {
 // fewer drops entities until Telegram takes them. Quotes stay, because they fold long lists
 // away, and so does code, so that nothing untrusted becomes a link. Where only these are
 // left, the last entity is extended over the ones that do not fit.
-func fewer(entities []botapi.Entity) []botapi.Entity {
+func fewer(entities []models.MessageEntity) []models.MessageEntity {
 	if len(entities) > maxEntities {
 		kept := []models.MessageEntityType{models.MessageEntityTypeCode, models.MessageEntityTypeExpandableBlockquote}
-		entities = slices.DeleteFunc(entities, func(e botapi.Entity) bool { return !slices.Contains(kept, e.Type) })
+		entities = slices.DeleteFunc(entities, func(e models.MessageEntity) bool { return !slices.Contains(kept, e.Type) })
 	}
 	if len(entities) > maxEntities {
 		end, last := entities[len(entities)-1], &entities[maxEntities-1]
@@ -245,6 +245,13 @@ func fewer(entities []botapi.Entity) []botapi.Entity {
 	return entities
 }
 
+// The styles of buttons, https://core.telegram.org/bots/api#inlinekeyboardbutton. Servers
+// before Bot API 9.4 ignore them.
+const (
+	stylePrimary = "primary" // blue
+	styleSuccess = "success" // green
+)
+
 // rowWidth is how many characters of labels stand side by side on a telephone.
 const rowWidth = 30
 
@@ -253,7 +260,7 @@ func keyboard(buttons []words.Button, bot string) models.ReplyMarkup {
 	if len(buttons) == 0 {
 		return nil
 	}
-	var rows [][]botapi.Button
+	var rows [][]models.InlineKeyboardButton
 	widest := 0 // Buttons of a row are of one width.
 	for _, b := range buttons {
 		widest = max(widest, words.Units(b.Label))
@@ -261,7 +268,7 @@ func keyboard(buttons []words.Button, bot string) models.ReplyMarkup {
 			rows, widest = append(rows, nil), words.Units(b.Label)
 		}
 		row := &rows[len(rows)-1]
-		button := botapi.Button{Text: b.Label, Data: b.State, URL: b.URL}
+		button := models.InlineKeyboardButton{Text: b.Label, CallbackData: b.State, URL: b.URL}
 		switch {
 		case b.Private:
 			button.URL = deepLink(bot, "help")
@@ -270,17 +277,17 @@ func keyboard(buttons []words.Button, bot string) models.ReplyMarkup {
 			button.URL = "https://t.me/" + bot + "?startgroup=true"
 		}
 		if b.Copy != "" {
-			button.Copy = &models.CopyTextButton{Text: b.Copy}
+			button.CopyText = &models.CopyTextButton{Text: b.Copy}
 		}
 		switch {
 		case b.Current:
-			button.Style = botapi.Primary
+			button.Style = stylePrimary
 		case b.NextStep:
-			button.Style = botapi.Success
+			button.Style = styleSuccess
 		}
 		*row = append(*row, button)
 	}
-	return botapi.Keyboard{Rows: rows}
+	return &models.InlineKeyboardMarkup{InlineKeyboard: rows}
 }
 
 // renderAlert returns the text of a reply, cut to the length of an alert.
@@ -289,13 +296,36 @@ func renderAlert(r chat.Reply) string {
 	return words.Cut(render(&r, "").Text, maxAlert)
 }
 
+// article is one result of an inline query.
+type article struct {
+	id          string // 1 to 64 bytes, unlike the others'
+	title       string
+	description string
+	content     outbox.Content // what the user sends by choosing it
+}
+
+// result returns the article as Telegram takes it.
+func (a *article) result() *models.InlineQueryResultArticle {
+	return &models.InlineQueryResultArticle{
+		ID:          a.id,
+		Title:       a.title,
+		Description: a.description,
+		InputMessageContent: &models.InputTextMessageContent{
+			MessageText:        a.content.Text,
+			Entities:           a.content.Entities,
+			LinkPreviewOptions: outbox.NoPreview,
+		},
+		ReplyMarkup: a.content.Markup,
+	}
+}
+
 // renderArticle returns r as a result of an inline query, under its first line. Choosing
 // the result sends r, without the buttons that carry a command.
-func renderArticle(id string, r chat.Reply, bot string) botapi.Article {
+func renderArticle(id string, r chat.Reply, bot string) article {
 	r.Ask = nil
 	r.Actions = slices.DeleteFunc(slices.Clone(r.Actions), func(a chat.Action) bool { return a.Command != "" })
 	content := render(&r, bot)
 	title, rest, _ := strings.Cut(content.Text, "\n")
 	lines := strings.FieldsFunc(rest, func(c rune) bool { return c == '\n' })
-	return botapi.Article{ID: id, Title: title, Description: words.Cut(strings.Join(lines, " · "), maxDescription), Content: content}
+	return article{id: id, title: title, description: words.Cut(strings.Join(lines, " · "), maxDescription), content: content}
 }

@@ -15,13 +15,13 @@ import (
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
-	"herald/internal/platform/telegram/botapi"
+	"herald/internal/platform/telegram/outbox"
 )
 
 const testWallet = "0x52908400098527886E0F7030069857D2E4169EE7"
 
 // shown returns r as a message.
-func shown(r chat.Reply) botapi.Content { return render(&r, faketelegram.Username) }
+func shown(r chat.Reply) outbox.Content { return render(&r, faketelegram.Username) }
 
 // Whatever a service calls a dapp or a pool, Telegram makes no link of it:
 // every such name stands in a code entity, however many there are and whatever
@@ -58,7 +58,7 @@ func TestUntrustedNamesAreCode(t *testing.T) {
 	}
 }
 
-func checkText(t *testing.T, got botapi.Content) {
+func checkText(t *testing.T, got outbox.Content) {
 	t.Helper()
 	all := utf16.Encode([]rune(got.Text))
 	limit := maxUnits
@@ -81,7 +81,7 @@ func checkText(t *testing.T, got botapi.Content) {
 				t.Fatalf("entity %d+%d parts a character", e.Offset, e.Length)
 			}
 		}
-		known := []models.MessageEntityType{models.MessageEntityTypeBold, models.MessageEntityTypeItalic, models.MessageEntityTypeCode, models.MessageEntityTypeTextLink, botapi.DateTime, models.MessageEntityTypeExpandableBlockquote}
+		known := []models.MessageEntityType{models.MessageEntityTypeBold, models.MessageEntityTypeItalic, models.MessageEntityTypeCode, models.MessageEntityTypeTextLink, models.MessageEntityTypeDateTime, models.MessageEntityTypeExpandableBlockquote}
 		if !slices.Contains(known, e.Type) {
 			t.Fatalf("entity of type %q", e.Type)
 		}
@@ -94,7 +94,7 @@ func checkText(t *testing.T, got botapi.Content) {
 			if !apart && !within && !around {
 				t.Fatalf("%+v and %+v overlap", e, other)
 			}
-			for _, pair := range [][2]botapi.Entity{{e, other}, {other, e}} {
+			for _, pair := range [][2]models.MessageEntity{{e, other}, {other, e}} {
 				if !apart && pair[0].Type == models.MessageEntityTypeCode && pair[1].Type != models.MessageEntityTypeExpandableBlockquote {
 					t.Fatalf("%+v goes together with %+v", pair[0], pair[1])
 				}
@@ -149,7 +149,7 @@ func TestLongListStaysFolded(t *testing.T) {
 		pool := chat.Address{Hex: fmt.Sprintf("0x%040x", i), URL: "https://explorer.example/"}
 		reply.Folded = append(reply.Folded, chat.Field{Name: pool, Value: chat.Count(i)})
 	}
-	folds := func(e botapi.Entity) bool { return e.Type == models.MessageEntityTypeExpandableBlockquote }
+	folds := func(e models.MessageEntity) bool { return e.Type == models.MessageEntityTypeExpandableBlockquote }
 	if c := shown(reply); !slices.ContainsFunc(c.Entities, folds) || len(c.Entities) > maxEntities {
 		t.Errorf("%d entities: %+v", len(c.Entities), c.Entities)
 	}
@@ -178,12 +178,12 @@ func TestPreviewsTellTheAnswer(t *testing.T) {
 
 // marked is a message as text that shows its entities, its buttons and what else
 // it has.
-func marked(m botapi.Content) string {
+func marked(m outbox.Content) string {
 	opening, closing := map[int]string{}, map[int]string{}
 	// An entity around another one begins before it and ends behind it.
-	entities := slices.SortedStableFunc(slices.Values(m.Entities), func(a, b botapi.Entity) int { return b.Length - a.Length })
+	entities := slices.SortedStableFunc(slices.Values(m.Entities), func(a, b models.MessageEntity) int { return b.Length - a.Length })
 	marks := map[models.MessageEntityType][2]string{
-		models.MessageEntityTypeBold: {"*", "*"}, models.MessageEntityTypeItalic: {"_", "_"}, models.MessageEntityTypeCode: {"`", "`"}, botapi.DateTime: {"<", ">"},
+		models.MessageEntityTypeBold: {"*", "*"}, models.MessageEntityTypeItalic: {"_", "_"}, models.MessageEntityTypeCode: {"`", "`"}, models.MessageEntityTypeDateTime: {"<", ">"},
 		models.MessageEntityTypeExpandableBlockquote: {"⟪", "⟫"}, models.MessageEntityTypeTextLink: {"[", "]("},
 	}
 	for _, e := range entities {
@@ -207,13 +207,13 @@ func marked(m botapi.Content) string {
 		b.WriteString("\n(picture)")
 	}
 	switch markup := m.Markup.(type) {
-	case models.ForceReply:
+	case *models.ForceReply:
 		b.WriteString("\n(reply: " + markup.InputFieldPlaceholder + ")")
-	case botapi.Keyboard:
-		for _, row := range markup.Rows {
+	case *models.InlineKeyboardMarkup:
+		for _, row := range markup.InlineKeyboard {
 			b.WriteByte('\n')
 			for _, button := range row {
-				fmt.Fprintf(&b, "[%s: %s] ", button.Text, button.Data+button.URL+copied(button))
+				fmt.Fprintf(&b, "[%s: %s] ", button.Text, button.CallbackData+button.URL+copied(button))
 			}
 		}
 	}
@@ -221,11 +221,11 @@ func marked(m botapi.Content) string {
 }
 
 // copied is what a button puts on the clipboard.
-func copied(b botapi.Button) string {
-	if b.Copy == nil {
+func copied(b models.InlineKeyboardButton) string {
+	if b.CopyText == nil {
 		return ""
 	}
-	return b.Copy.Text
+	return b.CopyText.Text
 }
 
 func TestTheNextStepAndTheChoiceShownAreColoured(t *testing.T) {
@@ -234,7 +234,7 @@ func TestTheNextStepAndTheChoiceShownAreColoured(t *testing.T) {
 		{Label: chat.Say("register"), URL: "https://register.example", NextStep: true}, {Label: chat.Say("copy"), Copy: "x"},
 	}}
 	got := map[string]string{}
-	for _, b := range slices.Concat(shown(reply).Markup.(botapi.Keyboard).Rows...) {
+	for _, b := range slices.Concat(shown(reply).Markup.(*models.InlineKeyboardMarkup).InlineKeyboard...) {
 		got[b.Text] = b.Style
 	}
 	check(t, "styles", fmt.Sprint(got), "map[30d: copy: register:success · 7d ·:primary]")

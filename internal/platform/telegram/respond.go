@@ -43,9 +43,9 @@ type task struct {
 //
 // If p is Full, respond runs no command, and tells the chat that the bot is busy.
 func (s *session) respond(id string, u *update, p *place) (done bool) {
-	if u.Inline != nil {
+	if u.InlineQuery != nil {
 		if !p.Full() {
-			s.respondInline(id, u.Inline)
+			s.respondInline(id, u.InlineQuery)
 		}
 		return true
 	}
@@ -60,7 +60,7 @@ func (s *session) respond(id string, u *update, p *place) (done bool) {
 	}
 	if t.cmd == nil {
 		if u.Press != nil {
-			t.cmd = &command{request: chat.Request{Locale: u.Press.From.Language}}
+			t.cmd = &command{request: chat.Request{Locale: u.Press.From.LanguageCode}}
 			t.tell(chat.OldButton(), true)
 		}
 		return true
@@ -109,7 +109,7 @@ func (t *task) conclude(receipt outbox.Receipt) (done bool) {
 func (t *task) answer() outbox.Receipt {
 	privately, to := t.cmd.private && !t.cmd.request.Direct, t.cmd.to
 	if privately && t.cmd.user != 0 {
-		to = botapi.Destination{Chat: t.cmd.user}
+		to = outbox.Destination{Chat: t.cmd.user}
 	}
 	stop := t.typing(to)
 	reply, content := t.handle()
@@ -127,7 +127,7 @@ func (t *task) answer() outbox.Receipt {
 }
 
 // handle has the command handled, and renders the reply.
-func (t *task) handle() (reply *chat.Reply, content botapi.Content) {
+func (t *task) handle() (reply *chat.Reply, content outbox.Content) {
 	t.s.tasks.Handle(t.cmd.request, func(r chat.Reply) {
 		if r.Admit != nil {
 			r = t.approveOwn(r)
@@ -138,7 +138,7 @@ func (t *task) handle() (reply *chat.Reply, content botapi.Content) {
 			r.Actions, r.Ask, r.Rendered = append(slices.Clip(r.Actions), open), nil, nil
 		}
 		reply = &r
-		content = chat.RenderOnce(Platform, reply, func(r *chat.Reply) botapi.Content { return render(r, t.s.me.Username) })
+		content = chat.RenderOnce(Platform, reply, func(r *chat.Reply) outbox.Content { return render(r, t.s.me.Username) })
 	})
 	return reply, content
 }
@@ -146,7 +146,7 @@ func (t *task) handle() (reply *chat.Reply, content botapi.Content) {
 // typing shows "typing…" in a chat or topic once an answer takes long, until stop is
 // called. Commands that wait there at the same time share the calls. A press shows
 // nothing: its button has a spinner.
-func (t *task) typing(to botapi.Destination) (stop func()) {
+func (t *task) typing(to outbox.Destination) (stop func()) {
 	if t.press != nil {
 		return func() {}
 	}
@@ -157,8 +157,8 @@ func (t *task) typing(to botapi.Destination) (stop func()) {
 			wait, ok := t.s.a.Limiter.Reserve(ctx, 0, pace)
 			if ok {
 				wait = typingLasts
-				_ = t.s.a.api.SendChatAction(ctx, &bot.SendChatActionParams{
-					ChatID: to.Chat, MessageThreadID: int(to.Thread), Action: models.ChatActionTyping,
+				_, _ = botapi.Change(ctx, t.s.a.api, (*bot.Bot).SendChatAction, &bot.SendChatActionParams{
+					ChatID: to.Chat, MessageThreadID: to.Thread, Action: models.ChatActionTyping,
 				})
 			}
 			transport.Sleep(ctx, wait)
@@ -171,7 +171,7 @@ func (t *task) typing(to botapi.Destination) (stop func()) {
 }
 
 // message returns a message with the content, to the chat where the command was asked.
-func (t *task) message(content botapi.Content) outbox.Message {
+func (t *task) message(content outbox.Content) outbox.Message {
 	return outbox.Message{
 		To: t.cmd.to, Content: content, Sender: t.cmd.sender, Deadline: t.arrived.Add(t.s.a.CommandTimeout),
 		Sharing: outbox.Sharing{Joined: t.place.Free}, Waits: t.waits,
@@ -199,7 +199,7 @@ func (t *task) sendToChat(m outbox.Message, reply *chat.Reply) outbox.Receipt {
 		if t.cmd.button.Edit && !reply.Unanswered() && reply.Ask == nil {
 			edit := m
 			edit.EditID = m.To.ReplyTo
-			edit.Sharing.Key = botapi.MessageRef{Chat: m.To.Chat, MessageID: edit.EditID}
+			edit.Sharing.Key = outbox.MessageRef{Chat: m.To.Chat, MessageID: edit.EditID}
 			// The message may be deleted, or a picture, which no text can replace.
 			if receipt := t.send(edit); receipt.Result != outbox.Refused && receipt.Result != outbox.Unreachable {
 				if receipt.Unchanged && !t.cmd.button.AsOf.IsZero() {
@@ -243,7 +243,7 @@ func (t *task) tellInstead(reply *chat.Reply) bool {
 func (t *task) share(m *outbox.Message, reply *chat.Reply) {
 	// Tone and title keep a refusal from being sent instead of an answer.
 	m.Sharing.Key = [...]any{m.To.Chat, m.To.Thread, t.cmd.text, reply.Tone, reply.Title.Key}
-	m.Sharing.Combined = func(requests int) botapi.Content {
+	m.Sharing.Combined = func(requests int) outbox.Content {
 		r := *reply
 		note := chat.SayWith("telegram.shared", chat.Values{"n": chat.Count(requests)})
 		r.Notes = append(slices.Clip(r.Notes), note)
@@ -278,7 +278,7 @@ func (t *task) sendPrivately(m outbox.Message) outbox.Receipt {
 
 // sendEphemeral answers an ephemeral command in the group, for its user's eyes alone. If
 // the server makes such an answer public, it is deleted, and the adapter sends no more of them.
-func (t *task) sendEphemeral(content botapi.Content) outbox.Receipt {
+func (t *task) sendEphemeral(content outbox.Content) outbox.Receipt {
 	m := t.message(content)
 	m.Ephemeral, m.Deadline = t.cmd.ephemeral, t.arrived.Add(ephemeralLasts)
 	m.Content.Picture = nil // An ephemeral message takes only text.

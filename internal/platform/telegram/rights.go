@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/go-telegram/bot/models"
+
 	"herald/internal/chat"
 	"herald/internal/platform/telegram/botapi"
 )
@@ -30,14 +32,14 @@ func (a *Adapter) rights(ctx context.Context, self int64, moderated ...string) (
 }
 
 // right asks Telegram about a group and the bot's standing there, and has judge set what r says.
-func (a *Adapter) right(ctx context.Context, r chat.Right, group, self int64, judge func(*chat.Right, botapi.ChatInfo, botapi.Member)) chat.Right {
+func (a *Adapter) right(ctx context.Context, r chat.Right, group, self int64, judge func(*chat.Right, botapi.ChatInfo, *models.ChatMember)) chat.Right {
 	r.Entry = fmt.Sprintf("group %d", group)
 	info, err := a.api.GetChat(ctx, group)
-	var own botapi.Member
+	var own *models.ChatMember
 	if err == nil {
-		a.seeGroup(tgChat{ID: group, Title: info.Title, Username: info.Username})
+		a.seeGroup(models.Chat{ID: group, Title: info.Title, Username: info.Username})
 		r.Community = chat.NewUntrusted(info.Title, maxTitle)
-		own, err = a.api.GetMember(ctx, group, self)
+		own, err = a.chatMember(ctx, group, self)
 	}
 	if err != nil {
 		e := botapi.ErrorOf(err)
@@ -52,15 +54,15 @@ func (a *Adapter) right(ctx context.Context, r chat.Right, group, self int64, ju
 }
 
 // isThere sets whether the bot is in a group. Telegram describes a public group to everybody.
-func isThere(r *chat.Right, _ botapi.ChatInfo, own botapi.Member) {
-	if r.May = "the bot is there"; own.Absent() {
+func isThere(r *chat.Right, _ botapi.ChatInfo, own *models.ChatMember) {
+	if r.May = "the bot is there"; isAbsent(own) {
 		r.May, r.Problem = "", "the bot is not in the group: add it, or take the entry out"
 	}
 }
 
 // mayLetIn sets whether the bot may let people into a group.
-func mayLetIn(r *chat.Right, info botapi.ChatInfo, own botapi.Member) {
-	if !own.MayInvite() {
+func mayLetIn(r *chat.Right, info botapi.ChatInfo, own *models.ChatMember) {
+	if !mayInvite(own) {
 		r.Problem = "the bot may not let people in: make it an administrator there, with the right to invite users via link"
 		return
 	}
@@ -69,15 +71,15 @@ func mayLetIn(r *chat.Right, info botapi.ChatInfo, own botapi.Member) {
 		r.Advice = append(r.Advice, "only those ask to join who come by an invite link with admin approval: make such a link, or switch on "+
 			"Approve New Members")
 	}
-	if info.GuardBot != nil && info.GuardBot.ID != own.User.ID {
+	if info.GuardBot != nil && info.GuardBot.ID != own.Administrator.User.ID {
 		r.Advice = append(r.Advice, "another bot is asked about join requests first: make this one process them instead")
 	}
 }
 
 // maySetTags sets whether the bot may set tags in a group, and nobody else.
-func maySetTags(r *chat.Right, info botapi.ChatInfo, own botapi.Member) {
+func maySetTags(r *chat.Right, info botapi.ChatInfo, own *models.ChatMember) {
 	switch {
-	case !own.MayTag():
+	case !mayTag(own):
 		r.Problem = "the bot may not set tags: make it an administrator there, with the right to manage member tags"
 	case info.EditsOwnTag():
 		r.Problem = "members may edit their own tags, so that anybody could write this one: switch off Edit Own Tags in the group's permissions"

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+
 	"herald/internal/chat"
 	"herald/internal/platform/telegram/botapi"
 )
@@ -21,7 +24,7 @@ func (a *Adapter) BadgeName(_, tag string) chat.Untrusted { return chat.NewUntru
 // CommunityName implements chat.Badges.
 func (a *Adapter) CommunityName(group string) chat.Untrusted {
 	stored, _ := a.groups.Load(group)
-	known, _ := stored.(tgChat)
+	known, _ := stored.(models.Chat)
 	return chat.NewUntrusted(known.Title, maxTitle)
 }
 
@@ -34,7 +37,7 @@ func (a *Adapter) Give(ctx context.Context, group, tag, user, _ string) error {
 // Remove implements chat.Badges. It leaves another tag as it is.
 func (a *Adapter) Remove(ctx context.Context, group, tag, user, _ string) error {
 	member, err := a.member(ctx, group, user)
-	if err != nil || member.Tag != tag {
+	if err != nil || tagOf(member) != tag {
 		return err
 	}
 	return a.setTag(ctx, group, user, "")
@@ -47,12 +50,12 @@ func (a *Adapter) Has(ctx context.Context, group, user string) ([]string, error)
 	switch {
 	case err != nil:
 		return nil, err
-	case member.Administers():
+	case isAdministrator(member):
 		return nil, &chat.BadgeError{Problem: chat.CannotHave, Err: errTitle}
-	case member.Tag == "":
+	case tagOf(member) == "":
 		return nil, nil
 	}
-	return []string{member.Tag}, nil
+	return []string{tagOf(member)}, nil
 }
 
 // Errors of a member of a chat of STAKER_TAGS.
@@ -62,12 +65,12 @@ var (
 )
 
 // member asks Telegram about a member of a group. It fails with a *chat.BadgeError.
-func (a *Adapter) member(ctx context.Context, group, user string) (m botapi.Member, err error) {
-	m, err = a.api.GetMember(ctx, idOf(group), idOf(user))
+func (a *Adapter) member(ctx context.Context, group, user string) (m *models.ChatMember, err error) {
+	m, err = a.chatMember(ctx, idOf(group), idOf(user))
 	switch {
 	case err != nil:
 		return m, badgeError(err)
-	case m.Absent():
+	case isAbsent(m):
 		return m, &chat.BadgeError{Problem: chat.NotAMember, Err: errAbsent}
 	}
 	return m, nil
@@ -75,7 +78,8 @@ func (a *Adapter) member(ctx context.Context, group, user string) (m botapi.Memb
 
 // setTag sets the tag of a member; "" removes it. It fails with a *chat.BadgeError.
 func (a *Adapter) setTag(ctx context.Context, group, user, tag string) error {
-	err := a.api.SetTag(ctx, idOf(group), idOf(user), tag)
+	params := &bot.SetChatMemberTagParams{ChatID: idOf(group), UserID: idOf(user), Tag: tag}
+	_, err := botapi.Change(ctx, a.api, (*bot.Bot).SetChatMemberTag, params)
 	if err == nil {
 		return nil
 	}
@@ -109,8 +113,8 @@ func badgeError(err error) *chat.BadgeError {
 
 // seeTag calls Seen if the sender of a command lacks a tag of StakerTags in their group.
 // Telegram tells the tag with messages in supergroups alone.
-func (a *Adapter) seeTag(m *message, from chat.User) {
-	if a.Seen == nil || m == nil || m.Chat.Type != "supergroup" || from.ID == "" {
+func (a *Adapter) seeTag(m *models.Message, from chat.User) {
+	if a.Seen == nil || m == nil || m.Chat.Type != models.ChatTypeSupergroup || from.ID == "" {
 		return
 	}
 	group, has := strconv.FormatInt(m.Chat.ID, 10), []string{}

@@ -57,7 +57,7 @@ func (s *session) receive(ctx context.Context) {
 // setWebhook sets the webhook. Meanwhile the adapter is not ready.
 func (s *session) setWebhook(ctx context.Context) error {
 	s.a.ready.Store(false)
-	err := s.a.api.SetWebhook(ctx, &bot.SetWebhookParams{
+	_, err := botapi.Change(ctx, s.a.api, (*bot.Bot).SetWebhook, &bot.SetWebhookParams{
 		URL:            s.a.Settings.WebhookURL,
 		SecretToken:    s.a.Settings.WebhookSecret.Reveal(),
 		MaxConnections: maxDeliveries,

@@ -1,22 +1,17 @@
-// Package botapi makes calls to Telegram's Bot API and says what a failed call
-// means: whether it may have been carried out, and whether it may be repeated.
+// Package botapi calls Telegram's Bot API through go-telegram/bot, and says what a failed
+// call means: whether it may have been carried out, and whether it may be repeated.
 // It knows nothing of commands.
 //
-// go-telegram/bot makes the calls that it has, over this package's HTTP and with its
-// errors: the library's own quote the token and the server's text. This package makes the
-// calls for which the library lacks a part (TestLibraryStillLacks lists them). It polls,
-// because the library acknowledges updates too early. It answers presses and deletes
-// messages with a third of the library's allocations (BenchmarkPress).
+// Call and Change take a method of the library. Client has the methods that the library
+// lacks or lacks a part of; TestLibraryStillLacks fails once it has them. Below both is
+// the HTTP client of this package (http.go), which bounds a call and reads Telegram's
+// refusals: the library's own errors quote the token and the server's text.
 package botapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
-	"path"
 	"strings"
 	"time"
 
@@ -27,11 +22,11 @@ import (
 	"herald/internal/transport"
 )
 
-// Bounds on calls.
+// Limits of calls.
 const (
-	// callTimeout bounds a call; getUpdates may take as much longer than asked.
+	// callTimeout limits a call; getUpdates may take longer by the time that it asks for.
 	callTimeout = 15 * time.Second
-	// maxAnswer bounds an answer in bytes. The largest is a batch of 100 updates, each of
+	// maxAnswer limits an answer in bytes. The largest is a batch of 100 updates, each of
 	// at most some 100 KB: two texts of 4,096 characters, escaped, and their entities.
 	maxAnswer = 64 << 20
 )
@@ -41,111 +36,93 @@ type Config struct {
 	Token secret.Value
 	// URL is the Bot API server, without a slash at its end.
 	URL string
-	// MaxConns bounds the connections to the server. It should be no less than the calls
+	// MaxConns limits the connections to the server. It should be no less than the calls
 	// made at a time: a call that waits for a connection for too long fails with NotSent.
 	MaxConns int
 	// Transport carries the calls, for tests; nil is the network.
 	Transport http.RoundTripper
 }
 
-// Client calls one Bot API server as one bot. Its methods may be called from
-// many goroutines. Each is the Bot API's method of the same name,
-// https://core.telegram.org/bots/api#available-methods, and fails with *Error.
+// Client calls one Bot API server as one bot. It may be used by many goroutines. Its
+// methods are the Bot API's methods of the same name,
+// https://core.telegram.org/bots/api#available-methods, and fail with *Error.
 type Client struct {
 	token secret.Value
 	url   string
 	http  *http.Client
-	// bot returns the library's client. It is a function because fmt would print the
-	// client's token, and of a function prints only the address.
-	bot func() *bot.Bot
+	// library returns the library's client. It is a function because fmt prints the token in a
+	// *bot.Bot (with %s), but only the address of a function.
+	library func() *bot.Bot
 }
 
 // New makes a Client without a call. The token must be set.
 func New(c Config) *Client {
-	// One more connection is for the poll.
-	client := &Client{token: c.Token, url: c.URL, http: transport.New(transport.Options{MaxBody: maxAnswer, MaxConns: c.MaxConns + 1})}
+	client := &Client{token: c.Token, url: c.URL}
 	if c.Transport != nil {
 		client.http = &http.Client{Transport: c.Transport}
+	} else {
+		// One more connection is for the poll.
+		client.http = transport.New(transport.Options{MaxBody: maxAnswer, MaxConns: c.MaxConns + 1})
 	}
-	library, _ := bot.New(c.Token.Reveal(), // It refuses an empty token alone.
+	library, _ := bot.New(c.Token.Reveal(), // New fails only if the token is empty.
 		bot.WithSkipGetMe(),
 		bot.WithServerURL(c.URL),
-		bot.WithHTTPClient(callTimeout, libraryHTTP{client: client}),
-		// The library reports there what it cannot return, which may quote a
-		// URL with the token.
+		bot.WithHTTPClient(callTimeout, libraryHTTP{client}),
+		// The library reports here what it cannot return. The report may quote the token.
 		bot.WithErrorsHandler(func(error) {}),
 	)
-	client.bot = func() *bot.Bot { return library }
+	client.library = func() *bot.Bot { return library }
 	return client
+}
+
+// Call makes one call by a method of the library, such as (*bot.Bot).GetChatMember, and
+// returns its result. It fails with *Error, even if the library cannot read the result.
+func Call[P, R any](ctx context.Context, c *Client, method func(*bot.Bot, context.Context, P) (R, error), params P) (R, error) {
+	result, err := method(c.library(), ctx, params)
+	return result, libraryError(err)
+}
+
+// Change is like Call, for a method that changes something. It succeeds if Telegram carried
+// the call out, even if the library cannot read the result, or only a part of it. Otherwise
+// a message would be sent twice.
+func Change[P, R any](ctx context.Context, c *Client, method func(*bot.Bot, context.Context, P) (R, error), params P) (R, error) {
+	result, err := Call(ctx, c, method, params)
+	return result, unlessCarriedOut(err)
 }
 
 // GetMe returns the bot's own user. People see its FirstName.
 func (c *Client) GetMe(ctx context.Context) (*models.User, error) {
-	me, err := c.bot().GetMe(ctx)
-	return me, libraryError("getMe", err)
-}
-
-// GetUpdates acknowledges all updates before offset and returns up to limit of the
-// others. It waits for the first one for up to wait, in whole seconds. The updates are
-// undecoded, so that one of an unknown form spoils no other.
-func (c *Client) GetUpdates(ctx context.Context, offset int64, limit int, wait time.Duration, kinds []string) ([]json.RawMessage, error) {
-	request := jsonCall("getUpdates", map[string]any{
-		"offset": offset, "limit": limit, "timeout": int(wait.Seconds()), "allowed_updates": kinds,
-	})
-	request.timeout += wait
-	return exchange[[]json.RawMessage](ctx, c, request)
+	me, err := c.library().GetMe(ctx)
+	return me, libraryError(err)
 }
 
 // GetWebhookInfo returns where updates are delivered to, and the last failed delivery.
 func (c *Client) GetWebhookInfo(ctx context.Context) (*models.WebhookInfo, error) {
-	info, err := c.bot().GetWebhookInfo(ctx)
-	return info, libraryError("getWebhookInfo", err)
+	info, err := c.library().GetWebhookInfo(ctx)
+	return info, libraryError(err)
 }
 
-// SendChatAction shows "typing…" or another action in a chat, for 5 seconds.
-func (c *Client) SendChatAction(ctx context.Context, params *bot.SendChatActionParams) error {
-	_, err := c.bot().SendChatAction(ctx, params)
-	return libraryError("sendChatAction", err)
-}
-
-// SetWebhook has updates delivered from now on.
-func (c *Client) SetWebhook(ctx context.Context, params *bot.SetWebhookParams) error {
-	_, err := c.bot().SetWebhook(ctx, params)
-	return libraryError("setWebhook", err)
-}
-
-// DeleteWebhook ends deliveries and keeps the updates not delivered yet.
-func (c *Client) DeleteWebhook(ctx context.Context) error {
-	_, err := c.bot().DeleteWebhook(ctx, &bot.DeleteWebhookParams{})
-	return libraryError("deleteWebhook", err)
-}
-
-// libraryHTTP is the HTTP client under the library.
-type libraryHTTP struct{ client *Client }
-
-// Do makes a call of the library as this package makes its own: it reads the streamed body
-// into memory, so that the call can be repeated. It fails with *Error.
-func (l libraryHTTP) Do(req *http.Request) (*http.Response, error) {
-	defer req.Body.Close()
-	body, _ := io.ReadAll(req.Body) // It fails only for uploads, and no call here has one.
-	result, err := exchange[json.RawMessage](req.Context(), l.client, call{
-		method: path.Base(req.URL.Path), contentType: req.Header.Get("Content-Type"), body: body, timeout: callTimeout,
-	})
-	if err != nil {
-		return nil, err
-	}
-	answer := fmt.Sprintf(`{"ok":true,"result":%s}`, result)
-	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(answer))}, nil
-}
-
-// libraryError returns the *Error in an error of the library. An error without one is the
-// library's own about a result that it could not read.
-func libraryError(method string, err error) error {
+// libraryError returns the *Error in an error of the library. The library's own errors
+// are about a request that it did not make, or about a result that it could not read.
+func libraryError(err error) error {
 	if err == nil {
 		return nil
 	}
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
 	}
-	return notTheirs(method)
+	problem, rest, _ := strings.Cut(err.Error(), " for method ")
+	method, _, _ := strings.Cut(rest, ",")
+	if strings.HasPrefix(problem, "error decode response") {
+		return &Error{Method: method, Kind: Unreadable}
+	}
+	return &Error{Method: method, Kind: NotSent, detail: impossible}
+}
+
+// unlessCarriedOut returns err, or nil if err says that the call was carried out.
+func unlessCarriedOut(err error) error {
+	if err != nil && ErrorOf(err).Kind == Unreadable {
+		return nil
+	}
+	return err
 }

@@ -3,6 +3,7 @@ package botapi
 import (
 	"context"
 
+	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 )
 
@@ -17,14 +18,15 @@ import (
 // EphemeralMessage is an ephemeral message in a group: one that arrived, or one
 // with a button that was pressed. The zero value is no such message.
 type EphemeralMessage struct {
-	chat, user, id int64
-	press          string
+	chat, user int64
+	id         int
+	press      string
 }
 
 // NewEphemeralMessage returns the message that a user sent in a chat under this
 // ephemeral_message_id; press is the ID of the callback query if they pressed a button
 // below it, or else "". It returns zero unless a user in a group and an ID are named.
-func NewEphemeralMessage(chat, user, ephemeralID int64, press string) EphemeralMessage {
+func NewEphemeralMessage(chat, user int64, ephemeralID int, press string) EphemeralMessage {
 	if chat >= 0 || user <= 0 || ephemeralID <= 0 {
 		return EphemeralMessage{}
 	}
@@ -35,37 +37,34 @@ func NewEphemeralMessage(chat, user, ephemeralID int64, press string) EphemeralM
 func (m EphemeralMessage) Arrived() bool { return m != EphemeralMessage{} }
 
 // SendEphemeral answers an ephemeral message, or the press below one, for its user's eyes
-// alone. Telegram refuses it after 15 seconds. The message with the button stays: an
+// alone. Of params it uses the text, the entities, the preview and the buttons. Telegram
+// refuses it after 15 seconds. The message with the button stays: an
 // ephemeral message cannot be replaced by another
 // (https://docs.aiogram.dev/en/v3.31.0/api/types/ephemeral_message_parameters.html),
 // and an edit of one may have 1,024 characters only
 // (https://github.com/tdlib/telegram-bot-api/issues/881).
 //
 // The call names the receiver twice, in the forms of 10.2 and of 10.3: a server that
-// knows only the other form would make the message public. If the server makes the
+// knows only the other form would make the message public. The library has the form of 10.3
+// alone. If the server makes the
 // message public all the same, SendEphemeral fails with Public and returns the message's
 // ID. The caller must then delete the message at once. Otherwise the ID is 0.
-func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, content Content) (publicID int64, err error) {
-	type receiver struct {
-		User  int64  `json:"receiver_user_id"`
-		Press string `json:"callback_query_id,omitempty"`
-	}
-	var reply replyParameters
+func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, params bot.SendMessageParams) (publicID int, err error) {
+	params.ChatID = to.chat
+	params.EphemeralMessageParameters = &models.EphemeralMessageParameters{ReceiverUserID: to.user, CallbackQueryID: to.press}
+	params.ReplyParameters = nil
 	if to.press == "" {
-		reply.EphemeralID = to.id
+		params.ReplyParameters = &models.ReplyParameters{EphemeralMessageID: to.id}
 	}
-	only := receiver{User: to.user, Press: to.press}
-	request := jsonCall("sendMessage", &struct {
-		Chat int64 `json:"chat_id"`
-		Content
-		Preview   models.LinkPreviewOptions `json:"link_preview_options"`
-		Reply     replyParameters           `json:"reply_parameters,omitzero"`
-		Ephemeral receiver                  `json:"ephemeral_message_parameters"`
-		receiver
-	}{to.chat, content, noPreview, reply, only, only})
-	m, err := change[sent](ctx, c, request)
-	if err == nil && m.EphemeralID == 0 {
-		return m.ID, &Error{Method: request.method, Kind: Public}
+	const method = "sendMessage"
+	sent, err := call[models.Message](ctx, c, callTimeout, method, &struct {
+		*bot.SendMessageParams
+		ReceiverUserID  int64  `json:"receiver_user_id"`
+		CallbackQueryID string `json:"callback_query_id,omitempty"`
+	}{&params, to.user, to.press})
+	err = unlessCarriedOut(err)
+	if err == nil && sent.EphemeralMessageID == 0 {
+		return sent.ID, &Error{Method: method, Kind: Public}
 	}
 	return 0, err
 }

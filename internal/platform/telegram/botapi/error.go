@@ -13,7 +13,7 @@ import (
 // Kind is what a failed call means to its caller, in words for a log.
 type Kind string
 
-// The kinds. A call of any but OutcomeUnknown, Unreadable and Public has no effect.
+// The kinds. A failed call had no effect, unless its kind is OutcomeUnknown, Unreadable or Public.
 const (
 	// OutcomeUnknown is a call that may have been carried out: its connection broke, or
 	// the status was 500 or more, which a proxy in front of the Bot API may answer.
@@ -88,7 +88,32 @@ func (e *Error) Unreachable() bool {
 // such as a markup or a button that the server does not take.
 func (e *Error) Unexplained() bool { return e.Kind == Refused && e.detail == "" }
 
+// NotModified reports whether an edit was refused because the message has that content already.
+func (e *Error) NotModified() bool { return e.detail == notModified }
+
+// NoJoinRequest reports whether the user has no open request to join.
+func (e *Error) NoJoinRequest() bool { return e.detail == noJoinRequest }
+
+// Expired reports whether a query came too late, or is answered.
+func (e *Error) Expired() bool { return e.detail == queryTooOld }
+
+// NotAllowed reports whether the bot lacks a right in the chat.
+func (e *Error) NotAllowed() bool {
+	right := rights[e.Method]
+	return e.Kind == Forbidden || e.detail == noRight || right != "" && e.detail == right
+}
+
+// NoMember reports whether the user is not a member of the chat.
+func (e *Error) NoMember() bool { return e.detail == noMember }
+
+// CannotBeTagged reports whether the user is an administrator, who has a title instead.
+func (e *Error) CannotBeTagged() bool { return e.detail == noTag }
+
+// NoChat reports whether the chat does not exist for the bot, or has another ID now.
+func (e *Error) NoChat() bool { return e.detail == noSuchChat || e.Kind == Migrated }
+
 const (
+	impossible    = "the request cannot be made"
 	noSuchChat    = "no such chat"
 	notModified   = "the message has this content already"
 	noJoinRequest = "the user has no open join request"
@@ -180,9 +205,4 @@ func lost(method string, err error) *Error {
 		e.Kind = NotSent
 	}
 	return e
-}
-
-// notTheirs returns the error of an answer that is not of the Bot API's form.
-func notTheirs(method string) *Error {
-	return &Error{Method: method, Kind: OutcomeUnknown, detail: "the answer is not the Bot API's"}
 }

@@ -1,9 +1,7 @@
 package botapi
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -14,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/go-telegram/bot"
 
 	"herald/internal/demo/fake/transporttest"
 	"herald/internal/secret"
@@ -159,7 +159,8 @@ func FuzzDecodeBatch(f *testing.F) {
 	f.Add([]byte(`{"ok":false,"error_code":429,"parameters":{"retry_after":-1}}`))
 	f.Add([]byte(`<html></html>`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		if _, err := decode[[]json.RawMessage]("getUpdates", bytes.NewReader(raw)); err != nil && ErrorOf(err).Kind == NotSent {
+		c := newClient(t, "http://bot.invalid", answer{status: 200, body: string(raw)})
+		if _, err := c.GetUpdates(t.Context(), 1, 100, 0, nil); err != nil && ErrorOf(err).Kind == NotSent {
 			t.Errorf("an answer counts as never sent: %v", err)
 		}
 	})
@@ -176,8 +177,7 @@ func newClient(t testing.TB, address string, rt http.RoundTripper) *Client {
 }
 
 func (c *Client) send(ctx context.Context) error {
-	_, err := c.Send(ctx, Destination{Chat: 5}, Content{Text: "x"})
-	return err
+	return failure(Change(ctx, c, (*bot.Bot).SendMessage, &bot.SendMessageParams{ChatID: 5, Text: "x"}))
 }
 
 // A connection may be closed as soon as an answer is out, or just while another

@@ -4,103 +4,101 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"mime/multipart"
 	"net/http"
+	"path"
 	"time"
 
 	"herald/internal/transport"
 )
 
-// call is one request to the Bot API.
-type call struct {
-	method      string
-	contentType string
-	body        []byte
-	timeout     time.Duration
+// libraryHTTP is the HTTP client below the library.
+type libraryHTTP struct{ client *Client }
+
+// Do makes a call of the library. It fails with *Error if Telegram did not carry the call out,
+// or may not have done so. The library builds its requests so that net/http can send them
+// again if the server never read them.
+func (l libraryHTTP) Do(req *http.Request) (*http.Response, error) {
+	answer, err := l.client.exchange(req, callTimeout)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(answer))}, nil
 }
 
-// jsonCall returns a call with params, which must be valid as JSON.
-func jsonCall(method string, params any) call {
-	body, _ := json.Marshal(params)
-	return call{method: method, contentType: "application/json", body: body, timeout: callTimeout}
+// call makes a call that the library lacks, with params as JSON, and returns its result.
+// It fails with *Error, even if the result is not a T.
+func call[T any](ctx context.Context, c *Client, timeout time.Duration, method string, params any) (result T, err error) {
+	body, _ := json.Marshal(params) // It fails for no type that this package passes.
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/bot"+c.token.Reveal()+"/"+method, bytes.NewReader(body))
+	if err != nil {
+		return result, &Error{Method: method, Kind: NotSent, detail: impossible}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	answer, err := c.exchange(req, timeout)
+	if err != nil {
+		return result, err
+	}
+	carriedOut := struct {
+		Result *T `json:"result"`
+	}{&result}
+	if json.Unmarshal(answer, &carriedOut) != nil {
+		return result, &Error{Method: method, Kind: Unreadable}
+	}
+	return result, nil
 }
 
-// do makes a call that changes something. It succeeds if Telegram says that the call was
-// carried out, whatever the result.
-func (c *Client) do(ctx context.Context, method string, params any) error {
-	_, err := change[struct{}](ctx, c, jsonCall(method, params))
+// change is like call, for a method that changes something. It succeeds if Telegram carried the
+// call out, whatever the result.
+func change(ctx context.Context, c *Client, method string, params any) error {
+	_, err := call[json.RawMessage](ctx, c, callTimeout, method, params)
 	return err
 }
 
-// change is exchange for a call that changes something, which succeeds with any result.
-func change[T any](ctx context.Context, c *Client, request call) (result T, err error) {
-	if result, err = exchange[T](ctx, c, request); err != nil && ErrorOf(err).Kind == Unreadable {
-		err = nil
-	}
-	return result, err
-}
-
-// sent holds the IDs of the message that a call returns.
-type sent struct {
-	ID          int64 `json:"message_id"`
-	EphemeralID int64 `json:"ephemeral_message_id"`
-}
-
-// photoCall returns a call with params that uploads a picture too. Its body is a multipart form,
-// in which strings stand as they are and all else as JSON,
-// https://core.telegram.org/bots/api#making-requests.
-func photoCall(method string, params any, png []byte) call {
-	request := jsonCall(method, params)
-	var fields map[string]json.RawMessage
-	_ = json.Unmarshal(request.body, &fields)
-	var b bytes.Buffer // No write to it fails.
-	w := multipart.NewWriter(&b)
-	for name, value := range fields {
-		var text string
-		if json.Unmarshal(value, &text) != nil {
-			text = string(value)
-		}
-		_ = w.WriteField(name, text)
-	}
-	file, _ := w.CreateFormFile(pictureName, pictureName+".png")
-	_, _ = file.Write(png)
-	_ = w.Close()
-	request.body, request.contentType = b.Bytes(), w.FormDataContentType()
-	return request
-}
-
-// exchange makes one call and returns its result. It fails with *Error, even if the result
-// is not a T.
-func exchange[T any](ctx context.Context, c *Client, request call) (result T, err error) {
-	ctx, cancel := context.WithTimeout(ctx, request.timeout)
+// exchange sends a request and returns the answer, which says that Telegram carried the call
+// out. It fails with *Error. It blocks until the whole answer is read, for at most timeout.
+func (c *Client) exchange(req *http.Request, timeout time.Duration) (answer []byte, err error) {
+	ctx, cancel := context.WithTimeout(req.Context(), timeout)
 	defer cancel()
-	method := request.method
-	// net/http can repeat such a body if nothing of the request was written.
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/bot"+c.token.Reveal()+"/"+method, bytes.NewReader(request.body))
+	method := path.Base(req.URL.Path)
+	resp, err := c.http.Do(req.WithContext(ctx))
 	if err != nil {
-		return result, &Error{Method: method, Kind: NotSent, detail: "the request cannot be made"}
-	}
-	req.Header.Set("Content-Type", request.contentType)
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return result, lost(method, transport.Clean(err))
+		return nil, lost(method, transport.Clean(err))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= http.StatusInternalServerError {
 		// Its body does not matter: proxies answer with pages of their own.
-		return result, &Error{Method: method, Kind: OutcomeUnknown, detail: fmt.Sprintf("status %d", resp.StatusCode)}
+		return nil, &Error{Method: method, Kind: OutcomeUnknown, detail: fmt.Sprintf("status %d", resp.StatusCode)}
 	}
-	return decode[T](method, resp.Body)
+	answer, err = io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, lost(method, err)
+	}
+	return answer, refused(method, answer)
 }
 
-// apiAnswer is the form of every answer, https://core.telegram.org/bots/api#making-requests.
-type apiAnswer[T any] struct {
-	OK     bool `json:"ok"`
-	Result T    `json:"result"`
-	refusal
+// beginsOK is how the Bot API server begins each answer to a call that it carried out.
+var beginsOK = []byte(`{"ok":true,`)
+
+// refused returns the error of an answer, or nil if Telegram carried the call out. The form of
+// every answer is at https://core.telegram.org/bots/api#making-requests.
+func refused(method string, answer []byte) error {
+	if bytes.HasPrefix(answer, beginsOK) {
+		return nil // This spares a look at the whole answer.
+	}
+	var a struct {
+		OK bool `json:"ok"`
+		refusal
+	}
+	_ = json.Unmarshal(answer, &a) // If it fails, it still reads the members that have the right type.
+	switch {
+	case a.OK:
+		return nil
+	case a.Code == 0:
+		return &Error{Method: method, Kind: OutcomeUnknown, detail: "the answer is not the Bot API's"}
+	}
+	return apiError(method, &a.refusal)
 }
 
 // refusal is the part of an answer that is not OK.
@@ -111,24 +109,4 @@ type refusal struct {
 		RetryAfter int   `json:"retry_after"`
 		MigratedTo int64 `json:"migrate_to_chat_id"`
 	} `json:"parameters"`
-}
-
-// decode reads an answer and returns its result, as exchange does.
-func decode[T any](method string, r io.Reader) (result T, err error) {
-	body, err := io.ReadAll(r)
-	if err != nil {
-		return result, lost(method, err)
-	}
-	var a apiAnswer[T]
-	err = json.Unmarshal(body, &a)
-	_, mistyped := errors.AsType[*json.UnmarshalTypeError](err) // All other members are read.
-	switch {
-	case a.OK && mistyped:
-		return result, &Error{Method: method, Kind: Unreadable}
-	case err != nil:
-		return result, notTheirs(method)
-	case !a.OK:
-		return result, apiError(method, &a.refusal)
-	}
-	return a.Result, nil
 }

@@ -1,9 +1,16 @@
 package botapi
 
 import (
+	"context"
 	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
@@ -13,35 +20,121 @@ import (
 
 // An update of go-telegram/bot that has one of these fails here, and says what of ours can go.
 func TestLibraryStillLacks(t *testing.T) {
-	chattest.StillLacks(t, models.MessageEntity{}, Entity{}, "unix_time", "Entity, for the library's in Send, Edit and AnswerInlineQuery")
-	chattest.StillLacks(t, models.MessageEntity{}, Entity{}, "date_time_format", "as for unix_time")
-	chattest.StillLacks(t, models.ReplyParameters{}, replyParameters{}, "ephemeral_message_id", "replyParameters")
-	chattest.StillLacks(t, models.Message{}, sent{}, "ephemeral_message_id", "sent")
-	chattest.StillLacks(t, models.BotCommand{}, MenuCommand{}, "is_ephemeral", "MenuCommand and SetMyCommands")
-	chattest.StillLacks(t, models.ChatMemberMember{}, Member{}, "tag", "Member and GetMember")
-	chattest.StillLacks(t, models.ChatMemberAdministrator{}, Member{}, "can_manage_tags", "MayTag, and Member with tag")
-	chattest.StillLacks(t, models.ChatFullInfo{}, ChatInfo{}, "guard_bot", "ChatInfo and GetChat, with can_edit_tag")
-	chattest.StillLacks(t, models.ChatPermissions{}, ChatInfo{}.Permissions, "can_edit_tag", "as for guard_bot")
+	chattest.StillLacks(t, models.ChatFullInfo{}, ChatInfo{}, "guard_bot", "ChatInfo and GetChat, if can_edit_tag is a pointer")
+	chattest.StillLacks(t, models.ChatJoinRequest{}, nil, "query_id", "joinRequest in package telegram")
+	chattest.StillLacks(t, (*bot.Bot)(nil), (*Client)(nil), "AnswerChatJoinRequestQuery", "AnswerChatJoinRequestQuery")
 	chattest.StillLacks(t, (*bot.Bot)(nil), (*Client)(nil), "GetUpdates", "GetUpdates, if it returns one batch undecoded")
-	chattest.StillLacks(t, (*bot.Bot)(nil), (*Client)(nil), "AnswerChatJoinRequestQuery AnswerJoinQuery", "AnswerJoinQuery")
-	chattest.StillLacks(t, (*bot.Bot)(nil), (*Client)(nil), "SetChatMemberTag SetTag", "SetTag")
-	if text, err := json.Marshal(models.InlineKeyboardButton{Text: "x"}); err != nil || !strings.Contains(string(text), `"copy_text":{"text":""}`) {
-		t.Errorf("a button of the library is %s, %v: Button and Keyboard can go", text, err)
+	chattest.StillLacks(t, bot.SendMessageParams{}, nil, "receiver_user_id", "SendEphemeral")
+}
+
+// libraryClient carries the library's calls.
+type libraryClient func(*http.Request) (*http.Response, error)
+
+func (c libraryClient) Do(req *http.Request) (*http.Response, error) { return c(req) }
+
+// newLibrary returns the library's own bot, with its calls carried by do.
+func newLibrary(t *testing.T, do libraryClient, options ...bot.Option) *bot.Bot {
+	t.Helper()
+	quiet := bot.WithErrorsHandler(func(error) {})
+	b, err := bot.New(token, append(options, bot.WithSkipGetMe(), bot.WithHTTPClient(time.Minute, do), quiet)...)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if text, err := json.Marshal(models.InlineQueryResultsButton{Text: "x"}); err != nil || !strings.Contains(string(text), `"web_app":null`) {
-		t.Errorf("a button over inline results of the library is %s, %v: InlineButton can go", text, err)
+	return b
+}
+
+func answers(body string) *http.Response {
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+// GetUpdates is ours because of this.
+func TestLibraryStillAcknowledgesAnUpdateBeforeItsHandlerEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		handled := false
+		var offsets []string
+		poll := func(req *http.Request) (*http.Response, error) {
+			offsets = append(offsets, req.FormValue("offset"))
+			if len(offsets) == 1 {
+				return answers(`{"ok":true,"result":[{"update_id":7,"message":{"message_id":1,"date":1,"chat":{"id":5,"type":"private"}}}]}`), nil
+			}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		library := newLibrary(t, poll, bot.WithDefaultHandler(func(context.Context, *bot.Bot, *models.Update) {
+			time.Sleep(time.Hour)
+			handled = true
+		}))
+		go library.Start(ctx)
+		time.Sleep(time.Minute)
+		if handled || len(offsets) != 2 || offsets[1] != "8" {
+			t.Errorf("while its handler runs, the update is not acknowledged: polls from %q. GetUpdates may go", offsets)
+		}
+		stop()
+		time.Sleep(2 * time.Hour)
+	})
+}
+
+// ServeHTTP of package telegram is ours because of these two.
+func TestLibrarysWebhookStillAccepts(t *testing.T) {
+	library := newLibrary(t, nil, bot.WithWebhookSecretToken("right"))
+	for name, delivery := range map[string]struct {
+		secret string
+		body   string
+	}{
+		"a wrong secret":     {"wrong", `{"update_id":1}`},
+		"a body of 32 MiB":   {"right", strings.Repeat(" ", 32<<20)},
+		"what is not a JSON": {"right", "x"},
+	} {
+		body := strings.NewReader(delivery.body)
+		req := httptest.NewRequest(http.MethodPost, "/", body)
+		req.Header.Set("X-Telegram-Bot-Api-Secret-Token", delivery.secret)
+		w := httptest.NewRecorder()
+		library.WebhookHandler()(w, req)
+		if w.Code != http.StatusOK || delivery.secret == "right" && body.Len() > 0 {
+			t.Errorf("%s gets %d, with %d bytes unread. The library's handler may do", name, w.Code, body.Len())
+		}
 	}
 }
 
-// A press and a deletion by this package, beside the library's over the same HTTP.
-func BenchmarkPress(b *testing.B) {
-	c := newClient(b, "http://bot.invalid", answer{status: 200, body: `{"ok":true,"result":true}`})
-	press, deletion := &bot.AnswerCallbackQueryParams{CallbackQueryID: "5"}, &bot.DeleteMessageParams{ChatID: int64(group), MessageID: 5}
+// AnswerInlineQuery is ours because of these two.
+func TestLibrarysInlineAnswerStillLacksZeroAndSendsNull(t *testing.T) {
+	var sent map[string]string
+	library := newLibrary(t, func(req *http.Request) (*http.Response, error) {
+		sent = map[string]string{"button": req.FormValue("button")}
+		if _, given := req.MultipartForm.Value["cache_time"]; given {
+			sent["cache_time"] = req.FormValue("cache_time")
+		}
+		return answers(`{"ok":true,"result":true}`), nil
+	})
+	params := inlineParams(0)
+	params.Button = &models.InlineQueryResultsButton{Text: "x", StartParameter: "inline"}
+	_, err := library.AnswerInlineQuery(t.Context(), params)
+	if err != nil || sent["cache_time"] != "" {
+		t.Errorf("the library sends a cache_time of 0: %v, %v", sent, err)
+	}
+	if !strings.Contains(sent["button"], `"web_app":null`) {
+		t.Errorf("the library's button is %s: InlineButton can go", sent["button"])
+	}
+}
+
+// ChatInfo has its own permissions because of this: a missing can_edit_tag means another right.
+func TestLibraryStillTakesAMissingRightForFalse(t *testing.T) {
+	var missing, denied models.ChatPermissions
+	if err := json.Unmarshal([]byte(`{"can_edit_tag":false}`), &denied); err != nil || !reflect.DeepEqual(missing, denied) {
+		t.Errorf("%v: the library's ChatPermissions may do in ChatInfo", err)
+	}
+}
+
+// Calls of the library, over this package's HTTP and without a network.
+func BenchmarkCall(b *testing.B) {
+	sent := newClient(b, "http://bot.invalid", answer{status: 200, body: sentJSON})
+	done := newClient(b, "http://bot.invalid", answer{status: 200, body: `{"ok":true,"result":true}`})
 	for name, call := range map[string]func() error{
-		"press":            func() error { return c.AnswerCallbackQuery(b.Context(), press) },
-		"press/library":    func() error { return failure(c.bot().AnswerCallbackQuery(b.Context(), press)) },
-		"deletion":         func() error { return c.do(b.Context(), "deleteMessage", MessageRef{Chat: group, MessageID: 5}) },
-		"deletion/library": func() error { return failure(c.bot().DeleteMessage(b.Context(), deletion)) },
+		"send":     func() error { return sent.send(b.Context()) },
+		"press":    func() error { return pressAnswer.do(b.Context(), done) },
+		"deletion": func() error { return deletion.do(b.Context(), done) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -16,7 +16,7 @@ type delivery struct {
 	// m is the first message until the delivery is sealed, then what is sent.
 	m Message
 	// whole is the sealed content, before styles or a picture are taken away.
-	whole botapi.Content
+	whole Content
 	// outdated is set by seal if a newer edit has been made; nothing is then sent.
 	outdated bool
 	// giveUp is the time past which no 429 may delay the message.
@@ -149,18 +149,18 @@ func (d *delivery) result(ctx context.Context) Result {
 
 // sendOrEdit sends or edits the message. It returns the ID of a new message that everybody in the
 // chat sees, or 0. It counts a failure, and after a 429 holds back the chat.
-func (d *delivery) sendOrEdit(ctx context.Context) (id int64, err error) {
+func (d *delivery) sendOrEdit(ctx context.Context) (id int, err error) {
 	m := &d.m
 	switch {
 	case m.Ephemeral.Arrived():
-		id, err = d.API.SendEphemeral(ctx, m.Ephemeral, m.Content)
+		id, err = d.API.SendEphemeral(ctx, m.Ephemeral, textMessage(Destination{}, m.Content))
 	case m.EditID != 0:
 		var changed bool
-		changed, err = d.API.Edit(ctx, botapi.MessageRef{Chat: m.To.Chat, MessageID: m.EditID}, m.Content)
+		changed, err = d.edit(ctx, MessageRef{Chat: m.To.Chat, MessageID: m.EditID}, m.Content)
 		// An attempt with an unknown outcome may have changed it.
 		d.receipt.Unchanged = err == nil && !changed && m.Unknown == 0
 	default:
-		id, err = d.API.Send(ctx, m.To, m.Content)
+		id, err = d.post(ctx, m.To, m.Content)
 	}
 	if err == nil {
 		return id, nil

@@ -13,7 +13,7 @@ import (
 // downgrade makes contents plain text if err is an unexplained refusal, and reports whether
 // that changed any of them. The server may be too old for an entity, or refuse an address
 // such as http://localhost.
-func downgrade(err *botapi.Error, contents ...*botapi.Content) (changed bool) {
+func downgrade(err *botapi.Error, contents ...*Content) (changed bool) {
 	if !err.Unexplained() {
 		return false
 	}
@@ -28,19 +28,19 @@ func downgrade(err *botapi.Error, contents ...*botapi.Content) (changed bool) {
 // plain returns c without styles and without links that lead out of Telegram. Code
 // stays, because Telegram could otherwise make links of untrusted text. Links into
 // Telegram stay, because one of them names the command that a question belongs to.
-func plain(c botapi.Content) botapi.Content {
+func plain(c Content) Content {
 	intoTelegram := func(url string) bool { return strings.HasPrefix(url, "https://t.me/") }
-	c.Entities = slices.DeleteFunc(slices.Clone(c.Entities), func(e botapi.Entity) bool {
+	c.Entities = slices.DeleteFunc(slices.Clone(c.Entities), func(e models.MessageEntity) bool {
 		return e.Type != models.MessageEntityTypeCode && !intoTelegram(e.URL)
 	})
-	keyboard, is := c.Markup.(botapi.Keyboard)
+	keyboard, is := c.Markup.(*models.InlineKeyboardMarkup)
 	if !is {
 		return c
 	}
-	var rows [][]botapi.Button
-	for _, row := range keyboard.Rows {
-		row = slices.DeleteFunc(slices.Clone(row), func(b botapi.Button) bool {
-			return b.Data == "" && !intoTelegram(b.URL)
+	var rows [][]models.InlineKeyboardButton
+	for _, row := range keyboard.InlineKeyboard {
+		row = slices.DeleteFunc(slices.Clone(row), func(b models.InlineKeyboardButton) bool {
+			return b.CallbackData == "" && !intoTelegram(b.URL)
 		})
 		if len(row) > 0 {
 			rows = append(rows, row)
@@ -48,7 +48,7 @@ func plain(c botapi.Content) botapi.Content {
 	}
 	c.Markup = nil
 	if rows != nil {
-		c.Markup = botapi.Keyboard{Rows: rows}
+		c.Markup = &models.InlineKeyboardMarkup{InlineKeyboard: rows}
 	}
 	return c
 }

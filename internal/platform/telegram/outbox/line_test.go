@@ -9,7 +9,6 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/demo/fake/telegramtest"
-	"herald/internal/platform/telegram/botapi"
 )
 
 func TestTheEarliestSlotBehindOthers(t *testing.T) {
@@ -26,7 +25,7 @@ func TestTheEarliestSlotBehindOthers(t *testing.T) {
 
 // A message that waits says so, once it does: its update is then acknowledged.
 func TestWhatWaitsSaysSo(t *testing.T) {
-	shared := func(before int, edit int64) func(*outboxTest, *Message) {
+	shared := func(before, edit int) func(*outboxTest, *Message) {
 		return func(c *outboxTest, m *Message) {
 			c.takes, m.Sharing.Key, m.EditID = time.Second, "x", edit
 			for range before { // One is on its way, and another one waits.
@@ -97,7 +96,7 @@ func TestALineIsServedInRounds(t *testing.T) {
 				l = l[1:]
 				continue
 			}
-			d := &delivery{m: Message{Content: botapi.Content{Text: senders}}, position: position{sender: int64(senders[0])}}
+			d := &delivery{m: Message{Content: Content{Text: senders}}, position: position{sender: int64(senders[0])}}
 			if len(l) > 0 {
 				d.position.round = math.MaxInt
 			}

@@ -84,10 +84,10 @@ func New(c Config) *Outbox {
 
 // Message is something to send, and how.
 type Message struct {
-	To      botapi.Destination
-	Content botapi.Content
+	To      Destination
+	Content Content
 	// EditID is the ID of the message to edit; 0 sends a new message.
-	EditID int64
+	EditID int
 	// Ephemeral is the message to answer for its user's eyes alone; zero sends to
 	// everybody in the chat.
 	Ephemeral botapi.EphemeralMessage
@@ -123,7 +123,7 @@ type Sharing struct {
 	AsOf    time.Time
 	// Combined returns the content sent instead of two or more messages; nil sends the
 	// Content of the newest.
-	Combined func(messages int) botapi.Content
+	Combined func(messages int) Content
 	// Joined is called if another message will be sent instead of this one; it may be nil.
 	Joined func()
 }
@@ -159,7 +159,7 @@ type Receipt struct {
 	Result Result
 	// Sent is a new message that everybody in its chat can read. If Err is botapi.Public, the
 	// caller must delete it.
-	Sent botapi.MessageRef
+	Sent MessageRef
 	// Unchanged is set if an edited message had that content already.
 	Unchanged bool
 	// Unknown counts the attempts with an unknown outcome, from Message.Unknown on.
@@ -206,7 +206,7 @@ func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 // for as long as until allows, and repeats a refused call once with contents as plain text. It
 // repeats a call with an unknown outcome once. If the query has then expired, the first call has
 // answered it.
-func (o *Outbox) Answer(ctx context.Context, until time.Time, call func(context.Context) error, contents ...*botapi.Content) error {
+func (o *Outbox) Answer(ctx context.Context, until time.Time, call func(context.Context) error, contents ...*Content) error {
 	unknown := 0
 	again := func(err error) (bool, time.Duration) {
 		e := botapi.ErrorOf(err)

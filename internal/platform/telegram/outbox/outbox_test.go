@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-telegram/bot/models"
+
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
@@ -65,7 +67,7 @@ func (c *outboxTest) replica() *Outbox {
 }
 
 func message(to, user int64, text string) Message {
-	return Message{To: botapi.Destination{Chat: to}, Sender: user, Content: botapi.Content{Text: text}}
+	return Message{To: Destination{Chat: to}, Sender: user, Content: Content{Text: text}}
 }
 
 func TestAPanicBlocksNoLaterMessage(t *testing.T) {
@@ -492,38 +494,38 @@ func TestAgain(t *testing.T) {
 		return &botapi.Error{Kind: botapi.TooManyRequests, RetryAfter: wait}
 	}
 	migrated := &botapi.Error{Kind: botapi.Migrated, NewChat: -7}
-	styled := botapi.Content{Text: "x", Entities: []botapi.Entity{{Type: "bold", Length: 1}}}
-	pictured := botapi.Content{Text: "x", Entities: styled.Entities, Picture: []byte("png")}
+	styled := Content{Text: "x", Entities: []models.MessageEntity{{Type: "bold", Length: 1}}}
+	pictured := Content{Text: "x", Entities: styled.Entities, Picture: []byte("png")}
 	ephemeral := botapi.NewEphemeralMessage(group, person, 1, "")
 	for name, tt := range map[string]struct {
 		m     Message
 		err   error
 		again bool
 		wait  time.Duration
-		left  botapi.Content
+		left  Content
 	}{
 		"no call":                    {Message{Content: pictured}, errNoRoom, false, 0, pictured},
 		"not sent":                   {Message{Content: pictured}, call(botapi.NotSent), true, 0, pictured},
 		"unauthorized":               {Message{Content: pictured}, call(botapi.Unauthorized), false, 0, pictured},
 		"429":                        {Message{Content: pictured}, tooMany(time.Minute), true, time.Minute, pictured},
 		"429 too long":               {Message{Content: pictured}, tooMany(time.Hour), false, time.Hour, pictured},
-		"429 too long, notice":       {Message{Notice: "busy"}, tooMany(time.Hour), true, time.Hour, botapi.Content{}},
+		"429 too long, notice":       {Message{Notice: "busy"}, tooMany(time.Hour), true, time.Hour, Content{}},
 		"unknown":                    {Message{Content: pictured}, call(botapi.OutcomeUnknown), true, 2 * time.Second, pictured},
 		"unknown twice":              {Message{Content: pictured, Unknown: 1}, call(botapi.OutcomeUnknown), true, 5 * time.Second, styled},
 		"unknown three times":        {Message{Content: styled, Unknown: 2}, call(botapi.OutcomeUnknown), false, 0, styled},
 		"unknown, notice":            {Message{Content: styled, Notice: "busy"}, call(botapi.OutcomeUnknown), true, 2 * time.Second, styled},
 		"unknown twice, ephemeral":   {Message{Content: styled, Unknown: 1, Ephemeral: ephemeral}, call(botapi.OutcomeUnknown), false, 0, styled},
-		"refused, styled":            {Message{Content: styled}, call(botapi.Refused), true, 0, botapi.Content{Text: "x", Entities: []botapi.Entity{}}},
-		"refused, plain, pictured":   {Message{Content: botapi.Content{Picture: []byte("png")}}, call(botapi.Refused), true, 0, styled},
-		"refused, plain":             {Message{}, call(botapi.Refused), false, 0, botapi.Content{}},
+		"refused, styled":            {Message{Content: styled}, call(botapi.Refused), true, 0, Content{Text: "x", Entities: []models.MessageEntity{}}},
+		"refused, plain, pictured":   {Message{Content: Content{Picture: []byte("png")}}, call(botapi.Refused), true, 0, styled},
+		"refused, plain":             {Message{}, call(botapi.Refused), false, 0, Content{}},
 		"forbidden, pictured":        {Message{Content: pictured}, call(botapi.Forbidden), true, 0, styled},
 		"forbidden, edit to picture": {Message{Content: pictured, EditID: 5}, call(botapi.Forbidden), false, 0, pictured},
 		"forbidden":                  {Message{Content: styled}, call(botapi.Forbidden), false, 0, styled},
-		"migrated":                   {Message{}, migrated, true, 0, botapi.Content{}},
-		"migrated, edit":             {Message{EditID: 5}, migrated, false, 0, botapi.Content{}},
-		"migrated, ephemeral":        {Message{Ephemeral: ephemeral}, migrated, false, 0, botapi.Content{}},
+		"migrated":                   {Message{}, migrated, true, 0, Content{}},
+		"migrated, edit":             {Message{EditID: 5}, migrated, false, 0, Content{}},
+		"migrated, ephemeral":        {Message{Ephemeral: ephemeral}, migrated, false, 0, Content{}},
 	} {
-		tt.m.To = botapi.Destination{Chat: -5, ReplyTo: 3}
+		tt.m.To = Destination{Chat: -5, ReplyTo: 3}
 		d := newDelivery(nil, tt.m)
 		d.whole = pictured
 		again, wait := d.again(tt.err)
@@ -536,7 +538,7 @@ func TestAgain(t *testing.T) {
 		if !reflect.DeepEqual(d.m.Content, tt.left) {
 			t.Errorf("%s: left is %+v, want %+v", name, d.m.Content, tt.left)
 		}
-		if tt.err == migrated && (d.m.To != botapi.Destination{Chat: -7}) {
+		if tt.err == migrated && (d.m.To != Destination{Chat: -7}) {
 			t.Errorf("%s: goes to %+v", name, d.m.To)
 		}
 	}
@@ -595,7 +597,7 @@ func TestAPanicOfCombinedMutesNobody(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.api.Start(person)
 		m := message(person, 1, "shared")
-		m.Sharing = Sharing{Key: "shared", Combined: func(int) botapi.Content { panic("no content") }}
+		m.Sharing = Sharing{Key: "shared", Combined: func(int) Content { panic("no content") }}
 		for range 3 {
 			c.all.Go(func() { c.sendPanicking(m) })
 			synctest.Wait() // The first goes alone, and the others wait together.

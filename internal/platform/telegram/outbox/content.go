@@ -1,0 +1,119 @@
+package outbox
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+
+	"herald/internal/platform/telegram/botapi"
+)
+
+// Content is the text of a message, or its picture and caption.
+type Content struct {
+	Text     string                 // 1 to 4,096 UTF-16 units; a caption has 0 to 1,024
+	Entities []models.MessageEntity // at most 100
+	// Markup is a *models.InlineKeyboardMarkup, a *models.ForceReply or nil. An edit takes
+	// only a keyboard; if there is none, the edit removes the one that was there.
+	Markup  models.ReplyMarkup
+	Picture []byte // a PNG; nil is a message of text
+}
+
+// Destination is where a message goes.
+type Destination struct {
+	Chat    int64
+	Thread  int // the topic; 0 outside topics
+	ReplyTo int // the ID of the message to reply to, if that still exists; 0 is no reply
+	// Silent notifies without a sound.
+	Silent bool
+}
+
+// MessageRef is a message of the bot in a chat.
+type MessageRef struct {
+	Chat      int64
+	MessageID int
+}
+
+// pictureName is the name of the part of a form that holds a picture.
+const pictureName = "photo"
+
+// NoPreview shows no preview of the links in a message. It must not be changed.
+var NoPreview = &models.LinkPreviewOptions{IsDisabled: bot.True()}
+
+// textMessage returns the parameters of a message of text.
+func textMessage(to Destination, c Content) bot.SendMessageParams {
+	return bot.SendMessageParams{
+		ChatID:              to.Chat,
+		MessageThreadID:     to.Thread,
+		Text:                c.Text,
+		Entities:            c.Entities,
+		LinkPreviewOptions:  NoPreview,
+		DisableNotification: to.Silent,
+		ReplyParameters:     to.reply(),
+		ReplyMarkup:         c.Markup,
+	}
+}
+
+// reply returns the parameters of a reply, or nil.
+func (to Destination) reply() *models.ReplyParameters {
+	if to.ReplyTo == 0 {
+		return nil
+	}
+	return &models.ReplyParameters{MessageID: to.ReplyTo, AllowSendingWithoutReply: true}
+}
+
+// post sends one message, without a preview of the links in it, and returns its ID.
+func (o *Outbox) post(ctx context.Context, to Destination, c Content) (id int, err error) {
+	var sent *models.Message
+	if c.Picture == nil {
+		params := textMessage(to, c)
+		sent, err = botapi.Change(ctx, o.API, (*bot.Bot).SendMessage, &params)
+	} else {
+		sent, err = botapi.Change(ctx, o.API, (*bot.Bot).SendPhoto, &bot.SendPhotoParams{
+			ChatID:              to.Chat,
+			MessageThreadID:     to.Thread,
+			Photo:               &models.InputFileUpload{Filename: pictureName + ".png", Data: bytes.NewReader(c.Picture)},
+			Caption:             c.Text,
+			CaptionEntities:     c.Entities,
+			DisableNotification: to.Silent,
+			ReplyParameters:     to.reply(),
+			ReplyMarkup:         c.Markup,
+		})
+	}
+	if err != nil {
+		return 0, err
+	}
+	return sent.ID, nil
+}
+
+// edit replaces the content of a message. It succeeds and returns false if the message has
+// that content already. A text can become a picture, but not the other way round.
+func (o *Outbox) edit(ctx context.Context, m MessageRef, c Content) (changed bool, err error) {
+	if c.Picture == nil {
+		_, err = botapi.Change(ctx, o.API, (*bot.Bot).EditMessageText, &bot.EditMessageTextParams{
+			ChatID:             m.Chat,
+			MessageID:          m.MessageID,
+			Text:               c.Text,
+			Entities:           c.Entities,
+			LinkPreviewOptions: NoPreview,
+			ReplyMarkup:        c.Markup,
+		})
+	} else {
+		_, err = botapi.Change(ctx, o.API, (*bot.Bot).EditMessageMedia, &bot.EditMessageMediaParams{
+			ChatID:    m.Chat,
+			MessageID: m.MessageID,
+			Media: &models.InputMediaPhoto{
+				Media:           "attach://" + pictureName,
+				MediaAttachment: bytes.NewReader(c.Picture),
+				Caption:         c.Text,
+				CaptionEntities: c.Entities,
+			},
+			ReplyMarkup: c.Markup,
+		})
+	}
+	if err != nil && botapi.ErrorOf(err).NotModified() {
+		return false, nil
+	}
+	return err == nil, err
+}
