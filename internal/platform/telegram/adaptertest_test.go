@@ -164,6 +164,19 @@ func (r *adapterTest) ignore(method string, names ...string) {
 	})
 }
 
+// refuseSends has messages refused that contain a text, before anything else happens to them.
+func (r *adapterTest) refuseSends(text string) {
+	others := r.carried
+	r.carry("sendMessage", time.Hour, func(req *http.Request) (*http.Response, error) {
+		body, _ := io.ReadAll(req.Body)
+		if bytes.Contains(body, []byte(text)) {
+			return answering(http.StatusBadRequest, `{"ok":false,"error_code":400,"description":"Bad Request: can't parse entities"}`)(req)
+		}
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		return others(req)
+	})
+}
+
 // ignoreFields removes fields of a form.
 func ignoreFields(req *http.Request, boundary string, names []string) {
 	var b bytes.Buffer

@@ -85,6 +85,50 @@ func TestEphemeralCommandIsAnsweredPrivately(t *testing.T) {
 	})
 }
 
+// A server of each version ignores other parameters, or refuses an entity that is too new for it.
+// Nobody else reads a private answer, and a refusal costs one more call.
+func TestEachVersionOfTheServerHidesPrivateAnswers(t *testing.T) {
+	type test struct {
+		ignored   string // of sendMessage
+		refuses   bool   // entities of type date_time
+		ephemeral bool   // how the private command arrives
+		calls     int    // for the two answers, and a notice of the one in private
+	}
+	inBubble(t, map[string]test{
+		"Bot API 9":    {ignored: "receiver_user_id", refuses: true, calls: 4},
+		"Bot API 10.1": {ignored: "receiver_user_id", calls: 3},
+		"Bot API 10.2": {ignored: "ephemeral_message_parameters", ephemeral: true, calls: 2},
+		"Bot API 10.3": {ignored: "receiver_user_id", ephemeral: true, calls: 2},
+	}, func(t *testing.T, tt test) {
+		r := setUp(t)
+		updated := []chat.Field{{Value: chat.Moment{Time: time.Now()}}}
+		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
+			if req.Command == "price" {
+				return chat.Reply{Title: chat.Say("price"), Sections: []chat.Section{{Fields: updated}}}
+			}
+			return secretReply(ctx, req)
+		}
+		r.ignore("sendMessage", tt.ignored)
+		if tt.refuses {
+			r.refuseSends("date_time")
+		}
+		r.api.Start(ann)
+		r.run()
+		r.api.Push(inGroup(ann, "/price"))
+		if tt.ephemeral {
+			r.api.PushEphemeral(inGroup(ann, "/mylogins"))
+		} else {
+			r.api.Push(inGroup(ann, "/mylogins"))
+		}
+		time.Sleep(time.Minute)
+		here, privately, _ := readBy(r.api.Sent())
+		check(t, "private answers", len(here)+len(privately), 1)
+		check(t, "in the group", len(here) == 1, tt.ephemeral)
+		check(t, "calls", r.events.Of("sendMessage"), tt.calls)
+		r.hides(ann)
+	})
+}
+
 // A question reaches the asker alone, too, and is one to answer in private: what is
 // written in reply could be read by all.
 func TestEphemeralQuestionLinksToThePrivateChat(t *testing.T) {

@@ -1,9 +1,11 @@
 package telegram
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -138,6 +140,56 @@ func TestUpdatesThatCannotBeReadAreSkipped(t *testing.T) {
 		if !r.api.WaitAcknowledged(atOnce) || r.events.Of("update_undecodable") != 2 {
 			t.Errorf("%d counted, %d pending", r.events.Of("update_undecodable"), len(r.api.Pending()))
 		}
+	})
+}
+
+// Where the library has a union of types, Telegram may send a variant of tomorrow. It hides
+// neither its update nor the others.
+func TestVariantsOfTomorrowHideNothing(t *testing.T) {
+	const tomorrow = `{"type":"of tomorrow","status":"of tomorrow","source":"of tomorrow"}`
+	const price = `"message":{"message_id":7,"date":1,"from":{"id":501},"chat":{"id":501,"type":"private"},` +
+		`"text":"/price","entities":[{"type":"bot_command","offset":0,"length":6}],`
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		unions := []string{
+			`"paid_media":{"paid_media":[` + tomorrow + `]}`,
+			`"chat_background_set":{"type":` + tomorrow + `}`,
+			`"rich_message":{"blocks":[` + tomorrow + `]}`,
+			`"pinned_message":` + tomorrow,
+		}
+		for _, member := range unions {
+			r.api.PushRaw(price + member + `}`)
+		}
+		r.api.PushRaw(price + `"forward_origin":` + tomorrow + `}`) // is not answered, like any forward
+		r.api.PushRaw(`"my_chat_member":{"chat":{"id":-1,"type":"group"},"from":{"id":1},"date":1,` +
+			`"old_chat_member":` + tomorrow + `,"new_chat_member":` + tomorrow + `}`)
+		r.ask(1)
+		r.api.Start(ann)
+		r.run()
+		check(t, "answers", len(r.idle(time.Minute)), len(unions)+1)
+		check(t, "undecodable", r.events.Of("update_undecodable"), 0)
+	})
+}
+
+// A batch may hold elements without an ID, which cannot be acknowledged. The others are answered
+// once.
+func TestElementsWithoutAnIDHideNoUpdate(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.carry("getUpdates", time.Hour, func(req *http.Request) (*http.Response, error) {
+			resp, err := r.api.RoundTrip(req)
+			if err != nil {
+				return nil, err
+			}
+			body, _ := io.ReadAll(resp.Body)
+			body = bytes.Replace(body, []byte(`"result":[{`), []byte(`"result":[null,{},7,{"update_id":"x"},{"message":{}},{`), 1)
+			resp.Body = io.NopCloser(bytes.NewReader(body))
+			return resp, nil
+		})
+		r.ask(3)
+		r.run()
+		r.sent(3)
+		time.Sleep(time.Minute)
+		check(t, "answers", len(r.api.Sent()), 3)
+		check(t, "queued", len(r.api.Pending()), 0)
 	})
 }
 

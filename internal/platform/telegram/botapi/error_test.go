@@ -8,12 +8,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/go-telegram/bot"
+	"golang.org/x/sync/errgroup"
 
 	"herald/internal/demo/fake/transporttest"
 	"herald/internal/secret"
@@ -205,6 +207,46 @@ func TestLostMessageIsNotRepeated(t *testing.T) {
 		if out := arrived.Load(); out < 20 {
 			t.Errorf("only %d of 40 messages arrived", out)
 		}
+	}
+}
+
+// A server that closes its HTTP/2 connections now and then (GOAWAY) gets each message of a burst
+// once: net/http sends again what the server did not read.
+func TestABurstSurvivesGOAWAY(t *testing.T) {
+	var mu sync.Mutex
+	arrived := map[string]int{}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text := r.FormValue("text")
+		mu.Lock()
+		defer mu.Unlock()
+		arrived[text]++
+		if len(arrived)%7 == 0 {
+			w.Header().Set("Connection", "close") // which net/http turns into a GOAWAY
+		}
+		_, _ = io.WriteString(w, sentJSON)
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	c := newClient(t, server.URL, server.Client().Transport)
+	const burst, workers = 400, 40
+	var sending errgroup.Group
+	sending.SetLimit(workers)
+	for i := range burst {
+		sending.Go(func() error {
+			return failure(Change(t.Context(), c, (*bot.Bot).SendMessage, &bot.SendMessageParams{ChatID: 5, Text: fmt.Sprint(i)}))
+		})
+	}
+	if err := sending.Wait(); err != nil {
+		t.Error(err)
+	}
+	for text, n := range arrived {
+		if n != 1 {
+			t.Errorf("message %s arrived %d times", text, n)
+		}
+	}
+	if len(arrived) != burst {
+		t.Errorf("%d of %d messages arrived", len(arrived), burst)
 	}
 }
 
