@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -28,9 +27,6 @@ func TestLibraryStillLacks(t *testing.T) {
 	chattest.StillLacks(t, discordgo.Ready{}, nil, "resume_gateway_url", "the type of READY in gateway; see whether Session resumes there")
 	if text, err := json.Marshal(discordgo.Activity{}); err != nil || !strings.Contains(string(text), `"created_at":"0001-`) {
 		t.Errorf("an activity of discordgo is %s, %v: the one in gateway can go", text, err)
-	}
-	if open := reflect.TypeFor[func(*discordgo.Session) error](); reflect.TypeOf((*discordgo.Session).Open) != open {
-		t.Error("Session.Open has parameters now: see whether it ends with a context")
 	}
 }
 
