@@ -10,7 +10,7 @@
 # for liveness and /readyz for readiness.
 
 # Compiled on the builder's own platform, for whichever is asked.
-FROM --platform=$BUILDPLATFORM golang:1.26.8-bookworm AS build
+FROM --platform=$BUILDPLATFORM golang:1.26.9-bookworm AS build
 WORKDIR /src
 
 COPY go.mod go.sum ./

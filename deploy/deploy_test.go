@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"herald/internal/app"
 	"herald/internal/chat"

@@ -1,14 +1,21 @@
 package discord
 
 import (
+	"context"
 	"encoding/json"
-	"reflect"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/bwmarrin/discordgo"
+	"github.com/gorilla/websocket"
 
 	"herald/internal/chat/chattest"
+	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
 	"herald/internal/platform/discord/api"
 )
 
@@ -21,7 +28,78 @@ func TestLibraryStillLacks(t *testing.T) {
 	if text, err := json.Marshal(discordgo.Activity{}); err != nil || !strings.Contains(string(text), `"created_at":"0001-`) {
 		t.Errorf("an activity of discordgo is %s, %v: the one in gateway can go", text, err)
 	}
-	if open := reflect.TypeFor[func(*discordgo.Session) error](); reflect.TypeOf((*discordgo.Session).Open) != open {
-		t.Error("Session.Open has parameters now: see whether it ends with a context")
+}
+
+// answer is the response to every call.
+type answer struct {
+	status int
+	body   string
+}
+
+func (a answer) RoundTrip(req *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: a.status, Body: io.NopCloser(strings.NewReader(a.body)), Request: req}, nil
+}
+
+// newSession returns a Session of discordgo whose REST calls get this answer.
+func newSession(token string, a answer) *discordgo.Session {
+	s, _ := discordgo.New(token)
+	s.Client, s.LogLevel, s.ShouldReconnectOnError = &http.Client{Transport: a}, discordgo.LogError-1, false
+	return s
+}
+
+func TestDiscordgoStillPutsAnswersIntoErrors(t *testing.T) {
+	_, err := newSession("", answer{http.StatusBadRequest, "what the server says"}).Channel("1")
+	if err == nil || !strings.Contains(err.Error(), "what the server says") {
+		t.Errorf("%v: see whether api's transport can leave errors to discordgo", err)
 	}
+}
+
+func TestDiscordgoStillSleepsThroughRateLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSession("", answer{http.StatusOK, "{}"})
+		bucket := s.Ratelimiter.LockBucket(discordgo.EndpointChannel("1"))
+		if err := bucket.Release(http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset-After": {"60"}}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		if _, err := s.Channel("1", discordgo.WithContext(ctx)); time.Since(began) < time.Minute {
+			t.Errorf("%v after %v: see whether api can use discordgo's limiter", err, time.Since(began))
+		}
+	})
+}
+
+func TestDiscordgoStillLocksUpWithoutHello(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := openSession(t, fakediscord.Behaviour{InsteadOfHello: []fakediscord.Action{{Stall: true}}})
+		if s.TryLock() {
+			t.Error("Open does not hold the lock for ever: see whether gateway can use Session")
+		}
+	})
+}
+
+func TestDiscordgoStillIdentifiesWhereItMayResume(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, d := openSession(t, fakediscord.Behaviour{})
+		d.Do(fakediscord.Action{Op: 9, Resumable: true})
+		time.Sleep(time.Minute)
+		if identifies := len(d.Identifies()); identifies != 2 {
+			t.Errorf("Session identified %d times, not 2: see whether gateway can use it", identifies)
+		}
+	})
+}
+
+// openSession opens a Session before a fake Discord, and returns a day later.
+func openSession(t *testing.T, b fakediscord.Behaviour) (*discordgo.Session, *discordtest.Server) {
+	network := discordtest.NewNetwork()
+	d := discordtest.NewOn(network)
+	t.Cleanup(d.Close)
+	b.Heartbeat = 48 * time.Hour
+	d.Behave(b)
+	s := newSession(d.Token, answer{http.StatusOK, `{"url":"ws://discord.test/gateway"}`})
+	s.Dialer = &websocket.Dialer{NetDialContext: network.Dial}
+	go s.Open()
+	time.Sleep(24 * time.Hour)
+	return s, d
 }

@@ -3,7 +3,7 @@
 //
 // go-ethereum's accounts/abi knows every form, and tests compare this package with it. The
 // product may not import it: it makes the linker keep every method of every type, and the
-// program half as large again.
+// program a third larger.
 package evmabi
 
 import (
