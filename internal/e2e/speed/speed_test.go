@@ -61,8 +61,8 @@ var ways = map[string]struct {
 	inFlight int
 	goal
 }{
-	"telegram polling":  {200, goal{1.3, 1}},
-	"telegram webhook":  {100, goal{1.3, 1}},
+	"telegram polling":  {200, goal{1, 1}},
+	"telegram webhook":  {100, goal{0.95, 1.1}},
 	"discord gateway":   {100, goal{0.95, 1}},
 	"discord over http": {100, goal{0.65, 1.25}},
 }

@@ -30,10 +30,11 @@ const (
 	commitTimeout = 900 * time.Millisecond
 )
 
-// Updates in flight are still queued, so the next getUpdates returns at once, mostly with
-// known ones. After a batch with new updates, poll therefore waits until half as many are
-// in flight, but no longer than gapPerUpdate for each update of the batch, or minGap if
-// that is more. After any other batch poll waits that long.
+// Updates that are not acknowledged are still queued, so the next getUpdates returns at once,
+// with known ones first. After a batch with new updates, poll therefore waits until no command
+// is in flight, or only a quarter of the batch would be returned again. It waits no longer than
+// gapPerUpdate for each update of the batch, or minGap if that is more. After any other batch
+// poll waits that long.
 //
 // While the offset stays, polls are sameOffsetGap apart. If one repeats the offset of the last
 // within half a second, Telegram returns only one update (tdlib/telegram-bot-api 10.0,
@@ -41,7 +42,7 @@ const (
 // offset one lower returns the same updates, because that one is acknowledged already. poll
 // alternates between the two.
 const (
-	gapPerUpdate  = 100 * time.Microsecond
+	gapPerUpdate  = 200 * time.Microsecond
 	minGap        = 2 * time.Millisecond
 	sameOffsetGap = 100 * time.Millisecond
 )
@@ -100,7 +101,9 @@ func (s *session) poll(ctx context.Context) {
 		}
 		wait = longPoll
 		gap := max(minGap, gapPerUpdate*time.Duration(len(batch)))
-		s.await(ctx, gap, func() bool { return anyNew && s.a.InFlight() <= len(batch)/2 })
+		s.await(ctx, gap, func() bool {
+			return anyNew && (s.a.InFlight() == 0 || s.offsets.unacknowledged() <= len(batch)/4)
+		})
 	}
 }
 
@@ -280,6 +283,14 @@ func (o *offsetTracker) offset(pass time.Duration) (offset int64, busy bool) {
 		o.next = first.id + 1
 	}
 	return o.next, false
+}
+
+// unacknowledged returns how many updates the next getUpdates would return again.
+func (o *offsetTracker) unacknowledged() int {
+	o.offset(passNone) // drops those that it acknowledges
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.taken)
 }
 
 // forget sets next to unknown. poll calls it when Telegram's queue is empty, because after a

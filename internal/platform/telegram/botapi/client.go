@@ -36,8 +36,9 @@ type Config struct {
 	Token secret.Value
 	// URL is the Bot API server, without a slash at its end.
 	URL string
-	// MaxConns limits the connections to the server. It should be no less than the calls
-	// made at a time: a call that waits for a connection for too long fails with NotSent.
+	// MaxConns limits the connections to the server, in addition to that of the poll. It should
+	// be no less than the calls made at a time: a call that waits for a connection for too long
+	// fails with NotSent.
 	MaxConns int
 	// Transport carries the calls, for tests; nil is the network.
 	Transport http.RoundTripper
@@ -49,7 +50,8 @@ type Config struct {
 type Client struct {
 	token secret.Value
 	url   string
-	http  *http.Client
+	// http makes all calls but getUpdates, which poll makes.
+	http, poll *http.Client
 	// library returns the library's client. It is a function because fmt prints the token in a
 	// *bot.Bot (with %s), but only the address of a function.
 	library func() *bot.Bot
@@ -57,12 +59,15 @@ type Client struct {
 
 // New makes a Client without a call. The token must be set.
 func New(c Config) *Client {
-	client := &Client{token: c.Token, url: c.URL}
+	client := &Client{
+		token: c.Token,
+		url:   c.URL,
+		http:  transport.New(transport.Options{Timeout: callTimeout, MaxBody: maxAnswer, MaxConns: c.MaxConns}),
+		poll:  transport.New(transport.Options{MaxBody: maxAnswer, MaxConns: 1}),
+	}
 	if c.Transport != nil {
-		client.http = &http.Client{Transport: c.Transport}
-	} else {
-		// One more connection is for the poll.
-		client.http = transport.New(transport.Options{MaxBody: maxAnswer, MaxConns: c.MaxConns + 1})
+		client.http = &http.Client{Transport: c.Transport, Timeout: callTimeout}
+		client.poll = &http.Client{Transport: c.Transport}
 	}
 	library, _ := bot.New(c.Token.Reveal(), // New fails only if the token is empty.
 		bot.WithSkipGetMe(),

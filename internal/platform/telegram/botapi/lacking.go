@@ -15,7 +15,9 @@ import (
 //
 // The library's poll acknowledges an update before its handler runs, so a stop would lose it.
 func (c *Client) GetUpdates(ctx context.Context, offset int64, limit int, wait time.Duration, kinds []string) ([]json.RawMessage, error) {
-	return call[[]json.RawMessage](ctx, c, callTimeout+wait, "getUpdates", map[string]any{
+	ctx, cancel := context.WithTimeout(ctx, callTimeout+wait)
+	defer cancel()
+	return call[[]json.RawMessage](ctx, c, c.poll, "getUpdates", map[string]any{
 		"offset": offset, "limit": limit, "timeout": int(wait.Seconds()), "allowed_updates": kinds,
 	})
 }
@@ -39,7 +41,7 @@ type ChatInfo struct {
 
 // GetChat returns a chat.
 func (c *Client) GetChat(ctx context.Context, chat int64) (ChatInfo, error) {
-	return call[ChatInfo](ctx, c, callTimeout, "getChat", map[string]any{"chat_id": chat})
+	return call[ChatInfo](ctx, c, c.http, "getChat", map[string]any{"chat_id": chat})
 }
 
 // EditsOwnTag reports whether members of the chat may set their own tags.

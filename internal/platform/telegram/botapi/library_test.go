@@ -127,6 +127,31 @@ func TestLibraryStillTakesAMissingRightForFalse(t *testing.T) {
 	}
 }
 
+// What is read of a sent message, beside all that the library would decode.
+func BenchmarkSentMessage(b *testing.B) {
+	answer := []byte(`{"ok":true,"result":{"message_id":4713,"from":{"id":123456789,"is_bot":true,"first_name":"Herald",` +
+		`"username":"herald_bot"},"chat":{"id":7000000001,"first_name":"Ann","type":"private"},"date":1750000000,` +
+		`"text":"HRLD $0.04173  ·  +2.1 % in 24 h","entities":[{"offset":0,"length":13,"type":"bold"},` +
+		`{"offset":18,"length":6,"type":"bold"}],"reply_markup":{"inline_keyboard":[[{"text":"24h","callback_data":"1 n 0 price 24h"},` +
+		`{"text":"7d","callback_data":"1 n 0 price 7d"}],[{"text":"Refresh","callback_data":"1 e 0 price"}]]}}}`)
+	for name, decode := range map[string]func() error{
+		"IDs": func() error { onlyIDs(answer); return nil },
+		"library": func() error {
+			var whole struct{ Result models.Message }
+			return json.Unmarshal(answer, &whole)
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := decode(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // Calls of the library, over this package's HTTP and without a network.
 func BenchmarkCall(b *testing.B) {
 	sent := newClient(b, "http://bot.invalid", answer{status: 200, body: sentJSON})
