@@ -93,6 +93,30 @@ func TestFailedCallHasItsKind(t *testing.T) {
 	}
 }
 
+// An error code means the same whatever else the answer holds, and whatever the HTTP status says
+// below 500. A page says nothing of the call.
+func TestAnErrorCodeMeansTheSameInEveryForm(t *testing.T) {
+	kindOf := map[int]Kind{
+		400: Refused, 401: Unauthorized, 403: Forbidden, 404: Refused, 409: Conflict, 413: Refused,
+		418: OutcomeUnknown, 429: TooManyRequests, 500: OutcomeUnknown, 502: OutcomeUnknown,
+	}
+	for code, kind := range kindOf {
+		for _, parameters := range []string{``, `,"parameters":{}`, `,"parameters":null`, `,"parameters":[]`, `,"parameters":{"retry_after":"x"}`} {
+			body := fmt.Sprintf(`{"ok":false,"error_code":%d,"description":"no"%s}`, code, parameters)
+			for _, status := range []int{code, http.StatusOK} {
+				err := newClient(t, "http://bot.invalid", answer{status: status, body: body}).send(t.Context())
+				if e := ErrorOf(err); e.Kind != kind || e.RetryAfter != 0 {
+					t.Errorf("status %d, %s: %v", status, body, err)
+				}
+			}
+		}
+		err := newClient(t, "http://bot.invalid", answer{status: code, body: "<html>no</html>"}).send(t.Context())
+		if ErrorOf(err).Kind != OutcomeUnknown {
+			t.Errorf("a page with status %d: %v", code, err)
+		}
+	}
+}
+
 // A message must not be sent twice because its result cannot be read. A call that only
 // reads fails.
 func TestUnreadableResultIsSuccess(t *testing.T) {
