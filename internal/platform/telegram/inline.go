@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// hintLasts is the longest time for which Telegram may cache any answer to an inline
-	// query, and failureLasts that for an answer without some of its results.
-	hintLasts    = time.Hour
-	failureLasts = 5 * time.Second
+	// maxCache limits how long Telegram may cache an answer to an inline query.
+	maxCache = time.Hour
+	// failureCache limits it for an answer that lacks a result because of a failure.
+	failureCache = 5 * time.Second
 )
 
-// inlineResult is the reply to one of the requests that an inline query means.
+// inlineResult is the reply to one of the requests that an inline query may mean.
 type inlineResult struct {
 	reply   chat.Reply
 	article article
@@ -30,18 +30,18 @@ type inlineResult struct {
 
 // respondInline answers one inline query with results, or with a button that says why
 // there are none.
-func (s *session) respondInline(id string, q *models.InlineQuery) {
+func (s *session) respondInline(requestID string, q *models.InlineQuery) {
 	arrived := time.Now()
 	requests := parseInline(q.Query, s.tasks.Handler.Commands())
 	results := make([]inlineResult, len(requests))
 	var handled sync.WaitGroup
 	for i, req := range requests {
-		req.ID, req.From, req.Locale = id, userOf(q.From.ID), q.From.LanguageCode
+		req.ID, req.From, req.Locale = requestID, userOf(q.From.ID), q.From.LanguageCode
 		// Each letter typed is a query, so queries count against a chat of their own.
 		req.Chat, req.Inline = "inline "+req.From.ID, true
-		results[i].reply = chat.SomethingWentWrong(id) // This stays after a panic that Handle does not recover.
+		results[i].reply = chat.SomethingWentWrong(requestID) // the reply if Handle panics
 		handled.Go(func() {
-			s.tasks.Recover(id, func() {
+			s.tasks.Recover(requestID, func() {
 				s.tasks.Handle(req, func(r chat.Reply) {
 					results[i] = inlineResult{reply: r, article: renderArticle(req.Command, r, s.me.Username)}
 				})
@@ -54,7 +54,8 @@ func (s *session) respondInline(id string, q *models.InlineQuery) {
 	if len(results) == 0 {
 		hint = s.inlineHint()
 	}
-	answer := inlineAnswer(results, hint)
+	answer := newInlineAnswer(results, hint)
+	// answerQuery may make the contents plainer and call again, so each call builds its params.
 	contents := make([]*outbox.Content, len(answer.articles))
 	for i := range contents {
 		contents[i] = &answer.articles[i].content
@@ -68,8 +69,8 @@ func (s *session) respondInline(id string, q *models.InlineQuery) {
 	}, contents...)
 }
 
-// answerToInline is the answer to an inline query.
-type answerToInline struct {
+// inlineAnswer is the answer to an inline query.
+type inlineAnswer struct {
 	articles []article // at most 50
 	// cache is how long Telegram may give the same answer to the same query: to anybody,
 	// or to the same user if personal is set. It is sent in whole seconds.
@@ -78,14 +79,16 @@ type answerToInline struct {
 	button   *botapi.InlineButton // or nil
 }
 
-// inlineAnswer returns the results that anybody may send. If there are none, its button
-// shows why: the failure, to the asker alone, or else the reason given.
-func inlineAnswer(results []inlineResult, why string) answerToInline {
-	answer := answerToInline{cache: hintLasts}
+// newInlineAnswer returns an answer with the results that did not fail. If one failed, the
+// answer is personal, and cached for a short time. If there is no result, the button shows the
+// last failure, or the hint if nothing failed.
+func newInlineAnswer(results []inlineResult, hint string) inlineAnswer {
+	answer := inlineAnswer{cache: maxCache}
+	why := hint
 	for _, r := range results {
 		if r.reply.Unanswered() {
 			why, answer.personal = words.Say(r.reply.Language, r.reply.Title), true
-			answer.cache = min(answer.cache, failureLasts)
+			answer.cache = min(answer.cache, failureCache)
 			continue
 		}
 		answer.articles = append(answer.articles, r.article)
@@ -97,7 +100,8 @@ func inlineAnswer(results []inlineResult, why string) answerToInline {
 	return answer
 }
 
-// inlineHint names the commands that answer inline queries.
+// inlineHint returns a text that names the commands that answer inline queries. An empty query
+// means each of them.
 func (s *session) inlineHint() string {
 	var names []string
 	for _, req := range parseInline("", s.tasks.Handler.Commands()) {

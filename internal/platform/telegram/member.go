@@ -24,31 +24,35 @@ func (a *Adapter) chatMember(ctx context.Context, chat, user int64) (*models.Cha
 	return nil, &botapi.Error{Method: "getChatMember", Kind: botapi.Unreadable}
 }
 
-// isAdministrator reports whether m is an administrator or the owner, who have a title
-// instead of a tag.
+// isAdministrator reports whether m is an administrator or the owner.
 func isAdministrator(m *models.ChatMember) bool {
 	return m.Type == models.ChatMemberTypeOwner || m.Type == models.ChatMemberTypeAdministrator
 }
 
-// isAbsent reports whether the user is not in the chat.
+// isAbsent reports whether m is not in the chat.
 func isAbsent(m *models.ChatMember) bool {
-	return m.Type == models.ChatMemberTypeLeft || m.Type == models.ChatMemberTypeBanned ||
-		m.Type == models.ChatMemberTypeRestricted && !m.Restricted.IsMember
+	switch m.Type {
+	case models.ChatMemberTypeLeft, models.ChatMemberTypeBanned:
+		return true
+	case models.ChatMemberTypeRestricted:
+		return !m.Restricted.IsMember
+	}
+	return false
 }
 
-// mayInvite reports whether m is an administrator who may let others into the chat.
+// mayInvite reports whether m, the bot itself, may let others into the chat.
 func mayInvite(m *models.ChatMember) bool {
 	return m.Type == models.ChatMemberTypeAdministrator && m.Administrator.CanInviteUsers
 }
 
-// mayTag reports whether m is an administrator who may set the tags of others. A server that
-// knows tags names this right of every administrator of a group
-// (tdlib/telegram-bot-api 10.0, Client.cpp, json_store_administrator_rights).
+// mayTag reports whether m, the bot itself, may set the tags of others. Every server that knows
+// tags sends this right, true or false (tdlib/telegram-bot-api 10.0, Client.cpp,
+// json_store_administrator_rights), so a missing one means that the server is too old for tags.
 func mayTag(m *models.ChatMember) bool {
 	return m.Type == models.ChatMemberTypeAdministrator && m.Administrator.CanManageTags
 }
 
-// tagOf returns the tag of a member, or "".
+// tagOf returns the tag of m, or "". An administrator has a title instead.
 func tagOf(m *models.ChatMember) string {
 	switch m.Type {
 	case models.ChatMemberTypeMember:

@@ -13,55 +13,100 @@ import (
 	"herald/internal/words"
 )
 
-// syncProfile sets the bot's menus of commands and its descriptions, in every language. It
-// sets only those that differ, because Telegram bounds how often they may be set. It
-// repeats a call that fails until ctx is done, and logs one that is refused.
+// syncProfile sets the bot's menus of commands and its descriptions, in every language. It asks
+// for each first, and sets only those that differ, because Telegram limits how often they may
+// be set. It blocks until all are set or refused, or ctx is done.
 func (s *session) syncProfile(ctx context.Context) {
-	persist := func(calls func() error) {
-		_ = s.repeat(ctx, func() error {
-			err := calls()
-			if botapi.ErrorOf(err).Kind == botapi.Refused {
-				s.a.Log.Log(ctx, s.tasks.Rarely(slog.LevelWarn, "profile"), "telegram: the server refuses a part of the bot's menus or descriptions", "err", err)
-				return nil
-			}
-			return err
-		})
-	}
-	for _, l := range append([]chat.Language{""}, chat.Languages()...) {
-		code := string(l)
-		if code == "" { // An app in any other language reads the chats' own.
-			l = s.tasks.Handler.Language(chat.Request{}, false)
+	commands := s.tasks.Handler.Commands()
+	for _, code := range append([]chat.Language{""}, chat.Languages()...) {
+		reader := code
+		if code == "" { // The empty code is for all other languages.
+			reader = s.tasks.Handler.Language(chat.Request{}, false)
 		}
-		for moderators, scope := range map[bool]models.BotCommandScope{
-			false: &models.BotCommandScopeDefault{}, true: &models.BotCommandScopeAllChatAdministrators{},
-		} {
-			menu := menuOf(s.tasks.Handler.Commands(), moderators, l)
-			persist(func() error { return s.setMenu(ctx, &bot.GetMyCommandsParams{Scope: scope, LanguageCode: code}, menu) })
+		language := string(code)
+		everybodys := &bot.SetMyCommandsParams{
+			Commands:     menuOf(commands, reader, summary),
+			Scope:        &models.BotCommandScopeDefault{},
+			LanguageCode: language,
 		}
-		persist(func() error {
-			is, err := botapi.Call(ctx, s.a.api, (*bot.Bot).GetMyDescription, &bot.GetMyDescriptionParams{LanguageCode: code})
-			if text := s.a.description(l); err == nil && is.Description != text {
-				_, err = botapi.Change(ctx, s.a.api, (*bot.Bot).SetMyDescription, &bot.SetMyDescriptionParams{Description: text, LanguageCode: code})
-			}
-			return err
-		})
-		persist(func() error {
-			is, err := botapi.Call(ctx, s.a.api, (*bot.Bot).GetMyShortDescription, &bot.GetMyShortDescriptionParams{LanguageCode: code})
-			if text := words.Say(l, chat.Say("telegram.short_description")); err == nil && is.ShortDescription != text {
-				_, err = botapi.Change(ctx, s.a.api, (*bot.Bot).SetMyShortDescription,
-					&bot.SetMyShortDescriptionParams{ShortDescription: text, LanguageCode: code})
-			}
-			return err
+		moderators := &bot.SetMyCommandsParams{
+			Commands:     menuOf(commands, reader, moderatorSummary),
+			Scope:        &models.BotCommandScopeAllChatAdministrators{},
+			LanguageCode: language,
+		}
+		s.sync(ctx, func() error { return s.a.syncMenu(ctx, everybodys) })
+		s.sync(ctx, func() error { return s.a.syncMenu(ctx, moderators) })
+		s.sync(ctx, func() error { return s.a.syncDescription(ctx, language, s.a.description(reader)) })
+		s.sync(ctx, func() error {
+			return s.a.syncShortDescription(ctx, language, words.Say(reader, chat.Say("telegram.short_description")))
 		})
 	}
 }
 
-// description says what the bot does, and how to get a tag or join a group of the settings. Of
-// the tags it has the first one only, because Telegram bounds it to 512 characters.
+// sync makes calls until they succeed. It logs and skips those that would fail again.
+func (s *session) sync(ctx context.Context, calls func() error) {
+	_ = s.repeat(ctx, func() error {
+		err := calls()
+		e := botapi.ErrorOf(err)
+		if err == nil || e.Passing() || e.Kind == botapi.Unauthorized {
+			return err
+		}
+		level := s.tasks.Rarely(slog.LevelWarn, "profile")
+		s.a.Log.Log(ctx, level, "telegram: the server refuses a part of the bot's menus or descriptions", "err", err)
+		return nil
+	})
+}
+
+// syncMenu sets a menu unless Telegram has it already. It does not compare IsEphemeral, because
+// a server before Bot API 10.2 ignores it, and would be sent its menus at each start. So a server
+// that is upgraded to 10.2 learns which commands are ephemeral when a menu changes next.
+func (a *Adapter) syncMenu(ctx context.Context, menu *bot.SetMyCommandsParams) error {
+	whose := &bot.GetMyCommandsParams{Scope: menu.Scope, LanguageCode: menu.LanguageCode}
+	current, err := botapi.Call(ctx, a.api, (*bot.Bot).GetMyCommands, whose)
+	if err != nil {
+		return err
+	}
+	same := func(a, b models.BotCommand) bool { return a.Command == b.Command && a.Description == b.Description }
+	if slices.EqualFunc(current, menu.Commands, same) {
+		return nil
+	}
+	_, err = botapi.Change(ctx, a.api, (*bot.Bot).SetMyCommands, menu)
+	return err
+}
+
+// syncDescription sets the text in the empty private chat with the bot, of at most 512
+// characters, unless Telegram has it already.
+func (a *Adapter) syncDescription(ctx context.Context, language, text string) error {
+	whose := &bot.GetMyDescriptionParams{LanguageCode: language}
+	current, err := botapi.Call(ctx, a.api, (*bot.Bot).GetMyDescription, whose)
+	if err != nil || current.Description == text {
+		return err
+	}
+	params := &bot.SetMyDescriptionParams{Description: text, LanguageCode: language}
+	_, err = botapi.Change(ctx, a.api, (*bot.Bot).SetMyDescription, params)
+	return err
+}
+
+// syncShortDescription sets the text on the bot's profile, of at most 120 characters, unless
+// Telegram has it already.
+func (a *Adapter) syncShortDescription(ctx context.Context, language, text string) error {
+	whose := &bot.GetMyShortDescriptionParams{LanguageCode: language}
+	current, err := botapi.Call(ctx, a.api, (*bot.Bot).GetMyShortDescription, whose)
+	if err != nil || current.ShortDescription == text {
+		return err
+	}
+	params := &bot.SetMyShortDescriptionParams{ShortDescription: text, LanguageCode: language}
+	_, err = botapi.Change(ctx, a.api, (*bot.Bot).SetMyShortDescription, params)
+	return err
+}
+
+// description says what the bot does, how to get a tag, and how to join a group. It names only
+// the first tag, because Telegram limits a description to 512 characters.
 func (a *Adapter) description(l chat.Language) string {
 	text := words.Say(l, chat.Say("telegram.description"))
 	if tags := a.Settings.StakerTags; len(tags) > 0 {
-		text += "\n\n" + words.Say(l, chat.SayWith("help.role", chat.Values{"command": chat.Plain("/verify"), "badge": chat.Plain(tags[0].ID)}))
+		values := chat.Values{"command": chat.Plain("/verify"), "badge": chat.Plain(tags[0].ID)}
+		text += "\n\n" + words.Say(l, chat.SayWith("help.role", values))
 	}
 	if len(a.Settings.JoinChats) > 0 {
 		text += "\n\n" + words.Say(l, chat.Say("telegram.description.join"))
@@ -69,34 +114,25 @@ func (a *Adapter) description(l chat.Language) string {
 	return text
 }
 
-// menuOf returns the menu of all commands, with moderators' summaries in theirs.
-func menuOf(all chat.Commands, moderators bool, l chat.Language) []models.BotCommand {
+// menuOf returns a menu of all commands with their summaries.
+func menuOf(all chat.Commands, l chat.Language, summaryOf func(chat.Command) chat.Text) []models.BotCommand {
 	var menu []models.BotCommand
 	for _, c := range all {
-		summary := c.Summary
-		if moderators && c.ModeratorSummary.Key != "" {
-			summary = c.ModeratorSummary
-		}
 		menu = append(menu, models.BotCommand{
 			Command:     c.Name,
-			Description: words.Say(l, summary),
-			IsEphemeral: c.Visibility == chat.Private, // A server before Bot API 10.2 ignores it.
+			Description: words.Say(l, summaryOf(c)),
+			IsEphemeral: c.Visibility == chat.Private,
 		})
 	}
 	return menu
 }
 
-// setMenu sets one menu, unless Telegram has it already. It does not compare the mark of
-// ephemeral commands: a server that ignores the mark would be sent its menus at each
-// start.
-func (s *session) setMenu(ctx context.Context, menu *bot.GetMyCommandsParams, commands []models.BotCommand) error {
-	is, err := botapi.Call(ctx, s.a.api, (*bot.Bot).GetMyCommands, menu)
-	if err != nil || slices.EqualFunc(is, commands, func(a, b models.BotCommand) bool {
-		return a.Command == b.Command && a.Description == b.Description
-	}) {
-		return err
+func summary(c chat.Command) chat.Text { return c.Summary }
+
+// moderatorSummary returns the summary for moderators if c has one, or else everybody's.
+func moderatorSummary(c chat.Command) chat.Text {
+	if c.ModeratorSummary.Key != "" {
+		return c.ModeratorSummary
 	}
-	_, err = botapi.Change(ctx, s.a.api, (*bot.Bot).SetMyCommands,
-		&bot.SetMyCommandsParams{Commands: commands, Scope: menu.Scope, LanguageCode: menu.LanguageCode})
-	return err
+	return c.Summary
 }

@@ -3,6 +3,7 @@ package telegram
 import (
 	"bytes"
 	"cmp"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -104,6 +105,20 @@ func TestProfileFailuresDelayNoAnswer(t *testing.T) {
 			r.api.ShortDescription("vi") == "" {
 			t.Errorf("the descriptions are %q, %q", r.api.Description("en"), r.api.ShortDescription("vi"))
 		}
+	})
+}
+
+// A call that would fail again does not hold up those behind it.
+func TestACallThatWouldFailAgainDelaysNoOther(t *testing.T) {
+	inBubble(t, map[string]telegramtest.Fault{
+		"forbidden": telegramtest.Status(http.StatusForbidden), "refused": telegramtest.Status(http.StatusBadRequest),
+	}, func(t *testing.T, fault telegramtest.Fault) {
+		r, _, router := product(t)
+		r.api.Break("setMyShortDescription", fault)
+		r.serve(router)
+		time.Sleep(time.Hour)
+		check(t, "menus", len(r.api.Calls("setMyCommands")), menus)
+		check(t, "descriptions", len(r.api.Calls("setMyDescription")), descriptions/2)
 	})
 }
 

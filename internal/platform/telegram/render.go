@@ -313,7 +313,7 @@ func (a *article) result() *models.InlineQueryResultArticle {
 		InputMessageContent: &models.InputTextMessageContent{
 			MessageText:        a.content.Text,
 			Entities:           a.content.Entities,
-			LinkPreviewOptions: outbox.NoPreview,
+			LinkPreviewOptions: outbox.NoPreview(),
 		},
 		ReplyMarkup: a.content.Markup,
 	}

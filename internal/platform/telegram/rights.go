@@ -81,7 +81,7 @@ func maySetTags(r *chat.Right, info botapi.ChatInfo, own *models.ChatMember) {
 	switch {
 	case !mayTag(own):
 		r.Problem = "the bot may not set tags: make it an administrator there, with the right to manage member tags"
-	case info.EditsOwnTag():
+	case info.MembersEditTags():
 		r.Problem = "members may edit their own tags, so that anybody could write this one: switch off Edit Own Tags in the group's permissions"
 	default:
 		r.May = "the bot may set tags"

@@ -10,8 +10,8 @@ import (
 	"herald/internal/chat"
 )
 
-// update is an update of Telegram, https://core.telegram.org/bots/api#update. Two of its
-// members hide the library's.
+// update is an update of Telegram, https://core.telegram.org/bots/api#update. Press and Join
+// replace the library's members of the same JSON names.
 type update struct {
 	models.Update
 	// Press is a callback query. The library would decode its message twice, which takes
@@ -33,15 +33,15 @@ type callbackQuery struct {
 	Data    string          `json:"data"`
 }
 
-// joinRequest is somebody's request to join a group. The bot may write to UserChatID for 5
-// minutes, and until the request is processed, even if the person never started the bot.
+// joinRequest is a user's request to join a group. The bot may write to UserChatID for 5 minutes
+// or until the request is processed, whichever is first, even if the user never started the bot.
 type joinRequest struct {
 	models.ChatJoinRequest
 	// QueryID is set if Telegram waits for answerChatJoinRequestQuery, for 10 seconds.
 	QueryID string `json:"query_id"`
 }
 
-// request returns what u asks the Handler, or nil if that is nothing.
+// request returns the request of u's command, or nil if u has no command.
 func (u *update) request() *chat.Request {
 	if u.command == nil {
 		return nil
@@ -49,15 +49,15 @@ func (u *update) request() *chat.Request {
 	return &u.command.request
 }
 
-// read decodes an update, and reports whether it may ask something. The ID is set even if
-// the rest is not of the expected form, so that the update can be acknowledged.
+// read decodes an update. answerable is false if it cannot ask anything. An update that cannot
+// be decoded has only its ID, so that it can be acknowledged.
 func (a *Adapter) read(raw []byte) (u *update, answerable bool) {
 	u = new(update)
 	if json.Unmarshal(raw, u) != nil {
 		a.Count("update_undecodable")
 		return undecodable(raw), false
 	}
-	inline := u.InlineQuery != nil && u.InlineQuery.From != nil
+	inline := u.InlineQuery != nil && u.InlineQuery.From != nil // Other members' senders are checked by parse.
 	return u, u.Message != nil || u.Press != nil || inline || u.Join != nil || botAddedBy(u.MyChatMember)
 }
 
@@ -74,7 +74,7 @@ func undecodable(raw []byte) *update {
 }
 
 // message returns the message that was written, or the one with the pressed button, or for a
-// change of membership one that has only its chat. It is nil for any other update.
+// change of membership one that has only its chat. It returns nil if there is none.
 func (u *update) message() *models.Message {
 	switch {
 	case u.Press != nil:
@@ -85,7 +85,7 @@ func (u *update) message() *models.Message {
 	return u.Message
 }
 
-// chat returns the ID of the chat that u came from, or 0 if it came from none.
+// chat returns the ID of the chat of u's message, or 0.
 func (u *update) chat() int64 {
 	if m := u.message(); m != nil {
 		return m.Chat.ID
@@ -93,7 +93,7 @@ func (u *update) chat() int64 {
 	return 0
 }
 
-// hasAttachment reports whether m is what a person may send instead of a text, such as a picture.
+// hasAttachment reports whether m has a picture, a sticker, a voice message or the like.
 func hasAttachment(m *models.Message) bool {
 	return len(m.Photo) > 0 || m.Sticker != nil || m.Voice != nil || m.Audio != nil || m.Video != nil ||
 		m.VideoNote != nil || m.Animation != nil || m.Document != nil || m.Story != nil ||
@@ -103,15 +103,16 @@ func hasAttachment(m *models.Message) bool {
 // nameOf returns first and last name.
 func nameOf(u *models.User) string { return strings.TrimSpace(u.FirstName + " " + u.LastName) }
 
-// maxSupergroup is above the ID of every supergroup: there it is less by the group's own number.
+// The ID of a supergroup is maxSupergroup minus the number that links to it have.
 const maxSupergroup = -1_000_000_000_000
 
-// linkTo returns the address that opens a group for its members, or "" if none does.
+// linkTo returns the address that opens a group for its members, or "" if there is none. Apps
+// cannot open a private group itself, but can open its first message.
 func linkTo(c *models.Chat) string {
 	switch {
 	case c.Username != "":
 		return "https://t.me/" + c.Username
-	case c.ID < maxSupergroup: // Apps cannot open a link to the group itself, but can open one to its first message.
+	case c.ID < maxSupergroup:
 		return fmt.Sprintf("https://t.me/c/%d/1", maxSupergroup-c.ID)
 	}
 	return ""

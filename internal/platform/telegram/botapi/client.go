@@ -2,17 +2,17 @@
 // call means: whether it may have been carried out, and whether it may be repeated.
 // It knows nothing of commands.
 //
-// Call and Change take a method of the library. Client has the methods that the library
-// lacks or lacks a part of; TestLibraryStillLacks fails once it has them. Below both is
-// the HTTP client of this package (http.go), which bounds a call and reads Telegram's
-// refusals: the library's own errors quote the token and the server's text.
+// Call and Change call methods of the library. Client has the calls that the library lacks
+// or makes in another way than this bot needs (missing.go, ephemeral.go), and the two that
+// take no parameters. Tests with "Still" in their names fail once the library has them.
+// Below both is the HTTP of this package (http.go), which limits a call and reads Telegram's
+// refusals, because the library's own errors quote the token and the server's text.
 package botapi
 
 import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/go-telegram/bot"
@@ -22,12 +22,11 @@ import (
 	"herald/internal/transport"
 )
 
-// Limits of calls.
 const (
-	// callTimeout limits a call; getUpdates may take longer by the time that it asks for.
+	// callTimeout limits a call. GetUpdates adds the time that it waits for an update.
 	callTimeout = 15 * time.Second
-	// maxAnswer limits an answer in bytes. The largest is a batch of 100 updates, each of
-	// at most some 100 KB: two texts of 4,096 characters, escaped, and their entities.
+	// maxAnswer limits an answer in bytes. The largest is a batch of 100 updates of some
+	// 100 KB: two texts of 4,096 characters, escaped, and their entities. The rest is reserve.
 	maxAnswer = 64 << 20
 )
 
@@ -36,24 +35,24 @@ type Config struct {
 	Token secret.Value
 	// URL is the Bot API server, without a slash at its end.
 	URL string
-	// MaxConns limits the connections to the server, in addition to that of the poll. It should
-	// be no less than the calls made at a time: a call that waits for a connection for too long
-	// fails with NotSent.
+	// MaxConns limits the connections to the server; the poll has one more. A call that gets
+	// no connection in time fails with NotSent, so MaxConns should be at least the number of
+	// simultaneous calls.
 	MaxConns int
 	// Transport carries the calls, for tests; nil is the network.
 	Transport http.RoundTripper
 }
 
-// Client calls one Bot API server as one bot. It may be used by many goroutines. Its
-// methods are the Bot API's methods of the same name,
-// https://core.telegram.org/bots/api#available-methods, and fail with *Error.
+// Client calls one Bot API server as one bot. It may be used by many goroutines. Its calls
+// are described at https://core.telegram.org/bots/api#available-methods. They block until
+// the answer is read, for at most 15 seconds, and fail with *Error.
 type Client struct {
 	token secret.Value
 	url   string
 	// http makes all calls but getUpdates, which poll makes.
 	http, poll *http.Client
-	// library returns the library's client. It is a function because fmt prints the token in a
-	// *bot.Bot (with %s), but only the address of a function.
+	// library returns the library's client. It is a function so that fmt cannot print the
+	// token: %s prints it of a *bot.Bot.
 	library func() *bot.Bot
 }
 
@@ -69,10 +68,10 @@ func New(c Config) *Client {
 		client.http = &http.Client{Transport: c.Transport, Timeout: callTimeout}
 		client.poll = &http.Client{Transport: c.Transport}
 	}
-	library, _ := bot.New(c.Token.Reveal(), // New fails only if the token is empty.
+	library, _ := bot.New(c.Token.Reveal(), // bot.New fails only if the token is empty.
 		bot.WithSkipGetMe(),
 		bot.WithServerURL(c.URL),
-		bot.WithHTTPClient(callTimeout, libraryHTTP{client}),
+		bot.WithHTTPClient(0, libraryHTTP{client.http}), // The time is that of the library's poll, which never runs.
 		// The library reports here what it cannot return. The report may quote the token.
 		bot.WithErrorsHandler(func(error) {}),
 	)
@@ -80,16 +79,17 @@ func New(c Config) *Client {
 	return client
 }
 
-// Call makes one call by a method of the library, such as (*bot.Bot).GetChatMember, and
-// returns its result. It fails with *Error, even if the library cannot read the result.
+// Call calls a method of the library, such as (*bot.Bot).GetChatMember, and returns its
+// result. It fails with *Error, even if only the result cannot be read.
 func Call[P, R any](ctx context.Context, c *Client, method func(*bot.Bot, context.Context, P) (R, error), params P) (R, error) {
-	result, err := method(c.library(), ctx, params)
-	return result, libraryError(err)
+	var done outcome
+	result, err := method(c.library(), done.watch(ctx), params)
+	return result, done.errorOf(err)
 }
 
 // Change is like Call, for a method that changes something. It succeeds if Telegram carried
-// the call out, even if the library cannot read the result, or only a part of it. Otherwise
-// a message would be sent twice.
+// the call out, even if the result cannot be read and is nil, zero or incomplete: after an
+// error, the caller would send a message again.
 func Change[P, R any](ctx context.Context, c *Client, method func(*bot.Bot, context.Context, P) (R, error), params P) (R, error) {
 	result, err := Call(ctx, c, method, params)
 	return result, unlessCarriedOut(err)
@@ -97,36 +97,49 @@ func Change[P, R any](ctx context.Context, c *Client, method func(*bot.Bot, cont
 
 // GetMe returns the bot's own user. People see its FirstName.
 func (c *Client) GetMe(ctx context.Context) (*models.User, error) {
-	me, err := c.library().GetMe(ctx)
-	return me, libraryError(err)
+	var done outcome
+	me, err := c.library().GetMe(done.watch(ctx))
+	return me, done.errorOf(err)
 }
 
 // GetWebhookInfo returns where updates are delivered to, and the last failed delivery.
 func (c *Client) GetWebhookInfo(ctx context.Context) (*models.WebhookInfo, error) {
-	info, err := c.library().GetWebhookInfo(ctx)
-	return info, libraryError(err)
+	var done outcome
+	info, err := c.library().GetWebhookInfo(done.watch(ctx))
+	return info, done.errorOf(err)
 }
 
-// libraryError returns the *Error in an error of the library. The library's own errors
-// are about a request that it did not make, or about a result that it could not read.
-func libraryError(err error) error {
+// outcome records whether Telegram carried out a call of the library. The library's errors do
+// not tell that in a form to rely on.
+type outcome struct {
+	// carriedOut is the method that Telegram carried out, or "".
+	carriedOut string
+}
+
+type outcomeKey struct{}
+
+// watch returns a context for the call. libraryHTTP finds the outcome in it.
+func (o *outcome) watch(ctx context.Context) context.Context {
+	return context.WithValue(ctx, outcomeKey{}, o)
+}
+
+// errorOf returns what an error of the library means, as an *Error, or nil for nil.
+func (o *outcome) errorOf(err error) error {
 	if err == nil {
 		return nil
 	}
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
 	}
-	problem, rest, _ := strings.Cut(err.Error(), " for method ")
-	method, _, _ := strings.Cut(rest, ",")
-	if strings.HasPrefix(problem, "error decode response") {
-		return &Error{Method: method, Kind: Unreadable}
+	if o.carriedOut != "" {
+		return &Error{Method: o.carriedOut, Kind: Unreadable}
 	}
-	return &Error{Method: method, Kind: NotSent, detail: impossible}
+	return impossible("a call of the library")
 }
 
 // unlessCarriedOut returns err, or nil if err says that the call was carried out.
 func unlessCarriedOut(err error) error {
-	if err != nil && ErrorOf(err).Kind == Unreadable {
+	if ErrorOf(err).Kind == Unreadable {
 		return nil
 	}
 	return err

@@ -117,18 +117,51 @@ func TestAnErrorCodeMeansTheSameInEveryForm(t *testing.T) {
 	}
 }
 
-// A message must not be sent twice because its result cannot be read. A call that only
-// reads fails.
-func TestUnreadableResultIsSuccess(t *testing.T) {
-	for _, result := range []string{`true`, `{}`, `null`, `[]`, `{"message_id":"7"}`} {
-		c := newClient(t, "http://bot.invalid", answer{status: 200, body: `{"ok":true,"result":` + result + `}`})
-		if err := c.send(t.Context()); err != nil {
-			t.Errorf("%s: %v", result, err)
+// A message must not be sent or edited twice because its result cannot be read.
+func TestUnreadableResultOfAChangeIsSuccess(t *testing.T) {
+	changes := everyCall()
+	for _, method := range []string{
+		"sendMessage", "sendPhoto", "editMessageText", "editMessageMedia", "deleteMessage", "answerCallbackQuery",
+		"answerInlineQuery", "setChatMemberTag", "approveChatJoinRequest", "answerChatJoinRequestQuery", "setMyCommands",
+	} {
+		for _, result := range []string{`true`, `{}`, `null`, `[]`, `{"message_id":"7"}`, `{"message_id":7,"chat":[]}`} {
+			c := newClient(t, "http://bot.invalid", answer{status: 200, body: `{"ok":true,"result":` + result + `}`})
+			if err := changes[method].do(t.Context(), c); err != nil {
+				t.Errorf("%s with the result %s: %v", method, result, err)
+			}
 		}
 	}
-	c := newClient(t, "http://bot.invalid", answer{status: 200, body: `{"ok":true,"result":[]}`})
-	if _, err := c.GetWebhookInfo(t.Context()); err == nil {
-		t.Error("a list is a webhook")
+}
+
+// A call that only reads fails if its result cannot be read, and says which call it is.
+func TestUnreadableResultOfAReadFails(t *testing.T) {
+	for method, read := range map[string]func(*Client) error{
+		"getMe":          func(c *Client) error { return failure(c.GetMe(t.Context())) },
+		"getWebhookInfo": func(c *Client) error { return failure(c.GetWebhookInfo(t.Context())) },
+		"getChat":        func(c *Client) error { return failure(c.GetChat(t.Context(), group)) },
+		"getUpdates":     func(c *Client) error { return failure(c.GetUpdates(t.Context(), 1, 100, 0, nil)) },
+		"getChatMember": func(c *Client) error {
+			return failure(Call(t.Context(), c, (*bot.Bot).GetChatMember, &bot.GetChatMemberParams{ChatID: group, UserID: ann}))
+		},
+		"getMyCommands": func(c *Client) error {
+			return failure(Call(t.Context(), c, (*bot.Bot).GetMyCommands, &bot.GetMyCommandsParams{}))
+		},
+	} {
+		for _, result := range []string{`,"result":true`, `,"result":"x"`, `,"result":null`, ``} {
+			c := newClient(t, "http://bot.invalid", answer{status: 200, body: `{"ok":true` + result + `}`})
+			if e := ErrorOf(read(c)); e.Kind != Unreadable || e.Method != method {
+				t.Errorf("%s%s: %v", method, result, e)
+			}
+		}
+	}
+}
+
+func TestARequestThatCannotBeBuiltIsNotRepeated(t *testing.T) {
+	c := newClient(t, "http://127.0.0.1:%zz", nil)
+	for method, call := range everyCall() {
+		if err := call.do(t.Context(), c); err == nil || ErrorOf(err).Passing() {
+			t.Errorf("%s: %v", method, err)
+		}
 	}
 }
 
@@ -295,7 +328,7 @@ func TestARefusedCallNamesItsRight(t *testing.T) {
 		{"approveChatJoinRequest", 400, "Bad Request: HIDE_REQUESTER_MISSING", noJoinRequest},
 	} {
 		for range 50 { // Maps have no order.
-			e := ErrorOf(apiError(row.method, &refusal{Code: row.code, Description: row.description}))
+			e := ErrorOf(refused(row.method, &refusal{Code: row.code, Description: row.description}))
 			if e.detail != row.want || e.NotAllowed() != (row.want != mayNotWrite && row.want != noJoinRequest) {
 				t.Fatalf("%+v: %v, not allowed: %t", row, e, e.NotAllowed())
 			}

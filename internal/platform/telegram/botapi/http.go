@@ -14,76 +14,85 @@ import (
 )
 
 // libraryHTTP is the HTTP client below the library.
-type libraryHTTP struct{ client *Client }
+type libraryHTTP struct{ http *http.Client }
 
-// Do makes a call of the library. It fails with *Error if Telegram did not carry the call out,
-// or if nobody knows. net/http can send the request again if the server never read it, because
-// the library sets GetBody.
+// Do makes a call of the library. It fails with *Error unless Telegram carried the call out.
+// The library's requests have GetBody, so net/http repeats one that the server did not
+// process (HTTP/2's GOAWAY).
 func (l libraryHTTP) Do(req *http.Request) (*http.Response, error) {
-	answer, err := exchange(l.client.http, req)
+	answer, err := exchange(l.http, req)
 	if err != nil {
 		return nil, err
 	}
-	if slices.Contains(sending, path.Base(req.URL.Path)) {
+	method := path.Base(req.URL.Path)
+	if o, ok := req.Context().Value(outcomeKey{}).(*outcome); ok {
+		o.carriedOut = method
+	}
+	if slices.Contains(returnMessages, method) {
 		answer = onlyIDs(answer)
 	}
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(answer))}, nil
 }
 
-// sending lists the methods that return a message as it stands now.
-var sending = []string{"sendMessage", "sendPhoto", "editMessageText", "editMessageMedia"}
+// returnMessages lists the methods that return the message that they sent or edited.
+var returnMessages = []string{"sendMessage", "sendPhoto", "editMessageText", "editMessageMedia"}
 
-// onlyIDs returns an answer with only the IDs of its message, or the same answer if it has no
-// message. The bot reads nothing else of a message that it sent, and all of it takes the library
-// twice as long to decode (BenchmarkSentMessage).
+// messageIDs are all that the bot reads of a message that it sent.
+type messageIDs struct {
+	ID          int `json:"message_id"`
+	EphemeralID int `json:"ephemeral_message_id"`
+}
+
+// onlyIDs returns an answer with only the IDs of its message, or the same answer if it has
+// none. Decoding the whole message takes the library twice as long (BenchmarkSentMessage).
 func onlyIDs(answer []byte) []byte {
 	var a struct {
-		Result struct {
-			ID          int `json:"message_id"`
-			EphemeralID int `json:"ephemeral_message_id"`
-		} `json:"result"`
+		Result messageIDs `json:"result"`
 	}
-	if json.Unmarshal(answer, &a) != nil {
+	if json.Unmarshal(answer, &a) != nil || a.Result == (messageIDs{}) {
 		return answer
 	}
 	const form = `{"ok":true,"result":{"message_id":%d,"ephemeral_message_id":%d}}`
 	return fmt.Appendf(nil, form, a.Result.ID, a.Result.EphemeralID)
 }
 
-// call makes a call that the library lacks by client, with params as JSON, and returns its
-// result. It fails with *Error, even if the result is not a T.
-func call[T any](ctx context.Context, c *Client, client *http.Client, method string, params any) (result T, err error) {
-	body, _ := json.Marshal(params) // It fails for no type that this package passes.
+// ownCall calls a method through hc, with params as JSON, and returns its result. It fails
+// with *Error, even if the result is not a T.
+func ownCall[T any](ctx context.Context, c *Client, hc *http.Client, method string, params any) (result T, err error) {
+	body, err := json.Marshal(params)
+	if err != nil {
+		return result, impossible(method)
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/bot"+c.token.Reveal()+"/"+method, bytes.NewReader(body))
 	if err != nil {
-		return result, &Error{Method: method, Kind: NotSent, detail: impossible}
+		return result, impossible(method)
 	}
 	req.Header.Set("Content-Type", "application/json")
-	answer, err := exchange(client, req)
+	answer, err := exchange(hc, req)
 	if err != nil {
 		return result, err
 	}
-	carriedOut := struct {
-		Result *T `json:"result"`
-	}{&result}
-	if json.Unmarshal(answer, &carriedOut) != nil {
-		return result, &Error{Method: method, Kind: Unreadable}
+	var a struct {
+		Result T `json:"result"`
 	}
-	return result, nil
+	if json.Unmarshal(answer, &a) != nil {
+		return a.Result, &Error{Method: method, Kind: Unreadable}
+	}
+	return a.Result, nil
 }
 
-// change is like call, for a method that changes something. It succeeds if Telegram carried the
-// call out, whatever the result.
-func change(ctx context.Context, c *Client, method string, params any) error {
-	_, err := call[json.RawMessage](ctx, c, c.http, method, params)
-	return err
+// ownChange is like ownCall, for a method that changes something. It succeeds if Telegram
+// carried the call out, whatever the result.
+func ownChange(ctx context.Context, c *Client, method string, params any) error {
+	_, err := ownCall[json.RawMessage](ctx, c, c.http, method, params)
+	return unlessCarriedOut(err)
 }
 
-// exchange sends a request and returns the answer, which says that Telegram carried the call
-// out. It fails with *Error. It blocks until the whole answer is read.
-func exchange(client *http.Client, req *http.Request) (answer []byte, err error) {
+// exchange sends req and returns the whole answer. It fails with *Error unless the answer says
+// that Telegram carried the call out, and has a result.
+func exchange(hc *http.Client, req *http.Request) (answer []byte, err error) {
 	method := path.Base(req.URL.Path)
-	resp, err := client.Do(req)
+	resp, err := hc.Do(req)
 	if err != nil {
 		return nil, lost(method, transport.Clean(err))
 	}
@@ -96,30 +105,35 @@ func exchange(client *http.Client, req *http.Request) (answer []byte, err error)
 	if err != nil {
 		return nil, lost(method, err)
 	}
-	return answer, refused(method, answer)
+	// Below 500, the status says nothing that the answer does not.
+	return answer, answerError(method, answer)
 }
 
-// beginsOK is how the Bot API server begins each answer to a call that it carried out.
-var beginsOK = []byte(`{"ok":true,`)
+// resultBegins is how the Bot API server begins each answer to a call that it carried out.
+var resultBegins = []byte(`{"ok":true,"result":`)
 
-// refused returns the error of an answer, or nil if Telegram carried the call out. The form of
-// every answer is at https://core.telegram.org/bots/api#making-requests.
-func refused(method string, answer []byte) error {
-	if bytes.HasPrefix(answer, beginsOK) {
-		return nil // This spares a look at the whole answer.
+// answerError returns the error of an answer, or nil if it says that Telegram carried the call
+// out and has a result. The form of every answer is described at
+// https://core.telegram.org/bots/api#making-requests.
+func answerError(method string, answer []byte) error {
+	if result, ok := bytes.CutPrefix(answer, resultBegins); ok && !bytes.HasPrefix(result, []byte("null")) {
+		return nil // A long answer need not be read twice.
 	}
 	var a struct {
-		OK bool `json:"ok"`
+		OK     bool            `json:"ok"`
+		Result json.RawMessage `json:"result"`
 		refusal
 	}
 	_ = json.Unmarshal(answer, &a) // If it fails, it still reads the members that have the right type.
 	switch {
+	case a.OK && (a.Result == nil || string(a.Result) == "null"):
+		return &Error{Method: method, Kind: Unreadable}
 	case a.OK:
 		return nil
 	case a.Code == 0:
 		return &Error{Method: method, Kind: OutcomeUnknown, detail: "the answer is not the Bot API's"}
 	}
-	return apiError(method, &a.refusal)
+	return refused(method, &a.refusal)
 }
 
 // refusal is the part of an answer that is not OK.

@@ -23,10 +23,9 @@ type Content struct {
 // Destination is where a message goes.
 type Destination struct {
 	Chat    int64
-	Thread  int // the topic; 0 outside topics
-	ReplyTo int // the ID of the message to reply to, if that still exists; 0 is no reply
-	// Silent notifies without a sound.
-	Silent bool
+	Thread  int  // the topic; 0 outside topics
+	ReplyTo int  // the ID of the message to reply to, if that still exists; 0 is no reply
+	Silent  bool // sends without a notification sound
 }
 
 // MessageRef is a message of the bot in a chat.
@@ -35,11 +34,13 @@ type MessageRef struct {
 	MessageID int
 }
 
-// pictureName is the name of the part of a form that holds a picture.
+// pictureName names the file of a picture. An edit refers to it as attach://photo.
 const pictureName = "photo"
 
-// NoPreview shows no preview of the links in a message. It must not be changed.
-var NoPreview = &models.LinkPreviewOptions{IsDisabled: bot.True()}
+// NoPreview returns options that show no preview of the links in a message.
+func NoPreview() *models.LinkPreviewOptions {
+	return &models.LinkPreviewOptions{IsDisabled: bot.True()}
+}
 
 // textMessage returns the parameters of a message of text.
 func textMessage(to Destination, c Content) bot.SendMessageParams {
@@ -48,7 +49,7 @@ func textMessage(to Destination, c Content) bot.SendMessageParams {
 		MessageThreadID:     to.Thread,
 		Text:                c.Text,
 		Entities:            c.Entities,
-		LinkPreviewOptions:  NoPreview,
+		LinkPreviewOptions:  NoPreview(),
 		DisableNotification: to.Silent,
 		ReplyParameters:     to.reply(),
 		ReplyMarkup:         c.Markup,
@@ -63,7 +64,8 @@ func (to Destination) reply() *models.ReplyParameters {
 	return &models.ReplyParameters{MessageID: to.ReplyTo, AllowSendingWithoutReply: true}
 }
 
-// post sends one message, without a preview of the links in it, and returns its ID.
+// post sends one message, without a preview of the links in it, and returns its ID. The ID is 0
+// if Telegram's result cannot be read.
 func (o *Outbox) post(ctx context.Context, to Destination, c Content) (id int, err error) {
 	var sent *models.Message
 	if c.Picture == nil {
@@ -84,11 +86,11 @@ func (o *Outbox) post(ctx context.Context, to Destination, c Content) (id int, e
 	if err != nil {
 		return 0, err
 	}
-	return sent.ID, nil
+	return sent.ID, nil // The library's two methods never return nil.
 }
 
-// edit replaces the content of a message. It succeeds and returns false if the message has
-// that content already. A text can become a picture, but not the other way round.
+// edit replaces the content of a message. changed is false if the message had that content
+// already. A text can become a picture, but a picture cannot become a text.
 func (o *Outbox) edit(ctx context.Context, m MessageRef, c Content) (changed bool, err error) {
 	if c.Picture == nil {
 		_, err = botapi.Change(ctx, o.API, (*bot.Bot).EditMessageText, &bot.EditMessageTextParams{
@@ -96,7 +98,7 @@ func (o *Outbox) edit(ctx context.Context, m MessageRef, c Content) (changed boo
 			MessageID:          m.MessageID,
 			Text:               c.Text,
 			Entities:           c.Entities,
-			LinkPreviewOptions: NoPreview,
+			LinkPreviewOptions: NoPreview(),
 			ReplyMarkup:        c.Markup,
 		})
 	} else {

@@ -10,9 +10,9 @@ import (
 	"herald/internal/platform/telegram/botapi"
 )
 
-// downgrade makes contents plain text if err is an unexplained refusal, and reports whether
-// that changed any of them. The server may be too old for an entity, or refuse an address
-// such as http://localhost.
+// downgrade removes from contents what the server may have refused, if err is an unexplained
+// refusal. It reports whether that changed any of them. The server may be too old for an entity
+// or a button, or refuse an address such as http://localhost.
 func downgrade(err *botapi.Error, contents ...*Content) (changed bool) {
 	if !err.Unexplained() {
 		return false
@@ -25,16 +25,17 @@ func downgrade(err *botapi.Error, contents ...*Content) (changed bool) {
 	return changed
 }
 
-// plain returns c without styles and without links that lead out of Telegram. Code
-// stays, because Telegram could otherwise make links of untrusted text. Links into
-// Telegram stay, because one of them names the command that a question belongs to.
+// plain returns c without styles, without links that lead out of Telegram, and without buttons
+// that copy. Code stays, because Telegram could otherwise make links of untrusted text. Links
+// into Telegram stay, because one of them names the command that a question belongs to (askedFor
+// in package telegram).
 func plain(c Content) Content {
 	intoTelegram := func(url string) bool { return strings.HasPrefix(url, "https://t.me/") }
 	c.Entities = slices.DeleteFunc(slices.Clone(c.Entities), func(e models.MessageEntity) bool {
 		return e.Type != models.MessageEntityTypeCode && !intoTelegram(e.URL)
 	})
-	keyboard, is := c.Markup.(*models.InlineKeyboardMarkup)
-	if !is {
+	keyboard, ok := c.Markup.(*models.InlineKeyboardMarkup)
+	if !ok {
 		return c
 	}
 	var rows [][]models.InlineKeyboardButton
