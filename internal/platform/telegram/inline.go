@@ -39,7 +39,7 @@ func (s *session) respondInline(requestID string, q *models.InlineQuery) {
 		req.ID, req.From, req.Locale = requestID, userOf(q.From.ID), q.From.LanguageCode
 		// Each letter typed is a query, so queries count against a chat of their own.
 		req.Chat, req.Inline = "inline "+req.From.ID, true
-		results[i].reply = chat.SomethingWentWrong(requestID) // the reply if Handle panics
+		results[i].reply = chat.SomethingWentWrong(requestID) // the reply if even Handle's own fallback panics
 		handled.Go(func() {
 			s.tasks.Recover(requestID, func() {
 				s.tasks.Handle(req, func(r chat.Reply) {

@@ -43,7 +43,8 @@ func (s *session) syncProfile(ctx context.Context) {
 	}
 }
 
-// sync makes calls until they succeed. It logs and skips those that would fail again.
+// sync makes calls until they succeed. It logs and skips those that would fail again, which
+// repeat alone would make for ever.
 func (s *session) sync(ctx context.Context, calls func() error) {
 	_ = s.repeat(ctx, func() error {
 		err := calls()
@@ -52,7 +53,7 @@ func (s *session) sync(ctx context.Context, calls func() error) {
 			return err
 		}
 		level := s.tasks.Rarely(slog.LevelWarn, "profile")
-		s.a.Log.Log(ctx, level, "telegram: the server refuses a part of the bot's menus or descriptions", "err", err)
+		s.a.Log.Log(ctx, level, "telegram: a part of the bot's menus or descriptions cannot be set", "err", err)
 		return nil
 	})
 }

@@ -57,7 +57,7 @@ func (a *Adapter) read(raw []byte) (u *update, answerable bool) {
 		a.Count("update_undecodable")
 		return undecodable(raw), false
 	}
-	inline := u.InlineQuery != nil && u.InlineQuery.From != nil // Other members' senders are checked by parse.
+	inline := u.InlineQuery != nil && u.InlineQuery.From != nil // parse checks the senders of other kinds.
 	return u, u.Message != nil || u.Press != nil || inline || u.Join != nil || botAddedBy(u.MyChatMember)
 }
 

@@ -11,7 +11,6 @@ package botapi
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
@@ -45,14 +44,14 @@ type Config struct {
 
 // Client calls one Bot API server as one bot. It may be used by many goroutines. Its calls
 // are described at https://core.telegram.org/bots/api#available-methods. They block until
-// the answer is read, for at most 15 seconds, and fail with *Error.
+// the answer is read, for at most 15 seconds (GetUpdates for longer), and fail with *Error.
 type Client struct {
 	token secret.Value
 	url   string
 	// http makes all calls but getUpdates, which poll makes.
 	http, poll *http.Client
-	// library returns the library's client. It is a function so that fmt cannot print the
-	// token: %s prints it of a *bot.Bot.
+	// library returns the library's client. It is a function because fmt would print the token
+	// in a *bot.Bot, and cannot look into a function.
 	library func() *bot.Bot
 }
 
@@ -107,34 +106,6 @@ func (c *Client) GetWebhookInfo(ctx context.Context) (*models.WebhookInfo, error
 	var done outcome
 	info, err := c.library().GetWebhookInfo(done.watch(ctx))
 	return info, done.errorOf(err)
-}
-
-// outcome records whether Telegram carried out a call of the library. The library's errors do
-// not tell that in a form to rely on.
-type outcome struct {
-	// carriedOut is the method that Telegram carried out, or "".
-	carriedOut string
-}
-
-type outcomeKey struct{}
-
-// watch returns a context for the call. libraryHTTP finds the outcome in it.
-func (o *outcome) watch(ctx context.Context) context.Context {
-	return context.WithValue(ctx, outcomeKey{}, o)
-}
-
-// errorOf returns what an error of the library means, as an *Error, or nil for nil.
-func (o *outcome) errorOf(err error) error {
-	if err == nil {
-		return nil
-	}
-	if known, ok := errors.AsType[*Error](err); ok {
-		return known
-	}
-	if o.carriedOut != "" {
-		return &Error{Method: o.carriedOut, Kind: Unreadable}
-	}
-	return impossible("a call of the library")
 }
 
 // unlessCarriedOut returns err, or nil if err says that the call was carried out.

@@ -38,7 +38,7 @@ func NewEphemeralMessage(chat, user int64, ephemeralID int, press string) Epheme
 func (m EphemeralMessage) Arrived() bool { return m != EphemeralMessage{} }
 
 // SendEphemeral answers an ephemeral message, or the press of its button, so that only its user
-// can read the answer. It replaces the ChatID, ReplyParameters and EphemeralMessageParameters of
+// can read the answer. The message must have Arrived. SendEphemeral replaces the ChatID, ReplyParameters and EphemeralMessageParameters of
 // params. Telegram takes an answer for 15 seconds after the message or the press.
 //
 // If the server makes the answer public nevertheless, or its result does not say, SendEphemeral
@@ -53,9 +53,9 @@ func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, params 
 		params.ReplyParameters = &models.ReplyParameters{EphemeralMessageID: to.id}
 	}
 	// The receiver is named in both forms, because a server that knows only one ignores the
-	// other. The library has only the form of 10.3. The message with the button stays: an edit
-	// of it could have at most 1,024 characters
-	// (https://github.com/tdlib/telegram-bot-api/issues/881).
+	// other. The library has only the form of 10.3. The answer to a press is a new message too,
+	// because an edit of an ephemeral message may have at most 1,024 characters:
+	// https://github.com/tdlib/telegram-bot-api/issues/881
 	sent, err := ownCall[messageIDs](ctx, c, c.http, method, &struct {
 		*bot.SendMessageParams
 		ReceiverUserID  int64  `json:"receiver_user_id"`

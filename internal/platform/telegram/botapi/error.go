@@ -41,8 +41,8 @@ type Error struct {
 	Kind       Kind
 	RetryAfter time.Duration // the minimum wait before the call is repeated, or 0
 	NewChat    int64         // of Migrated: the supergroup
-	// detail says more for logs, in this package's words. Some details decide something: they
-	// are the constants below.
+	// detail says more for logs, in this package's words. The constants below decide something,
+	// and any detail makes a refusal no longer Unexplained.
 	detail string
 	cause  error
 }

@@ -147,7 +147,7 @@ func TestUnreadableResultOfAReadFails(t *testing.T) {
 			return failure(Call(t.Context(), c, (*bot.Bot).GetMyCommands, &bot.GetMyCommandsParams{}))
 		},
 	} {
-		for _, result := range []string{`,"result":true`, `,"result":"x"`, `,"result":null`, ``} {
+		for _, result := range []string{`,"result":true`, `,"result":"x"`, `,"result":null`, `,"result": null`, ``} {
 			c := newClient(t, "http://bot.invalid", answer{status: 200, body: `{"ok":true` + result + `}`})
 			if e := ErrorOf(read(c)); e.Kind != Unreadable || e.Method != method {
 				t.Errorf("%s%s: %v", method, result, e)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,10 +14,39 @@ import (
 	"herald/internal/transport"
 )
 
+// outcome records whether Telegram carried out a call of the library, because the library's
+// errors do not say. Call passes an outcome to Do in the request's context, and Do sets it.
+type outcome struct {
+	// carriedOut is the method that Telegram carried out, or "".
+	carriedOut string
+}
+
+type outcomeKey struct{}
+
+// watch returns a context with o for the call.
+func (o *outcome) watch(ctx context.Context) context.Context {
+	return context.WithValue(ctx, outcomeKey{}, o)
+}
+
+// errorOf returns what an error of the library means, as an *Error, or nil for nil.
+func (o *outcome) errorOf(err error) error {
+	if err == nil {
+		return nil
+	}
+	if known, ok := errors.AsType[*Error](err); ok {
+		return known
+	}
+	if o.carriedOut != "" {
+		return &Error{Method: o.carriedOut, Kind: Unreadable}
+	}
+	return impossible("a call of the library")
+}
+
 // libraryHTTP is the HTTP client below the library.
 type libraryHTTP struct{ http *http.Client }
 
-// Do makes a call of the library. It fails with *Error unless Telegram carried the call out.
+// Do makes a call of the library. It fails with *Error unless Telegram carried the call out and
+// the answer has a result.
 // The library's requests have GetBody, so net/http repeats one that the server did not
 // process (HTTP/2's GOAWAY).
 func (l libraryHTTP) Do(req *http.Request) (*http.Response, error) {
@@ -29,7 +59,7 @@ func (l libraryHTTP) Do(req *http.Request) (*http.Response, error) {
 		o.carriedOut = method
 	}
 	if slices.Contains(returnMessages, method) {
-		answer = onlyIDs(answer)
+		answer = onlyID(answer)
 	}
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(answer))}, nil
 }
@@ -43,17 +73,16 @@ type messageIDs struct {
 	EphemeralID int `json:"ephemeral_message_id"`
 }
 
-// onlyIDs returns an answer with only the IDs of its message, or the same answer if it has
-// none. Decoding the whole message takes the library twice as long (BenchmarkSentMessage).
-func onlyIDs(answer []byte) []byte {
+// onlyID returns an answer with only the ID of its message, or the same answer if it has none.
+// Decoding the whole message takes the library twice as long (BenchmarkSentMessage).
+func onlyID(answer []byte) []byte {
 	var a struct {
 		Result messageIDs `json:"result"`
 	}
-	if json.Unmarshal(answer, &a) != nil || a.Result == (messageIDs{}) {
+	if json.Unmarshal(answer, &a) != nil || a.Result.ID == 0 {
 		return answer
 	}
-	const form = `{"ok":true,"result":{"message_id":%d,"ephemeral_message_id":%d}}`
-	return fmt.Appendf(nil, form, a.Result.ID, a.Result.EphemeralID)
+	return fmt.Appendf(nil, `{"ok":true,"result":{"message_id":%d}}`, a.Result.ID)
 }
 
 // ownCall calls a method through hc, with params as JSON, and returns its result. It fails
@@ -116,7 +145,8 @@ var resultBegins = []byte(`{"ok":true,"result":`)
 // out and has a result. The form of every answer is described at
 // https://core.telegram.org/bots/api#making-requests.
 func answerError(method string, answer []byte) error {
-	if result, ok := bytes.CutPrefix(answer, resultBegins); ok && !bytes.HasPrefix(result, []byte("null")) {
+	result, ok := bytes.CutPrefix(answer, resultBegins)
+	if ok && !bytes.HasPrefix(bytes.TrimLeft(result, " \t\r\n"), []byte("null")) {
 		return nil // A long answer need not be read twice.
 	}
 	var a struct {

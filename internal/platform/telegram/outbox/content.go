@@ -90,7 +90,8 @@ func (o *Outbox) post(ctx context.Context, to Destination, c Content) (id int, e
 }
 
 // edit replaces the content of a message. changed is false if the message had that content
-// already. A text can become a picture, but a picture cannot become a text.
+// already, perhaps from an attempt with an unknown outcome. A text can become a picture, but a
+// picture cannot become a text.
 func (o *Outbox) edit(ctx context.Context, m MessageRef, c Content) (changed bool, err error) {
 	if c.Picture == nil {
 		_, err = botapi.Change(ctx, o.API, (*bot.Bot).EditMessageText, &bot.EditMessageTextParams{

@@ -25,10 +25,10 @@ func downgrade(err *botapi.Error, contents ...*Content) (changed bool) {
 	return changed
 }
 
-// plain returns c without styles, without links that lead out of Telegram, and without buttons
-// that copy. Code stays, because Telegram could otherwise make links of untrusted text. Links
-// into Telegram stay, because one of them names the command that a question belongs to (askedFor
-// in package telegram).
+// plain returns c with only those entities and buttons that every server takes and the bot cannot
+// do without: code, because Telegram could otherwise make links of untrusted text; links into
+// Telegram, because one of them names the command that a question belongs to (askedFor in package
+// telegram); and buttons that carry a command.
 func plain(c Content) Content {
 	intoTelegram := func(url string) bool { return strings.HasPrefix(url, "https://t.me/") }
 	c.Entities = slices.DeleteFunc(slices.Clone(c.Entities), func(e models.MessageEntity) bool {
