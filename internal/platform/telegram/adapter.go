@@ -9,7 +9,7 @@
 //	inline.go, places.go  answer inline queries; bound what is in flight
 //	hello.go              has the bot say hello in a group that it was added to
 //	join.go, joinqueue.go let people into groups who asked to join
-//	tags.go               sets the tags of members who stake
+//	tags.go, member.go    set the tags of members who stake; ask what a user is in a chat
 //	outbox                sends within Telegram's rates, and again where that helps
 //
 // The menus and descriptions of the bot are set at the start (profile.go).

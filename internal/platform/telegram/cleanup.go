@@ -119,11 +119,12 @@ func (s *session) remove(after time.Duration, messages ...outbox.MessageRef) {
 // ctx ends. Telegram refuses if the message is gone or older than 48 hours, or if the bot
 // lacks the right. delete does not report a refusal.
 func (a *Adapter) delete(ctx context.Context, m outbox.MessageRef) {
+	params := &bot.DeleteMessageParams{ChatID: m.Chat, MessageID: m.MessageID}
 	_ = transport.Policy{
 		Backoff: transport.Backoff{First: 200 * time.Millisecond, Max: 2 * time.Second},
 		Again:   botapi.Retryable,
 	}.Do(ctx, func(ctx context.Context) error {
-		_, err := botapi.Change(ctx, a.api, (*bot.Bot).DeleteMessage, &bot.DeleteMessageParams{ChatID: m.Chat, MessageID: m.MessageID})
+		_, err := botapi.Change(ctx, a.api, (*bot.Bot).DeleteMessage, params)
 		return err
 	})
 }

@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/go-telegram/bot/models"
@@ -18,11 +17,16 @@ const helloAfter = time.Second
 // Events in a group after which another update needs no answer.
 const botAdded, groupMoved = "added", "moved"
 
-// botAddedBy reports whether a change of the bot's own membership added it to a chat, with more
-// rights than a restricted member. m may be nil.
-func botAddedBy(m *models.ChatMemberUpdated) bool {
-	return m != nil && slices.Contains([]models.ChatMemberType{models.ChatMemberTypeLeft, models.ChatMemberTypeBanned}, m.OldChatMember.Type) &&
-		slices.Contains([]models.ChatMemberType{models.ChatMemberTypeMember, models.ChatMemberTypeAdministrator}, m.NewChatMember.Type)
+// addsBot reports whether a change of the bot's own membership adds it to a chat, with more rights
+// than a restricted member. m may be nil.
+func addsBot(m *models.ChatMemberUpdated) bool {
+	if m == nil {
+		return false
+	}
+	before, after := m.OldChatMember.Type, m.NewChatMember.Type
+	wasOut := before == models.ChatMemberTypeLeft || before == models.ChatMemberTypeBanned
+	isIn := after == models.ChatMemberTypeMember || after == models.ChatMemberTypeAdministrator
+	return wasOut && isIn
 }
 
 // needless reports whether u needs no answer. That is so if the bot moved with its group, and

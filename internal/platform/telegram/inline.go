@@ -61,7 +61,11 @@ func (s *session) respondInline(requestID string, q *models.InlineQuery) {
 		contents[i] = &answer.articles[i].content
 	}
 	s.answerQuery(arrived, "inline_unanswered", func(ctx context.Context) error {
-		params := &bot.AnswerInlineQueryParams{InlineQueryID: q.ID, CacheTime: int(answer.cache.Seconds()), IsPersonal: answer.personal}
+		params := &bot.AnswerInlineQueryParams{
+			InlineQueryID: q.ID,
+			CacheTime:     int(answer.cache.Seconds()),
+			IsPersonal:    answer.personal,
+		}
 		for _, a := range answer.articles {
 			params.Results = append(params.Results, a.result())
 		}

@@ -58,7 +58,7 @@ func (a *Adapter) read(raw []byte) (u *update, answerable bool) {
 		return undecodable(raw), false
 	}
 	inline := u.InlineQuery != nil && u.InlineQuery.From != nil // parse checks the senders of other kinds.
-	return u, u.Message != nil || u.Press != nil || inline || u.Join != nil || botAddedBy(u.MyChatMember)
+	return u, u.Message != nil || u.Press != nil || inline || u.Join != nil || addsBot(u.MyChatMember)
 }
 
 // undecodable returns an update that has only the ID of raw, or 0 if that cannot be read.

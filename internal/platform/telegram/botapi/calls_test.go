@@ -28,8 +28,8 @@ type apiCall struct {
 }
 
 // by is a call by a method of the library.
-func by[P, R any](method func(*bot.Bot, context.Context, P) (R, error), params P, body string) apiCall {
-	return apiCall{func(ctx context.Context, c *Client) error { return failure(Change(ctx, c, method, params)) }, body}
+func by[P, R any](method Method[P, R], params P, body string) apiCall {
+	return own(func(ctx context.Context, c *Client) error { return failure(Change(ctx, c, method, params)) }, body)
 }
 
 // own is a call by a method of Client that returns no result.

@@ -78,9 +78,13 @@ func New(c Config) *Client {
 	return client
 }
 
-// Call calls a method of the library, such as (*bot.Bot).GetChatMember, and returns its
-// result. It fails with *Error, even if only the result cannot be read.
-func Call[P, R any](ctx context.Context, c *Client, method func(*bot.Bot, context.Context, P) (R, error), params P) (R, error) {
+// Method is a method of the library, such as (*bot.Bot).GetChatMember, with its parameters P and
+// its result R.
+type Method[P, R any] func(*bot.Bot, context.Context, P) (R, error)
+
+// Call calls a method of the library, and returns its result. It fails with *Error, even if only
+// the result cannot be read.
+func Call[P, R any](ctx context.Context, c *Client, method Method[P, R], params P) (R, error) {
 	var done outcome
 	result, err := method(c.library(), done.watch(ctx), params)
 	return result, done.errorOf(err)
@@ -89,7 +93,7 @@ func Call[P, R any](ctx context.Context, c *Client, method func(*bot.Bot, contex
 // Change is like Call, for a method that changes something. It succeeds if Telegram carried
 // the call out, even if the result cannot be read and is nil, zero or incomplete: after an
 // error, the caller would send a message again.
-func Change[P, R any](ctx context.Context, c *Client, method func(*bot.Bot, context.Context, P) (R, error), params P) (R, error) {
+func Change[P, R any](ctx context.Context, c *Client, method Method[P, R], params P) (R, error) {
 	result, err := Call(ctx, c, method, params)
 	return result, unlessCarriedOut(err)
 }

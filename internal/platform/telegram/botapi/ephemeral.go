@@ -44,10 +44,15 @@ func (m EphemeralMessage) Arrived() bool { return m != EphemeralMessage{} }
 // If the server makes the answer public nevertheless, or its result does not say, SendEphemeral
 // fails with Public and returns the message's ID, or 0 if that is unknown. The caller must then
 // delete the message at once.
-func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, params bot.SendMessageParams) (publicID int, err error) {
+func (c *Client) SendEphemeral(
+	ctx context.Context, to EphemeralMessage, params bot.SendMessageParams,
+) (publicID int, err error) {
 	const method = "sendMessage"
 	params.ChatID = to.chat
-	params.EphemeralMessageParameters = &models.EphemeralMessageParameters{ReceiverUserID: to.user, CallbackQueryID: to.press}
+	params.EphemeralMessageParameters = &models.EphemeralMessageParameters{
+		ReceiverUserID:  to.user,
+		CallbackQueryID: to.press,
+	}
 	params.ReplyParameters = nil
 	if to.press == "" {
 		params.ReplyParameters = &models.ReplyParameters{EphemeralMessageID: to.id}

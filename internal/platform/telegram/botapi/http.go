@@ -92,7 +92,8 @@ func ownCall[T any](ctx context.Context, c *Client, hc *http.Client, method stri
 	if err != nil {
 		return result, impossible(method)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/bot"+c.token.Reveal()+"/"+method, bytes.NewReader(body))
+	url := c.url + "/bot" + c.token.Reveal() + "/" + method
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return result, impossible(method)
 	}

@@ -14,7 +14,9 @@ import (
 // seconds. The updates are not decoded, so that a malformed one does not lose the others.
 //
 // The library's poll acknowledges an update before its handler ends, so a stop would lose it.
-func (c *Client) GetUpdates(ctx context.Context, offset int64, limit int, wait time.Duration, allowed []string) ([]json.RawMessage, error) {
+func (c *Client) GetUpdates(
+	ctx context.Context, offset int64, limit int, wait time.Duration, allowed []string,
+) ([]json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout+wait)
 	defer cancel()
 	return ownCall[[]json.RawMessage](ctx, c, c.poll, "getUpdates", map[string]any{
@@ -74,7 +76,8 @@ const (
 // AnswerChatJoinRequestQuery answers the query that came with a join request. Telegram takes one
 // answer, within 10 seconds of the request's date.
 func (c *Client) AnswerChatJoinRequestQuery(ctx context.Context, id string, result JoinResult) error {
-	return ownChange(ctx, c, "answerChatJoinRequestQuery", map[string]any{"chat_join_request_query_id": id, "result": result})
+	params := map[string]any{"chat_join_request_query_id": id, "result": result}
+	return ownChange(ctx, c, "answerChatJoinRequestQuery", params)
 }
 
 // InlineButton is shown above the results of an inline query, and opens the private chat

@@ -72,10 +72,11 @@ func (o *Outbox) post(ctx context.Context, to Destination, c Content) (id int, e
 		params := textMessage(to, c)
 		sent, err = botapi.Change(ctx, o.API, (*bot.Bot).SendMessage, &params)
 	} else {
+		picture := &models.InputFileUpload{Filename: pictureName + ".png", Data: bytes.NewReader(c.Picture)}
 		sent, err = botapi.Change(ctx, o.API, (*bot.Bot).SendPhoto, &bot.SendPhotoParams{
 			ChatID:              to.Chat,
 			MessageThreadID:     to.Thread,
-			Photo:               &models.InputFileUpload{Filename: pictureName + ".png", Data: bytes.NewReader(c.Picture)},
+			Photo:               picture,
 			Caption:             c.Text,
 			CaptionEntities:     c.Entities,
 			DisableNotification: to.Silent,
