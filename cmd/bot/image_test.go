@@ -30,7 +30,7 @@ func shipped(t *testing.T) []string {
 			t.Errorf("the program holds %s, with its flags", path)
 		}
 		if path == "github.com/ethereum/go-ethereum/rlp" {
-			t.Errorf("the program holds %s, for which the linker keeps every method of every type: it is a third larger", path)
+			t.Errorf("the program holds %s, so the linker keeps every method, and it is a third larger", path)
 		}
 		if ours {
 			packages = append(packages, path)

@@ -170,7 +170,8 @@ func (r *adapterTest) refuseSends(text string) {
 	r.carry("sendMessage", time.Hour, func(req *http.Request) (*http.Response, error) {
 		body, _ := io.ReadAll(req.Body)
 		if bytes.Contains(body, []byte(text)) {
-			return answering(http.StatusBadRequest, `{"ok":false,"error_code":400,"description":"Bad Request: can't parse entities"}`)(req)
+			const refusal = `{"ok":false,"error_code":400,"description":"Bad Request: can't parse entities"}`
+			return answering(http.StatusBadRequest, refusal)(req)
 		}
 		req.Body = io.NopCloser(bytes.NewReader(body))
 		return others(req)

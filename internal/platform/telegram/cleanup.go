@@ -107,7 +107,7 @@ func (s *session) remove(after time.Duration, messages ...outbox.MessageRef) {
 			transport.Sleep(s.running, after)
 			ctx, cancel := context.WithTimeout(s.tasks.Sends, removeTimeout)
 			defer cancel()
-			s.a.delete(ctx, m)
+			s.a.deleteMessage(ctx, m)
 		}
 		if !s.tasks.Go(deletion) {
 			deletion("")
@@ -115,10 +115,10 @@ func (s *session) remove(after time.Duration, messages ...outbox.MessageRef) {
 	}
 }
 
-// delete deletes a message of the bot. It retries until the call succeeds or is refused, or
+// deleteMessage deletes a message of the bot. It retries until the call succeeds or is refused, or
 // ctx ends. Telegram refuses if the message is gone or older than 48 hours, or if the bot
-// lacks the right. delete does not report a refusal.
-func (a *Adapter) delete(ctx context.Context, m outbox.MessageRef) {
+// lacks the right. deleteMessage does not report a refusal.
+func (a *Adapter) deleteMessage(ctx context.Context, m outbox.MessageRef) {
 	params := &bot.DeleteMessageParams{ChatID: m.Chat, MessageID: m.MessageID}
 	_ = transport.Policy{
 		Backoff: transport.Backoff{First: 200 * time.Millisecond, Max: 2 * time.Second},

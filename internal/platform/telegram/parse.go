@@ -18,7 +18,7 @@ import (
 // command is what an update asks of this bot, and where its answer goes.
 type command struct {
 	request chat.Request       // without an ID
-	to      outbox.Destination // the chat in which it was asked; Silent in groups
+	to      outbox.Destination // the chat of the command; Silent in groups
 	// user is the ID of who asked; 0 if they speak as a chat. sender is the ID of that
 	// chat, or else of the user.
 	user, sender int64

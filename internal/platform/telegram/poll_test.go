@@ -180,7 +180,8 @@ func TestElementsWithoutAnIDHideNoUpdate(t *testing.T) {
 				return nil, err
 			}
 			body, _ := io.ReadAll(resp.Body)
-			body = bytes.Replace(body, []byte(`"result":[{`), []byte(`"result":[null,{},7,{"update_id":"x"},{"message":{}},{`), 1)
+			const without = `"result":[null,{},7,{"update_id":"x"},{"message":{}},{`
+			body = bytes.Replace(body, []byte(`"result":[{`), []byte(without), 1)
 			resp.Body = io.NopCloser(bytes.NewReader(body))
 			return resp, nil
 		})

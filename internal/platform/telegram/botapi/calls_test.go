@@ -39,7 +39,9 @@ var (
 	deletion = by((*bot.Bot).DeleteMessage, &bot.DeleteMessageParams{ChatID: group, MessageID: 5},
 		`{"chat_id":-1001,"message_id":5}`)
 	pressAnswer = by((*bot.Bot).AnswerCallbackQuery,
-		&bot.AnswerCallbackQueryParams{CallbackQueryID: "5", Text: "Newest.", ShowAlert: true, URL: "https://t.me/herald_bot?start=x"},
+		&bot.AnswerCallbackQueryParams{
+			CallbackQueryID: "5", Text: "Newest.", ShowAlert: true, URL: "https://t.me/herald_bot?start=x",
+		},
 		`{"callback_query_id":"5","text":"Newest.","show_alert":true,"url":"https://t.me/herald_bot?start=x"}`)
 )
 
@@ -49,7 +51,10 @@ func everyCall() map[string]apiCall {
 	type ctx = context.Context
 	administrators := &models.BotCommandScopeAllChatAdministrators{}
 	menu := `"scope":{"type":"all_chat_administrators"},"language_code":"es"`
-	commands := []models.BotCommand{{Command: "price", Description: "Precio"}, {Command: "logins", Description: "Accesos", IsEphemeral: true}}
+	commands := []models.BotCommand{
+		{Command: "price", Description: "Precio"},
+		{Command: "logins", Description: "Accesos", IsEphemeral: true},
+	}
 	return map[string]apiCall{
 		"getMe":          own(func(x ctx, c *Client) error { return failure(c.GetMe(x)) }, `{}`),
 		"getWebhookInfo": own(func(x ctx, c *Client) error { return failure(c.GetWebhookInfo(x)) }, `{}`),
@@ -64,13 +69,17 @@ func everyCall() map[string]apiCall {
 		"sendChatAction": by((*bot.Bot).SendChatAction,
 			&bot.SendChatActionParams{ChatID: group, MessageThreadID: 7, Action: models.ChatActionTyping},
 			`{"chat_id":-1001,"message_thread_id":7,"action":"typing"}`),
-		"sendMessage": by((*bot.Bot).SendMessage, &bot.SendMessageParams{ChatID: group, Text: "x"}, `{"chat_id":-1001,"text":"x"}`),
-		"sendPhoto": by((*bot.Bot).SendPhoto, &bot.SendPhotoParams{ChatID: group, Photo: &models.InputFileString{Data: "https://x.example/"}},
+		"sendMessage": by((*bot.Bot).SendMessage, &bot.SendMessageParams{ChatID: group, Text: "x"},
+			`{"chat_id":-1001,"text":"x"}`),
+		"sendPhoto": by((*bot.Bot).SendPhoto,
+			&bot.SendPhotoParams{ChatID: group, Photo: &models.InputFileString{Data: "https://x.example/"}},
 			`{"chat_id":-1001,"photo":"https://x.example/"}`),
 		"editMessageText": by((*bot.Bot).EditMessageText, &bot.EditMessageTextParams{ChatID: group, MessageID: 5, Text: "x"},
 			`{"chat_id":-1001,"message_id":5,"text":"x"}`),
 		"editMessageMedia": by((*bot.Bot).EditMessageMedia,
-			&bot.EditMessageMediaParams{ChatID: group, MessageID: 5, Media: &models.InputMediaPhoto{Media: "https://x.example/"}},
+			&bot.EditMessageMediaParams{
+				ChatID: group, MessageID: 5, Media: &models.InputMediaPhoto{Media: "https://x.example/"},
+			},
 			`{"chat_id":-1001,"message_id":5,"media":{"type":"photo","media":"https://x.example/"}}`),
 		"deleteMessage":       deletion,
 		"answerCallbackQuery": pressAnswer,
@@ -83,19 +92,24 @@ func everyCall() map[string]apiCall {
 			&bot.SetMyCommandsParams{Commands: commands, Scope: administrators, LanguageCode: "es"},
 			`{`+menu+`,"commands":[{"command":"price","description":"Precio"},`+
 				`{"command":"logins","description":"Accesos","is_ephemeral":true}]}`),
-		"getMyCommands": by((*bot.Bot).GetMyCommands, &bot.GetMyCommandsParams{Scope: administrators, LanguageCode: "es"}, `{`+menu+`}`),
+		"getMyCommands": by((*bot.Bot).GetMyCommands,
+			&bot.GetMyCommandsParams{Scope: administrators, LanguageCode: "es"}, `{`+menu+`}`),
 		"setMyDescription": by((*bot.Bot).SetMyDescription, &bot.SetMyDescriptionParams{Description: "a"},
 			`{"description":"a"}`),
 		"getMyDescription": by((*bot.Bot).GetMyDescription, &bot.GetMyDescriptionParams{}, `{}`),
 		"setMyShortDescription": by((*bot.Bot).SetMyShortDescription,
-			&bot.SetMyShortDescriptionParams{ShortDescription: "a", LanguageCode: "es"}, `{"language_code":"es","short_description":"a"}`),
+			&bot.SetMyShortDescriptionParams{ShortDescription: "a", LanguageCode: "es"},
+			`{"language_code":"es","short_description":"a"}`),
 		"getMyShortDescription": by((*bot.Bot).GetMyShortDescription, &bot.GetMyShortDescriptionParams{LanguageCode: "es"},
 			`{"language_code":"es"}`),
-		"approveChatJoinRequest": by((*bot.Bot).ApproveChatJoinRequest, &bot.ApproveChatJoinRequestParams{ChatID: group, UserID: ann},
+		"approveChatJoinRequest": by((*bot.Bot).ApproveChatJoinRequest,
+			&bot.ApproveChatJoinRequestParams{ChatID: group, UserID: ann},
 			`{"chat_id":-1001,"user_id":501}`),
-		"answerChatJoinRequestQuery": own(func(x ctx, c *Client) error { return c.AnswerChatJoinRequestQuery(x, "5", JoinQueued) },
-			`{"chat_join_request_query_id":"5","result":"queue"}`),
-		"setChatMemberTag": by((*bot.Bot).SetChatMemberTag, &bot.SetChatMemberTagParams{ChatID: group, UserID: ann, Tag: "Staker"},
+		"answerChatJoinRequestQuery": own(func(x ctx, c *Client) error {
+			return c.AnswerChatJoinRequestQuery(x, "5", JoinQueued)
+		}, `{"chat_join_request_query_id":"5","result":"queue"}`),
+		"setChatMemberTag": by((*bot.Bot).SetChatMemberTag,
+			&bot.SetChatMemberTagParams{ChatID: group, UserID: ann, Tag: "Staker"},
 			`{"chat_id":-1001,"user_id":501,"tag":"Staker"}`),
 		"getChat": own(func(x ctx, c *Client) error { return failure(c.GetChat(x, group)) }, `{"chat_id":-1001}`),
 	}

@@ -70,7 +70,8 @@ func New(c Config) *Client {
 	library, _ := bot.New(c.Token.Reveal(), // bot.New fails only if the token is empty.
 		bot.WithSkipGetMe(),
 		bot.WithServerURL(c.URL),
-		bot.WithHTTPClient(0, libraryHTTP{client.http}), // The time is that of the library's poll, which never runs.
+		// The library uses the time only for its own poll, which never runs.
+		bot.WithHTTPClient(0, libraryHTTP{client.http}),
 		// The library reports here what it cannot return. The report may quote the token.
 		bot.WithErrorsHandler(func(error) {}),
 	)

@@ -38,8 +38,9 @@ func NewEphemeralMessage(chat, user int64, ephemeralID int, press string) Epheme
 func (m EphemeralMessage) Arrived() bool { return m != EphemeralMessage{} }
 
 // SendEphemeral answers an ephemeral message, or the press of its button, so that only its user
-// can read the answer. The message must have Arrived. SendEphemeral replaces the ChatID, ReplyParameters and EphemeralMessageParameters of
-// params. Telegram takes an answer for 15 seconds after the message or the press.
+// can read the answer. The message must have Arrived. SendEphemeral replaces the ChatID,
+// ReplyParameters and EphemeralMessageParameters of params. Telegram takes an answer for 15
+// seconds after the message or the press.
 //
 // If the server makes the answer public nevertheless, or its result does not say, SendEphemeral
 // fails with Public and returns the message's ID, or 0 if that is unknown. The caller must then

@@ -101,7 +101,14 @@ func TestAnErrorCodeMeansTheSameInEveryForm(t *testing.T) {
 		418: OutcomeUnknown, 429: TooManyRequests, 500: OutcomeUnknown, 502: OutcomeUnknown,
 	}
 	for code, kind := range kindOf {
-		for _, parameters := range []string{``, `,"parameters":{}`, `,"parameters":null`, `,"parameters":[]`, `,"parameters":{"retry_after":"x"}`} {
+		for _, parameters := range []string{
+			``,
+			`,"parameters":{}`,
+			`,"parameters":null`,
+			`,"parameters":[]`,
+			`,"parameters":{"retry_after":"x"}`,
+			`,"parameters":{"retry_after":-1}`,
+		} {
 			body := fmt.Sprintf(`{"ok":false,"error_code":%d,"description":"no"%s}`, code, parameters)
 			for _, status := range []int{code, http.StatusOK} {
 				err := newClient(t, "http://bot.invalid", answer{status: status, body: body}).send(t.Context())
@@ -114,6 +121,14 @@ func TestAnErrorCodeMeansTheSameInEveryForm(t *testing.T) {
 		if ErrorOf(err).Kind != OutcomeUnknown {
 			t.Errorf("a page with status %d: %v", code, err)
 		}
+	}
+}
+
+func TestAHugeRetryAfterIsLimited(t *testing.T) {
+	tooMany := refusing(429, "retry later", `"retry_after":9000000000000000`)
+	err := newClient(t, "http://bot.invalid", tooMany).send(t.Context())
+	if e := ErrorOf(err); e.RetryAfter != maxRetryAfter*time.Second {
+		t.Errorf("a wait of %v: %v", e.RetryAfter, err)
 	}
 }
 
@@ -291,7 +306,8 @@ func TestABurstSurvivesGOAWAY(t *testing.T) {
 	sending.SetLimit(workers)
 	for i := range burst {
 		sending.Go(func() error {
-			return failure(Change(t.Context(), c, (*bot.Bot).SendMessage, &bot.SendMessageParams{ChatID: 5, Text: fmt.Sprint(i)}))
+			message := &bot.SendMessageParams{ChatID: 5, Text: fmt.Sprint(i)}
+			return failure(Change(t.Context(), c, (*bot.Bot).SendMessage, message))
 		})
 	}
 	if err := sending.Wait(); err != nil {

@@ -46,9 +46,8 @@ func (o *outcome) errorOf(err error) error {
 type libraryHTTP struct{ http *http.Client }
 
 // Do makes a call of the library. It fails with *Error unless Telegram carried the call out and
-// the answer has a result.
-// The library's requests have GetBody, so net/http repeats one that the server did not
-// process (HTTP/2's GOAWAY).
+// the answer has a result. The library's requests have GetBody, so net/http repeats one that the
+// server did not process (HTTP/2's GOAWAY).
 func (l libraryHTTP) Do(req *http.Request) (*http.Response, error) {
 	answer, err := exchange(l.http, req)
 	if err != nil {

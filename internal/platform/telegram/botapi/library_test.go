@@ -21,7 +21,8 @@ import (
 
 // An update of go-telegram/bot that has one of these fails here, and says what of ours can go.
 func TestLibraryStillLacks(t *testing.T) {
-	chattest.StillLacks(t, models.ChatFullInfo{}, ChatInfo{}, "guard_bot", "ChatInfo and GetChat, if can_edit_tag is a pointer")
+	const ifPointer = "ChatInfo and GetChat, if can_edit_tag is a pointer"
+	chattest.StillLacks(t, models.ChatFullInfo{}, ChatInfo{}, "guard_bot", ifPointer)
 	chattest.StillLacks(t, models.ChatJoinRequest{}, nil, "query_id", "joinRequest in package telegram")
 	chattest.StillLacks(t, (*bot.Bot)(nil), (*Client)(nil), "AnswerChatJoinRequestQuery", "AnswerChatJoinRequestQuery")
 	chattest.StillLacks(t, (*bot.Bot)(nil), (*Client)(nil), "GetUpdates", "GetUpdates, if it returns one batch undecoded")
@@ -58,7 +59,8 @@ func TestLibraryStillAcknowledgesAnUpdateBeforeItsHandlerEnds(t *testing.T) {
 		poll := func(req *http.Request) (*http.Response, error) {
 			polls <- req.FormValue("offset")
 			if len(polls) == 1 {
-				return answers(`{"ok":true,"result":[{"update_id":7,"message":{"message_id":1,"date":1,"chat":{"id":5,"type":"private"}}}]}`), nil
+				return answers(`{"ok":true,"result":[{"update_id":7,"message":{"message_id":1,"date":1,` +
+					`"chat":{"id":5,"type":"private"}}}]}`), nil
 			}
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -127,17 +129,20 @@ func TestLibrarysInlineAnswerStillLacksZeroAndSendsNull(t *testing.T) {
 // ChatInfo has its own permissions because of this: a missing can_edit_tag means another right.
 func TestLibraryStillTakesAMissingRightForFalse(t *testing.T) {
 	var missing, denied models.ChatPermissions
-	if err := json.Unmarshal([]byte(`{"can_edit_tag":false}`), &denied); err != nil || !reflect.DeepEqual(missing, denied) {
+	err := json.Unmarshal([]byte(`{"can_edit_tag":false}`), &denied)
+	if err != nil || !reflect.DeepEqual(missing, denied) {
 		t.Errorf("%v: the library's ChatPermissions may do in ChatInfo", err)
 	}
 }
 
 // What is read of a sent message, beside all that the library would decode.
 func BenchmarkSentMessage(b *testing.B) {
-	answer := []byte(`{"ok":true,"result":{"message_id":4713,"from":{"id":123456789,"is_bot":true,"first_name":"Herald",` +
-		`"username":"herald_bot"},"chat":{"id":7000000001,"first_name":"Ann","type":"private"},"date":1750000000,` +
+	answer := []byte(`{"ok":true,"result":{"message_id":4713,` +
+		`"from":{"id":123456789,"is_bot":true,"first_name":"Herald","username":"herald_bot"},` +
+		`"chat":{"id":7000000001,"first_name":"Ann","type":"private"},"date":1750000000,` +
 		`"text":"HRLD $0.04173  ·  +2.1 % in 24 h","entities":[{"offset":0,"length":13,"type":"bold"},` +
-		`{"offset":18,"length":6,"type":"bold"}],"reply_markup":{"inline_keyboard":[[{"text":"24h","callback_data":"1 n 0 price 24h"},` +
+		`{"offset":18,"length":6,"type":"bold"}],` +
+		`"reply_markup":{"inline_keyboard":[[{"text":"24h","callback_data":"1 n 0 price 24h"},` +
 		`{"text":"7d","callback_data":"1 n 0 price 7d"}],[{"text":"Refresh","callback_data":"1 e 0 price"}]]}}}`)
 	for name, decode := range map[string]func() error{
 		"IDs": func() error { onlyID(answer); return nil },

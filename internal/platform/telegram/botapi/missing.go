@@ -93,7 +93,9 @@ type InlineButton struct {
 //
 // The library would leave out a CacheTime of 0, and Telegram caches an answer without a
 // cache_time for 300 seconds.
-func (c *Client) AnswerInlineQuery(ctx context.Context, params *bot.AnswerInlineQueryParams, button *InlineButton) error {
+func (c *Client) AnswerInlineQuery(
+	ctx context.Context, params *bot.AnswerInlineQueryParams, button *InlineButton,
+) error {
 	const method = "answerInlineQuery"
 	results := make([]json.RawMessage, len(params.Results))
 	for i, r := range params.Results {
@@ -102,7 +104,7 @@ func (c *Client) AnswerInlineQuery(ctx context.Context, params *bot.AnswerInline
 			return impossible(method)
 		}
 	}
-	// The fields below the params replace those of the same JSON name.
+	// Each field below params replaces the field of params with the same JSON name.
 	return ownChange(ctx, c, method, &struct {
 		*bot.AnswerInlineQueryParams
 		Results   []json.RawMessage `json:"results"`

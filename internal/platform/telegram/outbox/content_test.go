@@ -59,6 +59,8 @@ func TestContentGoesOutWhole(t *testing.T) {
 	pictured := full
 	pictured.Picture = picture()
 	to := Destination{Chat: group, Thread: 7, ReplyTo: 9, Silent: true}
+	const edited = `{"chat_id":-1001,"message_id":1,`
+	markup := `,"reply_markup":` + keyboard
 	const where = `{"chat_id":-1001,"message_thread_id":7,"disable_notification":true,` +
 		`"reply_parameters":{"message_id":9,"allow_sending_without_reply":true},`
 	for method, tt := range map[string]struct {
@@ -66,11 +68,11 @@ func TestContentGoesOutWhole(t *testing.T) {
 		edit    bool
 		want    string
 	}{
-		"sendMessage":     {full, false, where + textJSON + `,"reply_markup":` + keyboard + `}`},
-		"sendPhoto":       {pictured, false, where + captionJSON + `,"reply_markup":` + keyboard + `,"photo":"attach://photo"}`},
-		"editMessageText": {full, true, `{"chat_id":-1001,"message_id":1,` + textJSON + `,"reply_markup":` + keyboard + `}`},
-		"editMessageMedia": {pictured, true, `{"chat_id":-1001,"message_id":1,"media":{"type":"photo","media":"attach://photo",` +
-			captionJSON + `},"reply_markup":` + keyboard + `}`},
+		"sendMessage":     {full, false, where + textJSON + markup + `}`},
+		"sendPhoto":       {pictured, false, where + captionJSON + `,"photo":"attach://photo","reply_markup":` + keyboard + `}`},
+		"editMessageText": {full, true, edited + textJSON + markup + `}`},
+		"editMessageMedia": {pictured, true, edited + `"media":{"type":"photo","media":"attach://photo",` +
+			captionJSON + `}` + markup + `}`},
 	} {
 		t.Run(method, func(t *testing.T) {
 			o, s := openOutbox(t)
