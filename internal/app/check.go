@@ -279,12 +279,25 @@ func aboutPools(found staking.Found, symbol string) (details []string) {
 	if found.Way != "" {
 		details = append(details, found.Way)
 	}
-	if p := found.Pending; p != nil && p.Amount.IsZero() {
-		details = append(details, "pending of the wallet: nothing")
-	} else if p != nil {
-		// An operator compares the two blocks to find the right STAKING_CLAIM_BLOCKS.
-		details = append(details, fmt.Sprintf("pending of the wallet: %s, block %s; newest block %s",
-			say(chat.Amount{Decimal: p.Amount, Symbol: symbol}), words.Number(chat.English, p.Block.String(), "#"), say(chat.Count(found.ReadAt))))
+	if found.Height > 0 && found.Height != found.Block {
+		details = append(details, "contracts read the number "+say(chat.Count(found.Height))+" in that block, and withdrawals are counted by it")
+	}
+	if found.Pending != nil {
+		details = append(details, aboutPending(*found.Pending, found.ReadAt, symbol))
 	}
 	return details
+}
+
+// aboutPending says what the wallet withdraws, with the two blocks that an operator compares to find
+// the right STAKING_CLAIM_BLOCKS.
+func aboutPending(w staking.Withdrawal, readAt uint64, symbol string) string {
+	if w.Amount.IsZero() {
+		return "pending of the wallet: nothing"
+	}
+	text := fmt.Sprintf("pending of the wallet: %s, block %s",
+		say(chat.Amount{Decimal: w.Amount, Symbol: symbol}), words.Number(chat.English, w.Block.String(), "#"))
+	if readAt == 0 {
+		return text + "; the node does not tell the newest block as contracts count it, so no time is told to members"
+	}
+	return text + "; newest block " + say(chat.Count(readAt))
 }

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net/http/httptest"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	"herald/internal/app"
 	"herald/internal/config/configtest"
+	"herald/internal/demo/fake/services"
 	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/demo/fake/transporttest"
 	"herald/internal/e2e/e2etest"
@@ -146,6 +148,27 @@ func TestCheckShowsAWithdrawalOfAWallet(t *testing.T) {
 		}
 		if lower := strings.ToLower(table); strings.Contains(lower, strings.ToLower(staker[2:])) || strings.Contains(lower, strings.ToLower(idle[2:])) {
 			t.Errorf("it prints the wallet:\n%s", table)
+		}
+	}
+}
+
+// An operator compares the withdrawal's block with the newest one, which contracts count.
+func TestCheckComparesBlocksAsContractsCountThem(t *testing.T) {
+	for _, multicall := range []string{services.MulticallAddress.Hex(), "off"} {
+		e := e2etest.NewEverything(t)
+		rollup := services.New().Chain.Handler.(services.Node)
+		rollup.Height = func(block uint64) uint64 { return block - 40_000 }
+		node := httptest.NewServer(rollup)
+		t.Cleanup(node.Close)
+		table, err := checkWallet(t, e, e.World.World.Staker.Hex(), "EVM_RPC_URL="+node.URL, "MULTICALL_ADDRESS="+multicall)
+		for _, want := range []string{
+			`newest block 1,000,\d\d\d,`,
+			`contracts read the number 960,\d\d\d in that block`,
+			`block 956,800; newest block 960,\d\d\d\n`,
+		} {
+			if err != nil || !regexp.MustCompile(want).MatchString(table) {
+				t.Errorf("Multicall3 %s: %v, want %s in\n%s", multicall, err, want, table)
+			}
 		}
 	}
 }

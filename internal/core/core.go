@@ -112,14 +112,16 @@ type Claim struct {
 
 // Stake is what one wallet, or all wallets together, have in the pools at one block.
 type Stake struct {
+	// Block is the block's number as contracts read it, which on some rollups counts the blocks
+	// of another chain. It is 0 if the node does not tell it.
 	Block uint64
-	// BlockTime is the time of Block. It is zero if the chain gives an implausible time and
+	// BlockTime is the block's time. It is zero if the chain gives an implausible time and
 	// MAX_BLOCK_AGE is off.
 	BlockTime time.Time
 	// Staked holds the stakes above zero, in the order of the setting STAKING_POOLS.
 	Staked []PoolAmount
 	// Claimable holds the amounts whose withdrawal can be claimed at Block. It is empty
-	// without STAKING_CLAIM_BLOCKS.
+	// without STAKING_CLAIM_BLOCKS, and if Block is unknown.
 	Claimable []PoolAmount
 	// Unbonding holds the other amounts that are being withdrawn. Neither counts as staked.
 	Unbonding []PoolAmount

@@ -26,14 +26,18 @@ type Withdrawal struct {
 // maxBlocksAhead bounds the blocks until a withdrawal can be claimed: twice maxClaimBlocks.
 const maxBlocksAhead = 2 * maxClaimBlocks
 
+// tellsWhen reports whether it is known when a withdrawal can be claimed, at a block. Contracts
+// count the blocks of withdrawals as they read them, so the number in the header does not do.
+func (c *Client) tellsWhen(at block) bool { return c.settings.ClaimBlocks != nil && at.height != nil }
+
 // blocksAhead returns how many blocks after the block at w can be claimed: 0 if it can be
-// claimed then. It fails above maxBlocksAhead. Without ClaimBlocks it returns maxBlocksAhead.
+// claimed then. It fails above maxBlocksAhead. If that is unknown, it returns maxBlocksAhead.
 func (c *Client) blocksAhead(w Withdrawal, at block) (uint64, error) {
-	if c.settings.ClaimBlocks == nil {
+	if !c.tellsWhen(at) {
 		return maxBlocksAhead, nil
 	}
 	ahead := new(big.Int).SetUint64(*c.settings.ClaimBlocks)
-	ahead.Add(ahead, w.Block).Sub(ahead, at.Number.ToInt())
+	ahead.Add(ahead, w.Block).Sub(ahead, at.height)
 	switch {
 	case ahead.Sign() <= 0:
 		return 0, nil
@@ -92,7 +96,7 @@ func (c *Client) addWithdrawals(ctx context.Context, stake *core.Stake, at block
 		stake.Claimable = appendAmount(stake.Claimable, pool, claimable)
 		stake.Unbonding = appendAmount(stake.Unbonding, pool, unbonding)
 	}
-	if c.settings.ClaimBlocks != nil && next.ahead > 0 {
+	if c.tellsWhen(at) && next.ahead > 0 {
 		stake.NextClaim = core.Claim{Amount: next.Amount, At: c.timeAhead(ctx, at, next.ahead)}
 	}
 }
@@ -108,7 +112,7 @@ func (c *Client) timeAhead(ctx context.Context, at block, blocks uint64) time.Ti
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxPaceWait)
 	defer cancel()
-	pace, err := c.pace.Get(ctx, at.pinned)
+	pace, err := c.pace.Get(ctx, struct{}{})
 	if err != nil || pace.Value == 0 || blocks > uint64(maxWait/pace.Value) {
 		return time.Time{}
 	}
@@ -125,19 +129,15 @@ const (
 	paceBlocks = 100_000
 )
 
-// measurePace returns the time between two blocks, over ClaimBlocks or paceBlocks before the
-// newest one, which is found by readPinned or by aggregate. It returns 0 if the headers do not
-// tell it. It goes back to block 1 at most: the time of a genesis block is arbitrary.
-func (c *Client) measurePace(ctx context.Context, pinned bool) (time.Duration, error) {
-	read := c.aggregate
-	if pinned {
-		read = c.readPinned
-	}
-	at, err := read(ctx, nil)
+// measurePace returns the time between two blocks, as contracts count them, over ClaimBlocks or
+// paceBlocks before the newest one. It returns 0 if the headers do not tell it. It goes back to
+// block 1 at most: the time of a genesis block is arbitrary.
+func (c *Client) measurePace(ctx context.Context, _ struct{}) (time.Duration, error) {
+	at, err := c.read(ctx, nil)
 	if err != nil {
 		return 0, failure(err).During("find the newest block")
 	}
-	number := at.Number.ToInt().Uint64()
+	number := at.knownHeight()
 	if number < 2 {
 		return 0, nil
 	}
@@ -146,26 +146,26 @@ func (c *Client) measurePace(ctx context.Context, pinned bool) (time.Duration, e
 	var headers [2]block
 	var elems []rpc.BatchElem
 	for i, n := range numbers {
-		elems = append(elems, rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{hexutil.Uint64(n), false}, Result: &headers[i]})
+		args := []any{hexutil.Uint64(n), false}
+		elems = append(elems, rpc.BatchElem{Method: "eth_getBlockByNumber", Args: args, Result: &headers[i]})
 	}
 	if err := c.sendAll(ctx, elems); err != nil {
 		return 0, failure(err).During("measure the chain's pace")
 	}
 	for i, h := range headers {
-		if h.Number == nil || h.Number.String() != hexutil.EncodeUint64(numbers[i]) || h.time().IsZero() {
+		if h.Number == nil || h.Number.toInt().Cmp(new(big.Int).SetUint64(numbers[i])) != 0 || h.time().IsZero() {
 			return 0, nil
 		}
 	}
-	// On some rollups Multicall3 returns the number of an L1 block, and the node's block of
-	// that number is another.
+	// Where contracts count another chain's blocks, the node's block of that number is another.
 	if !headers[0].time().Equal(at.time()) {
 		return 0, nil
 	}
 	return max(headers[0].time().Sub(headers[1].time())/time.Duration(blocks), 0), nil
 }
 
-// latestWithdrawal returns the wallet's withdrawal with the latest block, and the number of
-// the block at which the pools were read. The Amount is zero if the pools have none.
+// latestWithdrawal returns the wallet's withdrawal with the latest block, and the height at which
+// the pools were read, or 0 if it is unknown. The Amount is zero if the pools have none.
 func (c *Client) latestWithdrawal(ctx context.Context, wallet common.Address) (*Withdrawal, uint64, error) {
 	calls := c.callsOf(c.settings.PendingMethod, wallet)
 	at, err := c.read(ctx, calls)
@@ -184,5 +184,5 @@ func (c *Client) latestWithdrawal(ctx context.Context, wallet common.Address) (*
 			}
 		}
 	}
-	return latest, at.Number.ToInt().Uint64(), nil
+	return latest, at.knownHeight(), nil
 }

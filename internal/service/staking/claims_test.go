@@ -252,26 +252,6 @@ func TestAnUnknownPaceLeavesTheRest(t *testing.T) {
 	}
 }
 
-// On some rollups the two ways name blocks of two chains.
-func TestThePaceIsMeasuredInTheWayOfTheStake(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, c := withdrawing(t, 50_000, entry{500, 0})
-		delete(m.Contracts, multicallAddr)
-		if next(t, c).At.IsZero() {
-			t.Error("without Multicall3, the time is unknown")
-		}
-		m.Contracts[multicallAddr] = sandbox.Contracts[multicallAddr]
-		m.spoil = onBatches(func(w http.ResponseWriter, headers []map[string]any) {
-			headers[0]["result"].(map[string]any)["timestamp"] = "0x1"
-			writeJSON(w, headers)
-		})
-		time.Sleep(cooldown)
-		if at := next(t, c).At; !at.IsZero() {
-			t.Errorf("with another chain's blocks, it is told for %v", at)
-		}
-	})
-}
-
 // More wallets at once than there are permits for calls.
 func TestWhoWaitsForThePaceBlocksNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

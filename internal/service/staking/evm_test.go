@@ -177,3 +177,11 @@ func TestEVMManyWalletsAreReadAsOne(t *testing.T) {
 	}
 	wantAmounts(t, "staked", answers[51].Value.Staked, "pool 4: 7")
 }
+
+func TestEVMTheCodeReturnsTheNumberThatContractsRead(t *testing.T) {
+	chain := newEVM(t)
+	returned, _, _, err := runtime.Create(common.FromHex(heightCall["data"]), chain.config(parentBlock, nil))
+	if number, bad := decodeUint256(returned); err != nil || bad != nil || number.Uint64() != parentBlock {
+		t.Errorf("%x, %v, %v", returned, err, bad)
+	}
+}

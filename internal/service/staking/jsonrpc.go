@@ -5,10 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 
 	"github.com/ethereum/go-ethereum/rpc"
 
@@ -19,9 +17,9 @@ import (
 
 // strictTransport is the RoundTripper below go-ethereum's client. It refuses two things
 // that the client accepts: an answer to another call, and two answers to one call. It
-// reports two things that the client hides: the code of an error for a whole batch, and
-// Retry-After. It makes at most core.MaxCalls calls at once, even on one connection of
-// HTTP/2; others wait.
+// reports three things that the client hides: the error in a body with another status than
+// 200, the code of an error for a whole batch, and Retry-After. It makes at most core.MaxCalls
+// calls at once, even on one connection of HTTP/2; others wait.
 type strictTransport struct {
 	next  http.RoundTripper
 	calls chan struct{} // holds one value for each call
@@ -48,18 +46,41 @@ func (t strictTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	if refusal := rest.StatusError(Service, resp); refusal != nil {
-		return nil, refusal
-	}
 	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return nil, err
+	if status := rest.StatusError(Service, resp); status != nil {
+		err = failedStatus(question, answer, resp.StatusCode, status)
+	} else if err == nil {
+		answer, err = checkAnswer(question, answer)
 	}
-	if answer, err = checkAnswer(question, answer); err != nil {
+	if limited, ok := errors.AsType[*core.Error](err); ok && limited.Reason == core.Limited {
+		limited.RetryAfter = transport.RetryAfter(resp.Header)
+	}
+	if err != nil {
 		return nil, err
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(answer))
 	return resp, nil
+}
+
+// failedStatus returns the error of an answer whose status is a failure: a JSON-RPC error in the body if
+// it says more than the status, else failed. A batch that is refused as forbidden (403) or as the
+// node's own failure (5xx), but with a JSON-RPC error, is Rejected: its calls may be answered one
+// by one.
+func failedStatus(question, answer []byte, status int, failed *core.Error) error {
+	answers, several, err := parseMessages(answer)
+	if err != nil || several || answers[0].Error == nil {
+		return failed
+	}
+	_, batch, err := parseMessages(question)
+	if err != nil {
+		return err
+	}
+	said := answers[0].Error.reason()
+	known := said.Reason != core.Rejected || errors.Is(said, errExecution)
+	if known || batch && (status == http.StatusForbidden || status >= http.StatusInternalServerError) {
+		return said
+	}
+	return failed
 }
 
 // message is the part of a JSON-RPC request or response that is read here
@@ -67,10 +88,7 @@ func (t strictTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Result json.RawMessage `json:"result,omitempty"`
-	Error  *struct {
-		Code    int    `json:"code"`
-		Message string `json:"message"`
-	} `json:"error,omitempty"`
+	Error  *rpcError       `json:"error,omitempty"`
 }
 
 // parseMessages reads one message or a batch, and reports which.
@@ -88,7 +106,8 @@ func parseMessages(body []byte) (all []message, batch bool, err error) {
 }
 
 // checkAnswer returns answer, rewritten. It fails if a message in it belongs to none of the
-// calls in question, or two belong to one call. Messages may be missing.
+// calls in question, if two belong to one call, or if the only call failed. Messages may be
+// missing.
 func checkAnswer(question, answer []byte) ([]byte, error) {
 	calls, batch, err := parseMessages(question)
 	if err != nil {
@@ -98,18 +117,22 @@ func checkAnswer(question, answer []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !several {
-		id, failed := string(answers[0].ID), answers[0].Error
-		if failed != nil && (batch || id == "" || id == "null") {
-			return nil, codeError(failed.Code, failed.Message)
+	open := make(map[string]bool, len(calls))
+	for _, call := range calls {
+		open[string(call.ID)] = true
+	}
+	for i := range answers {
+		// Some nodes return a number as a text.
+		answers[i].ID = bytes.Trim(answers[i].ID, `"`)
+	}
+	if !several && answers[0].Error != nil {
+		id := string(answers[0].ID)
+		if batch || id == "" || id == "null" || open[id] {
+			return nil, answers[0].Error.reason()
 		}
 	}
 	if batch != several {
 		return nil, errMismatch
-	}
-	open := make(map[string]bool, len(calls))
-	for _, call := range calls {
-		open[string(call.ID)] = true
 	}
 	for _, m := range answers {
 		if !open[string(m.ID)] {
@@ -131,35 +154,14 @@ var (
 	errNotBlock   = malformed("the block number is impossible")
 	errNotTime    = malformed("the newest block has no possible time: the node's clock or this machine's is wrong")
 	errReverted   = Service.Fail(core.Rejected, errors.New("the pool reverted the call"))
-	// errUnknownBlock is Unreachable so that core repeats the call: behind a load balancer,
-	// one node names a block that another does not know yet.
-	errUnknownBlock = Service.Fail(core.Unreachable, errors.New("the node does not know the block"))
 )
 
-// errUnsupported means that the node does not support Multicall3. read then uses another
-// method.
-var errUnsupported = errors.New("the node does not support Multicall3")
+// errUnsupported means that Multicall3 is not there, or cannot make so many calls at once.
+var errUnsupported = errors.New("Multicall3 does not answer")
 
 func malformed(problem string) *core.Error {
 	return Service.Fail(core.Malformed, errors.New(problem))
 }
-
-// codeError returns the error that a JSON-RPC code stands for, without the node's text.
-func codeError(code int, text string) *core.Error {
-	failed := Service.Fail(core.Rejected, fmt.Errorf("JSON-RPC error %d", code))
-	switch {
-	case code == -32005, // https://eips.ethereum.org/EIPS/eip-1474#error-codes
-		code == 429: // https://www.alchemy.com/docs/reference/throughput
-		failed.Reason = core.Limited
-	case unknownBlock.MatchString(text):
-		return errUnknownBlock
-	}
-	return failed
-}
-
-// unknownBlock matches the text of an error about a block that the node does not have yet.
-// geth sends it with -32000, and other nodes with other codes.
-var unknownBlock = regexp.MustCompile(`(?i)(header|block) not found|unknown block`)
 
 // failure returns why a call failed, without the URL that net/http adds and without the
 // node's text.
@@ -167,8 +169,8 @@ func failure(err error) *core.Error {
 	if known, ok := errors.AsType[*core.Error](err); ok {
 		return known
 	}
-	if refusal, ok := errors.AsType[rpc.Error](err); ok {
-		return codeError(refusal.ErrorCode(), refusal.Error())
+	if said, ok := errors.AsType[rpc.Error](err); ok {
+		return (&rpcError{Code: errorCode(said.ErrorCode()), Message: said.Error()}).reason()
 	}
 	_, broken := errors.AsType[*transport.Error](err)
 	if broken || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {

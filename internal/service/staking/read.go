@@ -32,10 +32,15 @@ func (c ethCall) params() map[string]any {
 	return map[string]any{"to": c.to, "data": hexutil.Bytes(c.input)}
 }
 
-// cooldown is how long Multicall3 is not used after the node refused it.
+// heightCall is the parameter of an eth_call that returns the block's number as contracts read
+// it. Without "to" the node runs the data as code: NUMBER, PUSH1 0, MSTORE, PUSH1 32, PUSH1 0,
+// RETURN.
+var heightCall = map[string]string{"data": "0x4360005260206000f3"}
+
+// cooldown is how long Multicall3 is not used after it failed.
 const cooldown = 5 * time.Minute
 
-// usesMulticall reports whether Multicall3 is on, and was not refused within cooldown.
+// usesMulticall reports whether Multicall3 is on, and did not fail within cooldown.
 func (c *Client) usesMulticall() bool {
 	return c.settings.Multicall != nil && time.Now().UnixNano() >= c.noMulticallUntil.Load()
 }
@@ -65,8 +70,8 @@ var blockMethods = []string{"getChainId()", "getBlockNumber()", "getCurrentBlock
 
 // aggregate makes all calls in one eth_call to Multicall3, and sets their results. The
 // same eth_call asks for the chain and the block, because a load balancer may pass another
-// request to another node. aggregate fails with errUnsupported if the node cannot make
-// the eth_call, and as verify does.
+// request to another node. aggregate fails with errUnsupported if the call is executed and fails,
+// or if its result is not Multicall3's. It also fails as verify does.
 func (c *Client) aggregate(ctx context.Context, calls []ethCall) (block, error) {
 	self := *c.settings.Multicall
 	var packed []evmabi.Tuple
@@ -83,7 +88,7 @@ func (c *Client) aggregate(ctx context.Context, calls []ethCall) (block, error) 
 	all := ethCall{to: self, input: slices.Concat(aggregate3, evmabi.EncodeList(packed))}
 	err := c.rpc.CallContext(ctx, &all.data, "eth_call", all.params(), "latest")
 	switch {
-	case err != nil && failure(err).Reason == core.Rejected:
+	case errors.Is(err, errExecution):
 		return block{}, errUnsupported
 	case err != nil:
 		return block{}, err
@@ -107,30 +112,39 @@ func (c *Client) aggregate(ctx context.Context, calls []ethCall) (block, error) 
 
 // blockOf returns the block in the results of blockMethods, which come first.
 func blockOf(results []evmabi.Tuple) (block, error) {
-	var numbers []*hexutil.Big
+	var numbers []*big.Int
 	for i := range blockMethods {
 		n, err := decodeUint256(results[i].Content)
 		if err != nil {
 			return block{}, errUnsupported
 		}
-		numbers = append(numbers, (*hexutil.Big)(n))
+		numbers = append(numbers, n)
 	}
-	return block{chainID: numbers[0].ToInt(), Number: numbers[1], Timestamp: numbers[2]}, nil
+	if !numbers[1].IsUint64() {
+		return block{}, errNotBlock
+	}
+	return block{chainID: numbers[0], height: numbers[1], Timestamp: (*quantity)(numbers[2])}, nil
 }
 
 // readPinned makes each call as an eth_call of its own, at the node's newest block, and
-// sets its result. It also asks for the chain's ID. It reads the block's header, because
+// sets its result. It also asks for the chain's ID and for the block's height; the height of the
+// block that it returns is nil if the node refuses that call. It reads the block's header, because
 // eth_blockNumber does not return the block's time. It fails as verify does, and then still
 // returns the block.
 func (c *Client) readPinned(ctx context.Context, calls []ethCall) (at block, err error) {
 	if err := c.rpc.CallContext(ctx, &at, "eth_getBlockByNumber", "latest", false); err != nil {
 		return block{}, err
 	}
-	if at.Number == nil {
+	if at.Number == nil || !at.Number.toInt().IsUint64() {
 		return block{}, errNotBlock
 	}
-	var id hexutil.Big
-	elems := []rpc.BatchElem{{Method: "eth_chainId", Result: &id}}
+	var id quantity
+	var height hexutil.Bytes
+	elems := []rpc.BatchElem{
+		{Method: "eth_chainId", Result: &id},
+		{Method: "eth_call", Args: []any{heightCall, at.Number}, Result: &height},
+	}
+	ours := len(elems)
 	for i, call := range calls {
 		args := []any{call.params(), at.Number}
 		elems = append(elems, rpc.BatchElem{Method: "eth_call", Args: args, Result: &calls[i].data})
@@ -138,35 +152,61 @@ func (c *Client) readPinned(ctx context.Context, calls []ethCall) (at block, err
 	if err := c.sendAll(ctx, elems); err != nil {
 		return block{}, err
 	}
-	for i, e := range elems {
-		switch {
-		case e.Error != nil && (i == 0 || failure(e.Error) == errUnknownBlock):
+	for _, e := range elems {
+		if e.Error != nil && failure(e.Error) == errUnknownBlock {
 			return block{}, e.Error
-		case i > 0:
-			calls[i-1].err = e.Error
 		}
 	}
-	at.chainID, at.pinned = id.ToInt(), true
+	if elems[0].Error != nil {
+		return block{}, elems[0].Error
+	}
+	at.chainID = id.toInt()
+	if n, err := decodeUint256(height); err == nil && elems[1].Error == nil && n.IsUint64() {
+		at.height = n
+	}
+	for i := range calls {
+		calls[i].err = elems[ours+i].Error
+	}
 	return at, c.verify(at)
 }
 
 // sendAll sends the elements as one batch. If the node refuses the batch, answers only a
-// part of it, or answers more than maxBody, sendAll sends them one by one. An element holds
-// its own error.
+// part of it, or answers more than maxBody, sendAll sends them one by one. It does not if the node
+// limits calls; elements without an answer are then Limited, too. An element holds its own error.
 func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
 	err := c.rpc.BatchCallContext(ctx, elems)
-	unanswered := func(e rpc.BatchElem) bool { return errors.Is(e.Error, rpc.ErrMissingBatchResponse) }
-	switch {
-	case err == nil && !slices.ContainsFunc(elems, unanswered):
-		return nil
-	case err == nil, errors.Is(err, errMismatch), errors.Is(err, transport.ErrBodyTooLarge), failure(err).Reason == core.Rejected:
+	if err != nil {
+		if !refusesBatch(err) {
+			return err
+		}
 		c.sendEach(ctx, elems)
 		return nil
 	}
-	return err
+	unanswered := func(e rpc.BatchElem) bool { return errors.Is(e.Error, rpc.ErrMissingBatchResponse) }
+	if !slices.ContainsFunc(elems, unanswered) {
+		return nil
+	}
+	limited := func(e rpc.BatchElem) bool { return e.Error != nil && failure(e.Error).Reason == core.Limited }
+	first := slices.IndexFunc(elems, limited)
+	if first < 0 {
+		c.sendEach(ctx, elems)
+		return nil
+	}
+	for i := range elems {
+		if unanswered(elems[i]) {
+			elems[i].Error = elems[first].Error
+		}
+	}
+	return nil
 }
 
-// sendEach sends each element as a request of its own. It blocks until all are answered. An element holds its own error.
+// refusesBatch reports whether the calls of a batch that failed with err may be answered one by one.
+func refusesBatch(err error) bool {
+	return errors.Is(err, errMismatch) || errors.Is(err, transport.ErrBodyTooLarge) || failure(err).Reason == core.Rejected
+}
+
+// sendEach sends each element as a request of its own. It blocks until all are answered. An element
+// holds its own error.
 func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem) {
 	var asking sync.WaitGroup
 	for i := range elems {
@@ -179,7 +219,9 @@ func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem) {
 // Found is the result of Probe. Probe fills it in this order, up to its failure.
 type Found struct {
 	ChainID *big.Int // the node's; nil if unknown
-	Block   uint64   // the number of the node's newest block
+	Block   uint64   // the number of the node's newest block, in its header
+	// Height is the number of that block as contracts read it; 0 if the node does not tell it.
+	Height uint64
 	// BlockTime is the time of that block; zero if implausible.
 	BlockTime time.Time
 	// Deployed counts the pools with code, and Missing the others; both are 0 if unknown.
@@ -187,8 +229,9 @@ type Found struct {
 	// Way says for operators how the pools are read; empty if unknown.
 	Way string
 	// Pending is the withdrawal with the latest block of the wallet that Probe is given, and
-	// ReadAt the number of the block that has it. An Amount of zero means that nothing is
-	// pending. Pending is nil without a wallet, without a PendingMethod, and if unknown.
+	// ReadAt the number of the block at which it was read, as contracts read it; 0 if the node
+	// does not tell it. An Amount of zero means that nothing is pending. Pending is nil without a
+	// wallet, without a PendingMethod, and if unknown.
 	Pending *Withdrawal
 	ReadAt  uint64
 }
@@ -199,8 +242,13 @@ type Found struct {
 // or does not answer the methods.
 func (c *Client) Probe(ctx context.Context, wallet string) (found Found, err error) {
 	newest, err := c.readPinned(ctx, nil)
-	if number := newest.Number; number != nil && number.ToInt().IsUint64() {
-		found = Found{ChainID: newest.chainID, Block: number.ToInt().Uint64(), BlockTime: newest.time()}
+	if newest.Number != nil {
+		found = Found{
+			ChainID:   newest.chainID,
+			Block:     newest.Number.toInt().Uint64(),
+			Height:    newest.knownHeight(),
+			BlockTime: newest.time(),
+		}
 	}
 	if err != nil {
 		return found, failure(err).During("check the chain")

@@ -57,22 +57,21 @@ var anyWallet = common.Address{common.AddressLength - 1: 1}
 // core.Stake, which may be incomplete.
 type Client struct {
 	*core.Upstream
-	// Stakes returns a wallet's stake in all pools, at the node's newest block. Through
-	// Multicall3 the block's number is the one that contracts see; on some rollups this is
-	// the L1 block number. Stakes fails if the node is of another chain, if the block is
-	// older than MaxBlockAge, or if no pool could be read.
+	// Stakes returns a wallet's stake in all pools, at the node's newest block. It fails if the
+	// node is of another chain, if the block is older than MaxBlockAge, or if no pool could be
+	// read.
 	//
 	// A fetch takes one HTTP round trip through Multicall3, and two by batch. With ClaimBlocks
 	// the chain's pace takes two or three more: once an hour, and until the node tells it. A
-	// Multicall3 that the node refused is not used again for 5 minutes.
+	// Multicall3 that failed is not used again for 5 minutes.
 	Stakes *core.Query[common.Address, core.Stake]
 
 	settings Settings
 	rpc      *rpc.Client
 	unread   func(core.Pool)
-	// pace is the time between two blocks, as readPinned numbers them or as aggregate does; 0:
-	// the node's headers do not tell it.
-	pace *core.Query[bool, time.Duration]
+	// pace is the time between two blocks as contracts count them; 0: the node's headers do not
+	// tell it.
+	pace *core.Query[struct{}, time.Duration]
 	// noMulticallUntil is when Multicall3 is used again, in Unix nanoseconds.
 	noMulticallUntil atomic.Int64
 }
@@ -89,8 +88,11 @@ func New(s Settings, cache *core.Cache, unread func(core.Pool)) (*Client, error)
 	client := &Client{Upstream: core.NewUpstream(cache, Service, s.TTL, nil), settings: s, rpc: node, unread: unread}
 	// An Upstream of its own: who waits for the pace holds a permit of the other, and a node that
 	// does not tell the pace still tells stakes.
-	client.pace = core.NewQuery(core.NewUpstream(cache, Service, s.TTL, nil), &core.Query[bool, time.Duration]{
-		Name: "pace", TTL: paceTTL, Fetch: client.measurePace, Cacheable: func(pace time.Duration) bool { return pace > 0 },
+	client.pace = core.NewQuery(core.NewUpstream(cache, Service, s.TTL, nil), &core.Query[struct{}, time.Duration]{
+		Name:      "pace",
+		TTL:       paceTTL,
+		Fetch:     client.measurePace,
+		Cacheable: func(pace time.Duration) bool { return pace > 0 },
 	})
 	client.Stakes = core.NewQuery(client.Upstream, &core.Query[common.Address, core.Stake]{
 		Name: "stake", TTL: s.TTL, Fetch: client.readStake, Cacheable: core.Stake.Complete,
@@ -171,7 +173,7 @@ func (c *Client) readPools(ctx context.Context, wallet common.Address, method, p
 
 // stakeIn returns the stake in the results of calls, one for each pool, made at a block.
 func (c *Client) stakeIn(calls []ethCall, at block) core.Stake {
-	stake := core.Stake{Block: at.Number.ToInt().Uint64(), BlockTime: at.time()}
+	stake := core.Stake{Block: at.knownHeight(), BlockTime: at.time()}
 	for i, pool := range c.settings.Pools {
 		amount, err := calls[i].tokens(c.settings.Decimals)
 		if err != nil {

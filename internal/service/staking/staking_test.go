@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"herald/internal/core"
 	"herald/internal/demo/fake/services"
@@ -152,7 +151,7 @@ func TestTheAgeOfABlockIsJudgedToTheSecond(t *testing.T) {
 			"zero":              {new(big.Int), core.Malformed},
 			"none":              {nil, core.Malformed},
 		} {
-			b := block{chainID: new(big.Int), Number: new(hexutil.Big), Timestamp: (*hexutil.Big)(test.timestamp)}
+			b := block{chainID: new(big.Int), Number: new(quantity), Timestamp: (*quantity)(test.timestamp)}
 			err := (&Client{settings: Settings{MaxBlockAge: limit}}).verify(b)
 			if test.want == "" && err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -208,7 +207,7 @@ var spoilers = map[string]core.Reason{
 	`{"jsonrpc":"2.0","id":1,"result":"0x1`:  core.Malformed,
 	`{"jsonrpc":"2.0","id":1,"result":null}`: core.Malformed, // of a block, where there is no Multicall3
 	`{"jsonrpc":"2.0","id":77777,"result":"0x1092"}`:                          core.Malformed,
-	`{"jsonrpc":"2.0","id":1,"error":"spoiled"}`:                              core.Malformed,
+	`{"jsonrpc":"2.0","id":1,"error":"spoiled"}`:                              core.Rejected,
 	`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"spoiled"}}`: core.Rejected,
 	`{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"spoiled"}}`: core.Limited,
 	`{"jsonrpc":"2.0","id":null,"error":{"code":429,"message":"spoiled"}}`:    core.Limited,

@@ -147,14 +147,15 @@ func refusal(code int) map[string]any {
 func TestElementsThatFailInABatchAreFailedPools(t *testing.T) {
 	n, c := withoutMulticallOn(t)
 	n.spoil = onBatches(func(w http.ResponseWriter, a []map[string]any) {
-		delete(a[1], "result")
-		a[1]["error"] = map[string]any{"code": -32005, "message": "spoiled"}
-		a[2]["result"] = nil
-		a[3]["result"] = "0xzz"
-		a[4]["result"] = 12
-		a[5]["result"] = "1"
-		a[6]["error"] = nil // as JSON-RPC 1.0 has it beside a result
-		slices.Reverse(a)   // they may come in any order
+		stakes := a[2:] // after the chain's ID and the height
+		delete(stakes[0], "result")
+		stakes[0]["error"] = map[string]any{"code": -32005, "message": "spoiled"}
+		stakes[1]["result"] = nil
+		stakes[2]["result"] = "0xzz"
+		stakes[3]["result"] = 12
+		stakes[4]["result"] = "1"
+		stakes[5]["error"] = nil // as JSON-RPC 1.0 has it beside a result
+		slices.Reverse(a)        // they may come in any order
 		writeJSON(w, a)
 	})
 	stake, err := c.Stakes.Fetch(t.Context(), ann)
@@ -192,8 +193,8 @@ func TestBatchesThatAreNotAnsweredRightAreAskedOneByOne(t *testing.T) {
 	} {
 		n, c := withoutMulticallOn(t)
 		n.spoil = onBatches(spoil)
-		if got := n.tripsOf(func() { wantStaker(t, c) }); got != 45 { // the block, the batch, the chain, 21 pools by two methods
-			t.Errorf("%s: %d round trips, want 45", name, got)
+		if got := n.tripsOf(func() { wantStaker(t, c) }); got != 46 { // the block, the batch, the chain, the height, 21 pools by two methods
+			t.Errorf("%s: %d round trips, want 46", name, got)
 		}
 	}
 }
@@ -252,11 +253,12 @@ func TestALimitedBatchIsNotAskedOneByOne(t *testing.T) {
 // Behind a load balancer one node tells of a block that another does not know yet.
 func TestABlockThatIsNewsToANodeIsAskedForOnceMore(t *testing.T) {
 	for _, multicall := range []*common.Address{nil, &multicallAddr} {
-		for text, code := range map[string]int{"header not found": -32000, "Block not found: 1000": -32001, "Unknown block": -32000} {
+		for _, text := range missingStates() {
 			chain, pools := stakers()
 			n := newNode(t, chain)
 			c := newClient(t, n, pools, func(s *Settings) { s.Multicall = multicall })
-			news := map[string]any{"code": code, "message": text}
+			var news any
+			_ = json.Unmarshal([]byte(text), &news)
 			n.spoil = func(w http.ResponseWriter, right []byte) {
 				var batch []map[string]any
 				if json.Unmarshal(right, &batch) == nil && n.trips == 2 {

@@ -1,0 +1,257 @@
+package staking
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"herald/internal/core"
+)
+
+// errorObjects are the errors of nodes and their providers, with the reason that each stands for.
+var errorObjects = map[string]core.Reason{
+	`{"code":-32005,"message":"limit exceeded"}`:                                              core.Limited,
+	`{"code":-32007,"message":"50 a second are allowed"}`:                                     core.Limited,
+	`{"code":-32012,"message":"credits"}`:                                                     core.Limited,
+	`{"code":-32016,"message":"over it"}`:                                                     core.Limited,
+	`{"code":-32029,"message":"later"}`:                                                       core.Limited,
+	`{"code":-32090,"message":"retry in 10s"}`:                                                core.Limited,
+	`{"code":-32097,"message":"the plan"}`:                                                    core.Limited,
+	`{"code":429,"message":"compute units"}`:                                                  core.Limited,
+	`{"code":"-32007","message":"a code as text"}`:                                            core.Limited,
+	`{"code":-32000,"message":"429 from upstream"}`:                                           core.Limited,
+	`{"code":-32000,"message":"rate limited"}`:                                                core.Limited,
+	`{"code":-32603,"message":"Request rate exceeded"}`:                                       core.Limited,
+	`{"code":-32000,"message":"Too many requests"}`:                                           core.Limited,
+	`{"code":-32000,"message":"over the capacity of your plan"}`:                              core.Limited,
+	`{"code":-32000,"message":"daily quota reached"}`:                                         core.Limited,
+	`{"message":"10 requests per second"}`:                                                    core.Limited,
+	`"rate limit"`:                                                                            core.Limited,
+	`{"code":-32000,"message":"header not found"}`:                                            core.Unreachable,
+	`{"code":-32000,"message":"missing trie node 7c1d (path ) state 0x429 is not available"}`: core.Unreachable,
+	`{"code":-32000,"message":"cannot query unfinalized data"}`:                               core.Unreachable,
+	`{"code":-32001,"message":"No state available for block 7"}`:                              core.Unreachable,
+	`{"code":-32000,"message":"block is out of range"}`:                                       core.Unreachable,
+	`{"code":-32001,"message":"Block not found: 1000"}`:                                       core.Unreachable,
+	`{"code":3,"message":"execution reverted: too many requests"}`:                            core.Rejected,
+	`{"code":-32000,"message":"execution reverted: rate"}`:                                    core.Rejected,
+	`{"code":-32600,"message":"too many calls in the batch"}`:                                 core.Rejected,
+	`{"code":-32000,"message":"the batch is above the capacity"}`:                             core.Rejected,
+	`{"code":-32601,"message":"the method does not exist"}`:                                   core.Rejected,
+	`{"code":31,"message":"your plan allows 3 at a time"}`:                                    core.Rejected,
+	`{"code":-32000,"message":"cannot generate it: block 14291 of 42900"}`:                    core.Rejected,
+}
+
+func TestEveryErrorOfANodeHasItsReason(t *testing.T) {
+	for text, want := range errorObjects {
+		var e rpcError
+		if err := json.Unmarshal([]byte(text), &e); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if got := e.reason(); got.Reason != want || strings.Contains(got.Error(), "rate") {
+			t.Errorf("%s: %v, want %s", text, got, want)
+		}
+	}
+}
+
+// answering has a node answer each request with this error, as its status allows.
+func answering(status int, object string) func(http.ResponseWriter, []byte) {
+	return func(w http.ResponseWriter, right []byte) {
+		w.WriteHeader(status)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":%s}`, idIn(right), object)
+	}
+}
+
+var anyID = regexp.MustCompile(`"id":(\d+)`)
+
+// idIn returns the ID of a single answer, and null for a batch.
+func idIn(right []byte) string {
+	found := anyID.FindSubmatch(right)
+	if found == nil || right[0] == '[' {
+		return "null"
+	}
+	return string(found[1])
+}
+
+func TestALimitCostsOneRequestAndProvesNothingOfMulticall(t *testing.T) {
+	for object, reason := range errorObjects {
+		if reason != core.Limited {
+			continue
+		}
+		for _, status := range []int{http.StatusOK, http.StatusForbidden, http.StatusInternalServerError} {
+			node, pools := countingNode(t)
+			node.spoil = answering(status, object)
+			c := newClient(t, node, pools)
+			for _, a := range c.StakesOf(t.Context(), walletsTo(52)) {
+				wantReason(t, a.Err, core.Limited)
+			}
+			_, err := c.Stakes.Fetch(t.Context(), ann)
+			wantReason(t, err, core.Limited)
+			if node.trips != 2 || !c.usesMulticall() {
+				t.Errorf("%d, %s: %d round trips, want 2; Multicall3 in use: %t", status, object, node.trips, c.usesMulticall())
+			}
+		}
+	}
+}
+
+func TestAnUnknownRefusalProvesNothingOfMulticall(t *testing.T) {
+	for object, reason := range errorObjects {
+		var e rpcError
+		_ = json.Unmarshal([]byte(object), &e)
+		if reason != core.Rejected || errors.Is(e.reason(), errExecution) {
+			continue
+		}
+		node, pools := countingNode(t)
+		node.spoil = answering(http.StatusOK, object)
+		c := newClient(t, node, pools)
+		for _, a := range c.StakesOf(t.Context(), walletsTo(52)) {
+			wantReason(t, a.Err, core.Rejected)
+		}
+		if node.trips != 1 || !c.usesMulticall() {
+			t.Errorf("%s: %d round trips, want 1; Multicall3 in use: %t", object, node.trips, c.usesMulticall())
+		}
+	}
+}
+
+// The pools before the limit are known, and the others could not be read.
+func TestALimitWithinABatchIsNotAskedOneByOne(t *testing.T) {
+	for name, cut := range map[string]int{"all answered": 44, "half answered": 30} {
+		n, c := withoutMulticallOn(t)
+		n.spoil = onBatches(func(w http.ResponseWriter, a []map[string]any) {
+			for _, limited := range a[10:] {
+				delete(limited, "result")
+				limited["error"] = map[string]any{"code": -32007, "message": "spoiled"}
+			}
+			writeJSON(w, a[:cut])
+		})
+		stake, err := c.Stakes.Fetch(t.Context(), ann)
+		if err != nil || n.trips != 2 || stake.Checked != 8 || stake.Outcome() != core.Undetermined {
+			t.Errorf("%s: %d round trips, %d pools, %v", name, n.trips, stake.Checked, err)
+		}
+		for _, unread := range stake.Failed {
+			wantReason(t, unread.Err, core.Limited)
+		}
+	}
+}
+
+func TestARefusedBatchIsJudgedByItsBodyFirst(t *testing.T) {
+	const refused, elsewhere = `{"code":31,"message":"your plan allows 3 at a time"}`, `{"code":"-32600","message":"no batch"}`
+	for _, test := range []struct {
+		status int
+		object string
+		want   core.Reason // "": the calls are asked one by one
+	}{
+		{http.StatusOK, refused, ""},
+		{http.StatusOK, elsewhere, ""},
+		{http.StatusOK, `"no batch"`, ""},
+		{http.StatusBadRequest, refused, ""},
+		{http.StatusForbidden, refused, ""},
+		{http.StatusForbidden, elsewhere, ""},
+		{http.StatusRequestEntityTooLarge, refused, ""},
+		{http.StatusInternalServerError, refused, ""},
+		{http.StatusInternalServerError, elsewhere, ""},
+		{http.StatusTooManyRequests, refused, core.Limited},
+		{http.StatusPaymentRequired, refused, core.Limited},
+		{http.StatusUnauthorized, refused, core.Denied},
+	} {
+		n, c := withoutMulticallOn(t)
+		spoil := answering(test.status, test.object)
+		n.spoil = onBatches(func(w http.ResponseWriter, _ []map[string]any) { spoil(w, []byte("[]")) })
+		if test.want == "" {
+			if got := n.tripsOf(func() { wantStaker(t, c) }); got != 46 {
+				t.Errorf("%d %s: %d round trips, want 46", test.status, test.object, got)
+			}
+			continue
+		}
+		_, err := c.Stakes.Fetch(t.Context(), ann)
+		wantReason(t, err, test.want)
+		if n.trips != 2 {
+			t.Errorf("%d %s: %d round trips, want 2", test.status, test.object, n.trips)
+		}
+	}
+}
+
+func TestAPageInPlaceOfAnErrorIsJudgedByItsStatus(t *testing.T) {
+	for status, want := range map[int]core.Reason{500: core.Unreachable, 403: core.Denied, 429: core.Limited} {
+		n, c := withoutMulticallOn(t)
+		n.spoil = onBatches(func(w http.ResponseWriter, _ []map[string]any) {
+			w.WriteHeader(status)
+			io.WriteString(w, "<html>spoiled</html>")
+		})
+		_, err := c.Stakes.Fetch(t.Context(), ann)
+		wantReason(t, err, want)
+		if n.trips != 2 {
+			t.Errorf("%d: %d round trips, want 2", status, n.trips)
+		}
+	}
+}
+
+func TestASingleCallThatIsForbiddenIsDenied(t *testing.T) {
+	n, c := withoutMulticallOn(t)
+	n.spoil = answering(http.StatusForbidden, `{"code":-32000,"message":"no such key"}`)
+	_, err := c.Stakes.Fetch(t.Context(), ann)
+	wantReason(t, err, core.Denied)
+}
+
+func TestALimitKeepsTheWaitThatTheNodeAsksFor(t *testing.T) {
+	for _, status := range []int{http.StatusOK, http.StatusForbidden, http.StatusTooManyRequests} {
+		n, c := withoutMulticallOn(t)
+		spoil := answering(status, `{"code":-32007,"message":"spoiled"}`)
+		n.spoil = func(w http.ResponseWriter, right []byte) {
+			w.Header().Set("Retry-After", "7")
+			spoil(w, right)
+		}
+		_, err := c.Stakes.Fetch(t.Context(), ann)
+		if got := wantReason(t, err, core.Limited).RetryAfter; got.Seconds() != 7 {
+			t.Errorf("%d: %v, want 7s", status, got)
+		}
+	}
+}
+
+var shortQuantity = regexp.MustCompile(`"0x([0-9a-f]{1,12})"`)
+
+func TestOddFormsOfAnAnswerAreRead(t *testing.T) {
+	for name, change := range map[string]func(right string) string{
+		"leading zeros": func(right string) string {
+			padded := shortQuantity.ReplaceAllString(right, `"0x000$1"`)
+			return strings.ReplaceAll(padded, "0x00060806040", "0x60806040") // A contract's code has no padding.
+		},
+		"IDs as texts": func(right string) string { return anyID.ReplaceAllString(right, `"id":"$1"`) },
+	} {
+		inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
+			n.spoil = func(w http.ResponseWriter, right []byte) { io.WriteString(w, change(string(right))) }
+			wantStaker(t, c)
+			found, err := c.Probe(t.Context(), "")
+			if err != nil || found.ChainID.Int64() != testChain || found.Block != n.Block() {
+				t.Errorf("%s: %+v, %v", name, found, err)
+			}
+		})
+	}
+}
+
+func TestAQuantityIsHexadecimal(t *testing.T) {
+	for text, want := range map[string]int64{"0x0": 0, "0x00": 0, "0x0012d687": 1_234_567, "0x02ba": 698, "0x": -1, "": -1, "12": -1, "0x-1": -1, "0x1_0": -1, "0xg": -1} {
+		var q quantity
+		err := q.UnmarshalText([]byte(text))
+		if (err != nil) != (want < 0) || err == nil && q.toInt().Int64() != want {
+			t.Errorf("%q: %d, %v, want %d", text, q.toInt(), err, want)
+		}
+	}
+}
+
+// missingStates are the texts of errors about what a node does not have yet.
+func missingStates() (texts []string) {
+	for object, reason := range errorObjects {
+		if reason == core.Unreachable {
+			texts = append(texts, object)
+		}
+	}
+	slices.Sort(texts)
+	return texts
+}
