@@ -9,7 +9,6 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"herald/internal/core"
-	"herald/internal/transport"
 )
 
 // maxBatchCalls bounds the calls of pools in one eth_call of StakesOf: 52 wallets with 21
@@ -20,8 +19,8 @@ const maxBatchCalls = 1100
 // wallets in one eth_call, one call after another, and is as strict as Stakes. It blocks until
 // all wallets are read or failed, or ctx is done. Nothing is cached.
 //
-// If the node refuses to read so many wallets at once, StakesOf halves the number for the rest
-// of the wallets. It reads a single wallet as Stakes does.
+// If the node cannot execute so large a call, or refuses it for its size, StakesOf halves the number
+// for the rest of the wallets. It reads a single wallet as Stakes does.
 func (c *Client) StakesOf(ctx context.Context, wallets []common.Address) (answers []core.Answer[core.Stake]) {
 	size := max(1, maxBatchCalls/len(c.settings.Pools))
 	if !c.usesMulticall() {
@@ -50,7 +49,7 @@ func (c *Client) StakesOf(ctx context.Context, wallets []common.Address) (answer
 	return answers
 }
 
-// readMany returns a stake for each wallet, or nil if the node refuses to read so many.
+// readMany returns a stake for each wallet, or nil if the node cannot read so many at once.
 func (c *Client) readMany(ctx context.Context, wallets []common.Address) ([]core.Stake, error) {
 	if len(wallets) == 1 {
 		stake, err := c.readPools(ctx, wallets[0], c.settings.Method, "")
@@ -61,7 +60,7 @@ func (c *Client) readMany(ctx context.Context, wallets []common.Address) ([]core
 		calls = append(calls, c.callsOf(c.settings.Method, wallet)...)
 	}
 	at, err := c.aggregate(ctx, calls)
-	if errors.Is(err, errUnsupported) || errors.Is(err, transport.ErrBodyTooLarge) {
+	if errors.Is(err, errUnsupported) || isTooLarge(err) {
 		return nil, nil
 	}
 	if err != nil {

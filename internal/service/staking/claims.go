@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/shopspring/decimal"
@@ -20,21 +19,25 @@ type Withdrawal struct {
 	Amount decimal.Decimal // tokens
 	Block  *big.Int        // as the pool returned it: any uint256
 
-	ahead uint64 // blocks until it can be claimed; 0: it can be
+	ahead uint64 // blocks until it can be claimed; 0: it can be, farAhead: when is unknown
 }
 
-// maxBlocksAhead bounds the blocks until a withdrawal can be claimed: twice maxClaimBlocks.
-const maxBlocksAhead = 2 * maxClaimBlocks
+const (
+	// maxBlocksAhead bounds the blocks until a withdrawal can be claimed: twice maxClaimBlocks.
+	maxBlocksAhead = 2 * maxClaimBlocks
+	// farAhead stands for an unknown number of blocks.
+	farAhead = maxBlocksAhead + 1
+)
 
-// tellsWhen reports whether it is known when a withdrawal can be claimed, at a block. Contracts
-// count the blocks of withdrawals as they read them, so the number in the header does not do.
+// tellsWhen reports whether it is known when withdrawals can be claimed. Their blocks can only be
+// compared with the block's height, which may be unknown, and never with the number in its header.
 func (c *Client) tellsWhen(at block) bool { return c.settings.ClaimBlocks != nil && at.height != nil }
 
 // blocksAhead returns how many blocks after the block at w can be claimed: 0 if it can be
-// claimed then. It fails above maxBlocksAhead. If that is unknown, it returns maxBlocksAhead.
+// claimed then, and farAhead if that is unknown. It fails above maxBlocksAhead.
 func (c *Client) blocksAhead(w Withdrawal, at block) (uint64, error) {
 	if !c.tellsWhen(at) {
-		return maxBlocksAhead, nil
+		return farAhead, nil
 	}
 	ahead := new(big.Int).SetUint64(*c.settings.ClaimBlocks)
 	ahead.Add(ahead, w.Block).Sub(ahead, at.height)
@@ -58,6 +61,7 @@ func (c *Client) withdrawals(of ethCall, at block) ([]Withdrawal, error) {
 	if err != nil {
 		return nil, err
 	}
+	list = slices.DeleteFunc(list, func(w Withdrawal) bool { return w.Amount.IsZero() })
 	var sum decimal.Decimal
 	for i := range list {
 		sum = sum.Add(list[i].Amount)
@@ -68,7 +72,7 @@ func (c *Client) withdrawals(of ethCall, at block) ([]Withdrawal, error) {
 	if sum.GreaterThanOrEqual(maxTokens) {
 		return nil, errImpossible
 	}
-	return slices.DeleteFunc(list, func(w Withdrawal) bool { return w.Amount.IsZero() }), nil
+	return list, nil
 }
 
 // addWithdrawals adds to stake what calls, one for each pool, returned at a block. It may
@@ -101,8 +105,8 @@ func (c *Client) addWithdrawals(ctx context.Context, stake *core.Stake, at block
 	}
 }
 
-// timeAhead returns the time of the block that many blocks after at, or zero if it is
-// unknown. It blocks for maxPaceWait at most.
+// timeAhead returns the time of the block that comes so many blocks after the given one, or zero
+// if it is unknown. It blocks for maxPaceWait at most.
 func (c *Client) timeAhead(ctx context.Context, at block, blocks uint64) time.Time {
 	// The product must fit into a Duration, which holds 292 years.
 	const maxWait = 100 * 365 * 24 * time.Hour
@@ -113,7 +117,7 @@ func (c *Client) timeAhead(ctx context.Context, at block, blocks uint64) time.Ti
 	ctx, cancel := context.WithTimeout(ctx, maxPaceWait)
 	defer cancel()
 	pace, err := c.pace.Get(ctx, struct{}{})
-	if err != nil || pace.Value == 0 || blocks > uint64(maxWait/pace.Value) {
+	if err != nil || pace.Value <= 0 || blocks > uint64(maxWait/pace.Value) {
 		return time.Time{}
 	}
 	return from.Add(time.Duration(blocks) * pace.Value)
@@ -127,11 +131,16 @@ const (
 	// paceBlocks is over how many blocks the pace is measured if ClaimBlocks is 0: 14 hours with
 	// two blocks a second, two weeks with a block in 12 seconds.
 	paceBlocks = 100_000
+	// noPace is the pace where contracts count another chain's blocks: no header tells it.
+	noPace time.Duration = -1
+	// anotherChain is how far the times of two blocks of one number differ, at least, if they are
+	// of two chains and not only of two nodes.
+	anotherChain = time.Hour
 )
 
 // measurePace returns the time between two blocks, as contracts count them, over ClaimBlocks or
-// paceBlocks before the newest one. It returns 0 if the headers do not tell it. It goes back to
-// block 1 at most: the time of a genesis block is arbitrary.
+// paceBlocks before the newest one. It returns noPace if the headers cannot tell it, and 0 if they
+// do not tell it now. It goes back to block 1 at most: the time of a genesis block is arbitrary.
 func (c *Client) measurePace(ctx context.Context, _ struct{}) (time.Duration, error) {
 	at, err := c.read(ctx, nil)
 	if err != nil {
@@ -157,32 +166,12 @@ func (c *Client) measurePace(ctx context.Context, _ struct{}) (time.Duration, er
 			return 0, nil
 		}
 	}
-	// Where contracts count another chain's blocks, the node's block of that number is another.
-	if !headers[0].time().Equal(at.time()) {
+	// Where contracts count another chain's blocks, this header is of another block with that number.
+	switch differ := headers[0].time().Sub(at.time()).Abs(); {
+	case differ >= anotherChain:
+		return noPace, nil
+	case differ > 0:
 		return 0, nil
 	}
 	return max(headers[0].time().Sub(headers[1].time())/time.Duration(blocks), 0), nil
-}
-
-// latestWithdrawal returns the wallet's withdrawal with the latest block, and the height at which
-// the pools were read, or 0 if it is unknown. The Amount is zero if the pools have none.
-func (c *Client) latestWithdrawal(ctx context.Context, wallet common.Address) (*Withdrawal, uint64, error) {
-	calls := c.callsOf(c.settings.PendingMethod, wallet)
-	at, err := c.read(ctx, calls)
-	if err != nil {
-		return nil, 0, failure(err).During("read the withdrawals of the wallet")
-	}
-	latest := &Withdrawal{Block: new(big.Int)}
-	for _, call := range calls {
-		list, err := c.withdrawals(call, at)
-		if err != nil {
-			return nil, 0, failure(err).During("read the withdrawals of the wallet")
-		}
-		for _, w := range list {
-			if w.Block.Cmp(latest.Block) >= 0 {
-				latest = &w
-			}
-		}
-	}
-	return latest, at.knownHeight(), nil
 }

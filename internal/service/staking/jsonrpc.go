@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 
@@ -47,8 +48,8 @@ func (t strictTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
-	if status := rest.StatusError(Service, resp); status != nil {
-		err = failedStatus(question, answer, resp.StatusCode, status)
+	if failed := rest.StatusError(Service, resp); failed != nil {
+		err = statusError(question, answer, resp.StatusCode, failed)
 	} else if err == nil {
 		answer, err = checkAnswer(question, answer)
 	}
@@ -62,11 +63,13 @@ func (t strictTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// failedStatus returns the error of an answer whose status is a failure: a JSON-RPC error in the body if
-// it says more than the status, else failed. A batch that is refused as forbidden (403) or as the
-// node's own failure (5xx), but with a JSON-RPC error, is Rejected: its calls may be answered one
-// by one.
-func failedStatus(question, answer []byte, status int, failed *core.Error) error {
+// statusError returns the error of an answer whose status is a failure. That is failed, which stands
+// for the status alone, unless the body is a JSON-RPC error that says more.
+func statusError(question, answer []byte, status int, failed *core.Error) error {
+	if status == http.StatusRequestEntityTooLarge {
+		failed.Err = fmt.Errorf("%w: %w", failed.Err, errTooLarge)
+		return failed
+	}
 	answers, several, err := parseMessages(answer)
 	if err != nil || several || answers[0].Error == nil {
 		return failed
@@ -76,8 +79,13 @@ func failedStatus(question, answer []byte, status int, failed *core.Error) error
 		return err
 	}
 	said := answers[0].Error.reason()
-	known := said.Reason != core.Rejected || errors.Is(said, errExecution)
-	if known || batch && (status == http.StatusForbidden || status >= http.StatusInternalServerError) {
+	switch {
+	case failed.Reason == core.Limited, status == http.StatusUnauthorized:
+		return failed
+	case said.Reason != core.Rejected, errors.Is(said, errExecution), errors.Is(said, errTooLarge):
+		return said
+	case batch && (status == http.StatusForbidden || status >= http.StatusInternalServerError):
+		// Rejected: some nodes refuse a batch so, and answer its calls one by one.
 		return said
 	}
 	return failed
@@ -106,8 +114,8 @@ func parseMessages(body []byte) (all []message, batch bool, err error) {
 }
 
 // checkAnswer returns answer, rewritten. It fails if a message in it belongs to none of the
-// calls in question, if two belong to one call, or if the only call failed. Messages may be
-// missing.
+// calls in question, or if two belong to one call; also if the answer is one error, for the only
+// call or for a whole batch. Messages may be missing.
 func checkAnswer(question, answer []byte) ([]byte, error) {
 	calls, batch, err := parseMessages(question)
 	if err != nil {
@@ -126,6 +134,7 @@ func checkAnswer(question, answer []byte) ([]byte, error) {
 		answers[i].ID = bytes.Trim(answers[i].ID, `"`)
 	}
 	if !several && answers[0].Error != nil {
+		// An error about the request as a whole has no ID.
 		id := string(answers[0].ID)
 		if batch || id == "" || id == "null" || open[id] {
 			return nil, answers[0].Error.reason()
@@ -151,12 +160,9 @@ func checkAnswer(question, answer []byte) ([]byte, error) {
 var (
 	errNotJSONRPC = malformed("the answer is not JSON-RPC")
 	errMismatch   = malformed("the answer is not to what was asked")
-	errNotBlock   = malformed("the block number is impossible")
-	errNotTime    = malformed("the newest block has no possible time: the node's clock or this machine's is wrong")
-	errReverted   = Service.Fail(core.Rejected, errors.New("the pool reverted the call"))
 )
 
-// errUnsupported means that Multicall3 is not there, or cannot make so many calls at once.
+// errUnsupported means that Multicall3 is not there, or that its call fails when it is executed.
 var errUnsupported = errors.New("Multicall3 does not answer")
 
 func malformed(problem string) *core.Error {

@@ -3,10 +3,7 @@ package staking
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math/big"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -46,7 +43,7 @@ func (c *Client) usesMulticall() bool {
 }
 
 // read makes all calls at one block, and returns that block: through Multicall3, or by
-// readPinned if Multicall3 is off or fails, or if its result is larger than maxBody. read
+// readPinned if Multicall3 is off or fails, or if request or result are too large. read
 // fails if the block is of another chain or too old.
 func (c *Client) read(ctx context.Context, calls []ethCall) (block, error) {
 	if !c.usesMulticall() {
@@ -57,16 +54,18 @@ func (c *Client) read(ctx context.Context, calls []ethCall) (block, error) {
 	case errors.Is(err, errUnsupported):
 		c.noMulticallUntil.Store(time.Now().Add(cooldown).UnixNano())
 		return c.readPinned(ctx, calls)
-	case errors.Is(err, transport.ErrBodyTooLarge):
+	case isTooLarge(err):
 		return c.readPinned(ctx, calls)
 	}
 	return at, err
 }
 
-var aggregate3 = evmabi.Selector("aggregate3((address,bool,bytes)[])")
+// isTooLarge reports whether the node, or maxBody, refused a request or its answer for its size.
+func isTooLarge(err error) bool {
+	return errors.Is(err, errTooLarge) || errors.Is(err, transport.ErrBodyTooLarge)
+}
 
-// blockMethods are methods of Multicall3 itself; blockOf makes a block of their results.
-var blockMethods = []string{"getChainId()", "getBlockNumber()", "getCurrentBlockTimestamp()"}
+var aggregate3 = evmabi.Selector("aggregate3((address,bool,bytes)[])")
 
 // aggregate makes all calls in one eth_call to Multicall3, and sets their results. The
 // same eth_call asks for the chain and the block, because a load balancer may pass another
@@ -108,22 +107,6 @@ func (c *Client) aggregate(ctx context.Context, calls []ethCall) (block, error) 
 		return block{}, err
 	}
 	return at, c.verify(at)
-}
-
-// blockOf returns the block in the results of blockMethods, which come first.
-func blockOf(results []evmabi.Tuple) (block, error) {
-	var numbers []*big.Int
-	for i := range blockMethods {
-		n, err := decodeUint256(results[i].Content)
-		if err != nil {
-			return block{}, errUnsupported
-		}
-		numbers = append(numbers, n)
-	}
-	if !numbers[1].IsUint64() {
-		return block{}, errNotBlock
-	}
-	return block{chainID: numbers[0], height: numbers[1], Timestamp: (*quantity)(numbers[2])}, nil
 }
 
 // readPinned makes each call as an eth_call of its own, at the node's newest block, and
@@ -202,7 +185,7 @@ func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
 
 // refusesBatch reports whether the calls of a batch that failed with err may be answered one by one.
 func refusesBatch(err error) bool {
-	return errors.Is(err, errMismatch) || errors.Is(err, transport.ErrBodyTooLarge) || failure(err).Reason == core.Rejected
+	return errors.Is(err, errMismatch) || isTooLarge(err) || failure(err).Reason == core.Rejected
 }
 
 // sendEach sends each element as a request of its own. It blocks until all are answered. An element
@@ -214,110 +197,4 @@ func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem) {
 		asking.Go(func() { e.Error = c.rpc.CallContext(ctx, e.Result, e.Method, e.Args...) })
 	}
 	asking.Wait()
-}
-
-// Found is the result of Probe. Probe fills it in this order, up to its failure.
-type Found struct {
-	ChainID *big.Int // the node's; nil if unknown
-	Block   uint64   // the number of the node's newest block, in its header
-	// Height is the number of that block as contracts read it; 0 if the node does not tell it.
-	Height uint64
-	// BlockTime is the time of that block; zero if implausible.
-	BlockTime time.Time
-	// Deployed counts the pools with code, and Missing the others; both are 0 if unknown.
-	Deployed, Missing int
-	// Way says for operators how the pools are read; empty if unknown.
-	Way string
-	// Pending is the withdrawal with the latest block of the wallet that Probe is given, and
-	// ReadAt the number of the block at which it was read, as contracts read it; 0 if the node
-	// does not tell it. An Amount of zero means that nothing is pending. Pending is nil without a
-	// wallet, without a PendingMethod, and if unknown.
-	Pending *Withdrawal
-	ReadAt  uint64
-}
-
-// Probe asks the node, past the cache, for its chain's ID and newest block, for the code
-// at every pool's address, and for a stake; then for the withdrawals of wallet, unless that is
-// empty. It fails if the chain is another, if the block is too old, or if a pool has no code
-// or does not answer the methods.
-func (c *Client) Probe(ctx context.Context, wallet string) (found Found, err error) {
-	newest, err := c.readPinned(ctx, nil)
-	if newest.Number != nil {
-		found = Found{
-			ChainID:   newest.chainID,
-			Block:     newest.Number.toInt().Uint64(),
-			Height:    newest.knownHeight(),
-			BlockTime: newest.time(),
-		}
-	}
-	if err != nil {
-		return found, failure(err).During("check the chain")
-	}
-	missing, err := c.withoutCode(ctx)
-	if err != nil {
-		return found, err
-	}
-	found.Missing, found.Deployed = len(missing), len(c.settings.Pools)-len(missing)
-	if len(missing) > 0 {
-		return found, fmt.Errorf("no contract at %s", addresses(missing))
-	}
-	found.Way, err = c.probePools(ctx)
-	if asked, invalid := core.ParseWallet(wallet); err == nil && invalid == nil && c.settings.PendingMethod != "" {
-		found.Pending, found.ReadAt, err = c.latestWithdrawal(ctx, asked)
-	}
-	return found, err
-}
-
-// probePools returns how the pools are read. It fails if a pool does not answer the methods.
-func (c *Client) probePools(ctx context.Context) (way string, err error) {
-	stake, err := c.readStake(ctx, anyWallet)
-	if err != nil {
-		return "", err
-	}
-	total, err := c.readTotal(ctx, struct{}{})
-	if err != nil {
-		return "", err
-	}
-	way = "Multicall3 reads them in one call"
-	if !c.usesMulticall() {
-		way = "Multicall3 is off or does not work, so they are read by JSON-RPC batch"
-	}
-	switch {
-	case len(stake.Failed) > 0:
-		return way, fmt.Errorf("STAKING_METHOD is not answered by %s", addresses(stake.Failed))
-	case len(stake.UnbondingFailed) > 0:
-		return way, fmt.Errorf("STAKING_PENDING_METHOD is not answered by %s", addresses(stake.UnbondingFailed))
-	case len(total.Failed) > 0:
-		return way, fmt.Errorf("STAKING_TOTAL_METHOD is not answered by %s", addresses(total.Failed))
-	}
-	return way, nil
-}
-
-// withoutCode returns the pools without code. It sends no batch, because the code of all
-// pools may be larger than maxBody.
-func (c *Client) withoutCode(ctx context.Context) (missing []core.UnreadPool, err error) {
-	pools := c.settings.Pools
-	code := make([]hexutil.Bytes, len(pools))
-	elems := make([]rpc.BatchElem, len(pools))
-	for i, p := range pools {
-		elems[i] = rpc.BatchElem{Method: "eth_getCode", Args: []any{p.Address, "latest"}, Result: &code[i]}
-	}
-	c.sendEach(ctx, elems)
-	for i, e := range elems {
-		if e.Error != nil {
-			return nil, failure(e.Error).During("look for the contracts")
-		}
-		if len(code[i]) == 0 {
-			missing = append(missing, core.UnreadPool{Pool: pools[i], Err: errNoData})
-		}
-	}
-	return missing, nil
-}
-
-func addresses(pools []core.UnreadPool) string {
-	var list []string
-	for _, p := range pools {
-		list = append(list, p.Pool.Address.Hex())
-	}
-	return strings.Join(list, ", ")
 }

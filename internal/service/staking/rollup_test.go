@@ -10,7 +10,7 @@ import (
 )
 
 // parentBlock is the number that contracts read on the rollup, in each of its blocks.
-const parentBlock = 1_234_567
+const parentBlock = 234_567
 
 // rollupWays are the ways of reading a rollup: ways, and the batch after Multicall3 failed.
 var rollupWays = append(ways[:3:3], struct {
@@ -46,6 +46,20 @@ func TestWithdrawalsAreCountedByTheBlocksThatContractsRead(t *testing.T) {
 		wantAmounts(t, "unbonding", stake.Unbonding, "pool 20: 500")
 		if next := stake.NextClaim; !next.Amount.Equal(whole(500)) || !next.At.IsZero() {
 			t.Errorf("the next claim is %+v; the headers do not tell the pace of the parent chain", next)
+		}
+	})
+}
+
+func TestThePaceOfAnotherChainIsAskedForOnce(t *testing.T) {
+	onRollups(t, func(t *testing.T, n *node, c *Client) {
+		fetch := func() { _, _ = c.Stakes.Fetch(t.Context(), ann) }
+		fetch()
+		trips := map[bool]int{true: 1, false: 2}[c.usesMulticall()]
+		if c.settings.Multicall == nil && n.noBatches {
+			trips = 46
+		}
+		if got := n.tripsOf(fetch); got != trips {
+			t.Errorf("%d round trips, want %d", got, trips)
 		}
 	})
 }

@@ -41,16 +41,24 @@ func (c *errorCode) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// errUnknownBlock is Unreachable so that core repeats the call: behind a load balancer, one node
-// names a block that another does not have yet.
-var errUnknownBlock = Service.Fail(core.Unreachable, errors.New("the node does not have the block"))
+var (
+	// errUnknownBlock is Unreachable so that core repeats the call: behind a load balancer, one node
+	// names a block that another does not have yet.
+	errUnknownBlock = Service.Fail(core.Unreachable, errors.New("the node does not have the block"))
+	// errExecution means that the node executed a call, and that the code failed.
+	errExecution = errors.New("the call failed when it was executed")
+	// errTooLarge means that the node refuses a request, or its answer, for its size.
+	errTooLarge = errors.New("the request or its answer is too large")
+)
 
-// errExecution means that the node executed a call, and that the code failed.
-var errExecution = errors.New("the call failed when it was executed")
+// executionReverted is the code of a reverted call
+// (https://github.com/ethereum/execution-apis/blob/main/src/eth/execute.yaml).
+const executionReverted = 3
 
-// limitCodes are codes for too many calls. All but the last are the providers' own, and come with
-// status 200.
+// limitCodes are codes for too many calls in a time. Apart from the first, each is of some
+// providers' own choice. Most come with status 200.
 var limitCodes = []errorCode{
+	-32005, // https://eips.ethereum.org/EIPS/eip-1474#error-codes
 	429,    // https://www.alchemy.com/docs/reference/throughput
 	-32007, // https://www.quicknode.com/docs/error-references
 	-32012,
@@ -58,40 +66,40 @@ var limitCodes = []errorCode{
 	-32029,
 	-32090,
 	-32097,
-	-32005, // https://eips.ethereum.org/EIPS/eip-1474#error-codes
 }
 
-// These match the texts of errors, which nodes send with codes of all kinds.
+// These match the texts of errors, which come with codes of all kinds.
 var (
-	// missingBlock is about a block or state that the node does not have yet, or not any more.
-	missingBlock = regexp.MustCompile(`(?i)(header|block) not found|unknown block|missing trie node|` +
-		`cannot query unfinalized data|no state available|block is out of range`)
-	// failedExecution is about the code that was executed. It comes before limitText, because a
-	// contract chooses the text of its revert.
-	failedExecution = regexp.MustCompile(`(?i)revert|out of gas|gas required|gas limit|opcode|` +
+	executionText = regexp.MustCompile(`(?i)revert|out of gas|gas required|gas limit|opcode|` +
 		`vm execution|execution (timeout|aborted|failed|error)`)
-	// limitText is about too many calls in a time, in contrast to too many in a batch.
-	limitText = regexp.MustCompile(`(?i)\b429\b|\brate|too many|capacity|quota|throughput|per (second|minute|day)`)
+	// missingText is about a block, or its state, that the node does not have yet.
+	missingText = regexp.MustCompile(`(?i)(header|block) not found|unknown block|missing trie node|` +
+		`cannot query unfinalized data|no state available|block is out of range`)
+	// limitText is about too many calls in a time.
+	limitText = regexp.MustCompile(`(?i)\b429\b|\brate|quota|per (second|minute|day)`)
+	// crowdText is about too many calls: in a batch if batchText matches, too, else in a time.
+	crowdText = regexp.MustCompile(`(?i)too many|capacity|throughput`)
 	batchText = regexp.MustCompile(`(?i)batch`)
+	sizeText  = regexp.MustCompile(`(?i)too (large|big|long)|oversized`)
 )
-
-// executionReverted is the code of a reverted call
-// (https://github.com/ethereum/execution-apis/blob/main/src/eth/execute.yaml).
-const executionReverted = 3
 
 // reason returns the error that e stands for, without the node's text. An error that is not known
 // is Rejected.
 func (e *rpcError) reason() *core.Error {
 	failed := Service.Fail(core.Rejected, fmt.Errorf("JSON-RPC error %d", e.Code))
+	says := func(text *regexp.Regexp) bool { return text.MatchString(e.Message) }
 	switch {
 	case slices.Contains(limitCodes, e.Code):
 		failed.Reason = core.Limited
-	case missingBlock.MatchString(e.Message):
-		return errUnknownBlock
-	case e.Code == executionReverted, failedExecution.MatchString(e.Message):
+	case e.Code == executionReverted, says(executionText):
+		// Before the other texts, because a contract chooses the text of its revert.
 		failed.Err = fmt.Errorf("%w: %w", failed.Err, errExecution)
-	case limitText.MatchString(e.Message) && !batchText.MatchString(e.Message):
+	case says(missingText):
+		return errUnknownBlock
+	case says(limitText), says(crowdText) && !says(batchText):
 		failed.Reason = core.Limited
+	case says(sizeText):
+		failed.Err = fmt.Errorf("%w: %w", failed.Err, errTooLarge)
 	}
 	return failed
 }

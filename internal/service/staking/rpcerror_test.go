@@ -39,6 +39,9 @@ var errorObjects = map[string]core.Reason{
 	`{"code":-32001,"message":"No state available for block 7"}`:                              core.Unreachable,
 	`{"code":-32000,"message":"block is out of range"}`:                                       core.Unreachable,
 	`{"code":-32001,"message":"Block not found: 1000"}`:                                       core.Unreachable,
+	`{"code":-32600,"message":"batch rate limit exceeded"}`:                                   core.Limited,
+	`{"code":3,"message":"block not found"}`:                                                  core.Rejected,
+	`{"code":-32000,"message":"request too large"}`:                                           core.Rejected,
 	`{"code":3,"message":"execution reverted: too many requests"}`:                            core.Rejected,
 	`{"code":-32000,"message":"execution reverted: rate"}`:                                    core.Rejected,
 	`{"code":-32600,"message":"too many calls in the batch"}`:                                 core.Rejected,
@@ -81,22 +84,29 @@ func idIn(right []byte) string {
 
 func TestALimitCostsOneRequestAndProvesNothingOfMulticall(t *testing.T) {
 	for object, reason := range errorObjects {
-		if reason != core.Limited {
-			continue
+		if reason == core.Limited {
+			wantOneRequest(t, answering(http.StatusOK, object), core.Limited)
 		}
-		for _, status := range []int{http.StatusOK, http.StatusForbidden, http.StatusInternalServerError} {
-			node, pools := countingNode(t)
-			node.spoil = answering(status, object)
-			c := newClient(t, node, pools)
-			for _, a := range c.StakesOf(t.Context(), walletsTo(52)) {
-				wantReason(t, a.Err, core.Limited)
-			}
-			_, err := c.Stakes.Fetch(t.Context(), ann)
-			wantReason(t, err, core.Limited)
-			if node.trips != 2 || !c.usesMulticall() {
-				t.Errorf("%d, %s: %d round trips, want 2; Multicall3 in use: %t", status, object, node.trips, c.usesMulticall())
-			}
-		}
+	}
+	for _, status := range []int{http.StatusForbidden, http.StatusInternalServerError} {
+		wantOneRequest(t, answering(status, `{"code":-32007,"message":"50 a second are allowed"}`), core.Limited)
+	}
+}
+
+// wantOneRequest checks that 52 wallets cost one request if the node refuses it for reason, and the
+// next wallet one more, through Multicall3.
+func wantOneRequest(t *testing.T, spoil func(http.ResponseWriter, []byte), reason core.Reason) {
+	t.Helper()
+	node, pools := countingNode(t)
+	node.spoil = spoil
+	c := newClient(t, node, pools)
+	for _, a := range c.StakesOf(t.Context(), walletsTo(52)) {
+		wantReason(t, a.Err, reason)
+	}
+	_, err := c.Stakes.Fetch(t.Context(), ann)
+	refused := wantReason(t, err, reason)
+	if node.trips != 2 || !c.usesMulticall() {
+		t.Errorf("%v: %d round trips, want 2; Multicall3 in use: %t", refused, node.trips, c.usesMulticall())
 	}
 }
 
@@ -104,18 +114,10 @@ func TestAnUnknownRefusalProvesNothingOfMulticall(t *testing.T) {
 	for object, reason := range errorObjects {
 		var e rpcError
 		_ = json.Unmarshal([]byte(object), &e)
-		if reason != core.Rejected || errors.Is(e.reason(), errExecution) {
+		if reason != core.Rejected || errors.Is(e.reason(), errExecution) || errors.Is(e.reason(), errTooLarge) {
 			continue
 		}
-		node, pools := countingNode(t)
-		node.spoil = answering(http.StatusOK, object)
-		c := newClient(t, node, pools)
-		for _, a := range c.StakesOf(t.Context(), walletsTo(52)) {
-			wantReason(t, a.Err, core.Rejected)
-		}
-		if node.trips != 1 || !c.usesMulticall() {
-			t.Errorf("%s: %d round trips, want 1; Multicall3 in use: %t", object, node.trips, c.usesMulticall())
-		}
+		wantOneRequest(t, answering(http.StatusOK, object), core.Rejected)
 	}
 }
 
@@ -157,6 +159,7 @@ func TestARefusedBatchIsJudgedByItsBodyFirst(t *testing.T) {
 		{http.StatusInternalServerError, refused, ""},
 		{http.StatusInternalServerError, elsewhere, ""},
 		{http.StatusTooManyRequests, refused, core.Limited},
+		{http.StatusTooManyRequests, `{"code":-32000,"message":"gas limit of a second"}`, core.Limited},
 		{http.StatusPaymentRequired, refused, core.Limited},
 		{http.StatusUnauthorized, refused, core.Denied},
 	} {
@@ -241,6 +244,30 @@ func TestAQuantityIsHexadecimal(t *testing.T) {
 		err := q.UnmarshalText([]byte(text))
 		if (err != nil) != (want < 0) || err == nil && q.toInt().Int64() != want {
 			t.Errorf("%q: %d, %v, want %d", text, q.toInt(), err, want)
+		}
+	}
+}
+
+// A request of so many calls may be too large for a proxy in front of the node.
+func TestARequestThatIsTooLargeIsHalved(t *testing.T) {
+	for name, refuse := range map[string]func(w http.ResponseWriter){
+		"status 413": func(w http.ResponseWriter) { w.WriteHeader(http.StatusRequestEntityTooLarge) },
+		"an error": func(w http.ResponseWriter) {
+			io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"request too large"}}`)
+		},
+	} {
+		node, pools := countingNode(t)
+		node.spoil = func(w http.ResponseWriter, right []byte) {
+			if len(right) > 26*21*600 {
+				refuse(w)
+				return
+			}
+			w.Write(right)
+		}
+		c := newClient(t, node, pools)
+		wantStakes(t, c.StakesOf(t.Context(), walletsTo(52)))
+		if node.trips != 3 || !c.usesMulticall() {
+			t.Errorf("%s: %d round trips, want 3; Multicall3 in use: %t", name, node.trips, c.usesMulticall())
 		}
 	}
 }

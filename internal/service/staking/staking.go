@@ -4,7 +4,7 @@
 // are read through Multicall3, else in one JSON-RPC batch, else one by one. A core.Stake
 // lists the unread pools; they never count as a stake of zero.
 //
-// Only http and https work: go-ethereum's WebSockets have neither time limits nor bounds
+// Only http and https are allowed: go-ethereum's WebSockets have neither time limits nor bounds
 // on answers. Calls go through go-ethereum's client; strictTransport adds the checks that
 // this client lacks.
 package staking
@@ -69,8 +69,7 @@ type Client struct {
 	settings Settings
 	rpc      *rpc.Client
 	unread   func(core.Pool)
-	// pace is the time between two blocks as contracts count them; 0: the node's headers do not
-	// tell it.
+	// pace is the time between two blocks as contracts count them; noPace, or 0 for unknown.
 	pace *core.Query[struct{}, time.Duration]
 	// noMulticallUntil is when Multicall3 is used again, in Unix nanoseconds.
 	noMulticallUntil atomic.Int64
@@ -86,13 +85,14 @@ func New(s Settings, cache *core.Cache, unread func(core.Pool)) (*Client, error)
 		return nil, errors.New("the endpoint of the chain cannot be used")
 	}
 	client := &Client{Upstream: core.NewUpstream(cache, Service, s.TTL, nil), settings: s, rpc: node, unread: unread}
-	// An Upstream of its own: who waits for the pace holds a permit of the other, and a node that
-	// does not tell the pace still tells stakes.
+	// An Upstream of its own: whoever waits for the pace holds a permit of the other, so with one
+	// Upstream all of them could wait for ever. And a node that does not tell the pace still tells
+	// stakes.
 	client.pace = core.NewQuery(core.NewUpstream(cache, Service, s.TTL, nil), &core.Query[struct{}, time.Duration]{
 		Name:      "pace",
 		TTL:       paceTTL,
 		Fetch:     client.measurePace,
-		Cacheable: func(pace time.Duration) bool { return pace > 0 },
+		Cacheable: func(pace time.Duration) bool { return pace != 0 },
 	})
 	client.Stakes = core.NewQuery(client.Upstream, &core.Query[common.Address, core.Stake]{
 		Name: "stake", TTL: s.TTL, Fetch: client.readStake, Cacheable: core.Stake.Complete,
