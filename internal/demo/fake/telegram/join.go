@@ -189,10 +189,18 @@ func (s *Server) approveJoin(chat, user int64) (result any, no *refusal) {
 		return nil, bad("USER_ALREADY_PARTICIPANT")
 	case r == nil || r.State != JoinOpen:
 		return nil, bad("HIDE_REQUESTER_MISSING")
+	case s.barred[user] != "":
+		return nil, bad(s.barred[user])
 	}
 	s.closeJoin(r, JoinApproved)
 	s.answerJoin(r, "approve")
 	return true, nil
+}
+
+// Bar has each approval of a user's request refused with a reason, such as USER_CHANNELS_TOO_MUCH;
+// "" allows approvals again.
+func (s *Server) Bar(user int64, reason string) {
+	s.Change(func() { s.barred[user] = reason })
 }
 
 func (s *Server) answerChatJoinRequestQuery(p params) (result any, no *refusal) {

@@ -89,7 +89,9 @@ type Server struct {
 
 	joins    joinRequests
 	inviting map[int64]bool // chats where the bot may or may not add members
-	chats    map[int64]ChatInfo
+	// barred holds why the approval of a user's request is refused.
+	barred map[int64]string
+	chats  map[int64]ChatInfo
 
 	tagging map[int64]bool // chats where the bot may set tags
 	tags    map[[2]int64]string
@@ -136,7 +138,7 @@ func New() *Server {
 		muted: map[int64]bool{}, moved: map[int64]int64{},
 		menus: map[MenuKey][]Command{}, descriptions: map[[2]string]string{}, ephemerals: map[[2]int64]ephemeral{},
 		presses: map[string]*press{}, queries: map[string]*inlineQuery{},
-		inviting: map[int64]bool{}, chats: map[int64]ChatInfo{},
+		inviting: map[int64]bool{}, barred: map[int64]string{}, chats: map[int64]ChatInfo{},
 		tagging: map[int64]bool{}, tags: map[[2]int64]string{},
 		people: map[int64]User{}, watch: func(Event) {},
 	}

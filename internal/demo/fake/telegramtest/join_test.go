@@ -24,6 +24,7 @@ const (
 	noRight     = "Bad Request: not enough rights to manage chat invite link"
 	noRequest   = "Bad Request: HIDE_REQUESTER_MISSING"
 	isIn        = "Bad Request: USER_ALREADY_PARTICIPANT"
+	barred      = "Bad Request: USER_CHANNELS_TOO_MUCH"
 	queryIsOver = "Bad Request: query is too old and response timeout expired or query ID is invalid"
 	noContact   = "Forbidden: bot can't initiate conversation with a user"
 )
@@ -74,6 +75,8 @@ var (
 	leave     = joinStep{do: func(s *Server) { s.Promote(group, ann, "left") }}
 	askAgain  = joinStep{do: func(s *Server) { s.knock(false) }}
 	start     = joinStep{do: func(s *Server) { s.Start(ann) }}
+	bar       = joinStep{do: func(s *Server) { s.Bar(ann, "USER_CHANNELS_TOO_MUCH") }}
+	allow     = joinStep{do: func(s *Server) { s.Bar(ann, "") }}
 	approve   = joinStep{closed: faketelegram.JoinApproved}
 	decline   = joinStep{closed: faketelegram.JoinDeclined}
 	withdraw  = joinStep{closed: faketelegram.JoinWithdrawn}
@@ -105,6 +108,8 @@ var joinCases = map[string][]joinStep{
 	"guarded: queued":            {{call: "query queue"}, {call: "write"}, {call: "approve"}},
 	"guarded: withdrawn":         {withdraw, {call: "query approve", refusal: queryIsOver}},
 	"guarded: without the right": {loseRight, {call: "query approve", refusal: noRight}, {call: "query queue"}},
+	"barred":                     {bar, {call: "approve", refusal: barred}, {call: "write"}, allow, {call: "approve"}},
+	"guarded: barred":            {bar, {call: "query approve", refusal: barred}, {call: "query queue"}, {call: "write"}},
 }
 
 func TestJoinRequestsAreAnsweredInTimeAndByRight(t *testing.T) {
