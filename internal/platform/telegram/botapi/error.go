@@ -100,6 +100,18 @@ func (e *Error) NotModified() bool { return e.detail == notModified }
 // NoJoinRequest reports whether the user has no open request to join.
 func (e *Error) NoJoinRequest() bool { return e.detail == noJoinRequest }
 
+// AlreadyMember reports whether the user who is to be let into the chat is a member of it.
+func (e *Error) AlreadyMember() bool { return e.detail == alreadyMember }
+
+// InTooManyChats reports whether the user is in as many groups and channels as Telegram allows.
+func (e *Error) InTooManyChats() bool { return e.detail == inTooManyChats }
+
+// Banned reports whether the user is banned from the chat.
+func (e *Error) Banned() bool { return e.detail == banned }
+
+// AccountDeleted reports whether the user's account is deleted.
+func (e *Error) AccountDeleted() bool { return e.detail == accountDeleted }
+
 // Expired reports whether a query is too old, or has been answered already.
 func (e *Error) Expired() bool { return e.detail == queryTooOld }
 
@@ -119,14 +131,18 @@ func (e *Error) CannotBeTagged() bool { return e.detail == noTag }
 func (e *Error) NoChat() bool { return e.detail == noSuchChat || e.Kind == Migrated }
 
 const (
-	noSuchChat    = "no such chat"
-	notModified   = "the message has this content already"
-	noJoinRequest = "the user has no open join request"
-	noRight       = "the bot lacks an administrator's right"
-	mayNotWrite   = "the bot may not write there"
-	queryTooOld   = "the query is too old"
-	noMember      = "the user is not a member"
-	noTag         = "the user is an administrator, and has a title instead of a tag"
+	noSuchChat     = "no such chat"
+	notModified    = "the message has this content already"
+	noJoinRequest  = "the user has no open join request"
+	alreadyMember  = "the user is a member already"
+	inTooManyChats = "the user is in too many groups and channels"
+	banned         = "the user is banned from the chat"
+	accountDeleted = "the user's account is deleted"
+	noRight        = "the bot lacks an administrator's right"
+	mayNotWrite    = "the bot may not write there"
+	queryTooOld    = "the query is too old"
+	noMember       = "the user is not a member"
+	noTag          = "the user is an administrator, and has a title instead of a tag"
 )
 
 // details maps a part of Telegram's description to the detail of the Error.
@@ -147,7 +163,12 @@ var details = map[string]string{
 	"message to edit not found":   "the message is gone",
 	"query is too old":            queryTooOld,
 	"HIDE_REQUESTER_MISSING":      noJoinRequest,
-	"USER_ALREADY_PARTICIPANT":    "the user is a member already",
+	"USER_ALREADY_PARTICIPANT":    alreadyMember,
+	"CHANNELS_TOO_MUCH":           inTooManyChats, // also as USER_CHANNELS_TOO_MUCH
+	"USER_KICKED":                 banned,
+	"USER_BANNED_IN_CHANNEL":      banned,
+	"INPUT_USER_DEACTIVATED":      accountDeleted,
+	"user is deactivated":         accountDeleted,
 	"CHAT_ADMIN_REQUIRED":         noRight,
 	"manage chat invite link":     noRight,
 	"not enough rights":           noRight,

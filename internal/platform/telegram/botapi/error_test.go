@@ -352,3 +352,39 @@ func TestARefusedCallNamesItsRight(t *testing.T) {
 		}
 	}
 }
+
+// Each refusal of an approval that says something about the user is told apart.
+func TestARefusedApprovalSaysWhatIsWrongWithTheUser(t *testing.T) {
+	for _, row := range []struct {
+		code              int
+		description, want string
+	}{
+		{400, "Bad Request: USER_CHANNELS_TOO_MUCH", "in too many chats"},
+		{400, "Bad Request: CHANNELS_TOO_MUCH", "in too many chats"},
+		{400, "Bad Request: USER_KICKED", "banned"},
+		{400, "Bad Request: USER_BANNED_IN_CHANNEL", "banned"},
+		{400, "Bad Request: INPUT_USER_DEACTIVATED", "deleted"},
+		{403, "Forbidden: user is deactivated", "deleted"},
+		{400, "Bad Request: USER_ALREADY_PARTICIPANT", "a member"},
+		{400, "Bad Request: HIDE_REQUESTER_MISSING", "no request"},
+		{400, "Bad Request: CHAT_ADMIN_REQUIRED", ""},
+		{403, "Forbidden: bot is not a member of the supergroup chat", ""},
+		{400, "Bad Request: CHANNEL_PRIVATE", ""},
+	} {
+		for _, method := range []string{"approveChatJoinRequest", "answerChatJoinRequestQuery"} {
+			e := ErrorOf(refused(method, &refusal{Code: row.code, Description: row.description}))
+			var is []string
+			for what, holds := range map[string]bool{
+				"in too many chats": e.InTooManyChats(), "banned": e.Banned(), "deleted": e.AccountDeleted(),
+				"a member": e.AlreadyMember(), "no request": e.NoJoinRequest(),
+			} {
+				if holds {
+					is = append(is, what)
+				}
+			}
+			if got := strings.Join(is, ", "); got != row.want {
+				t.Errorf("%s, %s: the user is %q, want %q", method, row.description, got, row.want)
+			}
+		}
+	}
+}
