@@ -12,8 +12,7 @@ import (
 	"herald/internal/core"
 )
 
-// joinsPerMinute is how often a minute a person may have checked whether they may join a
-// group.
+// joinsPerMinute is how often a minute a person may have checked whether they may join one group.
 const joinsPerMinute = 3
 
 // maxGroupName bounds the shown name of a group, in characters.
@@ -32,10 +31,14 @@ func join(from Sources, options Options) chat.Command {
 		Visibility: chat.Private,
 		Asks:       []string{"partner", "chain"},
 		Forms: []chat.Form{
-			{Params: []chat.Param{groupParam}, Unlisted: true, PerMinute: c.perMinute, Run: c.byGroup},
-			{Params: []chat.Param{groupParam, walletParam}, Unlisted: true, PerMinute: c.perMinute, Run: c.byWallet},
+			c.form(c.byGroup, groupParam),
+			c.form(c.byWallet, groupParam, walletParam),
 		},
 	}
+}
+
+func (c joinCommand) form(run chat.Run, params ...chat.Param) chat.Form {
+	return chat.Form{Params: params, Unlisted: true, PerMinute: c.perMinute, PerMinuteOf: groupParam.Name, Run: run}
 }
 
 // perMinute returns joinsPerMinute for a request that is checked. It returns 0 for one that
@@ -190,27 +193,46 @@ func (c joinCommand) staker(ctx context.Context, req chat.Request, wallet common
 
 // admit lets the sender in. p is the proof of a staker, or nil.
 func (c joinCommand) admit(ctx context.Context, req chat.Request, p *proof) chat.Reply {
-	in, notApproved := c.in(ctx, req, p), chat.Say("details.not_approved")
+	in := c.in(ctx, req, p)
 	say := func(outcome chat.AdmissionOutcome) chat.Reply {
-		switch outcome {
-		case chat.LetIn:
+		if outcome == chat.LetIn {
 			return in
-		case chat.NotRequested:
-			return chat.Reply{
-				Tone: chat.Warning, Ephemeral: true, Title: chat.Say("join.gone.title"), Text: c.groupText("join.gone.text", req), LeftOut: notApproved,
-			}
 		}
-		why := map[chat.AdmissionOutcome]string{
-			chat.MayNotApprove: "join.denied", chat.ApprovalTimedOut: "reason.timeout", chat.ApprovalFailed: "reason.internal",
-		}
-		reply := staysOpen(req, "join.failed", chat.Say(why[outcome]))
-		reply.LeftOut = notApproved
-		return reply
+		return c.notLetIn(req, outcome)
 	}
 	return chat.Reply{
-		Tone: chat.Positive, Title: c.groupText("join.joining", req),
+		Title: c.groupText("join.joining", req),
 		Admit: &chat.Admission{Group: req.Args.Value(groupParam.Name), Say: say},
 	}
+}
+
+// notLetIn says why a person who may be in the group is not, and what they can do.
+func (c joinCommand) notLetIn(req chat.Request, outcome chat.AdmissionOutcome) (reply chat.Reply) {
+	leftOut := "details.not_approved"
+	switch outcome {
+	case chat.NotRequested:
+		reply = chat.Reply{
+			Tone: chat.Warning, Ephemeral: true, Title: chat.Say("join.gone.title"), Text: c.groupText("join.gone.text", req),
+		}
+	case chat.InTooManyGroups:
+		leftOut = "details.too_many"
+		reply = staysOpen(req, "join.too_many", chat.Say("join.too_many_text"))
+		reply.Tone = chat.Negative
+	case chat.BannedThere:
+		leftOut = "details.banned"
+		reply = staysOpen(req, "join.banned", c.groupText("join.banned_text", req))
+		reply.Tone = chat.Negative
+	case chat.MayNotApprove:
+		reply = staysOpen(req, "join.failed", chat.Say("join.denied"))
+	case chat.ApprovalTimedOut:
+		reply = staysOpen(req, "join.failed", chat.Say("reason.timeout"))
+	case chat.AccountDeleted: // Nobody reads the reply.
+		leftOut = "details.deleted"
+	default:
+		reply = staysOpen(req, "join.failed", chat.Say("reason.internal"))
+	}
+	reply.LeftOut = chat.Say(leftOut)
+	return reply
 }
 
 // in says that the sender is in the group. p is the proof of a staker, or nil: its wallet can be

@@ -1,6 +1,8 @@
 package commands_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"herald/commands"
@@ -65,7 +67,7 @@ func TestJoiningAsksForTheSenderAlone(t *testing.T) {
 	}
 }
 
-// Three checks a minute are allowed, over all groups. A question is no check.
+// Three checks a minute are allowed in each group. A question is no check.
 func TestOnlyChecksCountAgainstTheLimitOfJoining(t *testing.T) {
 	w := commandstest.Healthy()
 	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Members: {}, "telegram:" + commandstest.Stakers: {Staker: true}}
@@ -76,8 +78,8 @@ func TestOnlyChecksCountAgainstTheLimitOfJoining(t *testing.T) {
 	} {
 		req := chat.Request{From: chat.User{Platform: "telegram"}, Args: chat.Named(map[string]string{"group": args[0], "wallet": args[1]})}
 		for _, f := range c.Forms {
-			if got := f.PerMinute(req); got != want {
-				t.Errorf("%v: %d a minute, want %d", args, got, want)
+			if got := f.PerMinute(req); got != want || f.PerMinuteOf != "group" {
+				t.Errorf("%v: %d a minute of %q, want %d", args, got, f.PerMinuteOf, want)
 			}
 		}
 	}
@@ -106,6 +108,9 @@ func TestModeratorsReadWhyARequestStaysOpen(t *testing.T) {
 		"unknown":                   {line: "/join " + commandstest.Members, change: func(w *commandstest.Answers) { w.AccountsErr = down }},
 		"no open request":           {line: stakers, then: outcome(chat.NotRequested), want: "details.not_approved"},
 		"no right to approve":       {line: stakers, then: outcome(chat.MayNotApprove), want: "details.not_approved"},
+		"too many groups":           {line: stakers, then: outcome(chat.InTooManyGroups), want: "details.too_many"},
+		"banned":                    {line: stakers, then: outcome(chat.BannedThere), want: "details.banned"},
+		"account deleted":           {line: stakers, then: outcome(chat.AccountDeleted), want: "details.deleted"},
 		"let in":                    {line: stakers, then: outcome(chat.LetIn)},
 	} {
 		w := commandstest.Healthy()
@@ -120,6 +125,65 @@ func TestModeratorsReadWhyARequestStaysOpen(t *testing.T) {
 		}
 		if got := reply.LeftOut.Key; got != test.want {
 			t.Errorf("%s: moderators read %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// An address is a proof if it is all that a command is about. A moderator's command is about somebody
+// else.
+func TestWhichRequestsHoldAProof(t *testing.T) {
+	const address = commandstest.Wallet
+	for line, want := range map[string]string{
+		"/staked " + address:                                  address,
+		"/staked is this one in? " + address:                  address,
+		"/staked https://explorer.example/address/" + address: address,
+		"/staked 0x12":                                        "0x12",
+		"/staked name.eth":                                    "name.eth",
+		"/verify " + address:                                  address,
+		"/verify 123456789 " + address:                        "",
+		"/exists EVM " + address:                              "",
+		"/join -1002 " + address:                              address,
+		"/join -1002 0x12":                                    "0x12",
+		"/join -1002":                                         "",
+		"/join -1002 hello":                                   "",
+		"/staked hello":                                       "",
+		"/staked":                                             "",
+		"/verify":                                             "",
+		"/price":                                              "",
+		"/nothing " + address:                                 "",
+	} {
+		words := strings.Fields(line)
+		req := chat.Request{Command: words[0][1:], Args: chat.Typed(words[1:]...), Direct: true}
+		if got := commandstest.Healthy().Router(t).Commands().Proof(req); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}
+
+// Each reason has words of its own. Those of the person say what they can do, and try again.
+func TestARefusedApprovalSaysWhatToDo(t *testing.T) {
+	w := commandstest.Healthy()
+	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Members: {}}
+	w.Accounts = map[core.Identity]core.Account{telegram: {DID: "did:x:1"}}
+	admit := commandstest.Ask(t, w.Router(t), "/join "+commandstest.Members).Admit
+	for outcome, want := range map[chat.AdmissionOutcome]string{
+		chat.LetIn:            "join.in  []",
+		chat.NotRequested:     "join.gone.title join.gone.text []",
+		chat.MayNotApprove:    "join.failed join.denied [button.again]",
+		chat.ApprovalTimedOut: "join.failed reason.timeout [button.again]",
+		chat.ApprovalFailed:   "join.failed reason.internal [button.again]",
+		chat.InTooManyGroups:  "join.too_many join.too_many_text [button.again]",
+		chat.BannedThere:      "join.banned join.banned_text [button.again]",
+	} {
+		reply := admit.Say(outcome)
+		var buttons []string
+		for _, a := range reply.Actions {
+			if a.URL == "" {
+				buttons = append(buttons, a.Label.Key)
+			}
+		}
+		if got := fmt.Sprint(reply.Title.Key, " ", reply.Text.Key, " ", buttons); got != want {
+			t.Errorf("outcome %d: %s, want %s", outcome, got, want)
 		}
 	}
 }

@@ -26,6 +26,7 @@ var walletParam = chat.Param{
 	Name:     "wallet",
 	Summary:  chat.Say("param.wallet"),
 	Example:  "0x52908400098527886E0F7030069857D2E4169EE7",
+	Proof:    true,
 	Like:     likeWallet,
 	Tidy:     joinWallets,
 	Question: chat.Say("ask.wallet"),

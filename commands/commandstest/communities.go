@@ -42,7 +42,7 @@ func joining() []scene {
 		{name: "joining", from: ann, change: with(func(w *Answers) {
 			w.AccountsErr, w.StakeErr = failed(partner.Service, core.Unreachable), failed(staking.Service, core.SlowAnswer)
 		}), lines: []string{stakers + " " + AnnsWallet}},
-		{name: "joining", from: ann, change: with(func(*Answers) {}), lines: []string{members}, outcomes: chat.ApprovalFailed + 1},
+		{name: "joining", from: ann, change: with(func(*Answers) {}), lines: []string{members}, outcomes: chat.AccountDeleted},
 		{name: "joining", from: ann, change: atLeast("1500.5"), lines: []string{stakers, stakers + " " + AnnsWallet}},
 		{name: "joining", from: ann, change: atLeast("1000000000"), lines: []string{stakers + " " + AnnsWallet}},
 		{name: "joining", from: ann, change: with(func(w *Answers) { w.StakeErr = failed(staking.Service, core.SlowAnswer) }), lines: []string{stakers + " " + AnnsWallet}},

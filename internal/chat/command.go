@@ -27,6 +27,9 @@ type Param struct {
 	Example string
 	// Person marks a user of the platform: mentioned, picked, replied to, or typed as an ID.
 	Person bool
+	// Proof marks an argument with which the sender may prove that a group may let them in. Commands.Proof
+	// finds it.
+	Proof bool
 	// Phrase lets the argument have several words, such as "1 500 HRLD": all that were typed,
 	// if Like matches them together and no other parameter accepts one of them. Without
 	// Phrase an argument is one word.
@@ -104,7 +107,10 @@ type Form struct {
 	// PerMinute bounds how many such requests a user may make in a minute, beside the limits of
 	// all commands. The forms of a command count together. 0 or a nil func is no bound.
 	PerMinute func(Request) int
-	Run       Run
+	// PerMinuteOf is the name of a parameter whose arguments PerMinute bounds one by one; empty:
+	// all requests count together.
+	PerMinuteOf string
+	Run         Run
 }
 
 // Run answers a request of a sender who may use the form. The Args are named by its Params.

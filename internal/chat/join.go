@@ -50,7 +50,49 @@ const (
 	ApprovalTimedOut
 	// ApprovalFailed: the platform refused the approval for another reason.
 	ApprovalFailed
+	// InTooManyGroups: the person is in as many groups as the platform allows.
+	InTooManyGroups
+	// BannedThere: the group's moderators have banned the person.
+	BannedThere
+	// AccountDeleted: the person has deleted their account, so there is nobody to tell.
+	AccountDeleted
 )
+
+// Personal reports whether the person, and not the bot or the platform, is the reason that they
+// were not let in.
+func (o AdmissionOutcome) Personal() bool {
+	return o == InTooManyGroups || o == BannedThere || o == AccountDeleted
+}
+
+// Proof returns the argument with which the sender of req may prove that a group may let them in: the
+// only argument of a command with such a form, or the last one of a JoinCommand. It returns "" for any
+// other request.
+func (all Commands) Proof(req Request) string {
+	if req.Command == JoinCommand {
+		return all.proofAmong(req.Args.words)
+	}
+	command, _ := all.Find(req.Command)
+	forms, err := command.bind(&req)
+	if err != nil || len(forms[0].Params) != 1 || !forms[0].Params[0].Proof {
+		return ""
+	}
+	return all.proofAmong([]string{req.Args.Value(forms[0].Params[0].Name)})
+}
+
+// proofAmong returns the one word that a parameter with Proof accepts, or "".
+func (all Commands) proofAmong(words []string) string {
+	for _, c := range all {
+		for _, p := range c.params {
+			if !p.Proof {
+				continue
+			}
+			if meant := Meant(words, p); len(meant) == 1 {
+				return meant[0]
+			}
+		}
+	}
+	return ""
+}
 
 // JoinCounts counts requests to join a group.
 type JoinCounts struct {
@@ -68,14 +110,20 @@ type LeftOut struct {
 	Why Text
 }
 
-// maxLeftOut bounds the people whom a JoinLog remembers for a group.
-const maxLeftOut = 10
+// maxLeftOut bounds the people whom a JoinLog remembers for a group, and maxOpen the people whose
+// open requests it remembers.
+const (
+	maxLeftOut = 10
+	maxOpen    = 50_000
+)
 
 // JoinLog remembers what became of requests to join. It must not be logged. The zero value is
 // empty; a JoinLog is safe for concurrent use.
 type JoinLog struct {
 	mu     sync.Mutex
 	groups map[string]*joinGroup
+	// open holds the groups that each person has an open request for, oldest first.
+	open map[User][]string
 }
 
 type joinGroup struct {
@@ -101,10 +149,51 @@ func (l *JoinLog) LetIn(group string, user User) {
 	g := l.group(group)
 	g.counts.LetIn++
 	g.forget(user)
+	l.close(group, user)
 }
 
-// LeaveOut counts and remembers a person who is left out of a group. checked says that they
-// lack what is required.
+// Reopen remembers that a person has an open request for a group. If the requests of maxOpen people
+// are open, it first forgets all of them.
+func (l *JoinLog) Reopen(group string, user User) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.reopen(group, user)
+}
+
+func (l *JoinLog) reopen(group string, user User) {
+	if l.open == nil || len(l.open) >= maxOpen {
+		l.open = map[User][]string{}
+	}
+	l.close(group, user)
+	l.open[user] = append(l.open[user], group)
+}
+
+// Close forgets a person's open request for a group.
+func (l *JoinLog) Close(group string, user User) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.close(group, user)
+}
+
+func (l *JoinLog) close(group string, user User) {
+	left := slices.DeleteFunc(slices.Clone(l.open[user]), func(open string) bool { return open == group })
+	if len(left) == 0 {
+		delete(l.open, user)
+		return
+	}
+	l.open[user] = left
+}
+
+// Open returns the groups for which a person has an open request, oldest first. Requests that
+// moderators or the person have closed may still be among them.
+func (l *JoinLog) Open(user User) (groups []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.open[user])
+}
+
+// LeaveOut counts and remembers a person who is left out of a group, and that their request is open.
+// checked says that they lack what is required.
 func (l *JoinLog) LeaveOut(group string, out LeftOut, checked bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,6 +204,7 @@ func (l *JoinLog) LeaveOut(group string, out LeftOut, checked bool) {
 		g.counts.Unchecked++
 	}
 	g.forget(out.User)
+	l.reopen(group, out.User)
 	g.last = append(g.last[max(0, len(g.last)-maxLeftOut+1):], out)
 }
 

@@ -39,3 +39,30 @@ func TestAJoinLogRemembersTheLastTenOfEachGroup(t *testing.T) {
 		t.Errorf("%+v", last)
 	}
 }
+
+func TestAJoinLogKnowsWhichRequestsAreOpen(t *testing.T) {
+	ann, bob := chat.User{Platform: "telegram", ID: "1"}, chat.User{Platform: "telegram", ID: "2"}
+	var log chat.JoinLog
+	leaveOut := func(group string, user chat.User) { log.LeaveOut(group, chat.LeftOut{User: user}, true) }
+	for _, step := range []struct {
+		do   func()
+		want string
+	}{
+		{func() {}, ""},
+		{func() { leaveOut("-1", ann) }, "-1"},
+		{func() { leaveOut("-2", bob) }, "-1"},
+		{func() { leaveOut("-2", ann) }, "-1 -2"},
+		{func() { leaveOut("-1", ann) }, "-2 -1"},
+		{func() { log.Reopen("-2", ann) }, "-1 -2"},
+		{func() { log.Reopen("-1", ann) }, "-2 -1"},
+		{func() { log.LetIn("-2", bob) }, "-2 -1"},
+		{func() { log.LetIn("-2", ann) }, "-1"},
+		{func() { log.Close("-3", ann) }, "-1"},
+		{func() { log.Close("-1", ann) }, ""},
+	} {
+		step.do()
+		if got := strings.Join(log.Open(ann), " "); got != step.want {
+			t.Errorf("open requests for %q, want %q", got, step.want)
+		}
+	}
+}

@@ -346,7 +346,8 @@ func (r *Router) formLimited(ctx context.Context, req *Request, command *Command
 	if count == 0 {
 		return 0
 	}
-	wait, _ := r.Limiter.Reserve(ctx, 0, r.perMinute(count, req, command.Name, limitKey(req), ""))
+	limit := r.perMinute(count, req, command.Name, limitKey(req), req.Args.Value(f.PerMinuteOf))
+	wait, _ := r.Limiter.Reserve(ctx, 0, limit)
 	return wait
 }
 

@@ -490,3 +490,26 @@ func TestUnlistedCommandRunsWithinItsOwnBounds(t *testing.T) {
 		}
 	})
 }
+
+// The bound of one argument leaves the others alone.
+func TestAFormMayBoundEachArgumentByItself(t *testing.T) {
+	hidden := chat.Command{Name: "hidden", Visibility: chat.Private, Forms: []chat.Form{{
+		Params: []chat.Param{{Name: "group"}}, Unlisted: true,
+		PerMinute: func(chat.Request) int { return 2 }, PerMinuteOf: "group",
+		Run: func(context.Context, chat.Request) (chat.Reply, error) {
+			return chat.Reply{Title: chat.Say("ran")}, nil
+		},
+	}}}
+	r := newRouter(t, io.Discard, func(c *chat.Config) { c.Limiter = counter{} })
+	if err := r.Add(hidden); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		for _, group := range []string{"-1", "-2", "-3"} {
+			reply := r.Handle(t.Context(), chat.Request{Command: "hidden", Args: chat.Typed(group), From: ann})
+			if ran := reply.Title.Key == "ran"; ran != (n < 2) {
+				t.Errorf("request %d of %s: %s", n+1, group, reply.Title.Key)
+			}
+		}
+	}
+}

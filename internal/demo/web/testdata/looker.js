@@ -45,7 +45,7 @@ function askToJoin(required, n) {
 }
 
 /** Whether the bot has told that person what becomes of it. */
-const toldJoin = () => newest() !== newestBefore && !newest().innerText.includes("You're approved");
+const toldJoin = () => newest() !== newestBefore && !newest().innerText.includes('Letting you in');
 
 /** Promises whether something holds before so many milliseconds have passed. */
 const holds = (look, within) => new Promise((resolve) => {
