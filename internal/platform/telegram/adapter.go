@@ -9,6 +9,7 @@
 //	inline.go, places.go  answer inline queries; bound what is in flight
 //	hello.go              has the bot say hello in a group that it was added to
 //	join.go, joinqueue.go let people into groups who asked to join
+//	address.go            takes an address in a private chat for the sender's open requests to join
 //	tags.go, member.go    set the tags of members who stake; ask what a user is in a chat
 //	outbox                sends within Telegram's rates, and again where that helps
 //

@@ -17,8 +17,10 @@ import (
 
 // Bounds on the calls about a join request.
 const (
-	// joiningTime bounds the message before an approval.
+	// joiningTime bounds the message before an approval and, in a crowd, also the wait for its slot.
 	joiningTime = 1500 * time.Millisecond
+	// letInTime bounds a message to somebody who is in already.
+	letInTime = 30 * time.Second
 	// attemptTimeout bounds one call, so that one that hangs can be repeated in time.
 	attemptTimeout = 2 * time.Second
 	// messageTime is the least time for any other message to the person.
@@ -33,6 +35,8 @@ type joinTask struct {
 	arrived time.Time
 	times   joinTimes
 	finish  func(answered bool)
+	// mayTell is set once personLimit allows a message about the request.
+	mayTell bool
 	// timer ends the wait to be checked. It is nil for a request that did not wait.
 	timer *time.Timer
 }
@@ -87,13 +91,7 @@ func (j *joinTask) check(id string, began time.Time) (reply chat.Reply) {
 // leaveOpen leaves the request to moderators, and has the person told why; nil tells nothing.
 func (j *joinTask) leaveOpen(reply *chat.Reply) (more bool) {
 	if j.join.QueryID != "" {
-		err := j.s.untilKnown(j.times.approve, func(ctx context.Context) error {
-			return j.s.a.api.AnswerChatJoinRequestQuery(ctx, j.join.QueryID, botapi.JoinQueued)
-		})
-		// Otherwise a refusal means that the query is answered, or has expired.
-		if e := botapi.ErrorOf(err); err != nil && (e.Kind != botapi.Refused || e.NotAllowed()) {
-			j.s.warnJoin(err)
-		}
+		j.queue()
 	}
 	if reply == nil {
 		j.leftOut(chat.Text{}, false)
@@ -103,50 +101,91 @@ func (j *joinTask) leaveOpen(reply *chat.Reply) (more bool) {
 	return j.tellLater(*reply)
 }
 
-// tellRefusal tells the person why they are left out, unless they got a message less than a
-// minute ago.
-func (j *joinTask) tellRefusal(reply chat.Reply) {
-	if _, ok := j.s.a.Limiter.Reserve(j.s.tasks.Sends, 0, j.personLimit()); ok {
+// queue answers the query with JoinQueued.
+func (j *joinTask) queue() {
+	err := j.s.untilKnown(j.times.approve, func(ctx context.Context) error {
+		return j.s.a.api.AnswerChatJoinRequestQuery(ctx, j.join.QueryID, botapi.JoinQueued)
+	})
+	// Otherwise a refusal means that the query is answered, or has expired.
+	if e := botapi.ErrorOf(err); err != nil && (e.Kind != botapi.Refused || e.NotAllowed()) {
+		j.s.logJoin(slog.LevelWarn, err)
+	}
+}
+
+// tellOutcome tells the person how their request ended, unless they got a message about the group
+// less than a minute ago.
+func (j *joinTask) tellOutcome(reply chat.Reply) {
+	if !j.mayTell {
+		_, j.mayTell = j.s.a.Limiter.Reserve(j.s.tasks.Sends, 0, j.personLimit())
+	}
+	if j.mayTell {
 		j.send(j.tellTime(), reply, 0)
 	}
 }
 
 // approveRequest approves the request. Once a request is processed, Telegram takes no message to
 // a person who never started the bot. So a message goes out first, and is edited afterwards. If
-// that message is not out, the person is told nothing.
+// that message is not out, the outcome is sent as a new one, which Telegram may refuse.
 func (j *joinTask) approveRequest(reply chat.Reply) (more bool) {
 	receipt := j.tellJoining(reply)
-	outcome := j.s.approve(reply.Admit, j.join.From.ID, j.times.approve, func(ctx context.Context) error {
-		if j.join.QueryID != "" {
-			return j.s.a.api.AnswerChatJoinRequestQuery(ctx, j.join.QueryID, botapi.JoinApproved)
-		}
-		return j.s.a.approveJoin(ctx, j.join.Chat.ID, j.join.From.ID)
-	})
+	outcome := j.s.approve(reply.Admit, j.join.From.ID, j.times.approve, j.callApprove)
 	if outcome == chat.ApprovalTimedOut && j.s.tasks.Sends.Err() != nil && j.comesAgain() {
 		j.end(false) // The next session may approve it.
 		return true
 	}
 	reply = replyTo(reply, outcome)
-	if outcome == chat.LetIn {
+	switch outcome {
+	case chat.LetIn:
 		j.s.countLetIn(j.join.Chat.ID, j.join.From.ID)
-	} else {
+	case chat.NotRequested:
+		j.leftOut(reply.LeftOut, false)
+		j.s.closeJoin(j.join.Chat.ID, j.join.From.ID)
+	default:
 		j.leftOut(reply.LeftOut, false)
 	}
-	if receipt.Result == outbox.Delivered {
+	switch {
+	case outcome == chat.AccountDeleted:
+		return false
+	case receipt.Result == outbox.Delivered:
 		j.send(j.tellTime(), reply, receipt.Sent.MessageID)
+		return false
+	case outcome == chat.NotRequested, receipt.Result == outbox.Unreachable:
+		return false
+	case outcome == chat.LetIn:
+		j.times.tell = time.Now().Add(letInTime)
 	}
-	return false
+	return j.tellLater(reply)
 }
 
-// tellJoining tells the person within joiningTime that they may join, unless they got a message
-// less than a minute ago, or admissions leaves no slot.
+// callApprove makes the call that approves the request. If Telegram refuses to approve it by its
+// query, callApprove answers the query with JoinQueued.
+func (j *joinTask) callApprove(ctx context.Context) error {
+	if j.join.QueryID == "" {
+		return j.s.a.approveJoin(ctx, j.join.Chat.ID, j.join.From.ID)
+	}
+	err := j.s.a.api.AnswerChatJoinRequestQuery(ctx, j.join.QueryID, botapi.JoinApproved)
+	if e := botapi.ErrorOf(err); err != nil && !e.Passing() && !e.Expired() {
+		j.queue()
+	}
+	return err
+}
+
+// tellJoining tells the person that they are being let in, unless they got a message about the
+// group less than a minute ago, or admissions leaves no slot in time.
 func (j *joinTask) tellJoining(reply chat.Reply) outbox.Receipt {
-	ctx := j.s.tasks.Sends
-	wait, ok := j.s.a.Limiter.Reserve(ctx, joiningTime, j.personLimit(), j.s.joinMessages("admissions", admissions))
-	if !ok || !transport.Sleep(ctx, wait) {
+	ctx, within := j.s.tasks.Sends, joiningTime
+	if j.s.a.joins.count() <= maxChecks { // It is no crowd.
+		within = max(within, time.Until(j.times.approve)-approveTime)
+	}
+	wait, ok := j.s.a.Limiter.Reserve(ctx, within, j.personLimit(), j.s.joinMessages("admissions", admissions))
+	if !ok {
 		return outbox.Receipt{}
 	}
-	return j.send(max(joiningTime-wait, time.Second/2), reply, 0)
+	j.mayTell = true
+	if !transport.Sleep(ctx, wait) {
+		return outbox.Receipt{}
+	}
+	return j.send(min(joiningTime, max(within-wait, time.Second/2)), reply, 0)
 }
 
 // tellTime returns how long a message or an edit that says how the request ended may take. A
@@ -186,22 +225,47 @@ func (s *session) countLetIn(group, user int64) {
 	s.a.Count("join_approved")
 }
 
+// closeJoin forgets that a user has an open request to join a group.
+func (s *session) closeJoin(group, user int64) {
+	s.a.Joins.Close(strconv.FormatInt(group, 10), userOf(user))
+}
+
 // approve makes a call that lets a user into a group until it succeeds, is refused, or the time
 // is over.
 func (s *session) approve(a *chat.Admission, user int64, until time.Time, call func(context.Context) error) chat.AdmissionOutcome {
 	err := s.untilKnown(until, call)
+	outcome := outcomeOf(err)
+	switch {
+	case outcome == chat.LetIn:
+		return outcome
+	case outcome.Personal(): // The operator can do nothing about it.
+		s.logJoin(slog.LevelInfo, err)
+		return outcome
+	case s.isMember(a.Group, user):
+		return chat.LetIn
+	case outcome != chat.NotRequested:
+		s.logJoin(slog.LevelWarn, err)
+	}
+	return outcome
+}
+
+// outcomeOf returns the outcome of an approval by the error of its last call.
+func outcomeOf(err error) chat.AdmissionOutcome {
 	e := botapi.ErrorOf(err)
 	switch {
-	case err == nil, s.isMember(a.Group, user):
+	case err == nil, e.AlreadyMember():
 		return chat.LetIn
 	case e.NoJoinRequest():
 		return chat.NotRequested
-	}
-	s.warnJoin(err)
-	switch {
+	case e.InTooManyChats():
+		return chat.InTooManyGroups
+	case e.Banned():
+		return chat.BannedThere
+	case e.AccountDeleted():
+		return chat.AccountDeleted
 	case e.NotAllowed():
 		return chat.MayNotApprove
-	case e.Passing() || e.Expired():
+	case e.Passing(), e.Expired():
 		return chat.ApprovalTimedOut
 	}
 	return chat.ApprovalFailed
@@ -223,10 +287,14 @@ func replyTo(reply chat.Reply, outcome chat.AdmissionOutcome) chat.Reply {
 	return said
 }
 
-// warnJoin logs why a join request was not approved, or its query not answered; once a minute
-// as a warning.
-func (s *session) warnJoin(err error) {
-	s.a.Log.LogAttrs(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, "join"), "telegram: a join request could not be answered", slog.Any("err", err))
+// logJoin logs why a join request was not approved, or its query not answered. It lowers the level
+// if it logged at a higher one than slog.LevelInfo less than a minute ago.
+func (s *session) logJoin(level slog.Level, err error) {
+	if level > slog.LevelInfo {
+		level = s.tasks.Rarely(level, "join")
+	}
+	const what = "telegram: a join request could not be answered"
+	s.a.Log.LogAttrs(s.tasks.Sends, level, what, slog.Any("err", err))
 }
 
 // untilKnown repeats a call that was not sent, was rate-limited, or has an unknown outcome,
@@ -262,9 +330,15 @@ func (t *task) approveOwn(reply chat.Reply) chat.Reply {
 		approved = approved || err == nil || botapi.ErrorOf(err).Kind == botapi.OutcomeUnknown
 		return err
 	})
-	if outcome == chat.LetIn && approved { // Otherwise they were in already.
+	switch {
+	case outcome == chat.LetIn && approved: // Otherwise they were in already.
 		t.s.countLetIn(group, t.cmd.user)
+	case outcome == chat.LetIn, outcome == chat.NotRequested:
+		t.s.closeJoin(group, t.cmd.user)
+	default:
+		t.noteOpen()
 	}
+	t.notRequested = outcome == chat.NotRequested
 	return replyTo(reply, outcome)
 }
 

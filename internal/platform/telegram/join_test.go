@@ -10,7 +10,9 @@ import (
 
 	"github.com/go-telegram/bot/models"
 
+	"herald/commands/commandstest"
 	"herald/internal/chat"
+	"herald/internal/core"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
 )
@@ -55,7 +57,7 @@ func joinReply(_ context.Context, req chat.Request) (reply chat.Reply) {
 // admitted is a reply that lets the sender into the group of the request.
 func admitted(req chat.Request) chat.Reply {
 	group := chat.Values{"group": chat.NewUntrusted(req.GroupName, 64)}
-	return chat.Reply{Tone: chat.Positive, Title: chat.SayWith("join.joining", group), Footer: chat.Parts{chat.Say("Demo.")}, Admit: &chat.Admission{
+	return chat.Reply{Title: chat.SayWith("join.joining", group), Footer: chat.Parts{chat.Say("Demo.")}, Admit: &chat.Admission{
 		Group: req.Args.First(),
 		Say: func(outcome chat.AdmissionOutcome) chat.Reply {
 			switch outcome {
@@ -183,7 +185,7 @@ func TestNobodyIsToldTheyAreInWithoutAnApproval(t *testing.T) {
 			r.api.Fail("answerChatJoinRequestQuery", refused("query is too old and response timeout expired or query ID is invalid"))
 		}, faketelegram.JoinOpen, "⚠️ Not in yet: I can't let you in right now\nThat took too long."},
 		"Telegram refuses for another reason": {false, func(r *adapterTest) {
-			r.api.Fail("approveChatJoinRequest", refused("USER_CHANNELS_TOO_MUCH"))
+			r.api.Fail("approveChatJoinRequest", refused("CHANNEL_PRIVATE"))
 		}, faketelegram.JoinOpen, "⚠️ Not in yet: I can't let you in right now\nSomething went wrong on my side."},
 		"a moderator declines": {false, func(r *adapterTest) {
 			r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
@@ -244,6 +246,169 @@ func TestNobodyIsToldTheyAreInWithoutAnApproval(t *testing.T) {
 		check(t, "counted as let in", r.events.Of("join_approved"), in)
 		check(t, "counted as unknown", r.events.Of("join_unknown"), 1-in)
 		check(t, "warnings", r.logs.Lines("a join request could not be answered"), strings.Count(tt.told, "⚠️"))
+	})
+}
+
+// reasons are the refusals of an approval for the person's own reasons, and what the person is told.
+var reasons = map[string]string{
+	"USER_CHANNELS_TOO_MUCH": "Not in yet: you're in too many groups and channels\nTelegram allows no more. Leave one, then try again.",
+	"CHANNELS_TOO_MUCH":      "Not in yet: you're in too many groups and channels\nTelegram allows no more. Leave one, then try again.",
+	"USER_KICKED":            "Not in yet: you're banned there\nOnly moderators of MAT Holders can lift the ban.",
+	"USER_BANNED_IN_CHANNEL": "Not in yet: you're banned there\nOnly moderators of MAT Holders can lift the ban.",
+	"INPUT_USER_DEACTIVATED": "Letting you in… MAT Holders",
+}
+
+// Nobody reads that they are approved before they are in. A query is left to moderators in time.
+func TestAPersonIsToldTheirOwnReason(t *testing.T) {
+	for reason, told := range reasons {
+		inBubble(t, map[string]bool{reason: false, reason + ", a query": true}, func(t *testing.T, guarded bool) {
+			r := joinTest(t)
+			var shown []string
+			r.api.Watch(func(e faketelegram.Event) {
+				if e.Message != nil {
+					shown = append(shown, e.Message.Text)
+				}
+			})
+			r.api.Bar(7, reason)
+			r.serve(joinRouter(t, everybody, commandstest.Healthy().Sources().Stakes))
+			time.Sleep(time.Second)
+			r.asks(7, guarded)
+			got := r.joined(7)
+			check(t, "state", got.State, faketelegram.JoinOpen)
+			check(t, "answers", fmt.Sprint(answersOf(got)), map[bool]string{false: "[]", true: "[queue]"}[guarded])
+			if len(got.Answers) > 0 && got.Answers[0].At.Sub(got.At) > answerWithin {
+				t.Errorf("the query is answered after %v", got.Answers[0].At.Sub(got.At))
+			}
+			check(t, "first", shown[0], "Letting you in… MAT Holders")
+			if text := r.toldTo(7); !strings.HasPrefix(text, told) || strings.Contains(text, "---") {
+				t.Errorf("told %q, want %q", text, told)
+			}
+			cause := map[bool]string{false: "approveChatJoinRequest: refused: the user", true: "answerChatJoinRequestQuery: refused: the user"}[guarded]
+			check(t, "lines with the cause", r.logs.Lines(cause), 1)
+			check(t, "warnings", r.logs.Lines("level=WARN"), 0)
+			check(t, "counted as unknown", r.events.Of("join_unknown"), 1)
+		})
+	}
+}
+
+// everybody has an account.
+var everybody = source[core.Identity, core.Account](func(_ context.Context, id core.Identity) (core.Account, error) {
+	return core.Account{DID: "did:x:1"}, nil
+})
+
+// The person leaves a group, presses, and is in.
+func TestAReasonThatIsGoneLetsThemIn(t *testing.T) {
+	simulated(t, func(t *testing.T, _ *adapterTest) {
+		r := joinTest(t)
+		r.api.Bar(7, "USER_CHANNELS_TOO_MUCH")
+		r.serve(joinRouter(t, everybody, commandstest.Healthy().Sources().Stakes))
+		time.Sleep(time.Second)
+		r.asks(7, false)
+		r.joined(7)
+		r.press(7, "Try again")
+		r.joined(7)
+		check(t, "told while it lasts", strings.HasPrefix(r.toldTo(7), reasons["USER_CHANNELS_TOO_MUCH"]), true)
+		r.api.Bar(7, "")
+		r.press(7, "Try again")
+		check(t, "state", r.joined(7).State, faketelegram.JoinApproved)
+		check(t, "told", r.toldTo(7), "✅ You're in: MAT Holders")
+	})
+}
+
+// severalGroups returns n groups that are in JoinChats.
+func (r *adapterTest) severalGroups(n int64) (groups []faketelegram.Chat) {
+	for i := range n {
+		group := faketelegram.Chat{ID: -2000 - i, Type: "supergroup", Title: fmt.Sprint("Group ", i)}
+		r.adapter.Settings.JoinChats[group.ID] = chat.Requirement{}
+		r.api.GrantInvite(group.ID, true)
+		groups = append(groups, group)
+	}
+	return groups
+}
+
+// Somebody who asks to join several groups at a time is told about each.
+func TestEachGroupIsTold(t *testing.T) {
+	outcomes := map[int64]string{7: "You're in: Group", 700: "Not in yet: you're not registered", 901: "Not in yet: I can't check"}
+	for user, told := range outcomes {
+		pauses := map[string]time.Duration{told + ", at once": 0, told + ", within a second": 300 * time.Millisecond, told + ", later": time.Second}
+		inBubble(t, pauses, func(t *testing.T, pause time.Duration) {
+			r := joinTest(t, paced)
+			groups := r.severalGroups(6)
+			r.runJoins()
+			for _, group := range groups {
+				r.api.RequestJoin(group, faketelegram.Person(user), false)
+				time.Sleep(pause)
+			}
+			r.joined(user)
+			check(t, "told", strings.Count(r.toldTo(user), told), len(groups))
+		})
+	}
+}
+
+// A few people are no crowd.
+func TestAFewWhoAskAtOnceAreAllTold(t *testing.T) {
+	simulated(t, func(t *testing.T, _ *adapterTest) {
+		r := joinTest(t, paced)
+		r.runJoins()
+		for user := range int64(maxChecks) {
+			r.asks(1+user, user%2 == 0)
+		}
+		r.joined(1)
+		for user := range int64(maxChecks) {
+			if got := r.joined(1 + user); got.State != faketelegram.JoinApproved || !strings.HasPrefix(r.toldTo(1+user), "✅ You're in") {
+				t.Errorf("%+v is told %q", got, r.toldTo(1+user))
+			}
+		}
+	})
+}
+
+// In a crowd nobody waits for a message. Those who started the bot are told that they are in.
+func TestACrowdIsLetInBeforeItIsTold(t *testing.T) {
+	simulated(t, func(t *testing.T, _ *adapterTest) {
+		r := joinTest(t)
+		r.runJoins()
+		began, told := time.Now(), 0
+		for user := range int64(40) {
+			if user%2 == 0 {
+				r.api.Start(1 + user)
+			}
+			r.asks(1+user, false)
+		}
+		r.joined(1)
+		for _, j := range r.api.JoinRequests() {
+			if j.State != faketelegram.JoinApproved || j.Answers[0].At.Sub(began) > joiningTime+time.Second {
+				t.Errorf("%+v", j)
+			}
+			if started := j.From.ID%2 == 1; started && strings.HasPrefix(r.toldTo(j.From.ID), "✅ You're in: MAT Holders") {
+				told++
+			}
+		}
+		check(t, "told of those who started the bot", told, 20)
+	})
+}
+
+// The outcome is sent as a new message if the one before the approval is not out.
+func TestTheOutcomeIsToldWithoutAFirstMessage(t *testing.T) {
+	inBubble(t, map[string]telegramtest.Fault{
+		"a 429 of some seconds": telegramtest.TooMany(5 * time.Second), "a broken proxy": telegramtest.Page(http.StatusBadGateway),
+		"no answer": telegramtest.Hang(), "a connection that breaks": telegramtest.ResetBefore(),
+	}, func(t *testing.T, fault telegramtest.Fault) {
+		for reason, told := range map[string]string{"": "✅ You're in", "USER_CHANNELS_TOO_MUCH": "Not in yet: you're in too many groups"} {
+			r := joinTest(t)
+			r.api.Start(7)
+			r.api.Bar(7, reason)
+			r.api.Fail("sendMessage", fault)
+			stop := r.serve(joinRouter(t, everybody, commandstest.Healthy().Sources().Stakes))
+			time.Sleep(time.Second)
+			r.asks(7, false)
+			r.joined(7)
+			if text := r.toldTo(7); !strings.HasPrefix(text, told) {
+				t.Errorf("told %q, want %q", text, told)
+			}
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		}
 	})
 }
 
@@ -344,7 +509,7 @@ func TestAJoinRequestIsAnsweredInThePersonsLanguage(t *testing.T) {
 			r.api.RequestJoin(holdersChat, faketelegram.User{ID: user, FirstName: "Ana", Language: "es"}, false)
 			r.joined(user)
 		}
-		want := "✅ Solicitud aprobada: MAT Holders\nDemo.|✅ Ya estás dentro: MAT Holders\nDemo.|Aún no estás dentro: no tienes registro"
+		want := "Dejándote entrar… MAT Holders\nDemo.|✅ Ya estás dentro: MAT Holders\nDemo.|Aún no estás dentro: no tienes registro"
 		check(t, "shown", strings.Join(shown, "|"), want)
 	})
 }

@@ -21,9 +21,9 @@ const (
 	maxQueries, maxWaiting = 1000, 10_000
 	// raidJoins is the number in flight from which polling takes them for a raid.
 	raidJoins = 50
-	// refusals and admissions are how many people a second are told that they are left out, or
-	// may join: together a third of the messages that Telegram allows for all chats. In
-	// contactTime, refusals reaches more people than 2,000 who ask at once.
+	// refusals and admissions are how many people a second are told how their request ended, or
+	// that they are being let in: together a third of the messages that Telegram allows for all
+	// chats. In contactTime, refusals reaches more people than 2,000 who ask at once.
 	refusals, admissions = 8, 2
 )
 
@@ -135,9 +135,9 @@ func (q *joinQueue) next() {
 	q.checking--
 }
 
-// tellLater has the person told why they are left out, once refusals allows it. It returns
+// tellLater has the person told how their request ended, once refusals allows it. It returns
 // false, and tells nothing, if that would be too late.
-func (j *joinTask) tellLater(refusal chat.Reply) (more bool) {
+func (j *joinTask) tellLater(outcome chat.Reply) (more bool) {
 	wait, ok := j.s.a.Limiter.Reserve(j.s.tasks.Sends, time.Until(j.times.tell), j.s.joinMessages("refusals", refusals))
 	if !ok {
 		return false
@@ -146,7 +146,7 @@ func (j *joinTask) tellLater(refusal chat.Reply) (more bool) {
 	context.AfterFunc(due, func() {
 		defer cancel()
 		j.run(func(string) (more bool) {
-			j.tellRefusal(refusal)
+			j.tellOutcome(outcome)
 			return false
 		})
 	})
@@ -158,10 +158,11 @@ func (s *session) joinMessages(kind string, perSecond int) chat.Limit {
 	return chat.Limit{Key: fmt.Sprint("join ", kind, " ", s.me.ID), Count: 1, Window: time.Second / time.Duration(perSecond), Refill: true}
 }
 
-// personLimit returns the limit of messages to one person about their requests. Unless Telegram
-// delays it for longer, a message is out messageTime after its slot.
+// personLimit returns the limit of messages to one person about their requests to join one group.
+// Unless Telegram delays it for longer, a message is out messageTime after its slot.
 func (j *joinTask) personLimit() chat.Limit {
-	return chat.Limit{Key: fmt.Sprint("join message ", j.s.me.ID, " ", j.join.UserChatID), Count: 1, Window: time.Minute + messageTime}
+	key := fmt.Sprint("join message ", j.s.me.ID, " ", j.join.UserChatID, " ", j.join.Chat.ID)
+	return chat.Limit{Key: key, Count: 1, Window: time.Minute + messageTime}
 }
 
 // run runs one step of the request. A step that returns false, or panics, is the last.

@@ -34,14 +34,16 @@ func (f source[K, V]) Get(ctx context.Context, key K) (core.Snapshot[V], error) 
 	return core.Snapshot[V]{Value: value, At: time.Now()}, err
 }
 
-// joinRouter returns the Router of the bot's own commands with these sources. Both groups
-// are in JoinChats.
+// joinRouter returns the Router of the bot's own commands with these sources. The groups are in
+// JoinChats.
 func joinRouter(t *testing.T, accounts core.Source[core.Identity, core.Account], stakes core.Source[common.Address, core.Stake]) *chat.Router {
 	t.Helper()
 	w := commandstest.Healthy()
 	from := w.Sources()
 	from.Accounts, from.Stakes = accounts, stakes
-	w.Options.JoinChats = map[string]chat.Requirement{fmt.Sprint("telegram:", holders): {}, fmt.Sprint("telegram:", stakers): {Staker: true}}
+	w.Options.JoinChats = map[string]chat.Requirement{
+		fmt.Sprint("telegram:", holders): {}, fmt.Sprint("telegram:", stakers): {Staker: true}, fmt.Sprint("telegram:", whales): {Staker: true},
+	}
 	router, err := chat.NewRouter(chat.Config{
 		Commands: commands.All(from, w.Options), Timeout: 20 * time.Second, Limiter: store.NewMemoryLimiter(), UserPerMinute: 20, ChatPerMinute: 120,
 		Language: chat.English, Nearest: config.Nearest, Explain: commands.Explain, Log: slog.New(slog.DiscardHandler),

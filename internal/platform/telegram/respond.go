@@ -35,6 +35,9 @@ type task struct {
 	// press is the press to answer; nil if the command came in a message.
 	press *press
 	waits func() // update.waits
+	// onlyIfRequested sends no answer if the sender has no open request to join, which sets
+	// notRequested.
+	onlyIfRequested, notRequested bool
 }
 
 // respond handles one update. It blocks until the outcome of each message is known, or the
@@ -76,6 +79,9 @@ func (s *session) respond(id string, u *update, p *place) (done bool) {
 	}
 	if p.Full() {
 		return t.conclude(outbox.Receipt{Result: outbox.Dropped})
+	}
+	if address, typed := t.addressIn(u.Message); address != "" {
+		return t.answerAddress(address, typed)
 	}
 	return t.conclude(t.answer())
 }
@@ -120,6 +126,8 @@ func (t *task) answer() outbox.Receipt {
 	case reply.Repeated:
 		t.tell(*reply, false)
 		return outbox.Receipt{}
+	case t.onlyIfRequested && t.notRequested:
+		return outbox.Receipt{}
 	case privately:
 		return t.sendPrivately(m)
 	}
@@ -131,6 +139,8 @@ func (t *task) handle() (reply *chat.Reply, content outbox.Content) {
 	t.s.tasks.Handle(t.cmd.request, func(r chat.Reply) {
 		if r.Admit != nil {
 			r = t.approveOwn(r)
+		} else {
+			t.noteOpen()
 		}
 		if r.Ask != nil && t.cmd.ephemeral.Arrived() {
 			// Everybody in the group could read a reply to the question.
