@@ -36,6 +36,8 @@ type Sources struct {
 	Members Members
 	// Joins has what became of requests to join groups, for /status.
 	Joins *chat.JoinLog
+	// Moves has the groups of the settings whose IDs have changed, for /status.
+	Moves *chat.Moves
 	// Started is when Joins, and the counts of Members.Status, began.
 	Started time.Time
 }

@@ -23,7 +23,8 @@ func details(from Sources, options Options) chat.Command {
 }
 
 // run returns counts of the requests to join the chat and of the chat's badges, as far as the
-// settings ask for them, and the name by which settings know the chat.
+// settings ask for them, and the name by which settings know the chat. If they know it by an outdated
+// ID, run says what to change.
 func (c detailsCommand) run(_ context.Context, req chat.Request) (chat.Reply, error) {
 	if req.Community == "" {
 		return chat.OldButton(), nil
@@ -37,6 +38,12 @@ func (c detailsCommand) run(_ context.Context, req chat.Request) (chat.Reply, er
 	badges := c.Members.Badges(req.From.Platform, req.Community)
 	if !asksToJoin && len(badges) == 0 {
 		reply.Text = chat.Say("details.nothing")
+	}
+	if move, moved := c.Moves.To(entry); moved {
+		reply.Tone = chat.Warning
+		reply.Text = chat.SayWith("details.moved", chat.Values{
+			"settings": chat.Plain(move.Settings), "from": chat.Code(move.From), "to": chat.Code(move.To),
+		})
 	}
 	if asksToJoin {
 		counts, last := c.Joins.For(req.Community)

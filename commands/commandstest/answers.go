@@ -64,6 +64,7 @@ type Answers struct {
 	Options commands.Options
 
 	Joins chat.JoinLog
+	Moves chat.Moves
 
 	Saved Saved
 
@@ -207,7 +208,7 @@ func (w *Answers) Sources() commands.Sources {
 			return core.Snapshot[[]core.Login]{Value: w.Logins, At: Noon}, w.LoginsErr
 		}),
 		Chart: w.drawn,
-		Joins: &w.Joins, Started: Noon.AddDate(0, 0, -3), Members: w.Saved.members(w),
+		Joins: &w.Joins, Moves: &w.Moves, Started: Noon.AddDate(0, 0, -3), Members: w.Saved.members(w),
 		Services: []commands.Service{
 			service(w, market.Service, w.PriceErr, w.Price),
 			service(w, supply.Service, w.SupplyErr, w.Supply),

@@ -37,6 +37,7 @@ type Bot struct {
 	redis  *store.Redis  // nil without REDIS_URL
 	folder *store.Folder // nil without DATA_DIR
 	joins  chat.JoinLog
+	moves  chat.Moves
 	// members saves addresses, if there is a store for them.
 	members *members.Members
 	// stores are Redis and the files of DATA_DIR, as far as they are set. The first keeps

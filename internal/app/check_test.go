@@ -129,6 +129,24 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
+// Telegram accepts no link to a host without a dot.
+func TestCheckNamesLinksThatTelegramRefuses(t *testing.T) {
+	links := []string{"EXPLORER_URL", "REGISTER_URL", "STAKE_URL"}
+	e := e2etest.NewEverything(t)
+	for host, refused := range map[string]bool{"localhost": true, "example.org": false} {
+		var settings []string
+		for _, name := range links {
+			settings = append(settings, name+"=https://"+host)
+		}
+		table, err := check(t, e, settings...)
+		for _, name := range links {
+			if named := strings.Contains(table, name+": Telegram accepts no link to "+host); named != refused || err != nil {
+				t.Errorf("%s is named: %t, %v\n%s", name, named, err, table)
+			}
+		}
+	}
+}
+
 // The stand-in's last withdrawal began a day ago.
 func TestCheckShowsAWithdrawalOfAWallet(t *testing.T) {
 	e := e2etest.NewEverything(t)

@@ -49,7 +49,7 @@ func (b *Bot) newTelegram() platform {
 	a := telegram.New(telegram.Config{
 		Settings: s, Dedup: b.state, Limiter: b.state, CommandTimeout: b.cfg.Limits.CommandTimeout,
 		Log: b.log, Count: b.metrics.Events(string(telegram.Platform)), Connected: b.logConnected(telegram.Platform), Retried: b.logRetries(telegram.Platform),
-		Joins: &b.joins, Seen: b.members.Seen,
+		Joins: &b.joins, Seen: b.members.Seen, Moves: &b.moves, ModeratorChats: b.moderated(telegram.Platform), Links: b.cfg.links(),
 	})
 	b.roles[telegram.Platform] = a.Role
 	b.members.Use(telegram.Platform, a)
@@ -79,13 +79,7 @@ func (b *Bot) newDiscord() platform {
 // fails or a right has a Problem.
 func (b *Bot) askOf(a adapter) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
-		var moderated []string
-		for _, entry := range b.cfg.ModeratorChats {
-			if id, here := strings.CutPrefix(entry, string(a.Platform())+":"); here {
-				moderated = append(moderated, id)
-			}
-		}
-		details, rights, err := a.Check(ctx, moderated...)
+		details, rights, err := a.Check(ctx, b.moderated(a.Platform())...)
 		for _, r := range rights {
 			details = append(details, r.Lines()...)
 			if r.Problem != "" && err == nil {
@@ -94,6 +88,16 @@ func (b *Bot) askOf(a adapter) func(context.Context) ([]string, error) {
 		}
 		return details, err
 	}
+}
+
+// moderated returns the IDs of a platform's communities in MODERATOR_CHATS.
+func (b *Bot) moderated(p chat.Platform) (ids []string) {
+	for _, entry := range b.cfg.ModeratorChats {
+		if id, here := strings.CutPrefix(entry, string(p)+":"); here {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // logConnected returns a function that logs that a platform is connected, with the bot's name there.

@@ -66,7 +66,7 @@ func (b *Bot) connect() (commands.Sources, error) {
 	}
 	sources := commands.Sources{
 		Price: recorded, Supply: supplies.Supply, Stakes: stakes.Stakes, Total: stakes.Total(cfg.Supply.TTL),
-		Accounts: accounts.Accounts, Logins: accounts.Logins, Joins: &b.joins, Started: time.Now(), Members: b.members,
+		Accounts: accounts.Accounts, Logins: accounts.Logins, Joins: &b.joins, Moves: &b.moves, Started: time.Now(), Members: b.members,
 		Chart: pricechart.New(b.quotes, cfg.Market.Symbol, cfg.Charts).Chart,
 	}
 	for _, s := range b.services {

@@ -90,6 +90,15 @@ func (c *Config) badges() map[chat.Platform][]chat.Badge {
 	return map[chat.Platform][]chat.Badge{telegram.Platform: c.Telegram.StakerTags, discord.Platform: c.Discord.StakerRoles}
 }
 
+// links returns the settings that become links in answers.
+func (c *Config) links() []telegram.Link {
+	return []telegram.Link{
+		{Setting: "EXPLORER_URL", URL: c.Answers.ExplorerURL},
+		{Setting: "REGISTER_URL", URL: c.Answers.RegisterURL},
+		{Setting: "STAKE_URL", URL: c.Answers.StakeURL},
+	}
+}
+
 // Secrets returns the values that must never be shown.
 func (c *Config) Secrets() []string { return secret.Of(*c) }
 

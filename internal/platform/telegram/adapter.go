@@ -8,6 +8,8 @@
 //	cleanup.go            deletes notices and older cards in a group
 //	inline.go, places.go  answer inline queries; bound what is in flight
 //	hello.go              has the bot say hello in a group that it was added to
+//	name.go, moved.go     notice that the bot is renamed, or that a group has another ID
+//	album.go              has one message of an album answered
 //	join.go, joinqueue.go let people into groups who asked to join
 //	address.go            takes an address in a private chat for the sender's open requests to join
 //	tags.go, member.go    set the tags of members who stake; ask what a user is in a chat
@@ -107,6 +109,12 @@ type Config struct {
 	Seen func(user chat.User, group string, has []string)
 	// Joins remembers join requests; it may be nil without Settings.JoinChats.
 	Joins *chat.JoinLog
+	// Moves remembers groups of the settings that have another ID now; nil: no other package asks.
+	Moves *chat.Moves
+	// ModeratorChats are the IDs of Telegram's groups in MODERATOR_CHATS.
+	ModeratorChats []string
+	// Links are the settings that become links in messages.
+	Links []Link
 }
 
 // Adapter is Telegram as a chat.Adapter; it is the webhook's http.Handler too.
@@ -128,10 +136,15 @@ type Adapter struct {
 
 // session is one Run.
 type session struct {
-	a     *Adapter
-	me    *models.User
-	tasks *chat.Tasks
-	out   *outbox.Outbox
+	a *Adapter
+	// self is what me returns.
+	self atomic.Pointer[models.User]
+	// naming holds a token during askName, which sets nameAsked to the time of its last call.
+	naming    chan struct{}
+	nameAsked time.Time
+	albums    albums
+	tasks     *chat.Tasks
+	out       *outbox.Outbox
 	// lastAnnounced is when Connected was last called.
 	lastAnnounced time.Time
 	// failedAt is the last_error_date of the first getWebhookInfo after the webhook was
@@ -157,6 +170,9 @@ type session struct {
 // New makes an Adapter, and asks Telegram nothing. The token must be set.
 func New(c Config) *Adapter {
 	// An update may have two calls under way: "typing…" and its sender's role.
+	if c.Moves == nil {
+		c.Moves = &chat.Moves{}
+	}
 	api := botapi.New(botapi.Config{Token: c.Settings.Token, URL: c.Settings.APIURL, MaxConns: 2 * maxInFlight})
 	return &Adapter{Config: c, api: api, places: newPlaces(maxInFlight)}
 }
@@ -196,20 +212,28 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	defer fail(nil)
 	s := &session{
 		a: a, tasks: chat.NewTasks(ctx, h, a.Log, a.Count), running: ctx, fail: fail, offsets: newOffsetTracker(), toDelete: toDelete{},
+		naming: make(chan struct{}, 1),
 	}
-	if s.repeat(ctx, func() (err error) { s.me, err = a.api.GetMe(ctx); return err }) != nil {
+	firstName := func() error {
+		me, err := a.api.GetMe(ctx)
+		s.self.Store(me)
+		return err
+	}
+	if s.repeat(ctx, firstName) != nil {
 		return tokenRefused(ctx) // ctx has ended
 	}
 	s.out = outbox.New(outbox.Config{
-		API: a.api, Limiter: a.Limiter, Pacing: a.Settings.Pacing, Bot: fmt.Sprint("telegram ", s.me.ID), Count: a.Count, Unauthorized: s.unauthorized,
+		API: a.api, Limiter: a.Limiter, Pacing: a.Settings.Pacing, Bot: fmt.Sprint("telegram ", s.me().ID), Count: a.Count,
+		Unauthorized: s.unauthorized, Migrated: a.moved,
 	})
 	a.current.Store(s)
 	defer a.current.Store(nil)
 	var aside sync.WaitGroup
 	defer aside.Wait()
 	aside.Go(func() { s.syncProfile(ctx) })
+	aside.Go(func() { s.watchName(ctx) })
 	aside.Go(func() {
-		chat.WatchRights(ctx, a.Log, func(ctx context.Context) []chat.Right { return a.rights(ctx, s.me.ID) })
+		chat.WatchRights(ctx, a.Log, func(ctx context.Context) []chat.Right { return a.rights(ctx, s.me().ID) })
 	})
 
 	if a.Settings.WebhookURL == "" {
@@ -262,6 +286,6 @@ func (s *session) unauthorized() {
 func (s *session) connected() {
 	if !s.a.ready.Swap(true) && time.Since(s.lastAnnounced) >= time.Minute {
 		s.lastAnnounced = time.Now()
-		s.a.Connected("@" + s.me.Username)
+		s.a.Connected("@" + s.me().Username)
 	}
 }

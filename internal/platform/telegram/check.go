@@ -17,8 +17,8 @@ const recently = 24 * time.Hour
 const maxReason = 120
 
 // Check asks Telegram who the bot is, where its updates go, what it may do in the groups of
-// JoinChats and StakerTags, and whether it is in those of moderated, which are IDs. It changes
-// nothing. It returns sentences for an operator.
+// JoinChats and StakerTags, and whether it is in those of moderated, which are IDs. It also judges
+// Links. It changes nothing. It returns sentences for an operator.
 func (a *Adapter) Check(ctx context.Context, moderated ...string) (details []string, rights []chat.Right, err error) {
 	me, err := a.api.GetMe(ctx)
 	if err != nil {
@@ -29,6 +29,7 @@ func (a *Adapter) Check(ctx context.Context, moderated ...string) (details []str
 		way = "webhook"
 	}
 	details = []string{fmt.Sprintf("@%s, by %s", chat.NewUntrusted(me.Username, maxReason), way)}
+	details = append(details, a.aboutLinks()...)
 	info, err := a.api.GetWebhookInfo(ctx)
 	if err != nil {
 		return details, nil, fmt.Errorf("telegram: %w", err)

@@ -43,7 +43,7 @@ func (d toDelete) put(key any, messages []outbox.MessageRef) {
 // set, it identifies the errors sent for the same command since that answer.
 type cardKey struct {
 	chat           int64
-	thread         int
+	topic          int
 	command, about string
 	failed         bool
 }
@@ -69,7 +69,7 @@ func (t *task) cleanUp(sent outbox.MessageRef, r *chat.Reply) {
 		t.s.remove(noticeLasts, sent)
 	case t.s.a.Settings.CleanChat:
 		asked, _ := t.s.tasks.Handler.Commands().Find(t.cmd.request.Command)
-		key := cardKey{chat: sent.Chat, thread: t.cmd.to.Thread, command: asked.Name, about: r.About}
+		key := cardKey{chat: sent.Chat, topic: t.cmd.to.Topic(), command: asked.Name, about: r.About}
 		t.s.remove(0, t.s.replaceCard(key, sent, r.Unanswered())...)
 	}
 }

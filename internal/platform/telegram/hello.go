@@ -29,9 +29,9 @@ func addsBot(m *models.ChatMemberUpdated) bool {
 	return wasOut && isIn
 }
 
-// needless reports whether u needs no answer. That is so if the bot moved with its group, and
-// for the /start of the link that added the bot: the hello answers it. needless blocks for at
-// most helloAfter, because such updates come in any order.
+// needless reports whether u needs no answer. That is so if the bot moved with its group, for the
+// /start of the link that added the bot, which the hello answers, and for all but one message of an
+// album. needless blocks for at most helloAfter, because such updates come in any order.
 func (s *session) needless(u *update, c *command) bool {
 	switch group := u.chat(); {
 	case u.MyChatMember != nil:
@@ -40,9 +40,14 @@ func (s *session) needless(u *update, c *command) bool {
 		return s.noted(groupMoved, group)
 	case u.Message != nil && u.Message.MigrateToChatID != 0:
 		s.note(groupMoved, u.Message.MigrateToChatID)
+		s.a.moved(group, u.Message.MigrateToChatID)
+	case u.Message != nil && u.Message.MigrateFromChatID != 0:
+		s.a.moved(u.Message.MigrateFromChatID, group)
 	case c != nil && c.request.Command == "start" && !c.request.Direct:
 		transport.Sleep(s.tasks.Commands, helloAfter/2)
 		return s.noted(botAdded, group)
+	case c != nil && u.Message != nil:
+		return !s.answersAlbum(u.Message)
 	}
 	return false
 }
@@ -60,5 +65,5 @@ func (s *session) noted(event string, group int64) bool {
 
 // eventLimit returns the limit whose slot is taken while an event in a group is noted.
 func (s *session) eventLimit(event string, group int64) chat.Limit {
-	return chat.Limit{Key: fmt.Sprint("telegram ", s.me.ID, " ", event, " ", group), Count: 1, Window: 10 * time.Second}
+	return chat.Limit{Key: fmt.Sprint("telegram ", s.me().ID, " ", event, " ", group), Count: 1, Window: 10 * time.Second}
 }

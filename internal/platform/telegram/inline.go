@@ -43,7 +43,7 @@ func (s *session) respondInline(requestID string, q *models.InlineQuery) {
 		handled.Go(func() {
 			s.tasks.Recover(requestID, func() {
 				s.tasks.Handle(req, func(r chat.Reply) {
-					results[i] = inlineResult{reply: r, article: renderArticle(req.Command, r, s.me.Username)}
+					results[i] = inlineResult{reply: r, article: renderArticle(req.Command, r, s.me().Username)}
 				})
 			})
 		})

@@ -72,7 +72,7 @@ func (j *joinTask) giveUp(string) (more bool) { return j.leaveOpen(nil) }
 func (j *joinTask) check(id string, began time.Time) (reply chat.Reply) {
 	req := chat.Request{
 		ID: id, Command: chat.JoinCommand, Args: chat.Typed(strconv.FormatInt(j.join.Chat.ID, 10)),
-		From: userOf(j.join.From.ID), Locale: j.join.From.LanguageCode, BotName: j.s.me.FirstName,
+		From: userOf(j.join.From.ID), Locale: j.join.From.LanguageCode, BotName: j.s.me().FirstName,
 		Chat: strconv.FormatInt(j.join.UserChatID, 10), Direct: true, Deadline: j.times.check,
 	}
 	j.s.a.nameGroup(&req)
@@ -203,7 +203,7 @@ func (s *session) sendTo(ctx context.Context, user int64, within time.Duration, 
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	return s.out.Send(ctx, outbox.Message{
-		To: outbox.Destination{Chat: user}, Content: render(&reply, s.me.Username), EditID: editID, Deadline: time.Now().Add(within),
+		To: outbox.Destination{Chat: user}, Content: render(&reply, s.me().Username), EditID: editID, Deadline: time.Now().Add(within),
 	})
 }
 
@@ -276,6 +276,7 @@ func outcomeOf(err error) chat.AdmissionOutcome {
 func (a *Adapter) approveJoin(ctx context.Context, chat, user int64) error {
 	params := &bot.ApproveChatJoinRequestParams{ChatID: chat, UserID: user}
 	_, err := botapi.Change(ctx, a.api, (*bot.Bot).ApproveChatJoinRequest, params)
+	a.seeMove(chat, err)
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 func (a *Adapter) chatMember(ctx context.Context, chat, user int64) (*models.ChatMember, error) {
 	m, err := botapi.Call(ctx, a.api, (*bot.Bot).GetChatMember, &bot.GetChatMemberParams{ChatID: chat, UserID: user})
 	if err != nil {
+		a.seeMove(chat, err)
 		return nil, err
 	}
 	switch m.Type {

@@ -44,6 +44,36 @@ func (p *press) answer(a bot.AnswerCallbackQueryParams) (taken bool) {
 	return taken
 }
 
+// open answers the callback query with a link that opens the private chat with the bot, which is then
+// started with the payload. It reports whether Telegram took the answer, as answer does.
+func (p *press) open(payload string) (taken bool) {
+	if p == nil {
+		return false
+	}
+	p.once.Do(func() {
+		taken = p.s.answerQuery(time.Now(), "press_unanswered", func(ctx context.Context) error {
+			name := p.s.me().Username
+			err := p.openBy(ctx, name, payload)
+			if !botapi.ErrorOf(err).RefusesLink() {
+				return err
+			}
+			p.s.askName(ctx) // Telegram refuses a link to another bot: this one may be renamed.
+			if renamed := p.s.me().Username; renamed != name {
+				return p.openBy(ctx, renamed, payload)
+			}
+			return err
+		})
+	})
+	return taken
+}
+
+// openBy answers the callback query once, with a link to the bot by its username.
+func (p *press) openBy(ctx context.Context, username, payload string) error {
+	params := &bot.AnswerCallbackQueryParams{CallbackQueryID: p.id, URL: deepLink(username, payload)}
+	_, err := botapi.Change(ctx, p.s.a.api, (*bot.Bot).AnswerCallbackQuery, params)
+	return err
+}
+
 // tell shows a reply only to the person who pressed, in their language: for a moment, or
 // as an alert until they close it. It returns false if there is no press, the press is
 // answered already, or Telegram did not confirm the answer.
@@ -80,26 +110,29 @@ const (
 // After an ephemeral command, answeredPrivately is not shown. The receipt is empty if the user
 // knows.
 func (t *task) notify(n notice) outbox.Receipt {
-	text, url := n, "https://t.me/"+t.s.me.Username
+	text, payload := n, ""
 	if n == pressStart {
-		payload := t.cmd.request.Command
+		payload = t.cmd.request.Command
 		linked, listed := t.s.tasks.Handler.Commands().Find(payload)
 		if !listed || linked.NoDeepLink || t.cmd.request.Args.Len() > 0 || t.cmd.request.Target != nil {
 			payload, text = "start", askThere
 		}
-		url = deepLink(t.s.me.Username, payload)
+		if t.press.open(payload) {
+			return outbox.Receipt{}
+		}
+	}
+	url := "https://t.me/" + t.s.me().Username // after open, which may find another name
+	if payload != "" {
+		url = deepLink(t.s.me().Username, payload)
 	}
 	reply := t.groupReply(chat.Reply{
 		Text:    chat.Say(string(text)),
 		Actions: []chat.Action{{Label: chat.Say("button.private"), URL: url}},
 	})
-	switch {
-	case n == pressStart && t.press.answer(bot.AnswerCallbackQueryParams{URL: url}):
-		return outbox.Receipt{}
-	case n != pressStart && t.tell(reply, false):
+	if n != pressStart && t.tell(reply, false) {
 		return outbox.Receipt{}
 	}
-	m := t.message(render(&reply, t.s.me.Username))
+	m := t.message(render(&reply, t.s.me().Username))
 	if t.cmd.ephemeral.Arrived() && (n == answeredPrivately || t.sendEphemeral(m.Content).Result == outbox.Delivered) {
 		return outbox.Receipt{}
 	}
@@ -136,7 +169,7 @@ func (t *task) sendOnce(name string, r chat.Reply) outbox.Receipt {
 		return outbox.Receipt{}
 	}
 	r = t.groupReply(r)
-	m := t.message(render(&r, t.s.me.Username))
+	m := t.message(render(&r, t.s.me().Username))
 	m.To.ReplyTo, m.Notice, m.Deadline = 0, name, time.Time{}
 	receipt := t.send(m)
 	if receipt.Result == outbox.Delivered {

@@ -52,6 +52,11 @@ func parse(u *update, me *models.User, h chat.Handler) *command {
 	if c == nil || isPrivate(&m.Chat) && m.Chat.ID != c.user {
 		return nil // A private chat belongs to one person.
 	}
+	// In a channel's direct messages each user has a topic, and the channel's administrators read all
+	// of them. Telegram refuses a message without a topic.
+	if m.Chat.IsDirectMessages && m.DirectMessagesTopic == nil && u.Press == nil {
+		return nil
+	}
 	if c.request.Command == chat.JoinCommand && !isPrivate(&m.Chat) {
 		return nil // Its buttons stand in private chats only, so this one is forged.
 	}
@@ -61,6 +66,9 @@ func parse(u *update, me *models.User, h chat.Handler) *command {
 		// Elsewhere message_thread_id is a thread of replies, to which nothing can be
 		// sent.
 		c.to.Thread = m.MessageThreadID
+	}
+	if m.DirectMessagesTopic != nil {
+		c.to.DirectTopic = m.DirectMessagesTopic.TopicID
 	}
 	c.request.From = userOf(c.user)
 	c.request.Chat = strconv.FormatInt(m.Chat.ID, 10)
@@ -82,12 +90,13 @@ func parseMessage(m *models.Message, me *models.User, commands chat.Commands) *c
 	if m.ForwardOrigin != nil || m.IsAutomaticForward || m.ViaBot != nil || m.SenderChat == nil && (m.From == nil || m.From.IsBot) {
 		return nil
 	}
-	units := utf16.Encode([]rune(m.Text))
+	text, entities := textOf(m)
+	units := utf16.Encode([]rune(text))
 	name, args, length := commandName(m, units, me, commands)
 	if name == "" {
 		return nil
 	}
-	target, rest := mention(units, length, m.Entities)
+	target, rest := mention(units, length, entities)
 	if target == nil {
 		target = repliedTo(m, me)
 	}
@@ -107,27 +116,32 @@ func parseMessage(m *models.Message, me *models.User, commands chat.Commands) *c
 }
 
 // commandName returns the command that m asks, those of its arguments that are not in the
-// text, and the length of its name in the text, in UTF-16 units. The command is the first
-// word, or the one for which m is the argument that the bot asked for. In a private chat
-// commandName guesses at any other text, and takes a picture or the like as /start. The name
-// is "" for another bot's command and, in a group, for an unknown command and for a reply to
-// a question without a word like its argument.
+// text, and where in the text the others begin, in UTF-16 units. The command is the first
+// word, the one after a mention of the bot, or the one for which m is the argument that the bot
+// asked for. In a private chat commandName guesses at any other text, and takes a picture or the
+// like as /start. The name is "" for another bot's command and, in a group, for an unknown command
+// and for a reply to a question without a word like its argument.
 func commandName(m *models.Message, units []uint16, me *models.User, commands chat.Commands) (name string, args []string, length int) {
-	name, suffix, length := commandAt(units, m.Entities)
+	text, entities := textOf(m)
+	typed := typedCommand(units, entities, me)
+	if !typed.isFor(me) && typed.suffix == "" {
+		typed = typedWords{} // It follows a mention of somebody else.
+	}
+	name, length = typed.name, typed.end
 	if name == "" && len(units) > 0 {
 		name, args = askedFor(m.ReplyToMessage, me)
 		asked, _ := commands.Find(name)
-		if params, _ := asked.Params(); isGroup(&m.Chat) && len(chat.Meant(strings.Fields(m.Text), params...)) == 0 {
+		if params, _ := asked.Params(); isGroup(&m.Chat) && len(chat.Meant(strings.Fields(text), params...)) == 0 {
 			return "", nil, 0
 		}
 	}
 	if name == "" && isPrivate(&m.Chat) && (len(units) > 0 || hasAttachment(m)) {
-		if name = commands.Guess(m.Text); name == "start" {
+		if name = commands.Guess(text); name == "start" {
 			length = len(units)
 		}
 	}
 	_, known := commands.Find(name)
-	if suffix != "" && !strings.EqualFold(suffix, me.Username) || !known && !isPrivate(&m.Chat) {
+	if !typed.isFor(me) || !known && !isPrivate(&m.Chat) {
 		return "", nil, 0
 	}
 	return name, args, length
@@ -222,18 +236,62 @@ func followLink(m *models.Message, words []string, commands chat.Commands) (name
 	return "start", nil
 }
 
-// commandAt returns the bot command at the very beginning of a text: its name in lower
-// case, the part after its @, and the length of both in UTF-16 units. Without a command
-// the name is "".
-func commandAt(units []uint16, entities []models.MessageEntity) (name, suffix string, length int) {
+// typedWords are a bot command at the beginning of a text.
+type typedWords struct {
+	name string // in lower case; "" is no command
+	// suffix is the username after the command's @. mentioned is the one of a mention before the
+	// command. Each is "" if there is none.
+	suffix, mentioned string
+	end               int // of the command in the text, in UTF-16 units
+}
+
+// isFor reports whether the command is addressed to a bot, or to any.
+func (w *typedWords) isFor(bot *models.User) bool {
+	addressee := cmp.Or(w.suffix, w.mentioned)
+	return addressee == "" || strings.EqualFold(addressee, bot.Username)
+}
+
+// typedCommand returns the bot command at the very beginning of a text, or after one mention there.
+func typedCommand(units []uint16, entities []models.MessageEntity, me *models.User) (w typedWords) {
+	begin := 0
 	for _, e := range entities {
-		if e.Type != models.MessageEntityTypeBotCommand || e.Offset != 0 || !within(&e, units) || units[0] != '/' {
+		if e.Offset != 0 || !within(&e, units) {
 			continue
 		}
-		name, suffix, _ = strings.Cut(string(utf16.Decode(units[1:e.Length])), "@")
-		return strings.ToLower(name), suffix, e.Length
+		switch {
+		case e.Type == models.MessageEntityTypeMention && units[0] == '@':
+			w.mentioned = string(utf16.Decode(units[1:e.Length]))
+			begin = e.Length
+		case e.Type == models.MessageEntityTypeTextMention && e.User != nil && e.User.ID == me.ID:
+			w.mentioned = me.Username
+			begin = e.Length
+		}
 	}
-	return "", "", 0
+	for begin > 0 && begin < len(units) && strings.ContainsRune(" \n\u00a0,:", rune(units[begin])) {
+		begin++
+	}
+	for _, e := range entities {
+		if e.Type != models.MessageEntityTypeBotCommand || e.Offset != begin || !within(&e, units) || units[begin] != '/' {
+			continue
+		}
+		w.end = e.Offset + e.Length
+		w.name, w.suffix, _ = strings.Cut(string(utf16.Decode(units[begin+1:w.end])), "@")
+		w.name = strings.ToLower(w.name)
+		return w
+	}
+	return typedWords{}
+}
+
+// namesAnotherBot reports whether m, which may be nil, has a known command for a bot with another
+// username.
+func namesAnotherBot(m *models.Message, me *models.User, commands chat.Commands) bool {
+	if m == nil {
+		return false
+	}
+	text, entities := textOf(m)
+	typed := typedCommand(utf16.Encode([]rune(text)), entities, me)
+	_, known := commands.Find(typed.name)
+	return known && !typed.isFor(me)
 }
 
 // askedFor returns the command for which a message of this bot asked an argument, or "", and
@@ -246,7 +304,12 @@ func askedFor(m *models.Message, me *models.User) (command string, args []string
 		return "", nil
 	}
 	for _, e := range m.Entities {
-		if asked, is := strings.CutPrefix(e.URL, deepLink(me.Username, askPayload)); is && e.Type == models.MessageEntityTypeTextLink && e.Offset == 0 {
+		if e.Type != models.MessageEntityTypeTextLink || e.Offset != 0 {
+			continue
+		}
+		// The bot may have asked under another name.
+		bot, asked, is := strings.Cut(e.URL, "?start="+askPayload)
+		if is && strings.HasPrefix(bot, "https://t.me/") {
 			return readPayload(asked)
 		}
 	}

@@ -62,24 +62,51 @@ func TestParseFindsCommandsForThisBot(t *testing.T) {
 		members string
 		want    string // the command, "" is not ours
 	}{
-		"any case":                        {"supergroup", 6, "/Price", "", "price"},
-		"addressed to us in another case": {"group", 13, "/PRICE@ourbot", "", "price"},
-		"addressed to another bot":        {"group", 15, "/price@OtherBot", "", ""},
-		"unknown in a group":              {"group", 4, "/foo", "", ""},
-		"unknown in private":              {"private", 4, "/foo", "", "foo"},
-		"in a channel":                    {"channel", 6, "/price", "", ""},
-		"by a bot":                        {"group", 6, "/price", `{"from":{"id":5,"is_bot":true}}`, ""},
-		"forwarded":                       {"group", 6, "/price", `{"forward_origin":{"type":"of a new kind"}}`, ""},
-		"via another bot":                 {"group", 6, "/price", `{"via_bot":{"id":1}}`, ""},
-		"a channel's post":                {"group", 6, "/price", `{"is_automatic_forward":true,"sender_chat":{"id":-300}}`, ""},
-		"not at the beginning":            {"group", 6, "hi /price", `{"entities":[{"type":"bot_command","offset":3,"length":6}]}`, ""},
-		"a forged length":                 {"group", 600, "/price", "", ""},
+		"any case":                         {"supergroup", 6, "/Price", "", "price"},
+		"addressed to us in another case":  {"group", 13, "/PRICE@ourbot", "", "price"},
+		"addressed to another bot":         {"group", 15, "/price@OtherBot", "", ""},
+		"unknown in a group":               {"group", 4, "/foo", "", ""},
+		"unknown in private":               {"private", 4, "/foo", "", "foo"},
+		"in a channel":                     {"channel", 6, "/price", "", ""},
+		"after a mention of us":            {"group", 0, "@OurBot /price", mentioning(7, 8, 6), "price"},
+		"after one in another case":        {"group", 0, "@ourbot, /PRICE", mentioning(7, 9, 6), "price"},
+		"after a mention, addressed to us": {"group", 0, "@OurBot\n/price@OurBot", mentioning(7, 8, 13), "price"},
+		"after a mention, to another bot":  {"group", 0, "@OurBot /price@OtherBot", mentioning(7, 8, 15), ""},
+		"after a mention of another bot":   {"group", 0, "@OtherBot /price", mentioning(9, 10, 6), ""},
+		"after a mention, to us":           {"group", 0, "@OtherBot /price@OurBot", mentioning(9, 10, 13), "price"},
+		"after a name that is ours":        {"group", 0, "Our 🤖 /price", `{"entities":[{"type":"text_mention","offset":0,"length":6,"user":{"id":99}},{"type":"bot_command","offset":7,"length":6}]}`, "price"},
+		"after a mention and a word":       {"group", 0, "@OurBot hi /price", mentioning(7, 11, 6), ""},
+		"after a forged mention":           {"group", 0, "@OurBot /price", mentioning(700, 8, 6), ""},
+		"after a mention, in private":      {"private", 0, "@OurBot /price", mentioning(7, 8, 6), "price"},
+		"in a caption":                     {"group", 0, "", captioned("/price@OurBot", 0, 13), "price"},
+		"in a caption, in private":         {"private", 0, "", captioned("/price", 0, 6), "price"},
+		"later in a caption":               {"group", 0, "", captioned("🎉 /price", 3, 6), ""},
+		"in a caption, to another bot":     {"group", 0, "", captioned("/price@OtherBot", 0, 15), ""},
+		"in a caption of a forward":        {"group", 0, "", `{"forward_origin":{"type":"user"},` + captioned("/price", 0, 6)[1:], ""},
+		"in a caption, after a mention":    {"group", 0, "", `{"caption":"@OurBot /price","caption_entities":[{"type":"mention","offset":0,"length":7},{"type":"bot_command","offset":8,"length":6}]}`, "price"},
+		"by a bot":                         {"group", 6, "/price", `{"from":{"id":5,"is_bot":true}}`, ""},
+		"forwarded":                        {"group", 6, "/price", `{"forward_origin":{"type":"of a new kind"}}`, ""},
+		"via another bot":                  {"group", 6, "/price", `{"via_bot":{"id":1}}`, ""},
+		"a channel's post":                 {"group", 6, "/price", `{"is_automatic_forward":true,"sender_chat":{"id":-300}}`, ""},
+		"not at the beginning":             {"group", 6, "hi /price", `{"entities":[{"type":"bot_command","offset":3,"length":6}]}`, ""},
+		"a forged length":                  {"group", 600, "/price", "", ""},
 	} {
 		c, ours := asks(&update{Update: models.Update{Message: in(t, tt.kind, tt.n, tt.text, tt.members)}})
 		if ours != (tt.want != "") || c.request.Command != tt.want {
 			t.Errorf("%s: got %q, %v; want %q", name, c.request.Command, ours, tt.want)
 		}
 	}
+}
+
+// mentioning returns the entities of a text that begins with a mention of n units, and has a command.
+func mentioning(n, offset, length int) string {
+	return fmt.Sprintf(`{"entities":[{"type":"mention","offset":0,"length":%d},{"type":"bot_command","offset":%d,"length":%d}]}`, n, offset, length)
+}
+
+// captioned returns the members of a picture with a command in its caption.
+func captioned(caption string, offset, length int) string {
+	const members = `{"photo":[{"width":1}],"caption":%q,"caption_entities":[{"type":"bot_command","offset":%d,"length":%d}]}`
+	return fmt.Sprintf(members, caption, offset, length)
 }
 
 func TestParseFindsArgumentsAndPeople(t *testing.T) {
@@ -105,6 +132,9 @@ func TestParseFindsArgumentsAndPeople(t *testing.T) {
 		"a topic's first message":               {"/exists", inTopic("3"), nil, "none", ""},
 		"a topic's service message":             {"/exists", replying(`"from":{"id":8},"forum_topic_created":{}`), nil, "none", ""},
 		"a reply within a topic":                {"/exists", inTopic("4"), nil, "8", ""},
+		"words of a caption":                    {"", `{"caption":"/exists a b","caption_entities":[{"type":"bot_command","length":7}]}`, []string{"a", "b"}, "none", ""},
+		"a person in a caption":                 {"", `{"caption":"/exists 😀 Ann","caption_entities":[{"type":"bot_command","length":7},{"type":"text_mention","offset":11,"length":3,"user":{"id":8,"first_name":"Ann"}}]}`, []string{"😀"}, "8", "Ann"},
+		"a person after a mention of us":        {"@OurBot /exists 😀 Ann", `{"entities":[{"type":"mention","length":7},{"type":"bot_command","offset":8,"length":7},{"type":"text_mention","offset":19,"length":3,"user":{"id":8,"first_name":"Ann"}}]}`, []string{"😀"}, "8", "Ann"},
 		"a comment on a channel's post":         {"/exists", replying(`"is_automatic_forward":true,"sender_chat":{"id":-300}`), nil, "none", ""},
 	} {
 		c, ours := asks(&update{Update: models.Update{Message: in(t, "group", 7, tt.text, tt.members)}})
@@ -187,6 +217,8 @@ func TestParseGuessesAtPrivateText(t *testing.T) {
 		"words":                         {"hello there", "", "start"},
 		"an unknown command":            {"/prise 7d", `{"entities":[{"type":"bot_command","length":6}]}`, "prise 7d"},
 		"another bot's command":         {"/price@OtherBot", `{"entities":[{"type":"bot_command","length":15}]}`, ""},
+		"a wallet below a picture":      {"", `{"photo":[{"width":1}],"caption":"` + wallet + `"}`, "staked " + wallet},
+		"after another mention":         {"@OtherBot /price", mentioning(9, 10, 6), "start"},
 		"a picture":                     {"", `{"photo":[{"width":1}],"caption":"hi"}`, "start"},
 		"a voice message":               {"", `{"voice":{}}`, "start"},
 		"a round video":                 {"", `{"video_note":{}}`, "start"},
@@ -245,6 +277,8 @@ func TestNoLinkRunsForget(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"update_id":1,"message":{"message_id":1,"chat":{"id":-1,"type":"group"},"from":{"id":2},"text":"/exists 😀 Ann","entities":[{"type":"bot_command","offset":0,"length":7},{"type":"text_mention","offset":11,"length":3,"user":{"id":3}}]}}`))
 	f.Add([]byte(`{"update_id":1,"message":{"text":"/a","chat":{"type":"private"},"from":{},"entities":[{"type":"bot_command","length":9}]}}`))
+	f.Add([]byte(`{"update_id":1,"message":{"message_id":1,"chat":{"id":-1,"type":"group"},"from":{"id":2},"caption":"@OurBot /price","caption_entities":[{"type":"mention","length":7},{"type":"bot_command","offset":8,"length":6}]}}`))
+	f.Add([]byte(`{"update_id":1,"message":{"message_id":1,"chat":{"id":-1,"type":"supergroup","is_direct_messages":true},"direct_messages_topic":{"topic_id":5},"from":{"id":2},"text":"/price","entities":[{"type":"bot_command","length":6}]}}`))
 	f.Add([]byte(`{"update_id":9223372036854775807,"message":[]}`))
 	f.Add([]byte(`{"update_id":1,"callback_query":{"id":"1","from":{"id":2},"data":"1 e 0 mylogins 2","message":{"message_id":1,"date":0,"chat":{"id":-1,"type":"group"}}}}`))
 	f.Add([]byte(`{"update_id":1,"callback_query":{"data":"1 n zz price"}}`))
@@ -310,6 +344,8 @@ func TestParseTrustsOnlyThisBotsQuestions(t *testing.T) {
 		"politeness around it":           {us + `,` + link, "", "check 0x1 please", "staked check 0x1 please"},
 		"thanks":                         {us + `,` + link, "", "thanks", ""},
 		"a sentence":                     {us + `,` + link, "", "up 100x, thanks!", ""},
+		"a question under an old name":   {us + `,` + strings.Replace(link, "OurBot", "OldBot", 1), "", "0x1 b", "staked 0x1 b"},
+		"with a link out of Telegram":    {us + `,` + strings.Replace(link, "t.me", "example.org", 1), "", "0x1", ""},
 		"by somebody else":               {`"from":{"id":5},` + link, "", "0x1", ""},
 		"with a link that asks nothing":  {us + `,` + strings.Replace(link, "ask-staked", "staked", 1), "", "0x1", ""},
 		"for an unknown command":         {us + `,` + strings.Replace(link, "ask-staked", "ask-moon", 1), "", "0x1", ""},

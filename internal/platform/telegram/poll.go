@@ -167,7 +167,7 @@ func (s *session) start(ctx context.Context, u *update) bool {
 			p.Free()
 			answered(done)
 		}()
-		u.command = parse(u, s.me, s.tasks.Handler)
+		u.command = s.parse(u)
 		done = s.respond(request, u, p)
 	})
 }

@@ -184,7 +184,7 @@ func (p *page) line(parts ...part) {
 }
 
 // entityOf returns the entity of a span, without its place; without a Type the span is
-// plain. Untrusted text that could become a link is code: Telegram makes links of
+// plain. A link that Telegram does not accept is left out. Untrusted text that could become a link is code: Telegram makes links of
 // domains, commands and the like anywhere else.
 func entityOf(s words.Span) models.MessageEntity {
 	switch {
@@ -192,7 +192,7 @@ func entityOf(s words.Span) models.MessageEntity {
 		return models.MessageEntity{Type: models.MessageEntityTypeCode}
 	case s.Moment != nil && s.Moment.Unix() > 0:
 		return models.MessageEntity{Type: models.MessageEntityTypeDateTime, UnixTime: int(s.Moment.Unix()), DateTimeFormat: relative}
-	case s.URL != "":
+	case s.URL != "" && acceptsLink(s.URL):
 		return models.MessageEntity{Type: models.MessageEntityTypeTextLink, URL: s.URL}
 	case s.Style == words.Strong:
 		return models.MessageEntity{Type: models.MessageEntityTypeBold}
@@ -255,8 +255,11 @@ const (
 // rowWidth is how many characters of labels stand side by side on a telephone.
 const rowWidth = 30
 
-// keyboard puts buttons in rows. Without buttons it returns nil.
+// keyboard puts buttons in rows. It leaves out those with a link that Telegram does not accept. If
+// there is none left, it returns nil.
 func keyboard(buttons []words.Button, bot string) models.ReplyMarkup {
+	unacceptable := func(b words.Button) bool { return b.URL != "" && !acceptsLink(b.URL) }
+	buttons = slices.DeleteFunc(slices.Clone(buttons), unacceptable)
 	if len(buttons) == 0 {
 		return nil
 	}

@@ -144,25 +144,25 @@ func (t *task) handle() (reply *chat.Reply, content outbox.Content) {
 		}
 		if r.Ask != nil && t.cmd.ephemeral.Arrived() {
 			// Everybody in the group could read a reply to the question.
-			open := chat.Action{Label: chat.Say("button.private"), URL: deepLink(t.s.me.Username, linkPayload(r.Ask.Command, r.Ask.Args...))}
+			open := chat.Action{Label: chat.Say("button.private"), URL: deepLink(t.s.me().Username, linkPayload(r.Ask.Command, r.Ask.Args...))}
 			r.Actions, r.Ask, r.Rendered = append(slices.Clip(r.Actions), open), nil, nil
 		}
 		reply = &r
-		content = chat.RenderOnce(Platform, reply, func(r *chat.Reply) outbox.Content { return render(r, t.s.me.Username) })
+		content = chat.RenderOnce(Platform, reply, func(r *chat.Reply) outbox.Content { return render(r, t.s.me().Username) })
 	})
 	return reply, content
 }
 
 // typing shows "typing…" in a chat or topic once an answer takes long, until stop is
 // called. Commands that wait there at the same time share the calls. A press shows
-// nothing: its button has a spinner.
+// nothing: its button has a spinner. In a channel's direct messages Telegram shows nothing.
 func (t *task) typing(to outbox.Destination) (stop func()) {
-	if t.press != nil {
+	if t.press != nil || to.DirectTopic != 0 {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(t.s.tasks.Commands)
 	timer := t.s.tasks.AfterFunc(typingAfter, t.cmd.request.ID, func() {
-		pace := chat.Limit{Key: fmt.Sprint("typing ", t.s.me.ID, " ", to.Chat, " ", to.Thread), Count: 1, Window: typingLasts}
+		pace := chat.Limit{Key: fmt.Sprint("typing ", t.s.me().ID, " ", to.Chat, " ", to.Thread), Count: 1, Window: typingLasts}
 		for ctx.Err() == nil {
 			wait, ok := t.s.a.Limiter.Reserve(ctx, 0, pace)
 			if ok {
@@ -202,7 +202,7 @@ func (t *task) sendToChat(m outbox.Message, reply *chat.Reply) outbox.Receipt {
 		}
 		if reply.Unanswered() { // Others may read the message, so it is in their language.
 			inChat := t.groupReply(*reply)
-			reply, m.Content = &inChat, render(&inChat, t.s.me.Username)
+			reply, m.Content = &inChat, render(&inChat, t.s.me().Username)
 		}
 		endSpinner := func() { t.press.answer(bot.AnswerCallbackQueryParams{}) }
 		defer t.s.tasks.AfterFunc(spinnerLasts, t.cmd.request.ID, endSpinner).Stop()
@@ -252,12 +252,12 @@ func (t *task) tellInstead(reply *chat.Reply) bool {
 // share joins m with other answers to the same command in the same chat and topic.
 func (t *task) share(m *outbox.Message, reply *chat.Reply) {
 	// Tone and title keep a refusal from being sent instead of an answer.
-	m.Sharing.Key = [...]any{m.To.Chat, m.To.Thread, t.cmd.text, reply.Tone, reply.Title.Key}
+	m.Sharing.Key = [...]any{m.To.Chat, m.To.Topic(), t.cmd.text, reply.Tone, reply.Title.Key}
 	m.Sharing.Combined = func(requests int) outbox.Content {
 		r := *reply
 		note := chat.SayWith("telegram.shared", chat.Values{"n": chat.Count(requests)})
 		r.Notes = append(slices.Clip(r.Notes), note)
-		return render(&r, t.s.me.Username)
+		return render(&r, t.s.me().Username)
 	}
 }
 

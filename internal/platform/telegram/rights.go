@@ -41,6 +41,11 @@ func (a *Adapter) right(ctx context.Context, r chat.Right, group, self int64, ju
 		r.Community = chat.NewUntrusted(info.Title, maxTitle)
 		own, err = a.chatMember(ctx, group, self)
 	}
+	if e := botapi.ErrorOf(err); e.Kind == botapi.Migrated {
+		_, _ = a.rememberMove(group, e.NewChat)
+		r.Problem = fmt.Sprintf("the group has become a supergroup with another ID: write %d in the entry instead of %d", e.NewChat, group)
+		return r
+	}
 	if err != nil {
 		e := botapi.ErrorOf(err)
 		r.Problem, r.Passing = err.Error(), e.Passing() || e.Kind == botapi.Unauthorized

@@ -83,6 +83,7 @@ func (a *Adapter) setTag(ctx context.Context, group, user, tag string) error {
 	if err == nil {
 		return nil
 	}
+	a.seeMove(params.ChatID.(int64), err)
 	failed := badgeError(err)
 	failed.OutcomeUnknown = botapi.ErrorOf(err).Kind == botapi.OutcomeUnknown
 	return failed

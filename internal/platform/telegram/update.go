@@ -93,6 +93,14 @@ func (u *update) chat() int64 {
 	return 0
 }
 
+// textOf returns the text of m, or else the caption of its picture or the like.
+func textOf(m *models.Message) (text string, entities []models.MessageEntity) {
+	if m.Text == "" {
+		return m.Caption, m.CaptionEntities
+	}
+	return m.Text, m.Entities
+}
+
 // hasAttachment reports whether m has a picture, a sticker, a voice message or the like.
 func hasAttachment(m *models.Message) bool {
 	return len(m.Photo) > 0 || m.Sticker != nil || m.Voice != nil || m.Audio != nil || m.Video != nil ||

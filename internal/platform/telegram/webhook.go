@@ -165,7 +165,7 @@ func (s *session) startAnswer(u *update, p *place) (status int) {
 // respondOnce handles one delivered update, unless the update is answered or in flight, and
 // returns the status for Telegram.
 func (s *session) respondOnce(id string, u *update, p *place) (status int) {
-	u.command = parse(u, s.me, s.tasks.Handler)
+	u.command = s.parse(u)
 	release, status := s.claim(u)
 	if release == nil {
 		return status
@@ -201,7 +201,7 @@ func (s *session) claim(u *update) (release func(answered bool), status int) {
 		return nil, http.StatusOK
 	}
 	// Several bots may share one store.
-	key := fmt.Sprintf("telegram:update:%d:%d", s.me.ID, u.ID)
+	key := fmt.Sprintf("telegram:update:%d:%d", s.me().ID, u.ID)
 	if progress := s.tasks.Claim(s.a.Dedup, key, u.request()); progress != chat.New {
 		s.a.Count("update_repeated")
 		s.delivered.Delete(u.ID)

@@ -66,7 +66,7 @@ func checkText(text string, entities []Entity, caption bool) *refusal {
 	for _, e := range entities {
 		switch {
 		case e.Type == "text_link" && !isURL(e.URL):
-			return bad("can't parse entities: the URL is wrong")
+			return bad("entity URL '" + e.URL + "' is invalid: Wrong HTTP URL")
 		case e.Type == "date_time" && (e.UnixTime == 0 || !timeFormat.MatchString(e.TimeFormat)):
 			return bad("can't parse entities: the date is wrong")
 		}
@@ -88,7 +88,7 @@ func spansFit(units []uint16, entities []Entity) bool {
 }
 
 // isURL reports whether Telegram takes an address. It refuses a host of one word, such as
-// localhost.
+// localhost (check_link in tdlib's LinkManager.cpp).
 func isURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "tg" || (u.Scheme == "https" || u.Scheme == "http") && strings.Contains(u.Host, "."))
@@ -123,7 +123,7 @@ func (b Button) check() *refusal {
 	case len(b.Data) > maxData:
 		return bad("BUTTON_DATA_INVALID")
 	case b.URL != "" && !isURL(b.URL):
-		return bad("BUTTON_URL_INVALID")
+		return bad("inline keyboard button URL '" + b.URL + "' is invalid: Wrong HTTP URL")
 	}
 	return nil
 }

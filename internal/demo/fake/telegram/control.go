@@ -50,3 +50,15 @@ func (s *Server) Migrate(from, to int64) { s.Change(func() { s.moved[from] = to 
 func (s *Server) Delete(chat, id int64) {
 	s.Change(func() { s.remove([2]int64{chat, id}) })
 }
+
+// LoseTopic makes the server refuse a topic's number, as it does once the topic is deleted.
+func (s *Server) LoseTopic(chat, thread int64) {
+	s.Change(func() { s.lostTopics[[2]int64{chat, thread}] = true })
+}
+
+// ForbidPhotos makes a chat forbid pictures.
+func (s *Server) ForbidPhotos(chat int64) { s.Change(func() { s.withoutPhotos[chat] = true }) }
+
+// Rename gives the bot another username, as @BotFather does. Links to the old one then lead to
+// somebody else.
+func (s *Server) Rename(username string) { s.Change(func() { s.name = username }) }

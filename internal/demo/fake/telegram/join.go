@@ -181,6 +181,9 @@ func (s *Server) approveChatJoinRequest(p params) (result any, no *refusal) {
 
 // approveJoin carries out the bot's approval, under the lock.
 func (s *Server) approveJoin(chat, user int64) (result any, no *refusal) {
+	if no := s.hasMoved(chat); no != nil {
+		return nil, no
+	}
 	r := s.joins.last(chat, user)
 	switch {
 	case !s.mayInvite(chat):

@@ -9,10 +9,12 @@ import (
 
 // Sent is one message that the server took, as it stands.
 type Sent struct {
-	ID      int64 // 0 of an ephemeral message or one sent by inline mode
-	Chat    int64
-	Thread  int64
-	ReplyTo int64 // in an ephemeral message, an ephemeral one
+	ID     int64 // 0 of an ephemeral message or one sent by inline mode
+	Chat   int64
+	Thread int64
+	// DirectTopic is the topic of a channel's direct messages; 0 elsewhere.
+	DirectTopic int64
+	ReplyTo     int64 // in an ephemeral message, an ephemeral one
 	// Ephemeral is the ID of an ephemeral message; 0 of any other.
 	Ephemeral int64
 	// Reader is the one user who can read it; 0 is everybody in the chat.
@@ -39,8 +41,10 @@ func (s *Server) send(method string, p params, files map[string][]byte) (result 
 	m := &Sent{
 		Chat:   arg[int64](p, "chat_id"),
 		Thread: arg[int64](p, "message_thread_id"),
-		Silent: arg[bool](p, "disable_notification"),
-		At:     time.Now(),
+
+		DirectTopic: arg[int64](p, "direct_messages_topic_id"),
+		Silent:      arg[bool](p, "disable_notification"),
+		At:          time.Now(),
 	}
 	if m.Chat > 0 {
 		m.Reader = m.Chat
@@ -51,8 +55,8 @@ func (s *Server) send(method string, p params, files map[string][]byte) (result 
 	if no := s.reachable(m.Chat); no != nil {
 		return nil, no
 	}
-	if s.muted[m.Chat] {
-		return nil, bad("not enough rights to send text messages to the chat")
+	if no := s.mayPost(m); no != nil {
+		return nil, no
 	}
 	if to := receiverOf(p); to.User != 0 {
 		no = s.receive(m, to, p)
@@ -67,6 +71,21 @@ func (s *Server) send(method string, p params, files map[string][]byte) (result 
 	s.sent = append(s.sent, m)
 	s.show(m)
 	return m.Message(), nil
+}
+
+// mayPost returns why a message may not stand in its chat, or in the topic of it, under the lock.
+func (s *Server) mayPost(m *Sent) *refusal {
+	switch {
+	case s.muted[m.Chat]:
+		return bad("not enough rights to send text messages to the chat")
+	case m.Photo != nil && s.withoutPhotos[m.Chat]:
+		return bad("not enough rights to send photos to the chat")
+	case m.Thread != 0 && s.lostTopics[[2]int64{m.Chat, m.Thread}]:
+		return bad("message thread not found")
+	case (m.DirectTopic != 0) != s.directMessages[m.Chat]:
+		return bad("direct_messages_topic_id is for the direct messages of a channel, and required there")
+	}
+	return nil
 }
 
 // readContent reads the text, picture and markup of a message, under the lock.
@@ -184,6 +203,10 @@ func (m *Sent) Message() Message {
 	}
 	if m.Thread != 0 {
 		u.In(m.Thread)
+	}
+	if m.DirectTopic != 0 {
+		u["chat"] = DirectMessages(m.Chat)
+		u["direct_messages_topic"] = map[string]any{"topic_id": m.DirectTopic}
 	}
 	if m.Ephemeral != 0 {
 		u["ephemeral_message_id"], u["receiver_user"] = m.Ephemeral, Person(m.Reader)

@@ -71,7 +71,7 @@ func (s *Server) answerCallbackQuery(params params) (result any, no *refusal) {
 	switch {
 	case p == nil || p.answered || time.Since(p.at) > pressLimit:
 		return nil, bad("query is too old and response timeout expired or query ID is invalid")
-	case n.URL != "" && !strings.HasPrefix(strings.TrimPrefix(n.URL, "https://"), "t.me/"+Username+"?start="):
+	case n.URL != "" && !strings.HasPrefix(strings.TrimPrefix(n.URL, "https://"), "t.me/"+s.name+"?start="):
 		return nil, bad("URL_INVALID")
 	}
 	p.answered = true

@@ -119,7 +119,7 @@ func (s *Server) call(r *http.Request, method string, p params, files map[string
 func (s *Server) carryOut(method string, p params, files map[string][]byte) (result any, no *refusal) {
 	switch method {
 	case "getMe":
-		return map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": Username, "can_join_groups": true}, nil
+		return map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": s.name, "can_join_groups": true}, nil
 	case "sendMessage", "sendPhoto":
 		return s.send(method, p, files)
 	case "editMessageText", "editMessageMedia":
@@ -134,6 +134,9 @@ func (s *Server) carryOut(method string, p params, files map[string][]byte) (res
 		chat := arg[int64](p, "chat_id")
 		if no := s.reachable(chat); no != nil {
 			return nil, no
+		}
+		if s.directMessages[chat] {
+			return nil, bad("chat actions are not for the direct messages of a channel")
 		}
 		s.watch(Event{Typing: true, Chat: chat})
 		return true, nil
@@ -246,10 +249,18 @@ func allows(allowed []string, kind string) bool {
 	return kind == "" || len(allowed) == 0 || slices.Contains(allowed, kind)
 }
 
-// reachable returns why the bot is not in a chat, or cannot write to it, under the lock.
-func (s *Server) reachable(chat int64) *refusal {
+// hasMoved returns the refusal of a call about a group that has another ID, under the lock.
+func (s *Server) hasMoved(chat int64) *refusal {
 	if to, moved := s.moved[chat]; moved {
 		return &refusal{code: http.StatusBadRequest, text: "Bad Request: group chat was upgraded to a supergroup chat", movedTo: to}
+	}
+	return nil
+}
+
+// reachable returns why the bot is not in a chat, or cannot write to it, under the lock.
+func (s *Server) reachable(chat int64) *refusal {
+	if no := s.hasMoved(chat); no != nil {
+		return no
 	}
 	if s.chats[chat].Unknown {
 		return bad("chat not found")

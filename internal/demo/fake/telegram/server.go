@@ -30,7 +30,7 @@ import (
 // Token is the one token that the server accepts.
 const Token = "123456789:TEST-token_0123456789abcdefghijklm"
 
-// BotID and Username are the bot's, as getMe returns them.
+// BotID and Username are the bot's, as getMe returns them until Rename.
 const (
 	BotID    = 123456789
 	Username = "herald_bot"
@@ -69,11 +69,16 @@ type Server struct {
 	status     map[[2]int64]string
 	muted      map[int64]bool // chats where the bot may not write
 	moved      map[int64]int64
-	revoked    bool
-	webhook    Webhook
-	failedAt   time.Time     // the last delivery; zero if none failed
-	failure    string        // what getWebhookInfo says of that
-	ahead      time.Duration // of this machine's clock
+	// lostTopics are topics, by chat and number, that the server does not know any more.
+	lostTopics     map[[2]int64]bool
+	withoutPhotos  map[int64]bool // chats that forbid pictures
+	directMessages map[int64]bool // chats that are the direct messages of a channel
+	name           string         // the bot's username
+	revoked        bool
+	webhook        Webhook
+	failedAt       time.Time     // the last delivery; zero if none failed
+	failure        string        // what getWebhookInfo says of that
+	ahead          time.Duration // of this machine's clock
 
 	menus        map[MenuKey][]Command
 	descriptions map[[2]string]string // by kind and language
@@ -135,7 +140,8 @@ func New() *Server {
 		closing: closing, close: end,
 		nextUpdate: 1000, nextID: 1, nextEphemeral: 1,
 		started: map[int64]bool{}, own: map[[2]int64]*Sent{}, others: map[[2]int64]bool{}, status: map[[2]int64]string{},
-		muted: map[int64]bool{}, moved: map[int64]int64{},
+		muted: map[int64]bool{}, moved: map[int64]int64{}, name: Username,
+		lostTopics: map[[2]int64]bool{}, withoutPhotos: map[int64]bool{}, directMessages: map[int64]bool{},
 		menus: map[MenuKey][]Command{}, descriptions: map[[2]string]string{}, ephemerals: map[[2]int64]ephemeral{},
 		presses: map[string]*press{}, queries: map[string]*inlineQuery{},
 		inviting: map[int64]bool{}, barred: map[int64]string{}, chats: map[int64]ChatInfo{},

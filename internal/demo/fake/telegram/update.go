@@ -23,6 +23,8 @@ type Chat struct {
 	Type string `json:"type"`
 	// Title is what a group calls itself; it may be empty.
 	Title string `json:"title,omitempty"`
+	// IsDirectMessages marks the direct messages of a channel.
+	IsDirectMessages bool `json:"is_direct_messages,omitempty"`
 }
 
 // Private is the private chat of a user with the bot.
@@ -30,6 +32,9 @@ func Private(user int64) Chat { return Chat{ID: user, Type: "private"} }
 
 // Group is a supergroup.
 func Group(id int64) Chat { return Chat{ID: id, Type: "supergroup"} }
+
+// DirectMessages is the chat of a channel's direct messages, in which each user has a topic.
+func DirectMessages(id int64) Chat { return Chat{ID: id, Type: "supergroup", IsDirectMessages: true} }
 
 // ChatOf is the chat with this ID, of either kind.
 func ChatOf(id int64) Chat {
@@ -46,21 +51,44 @@ func Person(id int64) User { return User{ID: id, FirstName: "Somebody"} }
 // "reply_to_message", are added to it.
 type Message map[string]any
 
-// Text is a message with an entity for each bot command in it, as Telegram
-// marks them.
+// Text is a message with an entity for each bot command and each mention in it, as Telegram
+// marks them. Somebody who writes to a channel's direct messages writes in their own topic.
 func Text(chat Chat, from User, text string) Message {
 	m := Message{"date": time.Now().Unix(), "chat": chat, "from": from, "text": text}
-	var entities []Entity
+	if chat.IsDirectMessages {
+		m["direct_messages_topic"] = map[string]any{"topic_id": from.ID, "user": from}
+	}
+	if entities := entitiesOf(text); entities != nil {
+		m["entities"] = entities
+	}
+	return m
+}
+
+// entitiesOf returns the bot commands and the mentions in a text.
+func entitiesOf(text string) (entities []Entity) {
 	offset := 0
 	for _, word := range strings.SplitAfter(text, " ") {
-		bare := strings.TrimSpace(word)
-		if len(bare) > 1 && bare[0] == '/' {
-			entities = append(entities, Entity{Type: "bot_command", Offset: offset, Length: len(utf16.Encode([]rune(bare)))})
+		bare := strings.TrimRight(strings.TrimSpace(word), ",:")
+		kind := map[string]string{"/": "bot_command", "@": "mention"}[bare[:min(len(bare), 1)]]
+		if len(bare) > 1 && kind != "" {
+			entities = append(entities, Entity{Type: kind, Offset: offset, Length: len(utf16.Encode([]rune(bare)))})
 		}
 		offset += len(utf16.Encode([]rune(word)))
 	}
-	if entities != nil {
-		m["entities"] = entities
+	return entities
+}
+
+// AsCaption turns the text of the message into the caption of a picture.
+func (m Message) AsCaption() Message {
+	m["caption"], m["caption_entities"] = m["text"], m["entities"]
+	m["photo"] = []map[string]any{{"file_id": "x", "file_unique_id": "y", "width": 9, "height": 9}}
+	for _, name := range []string{"text", "entities"} {
+		delete(m, name)
+	}
+	for _, name := range []string{"caption", "caption_entities"} {
+		if m[name] == nil || m[name] == "" {
+			delete(m, name)
+		}
 	}
 	return m
 }
@@ -103,6 +131,7 @@ func (s *Server) number(m Message) {
 	}
 	s.tell(m)
 	s.others[[2]int64{chat.ID, messageID}] = true
+	s.directMessages[chat.ID] = chat.IsDirectMessages
 	if chat.Type == "private" {
 		s.started[chat.ID] = true
 	}

@@ -94,6 +94,17 @@ func (e *Error) Unreachable() bool {
 // may be an entity or a button that the server does not know.
 func (e *Error) Unexplained() bool { return e.Kind == Refused && e.detail == "" }
 
+// RefusesTopic reports whether the topic of a message is gone, closed or of another chat. A reply may
+// lead into the same topic.
+func (e *Error) RefusesTopic() bool { return e.detail == noTopic || e.detail == topicClosed }
+
+// RefusesReply reports whether a message cannot be a reply to the one that it names.
+func (e *Error) RefusesReply() bool { return e.detail == noReply }
+
+// RefusesLink reports whether Telegram does not accept a link: of a button, in the text, or in the
+// answer to a press.
+func (e *Error) RefusesLink() bool { return e.detail == badLink }
+
 // NotModified reports whether an edit was refused because the message has that content already.
 func (e *Error) NotModified() bool { return e.detail == notModified }
 
@@ -142,13 +153,37 @@ const (
 	mayNotWrite    = "the bot may not write there"
 	queryTooOld    = "the query is too old"
 	noMember       = "the user is not a member"
+	noTopic        = "there is no such topic"
+	topicClosed    = "the topic is closed"
+	noReply        = "the message to reply to is gone"
+	badLink        = "a link is not one that Telegram accepts"
+	badPicture     = "the picture is not one that Telegram or the chat accepts"
 	noTag          = "the user is an administrator, and has a title instead of a tag"
 )
 
 // details maps a part of Telegram's description to the detail of the Error.
 var details = map[string]string{
-	"TOPIC_CLOSED":                "the topic is closed",
-	"message thread not found":    "the topic is gone",
+	"TOPIC_CLOSED":                topicClosed,
+	"TOPIC_":                      noTopic, // TOPIC_DELETED, TOPIC_ID_INVALID
+	"message thread":              noTopic, // not found, or invalid
+	"not a forum":                 noTopic,
+	"message to be replied":       noReply, // not found
+	"message to reply":            noReply, // not found
+	"replied message":             noReply, // not found
+	"REPLY_MESSAGE":               noReply, // REPLY_MESSAGE_ID_INVALID
+	"REPLY_TO_":                   noReply, // REPLY_TO_INVALID
+	"button URL":                  badLink, // inline keyboard button URL '…' is invalid
+	"entity URL":                  badLink, // entity URL '…' is invalid
+	"HTTP URL":                    badLink, // Wrong HTTP URL
+	"URL_INVALID":                 badLink, // also BUTTON_URL_INVALID
+	"IMAGE_PROCESS_FAILED":        badPicture,
+	"PHOTO_":                      badPicture, // PHOTO_INVALID_DIMENSIONS, PHOTO_SAVE_FILE_INVALID
+	"MEDIA_":                      badPicture, // MEDIA_CAPTION_TOO_LONG
+	"caption is too long":         badPicture,
+	"file is too big":             badPicture,
+	"to send photos to the chat":  badPicture,
+	"SEND_PHOTOS_FORBIDDEN":       badPicture,
+	"SEND_MEDIA_FORBIDDEN":        badPicture,
 	"chat not found":              noSuchChat,
 	"group chat was deleted":      noSuchChat,
 	"not enough rights to send":   mayNotWrite,

@@ -62,7 +62,7 @@ func TestFailedCallHasItsKind(t *testing.T) {
 		"a closed topic":      {refusing(400, "Bad Request: TOPIC_CLOSED", ""), Refused, "the topic is closed", ""},
 		"no text":             {refusing(400, "there is no text in the message to edit", ""), Refused, "the message has no text", ""},
 		"a group that moved":  {refusing(400, "upgraded", `"migrate_to_chat_id":-1005`), Migrated, "", ""},
-		"a button":            {refusing(400, "Bad Request: BUTTON_URL_INVALID", ""), Refused, "", "unexplained"},
+		"a button":            {refusing(400, "Bad Request: BUTTON_DATA_INVALID", ""), Refused, "", "unexplained"},
 		"a method not there":  {refusing(404, "Not Found", ""), Refused, "", "unexplained"},
 		"too large":           {refusing(413, "Request Entity Too Large", ""), Refused, "", "unexplained"},
 	} {
@@ -90,6 +90,50 @@ func TestFailedCallHasItsKind(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Telegram's descriptions of a refused part of a message, as they were seen in reports.
+func TestARefusedPartIsRecognized(t *testing.T) {
+	for description, want := range map[string]string{
+		"message thread not found":            "topic",
+		"invalid message thread ID specified": "topic",
+		"TOPIC_CLOSED":                        "topic",
+		"TOPIC_DELETED":                       "topic",
+		"TOPIC_ID_INVALID":                    "topic",
+		"the chat is not a forum":             "topic",
+		"message to be replied not found":     "reply",
+		"message to reply not found":          "reply",
+		"replied message not found":           "reply",
+		"REPLY_MESSAGE_ID_INVALID":            "reply",
+		"BUTTON_URL_INVALID":                  "link",
+		"inline keyboard button URL 'x' is invalid: Wrong HTTP URL":           "link",
+		"inline keyboard button URL 'x' is invalid: Unsupported URL protocol": "link",
+		"entity URL 'x' is invalid: Unallowed characters in URL host":         "link",
+		"wrong HTTP URL":                                      "link",
+		"URL_INVALID":                                         "link",
+		"IMAGE_PROCESS_FAILED":                                "picture",
+		"PHOTO_INVALID_DIMENSIONS":                            "picture",
+		"PHOTO_SAVE_FILE_INVALID":                             "picture",
+		"not enough rights to send photos to the chat":        "picture",
+		"CHAT_SEND_PHOTOS_FORBIDDEN":                          "picture",
+		"MEDIA_CAPTION_TOO_LONG":                              "picture",
+		"message caption is too long":                         "picture",
+		"REPLY_MARKUP_INVALID":                                "unexplained",
+		"not enough rights to send text messages to the chat": "",
+		"message is not modified":                             "",
+	} {
+		e := ErrorOf(newClient(t, "http://bot.invalid", refusing(400, "Bad Request: "+description, "")).send(t.Context()))
+		got := map[bool]string{
+			e.RefusesTopic():       "topic",
+			e.RefusesReply():       "reply",
+			e.RefusesLink():        "link",
+			e.detail == badPicture: "picture",
+			e.Unexplained():        "unexplained",
+		}[true]
+		if got != want {
+			t.Errorf("%s: got %q, want %q", description, got, want)
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ type bundle struct {
 // noticeKey is the Sharing.Key of a Notice.
 type noticeKey struct {
 	chat   int64
+	topic  int
 	notice string
 }
 

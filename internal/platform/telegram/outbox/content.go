@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 
 	"github.com/go-telegram/bot"
@@ -22,11 +23,17 @@ type Content struct {
 
 // Destination is where a message goes.
 type Destination struct {
-	Chat    int64
-	Thread  int  // the topic; 0 outside topics
-	ReplyTo int  // the ID of the message to reply to, if that still exists; 0 is no reply
-	Silent  bool // sends without a notification sound
+	Chat   int64
+	Thread int // the topic; 0 outside topics
+	// DirectTopic is the topic of a channel's direct messages, which a message there must have; 0
+	// elsewhere.
+	DirectTopic int
+	ReplyTo     int  // the ID of the message to reply to, if that still exists; 0 is no reply
+	Silent      bool // sends without a notification sound
 }
+
+// Topic returns the number of the topic, of either kind, or 0.
+func (to Destination) Topic() int { return cmp.Or(to.Thread, to.DirectTopic) }
 
 // MessageRef is a message of the bot in a chat.
 type MessageRef struct {
@@ -45,14 +52,15 @@ func NoPreview() *models.LinkPreviewOptions {
 // textMessage returns the parameters of a message of text.
 func textMessage(to Destination, c Content) bot.SendMessageParams {
 	return bot.SendMessageParams{
-		ChatID:              to.Chat,
-		MessageThreadID:     to.Thread,
-		Text:                c.Text,
-		Entities:            c.Entities,
-		LinkPreviewOptions:  NoPreview(),
-		DisableNotification: to.Silent,
-		ReplyParameters:     to.reply(),
-		ReplyMarkup:         c.Markup,
+		ChatID:                to.Chat,
+		MessageThreadID:       to.Thread,
+		DirectMessagesTopicID: to.DirectTopic,
+		Text:                  c.Text,
+		Entities:              c.Entities,
+		LinkPreviewOptions:    NoPreview(),
+		DisableNotification:   to.Silent,
+		ReplyParameters:       to.reply(),
+		ReplyMarkup:           c.Markup,
 	}
 }
 
@@ -74,14 +82,15 @@ func (o *Outbox) post(ctx context.Context, to Destination, c Content) (id int, e
 	} else {
 		picture := &models.InputFileUpload{Filename: pictureName + ".png", Data: bytes.NewReader(c.Picture)}
 		sent, err = botapi.Change(ctx, o.API, (*bot.Bot).SendPhoto, &bot.SendPhotoParams{
-			ChatID:              to.Chat,
-			MessageThreadID:     to.Thread,
-			Photo:               picture,
-			Caption:             c.Text,
-			CaptionEntities:     c.Entities,
-			DisableNotification: to.Silent,
-			ReplyParameters:     to.reply(),
-			ReplyMarkup:         c.Markup,
+			ChatID:                to.Chat,
+			MessageThreadID:       to.Thread,
+			DirectMessagesTopicID: to.DirectTopic,
+			Photo:                 picture,
+			Caption:               c.Text,
+			CaptionEntities:       c.Entities,
+			DisableNotification:   to.Silent,
+			ReplyParameters:       to.reply(),
+			ReplyMarkup:           c.Markup,
 		})
 	}
 	if err != nil {

@@ -15,13 +15,15 @@ type delivery struct {
 	bundle *bundle // nil if no other message may join
 	// m is the first message until the delivery is sealed, then what is sent.
 	m Message
-	// whole is the sealed content, before styles or a picture are taken away.
+	// whole is the sealed content, before styles or a picture are left out.
 	whole Content
 	// outdated is set by seal if a newer edit has been made; nothing is then sent.
 	outdated bool
 	// giveUp is the time past which no 429 may delay the message.
 	giveUp   time.Time
 	attempts int
+	// migrated is set once the message follows its chat to another ID.
+	migrated bool
 
 	// Until the delivery is sealed, Outbox.mu guards the six fields below.
 
@@ -60,8 +62,24 @@ func (d *delivery) run(ctx context.Context) {
 	}
 }
 
-// attempt waits for a slot and calls Telegram once. The first attempt seals the delivery.
+// attempt sends the message, and at once again without each part of it that Telegram refuses.
 func (d *delivery) attempt(ctx context.Context) error {
+	for {
+		err := d.call(ctx)
+		e, called := errors.AsType[*botapi.Error](err)
+		if !called {
+			return err
+		}
+		refused := refusedPart(e, &d.m)
+		if refused == noPart {
+			return err
+		}
+		d.leaveOut(refused)
+	}
+}
+
+// call waits for a slot and calls Telegram once. The first call seals the delivery.
+func (d *delivery) call(ctx context.Context) error {
 	err := d.waitForSlot(ctx)
 	d.attempts++
 	if d.attempts == 1 {
@@ -78,7 +96,6 @@ func (d *delivery) attempt(ctx context.Context) error {
 }
 
 // again reports whether to send the message again after err, and after how long at least.
-// It changes the message if the same one would be refused again.
 func (d *delivery) again(err error) (again bool, atLeast time.Duration) {
 	e, called := errors.AsType[*botapi.Error](err)
 	if !called {
@@ -96,32 +113,20 @@ func (d *delivery) again(err error) (again bool, atLeast time.Duration) {
 	case botapi.OutcomeUnknown:
 		d.m.Unknown++
 		if d.m.Unknown == len(unknownWaits) {
-			d.dropPicture() // The server may fail because of the picture.
+			if d.m.has(picturePart) { // The server may fail because of it.
+				d.leaveOut(picturePart)
+			}
 		}
 		if d.m.Unknown <= repeats {
 			return true, unknownWaits[d.m.Unknown-1]
 		}
-	case botapi.Refused:
-		return downgrade(e, &d.m.Content) || d.dropPicture(), 0
-	case botapi.Forbidden:
-		return d.dropPicture(), 0 // The chat may forbid pictures only.
 	case botapi.Migrated:
+		follows := !d.migrated && d.m.EditID == 0 && !d.m.Ephemeral.Arrived()
 		// The new chat does not know the message IDs of the old one.
-		d.m.To.Chat, d.m.To.ReplyTo = e.NewChat, 0
-		return !d.m.Ephemeral.Arrived() && d.m.EditID == 0, 0
+		d.m.To.Chat, d.m.To.ReplyTo, d.migrated = e.NewChat, 0, true
+		return follows, 0
 	}
 	return false, 0
-}
-
-// dropPicture leaves only the text of a new message, with its styles. It reports whether
-// that changed the message.
-func (d *delivery) dropPicture() bool {
-	if d.m.Content.Picture == nil || d.m.EditID != 0 {
-		return false
-	}
-	d.m.Content = d.whole
-	d.m.Content.Picture = nil
-	return true
 }
 
 // result returns the Result for receipt.Err, the error of the last attempt.
@@ -175,6 +180,8 @@ func (d *delivery) sendOrEdit(ctx context.Context) (id int, err error) {
 		d.m.Waits()
 	case botapi.OutcomeUnknown:
 		d.Count("send_outcome_unknown")
+	case botapi.Migrated:
+		d.Migrated(m.To.Chat, e.NewChat)
 	case botapi.Refused, botapi.Forbidden, botapi.Conflict, botapi.Public:
 		d.Count("send_refused")
 	}

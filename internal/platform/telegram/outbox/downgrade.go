@@ -10,39 +10,136 @@ import (
 	"herald/internal/platform/telegram/botapi"
 )
 
-// downgrade removes from contents what the server may have refused, if err is an unexplained
-// refusal. It reports whether that changed any of them. The server may be too old for an entity
-// or a button, or refuse an address such as http://localhost.
-func downgrade(err *botapi.Error, contents ...*Content) (changed bool) {
-	if !err.Unexplained() {
-		return false
+// part is a part of a message that it can do without.
+type part int
+
+// The parts. Members would rather read an answer that lacks one than none.
+const (
+	noPart part = iota
+	topicPart
+	replyPart
+	picturePart // its caption becomes the text
+	linkPart    // links that lead out of Telegram
+	stylePart   // these links, and entities and buttons that a server may be too old for
+)
+
+// refusable returns the parts of a message that may have caused a refusal, the likeliest first.
+func refusable(err *botapi.Error) []part {
+	switch {
+	case err.Kind == botapi.Forbidden: // The chat may forbid pictures only.
+		return []part{picturePart}
+	case err.Kind != botapi.Refused:
+		return nil
+	case err.RefusesTopic(): // A reply leads into its topic, too.
+		return []part{topicPart, replyPart}
+	case err.RefusesReply():
+		return []part{replyPart}
+	case err.RefusesLink():
+		return []part{linkPart}
+	case err.Unexplained():
+		return []part{stylePart, picturePart, topicPart, replyPart}
 	}
+	return []part{picturePart}
+}
+
+// refusedPart returns the part that m is sent again without after err, or nothing if m has none that
+// may have caused the refusal.
+func refusedPart(err *botapi.Error, m *Message) part {
+	for _, p := range refusable(err) {
+		if m.has(p) {
+			return p
+		}
+	}
+	return noPart
+}
+
+// has reports whether m has a part. An edit has no topic and no reply, and its message would stay
+// the picture that it is. An ephemeral message is tied to the message that it answers.
+func (m *Message) has(p part) bool {
+	isNew := m.EditID == 0 && !m.Ephemeral.Arrived()
+	switch p {
+	case topicPart:
+		return isNew && m.To.Thread != 0
+	case replyPart:
+		return isNew && m.To.ReplyTo != 0
+	case picturePart:
+		return isNew && m.Content.Picture != nil
+	}
+	return !reflect.DeepEqual(m.Content.without(p), m.Content)
+}
+
+// leaveOut leaves out a part of the message for good. A message that loses its picture gets the
+// styles back that were left out before.
+func (d *delivery) leaveOut(p part) {
+	switch p {
+	case topicPart:
+		d.m.To.Thread = 0
+	case replyPart:
+		d.m.To.ReplyTo = 0
+	case picturePart:
+		d.m.Content = d.whole
+		d.m.Content.Picture = nil
+	case linkPart:
+		d.whole = d.whole.without(linkPart)
+		d.m.Content = d.m.Content.without(linkPart)
+	case stylePart:
+		d.m.Content = d.m.Content.without(stylePart)
+	}
+}
+
+// downgrade removes from contents the part that the server may have refused. It reports whether
+// that changed any of them.
+func downgrade(err *botapi.Error, contents ...*Content) (changed bool) {
 	for _, c := range contents {
-		p := plain(*c)
-		changed = changed || !reflect.DeepEqual(p, *c)
-		*c = p
+		m := Message{Content: *c}
+		p := refusedPart(err, &m)
+		if p == linkPart || p == stylePart {
+			*c = c.without(p)
+			changed = true
+		}
 	}
 	return changed
 }
 
-// plain returns c with only those entities and buttons that every server takes and the bot cannot
-// do without: code, because Telegram could otherwise make links of untrusted text; links into
-// Telegram, because one of them names the command that a question belongs to (askedFor in package
-// telegram); and buttons that carry a command.
-func plain(c Content) Content {
-	intoTelegram := func(url string) bool { return strings.HasPrefix(url, "https://t.me/") }
-	c.Entities = slices.DeleteFunc(slices.Clone(c.Entities), func(e models.MessageEntity) bool {
-		return e.Type != models.MessageEntityTypeCode && !intoTelegram(e.URL)
-	})
+// without returns c without links or styles.
+func (c Content) without(p part) Content {
+	switch p {
+	case linkPart:
+		return c.keep(
+			func(e models.MessageEntity) bool { return e.URL == "" || intoTelegram(e.URL) },
+			func(b models.InlineKeyboardButton) bool { return b.URL == "" || intoTelegram(b.URL) },
+		)
+	case stylePart:
+		return c.plain()
+	}
+	return c
+}
+
+// plain returns c with only those entities and buttons that every server takes and the bot cannot do
+// without: code, because Telegram could otherwise make links of untrusted text; links into Telegram,
+// because one of them names the command that a question belongs to (askedFor in package telegram);
+// and buttons that carry a command.
+func (c Content) plain() Content {
+	return c.keep(
+		func(e models.MessageEntity) bool {
+			return e.Type == models.MessageEntityTypeCode || intoTelegram(e.URL)
+		},
+		func(b models.InlineKeyboardButton) bool { return b.CallbackData != "" || intoTelegram(b.URL) },
+	)
+}
+
+// keep returns c with only the entities and the buttons for which the functions return true.
+func (c Content) keep(
+	entity func(models.MessageEntity) bool, button func(models.InlineKeyboardButton) bool,
+) Content {
+	c.Entities = slices.DeleteFunc(slices.Clone(c.Entities), func(e models.MessageEntity) bool { return !entity(e) })
 	keyboard, ok := c.Markup.(*models.InlineKeyboardMarkup)
 	if !ok {
 		return c
 	}
 	var rows [][]models.InlineKeyboardButton
 	for _, row := range keyboard.InlineKeyboard {
-		row = slices.DeleteFunc(slices.Clone(row), func(b models.InlineKeyboardButton) bool {
-			return b.CallbackData == "" && !intoTelegram(b.URL)
-		})
+		row = slices.DeleteFunc(slices.Clone(row), func(b models.InlineKeyboardButton) bool { return !button(b) })
 		if len(row) > 0 {
 			rows = append(rows, row)
 		}
@@ -53,3 +150,6 @@ func plain(c Content) Content {
 	}
 	return c
 }
+
+// intoTelegram reports whether a link leads into Telegram.
+func intoTelegram(url string) bool { return strings.HasPrefix(url, "https://t.me/") }

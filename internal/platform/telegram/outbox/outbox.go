@@ -11,8 +11,8 @@
 // A message that was definitely not sent is retried: until ctx ends if Telegram cannot be
 // reached, and for up to 5 minutes after a 429. If the outcome is unknown, the message is
 // sent again at most twice, seconds apart, because Telegram has no idempotency key. A
-// message that is refused without a clear reason is sent once more as plain text. If a
-// picture cannot be sent, its text is sent instead.
+// message that is refused is sent again at once without the part that may be the cause: the
+// topic, the reply, the picture, links or styles (downgrade.go).
 package outbox
 
 import (
@@ -57,6 +57,9 @@ type Config struct {
 	Count func(event string)
 	// Unauthorized is called when the token is refused for a message.
 	Unauthorized func()
+	// Migrated is called when a message is refused because its group has become a supergroup with
+	// another ID.
+	Migrated func(from, to int64)
 }
 
 // Outbox sends messages. Its methods may be called from many goroutines.
@@ -97,7 +100,8 @@ type Message struct {
 	// Deadline is the latest time of the chat's slot for the message; zero is no deadline.
 	// An ephemeral message is not sent after its Deadline.
 	Deadline time.Time
-	// Notice names a kind of message that goes to a chat at most once a minute; "" is any
+	// Notice names a kind of message that goes to a chat at most once a minute, in a channel's
+	// direct messages to each topic; "" is any
 	// other message. A Notice overtakes all messages that wait in the chat, and waits for
 	// the end of a 429 however long that is.
 	Notice string
@@ -174,7 +178,8 @@ func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 		m.Waits = func() {}
 	}
 	if m.Notice != "" {
-		m.Sharing.Key, m.Sender = noticeKey{m.To.Chat, m.Notice}, 0
+		// Each topic of a channel's direct messages has a reader of its own.
+		m.Sharing.Key, m.Sender = noticeKey{m.To.Chat, m.To.DirectTopic, m.Notice}, int64(m.To.DirectTopic)
 	}
 	if m.Sharing.Key == nil {
 		d := newDelivery(o, m)
@@ -203,7 +208,7 @@ func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 
 // Answer makes the call that answers an inline query or a press, without a slot. It blocks
 // until the outcome is known, or ctx ends. It retries a call that definitely had no effect
-// for as long as until allows, and repeats a refused call once with contents as plain text. It
+// for as long as until allows, and repeats a refused call with plainer contents. It
 // repeats a call with an unknown outcome once. If the query has then expired, the first call has
 // answered it.
 func (o *Outbox) Answer(ctx context.Context, until time.Time, call func(context.Context) error, contents ...*Content) error {

@@ -63,7 +63,7 @@ func inBubble(t *testing.T, test func(*testing.T, *outboxTest)) {
 // replica is another Outbox with the same Limiter.
 func (c *outboxTest) replica() *Outbox {
 	api := botapi.New(botapi.Config{Token: secret.New(faketelegram.Token), URL: c.api.URL, Transport: c})
-	return New(Config{API: api, Limiter: c.limiter, Pacing: true, Bot: "bot", Count: func(string) {}, Unauthorized: func() {}})
+	return New(Config{API: api, Limiter: c.limiter, Pacing: true, Bot: "bot", Count: func(string) {}, Unauthorized: func() {}, Migrated: func(int64, int64) {}})
 }
 
 func message(to, user int64, text string) Message {
@@ -504,26 +504,22 @@ func TestAgain(t *testing.T) {
 		wait  time.Duration
 		left  Content
 	}{
-		"no call":                    {Message{Content: pictured}, errNoRoom, false, 0, pictured},
-		"not sent":                   {Message{Content: pictured}, call(botapi.NotSent), true, 0, pictured},
-		"unauthorized":               {Message{Content: pictured}, call(botapi.Unauthorized), false, 0, pictured},
-		"429":                        {Message{Content: pictured}, tooMany(time.Minute), true, time.Minute, pictured},
-		"429 too long":               {Message{Content: pictured}, tooMany(time.Hour), false, time.Hour, pictured},
-		"429 too long, notice":       {Message{Notice: "busy"}, tooMany(time.Hour), true, time.Hour, Content{}},
-		"unknown":                    {Message{Content: pictured}, call(botapi.OutcomeUnknown), true, 2 * time.Second, pictured},
-		"unknown twice":              {Message{Content: pictured, Unknown: 1}, call(botapi.OutcomeUnknown), true, 5 * time.Second, styled},
-		"unknown three times":        {Message{Content: styled, Unknown: 2}, call(botapi.OutcomeUnknown), false, 0, styled},
-		"unknown, notice":            {Message{Content: styled, Notice: "busy"}, call(botapi.OutcomeUnknown), true, 2 * time.Second, styled},
-		"unknown twice, ephemeral":   {Message{Content: styled, Unknown: 1, Ephemeral: ephemeral}, call(botapi.OutcomeUnknown), false, 0, styled},
-		"refused, styled":            {Message{Content: styled}, call(botapi.Refused), true, 0, Content{Text: "x", Entities: []models.MessageEntity{}}},
-		"refused, plain, pictured":   {Message{Content: Content{Picture: []byte("png")}}, call(botapi.Refused), true, 0, styled},
-		"refused, plain":             {Message{}, call(botapi.Refused), false, 0, Content{}},
-		"forbidden, pictured":        {Message{Content: pictured}, call(botapi.Forbidden), true, 0, styled},
-		"forbidden, edit to picture": {Message{Content: pictured, EditID: 5}, call(botapi.Forbidden), false, 0, pictured},
-		"forbidden":                  {Message{Content: styled}, call(botapi.Forbidden), false, 0, styled},
-		"migrated":                   {Message{}, migrated, true, 0, Content{}},
-		"migrated, edit":             {Message{EditID: 5}, migrated, false, 0, Content{}},
-		"migrated, ephemeral":        {Message{Ephemeral: ephemeral}, migrated, false, 0, Content{}},
+		"no call":                  {Message{Content: pictured}, errNoRoom, false, 0, pictured},
+		"not sent":                 {Message{Content: pictured}, call(botapi.NotSent), true, 0, pictured},
+		"unauthorized":             {Message{Content: pictured}, call(botapi.Unauthorized), false, 0, pictured},
+		"429":                      {Message{Content: pictured}, tooMany(time.Minute), true, time.Minute, pictured},
+		"429 too long":             {Message{Content: pictured}, tooMany(time.Hour), false, time.Hour, pictured},
+		"429 too long, notice":     {Message{Notice: "busy"}, tooMany(time.Hour), true, time.Hour, Content{}},
+		"unknown":                  {Message{Content: pictured}, call(botapi.OutcomeUnknown), true, 2 * time.Second, pictured},
+		"unknown twice":            {Message{Content: pictured, Unknown: 1}, call(botapi.OutcomeUnknown), true, 5 * time.Second, styled},
+		"unknown three times":      {Message{Content: styled, Unknown: 2}, call(botapi.OutcomeUnknown), false, 0, styled},
+		"unknown, notice":          {Message{Content: styled, Notice: "busy"}, call(botapi.OutcomeUnknown), true, 2 * time.Second, styled},
+		"unknown twice, ephemeral": {Message{Content: styled, Unknown: 1, Ephemeral: ephemeral}, call(botapi.OutcomeUnknown), false, 0, styled},
+		"migrated":                 {Message{}, migrated, true, 0, Content{}},
+		"refused":                  {Message{Content: styled}, call(botapi.Refused), false, 0, styled},
+		"forbidden":                {Message{Content: pictured}, call(botapi.Forbidden), false, 0, pictured},
+		"migrated, edit":           {Message{EditID: 5}, migrated, false, 0, Content{}},
+		"migrated, ephemeral":      {Message{Ephemeral: ephemeral}, migrated, false, 0, Content{}},
 	} {
 		tt.m.To = Destination{Chat: -5, ReplyTo: 3}
 		d := newDelivery(nil, tt.m)

@@ -1,0 +1,63 @@
+package telegram
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/go-telegram/bot/models"
+
+	"herald/internal/transport"
+)
+
+// The bot's name may change while it runs, by @BotFather. Somebody else may then take the old one.
+const (
+	// nameEvery is how often the bot asks Telegram for its own name.
+	nameEvery = time.Hour
+	// nameGap is the minimum time between two such calls.
+	nameGap = time.Minute
+)
+
+// me returns the bot as Telegram last described it. Its ID never changes.
+func (s *session) me() *models.User { return s.self.Load() }
+
+// watchName asks for the bot's name every nameEvery, less up to a tenth. It blocks until ctx is done.
+func (s *session) watchName(ctx context.Context) {
+	for transport.Sleep(ctx, nameEvery-rand.N(nameEvery/10)) {
+		s.askName(ctx)
+	}
+}
+
+// askName asks Telegram for the bot's name, unless the last call was less than nameGap ago. It blocks
+// until the call, or the one that another caller makes, has ended. If the call fails, the name stays.
+func (s *session) askName(ctx context.Context) {
+	select {
+	case s.naming <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	defer func() { <-s.naming }()
+	if time.Since(s.nameAsked) < nameGap {
+		return
+	}
+	s.nameAsked = time.Now()
+	me, err := s.a.api.GetMe(ctx)
+	if err != nil {
+		s.a.Log.Debug("telegram: the bot's name could not be asked for", "err", err)
+		return
+	}
+	if before := s.self.Swap(me); before.Username != me.Username {
+		s.a.Log.Info("telegram: the bot has another name", "name", "@"+me.Username)
+	}
+}
+
+// parse is like the function parse. If the update names another bot, the bot may have been renamed,
+// so parse asks for its name.
+func (s *session) parse(u *update) *command {
+	me := s.me()
+	if namesAnotherBot(u.Message, me, s.tasks.Handler.Commands()) {
+		s.askName(s.tasks.Commands)
+		me = s.me()
+	}
+	return parse(u, me, s.tasks.Handler)
+}

@@ -1,0 +1,102 @@
+package telegram
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"herald/internal/chat"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
+)
+
+// renamed runs an adapter, and gives its bot another name after a minute.
+func renamed(t *testing.T, way func(*Config), test func(*testing.T, *adapterTest)) {
+	t.Helper()
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.run()
+		time.Sleep(2 * nameGap)
+		r.api.Rename("new_bot")
+		test(t, r)
+	}, way)
+}
+
+// A command with the new name is answered at once, also if many come together.
+func TestARenamedBotAnswersToItsNewName(t *testing.T) {
+	for _, way := range ways {
+		for _, text := range []string{"/price@new_bot", "@New_bot /price", "@new_bot, /price@NEW_BOT"} {
+			renamed(t, way, func(t *testing.T, r *adapterTest) {
+				calls := r.events.Of("getMe")
+				for i := range int64(5) {
+					r.send(inGroup(ann+i, text))
+				}
+				r.sent(5)
+				check(t, text+": calls of getMe", r.events.Of("getMe")-calls, 1)
+				check(t, "lines of the log", r.logs.Lines("another name"), 1)
+				r.send(inGroup(ann, "/price@herald_bot")) // It is another bot's now.
+				time.Sleep(time.Second)
+				r.sent(5)
+			})
+		}
+	}
+}
+
+// A group may have many commands of other bots.
+func TestTheNameIsAskedOnceAMinute(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.run()
+		for range 600 {
+			r.api.Push(inGroup(ann, "/price@OtherBot"))
+			r.api.Push(inGroup(ann, "/moon@AnotherBot")) // not a command of ours
+			time.Sleep(time.Second)
+		}
+		if n := r.events.Of("getMe"); n < 10 || n > 12 {
+			t.Errorf("%d calls of getMe in ten minutes", n)
+		}
+		check(t, "messages", len(r.api.Sent()), 0)
+	})
+}
+
+// Nobody has to use the new name for links to have it within an hour, even if Telegram does not
+// answer for a while.
+func TestLinksHaveTheNewNameWithinTheHour(t *testing.T) {
+	renamed(t, ways["polling"], func(t *testing.T, r *adapterTest) {
+		r.handler.Reply = secretReply
+		r.api.Push(inGroup(ann, "/mylogins"))
+		r.sent(1)
+		r.api.Fail("getMe", telegramtest.Hang())
+		time.Sleep(2 * time.Hour)
+		r.api.Push(inGroup(ann, "/mylogins"))
+		for i, want := range []string{"https://t.me/herald_bot?start=mylogins", "https://t.me/new_bot?start=mylogins"} {
+			check(t, "link", r.sent(2)[i].Markup.Rows[0][0].URL, want)
+		}
+	})
+}
+
+// A press opens the private chat with the bot by its name. Telegram refuses any other.
+func TestARenameBeforeAnAnswerLosesNothing(t *testing.T) {
+	for _, way := range ways {
+		renamed(t, way, func(t *testing.T, r *adapterTest) {
+			r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
+				r.api.Rename("newest_bot")
+				return chat.Reply{Title: chat.Say("confidential")}
+			}
+			r.api.Press(ann, faketelegram.Group(group), 1, "1 n 0 mylogins")
+			if r.adapter.Settings.WebhookURL != "" {
+				for _, body := range r.api.Dequeue() {
+					go r.deliver(body)
+				}
+			}
+			check(t, "opens", r.pressAnsweredBy(2)[0].URL, "https://t.me/newest_bot?start=mylogins")
+			check(t, "messages", len(r.api.Sent()), 0)
+		})
+	}
+}
+
+// pressAnsweredBy waits for the answer to one press, which took so many calls.
+func (r *adapterTest) pressAnsweredBy(calls int) []faketelegram.Notice {
+	r.Helper()
+	r.waitFor("the answer to the press", func() bool { return len(r.api.Notices()) == 1 })
+	check(r.T, "calls of answerCallbackQuery", len(r.api.Calls("answerCallbackQuery")), calls)
+	return r.api.Notices()
+}
