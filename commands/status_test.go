@@ -80,11 +80,13 @@ func TestDetailsNameTheEntryOfAGroupThatMoved(t *testing.T) {
 	w.Moves.Add(chat.Move{From: "telegram:-5", To: "telegram:-1007", Settings: "JOIN_CHATS"})
 	command, _ := commands.All(w.Sources(), commands.Options{}).Find("details")
 	for community, moved := range map[string]bool{"-1007": true, "-1008": false, "-5": false} {
-		reply, err := command.Forms[0].Run(t.Context(), chat.Request{From: chat.User{Platform: "telegram", ID: "1"}, Community: community})
+		req := chat.Request{From: chat.User{Platform: "telegram", ID: "1"}, Community: community}
+		reply, err := command.Forms[0].Run(t.Context(), req)
 		want := chat.SayWith("details.moved", chat.Values{
 			"settings": chat.Plain("JOIN_CHATS"), "from": chat.Code("telegram:-5"), "to": chat.Code("telegram:-1007"),
 		})
-		if says := fmt.Sprint(reply.Text) == fmt.Sprint(want); says != moved || (reply.Tone == chat.Warning) != moved || err != nil {
+		says := fmt.Sprint(reply.Text) == fmt.Sprint(want)
+		if warns := reply.Tone == chat.Warning; says != moved || warns != moved || err != nil {
 			t.Errorf("%s: %+v, %v", community, reply, err)
 		}
 	}

@@ -49,7 +49,8 @@ func (b *Bot) newTelegram() platform {
 	a := telegram.New(telegram.Config{
 		Settings: s, Dedup: b.state, Limiter: b.state, CommandTimeout: b.cfg.Limits.CommandTimeout,
 		Log: b.log, Count: b.metrics.Events(string(telegram.Platform)), Connected: b.logConnected(telegram.Platform), Retried: b.logRetries(telegram.Platform),
-		Joins: &b.joins, Seen: b.members.Seen, Moves: &b.moves, ModeratorChats: b.moderated(telegram.Platform), Links: b.cfg.links(),
+		Joins: &b.joins, Seen: b.members.Seen,
+		Moves: &b.moves, ModeratorChats: b.moderated(telegram.Platform), Links: b.cfg.links(),
 	})
 	b.roles[telegram.Platform] = a.Role
 	b.members.Use(telegram.Platform, a)

@@ -25,9 +25,10 @@ func withHall(c *Config) {
 func TestTheNewIDOfAGroupIsTold(t *testing.T) {
 	const all = "JOIN_CHATS, STAKER_TAGS, MODERATOR_CHATS"
 	before, after := faketelegram.Chat{ID: hall, Type: "group"}, faketelegram.Group(hallNow)
-	service := func(c faketelegram.Chat, member string, id int64) func(*adapterTest) {
+	id := fmt.Sprint(hall)
+	service := func(c faketelegram.Chat, member string, other int64) func(*adapterTest) {
 		return func(r *adapterTest) {
-			r.send(faketelegram.Message{"date": 0, "chat": c, "from": faketelegram.Person(1), member: id})
+			r.send(faketelegram.Message{"date": 0, "chat": c, "from": faketelegram.Person(1), member: other})
 		}
 	}
 	type test struct {
@@ -40,8 +41,8 @@ func TestTheNewIDOfAGroupIsTold(t *testing.T) {
 			"the update in the supergroup": {true, service(after, "migrate_from_chat_id", hall)},
 			"an answer":                    {true, func(r *adapterTest) { r.send(writes(before, ann, "/price")) }},
 			"an approval":                  {true, func(r *adapterTest) { _ = r.adapter.approveJoin(r.Context(), hall, ann) }},
-			"a question about a role":      {true, func(r *adapterTest) { _, _ = r.adapter.Role(r.Context(), userOf(ann), fmt.Sprint(hall)) }},
-			"a tag":                        {true, func(r *adapterTest) { _ = r.adapter.Give(r.Context(), fmt.Sprint(hall), "Staker", "7", "") }},
+			"a question about a role":      {true, func(r *adapterTest) { _, _ = r.adapter.Role(r.Context(), userOf(ann), id) }},
+			"a tag":                        {true, func(r *adapterTest) { _ = r.adapter.Give(r.Context(), id, "Staker", "7", "") }},
 			"another group":                {false, service(before, "migrate_to_chat_id", hallNow)},
 		}, func(t *testing.T, tt test) {
 			change := withHall
@@ -74,7 +75,8 @@ func TestBotCheckNamesTheEntryOfAGroupThatMoved(t *testing.T) {
 		_, rights, err := r.adapter.Check(t.Context(), fmt.Sprint(hall))
 		for i, setting := range []string{"JOIN_CHATS", "STAKER_TAGS", "MODERATOR_CHATS"} {
 			line := rights[i].Lines()[0]
-			if !strings.HasPrefix(line, setting+", group -1002: ") || !strings.Contains(line, "write -1000000001003 in the entry") || err != nil {
+			names := strings.HasPrefix(line, setting+", group -1002: ")
+			if !names || !strings.Contains(line, "write -1000000001003 in the entry") || err != nil {
 				t.Errorf("%s, %v", line, err)
 			}
 		}

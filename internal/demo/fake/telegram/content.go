@@ -91,7 +91,12 @@ func spansFit(units []uint16, entities []Entity) bool {
 // localhost (check_link in tdlib's LinkManager.cpp).
 func isURL(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "tg" || (u.Scheme == "https" || u.Scheme == "http") && strings.Contains(u.Host, "."))
+	if err != nil {
+		return false
+	}
+	isWeb := u.Scheme == "https" || u.Scheme == "http"
+	isIPv6 := strings.HasPrefix(u.Host, "[")
+	return u.Scheme == "tg" || isWeb && (isIPv6 || strings.Contains(u.Host, "."))
 }
 
 // readMarkup reads a markup, and returns why Telegram refuses it.

@@ -73,23 +73,24 @@ func refusal(t *testing.T, code int, description string) *botapi.Error {
 
 // What Telegram refuses is left out, in pairs too, and everything else stays.
 func TestAMessageIsSentWithoutWhatIsRefused(t *testing.T) {
-	noReply := telegramtest.Fault{Status: http.StatusBadRequest, Description: "Bad Request: message to be replied not found"}
+	noReply := telegramtest.Fault{
+		Status: http.StatusBadRequest, Description: "Bad Request: message to be replied not found",
+	}
 	topic := func(c *outboxTest) { c.api.LoseTopic(group, 7) }
 	photo := func(c *outboxTest) { c.api.ForbidPhotos(group) }
-	link := func(c *outboxTest) {}
 	for name, tt := range map[string]struct {
 		refuse []func(*outboxTest)
-		fault  telegramtest.Fault // of the call without a topic
-		url    string
+		fault  telegramtest.Fault // of the first call
+		url    string             // of a button
 		want   string
 		calls  int
 	}{
 		"nothing":             {want: "thread 7, picture, 3 entities, 2 rows", calls: 1},
 		"a topic":             {refuse: []func(*outboxTest){topic}, want: "thread 0, picture, 3 entities, 2 rows", calls: 2},
 		"a picture":           {refuse: []func(*outboxTest){photo}, want: "thread 7, text, 3 entities, 2 rows", calls: 2},
-		"a link":              {refuse: []func(*outboxTest){link}, url: "https://localhost/x", want: "thread 7, picture, 2 entities, 2 rows", calls: 2},
+		"a link":              {url: "https://localhost/x", want: "thread 7, picture, 2 entities, 2 rows", calls: 2},
 		"a topic and picture": {refuse: []func(*outboxTest){topic, photo}, want: "thread 0, text, 3 entities, 2 rows", calls: 3},
-		"all three":           {refuse: []func(*outboxTest){topic, photo, link}, url: "https://localhost/x", want: "thread 0, text, 2 entities, 2 rows", calls: 4},
+		"all three":           {refuse: []func(*outboxTest){topic, photo}, url: "https://localhost/x", want: "thread 0, text, 2 entities, 2 rows", calls: 4},
 		"a reply":             {fault: noReply, want: "thread 7, picture, 3 entities, 2 rows", calls: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,16 +101,19 @@ func TestAMessageIsSentWithoutWhatIsRefused(t *testing.T) {
 				c.api.Fail("sendPhoto", tt.fault)
 				m := whole()
 				if tt.url != "" {
-					m.Content.Markup = &models.InlineKeyboardMarkup{InlineKeyboard: [][]models.InlineKeyboardButton{
-						{{Text: "Refresh", CallbackData: "1:price"}, {Text: "Register", URL: tt.url}}, {{Text: "More", CallbackData: "1:x"}},
-					}}
+					rows := [][]models.InlineKeyboardButton{
+						{{Text: "Refresh", CallbackData: "1:price"}, {Text: "Register", URL: tt.url}},
+						{{Text: "More", CallbackData: "1:x"}},
+					}
+					m.Content.Markup = &models.InlineKeyboardMarkup{InlineKeyboard: rows}
 				}
 				if r := c.Send(t.Context(), m); r.Result != Delivered {
 					t.Fatalf("%+v", r)
 				}
 				sent := c.api.Sent()[0]
 				kind := map[bool]string{true: "picture", false: "text"}[sent.Photo != nil]
-				got := fmt.Sprintf("thread %d, %s, %d entities, %d rows", sent.Thread, kind, len(sent.Entities), len(sent.Markup.Rows))
+				entities, rows := len(sent.Entities), len(sent.Markup.Rows)
+				got := fmt.Sprintf("thread %d, %s, %d entities, %d rows", sent.Thread, kind, entities, rows)
 				if got != tt.want || c.calls != tt.calls {
 					t.Errorf("got %s after %d calls, want %s after %d", got, c.calls, tt.want, tt.calls)
 				}

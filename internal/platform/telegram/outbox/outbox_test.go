@@ -63,7 +63,10 @@ func inBubble(t *testing.T, test func(*testing.T, *outboxTest)) {
 // replica is another Outbox with the same Limiter.
 func (c *outboxTest) replica() *Outbox {
 	api := botapi.New(botapi.Config{Token: secret.New(faketelegram.Token), URL: c.api.URL, Transport: c})
-	return New(Config{API: api, Limiter: c.limiter, Pacing: true, Bot: "bot", Count: func(string) {}, Unauthorized: func() {}, Migrated: func(int64, int64) {}})
+	return New(Config{
+		API: api, Limiter: c.limiter, Pacing: true, Bot: "bot", Count: func(string) {}, Unauthorized: func() {},
+		Migrated: func(int64, int64) {},
+	})
 }
 
 func message(to, user int64, text string) Message {
