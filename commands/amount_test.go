@@ -97,10 +97,18 @@ func TestAWrongAmountIsToldAndNeverAnswered(t *testing.T) {
 			"typed": chat.Typed(strings.Fields(typed)...), "an option": chat.Named(map[string]string{"amount": typed}),
 		} {
 			reply := askIn(t, r, chat.English, "price", args)
-			if said := texts(reply); !strings.Contains(said, want) || !strings.Contains(said, "Example | `/price ") || !reply.Ephemeral || reply.Image != nil {
+			said := texts(reply)
+			if !strings.Contains(said, want) || !strings.Contains(said, "Example | `/price ") || !reply.Ephemeral || reply.Image != nil {
 				t.Errorf("%.40q, %s: %s", typed, name, said)
 			}
+			if (want == drawn || want == one) && !strings.Contains(said, "Example | `/price 7d`") {
+				t.Errorf("%.40q, %s, has no period as its example: %s", typed, name, said)
+			}
 		}
+	}
+	week := chat.Named(map[string]string{"amount": "7 days"})
+	if reply := askIn(t, r, chat.English, "price", week); reply.Title.Key != "unchecked.title" {
+		t.Errorf("a period in the place of an amount: %s", texts(reply))
 	}
 	both := chat.Named(map[string]string{"period": "7d", "amount": "1500"})
 	if said := texts(askIn(t, r, chat.English, "price", both)); !strings.Contains(said, "Those don't go together. Use one of these:") {

@@ -193,9 +193,26 @@ func TestHelpExplainsACommand(t *testing.T) {
 			}
 		}
 	}
-	for _, role := range []chat.Role{chat.Member, chat.Moderator, chat.UnknownRole} {
-		if got := help(role, chat.Typed("exists")); strings.Contains(got, "`/exists Telegram 123456789`") == (role == chat.Member) || !strings.Contains(got, "`/exists`") {
-			t.Errorf("role %d: %s", role, got)
+}
+
+func TestHelpOfACommandHasModeratorsFormsForModerators(t *testing.T) {
+	r := commandstest.Healthy().Router(t)
+	for _, test := range []struct {
+		id       string
+		role     chat.Role
+		moderate bool
+	}{
+		{commandstest.Ann, chat.Member, false},
+		{commandstest.Ann, chat.Moderator, true},
+		{commandstest.Ann, chat.UnknownRole, true},
+		{commandstest.Bob, chat.UnknownRole, false},
+	} {
+		for command, form := range map[string]string{"exists": "`/exists Telegram 123456789`", "verify": "`/verify 123456789 0x"} {
+			got := texts(r.Handle(t.Context(), chat.Request{Command: "help", Args: chat.Typed(command),
+				From: chat.User{Platform: "telegram", ID: test.id}, Community: commandstest.Community, Role: test.role}))
+			if strings.Contains(got, form) != test.moderate || !strings.Contains(got, "`/"+command+"`") {
+				t.Errorf("user %s, role %d: %s", test.id, test.role, got)
+			}
 		}
 	}
 }

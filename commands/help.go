@@ -24,7 +24,7 @@ func help(from Sources, options Options, others chat.Commands) (self, greeting c
 		Aliases:    map[string][]string{"start": nil},
 		Summary:    chat.Say("command.help"),
 		Visibility: chat.Public,
-		Forms:      []chat.Form{{Run: c.answer}, {Params: []chat.Param{commandParam}, Run: c.usage}},
+		Forms:      []chat.Form{{Run: c.answer}, {Params: []chat.Param{commandParam}, NeedsRole: true, Run: c.usage}},
 	}
 	c.all = append(slices.Clone(others), self)
 	return self, chat.Command{Name: chat.HelloCommand, Visibility: chat.Public, Forms: []chat.Form{{Unlisted: true, Run: c.hello}}}

@@ -15,7 +15,7 @@ var commandParam = chat.Param{Name: "command", Summary: chat.Say("param.command"
 func (c *helpCommand) usage(ctx context.Context, req chat.Request) (chat.Reply, error) {
 	for _, word := range strings.Fields(req.Args.Value(commandParam.Name)) {
 		if named, known := c.all.Find(strings.ToLower(strings.TrimPrefix(word, "/"))); known {
-			return usageOf(named, req.MightModerate()), nil
+			return usageOf(named, req.MayModerate), nil
 		}
 	}
 	return c.answer(ctx, req)

@@ -297,12 +297,21 @@ func (l limit) Reserve(context.Context, time.Duration, ...chat.Limit) (wait time
 // Router answers requests from w's services.
 func (w *Answers) Router(t testing.TB) *chat.Router { return w.router(t, 0, chat.English) }
 
+// roleOf returns the role of a user whose Request does not tell it. Only Ann moderates.
+func roleOf(_ context.Context, user chat.User, _ string) (chat.Role, error) {
+	if user.ID == Ann {
+		return chat.Moderator, nil
+	}
+	return chat.Member, nil
+}
+
 func (w *Answers) router(t testing.TB, wait limit, l chat.Language) *chat.Router {
 	t.Helper()
 	r, err := chat.NewRouter(chat.Config{
 		Commands:       commands.All(w.Sources(), w.Options),
 		Operators:      []chat.User{{Platform: "telegram", ID: Operator}},
 		ModeratorChats: []string{"telegram:" + Community},
+		Roles:          map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){"telegram": roleOf},
 		Timeout:        time.Minute,
 		Limiter:        wait,
 		UserPerMinute:  1,

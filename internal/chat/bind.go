@@ -37,6 +37,7 @@ func (a Args) Len() int { return len(a.words) + len(a.byName) }
 // Words that no parameter accepts, such as "please", are dropped unless all are. On an
 // error bind returns the forms that the sender may have meant.
 func (c *Command) bind(req *Request) ([]Form, error) {
+	req.Args = c.retyped(req.Args)
 	if req.Args.words = tidied(req.Args.words, c.params); req.Args.Len() == 0 {
 		req.Args = Typed(c.Aliases[req.Command]...)
 	}
@@ -62,6 +63,19 @@ func (c *Command) bind(req *Request) ([]Form, error) {
 		return c.Forms[i : i+1], f.checkChoices(req.Args.byName)
 	}
 	return c.Forms, &InputError{Problem: c.wrongCount(req.Args)}
+}
+
+// retyped returns the only named argument as typed words if it is one of a Phrase parameter and
+// another parameter accepts one of the words, such as a period in the place of an amount. It
+// returns other args unchanged.
+func (c *Command) retyped(args Args) Args {
+	for _, p := range c.params {
+		words := strings.Fields(args.byName[p.Name])
+		if p.Phrase && len(args.byName) == 1 && len(Meant(words, c.params...)) > 0 {
+			return Typed(words...)
+		}
+	}
+	return args
 }
 
 // missingArgs is the problem of a command whose arguments were left out.

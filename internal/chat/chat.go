@@ -103,7 +103,7 @@ type Request struct {
 }
 
 // MightModerate returns false if the sender certainly may not use moderators' forms. With an
-// UnknownRole it returns true where a Moderator may. Help and errors name these forms then.
+// UnknownRole it returns true where a Moderator may. /help names these forms then.
 func (req Request) MightModerate() bool {
 	return req.MayModerate || req.Role == UnknownRole && req.UnlistedChat == ""
 }

@@ -101,6 +101,8 @@ type Form struct {
 	Moderators bool
 	// Unlisted forms are for buttons: menus and help leave them out.
 	Unlisted bool
+	// NeedsRole makes the Router ask for an UnknownRole before it runs the form.
+	NeedsRole bool
 	// Inline forms also answer inline queries, in chats that the bot is not in.
 	// They are Public and have at most one of Params.
 	Inline bool

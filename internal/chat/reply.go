@@ -203,7 +203,7 @@ func referenceText(requestID string) Text {
 // forms that the sender may use. It also asks the Question of one of these forms, if the answer
 // can stay between the sender and the bot. Without any argument it is the Question alone.
 func badInput(input *InputError, c *Command, forms []Form, req *Request) Reply {
-	forms = slices.DeleteFunc(slices.Clone(forms), func(f Form) bool { return f.Unlisted || f.Moderators && !req.MightModerate() })
+	forms = slices.DeleteFunc(slices.Clone(forms), func(f Form) bool { return f.Unlisted || f.Moderators && !req.MayModerate })
 	reply := Reply{
 		Tone: Warning, Ephemeral: true, Title: input.Title, Text: input.Problem,
 		Sections: []Section{{Fields: usageFields(c, forms)}},

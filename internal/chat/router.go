@@ -167,6 +167,14 @@ func (r *Router) resolveRole(ctx context.Context, req *Request) error {
 	return err
 }
 
+// settleRole asks for an UnknownRole that may decide what the sender is shown. If that fails, the
+// sender is a Member.
+func (r *Router) settleRole(ctx context.Context, req *Request) {
+	if req.MightModerate() {
+		_ = r.resolveRole(ctx, req)
+	}
+}
+
 // result is how a command ended.
 type result struct {
 	reply   Reply
@@ -225,9 +233,15 @@ func (r *Router) handle(ctx context.Context, req *Request, command *Command, res
 			res.reply, res.outcome = r.tooMany(ctx, req, wait), RateLimited
 			return
 		}
+		if forms[0].NeedsRole {
+			r.settleRole(ctx, req)
+		}
 		res.reply, err = forms[0].Run(ctx, *req)
 	}
 	if input, wrong := errors.AsType[*InputError](err); wrong {
+		if slices.ContainsFunc(forms, func(f Form) bool { return f.Moderators }) {
+			r.settleRole(ctx, req)
+		}
 		res.reply, res.outcome = badInput(input, command, forms, req), BadInput
 		return
 	}
