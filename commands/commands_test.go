@@ -145,11 +145,15 @@ func TestAWalletIsPastedWithWhatStandsAroundIt(t *testing.T) {
 		want := texts(line(bobs))
 		for _, pasted := range []string{
 			"https://explorer.example/address/" + bobs + "?tab=stakes#code", "it's (" + bobs + "), I think", strings.ToLower(bobs[2:]), "\"" + bobs[2:] + "\"",
-			"@" + bobs, bobs + " " + bobs, "see 0xmine: " + bobs, strings.Repeat("-", 2000) + bobs + strings.Repeat("…", 700),
+			"xdc" + bobs[2:], "@xdc" + strings.ToLower(bobs[2:]), "@" + bobs, bobs + " " + bobs, "see 0xmine: " + bobs, strings.Repeat("-", 2000) + bobs + strings.Repeat("…", 700),
 		} {
 			if got := texts(line(pasted)); got != want || strings.Contains(got, "Check the wallet") {
 				t.Errorf("%s %.60s: got\n%s\nwant\n%s", before, pasted, got, want)
 			}
+		}
+		const rootstocks = "0x956696E03aA3D62190E65f79911E2788740a1E29" // with the checksum of EIP-1191
+		if got := texts(line(rootstocks)); !strings.Contains(got, "write it in lower case") || texts(line(strings.ToLower(rootstocks))) == got {
+			t.Errorf("%s %s: got\n%s", before, rootstocks, got)
 		}
 		for _, both := range []string{two, bobs + " or " + commandstest.Wallet} {
 			if got := texts(line(both)); !strings.Contains(got, "Which one? I see more than one address.") {

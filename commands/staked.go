@@ -19,7 +19,7 @@ import (
 var likeWallet = regexp.MustCompile(`(?i)\b0x|\.eth$|^[0-9a-z+/_:-]{26,}$|[0-9a-f]{40}`)
 
 // atAddress matches an address behind an @. Any other word with an @ in front is a username.
-var atAddress = regexp.MustCompile(`(?i)^@(0x)?[0-9a-f]{40}\b`)
+var atAddress = regexp.MustCompile(`(?i)^@(0x|xdc)?[0-9a-f]{40}\b`)
 
 // walletParam is an address of a wallet on the chain with the pools.
 var walletParam = chat.Param{

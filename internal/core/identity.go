@@ -34,8 +34,9 @@ type platformRule struct {
 var (
 	evmPrefix  = regexp.MustCompile(`^0[xX]`)
 	evmAddress = regexp.MustCompile(`^0[xX][0-9a-fA-F]{40}$`)
-	// addressOrBare matches an address, with or without its 0x.
-	addressOrBare = regexp.MustCompile(`^(0[xX])?[0-9a-fA-F]{40}$`)
+	// addressOrBare matches an address, with or without its 0x, or with the xdc in its place that
+	// wallets of the XDC chain write.
+	addressOrBare = regexp.MustCompile(`^(0[xX]|[xX][dD][cC])?[0-9a-fA-F]{40}$`)
 	// transaction matches the hash of a transaction.
 	transaction = regexp.MustCompile(`^0[xX][0-9a-fA-F]{64}$`)
 	hexDigits   = regexp.MustCompile(`^[0-9a-fA-F]+$`)
@@ -230,7 +231,7 @@ func wrongChecksum(digits string) bool {
 }
 
 // FindWallet returns the one EVM address in text, such as in a link or a sentence. The address may
-// lack its 0x, and may be repeated. FindWallet fails with an *InvalidError: HiddenCharacters if
+// lack its 0x, have xdc in its place, and be repeated. FindWallet fails with an *InvalidError: HiddenCharacters if
 // text has characters that reorder it, SeveralWallets, or Transaction for a hash without an
 // address. For any other text without an address it fails as ParseWallet does for the first word.
 func FindWallet(text string) (common.Address, error) {

@@ -96,6 +96,8 @@ func TestTheOneAddressInATextIsFound(t *testing.T) {
 	const bare, other, wrong, hash = "52908400098527886E0F7030069857D2E4169EE7", "0x8617E340B3D01FA5F11F306F4090FD50E238070D",
 		"52908400098527886E0F7030069857D2E4169Ee7", "0x52908400098527886e0f7030069857d2e4169ee752908400098527886e0f7030"
 	for text, want := range map[string]core.Flaw{
+		"xdc" + bare: "", "XDC" + strings.ToLower(bare): "", "xdc" + bare + " " + address: "", "https://xdc.example/address/xdc" + strings.ToLower(bare): "", "see xdc" + wrong: core.WrongChecksum,
+		"xdc" + bare[1:]: core.NoPrefix, "xdc" + bare + "0": core.NoPrefix, "xdc0x" + bare: core.NoPrefix, "xdc" + bare + " " + other: core.SeveralWallets,
 		address: "", bare: "", strings.ToLower(bare): "", "0X" + bare: "", " " + address + "\n": "", "\u202e" + address + " " + address: core.HiddenCharacters, "0x12 \u202e" + address: core.HiddenCharacters,
 		"https://etherscan.io/address/" + address: "", "https://etherscan.io/address/" + address + "?tab=stakes#internaltx": "",
 		"https://etherscan.io/address/" + address + "#code": "", "https://bscscan.com/token/transfers?a=" + address: "", "ethereum:" + address + "@1": "",
