@@ -60,7 +60,7 @@ func (c detailsCommand) run(_ context.Context, req chat.Request) (chat.Reply, er
 	if status.Held > 0 || status.Refused != "" {
 		reply.Tone = chat.Warning
 	}
-	lines := badgeLines(req.From.Platform, badgeNames(badges), status, c.Members.RecheckEvery(), c.Started)
+	lines := badgeLines(req.From.Platform, status, c.Members.RecheckEvery(), c.Started)
 	reply.Sections = append(reply.Sections, chat.Section{Fields: lines})
 	return reply, nil
 }
@@ -96,21 +96,30 @@ func joinSections(since time.Time, counts chat.JoinCounts, last []chat.LeftOut) 
 	return append(sections, people)
 }
 
-// badgeLines returns lines about the badges of a community, which counts since a time. names is
-// shown for the badges.
-func badgeLines(p chat.Platform, names chat.Value, s members.Status, recheckEvery time.Duration, since time.Time) (lines []chat.Field) {
-	add := func(key string, values chat.Values) {
-		values["badge"] = names
+// badgeLines returns a line about each badge of a community, and lines about all, which counts since
+// a time.
+func badgeLines(p chat.Platform, s members.Status, recheckEvery time.Duration, since time.Time) (lines []chat.Field) {
+	var all []members.Badge
+	for _, each := range s.Each {
+		all = append(all, each.Badge)
+	}
+	add := func(key string, values chat.Values, badges ...members.Badge) {
+		values["badge"] = badgeNames(badges)
 		lines = append(lines, chat.Field{Value: chat.SayWith(key, values)})
 	}
-	add("details.have", chat.Values{"have": chat.Count(s.Have), "checked": chat.Count(s.Checked), "every": everyText(recheckEvery)})
+	for _, each := range s.Each {
+		counts := chat.Values{"have": chat.Count(each.Have), "checked": chat.Count(each.Checked), "every": everyText(recheckEvery)}
+		add("details.have", counts, each.Badge)
+	}
 	add("details.since", chat.Values{"day": chat.Day{Time: since}, "given": chat.Count(s.Gives), "removed": chat.Count(s.Removals)})
 	if s.Held > 0 {
-		add("details.held", chat.Values{"losing": chat.Count(s.Losing), "have": chat.Count(s.Have), "command": chat.Code("bot members --release")})
+		add("details.held", chat.Values{"losing": chat.Count(s.Losing), "have": chat.Count(s.Have), "command": chat.Code("bot members --release")}, all...)
 		add("details.held_back", chat.Values{"users": mentionHeld(s)})
 	}
-	if s.Refused != "" {
-		add("details.refused", chat.Values{"why": whyNot(p, s.Refused)})
+	for _, each := range s.Each {
+		if each.Refused != "" {
+			add("details.refused", chat.Values{"why": whyNot(p, each.Refused)}, each.Badge)
+		}
 	}
 	return lines
 }

@@ -64,7 +64,7 @@ func (c *helpCommand) hello(_ context.Context, req chat.Request) (chat.Reply, er
 // which other groups can be joined. It leaves out groups whose name is not known.
 func (c *helpCommand) waysIn(req chat.Request) (ways chat.Section) {
 	if all := c.Members.Badges(req.From.Platform, req.Community); len(all) > 0 {
-		role := chat.Values{"command": chat.CommandLink("/verify"), "badge": badgeNames(all)}
+		role := chat.Values{"command": chat.CommandLink("/verify"), "badge": badgesIn(req.Community, all)}
 		ways.Fields = append(ways.Fields, chat.Field{Value: chat.SayWith("help.role", role)})
 	}
 	var groups chat.Parts

@@ -248,6 +248,7 @@ func (c joinCommand) in(ctx context.Context, req chat.Request, p *proof) chat.Re
 		return reply
 	}
 	offer := c.offerSave(ctx, req.From, req.Args.Value(groupParam.Name), *p)
+	reply.FullValues = stakeText{Options: c.Options}.full(p.wallet)
 	reply.Notes, reply.Actions = offer.Notes, append(reply.Actions, offer.Actions...)
 	return reply
 }

@@ -100,7 +100,7 @@ func (c saveCommand) doneCard(req chat.Request, s *members.Saved, p proof, chang
 func (c saveCommand) savedCard(req chat.Request, s *members.Saved, p proof, values chat.Values) chat.Reply {
 	reply := chat.Reply{Tone: chat.Positive, Title: chat.Say("save.done"), Text: chat.SayWith("save.text", values), Notes: c.badgeNotes(s)}
 	if all := c.Members.Badges(req.From.Platform, req.Community); len(all) > 0 && reply.Notes == nil && p.stake.Value.Outcome() == core.NotStaker {
-		values["badge"] = badgeNames(all)
+		values["badge"] = badgesIn(req.Community, all)
 		reply.Notes = []chat.Text{chat.SayWith("save.later", values)}
 	}
 	return reply
@@ -116,7 +116,11 @@ func (c saveCommand) outcomeCard(req chat.Request, s *members.Saved, outcomes []
 		return chat.Reply{Tone: chat.Negative, Title: first.line(), Text: why, Notes: append(others, chat.Say("badge.failed_saved"))}
 	}
 	if first.problem == "" {
-		return chat.Reply{Tone: chat.Positive, Title: first.line(), Text: chat.SayWith("badge.text", values), Notes: others}
+		tone := chat.Positive
+		if first.isBad() {
+			tone = chat.Negative
+		}
+		return chat.Reply{Tone: tone, Title: first.line(), Text: chat.SayWith("badge.text", values), Notes: others}
 	}
 	return chat.Reply{
 		Tone: chat.Warning, Title: first.line(), Text: whyNot(req.From.Platform, first.problem),
@@ -170,6 +174,9 @@ func outcomesOf(here string, changes []members.Change) (all []outcome) {
 	return all
 }
 
+// isBad reports whether the person has fewer badges than they expect.
+func (o outcome) isBad() bool { return o.key == "badge.failed" || o.key == "badge.removed" }
+
 // line returns the message that says the outcome.
 func (o outcome) line() chat.Text {
 	return chat.SayWith(o.key, chat.Values{"badge": badgeNames(o.badges), "group": o.badges[0].Group()})
@@ -196,6 +203,37 @@ func badgeNames(badges []members.Badge) chat.Value {
 		}
 	}
 	return chat.Untrusted(strings.Join(names, ", "))
+}
+
+// badgesIn returns the names of badges for a reader in the community here. If here is "", each has
+// its community.
+func badgesIn(here string, badges []members.Badge) (list chat.Value) {
+	if here != "" {
+		return badgeNames(badges)
+	}
+	return placed(badges)
+}
+
+// placed returns the names of badges, each with its community.
+func placed(badges []members.Badge) (list chat.Value) {
+	var groups []string
+	in := map[string][]members.Badge{}
+	for _, b := range badges {
+		if in[b.Community] == nil {
+			groups = append(groups, b.Community)
+		}
+		in[b.Community] = append(in[b.Community], b)
+	}
+	for _, group := range groups {
+		there := in[group]
+		next := chat.SayWith("badge.at", chat.Values{"badge": badgeNames(there), "group": there[0].Group()})
+		if list == nil {
+			list = next
+		} else {
+			list = chat.SayWith("badge.list", chat.Values{"first": list, "next": next})
+		}
+	}
+	return list
 }
 
 // whyNot says why a badge could not be given or removed on a platform.
@@ -254,7 +292,7 @@ func (c verifyCommand) saveOrRefresh(ctx context.Context, req chat.Request, p pr
 }
 
 // offerSave returns the button that saves a wallet, and says before the press what is saved, who
-// sees what, and which badges come with it. The user is in the community here.
+// sees what, and which badges come with it, where. The user is in the community here.
 func (c verifyCommand) offerSave(ctx context.Context, user chat.User, here string, p proof) chat.Reply {
 	offered := c.Members.Offer(ctx, user, here, p.stake.Value)
 	consent, label := "save.offer", "button.save"
@@ -262,7 +300,7 @@ func (c verifyCommand) offerSave(ctx context.Context, user chat.User, here strin
 		consent, label = "save.offer_badge", "button.save_badge"
 	}
 	values := chat.Values{
-		"badge": badgeNames(offered), "every": everyText(c.Members.RecheckEvery()),
+		"badge": badgeNames(offered), "badges": placed(offered), "every": everyText(c.Members.RecheckEvery()),
 		"verify": chat.CommandLink("/verify"), "forget": chat.CommandLink("/" + forgetName),
 	}
 	button := chat.Action{Label: chat.SayWith(label, values), Command: saveName, Args: []string{p.wallet.Hex()}, Edit: true, NextStep: true}
@@ -270,20 +308,26 @@ func (c verifyCommand) offerSave(ctx context.Context, user chat.User, here strin
 }
 
 // refreshBadges gives the sender what their saved wallet's stake allows, and returns what became of
-// their badges and the button that deletes what is saved.
+// their badges and the button that deletes what is saved. The tone is Negative if that is bad news.
 func (c verifyCommand) refreshBadges(ctx context.Context, req chat.Request, p proof, s *members.Saved) chat.Reply {
 	var changes []members.Change
 	if p.stake.Err == nil {
 		changes, _ = c.Members.Refresh(ctx, req.From, req.Community, p.wallet, p.stake.Value) // If it fails, all is as before.
 	}
 	notes := c.badgeNotes(s)
+	isBad := len(s.Going) > 0 || len(s.Missing) > 0
 	if len(changes) > 0 {
-		notes = lines(outcomesOf(req.Community, changes))
+		outcomes := outcomesOf(req.Community, changes)
+		notes, isBad = lines(outcomes), slices.ContainsFunc(outcomes, outcome.isBad)
 		if after, err := c.Members.Saved(ctx, req.From); err == nil && after != nil {
 			s = after
 		}
 	}
-	return chat.Reply{Notes: notes, Actions: []chat.Action{forgetButton(badgesOf(s.Badges))}}
+	reply := chat.Reply{Notes: notes, Actions: []chat.Action{forgetButton(badgesOf(s.Badges))}}
+	if isBad {
+		reply.Tone = chat.Negative
+	}
+	return reply
 }
 
 // badgesOf returns the badges without their times.

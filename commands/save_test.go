@@ -150,7 +150,80 @@ func TestASavedAddressOpensTheDoor(t *testing.T) {
 	}
 }
 
-// changing is a Members whose Save and Forget return changes.
+// The sentence before a button that saves an address says where which badges come, by a command and
+// after a join request.
+func TestConsentSaysWhereTheBadgesAre(t *testing.T) {
+	const sees = "Everyone there sees %s; moderators see that you stake; only the bot's operator can see the address. /forget deletes it."
+	here := chat.Badge{Community: commandstest.Community, ID: "Staker"}
+	whale := chat.Badge{Community: commandstest.Stakers, ID: "Whale", Amount: decimal.NewFromInt(1000)}
+	other := chat.Badge{Community: "-1005", ID: "Staker"}
+	const get = "Save this address to get "
+	for want, test := range map[string]struct {
+		badges []chat.Badge
+		names  string
+	}{
+		get + "Staker in Token talk. I check the stake every 6 hours.":                              {[]chat.Badge{here}, "Staker"},
+		get + "Staker in Token talk, Whale in Staking lounge. I check the stake every 6 hours.":     {[]chat.Badge{here, whale}, "Staker, Whale"},
+		get + "Staker in Token talk, Staker in `-1005`. I check the stake every 6 hours.":           {[]chat.Badge{here, other}, "Staker"},
+		"Save this address, and /verify is enough from now on. Moderators see that you stake; only": {nil, ""},
+	} {
+		w := savingMembers()
+		w.Saved.Badges = test.badges
+		w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Stakers: {Staker: true}}
+		r := w.Router(t)
+		letIn := as(t, r, commandstest.Ann, "/join "+commandstest.Stakers+" "+commandstest.AnnsWallet).Admit.Say(chat.LetIn)
+		for place, reply := range map[string]chat.Reply{"/verify": as(t, r, commandstest.Ann, verify), "the door": letIn} {
+			said := strings.NewReplacer("«", "", "»", "").Replace(texts(reply))
+			all := want
+			if test.names != "" {
+				all += " " + strings.ReplaceAll(sees, "%s", test.names)
+			}
+			if !strings.Contains(said, "\n("+all) || !strings.Contains(said, "`"+commandstest.AnnsWallet+"`") && !strings.Contains(said, "["+commandstest.AnnsWallet+"]") {
+				t.Errorf("%s: want %q in\n%s", place, all, said)
+			}
+		}
+	}
+}
+
+// A preview shows little more than the sign of the first line.
+func TestNoTickStandsOverBadNews(t *testing.T) {
+	idle := func(w *commandstest.Answers) { w.Stake = core.Stake{Checked: 21} }
+	loss := &members.Loss{}
+	lost := []members.Badge{{Name: "Staker"}}
+	going := []members.Has{{Badge: lost[0]}}
+	for name, test := range map[string]struct {
+		change  func(*commandstest.Answers)
+		saved   members.Saved
+		changes []members.Change
+		want    chat.Tone
+	}{
+		"staking, all well":         {saved: members.Saved{Badges: going}, want: chat.Positive},
+		"not staked":                {change: idle, want: chat.Negative},
+		"not staked, Staker lost":   {change: idle, saved: members.Saved{Lost: loss, Missing: lost}, want: chat.Negative},
+		"staking, Staker lost":      {saved: members.Saved{Lost: loss, Missing: lost}, want: chat.Negative},
+		"staking, Staker going":     {saved: members.Saved{Badges: going, Going: going}, want: chat.Negative},
+		"staking, Staker not given": {changes: []members.Change{{Badge: lost[0], Problem: chat.RoleAbove}}, want: chat.Negative},
+		"staking, Whale removed":    {changes: []members.Change{{Badge: lost[0], Removed: true}}, want: chat.Negative},
+		"staking, Staker given":     {saved: members.Saved{Lost: loss, Missing: lost}, changes: []members.Change{{Badge: lost[0]}}, want: chat.Positive},
+	} {
+		w := savingMembers()
+		if test.change != nil {
+			test.change(w)
+		}
+		test.saved.Wallet = common.HexToAddress(commandstest.AnnsWallet)
+		from := w.Sources()
+		from.Members = changing{from.Members, test.changes, &test.saved}
+		command, _ := commands.All(from, commands.Options{}).Find("verify")
+		reply, err := command.Forms[1].Run(t.Context(), chat.Request{
+			Args: chat.Named(map[string]string{"wallet": commandstest.AnnsWallet}), From: chat.User{Platform: "telegram", ID: commandstest.Ann},
+		})
+		if err != nil || reply.Title.Key != "verify.you.yes" || reply.Tone != test.want {
+			t.Errorf("%s: tone %d, want %d: %s, %v", name, reply.Tone, test.want, texts(reply), err)
+		}
+	}
+}
+
+// changing is a Members whose Save, Refresh and Forget return changes.
 type changing struct {
 	commands.Members
 	changes []members.Change
@@ -158,6 +231,10 @@ type changing struct {
 }
 
 func (c changing) Save(context.Context, chat.User, common.Address, core.Stake) ([]members.Change, error) {
+	return c.changes, nil
+}
+
+func (c changing) Refresh(context.Context, chat.User, string, common.Address, core.Stake) ([]members.Change, error) {
 	return c.changes, nil
 }
 
@@ -204,6 +281,9 @@ func TestSavedAddressFirstSaysWhatMattersMost(t *testing.T) {
 			t.Errorf("%s: %q over %q, %v, want %q over %q", name, reply.Title.Key, reply.Text.Key, err, test.title, test.text)
 		}
 		tone := map[string]chat.Tone{"badge.why.role_above": chat.Warning, "lost.amount": chat.Negative}[test.text]
+		if test.title == "badge.removed" {
+			tone = chat.Negative
+		}
 		if want := cmp.Or(tone, chat.Positive); reply.Tone != want {
 			t.Errorf("%s: tone %v, want %v", name, reply.Tone, want)
 		}

@@ -87,41 +87,38 @@ func poolFields(pools []core.PoolAmount, options Options) []chat.Field {
 	return fields
 }
 
-// withdrawals returns a line with what can be claimed, what is still being unstaked, and when
-// the next part of that can be claimed, as far as there is any. The sums are "at least" if a
-// pool was not read completely.
-func (s stakeText) withdrawals() chat.Section {
+// withdrawals returns a line with what can be claimed, and one with what is still being unstaked
+// and when the next part of that can be claimed, as far as there is any. The sums are "at least"
+// if a pool was not read completely.
+func (s stakeText) withdrawals() (lines chat.Section) {
 	claimable, unstaking := "stake.claimable", "stake.unstaking"
 	if !s.Complete() {
 		claimable, unstaking = "stake.claimable_least", "stake.unstaking_least"
 	}
-	line := chat.Section{Row: true}
-	add := func(key string, pools []core.PoolAmount) {
+	add := func(key string, pools []core.PoolAmount, more func(chat.Text) chat.Text) {
 		if sum := (core.Stake{Staked: pools}).Total(); !sum.IsZero() {
-			line.Fields = append(line.Fields, chat.Field{Name: chat.Say(key), Value: chat.Strong{Value: s.amount(sum, chat.Short)}})
+			line := chat.SayWith(key, chat.Values{"amount": chat.Strong{Value: s.amount(sum, chat.Short)}})
+			lines.Fields = append(lines.Fields, chat.Field{Value: more(line)})
 		}
 	}
-	add(claimable, s.Claimable)
-	add(unstaking, s.Unbonding)
-	// An unread pool may have an earlier claim.
-	if when := s.nextClaim(); when.Key != "" && s.Complete() {
-		line.Fields = append(line.Fields, chat.Field{Name: when})
-	}
-	return line
+	add(claimable, s.Claimable, func(line chat.Text) chat.Text { return line })
+	add(unstaking, s.Unbonding, s.withNextClaim)
+	return lines
 }
 
 // maxStandstill is the age of a block from which on the chain may stand still: nobody knows
 // then when a claim is ready.
 const maxStandstill = 10 * time.Minute
 
-// nextClaim says how much of what is being unstaked can be claimed next, and when; without
-// the amount if that is all. It returns the zero Text if the time is unknown.
-func (s stakeText) nextClaim() chat.Text {
+// withNextClaim returns a line about what is being unstaked, and how much of it can be claimed
+// next, and when; without the amount if that is all. It returns the line unchanged if the time is
+// not known. An unread pool may have an earlier claim.
+func (s stakeText) withNextClaim(unstaking chat.Text) chat.Text {
 	next := s.NextClaim
-	if next.At.IsZero() || len(s.Unbonding) == 0 || time.Since(s.BlockTime) > maxStandstill {
-		return chat.Text{}
+	if !s.Complete() || next.At.IsZero() || time.Since(s.BlockTime) > maxStandstill {
+		return unstaking
 	}
-	when := chat.Values{"when": inAbout(time.Until(next.At))}
+	when := chat.Values{"unstaking": unstaking, "when": inAbout(time.Until(next.At))}
 	if next.Amount.Equal(core.Stake{Staked: s.Unbonding}.Total()) {
 		return chat.SayWith("stake.claimable_all", when)
 	}

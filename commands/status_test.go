@@ -120,7 +120,7 @@ func TestStatusNamesWhatIsDownAndForHowLong(t *testing.T) {
 			w := commandstest.Healthy()
 			test.change(w)
 			reply := ask(t, w.Sources())
-			if said := texts(reply); !strings.Contains(said, "] "+test.title+"\n") || !strings.Contains(said, test.line+"\n") || len(reply.Notes) != test.notes {
+			if said := spaced(texts(reply)); !strings.Contains(said, "] "+test.title+"\n") || !strings.Contains(said, test.line+"\n") || len(reply.Notes) != test.notes {
 				t.Errorf("%s: %s", name, said)
 			}
 		})

@@ -128,7 +128,8 @@ func (p proof) stakeKnown() bool {
 }
 
 // card says whether the wallet belongs to the person, and what the wallet stakes. Sections of
-// more come first, its notes and actions last. The error is a PartialError if a part is not
+// more come first, its notes and actions last. The tone is Positive only if the stake and more are
+// not Negative: the sign of the first line would be taken for all of the card. The error is a PartialError if a part is not
 // known, or not in full. If the owner is not known and the stake has no answer, card returns no
 // reply and an error of another type. A stake with unread pools is an answer, as in /staked.
 func (c verifyCommand) card(p proof, say ownerVerdicts, more chat.Reply) (chat.Reply, error) {
@@ -141,8 +142,12 @@ func (c verifyCommand) card(p proof, say ownerVerdicts, more chat.Reply) (chat.R
 	if say.own {
 		buttons = c.ownButtons(p.wallet, owner.Tone, stake.Tone)
 	}
+	tone := owner.Tone
+	if tone == chat.Positive && (stake.Tone == chat.Negative || more.Tone == chat.Negative) {
+		tone = chat.Negative
+	}
 	return chat.Reply{
-		Tone: owner.Tone, Title: owner.Title, Subtitle: stake.Subtitle, Text: owner.Text,
+		Tone: tone, Title: owner.Title, Subtitle: stake.Subtitle, Text: owner.Text,
 		Sections: slices.Concat(more.Sections, stake.Sections), FullValues: stake.FullValues,
 		Notes:  slices.Concat(owner.Notes, stake.Notes, more.Notes),
 		Footer: stake.Footer, Actions: append(buttons, more.Actions...),

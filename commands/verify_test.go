@@ -66,6 +66,9 @@ func TestVerifyHasThreeAnswersInBothParts(t *testing.T) {
 				case account == owner:
 					verdict, tone = "verify.you.yes", chat.Positive
 				}
+				if tone == chat.Positive && stake == "stake.no" { // A tick would promise more.
+					tone = chat.Negative
+				}
 				said := texts(reply)
 				switch partial, isPartial := errors.AsType[*chat.PartialError](err); {
 				case verdict == stake:

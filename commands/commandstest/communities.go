@@ -60,13 +60,20 @@ func joining() []scene {
 	}
 }
 
+// named returns a badge of Community with a name.
+func named(name string) members.Badge {
+	return members.Badge{Badge: chat.Badge{Community: Community, ID: name}, Name: chat.Untrusted(name)}
+}
+
 // savingScenes are addresses that are saved and deleted, and badges that come with them.
 func savingScenes() []scene {
 	here, alone := &sender{id: Ann, community: Community, title: talk}, &sender{id: Ann}
 	with := func(change func(*Answers)) func(*Answers) {
 		return func(w *Answers) {
 			w.Saved = Saved{Badges: []chat.Badge{{Community: Community, ID: "Staker"}, {Community: Stakers, ID: "Whale", Amount: number("1000")}}}
-			w.Saved.Status = members.Status{Have: 128, Checked: 126, Gives: 9, Removals: 3}
+			w.Saved.Status = members.Status{Have: 128, Gives: 9, Removals: 3, Each: []members.BadgeStatus{
+				{Badge: named("Staker"), Have: 128, Checked: 126}, {Badge: named("Whale"), Have: 14, Checked: 14},
+			}}
 			change(w)
 		}
 	}
@@ -94,7 +101,9 @@ func savingScenes() []scene {
 		}), lines: []string{
 			press, "/exists " + Ann, status, "/details",
 		}},
-		{name: "members", change: with(func(w *Answers) { w.Saved.Status.Refused = chat.MissingRight }), lines: []string{"/details"}},
+		{name: "members", change: with(func(w *Answers) {
+			w.Saved.Status.Refused, w.Saved.Status.Each[1].Refused = chat.MissingRight, chat.MissingRight
+		}), lines: []string{"/details"}},
 		{name: "members", change: with(func(w *Answers) { w.Saved.Away = true }), lines: []string{"/details"}},
 		{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{"/details"}},
 	}

@@ -195,6 +195,21 @@ func TestStatusOfRefusals(t *testing.T) {
 	}
 }
 
+func TestStatusCountsEachBadge(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		old := m.current(3, 1, "7001")
+		old.CheckedAt = timeOf(time.Now().Add(-24 * time.Hour))
+		m.put(m.current(1, 2, "7001", "7002"), m.current(2, 1, "7001"), old)
+		m.platform.community("9001").record(m.Context(), "1", step{badge: "7002"}, &chat.BadgeError{Problem: chat.RoleAbove, Err: errFault})
+		s, err := m.Status("discord", "9001")
+		var got []string
+		for _, each := range s.Each {
+			got = append(got, fmt.Sprint(each.ID, " ", each.Have, " ", each.Checked, " ", each.Refused))
+		}
+		m.equal("the badges", fmt.Sprint(strings.Join(got, "; "), err), "7001 3 2 ; 7002 1 1 role_above<nil>")
+	})
+}
+
 // unlocked is a Limiter that fails the test if it is called while a community is locked, because a
 // shared one blocks.
 type unlocked struct {

@@ -34,8 +34,8 @@ const (
 // unless the row is Released.
 func (t tally) blown() bool { return t.losing > maxLosing && t.losing*maxLosingPart > t.have }
 
-// tallies maps a community's ID to its tally, and a badgeKey to the tally of one badge, in which only
-// have and losing are set. The key "" has all rows with a wallet; only have and checked are set there.
+// tallies maps a community's ID to its tally, and a badgeKey to the tally of one badge, in which
+// held is not set. The key "" has all rows with a wallet; only have and checked are set there.
 type tallies map[string]tally
 
 // add adds the counts of others, multiplied by times, and leaves held alone.
@@ -79,7 +79,7 @@ func (p *platform) countRow(r Row) tallies {
 		if _, named := p.badge(g.Community, g.Badge); !named {
 			continue
 		}
-		here, each := all[g.Community], tally{have: 1}
+		here, each := all[g.Community], row
 		here.have, here.checked = row.have, row.checked
 		if p.losing(r, g) { // A user who loses two badges there counts once.
 			here.losing, each.losing = 1, 1

@@ -120,7 +120,7 @@ func TestABlownFuseIsToldOnce(t *testing.T) {
 		_, _, held := m.Census()
 		s, err := m.Status("discord", "9001")
 		first := names(s.FirstHeld, func(u chat.User) string { return u.ID })
-		if err != nil || s.Have != 13 || s.Checked != 13 || s.Losing != 12 || s.Held != 12-i || held != float64(12-i) || first != strings.Join(ids[i:min(i+10, 12)], " ") {
+		if err != nil || s.Have != 13 || s.Each[0].Checked != 13 || s.Losing != 12 || s.Held != 12-i || held != float64(12-i) || first != strings.Join(ids[i:min(i+10, 12)], " ") {
 			t.Errorf("%d are released, and %v held: status %+v, %v", i, held, s, err)
 		}
 		row := m.current(0, 0, "7001")

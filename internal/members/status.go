@@ -136,9 +136,8 @@ func (m *Members) tell(ctx context.Context, c *community, user chat.User, b Badg
 type Status struct {
 	// Have counts the users who have, or may have, a badge that the settings name there.
 	Have int
-	// Checked counts those of Have who were checked within a cycle, or little more: some ticks are
-	// slow.
-	Checked int
+	// Each has the badges that the settings name there, by ascending amount.
+	Each []BadgeStatus
 	// Losing counts those of Have who lose a badge if the next check finds what the last one did.
 	Losing int
 	// Held counts those of Losing whom the fuse holds. It is 0 unless the fuse has blown.
@@ -152,6 +151,18 @@ type Status struct {
 	Refused chat.BadgeProblem
 }
 
+// BadgeStatus is what moderators of a community see of one badge.
+type BadgeStatus struct {
+	Badge
+	// Have counts the users who have, or may have, the badge.
+	Have int
+	// Checked counts those of Have who were checked within a cycle, or little more: some ticks are
+	// slow.
+	Checked int
+	// Refused is why the platform refused calls for the badge a short time ago, or "".
+	Refused chat.BadgeProblem
+}
+
 // Status counts the rows of a community as this process last read them, at most a cycle ago. It
 // fails until all rows were read once, and after a cycle in which none could be read. It does no I/O.
 func (m *Members) Status(name chat.Platform, community string) (Status, error) {
@@ -159,12 +170,14 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 		return Status{}, errUnread
 	}
 	t, held := m.rows.tally(community), m.rows.held(community)
-	s := Status{Have: t.have, Checked: t.checked, Losing: t.losing, Held: len(held), FirstHeld: held[:min(len(held), 10)]}
+	s := Status{Have: t.have, Losing: t.losing, Held: len(held), FirstHeld: held[:min(len(held), 10)]}
 	if p := m.platforms[name]; p != nil && p.Badges != nil {
 		c := p.community(community)
 		s.Refused = c.refused(wholeCommunity)
 		for _, b := range m.Badges(name, community) {
-			s.Refused = cmp.Or(s.Refused, c.refused(b.ID))
+			t := m.rows.tally(badgeKey(community, b.ID))
+			each := BadgeStatus{Badge: b, Have: t.have, Checked: t.checked, Refused: cmp.Or(c.refused(wholeCommunity), c.refused(b.ID))}
+			s.Each, s.Refused = append(s.Each, each), cmp.Or(s.Refused, each.Refused)
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -173,7 +186,7 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 	return s, nil
 }
 
-// Census counts the saved addresses, those that were checked as Status.Checked says, and the users
+// Census counts the saved addresses, those that were checked as BadgeStatus.Checked says, and the users
 // whom a fuse holds, as Status.Held. A user who is held in two communities counts twice. Each is NaN
 // while Status fails. Census does no I/O.
 func (m *Members) Census() (rows, checked, held float64) {

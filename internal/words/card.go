@@ -1,9 +1,11 @@
 package words
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"herald/internal/chat"
 )
@@ -47,12 +49,12 @@ type Section struct {
 type Field struct{ Name, Value Line }
 
 // row returns one field that shows all fields on one line. Its spaces are non-breaking, so
-// the line wraps only between fields.
+// the line wraps only between fields, before a dot.
 func row(fields []Field) Field {
 	line := make(Line, 0, 4*len(fields))
 	for i, f := range fields {
 		if i > 0 {
-			line = append(line, Span{Text: "  ·  "})
+			line = append(line, Span{Text: "  ·\u00a0\u00a0"})
 		}
 		if !f.Value.Empty() {
 			f.Value = append(Line{{Text: " "}}, f.Value...)
@@ -155,8 +157,33 @@ func (l Line) Empty() bool {
 	return !slices.ContainsFunc(l, func(s Span) bool { return s.Text != "" })
 }
 
-// dot stands between the lines that Join joins.
-var dot = Span{Text: " · "}
+// dot stands between the lines that Join joins. A line may wrap before it, and not after it.
+var dot = Span{Text: " ·\u00a0"}
+
+// hanRun matches Chinese without a space or a mark in it, and the digit before it.
+var hanRun = regexp.MustCompile(`[0-9]?\p{Han}+`)
+
+// maxHanWord is the maximum number of characters of a hanRun that is not a sentence.
+const maxHanWord = 6
+
+// unbroken returns l with word joiners within short runs of Chinese, where apps would wrap a line
+// between any two characters. It does not change code and text of services and users.
+func (l Line) unbroken() Line {
+	return each(l, func(s Span) Span {
+		if s.Style == Plain || s.Style == Strong {
+			s.Text = hanRun.ReplaceAllStringFunc(s.Text, joinedWord)
+		}
+		return s
+	})
+}
+
+// joinedWord returns a run of Chinese with word joiners in it, unless it is a sentence.
+func joinedWord(run string) string {
+	if utf8.RuneCountInString(run) > maxHanWord {
+		return run
+	}
+	return strings.Join(strings.Split(run, ""), "\u2060")
+}
 
 // CutDot returns l up to the first dot of Join, and the rest with that dot. Only the first
 // part of a value stands out.

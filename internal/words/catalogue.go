@@ -37,8 +37,10 @@ type message map[plural.Form]template
 // them; either may be empty.
 type template []struct{ words, arg string }
 
-// parse returns the template of a text such as "{symbol} is {price}".
+// parse returns the template of a text such as "{symbol} is {price}". A line may wrap before a
+// dot in it, and not after it.
 func parse(text string) template {
+	text = strings.ReplaceAll(text, "· ", "·\u00a0")
 	t := make(template, 1+strings.Count(text, "{"))
 	for i := range t {
 		var rest string

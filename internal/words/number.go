@@ -49,7 +49,8 @@ func Number(l chat.Language, digits, layout string) string {
 	return catalogueOf(l).number(digits, layout)
 }
 
-// large writes a large number with its unit, and two decimals unless both are zero.
+// large writes a large number with its unit, and two decimals unless both are zero. Four digits
+// are not grouped if the next unit begins with five, as in Chinese.
 func (c *catalogue) large(d decimal.Decimal, layout string) string {
 	power := d.NumDigits() + int(d.Exponent()) - 1 // of the first digit
 	for power > 0 && c.Units[power] == "" {
@@ -60,7 +61,11 @@ func (c *catalogue) large(d decimal.Decimal, layout string) string {
 		return c.large(up, layout) // Rounded up, it may have the next unit.
 	}
 	digits := strings.TrimSuffix(rounded.StringFixed(cents), ".00")
-	return c.number(digits, strings.Replace(layout, "#", "#"+c.Units[power], 1))
+	layout = strings.Replace(layout, "#", "#"+c.Units[power], 1)
+	if c.Units[power+4] != "" {
+		return strings.Replace(layout, "#", strings.Replace(digits, ".", c.Point, 1), 1)
+	}
+	return c.number(digits, layout)
 }
 
 // amount writes a number of tokens. A Short one below 0.0001 is "< 0.0001".

@@ -87,7 +87,7 @@ func TestNumbersAreShownForPeopleToRead(t *testing.T) {
 var notations = map[chat.Language][8]string{
 	chat.English:    {"$234.50", "$25.55M", "$1.50B", "$1.50T", "1,234.5~X", "▲ 12.75%", "▼ 3.20%", "Nov 20"},
 	chat.Spanish:    {"234,50~$", "25,55~M~$", "1500~M~$", "1,50~B~$", "1234,5~X", "▲ 12,75~%", "▼ 3,20~%", "20/11"},
-	chat.Chinese:    {"$234.50", "$2,555.43万", "$15亿", "$1.50万亿", "1,234.5~X", "▲ 12.75%", "▼ 3.20%", "11/20"},
+	chat.Chinese:    {"$234.50", "$2555.43万", "$15亿", "$1.50万亿", "1,234.5~X", "▲ 12.75%", "▼ 3.20%", "11/20"},
 	chat.Russian:    {"234,50~$", "25,55~млн~$", "1,50~млрд~$", "1,50~трлн~$", "1~234,5~X", "▲ 12,75~%", "▼ 3,20~%", "20.11"},
 	chat.Turkish:    {"$234,50", "$25,55~Mn", "$1,50~Mr", "$1,50~Tn", "1.234,5~X", "▲ %12,75", "▼ %3,20", "20.11"},
 	chat.Vietnamese: {"234,50~$", "25,55~triệu~$", "1,50~tỷ~$", "1,50~nghìn~tỷ~$", "1.234,5~X", "▲ 12,75%", "▼ 3,20%", "20/11"},
@@ -99,7 +99,7 @@ func TestEveryLanguageWritesNumbersItsOwnWay(t *testing.T) {
 	for l, want := range notations {
 		var got [8]string
 		for i, v := range values {
-			got[i] = spaced(shown(l, v))
+			got[i] = strings.ReplaceAll(spaced(shown(l, v)), "\u2060", "")
 		}
 		got[7] = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC).Format(l.Info().Day)
 		if got != want {

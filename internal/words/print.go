@@ -24,9 +24,9 @@ func Print(r chat.Reply) Card {
 	p := catalogueOf(r.Language)
 	c := Card{
 		Language: r.Language, Tone: r.Tone, Sign: signs[r.Tone], Dot: dots[r.Tone],
-		Title: p.text(r.Title), Subtitle: p.value(r.Subtitle), Text: p.text(r.Text),
+		Title: p.line(r.Title), Subtitle: p.line(r.Subtitle), Text: p.line(r.Text),
 		Sections: each(r.Sections, p.section), Folded: each(r.Folded, p.field), Notes: p.notes(r.Notes),
-		Source: p.value(r.Footer), Checked: r.Checked, Buttons: p.buttons(r.Actions, r.AsOf),
+		Source: p.line(r.Footer), Checked: r.Checked, Buttons: p.buttons(r.Actions, r.AsOf),
 	}
 	c.FullValues = slices.DeleteFunc(each(r.FullValues, p.field), func(f Field) bool { return c.shows(f.Value.String()) })
 	c.Footer = p.footer(r, c.Source)
@@ -51,18 +51,18 @@ func (p *catalogue) section(s chat.Section) Section {
 	if s.Row && len(fields) > 0 {
 		fields = []Field{row(fields)}
 	}
-	return Section{Heading: p.text(s.Heading), Fields: fields}
+	return Section{Heading: p.line(s.Heading), Fields: fields}
 }
 
 func (p *catalogue) field(f chat.Field) Field {
-	return Field{Name: p.value(f.Name), Value: p.value(f.Value)}
+	return Field{Name: p.line(f.Name), Value: p.line(f.Value)}
 }
 
 // notes prints each note once.
 func (p *catalogue) notes(all []chat.Text) []Line {
 	var printed []Line
 	for _, n := range all {
-		note := p.text(n)
+		note := p.line(n)
 		if !slices.ContainsFunc(printed, func(l Line) bool { return l.String() == note.String() }) {
 			printed = append(printed, note)
 		}
@@ -77,9 +77,9 @@ func (p *catalogue) footer(r chat.Reply, source Line) Line {
 	case r.Checked.IsZero():
 		return source
 	case source.Empty():
-		return p.text(chat.SayWith("checked", chat.Values{"when": checked}))
+		return p.line(chat.SayWith("checked", chat.Values{"when": checked}))
 	}
-	return Join(source, p.value(checked))
+	return Join(source, p.line(checked))
 }
 
 // buttons prints the actions. It drops those whose Command does not fit into a button's
@@ -124,6 +124,9 @@ func (p *catalogue) text(t chat.Text) Line {
 	}
 	return line
 }
+
+// line prints a value as a line of a card.
+func (p *catalogue) line(v chat.Value) Line { return p.value(v).unbroken() }
 
 // value prints a value; nil is an empty line.
 func (p *catalogue) value(v chat.Value) Line {

@@ -36,7 +36,7 @@ func TestEveryFieldOfAReplyIsPrinted(t *testing.T) {
 		}
 	}
 	if card.Tone != reply.Tone || card.Language != reply.Language ||
-		!reflect.DeepEqual(card.Image, &words.Image{Name: "price-7d.png", Caption: "what is to be seen", Alt: "what is to be seen · " + card.Subtitle.String(), PNG: []byte("png")}) ||
+		!reflect.DeepEqual(card.Image, &words.Image{Name: "price-7d.png", Caption: "what is to be seen", Alt: "what is to be seen ·\u00a0" + card.Subtitle.String(), PNG: []byte("png")}) ||
 		!reflect.DeepEqual(card.Ask, &words.Ask{Command: "staked", Question: "Which wallet?"}) {
 		t.Errorf("the card is %+v, with %+v and %+v", card, card.Image, card.Ask)
 	}
@@ -84,8 +84,8 @@ func TestTheFooterEndsWithWhenItWasChecked(t *testing.T) {
 		}{
 			{nil, time.Time{}, "", ""},
 			{nil, at, "Checked 2 s ago", ""},
-			{chat.Parts{chat.Plain("CoinMarketCap"), chat.Plain("")}, at, "CoinMarketCap · 2 s ago", "CoinMarketCap"},
-			{chat.Parts{chat.Plain("All"), chat.Plain("block 1")}, time.Time{}, "All · block 1", "All · block 1"},
+			{chat.Parts{chat.Plain("CoinMarketCap"), chat.Plain("")}, at, "CoinMarketCap ·\u00a02 s ago", "CoinMarketCap"},
+			{chat.Parts{chat.Plain("All"), chat.Plain("block 1")}, time.Time{}, "All ·\u00a0block 1", "All ·\u00a0block 1"},
 		} {
 			card := words.Print(chat.Reply{Footer: test.footer, Checked: test.checked})
 			if card.Footer.String() != test.want || card.Source.String() != test.source || card.Checked != test.checked {
@@ -114,8 +114,34 @@ func TestExactValuesStandUnderShortOnesAlone(t *testing.T) {
 func TestARowBreaksBetweenItsFieldsAlone(t *testing.T) {
 	change := chat.Field{Name: chat.Say("price.7d"), Value: chat.Change{Decimal: dec("-12.5")}}
 	row := words.Print(chat.Reply{Sections: []chat.Section{{Row: true, Fields: []chat.Field{change, change}}}}).Sections[0].Fields
-	if got, want := row[0].Value.String(), "7d\u00a0▼\u00a012.50%  ·  7d\u00a0▼\u00a012.50%"; len(row) != 1 || got != want {
+	if got, want := row[0].Value.String(), "7d\u00a0▼\u00a012.50%  ·\u00a0\u00a07d\u00a0▼\u00a012.50%"; len(row) != 1 || got != want {
 		t.Errorf("%q", got)
+	}
+}
+
+// An app wraps a line at any space, and between any two characters of Chinese.
+func TestALineBreaksBeforeADotAndNotWithinAWord(t *testing.T) {
+	ago := chat.Moment{Time: time.Now().Add(-5 * time.Minute)}
+	pool := chat.SayWith("stake.others", chat.Values{"n": chat.Count(3)})
+	for _, test := range []struct {
+		language chat.Language
+		value    chat.Value
+		want     string
+	}{
+		{chat.English, chat.Parts{chat.Say("price.24h"), chat.Say("price.7d")}, "24h ·\u00a07d"},
+		{chat.English, chat.Say("verify.stakes_nothing"), "·\u00a0not staked"},
+		{chat.Chinese, chat.Parts{chat.Say("price.cap"), ago}, "市\u2060值 ·\u00a05 分\u2060钟\u2060前"},
+		{chat.Chinese, chat.Money{Decimal: dec("25580200")}, "$2558.02\u2060万"},
+		{chat.Chinese, chat.Strong{Value: chat.Say("price.volume")}, "24 小\u2060时\u2060成\u2060交\u2060额"},
+		{chat.Chinese, pool, "……以\u2060及\u2060另\u2060外 3 个\u2060质\u2060押\u2060池"},
+		{chat.Chinese, chat.Say("anonymous.text"), "我不知道该查哪个账号。请\u2060私\u2060聊\u2060我。"}, // A sentence has to break.
+		{chat.Chinese, chat.Code("质押"), "质押"},
+		{chat.Chinese, chat.Untrusted("质押"), "质押"},
+	} {
+		card := words.Print(chat.Reply{Language: test.language, Footer: chat.Parts{test.value}})
+		if got := card.Footer.String(); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
 	}
 }
 

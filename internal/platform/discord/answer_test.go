@@ -206,7 +206,8 @@ func TestTheAdapterSpeaksTheUsersLanguage(t *testing.T) {
 			p := h.ask(t, i)
 			b, _ := p.Answer().Button("Refresh")
 			for state, said := range map[string]chat.Text{b.CustomID: chat.Say("current"), "0 old": chat.OldButton().Title} {
-				says(t, h.ask(t, p.Press("5", state)).Answer(), "**"+words.Say(l, said)+"**")
+				title := words.Print(chat.Reply{Language: l, Title: said}).Title.String()
+				says(t, h.ask(t, p.Press("5", state)).Answer(), "**"+title+"**")
 			}
 		}
 	})

@@ -124,7 +124,7 @@ func TestAMessageWithoutItsPictureIsNotEmpty(t *testing.T) {
 // A headline has neither links nor times.
 func TestATitleIsTextAlone(t *testing.T) {
 	title := chat.SayWith("checked", chat.Values{"when": chat.Parts{chat.Address{Hex: "*", URL: "https://x.example"}, chat.Moment{Time: time.Now().Add(-150 * time.Minute)}}})
-	if got := render(chat.Reply{Title: title}, someIDs).Content; got != `**Checked \* · 2 h ago**` {
+	if got := render(chat.Reply{Title: title}, someIDs).Content; got != "**Checked \\* ·\u00a02 h ago**" {
 		t.Errorf("%q", got)
 	}
 }

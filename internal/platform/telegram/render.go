@@ -187,18 +187,27 @@ func (p *page) line(parts ...part) {
 // plain. A link that Telegram does not accept is left out. Untrusted text that could become a link is code: Telegram makes links of
 // domains, commands and the like anywhere else.
 func entityOf(s words.Span) models.MessageEntity {
+	isUser := s.Person != nil && s.Person.Platform == Platform && idOf(s.Person.ID) > 0
 	switch {
+	case isUser && s.Text == s.Person.ID:
+		return models.MessageEntity{Type: models.MessageEntityTypeTextLink, URL: userLink + s.Person.ID}
 	case s.Style == words.Code, s.Style == words.Untrusted && maybeLink(s.Text):
 		return models.MessageEntity{Type: models.MessageEntityTypeCode}
 	case s.Moment != nil && s.Moment.Unix() > 0:
 		return models.MessageEntity{Type: models.MessageEntityTypeDateTime, UnixTime: int(s.Moment.Unix()), DateTimeFormat: relative}
 	case s.URL != "" && acceptsLink(s.URL):
 		return models.MessageEntity{Type: models.MessageEntityTypeTextLink, URL: s.URL}
+	case isUser:
+		return models.MessageEntity{Type: models.MessageEntityTypeTextLink, URL: userLink + s.Person.ID}
 	case s.Style == words.Strong:
 		return models.MessageEntity{Type: models.MessageEntityTypeBold}
 	}
 	return models.MessageEntity{}
 }
+
+// userLink with a user's ID opens their profile. It notifies nobody who is not in the chat: only
+// private answers name people. https://core.telegram.org/bots/api#formatting-options
+const userLink = "tg://user?id="
 
 // maybeLink reports whether Telegram could make a link of a part of the text: a domain, a
 // command, a tag, a name, or the number of a telephone or of a card.

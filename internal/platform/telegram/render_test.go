@@ -23,6 +23,26 @@ const testWallet = "0x52908400098527886E0F7030069857D2E4169EE7"
 // shown returns r as a message.
 func shown(r chat.Reply) outbox.Content { return render(&r, faketelegram.Username) }
 
+// A person's name that could become a link of another kind stays code.
+func TestAPersonIsALinkToThem(t *testing.T) {
+	ann := chat.User{Platform: Platform, ID: "4815162342"}
+	for name, test := range map[string]struct {
+		person chat.Mention
+		want   models.MessageEntity
+	}{
+		"an ID":               {chat.Mention{User: ann}, models.MessageEntity{Type: models.MessageEntityTypeTextLink, URL: "tg://user?id=4815162342"}},
+		"a name":              {chat.Mention{User: ann, Name: "Ann A"}, models.MessageEntity{Type: models.MessageEntityTypeTextLink, URL: "tg://user?id=4815162342"}},
+		"a name like a link":  {chat.Mention{User: ann, Name: "evil.example"}, models.MessageEntity{Type: models.MessageEntityTypeCode}},
+		"a forged ID":         {chat.Mention{User: chat.User{Platform: Platform, ID: "5&x=1"}}, models.MessageEntity{Type: models.MessageEntityTypeCode}},
+		"of another platform": {chat.Mention{User: chat.User{Platform: "discord", ID: "4815162342"}}, models.MessageEntity{Type: models.MessageEntityTypeCode}},
+	} {
+		got := shown(chat.Reply{Text: chat.SayWith("unlisted.entry", chat.Values{"entry": test.person})}).Entities
+		if len(got) != 1 || got[0].Type != test.want.Type || got[0].URL != test.want.URL {
+			t.Errorf("%s: %+v, want %+v", name, got, test.want)
+		}
+	}
+}
+
 // Whatever a service calls a dapp or a pool, Telegram makes no link of it:
 // every such name stands in a code entity, however many there are and whatever
 // else has one.

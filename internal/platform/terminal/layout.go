@@ -6,12 +6,37 @@ import (
 	"unicode/utf8"
 )
 
+// fields returns the words of a text, between which a line may be wrapped.
+func fields(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ' ' })
+}
+
+// fitting returns words, and the parts of those that are longer than room characters: such a word
+// is divided at its no-break spaces, but not after a dot.
+func fitting(words []string, room int) (all []string) {
+	for _, word := range words {
+		if utf8.RuneCountInString(word) <= room {
+			all = append(all, word)
+			continue
+		}
+		dot := ""
+		for part := range strings.SplitSeq(word, noBreak) {
+			if part == "·" {
+				dot = part + noBreak
+				continue
+			}
+			all, dot = append(all, dot+part), ""
+		}
+	}
+	return all
+}
+
 // wrap returns words on lines of at most width characters, or of one longer word. The
 // first line begins with first, the others with as many spaces as hanging says.
 func wrap(first string, words []string, hanging, width int) []string {
 	var lines []string
 	line := first
-	for i, word := range words {
+	for i, word := range fitting(words, width-hanging) {
 		switch {
 		case i == 0:
 			line += word

@@ -49,12 +49,12 @@ func render(card words.Card, private bool, style style) string {
 		p.text(dim, say(chat.Say("terminal.private")))
 	}
 	tone := tones[card.Tone]
-	title := strings.Fields(tone.sign + clean(card.Title) + " " + clean(card.Subtitle))
+	title := fields(tone.sign + clean(card.Title) + " " + clean(card.Subtitle))
 	p.add(tone.colour, "", 0, append(title, p.paint(dim, say(style.mark))))
 	p.text("", clean(card.Text))
 	if card.Image != nil {
 		p.add("", sparkline(card.Image.Spark), 0, nil)
-		p.text("", chat.OneLine(card.Image.Caption))
+		p.text("", clean(words.Line{{Text: card.Image.Caption}}))
 	}
 	p.sections(append(slices.Clone(card.Sections), words.Section{Fields: card.FullValues}))
 	for _, note := range append(slices.Clone(card.Notes), card.Footer) {
@@ -82,17 +82,19 @@ func (p *page) sections(sections []words.Section) {
 				first = fmt.Sprintf("%s%-*s  ", indent, column, name)
 				hanging = utf8.RuneCountInString(first)
 			}
-			p.add("", first, hanging, strings.Fields(clean(f.Value)))
+			p.add("", first, hanging, fields(clean(f.Value)))
 		}
 	}
 }
 
 // text adds a text in a colour.
-func (p *page) text(colour, text string) { p.add(colour, "", 0, strings.Fields(text)) }
+func (p *page) text(colour, text string) { p.add(colour, "", 0, fields(text)) }
 
-// add wraps words as wrap does, and adds the lines in a colour.
+// add wraps words as wrap does, and adds the lines in a colour. A no-break space is shown as a
+// space.
 func (p *page) add(colour, first string, hanging int, words []string) {
 	for _, line := range wrap(first, words, hanging, p.width) {
+		line = strings.ReplaceAll(line, noBreak, " ")
 		if line = strings.TrimRight(line, " "); line != "" {
 			p.lines = append(p.lines, p.paint(colour, line))
 		}
@@ -110,10 +112,19 @@ func (p *page) paint(colour, text string) string {
 // indent stands before fields.
 const indent = "  "
 
+// noBreak is a space at which no line is wrapped.
+const noBreak = "\u00a0"
+
 // clean returns a line without word joiners, which would be copied with the text. They end
-// mentions and links, and a terminal has neither.
+// mentions and links, and a terminal has neither. No-break spaces stay, single ones.
 func clean(l words.Line) string {
-	return chat.OneLine(strings.ReplaceAll(l.String(), "\u2060", ""))
+	var parts []string
+	for part := range strings.SplitSeq(strings.ReplaceAll(l.String(), "\u2060", ""), noBreak) {
+		if part = chat.OneLine(part); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, noBreak)
 }
 
 // buttons returns what to type or open instead of pressing each button, after the button's
@@ -130,11 +141,11 @@ func buttons(all []words.Button) []string {
 		if isRefresh := !press.AsOf.IsZero(); isRefresh || b.Current || does == "" {
 			continue
 		}
-		if len(instead) > 0 {
-			instead[len(instead)-1] += " ·"
-		}
 		if label := chat.OneLine(b.Label); !strings.Contains(strings.ToLower(does), strings.ToLower(label)) {
 			does = "[" + label + "] " + does
+		}
+		if len(instead) > 0 {
+			does = "· " + does
 		}
 		instead = append(instead, does)
 	}

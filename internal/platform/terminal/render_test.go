@@ -87,7 +87,7 @@ func TestWordsWrapAndValuesStandInAColumn(t *testing.T) {
 		Sections: []chat.Section{
 			{Heading: chat.Say("Pools"), Fields: []chat.Field{field("a", "short"), field("a name", "one two three four five"), field("", "no name, so it has no column")}},
 			{Fields: []chat.Field{field("b", "in its own section")}},
-			{Row: true, Fields: []chat.Field{field("1h", "down 1"), field("24h", "up 2"), field("7d", "up 3")}},
+			{Row: true, Fields: []chat.Field{field("1h", "down 1"), field("24h", "up 2"), field("7d", "up 3"), field("a pool", "with a long name")}},
 		},
 		Actions: []chat.Action{{Label: chat.Say("More"), Command: "price", Args: []string{"7d"}}, {Label: chat.Say("Less"), Command: "price"},
 			{Label: chat.Say("30D"), Command: "price", Args: []string{"30d"}}, {Label: chat.Say("All"), Command: "price", Current: true}, {Label: chat.Say("Refresh"), Command: "price", Refresh: true}},
@@ -107,13 +107,16 @@ Pools
     no column
   b       in its own
           section
-  1h down 1 · 24h up
-    2 · 7d up 3
+  1h down 1
+    · 24h up 2
+    · 7d up 3 · a
+    pool with a long
+    name
 0x0123456789abcdef0123456789abcdef
 is long
-[More] /price 7d ·
-[Less] /price ·
-/price 30d`
+[More] /price 7d
+· [Less] /price
+· /price 30d`
 	if got := render(words.Print(reply), false, style{width: 20, mark: chat.Say("terminal.simulated")}); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
