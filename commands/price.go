@@ -96,7 +96,7 @@ func (c *priceCommand) withoutChart(answer core.Snapshot[core.Quote]) chat.Reply
 func (c *priceCommand) withChart(ctx context.Context, req chat.Request, answer core.Snapshot[core.Quote], period string) (chat.Reply, error) {
 	quote, length := answer.Value, periodLengths[period]
 	// With an err the chart may still have a Change.
-	chart, err := c.Chart(ctx, quote, length, req.Language, cmp.Or(c.ServiceName, req.BotName))
+	chart, err := c.Chart(ctx, quote, length, req.Language, cmp.Or(c.ServiceName, req.BotName), req.BotHandle)
 	over, change := period, cmp.Or(chart.Change, quote.Changes()[length])
 	if err != nil && !change.Valid {
 		over, change = "24h", quote.Change24h
@@ -111,11 +111,10 @@ func (c *priceCommand) withChart(ctx context.Context, req chat.Request, answer c
 	// One line is enough, because the picture has the price and its change.
 	figures := append(changeFields(quote, over), marketFields(quote, "price.cap_short", "price.volume_short")...)
 	reply.Sections = []chat.Section{{Row: true, Fields: figures}}
-	about := chat.Values{"period": chat.Say("price." + period), "since": chat.Day{Time: chart.Since}}
 	if !chart.HasLine {
-		reply.Notes = append(reply.Notes, chat.SayWith("chart.none", about))
+		reply.Notes = append(reply.Notes, chat.LineFrom(chart.LineFrom))
 	} else if chart.Seen < minCoverage {
-		reply.Notes = append(reply.Notes, chat.SayWith("chart.sparse", about))
+		reply.Notes = append(reply.Notes, chat.Say("chart.sparse"))
 	}
 	reply.Image = &chat.Image{Name: "price-" + period + ".png", PNG: chart.PNG, Caption: c.chartCaption(chart, quote), Spark: chart.Spark}
 	return reply, nil

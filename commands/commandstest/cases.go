@@ -188,7 +188,9 @@ func scenes() []scene {
 		}, lines: []string{price, supplies, status}},
 		{name: "charts", lines: []string{"/price 24h", "/price 7D", "/price 30d"}},
 		{name: "sparse charts", change: func(w *Answers) { w.Chart.Seen = 0.5 }, lines: []string{week}},
-		{name: "no charts", change: func(w *Answers) { w.Chart.HasLine, w.Chart.Seen = false, 0.2 }, lines: []string{week}},
+		{name: "no charts", change: func(w *Answers) {
+			w.Chart.HasLine, w.Chart.Seen, w.Chart.LineFrom = false, 0.2, Noon.Truncate(24*time.Hour).AddDate(0, 0, 2)
+		}, lines: []string{week}},
 		{name: "failing charts", change: func(w *Answers) { w.ChartErr = errors.New("inner") }, lines: []string{week}},
 		{name: "partly", change: func(w *Answers) {
 			w.PriceErr = failed(market.Service, core.Limited)

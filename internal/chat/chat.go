@@ -74,9 +74,9 @@ type Request struct {
 	Chat string
 	// Direct marks a chat that only the sender and the bot can read.
 	Direct bool
-	// BotName is the bot's display name, for pictures. It is empty until the adapter has
-	// received the name.
-	BotName string
+	// BotName is the bot's display name, and BotHandle what people type to name it, such as
+	// "@herald_bot", both for pictures. They are empty until the adapter has received them.
+	BotName, BotHandle string
 	// CanReplyEphemerally marks a chat in which the platform can show a message to the sender
 	// alone.
 	CanReplyEphemerally bool

@@ -190,6 +190,15 @@ func (r Reply) Unchanged() Reply {
 	return Reply{Title: title, Text: r.Why, Ephemeral: true}
 }
 
+// LineFrom says from when on a chart will have a line: a day, or a time within a day.
+func LineFrom(t time.Time) Text {
+	var from Value = Plain(t.UTC().Format("15:04 UTC"))
+	if t.Equal(t.Truncate(24 * time.Hour)) {
+		from = Day{Time: t}
+	}
+	return SayWith("chart.none", Values{"from": from})
+}
+
 // Unanswered reports whether r is Ephemeral or has the title NoAnswer. A platform must not
 // replace an earlier answer in a chat with such a reply.
 func (r Reply) Unanswered() bool { return r.Ephemeral || r.Title.Key == noAnswerKey }

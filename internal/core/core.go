@@ -50,6 +50,9 @@ type Chart struct {
 	// HasLine reports whether PNG shows the price as a line. It is false if too little of
 	// the period was seen; PNG then shows figures only.
 	HasLine bool
+	// LineFrom is when there will be a line, if quotes are seen without long pauses until then. It
+	// is zero if HasLine is set. For a period of more than a day it is the beginning of a day in UTC.
+	LineFrom time.Time
 	// Since is the time of First.
 	Since time.Time
 	// First and Last are the first and the last price seen in the period. Without any, both

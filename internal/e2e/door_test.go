@@ -127,7 +127,7 @@ func TestHelpNamesTheWayToARole(t *testing.T) {
 			t.Parallel()
 			d := newDoor(t, way)
 			d.platform.Serve(d.fakes, d.settings...)
-			want := []string{"/verify gets you Staker", "join on Telegram: MAT Holders · MAT Stakers"}
+			want := []string{"/verify gets you Staker", "join on Telegram: MAT Holders ·\u00a0MAT Stakers"}
 			if way.OnDiscord {
 				want = []string{"gets you Staker", "mylogins"}
 			}

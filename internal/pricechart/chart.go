@@ -17,6 +17,7 @@ import (
 const (
 	titleY, datesY, footerY = 62, 707, 759
 	highY, lowY             = 130, 182
+	tileTop, tileBottom     = 262, 466
 	tileNameY, tileChangeY  = 318, 396
 	sumsY                   = 545 // below the tiles
 
@@ -25,6 +26,8 @@ const (
 	priceSize, pillSize           = 104, 54
 	titleSize, nameSize           = 40, 42
 	labelSize, sourceSize         = 36, minText
+	handleSize, handleGap         = minText, 20
+	minName                       = 3 * nameSize // the room without which there is no name
 	tagPadding, tagGap            = 16, 14
 	labelPadding, labelGap        = 10, tagGap + tagPadding
 	pillPadding, pillGap, maxPill = 24, 28, 320 // of its text

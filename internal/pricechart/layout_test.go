@@ -24,6 +24,7 @@ func TestTextsDoNotOverlap(t *testing.T) {
 		p := ofPeriod(period, points[rapid.SampledFrom([]int{0, 100, 180}).Draw(t, "unseen"):]...)
 		p.language = rapid.SampledFrom(chat.Languages()).Draw(t, "language")
 		p.name = rapid.SampledFrom([]string{"Herald", "Example Passport", strings.Repeat("Name ", 12)}).Draw(t, "name")
+		p.handle = rapid.SampledFrom([]string{"", "@herald_bot", "@Herald", "@" + strings.Repeat("w", 32)}).Draw(t, "handle")
 		p.symbol = rapid.SampledFrom([]string{"HRLD", "HERALDMOON12"}).Draw(t, "symbol")
 		if rapid.Bool().Draw(t, "logo") {
 			p.Logo = logo
@@ -69,7 +70,7 @@ func TestNothingLeavesThePicture(t *testing.T) {
 			for i := range 20 {
 				p.points = append(p.points, seen(7*day/20*time.Duration(19-i), prices[i/10]))
 			}
-			p.symbol, p.language, p.name = symbol, l, strings.Repeat("M", 40)
+			p.symbol, p.language, p.name, p.handle = symbol, l, strings.Repeat("M", 40), "@"+strings.Repeat("M", 32)
 			p.quote.Price, p.quote.Change24h.Decimal, p.quote.Change7d.Decimal = number(prices[1]), number("-100"), number("250000")
 			p.quote.MarketCap.Decimal = number("999999999999999")
 			for _, p.points = range [][]point{p.points, nil} {

@@ -24,7 +24,8 @@ var periods = map[time.Duration]string{time.Hour: "1h", day: "24h", 7 * day: "7d
 // picture is the content of a picture.
 type picture struct {
 	Settings
-	symbol, name string
+	symbol       string
+	name, handle string // of whom to ask
 	language     chat.Language
 	quote        core.Quote
 	from, to     time.Time
@@ -49,14 +50,16 @@ func (p picture) estimated(i int) bool {
 
 // seen returns the part of the period, from 0 to 1, with a line between points that
 // were seen.
-func (p picture) seen() float64 {
-	var covered time.Duration
+func (p picture) seen() float64 { return p.seenSince(p.from).Seconds() / p.period().Seconds() }
+
+// seenSince returns how long after start there is a line between points that were seen.
+func (p picture) seenSince(start time.Time) (sum time.Duration) {
 	for i, next := range p.points {
 		if p.joined(i) && !p.estimated(i) {
-			covered += next.At.Sub(p.points[i-1].At)
+			sum += max(0, next.At.Sub(core.Later(p.points[i-1].At, start)))
 		}
 	}
-	return covered.Seconds() / p.period().Seconds()
+	return sum
 }
 
 const (
@@ -67,6 +70,21 @@ const (
 )
 
 func (p picture) hasLine() bool { return p.seen() >= minSeen }
+
+// lineFrom is core.Chart.LineFrom. Until then the period moves on by a quarter at most, so what was
+// seen in its last three quarters still counts. A quote may be a step old.
+func (p picture) lineFrom() time.Time {
+	if p.hasLine() {
+		return time.Time{}
+	}
+	quarter := p.period() / 4
+	from := p.to.Add(quarter - p.seenSince(p.from.Add(quarter)) + step)
+	unit := time.Minute
+	if p.period() > day {
+		unit = day
+	}
+	return from.Add(unit - 1).Truncate(unit)
+}
 
 // recorded returns the points that were seen.
 func (p picture) recorded() []point {
@@ -98,7 +116,7 @@ func (p picture) change() decimal.NullDecimal {
 // chart returns what png shows, in numbers.
 func (p picture) chart(png []byte) core.Chart {
 	c := core.Chart{
-		PNG: png, HasLine: p.hasLine(), Spark: p.spark(), Seen: p.seen(), Change: p.change(),
+		PNG: png, HasLine: p.hasLine(), LineFrom: p.lineFrom(), Spark: p.spark(), Seen: p.seen(), Change: p.change(),
 		Since: p.to, First: p.quote.Price, Last: p.quote.Price,
 	}
 	if seen := p.recorded(); len(seen) > 0 {
@@ -200,7 +218,8 @@ func (p picture) paint() sheet {
 }
 
 // drawFooter draws the provider and the time of the quote at the left, and the name of the
-// community or the bot at the right.
+// community or the bot and the bot's handle at the right. If one is the other, or there is no room
+// for a name, it draws the handle alone.
 func (s sheet) drawFooter() {
 	source := s.quote.Source
 	if !s.quote.LastUpdated.IsZero() && !s.quote.Old() {
@@ -210,7 +229,16 @@ func (s sheet) drawFooter() {
 	place.left = s.text(s.small(sourceSize), place, source).right + margin
 	look := s.big(nameSize).rightAligned()
 	look.least = nameSize
-	s.text(look, place, s.supported(cmp.Or(s.name, "Herald")))
+	name, handle := s.supported(cmp.Or(s.name, "Herald")), s.supported(s.handle)
+	if handle == "@"+name {
+		name, handle = handle, ""
+	}
+	if handle != "" {
+		place.right = s.text(s.small(handleSize).rightAligned(), place, handle).left - handleGap
+	}
+	if place.right-place.left >= minName {
+		s.text(look, place, name)
+	}
 }
 
 // updated returns when the provider updated the quote.
@@ -218,41 +246,40 @@ func (p picture) updated() string {
 	return p.quote.LastUpdated.UTC().Format(p.language.Info().Day + ", 15:04 UTC")
 }
 
-// tile returns the place of a change on a card. Sums stand below the first two tiles.
-func tile(i int) rect {
-	left := margin + 376*float64(i)
-	return rect{left: left, top: 262, right: left + 352, bottom: 466}
+// tile returns the place of one of n tiles that stand side by side on a card.
+func tile(i, n int) rect {
+	const gap = 24
+	wide := (width - 2*margin - gap*float64(n-1)) / float64(n)
+	left := margin + (wide+gap)*float64(i)
+	return rect{left: left, top: tileTop, right: left + wide, bottom: tileBottom}
 }
 
-// drawCard draws the changes over two other periods unless the price is old, the market, and
-// the line as far as it is known.
+// drawCard draws the changes over the other periods unless the price is old, the market, and from
+// when on there will be a line.
 func (s sheet) drawCard() {
-	tiles := 0
+	var known []time.Duration
 	for _, period := range []time.Duration{time.Hour, day, 7 * day} {
-		percent := s.quote.Changes()[period]
-		if percent.Valid && !s.quote.Old() && period != s.period() && tiles < 2 {
-			s.drawTile(tile(tiles), period, percent)
-			tiles++
+		if s.quote.Changes()[period].Valid && !s.quote.Old() && period != s.period() {
+			known = append(known, period)
 		}
 	}
-	place, y := tile(0), float64(sumsY)
-	if tiles == 0 {
+	for i, period := range known {
+		s.drawTile(tile(i, len(known)), period, s.quote.Changes()[period])
+	}
+	y := float64(sumsY)
+	if known == nil {
 		y = tileNameY
 	}
+	sums := 0
 	for i, sum := range []decimal.NullDecimal{s.quote.MarketCap, s.quote.Volume24h} {
 		if sum.Valid {
+			place := tile(sums, max(len(known), 2))
 			s.text(s.small(38), row(place.left, place.right, y), s.say(chat.Say([]string{"price.cap", "price.volume"}[i])))
 			s.text(s.big(54), row(place.left, place.right, y+59), s.say(chat.Money{Decimal: sum.Decimal}))
-			place = tile(1)
+			sums++
 		}
 	}
-	if len(s.points) < 2 {
-		return
-	}
-	lowest, highest := bounds(s.points)
-	a := s.axis(lowest.Price, highest.Price, s.quote.Price)
-	right := rect{left: 800, top: 280, right: width - margin - 9, bottom: plotBottom}
-	s.line(plot{rect: right, from: s.from, to: s.to, low: a.low, high: a.high})
+	s.text(s.small(labelSize), row(margin, width-margin, datesY), s.say(chat.LineFrom(s.lineFrom())))
 }
 
 // drawTile draws the change over a period.

@@ -55,7 +55,7 @@ func ofPeriod(period time.Duration, points ...point) picture {
 	}
 	quote.MarketCap, quote.Volume24h = decimal.NewNullDecimal(number("25550000")), decimal.NewNullDecimal(number("1234567"))
 	return picture{
-		symbol: "HRLD", name: "Herald", language: chat.English, quote: quote,
+		symbol: "HRLD", name: "Herald", handle: "@herald_bot", language: chat.English, quote: quote,
 		from: now.Add(-period), to: now, points: points,
 	}
 }
@@ -208,9 +208,9 @@ func TestEveryLetterOnPicturesIsInAFont(t *testing.T) {
 		}
 		drawn := map[string]string{"of numbers": fmt.Sprint(l.Info().Units, l.Info().USD, l.Info().Percent, l.Info().Day)}
 		for key, message := range messages {
-			label := slices.Contains([]string{"price.1h", "price.24h", "price.7d", "price.30d", "price.cap", "price.volume"}, key)
+			label := slices.Contains([]string{"price.1h", "price.24h", "price.7d", "price.30d", "price.cap", "price.volume", "chart.none"}, key)
 			if label || strings.HasPrefix(key, "choice.") || strings.HasPrefix(key, "picture.") {
-				drawn[key] = fmt.Sprint(message)
+				drawn[key] = strings.ReplaceAll(fmt.Sprint(message), "{from}", "15:04 UTC")
 			}
 		}
 		if len(drawn) < 13 {

@@ -96,7 +96,7 @@ func TestChartTellsOfItsPeriod(t *testing.T) {
 				quote.LastUpdated = time.Time{}
 			}
 			quotes.merge(points)
-			c, err := New(quotes, "TKN", Settings{}).Chart(t.Context(), quote, test.period, chat.English, "Herald")
+			c, err := New(quotes, "TKN", Settings{}).Chart(t.Context(), quote, test.period, chat.English, "Herald", "@herald_bot")
 			if got := inWords(c, now); err != nil || got != test.want {
 				t.Errorf("%s: got %s, %v, want %s", name, got, err, test.want)
 			}
@@ -115,7 +115,7 @@ func TestChartIsDrawnOnceForAll(t *testing.T) {
 		})
 		quote := quoted("3", time.Now())
 		expect := func(want string, quote core.Quote, period time.Duration, l chat.Language, name string) {
-			if c, err := charts.Chart(t.Context(), quote, period, l, name); err != nil || string(c.PNG) != want {
+			if c, err := charts.Chart(t.Context(), quote, period, l, name, "@herald_bot"); err != nil || string(c.PNG) != want {
 				t.Errorf("got picture %q, %v, want %s", c.PNG, err, want)
 			}
 		}
@@ -132,7 +132,62 @@ func TestChartIsDrawnOnceForAll(t *testing.T) {
 		time.Sleep(keepFor + 1)
 		expect("5", newer, day, chat.English, "Herald")
 		expect("6", newer, day, chat.English, "Another")
+		if c, err := charts.Chart(t.Context(), newer, day, chat.English, "Another", "@renamed_bot"); err != nil || string(c.PNG) != "7" {
+			t.Errorf("after the bot was renamed: picture %q, %v", c.PNG, err)
+		}
 	})
+}
+
+// The time that a card tells is one at which there is a line, if quotes are seen until then, and not
+// much later than the first such time.
+func TestTheLineBeginsWhenACardSays(t *testing.T) {
+	for name, recorded := range map[string]func(ago, period time.Duration) bool{
+		"a new bot":            func(ago, _ time.Duration) bool { return ago == 0 },
+		"a tenth":              func(ago, period time.Duration) bool { return ago <= period/10 },
+		"a gap":                func(ago, period time.Duration) bool { return ago <= period/10 || ago >= period*2/5 && ago <= period/2 },
+		"long ago":             func(ago, period time.Duration) bool { return ago == 0 || ago >= period*4/5 },
+		"as much as is needed": func(ago, period time.Duration) bool { return ago < period/4 },
+	} {
+		for _, period := range []time.Duration{day, 7 * day, 30 * day} {
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(100*day + 7*time.Hour + 5*time.Minute)
+				const late = 10 * time.Minute // A quote is that old when it is seen.
+				quotes := NewQuotes("test", nil, nil)
+				start := time.Now()
+				var before []point
+				for ago := time.Duration(0); ago <= period; ago += step {
+					if recorded(ago, period) {
+						before = append(before, point{At: start.Add(-late - ago), Price: number("2")})
+					}
+				}
+				quotes.merge(before)
+				charts := New(quotes, "TKN", Settings{})
+				at := func() core.Chart {
+					quote := changed("2", time.Now().Add(-late), "1", "1", "1")
+					c, err := charts.Chart(t.Context(), quote, period, chat.English, "Herald", "")
+					if err != nil {
+						t.Fatal(err)
+					}
+					return c
+				}
+				first := at()
+				said := first.LineFrom
+				if first.HasLine != said.IsZero() || first.HasLine {
+					t.Fatalf("%s, %v: a line %t, from %v", name, period, first.HasLine, said)
+				}
+				for time.Now().Before(said) {
+					time.Sleep(min(step, time.Until(said)))
+					quotes.merge([]point{{At: time.Now().Add(-late), Price: number("2")}})
+				}
+				if !at().HasLine {
+					t.Errorf("%s, %v: no line at %v", name, period, said)
+				}
+				if wait := said.Sub(start); wait > period/4+day || period == day && wait > 7*time.Hour {
+					t.Errorf("%s, %v: a line only after %v", name, period, wait)
+				}
+			})
+		}
+	}
 }
 
 func TestTwoChartsAreDrawnAtOnce(t *testing.T) {
@@ -146,7 +201,7 @@ func TestTwoChartsAreDrawnAtOnce(t *testing.T) {
 		var callers sync.WaitGroup
 		for n := range 4 {
 			callers.Go(func() {
-				_, err := charts.Chart(t.Context(), quoted(fmt.Sprint(n+1), start), day, chat.English, "Herald")
+				_, err := charts.Chart(t.Context(), quoted(fmt.Sprint(n+1), start), day, chat.English, "Herald", "@herald_bot")
 				switch took := time.Since(start); {
 				case err == nil && took == 2*time.Second:
 					drawn.Add(1)
@@ -173,12 +228,12 @@ func TestDrawingOutlivesItsFirstCaller(t *testing.T) {
 		go func() {
 			ctx, leave := context.WithTimeout(t.Context(), time.Millisecond)
 			defer leave()
-			if _, err := charts.Chart(ctx, quote, day, chat.English, "Herald"); !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := charts.Chart(ctx, quote, day, chat.English, "Herald", "@herald_bot"); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("the first caller gets %v, want %v", err, context.DeadlineExceeded)
 			}
 		}()
 		synctest.Wait()
-		if c, err := charts.Chart(t.Context(), quote, day, chat.English, "Herald"); err != nil || string(c.PNG) != "png" {
+		if c, err := charts.Chart(t.Context(), quote, day, chat.English, "Herald", "@herald_bot"); err != nil || string(c.PNG) != "png" {
 			t.Errorf("the second caller gets %q, %v", c.PNG, err)
 		}
 	})
@@ -194,12 +249,12 @@ func TestPanicFailsOneChart(t *testing.T) {
 	})
 	quote := quoted("3", time.Now())
 	for range maxDrawing {
-		_, err := charts.Chart(t.Context(), quote, day, chat.English, "Herald")
+		_, err := charts.Chart(t.Context(), quote, day, chat.English, "Herald", "@herald_bot")
 		if err == nil || !strings.Contains(err.Error(), "panic") || strings.Contains(err.Error(), "private") {
 			t.Errorf("got %v, want the panic without its value", err)
 		}
 	}
-	if c, err := charts.Chart(t.Context(), quote, day, chat.English, "Herald"); err != nil || string(c.PNG) != "png" {
+	if c, err := charts.Chart(t.Context(), quote, day, chat.English, "Herald", "@herald_bot"); err != nil || string(c.PNG) != "png" {
 		t.Errorf("after the panics: %q, %v", c.PNG, err)
 	}
 }
@@ -207,7 +262,7 @@ func TestPanicFailsOneChart(t *testing.T) {
 func TestChartsInMemoryAreBounded(t *testing.T) {
 	charts := drawnBy(func() ([]byte, error) { return nil, nil })
 	for n := range 2*maxDrawn + 1 {
-		if _, err := charts.Chart(t.Context(), quoted(fmt.Sprint(n+1), time.Now()), day, chat.English, "Herald"); err != nil {
+		if _, err := charts.Chart(t.Context(), quoted(fmt.Sprint(n+1), time.Now()), day, chat.English, "Herald", "@herald_bot"); err != nil {
 			t.Fatal(err)
 		}
 		if got := charts.drawn.ItemCount(); got < 1 || got > maxDrawn {

@@ -326,7 +326,7 @@ func joining(p *page) {
 func role(p *page) {
 	p.as("moderator", "private")
 	for i, want := range []string{
-		`said("Save it to get Staker")`,
+		`said("Save this address to get Staker in Herald demo")`,
 		`said("You have Staker here") && document.getElementById("badges-discord").innerText === "Member"`,
 		`document.getElementById("fault-unstaked").checked`,
 		`document.getElementById("badges-telegram").innerText === "Member"`,

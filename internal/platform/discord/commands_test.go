@@ -48,6 +48,7 @@ func TestCommandsAreAnsweredBeforeRegistration(t *testing.T) {
 		h.counted(t, "as Herald", 1)
 		h.ask(t, command("price"))
 		equal(t, "the bot's name", h.handler.Requests()[1].BotName, "Herald")
+		equal(t, "the bot's handle", h.handler.Requests()[1].BotHandle, "@Herald")
 	}, func(h *adapterTest, _ *Config) {
 		h.fake.Break(fakediscord.Application, discordtest.Fault{Status: http.StatusInternalServerError})
 		h.fake.Script(fakediscord.PutCommands, discordtest.Fault{Status: 403, Code: 50001}, discordtest.Fault{Status: 429, RetryAfter: time.Second})

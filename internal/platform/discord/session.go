@@ -117,7 +117,9 @@ func (s *session) handle(i *interaction) bool {
 // long to send, and may have to be left out.
 func (s *session) answer(i *interaction, req chat.Request, press chat.Press) error {
 	s.seeRoles(i, req)
-	req.BotName = *s.botName.Load()
+	if name := *s.botName.Load(); name != "" {
+		req.BotName, req.BotHandle = name, "@"+name
+	}
 	to := targetOf(i, s.tasks.Handler.Visibility(req.Command), press)
 	pending := s.deferLater(i, to)
 	m, ephemeral := s.run(req, to)

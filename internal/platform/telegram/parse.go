@@ -79,7 +79,7 @@ func parse(u *update, me *models.User, h chat.Handler) *command {
 			c.request.Role = chat.UnknownRole
 		}
 	}
-	c.request.BotName = me.FirstName
+	c.request.BotName, c.request.BotHandle = me.FirstName, "@"+me.Username
 	c.private = h.Visibility(c.request.Command) == chat.Private || c.ephemeral.Arrived()
 	return c
 }

@@ -172,7 +172,7 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 		want := chat.Request{
 			Command: "price", From: chat.User{Platform: Platform, ID: tt.from}, LimitKey: tt.senderChat, Chat: fmt.Sprint(m.Chat.ID), Community: community,
 			Direct: tt.kind == "private", Role: tt.role, Locale: tt.locale, Args: chat.Typed(),
-			Asked: time.Unix(1750000000, 0), BotName: "Our bot",
+			Asked: time.Unix(1750000000, 0), BotName: "Our bot", BotHandle: "@OurBot",
 		}
 		if !ours || fmt.Sprintf("%+v", c.request) != fmt.Sprintf("%+v", want) {
 			t.Errorf("%s: got %+v, want %+v", name, c.request, want)
