@@ -52,7 +52,8 @@ func TestWhenTheNextClaimIsStandsBesideTheUnstaking(t *testing.T) {
 			}
 			for _, line := range []string{staked, verify} {
 				said := spaced(texts(commandstest.Ask(t, w.Router(t), line)))
-				if !strings.Contains(said, "\n | "+strings.ReplaceAll(test.want, " / ", "\n | ")+"\n") || strings.Contains(said, "claim") != (test.claimable != "") {
+				want := "\n | " + strings.ReplaceAll(test.want, " / ", "\n | ") + "\n"
+				if !strings.Contains(said, want) || strings.Contains(said, "claim") != (test.claimable != "") {
 					t.Errorf("%s: want %s in\n%s", name, test.want, said)
 				}
 			}

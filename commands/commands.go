@@ -45,7 +45,9 @@ type Sources struct {
 // Chart draws the price over the period that ends with the quote, in a language, and signs
 // the picture with a name and the bot's handle. It returns when ctx is done. With an error there is no picture,
 // though Change may be set.
-type Chart func(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language, name, handle string) (core.Chart, error)
+type Chart func(
+	ctx context.Context, quote core.Quote, period time.Duration, l chat.Language, name, handle string,
+) (core.Chart, error)
 
 // Options are the names in answers, and the targets of links.
 type Options struct {

@@ -108,12 +108,15 @@ func badgeLines(p chat.Platform, s members.Status, recheckEvery time.Duration, s
 		lines = append(lines, chat.Field{Value: chat.SayWith(key, values)})
 	}
 	for _, each := range s.Each {
-		counts := chat.Values{"have": chat.Count(each.Have), "checked": chat.Count(each.Checked), "every": everyText(recheckEvery)}
-		add("details.have", counts, each.Badge)
+		add("details.have", chat.Values{
+			"have": chat.Count(each.Have), "checked": chat.Count(each.Checked), "every": everyText(recheckEvery),
+		}, each.Badge)
 	}
 	add("details.since", chat.Values{"day": chat.Day{Time: since}, "given": chat.Count(s.Gives), "removed": chat.Count(s.Removals)})
 	if s.Held > 0 {
-		add("details.held", chat.Values{"losing": chat.Count(s.Losing), "have": chat.Count(s.Have), "command": chat.Code("bot members --release")}, all...)
+		add("details.held", chat.Values{
+			"losing": chat.Count(s.Losing), "have": chat.Count(s.Have), "command": chat.Code("bot members --release"),
+		}, all...)
 		add("details.held_back", chat.Values{"users": mentionHeld(s)})
 	}
 	for _, each := range s.Each {

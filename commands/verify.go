@@ -129,9 +129,9 @@ func (p proof) stakeKnown() bool {
 
 // card says whether the wallet belongs to the person, and what the wallet stakes. Sections of
 // more come first, its notes and actions last. The tone is Positive only if the stake and more are
-// not Negative: the sign of the first line would be taken for all of the card. The error is a PartialError if a part is not
-// known, or not in full. If the owner is not known and the stake has no answer, card returns no
-// reply and an error of another type. A stake with unread pools is an answer, as in /staked.
+// not Negative: the sign of the first line would be taken for all of the card. The error is a
+// PartialError if a part is not known, or not in full. If the owner is not known and the stake has
+// no answer, card returns no reply and an error of another type. A stake with unread pools is an answer, as in /staked.
 func (c verifyCommand) card(p proof, say ownerVerdicts, more chat.Reply) (chat.Reply, error) {
 	owner, ownerErr := c.ownerPart(p, say)
 	stake, stakeErr := c.stakePart(p)

@@ -121,8 +121,8 @@ func check(ctx context.Context, p process, o options) error {
 	if o.wallet != nil {
 		wallet = *o.wallet
 		if !app.IsWallet(wallet) {
-			return usageError("the value of --wallet must be 0x and 40 hexadecimal digits, in lower case or with the right EIP-55 " +
-				"checksum; for example bot check --wallet 0x52908400098527886E0F7030069857D2E4169EE7")
+			return usageError("the value of --wallet must be 0x and 40 hexadecimal digits, in lower case or with the right " +
+				"EIP-55 checksum; for example bot check --wallet 0x52908400098527886E0F7030069857D2E4169EE7")
 		}
 	}
 	cfg, err := app.Load(p.environ, o.envFile, false)

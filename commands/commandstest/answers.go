@@ -281,7 +281,9 @@ func service[V any](w *Answers, s *core.Service, err error, answer core.Snapshot
 }
 
 // drawn implements commands.Chart.
-func (w *Answers) drawn(_ context.Context, q core.Quote, _ time.Duration, l chat.Language, _, _ string) (core.Chart, error) {
+func (w *Answers) drawn(
+	_ context.Context, q core.Quote, _ time.Duration, l chat.Language, _, _ string,
+) (core.Chart, error) {
 	w.Charted = append(w.Charted, q)
 	w.ChartedIn = append(w.ChartedIn, l)
 	return w.Chart, w.ChartErr

@@ -212,7 +212,8 @@ func referenceText(requestID string) Text {
 // forms that the sender may use. It also asks the Question of one of these forms, if the answer
 // can stay between the sender and the bot. Without any argument it is the Question alone.
 func badInput(input *InputError, c *Command, forms []Form, req *Request) Reply {
-	forms = slices.DeleteFunc(slices.Clone(forms), func(f Form) bool { return f.Unlisted || f.Moderators && !req.MayModerate })
+	isHidden := func(f Form) bool { return f.Unlisted || f.Moderators && !req.MayModerate }
+	forms = slices.DeleteFunc(slices.Clone(forms), isHidden)
 	reply := Reply{
 		Tone: Warning, Ephemeral: true, Title: input.Title, Text: input.Problem,
 		Sections: []Section{{Fields: usageFields(c, forms)}},

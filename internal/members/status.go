@@ -176,7 +176,9 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 		s.Refused = c.refused(wholeCommunity)
 		for _, b := range m.Badges(name, community) {
 			t := m.rows.tally(badgeKey(community, b.ID))
-			each := BadgeStatus{Badge: b, Have: t.have, Checked: t.checked, Refused: cmp.Or(c.refused(wholeCommunity), c.refused(b.ID))}
+			each := BadgeStatus{
+				Badge: b, Have: t.have, Checked: t.checked, Refused: cmp.Or(c.refused(wholeCommunity), c.refused(b.ID)),
+			}
 			s.Each, s.Refused = append(s.Each, each), cmp.Or(s.Refused, each.Refused)
 		}
 		c.mu.Lock()

@@ -56,13 +56,16 @@ func New(quotes *Quotes, symbol string, settings Settings) *Charts {
 // name of the community or the bot, and the bot's handle. Chart blocks for at most 3 seconds. Simultaneous
 // callers share one drawing, and later callers its chart for a minute: they must not
 // change it.
-func (c *Charts) Chart(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language, name, handle string) (core.Chart, error) {
+func (c *Charts) Chart(
+	ctx context.Context, quote core.Quote, period time.Duration, l chat.Language, name, handle string,
+) (core.Chart, error) {
 	ctx, cancel := context.WithTimeout(ctx, drawTimeout)
 	defer cancel()
 	key := fmt.Sprint(quote, quote.Old(), period, l, name, " ", handle)
 	to := cmp.Or(quote.LastUpdated, time.Now()).Truncate(time.Second) // as points are
 	p := picture{
-		Settings: c.settings, symbol: c.symbol, name: name, handle: handle, language: l, quote: quote, from: to.Add(-period), to: to,
+		Settings: c.settings, symbol: c.symbol, name: name, handle: handle, language: l, quote: quote,
+		from: to.Add(-period), to: to,
 	}
 	select {
 	case result := <-c.calls.DoChan(key, func() (any, error) { return c.shared(key, p) }):

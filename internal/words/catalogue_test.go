@@ -135,7 +135,8 @@ func TestEveryLanguageHasEveryMessage(t *testing.T) {
 				if got, want := placeholders(text), placeholders(original); !slices.Equal(got, want) {
 					t.Errorf("%s.json: %s %s has the placeholders %v, want %v", l, key, form, got, want)
 				}
-				if strings.HasSuffix(strings.ReplaceAll(strings.TrimSuffix(text, abbreviation), "。", "."), ".") != strings.HasSuffix(original, ".") {
+				ended := strings.ReplaceAll(strings.TrimSuffix(text, abbreviation), "。", ".")
+				if strings.HasSuffix(ended, ".") != strings.HasSuffix(original, ".") {
 					t.Errorf("%s.json: %s ends like %q, and in English like %q", l, key, text, original)
 				}
 				if l != chat.English && text == inEnglish[form] && strings.Count(text, " ") > 2 {

@@ -26,15 +26,18 @@ func shown(r chat.Reply) outbox.Content { return render(&r, faketelegram.Usernam
 // A person's name that could become a link of another kind stays code.
 func TestAPersonIsALinkToThem(t *testing.T) {
 	ann := chat.User{Platform: Platform, ID: "4815162342"}
+	forged, elsewhere := chat.User{Platform: Platform, ID: "5&x=1"}, chat.User{Platform: "discord", ID: "4815162342"}
+	link := models.MessageEntity{Type: models.MessageEntityTypeTextLink, URL: "tg://user?id=4815162342"}
+	code := models.MessageEntity{Type: models.MessageEntityTypeCode}
 	for name, test := range map[string]struct {
 		person chat.Mention
 		want   models.MessageEntity
 	}{
-		"an ID":               {chat.Mention{User: ann}, models.MessageEntity{Type: models.MessageEntityTypeTextLink, URL: "tg://user?id=4815162342"}},
-		"a name":              {chat.Mention{User: ann, Name: "Ann A"}, models.MessageEntity{Type: models.MessageEntityTypeTextLink, URL: "tg://user?id=4815162342"}},
-		"a name like a link":  {chat.Mention{User: ann, Name: "evil.example"}, models.MessageEntity{Type: models.MessageEntityTypeCode}},
-		"a forged ID":         {chat.Mention{User: chat.User{Platform: Platform, ID: "5&x=1"}}, models.MessageEntity{Type: models.MessageEntityTypeCode}},
-		"of another platform": {chat.Mention{User: chat.User{Platform: "discord", ID: "4815162342"}}, models.MessageEntity{Type: models.MessageEntityTypeCode}},
+		"an ID":               {chat.Mention{User: ann}, link},
+		"a name":              {chat.Mention{User: ann, Name: "Ann A"}, link},
+		"a name like a link":  {chat.Mention{User: ann, Name: "evil.example"}, code},
+		"a forged ID":         {chat.Mention{User: forged}, code},
+		"of another platform": {chat.Mention{User: elsewhere}, code},
 	} {
 		got := shown(chat.Reply{Text: chat.SayWith("unlisted.entry", chat.Values{"entry": test.person})}).Entities
 		if len(got) != 1 || got[0].Type != test.want.Type || got[0].URL != test.want.URL {

@@ -122,7 +122,7 @@ func parseContract(value string) (common.Address, error) {
 	address, err := core.ParseWallet(value)
 	switch {
 	case err != nil && strings.HasPrefix(value, "0x") && common.IsHexAddress(value):
-		return address, errors.New("does not match its EIP-55 checksum: copy it again, or, if you are sure of it, write it in lower case")
+		return address, errors.New("does not match its EIP-55 checksum: copy it again, or write it in lower case")
 	case err != nil:
 		return address, errors.New("must be 0x and 40 hexadecimal digits")
 	}
