@@ -21,6 +21,21 @@ func TestLanguages(t *testing.T) {
 	commandstest.Languages(t, *update, func(c commandstest.Case) string { return shown(words.Print(c.Reply)) + unshown(c.Reply) })
 }
 
+// Apps wrap a line at an ordinary space.
+func TestNoLineCanBreakBehindADot(t *testing.T) {
+	for _, l := range chat.Languages() {
+		commandstest.Cases(t, l, func(c commandstest.Case) {
+			card := words.Print(c.Reply)
+			card.Buttons = nil
+			for line := range strings.Lines(shown(card)) {
+				if strings.Contains(line, "· ") || strings.Contains(line, "·\n") {
+					t.Errorf("%s, %s: %q", l, c.Line, line)
+				}
+			}
+		})
+	}
+}
+
 // unshown is what decides when a reply replaces another one, if it says any of that.
 func unshown(r chat.Reply) (line string) {
 	if !r.AsOf.IsZero() {

@@ -37,7 +37,7 @@ func ticker(cfg *Config, interval func() time.Duration, price core.Source[struct
 		}
 		text := cfg.Market.Symbol + " " + say(chat.Price{Decimal: quote.Value.Price})
 		if change := quote.Value.Change24h; change.Valid {
-			text += " · " + say(chat.Say("price.24h")) + " " + say(chat.Change{Decimal: change.Decimal})
+			text += " ·\u00a0" + say(chat.Say("price.24h")) + " " + say(chat.Change{Decimal: change.Decimal})
 		}
 		return text
 	}

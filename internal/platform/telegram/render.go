@@ -339,5 +339,5 @@ func renderArticle(id string, r chat.Reply, bot string) article {
 	content := render(&r, bot)
 	title, rest, _ := strings.Cut(content.Text, "\n")
 	lines := strings.FieldsFunc(rest, func(c rune) bool { return c == '\n' })
-	return article{id: id, title: title, description: words.Cut(strings.Join(lines, " · "), maxDescription), content: content}
+	return article{id: id, title: title, description: words.Cut(strings.Join(lines, " ·\u00a0"), maxDescription), content: content}
 }
