@@ -63,7 +63,7 @@ func (b *Bot) newTelegram() platform {
 func (b *Bot) newDiscord() platform {
 	s := b.cfg.Discord
 	a := discord.New(discord.Config{
-		Settings: s, Dedup: b.state, Status: b.status, Seen: b.members.Seen,
+		Settings: s, Commands: b.Router.Commands(), Dedup: b.state, Status: b.status, Seen: b.members.Seen,
 		Log: b.log, Count: b.metrics.Events(string(discord.Platform)), Connected: b.logConnected(discord.Platform), Retried: b.logRetries(discord.Platform),
 	})
 	b.members.Use(discord.Platform, a)

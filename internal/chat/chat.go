@@ -134,7 +134,8 @@ type Adapter interface {
 	// cannot work, such as with a refused token. After any other failure it reconnects.
 	// It is called once.
 	Run(ctx context.Context, h Handler) error
-	// Ready reports whether the platform is connected now.
+	// Ready reports whether the platform is connected now and, where commands have to be
+	// registered, has those of this bot.
 	Ready() bool
 }
 

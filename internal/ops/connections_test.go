@@ -183,6 +183,20 @@ func TestAPathThatIsAddedTakesPOSTAlone(t *testing.T) {
 	}
 }
 
+// lacking is a platform that says why it is not ready.
+type lacking struct{ platform }
+
+func (l *lacking) NotReady() string { return "connected, but without commands" }
+
+func TestAPlatformSaysWhyItIsNotReady(t *testing.T) {
+	for ready, want := range map[bool]string{true: "discord: connected\n", false: "discord: connected, but without commands\n"} {
+		adapters := []chat.Adapter{&lacking{platform{name: "discord", ready: ready}}}
+		if w := call(NewMetrics(), adapters, http.MethodGet, "/readyz"); (w.Code == 200) != ready || w.Body.String() != want {
+			t.Errorf("%d %q, want %q", w.Code, w.Body, want)
+		}
+	}
+}
+
 func TestReadyOnlyWhileEveryPlatformIsConnected(t *testing.T) {
 	for _, test := range []struct {
 		telegram, discord bool

@@ -79,13 +79,22 @@ func NewServer(listener net.Listener, m *Metrics, adapters []chat.Adapter, log *
 	}
 }
 
-// ready lists the platforms' states, with status 503 unless all are connected.
+// explainer is an adapter that can be connected and not Ready.
+type explainer interface {
+	// NotReady returns in a few words why Ready returns false.
+	NotReady() string
+}
+
+// ready lists the platforms' states, with status 503 unless all are Ready.
 func ready(w http.ResponseWriter, adapters []chat.Adapter) {
 	status, lines := http.StatusOK, ""
 	for _, a := range adapters {
 		state := "connected"
 		if !a.Ready() {
 			status, state = http.StatusServiceUnavailable, "not connected"
+			if e, explains := a.(explainer); explains {
+				state = e.NotReady()
+			}
 		}
 		lines += fmt.Sprintf("%s: %s\n", a.Platform(), state)
 	}

@@ -15,24 +15,21 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/bwmarrin/discordgo"
 	"golang.org/x/sync/errgroup"
 
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/platform/discord/api"
 	"herald/internal/platform/discord/gateway"
-	"herald/internal/transport"
 )
 
 // maxName bounds the bot's name as Discord reports it, in characters.
@@ -52,6 +49,8 @@ type Adapter struct {
 	botName, userID atomic.Pointer[string]
 	// commandIDs maps commands' names to Discord's IDs. It is empty until they are registered.
 	commandIDs atomic.Pointer[map[string]string]
+	// hasCommands is true once Discord has had the commands of this version.
+	hasCommands atomic.Bool
 	// guilds maps the ID of a guild to what was last fetched of it, and diagnosedAt to the time
 	// at which diagnose last fetched it.
 	guilds, diagnosedAt sync.Map
@@ -74,9 +73,20 @@ func New(c Config) *Adapter {
 // Platform implements chat.Adapter.
 func (a *Adapter) Platform() chat.Platform { return Platform }
 
-// Ready reports whether interactions can arrive now: the gateway is connected, or Run
-// takes them by HTTP.
-func (a *Adapter) Ready() bool { return a.session.Load() != nil || a.gateway.Alive() }
+// Ready reports whether interactions can arrive now, and Discord has the bot's commands.
+func (a *Adapter) Ready() bool { return a.isConnected() && a.hasCommands.Load() }
+
+// NotReady returns why Ready returns false, for /readyz.
+func (a *Adapter) NotReady() string {
+	if a.isConnected() {
+		return "connected, but the commands are not registered"
+	}
+	return "not connected"
+}
+
+// isConnected reports whether interactions can arrive now: the gateway is connected, or Run takes
+// them by HTTP.
+func (a *Adapter) isConnected() bool { return a.session.Load() != nil || a.gateway.Alive() }
 
 // InFlight returns how many interactions are in flight.
 func (a *Adapter) InFlight() int { return int(a.inFlight.Load()) }
@@ -107,51 +117,6 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	return err
 }
 
-// register registers the commands with Discord. It retries until that succeeds or ctx is
-// done, even after a refusal: a permission may be granted later. The only error is
-// api.ErrToken.
-func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
-	err := transport.Policy{
-		Backoff: transport.Backoff{First: 2 * time.Second, Max: time.Minute},
-		Again: func(err error) (bool, time.Duration) {
-			_, atLeast := api.Retryable(err)
-			return !errors.Is(err, api.ErrToken), atLeast
-		},
-		OnRetry: a.Retried,
-	}.Do(ctx, func(ctx context.Context) error { return a.registerOnce(ctx, commands) })
-	if errors.Is(err, api.ErrToken) {
-		return err
-	}
-	return nil
-}
-
-// registerOnce replaces the application's commands and stores their IDs. If interactions
-// arrive by HTTP, it then calls connected. Discord allows 200 new commands a day; those that
-// it already has do not count.
-func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) error {
-	app, err := a.api.Application(ctx)
-	if err != nil {
-		return err
-	}
-	if _, err := a.checkApplication(app); err != nil {
-		a.Log.Warn("interactions may not arrive", "err", err)
-	}
-	endpoint := discordgo.EndpointApplicationGlobalCommands(app.ID)
-	var registered []struct{ ID, Name string }
-	if err := a.api.Call(ctx, http.MethodPut, endpoint, definitions(commands), &registered); err != nil {
-		return err
-	}
-	ids := map[string]string{}
-	for _, c := range registered {
-		ids[c.Name] = c.ID
-	}
-	a.commandIDs.Store(&ids)
-	if a.PublicKey != nil {
-		a.connected(app.Name)
-	}
-	return nil
-}
-
 // commandID returns Discord's ID of a command, for a mention such as </price:1234>. It
 // returns "" until the commands are registered.
 func (a *Adapter) commandID(name string) string { return (*a.commandIDs.Load())[name] }
@@ -163,16 +128,20 @@ func (a *Adapter) connected(name string) {
 	a.Connected(name)
 }
 
-// Check fetches the token's application, and the servers of StakerRoles and of moderated, which are
-// IDs, from Discord. It blocks meanwhile. It returns what `bot check` prints: details and the bot's
-// rights. The error is a *config.WrongError if Discord contradicts a setting.
+// Check fetches the token's application, its commands, and the servers of StakerRoles and of
+// moderated, which are IDs, from Discord. It blocks meanwhile. It returns what `bot check` prints:
+// details and the bot's rights. The error is a *config.WrongError if Discord contradicts a setting.
 func (a *Adapter) Check(ctx context.Context, moderated ...string) (details []string, rights []chat.Right, err error) {
 	app, err := a.api.Application(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	details, err = a.checkApplication(app)
-	return details, a.rights(ctx, moderated...), err
+	commands, unknown := a.checkCommands(ctx, app.ID)
+	if unknown == nil {
+		details = append(details, commands)
+	}
+	return details, a.rights(ctx, moderated...), cmp.Or(err, unknown)
 }
 
 // checkApplication returns the name of app, and how interactions arrive. If app contradicts

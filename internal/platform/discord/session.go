@@ -90,10 +90,13 @@ func (s *session) handle(i *interaction) bool {
 	}
 	answered := false
 	defer func() { s.Dedup.Release(key, answered, api.TokenLife) }()
-	if err == nil {
-		err = s.answer(i, req, press)
-	} else {
+	switch {
+	case err != nil:
 		err = s.tellOldButton(i, req)
+	case i.Data.Type == entryPoint: // whatever its name
+		err = s.respond(i, response{Type: launchActivity})
+	default:
+		err = s.answer(i, req, press)
 	}
 	switch {
 	case err == nil:
@@ -223,6 +226,9 @@ type response struct {
 	Type discordgo.InteractionResponseType `json:"type"`
 	Data any                               `json:"data,omitempty"`
 }
+
+// launchActivity is the type of the response that opens the application's Activity.
+const launchActivity discordgo.InteractionResponseType = 12
 
 // newMessage returns the response that shows m as a new message.
 func newMessage(m message, private bool) response {

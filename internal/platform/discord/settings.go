@@ -31,8 +31,10 @@ type Settings struct {
 // Config is what an Adapter works with.
 type Config struct {
 	Settings
-	Dedup chat.Dedup
-	Log   *slog.Logger
+	// Commands are compared by Check with those that Discord has.
+	Commands chat.Commands
+	Dedup    chat.Dedup
+	Log      *slog.Logger
 	// Count is called with the name of an event, and must not block. The events are
 	//   - of an interaction: interaction, duplicate, ignored, too_late, dropped, bad_signature, panic;
 	//   - of its answer: deferred, answered, answer_expired, answer_failed,
@@ -43,9 +45,8 @@ type Config struct {
 	// Connected is called with the bot's name: whenever the gateway connects or, if
 	// interactions arrive by HTTP, once the commands are registered. It must not block.
 	Connected func(name string)
-	// Retried is called when registering the commands failed and is tried again, and when a
-	// connection to the gateway could not be made, or was lost within a minute of the one before.
-	// It must not block.
+	// Retried is called when a connection could not be made and is tried again, and when one to the
+	// gateway was lost within a minute of the one before. It must not block.
 	Retried func(err error)
 	// Seen is called for an interaction of a user who lacks one of StakerRoles in that server.
 	// has holds the IDs of all roles that they have there. It must not block; nil: not called.

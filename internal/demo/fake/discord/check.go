@@ -31,6 +31,8 @@ const (
 	styleLink = 5.0
 	// https://discord.com/developers/docs/resources/message#message-object-message-flags
 	componentsV2 = 1 << 15
+	// https://discord.com/developers/docs/interactions/application-commands#application-command-object-application-command-types
+	entryPoint = 4.0
 )
 
 // checkSent checks a message by the rules that the schema does not have. Only this project

@@ -22,6 +22,8 @@ type Interaction struct {
 	// Target is the user whose context menu was used; Command is then the
 	// menu's label.
 	Target string
+	// EntryPoint is true if Command is the Entry Point command, which opens an Activity.
+	EntryPoint bool
 	// Button is the custom ID of the button that was pressed under On.
 	Button string
 	// On is a message that was shown here. If it has no ID, it is one of a year ago.
@@ -223,6 +225,10 @@ func (i Interaction) data() map[string]any {
 		return map[string]any{"custom_id": i.Button, "component_type": 2, "id": 2}
 	}
 	data := map[string]any{"id": "1300000000000000001", "name": i.Command, "type": 1}
+	if i.EntryPoint {
+		data["type"] = int(entryPoint)
+		return data
+	}
 	if i.Target != "" {
 		data["type"], data["target_id"] = 2, i.Target
 		data["resolved"] = map[string]any{"users": map[string]any{i.Target: map[string]any{"id": i.Target}}}

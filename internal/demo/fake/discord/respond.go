@@ -25,6 +25,7 @@ const (
 	promise       = 5
 	promiseUpdate = 6
 	updateMessage = 7
+	launch        = 12 // opens the application's Activity
 )
 
 // responses are the schemas of the first responses.
@@ -33,6 +34,7 @@ var responses = map[int]string{
 	promise:       "CreateMessageInteractionCallbackRequest",
 	promiseUpdate: "UpdateMessageInteractionCallbackRequest",
 	updateMessage: "UpdateMessageInteractionCallbackRequest",
+	launch:        "LaunchActivityInteractionCallbackRequest",
 }
 
 func (s *Server) callback(r *http.Request) (int, any, *Failure) {
@@ -62,7 +64,8 @@ func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *Fai
 	if err := spec().Check("callback", schema, body); err != nil {
 		return s.problem(err)
 	}
-	if updates := kind == promiseUpdate || kind == updateMessage; updates && p.interaction.On == nil {
+	updates := kind == promiseUpdate || kind == updateMessage
+	if updates && p.interaction.On == nil || (kind == launch) != p.interaction.EntryPoint {
 		return s.problem(fmt.Errorf("callback.type: does not fit this interaction"))
 	}
 	data, _ := object["data"].(map[string]any)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,6 +39,7 @@ func (s *Server) routes() http.Handler {
 	}
 	handle("GET /applications/@me", Application, s.bot(s.application))
 	handle("GET /gateway/bot", GatewayBot, s.bot(s.gatewayBot))
+	handle("GET /applications/{app}/commands", GetCommands, s.bot(s.getCommands))
 	handle("PUT /applications/{app}/commands", PutCommands, s.bot(s.putCommands))
 	handle("PUT /applications/{app}/guilds/{guild}/commands", PutCommands, s.bot(s.putCommands))
 	handle("POST /interactions/{id}/{token}/callback", Callback, s.callback)
@@ -145,7 +147,10 @@ func (s *Server) gatewayBot(*http.Request) (int, any, *Failure) {
 	}, nil
 }
 
-// putCommands stores commands with what Discord adds to them.
+// errEntryPoint is the refusal of commands without the application's Entry Point command.
+var errEntryPoint = &Failure{Status: http.StatusBadRequest, Code: 50240, Message: "the entry point command would be removed"}
+
+// putCommands replaces all commands. A command of the same type and name keeps its ID.
 func (s *Server) putCommands(r *http.Request) (int, any, *Failure) {
 	var sent []any
 	if json.NewDecoder(r.Body).Decode(&sent) != nil {
@@ -159,21 +164,64 @@ func (s *Server) putCommands(r *http.Request) (int, any, *Failure) {
 	defer s.Unlock()
 	stored := []map[string]any{}
 	for _, item := range sent {
-		command := item.(map[string]any)
-		command["id"], command["version"], command["application_id"] = s.nextID(), s.nextID(), s.ApplicationID
-		command["nsfw"] = false
-		if command["integration_types"] == nil {
-			command["integration_types"] = []any{0.0} // guilds
-		}
-		if guild != "" {
-			command["guild_id"] = guild
-		}
-		stored = append(stored, command)
+		stored = append(stored, s.stored(guild, item.(map[string]any)))
+	}
+	isEntryPoint := func(command map[string]any) bool { return command["type"] == entryPoint }
+	if slices.ContainsFunc(s.commands[guild], isEntryPoint) && !slices.ContainsFunc(stored, isEntryPoint) {
+		return 0, nil, errEntryPoint
 	}
 	s.commands[guild] = stored
 	s.overwrites++
 	s.Notify()
 	return http.StatusOK, stored, nil
+}
+
+// stored returns a sent command as Discord returns it. The caller holds the lock.
+func (s *Server) stored(guild string, sent map[string]any) map[string]any {
+	command := map[string]any{
+		"type": 1.0, "description": "", "default_member_permissions": nil, "nsfw": false,
+		"integration_types": []any{0.0}, // guilds
+	}
+	for name, value := range sent {
+		if value != nil {
+			command[name] = value
+		}
+	}
+	command["id"], command["version"], command["application_id"] = s.nextID(), s.nextID(), s.ApplicationID
+	for _, old := range s.commands[guild] {
+		if old["type"] == command["type"] && old["name"] == command["name"] {
+			command["id"] = old["id"]
+		}
+	}
+	if guild != "" {
+		command["guild_id"] = guild
+	}
+	return command
+}
+
+// getCommands returns the global commands. Discord leaves the localizations out unless they are
+// asked for.
+func (s *Server) getCommands(r *http.Request) (int, any, *Failure) {
+	if r.URL.Query().Get("with_localizations") != "true" {
+		return 0, nil, s.problem(errors.New("commands: the localizations are not asked for"))
+	}
+	return http.StatusOK, append([]map[string]any{}, s.Commands("")...), nil
+}
+
+// AddCommand adds a global command in the form in which Discord returns it.
+func (s *Server) AddCommand(command map[string]any) {
+	s.Change(func() { s.commands[""] = append(s.commands[""], command) })
+}
+
+// EntryPoint returns the Entry Point command of an application with an Activity.
+// https://discord.com/developers/docs/interactions/application-commands#entry-point-commands
+func (s *Server) EntryPoint(name string) map[string]any {
+	return map[string]any{
+		"id": "1200000000000000001", "version": "1200000000000000002", "application_id": s.ApplicationID,
+		"type": entryPoint, "name": name, "name_localizations": map[string]any{"tr": name + "-tr"}, "description": "",
+		"default_member_permissions": nil, "nsfw": false, "handler": 2.0,
+		"integration_types": []any{0.0, 1.0}, "contexts": []any{0.0, 1.0, 2.0},
+	}
 }
 
 // maxUpload bounds one file, in bytes.

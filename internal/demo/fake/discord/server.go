@@ -27,6 +27,7 @@ type Route string
 const (
 	Application Route = "application"  // GET /applications/@me
 	GatewayBot  Route = "gateway"      // GET /gateway/bot
+	GetCommands Route = "get_commands" // GET …/commands
 	PutCommands Route = "put_commands" // PUT …/commands
 	Callback    Route = "callback"     // POST /interactions/…/callback
 	Edit        Route = "edit"         // PATCH /webhooks/…/messages/@original
@@ -146,7 +147,7 @@ func locked[T any](s *Server, f func() T) T { return fake.Locked(&s.State, f) }
 // Problems returns why payloads were refused. A right adapter gets none.
 func (s *Server) Problems() []string { return list(s, &s.problems) }
 
-// Commands returns those registered in a guild, or globally with "", as sent.
+// Commands returns those registered in a guild, or globally with "", as Discord returns them.
 func (s *Server) Commands(guildID string) []map[string]any {
 	return locked(s, func() []map[string]any { return slices.Clone(s.commands[guildID]) })
 }

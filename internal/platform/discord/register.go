@@ -1,0 +1,264 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"herald/internal/chat"
+	"herald/internal/platform/discord/api"
+	"herald/internal/transport"
+)
+
+// entryPoint is the type of the command that opens an application's Activity. Discord makes the
+// command, and refuses to replace all commands by a list without it.
+// https://discord.com/developers/docs/interactions/application-commands#entry-point-commands
+const entryPoint discordgo.ApplicationCommandType = 4
+
+// register registers the commands with Discord. It retries until that succeeds or ctx is
+// done, even after a refusal: a permission may be granted later. It logs each reason for a failure
+// once. The only error is api.ErrToken.
+func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
+	logged := map[string]bool{}
+	err := transport.Policy{
+		Backoff: transport.Backoff{First: 2 * time.Second, Max: time.Minute},
+		Again: func(err error) (bool, time.Duration) {
+			_, atLeast := api.Retryable(err)
+			return !errors.Is(err, api.ErrToken), atLeast
+		},
+		OnRetry: func(err error) {
+			if transport.NeverSent(err) {
+				a.Retried(err)
+			} else if reason := err.Error(); !logged[reason] {
+				logged[reason] = true
+				a.Log.Warn("the commands could not be registered, trying again", "err", err)
+			}
+		},
+	}.Do(ctx, func(ctx context.Context) error { return a.registerOnce(ctx, commands) })
+	if errors.Is(err, api.ErrToken) {
+		return err
+	}
+	if err == nil && len(logged) > 0 {
+		a.Log.Info("the commands are registered")
+	}
+	return nil
+}
+
+// registerOnce replaces the application's commands unless they are as they should be, and stores
+// their IDs. If interactions arrive by HTTP, it then calls connected. Discord allows 200 new
+// commands a day; those that it already has do not count.
+func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) error {
+	app, err := a.api.Application(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := a.checkApplication(app); err != nil {
+		a.Log.Warn("interactions may not arrive", "err", err)
+	}
+	found, err := a.registered(ctx, app.ID)
+	if err != nil {
+		return err
+	}
+	wanted := definitions(commands)
+	if !found.compare(wanted).equal() {
+		if found, err = a.replace(ctx, app.ID, wanted, found); err != nil {
+			return err
+		}
+	}
+	ids := map[string]string{}
+	for _, c := range found {
+		if c.Type == discordgo.ChatApplicationCommand {
+			ids[c.Name] = c.ID
+		}
+	}
+	a.commandIDs.Store(&ids)
+	a.hasCommands.Store(true)
+	if a.PublicKey != nil {
+		a.connected(app.Name)
+	}
+	return nil
+}
+
+// registration is the commands that Discord has.
+type registration []registeredCommand
+
+// registeredCommand is a command as Discord returns it.
+type registeredCommand struct {
+	discordgo.ApplicationCommand
+	// raw has the fields that discordgo lacks, such as "handler".
+	raw json.RawMessage
+}
+
+// UnmarshalJSON implements json.Unmarshaler. It accepts a command that discordgo cannot read: only
+// the type and the name are set then.
+func (c *registeredCommand) UnmarshalJSON(raw []byte) error {
+	c.raw = slices.Clone(raw)
+	if json.Unmarshal(raw, &c.ApplicationCommand) == nil {
+		return nil
+	}
+	var named struct {
+		Type discordgo.ApplicationCommandType `json:"type"`
+		Name string                           `json:"name"`
+	}
+	err := json.Unmarshal(raw, &named)
+	c.ApplicationCommand = discordgo.ApplicationCommand{Type: named.Type, Name: named.Name}
+	return err
+}
+
+// registered asks Discord for the commands that it has.
+func (a *Adapter) registered(ctx context.Context, app string) (found registration, err error) {
+	endpoint := discordgo.EndpointApplicationGlobalCommands(app) + "?with_localizations=true"
+	if err := a.api.Call(ctx, http.MethodGet, endpoint, nil, &found); err != nil {
+		return nil, fmt.Errorf("ask for the registered commands: %w", err)
+	}
+	return found, nil
+}
+
+// replace replaces the commands in found by wanted, and returns what Discord has then. Entry Point
+// commands stay as they are.
+func (a *Adapter) replace(ctx context.Context, app string, wanted []*discordgo.ApplicationCommand, found registration) (now registration, err error) {
+	var all []any
+	for _, c := range wanted {
+		all = append(all, c)
+	}
+	for _, c := range found {
+		if c.Type == entryPoint {
+			all = append(all, c.raw)
+		}
+	}
+	endpoint := discordgo.EndpointApplicationGlobalCommands(app)
+	if err := a.api.Call(ctx, http.MethodPut, endpoint, all, &now); err != nil {
+		return nil, fmt.Errorf("register the commands: %w", err)
+	}
+	return now, nil
+}
+
+// comparison names the commands in which Discord's list and ours differ. Commands of different types
+// may have the same name.
+type comparison struct {
+	missing, different, surplus []string
+	same                        int // how many are in both lists, and equal
+}
+
+func (c comparison) equal() bool { return len(c.missing)+len(c.different)+len(c.surplus) == 0 }
+
+// compare compares the commands that Discord has with wanted. Entry Point commands are not compared.
+func (found registration) compare(wanted []*discordgo.ApplicationCommand) (c comparison) {
+	for _, w := range wanted {
+		i := slices.IndexFunc(found, func(f registeredCommand) bool { return f.Type == w.Type && f.Name == w.Name })
+		switch {
+		case i < 0:
+			c.missing = append(c.missing, shownCommand(*w))
+		case form(found[i].ApplicationCommand) != form(*w):
+			c.different = append(c.different, shownCommand(*w))
+		default:
+			c.same++
+		}
+	}
+	for _, f := range found {
+		isOurs := func(w *discordgo.ApplicationCommand) bool { return f.Type == w.Type && f.Name == w.Name }
+		if f.Type != entryPoint && !slices.ContainsFunc(wanted, isOurs) {
+			c.surplus = append(c.surplus, shownCommand(f.ApplicationCommand))
+		}
+	}
+	return c
+}
+
+// shownCommand returns a command's name as people see it: "/price", or the label in a menu.
+func shownCommand(c discordgo.ApplicationCommand) string {
+	name := string(chat.NewUntrusted(c.Name, maxMenuLabel))
+	if c.Type == discordgo.ChatApplicationCommand {
+		return "/" + name
+	}
+	return fmt.Sprintf("%q", name)
+}
+
+// form returns the JSON of what the bot defines of a command. Two commands with one form need not be
+// replaced by each other: what Discord adds is left out, and so is an empty or default value, which
+// Discord may return or not.
+func form(c discordgo.ApplicationCommand) string {
+	c.ID, c.ApplicationID, c.GuildID, c.Version = "", "", "", ""
+	c.DefaultPermission, c.DMPermission = nil, nil // Contexts replaces them.
+	if c.NSFW != nil && !*c.NSFW {
+		c.NSFW = nil
+	}
+	c.NameLocalizations = withoutEmpty(c.NameLocalizations)
+	c.DescriptionLocalizations = withoutEmpty(c.DescriptionLocalizations)
+	c.Contexts, c.IntegrationTypes = sorted(c.Contexts), sorted(c.IntegrationTypes)
+	c.Options = withoutEmptyLists(c.Options)
+	text, _ := json.Marshal(c) // which fails for no command
+	return string(text)
+}
+
+// withoutEmptyLists returns copies of options in which nil stands for every empty list, or nil if there
+// are none.
+func withoutEmptyLists(options []*discordgo.ApplicationCommandOption) (all []*discordgo.ApplicationCommandOption) {
+	for _, o := range options {
+		copied := *o
+		copied.Options = withoutEmptyLists(o.Options)
+		if len(o.ChannelTypes) == 0 {
+			copied.ChannelTypes = nil
+		}
+		if len(o.Choices) == 0 {
+			copied.Choices = nil
+		}
+		all = append(all, &copied)
+	}
+	return all
+}
+
+// withoutEmpty returns localizations, or nil if there are none.
+func withoutEmpty(localizations *map[discordgo.Locale]string) *map[discordgo.Locale]string {
+	if localizations == nil || len(*localizations) == 0 {
+		return nil
+	}
+	return localizations
+}
+
+// sorted returns a sorted copy of a list, or nil.
+func sorted[T ~uint](list *[]T) *[]T {
+	if list == nil {
+		return nil
+	}
+	copied := slices.Clone(*list)
+	slices.Sort(copied)
+	return &copied
+}
+
+// checkCommands returns a line for `bot check`: whether Discord has the bot's commands. It fails if
+// Discord does not say.
+func (a *Adapter) checkCommands(ctx context.Context, app string) (string, error) {
+	found, err := a.registered(ctx, app)
+	if err != nil {
+		return "", err
+	}
+	return found.compare(definitions(a.Commands)).advice(), nil
+}
+
+// advice returns a sentence for an operator.
+func (c comparison) advice() string {
+	const later = ": `bot run` registers them; if it runs already, its log says why it could not"
+	switch {
+	case c.equal():
+		return fmt.Sprintf("its %d commands are registered", c.same)
+	case c.same+len(c.different) == 0:
+		return "its commands are not registered yet" + later
+	}
+	var parts []string
+	add := func(what string, names []string) {
+		if len(names) > 0 {
+			parts = append(parts, what+" "+strings.Join(names, ", "))
+		}
+	}
+	add("missing:", c.missing)
+	add("of another form:", c.different)
+	add("not the bot's:", c.surplus)
+	return "the registered commands are not the bot's; " + strings.Join(parts, "; ") + later
+}

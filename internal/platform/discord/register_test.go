@@ -1,0 +1,188 @@
+package discord
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"herald/internal/chat"
+	"herald/internal/chat/chattest"
+	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
+)
+
+// withEntryPoint gives the application an Entry Point command.
+func withEntryPoint(name string) change {
+	return func(h *adapterTest, _ *Config) { h.fake.AddCommand(h.fake.EntryPoint(name)) }
+}
+
+// withoutVersion returns a command but for what Discord changes itself.
+func withoutVersion(command map[string]any) string {
+	shown := map[string]any{}
+	for name, value := range command {
+		if name != "version" {
+			shown[name] = value
+		}
+	}
+	return fmt.Sprint(shown)
+}
+
+func TestAnEntryPointCommandStaysAsItIs(t *testing.T) {
+	for _, name := range []string{"launch", "price", "Check registration"} {
+		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+			var kept, priceID any
+			registered := h.fake.Commands("")
+			for _, c := range registered {
+				switch {
+				case c["type"] == 4.0:
+					kept = withoutVersion(c)
+				case c["name"] == "price":
+					priceID = c["id"]
+				}
+			}
+			equal(t, "commands", len(registered), 7)
+			equal[any](t, name+" is kept", kept, withoutVersion(h.fake.EntryPoint(name)))
+			equal[any](t, "the ID of /price", h.commandID("price"), priceID)
+			equal(t, "ready", h.Ready(), true)
+		}, withEntryPoint(name))
+	}
+}
+
+// The Entry Point command opens the Activity, even if it has the name of a command.
+func TestAnEntryPointCommandOpensTheActivity(t *testing.T) {
+	for _, name := range []string{"launch", "price"} {
+		eachWay(t, func(t *testing.T, h *adapterTest) {
+			i := command(name)
+			i.EntryPoint = true
+			equal(t, "type of the response", h.ask(t, i).Answer().Type, int(launchActivity))
+			equal(t, "requests", len(h.handler.Requests()), 0)
+		}, withEntryPoint(name))
+	}
+}
+
+// Commands that were registered earlier are answered all the same.
+func TestABotWithoutItsCommandsIsNotReady(t *testing.T) {
+	refusals := map[fakediscord.Route]discordtest.Fault{
+		fakediscord.PutCommands: {Status: http.StatusBadRequest, Code: 50240},
+		fakediscord.GetCommands: {Status: http.StatusForbidden, Code: 50001},
+		fakediscord.Application: {Status: http.StatusInternalServerError},
+	}
+	for route, refusal := range refusals {
+		eachWay(t, func(t *testing.T, h *adapterTest) {
+			const line = "the commands could not be registered"
+			pass(10 * time.Minute)
+			equal(t, "ready", h.Ready(), false)
+			equal(t, "why", h.NotReady(), "connected, but the commands are not registered")
+			equal(t, "lines in the log", h.logged.Lines(line), 1)
+			equal(t, "lines that say why", h.logged.Lines(fmt.Sprintf("status %d, code %d", refusal.Status, refusal.Code)), 1)
+			says(t, h.ask(t, command("price")).Answer(), "price")
+			h.fake.Break(route, discordtest.Fault{})
+			pass(2 * time.Minute)
+			equal(t, "ready in the end", h.Ready(), true)
+			equal(t, "the log says so", h.logged.Lines("the commands are registered"), 1)
+			equal(t, "overwrites", h.fake.Overwrites(), 1)
+		}, func(h *adapterTest, _ *Config) { h.fake.Break(route, refusal) })
+	}
+}
+
+func TestAChangedReasonIsLogged(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+		pass(10 * time.Minute)
+		equal(t, "lines in the log", h.logged.Lines("the commands could not be registered"), 2)
+		equal(t, "ready", h.Ready(), false)
+	}, func(h *adapterTest, _ *Config) {
+		h.fake.Script(fakediscord.PutCommands, discordtest.Fault{Status: 502}, discordtest.Fault{Status: 502})
+		h.fake.Break(fakediscord.PutCommands, discordtest.Fault{Status: 400, Code: 50035})
+	})
+}
+
+// A refusal matters no more once Discord has the commands.
+func TestCommandsThatAreRightAreNotWrittenAgain(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+		equal(t, "calls", h.fake.Overwrites(), 1)
+		h.fake.Break(fakediscord.PutCommands, discordtest.Fault{Status: 400, Code: 50240})
+		h.hasCommands.Store(false)
+		h.commandIDs.Store(new(map[string]string))
+		equal(t, "register", h.register(t.Context(), h.handler.Commands()), nil)
+		equal(t, "ready", h.Ready(), true)
+		equal(t, "the ID of /price is known", h.commandID("price") != "", true)
+		h.fake.Break(fakediscord.PutCommands, discordtest.Fault{})
+		equal(t, "register fewer", h.register(t.Context(), h.handler.Commands()[1:]), nil)
+		equal(t, "commands", len(h.fake.Commands("")), 5)
+		equal(t, "calls in the end", h.fake.Overwrites(), 2)
+	})
+}
+
+// Discord returns more than was sent, and may leave out what is empty.
+func TestACommandIsRecognisedInTheFormThatDiscordReturns(t *testing.T) {
+	c := chat.Command{Name: "x", Summary: chat.Say("s"), Forms: []chat.Form{{Params: []chat.Param{{Name: "p", Summary: chat.Say("s")}}}}}
+	defined := definitions(chat.Commands{c})
+	for name, tt := range map[string]struct {
+		change func(map[string]any)
+		want   string // of the comparison: missing, different, surplus
+	}{
+		"as sent":                {func(map[string]any) {}, "[] [] []"},
+		"with Discord's fields":  {func(c map[string]any) { c["id"], c["version"], c["nsfw"], c["dm_permission"] = "1", "2", false, true }, "[] [] []"},
+		"with null":              {func(c map[string]any) { c["default_member_permissions"], c["name_localizations"] = nil, nil }, "[] [] []"},
+		"contexts reordered":     {func(c map[string]any) { c["contexts"] = []any{2, 1, 0} }, "[] [] []"},
+		"empty lists":            {func(c map[string]any) { c["options"].([]any)[0].(map[string]any)["choices"] = []any{} }, "[] [] []"},
+		"another description":    {func(c map[string]any) { c["description"] = "y" }, "[] [/x] []"},
+		"another option":         {func(c map[string]any) { c["options"].([]any)[0].(map[string]any)["required"] = false }, "[] [/x] []"},
+		"no option":              {func(c map[string]any) { delete(c, "options") }, "[] [/x] []"},
+		"fewer contexts":         {func(c map[string]any) { c["contexts"] = []any{0} }, "[] [/x] []"},
+		"for moderators":         {func(c map[string]any) { c["default_member_permissions"] = "8" }, "[] [/x] []"},
+		"what cannot be read":    {func(c map[string]any) { c["contexts"] = "all" }, "[] [/x] []"},
+		"another name":           {func(c map[string]any) { c["name"] = "y" }, "[/x] [] [/y]"},
+		"another type":           {func(c map[string]any) { c["type"] = 3 }, `[/x] [] ["x"]`},
+		"an Entry Point command": {func(c map[string]any) { c["type"] = 4 }, "[/x] [] []"},
+	} {
+		var returned map[string]any
+		sent, _ := json.Marshal(defined[0])
+		_ = json.Unmarshal(sent, &returned)
+		tt.change(returned)
+		text, _ := json.Marshal([]any{returned})
+		var found registration
+		equal(t, name+": error", json.Unmarshal(text, &found), nil)
+		got := found.compare(defined)
+		equal(t, name, fmt.Sprint(got.missing, got.different, got.surplus), tt.want)
+	}
+}
+
+func TestCheckComparesTheRegisteredCommands(t *testing.T) {
+	ours := (&chattest.Handler{}).Commands()
+	for name, tt := range map[string]struct {
+		registered chat.Commands
+		want       string
+	}{
+		"before the first run": {nil, "its commands are not registered yet: `bot run` registers them; if it runs already, its log says why it could not"},
+		"after it":             {ours, "its 6 commands are registered"},
+		"one is missing":       {ours[1:], "the registered commands are not the bot's; missing: /price: `bot run` registers"},
+		"an old one":           {chat.Commands{{Name: "old", Summary: chat.Say("s"), Forms: []chat.Form{{}}}}, "its commands are not registered yet"},
+	} {
+		h := newAdapterTest(t, discordtest.New(), overGateway, func(h *adapterTest, c *Config) {
+			c.Commands = ours
+			h.fake.AddCommand(h.fake.EntryPoint("launch"))
+		})
+		if len(tt.registered) > 0 {
+			equal(t, "register", h.registerOnce(t.Context(), tt.registered), nil)
+		}
+		details, _, err := h.Check(t.Context())
+		equal(t, name+": error", err, nil)
+		equal(t, name+": "+details[len(details)-1], strings.HasPrefix(details[len(details)-1], tt.want), true)
+		h.fake.Break(fakediscord.GetCommands, discordtest.Fault{Status: 500})
+		_, _, err = h.Check(t.Context())
+		equal(t, name+": an outage fails the check", err != nil, true)
+	}
+}
+
+func TestADifferenceIsNamed(t *testing.T) {
+	c := comparison{missing: []string{"/price"}, different: []string{"/staked", `"Check"`}, surplus: []string{"/old"}, same: 1}
+	const want = "the registered commands are not the bot's; missing: /price; of another form: /staked, \"Check\"; not the bot's: /old: "
+	equal(t, "advice", strings.HasPrefix(c.advice(), want), true)
+	equal(t, "a long name", len(shownCommand(discordgo.ApplicationCommand{Name: strings.Repeat("x", 1000)})) < 50, true)
+}
