@@ -194,7 +194,7 @@ func TestAnOldCardIsEditedWhenItsAgeChanges(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w, start := commandstest.Healthy(), time.Now()
-			w.Supply.At, w.Price.At = start, start
+			w.Supply.At, w.Price.At, w.Price.Value.LastUpdated = start, start, start
 			test.old(w)
 			last, shown := start, ""
 			for time.Since(start) < 26*time.Hour {

@@ -60,6 +60,8 @@ type Options struct {
 	ExplorerURL string
 	// RegisterURL and StakeURL are pages to register and to stake; "" shows no button.
 	RegisterURL, StakeURL string
+	// ChainID is the ID of the chain with the pools; 0: there are none.
+	ChainID uint64
 	// JoinChats holds what the groups require whose requests to join the bot answers. The
 	// keys are a platform and a group's ID, such as "telegram:-1001234567890".
 	JoinChats map[string]chat.Requirement

@@ -141,6 +141,7 @@ func (c stakedCommand) reply(wallet common.Address, stake core.Answer[core.Stake
 		Checked:    cmp.Or(s.BlockTime, stake.At),
 		About:      wallet.Hex(),
 		AsOf:       stake.At,
+		Block:      chat.Block{Chain: c.ChainID, Number: s.Block},
 		FreshUntil: stake.FreshUntil,
 		Actions:    c.buttons(wallet, outcome),
 	}

@@ -4,8 +4,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"herald/commands"
+	"herald/internal/chat"
 	"herald/commands/commandstest"
 )
 
@@ -37,6 +39,23 @@ func TestWalletsAreOneArgument(t *testing.T) {
 		}
 		if typed != strings.Join(words, " ") {
 			t.Errorf("%q was changed to %q", typed, words)
+		}
+	}
+}
+
+// The time of a fetch would put an older block, fetched later, in place of a newer one.
+func TestAStakeIsAsOfItsBlock(t *testing.T) {
+	w := commandstest.Healthy()
+	w.Options.ChainID = 698
+	shown := commandstest.Ask(t, w.Router(t), "/staked "+commandstest.Wallet)
+	for change, want := range map[int]chat.Order{-1: chat.Older, 0: chat.Unordered, 1: chat.Newer} {
+		later := commandstest.Healthy()
+		later.Options.ChainID = 698
+		later.Stake.Block = uint64(int(w.Stake.Block) + change)
+		later.Price.At = w.Price.At.Add(time.Minute)
+		refreshed := commandstest.Ask(t, later.Router(t), "/staked "+commandstest.Wallet)
+		if got := refreshed.Version().Compare(shown.Version()); got != want {
+			t.Errorf("a block later by %d, fetched later: got %d, want %d", change, got, want)
 		}
 	}
 }

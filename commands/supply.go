@@ -99,9 +99,10 @@ func (f supplyFigures) times() (checked, asOf, freshUntil time.Time) {
 		return checked, time.Time{}, time.Time{}
 	}
 	q := f.price.Value
-	checked, asOf = core.Earlier(checked, cmp.Or(q.LastUpdated, f.price.At)), core.Later(asOf, f.price.At)
+	quoted := cmp.Or(q.LastUpdated, f.price.At)
+	checked, asOf = core.Earlier(checked, quoted), core.Later(asOf, quoted)
 	if q.Old() {
-		checked, asOf = time.Time{}, core.Later(asOf, chat.Aged(cmp.Or(q.LastUpdated, f.price.At)))
+		checked, asOf = time.Time{}, core.Later(asOf, chat.Aged(quoted))
 	}
 	return checked, asOf, core.Earlier(freshUntil, f.price.FreshUntil)
 }

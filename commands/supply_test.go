@@ -55,7 +55,7 @@ func TestTheStakeIsAPartOfTheSupplysAge(t *testing.T) {
 	w := withTotal("5", time.Minute)
 	w.Supply.FreshUntil, w.Price.FreshUntil = commandstest.Noon.Add(2*time.Hour), commandstest.Noon.Add(2*time.Hour)
 	reply, _ := run(w, t, "supply", 0, nil)
-	if !reply.Checked.Equal(w.Total.At) || !reply.FreshUntil.Equal(w.Total.FreshUntil) || !reply.AsOf.Equal(w.Price.At) {
+	if !reply.Checked.Equal(w.Total.At) || !reply.FreshUntil.Equal(w.Total.FreshUntil) || !reply.AsOf.Equal(w.Price.Value.LastUpdated) {
 		t.Errorf("checked %v, fresh until %v, as of %v", reply.Checked, reply.FreshUntil, reply.AsOf)
 	}
 	w.Supply.Stale = true

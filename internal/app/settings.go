@@ -31,8 +31,8 @@ type Config struct {
 	Ops     ops.Settings
 	Limits  Limits
 
-	// Answers holds what replies mention. Its Symbol is Market.Symbol, and its JoinChats are
-	// Telegram's.
+	// Answers holds what replies mention. Its Symbol is Market.Symbol, its ChainID Staking.ChainID, and
+	// its JoinChats are Telegram's.
 	Answers commands.Options
 	// Language is the language of public answers.
 	Language chat.Language
@@ -78,6 +78,7 @@ func Load(environ []string, envFile string, serve bool) (*Config, error) {
 		return nil, fmt.Errorf(wrongSettings, len(wrong), wrong)
 	}
 	c.Answers.Symbol = c.Market.Symbol
+	c.Answers.ChainID = c.Staking.ChainID
 	c.Answers.JoinChats = map[string]chat.Requirement{}
 	for group, required := range c.Telegram.JoinChats {
 		c.Answers.JoinChats[fmt.Sprintf("%s:%d", telegram.Platform, group)] = required

@@ -3,9 +3,7 @@ package chat
 import (
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -19,8 +17,8 @@ type Action struct {
 	// Edit shows the answer in place of the message with the button. Otherwise the answer is
 	// a message of its own.
 	Edit bool
-	// Refresh marks a Command that makes the same Reply anew. Where the new Reply has the
-	// AsOf of the one that is shown, the platform leaves the message as it is.
+	// Refresh marks a Command that makes the same Reply anew. Unless the new Reply is newer than the
+	// shown one (Version.Compare), the platform leaves the message as it is.
 	Refresh bool
 	// URL is opened.
 	URL string
@@ -52,22 +50,22 @@ const stateVersion = "1"
 // is these words with a space between them, such as "1 e tbmm2o staked 0x…":
 //   - stateVersion
 //   - "e" with Edit, or "n"
-//   - the Reply's asOf in base 36, as Unix seconds and at least 1; 0 without Refresh
+//   - what the Reply is as of (Version.word), or 0 if the Action is not a Refresh
 //   - Command and Args
 //
 // State returns "" without a Command, for a state longer than maxState, and if an argument is
 // empty or holds a space.
-func (a Action) State(asOf time.Time) string {
-	kind, at := "n", int64(0)
+func (a Action) State(asOf Version) string {
+	kind, at := "n", "0"
 	if a.Edit {
 		kind = "e"
 	}
 	if a.Refresh {
 		// Not 0, even if asOf is unknown: a Reply may have a second button that asks the same
 		// without being a Refresh, and Discord refuses two buttons with one state.
-		at = max(asOf.Unix(), 1)
+		at = asOf.word()
 	}
-	words := append([]string{stateVersion, kind, strconv.FormatInt(at, 36), a.Command}, a.Args...)
+	words := append([]string{stateVersion, kind, at, a.Command}, a.Args...)
 	state := strings.Join(words, " ")
 	if len(state) > maxState || !slices.Equal(strings.Fields(state), words) {
 		return ""
@@ -80,8 +78,8 @@ type Press struct {
 	Command string
 	Args    []string
 	Edit    bool
-	// AsOf is that of the shown Reply; zero: the button is not a Refresh.
-	AsOf time.Time
+	// AsOf is the Version of the shown Reply; zero: the button is not a Refresh.
+	AsOf Version
 }
 
 // ErrOldButton is the error of ParseState for a text that is no state of this version.
@@ -95,13 +93,9 @@ func ParseState(state string) (Press, error) {
 	if !clean || len(words) < 4 || words[0] != stateVersion {
 		return Press{}, ErrOldButton
 	}
-	at, err := strconv.ParseUint(words[2], 36, 63)
-	if err != nil || words[1] != "e" && words[1] != "n" {
+	asOf, ok := parseVersion(words[2])
+	if !ok || words[1] != "e" && words[1] != "n" {
 		return Press{}, ErrOldButton
 	}
-	p := Press{Command: words[3], Args: words[4:], Edit: words[1] == "e"}
-	if at > 0 {
-		p.AsOf = time.Unix(int64(at), 0)
-	}
-	return p, nil
+	return Press{Command: words[3], Args: words[4:], Edit: words[1] == "e", AsOf: asOf}, nil
 }

@@ -15,7 +15,7 @@ import (
 func TestTheStateOfAButtonComesBackAsItWasMade(t *testing.T) {
 	asOf := time.Unix(1_790_000_000, 0)
 	button := func(edit bool, asOf time.Time, command string, args ...string) string {
-		return chat.Action{Command: command, Args: args, Edit: edit, Refresh: !asOf.IsZero()}.State(asOf)
+		return chat.Action{Command: command, Args: args, Edit: edit, Refresh: !asOf.IsZero()}.State(chat.Version{Time: asOf})
 	}
 	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
 	longest := strings.Repeat("y", 51)
@@ -24,12 +24,12 @@ func TestTheStateOfAButtonComesBackAsItWasMade(t *testing.T) {
 		want  string // "" is refused
 		press chat.Press
 	}{
-		"refresh":            {button(true, asOf, "price"), "1 e tlpwu8 price", chat.Press{Command: "price", Edit: true, AsOf: asOf}},
-		"another answer":     {button(false, asOf, "price", "7d"), "1 n tlpwu8 price 7d", chat.Press{Command: "price", Args: []string{"7d"}, AsOf: asOf}},
+		"refresh":            {button(true, asOf, "price"), "1 e tlpwu8 price", chat.Press{Command: "price", Edit: true, AsOf: chat.Version{Time: asOf}}},
+		"another answer":     {button(false, asOf, "price", "7d"), "1 n tlpwu8 price 7d", chat.Press{Command: "price", Args: []string{"7d"}, AsOf: chat.Version{Time: asOf}}},
 		"a whole wallet":     {button(true, time.Time{}, "staked", wallet), "1 e 0 staked " + wallet, chat.Press{Command: "staked", Args: []string{wallet}, Edit: true}},
-		"refresh, no time":   {chat.Action{Command: "price", Refresh: true}.State(time.Time{}), "1 n 1 price", chat.Press{Command: "price", AsOf: time.Unix(1, 0)}},
-		"no command":         {state: chat.Action{URL: "https://example.org/"}.State(asOf)},
-		"64 bytes":           {button(false, asOf, "x", longest), "1 n tlpwu8 x " + longest, chat.Press{Command: "x", Args: []string{longest}, AsOf: asOf}},
+		"refresh, no time":   {chat.Action{Command: "price", Refresh: true}.State(chat.Version{}), "1 n 1 price", chat.Press{Command: "price", AsOf: chat.Version{Time: time.Unix(1, 0)}}},
+		"no command":         {state: chat.Action{URL: "https://example.org/"}.State(chat.Version{Time: asOf})},
+		"64 bytes":           {button(false, asOf, "x", longest), "1 n tlpwu8 x " + longest, chat.Press{Command: "x", Args: []string{longest}, AsOf: chat.Version{Time: asOf}}},
 		"65 bytes":           {state: button(false, asOf, "x", longest+"y")},
 		"an argument of two": {state: button(false, asOf, "price", "7\u00a0d")},
 	} {
@@ -50,7 +50,8 @@ func TestTheStateOfAButtonComesBackAsItWasMade(t *testing.T) {
 func TestForgedAndOldButtonsAreRefused(t *testing.T) {
 	for _, state := range []string{
 		"0 e 0 price", "2 e 0 price", "17", "4294967295 what ever may come", "", "1 e 0", "1 x 0 price", "1 e -1 price",
-		"1 e ? price", "1 a 0 staked wallet", "1  e 0 price", "1 e 0 price\n7d", "1 e 0 \xff",
+		"1 e ? price", "1 a 0 staked wallet", "1 e 1# price", "1 e #1 price", "1 e 0#0 price", "1 e 100#1 price",
+		"1 e 1#10000000 price", "1 e 1#1#1 price", "1 e -1#1 price", "1  e 0 price", "1 e 0 price\n7d", "1 e 0 \xff",
 		"1 e 0 " + strings.Repeat("p", 60),
 	} {
 		if press, err := chat.ParseState(state); !errors.Is(err, chat.ErrOldButton) || !reflect.DeepEqual(press, chat.Press{}) {

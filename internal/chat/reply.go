@@ -79,8 +79,10 @@ type Reply struct {
 	// "" if the command has only one subject.
 	About string
 	// AsOf is the source's time of the content, or else the time of the fetch; zero:
-	// unknown. A refresh with the same AsOf leaves the message as it is.
+	// unknown.
 	AsOf time.Time
+	// Block is the block that the content was read at; zero: none. It orders Replies in place of AsOf.
+	Block Block
 	// FreshUntil is the time before which a refresh finds the same answer; zero: unknown.
 	FreshUntil time.Time
 	// Stale marks an old answer, given because the service fails. The Reply must say so.

@@ -26,7 +26,7 @@ func Print(r chat.Reply) Card {
 		Language: r.Language, Tone: r.Tone, Sign: signs[r.Tone], Dot: dots[r.Tone],
 		Title: p.line(r.Title), Subtitle: p.line(r.Subtitle), Text: p.line(r.Text),
 		Sections: each(r.Sections, p.section), Folded: each(r.Folded, p.field), Notes: p.notes(r.Notes),
-		Source: p.line(r.Footer), Checked: r.Checked, Buttons: p.buttons(r.Actions, r.AsOf),
+		Source: p.line(r.Footer), Checked: r.Checked, Buttons: p.buttons(r.Actions, r.Version()),
 	}
 	c.FullValues = slices.DeleteFunc(each(r.FullValues, p.field), func(f Field) bool { return c.shows(f.Value.String()) })
 	c.Footer = p.footer(r, c.Source)
@@ -84,7 +84,7 @@ func (p *catalogue) footer(r chat.Reply, source Line) Line {
 
 // buttons prints the actions. It drops those whose Command does not fit into a button's
 // state.
-func (p *catalogue) buttons(all []chat.Action, asOf time.Time) []Button {
+func (p *catalogue) buttons(all []chat.Action, asOf chat.Version) []Button {
 	printed := make([]Button, 0, len(all))
 	for _, a := range all {
 		b := Button{

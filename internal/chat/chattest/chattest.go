@@ -43,7 +43,7 @@ func fill(v reflect.Value, markers *[]string) {
 			{Label: chat.Say(mark()), URL: "https://example.org/"},
 		}))
 		return
-	case chat.Language, time.Time, *chat.Image, *chat.Ask, *chat.Admission, *chat.Rendered, string:
+	case chat.Language, time.Time, chat.Block, *chat.Image, *chat.Ask, *chat.Admission, *chat.Rendered, string:
 		return
 	}
 	switch v.Kind() {

@@ -54,6 +54,8 @@ type Adapter struct {
 	// guilds maps the ID of a guild to what was last fetched of it, and diagnosedAt to the time
 	// at which diagnose last fetched it.
 	guilds, diagnosedAt sync.Map
+	// shown orders the answers to presses, by the message's ID.
+	shown chat.Shown
 }
 
 // New returns an adapter. It contacts nobody.

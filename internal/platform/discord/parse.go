@@ -40,6 +40,7 @@ type interaction struct {
 	} `json:"authorizing_integration_owners"`
 	// Message is the one with the pressed button; nil for a command.
 	Message *struct {
+		ID      string                 `json:"id"`
 		Flags   discordgo.MessageFlags `json:"flags"`
 		Content string                 `json:"content"`
 		Embeds  []embed                `json:"embeds"`

@@ -12,8 +12,8 @@ import (
 	"herald/internal/demo/fake/discordtest"
 )
 
-// start is the AsOf of a test's first answer.
-var start = time.Unix(1_790_000_000, 0)
+// start is the AsOf of a test's first answer: a minute before simulate begins.
+var start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(20*365*24*time.Hour - time.Minute)
 
 // refresh is a button under an answer.
 var refresh = chat.Action{Label: chat.Say("Refresh"), Command: "price", Edit: true, Refresh: true}
@@ -44,6 +44,7 @@ var presses = map[string]struct {
 	"an answer":                  {"price", "", chat.Reply{Title: chat.Say("new"), AsOf: start.Add(time.Minute)}, replaces, "new"},
 	"another page of one's own":  {"mylogins", "1 e 0 mylogins 2", chat.Reply{Title: chat.Say("new")}, replaces, "new"},
 	"what does not edit":         {"price", "1 n 0 price", chat.Reply{Title: chat.Say("new")}, public, "new"},
+	"an older answer":            {"price", "", chat.Reply{Title: chat.Say("new"), AsOf: start.Add(-time.Minute)}, alone, "Nothing newer yet"},
 	"nothing new":                {"price", "", chat.Reply{Title: chat.Say("new"), AsOf: start.Add(time.Second - 1)}, alone, "Nothing newer yet"},
 	"nothing new, without time":  {"price", "", chat.Reply{Title: chat.Say("the answer"), Text: chat.Say("text"), Checked: start, Actions: []chat.Action{refresh}}, alone, "Nothing newer yet"},
 	"new, without time":          {"price", "", chat.Reply{Title: chat.Say("new")}, replaces, "new"},
@@ -180,5 +181,75 @@ func TestFollowUpsAreRepeatedWithCare(t *testing.T) {
 			equal(t, "it is seen by", m.SeenBy, "6")
 			equal(t, "it is for one person", m.Ephemeral, true)
 		}
+	})
+}
+
+// atBlock is an answer that was read at a block, and fetched now.
+func atBlock(n uint64) chat.Reply {
+	return chat.Reply{
+		Title: chat.Say(fmt.Sprintf("block %d", n)), AsOf: time.Now(), Block: chat.Block{Chain: 698, Number: n},
+		Actions: []chat.Action{refresh},
+	}
+}
+
+// What is shown is known from the button, after a restart and on another replica too.
+func TestAnOlderBlockNeverReplacesANewerOne(t *testing.T) {
+	for _, slow := range []time.Duration{0, 5 * time.Second} {
+		eachWay(t, func(t *testing.T, h *adapterTest) {
+			h.reply(0, atBlock(100))
+			p := h.ask(t, command("price"))
+			press := func(user string, n uint64) {
+				b, _ := p.Answer().Button("Refresh")
+				h.reply(slow, atBlock(n))
+				h.ask(t, p.Press(user, b.CustomID))
+				pass(10 * time.Second)
+			}
+			press("6", 99)
+			says(t, p.Answer(), "block 100")
+			says(t, h.messages(t, 2)[1], "Nothing newer yet")
+			press("6", 105)
+			h.Adapter.shown.Forget(p.Answer().ID) // as another process, which has not changed it
+			press("6", 104)
+			says(t, p.Answer(), "block 105")
+			equal(t, "messages", len(h.fake.Messages()), 3)
+		})
+	}
+}
+
+// Both buttons say the same, and the older answer comes later.
+func TestOfTwoPressesAtOneMomentTheNewerAnswerIsShown(t *testing.T) {
+	for _, slow := range []time.Duration{time.Second, 5 * time.Second} {
+		eachWay(t, func(t *testing.T, h *adapterTest) {
+			h.reply(0, atBlock(100))
+			p := h.ask(t, command("price"))
+			b, _ := p.Answer().Button("Refresh")
+			h.reply(slow, atBlock(102))
+			h.send(t, p.Press("6", b.CustomID))
+			pass(100 * time.Millisecond) // It is being answered.
+			h.reply(0, atBlock(105))
+			h.ask(t, p.Press("7", b.CustomID))
+			pass(10 * time.Second)
+			says(t, p.Answer(), "block 105")
+			newest := h.messages(t, 2)[1]
+			says(t, newest, "Nothing newer yet")
+			equal(t, "it is seen by", newest.SeenBy, "6")
+		})
+	}
+}
+
+// The message may be shown again after an edit that failed.
+func TestAnAnswerThatWasNotShownDoesNotCount(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+		h.reply(0, atBlock(100))
+		p := h.ask(t, command("price"))
+		b, _ := p.Answer().Button("Refresh")
+		h.reply(0, atBlock(105))
+		h.fake.Break(fakediscord.Callback, discordtest.Fault{Status: http.StatusForbidden, Code: 50001})
+		h.send(t, p.Press("6", b.CustomID))
+		pass(10 * time.Second)
+		h.fake.Break(fakediscord.Callback, discordtest.Fault{})
+		h.reply(0, atBlock(102))
+		h.ask(t, p.Press("6", b.CustomID))
+		says(t, p.Answer(), "block 102")
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -140,6 +141,9 @@ func (s *session) answer(i *interaction, req chat.Request, press chat.Press) err
 			break
 		}
 	}
+	if err != nil {
+		s.shown.Forget(to.message)
+	}
 	return err
 }
 
@@ -155,7 +159,7 @@ func (s *session) tellOldButton(i *interaction, req chat.Request) error {
 func (s *session) run(req chat.Request, to target) (m message, ephemeral bool) {
 	s.tasks.Handle(req, func(reply chat.Reply) {
 		m = chat.RenderOnce(Platform, &reply, func(r *chat.Reply) message { return render(*r, s.commandID) })
-		if to.shows(reply, m) {
+		if s.staysAsItIs(to, reply, m) {
 			reply = reply.Unchanged()
 			reply.Language = s.tasks.Handler.Language(req, true)
 			m = render(reply, s.commandID)
@@ -249,10 +253,10 @@ type target struct {
 	replaces bool
 	// private hides a new message from all but the user.
 	private bool
-	// asOf is the AsOf of the answer that a button refreshes, or zero, and text the text of its
-	// message.
-	asOf time.Time
-	text string
+	// message and text are the ID and the text of the message with the button, if replaces is true. The
+	// message shows an answer to subject, a command with its arguments, as of asOf.
+	message, text, subject string
+	asOf                   chat.Version
 }
 
 // targetOf returns where the command's answer goes. The command decides who sees the
@@ -263,7 +267,8 @@ func targetOf(i *interaction, visibility chat.Visibility, press chat.Press) targ
 	public := i.Message != nil && i.Message.Flags&discordgo.MessageFlagsEphemeral == 0
 	to := target{replaces: press.Edit && i.Message != nil && !(private && public), private: private, asOf: press.AsOf}
 	if to.replaces {
-		to.text = textOf(i.Message.Content, i.Message.Embeds)
+		to.message, to.text = i.Message.ID, textOf(i.Message.Content, i.Message.Embeds)
+		to.subject = strings.Join(append([]string{press.Command}, press.Args...), " ")
 	}
 	return to
 }
@@ -277,15 +282,20 @@ func textOf(content string, embeds []embed) string {
 	return content
 }
 
-// shows reports whether the message with the button already shows reply, which is rendered as m.
-func (to target) shows(reply chat.Reply, m message) bool {
-	switch {
-	case !to.replaces || to.asOf.IsZero() || reply.Unanswered():
+// staysAsItIs reports whether the message with the button already shows reply, which is rendered as m,
+// or a newer one.
+func (s *session) staysAsItIs(to target, reply chat.Reply, m message) bool {
+	if !to.replaces || reply.Unanswered() {
 		return false
-	case reply.AsOf.IsZero():
-		return to.text == textOf(m.Content, m.Embeds) && m.picture == nil
 	}
-	return reply.AsOf.Unix() == to.asOf.Unix()
+	switch s.shown.Compare(to.message, to.subject, to.asOf, reply.Version()) {
+	case chat.Older, chat.Same:
+		return true
+	case chat.Newer:
+		return false
+	}
+	isRefresh := !to.asOf.IsZero()
+	return isRefresh && to.text == textOf(m.Content, m.Embeds) && m.picture == nil
 }
 
 // deliveries returns how an answer can be delivered. Each delivery is for when Discord

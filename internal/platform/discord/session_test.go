@@ -132,26 +132,34 @@ func TestHowAnAnswerIsDelivered(t *testing.T) {
 	}
 }
 
-func TestOnlyTheSameAnswerIsAlreadyShown(t *testing.T) {
-	at := time.Unix(1_800_000_000, 0)
-	inPlace := target{replaces: true, asOf: at}
+func TestAMessageStaysAsItIsUnlessTheAnswerIsNewer(t *testing.T) {
+	now := time.Now()
+	block := func(n uint64) chat.Version { return chat.Version{Block: chat.Block{Chain: 1, Number: n}} }
+	inPlace := func(shown chat.Version, text string) target { return target{replaces: true, asOf: shown, text: text} }
 	x := chat.Reply{Title: chat.Say("x")}
 	text := render(x, func(string) string { return "" }).Content
+	atBlock := func(n uint64) chat.Reply { return chat.Reply{Title: x.Title, AsOf: now, Block: block(n).Block} }
 	for name, tt := range map[string]struct {
 		to    target
 		reply chat.Reply
 		want  bool
 	}{
-		"the same":              {inPlace, chat.Reply{AsOf: at.Add(time.Millisecond)}, true},
-		"newer":                 {inPlace, chat.Reply{AsOf: at.Add(time.Second)}, false},
-		"not in place":          {target{asOf: at}, chat.Reply{AsOf: at}, false},
-		"without a time":        {target{replaces: true}, chat.Reply{}, false},
-		"the same text":         {target{replaces: true, asOf: at, text: text}, x, true},
-		"another text":          {target{replaces: true, asOf: at, text: "y"}, x, false},
-		"the text of a page":    {target{replaces: true, text: text}, x, false},
-		"for one person, wrong": {inPlace, chat.Reply{AsOf: at, Ephemeral: true}, false},
+		"the same":              {inPlace(chat.Version{Time: now}, ""), chat.Reply{AsOf: now}, true},
+		"newer":                 {inPlace(chat.Version{Time: now.Add(-time.Minute)}, ""), chat.Reply{AsOf: now}, false},
+		"older":                 {inPlace(chat.Version{Time: now}, ""), chat.Reply{AsOf: now.Add(-time.Minute)}, true},
+		"a newer block":         {inPlace(block(5), text), atBlock(6), false},
+		"an older block":        {inPlace(block(5), ""), atBlock(4), true},
+		"one block, one text":   {inPlace(block(5), text), atBlock(5), true},
+		"one block, two texts":  {inPlace(block(5), "y"), atBlock(5), false},
+		"not in place":          {target{asOf: chat.Version{Time: now}}, chat.Reply{AsOf: now}, false},
+		"without a time":        {inPlace(chat.Version{}, ""), chat.Reply{}, false},
+		"the same text":         {inPlace(chat.Version{Time: now}, text), x, true},
+		"another text":          {inPlace(chat.Version{Time: now}, "y"), x, false},
+		"the text of a page":    {inPlace(chat.Version{}, text), x, false},
+		"for one person, wrong": {inPlace(chat.Version{Time: now}, ""), chat.Reply{AsOf: now, Ephemeral: true}, false},
 	} {
-		if got := tt.to.shows(tt.reply, render(tt.reply, func(string) string { return "" })); got != tt.want {
+		s := &session{Adapter: &Adapter{}}
+		if got := s.staysAsItIs(tt.to, tt.reply, render(tt.reply, func(string) string { return "" })); got != tt.want {
 			t.Errorf("%s: got %t, want %t", name, got, tt.want)
 		}
 	}

@@ -128,6 +128,8 @@ type Adapter struct {
 	joins            joinQueue
 	// groups holds a models.Chat for each group of the settings by its ID, as far as it is known.
 	groups sync.Map
+	// shown orders the answers to presses, by messageKey.
+	shown chat.Shown
 	// current is the Run that can send, or nil.
 	current atomic.Pointer[session]
 	// serving is the Run that takes webhook deliveries, or nil.

@@ -15,10 +15,12 @@ import (
 	"herald/internal/demo/fake/telegramtest"
 )
 
-// refreshed is an answer with a button to refresh it, as new as so many minutes.
+// refreshed is an answer with a button to refresh it, as new as so many minutes, of which ten are before
+// the time at which simulated time begins.
 func refreshed(text string, minutes int) chat.Reply {
+	begins := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	return chat.Reply{
-		Title: chat.Say(text), AsOf: time.Unix(int64(1_000_000+60*minutes), 0),
+		Title: chat.Say(text), AsOf: begins.Add(time.Duration(minutes-10) * time.Minute),
 		Actions: []chat.Action{{Label: chat.Say("Refresh"), Command: "price", Edit: true, Refresh: true}},
 	}
 }
@@ -220,7 +222,7 @@ func TestRefreshShowsOnlyANewerAnswer(t *testing.T) {
 			reply.FreshUntil = time.Now().Add(4 * time.Minute)
 		}
 		r.answer(reply)
-		r.api.Press(ann, faketelegram.Group(group), r.one().ID, chat.Action{Command: "price", Edit: true, Refresh: true}.State(time.Now().Add(tt.shown)))
+		r.api.Press(ann, faketelegram.Group(group), r.one().ID, chat.Action{Command: "price", Edit: true, Refresh: true}.State(chat.Version{Time: time.Now().Add(tt.shown)}))
 		if got := r.pressAnswers(1)[0].Text; got != tt.told {
 			t.Errorf("told %q, want %q", got, tt.told)
 		}
@@ -309,5 +311,37 @@ func TestAForgedButtonGainsNothing(t *testing.T) {
 			check(t, "chat", m.Chat, ann)
 		}
 		r.hides(ann)
+	})
+}
+
+// A stake is as of its block, whenever it was fetched. A button that was pressed before the last edit
+// says what was shown before that.
+func TestAnOlderBlockNeverReplacesANewerOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		atBlock := func(n uint64) chat.Reply {
+			reply := refreshed(fmt.Sprint("block ", n), 0)
+			reply.AsOf, reply.Block = time.Now(), chat.Block{Chain: 698, Number: n}
+			return reply
+		}
+		r := setUp(t)
+		r.answer(atBlock(100))
+		r.run()
+		r.api.Push(inGroup(ann, "/price"))
+		r.sent(1)
+		old := dataOf(r.one(), "Refresh")
+		for i, tt := range []struct {
+			block uint64
+			shows string
+		}{
+			{99, "block 100"}, {105, "block 105"}, {102, "block 105"}, {106, "block 106"},
+		} {
+			r.answer(atBlock(tt.block))
+			r.api.Press(int64(ann+i), faketelegram.Group(group), r.one().ID, old)
+			told := r.pressAnswers(i + 1)[i].Text
+			r.idle(time.Minute)
+			check(t, "text", r.one().Text, tt.shows)
+			isShown := tt.shows == fmt.Sprint("block ", tt.block)
+			check(t, "told", told == "Nothing newer yet", !isShown)
+		}
 	})
 }

@@ -195,7 +195,7 @@ func (t *task) send(m outbox.Message) outbox.Receipt { return t.s.out.Send(t.s.t
 // as an edit of the message with the button, or else as a new message. An Unanswered reply
 // edits nothing.
 func (t *task) sendToChat(m outbox.Message, reply *chat.Reply) outbox.Receipt {
-	m.Sharing.Subject, m.Sharing.AsOf = t.cmd.text, reply.AsOf
+	m.Sharing.Subject, m.Sharing.AsOf = t.cmd.text, reply.Version()
 	if t.press != nil {
 		if t.tellInstead(reply) {
 			return outbox.Receipt{}
@@ -215,8 +215,12 @@ func (t *task) sendToChat(m outbox.Message, reply *chat.Reply) outbox.Receipt {
 				if receipt.Unchanged && !t.cmd.button.AsOf.IsZero() {
 					t.tell(reply.Unchanged(), false)
 				}
+				if receipt.Result != outbox.Delivered {
+					t.s.a.shown.Forget(t.messageKey())
+				}
 				return receipt
 			}
+			t.s.a.shown.Forget(t.messageKey())
 		}
 	}
 	if t.s.a.Settings.Pacing && !t.cmd.private {
@@ -234,20 +238,24 @@ func (t *task) sendToChat(m outbox.Message, reply *chat.Reply) outbox.Receipt {
 // is no answer.
 func (t *task) tellInstead(reply *chat.Reply) bool {
 	b := t.cmd.button
-	// The card may show the age of what reply shows as current again. A button's AsOf in the
-	// future comes from a wrong clock, and makes no reply older.
-	older := chat.Aged(reply.AsOf).Before(b.AsOf) && !b.AsOf.After(time.Now())
 	switch {
 	case reply.Ask != nil && t.cmd.request.Direct: // An alert has no field for the argument.
 		return false
 	case reply.Unanswered():
 		return t.tell(*reply, true)
-	case b.Edit && !reply.AsOf.IsZero() && (older || reply.AsOf.Unix() == b.AsOf.Unix()):
+	case !b.Edit || reply.Ask != nil:
+		return false
+	}
+	switch t.s.a.shown.Compare(t.messageKey(), t.cmd.text, b.AsOf, reply.Version()) {
+	case chat.Older, chat.Same:
 		t.tell(reply.Unchanged(), false)
 		return true
 	}
 	return false
 }
+
+// messageKey identifies the message with the pressed button.
+func (t *task) messageKey() string { return fmt.Sprint(t.cmd.to.Chat, " ", t.cmd.to.ReplyTo) }
 
 // share joins m with other answers to the same command in the same chat and topic.
 func (t *task) share(m *outbox.Message, reply *chat.Reply) {

@@ -121,10 +121,10 @@ type Sharing struct {
 	// Key is equal for messages of which one is enough, such as the edits of one message;
 	// nil equals no other.
 	Key any
-	// Subject and AsOf order messages. Of two with the same Subject, the one with the later
-	// AsOf is newer; of any other two, the one that came later.
+	// Subject and AsOf order messages. Of two with the same Subject, the one with the older
+	// AsOf is older; of any other two, the one that came first.
 	Subject string
-	AsOf    time.Time
+	AsOf    chat.Version
 	// Combined returns the content sent instead of two or more messages; nil sends the
 	// Content of the newest.
 	Combined func(messages int) Content
@@ -133,7 +133,7 @@ type Sharing struct {
 }
 
 func (s *Sharing) olderThan(other *Sharing) bool {
-	return s.Subject == other.Subject && s.AsOf.Before(other.AsOf)
+	return s.Subject == other.Subject && s.AsOf.Compare(other.AsOf) == chat.Older
 }
 
 // Result is what became of a message.

@@ -583,7 +583,7 @@ func TestAnOlderEditIsMadeIfTheNewerOneFails(t *testing.T) {
 		c.api.Fail("editMessageText", telegramtest.NoRights())
 		c.takes = time.Second
 		for _, age := range []time.Duration{0, time.Minute} {
-			m.Sharing = Sharing{Key: "message", Subject: "price", AsOf: time.Now().Add(-age)}
+			m.Sharing = Sharing{Key: "message", Subject: "price", AsOf: chat.Version{Time: time.Now().Add(-age)}}
 			c.post(m)
 		}
 		if c.all.Wait(); c.calls != 3 || c.results[Refused] != 1 || c.results[Delivered] != 1 {

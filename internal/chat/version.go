@@ -1,0 +1,156 @@
+package chat
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Version is what an answer is as of. A refreshed answer replaces the one that is shown only if it is
+// not Older.
+type Version struct {
+	// Time is a Reply's AsOf.
+	Time time.Time
+	// Block orders two answers if both have one. Time, which is then the time of a fetch, does not.
+	Block Block
+}
+
+// Block is a block of a chain. The zero Block is none.
+type Block struct {
+	Chain  uint64 // the chain's ID
+	Number uint64
+}
+
+// IsZero reports whether nothing is known of v.
+func (v Version) IsZero() bool { return v.Time.IsZero() && v.Block == Block{} }
+
+// Version returns what r is as of.
+func (r Reply) Version() Version { return Version{Time: r.AsOf, Block: r.Block} }
+
+// Order is how an answer compares with the one that is shown.
+type Order int
+
+// The orders.
+const (
+	// Unordered means that neither is known to be newer. The answer is shown if it looks different.
+	Unordered Order = iota
+	// Older and Same answers are not shown.
+	Older
+	Same
+	Newer
+)
+
+// Compare returns how an answer of Version v compares with one of Version shown. The time of shown may
+// be Aged. If it is in the future, a clock has jumped back, and no answer is Older.
+//
+// Two answers from one block are Unordered: the later one may have pools that could not be read before,
+// or a newer price.
+func (v Version) Compare(shown Version) Order {
+	none := Block{}
+	switch {
+	case v.Block != none && shown.Block != none:
+		return v.Block.compare(shown.Block)
+	case v.Block != none, shown.Block != none, v.Time.IsZero(), shown.Time.IsZero():
+		return Unordered
+	case v.Time.Unix() == shown.Time.Unix():
+		return Same
+	case Aged(v.Time).Before(shown.Time) && !shown.Time.After(time.Now()):
+		return Older
+	}
+	return Newer
+}
+
+func (b Block) compare(shown Block) Order {
+	switch {
+	case b.Chain%chainTags != shown.Chain%chainTags, b.Number == shown.Number:
+		return Unordered
+	case b.Number < shown.Number:
+		return Older
+	}
+	return Newer
+}
+
+const (
+	// chainTags is how many chains a button's state tells apart: two digits in base 36.
+	chainTags = 36 * 36
+	// maxBlock is the highest block for which a state has room: seven digits in base 36.
+	maxBlock = 36*36*36*36*36*36*36 - 1
+	// blockMark stands between a chain's tag and the number of a block.
+	blockMark = "#"
+)
+
+// word returns v as one word of a button's state: "1#gjdgxr" for a block, or else the Unix time, at least
+// 1, in base 36.
+func (v Version) word() string {
+	if b := v.Block; b != (Block{}) && b.Number <= maxBlock {
+		return strconv.FormatUint(b.Chain%chainTags, 36) + blockMark + strconv.FormatUint(b.Number, 36)
+	}
+	return strconv.FormatInt(max(v.Time.Unix(), 1), 36)
+}
+
+// parseVersion reads what word returned. "0" is the zero Version. ok is false for any other text.
+func parseVersion(word string) (v Version, ok bool) {
+	if tag, number, isBlock := strings.Cut(word, blockMark); isBlock {
+		chain, err := strconv.ParseUint(tag, 36, 64)
+		if err != nil || chain >= chainTags {
+			return Version{}, false
+		}
+		v.Block.Chain = chain
+		v.Block.Number, err = strconv.ParseUint(number, 36, 64)
+		if err != nil || v.Block.Number > maxBlock || v.Block == (Block{}) {
+			return Version{}, false
+		}
+		return v, true
+	}
+	seconds, err := strconv.ParseUint(word, 36, 63)
+	if err == nil && seconds > 0 {
+		v.Time = time.Unix(int64(seconds), 0)
+	}
+	return v, err == nil
+}
+
+// Shown remembers which answers messages were changed to. Of two presses on one button at the same
+// moment, the state of the button is as of the answer before both. Shown is safe for concurrent use, and
+// its zero value is ready to use.
+type Shown struct {
+	mu   sync.Mutex
+	last map[string]shownAnswer // by message
+}
+
+// shownAnswer is the answer that a message was last changed to.
+type shownAnswer struct {
+	subject string
+	version Version
+}
+
+// maxShown is how many messages Shown remembers; when it has that many, it forgets all.
+const maxShown = 10_000
+
+// Compare returns how an answer compares with what a message shows: with the Version of the pressed
+// button, and with the last answer to the same subject, a command with its arguments, that Compare
+// allowed for the message. It remembers an answer that is to be shown, which is one that is Newer or
+// Unordered.
+func (s *Shown) Compare(message, subject string, button, answer Version) Order {
+	order := answer.Compare(button)
+	if order == Older || order == Same {
+		return order
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last, known := s.last[message]; known && last.subject == subject && answer.Compare(last.version) == Older {
+		return Older
+	}
+	if s.last == nil || len(s.last) >= maxShown {
+		s.last = map[string]shownAnswer{}
+	}
+	s.last[message] = shownAnswer{subject: subject, version: answer}
+	return order
+}
+
+// Forget forgets a message, which an answer could not be shown in.
+func (s *Shown) Forget(message string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.last, message)
+}
