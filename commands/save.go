@@ -137,7 +137,7 @@ type outcome struct {
 }
 
 // outcomeKeys are the messages that say an outcome, in the order in which people read them.
-var outcomeKeys = []string{"badge.here", "badge.in", "badge.failed", "badge.still", "badge.soon", "badge.removed"}
+var outcomeKeys = []string{"badge.here", "badge.in", "badge.rules", "badge.failed", "badge.still", "badge.soon", "badge.removed"}
 
 // outcomeKey returns the key for a change, for a reader in the community here.
 func outcomeKey(here string, c members.Change) string {
@@ -146,6 +146,8 @@ func outcomeKey(here string, c members.Change) string {
 		return "badge.still"
 	case c.Later:
 		return "badge.soon"
+	case c.Problem == chat.RulesPending:
+		return "badge.rules"
 	case c.Problem != "":
 		return "badge.failed"
 	case c.Removed:
@@ -314,11 +316,15 @@ func (c verifyCommand) refreshBadges(ctx context.Context, req chat.Request, p pr
 	if p.stake.Err == nil {
 		changes, _ = c.Members.Refresh(ctx, req.From, req.Community, p.wallet, p.stake.Value) // If it fails, all is as before.
 	}
+	changes = append(changes, c.waitForRules(req, p, s)...)
 	notes := c.badgeNotes(s)
 	isBad := len(s.Going) > 0 || len(s.Missing) > 0
 	if len(changes) > 0 {
 		outcomes := outcomesOf(req.Community, changes)
 		notes, isBad = lines(outcomes), slices.ContainsFunc(outcomes, outcome.isBad)
+		if slices.ContainsFunc(outcomes, func(o outcome) bool { return o.key == "badge.rules" }) {
+			notes = append(notes, whyNot(req.From.Platform, chat.RulesPending))
+		}
 		if after, err := c.Members.Saved(ctx, req.From); err == nil && after != nil {
 			s = after
 		}
@@ -328,6 +334,21 @@ func (c verifyCommand) refreshBadges(ctx context.Context, req chat.Request, p pr
 		reply.Tone = chat.Negative
 	}
 	return reply
+}
+
+// waitForRules returns the badges of the community here that the sender's stake reaches, and that they
+// do not get before they accept its rules. The update of the platform that said so gives none.
+func (c verifyCommand) waitForRules(req chat.Request, p proof, s *members.Saved) (changes []members.Change) {
+	if !req.RulesPending || p.stake.Err != nil {
+		return nil
+	}
+	for _, b := range c.Members.Badges(req.From.Platform, req.Community) {
+		isThis := func(h members.Has) bool { return h.Community == b.Community && h.ID == b.ID }
+		if p.stake.Value.Reaches(b.Amount) == core.Staker && !slices.ContainsFunc(s.Badges, isThis) {
+			changes = append(changes, members.Change{Badge: b, Problem: chat.RulesPending})
+		}
+	}
+	return changes
 }
 
 // badgesOf returns the badges without their times.

@@ -256,6 +256,7 @@ func TestSavedAddressFirstSaysWhatMattersMost(t *testing.T) {
 	failed := members.Change{Badge: in("B"), Problem: chat.RoleAbove}
 	still := members.Change{Badge: in("B"), Removed: true, Problem: chat.RoleAbove}
 	later := members.Change{Badge: in("C"), Later: true}
+	rules := members.Change{Badge: in("D"), Problem: chat.RulesPending}
 	removed.Badge.Amount = decimal.NewFromInt(1000)
 	saved := map[string]*members.Saved{"lost.amount": {Lost: &members.Loss{}, Missing: []members.Badge{in("B"), removed.Badge}}}
 	for name, test := range map[string]struct {
@@ -268,6 +269,7 @@ func TestSavedAddressFirstSaysWhatMattersMost(t *testing.T) {
 		"failed, after a removal":    {[]members.Change{removed, failed}, "badge.failed", "badge.why.role_above"},
 		"failed, after what waits":   {[]members.Change{later, failed}, "badge.failed", "badge.why.role_above"},
 		"not removed, after removal": {[]members.Change{removed, still}, "badge.still", "badge.why.role_above"},
+		"before the rules":           {[]members.Change{removed, rules}, "badge.rules", "badge.why.rules_pending"},
 		"removed":                    {[]members.Change{removed}, "badge.removed", "badge.text"},
 		"removed by a loss":          {[]members.Change{removed}, "badge.removed", "lost.amount"},
 		"nothing":                    {nil, "save.done", "save.text"},
@@ -281,12 +283,40 @@ func TestSavedAddressFirstSaysWhatMattersMost(t *testing.T) {
 		if err != nil || reply.Title.Key != test.title || reply.Text.Key != test.text {
 			t.Errorf("%s: %q over %q, %v, want %q over %q", name, reply.Title.Key, reply.Text.Key, err, test.title, test.text)
 		}
-		tone := map[string]chat.Tone{"badge.why.role_above": chat.Warning, "lost.amount": chat.Negative}[test.text]
+		tones := map[string]chat.Tone{
+			"badge.why.role_above":    chat.Warning,
+			"badge.why.rules_pending": chat.Warning,
+			"lost.amount":             chat.Negative,
+		}
+		tone := tones[test.text]
 		if test.title == "badge.removed" {
 			tone = chat.Negative
 		}
 		if want := cmp.Or(tone, chat.Positive); reply.Tone != want {
 			t.Errorf("%s: tone %v, want %v", name, reply.Tone, want)
+		}
+	}
+}
+
+// The update that says so gives no role, so /verify says why there is none.
+func TestVerifySaysThatARoleWaitsForTheRules(t *testing.T) {
+	for pending, want := range map[bool]string{true: "badge.rules badge.why.rules_pending", false: ""} {
+		from := savingMembers().Sources()
+		saved := &members.Saved{Wallet: common.HexToAddress(commandstest.AnnsWallet), Stakes: true}
+		from.Members = changing{from.Members, nil, saved}
+		command, _ := commands.All(from, commands.Options{}).Find("verify")
+		i := slices.IndexFunc(command.Forms, func(f chat.Form) bool { return len(f.Params) == 0 })
+		reply, err := command.Forms[i].Run(t.Context(), chat.Request{
+			From: chat.User{Platform: "telegram", ID: commandstest.Ann}, Community: commandstest.Community, RulesPending: pending,
+		})
+		var said []string
+		for _, note := range reply.Notes {
+			if strings.Contains(note.Key, "rules") {
+				said = append(said, note.Key)
+			}
+		}
+		if err != nil || strings.Join(said, " ") != want {
+			t.Errorf("pending %t: %q, %v, want %q", pending, said, err, want)
 		}
 	}
 }

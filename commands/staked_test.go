@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"herald/commands"
-	"herald/internal/chat"
 	"herald/commands/commandstest"
+	"herald/internal/chat"
 )
 
 // The words that look like wallets become one argument, behind the others. What was tidied is

@@ -43,7 +43,7 @@ type Badges interface {
 	// CommunityName returns the name of a server or group, or "" while it is not known. It does
 	// not block.
 	CommunityName(community string) Untrusted
-	// Give gives a user a badge, and Remove removes it, also one that the settings no longer
+	// Give gives a user a badge, unless they have not accepted the rules, and Remove removes it, also one that the settings no longer
 	// name. Each succeeds if that was so before. They block for a call, or a few if that fails,
 	// and fail with a *BadgeError. The reason is at most 400 characters of ASCII, names nobody,
 	// and is shown to moderators where the platform has an audit log.
@@ -67,6 +67,9 @@ const (
 	NotAMember BadgeProblem = "not_member"
 	// CannotHave: the platform allows this user no badge, as Telegram an administrator.
 	CannotHave BadgeProblem = "cannot_have"
+	// RulesPending: the user is a member, and has not accepted the community's rules yet. A badge would
+	// let them skip the rules.
+	RulesPending BadgeProblem = "rules_pending"
 	// MissingRight: the bot lacks the right to give the badge, or was removed from the
 	// community.
 	MissingRight BadgeProblem = "missing_right"

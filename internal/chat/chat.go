@@ -59,6 +59,8 @@ type Request struct {
 	Community string
 	// Role is the sender's role in the Community.
 	Role Role
+	// RulesPending is true if the sender has not accepted the rules of the Community yet.
+	RulesPending bool
 	// Target is the person replied to, mentioned or picked, or nil. A Form with a Person
 	// parameter always runs with a Target.
 	Target *User

@@ -41,24 +41,32 @@ func (r Right) Lines() (lines []string) {
 const RightsEvery = time.Hour
 
 // WatchRights calls rights at the start and then every RightsEvery, and logs each Right that begins
-// to have a Problem or Advice. If a Problem is Passing, it calls rights again after a minute. It
-// blocks until ctx is done, or rights returns none.
+// to have a Problem or Advice. If a Problem is Passing, it calls rights again after a minute, and logs
+// one if there is one again. It blocks until ctx is done, or rights returns none.
 func WatchRights(ctx context.Context, log *slog.Logger, rights func(context.Context) []Right) {
 	warned, names := map[string]bool{}, map[string]Untrusted{}
+	unread := 0 // calls in a row with a Passing Problem
 	for found := rights(ctx); len(found) > 0 && ctx.Err() == nil; found = rights(ctx) {
-		pause := RightsEvery
+		pause, passing := RightsEvery, Right{}
 		for _, r := range found {
 			entry := r.Setting + r.Entry
 			names[entry] = cmp.Or(r.Name, names[entry]) // of a role that was deleted
 			why := cmp.Or(r.Problem, strings.Join(r.Advice, "; "))
 			switch {
 			case r.Passing:
-				pause = time.Minute
+				pause, passing = time.Minute, r
 				continue
 			case why != "" && !warned[entry]:
 				log.Warn("a setting does not work as it should", "setting", r.Setting, "name", names[entry], "why", why)
 			}
 			warned[entry] = why != ""
+		}
+		unread++
+		if !passing.Passing {
+			unread = 0
+		}
+		if unread == 2 {
+			log.Warn("a setting cannot be checked, trying again", "setting", passing.Setting, "why", passing.Problem)
 		}
 		select {
 		case <-time.After(pause):

@@ -157,7 +157,7 @@ func (c *community) record(ctx context.Context, user string, s step, err *chat.B
 	switch {
 	case err == nil:
 		c.succeeded(s)
-	case err.Problem == chat.NotAMember, err.Problem == chat.CannotHave:
+	case err.Problem == chat.NotAMember, err.Problem == chat.CannotHave, err.Problem == chat.RulesPending:
 		// The community takes calls for other users.
 	case err.Problem == chat.BadgeFailed:
 		c.failed(ctx, err.RetryAfter)

@@ -54,6 +54,7 @@ func TestAwait(t *testing.T) {
 		"no server; another role":            {before: []happened{fails(chat.CommunityGone, 1, 0)}, badge: "7002", want: string(chat.CommunityGone)},
 		"a refused role that is given again": {before: []happened{fails(chat.RoleAbove, 1, 0), succeeds}},
 		"no member":                          {before: []happened{fails(chat.NotAMember, 200, 0)}},
+		"before the rules":                   {before: []happened{fails(chat.RulesPending, 200, 0)}},
 		"an administrator":                   {before: []happened{fails(chat.CannotHave, 200, 0)}},
 		"a failure":                          {before: []happened{fails(chat.BadgeFailed, 1, 0)}},
 		"a pause":                            {before: []happened{fails(chat.BadgeFailed, 1, 20*time.Second)}, waits: 20 * time.Second},

@@ -147,10 +147,11 @@ type Badge struct {
 	Name, CommunityName chat.Untrusted
 }
 
-// Group returns the name of the badge's community, or its ID while the name is not known.
+// Group returns the name of the badge's community, or words that stand for it while the name is not
+// known. An ID would tell a member nothing.
 func (b Badge) Group() chat.Value {
 	if b.CommunityName == "" {
-		return chat.Code(b.Community)
+		return chat.Say("group.unnamed")
 	}
 	return b.CommunityName
 }

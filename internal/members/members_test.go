@@ -330,3 +330,14 @@ func changed(changes []Change) string {
 	slices.Sort(all)
 	return strings.Join(all, ", ")
 }
+
+// An ID would tell a member nothing.
+func TestACommunityWithoutANameIsNotShownByItsID(t *testing.T) {
+	const id = "200000000000000001"
+	for name, want := range map[chat.Untrusted]chat.Value{"Holders": chat.Untrusted("Holders"), "": chat.Say("group.unnamed")} {
+		b := Badge{Badge: chat.Badge{Community: id}, CommunityName: name}
+		if got := b.Group(); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%q: got %v, want %v", name, got, want)
+		}
+	}
+}

@@ -30,6 +30,8 @@ type interaction struct {
 		Permissions string `json:"permissions"`
 		// Roles holds the IDs of the member's roles; nil: they are not told.
 		Roles []string `json:"roles"`
+		// Pending is true until the member has accepted the server's rules.
+		Pending bool `json:"pending"`
 	} `json:"member"`
 	// Installed says who installed the bot. Where a user did and the guild did not, anybody
 	// may have made themself a moderator of the guild. nil is an interaction of an older
@@ -110,6 +112,7 @@ func parse(i *interaction, commands chat.Commands) (req chat.Request, press chat
 	}
 	if i.GuildID != "" && (i.Installed == nil || i.Installed.Guild == i.GuildID) {
 		req.Community = i.GuildID
+		req.RulesPending = i.Member != nil && i.Member.Pending
 		if i.Member != nil && permits(i.Member.Permissions, moderating) {
 			req.Role = chat.Moderator
 		}

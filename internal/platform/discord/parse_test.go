@@ -115,6 +115,21 @@ func TestModeratorsAreToldByTheirPermissions(t *testing.T) {
 	}
 }
 
+// A command about roles says that they wait.
+func TestAMemberBeforeTheRulesIsToldByTheInteraction(t *testing.T) {
+	const pending = `{"user":{"id":"1"},"roles":[],"permissions":"0","pending":%t}`
+	for want, where := range map[bool]string{
+		true:  `"guild_id":"7","channel_id":"8","member":` + fmt.Sprintf(pending, true),
+		false: `"guild_id":"7","channel_id":"8","member":` + fmt.Sprintf(pending, false),
+	} {
+		i, forUs := decode(document(where, `{"name":"verify","type":1}`))
+		req, _, err := parse(i, nil)
+		equal(t, "for us", forUs, true)
+		equal(t, "error", err, nil)
+		equal(t, "pending", req.RulesPending, want)
+	}
+}
+
 // Whoever brings the bot into a guild of their own can be anything there.
 func TestNobodyModeratesWhereTheBotIsNoMember(t *testing.T) {
 	for owners, want := range map[string]bool{

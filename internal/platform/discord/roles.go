@@ -41,8 +41,19 @@ func (a *Adapter) CommunityName(guildID string) chat.Untrusted {
 	return chat.NewUntrusted(a.guild(guildID).Name, maxGuildName)
 }
 
-// Give implements chat.Badges.
+// errPending is the error of Give for a member whom a role would let skip the server's rules.
+var errPending = errors.New("the member has not accepted the server's rules")
+
+// Give implements chat.Badges. It asks for the member first: a role ends membership screening.
+// https://discord.com/developers/docs/resources/guild#guild-member-object
 func (a *Adapter) Give(ctx context.Context, guildID, id, user, reason string) error {
+	m, err := a.member(ctx, guildID, user)
+	switch {
+	case err != nil:
+		return badgeError(fmt.Errorf("ask for a member: %w", err))
+	case m.Pending:
+		return &chat.BadgeError{Problem: chat.RulesPending, Err: errPending}
+	}
 	return a.setRole(ctx, api.RoleChange{Guild: guildID, User: user, Role: id, Reason: reason})
 }
 
@@ -53,20 +64,21 @@ func (a *Adapter) Remove(ctx context.Context, guildID, id, user, reason string) 
 
 // Has implements chat.Badges. It returns all roles of the user but @everyone.
 func (a *Adapter) Has(ctx context.Context, guildID, user string) ([]string, error) {
-	roles, err := a.rolesOf(ctx, guildID, user)
+	m, err := a.member(ctx, guildID, user)
 	if err != nil {
 		return nil, badgeError(fmt.Errorf("ask for a member's roles: %w", err))
 	}
-	return roles, nil
+	return m.Roles, nil
 }
 
 // Notify implements chat.Badges. It does nothing: Discord does not say whether there is a
 // private chat, and the bot opens none.
 func (a *Adapter) Notify(context.Context, string, chat.Reply) {}
 
-// seeRoles calls Seen if the sender of an interaction lacks a role of StakerRoles in its server.
+// seeRoles calls Seen if the sender of an interaction lacks a role of StakerRoles in its server, and has
+// accepted its rules.
 func (a *Adapter) seeRoles(i *interaction, req chat.Request) {
-	if a.Seen != nil && i.Member != nil && i.Member.Roles != nil && chat.LacksOne(a.StakerRoles, req.Community, i.Member.Roles) {
+	if a.Seen != nil && i.Member != nil && !i.Member.Pending && i.Member.Roles != nil && chat.LacksOne(a.StakerRoles, req.Community, i.Member.Roles) {
 		a.Seen(req.From, req.Community, i.Member.Roles)
 	}
 }
@@ -156,24 +168,32 @@ func (a *Adapter) fetchGuild(ctx context.Context, id string) (g guild, err error
 	if err != nil {
 		return g, fmt.Errorf("ask for the roles: %w", err)
 	}
-	if g.own, err = a.rolesOf(ctx, id, self); err != nil {
+	bot, err := a.member(ctx, id, self)
+	if err != nil {
 		return g, fmt.Errorf("ask for the bot's own roles: %w", err)
 	}
+	g.own = bot.Roles
 	g.fetchedAt = time.Now()
 	a.guilds.Store(id, g)
 	return g, nil
 }
 
-// rolesOf asks Discord for the IDs of a member's roles. @everyone is not among them.
-func (a *Adapter) rolesOf(ctx context.Context, guildID, user string) ([]string, error) {
-	var member struct {
-		Roles []string `json:"roles"`
-	}
-	err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointGuildMember(guildID, user), nil, &member)
-	if err == nil && member.Roles == nil {
+// member is a member of a server.
+// https://discord.com/developers/docs/resources/guild#guild-member-object
+type member struct {
+	// Roles holds the IDs of the member's roles. @everyone is not among them.
+	Roles []string `json:"roles"`
+	// Pending is true until the member has accepted the server's rules.
+	Pending bool `json:"pending"`
+}
+
+// member asks Discord about a member of a server.
+func (a *Adapter) member(ctx context.Context, guildID, user string) (m member, err error) {
+	err = a.api.Call(ctx, http.MethodGet, discordgo.EndpointGuildMember(guildID, user), nil, &m)
+	if err == nil && m.Roles == nil {
 		err = errNoRoles
 	}
-	return member.Roles, err
+	return m, err
 }
 
 // errNoRoles is the error of a response that must name roles.
@@ -280,11 +300,15 @@ func (a *Adapter) rights(ctx context.Context, moderated ...string) (all []chat.R
 			g, err = a.fetchGuild(ctx, b.Community)
 		}
 		r := chat.Right{Setting: "STAKER_ROLES", Entry: fmt.Sprintf("role %s in server %s", b.ID, b.Community), Community: a.CommunityName(b.Community), Name: a.BadgeName(b.Community, b.ID)}
-		if err != nil {
-			r.Problem = fmt.Sprintf("%v: is the ID right, and the bot in the server?", err)
-			r.Passing, _ = api.Retryable(err)
-		} else {
+		r.Passing, _ = api.Retryable(err)
+		switch {
+		case err == nil:
+			r.Passing = false
 			r.May, r.Problem = g.standing(b.Community, b.ID).advice()
+		case r.Passing:
+			r.Problem = fmt.Sprintf("%v, and so the bot may lack the names of the server and its roles", err)
+		default:
+			r.Problem = fmt.Sprintf("%v: is the ID right, and the bot in the server?", err)
 		}
 		all = append(all, r)
 	}

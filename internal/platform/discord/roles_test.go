@@ -85,6 +85,30 @@ func TestARoleIsGivenAndRemovedWithItsReason(t *testing.T) {
 	}, inServer)
 }
 
+// A role would let a member skip the rules. It waits until they have accepted them.
+func TestAMemberGetsNoRoleBeforeTheyAcceptTheRules(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+		give := func() chat.BadgeProblem {
+			failed, _ := errors.AsType[*chat.BadgeError](h.Give(t.Context(), server, staker, somebody, "Herald: stakes"))
+			if failed == nil {
+				return ""
+			}
+			equal(t, "outcome unknown", failed.OutcomeUnknown, false)
+			return failed.Problem
+		}
+		h.fake.SetPending(server, somebody, true)
+		equal(t, "problem", give(), chat.RulesPending)
+		_, err := h.Has(t.Context(), server, somebody)
+		equal(t, "they are a member", err, nil)
+		h.fake.Script(fakediscord.GuildMember, discordtest.Fault{Status: 502})
+		equal(t, "problem while nobody knows", give(), chat.BadgeFailed)
+		equal(t, "calls", len(h.fake.RoleCalls()), 0)
+		h.fake.SetPending(server, somebody, false)
+		equal(t, "problem after they have", give(), "")
+		equal(t, "calls", len(h.fake.RoleCalls()), 1)
+	}, inServer)
+}
+
 func TestRolesAndServersHaveTheirNames(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		equal(t, "one each", h.OneEach(), false)
@@ -302,6 +326,27 @@ func TestARoleThatCannotBeGivenIsLoggedOnce(t *testing.T) {
 	}
 }
 
+// Answers then do not name the server. A name that was known stays known.
+func TestAServerThatCannotBeReadIsLoggedOnce(t *testing.T) {
+	broken := func(h *adapterTest, c *Config) {
+		inServer(h, c)
+		h.fake.Break(fakediscord.Guild, discordtest.Fault{Status: 500})
+	}
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+		pass(30 * time.Minute)
+		equal(t, "name", h.CommunityName(server), "")
+		equal(t, "lines for two roles", h.logged.Lines("cannot be checked, trying again"), 1)
+		equal(t, "lines with the ID", h.logged.Lines(server), 0)
+		h.fake.Break(fakediscord.Guild, discordtest.Fault{})
+		pass(time.Minute)
+		equal(t, "name in the end", h.CommunityName(server), "Guild "+server)
+		h.fake.Break(fakediscord.Guild, discordtest.Fault{Status: 500})
+		pass(3 * chat.RightsEvery)
+		equal(t, "name in another outage", h.CommunityName(server), "Guild "+server)
+		equal(t, "lines after that", h.logged.Lines("cannot be checked, trying again"), 2)
+	}, broken)
+}
+
 // Nobody is reported who has all roles, is in another server, or writes in private.
 func TestWhoComesWithoutARoleIsReportedWithTheirRoles(t *testing.T) {
 	var seen []string
@@ -322,6 +367,9 @@ func TestWhoComesWithoutARoleIsReportedWithTheirRoles(t *testing.T) {
 		equal(t, "without a role", ask(server), fmt.Sprint(somebody, server, []string{}))
 		equal(t, "in another server", ask("400000000000000009"), "")
 		equal(t, "in private", ask(""), "")
+		h.fake.SetPending(server, somebody, true)
+		equal(t, "before they accept the rules", ask(server), "")
+		h.fake.SetPending(server, somebody, false)
 		h.fake.Enter(server, somebody, staker)
 		equal(t, "with one of two", ask(server), fmt.Sprint(somebody, server, []string{staker}))
 		h.fake.Enter(server, somebody, above, whale, staker)

@@ -201,6 +201,7 @@ func (s *Server) payload(i Interaction) map[string]any {
 	payload["guild_id"], payload["guild_locale"], payload["context"] = i.GuildID, "en-US", int(discordgo.InteractionContextGuild)
 	payload["member"] = map[string]any{
 		"user": user, "roles": s.rolesOf(i.GuildID, i.UserID), "joined_at": "2024-01-01T00:00:00Z",
+		"pending":     s.isPending(i.GuildID, i.UserID),
 		"permissions": strconv.FormatInt(i.Permissions, 10),
 	}
 	return payload

@@ -33,6 +33,7 @@ type guild struct {
 	name    string
 	roles   []Role
 	members map[string][]string // role IDs by user
+	pending map[string]bool     // the users who have not accepted the rules
 }
 
 // AddGuild adds a guild with roles, of which the bot has some. @everyone is added, without
@@ -42,7 +43,7 @@ func (s *Server) AddGuild(id string, roles []Role, botRoles ...string) {
 		if !slices.ContainsFunc(roles, func(r Role) bool { return r.ID == id }) {
 			roles = append([]Role{{ID: id, Name: "@everyone"}}, roles...)
 		}
-		s.guilds[id] = &guild{name: "Guild " + id, roles: roles, members: map[string][]string{s.ApplicationID: botRoles}}
+		s.guilds[id] = &guild{name: "Guild " + id, roles: roles, members: map[string][]string{s.ApplicationID: botRoles}, pending: map[string]bool{}}
 	})
 }
 
@@ -72,6 +73,11 @@ func (s *Server) Enter(guildID, user string, roles ...string) {
 // Leave has a user, or the bot, leave a guild and so lose their roles there.
 func (s *Server) Leave(guildID, user string) {
 	s.Change(func() { delete(s.guilds[guildID].members, user) })
+}
+
+// SetPending changes whether a member has yet to accept the rules of a guild.
+func (s *Server) SetPending(guildID, user string, pending bool) {
+	s.Change(func() { s.guilds[guildID].pending[user] = pending })
 }
 
 // Wears reports whether a member has a role.
@@ -157,6 +163,7 @@ func (s *Server) setRole(g *guild, r *http.Request) (int, any, *Failure) {
 	worn = slices.DeleteFunc(slices.Clone(worn), func(id string) bool { return id == call.Role })
 	if !call.Remove {
 		worn = append(worn, call.Role)
+		g.pending[call.User] = false // A role ends membership screening.
 	}
 	g.members[call.User] = worn
 	s.roleCalls = append(s.roleCalls, call)
@@ -181,7 +188,15 @@ func (s *Server) guildMember(g *guild, r *http.Request) (int, any, *Failure) {
 	if !member {
 		return 0, nil, errUnknownMember
 	}
-	return http.StatusOK, map[string]any{"user": map[string]any{"id": user}, "roles": append([]string{}, roles...), "deaf": false, "mute": false}, nil
+	return http.StatusOK, map[string]any{"user": map[string]any{"id": user}, "roles": append([]string{}, roles...),
+		"pending": g.pending[user], "deaf": false, "mute": false,
+	}, nil
+}
+
+// isPending returns what an interaction says of a member. The caller holds the lock.
+func (s *Server) isPending(guildID, user string) bool {
+	g := s.guilds[guildID]
+	return g != nil && g.pending[user]
 }
 
 // rolesOf returns what an interaction says of a member's roles. The caller holds the lock.
