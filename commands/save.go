@@ -137,7 +137,9 @@ type outcome struct {
 }
 
 // outcomeKeys are the messages that say an outcome, in the order in which people read them.
-var outcomeKeys = []string{"badge.here", "badge.in", "badge.rules", "badge.failed", "badge.still", "badge.soon", "badge.removed"}
+var outcomeKeys = []string{
+	"badge.here", "badge.in", "badge.rules", "badge.failed", "badge.still", "badge.soon", "badge.removed",
+}
 
 // outcomeKey returns the key for a change, for a reader in the community here.
 func outcomeKey(here string, c members.Change) string {

@@ -15,6 +15,7 @@ import (
 
 	"herald/internal/app"
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/fault"
@@ -176,5 +177,37 @@ func TestAPlatformsEndLeavesTheOther(t *testing.T) {
 		if log.Lines(`msg="platform stopped" platform=`+platform) != 1 || log.Lines(setting) != 1 {
 			t.Errorf("not one line tells that %s stopped:\n%s", platform, log)
 		}
+	}
+}
+
+// A bot without its commands is connected, but not ready. It answers commands from before.
+func TestReadyOnlyWithTheCommandsOfDiscord(t *testing.T) {
+	discord, log := e2etest.Ways[2].Open(t), &logtest.Buffer{}
+	discord.Discord.AddCommand(discord.Discord.EntryPoint("price"))
+	discord.Discord.Break(fakediscord.PutCommands, discordtest.Fault{Status: http.StatusBadRequest, Code: 50035})
+	bot := e2etest.Serve(t, e2etest.Settings(fault.Start(t), append(discord.Settings(), "LOG_LEVEL=info")...), log)
+	state := func(want string, wantStatus int) {
+		t.Helper()
+		e2etest.Eventually(t, want, func() bool {
+			status, text := bot.Readyz()
+			return status == wantStatus && text == want
+		})
+	}
+	state("discord: connected, but the commands are not registered\n", http.StatusServiceUnavailable)
+	e2etest.Eventually(t, "one line of the log", func() bool { return log.Lines("the commands could not be registered") == 1 })
+	answer := discord.Ask(e2etest.Command{User: 7, Name: "price"}).Wait()
+	if !strings.Contains(answer.Text, e2etest.Price) {
+		t.Errorf("the bot answers %+v", answer)
+	}
+	discord.Discord.Break(fakediscord.PutCommands, discordtest.Fault{})
+	state("discord: connected\n", http.StatusOK)
+	entryPoints := 0
+	for _, c := range discord.Discord.Commands("") {
+		if c["type"] == 4.0 {
+			entryPoints++
+		}
+	}
+	if entryPoints != 1 {
+		t.Errorf("%d Entry Point commands are left", entryPoints)
 	}
 }

@@ -123,7 +123,9 @@ func (a *Adapter) registered(ctx context.Context, app string) (found registratio
 
 // replace replaces the commands in found by wanted, and returns what Discord has then. Entry Point
 // commands stay as they are.
-func (a *Adapter) replace(ctx context.Context, app string, wanted []*discordgo.ApplicationCommand, found registration) (now registration, err error) {
+func (a *Adapter) replace(
+	ctx context.Context, app string, wanted []*discordgo.ApplicationCommand, found registration,
+) (now registration, err error) {
 	var all []any
 	for _, c := range wanted {
 		all = append(all, c)
@@ -184,16 +186,16 @@ func shownCommand(c discordgo.ApplicationCommand) string {
 // replaced by each other: what Discord adds is left out, and so is an empty or default value, which
 // Discord may return or not.
 func form(c discordgo.ApplicationCommand) string {
-	c.ID, c.ApplicationID, c.GuildID, c.Version = "", "", "", ""
-	c.DefaultPermission, c.DMPermission = nil, nil // Contexts replaces them.
-	if c.NSFW != nil && !*c.NSFW {
-		c.NSFW = nil
+	defined := discordgo.ApplicationCommand{
+		Type: c.Type, Name: c.Name, NameLocalizations: withoutEmpty(c.NameLocalizations),
+		Description: c.Description, DescriptionLocalizations: withoutEmpty(c.DescriptionLocalizations),
+		DefaultMemberPermissions: c.DefaultMemberPermissions, Options: withoutEmptyLists(c.Options),
+		Contexts: sorted(c.Contexts), IntegrationTypes: sorted(c.IntegrationTypes),
 	}
-	c.NameLocalizations = withoutEmpty(c.NameLocalizations)
-	c.DescriptionLocalizations = withoutEmpty(c.DescriptionLocalizations)
-	c.Contexts, c.IntegrationTypes = sorted(c.Contexts), sorted(c.IntegrationTypes)
-	c.Options = withoutEmptyLists(c.Options)
-	text, _ := json.Marshal(c) // which fails for no command
+	if c.NSFW != nil && *c.NSFW {
+		defined.NSFW = c.NSFW
+	}
+	text, _ := json.Marshal(defined) // which fails for no command
 	return string(text)
 }
 

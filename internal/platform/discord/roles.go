@@ -78,7 +78,10 @@ func (a *Adapter) Notify(context.Context, string, chat.Reply) {}
 // seeRoles calls Seen if the sender of an interaction lacks a role of StakerRoles in its server, and has
 // accepted its rules.
 func (a *Adapter) seeRoles(i *interaction, req chat.Request) {
-	if a.Seen != nil && i.Member != nil && !i.Member.Pending && i.Member.Roles != nil && chat.LacksOne(a.StakerRoles, req.Community, i.Member.Roles) {
+	if a.Seen == nil || i.Member == nil || i.Member.Pending || i.Member.Roles == nil {
+		return
+	}
+	if chat.LacksOne(a.StakerRoles, req.Community, i.Member.Roles) {
 		a.Seen(req.From, req.Community, i.Member.Roles)
 	}
 }

@@ -148,7 +148,9 @@ func (s *Server) gatewayBot(*http.Request) (int, any, *Failure) {
 }
 
 // errEntryPoint is the refusal of commands without the application's Entry Point command.
-var errEntryPoint = &Failure{Status: http.StatusBadRequest, Code: 50240, Message: "the entry point command would be removed"}
+var errEntryPoint = &Failure{
+	Status: http.StatusBadRequest, Code: 50240, Message: "the entry point command would be removed",
+}
 
 // putCommands replaces all commands. A command of the same type and name keeps its ID.
 func (s *Server) putCommands(r *http.Request) (int, any, *Failure) {

@@ -43,7 +43,10 @@ func (s *Server) AddGuild(id string, roles []Role, botRoles ...string) {
 		if !slices.ContainsFunc(roles, func(r Role) bool { return r.ID == id }) {
 			roles = append([]Role{{ID: id, Name: "@everyone"}}, roles...)
 		}
-		s.guilds[id] = &guild{name: "Guild " + id, roles: roles, members: map[string][]string{s.ApplicationID: botRoles}, pending: map[string]bool{}}
+		s.guilds[id] = &guild{
+			name: "Guild " + id, roles: roles,
+			members: map[string][]string{s.ApplicationID: botRoles}, pending: map[string]bool{},
+		}
 	})
 }
 
