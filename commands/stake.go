@@ -160,12 +160,14 @@ func (s stakeText) notes() []chat.Text {
 }
 
 // footer names the block, and how many pools were read unless the verdict says so.
-func (s stakeText) footer() chat.Parts {
-	block := chat.SayWith("block", chat.Values{"number": chat.Count(s.Block)})
-	if s.Outcome() == core.Undetermined {
-		return chat.Parts{block}
+func (s stakeText) footer() (parts chat.Parts) {
+	if s.Outcome() != core.Undetermined {
+		parts = append(parts, s.poolsRead())
 	}
-	return chat.Parts{s.poolsRead(), block}
+	if s.Block > 0 {
+		parts = append(parts, chat.SayWith("block", chat.Values{"number": chat.Count(s.Block)}))
+	}
+	return parts
 }
 
 // poolsRead says how many pools were read.

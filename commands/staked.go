@@ -115,6 +115,14 @@ func (from Sources) stakeAndPrice(ctx context.Context, wallet common.Address) (s
 	return stake, quote.Snapshot
 }
 
+// blockOf returns the block of a stake, or none if its number is unknown.
+func (c stakedCommand) blockOf(s core.Stake) chat.Block {
+	if s.Block == 0 {
+		return chat.Block{}
+	}
+	return chat.Block{Chain: c.ChainID, Number: s.Block}
+}
+
 // partly returns err as a PartialError, or nil.
 func partly(err error) error {
 	if err == nil {
@@ -141,7 +149,7 @@ func (c stakedCommand) reply(wallet common.Address, stake core.Answer[core.Stake
 		Checked:    cmp.Or(s.BlockTime, stake.At),
 		About:      wallet.Hex(),
 		AsOf:       stake.At,
-		Block:      chat.Block{Chain: c.ChainID, Number: s.Block},
+		Block:      c.blockOf(s.Stake),
 		FreshUntil: stake.FreshUntil,
 		Actions:    c.buttons(wallet, outcome),
 	}

@@ -1,6 +1,7 @@
 package commands_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"herald/commands"
 	"herald/commands/commandstest"
 	"herald/internal/chat"
+	"herald/internal/words"
 )
 
 // The words that look like wallets become one argument, behind the others. What was tidied is
@@ -44,6 +46,19 @@ func TestWalletsAreOneArgument(t *testing.T) {
 }
 
 // The time of a fetch would put an older block, fetched later, in place of a newer one.
+// Contracts may count other blocks than headers, and a node may not tell the number.
+func TestAnUnknownBlockIsNeitherShownNorCompared(t *testing.T) {
+	w := commandstest.Healthy()
+	w.Options.ChainID, w.Stake.Block = 698, 0
+	reply := commandstest.Ask(t, w.Router(t), "/staked "+commandstest.Wallet)
+	if reply.Version() != (chat.Version{Time: reply.AsOf}) || reply.AsOf.IsZero() {
+		t.Errorf("as of %+v", reply.Version())
+	}
+	if text := fmt.Sprint(words.Print(reply).Footer); strings.Contains(text, "block") {
+		t.Errorf("the last line is %q", text)
+	}
+}
+
 func TestAStakeIsAsOfItsBlock(t *testing.T) {
 	w := commandstest.Healthy()
 	w.Options.ChainID = 698
