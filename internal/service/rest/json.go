@@ -92,8 +92,7 @@ func IsBounded(d decimal.Decimal) bool {
 	return d.NumDigits() <= limit && -limit <= d.Exponent() && d.Exponent() <= limit
 }
 
-// figure returns the number in a response, as Client.Figure describes. A bare number needs a
-// Complete response.
+// figure returns the number in a response, as Client.Figure describes.
 func (r *Response) figure(names []string) (decimal.Decimal, error) {
 	v, err := Parse(r.Body)
 	if errors.Is(err, errNotJSON) {
@@ -101,9 +100,6 @@ func (r *Response) figure(names []string) (decimal.Decimal, error) {
 	}
 	if err != nil {
 		return decimal.Decimal{}, err
-	}
-	if _, bare := v.(json.Number); bare && !r.Complete {
-		return decimal.Decimal{}, errors.New("a bare number that may have been cut off")
 	}
 	if object, is := v.(map[string]any); is && len(object) == 1 {
 		for _, name := range names {

@@ -53,14 +53,19 @@ type Response struct {
 	// Date is the time of the answer by the service's clock, in whole seconds; zero if the
 	// header lacks it.
 	Date time.Time
+	// Body lacks the byte order mark that some hosts put before an answer.
 	Body []byte
-	// Complete is set if the transfer marked the end of Body. Otherwise Body ended with the
-	// connection and may be cut off, which shows in JSON but not in a bare number.
-	Complete bool
 }
+
+// byteOrderMark is U+FEFF in UTF-8.
+var byteOrderMark = []byte("\uFEFF")
 
 // Do sends r once and reads the whole answer. It blocks until then, until the client's
 // time limit or until ctx is done; the error then unwraps to ctx.Err().
+//
+// If an answer has neither a Content-Length nor chunks, it ends when the service closes the
+// connection, as in HTTP/1.0. A connection that is reset, or that ends before the Content-Length
+// is reached, is an error.
 //
 // Errors are *core.Error. A status other than success, and a body that could not be read,
 // return an error and a Response; its Body is empty then.
@@ -85,8 +90,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	answer.Date, _ = http.ParseTime(resp.Header.Get("Date"))
 	body, err := io.ReadAll(resp.Body)
 	if err == nil {
-		answer.Body = body
-		answer.Complete = resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0 || resp.ProtoMajor >= 2
+		answer.Body = bytes.TrimPrefix(body, byteOrderMark)
 	}
 	if refusal := StatusError(c.service, resp); refusal != nil {
 		return &answer, refusal.During(r.Attempt)

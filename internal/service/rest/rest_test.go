@@ -15,7 +15,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
-	"herald/internal/demo/fake/transporttest"
 	"herald/internal/service/rest"
 	"herald/internal/service/rest/resttest"
 )
@@ -71,25 +70,41 @@ func TestRefusalKeepsItsBodyAndIsNotRepeated(t *testing.T) {
 	}
 }
 
-func TestAnswerIsCompleteIfItsEndIsAnnounced(t *testing.T) {
-	want := func(url string, complete bool) {
-		t.Helper()
-		resp, err := rest.New(service, time.Minute).Do(t.Context(), rest.Request{URL: url})
-		if err != nil || resp.Complete != complete || string(resp.Body) != "98765" {
-			t.Errorf("got %+v, %v", resp, err)
+// Each row is how a host ends its answer. Only a host that announced more was cut off.
+func TestAnswersEndInEveryWayOfHTTP(t *testing.T) {
+	const number = "98765"
+	for name, test := range map[string]struct {
+		serve http.HandlerFunc
+		want  core.Reason // "" is the number
+	}{
+		"a length":           {resttest.Broken("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"+number, false), ""},
+		"a close":            {resttest.Broken("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"+number, false), ""},
+		"a close, HTTP/1.0":  {resttest.Broken("HTTP/1.0 200 OK\r\n\r\n"+number, false), ""},
+		"chunks":             {inChunks("987", "65"), ""},
+		"a byte order mark":  {inChunks("\uFEFF" + number), ""},
+		"half a length":      {resttest.Broken("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"+number, false), core.Unreachable},
+		"a length, HTTP/1.0": {resttest.Broken("HTTP/1.0 200 OK\r\nContent-Length: 9\r\n\r\n"+number, false), core.Unreachable},
+		"half a chunk": {resttest.Broken("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n"+number, false),
+			core.Unreachable},
+		"two byte order marks": {inChunks("\uFEFF\uFEFF" + number), core.Malformed},
+		"nothing":              {resttest.Broken("HTTP/1.0 200 OK\r\n\r\n", false), core.Malformed},
+	} {
+		url := resttest.Serve(t, test.serve)
+		got, err := rest.New(service, time.Minute).Figure(t.Context(), rest.Request{URL: url})
+		if core.ReasonOf(err) != test.want || err == nil && got.String() != number {
+			t.Errorf("%s: got %v, %v, want %q", name, got, err, test.want)
 		}
 	}
-	want(resttest.Serve(t, resttest.Broken("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n98765", false)), false)
-	want(resttest.Serve(t, func(w http.ResponseWriter, _ *http.Request) { // in chunks
-		io.WriteString(w, "987")
-		w.(http.Flusher).Flush()
-		io.WriteString(w, "65")
-	}), true)
-	transporttest.NewNetwork(t, func(w http.ResponseWriter, _ *http.Request) { // speaks HTTP/2
-		io.WriteString(w, "98765")
-		w.(http.Flusher).Flush()
-	})
-	want(transporttest.URL, true)
+}
+
+// inChunks answers with parts, a chunk each.
+func inChunks(parts ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for _, part := range parts {
+			io.WriteString(w, part)
+			w.(http.Flusher).Flush()
+		}
+	}
 }
 
 func TestACallThatWasNeverSentIsUnreachable(t *testing.T) {

@@ -63,16 +63,17 @@ func TestWhatIsNoSupplyIsMalformed(t *testing.T) {
 	resttest.WantReason(t, err, supply.Service, core.Malformed)
 }
 
-func TestABareNumberThatMayBeCutOffIsMalformed(t *testing.T) {
-	for body, complete := range map[string]bool{` 987 `: false, `{"result":987`: false, `"987"`: true, `{"result":987}`: true} {
-		url := resttest.Serve(t, resttest.Broken("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"+body, false))
-		_, err := figures(t.Context(), url)
-		if !complete {
-			t.Log(body)
-			resttest.WantReason(t, err, supply.Service, core.Malformed)
-		} else if err != nil {
-			t.Errorf("%q: %v", body, err)
+func TestASupplyThatEndsWithTheConnectionIsRead(t *testing.T) {
+	for _, body := range []string{"987", "\uFEFF 987 ", `"987"`, "\uFEFF{\"result\":987}"} {
+		url := resttest.Serve(t, resttest.Broken("HTTP/1.0 200 OK\r\n\r\n"+body, false))
+		if got, err := figures(t.Context(), url); err != nil || got.Total.String() != "987" {
+			t.Errorf("%q: got %v, %v", body, got.Total, err)
 		}
+	}
+	for _, body := range []string{"987", `{"result":987`} {
+		url := resttest.Serve(t, resttest.Broken("HTTP/1.0 200 OK\r\nContent-Length: 14\r\n\r\n"+body, false))
+		_, err := figures(t.Context(), url)
+		resttest.WantReason(t, err, supply.Service, core.Unreachable)
 	}
 }
 
