@@ -138,7 +138,9 @@ func isGone(resp rest.Response) bool {
 // get makes one request and returns the response and its data. attempt names the request in
 // errors. Without a response resp is zero.
 func (c *Client) get(ctx context.Context, attempt, pathAndQuery string) (resp rest.Response, data any, err error) {
-	header := http.Header{}
+	// On a connection that was used before, net/http repeats a request that got no answer. The
+	// provider may count both.
+	header := http.Header{"Connection": {"close"}}
 	if c.settings.APIKey.IsSet() {
 		header.Set("X-CMC_PRO_API_KEY", c.settings.APIKey.Reveal())
 	}

@@ -12,6 +12,7 @@ import (
 	"herald/internal/core"
 	"herald/internal/service/market/credits"
 	"herald/internal/service/rest"
+	"herald/internal/transport"
 )
 
 const (
@@ -69,12 +70,16 @@ func (p *plan) startReading() bool {
 	return true
 }
 
-// settle ends a call for which Spend has spent a credit. It refunds the credit unless status,
-// the one of the response, is 200. Without a response status is 0: if the call timed out, the
-// provider may have counted it, and the refund is unsure.
+// settle ends a call for which Spend has spent a credit. status is the response's, or 0 if there
+// was none. settle refunds the credit if the provider cannot have counted the call: because its
+// answer was not a 200, or because the call was never sent.
 func (p *plan) settle(status int, err error) {
-	if status != http.StatusOK {
-		p.client.Budget.Refund(status == 0 && core.ReasonOf(err) == core.SlowAnswer)
+	answered, sent := status != 0, !transport.NeverSent(err)
+	switch {
+	case answered && status != http.StatusOK, !sent:
+		p.client.Budget.Refund()
+	case !answered:
+		p.client.Budget.MarkUnsure()
 	}
 	if failed, is := errors.AsType[*core.Error](err); is && failed.Reason == core.UsedUp {
 		p.client.Budget.UseUp(failed.RetryAfter)

@@ -163,8 +163,8 @@ func silence(_ http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// A call without an answer costs a credit only if the provider says so, or if its response had
-// begun. A plan that is used up is asked for once an hour, unless the provider says that more is left.
+// A call without an answer costs a credit until the provider says that it did not count the call.
+// A plan that is used up is asked for once an hour, unless the provider says that more is left.
 func TestWhatTheProviderCountedCosts(t *testing.T) {
 	late := func(w http.ResponseWriter, r *http.Request) bool {
 		w.WriteHeader(http.StatusOK)
@@ -187,11 +187,13 @@ func TestWhatTheProviderCountedCosts(t *testing.T) {
 		least, most int64 // quotes asked for in 3 hours: for 161 credits or, if it does not say, 54
 	}{
 		"silence":                           {silence, false, 1000, 2200},
-		"silence of one that does not say":  {silence, true, 1000, 2200},
-		"silence that is counted":           {countedSilence, false, 140, 260},
+		"silence of one that does not say":  {silence, true, 45, 60},
+		"silence that is counted":           {countedSilence, false, 140, 165},
 		"silence in the body":               {late, false, 140, 165},
 		"a body that breaks off":            {broken, false, 140, 165},
 		"a connection that breaks":          {faultsOfQuotes["a connection that breaks"], false, 2000, 5000},
+		"a break, and it does not say":      {faultsOfQuotes["a connection that breaks"], true, 45, 60},
+		"a break that is counted":           {countedBreak, false, 140, 165},
 		"429":                               {faultsOfQuotes["429"], false, 2000, 5000},
 		"used up, and it does not say":      {usedUp, true, 3, 3},
 		"used up, but it says more is left": {usedUp, false, 30, 40},
@@ -204,6 +206,30 @@ func TestWhatTheProviderCountedCosts(t *testing.T) {
 			}
 			if n := p.quotes.Load(); n < test.least || n > test.most {
 				t.Errorf("%s: %d quotes asked for, want %d to %d", name, n, test.least, test.most)
+			}
+		})
+	}
+}
+
+// countedBreak resets the connection after the provider has counted the request.
+func countedBreak(w http.ResponseWriter, _ *http.Request) bool {
+	w.(counted).p.used.Add(1)
+	panic(http.ErrAbortHandler)
+}
+
+// These are the last three days of a month, with as many credits as belong to them.
+func TestCreditsLastBehindAProxyThatResets(t *testing.T) {
+	reset := countedBreak
+	for _, noInfo := range []bool{false, true} {
+		p := &provider{plan: 1000, resets: 3 * 24 * time.Hour, noInfo: noInfo}
+		p.fault.Store(&reset)
+		inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
+			for time.Since(p.begun) < p.resets {
+				c.Price.Get(t.Context(), struct{}{})
+				time.Sleep(time.Minute)
+			}
+			if used := p.used.Load(); used < 750 || used > p.plan {
+				t.Errorf("the provider does not say what is left %t: it has counted %d calls of %d", noInfo, used, p.plan)
 			}
 		})
 	}

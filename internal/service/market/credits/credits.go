@@ -32,9 +32,6 @@ const (
 	burstShare = 0.03
 	// startShare is the part of what is left that a new process may spend at once.
 	startShare = 0.0024
-	// maxDebt is how many credits a Reading may find spent beyond those that there were: as many
-	// calls as end without an answer in a minute, and some.
-	maxDebt = 20
 	// othersMemory is the time over which the spending of others is averaged.
 	othersMemory = 6 * time.Hour
 	// maxOthers is the largest part of what is left of the plan that is left to others with the
@@ -63,8 +60,8 @@ type Budget struct {
 	left   float64
 	resets time.Time
 	read   time.Time // the time of the last Reading
-	// unsure is how many calls since then were refunded, though the provider may have counted
-	// them.
+	// unsure is how many credits were spent since then on calls that the provider may not have
+	// counted.
 	unsure float64
 	// others is how many credits others with the same key spend in a nanosecond, as averaged
 	// over othersMemory.
@@ -138,15 +135,19 @@ func (b *Budget) Spend() (wait time.Duration, usedUp bool) {
 	return 0, false
 }
 
-// Refund gives back a credit for a call that the provider did not count. If that is unsure, the
-// next Reading takes the credit again from what it finds spent.
-func (b *Budget) Refund(unsure bool) {
+// Refund gives back a credit that Spend has spent on a call that the provider cannot have counted.
+func (b *Budget) Refund() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.level, b.left = b.level+1, b.left+1
-	if unsure {
-		b.unsure++
-	}
+}
+
+// MarkUnsure says that the provider may not have counted a call for which Spend has spent a credit.
+// The next Reading gives the credit back if more credits are left than expected.
+func (b *Budget) MarkUnsure() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.unsure++
 }
 
 // Note counts a credit that another replica spent. However often Note is called, there is a
@@ -169,15 +170,15 @@ func (b *Budget) Learn(r Reading) {
 	switch {
 	case !known:
 		b.level = min(b.level, b.part(startShare))
-	case b.left > 1.1*expected+10: // an upgrade
+	case b.left > 1.1*(expected+b.unsure)+10: // an upgrade
 		b.level = max(b.level, b.part(startShare))
 	default:
-		spent := max(expected-b.left, 0)
-		own := min(spent, b.unsure)
-		b.level = max(b.level-own, min(b.level, -maxDebt))
+		uncounted := min(max(b.left-expected, 0), b.unsure)
+		b.level += uncounted
+		spentByOthers := max(expected-b.left, 0)
 		passed := float64(max(b.at.Sub(b.read), time.Second))
 		weight := 1 - math.Exp(-passed/float64(othersMemory))
-		b.others += weight * ((spent-own)/passed - b.others)
+		b.others += weight * (spentByOthers/passed - b.others)
 	}
 	b.read, b.unsure, b.usedUpUntil = b.at, 0, time.Time{}
 }

@@ -79,7 +79,7 @@ func (d *deployment) ask(i int) {
 		return
 	}
 	if !d.call() {
-		d.replicas[i].Refund(false)
+		d.replicas[i].Refund()
 		return
 	}
 	d.mine++
@@ -277,37 +277,35 @@ func TestACallThatIsNotCountedIsFree(t *testing.T) {
 			if wait, _ := b.Spend(); wait > 0 {
 				t.Fatalf("%d left: call %d has to wait for %v", left, i, wait)
 			}
-			b.Refund(false)
+			b.Refund()
 		}
 	}
 }
 
-// Each row is how many calls had no answer, how many credits the next Reading finds spent, and
-// when there is a credit again, in the time that one takes to come back. Only what others spend
-// slows the pace.
+// Each row is how many calls had no answer, how many credits the next Reading finds spent, and how
+// many there are then of 20. Only what others spend slows the pace.
 func TestTheReadingTellsWhatUnansweredCallsCost(t *testing.T) {
 	const every = time.Minute
 	for _, tt := range []struct {
-		unanswered, spent int
-		wait              time.Duration
-		others            bool
+		unanswered, spent, credits int
+		others                     bool
 	}{
-		{0, 0, 0, false}, {30, 0, 0, false}, {30, 5, 0, false}, {30, 30, 10*every + every/2, false}, {100, 100, 21 * every, false}, {5, 600, 0, true},
+		{0, 0, 20, false}, {15, 0, 20, false}, {15, 5, 15, false}, {15, 15, 5, false}, {20, 20, 0, false}, {5, 600, 15, true},
 	} {
-		now, left := start, 15_000
-		b := newBudget(0, func() time.Time { return now })
+		left := 15_000
+		b := newBudget(0, func() time.Time { return start })
 		b.Learn(Reading{Left: left, Resets: time.Duration(left) * every})
 		for range tt.unanswered {
 			b.Spend()
-			b.Refund(true)
+			b.MarkUnsure()
 		}
 		left -= tt.spent
 		b.Learn(Reading{Left: left, Resets: time.Duration(left) * every})
-		if wait, _ := b.Spend(); wait.Round(every/2) != tt.wait {
-			t.Errorf("%+v: a credit after %v", tt, wait)
-		}
 		if slower := b.Every().Round(time.Second) > every; slower != tt.others {
 			t.Errorf("%+v: a credit comes back after %v", tt, b.Every())
+		}
+		if got := spendAll(b); got != tt.credits {
+			t.Errorf("%+v: %d credits", tt, got)
 		}
 	}
 }
