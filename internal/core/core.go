@@ -16,13 +16,16 @@ import (
 
 // Quote is the token's market price in USD. A number that the provider lacks is not Valid.
 type Quote struct {
-	Price       decimal.Decimal
-	Change1h    decimal.NullDecimal // per cent
-	Change24h   decimal.NullDecimal // per cent
-	Change7d    decimal.NullDecimal // per cent
-	Change30d   decimal.NullDecimal // per cent
-	MarketCap   decimal.NullDecimal
-	Volume24h   decimal.NullDecimal
+	Price     decimal.Decimal
+	Change1h  decimal.NullDecimal // per cent
+	Change24h decimal.NullDecimal // per cent
+	Change7d  decimal.NullDecimal // per cent
+	Change30d decimal.NullDecimal // per cent
+	MarketCap decimal.NullDecimal
+	Volume24h decimal.NullDecimal
+	// Circulating and Total are the provider's own counts of the tokens.
+	Circulating decimal.NullDecimal
+	Total       decimal.NullDecimal
 	LastUpdated time.Time // the provider's time of the price; zero: unknown
 	Source      string    // the provider's name
 	Page        string    // URL of the token's page at the provider; empty: none

@@ -91,6 +91,20 @@ func (e *Error) During(attempt string) *Error {
 	return &failed
 }
 
+// V1GoneError means that the price provider has ended version 1 of its quotes, and that version 3
+// does not work either.
+type V1GoneError struct {
+	// Status is the status with which version 3 refuses; 0: it fails in another way.
+	Status int
+	Err    error
+}
+
+func (e *V1GoneError) Error() string {
+	return "/v1/cryptocurrency/quotes/latest is gone, and /v3/cryptocurrency/quotes/latest fails: " + e.Err.Error()
+}
+
+func (e *V1GoneError) Unwrap() error { return e.Err }
+
 // InvalidError says what is wrong with a person's input, without repeating the input.
 type InvalidError struct {
 	Flaw Flaw

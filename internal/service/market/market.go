@@ -57,6 +57,8 @@ type Client struct {
 	v1Gone atomic.Int64
 	// v1Told is set once the log says that version 1 is gone.
 	v1Told atomic.Bool
+	// said is the provider's sentence that was logged last.
+	said atomic.Value
 }
 
 // New makes a client. It contacts nothing. log is told when version 1 of the quotes is gone.
@@ -123,12 +125,30 @@ func (c *Client) probe(ctx context.Context) (found Listing, status int, err erro
 			c.v1Gone.Store(time.Now().UnixNano())
 		}
 	}
-	if err != nil {
-		return Listing{}, resp.Status, err
+	if err == nil {
+		found, err = c.settings.listing(data, time.Now())
 	}
-	found, err = c.settings.listing(data, time.Now())
-	found.Quote.V1Gone = path == pathV3
+	if path == pathV3 {
+		found.Quote.V1Gone = true
+		err = nameV1(err, resp)
+	}
 	return found, resp.Status, err
+}
+
+// nameV1 returns the error of version 3 of the quotes with the reason for which version 3 was
+// asked. It returns nil for nil.
+func nameV1(err error, resp rest.Response) error {
+	failed, is := errors.AsType[*core.Error](err)
+	if !is {
+		return err
+	}
+	gone := core.V1GoneError{Err: failed.Err}
+	if resp.Status != http.StatusOK {
+		gone.Status = resp.Status
+	}
+	named := *failed
+	named.Err = &gone
+	return &named
 }
 
 func isGone(resp rest.Response) bool {
@@ -150,6 +170,9 @@ func (c *Client) get(ctx context.Context, attempt, pathAndQuery string) (resp re
 	}
 	resp = *got
 	data, refused := parseAnswer(resp.Body, time.Now().UTC())
+	if refused != nil && !isGone(resp) {
+		c.logSentence(ctx, resp)
+	}
 	if failed, is := errors.AsType[*core.Error](err); is {
 		if refused == nil || refused.Reason == core.Malformed || refused.Reason == core.Rejected && refused.RetryAfter == 0 {
 			return resp, nil, err // The body says no more than the status.
@@ -162,4 +185,14 @@ func (c *Client) get(ctx context.Context, attempt, pathAndQuery string) (resp re
 		return resp, nil, refused.During(attempt)
 	}
 	return resp, data, nil
+}
+
+// logSentence logs what the provider says about a refusal, unless it has just said the same. No
+// error holds the sentence: an error has nothing of a service's text.
+func (c *Client) logSentence(ctx context.Context, resp rest.Response) {
+	said := sentence(resp.Body)
+	if said == "" || c.said.Swap(said) == said {
+		return
+	}
+	c.log.WarnContext(ctx, "the price provider refuses a request", "status", resp.Status, "says", said)
 }

@@ -1,6 +1,7 @@
 package market_test
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -84,22 +85,73 @@ func TestCreditsAreCountedUnlessTheBoundIsZero(t *testing.T) {
 	}
 }
 
-func TestImpossibleNumbersAreMalformed(t *testing.T) {
+func TestImpossiblePricesAndTimesAreMalformed(t *testing.T) {
 	for _, quote := range []string{
 		`null`, `{}`, `[]`, `{"EUR":{"price":1}}`, `{"usd":{"price":1}}`, `{"USD":null}`, `{"USD":{}}`, `{"USD":[]}`,
 		`{"USD":{"price":0}}`, `{"USD":{"price":-1}}`, `{"USD":{"price":"NaN"}}`,
 		`{"USD":{"price":1e400}}`, `{"USD":{"price":1e-999999999}}`, `{"USD":{"price":1e16}}`, `{"USD":{"price":true}}`,
 		`{"USD":{"Price":1}}`, `{"USD":{"price":1,"price":2}}`,
-		`{"USD":{"price":1,"market_cap":-1}}`, `{"USD":{"price":1,"volume_24h":-0.1}}`, `{"USD":{"price":1,"market_cap":1e99}}`,
-		`{"USD":{"price":1,"market_cap":"much"}}`, `{"USD":{"price":1,"volume_24h":[]}}`,
-		`{"USD":{"price":1,"percent_change_1h":-100.1}}`, `{"USD":{"price":1,"percent_change_7d":1e50}}`, `{"USD":{"price":1,"percent_change_30d":-101}}`,
-		`{"USD":{"price":1,"percent_change_24h":{}}}`,
 		`{"USD":{"price":1,"last_updated":5}}`, `{"USD":{"price":1,"last_updated":"yesterday"}}`,
 		`{"USD":{"price":1,"last_updated":"9999-01-01T00:00:00Z"}}`,
 	} {
 		t.Log(quote)
 		_, err := ask(t, "id", "42", 200, ok(`{"42":{"id":42,"symbol":"HRD","quote":`+quote+`}}`))
 		resttest.WantReason(t, err, market.Service, core.Malformed)
+	}
+}
+
+// optional are the numbers that a quote can do without, and some that each cannot have.
+var optional = map[string][]string{
+	"percent_change_1h":  {"-100.1", "2500000000.5", "1e50"},
+	"percent_change_24h": {"-101", "2500000000.5", "1e99"},
+	"percent_change_7d":  {"-100.000001", "2500000000.5", "1e99"},
+	"percent_change_30d": {"-1e9", "2500000000.5", "1e99"},
+	"market_cap":         {"-1", "3e20", "0"},
+	"volume_24h":         {"-0.1", "3e20"},
+	"circulating_supply": {"-1", "1e41", "0"},
+	"total_supply":       {"-1", "1e41", "0"},
+}
+
+func TestAnImpossibleOptionalNumberIsLeftOut(t *testing.T) {
+	everywhere := []string{"null", `"much"`, `""`, "true", "[]", "{}", "[5]", "1e400", "1e-999999999"}
+	for name, impossible := range optional {
+		for _, value := range append(impossible, everywhere...) {
+			usd, counts := map[string]string{"price": "1.5"}, map[string]string{}
+			for other := range optional {
+				usd[other], counts[other] = "25", "25"
+			}
+			usd[name], counts[name] = value, value
+			q, err := ask(t, "id", "42", 200, ok(`{"42":{"id":42,"symbol":"HRD",`+members(counts)+`,"quote":{"USD":{`+members(usd)+`}}}}`))
+			if err != nil || q.Price.String() != "1.5" {
+				t.Errorf("%s %s: the price is %v, %v", name, value, q.Price, err)
+			}
+			if known := numbersOf(q); known[name].Valid || len(known) != len(optional) {
+				t.Errorf("%s %s: got %v", name, value, known)
+			}
+			for other, n := range numbersOf(q) {
+				if other != name && n.Decimal.String() != "25" {
+					t.Errorf("%s %s: %s is %v", name, value, other, n)
+				}
+			}
+		}
+	}
+}
+
+// members returns the members of a JSON object.
+func members(values map[string]string) string {
+	var all []string
+	for name, value := range values {
+		all = append(all, `"`+name+`":`+value)
+	}
+	return strings.Join(all, ",")
+}
+
+// numbersOf returns the optional numbers of a quote, by the provider's names.
+func numbersOf(q core.Quote) map[string]decimal.NullDecimal {
+	return map[string]decimal.NullDecimal{
+		"percent_change_1h": q.Change1h, "percent_change_24h": q.Change24h, "percent_change_7d": q.Change7d,
+		"percent_change_30d": q.Change30d, "market_cap": q.MarketCap, "volume_24h": q.Volume24h,
+		"circulating_supply": q.Circulating, "total_supply": q.Total,
 	}
 }
 
@@ -237,6 +289,31 @@ func TestOfTwoTimesToWaitTheLongerCounts(t *testing.T) {
 		_, err := quote(t.Context(), market.Settings{URL: url, By: "id", Token: "42", Symbol: "hrd"})
 		if failed := resttest.WantReason(t, err, market.Service, core.Limited); failed.RetryAfter != want {
 			t.Errorf("asked for %q: retry after %v, want %v", asked, failed.RetryAfter, want)
+		}
+	}
+}
+
+func TestTheProvidersSentenceIsLoggedAndInNoError(t *testing.T) {
+	long := strings.Repeat("long ", 1000)
+	for body, want := range map[string]string{
+		`{"status":{"error_code":400,"error_message":"Invalid value for \"symbol\": \"QQQ\""}}`: `Invalid value for \"symbol\": \"QQQ\"`,
+		`{"status":{"error_code":1001,"error_message":"This API\nKey is invalid."}}`:            "This API Key is invalid.",
+		`{"status":{"error_code":400,"error_message":"` + long + `"}}`:                          "long long",
+		`{"status":{"error_code":400,"error_message":null}}`:                                    "",
+		`{"status":{"error_code":400}}`:                                                         "",
+		`<html>`:                                                                                "",
+	} {
+		var log bytes.Buffer
+		c := market.New(market.Settings{URL: serve(t, 400, body), By: "symbol", Token: "QQQ", Symbol: "QQQ", Uncounted: true},
+			core.NewCache(core.CacheConfig{CallTimeout: time.Minute}), slog.New(slog.NewTextHandler(&log, nil)))
+		for range 2 {
+			_, err := c.Probe(t.Context())
+			if err == nil || want != "" && strings.Contains(err.Error(), "Key is") {
+				t.Errorf("%.80s: got %v", body, err)
+			}
+		}
+		if lines := strings.Count(log.String(), "says="); lines != min(len(want), 1) || !strings.Contains(log.String(), want) || log.Len() > 400 {
+			t.Errorf("%.80s: logged %s", body, log.String())
 		}
 	}
 }

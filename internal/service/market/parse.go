@@ -66,6 +66,20 @@ func parseAnswer(body []byte, now time.Time) (data any, refused *core.Error) {
 	return nil, refused
 }
 
+// maxSentence bounds what is logged of the provider's sentence, in characters.
+const maxSentence = 200
+
+// sentence returns what a refusal says in words, in one line; "" if it says nothing.
+func sentence(body []byte) string {
+	v, err := rest.Parse(body)
+	if err != nil {
+		return ""
+	}
+	words := strings.Fields(rest.Text(valueAt(v, "status", "error_message")))
+	said := []rune(strings.Join(words, " "))
+	return string(said[:min(len(said), maxSentence)])
+}
+
 func untilMidnight(now time.Time) time.Duration {
 	return now.Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(now)
 }
@@ -142,13 +156,14 @@ func (s Settings) matches(entry map[string]any) bool {
 	return strings.EqualFold(symbol, s.Symbol) && (s.By != "id" || rest.Text(entry["id"]) == s.Token)
 }
 
-// The bounds of possible numbers, in USD and per cent. The largest market of all has about
-// 10^14 USD.
+// The bounds of possible numbers, in USD, per cent and tokens. The largest market of all has
+// about 10^14 USD.
 var (
 	maxPrice  = decimal.New(1, 15)
 	maxMarket = decimal.New(1, 18)
 	maxChange = decimal.New(1, 9)
 	minChange = decimal.New(-100, 0)
+	maxCount  = decimal.New(1, 40)
 )
 
 // maxAhead is how far the provider's clock may be ahead of this machine's.
@@ -159,16 +174,47 @@ type number struct {
 	name     string // in the provider's JSON
 	value    *decimal.NullDecimal
 	min, max decimal.Decimal
+	// aboveZero means that 0 stands for an unknown number.
+	aboveZero bool
 }
 
+// numbers returns the optional numbers that belong to a quote in USD.
 func numbers(q *core.Quote) []number {
 	return []number{
 		{name: "percent_change_1h", value: &q.Change1h, min: minChange, max: maxChange},
 		{name: "percent_change_24h", value: &q.Change24h, min: minChange, max: maxChange},
 		{name: "percent_change_7d", value: &q.Change7d, min: minChange, max: maxChange},
 		{name: "percent_change_30d", value: &q.Change30d, min: minChange, max: maxChange},
-		{name: "market_cap", value: &q.MarketCap, max: maxMarket},
+		{name: "market_cap", value: &q.MarketCap, max: maxMarket, aboveZero: true},
 		{name: "volume_24h", value: &q.Volume24h, max: maxMarket},
+	}
+}
+
+// counts returns the optional numbers that belong to a token's entry.
+func counts(q *core.Quote) []number {
+	return []number{
+		{name: "circulating_supply", value: &q.Circulating, max: maxCount, aboveZero: true},
+		{name: "total_supply", value: &q.Total, max: maxCount, aboveZero: true},
+	}
+}
+
+// possible reports whether the number is unknown or within its bounds.
+func (n number) possible() bool {
+	d := n.value.Decimal
+	if !n.value.Valid {
+		return true
+	}
+	return rest.IsBounded(d) && !d.LessThan(n.min) && !d.GreaterThan(n.max) && !(n.aboveZero && d.IsZero())
+}
+
+// readNumbers sets the numbers that members has. It leaves out an impossible number: the others
+// are as good without it.
+func readNumbers(members map[string]any, all []number) {
+	for _, n := range all {
+		n.value.Decimal, n.value.Valid = rest.Decimal(members[n.name])
+		if !n.possible() {
+			*n.value = decimal.NullDecimal{}
+		}
 	}
 }
 
@@ -205,17 +251,8 @@ func parseQuote(entry map[string]any, now time.Time) (q core.Quote, err error) {
 		return q, errNoPrice
 	}
 	q.Price, _ = rest.Decimal(usd["price"]) // check refuses the 0 of what is no number
-	for _, n := range numbers(&q) {
-		if usd[n.name] == nil {
-			continue
-		}
-		if n.value.Decimal, n.value.Valid = rest.Decimal(usd[n.name]); !n.value.Valid {
-			return q, errors.New("an impossible " + n.name)
-		}
-	}
-	if q.MarketCap.Decimal.IsZero() { // that is, unknown
-		q.MarketCap = decimal.NullDecimal{}
-	}
+	readNumbers(usd, numbers(&q))
+	readNumbers(entry, counts(&q))
 	if usd["last_updated"] != nil {
 		updated, err := time.Parse(time.RFC3339, rest.Text(usd["last_updated"]))
 		if err != nil {
@@ -231,9 +268,8 @@ func check(q core.Quote, now time.Time) error {
 	if !rest.IsBounded(q.Price) || !q.Price.IsPositive() || q.Price.GreaterThan(maxPrice) {
 		return errors.New("no possible price")
 	}
-	for _, n := range numbers(&q) {
-		d := n.value.Decimal
-		if n.value.Valid && (!rest.IsBounded(d) || d.LessThan(n.min) || d.GreaterThan(n.max)) {
+	for _, n := range slices.Concat(numbers(&q), counts(&q)) {
+		if !n.possible() {
 			return errors.New("an impossible " + n.name)
 		}
 	}

@@ -2,10 +2,12 @@ package market_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -378,6 +380,74 @@ func TestVersion3IsAskedWhereVersion1IsGone(t *testing.T) {
 		if got := strings.Count(log.String(), "has ended version 1"); got != warnings {
 			t.Errorf("%s: %d warnings, want %d", name, got, warnings)
 		}
+	}
+}
+
+// Each row is how version 3 fails, and what its error says of it.
+func TestAnErrorOfVersion3NamesVersion1(t *testing.T) {
+	for name, test := range map[string]struct {
+		fails  http.HandlerFunc
+		want   core.Reason
+		status int
+		text   string
+	}{
+		"500":           {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, core.Unreachable, 500, "answered with status 500"},
+		"404":           {http.NotFound, core.Rejected, 404, "answered with status 404"},
+		"an error code": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"status":{"error_code":1002}}`) }, core.Denied, 0, "error code 1002"},
+		"HTML":          {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, core.Malformed, 0, "HTML"},
+		"a break":       {resttest.Broken("", true), core.Unreachable, 0, "connection"},
+	} {
+		url := resttest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/v1/") {
+				http.NotFound(w, r)
+				return
+			}
+			test.fails(w, r)
+		})
+		_, err := newClient(market.Settings{URL: url, By: "id", Token: "42", Symbol: "hrd"}).Probe(t.Context())
+		resttest.WantReason(t, err, market.Service, test.want)
+		gone, is := errors.AsType[*core.V1GoneError](err)
+		if !is || gone.Status != test.status || !strings.Contains(err.Error(), test.text) ||
+			!strings.Contains(err.Error(), "/v1/cryptocurrency/quotes/latest is gone, and /v3/cryptocurrency/quotes/latest fails") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// A quote means the same from either version.
+func TestVersion3GivesTheSameQuote(t *testing.T) {
+	const numbers = `"price":1.5,"volume_24h":5,"market_cap":3e20,"percent_change_1h":2500000000,"percent_change_24h":-50`
+	const token = `"id":42,"symbol":"HRD","slug":"herald","circulating_supply":1000,"total_supply":-5`
+	answers := map[string]string{
+		"/v1/": `{"42":{` + token + `,"quote":{"USD":{` + numbers + `}}}}`,
+		"/v3/": `[{` + token + `,"quote":[{"symbol":"USD",` + numbers + `}]}]`,
+	}
+	quotes := map[string]core.Quote{}
+	for version, data := range answers {
+		url := resttest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if !strings.HasPrefix(r.URL.Path, version) {
+				w.WriteHeader(http.StatusGone)
+				return
+			}
+			io.WriteString(w, ok(data))
+		})
+		q, err := quote(t.Context(), market.Settings{URL: url, By: "id", Token: "42", Symbol: "hrd"})
+		if err != nil || q.V1Gone != (version == "/v3/") {
+			t.Fatalf("%s: got %+v, %v", version, q, err)
+		}
+		q.V1Gone = false
+		quotes[version] = q
+	}
+	if !reflect.DeepEqual(quotes["/v1/"], quotes["/v3/"]) {
+		t.Errorf("got %+v\nand %+v", quotes["/v1/"], quotes["/v3/"])
+	}
+}
+
+func TestWhatIsLeftIsReadBehindAByteOrderMark(t *testing.T) {
+	body := "\uFEFF" + keyInfo(15_000, 11_988, time.Now().Add(10*24*time.Hour))
+	got, err := newClient(market.Settings{URL: serve(t, 200, body)}).Credits(t.Context())
+	if err != nil || got.Left != 11_988 {
+		t.Errorf("got %+v, %v", got, err)
 	}
 }
 
