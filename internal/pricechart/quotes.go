@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -24,19 +23,22 @@ const (
 )
 
 // Quotes remembers the quotes seen of one token in the last 31 days, one in 15
-// minutes. Safe for concurrent use.
+// minutes, and which price was believed last. Safe for concurrent use.
 //
 // Memory holds all quotes. Each store has a copy, which outlives the process and which
 // replicas may share. The copy is merged with memory before it is saved. A slow store
 // costs callers 100 ms.
 type Quotes struct {
-	key    string
-	stores []core.Store
-	log    *slog.Logger
-	load   sync.Once
+	key, beliefKey string
+	stores         []core.Store
+	log            *slog.Logger
+	load           sync.Once
 
 	mu     sync.Mutex
 	points []point
+	belief belief
+	last   verdict // about the newest answer
+	loaded bool    // whether the stores were asked
 
 	syncing chan struct{} // holds a token while the stores are asked
 	saving  sync.WaitGroup
@@ -46,7 +48,10 @@ type Quotes struct {
 // token at its provider, and keeps quotes of another source apart. It is not personal. No
 // store is asked before the first use.
 func NewQuotes(source string, stores []core.Store, log *slog.Logger) *Quotes {
-	return &Quotes{key: "quotes " + source, stores: stores, log: log, syncing: make(chan struct{}, 1)}
+	return &Quotes{
+		key: "quotes " + source, beliefKey: "belief " + source, stores: stores, log: log,
+		loaded: len(stores) == 0, syncing: make(chan struct{}, 1),
+	}
 }
 
 // Add remembers the quote unless its price or time is missing, or its time is more
@@ -119,6 +124,10 @@ func (q *Quotes) exchange(ctx context.Context) {
 	q.mu.Lock()
 	merged, empty := encode(q.points), len(q.points) == 0
 	q.mu.Unlock()
+	q.exchangeBelief(ctx)
+	q.mu.Lock()
+	q.loaded = true
+	q.mu.Unlock()
 	for i, store := range q.stores {
 		// To save in a store that was not read would replace its points.
 		if !empty && unread[i] == nil && !bytes.Equal(merged, stored[i]) {
@@ -156,25 +165,4 @@ func decode(text []byte) ([]point, error) {
 		points = append(points, p)
 	}
 	return points, nil
-}
-
-// Recorded is a source of the same prices that adds each answer to Quotes once, whether
-// this process fetched it or another replica did. Use it by pointer.
-type Recorded struct {
-	Prices core.Source[struct{}, core.Quote]
-	Quotes *Quotes
-	// lastAdded is the Snapshot.At of the answer added last, in Unix nanoseconds.
-	lastAdded atomic.Int64
-}
-
-// Get implements core.Source. It blocks for at most 100 ms more than Prices.
-func (r *Recorded) Get(ctx context.Context, none struct{}) (core.Snapshot[core.Quote], error) {
-	quote, err := r.Prices.Get(ctx, none)
-	if err != nil || quote.Stale {
-		return quote, err
-	}
-	if at := quote.At.UnixNano(); r.lastAdded.Swap(at) != at {
-		r.Quotes.Add(quote.Value)
-	}
-	return quote, nil
 }

@@ -1,0 +1,180 @@
+package core
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/shopspring/decimal"
+)
+
+// PricedAt is what a token cost at a time, in USD.
+type PricedAt struct {
+	At    time.Time
+	Price decimal.Decimal
+}
+
+// Memory is what is remembered of quotes that were believed.
+type Memory struct {
+	// Prices are sorted by time. The last one is the price that was believed last.
+	Prices []PricedAt
+	// Count is how many tokens made the market cap of the last quote with one; zero: unknown.
+	Count decimal.Decimal
+}
+
+// DoubtError is returned in place of a price that is probably wrong. Nothing may be valued by the
+// price, and it must not be shown as a fact.
+type DoubtError struct {
+	// Answer has the doubtful price.
+	Answer Snapshot[Quote]
+	// Last is the last believed price, which contradicts the doubtful one. It is zero if the
+	// doubtful quote contradicts its own market cap.
+	Last PricedAt
+}
+
+func (e *DoubtError) Error() string {
+	if e.Last.Price.IsZero() {
+		return "the price is doubtful: it contradicts the quote's market cap"
+	}
+	return fmt.Sprintf("the price is doubtful: it contradicts the price of %v and the quote's changes", e.Last.At)
+}
+
+// Factor returns how many times the last believed price the doubtful price is, if it rises, or
+// otherwise how many times the doubtful price the last believed price is. Last must not be zero.
+func (e *DoubtError) Factor() (factor decimal.Decimal, rises bool) {
+	const digits = 2
+	price, last := e.Answer.Value.Price, e.Last.Price
+	if price.GreaterThan(last) {
+		return price.DivRound(last, digits), true
+	}
+	return last.DivRound(price, digits), false
+}
+
+// contradict reports whether one of two numbers is ten times the other or more.
+func contradict(a, b decimal.Decimal) bool {
+	return a.GreaterThanOrEqual(b.Shift(1)) || b.GreaterThanOrEqual(a.Shift(1))
+}
+
+// Judge returns the quote of an answer without the changes that contradict remembered prices. It
+// returns a DoubtError if the price is doubtful:
+//
+//   - The last believed price contradicts it, and no change shows such a move.
+//   - The last believed price does not contradict it, and the market cap does. A market cap that
+//     fits the remembered count is right. With no count remembered, the provider's own counts.
+func Judge(answer Snapshot[Quote], m Memory) (Quote, *DoubtError) {
+	q := answer.Value
+	if len(m.Prices) > 0 {
+		last := m.Prices[len(m.Prices)-1]
+		if contradict(q.Price, last.Price) {
+			if !m.explains(q, answer.At) {
+				return q, &DoubtError{Answer: answer, Last: last}
+			}
+			return m.withoutContradictions(q, answer.At), nil
+		}
+	}
+	count := m.Count
+	if count.IsZero() {
+		count = q.Circulating.Decimal
+	}
+	if q.MarketCap.Valid && count.IsPositive() && contradict(q.MarketCap.Decimal, q.Price.Mul(count)) {
+		return q, &DoubtError{Answer: answer}
+	}
+	return m.withoutContradictions(q, answer.At), nil
+}
+
+// change is a change of a quote in per cent. It ends at a time and lasts so long.
+type change struct {
+	percent *decimal.NullDecimal
+	over    time.Duration
+}
+
+// changesOf returns the changes of q, the shortest first.
+func changesOf(q *Quote) []change {
+	const day = 24 * time.Hour
+	return []change{{&q.Change1h, time.Hour}, {&q.Change24h, day}, {&q.Change7d, 7 * day}, {&q.Change30d, 30 * day}}
+}
+
+// leadsFrom reports whether the change may have led from a past price to price.
+func (c change) leadsFrom(past, price decimal.Decimal) bool {
+	factor := c.percent.Decimal.Shift(-2).Add(decimal.New(1, 0))
+	return !contradict(price, past.Mul(factor))
+}
+
+// explains reports whether a change of q leads to its price from a remembered one. at is the time
+// of q if the provider does not name it. There must be a remembered price.
+func (m Memory) explains(q Quote, at time.Time) bool {
+	now, last := q.timeOr(at), m.Prices[len(m.Prices)-1]
+	// The shortest change that began before the last price shows the move since then.
+	began := false
+	for _, c := range changesOf(&q) {
+		if !c.percent.Valid {
+			continue
+		}
+		past, known := m.priceAt(now, c.over)
+		if shortest := !began && now.Sub(last.At) <= c.over; shortest {
+			began = true
+			if !known {
+				past, known = last.Price, true
+			}
+		}
+		if known && c.leadsFrom(past, q.Price) {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutContradictions returns q without the changes that contradict remembered prices. at is
+// the time of q if the provider does not name it.
+func (m Memory) withoutContradictions(q Quote, at time.Time) Quote {
+	now := q.timeOr(at)
+	for _, c := range changesOf(&q) {
+		past, known := m.priceAt(now, c.over)
+		if c.percent.Valid && known && !c.leadsFrom(past, q.Price) {
+			*c.percent = decimal.NullDecimal{}
+		}
+	}
+	return q
+}
+
+// priceAt returns the remembered price that is nearest to a time, so long before now. It returns
+// false if that price is further away than a quarter of so long.
+func (m Memory) priceAt(now time.Time, ago time.Duration) (price decimal.Decimal, known bool) {
+	nearest := ago / 4
+	for _, p := range m.Prices {
+		if distance := now.Add(-ago).Sub(p.At).Abs(); distance <= nearest {
+			nearest, price, known = distance, p.Price, true
+		}
+	}
+	return price, known
+}
+
+// timeOr returns the provider's time of q or, if that is unknown, at.
+func (q Quote) timeOr(at time.Time) time.Time {
+	if q.LastUpdated.IsZero() {
+		return at
+	}
+	return q.LastUpdated
+}
+
+// TokenCount returns how many tokens make the market cap of q. It returns false without a market
+// cap.
+func (q Quote) TokenCount() (count decimal.Decimal, known bool) {
+	if !q.MarketCap.Valid {
+		return decimal.Zero, false
+	}
+	return q.MarketCap.Decimal.DivRound(q.Price, 6), true
+}
+
+// Counts returns the provider's count of circulating tokens, and true if a supply contradicts one
+// of the provider's counts by a factor of 1,000 or more, as a supply in base units does. The
+// quote must not be doubtful.
+func (q Quote) Counts(s Supply) (circulating decimal.Decimal, contradicts bool) {
+	circulating = q.Circulating.Decimal
+	if !q.Circulating.Valid {
+		circulating, _ = q.TokenCount()
+	}
+	off := func(ours, theirs decimal.Decimal) bool {
+		return theirs.IsPositive() && (ours.GreaterThanOrEqual(theirs.Shift(3)) || theirs.GreaterThanOrEqual(ours.Shift(3)))
+	}
+	return circulating, off(s.Circulating, circulating) || off(s.Total, q.Total.Decimal)
+}
