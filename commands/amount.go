@@ -96,16 +96,23 @@ func (c *priceCommand) worth(ctx context.Context, req chat.Request) (chat.Reply,
 	if dollars {
 		argument = "$" + argument
 	}
+	var amount chat.Value = c.amount(number, chat.Exact)
+	if dollars {
+		amount = chat.Money{Decimal: number, Exact: true}
+	}
 	answer, err := c.Price.Get(ctx, struct{}{})
+	if doubt, is := doubtOf(err); is {
+		return c.unvalued(doubt, amount, argument), partly(err)
+	}
 	if err != nil {
 		return chat.Reply{About: argument, Actions: []chat.Action{chat.TryAgain("price", argument)}}, err
 	}
 	answer.Value = dated(answer)
 	q := answer.Value
 	reply := c.priceReply(answer, "", "24h", q.Change24h)
-	values := chat.Values{"amount": c.amount(number, chat.Exact), "worth": sumInDollars(number.Mul(q.Price))}
+	values := chat.Values{"amount": amount, "worth": sumInDollars(number.Mul(q.Price))}
 	if dollars {
-		values = chat.Values{"amount": chat.Money{Decimal: number, Exact: true}, "worth": c.amount(tokensFor(number, q.Price), chat.Exact)}
+		values["worth"] = c.amount(tokensFor(number, q.Price), chat.Exact)
 	}
 	reply.Title = chat.SayWith("amount.title", values)
 	rate := chat.Parts{chat.SayWith("amount.rate", chat.Values{

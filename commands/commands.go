@@ -142,7 +142,10 @@ func nextStep(label, url string) []chat.Action {
 // It holds nothing that they typed, and no detail of the error.
 func Explain(err error) chat.Text {
 	failed, is := errors.AsType[*core.Error](err)
+	_, isDoubt := doubtOf(err)
 	switch {
+	case isDoubt:
+		return chat.SayWith("doubt.reason", chat.Values{"service": serviceText("price")})
 	case is && failed.RetryAfter > time.Minute:
 		return chat.SayWith("reason.next", chat.Values{"why": why(failed)})
 	case is:

@@ -66,11 +66,15 @@ func price(from Sources, options Options) chat.Command {
 // run returns the price, with a picture of the period if one is asked for.
 func (c *priceCommand) run(ctx context.Context, req chat.Request) (chat.Reply, error) {
 	answer, err := c.Price.Get(ctx, struct{}{})
+	period := req.Args.Value(periodParam.Name)
+	if doubt, is := doubtOf(err); is {
+		return c.doubtful(doubt, strings.Fields(period)...), nil
+	}
 	if err != nil {
 		return chat.Reply{}, err
 	}
 	answer.Value = dated(answer)
-	if period := req.Args.Value(periodParam.Name); period != "" {
+	if period != "" {
 		return c.withChart(ctx, req, answer, period)
 	}
 	return c.withoutChart(answer), nil

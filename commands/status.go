@@ -3,6 +3,8 @@ package commands
 import (
 	"cmp"
 	"context"
+	"errors"
+	"strconv"
 	"sync"
 	"time"
 
@@ -74,9 +76,15 @@ func statusOf(pinged core.Answer[any], h core.Health) (s serviceStatus) {
 	if err == nil && pinged.Stale && pinged.Why != nil && !isQuote { // quoteStatus tells a quote's age.
 		err = pinged.Why
 	}
+	doubt, isDoubt := doubtOf(err)
+	if isDoubt {
+		quote = doubt.Answer.Value
+	}
 	switch {
 	case !h.FailingSince.IsZero():
 		s = failingStatus(h, err)
+	case isDoubt:
+		s = doubtfulStatus(doubt)
 	case err != nil:
 		s = uncheckedStatus(h.Service, err)
 	default:
@@ -85,6 +93,7 @@ func statusOf(pinged core.Answer[any], h core.Health) (s serviceStatus) {
 	if quote.V1Gone {
 		s.notes = append(s.notes, chat.Say("status.v1_gone"))
 	}
+	s.notes = append(s.notes, versionNotes(pinged)...)
 	s.name, s.asked = h.Service.Name, cmp.Or(h.LastCall, pinged.At)
 	return s
 }
@@ -92,12 +101,33 @@ func statusOf(pinged core.Answer[any], h core.Health) (s serviceStatus) {
 // failingStatus says that a service is down, and for how long. err is that of the ping.
 func failingStatus(h core.Health, err error) serviceStatus {
 	s := serviceStatus{headline: chat.Say("status.down." + h.Service.Name)}
+	if h.Reason == core.Limited { // The last answers stand in, or the next try has one.
+		s.headline = chat.Say("status.delayed." + h.Service.Name)
+	}
 	key, known := failingStates[h.Reason]
 	if !known {
 		key, s.notes = "status.broken", []chat.Text{Explain(h.Service.Fail(h.Reason, err))}
 	}
 	s.state = chat.SayWith(key, chat.Values{"lasts": lasting(time.Since(h.FailingSince))})
 	return s
+}
+
+// versionNotes says that version 1 of the quotes is gone and how version 3 fails, if that is why a
+// ping failed or has no newer answer.
+func versionNotes(pinged core.Answer[any]) []chat.Text {
+	err := pinged.Err
+	if err == nil && pinged.Why != nil {
+		err = pinged.Why
+	}
+	gone, is := errors.AsType[*core.V1GoneError](err)
+	if !is {
+		return nil
+	}
+	values := chat.Values{"v1": chat.Code(gone.V1), "v3": chat.Code(gone.V3), "status": chat.Plain(strconv.Itoa(gone.Status))}
+	if gone.Status == 0 {
+		return []chat.Text{chat.SayWith("status.v3_broken", values)}
+	}
+	return []chat.Text{chat.SayWith("status.v3_status", values)}
 }
 
 // uncheckedStatus says that nobody knows whether a service works, because its ping failed with err.

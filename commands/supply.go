@@ -39,6 +39,9 @@ func (c supplyCommand) answer(ctx context.Context, _ chat.Request) (chat.Reply, 
 	}
 	asking.Wait()
 	f.price.Value = dated(f.price.Snapshot)
+	if reply, doubtful := c.doubtful(f); doubtful {
+		return reply, nil
+	}
 	// Without what is staked the reply does not speak of it, so that is no PartialError.
 	return c.reply(f), partly(f.price.Err)
 }
@@ -55,6 +58,34 @@ type supplyFigures struct {
 func (f supplyFigures) stakeKnown() bool {
 	s := f.staked.Value
 	return f.staked.Err == nil && s.Checked > 0 && s.Complete() && !s.Total().GreaterThan(f.supply.Value.Total)
+}
+
+// doubtful returns a reply with a supply that contradicts the provider's count, and nothing that
+// depends on that supply. It returns false if the supply does not, or if the count is unknown.
+func (c supplyCommand) doubtful(f supplyFigures) (reply chat.Reply, doubtful bool) {
+	q := f.price.Value
+	theirs, contradicts := q.Contradicts(f.supply.Value)
+	if f.price.Err != nil || !contradicts {
+		return chat.Reply{}, false
+	}
+	title := chat.Values{"circulating": c.amount(f.supply.Value.Circulating, chat.Whole)}
+	count := chat.Values{"source": chat.Plain(q.Source), "amount": c.amount(theirs, chat.Short)}
+	total := c.supplyFields(f)[0]
+	reply = chat.Reply{
+		Tone:     chat.Warning,
+		Title:    chat.SayWith("supply.doubtful", title),
+		Text:     chat.SayWith("supply.doubt", count),
+		Sections: []chat.Section{{Fields: []chat.Field{total}}},
+		Checked:  f.supply.At,
+		Why:      why(f.supply.Why),
+		Stale:    f.supply.Stale,
+		Actions:  []chat.Action{refresh("supply")},
+	}
+	_, reply.AsOf, reply.FreshUntil = f.times()
+	if f.supply.Stale {
+		reply.Footer = chat.Parts{why(f.supply.Why)}
+	}
+	return reply, true
 }
 
 // reply returns both supplies, what is staked, and what the supplies are worth.

@@ -147,6 +147,17 @@ func Healthy() *Answers {
 	}
 }
 
+// Doubt makes the price doubtful: because of the price so far, which was believed at a time, or
+// because of the market cap if that time is zero.
+func (w *Answers) Doubt(price string, last time.Time) {
+	doubt := &core.DoubtError{Answer: w.Price}
+	if !last.IsZero() {
+		doubt.Last = core.PricedAt{At: last, Price: w.Price.Value.Price}
+	}
+	doubt.Answer.Value.Price = number(price)
+	w.PriceErr = doubt
+}
+
 func number(s string) decimal.Decimal { return decimal.RequireFromString(s) }
 
 func known(s string) decimal.NullDecimal { return decimal.NewNullDecimal(number(s)) }

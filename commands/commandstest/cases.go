@@ -186,6 +186,13 @@ func scenes() []scene {
 		{name: "old quote", change: func(w *Answers) {
 			w.Price.Value.LastUpdated, w.Price.Value.OldFrom = Noon.Add(-72*time.Hour), Noon.Add(-71*time.Hour)
 		}, lines: []string{price, supplies, status}},
+		{name: "old quote", change: func(w *Answers) { w.Doubt("891.01", Noon.Add(-2*time.Minute)) }, lines: []string{
+			price, week, amount, "/price $100", supplies, staked, status,
+		}},
+		{name: "old quote", change: func(w *Answers) { w.Doubt("0.0000123", time.Time{}) }, lines: []string{price}},
+		{name: "old quote", change: func(w *Answers) {
+			w.Supply.Value.Total, w.Supply.Value.Circulating = w.Supply.Value.Total.Shift(18), w.Supply.Value.Circulating.Shift(18)
+		}, lines: []string{supplies}},
 		{name: "charts", lines: []string{"/price 24h", "/price 7D", "/price 30d"}},
 		{name: "sparse charts", change: func(w *Answers) { w.Chart.Seen = 0.5 }, lines: []string{week}},
 		{name: "no charts", change: func(w *Answers) {

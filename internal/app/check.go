@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"herald/commands"
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/core"
@@ -236,6 +237,16 @@ func aboutQuote(found market.Listing, err error) ([]string, error) {
 		details = append(details, "it has ended version 1 of its quotes (/v1/cryptocurrency/quotes/latest); version 3 is asked")
 	}
 	return details, nil
+}
+
+// aboutDoubt says that a price which was just fetched is doubtful.
+func (b *Bot) aboutDoubt(quote core.Quote) []string {
+	_, err := b.quotes.Judge(core.Snapshot[core.Quote]{Value: quote, At: time.Now()})
+	doubt, is := errors.AsType[*core.DoubtError](err)
+	if !is {
+		return nil
+	}
+	return []string{"that price is doubtful: " + say(commands.WhyDoubtful(doubt))}
 }
 
 // aboutCredits says what is left of the price provider's plan, or who counts its credits.

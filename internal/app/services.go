@@ -60,9 +60,18 @@ func (b *Bot) connect() (commands.Sources, error) {
 	b.members.Stakes, b.members.Accounts = stakes.StakesOf, accounts.Accounts
 	b.services = b.list(price, supplies, stakes, accounts)
 	b.quotes = b.newQuotes()
+	// From here on nobody gets a doubtful price but as an error.
 	recorded := &pricechart.Recorded{Prices: price.Price, Quotes: b.quotes}
+	core.PingWith(price.Upstream, recorded)
 	if b.cfg.Discord.Presence {
-		b.status = ticker(b.cfg, func() time.Duration { return statusInterval(price.Budget) }, recorded, price.Price.Last)
+		last := func() (at time.Time, believed core.Answer[core.Quote]) {
+			quote, known := price.Price.Last(struct{}{})
+			if known {
+				believed.Snapshot, believed.Err = b.quotes.Judge(quote)
+			}
+			return quote.At, believed
+		}
+		b.status = ticker(b.cfg, func() time.Duration { return statusInterval(price.Budget) }, recorded, last)
 	}
 	sources := commands.Sources{
 		Price: recorded, Supply: supplies.Supply, Stakes: stakes.Stakes, Total: stakes.Total(cfg.Supply.TTL),
@@ -82,8 +91,10 @@ func (b *Bot) list(price *market.Client, supplies *supply.Client, stakes *stakin
 	return []service{
 		{Upstream: price.Upstream, url: s.Market.URL,
 			ask: func(ctx context.Context, _ string) ([]string, error) {
-				details, err := aboutQuote(price.Probe(ctx))
+				found, err := price.Probe(ctx)
+				details, err := aboutQuote(found, err)
 				if err == nil {
+					details = append(details, b.aboutDoubt(found.Quote)...)
 					left, failed := price.Credits(ctx)
 					details = append(details, aboutCredits(left, failed, price.Budget != nil))
 				}

@@ -20,6 +20,7 @@ import (
 type provider struct {
 	quote core.Quote
 	fails bool
+	doubt *core.DoubtError // about the last quote
 	last  core.Snapshot[core.Quote]
 	calls int
 }
@@ -35,7 +36,12 @@ func (p *provider) Get(context.Context, struct{}) (core.Snapshot[core.Quote], er
 }
 
 func (p *provider) ticker(l chat.Language) func(context.Context) string {
-	last := func(struct{}) (core.Snapshot[core.Quote], bool) { return p.last, !p.last.At.IsZero() }
+	last := func() (time.Time, core.Answer[core.Quote]) {
+		if p.doubt != nil {
+			return p.last.At, core.Answer[core.Quote]{Err: p.doubt}
+		}
+		return p.last.At, core.Answer[core.Quote]{Snapshot: p.last}
+	}
 	cfg := &Config{Language: l, StaleFor: time.Hour}
 	cfg.Market.Symbol = "HRLD"
 	return ticker(cfg, func() time.Duration { return 15 * time.Minute }, p, last)
@@ -70,6 +76,11 @@ func TestThePriceIsSaidInOneLineOfALanguage(t *testing.T) {
 		if got := strings.ReplaceAll(p.ticker(chat.English)(t.Context()), "\u00a0", " "); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+	doubtful := &provider{quote: priced("894000", "2.7")}
+	doubtful.doubt = &core.DoubtError{Answer: core.Snapshot[core.Quote]{Value: doubtful.quote}}
+	if got := strings.ReplaceAll(doubtful.ticker(chat.English)(t.Context()), "\u00a0", " "); got != "⚠️ HRLD $894,000.00 (doubtful)" {
+		t.Errorf("a doubtful price is %q", got)
 	}
 	for _, l := range chat.Languages() {
 		p := &provider{quote: priced("999999999999999", "999999999")}

@@ -165,16 +165,19 @@ func (q Quote) TokenCount() (count decimal.Decimal, known bool) {
 	return q.MarketCap.Decimal.DivRound(q.Price, 6), true
 }
 
-// Counts returns the provider's count of circulating tokens, and true if a supply contradicts one
-// of the provider's counts by a factor of 1,000 or more, as a supply in base units does. The
-// quote must not be doubtful.
-func (q Quote) Counts(s Supply) (circulating decimal.Decimal, contradicts bool) {
-	circulating = q.Circulating.Decimal
+// Contradicts returns the provider's count of the tokens that a supply contradicts by a factor of
+// 1,000 or more, as a supply in base units does. It returns false if the supply contradicts none,
+// or if no count is known. q must not be doubtful.
+func (q Quote) Contradicts(s Supply) (theirs decimal.Decimal, yes bool) {
+	circulating := q.Circulating.Decimal
 	if !q.Circulating.Valid {
 		circulating, _ = q.TokenCount()
 	}
 	off := func(ours, theirs decimal.Decimal) bool {
 		return theirs.IsPositive() && (ours.GreaterThanOrEqual(theirs.Shift(3)) || theirs.GreaterThanOrEqual(ours.Shift(3)))
 	}
-	return circulating, off(s.Circulating, circulating) || off(s.Total, q.Total.Decimal)
+	if off(s.Circulating, circulating) {
+		return circulating, true
+	}
+	return q.Total.Decimal, off(s.Total, q.Total.Decimal)
 }

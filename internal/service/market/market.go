@@ -142,7 +142,7 @@ func nameV1(err error, resp rest.Response) error {
 	if !is {
 		return err
 	}
-	gone := core.V1GoneError{Err: failed.Err}
+	gone := core.V1GoneError{V1: pathV1, V3: pathV3, Err: failed.Err}
 	if resp.Status != http.StatusOK {
 		gone.Status = resp.Status
 	}
