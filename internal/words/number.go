@@ -1,6 +1,8 @@
 package words
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -18,6 +20,8 @@ const (
 	shareDecimals = 1
 	// priceDigits is the number of significant digits of a price.
 	priceDigits = 4
+	// most is the largest number that stands before the largest unit. Anything above is a mistake.
+	most = "999999"
 )
 
 var (
@@ -50,9 +54,14 @@ func Number(l chat.Language, digits, layout string) string {
 }
 
 // large writes a large number with its unit, and two decimals unless both are zero. Four digits
-// are not grouped if the next unit begins with five, as in Chinese.
+// are not grouped if the next unit begins with five, as in Chinese. A number above 999,999T is
+// "> 999,999T".
 func (c *catalogue) large(d decimal.Decimal, layout string) string {
 	power := d.NumDigits() + int(d.Exponent()) - 1 // of the first digit
+	largest := slices.Max(slices.Collect(maps.Keys(c.Units)))
+	if power >= largest+len(most) {
+		return ">\u00a0" + c.number(most, strings.Replace(layout, "#", "#"+c.Units[largest], 1))
+	}
 	for power > 0 && c.Units[power] == "" {
 		power--
 	}

@@ -48,9 +48,14 @@ func TestNumbersAreShownForPeopleToRead(t *testing.T) {
 		{money("25554321.99"), "$25.55M"},
 		{money("25501000"), "$25.50M"},
 		{money("1000000000000000"), "$1,000T"},
+		{money("999999000000000000"), "$999,999T"},
+		{money("999999999999999999"), ">~$999,999T"},
+		{money("41726391840000000000000000"), ">~$999,999T"},
+		{money("1e90"), ">~$999,999T"},
 		{money("0.0099"), "<~$0.01"},
 		{money("999999999"), "$1B"},
 		{amount("987654321.123456789"), "987.65M~HRLD"},
+		{amount("98765432100000000000000000"), ">~999,999T~HRLD"},
 		{amount("1012345.67899"), "1,012,345.68~HRLD"},
 		{amount("9999999.99999"), "10,000,000~HRLD"},
 		{amount("1.99999"), "2~HRLD"},
@@ -91,6 +96,16 @@ var notations = map[chat.Language][8]string{
 	chat.Russian:    {"234,50~$", "25,55~млн~$", "1,50~млрд~$", "1,50~трлн~$", "1~234,5~X", "▲ 12,75~%", "▼ 3,20~%", "20.11"},
 	chat.Turkish:    {"$234,50", "$25,55~Mn", "$1,50~Mr", "$1,50~Tn", "1.234,5~X", "▲ %12,75", "▼ %3,20", "20.11"},
 	chat.Vietnamese: {"234,50~$", "25,55~triệu~$", "1,50~tỷ~$", "1,50~nghìn~tỷ~$", "1.234,5~X", "▲ 12,75%", "▼ 3,20%", "20/11"},
+}
+
+func TestNoLanguageWritesALongSum(t *testing.T) {
+	for _, l := range chat.Languages() {
+		for power := range int32(100) {
+			if sum := shown(l, chat.Money{Decimal: decimal.New(1, power)}); len([]rune(sum)) > 24 {
+				t.Errorf("%s: 1e%d is %q", l, power, sum)
+			}
+		}
+	}
 }
 
 func TestEveryLanguageWritesNumbersItsOwnWay(t *testing.T) {
