@@ -49,10 +49,22 @@ func (e *DoubtError) Factor() (factor decimal.Decimal, rises bool) {
 	return last.DivRound(price, digits), false
 }
 
-// contradict reports whether one of two numbers is ten times the other or more.
-func contradict(a, b decimal.Decimal) bool {
-	return a.GreaterThanOrEqual(b.Shift(1)) || b.GreaterThanOrEqual(a.Shift(1))
+// apart reports whether one of two numbers is so many times the other, or more.
+func apart(a, b decimal.Decimal, times int64) bool {
+	factor := decimal.NewFromInt(times)
+	return a.GreaterThanOrEqual(b.Mul(factor)) || b.GreaterThanOrEqual(a.Mul(factor))
 }
+
+const (
+	// contradiction is how many times one number is another if they contradict each other.
+	contradiction = 10
+	// unexplained is how many times a price is the one to which a change leads, if the change
+	// does not explain the price. It is so small that a change of nothing explains no move of
+	// ten times.
+	unexplained = 3
+	// supplyContradiction is contradiction for supplies: providers count them differently.
+	supplyContradiction = 1000
+)
 
 // Judge returns the quote of an answer without the changes that contradict remembered prices. It
 // returns a DoubtError if the price is doubtful:
@@ -64,7 +76,7 @@ func Judge(answer Snapshot[Quote], m Memory) (Quote, *DoubtError) {
 	q := answer.Value
 	if len(m.Prices) > 0 {
 		last := m.Prices[len(m.Prices)-1]
-		if contradict(q.Price, last.Price) {
+		if apart(q.Price, last.Price, contradiction) {
 			if !m.explains(q, answer.At) {
 				return q, &DoubtError{Answer: answer, Last: last}
 			}
@@ -75,13 +87,13 @@ func Judge(answer Snapshot[Quote], m Memory) (Quote, *DoubtError) {
 	if count.IsZero() {
 		count = q.Circulating.Decimal
 	}
-	if q.MarketCap.Valid && count.IsPositive() && contradict(q.MarketCap.Decimal, q.Price.Mul(count)) {
+	if q.MarketCap.Valid && count.IsPositive() && apart(q.MarketCap.Decimal, q.Price.Mul(count), contradiction) {
 		return q, &DoubtError{Answer: answer}
 	}
 	return m.withoutContradictions(q, answer.At), nil
 }
 
-// change is a change of a quote in per cent. It ends at a time and lasts so long.
+// change is a change of a quote in per cent, over a time that ends with the quote.
 type change struct {
 	percent *decimal.NullDecimal
 	over    time.Duration
@@ -93,10 +105,9 @@ func changesOf(q *Quote) []change {
 	return []change{{&q.Change1h, time.Hour}, {&q.Change24h, day}, {&q.Change7d, 7 * day}, {&q.Change30d, 30 * day}}
 }
 
-// leadsFrom reports whether the change may have led from a past price to price.
-func (c change) leadsFrom(past, price decimal.Decimal) bool {
-	factor := c.percent.Decimal.Shift(-2).Add(decimal.New(1, 0))
-	return !contradict(price, past.Mul(factor))
+// from returns the price to which the change leads from a past one.
+func (c change) from(past decimal.Decimal) decimal.Decimal {
+	return past.Mul(c.percent.Decimal.Shift(-2).Add(decimal.New(1, 0)))
 }
 
 // explains reports whether a change of q leads to its price from a remembered one. at is the time
@@ -116,7 +127,7 @@ func (m Memory) explains(q Quote, at time.Time) bool {
 				past, known = last.Price, true
 			}
 		}
-		if known && c.leadsFrom(past, q.Price) {
+		if known && !apart(q.Price, c.from(past), unexplained) {
 			return true
 		}
 	}
@@ -129,7 +140,7 @@ func (m Memory) withoutContradictions(q Quote, at time.Time) Quote {
 	now := q.timeOr(at)
 	for _, c := range changesOf(&q) {
 		past, known := m.priceAt(now, c.over)
-		if c.percent.Valid && known && !c.leadsFrom(past, q.Price) {
+		if c.percent.Valid && known && apart(q.Price, c.from(past), contradiction) {
 			*c.percent = decimal.NullDecimal{}
 		}
 	}
@@ -174,7 +185,7 @@ func (q Quote) Contradicts(s Supply) (theirs decimal.Decimal, yes bool) {
 		circulating, _ = q.TokenCount()
 	}
 	off := func(ours, theirs decimal.Decimal) bool {
-		return theirs.IsPositive() && (ours.GreaterThanOrEqual(theirs.Shift(3)) || theirs.GreaterThanOrEqual(ours.Shift(3)))
+		return theirs.IsPositive() && apart(ours, theirs, supplyContradiction)
 	}
 	if off(s.Circulating, circulating) {
 		return circulating, true

@@ -1,0 +1,213 @@
+package pricechart
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"herald/internal/core"
+)
+
+// market is a source of quotes, which each call of ask updates.
+type market struct {
+	price   string
+	changes [3]string
+	answer  core.Snapshot[core.Quote]
+}
+
+// ask asks q for the market's quote of now, and reports whether it is doubtful. Any other error
+// fails the test.
+func (m *market) ask(t *testing.T, q *Quotes) (doubtful bool) {
+	t.Helper()
+	m.answer = core.Snapshot[core.Quote]{Value: changed(m.price, time.Now(), m.changes[:]...), At: time.Now()}
+	source := &Recorded{Quotes: q, Prices: priceSource(func() (core.Snapshot[core.Quote], error) { return m.answer, nil })}
+	got, err := source.Get(t.Context(), struct{}{})
+	_, doubtful = errors.AsType[*core.DoubtError](err)
+	if err != nil && !doubtful || doubtful != got.Value.Price.IsZero() {
+		t.Fatalf("got %v, %v", got.Value.Price, err)
+	}
+	return doubtful
+}
+
+// run asks every minute for a time, and fails the test unless each answer is as doubtful as wanted.
+func (m *market) run(t *testing.T, q *Quotes, lasts time.Duration, doubtful bool) {
+	t.Helper()
+	for begun := time.Now(); time.Since(begun) < lasts; time.Sleep(time.Minute) {
+		if got := m.ask(t, q); got != doubtful {
+			t.Fatalf("%s after %v: doubtful %t", m.price, time.Since(begun), got)
+		}
+	}
+}
+
+// inBubble runs a test in simulated time, a year after its beginning.
+func inBubble(t *testing.T, test func(*testing.T)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(365 * day)
+		test(t)
+	})
+}
+
+func TestAGlitchOfAnHourIsDoubtedAndInNoChart(t *testing.T) {
+	for _, glitch := range []string{"20000000", "0.00000005"} {
+		inBubble(t, func(t *testing.T) {
+			q, _ := open(source)
+			m := &market{price: "1", changes: [3]string{"0", "0.5", "-3"}}
+			m.run(t, q, 2*time.Hour, false)
+			m.price = glitch
+			m.run(t, q, time.Hour, true)
+			m.price = "1"
+			m.run(t, q, 2*time.Hour, false)
+			for _, p := range q.all() {
+				if p.Price.String() != "1" {
+					t.Fatalf("%v is recorded", p)
+				}
+			}
+			if n := len(q.all()); n != 16 {
+				t.Errorf("%d points of four hours, want 16", n)
+			}
+		})
+	}
+}
+
+func TestATrueMoveIsBelievedOnceItsChangesFollow(t *testing.T) {
+	for price, change := range map[string]string{"100": "9900", "0.01": "-99"} {
+		inBubble(t, func(t *testing.T) {
+			q, _ := open(source)
+			m := &market{price: "1", changes: [3]string{"0", "0.5", "-3"}}
+			m.run(t, q, 2*time.Hour, false)
+			m.price = price
+			m.run(t, q, 5*time.Minute, true)
+			m.changes = [3]string{change, change, change}
+			m.run(t, q, time.Hour, false)
+			m.changes = [3]string{"0", change, change}
+			m.run(t, q, 3*time.Hour, false)
+			if all := q.all(); all[len(all)-1].Price.String() != price {
+				t.Errorf("the last price recorded is %v", all[len(all)-1])
+			}
+		})
+	}
+}
+
+// A restart, another replica, and a time without questions change nothing.
+func TestAContradictionIsBelievedAfterSixHours(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		store := new(shared)
+		q, _ := open(source, store)
+		m := &market{price: "1", changes: [3]string{"0", "0.5", "-3"}}
+		m.run(t, q, 2*time.Hour, false)
+		m.price = "20000000"
+		m.run(t, q, 3*time.Hour, true)
+		q.Close()
+		restarted, _ := open(source, store)
+		m.run(t, restarted, time.Hour, true)
+		time.Sleep(time.Hour)
+		replica, _ := open(source, store)
+		m.run(t, replica, time.Hour, true)
+		m.run(t, replica, 4*time.Hour, false)
+		time.Sleep(time.Hour)
+		m.run(t, replica, time.Minute, false)
+		m.price = "1"
+		m.run(t, replica, time.Minute, true) // No change explains it.
+	})
+}
+
+func TestTheFirstOfAReplicasDoubtsCounts(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		store := new(shared)
+		one, _ := open(source, store)
+		two, _ := open(source, store)
+		m := &market{price: "1", changes: [3]string{"0"}}
+		for range 30 {
+			m.run(t, one, time.Minute, false)
+			m.run(t, two, time.Minute, false)
+		}
+		m.price = "5000"
+		m.run(t, one, 4*time.Hour, true)
+		m.run(t, two, 2*time.Hour, true)
+		m.run(t, two, time.Hour, false)
+	})
+}
+
+func TestAMarketCapIsDoubtedByTheLastCount(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		q, _ := open(source)
+		ask := func(marketCap string) error {
+			time.Sleep(time.Minute)
+			answer := core.Snapshot[core.Quote]{Value: quoted("2", time.Now()), At: time.Now()}
+			answer.Value.MarketCap.Decimal, answer.Value.MarketCap.Valid = number(marketCap), true
+			recorded := &Recorded{Quotes: q, Prices: priceSource(func() (core.Snapshot[core.Quote], error) { return answer, nil })}
+			_, err := recorded.Get(t.Context(), struct{}{})
+			return err
+		}
+		for _, step := range []struct {
+			marketCap string
+			wait      time.Duration
+			doubtful  bool
+		}{{"2000", 0, false}, {"2000000", 0, true}, {"2000", 0, false}, {"2000000", 0, true}, {"2000000", 6 * time.Hour, false}, {"2000000", 0, false}} {
+			time.Sleep(step.wait)
+			if err := ask(step.marketCap); (err != nil) != step.doubtful {
+				t.Errorf("%+v: %v", step, err)
+			}
+		}
+	})
+}
+
+// Nothing is believed for good before the stores have been read.
+func TestASlowStoreIsNotOverruled(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		store := new(shared)
+		before, _ := open(source, store)
+		m := &market{price: "1", changes: [3]string{"0"}}
+		m.run(t, before, time.Hour, false)
+		before.Close()
+		store.delay = 30 * time.Second
+		after, _ := open(source, store)
+		m.price = "5000"
+		m.ask(t, after)
+		time.Sleep(5 * time.Minute)
+		m.run(t, after, time.Hour, true)
+		after.Close()
+	})
+}
+
+func TestAStaleAnswerIsJudgedAndNotRemembered(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		q, _ := open(source)
+		m := &market{price: "1"}
+		m.run(t, q, time.Hour, false)
+		m.price = "5000"
+		m.ask(t, q)
+		stale := &Recorded{Quotes: q, Prices: priceSource(func() (core.Snapshot[core.Quote], error) {
+			s := m.answer
+			s.Stale = true
+			return s, nil
+		})}
+		for range 10 {
+			time.Sleep(time.Hour)
+			if _, err := stale.Get(t.Context(), struct{}{}); err == nil {
+				t.Fatal("believed, though nothing confirmed it")
+			}
+		}
+	})
+}
+
+func TestADamagedBeliefIsLoggedAndForgotten(t *testing.T) {
+	for _, damaged := range []string{
+		"{", "[]", `{"at":"2001-01-01T00:00:00Z","price":"0"}`, `{"at":"2001-01-01T00:00:00Z","price":"-1"}`,
+		`{"at":"2001-01-01T00:00:00Z","price":"1e999999999"}`, `{"count":"1e999999999"}`, `{"count":"-1"}`,
+		`{"at":"9999-01-01T00:00:00Z","price":"1"}`, `{"doubted":"9999-01-01T00:00:00Z"}`,
+	} {
+		inBubble(t, func(t *testing.T) {
+			store := &shared{values: map[string]string{"belief " + source: damaged}}
+			q, log := open(source, store)
+			m := &market{price: "5000"}
+			m.run(t, q, time.Minute, false)
+			if got := log.String(); strings.Count(got, "\n") != 1 {
+				t.Errorf("%s: logged %s", damaged, got)
+			}
+		})
+	}
+}
