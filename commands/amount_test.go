@@ -67,7 +67,7 @@ func TestAnAmountIsReadInTheLanguageOfTheAnswer(t *testing.T) {
 				reply.Language = chat.English
 				title := words.Print(reply).Title.String()
 				got, other, _ := strings.Cut(strings.ReplaceAll(title, "\u00a0TKN", ""), " ≈ ")
-				if got != test.want || strings.HasPrefix(got, "$") == strings.HasPrefix(other, "$") || err != nil {
+				if got != test.want || strings.Contains(got, "$") == strings.Contains(other, "$") || err != nil {
 					t.Errorf("%q in %s, %s, is %q, want %q", test.typed, l, how, title, test.want)
 				}
 			}
@@ -135,7 +135,7 @@ func TestWhatAnAmountIsWorthIsShownInDigits(t *testing.T) {
 	askedAt(t, map[string]map[string]string{
 		"0.0417352":        {"1500": "1,500 TKN ≈ $62.60", "24": "24 TKN ≈ $1.00", "23": "23 TKN ≈ $0.9599", "0.25": "0.25 TKN ≈ $0.01043", "2m": "2,000,000 TKN ≈ $83,470"},
 		"0.00000001234567": {"1": "1 TKN ≈ $0.00000001235", "0.0000001": "0.0000001 TKN ≈ $0.000000000000001235"},
-		"64123.456":        {strings.Repeat("9", 30): "999,999,999,999,999,999,999,999,999,999 TKN ≈ $64,123,456,000,000,000,000,000T"},
+		"64123.456":        {strings.Repeat("9", 30): "999,999,999,999,999,999,999,999,999,999 TKN ≈ > $999,999T"},
 	})
 }
 

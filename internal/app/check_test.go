@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"regexp"
@@ -23,6 +24,7 @@ import (
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/fault"
 	"herald/internal/secret/logtest"
+	"herald/internal/service/rest/resttest"
 )
 
 // check returns the table of a check with these settings, and ErrCheckFailed or nil.
@@ -104,6 +106,16 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 		}, "code 10004.*\n +look at .*PARTNER_NOT_FOUND_CODES if it means"},
 		"a pool without code": {[]string{"STAKING_POOLS=0x00000000000000000000000000000000DeaDBeef"}, nil,
 			"pools with code: 0, without: 1\n(.*\n)*.*no contract at 0x00000000000000000000000000000000DeaDBeef\n +look at STAKING_POOLS"},
+		"version 1 of the quotes gone and version 3 down": {nil, func(t *testing.T, e *e2etest.Everything) {
+			url := resttest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+				status := http.StatusInternalServerError
+				if strings.HasPrefix(r.URL.Path, "/v1/") {
+					status = http.StatusNotFound
+				}
+				w.WriteHeader(status)
+			})
+			e.Settings = append(e.Settings, "PRICE_API_URL="+url)
+		}, "/v1/cryptocurrency/quotes/latest is gone, and /v3/cryptocurrency/quotes/latest fails: .*status 500\n +look at PRICE_API_URL"},
 		"Discord's token":            {[]string{"DISCORD_BOT_TOKEN=another.bot.token"}, nil, "refuses it\n +look at DISCORD_BOT_TOKEN"},
 		"plain HTTP on the Internet": {[]string{"PARTNER_BASE_URL=http://herald.invalid"}, nil, "PARTNER_BASE_URL is not https://.*forge the answers\n"},
 		"Redis' password": {nil, func(_ *testing.T, e *e2etest.Everything) { e.Redis.RequireAuth("another password") },

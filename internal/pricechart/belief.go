@@ -145,6 +145,7 @@ func (q *Quotes) learn(answer core.Snapshot[core.Quote]) verdict {
 		v = q.judge(answer)
 	}
 	if q.remember(v) {
+		q.log.Warn("the price is doubtful, and nothing is valued by it", "err", v.doubt)
 		q.sync()
 	}
 	return v

@@ -2,7 +2,8 @@
 // token's quote.
 //
 // Many coins share a symbol, and a wrong price is worse than none. So an entry counts
-// only if it is surely the requested token, and all its numbers are possible.
+// only if it is surely the requested token, and its price and time are possible. Another
+// number is left out if it is impossible. Whether a price is plausible is not decided here.
 // Asked by symbol, the API answers with the coin that the provider ranks first, so an ID is
 // safer.
 package market
