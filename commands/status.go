@@ -123,7 +123,8 @@ func versionNotes(pinged core.Answer[any]) []chat.Text {
 	if !is {
 		return nil
 	}
-	values := chat.Values{"v1": chat.Code(gone.V1), "v3": chat.Code(gone.V3), "status": chat.Plain(strconv.Itoa(gone.Status))}
+	status := chat.Plain(strconv.Itoa(gone.Status))
+	values := chat.Values{"v1": chat.Code(gone.V1), "v3": chat.Code(gone.V3), "status": status}
 	if gone.Status == 0 {
 		return []chat.Text{chat.SayWith("status.v3_broken", values)}
 	}

@@ -191,7 +191,8 @@ func scenes() []scene {
 		}},
 		{name: "old quote", change: func(w *Answers) { w.Doubt("0.0000123", time.Time{}) }, lines: []string{price}},
 		{name: "old quote", change: func(w *Answers) {
-			w.Supply.Value.Total, w.Supply.Value.Circulating = w.Supply.Value.Total.Shift(18), w.Supply.Value.Circulating.Shift(18)
+			tokens := w.Supply.Value
+			w.Supply.Value = core.Supply{Total: tokens.Total.Shift(18), Circulating: tokens.Circulating.Shift(18)}
 		}, lines: []string{supplies}},
 		{name: "charts", lines: []string{"/price 24h", "/price 7D", "/price 30d"}},
 		{name: "sparse charts", change: func(w *Answers) { w.Chart.Seen = 0.5 }, lines: []string{week}},

@@ -115,7 +115,8 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 				w.WriteHeader(status)
 			})
 			e.Settings = append(e.Settings, "PRICE_API_URL="+url)
-		}, "/v1/cryptocurrency/quotes/latest is gone, and /v3/cryptocurrency/quotes/latest fails: .*status 500\n +look at PRICE_API_URL"},
+		}, "/v1/cryptocurrency/quotes/latest is gone, and /v3/cryptocurrency/quotes/latest fails: .*status 500\n" +
+			" +look at PRICE_API_URL"},
 		"Discord's token":            {[]string{"DISCORD_BOT_TOKEN=another.bot.token"}, nil, "refuses it\n +look at DISCORD_BOT_TOKEN"},
 		"plain HTTP on the Internet": {[]string{"PARTNER_BASE_URL=http://herald.invalid"}, nil, "PARTNER_BASE_URL is not https://.*forge the answers\n"},
 		"Redis' password": {nil, func(_ *testing.T, e *e2etest.Everything) { e.Redis.RequireAuth("another password") },

@@ -24,9 +24,10 @@ func (g *glitch) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	fmt.Fprintf(w, `{"status":{"error_code":0},"data":{"%s":{"id":%[1]s,"symbol":"%s","circulating_supply":1000000,"quote":{"USD":{`+
-		`"price":%d,"percent_change_1h":0.1,"percent_change_24h":-2,"market_cap":%d,"last_updated":"%s"}}}}}`,
-		services.TokenID, services.Symbol, 2*g.factor.Load(), 2_000_000*g.factor.Load(), time.Now().UTC().Format(time.RFC3339))
+	price, now := 2*g.factor.Load(), time.Now().UTC().Format(time.RFC3339)
+	fmt.Fprintf(w, `{"status":{"error_code":0},"data":{"%s":{"id":%[1]s,"symbol":"%s","circulating_supply":1000000,`+
+		`"quote":{"USD":{"price":%d,"percent_change_1h":0.1,"percent_change_24h":-2,"market_cap":%d,"last_updated":"%s"}}}}}`,
+		services.TokenID, services.Symbol, price, 1_000_000*price, now)
 }
 
 // said returns what the bot answers to a line, in English.
@@ -50,7 +51,8 @@ func said(t *testing.T, bot *Bot, line string) string {
 // Only the first of two bots sees the price before it is wrong.
 func TestNothingIsValuedByADoubtfulPrice(t *testing.T) {
 	world, g, dir := startSandbox(t), new(glitch), t.TempDir()
-	settings := append(DemoSettings(world), "PRICE_API_URL="+resttest.Serve(t, g.ServeHTTP), "DATA_DIR="+dir, "PRICE_TTL=1ms")
+	url := resttest.Serve(t, g.ServeHTTP)
+	settings := append(DemoSettings(world), "PRICE_API_URL="+url, "DATA_DIR="+dir, "PRICE_TTL=1ms")
 	lines := map[string]string{
 		"price": "$2", "price 1500": "$3,000", "price $100": "50 HRLD", "price 7d": "a picture",
 		"supply": "Market cap", "staked " + world.World.Staker.Hex(): "≈",
@@ -62,12 +64,22 @@ func TestNothingIsValuedByADoubtfulPrice(t *testing.T) {
 			t.Errorf("%s before: %s", line, got)
 		}
 	}
-	g.factor.Store(20_000_000)
-	time.Sleep(5 * time.Millisecond) // until the last answer is not fresh any more
+	multiply := func(factor int64, price string) {
+		t.Helper()
+		g.factor.Store(factor)
+		for begun := time.Now(); !strings.HasPrefix(said(t, bot, "price"), "HRLD "+price); time.Sleep(time.Millisecond) {
+			if time.Since(begun) > 10*time.Second {
+				t.Fatalf("after a change of the price /price still says %s", said(t, bot, "price"))
+			}
+		}
+	}
+	multiply(20_000_000, "$40,000,000.00 (doubtful)")
 	for range 2 {
 		for line, worth := range lines {
 			got := said(t, bot, line)
-			if strings.Contains(got, worth) && line != "price" || strings.Contains(line, "price") != strings.Contains(got, "$40,000,000.00 (doubtful)") {
+			valued := line != "price" && strings.Contains(got, worth)
+			doubtful := strings.Contains(got, "$40,000,000.00 (doubtful)")
+			if valued || doubtful != strings.HasPrefix(line, "price") {
 				t.Errorf("%s meanwhile: %s", line, got)
 			}
 		}
@@ -82,8 +94,7 @@ func TestNothingIsValuedByADoubtfulPrice(t *testing.T) {
 		bot.Close()
 		bot = newBot(t, settings)
 	}
-	g.factor.Store(1)
-	time.Sleep(5 * time.Millisecond)
+	multiply(1, "$2.000")
 	if got := said(t, bot, "price 1500"); !strings.Contains(got, "$3,000") {
 		t.Errorf("afterwards: %s", got)
 	}
@@ -93,10 +104,13 @@ func TestNothingIsValuedByADoubtfulPrice(t *testing.T) {
 func TestASupplyInBaseUnitsIsDoubtful(t *testing.T) {
 	world, g := startSandbox(t), new(glitch)
 	g.factor.Store(1)
-	supplies := resttest.Serve(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "1000000000000000000000000\n") })
+	supplies := resttest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, "1000000000000000000000000\n")
+	})
 	bot := newBot(t, DemoSettings(world), "PRICE_API_URL="+resttest.Serve(t, g.ServeHTTP), "SUPPLY_URL="+supplies)
 	defer bot.Close()
-	if got := said(t, bot, "supply"); !strings.Contains(got, "circulating (doubtful)\nCoinMarketCap counts 1,000,000 HRLD") || strings.Contains(got, "$") {
+	const want = "circulating (doubtful)\nCoinMarketCap counts 1,000,000 HRLD"
+	if got := said(t, bot, "supply"); !strings.Contains(got, want) || strings.Contains(got, "$") {
 		t.Errorf("got %s", got)
 	}
 }

@@ -19,7 +19,8 @@ type lastPrice func() (at time.Time, price core.Answer[core.Quote])
 // is older than StaleFor allows. The function takes the price that commands have fetched. It asks
 // the provider only if that is older than the interval, at most once in an interval, and blocks
 // meanwhile, until ctx is done. The function is not safe for concurrent use.
-func ticker(cfg *Config, interval func() time.Duration, price core.Source[struct{}, core.Quote], last lastPrice) func(ctx context.Context) string {
+func ticker(cfg *Config, interval func() time.Duration, price core.Source[struct{}, core.Quote],
+	last lastPrice) func(ctx context.Context) string {
 	var asked time.Time
 	return func(ctx context.Context) string {
 		gap := interval()

@@ -79,7 +79,7 @@ func TestThePriceIsSaidInOneLineOfALanguage(t *testing.T) {
 	}
 	doubtful := &provider{quote: priced("894000", "2.7")}
 	doubtful.doubt = &core.DoubtError{Answer: core.Snapshot[core.Quote]{Value: doubtful.quote}}
-	if got := strings.ReplaceAll(doubtful.ticker(chat.English)(t.Context()), "\u00a0", " "); got != "⚠️ HRLD $894,000.00 (doubtful)" {
+	if got := doubtful.ticker(chat.English)(t.Context()); got != "⚠️ HRLD $894,000.00 (doubtful)" {
 		t.Errorf("a doubtful price is %q", got)
 	}
 	for _, l := range chat.Languages() {

@@ -50,7 +50,9 @@ var aWeek = remembered{7 * 24 * time.Hour: 1, 24 * time.Hour: 1, 5 * time.Hour: 
 var crashed = remembered{7 * 24 * time.Hour: 1000, 24 * time.Hour: 1, time.Hour: 1, 4 * time.Minute: 1}
 
 // mistaken is a price of 1 that was mistaken for 1000 and is believed since five hours ago.
-var mistaken = remembered{7 * 24 * time.Hour: 1, 24 * time.Hour: 1, 5 * time.Hour: 1000, time.Hour: 1000, 4 * time.Minute: 1000}
+var mistaken = remembered{
+	7 * 24 * time.Hour: 1, 24 * time.Hour: 1, 5 * time.Hour: 1000, time.Hour: 1000, 4 * time.Minute: 1000,
+}
 
 func TestAPriceIsDoubtfulIfNoChangeExplainsIt(t *testing.T) {
 	calm, still := [3]string{"0.1", "-2", "5"}, [3]string{"", "", ""}
@@ -152,7 +154,8 @@ func TestADoubtSaysHowFarThePriceIsOff(t *testing.T) {
 	for price, want := range map[float64]string{2e7: "20000000 true", 0.001: "1000 false"} {
 		_, doubt := core.Judge(changing(price, [3]string{"0", "0", "0"}), aWeek.memory(0))
 		factor, rises := doubt.Factor()
-		if got := factor.String() + " " + strconv.FormatBool(rises); got != want || !doubt.Last.At.Equal(dawn.Add(-4*time.Minute)) {
+		got := factor.String() + " " + strconv.FormatBool(rises)
+		if got != want || !doubt.Last.At.Equal(dawn.Add(-4*time.Minute)) {
 			t.Errorf("%v: %s times the price of %v, want %s", price, got, doubt.Last.At, want)
 		}
 	}
@@ -175,9 +178,11 @@ func TestASupplyOfAThousandTimesTheirsIsDoubtful(t *testing.T) {
 		"their count before the cap":  {"1000", "5000", "1000", "", "2000000000", ""},
 		"neither count nor cap known": {"1000e18", "5000e18", "", "", "", ""},
 	} {
-		q := core.Quote{Price: decimal.NewFromInt(2), Circulating: percent(test.theirs), Total: percent(test.theirTotal), MarketCap: percent(test.caps)}
-		ours := core.Supply{Circulating: decimal.RequireFromString(test.circulating), Total: decimal.RequireFromString(test.total)}
-		theirs, doubtful := q.Contradicts(ours)
+		q := core.Quote{Price: decimal.NewFromInt(2), MarketCap: percent(test.caps)}
+		q.Circulating, q.Total = percent(test.theirs), percent(test.theirTotal)
+		theirs, doubtful := q.Contradicts(core.Supply{
+			Circulating: decimal.RequireFromString(test.circulating), Total: decimal.RequireFromString(test.total),
+		})
 		if doubtful != (test.want != "") || doubtful && theirs.String() != test.want {
 			t.Errorf("%s: doubtful %t, theirs are %v, want %q", name, doubtful, theirs, test.want)
 		}

@@ -131,6 +131,38 @@ func TestTheFirstOfAReplicasDoubtsCounts(t *testing.T) {
 	})
 }
 
+func TestAMoveThatAnotherReplicaSawIsNotDoubted(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		store := new(shared)
+		one, _ := open(source, store)
+		two, _ := open(source, store)
+		m := &market{price: "1", changes: [3]string{"0"}}
+		m.run(t, one, time.Minute, false)
+		m.run(t, two, time.Hour, false)
+		m.price, m.changes = "100", [3]string{"9900"}
+		m.run(t, one, time.Hour, false)
+		m.changes = [3]string{"0"}
+		m.run(t, one, time.Hour, false)
+		m.run(t, two, time.Minute, false)
+	})
+}
+
+// Two answers may be judged in another order than they were given.
+func TestAnOlderAnswerEndsNoDoubt(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		q, _ := open(source)
+		m := &market{price: "1", changes: [3]string{"0"}}
+		m.run(t, q, time.Hour, false)
+		older := core.Snapshot[core.Quote]{Value: quoted("1", time.Now()), At: time.Now()}
+		time.Sleep(time.Minute)
+		m.price = "5000"
+		m.ask(t, q)
+		q.learn(older)
+		m.run(t, q, 6*time.Hour, true)
+		m.run(t, q, time.Hour, false)
+	})
+}
+
 func TestAMarketCapIsDoubtedByTheLastCount(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		q, _ := open(source)
@@ -138,7 +170,8 @@ func TestAMarketCapIsDoubtedByTheLastCount(t *testing.T) {
 			time.Sleep(time.Minute)
 			answer := core.Snapshot[core.Quote]{Value: quoted("2", time.Now()), At: time.Now()}
 			answer.Value.MarketCap.Decimal, answer.Value.MarketCap.Valid = number(marketCap), true
-			recorded := &Recorded{Quotes: q, Prices: priceSource(func() (core.Snapshot[core.Quote], error) { return answer, nil })}
+			prices := priceSource(func() (core.Snapshot[core.Quote], error) { return answer, nil })
+			recorded := &Recorded{Quotes: q, Prices: prices}
 			_, err := recorded.Get(t.Context(), struct{}{})
 			return err
 		}
@@ -146,7 +179,10 @@ func TestAMarketCapIsDoubtedByTheLastCount(t *testing.T) {
 			marketCap string
 			wait      time.Duration
 			doubtful  bool
-		}{{"2000", 0, false}, {"2000000", 0, true}, {"2000", 0, false}, {"2000000", 0, true}, {"2000000", 6 * time.Hour, false}, {"2000000", 0, false}} {
+		}{
+			{"2000", 0, false}, {"2000000", 0, true}, {"2000", 0, false}, {"2000000", 0, true},
+			{"2000000", 6 * time.Hour, false}, {"2000000", 0, false},
+		} {
 			time.Sleep(step.wait)
 			if err := ask(step.marketCap); (err != nil) != step.doubtful {
 				t.Errorf("%+v: %v", step, err)
@@ -209,5 +245,33 @@ func TestADamagedBeliefIsLoggedAndForgotten(t *testing.T) {
 				t.Errorf("%s: logged %s", damaged, got)
 			}
 		})
+	}
+}
+
+// Each letter is a time, in alphabetical order: when a quote was believed, and when doubts began.
+func TestTheNewerBeliefWinsWithItsFirstDoubt(t *testing.T) {
+	at := func(letter string) (at time.Time) {
+		if letter != "" {
+			at = now.Add(time.Duration(letter[0]) * time.Minute)
+		}
+		return at
+	}
+	for _, test := range []struct{ at, doubted, otherAt, otherDoubted, wantAt, wantDoubted string }{
+		{"b", "", "a", "", "b", ""}, {"b", "", "", "", "b", ""},
+		{"a", "c", "a", "d", "a", "c"}, {"a", "c", "b", "d", "b", "c"},
+		{"a", "b", "c", "", "c", ""}, {"a", "b", "c", "d", "c", "d"},
+		{"a", "d", "a", "", "a", "d"}, {"", "c", "", "d", "", "c"},
+	} {
+		one := belief{At: at(test.at), Doubted: at(test.doubted)}
+		two := belief{At: at(test.otherAt), Doubted: at(test.otherDoubted)}
+		for _, got := range []belief{one.mergedWith(two), two.mergedWith(one)} {
+			doubted := at("")
+			if got.isDoubted() {
+				doubted = got.Doubted
+			}
+			if !got.At.Equal(at(test.wantAt)) || !doubted.Equal(at(test.wantDoubted)) {
+				t.Errorf("%+v: got %+v", test, got)
+			}
+		}
 	}
 }

@@ -121,7 +121,8 @@ func TestAnImpossibleOptionalNumberIsLeftOut(t *testing.T) {
 				usd[other], counts[other] = "25", "25"
 			}
 			usd[name], counts[name] = value, value
-			q, err := ask(t, "id", "42", 200, ok(`{"42":{"id":42,"symbol":"HRD",`+members(counts)+`,"quote":{"USD":{`+members(usd)+`}}}}`))
+			entry := `{"id":42,"symbol":"HRD",` + members(counts) + `,"quote":{"USD":{` + members(usd) + `}}}`
+			q, err := ask(t, "id", "42", 200, ok(`{"42":`+entry+`}`))
 			if err != nil || q.Price.String() != "1.5" {
 				t.Errorf("%s %s: the price is %v, %v", name, value, q.Price, err)
 			}
@@ -294,14 +295,13 @@ func TestOfTwoTimesToWaitTheLongerCounts(t *testing.T) {
 }
 
 func TestTheProvidersSentenceIsLoggedAndInNoError(t *testing.T) {
-	long := strings.Repeat("long ", 1000)
+	refused := func(sentence string) string { return `{"status":{"error_code":400,"error_message":` + sentence + `}}` }
 	for body, want := range map[string]string{
-		`{"status":{"error_code":400,"error_message":"Invalid value for \"symbol\": \"QQQ\""}}`: `Invalid value for \"symbol\": \"QQQ\"`,
-		`{"status":{"error_code":1001,"error_message":"This API\nKey is invalid."}}`:            "This API Key is invalid.",
-		`{"status":{"error_code":400,"error_message":"` + long + `"}}`:                          "long long",
-		`{"status":{"error_code":400,"error_message":null}}`:                                    "",
-		`{"status":{"error_code":400}}`:                                                         "",
-		`<html>`:                                                                                "",
+		refused(`"Invalid value for \"symbol\": \"QQQ\""`): `Invalid value for \"symbol\": \"QQQ\"`,
+		refused(`"This API\nKey is invalid."`):             "This API Key is invalid.",
+		refused(`"` + strings.Repeat("long ", 1000) + `"`): "long long",
+		refused("null"): "", refused("5"): "5", refused("{}"): "",
+		`{"status":{"error_code":400}}`: "", "<html>": "",
 	} {
 		var log bytes.Buffer
 		c := market.New(market.Settings{URL: serve(t, 400, body), By: "symbol", Token: "QQQ", Symbol: "QQQ", Uncounted: true},
@@ -312,7 +312,8 @@ func TestTheProvidersSentenceIsLoggedAndInNoError(t *testing.T) {
 				t.Errorf("%.80s: got %v", body, err)
 			}
 		}
-		if lines := strings.Count(log.String(), "says="); lines != min(len(want), 1) || !strings.Contains(log.String(), want) || log.Len() > 400 {
+		lines := strings.Count(log.String(), "says=")
+		if lines != min(len(want), 1) || !strings.Contains(log.String(), want) || log.Len() > 400 {
 			t.Errorf("%.80s: logged %s", body, log.String())
 		}
 	}

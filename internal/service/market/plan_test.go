@@ -383,6 +383,10 @@ func TestVersion3IsAskedWhereVersion1IsGone(t *testing.T) {
 	}
 }
 
+func answering(code int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { status(code, body)(w, r) }
+}
+
 // Each row is how version 3 fails, and what its error says of it.
 func TestAnErrorOfVersion3NamesVersion1(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -391,10 +395,10 @@ func TestAnErrorOfVersion3NamesVersion1(t *testing.T) {
 		status int
 		text   string
 	}{
-		"500":           {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, core.Unreachable, 500, "answered with status 500"},
+		"500":           {answering(500, ""), core.Unreachable, 500, "answered with status 500"},
 		"404":           {http.NotFound, core.Rejected, 404, "answered with status 404"},
-		"an error code": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"status":{"error_code":1002}}`) }, core.Denied, 0, "error code 1002"},
-		"HTML":          {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, core.Malformed, 0, "HTML"},
+		"an error code": {answering(200, `{"status":{"error_code":1002}}`), core.Denied, 0, "error code 1002"},
+		"HTML":          {answering(200, "<html>"), core.Malformed, 0, "HTML"},
 		"a break":       {resttest.Broken("", true), core.Unreachable, 0, "connection"},
 	} {
 		url := resttest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -407,8 +411,11 @@ func TestAnErrorOfVersion3NamesVersion1(t *testing.T) {
 		_, err := newClient(market.Settings{URL: url, By: "id", Token: "42", Symbol: "hrd"}).Probe(t.Context())
 		resttest.WantReason(t, err, market.Service, test.want)
 		gone, is := errors.AsType[*core.V1GoneError](err)
-		if !is || gone.Status != test.status || !strings.Contains(err.Error(), test.text) ||
-			!strings.Contains(err.Error(), "/v1/cryptocurrency/quotes/latest is gone, and /v3/cryptocurrency/quotes/latest fails") {
+		const both = "/v1/cryptocurrency/quotes/latest is gone, and /v3/cryptocurrency/quotes/latest fails"
+		if !is || gone.Status != test.status {
+			t.Errorf("%s: got %+v", name, gone)
+		}
+		if !strings.Contains(err.Error(), test.text) || !strings.Contains(err.Error(), both) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

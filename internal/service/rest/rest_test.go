@@ -77,17 +77,16 @@ func TestAnswersEndInEveryWayOfHTTP(t *testing.T) {
 		serve http.HandlerFunc
 		want  core.Reason // "" is the number
 	}{
-		"a length":           {resttest.Broken("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"+number, false), ""},
-		"a close":            {resttest.Broken("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"+number, false), ""},
-		"a close, HTTP/1.0":  {resttest.Broken("HTTP/1.0 200 OK\r\n\r\n"+number, false), ""},
-		"chunks":             {inChunks("987", "65"), ""},
-		"a byte order mark":  {inChunks("\uFEFF" + number), ""},
-		"half a length":      {resttest.Broken("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"+number, false), core.Unreachable},
-		"a length, HTTP/1.0": {resttest.Broken("HTTP/1.0 200 OK\r\nContent-Length: 9\r\n\r\n"+number, false), core.Unreachable},
-		"half a chunk": {resttest.Broken("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n"+number, false),
-			core.Unreachable},
+		"a length":             {broken("1.1", "Content-Length: 5", number), ""},
+		"a close":              {broken("1.1", "Connection: close", number), ""},
+		"a close, HTTP/1.0":    {broken("1.0", "Server: old", number), ""},
+		"chunks":               {inChunks("987", "65"), ""},
+		"a byte order mark":    {inChunks("\uFEFF" + number), ""},
+		"half a length":        {broken("1.1", "Content-Length: 9", number), core.Unreachable},
+		"a length, HTTP/1.0":   {broken("1.0", "Content-Length: 9", number), core.Unreachable},
+		"half a chunk":         {broken("1.1", "Transfer-Encoding: chunked", "9\r\n"+number), core.Unreachable},
 		"two byte order marks": {inChunks("\uFEFF\uFEFF" + number), core.Malformed},
-		"nothing":              {resttest.Broken("HTTP/1.0 200 OK\r\n\r\n", false), core.Malformed},
+		"nothing":              {broken("1.0", "Server: old", ""), core.Malformed},
 	} {
 		url := resttest.Serve(t, test.serve)
 		got, err := rest.New(service, time.Minute).Figure(t.Context(), rest.Request{URL: url})
@@ -95,6 +94,11 @@ func TestAnswersEndInEveryWayOfHTTP(t *testing.T) {
 			t.Errorf("%s: got %v, %v, want %q", name, got, err, test.want)
 		}
 	}
+}
+
+// broken answers with a version of HTTP, a header and a body, and closes the connection.
+func broken(version, header, body string) http.HandlerFunc {
+	return resttest.Broken("HTTP/"+version+" 200 OK\r\n"+header+"\r\n\r\n"+body, false).ServeHTTP
 }
 
 // inChunks answers with parts, a chunk each.
