@@ -12,7 +12,6 @@ import (
 	"herald/internal/core"
 	"herald/internal/service/market/credits"
 	"herald/internal/service/rest"
-	"herald/internal/transport"
 )
 
 const (
@@ -74,7 +73,7 @@ func (p *plan) startReading() bool {
 // was none. settle refunds the credit if the provider cannot have counted the call: because its
 // answer was not a 200, or because the call was never sent.
 func (p *plan) settle(status int, err error) {
-	answered, sent := status != 0, !transport.NeverSent(err)
+	answered, sent := status != 0, !rest.NeverSent(err)
 	switch {
 	case answered && status != http.StatusOK, !sent:
 		p.client.Budget.Refund()

@@ -101,6 +101,10 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	return &answer, nil
 }
 
+// NeverSent reports whether err, which Do returned, proves that the request did not reach the
+// service.
+func NeverSent(err error) bool { return transport.NeverSent(err) }
+
 // Figure sends r as Do does, and returns the number above zero in the answer: a bare number, a
 // text with one, or either as the only member of an object, under one of these names. It
 // refuses an object with more members, which may report a failure.
