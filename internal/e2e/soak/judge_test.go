@@ -115,6 +115,9 @@ func (p *person) judge(said []string, public, edit bool, card faketelegram.Sent,
 			continue
 		}
 		p.mustNotLeak(q, strings.Join(said, "\n"), public)
+		if strings.Contains(strings.Join(said, "\n"), " old") {
+			p.count("marked with an age", 1)
+		}
 		switch {
 		case q.ended.IsZero():
 			p.end(q, verdict)

@@ -5,13 +5,17 @@
 // another, and package truth judges each answer: it must be honest, come once, and show
 // others nothing that is private.
 //
-//	go test -v -tags soak -timeout 0 ./internal/e2e/soak -soak.time 1h
+//	go test -v -tags soak -timeout 0 ./internal/e2e/soak -soak.time 1h -soak.busy 2
 //
 // Telegram delivers by webhook, 100 at a time and one for each chat; with -soak.polling the
 // bot polls. -soak.people people are on each platform. They ask in several groups and in
 // private, press the buttons below their answers, send forged states, write inline queries,
 // and give ephemeral commands; now and then 130 ask at once.
 // -soak.seed repeats the questions and faults of a run, but not the times of the answers.
+// -soak.busy shell loops take the machine's time beside it. The price provider never renews its
+// quote, which is ten minutes old in the middle of a short run, and after ten minutes of a long
+// one: from then on, an answer during an outage must be marked as old.
+//
 // Telegram's pacing is off, because with it most answers in a busy group are "busy", and no
 // card is cleaned away, because somebody may press it.
 package soak
@@ -21,10 +25,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"os"
+	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -45,6 +53,7 @@ var (
 	soakSeed   = flag.Uint64("soak.seed", rand.Uint64()>>1, "of the questions and the faults")
 	soakPeople = flag.Int("soak.people", 20, "people on each platform")
 	soakPoll   = flag.Bool("soak.polling", false, "Telegram is polled")
+	soakBusy   = flag.Int("soak.busy", 0, "busy shell loops beside the bot")
 )
 
 const (
@@ -88,6 +97,8 @@ func TestSoak(t *testing.T) {
 		way = e2etest.Ways[0]
 	}
 	services.MoreLogins = 18 // more than a page has
+	services.QuoteAge = max(services.QuoteAge, truth.OldAfter-*soakTime/2)
+	beBusy(t, *soakBusy)
 	s := &soak{T: t, redis: redis, fakes: fault.Start(t), telegram: way.Open(t), discord: e2etest.Ways[2].Open(t),
 		verdicts: map[string]int{}, counts: map[string]int{}, people: map[int64]*person{}, owners: map[[2]int64]*question{},
 		presses: map[string]*question{}, queries: map[string]string{}, events: make(chan faketelegram.Event, 1<<16)}
@@ -139,6 +150,18 @@ func TestSoak(t *testing.T) {
 	}
 }
 
+// beBusy starts shell loops that use as much of a core as they get, until the test ends.
+func beBusy(t *testing.T, loops int) {
+	for range loops {
+		// A loop also ends after a test that was killed.
+		loop := exec.CommandContext(t.Context(), "sh", "-c", `while kill -0 "$1"; do :; done`, "sh", strconv.Itoa(os.Getpid()))
+		if err := loop.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = loop.Wait() }) // it is killed
+	}
+}
+
 // phase has people ask while everything fails. Then it waits until all faults have ended,
 // every question is answered, and idle connections are closed.
 func (s *soak) phase(d time.Duration, seed uint64) {
@@ -161,6 +184,11 @@ func (s *soak) phase(d time.Duration, seed uint64) {
 			}
 		}
 	})
+	begin(2, func(ctx context.Context, _ *rand.Rand) {
+		for transport.Sleep(ctx, time.Minute) {
+			s.forgetOwners(5 * patience)
+		}
+	})
 	s.fail(begin)
 	loops.Wait()
 	http.DefaultClient.CloseIdleConnections()
@@ -172,7 +200,14 @@ func (s *soak) phase(d time.Duration, seed uint64) {
 		p.read()
 		p.forget(afterwards)
 	}
-	clear(s.owners)
+	s.forgetOwners(0)
+}
+
+// forgetOwners drops the owners of commands and cards that are so old.
+func (s *soak) forgetOwners(old time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.owners, func(_ [2]int64, q *question) bool { return time.Since(q.At) >= old })
 }
 
 // count adds to what is counted under a name.

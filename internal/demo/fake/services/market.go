@@ -45,7 +45,7 @@ func standing(q core.Quote) func(time.Time) (core.Quote, map[string]decimal.Deci
 	}
 	return func(now time.Time) (core.Quote, map[string]decimal.Decimal) {
 		q := q
-		if newest := now.Add(-lag); newest.Before(q.LastUpdated) {
+		if newest := now.Add(-QuoteAge); newest.Before(q.LastUpdated) {
 			q.LastUpdated = newest
 		}
 		return q, percent

@@ -32,7 +32,7 @@ func TestThePriceWalksAndItsChangesAreTrue(t *testing.T) {
 			if other, _ := otherAt(time.Now()); !q.Price.Equal(other.Price) {
 				t.Fatalf("two walks differ: %v, %v", q.Price, other.Price)
 			}
-			if age := time.Since(q.LastUpdated); age < lag || age >= lag+time.Minute {
+			if age := time.Since(q.LastUpdated); age < QuoteAge || age >= QuoteAge+time.Minute {
 				t.Fatalf("a quote is %v old", age)
 			}
 			price, minute := q.Price.InexactFloat64(), q.LastUpdated.Unix()/60

@@ -22,8 +22,9 @@ var changes = []struct {
 	{"30d", 30 * 1440, "-6.18033989"}, {"60d", 60 * 1440, "19.4"}, {"90d", 90 * 1440, "38.19660113"},
 }
 
-// lag is the age of a quote when the provider first returns it.
-const lag = 40 * time.Second
+// QuoteAge is the age of a quote when the provider first returns it. A test may change it before
+// New.
+var QuoteAge = 40 * time.Second
 
 // walk is a random walk of the price, by the minute. It is the same at every start,
 // goes through the World's Quote and its changes, and goes on from there with the
@@ -78,7 +79,7 @@ func (w *walk) step() {
 func (w *walk) at(now time.Time) (core.Quote, map[string]decimal.Decimal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	minutes := int(math.Floor(now.Sub(w.quote.LastUpdated.Add(lag)).Minutes()))
+	minutes := int(math.Floor(now.Sub(w.quote.LastUpdated.Add(QuoteAge)).Minutes()))
 	last := changes[len(changes)-1].minutes + minutes
 	for len(w.logs) <= last {
 		w.step()

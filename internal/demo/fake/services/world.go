@@ -140,7 +140,7 @@ func newWorld(now time.Time) World {
 		Change7d:    valid(changes[2].percent),
 		MarketCap:   decimal.NewNullDecimal(price.Mul(w.Supply.Circulating).Round(2)),
 		Volume24h:   valid("1234567.89"),
-		LastUpdated: now.Add(-lag),
+		LastUpdated: now.Add(-QuoteAge),
 	}
 	return w
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,13 +13,25 @@ import (
 	"herald/internal/e2e/fault"
 )
 
-// maxAge is how old a part of an answer may be in a test. Times are shown to the minute, and
-// the block of a stake may be some minutes old.
-const maxAge = 5 * time.Minute
+const (
+	// maxAge is how old a part of an answer may be in a test. Times are shown to the minute,
+	// and the block of a stake may be some minutes old.
+	maxAge = 5 * time.Minute
+	// OldAfter is the age from which on a figure that its service does not renew is marked
+	// as old.
+	OldAfter = 10 * time.Minute
+)
 
 var (
-	// atOldPrice matches a price that is marked as old under a supply.
-	atOldPrice = regexp.MustCompile(`^(at \$[0-9.]+), \d+ (?:s|min|h) old$`)
+	// oldTitle matches a title that is marked as old, and atOldPrice a price that is marked as
+	// old under a supply.
+	oldTitle   = regexp.MustCompile(`^(.*) \((\d+) (s|min|h|days?) old\)$`)
+	atOldPrice = regexp.MustCompile(`^(at \$[0-9.]+), (\d+) (s|min|h|days?) old$`)
+	// ageUnits are the units of ages.
+	ageUnits = map[string]time.Duration{"s": time.Second, "min": time.Minute, "h": time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour}
+	// recent matches what an old title does not end with: a change, or a share of the total
+	// supply.
+	recent = regexp.MustCompile(` \(?[▲▼]? ?[\d.]+%\)?(?: \(24h\))?$`)
 	// checkedAt matches the time of an answer's oldest part, if none is marked as old.
 	checkedAt = regexp.MustCompile(`^(?:Checked )?(\d{4}-\d\d-\d\d \d\d:\d\d UTC)$`)
 	reference = regexp.MustCompile(`^Reference \S+$`)
@@ -57,25 +70,32 @@ func (c *Checker) compare(q Question, lines []string) (Outcomes, error) {
 		why, err := reason(lines[1], uses[0])
 		return Outcomes{uses[0]: why}, err
 	}
-	switch {
-	case q.Command == "help":
+	if q.Command == "help" {
 		return nil, checkHelp(lines)
-	case q.Command == "price" && (strings.HasSuffix(q.Argument, "h") || strings.HasSuffix(q.Argument, "d")):
-		return Outcomes{fault.Price: Right}, c.checkChart(lines)
 	}
-	said, want := read(lines), read(c.truth(q))
-	got := Outcomes{}
+	said, got := read(lines, uses[0]), Outcomes{}
 	for _, service := range uses {
 		got[service] = Right
+	}
+	for service := range said.old {
+		got[service] = Stale
+	}
+	if err := c.checkAges(q.Command, said); err != nil {
+		return nil, err
+	}
+	if q.Command == "price" && (strings.HasSuffix(q.Argument, "h") || strings.HasSuffix(q.Argument, "d")) {
+		return got, c.checkChart(lines)
+	}
+	want := read(c.truth(q), uses[0])
+	if len(said.ages) > 0 {
+		_, title := said.ages[uses[0]]
+		want = want.asOld(title)
 	}
 	if q.Command != "mylogins" && said.at != want.at {
 		at, err := time.Parse(e2etest.MinuteForm, said.at)
 		if age := time.Since(at); err != nil || age < -time.Minute || age > maxAge || q.Command == "price" {
 			return nil, wrong("an answer from %q", said.at)
 		}
-	}
-	for service := range said.old {
-		got[service] = Stale
 	}
 	if said.tellsClaimTime() != want.tellsClaimTime() {
 		// On a busy machine the chain's pace comes too late, for either bot.
@@ -97,12 +117,34 @@ type answer struct {
 	parts []string
 	at    string                  // when it was checked
 	old   map[fault.Target]string // why a service gave nothing newer
+	ages  map[fault.Target]age    // of what is marked as old
 }
 
-// read splits lines at their dots.
-func read(lines []string) answer {
-	a := answer{old: map[fault.Target]string{}}
-	for _, line := range lines {
+// age is how old something is said to be: so many units.
+type age struct{ least, unit time.Duration }
+
+// is reports whether a says how old something was maxAge ago, or later.
+func (a age) is(old time.Duration) bool { return a.least <= old && old < a.least+a.unit+maxAge }
+
+// readAge returns what a part that is marked as old says without its age. It returns false if
+// the part is not.
+func readAge(form *regexp.Regexp, part string) (text string, a age, marked bool) {
+	mark := form.FindStringSubmatch(part)
+	if mark == nil {
+		return part, age{}, false
+	}
+	n, _ := strconv.Atoi(mark[2])
+	unit := ageUnits[mark[3]]
+	return mark[1], age{least: time.Duration(n) * unit, unit: unit}, true
+}
+
+// read splits lines at their dots. The first line is about the service title.
+func read(lines []string, title fault.Target) answer {
+	a := answer{old: map[fault.Target]string{}, ages: map[fault.Target]age{}}
+	for i, line := range lines {
+		if text, old, marked := readAge(oldTitle, line); i == 0 && marked {
+			line, a.ages[title] = text, old
+		}
 	parts:
 		for _, part := range strings.Split(line, " · ") {
 			for service := range silences {
@@ -112,8 +154,8 @@ func read(lines []string) answer {
 				}
 			}
 			part = strings.TrimPrefix(strings.TrimPrefix(part, "🟢 "), "⚠️ ")
-			if mark := atOldPrice.FindStringSubmatch(part); mark != nil {
-				part = mark[1]
+			if text, old, marked := readAge(atOldPrice, part); marked {
+				part, a.ages[fault.Price] = text, old
 			}
 			switch mark := checkedAt.FindStringSubmatch(part); {
 			case mark != nil && a.at == "":
@@ -125,6 +167,35 @@ func read(lines []string) answer {
 		}
 	}
 	return a
+}
+
+// asOld returns the truth as it is told if a figure is old: without a time and, if the title is
+// old, without changes and without the share of the total supply.
+func (a answer) asOld(title bool) answer {
+	a.at = ""
+	if title {
+		a = a.without("1h ", "7d ", "▲ ", "▼ ")
+		a.parts[0] = recent.ReplaceAllString(a.parts[0], "")
+	}
+	return a
+}
+
+// checkAges returns an error unless each figure that is old is marked with its age and has a
+// reason, and no other figure is marked.
+func (c *Checker) checkAges(command string, said answer) error {
+	quoted := time.Since(c.world.Quote.LastUpdated)
+	for service, a := range said.ages {
+		_, hasReason := said.old[service]
+		if !hasReason || a.least+a.unit <= OldAfter || service == fault.Price && !a.is(quoted) {
+			return wrong("a %s of %v, said to be %v old without a reason or wrongly", service, quoted, a.least)
+		}
+	}
+	_, marked := said.ages[fault.Price]
+	_, overdue := said.old[fault.Price]
+	if overdue && !marked && quoted > OldAfter+maxAge && (command == "price" || said.has("at $")) {
+		return wrong("a price of %v is not marked as old: %q", quoted, said.parts)
+	}
+	return nil
 }
 
 // equals returns an error unless an answer has the wanted title, and then each of the other

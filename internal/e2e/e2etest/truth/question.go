@@ -69,7 +69,9 @@ func init() {
 			silences[service][e2etest.Say(why, name)] = Outcome(reason)
 		}
 	}
-	silences[fault.Price][e2etest.Say("why.used_up", nil)] = Outcome(fault.UsedUp) // no other service has a plan
+	// No other service has a plan.
+	silences[fault.Price][e2etest.Say("why.used_up", nil)] = Outcome(fault.UsedUp)
+	silences[fault.Price][e2etest.Say("why.no_credit", nil)] = ""
 }
 
 // silence returns the outcome of a text about an old answer, with or without the time of the
