@@ -57,7 +57,8 @@ var wrongSettings = []struct {
 }{
 	{what: "nothing is set", bare: true},
 	{what: "there is no file", args: "run --env-file nowhere-" + secret, bare: true},
-	{what: "lines of another form", file: "LOG_LEVEL: debug\n" + secret + "\n\n# fine\nLOG LEVEL=debug\n"},
+	{what: "lines of another form", file: "LOG_LEVEL: debug\n" + secret + "\n\n# fine\nLOG LEVEL=debug\nLOG_FORMAT=text\nCLEAN_CHAT=on\nSTALE_FOR=1h\n"},
+	{what: "a file of JSON", file: "{\n  \"LOG_LEVEL\": \"debug\",\n  \"PRICE_API_KEY\": \"" + secret + "\"\n}\n"},
 	{what: "mistyped names in the environment, as docker run --env-file puts them there",
 		environ: []string{"PRICE_TOKN_ID=" + secret, "MODERATOR_CHAT=" + secret, "LOG_FORMAT_FILE=/" + secret, "REDIS_SERVICE_HOST=10.0.0.1", "PATH=/bin"}},
 	{what: "characters that nobody sees", environ: []string{"EVM_RPC_URL=https://c.example/\u200b" + secret,
@@ -68,6 +69,7 @@ var wrongSettings = []struct {
 	{what: "the same, where it is only checked", args: "check", environ: []string{"DATA_DIR=" + deepFolder + "/" + secret}},
 	{what: "addresses to save, and nothing that keeps them", environ: []string{"REDIS_URL=", "STAKER_TAGS=telegram:-1:Staker", "STAKER_ROLES=discord:1:2",
 		"DISCORD_BOT_TOKEN=" + secret}},
+	{what: "a role of a platform that is off", environ: []string{"DISCORD_BOT_TOKEN=", "REDIS_URL=", "STAKER_ROLES=discord:1:2:1,000"}},
 	{what: "two tokens that are swapped", environ: []string{"TELEGRAM_BOT_TOKEN=MTIz.abc." + secret, "DISCORD_BOT_TOKEN=123456789:" + secret}},
 	{what: "many at once, from both", file: "PRICE_TOKN_ID=1\nCOMMAND_TIMEOUT=soon\nwhat is this\n",
 		environ: []string{"TELEGRAM_BOT_TOKEN=my token-" + secret, "TELEGRAM_WEBHOOK_URL=http://plain.example", "DISCORD_PUBLIC_KEY=abc",

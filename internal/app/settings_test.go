@@ -77,6 +77,8 @@ func TestLoadReadsEverySetting(t *testing.T) {
 	}
 }
 
+const thousand = "; write 1000 instead of 1,000"
+
 // refused holds values that a setting refuses, and a part of the error. cmd/bot tests the
 // errors of missing values.
 var refused = []struct {
@@ -146,6 +148,16 @@ var refused = []struct {
 	{"COMMAND_TIMEOUT", "from 1ms to 14m", []string{"0s", "15m"}},
 	{"RATE_LIMIT_USER", "whole number", []string{"-1", canary}},
 	{"OPERATORS", "entry", []string{canary, "telegram:ann", "slack:1", "telegram:1,discord:"}},
+	{"JOIN_CHATS", thousand, []string{"telegram:-1:staker:1,000", "telegram:-1:staker:1,000,telegram:-2:registered"}},
+	{"STAKER_TAGS", thousand, []string{"telegram:-1:Staker:1,000", "telegram:-1:Staker:1 000", "telegram:-1:a,telegram:-1:Big staker:10,000.5"}},
+	{"STAKER_ROLES", thousand, []string{"discord:1:2:1,000", "discord:1:3 discord:1:2:1_000"}},
+	{"PRICE_TOKEN_ID", thousand, []string{"1,027"}},
+	{"PRICE_MONTHLY_CREDITS", thousand, []string{"10,000", "10.000"}},
+	{"EVM_CHAIN_ID", thousand, []string{"42,161", "42 161"}},
+	{"STAKING_CLAIM_BLOCKS", thousand, []string{"302,400", "302'400"}},
+	{"TOKEN_DECIMALS", thousand, []string{"1,000"}},
+	{"RATE_LIMIT_USER", thousand, []string{"1,000"}},
+	{"RATE_LIMIT_CHAT", thousand, []string{"1_000"}},
 	{"MODERATOR_CHATS", "entry", []string{canary, "telegram:123", "telegram:-0", "discord:-1", "discord:0x1",
 		"telegram:-1001234567890,discord:", "slack:1", "telegram:@group", "-1001234567890"}},
 }
@@ -153,6 +165,20 @@ var refused = []struct {
 func TestSettingsRefuseOtherForms(t *testing.T) {
 	for _, r := range refused {
 		configtest.Refuses(t, settings, r.name, r.told, r.values...)
+	}
+}
+
+// A setting of a platform that is off is told, too, and so is one that needs a store.
+func TestAWrongSettingIsToldWhateverIsMissing(t *testing.T) {
+	for _, r := range refused {
+		for _, value := range r.values {
+			told := slices.ContainsFunc(configtest.Try(settings, r.name+"="+value), func(line string) bool {
+				return strings.HasPrefix(line, r.name+": ") && strings.Contains(line, r.told)
+			})
+			if !told {
+				t.Errorf("%s=%s is not told", r.name, value)
+			}
+		}
 	}
 }
 

@@ -28,7 +28,8 @@ type Setting struct {
 	Secret bool
 	// Needs names the settings that must be set and not Off if this one is given.
 	Needs []string
-	// NeedsOneOf names settings of which at least one must be set if this one is given.
+	// NeedsOneOf names settings of the table of which at least one must be set if this one is
+	// given.
 	NeedsOneOf []string
 	// Example is an invented value of the right form; empty: the Default is the example.
 	Example string
@@ -58,7 +59,7 @@ type Given map[string]value
 
 // Collect returns the values in environ, which has the form of os.Environ, and in the file
 // named envFile, if any. Environ wins. An empty value counts as none. The Errors are about
-// the file. If it cannot be read, Given is nil.
+// the file. If it cannot be read or is no env file, Given is nil.
 func Collect(environ []string, envFile string) (Given, Errors) {
 	inEnviron, inFile := Given{}, Given{}
 	for _, variable := range environ {
@@ -81,6 +82,9 @@ func Collect(environ []string, envFile string) (Given, Errors) {
 		}
 		return nil, Errors{fmt.Sprintf("--env-file: the file %v%s", err, advice)}
 	}
+	if other := otherFormat(content); other != "" {
+		return nil, Errors{fmt.Sprintf("--env-file: the file %s; write one setting a line, for example LOG_LEVEL=info, as in config.example.env", other)}
+	}
 	wrong := inFile.parse(envFile, content)
 	maps.DeleteFunc(inFile, func(name string, _ value) bool { return inEnviron.Has(strings.TrimSuffix(name, fileSuffix)) })
 	maps.Copy(inFile, inEnviron)
@@ -96,25 +100,29 @@ func (g Given) Fill(table []Setting) Errors {
 	wrong := g.unknown(table)
 	for _, s := range table {
 		v, needed := g.value(s), g.neededBy(s.Name, table)
+		tell := func(err error, example Setting) {
+			for line := range strings.SplitSeq(err.Error(), "\n") {
+				wrong = append(wrong, fmt.Sprintf("%s%s: %s; for example %s=%s", v.place, s.Name, line, example.Name, example.example()))
+			}
+		}
 		switch {
 		case v.err != nil: // there is no value to set
+			tell(v.err, s)
 		case v.text == "" && s.Required:
-			v.err = errors.New("is required but not set")
+			tell(errors.New("is required but not set"), s)
 		case (v.text == "" || v.text == Off) && needed != nil:
-			v.err = fmt.Errorf("is needed by %s but %s", strings.Join(needed, " and "), cmp.Or(v.text, "not set"))
 			if !g.Has(s.Name) {
 				v.place = cmp.Or(v.place, g[needed[0]].place, g[needed[0]+fileSuffix].place)
 			}
-		case v.text != "" && s.NeedsOneOf != nil && !slices.ContainsFunc(s.NeedsOneOf, g.Has):
-			v.err = fmt.Errorf("needs %s, and neither is set", strings.Join(s.NeedsOneOf, " or "))
+			tell(fmt.Errorf("is needed by %s but %s", strings.Join(needed, " and "), cmp.Or(v.text, "not set")), s)
 		case v.text != "":
-			v.err = s.Set(v.text)
-		}
-		if v.err == nil {
-			continue
-		}
-		for line := range strings.SplitSeq(v.err.Error(), "\n") {
-			wrong = append(wrong, fmt.Sprintf("%s%s: %s; for example %s=%s", v.place, s.Name, line, s.Name, s.example()))
+			if s.NeedsOneOf != nil && !slices.ContainsFunc(s.NeedsOneOf, g.Has) {
+				first := slices.IndexFunc(table, func(other Setting) bool { return other.Name == s.NeedsOneOf[0] })
+				tell(fmt.Errorf("needs %s, and neither is set", strings.Join(s.NeedsOneOf, " or ")), table[first])
+			}
+			if err := s.Set(v.text); err != nil {
+				tell(ungrouped(v.text, err), s)
+			}
 		}
 	}
 	return wrong

@@ -102,7 +102,7 @@ func TestMistakesNameTheSettingAndAnExample(t *testing.T) {
 		{"a need that is off", []string{"NAME=x", "HOOK=x", "OTHER_HOOK=x", hook, "ADDRESS=off"},
 			[]string{"ADDRESS: is needed by HOOK and OTHER_HOOK but off; for example ADDRESS=there"}},
 		{"a need of one of two", []string{"NAME=x", "KEPT=" + canary},
-			[]string{"KEPT: needs KEY or HOOK, and neither is set; for example KEPT=a-thing"}},
+			[]string{"KEPT: needs KEY or HOOK, and neither is set; for example KEY=a-key"}},
 		{"one of two from a file", []string{"NAME=x", "KEPT=x", hook}, nil},
 		{"a need that a file gives", []string{"NAME=x", "HOOK=x", hook}, nil},
 		{"no secret file", []string{"NAME=x", "KEY_FILE=" + t.TempDir() + "/" + canary},

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -22,7 +23,7 @@ type Entry struct {
 // the amount may hold further colons, and is then refused.
 func Entries(split func(string) []string, form, description string) func(string) ([]Entry, error) {
 	matching := Matching(form, description)
-	return listOf(split, func(text string) (e Entry, err error) {
+	read := listOf(split, func(text string) (e Entry, err error) {
 		text = trim(text)
 		if _, err = matching(text); err != nil {
 			return e, err
@@ -36,7 +37,19 @@ func Entries(split func(string) []string, form, description string) func(string)
 		}
 		return e, err
 	})
+	return func(value string) ([]Entry, error) {
+		if at := groupedAmount.FindStringIndex(value); at != nil { // split would divide it
+			return nil, fmt.Errorf("entry %d %w", len(split(value[:at[0]]))+1, ungrouped("1,000", errAmount))
+		}
+		return read(value)
+	}
 }
+
+// groupedAmount matches an entry whose amount is grouped in thousands by commas.
+var groupedAmount = regexp.MustCompile(`[^\s,:]+:[^,:]+:[^,:]+:\s*[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?(\s|,|$)`)
+
+// errAmount is the error of an amount of another form.
+var errAmount = errors.New("must have after its third colon an amount of tokens above 0, such as 1000 or 0.5")
 
 // amountForm allows 77 decimals, which is also the most that TOKEN_DECIMALS may be.
 var amountForm = regexp.MustCompile(`^[0-9]{1,30}(\.[0-9]{1,77})?$`)
@@ -49,5 +62,5 @@ func parseAmount(value string) (decimal.Decimal, error) {
 			return amount, nil
 		}
 	}
-	return decimal.Zero, errors.New("must have after its third colon an amount of tokens above 0, such as 1000 or 0.5")
+	return decimal.Zero, ungrouped(value, errAmount)
 }

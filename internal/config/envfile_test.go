@@ -23,7 +23,7 @@ func TestEnvFile(t *testing.T) {
 }
 
 func TestEnvFileErrorsNumberTheLines(t *testing.T) {
-	for _, line := range []string{canary, "=" + canary, "1A=" + canary, "A B=" + canary, "A: " + canary, "export A", "A\x00=" + canary,
+	for _, line := range []string{canary, "=" + canary, "1A=" + canary, "A B=" + canary, "A: " + canary, "export A", "A\x01=" + canary,
 		"OK=2" + canary} {
 		file := write(t, "OK=1\n"+line+"\nOK=1\n"+line)
 		_, wrong := Collect(nil, file)
@@ -39,7 +39,7 @@ func TestAnEnvFileThatCannotBeReadIsReported(t *testing.T) {
 	for _, test := range []struct{ path, want string }{
 		{filepath.Join(folder, "none", canary), "cannot be opened: no such file or directory; make one with `install -m 0600 config.example.env herald.env`"},
 		{folder, "cannot be read: is a directory"},
-		{write(t, "\xff\xfeN\x00A\x00"), "is not UTF-8 text"},
+		{write(t, "\xff\xfeN\x00A\x00"), "is UTF-16 text; save it as UTF-8"},
 		{write(t, strings.Repeat("#", 1<<20+1)), "is larger than"},
 	} {
 		_, wrong := Collect(nil, test.path)

@@ -113,6 +113,17 @@ func IntBetween(min, max int) func(string) (int, error) {
 	}
 }
 
+// grouped matches a number that is grouped in thousands.
+var grouped = regexp.MustCompile(`^[1-9][0-9]{0,2}([,._' \x{a0}][0-9]{3})+$`)
+
+// ungrouped returns err, with advice if the value that it is about is grouped.
+func ungrouped(value string, err error) error {
+	if !grouped.MatchString(value) {
+		return err
+	}
+	return fmt.Errorf("%w; write 1000 instead of 1,000", err)
+}
+
 // Duration reads a duration from a millisecond to a year, DurationOrZero from zero.
 var Duration, DurationOrZero = DurationBetween(time.Millisecond, year), DurationBetween(0, year)
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -82,6 +83,40 @@ func (g Given) parse(file, content string) (wrong Errors) {
 	return wrong
 }
 
+// yamlLine matches a line of YAML.
+var yamlLine = regexp.MustCompile(`^(- )?"?[A-Za-z_][\w.-]*"?:(\s|$)`)
+
+// otherFormat returns what is wrong with a file of which most lines are not of the form
+// KEY=value, and "" for any other file.
+func otherFormat(content string) string {
+	var all, wrong, yaml int
+	for line := range strings.Lines(content) {
+		line = trim(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		all++
+		name, _, found := strings.Cut(strings.TrimPrefix(line, "export "), "=")
+		if !found || !variableName.MatchString(trim(name)) {
+			wrong++
+		}
+		if yamlLine.MatchString(line) {
+			yaml++
+		}
+	}
+	isJSON := strings.HasPrefix(trim(content), "{")
+	what := "is no env file"
+	switch {
+	case !isJSON && (wrong < 2 || 2*wrong <= all):
+		return ""
+	case isJSON:
+		what = "seems to be JSON"
+	case 2*yaml >= wrong:
+		what = "seems to be YAML"
+	}
+	return fmt.Sprintf("%s: %d of its %d lines are not of the form KEY=value", what, wrong, all)
+}
+
 // ReadFile returns a UTF-8 file of at most limit bytes, without a byte order mark. Its error
 // continues a sentence that begins with the file. It does not repeat path, which may be a
 // misplaced secret.
@@ -95,6 +130,10 @@ func ReadFile(path string, limit int64) (string, error) {
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("cannot be read: %w", WithoutPath(err))
+	case bytes.HasPrefix(content, []byte("\xff\xfe")), bytes.HasPrefix(content, []byte("\xfe\xff")):
+		return "", errors.New("is UTF-16 text; save it as UTF-8")
+	case bytes.IndexByte(content, 0) >= 0:
+		return "", errors.New("is not a text file")
 	case int64(len(content)) > limit:
 		return "", fmt.Errorf("is larger than %d bytes", limit)
 	case !utf8.Valid(content):
