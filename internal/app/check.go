@@ -180,17 +180,23 @@ func (b *Bot) probes(platforms []platform, wallet string) (all []probe) {
 
 // advice returns how the probe failed and the settings to look at, a line each.
 func (p probe) advice(err error) []string {
-	text, settings := err.Error(), p.settings
-	if wrong, ok := errors.AsType[*config.WrongError](err); ok { // maybe within a core.Error
-		text, settings = wrong.Problem, wrong.Settings
-	} else if failed, ok := errors.AsType[*core.Error](err); ok {
-		text = fmt.Sprintf("%s: %v", problems[failed.Reason], failed.Err)
-		settings = failed.Service.SettingsFor(failed.Reason)
-	}
+	text, settings := diagnosis(err, p.settings)
 	if settings == "" { // The text names them.
 		return []string{text}
 	}
 	return []string{text, "look at " + settings}
+}
+
+// diagnosis returns what err says to an operator, and the settings to look at: usual, if err is
+// not about others, or "" if the text names them.
+func diagnosis(err error, usual string) (text, settings string) {
+	if wrong, ok := errors.AsType[*config.WrongError](err); ok { // maybe within a core.Error
+		return wrong.Problem, wrong.Settings
+	}
+	if failed, ok := errors.AsType[*core.Error](err); ok {
+		return fmt.Sprintf("%s: %v", problems[failed.Reason], failed.Err), failed.Service.SettingsFor(failed.Reason)
+	}
+	return err.Error(), usual
 }
 
 // say returns v in English, as people read it in a chat but with breaking spaces.

@@ -28,7 +28,7 @@ func (b *Bot) Run(ctx context.Context) error {
 		return err
 	}
 	b.logWarnings(ctx)
-	stopBackground := runInBackground(ctx, b.members.Run,
+	stopBackground := runInBackground(ctx, b.members.Run, b.probeServices,
 		// Keeps the server open for lameDuck after ctx is done, because stopBackground waits for it.
 		func(running context.Context) {
 			<-running.Done()
@@ -56,6 +56,29 @@ func (b *Bot) logWarnings(ctx context.Context) {
 	if config.PublicHTTP(b.cfg.Partner.URL) {
 		b.log.Warn(unencrypted)
 	}
+}
+
+// probeServices asks each service a question that costs nothing, and logs a warning for each that
+// fails. It blocks until all have answered, for COMMAND_TIMEOUT at most. Without it, a wrong setting
+// of a service would show only once a member asks.
+func (b *Bot) probeServices(ctx context.Context) {
+	probing, cancel := context.WithTimeout(ctx, b.cfg.Limits.CommandTimeout)
+	defer cancel()
+	var asking sync.WaitGroup
+	for _, s := range b.services {
+		asking.Go(func() {
+			err := s.probe(probing)
+			if err == nil || ctx.Err() != nil {
+				return
+			}
+			text, settings := diagnosis(err, s.SettingsFor(""))
+			if settings != "" { // The text does not name them.
+				text += "; look at " + settings
+			}
+			b.log.Warn("a service fails at the start; bot check says more", "service", s.Name, "err", text)
+		})
+	}
+	asking.Wait()
 }
 
 // runInBackground calls each task in a goroutine. stop cancels the context of the tasks, and

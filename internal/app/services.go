@@ -39,6 +39,17 @@ type service struct {
 	// ask calls the service, past the cache, and blocks for the call. It returns the details
 	// for `bot check`, also with an error. With a wallet, some are about its withdrawals.
 	ask func(ctx context.Context, wallet string) (details []string, err error)
+	// free is asked at the start instead, if ask costs money; nil: it does not.
+	free func(ctx context.Context) error
+}
+
+// probe asks the service something that costs nothing, and blocks for the call.
+func (s service) probe(ctx context.Context) error {
+	if s.free != nil {
+		return s.free(ctx)
+	}
+	_, err := s.ask(ctx, "")
+	return err
 }
 
 // connect makes the clients of the services. It sets b.services, b.members, b.quotes
@@ -89,7 +100,7 @@ func (b *Bot) connect() (commands.Sources, error) {
 func (b *Bot) list(price *market.Client, supplies *supply.Client, stakes *staking.Client, accounts *partner.Client) []service {
 	s := b.cfg.Services
 	return []service{
-		{Upstream: price.Upstream, url: s.Market.URL,
+		{Upstream: price.Upstream, url: s.Market.URL, free: price.Reach,
 			ask: func(ctx context.Context, _ string) ([]string, error) {
 				found, err := price.Probe(ctx)
 				details, err := aboutQuote(found, err)

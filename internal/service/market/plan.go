@@ -101,6 +101,21 @@ func (c *Client) Credits(ctx context.Context) (credits.Reading, error) {
 	return left, nil
 }
 
+// Reach asks for Credits, and fails if the provider cannot be asked, or refuses the key. It returns
+// nil if the provider only does not say what is left.
+func (c *Client) Reach(ctx context.Context) error {
+	_, err := c.Credits(ctx)
+	failed, is := errors.AsType[*core.Error](err)
+	switch {
+	case !is:
+		return err
+	case failed.Reason == core.Rejected, failed.Reason == core.Malformed, failed.Reason == core.NoData,
+		failed.Reason == core.Denied && !c.settings.APIKey.IsSet():
+		return nil // Other hosts with this API may not know the path.
+	}
+	return err
+}
+
 // parseCredits reads the data of an answer about the plan. It fails for a plan without a bound,
 // which has null for the credits left. now is the provider's time: this machine's clock may be a
 // day off. A reset in the past, or more than two months ahead, is replaced by a whole month.
