@@ -34,7 +34,7 @@ func TestCommandLines(t *testing.T) {
 	t.Cleanup(func() { version, commit = "dev", "" })
 	var all strings.Builder
 	for _, line := range []string{
-		"help", "--help", "-h demo", "help run", "run --help --env-file=herald.env", "check -h", "help health", "help version",
+		"help", "--help", "-h demo", "help run", "run --help --env-file=herald.env", "check -h", "help health", "help members", "help version",
 		"version", "--version", "-v",
 		"chek", "help chek", "RUN", "dmeo", secret, "help " + secret, "-", "--", "--envfile x", "--env_file=x", "check --Web", "--verbose", "--" + secret, "--" + secret + "=1", "--=" + secret,
 		"run now", "check herald.env", "help check now", "run " + secret,

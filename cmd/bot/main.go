@@ -252,12 +252,26 @@ seconds, and with 2 if HTTP_ADDR is off or wrong.
 `},
 		{name: "members", flags: []string{"env-file", "release"}, run: listMembers, help: `print what is saved of members, as CSV
 
-The lines name people and their wallets: keep them to yourself. It works beside a
-running bot. It exits with 1 if not all could be read.
-`},
+The lines name people and their wallets: keep them to yourself. It works beside
+a running bot. It exits with 1 if not all could be read.
+
+Times are in UTC, and empty for never. Spreadsheets round long IDs: have them
+read the columns as text. With --release there are only platform, user and
+community.
+
+
+` + columns()},
 		{name: "version", flags: []string{"version"}, run: printVersion, help: "print the version, the commit and Go's; also bot --version\n"},
 		{name: "help", run: printHelp, help: "print this; bot help COMMAND prints more about one\n"},
 	}
+}
+
+// columns explains each column of bot members.
+func columns() (text string) {
+	for _, column := range app.MemberColumns {
+		text += fmt.Sprintf("  %-17s  %s\n", column.Name, column.Holds)
+	}
+	return text
 }
 
 // printHelp explains o.topic, or all commands and their flags without a topic.

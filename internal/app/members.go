@@ -32,6 +32,20 @@ func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error
 	return use(b.newMembers())
 }
 
+// MemberColumns are the columns that ListMembers writes, and what each holds.
+var MemberColumns = []struct{ Name, Holds string }{
+	{"platform", "telegram or discord"},
+	{"user", "the member's ID there"},
+	{"wallet", "the saved address"},
+	{"saved", "when the address was saved"},
+	{"proven", "when it was last found to be the member's"},
+	{"checked", "when its stake was last known"},
+	{"first_below", "when a check first found less than what is given needs"},
+	{"lost", "when a second check confirmed that, so that something went"},
+	{"given", "each server or group, role or tag, and since when"},
+	{"waits_for_removal", "true: the address is deleted, what is given is still to go"},
+}
+
 // ListMembers writes every saved row to w as CSV, beside a running bot. The lines name people.
 // It writes what it can read, and fails if that is not all.
 func ListMembers(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writer) error {
@@ -41,7 +55,10 @@ func ListMembers(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writer
 			log.Warn("nothing is saved there: does the running bot have the same settings?")
 		}
 		table := csv.NewWriter(w)
-		lines := [][]string{{"platform", "user", "wallet", "saved", "proven", "checked", "first_below", "lost", "given", "waits_for_removal"}}
+		lines := [][]string{nil}
+		for _, column := range MemberColumns {
+			lines[0] = append(lines[0], column.Name)
+		}
 		for _, r := range rows {
 			line := []string{string(r.User.Platform), r.User.ID, "", timeIn(r.SavedAt.Time), timeIn(r.ProvenAt.Time), timeIn(r.CheckedAt.Time), "", "", givenIn(r), strconv.FormatBool(r.Forgotten())}
 			if !r.Forgotten() {
