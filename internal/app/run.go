@@ -79,6 +79,7 @@ func (b *Bot) probeServices(ctx context.Context) {
 		})
 	}
 	asking.Wait()
+	b.log.Debug("the services were asked")
 }
 
 // runInBackground calls each task in a goroutine. stop cancels the context of the tasks, and

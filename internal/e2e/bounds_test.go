@@ -53,8 +53,8 @@ func TestABurstIsAnsweredWithinItsMemory(t *testing.T) {
 			if memory > burst.memory {
 				t.Errorf("want at most %d MiB", burst.memory)
 			}
-			if n := fakes.Price.Requests(); n != 1 {
-				t.Errorf("%d calls for the price", n)
+			if n := fakes.Price.Requests(); n != 2 { // The start asks what is left of the plan.
+				t.Errorf("%d calls for the price", n-1)
 			}
 		})
 	}
@@ -97,13 +97,14 @@ func TestAFloodAndAHungPartnerLeaveOthersTheirLatency(t *testing.T) {
 			t.Parallel()
 			settings := []string{"RATE_LIMIT_USER=20", "UPSTREAM_TIMEOUT=5s", "COMMAND_TIMEOUT=5s", "LOG_LEVEL=error"}
 			fakes, busy := fault.Start(t), way.Open(t)
-			busy.Serve(fakes, settings...)
+			busy.Serve(fakes, settings...).AwaitProbes()
+			probes := fakes.Partner.Requests()
 			fakes.Partner.SetFault(fault.Hang())
 			var hung, asked []*e2etest.Asked
 			for i := range int64(hanging) {
 				hung = append(hung, busy.Ask(e2etest.Command{User: 3000 + i, Name: "exists"}))
 			}
-			e2etest.Eventually(t, "the partner hangs", func() bool { return fakes.Partner.Requests() >= atOnce })
+			e2etest.Eventually(t, "the partner hangs", func() bool { return fakes.Partner.Requests() >= probes+atOnce })
 			for user := range int64(others) {
 				for range flood {
 					busy.Ask(e2etest.Command{User: 1, Name: "price"})

@@ -71,6 +71,10 @@ func TestAStopAnswersEverythingOnce(t *testing.T) {
 			t.Parallel()
 			d := newDoor(t, way)
 			replicas := d.serve()
+			for _, bot := range replicas {
+				bot.AwaitProbes()
+			}
+			probes := d.fakes.Chain.Requests()
 			d.fakes.Chain.SetFault(fault.Late(400 * time.Millisecond))
 			d.fakes.Partner.SetFault(fault.Late(time.Second))
 			var asked []*e2etest.Asked
@@ -81,11 +85,12 @@ func TestAStopAnswersEverythingOnce(t *testing.T) {
 				}
 			}
 			if ask(); !way.OnDiscord {
+				probes := d.fakes.Partner.Requests()
 				d.knock(d.fakes.World.Newcomer, members, false, 2)
-				e2etest.Eventually(t, "the partner is asked", func() bool { return d.fakes.Partner.Requests() > 0 })
+				e2etest.Eventually(t, "the partner is asked", func() bool { return d.fakes.Partner.Requests() > probes })
 				d.added(2)
 			}
-			e2etest.Eventually(t, "all are in flight", func() bool { return d.fakes.Chain.Requests() >= commands })
+			e2etest.Eventually(t, "all are in flight", func() bool { return d.fakes.Chain.Requests() >= probes+commands })
 			for _, bot := range replicas {
 				bot.Stop()
 			}
@@ -171,9 +176,10 @@ func TestSIGKILLLosesNothingWhilePolling(t *testing.T) {
 		t.Fatalf("%d messages are sent before the kill, want %d", n, before+behind)
 	}
 	d.fakes.Partner.SetFault(fault.Hang())
+	probes := d.fakes.Partner.Requests()
 	d.knock(d.fakes.World.Newcomer, members, false, 1)
 	d.added(1)
-	e2etest.Eventually(t, "the partner is asked", func() bool { return d.fakes.Partner.Requests() > 0 })
+	e2etest.Eventually(t, "the partner is asked", func() bool { return d.fakes.Partner.Requests() > probes })
 	first.Kill()
 	d.fakes.Chain.SetFault(fault.Fault{})
 	d.fakes.Partner.SetFault(fault.Fault{})

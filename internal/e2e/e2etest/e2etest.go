@@ -93,12 +93,17 @@ func New(t testing.TB, settings []string, log *slog.Logger) *app.Bot {
 	return bot
 }
 
+// Probed is the message of a bot's log, at level debug, once it has asked each service at its
+// start.
+const Probed = "the services were asked"
+
 // Bot is a bot that serves.
 type Bot struct {
 	// URL is its HTTP server's, empty if it ended before it listened.
 	URL string
 
-	log   any // printed if the bot ends with an error
+	log   any             // printed if the bot ends with an error
+	asks  <-chan struct{} // closed once the services were asked
 	stop  context.CancelFunc
 	ended chan struct{}
 	err   error // once ended is closed
@@ -136,14 +141,14 @@ func serve(t testing.TB, settings []string, logger func(*app.Config) *slog.Logge
 	if err != nil {
 		t.Fatal(err)
 	}
-	listens := make(chan string, 1)
-	bot, err := app.New(cfg, slog.New(listening{Handler: logger(cfg).Handler(), addr: listens}))
+	listens, probed := make(chan string, 1), make(chan struct{})
+	bot, err := app.New(cfg, slog.New(listening{Handler: logger(cfg).Handler(), addr: listens, probed: probed}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	bot.ReportBuild("test", "unknown")
 	ctx, stop := context.WithCancel(context.Background())
-	b := &Bot{stop: stop, ended: make(chan struct{})}
+	b := &Bot{stop: stop, ended: make(chan struct{}), asks: probed}
 	go func() {
 		defer close(b.ended)
 		defer bot.Close()
@@ -164,11 +169,12 @@ func serve(t testing.TB, settings []string, logger func(*app.Config) *slog.Logge
 	return b
 }
 
-// listening sends on the address of the HTTP server, which it finds in the log at any
-// level.
+// listening sends on what it finds in the log at any level: the address of the HTTP server, and
+// that the services were asked.
 type listening struct {
 	slog.Handler
-	addr chan<- string
+	addr   chan<- string
+	probed chan<- struct{} // is closed
 }
 
 func (l listening) Enabled(context.Context, slog.Level) bool { return true }
@@ -176,6 +182,9 @@ func (l listening) Enabled(context.Context, slog.Level) bool { return true }
 func (l listening) Handle(ctx context.Context, r slog.Record) error {
 	if r.Message == "http server listens" {
 		r.Attrs(func(a slog.Attr) bool { l.addr <- a.Value.String(); return true })
+	}
+	if r.Message == Probed {
+		close(l.probed)
 	}
 	if !l.Handler.Enabled(ctx, r.Level) {
 		return nil
@@ -195,6 +204,10 @@ func (b *Bot) Leave() error {
 
 // Readyz returns the response of /readyz, with status 0 while nothing listens.
 func (b *Bot) Readyz() (status int, text string) { return get(b.URL + "/readyz") }
+
+// AwaitProbes waits until the services have had the questions of the bot's start. Later requests
+// are by what people ask.
+func (b *Bot) AwaitProbes() { <-b.asks }
 
 // AwaitReady waits until every platform is connected.
 func (b *Bot) AwaitReady(t testing.TB) {

@@ -101,10 +101,10 @@ func (c *Client) Credits(ctx context.Context) (credits.Reading, error) {
 	return left, nil
 }
 
-// Reach asks for Credits, and fails if the provider cannot be asked, or refuses the key. It returns
-// nil if the provider only does not say what is left.
+// Reach asks the provider something that costs no credit. It fails if the provider does not answer or
+// refuses the key. It returns nil if the provider only does not know that question.
 func (c *Client) Reach(ctx context.Context) error {
-	_, err := c.Credits(ctx)
+	_, _, err := c.get(ctx, "credits", "/v1/key/info")
 	failed, is := errors.AsType[*core.Error](err)
 	switch {
 	case !is:
