@@ -277,6 +277,27 @@ func aboutSupply(found core.Supply, symbol string) (details []string) {
 	return details
 }
 
+// aboutNames says which pools have no name. It says nothing if all have one.
+func aboutNames(pools []core.Pool) []string {
+	const maxListed = 3
+	var unnamed []string
+	for _, pool := range pools {
+		if pool.Name == "" {
+			unnamed = append(unnamed, pool.Address.Hex())
+		}
+	}
+	named := len(pools) - len(unnamed)
+	switch more := len(unnamed) - maxListed; {
+	case len(unnamed) == 0:
+		return nil
+	case named == 0:
+		return []string{"no pool has a name, so its address is shown; STAKING_POOLS=@FILE can name them"}
+	case more > 0:
+		unnamed = append(unnamed[:maxListed], fmt.Sprintf("and %d more", more))
+	}
+	return []string{fmt.Sprintf("pools with a name: %d of %d; shown by address: %s", named, len(pools), strings.Join(unnamed, ", "))}
+}
+
 // aboutPools says what is known of the chain, of its newest block, of the pools, and of the
 // wallet's withdrawals.
 func aboutPools(found staking.Found, symbol string) (details []string) {

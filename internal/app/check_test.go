@@ -160,6 +160,33 @@ func TestCheckNamesLinksThatTelegramRefuses(t *testing.T) {
 	}
 }
 
+func TestCheckTellsWhereNamesOfPoolsComeFrom(t *testing.T) {
+	e := e2etest.NewEverything(t)
+	var file strings.Builder
+	pools := e.World.World.Pools
+	for i, pool := range pools {
+		if i == 8 || i == 17 {
+			pool.Name = ""
+		}
+		fmt.Fprintf(&file, "%s %s\n", pool.Address.Hex(), pool.Name)
+	}
+	for name, test := range map[string]struct{ pools, want string }{
+		"no name":    {pools[0].Address.Hex() + "," + pools[1].Address.Hex(), "no pool has a name, so its address is shown; STAKING_POOLS=@FILE can name them\n"},
+		"some names": {"@" + configtest.File(t, file.String()), "pools with a name: 19 of 21; shown by address: " + pools[8].Address.Hex() + ", " + pools[17].Address.Hex() + "\n"},
+		"one name of five": {"@" + configtest.File(t, pools[0].Address.Hex()+" First\n"+pools[1].Address.Hex()+"\n"+pools[2].Address.Hex()+"\n"+
+			pools[3].Address.Hex()+"\n"+pools[4].Address.Hex()), "pools with a name: 1 of 5; shown by address: .*, and 1 more\n"},
+		"an invisible name": {"@" + configtest.File(t, pools[0].Address.Hex()+" \u200b\u2060\n"+pools[1].Address.Hex()+" Pool 02"),
+			"pools with a name: 1 of 2; shown by address: " + pools[0].Address.Hex() + "\n"},
+	} {
+		if table, err := check(t, e, "STAKING_POOLS="+test.pools); err != nil || !regexp.MustCompile(test.want).MatchString(table) {
+			t.Errorf("%s: %v, want %q in\n%s", name, err, test.want, table)
+		}
+	}
+	if table, err := check(t, e, "STAKING_POOLS=@"+configtest.File(t, pools[8].Address.Hex()+" Pool 09")); err != nil || strings.Contains(table, "name") {
+		t.Errorf("every pool has a name: %v\n%s", err, table)
+	}
+}
+
 // The stand-in's last withdrawal began a day ago.
 func TestCheckShowsAWithdrawalOfAWallet(t *testing.T) {
 	e := e2etest.NewEverything(t)

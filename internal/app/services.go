@@ -120,6 +120,9 @@ func (b *Bot) list(price *market.Client, supplies *supply.Client, stakes *stakin
 			ask: func(ctx context.Context, wallet string) ([]string, error) {
 				found, err := stakes.Probe(ctx, wallet)
 				details := aboutPools(found, s.Market.Symbol)
+				if err == nil {
+					details = append(details, aboutNames(s.Staking.Pools)...)
+				}
 				if wallet != "" && s.Staking.PendingMethod == "" {
 					details = append(details, "pending of the wallet: unknown without STAKING_PENDING_METHOD")
 				}

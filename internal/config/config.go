@@ -151,7 +151,7 @@ func (g Given) value(s Setting) value {
 		return value{place: v.place, err: fmt.Errorf("is set, and so is %s%s; keep one of the two", s.Name, fileSuffix)}
 	}
 	content, err := ReadFile(path.text, 64<<10)
-	text := trim(content)
+	text := Trim(content)
 	if err == nil && text == "" {
 		err = errors.New("is empty")
 	}

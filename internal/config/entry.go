@@ -24,16 +24,16 @@ type Entry struct {
 func Entries(split func(string) []string, form, description string) func(string) ([]Entry, error) {
 	matching := Matching(form, description)
 	read := listOf(split, func(text string) (e Entry, err error) {
-		text = trim(text)
+		text = Trim(text)
 		if _, err = matching(text); err != nil {
 			return e, err
 		}
 		platform, rest, _ := strings.Cut(text, ":")
 		community, rest, _ := strings.Cut(rest, ":")
 		what, amount, hasAmount := strings.Cut(rest, ":")
-		e = Entry{Platform: platform, Community: community, What: trim(what)}
+		e = Entry{Platform: platform, Community: community, What: Trim(what)}
 		if hasAmount {
-			e.Amount, err = parseAmount(trim(amount))
+			e.Amount, err = parseAmount(Trim(amount))
 		}
 		return e, err
 	})

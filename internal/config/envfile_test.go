@@ -55,7 +55,7 @@ func FuzzEnvFile(f *testing.F) {
 		given := Given{}
 		given.parse("file", content)
 		for name, v := range given {
-			if !variableName.MatchString(name) || trim(v.text) != v.text || strings.Contains(v.text, "\n") || v.line < 1 {
+			if !variableName.MatchString(name) || Trim(v.text) != v.text || strings.Contains(v.text, "\n") || v.line < 1 {
 				t.Errorf("read %q=%+v", name, v)
 			}
 		}

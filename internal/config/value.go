@@ -36,10 +36,10 @@ func (v value) isSet() bool { return v.text != "" || v.err != nil }
 
 var comment = regexp.MustCompile(`^#([\s\pZ].*)?$|[\s\pZ]#.*$`)
 
-func withoutComment(text string) string { return trim(comment.ReplaceAllString(text, "")) }
+func withoutComment(text string) string { return Trim(comment.ReplaceAllString(text, "")) }
 
 func readValue(raw string) value {
-	raw = trim(raw)
+	raw = Trim(raw)
 	if raw == "" || raw[0] != '"' && raw[0] != '\'' {
 		return value{text: withoutComment(raw)}
 	}
@@ -47,12 +47,12 @@ func readValue(raw string) value {
 	if !closed || withoutComment(after) != "" {
 		return value{err: errors.New("begins with a quote that does not end it; put the whole value in quotes of the other kind, or in none")}
 	}
-	return value{text: trim(inside)}
+	return value{text: Trim(inside)}
 }
 
-// trim removes white space around a value, and the invisible characters that pages and
+// Trim removes white space around a value, and the invisible characters that pages and
 // editors add.
-func trim(text string) string {
+func Trim(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) })
 }
 
@@ -62,12 +62,12 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // lines that begin with #, and refuses a key with two values.
 func (g Given) parse(file, content string) (wrong Errors) {
 	for i, line := range strings.Split(content, "\n") {
-		line = trim(line)
+		line = Trim(line)
 		if line == "" || line[0] == '#' {
 			continue
 		}
 		name, raw, found := strings.Cut(strings.TrimPrefix(line, "export "), "=")
-		name = trim(name)
+		name = Trim(name)
 		v := readValue(raw)
 		v.line, v.place = i+1, fmt.Sprintf("%s:%d: ", file, i+1)
 		earlier := g[name]
@@ -91,20 +91,20 @@ var yamlLine = regexp.MustCompile(`^(- )?"?[A-Za-z_][\w.-]*"?:(\s|$)`)
 func otherFormat(content string) string {
 	var all, wrong, yaml int
 	for line := range strings.Lines(content) {
-		line = trim(line)
+		line = Trim(line)
 		if line == "" || line[0] == '#' {
 			continue
 		}
 		all++
 		name, _, found := strings.Cut(strings.TrimPrefix(line, "export "), "=")
-		if !found || !variableName.MatchString(trim(name)) {
+		if !found || !variableName.MatchString(Trim(name)) {
 			wrong++
 		}
 		if yamlLine.MatchString(line) {
 			yaml++
 		}
 	}
-	isJSON := strings.HasPrefix(trim(content), "{")
+	isJSON := strings.HasPrefix(Trim(content), "{")
 	what := "is no env file"
 	switch {
 	case !isJSON && (wrong < 2 || 2*wrong <= all):

@@ -59,7 +59,7 @@ func (s *Settings) Table() []config.Setting {
 		{Name: "EVM_CHAIN_ID", Required: true, Example: "1", Set: config.Field(&s.ChainID, parseChainID),
 			Comment: "That chain's ID. An endpoint of another chain is refused."},
 		{Name: "STAKING_POOLS", Required: true, Example: "0x52908400098527886E0F7030069857D2E4169EE7", Set: config.Field(&s.Pools, parsePools),
-			Comment: "The pools' addresses; or @FILE, with one a line and optionally its name."},
+			Comment: "The pools' addresses; or @FILE: one a line and its name, which answers show."},
 		{Name: "STAKING_METHOD", Default: "currentStake(address)", Set: config.Field(&s.Method, method),
 			Comment: "The pools' view method that answers a wallet's stake as a uint256."},
 		{Name: "STAKING_PENDING_METHOD", Example: "pendingUnstakes(address)", Set: config.Field(&s.PendingMethod, method),
@@ -171,7 +171,7 @@ func parsePoolList(place string, lines []string) (pools []core.Pool, _ error) {
 			wrong = append(wrong, fmt.Errorf("%s %d repeats the address of %s %d", place, i+1, place, seen[address]))
 		}
 		seen[address] = i + 1
-		pools = append(pools, core.Pool{Address: address, Name: strings.TrimSpace(line[len(text):])})
+		pools = append(pools, core.Pool{Address: address, Name: config.Trim(line[len(text):])})
 	}
 	if len(pools) == 0 {
 		return nil, errors.New("names no pool")
