@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -148,6 +149,26 @@ func TestEscapeSequencesOnlyWhereUnderstood(t *testing.T) {
 			if line = strings.TrimRight(line, "\r\n"); utf8.RuneCountInString(line) > columns {
 				t.Errorf("more than %d columns: %s", columns, line)
 			}
+		}
+	}
+}
+
+// Only what must be copied whole is longer than a line.
+func TestANarrowTerminalHasNoLongLines(t *testing.T) {
+	t.Parallel()
+	const columns = 40
+	at := demoAtTerminal(t, columns, "TERM=dumb")
+	for i, command := range []string{"/help", "/price", "/price 7d", "/supply", "/staked 0x56B90adE3f3d2Ac03B33c857C141f53aFf119ea2", "/verify", "/exists"} {
+		at.types(command + "\r")
+		at.shows("(simulated)", i+1)
+	}
+	at.types("\x04")
+	at.leavesAsFound()
+	whole := regexp.MustCompile(`^(> )?\s*(/\w+ )?(0x\w+|https://\S+)( ·)?$`)
+	for line := range strings.Lines(at.Log.String() + at.screen.String()) {
+		line = strings.TrimRight(line, "\r\n")
+		if utf8.RuneCountInString(line) > columns && !whole.MatchString(line) {
+			t.Errorf("more than %d columns: %s", columns, line)
 		}
 	}
 }

@@ -36,7 +36,9 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	}
 	stopMembers := runInBackground(ctx, bot.members.Run)
 	defer stopMembers()
-	fmt.Fprintf(stderr, demoGreeting, world.Staker.Hex(), world.Idle.Hex(), world.Registered.UID("Telegram"))
+	const staked = "/staked\u00a0" // The command stays whole, so that it can be copied.
+	greeting := fmt.Sprintf(demoGreeting, staked+world.Staker.Hex(), staked+world.Idle.Hex(), world.Registered.UID("Telegram"))
+	fmt.Fprint(stderr, terminal.Wrap(greeting, terminal.Width(out)))
 	// A terminal of type dumb, or of none, prints escape sequences instead of obeying them:
 	// https://man7.org/linux/man-pages/man7/term.7.html
 	escapes := isTerminal(out) && !slices.Contains([]string{"", "dumb"}, os.Getenv("TERM"))
@@ -57,8 +59,8 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 
 // demoGreeting has at most 64 columns.
 const demoGreeting = `This is Herald with simulated services: nothing is real. Try
-  /staked %s (stakes)
-  /staked %s (does not)
+  %s (stakes)
+  %s (does not)
   /price 7d, /supply, /mylogins; /help lists more
 You ask as "registered". Switch with /as unregistered or with
   /as moderator, who may ask about others: /exists %s

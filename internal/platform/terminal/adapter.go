@@ -114,10 +114,10 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	}
 }
 
-// width returns how many characters a line of Out has: the terminal's width, or 80.
-func (a *Adapter) width() int {
-	if out, isFile := a.Out.(*os.File); isFile {
-		if width, _, err := term.GetSize(int(out.Fd())); err == nil && width > 0 {
+// Width returns how many characters a line of out has: the terminal's width, or 80.
+func Width(out io.Writer) int {
+	if file, isFile := out.(*os.File); isFile {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
 			return width
 		}
 	}
@@ -160,7 +160,7 @@ func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
 		if reply.Ask != nil {
 			a.asked = reply.Ask.Command
 		}
-		look := style{mark: a.Mark, colour: a.Colour, width: a.width()}
+		look := style{mark: a.Mark, colour: a.Colour, width: Width(a.Out)}
 		_, err = io.WriteString(a.Out, render(words.Print(reply), private, look)+"\n\n")
 	}
 	if name == "as" {

@@ -49,6 +49,19 @@ func wrap(first string, words []string, hanging, width int) []string {
 	return append(lines, line)
 }
 
+// Wrap breaks the lines of a text between words, so that they have at most width characters, or
+// one longer word. What follows a break is indented by two spaces more. No-break spaces become
+// spaces, and stay within a word.
+func Wrap(text string, width int) string {
+	var all []string
+	for line := range strings.SplitSeq(text, "\n") {
+		words := strings.TrimLeft(line, " ")
+		indented := len(line) - len(words)
+		all = append(all, wrap(line[:indented], strings.Split(words, " "), indented+len(indent), width)...)
+	}
+	return strings.ReplaceAll(strings.Join(all, "\n"), "\u00a0", " ")
+}
+
 // sparkline returns a block of one of eight heights for each value, and a space for NaN.
 func sparkline(values []float64) string {
 	lowest, highest := math.Inf(1), math.Inf(-1)

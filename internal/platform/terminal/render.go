@@ -60,7 +60,7 @@ func render(card words.Card, private bool, style style) string {
 	for _, note := range append(slices.Clone(card.Notes), card.Footer) {
 		p.text(dim, clean(note))
 	}
-	p.add("", "", 0, buttons(card.Buttons))
+	p.add("", "", 0, buttons(card.Buttons, style.width))
 	return strings.Join(p.lines, "\n")
 }
 
@@ -128,9 +128,10 @@ func clean(l words.Line) string {
 }
 
 // buttons returns what to type or open instead of pressing each button, after the button's
-// label if that says more. It leaves out buttons that copy, since their text can be copied
+// label if that says more. Only a label may stand on a line of its own, if there is no room for
+// both. It leaves out buttons that copy, since their text can be copied
 // from the card, and those that show the same card again.
-func buttons(all []words.Button) []string {
+func buttons(all []words.Button, width int) []string {
 	var instead []string
 	for _, b := range all {
 		does := chat.OneLine(b.URL)
@@ -142,7 +143,13 @@ func buttons(all []words.Button) []string {
 			continue
 		}
 		if label := chat.OneLine(b.Label); !strings.Contains(strings.ToLower(does), strings.ToLower(label)) {
-			does = "[" + label + "] " + does
+			label = "[" + label + "]"
+			const dot = 2 // columns, behind all but the last
+			if utf8.RuneCountInString(label+" "+does)+dot > width {
+				instead = append(instead, label)
+			} else {
+				does = label + " " + does
+			}
 		}
 		if len(instead) > 0 {
 			does = "· " + does

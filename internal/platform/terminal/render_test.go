@@ -122,6 +122,43 @@ is long
 	}
 }
 
+// A command stays whole, so that it can be copied.
+func TestAButtonBreaksAfterItsLabel(t *testing.T) {
+	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
+	reply := chat.Reply{Title: chat.Say("Not staked"), Actions: []chat.Action{
+		{Label: chat.Say("Check again"), Command: "staked", Args: []string{wallet}},
+		{Label: chat.Say("Buy"), URL: "https://stake.example.org/pools"},
+		{Label: chat.Say("Sign up"), URL: "https://passport.example.org/register/here"},
+		{Label: chat.Say("7d chart"), Command: "price", Args: []string{"7d"}},
+	}}
+	const want = `Not staked
+[Check again]
+/staked ` + wallet + ` ·
+[Buy] https://stake.example.org/pools ·
+[Sign up]
+https://passport.example.org/register/here ·
+[7d chart] /price 7d`
+	for width, want := range map[int]string{
+		41: want,
+		70: strings.NewReplacer("again]\n", "again] ", "Sign up]\n", "Sign up] ").Replace(want),
+	} {
+		if got := render(words.Print(reply), false, style{width: width}); got != want {
+			t.Errorf("at %d columns: got\n%s\nwant\n%s", width, got, want)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	const text = "A text that is longer\n  than a line\n\n  /staked\u00a00x52908400098527886E (stakes)\nend\n"
+	const want = "A text that\n  is longer\n  than a line\n\n  /staked 0x52908400098527886E\n    (stakes)\nend\n"
+	if got := Wrap(text, 13); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := Wrap(text, 80); got != strings.ReplaceAll(text, "\u00a0", " ") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestSparkline(t *testing.T) {
 	for want, values := range map[string][]float64{
 		"":         nil,
