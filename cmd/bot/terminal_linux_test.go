@@ -164,7 +164,7 @@ func TestANarrowTerminalHasNoLongLines(t *testing.T) {
 	}
 	at.types("\x04")
 	at.leavesAsFound()
-	whole := regexp.MustCompile(`^(> )?\s*(/\w+ )?(0x\w+|https://\S+)( ·)?$`)
+	whole := regexp.MustCompile(`^(> |· )?\s*(/\w+ )?(0x\w+|https://\S+)$`)
 	for line := range strings.Lines(at.Log.String() + at.screen.String()) {
 		line = strings.TrimRight(line, "\r\n")
 		if utf8.RuneCountInString(line) > columns && !whole.MatchString(line) {

@@ -36,7 +36,7 @@ func fitting(words []string, room int) (all []string) {
 func wrap(first string, words []string, hanging, width int) []string {
 	var lines []string
 	line := first
-	for i, word := range fitting(words, width-hanging) {
+	for i, word := range words {
 		switch {
 		case i == 0:
 			line += word
@@ -59,7 +59,7 @@ func Wrap(text string, width int) string {
 		indented := len(line) - len(words)
 		all = append(all, wrap(line[:indented], strings.Split(words, " "), indented+len(indent), width)...)
 	}
-	return strings.ReplaceAll(strings.Join(all, "\n"), "\u00a0", " ")
+	return strings.ReplaceAll(strings.Join(all, "\n"), noBreak, " ")
 }
 
 // sparkline returns a block of one of eight heights for each value, and a space for NaN.

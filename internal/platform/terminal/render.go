@@ -90,10 +90,10 @@ func (p *page) sections(sections []words.Section) {
 // text adds a text in a colour.
 func (p *page) text(colour, text string) { p.add(colour, "", 0, fields(text)) }
 
-// add wraps words as wrap does, and adds the lines in a colour. A no-break space is shown as a
-// space.
+// add wraps words as wrap does, after fitting, and adds the lines in a colour. A no-break space is
+// shown as a space.
 func (p *page) add(colour, first string, hanging int, words []string) {
-	for _, line := range wrap(first, words, hanging, p.width) {
+	for _, line := range wrap(first, fitting(words, p.width-hanging), hanging, p.width) {
 		line = strings.ReplaceAll(line, noBreak, " ")
 		if line = strings.TrimRight(line, " "); line != "" {
 			p.lines = append(p.lines, p.paint(colour, line))
@@ -128,9 +128,9 @@ func clean(l words.Line) string {
 }
 
 // buttons returns what to type or open instead of pressing each button, after the button's
-// label if that says more. Only a label may stand on a line of its own, if there is no room for
-// both. It leaves out buttons that copy, since their text can be copied
-// from the card, and those that show the same card again.
+// label if that says more. If there is no room for both on a line, the label has a line of its own.
+// It leaves out buttons that copy, since their text can be copied from the card, and those that
+// show the same card again.
 func buttons(all []words.Button, width int) []string {
 	var instead []string
 	for _, b := range all {
@@ -142,19 +142,21 @@ func buttons(all []words.Button, width int) []string {
 		if isRefresh := !press.AsOf.IsZero(); isRefresh || b.Current || does == "" {
 			continue
 		}
-		if label := chat.OneLine(b.Label); !strings.Contains(strings.ToLower(does), strings.ToLower(label)) {
-			label = "[" + label + "]"
-			const dot = 2 // columns, behind all but the last
-			if utf8.RuneCountInString(label+" "+does)+dot > width {
-				instead = append(instead, label)
-			} else {
-				does = label + " " + does
-			}
-		}
+		dot := ""
 		if len(instead) > 0 {
-			does = "· " + does
+			dot = "· "
 		}
-		instead = append(instead, does)
+		label := chat.OneLine(b.Label)
+		if strings.Contains(strings.ToLower(does), strings.ToLower(label)) {
+			instead = append(instead, dot+does)
+			continue
+		}
+		label = dot + "[" + label + "]"
+		if utf8.RuneCountInString(label+" "+does) > width {
+			instead = append(instead, label, does)
+		} else {
+			instead = append(instead, label+" "+does)
+		}
 	}
 	return instead
 }

@@ -133,11 +133,11 @@ func TestAButtonBreaksAfterItsLabel(t *testing.T) {
 	}}
 	const want = `Not staked
 [Check again]
-/staked ` + wallet + ` ·
-[Buy] https://stake.example.org/pools ·
-[Sign up]
-https://passport.example.org/register/here ·
-[7d chart] /price 7d`
+/staked ` + wallet + `
+· [Buy] https://stake.example.org/pools
+· [Sign up]
+https://passport.example.org/register/here
+· [7d chart] /price 7d`
 	for width, want := range map[int]string{
 		41: want,
 		70: strings.NewReplacer("again]\n", "again] ", "Sign up]\n", "Sign up] ").Replace(want),
