@@ -57,7 +57,8 @@ var (
 )
 
 // failTelegram makes calls of the Bot API fail. Half of those that may or may not
-// have arrived are carried out.
+// have arrived are carried out. After each failure in a row the bot waits longer until it
+// listens again, so a poll succeeds before further ones fail: anything else is an outage.
 func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 	fake := s.telegram.Telegram
 	unknown := func() telegramtest.Fault {
@@ -66,6 +67,7 @@ func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 		f.Landed = r.IntN(2) == 0
 		return f
 	}
+	polled := int64(0)
 	for transport.Sleep(ctx, between(r, time.Second, 5*time.Second)) {
 		n := 1 + r.IntN(5)
 		show := showing[max(0, r.IntN(6)-3)]
@@ -77,9 +79,14 @@ func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 		case 1:
 			fake.Fail(answering[r.IntN(2)], telegramtest.TooMany(time.Second), unknown())
 		case 2:
+			if *soakPoll && s.polls.Load() < polled {
+				continue
+			}
+			faults := []telegramtest.Fault{telegramtest.TooMany(time.Second), unknown()}
+			polled = s.polls.Load() + int64(len(faults)) + 1
 			for _, method := range listening {
-				fake.Heal(method) // faults must not queue up: it waits longer after each
-				fake.Fail(method, telegramtest.TooMany(time.Second), unknown())
+				fake.Heal(method) // Faults of a webhook must not queue up.
+				fake.Fail(method, faults...)
 			}
 		default:
 			fake.Fail(show, slices.Repeat([]telegramtest.Fault{telegramtest.TooMany(time.Second)}, n)...)

@@ -26,6 +26,9 @@ func (s *soak) deliver() {
 		if slices.Contains(showing, c.Method) && c.Fault.Unclear() {
 			s.count("sends of unknown outcome", 1)
 		}
+		if c.Method == "getUpdates" {
+			s.polls.Add(1)
+		}
 		if c.Params["parse_mode"] != nil {
 			s.Errorf("a message is sent as markup: %s", c.Params)
 		}

@@ -261,9 +261,15 @@ func (p *person) await(q *question) {
 		p.end(q, "expired")
 		return
 	}
+	waited := p.stalls.during(q.At, q.At.Add(p.discord.Discord.FirstResponse))
+	if p.platform.OnDiscord && waited >= stalled {
+		p.end(q, "late")
+		p.count("late on a stalled machine", 1)
+		return
+	}
 	p.end(q, "unanswered")
 	p.count("unanswered", 1)
-	p.Logf("%v is not answered, asked at %v", q, q.At)
+	p.Logf("%v is not answered, asked at %v, on Discord %v, with stalls of %v", q, q.At, p.platform.OnDiscord, waited)
 }
 
 // read judges what Telegram has shown to p since the last call.

@@ -72,6 +72,7 @@ func init() {
 	// No other service has a plan.
 	silences[fault.Price][e2etest.Say("why.used_up", nil)] = Outcome(fault.UsedUp)
 	silences[fault.Price][e2etest.Say("why.no_credit", nil)] = ""
+	reasons[fault.Price][e2etest.Say("reason.no_credit", nil)] = "reason.no_credit"
 }
 
 // silence returns the outcome of a text about an old answer, with or without the time of the

@@ -1,0 +1,94 @@
+//go:build soak
+
+package soak
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"herald/internal/transport"
+)
+
+// beBusy starts shell loops that use as much of a core as they get, until the test ends.
+func beBusy(t *testing.T, loops int) {
+	for range loops {
+		// A loop also ends after a test that was killed.
+		loop := exec.CommandContext(t.Context(), "sh", "-c", `while kill -0 "$1"; do :; done`, "sh", strconv.Itoa(os.Getpid()))
+		if err := loop.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = loop.Wait() }) // it is killed
+	}
+}
+
+// stalls are the times in which this process, with the bot, waited for the machine.
+type stalls struct {
+	mu      sync.Mutex
+	recent  []stall // the oldest first
+	longest time.Duration
+	total   time.Duration
+}
+
+// stall is a time after which something ran that was due before.
+type stall struct {
+	end  time.Time
+	late time.Duration
+}
+
+// watch records stalls until ctx is done.
+func (s *stalls) watch(ctx context.Context) {
+	const tick = 20 * time.Millisecond
+	for last := time.Now(); transport.Sleep(ctx, tick); last = time.Now() {
+		if late := time.Since(last) - tick; late > tick/2 {
+			s.add(stall{end: time.Now(), late: late})
+		}
+	}
+}
+
+func (s *stalls) add(one stall) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.longest, s.total = max(s.longest, one.late), s.total+one.late
+	for len(s.recent) > 0 && one.end.Sub(s.recent[0].end) > 2*patience {
+		s.recent = s.recent[1:]
+	}
+	s.recent = append(s.recent, one)
+}
+
+// during returns how much of a time was stalls.
+func (s *stalls) during(from, to time.Time) (sum time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.recent {
+		begin, end := one.end.Add(-one.late), one.end
+		if begin.Before(from) {
+			begin = from
+		}
+		if end.After(to) {
+			end = to
+		}
+		sum += max(end.Sub(begin), 0)
+	}
+	return sum
+}
+
+func TestStallsAreCountedWithinATime(t *testing.T) {
+	var s stalls
+	start := time.Now()
+	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+	s.add(stall{end: at(3), late: 2 * time.Second})
+	s.add(stall{end: at(6), late: time.Second})
+	for _, test := range []struct{ from, to, want int }{{0, 10, 3}, {2, 10, 2}, {3, 5, 0}, {0, 2, 1}, {7, 9, 0}} {
+		if got := s.during(at(test.from), at(test.to)); got != time.Duration(test.want)*time.Second {
+			t.Errorf("from %d to %d there are stalls of %v, want %d s", test.from, test.to, got, test.want)
+		}
+	}
+	if s.longest != 2*time.Second || s.total != 3*time.Second {
+		t.Errorf("the longest is %v of %v", s.longest, s.total)
+	}
+}
