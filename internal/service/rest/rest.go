@@ -53,12 +53,12 @@ type Response struct {
 	// Date is the time of the answer by the service's clock, in whole seconds; zero if the
 	// header lacks it.
 	Date time.Time
-	// Body lacks the byte order mark that some hosts put before an answer.
+	// Body lacks the ByteOrderMark.
 	Body []byte
 }
 
-// byteOrderMark is U+FEFF in UTF-8.
-var byteOrderMark = []byte("\uFEFF")
+// ByteOrderMark is U+FEFF in UTF-8. Some hosts put it before an answer.
+var ByteOrderMark = []byte("\uFEFF")
 
 // Do sends r once and reads the whole answer. It blocks until then, until the client's
 // time limit or until ctx is done; the error then unwraps to ctx.Err().
@@ -90,7 +90,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	answer.Date, _ = http.ParseTime(resp.Header.Get("Date"))
 	body, err := io.ReadAll(resp.Body)
 	if err == nil {
-		answer.Body = bytes.TrimPrefix(body, byteOrderMark)
+		answer.Body = bytes.TrimPrefix(body, ByteOrderMark)
 	}
 	if refusal := StatusError(c.service, resp); refusal != nil {
 		return &answer, refusal.During(r.Attempt)

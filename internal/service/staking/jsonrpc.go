@@ -48,6 +48,7 @@ func (t strictTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
+	answer = bytes.TrimPrefix(answer, rest.ByteOrderMark)
 	if failed := rest.StatusError(Service, resp); failed != nil {
 		err = statusError(question, answer, resp.StatusCode, failed)
 	} else if err == nil {
