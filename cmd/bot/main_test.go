@@ -122,7 +122,9 @@ func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
 			discord.Through(p.URL())
 			supply := telegram.Ask(e2etest.Command{User: 1, Name: "supply"})
 			staked := discord.Ask(e2etest.Command{User: 1, Name: "staked", Argument: world.World.Staker.Hex()})
-			e2etest.Eventually(t, "the commands are in flight", func() bool { return world.Supply.Requests() > supplies && world.Chain.Requests() > chain+1 })
+			e2etest.Eventually(t, "the commands are in flight", func() bool {
+				return world.Supply.Requests() > supplies && world.Chain.Requests() > chain+1
+			})
 			told := time.Now()
 			p.Tell(syscall.SIGTERM)
 			e2etest.Eventually(t, "the process refuses", func() bool { return p.Readyz() == http.StatusServiceUnavailable && !healthy() })

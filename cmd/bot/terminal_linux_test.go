@@ -158,7 +158,8 @@ func TestANarrowTerminalHasNoLongLines(t *testing.T) {
 	t.Parallel()
 	const columns = 40
 	at := demoAtTerminal(t, columns, "TERM=dumb")
-	for i, command := range []string{"/help", "/price", "/price 7d", "/supply", "/staked 0x56B90adE3f3d2Ac03B33c857C141f53aFf119ea2", "/verify", "/exists"} {
+	const staked = "/staked 0x56B90adE3f3d2Ac03B33c857C141f53aFf119ea2"
+	for i, command := range []string{"/help", "/price", "/price 7d", "/supply", staked, "/verify", "/exists"} {
 		at.types(command + "\r")
 		at.shows("(simulated)", i+1)
 	}

@@ -295,7 +295,8 @@ func aboutNames(pools []core.Pool) []string {
 	case more > 0:
 		unnamed = append(unnamed[:maxListed], fmt.Sprintf("and %d more", more))
 	}
-	return []string{fmt.Sprintf("pools with a name: %d of %d; shown by address: %s", named, len(pools), strings.Join(unnamed, ", "))}
+	others := strings.Join(unnamed, ", ")
+	return []string{fmt.Sprintf("pools with a name: %d of %d; shown by address: %s", named, len(pools), others)}
 }
 
 // aboutPools says what is known of the chain, of its newest block, of the pools, and of the

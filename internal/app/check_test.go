@@ -170,19 +170,24 @@ func TestCheckTellsWhereNamesOfPoolsComeFrom(t *testing.T) {
 		}
 		fmt.Fprintf(&file, "%s %s\n", pool.Address.Hex(), pool.Name)
 	}
+	const none = "no pool has a name, so its address is shown; STAKING_POOLS=@FILE can name them\n"
+	const some = "pools with a name: %d of %d; shown by address: %s\n"
+	two := pools[8].Address.Hex() + ", " + pools[17].Address.Hex()
 	for name, test := range map[string]struct{ pools, want string }{
-		"no name":    {pools[0].Address.Hex() + "," + pools[1].Address.Hex(), "no pool has a name, so its address is shown; STAKING_POOLS=@FILE can name them\n"},
-		"some names": {"@" + configtest.File(t, file.String()), "pools with a name: 19 of 21; shown by address: " + pools[8].Address.Hex() + ", " + pools[17].Address.Hex() + "\n"},
+		"no name":    {pools[0].Address.Hex() + "," + pools[1].Address.Hex(), none},
+		"some names": {"@" + configtest.File(t, file.String()), fmt.Sprintf(some, 19, 21, two)},
 		"one name of five": {"@" + configtest.File(t, pools[0].Address.Hex()+" First\n"+pools[1].Address.Hex()+"\n"+pools[2].Address.Hex()+"\n"+
-			pools[3].Address.Hex()+"\n"+pools[4].Address.Hex()), "pools with a name: 1 of 5; shown by address: .*, and 1 more\n"},
+			pools[3].Address.Hex()+"\n"+pools[4].Address.Hex()), fmt.Sprintf(some, 1, 5, ".*, and 1 more")},
 		"an invisible name": {"@" + configtest.File(t, pools[0].Address.Hex()+" \u200b\u2060\n"+pools[1].Address.Hex()+" Pool 02"),
-			"pools with a name: 1 of 2; shown by address: " + pools[0].Address.Hex() + "\n"},
+			fmt.Sprintf(some, 1, 2, pools[0].Address.Hex())},
 	} {
-		if table, err := check(t, e, "STAKING_POOLS="+test.pools); err != nil || !regexp.MustCompile(test.want).MatchString(table) {
+		table, err := check(t, e, "STAKING_POOLS="+test.pools)
+		if err != nil || !regexp.MustCompile(test.want).MatchString(table) {
 			t.Errorf("%s: %v, want %q in\n%s", name, err, test.want, table)
 		}
 	}
-	if table, err := check(t, e, "STAKING_POOLS=@"+configtest.File(t, pools[8].Address.Hex()+" Pool 09")); err != nil || strings.Contains(table, "name") {
+	named := configtest.File(t, pools[8].Address.Hex()+" Pool 09")
+	if table, err := check(t, e, "STAKING_POOLS=@"+named); err != nil || strings.Contains(table, "name") {
 		t.Errorf("every pool has a name: %v\n%s", err, table)
 	}
 }

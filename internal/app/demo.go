@@ -37,7 +37,8 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	stopMembers := runInBackground(ctx, bot.members.Run)
 	defer stopMembers()
 	const staked = "/staked\u00a0" // The command stays whole, so that it can be copied.
-	greeting := fmt.Sprintf(demoGreeting, staked+world.Staker.Hex(), staked+world.Idle.Hex(), world.Registered.UID("Telegram"))
+	stakes, idle := staked+world.Staker.Hex(), staked+world.Idle.Hex()
+	greeting := fmt.Sprintf(demoGreeting, stakes, idle, world.Registered.UID("Telegram"))
 	fmt.Fprint(stderr, terminal.Wrap(greeting, terminal.Width(out)))
 	// A terminal of type dumb, or of none, prints escape sequences instead of obeying them:
 	// https://man7.org/linux/man-pages/man7/term.7.html

@@ -26,19 +26,27 @@ func start(t *testing.T, fakes *fault.Fakes, settings ...string) *logtest.Buffer
 }
 
 func TestAStartWarnsOfAServiceThatFails(t *testing.T) {
-	deny := fault.Answer(http.StatusUnauthorized, "application/json", `{"status":{"error_code":1001,"error_message":"This API Key is invalid."},"data":{}}`)
+	const denied = `{"status":{"error_code":1001,"error_message":"This API Key is invalid."},"data":{}}`
+	deny := fault.Answer(http.StatusUnauthorized, "application/json", denied)
 	for name, test := range map[string]struct {
 		at    fault.Target
 		fault fault.Fault
 		want  []string
 	}{
-		"a dead node":           {fault.Chain, fault.Drop(), []string{"service=chain", "cannot be reached or is down", "look at EVM_RPC_URL"}},
-		"a node of another net": {fault.Chain, fault.Named(t, fault.Chain, "another chain"), []string{"service=chain", "EVM_CHAIN_ID"}},
-		"a silent node":         {fault.Chain, fault.Hang(), []string{"service=chain", "did not answer within UPSTREAM_TIMEOUT", "look at EVM_RPC_URL"}},
-		"a supply host":         {fault.Supply, fault.Named(t, fault.Supply, "503 with Retry-After 5"), []string{"service=supply", "503", "look at SUPPLY_URL"}},
-		"a partner":             {fault.Partner, fault.Named(t, fault.Partner, "401"), []string{"service=partner", "refuses the credentials", "PARTNER_SECRET_KEY"}},
-		"a price provider":      {fault.Price, fault.Drop(), []string{"service=price", "cannot be reached or is down", "look at PRICE_API_URL"}},
-		"a price key":           {fault.Price, deny, []string{"service=price", "refuses the credentials", "look at PRICE_API_KEY"}},
+		"a dead node": {fault.Chain, fault.Drop(),
+			[]string{"service=chain", "cannot be reached or is down", "look at EVM_RPC_URL"}},
+		"a node of another chain": {fault.Chain, fault.Named(t, fault.Chain, "another chain"),
+			[]string{"service=chain", "EVM_CHAIN_ID"}},
+		"a silent node": {fault.Chain, fault.Hang(),
+			[]string{"service=chain", "did not answer within UPSTREAM_TIMEOUT", "look at EVM_RPC_URL"}},
+		"a supply host": {fault.Supply, fault.Named(t, fault.Supply, "503 with Retry-After 5"),
+			[]string{"service=supply", "503", "look at SUPPLY_URL"}},
+		"a partner": {fault.Partner, fault.Named(t, fault.Partner, "401"),
+			[]string{"service=partner", "refuses the credentials", "PARTNER_SECRET_KEY"}},
+		"a price provider": {fault.Price, fault.Drop(),
+			[]string{"service=price", "cannot be reached or is down", "look at PRICE_API_URL"}},
+		"a price key": {fault.Price, deny,
+			[]string{"service=price", "refuses the credentials", "look at PRICE_API_KEY"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,7 +103,8 @@ func TestASlowServiceDelaysNoStart(t *testing.T) {
 	}
 	log := &logtest.Buffer{}
 	telegram := e2etest.Ways[0].Open(t)
-	bot := e2etest.Serve(t, e2etest.Settings(fakes, append(telegram.Settings(), "UPSTREAM_TIMEOUT=1m", "COMMAND_TIMEOUT=5m")...), log)
+	settings := append(telegram.Settings(), "UPSTREAM_TIMEOUT=1m", "COMMAND_TIMEOUT=5m")
+	bot := e2etest.Serve(t, e2etest.Settings(fakes, settings...), log)
 	began := time.Now()
 	bot.AwaitReady(t)
 	bot.Stop()

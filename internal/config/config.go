@@ -83,7 +83,8 @@ func Collect(environ []string, envFile string) (Given, Errors) {
 		return nil, Errors{fmt.Sprintf("--env-file: the file %v%s", err, advice)}
 	}
 	if other := otherFormat(content); other != "" {
-		return nil, Errors{fmt.Sprintf("--env-file: the file %s; write one setting a line, for example LOG_LEVEL=info, as in config.example.env", other)}
+		const advice = "write one setting a line, for example LOG_LEVEL=info, as in config.example.env"
+		return nil, Errors{fmt.Sprintf("--env-file: the file %s; %s", other, advice)}
 	}
 	wrong := inFile.parse(envFile, content)
 	maps.DeleteFunc(inFile, func(name string, _ value) bool { return inEnviron.Has(strings.TrimSuffix(name, fileSuffix)) })
@@ -102,7 +103,8 @@ func (g Given) Fill(table []Setting) Errors {
 		v, needed := g.value(s), g.neededBy(s.Name, table)
 		tell := func(err error, example Setting) {
 			for line := range strings.SplitSeq(err.Error(), "\n") {
-				wrong = append(wrong, fmt.Sprintf("%s%s: %s; for example %s=%s", v.place, s.Name, line, example.Name, example.example()))
+				told := fmt.Sprintf("%s%s: %s; for example %s=%s", v.place, s.Name, line, example.Name, example.example())
+				wrong = append(wrong, told)
 			}
 		}
 		switch {

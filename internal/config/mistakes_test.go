@@ -39,25 +39,26 @@ func TestEveryMistakeIsToldWithTheExampleThatHelps(t *testing.T) {
 	const roles = "ROLES: entry 1 must have after its third colon an amount of tokens above 0, such as 1000 or 0.5"
 	const tags = "TAGS: entry 1 must have after its third colon an amount of tokens above 0, such as 1000 or 0.5"
 	for given, want := range map[string][]string{
-		"ROLES=a:1:2":                          {noToken, noStore},
-		"ROLES=" + canary:                      {noToken, noStore, "ROLES: entry 1 must be this; for example ROLES=a:1:2:1000"},
-		"ROLES=a:1:2:1,000":                    {noToken, noStore, roles + write + "ROLES=a:1:2:1000"},
-		"ROLES=a:1:2:1,000,000 a:1:3":          {noToken, noStore, roles + write + "ROLES=a:1:2:1000"},
-		"ROLES=a:1:2:1,000.5,a:1:3":            {noToken, noStore, roles + write + "ROLES=a:1:2:1000"},
-		"TAGS=a:1:Tag:1,000":                   {tags + write + "TAGS=a:1:Tag"},
-		"TAGS=a:1:Tag:1 000":                   {tags + write + "TAGS=a:1:Tag"},
-		"TAGS=a:1:Tag:1_000":                   {tags + write + "TAGS=a:1:Tag"},
-		"TAGS=a:1:Tag:1000,000":                {"TAGS: entry 2 must be this; for example TAGS=a:1:Tag"},
-		"COUNT=1,000":                          {count + write + "COUNT=20"},
-		"COUNT=1 000":                          {count + write + "COUNT=20"},
-		"COUNT=1_000":                          {count + write + "COUNT=20"},
-		"COUNT=1.000":                          {count + write + "COUNT=20"},
-		"COUNT=1'000":                          {count + write + "COUNT=20"},
-		"COUNT=20,000":                         {count + write + "COUNT=20"},
-		"COUNT=1,5":                            {count + "; for example COUNT=20"},
-		"COUNT=20000":                          {count + "; for example COUNT=20"},
-		"COUNT=" + canary:                      {count + "; for example COUNT=20"},
-		"TAGS=" + canary + "\nCOUNT=" + canary: {count + "; for example COUNT=20", "TAGS: entry 1 must be this; for example TAGS=a:1:Tag"},
+		"ROLES=a:1:2":                 {noToken, noStore},
+		"ROLES=" + canary:             {noToken, noStore, "ROLES: entry 1 must be this; for example ROLES=a:1:2:1000"},
+		"ROLES=a:1:2:1,000":           {noToken, noStore, roles + write + "ROLES=a:1:2:1000"},
+		"ROLES=a:1:2:1,000,000 a:1:3": {noToken, noStore, roles + write + "ROLES=a:1:2:1000"},
+		"ROLES=a:1:2:1,000.5,a:1:3":   {noToken, noStore, roles + write + "ROLES=a:1:2:1000"},
+		"TAGS=a:1:Tag:1,000":          {tags + write + "TAGS=a:1:Tag"},
+		"TAGS=a:1:Tag:1 000":          {tags + write + "TAGS=a:1:Tag"},
+		"TAGS=a:1:Tag:1_000":          {tags + write + "TAGS=a:1:Tag"},
+		"TAGS=a:1:Tag:1000,000":       {"TAGS: entry 2 must be this; for example TAGS=a:1:Tag"},
+		"COUNT=1,000":                 {count + write + "COUNT=20"},
+		"COUNT=1 000":                 {count + write + "COUNT=20"},
+		"COUNT=1_000":                 {count + write + "COUNT=20"},
+		"COUNT=1.000":                 {count + write + "COUNT=20"},
+		"COUNT=1'000":                 {count + write + "COUNT=20"},
+		"COUNT=20,000":                {count + write + "COUNT=20"},
+		"COUNT=1,5":                   {count + "; for example COUNT=20"},
+		"COUNT=20000":                 {count + "; for example COUNT=20"},
+		"COUNT=" + canary:             {count + "; for example COUNT=20"},
+		"TAGS=" + canary + "\nCOUNT=" + canary: {
+			count + "; for example COUNT=20", "TAGS: entry 1 must be this; for example TAGS=a:1:Tag"},
 	} {
 		collected, _ := Collect(strings.Split(given, "\n"), "")
 		got := collected.Fill(new(limits).table())
@@ -79,13 +80,18 @@ func utf16Text(order binary.AppendByteOrder, text string) string {
 func TestAnEnvFileOfAnotherFormatIsOneMistake(t *testing.T) {
 	const settings = "LOG_LEVEL=info\nTOKEN=" + canary + "\n"
 	const utf16 = "is UTF-16 text; save it as UTF-8"
-	const most = " are not of the form KEY=value; write one setting a line, for example LOG_LEVEL=info, as in config.example.env"
+	const most = " are not of the form KEY=value; " +
+		"write one setting a line, for example LOG_LEVEL=info, as in config.example.env"
 	for name, test := range map[string]struct{ content, want string }{
-		"JSON":               {"{\n  \"LOG_LEVEL\": \"info\",\n  \"TOKEN\": \"" + canary + "\"\n}\n", "seems to be JSON: 4 of its 4 lines" + most},
-		"JSON on one line":   {`{"TOKEN": "` + canary + `=="}`, "seems to be JSON: 1 of its 1 lines" + most},
-		"YAML":               {"# settings\nLOG_LEVEL: info\nTOKEN: \"" + canary + "\"\n", "seems to be YAML: 2 of its 2 lines" + most},
-		"Compose":            {"services:\n  bot:\n    environment:\n      - TOKEN=" + canary + "\n", "seems to be YAML: 4 of its 4 lines" + most},
-		"a web page":         {"<!DOCTYPE html>\n<html lang=\"en\">\n" + canary + "\n</html>", "is no env file: 4 of its 4 lines" + most},
+		"JSON": {"{\n  \"LOG_LEVEL\": \"info\",\n  \"TOKEN\": \"" + canary + "\"\n}\n",
+			"seems to be JSON: 4 of its 4 lines" + most},
+		"JSON on one line": {`{"TOKEN": "` + canary + `=="}`, "seems to be JSON: 1 of its 1 lines" + most},
+		"YAML": {"# settings\nLOG_LEVEL: info\nTOKEN: \"" + canary + "\"\n",
+			"seems to be YAML: 2 of its 2 lines" + most},
+		"Compose": {"services:\n  bot:\n    environment:\n      - TOKEN=" + canary + "\n",
+			"seems to be YAML: 4 of its 4 lines" + most},
+		"a web page": {"<!DOCTYPE html>\n<html lang=\"en\">\n" + canary + "\n</html>",
+			"is no env file: 4 of its 4 lines" + most},
 		"little-endian":      {utf16Text(binary.LittleEndian, settings), utf16},
 		"big-endian":         {utf16Text(binary.BigEndian, settings), utf16},
 		"UTF-16 with no BOM": {utf16Text(binary.LittleEndian, settings)[2:], "is not a text file"},

@@ -18,7 +18,8 @@ import (
 func beBusy(t *testing.T, loops int) {
 	for range loops {
 		// A loop also ends after a test that was killed.
-		loop := exec.CommandContext(t.Context(), "sh", "-c", `while kill -0 "$1"; do :; done`, "sh", strconv.Itoa(os.Getpid()))
+		const spin = `while kill -0 "$1"; do :; done`
+		loop := exec.CommandContext(t.Context(), "sh", "-c", spin, "sh", strconv.Itoa(os.Getpid()))
 		if err := loop.Start(); err != nil {
 			t.Fatal(err)
 		}

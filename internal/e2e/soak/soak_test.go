@@ -154,7 +154,8 @@ func TestSoak(t *testing.T) {
 
 	fmt.Printf("soak of %v by %s, -soak.seed %d\n%v\n%v\n", time.Since(began).Round(time.Second), way.Name, *soakSeed, s.counts, s.verdicts)
 	fmt.Printf("a delivery took %v at most; %d calls were decided without redis\n", s.telegram.Held().Round(time.Millisecond), fallbacks)
-	fmt.Printf("the machine kept this process waiting for %v, at most %v at a time\n", s.stalls.total.Round(time.Millisecond), s.stalls.longest.Round(time.Millisecond))
+	waited, longest := s.stalls.total.Round(time.Millisecond), s.stalls.longest.Round(time.Millisecond)
+	fmt.Printf("the machine kept this process waiting for %v, at most %v at a time\n", waited, longest)
 	fmt.Printf("at the start: %v\nat the end:   %v\n", atStart, atEnd)
 	if held, most := s.telegram.Held(), maxHeld+s.stalls.longest; held > most {
 		t.Errorf("a delivery took %v, want at most %v", held, most)
@@ -251,7 +252,10 @@ func (s *soak) compare() {
 		return s.event("telegram", "send_outcome_unknown") == s.counted("sends of unknown outcome")
 	})
 	untold, unread := s.event("telegram", "press_unanswered"), s.event("telegram", "inline_unanswered")
-	late := s.event("discord", "too_late") + s.event("discord", "answer_expired") + s.event("discord", "answer_outcome_unknown")
+	late := 0
+	for _, event := range []string{"too_late", "answer_expired", "answer_outcome_unknown"} {
+		late += s.event("discord", event)
+	}
 	abandoned, panics := s.event("telegram", "send_abandoned"), s.event("telegram", "panic")+s.event("discord", "panic")+s.event("members", "panic")
 	s.mu.Lock()
 	defer s.mu.Unlock()

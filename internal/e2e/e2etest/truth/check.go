@@ -28,7 +28,9 @@ var (
 	oldTitle   = regexp.MustCompile(`^(.*) \((\d+) (s|min|h|days?) old\)$`)
 	atOldPrice = regexp.MustCompile(`^(at \$[0-9.]+), (\d+) (s|min|h|days?) old$`)
 	// ageUnits are the units of ages.
-	ageUnits = map[string]time.Duration{"s": time.Second, "min": time.Minute, "h": time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour}
+	ageUnits = map[string]time.Duration{
+		"s": time.Second, "min": time.Minute, "h": time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour,
+	}
 	// recent matches what an old title does not end with: a change, or a share of the total
 	// supply.
 	recent = regexp.MustCompile(` \(?[▲▼]? ?[\d.]+%\)?(?: \(24h\))?$`)

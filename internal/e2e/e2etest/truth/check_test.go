@@ -21,7 +21,8 @@ func aged(fakes *fault.Fakes, change func(*commandstest.Answers)) *commandstest.
 	w.Price.Value.Source = "CoinMarketCap"
 	w.Supply.Value, w.Supply.At = fakes.World.Supply, now
 	staked := []core.PoolAmount{{Pool: fakes.World.Pools[0], Amount: fakes.World.TotalStaked}}
-	w.Total = core.Snapshot[core.Stake]{At: now, Value: core.Stake{BlockTime: now, Checked: len(fakes.World.Pools), Staked: staked}}
+	w.Total.Value = core.Stake{BlockTime: now, Checked: len(fakes.World.Pools), Staked: staked}
+	w.Total.At = now
 	change(w)
 	return w
 }
@@ -37,7 +38,9 @@ var olds = map[string]struct {
 	"a silent provider":  {0, func(w *commandstest.Answers) { w.Price.Stale = true }, Stale, Right},
 	"an old price":       {11 * time.Minute, func(w *commandstest.Answers) { w.Price.Stale = true }, Stale, Right},
 	"a price of an hour": {61 * time.Minute, func(w *commandstest.Answers) { w.Price.Stale = true }, Stale, Right},
-	"an old quote":       {72 * time.Hour, func(w *commandstest.Answers) { w.Price.Value.OldFrom = w.Price.At }, Stale, Right},
+	"an old quote": {72 * time.Hour, func(w *commandstest.Answers) {
+		w.Price.Value.OldFrom = w.Price.At
+	}, Stale, Right},
 	"no credit": {11 * time.Minute, func(w *commandstest.Answers) {
 		w.Price.Why = &core.Error{Service: market.Service, Reason: core.NoCredit, RetryAfter: time.Hour}
 	}, Stale, Right},
@@ -70,23 +73,26 @@ func TestOldAnswersAreHonest(t *testing.T) {
 }
 
 func TestAnOldAnswerIsNotHonestWithout(t *testing.T) {
-	const price, cap, silent = "HRLD $0.04173", "Market cap $25.55M · Volume 24h $1.23M", "The price provider isn't answering"
-	const supply, total = "612,345,679 HRLD circulating", "Total 987,654,321 · Staked 232.01M (23.5%) · Market cap $25.55M · FDV $41.21M"
+	const price, worth = "HRLD $0.04173", "Market cap $25.55M · Volume 24h $1.23M"
+	const silent, changes = "The price provider isn't answering", "1h ▼ 0.31% · 7d ▼ 12.50%"
+	const supply, total = "612,345,679 HRLD circulating", "Total 987,654,321 · Staked 232.01M (23.5%) · " +
+		"Market cap $25.55M · FDV $41.21M"
+	const silentSupply = "The supply service isn't answering"
 	for name, test := range map[string]struct {
 		command string
 		lines   []string
 	}{
-		"its age":                    {"price", []string{price, cap, silent}},
-		"its age, with its time":     {"price", []string{price + " ▲ 2.72% (24h)", "1h ▼ 0.31% · 7d ▼ 12.50%", cap, silent + " · TIME"}},
-		"its true age":               {"price", []string{price + " (12 min old)", cap, silent}},
-		"a reason":                   {"price", []string{price + " (40 min old)", cap}},
-		"the true price":             {"price", []string{"HRLD $0.04174 (40 min old)", cap, silent}},
-		"leaving out changes":        {"price", []string{price + " (40 min old)", "1h ▼ 0.31%", cap, silent}},
-		"leaving out the change":     {"price", []string{price + " (40 min old) ▲ 2.72% (24h)", cap, silent}},
+		"its age":                    {"price", []string{price, worth, silent}},
+		"its age, with its time":     {"price", []string{price + " ▲ 2.72% (24h)", changes, worth, silent + " · TIME"}},
+		"its true age":               {"price", []string{price + " (12 min old)", worth, silent}},
+		"a reason":                   {"price", []string{price + " (40 min old)", worth}},
+		"the true price":             {"price", []string{"HRLD $0.04174 (40 min old)", worth, silent}},
+		"leaving out changes":        {"price", []string{price + " (40 min old)", "1h ▼ 0.31%", worth, silent}},
+		"leaving out the change":     {"price", []string{price + " (40 min old) ▲ 2.72% (24h)", worth, silent}},
 		"its age beside a chart":     {"price 7d", []string{price, "Cap $25.55M", silent}},
 		"the price's true age":       {"supply", []string{supply + " (62%)", total, "at $0.04173, 12 min old · " + silent}},
 		"the price's reason":         {"supply", []string{supply + " (62%)", total, "at $0.04173, 40 min old"}},
-		"a supply old enough for it": {"supply", []string{supply + " (9 min old)", total, "at $0.04173 · The supply service isn't answering"}},
+		"a supply old enough for it": {"supply", []string{supply + " (9 min old)", total, "at $0.04173 · " + silentSupply}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fakes := fault.Start(t)
