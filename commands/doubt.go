@@ -57,7 +57,7 @@ func (c *priceCommand) doubtful(doubt *core.DoubtError, period ...string) chat.R
 	reply := chat.Reply{
 		Tone:       chat.Warning,
 		Text:       WhyDoubtful(doubt),
-		Footer:     chat.Parts{chat.Plain(q.Source)},
+		Footer:     chat.Parts{priceSource(core.Snapshot[core.Quote]{Value: q, At: answer.At, Stale: answer.Stale, Why: answer.Why})},
 		Checked:    updated,
 		AsOf:       updated,
 		FreshUntil: answer.FreshUntil,

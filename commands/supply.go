@@ -60,22 +60,43 @@ func (f supplyFigures) stakeKnown() bool {
 	return f.staked.Err == nil && s.Checked > 0 && s.Complete() && !s.Total().GreaterThan(f.supply.Value.Total)
 }
 
-// doubtful returns a reply with a supply that contradicts the provider's count, and nothing that
-// depends on that supply. It returns false if the supply does not, or if the count is unknown.
+// counted returns the quote with the provider's counts of tokens, and false if none is known.
+func (f supplyFigures) counted() (q core.Quote, known bool) {
+	if doubt, is := doubtOf(f.price.Err); is {
+		q = doubt.Answer.Value
+		q.MarketCap = decimal.NullDecimal{} // It may be as wrong as the price.
+		return q, true
+	}
+	return f.price.Value, f.price.Err == nil
+}
+
+// doubtful returns the reply to a supply that contradicts the provider's count, which has nothing
+// that depends on the supply. It returns false if the supply contradicts none.
 func (c supplyCommand) doubtful(f supplyFigures) (reply chat.Reply, doubtful bool) {
-	q := f.price.Value
-	theirs, contradicts := q.Contradicts(f.supply.Value)
-	if f.price.Err != nil || !contradicts {
+	q, known := f.counted()
+	if !known {
 		return chat.Reply{}, false
 	}
-	title := chat.Values{"circulating": c.amount(f.supply.Value.Circulating, chat.Whole)}
-	count := chat.Values{"source": chat.Plain(q.Source), "amount": c.amount(theirs, chat.Short)}
-	total := c.supplyFields(f)[0]
+	doubt := q.JudgeSupply(f.supply.Value)
+	if doubt == nil {
+		return chat.Reply{}, false
+	}
+	supply := chat.Values{
+		"circulating": c.amount(f.supply.Value.Circulating, chat.Whole),
+		"total":       c.amount(f.supply.Value.Total, chat.Whole),
+	}
+	count := chat.Values{"source": chat.Plain(q.Source), "amount": c.amount(doubt.Count, chat.Short)}
+	title, text := "supply.doubtful", "supply.doubt"
+	other := c.supplyFields(f)[0]
+	if doubt.Total {
+		title, text = "supply.total_doubtful", "supply.total_doubt"
+		other = chat.Field{Value: chat.SayWith("supply.title", supply)}
+	}
 	reply = chat.Reply{
 		Tone:     chat.Warning,
-		Title:    chat.SayWith("supply.doubtful", title),
-		Text:     chat.SayWith("supply.doubt", count),
-		Sections: []chat.Section{{Fields: []chat.Field{total}}},
+		Title:    chat.SayWith(title, supply),
+		Text:     chat.SayWith(text, count),
+		Sections: []chat.Section{{Fields: []chat.Field{other}}},
 		Checked:  f.supply.At,
 		Why:      why(f.supply.Why),
 		Stale:    f.supply.Stale,

@@ -1,14 +1,18 @@
 package commands_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/words"
 )
 
 // withTotal returns Answers in which all wallets have so much staked, read so long before
@@ -82,5 +86,36 @@ func TestSupplyWaitsForTheStakeASecondAtMost(t *testing.T) {
 				t.Errorf("without a supply: %v after %v", err, took)
 			}
 		})
+	}
+}
+
+// The supply is in base units, or only its total is.
+func TestADoubtfulSupplyIsShownAsSuchWhateverThePrice(t *testing.T) {
+	const units = 1_000_000_000_000_000_000
+	for name, test := range map[string]struct {
+		circulating, total int64 // times what the provider counts
+		title, text        string
+	}{
+		"both":          {units, units, "supply.doubtful", "supply.doubt"},
+		"the total":     {1, units, "supply.total_doubtful", "supply.total_doubt"},
+		"a right total": {units, 1, "supply.doubtful", "supply.doubt"},
+	} {
+		for _, doubtfulPrice := range []bool{false, true} {
+			w := commandstest.Healthy()
+			q, s := &w.Price.Value, &w.Supply.Value
+			q.Circulating, q.Total = decimal.NewNullDecimal(s.Circulating), decimal.NewNullDecimal(s.Total)
+			if doubtfulPrice {
+				w.Doubt("891", commandstest.Noon)
+			}
+			s.Circulating = s.Circulating.Mul(decimal.NewFromInt(test.circulating))
+			s.Total = s.Total.Mul(decimal.NewFromInt(test.total))
+			reply := commandstest.Ask(t, w.Router(t), "/supply")
+			if reply.Title.Key != test.title || reply.Text.Key != test.text || reply.Tone != chat.Warning {
+				t.Errorf("%s, price doubtful: %t: %s, %s", name, doubtfulPrice, reply.Title.Key, reply.Text.Key)
+			}
+			if card := fmt.Sprint(words.Print(reply)); strings.Contains(card, "$") {
+				t.Errorf("%s: it is worth something: %s", name, card)
+			}
+		}
 	}
 }

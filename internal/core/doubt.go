@@ -35,11 +35,12 @@ func (e *DoubtError) Error() string {
 	if e.Last.Price.IsZero() {
 		return "the price is doubtful: it contradicts the quote's market cap"
 	}
-	return fmt.Sprintf("the price is doubtful: it contradicts the price of %v and the quote's changes", e.Last.At)
+	at := e.Last.At.UTC().Format(time.RFC3339)
+	return fmt.Sprintf("the price is doubtful: it contradicts the price of %s and the quote's changes", at)
 }
 
-// Factor returns how many times the last believed price the doubtful price is, if it rises, or
-// otherwise how many times the doubtful price the last believed price is. Last must not be zero.
+// Factor returns the larger of the doubtful and the last believed price, divided by the smaller, and
+// whether the doubtful price is the larger. Last must not be zero.
 func (e *DoubtError) Factor() (factor decimal.Decimal, rises bool) {
 	const digits = 2
 	price, last := e.Answer.Value.Price, e.Last.Price
@@ -49,7 +50,11 @@ func (e *DoubtError) Factor() (factor decimal.Decimal, rises bool) {
 	return last.DivRound(price, digits), false
 }
 
-// apart reports whether one of two numbers is so many times the other, or more.
+// Contradicting reports whether the larger of two prices is ten times the smaller or more.
+func Contradicting(a, b decimal.Decimal) bool { return apart(a, b, contradiction) }
+
+// apart reports whether the larger of a and b is at least times the smaller. Neither may be
+// negative.
 func apart(a, b decimal.Decimal, times int64) bool {
 	factor := decimal.NewFromInt(times)
 	return a.GreaterThanOrEqual(b.Mul(factor)) || b.GreaterThanOrEqual(a.Mul(factor))
@@ -58,9 +63,9 @@ func apart(a, b decimal.Decimal, times int64) bool {
 const (
 	// contradiction is how many times one number is another if they contradict each other.
 	contradiction = 10
-	// unexplained is how many times a price is the one to which a change leads, if the change
-	// does not explain the price. It is so small that a change of nothing explains no move of
-	// ten times.
+	// unexplained is the factor between a quote's price and the price to which a change leads, from
+	// which on the change does not explain the quote. It is well below contradiction: a change of
+	// 0 % must not explain a move of ten times.
 	unexplained = 3
 	// supplyContradiction is contradiction for supplies: providers count them differently.
 	supplyContradiction = 1000
@@ -70,8 +75,7 @@ const (
 // returns a DoubtError if the price is doubtful:
 //
 //   - The last believed price contradicts it, and no change shows such a move.
-//   - The last believed price does not contradict it, and the market cap does. A market cap that
-//     fits the remembered count is right. With no count remembered, the provider's own counts.
+//   - The last believed price does not contradict it, and the market cap does not fit it.
 func Judge(answer Snapshot[Quote], m Memory) (Quote, *DoubtError) {
 	q := answer.Value
 	if len(m.Prices) > 0 {
@@ -83,14 +87,26 @@ func Judge(answer Snapshot[Quote], m Memory) (Quote, *DoubtError) {
 			return m.withoutContradictions(q, answer.At), nil
 		}
 	}
-	count := m.Count
-	if count.IsZero() {
-		count = q.Circulating.Decimal
-	}
-	if q.MarketCap.Valid && count.IsPositive() && apart(q.MarketCap.Decimal, q.Price.Mul(count), contradiction) {
+	if !m.FitsMarketCap(q) {
 		return q, &DoubtError{Answer: answer}
 	}
 	return m.withoutContradictions(q, answer.At), nil
+}
+
+// FitsMarketCap reports whether the market cap of q is its price times the remembered count or the
+// provider's own, within a factor of ten. It returns true if no market cap or no count is known.
+func (m Memory) FitsMarketCap(q Quote) bool {
+	known := false
+	for _, count := range []decimal.Decimal{m.Count, q.Circulating.Decimal} {
+		if !count.IsPositive() {
+			continue
+		}
+		if !apart(q.MarketCap.Decimal, q.Price.Mul(count), contradiction) {
+			return true
+		}
+		known = true
+	}
+	return !known || !q.MarketCap.Valid
 }
 
 // change is a change of a quote in per cent, over a time that ends with the quote.
@@ -110,23 +126,23 @@ func (c change) from(past decimal.Decimal) decimal.Decimal {
 	return past.Mul(c.percent.Decimal.Shift(-2).Add(decimal.New(1, 0)))
 }
 
-// explains reports whether a change of q leads to its price from a remembered one. at is the time
-// of q if the provider does not name it. There must be a remembered price.
+// explains reports whether a change of q leads to its price from the price that is remembered of
+// the change's beginning. If none is, the shortest change that covers the time since the last
+// believed price is taken to begin at that price. at is the time of q if the provider does not name
+// it. There must be a remembered price.
 func (m Memory) explains(q Quote, at time.Time) bool {
 	now, last := q.timeOr(at), m.Prices[len(m.Prices)-1]
-	// The shortest change that began before the last price shows the move since then.
-	began := false
+	covered := false
 	for _, c := range changesOf(&q) {
 		if !c.percent.Valid {
 			continue
 		}
 		past, known := m.priceAt(now, c.over)
-		if shortest := !began && now.Sub(last.At) <= c.over; shortest {
-			began = true
-			if !known {
-				past, known = last.Price, true
-			}
+		covers := now.Sub(last.At) <= c.over
+		if covers && !covered && !known {
+			past, known = last.Price, true
 		}
+		covered = covered || covers
 		if known && !apart(q.Price, c.from(past), unexplained) {
 			return true
 		}
@@ -147,8 +163,8 @@ func (m Memory) withoutContradictions(q Quote, at time.Time) Quote {
 	return q
 }
 
-// priceAt returns the remembered price that is nearest to a time, so long before now. It returns
-// false if that price is further away than a quarter of so long.
+// priceAt returns the remembered price that is nearest to the time ago before now. It returns false
+// if that price is more than a quarter of ago away from it.
 func (m Memory) priceAt(now time.Time, ago time.Duration) (price decimal.Decimal, known bool) {
 	nearest := ago / 4
 	for _, p := range m.Prices {
@@ -176,19 +192,30 @@ func (q Quote) TokenCount() (count decimal.Decimal, known bool) {
 	return q.MarketCap.Decimal.DivRound(q.Price, 6), true
 }
 
-// Contradicts returns the provider's count of the tokens that a supply contradicts by a factor of
-// 1,000 or more, as a supply in base units does. It returns false if the supply contradicts none,
-// or if no count is known. q must not be doubtful.
-func (q Quote) Contradicts(s Supply) (theirs decimal.Decimal, yes bool) {
+// SupplyDoubt says which figure of a Supply contradicts the provider's count, as one in base units
+// does.
+type SupplyDoubt struct {
+	// Total is set if it is the total, and not the circulating supply.
+	Total bool
+	Count decimal.Decimal // the provider's
+}
+
+// JudgeSupply returns a SupplyDoubt if a figure of s is a thousand times the provider's count in q
+// or more, or a thousandth or less. It returns nil if no count is known. If the price of q is
+// doubtful, q must have no market cap.
+func (q Quote) JudgeSupply(s Supply) *SupplyDoubt {
 	circulating := q.Circulating.Decimal
 	if !q.Circulating.Valid {
 		circulating, _ = q.TokenCount()
 	}
-	off := func(ours, theirs decimal.Decimal) bool {
-		return theirs.IsPositive() && apart(ours, theirs, supplyContradiction)
+	off := func(ours, count decimal.Decimal) bool {
+		return count.IsPositive() && apart(ours, count, supplyContradiction)
 	}
-	if off(s.Circulating, circulating) {
-		return circulating, true
+	switch {
+	case off(s.Circulating, circulating):
+		return &SupplyDoubt{Count: circulating}
+	case off(s.Total, q.Total.Decimal):
+		return &SupplyDoubt{Total: true, Count: q.Total.Decimal}
 	}
-	return q.Total.Decimal, off(s.Total, q.Total.Decimal)
+	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"herald/internal/core"
 )
 
-// believedAfter is how long all quotes are doubted until one is believed all the same.
+// believedAfter is how long a contradicting price is doubted before it is believed.
 const believedAfter = 6 * time.Hour
 
 // belief is what Quotes remember besides points: the last quote that was believed, and whether
@@ -23,17 +23,23 @@ type belief struct {
 	Price decimal.Decimal `json:"price"`
 	// Count is how many tokens made its market cap; zero: unknown.
 	Count decimal.Decimal `json:"count"`
-	// Doubted is when the first doubtful quote since At was answered. It counts if it is after
-	// At.
-	Doubted time.Time `json:"doubted"`
+	// Doubted is when the doubt began, which is when its first quote was answered, and Doubtful the
+	// price of that quote. If Doubted is not after At, there is no doubt.
+	Doubted  time.Time       `json:"doubted"`
+	Doubtful decimal.Decimal `json:"doubtful"`
 }
 
 func (b belief) isDoubted() bool { return b.Doubted.After(b.At) }
 
-// isLastingDoubt reports whether quotes have been doubted for so long at a time that the next one
-// is believed.
-func (b belief) isLastingDoubt(at time.Time) bool {
-	return b.isDoubted() && at.Sub(b.Doubted) >= believedAfter
+// isSameDoubt reports whether a doubtful price belongs to the doubt: two prices that contradict each
+// other are two doubts.
+func (b belief) isSameDoubt(price decimal.Decimal) bool {
+	return b.isDoubted() && !core.Contradicting(price, b.Doubtful)
+}
+
+// isLastingDoubt reports whether a price has been doubted for so long that it is believed.
+func (b belief) isLastingDoubt(price decimal.Decimal, at time.Time) bool {
+	return b.isSameDoubt(price) && at.Sub(b.Doubted) >= believedAfter
 }
 
 // mergedWith returns the newer belief, doubted since the first doubt of both.
@@ -42,9 +48,9 @@ func (b belief) mergedWith(other belief) belief {
 	if other.At.After(b.At) {
 		newer = other
 	}
-	for _, doubted := range []time.Time{b.Doubted, other.Doubted} {
-		if doubted.After(newer.At) && (!newer.isDoubted() || doubted.Before(newer.Doubted)) {
-			newer.Doubted = doubted
+	for _, each := range []belief{b, other} {
+		if each.Doubted.After(newer.At) && (!newer.isDoubted() || each.Doubted.Before(newer.Doubted)) {
+			newer.Doubted, newer.Doubtful = each.Doubted, each.Doubtful
 		}
 	}
 	return newer
@@ -60,9 +66,13 @@ func decodeBelief(text []byte) (b belief, err error) {
 	if json.Unmarshal(text, &b) != nil {
 		return belief{}, errors.New("not a belief")
 	}
-	believed := point{At: b.At, Price: b.Price}
-	if !b.At.IsZero() && !believed.plausible() || !isPossibleCount(b.Count) || b.At.After(soon) || b.Doubted.After(soon) {
-		return belief{}, errors.New("a belief without a possible time, price and count")
+	for _, p := range []point{{At: b.At, Price: b.Price}, {At: b.Doubted, Price: b.Doubtful}} {
+		if !p.At.IsZero() && (!p.plausible() || p.At.After(soon)) {
+			return belief{}, errors.New("a belief without a possible time and price")
+		}
+	}
+	if !isPossibleCount(b.Count) {
+		return belief{}, errors.New("a belief with an impossible count")
 	}
 	return b, nil
 }
@@ -74,11 +84,14 @@ func isPossibleCount(count decimal.Decimal) bool {
 }
 
 // exchangeBelief merges the stores' beliefs into memory, and saves the result in each store that
-// differs. Nothing is saved before the first doubt.
-func (q *Quotes) exchangeBelief(ctx context.Context) {
+// differs. Before the first doubt it saves nothing: the points tell the last price as well. It
+// reports whether all stores were read.
+func (q *Quotes) exchangeBelief(ctx context.Context) (all bool) {
+	all = true
 	for _, store := range q.stores {
 		stored, err := store.Load(ctx, q.beliefKey)
 		if err != nil {
+			all = false
 			continue // To save would replace what was not read.
 		}
 		read, err := decodeBelief(stored)
@@ -94,18 +107,20 @@ func (q *Quotes) exchangeBelief(ctx context.Context) {
 			store.Save(ctx, q.beliefKey, merged, maxAge)
 		}
 	}
+	return all
 }
 
-// memory returns what is remembered of believed quotes. mu is held.
+// memory returns what is remembered of believed quotes of the last 31 days: no change of a quote
+// covers more. mu is held.
 func (q *Quotes) memory() core.Memory {
 	m := core.Memory{Count: q.belief.Count}
 	for _, p := range q.points {
-		if !ahead(p) {
+		if !ahead(p) && time.Since(p.At) < maxAge {
 			m.Prices = append(m.Prices, core.PricedAt{At: p.At, Price: p.Price})
 		}
 	}
 	last := point{At: q.belief.At, Price: q.belief.Price}
-	if last.plausible() && (len(m.Prices) == 0 || last.At.After(m.Prices[len(m.Prices)-1].At)) {
+	if last.plausible() && time.Since(last.At) < maxAge && (len(m.Prices) == 0 || last.At.After(m.Prices[len(m.Prices)-1].At)) {
 		m.Prices = append(m.Prices, core.PricedAt{At: last.At, Price: last.Price})
 	}
 	return m
@@ -116,6 +131,8 @@ type verdict struct {
 	at    time.Time
 	quote core.Quote
 	doubt *core.DoubtError
+	// lasted is set if the quote was doubted for believedAfter, and is believed now.
+	lasted bool
 }
 
 // judge returns the verdict about an answer. It remembers nothing.
@@ -125,22 +142,27 @@ func (q *Quotes) judge(answer core.Snapshot[core.Quote]) verdict {
 	defer q.mu.Unlock()
 	v := verdict{at: answer.At}
 	v.quote, v.doubt = core.Judge(answer, q.memory())
-	if v.doubt != nil && q.belief.isLastingDoubt(answer.At) {
-		v.doubt = nil
+	if v.doubt != nil && q.belief.isLastingDoubt(v.quote.Price, answer.At) {
+		v.doubt, v.lasted = nil, true
 	}
 	return v
 }
 
-// learn is judge, and remembers the verdict about an answer that is newer than all others.
+// learn judges an answer. If it is newer than all others, learn makes it the last believed one, or
+// remembers that it is doubted.
 func (q *Quotes) learn(answer core.Snapshot[core.Quote]) verdict {
+	q.load.Do(q.sync)
 	q.mu.Lock()
-	last, isDoubted := q.last, q.belief.isDoubted()
+	last, isDoubted, loaded := q.last, q.belief.isDoubted(), q.loaded
 	q.mu.Unlock()
 	if last.at.Equal(answer.At) {
 		return last
 	}
+	if !loaded {
+		q.sync()
+	}
 	v := q.judge(answer)
-	if v.doubt != nil && !isDoubted {
+	if begins := v.doubt != nil && !isDoubted; begins || v.lasted {
 		q.sync() // Another replica may remember more.
 		v = q.judge(answer)
 	}
@@ -155,21 +177,23 @@ func (q *Quotes) learn(answer core.Snapshot[core.Quote]) verdict {
 // is believed. It reports whether a doubt begins, which is not saved yet.
 func (q *Quotes) remember(v verdict) (doubtBegins bool) {
 	q.mu.Lock()
-	// What is believed before the stores are read may be what they contradict.
+	// Until the stores are read, nothing is remembered: what they hold may contradict it.
 	if isNewest := v.at.After(q.last.at); !isNewest || !q.loaded {
 		q.mu.Unlock()
 		return false
 	}
 	q.last = v
-	doubtBegins = v.doubt != nil && !q.belief.isDoubted()
+	doubtBegins = v.doubt != nil && !q.belief.isSameDoubt(v.quote.Price)
 	switch {
 	case doubtBegins:
-		q.belief.Doubted = v.at
+		q.belief.Doubted, q.belief.Doubtful = v.at, v.quote.Price
 	case v.doubt == nil:
-		q.belief.At, q.belief.Price = v.at, v.quote.Price
-		if count, known := v.quote.TokenCount(); known && isPossibleCount(count) {
+		// A market cap may follow a move of the price later, and tells no count until then.
+		count, known := v.quote.TokenCount()
+		if known && isPossibleCount(count) && (v.lasted || q.memory().FitsMarketCap(v.quote)) {
 			q.belief.Count = count
 		}
+		q.belief.At, q.belief.Price = v.at, v.quote.Price
 	}
 	q.mu.Unlock()
 	if v.doubt == nil {
@@ -178,15 +202,15 @@ func (q *Quotes) remember(v verdict) (doubtBegins bool) {
 	return doubtBegins
 }
 
-// Recorded is a source of the same prices that are believed. It adds each fresh answer to Quotes
-// once, whether this process fetched it or another replica did.
+// Recorded is Prices, except that a doubtful price is a *core.DoubtError. It adds each fresh answer
+// to Quotes once, whether this process fetched it or another replica did.
 type Recorded struct {
 	Prices core.Source[struct{}, core.Quote]
 	Quotes *Quotes
 }
 
-// Get implements core.Source. It blocks for at most 100 ms more than Prices, and fails with a
-// *core.DoubtError if the price is doubtful.
+// Get implements core.Source. It blocks for at most 300 ms more than Prices, which the stores are
+// given once at the start, and when a doubt begins.
 func (r *Recorded) Get(ctx context.Context, none struct{}) (core.Snapshot[core.Quote], error) {
 	answer, err := r.Prices.Get(ctx, none)
 	if err != nil {

@@ -114,6 +114,48 @@ func TestAContradictionIsBelievedAfterSixHours(t *testing.T) {
 	})
 }
 
+// Six hours of one doubtful price say nothing about another.
+func TestAnotherContradictionIsAnotherDoubt(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		q, _ := open(source)
+		m := &market{price: "1", changes: [3]string{"0"}}
+		m.run(t, q, time.Hour, false)
+		m.price = "5000"
+		m.run(t, q, 5*time.Hour+59*time.Minute, true)
+		m.price = "20000000"
+		m.run(t, q, 6*time.Hour, true)
+		m.run(t, q, time.Hour, false)
+	})
+}
+
+func TestAMarketCapThatFollowsAMoveLaterIsNotDoubted(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		q, _ := open(source)
+		for _, step := range []struct{ price, change, marketCap string }{
+			{"2", "0", "2000"}, {"200", "9900", "2000"}, {"200", "9900", "200000"}, {"200", "0", "200000"},
+		} {
+			time.Sleep(time.Minute)
+			answer := core.Snapshot[core.Quote]{Value: changed(step.price, time.Now(), step.change, "", ""), At: time.Now()}
+			answer.Value.MarketCap.Decimal, answer.Value.MarketCap.Valid = number(step.marketCap), true
+			if v := q.learn(answer); v.doubt != nil {
+				t.Errorf("%+v: %v", step, v.doubt)
+			}
+		}
+	})
+}
+
+// A month is more than any change of a quote covers.
+func TestPricesOfLongAgoContradictNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		q, _ := open(source)
+		m := &market{price: "1", changes: [3]string{"0"}}
+		m.run(t, q, time.Hour, false)
+		time.Sleep(32 * day)
+		m.price = "0.05"
+		m.run(t, q, time.Minute, false)
+	})
+}
+
 func TestTheFirstOfAReplicasDoubtsCounts(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		store := new(shared)
@@ -204,6 +246,24 @@ func TestASlowStoreIsNotOverruled(t *testing.T) {
 		m.price = "5000"
 		m.ask(t, after)
 		time.Sleep(5 * time.Minute)
+		m.run(t, after, time.Hour, true)
+		after.Close()
+	})
+}
+
+func TestAStoreThatFailsAtFirstIsNotOverruled(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		store := new(shared)
+		before, _ := open(source, store)
+		m := &market{price: "1", changes: [3]string{"0"}}
+		m.run(t, before, time.Hour, false)
+		before.Close()
+		store.fails = 100
+		after, _ := open(source, store)
+		m.price = "5000"
+		m.ask(t, after)
+		store.fails = 0
+		time.Sleep(time.Minute)
 		m.run(t, after, time.Hour, true)
 		after.Close()
 	})

@@ -38,7 +38,7 @@ type Quotes struct {
 	points []point
 	belief belief
 	last   verdict // about the newest answer
-	loaded bool    // whether the stores were asked
+	loaded bool    // whether every store was read
 
 	syncing chan struct{} // holds a token while the stores are asked
 	saving  sync.WaitGroup
@@ -124,10 +124,11 @@ func (q *Quotes) exchange(ctx context.Context) {
 	q.mu.Lock()
 	merged, empty := encode(q.points), len(q.points) == 0
 	q.mu.Unlock()
-	q.exchangeBelief(ctx)
-	q.mu.Lock()
-	q.loaded = true
-	q.mu.Unlock()
+	if q.exchangeBelief(ctx) && errors.Join(unread...) == nil {
+		q.mu.Lock()
+		q.loaded = true
+		q.mu.Unlock()
+	}
 	for i, store := range q.stores {
 		// To save in a store that was not read would replace its points.
 		if !empty && unread[i] == nil && !bytes.Equal(merged, stored[i]) {
