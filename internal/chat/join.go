@@ -110,11 +110,14 @@ type LeftOut struct {
 	Why Text
 }
 
-// maxLeftOut bounds the people whom a JoinLog remembers for a group, and maxOpen the people whose
-// open requests it remembers.
 const (
+	// maxLeftOut bounds the people whom a JoinLog remembers for a group, and maxOpen the people whose
+	// open requests it remembers.
 	maxLeftOut = 10
 	maxOpen    = 50_000
+	// openFor is how long a request counts as open. Platforms do not tell a bot of requests that
+	// moderators decline or that people withdraw.
+	openFor = 24 * time.Hour
 )
 
 // JoinLog remembers what became of requests to join. It must not be logged. The zero value is
@@ -122,8 +125,13 @@ const (
 type JoinLog struct {
 	mu     sync.Mutex
 	groups map[string]*joinGroup
-	// open holds the groups that each person has an open request for, oldest first.
-	open map[User][]string
+	// open holds each person's open requests, oldest first.
+	open map[User][]openRequest
+}
+
+type openRequest struct {
+	group string
+	since time.Time
 }
 
 type joinGroup struct {
@@ -161,11 +169,11 @@ func (l *JoinLog) Reopen(group string, user User) {
 }
 
 func (l *JoinLog) reopen(group string, user User) {
-	if l.open == nil || len(l.open) >= maxOpen {
-		l.open = map[User][]string{}
-	}
 	l.close(group, user)
-	l.open[user] = append(l.open[user], group)
+	if l.open == nil || l.open[user] == nil && len(l.open) >= maxOpen {
+		l.open = map[User][]openRequest{}
+	}
+	l.open[user] = append(l.open[user], openRequest{group: group, since: time.Now()})
 }
 
 // Close forgets a person's open request for a group.
@@ -176,7 +184,7 @@ func (l *JoinLog) Close(group string, user User) {
 }
 
 func (l *JoinLog) close(group string, user User) {
-	left := slices.DeleteFunc(slices.Clone(l.open[user]), func(open string) bool { return open == group })
+	left := slices.DeleteFunc(slices.Clone(l.open[user]), func(r openRequest) bool { return r.group == group })
 	if len(left) == 0 {
 		delete(l.open, user)
 		return
@@ -184,12 +192,17 @@ func (l *JoinLog) close(group string, user User) {
 	l.open[user] = left
 }
 
-// Open returns the groups for which a person has an open request, oldest first. Requests that
-// moderators or the person have closed may still be among them.
+// Open returns the groups for which a person has an open request, oldest first. For a day, requests
+// that moderators or the person have closed may still be among them.
 func (l *JoinLog) Open(user User) (groups []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.open[user])
+	for _, r := range l.open[user] {
+		if time.Since(r.since) < openFor {
+			groups = append(groups, r.group)
+		}
+	}
+	return groups
 }
 
 // LeaveOut counts and remembers a person who is left out of a group, and that their request is open.

@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/go-telegram/bot/models"
@@ -9,13 +8,18 @@ import (
 	"herald/internal/chat"
 )
 
-// answerAddress answers an address that was written in the private chat as meant for the sender's
-// open requests to join groups of stakers: once for each, and for the command itself if it was typed.
-// It returns false if t's update must not be acknowledged.
-func (t *task) answerAddress(address string, typed bool) (done bool) {
-	done, meant := true, false
+// answerAddress checks an address from the private chat for each open request of the sender to a group
+// of stakers, and answers each. It answers the command, too: first if the sender asked for it, and
+// otherwise only if no request turned out to be open. It returns false if t's update must not be
+// acknowledged.
+func (t *task) answerAddress(address string) (done bool) {
+	done = t.cmd.guessed || t.conclude(t.answer())
+	meant := false
 	for _, group := range t.s.a.Joins.Open(t.cmd.request.From) {
-		if !t.s.a.Settings.JoinChats[idOf(group)].Staker || group == t.cmd.request.Args.First() {
+		if !t.s.a.Settings.JoinChats[idOf(group)].Staker {
+			continue
+		}
+		if group == t.cmd.request.Args.First() { // The command itself is about it.
 			continue
 		}
 		if t.s.isMember(group, t.cmd.user) { // Moderators let them in.
@@ -24,20 +28,22 @@ func (t *task) answerAddress(address string, typed bool) (done bool) {
 		}
 		j := t.forJoin(group, address)
 		done = j.conclude(j.answer()) && done
-		meant = meant || !j.notRequested
+		if !j.notRequested { // Otherwise Telegram says that there is no request.
+			meant = true
+		}
 	}
-	if meant && !typed {
-		return done
+	if t.cmd.guessed && !meant {
+		return t.conclude(t.answer()) && done
 	}
-	return t.conclude(t.answer()) && done
+	return done
 }
 
 // noteOpen remembers the request of a person who asks the bot to let them into a group, and is not let
-// in. The process that received the request may have been another one.
+// in: a restart or another replica does not know of it.
 func (t *task) noteOpen() {
 	group := t.cmd.request.Args.First()
 	_, listed := t.s.a.Settings.JoinChats[idOf(group)]
-	if t.cmd.request.Command == chat.JoinCommand && listed {
+	if t.cmd.request.Command == chat.JoinCommand && listed && !t.onlyIfRequested {
 		t.s.a.Joins.Reopen(group, t.cmd.request.From)
 	}
 }
@@ -51,14 +57,11 @@ func (t *task) forJoin(group, address string) *task {
 	return &task{s: t.s, cmd: &cmd, arrived: t.arrived, place: t.place, waits: t.waits, onlyIfRequested: true}
 }
 
-// addressIn returns the address in a private message, and whether its command was typed, or answers
-// the question of a request to join. The address is "" if there is none, or if the bot answers no
-// requests to join.
-func (t *task) addressIn(m *models.Message) (address string, typed bool) {
+// addressIn returns the address in a private message. It is "" if there is none, or if the bot answers
+// no requests to join.
+func (t *task) addressIn(m *models.Message) (address string) {
 	if m == nil || len(t.s.a.Settings.JoinChats) == 0 || t.press != nil || !t.cmd.request.Direct {
-		return "", false
+		return ""
 	}
-	isCommand := func(e models.MessageEntity) bool { return e.Type == models.MessageEntityTypeBotCommand }
-	typed = slices.ContainsFunc(slices.Concat(m.Entities, m.CaptionEntities), isCommand)
-	return t.s.tasks.Handler.Commands().Proof(t.cmd.request), typed || t.cmd.request.Command == chat.JoinCommand
+	return t.s.tasks.Handler.Commands().Proof(t.cmd.request)
 }

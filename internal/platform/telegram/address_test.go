@@ -95,12 +95,12 @@ func TestAnAddressIsMeantForTheOpenRequest(t *testing.T) {
 		"with words":                {one, []step{{"here: " + theirs, in}}},
 		"a wrong one, the right":    {one, []step{{anothers, not}, {theirs, in}, {theirs, stake}}},
 		"a damaged one, the right":  {one, []step{{"0x11", "⚠️ Check the wallet address"}, {theirs, in}}},
-		"/staked":                   {one, []step{{"/staked " + anothers, not + " | " + stake}, {"/staked " + theirs, in + " | " + stake}}},
-		"/verify":                   {one, []step{{"/verify " + anothers, not + " | " + other}, {"/verify " + theirs, in + " | " + wallet}}},
+		"/staked":                   {one, []step{{"/staked " + anothers, stake + " | " + not}, {"/staked " + theirs, stake + " | " + in}}},
+		"/verify":                   {one, []step{{"/verify " + anothers, other + " | " + not}, {"/verify " + theirs, wallet + " | " + in}}},
 		"two requests":              {two, []step{{anothers, not + " | " + not}, {theirs, in + " | " + inToo}, {theirs, stake}}},
-		"two requests, /staked":     {two, []step{{"/staked " + theirs, in + " | " + inToo + " | " + stake}}},
+		"two requests, /staked":     {two, []step{{"/staked " + theirs, stake + " | " + in + " | " + inToo}}},
 		"no request":                {nil, []step{{theirs, stake}, {"/verify " + theirs, wallet}}},
-		"a command about a group":   {two, []step{{fmt.Sprint("/join ", whales, " ", theirs), in + " | " + inToo}}},
+		"a command about a group":   {two, []step{{fmt.Sprint("/join ", whales, " ", theirs), inToo + " | " + in}}},
 		"a command without address": {one, []step{{"/help", ""}, {theirs, in}}},
 	}, func(t *testing.T, tt struct {
 		groups []int64
@@ -127,6 +127,29 @@ func TestAnAddressIsAnsweredAsEverOnceTheRequestIsSettled(t *testing.T) {
 			check(t, "answer", r.tells(theirs), "✅ Staking 5 TKN")
 		}
 		check(t, "approvals", len(r.api.Calls("approveChatJoinRequest")), map[bool]int{false: 1}[state == faketelegram.JoinApproved])
+	})
+}
+
+// Nobody tells the bot of a request that was declined, so it counts as open for a day.
+func TestARequestCountsAsOpenForADay(t *testing.T) {
+	simulated(t, func(t *testing.T, _ *adapterTest) {
+		r := addressTest(t, stakers)
+		r.api.CloseJoin(stakers, 7, faketelegram.JoinDeclined)
+		time.Sleep(23 * time.Hour)
+		check(t, "answer within a day", r.tells(anothers), "Not in yet: that wallet isn't registered to you")
+		time.Sleep(2 * time.Hour)
+		check(t, "answer after a day", r.tells(anothers), "✅ Staking 5 TKN")
+	})
+}
+
+// The question is the bot's own, so its answer must not be lost.
+func TestAnAddressThatAnswersAQuestionGetsTheCommandsAnswer(t *testing.T) {
+	simulated(t, func(t *testing.T, _ *adapterTest) {
+		r := addressTest(t, stakers)
+		r.give(inPrivate(7, "/staked"))
+		sent := r.api.Sent()
+		r.give(inPrivate(7, anothers).ReplyingTo(sent[len(sent)-1]))
+		check(t, "answers", r.firstLines(len(sent)), "✅ Staking 5 TKN | Not in yet: that wallet isn't registered to you")
 	})
 }
 

@@ -2,20 +2,26 @@ package telegram
 
 import (
 	"sync"
+	"time"
 
 	"github.com/go-telegram/bot/models"
 
 	"herald/internal/transport"
 )
 
-// maxAlbums limits how many albums are remembered.
-const maxAlbums = 1000
+const (
+	// maxAlbums limits how many albums are remembered.
+	maxAlbums = 1000
+	// albumWait is how long a message that names no command leaves its album to one that does. By
+	// webhook, the ten messages of an album come ackAfter apart.
+	albumWait = 1500 * time.Millisecond
+)
 
 // albums remembers which message of each album is answered. Telegram sends an album as one message for
 // each picture, and the caption usually with one of them.
 type albums struct {
 	mu       sync.Mutex
-	answered map[album]int // a message ID
+	answered map[album]int // the ID of the message that is answered
 }
 
 type album struct {
@@ -37,14 +43,14 @@ func (a *albums) claim(of album, message int) bool {
 	return true
 }
 
-// answersAlbum reports whether m, which asks a command, is to be answered. Of an album only one message
-// is. A message without a caption waits for one with a caption, for helloAfter/2.
-func (s *session) answersAlbum(m *models.Message) bool {
+// answersAlbum reports whether m is to be answered: of an album only one message is. If its command is
+// guessed, answersAlbum first blocks for albumWait.
+func (s *session) answersAlbum(m *models.Message, guessed bool) bool {
 	if m.MediaGroupID == "" {
 		return true
 	}
-	if m.Caption == "" {
-		transport.Sleep(s.tasks.Commands, helloAfter/2)
+	if guessed {
+		transport.Sleep(s.tasks.Commands, albumWait)
 	}
 	return s.albums.claim(album{m.Chat.ID, m.MediaGroupID}, m.ID)
 }

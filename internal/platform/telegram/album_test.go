@@ -21,6 +21,7 @@ func TestAnAlbumIsAnsweredOnce(t *testing.T) {
 		"without a caption":            {faketelegram.Group(group), []string{"", "", ""}, ""},
 		"a caption first, in private":  {faketelegram.Private(ann), []string{"/price", "", ""}, "price"},
 		"a caption last, in private":   {faketelegram.Private(ann), []string{"", "", "/price"}, "price"},
+		"a title, then a command":      {faketelegram.Private(ann), []string{"our holiday", "", "/price"}, "price"},
 		"without a caption in private": {faketelegram.Private(ann), []string{"", "", ""}, "start"},
 	}, func(t *testing.T, tt test) {
 		for way, change := range ways {

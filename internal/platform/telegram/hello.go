@@ -31,7 +31,7 @@ func addsBot(m *models.ChatMemberUpdated) bool {
 
 // needless reports whether u needs no answer. That is so if the bot moved with its group, for the
 // /start of the link that added the bot, which the hello answers, and for all but one message of an
-// album. needless blocks for at most helloAfter, because such updates come in any order.
+// album. needless blocks for at most albumWait, because such updates come in any order.
 func (s *session) needless(u *update, c *command) bool {
 	switch group := u.chat(); {
 	case u.MyChatMember != nil:
@@ -47,7 +47,7 @@ func (s *session) needless(u *update, c *command) bool {
 		transport.Sleep(s.tasks.Commands, helloAfter/2)
 		return s.noted(botAdded, group)
 	case c != nil && u.Message != nil:
-		return !s.answersAlbum(u.Message)
+		return !s.answersAlbum(u.Message, c.guessed)
 	}
 	return false
 }

@@ -164,7 +164,9 @@ func (j *joinTask) callApprove(ctx context.Context) error {
 		return j.s.a.approveJoin(ctx, j.join.Chat.ID, j.join.From.ID)
 	}
 	err := j.s.a.api.AnswerChatJoinRequestQuery(ctx, j.join.QueryID, botapi.JoinApproved)
-	if e := botapi.ErrorOf(err); err != nil && !e.Passing() && !e.Expired() {
+	e := botapi.ErrorOf(err)
+	isSettled := err == nil || e.AlreadyMember() || e.NoJoinRequest()
+	if !isSettled && !e.Passing() && !e.Expired() {
 		j.queue()
 	}
 	return err

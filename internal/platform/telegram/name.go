@@ -29,7 +29,7 @@ func (s *session) watchName(ctx context.Context) {
 }
 
 // askName asks Telegram for the bot's name, unless the last call was less than nameGap ago. It blocks
-// until the call, or the one that another caller makes, has ended. If the call fails, the name stays.
+// during the call; callers meanwhile wait for its result. If the call fails, the name stays.
 func (s *session) askName(ctx context.Context) {
 	select {
 	case s.naming <- struct{}{}:
@@ -46,14 +46,18 @@ func (s *session) askName(ctx context.Context) {
 		s.a.Log.Debug("telegram: the bot's name could not be asked for", "err", err)
 		return
 	}
+	if me.ID != s.me().ID || me.Username == "" {
+		s.a.Log.Warn("telegram: getMe describes another bot")
+		return
+	}
 	if before := s.self.Swap(me); before.Username != me.Username {
 		s.a.Log.Info("telegram: the bot has another name", "name", "@"+me.Username)
 	}
 }
 
-// parse is like the function parse. If the update names another bot, the bot may have been renamed,
-// so parse asks for its name.
-func (s *session) parse(u *update) *command {
+// parseRenamed parses u. If u names a bot that this one is not, it first asks Telegram whether this bot
+// was renamed.
+func (s *session) parseRenamed(u *update) *command {
 	me := s.me()
 	if namesAnotherBot(u.Message, me, s.tasks.Handler.Commands()) {
 		s.askName(s.tasks.Commands)

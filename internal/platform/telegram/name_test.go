@@ -2,6 +2,9 @@ package telegram
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +58,25 @@ func TestTheNameIsAskedOnceAMinute(t *testing.T) {
 		}
 		check(t, "messages", len(r.api.Sent()), 0)
 	})
+}
+
+func TestADescriptionOfAnotherBotChangesNoName(t *testing.T) {
+	for _, wrong := range []string{`{}`, `{"id":1,"is_bot":true,"username":"other_bot","first_name":"Other"}`} {
+		simulated(t, func(t *testing.T, r *adapterTest) {
+			r.run()
+			time.Sleep(2 * nameGap)
+			r.carry("getMe", time.Hour, func(req *http.Request) (*http.Response, error) {
+				body := io.NopCloser(strings.NewReader(`{"ok":true,"result":` + wrong + `}`))
+				return &http.Response{StatusCode: http.StatusOK, Body: body, Request: req}, nil
+			})
+			before := r.events.Of("getMe")
+			r.send(inGroup(ann, "/price@other_bot"))
+			r.send(inGroup(ann, "/price@herald_bot"))
+			r.sent(1)
+			check(t, wrong+": calls of getMe", r.events.Of("getMe")-before, 1)
+			check(t, wrong+": lines of the log", r.logs.Lines("describes another bot"), 1)
+		})
+	}
 }
 
 // Nobody has to use the new name for links to have it within an hour, even if Telegram does not

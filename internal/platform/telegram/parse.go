@@ -32,6 +32,8 @@ type command struct {
 	text string
 	// private is set if only the user may read the answer.
 	private bool
+	// guessed is set if the message names no command, and answers no question of the bot's.
+	guessed bool
 }
 
 // parse returns what an update asks, or nil if this bot has no answer to it.
@@ -93,6 +95,11 @@ func parseMessage(m *models.Message, me *models.User, commands chat.Commands) *c
 	text, entities := textOf(m)
 	units := utf16.Encode([]rune(text))
 	name, args, length := commandName(m, units, me, commands)
+	guessed := false
+	if name == "" && isPrivate(&m.Chat) {
+		name, length = guess(m, units, me, commands)
+		guessed = true
+	}
 	if name == "" {
 		return nil
 	}
@@ -101,7 +108,7 @@ func parseMessage(m *models.Message, me *models.User, commands chat.Commands) *c
 		target = repliedTo(m, me)
 	}
 	words := append(args, strings.Fields(rest)...)
-	c := &command{text: strings.Join(append([]string{name}, words...), " ")}
+	c := &command{text: strings.Join(append([]string{name}, words...), " "), guessed: guessed}
 	if name == "start" {
 		name, words = followLink(m, words, commands)
 	}
@@ -115,17 +122,18 @@ func parseMessage(m *models.Message, me *models.User, commands chat.Commands) *c
 	return c
 }
 
-// commandName returns the command that m asks, those of its arguments that are not in the
-// text, and where in the text the others begin, in UTF-16 units. The command is the first
-// word, the one after a mention of the bot, or the one for which m is the argument that the bot
-// asked for. In a private chat commandName guesses at any other text, and takes a picture or the
-// like as /start. The name is "" for another bot's command and, in a group, for an unknown command
-// and for a reply to a question without a word like its argument.
+// commandName returns the command that m asks: the one typed first or after a mention of the bot, or
+// else the one whose question m answers. args are the arguments that the question carried; length is
+// where in the text the others begin, in UTF-16 units. name is "" for another bot's command and, in a
+// group, for an unknown command and for a reply to a question without a word like its argument.
 func commandName(m *models.Message, units []uint16, me *models.User, commands chat.Commands) (name string, args []string, length int) {
 	text, entities := textOf(m)
 	typed := typedCommand(units, entities, me)
-	if !typed.isFor(me) && typed.suffix == "" {
-		typed = typedWords{} // It follows a mention of somebody else.
+	if typed.suffix == "" && !typed.isFor(me) {
+		typed = typedWords{} // "@ann /price" is for somebody else, and plain text for the bot.
+	}
+	if !typed.isFor(me) {
+		return "", nil, 0
 	}
 	name, length = typed.name, typed.end
 	if name == "" && len(units) > 0 {
@@ -135,16 +143,27 @@ func commandName(m *models.Message, units []uint16, me *models.User, commands ch
 			return "", nil, 0
 		}
 	}
-	if name == "" && isPrivate(&m.Chat) && (len(units) > 0 || hasAttachment(m)) {
-		if name = commands.Guess(text); name == "start" {
-			length = len(units)
-		}
-	}
-	_, known := commands.Find(name)
-	if !typed.isFor(me) || !known && !isPrivate(&m.Chat) {
+	if _, known := commands.Find(name); !known && !isPrivate(&m.Chat) {
 		return "", nil, 0
 	}
 	return name, args, length
+}
+
+// guess returns the command that a message in a private chat means if commandName finds none, and
+// where its arguments begin. It takes a picture or the like as /start. It returns "" for another bot's
+// command and for a message without any content.
+func guess(m *models.Message, units []uint16, me *models.User, commands chat.Commands) (name string, length int) {
+	text, entities := textOf(m)
+	if typed := typedCommand(units, entities, me); typed.suffix != "" && !typed.isFor(me) {
+		return "", 0
+	}
+	if len(units) == 0 && !hasAttachment(m) {
+		return "", 0
+	}
+	if name = commands.Guess(text); name == "start" {
+		length = len(units)
+	}
+	return name, length
 }
 
 // setSender sets who wrote m. Somebody who speaks as a chat has no user ID.

@@ -167,7 +167,7 @@ func (s *session) start(ctx context.Context, u *update) bool {
 			p.Free()
 			answered(done)
 		}()
-		u.command = s.parse(u)
+		u.command = s.parseRenamed(u)
 		done = s.respond(request, u, p)
 	})
 }

@@ -35,8 +35,8 @@ type task struct {
 	// press is the press to answer; nil if the command came in a message.
 	press *press
 	waits func() // update.waits
-	// onlyIfRequested sends no answer if the sender has no open request to join, which sets
-	// notRequested.
+	// onlyIfRequested drops the answer if notRequested, which approveOwn sets: the sender has no open
+	// request to join.
 	onlyIfRequested, notRequested bool
 }
 
@@ -80,8 +80,8 @@ func (s *session) respond(id string, u *update, p *place) (done bool) {
 	if p.Full() {
 		return t.conclude(outbox.Receipt{Result: outbox.Dropped})
 	}
-	if address, typed := t.addressIn(u.Message); address != "" {
-		return t.answerAddress(address, typed)
+	if address := t.addressIn(u.Message); address != "" {
+		return t.answerAddress(address)
 	}
 	return t.conclude(t.answer())
 }

@@ -165,7 +165,7 @@ func (s *session) startAnswer(u *update, p *place) (status int) {
 // respondOnce handles one delivered update, unless the update is answered or in flight, and
 // returns the status for Telegram.
 func (s *session) respondOnce(id string, u *update, p *place) (status int) {
-	u.command = s.parse(u)
+	u.command = s.parseRenamed(u)
 	release, status := s.claim(u)
 	if release == nil {
 		return status
