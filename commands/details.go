@@ -96,8 +96,8 @@ func joinSections(since time.Time, counts chat.JoinCounts, last []chat.LeftOut) 
 	return append(sections, people)
 }
 
-// badgeLines returns a line about each badge of a community, and lines about all, which counts since
-// a time.
+// badgeLines returns one line for each badge of a community, then lines about all of them. since is
+// when the counts of s began.
 func badgeLines(p chat.Platform, s members.Status, recheckEvery time.Duration, since time.Time) (lines []chat.Field) {
 	var all []members.Badge
 	for _, each := range s.Each {

@@ -115,9 +115,11 @@ func (c *priceCommand) withChart(ctx context.Context, req chat.Request, answer c
 	// One line is enough, because the picture has the price and its change.
 	figures := append(changeFields(quote, over), marketFields(quote, "price.cap_short", "price.volume_short")...)
 	reply.Sections = []chat.Section{{Row: true, Fields: figures}}
-	if !chart.HasLine {
+	switch {
+	case !chart.HasLine && chart.LineFrom.IsZero(): // Nobody knows when there will be one.
+	case !chart.HasLine:
 		reply.Notes = append(reply.Notes, chat.LineFrom(chart.LineFrom))
-	} else if chart.Seen < minCoverage {
+	case chart.Seen < minCoverage:
 		reply.Notes = append(reply.Notes, chat.Say("chart.sparse"))
 	}
 	reply.Image = &chat.Image{Name: "price-" + period + ".png", PNG: chart.PNG, Caption: c.chartCaption(chart, quote), Spark: chart.Spark}

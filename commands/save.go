@@ -318,18 +318,23 @@ func (c verifyCommand) refreshBadges(ctx context.Context, req chat.Request, p pr
 	if p.stake.Err == nil {
 		changes, _ = c.Members.Refresh(ctx, req.From, req.Community, p.wallet, p.stake.Value) // If it fails, all is as before.
 	}
-	changes = append(changes, c.waitForRules(req, p, s)...)
+	var waiting []members.Change
+	if req.RulesPending { // Then the sender has no role there, whatever was given before they left.
+		s = s.Elsewhere(req.Community)
+		waiting = c.waitingForRules(req, p)
+	}
 	notes := c.badgeNotes(s)
 	isBad := len(s.Going) > 0 || len(s.Missing) > 0
 	if len(changes) > 0 {
 		outcomes := outcomesOf(req.Community, changes)
 		notes, isBad = lines(outcomes), slices.ContainsFunc(outcomes, outcome.isBad)
-		if slices.ContainsFunc(outcomes, func(o outcome) bool { return o.key == "badge.rules" }) {
-			notes = append(notes, whyNot(req.From.Platform, chat.RulesPending))
-		}
 		if after, err := c.Members.Saved(ctx, req.From); err == nil && after != nil {
 			s = after
 		}
+	}
+	if len(waiting) > 0 {
+		notes = append(notes, lines(outcomesOf(req.Community, waiting))...)
+		notes = append(notes, whyNot(req.From.Platform, chat.RulesPending))
 	}
 	reply := chat.Reply{Notes: notes, Actions: []chat.Action{forgetButton(badgesOf(s.Badges))}}
 	if isBad {
@@ -338,15 +343,14 @@ func (c verifyCommand) refreshBadges(ctx context.Context, req chat.Request, p pr
 	return reply
 }
 
-// waitForRules returns the badges of the community here that the sender's stake reaches, and that they
-// do not get before they accept its rules. The update of the platform that said so gives none.
-func (c verifyCommand) waitForRules(req chat.Request, p proof, s *members.Saved) (changes []members.Change) {
-	if !req.RulesPending || p.stake.Err != nil {
+// waitingForRules returns the badges of the community here that the sender's stake reaches. Nothing was
+// given when this command arrived, because the sender has not accepted the rules there.
+func (c verifyCommand) waitingForRules(req chat.Request, p proof) (changes []members.Change) {
+	if p.stake.Err != nil {
 		return nil
 	}
 	for _, b := range c.Members.Badges(req.From.Platform, req.Community) {
-		isThis := func(h members.Has) bool { return h.Community == b.Community && h.ID == b.ID }
-		if p.stake.Value.Reaches(b.Amount) == core.Staker && !slices.ContainsFunc(s.Badges, isThis) {
+		if p.stake.Value.Reaches(b.Amount) == core.Staker {
 			changes = append(changes, members.Change{Badge: b, Problem: chat.RulesPending})
 		}
 	}

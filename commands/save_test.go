@@ -166,7 +166,7 @@ func TestConsentSaysWhereTheBadgesAre(t *testing.T) {
 		get + "Staker in Token talk. I check the stake every 6 hours.":                                    {[]chat.Badge{here}, "Staker"},
 		get + "Staker in Token talk, Whale in Staking lounge. I check the stake every 6 hours.":           {[]chat.Badge{here, whale}, "Staker, Whale"},
 		get + "Staker in Token talk, Staker in one of your communities. I check the stake every 6 hours.": {[]chat.Badge{here, other}, "Staker"},
-		"Save this address, and /verify is enough from now on. Moderators see that you stake; only":       {nil, ""},
+		"Save this address, and /verify alone is enough from now on. Moderators see whether you stake; only":       {nil, ""},
 	} {
 		w := savingMembers()
 		w.Saved.Badges = test.badges

@@ -140,11 +140,11 @@ func (c supplyCommand) reply(f supplyFigures) chat.Reply {
 }
 
 // times returns the times of a Reply: Checked, that of the oldest figure, which is zero if the
-// price is old; AsOf, that of the newest, which is zero without a price; and FreshUntil.
+// price is old; AsOf, that of the price, which is zero without one; and FreshUntil.
 func (f supplyFigures) times() (checked, asOf, freshUntil time.Time) {
-	checked, asOf, freshUntil = f.supply.At, f.supply.At, f.supply.FreshUntil
+	checked, freshUntil = f.supply.At, f.supply.FreshUntil
 	if f.stakeKnown() {
-		checked, asOf = core.Earlier(checked, cmp.Or(f.staked.Value.BlockTime, f.staked.At)), core.Later(asOf, f.staked.At)
+		checked = core.Earlier(checked, cmp.Or(f.staked.Value.BlockTime, f.staked.At))
 		freshUntil = core.Earlier(freshUntil, f.staked.FreshUntil)
 	}
 	if f.price.Err != nil {
@@ -152,11 +152,12 @@ func (f supplyFigures) times() (checked, asOf, freshUntil time.Time) {
 	}
 	q := f.price.Value
 	quoted := cmp.Or(q.LastUpdated, f.price.At)
-	checked, asOf = core.Earlier(checked, quoted), core.Later(asOf, quoted)
+	freshUntil = core.Earlier(freshUntil, f.price.FreshUntil)
 	if q.Old() {
-		checked, asOf = time.Time{}, core.Later(asOf, chat.Aged(quoted))
+		return time.Time{}, chat.Aged(quoted), freshUntil
 	}
-	return checked, asOf, core.Earlier(freshUntil, f.price.FreshUntil)
+	// The price changes more often than the supply, so it says which of two answers is newer.
+	return core.Earlier(checked, quoted), quoted, freshUntil
 }
 
 // share returns a part of a whole in per cent.

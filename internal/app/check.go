@@ -291,7 +291,7 @@ func aboutNames(pools []core.Pool) []string {
 	case len(unnamed) == 0:
 		return nil
 	case named == 0:
-		return []string{"no pool has a name, so its address is shown; STAKING_POOLS=@FILE can name them"}
+		return []string{"no pool has a name, so addresses are shown; STAKING_POOLS=@FILE can name them"}
 	case more > 0:
 		unnamed = append(unnamed[:maxListed], fmt.Sprintf("and %d more", more))
 	}
@@ -336,7 +336,7 @@ func aboutPending(w staking.Withdrawal, readAt uint64, symbol string) string {
 	text := fmt.Sprintf("pending of the wallet: %s, block %s",
 		say(chat.Amount{Decimal: w.Amount, Symbol: symbol}), words.Number(chat.English, w.Block.String(), "#"))
 	if readAt == 0 {
-		return text + "; the node does not tell the newest block as contracts count it, so no time is told to members"
+		return text + "; the node does not say how contracts count blocks, so members are not told when"
 	}
 	return text + "; newest block " + say(chat.Count(readAt))
 }

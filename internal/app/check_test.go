@@ -170,7 +170,7 @@ func TestCheckTellsWhereNamesOfPoolsComeFrom(t *testing.T) {
 		}
 		fmt.Fprintf(&file, "%s %s\n", pool.Address.Hex(), pool.Name)
 	}
-	const none = "no pool has a name, so its address is shown; STAKING_POOLS=@FILE can name them\n"
+	const none = "no pool has a name, so addresses are shown; STAKING_POOLS=@FILE can name them\n"
 	const some = "pools with a name: %d of %d; shown by address: %s\n"
 	two := pools[8].Address.Hex() + ", " + pools[17].Address.Hex()
 	for name, test := range map[string]struct{ pools, want string }{

@@ -67,7 +67,7 @@ func (b *Bot) probeServices(ctx context.Context) {
 	var asking sync.WaitGroup
 	for _, s := range b.services {
 		asking.Go(func() {
-			err := s.probe(probing)
+			err := s.reach(probing)
 			if err == nil || ctx.Err() != nil {
 				return
 			}

@@ -39,12 +39,12 @@ type service struct {
 	// ask calls the service, past the cache, and blocks for the call. It returns the details
 	// for `bot check`, also with an error. With a wallet, some are about its withdrawals.
 	ask func(ctx context.Context, wallet string) (details []string, err error)
-	// free is asked at the start instead, if ask costs money; nil: it does not.
+	// free, unless nil, is asked at the start in place of ask, which costs money or many calls.
 	free func(ctx context.Context) error
 }
 
-// probe asks the service something that costs nothing, and blocks for the call.
-func (s service) probe(ctx context.Context) error {
+// reach asks the service something that costs nothing, and blocks for the call.
+func (s service) reach(ctx context.Context) error {
 	if s.free != nil {
 		return s.free(ctx)
 	}
@@ -71,7 +71,7 @@ func (b *Bot) connect() (commands.Sources, error) {
 	b.members.Stakes, b.members.Accounts = stakes.StakesOf, accounts.Accounts
 	b.services = b.list(price, supplies, stakes, accounts)
 	b.quotes = b.newQuotes()
-	// From here on nobody gets a doubtful price but as an error.
+	// From here on a doubtful price is an error.
 	recorded := &pricechart.Recorded{Prices: price.Price, Quotes: b.quotes}
 	core.PingWith(price.Upstream, recorded)
 	if b.cfg.Discord.Presence {
@@ -117,6 +117,10 @@ func (b *Bot) list(price *market.Client, supplies *supply.Client, stakes *stakin
 				return aboutSupply(found, s.Market.Symbol), err
 			}},
 		{Upstream: stakes.Upstream, url: s.Staking.RPCURL.Reveal(),
+			free: func(ctx context.Context) error {
+				_, err := stakes.Ping(ctx)
+				return err
+			},
 			ask: func(ctx context.Context, wallet string) ([]string, error) {
 				found, err := stakes.Probe(ctx, wallet)
 				details := aboutPools(found, s.Market.Symbol)

@@ -17,8 +17,8 @@ type Action struct {
 	// Edit shows the answer in place of the message with the button. Otherwise the answer is
 	// a message of its own.
 	Edit bool
-	// Refresh marks a Command that makes the same Reply anew. Unless the new Reply is newer than the
-	// shown one (Version.Compare), the platform leaves the message as it is.
+	// Refresh marks a Command that makes the same Reply anew. If the new Reply is Older than the shown
+	// one or the Same (Version.Compare), or looks the same, the platform leaves the message as it is.
 	Refresh bool
 	// URL is opened.
 	URL string
@@ -47,7 +47,7 @@ const maxState = 64
 const stateVersion = "1"
 
 // State returns the text that a platform stores with the button and hands back on a press. It
-// is these words with a space between them, such as "1 e tbmm2o staked 0x…":
+// is these words with a space between them, such as "1 e je#4ym1hc staked 0x…":
 //   - stateVersion
 //   - "e" with Edit, or "n"
 //   - what the Reply is as of (Version.word), or 0 if the Action is not a Refresh

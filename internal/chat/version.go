@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Version is what an answer is as of. A refreshed answer replaces the one that is shown only if it is
-// not Older.
+// Version says what an answer is as of: a time, or a block of a chain. A refreshed answer replaces the
+// one that is shown only if it is not Older.
 type Version struct {
 	// Time is a Reply's AsOf.
 	Time time.Time
-	// Block orders two answers if both have one. Time, which is then the time of a fetch, does not.
+	// If both answers have a Block, it orders them. Their Times are then only those of the fetches.
 	Block Block
 }
 
@@ -55,7 +55,9 @@ func (v Version) Compare(shown Version) Order {
 		return Unordered
 	case v.Time.Unix() == shown.Time.Unix():
 		return Same
-	case Aged(v.Time).Before(shown.Time) && !shown.Time.After(time.Now()):
+	}
+	clockJumped := shown.Time.After(time.Now())
+	if !clockJumped && Aged(v.Time).Before(shown.Time) {
 		return Older
 	}
 	return Newer
@@ -65,6 +67,8 @@ func (b Block) compare(shown Block) Order {
 	switch {
 	case b.Chain%chainTags != shown.Chain%chainTags, b.Number == shown.Number:
 		return Unordered
+	case shown.Number > b.Number+maxLag:
+		return Unordered
 	case b.Number < shown.Number:
 		return Older
 	}
@@ -72,6 +76,9 @@ func (b Block) compare(shown Block) Order {
 }
 
 const (
+	// maxLag is how many blocks one node may be behind another at most. A block that is further behind
+	// is of a chain that began anew, or the shown one was never there.
+	maxLag = 100_000
 	// chainTags is how many chains a button's state tells apart: two digits in base 36.
 	chainTags = 36 * 36
 	// maxBlock is the highest block for which a state has room: seven digits in base 36.
@@ -110,8 +117,8 @@ func parseVersion(word string) (v Version, ok bool) {
 	return v, err == nil
 }
 
-// Shown remembers which answers messages were changed to. Of two presses on one button at the same
-// moment, the state of the button is as of the answer before both. Shown is safe for concurrent use, and
+// Shown remembers which answers messages were changed to. Two presses at the same moment carry the
+// same state, that of the answer before both: only Shown knows which of the two answers is newer. Shown is safe for concurrent use, and
 // its zero value is ready to use.
 type Shown struct {
 	mu   sync.Mutex
@@ -148,7 +155,7 @@ func (s *Shown) Compare(message, subject string, button, answer Version) Order {
 	return order
 }
 
-// Forget forgets a message, which an answer could not be shown in.
+// Forget forgets a message in which an answer could not be shown.
 func (s *Shown) Forget(message string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

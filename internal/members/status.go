@@ -40,6 +40,15 @@ type Has struct {
 	Since time.Time
 }
 
+// Elsewhere returns a copy of s without the badges of a community.
+func (s *Saved) Elsewhere(community string) *Saved {
+	copied := *s
+	isHere := func(h Has) bool { return h.Community == community }
+	copied.Badges = slices.DeleteFunc(slices.Clone(s.Badges), isHere)
+	copied.Going = slices.DeleteFunc(slices.Clone(s.Going), isHere)
+	return &copied
+}
+
 // Saved returns what is saved of a user, or nil if nothing is. It fails if the rows cannot be
 // read, and blocks for a call to the Store.
 func (m *Members) Saved(ctx context.Context, user chat.User) (*Saved, error) {

@@ -71,14 +71,16 @@ const (
 
 func (p picture) hasLine() bool { return p.seen() >= minSeen }
 
-// lineFrom is core.Chart.LineFrom. Until then the period moves on by a quarter at most, so what was
-// seen in its last three quarters still counts. A quote may be a step old.
+// lineFrom returns when a quarter of the period will be seen, if nothing is missed from now on. By then
+// the period has moved on by a quarter at most, so only what was seen in its first quarter is lost. A
+// step is added because the newest quote may be that old. lineFrom returns zero if there is a line, or
+// if the provider's quotes are too old to say.
 func (p picture) lineFrom() time.Time {
-	if p.hasLine() {
+	if p.hasLine() || p.quote.Old() {
 		return time.Time{}
 	}
 	quarter := p.period() / 4
-	from := p.to.Add(quarter - p.seenSince(p.from.Add(quarter)) + step)
+	from := time.Now().Add(quarter - p.seenSince(p.from.Add(quarter)) + step)
 	unit := time.Minute
 	if p.period() > day {
 		unit = day
@@ -279,7 +281,9 @@ func (s sheet) drawCard() {
 			sums++
 		}
 	}
-	s.text(s.small(labelSize), row(margin, width-margin, datesY), s.say(chat.LineFrom(s.lineFrom())))
+	if from := s.lineFrom(); !from.IsZero() {
+		s.text(s.small(labelSize), row(margin, width-margin, datesY), s.say(chat.LineFrom(from)))
+	}
 }
 
 // drawTile draws the change over a period.

@@ -98,11 +98,11 @@ func (a *Adapter) InFlight() int { return int(a.inFlight.Load()) }
 func (a *Adapter) HeartbeatLatency() time.Duration { return a.gateway.Latency() }
 
 // Run implements chat.Adapter. It takes interactions at once, while it registers the commands.
-// The only errors are those of register and of the gateway's Run.
+// The only errors are those of keepRegistered and of the gateway's Run.
 func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	s := &session{Adapter: a, tasks: chat.NewTasks(ctx, h, a.Log, a.Count)}
 	group, running := errgroup.WithContext(ctx) // The first error ends running.
-	group.Go(func() error { return a.register(running, h.Commands()) })
+	group.Go(func() error { return a.keepRegistered(running, h.Commands()) })
 	if a.PublicKey != nil {
 		a.session.Store(s)
 	} else {

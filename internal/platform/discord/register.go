@@ -22,9 +22,26 @@ import (
 // https://discord.com/developers/docs/interactions/application-commands#entry-point-commands
 const entryPoint discordgo.ApplicationCommandType = 4
 
+// compareEvery is how often the registered commands are compared with the bot's: an older version, or
+// somebody with the token, may replace them.
+const compareEvery = time.Hour
+
+// keepRegistered calls register, and again each compareEvery. It blocks until ctx is done. The only
+// error is api.ErrToken.
+func (a *Adapter) keepRegistered(ctx context.Context, commands chat.Commands) error {
+	for {
+		if err := a.register(ctx, commands); err != nil {
+			return err
+		}
+		if !transport.Sleep(ctx, compareEvery) {
+			return nil
+		}
+	}
+}
+
 // register registers the commands with Discord. It retries until that succeeds or ctx is
-// done, even after a refusal: a permission may be granted later. It logs each reason for a failure
-// once. The only error is api.ErrToken.
+// done, even after a refusal: a permission may be granted later. It logs each refusal once. The only
+// error is api.ErrToken.
 func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 	logged := map[string]bool{}
 	err := transport.Policy{
@@ -34,7 +51,7 @@ func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 			return !errors.Is(err, api.ErrToken), atLeast
 		},
 		OnRetry: func(err error) {
-			if transport.NeverSent(err) {
+			if _, answered := errors.AsType[*api.Error](err); !answered {
 				a.Retried(err)
 			} else if reason := err.Error(); !logged[reason] {
 				logged[reason] = true
@@ -52,8 +69,8 @@ func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 }
 
 // registerOnce replaces the application's commands unless they are as they should be, and stores
-// their IDs. If interactions arrive by HTTP, it then calls connected. Discord allows 200 new
-// commands a day; those that it already has do not count.
+// their IDs. If Discord did not have them before and interactions arrive by HTTP, it then calls
+// connected. Discord allows 200 new commands a day; those that it already has do not count.
 func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) error {
 	app, err := a.api.Application(ctx)
 	if err != nil {
@@ -68,6 +85,7 @@ func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) erro
 	}
 	wanted := definitions(commands)
 	if !found.compare(wanted).equal() {
+		a.hasCommands.Store(false)
 		if found, err = a.replace(ctx, app.ID, wanted, found); err != nil {
 			return err
 		}
@@ -79,8 +97,7 @@ func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) erro
 		}
 	}
 	a.commandIDs.Store(&ids)
-	a.hasCommands.Store(true)
-	if a.PublicKey != nil {
+	if had := a.hasCommands.Swap(true); !had && a.PublicKey != nil {
 		a.connected(app.Name)
 	}
 	return nil
@@ -110,6 +127,11 @@ func (c *registeredCommand) UnmarshalJSON(raw []byte) error {
 	err := json.Unmarshal(raw, &named)
 	c.ApplicationCommand = discordgo.ApplicationCommand{Type: named.Type, Name: named.Name}
 	return err
+}
+
+// isNamed reports whether c has the type and the name of another command.
+func (c registeredCommand) isNamed(other *discordgo.ApplicationCommand) bool {
+	return c.Type == other.Type && c.Name == other.Name
 }
 
 // registered asks Discord for the commands that it has.
@@ -154,7 +176,7 @@ func (c comparison) equal() bool { return len(c.missing)+len(c.different)+len(c.
 // compare compares the commands that Discord has with wanted. Entry Point commands are not compared.
 func (found registration) compare(wanted []*discordgo.ApplicationCommand) (c comparison) {
 	for _, w := range wanted {
-		i := slices.IndexFunc(found, func(f registeredCommand) bool { return f.Type == w.Type && f.Name == w.Name })
+		i := slices.IndexFunc(found, func(f registeredCommand) bool { return f.isNamed(w) })
 		switch {
 		case i < 0:
 			c.missing = append(c.missing, shownCommand(*w))
@@ -165,8 +187,7 @@ func (found registration) compare(wanted []*discordgo.ApplicationCommand) (c com
 		}
 	}
 	for _, f := range found {
-		isOurs := func(w *discordgo.ApplicationCommand) bool { return f.Type == w.Type && f.Name == w.Name }
-		if f.Type != entryPoint && !slices.ContainsFunc(wanted, isOurs) {
+		if f.Type != entryPoint && !slices.ContainsFunc(wanted, f.isNamed) {
 			c.surplus = append(c.surplus, shownCommand(f.ApplicationCommand))
 		}
 	}
@@ -182,9 +203,9 @@ func shownCommand(c discordgo.ApplicationCommand) string {
 	return fmt.Sprintf("%q", name)
 }
 
-// form returns the JSON of what the bot defines of a command. Two commands with one form need not be
-// replaced by each other: what Discord adds is left out, and so is an empty or default value, which
-// Discord may return or not.
+// form returns the JSON of what the bot defines of a command. Two commands with the same form are the
+// same to Discord. The form leaves out what Discord adds, and empty or default values, which Discord
+// may return or not.
 func form(c discordgo.ApplicationCommand) string {
 	defined := discordgo.ApplicationCommand{
 		Type: c.Type, Name: c.Name, NameLocalizations: withoutEmpty(c.NameLocalizations),
@@ -246,12 +267,12 @@ func (a *Adapter) checkCommands(ctx context.Context, app string) (string, error)
 
 // advice returns a sentence for an operator.
 func (c comparison) advice() string {
-	const later = ": `bot run` registers them; if it runs already, its log says why it could not"
+	const later = "; if it runs already, its log says why it could not"
 	switch {
 	case c.equal():
 		return fmt.Sprintf("its %d commands are registered", c.same)
 	case c.same+len(c.different) == 0:
-		return "its commands are not registered yet" + later
+		return "its commands are not registered yet: `bot run` registers them" + later
 	}
 	var parts []string
 	add := func(what string, names []string) {
@@ -262,5 +283,5 @@ func (c comparison) advice() string {
 	add("missing:", c.missing)
 	add("of another form:", c.different)
 	add("not the bot's:", c.surplus)
-	return "the registered commands are not the bot's; " + strings.Join(parts, "; ") + later
+	return "`bot run` replaces the registered commands by its own" + later + "; " + strings.Join(parts, "; ")
 }
