@@ -163,10 +163,10 @@ func TestConsentSaysWhereTheBadgesAre(t *testing.T) {
 		badges []chat.Badge
 		names  string
 	}{
-		get + "Staker in Token talk. I check the stake every 6 hours.":                                    {[]chat.Badge{here}, "Staker"},
-		get + "Staker in Token talk, Whale in Staking lounge. I check the stake every 6 hours.":           {[]chat.Badge{here, whale}, "Staker, Whale"},
-		get + "Staker in Token talk, Staker in one of your communities. I check the stake every 6 hours.": {[]chat.Badge{here, other}, "Staker"},
-		"Save this address, and /verify alone is enough from now on. Moderators see whether you stake; only":       {nil, ""},
+		get + "Staker in Token talk. I check the stake every 6 hours.":                                       {[]chat.Badge{here}, "Staker"},
+		get + "Staker in Token talk, Whale in Staking lounge. I check the stake every 6 hours.":              {[]chat.Badge{here, whale}, "Staker, Whale"},
+		get + "Staker in Token talk, Staker in one of your communities. I check the stake every 6 hours.":    {[]chat.Badge{here, other}, "Staker"},
+		"Save this address, and /verify alone is enough from now on. Moderators see whether you stake; only": {nil, ""},
 	} {
 		w := savingMembers()
 		w.Saved.Badges = test.badges
@@ -298,11 +298,14 @@ func TestSavedAddressFirstSaysWhatMattersMost(t *testing.T) {
 	}
 }
 
-// The update that says so gives no role, so /verify says why there is none.
+// The update that says so gives no role, so /verify says why there is none; also to somebody who had
+// the role before they left and came back.
 func TestVerifySaysThatARoleWaitsForTheRules(t *testing.T) {
-	for pending, want := range map[bool]string{true: "badge.rules badge.why.rules_pending", false: ""} {
+	here := chat.Badge{Community: commandstest.Community, ID: "Staker"}
+	given := []members.Has{{Badge: members.Badge{Badge: here, Name: "Staker"}, Since: commandstest.Noon}} // before they left
+	for pending, want := range map[bool]string{true: "badge.rules badge.why.rules_pending", false: "badge.since"} {
 		from := savingMembers().Sources()
-		saved := &members.Saved{Wallet: common.HexToAddress(commandstest.AnnsWallet), Stakes: true}
+		saved := &members.Saved{Wallet: common.HexToAddress(commandstest.AnnsWallet), Stakes: true, Badges: given}
 		from.Members = changing{from.Members, nil, saved}
 		command, _ := commands.All(from, commands.Options{}).Find("verify")
 		i := slices.IndexFunc(command.Forms, func(f chat.Form) bool { return len(f.Params) == 0 })
@@ -311,7 +314,7 @@ func TestVerifySaysThatARoleWaitsForTheRules(t *testing.T) {
 		})
 		var said []string
 		for _, note := range reply.Notes {
-			if strings.Contains(note.Key, "rules") {
+			if strings.HasPrefix(note.Key, "badge.") {
 				said = append(said, note.Key)
 			}
 		}

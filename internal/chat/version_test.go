@@ -39,6 +39,7 @@ func TestAnAnswerIsComparedByWhatItIsAsOf(t *testing.T) {
 			"an older block":                 {block(1, 99, 0), block(1, 100, ago), chat.Older},
 			"an older block, fetched later":  {block(1, 99, time.Minute), block(1, 100, 0), chat.Older},
 			"a newer block":                  {block(1, 101, ago), block(1, 100, 0), chat.Newer},
+			"a chain that began anew":        {block(1, 99, 0), block(1, 1_000_000, ago), chat.Unordered},
 			"one block":                      {block(1, 100, 0), block(1, 100, ago), chat.Unordered},
 			"an older block of another":      {block(2, 99, 0), block(1, 100, ago), chat.Unordered},
 			"a newer block of another":       {block(2, 101, 0), block(1, 100, ago), chat.Unordered},

@@ -74,9 +74,9 @@ func (p picture) hasLine() bool { return p.seen() >= minSeen }
 // lineFrom returns when a quarter of the period will be seen, if nothing is missed from now on. By then
 // the period has moved on by a quarter at most, so only what was seen in its first quarter is lost. A
 // step is added because the newest quote may be that old. lineFrom returns zero if there is a line, or
-// if the provider's quotes are too old to say.
+// if the provider's quotes are old or have no time.
 func (p picture) lineFrom() time.Time {
-	if p.hasLine() || p.quote.Old() {
+	if p.hasLine() || p.quote.Old() || p.quote.LastUpdated.IsZero() {
 		return time.Time{}
 	}
 	quarter := p.period() / 4

@@ -138,6 +138,21 @@ func TestChartIsDrawnOnceForAll(t *testing.T) {
 	})
 }
 
+// While the provider's quotes are old, nobody knows when enough will be seen.
+func TestOldQuotesPromiseNoLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(100 * day)
+		charts := New(NewQuotes("test", nil, nil), "TKN", Settings{})
+		charts.draw = func(picture) ([]byte, error) { return []byte("png"), nil }
+		quote := changed("2", time.Now().Add(-2*day), "1", "1", "1")
+		quote.OldFrom = time.Now().Add(-time.Hour)
+		c, err := charts.Chart(t.Context(), quote, day, chat.English, "Herald", "")
+		if err != nil || c.HasLine || !c.LineFrom.IsZero() {
+			t.Errorf("a line %t, from %v, %v", c.HasLine, c.LineFrom, err)
+		}
+	})
+}
+
 // The time that a card tells is one at which there is a line, if quotes are seen until then, and not
 // much later than the first such time.
 func TestTheLineBeginsWhenACardSays(t *testing.T) {

@@ -90,6 +90,21 @@ func TestABotWithoutItsCommandsIsNotReady(t *testing.T) {
 	}
 }
 
+// An older version, or somebody with the token, may replace the commands.
+func TestReplacedCommandsAreRegisteredAgainWithinTheHour(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *adapterTest) {
+		pass(time.Minute)
+		h.fake.AddCommand(map[string]any{"id": "1", "type": 1.0, "name": "old", "description": "of another version"})
+		h.fake.Break(fakediscord.PutCommands, discordtest.Fault{Status: http.StatusForbidden, Code: 50001})
+		pass(time.Hour)
+		equal(t, "ready", h.Ready(), false)
+		h.fake.Break(fakediscord.PutCommands, discordtest.Fault{})
+		pass(2 * time.Minute)
+		equal(t, "ready again", h.Ready(), true)
+		equal(t, "commands", len(h.fake.Commands("")), 6)
+	})
+}
+
 func TestAChangedReasonIsLogged(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		pass(10 * time.Minute)
