@@ -177,7 +177,8 @@ func (l Line) unbroken() Line {
 	})
 }
 
-// joinedWord returns a run of Chinese with word joiners in it, unless it is a sentence.
+// joinedWord returns a run of Chinese with word joiners in it, unless it is longer than maxHanWord: that
+// is a sentence, which has to wrap.
 func joinedWord(run string) string {
 	if utf8.RuneCountInString(run) > maxHanWord {
 		return run

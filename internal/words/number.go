@@ -53,8 +53,8 @@ func Number(l chat.Language, digits, layout string) string {
 	return catalogueOf(l).number(digits, layout)
 }
 
-// large writes a large number with its unit, and two decimals unless both are zero. Four digits
-// are not grouped if the next unit begins with five, as in Chinese. A number above 999,999T is
+// large writes a large number with its unit, and two decimals unless both are zero. Where units are
+// four digits apart, as in Chinese, the digits before a unit are not grouped. A number above 999,999T is
 // "> 999,999T".
 func (c *catalogue) large(d decimal.Decimal, layout string) string {
 	power := d.NumDigits() + int(d.Exponent()) - 1 // of the first digit

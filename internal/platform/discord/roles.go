@@ -309,7 +309,7 @@ func (a *Adapter) rights(ctx context.Context, moderated ...string) (all []chat.R
 			r.Passing = false
 			r.May, r.Problem = g.standing(b.Community, b.ID).advice()
 		case r.Passing:
-			r.Problem = fmt.Sprintf("%v, and so the bot may lack the names of the server and its roles", err)
+			r.Problem = fmt.Sprintf("%v: until Discord answers, the bot may lack the names of the server and its roles", err)
 		default:
 			r.Problem = fmt.Sprintf("%v: is the ID right, and the bot in the server?", err)
 		}

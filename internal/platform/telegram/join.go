@@ -106,7 +106,7 @@ func (j *joinTask) queue() {
 	err := j.s.untilKnown(j.times.approve, func(ctx context.Context) error {
 		return j.s.a.api.AnswerChatJoinRequestQuery(ctx, j.join.QueryID, botapi.JoinQueued)
 	})
-	// Otherwise a refusal means that the query is answered, or has expired.
+	// A refusal that is not about rights means that the query is answered or has expired: nothing to log.
 	if e := botapi.ErrorOf(err); err != nil && (e.Kind != botapi.Refused || e.NotAllowed()) {
 		j.s.logJoin(slog.LevelWarn, err)
 	}

@@ -17,8 +17,10 @@ func acceptsLink(link string) bool {
 	if err != nil {
 		return false
 	}
-	address, err := netip.ParseAddr(u.Hostname())
-	return strings.Contains(u.Hostname(), ".") || err == nil && address.Is6()
+	if _, err := netip.ParseAddr(u.Hostname()); err == nil {
+		return true
+	}
+	return strings.Contains(u.Hostname(), ".")
 }
 
 // aboutLinks returns a sentence for an operator about each link that Telegram does not accept.

@@ -9,8 +9,8 @@ import (
 	"herald/internal/platform/telegram/botapi"
 )
 
-// A group that becomes a supergroup gets another ID, and the old one never works again. The bot does
-// not use the new ID instead of one in the settings: an operator decides which group that is about.
+// A group that becomes a supergroup gets another ID, and the old one never works again. The new ID is
+// only reported: the bot never lets people into a group that is not in its settings.
 
 // moved logs and remembers that a group has another ID, if the settings name the old one.
 func (a *Adapter) moved(from, to int64) {

@@ -111,7 +111,7 @@ func hasAttachment(m *models.Message) bool {
 // nameOf returns first and last name.
 func nameOf(u *models.User) string { return strings.TrimSpace(u.FirstName + " " + u.LastName) }
 
-// The ID of a supergroup is maxSupergroup minus the number that links to it have.
+// A supergroup with the number n in its t.me/c/ links has the ID maxSupergroup - n.
 const maxSupergroup = -1_000_000_000_000
 
 // linkTo returns the address that opens a group for its members, or "" if there is none. Apps

@@ -136,8 +136,8 @@ func (c *Client) probe(ctx context.Context) (found Listing, status int, err erro
 	return found, resp.Status, err
 }
 
-// nameV1 returns the error of version 3 of the quotes with the reason for which version 3 was
-// asked. It returns nil for nil.
+// nameV1 wraps an error of version 3 of the quotes, so that it also says that version 1 is gone. It
+// returns any other error as it is.
 func nameV1(err error, resp rest.Response) error {
 	failed, is := errors.AsType[*core.Error](err)
 	if !is {

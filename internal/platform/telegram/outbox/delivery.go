@@ -62,7 +62,7 @@ func (d *delivery) run(ctx context.Context) {
 	}
 }
 
-// attempt sends the message, and at once again without each part of it that Telegram refuses.
+// attempt sends the message, and again, in further slots, without each part that Telegram refuses.
 func (d *delivery) attempt(ctx context.Context) error {
 	for {
 		err := d.call(ctx)
@@ -112,10 +112,8 @@ func (d *delivery) again(err error) (again bool, atLeast time.Duration) {
 		return d.m.Notice != "" || time.Now().Add(e.RetryAfter).Before(d.giveUp), e.RetryAfter
 	case botapi.OutcomeUnknown:
 		d.m.Unknown++
-		if d.m.Unknown == len(unknownWaits) {
-			if d.m.has(picturePart) { // The server may fail because of it.
-				d.leaveOut(picturePart)
-			}
+		if d.m.Unknown == len(unknownWaits) && d.m.has(picturePart) { // The server may fail because of it.
+			d.leaveOut(picturePart)
 		}
 		if d.m.Unknown <= repeats {
 			return true, unknownWaits[d.m.Unknown-1]

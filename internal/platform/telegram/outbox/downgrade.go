@@ -20,7 +20,7 @@ const (
 	replyPart
 	picturePart // its caption becomes the text
 	linkPart    // links that lead out of Telegram
-	stylePart   // these links, and entities and buttons that a server may be too old for
+	stylePart   // links out of Telegram, and entities and buttons that an old server may not know
 )
 
 // refusable returns the parts of a message that may have caused a refusal, the likeliest first.
@@ -68,8 +68,8 @@ func (m *Message) has(p part) bool {
 	return !reflect.DeepEqual(m.Content.without(p), m.Content)
 }
 
-// leaveOut leaves out a part of the message for good. A message that loses its picture gets the
-// styles back that were left out before.
+// leaveOut leaves out a part of the message for good. Without its picture a message gets its styles
+// back: the picture may have been the cause.
 func (d *delivery) leaveOut(p part) {
 	switch p {
 	case topicPart:
