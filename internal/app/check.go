@@ -247,7 +247,7 @@ func aboutQuote(found market.Listing, err error) ([]string, error) {
 
 // aboutDoubt says that a price which was just fetched is doubtful.
 func (b *Bot) aboutDoubt(quote core.Quote) []string {
-	_, err := b.quotes.Judge(core.Snapshot[core.Quote]{Value: quote, At: time.Now()})
+	_, err := b.quotes.Peek(core.Snapshot[core.Quote]{Value: quote, At: time.Now()})
 	doubt, is := errors.AsType[*core.DoubtError](err)
 	if !is {
 		return nil

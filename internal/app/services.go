@@ -78,7 +78,7 @@ func (b *Bot) connect() (commands.Sources, error) {
 		last := func() (at time.Time, believed core.Answer[core.Quote]) {
 			quote, known := price.Price.Last(struct{}{})
 			if known {
-				believed.Snapshot, believed.Err = b.quotes.Judge(quote)
+				believed.Snapshot, believed.Err = b.quotes.Peek(quote)
 			}
 			return quote.At, believed
 		}

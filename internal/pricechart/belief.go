@@ -126,17 +126,17 @@ func (q *Quotes) memory() core.Memory {
 	return m
 }
 
-// verdict is what core.Judge said of the answer of a time.
+// verdict is whether the answer of a time is believed.
 type verdict struct {
 	at    time.Time
 	quote core.Quote
-	doubt *core.DoubtError
+	doubt *core.DoubtError // nil: it is believed
 	// lasted is set if the quote was doubted for believedAfter, and is believed now.
 	lasted bool
 }
 
-// judge returns the verdict about an answer. It remembers nothing.
-func (q *Quotes) judge(answer core.Snapshot[core.Quote]) verdict {
+// verdictOn returns the verdict on an answer. It remembers nothing.
+func (q *Quotes) verdictOn(answer core.Snapshot[core.Quote]) verdict {
 	q.load.Do(q.sync)
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -148,9 +148,9 @@ func (q *Quotes) judge(answer core.Snapshot[core.Quote]) verdict {
 	return v
 }
 
-// learn judges an answer. If it is newer than all others, learn makes it the last believed one, or
-// remembers that it is doubted.
-func (q *Quotes) learn(answer core.Snapshot[core.Quote]) verdict {
+// record returns the verdict on an answer. If the answer is newer than all others, record remembers
+// that it is believed, or doubted.
+func (q *Quotes) record(answer core.Snapshot[core.Quote]) verdict {
 	q.load.Do(q.sync)
 	q.mu.Lock()
 	last, isDoubted, loaded := q.last, q.belief.isDoubted(), q.loaded
@@ -161,10 +161,10 @@ func (q *Quotes) learn(answer core.Snapshot[core.Quote]) verdict {
 	if !loaded {
 		q.sync()
 	}
-	v := q.judge(answer)
+	v := q.verdictOn(answer)
 	if begins := v.doubt != nil && !isDoubted; begins || v.lasted {
 		q.sync() // Another replica may remember more.
-		v = q.judge(answer)
+		v = q.verdictOn(answer)
 	}
 	if q.remember(v) {
 		q.log.Warn("the price is doubtful, and nothing is valued by it", "err", v.doubt)
@@ -173,8 +173,8 @@ func (q *Quotes) learn(answer core.Snapshot[core.Quote]) verdict {
 	return v
 }
 
-// remember changes the belief after a verdict about the newest answer, and adds its quote if that
-// is believed. It reports whether a doubt begins, which is not saved yet.
+// remember changes the belief by the verdict on the newest answer, and adds its quote if that is
+// believed. It reports whether a doubt begins; the caller saves that.
 func (q *Quotes) remember(v verdict) (doubtBegins bool) {
 	q.mu.Lock()
 	// Until the stores are read, nothing is remembered: what they hold may contradict it.
@@ -217,14 +217,14 @@ func (r *Recorded) Get(ctx context.Context, none struct{}) (core.Snapshot[core.Q
 		return answer, err
 	}
 	if answer.Stale {
-		return r.Quotes.judge(answer).apply(answer)
+		return r.Quotes.verdictOn(answer).apply(answer)
 	}
-	return r.Quotes.learn(answer).apply(answer)
+	return r.Quotes.record(answer).apply(answer)
 }
 
-// Judge returns an answer of the prices as Get does. It remembers nothing.
-func (q *Quotes) Judge(answer core.Snapshot[core.Quote]) (core.Snapshot[core.Quote], error) {
-	return q.judge(answer).apply(answer)
+// Peek returns an answer of the prices as Recorded.Get does, and remembers nothing.
+func (q *Quotes) Peek(answer core.Snapshot[core.Quote]) (core.Snapshot[core.Quote], error) {
+	return q.verdictOn(answer).apply(answer)
 }
 
 // apply returns the answer with the verdict's quote, or the verdict's doubt about the answer.

@@ -137,7 +137,7 @@ func TestAMarketCapThatFollowsAMoveLaterIsNotDoubted(t *testing.T) {
 			time.Sleep(time.Minute)
 			answer := core.Snapshot[core.Quote]{Value: changed(step.price, time.Now(), step.change, "", ""), At: time.Now()}
 			answer.Value.MarketCap.Decimal, answer.Value.MarketCap.Valid = number(step.marketCap), true
-			if v := q.learn(answer); v.doubt != nil {
+			if v := q.record(answer); v.doubt != nil {
 				t.Errorf("%+v: %v", step, v.doubt)
 			}
 		}
@@ -199,7 +199,7 @@ func TestAnOlderAnswerEndsNoDoubt(t *testing.T) {
 		time.Sleep(time.Minute)
 		m.price = "5000"
 		m.ask(t, q)
-		q.learn(older)
+		q.record(older)
 		m.run(t, q, 6*time.Hour, true)
 		m.run(t, q, time.Hour, false)
 	})

@@ -3,6 +3,9 @@
 //
 // It makes no price up. Points far apart are not joined, and an estimate looks
 // different from a price that was seen. It asks no service and sends nothing.
+//
+// It also decides which prices are believed, because it remembers the earlier ones: Recorded
+// returns a doubtful price as an error.
 package pricechart
 
 import (
