@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -65,8 +66,8 @@ func (o AdmissionOutcome) Personal() bool {
 }
 
 // Proof returns the argument with which the sender of req may prove that a group may let them in: the
-// only argument of a command with such a form, or the last one of a JoinCommand. It returns "" for any
-// other request.
+// only argument of a command whose parameter has Proof or, of a JoinCommand, the one word that such a
+// parameter accepts. It returns "" for any other request.
 func (all Commands) Proof(req Request) string {
 	if req.Command == JoinCommand {
 		return all.proofAmong(req.Args.words)
@@ -139,6 +140,8 @@ type joinGroup struct {
 	last   []LeftOut // oldest first
 }
 
+func (r openRequest) isOpen() bool { return time.Since(r.since) < openFor }
+
 // For returns the counts of a group by its ID, and the last ten people who are left out, the
 // newest first.
 func (l *JoinLog) For(group string) (counts JoinCounts, last []LeftOut) {
@@ -160,8 +163,8 @@ func (l *JoinLog) LetIn(group string, user User) {
 	l.close(group, user)
 }
 
-// Reopen remembers that a person has an open request for a group. If the requests of maxOpen people
-// are open, it first forgets all of them.
+// Reopen remembers that a person has an open request for a group, from now on. If the requests of
+// maxOpen people are open, it first forgets all of them.
 func (l *JoinLog) Reopen(group string, user User) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -170,8 +173,14 @@ func (l *JoinLog) Reopen(group string, user User) {
 
 func (l *JoinLog) reopen(group string, user User) {
 	l.close(group, user)
-	if l.open == nil || l.open[user] == nil && len(l.open) >= maxOpen {
+	if l.open == nil {
 		l.open = map[User][]openRequest{}
+	}
+	if len(l.open) >= maxOpen {
+		maps.DeleteFunc(l.open, func(_ User, all []openRequest) bool { return !all[len(all)-1].isOpen() })
+	}
+	if len(l.open) >= maxOpen {
+		clear(l.open)
 	}
 	l.open[user] = append(l.open[user], openRequest{group: group, since: time.Now()})
 }
@@ -198,7 +207,7 @@ func (l *JoinLog) Open(user User) (groups []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, r := range l.open[user] {
-		if time.Since(r.since) < openFor {
+		if r.isOpen() {
 			groups = append(groups, r.group)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Version says what an answer is as of: a time, or a block of a chain. A refreshed answer replaces the
-// one that is shown only if it is not Older.
+// Version says what an answer is as of: a time, or a block of a chain. A refreshed answer that is Older
+// than the shown one, or the Same, does not replace it.
 type Version struct {
 	// Time is a Reply's AsOf.
 	Time time.Time
@@ -118,8 +118,8 @@ func parseVersion(word string) (v Version, ok bool) {
 }
 
 // Shown remembers which answers messages were changed to. Two presses at the same moment carry the
-// same state, that of the answer before both: only Shown knows which of the two answers is newer. Shown is safe for concurrent use, and
-// its zero value is ready to use.
+// same state, that of the answer before both: only Shown knows which of the two answers is newer. It is
+// safe for concurrent use, and its zero value is ready to use.
 type Shown struct {
 	mu   sync.Mutex
 	last map[string]shownAnswer // by message
@@ -145,10 +145,11 @@ func (s *Shown) Compare(message, subject string, button, answer Version) Order {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if last, known := s.last[message]; known && last.subject == subject && answer.Compare(last.version) == Older {
+	last, known := s.last[message]
+	if known && last.subject == subject && answer.Compare(last.version) == Older {
 		return Older
 	}
-	if s.last == nil || len(s.last) >= maxShown {
+	if s.last == nil || !known && len(s.last) >= maxShown {
 		s.last = map[string]shownAnswer{}
 	}
 	s.last[message] = shownAnswer{subject: subject, version: answer}

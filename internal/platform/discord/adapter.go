@@ -49,8 +49,10 @@ type Adapter struct {
 	botName, userID atomic.Pointer[string]
 	// commandIDs maps commands' names to Discord's IDs. It is empty until they are registered.
 	commandIDs atomic.Pointer[map[string]string]
-	// hasCommands is true once Discord has had the commands of this version.
+	// hasCommands is whether Discord had the commands of this version when it was last asked.
 	hasCommands atomic.Bool
+	// hasWarned is set once the log says that interactions may not arrive.
+	hasWarned atomic.Bool
 	// guilds maps the ID of a guild to what was last fetched of it, and diagnosedAt to the time
 	// at which diagnose last fetched it.
 	guilds, diagnosedAt sync.Map

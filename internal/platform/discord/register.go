@@ -69,14 +69,14 @@ func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 }
 
 // registerOnce replaces the application's commands unless they are as they should be, and stores
-// their IDs. If Discord did not have them before and interactions arrive by HTTP, it then calls
-// connected. Discord allows 200 new commands a day; those that it already has do not count.
+// their IDs. If interactions arrive by HTTP, it calls connected the first time, and after each
+// replacement. Discord allows 200 new commands a day; those that it already has do not count.
 func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) error {
 	app, err := a.api.Application(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err := a.checkApplication(app); err != nil {
+	if _, err := a.checkApplication(app); err != nil && !a.hasWarned.Swap(true) {
 		a.Log.Warn("interactions may not arrive", "err", err)
 	}
 	found, err := a.registered(ctx, app.ID)
@@ -247,7 +247,7 @@ func withoutEmpty(localizations *map[discordgo.Locale]string) *map[discordgo.Loc
 
 // sorted returns a sorted copy of a list, or nil.
 func sorted[T ~uint](list *[]T) *[]T {
-	if list == nil {
+	if list == nil || len(*list) == 0 {
 		return nil
 	}
 	copied := slices.Clone(*list)

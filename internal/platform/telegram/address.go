@@ -9,9 +9,9 @@ import (
 )
 
 // answerAddress checks an address from the private chat for each open request of the sender to a group
-// of stakers, and answers each. It answers the command, too: first if the sender asked for it, and
-// otherwise only if no request turned out to be open. It returns false if t's update must not be
-// acknowledged.
+// of stakers, and answers each. A command that the sender typed, or whose question they answer, is
+// answered first; a guessed one last, and only if no request turned out to be open. answerAddress
+// returns false if t's update must not be acknowledged.
 func (t *task) answerAddress(address string) (done bool) {
 	done = t.cmd.guessed || t.conclude(t.answer())
 	meant := false
@@ -28,7 +28,7 @@ func (t *task) answerAddress(address string) (done bool) {
 		}
 		j := t.forJoin(group, address)
 		done = j.conclude(j.answer()) && done
-		if !j.notRequested { // Otherwise Telegram says that there is no request.
+		if !j.notRequested { // Otherwise Telegram said that there is no request, and nothing was sent.
 			meant = true
 		}
 	}

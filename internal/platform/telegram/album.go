@@ -12,8 +12,8 @@ import (
 const (
 	// maxAlbums limits how many albums are remembered.
 	maxAlbums = 1000
-	// albumWait is how long a message that names no command leaves its album to one that does. By
-	// webhook, the ten messages of an album come ackAfter apart.
+	// albumWait is how long a message that names no command leaves its album to one that does. It is
+	// more than nine times ackAfter: by webhook, the ten messages of an album come so far apart.
 	albumWait = 1500 * time.Millisecond
 )
 
@@ -33,11 +33,11 @@ type album struct {
 func (a *albums) claim(of album, message int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.answered == nil || len(a.answered) >= maxAlbums {
-		a.answered = map[album]int{}
-	}
 	if first, known := a.answered[of]; known {
 		return first == message
+	}
+	if a.answered == nil || len(a.answered) >= maxAlbums {
+		a.answered = map[album]int{}
 	}
 	a.answered[of] = message
 	return true

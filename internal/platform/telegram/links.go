@@ -10,8 +10,8 @@ import (
 // Link is a setting that becomes a link in messages.
 type Link struct{ Setting, URL string }
 
-// acceptsLink reports whether Telegram accepts a link. It refuses a message with a button that leads to
-// a host of one word, such as localhost (LinkManager::check_link in tdlib).
+// acceptsLink reports whether Telegram accepts a link. It refuses a whole message if a button of it leads
+// to a host without a dot, such as localhost (LinkManager::check_link in tdlib).
 func acceptsLink(link string) bool {
 	u, err := url.Parse(link)
 	if err != nil {

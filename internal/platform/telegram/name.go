@@ -55,8 +55,8 @@ func (s *session) askName(ctx context.Context) {
 	}
 }
 
-// parseRenamed parses u. If u names a bot that this one is not, it first asks Telegram whether this bot
-// was renamed.
+// parseRenamed parses u. If u has a known command for a bot of another name, it first asks Telegram
+// whether that is this bot's name now.
 func (s *session) parseRenamed(u *update) *command {
 	me := s.me()
 	if namesAnotherBot(u.Message, me, s.tasks.Handler.Commands()) {

@@ -124,7 +124,7 @@ func parseMessage(m *models.Message, me *models.User, commands chat.Commands) *c
 
 // commandName returns the command that m asks: the one typed first or after a mention of the bot, or
 // else the one whose question m answers. args are the arguments that the question carried; length is
-// where in the text the others begin, in UTF-16 units. name is "" for another bot's command and, in a
+// where in the text the typed ones begin, in UTF-16 units. name is "" for another bot's command and, in a
 // group, for an unknown command and for a reply to a question without a word like its argument.
 func commandName(m *models.Message, units []uint16, me *models.User, commands chat.Commands) (name string, args []string, length int) {
 	text, entities := textOf(m)

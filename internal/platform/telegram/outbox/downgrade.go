@@ -13,7 +13,7 @@ import (
 // part is a part of a message that it can do without.
 type part int
 
-// The parts. Members would rather read an answer that lacks one than none.
+// The parts. An answer without one of them is better than no answer.
 const (
 	noPart part = iota
 	topicPart
@@ -30,7 +30,7 @@ func refusable(err *botapi.Error) []part {
 		return []part{picturePart}
 	case err.Kind != botapi.Refused:
 		return nil
-	case err.RefusesTopic(): // A reply leads into its topic, too.
+	case err.RefusesTopic(): // The message to reply to may be in the lost topic, too.
 		return []part{topicPart, replyPart}
 	case err.RefusesReply():
 		return []part{replyPart}
@@ -68,8 +68,8 @@ func (m *Message) has(p part) bool {
 	return !reflect.DeepEqual(m.Content.without(p), m.Content)
 }
 
-// leaveOut leaves out a part of the message for good. Without its picture a message gets its styles
-// back: the picture may have been the cause.
+// leaveOut leaves out a part of the message from now on. Only styles may come back: if the picture is
+// left out next, the picture may have been the cause.
 func (d *delivery) leaveOut(p part) {
 	switch p {
 	case topicPart:
