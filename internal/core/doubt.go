@@ -17,8 +17,12 @@ type PricedAt struct {
 type Memory struct {
 	// Prices are sorted by time. The last one is the price that was believed last.
 	Prices []PricedAt
-	// Count is how many tokens made the market cap of the last quote with one; zero: unknown.
+	// Count is the market cap divided by the price, of the last quote whose market cap fitted; zero:
+	// unknown.
 	Count decimal.Decimal
+	// CapLags is set if the price of the last quote was believed although its market cap did not fit: it
+	// may follow a move later.
+	CapLags bool
 }
 
 // DoubtError is returned in place of a price that is probably wrong. Nothing may be valued by the
@@ -63,9 +67,9 @@ func apart(a, b decimal.Decimal, times int64) bool {
 const (
 	// contradiction is how many times one number is another if they contradict each other.
 	contradiction = 10
-	// unexplained is the factor between a quote's price and the price to which a change leads, from
-	// which on the change does not explain the quote. It is well below contradiction: a change of
-	// 0 % must not explain a move of ten times.
+	// A change explains a quote if the price to which it leads is less than unexplained times apart
+	// from the quote's. That is well below contradiction: a change of 0 % must not explain a move of
+	// ten times.
 	unexplained = 3
 	// supplyContradiction is contradiction for supplies: providers count them differently.
 	supplyContradiction = 1000
@@ -75,7 +79,8 @@ const (
 // returns a DoubtError if the price is doubtful:
 //
 //   - The last believed price contradicts it, and no change shows such a move.
-//   - The last believed price does not contradict it, and the market cap does not fit it.
+//   - The last believed price does not contradict it, and the market cap does not fit it. While
+//     CapLags is set, the market cap does not count.
 func Judge(answer Snapshot[Quote], m Memory) (Quote, *DoubtError) {
 	q := answer.Value
 	if len(m.Prices) > 0 {
@@ -87,7 +92,7 @@ func Judge(answer Snapshot[Quote], m Memory) (Quote, *DoubtError) {
 			return m.withoutContradictions(q, answer.At), nil
 		}
 	}
-	if !m.FitsMarketCap(q) {
+	if !m.CapLags && !m.FitsMarketCap(q) {
 		return q, &DoubtError{Answer: answer}
 	}
 	return m.withoutContradictions(q, answer.At), nil
@@ -127,8 +132,8 @@ func (c change) from(past decimal.Decimal) decimal.Decimal {
 }
 
 // explains reports whether a change of q leads to its price from the price that is remembered of
-// the change's beginning. If none is, the shortest change that covers the time since the last
-// believed price is taken to begin at that price. at is the time of q if the provider does not name
+// the change's beginning. If none is remembered for the shortest change that reaches back to the last
+// believed price, that change is taken to begin at that price. at is the time of q if the provider does not name
 // it. There must be a remembered price.
 func (m Memory) explains(q Quote, at time.Time) bool {
 	now, last := q.timeOr(at), m.Prices[len(m.Prices)-1]

@@ -21,8 +21,9 @@ type belief struct {
 	// there was none.
 	At    time.Time       `json:"at"`
 	Price decimal.Decimal `json:"price"`
-	// Count is how many tokens made its market cap; zero: unknown.
-	Count decimal.Decimal `json:"count"`
+	// Count and CapLags are those of core.Memory.
+	Count   decimal.Decimal `json:"count"`
+	CapLags bool            `json:"cap_lags"`
 	// Doubted is when the doubt began, which is when its first quote was answered, and Doubtful the
 	// price of that quote. If Doubted is not after At, there is no doubt.
 	Doubted  time.Time       `json:"doubted"`
@@ -42,16 +43,22 @@ func (b belief) isLastingDoubt(price decimal.Decimal, at time.Time) bool {
 	return b.isSameDoubt(price) && at.Sub(b.Doubted) >= believedAfter
 }
 
-// mergedWith returns the newer belief, doubted since the first doubt of both.
+// mergedWith returns the belief with the later At. Of two doubts about the same price it has the one
+// that began first; a doubt about another price replaces an older one.
 func (b belief) mergedWith(other belief) belief {
-	newer := b
+	newer, older := b, other
 	if other.At.After(b.At) {
-		newer = other
+		newer, older = other, b
 	}
-	for _, each := range []belief{b, other} {
-		if each.Doubted.After(newer.At) && (!newer.isDoubted() || each.Doubted.Before(newer.Doubted)) {
-			newer.Doubted, newer.Doubtful = each.Doubted, each.Doubtful
-		}
+	if !older.Doubted.After(newer.At) { // The newer belief ended it.
+		return newer
+	}
+	replaces := older.Doubted.Before(newer.Doubted)
+	if newer.isDoubted() && !newer.isSameDoubt(older.Doubtful) {
+		replaces = older.Doubted.After(newer.Doubted)
+	}
+	if replaces || !newer.isDoubted() {
+		newer.Doubted, newer.Doubtful = older.Doubted, older.Doubtful
 	}
 	return newer
 }
@@ -113,7 +120,7 @@ func (q *Quotes) exchangeBelief(ctx context.Context) (all bool) {
 // memory returns what is remembered of believed quotes of the last 31 days: no change of a quote
 // covers more. mu is held.
 func (q *Quotes) memory() core.Memory {
-	m := core.Memory{Count: q.belief.Count}
+	m := core.Memory{Count: q.belief.Count, CapLags: q.belief.CapLags}
 	for _, p := range q.points {
 		if !ahead(p) && time.Since(p.At) < maxAge {
 			m.Prices = append(m.Prices, core.PricedAt{At: p.At, Price: p.Price})
@@ -153,12 +160,16 @@ func (q *Quotes) verdictOn(answer core.Snapshot[core.Quote]) verdict {
 func (q *Quotes) record(answer core.Snapshot[core.Quote]) verdict {
 	q.load.Do(q.sync)
 	q.mu.Lock()
-	last, isDoubted, loaded := q.last, q.belief.isDoubted(), q.loaded
+	last, isDoubted := q.last, q.belief.isDoubted()
+	loadsAgain := !q.loaded && time.Since(q.loadedAt) >= loadEvery
+	if loadsAgain {
+		q.loadedAt = time.Now()
+	}
 	q.mu.Unlock()
 	if last.at.Equal(answer.At) {
 		return last
 	}
-	if !loaded {
+	if loadsAgain {
 		q.sync()
 	}
 	v := q.verdictOn(answer)
@@ -177,7 +188,7 @@ func (q *Quotes) record(answer core.Snapshot[core.Quote]) verdict {
 // believed. It reports whether a doubt begins; the caller saves that.
 func (q *Quotes) remember(v verdict) (doubtBegins bool) {
 	q.mu.Lock()
-	// Until the stores are read, nothing is remembered: what they hold may contradict it.
+	// Until all stores were read once, nothing is remembered: what they hold may contradict it.
 	if isNewest := v.at.After(q.last.at); !isNewest || !q.loaded {
 		q.mu.Unlock()
 		return false
@@ -188,9 +199,8 @@ func (q *Quotes) remember(v verdict) (doubtBegins bool) {
 	case doubtBegins:
 		q.belief.Doubted, q.belief.Doubtful = v.at, v.quote.Price
 	case v.doubt == nil:
-		// A market cap may follow a move of the price later, and tells no count until then.
-		count, known := v.quote.TokenCount()
-		if known && isPossibleCount(count) && (v.lasted || q.memory().FitsMarketCap(v.quote)) {
+		q.belief.CapLags = !v.lasted && !q.memory().FitsMarketCap(v.quote)
+		if count, known := v.quote.TokenCount(); known && !q.belief.CapLags && isPossibleCount(count) {
 			q.belief.Count = count
 		}
 		q.belief.At, q.belief.Price = v.at, v.quote.Price
@@ -209,8 +219,9 @@ type Recorded struct {
 	Quotes *Quotes
 }
 
-// Get implements core.Source. It blocks for at most 300 ms more than Prices, which the stores are
-// given once at the start, and when a doubt begins.
+// Get implements core.Source. It blocks for at most 400 ms more than Prices: 100 ms for each exchange
+// with the stores. There is one at the start, each minute until all stores were read, and two when a
+// doubt begins.
 func (r *Recorded) Get(ctx context.Context, none struct{}) (core.Snapshot[core.Quote], error) {
 	answer, err := r.Prices.Get(ctx, none)
 	if err != nil {

@@ -117,13 +117,17 @@ func TestAContradictionIsBelievedAfterSixHours(t *testing.T) {
 // Six hours of one doubtful price say nothing about another.
 func TestAnotherContradictionIsAnotherDoubt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		q, _ := open(source)
+		store := new(shared)
+		q, _ := open(source, store)
+		replica, _ := open(source, store)
 		m := &market{price: "1", changes: [3]string{"0"}}
 		m.run(t, q, time.Hour, false)
 		m.price = "5000"
-		m.run(t, q, 5*time.Hour+59*time.Minute, true)
+		m.run(t, q, 5*time.Hour+58*time.Minute, true)
+		m.run(t, replica, time.Minute, true)
 		m.price = "20000000"
-		m.run(t, q, 6*time.Hour, true)
+		m.run(t, q, 5*time.Hour+59*time.Minute, true)
+		m.run(t, replica, time.Minute, true)
 		m.run(t, q, time.Hour, false)
 	})
 }
@@ -132,7 +136,8 @@ func TestAMarketCapThatFollowsAMoveLaterIsNotDoubted(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		q, _ := open(source)
 		for _, step := range []struct{ price, change, marketCap string }{
-			{"2", "0", "2000"}, {"200", "9900", "2000"}, {"200", "9900", "200000"}, {"200", "0", "200000"},
+			{"2", "0", "2000"}, {"200", "9900", "2000"}, {"201", "9900", "2000"}, {"200", "9900", "200000"},
+			{"200", "0", "200000"},
 		} {
 			time.Sleep(time.Minute)
 			answer := core.Snapshot[core.Quote]{Value: changed(step.price, time.Now(), step.change, "", ""), At: time.Now()}
@@ -308,6 +313,16 @@ func TestADamagedBeliefIsLoggedAndForgotten(t *testing.T) {
 	}
 }
 
+func TestOfDoubtsAboutTwoPricesTheLaterCounts(t *testing.T) {
+	earlier := belief{At: now, Doubted: now.Add(time.Hour), Doubtful: number("50")}
+	later := belief{At: now, Doubted: now.Add(2 * time.Hour), Doubtful: number("5000")}
+	for _, got := range []belief{earlier.mergedWith(later), later.mergedWith(earlier)} {
+		if !got.Doubtful.Equal(later.Doubtful) || !got.Doubted.Equal(later.Doubted) {
+			t.Errorf("got %+v", got)
+		}
+	}
+}
+
 // Each letter is a time, in alphabetical order: when a quote was believed, and when doubts began.
 func TestTheNewerBeliefWinsWithItsFirstDoubt(t *testing.T) {
 	at := func(letter string) (at time.Time) {
@@ -322,8 +337,8 @@ func TestTheNewerBeliefWinsWithItsFirstDoubt(t *testing.T) {
 		{"a", "b", "c", "", "c", ""}, {"a", "b", "c", "d", "c", "d"},
 		{"a", "d", "a", "", "a", "d"}, {"", "c", "", "d", "", "c"},
 	} {
-		one := belief{At: at(test.at), Doubted: at(test.doubted)}
-		two := belief{At: at(test.otherAt), Doubted: at(test.otherDoubted)}
+		one := belief{At: at(test.at), Doubted: at(test.doubted), Doubtful: number("50")}
+		two := belief{At: at(test.otherAt), Doubted: at(test.otherDoubted), Doubtful: number("60")}
 		for _, got := range []belief{one.mergedWith(two), two.mergedWith(one)} {
 			doubted := at("")
 			if got.isDoubted() {

@@ -20,6 +20,8 @@ const (
 	maxAhead = time.Minute
 	// maxWait is how long a command waits for the stores.
 	maxWait = 100 * time.Millisecond
+	// loadEvery is how often a store that failed at the start is asked again, at most.
+	loadEvery = time.Minute
 )
 
 // Quotes remembers the quotes seen of one token in the last 31 days, one in 15
@@ -39,6 +41,8 @@ type Quotes struct {
 	belief belief
 	last   verdict // about the newest answer
 	loaded bool    // whether every store was read
+	// loadedAt is when a store that failed at the start was last asked again.
+	loadedAt time.Time
 
 	syncing chan struct{} // holds a token while the stores are asked
 	saving  sync.WaitGroup
