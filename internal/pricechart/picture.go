@@ -29,7 +29,8 @@ type picture struct {
 	language     chat.Language
 	quote        core.Quote
 	from, to     time.Time
-	points       []point // from from to to, sorted by time
+	points       []point   // from from to to, sorted by time
+	now          time.Time // when the picture is made; zero: at to
 }
 
 func (p picture) period() time.Duration { return p.to.Sub(p.from) }
@@ -80,7 +81,7 @@ func (p picture) lineFrom() time.Time {
 		return time.Time{}
 	}
 	quarter := p.period() / 4
-	from := time.Now().Add(quarter - p.seenSince(p.from.Add(quarter)) + step)
+	from := core.Later(p.now, p.to).Add(quarter - p.seenSince(p.from.Add(quarter)) + step)
 	unit := time.Minute
 	if p.period() > day {
 		unit = day

@@ -68,7 +68,7 @@ func (c *Charts) Chart(
 	to := cmp.Or(quote.LastUpdated, time.Now()).Truncate(time.Second) // as points are
 	p := picture{
 		Settings: c.settings, symbol: c.symbol, name: name, handle: handle, language: l, quote: quote,
-		from: to.Add(-period), to: to,
+		from: to.Add(-period), to: to, now: time.Now(),
 	}
 	select {
 	case result := <-c.calls.DoChan(key, func() (any, error) { return c.shared(key, p) }):

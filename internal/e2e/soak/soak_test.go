@@ -64,9 +64,10 @@ const (
 	soakTTL      = time.Second
 	soakStaleFor = 5 * time.Second
 	// patience is how long an answer may take while platforms fail; afterwards is how long a
-	// repeated answer is still noticed.
+	// repeated answer is still noticed. A call to Telegram that hangs is repeated once its 15 s are
+	// over, twice at most, after a few seconds each.
 	patience   = 2 * time.Minute
-	afterwards = 15 * time.Second
+	afterwards = time.Minute
 	// maxHeld is how long a delivery of Telegram's may be held on a busy machine, beside its
 	// longest stall. The bot acknowledges it after 0.1 s.
 	maxHeld = 2 * time.Second
