@@ -160,7 +160,7 @@ func TestWhichRequestsHoldAProof(t *testing.T) {
 	}
 }
 
-// Each reason has words of its own. Those of the person say what they can do, and try again.
+// Each reason has words of its own. If the person is the reason, the words say what they can do.
 func TestARefusedApprovalSaysWhatToDo(t *testing.T) {
 	w := commandstest.Healthy()
 	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Members: {}}

@@ -139,8 +139,8 @@ func (c supplyCommand) reply(f supplyFigures) chat.Reply {
 	return reply
 }
 
-// times returns the times of a Reply: Checked, that of the oldest figure, which is zero if the
-// price is old; AsOf, that of the price, which is zero without one; and FreshUntil.
+// times returns the times of a Reply: Checked is when the oldest figure was read, and zero if the
+// price is old; AsOf is when the price was quoted, and zero without a price.
 func (f supplyFigures) times() (checked, asOf, freshUntil time.Time) {
 	checked, freshUntil = f.supply.At, f.supply.FreshUntil
 	if f.stakeKnown() {

@@ -27,8 +27,8 @@ type Param struct {
 	Example string
 	// Person marks a user of the platform: mentioned, picked, replied to, or typed as an ID.
 	Person bool
-	// Proof marks an argument with which the sender may prove that a group may let them in. Commands.Proof
-	// finds it.
+	// Proof marks the argument that may prove to a group that the sender can come in, such as a wallet.
+	// Commands.Proof finds it.
 	Proof bool
 	// Phrase lets the argument have several words, such as "1 500 HRLD": all that were typed,
 	// if Like matches them together and no other parameter accepts one of them. Without

@@ -65,8 +65,8 @@ func (o AdmissionOutcome) Personal() bool {
 	return o == InTooManyGroups || o == BannedThere || o == AccountDeleted
 }
 
-// Proof returns the argument with which the sender of req may prove that a group may let them in: the
-// only argument of a command whose parameter has Proof or, of a JoinCommand, the one word that such a
+// Proof returns the argument of req that may prove to a group that the sender can come in: the only
+// argument of a command, if its parameter has Proof; or the one word of a JoinCommand that such a
 // parameter accepts. It returns "" for any other request.
 func (all Commands) Proof(req Request) string {
 	if req.Command == JoinCommand {
@@ -201,8 +201,8 @@ func (l *JoinLog) close(group string, user User) {
 	l.open[user] = left
 }
 
-// Open returns the groups for which a person has an open request, oldest first. For a day, requests
-// that moderators or the person have closed may still be among them.
+// Open returns the groups that a person has asked to join, oldest first. A request that moderators or
+// the person have closed may be among them for a day.
 func (l *JoinLog) Open(user User) (groups []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -81,7 +81,7 @@ const (
 	maxLag = 100_000
 	// chainTags is how many chains a button's state tells apart: two digits in base 36.
 	chainTags = 36 * 36
-	// maxBlock is the highest block for which a state has room: seven digits in base 36.
+	// maxBlock is the highest block that fits into a state: seven digits in base 36.
 	maxBlock = 36*36*36*36*36*36*36 - 1
 	// blockMark stands between a chain's tag and the number of a block.
 	blockMark = "#"
@@ -156,7 +156,7 @@ func (s *Shown) Compare(message, subject string, button, answer Version) Order {
 	return order
 }
 
-// Forget forgets a message in which an answer could not be shown.
+// Forget forgets a message: the answer could not be shown there.
 func (s *Shown) Forget(message string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

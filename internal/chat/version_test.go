@@ -13,7 +13,7 @@ import (
 // at is the Version of an answer with a time, some time after now.
 func at(d time.Duration) chat.Version { return chat.Version{Time: time.Now().Add(d)} }
 
-// block is the Version of an answer from a block. Its Time, that of the fetch, does not count.
+// block is the Version of an answer from a block. Its Time is when it was fetched, and does not count.
 func block(chain, number uint64, fetched time.Duration) chat.Version {
 	return chat.Version{Time: time.Now().Add(fetched), Block: chat.Block{Chain: chain, Number: number}}
 }
