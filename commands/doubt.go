@@ -53,11 +53,12 @@ func twoDigits(n decimal.Decimal) decimal.Decimal {
 func (c *priceCommand) doubtful(doubt *core.DoubtError, period ...string) chat.Reply {
 	answer := doubt.Answer
 	q := dated(answer)
+	answer.Value = q
 	updated := cmp.Or(q.LastUpdated, answer.At)
 	reply := chat.Reply{
 		Tone:       chat.Warning,
 		Text:       WhyDoubtful(doubt),
-		Footer:     chat.Parts{priceSource(core.Snapshot[core.Quote]{Value: q, At: answer.At, Stale: answer.Stale, Why: answer.Why})},
+		Footer:     chat.Parts{priceSource(answer)},
 		Checked:    updated,
 		AsOf:       updated,
 		FreshUntil: answer.FreshUntil,

@@ -319,7 +319,8 @@ func aboutPools(found staking.Found, symbol string) (details []string) {
 		details = append(details, found.Way)
 	}
 	if found.Height > 0 && found.Height != found.Block {
-		details = append(details, "contracts read the number "+say(chat.Count(found.Height))+" in that block, and withdrawals are counted by it")
+		height := say(chat.Count(found.Height))
+		details = append(details, "contracts read the number "+height+" in that block, and withdrawals are counted by it")
 	}
 	if found.Pending != nil {
 		details = append(details, aboutPending(*found.Pending, found.ReadAt, symbol))

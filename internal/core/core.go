@@ -54,7 +54,8 @@ type Chart struct {
 	// the period was seen; PNG then shows figures only.
 	HasLine bool
 	// LineFrom is when there will be a line, if quotes are seen without long pauses until then. It
-	// is zero if HasLine is set, and if the quote is old or has no time. For a period of more than a day it is the beginning of a day in UTC.
+	// is zero if HasLine is set, and if the quote is old or has no time. For a period of more than a
+	// day it is the beginning of a day in UTC.
 	LineFrom time.Time
 	// Since is the time of First.
 	Since time.Time

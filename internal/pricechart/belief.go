@@ -127,7 +127,8 @@ func (q *Quotes) memory() core.Memory {
 		}
 	}
 	last := point{At: q.belief.At, Price: q.belief.Price}
-	if last.plausible() && time.Since(last.At) < maxAge && (len(m.Prices) == 0 || last.At.After(m.Prices[len(m.Prices)-1].At)) {
+	isNewest := len(m.Prices) == 0 || last.At.After(m.Prices[len(m.Prices)-1].At)
+	if isNewest && last.plausible() && time.Since(last.At) < maxAge {
 		m.Prices = append(m.Prices, core.PricedAt{At: last.At, Price: last.Price})
 	}
 	return m

@@ -155,7 +155,8 @@ func (j *joinTask) tellLater(outcome chat.Reply) (more bool) {
 
 // joinMessages returns the limit of messages of a kind about join requests.
 func (s *session) joinMessages(kind string, perSecond int) chat.Limit {
-	return chat.Limit{Key: fmt.Sprint("join ", kind, " ", s.me().ID), Count: 1, Window: time.Second / time.Duration(perSecond), Refill: true}
+	key := fmt.Sprint("join ", kind, " ", s.me().ID)
+	return chat.Limit{Key: key, Count: 1, Window: time.Second / time.Duration(perSecond), Refill: true}
 }
 
 // personLimit returns the limit of messages to one person about their requests to join one group.

@@ -184,8 +184,8 @@ func (p *page) line(parts ...part) {
 }
 
 // entityOf returns the entity of a span, without its place; without a Type the span is
-// plain. A link that Telegram does not accept is left out. Untrusted text that could become a link is code: Telegram makes links of
-// domains, commands and the like anywhere else.
+// plain. A link that Telegram does not accept is left out. Untrusted text that could become a link is
+// code: Telegram makes links of domains, commands and the like anywhere else.
 func entityOf(s words.Span) models.MessageEntity {
 	isUser := s.Person != nil && s.Person.Platform == Platform && idOf(s.Person.ID) > 0
 	switch {
