@@ -76,6 +76,7 @@ func TestADescriptionOfAnotherBotChangesNoName(t *testing.T) {
 			before := r.events.Of("getMe")
 			r.send(inGroup(ann, "/price@other_bot"))
 			r.send(inGroup(ann, "/price@herald_bot"))
+			time.Sleep(time.Second)
 			r.sent(1)
 			check(t, wrong+": calls of getMe", r.events.Of("getMe")-before, 1)
 			check(t, wrong+": lines of the log", r.logs.Lines("describes another bot"), 1)
