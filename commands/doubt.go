@@ -52,8 +52,8 @@ func twoDigits(n decimal.Decimal) decimal.Decimal {
 // contradicts, and nothing that depends on it. period is the period asked for, or nothing.
 func (c *priceCommand) doubtful(doubt *core.DoubtError, period ...string) chat.Reply {
 	answer := doubt.Answer
-	q := dated(answer)
-	answer.Value = q
+	answer.Value = dated(answer)
+	q := answer.Value
 	updated := cmp.Or(q.LastUpdated, answer.At)
 	reply := chat.Reply{
 		Tone:       chat.Warning,

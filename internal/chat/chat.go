@@ -136,8 +136,8 @@ type Adapter interface {
 	// cannot work, such as with a refused token. After any other failure it reconnects.
 	// It is called once.
 	Run(ctx context.Context, h Handler) error
-	// Ready reports whether the platform is connected now and, where commands have to be
-	// registered, has those of this bot.
+	// Ready reports whether the platform is connected now. Where a bot registers its commands, the
+	// platform must also have them.
 	Ready() bool
 }
 

@@ -12,7 +12,7 @@ import (
 type Version struct {
 	// Time is a Reply's AsOf.
 	Time time.Time
-	// If both answers have a Block, it orders them. Their Times are then only those of the fetches.
+	// If both answers have a Block, it orders them. Their Times then only say when they were fetched.
 	Block Block
 }
 

@@ -28,7 +28,7 @@ type Setting struct {
 	Secret bool
 	// Needs names the settings that must be set and not Off if this one is given.
 	Needs []string
-	// NeedsOneOf names settings of the table of which at least one must be set if this one is
+	// NeedsOneOf names settings of the table. At least one of them must be set if this one is
 	// given.
 	NeedsOneOf []string
 	// Example is an invented value of the right form; empty: the Default is the example.

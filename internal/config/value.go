@@ -86,8 +86,8 @@ func (g Given) parse(file, content string) (wrong Errors) {
 // yamlLine matches a line of YAML.
 var yamlLine = regexp.MustCompile(`^(- )?"?[A-Za-z_][\w.-]*"?:(\s|$)`)
 
-// otherFormat returns what is wrong with a file of which most lines are not of the form
-// KEY=value, and "" for any other file.
+// otherFormat returns what is wrong with a file if most of its lines do not have the form KEY=value,
+// and "" otherwise.
 func otherFormat(content string) string {
 	var all, wrong, yaml int
 	for line := range strings.Lines(content) {

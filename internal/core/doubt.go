@@ -67,8 +67,8 @@ func apart(a, b decimal.Decimal, times int64) bool {
 const (
 	// contradiction is how many times one number is another if they contradict each other.
 	contradiction = 10
-	// A change explains a quote if the price to which it leads is less than unexplained times apart
-	// from the quote's. That is well below contradiction: a change of 0 % must not explain a move of
+	// A change explains a quote if it leads to a price that is less than unexplained times apart from
+	// the quote's. That is well below contradiction: a change of 0 % must not explain a move of
 	// ten times.
 	unexplained = 3
 	// supplyContradiction is contradiction for supplies: providers count them differently.
@@ -126,7 +126,7 @@ func changesOf(q *Quote) []change {
 	return []change{{&q.Change1h, time.Hour}, {&q.Change24h, day}, {&q.Change7d, 7 * day}, {&q.Change30d, 30 * day}}
 }
 
-// from returns the price to which the change leads from a past one.
+// from returns the price that a past price and the change make.
 func (c change) from(past decimal.Decimal) decimal.Decimal {
 	return past.Mul(c.percent.Decimal.Shift(-2).Add(decimal.New(1, 0)))
 }

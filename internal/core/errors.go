@@ -96,7 +96,7 @@ func (e *Error) During(attempt string) *Error {
 type V1GoneError struct {
 	// V1 and V3 are the paths of the versions.
 	V1, V3 string
-	// Status is the status with which version 3 refuses; 0: it fails in another way.
+	// Status is version 3's HTTP status; 0: it fails in another way.
 	Status int
 	Err    error
 }

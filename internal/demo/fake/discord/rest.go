@@ -210,7 +210,7 @@ func (s *Server) getCommands(r *http.Request) (int, any, *Failure) {
 	return http.StatusOK, append([]map[string]any{}, s.Commands("")...), nil
 }
 
-// AddCommand adds a global command in the form in which Discord returns it.
+// AddCommand adds a global command, in the form that Discord returns.
 func (s *Server) AddCommand(command map[string]any) {
 	s.Change(func() { s.commands[""] = append(s.commands[""], command) })
 }

@@ -33,7 +33,7 @@ func Private(user int64) Chat { return Chat{ID: user, Type: "private"} }
 // Group is a supergroup.
 func Group(id int64) Chat { return Chat{ID: id, Type: "supergroup"} }
 
-// DirectMessages is the chat of a channel's direct messages, in which each user has a topic.
+// DirectMessages is the chat of a channel's direct messages. Each user has a topic there.
 func DirectMessages(id int64) Chat { return Chat{ID: id, Type: "supergroup", IsDirectMessages: true} }
 
 // ChatOf is the chat with this ID, of either kind.

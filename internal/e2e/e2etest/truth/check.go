@@ -122,7 +122,7 @@ type answer struct {
 	ages  map[fault.Target]age    // of what is marked as old
 }
 
-// age is how old something is said to be: so many units.
+// age is how old something is said to be: at least least, and less than one unit more.
 type age struct{ least, unit time.Duration }
 
 // is reports whether a says how old something was maxAge ago, or later.
