@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"herald/internal/chat"
@@ -169,12 +170,19 @@ const maxHanWord = 6
 // unbroken returns l with word joiners within short runs of Chinese, where apps would wrap a line
 // between any two characters. It does not change code and text of services and users.
 func (l Line) unbroken() Line {
+	if !slices.ContainsFunc(l, hasHan) {
+		return l
+	}
 	return each(l, func(s Span) Span {
 		if s.Style == Plain || s.Style == Strong {
 			s.Text = hanRun.ReplaceAllStringFunc(s.Text, joinedWord)
 		}
 		return s
 	})
+}
+
+func hasHan(s Span) bool {
+	return strings.ContainsFunc(s.Text, func(r rune) bool { return unicode.Is(unicode.Han, r) })
 }
 
 // joinedWord returns a run of Chinese with word joiners in it, unless it is longer than maxHanWord: that

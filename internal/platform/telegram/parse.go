@@ -308,6 +308,9 @@ func namesAnotherBot(m *models.Message, me *models.User, commands chat.Commands)
 		return false
 	}
 	text, entities := textOf(m)
+	if !strings.Contains(text, "@") { // as most commands
+		return false
+	}
 	typed := typedCommand(utf16.Encode([]rune(text)), entities, me)
 	_, known := commands.Find(typed.name)
 	return known && !typed.isFor(me)
