@@ -20,6 +20,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/core"
+	"herald/internal/ratelimit"
 	"herald/internal/service/market"
 	"herald/internal/service/partner"
 	"herald/internal/service/staking"
@@ -300,12 +301,15 @@ func (w *Answers) drawn(
 	return w.Chart, w.ChartErr
 }
 
-// limit is a chat.Limiter that makes everybody wait so long.
+// limit is a ratelimit.Limiter that makes everybody wait so long.
 type limit time.Duration
 
-func (l limit) Reserve(context.Context, time.Duration, ...chat.Limit) (wait time.Duration, ok bool) {
+func (l limit) Reserve(context.Context, time.Duration, ...ratelimit.Limit) (wait time.Duration, ok bool) {
 	return time.Duration(l), true
 }
+
+// Peek implements ratelimit.Limiter.
+func (l limit) Peek(context.Context, ...ratelimit.Limit) (wait time.Duration) { return 0 }
 
 // Router answers requests from w's services.
 func (w *Answers) Router(t testing.TB) *chat.Router { return w.router(t, 0, chat.English) }

@@ -16,6 +16,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/core"
 	"herald/internal/members"
+	"herald/internal/ratelimit"
 	"herald/internal/store"
 )
 
@@ -120,10 +121,13 @@ func (s *Saved) set(entry string, has bool) error {
 	return nil
 }
 
-// Reserve implements chat.Limiter.
-func (s *Saved) Reserve(context.Context, time.Duration, ...chat.Limit) (wait time.Duration, ok bool) {
+// Reserve implements ratelimit.Limiter.
+func (s *Saved) Reserve(context.Context, time.Duration, ...ratelimit.Limit) (wait time.Duration, ok bool) {
 	return 0, !s.Busy
 }
+
+// Peek implements ratelimit.Limiter.
+func (s *Saved) Peek(context.Context, ...ratelimit.Limit) (wait time.Duration) { return 0 }
 
 // Notify implements chat.Badges.
 func (s *Saved) Notify(context.Context, string, chat.Reply) {}

@@ -21,6 +21,7 @@ import (
 	"herald/internal/members"
 	"herald/internal/ops"
 	"herald/internal/pricechart"
+	"herald/internal/ratelimit"
 	"herald/internal/secret"
 	"herald/internal/store"
 )
@@ -32,7 +33,7 @@ type Bot struct {
 	metrics *ops.Metrics
 	state   interface { // of this process or of all replicas
 		chat.Dedup
-		chat.Limiter
+		ratelimit.Limiter
 	}
 	redis  *store.Redis  // nil without REDIS_URL
 	folder *store.Folder // nil without DATA_DIR

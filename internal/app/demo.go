@@ -18,6 +18,7 @@ import (
 	"herald/internal/demo/web"
 	"herald/internal/members"
 	"herald/internal/platform/terminal"
+	"herald/internal/ratelimit"
 	"herald/internal/store"
 	"herald/internal/transport"
 )
@@ -244,14 +245,17 @@ func (d *demoBot) Close() {
 type unlimited struct{ chat.Dedup }
 
 // Claim implements chat.Dedup.
-func (u unlimited) Claim(ctx context.Context, key string, _ ...chat.Limit) (chat.Progress, time.Duration) {
+func (u unlimited) Claim(ctx context.Context, key string, _ ...ratelimit.Limit) (chat.Progress, time.Duration) {
 	return u.Dedup.Claim(ctx, key)
 }
 
-// Reserve implements chat.Limiter.
-func (unlimited) Reserve(context.Context, time.Duration, ...chat.Limit) (time.Duration, bool) {
+// Reserve implements ratelimit.Limiter.
+func (unlimited) Reserve(context.Context, time.Duration, ...ratelimit.Limit) (time.Duration, bool) {
 	return 0, true
 }
+
+// Peek implements ratelimit.Limiter.
+func (unlimited) Peek(context.Context, ...ratelimit.Limit) time.Duration { return 0 }
 
 // DemoSettings returns the settings for a bot that asks the stand-ins. They set no rate
 // limit and no budget, and let every moderator use the moderators' forms.

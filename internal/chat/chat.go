@@ -11,6 +11,8 @@ package chat
 import (
 	"context"
 	"time"
+
+	"herald/internal/ratelimit"
 )
 
 // Platform is a chat platform's name in lower case, such as "telegram". Logs, metrics and
@@ -119,7 +121,7 @@ type Handler interface {
 	Visibility(name string) Visibility
 	// Limits returns the rate limits that count req. Handle counts req against them, unless
 	// Tasks.Claim has.
-	Limits(req Request) []Limit
+	Limits(req Request) []ratelimit.Limit
 	// Handle answers one request. It returns within the command's time limit, never
 	// panics, and is safe for concurrent use.
 	Handle(ctx context.Context, req Request) Reply
@@ -155,16 +157,20 @@ const (
 	Done
 )
 
+// ClaimLasts is how long a claim lasts that is neither released nor marked as done: longer than any work.
+const ClaimLasts = time.Minute
+
 // Dedup lets one caller of all replicas do a piece of work, and once: an update whose
 // delivery is repeated is answered once. Its methods never fail: without its store an
 // implementation uses what this process remembers.
 type Dedup interface {
 	// Claim returns the Progress of the work with this key, and claims New work. For New work
 	// it also reserves a slot of limits, as Limiter.Reserve does with within 0, and returns
-	// the wait. It blocks for one call to a shared store at most.
-	Claim(ctx context.Context, key string, limits ...Limit) (p Progress, wait time.Duration)
-	// Release ends the claim of New work, and must be called even after a panic. If done, the
-	// work is Done for ttl. Otherwise the next Claim returns New. Release does not block:
-	// other replicas may learn of it a moment later.
-	Release(key string, done bool, ttl time.Duration)
+	// the wait. It blocks for one call to a shared store at most. A claim ends after ClaimLasts.
+	Claim(ctx context.Context, key string, limits ...ratelimit.Limit) (p Progress, wait time.Duration)
+	// Release ends the claim of New work that was not done, also after a panic: the next Claim returns
+	// New.
+	Release(key string)
+	// MarkDone ends the claim of New work that was done: Claim returns Done for so long.
+	MarkDone(key string, lasts time.Duration)
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"herald/internal/ratelimit"
 	"herald/internal/secret"
 )
 
@@ -52,7 +53,7 @@ type Config struct {
 	// Limiter counts commands, at most UserPerMinute of a user and ChatPerMinute in a
 	// chat; 0 is no limit. A user's second refusal within a minute in one chat, and all
 	// after it, are marked Repeated.
-	Limiter                      Limiter
+	Limiter                      ratelimit.Limiter
 	UserPerMinute, ChatPerMinute int
 	// Bot separates this bot's limits from those of other bots in the same Limiter.
 	Bot string
@@ -323,7 +324,7 @@ func (r *Router) tooMany(ctx context.Context, req *Request, wait time.Duration) 
 
 // Limits implements Handler. It returns the sender's own limit and the chat's. An anonymous
 // sender counts against the chat alone, because many share the name.
-func (r *Router) Limits(req Request) (limits []Limit) {
+func (r *Router) Limits(req Request) (limits []ratelimit.Limit) {
 	late := ""
 	if !req.Asked.IsZero() && time.Since(req.Asked) > time.Minute {
 		late = req.Asked.UTC().Format("2006-01-02 15:04")
@@ -368,8 +369,10 @@ func (r *Router) formLimited(ctx context.Context, req *Request, command *Command
 // limitKey returns what names the sender in limits, or "" for an anonymous one.
 func limitKey(req *Request) string { return cmp.Or(req.From.ID, req.LimitKey) }
 
-func (r *Router) perMinute(count int, req *Request, kind, key, more string) Limit {
-	return Limit{Key: strings.Join([]string{r.Bot, string(req.From.Platform), kind, key, more}, " "), Count: count, Window: time.Minute}
+// perMinute returns a limit of count at once, and as many again spread over each minute.
+func (r *Router) perMinute(count int, req *Request, kind, key, more string) ratelimit.Limit {
+	parts := []string{r.Bot, string(req.From.Platform), kind, key, more}
+	return ratelimit.Limit{Key: strings.Join(parts, " "), Burst: count, Every: time.Minute / time.Duration(count)}
 }
 
 func outcomeOf(err error) Outcome {

@@ -16,12 +16,13 @@ import (
 	"time"
 
 	"herald/internal/chat"
+	"herald/internal/ratelimit"
 )
 
 // never is a Limiter that has no slot of what is named so, but for refusals.
 type never string
 
-func (n never) Reserve(_ context.Context, _ time.Duration, limits ...chat.Limit) (wait time.Duration, ok bool) {
+func (n never) Reserve(_ context.Context, _ time.Duration, limits ...ratelimit.Limit) (wait time.Duration, ok bool) {
 	for _, l := range limits {
 		if n != "" && strings.Contains(l.Key, string(n)) {
 			return 1500 * time.Millisecond, false
@@ -29,6 +30,8 @@ func (n never) Reserve(_ context.Context, _ time.Duration, limits ...chat.Limit)
 	}
 	return 0, true
 }
+
+func (never) Peek(context.Context, ...ratelimit.Limit) (wait time.Duration) { return 0 }
 
 // role is what a platform knows of ann's.
 func role(_ context.Context, user chat.User, where string) (chat.Role, error) {
@@ -317,9 +320,9 @@ func TestARequestIsCountedOnce(t *testing.T) {
 // counter is a Limiter that has Count slots of each key, and a Dedup to which all is new.
 type counter map[string]int
 
-func (c counter) Reserve(_ context.Context, _ time.Duration, limits ...chat.Limit) (wait time.Duration, ok bool) {
+func (c counter) Reserve(_ context.Context, _ time.Duration, limits ...ratelimit.Limit) (wait time.Duration, ok bool) {
 	for _, l := range limits {
-		if c[l.Key] == l.Count {
+		if c[l.Key] == l.Burst {
 			return time.Minute, false
 		}
 	}
@@ -329,12 +332,16 @@ func (c counter) Reserve(_ context.Context, _ time.Duration, limits ...chat.Limi
 	return 0, true
 }
 
-func (c counter) Claim(ctx context.Context, _ string, limits ...chat.Limit) (chat.Progress, time.Duration) {
+func (counter) Peek(context.Context, ...ratelimit.Limit) (wait time.Duration) { return 0 }
+
+func (c counter) Claim(ctx context.Context, _ string, limits ...ratelimit.Limit) (chat.Progress, time.Duration) {
 	wait, _ := c.Reserve(ctx, 0, limits...)
 	return chat.New, wait
 }
 
-func (c counter) Release(string, bool, time.Duration) {}
+func (c counter) Release(string) {}
+
+func (c counter) MarkDone(string, time.Duration) {}
 
 // wallets is a command that takes a wallet, alone or after a person, and has a
 // form for buttons alone.

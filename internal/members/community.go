@@ -10,6 +10,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/ratelimit"
 	"herald/internal/transport"
 )
 
@@ -94,8 +95,7 @@ func (c *community) await(ctx context.Context, badge string, by caller) error {
 	if problem := c.refused(badge); problem != "" && !c.mayRetry(ctx, by) {
 		return &chat.BadgeError{Problem: problem, Err: errors.New("refused a short time ago")}
 	}
-	const onlyAsk = -1
-	if wait, _ := c.config.Limiter.Reserve(ctx, onlyAsk, c.failureLimit()); wait > 0 {
+	if c.config.Limiter.Peek(ctx, c.failureLimit()) > 0 {
 		return &chat.BadgeError{Problem: chat.BadgeFailed, Err: errors.New("too many calls have failed within an hour")}
 	}
 	return c.waitTurn(ctx)
@@ -107,13 +107,13 @@ func (c *community) mayRetry(ctx context.Context, by caller) bool {
 	if by != byPerson {
 		return false
 	}
-	_, ok := c.config.Limiter.Reserve(ctx, 0, chat.Limit{Key: c.limitsKey + " refused", Count: 1, Window: time.Minute})
+	_, ok := c.config.Limiter.Reserve(ctx, 0, ratelimit.Limit{Key: c.limitsKey + " refused", Burst: 1, Every: time.Minute})
 	return ok
 }
 
 // failureLimit returns the limit of calls that fail.
-func (c *community) failureLimit() chat.Limit {
-	return chat.Limit{Key: c.limitsKey + " failed", Count: maxFailures, Window: time.Hour}
+func (c *community) failureLimit() ratelimit.Limit {
+	return ratelimit.Limit{Key: c.limitsKey + " failed", Burst: maxFailures, Every: time.Hour / maxFailures}
 }
 
 // errTooSoon is the error of a call that would have to wait beyond its deadline.
@@ -132,7 +132,7 @@ func (c *community) waitTurn(ctx context.Context) error {
 		if pause > time.Until(latest) || !transport.Sleep(ctx, pause) {
 			return errTooSoon
 		}
-		wait, ok := c.config.Limiter.Reserve(ctx, time.Until(latest), chat.Limit{Key: c.limitsKey, Count: 1, Window: time.Second})
+		wait, ok := c.config.Limiter.Reserve(ctx, time.Until(latest), ratelimit.Limit{Key: c.limitsKey, Burst: 1, Every: time.Second})
 		if !ok || !transport.Sleep(ctx, wait) {
 			return errTooSoon
 		}

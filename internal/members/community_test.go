@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"herald/internal/chat"
+	"herald/internal/ratelimit"
 )
 
 // TestAwait has what may be called after what has happened, and how long that waits.
@@ -214,12 +215,12 @@ func TestStatusCountsEachBadge(t *testing.T) {
 // unlocked is a Limiter that fails the test if it is called while a community is locked, because a
 // shared one blocks.
 type unlocked struct {
-	chat.Limiter
+	ratelimit.Limiter
 	*testing.T
 	here *community
 }
 
-func (u unlocked) Reserve(ctx context.Context, within time.Duration, limits ...chat.Limit) (time.Duration, bool) {
+func (u unlocked) Reserve(ctx context.Context, within time.Duration, limits ...ratelimit.Limit) (time.Duration, bool) {
 	if !u.here.mu.TryLock() {
 		u.Error("the community is locked")
 		return 0, true

@@ -95,7 +95,13 @@ func (m *Members) checkTick(ctx context.Context, s *schedule) (pause time.Durati
 		return m.retryAfter() // The other replica may be killed.
 	}
 	finished := false
-	defer func() { m.Claims.Release(claim, finished, m.Every) }()
+	defer func() {
+		if finished {
+			m.Claims.MarkDone(claim, m.Every)
+		} else {
+			m.Claims.Release(claim)
+		}
+	}()
 	ctx, cancel := context.WithTimeout(ctx, length)
 	defer cancel()
 	if finished = m.checkAll(ctx, due) == nil; !finished {

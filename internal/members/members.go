@@ -35,6 +35,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/core"
+	"herald/internal/ratelimit"
 )
 
 // Config is what Members work with. Every field but Store is required. The methods All and Release
@@ -48,7 +49,7 @@ type Config struct {
 	Badges map[chat.Platform][]chat.Badge
 	// Claims let one replica at a time check a row, and settle a user.
 	Claims  chat.Dedup
-	Limiter chat.Limiter
+	Limiter ratelimit.Limiter
 	// Bot tells this bot's limits from those of other bots in the same Limiter.
 	Bot string
 	// Symbol is the token's.

@@ -10,6 +10,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/ratelimit"
 )
 
 // task is a user whom a community's worker settles.
@@ -47,7 +48,7 @@ func (m *Members) work(ctx context.Context, c *community) {
 					m.tellRemoved(ctx, c, t.user, m.settle(ctx, c, t.user, byPerson))
 					return
 				}
-				once := chat.Limit{Key: c.limitsKey + " seen " + t.user.ID, Count: 1, Window: time.Minute}
+				once := ratelimit.Limit{Key: c.limitsKey + " seen " + t.user.ID, Burst: 1, Every: time.Minute}
 				if _, ok := m.Limiter.Reserve(ctx, 0, once); ok {
 					m.tellRemoved(ctx, c, t.user, m.giveBack(ctx, c, t.user, t.has))
 				}

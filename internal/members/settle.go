@@ -181,8 +181,8 @@ func (m *Members) settle(ctx context.Context, c *community, user chat.User, by c
 			return []Change{{Badge: c.badgeOf(c.id, ""), Later: true}}
 		}
 	}
-	defer m.Claims.Release(key, false, 0) // Not as done: the user may be settled again at once.
-	var refused []string                  // the badges that were refused just now
+	defer m.Claims.Release(key) // Not as done: the user may be settled again at once.
+	var refused []string        // the badges that were refused just now
 	for {
 		row, err := m.rows.find(ctx, user)
 		if err != nil {

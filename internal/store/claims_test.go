@@ -12,6 +12,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
+	"herald/internal/ratelimit"
 )
 
 // still is a replica that renews and tells Redis only when a test calls it.
@@ -131,7 +132,7 @@ func TestNewWorkCountsAgainstLimits(t *testing.T) {
 	one, two := still(t, s), still(t, s)
 	for name, replicas := range map[string][2]interface {
 		chat.Dedup
-		chat.Limiter
+		ratelimit.Limiter
 	}{"Memory": {memory, memory}, "Redis": {one, two}} {
 		for i, step := range []struct {
 			key     string
@@ -164,8 +165,8 @@ func TestACommandCostsOneScriptAndReleasesShareOne(t *testing.T) {
 		return false
 	})
 	r := still(t, s)
-	user := chat.Limit{Key: "user", Count: 1000, Window: time.Minute}
-	inAChat := chat.Limit{Key: "chat", Count: 1000, Window: time.Minute}
+	user := ratelimit.Limit{Key: "user", Count: 1000, Window: time.Minute}
+	inAChat := ratelimit.Limit{Key: "chat", Count: 1000, Window: time.Minute}
 	deliver := func() { r.Claim(t.Context(), time.Now().String(), user, inAChat) }
 	deliver() // loads the script
 	for what, c := range map[string]struct {

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"herald/internal/chat"
+	"herald/internal/ratelimit"
 	"herald/internal/store/redistest"
 )
 
@@ -47,14 +48,14 @@ func TestMemoryKnowsWhatIsDone(t *testing.T) {
 
 // limiterTest checks what a Limiter gives out by counting all slots that it gave.
 type limiterTest struct {
-	limiter func() chat.Limiter
+	limiter func() ratelimit.Limiter
 	now     func() time.Time
 	given   map[string][]time.Time
 }
 
 // keeps reports whether one more slot of a limit keeps it. The slots of a window
 // are in order.
-func (j limiterTest) keeps(l chat.Limit, slot time.Time) bool {
+func (j limiterTest) keeps(l ratelimit.Limit, slot time.Time) bool {
 	given := append(slices.Clone(j.given[l.Key]), slot)
 	if !l.Refill {
 		last, count := len(given)-1, l.Count
@@ -71,12 +72,12 @@ func (j limiterTest) keeps(l chat.Limit, slot time.Time) bool {
 	return true
 }
 
-func (j limiterTest) check(t *rapid.T, within time.Duration, limits ...chat.Limit) {
+func (j limiterTest) check(t *rapid.T, within time.Duration, limits ...ratelimit.Limit) {
 	t.Helper()
 	wait, ok := j.limiter().Reserve(context.Background(), within, limits...)
 	slot := j.now().Add(wait)
 	broken := func(at time.Time) bool {
-		return slices.ContainsFunc(limits, func(l chat.Limit) bool { return !j.keeps(l, at) })
+		return slices.ContainsFunc(limits, func(l ratelimit.Limit) bool { return !j.keeps(l, at) })
 	}
 	if broken(slot) || wait < 0 || ok != (wait <= within) {
 		t.Fatalf("within %v of %+v: %v, %t is too early after %v", within, limits, wait, ok, j.given)
@@ -94,14 +95,14 @@ func (j limiterTest) check(t *rapid.T, within time.Duration, limits ...chat.Limi
 
 // drawLoad draws limits and a load for them, which the limiterTest checks.
 func drawLoad(t *rapid.T, j limiterTest, sleep func(time.Duration)) {
-	var all []chat.Limit
+	var all []ratelimit.Limit
 	for i, refill := range []bool{false, true, false, false, true} {
 		count := rapid.IntRange(1, 9).Draw(t, "count")
 		window := time.Duration(count) * time.Duration(rapid.IntRange(1, 20_000).Draw(t, "every, in ms")) * time.Millisecond
-		all = append(all, chat.Limit{Key: fmt.Sprint("limit ", i), Count: count, Window: window, Refill: refill})
+		all = append(all, ratelimit.Limit{Key: fmt.Sprint("limit ", i), Count: count, Window: window, Refill: refill})
 	}
 	for range rapid.IntRange(1, 40).Draw(t, "calls") {
-		limits := rapid.SampledFrom([][]chat.Limit{all[:1], all[1:2], all[2:4], all[3:4], all[2:5], all[:0]}).Draw(t, "limits")
+		limits := rapid.SampledFrom([][]ratelimit.Limit{all[:1], all[1:2], all[2:4], all[3:4], all[2:5], all[:0]}).Draw(t, "limits")
 		within := rapid.SampledFrom([]time.Duration{-1, 0, time.Second, 20 * time.Second, time.Hour}).Draw(t, "within")
 		j.check(t, within, limits...)
 		sleep(time.Duration(rapid.IntRange(0, 10_000).Draw(t, "pause, in ms")) * time.Millisecond)
@@ -112,7 +113,7 @@ func TestMemoryLimiterGivesEverySlot(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		synctest.Test(t, func(*testing.T) {
 			limiter := NewMemoryLimiter()
-			drawLoad(r, limiterTest{func() chat.Limiter { return limiter }, time.Now, map[string][]time.Time{}}, time.Sleep)
+			drawLoad(r, limiterTest{func() ratelimit.Limiter { return limiter }, time.Now, map[string][]time.Time{}}, time.Sleep)
 		})
 	})
 }
@@ -126,7 +127,7 @@ func TestRedisLimiterGivesEverySlot(t *testing.T) {
 		s.SetTime(now)
 		s.FastForward(pause)
 	}
-	other := func() chat.Limiter {
+	other := func() ratelimit.Limiter {
 		one, two = two, one
 		return one
 	}
@@ -141,11 +142,11 @@ func TestRedisLimiterGivesEverySlot(t *testing.T) {
 }
 
 // minutely are three events a minute.
-var minutely = chat.Limit{Key: "a", Count: 3, Window: time.Minute}
+var minutely = ratelimit.Limit{Key: "a", Count: 3, Window: time.Minute}
 
 // takeAll takes every slot that there is now, and returns how many and the wait for
 // one more.
-func takeAll(t *testing.T, l chat.Limiter, limit chat.Limit) (taken int, wait time.Duration) {
+func takeAll(t *testing.T, l ratelimit.Limiter, limit ratelimit.Limit) (taken int, wait time.Duration) {
 	t.Helper()
 	for {
 		wait, ok := l.Reserve(t.Context(), 0, limit)
@@ -156,7 +157,7 @@ func takeAll(t *testing.T, l chat.Limiter, limit chat.Limit) (taken int, wait ti
 	}
 }
 
-func wantAll(t *testing.T, what string, l chat.Limiter, limit chat.Limit, want int, wait time.Duration) {
+func wantAll(t *testing.T, what string, l ratelimit.Limiter, limit ratelimit.Limit, want int, wait time.Duration) {
 	t.Helper()
 	// The memory of this process measures real time.
 	if got, next := takeAll(t, l, limit); got != want || next > wait || next < wait*9/10 {
@@ -167,7 +168,7 @@ func wantAll(t *testing.T, what string, l chat.Limiter, limit chat.Limit, want i
 func TestRedisClockSetBackStopsNothing(t *testing.T) {
 	s := server(t)
 	r, now := replica(t, s), time.Unix(1_800_000_000, 0)
-	bucket := chat.Limit{Key: "b", Count: 3, Window: 3 * time.Second, Refill: true}
+	bucket := ratelimit.Limit{Key: "b", Count: 3, Window: 3 * time.Second, Refill: true}
 	for _, clock := range []time.Duration{0, -time.Hour, time.Minute, -24 * time.Hour} {
 		s.SetTime(now.Add(clock))
 		takeAll(t, r, minutely)
@@ -220,7 +221,7 @@ func TestForeignValuesAreReplaced(t *testing.T) {
 // A Redis that is away at times, or loses its data, gives more of one limit than
 // its Count. Whoever shares another limit with that one does not wait for it.
 func TestExceededLimitDelaysNoOther(t *testing.T) {
-	for _, all := range []chat.Limit{{Key: "chat", Count: 100, Window: time.Minute}, {Key: "all", Count: 2, Window: time.Second, Refill: true}} {
+	for _, all := range []ratelimit.Limit{{Key: "chat", Count: 100, Window: time.Minute}, {Key: "all", Count: 2, Window: time.Second, Refill: true}} {
 		s := server(t)
 		r := replica(t, s)
 		for range 3 * minutely.Count {
@@ -242,7 +243,7 @@ func TestPastSlotsAreForgottenInABusyChat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewMemoryLimiter()
 		for range 24 * 60 {
-			s.note(0, []chat.Limit{minutely})
+			s.note(0, []ratelimit.Limit{minutely})
 			time.Sleep(minutely.Every())
 		}
 		if n := cap(s.used[minutely.Key].window); n > 4*minutely.Count {
@@ -256,7 +257,7 @@ func TestIdleLimitsAreForgotten(t *testing.T) {
 		s := NewMemoryLimiter()
 		flood := func(n int, name string) {
 			for i := range n {
-				s.Reserve(t.Context(), 0, chat.Limit{Key: fmt.Sprint(name, i), Count: 1, Window: time.Minute})
+				s.Reserve(t.Context(), 0, ratelimit.Limit{Key: fmt.Sprint(name, i), Count: 1, Window: time.Minute})
 			}
 		}
 		flood(maxLimits+1000, "a")

@@ -22,7 +22,7 @@ func (r *Redis) Probe(ctx context.Context) error {
 	id := "probe " + r.owner
 	saved, row, limit, claimed := r.valueKey(id), r.valueKey("members "+id), r.key("limit", id), r.claimKey(id)
 	claim := func(owner string) call {
-		return run(claimAndReserve, []string{limit, claimed}, 0, id, owner, 1000, 1, 1000, 0)
+		return run(claimScript, []string{claimed}, id, owner, 1000)
 	}
 	for _, step := range []struct {
 		what string
@@ -34,6 +34,7 @@ func (r *Redis) Probe(ctx context.Context) error {
 		{"delete from", run(replace, []string{row}, id, "")},
 		{"claim an update in", claim("probe")},
 		{"claim an update in", claim("another")}, // Another's claim is read in another way.
+		{"limit in", run(limitScript, []string{limit}, 0, 1, 1000)},
 		{"release an update in", run(changeClaims, []string{claimed}, id, "", 1)},
 	} {
 		if _, err := r.do(ctx, step.call); err != nil {

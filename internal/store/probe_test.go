@@ -10,6 +10,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
+	"herald/internal/ratelimit"
 	"herald/internal/store/redistest"
 )
 
@@ -27,7 +28,7 @@ func TestARefusedReadIsNoMissingValue(t *testing.T) {
 			r.Release("a", true, time.Hour)
 			chattest.WaitUntil(t, "Redis refuses it", func() bool { return !r.Up() })
 		},
-		"reserve": func(r *Redis) { r.Reserve(t.Context(), 0, chat.Limit{Key: "a", Count: 1, Window: time.Minute}) },
+		"reserve": func(r *Redis) { r.Reserve(t.Context(), 0, ratelimit.Limit{Key: "a", Count: 1, Window: time.Minute}) },
 		"replace": func(r *Redis) { _, _ = r.Replace(t.Context(), "members 1", nil, []byte("1")) },
 	}
 	for name, call := range calls {

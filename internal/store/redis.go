@@ -16,7 +16,7 @@ import (
 )
 
 // Redis is state shared between replicas, on Redis 5 or later. It implements
-// chat.Dedup, chat.Limiter, core.Store and members.Store. Saved addresses
+// chat.Dedup, ratelimit.Limiter, core.Store and members.Store. Saved addresses
 // never expire there; everything else does.
 //
 // Redis retries a call once if the connection breaks or there is no answer within 50 ms (or

@@ -16,6 +16,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"herald/internal/chat"
+	"herald/internal/ratelimit"
 	"herald/internal/secret"
 )
 
@@ -188,7 +189,7 @@ func TestRedisHoldsNoIDs(t *testing.T) {
 	s := server(t)
 	r := replica(t, s)
 	r.Claim(t.Context(), "telegram 987654321")
-	r.Reserve(t.Context(), 0, chat.Limit{Key: "telegram user 987654321", Count: 1, Window: time.Minute})
+	r.Reserve(t.Context(), 0, ratelimit.Limit{Key: "telegram user 987654321", Count: 1, Window: time.Minute})
 	if dump := s.Dump(); len(s.Keys()) != 2 || strings.Contains(dump, "98765") {
 		t.Errorf("the server has %s", dump)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"herald/internal/chat"
+	"herald/internal/ratelimit"
 )
 
 // FullReply returns a Reply in which every text and value is a marker of its own, and the
@@ -114,7 +115,7 @@ func (h *Handler) Handle(ctx context.Context, req chat.Request) chat.Reply {
 }
 
 // Limits implements chat.Handler: there are none.
-func (h *Handler) Limits(chat.Request) []chat.Limit { return nil }
+func (h *Handler) Limits(chat.Request) []ratelimit.Limit { return nil }
 
 // Language implements chat.Handler: English.
 func (h *Handler) Language(chat.Request, bool) chat.Language { return chat.English }

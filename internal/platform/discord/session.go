@@ -90,7 +90,13 @@ func (s *session) handle(i *interaction) bool {
 		return false
 	}
 	answered := false
-	defer func() { s.Dedup.Release(key, answered, api.TokenLife) }()
+	defer func() {
+		if answered {
+			s.Dedup.MarkDone(key, api.TokenLife)
+		} else {
+			s.Dedup.Release(key)
+		}
+	}()
 	switch {
 	case err != nil:
 		err = s.tellOldButton(i, req)

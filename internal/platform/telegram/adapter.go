@@ -69,6 +69,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/platform/telegram/botapi"
 	"herald/internal/platform/telegram/outbox"
+	"herald/internal/ratelimit"
 	"herald/internal/transport"
 )
 
@@ -90,7 +91,7 @@ type Config struct {
 	// Dedup recognizes repeated webhook deliveries. Polling does not use it.
 	Dedup chat.Dedup
 	// Limiter limits notices and "typing…" and, if Pacing is on, all messages.
-	Limiter chat.Limiter
+	Limiter ratelimit.Limiter
 	// CommandTimeout is how long after a command's arrival its answer may still wait
 	// for a slot under Pacing.
 	CommandTimeout time.Duration

@@ -25,6 +25,7 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/platform/telegram/botapi"
+	"herald/internal/ratelimit"
 	"herald/internal/secret"
 	"herald/internal/secret/logtest"
 	"herald/internal/store"
@@ -96,7 +97,7 @@ func setUp(t *testing.T, changes ...func(*Config)) *adapterTest {
 	c := Config{
 		Settings:       Settings{Token: secret.New(faketelegram.Token), APIURL: r.api.URL},
 		CommandTimeout: 20 * time.Second,
-		Limiter:        ownKeys{store.NewMemoryLimiter(), t},
+		Limiter:        ownKeys{ratelimit.NewMemory(), t},
 		Log:            slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Count:          r.events.Add,
 		Connected:      func(name string) { r.events.Add("connected as " + name) },

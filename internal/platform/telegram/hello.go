@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-telegram/bot/models"
 
-	"herald/internal/chat"
+	"herald/internal/ratelimit"
 	"herald/internal/transport"
 )
 
@@ -59,11 +59,10 @@ func (s *session) note(event string, group int64) {
 
 // noted reports whether an event in a group is noted.
 func (s *session) noted(event string, group int64) bool {
-	wait, _ := s.a.Limiter.Reserve(s.tasks.Commands, -time.Millisecond, s.eventLimit(event, group)) // reserves nothing
-	return wait > 0
+	return s.a.Limiter.Peek(s.tasks.Commands, s.eventLimit(event, group)) > 0
 }
 
 // eventLimit returns the limit whose slot is taken while an event in a group is noted.
-func (s *session) eventLimit(event string, group int64) chat.Limit {
-	return chat.Limit{Key: fmt.Sprint("telegram ", s.me().ID, " ", event, " ", group), Count: 1, Window: 10 * time.Second}
+func (s *session) eventLimit(event string, group int64) ratelimit.Limit {
+	return ratelimit.Limit{Key: fmt.Sprint("telegram ", s.me().ID, " ", event, " ", group), Burst: 1, Every: 10 * time.Second}
 }

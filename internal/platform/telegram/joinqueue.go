@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"herald/internal/chat"
+	"herald/internal/ratelimit"
 )
 
 // Bounds on join requests, which may come by the thousand.
@@ -154,16 +155,16 @@ func (j *joinTask) tellLater(outcome chat.Reply) (more bool) {
 }
 
 // joinMessages returns the limit of messages of a kind about join requests.
-func (s *session) joinMessages(kind string, perSecond int) chat.Limit {
+func (s *session) joinMessages(kind string, perSecond int) ratelimit.Limit {
 	key := fmt.Sprint("join ", kind, " ", s.me().ID)
-	return chat.Limit{Key: key, Count: 1, Window: time.Second / time.Duration(perSecond), Refill: true}
+	return ratelimit.Limit{Key: key, Burst: 1, Every: time.Second / time.Duration(perSecond)}
 }
 
 // personLimit returns the limit of messages to one person about their requests to join one group.
 // Unless Telegram delays it for longer, a message is out messageTime after its slot.
-func (j *joinTask) personLimit() chat.Limit {
+func (j *joinTask) personLimit() ratelimit.Limit {
 	key := fmt.Sprint("join message ", j.s.me().ID, " ", j.join.UserChatID, " ", j.join.Chat.ID)
-	return chat.Limit{Key: key, Count: 1, Window: time.Minute + messageTime}
+	return ratelimit.Limit{Key: key, Burst: 1, Every: time.Minute + messageTime}
 }
 
 // run runs one step of the request. A step that returns false, or panics, is the last.

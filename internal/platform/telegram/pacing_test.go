@@ -13,6 +13,7 @@ import (
 
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/ratelimit"
 )
 
 var answersMany = regexp.MustCompile(`For ([\d,]+) who asked\.`)
@@ -149,11 +150,11 @@ func TestSharedMessageIsNewestAndRepliesToFirst(t *testing.T) {
 
 // ownKeys fails the test if a key is not of this bot: several bots may share one Limiter.
 type ownKeys struct {
-	chat.Limiter
+	ratelimit.Limiter
 	t *testing.T
 }
 
-func (l ownKeys) Reserve(ctx context.Context, within time.Duration, limits ...chat.Limit) (time.Duration, bool) {
+func (l ownKeys) Reserve(ctx context.Context, within time.Duration, limits ...ratelimit.Limit) (time.Duration, bool) {
 	for _, limit := range limits {
 		if !strings.Contains(limit.Key, fmt.Sprint(faketelegram.BotID)) {
 			l.t.Errorf("the key %q is of no bot", limit.Key)

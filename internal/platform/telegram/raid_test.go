@@ -21,8 +21,8 @@ import (
 	"herald/internal/config"
 	"herald/internal/core"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/ratelimit"
 	"herald/internal/service/partner"
-	"herald/internal/store"
 	"herald/internal/transport"
 )
 
@@ -45,7 +45,7 @@ func joinRouter(t *testing.T, accounts core.Source[core.Identity, core.Account],
 		fmt.Sprint("telegram:", holders): {}, fmt.Sprint("telegram:", stakers): {Staker: true}, fmt.Sprint("telegram:", whales): {Staker: true},
 	}
 	router, err := chat.NewRouter(chat.Config{
-		Commands: commands.All(from, w.Options), Timeout: 20 * time.Second, Limiter: store.NewMemoryLimiter(), UserPerMinute: 20, ChatPerMinute: 120,
+		Commands: commands.All(from, w.Options), Timeout: 20 * time.Second, Limiter: ratelimit.NewMemory(), UserPerMinute: 20, ChatPerMinute: 120,
 		Language: chat.English, Nearest: config.Nearest, Explain: commands.Explain, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/platform/telegram/botapi"
 	"herald/internal/platform/telegram/outbox"
+	"herald/internal/ratelimit"
 	"herald/internal/transport"
 )
 
@@ -162,7 +163,7 @@ func (t *task) typing(to outbox.Destination) (stop func()) {
 	}
 	ctx, cancel := context.WithCancel(t.s.tasks.Commands)
 	timer := t.s.tasks.AfterFunc(typingAfter, t.cmd.request.ID, func() {
-		pace := chat.Limit{Key: fmt.Sprint("typing ", t.s.me().ID, " ", to.Chat, " ", to.Thread), Count: 1, Window: typingLasts}
+		pace := ratelimit.Limit{Key: fmt.Sprint("typing ", t.s.me().ID, " ", to.Chat, " ", to.Thread), Burst: 1, Every: typingLasts}
 		for ctx.Err() == nil {
 			wait, ok := t.s.a.Limiter.Reserve(ctx, 0, pace)
 			if ok {

@@ -212,7 +212,11 @@ func (s *session) claim(u *update) (release func(answered bool), status int) {
 	}
 	id := u.ID
 	return func(answered bool) {
-		s.a.Dedup.Release(key, answered, deliveredFor)
+		if answered {
+			s.a.Dedup.MarkDone(key, deliveredFor)
+		} else {
+			s.a.Dedup.Release(key)
+		}
 		s.delivered.Delete(id)
 	}, http.StatusOK
 }

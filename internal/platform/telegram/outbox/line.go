@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"herald/internal/chat"
+	"herald/internal/ratelimit"
 )
 
 // line holds the messages of one chat behind the one that waits for its slot, the next
@@ -45,7 +45,7 @@ func (l line) advance(d *delivery, sender int64) {
 // enter blocks until no message of the chat is before this one; after nil, the caller must
 // call leave. enter fails with ctx's error, or at once with errNoRoom if the line is too
 // long for the deadline.
-func (d *delivery) enter(ctx context.Context, limits []chat.Limit) error {
+func (d *delivery) enter(ctx context.Context, limits []ratelimit.Limit) error {
 	within := d.patience()
 	d.mu.Lock()
 	l, busy := d.lines[d.m.To.Chat]
@@ -99,9 +99,6 @@ func (d *delivery) leave() {
 }
 
 // earliest returns the shortest wait for a limit's slot that has so many events before it.
-func earliest(l chat.Limit, events int) time.Duration {
-	if l.Refill {
-		return time.Duration(events+1-l.Count) * l.Every()
-	}
-	return time.Duration(events/l.Count) * l.Window
+func earliest(l ratelimit.Limit, events int) time.Duration {
+	return time.Duration(events+1-l.Burst) * l.Every
 }

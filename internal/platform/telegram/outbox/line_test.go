@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"herald/internal/chat"
 	"herald/internal/demo/fake/telegramtest"
+	"herald/internal/ratelimit"
 )
 
 func TestTheEarliestSlotBehindOthers(t *testing.T) {
 	for _, row := range []struct {
-		limit  chat.Limit
+		limit  ratelimit.Limit
 		events int
 		want   time.Duration
 	}{{chatLimit, 7, 0}, {chatLimit, 8, time.Second}, {chatLimit, 10, 3 * time.Second}, {answerLimit, 18, 0}, {answerLimit, 19, 61 * time.Second}, {answerLimit, 38, 122 * time.Second}} {

@@ -22,6 +22,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/platform/telegram/botapi"
+	"herald/internal/ratelimit"
 	"herald/internal/transport"
 )
 
@@ -46,7 +47,7 @@ var backoff = transport.Backoff{First: 500 * time.Millisecond, Max: 30 * time.Se
 type Config struct {
 	API *botapi.Client
 	// Limiter keeps Notices to their rate and, with Pacing, all messages to Telegram's.
-	Limiter chat.Limiter
+	Limiter ratelimit.Limiter
 	// Pacing keeps messages to Telegram's published rates; without it, only 429s slow
 	// them down.
 	Pacing bool

@@ -18,8 +18,8 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/platform/telegram/botapi"
+	"herald/internal/ratelimit"
 	"herald/internal/secret"
-	"herald/internal/store"
 )
 
 const (
@@ -31,7 +31,7 @@ const (
 type outboxTest struct {
 	*Outbox
 	api     *telegramtest.Server
-	limiter chat.Limiter
+	limiter ratelimit.Limiter
 	takes   time.Duration // a call
 	all     sync.WaitGroup
 	mu      sync.Mutex
@@ -53,7 +53,7 @@ func (c *outboxTest) RoundTrip(req *http.Request) (*http.Response, error) {
 func inBubble(t *testing.T, test func(*testing.T, *outboxTest)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := &outboxTest{api: telegramtest.NewInMemory(t), limiter: store.NewMemoryLimiter(), sent: map[int64][]time.Time{}, results: map[Result]int{}}
+		c := &outboxTest{api: telegramtest.NewInMemory(t), limiter: ratelimit.NewMemory(), sent: map[int64][]time.Time{}, results: map[Result]int{}}
 		c.Outbox = c.replica()
 		test(t, c)
 		c.all.Wait()
@@ -448,11 +448,11 @@ func TestSlotIsReservedShortlyAhead(t *testing.T) {
 
 // distant is a Limiter that a network lies before.
 type distant struct {
-	chat.Limiter
+	ratelimit.Limiter
 	away time.Duration
 }
 
-func (d distant) Reserve(ctx context.Context, within time.Duration, limits ...chat.Limit) (time.Duration, bool) {
+func (d distant) Reserve(ctx context.Context, within time.Duration, limits ...ratelimit.Limit) (time.Duration, bool) {
 	time.Sleep(d.away)
 	return d.Limiter.Reserve(ctx, within, limits...)
 }

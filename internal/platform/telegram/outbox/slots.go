@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"herald/internal/chat"
+	"herald/internal/ratelimit"
 	"herald/internal/transport"
 )
 
@@ -20,13 +20,13 @@ import (
 // is 61 seconds here, and all chats together get 28 messages in a second, 2 of them at once.
 // The group's twentieth message is for a Notice.
 var (
-	chatLimit   = chat.Limit{Key: "chat", Count: 8, Window: 8 * time.Second, Refill: true}
-	groupLimit  = chat.Limit{Key: "group", Count: 20, Window: 61 * time.Second}
-	answerLimit = chat.Limit{Key: "answers", Count: 19, Window: 61 * time.Second}
-	noticeLimit = chat.Limit{Count: 1, Window: 61 * time.Second}
+	chatLimit   = ratelimit.Limit{Key: "chat", Burst: 8, Every: time.Second}
+	groupLimit  = ratelimit.Limit{Key: "group", Burst: 4, Every: 3800 * time.Millisecond}
+	answerLimit = ratelimit.Limit{Key: "answers", Burst: 3, Every: 3800 * time.Millisecond}
+	noticeLimit = ratelimit.Limit{Burst: 1, Every: 61 * time.Second}
 	// One sender may not use all of a group's answers.
-	senderLimit = chat.Limit{Count: 15, Window: 61 * time.Second}
-	totalLimit  = chat.Limit{Count: 2, Window: 2 * time.Second / 26, Refill: true}
+	senderLimit = ratelimit.Limit{Burst: 3, Every: 10 * time.Second}
+	totalLimit  = ratelimit.Limit{Burst: 2, Every: time.Second / 26}
 )
 
 const (
@@ -41,8 +41,6 @@ const (
 	afterHold = 20 * time.Second
 	// noDeadline is longer than any message waits.
 	noDeadline = 24 * time.Hour
-	// peek, passed to Limiter.Reserve, reserves nothing.
-	peek = -time.Millisecond
 )
 
 var (
@@ -51,11 +49,11 @@ var (
 )
 
 // limits returns the limits of the message's chat.
-func (d *delivery) limits() []chat.Limit {
+func (d *delivery) limits() []ratelimit.Limit {
 	if !d.Pacing {
 		return nil
 	}
-	limits := []chat.Limit{chatLimit, groupLimit, answerLimit}
+	limits := []ratelimit.Limit{chatLimit, groupLimit, answerLimit}
 	if d.m.To.Chat > 0 {
 		limits = limits[:1]
 	} else if d.m.Notice != "" {
@@ -99,7 +97,7 @@ func (d *delivery) waitForSlot(ctx context.Context) error {
 // ownLimit returns the limit of the Notice, or of the first sender who has a slot left. It
 // returns false if none has a slot left. It returns true and no limit if only the chat's
 // limits apply: to a repetition, in a private chat, or without a deadline or Pacing.
-func (d *delivery) ownLimit(ctx context.Context) (own []chat.Limit, ok bool) {
+func (d *delivery) ownLimit(ctx context.Context) (own []ratelimit.Limit, ok bool) {
 	limit, kind := senderLimit, "sender"
 	switch {
 	case d.attempts > 0: // The first attempt has reserved the slot.
@@ -115,8 +113,8 @@ func (d *delivery) ownLimit(ctx context.Context) (own []chat.Limit, ok bool) {
 			return nil, false
 		}
 		limit.Key = fmt.Sprintf("%s %s %d %d", d.Bot, kind, sender, d.m.To.Chat)
-		if wait, _ := d.Limiter.Reserve(ctx, peek, limit); wait <= 0 {
-			return []chat.Limit{limit}, true
+		if d.Limiter.Peek(ctx, limit) <= 0 {
+			return []ratelimit.Limit{limit}, true
 		}
 	}
 }
@@ -135,7 +133,7 @@ func (d *delivery) sender(i int) (sender int64, ok bool) {
 // returns 0. If the chat has no slot soon, or a 429 holds it back, reserve returns the wait
 // before the next try. Few messages reserve at once: otherwise those of a chat would get
 // its slots one by one, wait for the global rate, and be sent all together.
-func (d *delivery) reserve(ctx context.Context, limits []chat.Limit) (wait time.Duration, err error) {
+func (d *delivery) reserve(ctx context.Context, limits []ratelimit.Limit) (wait time.Duration, err error) {
 	select {
 	case d.permits <- struct{}{}:
 	case <-ctx.Done():

@@ -1,0 +1,113 @@
+// Package ratelimit decides when something may happen, so that it does not happen too often.
+//
+// There is one rule, the generic cell rate algorithm
+// (https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm). A Limit is a bucket of slots. Its whole
+// state is one time: when the bucket is full again. Memory keeps that time in a map, and Script keeps it in
+// Redis, with the same decisions.
+//
+// A slot is a moment at which the caller may act. Nothing here waits: the caller sleeps until its slot.
+package ratelimit
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+)
+
+// Limit is a bucket that holds Burst slots and gets one back each Every. It never holds more than Burst.
+//
+// For example, {Burst: 4, Every: 3800ms} allows four events at once and then one every 3.8 seconds: at most
+// 20 in any 61 seconds.
+type Limit struct {
+	// Key names what is limited, such as a chat. Limits with one Key share their slots.
+	Key string
+	// Burst is at least 1.
+	Burst int
+	// Every is above 0.
+	Every time.Duration
+}
+
+// Limiter gives out slots that keep their limits. It does not keep them across a restart, nor across replicas
+// while Redis is unavailable.
+//
+// A slot that is reserved ahead delays everybody who shares a limit with it. So reserve a limit that many
+// share by itself, after the wait for the narrower ones.
+type Limiter interface {
+	// Reserve takes a slot from each limit, or from none. It returns how long to wait until the slots
+	// are due. If that is longer than within, Reserve takes nothing and returns false. It never fails, and
+	// blocks for one call to Redis at most.
+	Reserve(ctx context.Context, within time.Duration, limits ...Limit) (wait time.Duration, ok bool)
+	// Peek returns what Reserve would return, and takes nothing.
+	Peek(ctx context.Context, limits ...Limit) (wait time.Duration)
+}
+
+const (
+	// maxKeys bounds the keys that a Memory knows, at some 150 bytes each.
+	maxKeys = 100_000
+	// sweepEvery is how often a Memory forgets the keys whose buckets are full.
+	sweepEvery = time.Minute
+)
+
+// Memory is the Limiter of one process. It knows at most 100,000 keys. When there are more, it forgets all, and
+// each limit may then be exceeded once. It is safe for concurrent use, and does no I/O.
+type Memory struct {
+	mu      sync.Mutex
+	started time.Time
+	swept   time.Duration
+	// full has for each key when its bucket is full again. Times are since started, by the monotonic
+	// clock.
+	full map[string]time.Duration
+}
+
+// NewMemory returns a Memory whose buckets are full.
+func NewMemory() *Memory {
+	return &Memory{started: time.Now(), full: map[string]time.Duration{}}
+}
+
+// Reserve implements Limiter.
+func (m *Memory) Reserve(_ context.Context, within time.Duration, limits ...Limit) (wait time.Duration, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Since(m.started)
+	m.sweep(now)
+	start := m.start(now, limits)
+	if start-now > within {
+		return start - now, false
+	}
+	for _, l := range limits {
+		m.full[l.Key] = max(start, m.full[l.Key]) + l.Every
+	}
+	return start - now, true
+}
+
+// Peek implements Limiter.
+func (m *Memory) Peek(_ context.Context, limits ...Limit) (wait time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Since(m.started)
+	return m.start(now, limits) - now
+}
+
+// start returns the first time from now on at which each limit has a slot. The caller holds mu.
+//
+// For example, now is 10 s, and a bucket of 4 that gets a slot back every 3 s will be full at 22 s. It is
+// empty: its next slot is at 22 - (4-1)*3 = 13 s.
+func (m *Memory) start(now time.Duration, limits []Limit) time.Duration {
+	start := now
+	for _, l := range limits {
+		start = max(start, m.full[l.Key]-time.Duration(l.Burst-1)*l.Every)
+	}
+	return start
+}
+
+// sweep forgets the buckets that are full by now. If there are too many keys, it forgets all. The caller holds
+// mu.
+func (m *Memory) sweep(now time.Duration) {
+	tooMany := len(m.full) >= maxKeys
+	if !tooMany && now-m.swept < sweepEvery {
+		return
+	}
+	m.swept = now
+	maps.DeleteFunc(m.full, func(_ string, full time.Duration) bool { return tooMany || full <= now })
+}

@@ -1,0 +1,49 @@
+package ratelimit
+
+import "time"
+
+// Script is the Lua script that decides like Memory, for Redis 5 and later. It has a key for each limit, and the
+// arguments of Args. It returns the wait in microseconds. It takes the slots only if the wait is at most within.
+//
+// The value of a key is the time at which its bucket is full again, in microseconds of the server's clock,
+// which all replicas share. A value that no call can have written under this clock, and one that is no
+// number, counts as a full bucket: the clock was ahead, or another program wrote it.
+const Script = `
+local clock = redis.call("TIME")
+local now = clock[1] * 1000000 + clock[2]
+local within = tonumber(ARGV[1])
+local hour = 3600 * 1000000
+
+local start, full = now, {}
+for i, key in ipairs(KEYS) do
+	local burst, every = tonumber(ARGV[2 * i]), tonumber(ARGV[2 * i + 1])
+	local value = redis.pcall("GET", key)
+	if type(value) == "table" and value.err and not string.find(value.err, "^WRONGTYPE") then return value end
+	full[i] = type(value) == "string" and tonumber(value) or 0
+	if full[i] > now + burst * every + hour then full[i] = 0 end
+	start = math.max(start, full[i] - (burst - 1) * every)
+end
+if start - now <= within then
+	for i, key in ipairs(KEYS) do
+		full[i] = math.max(start, full[i]) + tonumber(ARGV[2 * i + 1])
+		redis.call("SET", key, string.format("%.0f", full[i]), "PX", math.ceil((full[i] - now) / 1000))
+	end
+end
+return start - now`
+
+// Args returns the arguments of Script for limits. A negative within only asks.
+func Args(within time.Duration, limits []Limit) []any {
+	args := []any{microseconds(within)}
+	for _, l := range limits {
+		args = append(args, l.Burst, microseconds(l.Every))
+	}
+	return args
+}
+
+// microseconds rounds down, so that a negative duration stays negative.
+func microseconds(d time.Duration) int64 {
+	if d < 0 {
+		return d.Microseconds() - 1
+	}
+	return d.Microseconds()
+}
