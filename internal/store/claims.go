@@ -81,10 +81,10 @@ func (r *Redis) Claim(ctx context.Context, key string, limits ...ratelimit.Limit
 		r.claims[claim.key] = claim.value
 		return chat.New, wait
 	case done:
-		r.memory.release(key, true, 0)
+		r.memory.MarkDone(key, time.Hour)
 		return chat.Done, 0
 	default:
-		r.memory.release(key, false, 0)
+		r.memory.Release(key)
 		return chat.InFlight, 0
 	}
 }
@@ -110,7 +110,11 @@ func (r *Redis) release(key string, isDone bool, ttl time.Duration) {
 	}
 	r.mu.Unlock()
 	// Only now: earlier, this process could have claimed the key again before the change.
-	r.memory.release(key, isDone, ttl)
+	if isDone {
+		r.memory.MarkDone(key, ttl)
+	} else {
+		r.memory.Release(key)
+	}
 	select {
 	case r.releasing <- struct{}{}:
 	default:

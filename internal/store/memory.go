@@ -1,17 +1,10 @@
-// Package store holds what must outlive a command, or the process: which work is claimed or
-// done, such as the answer to an update, how often something happened lately, the last values
-// of services, and saved addresses.
-//
-// Memory holds that in this process (saved addresses in the demo alone), Redis shares it
-// between replicas, and Folder keeps values in files. All are bounded. While Redis is away, this process decides by
-// what it knows, and saved addresses are out of reach. Keys in Redis are hashes, because
-// they may name users; the value of a saved address holds a user ID. The package knows no
-// platform and no service.
 package store
 
 import (
 	"bytes"
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,80 +12,122 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// maxDone bounds what Memory knows to be done, at some 150 bytes each: an hour of the 30
-// messages a second that Telegram lets a bot send
+// maxDone is the maximum number of finished pieces of work that a Memory knows, at some 200 bytes each: an hour of the
+// 30 messages a second that Telegram lets a bot send
 // (https://core.telegram.org/bots/faq#broadcasting-to-users).
 const maxDone = 30 * 60 * 60
 
-// Memory is the state of one process. It implements chat.Dedup, ratelimit.Limiter and members.Store.
+// Memory is the state of one process. It implements chat.Dedup and ratelimit.Limiter, and has Buckets. It is safe
+// for concurrent use, and does no I/O.
 type Memory struct {
 	*ratelimit.Memory
 
 	mu sync.Mutex
-	// work holds what is in flight, which its callers bound, and what is done, at most maxDone.
-	work map[string]chat.Progress
-	// done holds the keys of the work that is done, the oldest first.
+	// claims has claimed and finished work by key. An expired claim counts as none.
+	claims map[string]memoryClaim
+	// done has the keys of finished work, the oldest first, at most maxDone.
 	done []string
-	// values are what Replace saved. Only the demo saves anything here.
-	values map[string][]byte
+	// buckets has values by bucket and key.
+	buckets map[string]map[string][]byte
 }
 
-// NewMemory makes an empty Memory. Work is in flight until its Release, however late. When
-// more than 108,000 pieces of work are done, the oldest is forgotten.
+// memoryClaim is work that is in flight or done.
+type memoryClaim struct {
+	progress chat.Progress
+	expires  time.Time
+}
+
+// NewMemory returns an empty Memory. It knows at most 108,000 finished pieces of work, and then forgets the oldest.
 func NewMemory() *Memory {
-	return &Memory{Memory: ratelimit.NewMemory(), work: map[string]chat.Progress{}, values: map[string][]byte{}}
+	return &Memory{
+		Memory:  ratelimit.NewMemory(),
+		claims:  map[string]memoryClaim{},
+		buckets: map[string]map[string][]byte{},
+	}
 }
 
-// Claim implements chat.Dedup. It does not block.
-func (m *Memory) Claim(ctx context.Context, key string, limits ...ratelimit.Limit) (p chat.Progress, wait time.Duration) {
+// Claim implements chat.Dedup.
+func (m *Memory) Claim(
+	ctx context.Context, key string, limits ...ratelimit.Limit,
+) (p chat.Progress, wait time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if known := m.work[key]; known != 0 {
-		return known, 0
+	claim, known := m.claims[key]
+	if known && time.Now().Before(claim.expires) {
+		return claim.progress, 0
 	}
-	m.work[key] = chat.InFlight
+	m.claims[key] = memoryClaim{chat.InFlight, time.Now().Add(chat.ClaimLasts)}
 	wait, _ = m.Reserve(ctx, 0, limits...)
 	return chat.New, wait
 }
 
 // Release implements chat.Dedup.
-func (m *Memory) Release(key string) { m.release(key, false, 0) }
-
-// MarkDone implements chat.Dedup. It ignores lasts: what is done is known until that is too much.
-func (m *Memory) MarkDone(key string, lasts time.Duration) { m.release(key, true, lasts) }
-
-func (m *Memory) release(key string, done bool, _ time.Duration) {
+func (m *Memory) Release(key string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !done {
-		delete(m.work, key)
-		return
-	}
-	m.work[key] = chat.Done
+	delete(m.claims, key)
+}
+
+// MarkDone implements chat.Dedup.
+func (m *Memory) MarkDone(key string, lasts time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.claims[key] = memoryClaim{chat.Done, time.Now().Add(lasts)}
 	m.done = append(m.done, key)
 	if len(m.done) > maxDone {
-		delete(m.work, m.done[0])
+		delete(m.claims, m.done[0])
 		m.done = m.done[1:]
 	}
 }
 
-// Load returns the value of key, or nil if there is none. It does not block, and never fails.
-func (m *Memory) Load(_ context.Context, key string) ([]byte, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.values[key], nil
+// Bucket returns the bucket of this name. Its values are lost with the process.
+func (m *Memory) Bucket(name string) Bucket {
+	return memoryBucket{m, name}
 }
 
-// Replace saves value and returns true if old is the value of key; an empty old stands for no
-// value, and an empty value deletes. It does not block, and never fails.
-func (m *Memory) Replace(_ context.Context, key string, old, value []byte) (replaced bool, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !bytes.Equal(m.values[key], old) {
+// memoryBucket is a Bucket of a Memory. Its methods never fail.
+type memoryBucket struct {
+	memory *Memory
+	name   string
+}
+
+// Load implements Bucket.
+func (b memoryBucket) Load(_ context.Context, key string) ([]byte, error) {
+	b.memory.mu.Lock()
+	defer b.memory.mu.Unlock()
+	return b.memory.buckets[b.name][key], nil
+}
+
+// Replace implements Bucket.
+func (b memoryBucket) Replace(_ context.Context, key string, old, value []byte) (replaced bool, err error) {
+	b.memory.mu.Lock()
+	defer b.memory.mu.Unlock()
+	values := b.memory.buckets[b.name]
+	if !bytes.Equal(values[key], old) {
 		return false, nil
 	}
-	if m.values[key] = value; len(value) == 0 {
-		delete(m.values, key)
+	if len(value) == 0 {
+		delete(values, key)
+		return true, nil
 	}
+	if values == nil {
+		values = map[string][]byte{}
+		b.memory.buckets[b.name] = values
+	}
+	values[key] = bytes.Clone(value)
 	return true, nil
+}
+
+// Each implements Bucket.
+func (b memoryBucket) Each(ctx context.Context, f func(value []byte)) error {
+	b.memory.mu.Lock()
+	values := slices.Collect(maps.Values(b.memory.buckets[b.name]))
+	b.memory.mu.Unlock()
+	for _, value := range values {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		f(value)
+	}
+	return nil
 }

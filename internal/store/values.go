@@ -9,10 +9,6 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// maxValue bounds the bytes of a value that Load returns and Replace saves. The largest
-// value is the history of quotes: 2,976 points of 40 to 80 bytes.
-const maxValue = 256 << 10
-
 // valueKey returns the key of a value in Redis. The rows of members have a kind of their own,
 // so that an operator can tell what must not be evicted.
 func (r *Redis) valueKey(key string) string {

@@ -1,0 +1,53 @@
+// Package store keeps what must outlive one command, or the process.
+//
+// There are three kinds of state:
+//   - Claims and finished work (chat.Dedup), so that an update is answered once.
+//   - Rates (ratelimit.Limiter).
+//   - Values: the latest answers of services (core.Store), and saved addresses, in a Bucket.
+//
+// There are three places. Memory keeps state in this process, Redis shares it between replicas, and Folder keeps
+// values in files. While Redis is unavailable, a Memory decides claims and rates, and values cannot be read.
+//
+// The package knows no platform and no service.
+package store
+
+import (
+	"context"
+	"fmt"
+)
+
+// maxValue is the maximum number of bytes of a value. The largest value is the history of quotes: 2,976 points of
+// 40 to 80 bytes.
+const maxValue = 256 << 10
+
+// Bucket is a set of values by key. Its methods are safe for concurrent use.
+type Bucket interface {
+	// Load returns the value of key, or nil if there is none. It fails with an *UnreadableError if the value is
+	// there but cannot be read, and with another error if the store is unavailable.
+	Load(ctx context.Context, key string) ([]byte, error)
+	// Replace sets key to value, without an expiry, if the current value is old, and reports whether it did. An
+	// empty old means that key has no value; an empty value deletes key. Replace blocks until value is on disk, or
+	// Redis has it. After an error, key may hold either value. A value that cannot be read stays where it is.
+	Replace(ctx context.Context, key string, old, value []byte) (replaced bool, err error)
+	// Each calls f with each value, one at a time and in no order, until ctx is done. A value that is replaced
+	// meanwhile is passed in either form. If all other values were passed, but some cannot be read, Each returns an
+	// *UnreadableError.
+	Each(ctx context.Context, f func(value []byte)) error
+}
+
+// UnreadableError is returned by a Bucket whose store is available, but has values that cannot be read. They stay
+// where they are.
+type UnreadableError struct {
+	// Values is how many cannot be read.
+	Values int
+	// Err is why one of them cannot be read. It has no key and no path.
+	Err error
+}
+
+// Error returns the number of values and the reason.
+func (e *UnreadableError) Error() string {
+	return fmt.Sprintf("%d saved values cannot be read: %v", e.Values, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *UnreadableError) Unwrap() error { return e.Err }
