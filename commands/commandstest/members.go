@@ -43,20 +43,26 @@ type Saved struct {
 
 var errAway = errors.New("away")
 
+// bucket is a members.Store that may be away.
+type bucket struct {
+	store.Bucket
+	saved *Saved
+}
+
 // Load implements members.Store.
-func (s *Saved) Load(ctx context.Context, key string) ([]byte, error) {
-	if s.Away {
+func (b bucket) Load(ctx context.Context, key string) ([]byte, error) {
+	if b.saved.Away {
 		return nil, errAway
 	}
-	return s.values.Load(ctx, key)
+	return b.Bucket.Load(ctx, key)
 }
 
 // Replace implements members.Store.
-func (s *Saved) Replace(ctx context.Context, key string, old, value []byte) (bool, error) {
-	if s.Away {
+func (b bucket) Replace(ctx context.Context, key string, old, value []byte) (bool, error) {
+	if b.saved.Away {
 		return false, errAway
 	}
-	return s.values.Replace(ctx, key, old, value)
+	return b.Bucket.Replace(ctx, key, old, value)
 }
 
 // Has returns what a user has in a group, and implements chat.Badges.
@@ -148,14 +154,15 @@ func (s saving) Status(chat.Platform, string) (members.Status, error) {
 // members returns what saves addresses as s says.
 func (s *Saved) members(w *Answers) commands.Members {
 	c := members.Config{
-		Settings: members.Settings{Every: 6 * time.Hour}, Badges: map[chat.Platform][]chat.Badge{"telegram": s.Badges}, Symbol: "TKN",
+		Settings: members.Settings{Every: 6 * time.Hour}, Symbol: "TKN",
+		Badges: map[chat.Platform][]chat.Badge{"telegram": s.Badges}, Bots: map[chat.Platform]string{"telegram": "1"},
 		Stakes: w.stakes, Claims: store.NewMemory(), Limiter: s, Count: func(string) {}, Log: slog.New(slog.DiscardHandler),
 	}
 	if s.values == nil {
 		s.values = store.NewMemory()
 	}
 	if !s.Off {
-		c.Store = s
+		c.Bucket = func(name string) members.Store { return bucket{s.values.Bucket(name), s} }
 	}
 	m := members.New(c)
 	m.Use("telegram", s)

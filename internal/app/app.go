@@ -39,7 +39,9 @@ type Bot struct {
 	folder *store.Folder // nil without DATA_DIR
 	joins  chat.JoinLog
 	moves  chat.Moves
-	// members saves addresses, if there is a store for them.
+	// rows keep saved addresses; zero: none can be saved.
+	rows rowStore
+	// members saves addresses in rows.
 	members *members.Members
 	// stores are Redis and the files of DATA_DIR, as far as they are set. The first keeps
 	// answers.
@@ -62,8 +64,19 @@ type Bot struct {
 // keeper keeps values for a later process.
 type keeper interface {
 	core.Store
-	members.Store
 	io.Closer
+	Bucket(name string) store.Bucket
+	Former() store.Bucket
+}
+
+// rowStore is what keeps saved addresses.
+type rowStore struct {
+	bucket func(name string) store.Bucket
+	// former has what version b7a8be84 saved. formerIsShared says that other bots may have rows there.
+	former         store.Bucket
+	formerIsShared bool
+	// bots has the IDs of the bot, by platform.
+	bots map[chat.Platform]string
 }
 
 // maxCached bounds the cached answers of all services. Beyond it the oldest make room.
@@ -73,9 +86,14 @@ const maxCached = 100_000
 // nothing but Redis. It fails with a config.Errors if another process has DATA_DIR, and if a
 // setting cannot be used after all.
 func New(cfg *Config, log *slog.Logger) (*Bot, error) {
+	return newBot(cfg, log, (*Bot).openState)
+}
+
+// newBot is New with another openState.
+func newBot(cfg *Config, log *slog.Logger, openState func(*Bot) error) (*Bot, error) {
 	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(), Listen: net.Listen,
 		roles: map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){}}
-	if err := b.openState(); err != nil {
+	if err := openState(b); err != nil {
 		return nil, err
 	}
 	if b.folder != nil {
@@ -128,7 +146,7 @@ func (b *Bot) ReportBuild(version, commit string) {
 	b.metrics.ExportBuild(version, commit)
 }
 
-// openState sets b.state, b.redis, b.folder and b.stores. It locks nothing.
+// openState sets b.state, b.redis, b.folder, b.stores and b.rows. It locks nothing.
 func (b *Bot) openState() error {
 	b.state = store.NewMemory()
 	if b.cfg.Store.RedisURL.IsSet() {
@@ -144,6 +162,10 @@ func (b *Bot) openState() error {
 	if dir := b.cfg.Store.DataDir; dir != "" {
 		b.folder = store.NewFolder(dir, b.log)
 		b.stores = append(b.stores, b.folder)
+	}
+	if len(b.stores) > 0 {
+		first := b.stores[0]
+		b.rows = rowStore{bucket: first.Bucket, former: first.Former(), formerIsShared: b.redis != nil, bots: b.cfg.bots()}
 	}
 	return nil
 }

@@ -17,6 +17,8 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/web"
 	"herald/internal/members"
+	"herald/internal/platform/discord"
+	"herald/internal/platform/telegram"
 	"herald/internal/platform/terminal"
 	"herald/internal/ratelimit"
 	"herald/internal/store"
@@ -220,18 +222,25 @@ func newDemoBot(stderr io.Writer, settings []string, tags, roles []chat.Badge) (
 	cfg.Staking.Pools = fakes.World.Pools                          // STAKING_POOLS could name them only in a file.
 	cfg.Staking.TTL = time.Nanosecond                              // A stake that has gone is not shown again.
 	cfg.Telegram.StakerTags, cfg.Discord.StakerRoles = tags, roles // The settings require a store.
-	bot, err := New(cfg, NewLogger(cfg, stderr))
+	bot, err := newBot(cfg, NewLogger(cfg, stderr), (*Bot).openDemoState)
 	if err != nil {
 		return nil, err
 	}
-	// New has passed its state on to the Router and the members. Adapters are made later.
-	bot.state = unlimited{bot.state}
-	bot.Router.Limiter, bot.members.Limiter = bot.state, bot.state
-	bot.members.Store = store.NewMemory()
 	for _, quote := range recorded {
 		bot.quotes.Add(quote)
 	}
 	return &demoBot{Bot: bot, fakes: fakes}, nil
+}
+
+// openDemoState keeps all in memory, and sets no limits.
+func (b *Bot) openDemoState() error {
+	memory := store.NewMemory()
+	b.state = unlimited{memory}
+	b.rows = rowStore{
+		bucket: memory.Bucket,
+		bots:   map[chat.Platform]string{telegram.Platform: "demo", discord.Platform: "demo"},
+	}
+	return nil
 }
 
 // Close closes the bot, then the stand-ins.

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -50,8 +49,11 @@ var MemberColumns = []struct{ Name, Holds string }{
 // It writes what it can read, and fails if that is not all.
 func ListMembers(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writer) error {
 	return openMembers(cfg, log, func(m *members.Members) error {
-		rows, failed := m.All(ctx)
-		if len(rows) == 0 && failed == nil {
+		rows, unreadable, failed := m.All(ctx)
+		if unreadable > 0 {
+			log.Warn("some saved values cannot be read; they stay as they are", "count", unreadable)
+		}
+		if len(rows)+unreadable == 0 && failed == nil {
 			log.Warn("nothing is saved there: does the running bot have the same settings?")
 		}
 		table := csv.NewWriter(w)
@@ -64,12 +66,7 @@ func ListMembers(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writer
 			if !r.Forgotten() {
 				line[2] = r.Wallet.Hex()
 			}
-			for _, since := range r.Below {
-				line[6] = cmp.Or(line[6], timeIn(since.Time))
-			}
-			if r.Lost != nil {
-				line[7] = timeIn(r.Lost.Second.Time)
-			}
+			line[6], line[7] = timeIn(r.FirstLow()), timeIn(r.LastLost())
 			lines = append(lines, line)
 		}
 		return errors.Join(table.WriteAll(lines), failed)
@@ -81,10 +78,8 @@ func ListMembers(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writer
 // has no time.
 func givenIn(r members.Row) string {
 	var all []string
-	for _, g := range r.Given {
-		if g.State != members.Absent {
-			all = append(all, strings.TrimSpace(g.Community+" "+g.Badge+" "+timeIn(g.Since.Time)))
-		}
+	for _, h := range r.Badges {
+		all = append(all, strings.TrimSpace(h.Community+" "+h.Badge+" "+timeIn(h.Since.Time)))
 	}
 	return strings.Join(all, "; ")
 }
@@ -110,14 +105,14 @@ func ReleaseBadges(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writ
 			return err
 		}
 		table := csv.NewWriter(w)
-		lines := [][]string{{"platform", "user", "community"}}
+		lines := [][]string{{"platform", "user", "community", "badge"}}
 		for _, place := range released {
-			lines = append(lines, []string{string(place.User.Platform), place.User.ID, place.Community})
+			lines = append(lines, []string{string(place.User.Platform), place.User.ID, place.Community, place.Badge})
 		}
 		if err := table.WriteAll(lines); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(w, "Released: %d. The running bot notes that within a minute; whoever of them is still below at the next check loses the badge.\n", len(released))
+		_, err = fmt.Fprintf(w, "Released: %d. The running bot notes that within five minutes; whoever of them is still below at the next check loses the badge.\n", len(released))
 		return err
 	})
 }

@@ -143,13 +143,20 @@ func (b *Bot) list(price *market.Client, supplies *supply.Client, stakes *stakin
 // newMembers returns what saves addresses, if there is a store for them. It may be called once
 // openState has returned. The caller sets Stakes and Accounts before Run or CheckAll.
 func (b *Bot) newMembers() *members.Members {
-	m := members.New(members.Config{
-		Settings: b.cfg.Members, Badges: b.cfg.badges(), Claims: b.state, Limiter: b.state, Bot: b.id(), Symbol: b.cfg.Market.Symbol,
+	c := members.Config{
+		Settings: b.cfg.Members, Badges: b.cfg.badges(), Bots: b.rows.bots,
+		Claims: b.state, Limiter: b.state, Symbol: b.cfg.Market.Symbol,
 		Chain: strconv.FormatUint(b.cfg.Staking.ChainID, 10), Pools: b.cfg.Staking.Pools,
 		Language: b.cfg.Language, Count: b.metrics.Events("members"), Log: b.log,
-	})
-	if len(b.stores) > 0 {
-		m.Store = b.stores[0]
+	}
+	if b.rows.bucket != nil {
+		c.Bucket = func(name string) members.Store { return b.rows.bucket(name) }
+	}
+	if b.rows.former != nil {
+		c.Former, c.FormerIsShared = b.rows.former, b.rows.formerIsShared
+	}
+	m := members.New(c)
+	if m.Enabled() {
 		b.metrics.ExportMembers(m.Census)
 	}
 	return m

@@ -3,56 +3,67 @@ package members
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/shopspring/decimal"
 
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/ratelimit"
 	"herald/internal/secret"
 	"herald/internal/transport"
 )
 
 const (
-	// ticks is how many parts a cycle has. In each of them, the rows of shards/ticks shards
-	// are checked.
-	ticks = 64
+	// tickEvery is the time between two ticks. Each reads all rows, and checks those that are due.
+	tickEvery = 5 * time.Minute
+	// retryTick is the wait before a tick whose rows could not be read is tried again.
+	retryTick = 30 * time.Second
+	// checksLast bounds the checks of a tick. What is left is due at the next tick.
+	checksLast = 4 * time.Minute
+	// checkBatch is how many addresses are checked before they are saved.
+	checkBatch = 500
+	// minDue is how many addresses a tick may check, at least.
+	minDue = 1000
 	// proofLasts is how long the proof that a wallet is its user's is not asked for anew.
 	proofLasts = 30 * 24 * time.Hour
-	// proofTime is how long a tick allows for one such proof.
-	proofTime = 2 * time.Second
+	// maxProofs bounds the proofs of a tick, because the partner is asked twice for each.
+	maxProofs = 150
 )
 
-// Run checks each row once in Every, and has badges follow. It blocks until ctx is done, or returns at
-// once if no address can be saved.
+// Run checks each saved address once in Every, and has badges follow. It blocks until ctx is done, or returns at once if no
+// address can be saved.
 func (m *Members) Run(ctx context.Context) {
 	if !m.Enabled() {
 		return
 	}
+	defer m.stop()
 	var running sync.WaitGroup
-	running.Go(func() { m.watchReleases(ctx) })
 	for _, p := range m.on() {
-		for _, id := range p.named() {
-			running.Go(func() { m.work(ctx, p.community(id)) })
-		}
-	}
-	var s schedule
-	for ctx.Err() == nil {
-		pause := m.retryAfter()
-		m.guard(func() { pause = m.checkTick(ctx, &s) })
-		transport.Sleep(ctx, max(pause, time.Second))
+		running.Go(func() { m.runPlatform(ctx, p) })
 	}
 	running.Wait()
 }
 
-// retryAfter returns the wait before a tick that failed is tried again.
-func (m *Members) retryAfter() time.Duration { return m.Every / ticks / 8 }
+// runPlatform rewrites the rows of an earlier format, and then ticks until ctx is done.
+func (m *Members) runPlatform(ctx context.Context, p *platform) {
+	converted := false
+	first := true
+	for ctx.Err() == nil {
+		pause := retryTick
+		m.guard(func() {
+			converted = converted || m.convert(ctx, p) == nil
+			if converted && m.tick(ctx, p, first) == nil {
+				pause, first = tickEvery, false
+			}
+		})
+		transport.Sleep(ctx, pause)
+	}
+}
 
 // guard calls f, and logs and counts a panic.
 func (m *Members) guard(f func()) {
@@ -65,263 +76,271 @@ func (m *Members) guard(f func()) {
 	f()
 }
 
-// schedule is what Run remembers from one checkTick to the next.
-type schedule struct {
-	// done is the last tick that was checked, here or by another replica.
-	done int64
-	// unread says that the last read failed.
-	unread bool
-}
-
-// checkTick checks the rows of the present tick, unless that is done or another replica does it. It
-// returns the wait for its next call.
-func (m *Members) checkTick(ctx context.Context, s *schedule) (pause time.Duration) {
-	length := m.Every / ticks
-	tick := time.Now().UnixNano() / int64(length)
-	next := func() time.Duration { return time.Until(time.Unix(0, (tick+1)*int64(length))) }
-	if s.done == tick {
-		return next()
-	}
-	due, err := m.read(ctx, int(tick%ticks), s)
+// tick reads all rows, checks those that are due, counts all, and settles the users for whom a call is left. One replica at
+// a time checks and settles. The first tick of a process settles in any case: the process before may have been stopped
+// before its calls. tick fails if the rows cannot be read.
+func (m *Members) tick(ctx context.Context, p *platform, first bool) error {
+	known := p.latest.users()
+	isOurs := m.Limiter.Peek(ctx, p.tickLimit()) <= 0
+	census, due, err := m.read(ctx, p, isOurs)
 	if err != nil {
-		return m.retryAfter()
+		p.warnUnread(ctx, err)
+		return err
 	}
-	claim := m.claimOf(tick)
-	switch progress, _ := m.Claims.Claim(ctx, claim); progress {
-	case chat.Done:
-		s.done = tick
-		return next()
-	case chat.InFlight:
-		return m.retryAfter() // The other replica may be killed.
+	p.unread = false
+	if isOurs { // Another replica may have been quicker.
+		_, isOurs = m.Limiter.Reserve(ctx, 0, p.tickLimit())
 	}
-	finished := false
-	defer func() {
-		if finished {
-			m.Claims.MarkDone(claim, m.Every)
+	if isOurs {
+		m.release(ctx, p)
+		due = m.checkDue(ctx, p, due)
+	}
+	for _, r := range due {
+		census.add(p, r)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	missing := p.latest.publish(census, known)
+	m.report(ctx, p, census, missing)
+	if isOurs || first {
+		m.settleAll(p, census)
+	}
+	return nil
+}
+
+// tickLimit is the limit by which one replica of all takes a tick.
+func (p *platform) tickLimit() ratelimit.Limit {
+	return ratelimit.Limit{Key: p.key("tick"), Burst: 1, Every: tickEvery - retryTick}
+}
+
+// read reads all rows. It counts those that are not due, and returns the others. Without check, none is due.
+func (m *Members) read(ctx context.Context, p *platform, check bool) (n *census, due []Row, err error) {
+	n = newCensus()
+	now := time.Now()
+	n.unreadable, err = p.rows.each(ctx, func(r Row) {
+		if check && p.isDue(r, now) {
+			due = append(due, r)
 		} else {
-			m.Claims.Release(claim)
+			n.add(p, r)
 		}
-	}()
-	ctx, cancel := context.WithTimeout(ctx, length)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	// After an outage, all are due. They are checked over some ticks, those first who wait for the longest time.
+	slices.SortFunc(due, func(a, b Row) int { return a.Due.Compare(b.Due.Time) })
+	most := max(minDue, 2*(n.rows+len(due))*int(tickEvery)/int(p.config.Every))
+	for _, r := range due[min(most, len(due)):] {
+		n.add(p, r)
+	}
+	return n, due[:min(most, len(due))], nil
+}
+
+// isDue reports whether a row is to be checked. A row that is due later than in a whole cycle was written under another
+// clock, or under a longer cycle.
+func (p *platform) isDue(r Row, now time.Time) bool {
+	tooLate := now.Add(p.config.Every)
+	return !r.Forgotten() && (!r.Due.After(now) || r.Due.After(tooLate))
+}
+
+// nextDue returns when a row that is checked now is due again. Ticks come up to tickEvery late.
+func (p *platform) nextDue(now time.Time) Time { return timeOf(now.Add(p.config.Every - tickEvery)) }
+
+// checkDue checks rows in batches, and returns them as saved. A row whose check could not be finished or saved stays due.
+func (m *Members) checkDue(ctx context.Context, p *platform, due []Row) (after []Row) {
+	ctx, cancel := context.WithTimeout(ctx, checksLast)
 	defer cancel()
-	if finished = m.checkAll(ctx, due) == nil; !finished {
-		return m.retryAfter()
-	}
-	s.done = tick
-	return next()
-}
-
-// claimOf returns the key by which one replica of those with the same platforms claims a tick.
-func (m *Members) claimOf(tick int64) string {
-	key := []string{m.Bot, "check", m.Every.String(), fmt.Sprint(tick)}
-	for _, p := range m.on() {
-		key = append(key, string(p.name))
-	}
-	return strings.Join(key, " ")
-}
-
-// read returns the rows of a tick. It reads those of the tick before anew, which another replica
-// may have checked. It fails if something cannot be read.
-func (m *Members) read(ctx context.Context, tick int, s *schedule) (due []Row, err error) {
-	if !m.rows.complete.Load() {
-		if err = m.rows.each(ctx, func([]Row) {}); err == nil {
-			m.Log.Info("saved addresses are read", "count", m.rows.tally("").have)
+	proofs := maxProofs
+	for batch := range slices.Chunk(due, checkBatch) {
+		checks := m.checkBatch(ctx, p, batch, &proofs)
+		for i, r := range batch {
+			if ctx.Err() == nil { // Otherwise the answers may be missing for lack of time.
+				r = m.saveCheck(ctx, p, r, checks[i])
+			}
+			after = append(after, r)
 		}
 	}
-	for shard := (tick + ticks - 1) % ticks; shard < shards && err == nil; shard += ticks {
-		_, _, err = m.rows.load(ctx, shard)
-	}
-	for shard := tick; shard < shards && err == nil; shard += ticks {
-		var list []Row
-		_, list, err = m.rows.load(ctx, shard)
-		due = append(due, list...)
-	}
-	if err != nil && !s.unread {
-		m.Log.Warn("saved addresses cannot be read; nobody loses a badge by it", "err", err)
-	}
-	s.unread = err != nil
-	return due, err
+	return after
 }
 
-// checked is a row as it was read, and what the check of its wallet found.
+// checked is what the check of a row found.
 type checked struct {
-	row   Row
-	check finding
+	check
 	// proven says that the partner was asked, and the wallet is the user's.
 	proven bool
 }
 
-// checkAll checks rows, saves what follows, and settles their users. It fails if ctx is
-// cancelled before all is saved, or the Store fails.
-func (m *Members) checkAll(ctx context.Context, due []Row) error {
-	var rows []Row
-	for _, r := range due {
-		p := m.platforms[r.User.Platform]
-		if p.Badges != nil && !r.Forgotten() && !(r.Lost != nil && r.Lost.Disowned && p.level(r) == 0) {
-			rows = append(rows, r)
-		}
-	}
-	found := m.checkStakes(ctx, rows)
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return ctx.Err() // The process ends. That is no finding.
-	}
-	if err := m.save(ctx, found); err != nil {
-		return err
-	}
-	for _, p := range m.on() {
-		m.reportFuse(p)
-	}
-	return m.settleRows(ctx, due)
-}
-
-// checkStakes reads the stakes of the rows' wallets, and proves anew some of those that were proven
-// proofLasts ago. It changes nothing.
-func (m *Members) checkStakes(ctx context.Context, rows []Row) []checked {
-	wallets := make([]common.Address, len(rows))
-	for i, r := range rows {
+// checkBatch reads the stakes of the wallets of rows, and proves some of the wallets anew: as many as proofs, which it
+// lowers.
+func (m *Members) checkBatch(ctx context.Context, p *platform, batch []Row, proofs *int) []checked {
+	wallets := make([]common.Address, len(batch))
+	for i, r := range batch {
 		wallets[i] = r.Wallet
 	}
 	stakes := m.Stakes(ctx, wallets)
-	all := make([]checked, len(rows))
-	var unproven []*checked
-	for i, r := range rows {
-		p := m.platforms[r.User.Platform]
-		all[i] = checked{row: r, check: p.finding(stakes[i].Value, stakes[i].Err)}
-		if c := &all[i]; (c.check.least > 0 || p.level(r) > 0) && time.Since(r.ProvenAt.Time) >= proofLasts {
-			unproven = append(unproven, c)
+	checks := make([]checked, len(batch))
+	var unproven []int
+	for i, r := range batch {
+		checks[i].check = check{stake: stakes[i].Value, failed: stakes[i].Err != nil}
+		isWorth := len(r.Badges) > 0 || checks[i].answer(decimal.Zero) == reached
+		if isWorth && time.Since(r.ProvenAt.Time) >= proofLasts {
+			unproven = append(unproven, i)
 		}
 	}
-	// First those whose last check found too little. Of the others, nobody waits for ever behind
-	// those who are asked about in vain.
+	// First those who are losing a badge. Of the others, nobody waits for ever behind those who are asked about in vain.
 	rand.Shuffle(len(unproven), func(i, k int) { unproven[i], unproven[k] = unproven[k], unproven[i] })
-	below := func(c *checked) int { return min(len(c.row.Below), 1) }
-	slices.SortStableFunc(unproven, func(a, b *checked) int { return below(b) - below(a) })
-	most := max(1, int(m.Every/ticks/proofTime))
-	for _, c := range unproven[:min(most, len(unproven))] {
-		c.prove(ctx, m.Accounts, m.platforms[c.row.User.Platform].highest())
+	slices.SortStableFunc(unproven, func(a, b int) int {
+		return cmp.Compare(p.losses(batch[b]), p.losses(batch[a]))
+	})
+	for _, i := range unproven[:min(*proofs, len(unproven))] {
+		checks[i] = m.prove(ctx, batch[i], checks[i].check)
 	}
-	for _, c := range all {
-		m.countCheck(c.check, m.platforms[c.row.User.Platform].level(c.row))
-	}
-	return all
+	*proofs -= min(*proofs, len(unproven))
+	return checks
 }
 
-// prove asks whether the wallet is still the user's. If that is not known, the check found
-// nothing, unless nothing is staked.
-func (c *checked) prove(ctx context.Context, accounts core.Source[core.Identity, core.Account], highest int) {
-	user, err := core.NewIdentity(string(c.row.User.Platform), c.row.User.ID)
-	account, owner := core.Both(ctx, accounts, user, accounts, core.IdentityOf(c.row.Wallet))
+// losses counts the badges that the user of a row is losing.
+func (p *platform) losses(r Row) (n int) {
+	for _, h := range r.Badges {
+		if p.tiers.isLosing(r, h) {
+			n++
+		}
+	}
+	return n
+}
+
+// prove asks whether the wallet is still the user's. If that is not known, the check found nothing, unless nothing is
+// staked: that is so, whosever the wallet is.
+func (m *Members) prove(ctx context.Context, r Row, c check) checked {
+	user, err := core.NewIdentity(string(r.User.Platform), r.User.ID)
+	account, owner := core.Both(ctx, m.Accounts, user, m.Accounts, core.IdentityOf(r.Wallet))
 	failed := cmp.Or(err, account.Err, owner.Err) != nil
 	switch {
-	case failed && c.check.most == 0:
-		// A stake that is gone is gone, whosever the wallet is.
+	case failed && c.answer(decimal.Zero) == missed:
+		return checked{check: c}
 	case failed:
-		c.check = finding{most: highest}
+		return checked{check: check{failed: true}}
 	case account.Value.Registered() && account.Value.DID == owner.Value.DID:
-		c.proven = true
-	case c.check.block.IsZero():
-		c.check = finding{most: highest}
-	default:
-		c.check = finding{block: c.check.block, disowned: true}
+		return checked{check: c, proven: true}
 	}
+	c.disowned = true
+	return checked{check: c}
 }
 
-// countCheck counts a check of a row with a level.
-func (m *Members) countCheck(f finding, level int) {
+// saveCheck saves a row after a check, unless another wallet was saved meanwhile, and returns it. If it cannot be saved, it
+// returns the row as it was, which stays due.
+func (m *Members) saveCheck(ctx context.Context, p *platform, r Row, c checked) Row {
+	now := time.Now()
+	updated, err := p.rows.update(ctx, r.User.ID, func(saved *Row) *Row {
+		if saved == nil || saved.Wallet != r.Wallet {
+			return saved
+		}
+		after := p.tiers.decide(*saved, c.check, now)
+		after.Due = p.nextDue(now)
+		if c.proven {
+			after.ProvenAt = timeOf(now)
+		}
+		return &after
+	})
+	if err != nil || updated == nil {
+		return r
+	}
+	m.countCheck(p, *updated, c.check)
+	return *updated
+}
+
+// countCheck counts a check of a row.
+func (m *Members) countCheck(p *platform, after Row, c check) {
 	switch {
-	case f.most < level || f.most == 0:
+	case p.losses(after) > 0 || c.answer(decimal.Zero) == missed:
 		m.Count("check_below")
-	case f.least > 0 && f.least >= level:
-		m.Count("check_reached")
-	default:
+	case slices.ContainsFunc(p.tiers.amounts, func(a decimal.Decimal) bool { return c.answer(a) == unknown }):
 		m.Count("check_unknown")
+	default:
+		m.Count("check_reached")
 	}
 }
 
-// save saves the rows after checks, unless another wallet was saved meanwhile.
-func (m *Members) save(ctx context.Context, found []checked) error {
-	byUser := make(map[chat.User]checked, len(found))
-	touched := map[int]bool{}
-	for _, c := range found {
-		byUser[c.row.User] = c
-		touched[shardOf(c.row.User)] = true
-	}
-	for shard := range touched {
-		err := m.rows.updateIn(ctx, shard, func(r *Row) {
-			c, is := byUser[r.User]
-			overtaken := r.Block != c.row.Block && c.check.block.Before(r.Block.Time) // A press found something newer.
-			if !is || r.Wallet != c.row.Wallet || overtaken {
-				return
-			}
-			now := time.Now()
-			if *r = m.platforms[r.User.Platform].decide(*r, c.check, now); c.proven {
-				r.ProvenAt = timeOf(now)
-			}
-		})
-		if err != nil {
-			return err
+// report logs and counts what an operator must know of a census: a fuse that has blown since the one before, rows that are
+// gone, and values that cannot be read.
+func (m *Members) report(ctx context.Context, p *platform, n *census, missing int) {
+	for _, id := range p.tiers.communities() {
+		c := p.community(id)
+		t, blown := n.blown(id)
+		if blown && !c.fuseBlown {
+			m.Count("fuse_blown")
+			c.log.ErrorContext(ctx, "too many would lose a badge at once, so nobody does: check the pools and the node; "+
+				"only if so many did stop staking, run bot members --release", "losing", t.losing, "of", t.have)
 		}
+		c.fuseBlown = blown
 	}
-	return nil
+	if missing > maxMissing && missing*maxLosingPart > n.rows {
+		for range missing {
+			m.Count("rows_missing")
+		}
+		m.Log.ErrorContext(ctx, "saved addresses are gone from the store, and their people keep their badges: "+
+			"does Redis write to disk, or is DATA_DIR another folder?", "platform", p.name, "missing", missing, "left", n.rows)
+	}
+	if n.unreadable != p.unreadable {
+		m.Log.ErrorContext(ctx, "saved values cannot be read; they stay as they are, and bot check counts them",
+			"platform", p.name, "count", n.unreadable)
+	}
+	p.unreadable = n.unreadable
 }
 
-// settleRows settles the users of a tick's shards wherever something is left: one after another
-// in a community, and all communities at once.
-func (m *Members) settleRows(ctx context.Context, due []Row) error {
-	touched := map[int]bool{}
-	for _, r := range due {
-		touched[shardOf(r.User)] = true
+// maxMissing is how many rows other replicas may delete between two ticks, at least, before they count as missing.
+const maxMissing = 10
+
+// warnUnread logs the first failure to read the rows.
+func (p *platform) warnUnread(ctx context.Context, err error) {
+	if ctx.Err() == nil && !p.unread {
+		p.config.Log.WarnContext(ctx, "saved addresses cannot be read; nobody loses a badge by it", "platform", p.name, "err", err)
 	}
-	left := map[*community][]chat.User{}
-	for shard := range touched {
-		_, list, err := m.rows.load(ctx, shard)
-		if err != nil {
-			return err
+	p.unread = true
+}
+
+// settleAll settles the users of a census for whom a call is left: one after another in a community, and all communities at
+// once. It does not wait. A community that is still busy with an earlier tick is left alone.
+func (m *Members) settleAll(p *platform, n *census) {
+	users := map[*community][]chat.User{}
+	for _, u := range n.unsettled {
+		c := p.community(u.community)
+		if u.ifHeld || !c.holds() {
+			users[c] = append(users[c], u.user)
 		}
-		for _, r := range list {
-			p := m.platforms[r.User.Platform]
-			if p.Badges == nil {
-				continue
-			}
-			for _, c := range p.concerned(r) {
-				if _, more := c.next(r, c.id, c.OneEach(), m.fuseHolds(c)); more {
-					left[c] = append(left[c], r.User)
+	}
+	for c, list := range users {
+		if !c.beginSettling() {
+			continue
+		}
+		m.background(func(ctx context.Context) {
+			defer c.endSettling()
+			for _, user := range list {
+				if ctx.Err() != nil {
+					return
 				}
+				m.tellRemoved(ctx, c, user, m.settle(ctx, c, user, byCycle))
 			}
-		}
-	}
-	var settling sync.WaitGroup
-	for c, users := range left {
-		settling.Go(func() {
-			m.guard(func() { m.settleUsers(ctx, c, users) })
 		})
 	}
-	settling.Wait()
-	return nil
 }
 
-// concerned returns the communities with a badge, and those where the row has one.
-func (p *platform) concerned(r Row) (all []*community) {
-	ids := p.named()
-	for _, g := range r.Given {
-		if !slices.Contains(ids, g.Community) {
-			ids = append(ids, g.Community)
-		}
+// beginSettling reports whether nobody settles the users of a tick in the community. If so, endSettling must be called.
+func (c *community) beginSettling() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.settling {
+		return false
 	}
-	for _, id := range ids {
-		all = append(all, p.community(id))
-	}
-	return all
+	c.settling = true
+	return true
 }
 
-// settleUsers settles users in a community.
-func (m *Members) settleUsers(ctx context.Context, c *community, users []chat.User) {
-	for _, user := range users {
-		if ctx.Err() != nil {
-			return
-		}
-		m.tellRemoved(ctx, c, user, m.settle(ctx, c, user, byCycle))
-	}
+func (c *community) endSettling() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settling = false
 }
 
 // tellRemoved tells a user of the badges that changes removed.
@@ -333,27 +352,73 @@ func (m *Members) tellRemoved(ctx context.Context, c *community, user chat.User,
 	}
 }
 
-// CheckAll checks every row now, as if d had passed since it was saved, given a badge or found too
-// low. The demo uses it.
+// convert rewrites the rows of an earlier format.
+func (m *Members) convert(ctx context.Context, p *platform) error {
+	n, err := p.rows.convert(ctx)
+	if n > 0 {
+		m.Log.InfoContext(ctx, "saved addresses of an earlier version are rewritten", "platform", p.name, "count", n)
+	}
+	if err != nil {
+		p.warnUnread(ctx, err)
+	}
+	return err
+}
+
+// CheckAll checks every row now, as if d had passed since it was saved, given a badge or found too low. It blocks until the
+// badges have followed. The demo uses it.
 func (m *Members) CheckAll(ctx context.Context, d time.Duration) error {
-	err := m.rows.updateAll(ctx, func(r *Row) {
-		r.SavedAt = timeOf(r.SavedAt.Add(-d))
-		r.Given, r.Below = slices.Clone(r.Given), slices.Clone(r.Below)
-		for i := range r.Given {
-			r.Given[i].Since = timeOf(r.Given[i].Since.Add(-d))
+	for _, p := range m.on() {
+		if err := m.checkAll(ctx, p, d); err != nil {
+			return err
 		}
-		for i, since := range r.Below {
-			if !since.IsZero() {
-				r.Below[i] = timeOf(since.Add(-d))
-			}
+	}
+	return nil
+}
+
+func (m *Members) checkAll(ctx context.Context, p *platform, d time.Duration) error {
+	n := newCensus()
+	var all []Row
+	_, err := p.rows.each(ctx, func(r Row) {
+		if r.Forgotten() {
+			n.add(p, r)
+		} else {
+			all = append(all, r)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	all, err := m.All(ctx)
-	if err != nil {
-		return err
+	for _, r := range all {
+		earlier := func(saved *Row) *Row { return saved.earlier(d) }
+		if _, err := p.rows.update(ctx, r.User.ID, earlier); err != nil {
+			return err
+		}
 	}
-	return m.checkAll(ctx, all)
+	for _, r := range m.checkDue(ctx, p, all) {
+		n.add(p, r)
+	}
+	p.latest.publish(n, nil)
+	for _, u := range n.unsettled {
+		c := p.community(u.community)
+		m.tellRemoved(ctx, c, u.user, m.settle(ctx, c, u.user, byCycle))
+	}
+	return nil
+}
+
+// earlier returns the row as if all that it tells of had happened earlier.
+func (r *Row) earlier(d time.Duration) *Row {
+	if r == nil {
+		return nil
+	}
+	moved := r.clone()
+	times := []*Time{&moved.SavedAt, &moved.Block}
+	for i := range moved.Badges {
+		times = append(times, &moved.Badges[i].Since, &moved.Badges[i].Low.Block)
+	}
+	for _, t := range times {
+		if !t.IsZero() {
+			*t = timeOf(t.Add(-d))
+		}
+	}
+	return &moved
 }

@@ -13,224 +13,291 @@ import (
 	"herald/internal/core"
 )
 
-// minApart is the least time between the blocks of the two checks that lower a level.
+// minApart is the least time between the blocks of the two checks that remove a badge.
 const minApart = time.Hour
 
-// finding is what one check of a wallet found.
-type finding struct {
-	// least and most are the lowest and the highest level that the stake may reach.
-	least, most int
-	// block is the time of the block read; zero: unknown.
-	block time.Time
+// answer is whether a stake reaches an amount.
+type answer int
+
+const (
+	unknown answer = iota
+	missed
+	reached
+)
+
+// check is what one reading of a wallet found.
+type check struct {
+	stake core.Stake
+	// failed says that nothing is known: the stake could not be read, or nobody knows whose the wallet is.
+	failed bool
 	// disowned says that the wallet is not the user's any more.
 	disowned bool
 	// press says that the user caused the check, and not the cycle.
 	press bool
 }
 
-// levels are the amounts of a platform, and what all checks of its rows have in common.
-type levels struct {
-	badges []chat.Badge
-	// amounts are the least stakes, ascending. The first is 0, which is any stake.
-	amounts []decimal.Decimal
-	// poolsHash is a hash of the chain and the pools, and listHash of these and the badges.
-	poolsHash, listHash uint64
-	every               time.Duration // of a cycle
+// block returns the time of the block that the check read. It is zero if that is not known.
+func (c check) block() time.Time {
+	if c.failed {
+		return time.Time{}
+	}
+	return c.stake.BlockTime
 }
 
-// newLevels returns the levels for badges that come with a stake in pools of a chain.
-func newLevels(chain string, pools []core.Pool, badges []chat.Badge, every time.Duration) levels {
-	l := levels{badges: badges, amounts: []decimal.Decimal{decimal.Zero}, every: every}
-	parts := []string{}
+// answer returns whether the check found at least an amount; 0 is any stake. Without a block's time, no amount
+// is missed: the node may be behind.
+func (c check) answer(amount decimal.Decimal) answer {
+	known := !c.block().IsZero()
+	switch {
+	case c.failed:
+		return unknown
+	case c.disowned && known:
+		return missed
+	case c.disowned:
+		return unknown
+	case c.stake.Reaches(amount) == core.Staker:
+		return reached
+	case c.stake.Reaches(amount) == core.NotStaker && known:
+		return missed
+	}
+	return unknown
+}
+
+// tier is a badge of the settings.
+type tier struct {
+	chat.Badge
+	under Under // the settings under which its amount is reached or missed
+}
+
+// tiers are the badges of a platform with their amounts, and the settings of its checks.
+type tiers struct {
+	// all are sorted by community and then by ascending amount.
+	all []tier
+	// lists has for each community the settings under which it has its badges.
+	lists map[string]Under
+	// amounts are those of the badges and 0, ascending.
+	amounts []decimal.Decimal
+	pools   Under
+	every   time.Duration // of a cycle
+}
+
+// newTiers returns the tiers for badges that come with a stake in pools of a chain. The badges are sorted by
+// community and then by ascending amount.
+func newTiers(chain string, pools []core.Pool, badges []chat.Badge, every time.Duration) tiers {
+	t := tiers{lists: map[string]Under{}, amounts: []decimal.Decimal{decimal.Zero}, every: every}
+	var parts []string
 	for _, p := range pools {
 		parts = append(parts, p.Address.Hex())
 	}
 	slices.Sort(parts)
-	parts = append(parts, chain)
-	l.poolsHash = hash(parts)
+	t.pools = hash(append(parts, chain)...)
+	listed := map[string][]string{}
 	for _, b := range badges {
-		l.amounts = append(l.amounts, b.Amount)
-		parts = append(parts, b.Community, b.ID, b.Amount.String())
+		t.all = append(t.all, tier{b, hash(fmt.Sprint(t.pools), b.Amount.String())})
+		t.amounts = append(t.amounts, b.Amount)
+		listed[b.Community] = append(listed[b.Community], b.ID, b.Amount.String())
 	}
-	l.listHash = hash(parts)
-	slices.SortFunc(l.amounts, decimal.Decimal.Cmp)
-	l.amounts = slices.CompactFunc(l.amounts, decimal.Decimal.Equal)
-	return l
+	for community, list := range listed {
+		t.lists[community] = hash(append(list, fmt.Sprint(t.pools))...)
+	}
+	slices.SortFunc(t.amounts, decimal.Decimal.Cmp)
+	t.amounts = slices.CompactFunc(t.amounts, decimal.Decimal.Equal)
+	return t
 }
 
-// hash returns a number that stands for parts.
-func hash(parts []string) uint64 {
+// hash returns an Under that stands for parts.
+func hash(parts ...string) Under {
 	h := sha256.New()
 	for _, part := range parts {
 		fmt.Fprintf(h, "%q ", part)
 	}
-	return binary.BigEndian.Uint64(h.Sum(nil))
+	return Under(binary.BigEndian.Uint64(h.Sum(nil)))
 }
 
-// highest returns the highest level.
-func (l levels) highest() int { return len(l.amounts) }
-
-// of returns the level that an amount needs.
-func (l levels) of(amount decimal.Decimal) int { return 1 + slices.IndexFunc(l.amounts, amount.Equal) }
-
-// position returns the index of a badge in the settings, or -1.
-func (l levels) position(community, id string) int {
-	return slices.IndexFunc(l.badges, func(b chat.Badge) bool { return b.Community == community && b.ID == id })
-}
-
-// badge returns a badge as the settings name it. It returns false, and the badge without an amount,
-// if they do not.
-func (l levels) badge(community, id string) (b chat.Badge, named bool) {
-	i := l.position(community, id)
-	if i < 0 {
-		return chat.Badge{Community: community, ID: id}, false
+// in returns the badges of a community.
+func (t tiers) in(community string) []tier {
+	first := slices.IndexFunc(t.all, func(b tier) bool { return b.Community == community })
+	if first < 0 {
+		return nil
 	}
-	return l.badges[i], true
+	end := first
+	for end < len(t.all) && t.all[end].Community == community {
+		end++
+	}
+	return t.all[first:end]
 }
 
-// finding returns the range of levels that a stake shows: all levels if reading it failed with err.
-// That an amount is not reached counts only if the time of the block is known.
-func (l levels) finding(stake core.Stake, err error) finding {
-	f := finding{most: l.highest()}
-	if err != nil {
-		return f
-	}
-	f.block = stake.BlockTime
-	for i, amount := range l.amounts {
-		switch stake.Reaches(amount) {
-		case core.Staker:
-			f.least = i + 1
-		case core.NotStaker:
-			if !f.block.IsZero() {
-				f.most = i
-			}
-			return f
+// find returns a badge of the settings, or false if they do not name it.
+func (t tiers) find(community, id string) (b tier, configured bool) {
+	for _, b := range t.all {
+		if b.ID == id && b.Community == community {
+			return b, true
 		}
 	}
-	return f
+	return b, false
 }
 
-// level returns the level of a row. If the list has changed since the last check, that is the level
-// reached or, if higher, the highest level of the user's badges: they stay until checks decide.
-func (l levels) level(r Row) int {
-	if r.List == l.listHash {
-		return r.Level
+// names reports whether the settings name a badge of a community.
+func (t tiers) names(community string) bool { return t.lists[community] != 0 }
+
+// communities returns the IDs of the communities that the settings name, in order.
+func (t tiers) communities() (ids []string) {
+	for _, b := range t.all {
+		ids = append(ids, b.Community)
 	}
-	level := l.reached(r)
-	for _, g := range r.Given {
-		if b, named := l.badge(g.Community, g.Badge); named {
-			level = max(level, l.of(b.Amount))
-		}
-	}
-	return level
+	return slices.Compact(ids)
 }
 
-// reached returns the level up to which badges may be given: the one that the last check found, or 0
-// if the chain or the pools have changed since.
-func (l levels) reached(r Row) int {
-	if r.Pools != l.poolsHash || !r.Reached.Valid {
-		return 0
-	}
-	level := 0
-	for level < l.highest() && l.amounts[level].LessThanOrEqual(r.Reached.Decimal) {
-		level++
-	}
-	return level
-}
-
-// expected returns the level that the next check leaves if it finds what the last one did.
-func (l levels) expected(r Row) int {
-	reached := slices.IndexFunc(r.Below, func(since Time) bool { return !since.IsZero() })
-	if r.List == l.listHash && reached >= 0 {
-		return reached
-	}
-	return l.level(r)
-}
-
-// late is how long after a whole cycle a check may come: some ticks are slow.
-func (l levels) late() time.Duration { return 2 * l.every / ticks }
-
-// decide returns the row after a check.
-//   - A check that reaches the level or more sets the level, and forgets an earlier check below.
-//   - A conclusive check that leaves no badge to be removed ends a release.
-//   - The first check below the level is noted in Below.
-//   - The second one lowers the level to the higher of the two, if its block is at least minApart
-//     newer. One that comes sooner leaves the first as it is. One that comes after a missing check,
-//     or under another list, is a first one.
-//   - An inconclusive check forgets the first one, unless a press caused it: otherwise people could
-//     keep a badge by pressing.
-func (l levels) decide(r Row, f finding, now time.Time) Row {
-	level := l.level(r)
-	switch {
-	case l.inconclusive(level, r.Block, f):
-		if r.Below != nil && !f.press {
-			r.Below, r.Released = nil, false
-		}
+// decide returns the row after a check. A check of a block that is not newer than the row's changes nothing.
+func (t tiers) decide(r Row, c check, now time.Time) Row {
+	block := c.block()
+	if !block.IsZero() && !block.After(r.Block.Time) {
 		return r
-	case f.most < level:
-		r = l.below(r, f, now)
-	default:
-		if f.least > level {
-			r.Lost = nil
-		}
-		r.Level, r.Below = f.least, nil
 	}
-	return l.noted(r, f, now)
-}
-
-// inconclusive reports whether a check does not show if a level is reached. newest is the block of the
-// checks before.
-func (l levels) inconclusive(level int, newest Time, f finding) bool {
-	nothing := f.least == 0 && f.most == l.highest()
-	outdated := f.block.Before(newest.Time) // The node is behind, or the block is not known.
-	return nothing || outdated || f.least < level && level <= f.most
-}
-
-// noted returns the row with what a conclusive check found, and under which settings.
-func (l levels) noted(r Row, f finding, now time.Time) Row {
-	if r.Lost != nil && r.List != l.listHash {
-		r.Lost = new(*r.Lost) // Copies of the row share it.
-		r.Lost.From = 0
-	}
-	r.List, r.Pools, r.CheckedAt, r.Block, r.Reached = l.listHash, l.poolsHash, timeOf(now), timeOf(f.block), decimal.NullDecimal{}
-	if f.least > 0 {
-		r.Reached = decimal.NewNullDecimal(l.amounts[f.least-1])
-	}
-	for _, g := range r.Given { // A badge that is kept is not to be removed any more.
-		if !g.RefusedAt.IsZero() && slices.Contains(l.wanted(r, g.Community), g.Badge) {
-			g.RefusedAt = Time{}
-			r.set(g)
+	r = r.clone()
+	r.Lost = slices.DeleteFunc(r.Lost, func(l Loss) bool {
+		b, configured := t.find(l.Community, l.Badge)
+		return configured && c.answer(b.Amount) == reached
+	})
+	for i, before := range r.Badges {
+		after := t.judge(before, c)
+		r.Badges[i] = after
+		isMissedTwice := after.Goes != before.Goes && after.Goes == after.Low.Under
+		if isMissedTwice {
+			r.setLost(Loss{
+				Community: after.Community, Badge: after.Badge,
+				First: after.Low.Block, Second: timeOf(block), Disowned: c.disowned,
+			})
 		}
 	}
-	losing := func(g Given) bool { return l.losing(r, g) }
-	r.Released = r.Released && slices.ContainsFunc(r.Given, losing)
+	return t.note(r, c, now)
+}
+
+// judge returns a badge after a check. This is the rule by which a badge is lost:
+//
+//	answer                 Low before                      result
+//	reached                any                             the badge stays, Low is cleared
+//	unknown, by the cycle  any                             the badge stays, Low is cleared
+//	unknown, by a press    any                             nothing changes: pressing must not keep a badge
+//	missed                 none, of other settings, old    this check becomes Low
+//	missed                 less than minApart before       nothing changes
+//	missed                 minApart or more before         the badge goes
+func (t tiers) judge(h Held, c check) Held {
+	b, configured := t.find(h.Community, h.Badge)
+	if !configured {
+		return t.judgeRemoved(h, c)
+	}
+	switch c.answer(b.Amount) {
+	case reached:
+		h.Low, h.Goes, h.Released, h.Refused = Low{}, 0, false, Time{}
+	case unknown:
+		if !c.press {
+			h.Low = Low{}
+		}
+	case missed:
+		since := c.block().Sub(h.Low.Block.Time)
+		switch {
+		case h.Goes == b.under:
+			// Two checks have missed it already.
+		case h.Low.Under != b.under || since > t.lowLasts():
+			h.Low, h.Goes = Low{timeOf(c.block()), b.under}, 0
+		case since >= minApart:
+			h.Goes = b.under
+		}
+	}
+	return h
+}
+
+// judgeRemoved returns a badge that the settings no longer name after a check. If they name others in its
+// community, the badge goes once a check has found which of those the user reaches: they are given first.
+func (t tiers) judgeRemoved(h Held, c check) Held {
+	h.Low = Low{}
+	for _, b := range t.in(h.Community) {
+		if c.answer(b.Amount) == unknown {
+			return h
+		}
+	}
+	h.Goes = t.lists[h.Community]
+	return h
+}
+
+// lowLasts is how long a Low counts. Whoever stays below an amount loses the badge within two cycles and an
+// hour.
+func (t tiers) lowLasts() time.Duration { return 2*t.every + minApart }
+
+// note returns the row with what a check found. If an amount is unknown, the check can only raise Reached.
+func (t tiers) note(r Row, c check, now time.Time) Row {
+	before := r.Reached
+	if r.Pools != t.pools {
+		before = decimal.NullDecimal{} // It was reached in other pools.
+	}
+	found := decimal.NullDecimal{}
+	complete, nothing := true, true
+	for _, amount := range t.amounts {
+		switch c.answer(amount) {
+		case reached:
+			found = decimal.NewNullDecimal(amount)
+			nothing = false
+		case missed:
+			nothing = false
+		case unknown:
+			complete = false
+		}
+	}
+	if nothing {
+		return r
+	}
+	r.Pools = t.pools
+	r.Reached = found
+	if !complete && before.Valid && (!found.Valid || before.Decimal.GreaterThan(found.Decimal)) {
+		r.Reached = before
+	}
+	if !c.block().IsZero() {
+		r.Block = timeOf(c.block())
+	}
+	if complete {
+		r.CheckedAt = timeOf(now)
+	}
 	return r
 }
 
-// below returns the row after a check that is below its level.
-func (l levels) below(r Row, f finding, now time.Time) Row {
-	level := l.level(r)
-	since := make([]Time, level)                 // As Row.Below.
-	sinceLast := now.Sub(r.CheckedAt.Time).Abs() // The clock may have been ahead.
-	if sinceLast <= l.every+l.late() && r.List == l.listHash {
-		copy(since, r.Below)
+// reaches reports whether the latest check reached an amount.
+func (t tiers) reaches(r Row, amount decimal.Decimal) bool {
+	return r.Pools == t.pools && r.Reached.Valid && amount.LessThanOrEqual(r.Reached.Decimal)
+}
+
+// current returns the settings under which a badge is judged now; 0: the settings name nothing in its community.
+func (t tiers) current(h Held) Under {
+	if b, configured := t.find(h.Community, h.Badge); configured {
+		return b.under
 	}
-	clear(since[:f.most])
-	for i := f.most; i < level; i++ {
-		if since[i].IsZero() {
-			since[i] = timeOf(f.block)
+	return t.lists[h.Community]
+}
+
+// goes reports whether a badge is to be removed, if the fuse does not hold it. A badge in a community of which the settings
+// name no badge any more goes at once.
+func (t tiers) goes(h Held) bool { return !t.names(h.Community) || h.Goes == t.current(h) }
+
+// isLosing reports whether a user loses a badge that is counted by the fuse, if the next check finds what the
+// latest one did. A badge that the settings no longer name counts if the user is left without any other there.
+func (t tiers) isLosing(r Row, h Held) bool {
+	b, configured := t.find(h.Community, h.Badge)
+	switch {
+	case r.Forgotten():
+		return false
+	case configured:
+		return h.Low.Under == b.under || h.Goes == b.under
+	}
+	return t.names(h.Community) && !t.keepsOne(r, h.Community)
+}
+
+// keepsOne reports whether a user keeps, or is to be given, a configured badge of a community.
+func (t tiers) keepsOne(r Row, community string) bool {
+	for _, b := range t.in(community) {
+		i := r.index(community, b.ID)
+		if t.reaches(r, b.Amount) || i >= 0 && !t.isLosing(r, r.Badges[i]) {
+			return true
 		}
 	}
-	belowTwice := func(level int) bool {
-		first := since[level-1]
-		return !first.IsZero() && f.block.Sub(first.Time) >= minApart
-	}
-	for ; level > 0 && belowTwice(level); level-- {
-		r.Lost = &Loss{First: since[level-1], Second: timeOf(f.block), From: len(since), Disowned: f.disowned}
-	}
-	r.Level, r.Below = level, nil
-	if f.most < level {
-		r.Below = since[:level]
-	}
-	return r
+	return false
 }

@@ -1,7 +1,6 @@
 package members
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -11,113 +10,178 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/chat"
+	"herald/internal/core"
 )
 
-// Row is what is saved of one person on one platform. It holds no name, no DID, and no stake but
-// the highest amount of the settings that the stake reaches.
+// Row is what is saved about one user on one platform. It holds no name and no DID, and of the stake only the
+// highest configured amount that it reaches.
+//
+// Rows share the memory of their slices, so an edit changes a copy: see clone.
 type Row struct {
-	User chat.User `json:"u"`
-	// Wallet is the saved address. It is zero in a row that only waits for badges to be
-	// removed; all fields but User and Given are then zero, too.
+	User chat.User `json:"-"`
+	// Wallet is the saved address. It is zero in a forgotten row: the badges are left to be removed.
 	Wallet common.Address `json:"w,omitzero"`
 	// SavedAt is when the address was saved.
 	SavedAt Time `json:"s,omitzero"`
 	// ProvenAt is when the address was last found to be the user's.
 	ProvenAt Time `json:"p,omitzero"`
-	// CheckedAt is when a check last found out whether the stake reaches Level.
+	// CheckedAt is when a check last knew for every configured amount whether the stake reaches it.
 	CheckedAt Time `json:"c,omitzero"`
-	// Block is the time of the newest block that such a check read.
+	// Due is when the cycle checks the address next.
+	Due Time `json:"d,omitzero"`
+	// Block is the time of the newest block that a check of this address read.
 	Block Time `json:"b,omitzero"`
-	// Pools is a hash of the chain and the pools that such a check read last.
-	Pools uint64 `json:"o,omitempty"`
-	// List is a hash of Pools and of the settings' badges at that check.
-	List uint64 `json:"l,omitempty"`
-	// Level is the highest level whose badges the user may keep. Level 1 is any stake, and each
-	// higher one the next higher amount of the settings; 0: the user may keep none.
-	Level int `json:"n,omitempty"`
-	// Below has an entry for each level from 1 to Level: the time of the block of the first check
-	// that did not reach it, or zero if the last check did. It is nil if the last check reached
-	// Level. With Level 2, [0, 12:00] says that since 12:00 only level 1 is reached.
-	Below []Time `json:"f,omitempty"`
-	// Reached is the highest amount of the settings that the last check reached; not Valid: none.
+	// Reached is the highest configured amount that the stake reached at the latest check; 0 is any stake. It
+	// is not Valid if the stake reached none.
 	Reached decimal.NullDecimal `json:"m,omitzero"`
-	// Lost is how Level last fell. It is nil once Level has risen again.
-	Lost *Loss `json:"x,omitempty"`
-	// Released says that badges are removed from the user although the fuse has blown. A conclusive
-	// check that leaves no badge to be removed ends it, and so does an inconclusive check of the
-	// cycle.
-	Released bool `json:"r,omitempty"`
-	// Given has an entry for each badge that the user has or may have, and for each community
-	// where the user is Absent.
-	Given []Given `json:"g,omitempty"`
+	// Pools stands for the chain and the pools that the latest check read.
+	Pools Under `json:"o,omitempty"`
+	// Badges are those that the user was given, or may have been given.
+	Badges []Held `json:"h,omitempty"`
+	// Idle are the communities where no call is made for the user: they are not a member, or wear a tag that
+	// an administrator has set. A command there, and a press, end that.
+	Idle []string `json:"i,omitempty"`
+	// Lost says why badges were removed. An entry stays until the amount is reached again.
+	Lost []Loss `json:"x,omitempty"`
 }
 
-// Loss is how a level fell.
+// Held is a badge that a user was given, or may have been given.
+type Held struct {
+	Community string `json:"c"`
+	Badge     string `json:"b"`
+	// Since is when the badge was given. It is zero if that was not certain yet.
+	Since Time `json:"s,omitzero"`
+	// Unsure says that the user may wear the badge or not: the outcome of a call is not known. The platform is
+	// asked before the next call in the community.
+	Unsure bool `json:"u,omitempty"`
+	// Low is the first check that missed this badge's amount. It is zero if the latest one did not.
+	Low Low `json:"l,omitzero"`
+	// Goes says that the badge is to be removed: two checks under these settings missed its amount. It is 0
+	// if the badge stays.
+	Goes Under `json:"g,omitempty"`
+	// Released says that the fuse does not hold the badge. A reached amount clears it.
+	Released bool `json:"r,omitempty"`
+	// Refused is since when the platform has refused to remove the badge.
+	Refused Time `json:"f,omitzero"`
+}
+
+// Low is a check that missed an amount.
+type Low struct {
+	Block Time  `json:"b"`
+	Under Under `json:"u"`
+}
+
+// Under stands for the settings of a check: the chain, the pools, and an amount or a list of badges. Two equal
+// ones are of the same settings.
+type Under uint64
+
+// Loss is why a badge goes, or is gone.
 type Loss struct {
-	// First and Second are the times of the blocks of the two checks that did not reach the level.
+	Community string `json:"c"`
+	Badge     string `json:"b"`
+	// First and Second are the times of the blocks of the two checks that missed the amount.
 	First  Time `json:"f"`
 	Second Time `json:"s"`
-	// From is the level before, under the row's List; 0: the level fell under another list.
-	From int `json:"n"`
 	// Disowned says that the wallet was not the user's any more.
 	Disowned bool `json:"d,omitempty"`
 }
 
-// Given is what is known of a user's badge in a community.
-type Given struct {
-	Community string `json:"c"`
-	// Badge is empty with the state Absent.
-	Badge string `json:"b,omitempty"`
-	State State  `json:"t,omitempty"`
-	// Since is when the badge was given; zero: it was not, but may have been.
-	Since Time `json:"s,omitzero"`
-	// RefusedAt is when the platform first refused to remove the badge; zero: it has not since a
-	// check last found that the user may keep the badge.
-	RefusedAt Time `json:"r,omitzero"`
-}
-
-// State is what is known of a badge.
-type State int
-
-// The states.
-const (
-	// Had: the user was given the badge.
-	Had State = iota
-	// Doubt: a call to give or remove the badge was begun, and its outcome is not known.
-	Doubt
-	// Absent: the user is not in the community, or can have no badge there. No call is made
-	// for them until they return or press a button.
-	Absent
-)
-
 // Forgotten reports whether the row only waits for badges to be removed.
-func (r *Row) Forgotten() bool { return r.Wallet == common.Address{} }
+func (r Row) Forgotten() bool { return r.Wallet == common.Address{} }
 
-// forget empties the row of all but its user and the badges to be removed.
-func (r *Row) forget() {
-	*r = Row{User: r.User, Given: r.Given}
-	r.dropAbsent()
+// isEmpty reports whether the row says nothing.
+func (r Row) isEmpty() bool { return r.Forgotten() && len(r.Badges) == 0 }
+
+// FirstLow returns the time of the first check of those that missed an amount, or the zero time if none has.
+func (r Row) FirstLow() (first time.Time) {
+	for _, h := range r.Badges {
+		if low := h.Low.Block.Time; !low.IsZero() && (first.IsZero() || low.Before(first)) {
+			first = low
+		}
+	}
+	return first
 }
 
-// dropAbsent forgets where the user was absent, so that calls are made there again.
-func (r *Row) dropAbsent() { r.drop(func(g Given) bool { return g.State == Absent }) }
+// LastLost returns when a second check last missed the amount of a badge, or the zero time if none has.
+func (r Row) LastLost() (last time.Time) {
+	for _, l := range r.Lost {
+		last = core.Later(last, l.Second.Time)
+	}
+	return last
+}
 
-// drop deletes entries of Given. It changes a copy, because copies of the row share the entries.
-func (r *Row) drop(match func(Given) bool) { r.Given = slices.DeleteFunc(slices.Clone(r.Given), match) }
+// clone returns a copy that shares nothing with r.
+func (r Row) clone() Row {
+	r.Badges, r.Idle, r.Lost = slices.Clone(r.Badges), slices.Clone(r.Idle), slices.Clone(r.Lost)
+	return r
+}
 
-// set replaces the entry of a badge, or adds one. It changes a copy, as drop does.
-func (r *Row) set(g Given) {
-	r.Given = slices.Clone(r.Given)
-	if i := r.index(g.Community, g.Badge); i >= 0 {
-		r.Given[i] = g
+// forgotten returns what is left of the row after /forget: the badges to be removed.
+func (r Row) forgotten() Row {
+	left := Row{User: r.User}
+	for _, h := range r.Badges {
+		left.Badges = append(left.Badges, Held{Community: h.Community, Badge: h.Badge, Since: h.Since, Unsure: h.Unsure})
+	}
+	return left
+}
+
+// index returns the index of a badge in Badges, or -1.
+func (r Row) index(community, badge string) int {
+	return slices.IndexFunc(r.Badges, func(h Held) bool { return h.Community == community && h.Badge == badge })
+}
+
+// in returns the badges of a community.
+func (r Row) in(community string) (held []Held) {
+	for _, h := range r.Badges {
+		if h.Community == community {
+			held = append(held, h)
+		}
+	}
+	return held
+}
+
+// set replaces the entry of a badge, or adds one.
+func (r *Row) set(h Held) {
+	if i := r.index(h.Community, h.Badge); i >= 0 {
+		r.Badges[i] = h
 	} else {
-		r.Given = append(r.Given, g)
+		r.Badges = append(r.Badges, h)
 	}
 }
 
-// index returns the index of a badge in Given, or -1.
-func (r *Row) index(community, badge string) int {
-	return slices.IndexFunc(r.Given, func(g Given) bool { return g.Community == community && g.Badge == badge })
+// drop deletes the badges that match.
+func (r *Row) drop(match func(Held) bool) { r.Badges = slices.DeleteFunc(r.Badges, match) }
+
+// setLost replaces the Loss of a badge, or adds one.
+func (r *Row) setLost(l Loss) {
+	r.dropLost(l.Community, l.Badge)
+	r.Lost = append(r.Lost, l)
+}
+
+// lost returns the Loss of a badge, or nil.
+func (r Row) lost(community, badge string) *Loss {
+	for _, l := range r.Lost {
+		if l.Community == community && l.Badge == badge {
+			return &l
+		}
+	}
+	return nil
+}
+
+// dropLost deletes the Loss of a badge.
+func (r *Row) dropLost(community, badge string) {
+	r.Lost = slices.DeleteFunc(r.Lost, func(l Loss) bool { return l.Community == community && l.Badge == badge })
+}
+
+// setIdle adds a community to Idle, and endIdle deletes it.
+func (r *Row) setIdle(community string) {
+	if !slices.Contains(r.Idle, community) {
+		r.Idle = append(r.Idle, community)
+	}
+}
+
+func (r *Row) endIdle(community string) {
+	r.Idle = slices.DeleteFunc(r.Idle, func(id string) bool { return id == community })
 }
 
 // Time is a time in whole seconds. In JSON it is Unix time, and 0 the zero time.
@@ -152,49 +216,4 @@ func checkUser(u chat.User) error {
 		return errors.New("rows are about users of Telegram and Discord")
 	}
 	return nil
-}
-
-// version is the version of the shards that encodeShard writes. Raise it when a field of a row
-// comes to mean something else, and have decodeShard convert older shards: as it stands, they count
-// as damaged.
-const version = 1
-
-// shard is a value of the Store.
-type shard struct {
-	Version int   `json:"version"`
-	Rows    []Row `json:"rows"`
-}
-
-var (
-	// errDamaged is the error of a shard that is no JSON, is of an older version, or has a row of a
-	// user who fails checkUser.
-	errDamaged = errors.New("a value is damaged")
-	// errNewer is the error of a shard that a newer version wrote.
-	errNewer = errors.New("a newer version wrote the saved addresses; run that one")
-)
-
-// encodeShard returns the value of a shard; nil: the shard has no rows.
-func encodeShard(rows []Row) []byte {
-	if len(rows) == 0 {
-		return nil
-	}
-	b, _ := json.Marshal(shard{Version: version, Rows: rows}) // Every row can be JSON.
-	return b
-}
-
-// decodeShard returns the rows of a value from encodeShard. It fails with errDamaged or errNewer.
-func decodeShard(b []byte) ([]Row, error) {
-	if b == nil {
-		return nil, nil
-	}
-	var s shard
-	err := json.Unmarshal(b, &s)
-	if s.Version > version { // Its rows may have another form, so err says nothing.
-		return nil, errNewer
-	}
-	wrongUser := slices.ContainsFunc(s.Rows, func(r Row) bool { return checkUser(r.User) != nil })
-	if err != nil || s.Version != version || wrongUser {
-		return nil, errDamaged
-	}
-	return s.Rows, nil
 }

@@ -3,8 +3,6 @@ package members
 import (
 	"cmp"
 	"context"
-	"errors"
-	"math"
 	"slices"
 	"time"
 
@@ -12,9 +10,8 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/chat"
+	"herald/internal/ratelimit"
 )
-
-var errUnread = errors.New("the saved addresses could not be read")
 
 // Saved is what commands show of a row.
 type Saved struct {
@@ -22,16 +19,17 @@ type Saved struct {
 	SavedAt, CheckedAt time.Time
 	// LastBlock is the time of the newest block that a check read.
 	LastBlock time.Time
-	// Stakes says that the last check found a stake.
+	// Stakes says that the latest check found a stake.
 	Stakes bool
 	// Badges are those that the user was given, in the order of the settings.
 	Badges []Has
-	// Going are those of Badges that go if the next check finds as little as the last one.
+	// Going are those of Badges that go if the next check finds as little as the latest one.
 	Going []Has
-	// Lost is how the stake fell. It is nil once the stake has risen again.
-	Lost *Loss
-	// Missing are the badges that went with Lost.
+	// Missing are the badges that the user has lost, and has not reached again: the latest one in a community where a
+	// member has one at a time.
 	Missing []Badge
+	// Lost is why the first of Missing was lost. It is nil if none was.
+	Lost *Loss
 }
 
 // Has is a badge that a user was given, and when.
@@ -49,55 +47,86 @@ func (s *Saved) Elsewhere(community string) *Saved {
 	return &copied
 }
 
-// Saved returns what is saved of a user, or nil if nothing is. It fails if the rows cannot be
-// read, and blocks for a call to the Store.
+// Saved returns what is saved of a user, or nil if nothing is. It fails with ErrUnreadable if what is saved cannot be read,
+// and blocks for a call to the Store.
 func (m *Members) Saved(ctx context.Context, user chat.User) (*Saved, error) {
 	if !m.Enabled() || checkUser(user) != nil {
 		return nil, nil
 	}
-	row, err := m.rows.find(ctx, user)
-	if err != nil || row == nil || row.Forgotten() {
+	p := m.platforms[user.Platform]
+	row, err := p.rows.load(ctx, user.ID)
+	if err != nil {
+		m.warnUnread(ctx, p, err)
 		return nil, err
 	}
-	p := m.platforms[user.Platform]
+	if row == nil || row.Forgotten() {
+		return nil, nil
+	}
 	s := &Saved{
 		Wallet: row.Wallet, SavedAt: row.SavedAt.Time, CheckedAt: row.CheckedAt.Time, LastBlock: row.Block.Time,
-		Stakes: p.expected(*row) > 0, Lost: row.Lost, Missing: p.missing(*row),
+		Stakes: p.tiers.reaches(*row, decimal.Zero),
 	}
-	slices.SortFunc(row.Given, func(a, b Given) int {
-		return cmp.Compare(p.position(a.Community, a.Badge), p.position(b.Community, b.Badge))
-	})
-	for _, g := range row.Given {
-		if g.State == Absent || g.Since.IsZero() { // Since is zero if nobody knows whether it was given.
+	held := slices.Clone(row.Badges)
+	slices.SortFunc(held, func(a, b Held) int { return p.tiers.compare(a.Community, a.Badge, b.Community, b.Badge) })
+	for _, h := range held {
+		if h.Since.IsZero() { // Nobody knows whether it was given.
 			continue
 		}
-		has := Has{p.badgeOf(g.Community, g.Badge), g.Since.Time}
+		has := Has{p.badgeOf(h.Community, h.Badge), h.Since.Time}
 		s.Badges = append(s.Badges, has)
-		if p.losing(*row, g) {
+		if p.tiers.isLosing(*row, h) {
 			s.Going = append(s.Going, has)
 		}
 	}
+	p.addLost(s, *row)
 	return s, nil
 }
 
-// missing returns the badges that a row's user has lost with their stake. It returns nothing if the
-// list has changed since, because the levels of the row are those of its list.
-func (p *platform) missing(r Row) (lost []Badge) {
-	if r.Lost == nil || r.List != p.listHash {
-		return nil
+// warnUnread logs once a minute that a row could not be read.
+func (m *Members) warnUnread(ctx context.Context, p *platform, err error) {
+	once := ratelimit.Limit{Key: p.key("unread"), Burst: 1, Every: time.Minute}
+	if _, ok := m.Limiter.Reserve(ctx, 0, once); ok {
+		m.Log.WarnContext(ctx, "what is saved of a user could not be read", "platform", p.name, "err", err)
 	}
-	for _, b := range p.badges {
-		fell := r.Level < p.of(b.Amount) && p.of(b.Amount) <= r.Lost.From
-		absent := r.index(b.Community, "") >= 0
-		if !fell || absent || r.index(b.Community, b.ID) >= 0 {
+}
+
+// addLost sets Missing and Lost.
+func (p *platform) addLost(s *Saved, r Row) {
+	lost := slices.Clone(r.Lost)
+	slices.SortFunc(lost, func(a, b Loss) int { return p.tiers.compare(a.Community, a.Badge, b.Community, b.Badge) })
+	for _, l := range lost {
+		_, configured := p.tiers.find(l.Community, l.Badge)
+		isHeld := r.index(l.Community, l.Badge) >= 0
+		isIdle := slices.Contains(r.Idle, l.Community)
+		if !configured || isHeld || isIdle || p.isOlderLoss(l, lost) {
 			continue
 		}
-		if n := len(lost); n > 0 && lost[n-1].Community == b.Community && p.Badges != nil && p.OneEach() {
-			lost = lost[:n-1] // The user had only the one with the highest amount.
+		s.Missing = append(s.Missing, p.badgeOf(l.Community, l.Badge))
+		if s.Lost == nil {
+			s.Lost = &l
 		}
-		lost = append(lost, p.badgeOf(b.Community, b.ID))
 	}
-	return lost
+}
+
+// isOlderLoss reports whether a member has one badge at a time, and lost another one in the same community later, or a
+// higher one at the same time.
+func (p *platform) isOlderLoss(l Loss, all []Loss) bool {
+	if p.adapter == nil || !p.adapter.OneEach() {
+		return false
+	}
+	return slices.ContainsFunc(all, func(other Loss) bool {
+		isHigher := p.tiers.compare(other.Community, other.Badge, l.Community, l.Badge) > 0
+		isLater := other.Second.After(l.Second.Time) || other.Second.Equal(l.Second.Time) && isHigher
+		return other.Community == l.Community && other.Badge != l.Badge && isLater
+	})
+}
+
+// compare orders badges as the settings do. Badges that they do not name come first.
+func (t tiers) compare(community, badge, otherCommunity, otherBadge string) int {
+	position := func(community, badge string) int {
+		return slices.IndexFunc(t.all, func(b tier) bool { return b.Community == community && b.ID == badge })
+	}
+	return cmp.Compare(position(community, badge), position(otherCommunity, otherBadge))
 }
 
 // WhyLost says when and why a badge with this amount was lost, and what brings it back.
@@ -126,28 +155,32 @@ func WhenLost(l Loss) chat.Text {
 	})
 }
 
-// tell tells a user why a badge is gone, if they have a private chat with the bot. It does
-// nothing without a Loss, and if the settings do not name the badge any more.
+// tell tells a user why a badge is gone, if they have a private chat with the bot. It does nothing without a Loss, and if
+// the settings do not name the badge any more.
 func (m *Members) tell(ctx context.Context, c *community, user chat.User, b Badge) {
-	row, err := m.rows.find(ctx, user)
-	_, named := c.badge(c.id, b.ID)
-	if err != nil || row == nil || row.Lost == nil || row.Forgotten() || !named {
+	row, err := c.rows.load(ctx, user.ID)
+	if err != nil || row == nil || row.Forgotten() {
 		return
 	}
-	c.Notify(ctx, user.ID, chat.Reply{
+	l := row.lost(c.id, b.ID)
+	_, configured := c.tiers.find(c.id, b.ID)
+	if l == nil || !configured {
+		return
+	}
+	c.adapter.Notify(ctx, user.ID, chat.Reply{
 		Language: m.Language, Tone: chat.Negative,
 		Title: chat.SayWith("lost.title", chat.Values{"badge": b.Name, "group": b.Group()}),
-		Text:  WhyLost(*row.Lost, chat.Address{Hex: row.Wallet.Hex()}, b.Amount, m.Symbol),
+		Text:  WhyLost(*l, chat.Address{Hex: row.Wallet.Hex()}, b.Amount, m.Symbol),
 	})
 }
 
 // Status is what moderators of a community see.
 type Status struct {
-	// Have counts the users who have, or may have, a badge that the settings name there.
+	// Have counts the users who have, or may have, a badge there.
 	Have int
 	// Each has the badges that the settings name there, by ascending amount.
 	Each []BadgeStatus
-	// Losing counts those of Have who lose a badge if the next check finds what the last one did.
+	// Losing counts those of Have who lose a badge if the next check finds what the latest one did.
 	Losing int
 	// Held counts those of Losing whom the fuse holds. It is 0 unless the fuse has blown.
 	Held int
@@ -155,8 +188,8 @@ type Status struct {
 	FirstHeld []chat.User
 	// Gives and Removals count the calls that succeeded since the start of this process.
 	Gives, Removals int
-	// Refused is why the platform refused calls there a short time ago: those for every badge, or else
-	// those for the first badge that has a refusal. It is "" if there is no refusal.
+	// Refused is why the platform refused calls there a short time ago: those for every badge, or else those for the
+	// first badge that has a refusal. It is "" if there is no refusal.
 	Refused chat.BadgeProblem
 }
 
@@ -165,65 +198,67 @@ type BadgeStatus struct {
 	Badge
 	// Have counts the users who have, or may have, the badge.
 	Have int
-	// Checked counts those of Have who were checked within a cycle, or little more: some ticks are
-	// slow.
+	// Checked counts those of Have whose stake was known within a cycle.
 	Checked int
 	// Refused is why the platform refused calls for the badge a short time ago, or "".
 	Refused chat.BadgeProblem
 }
 
-// Status counts the rows of a community as this process last read them, at most a cycle ago. It
-// fails until all rows were read once, and after a cycle in which none could be read. It does no I/O.
+// Status counts the rows of a community as this process last read them, some five minutes ago. It fails until all rows were
+// read once, and while they cannot be read. It does no I/O.
 func (m *Members) Status(name chat.Platform, community string) (Status, error) {
-	if !m.rows.known() {
+	p := m.platforms[name]
+	if p == nil {
 		return Status{}, errUnread
 	}
-	t, held := m.rows.tally(community), m.rows.held(community)
-	s := Status{Have: t.have, Losing: t.losing, Held: len(held), FirstHeld: held[:min(len(held), 10)]}
-	if p := m.platforms[name]; p != nil && p.Badges != nil {
-		c := p.community(community)
-		s.Refused = c.refused(wholeCommunity)
-		for _, b := range m.Badges(name, community) {
-			t := m.rows.tally(badgeKey(community, b.ID))
-			each := BadgeStatus{
-				Badge: b, Have: t.have, Checked: t.checked, Refused: cmp.Or(c.refused(wholeCommunity), c.refused(b.ID)),
-			}
-			s.Each, s.Refused = append(s.Each, each), cmp.Or(s.Refused, each.Refused)
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		s.Gives, s.Removals = c.gives, c.removals
+	n := p.latest.get()
+	if n == nil {
+		return Status{}, errUnread
 	}
+	held := n.held(community)
+	s := Status{Held: len(held), FirstHeld: held[:min(len(held), 10)]}
+	if t := n.communities[community]; t != nil {
+		s.Have, s.Losing = t.have, t.losing
+	}
+	if p.adapter == nil {
+		return s, nil
+	}
+	c := p.community(community)
+	all := c.refusedWithin(c.cycleRetries(), wholeCommunity)
+	s.Refused = all
+	for _, b := range m.Badges(name, community) {
+		each := BadgeStatus{Badge: b, Refused: cmp.Or(all, c.refusedWithin(c.cycleRetries(), b.ID))}
+		if t := n.badges[badgeKey{community, b.ID}]; t != nil {
+			each.Have, each.Checked = t.have, t.checked
+		}
+		s.Each = append(s.Each, each)
+		s.Refused = cmp.Or(s.Refused, each.Refused)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.Gives, s.Removals = c.gives, c.removals
 	return s, nil
 }
 
-// Census counts the saved addresses, those that were checked as BadgeStatus.Checked says, and the users
-// whom a fuse holds, as Status.Held. A user who is held in two communities counts twice. Each is NaN
-// while Status fails. Census does no I/O.
-func (m *Members) Census() (rows, checked, held float64) {
-	if !m.rows.known() {
-		return math.NaN(), math.NaN(), math.NaN()
-	}
-	all := m.rows.tally("")
-	for _, p := range m.platforms {
-		for _, community := range p.named() {
-			held += float64(len(m.rows.held(community)))
+// All returns every row of the platforms whose tokens are set, sorted by platform and user ID, and how many values are no
+// rows. It changes nothing. If it cannot read some, it returns the others and an error.
+func (m *Members) All(ctx context.Context) (all []Row, unreadable int, err error) {
+	for _, name := range platforms {
+		p := m.platforms[name]
+		if p.rows == nil {
+			continue
 		}
+		rows, n, failed := p.rows.all(ctx)
+		all = append(all, rows...)
+		unreadable += n
+		err = cmp.Or(err, failed)
 	}
-	return float64(all.have), float64(all.checked), held
+	slices.SortFunc(all, func(a, b Row) int { return compareUsers(a.User, b.User) })
+	return all, unreadable, err
 }
 
-// All returns every row, sorted by platform and user ID. If it cannot read some, it returns the
-// others and an error.
-func (m *Members) All(ctx context.Context) ([]Row, error) {
-	var all []Row
-	err := m.rows.each(ctx, func(list []Row) { all = append(all, list...) })
-	slices.SortFunc(all, func(a, b Row) int { return compare(a.User, b.User) })
-	return all, err
-}
-
-// compare orders users by platform and ID.
-func compare(a, b chat.User) int {
+// compareUsers orders users by platform and ID.
+func compareUsers(a, b chat.User) int {
 	byLength := cmp.Compare(len(a.ID), len(b.ID)) // A longer number is a higher one.
 	return cmp.Or(cmp.Compare(a.Platform, b.Platform), byLength, cmp.Compare(a.ID, b.ID))
 }

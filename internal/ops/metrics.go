@@ -170,15 +170,29 @@ func (m *Metrics) ExportClockSkew(skew func() time.Duration) {
 }
 
 // ExportMembers exports how many addresses are saved, how many of these were checked within a
-// cycle, and how many users a fuse keeps from losing a badge: NaN while that is not known. Users who
-// were released count no more.
-func (m *Metrics) ExportMembers(census func() (rows, checked, held float64)) {
-	gauge := func(name, help string, value func(rows, checked, held float64) float64) {
-		m.gauge(name, help, nil, func() float64 { return value(census()) })
-	}
-	gauge("herald_members_rows", "Saved addresses, as this process last saw them; NaN until it has read all, and after RECHECK_EVERY in which it could read none.", func(rows, _, _ float64) float64 { return rows })
-	gauge("herald_members_checked", "Saved addresses whose stake was known within RECHECK_EVERY.", func(_, checked, _ float64) float64 { return checked })
-	gauge("herald_members_held", "Users whom a fuse keeps from losing a badge, without those released, counted once in each server or group.", func(_, _, held float64) float64 { return held })
+// cycle, how many users a fuse keeps from losing a badge, and how many saved values cannot be read: NaN
+// while that is not known. Users who were released count no more.
+func (m *Metrics) ExportMembers(census func() (rows, checked, held, unreadable float64)) {
+	m.gauge("herald_members_rows",
+		"Saved addresses, as this process last counted them, some 5 minutes ago; NaN until it has read all, and while it can read none.",
+		nil, func() float64 {
+			rows, _, _, _ := census()
+			return rows
+		})
+	m.gauge("herald_members_checked", "Saved addresses whose stake was known within RECHECK_EVERY.", nil, func() float64 {
+		_, checked, _, _ := census()
+		return checked
+	})
+	m.gauge("herald_members_held",
+		"Users whom a fuse keeps from losing a badge, without those released, counted once in each server or group.",
+		nil, func() float64 {
+			_, _, held, _ := census()
+			return held
+		})
+	m.gauge("herald_members_unreadable", "Saved values that cannot be read; each concerns its user alone.", nil, func() float64 {
+		_, _, _, unreadable := census()
+		return unreadable
+	})
 }
 
 // ExportRedis exports whether Redis answers, and the number of decisions made without Redis.

@@ -49,5 +49,8 @@ func (e *UnreadableError) Error() string {
 	return fmt.Sprintf("%d saved values cannot be read: %v", e.Values, e.Err)
 }
 
+// Unreadable returns Values.
+func (e *UnreadableError) Unreadable() int { return e.Values }
+
 // Unwrap returns Err.
 func (e *UnreadableError) Unwrap() error { return e.Err }

@@ -1,0 +1,266 @@
+package members
+
+import (
+	"errors"
+	"hash/maphash"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"herald/internal/chat"
+)
+
+// census is a count of all rows of a platform, at one tick.
+type census struct {
+	at time.Time
+	// rows counts the saved addresses, and checked those whose stake was known within a cycle.
+	rows, checked int
+	// unreadable counts the values that are no rows.
+	unreadable int
+	// badges has a tally for each configured badge, and for each badge held that the settings no longer name.
+	badges map[badgeKey]*tally
+	// communities has a tally of the users with any badge in a community.
+	communities map[string]*tally
+	// users has a hash of each user who has a row.
+	users map[uint64]bool
+	// unsettled are the users for whom a call is left.
+	unsettled []unsettled
+}
+
+// unsettled is a user for whom a call is left in a community.
+type unsettled struct {
+	user      chat.User
+	community string
+	// ifHeld says that a call is left even if the fuse holds the badges there.
+	ifHeld bool
+}
+
+// badgeKey names a badge.
+type badgeKey struct{ Community, Badge string }
+
+// tally counts the users who hold something, or may hold it.
+type tally struct {
+	have int
+	// losing counts those of have who lose it if the next check finds what the latest one did.
+	losing int
+	// checked counts those of have whose stake was known within a cycle.
+	checked int
+	// held are those of losing whom a blown fuse holds: they are not released.
+	held []chat.User
+}
+
+// The fuse of a community blows if more than maxLosing users, and more than one in maxLosingPart of those who hold a
+// badge there, are losing it.
+const (
+	maxLosing     = 10
+	maxLosingPart = 20
+)
+
+// isBlown reports whether so many lose a badge that the fuse blows. For example, of 240 users 12 may lose it, and 13
+// may not.
+func (t tally) isBlown() bool { return t.losing > maxLosing && t.losing*maxLosingPart > t.have }
+
+// newCensus returns a census without rows.
+func newCensus() *census {
+	return &census{
+		at: time.Now(), badges: map[badgeKey]*tally{}, communities: map[string]*tally{}, users: map[uint64]bool{},
+	}
+}
+
+// seed makes the hashes of users differ from one process to another.
+var seed = maphash.MakeSeed()
+
+// hashOf returns a number that stands for a user in this process.
+func hashOf(id string) uint64 { return maphash.String(seed, id) }
+
+// add counts a row. A forgotten row counts only for its user and the calls that are left.
+func (n *census) add(p *platform, r Row) {
+	t := p.tiers
+	n.users[hashOf(r.User.ID)] = true
+	n.unsettled = append(n.unsettled, p.unsettled(r)...)
+	if r.Forgotten() {
+		return
+	}
+	isChecked := time.Since(r.CheckedAt.Time) <= t.every+tickEvery
+	n.rows++
+	if isChecked {
+		n.checked++
+	}
+	losing := map[string]bool{} // by community, and whether the fuse would hold any
+	for _, h := range r.Badges {
+		tallyIn(n.badges, badgeKey{h.Community, h.Badge}).add(r.User, isChecked, t.isLosing(r, h), h.Released)
+		losing[h.Community] = losing[h.Community] || t.isLosing(r, h)
+	}
+	for community, isLosing := range losing {
+		isHeld := func(h Held) bool { return t.isLosing(r, h) && !h.Released }
+		released := !slices.ContainsFunc(r.in(community), isHeld)
+		tallyIn(n.communities, community).add(r.User, isChecked, isLosing, released)
+	}
+}
+
+// unsettled returns where a call is left for the user of a row.
+func (p *platform) unsettled(r Row) (all []unsettled) {
+	if p.adapter == nil {
+		return nil
+	}
+	for _, id := range p.concerned(r) {
+		at := place{community: id, oneEach: p.adapter.OneEach()}
+		if p.tiers.next(r, at).action == nothing {
+			continue
+		}
+		at.hold = true
+		ifHeld := p.tiers.next(r, at).action != nothing
+		all = append(all, unsettled{r.User, id, ifHeld})
+	}
+	return all
+}
+
+func (t *tally) add(user chat.User, isChecked, isLosing, isReleased bool) {
+	t.have++
+	if isChecked {
+		t.checked++
+	}
+	if isLosing {
+		t.losing++
+	}
+	if isLosing && !isReleased {
+		t.held = append(t.held, user)
+	}
+}
+
+// tallyIn returns the tally of a key, which it adds if there is none.
+func tallyIn[K comparable](tallies map[K]*tally, key K) *tally {
+	if tallies[key] == nil {
+		tallies[key] = &tally{}
+	}
+	return tallies[key]
+}
+
+// blown returns the tally of a badge for which the fuse of a community blows, or false.
+func (n *census) blown(community string) (t tally, blown bool) {
+	for key, t := range n.badges {
+		if key.Community == community && t.isBlown() {
+			return *t, true
+		}
+	}
+	return tally{}, false
+}
+
+// held returns the users whom the fuse of a community holds, in order.
+func (n *census) held(community string) []chat.User {
+	if _, blown := n.blown(community); !blown {
+		return nil
+	}
+	t := n.communities[community]
+	if t == nil {
+		return nil
+	}
+	held := slices.Clone(t.held)
+	slices.SortFunc(held, compareUsers)
+	return held
+}
+
+// latest is the latest census of a platform, and which users have rows.
+type latest struct {
+	mu     sync.Mutex
+	census *census // nil: not all rows were read yet
+	// known has a hash of each user who had a row at the latest census, or whose row was saved since by this
+	// process, without those whose rows it deleted.
+	known map[uint64]bool
+}
+
+// knows reports whether a user has a row, as far as this process knows. It reports true until all rows were counted.
+func (l *latest) knows(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.census == nil || l.known[hashOf(id)]
+}
+
+// note notes that this process has saved a row of a user, or deleted it.
+func (l *latest) note(id string, exists bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if exists {
+		l.known[hashOf(id)] = true
+	} else {
+		delete(l.known, hashOf(id))
+	}
+}
+
+// users returns a copy of the users who are known to have rows.
+func (l *latest) users() map[uint64]bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.known)
+}
+
+// publish replaces the census. before are the users who were known when it began. It returns how many of them have no
+// row any more although this process did not delete it.
+func (l *latest) publish(n *census, before map[uint64]bool) (missing int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	known := maps.Clone(n.users)
+	for user := range l.known {
+		switch {
+		case n.users[user]:
+		case before[user]:
+			missing++
+		default: // It was saved during the census.
+			known[user] = true
+		}
+	}
+	for user := range before {
+		if !l.known[user] { // It was deleted during the census.
+			delete(known, user)
+		}
+	}
+	l.census, l.known = n, known
+	return missing
+}
+
+// censusLasts is how old a census may be before the numbers count as unknown.
+const censusLasts = 3 * tickEvery
+
+// get returns the latest census, or nil if there is none, or only an old one.
+func (l *latest) get() *census {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.census == nil || time.Since(l.census.at) > censusLasts {
+		return nil
+	}
+	return l.census
+}
+
+var errUnread = errors.New("the saved addresses could not be read")
+
+// holds reports whether too low a stake removes no badge in the community: its fuse has blown, or not all rows were
+// counted yet.
+func (c *community) holds() bool {
+	n := c.latest.get()
+	if n == nil {
+		return true
+	}
+	_, blown := n.blown(c.id)
+	return blown
+}
+
+// Census counts the saved addresses, those whose stake was known within a cycle, the users whom a fuse holds, once in
+// each community, and the saved values that cannot be read. Each is NaN until all rows were counted, and while they
+// cannot be read. Census does no I/O.
+func (m *Members) Census() (rows, checked, held, unreadable float64) {
+	for _, p := range m.on() {
+		n := p.latest.get()
+		if n == nil {
+			return math.NaN(), math.NaN(), math.NaN(), math.NaN()
+		}
+		rows += float64(n.rows)
+		checked += float64(n.checked)
+		unreadable += float64(n.unreadable)
+		for _, community := range p.tiers.communities() {
+			held += float64(len(n.held(community)))
+		}
+	}
+	return rows, checked, held, unreadable
+}

@@ -1,0 +1,205 @@
+package members
+
+import (
+	"slices"
+	"time"
+
+	"herald/internal/chat"
+)
+
+// action is what a step does.
+type action int
+
+const (
+	nothing action = iota
+	// ask asks the platform which badges the user wears in the community.
+	ask
+	give
+	remove
+)
+
+// step is the next call for a user in a community.
+type step struct {
+	action action
+	badge  string // to be given or removed
+}
+
+// place is a community as next sees it.
+type place struct {
+	community string
+	// oneEach says that a member has one badge there at a time: giving one replaces another.
+	oneEach bool
+	// hold says that the fuse holds the badges there.
+	hold bool
+	// refused are the badges for which the platform has refused a call just now.
+	refused []string
+}
+
+// next returns the next step for a row in a place. It asks while something is unsure. It gives before it
+// removes, so that whoever falls to a lower badge always has one.
+func (t tiers) next(r Row, p place) step {
+	held := r.in(p.community)
+	switch {
+	case slices.Contains(r.Idle, p.community):
+		return step{}
+	case slices.ContainsFunc(held, func(h Held) bool { return h.Unsure }):
+		return step{action: ask}
+	case p.oneEach:
+		return t.nextTag(r, p, held)
+	}
+	for _, b := range t.in(p.community) {
+		isMissing := r.index(p.community, b.ID) < 0
+		if isMissing && t.reaches(r, b.Amount) && !slices.Contains(p.refused, b.ID) {
+			return step{give, b.ID}
+		}
+	}
+	for _, h := range slices.Backward(held) {
+		if t.leaves(r, h, p) && !slices.Contains(p.refused, h.Badge) {
+			return step{remove, h.Badge}
+		}
+	}
+	return step{}
+}
+
+// nextTag is next where a member has one badge at a time. Its target is the highest one that is reached, or
+// held and not about to leave.
+func (t tiers) nextTag(r Row, p place, held []Held) step {
+	target := ""
+	for _, b := range t.in(p.community) {
+		i := r.index(p.community, b.ID)
+		stays := i >= 0 && !t.leaves(r, r.Badges[i], p)
+		if (stays || t.reaches(r, b.Amount)) && !slices.Contains(p.refused, b.ID) {
+			target = b.ID
+		}
+	}
+	if target != "" {
+		if r.index(p.community, target) >= 0 {
+			return step{}
+		}
+		return step{give, target}
+	}
+	for _, h := range held {
+		if !t.leaves(r, h, p) || slices.Contains(p.refused, h.Badge) {
+			return step{}
+		}
+	}
+	if len(held) > 0 {
+		return step{remove, held[0].Badge}
+	}
+	return step{}
+}
+
+// leaves reports whether a badge is to be removed now.
+func (t tiers) leaves(r Row, h Held, p place) bool {
+	switch {
+	case r.Forgotten():
+		return true
+	case !t.goes(h):
+		return false
+	case !t.names(p.community):
+		return true // The operator has taken all badges out of the settings. That is no fault of a node.
+	}
+	return !p.hold || h.Released
+}
+
+// The methods below return the row after what happened in a community.
+
+// begun is the row while the call of a step is made: its badge is unsure.
+func (r Row) begun(community string, s step) Row {
+	r = r.clone()
+	h := Held{Community: community, Badge: s.badge}
+	if i := r.index(community, s.badge); i >= 0 {
+		h = r.Badges[i]
+	}
+	h.Unsure = true
+	r.set(h)
+	return r
+}
+
+// done is the row after the call of a step succeeded.
+func (r Row) done(p place, s step, now time.Time) Row {
+	r = r.clone()
+	r.drop(func(h Held) bool { return h.Community == p.community && (p.oneEach || h.Badge == s.badge) })
+	if s.action == give {
+		r.set(Held{Community: p.community, Badge: s.badge, Since: timeOf(now)})
+		r.dropLost(p.community, s.badge)
+	}
+	return r
+}
+
+// refusedFor is how long the removal of a badge is tried while the platform refuses it.
+const refusedFor = 30 * 24 * time.Hour
+
+// failed is the row after a step failed with err. Its badge stays unsure if the outcome is not known.
+func (r Row) failed(p place, s step, err *chat.BadgeError, now time.Time) Row {
+	r = r.clone()
+	this := func(h Held) bool { return h.Community == p.community && h.Badge == s.badge }
+	i := r.index(p.community, s.badge)
+	switch {
+	case err.Problem == chat.NotAMember, err.Problem == chat.CannotHave:
+		return r.away(p.community)
+	case err.Problem == chat.CommunityGone:
+		r.drop(func(h Held) bool { return h.Community == p.community })
+	case s.action == ask, err.OutcomeUnknown, i < 0:
+		// What was unsure still is.
+	case err.Problem == chat.BadgeGone, s.action == give:
+		r.drop(this)
+	default:
+		r.Badges[i].Unsure = false
+		return r.refusedRemoval(i, err.Problem, now)
+	}
+	return r
+}
+
+// refusedRemoval is the row after the platform did not remove badge i. If it has refused that for longer than
+// refusedFor, the badge is given up.
+func (r Row) refusedRemoval(i int, problem chat.BadgeProblem, now time.Time) Row {
+	h := &r.Badges[i]
+	if problem == chat.BadgeFailed {
+		return r
+	}
+	if h.Refused.IsZero() {
+		h.Refused = timeOf(now)
+	}
+	if now.Sub(h.Refused.Time) > refusedFor {
+		r.Badges = slices.Delete(r.Badges, i, i+1)
+	}
+	return r
+}
+
+// away is the row of a user who is no member of a community, or can have no badge there.
+func (r Row) away(community string) Row {
+	r = r.clone()
+	r.drop(func(h Held) bool { return h.Community == community })
+	if !r.Forgotten() {
+		r.setIdle(community)
+	}
+	return r
+}
+
+// seen is the row of a user who is in a community and wears these badges there.
+func (r Row) seen(community string, wears []string, now time.Time) Row {
+	r = r.clone()
+	r.endIdle(community)
+	r.drop(func(h Held) bool { return h.Community == community && !slices.Contains(wears, h.Badge) })
+	for i := range r.Badges {
+		h := &r.Badges[i]
+		if h.Community != community || !h.Unsure {
+			continue
+		}
+		h.Unsure = false
+		if h.Since.IsZero() {
+			h.Since = timeOf(now)
+		}
+	}
+	return r
+}
+
+// isForeign reports whether a user wears a tag that neither the row nor the settings name: an administrator has
+// set it.
+func (t tiers) isForeign(r Row, community string, wears []string) bool {
+	return slices.ContainsFunc(wears, func(badge string) bool {
+		_, configured := t.find(community, badge)
+		return !configured && r.index(community, badge) < 0
+	})
+}

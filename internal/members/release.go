@@ -1,0 +1,129 @@
+package members
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"herald/internal/chat"
+)
+
+// Place is a badge of a user in a community.
+type Place struct {
+	User      chat.User
+	Community string
+	Badge     string
+}
+
+// released is the value that Release saves for a user: the badges that the fuse is to let go.
+type released struct {
+	ID     string     `json:"u"`
+	Badges []badgeKey `json:"b"`
+}
+
+// Release returns the badges that a fuse holds now, and saves that the running bot is to let go of exactly these. The next
+// tick notes that. It blocks while it reads all rows, on each platform whose token is set.
+func (m *Members) Release(ctx context.Context) (all []Place, err error) {
+	for _, name := range platforms {
+		p := m.platforms[name]
+		if p.rows == nil {
+			continue
+		}
+		places, err := p.saveRelease(ctx)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, places...)
+	}
+	return all, nil
+}
+
+// saveRelease is Release for one platform.
+func (p *platform) saveRelease(ctx context.Context) (all []Place, err error) {
+	n := newCensus()
+	losing := map[string][]badgeKey{} // by user ID
+	_, err = p.rows.each(ctx, func(r Row) {
+		n.add(p, r)
+		for _, h := range r.Badges {
+			if p.tiers.isLosing(r, h) && !h.Released {
+				losing[r.User.ID] = append(losing[r.User.ID], badgeKey{h.Community, h.Badge})
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for id, badges := range losing {
+		badges = slices.DeleteFunc(badges, func(b badgeKey) bool {
+			_, blown := n.blown(b.Community)
+			return !blown
+		})
+		if len(badges) == 0 {
+			continue
+		}
+		if err := p.writeRelease(ctx, released{id, badges}); err != nil {
+			return nil, err
+		}
+		for _, b := range badges {
+			all = append(all, Place{chat.User{Platform: p.name, ID: id}, b.Community, b.Badge})
+		}
+	}
+	slices.SortFunc(all, func(a, b Place) int { return compareUsers(a.User, b.User) })
+	return all, nil
+}
+
+// writeRelease saves which badges of a user are released, in place of those before.
+func (p *platform) writeRelease(ctx context.Context, r released) error {
+	value, _ := json.Marshal(r) // Every released can be JSON.
+	for range maxRaces {
+		old, err := p.releases.Load(ctx, r.ID)
+		if err != nil {
+			return err
+		}
+		replaced, err := p.releases.Replace(ctx, r.ID, old, value)
+		if replaced || err != nil {
+			return err
+		}
+	}
+	return ErrNotSaved
+}
+
+// release marks the badges that Release saved as released, and deletes what Release saved. A badge that is not being lost
+// any more is left as it is.
+func (m *Members) release(ctx context.Context, p *platform) {
+	var values [][]byte
+	err := p.releases.Each(ctx, func(value []byte) { values = append(values, value) })
+	if err != nil {
+		return // The next tick tries again.
+	}
+	for _, value := range values {
+		var r released
+		if json.Unmarshal(value, &r) != nil {
+			continue
+		}
+		_, err := p.rows.update(ctx, r.ID, func(row *Row) *Row { return p.tiers.released(row, r.Badges) })
+		if err == nil {
+			_, _ = p.releases.Replace(ctx, r.ID, value, nil) // If another was saved meanwhile, it stays.
+		}
+	}
+	if len(values) > 0 {
+		m.Log.InfoContext(ctx, "the fuse lets go of those whom bot members --release named", "platform", p.name,
+			"users", len(values))
+	}
+}
+
+// released returns the row with badges that are being lost marked as released.
+func (t tiers) released(row *Row, badges []badgeKey) *Row {
+	if row == nil {
+		return nil
+	}
+	after := row.clone()
+	for i := range after.Badges {
+		h := &after.Badges[i]
+		named := slices.Contains(badges, badgeKey{h.Community, h.Badge})
+		if named && t.isLosing(*row, *h) {
+			h.Released = true
+		}
+	}
+	return &after
+}
