@@ -12,7 +12,6 @@ import (
 	"net"
 	"strings"
 	"sync"
-	"time"
 
 	"herald/commands"
 	"herald/internal/chat"
@@ -20,6 +19,8 @@ import (
 	"herald/internal/core"
 	"herald/internal/members"
 	"herald/internal/ops"
+	"herald/internal/platform/discord"
+	"herald/internal/platform/telegram"
 	"herald/internal/pricechart"
 	"herald/internal/ratelimit"
 	"herald/internal/secret"
@@ -62,8 +63,11 @@ type Bot struct {
 // keeper keeps values for a later process.
 type keeper interface {
 	core.Store
-	members.Store
 	io.Closer
+	// Bucket returns a set of values.
+	Bucket(name string) store.Bucket
+	// Former returns the values that versions before the buckets saved.
+	Former() store.Bucket
 }
 
 // maxCached bounds the cached answers of all services. Beyond it the oldest make room.
@@ -117,9 +121,13 @@ func (b *Bot) newRouter(sources commands.Sources) (*chat.Router, error) {
 	})
 }
 
-// id returns an ID of the bot among others that share a limiter.
+// id returns an ID of the bot among others that share a Redis.
 func (b *Bot) id() string {
-	return hash("bot", b.cfg.Telegram.Token.Reveal(), b.cfg.Discord.Token.Reveal())
+	platform, token := telegram.Platform, b.cfg.Telegram.Token
+	if !token.IsSet() {
+		platform, token = discord.Platform, b.cfg.Discord.Token
+	}
+	return string(platform) + "-" + botID(platform, token.Reveal())
 }
 
 // ReportBuild logs the version, and exports it to /metrics. It panics if it is called twice.
@@ -132,9 +140,8 @@ func (b *Bot) ReportBuild(version, commit string) {
 func (b *Bot) openState() error {
 	b.state = store.NewMemory()
 	if b.cfg.Store.RedisURL.IsSet() {
-		claim := max(b.cfg.Limits.CommandTimeout, time.Second)
 		salt := sha256.Sum256([]byte("herald state " + b.cfg.Partner.SecretKey.Reveal()))
-		redis, err := store.NewRedis(b.cfg.Store, salt[:], claim, b.log)
+		redis, err := store.NewRedis(b.cfg.Store, salt[:], b.id(), b.log)
 		if err != nil {
 			return err
 		}

@@ -149,7 +149,7 @@ func (b *Bot) newMembers() *members.Members {
 		Language: b.cfg.Language, Count: b.metrics.Events("members"), Log: b.log,
 	})
 	if len(b.stores) > 0 {
-		m.Store = b.stores[0]
+		m.Store = b.stores[0].Former()
 		b.metrics.ExportMembers(m.Census)
 	}
 	return m

@@ -28,7 +28,7 @@ func heapInUse() float64 {
 }
 
 // fill writes n rows with two badges each to a folder.
-func fill(b *testing.B, f *store.Folder, n int, l levels) {
+func fill(b *testing.B, f store.Bucket, n int, l levels) {
 	now := timeOf(time.Now())
 	byShard := make([][]Row, shards)
 	for id := range n {
@@ -76,7 +76,7 @@ func BenchmarkMembers100000(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	folder := store.NewFolder(b.TempDir(), slog.New(slog.DiscardHandler))
+	folder := store.NewFolder(b.TempDir(), slog.New(slog.DiscardHandler)).Former()
 	m := New(Config{
 		Settings: Settings{Every: 6 * time.Hour}, Store: folder, Chain: "1", Pools: world.World.Pools, Limiter: store.NewMemory(), Claims: store.NewMemory(),
 		Badges: map[chat.Platform][]chat.Badge{"discord": {{Community: "400000000000000001", ID: "400000000000000002"}}},

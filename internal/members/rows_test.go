@@ -85,12 +85,12 @@ func newRows(s Store) (*rows, *logtest.Buffer) {
 // version is left as it is.
 func TestDamagedShardsAreSetAsideAndNewerOnesStay(t *testing.T) {
 	redis := miniredis.RunT(t)
-	shared, err := store.NewRedis(store.Settings{RedisURL: secret.New("redis://" + redis.Addr() + "?read_timeout=1s")}, []byte("salt"), 20e9, slog.New(slog.DiscardHandler))
+	shared, err := store.NewRedis(store.Settings{RedisURL: secret.New("redis://" + redis.Addr() + "?read_timeout=1s")}, []byte("salt"), "bot", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer shared.Close()
-	for name, s := range map[string]Store{"memory": store.NewMemory(), "folder": store.NewFolder(t.TempDir(), slog.New(slog.DiscardHandler)), "redis": shared} {
+	for name, s := range map[string]Store{"memory": store.NewMemory(), "folder": store.NewFolder(t.TempDir(), slog.New(slog.DiscardHandler)).Former(), "redis": shared.Former()} {
 		r, log := newRows(s)
 		user := aRow(1).User
 		key := shardKey(shardOf(user))

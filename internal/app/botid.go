@@ -1,0 +1,32 @@
+package app
+
+import (
+	"encoding/base64"
+	"regexp"
+	"strings"
+
+	"herald/internal/chat"
+	"herald/internal/platform/discord"
+	"herald/internal/platform/telegram"
+)
+
+// digits matches a platform's ID.
+var digits = regexp.MustCompile(`^[0-9]{1,20}$`)
+
+// botID returns the ID that the bot with this token has on the platform, without asking the platform: both
+// platforms' tokens contain it. The ID of a token of another form is a hash of the token.
+func botID(platform chat.Platform, token string) string {
+	var id string
+	switch platform {
+	case telegram.Platform: // "7000000001:AAE…"
+		id, _, _ = strings.Cut(token, ":")
+	case discord.Platform: // "NzAwMDAwMDAwMQ.G3…", with or without padding
+		encoded, _, _ := strings.Cut(token, ".")
+		decoded, _ := base64.RawStdEncoding.DecodeString(strings.TrimRight(encoded, "="))
+		id = string(decoded)
+	}
+	if digits.MatchString(id) {
+		return id
+	}
+	return hash("bot", token)[:32]
+}
