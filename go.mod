@@ -10,6 +10,7 @@ require (
 	github.com/ethereum/go-ethereum v1.17.10
 	github.com/go-telegram/bot v1.27.0
 	github.com/gomodule/redigo v1.9.3
+	github.com/google/renameio/v2 v2.0.2
 	github.com/gorilla/websocket v1.5.3
 	github.com/holiman/uint256 v1.3.2
 	github.com/patrickmn/go-cache v2.1.0+incompatible

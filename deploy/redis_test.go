@@ -22,7 +22,7 @@ import (
 func open(t *testing.T, url string) *store.Redis {
 	t.Helper()
 	settings := store.Settings{RedisURL: secret.New(url + "?read_timeout=1s")}
-	r, err := store.NewRedis(settings, []byte("salt"), time.Hour, slog.New(slog.DiscardHandler))
+	r, err := store.NewRedis(settings, []byte("salt"), "telegram-7000000001", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"net"
 	"strings"
 	"sync"
-	"time"
 
 	"herald/commands"
 	"herald/internal/chat"
@@ -20,6 +19,8 @@ import (
 	"herald/internal/core"
 	"herald/internal/members"
 	"herald/internal/ops"
+	"herald/internal/platform/discord"
+	"herald/internal/platform/telegram"
 	"herald/internal/pricechart"
 	"herald/internal/ratelimit"
 	"herald/internal/secret"
@@ -86,11 +87,11 @@ const maxCached = 100_000
 // nothing but Redis. It fails with a config.Errors if another process has DATA_DIR, and if a
 // setting cannot be used after all.
 func New(cfg *Config, log *slog.Logger) (*Bot, error) {
-	return newBot(cfg, log, (*Bot).openState)
+	return newWithState(cfg, log, (*Bot).openState)
 }
 
-// newBot is New with another openState.
-func newBot(cfg *Config, log *slog.Logger, openState func(*Bot) error) (*Bot, error) {
+// newWithState is New with another openState.
+func newWithState(cfg *Config, log *slog.Logger, openState func(*Bot) error) (*Bot, error) {
 	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(), Listen: net.Listen,
 		roles: map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){}}
 	if err := openState(b); err != nil {
@@ -135,9 +136,13 @@ func (b *Bot) newRouter(sources commands.Sources) (*chat.Router, error) {
 	})
 }
 
-// id returns an ID of the bot among others that share a limiter.
+// id returns an ID of the bot among others that share a Redis.
 func (b *Bot) id() string {
-	return hash("bot", b.cfg.Telegram.Token.Reveal(), b.cfg.Discord.Token.Reveal())
+	platform, token := telegram.Platform, b.cfg.Telegram.Token
+	if !token.IsSet() {
+		platform, token = discord.Platform, b.cfg.Discord.Token
+	}
+	return string(platform) + "-" + botID(platform, token.Reveal())
 }
 
 // ReportBuild logs the version, and exports it to /metrics. It panics if it is called twice.
@@ -150,9 +155,8 @@ func (b *Bot) ReportBuild(version, commit string) {
 func (b *Bot) openState() error {
 	b.state = store.NewMemory()
 	if b.cfg.Store.RedisURL.IsSet() {
-		claim := max(b.cfg.Limits.CommandTimeout, time.Second)
 		salt := sha256.Sum256([]byte("herald state " + b.cfg.Partner.SecretKey.Reveal()))
-		redis, err := store.NewRedis(b.cfg.Store, salt[:], claim, b.log)
+		redis, err := store.NewRedis(b.cfg.Store, salt[:], b.id(), b.log)
 		if err != nil {
 			return err
 		}

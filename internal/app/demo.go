@@ -222,7 +222,7 @@ func newDemoBot(stderr io.Writer, settings []string, tags, roles []chat.Badge) (
 	cfg.Staking.Pools = fakes.World.Pools                          // STAKING_POOLS could name them only in a file.
 	cfg.Staking.TTL = time.Nanosecond                              // A stake that has gone is not shown again.
 	cfg.Telegram.StakerTags, cfg.Discord.StakerRoles = tags, roles // The settings require a store.
-	bot, err := newBot(cfg, NewLogger(cfg, stderr), (*Bot).openDemoState)
+	bot, err := newWithState(cfg, NewLogger(cfg, stderr), (*Bot).openDemoState)
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,7 @@
 package store
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,152 +17,141 @@ import (
 	"herald/internal/config"
 )
 
-// Folder keeps each value in a file of DATA_DIR, so that the value outlives the process: the
-// quotes seen, the last values of services, and saved addresses, which alone are personal. A
-// file has mode 0600 and belongs to the owner of the folder, even if root writes it. Folder
-// implements core.Store and members.Store, and is safe for concurrent use.
+// Folder keeps values in files of DATA_DIR, so that they outlive the process. It implements core.Store, and its
+// Buckets keep saved addresses. It is safe for concurrent use. `bot members` may use the folder beside a bot that
+// has locked it.
 //
-// A value's ttl is ignored: under a wrong clock a value would look expired and be
-// overwritten.
+// A file has mode 0600, a folder 0700, and both belong to the owner of DATA_DIR, even if root writes them. A file
+// is replaced as a whole, and is on disk when the call returns.
 type Folder struct {
 	dir     string
 	log     *slog.Logger
-	failing atomic.Bool // the last write failed
-	logged  sync.Map    // keys whose files were logged as unreadable
-	mutexes sync.Map    // by key: a *sync.Mutex, which is held while its file is used
-	lock    *os.File    // nil without Lock
+	locks   keyLocks    // by path
+	failing atomic.Bool // the latest write failed
+	logged  sync.Map    // keys of answers that were logged as unreadable
+	lock    *os.File    // nil unless Lock locked the folder
 }
 
-// entry is what a file holds.
-type entry struct{ Value []byte }
+// NewFolder returns a Folder of dir. It reads and writes nothing.
+func NewFolder(dir string, log *slog.Logger) *Folder {
+	return &Folder{dir: dir, log: log}
+}
 
-// temporaryNames matches the names of the files that write renames.
-var temporaryNames = strings.Repeat("[0-9a-f]", 32) + ".kept.json." + strings.Repeat("[A-Z2-7]", 26)
-
-// damagedSuffix ends the name of a damaged file that was put aside.
-const damagedSuffix = ".damaged"
-
-// errDamaged is the error of Load for a damaged file.
-var errDamaged = errors.New("a file in DATA_DIR is damaged")
-
-// NewFolder makes a Folder of dir. It reads and writes nothing.
-func NewFolder(dir string, log *slog.Logger) *Folder { return &Folder{dir: dir, log: log} }
-
-// Lock makes the folder if its parent exists, and locks it until Close or the end of the
-// process. Then it deletes the temporary files of killed processes. It fails with a
-// config.Errors if another process has the lock, and does not wait for that process. A folder
-// that cannot be locked is used without a lock.
+// Lock makes the folder if its parent exists, and locks it until Close or the end of the process. Then it deletes
+// the temporary files of killed processes. It fails with a config.Errors if another process has the lock, and does
+// not wait for that process. A folder that cannot be locked is used without a lock.
 func (f *Folder) Lock() error {
 	_ = os.Mkdir(f.dir, 0o700)
-	file, err := os.OpenFile(filepath.Join(f.dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
-	if err == nil {
-		_ = ownAs(f.dir, file) // A later process that cannot open it says so.
-		if err = lockFile(file); errors.Is(err, errLocked) {
-			file.Close()
-			return config.Errors{"DATA_DIR: another `bot run` uses this folder; stop it, or name another folder"}
-		}
-		f.lock = file
+	err := f.openLock()
+	if errors.Is(err, errLocked) {
+		return config.Errors{"DATA_DIR: another `bot run` uses this folder; stop it, or name another folder"}
 	}
 	if err != nil {
 		f.log.Warn("cannot lock DATA_DIR; a second `bot run` there would go unnoticed", "err", config.WithoutPath(err))
 	}
-	left, _ := fs.Glob(os.DirFS(f.dir), temporaryNames)
-	for _, name := range left {
-		_ = os.Remove(filepath.Join(f.dir, name))
-	}
+	f.deleteTemporary()
 	return nil
 }
 
-// Close unlocks the folder. Without Lock it fails, and does nothing.
+// openLock opens the lock file and locks it. It fails with errLocked if another process has the lock.
+func (f *Folder) openLock() error {
+	file, err := os.OpenFile(filepath.Join(f.dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_ = matchOwner(file, f.dir) // A later process that cannot open it says so.
+	err = lockFile(file)
+	if err != nil {
+		file.Close()
+		return err
+	}
+	f.lock = file
+	return nil
+}
+
+// Close unlocks the folder. It fails if the folder is not locked.
 func (f *Folder) Close() error { return f.lock.Close() }
 
-// Load returns the last saved value of key, however old, or nil if there is none. It fails if
-// the file cannot be read or is damaged. It renames a damaged file, so that an operator can
-// look at it; the next Load returns nil.
+// deleteTemporary deletes the temporary files of killed processes.
+func (f *Folder) deleteTemporary() {
+	_ = filepath.WalkDir(f.dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() && isTemporary(entry.Name()) {
+			_ = os.Remove(path)
+		}
+		return nil // What cannot be read has nothing that can be deleted.
+	})
+}
+
+// wrapped is the content of an answer's file.
+type wrapped struct{ Value []byte }
+
+// errDamaged is returned for a file whose content was not written by Save.
+var errDamaged = errors.New("it is damaged")
+
+// unwrap returns the value in an answer's file. It fails with errDamaged.
+func unwrap(content []byte) ([]byte, error) {
+	var saved wrapped
+	if json.Unmarshal(content, &saved) != nil || len(saved.Value) == 0 {
+		return nil, errDamaged
+	}
+	return saved.Value, nil
+}
+
+// flatPath returns the file of an answer: all answers are in DATA_DIR itself.
+func (f *Folder) flatPath(key string) string {
+	return filepath.Join(f.dir, hashName(key)+".kept.json")
+}
+
+// Load implements core.Store. It ignores how long the value was to be kept: under a wrong clock, a value would
+// look expired and be overwritten. A damaged file counts as no value.
 func (f *Folder) Load(ctx context.Context, key string) ([]byte, error) {
-	defer f.hold(key)()
-	return f.load(ctx, key)
-}
-
-// hold locks the file of key for this process until unlock.
-func (f *Folder) hold(key string) (unlock func()) {
-	mu, _ := f.mutexes.LoadOrStore(key, new(sync.Mutex))
-	mu.(*sync.Mutex).Lock()
-	return mu.(*sync.Mutex).Unlock
-}
-
-// load is Load. The caller holds key.
-func (f *Folder) load(ctx context.Context, key string) ([]byte, error) {
-	path := f.path(key)
-	content, err := os.ReadFile(path)
-	var saved entry
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		err = config.WithoutPath(err)
-		if _, known := f.logged.LoadOrStore(key, true); !known {
-			f.log.WarnContext(ctx, "a file in DATA_DIR cannot be read; its owner must be that of the folder, and its mode 0600",
-				"file", filepath.Base(path), "err", err)
-		}
+	content, err := readFile(f.flatPath(key))
+	if err != nil {
+		f.logOnce(ctx, key, err)
 		return nil, fmt.Errorf("read a file in DATA_DIR: %w", err)
-	case json.Unmarshal(content, &saved) == nil && len(saved.Value) > 0:
-		return saved.Value, nil
 	}
-	aside := f.temporary(key) + damagedSuffix
-	if os.Rename(path, aside) != nil {
-		aside = path
+	if content == nil {
+		return nil, nil
 	}
-	if _, known := f.logged.LoadOrStore(key, true); !known || aside != path {
-		f.log.WarnContext(ctx, "a file in DATA_DIR is damaged; its value is lost", "file", filepath.Base(aside))
+	value, err := unwrap(content)
+	if err != nil {
+		f.logOnce(ctx, key, err)
+		return nil, nil
 	}
-	return nil, errDamaged
+	return value, nil
 }
 
-// Save sets the value of key. It logs a failure once, and replaces no file that cannot be
-// read.
+// logOnce logs an answer that cannot be read, once for each key.
+func (f *Folder) logOnce(ctx context.Context, key string, err error) {
+	_, known := f.logged.LoadOrStore(key, true)
+	if known {
+		return
+	}
+	f.log.WarnContext(ctx, "a file in DATA_DIR cannot be read, and will be overwritten; "+
+		"it must have the folder's owner and mode 0600", "file", filepath.Base(f.flatPath(key)), "err", err)
+}
+
+// Save implements core.Store. It overwrites a file that cannot be read.
 func (f *Folder) Save(ctx context.Context, key string, value []byte, _ time.Duration) {
-	defer f.hold(key)()
-	if _, err := f.load(ctx, key); err == nil || errors.Is(err, errDamaged) {
-		_ = f.write(ctx, key, value)
-	}
+	content, _ := json.Marshal(wrapped{Value: value}) // Bytes can be JSON.
+	path := f.flatPath(key)
+	defer f.locks.lock(path)()
+	_ = f.write(ctx, path, content) // The failure is logged.
 }
 
-// Replace saves value and returns true if old is the value of key; an empty old stands for no
-// value, and an empty value deletes. It returns false for another value. It blocks until value
-// is on disk. After an error either value may be saved. Replace is atomic within this process
-// only.
-func (f *Folder) Replace(ctx context.Context, key string, old, value []byte) (replaced bool, err error) {
-	defer f.hold(key)()
-	saved, err := f.load(ctx, key)
-	if err != nil || !bytes.Equal(saved, old) {
-		return false, err
-	}
-	err = f.write(ctx, key, value)
-	return err == nil, err
-}
-
-// write sets the value of key, or deletes it if value is empty, and blocks until that is on
-// disk. If the process dies meanwhile, the old value stays. It logs the first failure after a
-// success. The caller holds key.
-func (f *Folder) write(ctx context.Context, key string, value []byte) error {
-	path, temporary := f.path(key), f.temporary(key)
+// write sets the content of a file, or deletes the file if content is empty. It logs the first failure after a
+// success. The caller holds the lock of path.
+func (f *Folder) write(ctx context.Context, path string, content []byte) error {
 	var err error
-	if len(value) == 0 {
-		if err = os.Remove(path); errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-	} else if err = f.writeFile(temporary, value); err == nil {
-		err = os.Rename(temporary, path)
-	}
-	if err == nil {
-		err = syncFolder(f.dir)
+	if len(content) == 0 {
+		err = deleteFile(path)
+	} else {
+		err = replaceFile(path, content, f.dir)
 	}
 	if err == nil {
 		f.failing.Store(false)
 		return nil
 	}
-	_ = os.Remove(temporary)
 	err = config.WithoutPath(err)
 	if !f.failing.Swap(true) {
 		f.log.WarnContext(ctx, "cannot write to DATA_DIR; what is new is lost at the next start", "err", err)
@@ -174,22 +159,20 @@ func (f *Folder) write(ctx context.Context, key string, value []byte) error {
 	return fmt.Errorf("write to DATA_DIR: %w", err)
 }
 
-// writeFile makes a file of value, and blocks until it is on disk.
-func (f *Folder) writeFile(path string, value []byte) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+// makeFolders makes the folders from DATA_DIR down to path, as far as they are missing.
+func (f *Folder) makeFolders(path string) error {
+	below, err := filepath.Rel(f.dir, path)
 	if err != nil {
 		return err
 	}
-	content, _ := json.Marshal(entry{Value: value}) // Bytes can be JSON.
-	_, err = file.Write(content)
-	return errors.Join(err, ownAs(f.dir, file), file.Sync(), file.Close())
+	dir := f.dir
+	for name := range strings.SplitSeq(below, string(filepath.Separator)) {
+		parent := dir
+		dir = filepath.Join(dir, name)
+		err := makeFolder(parent, dir, f.dir)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
-
-// path returns the file of key.
-func (f *Folder) path(key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return filepath.Join(f.dir, hex.EncodeToString(sum[:16])+".kept.json")
-}
-
-// temporary returns a new name for a file that replaces the file of key.
-func (f *Folder) temporary(key string) string { return f.path(key) + "." + rand.Text() }

@@ -54,38 +54,3 @@ func newPool(rawURL string) (*redis.Pool, error) {
 		return conn, err
 	}}, nil
 }
-
-// call makes a call on a connection and returns the reply.
-type call func(redis.Conn) (reply any, err error)
-
-// command returns the call of a command.
-func command(name string, args ...any) call {
-	return func(conn redis.Conn) (any, error) { return conn.Do(name, args...) }
-}
-
-// run returns the call of a script. Its keyCount is -1.
-func run(script *redis.Script, keys []string, args ...any) call {
-	all := append(redis.Args{len(keys)}.AddFlat(keys), args...)
-	return func(conn redis.Conn) (any, error) { return script.Do(conn, all...) }
-}
-
-// do makes a call on a connection of the pool. It waits for one until ctx is done, for a second
-// at most. The time limit of the call starts then, and ctx does not end it.
-func (r *Redis) do(ctx context.Context, c call) (reply any, err error) {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
-	defer cancel()
-	conn, err := r.pool.GetContext(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	return c(conn)
-}
-
-// usable fails if the connection is idle since dropped or longer. The pool closes it then.
-func (r *Redis) usable(_ redis.Conn, idleSince time.Time) error {
-	if dropped := r.dropped.Load(); dropped != nil && !idleSince.After(*dropped) {
-		return errAway
-	}
-	return nil
-}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -10,34 +11,40 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"herald/internal/ratelimit"
 )
 
-// Probe makes each call that the bot makes, on keys of its own, which it deletes or which
-// expire within a second. It fails if Redis is a read-only replica or refuses one of the
-// calls. After a failure Redis counts as down until a check by maintain succeeds. The error
-// names the call and what is wrong, without the URL and the server's text. Probe blocks for
-// the time of eight calls at most.
+// Probe makes each call that the bot makes, on keys of its own, which it deletes or which expire within a minute. It
+// fails if Redis is a read-only replica or refuses one of the calls. After a failure Redis counts as unavailable until
+// a probe by watch succeeds. The error names the call and what is wrong, without the URL and the server's text. Probe
+// blocks for the time of nine calls at most.
 func (r *Redis) Probe(ctx context.Context) error {
 	r.dropped.Store(new(time.Now()))
-	id := "probe " + r.owner
-	saved, row, limit, claimed := r.valueKey(id), r.valueKey("members "+id), r.key("limit", id), r.claimKey(id)
-	claim := func(owner string) call {
-		return run(claimScript, []string{claimed}, id, owner, 1000)
-	}
+	id := rand.Text()
+	answer := r.key("probe", "answer "+id)
+	update := r.key("probe", "update "+id)
+	limit := r.limitArgs(0, []ratelimit.Limit{{Key: "probe " + id, Burst: 1, Every: time.Millisecond}})
+	rows := redisBucket{redis: r, key: r.key("probe", "rows "+id)}
 	for _, step := range []struct {
 		what string
 		call call
 	}{
-		{"write to", command("SET", saved, id, "PX", 1000)},
-		{"read from", command("GETRANGE", saved, 0, maxValue)},
-		{"replace a value in", run(replace, []string{row}, "", id)},
-		{"delete from", run(replace, []string{row}, id, "")},
-		{"claim an update in", claim("probe")},
-		{"claim an update in", claim("another")}, // Another's claim is read in another way.
-		{"limit in", run(limitScript, []string{limit}, 0, 1, 1000)},
-		{"release an update in", run(changeClaims, []string{claimed}, id, "", 1)},
+		{"write to", command("SET", answer, id, "PX", 1000)},
+		{"read from", command("GET", answer)},
+		{"limit in", limitCall(limit)},
+		{"claim an update in", func(conn redis.Conn) (any, error) {
+			_, _, err := claimOn(conn, update, id, nil)
+			return nil, err
+		}},
+		{"release an update in", script(replaceScript, []string{update}, id, "")},
+		{"save an address in", rows.replaceCall("", nil, []byte(id))},
+		{"read an address in", rows.loadCall("")},
+		{"list the addresses in", rows.scanCall("0")},
+		{"delete an address from", rows.replaceCall("", []byte(id), nil)},
 	} {
-		if _, err := r.do(ctx, step.call); err != nil {
+		_, err := r.do(ctx, step.call)
+		if err != nil {
 			r.up.Store(false)
 			return fmt.Errorf("%s redis: %s", step.what, reason(err))
 		}

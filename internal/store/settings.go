@@ -1,6 +1,7 @@
 package store
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -61,7 +62,7 @@ func folder(dir string) (string, error) {
 	if info, err := os.Stat(written); err != nil || !info.IsDir() {
 		return "", errors.New("must be a folder that exists, or one in a folder that does")
 	}
-	probe := (&Folder{dir: written}).temporary("probe")
+	probe := filepath.Join(written, ".probe"+rand.Text())
 	err := os.WriteFile(probe, []byte("probe"), 0o600)
 	_ = os.Remove(probe)
 	if err != nil {

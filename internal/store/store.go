@@ -13,12 +13,16 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
 // maxValue is the maximum number of bytes of a value. The largest value is the history of quotes: 2,976 points of
 // 40 to 80 bytes.
 const maxValue = 256 << 10
+
+// errTooLarge is returned for a value of more than maxValue bytes.
+var errTooLarge = errors.New("it has too many bytes")
 
 // Bucket is a set of values by key. Its methods are safe for concurrent use.
 type Bucket interface {

@@ -1,0 +1,49 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// Load implements core.Store. It fails if the value has more than maxValue bytes, or if Redis is unavailable. Another
+// program's value of another type counts as none. If there is no value, Load looks for that of a version up to
+// b7a8be84, whose keys name no bot.
+func (r *Redis) Load(ctx context.Context, key string) ([]byte, error) {
+	value, err := r.get(ctx, r.key("answer", key))
+	if err == nil && value == nil {
+		value, err = r.get(ctx, r.formerKey("answer", key))
+	}
+	if isWrongType(err) {
+		return nil, nil
+	}
+	return value, err
+}
+
+// Save implements core.Store, if Redis is available. ttl is at least 1 ms. value must not be empty.
+func (r *Redis) Save(ctx context.Context, key string, value []byte, ttl time.Duration) {
+	_, _ = r.ask(ctx, command("SET", r.key("answer", key), value, "PX", ttl.Milliseconds()))
+}
+
+// get returns the string under a key of Redis, or nil if there is none. It fails if the string has more than
+// maxValue bytes.
+func (r *Redis) get(ctx context.Context, redisKey string) ([]byte, error) {
+	return value(r.ask(ctx, command("GET", redisKey)))
+}
+
+// value returns a reply as a value, or nil for the reply of a missing key.
+func value(reply any, err error) ([]byte, error) {
+	found, err := redis.Bytes(reply, err)
+	switch {
+	case errors.Is(err, redis.ErrNil):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read a value in Redis: %w", err)
+	case len(found) > maxValue:
+		return nil, errTooLarge
+	}
+	return found, nil
+}

@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"herald/internal/ratelimit"
+)
+
+// limitScript reserves slots.
+var limitScript = redis.NewScript(-1, ratelimit.Script)
+
+// Reserve implements ratelimit.Limiter.
+func (r *Redis) Reserve(
+	ctx context.Context, within time.Duration, limits ...ratelimit.Limit,
+) (wait time.Duration, ok bool) {
+	wait, err := r.limit(ctx, within, limits)
+	if err != nil {
+		return r.memory.Reserve(ctx, within, limits...)
+	}
+	return wait, wait <= within
+}
+
+// Peek implements ratelimit.Limiter.
+func (r *Redis) Peek(ctx context.Context, limits ...ratelimit.Limit) (wait time.Duration) {
+	const onlyAsk = -1
+	wait, err := r.limit(ctx, onlyAsk, limits)
+	if err != nil {
+		return r.memory.Peek(ctx, limits...)
+	}
+	return wait
+}
+
+// limit runs limitScript in Redis. It returns the wait for the slots.
+func (r *Redis) limit(
+	ctx context.Context, within time.Duration, limits []ratelimit.Limit,
+) (wait time.Duration, err error) {
+	if len(limits) == 0 {
+		return 0, nil
+	}
+	return microseconds(r.ask(ctx, limitCall(r.limitArgs(within, limits))))
+}
+
+// limitCall returns the call of limitScript with args.
+func limitCall(args []any) call {
+	return func(conn redis.Conn) (any, error) { return limitScript.Do(conn, args...) }
+}
+
+// limitArgs returns the arguments of limitScript, with a key for each limit.
+func (r *Redis) limitArgs(within time.Duration, limits []ratelimit.Limit) []any {
+	var keys []string
+	for _, l := range limits {
+		keys = append(keys, r.key("limit", l.Key))
+	}
+	return scriptArgs(keys, ratelimit.Args(within, limits))
+}
+
+// microseconds returns the reply of limitScript as a duration.
+func microseconds(reply any, err error) (time.Duration, error) {
+	n, err := redis.Int64(reply, err)
+	return time.Duration(n) * time.Microsecond, err
+}
+
+// isNoScript reports whether a reply says that Redis does not know the script yet.
+func isNoScript(reply any) bool {
+	err, is := reply.(redis.Error)
+	return is && strings.HasPrefix(err.Error(), "NOSCRIPT")
+}

@@ -1,0 +1,198 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+const (
+	// pageSize is about how many values Each asks for at a time.
+	pageSize = 500
+	// pageTimeout is how long Each waits for pageSize values.
+	pageTimeout = 2 * time.Second
+)
+
+// redisBucket is a Bucket that is one hash in Redis. It never expires.
+type redisBucket struct {
+	redis *Redis
+	name  string
+	// key is the hash.
+	key string
+}
+
+// Bucket returns the bucket of this name, such as "members/telegram-7000000001". The key of its hash shows the part
+// of the name before the slash, so that an operator can tell what must not be evicted. It does not depend on the bot
+// of this Redis: the name says whose bucket it is.
+func (r *Redis) Bucket(name string) Bucket {
+	kind, _, _ := strings.Cut(name, "/")
+	return redisBucket{redis: r, name: name, key: r.formerKey(kind, name)}
+}
+
+// field returns the name of a key's field. It is a hash, because key may name a user.
+func (b redisBucket) field(key string) string {
+	return b.redis.hash(b.name + " " + key)
+}
+
+// Load implements Bucket.
+func (b redisBucket) Load(ctx context.Context, key string) ([]byte, error) {
+	saved, err := value(b.redis.ask(ctx, b.loadCall(key)))
+	return saved, asUnreadable(err)
+}
+
+// loadCall returns the call that reads a value.
+func (b redisBucket) loadCall(key string) call {
+	return command("HGET", b.key, b.field(key))
+}
+
+// asUnreadable returns an *UnreadableError if err says that one value is too large.
+func asUnreadable(err error) error {
+	if errors.Is(err, errTooLarge) {
+		return &UnreadableError{Values: 1, Err: err}
+	}
+	return err
+}
+
+// replaceFieldScript sets the field ARGV[1] of a hash to ARGV[3], if its value is ARGV[2]. An empty text stands for
+// no value. It returns whether it did.
+var replaceFieldScript = redis.NewScript(-1, `
+local field, old, new = ARGV[1], ARGV[2], ARGV[3]
+local saved = redis.call("HGET", KEYS[1], field) or ""
+if saved ~= old then
+	return 0
+end
+if new == "" then
+	redis.call("HDEL", KEYS[1], field)
+else
+	redis.call("HSET", KEYS[1], field, new)
+end
+return 1`)
+
+// replaceScript sets a key to ARGV[2], without an expiry, if its value is ARGV[1]. An empty text stands for no value.
+// It returns whether it did.
+var replaceScript = redis.NewScript(-1, `
+local old, new = ARGV[1], ARGV[2]
+local saved = redis.call("GET", KEYS[1]) or ""
+if saved ~= old then
+	return 0
+end
+if new == "" then
+	redis.call("DEL", KEYS[1])
+else
+	redis.call("SET", KEYS[1], new)
+end
+return 1`)
+
+// Replace implements Bucket.
+func (b redisBucket) Replace(ctx context.Context, key string, old, value []byte) (replaced bool, err error) {
+	return b.redis.replace(ctx, value, b.replaceCall(key, old, value))
+}
+
+// replaceCall returns the call that replaces a value.
+func (b redisBucket) replaceCall(key string, old, value []byte) call {
+	return script(replaceFieldScript, []string{b.key}, b.field(key), old, value)
+}
+
+// replace makes the call of a script that replaces a value by the value new.
+func (r *Redis) replace(ctx context.Context, new []byte, script call) (replaced bool, err error) {
+	if len(new) > maxValue {
+		return false, errTooLarge
+	}
+	attempts := 0
+	replaced, err = redis.Bool(r.ask(ctx, func(conn redis.Conn) (any, error) {
+		attempts++
+		return script(conn)
+	}))
+	if err != nil {
+		return false, fmt.Errorf("replace a value in Redis: %w", err)
+	}
+	if attempts > 1 && !replaced {
+		// The first attempt may have replaced the value without an answer.
+		return false, errUnavailable
+	}
+	return replaced, nil
+}
+
+// Each implements Bucket.
+func (b redisBucket) Each(ctx context.Context, f func(value []byte)) error {
+	var unreadable UnreadableError
+	seen := map[string]bool{} // by field: HSCAN may return a field twice
+	cursor := "0"
+	for ctx.Err() == nil {
+		next, page, err := b.scan(ctx, cursor)
+		if err != nil {
+			return err
+		}
+		for pair := range slices.Chunk(page, 2) {
+			field, value := string(pair[0]), pair[1]
+			switch {
+			case seen[field]:
+			case len(value) > maxValue:
+				unreadable.Values++
+				unreadable.Err = errTooLarge
+			default:
+				f(value)
+			}
+			seen[field] = true
+		}
+		if next == "0" {
+			break
+		}
+		cursor = next
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if unreadable.Values > 0 {
+		return &unreadable
+	}
+	return nil
+}
+
+// scan returns a page of fields and their values in turn, and the cursor of the next page. The first and the last
+// cursor are "0".
+func (b redisBucket) scan(ctx context.Context, cursor string) (next string, page [][]byte, err error) {
+	reply, err := redis.Values(b.redis.ask(ctx, b.scanCall(cursor)))
+	if err == nil {
+		_, err = redis.Scan(reply, &next, &page)
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("list the values in Redis: %w", err)
+	}
+	return next, page, nil
+}
+
+// scanCall returns the call that reads a page.
+func (b redisBucket) scanCall(cursor string) call {
+	return func(conn redis.Conn) (any, error) {
+		return redis.DoWithTimeout(conn, pageTimeout, "HSCAN", b.key, cursor, "COUNT", pageSize)
+	}
+}
+
+// formerRedis is a Bucket of the values that are strings, under keys that name no bot.
+type formerRedis struct{ redis *Redis }
+
+// Former returns a Bucket of the addresses that versions up to b7a8be84 saved, under keys of no bot. Its Each fails.
+func (r *Redis) Former() Bucket { return formerRedis{r} }
+
+// key returns the key of a value in Redis.
+func (f formerRedis) key(key string) string { return f.redis.formerKey("members", key) }
+
+// Load implements Bucket.
+func (f formerRedis) Load(ctx context.Context, key string) ([]byte, error) {
+	saved, err := f.redis.get(ctx, f.key(key))
+	return saved, asUnreadable(err)
+}
+
+// Replace implements Bucket.
+func (f formerRedis) Replace(ctx context.Context, key string, old, value []byte) (replaced bool, err error) {
+	return f.redis.replace(ctx, value, script(replaceScript, []string{f.key(key)}, old, value))
+}
+
+// Each implements Bucket. It always fails.
+func (f formerRedis) Each(context.Context, func(value []byte)) error { return errNotListed }
