@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -274,15 +273,14 @@ func (w *world) inStore() string {
 		}
 		return all.String()
 	}
-	files, _ := filepath.Glob(filepath.Join(w.dir, "data", "*"))
-	slices.Sort(files)
-	for _, file := range files {
-		content, _ := os.ReadFile(file)
+	_ = filepath.WalkDir(filepath.Join(w.dir, "data"), func(file string, _ os.DirEntry, _ error) error {
+		content, _ := os.ReadFile(file) // A folder has none.
 		all.Write(content)
 		for _, text := range packed.FindAll(content, -1) {
 			value, _ := base64.StdEncoding.DecodeString(string(text))
 			all.Write(value)
 		}
-	}
+		return nil
+	})
 	return all.String()
 }
