@@ -129,8 +129,7 @@ func check(ctx context.Context, p process, o options) error {
 	if err != nil {
 		return err
 	}
-	cfg.Store.DataDir = "" // A running bot may use it.
-	bot, err := app.New(cfg, slog.New(slog.DiscardHandler))
+	bot, err := app.NewForCheck(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

@@ -90,6 +90,19 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 	return newWithState(cfg, log, (*Bot).openState)
 }
 
+// NewForCheck makes a Bot for Check. It works beside a running bot, and of DATA_DIR it only reads saved addresses.
+func NewForCheck(cfg *Config, log *slog.Logger) (*Bot, error) {
+	withoutFolder := *cfg
+	withoutFolder.Store.DataDir = ""
+	return newWithState(&withoutFolder, log, func(b *Bot) error {
+		err := b.openState()
+		if dir := cfg.Store.DataDir; dir != "" && b.redis == nil {
+			b.rows = rowsIn(store.NewFolder(dir, log), cfg)
+		}
+		return err
+	})
+}
+
 // newWithState is New with another openState.
 func newWithState(cfg *Config, log *slog.Logger, openState func(*Bot) error) (*Bot, error) {
 	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(), Listen: net.Listen,
@@ -168,10 +181,17 @@ func (b *Bot) openState() error {
 		b.stores = append(b.stores, b.folder)
 	}
 	if len(b.stores) > 0 {
-		first := b.stores[0]
-		b.rows = rowStore{bucket: first.Bucket, former: first.Former(), formerIsShared: b.redis != nil, bots: b.cfg.bots()}
+		b.rows = rowsIn(b.stores[0], b.cfg)
 	}
 	return nil
+}
+
+// rowsIn returns the saved addresses in a store.
+func rowsIn(s keeper, cfg *Config) rowStore {
+	return rowStore{
+		bucket: s.Bucket, former: s.Former(), formerIsShared: cfg.Store.RedisURL.IsSet(),
+		bots: cfg.bots(),
+	}
 }
 
 // closeState closes what openState opened.

@@ -165,6 +165,9 @@ func (b *Bot) probes(platforms []platform, wallet string) (all []probe) {
 				discord.TokenSetting + " (from https://discord.com/developers/applications)"}
 		}})
 	}
+	if b.members.Enabled() && b.redis == nil {
+		all = append(all, probe{title: "saved addresses", settings: "DATA_DIR", local: true, ask: b.askRows})
+	}
 	if b.redis != nil {
 		url := b.cfg.Store.RedisURL.Reveal()
 		all = append(all, probe{title: "Redis", url: url, settings: "REDIS_URL", local: true,
@@ -172,10 +175,25 @@ func (b *Bot) probes(platforms []platform, wallet string) (all []probe) {
 				if err := b.redis.Probe(ctx); err != nil {
 					return nil, err
 				}
-				return b.redis.Durability(ctx), nil
+				details, err := b.askRows(ctx)
+				return append(details, b.redis.Durability(ctx)...), err
 			}})
 	}
 	return all
+}
+
+// askRows counts the saved addresses of the platforms that are on.
+func (b *Bot) askRows(ctx context.Context) (details []string, err error) {
+	rows, unreadable, err := b.members.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	details = []string{fmt.Sprintf("saved addresses: %d", len(rows))}
+	if unreadable > 0 {
+		details = append(details, fmt.Sprintf("%d cannot be read: each concerns one user, and stays as it is; "+
+			"a newer version may have written it, or a disk was full", unreadable))
+	}
+	return details, nil
 }
 
 // advice returns how the probe failed and the settings to look at, a line each.

@@ -18,6 +18,9 @@ import (
 // errNothingSaved is the error of ListMembers and ReleaseBadges without a store.
 var errNothingSaved = errors.New("no addresses can be saved: set DATA_DIR or REDIS_URL to what the running bot has")
 
+// errNoBot is their error if the token of no platform is set.
+var errNoBot = errors.New("saved addresses belong to a bot: set TELEGRAM_BOT_TOKEN and DISCORD_BOT_TOKEN to what the running bot has")
+
 // openMembers calls use with what saves addresses, and nothing that runs.
 func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error) error {
 	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics()}
@@ -25,8 +28,11 @@ func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error
 		return err
 	}
 	defer b.closeState()
-	if len(b.stores) == 0 {
+	switch {
+	case len(b.stores) == 0:
 		return errNothingSaved
+	case len(b.rows.bots) == 0:
+		return errNoBot
 	}
 	return use(b.newMembers())
 }

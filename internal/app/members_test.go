@@ -20,9 +20,10 @@ func TestMembersAreListedAsCSV(t *testing.T) {
 	staking := core.Stake{Checked: 21, Staked: []core.PoolAmount{{Amount: decimal.New(1, 0)}}}
 	for _, store := range []string{"DATA_DIR=" + t.TempDir(), "REDIS_URL=redis://" + miniredis.RunT(t).Addr() + "?read_timeout=1s"} {
 		var table strings.Builder
-		cfg := mustLoad(t, append(DemoSettings(world), store), "")
+		settings := append(DemoSettings(world), store, "TELEGRAM_BOT_TOKEN=77:token", "DISCORD_BOT_TOKEN=token")
+		cfg := mustLoad(t, settings, "")
 		ListMembers(t.Context(), cfg, log, new(strings.Builder)) // Nothing is saved yet.
-		bot := newBot(t, DemoSettings(world), store)             // It runs on.
+		bot := newBot(t, settings)                               // It runs on.
 		for _, user := range []chat.User{{Platform: "telegram", ID: "77"}, {Platform: "discord", ID: "5"}, {Platform: "telegram", ID: "9"}} {
 			if _, err := bot.members.Save(t.Context(), user, common.Address{19: 1}, staking); err != nil {
 				t.Fatal(err)
@@ -47,8 +48,12 @@ func TestMembersAreListedAsCSV(t *testing.T) {
 	if err := ListMembers(t.Context(), mustLoad(t, DemoSettings(world), ""), log, &strings.Builder{}); !errors.Is(err, errNothingSaved) || strings.Count(logged.String(), "nothing is saved there") != 2 {
 		t.Errorf("without a store: %v; logged %s", err, logged)
 	}
-	away := mustLoad(t, append(DemoSettings(world), "REDIS_URL=redis://127.0.0.1:1"), "")
+	away := mustLoad(t, append(DemoSettings(world), "REDIS_URL=redis://127.0.0.1:1", "DISCORD_BOT_TOKEN=token"), "")
 	if err := ListMembers(t.Context(), away, log, &strings.Builder{}); err == nil {
 		t.Error("rows that cannot be read are no failure")
+	}
+	withoutBot := mustLoad(t, append(DemoSettings(world), "DATA_DIR="+t.TempDir()), "")
+	if err := ListMembers(t.Context(), withoutBot, log, &strings.Builder{}); !errors.Is(err, errNoBot) {
+		t.Errorf("without a token: %v", err)
 	}
 }

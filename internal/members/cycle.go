@@ -41,12 +41,15 @@ func (m *Members) Run(ctx context.Context) {
 	if !m.Enabled() {
 		return
 	}
-	defer m.stop()
-	var running sync.WaitGroup
+	m.setRunning(ctx)
+	var ticking sync.WaitGroup
 	for _, p := range m.on() {
-		running.Go(func() { m.runPlatform(ctx, p) })
+		ticking.Go(func() { m.runPlatform(ctx, p) })
 	}
-	running.Wait()
+	<-ctx.Done()
+	ticking.Wait()
+	m.setRunning(nil)
+	m.working.Wait()
 }
 
 // runPlatform rewrites the rows of an earlier format, and then ticks until ctx is done.

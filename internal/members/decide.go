@@ -148,10 +148,10 @@ func (t tiers) communities() (ids []string) {
 	return slices.Compact(ids)
 }
 
-// decide returns the row after a check. A check of a block that is not newer than the row's changes nothing.
+// decide returns the row after a check. A check of an older block than the row's changes nothing: the node is behind.
 func (t tiers) decide(r Row, c check, now time.Time) Row {
 	block := c.block()
-	if !block.IsZero() && !block.After(r.Block.Time) {
+	if !block.IsZero() && timeOf(block).Before(r.Block.Time) {
 		return r
 	}
 	r = r.clone()

@@ -98,11 +98,8 @@ type Members struct {
 	Config
 	platforms map[chat.Platform]*platform
 
-	// life ends when Run returns. Until then, background starts goroutines.
-	life    context.Context
-	endLife context.CancelFunc
 	mu      sync.Mutex
-	stopped bool
+	running context.Context // of Run; nil: it does not run
 	working sync.WaitGroup
 }
 
@@ -116,7 +113,7 @@ type platform struct {
 	// rows and releases are nil if nothing can be saved, or the platform's token is not set.
 	rows     *rows
 	releases Store
-	latest   latest
+	latest   *latest
 
 	// unread and unreadable say what the log was told last. The tick alone uses them.
 	unread     bool
@@ -129,7 +126,6 @@ type platform struct {
 // New returns Members. It contacts nobody.
 func New(c Config) *Members {
 	m := &Members{Config: c, platforms: map[chat.Platform]*platform{}}
-	m.life, m.endLife = context.WithCancel(context.Background())
 	for _, name := range platforms {
 		m.platforms[name] = newPlatform(&m.Config, name)
 	}
@@ -141,6 +137,7 @@ func newPlatform(c *Config, name chat.Platform) *platform {
 	p := &platform{
 		name: name, bot: c.Bots[name], config: c,
 		tiers:       newTiers(c.Chain, c.Pools, c.Badges[name], c.Every),
+		latest:      &latest{known: map[uint64]bool{}},
 		communities: map[string]*community{},
 	}
 	if c.Bucket == nil || p.bot == "" {
@@ -148,7 +145,7 @@ func newPlatform(c *Config, name chat.Platform) *platform {
 	}
 	of := string(name) + "-" + p.bot
 	p.releases = c.Bucket("releases/" + of)
-	p.rows = &rows{platform: name, store: c.Bucket("members/" + of)}
+	p.rows = &rows{platform: name, store: c.Bucket("members/" + of), latest: p.latest}
 	if c.Former != nil {
 		p.rows.former = &former{platform: name, store: c.Former, shared: c.FormerIsShared, names: p.tiers.names}
 	}
@@ -157,6 +154,15 @@ func newPlatform(c *Config, name chat.Platform) *platform {
 
 // Use sets the adapter through which Members gives and removes on a platform. It must be called before Run.
 func (m *Members) Use(name chat.Platform, adapter chat.Badges) { m.platforms[name].adapter = adapter }
+
+// of returns the platform of a user, or nil if nothing can be saved of them.
+func (m *Members) of(user chat.User) *platform {
+	p := m.platforms[user.Platform]
+	if checkUser(user) != nil || p.rows == nil {
+		return nil
+	}
+	return p
+}
 
 // on returns the platforms that are on in this process.
 func (m *Members) on() (all []*platform) {
@@ -168,24 +174,23 @@ func (m *Members) on() (all []*platform) {
 	return all
 }
 
-// background calls f in a goroutine, with a context that ends when Run does. After that it does nothing.
+// background calls f in a goroutine, with the context of Run. It does nothing unless Run runs.
 func (m *Members) background(f func(context.Context)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.stopped {
+	ctx := m.running
+	if ctx != nil {
 		m.working.Go(func() {
-			m.guard(func() { f(m.life) })
+			m.guard(func() { f(ctx) })
 		})
 	}
 }
 
-// stop ends what background started, and waits for it.
-func (m *Members) stop() {
+// setRunning sets the context for background, or ends background with nil.
+func (m *Members) setRunning(ctx context.Context) {
 	m.mu.Lock()
-	m.stopped = true
-	m.mu.Unlock()
-	m.endLife()
-	m.working.Wait()
+	defer m.mu.Unlock()
+	m.running = ctx
 }
 
 // key returns a key of a limit of the platform's bot.

@@ -30,8 +30,8 @@ const (
 // offerTime at most. A community that does not answer counts as one that they are in: nobody is given a badge that they
 // did not read of.
 func (m *Members) Offer(ctx context.Context, user chat.User, here string, stake core.Stake) []Badge {
-	p := m.platforms[user.Platform]
-	if !m.Enabled() || checkUser(user) != nil || p.adapter == nil {
+	p := m.of(user)
+	if p == nil || p.adapter == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, offerTime)
@@ -91,13 +91,10 @@ func (m *Members) Save(ctx context.Context, user chat.User, wallet common.Addres
 func (m *Members) save(
 	ctx context.Context, user chat.User, wallet common.Address, stake core.Stake, replace func(*Row) bool,
 ) ([]Change, error) {
-	if !m.Enabled() {
+	p := m.of(user)
+	if p == nil {
 		return nil, ErrNotSaved
 	}
-	if err := checkUser(user); err != nil {
-		return nil, err
-	}
-	p := m.platforms[user.Platform]
 	saved := false
 	row, err := p.rows.update(ctx, user.ID, func(r *Row) *Row {
 		saved = replace(r)
@@ -112,7 +109,6 @@ func (m *Members) save(
 	if err != nil || !saved {
 		return nil, err
 	}
-	p.latest.note(user.ID, true)
 	m.Count("address_saved")
 	return m.settleFor(ctx, p, *row), nil
 }
@@ -177,10 +173,10 @@ type Forgotten struct {
 // blocks for settleTime at most. It fails if the row could not be written, and with ErrUnreadable if what is saved
 // cannot be read.
 func (m *Members) Forget(ctx context.Context, user chat.User) (f Forgotten, err error) {
-	if !m.Enabled() || checkUser(user) != nil {
+	p := m.of(user)
+	if p == nil {
 		return f, nil
 	}
-	p := m.platforms[user.Platform]
 	row, err := p.rows.update(ctx, user.ID, func(r *Row) *Row {
 		f.Wallet = common.Address{}
 		if r == nil {
@@ -215,8 +211,8 @@ func (m *Members) Forget(ctx context.Context, user chat.User) (f Forgotten, err 
 func (m *Members) Refresh(
 	ctx context.Context, user chat.User, here string, wallet common.Address, stake core.Stake,
 ) ([]Change, error) {
-	p := m.platforms[user.Platform]
-	if p == nil || p.adapter == nil || !m.Enabled() {
+	p := m.of(user)
+	if p == nil || p.adapter == nil {
 		return nil, nil
 	}
 	row, err := p.rows.load(ctx, user.ID)
@@ -267,8 +263,8 @@ func (c *community) lacks(r Row, wears []string) bool {
 // Seen tells that a user sent a command in a community, and wears these badges there: all roles, or the tag. It has them
 // given what they lack, once a minute at most. It does not block.
 func (m *Members) Seen(user chat.User, community string, wears []string) {
-	p := m.platforms[user.Platform]
-	if !m.Enabled() || p == nil || p.adapter == nil || checkUser(user) != nil {
+	p := m.of(user)
+	if p == nil || p.adapter == nil {
 		return
 	}
 	isOurs := func(b tier) bool { return slices.Contains(wears, b.ID) }

@@ -40,6 +40,7 @@ type rows struct {
 	platform chat.Platform
 	store    Store
 	former   *former // nil: there are no values of format 1
+	latest   *latest // learns of rows that are saved and deleted
 }
 
 // load returns the row of a user, or nil if nothing is saved. It fails with ErrUnreadable if what is saved
@@ -100,6 +101,7 @@ func (s *rows) update(ctx context.Context, id string, edit func(*Row) *Row) (upd
 			return nil, fmt.Errorf("%w: %w", ErrNotSaved, err)
 		}
 		if replaced {
+			s.latest.note(id, value != nil)
 			return updated, nil
 		}
 	}

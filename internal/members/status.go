@@ -50,10 +50,10 @@ func (s *Saved) Elsewhere(community string) *Saved {
 // Saved returns what is saved of a user, or nil if nothing is. It fails with ErrUnreadable if what is saved cannot be read,
 // and blocks for a call to the Store.
 func (m *Members) Saved(ctx context.Context, user chat.User) (*Saved, error) {
-	if !m.Enabled() || checkUser(user) != nil {
+	p := m.of(user)
+	if p == nil {
 		return nil, nil
 	}
-	p := m.platforms[user.Platform]
 	row, err := p.rows.load(ctx, user.ID)
 	if err != nil {
 		m.warnUnread(ctx, p, err)

@@ -46,6 +46,25 @@ var eventTable = []event{
 			p.enter(c)
 		}
 	}},
+	{"leave and come back", 3, func(w *world) {
+		p := w.anybody()
+		c := p.home(w.rand.IntN(2))
+		if p.in[c] {
+			w.note("%s: leaves %s and comes back", p.name, c)
+			p.leave(c)
+			w.wait(w.settings.every / 4)
+			p.enter(c)
+		}
+	}},
+	{"restart with calls left", 3, func(w *world) {
+		p, wallet := w.anybody(), w.rand.IntN(2)
+		c := p.home(w.rand.IntN(2))
+		p.verify("", wallet)
+		w.set(c, limited)
+		p.press(wallet)
+		w.restart(func(*settings) {})
+		w.set(c, "")
+	}},
 	{"kill", 5, func(w *world) {
 		if list := w.alive(); len(list) > 0 {
 			p := list[0]
@@ -56,6 +75,12 @@ var eventTable = []event{
 	}},
 	{"restart", 2, func(w *world) { w.restart(func(*settings) {}) }},
 	{"settings", 4, func(w *world) { w.restart(w.changeSettings) }},
+	{"two settings", 3, func(w *world) {
+		w.restart(func(s *settings) {
+			w.changeSettings(s)
+			w.changeSettings(s)
+		})
+	}},
 	{"replica", 2, func(w *world) {
 		if w.redis != nil && len(w.processes) < maxProcesses-6 {
 			w.note("another replica")

@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	tapes     = flag.Int("tapes", 100, "how many random tapes are played")
+	tapes     = flag.Int("tapes", 300, "how many random tapes are played")
 	firstTape = flag.Uint64("tapes.first", 1, "the seed of the first random tape")
 )
 
