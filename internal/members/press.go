@@ -101,7 +101,7 @@ func (m *Members) save(
 		if !saved {
 			return r
 		}
-		pressed := p.tiers.pressed(r, user, wallet, time.Now())
+		pressed := pressedRow(r, user, wallet, time.Now())
 		pressed = p.tiers.decide(pressed, check{stake: stake, press: true}, time.Now())
 		pressed.Due = p.nextDue(time.Now())
 		return &pressed
@@ -113,18 +113,14 @@ func (m *Members) save(
 	return m.settleFor(ctx, p, *row), nil
 }
 
-// pressed returns the row of a user who saves a wallet, before the check. r is the row before, or nil.
-func (t tiers) pressed(r *Row, user chat.User, wallet common.Address, now time.Time) Row {
+// pressedRow returns the row of a user who saves a wallet, before the check. r is the row before, or nil.
+func pressedRow(r *Row, user chat.User, wallet common.Address, now time.Time) Row {
 	pressed := Row{User: user}
 	if r != nil {
 		pressed = r.clone()
 	}
 	for i := range pressed.Badges {
-		h := &pressed.Badges[i]
-		h.Unsure = true // The platform is asked what the user wears.
-		if r.Forgotten() {
-			h.Goes = t.current(*h) // It was to be removed, unless this wallet reaches its amount.
-		}
+		pressed.Badges[i].Unsure = true // The platform is asked what the user wears.
 	}
 	if pressed.Wallet != wallet { // What was found of another wallet says nothing of this one.
 		pressed.SavedAt = timeOf(now)
