@@ -38,7 +38,8 @@ func (a Args) Len() int { return len(a.words) + len(a.byName) }
 // error bind returns the forms that the sender may have meant.
 func (c *Command) bind(req *Request) ([]Form, error) {
 	req.Args = c.retyped(req.Args)
-	if req.Args.words = tidied(req.Args.words, c.params); req.Args.Len() == 0 {
+	req.Args.words = tidied(req.Args.words, c.params)
+	if req.Args.Len() == 0 {
 		req.Args = Typed(c.Aliases[req.Command]...)
 	}
 	takesPerson := slices.ContainsFunc(c.params, func(p Param) bool { return p.Person })

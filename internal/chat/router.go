@@ -161,7 +161,8 @@ func (r *Router) resolveRole(ctx context.Context, req *Request) error {
 		return nil
 	}
 	role, err := r.Roles[req.From.Platform](ctx, req.From, req.Community)
-	if req.Role = role; err != nil {
+	req.Role = role
+	if err != nil {
 		req.Role = Member
 	}
 	r.setMayModerate(req)

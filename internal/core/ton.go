@@ -24,7 +24,8 @@ var tonURLSafe = strings.NewReplacer("+", "-", "/", "_")
 func tonForms(uid string) []string {
 	account := make([]byte, 0, 33) // workchain and hash
 	if workchain, hash, raw := strings.Cut(uid, ":"); raw {
-		if account = append(account, 0); workchain == "-1" {
+		account = append(account, 0)
+		if workchain == "-1" {
 			account[0] = 0xff
 		}
 		account, _ = hex.AppendDecode(account, []byte(hash)) // its form is checked

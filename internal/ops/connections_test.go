@@ -177,7 +177,8 @@ func TestAPathThatIsAddedTakesPOSTAlone(t *testing.T) {
 	s.Handle("/hook", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for method, want := range map[string]int{http.MethodPost: http.StatusOK, http.MethodGet: http.StatusMethodNotAllowed} {
 		w := httptest.NewRecorder()
-		if s.http.Handler.ServeHTTP(w, httptest.NewRequest(method, "/hook", nil)); w.Code != want {
+		s.http.Handler.ServeHTTP(w, httptest.NewRequest(method, "/hook", nil))
+		if w.Code != want {
 			t.Errorf("%s: %d, want %d", method, w.Code, want)
 		}
 	}

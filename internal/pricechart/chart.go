@@ -112,7 +112,8 @@ func (s sheet) drawHeader() {
 	pair := strings.TrimPrefix(s.supported(s.symbol)+" / USD", " / ")
 	s.text(s.small(titleSize), row(left, width-margin, titleY), pair+" · "+s.say(chat.Say("choice."+periods[s.period()])))
 	price, text, look := s.price(s.quote.Price), "", style{size: pillSize, bold: true, color: s.ink}
-	if change := s.change(); s.quote.Old() {
+	change := s.change()
+	if s.quote.Old() {
 		text = s.updated()
 	} else if change.Valid {
 		text = s.say(chat.Change{Decimal: change.Decimal})

@@ -106,7 +106,8 @@ func TestAPressWhoseAlertIsNotTakenIsAnsweredByAMessage(t *testing.T) {
 		check(t, "edits", r.idle(time.Minute)[0].Edits, 0)
 		var shown []string
 		for _, x := range r.api.Seen() {
-			if text, _, _ := strings.Cut(x.Text, "\n"); x.Chat != 0 {
+			text, _, _ := strings.Cut(x.Text, "\n")
+			if x.Chat != 0 {
 				shown = append(shown, fmt.Sprint(x.Reader, " in ", x.Chat, ": ", text))
 			}
 		}

@@ -60,7 +60,8 @@ func (a *Adapter) right(ctx context.Context, r chat.Right, group, self int64, ju
 
 // isThere sets whether the bot is in a group. Telegram describes a public group to everybody.
 func isThere(r *chat.Right, _ botapi.ChatInfo, own *models.ChatMember) {
-	if r.May = "the bot is there"; isAbsent(own) {
+	r.May = "the bot is there"
+	if isAbsent(own) {
 		r.May, r.Problem = "", "the bot is not in the group: add it, or take the entry out"
 	}
 }

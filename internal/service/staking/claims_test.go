@@ -315,7 +315,8 @@ func TestTheTotalIsOfEveryPoolOrIncomplete(t *testing.T) {
 			if !c.Health().FailingSince.IsZero() || len(told) != len(pools)-test.checked {
 				t.Errorf("%s: the service fails: %+v; told %v", name, c.Health(), told)
 			}
-			if c.settings.TotalMethod = ""; c.Total(time.Minute) != nil {
+			c.settings.TotalMethod = ""
+			if c.Total(time.Minute) != nil {
 				t.Errorf("%s: there is a source without the method", name)
 			}
 		}

@@ -61,7 +61,8 @@ func (step joinStep) take(t *testing.T, s *Server) {
 	if step.do != nil {
 		step.do(s)
 	}
-	if c := joinCalls[step.call]; step.call != "" {
+	c := joinCalls[step.call]
+	if step.call != "" {
 		if got := s.request(t, c.method, c.params); got != step.refusal {
 			t.Errorf("%s: refused with %q, want %q", step.call, got, step.refusal)
 		}

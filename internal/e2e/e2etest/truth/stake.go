@@ -109,7 +109,8 @@ func (a answer) withoutWorth() answer {
 // lack what the stake is worth, and what is in pools that are unread.
 func (c *Checker) checkStake(got Outcomes, wallet common.Address, said, want answer) error {
 	if got[fault.Price] == Right && !said.tellsWorth() {
-		if delete(got, fault.Price); want.tellsWorth() {
+		delete(got, fault.Price)
+		if want.tellsWorth() {
 			got[fault.Price], want = Omitted, want.withoutWorth()
 		}
 	}
@@ -124,7 +125,8 @@ func (c *Checker) checkStake(got Outcomes, wallet common.Address, said, want ans
 	default:
 		return answer{parts: a.rest}.equals(answer{parts: whole.rest})
 	}
-	if got[fault.Chain] = Partial; a.undecided {
+	got[fault.Chain] = Partial
+	if a.undecided {
 		got[fault.Chain] = Undecided
 		delete(got, fault.Price)
 	}
@@ -174,7 +176,8 @@ func (c *Checker) checkVerify(got Outcomes, wallet common.Address, said, want an
 	switch {
 	case slices.Contains(said.parts, unknownOwner):
 		said, want = said.without(unknownOwner), want.without(verdicts...)
-		if got[fault.Partner], err = said.takeReason(fault.Partner); said.parts[0] != Unavailable("verify") {
+		got[fault.Partner], err = said.takeReason(fault.Partner)
+		if said.parts[0] != Unavailable("verify") {
 			err = errors.Join(err, wrong("%q", said.parts))
 		}
 		said.parts[0] = owner
