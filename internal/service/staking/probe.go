@@ -9,7 +9,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/rpc"
 
 	"herald/internal/core"
 )
@@ -106,14 +105,14 @@ func (c *Client) probePools(ctx context.Context) (way string, err error) {
 func (c *Client) withoutCode(ctx context.Context) (missing []core.UnreadPool, err error) {
 	pools := c.settings.Pools
 	code := make([]hexutil.Bytes, len(pools))
-	elems := make([]rpc.BatchElem, len(pools))
+	elems := make([]rpcCall, len(pools))
 	for i, p := range pools {
-		elems[i] = rpc.BatchElem{Method: "eth_getCode", Args: []any{p.Address, "latest"}, Result: &code[i]}
+		elems[i] = rpcCall{Method: "eth_getCode", Args: []any{p.Address, "latest"}, Result: &code[i]}
 	}
 	c.sendEach(ctx, elems)
 	for i, e := range elems {
-		if e.Error != nil {
-			return nil, failure(e.Error).During("look for the contracts")
+		if e.Err != nil {
+			return nil, failure(e.Err).During("look for the contracts")
 		}
 		if len(code[i]) == 0 {
 			missing = append(missing, core.UnreadPool{Pool: pools[i], Err: errNoData})

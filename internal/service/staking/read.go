@@ -9,7 +9,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/rpc"
 
 	"herald/internal/core"
 	"herald/internal/service/staking/evmabi"
@@ -85,7 +84,7 @@ func (c *Client) aggregate(ctx context.Context, calls []ethCall) (block, error) 
 		pack(call.to, call.input)
 	}
 	all := ethCall{to: self, input: slices.Concat(aggregate3, evmabi.EncodeList(packed))}
-	err := c.rpc.CallContext(ctx, &all.data, "eth_call", all.params(), "latest")
+	err := c.rpc.call(ctx, &all.data, "eth_call", all.params(), "latest")
 	switch {
 	case errors.Is(err, errExecution):
 		return block{}, errUnsupported
@@ -115,7 +114,7 @@ func (c *Client) aggregate(ctx context.Context, calls []ethCall) (block, error) 
 // eth_blockNumber does not return the block's time. It fails as verify does, and then still
 // returns the block.
 func (c *Client) readPinned(ctx context.Context, calls []ethCall) (at block, err error) {
-	if err := c.rpc.CallContext(ctx, &at, "eth_getBlockByNumber", "latest", false); err != nil {
+	if err := c.rpc.call(ctx, &at, "eth_getBlockByNumber", "latest", false); err != nil {
 		return block{}, err
 	}
 	if at.Number == nil || !at.Number.toInt().IsUint64() {
@@ -123,32 +122,32 @@ func (c *Client) readPinned(ctx context.Context, calls []ethCall) (at block, err
 	}
 	var id quantity
 	var height hexutil.Bytes
-	elems := []rpc.BatchElem{
+	elems := []rpcCall{
 		{Method: "eth_chainId", Result: &id},
 		{Method: "eth_call", Args: []any{heightCall, at.Number}, Result: &height},
 	}
 	ours := len(elems)
 	for i, call := range calls {
 		args := []any{call.params(), at.Number}
-		elems = append(elems, rpc.BatchElem{Method: "eth_call", Args: args, Result: &calls[i].data})
+		elems = append(elems, rpcCall{Method: "eth_call", Args: args, Result: &calls[i].data})
 	}
 	if err := c.sendAll(ctx, elems); err != nil {
 		return block{}, err
 	}
 	for _, e := range elems {
-		if e.Error != nil && failure(e.Error) == errUnknownBlock {
-			return block{}, e.Error
+		if e.Err != nil && failure(e.Err) == errUnknownBlock {
+			return block{}, e.Err
 		}
 	}
-	if elems[0].Error != nil {
-		return block{}, elems[0].Error
+	if elems[0].Err != nil {
+		return block{}, elems[0].Err
 	}
 	at.chainID = id.toInt()
-	if n, err := decodeUint256(height); err == nil && elems[1].Error == nil && n.IsUint64() {
+	if n, err := decodeUint256(height); err == nil && elems[1].Err == nil && n.IsUint64() {
 		at.height = n
 	}
 	for i := range calls {
-		calls[i].err = elems[ours+i].Error
+		calls[i].err = elems[ours+i].Err
 	}
 	return at, c.verify(at)
 }
@@ -156,8 +155,8 @@ func (c *Client) readPinned(ctx context.Context, calls []ethCall) (at block, err
 // sendAll sends the elements as one batch. If the node refuses the batch, answers only a
 // part of it, or answers more than maxBody, sendAll sends them one by one. It does not if the node
 // limits calls; elements without an answer are then Limited, too. An element holds its own error.
-func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
-	err := c.rpc.BatchCallContext(ctx, elems)
+func (c *Client) sendAll(ctx context.Context, elems []rpcCall) error {
+	err := c.rpc.callBatch(ctx, elems)
 	if err != nil {
 		if !refusesBatch(err) {
 			return err
@@ -165,11 +164,11 @@ func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
 		c.sendEach(ctx, elems)
 		return nil
 	}
-	unanswered := func(e rpc.BatchElem) bool { return errors.Is(e.Error, rpc.ErrMissingBatchResponse) }
+	unanswered := func(e rpcCall) bool { return e.Err == errUnanswered }
 	if !slices.ContainsFunc(elems, unanswered) {
 		return nil
 	}
-	limited := func(e rpc.BatchElem) bool { return e.Error != nil && failure(e.Error).Reason == core.Limited }
+	limited := func(e rpcCall) bool { return e.Err != nil && failure(e.Err).Reason == core.Limited }
 	first := slices.IndexFunc(elems, limited)
 	if first < 0 {
 		c.sendEach(ctx, elems)
@@ -177,7 +176,7 @@ func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
 	}
 	for i := range elems {
 		if unanswered(elems[i]) {
-			elems[i].Error = elems[first].Error
+			elems[i].Err = elems[first].Err
 		}
 	}
 	return nil
@@ -190,11 +189,11 @@ func refusesBatch(err error) bool {
 
 // sendEach sends each element as a request of its own. It blocks until all are answered. An element
 // holds its own error.
-func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem) {
+func (c *Client) sendEach(ctx context.Context, elems []rpcCall) {
 	var asking sync.WaitGroup
 	for i := range elems {
 		e := &elems[i]
-		asking.Go(func() { e.Error = c.rpc.CallContext(ctx, e.Result, e.Method, e.Args...) })
+		asking.Go(func() { e.Err = c.rpc.call(ctx, e.Result, e.Method, e.Args...) })
 	}
 	asking.Wait()
 }

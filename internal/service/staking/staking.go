@@ -11,13 +11,11 @@ package staking
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
@@ -67,7 +65,7 @@ type Client struct {
 	Stakes *core.Query[common.Address, core.Stake]
 
 	settings Settings
-	rpc      *rpc.Client
+	rpc      *rpcClient
 	unread   func(core.Pool)
 	// pace is the time between two blocks as contracts count them; noPace, or 0 for unknown.
 	pace *core.Query[struct{}, time.Duration]
@@ -79,10 +77,9 @@ type Client struct {
 // for each pool that it could not read wholly; unread must not block.
 func New(s Settings, cache *core.Cache, unread func(core.Pool)) (*Client, error) {
 	httpClient := transport.New(transport.Options{Timeout: cache.CallTimeout, MaxBody: maxBody, MaxConns: core.MaxCalls})
-	httpClient.Transport = newStrictTransport(httpClient.Transport)
-	node, err := rpc.DialOptions(context.Background(), s.RPCURL.Reveal(), rpc.WithHTTPClient(httpClient))
+	node, err := newRPCClient(s.RPCURL.Reveal(), httpClient)
 	if err != nil {
-		return nil, errors.New("the endpoint of the chain cannot be used")
+		return nil, err
 	}
 	client := &Client{Upstream: core.NewUpstream(cache, Service, s.TTL, nil), settings: s, rpc: node, unread: unread}
 	// An Upstream of its own: whoever waits for the pace holds a permit of the other, so with one
