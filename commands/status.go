@@ -65,8 +65,12 @@ type serviceStatus struct {
 // failingStates has the state of a service that fails for a reason. With any other reason it is
 // "status.broken".
 var failingStates = map[core.Reason]string{
-	core.Unreachable: "status.silent", core.SlowAnswer: "status.silent", core.Behind: "status.behind",
-	core.Limited: "status.limited", core.UsedUp: "status.used_up", core.NoData: "status.no_data",
+	core.Unreachable: "status.silent",
+	core.SlowAnswer:  "status.silent",
+	core.Behind:      "status.behind",
+	core.Limited:     "status.limited",
+	core.UsedUp:      "status.used_up",
+	core.NoData:      "status.no_data",
 }
 
 // statusOf returns the status of a service that was pinged and has this Health.
@@ -134,7 +138,11 @@ func versionNotes(pinged core.Answer[any]) []chat.Text {
 // uncheckedStatus says that nobody knows whether a service works, because its ping failed with err.
 func uncheckedStatus(service *core.Service, err error) serviceStatus {
 	what := chat.Values{"what": chat.Say("status." + service.Name)}
-	return serviceStatus{headline: chat.SayWith("status.unchecked", what), state: chat.Say("status.unknown"), notes: []chat.Text{Explain(err)}}
+	return serviceStatus{
+		headline: chat.SayWith("status.unchecked", what),
+		state:    chat.Say("status.unknown"),
+		notes:    []chat.Text{Explain(err)},
+	}
 }
 
 // answerStatus says that a service works, or what its answer lacks.
@@ -163,7 +171,8 @@ func quoteStatus(s core.Snapshot[core.Quote]) serviceStatus {
 		return serviceStatus{state: chat.Say("status.fine")}
 	}
 	old := serviceStatus{
-		headline: chat.Say("status.old"), state: chat.SayWith("status.from", chat.Values{"when": chat.Moment{Time: price.LastUpdated}}),
+		headline: chat.Say("status.old"),
+		state:    chat.SayWith("status.from", chat.Values{"when": chat.Moment{Time: price.LastUpdated}}),
 	}
 	if s.Why != nil {
 		old.notes = []chat.Text{Explain(s.Why)}
@@ -194,7 +203,11 @@ func statusReply(all []serviceStatus) chat.Reply {
 			oldest = s.asked
 		}
 	}
-	reply := chat.Reply{Sections: []chat.Section{{Fields: fields}}, Notes: notes, Actions: []chat.Action{refresh("status")}}
+	reply := chat.Reply{
+		Sections: []chat.Section{{Fields: fields}},
+		Notes:    notes,
+		Actions:  []chat.Action{refresh("status")},
+	}
 	if headlines == nil {
 		reply.Tone, reply.Title, reply.Checked, reply.AsOf = chat.Positive, chat.Say("status.all"), oldest, oldest
 	} else {
