@@ -114,8 +114,10 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 	}
 	defer fresh.Close()
 	page, err := web.Start(web.Config{
-		Services: bot.fakes, Telegram: telegram, Discord: discord,
-		Later: func(ctx context.Context) error { return bot.members.CheckAll(ctx, bot.cfg.Members.Every) },
+		Services: bot.fakes,
+		Telegram: telegram,
+		Discord:  discord,
+		Later:    func(ctx context.Context) error { return bot.members.CheckAll(ctx, bot.cfg.Members.Every) },
 	})
 	if err != nil {
 		return err
@@ -148,7 +150,8 @@ func announce(ctx context.Context, out io.Writer, page *web.Demo, m *members.Mem
 	telegramReady := func() bool { return page.Telegram.ShortDescription(last) != "" }
 	discordReady := func() bool { return page.Discord.Connected() > 0 && page.Discord.Overwrites() > 0 }
 	if page.Discord.Wait(ctx, discordReady) == nil && page.Telegram.Wait(ctx, telegramReady) == nil {
-		fmt.Fprintf(out, "Herald with simulated services and chats, nothing here is real:\n%s\nPress Ctrl-C to end it.\n", page.URL)
+		fmt.Fprintf(out, "Herald with simulated services and chats, nothing here is real:\n%s\nPress Ctrl-C to end it.\n",
+			page.URL)
 	}
 }
 

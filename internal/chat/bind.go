@@ -137,10 +137,7 @@ func (f Form) bind(req *Request) (ok bool) {
 		case p.Person:
 			target = &User{Platform: req.From.Platform, ID: value}
 		default:
-			if words := Meant(strings.Fields(value), p); len(words) == 1 {
-				value = words[0] // A named argument may have others around it.
-			}
-			values[p.Name] = value
+			values[p.Name] = p.meantBy(value)
 		}
 		used++
 	}
@@ -150,6 +147,15 @@ func (f Form) bind(req *Request) (ok bool) {
 	}
 	req.Args, req.Target, req.TargetName = Named(values), target, name
 	return true
+}
+
+// meantBy returns the one word of a value that the parameter takes, because a named argument may
+// have others around it. It returns the value if there is not one such word.
+func (p Param) meantBy(value string) string {
+	if words := Meant(strings.Fields(value), p); len(words) == 1 {
+		return words[0]
+	}
+	return value
 }
 
 // inOrder returns the words in the order of the parameters. Two words are swapped if the

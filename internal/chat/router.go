@@ -161,10 +161,10 @@ func (r *Router) resolveRole(ctx context.Context, req *Request) error {
 		return nil
 	}
 	role, err := r.Roles[req.From.Platform](ctx, req.From, req.Community)
-	req.Role = role
 	if err != nil {
-		req.Role = Member
+		role = Member
 	}
+	req.Role = role
 	r.setMayModerate(req)
 	return err
 }

@@ -57,8 +57,11 @@ type Tasks struct {
 // end. A panic is logged, and counted as "panic". The caller must call Drain at the end.
 func NewTasks(ctx context.Context, h Handler, log *slog.Logger, count func(event string)) *Tasks {
 	t := &Tasks{
-		Handler: h, log: log, count: count,
-		toIdle: make(chan func(id string)), logged: map[string]time.Time{},
+		Handler: h,
+		log:     log,
+		count:   count,
+		toIdle:  make(chan func(id string)),
+		logged:  map[string]time.Time{},
 	}
 	ctx = context.WithoutCancel(ctx)
 	t.Commands, t.stopCommands = context.WithCancel(ctx)

@@ -282,7 +282,9 @@ func Ask[K, V any](ctx context.Context, source Source[K, V], key K) (answer Answ
 }
 
 // Both asks two sources at once. It blocks until both have answered or failed.
-func Both[J, A, K, B any](ctx context.Context, a Source[J, A], j J, b Source[K, B], k K) (first Answer[A], second Answer[B]) {
+func Both[J, A, K, B any](
+	ctx context.Context, a Source[J, A], j J, b Source[K, B], k K,
+) (first Answer[A], second Answer[B]) {
 	var asking sync.WaitGroup
 	asking.Go(func() { first = Ask(ctx, a, j) })
 	second = Ask(ctx, b, k)

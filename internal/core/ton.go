@@ -38,7 +38,8 @@ func tonForms(uid string) []string {
 		}
 	}
 	return []string{
-		tonForm(tonBounceable, account), tonForm(tonNonBounceable, account), fmt.Sprintf("%d:%x", int8(account[0]), account[1:]),
+		tonForm(tonBounceable, account), tonForm(tonNonBounceable, account),
+		fmt.Sprintf("%d:%x", int8(account[0]), account[1:]),
 	}
 }
 

@@ -279,7 +279,8 @@ func (u *Upstream) logFailure(err *Error) {
 		return
 	}
 	u.warned, u.lastWarned = true, time.Now()
-	u.cache.Log.Warn("a service fails", "service", u.Name, "reason", err.Reason, "since", u.health.FailingSince, "err", err.Err)
+	u.cache.Log.Warn("a service fails",
+		"service", u.Name, "reason", err.Reason, "since", u.health.FailingSince, "err", err.Err)
 }
 
 // logRecovery logs that the service answers again, if a warning said that it fails. The
@@ -287,7 +288,8 @@ func (u *Upstream) logFailure(err *Error) {
 func (u *Upstream) logRecovery() {
 	if u.warned {
 		u.warned = false
-		u.cache.Log.Info("a service answers again", "service", u.Name, "failed_for", time.Since(u.health.FailingSince).Round(time.Second))
+		failedFor := time.Since(u.health.FailingSince).Round(time.Second)
+		u.cache.Log.Info("a service answers again", "service", u.Name, "failed_for", failedFor)
 	}
 }
 
