@@ -55,7 +55,13 @@ func (s sheet) layout(a axis, last point) (plot, rect) {
 		widest = max(widest, s.textWidth(s.small(labelSize), label))
 	}
 	right := width - margin - widest - labelGap
-	p := plot{rect: rect{left: margin, top: plotTop, right: right, bottom: plotBottom}, from: s.from, to: s.to, low: a.low, high: a.high}
+	p := plot{
+		rect: rect{left: margin, top: plotTop, right: right, bottom: plotBottom},
+		from: s.from,
+		to:   s.to,
+		low:  a.low,
+		high: a.high,
+	}
 	y := min(p.at(last.At, last.Price.InexactFloat64()).y, plotBottom-24)
 	return p, rect{left: right + tagGap, top: y - 30, right: right + tagGap + tagWidth, bottom: y + 30}
 }

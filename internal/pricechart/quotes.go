@@ -53,8 +53,12 @@ type Quotes struct {
 // store is asked before the first use.
 func NewQuotes(source string, stores []core.Store, log *slog.Logger) *Quotes {
 	return &Quotes{
-		key: "quotes " + source, beliefKey: "belief " + source, stores: stores, log: log,
-		loaded: len(stores) == 0, syncing: make(chan struct{}, 1),
+		key:       "quotes " + source,
+		beliefKey: "belief " + source,
+		stores:    stores,
+		log:       log,
+		loaded:    len(stores) == 0,
+		syncing:   make(chan struct{}, 1),
 	}
 }
 

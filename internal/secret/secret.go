@@ -96,7 +96,8 @@ const (
 
 // interactionToken matches a token with which anybody can answer for 15 minutes:
 // https://docs.discord.com/developers/interactions/receiving-and-responding
-var interactionToken = regexp.MustCompile(`(?i)((?:/|%2F)(?:interactions|webhooks)(?:/|%2F)[0-9]+(?:/|%2F))[A-Za-z0-9._~-]+`)
+var interactionToken = regexp.MustCompile(
+	`(?i)((?:/|%2F)(?:interactions|webhooks)(?:/|%2F)[0-9]+(?:/|%2F))[A-Za-z0-9._~-]+`)
 
 // Redactor replaces secrets in text. It is safe for concurrent use.
 type Redactor struct {
@@ -166,7 +167,8 @@ func spellings(secret string) []string {
 	quoted := strconv.Quote(secret)
 	encoded, _ := json.Marshal(secret) // a string always can be
 	return []string{
-		secret, url.PathEscape(secret), url.QueryEscape(secret), quoted[1 : len(quoted)-1], string(encoded[1 : len(encoded)-1]),
+		secret, url.PathEscape(secret), url.QueryEscape(secret), quoted[1 : len(quoted)-1],
+		string(encoded[1 : len(encoded)-1]),
 	}
 }
 

@@ -164,7 +164,7 @@ func (c *Client) sendAll(ctx context.Context, elems []rpcCall) error {
 		c.sendEach(ctx, elems)
 		return nil
 	}
-	unanswered := func(e rpcCall) bool { return e.Err == errUnanswered }
+	unanswered := func(e rpcCall) bool { return errors.Is(e.Err, errUnanswered) }
 	if !slices.ContainsFunc(elems, unanswered) {
 		return nil
 	}

@@ -95,7 +95,8 @@ func New(s Settings, cache *core.Cache, unread func(core.Pool)) (*Client, error)
 		Name: "stake", TTL: s.TTL, Fetch: client.readStake, Cacheable: core.Stake.Complete,
 	})
 	core.PingWith(client.Upstream, core.NewQuery(client.Upstream, &core.Query[struct{}, core.Stake]{
-		Name: "pools", TTL: min(s.TTL, maxPingTTL),
+		Name:  "pools",
+		TTL:   min(s.TTL, maxPingTTL),
 		Fetch: func(ctx context.Context, _ struct{}) (core.Stake, error) { return client.readStake(ctx, anyWallet) },
 	}))
 	return client, nil
@@ -151,7 +152,9 @@ func (c *Client) readTotal(ctx context.Context, _ struct{}) (core.Stake, error) 
 
 // readPools returns what method and, unless it is empty, pendingMethod return for the wallet
 // in each pool. If it fails because no pool could be read, the Stake has them as Failed.
-func (c *Client) readPools(ctx context.Context, wallet common.Address, method, pendingMethod string) (core.Stake, error) {
+func (c *Client) readPools(
+	ctx context.Context, wallet common.Address, method, pendingMethod string,
+) (core.Stake, error) {
 	pools := c.settings.Pools
 	calls := append(c.callsOf(method, wallet), c.callsOf(pendingMethod, wallet)...)
 	at, err := c.read(ctx, calls)
