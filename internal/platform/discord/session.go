@@ -112,13 +112,16 @@ func (s *session) handle(i *interaction) bool {
 	case errors.Is(err, api.ErrOutcomeUnknown):
 		answered = true
 		s.Count("answer_outcome_unknown")
-		s.Log.Log(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, "outcome_unknown"), "an answer may or may not be out", "id", i.reference, "err", err)
+		s.Log.Log(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, "outcome_unknown"),
+			"an answer may or may not be out", "id", i.reference, "err", err)
 	case api.Expired(err):
 		s.Count("answer_expired")
-		s.Log.Log(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, "expired"), "an answer came too late", "id", i.reference, "err", err)
+		s.Log.Log(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, "expired"),
+			"an answer came too late", "id", i.reference, "err", err)
 	default:
 		s.Count("answer_failed")
-		s.Log.Log(s.tasks.Sends, s.tasks.Rarely(slog.LevelError, "failed"), "an answer was not delivered", "id", i.reference, "err", err)
+		s.Log.Log(s.tasks.Sends, s.tasks.Rarely(slog.LevelError, "failed"),
+			"an answer was not delivered", "id", i.reference, "err", err)
 	}
 	return true
 }

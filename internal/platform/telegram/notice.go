@@ -84,7 +84,9 @@ func (t *task) tell(r chat.Reply, alert bool) bool {
 
 // answerQuery makes the call that answers an inline query or a press, and reports whether
 // Telegram took the answer. It counts the event if not.
-func (s *session) answerQuery(arrived time.Time, event string, call func(context.Context) error, contents ...*outbox.Content) (taken bool) {
+func (s *session) answerQuery(
+	arrived time.Time, event string, call func(context.Context) error, contents ...*outbox.Content,
+) (taken bool) {
 	if s.out.Answer(s.tasks.Sends, arrived.Add(queryLasts), call, contents...) != nil {
 		s.a.Count(event)
 		return false

@@ -311,7 +311,7 @@ func TestAForgedButtonGainsNothing(t *testing.T) {
 		for _, m := range sent[1:] {
 			check(t, "chat", m.Chat, ann)
 		}
-		r.hides(ann)
+		r.hidesFromOthers()
 	})
 }
 

@@ -208,6 +208,9 @@ func (a *Adapter) switchUser(arguments []string) chat.Reply {
 			return chat.Reply{Title: chat.SayWith("terminal.as", chat.Values{"name": chat.Plain(u.Name)})}
 		}
 	}
-	return chat.Reply{Tone: chat.Warning, Title: chat.Say("terminal.nobody.title"),
-		Text: chat.SayWith("terminal.nobody.text", chat.Values{"choices": chat.Code(strings.Join(names, ", "))})}
+	return chat.Reply{
+		Tone:  chat.Warning,
+		Title: chat.Say("terminal.nobody.title"),
+		Text:  chat.SayWith("terminal.nobody.text", chat.Values{"choices": chat.Code(strings.Join(names, ", "))}),
+	}
 }
