@@ -48,7 +48,10 @@ func (d *Demo) discordEvent(kind string, i fakediscord.Interaction) Event {
 
 func (d *Demo) actOnDiscord(a Act, by Person) (result any, err error) {
 	i := fakediscord.Interaction{
-		UserID: by.DiscordID, Locale: languageOf(a.Language).Info().Discord[0], GuildID: discordGuild, ChannelID: discordChannel,
+		UserID:    by.DiscordID,
+		Locale:    languageOf(a.Language).Info().Discord[0],
+		GuildID:   discordGuild,
+		ChannelID: discordChannel,
 	}
 	if by.moderator {
 		i.Permissions = discordgo.PermissionManageGuild | discordgo.PermissionModerateMembers
@@ -59,7 +62,8 @@ func (d *Demo) actOnDiscord(a Act, by Person) (result any, err error) {
 	switch {
 	case a.Kind == "say" && !strings.HasPrefix(a.Text, "/"):
 		said := d.discordEvent(KindAsked, i)
-		said.From, said.ID, said.Message = a.As, fmt.Sprint("t", time.Now().UnixNano()), encoded(map[string]any{"text": a.Text})
+		said.From, said.ID = a.As, fmt.Sprint("t", time.Now().UnixNano())
+		said.Message = encoded(map[string]any{"text": a.Text})
 		d.feed.add(said)
 	case a.Kind == "say":
 		name, words, _ := strings.Cut(a.Text[1:], " ")
@@ -123,7 +127,11 @@ func (d *Demo) use(a Act, by Person, name string, words []string, i fakediscord.
 	p, deliver := d.Discord.Keep(i)
 	asked := d.discordEvent(KindAsked, i)
 	asked.From, asked.ID, asked.For = a.As, p.ID, a.As
-	asked.Message = encoded(map[string]any{"command": name, "options": options, "target": d.people.nameOnDiscord(i.Target)})
+	asked.Message = encoded(map[string]any{
+		"command": name,
+		"options": options,
+		"target":  d.people.nameOnDiscord(i.Target),
+	})
 	d.feed.add(asked)
 	return Result{}, deliver()
 }

@@ -169,8 +169,10 @@ func (d *Demo) mention(m faketelegram.Message, text string) {
 		if a := d.people.mentioned(word); a.Name != "" {
 			before, _, _ := strings.Cut(text, word)
 			entities = append(entities, map[string]any{
-				"type": "text_mention", "offset": len(utf16.Encode([]rune(before))), "length": len(word),
-				"user": faketelegram.User{ID: a.TelegramID, FirstName: a.Name},
+				"type":   "text_mention",
+				"offset": len(utf16.Encode([]rune(before))),
+				"length": len(word),
+				"user":   faketelegram.User{ID: a.TelegramID, FirstName: a.Name},
 			})
 		}
 	}

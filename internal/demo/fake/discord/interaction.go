@@ -187,9 +187,18 @@ func (s *Server) payload(i Interaction) map[string]any {
 		kind = discordgo.InteractionMessageComponent
 	}
 	payload := map[string]any{
-		"id": i.ID, "application_id": s.ApplicationID, "type": kind, "token": i.Token, "version": 1,
-		"channel_id": i.ChannelID, "locale": i.Locale, "app_permissions": "0", "entitlements": []any{},
-		"attachment_size_limit": maxUpload, "data": i.data(), "authorizing_integration_owners": i.owners(),
+		"id":                             i.ID,
+		"application_id":                 s.ApplicationID,
+		"type":                           kind,
+		"token":                          i.Token,
+		"version":                        1,
+		"channel_id":                     i.ChannelID,
+		"locale":                         i.Locale,
+		"app_permissions":                "0",
+		"entitlements":                   []any{},
+		"attachment_size_limit":          maxUpload,
+		"data":                           i.data(),
+		"authorizing_integration_owners": i.owners(),
 	}
 	if i.On != nil {
 		payload["message"] = i.On.Payload(s.ApplicationID, i.ChannelID)
@@ -198,9 +207,13 @@ func (s *Server) payload(i Interaction) map[string]any {
 		payload["user"], payload["context"] = user, int(discordgo.InteractionContextBotDM)
 		return payload
 	}
-	payload["guild_id"], payload["guild_locale"], payload["context"] = i.GuildID, "en-US", int(discordgo.InteractionContextGuild)
+	payload["guild_id"] = i.GuildID
+	payload["guild_locale"] = "en-US"
+	payload["context"] = int(discordgo.InteractionContextGuild)
 	payload["member"] = map[string]any{
-		"user": user, "roles": s.rolesOf(i.GuildID, i.UserID), "joined_at": "2024-01-01T00:00:00Z",
+		"user":        user,
+		"roles":       s.rolesOf(i.GuildID, i.UserID),
+		"joined_at":   "2024-01-01T00:00:00Z",
 		"pending":     s.isPending(i.GuildID, i.UserID),
 		"permissions": strconv.FormatInt(i.Permissions, 10),
 	}

@@ -82,8 +82,12 @@ func (s *Server) ready(c *conn) {
 	s.connects++
 	address := cmp.Or(c.behaviour.ResumeURL, "ws"+strings.TrimPrefix(s.url, "http")+resumePath)
 	p := s.session.add("READY", map[string]any{
-		"v": 9, "session_id": s.session.id, "resume_gateway_url": address, "guilds": []any{},
-		"user": map[string]any{"id": s.ApplicationID, "username": BotName, "bot": true}, "application": map[string]any{"id": s.ApplicationID},
+		"v":                  9,
+		"session_id":         s.session.id,
+		"resume_gateway_url": address,
+		"guilds":             []any{},
+		"user":               map[string]any{"id": s.ApplicationID, "username": BotName, "bot": true},
+		"application":        map[string]any{"id": s.ApplicationID},
 	})
 	s.Notify()
 	s.Unlock()
@@ -184,7 +188,8 @@ func readStatus(data []byte) (status string, err error) {
 		Status string
 		AFK    *bool
 	}
-	if json.Unmarshal(data, &p) != nil || p.Activities == nil || len(p.Activities) > 1 || p.AFK == nil || p.Status != "online" {
+	if json.Unmarshal(data, &p) != nil || p.Activities == nil || len(p.Activities) > 1 || p.AFK == nil ||
+		p.Status != "online" {
 		return "", errors.New("presence: needs activities, afk and a status")
 	}
 	for _, a := range p.Activities {

@@ -155,7 +155,8 @@ func (s *Server) edit(method string, p params, files map[string][]byte) (result 
 	if no := s.readContent(&after, method, p, files); no != nil {
 		return nil, no
 	}
-	if Shown(after.Text, after.Entities, after.Markup) == Shown(m.Text, m.Entities, m.Markup) && bytes.Equal(after.Photo, m.Photo) {
+	if Shown(after.Text, after.Entities, after.Markup) == Shown(m.Text, m.Entities, m.Markup) &&
+		bytes.Equal(after.Photo, m.Photo) {
 		return nil, bad("message is not modified: specified new message content and reply markup are exactly the same")
 	}
 	after.Edits++
@@ -198,8 +199,10 @@ func (m *Sent) Message() Message {
 		kind = "private"
 	}
 	u := Message{
-		"message_id": m.ID, "date": m.At.Unix(), "chat": Chat{ID: m.Chat, Type: kind},
-		"from": map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": Username},
+		"message_id": m.ID,
+		"date":       m.At.Unix(),
+		"chat":       Chat{ID: m.Chat, Type: kind},
+		"from":       map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": Username},
 	}
 	if m.Thread != 0 {
 		u.In(m.Thread)

@@ -160,7 +160,10 @@ func (s *Server) PushRaw(members string) (updateID int64) {
 	s.Change(func() {
 		updateID = s.nextUpdate
 		s.nextUpdate++
-		s.queue = append(s.queue, queued{id: updateID, raw: json.RawMessage(fmt.Sprintf(`{"update_id":%d,%s}`, updateID, members))})
+		s.queue = append(s.queue, queued{
+			id:  updateID,
+			raw: json.RawMessage(fmt.Sprintf(`{"update_id":%d,%s}`, updateID, members)),
+		})
 	})
 	return updateID
 }

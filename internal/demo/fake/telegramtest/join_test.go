@@ -39,8 +39,8 @@ func newDoor(t *testing.T) *Server {
 }
 
 // knock has ann ask to join the group.
-func (s *Server) knock(guarded bool) (updateID int64) {
-	return s.RequestJoin(faketelegram.Group(group), faketelegram.Person(ann), guarded)
+func (s *Server) knock(guarded bool) {
+	s.RequestJoin(faketelegram.Group(group), faketelegram.Person(ann), guarded)
 }
 
 // joinStep is one thing that happens to ann's request.
