@@ -128,7 +128,8 @@ func (c *priceCommand) worth(ctx context.Context, req chat.Request) (chat.Reply,
 		change := chat.Change{Decimal: q.Change24h.Decimal, Dot: true}
 		rate = append(rate, chat.SayWith("price.change", chat.Values{"change": change, "period": chat.Say("price.24h")}))
 	}
-	reply.Subtitle, reply.About = nil, argument
+	reply.Subtitle = nil
+	reply.About = argument
 	reply.Sections = []chat.Section{{Fields: []chat.Field{{Value: rate}}}}
 	reply.Actions = []chat.Action{
 		{Label: chat.Say("button.chart"), Command: "price", Args: []string{"7d"}},

@@ -120,7 +120,8 @@ func (c joinCommand) question(req chat.Request, registered bool) chat.Reply {
 	fields := []chat.Field{mark("join.missing", account), mark("join.missing", stake)}
 	if registered {
 		fields = []chat.Field{mark("join.done", account), mark("join.send", stake)}
-		reply.Ask, reply.LeftOut = ask(req), chat.Say("details.asked")
+		reply.Ask = ask(req)
+		reply.LeftOut = chat.Say("details.asked")
 	} else {
 		reply.Actions = append(nextStep("button.register", c.RegisterURL), again("button.again", req))
 	}
@@ -160,7 +161,9 @@ func (c joinCommand) byWallet(ctx context.Context, req chat.Request) (chat.Reply
 	}
 	wallet, err := parseWallet(req)
 	if flawed, wrong := errors.AsType[*chat.InputError](err); wrong {
-		reply.Tone, reply.Title, reply.Text = chat.Warning, flawed.Title, flawed.Problem
+		reply.Tone = chat.Warning
+		reply.Title = flawed.Title
+		reply.Text = flawed.Problem
 		return reply, nil
 	}
 	return c.staker(ctx, req, wallet)
@@ -182,7 +185,8 @@ func (c joinCommand) staker(ctx context.Context, req chat.Request, wallet common
 		return unchecked(req, "join.unknown", failed)
 	case !p.owned():
 		reply := c.notIn(req, p, chat.Say("join.not_yours"), "details.not_theirs")
-		reply.Text, reply.Checked = c.groupText("verify.you.another", req), core.Earlier(p.account.At, p.owner.At)
+		reply.Text = c.groupText("verify.you.another", req)
+		reply.Checked = core.Earlier(p.account.At, p.owner.At)
 		return reply, nil
 	case p.stake.Err != nil:
 		return unchecked(req, "join.unread", p.stake.Err)
@@ -255,7 +259,8 @@ func (c joinCommand) in(ctx context.Context, req chat.Request, p *proof) chat.Re
 	}
 	offer := c.offerSave(ctx, req.From, req.Args.Value(groupParam.Name), *p)
 	reply.FullValues = stakeText{Options: c.Options}.full(p.wallet)
-	reply.Notes, reply.Actions = offer.Notes, append(reply.Actions, offer.Actions...)
+	reply.Notes = offer.Notes
+	reply.Actions = append(reply.Actions, offer.Actions...)
 	return reply
 }
 

@@ -56,7 +56,8 @@ type textReply struct {
 func price(from Sources, options Options) chat.Command {
 	c := &priceCommand{inputs: inputs{from, options}}
 	period := periodParam
-	period.Problem, period.Tidy = c.wrongArgument, c.tidy
+	period.Problem = c.wrongArgument
+	period.Tidy = c.tidy
 	return chat.Command{
 		Name:       "price",
 		Aliases:    map[string][]string{"p": nil, "chart": {"24h"}},
@@ -119,7 +120,8 @@ func (c *priceCommand) withChart(
 	if err != nil {
 		reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
 		// A refresh must draw again, even if the price is the same.
-		reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
+		reply.AsOf = time.Time{}
+		reply.FreshUntil = time.Time{}
 		return reply, &chat.PartialError{Err: err}
 	}
 	// One line is enough, because the picture has the price and its change.
@@ -202,8 +204,10 @@ func (c *priceCommand) priceReply(
 		Actions:    priceButtons(q, shown),
 	}
 	if q.Old() {
-		reply.Tone, reply.Title = chat.Warning, oldTitle(q, c.Symbol)
-		reply.Checked, reply.AsOf = time.Time{}, chat.Aged(updated)
+		reply.Tone = chat.Warning
+		reply.Title = oldTitle(q, c.Symbol)
+		reply.Checked = time.Time{}
+		reply.AsOf = chat.Aged(updated)
 		return reply
 	}
 	if change.Valid {

@@ -162,7 +162,8 @@ func (c stakedCommand) reply(
 		reply.AsOf = core.Later(stake.At, price.At)
 		reply.FreshUntil = core.Earlier(stake.FreshUntil, price.FreshUntil)
 	case core.Undetermined:
-		reply.Title, reply.Text = chat.NoAnswer("staked"), verdict
+		reply.Title = chat.NoAnswer("staked")
+		reply.Text = verdict
 	}
 	return reply
 }

@@ -98,7 +98,8 @@ func statusOf(pinged core.Answer[any], h core.Health) (s serviceStatus) {
 		s.notes = append(s.notes, chat.Say("status.v1_gone"))
 	}
 	s.notes = append(s.notes, versionNotes(pinged)...)
-	s.name, s.asked = h.Service.Name, cmp.Or(h.LastCall, pinged.At)
+	s.name = h.Service.Name
+	s.asked = cmp.Or(h.LastCall, pinged.At)
 	return s
 }
 
@@ -110,7 +111,8 @@ func failingStatus(h core.Health, err error) serviceStatus {
 	}
 	key, known := failingStates[h.Reason]
 	if !known {
-		key, s.notes = "status.broken", []chat.Text{Explain(h.Service.Fail(h.Reason, err))}
+		key = "status.broken"
+		s.notes = []chat.Text{Explain(h.Service.Fail(h.Reason, err))}
 	}
 	s.state = chat.SayWith(key, chat.Values{"lasts": lasting(time.Since(h.FailingSince))})
 	return s
@@ -209,9 +211,13 @@ func statusReply(all []serviceStatus) chat.Reply {
 		Actions:  []chat.Action{refresh("status")},
 	}
 	if headlines == nil {
-		reply.Tone, reply.Title, reply.Checked, reply.AsOf = chat.Positive, chat.Say("status.all"), oldest, oldest
+		reply.Tone = chat.Positive
+		reply.Title = chat.Say("status.all")
+		reply.Checked = oldest
+		reply.AsOf = oldest
 	} else {
-		reply.Tone, reply.Title = chat.Warning, chat.SayWith("status.title", chat.Values{"what": headlines})
+		reply.Tone = chat.Warning
+		reply.Title = chat.SayWith("status.title", chat.Values{"what": headlines})
 	}
 	return reply
 }

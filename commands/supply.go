@@ -123,7 +123,9 @@ func (c supplyCommand) reply(f supplyFigures) chat.Reply {
 	}
 	reply.Checked, reply.AsOf, reply.FreshUntil = f.times()
 	if f.supply.Stale && time.Since(f.supply.At) >= oldAfter { // too old to be shown as current
-		reply.Tone, reply.Title, reply.Subtitle = chat.Warning, chat.SayWith("supply.old", title), nil
+		reply.Tone = chat.Warning
+		reply.Title = chat.SayWith("supply.old", title)
+		reply.Subtitle = nil
 		reply.Checked = time.Time{}
 		if f.price.Err == nil {
 			reply.AsOf = core.Later(reply.AsOf, chat.Aged(f.supply.At))

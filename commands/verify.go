@@ -234,7 +234,8 @@ func (c verifyCommand) stakePart(p proof) (chat.Reply, error) {
 	}
 	if tone == chat.Warning { // A sentence is too long for a Subtitle.
 		line := chat.Section{Fields: []chat.Field{{Value: verdict}}}
-		part.Subtitle, part.Sections = nil, slices.Insert(part.Sections, 0, line)
+		part.Subtitle = nil
+		part.Sections = slices.Insert(part.Sections, 0, line)
 	}
 	return part, s.Err()
 }

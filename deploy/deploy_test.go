@@ -101,7 +101,7 @@ func TestEachDeploymentNamesWhatThereIs(t *testing.T) {
 		if d.envFile == "../config.example.env" { // What is required is empty there.
 			environ = append(environ, matches(`(?m)^([A-Z_]+=.*)$`, configtest.Read(t, "herald.example.env"))...)
 		}
-		cfg, err := app.Load(environ, d.envFile, true)
+		cfg, err := app.Load(environ, d.envFile, app.ToServe)
 		if err != nil {
 			t.Errorf("%s: once its secrets are there: %v", d.file, err)
 			continue

@@ -92,7 +92,7 @@ func start(ctx context.Context, args []string, p process) int {
 
 // run serves until ctx is done.
 func run(ctx context.Context, p process, o options) error {
-	cfg, err := app.Load(p.environ, o.envFile, true)
+	cfg, err := app.Load(p.environ, o.envFile, app.ToServe)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func check(ctx context.Context, p process, o options) error {
 				"EIP-55 checksum; for example bot check --wallet 0x52908400098527886E0F7030069857D2E4169EE7")
 		}
 	}
-	cfg, err := app.Load(p.environ, o.envFile, false)
+	cfg, err := app.Load(p.environ, o.envFile, app.ToLook)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func health(ctx context.Context, p process, o options) error {
 // listMembers prints the saved rows of members. With --release it has the running bot remove the
 // badges that it holds back, and prints whose they are.
 func listMembers(ctx context.Context, p process, o options) error {
-	cfg, err := app.Load(p.environ, o.envFile, false)
+	cfg, err := app.Load(p.environ, o.envFile, app.ToLook)
 	if err != nil {
 		return err
 	}
@@ -388,7 +388,8 @@ func parse(args []string) (command, options, error) {
 		return c, o, err
 	}
 	if c.name == "help" && len(words) > 1 {
-		o.topic, words = words[1], words[1:]
+		o.topic = words[1]
+		words = words[1:]
 	}
 	takesAll := true
 	flags.Visit(func(given *flag.Flag) { takesAll = takesAll && slices.Contains(c.flags, given.Name) })

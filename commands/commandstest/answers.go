@@ -314,7 +314,8 @@ func service[V any](w *Answers, s *core.Service, err error, answer core.Snapshot
 	h := core.Health{Service: s, LastCall: Noon}
 	failed, ok := errors.AsType[*core.Error](err)
 	if ok && failed.Reason != core.Paused && failed.Reason != core.NoCredit && !w.NeverAsked {
-		h.FailingSince, h.Reason = Noon.Add(-18*time.Minute), failed.Reason
+		h.FailingSince = Noon.Add(-18 * time.Minute)
+		h.Reason = failed.Reason
 		if w.FailingFor > 0 {
 			h.FailingSince = time.Now().Add(-w.FailingFor)
 		}

@@ -176,7 +176,8 @@ func scenes() []scene {
 			name: "named service",
 			from: stranger,
 			change: func(w *Answers) {
-				w.Options, w.Stake.Staked = commands.Options{Symbol: w.Options.Symbol}, nil
+				w.Options = commands.Options{Symbol: w.Options.Symbol}
+				w.Stake.Staked = nil
 			},
 			lines: []string{exists, staked},
 		},
@@ -207,7 +208,8 @@ func scenes() []scene {
 				w.Stake.Staked = append(w.Stake.Staked, core.PoolAmount{Pool: core.Pool{Name: "Flexible"}, Amount: number("12.25")})
 				unstaking(w, 75*time.Hour, "500", "1087.17")
 				w.Stake.Claimable = []core.PoolAmount{{Amount: number("1000")}}
-				w.Supply.At, w.Supply.FreshUntil = Noon.Add(80*time.Second), Noon.Add(85*time.Second)
+				w.Supply.At = Noon.Add(80 * time.Second)
+				w.Supply.FreshUntil = Noon.Add(85 * time.Second)
 				w.Total = core.Snapshot[core.Stake]{
 					At:         Noon,
 					FreshUntil: Noon.Add(time.Hour),
@@ -219,7 +221,8 @@ func scenes() []scene {
 		{
 			name: "tiny",
 			change: func(w *Answers) {
-				w.Price.Value, w.Supply.Value.Circulating = core.Quote{Price: number("0.00000001234567")}, number("1")
+				w.Price.Value = core.Quote{Price: number("0.00000001234567")}
+				w.Supply.Value.Circulating = number("1")
 				w.Stake.Staked = []core.PoolAmount{{Pool: core.Pool{Name: "Dust"}, Amount: number("0.000000000000000001")}}
 			},
 			lines: []string{price, amount, supplies, staked},
@@ -227,33 +230,44 @@ func scenes() []scene {
 		{
 			name: "silent",
 			change: func(w *Answers) {
-				w.Stale, w.Price.Value.MarketCap = true, known("2000000")
+				w.Stale = true
+				w.Price.Value.MarketCap = known("2000000")
 			},
 			lines: examples(mayBeOld),
 		},
 		{
 			name: "old",
 			change: func(w *Answers) {
-				w.Stale, w.StaleFor, w.Price.Value.LastUpdated = true, 8*time.Minute, Noon.Add(-8*time.Minute) // ten minutes ago
+				w.Stale = true
+				w.StaleFor = 8 * time.Minute
+				w.Price.Value.LastUpdated = Noon.Add(-8 * time.Minute) // ten minutes ago
 			},
 			lines: examples(mayBeOld),
 		},
 		{name: "silent", change: func(w *Answers) { w.Price.Stale = true }, lines: []string{supplies}},
 		{name: "silent", change: func(w *Answers) { w.Supply.Stale = true }, lines: []string{supplies}},
 		{
-			name:   "old",
-			change: func(w *Answers) { w.Price.Stale, w.Price.Value.LastUpdated = true, Noon.Add(-20*time.Minute) },
-			lines:  []string{supplies},
-		},
-		{
-			name:   "old",
-			change: func(w *Answers) { w.Supply.Stale, w.Supply.At = true, Noon.Add(-20*time.Minute) },
-			lines:  []string{supplies},
+			name: "old",
+			change: func(w *Answers) {
+				w.Price.Stale = true
+				w.Price.Value.LastUpdated = Noon.Add(-20 * time.Minute)
+			},
+			lines: []string{supplies},
 		},
 		{
 			name: "old",
 			change: func(w *Answers) {
-				w.Supply.Stale, w.Supply.At, w.PriceErr = true, Noon.Add(-time.Hour), failed(market.Service, core.Unreachable)
+				w.Supply.Stale = true
+				w.Supply.At = Noon.Add(-20 * time.Minute)
+			},
+			lines: []string{supplies},
+		},
+		{
+			name: "old",
+			change: func(w *Answers) {
+				w.Supply.Stale = true
+				w.Supply.At = Noon.Add(-time.Hour)
+				w.PriceErr = failed(market.Service, core.Unreachable)
 			},
 			lines: []string{supplies},
 		},
@@ -268,7 +282,8 @@ func scenes() []scene {
 		{
 			name: "old quote",
 			change: func(w *Answers) {
-				w.Price.Value.LastUpdated, w.Price.Value.OldFrom = Noon.Add(-72*time.Hour), Noon.Add(-71*time.Hour)
+				w.Price.Value.LastUpdated = Noon.Add(-72 * time.Hour)
+				w.Price.Value.OldFrom = Noon.Add(-71 * time.Hour)
 			},
 			lines: []string{price, supplies, status},
 		},
@@ -289,7 +304,9 @@ func scenes() []scene {
 		{
 			name: "no charts",
 			change: func(w *Answers) {
-				w.Chart.HasLine, w.Chart.Seen, w.Chart.LineFrom = false, 0.2, Noon.Truncate(24*time.Hour).AddDate(0, 0, 2)
+				w.Chart.HasLine = false
+				w.Chart.Seen = 0.2
+				w.Chart.LineFrom = Noon.Truncate(24*time.Hour).AddDate(0, 0, 2)
 			},
 			lines: []string{week},
 		},
@@ -298,7 +315,8 @@ func scenes() []scene {
 			name: "partly",
 			change: func(w *Answers) {
 				w.PriceErr = failed(market.Service, core.Limited)
-				w.Stake.Failed, w.Stake.Checked = unreadPools(2), 19
+				w.Stake.Failed = unreadPools(2)
+				w.Stake.Checked = 19
 				unstaking(w, 75*time.Hour, "3", "2")
 				w.Stake.Claimable = []core.PoolAmount{{Amount: number("1000")}}
 				w.Stake.UnbondingFailed = unreadPools(3) // one more
@@ -308,14 +326,18 @@ func scenes() []scene {
 		{
 			name: "never answered",
 			change: func(w *Answers) {
-				w.NeverAsked, w.PriceErr, w.Supply.Stale = true, failed(market.Service, core.Limited), true
+				w.NeverAsked = true
+				w.PriceErr = failed(market.Service, core.Limited)
+				w.Supply.Stale = true
 			},
 			lines: []string{status},
 		},
 		{
 			name: "undetermined",
 			change: func(w *Answers) {
-				w.Stake.Staked, w.Stake.Checked, w.Stake.Failed = nil, 20, unreadPools(1)
+				w.Stake.Staked = nil
+				w.Stake.Checked = 20
+				w.Stake.Failed = unreadPools(1)
 			},
 			lines: []string{staked, verify},
 		},
@@ -344,8 +366,10 @@ func scenes() []scene {
 		{
 			name: "failing inside",
 			change: func(w *Answers) {
-				w.PriceErr, w.AccountsErr = errors.New("inner"), errors.New("inner")
-				w.SupplyErr, w.StakeErr = context.DeadlineExceeded, context.DeadlineExceeded
+				w.PriceErr = errors.New("inner")
+				w.AccountsErr = errors.New("inner")
+				w.SupplyErr = context.DeadlineExceeded
+				w.StakeErr = context.DeadlineExceeded
 			},
 			lines: append(examples(forAll), status, existsBob, verifyBob),
 		},
@@ -395,7 +419,8 @@ var Hostile = []string{
 }
 
 func hostile(w *Answers) {
-	w.Logins, w.Stake.Staked = nil, nil
+	w.Logins = nil
+	w.Stake.Staked = nil
 	for _, name := range Hostile {
 		w.Logins = append(w.Logins, core.Login{Dapp: name, Platform: name, At: Noon})
 		w.Stake.Staked = append(w.Stake.Staked, core.PoolAmount{
@@ -408,7 +433,8 @@ func hostile(w *Answers) {
 
 // many is more than one answer has room for.
 func many(w *Answers) {
-	w.Logins, w.Stake.Staked = nil, nil
+	w.Logins = nil
+	w.Stake.Staked = nil
 	for i := range 500 {
 		w.Logins = append(w.Logins, core.Login{
 			Dapp:     fmt.Sprint("Dapp ", i),
@@ -460,7 +486,8 @@ func (s scene) play(t *testing.T, l chat.Language, see func(Case)) {
 			continue
 		}
 		req := request(line, *s.from)
-		req.Locale, w.asked = string(l), nil
+		req.Locale = string(l)
+		w.asked = nil
 		shown := Case{
 			Scene:   s.name,
 			Line:    line,

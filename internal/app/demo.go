@@ -174,8 +174,8 @@ func (h demoHandler) router() *chat.Router {
 }
 
 // Language implements chat.Handler.
-func (h demoHandler) Language(req chat.Request, private bool) chat.Language {
-	return h.router().Language(req, private)
+func (h demoHandler) Language(req chat.Request, visibility chat.Visibility) chat.Language {
+	return h.router().Language(req, visibility)
 }
 
 // Handle implements chat.Handler.
@@ -185,7 +185,8 @@ func (h demoHandler) Handle(ctx context.Context, req chat.Request) chat.Reply {
 
 // marked returns reply with a footer that says that it is simulated.
 func marked(reply chat.Reply) chat.Reply {
-	reply.Footer, reply.Rendered = append(slices.Clone(reply.Footer), chat.Say("terminal.simulated")), nil
+	reply.Footer = append(slices.Clone(reply.Footer), chat.Say("terminal.simulated"))
+	reply.Rendered = nil
 	return reply
 }
 
@@ -216,20 +217,22 @@ func newDemoBot(stderr io.Writer, settings []string, tags, roles []chat.Badge) (
 			_ = fakes.Close()
 		}
 	}()
-	cfg, err := Load(slices.Concat(DemoSettings(fakes), []string{"SERVICE_NAME=Example Passport"}, settings), "", false)
+	cfg, err := Load(slices.Concat(DemoSettings(fakes), []string{"SERVICE_NAME=Example Passport"}, settings), "", ToLook)
 	if err != nil {
 		return nil, err
 	}
-	cfg.Staking.Pools = fakes.World.Pools                          // STAKING_POOLS could name them only in a file.
-	cfg.Staking.TTL = time.Nanosecond                              // A stake that has gone is not shown again.
-	cfg.Telegram.StakerTags, cfg.Discord.StakerRoles = tags, roles // The settings require a store.
+	cfg.Staking.Pools = fakes.World.Pools // STAKING_POOLS could name them only in a file.
+	cfg.Staking.TTL = time.Nanosecond     // A stake that has gone is not shown again.
+	cfg.Telegram.StakerTags = tags
+	cfg.Discord.StakerRoles = roles // The settings require a store.
 	bot, err := New(cfg, NewLogger(cfg, stderr))
 	if err != nil {
 		return nil, err
 	}
 	// New has passed its state on to the Router and the members. Adapters are made later.
 	bot.state = unlimited{bot.state}
-	bot.Router.Limiter, bot.members.Limiter = bot.state, bot.state
+	bot.Router.Limiter = bot.state
+	bot.members.Limiter = bot.state
 	bot.members.Store = store.NewMemory()
 	for _, quote := range recorded {
 		bot.quotes.Add(quote)

@@ -60,15 +60,24 @@ type Limits struct {
 const wrongSettings = "Settings that are wrong or missing: %d. Correct them in the environment or in the file " +
 	"given with --env-file (copy config.example.env, which explains each), or try `bot demo`, which needs none.\n%w"
 
+// Purpose is what settings are read for.
+type Purpose bool
+
+const (
+	// ToServe requires the token of a platform.
+	ToServe Purpose = true
+	// ToLook requires no platform.
+	ToLook Purpose = false
+)
+
 // Load reads the settings from environ, in the form of os.Environ, and from the file
-// envFile unless that is empty; environ wins. With serve, Load requires the token of a
-// platform. Its error is or wraps a config.Errors.
-func Load(environ []string, envFile string, serve bool) (*Config, error) {
+// envFile unless that is empty; environ wins. Its error is or wraps a config.Errors.
+func Load(environ []string, envFile string, purpose Purpose) (*Config, error) {
 	given, wrong := config.Collect(environ, envFile)
 	if given == nil { // The file cannot be read.
 		return nil, wrong
 	}
-	if serve && !given.Has(telegram.TokenSetting) && !given.Has(discord.TokenSetting) {
+	if purpose == ToServe && !given.Has(telegram.TokenSetting) && !given.Has(discord.TokenSetting) {
 		wrong = append(wrong, fmt.Sprintf("%s, %s: neither is set, so there is no platform to serve; "+
 			"for example %[1]s=123456789:AAEexample-of-a-token_from-BotFather", telegram.TokenSetting, discord.TokenSetting))
 	}

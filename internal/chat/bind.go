@@ -44,7 +44,8 @@ func (c *Command) bind(req *Request) ([]Form, error) {
 	}
 	takesPerson := slices.ContainsFunc(c.params, func(p Param) bool { return p.Person })
 	if !takesPerson || req.Target != nil && *req.Target == req.From && req.From.ID != "" {
-		req.Target, req.TargetName = nil, ""
+		req.Target = nil
+		req.TargetName = ""
 	}
 	phrase := strings.Join(req.Args.words, " ")
 	takesAll := func(p Param) bool { return phrase != "" && p.Phrase && p.accepts(phrase) }
@@ -145,7 +146,9 @@ func (f Form) bind(req *Request) (ok bool) {
 	if used != len(words)+len(req.Args.byName) || ignoresTarget && (named || used == 0) {
 		return false
 	}
-	req.Args, req.Target, req.TargetName = Named(values), target, name
+	req.Args = Named(values)
+	req.Target = target
+	req.TargetName = name
 	return true
 }
 

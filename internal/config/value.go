@@ -72,7 +72,8 @@ func (g Given) parse(file, content string) (wrong Errors) {
 		name, raw, found := strings.Cut(strings.TrimPrefix(line, "export "), "=")
 		name = Trim(name)
 		v := readValue(raw)
-		v.line, v.place = i+1, fmt.Sprintf("%s:%d: ", file, i+1)
+		v.line = i + 1
+		v.place = fmt.Sprintf("%s:%d: ", file, i+1)
 		earlier := g[name]
 		switch {
 		case !found || !variableName.MatchString(name):

@@ -189,7 +189,9 @@ func (u *Upstream) callOnce(ctx context.Context, countAll bool, f func(context.C
 	u.health.LastCall = time.Now()
 	if err == nil {
 		u.logRecovery()
-		u.failures, u.health.FailingSince, u.health.Reason = 0, time.Time{}, ""
+		u.failures = 0
+		u.health.FailingSince = time.Time{}
+		u.health.Reason = ""
 		return nil
 	}
 	aboutOneKey := err.Reason == Rejected || err.Reason == Malformed
@@ -278,7 +280,8 @@ func (u *Upstream) logFailure(err *Error) {
 	if u.cache.Log == nil || u.warned || time.Since(u.lastWarned) < warnEvery {
 		return
 	}
-	u.warned, u.lastWarned = true, time.Now()
+	u.warned = true
+	u.lastWarned = time.Now()
 	u.cache.Log.Warn("a service fails",
 		"service", u.Name, "reason", err.Reason, "since", u.health.FailingSince, "err", err.Err)
 }

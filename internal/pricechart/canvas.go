@@ -77,7 +77,8 @@ func (r rect) middle() float64 { return (r.top + r.bottom) / 2 }
 
 // inset returns the rectangle without so many pixels at its left and right.
 func (r rect) inset(padding float64) rect {
-	r.left, r.right = r.left+padding, r.right-padding
+	r.left += padding
+	r.right -= padding
 	return r
 }
 

@@ -130,7 +130,9 @@ func (p picture) chart(png []byte) core.Chart {
 		Last:     p.quote.Price,
 	}
 	if seen := p.recorded(); len(seen) > 0 {
-		c.Since, c.First, c.Last = seen[0].At, seen[0].Price, seen[len(seen)-1].Price
+		c.Since = seen[0].At
+		c.First = seen[0].Price
+		c.Last = seen[len(seen)-1].Price
 	}
 	c.Lowest, c.Highest = p.extremes()
 	return c

@@ -117,7 +117,8 @@ func NewRedactor(secrets []string) *Redactor {
 	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
 	r := &Redactor{}
 	for _, form := range forms {
-		pairs, r.shortest = append(pairs, form, Mark), len(form)
+		pairs = append(pairs, form, Mark)
+		r.shortest = len(form)
 	}
 	r.known = strings.NewReplacer(pairs...)
 	return r

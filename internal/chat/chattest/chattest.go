@@ -150,7 +150,7 @@ func (h *Handler) Handle(ctx context.Context, req chat.Request) chat.Reply {
 func (h *Handler) Limits(chat.Request) []ratelimit.Limit { return nil }
 
 // Language implements chat.Handler: English.
-func (h *Handler) Language(chat.Request, bool) chat.Language { return chat.English }
+func (h *Handler) Language(chat.Request, chat.Visibility) chat.Language { return chat.English }
 
 // unlisted are the private commands that only buttons ask.
 var unlisted = []string{chat.JoinCommand, "save", "details"}

@@ -134,7 +134,9 @@ func privacy(t *testing.T, h AdapterTest) {
 	const secret = "nobodyelsesbusiness"
 	handler := &Handler{Reply: func(_ context.Context, req chat.Request) chat.Reply {
 		reply, _ := FullReply()
-		reply.Title, reply.Text, reply.Notes = chat.Say(secret), chat.Say(secret), []chat.Text{chat.Say(secret)}
+		reply.Title = chat.Say(secret)
+		reply.Text = chat.Say(secret)
+		reply.Notes = []chat.Text{chat.Say(secret)}
 		return reply
 	}}
 	h.run(t, handler)

@@ -159,7 +159,7 @@ func (s *session) answer(i *interaction, req chat.Request, press chat.Press) err
 // tellOldButton responds to a press of a button that this version does not know.
 func (s *session) tellOldButton(i *interaction, req chat.Request) error {
 	old := chat.OldButton()
-	old.Language = s.tasks.Handler.Language(req, true)
+	old.Language = s.tasks.Handler.Language(req, chat.Private)
 	return s.respond(i, newMessage(render(old, s.commandID), true))
 }
 
@@ -170,7 +170,7 @@ func (s *session) run(req chat.Request, to target) (m message, ephemeral bool) {
 		m = chat.RenderOnce(Platform, &reply, func(r *chat.Reply) message { return render(*r, s.commandID) })
 		if s.staysAsItIs(to, reply, m) {
 			reply = reply.Unchanged()
-			reply.Language = s.tasks.Handler.Language(req, true)
+			reply.Language = s.tasks.Handler.Language(req, chat.Private)
 			m = render(reply, s.commandID)
 		}
 		ephemeral = reply.Ephemeral || to.replaces && reply.Unanswered()

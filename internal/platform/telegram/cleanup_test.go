@@ -254,8 +254,8 @@ func TestAnInvitationIsDeletedOnceAnAnswerIsOut(t *testing.T) {
 // bilingual answers in Russian in private and in Spanish elsewhere.
 type bilingual struct{ *chattest.Handler }
 
-func (bilingual) Language(req chat.Request, private bool) chat.Language {
-	if private || req.Direct {
+func (bilingual) Language(req chat.Request, visibility chat.Visibility) chat.Language {
+	if visibility == chat.Private || req.Direct {
 		return chat.Russian
 	}
 	return chat.Spanish

@@ -78,7 +78,7 @@ func (p *press) openBy(ctx context.Context, username, payload string) error {
 // as an alert until they close it. It returns false if there is no press, the press is
 // answered already, or Telegram did not confirm the answer.
 func (t *task) tell(r chat.Reply, alert bool) bool {
-	r.Language = t.s.tasks.Handler.Language(t.cmd.request, true)
+	r.Language = t.s.tasks.Handler.Language(t.cmd.request, chat.Private)
 	return t.press.answer(bot.AnswerCallbackQueryParams{Text: renderAlert(r), ShowAlert: alert})
 }
 
@@ -182,6 +182,6 @@ func (t *task) sendOnce(name string, r chat.Reply) outbox.Receipt {
 
 // groupReply returns r in the language of the chat.
 func (t *task) groupReply(r chat.Reply) chat.Reply {
-	r.Language = t.s.tasks.Handler.Language(t.cmd.request, false)
+	r.Language = t.s.tasks.Handler.Language(t.cmd.request, chat.Public)
 	return r
 }

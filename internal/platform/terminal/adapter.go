@@ -165,7 +165,7 @@ func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
 	}
 	if name == "as" {
 		reply := a.switchUser(arguments)
-		reply.Language = tasks.Handler.Language(req, true)
+		reply.Language = tasks.Handler.Language(req, chat.Private)
 		show(reply)
 		return err
 	}

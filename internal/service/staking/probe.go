@@ -54,7 +54,8 @@ func (c *Client) Probe(ctx context.Context, wallet string) (found Found, err err
 	if err != nil {
 		return found, err
 	}
-	found.Missing, found.Deployed = len(missing), len(c.settings.Pools)-len(missing)
+	found.Missing = len(missing)
+	found.Deployed = len(c.settings.Pools) - len(missing)
 	if len(missing) > 0 {
 		return found, fmt.Errorf("no contract at %s", addresses(missing))
 	}

@@ -177,7 +177,8 @@ func checkOptions(path string, options []any) error {
 		case required && optional:
 			return fmt.Errorf("%s: required options come first", path)
 		}
-		optional, names[option["name"]] = !required, true
+		optional = !required
+		names[option["name"]] = true
 		if err := checkLocales(path, option); err != nil {
 			return err
 		}

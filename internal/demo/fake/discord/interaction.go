@@ -98,9 +98,14 @@ func (s *Server) Keep(i Interaction) (p *Pending, deliver func() error) {
 // by a user. The custom ID may be forged.
 func (p *Pending) Press(userID, customID string) Interaction {
 	i, message := p.interaction, p.Answer().Message
-	i.ID, i.Token, i.Button, i.On, i.UserID = "", "", customID, &message, userID
+	i.ID = ""
+	i.Token = ""
+	i.Button = customID
+	i.On = &message
+	i.UserID = userID
 	if userID != p.interaction.UserID {
-		i.Permissions, i.Locale = 0, ""
+		i.Permissions = 0
+		i.Locale = ""
 	}
 	return i
 }
@@ -204,7 +209,8 @@ func (s *Server) payload(i Interaction) map[string]any {
 		payload["message"] = i.On.Payload(s.ApplicationID, i.ChannelID)
 	}
 	if i.GuildID == "" {
-		payload["user"], payload["context"] = user, int(discordgo.InteractionContextBotDM)
+		payload["user"] = user
+		payload["context"] = int(discordgo.InteractionContextBotDM)
 		return payload
 	}
 	payload["guild_id"] = i.GuildID
@@ -244,7 +250,8 @@ func (i Interaction) data() map[string]any {
 		return data
 	}
 	if i.Target != "" {
-		data["type"], data["target_id"] = 2, i.Target
+		data["type"] = 2
+		data["target_id"] = i.Target
 		data["resolved"] = map[string]any{"users": map[string]any{i.Target: map[string]any{"id": i.Target}}}
 		return data
 	}

@@ -153,7 +153,9 @@ func (m Message) attachments(
 		}
 		was := slices.IndexFunc(m.Attachments, func(a Attachment) bool { return a.ID == given.ID })
 		if file, isNew := files[given.ID]; isNew {
-			file.ID, file.Name, file.Description = newID(), given.Filename, given.Description
+			file.ID = newID()
+			file.Name = given.Filename
+			file.Description = given.Description
 			all = append(all, file)
 			delete(files, given.ID)
 		} else if was >= 0 {

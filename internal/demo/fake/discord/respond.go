@@ -102,7 +102,8 @@ func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *Fai
 func (p *Pending) carryOut(kind int, data map[string]any, files map[string]Attachment) *Failure {
 	switch kind {
 	case promise:
-		p.original, p.loading = p.server.nextID(), true
+		p.original = p.server.nextID()
+		p.loading = true
 		p.keep(p.seenByFlags(Message{ID: p.original}, data))
 	case promiseUpdate:
 		p.original = p.interaction.On.ID

@@ -195,7 +195,9 @@ func (s *Server) stored(guild string, sent map[string]any) map[string]any {
 			command[name] = value
 		}
 	}
-	command["id"], command["version"], command["application_id"] = s.nextID(), s.nextID(), s.ApplicationID
+	command["id"] = s.nextID()
+	command["version"] = s.nextID()
+	command["application_id"] = s.ApplicationID
 	for _, old := range s.commands[guild] {
 		if old["type"] == command["type"] && old["name"] == command["name"] {
 			command["id"] = old["id"]

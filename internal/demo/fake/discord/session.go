@@ -60,7 +60,8 @@ func (s *Server) replay(c *conn, after int) {
 	defer s.dispatching.Unlock()
 	var missed []packet
 	s.Change(func() {
-		s.session.conn, c.session = c, s.session
+		s.session.conn = c
+		c.session = s.session
 		s.resumes++
 		s.connects++
 		s.session.add("RESUMED", map[string]any{})

@@ -14,7 +14,8 @@ func (st Standing) member() map[string]any {
 		"user":   map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": Username},
 	}
 	if st.Status == "restricted" {
-		m["is_member"], m["can_send_messages"] = st.IsMember, st.MayWrite
+		m["is_member"] = st.IsMember
+		m["can_send_messages"] = st.MayWrite
 	}
 	return m
 }

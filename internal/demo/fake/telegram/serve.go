@@ -187,7 +187,8 @@ func (s *Server) carryOut(method string, p params, files map[string][]byte) (res
 	case "getWebhookInfo":
 		info := map[string]any{"url": s.webhook.URL, "has_custom_certificate": false, "pending_update_count": len(s.queue)}
 		if !s.failedAt.IsZero() {
-			info["last_error_date"], info["last_error_message"] = s.failedAt.Unix(), s.failure
+			info["last_error_date"] = s.failedAt.Unix()
+			info["last_error_message"] = s.failure
 		}
 		return info, nil
 	}
@@ -236,7 +237,8 @@ func (s *Server) startPoll(p params) (poller int64, limit int) {
 		if offset == s.lastOffset && time.Since(s.lastPoll) < samePoll {
 			limit = 1
 		}
-		s.lastOffset, s.lastPoll = offset, time.Now()
+		s.lastOffset = offset
+		s.lastPoll = time.Now()
 		if kinds != nil {
 			s.allowed = kinds
 		}

@@ -198,7 +198,9 @@ func (s *Server) Forget(keep time.Duration) {
 	maps.DeleteFunc(s.presses, func(_ string, p *press) bool { return p.answered || old(p.at) })
 	maps.DeleteFunc(s.queries, func(_ string, q *inlineQuery) bool { return q.answered || old(q.at) })
 	s.joins.forget(old)
-	s.sent, s.notices, s.inlineAnswers = nil, nil, nil
+	s.sent = nil
+	s.notices = nil
+	s.inlineAnswers = nil
 }
 
 // Pending are the IDs of the updates that are not acknowledged.

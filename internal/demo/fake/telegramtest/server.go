@@ -188,7 +188,11 @@ func (s *Server) Calls(method string) []Call {
 
 // Take returns the calls so far, and forgets them and all that Forget does.
 func (s *Server) Take(keep time.Duration) (calls []Call) {
-	s.record.Change(func() { calls, s.calls, s.seen = s.calls, nil, nil })
+	s.record.Change(func() {
+		calls = s.calls
+		s.calls = nil
+		s.seen = nil
+	})
 	s.Forget(keep)
 	return calls
 }
