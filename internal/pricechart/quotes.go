@@ -120,7 +120,8 @@ func (q *Quotes) sync() {
 func (q *Quotes) exchange(ctx context.Context) {
 	stored, unread := make([][]byte, len(q.stores)), make([]error, len(q.stores))
 	for i, store := range q.stores {
-		if stored[i], unread[i] = store.Load(ctx, q.key); unread[i] != nil { // It may have been away for a moment.
+		stored[i], unread[i] = store.Load(ctx, q.key)
+		if unread[i] != nil { // It may have been away for a moment.
 			stored[i], unread[i] = store.Load(ctx, q.key)
 		}
 		points, err := decode(stored[i])

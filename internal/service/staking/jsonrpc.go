@@ -36,14 +36,19 @@ func newRPCClient(endpoint string, client *http.Client) (*rpcClient, error) {
 
 // rpcCall is one call of a batch and, once it is made, its result or its error.
 type rpcCall struct {
-	Method string
-	Args   []any
-	Result any // a pointer, for json.Unmarshal
-	Err    error
+	method string
+	args   []any
+	result any // a pointer, for json.Unmarshal
+	err    error
 }
 
-// errUnanswered is the Err of a call that an answered batch lacks.
+// errUnanswered is the err of a call that the answer to a batch lacks.
 var errUnanswered = errors.New("the node did not answer this call of a batch")
+
+func (c rpcCall) isUnanswered() bool { return errors.Is(c.err, errUnanswered) }
+
+// isLimited reports whether the node refused the call because there were too many.
+func (c rpcCall) isLimited() bool { return c.err != nil && failure(c.err).Reason == core.Limited }
 
 // call makes one call, and decodes its result.
 func (c *rpcClient) call(ctx context.Context, result any, method string, args ...any) error {
@@ -60,7 +65,7 @@ func (c *rpcClient) call(ctx context.Context, result any, method string, args ..
 func (c *rpcClient) callBatch(ctx context.Context, calls []rpcCall) error {
 	var asked []request
 	for _, call := range calls {
-		asked = append(asked, c.request(call.Method, call.Args))
+		asked = append(asked, c.request(call.method, call.args))
 	}
 	answers, err := c.post(ctx, batch, asked)
 	if err != nil {
@@ -69,10 +74,10 @@ func (c *rpcClient) callBatch(ctx context.Context, calls []rpcCall) error {
 	for i := range calls {
 		answer, answered := answers[asked[i].ID]
 		if !answered {
-			calls[i].Err = errUnanswered
+			calls[i].err = errUnanswered
 			continue
 		}
-		calls[i].Err = answer.decode(calls[i].Result)
+		calls[i].err = answer.decode(calls[i].result)
 	}
 	return nil
 }
@@ -172,6 +177,9 @@ type message struct {
 	Error  *rpcError       `json:"error"`
 }
 
+// id returns the ID as a number, because some nodes return a number as a text.
+func (m message) id() json.Number { return json.Number(bytes.Trim(m.ID, `"`)) }
+
 // decode decodes the result, or returns the error that the message reports.
 func (m message) decode(result any) error {
 	if m.Error != nil {
@@ -210,11 +218,9 @@ func checkAnswer(sent form, asked []request, answer []byte) (map[json.Number]mes
 	for _, r := range asked {
 		open[r.ID] = true
 	}
-	// Some nodes return a number as a text.
-	id := func(m message) json.Number { return json.Number(bytes.Trim(m.ID, `"`)) }
 	if received == single && messages[0].Error != nil {
 		// An error about the request as a whole has no ID.
-		first := id(messages[0])
+		first := messages[0].id()
 		if sent == batch || first == "" || first == "null" || open[first] {
 			return nil, messages[0].Error.reason()
 		}
@@ -224,11 +230,12 @@ func checkAnswer(sent form, asked []request, answer []byte) (map[json.Number]mes
 	}
 	answers := make(map[json.Number]message, len(messages))
 	for _, m := range messages {
-		if !open[id(m)] {
+		id := m.id()
+		if !open[id] {
 			return nil, errMismatch
 		}
-		delete(open, id(m))
-		answers[id(m)] = m
+		delete(open, id)
+		answers[id] = m
 	}
 	return answers, nil
 }
