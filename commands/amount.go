@@ -20,14 +20,18 @@ const maxAmountDigits = 30
 const dollar = `(\$|us\$|usd|dollars?|d[oó]lar(?:es)?|доллар(?:а|ов)?|美元|đô(?: la)?)`
 
 var amountParam = chat.Param{
-	Name: "amount", Summary: chat.Say("param.amount"), Example: "1500", Phrase: true,
-	Like: regexp.MustCompile(`(?i)^(\W*|-?` + dollar + `\W*)[0-9]`),
+	Name:    "amount",
+	Summary: chat.Say("param.amount"),
+	Example: "1500",
+	Phrase:  true,
+	Like:    regexp.MustCompile(`(?i)^(\W*|-?` + dollar + `\W*)[0-9]`),
 }
 
 var (
 	// typedAmount matches a number with any separators, the power of ten or the unit after it,
 	// and the dollar before or after it.
-	typedAmount = regexp.MustCompile(`(?i)^(-?)` + dollar + `? ?(-?)([0-9., _]*[0-9])(?:e\+?(-?[0-9]+)| ?(k|m|bn?))? ?` + dollar + `?$`)
+	typedAmount = regexp.MustCompile(`(?i)^(-?)` + dollar + `? ?` +
+		`(-?)([0-9., _]*[0-9])(?:e\+?(-?[0-9]+)| ?(k|m|bn?))? ?` + dollar + `?$`)
 	// wholeNumber matches digits that one separator divides into thousands, or none.
 	wholeNumber = regexp.MustCompile(`^([0-9]*|[1-9][0-9]{0,2}((,[0-9]{3})+|(\.[0-9]{3})+|(_[0-9]{3})+|( [0-9]{3})+))$`)
 	// separators removes what may divide a whole number.
@@ -124,9 +128,13 @@ func (c *priceCommand) worth(ctx context.Context, req chat.Request) (chat.Reply,
 		change := chat.Change{Decimal: q.Change24h.Decimal, Dot: true}
 		rate = append(rate, chat.SayWith("price.change", chat.Values{"change": change, "period": chat.Say("price.24h")}))
 	}
-	reply.Subtitle, reply.About = nil, argument
+	reply.Subtitle = nil
+	reply.About = argument
 	reply.Sections = []chat.Section{{Fields: []chat.Field{{Value: rate}}}}
-	reply.Actions = []chat.Action{{Label: chat.Say("button.chart"), Command: "price", Args: []string{"7d"}}, refresh("price", argument)}
+	reply.Actions = []chat.Action{
+		{Label: chat.Say("button.chart"), Command: "price", Args: []string{"7d"}},
+		refresh("price", argument),
+	}
 	return reply, nil
 }
 

@@ -62,12 +62,12 @@ func TestWhenTheNextClaimIsStandsBesideTheUnstaking(t *testing.T) {
 }
 
 func TestAnotherMarketCapIsToldFromATenthOn(t *testing.T) {
-	for cap, told := range map[string]bool{"1100": false, "1101.2": true, "909.99": false, "900": true, "899": true, "1000": false} {
+	for marketCap, told := range map[string]bool{"1100": false, "1101.2": true, "909.99": false, "900": true, "899": true, "1000": false} {
 		w := commandstest.Healthy()
 		w.Supply.Value = core.Supply{Total: known("2000").Decimal, Circulating: known("1001").Decimal}
-		w.Price.Value.Price, w.Price.Value.MarketCap = known("1").Decimal, known(cap)
+		w.Price.Value.Price, w.Price.Value.MarketCap = known("1").Decimal, known(marketCap)
 		if said := texts(commandstest.Ask(t, w.Router(t), "/supply")); strings.Contains(said, "CoinMarketCap shows a market cap of") != told {
-			t.Errorf("%s beside 1001: %s", cap, said)
+			t.Errorf("%s beside 1001: %s", marketCap, said)
 		}
 	}
 }

@@ -168,7 +168,9 @@ func invalid(p chat.Param, err error) error {
 		return err
 	}
 	return &chat.InputError{Title: p.Check, Problem: chat.SayWith("invalid."+string(flawed.Flaw), chat.Values{
-		"platform": chat.Plain(flawed.Platform), "example": chat.Code(flawed.Example), "n": chat.Count(flawed.Length),
+		"platform":  chat.Plain(flawed.Platform),
+		"example":   chat.Code(flawed.Example),
+		"n":         chat.Count(flawed.Length),
 		"platforms": chat.Plain(strings.Join(core.Platforms(), ", ")),
 	})}
 }

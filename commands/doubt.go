@@ -37,8 +37,10 @@ func WhyDoubtful(doubt *core.DoubtError) chat.Text {
 		key = "doubt.rise"
 	}
 	return chat.SayWith(key, chat.Values{
-		"factor": chat.Amount{Decimal: twoDigits(factor)}, "price": chat.Price{Decimal: doubt.Last.Price},
-		"when": chat.Moment{Time: doubt.Last.At}, "service": service,
+		"factor":  chat.Amount{Decimal: twoDigits(factor)},
+		"price":   chat.Price{Decimal: doubt.Last.Price},
+		"when":    chat.Moment{Time: doubt.Last.At},
+		"service": service,
 	})
 }
 

@@ -17,8 +17,14 @@ var (
 )
 
 var (
-	platformParam = chat.Param{Name: "platform", Summary: chat.Say("param.platform"), Example: "Telegram", Choices: core.Platforms(), Check: chat.Say("check.platform")}
-	uidParam      = chat.Param{Name: "uid", Summary: chat.Say("param.uid"), Example: "123456789", Check: chat.Say("check.uid")}
+	platformParam = chat.Param{
+		Name:    "platform",
+		Summary: chat.Say("param.platform"),
+		Example: "Telegram",
+		Choices: core.Platforms(),
+		Check:   chat.Say("check.platform"),
+	}
+	uidParam = chat.Param{Name: "uid", Summary: chat.Say("param.uid"), Example: "123456789", Check: chat.Say("check.uid")}
 )
 
 // existsCommand answers /exists.
@@ -59,7 +65,9 @@ func typedIdentity(req chat.Request) (core.Identity, error) {
 }
 
 // answer says whether a person is registered.
-func (c existsCommand) answer(ctx context.Context, req chat.Request, id core.Identity, keys existsKeys) (chat.Reply, error) {
+func (c existsCommand) answer(
+	ctx context.Context, req chat.Request, id core.Identity, keys existsKeys,
+) (chat.Reply, error) {
 	account, err := c.Accounts.Get(ctx, id)
 	if err != nil {
 		return chat.Reply{}, err

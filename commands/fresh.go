@@ -67,7 +67,8 @@ func why(failed *core.Error) chat.Text {
 	if failed == nil {
 		return chat.Text{}
 	}
-	text := chat.SayWith(cmp.Or(whyKeys[failed.Reason], "why.wrong"), chat.Values{"service": serviceText(failed.Service.Name)})
+	text := chat.SayWith(cmp.Or(whyKeys[failed.Reason], "why.wrong"),
+		chat.Values{"service": serviceText(failed.Service.Name)})
 	if failed.RetryAfter <= time.Minute {
 		return text
 	}

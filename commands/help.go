@@ -27,7 +27,11 @@ func help(from Sources, options Options, others chat.Commands) (self, greeting c
 		Forms:      []chat.Form{{Run: c.answer}, {Params: []chat.Param{commandParam}, NeedsRole: true, Run: c.usage}},
 	}
 	c.all = append(slices.Clone(others), self)
-	return self, chat.Command{Name: chat.HelloCommand, Visibility: chat.Public, Forms: []chat.Form{{Unlisted: true, Run: c.hello}}}
+	return self, chat.Command{
+		Name:       chat.HelloCommand,
+		Visibility: chat.Public,
+		Forms:      []chat.Form{{Unlisted: true, Run: c.hello}},
+	}
 }
 
 // answer lists the commands. In a Telegram group it names some on one line, because the list
@@ -56,7 +60,10 @@ func (c *helpCommand) hello(_ context.Context, req chat.Request) (chat.Reply, er
 	return chat.Reply{
 		Title: chat.SayWith("help.hello", c.symbol()),
 		Sections: append(directHelp(c.all[:3], false).Sections, c.waysIn(req),
-			chat.Section{Heading: chat.Say("help.moderators"), Fields: []chat.Field{{Value: chat.SayWith("details.entry", entry)}}}),
+			chat.Section{
+				Heading: chat.Say("help.moderators"),
+				Fields:  []chat.Field{{Value: chat.SayWith("details.entry", entry)}},
+			}),
 	}, nil
 }
 

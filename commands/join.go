@@ -110,7 +110,9 @@ func (c joinCommand) question(req chat.Request, registered bool) chat.Reply {
 	required, _ := c.requirement(req)
 	account, stake := c.groupText("join.account", req), c.withAmount("join.stake", "join.stake.amount", required)
 	reply := chat.Reply{
-		Title: c.groupText("join.two", req), Notes: []chat.Text{chat.Say("join.never")}, LeftOut: chat.Say("details.unregistered"),
+		Title:   c.groupText("join.two", req),
+		Notes:   []chat.Text{chat.Say("join.never")},
+		LeftOut: chat.Say("details.unregistered"),
 	}
 	mark := func(key string, what chat.Text) chat.Field {
 		return chat.Field{Value: chat.SayWith(key, chat.Values{"what": what})}
@@ -118,7 +120,8 @@ func (c joinCommand) question(req chat.Request, registered bool) chat.Reply {
 	fields := []chat.Field{mark("join.missing", account), mark("join.missing", stake)}
 	if registered {
 		fields = []chat.Field{mark("join.done", account), mark("join.send", stake)}
-		reply.Ask, reply.LeftOut = ask(req), chat.Say("details.asked")
+		reply.Ask = ask(req)
+		reply.LeftOut = chat.Say("details.asked")
 	} else {
 		reply.Actions = append(nextStep("button.register", c.RegisterURL), again("button.again", req))
 	}
@@ -128,7 +131,11 @@ func (c joinCommand) question(req chat.Request, registered bool) chat.Reply {
 
 // ask asks for the wallet with which the sender stakes.
 func ask(req chat.Request) *chat.Ask {
-	return &chat.Ask{Command: chat.JoinCommand, Args: []string{req.Args.Value(groupParam.Name)}, Question: walletParam.Question}
+	return &chat.Ask{
+		Command:  chat.JoinCommand,
+		Args:     []string{req.Args.Value(groupParam.Name)},
+		Question: walletParam.Question,
+	}
 }
 
 // withAmount returns the message of anyKey, or of amountKey if an amount is required.
@@ -154,7 +161,9 @@ func (c joinCommand) byWallet(ctx context.Context, req chat.Request) (chat.Reply
 	}
 	wallet, err := parseWallet(req)
 	if flawed, wrong := errors.AsType[*chat.InputError](err); wrong {
-		reply.Tone, reply.Title, reply.Text = chat.Warning, flawed.Title, flawed.Problem
+		reply.Tone = chat.Warning
+		reply.Title = flawed.Title
+		reply.Text = flawed.Problem
 		return reply, nil
 	}
 	return c.staker(ctx, req, wallet)
@@ -176,7 +185,8 @@ func (c joinCommand) staker(ctx context.Context, req chat.Request, wallet common
 		return unchecked(req, "join.unknown", failed)
 	case !p.owned():
 		reply := c.notIn(req, p, chat.Say("join.not_yours"), "details.not_theirs")
-		reply.Text, reply.Checked = c.groupText("verify.you.another", req), core.Earlier(p.account.At, p.owner.At)
+		reply.Text = c.groupText("verify.you.another", req)
+		reply.Checked = core.Earlier(p.account.At, p.owner.At)
 		return reply, nil
 	case p.stake.Err != nil:
 		return unchecked(req, "join.unread", p.stake.Err)
@@ -249,24 +259,31 @@ func (c joinCommand) in(ctx context.Context, req chat.Request, p *proof) chat.Re
 	}
 	offer := c.offerSave(ctx, req.From, req.Args.Value(groupParam.Name), *p)
 	reply.FullValues = stakeText{Options: c.Options}.full(p.wallet)
-	reply.Notes, reply.Actions = offer.Notes, append(reply.Actions, offer.Actions...)
+	reply.Notes = offer.Notes
+	reply.Actions = append(reply.Actions, offer.Actions...)
 	return reply
 }
 
 // unregistered says that the sender's account is missing.
 func (c joinCommand) unregistered(req chat.Request) chat.Reply {
 	return chat.Reply{
-		Tone: chat.Negative, Title: chat.Say("join.no"), Text: c.groupText("join.unregistered", req),
-		Actions: append(nextStep("button.register", c.RegisterURL), again("button.again", req)), LeftOut: chat.Say("details.unregistered"),
+		Tone:    chat.Negative,
+		Title:   chat.Say("join.no"),
+		Text:    c.groupText("join.unregistered", req),
+		Actions: append(nextStep("button.register", c.RegisterURL), again("button.again", req)),
+		LeftOut: chat.Say("details.unregistered"),
 	}
 }
 
 // notIn says why a wallet that was checked admits nobody. leftOut is what moderators read.
 func (c joinCommand) notIn(req chat.Request, p proof, why chat.Text, leftOut string) chat.Reply {
 	return chat.Reply{
-		Tone: chat.Negative, Title: why, LeftOut: chat.Say(leftOut), FullValues: stakeText{Options: c.Options}.full(p.wallet),
-		Notes:   []chat.Text{chat.Say("join.open")},
-		Actions: []chat.Action{again("button.again", req), again("button.another_wallet", req, anotherWallet)},
+		Tone:       chat.Negative,
+		Title:      why,
+		LeftOut:    chat.Say(leftOut),
+		FullValues: stakeText{Options: c.Options}.full(p.wallet),
+		Notes:      []chat.Text{chat.Say("join.open")},
+		Actions:    []chat.Action{again("button.again", req), again("button.another_wallet", req, anotherWallet)},
 	}
 }
 
@@ -278,7 +295,10 @@ func unchecked(req chat.Request, key string, err error) (chat.Reply, error) {
 // staysOpen says why the request stays open though the sender may deserve to be in.
 func staysOpen(req chat.Request, key string, why chat.Text) chat.Reply {
 	return chat.Reply{
-		Tone: chat.Warning, Title: chat.Say(key), Text: why, Notes: []chat.Text{chat.Say("join.open")},
+		Tone:    chat.Warning,
+		Title:   chat.Say(key),
+		Text:    why,
+		Notes:   []chat.Text{chat.Say("join.open")},
 		Actions: []chat.Action{again("button.again", req)},
 	}
 }

@@ -31,7 +31,8 @@ func TestOnlyACompleteProofIsAdmitted(t *testing.T) {
 					w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Members: {}, "telegram:" + commandstest.Stakers: {Staker: true}}
 					w.AccountErrs = map[string]error{}
 					for id, did := range map[core.Identity]string{telegram: account, wallet: owner} {
-						if w.Accounts[id] = (core.Account{DID: did}); did == failing {
+						w.Accounts[id] = core.Account{DID: did}
+						if did == failing {
 							w.AccountErrs[id.Platform] = down
 						}
 					}

@@ -38,7 +38,8 @@ func TestNothingPrivateIsInAPublicAnswer(t *testing.T) {
 			reply := r.Handle(t.Context(), req)
 			reply.Language = rapid.SampledFrom(chat.Languages()).Draw(rt, "language")
 			card := words.Print(reply)
-			if said := everything(t, reply) + shown(card); r.Visibility(req.Command) == chat.Private {
+			said := everything(t, reply) + shown(card)
+			if r.Visibility(req.Command) == chat.Private {
 				refuse(rt, req, said, secretDID, secretError)
 				if req.Command == "exists" && !strings.Contains(fmt.Sprint(req.Args), "EVM") { // Moderators read no saved wallet and no amount.
 					refuse(rt, req, said, "0x", "TKN")

@@ -44,9 +44,15 @@ func (c myLoginsCommand) run(ctx context.Context, req chat.Request) (chat.Reply,
 		return chat.Reply{}, err
 	}
 	if !account.Value.Registered() {
-		return chat.Reply{Tone: chat.Negative, Title: chat.Say("exists.no"),
-			Text:    chat.SayWith("logins.unregistered", chat.Values{"platform": chat.Plain(self.Platform), "service": c.service()}),
-			Actions: nextStep("button.register", c.RegisterURL)}, nil
+		return chat.Reply{
+			Tone:  chat.Negative,
+			Title: chat.Say("exists.no"),
+			Text: chat.SayWith("logins.unregistered", chat.Values{
+				"platform": chat.Plain(self.Platform),
+				"service":  c.service(),
+			}),
+			Actions: nextStep("button.register", c.RegisterURL),
+		}, nil
 	}
 	logins, err := c.Logins.Get(ctx, account.Value.DID)
 	if err != nil {
@@ -71,14 +77,18 @@ func loginsReply(logins []core.Login, page int) (chat.Reply, error) {
 	}
 	var fields []chat.Field
 	for _, l := range pages[page-1] {
-		fields = append(fields, chat.Field{Value: chat.Parts{loginName(l.Dapp), loginPlatform(l.Platform), chat.Moment{Time: l.At}}})
+		login := chat.Parts{loginName(l.Dapp), loginPlatform(l.Platform), chat.Moment{Time: l.At}}
+		fields = append(fields, chat.Field{Value: login})
 	}
 	reply := chat.Reply{
 		Title:    chat.SayWith("logins.count", chat.Values{"n": chat.Count(len(logins))}),
 		Sections: []chat.Section{{Fields: fields}},
 	}
 	if len(pages) > 1 {
-		reply.Footer = chat.Parts{chat.SayWith("logins.page", chat.Values{"page": chat.Count(page), "pages": chat.Count(len(pages))})}
+		reply.Footer = chat.Parts{chat.SayWith("logins.page", chat.Values{
+			"page":  chat.Count(page),
+			"pages": chat.Count(len(pages)),
+		})}
 	}
 	if page > 1 {
 		reply.Actions = append(reply.Actions, pageButton("button.newer", page-1))

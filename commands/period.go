@@ -88,7 +88,10 @@ func (c *priceCommand) wrongArgument(typed string) chat.Text {
 	case len(said) > 1:
 		return chat.Say("price.one_period")
 	case len(said) == 1:
-		return chat.SayWith("price.drawn", chat.Values{"periods": chat.Plain(strings.Join(chartPeriods[:last], ", ")), "last": chat.Plain(chartPeriods[last])})
+		return chat.SayWith("price.drawn", chat.Values{
+			"periods": chat.Plain(strings.Join(chartPeriods[:last], ", ")),
+			"last":    chat.Plain(chartPeriods[last]),
+		})
 	}
 	return chat.SayWith("price.choose", chat.Values{"periods": chat.Plain(strings.Join(chartPeriods, ", "))})
 }

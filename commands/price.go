@@ -20,12 +20,20 @@ var (
 	// changePeriods are the periods whose change is shown as text.
 	changePeriods = []string{"1h", "24h", "7d"}
 	// periodLengths holds the durations of chartPeriods and changePeriods.
-	periodLengths = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "30d": 30 * 24 * time.Hour}
+	periodLengths = map[string]time.Duration{
+		"1h":  time.Hour,
+		"24h": 24 * time.Hour,
+		"7d":  7 * 24 * time.Hour,
+		"30d": 30 * 24 * time.Hour,
+	}
 )
 
 var periodParam = chat.Param{
-	Name: "period", Summary: chat.Say("param.period"), Example: "7d", Choices: chartPeriods,
-	Like: regexp.MustCompile(`(?i)^(` + strings.Join(chartPeriods, "|") + `|` + notDrawn + `|` + anotherSymbol + `)$`),
+	Name:    "period",
+	Summary: chat.Say("param.period"),
+	Example: "7d",
+	Choices: chartPeriods,
+	Like:    regexp.MustCompile(`(?i)^(` + strings.Join(chartPeriods, "|") + `|` + notDrawn + `|` + anotherSymbol + `)$`),
 }
 
 // minCoverage is the part of a period, from 0 to 1, that must be recorded for a chart to
@@ -48,7 +56,8 @@ type textReply struct {
 func price(from Sources, options Options) chat.Command {
 	c := &priceCommand{inputs: inputs{from, options}}
 	period := periodParam
-	period.Problem, period.Tidy = c.wrongArgument, c.tidy
+	period.Problem = c.wrongArgument
+	period.Tidy = c.tidy
 	return chat.Command{
 		Name:       "price",
 		Aliases:    map[string][]string{"p": nil, "chart": {"24h"}},
@@ -97,7 +106,9 @@ func (c *priceCommand) withoutChart(answer core.Snapshot[core.Quote]) chat.Reply
 
 // withChart returns the price with a picture of the period. If there is no picture, it also
 // returns a *chat.PartialError.
-func (c *priceCommand) withChart(ctx context.Context, req chat.Request, answer core.Snapshot[core.Quote], period string) (chat.Reply, error) {
+func (c *priceCommand) withChart(
+	ctx context.Context, req chat.Request, answer core.Snapshot[core.Quote], period string,
+) (chat.Reply, error) {
 	quote, length := answer.Value, periodLengths[period]
 	// With an err the chart may still have a Change.
 	chart, err := c.Chart(ctx, quote, length, req.Language, cmp.Or(c.ServiceName, req.BotName), req.BotHandle)
@@ -109,7 +120,8 @@ func (c *priceCommand) withChart(ctx context.Context, req chat.Request, answer c
 	if err != nil {
 		reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
 		// A refresh must draw again, even if the price is the same.
-		reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
+		reply.AsOf = time.Time{}
+		reply.FreshUntil = time.Time{}
 		return reply, &chat.PartialError{Err: err}
 	}
 	// One line is enough, because the picture has the price and its change.
@@ -122,7 +134,12 @@ func (c *priceCommand) withChart(ctx context.Context, req chat.Request, answer c
 	case chart.Seen < minCoverage:
 		reply.Notes = append(reply.Notes, chat.Say("chart.sparse"))
 	}
-	reply.Image = &chat.Image{Name: "price-" + period + ".png", PNG: chart.PNG, Caption: c.chartCaption(chart, quote), Spark: chart.Spark}
+	reply.Image = &chat.Image{
+		Name:    "price-" + period + ".png",
+		PNG:     chart.PNG,
+		Caption: c.chartCaption(chart, quote),
+		Spark:   chart.Spark,
+	}
 	return reply, nil
 }
 
@@ -144,8 +161,10 @@ func priceButtons(quote core.Quote, shown string) []chat.Action {
 // chartCaption describes a chart to those who do not see it. It ends with the age of an old price.
 func (c *priceCommand) chartCaption(chart core.Chart, quote core.Quote) chat.Parts {
 	caption := chat.Parts{chat.SayWith("chart.alt", chat.Values{
-		"symbol": chat.Plain(c.Symbol), "since": chat.Day{Time: chart.Since},
-		"first": chat.Price{Decimal: chart.First}, "last": chat.Price{Decimal: chart.Last},
+		"symbol": chat.Plain(c.Symbol),
+		"since":  chat.Day{Time: chart.Since},
+		"first":  chat.Price{Decimal: chart.First},
+		"last":   chat.Price{Decimal: chart.Last},
 	})}
 	if chart.Lowest.IsPositive() {
 		caption = append(caption, chat.SayWith("chart.range", chat.Values{
@@ -161,13 +180,21 @@ func (c *priceCommand) chartCaption(chart core.Chart, quote core.Quote) chat.Par
 // priceReply returns the price as a title, since a push notification shows no more. The
 // subtitle is the change in per cent over a period. shown is the period of the picture, or "".
 // The quote of answer must be dated.
-func (c *priceCommand) priceReply(answer core.Snapshot[core.Quote], shown, over string, change decimal.NullDecimal) chat.Reply {
+func (c *priceCommand) priceReply(
+	answer core.Snapshot[core.Quote], shown, over string, change decimal.NullDecimal,
+) chat.Reply {
 	q := answer.Value
 	updated := cmp.Or(q.LastUpdated, answer.At)
 	reply := chat.Reply{
-		Title:      chat.SayWith("price.title", chat.Values{"symbol": chat.Plain(c.Symbol), "price": chat.Price{Decimal: q.Price}}),
-		Tone:       chat.Change{Decimal: change.Decimal}.Tone(),
-		Sections:   []chat.Section{{Row: true, Fields: changeFields(q, over)}, {Fields: marketFields(q, "price.cap", "price.volume")}},
+		Title: chat.SayWith("price.title", chat.Values{
+			"symbol": chat.Plain(c.Symbol),
+			"price":  chat.Price{Decimal: q.Price},
+		}),
+		Tone: chat.Change{Decimal: change.Decimal}.Tone(),
+		Sections: []chat.Section{
+			{Row: true, Fields: changeFields(q, over)},
+			{Fields: marketFields(q, "price.cap", "price.volume")},
+		},
 		Footer:     chat.Parts{priceSource(answer)},
 		Checked:    updated,
 		AsOf:       updated,
@@ -177,8 +204,10 @@ func (c *priceCommand) priceReply(answer core.Snapshot[core.Quote], shown, over 
 		Actions:    priceButtons(q, shown),
 	}
 	if q.Old() {
-		reply.Tone, reply.Title = chat.Warning, oldTitle(q, c.Symbol)
-		reply.Checked, reply.AsOf = time.Time{}, chat.Aged(updated)
+		reply.Tone = chat.Warning
+		reply.Title = oldTitle(q, c.Symbol)
+		reply.Checked = time.Time{}
+		reply.AsOf = chat.Aged(updated)
 		return reply
 	}
 	if change.Valid {

@@ -49,7 +49,8 @@ func TestOnlyTheCurrentPriceIsRenderedOnce(t *testing.T) {
 			if tt.once {
 				before = rendered
 			}
-			if got.Rendered, fresh.Rendered = nil, nil; !reflect.DeepEqual(got, fresh) {
+			got.Rendered, fresh.Rendered = nil, nil
+			if !reflect.DeepEqual(got, fresh) {
 				t.Errorf("%s: the reply is\n%+v\nwant\n%+v", tt.name, got, fresh)
 			}
 		}

@@ -108,7 +108,8 @@ func TestForgettingThatHasToWaitIsNoGift(t *testing.T) {
 func TestOnlyWhoStakesNothingIsToldToStake(t *testing.T) {
 	for _, stakes := range []bool{false, true} {
 		w := savingMembers()
-		if w.Saved.Problem = chat.NotAMember; !stakes {
+		w.Saved.Problem = chat.NotAMember
+		if !stakes {
 			w.Stake = core.Stake{Checked: 21}
 		}
 		reply := as(t, w.Router(t), commandstest.Ann, "/save "+commandstest.AnnsWallet)

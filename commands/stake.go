@@ -45,7 +45,10 @@ func (s stakeText) verdict(keys stakeKeys) (chat.Tone, chat.Text) {
 	case outcome == core.NotStaker:
 		return chat.Negative, chat.Say(keys.no)
 	}
-	return chat.Warning, chat.SayWith("stake.undetermined", chat.Values{"failed": chat.Count(len(s.Failed)), "n": s.poolCount()})
+	return chat.Warning, chat.SayWith("stake.undetermined", chat.Values{
+		"failed": chat.Count(len(s.Failed)),
+		"n":      s.poolCount(),
+	})
 }
 
 // worth says what the stake is worth. It returns nil below a cent, or without a price.
@@ -60,7 +63,8 @@ func (s stakeText) worth(q core.Quote) chat.Value {
 // poolSections returns a line with the largest pools and, if there are more than maxPools+1,
 // one with the sum of the others, which folded lists.
 func (s stakeText) poolSections() (sections []chat.Section, folded []chat.Field) {
-	largest := slices.SortedStableFunc(slices.Values(s.Staked), func(a, b core.PoolAmount) int { return b.Amount.Cmp(a.Amount) })
+	byAmount := func(a, b core.PoolAmount) int { return b.Amount.Cmp(a.Amount) }
+	largest := slices.SortedStableFunc(slices.Values(s.Staked), byAmount)
 	row := s.Options
 	row.Symbol = "" // It stands above.
 	if len(largest) <= maxPools+1 {
@@ -71,7 +75,11 @@ func (s stakeText) poolSections() (sections []chat.Section, folded []chat.Field)
 		Name:  chat.SayWith("stake.others", chat.Values{"n": chat.Count(len(others))}),
 		Value: s.amount(core.Stake{Staked: others}.Total(), chat.Short),
 	}
-	return []chat.Section{{Row: true, Fields: poolFields(largest[:maxPools], row)}, {Fields: []chat.Field{sum}}}, poolFields(others, s.Options)
+	sections = []chat.Section{
+		{Row: true, Fields: poolFields(largest[:maxPools], row)},
+		{Fields: []chat.Field{sum}},
+	}
+	return sections, poolFields(others, s.Options)
 }
 
 // poolFields returns a field for each pool.
@@ -156,7 +164,10 @@ func (s stakeText) notes() []chat.Text {
 	if failed == 0 {
 		return nil
 	}
-	return []chat.Text{chat.SayWith("stake.unstaking_unread", chat.Values{"failed": chat.Count(failed), "n": s.poolCount()})}
+	return []chat.Text{chat.SayWith("stake.unstaking_unread", chat.Values{
+		"failed": chat.Count(failed),
+		"n":      s.poolCount(),
+	})}
 }
 
 // footer names the block, and how many pools were read unless the verdict says so.

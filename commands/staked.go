@@ -100,7 +100,9 @@ const extraWait = time.Second
 
 // stakeAndPrice returns the wallet's stake and the price. The price is the zero Snapshot if it is
 // old or unknown, or if the wallet is not a staker's.
-func (from Sources) stakeAndPrice(ctx context.Context, wallet common.Address) (stake core.Answer[core.Stake], price core.Snapshot[core.Quote]) {
+func (from Sources) stakeAndPrice(
+	ctx context.Context, wallet common.Address,
+) (stake core.Answer[core.Stake], price core.Snapshot[core.Quote]) {
 	stake = core.Ask(ctx, from.Stakes, wallet)
 	if stake.Err != nil || stake.Value.Outcome() != core.Staker {
 		return stake, core.Snapshot[core.Quote]{}
@@ -132,7 +134,9 @@ func partly(err error) error {
 }
 
 // reply returns what the wallet has in the pools, and what that is worth at the price.
-func (c stakedCommand) reply(wallet common.Address, stake core.Answer[core.Stake], price core.Snapshot[core.Quote]) chat.Reply {
+func (c stakedCommand) reply(
+	wallet common.Address, stake core.Answer[core.Stake], price core.Snapshot[core.Quote],
+) chat.Reply {
 	s := stakeText{stake.Value, c.Options}
 	outcome := s.Outcome()
 	tone, verdict := s.verdict(titleKeys)
@@ -158,7 +162,8 @@ func (c stakedCommand) reply(wallet common.Address, stake core.Answer[core.Stake
 		reply.AsOf = core.Later(stake.At, price.At)
 		reply.FreshUntil = core.Earlier(stake.FreshUntil, price.FreshUntil)
 	case core.Undetermined:
-		reply.Title, reply.Text = chat.NoAnswer("staked"), verdict
+		reply.Title = chat.NoAnswer("staked")
+		reply.Text = verdict
 	}
 	return reply
 }

@@ -65,8 +65,12 @@ type serviceStatus struct {
 // failingStates has the state of a service that fails for a reason. With any other reason it is
 // "status.broken".
 var failingStates = map[core.Reason]string{
-	core.Unreachable: "status.silent", core.SlowAnswer: "status.silent", core.Behind: "status.behind",
-	core.Limited: "status.limited", core.UsedUp: "status.used_up", core.NoData: "status.no_data",
+	core.Unreachable: "status.silent",
+	core.SlowAnswer:  "status.silent",
+	core.Behind:      "status.behind",
+	core.Limited:     "status.limited",
+	core.UsedUp:      "status.used_up",
+	core.NoData:      "status.no_data",
 }
 
 // statusOf returns the status of a service that was pinged and has this Health.
@@ -94,7 +98,8 @@ func statusOf(pinged core.Answer[any], h core.Health) (s serviceStatus) {
 		s.notes = append(s.notes, chat.Say("status.v1_gone"))
 	}
 	s.notes = append(s.notes, versionNotes(pinged)...)
-	s.name, s.asked = h.Service.Name, cmp.Or(h.LastCall, pinged.At)
+	s.name = h.Service.Name
+	s.asked = cmp.Or(h.LastCall, pinged.At)
 	return s
 }
 
@@ -106,7 +111,8 @@ func failingStatus(h core.Health, err error) serviceStatus {
 	}
 	key, known := failingStates[h.Reason]
 	if !known {
-		key, s.notes = "status.broken", []chat.Text{Explain(h.Service.Fail(h.Reason, err))}
+		key = "status.broken"
+		s.notes = []chat.Text{Explain(h.Service.Fail(h.Reason, err))}
 	}
 	s.state = chat.SayWith(key, chat.Values{"lasts": lasting(time.Since(h.FailingSince))})
 	return s
@@ -134,7 +140,11 @@ func versionNotes(pinged core.Answer[any]) []chat.Text {
 // uncheckedStatus says that nobody knows whether a service works, because its ping failed with err.
 func uncheckedStatus(service *core.Service, err error) serviceStatus {
 	what := chat.Values{"what": chat.Say("status." + service.Name)}
-	return serviceStatus{headline: chat.SayWith("status.unchecked", what), state: chat.Say("status.unknown"), notes: []chat.Text{Explain(err)}}
+	return serviceStatus{
+		headline: chat.SayWith("status.unchecked", what),
+		state:    chat.Say("status.unknown"),
+		notes:    []chat.Text{Explain(err)},
+	}
 }
 
 // answerStatus says that a service works, or what its answer lacks.
@@ -163,7 +173,8 @@ func quoteStatus(s core.Snapshot[core.Quote]) serviceStatus {
 		return serviceStatus{state: chat.Say("status.fine")}
 	}
 	old := serviceStatus{
-		headline: chat.Say("status.old"), state: chat.SayWith("status.from", chat.Values{"when": chat.Moment{Time: price.LastUpdated}}),
+		headline: chat.Say("status.old"),
+		state:    chat.SayWith("status.from", chat.Values{"when": chat.Moment{Time: price.LastUpdated}}),
 	}
 	if s.Why != nil {
 		old.notes = []chat.Text{Explain(s.Why)}
@@ -194,11 +205,19 @@ func statusReply(all []serviceStatus) chat.Reply {
 			oldest = s.asked
 		}
 	}
-	reply := chat.Reply{Sections: []chat.Section{{Fields: fields}}, Notes: notes, Actions: []chat.Action{refresh("status")}}
+	reply := chat.Reply{
+		Sections: []chat.Section{{Fields: fields}},
+		Notes:    notes,
+		Actions:  []chat.Action{refresh("status")},
+	}
 	if headlines == nil {
-		reply.Tone, reply.Title, reply.Checked, reply.AsOf = chat.Positive, chat.Say("status.all"), oldest, oldest
+		reply.Tone = chat.Positive
+		reply.Title = chat.Say("status.all")
+		reply.Checked = oldest
+		reply.AsOf = oldest
 	} else {
-		reply.Tone, reply.Title = chat.Warning, chat.SayWith("status.title", chat.Values{"what": headlines})
+		reply.Tone = chat.Warning
+		reply.Title = chat.SayWith("status.title", chat.Values{"what": headlines})
 	}
 	return reply
 }

@@ -123,7 +123,9 @@ func (c supplyCommand) reply(f supplyFigures) chat.Reply {
 	}
 	reply.Checked, reply.AsOf, reply.FreshUntil = f.times()
 	if f.supply.Stale && time.Since(f.supply.At) >= oldAfter { // too old to be shown as current
-		reply.Tone, reply.Title, reply.Subtitle = chat.Warning, chat.SayWith("supply.old", title), nil
+		reply.Tone = chat.Warning
+		reply.Title = chat.SayWith("supply.old", title)
+		reply.Subtitle = nil
 		reply.Checked = time.Time{}
 		if f.price.Err == nil {
 			reply.AsOf = core.Later(reply.AsOf, chat.Aged(f.supply.At))
@@ -176,9 +178,13 @@ func (c supplyCommand) supplyFields(f supplyFigures) []chat.Field {
 		return fields
 	}
 	staked := f.staked.Value.Total()
-	return append(fields, chat.Field{Name: chat.Say("supply.staked"), Value: chat.SayWith("supply.amount_part", chat.Values{
-		"amount": chat.Strong{Value: whole.amount(staked, chat.Short)}, "share": share(staked, total),
-	})})
+	return append(fields, chat.Field{
+		Name: chat.Say("supply.staked"),
+		Value: chat.SayWith("supply.amount_part", chat.Values{
+			"amount": chat.Strong{Value: whole.amount(staked, chat.Short)},
+			"share":  share(staked, total),
+		}),
+	})
 }
 
 // worthFields returns what both supplies are worth. An old price is marked here, because the
@@ -201,7 +207,10 @@ func otherCap(s core.Supply, q core.Quote) []chat.Text {
 	if q.Old() || !q.MarketCap.Valid || theirs.Sub(worth).Abs().Shift(1).LessThan(worth) {
 		return nil
 	}
-	return []chat.Text{chat.SayWith("supply.cap_of", chat.Values{"source": chat.Plain(q.Source), "cap": chat.Money{Decimal: theirs}})}
+	return []chat.Text{chat.SayWith("supply.cap_of", chat.Values{
+		"source": chat.Plain(q.Source),
+		"cap":    chat.Money{Decimal: theirs},
+	})}
 }
 
 // supplyFooter returns the price that was used, and its source or why there is no newer figure.

@@ -79,7 +79,8 @@ func TestSupplyWaitsForTheStakeASecondAtMost(t *testing.T) {
 				t.Errorf("after %v, %v:\n%s", took, err, texts(reply))
 			}
 			w.SupplyErr = failure
-			if began = time.Now(); late > 0 {
+			began = time.Now()
+			if late > 0 {
 				_, err = run(w, t, "supply", 0, nil)
 			}
 			if took := time.Since(began); err == nil || took > 0 {

@@ -119,7 +119,8 @@ func (c verifyCommand) prove(ctx context.Context, person core.Identity, wallet c
 // owned reports whether the person registered both their account and the wallet. It returns
 // false if that is not known.
 func (p proof) owned() bool {
-	return p.account.Err == nil && p.owner.Err == nil && p.account.Value.Registered() && p.account.Value.DID == p.owner.Value.DID
+	return p.account.Err == nil && p.owner.Err == nil && p.account.Value.Registered() &&
+		p.account.Value.DID == p.owner.Value.DID
 }
 
 // stakeKnown reports whether it is known that the wallet stakes, or that it does not.
@@ -147,10 +148,15 @@ func (c verifyCommand) card(p proof, say ownerVerdicts, more chat.Reply) (chat.R
 		tone = chat.Negative
 	}
 	return chat.Reply{
-		Tone: tone, Title: owner.Title, Subtitle: stake.Subtitle, Text: owner.Text,
-		Sections: slices.Concat(more.Sections, stake.Sections), FullValues: stake.FullValues,
-		Notes:  slices.Concat(owner.Notes, stake.Notes, more.Notes),
-		Footer: stake.Footer, Actions: append(buttons, more.Actions...),
+		Tone:       tone,
+		Title:      owner.Title,
+		Subtitle:   stake.Subtitle,
+		Text:       owner.Text,
+		Sections:   slices.Concat(more.Sections, stake.Sections),
+		FullValues: stake.FullValues,
+		Notes:      slices.Concat(owner.Notes, stake.Notes, more.Notes),
+		Footer:     stake.Footer,
+		Actions:    append(buttons, more.Actions...),
 		// A part that is not known has no time.
 		Checked: core.Earlier(cmp.Or(owner.Checked, stake.Checked), cmp.Or(stake.Checked, owner.Checked)),
 	}, partly(errors.Join(ownerErr, stakeErr))
@@ -179,7 +185,10 @@ func (c verifyCommand) ownerPart(p proof, say ownerVerdicts) (chat.Reply, error)
 	}
 	if err := cmp.Or(p.account.Err, p.owner.Err); err != nil {
 		return chat.Reply{
-			Tone: chat.Warning, Title: chat.NoAnswer("verify"), Text: chat.Say("verify.unknown"), Notes: []chat.Text{Explain(err)},
+			Tone:  chat.Warning,
+			Title: chat.NoAnswer("verify"),
+			Text:  chat.Say("verify.unknown"),
+			Notes: []chat.Text{Explain(err)},
 		}, err
 	}
 	tone, keys := chat.Negative, say.noOwner
@@ -194,7 +203,10 @@ func (c verifyCommand) ownerPart(p proof, say ownerVerdicts) (chat.Reply, error)
 // ownerVerdict returns the part of a card with these messages.
 func (c verifyCommand) ownerVerdict(tone chat.Tone, keys verdictKeys, checked time.Time) chat.Reply {
 	return chat.Reply{
-		Tone: tone, Title: chat.Say(keys.title), Text: chat.SayWith(keys.text, chat.Values{"service": c.service()}), Checked: checked,
+		Tone:    tone,
+		Title:   chat.Say(keys.title),
+		Text:    chat.SayWith(keys.text, chat.Values{"service": c.service()}),
+		Checked: checked,
 	}
 }
 
@@ -203,19 +215,27 @@ func (c verifyCommand) ownerVerdict(tone chat.Tone, keys verdictKeys, checked ti
 func (c verifyCommand) stakePart(p proof) (chat.Reply, error) {
 	if p.stake.Err != nil {
 		return chat.Reply{
-			Tone: chat.Warning, Sections: []chat.Section{{Heading: chat.NoAnswer("staked")}},
-			FullValues: stakeText{Options: c.Options}.full(p.wallet), Notes: []chat.Text{Explain(p.stake.Err)},
+			Tone:       chat.Warning,
+			Sections:   []chat.Section{{Heading: chat.NoAnswer("staked")}},
+			FullValues: stakeText{Options: c.Options}.full(p.wallet),
+			Notes:      []chat.Text{Explain(p.stake.Err)},
 		}, p.stake.Err
 	}
 	s := stakeText{p.stake.Value, c.Options}
 	tone, verdict := s.verdict(subtitleKeys)
 	part := chat.Reply{
-		Tone: tone, Subtitle: verdict, Sections: []chat.Section{s.withdrawals()}, FullValues: s.full(p.wallet),
-		Notes: s.notes(), Footer: s.footer(), Checked: cmp.Or(s.BlockTime, p.stake.At),
+		Tone:       tone,
+		Subtitle:   verdict,
+		Sections:   []chat.Section{s.withdrawals()},
+		FullValues: s.full(p.wallet),
+		Notes:      s.notes(),
+		Footer:     s.footer(),
+		Checked:    cmp.Or(s.BlockTime, p.stake.At),
 	}
 	if tone == chat.Warning { // A sentence is too long for a Subtitle.
 		line := chat.Section{Fields: []chat.Field{{Value: verdict}}}
-		part.Subtitle, part.Sections = nil, slices.Insert(part.Sections, 0, line)
+		part.Subtitle = nil
+		part.Sections = slices.Insert(part.Sections, 0, line)
 	}
 	return part, s.Err()
 }

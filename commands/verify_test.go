@@ -51,7 +51,8 @@ func TestVerifyHasThreeAnswersInBothParts(t *testing.T) {
 				w := commandstest.Healthy()
 				w.AccountErrs, w.Options = map[string]error{}, commands.Options{}
 				for id, did := range map[core.Identity]string{telegram: account, wallet: owner} {
-					if w.Accounts[id] = (core.Account{DID: did}); did == failing {
+					w.Accounts[id] = core.Account{DID: did}
+					if did == failing {
 						w.AccountErrs[id.Platform] = down
 					}
 				}

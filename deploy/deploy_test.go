@@ -93,14 +93,15 @@ func TestEachDeploymentNamesWhatThereIs(t *testing.T) {
 			for i := range secrets {
 				secrets[i] = d.folder + secrets[i]
 			}
-			if slices.Sort(files); !slices.Equal(files, secrets) || len(files) < 4 {
+			slices.Sort(files)
+			if !slices.Equal(files, secrets) || len(files) < 4 {
 				t.Errorf("%s: the bot is to read %v and can read %v", d.file, files, secrets)
 			}
 		}
 		if d.envFile == "../config.example.env" { // What is required is empty there.
 			environ = append(environ, matches(`(?m)^([A-Z_]+=.*)$`, configtest.Read(t, "herald.example.env"))...)
 		}
-		cfg, err := app.Load(environ, d.envFile, true)
+		cfg, err := app.Load(environ, d.envFile, app.ToServe)
 		if err != nil {
 			t.Errorf("%s: once its secrets are there: %v", d.file, err)
 			continue
@@ -130,7 +131,8 @@ func TestTheUnitReadsTheFilesOfTheGuide(t *testing.T) {
 		made = append(made, "herald.env:/etc/herald/herald.env")
 	}
 	loaded := matches(`(?m)^LoadCredential=(.*)$`, unit)
-	if slices.Sort(made); !slices.Equal(made, slices.Sorted(slices.Values(loaded))) {
+	slices.Sort(made)
+	if !slices.Equal(made, slices.Sorted(slices.Values(loaded))) {
 		t.Errorf("the guide makes %v, the unit loads %v", made, loaded)
 	}
 	for _, name := range matches(`%d/(\S+)`, unit) {

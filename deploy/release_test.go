@@ -221,7 +221,8 @@ func holdsARelease(t *testing.T, clone, archive string) {
 	}
 	files = append(files, program, "NOTICES.txt")
 	found := strings.Fields(must(t, dir, nil, "find", ".", "-type", "f", "-printf", "%P\n"))
-	if slices.Sort(files); !slices.Equal(slices.Sorted(slices.Values(found)), files) {
+	slices.Sort(files)
+	if !slices.Equal(slices.Sorted(slices.Values(found)), files) {
 		t.Errorf("%s holds %v, want %v", name, found, files)
 	}
 	notices := configtest.Read(t, dir+"/NOTICES.txt")

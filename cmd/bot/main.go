@@ -92,7 +92,7 @@ func start(ctx context.Context, args []string, p process) int {
 
 // run serves until ctx is done.
 func run(ctx context.Context, p process, o options) error {
-	cfg, err := app.Load(p.environ, o.envFile, true)
+	cfg, err := app.Load(p.environ, o.envFile, app.ToServe)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func check(ctx context.Context, p process, o options) error {
 				"EIP-55 checksum; for example bot check --wallet 0x52908400098527886E0F7030069857D2E4169EE7")
 		}
 	}
-	cfg, err := app.Load(p.environ, o.envFile, false)
+	cfg, err := app.Load(p.environ, o.envFile, app.ToLook)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func health(ctx context.Context, p process, o options) error {
 // listMembers prints the saved rows of members. With --release it has the running bot remove the
 // badges that it holds back, and prints whose they are.
 func listMembers(ctx context.Context, p process, o options) error {
-	cfg, err := app.Load(p.environ, o.envFile, false)
+	cfg, err := app.Load(p.environ, o.envFile, app.ToLook)
 	if err != nil {
 		return err
 	}
@@ -229,27 +229,41 @@ func newFlags(o *options) *flag.FlagSet {
 // commands returns all commands, in the order of the help.
 func commands() []command {
 	return []command{
-		{name: "run", flags: []string{"env-file"}, run: run, help: `serve every platform whose token is set; the same as plain bot
+		{
+			name:  "run",
+			flags: []string{"env-file"},
+			run:   run,
+			help: `serve every platform whose token is set; the same as plain bot
 
 On SIGTERM or SIGINT it finishes commands in flight within ten seconds and exits
 with 0. It exits with 1 if it cannot serve, and with 2 if a setting is wrong or
 another bot run uses DATA_DIR.
-`},
+`,
+		},
 		{name: "demo", flags: []string{"web"}, run: demo, help: `try it here, with nothing configured
 
 It is the whole bot, with simulated services and a chat in the terminal, or in a pipe.
 `},
-		{name: "check", flags: []string{"env-file", "wallet"}, run: check, help: `ask every configured service one harmless question
+		{
+			name:  "check",
+			flags: []string{"env-file", "wallet"},
+			run:   check,
+			help: `ask every configured service one harmless question
 
 It exits with 0 if all is well, with 1 if not, and with 2 if a setting is wrong.
-`},
+`,
+		},
 		{name: "health", flags: []string{"env-file"}, run: health, help: `ask the running bot whether it is ready
 
 It asks /readyz at HTTP_ADDR, and reads no other setting. It exits with 0 if
 every platform is connected, with 1 if not or if nobody answers within three
 seconds, and with 2 if HTTP_ADDR is off or wrong.
 `},
-		{name: "members", flags: []string{"env-file", "release"}, run: listMembers, help: `print what is saved of members, as CSV
+		{
+			name:  "members",
+			flags: []string{"env-file", "release"},
+			run:   listMembers,
+			help: `print what is saved of members, as CSV
 
 The lines name people and their wallets: keep them to yourself. It works beside
 a running bot. It exits with 1 if not all could be read.
@@ -259,8 +273,14 @@ read the columns as text. With --release there are only platform, user and
 community.
 
 
-` + columns()},
-		{name: "version", flags: []string{"version"}, run: printVersion, help: "print the version, the commit and Go's; also bot --version\n"},
+` + columns(),
+		},
+		{
+			name:  "version",
+			flags: []string{"version"},
+			run:   printVersion,
+			help:  "print the version, the commit and Go's; also bot --version\n",
+		},
 		{name: "help", run: printHelp, help: "print this; bot help COMMAND prints more about one\n"},
 	}
 }
@@ -367,7 +387,8 @@ func parse(args []string) (command, options, error) {
 		return c, o, err
 	}
 	if c.name == "help" && len(words) > 1 {
-		o.topic, words = words[1], words[1:]
+		o.topic = words[1]
+		words = words[1:]
 	}
 	takesAll := true
 	flags.Visit(func(given *flag.Flag) { takesAll = takesAll && slices.Contains(c.flags, given.Name) })
@@ -394,7 +415,8 @@ func readFlags(flags *flag.FlagSet, args []string) (words []string, err error) {
 func flagError(flags *flag.FlagSet, err error) error {
 	typed, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: ")
 	if name, empty := strings.CutPrefix(err.Error(), "flag needs an argument: -"); empty {
-		return usageError("--" + name + " needs a value; for example bot check --env-file herald.env --wallet 0x52908400098527886E0F7030069857D2E4169EE7")
+		return usageError("--" + name +
+			" needs a value; for example bot check --env-file herald.env --wallet 0x52908400098527886E0F7030069857D2E4169EE7")
 	}
 	if !unknown {
 		return usageError("the value of a flag is wrong or missing; for example bot run --env-file herald.env")

@@ -115,15 +115,33 @@ func wallet(address string) core.Identity { return core.IdentityOf(common.HexToA
 func Healthy() *Answers {
 	return &Answers{
 		Price: core.Snapshot[core.Quote]{At: Noon.Add(time.Minute), FreshUntil: Noon.Add(90 * time.Second), Value: core.Quote{
-			Price: number("0.0123456789"), Change1h: known("0.125"), Change24h: known("-3.5"), Change7d: known("0"),
-			MarketCap: known("1234567.891"), Volume24h: known("999.5"), LastUpdated: Noon, Source: "CoinMarketCap",
-			Page: "https://provider.example/currencies/herald/",
+			Price:       number("0.0123456789"),
+			Change1h:    known("0.125"),
+			Change24h:   known("-3.5"),
+			Change7d:    known("0"),
+			MarketCap:   known("1234567.891"),
+			Volume24h:   known("999.5"),
+			LastUpdated: Noon,
+			Source:      "CoinMarketCap",
+			Page:        "https://provider.example/currencies/herald/",
 		}},
-		Supply: core.Snapshot[core.Supply]{At: Noon, FreshUntil: Noon.Add(5 * time.Minute), Value: core.Supply{Total: number("1000000000"), Circulating: number("98765432.100000000000000001")}},
-		Stake: core.Stake{Block: 22_000_077, BlockTime: time.Now().Add(-12 * time.Second), Checked: 21, Staked: []core.PoolAmount{
-			{Pool: core.Pool{Address: common.HexToAddress("0x01"), Name: "Genesis @all"}, Amount: number("1234567.000000000000000001")},
-			{Pool: core.Pool{Address: common.HexToAddress("0x02")}, Amount: number("0.5")},
-		}},
+		Supply: core.Snapshot[core.Supply]{
+			At:         Noon,
+			FreshUntil: Noon.Add(5 * time.Minute),
+			Value:      core.Supply{Total: number("1000000000"), Circulating: number("98765432.100000000000000001")},
+		},
+		Stake: core.Stake{
+			Block:     22_000_077,
+			BlockTime: time.Now().Add(-12 * time.Second),
+			Checked:   21,
+			Staked: []core.PoolAmount{
+				{
+					Pool:   core.Pool{Address: common.HexToAddress("0x01"), Name: "Genesis @all"},
+					Amount: number("1234567.000000000000000001"),
+				},
+				{Pool: core.Pool{Address: common.HexToAddress("0x02")}, Amount: number("0.5")},
+			},
+		},
 		Accounts: map[core.Identity]core.Account{
 			{Platform: "Telegram", UID: Ann}:  {DID: annsDID},
 			{Platform: "Discord", UID: "5"}:   {DID: "did:x:eve"},
@@ -137,12 +155,23 @@ func Healthy() *Answers {
 			{Dapp: "Game\nnight", Platform: "Telegram", At: Noon.Add(-time.Hour)},
 		},
 		Chart: core.Chart{
-			PNG: picture, HasLine: true, First: number("0.0120"), Last: number("0.0123456789"), Change: known("2.88"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1, Since: Noon.AddDate(0, 0, -7),
+			PNG:     picture,
+			HasLine: true,
+			First:   number("0.0120"),
+			Last:    number("0.0123456789"),
+			Change:  known("2.88"),
+			Lowest:  number("0.01"),
+			Highest: number("0.0125"),
+			Seen:    1,
+			Since:   Noon.AddDate(0, 0, -7),
 		},
 		StakeFreshUntil: Noon.Add(2 * time.Minute),
 		AccountsAsked:   map[core.Identity]int{},
 		Options: commands.Options{
-			Symbol: "TKN", ExplorerURL: "https://explorer.example", RegisterURL: "https://register.example", StakeURL: "https://stake.example",
+			Symbol:      "TKN",
+			ExplorerURL: "https://explorer.example",
+			RegisterURL: "https://register.example",
+			StakeURL:    "https://stake.example",
 		},
 		Saved: Saved{Off: true},
 	}
@@ -219,8 +248,11 @@ func (w *Answers) Sources() commands.Sources {
 			}
 			return core.Snapshot[[]core.Login]{Value: w.Logins, At: Noon}, w.LoginsErr
 		}),
-		Chart: w.drawn,
-		Joins: &w.Joins, Moves: &w.Moves, Started: Noon.AddDate(0, 0, -3), Members: w.Saved.members(w),
+		Chart:   w.drawn,
+		Joins:   &w.Joins,
+		Moves:   &w.Moves,
+		Started: Noon.AddDate(0, 0, -3),
+		Members: w.Saved.members(w),
 		Services: []commands.Service{
 			service(w, market.Service, w.PriceErr, w.Price),
 			service(w, supply.Service, w.SupplyErr, w.Supply),
@@ -282,7 +314,8 @@ func service[V any](w *Answers, s *core.Service, err error, answer core.Snapshot
 	h := core.Health{Service: s, LastCall: Noon}
 	failed, ok := errors.AsType[*core.Error](err)
 	if ok && failed.Reason != core.Paused && failed.Reason != core.NoCredit && !w.NeverAsked {
-		h.FailingSince, h.Reason = Noon.Add(-18*time.Minute), failed.Reason
+		h.FailingSince = Noon.Add(-18 * time.Minute)
+		h.Reason = failed.Reason
 		if w.FailingFor > 0 {
 			h.FailingSince = time.Now().Add(-w.FailingFor)
 		}

@@ -30,7 +30,8 @@ func Previews(t *testing.T, update bool, text func(Case) string) {
 	Cases(t, chat.English, func(c Case) {
 		shown := text(c)
 		preview := []rune(strings.ReplaceAll(shown, "\n", " / "))
-		fmt.Fprintf(&all, "%-24.24s %2d lines  %s\n", c.Line, strings.Count(shown, "\n")+1, string(preview[:min(len(preview), 60)]))
+		fmt.Fprintf(&all, "%-24.24s %2d lines  %s\n",
+			c.Line, strings.Count(shown, "\n")+1, string(preview[:min(len(preview), 60)]))
 	})
 	compare(t, filepath.Join("testdata", "previews"), map[string]string{"previews": all.String()}, update)
 }

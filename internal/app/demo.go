@@ -116,8 +116,10 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 	}
 	defer fresh.Close()
 	page, err := web.Start(web.Config{
-		Services: bot.fakes, Telegram: telegram, Discord: discord,
-		Later: func(ctx context.Context) error { return bot.members.CheckAll(ctx, bot.cfg.Members.Every) },
+		Services: bot.fakes,
+		Telegram: telegram,
+		Discord:  discord,
+		Later:    func(ctx context.Context) error { return bot.members.CheckAll(ctx, bot.cfg.Members.Every) },
 	})
 	if err != nil {
 		return err
@@ -150,7 +152,8 @@ func announce(ctx context.Context, out io.Writer, page *web.Demo, m *members.Mem
 	telegramReady := func() bool { return page.Telegram.ShortDescription(last) != "" }
 	discordReady := func() bool { return page.Discord.Connected() > 0 && page.Discord.Overwrites() > 0 }
 	if page.Discord.Wait(ctx, discordReady) == nil && page.Telegram.Wait(ctx, telegramReady) == nil {
-		fmt.Fprintf(out, "Herald with simulated services and chats, nothing here is real:\n%s\nPress Ctrl-C to end it.\n", page.URL)
+		fmt.Fprintf(out, "Herald with simulated services and chats, nothing here is real:\n%s\nPress Ctrl-C to end it.\n",
+			page.URL)
 	}
 }
 
@@ -173,8 +176,8 @@ func (h demoHandler) router() *chat.Router {
 }
 
 // Language implements chat.Handler.
-func (h demoHandler) Language(req chat.Request, private bool) chat.Language {
-	return h.router().Language(req, private)
+func (h demoHandler) Language(req chat.Request, visibility chat.Visibility) chat.Language {
+	return h.router().Language(req, visibility)
 }
 
 // Handle implements chat.Handler.
@@ -184,7 +187,8 @@ func (h demoHandler) Handle(ctx context.Context, req chat.Request) chat.Reply {
 
 // marked returns reply with a footer that says that it is simulated.
 func marked(reply chat.Reply) chat.Reply {
-	reply.Footer, reply.Rendered = append(slices.Clone(reply.Footer), chat.Say("terminal.simulated")), nil
+	reply.Footer = append(slices.Clone(reply.Footer), chat.Say("terminal.simulated"))
+	reply.Rendered = nil
 	return reply
 }
 
@@ -215,13 +219,14 @@ func newDemoBot(stderr io.Writer, settings []string, tags, roles []chat.Badge) (
 			_ = fakes.Close()
 		}
 	}()
-	cfg, err := Load(slices.Concat(DemoSettings(fakes), []string{"SERVICE_NAME=Example Passport"}, settings), "", false)
+	cfg, err := Load(slices.Concat(DemoSettings(fakes), []string{"SERVICE_NAME=Example Passport"}, settings), "", ToLook)
 	if err != nil {
 		return nil, err
 	}
-	cfg.Staking.Pools = fakes.World.Pools                          // STAKING_POOLS could name them only in a file.
-	cfg.Staking.TTL = time.Nanosecond                              // A stake that has gone is not shown again.
-	cfg.Telegram.StakerTags, cfg.Discord.StakerRoles = tags, roles // The settings require a store.
+	cfg.Staking.Pools = fakes.World.Pools // STAKING_POOLS could name them only in a file.
+	cfg.Staking.TTL = time.Nanosecond     // A stake that has gone is not shown again.
+	cfg.Telegram.StakerTags = tags
+	cfg.Discord.StakerRoles = roles // The settings require a store.
 	bot, err := newWithState(cfg, NewLogger(cfg, stderr), (*Bot).openDemoState)
 	if err != nil {
 		return nil, err

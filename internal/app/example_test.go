@@ -91,7 +91,7 @@ func TestExampleFileLoadsWithTheRequiredFilledIn(t *testing.T) {
 	if !reflect.DeepEqual(filled, uncommentedToo) {
 		t.Errorf("a line that is commented out is not the default:\n%+v\n%+v", filled, uncommentedToo)
 	}
-	_, err := Load(nil, exampleFile, false)
+	_, err := Load(nil, exampleFile, ToLook)
 	if got := len(mistakesOf(t, err)); got != len(with()) {
 		t.Errorf("as it stands, there are %d mistakes, want %d:\n%v", got, len(with()), err)
 	}

@@ -47,15 +47,32 @@ func (b *Bot) newPlatforms() (on []platform) {
 func (b *Bot) newTelegram() platform {
 	s := b.cfg.Telegram
 	a := telegram.New(telegram.Config{
-		Settings: s, Dedup: b.state, Limiter: b.state, CommandTimeout: b.cfg.Limits.CommandTimeout,
-		Log: b.log, Count: b.metrics.Events(string(telegram.Platform)), Connected: b.logConnected(telegram.Platform), Retried: b.logRetries(telegram.Platform),
-		Joins: &b.joins, Seen: b.members.Seen,
-		Moves: &b.moves, ModeratorChats: b.moderated(telegram.Platform), Links: b.cfg.links(),
+		Settings:       s,
+		Dedup:          b.state,
+		Limiter:        b.state,
+		CommandTimeout: b.cfg.Limits.CommandTimeout,
+		Log:            b.log,
+		Count:          b.metrics.Events(string(telegram.Platform)),
+		Connected:      b.logConnected(telegram.Platform),
+		Retried:        b.logRetries(telegram.Platform),
+		Joins:          &b.joins,
+		Seen:           b.members.Seen,
+		Moves:          &b.moves,
+		ModeratorChats: b.moderated(telegram.Platform),
+		Links:          b.cfg.links(),
 	})
 	b.roles[telegram.Platform] = a.Role
 	b.members.Use(telegram.Platform, a)
-	return platform{adapter: a, webhookPath: s.WebhookPath,
-		probe: probe{title: "Telegram", url: s.APIURL, settings: telegram.TokenSetting + " and TELEGRAM_API_URL", ask: b.askOf(a)}}
+	return platform{
+		adapter:     a,
+		webhookPath: s.WebhookPath,
+		probe: probe{
+			title:    "Telegram",
+			url:      s.APIURL,
+			settings: telegram.TokenSetting + " and TELEGRAM_API_URL",
+			ask:      b.askOf(a),
+		},
+	}
 }
 
 // newDiscord makes Discord's adapter, through which b.members gives roles. Without a webhook, the
@@ -63,8 +80,15 @@ func (b *Bot) newTelegram() platform {
 func (b *Bot) newDiscord() platform {
 	s := b.cfg.Discord
 	a := discord.New(discord.Config{
-		Settings: s, Commands: b.Router.Commands(), Dedup: b.state, Status: b.status, Seen: b.members.Seen,
-		Log: b.log, Count: b.metrics.Events(string(discord.Platform)), Connected: b.logConnected(discord.Platform), Retried: b.logRetries(discord.Platform),
+		Settings:  s,
+		Commands:  b.Router.Commands(),
+		Dedup:     b.state,
+		Status:    b.status,
+		Seen:      b.members.Seen,
+		Log:       b.log,
+		Count:     b.metrics.Events(string(discord.Platform)),
+		Connected: b.logConnected(discord.Platform),
+		Retried:   b.logRetries(discord.Platform),
 	})
 	b.members.Use(discord.Platform, a)
 	p := probe{title: "Discord", url: s.APIURL, settings: discord.TokenSetting + " and DISCORD_API_URL", ask: b.askOf(a)}

@@ -109,7 +109,8 @@ func (b *Bot) listen(platforms []platform) (*ops.Server, error) {
 	}
 	listener, err := b.Listen("tcp", b.cfg.Ops.Addr)
 	if err != nil {
-		return nil, fmt.Errorf("listen on HTTP_ADDR: %w; stop what listens there, or set HTTP_ADDR to another port, or off", err)
+		return nil, fmt.Errorf("listen on HTTP_ADDR: %w; stop what listens there, or set HTTP_ADDR to another port, or off",
+			err)
 	}
 	server := ops.NewServer(listener, b.metrics, adapters, b.log)
 	for _, p := range platforms {

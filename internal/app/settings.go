@@ -60,15 +60,24 @@ type Limits struct {
 const wrongSettings = "Settings that are wrong or missing: %d. Correct them in the environment or in the file " +
 	"given with --env-file (copy config.example.env, which explains each), or try `bot demo`, which needs none.\n%w"
 
+// Purpose is what settings are read for.
+type Purpose bool
+
+const (
+	// ToServe requires the token of a platform.
+	ToServe Purpose = true
+	// ToLook requires no platform.
+	ToLook Purpose = false
+)
+
 // Load reads the settings from environ, in the form of os.Environ, and from the file
-// envFile unless that is empty; environ wins. With serve, Load requires the token of a
-// platform. Its error is or wraps a config.Errors.
-func Load(environ []string, envFile string, serve bool) (*Config, error) {
+// envFile unless that is empty; environ wins. Its error is or wraps a config.Errors.
+func Load(environ []string, envFile string, purpose Purpose) (*Config, error) {
 	given, wrong := config.Collect(environ, envFile)
 	if given == nil { // The file cannot be read.
 		return nil, wrong
 	}
-	if serve && !given.Has(telegram.TokenSetting) && !given.Has(discord.TokenSetting) {
+	if purpose == ToServe && !given.Has(telegram.TokenSetting) && !given.Has(discord.TokenSetting) {
 		wrong = append(wrong, fmt.Sprintf("%s, %s: neither is set, so there is no platform to serve; "+
 			"for example %[1]s=123456789:AAEexample-of-a-token_from-BotFather", telegram.TokenSetting, discord.TokenSetting))
 	}
@@ -88,7 +97,10 @@ func Load(environ []string, envFile string, serve bool) (*Config, error) {
 
 // badges returns the badges that the settings name, by platform.
 func (c *Config) badges() map[chat.Platform][]chat.Badge {
-	return map[chat.Platform][]chat.Badge{telegram.Platform: c.Telegram.StakerTags, discord.Platform: c.Discord.StakerRoles}
+	return map[chat.Platform][]chat.Badge{
+		telegram.Platform: c.Telegram.StakerTags,
+		discord.Platform:  c.Discord.StakerRoles,
+	}
 }
 
 // links returns the settings that become links in answers.
@@ -105,8 +117,18 @@ func (c *Config) Secrets() []string { return secret.Of(*c) }
 
 // Table declares every setting, in the order of config.example.env.
 func (c *Config) Table() []config.Setting {
-	return slices.Concat(c.Telegram.Table(), c.Discord.Table(), c.Services.table(), c.Members.Table(), c.Store.Table(), c.Ops.Table(),
-		c.answersTable(), c.limitsTable(), c.rightsTable(), c.logTable())
+	return slices.Concat(
+		c.Telegram.Table(),
+		c.Discord.Table(),
+		c.Services.table(),
+		c.Members.Table(),
+		c.Store.Table(),
+		c.Ops.Table(),
+		c.answersTable(),
+		c.limitsTable(),
+		c.rightsTable(),
+		c.logTable(),
+	)
 }
 
 // defaultServiceName is the default of SERVICE_NAME. parseServiceName turns it into "", for which
@@ -132,55 +154,120 @@ func (c *Config) answersTable() []config.Setting {
 		languages = append(languages, string(l))
 	}
 	return []config.Setting{
-		{Heading: "Answers", Name: "SERVICE_NAME", Default: defaultServiceName, Example: "Example Passport",
+		{
+			Heading: "Answers",
+			Name:    "SERVICE_NAME",
+			Default: defaultServiceName,
+			Example: "Example Passport",
 			Set:     config.Field(&c.Answers.ServiceName, parseServiceName),
-			Comment: "What people call the service they are registered with, as in \"registered with Example Passport\". The default is translated."},
-		{Name: "EXPLORER_URL", Example: "https://etherscan.io", Set: config.Field(&c.Answers.ExplorerURL, config.BaseURLWithout("/address")),
-			Comment: "Block explorer; wallets link to EXPLORER_URL/address/0x... Unset: no links."},
-		{Name: "REGISTER_URL", Example: "https://passport.example.org/register", Set: config.Field(&c.Answers.RegisterURL, config.PageURL),
-			Comment: "Page where one registers with the service: a button under \"not registered\". Unset: no button."},
-		{Name: "STAKE_URL", Example: "https://stake.example.org", Set: config.Field(&c.Answers.StakeURL, config.PageURL),
-			Comment: "Page where one stakes: a button under \"not staked\". Unset: no button."},
-		{Name: "CHAT_LANGUAGE", Default: string(chat.English), Example: string(chat.Spanish),
+			Comment: "What people call the service they are registered with, as in \"registered with Example Passport\". " +
+				"The default is translated.",
+		},
+		{
+			Name:    "EXPLORER_URL",
+			Example: "https://etherscan.io",
+			Set:     config.Field(&c.Answers.ExplorerURL, config.BaseURLWithout("/address")),
+			Comment: "Block explorer; wallets link to EXPLORER_URL/address/0x... Unset: no links.",
+		},
+		{
+			Name:    "REGISTER_URL",
+			Example: "https://passport.example.org/register",
+			Set:     config.Field(&c.Answers.RegisterURL, config.PageURL),
+			Comment: "Page where one registers with the service: a button under \"not registered\". Unset: no button.",
+		},
+		{
+			Name:    "STAKE_URL",
+			Example: "https://stake.example.org",
+			Set:     config.Field(&c.Answers.StakeURL, config.PageURL),
+			Comment: "Page where one stakes: a button under \"not staked\". Unset: no button.",
+		},
+		{
+			Name:    "CHAT_LANGUAGE",
+			Default: string(chat.English),
+			Example: string(chat.Spanish),
 			Set:     config.Field(&c.Language, config.OneOf(languages, chat.Languages())),
-			Comment: "Language of what a whole chat reads: " + strings.Join(languages, ", ") + ". Answers for one person use their app's language, if it is one of these."},
+			Comment: "Language of what a whole chat reads: " + strings.Join(languages, ", ") +
+				". Answers for one person use their app's language, if it is one of these.",
+		},
 	}
 }
 
 func (c *Config) limitsTable() []config.Setting {
 	perMinute := config.IntBetween(0, 10_000)
 	return []config.Setting{
-		{Heading: "Limits", Name: "UPSTREAM_TIMEOUT", Default: "5s", Set: config.Field(&c.Limits.UpstreamTimeout, config.Duration),
-			Comment: "How long one call to a service may take, not counting a retry. No call lasts longer than COMMAND_TIMEOUT."},
-		{Name: "COMMAND_TIMEOUT", Default: "20s", Set: config.Field(&c.Limits.CommandTimeout, config.DurationBetween(time.Millisecond, 14*time.Minute)),
-			Comment: "How long one command may take, from its arrival to its answer. At most 14m: Discord takes an answer for 15 minutes."},
-		{Name: "STALE_FOR", Default: "1h", Set: config.Field(&c.StaleFor, config.DurationOrZero),
-			Comment: "How long past its TTL the last good price or supply may still be shown, with its age, while its service is failing. 0s: never."},
-		{Name: "RATE_LIMIT_USER", Default: "20", Set: config.Field(&c.Limits.UserPerMinute, perMinute),
-			Comment: "Commands a minute of one user. 0: no limit."},
-		{Name: "RATE_LIMIT_CHAT", Default: "120", Set: config.Field(&c.Limits.ChatPerMinute, perMinute),
-			Comment: "Commands a minute in one chat. 0: no limit."},
+		{
+			Heading: "Limits",
+			Name:    "UPSTREAM_TIMEOUT",
+			Default: "5s",
+			Set:     config.Field(&c.Limits.UpstreamTimeout, config.Duration),
+			Comment: "How long one call to a service may take, not counting a retry. No call lasts longer than COMMAND_TIMEOUT.",
+		},
+		{
+			Name:    "COMMAND_TIMEOUT",
+			Default: "20s",
+			Set:     config.Field(&c.Limits.CommandTimeout, config.DurationBetween(time.Millisecond, 14*time.Minute)),
+			Comment: "How long one command may take, from its arrival to its answer. " +
+				"At most 14m: Discord takes an answer for 15 minutes.",
+		},
+		{
+			Name:    "STALE_FOR",
+			Default: "1h",
+			Set:     config.Field(&c.StaleFor, config.DurationOrZero),
+			Comment: "How long past its TTL the last good price or supply may still be shown, with its age, " +
+				"while its service is failing. 0s: never.",
+		},
+		{
+			Name:    "RATE_LIMIT_USER",
+			Default: "20",
+			Set:     config.Field(&c.Limits.UserPerMinute, perMinute),
+			Comment: "Commands a minute of one user. 0: no limit.",
+		},
+		{
+			Name:    "RATE_LIMIT_CHAT",
+			Default: "120",
+			Set:     config.Field(&c.Limits.ChatPerMinute, perMinute),
+			Comment: "Commands a minute in one chat. 0: no limit.",
+		},
 	}
 }
 
 func (c *Config) rightsTable() []config.Setting {
 	return []config.Setting{
-		{Heading: "Rights", Name: "OPERATORS", Example: "telegram:123456789,discord:123456789012345678",
+		{
+			Heading: "Rights",
+			Name:    "OPERATORS",
+			Example: "telegram:123456789,discord:123456789012345678",
 			Set:     config.Field(&c.Operators, config.ListOf(parseOperator)),
-			Comment: "Who may ask about others everywhere, by user ID. Unset: nobody."},
-		{Name: "MODERATOR_CHATS", Example: "telegram:-1001234567890,discord:123456789012345678",
+			Comment: "Who may ask about others everywhere, by user ID. Unset: nobody.",
+		},
+		{
+			Name:    "MODERATOR_CHATS",
+			Example: "telegram:-1001234567890,discord:123456789012345678",
 			Set:     config.Field(&c.ModeratorChats, config.ListOf(parseModeratorChat)),
-			Comment: "Chats whose moderators may ask about others there, by ID of group or server; *: every chat, so that anybody may (docs/operating.md). Unset: none."},
+			Comment: "Chats whose moderators may ask about others there, by ID of group or server; *: " +
+				"every chat, so that anybody may (docs/operating.md). Unset: none.",
+		},
 	}
 }
 
 func (c *Config) logTable() []config.Setting {
 	levels := []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
 	return []config.Setting{
-		{Heading: "Log", Name: "LOG_LEVEL", Default: "info", Example: "debug", Comment: "debug, info, warn or error.",
-			Set: config.Field(&c.LogLevel, config.OneOf([]string{"debug", "info", "warn", "error"}, levels))},
-		{Name: "LOG_FORMAT", Default: "text", Example: "json", Comment: "text or json.",
-			Set: config.Field(&c.LogJSON, config.OneOf([]string{"text", "json"}, []bool{false, true}))},
+		{
+			Heading: "Log",
+			Name:    "LOG_LEVEL",
+			Default: "info",
+			Example: "debug",
+			Comment: "debug, info, warn or error.",
+			Set:     config.Field(&c.LogLevel, config.OneOf([]string{"debug", "info", "warn", "error"}, levels)),
+		},
+		{
+			Name:    "LOG_FORMAT",
+			Default: "text",
+			Example: "json",
+			Comment: "text or json.",
+			Set:     config.Field(&c.LogJSON, config.OneOf([]string{"text", "json"}, []bool{false, true})),
+		},
 	}
 }
 

@@ -28,7 +28,7 @@ func with(changes ...string) []string { return configtest.Environ(settings, chan
 
 func mustLoad(t *testing.T, environ []string, envFile string) *Config {
 	t.Helper()
-	c, err := Load(environ, envFile, false)
+	c, err := Load(environ, envFile, ToLook)
 	if err != nil {
 		t.Fatalf("Load: %v", err)
 	}
@@ -221,7 +221,7 @@ func FuzzLoad(f *testing.F) {
 		if strings.HasPrefix(strings.TrimSpace(value), "@") {
 			return // names a file of this machine
 		}
-		c, err := Load(with("TELEGRAM_BOT_TOKEN=1:a", "DISCORD_BOT_TOKEN=b", s.Name+"="+value), "", true)
+		c, err := Load(with("TELEGRAM_BOT_TOKEN=1:a", "DISCORD_BOT_TOKEN=b", s.Name+"="+value), "", ToServe)
 		if (c == nil) == (err == nil) {
 			t.Fatal("neither settings nor mistakes, or both")
 		}

@@ -66,11 +66,16 @@ func (b *Bot) addStory(world *services.Fakes) error {
 	g := &group{tags: map[string]string{}, notes: map[string]chat.Reply{}}
 	b.members.Use(telegram.Platform, g)
 	values := chat.Values{
-		"wallet": chat.Address{Hex: world.World.Staker.Hex()}, "later": chat.CommandLink("/later"), "stake": chat.CommandLink("/stake"),
+		"wallet": chat.Address{Hex: world.World.Staker.Hex()},
+		"later":  chat.CommandLink("/later"),
+		"stake":  chat.CommandLink("/stake"),
 	}
 	unstake := func(context.Context, chat.Request) (chat.Reply, error) {
 		world.Unstaked.On.Store(true)
-		return chat.Reply{Title: chat.SayWith("terminal.unstaked", values), Text: chat.SayWith("terminal.unstaked_text", values)}, nil
+		return chat.Reply{
+			Title: chat.SayWith("terminal.unstaked", values),
+			Text:  chat.SayWith("terminal.unstaked_text", values),
+		}, nil
 	}
 	stake := func(context.Context, chat.Request) (chat.Reply, error) {
 		world.Unstaked.On.Store(false)

@@ -28,7 +28,8 @@ type provider struct {
 func (p *provider) learn() { p.last = core.Snapshot[core.Quote]{Value: p.quote, At: time.Now()} }
 
 func (p *provider) Get(context.Context, struct{}) (core.Snapshot[core.Quote], error) {
-	if p.calls++; p.fails {
+	p.calls++
+	if p.fails {
 		return core.Snapshot[core.Quote]{}, errors.New("no")
 	}
 	p.learn()

@@ -20,7 +20,8 @@ type Badge struct {
 
 // Compare orders badges by community, then by amount, then by ID.
 func (b Badge) Compare(other Badge) int {
-	return cmp.Or(strings.Compare(b.Community, other.Community), b.Amount.Cmp(other.Amount), strings.Compare(b.ID, other.ID))
+	return cmp.Or(strings.Compare(b.Community, other.Community), b.Amount.Cmp(other.Amount),
+		strings.Compare(b.ID, other.ID))
 }
 
 // LacksOne reports whether has, the badge IDs of a member of a community, lacks one of badges

@@ -38,12 +38,14 @@ func (a Args) Len() int { return len(a.words) + len(a.byName) }
 // error bind returns the forms that the sender may have meant.
 func (c *Command) bind(req *Request) ([]Form, error) {
 	req.Args = c.retyped(req.Args)
-	if req.Args.words = tidied(req.Args.words, c.params); req.Args.Len() == 0 {
+	req.Args.words = tidied(req.Args.words, c.params)
+	if req.Args.Len() == 0 {
 		req.Args = Typed(c.Aliases[req.Command]...)
 	}
 	takesPerson := slices.ContainsFunc(c.params, func(p Param) bool { return p.Person })
 	if !takesPerson || req.Target != nil && *req.Target == req.From && req.From.ID != "" {
-		req.Target, req.TargetName = nil, ""
+		req.Target = nil
+		req.TargetName = ""
 	}
 	phrase := strings.Join(req.Args.words, " ")
 	takesAll := func(p Param) bool { return phrase != "" && p.Phrase && p.accepts(phrase) }
@@ -136,10 +138,7 @@ func (f Form) bind(req *Request) (ok bool) {
 		case p.Person:
 			target = &User{Platform: req.From.Platform, ID: value}
 		default:
-			if words := Meant(strings.Fields(value), p); len(words) == 1 {
-				value = words[0] // A named argument may have others around it.
-			}
-			values[p.Name] = value
+			values[p.Name] = p.meantBy(value)
 		}
 		used++
 	}
@@ -147,8 +146,19 @@ func (f Form) bind(req *Request) (ok bool) {
 	if used != len(words)+len(req.Args.byName) || ignoresTarget && (named || used == 0) {
 		return false
 	}
-	req.Args, req.Target, req.TargetName = Named(values), target, name
+	req.Args = Named(values)
+	req.Target = target
+	req.TargetName = name
 	return true
+}
+
+// meantBy returns the one word of a value that the parameter takes, because a named argument may
+// have others around it. It returns the value if there is not one such word.
+func (p Param) meantBy(value string) string {
+	if words := Meant(strings.Fields(value), p); len(words) == 1 {
+		return words[0]
+	}
+	return value
 }
 
 // inOrder returns the words in the order of the parameters. Two words are swapped if the

@@ -125,9 +125,9 @@ type Handler interface {
 	// Handle answers one request. It returns within the command's time limit, never
 	// panics, and is safe for concurrent use.
 	Handle(ctx context.Context, req Request) Reply
-	// Language returns the language of an answer to req. private is true if only the sender
-	// reads the answer.
-	Language(req Request, private bool) Language
+	// Language returns the language of an answer to req, which the sender alone reads if it
+	// is Private.
+	Language(req Request, visibility Visibility) Language
 }
 
 // Adapter connects one chat platform to a Handler.

@@ -77,7 +77,10 @@ func (p Param) wrongChoice(typed string) Text {
 		return p.Problem(typed)
 	}
 	last := len(p.Choices) - 1
-	return SayWith("input.choices", Values{"choices": Plain(strings.Join(p.Choices[:last], ", ")), "last": Plain(p.Choices[last])})
+	return SayWith("input.choices", Values{
+		"choices": Plain(strings.Join(p.Choices[:last], ", ")),
+		"last":    Plain(p.Choices[last]),
+	})
 }
 
 // personWord matches a word that can name a user: @ and a name, or an ID.

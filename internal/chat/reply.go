@@ -217,8 +217,11 @@ func badInput(input *InputError, c *Command, forms []Form, req *Request) Reply {
 	isHidden := func(f Form) bool { return f.Unlisted || f.Moderators && !req.MayModerate }
 	forms = slices.DeleteFunc(slices.Clone(forms), isHidden)
 	reply := Reply{
-		Tone: Warning, Ephemeral: true, Title: input.Title, Text: input.Problem,
-		Sections: []Section{{Fields: usageFields(c, forms)}},
+		Tone:      Warning,
+		Ephemeral: true,
+		Title:     input.Title,
+		Text:      input.Problem,
+		Sections:  []Section{{Fields: usageFields(c, forms)}},
 	}
 	if reply.Title.Key == "" {
 		reply.Title = Say("input.title")
@@ -255,8 +258,10 @@ func usageFields(c *Command, forms []Form) (fields []Field) {
 // Question returns a reply that asks for the argument of a command's only parameter.
 func Question(command string, p Param) Reply {
 	return Reply{
-		Ephemeral: true, Title: p.Question, Text: SayWith("ask.text", Values{"example": Code(p.Example)}),
-		Ask: &Ask{Command: command, Question: p.Question},
+		Ephemeral: true,
+		Title:     p.Question,
+		Text:      SayWith("ask.text", Values{"example": Code(p.Example)}),
+		Ask:       &Ask{Command: command, Question: p.Question},
 	}
 }
 

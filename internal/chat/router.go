@@ -115,8 +115,8 @@ func (r *Router) Visibility(name string) Visibility {
 
 // Language implements Handler. It returns the sender's language if they alone read the
 // answer and the bot speaks it, and otherwise Config.Language.
-func (r *Router) Language(req Request, private bool) Language {
-	if own, spoken := LanguageOf(req.Locale); spoken && (private || req.Direct) {
+func (r *Router) Language(req Request, visibility Visibility) Language {
+	if own, spoken := LanguageOf(req.Locale); spoken && (visibility == Private || req.Direct) {
 		return own
 	}
 	return r.Config.Language
@@ -132,7 +132,7 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	command, _ := r.Config.Commands.Find(req.Command)
-	req.Language = r.Language(req, command.Visibility == Private)
+	req.Language = r.Language(req, command.Visibility)
 	entry := string(req.From.Platform) + ":" + req.Community
 	if req.Community != "" && !slices.Contains(r.ModeratorChats, EveryChat) && !slices.Contains(r.ModeratorChats, entry) {
 		req.UnlistedChat = entry
@@ -142,7 +142,7 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 	r.handle(ctx, &req, command, &res)
 	res.reply.Language = req.Language
 	if res.reply.Ephemeral && req.CanReplyEphemerally {
-		res.reply.Language = r.Language(req, true)
+		res.reply.Language = r.Language(req, Private)
 	}
 	res.took = time.Since(start)
 	r.record(ctx, &req, &res)
@@ -161,9 +161,10 @@ func (r *Router) resolveRole(ctx context.Context, req *Request) error {
 		return nil
 	}
 	role, err := r.Roles[req.From.Platform](ctx, req.From, req.Community)
-	if req.Role = role; err != nil {
-		req.Role = Member
+	if err != nil {
+		role = Member
 	}
+	req.Role = role
 	r.setMayModerate(req)
 	return err
 }
@@ -214,15 +215,19 @@ func (r *Router) record(ctx context.Context, req *Request, res *result) {
 func (r *Router) handle(ctx context.Context, req *Request, command *Command, res *result) {
 	defer func() {
 		if v := recover(); v != nil {
-			res.reply, res.outcome, res.err = SomethingWentWrong(req.ID), Panicked, secret.PanicError(v)
+			res.reply = SomethingWentWrong(req.ID)
+			res.outcome = Panicked
+			res.err = secret.PanicError(v)
 		}
 	}()
 	if wait := r.limited(ctx, req); wait > 0 {
-		res.reply, res.outcome = r.tooMany(ctx, req, wait), RateLimited
+		res.reply = r.tooMany(ctx, req, wait)
+		res.outcome = RateLimited
 		return
 	}
 	if command.Forms == nil {
-		res.reply, res.outcome = r.unknown(req.Command), Unknown
+		res.reply = r.unknown(req.Command)
+		res.outcome = Unknown
 		return
 	}
 	forms, err := command.bind(req)
@@ -231,7 +236,8 @@ func (r *Router) handle(ctx context.Context, req *Request, command *Command, res
 	}
 	if err == nil {
 		if wait := r.formLimited(ctx, req, command, forms[0]); wait > 0 {
-			res.reply, res.outcome = r.tooMany(ctx, req, wait), RateLimited
+			res.reply = r.tooMany(ctx, req, wait)
+			res.outcome = RateLimited
 			return
 		}
 		if forms[0].NeedsRole {
@@ -243,7 +249,8 @@ func (r *Router) handle(ctx context.Context, req *Request, command *Command, res
 		if slices.ContainsFunc(forms, func(f Form) bool { return f.Moderators }) {
 			r.settleRole(ctx, req)
 		}
-		res.reply, res.outcome = badInput(input, command, forms, req), BadInput
+		res.reply = badInput(input, command, forms, req)
+		res.outcome = BadInput
 		return
 	}
 	r.complete(req, forms[0], res, err)
@@ -253,11 +260,13 @@ func (r *Router) handle(ctx context.Context, req *Request, command *Command, res
 func (r *Router) permit(ctx context.Context, req *Request, f Form, res *result) (ok bool) {
 	if err := r.resolveRole(ctx, req); err != nil {
 		res.err = fmt.Errorf("ask for the sender's role: %w", err)
-		res.reply, res.outcome = unavailable(req, "role", f, Say("role.unknown")), outcomeOf(err)
+		res.reply = unavailable(req, "role", f, Say("role.unknown"))
+		res.outcome = outcomeOf(err)
 		return false
 	}
 	if !req.MayModerate {
-		res.reply, res.outcome = forbidden(req), Forbidden
+		res.reply = forbidden(req)
+		res.outcome = Forbidden
 	}
 	return req.MayModerate
 }
@@ -292,7 +301,8 @@ func (r *Router) complete(req *Request, f Form, res *result, err error) {
 		res.outcome = Partial
 	default:
 		given := res.reply
-		res.reply, res.outcome = unavailable(req, res.command, f, r.Explain(err)), outcomeOf(err)
+		res.reply = unavailable(req, res.command, f, r.Explain(err))
+		res.outcome = outcomeOf(err)
 		res.reply.About = given.About
 		if given.Actions != nil {
 			res.reply.Actions = given.Actions

@@ -57,8 +57,11 @@ type Tasks struct {
 // end. A panic is logged, and counted as "panic". The caller must call Drain at the end.
 func NewTasks(ctx context.Context, h Handler, log *slog.Logger, count func(event string)) *Tasks {
 	t := &Tasks{
-		Handler: h, log: log, count: count,
-		toIdle: make(chan func(id string)), logged: map[string]time.Time{},
+		Handler: h,
+		log:     log,
+		count:   count,
+		toIdle:  make(chan func(id string)),
+		logged:  map[string]time.Time{},
 	}
 	ctx = context.WithoutCancel(ctx)
 	t.Commands, t.stopCommands = context.WithCancel(ctx)
@@ -147,7 +150,7 @@ func (t *Tasks) Recover(id string, f func()) {
 func (t *Tasks) Handle(req Request, render func(Reply)) {
 	defer t.recoverPanic(req.ID, func() {
 		wrong := SomethingWentWrong(req.ID)
-		wrong.Language = t.Handler.Language(req, false)
+		wrong.Language = t.Handler.Language(req, Public)
 		render(wrong)
 	})
 	render(t.Handler.Handle(t.Commands, req))
@@ -162,7 +165,8 @@ func (t *Tasks) Claim(d Dedup, key string, req *Request) Progress {
 		return p
 	}
 	p, wait := d.Claim(t.Sends, key, t.Handler.Limits(*req)...)
-	req.counted, req.limited = true, wait
+	req.counted = true
+	req.limited = wait
 	return p
 }
 

@@ -40,7 +40,8 @@ func TestAPanicIsAnsweredWithItsReference(t *testing.T) {
 				if place == 1 && r.Title.Key == "answer" {
 					panic(errors.New(typed))
 				}
-				if shown = append(shown, r); place < 2 && (!strings.Contains(log.String(), id) || !strings.Contains(fmt.Sprint(r.Text), id)) {
+				shown = append(shown, r)
+				if place < 2 && (!strings.Contains(log.String(), id) || !strings.Contains(fmt.Sprint(r.Text), id)) {
 					t.Errorf("no reference %s in %+v or in %s", id, r, log.String())
 				}
 			})

@@ -76,7 +76,8 @@ func Collect(environ []string, envFile string) (Given, Errors) {
 		advice := ""
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			advice = "; make one with `install -m 0600 config.example.env herald.env`, fill it in, and give it as --env-file herald.env"
+			advice = "; make one with `install -m 0600 config.example.env herald.env`, fill it in, " +
+				"and give it as --env-file herald.env"
 		case errors.Is(err, fs.ErrPermission):
 			advice = "; let the user that runs bot read it"
 		}
@@ -100,31 +101,37 @@ func (g Given) Has(name string) bool { return g[name].isSet() || g[name+fileSuff
 func (g Given) Fill(table []Setting) Errors {
 	wrong := g.unknown(table)
 	for _, s := range table {
-		v, needed := g.value(s), g.neededBy(s.Name, table)
-		tell := func(err error, example Setting) {
-			for line := range strings.SplitSeq(err.Error(), "\n") {
-				told := fmt.Sprintf("%s%s: %s; for example %s=%s", v.place, s.Name, line, example.Name, example.example())
-				wrong = append(wrong, told)
-			}
+		wrong = append(wrong, g.fill(s, table)...)
+	}
+	return wrong
+}
+
+// fill sets one setting of the table, and returns all mistakes about it.
+func (g Given) fill(s Setting, table []Setting) (wrong Errors) {
+	v, needed := g.value(s), g.neededBy(s.Name, table)
+	tell := func(err error, example Setting) {
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			told := fmt.Sprintf("%s%s: %s; for example %s=%s", v.place, s.Name, line, example.Name, example.example())
+			wrong = append(wrong, told)
 		}
-		switch {
-		case v.err != nil: // there is no value to set
-			tell(v.err, s)
-		case v.text == "" && s.Required:
-			tell(errors.New("is required but not set"), s)
-		case (v.text == "" || v.text == Off) && needed != nil:
-			if !g.Has(s.Name) {
-				v.place = cmp.Or(v.place, g[needed[0]].place, g[needed[0]+fileSuffix].place)
-			}
-			tell(fmt.Errorf("is needed by %s but %s", strings.Join(needed, " and "), cmp.Or(v.text, "not set")), s)
-		case v.text != "":
-			if s.NeedsOneOf != nil && !slices.ContainsFunc(s.NeedsOneOf, g.Has) {
-				first := slices.IndexFunc(table, func(other Setting) bool { return other.Name == s.NeedsOneOf[0] })
-				tell(fmt.Errorf("needs %s, and neither is set", strings.Join(s.NeedsOneOf, " or ")), table[first])
-			}
-			if err := s.Set(v.text); err != nil {
-				tell(ungrouped(v.text, err), s)
-			}
+	}
+	switch {
+	case v.err != nil: // there is no value to set
+		tell(v.err, s)
+	case v.text == "" && s.Required:
+		tell(errors.New("is required but not set"), s)
+	case (v.text == "" || v.text == Off) && needed != nil:
+		if !g.Has(s.Name) {
+			v.place = cmp.Or(v.place, g[needed[0]].place, g[needed[0]+fileSuffix].place)
+		}
+		tell(fmt.Errorf("is needed by %s but %s", strings.Join(needed, " and "), cmp.Or(v.text, "not set")), s)
+	case v.text != "":
+		if s.NeedsOneOf != nil && !slices.ContainsFunc(s.NeedsOneOf, g.Has) {
+			first := slices.IndexFunc(table, func(other Setting) bool { return other.Name == s.NeedsOneOf[0] })
+			tell(fmt.Errorf("needs %s, and neither is set", strings.Join(s.NeedsOneOf, " or ")), table[first])
+		}
+		if err := s.Set(v.text); err != nil {
+			tell(ungrouped(v.text, err), s)
 		}
 	}
 	return wrong
@@ -204,7 +211,8 @@ func (g Given) problem(name string, examples map[string]string) string {
 	case !inFile && !g.mistyped(name, meant), former && instead == "":
 		return ""
 	case former:
-		return fmt.Sprintf("is not a setting any more: %s; remove the line, or make it a comment, for example #%s=", instead, name)
+		return fmt.Sprintf("is not a setting any more: %s; remove the line, or make it a comment, for example #%s=",
+			instead, name)
 	case meant == "":
 		return "is not a setting; remove it, or look up its right name in config.example.env, such as LOG_LEVEL=info"
 	}

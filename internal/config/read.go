@@ -102,12 +102,12 @@ func OrOff[T any](read func(string) (T, error)) func(string) (T, error) {
 	}
 }
 
-// IntBetween reads a whole number from min to max.
-func IntBetween(min, max int) func(string) (int, error) {
+// IntBetween reads a whole number from least to most.
+func IntBetween(least, most int) func(string) (int, error) {
 	return func(value string) (int, error) {
 		n, err := strconv.Atoi(value)
-		if err != nil || n < min || n > max {
-			return 0, fmt.Errorf("must be a whole number from %d to %d", min, max)
+		if err != nil || n < least || n > most {
+			return 0, fmt.Errorf("must be a whole number from %d to %d", least, most)
 		}
 		return n, nil
 	}
@@ -130,13 +130,14 @@ var Duration, DurationOrZero = DurationBetween(time.Millisecond, year), Duration
 // year bounds durations, so that no sum of a few overflows.
 const year = 365 * 24 * time.Hour
 
-// DurationBetween reads a duration from min to max. The error names both as one would type them.
-func DurationBetween(min, max time.Duration) func(string) (time.Duration, error) {
+// DurationBetween reads a duration from least to most. The error names both as one would type them.
+func DurationBetween(least, most time.Duration) func(string) (time.Duration, error) {
 	return func(value string) (time.Duration, error) {
 		d, err := time.ParseDuration(value)
-		if err != nil || d < min || d > max {
+		if err != nil || d < least || d > most {
 			short := strings.NewReplacer("h0m0s", "h", "m0s", "m")
-			return 0, fmt.Errorf("must be a duration from %s to %s, with its unit: h, m, s or ms", short.Replace(min.String()), short.Replace(max.String()))
+			return 0, fmt.Errorf("must be a duration from %s to %s, with its unit: h, m, s or ms",
+				short.Replace(least.String()), short.Replace(most.String()))
 		}
 		return d, nil
 	}

@@ -45,7 +45,10 @@ func readValue(raw string) value {
 	}
 	inside, after, closed := strings.Cut(raw[1:], raw[:1])
 	if !closed || withoutComment(after) != "" {
-		return value{err: errors.New("begins with a quote that does not end it; put the whole value in quotes of the other kind, or in none")}
+		return value{
+			err: errors.New("begins with a quote that does not end it; put the whole value in quotes of the other " +
+				"kind, or in none"),
+		}
 	}
 	return value{text: Trim(inside)}
 }
@@ -69,13 +72,15 @@ func (g Given) parse(file, content string) (wrong Errors) {
 		name, raw, found := strings.Cut(strings.TrimPrefix(line, "export "), "=")
 		name = Trim(name)
 		v := readValue(raw)
-		v.line, v.place = i+1, fmt.Sprintf("%s:%d: ", file, i+1)
+		v.line = i + 1
+		v.place = fmt.Sprintf("%s:%d: ", file, i+1)
 		earlier := g[name]
 		switch {
 		case !found || !variableName.MatchString(name):
 			wrong = append(wrong, v.place+"this line is not of the form KEY=value; for example LOG_LEVEL=info")
 		case earlier.isSet() && v.text != earlier.text:
-			wrong = append(wrong, fmt.Sprintf("%s%s: has another value on line %d; keep one of the two", v.place, shown(name), earlier.line))
+			wrong = append(wrong,
+				fmt.Sprintf("%s%s: has another value on line %d; keep one of the two", v.place, shown(name), earlier.line))
 		case !earlier.isSet():
 			g[name] = v
 		}

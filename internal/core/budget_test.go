@@ -40,7 +40,8 @@ func TestWithoutACreditTheLastPriceStays(t *testing.T) {
 					t.Errorf("%+v: the price came after %v", c, time.Since(start))
 				}
 			}
-			if w.cache.Close(); p.spent.Load() != 3 {
+			w.cache.Close()
+			if p.spent.Load() != 3 {
 				t.Errorf("%+v: %d credits, want 3", c, p.spent.Load())
 			}
 		})

@@ -80,8 +80,13 @@ type Cache struct {
 func NewCache(config CacheConfig) *Cache {
 	running, stop := context.WithCancel(context.Background())
 	c := &Cache{
-		CacheConfig: config, running: running, stop: stop, swept: time.Now(),
-		items: gocache.New(gocache.NoExpiration, 0), order: list.New(), elements: map[string]*list.Element{},
+		CacheConfig: config,
+		running:     running,
+		stop:        stop,
+		swept:       time.Now(),
+		items:       gocache.New(gocache.NoExpiration, 0),
+		order:       list.New(),
+		elements:    map[string]*list.Element{},
 	}
 	// put has this called for every key that it deletes.
 	c.items.OnEvicted(func(key string, _ any) {

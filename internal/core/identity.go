@@ -50,42 +50,57 @@ var platformRules = []platformRule{
 	{
 		platforms: []string{"Telegram", "Twitter", "Discord", "GitHub", "YouTube", "Facebook", "LinkedIn"},
 		form:      regexp.MustCompile(`^[0-9]{1,40}$`),
-		flaw:      "uid.numeric", example: "123456789", canonical: withoutZeros,
+		flaw:      "uid.numeric",
+		example:   "123456789",
+		canonical: withoutZeros,
 	},
 	{
 		platforms: []string{EVM},
 		form:      evmAddress,
-		flaw:      "uid.evm", example: "0x52908400098527886E0F7030069857D2E4169EE7",
+		flaw:      "uid.evm",
+		example:   "0x52908400098527886E0F7030069857D2E4169EE7",
 	},
 	{
-		platforms: []string{"BTC"}, chain: "Bitcoin",
+		platforms: []string{"BTC"},
+		chain:     "Bitcoin",
 		// Base58check of 25 bytes, or bech32 (BIP 173, BIP 350).
-		form: regexp.MustCompile(`^([13][1-9A-HJ-NP-Za-km-z]{25,34}|bc1[02-9ac-hj-np-z]{11,87}|BC1[02-9AC-HJ-NP-Z]{11,87})$`),
-		flaw: "uid.btc", example: "1BoatSLRHtKNngkdXEeobR76b53LETtpyT", canonical: bech32Lower,
+		form: regexp.MustCompile(`^([13][1-9A-HJ-NP-Za-km-z]{25,34}|` +
+			`bc1[02-9ac-hj-np-z]{11,87}|BC1[02-9AC-HJ-NP-Z]{11,87})$`),
+		flaw:      "uid.btc",
+		example:   "1BoatSLRHtKNngkdXEeobR76b53LETtpyT",
+		canonical: bech32Lower,
 	},
 	{
-		platforms: []string{"TRON"}, chain: "TRON",
+		platforms: []string{"TRON"},
+		chain:     "TRON",
 		// Base58check of 21 bytes that begin with 0x41.
-		form: regexp.MustCompile(`^T[1-9A-HJ-NP-Za-km-z]{33}$`),
-		flaw: "uid.tron", example: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
+		form:    regexp.MustCompile(`^T[1-9A-HJ-NP-Za-km-z]{33}$`),
+		flaw:    "uid.tron",
+		example: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
 	},
 	{
-		platforms: []string{"TON"}, chain: "TON",
+		platforms: []string{"TON"},
+		chain:     "TON",
 		// 36 bytes in base64 or base64url, or workchain:hash in hex.
-		form: regexp.MustCompile(`^([A-Za-z0-9+/_-]{48}|(0|-1):[0-9a-fA-F]{64})$`),
-		flaw: "uid.ton", example: "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs",
+		form:      regexp.MustCompile(`^([A-Za-z0-9+/_-]{48}|(0|-1):[0-9a-fA-F]{64})$`),
+		flaw:      "uid.ton",
+		example:   "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs",
 		canonical: func(id string) string { return tonForms(id)[0] },
 	},
 	{
-		platforms: []string{"SOL"}, chain: "Solana",
+		platforms: []string{"SOL"},
+		chain:     "Solana",
 		// Base58 of 32 bytes.
-		form: regexp.MustCompile(`^[1-9A-HJ-NP-Za-km-z]{32,44}$`),
-		flaw: "uid.sol", example: "So11111111111111111111111111111111111111112",
+		form:    regexp.MustCompile(`^[1-9A-HJ-NP-Za-km-z]{32,44}$`),
+		flaw:    "uid.sol",
+		example: "So11111111111111111111111111111111111111112",
 	},
 	{
 		platforms: []string{"Email"},
 		form:      regexp.MustCompile(`^[!-~]{1,254}$`),
-		flaw:      "uid.email", example: "ann@example.org", canonical: domainLower,
+		flaw:      "uid.email",
+		example:   "ann@example.org",
+		canonical: domainLower,
 	},
 }
 

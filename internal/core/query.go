@@ -156,9 +156,11 @@ func (q *Query[K, V]) deadlines(at time.Time) deadlines {
 	cache := q.upstream.cache
 	until := deadlines{due: fresh.Add(-min(cache.CallTimeout, q.TTL/3)), fresh: fresh, stale: fresh.Add(cache.StaleFor)}
 	if pause := q.upstream.lastCreditPause(); pause.retryAt.After(fresh) {
-		until.why, until.due = pause.why, Later(until.due, pause.until)
+		until.why = pause.why
+		until.due = Later(until.due, pause.until)
 		answered := pause.retryAt.Add(cache.CallTimeout)
-		until.fresh, until.stale = Earlier(answered, until.stale), Later(answered, until.stale)
+		until.fresh = Earlier(answered, until.stale)
+		until.stale = Later(answered, until.stale)
 	}
 	return until
 }
@@ -282,7 +284,9 @@ func Ask[K, V any](ctx context.Context, source Source[K, V], key K) (answer Answ
 }
 
 // Both asks two sources at once. It blocks until both have answered or failed.
-func Both[J, A, K, B any](ctx context.Context, a Source[J, A], j J, b Source[K, B], k K) (first Answer[A], second Answer[B]) {
+func Both[J, A, K, B any](
+	ctx context.Context, a Source[J, A], j J, b Source[K, B], k K,
+) (first Answer[A], second Answer[B]) {
 	var asking sync.WaitGroup
 	asking.Go(func() { first = Ask(ctx, a, j) })
 	second = Ask(ctx, b, k)

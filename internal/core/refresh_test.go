@@ -177,7 +177,8 @@ func TestAnAnswerIsRefreshedBeforeItExpires(t *testing.T) {
 				if err != nil || q.Stale || q.At != first.At || q.FreshUntil != first.At.Add(30*time.Second) || time.Since(first.At) != step.at {
 					t.Errorf("%s, after %v: %+v, %v", name, step.at, q, err)
 				}
-				if synctest.Wait(); w.calls.Load() != step.calls {
+				synctest.Wait()
+				if w.calls.Load() != step.calls {
 					t.Errorf("%s, after %v: %d calls, want %d", name, step.at, w.calls.Load(), step.calls)
 				}
 			}
@@ -186,7 +187,8 @@ func TestAnAnswerIsRefreshedBeforeItExpires(t *testing.T) {
 				t.Errorf("%s, once it has expired: %+v, %v", name, q, err)
 			}
 			before := w.calls.Load()
-			if time.Sleep(time.Hour); w.calls.Load() != before {
+			time.Sleep(time.Hour)
+			if w.calls.Load() != before {
 				t.Errorf("%s: %d calls while nobody asked", name, w.calls.Load()-before)
 			}
 		})
@@ -206,7 +208,8 @@ func TestCloseCancelsAndWaitsForCalls(t *testing.T) {
 		})
 		start := time.Now()
 		time.AfterFunc(time.Second, func() {
-			if w.cache.Close(); !ended.Load() {
+			w.cache.Close()
+			if !ended.Load() {
 				t.Error("a call goes on")
 			}
 		})

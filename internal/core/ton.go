@@ -24,7 +24,8 @@ var tonURLSafe = strings.NewReplacer("+", "-", "/", "_")
 func tonForms(uid string) []string {
 	account := make([]byte, 0, 33) // workchain and hash
 	if workchain, hash, raw := strings.Cut(uid, ":"); raw {
-		if account = append(account, 0); workchain == "-1" {
+		account = append(account, 0)
+		if workchain == "-1" {
 			account[0] = 0xff
 		}
 		account, _ = hex.AppendDecode(account, []byte(hash)) // its form is checked
@@ -37,7 +38,8 @@ func tonForms(uid string) []string {
 		}
 	}
 	return []string{
-		tonForm(tonBounceable, account), tonForm(tonNonBounceable, account), fmt.Sprintf("%d:%x", int8(account[0]), account[1:]),
+		tonForm(tonBounceable, account), tonForm(tonNonBounceable, account),
+		fmt.Sprintf("%d:%x", int8(account[0]), account[1:]),
 	}
 }
 

@@ -189,7 +189,9 @@ func (u *Upstream) callOnce(ctx context.Context, countAll bool, f func(context.C
 	u.health.LastCall = time.Now()
 	if err == nil {
 		u.logRecovery()
-		u.failures, u.health.FailingSince, u.health.Reason = 0, time.Time{}, ""
+		u.failures = 0
+		u.health.FailingSince = time.Time{}
+		u.health.Reason = ""
 		return nil
 	}
 	aboutOneKey := err.Reason == Rejected || err.Reason == Malformed
@@ -278,8 +280,10 @@ func (u *Upstream) logFailure(err *Error) {
 	if u.cache.Log == nil || u.warned || time.Since(u.lastWarned) < warnEvery {
 		return
 	}
-	u.warned, u.lastWarned = true, time.Now()
-	u.cache.Log.Warn("a service fails", "service", u.Name, "reason", err.Reason, "since", u.health.FailingSince, "err", err.Err)
+	u.warned = true
+	u.lastWarned = time.Now()
+	u.cache.Log.Warn("a service fails",
+		"service", u.Name, "reason", err.Reason, "since", u.health.FailingSince, "err", err.Err)
 }
 
 // logRecovery logs that the service answers again, if a warning said that it fails. The
@@ -287,7 +291,8 @@ func (u *Upstream) logFailure(err *Error) {
 func (u *Upstream) logRecovery() {
 	if u.warned {
 		u.warned = false
-		u.cache.Log.Info("a service answers again", "service", u.Name, "failed_for", time.Since(u.health.FailingSince).Round(time.Second))
+		failedFor := time.Since(u.health.FailingSince).Round(time.Second)
+		u.cache.Log.Info("a service answers again", "service", u.Name, "failed_for", failedFor)
 	}
 }
 

@@ -157,7 +157,8 @@ func (l *leakTest) cutServices(t *testing.T, f fault.Echo) {
 		asked = append(asked, l.ask(l.telegram, c), l.ask(l.discord, c))
 	}
 	for _, a := range asked {
-		if a.Wait(); a.OnDiscord() {
+		a.Wait()
+		if a.OnDiscord() {
 			fmt.Fprintln(&l.answers, a.Pending.Answer().Everything())
 		}
 	}

@@ -27,7 +27,8 @@ func (d *door) added(times int) {
 func (d *door) mustBeSettled() {
 	d.Helper()
 	fake := d.platform.Telegram
-	if d.await("approved"); !fake.WaitAcknowledged(e2etest.Patience) {
+	d.await("approved")
+	if !fake.WaitAcknowledged(e2etest.Patience) {
 		d.Errorf("%d updates are left", len(fake.Pending()))
 	}
 	var hello []string
@@ -84,7 +85,8 @@ func TestAStopAnswersEverythingOnce(t *testing.T) {
 					asked = append(asked, d.platform.Ask(e2etest.Command{User: firstUser + int64(i), Name: "staked", Argument: wallet(i), Times: 2}))
 				}
 			}
-			if ask(); !way.OnDiscord {
+			ask()
+			if !way.OnDiscord {
 				probes := d.fakes.Partner.Requests()
 				d.knock(d.fakes.World.Newcomer, members, false, 2)
 				e2etest.Eventually(t, "the partner is asked", func() bool { return d.fakes.Partner.Requests() > probes })

@@ -49,13 +49,15 @@ func TestARestartIsShort(t *testing.T) {
 				start()
 			}
 			told := time.Now()
-			if leaving.Tell(syscall.SIGTERM); !way.ByHTTP {
+			leaving.Tell(syscall.SIGTERM)
+			if !way.ByHTTP {
 				leaving.Leaves()
 				start()
 			}
 			platform.Ask(e2etest.Command{User: 1, Name: "price"}).Wait()
 			silence := time.Since(told)
-			if t.Logf("without an answer for %.1f s", silence.Seconds()); silence > 5*time.Second {
+			t.Logf("without an answer for %.1f s", silence.Seconds())
+			if silence > 5*time.Second {
 				t.Error("that is more than a busy machine explains")
 			}
 		})

@@ -150,11 +150,11 @@ type platform struct {
 func (p *platform) Platform() chat.Platform { return p.name }
 func (p *platform) Ready() bool             { return p.ready }
 
-// call asks a server that exports m and adapters.
-func call(m *Metrics, adapters []chat.Adapter, method, path string) *httptest.ResponseRecorder {
+// call gets a path of a server that exports m and adapters.
+func call(m *Metrics, adapters []chat.Adapter, path string) *httptest.ResponseRecorder {
 	s := NewServer(nil, m, adapters, slog.New(slog.DiscardHandler))
 	w := httptest.NewRecorder()
-	s.http.Handler.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+	s.http.Handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 	return w
 }
 
@@ -177,7 +177,8 @@ func TestAPathThatIsAddedTakesPOSTAlone(t *testing.T) {
 	s.Handle("/hook", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for method, want := range map[string]int{http.MethodPost: http.StatusOK, http.MethodGet: http.StatusMethodNotAllowed} {
 		w := httptest.NewRecorder()
-		if s.http.Handler.ServeHTTP(w, httptest.NewRequest(method, "/hook", nil)); w.Code != want {
+		s.http.Handler.ServeHTTP(w, httptest.NewRequest(method, "/hook", nil))
+		if w.Code != want {
 			t.Errorf("%s: %d, want %d", method, w.Code, want)
 		}
 	}
@@ -191,7 +192,7 @@ func (l *lacking) NotReady() string { return "connected, but without commands" }
 func TestAPlatformSaysWhyItIsNotReady(t *testing.T) {
 	for ready, want := range map[bool]string{true: "discord: connected\n", false: "discord: connected, but without commands\n"} {
 		adapters := []chat.Adapter{&lacking{platform{name: "discord", ready: ready}}}
-		if w := call(NewMetrics(), adapters, http.MethodGet, "/readyz"); (w.Code == 200) != ready || w.Body.String() != want {
+		if w := call(NewMetrics(), adapters, "/readyz"); (w.Code == 200) != ready || w.Body.String() != want {
 			t.Errorf("%d %q, want %q", w.Code, w.Body, want)
 		}
 	}
@@ -208,10 +209,10 @@ func TestReadyOnlyWhileEveryPlatformIsConnected(t *testing.T) {
 		{true, true, 200, "telegram: connected\ndiscord: connected\n"},
 	} {
 		adapters := []chat.Adapter{&platform{name: "telegram", ready: test.telegram}, &platform{name: "discord", ready: test.discord}}
-		if w := call(NewMetrics(), adapters, http.MethodGet, "/readyz"); w.Code != test.status || w.Body.String() != test.body {
+		if w := call(NewMetrics(), adapters, "/readyz"); w.Code != test.status || w.Body.String() != test.body {
 			t.Errorf("%d %q, want %d %q", w.Code, w.Body, test.status, test.body)
 		}
-		if w := call(NewMetrics(), adapters, http.MethodGet, "/healthz"); w.Code != http.StatusOK {
+		if w := call(NewMetrics(), adapters, "/healthz"); w.Code != http.StatusOK {
 			t.Errorf("/healthz answers %d", w.Code)
 		}
 	}

@@ -33,18 +33,26 @@ func NewMetrics() *Metrics {
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
 		buckets := []float64{.001, .005, .02, .1, .3, 1, 3, 10, 20} // seconds
-		return promauto.With(registry).NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+		options := prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}
+		return promauto.With(registry).NewHistogramVec(options, labels)
 	}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return promauto.With(registry).NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	return &Metrics{
 		registry: registry,
-		commands: histogram("herald_command_seconds", "Commands by outcome, from request to reply.", "platform", "command", "outcome"),
-		calls:    histogram("herald_service_call_seconds", "Calls to services, each try by itself.", "service", "outcome"),
-		lookups:  counter("herald_lookups_total", "Questions of commands and where their answers came from.", "question", "result"),
-		events:   counter("herald_adapter_events_total", "What happened on a chat platform. docs/metrics.md lists the events.", "platform", "event"),
-		unread:   counter("herald_pools_unread_total", "Readings of a stake in which a pool could not be read, or not wholly.", "pool"),
+		commands: histogram("herald_command_seconds", "Commands by outcome, from request to reply.",
+			"platform", "command", "outcome"),
+		calls: histogram("herald_service_call_seconds", "Calls to services, each try by itself.",
+			"service", "outcome"),
+		lookups: counter("herald_lookups_total", "Questions of commands and where their answers came from.",
+			"question", "result"),
+		events: counter("herald_adapter_events_total",
+			"What happened on a chat platform. docs/metrics.md lists the events.",
+			"platform", "event"),
+		unread: counter("herald_pools_unread_total",
+			"Readings of a stake in which a pool could not be read, or not wholly.",
+			"pool"),
 		ages: promauto.With(registry).NewGaugeVec(prometheus.GaugeOpts{
 			Name: "herald_answer_age_seconds", Help: "How old the answer to a question was when it was last used.",
 		}, []string{"question"}),
@@ -75,8 +83,11 @@ func (m *Metrics) Lookup(question, result string, age time.Duration) {
 // alerted holds the events of each platform that an alert in deploy/prometheus-rules.yaml names.
 var alerted = map[string][]string{
 	"telegram": {"answer_failed", "join_approved", "join_left_open", "join_unknown", "panic", "send_shed", "webhook_full"},
-	"discord":  {"answer_expired", "answer_failed", "answer_outcome_unknown", "disconnected", "dropped", "identify_throttled", "panic"},
-	"members":  {"badge_refused", "check_below", "check_reached", "check_unknown", "panic", "rows_missing"},
+	"discord": {
+		"answer_expired", "answer_failed", "answer_outcome_unknown", "disconnected", "dropped",
+		"identify_throttled", "panic",
+	},
+	"members": {"badge_refused", "check_below", "check_reached", "check_unknown", "panic", "rows_missing"},
 }
 
 // Events returns a function that counts one event on the platform. The alerted events are exported
@@ -141,9 +152,12 @@ func (m *Metrics) ExportCache(items func() int) {
 // ExportCredits exports how many of the price provider's credits may be spent now, and how many
 // are left of the month. left returns NaN if that is unknown.
 func (m *Metrics) ExportCredits(available, left func() float64) {
-	m.gauge("herald_price_credits_available", "Credits of the price provider that this process may spend at once.", nil, available)
+	m.gauge("herald_price_credits_available",
+		"Credits of the price provider that this process may spend at once.",
+		nil, available)
 	m.gauge("herald_price_credits_left",
-		"Credits that the price provider says are left of the month, less those spent since; NaN if it does not say.", nil, left)
+		"Credits that the price provider says are left of the month, less those spent since; NaN if it does not say.",
+		nil, left)
 }
 
 // ExportPlatform exports whether p is Ready, and how many of its updates are in flight.
@@ -174,7 +188,8 @@ func (m *Metrics) ExportClockSkew(skew func() time.Duration) {
 // while that is not known. Users who were released count no more.
 func (m *Metrics) ExportMembers(census func() (rows, checked, held, unreadable float64)) {
 	m.gauge("herald_members_rows",
-		"Saved addresses, as this process last counted them, some 5 minutes ago; NaN until it has read all, and while it can read none.",
+		"Saved addresses, as this process last counted them, some 5 minutes ago; "+
+			"NaN until it has read all, and while it can read none.",
 		nil, func() float64 {
 			rows, _, _, _ := census()
 			return rows
@@ -200,6 +215,7 @@ func (m *Metrics) ExportRedis(up func() bool, fallbacks func() uint64) {
 	m.gauge("herald_redis_up", "Whether Redis answered the last call; 1 before the first.", nil,
 		func() float64 { return oneIf(up()) })
 	promauto.With(m.registry).NewCounterFunc(prometheus.CounterOpts{
-		Name: "herald_redis_fallbacks_total", Help: "Decisions that this process made alone because Redis did not answer, or refused.",
+		Name: "herald_redis_fallbacks_total",
+		Help: "Decisions that this process made alone because Redis did not answer, or refused.",
 	}, func() float64 { return float64(fallbacks()) })
 }

@@ -42,7 +42,7 @@ func TestMetricsAndTheirLabels(t *testing.T) {
 	} {
 		m.ExportService(func() core.Health { return h })
 	}
-	w := call(m, nil, http.MethodGet, "/metrics")
+	w := call(m, nil, "/metrics")
 	format, parameters, err := mime.ParseMediaType(w.Header().Get("Content-Type"))
 	if w.Code != http.StatusOK || err != nil || format != "text/plain" || parameters["version"] != "0.0.4" {
 		t.Fatalf("%d, %s", w.Code, w.Header())

@@ -26,9 +26,15 @@ type Settings struct {
 // Table declares the settings that fill s.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
-		{Heading: "HTTP server", Name: "HTTP_ADDR", Default: "127.0.0.1:8080", Example: "0.0.0.0:8080",
-			Comment: "Where /healthz, /readyz, /metrics and webhooks are served; off: nowhere. In a container it must be 0.0.0.0:8080 to be reached from outside.",
-			Set:     config.Field(&s.Addr, parseAddr)},
+		{
+			Heading: "HTTP server",
+			Name:    "HTTP_ADDR",
+			Default: "127.0.0.1:8080",
+			Example: "0.0.0.0:8080",
+			Comment: "Where /healthz, /readyz, /metrics and webhooks are served; off: nowhere. " +
+				"In a container it must be 0.0.0.0:8080 to be reached from outside.",
+			Set: config.Field(&s.Addr, parseAddr),
+		},
 	}
 }
 
@@ -71,11 +77,16 @@ func NewServer(listener net.Listener, m *Metrics, adapters []chat.Adapter, log *
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
 	return &Server{
 		http: http.Server{
-			Handler: mux, MaxHeaderBytes: maxHeaderSize,
-			ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+			Handler:           mux,
+			MaxHeaderBytes:    maxHeaderSize,
+			ReadHeaderTimeout: readTimeout,
+			ReadTimeout:       readTimeout,
+			WriteTimeout:      writeTimeout,
+			IdleTimeout:       idleTimeout,
+			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		},
-		mux: mux, listener: netutil.LimitListener(listener, MaxConnections),
+		mux:      mux,
+		listener: netutil.LimitListener(listener, MaxConnections),
 	}
 }
 

@@ -36,7 +36,8 @@ func (p picture) axis(lowest, highest, last decimal.Decimal) axis {
 	}
 	for n := from; n <= to; n++ {
 		price := step.Mul(decimal.NewFromInt(n))
-		a.prices, a.labels = append(a.prices, price.InexactFloat64()), append(a.labels, p.inUnit(price, power, places))
+		a.prices = append(a.prices, price.InexactFloat64())
+		a.labels = append(a.labels, p.inUnit(price, power, places))
 	}
 	a.last = p.inUnit(last, power, places)
 	if last.Shift(-power).Round(places).IsZero() {

@@ -58,7 +58,8 @@ func (b belief) mergedWith(other belief) belief {
 		replaces = older.Doubted.After(newer.Doubted)
 	}
 	if replaces || !newer.isDoubted() {
-		newer.Doubted, newer.Doubtful = older.Doubted, older.Doubtful
+		newer.Doubted = older.Doubted
+		newer.Doubtful = older.Doubtful
 	}
 	return newer
 }
@@ -151,7 +152,8 @@ func (q *Quotes) verdictOn(answer core.Snapshot[core.Quote]) verdict {
 	v := verdict{at: answer.At}
 	v.quote, v.doubt = core.Judge(answer, q.memory())
 	if v.doubt != nil && q.belief.isLastingDoubt(v.quote.Price, answer.At) {
-		v.doubt, v.lasted = nil, true
+		v.doubt = nil
+		v.lasted = true
 	}
 	return v
 }
@@ -198,13 +200,15 @@ func (q *Quotes) remember(v verdict) (doubtBegins bool) {
 	doubtBegins = v.doubt != nil && !q.belief.isSameDoubt(v.quote.Price)
 	switch {
 	case doubtBegins:
-		q.belief.Doubted, q.belief.Doubtful = v.at, v.quote.Price
+		q.belief.Doubted = v.at
+		q.belief.Doubtful = v.quote.Price
 	case v.doubt == nil:
 		q.belief.CapLags = !v.lasted && !q.memory().FitsMarketCap(v.quote)
 		if count, known := v.quote.TokenCount(); known && !q.belief.CapLags && isPossibleCount(count) {
 			q.belief.Count = count
 		}
-		q.belief.At, q.belief.Price = v.at, v.quote.Price
+		q.belief.At = v.at
+		q.belief.Price = v.quote.Price
 	}
 	q.mu.Unlock()
 	if v.doubt == nil {

@@ -77,7 +77,8 @@ func (r rect) middle() float64 { return (r.top + r.bottom) / 2 }
 
 // inset returns the rectangle without so many pixels at its left and right.
 func (r rect) inset(padding float64) rect {
-	r.left, r.right = r.left+padding, r.right-padding
+	r.left += padding
+	r.right -= padding
 	return r
 }
 
@@ -90,7 +91,8 @@ func (r rect) outline(radius float64) []position {
 	steps := 1 + int(radius/3)
 	path := make([]position, 0, 4*(steps+1))
 	corners := []position{
-		xy(r.right-radius, r.bottom-radius), xy(r.left+radius, r.bottom-radius), xy(r.left+radius, r.top+radius), xy(r.right-radius, r.top+radius),
+		xy(r.right-radius, r.bottom-radius), xy(r.left+radius, r.bottom-radius), xy(r.left+radius, r.top+radius),
+		xy(r.right-radius, r.top+radius),
 	}
 	for i, center := range corners {
 		for k := range steps + 1 {
@@ -102,7 +104,13 @@ func (r rect) outline(radius float64) []position {
 }
 
 func disc(center position, radius float64) []position {
-	return rect{left: center.x - radius, top: center.y - radius, right: center.x + radius, bottom: center.y + radius}.outline(radius)
+	around := rect{
+		left:   center.x - radius,
+		top:    center.y - radius,
+		right:  center.x + radius,
+		bottom: center.y + radius,
+	}
+	return around.outline(radius)
 }
 
 // strokeStep is how far apart the remembered positions of a line are, in pixels.
@@ -183,7 +191,11 @@ func (c *canvas) text(s style, place rect, text string) rect {
 	taken := c.textWidth(s, text)
 	x := place.left + s.align*(limit-taken)
 	baseline := math.Round(place.middle() + s.size*capitals/2)
-	d := font.Drawer{Dst: c.RGBA, Src: image.NewUniform(s.color), Dot: fixed.Point26_6{X: fixed.Int26_6(x * 64), Y: fixed.Int26_6(baseline * 64)}}
+	d := font.Drawer{
+		Dst: c.RGBA,
+		Src: image.NewUniform(s.color),
+		Dot: fixed.Point26_6{X: fixed.Int26_6(x * 64), Y: fixed.Int26_6(baseline * 64)},
+	}
 	c.letters(s, text, func(face font.Face, r rune) {
 		d.Face = face
 		d.DrawString(string(r))

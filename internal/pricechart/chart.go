@@ -55,7 +55,13 @@ func (s sheet) layout(a axis, last point) (plot, rect) {
 		widest = max(widest, s.textWidth(s.small(labelSize), label))
 	}
 	right := width - margin - widest - labelGap
-	p := plot{rect: rect{left: margin, top: plotTop, right: right, bottom: plotBottom}, from: s.from, to: s.to, low: a.low, high: a.high}
+	p := plot{
+		rect: rect{left: margin, top: plotTop, right: right, bottom: plotBottom},
+		from: s.from,
+		to:   s.to,
+		low:  a.low,
+		high: a.high,
+	}
 	y := min(p.at(last.At, last.Price.InexactFloat64()).y, plotBottom-24)
 	return p, rect{left: right + tagGap, top: y - 30, right: right + tagGap + tagWidth, bottom: y + 30}
 }
@@ -112,7 +118,8 @@ func (s sheet) drawHeader() {
 	pair := strings.TrimPrefix(s.supported(s.symbol)+" / USD", " / ")
 	s.text(s.small(titleSize), row(left, width-margin, titleY), pair+" · "+s.say(chat.Say("choice."+periods[s.period()])))
 	price, text, look := s.price(s.quote.Price), "", style{size: pillSize, bold: true, color: s.ink}
-	if change := s.change(); s.quote.Old() {
+	change := s.change()
+	if s.quote.Old() {
 		text = s.updated()
 	} else if change.Valid {
 		text = s.say(chat.Change{Decimal: change.Decimal})

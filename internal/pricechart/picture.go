@@ -29,7 +29,7 @@ type picture struct {
 	language     chat.Language
 	quote        core.Quote
 	from, to     time.Time
-	points       []point   // from from to to, sorted by time
+	points       []point   // between from and to, sorted by time
 	now          time.Time // when the picture is made; zero: at to
 }
 
@@ -119,11 +119,20 @@ func (p picture) change() decimal.NullDecimal {
 // chart returns what png shows, in numbers.
 func (p picture) chart(png []byte) core.Chart {
 	c := core.Chart{
-		PNG: png, HasLine: p.hasLine(), LineFrom: p.lineFrom(), Spark: p.spark(), Seen: p.seen(), Change: p.change(),
-		Since: p.to, First: p.quote.Price, Last: p.quote.Price,
+		PNG:      png,
+		HasLine:  p.hasLine(),
+		LineFrom: p.lineFrom(),
+		Spark:    p.spark(),
+		Seen:     p.seen(),
+		Change:   p.change(),
+		Since:    p.to,
+		First:    p.quote.Price,
+		Last:     p.quote.Price,
 	}
 	if seen := p.recorded(); len(seen) > 0 {
-		c.Since, c.First, c.Last = seen[0].At, seen[0].Price, seen[len(seen)-1].Price
+		c.Since = seen[0].At
+		c.First = seen[0].Price
+		c.Last = seen[len(seen)-1].Price
 	}
 	c.Lowest, c.Highest = p.extremes()
 	return c
@@ -169,7 +178,12 @@ func (s sheet) palette() color.Palette {
 	const blends, samples = 32, 7
 	colors := color.Palette{background, gridInk}
 	for _, pair := range [][2]color.RGBA{
-		{background, quietInk}, {background, strongInk}, {background, upInk}, {background, downInk}, {background, warningInk}, {downInk, whiteInk},
+		{background, quietInk},
+		{background, strongInk},
+		{background, upInk},
+		{background, downInk},
+		{background, warningInk},
+		{downInk, whiteInk},
 	} {
 		for i := range blends {
 			part := float64(i+1) / blends
@@ -293,7 +307,8 @@ func (s sheet) drawTile(place rect, period time.Duration, percent decimal.NullDe
 	s.fill(ink, 0.14, place.outline(20))
 	text := place.inset(32)
 	s.text(s.small(40), row(text.left, text.right, tileNameY), s.say(chat.Say("price."+periods[period])))
-	s.text(style{size: 56, bold: true, color: ink}, row(text.left, text.right, tileChangeY), s.say(chat.Change{Decimal: percent.Decimal}))
+	large := style{size: 56, bold: true, color: ink}
+	s.text(large, row(text.left, text.right, tileChangeY), s.say(chat.Change{Decimal: percent.Decimal}))
 }
 
 // sparks is the number of prices in a spark line.

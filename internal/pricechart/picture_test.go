@@ -49,7 +49,8 @@ func ofPeriod(period time.Duration, points ...point) picture {
 	quote := changed(points[len(points)-1].Price.String(), now, "-0.31", "2.72", "-12.5")
 	quote.Source = "CoinMarketCap"
 	quote.Change30d = decimal.NewNullDecimal(number("48.25"))
-	if first, last := points[0].Price, points[len(points)-1].Price; len(points) > 1 {
+	first, last := points[0].Price, points[len(points)-1].Price
+	if len(points) > 1 {
 		percent := last.Sub(first).Shift(2).DivRound(first, 2)
 		*map[time.Duration]*decimal.NullDecimal{day: &quote.Change24h, 7 * day: &quote.Change7d, 30 * day: &quote.Change30d}[period] = decimal.NewNullDecimal(percent)
 	}

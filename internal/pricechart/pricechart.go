@@ -50,8 +50,12 @@ const (
 // New makes the Charts of the token whose quotes are given.
 func New(quotes *Quotes, symbol string, settings Settings) *Charts {
 	return &Charts{
-		quotes: quotes, symbol: symbol, settings: settings,
-		drawing: semaphore.NewWeighted(maxDrawing), drawn: cache.New(keepFor, 0), draw: picture.draw,
+		quotes:   quotes,
+		symbol:   symbol,
+		settings: settings,
+		drawing:  semaphore.NewWeighted(maxDrawing),
+		drawn:    cache.New(keepFor, 0),
+		draw:     picture.draw,
 	}
 }
 
@@ -67,8 +71,15 @@ func (c *Charts) Chart(
 	key := fmt.Sprint(quote, quote.Old(), period, l, name, " ", handle)
 	to := cmp.Or(quote.LastUpdated, time.Now()).Truncate(time.Second) // as points are
 	p := picture{
-		Settings: c.settings, symbol: c.symbol, name: name, handle: handle, language: l, quote: quote,
-		from: to.Add(-period), to: to, now: time.Now(),
+		Settings: c.settings,
+		symbol:   c.symbol,
+		name:     name,
+		handle:   handle,
+		language: l,
+		quote:    quote,
+		from:     to.Add(-period),
+		to:       to,
+		now:      time.Now(),
 	}
 	select {
 	case result := <-c.calls.DoChan(key, func() (any, error) { return c.shared(key, p) }):

@@ -53,8 +53,12 @@ type Quotes struct {
 // store is asked before the first use.
 func NewQuotes(source string, stores []core.Store, log *slog.Logger) *Quotes {
 	return &Quotes{
-		key: "quotes " + source, beliefKey: "belief " + source, stores: stores, log: log,
-		loaded: len(stores) == 0, syncing: make(chan struct{}, 1),
+		key:       "quotes " + source,
+		beliefKey: "belief " + source,
+		stores:    stores,
+		log:       log,
+		loaded:    len(stores) == 0,
+		syncing:   make(chan struct{}, 1),
 	}
 }
 
@@ -116,7 +120,8 @@ func (q *Quotes) sync() {
 func (q *Quotes) exchange(ctx context.Context) {
 	stored, unread := make([][]byte, len(q.stores)), make([]error, len(q.stores))
 	for i, store := range q.stores {
-		if stored[i], unread[i] = store.Load(ctx, q.key); unread[i] != nil { // It may have been away for a moment.
+		stored[i], unread[i] = store.Load(ctx, q.key)
+		if unread[i] != nil { // It may have been away for a moment.
 			stored[i], unread[i] = store.Load(ctx, q.key)
 		}
 		points, err := decode(stored[i])

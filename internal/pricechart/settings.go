@@ -22,8 +22,13 @@ type Settings struct {
 // Table declares the settings that fill s.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
-		{Heading: "Charts", Name: "TOKEN_LOGO", Example: "/etc/herald/logo.png", Set: config.Field(&s.Logo, readLogo),
-			Comment: "Path of a PNG file that is shown on charts: at most 256 KiB, and 1024 pixels a side. Unset: none."},
+		{
+			Heading: "Charts",
+			Name:    "TOKEN_LOGO",
+			Example: "/etc/herald/logo.png",
+			Set:     config.Field(&s.Logo, readLogo),
+			Comment: "Path of a PNG file that is shown on charts: at most 256 KiB, and 1024 pixels a side. Unset: none.",
+		},
 	}
 }
 
@@ -49,14 +54,16 @@ func readLogo(path string) (image.Image, error) {
 		return nil, errors.New("the file is not a PNG image")
 	}
 	if header.Width > maxLogoSide || header.Height > maxLogoSide {
-		return nil, fmt.Errorf("the image has %d × %d pixels; at most %d a side are allowed", header.Width, header.Height, maxLogoSide)
+		return nil, fmt.Errorf("the image has %d × %d pixels; at most %d a side are allowed",
+			header.Width, header.Height, maxLogoSide)
 	}
 	whole, err := png.Decode(bytes.NewReader(content))
 	if err != nil {
 		return nil, errors.New("the file is a damaged PNG image")
 	}
 	scale := min(maxLogoWidth/float64(header.Width), logoHeight/float64(header.Height))
-	logo := image.NewRGBA(image.Rect(0, 0, max(1, int(scale*float64(header.Width))), max(1, int(scale*float64(header.Height)))))
+	scaled := func(pixels int) int { return max(1, int(scale*float64(pixels))) }
+	logo := image.NewRGBA(image.Rect(0, 0, scaled(header.Width), scaled(header.Height)))
 	draw.CatmullRom.Scale(logo, logo.Bounds(), whole, whole.Bounds(), draw.Src, nil)
 	return logo, nil
 }

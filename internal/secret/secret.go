@@ -96,7 +96,8 @@ const (
 
 // interactionToken matches a token with which anybody can answer for 15 minutes:
 // https://docs.discord.com/developers/interactions/receiving-and-responding
-var interactionToken = regexp.MustCompile(`(?i)((?:/|%2F)(?:interactions|webhooks)(?:/|%2F)[0-9]+(?:/|%2F))[A-Za-z0-9._~-]+`)
+var interactionToken = regexp.MustCompile(
+	`(?i)((?:/|%2F)(?:interactions|webhooks)(?:/|%2F)[0-9]+(?:/|%2F))[A-Za-z0-9._~-]+`)
 
 // Redactor replaces secrets in text. It is safe for concurrent use.
 type Redactor struct {
@@ -116,7 +117,8 @@ func NewRedactor(secrets []string) *Redactor {
 	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
 	r := &Redactor{}
 	for _, form := range forms {
-		pairs, r.shortest = append(pairs, form, Mark), len(form)
+		pairs = append(pairs, form, Mark)
+		r.shortest = len(form)
 	}
 	r.known = strings.NewReplacer(pairs...)
 	return r
@@ -166,7 +168,8 @@ func spellings(secret string) []string {
 	quoted := strconv.Quote(secret)
 	encoded, _ := json.Marshal(secret) // a string always can be
 	return []string{
-		secret, url.PathEscape(secret), url.QueryEscape(secret), quoted[1 : len(quoted)-1], string(encoded[1 : len(encoded)-1]),
+		secret, url.PathEscape(secret), url.QueryEscape(secret), quoted[1 : len(quoted)-1],
+		string(encoded[1 : len(encoded)-1]),
 	}
 }
 

@@ -52,7 +52,12 @@ func parse(text string) template {
 
 // pluralForms are the CLDR's names of plural forms, as a file spells them.
 var pluralForms = map[string]plural.Form{
-	"zero": plural.Zero, "one": plural.One, "two": plural.Two, "few": plural.Few, "many": plural.Many, "other": plural.Other,
+	"zero":  plural.Zero,
+	"one":   plural.One,
+	"two":   plural.Two,
+	"few":   plural.Few,
+	"many":  plural.Many,
+	"other": plural.Other,
 }
 
 // UnmarshalJSON reads "text" or {"one": "text", "other": "texts"}.

@@ -26,19 +26,23 @@ const (
 func (c Card) Fit(limit int, measure func(Field) int) Card {
 	line := func(l Line) int { return measure(Field{Value: l}) }
 	short := func(l Line) Line { return cutTo(l, limit/lineShare, line) }
-	c.Title, c.Subtitle = short(c.Title), short(c.Subtitle)
+	c.Title = short(c.Title)
+	c.Subtitle = short(c.Subtitle)
 	if c.size(measure) <= limit {
 		return c
 	}
 	field := func(f Field) Field {
 		if half := limit / lineShare / 2; measure(f) > 2*half {
-			f.Name, f.Value = cutTo(f.Name, half, line), cutTo(f.Value, half, line)
+			f.Name = cutTo(f.Name, half, line)
+			f.Value = cutTo(f.Value, half, line)
 		}
 		return f
 	}
 	c.Text = cutTo(c.Text, limit/textShare, line)
-	c.FullValues, c.Notes = each(c.FullValues, field), each(c.Notes, short)
-	c.Footer, c.Source = short(c.Footer), short(c.Source)
+	c.FullValues = each(c.FullValues, field)
+	c.Notes = each(c.Notes, short)
+	c.Footer = short(c.Footer)
+	c.Source = short(c.Source)
 	c.Sections = each(c.Sections, func(s Section) Section {
 		return Section{Heading: short(s.Heading), Fields: each(s.Fields, field)}
 	})
@@ -57,7 +61,8 @@ func (c Card) keep(n int) Card {
 	fields := func(all []Field) []Field {
 		return first(n, all, func(left int) Field { return Field{Value: more(left)} })
 	}
-	c.FullValues, c.Notes = fields(c.FullValues), first(n, c.Notes, more)
+	c.FullValues = fields(c.FullValues)
+	c.Notes = first(n, c.Notes, more)
 	c.Sections = each(c.Sections, func(s Section) Section {
 		return Section{Heading: s.Heading, Fields: fields(s.Fields)}
 	})

@@ -23,15 +23,30 @@ var (
 func Print(r chat.Reply) Card {
 	p := catalogueOf(r.Language)
 	c := Card{
-		Language: r.Language, Tone: r.Tone, Sign: signs[r.Tone], Dot: dots[r.Tone],
-		Title: p.line(r.Title), Subtitle: p.line(r.Subtitle), Text: p.line(r.Text),
-		Sections: each(r.Sections, p.section), Folded: each(r.Folded, p.field), Notes: p.notes(r.Notes),
-		Source: p.line(r.Footer), Checked: r.Checked, Buttons: p.buttons(r.Actions, r.Version()),
+		Language: r.Language,
+		Tone:     r.Tone,
+		Sign:     signs[r.Tone],
+		Dot:      dots[r.Tone],
+		Title:    p.line(r.Title),
+		Subtitle: p.line(r.Subtitle),
+		Text:     p.line(r.Text),
+		Sections: each(r.Sections, p.section),
+		Folded:   each(r.Folded, p.field),
+		Notes:    p.notes(r.Notes),
+		Source:   p.line(r.Footer),
+		Checked:  r.Checked,
+		Buttons:  p.buttons(r.Actions, r.Version()),
 	}
 	c.FullValues = slices.DeleteFunc(each(r.FullValues, p.field), func(f Field) bool { return c.shows(f.Value.String()) })
 	c.Footer = p.footer(r, c.Source)
 	if i := r.Image; i != nil {
-		c.Image = &Image{Name: i.Name, Caption: p.value(i.Caption).String(), Alt: p.value(chat.Parts{i.Caption, r.Subtitle}).String(), PNG: i.PNG, Spark: i.Spark}
+		c.Image = &Image{
+			Name:    i.Name,
+			Caption: p.value(i.Caption).String(),
+			Alt:     p.value(chat.Parts{i.Caption, r.Subtitle}).String(),
+			PNG:     i.PNG,
+			Spark:   i.Spark,
+		}
 	}
 	if r.Ask != nil {
 		c.Ask = &Ask{Command: r.Ask.Command, Args: r.Ask.Args, Question: p.text(r.Ask.Question).String()}
@@ -88,8 +103,14 @@ func (p *catalogue) buttons(all []chat.Action, asOf chat.Version) []Button {
 	printed := make([]Button, 0, len(all))
 	for _, a := range all {
 		b := Button{
-			Label: p.text(a.Label).String(), State: a.State(asOf),
-			URL: a.URL, Copy: a.Copy, Private: a.Private, Invite: a.Invite, NewRow: a.NewRow, Current: a.Current,
+			Label:    p.text(a.Label).String(),
+			State:    a.State(asOf),
+			URL:      a.URL,
+			Copy:     a.Copy,
+			Private:  a.Private,
+			Invite:   a.Invite,
+			NewRow:   a.NewRow,
+			Current:  a.Current,
 			NextStep: a.NextStep && !slices.ContainsFunc(printed, func(before Button) bool { return before.NextStep }),
 		}
 		if a.Current {

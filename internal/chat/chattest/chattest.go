@@ -85,21 +85,53 @@ type Handler struct {
 func (h *Handler) Commands() chat.Commands {
 	run := func(context.Context, chat.Request) (chat.Reply, error) { return chat.Reply{}, nil }
 	user := chat.Param{Name: "user", Summary: chat.Say("Whom to ask about"), Example: "123456789", Person: true}
-	platform := chat.Param{Name: "platform", Summary: chat.Say("Where they have the account"), Example: "Telegram", Choices: []string{"Telegram", "Discord", "EVM"}}
+	platform := chat.Param{
+		Name:    "platform",
+		Summary: chat.Say("Where they have the account"),
+		Example: "Telegram",
+		Choices: []string{"Telegram", "Discord", "EVM"},
+	}
 	uid := chat.Param{Name: "uid", Summary: chat.Say("Their ID there"), Example: "123456789"}
-	wallet := chat.Param{Name: "wallet", Summary: chat.Say("The wallet's address"), Question: chat.Say("Which wallet?"), Like: regexp.MustCompile(`(?i)\b0x|^So1`), Example: "0x52908400098527886E0F7030069857D2E4169EE7"}
+	wallet := chat.Param{
+		Name:     "wallet",
+		Summary:  chat.Say("The wallet's address"),
+		Question: chat.Say("Which wallet?"),
+		Like:     regexp.MustCompile(`(?i)\b0x|^So1`),
+		Example:  "0x52908400098527886E0F7030069857D2E4169EE7",
+	}
 	plain := []chat.Form{{Run: run}}
 	return chat.Commands{
-		{Name: "price", Summary: chat.Say("The price"), Visibility: chat.Public, Forms: []chat.Form{{Inline: true, Run: run}}},
-		{Name: "staked", Summary: chat.Say("Whether a wallet stakes"), Visibility: chat.Public,
-			Forms: []chat.Form{{Params: []chat.Param{wallet}, Inline: true, Run: run}}},
+		{
+			Name:       "price",
+			Summary:    chat.Say("The price"),
+			Visibility: chat.Public,
+			Forms:      []chat.Form{{Inline: true, Run: run}},
+		},
+		{
+			Name:       "staked",
+			Summary:    chat.Say("Whether a wallet stakes"),
+			Visibility: chat.Public,
+			Forms:      []chat.Form{{Params: []chat.Param{wallet}, Inline: true, Run: run}},
+		},
 		{Name: "mylogins", Summary: chat.Say("Your logins"), Visibility: chat.Private, Forms: plain},
-		{Name: "exists", Summary: chat.Say("Whether you are registered"), PersonMenu: chat.Say("Check registration"), Visibility: chat.Private, Forms: []chat.Form{
-			{Run: run},
-			{Params: []chat.Param{user}, Moderators: true, Run: run},
-			{Params: []chat.Param{platform, uid}, Moderators: true, Run: run},
-		}},
-		{Name: "help", Aliases: map[string][]string{"start": nil}, Summary: chat.Say("What I can do"), Visibility: chat.Public, Forms: plain},
+		{
+			Name:       "exists",
+			Summary:    chat.Say("Whether you are registered"),
+			PersonMenu: chat.Say("Check registration"),
+			Visibility: chat.Private,
+			Forms: []chat.Form{
+				{Run: run},
+				{Params: []chat.Param{user}, Moderators: true, Run: run},
+				{Params: []chat.Param{platform, uid}, Moderators: true, Run: run},
+			},
+		},
+		{
+			Name:       "help",
+			Aliases:    map[string][]string{"start": nil},
+			Summary:    chat.Say("What I can do"),
+			Visibility: chat.Public,
+			Forms:      plain,
+		},
 	}
 }
 
@@ -118,7 +150,7 @@ func (h *Handler) Handle(ctx context.Context, req chat.Request) chat.Reply {
 func (h *Handler) Limits(chat.Request) []ratelimit.Limit { return nil }
 
 // Language implements chat.Handler: English.
-func (h *Handler) Language(chat.Request, bool) chat.Language { return chat.English }
+func (h *Handler) Language(chat.Request, chat.Visibility) chat.Language { return chat.English }
 
 // unlisted are the private commands that only buttons ask.
 var unlisted = []string{chat.JoinCommand, "save", "details"}

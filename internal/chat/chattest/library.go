@@ -25,7 +25,10 @@ func StillLacks(t *testing.T, library, ours any, names, canGo string) {
 // has reports whether a type has the method, or the member in its JSON.
 func has(of reflect.Type, name string) bool {
 	_, method := of.MethodByName(name)
-	return method || of.Kind() == reflect.Struct && slices.ContainsFunc(reflect.VisibleFields(of), func(f reflect.StructField) bool {
+	if method || of.Kind() != reflect.Struct {
+		return method
+	}
+	return slices.ContainsFunc(reflect.VisibleFields(of), func(f reflect.StructField) bool {
 		return strings.Split(f.Tag.Get("json"), ",")[0] == name
 	})
 }

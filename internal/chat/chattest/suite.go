@@ -92,13 +92,15 @@ func requests(t *testing.T, h AdapterTest) {
 		t.Fatalf("%d requests, want 2: %+v", len(got), got)
 	}
 	staked, price := got[0], got[1]
-	if staked.Command != "staked" || !reflect.DeepEqual(staked.Args, h.Args(wallet)) || price.Command != "price" || price.Args.Len() != 0 {
+	if staked.Command != "staked" || !reflect.DeepEqual(staked.Args, h.Args(wallet)) || price.Command != "price" ||
+		price.Args.Len() != 0 {
 		t.Errorf("staked with a wallet became %+v, and price %+v", staked, price)
 	}
 	if staked.ID == "" || staked.ID == price.ID {
 		t.Errorf("the IDs are %q and %q", staked.ID, price.ID)
 	}
-	if staked.From.Platform == "" || staked.From.ID == "" || staked.From != price.From || staked.Chat == "" || staked.Chat != price.Chat {
+	if staked.From.Platform == "" || staked.From.ID == "" || staked.From != price.From || staked.Chat == "" ||
+		staked.Chat != price.Chat {
 		t.Errorf("one person in one chat asked %+v and %+v", staked, price)
 	}
 }
@@ -132,7 +134,9 @@ func privacy(t *testing.T, h AdapterTest) {
 	const secret = "nobodyelsesbusiness"
 	handler := &Handler{Reply: func(_ context.Context, req chat.Request) chat.Reply {
 		reply, _ := FullReply()
-		reply.Title, reply.Text, reply.Notes = chat.Say(secret), chat.Say(secret), []chat.Text{chat.Say(secret)}
+		reply.Title = chat.Say(secret)
+		reply.Text = chat.Say(secret)
+		reply.Notes = []chat.Text{chat.Say(secret)}
 		return reply
 	}}
 	h.run(t, handler)
@@ -182,9 +186,18 @@ func longReplies() []chat.Reply {
 	return []chat.Reply{
 		{Title: kept, Text: chat.Say(long)},
 		{Title: kept, Notes: notes},
-		{Title: kept, Sections: []chat.Section{{Heading: chat.Say("many"), Fields: many}, {Heading: chat.Say("few"), Fields: many[:2]}}},
+		{
+			Title:    kept,
+			Sections: []chat.Section{{Heading: chat.Say("many"), Fields: many}, {Heading: chat.Say("few"), Fields: many[:2]}},
+		},
 		{Title: kept, Sections: headings},
-		{Title: kept, Sections: []chat.Section{{Heading: chat.Say(long), Fields: []chat.Field{{Name: chat.Plain(long), Value: chat.Untrusted(long)}}}}},
+		{
+			Title: kept,
+			Sections: []chat.Section{{
+				Heading: chat.Say(long),
+				Fields:  []chat.Field{{Name: chat.Plain(long), Value: chat.Untrusted(long)}},
+			}},
+		},
 		{Title: chat.Say("kept " + long), Text: chat.Say(long), Sections: headings, Notes: notes[:1]},
 	}
 }
@@ -211,7 +224,8 @@ func panics(t *testing.T, h AdapterTest) {
 	}})
 	h.Ask(t, "help")
 	text := h.Messages(t, 1)[0].Text
-	if !strings.Contains(text, "Something went wrong") || !strings.Contains(text, "Reference ") || strings.Contains(text, secret) {
+	if !strings.Contains(text, "Something went wrong") || !strings.Contains(text, "Reference ") ||
+		strings.Contains(text, secret) {
 		t.Errorf("a panic is told as %q", text)
 	}
 	h.Ask(t, "price")
@@ -235,6 +249,17 @@ func drain(t *testing.T, h AdapterTest) {
 	}
 	if messages := h.Messages(t, 1); len(messages) != 1 || !strings.Contains(messages[0].Text, "finished") {
 		t.Errorf("the command in flight is answered with %+v", messages)
+	}
+}
+
+// checkPress checks the request that a press became, under the answer to another request.
+func checkPress(t *testing.T, asked, pressed chat.Request, byAnother bool) {
+	t.Helper()
+	if pressed.Command != "price" || pressed.Chat != asked.Chat || pressed.Community != asked.Community {
+		t.Errorf("asked %+v, and the press became %+v", asked, pressed)
+	}
+	if pressed.From.ID == "" || (pressed.From == asked.From) == byAnother {
+		t.Errorf("asked as %+v, and pressed as %+v", asked.From, pressed.From)
 	}
 }
 
@@ -265,13 +290,7 @@ func presses(t *testing.T, h AdapterTest) {
 		h.Press(t, button, other)
 		WaitUntil(t, "the press to be asked", func() bool { return len(handler.Requests()) == n+2 })
 		requests := handler.Requests()
-		asked, pressed := requests[0], requests[n+1]
-		if pressed.Command != "price" || pressed.Chat != asked.Chat || pressed.Community != asked.Community {
-			t.Errorf("asked %+v, and the press became %+v", asked, pressed)
-		}
-		if pressed.From.ID == "" || (pressed.From == asked.From) == other {
-			t.Errorf("asked as %+v, and pressed as %+v", asked.From, pressed.From)
-		}
+		checkPress(t, requests[0], requests[n+1], other)
 		if n == 1 {
 			continue
 		}

@@ -109,7 +109,8 @@ func Refuses(t *testing.T, table []config.Setting, name, told string, values ...
 	var needed []string
 	for _, s := range table {
 		if s.Name != name && slices.ContainsFunc(table, func(other config.Setting) bool {
-			return slices.Contains(other.Needs, s.Name) || len(other.NeedsOneOf) > 0 && s.Name == other.NeedsOneOf[len(other.NeedsOneOf)-1]
+			return slices.Contains(other.Needs, s.Name) ||
+				len(other.NeedsOneOf) > 0 && s.Name == other.NeedsOneOf[len(other.NeedsOneOf)-1]
 		}) {
 			needed = append(needed, s.Name+"="+cmp.Or(s.Example, s.Default))
 		}

@@ -47,7 +47,9 @@ func (d *Demo) openBadges() {
 
 // watchBadges adds to the feed who has the badge on a side, whenever that changes. wait is
 // that of the side's stand-in. watchBadges blocks until ctx is done.
-func (d *Demo) watchBadges(ctx context.Context, side string, has func(Person) bool, wait func(context.Context, func() bool) error) {
+func (d *Demo) watchBadges(
+	ctx context.Context, side string, has func(Person) bool, wait func(context.Context, func() bool) error,
+) {
 	names := []string{}
 	for {
 		d.feed.add(Event{Kind: KindBadges, Side: side, ID: KindBadges, Message: encoded(names)})
@@ -70,8 +72,10 @@ func (d *Demo) watchBadges(ctx context.Context, side string, has func(Person) bo
 
 // followBadges starts watchBadges for both sides.
 func (d *Demo) followBadges(ctx context.Context) {
-	go d.watchBadges(ctx, Telegram, func(p Person) bool { return d.Telegram.Tag(telegramGroup, p.TelegramID) == badge }, d.Telegram.Wait)
-	go d.watchBadges(ctx, Discord, func(p Person) bool { return d.Discord.Wears(discordGuild, p.DiscordID, roleID) }, d.Discord.Wait)
+	hasTag := func(p Person) bool { return d.Telegram.Tag(telegramGroup, p.TelegramID) == badge }
+	go d.watchBadges(ctx, Telegram, hasTag, d.Telegram.Wait)
+	hasRole := func(p Person) bool { return d.Discord.Wears(discordGuild, p.DiscordID, roleID) }
+	go d.watchBadges(ctx, Discord, hasRole, d.Discord.Wait)
 }
 
 // later has hours pass for the saved addresses, and the bot check them.

@@ -24,9 +24,11 @@ func (d *Demo) seeDiscord(s fakediscord.Shown) {
 	if s.Message.Ephemeral {
 		e.For = d.people.nameOnDiscord(s.Message.SeenBy)
 	}
-	e.ID, e.Message = s.Message.ID, encoded(s.Message.Payload(d.Discord.ApplicationID, s.Interaction.ChannelID))
+	e.ID = s.Message.ID
+	e.Message = encoded(s.Message.Payload(d.Discord.ApplicationID, s.Interaction.ChannelID))
 	for _, a := range s.Message.Attachments {
-		e.address, e.picture = fmt.Sprintf("/file/discord/%s/%s", a.ID, a.Name), a.Bytes
+		e.address = fmt.Sprintf("/file/discord/%s/%s", a.ID, a.Name)
+		e.picture = a.Bytes
 		e.Message = bytes.ReplaceAll(e.Message, encoded("attachment://"+a.Name), encoded(e.address))
 	}
 	d.feed.add(e)
@@ -48,18 +50,25 @@ func (d *Demo) discordEvent(kind string, i fakediscord.Interaction) Event {
 
 func (d *Demo) actOnDiscord(a Act, by Person) (result any, err error) {
 	i := fakediscord.Interaction{
-		UserID: by.DiscordID, Locale: languageOf(a.Language).Info().Discord[0], GuildID: discordGuild, ChannelID: discordChannel,
+		UserID:    by.DiscordID,
+		Locale:    languageOf(a.Language).Info().Discord[0],
+		GuildID:   discordGuild,
+		ChannelID: discordChannel,
 	}
 	if by.moderator {
 		i.Permissions = discordgo.PermissionManageGuild | discordgo.PermissionModerateMembers
 	}
 	if a.Chat == Private {
-		i.GuildID, i.ChannelID, i.Permissions = "", discordDirect+by.DiscordID[2:], 0
+		i.GuildID = ""
+		i.ChannelID = discordDirect + by.DiscordID[2:]
+		i.Permissions = 0
 	}
 	switch {
 	case a.Kind == "say" && !strings.HasPrefix(a.Text, "/"):
 		said := d.discordEvent(KindAsked, i)
-		said.From, said.ID, said.Message = a.As, fmt.Sprint("t", time.Now().UnixNano()), encoded(map[string]any{"text": a.Text})
+		said.From = a.As
+		said.ID = fmt.Sprint("t", time.Now().UnixNano())
+		said.Message = encoded(map[string]any{"text": a.Text})
 		d.feed.add(said)
 	case a.Kind == "say":
 		name, words, _ := strings.Cut(a.Text[1:], " ")
@@ -68,7 +77,8 @@ func (d *Demo) actOnDiscord(a Act, by Person) (result any, err error) {
 		i.Target = d.people.named(a.Target).DiscordID
 		return d.use(a, by, a.Text, nil, i)
 	case a.Kind == "press":
-		i.Button, i.On = a.Button, &fakediscord.Message{ID: a.Message}
+		i.Button = a.Button
+		i.On = &fakediscord.Message{ID: a.Message}
 		_, err = d.Discord.Push(i)
 	}
 	return Result{}, err
@@ -122,8 +132,14 @@ func (d *Demo) use(a Act, by Person, name string, words []string, i fakediscord.
 	}
 	p, deliver := d.Discord.Keep(i)
 	asked := d.discordEvent(KindAsked, i)
-	asked.From, asked.ID, asked.For = a.As, p.ID, a.As
-	asked.Message = encoded(map[string]any{"command": name, "options": options, "target": d.people.nameOnDiscord(i.Target)})
+	asked.From = a.As
+	asked.ID = p.ID
+	asked.For = a.As
+	asked.Message = encoded(map[string]any{
+		"command": name,
+		"options": options,
+		"target":  d.people.nameOnDiscord(i.Target),
+	})
 	d.feed.add(asked)
 	return Result{}, deliver()
 }
@@ -132,7 +148,9 @@ func (d *Demo) use(a Act, by Person, name string, words []string, i fakediscord.
 // free option that accepts it: a mention one for a person, a choice the one that lists it.
 // It returns why a word or an option cannot be used, or "".
 func (d *Demo) fill(i *fakediscord.Interaction, command *discordgo.ApplicationCommand, words []string) (hint string) {
-	i.Command, i.Options, i.Users = command.Name, map[string]string{}, map[string]string{}
+	i.Command = command.Name
+	i.Options = map[string]string{}
+	i.Users = map[string]string{}
 	free := slices.Clone(command.Options)
 	for _, word := range words {
 		person := d.people.mentioned(word).DiscordID

@@ -10,7 +10,8 @@ import (
 )
 
 // The name of the group on Telegram and of the server on Discord, and the IDs of these and of
-// the server's channel. The ID of a person's direct-message channel is the person's ID with discordDirect as its first digits.
+// the server's channel. The ID of a person's direct-message channel is the person's ID with
+// discordDirect as its first digits.
 const (
 	groupTitle     = "Herald demo"
 	telegramGroup  = -1001000000001
@@ -29,7 +30,8 @@ func newPeople(w services.World) people {
 		return Person{Name: name, TelegramID: id, DiscordID: p.UID("Discord"), moderator: moderator}
 	}
 	return people{
-		person("member", w.Registered, false), person("unregistered", w.Unregistered, false), person("moderator", w.Newcomer, true),
+		person("member", w.Registered, false), person("unregistered", w.Unregistered, false),
+		person("moderator", w.Newcomer, true),
 	}
 }
 

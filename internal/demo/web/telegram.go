@@ -43,7 +43,8 @@ func (d *Demo) seeTelegram(e faketelegram.Event) {
 func (d *Demo) telegramEvent(kind string, chat, reader int64) Event {
 	e := Event{Kind: kind, Side: Telegram, Chat: Group, From: Bot}
 	if chat > 0 {
-		e.Chat, reader = Private, chat
+		e.Chat = Private
+		reader = chat
 	}
 	if reader != 0 {
 		e.For = d.people.nameOnTelegram(reader)
@@ -77,7 +78,9 @@ func (d *Demo) seeSaid(m faketelegram.Message) {
 	}
 	_ = json.Unmarshal(raw, &said) // the stand-in made it
 	e := d.telegramEvent(KindAsked, said.Chat.ID, 0)
-	e.From, e.ID, e.Message = d.people.nameOnTelegram(said.From.ID), messageID(said.ID, said.Ephemeral), raw
+	e.From = d.people.nameOnTelegram(said.From.ID)
+	e.ID = messageID(said.ID, said.Ephemeral)
+	e.Message = raw
 	e.ReplyTo = messageID(said.ReplyTo.ID, said.ReplyTo.Ephemeral)
 	if said.Ephemeral != 0 {
 		e.For = e.From
@@ -88,7 +91,8 @@ func (d *Demo) seeSaid(m faketelegram.Message) {
 // seeSent adds a message of the bot's to the feed.
 func (d *Demo) seeSent(m *faketelegram.Sent) {
 	e := d.telegramEvent(KindMessage, m.Chat, m.Reader)
-	e.ID, e.ReplyTo = messageID(m.ID, m.Ephemeral), messageID(m.ReplyTo, 0)
+	e.ID = messageID(m.ID, m.Ephemeral)
+	e.ReplyTo = messageID(m.ReplyTo, 0)
 	if m.Ephemeral != 0 {
 		e.ReplyTo = messageID(0, m.ReplyTo)
 	}
@@ -97,7 +101,8 @@ func (d *Demo) seeSent(m *faketelegram.Sent) {
 		message["reply_markup"] = m.Markup // which the Bot API does not return
 	}
 	if m.Photo != nil {
-		e.address, e.picture = fmt.Sprintf("/file/telegram/%s/%d.png", e.ID, m.Edits), m.Photo
+		e.address = fmt.Sprintf("/file/telegram/%s/%d.png", e.ID, m.Edits)
+		e.picture = m.Photo
 		message["photo"] = []map[string]any{{"url": e.address}}
 	}
 	e.Message = encoded(message)
@@ -169,8 +174,10 @@ func (d *Demo) mention(m faketelegram.Message, text string) {
 		if a := d.people.mentioned(word); a.Name != "" {
 			before, _, _ := strings.Cut(text, word)
 			entities = append(entities, map[string]any{
-				"type": "text_mention", "offset": len(utf16.Encode([]rune(before))), "length": len(word),
-				"user": faketelegram.User{ID: a.TelegramID, FirstName: a.Name},
+				"type":   "text_mention",
+				"offset": len(utf16.Encode([]rune(before))),
+				"length": len(word),
+				"user":   faketelegram.User{ID: a.TelegramID, FirstName: a.Name},
 			})
 		}
 	}

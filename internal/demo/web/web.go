@@ -81,7 +81,10 @@ func Start(c Config) (*Demo, error) {
 	d.followBadges(ctx)
 	d.Telegram.Watch(d.seeTelegram)
 	d.Discord.Watch(d.seeDiscord)
-	d.server = &http.Server{Handler: guarded(l.Addr().(*net.TCPAddr).Port, d.routes()), ReadHeaderTimeout: 10 * time.Second}
+	d.server = &http.Server{
+		Handler:           guarded(l.Addr().(*net.TCPAddr).Port, d.routes()),
+		ReadHeaderTimeout: 10 * time.Second,
+	}
 	go func() { _ = d.server.Serve(l) }()
 	return d, nil
 }
@@ -220,8 +223,15 @@ func (d *Demo) setFaults(on map[string]bool) (any, error) {
 
 // state returns the choices of the page as they are now.
 func (d *Demo) state() State {
-	s := State{People: d.people, Chats: []string{Group, Private}, JoinChats: joinChats, BotName: faketelegram.Username,
-		ChatLanguage: string(d.Language()), Channel: discordChannel, Faults: d.Services.Faults()}
+	s := State{
+		People:       d.people,
+		Chats:        []string{Group, Private},
+		JoinChats:    joinChats,
+		BotName:      faketelegram.Username,
+		ChatLanguage: string(d.Language()),
+		Channel:      discordChannel,
+		Faults:       d.Services.Faults(),
+	}
 	for _, l := range chat.Languages() {
 		s.Languages = append(s.Languages, string(l))
 	}

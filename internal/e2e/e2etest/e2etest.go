@@ -81,7 +81,7 @@ func Settings(fakes *fault.Fakes, more ...string) []string {
 // test ends.
 func New(t testing.TB, settings []string, log *slog.Logger) *app.Bot {
 	t.Helper()
-	cfg, err := app.Load(settings, "", false)
+	cfg, err := app.Load(settings, "", app.ToLook)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func ServeBare(t testing.TB, settings []string, log *slog.Logger) *Bot {
 
 func serve(t testing.TB, settings []string, logger func(*app.Config) *slog.Logger) *Bot {
 	t.Helper()
-	cfg, err := app.Load(append(slices.Clone(settings), "HTTP_ADDR=127.0.0.1:0"), "", true)
+	cfg, err := app.Load(append(slices.Clone(settings), "HTTP_ADDR=127.0.0.1:0"), "", app.ToServe)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,12 @@ func NewEverything(t *testing.T) *Everything {
 		rpcKey        = "rpc-key-0123456789abcdef"
 	)
 	telegram, discord := Ways[0].Open(t), Ways[2].Open(t)
-	e := &Everything{World: fault.Start(t), Telegram: telegram.Telegram, Discord: discord.Discord, Redis: miniredis.RunT(t)}
+	e := &Everything{
+		World:    fault.Start(t),
+		Telegram: telegram.Telegram,
+		Discord:  discord.Discord,
+		Redis:    miniredis.RunT(t),
+	}
 	e.Redis.RequireAuth(redisPassword)
 	e.Settings = append(Settings(e.World, "PRICE_MONTHLY_CREDITS=10000",
 		"EVM_RPC_URL="+e.World.Chain.URL()+"/v1/"+rpcKey,

@@ -102,7 +102,8 @@ func (p *Platform) Settings() []string {
 	}
 	settings := Polling(p.Telegram)
 	if p.ByHTTP {
-		settings = append(settings, "TELEGRAM_WEBHOOK_URL=https://bot.example"+WebhookPath, "TELEGRAM_WEBHOOK_SECRET="+WebhookSecret)
+		settings = append(settings, "TELEGRAM_WEBHOOK_URL=https://bot.example"+WebhookPath,
+			"TELEGRAM_WEBHOOK_SECRET="+WebhookSecret)
 	}
 	return settings
 }

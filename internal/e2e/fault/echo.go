@@ -47,10 +47,12 @@ func Echoes(elsewhere string) []Echo {
 	}
 	// Every service finds its own error in it.
 	const errors = `{"ok":false,"error_code":400,"description":"ECHO","code":40001,"message":"ECHO",` +
-		`"status":{"error_code":1001,"error_message":"ECHO"},"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"ECHO","data":"ECHO"}}`
+		`"status":{"error_code":1001,"error_message":"ECHO"},` +
+		`"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"ECHO","data":"ECHO"}}`
 	return []Echo{
 		broken("reset before the answer", "%.0s"),
-		broken("reset within the answer", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99999\r\n\r\n{\"code\":\"%s"),
+		broken("reset within the answer",
+			"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99999\r\n\r\n{\"code\":\"%s"),
 		broken("a status line", "HTTP/1.1 %s\r\n\r\n"),
 		broken("a header", "HTTP/1.1 200 OK\r\nbad header %s\r\n\r\n"),
 		broken("a chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%s\r\n"),

@@ -19,7 +19,12 @@ import (
 )
 
 // own holds the faults of one service alone. A service may have none.
-var own = map[Target]func() []Fault{Partner: partnerFaults, Price: priceFaults, Supply: supplyFaults, Chain: chainFaults}
+var own = map[Target]func() []Fault{
+	Partner: partnerFaults,
+	Price:   priceFaults,
+	Supply:  supplyFaults,
+	Chain:   chainFaults,
+}
 
 // Of returns the faults of a target, beginning with those that every service has. There is
 // one of each kind: each service's own package tests the odd values.
@@ -50,7 +55,8 @@ func commonFaults() []Fault {
 	redirect := func(x exchange) {
 		http.Redirect(x.w, x.r, x.service.elsewhere+x.r.URL.RequestURI(), http.StatusTemporaryRedirect)
 	}
-	const page = "<!DOCTYPE html><html><head><title>Sorry</title></head><body><h1>Please try again later</h1></body></html>"
+	const page = "<!DOCTYPE html><html><head><title>Sorry</title></head>" +
+		"<body><h1>Please try again later</h1></body></html>"
 	status := func(status int, why Reason, retryAfter string, wait time.Duration) Fault {
 		name := fmt.Sprint(status)
 		if retryAfter != "" {
@@ -96,16 +102,29 @@ func gigabyte(x exchange) {
 func partnerFaults() []Fault {
 	ahead := func() time.Time { return time.Now().Add(time.Hour) }
 	return []Fault{
-		{Name: "clock an hour fast", Effect: Answerable, serve: altered(func(p *services.Partner, _ services.World) { p.Now = ahead })},
+		{
+			Name:   "clock an hour fast",
+			Effect: Answerable,
+			serve:  altered(func(p *services.Partner, _ services.World) { p.Now = ahead }),
+		},
 	}
 }
 
 func priceFaults() []Fault {
 	return []Fault{
-		{Name: "entries in lists, as in version 2", Effect: Answerable, serve: replaced(`"data":{("[^"]*"):(.*)}}$`, `"data":{$1:[$2]}}`)},
+		{
+			Name:   "entries in lists, as in version 2",
+			Effect: Answerable,
+			serve:  replaced(`"data":{("[^"]*"):(.*)}}$`, `"data":{$1:[$2]}}`),
+		},
 		{Name: "price null", Reason: NoData, serve: replaced(`"price":[^,]*`, `"price":null`)},
 		// The wait is longer, by the time of day.
-		{Name: "200 with error code 1009", Reason: UsedUp, Wait: time.Minute, serve: replaced(`"error_code":0`, `"error_code":1009`)},
+		{
+			Name:   "200 with error code 1009",
+			Reason: UsedUp,
+			Wait:   time.Minute,
+			serve:  replaced(`"error_code":0`, `"error_code":1009`),
+		},
 	}
 }
 
@@ -162,12 +181,14 @@ func chainFaults() []Fault {
 		node("lagging an hour", Unanswerable, Behind, func(n *services.Node, _ services.World) {
 			n.Now = func() time.Time { return time.Now().Add(-time.Hour) }
 		}),
-		node("an empty pool reverts", OnePoolUnread, "", func(n *services.Node, w services.World) { *n = with(*n, reverts, unused(w)) }),
+		node("an empty pool reverts", OnePoolUnread, "",
+			func(n *services.Node, w services.World) { *n = with(*n, reverts, unused(w)) }),
 		node("a pool with a stake reverts", OnePoolUnread, "", func(n *services.Node, w services.World) {
 			*n = with(*n, reverts, w.Staked[1].Pool.Address)
 		}),
 		node("every pool reverts", Unanswerable, Rejected, everyReverts),
-		node("no multicall", Answerable, "", func(n *services.Node, _ services.World) { *n = with(*n, nil, services.MulticallAddress) }),
+		node("no multicall", Answerable, "",
+			func(n *services.Node, _ services.World) { *n = with(*n, nil, services.MulticallAddress) }),
 		{Name: "batch answered by one error", Effect: Answerable, serve: func(x exchange) {
 			if bytes.HasPrefix(x.body, []byte("[")) {
 				answerJSON(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not supported"}}`)(x)

@@ -131,7 +131,8 @@ func (p *person) askOnce(r *rand.Rand) *question {
 	}
 	p.mu.Lock()
 	q.Asked = p.platform.Ask(command)
-	if p.counts["commands"]++; command.Group && !command.Ephemeral {
+	p.counts["commands"]++
+	if command.Group && !command.Ephemeral {
 		p.owners[[2]int64{group.ID, q.Message}] = q
 	}
 	p.mu.Unlock()
@@ -150,7 +151,8 @@ func (p *person) next(r *rand.Rand) (*question, e2etest.Command) {
 	switch command.Name {
 	case "staked", "verify":
 		q.about.Wallet = wallets[r.IntN(len(wallets))]
-		if command.Argument = q.about.Wallet.Hex(); r.IntN(3) == 0 {
+		command.Argument = q.about.Wallet.Hex()
+		if r.IntN(3) == 0 {
 			command.Argument = strings.ToLower(command.Argument)
 		}
 	case "bad":
@@ -253,7 +255,8 @@ func (p *person) await(q *question) {
 		if p.platform.OnDiscord {
 			p.lookOnDiscord(q)
 		}
-		if p.asItStood(q); !q.ended.IsZero() {
+		p.asItStood(q)
+		if !q.ended.IsZero() {
 			return
 		}
 	}

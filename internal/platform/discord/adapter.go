@@ -158,8 +158,9 @@ func (a *Adapter) checkApplication(app api.Application) (details []string, err e
 	}
 	switch {
 	case a.PublicKey == nil && app.Endpoint != "":
-		return details, contradiction(fmt.Sprintf("the application has an interactions endpoint URL, at %s, so nothing comes over "+
-			"the gateway: remove that URL in the Developer Portal, or take interactions by HTTP", host))
+		return details, contradiction(fmt.Sprintf("the application has an interactions endpoint URL, at %s, "+
+			"so nothing comes over the gateway: remove that URL in the Developer Portal, "+
+			"or take interactions by HTTP", host))
 	case a.PublicKey == nil:
 		return append(details, "interactions come over the gateway"), nil
 	case app.VerifyKey != "" && app.VerifyKey != hex.EncodeToString(a.PublicKey):

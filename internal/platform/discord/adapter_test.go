@@ -214,8 +214,8 @@ func (h *adapterTest) reply(after time.Duration, r chat.Reply) {
 // speaking is a handler that answers in the language of the user.
 type speaking struct{ *chattest.Handler }
 
-func (speaking) Language(req chat.Request, private bool) chat.Language {
-	if l, spoken := chat.LanguageOf(req.Locale); spoken && private {
+func (speaking) Language(req chat.Request, visibility chat.Visibility) chat.Language {
+	if l, spoken := chat.LanguageOf(req.Locale); spoken && visibility == chat.Private {
 		return l
 	}
 	return chat.English

@@ -101,7 +101,8 @@ func TestAnswersThatAreNotOutAreCountedAndLogged(t *testing.T) {
 			discordtest.Fault{Status: http.StatusNotFound, Code: 10015}, always, "answer_expired", 0},
 	}, func(t *testing.T, h *adapterTest, tt test) {
 		h.reply(tt.slow, tt.reply)
-		if h.fake.Script(tt.route, slices.Repeat([]discordtest.Fault{tt.fault}, tt.lasts)...); tt.lasts == always {
+		h.fake.Script(tt.route, slices.Repeat([]discordtest.Fault{tt.fault}, tt.lasts)...)
+		if tt.lasts == always {
 			h.fake.Break(tt.route, tt.fault)
 		}
 		p := h.send(t, command("price"))
@@ -298,7 +299,8 @@ func TestAPictureArrivesOnceOrTheAnswerIsText(t *testing.T) {
 		"nobody takes uploads":             {[]discordtest.Fault{{Status: 503}}, pictureTime, true},
 	}, func(t *testing.T, h *adapterTest, tt test) {
 		h.reply(0, chat.Reply{Title: chat.Say("Price"), Image: &curve})
-		if h.fake.Script(fakediscord.Edit, tt.faults...); tt.until > 0 {
+		h.fake.Script(fakediscord.Edit, tt.faults...)
+		if tt.until > 0 {
 			h.fake.Break(fakediscord.Edit, tt.faults[0])
 		}
 		p := h.send(t, command("price"))

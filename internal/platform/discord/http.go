@@ -110,7 +110,8 @@ func (s *session) verified(w http.ResponseWriter, r *http.Request) (body []byte,
 		return nil, http.StatusUnauthorized
 	}
 	if age := time.Since(time.Unix(seconds, 0)); age.Abs() > maxAge {
-		s.Log.Log(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, "clock"), "a signed interaction is not of now: perhaps this machine's clock is wrong", "age", age)
+		s.Log.Log(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, "clock"),
+			"a signed interaction is not of now: perhaps this machine's clock is wrong", "age", age)
 		return nil, http.StatusUnauthorized
 	}
 	return body, 0

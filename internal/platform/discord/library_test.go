@@ -64,7 +64,8 @@ func TestDiscordgoStillSleepsThroughRateLimits(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		if _, err := s.Channel("1", discordgo.WithContext(ctx)); time.Since(began) < time.Minute {
+		_, err := s.Channel("1", discordgo.WithContext(ctx))
+		if time.Since(began) < time.Minute {
 			t.Errorf("%v after %v: see whether api can use discordgo's limiter", err, time.Since(began))
 		}
 	})

@@ -68,10 +68,12 @@ func TestAPressIsAnsweredWhereItsCommandMayBe(t *testing.T) {
 					h.reply(0, chat.Reply{Title: chat.Say("the answer"), Text: chat.Say("text"), AsOf: start, Checked: start, Actions: []chat.Action{refresh}})
 					p, state := h.ask(t, command(tt.under)), tt.state
 					before := p.Answer().Message
-					if b, _ := before.Button("Refresh"); state == "" {
+					b, _ := before.Button("Refresh")
+					if state == "" {
 						state = b.CustomID
 					}
-					if h.reply(slow, tt.reply); h.way == byHTTP && slow > 0 {
+					h.reply(slow, tt.reply)
+					if h.way == byHTTP && slow > 0 {
 						h.fake.Script(fakediscord.Edit, early, early)
 						h.fake.Script(fakediscord.FollowUp, early, early)
 					}

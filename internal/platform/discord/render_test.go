@@ -177,7 +177,8 @@ func FuzzRender(f *testing.F) {
 		m := render(reply, someIDs)
 		shown := map[string]int{m.Content: 2000}
 		for _, embed := range m.Embeds {
-			if shown[embed.Description] = 4096; embed.Description == "" {
+			shown[embed.Description] = 4096
+			if embed.Description == "" {
 				t.Error("an empty embed")
 			}
 		}

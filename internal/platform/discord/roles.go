@@ -215,7 +215,8 @@ type role struct {
 // compare returns a number above 0 if r stands above other. Of two roles in one position, the
 // older one stands above.
 func (r role) compare(other role) int {
-	return cmp.Or(cmp.Compare(r.Position, other.Position), cmp.Compare(len(other.ID), len(r.ID)), cmp.Compare(other.ID, r.ID))
+	return cmp.Or(cmp.Compare(r.Position, other.Position), cmp.Compare(len(other.ID), len(r.ID)),
+		cmp.Compare(other.ID, r.ID))
 }
 
 func (r role) shown() chat.Untrusted { return "@" + chat.NewUntrusted(r.Name, maxRoleName) }
@@ -285,7 +286,8 @@ func (s standing) advice() (may, problem string) {
 	case s.problem == chat.MissingRight:
 		return "", fmt.Sprintf("the bot cannot give %s: it lacks the permission Manage Roles", s.name)
 	case s.problem == chat.RoleAbove:
-		return "", fmt.Sprintf("the bot cannot give %s: that role is above the bot's highest one, %s; drag the bot's role above it", s.name, s.highest)
+		return "", fmt.Sprintf("the bot cannot give %s: that role is above the bot's highest one, %s; "+
+			"drag the bot's role above it", s.name, s.highest)
 	case s.administrator:
 		return fmt.Sprintf("the bot can give %s; it is an administrator, which it need not be", s.name), ""
 	}
@@ -302,7 +304,12 @@ func (a *Adapter) rights(ctx context.Context, moderated ...string) (all []chat.R
 		if i == 0 || b.Community != a.StakerRoles[i-1].Community {
 			g, err = a.fetchGuild(ctx, b.Community)
 		}
-		r := chat.Right{Setting: "STAKER_ROLES", Entry: fmt.Sprintf("role %s in server %s", b.ID, b.Community), Community: a.CommunityName(b.Community), Name: a.BadgeName(b.Community, b.ID)}
+		r := chat.Right{
+			Setting:   "STAKER_ROLES",
+			Entry:     fmt.Sprintf("role %s in server %s", b.ID, b.Community),
+			Community: a.CommunityName(b.Community),
+			Name:      a.BadgeName(b.Community, b.ID),
+		}
 		r.Passing, _ = api.Retryable(err)
 		switch {
 		case err == nil:
@@ -318,9 +325,15 @@ func (a *Adapter) rights(ctx context.Context, moderated ...string) (all []chat.R
 	for _, id := range moderated {
 		var named guild
 		err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointGuild(id), nil, &named)
-		r := chat.Right{Setting: "MODERATOR_CHATS", Entry: "server " + id, Community: chat.NewUntrusted(named.Name, maxGuildName), May: "the bot is there"}
+		r := chat.Right{
+			Setting:   "MODERATOR_CHATS",
+			Entry:     "server " + id,
+			Community: chat.NewUntrusted(named.Name, maxGuildName),
+			May:       "the bot is there",
+		}
 		if slices.Contains([]chat.BadgeProblem{chat.CommunityGone, chat.MissingRight}, badgeError(err).Problem) {
-			r.May, r.Advice = "the bot is not there, and answers only those who installed it for themselves", []string{"is the ID right? If so, add the bot for everybody else"}
+			r.May = "the bot is not there, and answers only those who installed it for themselves"
+			r.Advice = []string{"is the ID right? If so, add the bot for everybody else"}
 		} else if err != nil {
 			r.May, r.Problem, r.Passing = "", err.Error(), true
 		}

@@ -112,13 +112,16 @@ func (s *session) handle(i *interaction) bool {
 	case errors.Is(err, api.ErrOutcomeUnknown):
 		answered = true
 		s.Count("answer_outcome_unknown")
-		s.Log.Log(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, "outcome_unknown"), "an answer may or may not be out", "id", i.reference, "err", err)
+		s.Log.Log(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, "outcome_unknown"),
+			"an answer may or may not be out", "id", i.reference, "err", err)
 	case api.Expired(err):
 		s.Count("answer_expired")
-		s.Log.Log(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, "expired"), "an answer came too late", "id", i.reference, "err", err)
+		s.Log.Log(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, "expired"),
+			"an answer came too late", "id", i.reference, "err", err)
 	default:
 		s.Count("answer_failed")
-		s.Log.Log(s.tasks.Sends, s.tasks.Rarely(slog.LevelError, "failed"), "an answer was not delivered", "id", i.reference, "err", err)
+		s.Log.Log(s.tasks.Sends, s.tasks.Rarely(slog.LevelError, "failed"),
+			"an answer was not delivered", "id", i.reference, "err", err)
 	}
 	return true
 }
@@ -156,7 +159,7 @@ func (s *session) answer(i *interaction, req chat.Request, press chat.Press) err
 // tellOldButton responds to a press of a button that this version does not know.
 func (s *session) tellOldButton(i *interaction, req chat.Request) error {
 	old := chat.OldButton()
-	old.Language = s.tasks.Handler.Language(req, true)
+	old.Language = s.tasks.Handler.Language(req, chat.Private)
 	return s.respond(i, newMessage(render(old, s.commandID), true))
 }
 
@@ -167,7 +170,7 @@ func (s *session) run(req chat.Request, to target) (m message, ephemeral bool) {
 		m = chat.RenderOnce(Platform, &reply, func(r *chat.Reply) message { return render(*r, s.commandID) })
 		if s.staysAsItIs(to, reply, m) {
 			reply = reply.Unchanged()
-			reply.Language = s.tasks.Handler.Language(req, true)
+			reply.Language = s.tasks.Handler.Language(req, chat.Private)
 			m = render(reply, s.commandID)
 		}
 		ephemeral = reply.Ephemeral || to.replaces && reply.Unanswered()

@@ -65,21 +65,45 @@ var parseToken = config.Except(`^[0-9]+:[\w-]+$`, "looks like Telegram's token (
 // Presence, because rows are read in order and parsePresence uses both.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
-		{Heading: "Discord", Name: TokenSetting, Secret: true, Example: "MTIzNDU2Nzg5MDEyMzQ1Njc4.example.of-a-bot-token",
+		{
+			Heading: "Discord",
+			Name:    TokenSetting,
+			Secret:  true,
+			Example: "MTIzNDU2Nzg5MDEyMzQ1Njc4.example.of-a-bot-token",
 			Comment: "Turns Discord on; the Developer Portal's page \"Bot\" shows it.",
-			Set:     config.Field(&s.Token, config.Hidden(parseToken))},
-		{Name: "DISCORD_API_URL", Default: "https://discord.com", Example: "http://127.0.0.1:3000",
+			Set:     config.Field(&s.Token, config.Hidden(parseToken)),
+		},
+		{
+			Name:    "DISCORD_API_URL",
+			Default: "https://discord.com",
+			Example: "http://127.0.0.1:3000",
 			Comment: "Scheme and host of the REST API, which names the gateway. A proxy works too.",
-			Set:     config.Field(&s.APIURL, parseOrigin)},
-		{Name: "DISCORD_PUBLIC_KEY", Example: "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
-			Comment: "The application's public key. Set: interactions arrive by HTTP at /discord/interactions. Unset: over the gateway, with no public address.",
-			Needs:   []string{TokenSetting, "HTTP_ADDR"}, Set: config.Field(&s.PublicKey, parsePublicKey)},
-		{Name: "DISCORD_PRESENCE", Default: config.Off,
-			Comment: "price: price and change over 24 hours are shown under the bot's name in the member list. Needs the gateway. off: they are not.",
-			Set:     config.Field(&s.Presence, s.parsePresence)},
-		{Name: "STAKER_ROLES", Example: "discord:123456789012345678:234567890123456789,discord:123456789012345678:345678901234567890:1000",
-			Comment: "Roles that come with a stake: discord:<server ID>:<role ID>, optionally :<least stake in tokens>. See docs/members.md. Unset: none.",
-			Needs:   []string{TokenSetting}, NeedsOneOf: []string{"DATA_DIR", "REDIS_URL"}, Set: s.setStakerRoles},
+			Set:     config.Field(&s.APIURL, parseOrigin),
+		},
+		{
+			Name:    "DISCORD_PUBLIC_KEY",
+			Example: "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+			Comment: "The application's public key. Set: interactions arrive by HTTP at /discord/interactions. " +
+				"Unset: over the gateway, with no public address.",
+			Needs: []string{TokenSetting, "HTTP_ADDR"},
+			Set:   config.Field(&s.PublicKey, parsePublicKey),
+		},
+		{
+			Name:    "DISCORD_PRESENCE",
+			Default: config.Off,
+			Comment: "price: price and change over 24 hours are shown under the bot's name in the member list. " +
+				"Needs the gateway. off: they are not.",
+			Set: config.Field(&s.Presence, s.parsePresence),
+		},
+		{
+			Name:    "STAKER_ROLES",
+			Example: "discord:123456789012345678:234567890123456789,discord:123456789012345678:345678901234567890:1000",
+			Comment: "Roles that come with a stake: discord:<server ID>:<role ID>, optionally :<least stake in tokens>. " +
+				"See docs/members.md. Unset: none.",
+			Needs:      []string{TokenSetting},
+			NeedsOneOf: []string{"DATA_DIR", "REDIS_URL"},
+			Set:        s.setStakerRoles,
+		},
 	}
 }
 
@@ -98,7 +122,8 @@ func (s *Settings) setStakerRoles(value string) error {
 		if e.What == e.Community {
 			return fmt.Errorf("entry %d must be a role of some members: the one with the server's ID is @everyone", i+1)
 		}
-		first := slices.IndexFunc(entries, func(other config.Entry) bool { return other.Community == e.Community && other.What == e.What })
+		first := slices.IndexFunc(entries,
+			func(other config.Entry) bool { return other.Community == e.Community && other.What == e.What })
 		if first < i {
 			return fmt.Errorf("entry %d names the role of entry %d again; keep one of the two", i+1, first+1)
 		}
@@ -115,7 +140,8 @@ func (s *Settings) parsePresence(value string) (bool, error) {
 	case price && !s.Token.IsSet():
 		return false, errors.New("is price, but " + TokenSetting + " is not set")
 	case price && s.PublicKey != nil:
-		return false, errors.New("is price, which needs the gateway, but DISCORD_PUBLIC_KEY turns that off; unset one of the two")
+		return false, errors.New("is price, which needs the gateway, but DISCORD_PUBLIC_KEY turns that off; " +
+			"unset one of the two")
 	}
 	return price, err
 }

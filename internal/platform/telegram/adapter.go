@@ -83,7 +83,8 @@ const maxInFlight = 1000
 var backoff = transport.Backoff{First: 500 * time.Millisecond, Max: 30 * time.Second}
 
 // errToken ends Run.
-var errToken = errors.New("telegram: the token was refused (401): set TELEGRAM_BOT_TOKEN to the one that @BotFather shows")
+var errToken = errors.New("telegram: the token was refused (401): " +
+	"set TELEGRAM_BOT_TOKEN to the one that @BotFather shows")
 
 // Config is what an Adapter works with.
 type Config struct {
@@ -214,8 +215,13 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	s := &session{
-		a: a, tasks: chat.NewTasks(ctx, h, a.Log, a.Count), running: ctx, fail: fail, offsets: newOffsetTracker(), toDelete: toDelete{},
-		naming: make(chan struct{}, 1),
+		a:        a,
+		tasks:    chat.NewTasks(ctx, h, a.Log, a.Count),
+		running:  ctx,
+		fail:     fail,
+		offsets:  newOffsetTracker(),
+		toDelete: toDelete{},
+		naming:   make(chan struct{}, 1),
 	}
 	firstName := func() error {
 		me, err := a.api.GetMe(ctx)

@@ -54,7 +54,7 @@ func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
 				t.Errorf("a telephone rings, or does not, for %+v", m)
 			}
 		}
-		r.hides(ann)
+		r.hidesFromOthers()
 		if n := len(r.handler.Requests()); n != 1 {
 			t.Errorf("%d requests handled", n)
 		}

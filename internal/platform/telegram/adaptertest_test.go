@@ -373,10 +373,10 @@ func secretReply(_ context.Context, req chat.Request) chat.Reply {
 	return chat.Reply{Title: chat.Say(req.Command), Text: chat.Say("confidential")}
 }
 
-// hides fails the test if anybody but user saw what is for them alone.
-func (r *adapterTest) hides(user int64) {
+// hidesFromOthers fails the test if anybody but ann saw what is for her alone.
+func (r *adapterTest) hidesFromOthers() {
 	r.Helper()
-	for _, seen := range r.api.SeenByOthers(user) {
+	for _, seen := range r.api.SeenByOthers(ann) {
 		if strings.Contains(seen.Text, "confidential") {
 			r.Errorf("others saw %+v", seen)
 		}

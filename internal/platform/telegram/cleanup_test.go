@@ -96,7 +96,8 @@ func TestNewCardDeletesTheOldOne(t *testing.T) {
 			simulated(t, func(t *testing.T, r *adapterTest) {
 				n := 0
 				r.handler.Reply = func(_ context.Context, req chat.Request) (reply chat.Reply) {
-					if reply = refreshed(fmt.Sprint(n), n); tt.how[n] == failing {
+					reply = refreshed(fmt.Sprint(n), n)
+					if tt.how[n] == failing {
 						reply = chat.Reply{Title: chat.Say("unchecked.title")}
 					}
 					if req.Command == "staked" {
@@ -253,8 +254,8 @@ func TestAnInvitationIsDeletedOnceAnAnswerIsOut(t *testing.T) {
 // bilingual answers in Russian in private and in Spanish elsewhere.
 type bilingual struct{ *chattest.Handler }
 
-func (bilingual) Language(req chat.Request, private bool) chat.Language {
-	if private || req.Direct {
+func (bilingual) Language(req chat.Request, visibility chat.Visibility) chat.Language {
+	if visibility == chat.Private || req.Direct {
 		return chat.Russian
 	}
 	return chat.Spanish
@@ -305,7 +306,8 @@ func TestMessagesToDeleteAreBounded(t *testing.T) {
 	if len(d) != maxKeys {
 		t.Errorf("%d keys, want %d", len(d), maxKeys)
 	}
-	if d.put("another", messages); len(d) != 1 {
+	d.put("another", messages)
+	if len(d) != 1 {
 		t.Errorf("%d keys when there is no room for another, want 1", len(d))
 	}
 }

@@ -165,7 +165,8 @@ func (d *doorTest) restart(kill bool) {
 	d.restarted = true
 	old, rest := (*d.live.Load())[0], (*d.live.Load())[1:]
 	d.live.Store(&rest)
-	if old.killed.Store(kill); kill || len(rest) > 0 {
+	old.killed.Store(kill)
+	if kill || len(rest) > 0 {
 		go old.stop()
 	} else if err := old.stop(); err != nil {
 		d.Error(err)

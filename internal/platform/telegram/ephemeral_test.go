@@ -78,7 +78,7 @@ func TestEphemeralCommandIsAnsweredPrivately(t *testing.T) {
 		if told := len(public) > 0; told != (tt.public != "") || told && public[0].Text != said(tt.public) {
 			t.Errorf("everybody read %+v", public)
 		}
-		r.hides(ann)
+		r.hidesFromOthers()
 		if n := len(r.api.Pending()); n != 0 {
 			t.Errorf("%d updates are not acknowledged", n)
 		}
@@ -125,7 +125,7 @@ func TestEachVersionOfTheServerHidesPrivateAnswers(t *testing.T) {
 		check(t, "private answers", len(here)+len(privately), 1)
 		check(t, "in the group", len(here) == 1, tt.ephemeral)
 		check(t, "calls", r.events.Of("sendMessage"), tt.calls)
-		r.hides(ann)
+		r.hidesFromOthers()
 	})
 }
 
@@ -143,7 +143,7 @@ func TestEphemeralQuestionLinksToThePrivateChat(t *testing.T) {
 		if req := r.handler.Requests()[0]; !req.CanReplyEphemerally || req.Direct {
 			t.Errorf("the request is %+v", req)
 		}
-		r.hides(ann)
+		r.hidesFromOthers()
 	})
 }
 
@@ -173,7 +173,7 @@ func TestEphemeralPressIsAnsweredEphemerally(t *testing.T) {
 		if reply := r.api.Calls("sendMessage")[1].Params["reply_parameters"]; reply != nil {
 			t.Errorf("the next page is a reply to %v", reply)
 		}
-		r.hides(ann)
+		r.hidesFromOthers()
 	})
 }
 

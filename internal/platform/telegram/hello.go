@@ -64,5 +64,9 @@ func (s *session) noted(event string, group int64) bool {
 
 // eventLimit returns the limit whose slot is taken while an event in a group is noted.
 func (s *session) eventLimit(event string, group int64) ratelimit.Limit {
-	return ratelimit.Limit{Key: fmt.Sprint("telegram ", s.me().ID, " ", event, " ", group), Burst: 1, Every: 10 * time.Second}
+	return ratelimit.Limit{
+		Key:   fmt.Sprint("telegram ", s.me().ID, " ", event, " ", group),
+		Burst: 1,
+		Every: 10 * time.Second,
+	}
 }

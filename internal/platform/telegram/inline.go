@@ -112,5 +112,5 @@ func (s *session) inlineHint() string {
 		names = append(names, req.Command)
 	}
 	hint := chat.SayWith("telegram.inline_hint", chat.Values{"commands": chat.Plain(strings.Join(names, ", "))})
-	return words.Say(s.tasks.Handler.Language(chat.Request{}, false), hint)
+	return words.Say(s.tasks.Handler.Language(chat.Request{}, chat.Public), hint)
 }

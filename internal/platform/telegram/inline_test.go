@@ -106,11 +106,11 @@ func TestInlineResultIsCachedWhileFresh(t *testing.T) {
 // panicsTwice panics while SomethingWentWrong is made, too.
 type panicsTwice struct{ *chattest.Handler }
 
-func (h panicsTwice) Language(req chat.Request, private bool) chat.Language {
+func (h panicsTwice) Language(req chat.Request, visibility chat.Visibility) chat.Language {
 	if req.Inline {
 		panic("twice")
 	}
-	return h.Handler.Language(req, private)
+	return h.Handler.Language(req, visibility)
 }
 
 // A failure is no result, because nobody should send it. A button shows why, to the asker

@@ -201,11 +201,16 @@ func (j *joinTask) send(within time.Duration, reply chat.Reply, editID int) outb
 
 // sendTo sends a reply to a private chat within the given time, or edits the message with
 // editID. It blocks until then at most.
-func (s *session) sendTo(ctx context.Context, user int64, within time.Duration, reply chat.Reply, editID int) outbox.Receipt {
+func (s *session) sendTo(
+	ctx context.Context, user int64, within time.Duration, reply chat.Reply, editID int,
+) outbox.Receipt {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	return s.out.Send(ctx, outbox.Message{
-		To: outbox.Destination{Chat: user}, Content: render(&reply, s.me().Username), EditID: editID, Deadline: time.Now().Add(within),
+		To:       outbox.Destination{Chat: user},
+		Content:  render(&reply, s.me().Username),
+		EditID:   editID,
+		Deadline: time.Now().Add(within),
 	})
 }
 
@@ -234,7 +239,9 @@ func (s *session) closeJoin(group, user int64) {
 
 // approve makes a call that lets a user into a group until it succeeds, is refused, or the time
 // is over.
-func (s *session) approve(a *chat.Admission, user int64, until time.Time, call func(context.Context) error) chat.AdmissionOutcome {
+func (s *session) approve(
+	a *chat.Admission, user int64, until time.Time, call func(context.Context) error,
+) chat.AdmissionOutcome {
 	err := s.untilKnown(until, call)
 	outcome := outcomeOf(err)
 	switch {
@@ -305,7 +312,8 @@ func (s *session) logJoin(level slog.Level, err error) {
 func (s *session) untilKnown(until time.Time, call func(context.Context) error) error {
 	ctx, cancel := context.WithDeadline(s.tasks.Sends, until)
 	defer cancel()
-	return transport.Policy{Backoff: backoff, Until: until, Again: botapi.Retryable}.Do(ctx, func(ctx context.Context) error {
+	policy := transport.Policy{Backoff: backoff, Until: until, Again: botapi.Retryable}
+	return policy.Do(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 		defer cancel()
 		return call(ctx)

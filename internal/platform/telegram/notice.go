@@ -78,13 +78,15 @@ func (p *press) openBy(ctx context.Context, username, payload string) error {
 // as an alert until they close it. It returns false if there is no press, the press is
 // answered already, or Telegram did not confirm the answer.
 func (t *task) tell(r chat.Reply, alert bool) bool {
-	r.Language = t.s.tasks.Handler.Language(t.cmd.request, true)
+	r.Language = t.s.tasks.Handler.Language(t.cmd.request, chat.Private)
 	return t.press.answer(bot.AnswerCallbackQueryParams{Text: renderAlert(r), ShowAlert: alert})
 }
 
 // answerQuery makes the call that answers an inline query or a press, and reports whether
 // Telegram took the answer. It counts the event if not.
-func (s *session) answerQuery(arrived time.Time, event string, call func(context.Context) error, contents ...*outbox.Content) (taken bool) {
+func (s *session) answerQuery(
+	arrived time.Time, event string, call func(context.Context) error, contents ...*outbox.Content,
+) (taken bool) {
 	if s.out.Answer(s.tasks.Sends, arrived.Add(queryLasts), call, contents...) != nil {
 		s.a.Count(event)
 		return false
@@ -180,6 +182,6 @@ func (t *task) sendOnce(name string, r chat.Reply) outbox.Receipt {
 
 // groupReply returns r in the language of the chat.
 func (t *task) groupReply(r chat.Reply) chat.Reply {
-	r.Language = t.s.tasks.Handler.Language(t.cmd.request, false)
+	r.Language = t.s.tasks.Handler.Language(t.cmd.request, chat.Public)
 	return r
 }

@@ -63,15 +63,7 @@ func parse(u *update, me *models.User, h chat.Handler) *command {
 		return nil // Its buttons stand in private chats only, so this one is forged.
 	}
 	c.sender = cmp.Or(c.sender, c.user)
-	c.to = outbox.Destination{Chat: m.Chat.ID, ReplyTo: m.ID, Silent: isGroup(&m.Chat)}
-	if m.IsTopicMessage {
-		// Elsewhere message_thread_id is a thread of replies, to which nothing can be
-		// sent.
-		c.to.Thread = m.MessageThreadID
-	}
-	if m.DirectMessagesTopic != nil {
-		c.to.DirectTopic = m.DirectMessagesTopic.TopicID
-	}
+	c.to = destination(m)
 	c.request.From = userOf(c.user)
 	c.request.Chat = strconv.FormatInt(m.Chat.ID, 10)
 	c.request.Direct = isPrivate(&m.Chat)
@@ -86,10 +78,25 @@ func parse(u *update, me *models.User, h chat.Handler) *command {
 	return c
 }
 
+// destination returns where a reply to m goes.
+func destination(m *models.Message) outbox.Destination {
+	to := outbox.Destination{Chat: m.Chat.ID, ReplyTo: m.ID, Silent: isGroup(&m.Chat)}
+	if m.IsTopicMessage {
+		// Elsewhere message_thread_id is a thread of replies, to which nothing can be
+		// sent.
+		to.Thread = m.MessageThreadID
+	}
+	if m.DirectMessagesTopic != nil {
+		to.DirectTopic = m.DirectMessagesTopic.TopicID
+	}
+	return to
+}
+
 // parseMessage returns the command that m asks. It returns nil for messages by bots,
 // forwards, and messages that name no command (commandName).
 func parseMessage(m *models.Message, me *models.User, commands chat.Commands) *command {
-	if m.ForwardOrigin != nil || m.IsAutomaticForward || m.ViaBot != nil || m.SenderChat == nil && (m.From == nil || m.From.IsBot) {
+	if m.ForwardOrigin != nil || m.IsAutomaticForward || m.ViaBot != nil ||
+		m.SenderChat == nil && (m.From == nil || m.From.IsBot) {
 		return nil
 	}
 	text, entities := textOf(m)
@@ -126,7 +133,9 @@ func parseMessage(m *models.Message, me *models.User, commands chat.Commands) *c
 // else the one whose question m answers. args are the arguments that the question carried; length is
 // where in the text the typed ones begin, in UTF-16 units. name is "" for another bot's command and, in a
 // group, for an unknown command and for a reply to a question without a word like its argument.
-func commandName(m *models.Message, units []uint16, me *models.User, commands chat.Commands) (name string, args []string, length int) {
+func commandName(
+	m *models.Message, units []uint16, me *models.User, commands chat.Commands,
+) (name string, args []string, length int) {
 	text, entities := textOf(m)
 	typed := typedCommand(units, entities, me)
 	if typed.suffix == "" && !typed.isFor(me) {
@@ -220,13 +229,20 @@ func parseInline(query string, commands chat.Commands) (found []chat.Request) {
 			case len(f.Params) == 0 && len(written) < 2 && (meant || strings.HasPrefix(c.Name, name)):
 				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed()})
 			case len(f.Params) > 0 && known == meant: // The query names this command, or none.
-				if args := chat.Meant(args, f.Params...); len(args) == 1 && len(args[0]) == len(f.Params[0].Example) {
-					found = append(found, chat.Request{Command: c.Name, Args: chat.Typed(args...)})
-				}
+				found = append(found, completed(c.Name, f, args)...)
 			}
 		}
 	}
 	return found
+}
+
+// completed returns a request for a form if one of the words is its argument, as long as its example.
+func completed(command string, f chat.Form, words []string) []chat.Request {
+	args := chat.Meant(words, f.Params...)
+	if len(args) != 1 || len(args[0]) != len(f.Params[0].Example) {
+		return nil
+	}
+	return []chat.Request{{Command: command, Args: chat.Typed(args...)}}
 }
 
 // linkPayload returns the payload of a deep link to a command with arguments.

@@ -90,15 +90,7 @@ func (s *session) poll(ctx context.Context) {
 			s.offsets.forget()
 		}
 		anyNew, raid := s.dispatch(ctx, batch)
-		switch full := len(batch) >= batchSize; {
-		// While the global rate delays messages, updates are safer in Telegram's queue.
-		case (raid || full && !anyNew) && !s.out.Saturated():
-			pass = stuckAfter
-		case full:
-			pass = passWaiting
-		default:
-			pass = passNone
-		}
+		pass = s.passAfter(len(batch) >= batchSize, anyNew, raid)
 		wait = longPoll
 		gap := max(minGap, gapPerUpdate*time.Duration(len(batch)))
 		s.await(ctx, gap, func() bool {
@@ -107,9 +99,24 @@ func (s *session) poll(ctx context.Context) {
 	}
 }
 
+// passAfter returns how long updates must be in flight for the next poll to acknowledge them: after
+// a batch that is full or not, with updates that are new or none, in a raid or not.
+func (s *session) passAfter(full, anyNew, raid bool) time.Duration {
+	switch {
+	// While the global rate delays messages, updates are safer in Telegram's queue.
+	case (raid || full && !anyNew) && !s.out.Saturated():
+		return stuckAfter
+	case full:
+		return passWaiting
+	}
+	return passNone
+}
+
 // getUpdates calls Telegram until a call succeeds. The first call blocks for up to wait if no
 // update is queued. getUpdates fails if ctx is done or the token is refused.
-func (s *session) getUpdates(ctx context.Context, offset int64, wait time.Duration) (batch []json.RawMessage, err error) {
+func (s *session) getUpdates(
+	ctx context.Context, offset int64, wait time.Duration,
+) (batch []json.RawMessage, err error) {
 	err = s.repeat(ctx, func() (err error) {
 		batch, err = s.a.api.GetUpdates(ctx, offset, batchSize, wait, s.a.allowedUpdates())
 		if err != nil && ctx.Err() == nil {

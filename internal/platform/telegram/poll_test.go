@@ -248,7 +248,8 @@ func TestPollingDeletesAWebhookOnlyAtStart(t *testing.T) {
 		}
 		r.api.SetWebhook("")
 		time.Sleep(time.Minute)
-		if r.sent(4); !r.adapter.Ready() {
+		r.sent(4)
+		if !r.adapter.Ready() {
 			t.Error("polling does not go on")
 		}
 	})

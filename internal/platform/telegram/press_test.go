@@ -106,7 +106,8 @@ func TestAPressWhoseAlertIsNotTakenIsAnsweredByAMessage(t *testing.T) {
 		check(t, "edits", r.idle(time.Minute)[0].Edits, 0)
 		var shown []string
 		for _, x := range r.api.Seen() {
-			if text, _, _ := strings.Cut(x.Text, "\n"); x.Chat != 0 {
+			text, _, _ := strings.Cut(x.Text, "\n")
+			if x.Chat != 0 {
 				shown = append(shown, fmt.Sprint(x.Reader, " in ", x.Chat, ": ", text))
 			}
 		}
@@ -310,7 +311,7 @@ func TestAForgedButtonGainsNothing(t *testing.T) {
 		for _, m := range sent[1:] {
 			check(t, "chat", m.Chat, ann)
 		}
-		r.hides(ann)
+		r.hidesFromOthers()
 	})
 }
 

@@ -21,7 +21,7 @@ func (s *session) syncProfile(ctx context.Context) {
 	for _, code := range append([]chat.Language{""}, chat.Languages()...) {
 		reader := code
 		if code == "" { // The empty code is for all other languages.
-			reader = s.tasks.Handler.Language(chat.Request{}, false)
+			reader = s.tasks.Handler.Language(chat.Request{}, chat.Public)
 		}
 		language := string(code)
 		everybodys := &bot.SetMyCommandsParams{

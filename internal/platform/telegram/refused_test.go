@@ -45,7 +45,7 @@ func TestACommandInARefusedTopicIsAnswered(t *testing.T) {
 		if !strings.Contains(last.Text, tt.says) {
 			t.Errorf("it says %q, want %q", last.Text, tt.says)
 		}
-		r.hides(ann)
+		r.hidesFromOthers()
 	})
 }
 
@@ -137,6 +137,6 @@ func TestAChannelsDirectMessagesAreAnsweredInTheirTopic(t *testing.T) {
 				t.Errorf("asked %+v", req)
 			}
 		}
-		r.hides(ann)
+		r.hidesFromOthers()
 	})
 }

@@ -55,12 +55,21 @@ func render(r *chat.Reply, bot string) outbox.Content {
 	if p.units > limit {
 		p = layOut(c.Fit(limit-words.Units(hidden+c.Sign+gap+c.Dot), lineUnits), bot)
 	}
-	content := outbox.Content{Text: p.b.String(), Entities: fewer(p.entities), Markup: keyboard(c.Buttons, bot), Picture: picture}
+	content := outbox.Content{
+		Text:     p.b.String(),
+		Entities: fewer(p.entities),
+		Markup:   keyboard(c.Buttons, bot),
+		Picture:  picture,
+	}
 	if strings.TrimSpace(content.Text) == "" {
 		content.Text = "…" // Telegram refuses one without text.
 	}
 	if c.Ask != nil {
-		content.Markup = &models.ForceReply{ForceReply: true, InputFieldPlaceholder: words.Cut(c.Ask.Question, maxPlaceholder), Selective: true}
+		content.Markup = &models.ForceReply{
+			ForceReply:            true,
+			InputFieldPlaceholder: words.Cut(c.Ask.Question, maxPlaceholder),
+			Selective:             true,
+		}
 	}
 	return content
 }
@@ -69,7 +78,11 @@ func render(r *chat.Reply, bot string) outbox.Content {
 func layOut(c words.Card, bot string) *page {
 	p := &page{sign: c.Sign, entities: make([]models.MessageEntity, 0, 16)}
 	if c.Ask != nil {
-		p.entities = append(p.entities, models.MessageEntity{Type: models.MessageEntityTypeTextLink, Length: 1, URL: deepLink(bot, askPayload+linkPayload(c.Ask.Command, c.Ask.Args...))})
+		p.entities = append(p.entities, models.MessageEntity{
+			Type:   models.MessageEntityTypeTextLink,
+			Length: 1,
+			URL:    deepLink(bot, askPayload+linkPayload(c.Ask.Command, c.Ask.Args...)),
+		})
 		p.write(hidden)
 	}
 	title := []part{{models.MessageEntityTypeBold, c.Title}}
@@ -194,7 +207,11 @@ func entityOf(s words.Span) models.MessageEntity {
 	case s.Style == words.Code, s.Style == words.Untrusted && maybeLink(s.Text):
 		return models.MessageEntity{Type: models.MessageEntityTypeCode}
 	case s.Moment != nil && s.Moment.Unix() > 0:
-		return models.MessageEntity{Type: models.MessageEntityTypeDateTime, UnixTime: int(s.Moment.Unix()), DateTimeFormat: relative}
+		return models.MessageEntity{
+			Type:           models.MessageEntityTypeDateTime,
+			UnixTime:       int(s.Moment.Unix()),
+			DateTimeFormat: relative,
+		}
 	case s.URL != "" && acceptsLink(s.URL):
 		return models.MessageEntity{Type: models.MessageEntityTypeTextLink, URL: s.URL}
 	case isUser:
@@ -339,5 +356,10 @@ func renderArticle(id string, r chat.Reply, bot string) article {
 	content := render(&r, bot)
 	title, rest, _ := strings.Cut(content.Text, "\n")
 	lines := strings.FieldsFunc(rest, func(c rune) bool { return c == '\n' })
-	return article{id: id, title: title, description: words.Cut(strings.Join(lines, " ·\u00a0"), maxDescription), content: content}
+	return article{
+		id:          id,
+		title:       title,
+		description: words.Cut(strings.Join(lines, " ·\u00a0"), maxDescription),
+		content:     content,
+	}
 }

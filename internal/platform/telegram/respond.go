@@ -102,7 +102,8 @@ func (t *task) conclude(receipt outbox.Receipt) (done bool) {
 		receipt = t.sendOnce("busy", chat.Busy())
 	default:
 		t.s.a.Count("answer_failed")
-		t.s.a.Log.LogAttrs(t.s.tasks.Sends, t.s.tasks.Rarely(slog.LevelWarn, "failed"), "telegram: an answer was not delivered",
+		t.s.a.Log.LogAttrs(t.s.tasks.Sends, t.s.tasks.Rarely(slog.LevelWarn, "failed"),
+			"telegram: an answer was not delivered",
 			slog.String("id", t.cmd.request.ID), slog.Any("err", receipt.Err))
 		if receipt.Result == outbox.Lost {
 			receipt = t.sendOnce("lost", chat.Reply{Tone: chat.Warning, Text: chat.Say("telegram.lost")})
@@ -145,7 +146,10 @@ func (t *task) handle() (reply *chat.Reply, content outbox.Content) {
 		}
 		if r.Ask != nil && t.cmd.ephemeral.Arrived() {
 			// Everybody in the group could read a reply to the question.
-			open := chat.Action{Label: chat.Say("button.private"), URL: deepLink(t.s.me().Username, linkPayload(r.Ask.Command, r.Ask.Args...))}
+			open := chat.Action{
+				Label: chat.Say("button.private"),
+				URL:   deepLink(t.s.me().Username, linkPayload(r.Ask.Command, r.Ask.Args...)),
+			}
 			r.Actions, r.Ask, r.Rendered = append(slices.Clip(r.Actions), open), nil, nil
 		}
 		reply = &r
@@ -163,7 +167,11 @@ func (t *task) typing(to outbox.Destination) (stop func()) {
 	}
 	ctx, cancel := context.WithCancel(t.s.tasks.Commands)
 	timer := t.s.tasks.AfterFunc(typingAfter, t.cmd.request.ID, func() {
-		pace := ratelimit.Limit{Key: fmt.Sprint("typing ", t.s.me().ID, " ", to.Chat, " ", to.Thread), Burst: 1, Every: typingLasts}
+		pace := ratelimit.Limit{
+			Key:   fmt.Sprint("typing ", t.s.me().ID, " ", to.Chat, " ", to.Thread),
+			Burst: 1,
+			Every: typingLasts,
+		}
 		for ctx.Err() == nil {
 			wait, ok := t.s.a.Limiter.Reserve(ctx, 0, pace)
 			if ok {
@@ -198,32 +206,48 @@ func (t *task) send(m outbox.Message) outbox.Receipt { return t.s.out.Send(t.s.t
 func (t *task) sendToChat(m outbox.Message, reply *chat.Reply) outbox.Receipt {
 	m.Sharing.Subject, m.Sharing.AsOf = t.cmd.text, reply.Version()
 	if t.press != nil {
-		if t.tellInstead(reply) {
-			return outbox.Receipt{}
-		}
-		if reply.Unanswered() { // Others may read the message, so it is in their language.
-			inChat := t.groupReply(*reply)
-			reply, m.Content = &inChat, render(&inChat, t.s.me().Username)
-		}
-		endSpinner := func() { t.press.answer(bot.AnswerCallbackQueryParams{}) }
-		defer t.s.tasks.AfterFunc(spinnerLasts, t.cmd.request.ID, endSpinner).Stop()
-		if t.cmd.button.Edit && !reply.Unanswered() && reply.Ask == nil {
-			edit := m
-			edit.EditID = m.To.ReplyTo
-			edit.Sharing.Key = outbox.MessageRef{Chat: m.To.Chat, MessageID: edit.EditID}
-			// The message may be deleted, or a picture, which no text can replace.
-			if receipt := t.send(edit); receipt.Result != outbox.Refused && receipt.Result != outbox.Unreachable {
-				if receipt.Unchanged && !t.cmd.button.AsOf.IsZero() {
-					t.tell(reply.Unchanged(), false)
-				}
-				if receipt.Result != outbox.Delivered {
-					t.s.a.shown.Forget(t.messageKey())
-				}
-				return receipt
-			}
-			t.s.a.shown.Forget(t.messageKey())
+		return t.answerPress(m, reply)
+	}
+	return t.sendNew(m, reply)
+}
+
+// answerPress is sendToChat after a press.
+func (t *task) answerPress(m outbox.Message, reply *chat.Reply) outbox.Receipt {
+	if t.tellInstead(reply) {
+		return outbox.Receipt{}
+	}
+	if reply.Unanswered() { // Others may read the message, so it is in their language.
+		inChat := t.groupReply(*reply)
+		reply, m.Content = &inChat, render(&inChat, t.s.me().Username)
+	}
+	endSpinner := func() { t.press.answer(bot.AnswerCallbackQueryParams{}) }
+	defer t.s.tasks.AfterFunc(spinnerLasts, t.cmd.request.ID, endSpinner).Stop()
+	if t.cmd.button.Edit && !reply.Unanswered() && reply.Ask == nil {
+		if receipt, edited := t.edit(m, reply); edited {
+			return receipt
 		}
 	}
+	return t.sendNew(m, reply)
+}
+
+// edit replaces the message with the button. It returns false if Telegram refuses that: the
+// message may be deleted, or a picture, which no text can replace.
+func (t *task) edit(m outbox.Message, reply *chat.Reply) (receipt outbox.Receipt, edited bool) {
+	m.EditID = m.To.ReplyTo
+	m.Sharing.Key = outbox.MessageRef{Chat: m.To.Chat, MessageID: m.EditID}
+	receipt = t.send(m)
+	edited = receipt.Result != outbox.Refused && receipt.Result != outbox.Unreachable
+	if edited && receipt.Unchanged && !t.cmd.button.AsOf.IsZero() {
+		t.tell(reply.Unchanged(), false)
+	}
+	if receipt.Result != outbox.Delivered {
+		t.s.a.shown.Forget(t.messageKey())
+	}
+	return receipt, edited
+}
+
+// sendNew sends an answer as a new message, shared with others who ask the same.
+func (t *task) sendNew(m outbox.Message, reply *chat.Reply) outbox.Receipt {
 	if t.s.a.Settings.Pacing && !t.cmd.private {
 		t.share(&m, reply)
 	}

@@ -17,13 +17,15 @@ import (
 // names. It blocks for two calls a group.
 func (a *Adapter) rights(ctx context.Context, self int64, moderated ...string) (all []chat.Right) {
 	for _, group := range slices.Sorted(maps.Keys(a.Settings.JoinChats)) {
-		all = append(all, a.right(ctx, chat.Right{Setting: "JOIN_CHATS", Name: chat.NewUntrusted(fmt.Sprint(group), maxTitle)}, group, self, mayLetIn))
+		r := chat.Right{Setting: "JOIN_CHATS", Name: chat.NewUntrusted(fmt.Sprint(group), maxTitle)}
+		all = append(all, a.right(ctx, r, group, self, mayLetIn))
 	}
 	for i, tag := range a.Settings.StakerTags {
 		if i > 0 && tag.Community == a.Settings.StakerTags[i-1].Community {
 			continue
 		}
-		all = append(all, a.right(ctx, chat.Right{Setting: "STAKER_TAGS", Name: a.BadgeName(tag.Community, tag.ID)}, idOf(tag.Community), self, maySetTags))
+		r := chat.Right{Setting: "STAKER_TAGS", Name: a.BadgeName(tag.Community, tag.ID)}
+		all = append(all, a.right(ctx, r, idOf(tag.Community), self, maySetTags))
 	}
 	for _, group := range moderated {
 		all = append(all, a.right(ctx, chat.Right{Setting: "MODERATOR_CHATS"}, idOf(group), self, isThere))
@@ -32,7 +34,9 @@ func (a *Adapter) rights(ctx context.Context, self int64, moderated ...string) (
 }
 
 // right asks Telegram about a group and the bot's standing there, and has judge set what r says.
-func (a *Adapter) right(ctx context.Context, r chat.Right, group, self int64, judge func(*chat.Right, botapi.ChatInfo, *models.ChatMember)) chat.Right {
+func (a *Adapter) right(
+	ctx context.Context, r chat.Right, group, self int64, judge func(*chat.Right, botapi.ChatInfo, *models.ChatMember),
+) chat.Right {
 	r.Entry = fmt.Sprintf("group %d", group)
 	info, err := a.api.GetChat(ctx, group)
 	var own *models.ChatMember
@@ -43,7 +47,8 @@ func (a *Adapter) right(ctx context.Context, r chat.Right, group, self int64, ju
 	}
 	if e := botapi.ErrorOf(err); e.Kind == botapi.Migrated {
 		_, _ = a.rememberMove(group, e.NewChat)
-		r.Problem = fmt.Sprintf("the group has become a supergroup with another ID: write %d in the entry instead of %d", e.NewChat, group)
+		r.Problem = fmt.Sprintf("the group has become a supergroup with another ID: write %d in the entry instead of %d",
+			e.NewChat, group)
 		return r
 	}
 	if err != nil {
@@ -60,7 +65,8 @@ func (a *Adapter) right(ctx context.Context, r chat.Right, group, self int64, ju
 
 // isThere sets whether the bot is in a group. Telegram describes a public group to everybody.
 func isThere(r *chat.Right, _ botapi.ChatInfo, own *models.ChatMember) {
-	if r.May = "the bot is there"; isAbsent(own) {
+	r.May = "the bot is there"
+	if isAbsent(own) {
 		r.May, r.Problem = "", "the bot is not in the group: add it, or take the entry out"
 	}
 }
@@ -73,8 +79,9 @@ func mayLetIn(r *chat.Right, info botapi.ChatInfo, own *models.ChatMember) {
 	}
 	r.May = "the bot may let people in"
 	if !info.JoinByRequest {
-		r.Advice = append(r.Advice, "only those ask to join who come by an invite link with admin approval: make such a link, or switch on "+
-			"Approve New Members")
+		r.Advice = append(r.Advice,
+			"only those ask to join who come by an invite link with admin approval: make such a link, or switch on "+
+				"Approve New Members")
 	}
 	if info.GuardBot != nil && info.GuardBot.ID != own.Administrator.User.ID {
 		r.Advice = append(r.Advice, "another bot is asked about join requests first: make this one process them instead")
@@ -87,7 +94,8 @@ func maySetTags(r *chat.Right, info botapi.ChatInfo, own *models.ChatMember) {
 	case !mayTag(own):
 		r.Problem = "the bot may not set tags: make it an administrator there, with the right to manage member tags"
 	case info.MembersEditTags():
-		r.Problem = "members may edit their own tags, so that anybody could write this one: switch off Edit Own Tags in the group's permissions"
+		r.Problem = "members may edit their own tags, so that anybody could write this one: " +
+			"switch off Edit Own Tags in the group's permissions"
 	default:
 		r.May = "the bot may set tags"
 	}

@@ -90,7 +90,8 @@ func TestChatLearnsOnceOfALong429(t *testing.T) {
 						time.Sleep(time.Second)
 					}
 					start := time.Now()
-					if r.idle(3 * time.Hour); r.events.Of("send_abandoned") != people {
+					r.idle(3 * time.Hour)
+					if r.events.Of("send_abandoned") != people {
 						t.Errorf("%d are lost: %v", people, r.events)
 					}
 					want := said("telegram.lost")

@@ -39,41 +39,87 @@ type Settings struct {
 // TokenSetting turns Telegram on.
 const TokenSetting = "TELEGRAM_BOT_TOKEN"
 
+// readWebhookSecret reads a secret token: https://core.telegram.org/bots/api#setwebhook
+var readWebhookSecret = config.Matching(`[A-Za-z0-9_-]{1,256}`, "1 to 256 of A-Z a-z 0-9 _ -")
+
+// readToken reads a bot's token. Discord's has two dots.
+var readToken = config.Except(`^[\w-]+\.[\w-]+\.[\w-]+$`, "looks like Discord's token (are the two swapped?)",
+	config.Matching(`[0-9]+:[A-Za-z0-9_-]+`,
+		"a bot's number, a colon, and letters, digits, _ and -, as @BotFather gives it"))
+
 // Table declares the settings that fill s.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
-		{Heading: "Telegram", Name: TokenSetting, Secret: true, Example: "123456789:AAEexample-of-a-token_from-BotFather",
+		{
+			Heading: "Telegram",
+			Name:    TokenSetting,
+			Secret:  true,
+			Example: "123456789:AAEexample-of-a-token_from-BotFather",
 			Comment: "Turns Telegram on; @BotFather gives it.",
-			Set: config.Field(&s.Token, config.Hidden(config.Except(`^[\w-]+\.[\w-]+\.[\w-]+$`, "looks like Discord's token (are the two swapped?)",
-				config.Matching(`[0-9]+:[A-Za-z0-9_-]+`, "a bot's number, a colon, and letters, digits, _ and -, as @BotFather gives it"))))},
-		{Name: "TELEGRAM_API_URL", Default: "https://api.telegram.org", Example: "http://127.0.0.1:8081",
+			Set:     config.Field(&s.Token, config.Hidden(readToken)),
+		},
+		{
+			Name:    "TELEGRAM_API_URL",
+			Default: "https://api.telegram.org",
+			Example: "http://127.0.0.1:8081",
 			Comment: "The Bot API server. A self-hosted one works too.",
-			Set:     config.Field(&s.APIURL, config.BaseURL)},
-		{Name: "TELEGRAM_WEBHOOK_URL", Example: "https://bot.example.org/telegram",
-			Comment: "Public HTTPS URL, whose path a TLS proxy passes on to HTTP_ADDR; needs TELEGRAM_WEBHOOK_SECRET. Unset: long polling, which needs no public address.",
-			Needs:   []string{TokenSetting, "TELEGRAM_WEBHOOK_SECRET", "HTTP_ADDR"}, Set: s.setWebhook},
-		// https://core.telegram.org/bots/api#setwebhook
-		{Name: "TELEGRAM_WEBHOOK_SECRET", Secret: true, Example: "a-long-random_text",
-			Comment: "Proves that a delivery comes from Telegram: 1 to 256 of A-Z a-z 0-9 _ -, such as `openssl rand -hex 32` prints.",
-			Set:     config.Field(&s.WebhookSecret, config.Hidden(config.Matching(`[A-Za-z0-9_-]{1,256}`, "1 to 256 of A-Z a-z 0-9 _ -")))},
-		{Name: "TELEGRAM_PACING", Default: "on",
-			Comment: "on: keeps to Telegram's published rates; if too many ask at once, they share answers or read \"busy\". off: only Telegram's refusals slow the bot down.",
-			Set:     config.Field(&s.Pacing, config.OnOff)},
-		{Name: "CLEAN_CHAT", Default: "on",
-			Comment: "on: in groups, a new card replaces the bot's previous card that answers the same question. off: cards stay.",
-			Set:     config.Field(&s.CleanChat, config.OnOff)},
-		{Name: "JOIN_CHATS", Example: "telegram:-1001234567890:registered,telegram:-1009876543210:staker:1000", Needs: []string{TokenSetting}, Set: s.setJoinChats,
-			Comment: "Groups that the bot lets people into: telegram:<group ID>:registered, :staker or :staker:<least stake in tokens>. See docs/members.md. Unset: none."},
-		{Name: "STAKER_TAGS", Example: "telegram:-1001234567890:Staker,telegram:-1001234567890:Big staker:1000",
-			Needs: []string{TokenSetting}, NeedsOneOf: []string{"DATA_DIR", "REDIS_URL"}, Set: s.setStakerTags,
-			Comment: "Tags that come with a stake: telegram:<group ID>:<tag>, optionally :<least stake in tokens>; commas between them. See docs/members.md. Unset: none."},
+			Set:     config.Field(&s.APIURL, config.BaseURL),
+		},
+		{
+			Name:    "TELEGRAM_WEBHOOK_URL",
+			Example: "https://bot.example.org/telegram",
+			Comment: "Public HTTPS URL, whose path a TLS proxy passes on to HTTP_ADDR; needs TELEGRAM_WEBHOOK_SECRET. " +
+				"Unset: long polling, which needs no public address.",
+			Needs: []string{TokenSetting, "TELEGRAM_WEBHOOK_SECRET", "HTTP_ADDR"},
+			Set:   s.setWebhook,
+		},
+		{
+			Name:    "TELEGRAM_WEBHOOK_SECRET",
+			Secret:  true,
+			Example: "a-long-random_text",
+			Comment: "Proves that a delivery comes from Telegram: 1 to 256 of A-Z a-z 0-9 _ -, " +
+				"such as `openssl rand -hex 32` prints.",
+			Set: config.Field(&s.WebhookSecret, config.Hidden(readWebhookSecret)),
+		},
+		{
+			Name:    "TELEGRAM_PACING",
+			Default: "on",
+			Comment: "on: keeps to Telegram's published rates; if too many ask at once, they share answers or read \"busy\". " +
+				"off: only Telegram's refusals slow the bot down.",
+			Set: config.Field(&s.Pacing, config.OnOff),
+		},
+		{
+			Name:    "CLEAN_CHAT",
+			Default: "on",
+			Comment: "on: in groups, a new card replaces the bot's previous card that answers the same question. " +
+				"off: cards stay.",
+			Set: config.Field(&s.CleanChat, config.OnOff),
+		},
+		{
+			Name:    "JOIN_CHATS",
+			Example: "telegram:-1001234567890:registered,telegram:-1009876543210:staker:1000",
+			Needs:   []string{TokenSetting},
+			Set:     s.setJoinChats,
+			Comment: "Groups that the bot lets people into: telegram:<group ID>:registered, " +
+				":staker or :staker:<least stake in tokens>. See docs/members.md. Unset: none.",
+		},
+		{
+			Name:       "STAKER_TAGS",
+			Example:    "telegram:-1001234567890:Staker,telegram:-1001234567890:Big staker:1000",
+			Needs:      []string{TokenSetting},
+			NeedsOneOf: []string{"DATA_DIR", "REDIS_URL"},
+			Set:        s.setStakerTags,
+			Comment: "Tags that come with a stake: telegram:<group ID>:<tag>, optionally :<least stake in tokens>; " +
+				"commas between them. See docs/members.md. Unset: none.",
+		},
 	}
 }
 
 // readJoinChats and readStakerTags read a list. The IDs of Telegram's groups are negative.
 var (
 	readJoinChats = config.Entries(config.SplitList, `telegram:-[1-9][0-9]{0,17}:(registered|staker(:.*)?)`,
-		"telegram:ID:registered, telegram:ID:staker or telegram:ID:staker:AMOUNT with the ID of a Telegram group, which is negative")
+		"telegram:ID:registered, telegram:ID:staker or telegram:ID:staker:AMOUNT with the ID of a Telegram group, "+
+			"which is negative")
 	readStakerTags = config.Entries(config.SplitCommas, `telegram:-[1-9][0-9]{0,18}:.+`,
 		"telegram:ID:TAG or telegram:ID:TAG:AMOUNT with the ID of a Telegram group, which is negative")
 )
@@ -103,11 +149,13 @@ func (s *Settings) setStakerTags(value string) error {
 	s.StakerTags = nil
 	for i, e := range entries {
 		if e.What == "" || utf8.RuneCountInString(e.What) > maxTag || strings.ContainsFunc(e.What, notInTag) {
-			return fmt.Errorf("entry %d must have a tag of 1 to %d letters, digits, spaces and signs, without colons and emoji", i+1, maxTag)
+			return fmt.Errorf("entry %d must have a tag of 1 to %d letters, digits, spaces and signs, without colons and emoji",
+				i+1, maxTag)
 		}
 		for j, other := range entries[:i] {
 			if e.Community == other.Community && (e.What == other.What || e.Amount.Equal(other.Amount)) {
-				return fmt.Errorf("must have each tag of a group once, and each with an amount of its own: see entries %d and %d", j+1, i+1)
+				return fmt.Errorf("must have each tag of a group once, and each with an amount of its own: see entries %d and %d",
+					j+1, i+1)
 			}
 		}
 		s.StakerTags = append(s.StakerTags, chat.Badge{Community: e.Community, ID: e.What, Amount: e.Amount})

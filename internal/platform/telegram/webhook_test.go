@@ -110,7 +110,8 @@ func TestDeliveryIsAnsweredAfter503(t *testing.T) {
 		go r.deliver(r.api.Update(inPrivate(ann, "/price")))
 		r.inFlight(1)
 		late := r.api.Update(inPrivate(ann+1, "/price"))
-		if r.delivers(late, http.StatusServiceUnavailable); r.events.Of("webhook_full") != 1 {
+		r.delivers(late, http.StatusServiceUnavailable)
+		if r.events.Of("webhook_full") != 1 {
 			t.Errorf("events %v", r.events)
 		}
 		release()
@@ -159,7 +160,8 @@ func TestPanicAcknowledgesTheDelivery(t *testing.T) {
 	}, byWebhook, func(c *Config) {
 		count := c.Count
 		c.Count = func(event string) {
-			if count(event); event == "answered" {
+			count(event)
+			if event == "answered" {
 				panic("outside the handler")
 			}
 		}

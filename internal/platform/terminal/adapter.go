@@ -165,7 +165,7 @@ func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
 	}
 	if name == "as" {
 		reply := a.switchUser(arguments)
-		reply.Language = tasks.Handler.Language(req, true)
+		reply.Language = tasks.Handler.Language(req, chat.Private)
 		show(reply)
 		return err
 	}
@@ -208,6 +208,9 @@ func (a *Adapter) switchUser(arguments []string) chat.Reply {
 			return chat.Reply{Title: chat.SayWith("terminal.as", chat.Values{"name": chat.Plain(u.Name)})}
 		}
 	}
-	return chat.Reply{Tone: chat.Warning, Title: chat.Say("terminal.nobody.title"),
-		Text: chat.SayWith("terminal.nobody.text", chat.Values{"choices": chat.Code(strings.Join(names, ", "))})}
+	return chat.Reply{
+		Tone:  chat.Warning,
+		Title: chat.Say("terminal.nobody.title"),
+		Text:  chat.SayWith("terminal.nobody.text", chat.Values{"choices": chat.Code(strings.Join(names, ", "))}),
+	}
 }

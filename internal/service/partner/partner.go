@@ -77,7 +77,8 @@ func New(s Settings, cache *core.Cache) *Client {
 		Name: "logins", TTL: s.LoginsTTL, Fetch: client.fetchLogins,
 	})
 	core.PingWith(client.Upstream, core.NewQuery(client.Upstream, &core.Query[struct{}, struct{}]{
-		Name: "registration", TTL: min(s.ExistsTTL, time.Minute),
+		Name:  "registration",
+		TTL:   min(s.ExistsTTL, time.Minute),
 		Fetch: func(ctx context.Context, _ struct{}) (struct{}, error) { return struct{}{}, client.Probe(ctx) },
 	}))
 	return client
@@ -166,8 +167,10 @@ func (c *Client) attempt(ctx context.Context, e endpoint, inner string, correcti
 	}
 	sent := c.now()
 	resp, err := c.rest.Do(ctx, rest.Request{
-		Attempt: e.name, URL: address.String(), Header: c.sign(sent.Add(correction), address.EscapedPath(), inner),
-		Body: []byte(canonical(map[string]string{"requestBody": inner})),
+		Attempt: e.name,
+		URL:     address.String(),
+		Header:  c.sign(sent.Add(correction), address.EscapedPath(), inner),
+		Body:    []byte(canonical(map[string]string{"requestBody": inner})),
 	})
 	if resp != nil && !resp.Date.IsZero() {
 		// The Date was written during the round trip, and cut to whole seconds. Half of the

@@ -26,20 +26,48 @@ type Settings struct {
 // Table declares the settings that fill s.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
-		{Heading: "Partner API", Name: "PARTNER_BASE_URL", Required: true, Example: "https://partner.example.org",
-			Comment: "Where the partner API is; /api/v1/partner/... is appended.",
-			Set:     config.Field(&s.URL, config.BaseURLWithout("/api/v1/partner"))},
-		{Name: "PARTNER_APP_ID", Required: true, Example: "my-app-id", Set: config.Field(&s.AppID, config.Visible),
-			Comment: "The application ID that the partner gave you."},
-		{Name: "PARTNER_SECRET_KEY", Required: true, Secret: true, Example: "the-key-that-came-with-the-app-id",
-			Comment: "The key that signs requests. It came with the application ID.",
-			Set:     config.Field(&s.SecretKey, config.Hidden(config.Text))},
-		{Name: "PARTNER_NOT_FOUND_CODES", Example: "10004,10005", Set: config.Field(&s.NotFoundCodes, config.ListOf(parseCode)),
-			Comment: "Codes of the existence check that mean \"no such user\". Any other code but 0 is an error: people read \"Registration unavailable\". Unset: none."},
-		{Name: "EXISTS_TTL", Default: "60s", Set: config.Field(&s.ExistsTTL, config.Duration),
-			Comment: "How long an existence check is fresh."},
-		{Name: "LOGINS_TTL", Default: "60s", Set: config.Field(&s.LoginsTTL, config.Duration),
-			Comment: "How long a login history is fresh."},
+		{
+			Heading:  "Partner API",
+			Name:     "PARTNER_BASE_URL",
+			Required: true,
+			Example:  "https://partner.example.org",
+			Comment:  "Where the partner API is; /api/v1/partner/... is appended.",
+			Set:      config.Field(&s.URL, config.BaseURLWithout("/api/v1/partner")),
+		},
+		{
+			Name:     "PARTNER_APP_ID",
+			Required: true,
+			Example:  "my-app-id",
+			Set:      config.Field(&s.AppID, config.Visible),
+			Comment:  "The application ID that the partner gave you.",
+		},
+		{
+			Name:     "PARTNER_SECRET_KEY",
+			Required: true,
+			Secret:   true,
+			Example:  "the-key-that-came-with-the-app-id",
+			Comment:  "The key that signs requests. It came with the application ID.",
+			Set:      config.Field(&s.SecretKey, config.Hidden(config.Text)),
+		},
+		{
+			Name:    "PARTNER_NOT_FOUND_CODES",
+			Example: "10004,10005",
+			Set:     config.Field(&s.NotFoundCodes, config.ListOf(parseCode)),
+			Comment: "Codes of the existence check that mean \"no such user\". Any other code but 0 is an error: " +
+				"people read \"Registration unavailable\". Unset: none.",
+		},
+		{
+			Name:    "EXISTS_TTL",
+			Default: "60s",
+			Set:     config.Field(&s.ExistsTTL, config.Duration),
+			Comment: "How long an existence check is fresh.",
+		},
+		{
+			Name:    "LOGINS_TTL",
+			Default: "60s",
+			Set:     config.Field(&s.LoginsTTL, config.Duration),
+			Comment: "How long a login history is fresh.",
+		},
 	}
 }
 

@@ -41,7 +41,9 @@ func (c *Client) StakesOf(ctx context.Context, wallets []common.Address) (answer
 		for i := range chunk {
 			answer := core.Answer[core.Stake]{Err: err}
 			if err == nil {
-				answer.Value, answer.At, answer.Err = stakes[i], time.Now(), errIfUnread(stakes[i])
+				answer.Value = stakes[i]
+				answer.At = time.Now()
+				answer.Err = errIfUnread(stakes[i])
 			}
 			answers = append(answers, answer)
 		}

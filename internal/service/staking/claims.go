@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
@@ -153,12 +152,12 @@ func (c *Client) measurePace(ctx context.Context, _ struct{}) (time.Duration, er
 	blocks := min(cmp.Or(*c.settings.ClaimBlocks, paceBlocks), number-1)
 	numbers := [2]uint64{number, number - blocks}
 	var headers [2]block
-	var elems []rpc.BatchElem
+	var calls []rpcCall
 	for i, n := range numbers {
 		args := []any{hexutil.Uint64(n), false}
-		elems = append(elems, rpc.BatchElem{Method: "eth_getBlockByNumber", Args: args, Result: &headers[i]})
+		calls = append(calls, rpcCall{method: "eth_getBlockByNumber", args: args, result: &headers[i]})
 	}
-	if err := c.sendAll(ctx, elems); err != nil {
+	if err := c.sendAll(ctx, calls); err != nil {
 		return 0, failure(err).During("measure the chain's pace")
 	}
 	for i, h := range headers {

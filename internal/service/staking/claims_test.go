@@ -15,7 +15,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
@@ -172,7 +171,7 @@ func withdrawing(t *testing.T, claim uint64, entries ...entry) (*inMemory, *Clie
 	chain[poolAt(20).Address] = pool(tokensOf(3), entriesAt(m.Block(), entries...))
 	c := newClient(t, m.node, pools, claimBlocks(claim))
 	var err error
-	c.rpc, err = rpc.DialOptions(t.Context(), m.url, rpc.WithHTTPClient(&http.Client{Transport: newStrictTransport(m)}))
+	c.rpc, err = newRPCClient(m.url, &http.Client{Transport: m})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +314,8 @@ func TestTheTotalIsOfEveryPoolOrIncomplete(t *testing.T) {
 			if !c.Health().FailingSince.IsZero() || len(told) != len(pools)-test.checked {
 				t.Errorf("%s: the service fails: %+v; told %v", name, c.Health(), told)
 			}
-			if c.settings.TotalMethod = ""; c.Total(time.Minute) != nil {
+			c.settings.TotalMethod = ""
+			if c.Total(time.Minute) != nil {
 				t.Errorf("%s: there is a source without the method", name)
 			}
 		}

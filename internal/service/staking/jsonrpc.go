@@ -8,76 +8,154 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-
-	"github.com/ethereum/go-ethereum/rpc"
+	"net/url"
+	"strconv"
+	"sync/atomic"
 
 	"herald/internal/core"
 	"herald/internal/service/rest"
 	"herald/internal/transport"
 )
 
-// strictTransport is the RoundTripper below go-ethereum's client. It refuses two things
-// that the client accepts: an answer to another call, and two answers to one call. It
-// reports three things that the client hides: the error in a body with another status than
-// 200, the code of an error for a whole batch, and Retry-After. It makes at most core.MaxCalls
-// calls at once, even on one connection of HTTP/2; others wait.
-type strictTransport struct {
-	next  http.RoundTripper
-	calls chan struct{} // holds one value for each call
+// rpcClient makes calls of JSON-RPC over HTTP (https://www.jsonrpc.org/specification). It makes
+// at most core.MaxCalls requests at once, even on one connection of HTTP/2; others wait. Its
+// errors are for failure.
+type rpcClient struct {
+	url    string
+	http   *http.Client
+	places chan struct{} // holds one value for each request in flight
+	lastID atomic.Uint64
 }
 
-func newStrictTransport(next http.RoundTripper) strictTransport {
-	return strictTransport{next: next, calls: make(chan struct{}, core.MaxCalls)}
-}
-
-func (t strictTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	select {
-	case t.calls <- struct{}{}:
-		defer func() { <-t.calls }()
-	case <-req.Context().Done():
-		return nil, req.Context().Err()
+func newRPCClient(endpoint string, client *http.Client) (*rpcClient, error) {
+	if _, err := url.Parse(endpoint); err != nil {
+		return nil, errors.New("the endpoint of the chain cannot be used")
 	}
-	asked, err := req.GetBody()
+	return &rpcClient{url: endpoint, http: client, places: make(chan struct{}, core.MaxCalls)}, nil
+}
+
+// rpcCall is one call of a batch and, once it is made, its result or its error.
+type rpcCall struct {
+	method string
+	args   []any
+	result any // a pointer, for json.Unmarshal
+	err    error
+}
+
+// errUnanswered is the err of a call that the answer to a batch lacks.
+var errUnanswered = errors.New("the node did not answer this call of a batch")
+
+func (c rpcCall) isUnanswered() bool { return errors.Is(c.err, errUnanswered) }
+
+// isLimited reports whether the node refused the call because there were too many.
+func (c rpcCall) isLimited() bool { return c.err != nil && failure(c.err).Reason == core.Limited }
+
+// call makes one call, and decodes its result.
+func (c *rpcClient) call(ctx context.Context, result any, method string, args ...any) error {
+	asked := c.request(method, args)
+	answers, err := c.post(ctx, single, []request{asked})
+	if err != nil {
+		return err
+	}
+	return answers[asked.ID].decode(result)
+}
+
+// callBatch makes all calls in one request, and sets their results or errors. It returns an
+// error if that is about the request as a whole; calls are then unchanged.
+func (c *rpcClient) callBatch(ctx context.Context, calls []rpcCall) error {
+	var asked []request
+	for _, call := range calls {
+		asked = append(asked, c.request(call.method, call.args))
+	}
+	answers, err := c.post(ctx, batch, asked)
+	if err != nil {
+		return err
+	}
+	for i := range calls {
+		answer, answered := answers[asked[i].ID]
+		if !answered {
+			calls[i].err = errUnanswered
+			continue
+		}
+		calls[i].err = answer.decode(calls[i].result)
+	}
+	return nil
+}
+
+// form is the form of a body: one message, or a list of them.
+type form int
+
+const (
+	single form = iota
+	batch
+)
+
+// request is a JSON-RPC request.
+type request struct {
+	Version string      `json:"jsonrpc"`
+	ID      json.Number `json:"id"`
+	Method  string      `json:"method"`
+	Params  []any       `json:"params,omitempty"`
+}
+
+// request returns a request with an ID of its own.
+func (c *rpcClient) request(method string, args []any) request {
+	id := strconv.FormatUint(c.lastID.Add(1), 10)
+	return request{Version: "2.0", ID: json.Number(id), Method: method, Params: args}
+}
+
+// post sends the requests, and returns the answers by ID, as checkAnswer does. A single form
+// has one request.
+func (c *rpcClient) post(ctx context.Context, sent form, asked []request) (map[json.Number]message, error) {
+	var question any = asked
+	if sent == single {
+		question = asked[0]
+	}
+	body, err := json.Marshal(question)
 	if err != nil {
 		return nil, err
 	}
-	question, _ := io.ReadAll(asked) // It is in memory.
-	resp, err := t.next.RoundTrip(req)
+	select {
+	case c.places <- struct{}{}:
+		defer func() { <-c.places }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
 	answer = bytes.TrimPrefix(answer, rest.ByteOrderMark)
+	var answers map[json.Number]message
 	if failed := rest.StatusError(Service, resp); failed != nil {
-		err = statusError(question, answer, resp.StatusCode, failed)
+		err = statusError(sent, answer, resp.StatusCode, failed)
 	} else if err == nil {
-		answer, err = checkAnswer(question, answer)
+		answers, err = checkAnswer(sent, asked, answer)
 	}
 	if limited, ok := errors.AsType[*core.Error](err); ok && limited.Reason == core.Limited {
 		limited.RetryAfter = transport.RetryAfter(resp.Header)
 	}
-	if err != nil {
-		return nil, err
-	}
-	resp.Body = io.NopCloser(bytes.NewReader(answer))
-	return resp, nil
+	return answers, err
 }
 
 // statusError returns the error of an answer whose status is a failure. That is failed, which stands
 // for the status alone, unless the body is a JSON-RPC error that says more.
-func statusError(question, answer []byte, status int, failed *core.Error) error {
+func statusError(sent form, answer []byte, status int, failed *core.Error) error {
 	if status == http.StatusRequestEntityTooLarge {
 		failed.Err = fmt.Errorf("%w: %w", failed.Err, errTooLarge)
 		return failed
 	}
-	answers, several, err := parseMessages(answer)
-	if err != nil || several || answers[0].Error == nil {
+	answers, received, err := parseMessages(answer)
+	if err != nil || received == batch || answers[0].Error == nil {
 		return failed
-	}
-	_, batch, err := parseMessages(question)
-	if err != nil {
-		return err
 	}
 	said := answers[0].Error.reason()
 	switch {
@@ -85,24 +163,38 @@ func statusError(question, answer []byte, status int, failed *core.Error) error 
 		return failed
 	case said.Reason != core.Rejected, errors.Is(said, errExecution), errors.Is(said, errTooLarge):
 		return said
-	case batch && (status == http.StatusForbidden || status >= http.StatusInternalServerError):
+	case sent == batch && (status == http.StatusForbidden || status >= http.StatusInternalServerError):
 		// Rejected: some nodes refuse a batch so, and answer its calls one by one.
 		return said
 	}
 	return failed
 }
 
-// message is the part of a JSON-RPC request or response that is read here
-// (https://www.jsonrpc.org/specification).
+// message is the part of a JSON-RPC response that is read here.
 type message struct {
 	ID     json.RawMessage `json:"id"`
-	Result json.RawMessage `json:"result,omitempty"`
-	Error  *rpcError       `json:"error,omitempty"`
+	Result json.RawMessage `json:"result"`
+	Error  *rpcError       `json:"error"`
 }
 
-// parseMessages reads one message or a batch, and reports which.
-func parseMessages(body []byte) (all []message, batch bool, err error) {
-	if batch = bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")); batch {
+// id returns the ID as a number, because some nodes return a number as a text.
+func (m message) id() json.Number { return json.Number(bytes.Trim(m.ID, `"`)) }
+
+// decode decodes the result, or returns the error that the message reports.
+func (m message) decode(result any) error {
+	if m.Error != nil {
+		return m.Error.reason()
+	}
+	if json.Unmarshal(m.Result, result) != nil {
+		return errNotJSONRPC
+	}
+	return nil
+}
+
+// parseMessages reads one message or a batch.
+func parseMessages(body []byte) (all []message, received form, err error) {
+	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
+		received = batch
 		err = json.Unmarshal(body, &all)
 	} else {
 		all = make([]message, 1)
@@ -111,51 +203,41 @@ func parseMessages(body []byte) (all []message, batch bool, err error) {
 	if err != nil {
 		err = errNotJSONRPC
 	}
-	return all, batch, err
+	return all, received, err
 }
 
-// checkAnswer returns answer, rewritten. It fails if a message in it belongs to none of the
-// calls in question, or if two belong to one call; also if the answer is one error, for the only
-// call or for a whole batch. Messages may be missing.
-func checkAnswer(question, answer []byte) ([]byte, error) {
-	calls, batch, err := parseMessages(question)
+// checkAnswer returns the messages of an answer by ID. It fails if one of them belongs to none
+// of the requests, or if two belong to one; also if the answer is one error, for the only
+// request or for a whole batch. Messages may be missing.
+func checkAnswer(sent form, asked []request, answer []byte) (map[json.Number]message, error) {
+	messages, received, err := parseMessages(answer)
 	if err != nil {
 		return nil, err
 	}
-	answers, several, err := parseMessages(answer)
-	if err != nil {
-		return nil, err
+	open := make(map[json.Number]bool, len(asked))
+	for _, r := range asked {
+		open[r.ID] = true
 	}
-	open := make(map[string]bool, len(calls))
-	for _, call := range calls {
-		open[string(call.ID)] = true
-	}
-	for i := range answers {
-		// Some nodes return a number as a text.
-		answers[i].ID = bytes.Trim(answers[i].ID, `"`)
-	}
-	if !several && answers[0].Error != nil {
+	if received == single && messages[0].Error != nil {
 		// An error about the request as a whole has no ID.
-		id := string(answers[0].ID)
-		if batch || id == "" || id == "null" || open[id] {
-			return nil, answers[0].Error.reason()
+		first := messages[0].id()
+		if sent == batch || first == "" || first == "null" || open[first] {
+			return nil, messages[0].Error.reason()
 		}
 	}
-	if batch != several {
+	if sent != received {
 		return nil, errMismatch
 	}
-	for _, m := range answers {
-		if !open[string(m.ID)] {
+	answers := make(map[json.Number]message, len(messages))
+	for _, m := range messages {
+		id := m.id()
+		if !open[id] {
 			return nil, errMismatch
 		}
-		delete(open, string(m.ID))
+		delete(open, id)
+		answers[id] = m
 	}
-	// Rewritten, because go-ethereum takes `"error":null` beside a result for an error,
-	// and an error of any form for one with code 0.
-	if several {
-		return json.Marshal(answers)
-	}
-	return json.Marshal(answers[0])
+	return answers, nil
 }
 
 var (
@@ -176,12 +258,9 @@ func failure(err error) *core.Error {
 	if known, ok := errors.AsType[*core.Error](err); ok {
 		return known
 	}
-	if said, ok := errors.AsType[rpc.Error](err); ok {
-		return (&rpcError{Code: errorCode(said.ErrorCode()), Message: said.Error()}).reason()
-	}
 	_, broken := errors.AsType[*transport.Error](err)
 	if broken || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return rest.CallError(Service, err)
 	}
-	return errNotJSONRPC // go-ethereum could not decode the result
+	return errNotJSONRPC
 }

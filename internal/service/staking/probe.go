@@ -9,7 +9,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/rpc"
 
 	"herald/internal/core"
 )
@@ -55,12 +54,16 @@ func (c *Client) Probe(ctx context.Context, wallet string) (found Found, err err
 	if err != nil {
 		return found, err
 	}
-	found.Missing, found.Deployed = len(missing), len(c.settings.Pools)-len(missing)
+	found.Missing = len(missing)
+	found.Deployed = len(c.settings.Pools) - len(missing)
 	if len(missing) > 0 {
 		return found, fmt.Errorf("no contract at %s", addresses(missing))
 	}
 	found.Way, err = c.probePools(ctx)
-	if asked, invalid := core.ParseWallet(wallet); err == nil && invalid == nil && c.settings.PendingMethod != "" {
+	if err != nil || c.settings.PendingMethod == "" {
+		return found, err
+	}
+	if asked, invalid := core.ParseWallet(wallet); invalid == nil {
 		found.Pending, found.ReadAt, err = c.latestWithdrawal(ctx, asked)
 	}
 	return found, err
@@ -106,14 +109,14 @@ func (c *Client) probePools(ctx context.Context) (way string, err error) {
 func (c *Client) withoutCode(ctx context.Context) (missing []core.UnreadPool, err error) {
 	pools := c.settings.Pools
 	code := make([]hexutil.Bytes, len(pools))
-	elems := make([]rpc.BatchElem, len(pools))
+	calls := make([]rpcCall, len(pools))
 	for i, p := range pools {
-		elems[i] = rpc.BatchElem{Method: "eth_getCode", Args: []any{p.Address, "latest"}, Result: &code[i]}
+		calls[i] = rpcCall{method: "eth_getCode", args: []any{p.Address, "latest"}, result: &code[i]}
 	}
-	c.sendEach(ctx, elems)
-	for i, e := range elems {
-		if e.Error != nil {
-			return nil, failure(e.Error).During("look for the contracts")
+	c.sendEach(ctx, calls)
+	for i, call := range calls {
+		if call.err != nil {
+			return nil, failure(call.err).During("look for the contracts")
 		}
 		if len(code[i]) == 0 {
 			missing = append(missing, core.UnreadPool{Pool: pools[i], Err: errNoData})

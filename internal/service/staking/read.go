@@ -9,7 +9,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/rpc"
 
 	"herald/internal/core"
 	"herald/internal/service/staking/evmabi"
@@ -85,7 +84,7 @@ func (c *Client) aggregate(ctx context.Context, calls []ethCall) (block, error) 
 		pack(call.to, call.input)
 	}
 	all := ethCall{to: self, input: slices.Concat(aggregate3, evmabi.EncodeList(packed))}
-	err := c.rpc.CallContext(ctx, &all.data, "eth_call", all.params(), "latest")
+	err := c.rpc.call(ctx, &all.data, "eth_call", all.params(), "latest")
 	switch {
 	case errors.Is(err, errExecution):
 		return block{}, errUnsupported
@@ -115,7 +114,7 @@ func (c *Client) aggregate(ctx context.Context, calls []ethCall) (block, error) 
 // eth_blockNumber does not return the block's time. It fails as verify does, and then still
 // returns the block.
 func (c *Client) readPinned(ctx context.Context, calls []ethCall) (at block, err error) {
-	if err := c.rpc.CallContext(ctx, &at, "eth_getBlockByNumber", "latest", false); err != nil {
+	if err := c.rpc.call(ctx, &at, "eth_getBlockByNumber", "latest", false); err != nil {
 		return block{}, err
 	}
 	if at.Number == nil || !at.Number.toInt().IsUint64() {
@@ -123,61 +122,59 @@ func (c *Client) readPinned(ctx context.Context, calls []ethCall) (at block, err
 	}
 	var id quantity
 	var height hexutil.Bytes
-	elems := []rpc.BatchElem{
-		{Method: "eth_chainId", Result: &id},
-		{Method: "eth_call", Args: []any{heightCall, at.Number}, Result: &height},
+	sent := []rpcCall{
+		{method: "eth_chainId", result: &id},
+		{method: "eth_call", args: []any{heightCall, at.Number}, result: &height},
 	}
-	ours := len(elems)
+	first := len(sent)
 	for i, call := range calls {
 		args := []any{call.params(), at.Number}
-		elems = append(elems, rpc.BatchElem{Method: "eth_call", Args: args, Result: &calls[i].data})
+		sent = append(sent, rpcCall{method: "eth_call", args: args, result: &calls[i].data})
 	}
-	if err := c.sendAll(ctx, elems); err != nil {
+	if err := c.sendAll(ctx, sent); err != nil {
 		return block{}, err
 	}
-	for _, e := range elems {
-		if e.Error != nil && failure(e.Error) == errUnknownBlock {
-			return block{}, e.Error
+	for _, call := range sent {
+		if call.err != nil && failure(call.err) == errUnknownBlock {
+			return block{}, call.err
 		}
 	}
-	if elems[0].Error != nil {
-		return block{}, elems[0].Error
+	if sent[0].err != nil {
+		return block{}, sent[0].err
 	}
 	at.chainID = id.toInt()
-	if n, err := decodeUint256(height); err == nil && elems[1].Error == nil && n.IsUint64() {
+	if n, err := decodeUint256(height); err == nil && sent[1].err == nil && n.IsUint64() {
 		at.height = n
 	}
 	for i := range calls {
-		calls[i].err = elems[ours+i].Error
+		calls[i].err = sent[first+i].err
 	}
 	return at, c.verify(at)
 }
 
-// sendAll sends the elements as one batch. If the node refuses the batch, answers only a
-// part of it, or answers more than maxBody, sendAll sends them one by one. It does not if the node
-// limits calls; elements without an answer are then Limited, too. An element holds its own error.
-func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
-	err := c.rpc.BatchCallContext(ctx, elems)
+// sendAll makes the calls as one batch. If the node refuses the batch, answers only a part of it,
+// or answers more than maxBody, sendAll makes them one by one. It does not if the node limits
+// calls; calls without an answer are then Limited, too. A call holds its own error.
+func (c *Client) sendAll(ctx context.Context, calls []rpcCall) error {
+	err := c.rpc.callBatch(ctx, calls)
 	if err != nil {
 		if !refusesBatch(err) {
 			return err
 		}
-		c.sendEach(ctx, elems)
+		c.sendEach(ctx, calls)
 		return nil
 	}
-	unanswered := func(e rpc.BatchElem) bool { return errors.Is(e.Error, rpc.ErrMissingBatchResponse) }
-	if !slices.ContainsFunc(elems, unanswered) {
+	if !slices.ContainsFunc(calls, rpcCall.isUnanswered) {
 		return nil
 	}
-	limited := func(e rpc.BatchElem) bool { return e.Error != nil && failure(e.Error).Reason == core.Limited }
-	first := slices.IndexFunc(elems, limited)
-	if first < 0 {
-		c.sendEach(ctx, elems)
+	limited := slices.IndexFunc(calls, rpcCall.isLimited)
+	if limited < 0 {
+		c.sendEach(ctx, calls)
 		return nil
 	}
-	for i := range elems {
-		if unanswered(elems[i]) {
-			elems[i].Error = elems[first].Error
+	for i := range calls {
+		if calls[i].isUnanswered() {
+			calls[i].err = calls[limited].err
 		}
 	}
 	return nil
@@ -188,13 +185,13 @@ func refusesBatch(err error) bool {
 	return errors.Is(err, errMismatch) || isTooLarge(err) || failure(err).Reason == core.Rejected
 }
 
-// sendEach sends each element as a request of its own. It blocks until all are answered. An element
+// sendEach makes each call as a request of its own. It blocks until all are answered. A call
 // holds its own error.
-func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem) {
+func (c *Client) sendEach(ctx context.Context, calls []rpcCall) {
 	var asking sync.WaitGroup
-	for i := range elems {
-		e := &elems[i]
-		asking.Go(func() { e.Error = c.rpc.CallContext(ctx, e.Result, e.Method, e.Args...) })
+	for i := range calls {
+		call := &calls[i]
+		asking.Go(func() { call.err = c.rpc.call(ctx, call.result, call.method, call.args...) })
 	}
 	asking.Wait()
 }

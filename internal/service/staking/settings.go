@@ -53,30 +53,84 @@ func (s *Settings) Table() []config.Setting {
 	const name = `[A-Za-z_$][A-Za-z0-9_$]{0,127}`
 	method := config.Matching(name+`\(address\)`, "of the form name(address)")
 	return []config.Setting{
-		{Heading: "Staking", Name: "EVM_RPC_URL", Required: true, Secret: true, Example: "https://rpc.example.org/v1/my-key",
-			Comment: "JSON-RPC endpoint of the chain with the pools, with a key if any.",
-			Set:     config.Field(&s.RPCURL, config.Hidden(parseRPCURL))},
-		{Name: "EVM_CHAIN_ID", Required: true, Example: "1", Set: config.Field(&s.ChainID, parseChainID),
-			Comment: "That chain's ID. An endpoint of another chain is refused."},
-		{Name: "STAKING_POOLS", Required: true, Example: "0x52908400098527886E0F7030069857D2E4169EE7", Set: config.Field(&s.Pools, parsePools),
-			Comment: "The pools' addresses; or @FILE: one a line and its name, which answers show."},
-		{Name: "STAKING_METHOD", Default: "currentStake(address)", Set: config.Field(&s.Method, method),
-			Comment: "The pools' view method that answers a wallet's stake as a uint256."},
-		{Name: "STAKING_PENDING_METHOD", Example: "pendingUnstakes(address)", Set: config.Field(&s.PendingMethod, method),
-			Comment: "View method of a pool that answers what a wallet is withdrawing, as (uint256 amount,uint256 block)[]. Unset: withdrawals are not shown."},
-		{Name: "STAKING_CLAIM_BLOCKS", Example: "1209600", Needs: []string{"STAKING_PENDING_METHOD"}, Set: config.Field(&s.ClaimBlocks, parseClaimBlocks),
-			Comment: "How many blocks after the block in that answer a withdrawal can be claimed; 0: from that block on. Unset: answers do not tell what can be claimed."},
-		{Name: "STAKING_TOTAL_METHOD", Example: "totalStake()",
+		{
+			Heading:  "Staking",
+			Name:     "EVM_RPC_URL",
+			Required: true,
+			Secret:   true,
+			Example:  "https://rpc.example.org/v1/my-key",
+			Comment:  "JSON-RPC endpoint of the chain with the pools, with a key if any.",
+			Set:      config.Field(&s.RPCURL, config.Hidden(parseRPCURL)),
+		},
+		{
+			Name:     "EVM_CHAIN_ID",
+			Required: true,
+			Example:  "1",
+			Set:      config.Field(&s.ChainID, parseChainID),
+			Comment:  "That chain's ID. An endpoint of another chain is refused.",
+		},
+		{
+			Name:     "STAKING_POOLS",
+			Required: true,
+			Example:  "0x52908400098527886E0F7030069857D2E4169EE7",
+			Set:      config.Field(&s.Pools, parsePools),
+			Comment:  "The pools' addresses; or @FILE: one a line and its name, which answers show.",
+		},
+		{
+			Name:    "STAKING_METHOD",
+			Default: "currentStake(address)",
+			Set:     config.Field(&s.Method, method),
+			Comment: "The pools' view method that answers a wallet's stake as a uint256.",
+		},
+		{
+			Name:    "STAKING_PENDING_METHOD",
+			Example: "pendingUnstakes(address)",
+			Set:     config.Field(&s.PendingMethod, method),
+			Comment: "View method of a pool that answers what a wallet is withdrawing, as (uint256 amount,uint256 block)[]. " +
+				"Unset: withdrawals are not shown.",
+		},
+		{
+			Name:    "STAKING_CLAIM_BLOCKS",
+			Example: "1209600",
+			Needs:   []string{"STAKING_PENDING_METHOD"},
+			Set:     config.Field(&s.ClaimBlocks, parseClaimBlocks),
+			Comment: "How many blocks after the block in that answer a withdrawal can be claimed; 0: from that block on. " +
+				"Unset: answers do not tell what can be claimed.",
+		},
+		{
+			Name:    "STAKING_TOTAL_METHOD",
+			Example: "totalStake()",
 			Set:     config.Field(&s.TotalMethod, config.Matching(name+`\(\)`, "of the form name(), without arguments")),
-			Comment: "View method of a pool that answers all that is staked in it as a uint256. Unset: /supply does not show what is staked."},
-		{Name: "MULTICALL_ADDRESS", Default: defaultMulticall, Example: config.Off, Set: s.setMulticall,
-			Comment: "Multicall3 on that chain, which reads all pools in one call. off: a JSON-RPC batch instead."},
-		{Name: "MAX_BLOCK_AGE", Default: "10m", Set: config.Field(&s.MaxBlockAge, config.OrOff(config.Duration)),
-			Comment: "How old the block of a stake may be. With an older one the node counts as frozen, and the stake as unknown. off: any age."},
+			Comment: "View method of a pool that answers all that is staked in it as a uint256. " +
+				"Unset: /supply does not show what is staked.",
+		},
+		{
+			Name:    "MULTICALL_ADDRESS",
+			Default: defaultMulticall,
+			Example: config.Off,
+			Set:     s.setMulticall,
+			Comment: "Multicall3 on that chain, which reads all pools in one call. off: a JSON-RPC batch instead.",
+		},
+		{
+			Name:    "MAX_BLOCK_AGE",
+			Default: "10m",
+			Set:     config.Field(&s.MaxBlockAge, config.OrOff(config.Duration)),
+			Comment: "How old the block of a stake may be. With an older one the node counts as frozen, " +
+				"and the stake as unknown. off: any age.",
+		},
 		// With more than 77, a uint256 could not hold one token.
-		{Name: "TOKEN_DECIMALS", Default: "18", Set: config.Field(&s.Decimals, config.IntBetween(0, 77)),
-			Comment: "The token's decimals on the chain, for staked amounts."},
-		{Name: "STAKE_TTL", Default: "60s", Set: config.Field(&s.TTL, config.Duration), Comment: "How long a wallet's stake is fresh."},
+		{
+			Name:    "TOKEN_DECIMALS",
+			Default: "18",
+			Set:     config.Field(&s.Decimals, config.IntBetween(0, 77)),
+			Comment: "The token's decimals on the chain, for staked amounts.",
+		},
+		{
+			Name:    "STAKE_TTL",
+			Default: "60s",
+			Set:     config.Field(&s.TTL, config.Duration),
+			Comment: "How long a wallet's stake is fresh.",
+		},
 	}
 }
 

@@ -11,13 +11,11 @@ package staking
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
@@ -67,7 +65,7 @@ type Client struct {
 	Stakes *core.Query[common.Address, core.Stake]
 
 	settings Settings
-	rpc      *rpc.Client
+	rpc      *rpcClient
 	unread   func(core.Pool)
 	// pace is the time between two blocks as contracts count them; noPace, or 0 for unknown.
 	pace *core.Query[struct{}, time.Duration]
@@ -79,10 +77,9 @@ type Client struct {
 // for each pool that it could not read wholly; unread must not block.
 func New(s Settings, cache *core.Cache, unread func(core.Pool)) (*Client, error) {
 	httpClient := transport.New(transport.Options{Timeout: cache.CallTimeout, MaxBody: maxBody, MaxConns: core.MaxCalls})
-	httpClient.Transport = newStrictTransport(httpClient.Transport)
-	node, err := rpc.DialOptions(context.Background(), s.RPCURL.Reveal(), rpc.WithHTTPClient(httpClient))
+	node, err := newRPCClient(s.RPCURL.Reveal(), httpClient)
 	if err != nil {
-		return nil, errors.New("the endpoint of the chain cannot be used")
+		return nil, err
 	}
 	client := &Client{Upstream: core.NewUpstream(cache, Service, s.TTL, nil), settings: s, rpc: node, unread: unread}
 	// An Upstream of its own: whoever waits for the pace holds a permit of the other, so with one
@@ -98,7 +95,8 @@ func New(s Settings, cache *core.Cache, unread func(core.Pool)) (*Client, error)
 		Name: "stake", TTL: s.TTL, Fetch: client.readStake, Cacheable: core.Stake.Complete,
 	})
 	core.PingWith(client.Upstream, core.NewQuery(client.Upstream, &core.Query[struct{}, core.Stake]{
-		Name: "pools", TTL: min(s.TTL, maxPingTTL),
+		Name:  "pools",
+		TTL:   min(s.TTL, maxPingTTL),
 		Fetch: func(ctx context.Context, _ struct{}) (core.Stake, error) { return client.readStake(ctx, anyWallet) },
 	}))
 	return client, nil
@@ -154,7 +152,9 @@ func (c *Client) readTotal(ctx context.Context, _ struct{}) (core.Stake, error) 
 
 // readPools returns what method and, unless it is empty, pendingMethod return for the wallet
 // in each pool. If it fails because no pool could be read, the Stake has them as Failed.
-func (c *Client) readPools(ctx context.Context, wallet common.Address, method, pendingMethod string) (core.Stake, error) {
+func (c *Client) readPools(
+	ctx context.Context, wallet common.Address, method, pendingMethod string,
+) (core.Stake, error) {
 	pools := c.settings.Pools
 	calls := append(c.callsOf(method, wallet), c.callsOf(pendingMethod, wallet)...)
 	at, err := c.read(ctx, calls)

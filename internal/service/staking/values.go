@@ -62,7 +62,8 @@ func decodeUint256(data []byte) (*big.Int, error) {
 func decodeWithdrawals(data []byte, decimals int) ([]Withdrawal, error) {
 	const size = 2 * evmabi.Word // of an element, and of offset and length together
 	count := len(data)/size - 1
-	if len(data)%size != 0 || count < 0 || !isWord(data[:evmabi.Word], evmabi.Word) || !isWord(data[evmabi.Word:size], count) {
+	if len(data)%size != 0 || count < 0 || !isWord(data[:evmabi.Word], evmabi.Word) ||
+		!isWord(data[evmabi.Word:size], count) {
 		return nil, errShape
 	}
 	list := make([]Withdrawal, count)

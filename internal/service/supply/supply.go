@@ -35,10 +35,20 @@ type Settings struct {
 // Table declares the settings that fill s.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
-		{Heading: "Supply", Name: "SUPPLY_URL", Required: true, Example: "https://supply.example.org/token",
-			Comment: "Where the supply host is; /total-supply and /circulating-supply are appended.",
-			Set:     config.Field(&s.URL, config.BaseURLWithout(totalPath, circulatingPath))},
-		{Name: "SUPPLY_TTL", Default: "5m", Set: config.Field(&s.TTL, config.Duration), Comment: "How long supplies are fresh."},
+		{
+			Heading:  "Supply",
+			Name:     "SUPPLY_URL",
+			Required: true,
+			Example:  "https://supply.example.org/token",
+			Comment:  "Where the supply host is; /total-supply and /circulating-supply are appended.",
+			Set:      config.Field(&s.URL, config.BaseURLWithout(totalPath, circulatingPath)),
+		},
+		{
+			Name:    "SUPPLY_TTL",
+			Default: "5m",
+			Set:     config.Field(&s.TTL, config.Duration),
+			Comment: "How long supplies are fresh.",
+		},
 	}
 }
 

@@ -69,7 +69,8 @@ func textLength(v any) (n int) {
 		}
 	case map[string]any:
 		for name, item := range v {
-			if text, ok := item.(string); ok && slices.Contains([]string{"title", "description", "name", "value", "text"}, name) {
+			text, ok := item.(string)
+			if ok && slices.Contains([]string{"title", "description", "name", "value", "text"}, name) {
 				n += len(utf16.Encode([]rune(text)))
 			}
 			n += textLength(item)
@@ -111,7 +112,8 @@ func checkShown(m *Message) error {
 			continue
 		}
 		name, attached := strings.CutPrefix(e.Image.URL, "attachment://")
-		if !attached || !slices.ContainsFunc(m.Attachments, func(a Attachment) bool { return a.Name == name && a.isImage() }) {
+		shown := func(a Attachment) bool { return a.Name == name && a.isImage() }
+		if !attached || !slices.ContainsFunc(m.Attachments, shown) {
 			return fmt.Errorf("embeds: no image of the name %q is attached", e.Image.URL)
 		}
 	}
@@ -175,7 +177,8 @@ func checkOptions(path string, options []any) error {
 		case required && optional:
 			return fmt.Errorf("%s: required options come first", path)
 		}
-		optional, names[option["name"]] = !required, true
+		optional = !required
+		names[option["name"]] = true
 		if err := checkLocales(path, option); err != nil {
 			return err
 		}

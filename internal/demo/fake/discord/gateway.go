@@ -72,7 +72,10 @@ func (s *Server) Do(action Action) { s.each(func(c *conn) { s.do(c, action) }) }
 
 // Limit sets how many sessions are left today, and when there are more.
 func (s *Server) Limit(remaining int, resetAfter time.Duration) {
-	s.Change(func() { s.remaining, s.resetAfter = remaining, resetAfter })
+	s.Change(func() {
+		s.remaining = remaining
+		s.resetAfter = resetAfter
+	})
 }
 
 // Identifies returns the time of every IDENTIFY.

@@ -98,9 +98,14 @@ func (s *Server) Keep(i Interaction) (p *Pending, deliver func() error) {
 // by a user. The custom ID may be forged.
 func (p *Pending) Press(userID, customID string) Interaction {
 	i, message := p.interaction, p.Answer().Message
-	i.ID, i.Token, i.Button, i.On, i.UserID = "", "", customID, &message, userID
+	i.ID = ""
+	i.Token = ""
+	i.Button = customID
+	i.On = &message
+	i.UserID = userID
 	if userID != p.interaction.UserID {
-		i.Permissions, i.Locale = 0, ""
+		i.Permissions = 0
+		i.Locale = ""
 	}
 	return i
 }
@@ -187,20 +192,34 @@ func (s *Server) payload(i Interaction) map[string]any {
 		kind = discordgo.InteractionMessageComponent
 	}
 	payload := map[string]any{
-		"id": i.ID, "application_id": s.ApplicationID, "type": kind, "token": i.Token, "version": 1,
-		"channel_id": i.ChannelID, "locale": i.Locale, "app_permissions": "0", "entitlements": []any{},
-		"attachment_size_limit": maxUpload, "data": i.data(), "authorizing_integration_owners": i.owners(),
+		"id":                             i.ID,
+		"application_id":                 s.ApplicationID,
+		"type":                           kind,
+		"token":                          i.Token,
+		"version":                        1,
+		"channel_id":                     i.ChannelID,
+		"locale":                         i.Locale,
+		"app_permissions":                "0",
+		"entitlements":                   []any{},
+		"attachment_size_limit":          maxUpload,
+		"data":                           i.data(),
+		"authorizing_integration_owners": i.owners(),
 	}
 	if i.On != nil {
 		payload["message"] = i.On.Payload(s.ApplicationID, i.ChannelID)
 	}
 	if i.GuildID == "" {
-		payload["user"], payload["context"] = user, int(discordgo.InteractionContextBotDM)
+		payload["user"] = user
+		payload["context"] = int(discordgo.InteractionContextBotDM)
 		return payload
 	}
-	payload["guild_id"], payload["guild_locale"], payload["context"] = i.GuildID, "en-US", int(discordgo.InteractionContextGuild)
+	payload["guild_id"] = i.GuildID
+	payload["guild_locale"] = "en-US"
+	payload["context"] = int(discordgo.InteractionContextGuild)
 	payload["member"] = map[string]any{
-		"user": user, "roles": s.rolesOf(i.GuildID, i.UserID), "joined_at": "2024-01-01T00:00:00Z",
+		"user":        user,
+		"roles":       s.rolesOf(i.GuildID, i.UserID),
+		"joined_at":   "2024-01-01T00:00:00Z",
 		"pending":     s.isPending(i.GuildID, i.UserID),
 		"permissions": strconv.FormatInt(i.Permissions, 10),
 	}
@@ -231,7 +250,8 @@ func (i Interaction) data() map[string]any {
 		return data
 	}
 	if i.Target != "" {
-		data["type"], data["target_id"] = 2, i.Target
+		data["type"] = 2
+		data["target_id"] = i.Target
 		data["resolved"] = map[string]any{"users": map[string]any{i.Target: map[string]any{"id": i.Target}}}
 		return data
 	}

@@ -143,7 +143,9 @@ func (m Message) changed(sent map[string]any, files map[string]Attachment, newID
 // attachments returns those in list: attachments of m and uploads. All others of m are
 // removed.
 // https://discord.com/developers/docs/resources/message#edit-message
-func (m Message) attachments(list []any, files map[string]Attachment, newID func() string) (all []Attachment, err error) {
+func (m Message) attachments(
+	list []any, files map[string]Attachment, newID func() string,
+) (all []Attachment, err error) {
 	for n, item := range list {
 		var given struct{ ID, Filename, Description string }
 		if err := convert(item, &given); err != nil {
@@ -151,13 +153,16 @@ func (m Message) attachments(list []any, files map[string]Attachment, newID func
 		}
 		was := slices.IndexFunc(m.Attachments, func(a Attachment) bool { return a.ID == given.ID })
 		if file, isNew := files[given.ID]; isNew {
-			file.ID, file.Name, file.Description = newID(), given.Filename, given.Description
+			file.ID = newID()
+			file.Name = given.Filename
+			file.Description = given.Description
 			all = append(all, file)
 			delete(files, given.ID)
 		} else if was >= 0 {
 			all = append(all, m.Attachments[was])
 		} else {
-			return nil, fmt.Errorf("attachments[%d].id: names neither an upload nor an attachment of the message, or one twice", n)
+			return nil, fmt.Errorf("attachments[%d].id: names neither an upload nor an attachment of the message, or one twice",
+				n)
 		}
 	}
 	if len(files) > 0 {
@@ -196,8 +201,13 @@ func (m Message) Payload(applicationID, channelID string) map[string]any {
 	for _, a := range m.Attachments {
 		address := "https://cdn.discordapp.com/attachments/" + channelID + "/" + a.ID + "/" + a.Name
 		files = append(files, map[string]any{
-			"id": a.ID, "filename": a.Name, "description": a.Description, "content_type": a.ContentType,
-			"size": len(a.Bytes), "url": address, "proxy_url": address,
+			"id":           a.ID,
+			"filename":     a.Name,
+			"description":  a.Description,
+			"content_type": a.ContentType,
+			"size":         len(a.Bytes),
+			"url":          address,
+			"proxy_url":    address,
 		})
 	}
 	flags := 0
@@ -214,10 +224,21 @@ func (m Message) Payload(applicationID, channelID string) map[string]any {
 	}
 	shown, _ := discordgo.SnowflakeTimestamp(m.ID)
 	return map[string]any{
-		"id": m.ID, "channel_id": channelID, "type": 20, "application_id": applicationID, "flags": flags,
-		"author":  map[string]any{"id": applicationID, "username": "fake", "discriminator": "0", "bot": true},
-		"content": m.Content, "embeds": embeds, "components": rows, "attachments": files,
-		"timestamp": shown.Format(time.RFC3339), "tts": false, "pinned": false, "mention_everyone": false, "mentions": []any{},
+		"id":               m.ID,
+		"channel_id":       channelID,
+		"type":             20,
+		"application_id":   applicationID,
+		"flags":            flags,
+		"author":           map[string]any{"id": applicationID, "username": "fake", "discriminator": "0", "bot": true},
+		"content":          m.Content,
+		"embeds":           embeds,
+		"components":       rows,
+		"attachments":      files,
+		"timestamp":        shown.Format(time.RFC3339),
+		"tts":              false,
+		"pinned":           false,
+		"mention_everyone": false,
+		"mentions":         []any{},
 	}
 }
 

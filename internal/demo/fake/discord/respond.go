@@ -15,7 +15,11 @@ var (
 	errUnknownWebhook     = &Failure{Status: http.StatusNotFound, Code: 10015, Message: "Unknown Webhook"}
 	errUnknownMessage     = &Failure{Status: http.StatusNotFound, Code: 10008, Message: "Unknown Message"}
 	errExpiredToken       = &Failure{Status: http.StatusUnauthorized, Code: 50027, Message: "Invalid Webhook Token"}
-	errAcknowledged       = &Failure{Status: http.StatusBadRequest, Code: 40060, Message: "Interaction has already been acknowledged."}
+	errAcknowledged       = &Failure{
+		Status:  http.StatusBadRequest,
+		Code:    40060,
+		Message: "Interaction has already been acknowledged.",
+	}
 )
 
 // The kinds of first responses, by Discord's numbers.
@@ -98,7 +102,8 @@ func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *Fai
 func (p *Pending) carryOut(kind int, data map[string]any, files map[string]Attachment) *Failure {
 	switch kind {
 	case promise:
-		p.original, p.loading = p.server.nextID(), true
+		p.original = p.server.nextID()
+		p.loading = true
 		p.keep(p.seenByFlags(Message{ID: p.original}, data))
 	case promiseUpdate:
 		p.original = p.interaction.On.ID
@@ -196,29 +201,31 @@ func (s *Server) webhook(r *http.Request, name, schema string,
 }
 
 func (s *Server) edit(r *http.Request) (int, any, *Failure) {
-	return s.webhook(r, "edit", "IncomingWebhookUpdateRequestPartial", func(p *Pending, sent map[string]any, files map[string]Attachment) (string, *Failure) {
-		refused := p.change(p.original, sent, files, &p.original)
-		if refused == nil {
-			p.answer.Edits++
-		}
-		return p.original, refused
-	})
+	return s.webhook(r, "edit", "IncomingWebhookUpdateRequestPartial",
+		func(p *Pending, sent map[string]any, files map[string]Attachment) (string, *Failure) {
+			refused := p.change(p.original, sent, files, &p.original)
+			if refused == nil {
+				p.answer.Edits++
+			}
+			return p.original, refused
+		})
 }
 
 // followUp shows another message. Straight after a deferral it becomes the deferred
 // message, and the deferral's flags decide who sees it.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#create-followup-message
 func (s *Server) followUp(r *http.Request) (int, any, *Failure) {
-	return s.webhook(r, "followup", "IncomingWebhookRequestPartial", func(p *Pending, sent map[string]any, files map[string]Attachment) (id string, refused *Failure) {
-		if p.loading {
-			return p.original, p.change(p.original, sent, files, &p.original)
-		}
-		refused = p.show(p.seenByFlags(Message{ID: s.nextID()}, sent), sent, files, &id)
-		if refused == nil {
-			p.followups = append(p.followups, id)
-		}
-		return id, refused
-	})
+	return s.webhook(r, "followup", "IncomingWebhookRequestPartial",
+		func(p *Pending, sent map[string]any, files map[string]Attachment) (id string, refused *Failure) {
+			if p.loading {
+				return p.original, p.change(p.original, sent, files, &p.original)
+			}
+			refused = p.show(p.seenByFlags(Message{ID: s.nextID()}, sent), sent, files, &id)
+			if refused == nil {
+				p.followups = append(p.followups, id)
+			}
+			return id, refused
+		})
 }
 
 // Messages returns those that are shown now, the oldest first.

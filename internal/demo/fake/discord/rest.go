@@ -126,8 +126,11 @@ func (s *Server) bot(h handler) handler {
 func (s *Server) application(*http.Request) (int, any, *Failure) {
 	endpoint := locked(s, func() *string { return s.endpoint })
 	return http.StatusOK, map[string]any{
-		"id": s.ApplicationID, "name": "Herald for tests", "bot": map[string]any{"id": s.ApplicationID, "username": BotName},
-		"verify_key": get(s, &s.VerifyKey), "interactions_endpoint_url": endpoint,
+		"id":                        s.ApplicationID,
+		"name":                      "Herald for tests",
+		"bot":                       map[string]any{"id": s.ApplicationID, "username": BotName},
+		"verify_key":                get(s, &s.VerifyKey),
+		"interactions_endpoint_url": endpoint,
 	}, nil
 }
 
@@ -181,15 +184,20 @@ func (s *Server) putCommands(r *http.Request) (int, any, *Failure) {
 // stored returns a sent command as Discord returns it. The caller holds the lock.
 func (s *Server) stored(guild string, sent map[string]any) map[string]any {
 	command := map[string]any{
-		"type": 1.0, "description": "", "default_member_permissions": nil, "nsfw": false,
-		"integration_types": []any{0.0}, // guilds
+		"type":                       1.0,
+		"description":                "",
+		"default_member_permissions": nil,
+		"nsfw":                       false,
+		"integration_types":          []any{0.0}, // guilds
 	}
 	for name, value := range sent {
 		if value != nil {
 			command[name] = value
 		}
 	}
-	command["id"], command["version"], command["application_id"] = s.nextID(), s.nextID(), s.ApplicationID
+	command["id"] = s.nextID()
+	command["version"] = s.nextID()
+	command["application_id"] = s.ApplicationID
 	for _, old := range s.commands[guild] {
 		if old["type"] == command["type"] && old["name"] == command["name"] {
 			command["id"] = old["id"]
@@ -219,10 +227,18 @@ func (s *Server) AddCommand(command map[string]any) {
 // https://discord.com/developers/docs/interactions/application-commands#entry-point-commands
 func (s *Server) EntryPoint(name string) map[string]any {
 	return map[string]any{
-		"id": "1200000000000000001", "version": "1200000000000000002", "application_id": s.ApplicationID,
-		"type": entryPoint, "name": name, "name_localizations": map[string]any{"tr": name + "-tr"}, "description": "",
-		"default_member_permissions": nil, "nsfw": false, "handler": 2.0,
-		"integration_types": []any{0.0, 1.0}, "contexts": []any{0.0, 1.0, 2.0},
+		"id":                         "1200000000000000001",
+		"version":                    "1200000000000000002",
+		"application_id":             s.ApplicationID,
+		"type":                       entryPoint,
+		"name":                       name,
+		"name_localizations":         map[string]any{"tr": name + "-tr"},
+		"description":                "",
+		"default_member_permissions": nil,
+		"nsfw":                       false,
+		"handler":                    2.0,
+		"integration_types":          []any{0.0, 1.0},
+		"contexts":                   []any{0.0, 1.0, 2.0},
 	}
 }
 

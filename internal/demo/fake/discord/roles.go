@@ -44,8 +44,10 @@ func (s *Server) AddGuild(id string, roles []Role, botRoles ...string) {
 			roles = append([]Role{{ID: id, Name: "@everyone"}}, roles...)
 		}
 		s.guilds[id] = &guild{
-			name: "Guild " + id, roles: roles,
-			members: map[string][]string{s.ApplicationID: botRoles}, pending: map[string]bool{},
+			name:    "Guild " + id,
+			roles:   roles,
+			members: map[string][]string{s.ApplicationID: botRoles},
+			pending: map[string]bool{},
 		}
 	})
 }
@@ -101,7 +103,10 @@ func (g *guild) role(id string) *Role {
 // above reports whether role a stands above b. Of two in one position, the older one does.
 // https://discord.com/developers/docs/topics/permissions#role-object
 func above(a, b Role) bool {
-	return a.Position > b.Position || a.Position == b.Position && cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID)) < 0
+	if a.Position != b.Position {
+		return a.Position > b.Position
+	}
+	return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID)) < 0
 }
 
 // mayGive reports whether a member may give and take a role.
@@ -147,10 +152,16 @@ func (s *Server) inGuild(absent *Failure, h func(g *guild, r *http.Request) (int
 
 // setRole gives or removes a role.
 func (s *Server) setRole(g *guild, r *http.Request) (int, any, *Failure) {
-	call := RoleCall{Guild: r.PathValue("guild"), User: r.PathValue("user"), Role: r.PathValue("role"), Remove: r.Method == http.MethodDelete}
+	call := RoleCall{
+		Guild:  r.PathValue("guild"),
+		User:   r.PathValue("user"),
+		Role:   r.PathValue("role"),
+		Remove: r.Method == http.MethodDelete,
+	}
 	var err error
 	raw := r.Header.Get("X-Audit-Log-Reason")
-	if call.Reason, err = url.PathUnescape(raw); err != nil || raw == "" || len(raw) > 512 || url.PathEscape(call.Reason) != raw {
+	call.Reason, err = url.PathUnescape(raw)
+	if err != nil || raw == "" || len(raw) > 512 || url.PathEscape(call.Reason) != raw {
 		return 0, nil, s.note(errors.New("X-Audit-Log-Reason: must be 1 to 512 characters, URL-encoded"))
 	}
 	role := g.role(call.Role)
@@ -178,8 +189,15 @@ func (s *Server) guild(g *guild, r *http.Request) (int, any, *Failure) {
 	shown := []any{}
 	for _, role := range g.roles {
 		shown = append(shown, map[string]any{
-			"id": role.ID, "name": role.Name, "position": role.Position, "permissions": strconv.FormatInt(role.Permissions, 10),
-			"managed": role.Managed, "color": 0, "hoist": false, "mentionable": false, "flags": 0,
+			"id":          role.ID,
+			"name":        role.Name,
+			"position":    role.Position,
+			"permissions": strconv.FormatInt(role.Permissions, 10),
+			"managed":     role.Managed,
+			"color":       0,
+			"hoist":       false,
+			"mentionable": false,
+			"flags":       0,
 		})
 	}
 	return http.StatusOK, map[string]any{"id": r.PathValue("guild"), "name": g.name, "roles": shown}, nil
@@ -191,8 +209,12 @@ func (s *Server) guildMember(g *guild, r *http.Request) (int, any, *Failure) {
 	if !member {
 		return 0, nil, errUnknownMember
 	}
-	return http.StatusOK, map[string]any{"user": map[string]any{"id": user}, "roles": append([]string{}, roles...),
-		"pending": g.pending[user], "deaf": false, "mute": false,
+	return http.StatusOK, map[string]any{
+		"user":    map[string]any{"id": user},
+		"roles":   append([]string{}, roles...),
+		"pending": g.pending[user],
+		"deaf":    false,
+		"mute":    false,
 	}, nil
 }
 

@@ -60,7 +60,8 @@ func (s *Server) replay(c *conn, after int) {
 	defer s.dispatching.Unlock()
 	var missed []packet
 	s.Change(func() {
-		s.session.conn, c.session = c, s.session
+		s.session.conn = c
+		c.session = s.session
 		s.resumes++
 		s.connects++
 		s.session.add("RESUMED", map[string]any{})
@@ -82,8 +83,12 @@ func (s *Server) ready(c *conn) {
 	s.connects++
 	address := cmp.Or(c.behaviour.ResumeURL, "ws"+strings.TrimPrefix(s.url, "http")+resumePath)
 	p := s.session.add("READY", map[string]any{
-		"v": 9, "session_id": s.session.id, "resume_gateway_url": address, "guilds": []any{},
-		"user": map[string]any{"id": s.ApplicationID, "username": BotName, "bot": true}, "application": map[string]any{"id": s.ApplicationID},
+		"v":                  9,
+		"session_id":         s.session.id,
+		"resume_gateway_url": address,
+		"guilds":             []any{},
+		"user":               map[string]any{"id": s.ApplicationID, "username": BotName, "bot": true},
+		"application":        map[string]any{"id": s.ApplicationID},
 	})
 	s.Notify()
 	s.Unlock()
@@ -184,7 +189,8 @@ func readStatus(data []byte) (status string, err error) {
 		Status string
 		AFK    *bool
 	}
-	if json.Unmarshal(data, &p) != nil || p.Activities == nil || len(p.Activities) > 1 || p.AFK == nil || p.Status != "online" {
+	if json.Unmarshal(data, &p) != nil || p.Activities == nil || len(p.Activities) > 1 || p.AFK == nil ||
+		p.Status != "online" {
 		return "", errors.New("presence: needs activities, afk and a status")
 	}
 	for _, a := range p.Activities {

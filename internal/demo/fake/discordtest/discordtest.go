@@ -61,7 +61,12 @@ func NewOn(l net.Listener) *Server {
 	if err != nil {
 		panic(err)
 	}
-	s := &Server{PublicKey: public, privateKey: private, Client: &http.Client{Transport: &http.Transport{}}, calls: map[fakediscord.Route]int{}}
+	s := &Server{
+		PublicKey:  public,
+		privateKey: private,
+		Client:     &http.Client{Transport: &http.Transport{}},
+		calls:      map[fakediscord.Route]int{},
+	}
 	s.Server = fakediscord.NewOn(l, s.serve)
 	s.Change(func() { s.VerifyKey = hex.EncodeToString(public) })
 	return s
@@ -74,10 +79,18 @@ func (s *Server) Close() {
 }
 
 // serve counts a call, and lets it go wrong.
-func (s *Server) serve(route fakediscord.Route, w http.ResponseWriter, r *http.Request, carryOut func() (respond func())) {
+func (s *Server) serve(
+	route fakediscord.Route, w http.ResponseWriter, r *http.Request, carryOut func() (respond func()),
+) {
 	s.record.Change(func() { s.calls[route]++ })
 	refuse := func(f Fault) {
-		fakediscord.Failure{Status: f.Status, Code: f.Code, Message: "scripted", Global: f.Global, RetryAfter: f.RetryAfter}.Write(w)
+		fakediscord.Failure{
+			Status:     f.Status,
+			Code:       f.Code,
+			Message:    "scripted",
+			Global:     f.Global,
+			RetryAfter: f.RetryAfter,
+		}.Write(w)
 	}
 	s.faults.Pop(route).Serve(w, r, refuse, carryOut)
 }
@@ -96,7 +109,9 @@ func (s *Server) Calls(route fakediscord.Route) int {
 
 // Post signs an interaction that Prepare has made, and posts it to the bot's address. A
 // response with status 200 is taken as the first response.
-func (s *Server) Post(ctx context.Context, address string, p *fakediscord.Pending, body []byte) (status int, err error) {
+func (s *Server) Post(
+	ctx context.Context, address string, p *fakediscord.Pending, body []byte,
+) (status int, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return 0, err

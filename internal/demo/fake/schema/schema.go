@@ -47,20 +47,15 @@ func (all Schemas) Check(path, name string, v any) error {
 }
 
 // Fits is Check of a schema that need not be one of all.
-func (all Schemas) Fits(path string, s *Schema, v any) (err error) {
+func (all Schemas) Fits(path string, s *Schema, v any) error {
 	if s.Ref != "" {
 		s = all[s.Ref]
 	}
 	if v == nil {
 		return nil
 	}
-	for _, one := range s.AnyOf {
-		if err = all.Fits(path, one, v); err == nil {
-			return nil
-		}
-	}
-	if err != nil {
-		return err
+	if len(s.AnyOf) > 0 {
+		return all.fitsOneOf(path, s.AnyOf, v)
 	}
 	if kind := kindOf(v); s.Type != "" && s.Type != kind && (s.Type != "integer" || !isInteger(v)) {
 		return fmt.Errorf("%s: is a %s, not a %s", path, kind, s.Type)
@@ -74,16 +69,30 @@ func (all Schemas) Fits(path string, s *Schema, v any) (err error) {
 	case float64:
 		return within(path, v, s.Minimum, s.Maximum)
 	case []any:
-		for i, item := range v {
-			if err := all.Fits(fmt.Sprintf("%s[%d]", path, i), s.Items, item); err != nil {
-				return err
-			}
-		}
-		return within(path+": items", float64(len(v)), s.MinItems, s.MaxItems)
+		return all.list(path, s, v)
 	case map[string]any:
 		return all.object(path, s, v)
 	}
 	return nil
+}
+
+// fitsOneOf returns nil if v fits one of several schemas, or else the error of the last.
+func (all Schemas) fitsOneOf(path string, several []*Schema, v any) (err error) {
+	for _, one := range several {
+		if err = all.Fits(path, one, v); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func (all Schemas) list(path string, s *Schema, list []any) error {
+	for i, item := range list {
+		if err := all.Fits(fmt.Sprintf("%s[%d]", path, i), s.Items, item); err != nil {
+			return err
+		}
+	}
+	return within(path+": items", float64(len(list)), s.MinItems, s.MaxItems)
 }
 
 func (all Schemas) object(path string, s *Schema, object map[string]any) error {

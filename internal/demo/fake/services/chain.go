@@ -231,7 +231,8 @@ func newPool(w World, at common.Address) Contract {
 	}
 	for _, part := range w.withdrawals {
 		if part.Pool.Address == at {
-			withdrawn = append(withdrawn, baseUnits(part.Amount), word(uint64(genesisBlock+int64(part.after/blockTime)-ClaimBlocks)))
+			withdrawn = append(withdrawn, baseUnits(part.Amount),
+				word(uint64(genesisBlock+int64(part.after/blockTime)-ClaimBlocks)))
 		}
 	}
 	// A list comes after its offset and its length.
@@ -280,7 +281,11 @@ var multicall = contract(map[string]Contract{
 		}
 		return evmabi.EncodeList(results), nil
 	},
-	"getBlockNumber()":           func(n Node, block uint64, _ []byte) ([]byte, error) { return word(n.heightOf(block)), nil },
-	"getCurrentBlockTimestamp()": func(n Node, block uint64, _ []byte) ([]byte, error) { return word(n.timeOf(block)), nil },
-	"getChainId()":               func(n Node, _ uint64, _ []byte) ([]byte, error) { return word(n.ChainID), nil },
+	"getBlockNumber()": func(n Node, block uint64, _ []byte) ([]byte, error) {
+		return word(n.heightOf(block)), nil
+	},
+	"getCurrentBlockTimestamp()": func(n Node, block uint64, _ []byte) ([]byte, error) {
+		return word(n.timeOf(block)), nil
+	},
+	"getChainId()": func(n Node, _ uint64, _ []byte) ([]byte, error) { return word(n.ChainID), nil },
 })

@@ -32,9 +32,12 @@ const plan = 15_000
 func (m market) keyInfo() string {
 	now, used := time.Now().UTC(), m.used.Load()
 	month := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC)
-	return fmt.Sprintf(`{"plan":{"credit_limit_monthly":%d,"credit_limit_monthly_reset_timestamp":%q,"rate_limit_minute":50},"usage":{`+
-		`"current_minute":{"requests_made":1,"requests_left":49},"current_day":{"credits_used":%d,"credits_left":null},`+
-		`"current_month":{"credits_used":%d,"credits_left":%d}}}`, plan, month.Format("2006-01-02T15:04:05.000Z"), used, used, plan-used)
+	const format = `{"plan":{"credit_limit_monthly":%d,` +
+		`"credit_limit_monthly_reset_timestamp":%q,"rate_limit_minute":50},` +
+		`"usage":{"current_minute":{"requests_made":1,"requests_left":49},` +
+		`"current_day":{"credits_used":%d,"credits_left":null},` +
+		`"current_month":{"credits_used":%d,"credits_left":%d}}}`
+	return fmt.Sprintf(format, plan, month.Format("2006-01-02T15:04:05.000Z"), used, used, plan-used)
 }
 
 // standing returns q and its changes for any time: the price does not move.
@@ -55,13 +58,22 @@ func standing(q core.Quote) func(time.Time) (core.Quote, map[string]decimal.Deci
 // data returns the data of an answer, in the form of the API's first version.
 func (m market) data() string {
 	q, percent := m.at(m.old.since(time.Now(), 3*time.Hour))
-	usd := map[string]any{"price": number(q.Price), "volume_24h": number(q.Volume24h.Decimal), "market_cap": number(q.MarketCap.Decimal),
-		"last_updated": q.LastUpdated.Format("2006-01-02T15:04:05.000Z")}
+	usd := map[string]any{
+		"price":        number(q.Price),
+		"volume_24h":   number(q.Volume24h.Decimal),
+		"market_cap":   number(q.MarketCap.Decimal),
+		"last_updated": q.LastUpdated.Format("2006-01-02T15:04:05.000Z"),
+	}
 	for name, change := range percent {
 		usd["percent_change_"+name] = number(change)
 	}
-	entry := map[string]any{"id": number(decimal.RequireFromString(TokenID)), "name": "Herald Demo", "symbol": Symbol, "slug": "herald-demo",
-		"quote": map[string]any{"USD": usd}}
+	entry := map[string]any{
+		"id":     number(decimal.RequireFromString(TokenID)),
+		"name":   "Herald Demo",
+		"symbol": Symbol,
+		"slug":   "herald-demo",
+		"quote":  map[string]any{"USD": usd},
+	}
 	data, _ := json.Marshal(map[string]any{TokenID: entry}) // has numbers and texts alone
 	return string(data)
 }
@@ -82,7 +94,8 @@ func (m market) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case query.Get("id") != TokenID:
 		m.refuse(w, http.StatusBadRequest, 400, `Invalid value for \"id\"`)
 	case m.limited.On.Load():
-		m.refuse(w, http.StatusTooManyRequests, 1008, "You've exceeded your API Key's HTTP request rate limit. Rate limits reset every minute.")
+		m.refuse(w, http.StatusTooManyRequests, 1008,
+			"You've exceeded your API Key's HTTP request rate limit. Rate limits reset every minute.")
 	default:
 		m.used.Add(1)
 		writeJSON(w, http.StatusOK, marketAnswer(0, "null", m.data()))
@@ -94,7 +107,8 @@ func (market) refuse(w http.ResponseWriter, status, code int, message string) {
 }
 
 func marketAnswer(code int, message, data string) string {
-	return fmt.Sprintf(`{"status":{"error_code":%d,"error_message":%s,"elapsed":1,"credit_count":1},"data":%s}`, code, message, data)
+	return fmt.Sprintf(`{"status":{"error_code":%d,"error_message":%s,"elapsed":1,"credit_count":1},"data":%s}`,
+		code, message, data)
 }
 
 // supplyHost answers one question as text and the other as JSON, as such hosts do.

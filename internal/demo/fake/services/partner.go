@@ -32,8 +32,13 @@ type Partner struct {
 }
 
 func newPartner(w World, appID, secretKey string) Partner {
-	p := Partner{AppID: appID, SecretKey: secretKey, Now: time.Now,
-		dids: map[core.Identity]string{}, logins: map[string][]core.Login{}}
+	p := Partner{
+		AppID:     appID,
+		SecretKey: secretKey,
+		Now:       time.Now,
+		dids:      map[core.Identity]string{},
+		logins:    map[string][]core.Login{},
+	}
 	for _, person := range []Person{w.Registered, w.Newcomer} {
 		p.logins[person.DID] = nil
 		for _, account := range person.Accounts {

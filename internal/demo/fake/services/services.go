@@ -92,7 +92,8 @@ func New() *Fakes {
 		&s.FreshBot:  {"fresh bot", "no price is recorded yet, so charts have no line"},
 		&s.Unstaked:  {"unstaked", "the member's wallet stakes nothing any more"},
 	} {
-		f.Name, f.Note = fault[0], fault[1]
+		f.Name = fault[0]
+		f.Note = fault[1]
 	}
 	read := node.Contracts[most]
 	node.Contracts[most] = func(n Node, block uint64, input []byte) ([]byte, error) {

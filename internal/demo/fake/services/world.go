@@ -84,7 +84,11 @@ func newWorld(now time.Time) World {
 	amount := func(pool int, tokens string) core.PoolAmount {
 		return core.PoolAmount{Pool: w.Pools[pool], Amount: decimal.RequireFromString(tokens)}
 	}
-	w.Staked = []core.PoolAmount{amount(2, "12345.678901234567890123"), amount(8, "1000000"), amount(15, "0.000000000000000001")}
+	w.Staked = []core.PoolAmount{
+		amount(2, "12345.678901234567890123"),
+		amount(8, "1000000"),
+		amount(15, "0.000000000000000001"),
+	}
 	const day = 24 * time.Hour
 	w.withdrawals = []withdrawal{{amount(8, "1000"), -day}, {amount(8, "500"), 3 * day}, {amount(8, "1000.75"), 5 * day},
 		{amount(19, "86.420000000000000003"), 6 * day}}

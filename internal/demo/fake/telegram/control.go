@@ -8,7 +8,10 @@ func (s *Server) SetWebhook(url string) { s.Change(func() { s.webhook = Webhook{
 // FailDelivery makes getWebhookInfo report a delivery that has just failed, also for a
 // webhook that is set later.
 func (s *Server) FailDelivery(why string) {
-	s.Change(func() { s.failedAt, s.failure = time.Now().Add(s.ahead), why })
+	s.Change(func() {
+		s.failedAt = time.Now().Add(s.ahead)
+		s.failure = why
+	})
 }
 
 // SetAhead sets how far the server's clock is ahead of this machine's.

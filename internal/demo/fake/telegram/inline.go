@@ -88,7 +88,8 @@ func (s *Server) answerInlineQuery(p params) (result any, no *refusal) {
 		Results:   arg[[]InlineResult](p, "results"),
 		CacheTime: 300,
 		Personal:  arg[bool](p, "is_personal"),
-		Button:    button.Text, Start: button.Start,
+		Button:    button.Text,
+		Start:     button.Start,
 	}
 	if p["cache_time"] != nil {
 		a.CacheTime = arg[int](p, "cache_time")

@@ -57,7 +57,8 @@ type joinRequests struct {
 
 func (j *joinRequests) add(r *JoinRequest) {
 	if j.byUser == nil {
-		j.byUser, j.byQuery = map[int64][]*JoinRequest{}, map[string]*JoinRequest{}
+		j.byUser = map[int64][]*JoinRequest{}
+		j.byQuery = map[string]*JoinRequest{}
 	}
 	j.all = append(j.all, r)
 	j.byUser[r.From.ID] = append(j.byUser[r.From.ID], r)

@@ -9,9 +9,13 @@ type Standing struct {
 }
 
 func (st Standing) member() map[string]any {
-	m := map[string]any{"status": st.Status, "user": map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": Username}}
+	m := map[string]any{
+		"status": st.Status,
+		"user":   map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": Username},
+	}
 	if st.Status == "restricted" {
-		m["is_member"], m["can_send_messages"] = st.IsMember, st.MayWrite
+		m["is_member"] = st.IsMember
+		m["can_send_messages"] = st.MayWrite
 	}
 	return m
 }

@@ -95,7 +95,8 @@ func (s *Server) readContent(m *Sent, method string, p params, files map[string]
 	}
 	switch method {
 	case "sendPhoto":
-		m.Text, m.Entities = arg[string](p, "caption"), arg[[]Entity](p, "caption_entities")
+		m.Text = arg[string](p, "caption")
+		m.Entities = arg[[]Entity](p, "caption_entities")
 		return s.readPhoto(m, arg[string](p, "photo"), files)
 	case "editMessageMedia":
 		media := arg[struct {
@@ -103,10 +104,12 @@ func (s *Server) readContent(m *Sent, method string, p params, files map[string]
 			Caption  string   `json:"caption"`
 			Entities []Entity `json:"caption_entities"`
 		}](p, "media")
-		m.Text, m.Entities = media.Caption, media.Entities
+		m.Text = media.Caption
+		m.Entities = media.Entities
 		return s.readPhoto(m, media.Media, files)
 	}
-	m.Text, m.Entities = arg[string](p, "text"), arg[[]Entity](p, "entities")
+	m.Text = arg[string](p, "text")
+	m.Entities = arg[[]Entity](p, "entities")
 	return checkText(m.Text, m.Entities, false)
 }
 
@@ -155,7 +158,8 @@ func (s *Server) edit(method string, p params, files map[string][]byte) (result 
 	if no := s.readContent(&after, method, p, files); no != nil {
 		return nil, no
 	}
-	if Shown(after.Text, after.Entities, after.Markup) == Shown(m.Text, m.Entities, m.Markup) && bytes.Equal(after.Photo, m.Photo) {
+	if Shown(after.Text, after.Entities, after.Markup) == Shown(m.Text, m.Entities, m.Markup) &&
+		bytes.Equal(after.Photo, m.Photo) {
 		return nil, bad("message is not modified: specified new message content and reply markup are exactly the same")
 	}
 	after.Edits++
@@ -198,8 +202,10 @@ func (m *Sent) Message() Message {
 		kind = "private"
 	}
 	u := Message{
-		"message_id": m.ID, "date": m.At.Unix(), "chat": Chat{ID: m.Chat, Type: kind},
-		"from": map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": Username},
+		"message_id": m.ID,
+		"date":       m.At.Unix(),
+		"chat":       Chat{ID: m.Chat, Type: kind},
+		"from":       map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": Username},
 	}
 	if m.Thread != 0 {
 		u.In(m.Thread)
@@ -209,7 +215,8 @@ func (m *Sent) Message() Message {
 		u["direct_messages_topic"] = map[string]any{"topic_id": m.DirectTopic}
 	}
 	if m.Ephemeral != 0 {
-		u["ephemeral_message_id"], u["receiver_user"] = m.Ephemeral, Person(m.Reader)
+		u["ephemeral_message_id"] = m.Ephemeral
+		u["receiver_user"] = Person(m.Reader)
 	}
 	if m.Edits > 0 {
 		u["edit_date"] = m.At.Unix()
@@ -251,7 +258,8 @@ func (s *Server) PushEphemeral(m Message) (updateID, ephemeralID int64) {
 		ephemeralID = s.nextEphemeral
 		s.nextEphemeral++
 		s.ephemerals[[2]int64{chat.ID, ephemeralID}] = ephemeral{user: user.ID, at: time.Now()}
-		m["message_id"], m["ephemeral_message_id"] = 0, ephemeralID
+		m["message_id"] = 0
+		m["ephemeral_message_id"] = ephemeralID
 		s.tell(m)
 		s.watch(Event{Said: m})
 		updateID = s.push("message", m)
@@ -288,7 +296,8 @@ func (s *Server) receive(m *Sent, to receiver, params params) *refusal {
 	case to.CallbackID != "" || asked.at.IsZero() || asked.user != to.User || time.Since(asked.at) > ephemeralLimit:
 		return bad("the ephemeral message can't be sent: no message or press of that user to answer")
 	}
-	m.ReplyTo, m.Reader = answers.Ephemeral, to.User
+	m.ReplyTo = answers.Ephemeral
+	m.Reader = to.User
 	m.Ephemeral = s.nextEphemeral
 	s.nextEphemeral++
 	s.ephemerals[[2]int64{m.Chat, m.Ephemeral}] = ephemeral{user: to.User, at: m.At, sent: m}

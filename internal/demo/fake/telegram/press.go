@@ -75,7 +75,8 @@ func (s *Server) answerCallbackQuery(params params) (result any, no *refusal) {
 		return nil, bad("URL_INVALID")
 	}
 	p.answered = true
-	n.ID, n.User = arg[string](params, "callback_query_id"), p.user
+	n.ID = arg[string](params, "callback_query_id")
+	n.User = p.user
 	s.notices = append(s.notices, n)
 	s.watch(Event{Notice: &n, Chat: p.chat})
 	return true, nil

@@ -49,7 +49,8 @@ func bad(text string) *refusal {
 
 // Interceptor handles a call instead of the server. carryOut carries the call out, and
 // returns the function that writes its response.
-type Interceptor func(w http.ResponseWriter, r *http.Request, method string, params map[string]json.RawMessage, carryOut func() (respond func()))
+type Interceptor func(w http.ResponseWriter, r *http.Request, method string, params map[string]json.RawMessage,
+	carryOut func() (respond func()))
 
 // Intercept has f called with every call that fits the description. It must be called
 // before the first call.
@@ -119,7 +120,13 @@ func (s *Server) call(r *http.Request, method string, p params, files map[string
 func (s *Server) carryOut(method string, p params, files map[string][]byte) (result any, no *refusal) {
 	switch method {
 	case "getMe":
-		return map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": s.name, "can_join_groups": true}, nil
+		return map[string]any{
+			"id":              BotID,
+			"is_bot":          true,
+			"first_name":      "Herald",
+			"username":        s.name,
+			"can_join_groups": true,
+		}, nil
 	case "sendMessage", "sendPhoto":
 		return s.send(method, p, files)
 	case "editMessageText", "editMessageMedia":
@@ -165,7 +172,9 @@ func (s *Server) carryOut(method string, p params, files map[string][]byte) (res
 		return s.descriptionOf("short_description", p), nil
 	case "setWebhook":
 		hook := Webhook{
-			URL: arg[string](p, "url"), Secret: arg[string](p, "secret_token"), AllowedUpdates: arg[[]string](p, "allowed_updates"),
+			URL:            arg[string](p, "url"),
+			Secret:         arg[string](p, "secret_token"),
+			AllowedUpdates: arg[[]string](p, "allowed_updates"),
 		}
 		if !strings.HasPrefix(hook.URL, "https://") && hook.URL != "" {
 			return nil, bad("bad webhook: An HTTPS URL must be provided for webhook")
@@ -178,7 +187,8 @@ func (s *Server) carryOut(method string, p params, files map[string][]byte) (res
 	case "getWebhookInfo":
 		info := map[string]any{"url": s.webhook.URL, "has_custom_certificate": false, "pending_update_count": len(s.queue)}
 		if !s.failedAt.IsZero() {
-			info["last_error_date"], info["last_error_message"] = s.failedAt.Unix(), s.failure
+			info["last_error_date"] = s.failedAt.Unix()
+			info["last_error_message"] = s.failure
 		}
 		return info, nil
 	}
@@ -193,44 +203,14 @@ const samePoll = 500 * time.Millisecond
 // It waits for the first one for as long as the parameter timeout says. A later getUpdates
 // ends an earlier one.
 func (s *Server) getUpdates(r *http.Request, p params) (any, *refusal) {
-	offset, limit, kinds := arg[int64](p, "offset"), arg[int](p, "limit"), arg[[]string](p, "allowed_updates")
-	if limit <= 0 || limit > 100 {
-		limit = 100
-	}
-	var mine int64
-	s.Change(func() {
-		s.poller++
-		mine = s.poller
-		if offset == s.lastOffset && time.Since(s.lastPoll) < samePoll {
-			limit = 1
-		}
-		s.lastOffset, s.lastPoll = offset, time.Now()
-		if kinds != nil {
-			s.allowed = kinds
-		}
-		if offset < 0 { // counts from the end, and drops the updates before
-			s.queue = s.queue[max(0, len(s.queue)+int(offset)):]
-		}
-		for offset > 0 && len(s.queue) > 0 && s.queue[0].id < offset && s.webhook.URL == "" {
-			s.queue = s.queue[1:]
-		}
-	})
+	poller, limit := s.startPoll(p)
 	over := time.After(time.Duration(arg[int](p, "timeout")) * time.Second)
 	for {
-		s.Lock()
-		hook, other, changed := s.webhook.URL != "", s.poller != mine, s.Changed()
-		batch := []json.RawMessage{}
-		s.queue = slices.DeleteFunc(s.queue, func(q queued) bool { return !allows(s.allowed, q.kind) })
-		for _, q := range s.queue[:min(limit, len(s.queue))] {
-			batch = append(batch, q.raw)
+		batch, changed, refused := s.poll(poller, limit)
+		if refused != nil {
+			return nil, refused
 		}
-		s.Unlock()
-		switch {
-		case hook:
-			return nil, &refusal{code: http.StatusConflict, text: "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"}
-		case other:
-			return nil, &refusal{code: http.StatusConflict, text: "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"}
-		case len(batch) > 0:
+		if len(batch) > 0 {
 			return batch, nil
 		}
 		select {
@@ -243,6 +223,63 @@ func (s *Server) getUpdates(r *http.Request, p params) (any, *refusal) {
 	}
 }
 
+// startPoll ends the poll before, and acknowledges the updates below the offset. It returns the
+// poll's number, and how many updates it may return.
+func (s *Server) startPoll(p params) (poller int64, limit int) {
+	offset, kinds := arg[int64](p, "offset"), arg[[]string](p, "allowed_updates")
+	limit = arg[int](p, "limit")
+	if limit <= 0 || limit > 100 {
+		limit = 100
+	}
+	s.Change(func() {
+		s.poller++
+		poller = s.poller
+		if offset == s.lastOffset && time.Since(s.lastPoll) < samePoll {
+			limit = 1
+		}
+		s.lastOffset = offset
+		s.lastPoll = time.Now()
+		if kinds != nil {
+			s.allowed = kinds
+		}
+		if offset < 0 { // counts from the end, and drops the updates before
+			s.queue = s.queue[max(0, len(s.queue)+int(offset)):]
+		}
+		for offset > 0 && len(s.queue) > 0 && s.queue[0].id < offset && s.webhook.URL == "" {
+			s.queue = s.queue[1:]
+		}
+	})
+	return poller, limit
+}
+
+// poll returns up to limit updates of the queue, and a channel that is closed at the next
+// change. It refuses while there is a webhook, and a poll that a later one has ended.
+func (s *Server) poll(
+	poller int64, limit int,
+) (batch []json.RawMessage, changed <-chan struct{}, refused *refusal) {
+	s.Lock()
+	defer s.Unlock()
+	s.queue = slices.DeleteFunc(s.queue, func(q queued) bool { return !allows(s.allowed, q.kind) })
+	switch {
+	case s.webhook.URL != "":
+		return nil, nil, &refusal{
+			code: http.StatusConflict,
+			text: "Conflict: can't use getUpdates method while webhook is active; " +
+				"use deleteWebhook to delete the webhook first",
+		}
+	case s.poller != poller:
+		return nil, nil, &refusal{
+			code: http.StatusConflict,
+			text: "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running",
+		}
+	}
+	batch = []json.RawMessage{}
+	for _, q := range s.queue[:min(limit, len(s.queue))] {
+		batch = append(batch, q.raw)
+	}
+	return batch, s.Changed(), nil
+}
+
 // allows reports whether updates of a kind were asked for. No list is the usual
 // kinds, and "" is a kind that Telegram may add.
 func allows(allowed []string, kind string) bool {
@@ -252,7 +289,11 @@ func allows(allowed []string, kind string) bool {
 // hasMoved returns the refusal of a call about a group that has another ID, under the lock.
 func (s *Server) hasMoved(chat int64) *refusal {
 	if to, moved := s.moved[chat]; moved {
-		return &refusal{code: http.StatusBadRequest, text: "Bad Request: group chat was upgraded to a supergroup chat", movedTo: to}
+		return &refusal{
+			code:    http.StatusBadRequest,
+			text:    "Bad Request: group chat was upgraded to a supergroup chat",
+			movedTo: to,
+		}
 	}
 	return nil
 }

@@ -137,16 +137,33 @@ func (s *Server) Close() {
 func New() *Server {
 	closing, end := context.WithCancel(context.Background())
 	return &Server{
-		closing: closing, close: end,
-		nextUpdate: 1000, nextID: 1, nextEphemeral: 1,
-		started: map[int64]bool{}, own: map[[2]int64]*Sent{}, others: map[[2]int64]bool{}, status: map[[2]int64]string{},
-		muted: map[int64]bool{}, moved: map[int64]int64{}, name: Username,
-		lostTopics: map[[2]int64]bool{}, withoutPhotos: map[int64]bool{}, directMessages: map[int64]bool{},
-		menus: map[MenuKey][]Command{}, descriptions: map[[2]string]string{}, ephemerals: map[[2]int64]ephemeral{},
-		presses: map[string]*press{}, queries: map[string]*inlineQuery{},
-		inviting: map[int64]bool{}, barred: map[int64]string{}, chats: map[int64]ChatInfo{},
-		tagging: map[int64]bool{}, tags: map[[2]int64]string{},
-		people: map[int64]User{}, watch: func(Event) {},
+		closing:        closing,
+		close:          end,
+		nextUpdate:     1000,
+		nextID:         1,
+		nextEphemeral:  1,
+		started:        map[int64]bool{},
+		own:            map[[2]int64]*Sent{},
+		others:         map[[2]int64]bool{},
+		status:         map[[2]int64]string{},
+		muted:          map[int64]bool{},
+		moved:          map[int64]int64{},
+		name:           Username,
+		lostTopics:     map[[2]int64]bool{},
+		withoutPhotos:  map[int64]bool{},
+		directMessages: map[int64]bool{},
+		menus:          map[MenuKey][]Command{},
+		descriptions:   map[[2]string]string{},
+		ephemerals:     map[[2]int64]ephemeral{},
+		presses:        map[string]*press{},
+		queries:        map[string]*inlineQuery{},
+		inviting:       map[int64]bool{},
+		barred:         map[int64]string{},
+		chats:          map[int64]ChatInfo{},
+		tagging:        map[int64]bool{},
+		tags:           map[[2]int64]string{},
+		people:         map[int64]User{},
+		watch:          func(Event) {},
 	}
 }
 
@@ -181,7 +198,9 @@ func (s *Server) Forget(keep time.Duration) {
 	maps.DeleteFunc(s.presses, func(_ string, p *press) bool { return p.answered || old(p.at) })
 	maps.DeleteFunc(s.queries, func(_ string, q *inlineQuery) bool { return q.answered || old(q.at) })
 	s.joins.forget(old)
-	s.sent, s.notices, s.inlineAnswers = nil, nil, nil
+	s.sent = nil
+	s.notices = nil
+	s.inlineAnswers = nil
 }
 
 // Pending are the IDs of the updates that are not acknowledged.

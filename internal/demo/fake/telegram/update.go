@@ -80,7 +80,8 @@ func entitiesOf(text string) (entities []Entity) {
 
 // AsCaption turns the text of the message into the caption of a picture.
 func (m Message) AsCaption() Message {
-	m["caption"], m["caption_entities"] = m["text"], m["entities"]
+	m["caption"] = m["text"]
+	m["caption_entities"] = m["entities"]
 	m["photo"] = []map[string]any{{"file_id": "x", "file_unique_id": "y", "width": 9, "height": 9}}
 	for _, name := range []string{"text", "entities"} {
 		delete(m, name)
@@ -95,7 +96,8 @@ func (m Message) AsCaption() Message {
 
 // In puts the message into a topic.
 func (m Message) In(thread int64) Message {
-	m["is_topic_message"], m["message_thread_id"] = true, thread
+	m["is_topic_message"] = true
+	m["message_thread_id"] = thread
 	return m
 }
 
@@ -160,7 +162,10 @@ func (s *Server) PushRaw(members string) (updateID int64) {
 	s.Change(func() {
 		updateID = s.nextUpdate
 		s.nextUpdate++
-		s.queue = append(s.queue, queued{id: updateID, raw: json.RawMessage(fmt.Sprintf(`{"update_id":%d,%s}`, updateID, members))})
+		s.queue = append(s.queue, queued{
+			id:  updateID,
+			raw: json.RawMessage(fmt.Sprintf(`{"update_id":%d,%s}`, updateID, members)),
+		})
 	})
 	return updateID
 }

@@ -17,7 +17,10 @@ func Status(code int) Fault { return Fault{Status: code, Description: http.Statu
 
 // NoRights is a refusal that says nothing against what was to be sent.
 func NoRights() Fault {
-	return Fault{Status: http.StatusBadRequest, Description: "Bad Request: not enough rights to send text messages to the chat"}
+	return Fault{
+		Status:      http.StatusBadRequest,
+		Description: "Bad Request: not enough rights to send text messages to the chat",
+	}
 }
 
 // Page responds with a proxy's page, which repeats the path that was asked for.

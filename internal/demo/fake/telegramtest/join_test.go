@@ -39,8 +39,8 @@ func newDoor(t *testing.T) *Server {
 }
 
 // knock has ann ask to join the group.
-func (s *Server) knock(guarded bool) (updateID int64) {
-	return s.RequestJoin(faketelegram.Group(group), faketelegram.Person(ann), guarded)
+func (s *Server) knock(guarded bool) {
+	s.RequestJoin(faketelegram.Group(group), faketelegram.Person(ann), guarded)
 }
 
 // joinStep is one thing that happens to ann's request.
@@ -61,7 +61,8 @@ func (step joinStep) take(t *testing.T, s *Server) {
 	if step.do != nil {
 		step.do(s)
 	}
-	if c := joinCalls[step.call]; step.call != "" {
+	c := joinCalls[step.call]
+	if step.call != "" {
 		if got := s.request(t, c.method, c.params); got != step.refusal {
 			t.Errorf("%s: refused with %q, want %q", step.call, got, step.refusal)
 		}

@@ -86,7 +86,10 @@ func watched(t testing.TB, server *faketelegram.Server) *Server {
 }
 
 // serve records a call, and lets it go wrong.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, method string, params map[string]json.RawMessage, carryOut func() (respond func())) {
+func (s *Server) serve(
+	w http.ResponseWriter, r *http.Request, method string, params map[string]json.RawMessage,
+	carryOut func() (respond func()),
+) {
 	fault := s.faults.Pop(method)
 	s.record.Change(func() {
 		s.calls = append(s.calls, Call{Method: method, At: time.Now(), Params: params, Fault: fault})
@@ -104,10 +107,20 @@ func (s *Server) see(e faketelegram.Event) {
 		switch {
 		case e.Message != nil && !e.Message.Deleted:
 			m := e.Message
-			s.seen = append(s.seen, Seen{Method: "message", Chat: m.Chat, Reader: m.Reader, Text: faketelegram.Shown(m.Text, m.Entities, m.Markup)})
+			s.seen = append(s.seen, Seen{
+				Method: "message",
+				Chat:   m.Chat,
+				Reader: m.Reader,
+				Text:   faketelegram.Shown(m.Text, m.Entities, m.Markup),
+			})
 		case e.Notice != nil:
 			n := e.Notice
-			s.seen = append(s.seen, Seen{Method: "answerCallbackQuery", Chat: e.Chat, Reader: n.User, Text: n.Text + "\n" + n.URL})
+			s.seen = append(s.seen, Seen{
+				Method: "answerCallbackQuery",
+				Chat:   e.Chat,
+				Reader: n.User,
+				Text:   n.Text + "\n" + n.URL,
+			})
 		case e.Inline != nil:
 			s.seen = append(s.seen, results(*e.Inline))
 		}
@@ -125,7 +138,8 @@ func results(a faketelegram.InlineAnswer) Seen {
 	for _, r := range a.Results {
 		var markup faketelegram.Markup
 		_ = json.Unmarshal(r.Markup, &markup) // It was checked, if there is one.
-		shown.Text += "\n" + faketelegram.Shown(r.Content.Text, r.Content.Entities, markup) + "\n" + r.Title + "\n" + r.Description + "\n" + r.ID
+		shown.Text += "\n" + faketelegram.Shown(r.Content.Text, r.Content.Entities, markup) + "\n" + r.Title + "\n" +
+			r.Description + "\n" + r.ID
 	}
 	return shown
 }
@@ -174,7 +188,11 @@ func (s *Server) Calls(method string) []Call {
 
 // Take returns the calls so far, and forgets them and all that Forget does.
 func (s *Server) Take(keep time.Duration) (calls []Call) {
-	s.record.Change(func() { calls, s.calls, s.seen = s.calls, nil, nil })
+	s.record.Change(func() {
+		calls = s.calls
+		s.calls = nil
+		s.seen = nil
+	})
 	s.Forget(keep)
 	return calls
 }

@@ -30,7 +30,10 @@ const RefusedURL = "http://127.0.0.1:1"
 func NewNetwork(t *testing.T, serve http.HandlerFunc) *faketest.Network {
 	t.Helper()
 	n := faketest.NewNetwork()
-	certificate, pool := Certify(t, &x509.Certificate{DNSNames: []string{"api.example"}, NotAfter: time.Now().Add(24 * time.Hour)})
+	certificate, pool := Certify(t, &x509.Certificate{
+		DNSNames: []string{"api.example"},
+		NotAfter: time.Now().Add(24 * time.Hour),
+	})
 	ChangeDefault(t, func(d *http.Transport) {
 		d.Proxy = nil
 		d.TLSClientConfig = &tls.Config{RootCAs: pool}

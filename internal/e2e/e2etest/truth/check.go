@@ -38,7 +38,10 @@ var (
 	checkedAt = regexp.MustCompile(`^(?:Checked )?(\d{4}-\d\d-\d\d \d\d:\d\d UTC)$`)
 	reference = regexp.MustCompile(`^Reference \S+$`)
 	// consent is what a press would save, under an answer about one's own wallet.
-	consent = e2etest.Say("save.offer", chat.Values{"verify": chat.CommandLink("/verify"), "forget": chat.CommandLink("/forget")})
+	consent = e2etest.Say("save.offer", chat.Values{
+		"verify": chat.CommandLink("/verify"),
+		"forget": chat.CommandLink("/forget"),
+	})
 )
 
 // uncheckedCommands have no answer that a fault may change or withhold, or one that is tested
@@ -65,12 +68,8 @@ func (c *Checker) compare(q Question, lines []string) (Outcomes, error) {
 		return nil, nil
 	}
 	uses := Uses(q.Command)
-	if len(lines) > 1 && lines[0] == Unavailable(q.Command) && !undecided.MatchString(lines[1]) && lines[1] != unknownOwner {
-		if len(lines) != 3 || !reference.MatchString(lines[2]) || len(uses) == 0 {
-			return nil, wrong("an answer and an excuse at once")
-		}
-		why, err := reason(lines[1], uses[0])
-		return Outcomes{uses[0]: why}, err
+	if isExcuse(q, lines) {
+		return readExcuse(lines, uses)
 	}
 	if q.Command == "help" {
 		return nil, checkHelp(lines)
@@ -93,11 +92,8 @@ func (c *Checker) compare(q Question, lines []string) (Outcomes, error) {
 		_, title := said.ages[uses[0]]
 		want = want.asOld(title)
 	}
-	if q.Command != "mylogins" && said.at != want.at {
-		at, err := time.Parse(e2etest.MinuteForm, said.at)
-		if age := time.Since(at); err != nil || age < -time.Minute || age > maxAge || q.Command == "price" {
-			return nil, wrong("an answer from %q", said.at)
-		}
+	if q.Command != "mylogins" && said.at != want.at && (q.Command == "price" || !isNow(said.at)) {
+		return nil, wrong("an answer from %q", said.at)
 	}
 	if said.tellsClaimTime() != want.tellsClaimTime() {
 		// On a busy machine the chain's pace comes too late, for either bot.
@@ -112,6 +108,28 @@ func (c *Checker) compare(q Question, lines []string) (Outcomes, error) {
 		return got, c.checkVerify(got, q.Wallet, said, want)
 	}
 	return got, said.equals(want)
+}
+
+// isExcuse reports whether an answer only says why there is none.
+func isExcuse(q Question, lines []string) bool {
+	return len(lines) > 1 && lines[0] == Unavailable(q.Command) &&
+		!undecided.MatchString(lines[1]) && lines[1] != unknownOwner
+}
+
+// readExcuse returns what an excuse says of the first of the services.
+func readExcuse(lines []string, uses []fault.Target) (Outcomes, error) {
+	if len(lines) != 3 || !reference.MatchString(lines[2]) || len(uses) == 0 {
+		return nil, wrong("an answer and an excuse at once")
+	}
+	why, err := reason(lines[1], uses[0])
+	return Outcomes{uses[0]: why}, err
+}
+
+// isNow reports whether an answer's time is at most maxAge ago, and not in the future.
+func isNow(minute string) bool {
+	at, err := time.Parse(e2etest.MinuteForm, minute)
+	age := time.Since(at)
+	return err == nil && age >= -time.Minute && age <= maxAge
 }
 
 // answer is an answer in parts, without what says how old it is.
@@ -147,28 +165,32 @@ func read(lines []string, title fault.Target) answer {
 		if text, old, marked := readAge(oldTitle, line); i == 0 && marked {
 			line, a.ages[title] = text, old
 		}
-	parts:
 		for _, part := range strings.Split(line, " · ") {
-			for service := range silences {
-				if _, silent := silence(part, service); silent {
-					a.old[service] = part
-					continue parts
-				}
-			}
-			part = strings.TrimPrefix(strings.TrimPrefix(part, "🟢 "), "⚠️ ")
-			if text, old, marked := readAge(atOldPrice, part); marked {
-				part, a.ages[fault.Price] = text, old
-			}
-			switch mark := checkedAt.FindStringSubmatch(part); {
-			case mark != nil && a.at == "":
-				a.at = mark[1]
-			case part == "CoinMarketCap", part == consent:
-			default:
-				a.parts = append(a.parts, part)
-			}
+			a.readPart(part)
 		}
 	}
 	return a
+}
+
+// readPart adds a part, which stands between dots.
+func (a *answer) readPart(part string) {
+	for service := range silences {
+		if _, silent := silence(part, service); silent {
+			a.old[service] = part
+			return
+		}
+	}
+	part = strings.TrimPrefix(strings.TrimPrefix(part, "🟢 "), "⚠️ ")
+	if text, old, marked := readAge(atOldPrice, part); marked {
+		part, a.ages[fault.Price] = text, old
+	}
+	switch mark := checkedAt.FindStringSubmatch(part); {
+	case mark != nil && a.at == "":
+		a.at = mark[1]
+	case part == "CoinMarketCap", part == consent:
+	default:
+		a.parts = append(a.parts, part)
+	}
 }
 
 // asOld returns the truth as it is told if a figure is old: without a time and, if the title is
@@ -203,7 +225,8 @@ func (c *Checker) checkAges(command string, said answer) error {
 // equals returns an error unless an answer has the wanted title, and then each of the other
 // parts once, in any order.
 func (a answer) equals(want answer) error {
-	if len(a.parts) == 0 || a.parts[0] != want.parts[0] || !slices.Equal(slices.Sorted(slices.Values(a.parts)), slices.Sorted(slices.Values(want.parts))) {
+	if len(a.parts) == 0 || a.parts[0] != want.parts[0] ||
+		!slices.Equal(slices.Sorted(slices.Values(a.parts)), slices.Sorted(slices.Values(want.parts))) {
 		return wrong("%q, and the truth is %q", a.parts, want.parts)
 	}
 	return nil

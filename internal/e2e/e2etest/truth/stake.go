@@ -43,7 +43,8 @@ func shown(amount string, all []core.PoolAmount, sum decimal.Decimal) bool {
 	if len(all) > 0 {
 		return shown(amount, all[1:], sum) || shown(amount, all[1:], sum.Add(all[0].Amount))
 	}
-	return sum.IsPositive() && number(amount).Equal(sum.Round(2)) || amount == "< 0.0001" && sum.IsPositive() && sum.LessThan(decimal.New(1, -4))
+	return sum.IsPositive() && number(amount).Equal(sum.Round(2)) ||
+		amount == "< 0.0001" && sum.IsPositive() && sum.LessThan(decimal.New(1, -4))
 }
 
 // number returns a number that is grouped in thousands, or 0.
@@ -109,7 +110,8 @@ func (a answer) withoutWorth() answer {
 // lack what the stake is worth, and what is in pools that are unread.
 func (c *Checker) checkStake(got Outcomes, wallet common.Address, said, want answer) error {
 	if got[fault.Price] == Right && !said.tellsWorth() {
-		if delete(got, fault.Price); want.tellsWorth() {
+		delete(got, fault.Price)
+		if want.tellsWorth() {
 			got[fault.Price], want = Omitted, want.withoutWorth()
 		}
 	}
@@ -124,7 +126,8 @@ func (c *Checker) checkStake(got Outcomes, wallet common.Address, said, want ans
 	default:
 		return answer{parts: a.rest}.equals(answer{parts: whole.rest})
 	}
-	if got[fault.Chain] = Partial; a.undecided {
+	got[fault.Chain] = Partial
+	if a.undecided {
 		got[fault.Chain] = Undecided
 		delete(got, fault.Price)
 	}
@@ -134,18 +137,40 @@ func (c *Checker) checkStake(got Outcomes, wallet common.Address, said, want ans
 // checkPartly checks what is said of a stake if some pools are unread: amounts are hedged,
 // pools that are missing are among the unread, and the rest is of the truth.
 func (c *Checker) checkPartly(a, whole stake, wallet common.Address) error {
+	if err := c.checkHedged(a, wallet); err != nil {
+		return err
+	}
+	if err := a.checkPools(whole); err != nil {
+		return err
+	}
+	return a.checkRest(whole)
+}
+
+// checkHedged checks the amounts that are said to be at least so much, and their worth.
+func (c *Checker) checkHedged(a stake, wallet common.Address) error {
 	var staked, claimable, leaving []core.PoolAmount
 	if wallet == c.world.Staker {
 		staked, claimable, leaving = c.world.Staked, c.world.Claimable, c.world.Unbonding
 	}
-	for what, there := range map[string][]core.PoolAmount{"staking": staked, "ready to claim": claimable, "unstaking": leaving} {
-		if amount, hedged := a.atLeast[what]; hedged && (what == "staking" && a.failed == 0 || !shown(amount, there, decimal.Zero)) {
+	for what, there := range map[string][]core.PoolAmount{
+		"staking":        staked,
+		"ready to claim": claimable,
+		"unstaking":      leaving,
+	} {
+		amount, hedged := a.atLeast[what]
+		if hedged && (what == "staking" && a.failed == 0 || !shown(amount, there, decimal.Zero)) {
 			return wrong("%s at least %q", what, amount)
 		}
 	}
-	if worth := number(a.worth).Sub(number(a.atLeast["staking"]).Mul(c.world.Quote.Price)); a.worth != "" && worth.Abs().GreaterThan(decimal.NewFromInt(1)) {
+	off := number(a.worth).Sub(number(a.atLeast["staking"]).Mul(c.world.Quote.Price))
+	if a.worth != "" && off.Abs().GreaterThan(decimal.NewFromInt(1)) {
 		return wrong("%s HRLD are worth %s", a.atLeast["staking"], a.worth)
 	}
+	return nil
+}
+
+// checkPools checks that no more pools are missing than are unread.
+func (a stake) checkPools(whole stake) error {
 	missing := 0
 	for _, part := range whole.rest {
 		if pool.MatchString(part) && !slices.Contains(a.rest, part) {
@@ -156,11 +181,17 @@ func (c *Checker) checkPartly(a, whole stake, wallet common.Address) error {
 	if a.failed > 0 && listed && missing > a.failed || a.undecided && (listed || len(a.atLeast) > 0) {
 		return wrong("%d pools are missing, %d are unread", missing, a.failed)
 	}
+	return nil
+}
+
+// checkRest checks that the rest is of the truth, and says nothing final of what is unread.
+func (a stake) checkRest(whole stake) error {
 	begins := func(part string, beginnings ...string) bool {
 		return slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(strings.ToLower(part), b) })
 	}
 	for _, part := range a.rest {
-		final := begins(part, "unstaking ", "ready to claim ") || a.failed > 0 && begins(part, "staking ", "exact ", "not staked")
+		final := begins(part, "unstaking ", "ready to claim ") ||
+			a.failed > 0 && begins(part, "staking ", "exact ", "not staked")
 		if final || !slices.Contains(whole.rest, part) && part != Unavailable("staked") {
 			return wrong("%q is said while %d pools are unread, %d of withdrawals", part, a.failed, a.unknown)
 		}
@@ -174,7 +205,8 @@ func (c *Checker) checkVerify(got Outcomes, wallet common.Address, said, want an
 	switch {
 	case slices.Contains(said.parts, unknownOwner):
 		said, want = said.without(unknownOwner), want.without(verdicts...)
-		if got[fault.Partner], err = said.takeReason(fault.Partner); said.parts[0] != Unavailable("verify") {
+		got[fault.Partner], err = said.takeReason(fault.Partner)
+		if said.parts[0] != Unavailable("verify") {
 			err = errors.Join(err, wrong("%q", said.parts))
 		}
 		said.parts[0] = owner
@@ -185,7 +217,8 @@ func (c *Checker) checkVerify(got Outcomes, wallet common.Address, said, want an
 		var errWhy error
 		got[fault.Chain], errWhy = said.takeReason(fault.Chain)
 		left := said.without(Unavailable("staked")).parts
-		if !slices.Contains(left, wallet.Hex()) || slices.ContainsFunc(left, func(part string) bool { return !slices.Contains(want.parts, part) }) {
+		if !slices.Contains(left, wallet.Hex()) ||
+			slices.ContainsFunc(left, func(part string) bool { return !slices.Contains(want.parts, part) }) {
 			err = errors.Join(err, wrong("%q", left))
 		}
 		return errors.Join(err, errWhy)

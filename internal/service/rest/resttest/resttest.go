@@ -48,7 +48,9 @@ var discard = log.New(io.Discard, "", 0)
 // that fault, whose text holds none of the secrets, nothing of the URL but its
 // host, and nothing that the service said. The secrets include the paths and
 // queries that the client asks for. Then it cancels a call halfway.
-func Check(t *testing.T, ask func(ctx context.Context, baseURL string, timeout time.Duration) error, secrets ...string) {
+func Check(
+	t *testing.T, ask func(ctx context.Context, baseURL string, timeout time.Duration) error, secrets ...string,
+) {
 	t.Helper()
 	secrets = append(slices.Clip(secrets), echoed, "://", "?")
 	for _, f := range faults(t) {
@@ -141,12 +143,20 @@ func faults(t *testing.T) []fault {
 		{name: "a part of a number", want: core.Malformed, serve: answer(206, "5")},
 		{name: "gzip bomb", want: core.Malformed, serve: zipped(bomb())},
 		{name: "corrupt gzip", want: core.Malformed, serve: zipped([]byte(echoed))},
-		{name: "redirect", want: core.Malformed, serve: http.RedirectHandler(transporttest.RefusedURL+"/"+echoed, http.StatusTemporaryRedirect).ServeHTTP},
+		{
+			name:  "redirect",
+			want:  core.Malformed,
+			serve: http.RedirectHandler(transporttest.RefusedURL+"/"+echoed, http.StatusTemporaryRedirect).ServeHTTP,
+		},
 		{name: "redirect without location", want: core.Malformed, serve: answer(302, html)},
 		{name: "truncated", want: core.Unreachable, serve: Broken("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n5", false)},
 		{name: "reset", want: core.Unreachable, serve: Broken("", true)},
-		{name: "a huge header", want: core.Unreachable, serve: Broken("HTTP/1.1 200 OK\r\nX-Text: "+strings.Repeat(echoed, 1<<20)+
-			"\r\nContent-Length: 1\r\n\r\n5", false)},
+		{
+			name: "a huge header",
+			want: core.Unreachable,
+			serve: Broken("HTTP/1.1 200 OK\r\nX-Text: "+strings.Repeat(echoed, 1<<20)+
+				"\r\nContent-Length: 1\r\n\r\n5", false),
+		},
 		{name: "silent", want: core.SlowAnswer, serve: hang},
 		{name: "silent in the body", want: core.SlowAnswer, serve: func(w http.ResponseWriter, r *http.Request) {
 			io.WriteString(w, "5")
@@ -154,13 +164,24 @@ func faults(t *testing.T) []fault {
 			hang(w, r)
 		}},
 		{name: "429 with seconds", want: core.Limited, retryAfter: 7 * time.Second, serve: retryAfter(429, "7")},
-		{name: "429 with a date", want: core.Limited, retryAfter: 90 * time.Second, serve: header("Date", hourAgo.Format(http.TimeFormat),
-			retryAfter(429, hourAgo.Add(90*time.Second).Format(http.TimeFormat)))},
+		{
+			name:       "429 with a date",
+			want:       core.Limited,
+			retryAfter: 90 * time.Second,
+			serve: header("Date", hourAgo.Format(http.TimeFormat),
+				retryAfter(429, hourAgo.Add(90*time.Second).Format(http.TimeFormat))),
+		},
 		{name: "503 with seconds", want: core.Unreachable, retryAfter: 3 * time.Second, serve: retryAfter(503, "3")},
 	}
 	for status, want := range map[int]core.Reason{
-		400: core.Rejected, 401: core.Denied, 402: core.Limited, 403: core.Denied,
-		404: core.Rejected, 408: core.SlowAnswer, 429: core.Limited, 500: core.Unreachable,
+		400: core.Rejected,
+		401: core.Denied,
+		402: core.Limited,
+		403: core.Denied,
+		404: core.Rejected,
+		408: core.SlowAnswer,
+		429: core.Limited,
+		500: core.Unreachable,
 	} {
 		all = append(all, fault{name: fmt.Sprint(status), want: want, serve: answer(status, `{"message":"`+echoed+`"}`)})
 	}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// hiddenHeads returns the positions of the ifs in a Go file whose head does something that
+// their condition does not test. The condition has to read a variable, field or element that
+// the head sets. The source is src, or the file's if src is nil.
+func hiddenHeads(t *testing.T, name string, src any) (found []string) {
+	t.Helper()
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, name, src, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		s, ok := n.(*ast.IfStmt)
+		if ok && s.Init != nil && !reads(s.Cond, setBy(s.Init)) {
+			found = append(found, files.Position(s.Pos()).String())
+		}
+		return true
+	})
+	return found
+}
+
+// setBy returns the expressions that a statement sets. A call sets nothing.
+func setBy(s ast.Stmt) []ast.Expr {
+	switch s := s.(type) {
+	case *ast.AssignStmt:
+		return s.Lhs
+	case *ast.IncDecStmt:
+		return []ast.Expr{s.X}
+	}
+	return nil
+}
+
+// reads reports whether cond contains one of the expressions.
+func reads(cond ast.Expr, set []ast.Expr) (found bool) {
+	ast.Inspect(cond, func(n ast.Node) bool {
+		if field, ok := n.(*ast.SelectorExpr); ok && !slices.ContainsFunc(set, equals(field)) {
+			// In x.err, err is a field, and not the variable of that name.
+			found = found || reads(field.X, set)
+			return false
+		}
+		e, ok := n.(ast.Expr)
+		found = found || ok && slices.ContainsFunc(set, equals(e))
+		return !found
+	})
+	return found
+}
+
+// equals returns a function that reports whether an expression is written like e.
+func equals(e ast.Expr) func(ast.Expr) bool {
+	return func(other ast.Expr) bool { return types.ExprString(other) == types.ExprString(e) }
+}
+
+// inRewriting matches the files that are being rewritten.
+var inRewriting = regexp.MustCompile(`/internal/(members|store|service/market|e2e/membership)/` +
+	`|/internal/platform/(telegram/outbox|discord/api|discord/gateway)/` +
+	`|/internal/app/(app|members|services|check)\.go$`)
+
+func TestTheHeadOfAnIfSetsWhatIsTested(t *testing.T) {
+	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && entry.Name() == "node_modules":
+			return fs.SkipDir
+		case !strings.HasSuffix(path, ".go") || inRewriting.MatchString(filepath.ToSlash(path)):
+			return nil
+		}
+		for _, place := range hiddenHeads(t, path, nil) {
+			t.Errorf("%s: the condition does not test what the head of the if does; "+
+				"put that on a line of its own", place)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestHiddenHeads(t *testing.T) {
+	for code, hidden := range map[string]bool{
+		`if ready {}`:                          false,
+		`if err := f(); err != nil {}`:         false,
+		`if v, ok := m[k]; ok {}`:              false,
+		`if x, ok := f(); ok && x.y > 0 {}`:    false,
+		`if x = f(); x.y {}`:                   false,
+		`if x := f(); g(x) {}`:                 false,
+		`if x := f(); !x.ready() {}`:           false,
+		`if n++; n > 3 {}`:                     false,
+		`if s.n--; s.n == 0 {}`:                false,
+		`if m[k]++; m[k] > 3 {}`:               false,
+		`if *p = f(); *p > 3 {}`:               false,
+		`if req.Role = role; err != nil {}`:    true,
+		`if x := f(); y > 0 {}`:                true,
+		`if err := f(); ctx.Err() == nil {}`:   true,
+		`if err := f(); x.err == nil {}`:       true,
+		`if r.a = f(); r.b {}`:                 true,
+		`if r.calls++; r.fails {}`:             true,
+		`if m[k] = v; len(v) == 0 {}`:          true,
+		`if m[a], err = f(); m[b] == 0 {}`:     true,
+		`if slices.Sort(s); len(s) > 3 {}`:     true,
+		`if wait(); done.Load() {}`:            true,
+		`if <-c; done {}`:                      true,
+		`if ready {} else if x := 1; y > 0 {}`: true,
+	} {
+		found := hiddenHeads(t, "x.go", "package x\nfunc _() {\n"+code+"\n}\n")
+		if (len(found) == 1) != hidden {
+			t.Errorf("%s: found %v, want one: %t", code, found, hidden)
+		}
+	}
+}
