@@ -92,6 +92,43 @@ func (m *Memory) Peek(_ context.Context, limits ...Limit) (wait time.Duration) {
 	return m.start(now, limits) - now
 }
 
+// GiveBack returns a slot that Reserve took, because what it was for did not happen.
+func (m *Memory) GiveBack(l Limit) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.full[l.Key] -= l.Every
+}
+
+// Slots returns how many slots of l can be reserved now without a wait.
+func (m *Memory) Slots(l Limit) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return max(int(m.slots(time.Since(m.started), l)), 0)
+}
+
+// Change replaces a limit by another one with the same key. The bucket keeps its slots, but not more than the
+// new Burst.
+//
+// For example, a bucket of 4 has 3 slots. As a bucket of 10 it has 3 slots, and as a bucket of 2 it has 2.
+func (m *Memory) Change(from, to Limit) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Since(m.started)
+	slots := min(m.slots(now, from), float64(to.Burst))
+	missing := float64(to.Burst) - slots
+	m.full[to.Key] = now + time.Duration(missing*float64(to.Every))
+}
+
+// slots returns how many slots a bucket holds, with the part of the next one that has come back; below 0, slots
+// are reserved ahead. The caller holds mu.
+//
+// For example, now is 10 s, and a bucket of 4 that gets a slot back every 3 s will be full at 14.5 s. One and a
+// half slots are missing: it holds 2.5.
+func (m *Memory) slots(now time.Duration, l Limit) float64 {
+	missing := float64(m.full[l.Key]-now) / float64(l.Every)
+	return float64(l.Burst) - max(missing, 0)
+}
+
 // start returns the first time from now on at which each limit has a slot. The caller holds mu.
 //
 // For example, now is 10 s, and a bucket of 4 that gets a slot back every 3 s will be full at 22 s. It is

@@ -170,3 +170,64 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 	})
 }
+
+func TestASlotThatIsGivenBackIsThereAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewMemory()
+		limit := Limit{Key: "calls", Burst: 2, Every: time.Minute}
+		for range 100 {
+			if wait := reserve(t, m, 0, limit); wait != 0 {
+				t.Fatalf("the next slot is in %v", wait)
+			}
+			m.GiveBack(limit)
+		}
+		if slots := m.Slots(limit); slots != 2 {
+			t.Errorf("%d slots, want 2", slots)
+		}
+	})
+}
+
+func TestABucketKeepsItsSlotsWhenItsLimitChanges(t *testing.T) {
+	for _, test := range []struct {
+		name         string
+		taken        int
+		to           Limit
+		slots        int
+		untilTheNext time.Duration
+	}{
+		{"a larger one", 1, Limit{Burst: 10, Every: time.Second}, 3, 0},
+		{"a smaller one", 1, Limit{Burst: 2, Every: time.Second}, 2, 0},
+		{"an empty one becomes faster", 4, Limit{Burst: 4, Every: time.Second}, 0, time.Second},
+		{"an empty one becomes slower", 4, Limit{Burst: 1, Every: time.Hour}, 0, time.Hour},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := NewMemory()
+			from := Limit{Key: "calls", Burst: 4, Every: time.Minute}
+			for range test.taken {
+				reserve(t, m, 0, from)
+			}
+			test.to.Key = from.Key
+			m.Change(from, test.to)
+			if slots := m.Slots(test.to); slots != test.slots {
+				t.Errorf("%s: %d slots, want %d", test.name, slots, test.slots)
+			}
+			if wait := m.Peek(t.Context(), test.to); wait != test.untilTheNext {
+				t.Errorf("%s: the next slot is in %v, want %v", test.name, wait, test.untilTheNext)
+			}
+		})
+	}
+}
+
+func TestPartOfASlotOutlivesAChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewMemory()
+		limit := Limit{Key: "calls", Burst: 1, Every: time.Minute}
+		reserve(t, m, 0, limit)
+		time.Sleep(45 * time.Second)
+		faster := Limit{Key: "calls", Burst: 1, Every: 20 * time.Second}
+		m.Change(limit, faster)
+		if wait := m.Peek(t.Context(), faster); wait != 5*time.Second {
+			t.Errorf("a slot of which three quarters are back is due in %v, want 5s", wait)
+		}
+	})
+}
