@@ -292,15 +292,15 @@ func TestIdentifiesStayRareForHours(t *testing.T) {
 					t.Errorf("identified %d times", n)
 				}
 				for n := range identifies {
-					if n > 0 && identifies[n].Sub(identifies[n-1]) < identifyPause {
+					if n > 0 && identifies[n].Sub(identifies[n-1]) < identifyGap.Every {
 						t.Errorf("identified again after %v", identifies[n].Sub(identifies[n-1]))
 					}
-					if n >= maxIdentifies && identifies[n].Sub(identifies[0]) < time.Duration(n-maxIdentifies+1)*identifyEvery {
+					if n >= identifyBudget.Burst && identifies[n].Sub(identifies[0]) < time.Duration(n-identifyBudget.Burst+1)*identifyBudget.Every {
 						t.Errorf("identified %d times in %v", n+1, identifies[n].Sub(identifies[0]))
 					}
 				}
 				h.fake.Behave(fakediscord.Behaviour{Heartbeat: 41 * time.Second})
-				pass(identifyEvery + readyTime + maxPause)
+				pass(identifyBudget.Every + readyTime + maxPause)
 				equal(t, "connected to a gateway that works again", h.Alive(), true)
 				h.takes(t)
 			})
