@@ -92,6 +92,12 @@ func (m *Memory) Peek(_ context.Context, limits ...Limit) (wait time.Duration) {
 	return m.start(now, limits) - now
 }
 
+// Allow takes a slot if one is due now, and reports whether it did.
+func (m *Memory) Allow(l Limit) bool {
+	_, ok := m.Reserve(context.Background(), 0, l)
+	return ok
+}
+
 // GiveBack returns a slot that Reserve took, because what it was for did not happen.
 func (m *Memory) GiveBack(l Limit) {
 	m.mu.Lock()
