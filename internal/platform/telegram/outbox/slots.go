@@ -47,8 +47,8 @@ const (
 var (
 	errNoRoom = errors.New("its slot would come too late")
 	errHeld   = errors.New("a 429 holds its chat back for too long")
-	// errShareUsed means that each sender has used their share since the message entered its line.
-	errShareUsed = errors.New("each sender has used their share of the chat")
+	// errShareUsed means that the sender's share was used since the message entered its line.
+	errShareUsed = errors.New("its sender's share of the chat is used")
 )
 
 // limits returns the limits of the message's chat.
@@ -74,40 +74,41 @@ func (d *delivery) limits() []ratelimit.Limit {
 // would be just as late.
 func (d *delivery) waitForSlot(ctx context.Context) error {
 	for {
-		if err := d.waitForShare(ctx); err != nil {
+		own, err := d.waitForShare(ctx)
+		if err != nil {
 			return err
 		}
-		err := d.waitForTurn(ctx)
+		err = d.waitForTurn(ctx, own)
 		if !errors.Is(err, errShareUsed) {
 			return err
 		}
 	}
 }
 
-// waitForShare blocks until a sender has a slot of their own. The message is not in its chat's line meanwhile, so it
-// delays nobody else.
-func (d *delivery) waitForShare(ctx context.Context) error {
+// waitForShare blocks until a sender has a slot of their own, and returns its limit. The message is not in its
+// chat's line meanwhile, so it delays nobody else.
+func (d *delivery) waitForShare(ctx context.Context) (own []ratelimit.Limit, err error) {
 	for {
-		_, wait := d.ownLimit(ctx)
+		own, wait := d.ownLimit(ctx)
 		switch {
 		case wait <= 0:
-			return nil
+			return own, nil
 		case d.m.Notice != "" || wait > d.patience():
-			return errNoRoom
+			return nil, errNoRoom
 		}
 		d.m.Waits()
 		select {
 		case <-time.After(wait):
 		case <-d.joined: // The new sender may have a slot.
 		case <-ctx.Done():
-			return ctx.Err()
+			return nil, ctx.Err()
 		}
 	}
 }
 
-// waitForTurn blocks until no message of the chat is before this one, and then until the message has its slots. It
-// fails as waitForSlot does, or with errShareUsed.
-func (d *delivery) waitForTurn(ctx context.Context) error {
+// waitForTurn blocks until no message of the chat is before this one, and then until the message has a slot of own
+// and of its chat. It fails as waitForSlot does, or with errShareUsed.
+func (d *delivery) waitForTurn(ctx context.Context, own []ratelimit.Limit) error {
 	limits := d.limits()
 	if d.m.Notice == "" {
 		if err := d.enter(ctx, limits); err != nil {
@@ -116,14 +117,12 @@ func (d *delivery) waitForTurn(ctx context.Context) error {
 		defer d.leave()
 	}
 	for {
-		own, wait := d.ownLimit(ctx)
-		if wait > 0 {
-			return errShareUsed
-		}
 		wait, err := d.reserve(ctx, slices.Concat(limits, own))
 		switch {
 		case wait <= 0 || err != nil:
 			return err
+		case d.Limiter.Peek(ctx, own...) > 0:
+			return errShareUsed
 		case wait > d.patience():
 			return errNoRoom
 		}
