@@ -75,17 +75,21 @@ func (d *deployment) restart() {
 	d.read = time.Time{}
 }
 
-// ask has a replica ask for the price, if the last one is older than a TTL.
-func (d *deployment) ask(i int) {
-	if time.Since(d.priced) < 30*time.Second {
-		return
+// step is the TTL of a price.
+const step = 30 * time.Second
+
+// ask has a replica ask for the price, if the last one is older than a TTL. It returns how long the replica has
+// nothing to do then.
+func (d *deployment) ask(i int) (idle time.Duration) {
+	if time.Since(d.priced) < step {
+		return step
 	}
-	if _, reason := d.replicas[i].spend(); reason != "" {
-		return
+	if wait, reason := d.replicas[i].spend(); reason != "" {
+		return wait
 	}
 	if !d.call() {
 		d.replicas[i].giveBack()
-		return
+		return step
 	}
 	d.mine++
 	d.gap = max(d.gap, time.Since(d.priced))
@@ -95,25 +99,28 @@ func (d *deployment) ask(i int) {
 			other.Note()
 		}
 	}
+	return step
 }
 
-// run lets a time pass. event happens every hour.
+// run lets a time pass, step by step, and leaves out steps in which nothing can happen. event happens every hour.
 func (d *deployment) run(lasts time.Duration, event func(hour int)) {
-	const step = 30 * time.Second
-	for past := time.Duration(0); past < lasts; past += step {
+	for past := time.Duration(0); past < lasts; {
 		if past%time.Hour == 0 {
 			event(int(past / time.Hour))
 		}
-		if !d.silent && time.Since(d.read) >= 10*time.Minute {
+		if !d.silent && time.Since(d.read) >= readEvery {
 			d.read = time.Now()
 			for _, b := range d.replicas {
 				b.learn(d.reading())
 			}
 		}
+		idle := readEvery - past%readEvery
 		for i := range d.replicas {
-			d.ask((i + int(past/step)) % len(d.replicas))
+			idle = min(idle, d.ask((i+int(past/step))%len(d.replicas)))
 		}
-		d.pass(step)
+		idle = max((idle+step-1)/step, 1) * step
+		d.pass(idle)
+		past += idle
 	}
 }
 
