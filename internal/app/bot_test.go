@@ -311,7 +311,8 @@ func TestDetailsOfProbesInWords(t *testing.T) {
 			"HRLD (Herald[31m Demo), id 1, $1.000, 1 h ago|that price is old: is this the right token?"},
 		"credits counted here": {aboutCredits(market.Reading{}, denied, true),
 			"it does not say what is left of the plan: credits are counted here, by PRICE_MONTHLY_CREDITS or 10000 a month"},
-		"no credits counted": {aboutCredits(market.Reading{}, denied, false), "credits are not counted: PRICE_MONTHLY_CREDITS is 0"},
+		"no credits counted": {aboutCredits(market.Reading{}, denied, false),
+			"credits are not counted: PRICE_MONTHLY_CREDITS is 0"},
 		"no supply":          {text(aboutSupply(core.Supply{Total: decimal.NewFromInt(-5)}, "MAT"), nil), ""},
 	} {
 		if test.got != test.want {

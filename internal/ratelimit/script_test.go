@@ -46,9 +46,14 @@ func drawCall(t *rapid.T) call {
 		return time.Duration(rapid.Int64Range(0, most.Microseconds()).Draw(t, label)) * time.Microsecond
 	}
 	c := call{after: drawTime("after", 2*time.Minute), within: drawTime("within", 90*time.Minute) - time.Second}
-	for _, key := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), 1, 3, rapid.ID).Draw(t, "keys") {
-		burst := rapid.IntRange(1, 5).Draw(t, "burst")
-		c.limits = append(c.limits, Limit{Key: key, Burst: burst, Every: time.Microsecond + drawTime("every", time.Minute)})
+	key := rapid.SampledFrom([]string{"a", "b", "c"})
+	for _, key := range rapid.SliceOfNDistinct(key, 1, 3, rapid.ID).Draw(t, "keys") {
+		limit := Limit{
+			Key:   key,
+			Burst: rapid.IntRange(1, 5).Draw(t, "burst"),
+			Every: time.Microsecond + drawTime("every", time.Minute),
+		}
+		c.limits = append(c.limits, limit)
 	}
 	return c
 }

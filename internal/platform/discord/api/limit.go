@@ -88,6 +88,7 @@ func (l *globalLimit) countRefusal() {
 	l.counts.Reserve(ctx, refusedWindow, refusals)
 	wait := l.counts.Peek(ctx, refusals)
 	if wait > 0 && l.counts.Allow(stopLines) {
-		l.log.Error("edits and follow-ups stop: Discord refused so many calls that it may ban this address", "for", wait)
+		l.log.Error("edits and follow-ups stop: Discord refused so many calls that it may ban this address",
+			"for", wait)
 	}
 }

@@ -295,8 +295,9 @@ func TestIdentifiesStayRareForHours(t *testing.T) {
 					if n > 0 && identifies[n].Sub(identifies[n-1]) < identifyGap.Every {
 						t.Errorf("identified again after %v", identifies[n].Sub(identifies[n-1]))
 					}
-					if n >= identifyBudget.Burst && identifies[n].Sub(identifies[0]) < time.Duration(n-identifyBudget.Burst+1)*identifyBudget.Every {
-						t.Errorf("identified %d times in %v", n+1, identifies[n].Sub(identifies[0]))
+					least := time.Duration(n+1-identifyBudget.Burst) * identifyBudget.Every
+					if took := identifies[n].Sub(identifies[0]); took < least {
+						t.Errorf("identified %d times in %v", n+1, took)
 					}
 				}
 				h.fake.Behave(fakediscord.Behaviour{Heartbeat: 41 * time.Second})
