@@ -313,7 +313,7 @@ func TestDetailsOfProbesInWords(t *testing.T) {
 			"it does not say what is left of the plan: credits are counted here, by PRICE_MONTHLY_CREDITS or 10000 a month"},
 		"no credits counted": {aboutCredits(market.Reading{}, denied, false),
 			"credits are not counted: PRICE_MONTHLY_CREDITS is 0"},
-		"no supply":          {text(aboutSupply(core.Supply{Total: decimal.NewFromInt(-5)}, "MAT"), nil), ""},
+		"no supply": {text(aboutSupply(core.Supply{Total: decimal.NewFromInt(-5)}, "MAT"), nil), ""},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: got %q, want %q", name, test.got, test.want)

@@ -110,8 +110,8 @@ func spread(every, rest time.Duration) ratelimit.Limit {
 }
 
 // othersSpend reports whether clearly less is left than if the plan were spent evenly. A Budget alone keeps to
-// that line. If others spend with the same key, and it only spread what they leave, there would be nothing left
-// days before the month ends.
+// that line. If others spend half of the plan, and it only spread what they leave, there would be nothing left four
+// days before the month ends. So it then takes othersFactor times as long.
 //
 // For example, 15,000 credits that are spent evenly leave 4,838 for the last 10 days. If fewer than 4,789 are left,
 // others spend, too.
