@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net"
 	"strings"
-	"sync"
 
 	"herald/commands"
 	"herald/internal/chat"
@@ -56,8 +55,8 @@ type Bot struct {
 	Router *chat.Router
 	// Listen opens HTTP_ADDR. It is net.Listen; a test in simulated time replaces it before Run.
 	Listen func(network, address string) (net.Listener, error)
-	// retries has the time at which logRetries last logged, by platform, and at "" for all.
-	retries sync.Map
+	// retries limits the lines of logRetries.
+	retries *ratelimit.Memory
 	// roles ask a platform for a user's role; filled as adapters are made.
 	roles map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error)
 }
@@ -105,8 +104,14 @@ func NewForCheck(cfg *Config, log *slog.Logger) (*Bot, error) {
 
 // newWithState is New with another openState.
 func newWithState(cfg *Config, log *slog.Logger, openState func(*Bot) error) (*Bot, error) {
-	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(), Listen: net.Listen,
-		roles: map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){}}
+	b := &Bot{
+		cfg:     cfg,
+		log:     log,
+		metrics: ops.NewMetrics(),
+		Listen:  net.Listen,
+		retries: ratelimit.NewMemory(),
+		roles:   map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){},
+	}
 	if err := openState(b); err != nil {
 		return nil, err
 	}

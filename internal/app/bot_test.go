@@ -31,7 +31,6 @@ import (
 	"herald/internal/ops"
 	"herald/internal/secret/logtest"
 	"herald/internal/service/market"
-	"herald/internal/service/market/credits"
 	"herald/internal/service/partner"
 	"herald/internal/service/supply"
 )
@@ -310,10 +309,11 @@ func TestDetailsOfProbesInWords(t *testing.T) {
 		"an old quote": {text(aboutQuote(market.Listing{ID: "1", Symbol: "HRLD", Name: "Herald\x1b[31m\nDemo",
 			Quote: core.Quote{Price: decimal.NewFromInt(1), LastUpdated: hourAgo, OldFrom: hourAgo}}, nil)),
 			"HRLD (Herald[31m Demo), id 1, $1.000, 1 h ago|that price is old: is this the right token?"},
-		"credits counted here": {aboutCredits(credits.Reading{}, denied, true),
+		"credits counted here": {aboutCredits(market.Reading{}, denied, true),
 			"it does not say what is left of the plan: credits are counted here, by PRICE_MONTHLY_CREDITS or 10000 a month"},
-		"no credits counted": {aboutCredits(credits.Reading{}, denied, false), "credits are not counted: PRICE_MONTHLY_CREDITS is 0"},
-		"no supply":          {text(aboutSupply(core.Supply{Total: decimal.NewFromInt(-5)}, "MAT"), nil), ""},
+		"no credits counted": {aboutCredits(market.Reading{}, denied, false),
+			"credits are not counted: PRICE_MONTHLY_CREDITS is 0"},
+		"no supply": {text(aboutSupply(core.Supply{Total: decimal.NewFromInt(-5)}, "MAT"), nil), ""},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: got %q, want %q", name, test.got, test.want)

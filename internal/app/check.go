@@ -19,7 +19,6 @@ import (
 	"herald/internal/platform/telegram"
 	"herald/internal/secret"
 	"herald/internal/service/market"
-	"herald/internal/service/market/credits"
 	"herald/internal/service/staking"
 	"herald/internal/transport"
 	"herald/internal/words"
@@ -274,7 +273,7 @@ func (b *Bot) aboutDoubt(quote core.Quote) []string {
 }
 
 // aboutCredits says what is left of the price provider's plan, or who counts its credits.
-func aboutCredits(left credits.Reading, err error, counted bool) string {
+func aboutCredits(left market.Reading, err error, counted bool) string {
 	switch {
 	case err != nil && !counted:
 		return "credits are not counted: PRICE_MONTHLY_CREDITS is 0"

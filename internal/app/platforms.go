@@ -10,6 +10,7 @@ import (
 	"herald/internal/config"
 	"herald/internal/platform/discord"
 	"herald/internal/platform/telegram"
+	"herald/internal/ratelimit"
 	"herald/internal/transport"
 )
 
@@ -135,12 +136,11 @@ func (b *Bot) logConnected(p chat.Platform) func(name string) {
 // platforms together. A call that fails every few seconds can keep all others out of the log.
 func (b *Bot) logRetries(p chat.Platform) func(error) {
 	return func(err error) {
-		now, of := time.Now(), p
+		limit := ratelimit.Limit{Key: string(p), Burst: 1, Every: time.Minute}
 		if transport.NeverSent(err) {
-			of = ""
+			limit.Key = "" // One for all platforms.
 		}
-		last, before := b.retries.LoadOrStore(of, now)
-		if !before || now.Sub(last.(time.Time)) >= time.Minute && b.retries.CompareAndSwap(of, last, now) {
+		if b.retries.Allow(limit) {
 			b.log.Warn("a call failed, trying again; bot check says what can be reached", "platform", p, "err", err)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"herald/internal/members"
 	"herald/internal/pricechart"
 	"herald/internal/service/market"
-	"herald/internal/service/market/credits"
 	"herald/internal/service/partner"
 	"herald/internal/service/staking"
 	"herald/internal/service/supply"
@@ -57,8 +56,8 @@ func (s service) reach(ctx context.Context) error {
 func (b *Bot) connect() (commands.Sources, error) {
 	cfg := b.cfg.Services
 	price := market.New(cfg.Market, b.cache, b.log)
-	if pace := price.Budget; pace != nil {
-		b.metrics.ExportCredits(pace.Available, pace.Left)
+	if budget := price.Budget; budget != nil {
+		b.metrics.ExportCredits(budget.Available, budget.Left)
 	}
 	supplies := supply.New(cfg.Supply, b.cache)
 	stakes, err := staking.New(cfg.Staking, b.cache, b.metrics.PoolUnread)
@@ -172,14 +171,14 @@ func (b *Bot) newQuotes() *pricechart.Quotes {
 }
 
 // statusInterval returns the shortest time between two calls that Discord's status causes:
-// 5 minutes, or longer, so that the status takes at most a third of the credits. A nil pace
+// 5 minutes, or longer, so that the status takes at most a third of the credits. A nil budget
 // sets no bound.
-func statusInterval(pace *credits.Budget) time.Duration {
+func statusInterval(budget *market.Budget) time.Duration {
 	const minInterval = 5 * time.Minute
-	if pace == nil {
+	if budget == nil {
 		return minInterval
 	}
-	return max(minInterval, 3*pace.Every())
+	return max(minInterval, 3*budget.Every())
 }
 
 // tokenID returns an ID of the token at its provider. The ID is a hash, because the URL may

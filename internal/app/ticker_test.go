@@ -12,7 +12,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
-	"herald/internal/service/market/credits"
+	"herald/internal/service/market"
 )
 
 // provider returns a quote, keeps the last one that it returned, and counts the ticker's
@@ -54,7 +54,8 @@ func TestStatusSpendsAThirdOfTheCredits(t *testing.T) {
 		t.Errorf("without a bound the gap is %v, want 5m", got)
 	}
 	for _, plan := range []int{10, 1000, 10_000, 1_000_000} {
-		gap := statusInterval(credits.New(plan))
+		cache := core.NewCache(core.CacheConfig{CallTimeout: time.Minute})
+		gap := statusInterval(market.New(market.Settings{MonthlyCredits: plan}, cache, nil).Budget)
 		if calls := int(month / gap); calls > plan/3 || gap < 5*time.Minute {
 			t.Errorf("plan of %d: %d calls a month, one in %v; want at most a third, one in 5m", plan, calls, gap)
 		}

@@ -294,6 +294,49 @@ func TestLimitsAreCountedByWhenItWasAsked(t *testing.T) {
 	})
 }
 
+// The limits of a user, of a chat and of a form mean the same: so many at once, and as many again over each minute.
+func TestALimitComesBackEvenlyOverAMinute(t *testing.T) {
+	form := chat.Command{Name: "bounded", Visibility: chat.Private, Forms: []chat.Form{{
+		PerMinute: func(chat.Request) int { return 5 },
+		Run: func(context.Context, chat.Request) (chat.Reply, error) {
+			return chat.Reply{Title: chat.Say("ran")}, nil
+		},
+	}}}
+	for name, test := range map[string]struct {
+		command    string
+		user, chat int
+	}{
+		"user": {"exists", 5, 0},
+		"chat": {"exists", 0, 5},
+		"form": {"bounded", 0, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRouter(t, io.Discard, func(c *chat.Config) {
+				c.Limiter, c.UserPerMinute, c.ChatPerMinute = ratelimit.NewMemory(), test.user, test.chat
+			})
+			if err := r.Add(form); err != nil {
+				t.Fatal(err)
+			}
+			for _, step := range []struct {
+				pause   time.Duration
+				allowed int
+			}{{0, 5}, {11 * time.Second, 0}, {time.Second, 1}, {time.Minute, 5}} {
+				time.Sleep(step.pause)
+				allowed := 0
+				for range 10 {
+					reply := r.Handle(t.Context(), chat.Request{Command: test.command, From: ann, Chat: "1"})
+					if reply.Title.Key != "limit.title" {
+						allowed++
+					}
+				}
+				if allowed != step.allowed {
+					t.Errorf("%s: %d are allowed after %v, want %d", name, allowed, step.pause, step.allowed)
+				}
+			}
+		})
+	}
+}
+
 // Of twenty commands a limit of five lets five through, whoever counts them.
 func TestARequestIsCountedOnce(t *testing.T) {
 	for name, claim := range map[string]func(w *chat.Tasks, d chat.Dedup, key string, req *chat.Request){
@@ -317,7 +360,7 @@ func TestARequestIsCountedOnce(t *testing.T) {
 	}
 }
 
-// counter is a Limiter that has Count slots of each key, and a Dedup to which all is new.
+// counter is a Limiter that has Burst slots of each key, and a Dedup to which all is new.
 type counter map[string]int
 
 func (c counter) Reserve(_ context.Context, _ time.Duration, limits ...ratelimit.Limit) (wait time.Duration, ok bool) {

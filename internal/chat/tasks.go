@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"herald/internal/ratelimit"
 	"herald/internal/secret"
 )
 
@@ -47,9 +48,10 @@ type Tasks struct {
 	idle   atomic.Int32         // goroutines that wait at toIdle
 	toIdle chan func(id string) // from Go, without a buffer
 
+	logged *ratelimit.Memory // by event, what Rarely has let pass
+
 	mu       sync.Mutex
-	closed   bool                 // Hold refuses updates
-	logged   map[string]time.Time // when Rarely last let an event pass
+	closed   bool // Hold refuses updates
 	inFlight sync.WaitGroup
 }
 
@@ -61,7 +63,7 @@ func NewTasks(ctx context.Context, h Handler, log *slog.Logger, count func(event
 		log:     log,
 		count:   count,
 		toIdle:  make(chan func(id string)),
-		logged:  map[string]time.Time{},
+		logged:  ratelimit.NewMemory(),
 	}
 	ctx = context.WithoutCancel(ctx)
 	t.Commands, t.stopCommands = context.WithCancel(ctx)
@@ -177,16 +179,12 @@ func (t *Tasks) AfterFunc(d time.Duration, id string, f func()) *time.Timer {
 }
 
 // Rarely returns level if it has not done so for this event within the last minute, and
-// otherwise slog.LevelInfo: what fails for one command often fails for all. The event is a
-// constant, because Tasks remember every event.
+// otherwise slog.LevelInfo: what fails for one command often fails for all.
 func (t *Tasks) Rarely(level slog.Level, event string) slog.Level {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if time.Since(t.logged[event]) < logEvery {
-		return slog.LevelInfo
+	if t.logged.Allow(ratelimit.Limit{Key: event, Burst: 1, Every: logEvery}) {
+		return level
 	}
-	t.logged[event] = time.Now()
-	return level
+	return slog.LevelInfo
 }
 
 // recoverPanic logs and counts a panic, and then calls instead. The caller must defer it.

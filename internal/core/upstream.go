@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"herald/internal/ratelimit"
 	"herald/internal/secret"
 	"herald/internal/transport"
 )
@@ -57,13 +58,14 @@ type Upstream struct {
 	ttl    time.Duration
 	calls  *semaphore.Weighted
 	ping   func(context.Context) (Snapshot[any], error)
+	// warnings limits the warnings of logFailure.
+	warnings *ratelimit.Memory
 
-	mu         sync.Mutex
-	lastPause  pause
-	failures   int // in a row
-	health     Health
-	lastWarned time.Time
-	warned     bool // whether a warning was logged, and no recovery since
+	mu        sync.Mutex
+	lastPause pause
+	failures  int // in a row
+	health    Health
+	warned    bool // whether a warning was logged, and no recovery since
 }
 
 // pause is a time in which a service is not called. It may be over.
@@ -88,6 +90,7 @@ func (p pause) reason() *Error {
 func NewUpstream(c *Cache, service *Service, ttl time.Duration, budget Budget) *Upstream {
 	return &Upstream{
 		Service: service, cache: c, budget: budget, ttl: ttl, calls: semaphore.NewWeighted(MaxCalls),
+		warnings: ratelimit.NewMemory(),
 	}
 }
 
@@ -277,11 +280,10 @@ func (u *Upstream) lastCreditPause() pause {
 // logFailure logs a warning, unless one was logged since the last recovery or within
 // warnEvery. The caller holds mu.
 func (u *Upstream) logFailure(err *Error) {
-	if u.cache.Log == nil || u.warned || time.Since(u.lastWarned) < warnEvery {
+	if u.cache.Log == nil || u.warned || !u.warnings.Allow(ratelimit.Limit{Burst: 1, Every: warnEvery}) {
 		return
 	}
 	u.warned = true
-	u.lastWarned = time.Now()
 	u.cache.Log.Warn("a service fails",
 		"service", u.Name, "reason", err.Reason, "since", u.health.FailingSince, "err", err.Err)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
+	"herald/internal/ratelimit"
 )
 
 // believedAfter is how long a contradicting price is doubted before it is believed.
@@ -164,10 +165,7 @@ func (q *Quotes) record(answer core.Snapshot[core.Quote]) verdict {
 	q.load.Do(q.sync)
 	q.mu.Lock()
 	last, isDoubted := q.last, q.belief.isDoubted()
-	loadsAgain := !q.loaded && time.Since(q.loadedAt) >= loadEvery
-	if loadsAgain {
-		q.loadedAt = time.Now()
-	}
+	loadsAgain := !q.loaded && q.loads.Allow(ratelimit.Limit{Burst: 1, Every: loadEvery})
 	q.mu.Unlock()
 	if last.at.Equal(answer.At) {
 		return last

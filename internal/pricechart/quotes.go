@@ -13,6 +13,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
+	"herald/internal/ratelimit"
 )
 
 const (
@@ -41,8 +42,8 @@ type Quotes struct {
 	belief belief
 	last   verdict // about the newest answer
 	loaded bool    // whether every store was read
-	// loadedAt is when a store that failed at the start was last asked again.
-	loadedAt time.Time
+	// loads limits how often a store that failed at the start is asked again.
+	loads *ratelimit.Memory
 
 	syncing chan struct{} // holds a token while the stores are asked
 	saving  sync.WaitGroup
@@ -59,6 +60,7 @@ func NewQuotes(source string, stores []core.Store, log *slog.Logger) *Quotes {
 		log:       log,
 		loaded:    len(stores) == 0,
 		syncing:   make(chan struct{}, 1),
+		loads:     ratelimit.NewMemory(),
 	}
 }
 

@@ -6,13 +6,14 @@ import "time"
 // arguments of Args. It returns the wait in microseconds. It takes the slots only if the wait is at most within.
 //
 // The value of a key is the time at which its bucket is full again, in microseconds of the server's clock,
-// which all replicas share. A value that no call can have written under this clock, and one that is no
-// number, counts as a full bucket: the clock was ahead, or another program wrote it.
+// which all replicas share. A key without a value stands for a full bucket. So does a value that is not a
+// number, and one that no call within MaxAhead can have written under this clock: the clock was ahead, or
+// another program wrote it.
 const Script = `
 local clock = redis.call("TIME")
 local now = clock[1] * 1000000 + clock[2]
 local within = tonumber(ARGV[1])
-local hour = 3600 * 1000000
+local maxAhead = 3600 * 1000000
 
 local start, full = now, {}
 for i, key in ipairs(KEYS) do
@@ -20,7 +21,7 @@ for i, key in ipairs(KEYS) do
 	local value = redis.pcall("GET", key)
 	if type(value) == "table" and value.err and not string.find(value.err, "^WRONGTYPE") then return value end
 	full[i] = type(value) == "string" and tonumber(value) or 0
-	if full[i] > now + burst * every + hour then full[i] = 0 end
+	if full[i] > now + burst * every + maxAhead then full[i] = 0 end
 	start = math.max(start, full[i] - (burst - 1) * every)
 end
 if start - now <= within then
@@ -33,7 +34,7 @@ return start - now`
 
 // Args returns the arguments of Script for limits. A negative within only asks.
 func Args(within time.Duration, limits []Limit) []any {
-	args := []any{microseconds(within)}
+	args := []any{microseconds(min(within, MaxAhead))}
 	for _, l := range limits {
 		args = append(args, l.Burst, microseconds(l.Every))
 	}

@@ -30,6 +30,7 @@ import (
 	"herald/internal/config"
 	"herald/internal/platform/discord/api"
 	"herald/internal/platform/discord/gateway"
+	"herald/internal/ratelimit"
 )
 
 // maxName bounds the bot's name as Discord reports it, in characters.
@@ -53,9 +54,10 @@ type Adapter struct {
 	hasCommands atomic.Bool
 	// hasWarned is set once the log says that interactions may not arrive.
 	hasWarned atomic.Bool
-	// guilds maps the ID of a guild to what was last fetched of it, and diagnosedAt to the time
-	// at which diagnose last fetched it.
-	guilds, diagnosedAt sync.Map
+	// guilds maps the ID of a guild to what was last fetched of it.
+	guilds sync.Map
+	// diagnoses limits how often diagnose fetches a guild.
+	diagnoses *ratelimit.Memory
 	// shown orders the answers to presses, by the message's ID.
 	shown chat.Shown
 }
@@ -63,7 +65,7 @@ type Adapter struct {
 // New returns an adapter. It contacts nobody.
 func New(c Config) *Adapter {
 	c.Log = c.Log.With("platform", Platform)
-	a := &Adapter{Config: c, api: api.New(c.Token, c.APIURL, c.Log, c.Count)}
+	a := &Adapter{Config: c, api: api.New(c.Token, c.APIURL, c.Log, c.Count), diagnoses: ratelimit.NewMemory()}
 	a.botName.Store(new(string))
 	a.userID.Store(new(string))
 	a.commandIDs.Store(new(map[string]string))

@@ -13,6 +13,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/platform/discord/api"
+	"herald/internal/ratelimit"
 )
 
 const (
@@ -124,12 +125,10 @@ func badgeError(err error) *chat.BadgeError {
 }
 
 // diagnose returns why Discord does not allow a change of a role, which its refusal does not
-// tell. It fetches the server once in diagnoseEvery at most, and blocks meanwhile. It returns
+// tell. It fetches the server at most once in diagnoseEvery, and blocks meanwhile. It returns
 // chat.NotAllowed if the server's roles show no cause.
 func (a *Adapter) diagnose(ctx context.Context, guildID, id string) chat.BadgeProblem {
-	now := time.Now()
-	last, before := a.diagnosedAt.LoadOrStore(guildID, now)
-	if !before || now.Sub(last.(time.Time)) >= diagnoseEvery && a.diagnosedAt.CompareAndSwap(guildID, last, now) {
+	if a.diagnoses.Allow(ratelimit.Limit{Key: guildID, Burst: 1, Every: diagnoseEvery}) {
 		_, _ = a.fetchGuild(ctx, guildID) // If it fails, what is known is too old.
 	}
 	g := a.guild(guildID)

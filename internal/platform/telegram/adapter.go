@@ -143,14 +143,13 @@ type session struct {
 	a *Adapter
 	// self is what me returns.
 	self atomic.Pointer[models.User]
-	// naming holds a token during askName, which sets nameAsked to the time of its last call.
-	naming    chan struct{}
-	nameAsked time.Time
-	albums    albums
-	tasks     *chat.Tasks
-	out       *outbox.Outbox
-	// lastAnnounced is when Connected was last called.
-	lastAnnounced time.Time
+	// naming holds a token during askName.
+	naming chan struct{}
+	albums albums
+	tasks  *chat.Tasks
+	out    *outbox.Outbox
+	// limits bounds how often Connected is called, and the bot's name asked for.
+	limits *ratelimit.Memory
 	// failedAt is the last_error_date of the first getWebhookInfo after the webhook was
 	// set, in Unix seconds by Telegram's clock; failureUnknown until that call. Telegram
 	// reports a failure for more than an hour.
@@ -222,6 +221,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 		offsets:  newOffsetTracker(),
 		toDelete: toDelete{},
 		naming:   make(chan struct{}, 1),
+		limits:   ratelimit.NewMemory(),
 	}
 	firstName := func() error {
 		me, err := a.api.GetMe(ctx)
@@ -293,8 +293,8 @@ func (s *session) unauthorized() {
 // connected marks the adapter as ready, and calls Connected at most once a minute. With
 // two processes polling one token it would otherwise fill the log.
 func (s *session) connected() {
-	if !s.a.ready.Swap(true) && time.Since(s.lastAnnounced) >= time.Minute {
-		s.lastAnnounced = time.Now()
+	becameReady := !s.a.ready.Swap(true)
+	if becameReady && s.limits.Allow(ratelimit.Limit{Key: "connected", Burst: 1, Every: time.Minute}) {
 		s.a.Connected("@" + s.me().Username)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-telegram/bot/models"
 
+	"herald/internal/ratelimit"
 	"herald/internal/transport"
 )
 
@@ -37,10 +38,9 @@ func (s *session) askName(ctx context.Context) {
 		return
 	}
 	defer func() { <-s.naming }()
-	if time.Since(s.nameAsked) < nameGap {
+	if !s.limits.Allow(ratelimit.Limit{Key: "name", Burst: 1, Every: nameGap}) {
 		return
 	}
-	s.nameAsked = time.Now()
 	me, err := s.a.api.GetMe(ctx)
 	if err != nil {
 		s.a.Log.Debug("telegram: the bot's name could not be asked for", "err", err)

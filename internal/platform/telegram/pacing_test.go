@@ -52,15 +52,19 @@ func TestEditsKeepTheRatesOfTheirChat(t *testing.T) {
 		r.api.Push(inGroup(ann, "/price"))
 		r.sent(1)
 		r.answer(chat.Reply{Title: chat.Say("y"), AsOf: refreshed("", 2).AsOf})
-		for _, m := range flood(18) {
+		for _, m := range flood(7) {
 			r.api.Push(m)
 		}
-		r.inFlight(19)
+		r.inFlight(8)
 		r.press(ann, "Refresh") // It waits for its turn, and then there is no slot.
 		r.idle(time.Minute)
 		if told := r.pressAnswers(1)[0]; told.Text != "" || r.events.Of("busy_sent") != 1 {
 			t.Errorf("told %+v, events %v", told, r.events)
 		}
+		for _, m := range flood(20) {
+			r.api.Push(m)
+		}
+		r.inFlight(29)
 		r.press(ann+1, "Refresh")
 		if told := r.pressAnswers(2)[1]; !strings.Contains(told.Text, "Busy") || !told.Alert {
 			t.Errorf("told %+v", told)

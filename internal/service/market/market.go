@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"herald/internal/core"
-	"herald/internal/service/market/credits"
 	"herald/internal/service/rest"
 )
 
@@ -46,12 +45,11 @@ type Client struct {
 	// another token, and as NoData if it has no price.
 	Price *core.Query[struct{}, core.Quote]
 	// Budget has the credits that the client may spend; nil: calls are not counted.
-	Budget *credits.Budget
+	Budget *Budget
 
 	settings Settings
 	query    string // of every request for the quote
 	rest     *rest.Client
-	plan     *plan // spends the Budget; nil without one
 	log      *slog.Logger
 	// v1Gone is when version 1 of the quotes was last gone and version 3 answered, in Unix
 	// nanoseconds; 0: never.
@@ -67,17 +65,17 @@ func New(s Settings, c *core.Cache, log *slog.Logger) *Client {
 	m := &Client{settings: s, rest: rest.New(Service, c.CallTimeout), query: url.Values{s.By: {s.Token}, "convert": {"USD"}}.Encode(), log: log}
 	var budget core.Budget
 	if !s.Uncounted {
-		m.Budget = credits.New(s.MonthlyCredits)
-		m.plan = &plan{client: m}
-		budget = m.plan
+		failing := func() bool { return !m.Health().FailingSince.IsZero() }
+		m.Budget = newBudget(s.MonthlyCredits, m.Credits, failing)
+		budget = m.Budget
 	}
 	m.Upstream = core.NewUpstream(c, Service, s.TTL, budget)
 	m.Price = core.NewQuery(m.Upstream, &core.Query[struct{}, core.Quote]{
 		Name: "price", TTL: s.TTL,
 		Fetch: func(ctx context.Context, _ struct{}) (core.Quote, error) {
 			found, status, err := m.probe(ctx)
-			if m.plan != nil {
-				m.plan.settle(status, err)
+			if m.Budget != nil {
+				m.Budget.settle(status, err)
 			}
 			return found.Quote, err
 		},

@@ -25,6 +25,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 	"golang.org/x/sync/semaphore"
 
+	"herald/internal/ratelimit"
 	"herald/internal/secret"
 	"herald/internal/transport"
 )
@@ -88,7 +89,7 @@ func New(token secret.Value, origin string, log *slog.Logger, count func(event s
 	return &Client{
 		session: s,
 		first:   semaphore.NewWeighted(MaxFirst), other: semaphore.NewWeighted(MaxOther), own: semaphore.NewWeighted(maxOwn),
-		limit: &globalLimit{log: log}, count: count,
+		limit: &globalLimit{log: log, counts: ratelimit.NewMemory()}, count: count,
 		// discordgo fixes its addresses when it is loaded.
 		withOrigin: func(c *discordgo.RequestConfig) {
 			c.Request.URL.Scheme, c.Request.URL.Host, c.Request.Host = scheme, host, host

@@ -24,18 +24,17 @@ import (
 	"github.com/gorilla/websocket"
 
 	"herald/internal/platform/discord/api"
+	"herald/internal/ratelimit"
 	"herald/internal/secret"
 	"herald/internal/transport"
 )
 
-// The bot may identify maxIdentifies times at once, and once more every identifyEvery: 970
-// times a day. Beyond 1,000 a day, Discord resets the bot's token. If a bot identifies again
-// within identifyPause, Discord invalidates its session.
-// https://discord.com/developers/docs/events/gateway#session-start-limit-object
-const (
-	maxIdentifies = 10
-	identifyEvery = 90 * time.Second
-	identifyPause = 5 * time.Second
+// The limits of identifies. https://discord.com/developers/docs/events/gateway#session-start-limit-object
+var (
+	// identifyBudget allows 970 identifies a day. Beyond 1,000 a day, Discord resets the bot's token.
+	identifyBudget = ratelimit.Limit{Key: "budget", Burst: 10, Every: 90 * time.Second}
+	// identifyGap keeps the session: if a bot identifies again within 5 seconds, Discord invalidates it.
+	identifyGap = ratelimit.Limit{Key: "gap", Burst: 1, Every: 5 * time.Second}
 )
 
 const (
@@ -97,9 +96,7 @@ type Gateway struct {
 	failures int       // calls of connect in a row without READY or RESUMED
 	lostAt   time.Time // when a connection with READY or RESUMED last ended
 
-	identifiedAt time.Time // the last identify
-	// recoveredAt is when the bot may identify maxIdentifies times at once again.
-	recoveredAt time.Time
+	identifies *ratelimit.Memory // by identifyBudget and identifyGap
 }
 
 // session outlives its connection: when it is resumed, Discord replays what the bot
@@ -111,7 +108,7 @@ type session struct {
 }
 
 // New returns a Gateway that is not connected.
-func New(c Config) *Gateway { return &Gateway{Config: c} }
+func New(c Config) *Gateway { return &Gateway{Config: c, identifies: ratelimit.NewMemory()} }
 
 // Alive reports whether the gateway is connected: READY or RESUMED came, and heartbeats
 // are acknowledged.
@@ -208,35 +205,32 @@ func (g *Gateway) nextAddress(ctx context.Context) (string, error) {
 	if err := g.API.Call(ctx, http.MethodGet, discordgo.EndpointGatewayBot, nil, &resp); err != nil {
 		return "", fmt.Errorf("ask for the gateway: %w", err)
 	}
-	if wait := g.identifyWait(resp.SessionStartLimit); wait > 0 {
+	if wait := g.budgetWait(ctx, resp.SessionStartLimit); wait > 0 {
 		g.Count("identify_throttled")
 		g.Log.Error("identified too often, waiting", "wait", wait)
 		if !transport.Sleep(ctx, wait) {
 			return "", ctx.Err()
 		}
 	}
-	if !transport.Sleep(ctx, time.Until(g.identifiedAt.Add(identifyPause))) {
+	if !transport.Sleep(ctx, g.identifies.Peek(ctx, identifyGap)) {
 		return "", ctx.Err()
 	}
 	return g.checkAddress(resp.URL)
 }
 
-// identifyWait returns how long the bot must wait before it identifies, by its own limit and by
-// Discord's. It returns 0 or less if the bot may identify now.
-func (g *Gateway) identifyWait(limit discordgo.SessionInformation) time.Duration {
-	// One identify comes back every identifyEvery, the last of maxIdentifies at recoveredAt. The
-	// wait is for the first.
-	wait := time.Until(g.recoveredAt.Add(-(maxIdentifies - 1) * identifyEvery))
+// budgetWait returns how long the bot must wait before it identifies, by its own budget and by Discord's. It returns
+// 0 if the bot may identify now.
+func (g *Gateway) budgetWait(ctx context.Context, limit discordgo.SessionInformation) time.Duration {
+	wait := g.identifies.Peek(ctx, identifyBudget)
 	if limit.Total > 0 && limit.Remaining <= 0 {
 		wait = max(wait, time.Duration(limit.ResetAfter)*time.Millisecond)
 	}
 	return wait
 }
 
-// noteIdentify counts an identify that is sent now.
+// noteIdentify counts an identify that is sent now. nextAddress has waited for its slots.
 func (g *Gateway) noteIdentify() {
-	g.identifiedAt = time.Now()
-	g.recoveredAt = g.identifiedAt.Add(max(time.Until(g.recoveredAt), 0) + identifyEvery)
+	g.identifies.Reserve(context.Background(), ratelimit.MaxAhead, identifyBudget, identifyGap)
 }
 
 // checkAddress returns Discord's URL with the API version and the encoding. It fails if the URL

@@ -292,15 +292,16 @@ func TestIdentifiesStayRareForHours(t *testing.T) {
 					t.Errorf("identified %d times", n)
 				}
 				for n := range identifies {
-					if n > 0 && identifies[n].Sub(identifies[n-1]) < identifyPause {
+					if n > 0 && identifies[n].Sub(identifies[n-1]) < identifyGap.Every {
 						t.Errorf("identified again after %v", identifies[n].Sub(identifies[n-1]))
 					}
-					if n >= maxIdentifies && identifies[n].Sub(identifies[0]) < time.Duration(n-maxIdentifies+1)*identifyEvery {
-						t.Errorf("identified %d times in %v", n+1, identifies[n].Sub(identifies[0]))
+					least := time.Duration(n+1-identifyBudget.Burst) * identifyBudget.Every
+					if took := identifies[n].Sub(identifies[0]); took < least {
+						t.Errorf("identified %d times in %v", n+1, took)
 					}
 				}
 				h.fake.Behave(fakediscord.Behaviour{Heartbeat: 41 * time.Second})
-				pass(identifyEvery + readyTime + maxPause)
+				pass(identifyBudget.Every + readyTime + maxPause)
 				equal(t, "connected to a gateway that works again", h.Alive(), true)
 				h.takes(t)
 			})

@@ -51,6 +51,10 @@ func (o *Outbox) join(m Message) (b *bundle, d *delivery, first bool) {
 	if !slices.Contains(d.senders, m.Sender) {
 		d.senders = append(d.senders, m.Sender)
 		o.lines[m.To.Chat].advance(d, m.Sender)
+		select {
+		case d.joined <- struct{}{}:
+		default:
+		}
 	}
 	return b, d, false
 }

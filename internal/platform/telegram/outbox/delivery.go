@@ -34,6 +34,8 @@ type delivery struct {
 	position position
 	next     chan struct{} // closed when no message of the chat is before this one
 
+	// joined has a token if a sender has joined since the message last looked for a sender's slot.
+	joined chan struct{}
 	// done is closed once receipt is set.
 	done    chan struct{}
 	receipt Receipt
@@ -42,7 +44,7 @@ type delivery struct {
 func newDelivery(o *Outbox, m Message) *delivery {
 	return &delivery{
 		Outbox: o, m: m, newest: m, requests: 1, senders: []int64{m.Sender}, deadline: m.Deadline,
-		giveUp: time.Now().Add(deliveryLimit), done: make(chan struct{}),
+		giveUp: time.Now().Add(deliveryLimit), joined: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 }
 

@@ -16,7 +16,14 @@ func TestTheEarliestSlotBehindOthers(t *testing.T) {
 		limit  ratelimit.Limit
 		events int
 		want   time.Duration
-	}{{chatLimit, 7, 0}, {chatLimit, 8, time.Second}, {chatLimit, 10, 3 * time.Second}, {answerLimit, 18, 0}, {answerLimit, 19, 61 * time.Second}, {answerLimit, 38, 122 * time.Second}} {
+	}{
+		{chatLimit, 7, 0},
+		{chatLimit, 8, time.Second},
+		{chatLimit, 10, 3 * time.Second},
+		{answerLimit, 2, 0},
+		{answerLimit, 3, 4 * time.Second},
+		{answerLimit, 5, 12 * time.Second},
+	} {
 		if got := earliest(row.limit, row.events); max(got, 0) != row.want {
 			t.Errorf("%d events in %s: %v, want %v", row.events, row.limit.Key, got, row.want)
 		}

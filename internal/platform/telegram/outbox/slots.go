@@ -12,19 +12,20 @@ import (
 	"herald/internal/transport"
 )
 
-// Telegram's published rates are 1 message a second in a chat, with short bursts
-// above it, 20 a minute in a group and 30 a second in all,
-// https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this.
+// Telegram's published rates are 1 message a second in a chat, with short bursts above it, 20 a minute in a group
+// and 30 a second in all, https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this.
 //
-// Telegram counts messages as they arrive, some faster than others. So a window of a minute
-// is 61 seconds here, and all chats together get 28 messages in a second, 2 of them at once.
-// The group's twentieth message is for a Notice.
+// Telegram counts messages as they arrive, some faster than others. So a window of a minute is 61 seconds here, and
+// all chats together get at most 28 messages in a second.
 var (
-	chatLimit   = ratelimit.Limit{Key: "chat", Burst: 8, Every: time.Second}
-	groupLimit  = ratelimit.Limit{Key: "group", Burst: 4, Every: 3800 * time.Millisecond}
-	answerLimit = ratelimit.Limit{Key: "answers", Burst: 3, Every: 3800 * time.Millisecond}
+	chatLimit = ratelimit.Limit{Key: "chat", Burst: 8, Every: time.Second}
+	// groupLimit allows at most 4 + 61/3.8 = 20 messages in any 61 seconds.
+	groupLimit = ratelimit.Limit{Key: "group", Burst: 4, Every: 3800 * time.Millisecond}
+	// answerLimit leaves a slot of groupLimit to a Notice. After a Notice, the slot comes back within
+	// 3.8*4/(4-3.8) = 76 seconds, however many answers wait.
+	answerLimit = ratelimit.Limit{Key: "answers", Burst: 3, Every: 4 * time.Second}
 	noticeLimit = ratelimit.Limit{Burst: 1, Every: 61 * time.Second}
-	// One sender may not use all of a group's answers.
+	// senderLimit leaves slots of a group to other senders.
 	senderLimit = ratelimit.Limit{Burst: 3, Every: 10 * time.Second}
 	totalLimit  = ratelimit.Limit{Burst: 2, Every: time.Second / 26}
 )
@@ -46,6 +47,8 @@ const (
 var (
 	errNoRoom = errors.New("its slot would come too late")
 	errHeld   = errors.New("a 429 holds its chat back for too long")
+	// errShareUsed means that the sender's share was used since the message entered its line.
+	errShareUsed = errors.New("its sender's share of the chat is used")
 )
 
 // limits returns the limits of the message's chat.
@@ -65,11 +68,47 @@ func (d *delivery) limits() []ratelimit.Limit {
 	return limits
 }
 
-// waitForSlot blocks until the message may be sent at once. It fails with errNoRoom if the
-// chat has no slot before the deadline, or if the notice or every sender has used its own
-// limit. It fails with errHeld if a 429 lasts too long, and with ctx's error. The global rate
-// may delay the message past its deadline: the notice "busy" would be just as late.
+// waitForSlot blocks until the message may be sent at once. It fails with errNoRoom if the slot of its chat or of
+// its sender would come after the deadline, and if a Notice has used its own limit. It fails with errHeld if a 429
+// lasts too long, and with ctx's error. The global rate may delay the message past its deadline: the notice "busy"
+// would be just as late.
 func (d *delivery) waitForSlot(ctx context.Context) error {
+	for {
+		own, err := d.waitForShare(ctx)
+		if err != nil {
+			return err
+		}
+		err = d.waitForTurn(ctx, own)
+		if !errors.Is(err, errShareUsed) {
+			return err
+		}
+	}
+}
+
+// waitForShare blocks until a sender has a slot of their own, and returns its limit. The message is not in its
+// chat's line meanwhile, so it delays nobody else.
+func (d *delivery) waitForShare(ctx context.Context) (own []ratelimit.Limit, err error) {
+	for {
+		own, wait := d.ownLimit(ctx)
+		switch {
+		case wait <= 0:
+			return own, nil
+		case d.m.Notice != "" || wait > d.patience():
+			return nil, errNoRoom
+		}
+		d.m.Waits()
+		select {
+		case <-time.After(wait):
+		case <-d.joined: // The new sender may have a slot.
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// waitForTurn blocks until no message of the chat is before this one, and then until the message has a slot of own
+// and of its chat. It fails as waitForSlot does, or with errShareUsed.
+func (d *delivery) waitForTurn(ctx context.Context, own []ratelimit.Limit) error {
 	limits := d.limits()
 	if d.m.Notice == "" {
 		if err := d.enter(ctx, limits); err != nil {
@@ -78,14 +117,12 @@ func (d *delivery) waitForSlot(ctx context.Context) error {
 		defer d.leave()
 	}
 	for {
-		own, ok := d.ownLimit(ctx)
-		if !ok {
-			return errNoRoom
-		}
 		wait, err := d.reserve(ctx, slices.Concat(limits, own))
 		switch {
 		case wait <= 0 || err != nil:
 			return err
+		case d.Limiter.Peek(ctx, own...) > 0:
+			return errShareUsed
 		case wait > d.patience():
 			return errNoRoom
 		}
@@ -94,29 +131,39 @@ func (d *delivery) waitForSlot(ctx context.Context) error {
 	}
 }
 
-// ownLimit returns the limit of the Notice, or of the first sender who has a slot left. It
-// returns false if none has a slot left. It returns true and no limit if only the chat's
-// limits apply: to a repetition, in a private chat, or without a deadline or Pacing.
-func (d *delivery) ownLimit(ctx context.Context) (own []ratelimit.Limit, ok bool) {
-	limit, kind := senderLimit, "sender"
+// ownLimit returns the limit of the Notice or of the sender who has the next slot, and the wait for that slot. It
+// returns no limit if only the chat's limits apply: to a repetition, in a private chat, or without a deadline or
+// Pacing.
+func (d *delivery) ownLimit(ctx context.Context) (own []ratelimit.Limit, wait time.Duration) {
 	switch {
 	case d.attempts > 0: // The first attempt has reserved the slot.
-		return nil, true
+		return nil, 0
 	case d.m.Notice != "":
-		limit, kind = noticeLimit, "notice "+d.m.Notice
+		notice := d.limitOf(noticeLimit, "notice "+d.m.Notice, d.m.Sender)
+		return []ratelimit.Limit{notice}, d.Limiter.Peek(ctx, notice)
 	case !d.Pacing || d.m.To.Chat > 0 || d.m.Deadline.IsZero():
-		return nil, true
+		return nil, 0
 	}
 	for i := 0; ; i++ {
 		sender, more := d.sender(i)
 		if !more {
-			return nil, false
+			return own, wait
 		}
-		limit.Key = fmt.Sprintf("%s %s %d %d", d.Bot, kind, sender, d.m.To.Chat)
-		if d.Limiter.Peek(ctx, limit) <= 0 {
-			return []ratelimit.Limit{limit}, true
+		limit := d.limitOf(senderLimit, "sender", sender)
+		due := d.Limiter.Peek(ctx, limit)
+		if due <= 0 {
+			return []ratelimit.Limit{limit}, 0
+		}
+		if own == nil || due < wait {
+			own, wait = []ratelimit.Limit{limit}, due
 		}
 	}
+}
+
+// limitOf returns a limit of one sender, or of one topic, in the chat.
+func (d *delivery) limitOf(l ratelimit.Limit, kind string, sender int64) ratelimit.Limit {
+	l.Key = fmt.Sprintf("%s %s %d %d", d.Bot, kind, sender, d.m.To.Chat)
+	return l
 }
 
 // sender returns senders[i], or false if fewer have joined by now.
@@ -156,7 +203,7 @@ func (d *delivery) reserve(ctx context.Context, limits []ratelimit.Limit) (wait 
 	if d.Pacing {
 		total := totalLimit
 		total.Key = d.Bot + " all"
-		wait, _ = d.Limiter.Reserve(ctx, noDeadline, total)
+		wait, _ = d.Limiter.Reserve(ctx, ratelimit.MaxAhead, total)
 		transport.Sleep(ctx, wait)
 	}
 	return 0, ctx.Err()
