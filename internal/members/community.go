@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,14 +15,14 @@ import (
 )
 
 const (
-	// callEvery is the time between two calls that give or remove in one community.
+	// callEvery is the time between two calls in one community.
 	callEvery = time.Second
+	// callTime is how much time is left of a deadline for the call itself.
+	callTime = 2 * time.Second
 	// maxFailures bounds the calls to a community that fail as BadgeFailed in an hour, such as those answered with
 	// 429; as many more may follow at once. Discord bans an address after 10,000 answers of 401, 403 or 429 in 10
 	// minutes: https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
 	maxFailures = 100
-	// maxWait bounds the wait for a call if its context has no deadline.
-	maxWait = time.Minute
 	// personRetries is how long a person does not cause a call again that the platform has refused.
 	personRetries = time.Minute
 	// maxRemembered bounds the users of whom a community remembers something.
@@ -38,7 +39,7 @@ const (
 )
 
 // community is a server or a group. It has its own rate, pause, refusals and fuse: none of them affects another
-// community.
+// community. Replicas share the rate, and each has its own of all else.
 type community struct {
 	*platform
 	id  string
@@ -46,29 +47,28 @@ type community struct {
 
 	mu          sync.Mutex // of the fields below
 	pausedUntil time.Time
-	// refusals has the last refusal by what it is about: wholeCommunity, a badge, or "user" and an ID.
-	refusals map[string]refusal
+	refusals    map[about]refusal
 	// gives and removals count the calls that succeeded since the start.
 	gives, removals int
 	// worn has by user ID what the platform last said that a user wears.
 	worn map[string]*worn
-	// settling is true while the users of a tick are settled.
-	settling bool
+	// tickBusy is true while the users of a tick are settled.
+	tickBusy bool
 	// fuseBlown is what the latest census said. The tick alone uses it.
 	fuseBlown bool
 }
+
+// about is what a refusal is about: one badge, one user or, if both are empty, every badge of the community.
+type about struct{ badge, user string }
+
+// wholeCommunity stands for every badge of a community.
+var wholeCommunity = about{}
 
 // refusal is that the platform refused a call.
 type refusal struct {
 	problem chat.BadgeProblem
 	at      time.Time
 }
-
-// wholeCommunity stands for every badge of a community.
-const wholeCommunity = ""
-
-// aboutUser returns the key of a refusal that is about a user alone.
-func aboutUser(id string) string { return "user " + id }
 
 // community returns a community, also one that the settings do not name.
 func (p *platform) community(id string) *community {
@@ -77,7 +77,7 @@ func (p *platform) community(id string) *community {
 	if p.communities[id] == nil {
 		p.communities[id] = &community{
 			platform: p, id: id, log: p.config.Log.With("platform", p.name),
-			refusals: map[string]refusal{}, worn: map[string]*worn{},
+			refusals: map[about]refusal{}, worn: map[string]*worn{},
 		}
 	}
 	return p.communities[id]
@@ -88,22 +88,30 @@ func (c *community) limitKey(what string) string {
 	return string(c.name) + " " + c.bot + " badges " + c.id + " " + what
 }
 
-// refused returns why a call for a user's badge is not repeated yet, or "".
-func (c *community) refused(user, badge string, by caller) chat.BadgeProblem {
+// refusedBefore returns why a step is not taken for a user now, or "": the platform refused the same a short time
+// ago. That a badge or a community is gone is believed only of the user for whom the call was made. So a removal is
+// tried for each.
+func (c *community) refusedBefore(user string, s step, by caller) chat.BadgeProblem {
+	lasts, of := c.cycleRetries(), []about{wholeCommunity, {badge: s.badge}, {user: user}}
 	if by != byCycle { // The person may have done what was missing.
-		return c.refusedWithin(personRetries, wholeCommunity, badge)
+		lasts, of = personRetries, of[:2]
 	}
-	return c.refusedWithin(c.cycleRetries(), wholeCommunity, badge, aboutUser(user))
+	problem := c.refusedWithin(lasts, of...)
+	isGone := problem == chat.BadgeGone || problem == chat.CommunityGone
+	if isGone && s.action != give {
+		return ""
+	}
+	return problem
 }
 
 // cycleRetries is how long the cycle does not repeat a call that the platform has refused: the next cycle does.
 func (c *community) cycleRetries() time.Duration { return c.config.Every * 3 / 4 }
 
-// refusedWithin returns why a call about one of keys was refused so short a time ago, or "".
-func (c *community) refusedWithin(lasts time.Duration, keys ...string) chat.BadgeProblem {
+// refusedWithin returns why a call about one of these was refused so short a time ago, or "".
+func (c *community) refusedWithin(lasts time.Duration, of ...about) chat.BadgeProblem {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, key := range keys {
+	for _, key := range of {
 		if r, was := c.refusals[key]; was && time.Since(r.at) < lasts {
 			return r.problem
 		}
@@ -114,19 +122,13 @@ func (c *community) refusedWithin(lasts time.Duration, keys ...string) chat.Badg
 // errTooSoon is the error of a call that would have to wait beyond its deadline.
 var errTooSoon = errors.New("the call has to wait for longer")
 
-// await blocks until a call for a user's badge may be made. It fails with a *chat.BadgeError if the platform has refused
-// such a call a short time ago, or too many have failed. It fails with errTooSoon as soon as it is clear that the
-// wait lasts beyond the deadline of ctx, or without one beyond maxWait.
-func (c *community) await(ctx context.Context, user, badge string, by caller) error {
-	if problem := c.refused(user, badge, by); problem != "" {
-		return &chat.BadgeError{Problem: problem, Err: errors.New("refused a short time ago")}
-	}
+// await blocks until a call may be made: no pause lasts, and the rate has a slot. It fails with errTooSoon as soon as
+// it is clear that less than callTime would be left of the deadline of ctx, which must have one.
+func (c *community) await(ctx context.Context) error {
+	deadline, _ := ctx.Deadline()
+	latest := deadline.Add(-callTime)
 	if c.config.Limiter.Peek(ctx, c.failures()) > 0 {
-		return &chat.BadgeError{Problem: chat.BadgeFailed, Err: errors.New("too many calls have failed within an hour")}
-	}
-	latest := time.Now().Add(maxWait)
-	if deadline, ok := ctx.Deadline(); ok {
-		latest = deadline
+		return errTooSoon
 	}
 	for {
 		pause := c.pause()
@@ -138,9 +140,11 @@ func (c *community) await(ctx context.Context, user, badge string, by caller) er
 		if !ok || !transport.Sleep(ctx, wait) {
 			return errTooSoon
 		}
-		if c.pause() <= 0 { // None has begun during the wait.
+		if c.pause() <= 0 {
 			return nil
 		}
+		// A pause has begun during the wait. Those who wait for it must not call all at once when it ends: each takes
+		// another slot.
 	}
 }
 
@@ -161,8 +165,8 @@ func (c *community) succeeded(user string, s step) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.refusals, wholeCommunity)
-	delete(c.refusals, s.badge)
-	delete(c.refusals, aboutUser(user))
+	delete(c.refusals, about{badge: s.badge})
+	delete(c.refusals, about{user: user})
 	switch s.action {
 	case give:
 		c.gives++
@@ -175,42 +179,46 @@ func (c *community) succeeded(user string, s step) {
 
 // record keeps and counts why a step failed.
 func (c *community) record(ctx context.Context, user string, s step, err *chat.BadgeError) {
-	switch err.Problem {
-	case chat.NotAMember, chat.CannotHave:
+	switch {
+	case err.Problem == chat.NotAMember, err.Problem == chat.CannotHave:
 		// The row says it.
-	case chat.RulesPending:
-		c.refuse(aboutUser(user), err.Problem)
-	case chat.BadgeFailed:
+	case err.Problem == chat.RulesPending:
+		c.refuse(about{user: user}, err.Problem)
+	case err.Problem == chat.BadgeFailed:
 		c.config.Count("badge_failed")
 		c.config.Limiter.Reserve(ctx, 0, c.failures())
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.pausedUntil = core.Later(c.pausedUntil, time.Now().Add(err.RetryAfter))
-	case chat.RoleAbove, chat.NotAllowed, chat.BadgeGone:
-		c.warn(ctx, s.badge, err)
-		c.refuse(s.badge, err.Problem)
+		c.pauseFor(err.RetryAfter)
+	case concernsOneBadge(err.Problem) && s.action != ask:
+		c.warn(ctx, about{badge: s.badge}, err)
 	default:
 		c.warn(ctx, wholeCommunity, err)
-		c.refuse(wholeCommunity, err.Problem)
 	}
 }
 
+// pauseFor begins a pause, unless a longer one lasts.
+func (c *community) pauseFor(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pausedUntil = core.Later(c.pausedUntil, time.Now().Add(d))
+}
+
+// warn counts and remembers a refusal, and logs the first one in a cycle.
+func (c *community) warn(ctx context.Context, of about, err *chat.BadgeError) {
+	c.config.Count("badge_refused")
+	if c.refusedWithin(c.cycleRetries(), of) == "" {
+		c.log.WarnContext(ctx, "the bot may not give or remove a badge; bot check says where and why", "err", err)
+	}
+	c.refuse(of, err.Problem)
+}
+
 // refuse remembers a refusal.
-func (c *community) refuse(key string, problem chat.BadgeProblem) {
+func (c *community) refuse(of about, problem chat.BadgeProblem) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.refusals) >= maxRemembered {
 		clear(c.refusals)
 	}
-	c.refusals[key] = refusal{problem: problem, at: time.Now()}
-}
-
-// warn counts a refusal, and logs one in a cycle.
-func (c *community) warn(ctx context.Context, key string, err *chat.BadgeError) {
-	c.config.Count("badge_refused")
-	if c.refusedWithin(c.cycleRetries(), key) == "" {
-		c.log.WarnContext(ctx, "the bot may not give or remove a badge; bot check says where and why", "err", err)
-	}
+	c.refusals[of] = refusal{problem: problem, at: time.Now()}
 }
 
 // concernsOneBadge reports whether a platform that refuses a call may take one for another badge.
@@ -228,9 +236,22 @@ type worn struct {
 // wornTTL is how long a community remembers what a user wears.
 const wornTTL = time.Minute
 
-// wears returns the badges that a user wears in the community. It does not ask the platform again within wornTTL of an
-// answer, and blocks while it asks. No rate or pause of the community holds it back. It forgets an answer at once if
-// ctx is done, or if forgetWorn was called for the user meanwhile.
+// isForeign reports whether a member has one badge at a time, and wears one that neither the row nor the settings
+// name: an administrator has set it.
+func (c *community) isForeign(r Row, wears []string) bool {
+	if !c.adapter.OneEach() {
+		return false
+	}
+	return slices.ContainsFunc(wears, func(badge string) bool {
+		_, configured := c.tiers.find(c.id, badge)
+		return !configured && r.index(c.id, badge) < 0
+	})
+}
+
+// wears returns the badges that a user wears in the community. It does not ask the platform again within wornTTL of
+// an answer or a failure, and blocks while it asks. Two may ask at once; the later one's answer is kept. No rate or
+// pause of the community holds it back. It forgets an answer at once if ctx is done, or if forgetWorn was called for
+// the user meanwhile.
 func (c *community) wears(ctx context.Context, user string) ([]string, error) {
 	c.mu.Lock()
 	if last := c.worn[user]; last != nil && time.Since(last.at) < wornTTL {
@@ -260,8 +281,8 @@ func (c *community) forgetWorn(user string) {
 	delete(c.worn, user)
 }
 
-// badgeError returns the error of a call to a platform; nil is a success. The outcome of a call that fails with anything
-// but a *chat.BadgeError is not known.
+// badgeError returns the error of a call to a platform; nil is a success. The outcome of a call that fails with
+// anything but a *chat.BadgeError is not known.
 func badgeError(err error) *chat.BadgeError {
 	if err == nil {
 		return nil

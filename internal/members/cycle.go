@@ -35,8 +35,8 @@ const (
 	maxProofs = 150
 )
 
-// Run checks each saved address once in Every, and has badges follow. It blocks until ctx is done, or returns at once if no
-// address can be saved.
+// Run checks each saved address once in Every, and has badges follow. It blocks until ctx is done, or returns at once
+// if no address can be saved.
 func (m *Members) Run(ctx context.Context) {
 	if !m.Enabled() {
 		return
@@ -79,9 +79,9 @@ func (m *Members) guard(f func()) {
 	f()
 }
 
-// tick reads all rows, checks those that are due, counts all, and settles the users for whom a call is left. One replica at
-// a time checks and settles. The first tick of a process settles in any case: the process before may have been stopped
-// before its calls. tick fails if the rows cannot be read.
+// tick reads all rows, checks those that are due, counts all, and settles the users for whom a call is left. One
+// replica at a time checks and settles. The first tick of a process settles in any case: the process before may have
+// been stopped before its calls. tick fails if the rows cannot be read.
 func (m *Members) tick(ctx context.Context, p *platform, first bool) error {
 	known := p.latest.users()
 	isOurs := m.Limiter.Peek(ctx, p.tickLimit()) <= 0
@@ -150,7 +150,8 @@ func (p *platform) isDue(r Row, now time.Time) bool {
 // nextDue returns when a row that is checked now is due again. Ticks come up to tickEvery late.
 func (p *platform) nextDue(now time.Time) Time { return timeOf(now.Add(p.config.Every - tickEvery)) }
 
-// checkDue checks rows in batches, and returns them as saved. A row whose check could not be finished or saved stays due.
+// checkDue checks rows in batches, and returns them as saved. A row whose check could not be finished or saved stays
+// due.
 func (m *Members) checkDue(ctx context.Context, p *platform, due []Row) (after []Row) {
 	ctx, cancel := context.WithTimeout(ctx, checksLast)
 	defer cancel()
@@ -231,8 +232,8 @@ func (m *Members) prove(ctx context.Context, r Row, c check) checked {
 	return checked{check: c}
 }
 
-// saveCheck saves a row after a check, unless another wallet was saved meanwhile, and returns it. If it cannot be saved, it
-// returns the row as it was, which stays due.
+// saveCheck saves a row after a check, unless another wallet was saved meanwhile, and returns it. If it cannot be
+// saved, it returns the row as it was, which stays due.
 func (m *Members) saveCheck(ctx context.Context, p *platform, r Row, c checked) Row {
 	now := time.Now()
 	updated, err := p.rows.update(ctx, r.User.ID, func(saved *Row) *Row {
@@ -265,8 +266,8 @@ func (m *Members) countCheck(p *platform, after Row, c check) {
 	}
 }
 
-// report logs and counts what an operator must know of a census: a fuse that has blown since the one before, rows that are
-// gone, and values that cannot be read.
+// report logs and counts what an operator must know of a census: a fuse that has blown since the one before, rows
+// that are gone, and values that cannot be read.
 func (m *Members) report(ctx context.Context, p *platform, n *census, missing int) {
 	for _, id := range p.tiers.communities() {
 		c := p.community(id)
@@ -303,8 +304,8 @@ func (p *platform) warnUnread(ctx context.Context, err error) {
 	p.unread = true
 }
 
-// settleAll settles the users of a census for whom a call is left: one after another in a community, and all communities at
-// once. It does not wait. A community that is still busy with an earlier tick is left alone.
+// settleAll settles the users of a census for whom a call is left: one after another in a community, and all
+// communities at once. It does not wait. A community that is still busy with an earlier tick is left alone.
 func (m *Members) settleAll(p *platform, n *census) {
 	users := map[*community][]chat.User{}
 	for _, u := range n.unsettled {
@@ -333,17 +334,17 @@ func (m *Members) settleAll(p *platform, n *census) {
 func (c *community) beginSettling() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.settling {
+	if c.tickBusy {
 		return false
 	}
-	c.settling = true
+	c.tickBusy = true
 	return true
 }
 
 func (c *community) endSettling() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.settling = false
+	c.tickBusy = false
 }
 
 // tellRemoved tells a user of the badges that changes removed.
@@ -367,8 +368,8 @@ func (m *Members) convert(ctx context.Context, p *platform) error {
 	return err
 }
 
-// CheckAll checks every row now, as if d had passed since it was saved, given a badge or found too low. It blocks until the
-// badges have followed. The demo uses it.
+// CheckAll checks every row now, as if d had passed since it was saved, given a badge or found too low. It blocks
+// until the badges have followed. The demo uses it.
 func (m *Members) CheckAll(ctx context.Context, d time.Duration) error {
 	for _, p := range m.on() {
 		if err := m.checkAll(ctx, p, d); err != nil {

@@ -160,10 +160,9 @@ func (t tiers) decide(r Row, c check, now time.Time) Row {
 		return configured && c.answer(b.Amount) == reached
 	})
 	for i, before := range r.Badges {
-		after := t.judge(before, c)
+		after, isLost := t.judge(before, c)
 		r.Badges[i] = after
-		isMissedTwice := after.Goes != before.Goes && after.Goes == after.Low.Under
-		if isMissedTwice {
+		if isLost {
 			r.setLost(Loss{
 				Community: after.Community, Badge: after.Badge,
 				First: after.Low.Block, Second: timeOf(block), Disowned: c.disowned,
@@ -173,19 +172,23 @@ func (t tiers) decide(r Row, c check, now time.Time) Row {
 	return t.note(r, c, now)
 }
 
-// judge returns a badge after a check. This is the rule by which a badge is lost:
+// judge returns a badge after a check, and whether the check is the second one that missed its amount. This is the
+// rule by which a badge is lost:
 //
-//	answer                 Low before                      result
-//	reached                any                             the badge stays, Low is cleared
-//	unknown, by the cycle  any                             the badge stays, Low is cleared
-//	unknown, by a press    any                             nothing changes: pressing must not keep a badge
-//	missed                 none, of other settings, old    this check becomes Low
-//	missed                 less than minApart before       nothing changes
-//	missed                 minApart or more before         the badge goes
-func (t tiers) judge(h Held, c check) Held {
+//	answer                 Low before                          result
+//	reached                any                                 the badge stays, Low and Goes are cleared
+//	unknown, by the cycle  any                                 Low is cleared
+//	unknown, by a press    any                                 nothing changes: pressing must not keep a badge
+//	missed                 none, or older than lowLasts, or    this check becomes Low
+//	                       under other settings
+//	missed                 less than minApart before           nothing changes
+//	missed                 minApart or more before             the badge goes
+//
+// A badge that goes already still does, unless its amount is reached or the settings have changed.
+func (t tiers) judge(h Held, c check) (after Held, isLost bool) {
 	b, configured := t.find(h.Community, h.Badge)
 	if !configured {
-		return t.judgeRemoved(h, c)
+		return t.judgeRemoved(h, c), false
 	}
 	switch c.answer(b.Amount) {
 	case reached:
@@ -195,21 +198,33 @@ func (t tiers) judge(h Held, c check) Held {
 			h.Low = Low{}
 		}
 	case missed:
-		since := c.block().Sub(h.Low.Block.Time)
-		switch {
-		case h.Goes == b.under:
-			// Two checks have missed it already.
-		case h.Low.Under != b.under || since > t.lowLasts():
-			h.Low, h.Goes = Low{timeOf(c.block()), b.under}, 0
-		case since >= minApart:
-			h.Goes = b.under
-		}
+		return t.judgeMissed(h, b, c)
 	}
-	return h
+	return h, false
 }
 
-// judgeRemoved returns a badge that the settings no longer name after a check. If they name others in its
-// community, the badge goes once a check has found which of those the user reaches: they are given first.
+// judgeMissed is judge for a check that missed the amount of b.
+func (t tiers) judgeMissed(h Held, b tier, c check) (after Held, isLost bool) {
+	if h.Goes == b.under {
+		return h, false
+	}
+	if h.Low.Under != b.under {
+		h.Goes, h.Released, h.Refused = 0, false, Time{} // They were of other settings.
+	}
+	sinceLow := c.block().Sub(h.Low.Block.Time)
+	switch {
+	case h.Low.Under != b.under || sinceLow > t.lowLasts():
+		h.Low = Low{timeOf(c.block()), b.under}
+	case sinceLow >= minApart:
+		h.Goes = b.under
+		return h, true
+	}
+	return h, false
+}
+
+// judgeRemoved returns a badge that the settings no longer name after a check. If they name others in its community,
+// the badge goes once a check knows which of those the user reaches. One check is enough, because the user has not
+// lost a stake: they are given what they reach, and next does that first.
 func (t tiers) judgeRemoved(h Held, c check) Held {
 	h.Low = Low{}
 	for _, b := range t.in(h.Community) {
@@ -221,8 +236,8 @@ func (t tiers) judgeRemoved(h Held, c check) Held {
 	return h
 }
 
-// lowLasts is how long a Low counts. Whoever stays below an amount loses the badge within two cycles and an
-// hour.
+// lowLasts is how long a Low counts: two checks lie so far apart if one in between is late, and they have to be
+// minApart.
 func (t tiers) lowLasts() time.Duration { return 2*t.every + minApart }
 
 // note returns the row with what a check found. If an amount is unknown, the check can only raise Reached.
@@ -232,21 +247,19 @@ func (t tiers) note(r Row, c check, now time.Time) Row {
 		before = decimal.NullDecimal{} // It was reached in other pools.
 	}
 	found := decimal.NullDecimal{}
-	complete, nothing := true, true
+	unknowns := 0
 	for _, amount := range t.amounts {
 		switch c.answer(amount) {
 		case reached:
 			found = decimal.NewNullDecimal(amount)
-			nothing = false
-		case missed:
-			nothing = false
 		case unknown:
-			complete = false
+			unknowns++
 		}
 	}
-	if nothing {
+	if unknowns == len(t.amounts) {
 		return r
 	}
+	complete := unknowns == 0
 	r.Pools = t.pools
 	r.Reached = found
 	if !complete && before.Valid && (!found.Valid || before.Decimal.GreaterThan(found.Decimal)) {
@@ -274,9 +287,12 @@ func (t tiers) current(h Held) Under {
 	return t.lists[h.Community]
 }
 
-// goes reports whether a badge is to be removed, if the fuse does not hold it. A badge in a community of which the settings
-// name no badge any more goes at once.
-func (t tiers) goes(h Held) bool { return !t.names(h.Community) || h.Goes == t.current(h) }
+// Three questions about a badge differ: mustGo, whether it was decided that it is removed; isLosing, whether the fuse
+// counts it, which begins with the first low check; and, in next.go, mayRemove, whether it is removed now.
+
+// mustGo reports whether it was decided that a badge is removed. A badge in a community of which the settings name no
+// badge any more goes at once.
+func (t tiers) mustGo(h Held) bool { return !t.names(h.Community) || h.Goes == t.current(h) }
 
 // isLosing reports whether a user loses a badge that is counted by the fuse, if the next check finds what the
 // latest one did. A badge that the settings no longer name counts if the user is left without any other there.

@@ -21,12 +21,13 @@
 //	status.go     what people see
 //	rows.go       loads and changes rows; formats.go, former.go: the formats of rows
 //
-// A badge is removed in one place, settling.call. Before that, next has returned its removal, because two checks at least
-// an hour apart missed its amount, the user asked to be forgotten, or the settings name it no more; and the fuse does not
-// hold it.
+// A badge is removed in one place, settling.call. Before that, next has returned its removal, because two checks at
+// least an hour apart missed its amount, the user asked to be forgotten, or the settings name it no more; and the
+// fuse does not hold it.
 //
-// Every row exists because its user pressed a button. A community's refusals, pauses and fuse affect no other community.
-// The package imports no platform and no service: adapters implement chat.Badges, and package app passes them in.
+// Every row exists because its user pressed a button. A community's refusals, pauses and fuse affect no other
+// community. The package imports no platform and no service: adapters implement chat.Badges, and package app passes
+// them in.
 package members
 
 import (
@@ -45,8 +46,8 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// Config is what Members work with. Every field but those of the store is required. The methods All and Release need only
-// Settings, Badges, Bots, Chain, Pools, Log, and those of the store.
+// Config is what Members work with. Every field but those of the store is required. The methods All and Release need
+// only Settings, Badges, Bots, Chain, Pools, Log, and those of the store.
 type Config struct {
 	Settings
 	// Bucket opens the values of one kind; nil: no address can be saved.

@@ -35,8 +35,9 @@ type place struct {
 	refused []string
 }
 
-// next returns the next step for a row in a place. It asks while something is unsure. It gives before it
-// removes, so that whoever falls to a lower badge always has one.
+// next returns the next step for a row in a place. It asks while something is unsure. It gives before it removes, so
+// that whoever falls to a lower badge always has one. A badge that the settings no longer name is removed only once
+// nothing is left to be given in its place.
 func (t tiers) next(r Row, p place) step {
 	held := r.in(p.community)
 	switch {
@@ -47,14 +48,20 @@ func (t tiers) next(r Row, p place) step {
 	case p.oneEach:
 		return t.nextTag(r, p, held)
 	}
+	lacks := false
 	for _, b := range t.in(p.community) {
-		isMissing := r.index(p.community, b.ID) < 0
-		if isMissing && t.reaches(r, b.Amount) && !slices.Contains(p.refused, b.ID) {
+		if r.index(p.community, b.ID) >= 0 || !t.reaches(r, b.Amount) {
+			continue
+		}
+		if !slices.Contains(p.refused, b.ID) {
 			return step{give, b.ID}
 		}
+		lacks = true
 	}
 	for _, h := range slices.Backward(held) {
-		if t.leaves(r, h, p) && !slices.Contains(p.refused, h.Badge) {
+		_, configured := t.find(h.Community, h.Badge)
+		isReplaced := configured || !lacks
+		if isReplaced && t.mayRemove(r, h, p) && !slices.Contains(p.refused, h.Badge) {
 			return step{remove, h.Badge}
 		}
 	}
@@ -67,7 +74,7 @@ func (t tiers) nextTag(r Row, p place, held []Held) step {
 	target := ""
 	for _, b := range t.in(p.community) {
 		i := r.index(p.community, b.ID)
-		stays := i >= 0 && !t.leaves(r, r.Badges[i], p)
+		stays := i >= 0 && !t.mayRemove(r, r.Badges[i], p)
 		if (stays || t.reaches(r, b.Amount)) && !slices.Contains(p.refused, b.ID) {
 			target = b.ID
 		}
@@ -78,23 +85,21 @@ func (t tiers) nextTag(r Row, p place, held []Held) step {
 		}
 		return step{give, target}
 	}
+	// A row holds at most one tag of a group that is sure: giving one drops the others.
 	for _, h := range held {
-		if !t.leaves(r, h, p) || slices.Contains(p.refused, h.Badge) {
-			return step{}
+		if t.mayRemove(r, h, p) && !slices.Contains(p.refused, h.Badge) {
+			return step{remove, h.Badge}
 		}
-	}
-	if len(held) > 0 {
-		return step{remove, held[0].Badge}
 	}
 	return step{}
 }
 
-// leaves reports whether a badge is to be removed now.
-func (t tiers) leaves(r Row, h Held, p place) bool {
+// mayRemove reports whether a badge is to be removed now.
+func (t tiers) mayRemove(r Row, h Held, p place) bool {
 	switch {
 	case r.Forgotten():
 		return true
-	case !t.goes(h):
+	case !t.mustGo(h):
 		return false
 	case !t.names(p.community):
 		return true // The operator has taken all badges out of the settings. That is no fault of a node.
@@ -130,38 +135,40 @@ func (r Row) done(p place, s step, now time.Time) Row {
 // refusedFor is how long the removal of a badge is tried while the platform refuses it.
 const refusedFor = 30 * 24 * time.Hour
 
-// failed is the row after a step failed with err. Its badge stays unsure if the outcome is not known.
+// failed is the row after a step failed with err.
 func (r Row) failed(p place, s step, err *chat.BadgeError, now time.Time) Row {
-	r = r.clone()
-	this := func(h Held) bool { return h.Community == p.community && h.Badge == s.badge }
-	i := r.index(p.community, s.badge)
 	switch {
 	case err.Problem == chat.NotAMember, err.Problem == chat.CannotHave:
-		return r.away(p.community)
+		return r.away(p.community) // Telegram takes the tag from whoever leaves or becomes an administrator.
 	case err.Problem == chat.CommunityGone:
+		r = r.clone()
 		r.drop(func(h Held) bool { return h.Community == p.community })
-	case s.action == ask, err.OutcomeUnknown, i < 0:
-		// What was unsure still is.
-	case err.Problem == chat.BadgeGone, s.action == give:
-		r.drop(this)
-	default:
-		r.Badges[i].Unsure = false
-		return r.refusedRemoval(i, err.Problem, now)
-	}
-	return r
-}
-
-// refusedRemoval is the row after the platform did not remove badge i. If it has refused that for longer than
-// refusedFor, the badge is given up.
-func (r Row) refusedRemoval(i int, problem chat.BadgeProblem, now time.Time) Row {
-	h := &r.Badges[i]
-	if problem == chat.BadgeFailed {
+		return r
+	case s.action == ask, err.OutcomeUnknown:
+		return r // What is unsure stays unsure.
+	case s.action == give, err.Problem == chat.BadgeGone:
+		r = r.clone()
+		r.drop(func(h Held) bool { return h.Community == p.community && h.Badge == s.badge })
 		return r
 	}
-	if h.Refused.IsZero() {
+	return r.notRemoved(p.community, s.badge, err.Problem, now)
+}
+
+// notRemoved is the row after a badge was certainly not removed. If the platform has refused that for longer than
+// refusedFor, the badge is given up.
+func (r Row) notRemoved(community, badge string, problem chat.BadgeProblem, now time.Time) Row {
+	r = r.clone()
+	i := r.index(community, badge)
+	if i < 0 {
+		return r
+	}
+	h := r.Badges[i]
+	h.Unsure = false
+	if isRefusal := problem != chat.BadgeFailed; isRefusal && h.Refused.IsZero() {
 		h.Refused = timeOf(now)
 	}
-	if now.Sub(h.Refused.Time) > refusedFor {
+	r.Badges[i] = h
+	if isGivenUp := !h.Refused.IsZero() && now.Sub(h.Refused.Time) > refusedFor; isGivenUp {
 		r.Badges = slices.Delete(r.Badges, i, i+1)
 	}
 	return r
@@ -177,7 +184,21 @@ func (r Row) away(community string) Row {
 	return r
 }
 
-// seen is the row of a user who is in a community and wears these badges there.
+// returned is the row of a user who sent a command in a community, and seemed to wear these badges there.
+func (r Row) returned(community string, wears []string) Row {
+	r = r.clone()
+	r.endIdle(community)
+	for i := range r.Badges {
+		h := &r.Badges[i]
+		if h.Community == community && !slices.Contains(wears, h.Badge) {
+			h.Unsure = true
+		}
+	}
+	return r
+}
+
+// seen is the row of a user of whom the platform has just said that they are in a community and wear these badges
+// there. Badges that they do not wear are dropped, and the others are sure.
 func (r Row) seen(community string, wears []string, now time.Time) Row {
 	r = r.clone()
 	r.endIdle(community)
@@ -193,13 +214,4 @@ func (r Row) seen(community string, wears []string, now time.Time) Row {
 		}
 	}
 	return r
-}
-
-// isForeign reports whether a user wears a tag that neither the row nor the settings name: an administrator has
-// set it.
-func (t tiers) isForeign(r Row, community string, wears []string) bool {
-	return slices.ContainsFunc(wears, func(badge string) bool {
-		_, configured := t.find(community, badge)
-		return !configured && r.index(community, badge) < 0
-	})
 }

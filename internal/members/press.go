@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/shopspring/decimal"
 
 	"herald/internal/chat"
 	"herald/internal/core"
@@ -25,10 +26,10 @@ const (
 	followPause = 5 * time.Second
 )
 
-// Offer returns the badges that Save would give a user with this stake: in the community here, where they are or are just
-// let in, and in each other one that they are in. It asks each whether they are in it, once a minute, and blocks for
-// offerTime at most. A community that does not answer counts as one that they are in: nobody is given a badge that they
-// did not read of.
+// Offer returns the badges that Save would give a user with this stake: in the community here, where they are or are
+// just let in, and in each other one that they are in. It asks each whether they are in it, once a minute, and blocks
+// for offerTime at most. A community that does not answer counts as one that they are in: nobody is given a badge
+// that they did not read of.
 func (m *Members) Offer(ctx context.Context, user chat.User, here string, stake core.Stake) []Badge {
 	p := m.of(user)
 	if p == nil || p.adapter == nil {
@@ -55,8 +56,8 @@ func (m *Members) Offer(ctx context.Context, user chat.User, here string, stake 
 	})
 }
 
-// isAbsent reports whether an error of wears means that the user can have no badge there. If isHere, they are known to be
-// there: the platform may not say so yet of a new member.
+// isAbsent reports whether an error of wears means that the user can have no badge there. If isHere, they are known
+// to be there: the platform may not say so yet of a new member.
 func isAbsent(err error, isHere bool) bool {
 	failed, is := errors.AsType[*chat.BadgeError](err)
 	if !is {
@@ -66,8 +67,8 @@ func isAbsent(err error, isHere bool) bool {
 	return notThere || failed.Problem == chat.CannotHave || failed.Problem == chat.CommunityGone
 }
 
-// inEach returns what f returns for each community, in order. It calls f for all at once, and blocks until all calls have
-// returned.
+// inEach returns what f returns for each community, in order. It calls f for all at once, and blocks until all calls
+// have returned.
 func inEach[T any](m *Members, communities []*community, f func(*community) []T) []T {
 	found := make([][]T, len(communities))
 	var calling sync.WaitGroup
@@ -80,9 +81,9 @@ func inEach[T any](m *Members, communities []*community, f func(*community) []T)
 	return slices.Concat(found...)
 }
 
-// Save saves the wallet of a user, which the caller has just seen to be theirs, in place of any other. It has their badges
-// follow, and returns what became of these. It blocks for settleTime at most; what takes longer follows by itself. It
-// fails if the row could not be written, and then gives nothing.
+// Save saves the wallet of a user, which the caller has just seen to be theirs, in place of any other. It has their
+// badges follow, and returns what became of these. It blocks for settleTime at most; what takes longer follows by
+// itself. It fails if the row could not be written, and then gives nothing.
 func (m *Members) Save(ctx context.Context, user chat.User, wallet common.Address, stake core.Stake) ([]Change, error) {
 	return m.save(ctx, user, wallet, stake, func(*Row) bool { return true })
 }
@@ -122,9 +123,11 @@ func pressedRow(r *Row, user chat.User, wallet common.Address, now time.Time) Ro
 	for i := range pressed.Badges {
 		pressed.Badges[i].Unsure = true // The platform is asked what the user wears.
 	}
-	if pressed.Wallet != wallet { // What was found of another wallet says nothing of this one.
-		pressed.SavedAt = timeOf(now)
-		pressed.Block = Time{}
+	if pressed.Wallet != wallet {
+		// What another wallet reached says nothing of this one. What it missed still counts: otherwise a badge could be
+		// kept by saving two wallets in turn.
+		pressed.SavedAt, pressed.CheckedAt, pressed.Block = timeOf(now), Time{}, Time{}
+		pressed.Reached, pressed.Pools = decimal.NullDecimal{}, 0
 		pressed.Lost = nil
 	}
 	pressed.Wallet = wallet
@@ -165,9 +168,9 @@ type Forgotten struct {
 	Changes []Change
 }
 
-// Forget deletes the address and the times that are saved of a user at once, and the rest once their badges are removed. It
-// blocks for settleTime at most. It fails if the row could not be written, and with ErrUnreadable if what is saved
-// cannot be read.
+// Forget deletes the address and the times that are saved of a user at once, and the rest once their badges are
+// removed. It blocks for settleTime at most. It fails if the row could not be written, and with ErrUnreadable if what
+// is saved cannot be read.
 func (m *Members) Forget(ctx context.Context, user chat.User) (f Forgotten, err error) {
 	p := m.of(user)
 	if p == nil {
@@ -179,7 +182,7 @@ func (m *Members) Forget(ctx context.Context, user chat.User) (f Forgotten, err 
 			return nil
 		}
 		f.Wallet = r.Wallet
-		left := r.forgotten()
+		left := r.afterForget()
 		if len(left.Badges) == 0 {
 			return nil
 		}
@@ -200,10 +203,10 @@ func (m *Members) Forget(ctx context.Context, user chat.User) (f Forgotten, err 
 	return f, nil
 }
 
-// Refresh gives a user the badges that are missing, and returns what became of them. The stake is that of the wallet just
-// now. If it reaches a higher amount than before, Refresh is Save. Otherwise it asks each community but here which badges
-// the user wears, once a minute, and writes and gives nothing where none is missing. It does nothing unless the wallet
-// is the saved one. It blocks for settleTime at most.
+// Refresh gives a user the badges that are missing, and returns what became of them. The stake is that of the wallet
+// just now. If it reaches a higher amount than before, Refresh is Save. Otherwise it asks each community but here
+// which badges the user wears, once a minute, and writes and gives nothing where none is missing. It does nothing
+// unless the wallet is the saved one. It blocks for settleTime at most.
 func (m *Members) Refresh(
 	ctx context.Context, user chat.User, here string, wallet common.Address, stake core.Stake,
 ) ([]Change, error) {
@@ -256,8 +259,8 @@ func (c *community) lacks(r Row, wears []string) bool {
 	return isGone || c.tiers.next(after, place{community: c.id, oneEach: c.adapter.OneEach()}).action == give
 }
 
-// Seen tells that a user sent a command in a community, and wears these badges there: all roles, or the tag. It has them
-// given what they lack, once a minute at most. It does not block.
+// Seen tells that a user sent a command in a community, and wears these badges there: all roles, or the tag. It has
+// them given what they lack, once a minute at most. It does not block.
 func (m *Members) Seen(user chat.User, community string, wears []string) {
 	p := m.of(user)
 	if p == nil || p.adapter == nil {
@@ -296,13 +299,18 @@ func (m *Members) see(ctx context.Context, c *community, user chat.User, wears [
 	return m.giveBack(ctx, c, user, wears)
 }
 
-// giveBack notes which badges a user wears in a community, and gives them what they lack.
+// giveBack gives a user what they lack in a community where they are, and where they were seen to wear badges. What
+// was seen may be older than a call that is being made. So a badge that they do not seem to wear is unsure, and
+// settle asks.
 func (m *Members) giveBack(ctx context.Context, c *community, user chat.User, wears []string) []Change {
 	_, err := c.rows.update(ctx, user.ID, func(r *Row) *Row {
 		if r == nil || r.Forgotten() {
 			return r
 		}
-		return c.afterSeen(*r, c.id, wears, byCommand)
+		if c.isForeign(*r, wears) {
+			return new(r.away(c.id))
+		}
+		return new(r.returned(c.id, wears))
 	})
 	if err != nil {
 		return nil

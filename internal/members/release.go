@@ -21,8 +21,8 @@ type released struct {
 	Badges []badgeKey `json:"b"`
 }
 
-// Release returns the badges that a fuse holds now, and saves that the running bot is to let go of exactly these. The next
-// tick notes that. It blocks while it reads all rows, on each platform whose token is set.
+// Release returns the badges that a fuse holds now, and saves that the running bot is to let go of exactly these. The
+// next tick notes that. It blocks while it reads all rows, on each platform whose token is set.
 func (m *Members) Release(ctx context.Context) (all []Place, err error) {
 	for _, name := range platforms {
 		p := m.platforms[name]
@@ -88,8 +88,8 @@ func (p *platform) writeRelease(ctx context.Context, r released) error {
 	return ErrNotSaved
 }
 
-// release marks the badges that Release saved as released, and deletes what Release saved. A badge that is not being lost
-// any more is left as it is.
+// release marks the badges that Release saved as released, and deletes what Release saved. A badge that is not being
+// lost any more is left as it is.
 func (m *Members) release(ctx context.Context, p *platform) {
 	var values [][]byte
 	err := p.releases.Each(ctx, func(value []byte) { values = append(values, value) })

@@ -38,8 +38,8 @@ type Row struct {
 	Pools Under `json:"o,omitempty"`
 	// Badges are those that the user was given, or may have been given.
 	Badges []Held `json:"h,omitempty"`
-	// Idle are the communities where no call is made for the user: they are not a member, or wear a tag that
-	// an administrator has set. A command there, and a press, end that.
+	// Idle are the communities where no call is made for the user: they are not a member, or wear a tag that an
+	// administrator has set. A press ends it. So does a command there, unless they still wear such a tag.
 	Idle []string `json:"i,omitempty"`
 	// Lost says why badges were removed. An entry stays until the amount is reached again.
 	Lost []Loss `json:"x,omitempty"`
@@ -54,14 +54,15 @@ type Held struct {
 	// Unsure says that the user may wear the badge or not: the outcome of a call is not known. The platform is
 	// asked before the next call in the community.
 	Unsure bool `json:"u,omitempty"`
-	// Low is the first check that missed this badge's amount. It is zero if the latest one did not.
+	// Low is the check that missed this badge's amount, and from which on the second one is waited for. It is zero
+	// if there is none. See judge.
 	Low Low `json:"l,omitzero"`
-	// Goes says that the badge is to be removed: two checks under these settings missed its amount. It is 0
-	// if the badge stays.
+	// Goes are the settings under which it was decided that the badge is to be removed: two checks missed its
+	// amount, or the settings name other badges in its community. Under any other settings the badge stays.
 	Goes Under `json:"g,omitempty"`
 	// Released says that the fuse does not hold the badge. A reached amount clears it.
 	Released bool `json:"r,omitempty"`
-	// Refused is since when the platform has refused to remove the badge.
+	// Refused is since when the platform refuses to remove the badge, from this user or another one.
 	Refused Time `json:"f,omitzero"`
 }
 
@@ -71,8 +72,8 @@ type Low struct {
 	Under Under `json:"u"`
 }
 
-// Under stands for the settings of a check: the chain, the pools, and an amount or a list of badges. Two equal
-// ones are of the same settings.
+// Under stands for settings: of a check, the chain and the pools; of a badge, these and its amount; of a community,
+// these and all its badges. Two equal ones are of the same settings. 0 is of none.
 type Under uint64
 
 // Loss is why a badge goes, or is gone.
@@ -116,8 +117,8 @@ func (r Row) clone() Row {
 	return r
 }
 
-// forgotten returns what is left of the row after /forget: the badges to be removed.
-func (r Row) forgotten() Row {
+// afterForget returns what is left of the row after /forget: the badges to be removed.
+func (r Row) afterForget() Row {
 	left := Row{User: r.User}
 	for _, h := range r.Badges {
 		left.Badges = append(left.Badges, Held{Community: h.Community, Badge: h.Badge, Since: h.Since, Unsure: h.Unsure})

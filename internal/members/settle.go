@@ -2,6 +2,7 @@ package members
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -21,38 +22,39 @@ const (
 type Change struct {
 	// Badge has no ID if nobody knows yet which badge it will be.
 	Badge Badge
-	// Removed says that the badge was removed, or was to be removed. Otherwise it was given, or was to be
-	// given.
+	// Removed says that the badge was removed, or was to be removed. Otherwise it was given, or was to be given.
 	Removed bool
 	// Problem is why that failed, or "".
 	Problem chat.BadgeProblem
-	// Later says that what becomes of it follows by itself: a call has to wait, or could not be saved.
+	// Later says that what becomes of it follows by itself: a call has to wait, or its outcome could not be saved.
 	Later bool
 }
 
-// settle makes a community follow the row of a user, call by call, until nothing is left, the community refuses, or ctx
-// is done. It alone makes calls that give or remove. Each call is noted in the row before and after it is made. What is
-// left stays in the row, for the next tick.
+// settle makes a community follow the row of a user, call by call, until nothing is left, the community refuses, or
+// ctx is done. It alone makes calls that give or remove. Each call is noted in the row before and after it is made.
+// What is left stays in the row, for the next tick.
 //
 // A claim lets one caller of all replicas at a time settle a user in a community.
 func (m *Members) settle(ctx context.Context, c *community, user chat.User, by caller) (changes []Change) {
 	ctx, cancel := context.WithTimeout(ctx, settleLasts)
 	defer cancel()
 	key := strings.Join([]string{"settle", c.bot, string(user.Platform), user.ID, c.id}, " ")
-	for {
-		progress, _ := m.Claims.Claim(ctx, key)
-		if progress == chat.New {
-			break
-		}
+	for !m.claims(ctx, key) {
 		if !transport.Sleep(ctx, claimPause) {
 			return []Change{{Badge: c.badgeOf(""), Later: true}}
 		}
 	}
 	defer m.Claims.Release(key)
 	s := settling{m: m, c: c, user: user, by: by}
-	for s.again(ctx) {
+	for s.takeStep(ctx) == goOn {
 	}
 	return s.changes
+}
+
+// claims reports whether nobody else has claimed key, and claims it.
+func (m *Members) claims(ctx context.Context, key string) bool {
+	progress, _ := m.Claims.Claim(ctx, key)
+	return progress == chat.New
 }
 
 // settling is a user who is settled in a community.
@@ -65,140 +67,143 @@ type settling struct {
 	changes []Change
 }
 
+// verdict is whether another step may follow.
+type verdict int
+
+const (
+	stop verdict = iota
+	goOn
+)
+
 // place returns the community as next sees it.
 func (s *settling) place() place {
 	return place{community: s.c.id, oneEach: s.c.adapter.OneEach(), hold: s.c.holds(), refused: s.refused}
 }
 
-// again takes the next step of the row. It returns false if no other step follows.
-func (s *settling) again(ctx context.Context) bool {
+// takeStep takes the next step of the row.
+func (s *settling) takeStep(ctx context.Context) verdict {
 	row, err := s.c.rows.load(ctx, s.user.ID)
 	if err != nil {
-		return s.later(step{})
+		return s.waits(step{})
 	}
 	if row == nil {
-		return false
+		return stop
 	}
 	next := s.c.tiers.next(*row, s.place())
 	if next.action == nothing {
-		return false
+		return stop
 	}
-	if err := s.c.await(ctx, s.user.ID, next.badge, s.by); err != nil {
-		return s.waits(ctx, next, err)
+	if problem := s.c.refusedBefore(s.user.ID, next, s.by); problem != "" {
+		return s.failsAgain(ctx, next, problem)
+	}
+	if err := s.c.await(ctx); err != nil {
+		return s.waits(next)
 	}
 	if next.action == ask {
-		return s.ask(ctx, next)
+		return s.ask(ctx)
 	}
-	if isForeign, known := s.wearsForeign(ctx, *row, next); isForeign || !known {
-		return false
+	if s.mayMeetForeign() {
+		return s.askAndCall(ctx, *row, next)
 	}
 	return s.call(ctx, *row, next)
 }
 
-// later notes that a step follows by itself. It returns false, like all that end settle.
-func (s *settling) later(next step) bool {
+// waits notes that a step follows by itself.
+func (s *settling) waits(next step) verdict {
 	s.changes = append(s.changes, Change{Badge: s.c.badgeOf(next.badge), Removed: next.action == remove, Later: true})
-	return false
+	return stop
 }
 
-// waits notes that a step was not taken, because await failed with err.
-func (s *settling) waits(ctx context.Context, next step, err error) bool {
-	failed, is := err.(*chat.BadgeError)
-	if !is {
-		return s.later(next)
-	}
-	if next.action == remove && failed.Problem != chat.CommunityGone && failed.Problem != chat.BadgeGone {
-		// The row notes since when the removal is refused. A badge or a community that is gone is believed only
-		// of the user for whom the call was made.
-		_ = s.save(ctx, next, failed)
-	}
-	return s.fails(next, failed.Problem)
-}
-
-// fails notes that a step failed, and reports whether another badge may be tried.
-func (s *settling) fails(next step, problem chat.BadgeProblem) bool {
+// fails notes that a step failed. Another badge may be tried if the problem concerns this one alone.
+func (s *settling) fails(next step, problem chat.BadgeProblem) verdict {
 	if problem == chat.NotAMember || problem == chat.CommunityGone {
-		return false // Nobody is told of a community where they are not, or that is gone.
+		return stop // Nobody is told of a community where they are not, or that is gone.
 	}
 	s.changes = append(s.changes, Change{
 		Badge: s.c.badgeOf(next.badge), Removed: next.action == remove, Problem: problem,
 	})
 	if !concernsOneBadge(problem) || next.action == ask {
-		return false
+		return stop
 	}
 	s.refused = append(s.refused, next.badge)
-	return true
+	return goOn
 }
+
+// failsAgain notes that a step was not taken, because the platform refused the same a short time ago. The row of a
+// user whose badge is to be removed learns since when that is refused.
+func (s *settling) failsAgain(ctx context.Context, next step, problem chat.BadgeProblem) verdict {
+	if next.action == remove {
+		_ = s.save(ctx, next, &chat.BadgeError{Problem: problem, Err: errRefusedBefore})
+	}
+	return s.fails(next, problem)
+}
+
+var errRefusedBefore = errors.New("refused a short time ago")
 
 // ask asks the platform which badges the user wears, and notes it in the row.
-func (s *settling) ask(ctx context.Context, next step) bool {
+func (s *settling) ask(ctx context.Context) verdict {
+	wears, failed := s.asked(ctx)
+	if failed != nil {
+		return s.fails(step{action: ask}, failed.Problem)
+	}
+	if s.noteWorn(ctx, wears) != nil {
+		return s.waits(step{action: ask})
+	}
+	return goOn
+}
+
+// asked returns which badges the user wears. If the platform does not say, it notes that as record and the row do.
+func (s *settling) asked(ctx context.Context) (wears []string, failed *chat.BadgeError) {
 	s.c.forgetWorn(s.user.ID)
 	wears, err := s.c.wears(ctx, s.user.ID)
-	if failed := badgeError(err); failed != nil {
-		s.c.record(ctx, s.user.ID, next, failed)
-		if err := s.save(ctx, next, failed); err != nil {
-			return s.later(next)
+	failed = badgeError(err)
+	if failed != nil {
+		s.c.record(ctx, s.user.ID, step{action: ask}, failed)
+		_ = s.save(ctx, step{action: ask}, failed) // If that fails, the next tick asks again.
+	}
+	return wears, failed
+}
+
+// noteWorn notes in the row which badges the user wears. If an administrator has set a tag in place of one of ours,
+// that tag stays until it is gone or the user presses.
+func (s *settling) noteWorn(ctx context.Context, wears []string) error {
+	_, err := s.c.rows.update(ctx, s.user.ID, func(r *Row) *Row {
+		if r == nil {
+			return nil
 		}
+		if s.by != byPress && s.c.isForeign(*r, wears) {
+			return new(r.away(s.c.id))
+		}
+		return new(r.seen(s.c.id, wears, time.Now()))
+	})
+	return err
+}
+
+// mayMeetForeign reports whether a step could replace a tag that an administrator has set and that has to stay. A role
+// replaces nothing, and whoever presses asks for the tag.
+func (s *settling) mayMeetForeign() bool { return s.c.adapter.OneEach() && s.by != byPress }
+
+// askAndCall makes the call of a step unless the user wears a tag that an administrator has set.
+func (s *settling) askAndCall(ctx context.Context, row Row, next step) verdict {
+	wears, failed := s.asked(ctx)
+	if failed != nil {
 		return s.fails(next, failed.Problem)
 	}
-	_, err = s.c.rows.update(ctx, s.user.ID, func(r *Row) *Row {
-		if r == nil {
-			return nil
-		}
-		return s.c.afterSeen(*r, s.c.id, wears, s.by)
-	})
-	if err != nil {
-		return s.later(next)
+	if s.c.isForeign(row, wears) {
+		_ = s.noteWorn(ctx, wears) // If that fails, the next tick asks again.
+		return stop
 	}
-	return true
-}
-
-// afterSeen returns the row of a user who wears badges in a community. If an administrator has set a tag in place of
-// one of ours, that tag stays until it is gone or the user presses.
-func (p *platform) afterSeen(r Row, community string, wears []string, by caller) *Row {
-	isForeign := p.adapter.OneEach() && p.tiers.isForeign(r, community, wears)
-	r = r.seen(community, wears, time.Now())
-	if isForeign && by != byPress {
-		r = r.away(community)
-	}
-	return &r
-}
-
-// wearsForeign reports whether a step would replace a tag that an administrator has set. known is false if the platform
-// did not say. A press replaces such a tag.
-func (s *settling) wearsForeign(ctx context.Context, row Row, next step) (isForeign, known bool) {
-	if !s.c.adapter.OneEach() || s.by == byPress {
-		return false, true
-	}
-	s.c.forgetWorn(s.user.ID)
-	wears, err := s.c.wears(ctx, s.user.ID)
-	if failed := badgeError(err); failed != nil {
-		s.c.record(ctx, s.user.ID, next, failed)
-		failed.OutcomeUnknown = false // Nothing was changed.
-		_ = s.save(ctx, step{action: ask}, failed)
-		s.fails(next, failed.Problem)
-		return false, false
-	}
-	if !s.c.tiers.isForeign(row, s.c.id, wears) {
-		return false, true
-	}
-	_, _ = s.c.rows.update(ctx, s.user.ID, func(r *Row) *Row {
-		if r == nil {
-			return nil
-		}
-		return s.c.afterSeen(*r, s.c.id, wears, s.by)
-	})
-	return true, true
+	return s.call(ctx, row, next)
 }
 
 // call makes the call of a step, between two changes of the row. It makes none if the row has changed meanwhile.
-func (s *settling) call(ctx context.Context, row Row, next step) bool {
+func (s *settling) call(ctx context.Context, row Row, next step) verdict {
 	begun, err := s.begin(ctx, next)
 	if err != nil {
-		return s.fails(next, chat.BadgeFailed)
+		return s.waits(next)
 	}
 	if !begun {
-		return true
+		return goOn
 	}
 	do := s.c.adapter.Give
 	if next.action == remove {
@@ -212,25 +217,24 @@ func (s *settling) call(ctx context.Context, row Row, next step) bool {
 		s.c.record(ctx, s.user.ID, next, failed)
 	}
 	if err := s.save(ctx, next, failed); err != nil {
-		return s.later(next) // Otherwise settle would call again at once.
+		return s.waits(next) // Otherwise settle would call again at once.
 	}
 	if failed != nil {
 		return s.fails(next, failed.Problem)
 	}
 	s.changes = append(s.changes, Change{Badge: s.c.badgeOf(next.badge), Removed: next.action == remove})
 	s.changes = append(s.changes, s.replacedBy(next, row)...)
-	return true
+	return goOn
 }
 
-// begin saves that the call of a step is about to be made. It returns false if the step is not the next one of the row
-// any more.
+// begin saves that the call of a step is about to be made. It returns false if the step is not the next one of the
+// row any more.
 func (s *settling) begin(ctx context.Context, next step) (begun bool, err error) {
 	_, err = s.c.rows.update(ctx, s.user.ID, func(r *Row) *Row {
-		begun = false // An earlier attempt of update may have set it.
-		if r == nil || s.c.tiers.next(*r, s.place()) != next {
+		begun = r != nil && s.c.tiers.next(*r, s.place()) == next
+		if !begun {
 			return r
 		}
-		begun = true
 		return new(r.begun(s.c.id, next))
 	})
 	return begun, err
@@ -239,22 +243,19 @@ func (s *settling) begin(ctx context.Context, next step) (begun bool, err error)
 // save saves what became of a step. A nil failed is a success.
 func (s *settling) save(ctx context.Context, next step, failed *chat.BadgeError) error {
 	ctx = context.WithoutCancel(ctx) // What was done must be saved, also at a stop.
-	gaveUp := false
+	isGivenUp := false
 	_, err := s.c.rows.update(ctx, s.user.ID, func(r *Row) *Row {
 		if r == nil {
 			return nil // The store has lost it, with all others.
 		}
-		var after Row
 		if failed == nil {
-			after = r.done(s.place(), next, time.Now())
-		} else {
-			after = r.failed(s.place(), next, failed, time.Now())
+			return new(r.done(s.place(), next, time.Now()))
 		}
-		gaveUp = next.action == remove && failed != nil && failed.Problem != chat.NotAMember &&
-			r.index(s.c.id, next.badge) >= 0 && after.index(s.c.id, next.badge) < 0
+		after := r.failed(s.place(), next, failed, time.Now())
+		isGivenUp = next.action == remove && r.index(s.c.id, next.badge) >= 0 && after.index(s.c.id, next.badge) < 0
 		return &after
 	})
-	if err == nil && gaveUp {
+	if err == nil && isGivenUp && failed.Problem != chat.NotAMember {
 		s.c.log.WarnContext(ctx, "a badge could not be removed, and is not saved any more", "problem", failed.Problem)
 	}
 	return err

@@ -47,8 +47,8 @@ func (s *Saved) Elsewhere(community string) *Saved {
 	return &copied
 }
 
-// Saved returns what is saved of a user, or nil if nothing is. It fails with ErrUnreadable if what is saved cannot be read,
-// and blocks for a call to the Store.
+// Saved returns what is saved of a user, or nil if nothing is. It fails with ErrUnreadable if what is saved cannot be
+// read, and blocks for a call to the Store.
 func (m *Members) Saved(ctx context.Context, user chat.User) (*Saved, error) {
 	p := m.of(user)
 	if p == nil {
@@ -155,8 +155,8 @@ func WhenLost(l Loss) chat.Text {
 	})
 }
 
-// tell tells a user why a badge is gone, if they have a private chat with the bot. It does nothing without a Loss, and if
-// the settings do not name the badge any more.
+// tell tells a user why a badge is gone, if they have a private chat with the bot. It does nothing without a Loss,
+// and if the settings do not name the badge any more.
 func (m *Members) tell(ctx context.Context, c *community, user chat.User, b Badge) {
 	row, err := c.rows.load(ctx, user.ID)
 	if err != nil || row == nil || row.Forgotten() {
@@ -204,8 +204,8 @@ type BadgeStatus struct {
 	Refused chat.BadgeProblem
 }
 
-// Status counts the rows of a community as this process last read them, some five minutes ago. It fails until all rows were
-// read once, and while they cannot be read. It does no I/O.
+// Status counts the rows of a community as this process last read them, some five minutes ago. It fails until all
+// rows were read once, and while they cannot be read. It does no I/O.
 func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 	p := m.platforms[name]
 	if p == nil {
@@ -227,7 +227,7 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 	all := c.refusedWithin(c.cycleRetries(), wholeCommunity)
 	s.Refused = all
 	for _, b := range m.Badges(name, community) {
-		each := BadgeStatus{Badge: b, Refused: cmp.Or(all, c.refusedWithin(c.cycleRetries(), b.ID))}
+		each := BadgeStatus{Badge: b, Refused: cmp.Or(all, c.refusedWithin(c.cycleRetries(), about{badge: b.ID}))}
 		if t := n.badges[badgeKey{community, b.ID}]; t != nil {
 			each.Have, each.Checked = t.have, t.checked
 		}
@@ -240,8 +240,8 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 	return s, nil
 }
 
-// All returns every row of the platforms whose tokens are set, sorted by platform and user ID, and how many values are no
-// rows. It changes nothing. If it cannot read some, it returns the others and an error.
+// All returns every row of the platforms whose tokens are set, sorted by platform and user ID, and how many values
+// are no rows. It changes nothing. If it cannot read some, it returns the others and an error.
 func (m *Members) All(ctx context.Context) (all []Row, unreadable int, err error) {
 	for _, name := range platforms {
 		p := m.platforms[name]
