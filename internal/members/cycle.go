@@ -299,7 +299,8 @@ const maxMissing = 10
 // warnUnread logs the first failure to read the rows.
 func (p *platform) warnUnread(ctx context.Context, err error) {
 	if ctx.Err() == nil && !p.unread {
-		p.config.Log.WarnContext(ctx, "saved addresses cannot be read; nobody loses a badge by it", "platform", p.name, "err", err)
+		p.config.Log.WarnContext(ctx, "saved addresses cannot be read; nobody loses a badge by it",
+			"platform", p.name, "err", err)
 	}
 	p.unread = true
 }

@@ -189,7 +189,8 @@ func (m *Members) Forget(ctx context.Context, user chat.User) (f Forgotten, err 
 		return &left
 	})
 	if errors.Is(err, ErrUnreadable) {
-		m.Log.WarnContext(ctx, "somebody sent /forget, and what is saved of them cannot be read; bot check counts such values")
+		m.Log.WarnContext(ctx, "somebody sent /forget, and what is saved of them cannot be read; "+
+			"bot check counts such values")
 	}
 	if err != nil {
 		return f, err
