@@ -11,7 +11,7 @@ import (
 )
 
 // Such a user got every command through every limit, and each update was answered twice.
-func TestRefusedReadIsNotAMissingValue(t *testing.T) {
+func TestARefusedReadIsNoMissingValue(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	admin := s.Admin(t)

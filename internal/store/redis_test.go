@@ -62,7 +62,7 @@ func TestABucketBelongsToItsName(t *testing.T) {
 	wantValue(t, "another process", newReplica(t, redisURL(s), "discord-2").Bucket("members/discord-2"), "7", "a")
 }
 
-func TestSavedAddressesNeverExpireAndAreRecognized(t *testing.T) {
+func TestSavedAddressesNeverExpire(t *testing.T) {
 	s := server(t)
 	r := replica(t, s)
 	b := r.Bucket(members)

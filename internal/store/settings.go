@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"herald/internal/config"
@@ -62,7 +63,7 @@ func folder(dir string) (string, error) {
 	if info, err := os.Stat(written); err != nil || !info.IsDir() {
 		return "", errors.New("must be a folder that exists, or one in a folder that does")
 	}
-	probe := filepath.Join(written, ".probe"+rand.Text())
+	probe := filepath.Join(written, ".probe"+strings.Repeat(rand.Text(), 4)) // As long as a file in a bucket's folder.
 	err := os.WriteFile(probe, []byte("probe"), 0o600)
 	_ = os.Remove(probe)
 	if err != nil {
