@@ -128,7 +128,12 @@ func TestAnUnreadableValueStaysAndConcernsNoOther(t *testing.T) {
 func TestFilesOfAKilledProcessAreDeleted(t *testing.T) {
 	f, _ := newFolder(t, t.TempDir())
 	name := hashName("a")
-	kept := []string{name + ".kept.json", name + ".kept.json.bak", "x.kept.json." + rand.Text(), "members/" + name + ".json"}
+	kept := []string{
+		name + ".kept.json",
+		name + ".kept.json.bak",
+		"x.kept.json." + rand.Text(),
+		"members/" + name + ".json",
+	}
 	for _, path := range kept {
 		writeFile(t, filepath.Join(f.dir, path), `{"Value":"MQ=="}`)
 	}
@@ -210,12 +215,14 @@ func TestUnwritableFolderIsLoggedOnce(t *testing.T) {
 	f, log := newFolder(t, dir)
 	for range 3 {
 		f.Save(t.Context(), "a", []byte("1"), time.Hour)
-		if replaced, err := f.Bucket(members).Replace(t.Context(), "a", nil, []byte("1")); replaced || err == nil || strings.Contains(err.Error(), "s3cret") {
+		replaced, err := f.Bucket(members).Replace(t.Context(), "a", nil, []byte("1"))
+		if replaced || err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("replaced %t, %v", replaced, err)
 		}
 	}
 	expectKept(t, f, "a", "")
-	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "DATA_DIR") || strings.Contains(got, "s3cret") {
+	got := log.String()
+	if strings.Count(got, "\n") != 1 || !strings.Contains(got, "DATA_DIR") || strings.Contains(got, "s3cret") {
 		t.Errorf("logged %s", got)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {

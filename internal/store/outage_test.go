@@ -86,7 +86,12 @@ func TestOutageIsLoggedAtBothEnds(t *testing.T) {
 				}
 			}
 			got := log.String()
-			for text, want := range map[string]int{"\n": 2 * lines, "using in-process state": lines, "redis can be used again": lines, password: 0} {
+			for text, want := range map[string]int{
+				"\n":                      2 * lines,
+				"using in-process state":  lines,
+				"redis can be used again": lines,
+				password:                  0,
+			} {
 				if n := strings.Count(got, text); n != want {
 					t.Errorf("outages of %v: the log has %q %d times, want %d: %q", outage, text, n, want, got)
 				}
@@ -167,7 +172,10 @@ func TestReplicaWithoutRedisDecides(t *testing.T) {
 		{"nobody listens", "redis", nobody.Listener.Addr().String(), patient, "no connection"},
 		{"nobody answers", "redis", mute.Listener.Addr().String(), "", "no answer in time"},
 		{"the password is wrong", "redis", refused.Addr(), patient, "refused with WRONGPASS"},
-		{"the certificate is anybody's", "rediss", untrusted.Listener.Addr().String(), patient, "its certificate is not trusted"},
+		{
+			"the certificate is anybody's", "rediss", untrusted.Listener.Addr().String(), patient,
+			"its certificate is not trusted",
+		},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()

@@ -74,12 +74,16 @@ func TestWhatMayLoseSavedAddressesIsAWarning(t *testing.T) {
 		if got := r.Durability(t.Context()); !slices.EqualFunc(got, want, strings.HasSuffix) {
 			t.Errorf("%s: warns %q, want %q", options, got, want)
 		}
-		for refused, hint := range map[string]string{"info": "give its user the right +info", "config": disk + ", or give its user the right +config|get"} {
+		for refused, hint := range map[string]string{
+			"info":   "give its user the right +info",
+			"config": disk + ", or give its user the right +config|get",
+		} {
 			if _, err := admin.Do("ACL", "SETUSER", refused, "on", ">secret", "~*", "+@all", "-"+refused); err != nil {
 				t.Fatal(err)
 			}
 			got := newReplica(t, userURL(s.URL, refused, "secret"), bot).Durability(t.Context())
-			told := len(got) > 0 && strings.Contains(got[0], "could not be checked: refused with NOPERM; ") && strings.HasSuffix(got[0], hint)
+			told := len(got) > 0 && strings.HasSuffix(got[0], hint) &&
+				strings.Contains(got[0], "could not be checked: refused with NOPERM; ")
 			if needed := refused == "info" || !strings.Contains(options, "appendonly"); told != needed {
 				t.Errorf("%s, without %s: warns %q", options, refused, got)
 			}

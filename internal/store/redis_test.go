@@ -165,7 +165,12 @@ func TestAnotherProgramsValuesDoNotStopTheBot(t *testing.T) {
 	s := redistest.Start(t)
 	r, admin := newReplica(t, s.URL+patient, bot), s.Admin(t)
 	b := r.Bucket(members)
-	for _, key := range []string{r.key("limit", minutely.Key), r.claimKey("a"), r.key("answer", "price"), b.(redisBucket).key} {
+	for _, key := range []string{
+		r.key("limit", minutely.Key),
+		r.claimKey("a"),
+		r.key("answer", "price"),
+		b.(redisBucket).key,
+	} {
 		if _, err := admin.Do("LPUSH", key, "x"); err != nil {
 			t.Fatal(err)
 		}
