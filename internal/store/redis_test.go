@@ -143,20 +143,22 @@ func TestReplaceWithoutAnAnswerIsAnError(t *testing.T) {
 // Redis may return a field twice while its hash grows.
 func TestEachPassesARepeatedFieldOnce(t *testing.T) {
 	r := replica(t, server(t))
-	pages := 0
+	var firstPage any
 	tap(r, func(command string, call func() (any, error)) (any, error) {
 		reply, err := call()
 		if command != "HSCAN" || err != nil {
 			return reply, err
 		}
-		pages++
-		next := []string{"5", "0"}[pages-1]
-		return []any{[]byte(next), reply.([]any)[1]}, nil
+		if firstPage == nil {
+			firstPage = reply.([]any)[1]
+			return []any{[]byte("5"), firstPage}, nil
+		}
+		return []any{[]byte("0"), firstPage}, nil
 	})
 	put(t, r.Bucket(members), "7", "a")
 	got := all(t, r.Bucket(members))
-	if !slices.Equal(got, []string{"a"}) || pages != 2 {
-		t.Errorf("%q in %d pages", got, pages)
+	if !slices.Equal(got, []string{"a"}) {
+		t.Errorf("it passes %q", got)
 	}
 }
 
