@@ -13,8 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/renameio/v2"
-
 	"herald/internal/config"
 	"herald/internal/secret/logtest"
 )
@@ -156,21 +154,6 @@ func TestFilesOfAKilledProcessAreDeleted(t *testing.T) {
 	slices.Sort(left)
 	if !slices.Equal(left, kept) {
 		t.Errorf("left are %v, want %v", left, kept)
-	}
-}
-
-// A killed process may leave what replaceFile makes.
-func TestTemporaryFilesAreRecognized(t *testing.T) {
-	f, _ := newFolder(t, t.TempDir())
-	for _, path := range []string{f.flatPath("a"), f.Bucket("members").(folderBucket).path("a")} {
-		file, err := renameio.NewPendingFile(path, renameio.WithTempDir(f.dir))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = file.Cleanup() }()
-		if !isTemporary(filepath.Base(file.Name())) || isTemporary(filepath.Base(path)) {
-			t.Errorf("%s is not recognized", file.Name())
-		}
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/renameio/v2"
 )
 
 // As `bot members --release` by root beside a bot of a user without rights.
@@ -40,5 +42,20 @@ func TestRootLeavesFilesToTheFoldersOwner(t *testing.T) {
 	})
 	if paths != 6 {
 		t.Errorf("there are %d files and folders, want 6", paths)
+	}
+}
+
+// A killed process may leave what replaceFile makes.
+func TestTemporaryFilesAreRecognized(t *testing.T) {
+	f, _ := newFolder(t, t.TempDir())
+	for _, path := range []string{f.flatPath("a"), f.Bucket("members").(folderBucket).path("a")} {
+		file, err := renameio.NewPendingFile(path, renameio.WithTempDir(f.dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = file.Cleanup() }()
+		if !isTemporary(filepath.Base(file.Name())) || isTemporary(filepath.Base(path)) {
+			t.Errorf("%s is not recognized", file.Name())
+		}
 	}
 }
