@@ -136,7 +136,7 @@ func checkAnsweredInRedis(t *testing.T, way e2etest.Way, redis *miniredis.Minire
 	t.Helper()
 	answered := func(key string) bool {
 		value, _ := redis.Get(key)
-		return value == "answered"
+		return value == "done"
 	}
 	e2etest.Eventually(t, "Redis holds an answered update", func() bool { return slices.ContainsFunc(redis.Keys(), answered) })
 	// Telegram may deliver again for a day. Discord's interactions are void by then.

@@ -59,9 +59,9 @@ func claimOn(conn redis.Conn, key, claim string, slots []any) (value string, wai
 	if err != nil {
 		return "", 0, err
 	}
-	err, refused := replies[0].(redis.Error)
+	setError, refused := replies[0].(redis.Error)
 	if refused {
-		return "", 0, err
+		return "", 0, setError
 	}
 	value, err = redis.String(replies[1], nil)
 	if err != nil || slots == nil {

@@ -2,8 +2,9 @@ package store
 
 import (
 	"fmt"
+	"io"
+	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,218 +12,148 @@ import (
 	miniserver "github.com/alicebob/miniredis/v2/server"
 
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
 	"herald/internal/ratelimit"
 )
 
-// still is a replica that renews and tells Redis only when a test calls it.
-func still(t *testing.T, s *miniredis.Miniredis) *Redis {
-	t.Helper()
-	r := replica(t, s)
-	r.stop()
-	r.maintaining.Wait()
-	return r
-}
-
-// A claim lasts an hour unless it is renewed, and so does what is known of done work. A word
-// after a replica is what its Claim returns.
+// A word after a replica's name is what its Claim returns. Finished work stays finished for an hour.
 func TestReplicasShareClaims(t *testing.T) {
-	words := map[string]chat.Progress{"new": chat.New, "in-flight": chat.InFlight, "done": chat.Done}
 	for _, story := range []string{
 		"one new, one in-flight, two in-flight",
-		"one new, one answers, one done, two in-flight, one tells, two done, two done, pass 59m, three done, pass 2m, four new",
-		"one new, one gives-up, one tells, two new, one in-flight",
-		// The release waits until the work is claimed again.
-		"one new, one gives-up, one new, one tells, two in-flight, one answers, one tells, two done",
-		"one new, pass 59m, one renews, pass 59m, two in-flight, pass 2m, three new",
-		// The process is slow, not dead: it ends and renews nobody else's claim.
-		"one new, pass 61m, two new, one gives-up, one tells, three in-flight",
-		"one new, pass 61m, two new, pass 30m, one renews, pass 31m, three new",
-		"one new, pass 61m, two new, one answers, one tells, three done, two renews, two gives-up, two tells, four done",
-		"away, one new, one in-flight, two new, back, one renews, three in-flight, pass 61m, four new",
-		"away, one new, one answers, one tells, one done, back, two new, one tells, three done",
-		"one new, away, one answers, one tells, pass 30m, back, one tells, two done, two done, pass 59m, three done, pass 2m, four new",
-		"one new, away, one gives-up, one tells, one new, back, one tells, one renews, two in-flight",
-		"one new, one answers, one tells, one renews, two done",
+		"one new, one finishes, one done, two done, pass 59m, two done, pass 2m, two new",
+		"one new, one gives-up, two new, one in-flight",
+		"one new, pass 59s, two in-flight, pass 2s, two new",
+		// A claim that expired is another's.
+		"one new, pass 61s, two new, one gives-up, three in-flight",
+		"one new, pass 61s, two new, one finishes, three done, two gives-up, three done",
+		// While Redis is unavailable, each replica's memory decides.
+		"down, one new, one in-flight, two new, one finishes, one done, two in-flight",
+		"down, one new, one gives-up, one new",
+		"one new, down, one finishes, one done",
+		"down, one new, up, one finishes, two done",
+		"down, one new, up, two new",
+		"one new, down, one gives-up, up, two in-flight, pass 61s, two new",
 	} {
-		s := server(t)
-		replicas := map[string]*Redis{}
-		for _, name := range []string{"one", "two", "three", "four"} {
-			replicas[name] = still(t, s)
-		}
-		for step := range strings.SplitSeq(story, ", ") {
-			name, action, _ := strings.Cut(step, " ")
-			r := replicas[name]
-			switch {
-			case name == "away":
-				s.SetError("LOADING")
-			case name == "back":
-				s.SetError("")
-				for _, r := range replicas {
-					r.up.Store(true)
-				}
-			case name == "pass":
-				d, err := time.ParseDuration(action)
-				if err != nil {
-					t.Fatal(err)
-				}
-				s.FastForward(d)
-			case action == "answers", action == "gives-up":
-				r.Release("a", action == "answers", time.Hour)
-			case action == "tells":
-				r.syncReleased(t.Context())
-			case action == "renews":
-				r.renew(t.Context())
-			default:
-				expect(t, step+" of "+story, r, "a", words[action])
+		t.Run(story, func(t *testing.T) { tell(t, story) })
+	}
+}
+
+// tell plays a story of TestReplicasShareClaims.
+func tell(t *testing.T, story string) {
+	words := map[string]chat.Progress{"new": chat.New, "in-flight": chat.InFlight, "done": chat.Done}
+	s := server(t)
+	replicas := map[string]*Redis{"one": replica(t, s), "two": replica(t, s), "three": replica(t, s)}
+	for step := range strings.SplitSeq(story, ", ") {
+		name, action, _ := strings.Cut(step, " ")
+		switch {
+		case name == "down":
+			s.SetError("LOADING")
+		case name == "up":
+			s.SetError("")
+			for _, r := range replicas {
+				r.up.Store(true)
 			}
+		case name == "pass":
+			passed, _ := time.ParseDuration(action)
+			s.FastForward(passed)
+		case action == "finishes":
+			replicas[name].MarkDone("a", time.Hour)
+		case action == "gives-up":
+			replicas[name].Release("a")
+		default:
+			wantProgress(t, step, replicas[name], "a", words[action])
 		}
 	}
 }
 
 func TestEndedClaimsAreForgotten(t *testing.T) {
-	r := still(t, server(t))
-	for key, ttl := range map[string]time.Duration{"done": time.Hour, "given up": time.Hour, "done long ago": -time.Second} {
-		expect(t, "new work", r, key, chat.New)
-		r.Release(key, key != "given up", ttl)
-	}
-	if r.syncReleased(t.Context()); len(r.claims)+len(r.released) != 0 || r.Fallbacks() != 0 {
-		t.Errorf("left are %v and %v; %d calls were decided without Redis", r.claims, r.released, r.Fallbacks())
-	}
-	for i := range maxDone + 1 { // while Redis is away
-		r.Release(fmt.Sprint(i), false, 0)
-	}
-	r.Release("0", true, time.Hour) // It was claimed again, and is done now.
-	if newest := r.released[r.claimKey("0")]; len(r.released) != maxDone || newest.value != done {
-		t.Errorf("%d releases wait for Redis, want %d; the newest of one is %+v", len(r.released), maxDone, newest)
-	}
-	r.keepReleased(map[string]change{"failed to be told": {}, r.claimKey("0"): {}})
-	if newest := r.released[r.claimKey("0")]; len(r.released) != maxDone || newest.value != done {
-		t.Errorf("after a call that failed, %d releases wait, want %d; the newest of one is %+v", len(r.released), maxDone, newest)
+	r := replica(t, server(t))
+	wantProgress(t, "new work", r, "finished", chat.New)
+	wantProgress(t, "new work", r, "given up", chat.New)
+	r.MarkDone("finished", -time.Second)
+	r.Release("given up")
+	if len(r.claims) > 0 || r.Fallbacks() > 0 {
+		t.Errorf("left is %v; %d calls were decided without Redis", r.claims, r.Fallbacks())
 	}
 }
 
-// Redis refuses a call, during which the work is claimed again and done.
-func TestTheNewerReleaseWins(t *testing.T) {
+// The server makes the claim, and the connection breaks before its answer.
+func TestRetriedClaimIsNew(t *testing.T) {
 	s := server(t)
-	one, two := still(t, s), still(t, s)
-	refuses := false
-	tap(one, func(_ string, call func() (any, error)) (any, error) {
-		if refuses {
-			refuses = false
-			one.Release("a", true, time.Hour)
-			s.SetError("LOADING")
+	r := replica(t, s)
+	breaks := true
+	tap(r, func(command string, call func() (any, error)) (any, error) {
+		reply, err := call()
+		if breaks && reply != nil && command == "" {
+			breaks = false
+			return nil, io.ErrUnexpectedEOF
 		}
-		return call()
+		return reply, err
 	})
-	expect(t, "new work", one, "a", chat.New)
-	one.Release("a", false, time.Hour)
-	refuses = true
-	one.syncReleased(t.Context())
-	s.SetError("")
-	one.up.Store(true)
-	one.syncReleased(t.Context())
-	expect(t, "work that was done at last", two, "a", chat.Done)
-}
-
-// A repeated delivery counts against no limit, and a refusal against none either: not here, at
-// another replica, or once Redis is away.
-func TestNewWorkCountsAgainstLimits(t *testing.T) {
-	s, memory := server(t), NewMemory()
-	one, two := still(t, s), still(t, s)
-	for name, replicas := range map[string][2]interface {
-		chat.Dedup
-		ratelimit.Limiter
-	}{"Memory": {memory, memory}, "Redis": {one, two}} {
-		for i, step := range []struct {
-			key     string
-			replica int
-			want    chat.Progress
-			limited bool
-		}{
-			{"a", 0, chat.New, false}, {"a", 0, chat.InFlight, false}, {"a", 1, chat.InFlight, false}, {"b", 0, chat.New, false},
-			{"c", 0, chat.New, false}, {"d", 0, chat.New, true}, {"e", 0, chat.New, true}, {"f", 0, chat.New, true}, {"f", 1, chat.InFlight, false},
-		} {
-			if got, wait := replicas[step.replica].Claim(t.Context(), step.key, minutely); got != step.want || wait > 0 != step.limited {
-				t.Errorf("%s, step %d: %d after %v", name, i, got, wait)
-			}
-		}
-		wantAll(t, name, replicas[1], minutely, 0, time.Minute)
+	wantProgress(t, "a claim that was retried", r, "a", chat.New)
+	wantProgress(t, "the same work", r, "a", chat.InFlight)
+	if breaks || r.Fallbacks() > 0 {
+		t.Errorf("the connection did not break, or %d calls were decided without Redis", r.Fallbacks())
 	}
-	s.SetError("LOADING")
-	wantAll(t, "where they were counted", one, minutely, 0, time.Minute)
-	wantAll(t, "where they were repeated", two, minutely, 3, time.Minute)
 }
 
-// Each call is one script, and so one round trip.
-func TestACommandCostsOneScriptAndReleasesShareOne(t *testing.T) {
+func TestNewWorkTakesASlotAtAnyReplica(t *testing.T) {
 	s := server(t)
-	var scripts atomic.Int32
-	s.Server().SetPreHook(func(_ *miniserver.Peer, command string, _ ...string) bool {
-		if strings.HasPrefix(command, "EVAL") {
-			scripts.Add(1)
+	one, two := replica(t, s), replica(t, s)
+	for i, r := range []*Redis{one, two, one} {
+		p, wait := r.Claim(t.Context(), fmt.Sprint(i), minutely)
+		if p != chat.New || wait != 0 {
+			t.Errorf("event %d: %d after %v", i, p, wait)
 		}
+	}
+	p, wait := two.Claim(t.Context(), "one more", minutely)
+	if p != chat.New || wait < 50*time.Second {
+		t.Errorf("beyond the limit: %d after %v", p, wait)
+	}
+}
+
+// countCommands returns the commands that s receives from now on.
+func countCommands(s *miniredis.Miniredis) *[]string {
+	var commands []string
+	s.Server().SetPreHook(func(_ *miniserver.Peer, command string, _ ...string) bool {
+		commands = append(commands, command)
 		return false
 	})
-	r := still(t, s)
-	user := ratelimit.Limit{Key: "user", Count: 1000, Window: time.Minute}
-	inAChat := ratelimit.Limit{Key: "chat", Count: 1000, Window: time.Minute}
-	deliver := func() { r.Claim(t.Context(), time.Now().String(), user, inAChat) }
-	deliver() // loads the script
-	for what, c := range map[string]struct {
-		want int32
-		call func()
-	}{
-		"a delivery":          {1, deliver},
-		"a polled command":    {1, func() { r.Reserve(t.Context(), 0, user, inAChat) }},
-		"a release by itself": {0, func() { r.Release("a", true, time.Hour) }},
-	} {
-		scripts.Store(0)
-		if c.call(); scripts.Load() != c.want {
-			t.Errorf("%s: %d scripts, want %d", what, scripts.Load(), c.want)
+	return &commands
+}
+
+func TestClaimAndLimitsAreOneFlush(t *testing.T) {
+	s := server(t)
+	r := replica(t, s)
+	flushes := 0
+	tap(r, func(command string, call func() (any, error)) (any, error) {
+		reply, err := call()
+		if reply != nil {
+			flushes++
 		}
-	}
-	r.syncReleased(t.Context()) // loads its script
-	for i := range maxBatch {
-		r.Release(strings.Repeat("x", i), true, time.Hour)
-	}
-	scripts.Store(0)
-	if r.syncReleased(t.Context()); scripts.Load() != 1 {
-		t.Errorf("%d releases: %d scripts, want 1", maxBatch, scripts.Load())
+		return reply, err
+	})
+	inAChat := ratelimit.Limit{Key: "chat", Burst: 9, Every: time.Minute}
+	r.Claim(t.Context(), "loads the script", minutely, inAChat)
+	flushes = 0
+	commands := countCommands(s)
+	r.Claim(t.Context(), "a", minutely, inAChat)
+	got := (*commands)[:3] // The script's own commands follow.
+	if !slices.Equal(got, []string{"SET", "GET", "EVALSHA"}) || flushes != 1 {
+		t.Errorf("Redis got %q in %d flushes", got, flushes)
 	}
 }
 
-// What maintain does by itself.
-func TestClaimsAreMaintained(t *testing.T) {
-	t.Parallel()
+// A restart of Redis forgets the script.
+func TestAnUnknownScriptIsLoaded(t *testing.T) {
 	s := server(t)
-	short, one, two := newReplica(t, time.Second, redisURL(s)), replica(t, s), still(t, s)
-	lasts := func(what, key string, ttl time.Duration) {
-		t.Helper()
-		chattest.WaitUntil(t, what, func() bool { return s.TTL(one.claimKey(key)) >= ttl })
+	r := replica(t, s)
+	commands := countCommands(s)
+	p, wait := r.Claim(t.Context(), "a", ratelimit.Limit{Key: "a", Burst: 1, Every: time.Minute})
+	if p != chat.New || wait != 0 || !slices.Contains(*commands, "EVAL") {
+		t.Errorf("%d after %v; Redis got %q", p, wait, *commands)
 	}
-	expect(t, "new work", short, "short", chat.New)
-	for range 3 {
-		s.FastForward(600 * time.Millisecond)
-		lasts("the claim is renewed", "short", 900*time.Millisecond)
+	_, wait = r.Claim(t.Context(), "b", ratelimit.Limit{Key: "a", Burst: 1, Every: time.Minute})
+	if wait < 50*time.Second || r.Fallbacks() > 0 {
+		t.Errorf("the second slot is due after %v; %d calls were decided without Redis", wait, r.Fallbacks())
 	}
-	expect(t, "new work", one, "a", chat.New)
-	one.Release("a", true, 2*time.Hour)
-	lasts("Redis learns of the release", "a", time.Hour+time.Minute)
-
-	expect(t, "new work", one, "before", chat.New)
-	s.SetError("LOADING")
-	expect(t, "work claimed while Redis is away", one, "meanwhile", chat.New)
-	one.Release("before", true, 2*time.Hour)
-	s.SetError("")
-	lasts("Redis learns of the claim once it is back", "meanwhile", time.Minute)
-	lasts("Redis learns of the release once it is back", "before", time.Hour+time.Minute)
-
-	one.mu.Lock() // The last release, before maintain wakes.
-	one.released[one.claimKey("last")] = change{value: done, until: time.Now().Add(time.Hour)}
-	one.mu.Unlock()
-	if err := one.Close(); err != nil {
-		t.Error(err)
-	}
-	expect(t, "work that was done before the end", two, "last", chat.Done)
 }

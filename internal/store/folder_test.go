@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,85 +48,113 @@ func TestValuesOutliveTheProcess(t *testing.T) {
 	})
 }
 
-func TestDamagedFilesArePutAsideAndLogged(t *testing.T) {
-	for _, content := range []string{"", "{", "null", "{}", `{"Value":""}`, `{"Value":"?"}`, `{"Value":"MQ=="`} {
-		f, log := newFolder(t, t.TempDir())
-		// A second one does not replace the first.
-		for n := 1; n <= 2; n++ {
-			if err := os.WriteFile(f.path("a"), []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			expectKept(t, f, "missing", "")
-			if replaced, err := f.Replace(t.Context(), "a", nil, []byte("1")); replaced || err == nil {
-				t.Errorf("%s: replaced %t, %v", content, replaced, err)
-			}
-			expectKept(t, f, "a", "")
-			if got := log.String(); strings.Count(got, "\n") != n || !strings.Contains(got, "DATA_DIR is damaged") || content != "" && strings.Contains(got, content) {
-				t.Errorf("%s: logged %q", content, got)
-			}
-			f.Save(t.Context(), "a", []byte("1"), time.Hour)
-			expectKept(t, f, "a", "1")
-			aside, _ := filepath.Glob(f.path("a") + ".*" + damagedSuffix)
-			for _, path := range aside {
-				if kept, err := os.ReadFile(path); err != nil || string(kept) != content {
-					t.Errorf("%s: %q is put aside, %v", content, kept, err)
-				}
-			}
-			if len(aside) != n {
-				t.Errorf("%s: put aside %q, want %d files", content, aside, n)
-			}
-		}
-	}
-}
-
-// unreadable makes the file of a key unreadable, also for root.
-func unreadable(t *testing.T, f *Folder, key string) {
+// unreadable makes the file of an answer unreadable, also for root.
+func unreadable(t *testing.T, path string) {
 	t.Helper()
-	if err := os.Mkdir(f.path(key), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(path, "x"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestUnreadableFileIsNotDamaged(t *testing.T) {
+func TestADamagedAnswerIsLoggedOnceAndOverwritten(t *testing.T) {
+	for _, content := range []string{"", "{", "null", "{}", `{"Value":""}`, `{"Value":"?"}`, `{"Value":"MQ=="`} {
+		f, log := newFolder(t, t.TempDir())
+		writeFile(t, f.flatPath("a"), content)
+		for range 2 {
+			expectKept(t, f, "a", "")
+		}
+		got := log.String()
+		if strings.Count(got, "\n") != 1 || content != "" && strings.Contains(got, content) {
+			t.Errorf("%s: logged %q", content, got)
+		}
+		wantContent(t, f.flatPath("a"), content)
+		f.Save(t.Context(), "a", []byte("1"), time.Hour)
+		expectKept(t, f, "a", "1")
+	}
+}
+
+func TestAnUnreadableAnswerFailsAndIsLoggedOnce(t *testing.T) {
 	f, log := newFolder(t, t.TempDir())
-	unreadable(t, f, "a")
+	unreadable(t, f.flatPath("a"))
 	for range 3 {
-		if value, err := f.Load(t.Context(), "a"); value != nil || err == nil || errors.Is(err, errDamaged) {
+		value, err := f.Load(t.Context(), "a")
+		if value != nil || err == nil || strings.Contains(err.Error(), f.dir) {
 			t.Errorf("loaded %q, %v", value, err)
 		}
-		f.Save(t.Context(), "a", []byte("1"), time.Hour)
-		if replaced, err := f.Replace(t.Context(), "a", nil, []byte("1")); replaced || err == nil {
-			t.Errorf("replaced %t, %v", replaced, err)
-		}
 	}
-	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "cannot be read; its owner must be that of the folder, and its mode 0600") {
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "cannot be read") {
 		t.Errorf("logged %q", got)
 	}
-	if left, _ := filepath.Glob(filepath.Join(f.dir, "*")); !slices.Equal(left, []string{f.path("a")}) {
-		t.Errorf("left are %v", left)
+}
+
+func writeFile(t *testing.T, path, content string) {
+	t.Helper()
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = os.WriteFile(path, []byte(content), 0o600)
 	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantContent(t *testing.T, path, want string) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if string(content) != want || err != nil {
+		t.Errorf("%s has %q, %v, want %q", path, content, err, want)
+	}
+}
+
+func TestAnUnreadableValueStaysAndConcernsNoOther(t *testing.T) {
+	for what, content := range map[string]string{"empty": "", "1 MB": strings.Repeat("x", 1<<20)} {
+		f, _ := newFolder(t, t.TempDir())
+		b := f.Bucket(members)
+		put(t, b, "8", "another")
+		path := b.(folderBucket).path("7")
+		writeFile(t, path, content)
+		wantUnreadable(t, what, b, "7", "another")
+		wantContent(t, path, content)
+	}
+	f, _ := newFolder(t, t.TempDir())
+	b := f.Bucket(members)
+	put(t, b, "8", "another")
+	unreadable(t, b.(folderBucket).path("7"))
+	wantUnreadable(t, "a folder", b, "7", "another")
 }
 
 func TestFilesOfAKilledProcessAreDeleted(t *testing.T) {
 	f, _ := newFolder(t, t.TempDir())
-	f.Save(t.Context(), "a", []byte("1"), time.Hour)
-	kept := []string{f.path("a"), f.path("a") + ".bak", filepath.Join(f.dir, "x.kept.json."+rand.Text()), f.temporary("a") + damagedSuffix}
-	for _, path := range append(kept[1:4:4], f.temporary("a"), f.temporary("b")) {
-		if err := os.WriteFile(path, []byte(`{"Value":`), 0o600); err != nil {
-			t.Fatal(err)
+	name := hashName("a")
+	kept := []string{
+		name + ".kept.json",
+		name + ".kept.json.bak",
+		"x.kept.json." + rand.Text(),
+		"members/" + name + ".json",
+	}
+	for _, path := range kept {
+		writeFile(t, filepath.Join(f.dir, path), `{"Value":"MQ=="}`)
+	}
+	for _, path := range []string{
+		name + ".kept.json." + rand.Text(),
+		"." + name + ".kept.json123",
+		"members/telegram-1/." + name + ".json456",
+	} {
+		writeFile(t, filepath.Join(f.dir, path), `{"Value":`)
+	}
+	lock(t, f)
+	var left []string
+	_ = fs.WalkDir(os.DirFS(f.dir), ".", func(path string, entry fs.DirEntry, _ error) error {
+		if !entry.IsDir() && path != "lock" {
+			left = append(left, path)
 		}
-	}
-	again, _ := newFolder(t, f.dir)
-	left, _ := filepath.Glob(filepath.Join(f.dir, "*"))
-	if len(left) != 6 {
-		t.Errorf("left are %v before the lock, want all", left)
-	}
-	lock(t, again)
-	left, _ = filepath.Glob(filepath.Join(f.dir, "*.kept.json*"))
-	if slices.Sort(kept); !slices.Equal(left, kept) {
+		return nil
+	})
+	slices.Sort(kept)
+	slices.Sort(left)
+	if !slices.Equal(left, kept) {
 		t.Errorf("left are %v, want %v", left, kept)
 	}
-	expectKept(t, again, "a", "1")
 }
 
 // lock locks f until the test ends.
@@ -169,12 +198,14 @@ func TestUnwritableFolderIsLoggedOnce(t *testing.T) {
 	f, log := newFolder(t, dir)
 	for range 3 {
 		f.Save(t.Context(), "a", []byte("1"), time.Hour)
-		if replaced, err := f.Replace(t.Context(), "a", nil, []byte("1")); replaced || err == nil || strings.Contains(err.Error(), "s3cret") {
+		replaced, err := f.Bucket(members).Replace(t.Context(), "a", nil, []byte("1"))
+		if replaced || err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("replaced %t, %v", replaced, err)
 		}
 	}
 	expectKept(t, f, "a", "")
-	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "DATA_DIR") || strings.Contains(got, "s3cret") {
+	got := log.String()
+	if strings.Count(got, "\n") != 1 || !strings.Contains(got, "DATA_DIR") || strings.Contains(got, "s3cret") {
 		t.Errorf("logged %s", got)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -192,17 +223,32 @@ func TestFilesArePrivateAndDoNotNameKeys(t *testing.T) {
 	f, _ := newFolder(t, dir)
 	lock(t, f)
 	f.Save(t.Context(), "price https://host/key-in-a-path", []byte("1"), time.Hour)
-	found, _ := filepath.Glob(filepath.Join(dir, "*"))
-	if len(found) != 2 || found[1] != filepath.Join(dir, "lock") {
-		t.Fatal(found)
-	}
-	content, err := os.ReadFile(found[0])
-	if text := found[0] + string(content); err != nil || strings.Contains(text, "host") || strings.Contains(text, "key-in") {
-		t.Error(text, err)
-	}
-	for path, want := range map[string]os.FileMode{dir: 0o700 | os.ModeDir, found[0]: 0o600, found[1]: 0o600} {
-		if info, err := os.Stat(path); err != nil || info.Mode() != want {
-			t.Errorf("%v, %v", info.Mode(), err)
+	put(t, f.Bucket(members), "7000000002", "a")
+	files := 0
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, _ error) error {
+		info, err := entry.Info()
+		want := os.FileMode(0o600)
+		if entry.IsDir() {
+			want = 0o700 | os.ModeDir
+		} else {
+			files++
 		}
+		if err != nil || info.Mode() != want {
+			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+		}
+		if strings.Contains(path, "host") || strings.Contains(path, "key-in") || strings.Contains(path, "7000000002") {
+			t.Errorf("%s names its key", path)
+		}
+		return nil
+	})
+	if files != 3 {
+		t.Errorf("there are %d files, want 3", files)
 	}
+}
+
+// The content of a value's file is the value.
+func TestAFileOfABucketHasTheValueAlone(t *testing.T) {
+	f, _ := newFolder(t, t.TempDir())
+	put(t, f.Bucket(members), "7", `{"a":1}`)
+	wantContent(t, filepath.Join(f.dir, "members", "telegram-7000000001", hashName("7")+".json"), `{"a":1}`)
 }

@@ -3,11 +3,14 @@
 package store
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/renameio/v2"
 )
 
 // As `bot members --release` by root beside a bot of a user without rights.
@@ -23,20 +26,36 @@ func TestRootLeavesFilesToTheFoldersOwner(t *testing.T) {
 	f, _ := newFolder(t, dir)
 	lock(t, f)
 	f.Save(t.Context(), "quotes", []byte("1"), time.Hour)
-	if replaced, err := f.Replace(t.Context(), "members 1", nil, []byte("1")); !replaced || err != nil {
-		t.Error(replaced, err)
-	}
-	left, _ := filepath.Glob(filepath.Join(dir, "*"))
-	for _, path := range left {
-		info, err := os.Stat(path)
+	put(t, f.Bucket(members), "7", "a")
+	paths := 0
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, _ error) error {
+		info, err := entry.Info()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if owner := info.Sys().(*syscall.Stat_t); owner.Uid != user || owner.Gid != group || info.Mode() != 0o600 {
-			t.Errorf("%s has mode %v, and is that of %d:%d", path, info.Mode(), owner.Uid, owner.Gid)
+		owner := info.Sys().(*syscall.Stat_t)
+		if owner.Uid != user || owner.Gid != group {
+			t.Errorf("%s belongs to %d:%d", path, owner.Uid, owner.Gid)
 		}
+		paths++
+		return nil
+	})
+	if paths != 6 {
+		t.Errorf("there are %d files and folders, want 6", paths)
 	}
-	if len(left) != 3 {
-		t.Errorf("left are %q", left)
+}
+
+// A killed process may leave what replaceFile makes.
+func TestTemporaryFilesAreRecognized(t *testing.T) {
+	f, _ := newFolder(t, t.TempDir())
+	for _, path := range []string{f.flatPath("a"), f.Bucket("members").(folderBucket).path("a")} {
+		file, err := renameio.NewPendingFile(path, renameio.WithTempDir(f.dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = file.Cleanup() }()
+		if !isTemporary(filepath.Base(file.Name())) || isTemporary(filepath.Base(path)) {
+			t.Errorf("%s is not recognized", file.Name())
+		}
 	}
 }

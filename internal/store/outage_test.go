@@ -29,13 +29,13 @@ func TestSlowRedisCostsACommandOneCall(t *testing.T) {
 	s := server(t)
 	var loads atomic.Int32
 	s.Server().SetPreHook(func(_ *miniserver.Peer, command string, _ ...string) bool {
-		if command == "GETRANGE" {
+		if command == "GET" {
 			loads.Add(1)
 			time.Sleep(200 * time.Millisecond) // the delay of the fake
 		}
 		return false
 	})
-	r := newReplica(t, claimTime, "redis://:"+password+"@"+s.Addr()+"?read_timeout=100ms")
+	r := newReplica(t, "redis://:"+password+"@"+s.Addr()+"?read_timeout=100ms", bot)
 	for range 14 {
 		if value, _ := r.Load(t.Context(), "price"); value != nil {
 			t.Error("loaded from a Redis that does not answer in time")
@@ -53,7 +53,7 @@ func TestOutageIsLoggedAtBothEnds(t *testing.T) {
 	for outage, lines := range map[time.Duration]int{400 * time.Millisecond: 0, 5 * time.Second: 2} {
 		synctest.Test(t, func(t *testing.T) {
 			var log logtest.Buffer
-			r := &Redis{pool: &redis.Pool{}, memory: NewMemory(), log: log.Logger(), claimTTL: claimTime}
+			r := &Redis{pool: &redis.Pool{}, memory: NewMemory(), log: log.Logger()}
 			ctx, stop := context.WithCancel(t.Context())
 			r.stop = stop
 			defer r.Close()
@@ -64,14 +64,14 @@ func TestOutageIsLoggedAtBothEnds(t *testing.T) {
 					if away.Load() {
 						return nil, errors.New("LOADING " + password)
 					}
-					return nil, nil
+					return []any{"OK", []byte("a claim")}, nil
 				}}, nil
 			}
 			r.up.Store(true)
-			r.maintaining.Go(func() { r.maintain(ctx) })
+			r.watching.Go(func() { r.watch(ctx) })
 			for range 2 {
 				// Just after a check.
-				time.Sleep(time.Until(time.Now().Truncate(checkPause).Add(checkPause + time.Millisecond)))
+				time.Sleep(time.Until(time.Now().Truncate(probePause).Add(probePause + time.Millisecond)))
 				away.Store(true)
 				r.ask(t.Context(), command("PING"))
 				time.Sleep(outage)
@@ -79,14 +79,19 @@ func TestOutageIsLoggedAtBothEnds(t *testing.T) {
 				if r.Up() {
 					t.Error("it is asked while it is away")
 				}
-				time.Sleep(checkPause)
+				time.Sleep(probePause)
 				synctest.Wait()
 				if !r.Up() {
 					t.Errorf("after an outage of %v Redis is not asked again", outage)
 				}
 			}
 			got := log.String()
-			for text, want := range map[string]int{"\n": 2 * lines, "using in-process state": lines, "redis can be used again": lines, password: 0} {
+			for text, want := range map[string]int{
+				"\n":                      2 * lines,
+				"using in-process state":  lines,
+				"redis can be used again": lines,
+				password:                  0,
+			} {
 				if n := strings.Count(got, text); n != want {
 					t.Errorf("outages of %v: the log has %q %d times, want %d: %q", outage, text, n, want, got)
 				}
@@ -111,11 +116,11 @@ func TestRestartOfRedisCostsNoFallback(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	r := newReplica(t, claimTime, "rediss://"+s.Addr()+"?read_timeout=1s&skip_verify=true")
+	r := newReplica(t, "rediss://"+s.Addr()+"?read_timeout=1s&skip_verify=true", bot)
 	for restart := range 4 {
 		var commands sync.WaitGroup
 		for i := range 100 {
-			commands.Go(func() { expect(t, "a new update", r, fmt.Sprint(restart, i), chat.New) })
+			commands.Go(func() { wantProgress(t, "a new update", r, fmt.Sprint(restart, i), chat.New) })
 		}
 		commands.Wait()
 		if got := r.Fallbacks(); got != 0 {
@@ -144,7 +149,7 @@ func TestWaitForAConnectionIsNoPartOfACall(t *testing.T) {
 		return false
 	})
 	for range 3 { // On a busy machine it takes longer.
-		r := newReplica(t, claimTime, "redis://:"+password+"@"+s.Addr()+"?read_timeout=500ms&pool_size=1")
+		r := newReplica(t, "redis://:"+password+"@"+s.Addr()+"?read_timeout=500ms&pool_size=1", bot)
 		var commands sync.WaitGroup
 		for i := range 7 {
 			commands.Go(func() { r.Claim(t.Context(), fmt.Sprint(i)) })
@@ -167,23 +172,26 @@ func TestReplicaWithoutRedisDecides(t *testing.T) {
 		{"nobody listens", "redis", nobody.Listener.Addr().String(), patient, "no connection"},
 		{"nobody answers", "redis", mute.Listener.Addr().String(), "", "no answer in time"},
 		{"the password is wrong", "redis", refused.Addr(), patient, "refused with WRONGPASS"},
-		{"the certificate is anybody's", "rediss", untrusted.Listener.Addr().String(), patient, "its certificate is not trusted"},
+		{
+			"the certificate is anybody's", "rediss", untrusted.Listener.Addr().String(), patient,
+			"its certificate is not trusted",
+		},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()
-			r := newReplica(t, claimTime, test.scheme+"://:"+password+"@"+test.addr+test.options)
-			expect(t, "a new update", r, "a", chat.New)
-			expect(t, "a repeated one", r, "a", chat.InFlight)
-			r.Release("a", true, time.Hour)
-			expect(t, "an answered one", r, "a", chat.Done)
-			wantAll(t, test.what, r, minutely, 3, time.Minute)
+			r := newReplica(t, test.scheme+"://:"+password+"@"+test.addr+test.options, bot)
+			wantProgress(t, "a new update", r, "a", chat.New)
+			wantProgress(t, "a repeated one", r, "a", chat.InFlight)
+			r.MarkDone("a", time.Hour)
+			wantProgress(t, "an answered one", r, "a", chat.Done)
+			wantSlots(t, test.what, r, minutely, 3)
 			r.Save(ctx, "price", []byte("1"), time.Minute)
 			if value, _ := r.Load(ctx, "price"); value != nil {
 				t.Error("loaded from nowhere")
 			}
-			if r.Fallbacks() != 7 {
-				t.Errorf("%d calls were counted, want 7", r.Fallbacks())
+			if r.Fallbacks() != 10 {
+				t.Errorf("%d calls were counted, want 10", r.Fallbacks())
 			}
 			if err := r.Probe(t.Context()); err == nil || err.Error() != "write to redis: "+test.reason {
 				t.Errorf("a probe fails with %v", err)
@@ -198,7 +206,7 @@ func TestProbeFailsWhereTheBotCouldNotWork(t *testing.T) {
 	if err := r.Probe(t.Context()); err != nil {
 		t.Error(err)
 	}
-	s.FastForward(time.Second)
+	s.FastForward(time.Minute)
 	if keys := s.Keys(); len(keys) > 0 {
 		t.Errorf("it left %v", keys)
 	}

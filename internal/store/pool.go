@@ -17,40 +17,71 @@ import (
 // connections is the size of the connection pool unless the URL says otherwise.
 const connections = 20
 
-// newPool returns a pool without connections, to the server of the URL. It fails on an option or
-// a database number that is malformed; the error may hold the URL.
-func newPool(rawURL string) (*redis.Pool, error) {
-	u, err := url.Parse(rawURL)
-	if err != nil {
-		return nil, err
-	}
-	options := u.Query()
+// options are what a Redis URL says about connections.
+type options struct {
+	timeout    time.Duration
+	size       int
+	skipVerify bool
+	database   int
+}
+
+// parseOptions returns the options of a URL. It fails if one is malformed or unknown.
+func parseOptions(u *url.URL) (options, error) {
+	given := u.Query()
 	option := func(name, unset string) string {
-		defer delete(options, name)
-		return cmp.Or(options.Get(name), unset)
+		value := cmp.Or(given.Get(name), unset)
+		delete(given, name)
+		return value
 	}
 	timeout, wrongTimeout := time.ParseDuration(option("read_timeout", callTimeout.String()))
 	size, wrongSize := strconv.Atoi(option("pool_size", strconv.Itoa(connections)))
 	skipVerify, wrongSkip := strconv.ParseBool(option("skip_verify", "false"))
 	database, wrongDatabase := strconv.Atoi(option("db", cmp.Or(strings.Trim(u.Path, "/"), "0")))
-	if err := errors.Join(wrongTimeout, wrongSize, wrongSkip, wrongDatabase); err != nil || size < 1 || len(options) > 0 {
-		return nil, errors.New("an option or the database number is malformed")
+	err := errors.Join(wrongTimeout, wrongSize, wrongSkip, wrongDatabase)
+	if err != nil || size < 1 || len(given) > 0 {
+		return options{}, errors.New("an option or the database number is malformed")
 	}
+	return options{timeout: timeout, size: size, skipVerify: skipVerify, database: database}, nil
+}
+
+// newPool returns a pool without connections, to the server of the URL. It fails if an option or the database number
+// is malformed; the error may hold the URL.
+func newPool(rawURL string) (*redis.Pool, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	o, err := parseOptions(u)
+	if err != nil {
+		return nil, err
+	}
+	return &redis.Pool{
+		MaxIdle:   o.size,
+		MaxActive: o.size,
+		Wait:      true,
+		DialContext: func(ctx context.Context) (redis.Conn, error) {
+			user := u.User.Username()
+			conn, err := dial(ctx, u, o, cmp.Or(user, "default"))
+			if user == "" && isReply(err) {
+				return dial(ctx, u, o, "") // Redis 5 has no users.
+			}
+			return conn, err
+		},
+	}, nil
+}
+
+// dial connects to the server of a URL as user. An empty user sends the password alone.
+func dial(ctx context.Context, u *url.URL, o options, user string) (redis.Conn, error) {
 	connect := (&net.Dialer{}).DialContext
 	if u.Scheme == "rediss" {
-		connect = (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: skipVerify}}).DialContext
+		connect = (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: o.skipVerify}}).DialContext
 	}
-	addr, user := net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "6379")), u.User.Username()
 	password, _ := u.User.Password()
-	dial := func(ctx context.Context, user string) (redis.Conn, error) {
-		return redis.DialContext(ctx, "tcp", addr, redis.DialContextFunc(connect), redis.DialReadTimeout(timeout),
-			redis.DialWriteTimeout(timeout), redis.DialUsername(user), redis.DialPassword(password), redis.DialDatabase(database))
-	}
-	return &redis.Pool{MaxIdle: size, MaxActive: size, Wait: true, DialContext: func(ctx context.Context) (redis.Conn, error) {
-		conn, err := dial(ctx, cmp.Or(user, "default"))
-		if _, refused := errors.AsType[redis.Error](err); refused && user == "" {
-			return dial(ctx, "") // Redis 5 has no users.
-		}
-		return conn, err
-	}}, nil
+	return redis.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "6379")),
+		redis.DialContextFunc(connect),
+		redis.DialReadTimeout(o.timeout),
+		redis.DialWriteTimeout(o.timeout),
+		redis.DialUsername(user),
+		redis.DialPassword(password),
+		redis.DialDatabase(o.database))
 }

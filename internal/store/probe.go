@@ -52,33 +52,50 @@ func (r *Redis) Probe(ctx context.Context) error {
 	return nil
 }
 
-// Durability returns a warning for each way in which Redis may lose saved addresses: it
-// writes nothing to disk, or may evict them. A warning also says what could not be checked,
-// and which right of the user would allow that. Durability blocks for the time of two calls
-// at most.
+// Durability returns a warning for each way in which Redis may lose saved addresses: it writes nothing to disk, or may
+// evict them. A warning also says what could not be checked, and which right of the user would allow that. Durability
+// blocks for the time of two calls at most.
 func (r *Redis) Durability(ctx context.Context) (warnings []string) {
 	info, err := redis.String(r.do(ctx, command("INFO")))
 	if err != nil {
-		return []string{fmt.Sprintf("whether it keeps saved addresses could not be checked: %s; give its user the right +info", reason(err))}
+		return []string{fmt.Sprintf("whether it keeps saved addresses could not be checked: %s; "+
+			"give its user the right +info", reason(err))}
 	}
-	if !strings.Contains(info, "aof_enabled:1") {
-		switch found, err := redis.StringMap(r.do(ctx, command("CONFIG", "GET", "save"))); {
-		case err != nil:
-			warnings = append(warnings, fmt.Sprintf("it has appendonly off, and whether it saves snapshots could not be checked: %s; "+
-				"set appendonly yes, or give its user the right +config|get", reason(err)))
-		case found["save"] == "":
-			warnings = append(warnings, "it writes nothing to disk, so its restart loses saved addresses: set appendonly yes")
+	for _, warning := range []string{r.diskWarning(ctx, info), evictionWarning(info)} {
+		if warning != "" {
+			warnings = append(warnings, warning)
 		}
 	}
+	return warnings
+}
+
+// diskWarning returns a warning if Redis writes nothing to disk.
+func (r *Redis) diskWarning(ctx context.Context, info string) string {
+	if strings.Contains(info, "aof_enabled:1") {
+		return ""
+	}
+	found, err := redis.StringMap(r.do(ctx, command("CONFIG", "GET", "save")))
+	if err != nil {
+		return fmt.Sprintf("it has appendonly off, and whether it saves snapshots could not be checked: %s; "+
+			"set appendonly yes, or give its user the right +config|get", reason(err))
+	}
+	if found["save"] == "" {
+		return "it writes nothing to disk, so its restart loses saved addresses: set appendonly yes"
+	}
+	return ""
+}
+
+// evictionWarning returns a warning if Redis may evict keys that never expire.
+func evictionWarning(info string) string {
 	_, policy, known := strings.Cut(info, "maxmemory_policy:")
 	policy, _, _ = strings.Cut(policy, "\r\n")
-	switch {
-	case !known:
-		warnings = append(warnings, "it does not tell its maxmemory-policy, which must not be one of allkeys-*")
-	case strings.HasPrefix(policy, "allkeys-"):
-		warnings = append(warnings, "its maxmemory-policy may delete saved addresses when memory is short: set noeviction or volatile-lru")
+	if !known {
+		return "it does not tell its maxmemory-policy, which must not be one of allkeys-*"
 	}
-	return warnings
+	if strings.HasPrefix(policy, "allkeys-") {
+		return "its maxmemory-policy may delete saved addresses when memory is short: set noeviction or volatile-lru"
+	}
+	return ""
 }
 
 // reason returns words for err: the server's error code, or the kind of failure. It returns
@@ -93,14 +110,22 @@ func reason(err error) string {
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return "no answer in time"
 	case errors.As(err, &reply):
-		// So Redis 7 and its successors say NOPERM of a call by a script.
-		if text := reply.Error(); strings.Contains(text, "user executing the script can't") || strings.Contains(text, "ACL failure in script") {
-			return "refused with NOPERM"
-		}
-		if code, _, _ := strings.Cut(reply.Error(), " "); code == strings.ToUpper(code) {
-			return "refused with " + code
-		}
-		return "refused"
+		return refusal(reply.Error())
 	}
 	return "no connection"
+}
+
+// refusal returns words for the text of an error reply: the error code, if it has one.
+func refusal(text string) string {
+	// A missing right of a script has no code in Redis 7 and later.
+	for _, part := range []string{"user executing the script can't", "ACL failure in script"} {
+		if strings.Contains(text, part) {
+			return "refused with NOPERM"
+		}
+	}
+	code, _, _ := strings.Cut(text, " ")
+	if code == strings.ToUpper(code) {
+		return "refused with " + code
+	}
+	return "refused"
 }

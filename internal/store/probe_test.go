@@ -4,13 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	miniserver "github.com/alicebob/miniredis/v2/server"
 
-	"herald/internal/chat"
-	"herald/internal/chat/chattest"
-	"herald/internal/ratelimit"
 	"herald/internal/store/redistest"
 )
 
@@ -19,25 +15,22 @@ func TestARefusedReadIsNoMissingValue(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	admin := s.Admin(t)
-	if _, err := admin.Do("ACL", "SETUSER", "herald", "on", ">secret", "~*", "+@all", "-get"); err != nil {
+	if _, err := admin.Do("ACL", "SETUSER", "herald", "on", ">secret", "~*", "+@all", "-get", "-hget"); err != nil {
 		t.Fatal(err)
 	}
-	calls := map[string]func(r *Redis){
-		"claim": func(r *Redis) { r.Claim(t.Context(), "a") },
-		"release": func(r *Redis) {
-			r.Release("a", true, time.Hour)
-			chattest.WaitUntil(t, "Redis refuses it", func() bool { return !r.Up() })
-		},
-		"reserve": func(r *Redis) { r.Reserve(t.Context(), 0, ratelimit.Limit{Key: "a", Count: 1, Window: time.Minute}) },
-		"replace": func(r *Redis) { _, _ = r.Replace(t.Context(), "members 1", nil, []byte("1")) },
-	}
-	for name, call := range calls {
-		r := newReplica(t, claimTime, userURL(s.URL, "herald", "secret"))
+	for name, call := range map[string]func(r *Redis){
+		"claim":   func(r *Redis) { r.Claim(t.Context(), "a") },
+		"reserve": func(r *Redis) { r.Reserve(t.Context(), 0, minutely) },
+		"load":    func(r *Redis) { _, _ = r.Bucket(members).Load(t.Context(), "7") },
+		"replace": func(r *Redis) { _, _ = r.Bucket(members).Replace(t.Context(), "7", nil, []byte("1")) },
+	} {
+		r := newReplica(t, userURL(s.URL, "herald", "secret"), bot)
 		call(r)
 		if r.Fallbacks() != 1 || r.Up() {
 			t.Errorf("%s: %d calls were decided without Redis, want 1", name, r.Fallbacks())
 		}
-		if err := r.Probe(t.Context()); err == nil || err.Error() != "replace a value in redis: refused with NOPERM" {
+		err := r.Probe(t.Context())
+		if err == nil || err.Error() != "read from redis: refused with NOPERM" {
 			t.Errorf("%s: the probe fails with %v", name, err)
 		}
 	}
@@ -58,16 +51,10 @@ func TestPasswordFitsEveryRedis(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, url := range map[string]string{"Redis 5": redisURL(five), "without a password": open.URL + patient} {
-		if err := newReplica(t, claimTime, url).Probe(t.Context()); err != nil {
+		if err := newReplica(t, url, bot).Probe(t.Context()); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-}
-
-// userURL is url of another user.
-func userURL(url, name, password string) string {
-	_, host, _ := strings.Cut(url, "@")
-	return "redis://" + name + ":" + password + "@" + host + patient
 }
 
 func TestWhatMayLoseSavedAddressesIsAWarning(t *testing.T) {
@@ -83,16 +70,20 @@ func TestWhatMayLoseSavedAddressesIsAWarning(t *testing.T) {
 	} {
 		s := redistest.Start(t, append(strings.Fields(options), "--dir", t.TempDir())...)
 		admin := s.Admin(t)
-		r := newReplica(t, claimTime, s.URL+patient)
+		r := newReplica(t, s.URL+patient, bot)
 		if got := r.Durability(t.Context()); !slices.EqualFunc(got, want, strings.HasSuffix) {
 			t.Errorf("%s: warns %q, want %q", options, got, want)
 		}
-		for refused, hint := range map[string]string{"info": "give its user the right +info", "config": disk + ", or give its user the right +config|get"} {
+		for refused, hint := range map[string]string{
+			"info":   "give its user the right +info",
+			"config": disk + ", or give its user the right +config|get",
+		} {
 			if _, err := admin.Do("ACL", "SETUSER", refused, "on", ">secret", "~*", "+@all", "-"+refused); err != nil {
 				t.Fatal(err)
 			}
-			got := newReplica(t, claimTime, userURL(s.URL, refused, "secret")).Durability(t.Context())
-			told := len(got) > 0 && strings.Contains(got[0], "could not be checked: refused with NOPERM; ") && strings.HasSuffix(got[0], hint)
+			got := newReplica(t, userURL(s.URL, refused, "secret"), bot).Durability(t.Context())
+			told := len(got) > 0 && strings.HasSuffix(got[0], hint) &&
+				strings.Contains(got[0], "could not be checked: refused with NOPERM; ")
 			if needed := refused == "info" || !strings.Contains(options, "appendonly"); told != needed {
 				t.Errorf("%s, without %s: warns %q", options, refused, got)
 			}

@@ -1,149 +1,129 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
+	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/gomodule/redigo/redis"
 
 	"herald/internal/chat"
 	"herald/internal/ratelimit"
-	"herald/internal/secret"
+	"herald/internal/store/redistest"
 )
-
-const password = "hunter2-hunter2"
-
-// patient has the bot wait for Redis as long as a busy machine may need.
-const patient = "?read_timeout=20s"
-
-// claimTime is how long claims last. The server's time is simulated, so that no
-// claim is renewed by itself.
-const claimTime = time.Hour
-
-// redisURL is the URL of s for a patient bot.
-func redisURL(s *miniredis.Miniredis) string {
-	return "redis://:" + password + "@" + s.Addr() + "/0" + patient
-}
-
-// replica makes one of several processes that share s.
-func replica(t *testing.T, s *miniredis.Miniredis) *Redis {
-	t.Helper()
-	return newReplica(t, claimTime, redisURL(s))
-}
-
-func newReplica(t *testing.T, claim time.Duration, url string) *Redis {
-	t.Helper()
-	r, err := NewRedis(Settings{RedisURL: secret.New(url)}, []byte("shared by the replicas"), claim, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { r.Close() })
-	return r
-}
-
-func server(t *testing.T) *miniredis.Miniredis {
-	t.Helper()
-	s := miniredis.RunT(t)
-	s.RequireAuth(password)
-	return s
-}
 
 func TestReplicasShareAnswers(t *testing.T) {
 	s := server(t)
 	one, two := replica(t, s), replica(t, s)
-	one.Save(t.Context(), "price", []byte("1.5\x00"), time.Minute)
-	one.Save(t.Context(), "as large as may be", make([]byte, maxValue), time.Minute)
-	one.Save(t.Context(), "too large", make([]byte, maxValue+1), time.Minute)
-	expectLoad := func(key string, length int, wantErr error) {
+	want := func(key string, length int, wantErr error) {
 		t.Helper()
-		if value, err := two.Load(t.Context(), key); len(value) != length || !errors.Is(err, wantErr) {
+		value, err := two.Load(t.Context(), key)
+		if len(value) != length || !errors.Is(err, wantErr) {
 			t.Errorf("%s: loaded %d bytes, %v", key, len(value), err)
 		}
 	}
-	expectLoad("price", 4, nil)
-	expectLoad("as large as may be", maxValue, nil)
-	expectLoad("too large", 0, errTooLarge)
-	expectLoad("what nobody saved", 0, nil)
+	one.Save(t.Context(), "price", []byte("1.5\x00"), time.Minute)
+	one.Save(t.Context(), "as large as possible", make([]byte, maxValue), time.Minute)
+	one.Save(t.Context(), "too large", make([]byte, maxValue+1), time.Minute)
+	want("price", 4, nil)
+	want("as large as possible", maxValue, nil)
+	want("too large", 0, errTooLarge)
+	want("what nobody saved", 0, nil)
 	s.FastForward(time.Minute)
-	expectLoad("price", 0, nil)
+	want("price", 0, nil)
 	s.SetError("LOADING")
-	expectLoad("price", 0, errAway)
+	want("price", 0, errUnavailable)
 }
 
-// values is what a Folder and a Redis both are.
-type values interface {
-	Load(ctx context.Context, key string) ([]byte, error)
-	Save(ctx context.Context, key string, value []byte, ttl time.Duration)
-	Replace(ctx context.Context, key string, old, value []byte) (replaced bool, err error)
-}
-
-func TestReplaceChangesOnlyWhatIsKnown(t *testing.T) {
+// As a bot in production and one in staging, of one partner.
+func TestTwoBotsOnOneRedisShareNothing(t *testing.T) {
 	s := server(t)
-	folder, _ := newFolder(t, t.TempDir())
-	for name, replicas := range map[string][2]values{"Redis": {replica(t, s), replica(t, s)}, "Folder": {folder, folder}} {
-		one, two := replicas[0], replicas[1]
-		for i, step := range []struct {
-			by         values
-			old, value string
-			want       bool
-			saved      string // afterwards
-		}{
-			{one, "x", "a", false, ""}, {one, "", "a", true, "a"}, {two, "", "b", false, "a"}, {two, "a", "b", true, "b"}, {one, "a", "", false, "b"},
-			{one, "b", "", true, ""}, {two, "", "", true, ""}, {two, "", "c\x00", true, "c\x00"},
-		} {
-			got, err := step.by.Replace(t.Context(), "members 1", []byte(step.old), []byte(step.value))
-			saved, _ := one.Load(t.Context(), "members 1")
-			if got != step.want || err != nil || string(saved) != step.saved {
-				t.Errorf("%s, step %d: %t, %v; saved is %q, want %t and %q", name, i, got, err, saved, step.want, step.saved)
-			}
-		}
-		var replaced atomic.Int32
-		var all sync.WaitGroup
-		for i := range 20 {
-			all.Go(func() {
-				if ok, _ := replicas[i%2].Replace(t.Context(), "members 1", []byte("c\x00"), fmt.Append(nil, i)); ok {
-					replaced.Add(1)
-				}
-			})
-		}
-		if all.Wait(); replaced.Load() != 1 {
-			t.Errorf("%s: %d of 20 simultaneous calls succeeded, want 1", name, replaced.Load())
-		}
+	one := newReplica(t, redisURL(s), "telegram-1")
+	two := newReplica(t, redisURL(s), "telegram-2")
+	wantProgress(t, "new work", one, "a", chat.New)
+	wantProgress(t, "the other bot's work", two, "a", chat.New)
+	wantSlots(t, "one's", one, minutely, 3)
+	wantSlots(t, "the other bot's", two, minutely, 3)
+	one.Save(t.Context(), "price", []byte("1"), time.Minute)
+	value, err := two.Load(t.Context(), "price")
+	if value != nil || err != nil {
+		t.Errorf("the other bot loads %q, %v", value, err)
 	}
+}
+
+// A bucket's name says whose it is: one process may serve two platforms that had a process each.
+func TestABucketBelongsToItsName(t *testing.T) {
+	s := server(t)
+	put(t, newReplica(t, redisURL(s), "telegram-1").Bucket("members/discord-2"), "7", "a")
+	wantValue(t, "another process", newReplica(t, redisURL(s), "discord-2").Bucket("members/discord-2"), "7", "a")
 }
 
 func TestSavedAddressesNeverExpire(t *testing.T) {
 	s := server(t)
 	r := replica(t, s)
-	if replaced, err := r.Replace(t.Context(), "members 1", nil, []byte("a")); !replaced || err != nil {
-		t.Fatal(replaced, err)
-	}
+	b := r.Bucket(members)
+	put(t, b, "7", "a")
 	r.Save(t.Context(), "price", []byte("1"), time.Hour)
-	if keys := s.Keys(); len(keys) != 2 || !strings.HasPrefix(keys[1], "herald:members:") || s.TTL(keys[1]) != 0 || s.TTL(keys[0]) == 0 {
-		t.Errorf("the server has %q", keys)
+	wantProgress(t, "new work", r, "a", chat.New)
+	wantSlots(t, "all", r, minutely, 3)
+	for _, key := range s.Keys() {
+		isAddresses := strings.HasPrefix(key, "herald:members:")
+		if isAddresses != (s.TTL(key) == 0) {
+			t.Errorf("%s has a TTL of %v", key, s.TTL(key))
+		}
 	}
-	if replaced, err := r.Replace(t.Context(), "members 1", []byte("a"), make([]byte, maxValue+1)); replaced || err == nil {
-		t.Errorf("a value that Load would not return: %t, %v", replaced, err)
+	if len(s.Keys()) != 4 {
+		t.Errorf("the server has %q", s.Keys())
 	}
+}
+
+func TestRedisHoldsNoIDs(t *testing.T) {
+	s := server(t)
+	r := replica(t, s)
+	r.Claim(t.Context(), "telegram 987654321", ratelimit.Limit{Key: "user 987654321", Burst: 1, Every: time.Minute})
+	put(t, r.Bucket(members), "987654321", "a")
+	if dump := s.Dump(); len(s.Keys()) != 3 || strings.Contains(dump, "98765") {
+		t.Errorf("the server has %s", dump)
+	}
+}
+
+func TestAnUnreadableValueInRedisStays(t *testing.T) {
+	s := server(t)
+	b := replica(t, s).Bucket(members)
+	put(t, b, "8", "another")
+	hash, field, large := b.(redisBucket).key, b.(redisBucket).field("7"), strings.Repeat("x", 1<<20)
+	s.HSet(hash, field, large)
+	wantUnreadable(t, "1 MB", b, "7", "another")
+	if s.HGet(hash, field) != large {
+		t.Error("it is gone")
+	}
+}
+
+func TestABucketWithoutRedisFails(t *testing.T) {
+	s := server(t)
+	b := replica(t, s).Bucket(members)
+	put(t, b, "7", "a")
 	s.SetError("LOADING")
-	if replaced, err := r.Replace(t.Context(), "members 1", []byte("a"), []byte("b")); replaced || err == nil {
-		t.Errorf("while Redis is away: %t, %v", replaced, err)
+	_, loadErr := b.Load(t.Context(), "7")
+	replaced, replaceErr := b.Replace(t.Context(), "7", []byte("a"), []byte("b"))
+	eachErr := b.Each(t.Context(), func([]byte) { t.Error("f is called") })
+	for _, err := range []error{loadErr, replaceErr, eachErr} {
+		if !errors.Is(err, errUnavailable) || errors.As(err, new(*UnreadableError)) {
+			t.Errorf("it fails with %v", err)
+		}
+	}
+	if replaced {
+		t.Error("a value is replaced")
 	}
 }
 
 // The server replaces the value, and the connection breaks before its answer.
 func TestReplaceWithoutAnAnswerIsAnError(t *testing.T) {
-	s := server(t)
-	r := replica(t, s)
+	r := replica(t, server(t))
 	breaks := true
 	tap(r, func(command string, call func() (any, error)) (any, error) {
 		reply, err := call()
@@ -153,44 +133,82 @@ func TestReplaceWithoutAnAnswerIsAnError(t *testing.T) {
 		}
 		return reply, err
 	})
-	if replaced, err := r.Replace(t.Context(), "members 1", nil, []byte("a")); replaced || err == nil {
+	replaced, err := r.Bucket(members).Replace(t.Context(), "7", nil, []byte("a"))
+	if replaced || err == nil {
 		t.Errorf("%t, %v", replaced, err)
 	}
-	if value, err := r.Load(t.Context(), "members 1"); string(value) != "a" || err != nil {
+	wantValue(t, "after that", r.Bucket(members), "7", "a")
+}
+
+// Redis may return a field twice while its hash grows.
+func TestEachPassesARepeatedFieldOnce(t *testing.T) {
+	r := replica(t, server(t))
+	var firstPage any
+	tap(r, func(command string, call func() (any, error)) (any, error) {
+		reply, err := call()
+		if command != "HSCAN" || err != nil {
+			return reply, err
+		}
+		if firstPage == nil {
+			firstPage = reply.([]any)[1]
+			return []any{[]byte("5"), firstPage}, nil
+		}
+		return []any{[]byte("0"), firstPage}, nil
+	})
+	put(t, r.Bucket(members), "7", "a")
+	got := all(t, r.Bucket(members))
+	if !slices.Equal(got, []string{"a"}) {
+		t.Errorf("it passes %q", got)
+	}
+}
+
+func TestAnotherProgramsValuesDoNotStopTheBot(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	r, admin := newReplica(t, s.URL+patient, bot), s.Admin(t)
+	b := r.Bucket(members)
+	for _, key := range []string{
+		r.key("limit", minutely.Key),
+		r.claimKey("a"),
+		r.key("answer", "price"),
+		b.(redisBucket).key,
+	} {
+		if _, err := admin.Do("LPUSH", key, "x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantSlots(t, "a limit", r, minutely, 3)
+	wantProgress(t, "work", r, "a", chat.New)
+	wantProgress(t, "the same work", r, "a", chat.InFlight)
+	value, err := r.Load(t.Context(), "price")
+	if value != nil || err != nil {
 		t.Errorf("loaded %q, %v", value, err)
 	}
-}
-
-// tapped is a connection whose handle is called for each command, with what makes it.
-type tapped struct {
-	redis.Conn
-	handle func(command string, call func() (any, error)) (any, error)
-}
-
-// Do implements redis.Conn. The pool makes a call of "" when it takes a connection back.
-func (c tapped) Do(command string, args ...any) (any, error) {
-	call := func() (any, error) { return c.Conn.Do(command, args...) }
-	if command == "" {
-		return call()
+	r.Save(t.Context(), "price", []byte("1"), time.Minute)
+	value, err = r.Load(t.Context(), "price")
+	if string(value) != "1" || err != nil {
+		t.Errorf("then loaded %q, %v", value, err)
 	}
-	return c.handle(command, call)
-}
-
-// tap taps all connections of r, which has none yet.
-func tap(r *Redis, handle func(command string, call func() (any, error)) (any, error)) {
-	dial := r.pool.DialContext
-	r.pool.DialContext = func(ctx context.Context) (redis.Conn, error) {
-		conn, err := dial(ctx)
-		return tapped{conn, handle}, err
+	_, err = b.Load(t.Context(), "7")
+	replaced, replaceErr := b.Replace(t.Context(), "7", nil, []byte("1"))
+	if err == nil || replaced || replaceErr == nil || b.Each(t.Context(), func([]byte) {}) == nil {
+		t.Errorf("the bucket can be used: %v, %t, %v", err, replaced, replaceErr)
+	}
+	kind, err := redis.String(admin.Do("TYPE", b.(redisBucket).key))
+	if kind != "list" || err != nil || !r.Up() {
+		t.Errorf("the other program's value is a %s, %v; Redis is up: %t", kind, err, r.Up())
 	}
 }
 
-func TestRedisHoldsNoIDs(t *testing.T) {
-	s := server(t)
-	r := replica(t, s)
-	r.Claim(t.Context(), "telegram 987654321")
-	r.Reserve(t.Context(), 0, ratelimit.Limit{Key: "telegram user 987654321", Count: 1, Window: time.Minute})
-	if dump := s.Dump(); len(s.Keys()) != 2 || strings.Contains(dump, "98765") {
-		t.Errorf("the server has %s", dump)
+func TestARealRedisListsManyValues(t *testing.T) {
+	t.Parallel()
+	b := newReplica(t, redistest.Start(t).URL+patient, bot).Bucket(members)
+	const values = 3000
+	for i := range values {
+		put(t, b, fmt.Sprint(i), fmt.Sprintf("value %d %s", i, strings.Repeat("x", 300)))
+	}
+	got := slices.Compact(all(t, b))
+	if len(got) != values {
+		t.Errorf("%d values, want %d", len(got), values)
 	}
 }

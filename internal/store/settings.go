@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"herald/internal/config"
@@ -25,12 +26,23 @@ type Settings struct {
 // Table declares the settings that fill s.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
-		{Heading: "Files", Name: "DATA_DIR", Example: "/var/lib/herald",
-			Comment: "Folder for the quotes of charts and, without REDIS_URL, the last price and supply, and saved addresses. For one process. Unset: nothing is kept.",
-			Set:     config.Field(&s.DataDir, folder)},
-		{Heading: "Several replicas", Name: "REDIS_URL", Secret: true, Example: "redis://:password@redis.example.org:6379/0",
-			Comment: "State that replicas share: redis:// or, with TLS, rediss://. See \"Several replicas\" in docs/operating.md. Unset: in this process.",
-			Set:     config.Field(&s.RedisURL, config.Hidden(parseRedisURL))},
+		{
+			Heading: "Files",
+			Name:    "DATA_DIR",
+			Example: "/var/lib/herald",
+			Comment: "Folder for the quotes of charts and, without REDIS_URL, the last price and supply, " +
+				"and saved addresses. For one process. Unset: nothing is kept.",
+			Set: config.Field(&s.DataDir, folder),
+		},
+		{
+			Heading: "Several replicas",
+			Name:    "REDIS_URL",
+			Secret:  true,
+			Example: "redis://:password@redis.example.org:6379/0",
+			Comment: "State that replicas share: redis:// or, with TLS, rediss://. " +
+				"See \"Several replicas\" in docs/operating.md. Unset: in this process.",
+			Set: config.Field(&s.RedisURL, config.Hidden(parseRedisURL)),
+		},
 	}
 }
 
@@ -46,24 +58,27 @@ func parseRedisURL(value string) (string, error) {
 			return "", errors.New("read_timeout must be from 1ms to 1s, with its unit")
 		}
 	}
-	if _, err := newPool(value); err != nil {
+	_, err = newPool(value)
+	if err != nil {
 		return "", errors.New("has a database number or an option that the Redis client does not know")
 	}
 	return value, nil
 }
 
-// folder accepts a folder that can be written to, or a new name in such a folder. It
-// creates no folder.
+// folder accepts a folder that can be written to, or a new name in such a folder. It creates no folder.
 func folder(dir string) (string, error) {
 	written := dir
-	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+	_, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
 		written = filepath.Dir(filepath.Clean(dir))
 	}
-	if info, err := os.Stat(written); err != nil || !info.IsDir() {
+	info, err := os.Stat(written)
+	if err != nil || !info.IsDir() {
 		return "", errors.New("must be a folder that exists, or one in a folder that does")
 	}
-	probe := filepath.Join(written, ".probe"+rand.Text())
-	err := os.WriteFile(probe, []byte("probe"), 0o600)
+	// The name is as long as the path of a file in a bucket's folder.
+	probe := filepath.Join(written, ".probe"+strings.Repeat(rand.Text(), 4))
+	err = os.WriteFile(probe, []byte("probe"), 0o600)
 	_ = os.Remove(probe)
 	if err != nil {
 		return "", fmt.Errorf("cannot be written to: %w", config.WithoutPath(err))

@@ -1,0 +1,118 @@
+package store
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/gomodule/redigo/redis"
+
+	"herald/internal/chat"
+	"herald/internal/ratelimit"
+	"herald/internal/secret"
+)
+
+const (
+	password = "hunter2-hunter2"
+	// patient makes the bot wait for Redis as long as a busy machine may need.
+	patient = "?read_timeout=20s"
+	salt    = "shared by the replicas"
+	bot     = "telegram-7000000001"
+)
+
+// minutely allows three events at once, and then one every minute.
+var minutely = ratelimit.Limit{Key: "a", Burst: 3, Every: time.Minute}
+
+// server starts a miniredis until the test ends.
+func server(t *testing.T) *miniredis.Miniredis {
+	t.Helper()
+	s := miniredis.RunT(t)
+	s.RequireAuth(password)
+	return s
+}
+
+// redisURL returns the URL of s for a patient bot.
+func redisURL(s *miniredis.Miniredis) string {
+	return "redis://:" + password + "@" + s.Addr() + "/0" + patient
+}
+
+// userURL returns url with another user.
+func userURL(url, name, password string) string {
+	_, host, _ := strings.Cut(url, "@")
+	return "redis://" + name + ":" + password + "@" + host + patient
+}
+
+// replica returns one of several replicas that share s.
+func replica(t *testing.T, s *miniredis.Miniredis) *Redis {
+	t.Helper()
+	return newReplica(t, redisURL(s), bot)
+}
+
+func newReplica(t *testing.T, url, bot string) *Redis {
+	t.Helper()
+	r, err := NewRedis(Settings{RedisURL: secret.New(url)}, []byte(salt), bot, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+// wantProgress claims key without a limit.
+func wantProgress(t *testing.T, what string, d chat.Dedup, key string, want chat.Progress) {
+	t.Helper()
+	got, wait := d.Claim(t.Context(), key)
+	if got != want || wait != 0 {
+		t.Errorf("%s is %d, after %v; want %d", what, got, wait, want)
+	}
+}
+
+// wantSlots takes all slots that limit has now.
+func wantSlots(t *testing.T, what string, l ratelimit.Limiter, limit ratelimit.Limit, want int) {
+	t.Helper()
+	taken := 0
+	for {
+		_, ok := l.Reserve(t.Context(), 0, limit)
+		if !ok {
+			break
+		}
+		taken++
+	}
+	if taken != want {
+		t.Errorf("%s: %d slots, want %d", what, taken, want)
+	}
+}
+
+// tapped is a connection whose handle is called for each command, with a function that makes it. The name of a flush
+// of several commands is "".
+type tapped struct {
+	redis.Conn
+	handle func(command string, call func() (any, error)) (any, error)
+}
+
+// Do implements redis.Conn.
+func (c tapped) Do(command string, args ...any) (any, error) {
+	return c.handle(command, func() (any, error) { return c.Conn.Do(command, args...) })
+}
+
+// DoWithTimeout implements redis.ConnWithTimeout.
+func (c tapped) DoWithTimeout(timeout time.Duration, command string, args ...any) (any, error) {
+	return c.handle(command, func() (any, error) { return redis.DoWithTimeout(c.Conn, timeout, command, args...) })
+}
+
+// ReceiveWithTimeout implements redis.ConnWithTimeout.
+func (c tapped) ReceiveWithTimeout(timeout time.Duration) (any, error) {
+	return redis.ReceiveWithTimeout(c.Conn, timeout)
+}
+
+// tap taps all connections of r, which has none yet.
+func tap(r *Redis, handle func(command string, call func() (any, error)) (any, error)) {
+	dial := r.pool.DialContext
+	r.pool.DialContext = func(ctx context.Context) (redis.Conn, error) {
+		conn, err := dial(ctx)
+		return tapped{conn, handle}, err
+	}
+}
