@@ -72,9 +72,19 @@ func (f *Folder) openLock() error {
 // Close unlocks the folder. It fails if the folder is not locked.
 func (f *Folder) Close() error { return f.lock.Close() }
 
+// isThere reports whether DATA_DIR can be listed. If not, no value is unreadable by itself.
+func (f *Folder) isThere() bool {
+	_, err := os.ReadDir(f.dir)
+	return err == nil
+}
+
 // deleteTemporary deletes the temporary files of killed processes.
 func (f *Folder) deleteTemporary() {
-	_ = filepath.WalkDir(f.dir, func(path string, entry fs.DirEntry, err error) error {
+	dir, err := filepath.EvalSymlinks(f.dir) // WalkDir follows none.
+	if err != nil {
+		return // There is no such folder.
+	}
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() && isTemporary(entry.Name()) {
 			_ = os.Remove(path)
 		}

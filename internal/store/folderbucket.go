@@ -43,10 +43,10 @@ func (b folderBucket) path(key string) string {
 // Load implements Bucket.
 func (b folderBucket) Load(_ context.Context, key string) ([]byte, error) {
 	value, err := readValue(b.path(key))
-	if err != nil {
+	if err != nil && b.folder.isThere() {
 		return nil, &UnreadableError{Values: 1, Err: err}
 	}
-	return value, nil
+	return value, err
 }
 
 // readValue returns the content of a file, or nil if there is none. It fails if that is too large for a value.

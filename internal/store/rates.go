@@ -21,7 +21,7 @@ func (r *Redis) Reserve(
 	if err != nil {
 		return r.memory.Reserve(ctx, within, limits...)
 	}
-	return wait, wait <= within
+	return wait, wait <= min(within, ratelimit.MaxAhead)
 }
 
 // Peek implements ratelimit.Limiter.
