@@ -49,13 +49,15 @@ func TestACommandAsksRedisOnce(t *testing.T) {
 			for range commands {
 				ask()
 			}
-			// The check of saved addresses claims and releases its turn, and the first command is released late.
-			// On a busy machine, calls that time out are made again.
+			// The tick of saved addresses asks for its turn and takes it, and the first command is released late. On a
+			// busy machine, calls that time out are made again.
+			const tick = 2
 			most := int32(2*commands + commands/2)
 			if way.Name == e2etest.Ways[0].Name {
 				most = commands + commands/2 // A poll claims nothing.
 			}
-			if before.Load() != commands || all.Load() > most {
+			extra := before.Load() - commands
+			if extra < 0 || extra > tick || all.Load() > most {
 				t.Errorf("%d commands take %d scripts, %d of them before the answer", commands, all.Load(), before.Load())
 			}
 		})

@@ -157,6 +157,21 @@ func TestFilesOfAKilledProcessAreDeleted(t *testing.T) {
 	}
 }
 
+func TestFilesOfAKilledProcessAreDeletedBehindALink(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Skip(err)
+	}
+	left := filepath.Join(dir, "."+hashName("a")+".json123")
+	writeFile(t, left, "{")
+	f, _ := newFolder(t, link)
+	lock(t, f)
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v, want the file to be deleted", err)
+	}
+}
+
 // lock locks f until the test ends.
 func lock(t *testing.T, f *Folder) {
 	t.Helper()
