@@ -2,10 +2,12 @@ package commands
 
 import (
 	"context"
+	"errors"
 
 	"github.com/ethereum/go-ethereum/common"
 
 	"herald/internal/chat"
+	"herald/internal/members"
 )
 
 // forgetCommand answers /forget.
@@ -25,6 +27,13 @@ func forget(from Sources, options Options) chat.Command {
 // what could not be.
 func (c forgetCommand) run(ctx context.Context, req chat.Request) (chat.Reply, error) {
 	f, err := c.Members.Forget(ctx, req.From)
+	if errors.Is(err, members.ErrUnreadable) {
+		return chat.Reply{
+			Tone:  chat.Warning,
+			Title: chat.Say("forget.unreadable"),
+			Text:  chat.Say("forget.unreadable_text"),
+		}, &chat.PartialError{Err: err}
+	}
 	if err != nil {
 		return chat.Reply{
 			Tone: chat.Warning, Title: chat.Say("forget.failed"), Text: chat.Say("forget.failed_text"),
@@ -44,7 +53,7 @@ func (c forgetCommand) run(ctx context.Context, req chat.Request) (chat.Reply, e
 	}
 	said := map[chat.BadgeProblem]bool{"": true}
 	for _, change := range f.Changes {
-		if change.Problem == "" && !change.Later {
+		if isDone(change) {
 			continue
 		}
 		reply.Tone, reply.Title = chat.Warning, chat.Say("forget.later")
@@ -55,4 +64,9 @@ func (c forgetCommand) run(ctx context.Context, req chat.Request) (chat.Reply, e
 		reply.Actions = []chat.Action{chat.TryAgain(forgetName)}
 	}
 	return reply, nil
+}
+
+// isDone reports whether a badge was removed, or does not exist any more.
+func isDone(c members.Change) bool {
+	return !c.Later && (c.Problem == "" || c.Problem == chat.BadgeGone)
 }

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -67,6 +68,11 @@ func (c saveCommand) run(ctx context.Context, req chat.Request) (chat.Reply, err
 		return c.card(p, yourWallet, chat.Reply{Notes: []chat.Text{chat.Say("save.not")}})
 	}
 	changes, err := c.Members.Save(ctx, req.From, wallet, p.stake.Value)
+	if errors.Is(err, members.ErrUnreadable) {
+		return chat.Reply{
+			Tone: chat.Warning, Title: chat.Say("save.failed"), Text: chat.Say("save.unreadable"),
+		}, &chat.PartialError{Err: err}
+	}
 	if err != nil {
 		return chat.Reply{
 			Tone: chat.Warning, Title: chat.Say("save.failed"), Text: chat.Say("save.failed_text"),
@@ -77,7 +83,7 @@ func (c saveCommand) run(ctx context.Context, req chat.Request) (chat.Reply, err
 	if err != nil || s == nil { // The row cannot be read just now, or is deleted again.
 		s = &members.Saved{Wallet: wallet}
 	}
-	return c.doneCard(req, s, p, changes), nil
+	return c.doneCard(req, s, p, changes), partly(err)
 }
 
 // doneCard says that the address is saved, and what became of the sender's badges.
@@ -87,10 +93,12 @@ func (c saveCommand) doneCard(req chat.Request, s *members.Saved, p proof, chang
 		"verify": chat.CommandLink("/verify"), "forget": chat.CommandLink("/" + forgetName),
 	}
 	var reply chat.Reply
-	if outcomes := outcomesOf(req.Community, changes); len(outcomes) > 0 {
+	outcomes := outcomesOf(req.Community, changes)
+	if len(outcomes) > 0 && outcomes[0].key != badgeGone {
 		reply = c.outcomeCard(req, s, outcomes, values)
 	} else {
 		reply = c.savedCard(req, s, p, values)
+		reply.Notes = append(reply.Notes, lines(outcomes)...)
 	}
 	reply.Actions = append(reply.Actions, forgetButton(badgesOf(s.Badges)))
 	return reply
@@ -136,14 +144,19 @@ type outcome struct {
 	problem chat.BadgeProblem // or ""
 }
 
+// badgeGone is the outcomeKey of badges that were to be removed, and do not exist any more.
+const badgeGone = "badge.gone"
+
 // outcomeKeys are the messages that say an outcome, in the order in which people read them.
 var outcomeKeys = []string{
-	"badge.here", "badge.in", "badge.rules", "badge.failed", "badge.still", "badge.soon", "badge.removed",
+	"badge.here", "badge.in", "badge.rules", "badge.failed", "badge.still", "badge.soon", "badge.removed", badgeGone,
 }
 
 // outcomeKey returns the key for a change, for a reader in the community here.
 func outcomeKey(here string, c members.Change) string {
 	switch {
+	case c.Removed && !c.Later && c.Problem == chat.BadgeGone:
+		return badgeGone
 	case c.Removed && (c.Later || c.Problem != ""):
 		return "badge.still"
 	case c.Later:
@@ -271,28 +284,34 @@ func (c verifyCommand) ownSaved(ctx context.Context, req chat.Request) (chat.Rep
 		return c.ownWallet(ctx, req, s.Wallet)
 	}
 	reply := chat.Question("verify", walletParam)
-	if err != nil {
+	switch {
+	case errors.Is(err, members.ErrUnreadable):
+		reply.Notes = []chat.Text{chat.Say("save.unreadable")}
+	case err != nil:
 		reply.Notes = []chat.Text{chat.Say("save.unread")}
 	}
-	return reply, nil
+	return reply, partly(err)
 }
 
 // saveOrRefresh returns the notes and buttons that a card about the sender's own wallet gets: those of
-// offerSave or, if the wallet is saved, of refreshBadges.
-func (c verifyCommand) saveOrRefresh(ctx context.Context, req chat.Request, p proof) chat.Reply {
+// offerSave or, if the wallet is saved, of refreshBadges. If what is saved is unreadable, the note says so, and
+// saveOrRefresh also returns the error.
+func (c verifyCommand) saveOrRefresh(ctx context.Context, req chat.Request, p proof) (chat.Reply, error) {
 	if !p.owned() || !c.Members.Enabled() {
-		return chat.Reply{}
+		return chat.Reply{}, nil
 	}
 	s, err := c.Members.Saved(ctx, req.From)
 	switch {
+	case errors.Is(err, members.ErrUnreadable):
+		return chat.Reply{Notes: []chat.Text{chat.Say("save.unreadable")}}, err
 	case err != nil: // The card has its answer all the same.
-		return chat.Reply{}
+		return chat.Reply{}, nil
 	case s != nil && s.Wallet == p.wallet:
-		return c.refreshBadges(ctx, req, p, s)
+		return c.refreshBadges(ctx, req, p, s), nil
 	case !p.stakeKnown(): // A press would save nothing.
-		return chat.Reply{}
+		return chat.Reply{}, nil
 	}
-	return c.offerSave(ctx, req.From, req.Community, p)
+	return c.offerSave(ctx, req.From, req.Community, p), nil
 }
 
 // offerSave returns the button that saves a wallet, and says before the press what is saved, who
@@ -387,13 +406,18 @@ func (c verifyCommand) badgeNotes(s *members.Saved) (notes []chat.Text) {
 func clock(t time.Time) chat.Plain { return chat.Plain(t.UTC().Format("15:04 UTC")) }
 
 // noteForModerators returns the line about a person's saved address for moderators of a community,
-// who do not read the address. It returns nothing if none is saved, or that is not known.
-func noteForModerators(ctx context.Context, m Members, id core.Identity, community string) []chat.Text {
+// who do not read the address. It returns nothing if none is saved, or that is not known. If what is saved is
+// unreadable, the line says so, and noteForModerators also returns the error.
+func noteForModerators(ctx context.Context, m Members, id core.Identity, community string) ([]chat.Text, error) {
 	s, err := m.Saved(ctx, chat.User{Platform: chat.Platform(strings.ToLower(id.Platform)), ID: id.UID})
-	if err != nil || s == nil {
-		return nil
+	switch {
+	case errors.Is(err, members.ErrUnreadable):
+		return []chat.Text{chat.Say("exists.unreadable")}, err
+	case err != nil || s == nil:
+		return nil, nil
 	}
-	return []chat.Text{chat.SayWith("exists.saved", chat.Values{"day": chat.Day{Time: s.SavedAt}, "state": savedState(s, community)})}
+	values := chat.Values{"day": chat.Day{Time: s.SavedAt}, "state": savedState(s, community)}
+	return []chat.Text{chat.SayWith("exists.saved", values)}, nil
 }
 
 // savedState says whether a saved address stakes, and which badges its person has, loses or has lost
