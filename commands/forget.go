@@ -36,19 +36,25 @@ func (c forgetCommand) run(ctx context.Context, req chat.Request) (chat.Reply, e
 	}
 	if err != nil {
 		return chat.Reply{
-			Tone: chat.Warning, Title: chat.Say("forget.failed"), Text: chat.Say("forget.failed_text"),
+			Tone:    chat.Warning,
+			Title:   chat.Say("forget.failed"),
+			Text:    chat.Say("forget.failed_text"),
 			Actions: []chat.Action{chat.TryAgain(forgetName)},
 		}, &chat.PartialError{Err: err}
 	}
 	for i := range f.Changes { // A call that has to wait does not say yet that it removes.
 		f.Changes[i].Removed = true
 	}
-	had := f.Wallet != common.Address{}
-	if !had && len(f.Changes) == 0 {
+	hadWallet := f.Wallet != common.Address{}
+	if !hadWallet && len(f.Changes) == 0 {
 		return chat.Reply{Title: chat.Say("forget.nothing")}, nil
 	}
-	reply := chat.Reply{Tone: chat.Positive, Title: chat.Say("forget.done"), Notes: lines(outcomesOf(req.Community, f.Changes))}
-	if had {
+	reply := chat.Reply{
+		Tone:  chat.Positive,
+		Title: chat.Say("forget.done"),
+		Notes: lines(outcomesOf(req.Community, f.Changes)),
+	}
+	if hadWallet {
 		reply.Text = chat.SayWith("forget.text", chat.Values{"wallet": c.address(f.Wallet)})
 	}
 	said := map[chat.BadgeProblem]bool{"": true}
@@ -56,7 +62,8 @@ func (c forgetCommand) run(ctx context.Context, req chat.Request) (chat.Reply, e
 		if isDone(change) {
 			continue
 		}
-		reply.Tone, reply.Title = chat.Warning, chat.Say("forget.later")
+		reply.Tone = chat.Warning
+		reply.Title = chat.Say("forget.later")
 		if !said[change.Problem] {
 			reply.Notes = append(reply.Notes, whyNot(req.From.Platform, change.Problem))
 		}

@@ -23,7 +23,9 @@ type Members interface {
 	Offer(ctx context.Context, user chat.User, here string, stake core.Stake) []members.Badge
 	Saved(ctx context.Context, user chat.User) (*members.Saved, error)
 	Save(ctx context.Context, user chat.User, wallet common.Address, stake core.Stake) ([]members.Change, error)
-	Refresh(ctx context.Context, user chat.User, here string, wallet common.Address, stake core.Stake) ([]members.Change, error)
+	Refresh(
+		ctx context.Context, user chat.User, here string, wallet common.Address, stake core.Stake,
+	) ([]members.Change, error)
 	Forget(ctx context.Context, user chat.User) (members.Forgotten, error)
 	Status(p chat.Platform, community string) (members.Status, error)
 }
@@ -46,7 +48,12 @@ func save(from Sources, options Options) chat.Command {
 		Visibility: chat.Private,
 		Asks:       []string{"partner", "chain"},
 		Forms: []chat.Form{
-			{Params: []chat.Param{walletParam}, Unlisted: true, PerMinute: func(chat.Request) int { return savesPerMinute }, Run: c.run},
+			{
+				Params:    []chat.Param{walletParam},
+				Unlisted:  true,
+				PerMinute: func(chat.Request) int { return savesPerMinute },
+				Run:       c.run,
+			},
 			{Unlisted: true, Run: c.ownSaved},
 		},
 	}
@@ -70,12 +77,16 @@ func (c saveCommand) run(ctx context.Context, req chat.Request) (chat.Reply, err
 	changes, err := c.Members.Save(ctx, req.From, wallet, p.stake.Value)
 	if errors.Is(err, members.ErrUnreadable) {
 		return chat.Reply{
-			Tone: chat.Warning, Title: chat.Say("save.failed"), Text: chat.Say("save.unreadable"),
+			Tone:  chat.Warning,
+			Title: chat.Say("save.failed"),
+			Text:  chat.Say("save.unreadable"),
 		}, &chat.PartialError{Err: err}
 	}
 	if err != nil {
 		return chat.Reply{
-			Tone: chat.Warning, Title: chat.Say("save.failed"), Text: chat.Say("save.failed_text"),
+			Tone:    chat.Warning,
+			Title:   chat.Say("save.failed"),
+			Text:    chat.Say("save.failed_text"),
 			Actions: []chat.Action{chat.TryAgain(saveName, wallet.Hex())},
 		}, &chat.PartialError{Err: err}
 	}
@@ -106,8 +117,15 @@ func (c saveCommand) doneCard(req chat.Request, s *members.Saved, p proof, chang
 
 // savedCard says that the address is saved, and which badges the sender has, or gets once they stake.
 func (c saveCommand) savedCard(req chat.Request, s *members.Saved, p proof, values chat.Values) chat.Reply {
-	reply := chat.Reply{Tone: chat.Positive, Title: chat.Say("save.done"), Text: chat.SayWith("save.text", values), Notes: c.badgeNotes(s)}
-	if all := c.Members.Badges(req.From.Platform, req.Community); len(all) > 0 && reply.Notes == nil && p.stake.Value.Outcome() == core.NotStaker {
+	reply := chat.Reply{
+		Tone:  chat.Positive,
+		Title: chat.Say("save.done"),
+		Text:  chat.SayWith("save.text", values),
+		Notes: c.badgeNotes(s),
+	}
+	all := c.Members.Badges(req.From.Platform, req.Community)
+	isIdle := p.stake.Value.Outcome() == core.NotStaker
+	if len(all) > 0 && reply.Notes == nil && isIdle {
 		values["badge"] = badgesIn(req.Community, all)
 		reply.Notes = []chat.Text{chat.SayWith("save.later", values)}
 	}
@@ -115,13 +133,20 @@ func (c saveCommand) savedCard(req chat.Request, s *members.Saved, p proof, valu
 }
 
 // outcomeCard says the first outcome in its title, explains it, and lists the others.
-func (c saveCommand) outcomeCard(req chat.Request, s *members.Saved, outcomes []outcome, values chat.Values) chat.Reply {
+func (c saveCommand) outcomeCard(
+	req chat.Request, s *members.Saved, outcomes []outcome, values chat.Values,
+) chat.Reply {
 	first, others := outcomes[0], lines(outcomes[1:])
 	gone := first.badges[0]
 	isGone := func(b members.Badge) bool { return b.Community == gone.Community && b.ID == gone.ID }
 	if first.key == "badge.removed" && slices.ContainsFunc(s.Missing, isGone) {
 		why := members.WhyLost(*s.Lost, c.address(s.Wallet), gone.Amount, c.Symbol)
-		return chat.Reply{Tone: chat.Negative, Title: first.line(), Text: why, Notes: append(others, chat.Say("badge.failed_saved"))}
+		return chat.Reply{
+			Tone:  chat.Negative,
+			Title: first.line(),
+			Text:  why,
+			Notes: append(others, chat.Say("badge.failed_saved")),
+		}
 	}
 	if first.problem == "" {
 		tone := chat.Positive
@@ -131,7 +156,9 @@ func (c saveCommand) outcomeCard(req chat.Request, s *members.Saved, outcomes []
 		return chat.Reply{Tone: tone, Title: first.line(), Text: chat.SayWith("badge.text", values), Notes: others}
 	}
 	return chat.Reply{
-		Tone: chat.Warning, Title: first.line(), Text: whyNot(req.From.Platform, first.problem),
+		Tone:    chat.Warning,
+		Title:   first.line(),
+		Text:    whyNot(req.From.Platform, first.problem),
 		Notes:   append(others, chat.Say("badge.failed_saved")),
 		Actions: []chat.Action{chat.TryAgain(saveName, s.Wallet.Hex())},
 	}
@@ -178,7 +205,9 @@ func outcomeKey(here string, c members.Change) string {
 func outcomesOf(here string, changes []members.Change) (all []outcome) {
 	for _, c := range changes {
 		key := outcomeKey(here, c)
-		i := slices.IndexFunc(all, func(o outcome) bool { return o.key == key && o.badges[0].Community == c.Badge.Community })
+		i := slices.IndexFunc(all, func(o outcome) bool {
+			return o.key == key && o.badges[0].Community == c.Badge.Community
+		})
 		if i < 0 {
 			all = append(all, outcome{key: key, badges: []members.Badge{c.Badge}, problem: c.Problem})
 		} else {
@@ -326,7 +355,13 @@ func (c verifyCommand) offerSave(ctx context.Context, user chat.User, here strin
 		"badge": badgeNames(offered), "badges": placed(offered), "every": everyText(c.Members.RecheckEvery()),
 		"verify": chat.CommandLink("/verify"), "forget": chat.CommandLink("/" + forgetName),
 	}
-	button := chat.Action{Label: chat.SayWith(label, values), Command: saveName, Args: []string{p.wallet.Hex()}, Edit: true, NextStep: true}
+	button := chat.Action{
+		Label:    chat.SayWith(label, values),
+		Command:  saveName,
+		Args:     []string{p.wallet.Hex()},
+		Edit:     true,
+		NextStep: true,
+	}
 	return chat.Reply{Notes: []chat.Text{chat.SayWith(consent, values)}, Actions: []chat.Action{button}}
 }
 
@@ -335,7 +370,8 @@ func (c verifyCommand) offerSave(ctx context.Context, user chat.User, here strin
 func (c verifyCommand) refreshBadges(ctx context.Context, req chat.Request, p proof, s *members.Saved) chat.Reply {
 	var changes []members.Change
 	if p.stake.Err == nil {
-		changes, _ = c.Members.Refresh(ctx, req.From, req.Community, p.wallet, p.stake.Value) // If it fails, all is as before.
+		// If it fails, all is as before.
+		changes, _ = c.Members.Refresh(ctx, req.From, req.Community, p.wallet, p.stake.Value)
 	}
 	var waiting []members.Change
 	if req.RulesPending { // Then the sender has no role there, whatever was given before they left.
@@ -393,7 +429,9 @@ func (c verifyCommand) badgeNotes(s *members.Saved) (notes []chat.Text) {
 		}))
 	}
 	if len(s.Going) > 0 {
-		notes = append(notes, chat.SayWith("badge.going", chat.Values{"badge": badgeNames(badgesOf(s.Going)), "time": clock(s.LastBlock)}))
+		notes = append(notes, chat.SayWith("badge.going", chat.Values{
+			"badge": badgeNames(badgesOf(s.Going)), "time": clock(s.LastBlock),
+		}))
 	}
 	if len(s.Missing) > 0 {
 		why := members.WhyLost(*s.Lost, c.address(s.Wallet), s.Missing[0].Amount, c.Symbol)
@@ -423,8 +461,9 @@ func noteForModerators(ctx context.Context, m Members, id core.Identity, communi
 // savedState says whether a saved address stakes, and which badges its person has, loses or has lost
 // in a community, or with "" anywhere.
 func savedState(s *members.Saved, community string) chat.Text {
+	isElsewhere := func(b members.Badge) bool { return community != "" && b.Community != community }
 	here := func(all []members.Badge) []members.Badge {
-		return slices.DeleteFunc(slices.Clone(all), func(b members.Badge) bool { return community != "" && b.Community != community })
+		return slices.DeleteFunc(slices.Clone(all), isElsewhere)
 	}
 	has, going, lost := here(badgesOf(s.Badges)), here(badgesOf(s.Going)), here(s.Missing)
 	checked := chat.Moment{Time: s.CheckedAt}
