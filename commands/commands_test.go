@@ -89,7 +89,8 @@ func TestWhatHasANameHasItsWords(t *testing.T) {
 		need([]string{"invalid."}, string(flaw))
 	}
 	for _, p := range []chat.BadgeProblem{
-		chat.CannotHave, chat.RulesPending, chat.MissingRight, chat.RoleAbove, chat.NotAllowed, chat.BadgeGone, chat.CommunityGone, chat.BadgeFailed,
+		chat.CannotHave, chat.RulesPending, chat.MissingRight, chat.RoleAbove, chat.NotAllowed, chat.TwoFactor,
+		chat.BadgeGone, chat.CommunityGone, chat.BadgeFailed,
 	} {
 		need([]string{"badge.why."}, string(p))
 	}

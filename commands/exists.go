@@ -82,14 +82,15 @@ func (c existsCommand) answer(
 		Text:    chat.SayWith(text, chat.Values{"platform": chat.Plain(id.Platform), "service": c.service()}),
 		Checked: account.At,
 	}
+	var unreadable error
 	if keys == theyExist {
 		reply.Sections = []chat.Section{{Fields: []chat.Field{personField(id, req)}}}
-		reply.Notes = noteForModerators(ctx, c.Members, id, req.Community)
+		reply.Notes, unreadable = noteForModerators(ctx, c.Members, id, req.Community)
 		if tone == chat.Negative && id.Platform == "Email" && strings.Contains(id.UID, "@") {
 			reply.Notes = append(reply.Notes, chat.Say("exists.email"))
 		}
 	} else if tone == chat.Negative {
 		reply.Actions = nextStep("button.register", c.RegisterURL)
 	}
-	return reply, nil
+	return reply, partly(unreadable)
 }

@@ -2,10 +2,12 @@ package commands
 
 import (
 	"context"
+	"errors"
 
 	"github.com/ethereum/go-ethereum/common"
 
 	"herald/internal/chat"
+	"herald/internal/members"
 )
 
 // forgetCommand answers /forget.
@@ -25,29 +27,43 @@ func forget(from Sources, options Options) chat.Command {
 // what could not be.
 func (c forgetCommand) run(ctx context.Context, req chat.Request) (chat.Reply, error) {
 	f, err := c.Members.Forget(ctx, req.From)
+	if errors.Is(err, members.ErrUnreadable) {
+		return chat.Reply{
+			Tone:  chat.Warning,
+			Title: chat.Say("forget.unreadable"),
+			Text:  chat.Say("forget.unreadable_text"),
+		}, &chat.PartialError{Err: err}
+	}
 	if err != nil {
 		return chat.Reply{
-			Tone: chat.Warning, Title: chat.Say("forget.failed"), Text: chat.Say("forget.failed_text"),
+			Tone:    chat.Warning,
+			Title:   chat.Say("forget.failed"),
+			Text:    chat.Say("forget.failed_text"),
 			Actions: []chat.Action{chat.TryAgain(forgetName)},
 		}, &chat.PartialError{Err: err}
 	}
 	for i := range f.Changes { // A call that has to wait does not say yet that it removes.
 		f.Changes[i].Removed = true
 	}
-	had := f.Wallet != common.Address{}
-	if !had && len(f.Changes) == 0 {
+	hadWallet := f.Wallet != common.Address{}
+	if !hadWallet && len(f.Changes) == 0 {
 		return chat.Reply{Title: chat.Say("forget.nothing")}, nil
 	}
-	reply := chat.Reply{Tone: chat.Positive, Title: chat.Say("forget.done"), Notes: lines(outcomesOf(req.Community, f.Changes))}
-	if had {
+	reply := chat.Reply{
+		Tone:  chat.Positive,
+		Title: chat.Say("forget.done"),
+		Notes: lines(outcomesOf(req.Community, f.Changes)),
+	}
+	if hadWallet {
 		reply.Text = chat.SayWith("forget.text", chat.Values{"wallet": c.address(f.Wallet)})
 	}
 	said := map[chat.BadgeProblem]bool{"": true}
 	for _, change := range f.Changes {
-		if change.Problem == "" && !change.Later {
+		if isDone(change) {
 			continue
 		}
-		reply.Tone, reply.Title = chat.Warning, chat.Say("forget.later")
+		reply.Tone = chat.Warning
+		reply.Title = chat.Say("forget.later")
 		if !said[change.Problem] {
 			reply.Notes = append(reply.Notes, whyNot(req.From.Platform, change.Problem))
 		}
@@ -55,4 +71,9 @@ func (c forgetCommand) run(ctx context.Context, req chat.Request) (chat.Reply, e
 		reply.Actions = []chat.Action{chat.TryAgain(forgetName)}
 	}
 	return reply, nil
+}
+
+// isDone reports whether a badge was removed, or does not exist any more.
+func isDone(c members.Change) bool {
+	return !c.Later && (c.Problem == "" || c.Problem == chat.BadgeGone)
 }

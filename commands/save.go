@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +23,9 @@ type Members interface {
 	Offer(ctx context.Context, user chat.User, here string, stake core.Stake) []members.Badge
 	Saved(ctx context.Context, user chat.User) (*members.Saved, error)
 	Save(ctx context.Context, user chat.User, wallet common.Address, stake core.Stake) ([]members.Change, error)
-	Refresh(ctx context.Context, user chat.User, here string, wallet common.Address, stake core.Stake) ([]members.Change, error)
+	Refresh(
+		ctx context.Context, user chat.User, here string, wallet common.Address, stake core.Stake,
+	) ([]members.Change, error)
 	Forget(ctx context.Context, user chat.User) (members.Forgotten, error)
 	Status(p chat.Platform, community string) (members.Status, error)
 }
@@ -45,7 +48,12 @@ func save(from Sources, options Options) chat.Command {
 		Visibility: chat.Private,
 		Asks:       []string{"partner", "chain"},
 		Forms: []chat.Form{
-			{Params: []chat.Param{walletParam}, Unlisted: true, PerMinute: func(chat.Request) int { return savesPerMinute }, Run: c.run},
+			{
+				Params:    []chat.Param{walletParam},
+				Unlisted:  true,
+				PerMinute: func(chat.Request) int { return savesPerMinute },
+				Run:       c.run,
+			},
 			{Unlisted: true, Run: c.ownSaved},
 		},
 	}
@@ -67,9 +75,18 @@ func (c saveCommand) run(ctx context.Context, req chat.Request) (chat.Reply, err
 		return c.card(p, yourWallet, chat.Reply{Notes: []chat.Text{chat.Say("save.not")}})
 	}
 	changes, err := c.Members.Save(ctx, req.From, wallet, p.stake.Value)
+	if errors.Is(err, members.ErrUnreadable) {
+		return chat.Reply{
+			Tone:  chat.Warning,
+			Title: chat.Say("save.failed"),
+			Text:  chat.Say("save.unreadable"),
+		}, &chat.PartialError{Err: err}
+	}
 	if err != nil {
 		return chat.Reply{
-			Tone: chat.Warning, Title: chat.Say("save.failed"), Text: chat.Say("save.failed_text"),
+			Tone:    chat.Warning,
+			Title:   chat.Say("save.failed"),
+			Text:    chat.Say("save.failed_text"),
 			Actions: []chat.Action{chat.TryAgain(saveName, wallet.Hex())},
 		}, &chat.PartialError{Err: err}
 	}
@@ -77,7 +94,7 @@ func (c saveCommand) run(ctx context.Context, req chat.Request) (chat.Reply, err
 	if err != nil || s == nil { // The row cannot be read just now, or is deleted again.
 		s = &members.Saved{Wallet: wallet}
 	}
-	return c.doneCard(req, s, p, changes), nil
+	return c.doneCard(req, s, p, changes), partly(err)
 }
 
 // doneCard says that the address is saved, and what became of the sender's badges.
@@ -87,10 +104,12 @@ func (c saveCommand) doneCard(req chat.Request, s *members.Saved, p proof, chang
 		"verify": chat.CommandLink("/verify"), "forget": chat.CommandLink("/" + forgetName),
 	}
 	var reply chat.Reply
-	if outcomes := outcomesOf(req.Community, changes); len(outcomes) > 0 {
+	outcomes := outcomesOf(req.Community, changes)
+	if len(outcomes) > 0 && outcomes[0].key != badgeGone {
 		reply = c.outcomeCard(req, s, outcomes, values)
 	} else {
 		reply = c.savedCard(req, s, p, values)
+		reply.Notes = append(reply.Notes, lines(outcomes)...)
 	}
 	reply.Actions = append(reply.Actions, forgetButton(badgesOf(s.Badges)))
 	return reply
@@ -98,8 +117,15 @@ func (c saveCommand) doneCard(req chat.Request, s *members.Saved, p proof, chang
 
 // savedCard says that the address is saved, and which badges the sender has, or gets once they stake.
 func (c saveCommand) savedCard(req chat.Request, s *members.Saved, p proof, values chat.Values) chat.Reply {
-	reply := chat.Reply{Tone: chat.Positive, Title: chat.Say("save.done"), Text: chat.SayWith("save.text", values), Notes: c.badgeNotes(s)}
-	if all := c.Members.Badges(req.From.Platform, req.Community); len(all) > 0 && reply.Notes == nil && p.stake.Value.Outcome() == core.NotStaker {
+	reply := chat.Reply{
+		Tone:  chat.Positive,
+		Title: chat.Say("save.done"),
+		Text:  chat.SayWith("save.text", values),
+		Notes: c.badgeNotes(s),
+	}
+	all := c.Members.Badges(req.From.Platform, req.Community)
+	isIdle := p.stake.Value.Outcome() == core.NotStaker
+	if len(all) > 0 && reply.Notes == nil && isIdle {
 		values["badge"] = badgesIn(req.Community, all)
 		reply.Notes = []chat.Text{chat.SayWith("save.later", values)}
 	}
@@ -107,13 +133,20 @@ func (c saveCommand) savedCard(req chat.Request, s *members.Saved, p proof, valu
 }
 
 // outcomeCard says the first outcome in its title, explains it, and lists the others.
-func (c saveCommand) outcomeCard(req chat.Request, s *members.Saved, outcomes []outcome, values chat.Values) chat.Reply {
+func (c saveCommand) outcomeCard(
+	req chat.Request, s *members.Saved, outcomes []outcome, values chat.Values,
+) chat.Reply {
 	first, others := outcomes[0], lines(outcomes[1:])
 	gone := first.badges[0]
 	isGone := func(b members.Badge) bool { return b.Community == gone.Community && b.ID == gone.ID }
 	if first.key == "badge.removed" && slices.ContainsFunc(s.Missing, isGone) {
 		why := members.WhyLost(*s.Lost, c.address(s.Wallet), gone.Amount, c.Symbol)
-		return chat.Reply{Tone: chat.Negative, Title: first.line(), Text: why, Notes: append(others, chat.Say("badge.failed_saved"))}
+		return chat.Reply{
+			Tone:  chat.Negative,
+			Title: first.line(),
+			Text:  why,
+			Notes: append(others, chat.Say("badge.failed_saved")),
+		}
 	}
 	if first.problem == "" {
 		tone := chat.Positive
@@ -123,7 +156,9 @@ func (c saveCommand) outcomeCard(req chat.Request, s *members.Saved, outcomes []
 		return chat.Reply{Tone: tone, Title: first.line(), Text: chat.SayWith("badge.text", values), Notes: others}
 	}
 	return chat.Reply{
-		Tone: chat.Warning, Title: first.line(), Text: whyNot(req.From.Platform, first.problem),
+		Tone:    chat.Warning,
+		Title:   first.line(),
+		Text:    whyNot(req.From.Platform, first.problem),
 		Notes:   append(others, chat.Say("badge.failed_saved")),
 		Actions: []chat.Action{chat.TryAgain(saveName, s.Wallet.Hex())},
 	}
@@ -136,14 +171,19 @@ type outcome struct {
 	problem chat.BadgeProblem // or ""
 }
 
+// badgeGone is the outcomeKey of badges that were to be removed, and do not exist any more.
+const badgeGone = "badge.gone"
+
 // outcomeKeys are the messages that say an outcome, in the order in which people read them.
 var outcomeKeys = []string{
-	"badge.here", "badge.in", "badge.rules", "badge.failed", "badge.still", "badge.soon", "badge.removed",
+	"badge.here", "badge.in", "badge.rules", "badge.failed", "badge.still", "badge.soon", "badge.removed", badgeGone,
 }
 
 // outcomeKey returns the key for a change, for a reader in the community here.
 func outcomeKey(here string, c members.Change) string {
 	switch {
+	case c.Removed && !c.Later && c.Problem == chat.BadgeGone:
+		return badgeGone
 	case c.Removed && (c.Later || c.Problem != ""):
 		return "badge.still"
 	case c.Later:
@@ -165,7 +205,9 @@ func outcomeKey(here string, c members.Change) string {
 func outcomesOf(here string, changes []members.Change) (all []outcome) {
 	for _, c := range changes {
 		key := outcomeKey(here, c)
-		i := slices.IndexFunc(all, func(o outcome) bool { return o.key == key && o.badges[0].Community == c.Badge.Community })
+		i := slices.IndexFunc(all, func(o outcome) bool {
+			return o.key == key && o.badges[0].Community == c.Badge.Community
+		})
 		if i < 0 {
 			all = append(all, outcome{key: key, badges: []members.Badge{c.Badge}, problem: c.Problem})
 		} else {
@@ -271,28 +313,34 @@ func (c verifyCommand) ownSaved(ctx context.Context, req chat.Request) (chat.Rep
 		return c.ownWallet(ctx, req, s.Wallet)
 	}
 	reply := chat.Question("verify", walletParam)
-	if err != nil {
+	switch {
+	case errors.Is(err, members.ErrUnreadable):
+		reply.Notes = []chat.Text{chat.Say("save.unreadable")}
+	case err != nil:
 		reply.Notes = []chat.Text{chat.Say("save.unread")}
 	}
-	return reply, nil
+	return reply, partly(err)
 }
 
 // saveOrRefresh returns the notes and buttons that a card about the sender's own wallet gets: those of
-// offerSave or, if the wallet is saved, of refreshBadges.
-func (c verifyCommand) saveOrRefresh(ctx context.Context, req chat.Request, p proof) chat.Reply {
+// offerSave or, if the wallet is saved, of refreshBadges. If what is saved is unreadable, the note says so, and
+// saveOrRefresh also returns the error.
+func (c verifyCommand) saveOrRefresh(ctx context.Context, req chat.Request, p proof) (chat.Reply, error) {
 	if !p.owned() || !c.Members.Enabled() {
-		return chat.Reply{}
+		return chat.Reply{}, nil
 	}
 	s, err := c.Members.Saved(ctx, req.From)
 	switch {
+	case errors.Is(err, members.ErrUnreadable):
+		return chat.Reply{Notes: []chat.Text{chat.Say("save.unreadable")}}, err
 	case err != nil: // The card has its answer all the same.
-		return chat.Reply{}
+		return chat.Reply{}, nil
 	case s != nil && s.Wallet == p.wallet:
-		return c.refreshBadges(ctx, req, p, s)
+		return c.refreshBadges(ctx, req, p, s), nil
 	case !p.stakeKnown(): // A press would save nothing.
-		return chat.Reply{}
+		return chat.Reply{}, nil
 	}
-	return c.offerSave(ctx, req.From, req.Community, p)
+	return c.offerSave(ctx, req.From, req.Community, p), nil
 }
 
 // offerSave returns the button that saves a wallet, and says before the press what is saved, who
@@ -307,7 +355,13 @@ func (c verifyCommand) offerSave(ctx context.Context, user chat.User, here strin
 		"badge": badgeNames(offered), "badges": placed(offered), "every": everyText(c.Members.RecheckEvery()),
 		"verify": chat.CommandLink("/verify"), "forget": chat.CommandLink("/" + forgetName),
 	}
-	button := chat.Action{Label: chat.SayWith(label, values), Command: saveName, Args: []string{p.wallet.Hex()}, Edit: true, NextStep: true}
+	button := chat.Action{
+		Label:    chat.SayWith(label, values),
+		Command:  saveName,
+		Args:     []string{p.wallet.Hex()},
+		Edit:     true,
+		NextStep: true,
+	}
 	return chat.Reply{Notes: []chat.Text{chat.SayWith(consent, values)}, Actions: []chat.Action{button}}
 }
 
@@ -316,7 +370,8 @@ func (c verifyCommand) offerSave(ctx context.Context, user chat.User, here strin
 func (c verifyCommand) refreshBadges(ctx context.Context, req chat.Request, p proof, s *members.Saved) chat.Reply {
 	var changes []members.Change
 	if p.stake.Err == nil {
-		changes, _ = c.Members.Refresh(ctx, req.From, req.Community, p.wallet, p.stake.Value) // If it fails, all is as before.
+		// If it fails, all is as before.
+		changes, _ = c.Members.Refresh(ctx, req.From, req.Community, p.wallet, p.stake.Value)
 	}
 	var waiting []members.Change
 	if req.RulesPending { // Then the sender has no role there, whatever was given before they left.
@@ -374,7 +429,9 @@ func (c verifyCommand) badgeNotes(s *members.Saved) (notes []chat.Text) {
 		}))
 	}
 	if len(s.Going) > 0 {
-		notes = append(notes, chat.SayWith("badge.going", chat.Values{"badge": badgeNames(badgesOf(s.Going)), "time": clock(s.LastBlock)}))
+		notes = append(notes, chat.SayWith("badge.going", chat.Values{
+			"badge": badgeNames(badgesOf(s.Going)), "time": clock(s.LastBlock),
+		}))
 	}
 	if len(s.Missing) > 0 {
 		why := members.WhyLost(*s.Lost, c.address(s.Wallet), s.Missing[0].Amount, c.Symbol)
@@ -387,20 +444,26 @@ func (c verifyCommand) badgeNotes(s *members.Saved) (notes []chat.Text) {
 func clock(t time.Time) chat.Plain { return chat.Plain(t.UTC().Format("15:04 UTC")) }
 
 // noteForModerators returns the line about a person's saved address for moderators of a community,
-// who do not read the address. It returns nothing if none is saved, or that is not known.
-func noteForModerators(ctx context.Context, m Members, id core.Identity, community string) []chat.Text {
+// who do not read the address. It returns nothing if none is saved, or that is not known. If what is saved is
+// unreadable, the line says so, and noteForModerators also returns the error.
+func noteForModerators(ctx context.Context, m Members, id core.Identity, community string) ([]chat.Text, error) {
 	s, err := m.Saved(ctx, chat.User{Platform: chat.Platform(strings.ToLower(id.Platform)), ID: id.UID})
-	if err != nil || s == nil {
-		return nil
+	switch {
+	case errors.Is(err, members.ErrUnreadable):
+		return []chat.Text{chat.Say("exists.unreadable")}, err
+	case err != nil || s == nil:
+		return nil, nil
 	}
-	return []chat.Text{chat.SayWith("exists.saved", chat.Values{"day": chat.Day{Time: s.SavedAt}, "state": savedState(s, community)})}
+	values := chat.Values{"day": chat.Day{Time: s.SavedAt}, "state": savedState(s, community)}
+	return []chat.Text{chat.SayWith("exists.saved", values)}, nil
 }
 
 // savedState says whether a saved address stakes, and which badges its person has, loses or has lost
 // in a community, or with "" anywhere.
 func savedState(s *members.Saved, community string) chat.Text {
+	isElsewhere := func(b members.Badge) bool { return community != "" && b.Community != community }
 	here := func(all []members.Badge) []members.Badge {
-		return slices.DeleteFunc(slices.Clone(all), func(b members.Badge) bool { return community != "" && b.Community != community })
+		return slices.DeleteFunc(slices.Clone(all), isElsewhere)
 	}
 	has, going, lost := here(badgesOf(s.Badges)), here(badgesOf(s.Going)), here(s.Missing)
 	checked := chat.Moment{Time: s.CheckedAt}

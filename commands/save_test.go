@@ -3,6 +3,7 @@ package commands_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -90,6 +91,162 @@ func TestForgettingSaysAReasonOnce(t *testing.T) {
 	reply, err := command.Forms[0].Run(t.Context(), chat.Request{From: chat.User{Platform: "discord", ID: commandstest.Ann}})
 	if said := keys(reply); err != nil || strings.Join(said, " ") != "badge.still badge.still badge.why.role_above forget.later" {
 		t.Errorf("%v, %v", said, err)
+	}
+}
+
+// Nothing is left to try again, and the person has fewer badges than before, as they wanted.
+func TestForgettingARoleThatIsDeletedIsDone(t *testing.T) {
+	in := func(community string, c members.Change) members.Change {
+		c.Badge.Community = community
+		return c
+	}
+	gone := in("A", members.Change{Removed: true, Problem: chat.BadgeGone})
+	removed := in("B", members.Change{Removed: true})
+	still := in("B", members.Change{Removed: true, Problem: chat.RoleAbove})
+	for want, test := range map[string]struct {
+		changes []members.Change
+		tone    chat.Tone
+		buttons int
+	}{
+		"badge.gone forget.done":                                   {[]members.Change{gone}, chat.Positive, 0},
+		"badge.removed badge.gone forget.done":                     {[]members.Change{gone, removed}, chat.Positive, 0},
+		"badge.still badge.gone badge.why.role_above forget.later": {[]members.Change{gone, still}, chat.Warning, 1},
+	} {
+		from := savingMembers().Sources()
+		from.Members = changing{Members: from.Members, changes: test.changes}
+		command, _ := commands.All(from, commands.Options{}).Find("forget")
+		reply, err := command.Forms[0].Run(t.Context(), chat.Request{From: chat.User{Platform: "discord", ID: commandstest.Ann}})
+		if said := strings.Join(keys(reply), " "); err != nil || said != want {
+			t.Errorf("says %s, want %s, %v", said, want, err)
+		}
+		if reply.Tone != test.tone || len(reply.Actions) != test.buttons {
+			t.Errorf("%s: tone %d, buttons %v", want, reply.Tone, reply.Actions)
+		}
+	}
+}
+
+// A press that finds a role deleted is about the address that it saves.
+func TestSavingSaysLastThatARoleIsDeleted(t *testing.T) {
+	from := savingMembers().Sources()
+	from.Members = changing{
+		Members: from.Members,
+		changes: []members.Change{{Removed: true, Problem: chat.BadgeGone}},
+		saved:   &members.Saved{},
+	}
+	command, _ := commands.All(from, commands.Options{}).Find("save")
+	reply, err := command.Forms[0].Run(t.Context(), chat.Request{
+		Args: chat.Named(map[string]string{"wallet": commandstest.AnnsWallet}),
+		From: chat.User{Platform: "telegram", ID: commandstest.Ann},
+	})
+	if said := strings.Join(keys(reply), " "); err != nil || said != "badge.gone save.done" || reply.Tone != chat.Positive {
+		t.Errorf("says %s, tone %d, %v", said, reply.Tone, err)
+	}
+}
+
+// Trying again would not help, so that no button does. The log has it.
+func TestWhatIsSavedAndUnreadableIsSaid(t *testing.T) {
+	theirs := chat.Named(map[string]string{"platform": "Telegram", "uid": commandstest.Bob})
+	wallet := chat.Named(map[string]string{"wallet": commandstest.AnnsWallet})
+	for name, test := range map[string]struct {
+		command string
+		form    int
+		args    chat.Args
+		key     string
+		warns   bool
+	}{
+		"/forget":          {command: "forget", key: "forget.unreadable", warns: true},
+		"/verify":          {command: "verify", form: 2, key: "save.unreadable"},
+		"/verify a wallet": {command: "verify", form: 1, args: wallet, key: "save.unreadable"},
+		"a press":          {command: "save", args: wallet, key: "save.failed", warns: true},
+		"/save":            {command: "save", form: 1, key: "save.unreadable"},
+		"a moderator":      {command: "exists", form: 2, args: theirs, key: "exists.unreadable"},
+	} {
+		w := savingMembers()
+		w.Saved.Unreadable = true
+		command, _ := commands.All(w.Sources(), commands.Options{}).Find(test.command)
+		reply, err := command.Forms[test.form].Run(t.Context(), chat.Request{
+			Args: test.args, From: chat.User{Platform: "telegram", ID: commandstest.Ann}, Community: commandstest.Community,
+		})
+		if said := keys(reply); !slices.Contains(said, test.key) || slices.Contains(said, "forget.nothing") {
+			t.Errorf("%s: says %v, want %s", name, said, test.key)
+		}
+		_, isPartial := errors.AsType[*chat.PartialError](err)
+		if !isPartial || !errors.Is(err, members.ErrUnreadable) {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if test.warns && (reply.Tone != chat.Warning || len(reply.Actions) > 0) {
+			t.Errorf("%s: tone %d, buttons %v", name, reply.Tone, reply.Actions)
+		}
+		if offers := slices.ContainsFunc(reply.Actions, func(a chat.Action) bool { return a.Command == "save" }); offers {
+			t.Errorf("%s: offers to save", name)
+		}
+	}
+}
+
+// A store that cannot be reached may be there again in a minute.
+func TestVerifyLogsThatTheStoreCannotBeReached(t *testing.T) {
+	w := savingMembers()
+	w.Saved.Away = true
+	command, _ := commands.All(w.Sources(), commands.Options{}).Find("verify")
+	reply, err := command.Forms[2].Run(t.Context(), chat.Request{From: chat.User{Platform: "telegram", ID: commandstest.Ann}})
+	_, isPartial := errors.AsType[*chat.PartialError](err)
+	if said := keys(reply); !slices.Contains(said, "save.unread") || !isPartial {
+		t.Errorf("says %v, %v", said, err)
+	}
+}
+
+// The badge is still worn, and the bot does not know of it any more.
+func TestAfterTheStoreWasEmptiedNoBadgeIsClaimed(t *testing.T) {
+	for _, line := range []string{"/forget", "/verify", verify} {
+		w := savingMembers()
+		r := w.Router(t)
+		as(t, r, commandstest.Ann, "/save "+commandstest.AnnsWallet)
+		w.Saved.Empty()
+		reply := as(t, r, commandstest.Ann, line)
+		isClaim := func(key string) bool { return strings.HasPrefix(key, "badge.") }
+		if said := keys(reply); slices.ContainsFunc(said, isClaim) || slices.Contains(said, "forget.done") {
+			t.Errorf("%s: says %v", line, said)
+		}
+		if has := w.Saved.Holders(); !slices.Equal(has, []string{commandstest.Ann}) {
+			t.Errorf("%s: %v wear the badge", line, has)
+		}
+	}
+}
+
+func TestVerifyOfAnotherWalletOffersToSaveIt(t *testing.T) {
+	w := savingMembers()
+	second := common.HexToAddress(commandstest.Wallet)
+	w.Accounts[core.IdentityOf(second)] = w.Accounts[core.IdentityOf(common.HexToAddress(commandstest.AnnsWallet))]
+	r := w.Router(t)
+	as(t, r, commandstest.Ann, "/save "+commandstest.AnnsWallet)
+	reply := as(t, r, commandstest.Ann, "/verify "+commandstest.Wallet)
+	offers := slices.ContainsFunc(reply.Actions, func(a chat.Action) bool {
+		return a.Command == "save" && slices.Equal(a.Args, []string{second.Hex()})
+	})
+	if !offers {
+		t.Errorf("buttons %v under\n%s", reply.Actions, texts(reply))
+	}
+	saved, err := w.Sources().Members.Saved(t.Context(), chat.User{Platform: "telegram", ID: commandstest.Ann})
+	if err != nil || saved.Wallet != common.HexToAddress(commandstest.AnnsWallet) {
+		t.Errorf("saved %+v, %v before the press", saved, err)
+	}
+}
+
+// Platforms deliver a press again, and people press again.
+func TestPressingAgainChangesNothing(t *testing.T) {
+	w := savingMembers()
+	r := w.Router(t)
+	ann := chat.User{Platform: "telegram", ID: commandstest.Ann}
+	as(t, r, commandstest.Ann, "/save "+commandstest.AnnsWallet)
+	before, _ := w.Sources().Members.Saved(t.Context(), ann)
+	as(t, r, commandstest.Ann, "/save "+commandstest.AnnsWallet)
+	after, err := w.Sources().Members.Saved(t.Context(), ann)
+	if err != nil || after.Wallet != before.Wallet || after.SavedAt != before.SavedAt ||
+		!slices.Equal(after.Badges, before.Badges) {
+		t.Errorf("after %+v, before %+v, %v", after, before, err)
+	}
+	if has := w.Saved.Holders(); len(has) != 1 {
+		t.Errorf("%v wear the badge", has)
 	}
 }
 

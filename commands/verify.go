@@ -79,7 +79,12 @@ func (c verifyCommand) ownWallet(ctx context.Context, req chat.Request, wallet c
 		return chat.Reply{}, err
 	}
 	p := c.prove(ctx, id, wallet)
-	return c.card(p, yourWallet, c.saveOrRefresh(ctx, req, p))
+	more, unreadable := c.saveOrRefresh(ctx, req, p)
+	reply, err := c.card(p, yourWallet, more)
+	if err == nil {
+		err = partly(unreadable)
+	}
+	return reply, err
 }
 
 // theirs returns the card about another person and the wallet in the arguments.

@@ -484,6 +484,9 @@ func (s scene) play(t *testing.T, l chat.Language, see func(Case)) {
 		case refuse:
 			w.Saved.Problem = chat.RoleAbove
 			continue
+		case gone:
+			w.Saved.Problem = chat.BadgeGone
+			continue
 		}
 		req := request(line, *s.from)
 		req.Locale = string(l)

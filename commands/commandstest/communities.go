@@ -78,6 +78,7 @@ func savingScenes() []scene {
 		}
 	}
 	problem := func(p chat.BadgeProblem) func(*Answers) { return with(func(w *Answers) { w.Saved.Problem = p }) }
+	unreadable := with(func(w *Answers) { w.Saved.Unreadable = true })
 	press, refused := "/save "+AnnsWallet, []string{"/save " + AnnsWallet}
 	all := []scene{
 		{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{
@@ -90,6 +91,8 @@ func savingScenes() []scene {
 		{name: "members", from: here, change: with(func(w *Answers) { w.Stake = core.Stake{Block: 1, Checked: 21} }), lines: []string{verify, press}},
 		{name: "members", from: here, change: with(func(w *Answers) { w.StakeErr = failed(staking.Service, core.SlowAnswer) }), lines: refused},
 		{name: "members", from: here, change: with(func(w *Answers) { w.Saved.Away = true }), lines: []string{"/verify", verify, press, "/forget"}},
+		{name: "members", from: here, change: unreadable, lines: []string{"/verify", verify, press, "/forget"}},
+		{name: "members", change: unreadable, lines: []string{"/exists " + Ann}},
 		{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{press, unstake, later, "/verify", later, "/verify", "/forget"}},
 		{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{unstake, press}},
 		{name: "members", change: with(func(*Answers) {}), lines: []string{press, unstake, later, "/exists " + Ann, later, "/exists " + Ann}},
@@ -107,22 +110,24 @@ func savingScenes() []scene {
 		{name: "members", change: with(func(w *Answers) { w.Saved.Away = true }), lines: []string{"/details"}},
 		{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{"/details"}},
 	}
-	for _, p := range []chat.BadgeProblem{chat.MissingRight, chat.RoleAbove, chat.NotAllowed, chat.BadgeGone, chat.CommunityGone, chat.CannotHave, chat.BadgeFailed} {
+	for _, p := range []chat.BadgeProblem{chat.MissingRight, chat.RoleAbove, chat.NotAllowed, chat.TwoFactor, chat.BadgeGone, chat.CommunityGone, chat.CannotHave, chat.BadgeFailed} {
 		all = append(all, scene{name: "members", from: here, change: problem(p), lines: refused})
 	}
 	return append(all,
 		scene{name: "members", from: here, change: problem(chat.RoleAbove), lines: []string{press, verify, "/forget"}},
 		scene{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{press, refuse, "/forget"}},
+		scene{name: "members", from: here, change: with(func(*Answers) {}), lines: []string{press, gone, "/forget", "/forget"}},
 		scene{name: "members", from: here, change: with(func(w *Answers) { w.Saved.Busy = true }), lines: refused},
 	)
 }
 
 // Lines that no command is behind: the wallet stakes nothing any more, six hours pass for what
-// is saved, and no badge can be given or removed any more.
+// is saved, no badge can be given or removed any more, and all badges are deleted.
 const (
 	unstake = "(unstaked)"
 	later   = "(six hours later)"
 	refuse  = "(refused)"
+	gone    = "(deleted)"
 )
 
 // unstaking lets amounts be withdrawn from a pool each. The first is claimable so long after

@@ -24,8 +24,8 @@ import (
 type Saved struct {
 	// Off saves nothing, as without DATA_DIR and REDIS_URL.
 	Off bool
-	// Away makes every reading and writing of rows fail.
-	Away bool
+	// Away makes every reading and writing of rows fail. Unreadable makes every value one that is no row.
+	Away, Unreadable bool
 	// Badges are those of Telegram's groups, and Unnamed says that their names are not known.
 	Badges  []chat.Badge
 	Unnamed bool
@@ -36,25 +36,39 @@ type Saved struct {
 	Status members.Status
 
 	all    *members.Members
-	values *store.Memory
+	values *store.Memory // nil: nothing is saved yet, or any more
 	mu     sync.Mutex
 	has    []string // "user community badge"
 }
 
 var errAway = errors.New("away")
 
-// bucket is a members.Store that may be away.
+// bucket is a members.Store that may be away, unreadable or emptied.
 type bucket struct {
-	store.Bucket
+	name  string
 	saved *Saved
 }
+
+// values returns the bucket in memory.
+func (b bucket) values() store.Bucket {
+	if b.saved.values == nil {
+		b.saved.values = store.NewMemory()
+	}
+	return b.saved.values.Bucket(b.name)
+}
+
+// Empty deletes all that is saved, as a Redis does that lost its data. Badges stay where they are.
+func (s *Saved) Empty() { s.values = nil }
 
 // Load implements members.Store.
 func (b bucket) Load(ctx context.Context, key string) ([]byte, error) {
 	if b.saved.Away {
 		return nil, errAway
 	}
-	return b.Bucket.Load(ctx, key)
+	if b.saved.Unreadable {
+		return []byte("damaged"), nil
+	}
+	return b.values().Load(ctx, key)
 }
 
 // Replace implements members.Store.
@@ -62,8 +76,11 @@ func (b bucket) Replace(ctx context.Context, key string, old, value []byte) (boo
 	if b.saved.Away {
 		return false, errAway
 	}
-	return b.Bucket.Replace(ctx, key, old, value)
+	return b.values().Replace(ctx, key, old, value)
 }
+
+// Each implements members.Store.
+func (b bucket) Each(ctx context.Context, f func(value []byte)) error { return b.values().Each(ctx, f) }
 
 // Has returns what a user has in a group, and implements chat.Badges.
 func (s *Saved) Has(_ context.Context, community, user string) (ids []string, err error) {
@@ -158,11 +175,8 @@ func (s *Saved) members(w *Answers) commands.Members {
 		Badges: map[chat.Platform][]chat.Badge{"telegram": s.Badges}, Bots: map[chat.Platform]string{"telegram": "1"},
 		Stakes: w.stakes, Claims: store.NewMemory(), Limiter: s, Count: func(string) {}, Log: slog.New(slog.DiscardHandler),
 	}
-	if s.values == nil {
-		s.values = store.NewMemory()
-	}
 	if !s.Off {
-		c.Bucket = func(name string) members.Store { return bucket{s.values.Bucket(name), s} }
+		c.Bucket = func(name string) members.Store { return bucket{name, s} }
 	}
 	m := members.New(c)
 	m.Use("telegram", s)

@@ -24,12 +24,9 @@ func (b Badge) Compare(other Badge) int {
 		strings.Compare(b.ID, other.ID))
 }
 
-// LacksOne reports whether has, the badge IDs of a member of a community, lacks one of badges
-// there.
-func LacksOne(badges []Badge, community string, has []string) bool {
-	return slices.ContainsFunc(badges, func(b Badge) bool {
-		return b.Community == community && !slices.Contains(has, b.ID)
-	})
+// AnyIn reports whether any of badges is in a community.
+func AnyIn(badges []Badge, community string) bool {
+	return slices.ContainsFunc(badges, func(b Badge) bool { return b.Community == community })
 }
 
 // Badges gives and removes the badges of one platform. An adapter implements it. It remembers
@@ -79,6 +76,9 @@ const (
 	RoleAbove BadgeProblem = "role_above"
 	// NotAllowed: MissingRight or RoleAbove; the platform does not tell which.
 	NotAllowed BadgeProblem = "not_allowed"
+	// TwoFactor: the community requires two-factor authentication, and the owner of the bot's account has not turned
+	// it on.
+	TwoFactor BadgeProblem = "two_factor"
 	// BadgeGone: the badge is deleted, or nobody may give it any more.
 	BadgeGone BadgeProblem = "gone"
 	// CommunityGone: the platform knows no such community, or it has another ID now. Discord may

@@ -147,6 +147,23 @@ func TestARepeatedInteractionIsAnsweredOnce(t *testing.T) {
 	})
 }
 
+// The claim holds while the command still runs.
+func TestAPressRepeatedWhileItRunsIsHandledOnce(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *adapterTest) {
+		press := h.ask(t, command("price")).Press("5", "1 e 0 price")
+		press.ID, press.Token = "1234567", "again"
+		h.reply(time.Second, chat.Reply{Title: chat.Say("done")})
+		before := len(h.handler.Requests())
+		for range 2 {
+			h.send(t, press)
+			pass(100 * time.Millisecond)
+		}
+		pass(10 * time.Second)
+		equal(t, "handled", len(h.handler.Requests())-before, 1)
+		h.counted(t, "duplicate", 1)
+	})
+}
+
 func TestInteractionsBeyondTheBoundAreDropped(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *adapterTest) {
 		bound := map[way]int{overGateway: maxInFlight, byHTTP: maxByHTTP}[h.way]

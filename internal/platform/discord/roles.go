@@ -42,6 +42,15 @@ func (a *Adapter) CommunityName(guildID string) chat.Untrusted {
 	return chat.NewUntrusted(a.guild(guildID).Name, maxGuildName)
 }
 
+// codeTwoFactor is the code with which Discord refuses a call in a server that requires two-factor authentication,
+// if the owner of the bot's account has not turned it on.
+// https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
+const codeTwoFactor = 60003
+
+// mfaElevated is the MFALevel of a server that requires two-factor authentication.
+// https://discord.com/developers/docs/resources/guild#guild-object-mfa-level
+const mfaElevated = 1
+
 // errPending is the error of Give for a member whom a role would let skip the server's rules.
 var errPending = errors.New("the member has not accepted the server's rules")
 
@@ -76,13 +85,13 @@ func (a *Adapter) Has(ctx context.Context, guildID, user string) ([]string, erro
 // private chat, and the bot opens none.
 func (a *Adapter) Notify(context.Context, string, chat.Reply) {}
 
-// seeRoles calls Seen if the sender of an interaction lacks a role of StakerRoles in its server, and has
-// accepted its rules.
+// seeRoles calls Seen if StakerRoles has a role in the server of an interaction, and its sender has accepted the rules
+// there.
 func (a *Adapter) seeRoles(i *interaction, req chat.Request) {
 	if a.Seen == nil || i.Member == nil || i.Member.Pending || i.Member.Roles == nil {
 		return
 	}
-	if chat.LacksOne(a.StakerRoles, req.Community, i.Member.Roles) {
+	if chat.AnyIn(a.StakerRoles, req.Community) {
 		a.Seen(req.From, req.Community, i.Member.Roles)
 	}
 }
@@ -120,6 +129,8 @@ func badgeError(err error) *chat.BadgeError {
 		failed.Problem = chat.MissingRight
 	case discordgo.ErrCodeMissingPermissions:
 		failed.Problem = chat.NotAllowed
+	case codeTwoFactor:
+		failed.Problem = chat.TwoFactor
 	}
 	return failed
 }
@@ -143,6 +154,8 @@ func (a *Adapter) diagnose(ctx context.Context, guildID, id string) chat.BadgePr
 type guild struct {
 	Name  string `json:"name"`
 	Roles []role `json:"roles"`
+	// MFALevel is mfaElevated if the server requires two-factor authentication of moderators, and 0 otherwise.
+	MFALevel int `json:"mfa_level"`
 	// own holds the IDs of the bot's roles.
 	own       []string
 	fetchedAt time.Time
@@ -293,6 +306,10 @@ func (s standing) advice() (may, problem string) {
 	return fmt.Sprintf("the bot can give %s", s.name), ""
 }
 
+// twoFactorHint follows what the bot may do in a server that requires two-factor authentication. Discord does not tell
+// a bot whether its owner has it.
+const twoFactorHint = "; the server requires two-factor authentication: the account that owns the bot needs it"
+
 // rights returns whether the bot can give the roles of StakerRoles, and whether it is in the servers
 // of moderated, which are IDs. It fetches each server. Absence from a server of moderated is no
 // Problem, because members can install the bot for themselves.
@@ -314,6 +331,9 @@ func (a *Adapter) rights(ctx context.Context, moderated ...string) (all []chat.R
 		case err == nil:
 			r.Passing = false
 			r.May, r.Problem = g.standing(b.Community, b.ID).advice()
+			if g.MFALevel == mfaElevated && r.Problem == "" {
+				r.May += twoFactorHint
+			}
 		case r.Passing:
 			r.Problem = fmt.Sprintf("%v: until Discord answers, the bot may lack the names of the server and its roles", err)
 		default:

@@ -153,6 +153,7 @@ func TestEachRefusalOfARoleHasItsProblem(t *testing.T) {
 		"the server deleted": {func(h *adapterTest) { h.fake.DeleteGuild(server) },
 			chat.CommunityGone, "is the ID right, and the bot in the server?", true},
 		"cause untold":     {refuse(discordtest.Fault{Status: 403, Code: 50013}), chat.NotAllowed, can, false},
+		"two-factor":       {requireTwoFactor, chat.TwoFactor, "the account that owns the bot needs it", false},
 		"limited":          {refuse(discordtest.Fault{Status: 429, RetryAfter: 7 * time.Second}), chat.BadgeFailed, can, false},
 		"broken":           {refuse(discordtest.Fault{Status: 502}), chat.BadgeFailed, can, false},
 		"broken by a page": {refuse(discordtest.Fault{Status: 200}), chat.BadgeFailed, can, false},
@@ -186,6 +187,21 @@ func TestEachRefusalOfARoleHasItsProblem(t *testing.T) {
 			}, inServer)
 		})
 	}
+}
+
+func requireTwoFactor(h *adapterTest) { h.fake.RequireTwoFactor(server) }
+
+// The bot cannot know whether its owner has it, so that the check does not fail.
+func TestACheckNamesTwoFactorAuthenticationOnlyWhereItIsRequired(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+		const sentence = "the account that owns the bot needs it"
+		all, _ := checked(t, h)
+		equal(t, "mentions before", strings.Count(all, sentence), 0)
+		requireTwoFactor(h)
+		all, missing := checked(t, h)
+		equal(t, "mentions after, one for each role", strings.Count(all, sentence), 2)
+		equal(t, "check fails", missing, false)
+	}, inServer)
 }
 
 func TestInOnePositionTheOlderRoleIsAbove(t *testing.T) {
@@ -347,8 +363,8 @@ func TestAServerThatCannotBeReadIsLoggedOnce(t *testing.T) {
 	}, broken)
 }
 
-// Nobody is reported who has all roles, is in another server, or writes in private.
-func TestWhoComesWithoutARoleIsReportedWithTheirRoles(t *testing.T) {
+// Nobody is reported who is in another server, or writes in private. Members decides who lacks a role.
+func TestSenderInAServerOfTheSettingsIsReportedWithTheirRoles(t *testing.T) {
 	var seen []string
 	watch := func(h *adapterTest, c *Config) {
 		inServer(h, c)
@@ -373,7 +389,7 @@ func TestWhoComesWithoutARoleIsReportedWithTheirRoles(t *testing.T) {
 		h.fake.Enter(server, somebody, staker)
 		equal(t, "with one of two", ask(server), fmt.Sprint(somebody, server, []string{staker}))
 		h.fake.Enter(server, somebody, above, whale, staker)
-		equal(t, "with both", ask(server), "")
+		equal(t, "with both", ask(server), fmt.Sprint(somebody, server, []string{above, whale, staker}))
 		h.fake.Leave(server, somebody)
 		h.fake.Enter(server, somebody)
 		equal(t, "after leaving", ask(server), fmt.Sprint(somebody, server, []string{}))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -180,6 +181,23 @@ func TestAReplayedInteractionKeepsItsDeadline(t *testing.T) {
 		pass(10 * time.Second)
 		says(t, p.Answer(), "at last")
 		h.counted(t, "too_late", 0)
+	})
+}
+
+// An interaction that takes a second less than the one before has not arrived in a second from now.
+func TestAReplayedInteractionThatIsYoungerThanUsualKeepsItsDeadline(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+		late := command("price")
+		late.ID = strconv.FormatInt((time.Now().Add(-time.Second).UnixMilli()-1420070400000)<<22, 10)
+		h.ask(t, late)
+		h.reply(10*time.Second, chat.Reply{Title: chat.Say("at last")})
+		p, replay := h.fake.Keep(command("price"))
+		h.fake.Do(fakediscord.Action{Drop: true})
+		replay()
+		pass(2500 * time.Millisecond)
+		equal(t, "it is deferred", p.Answer().Deferred, true)
+		pass(10 * time.Second)
+		says(t, p.Answer(), "at last")
 	})
 }
 

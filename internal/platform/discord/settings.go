@@ -48,8 +48,8 @@ type Config struct {
 	// Retried is called when a connection could not be made and is tried again, and when one to the
 	// gateway was lost within a minute of the one before. It must not block.
 	Retried func(err error)
-	// Seen is called for an interaction of a user who lacks one of StakerRoles in that server.
-	// has holds the IDs of all roles that they have there. It must not block; nil: not called.
+	// Seen is called for an interaction in a server that has one of StakerRoles. has holds the IDs of all roles that
+	// the user has there. It must not block; nil: not called.
 	Seen func(user chat.User, server string, has []string)
 	// Status is passed to the gateway as its Config.Status; by HTTP it is not called.
 	Status func(ctx context.Context) string

@@ -105,9 +105,8 @@ type Config struct {
 	// Retried is called with the error of a failed call that is about to be made again. It must
 	// not block.
 	Retried func(err error)
-	// Seen is called with the tag that a user has in a group now, if any, when they lack one of
-	// Settings.StakerTags there. A command in a supergroup tells it. It must not block; nil: not
-	// called.
+	// Seen is called for a command in a supergroup that has one of Settings.StakerTags, with the tag that the user has
+	// there now, if any. It must not block; nil: not called.
 	Seen func(user chat.User, group string, has []string)
 	// Joins remembers join requests; it may be nil without Settings.JoinChats.
 	Joins *chat.JoinLog

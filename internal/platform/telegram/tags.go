@@ -112,19 +112,20 @@ func badgeError(err error) *chat.BadgeError {
 	return failed
 }
 
-// seeTag calls Seen if the sender of a command lacks a tag of StakerTags in their group.
-// Telegram tells the tag with messages in supergroups alone.
-func (a *Adapter) seeTag(m *models.Message, from chat.User) {
-	if a.Seen == nil || m == nil || m.Chat.Type != models.ChatTypeSupergroup || from.ID == "" {
+// seeTag calls Seen if StakerTags has a tag in the group of a command. Telegram includes the sender's tag only in
+// messages from supergroups.
+func (a *Adapter) seeTag(m *models.Message, req chat.Request) {
+	if a.Seen == nil || m == nil || m.Chat.Type != models.ChatTypeSupergroup || req.From.ID == "" {
 		return
 	}
-	group, has := strconv.FormatInt(m.Chat.ID, 10), []string{}
+	if !chat.AnyIn(a.Settings.StakerTags, req.Community) {
+		return
+	}
+	has := []string{}
 	if m.SenderTag != "" {
 		has = append(has, m.SenderTag)
 	}
-	if chat.LacksOne(a.Settings.StakerTags, group, has) {
-		a.Seen(from, group, has)
-	}
+	a.Seen(req.From, req.Community, has)
 }
 
 // Notify implements chat.Badges. It sends nothing while Run does not run.

@@ -158,9 +158,9 @@ func TestNoticesGoToPrivateChatsThatExist(t *testing.T) {
 	}
 }
 
-// Nobody is reported who has the one tag, speaks as a chat, presses a button, or is where
-// Telegram tells no tag.
-func TestWhoComesWithoutATagIsReportedWithTheirTag(t *testing.T) {
+// Nobody is reported who speaks as a chat, presses a button, or is where Telegram tells no tag. Members decides who
+// lacks a tag.
+func TestSenderInAGroupOfTheSettingsIsReportedWithTheirTag(t *testing.T) {
 	for name, test := range map[string]struct {
 		two  bool // the group has a second tag
 		tag  string
@@ -169,7 +169,7 @@ func TestWhoComesWithoutATagIsReportedWithTheirTag(t *testing.T) {
 	}{
 		"without a tag":    {push: say(lounge), want: "[7 -1004 []]"},
 		"with another tag": {tag: "Helper", push: say(lounge), want: "[7 -1004 [Helper]]"},
-		"with the tag":     {tag: "Staker", push: say(lounge)},
+		"with the tag":     {tag: "Staker", push: say(lounge), want: "[7 -1004 [Staker]]"},
 		"by a press":       {tag: "Helper", push: func(r *adapterTest) { r.api.Press(7, faketelegram.Group(lounge), 1, "1 e 0 price") }},
 		"with one of two":  {two: true, tag: "Staker", push: say(lounge), want: "[7 -1004 [Staker]]"},
 		"in another group": {push: say(-1009)},

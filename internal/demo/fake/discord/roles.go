@@ -34,6 +34,7 @@ type guild struct {
 	roles   []Role
 	members map[string][]string // role IDs by user
 	pending map[string]bool     // the users who have not accepted the rules
+	mfa     bool                // moderators need two-factor authentication
 }
 
 // AddGuild adds a guild with roles, of which the bot has some. @everyone is added, without
@@ -54,6 +55,10 @@ func (s *Server) AddGuild(id string, roles []Role, botRoles ...string) {
 
 // NameGuild changes the name of a guild.
 func (s *Server) NameGuild(id, name string) { s.Change(func() { s.guilds[id].name = name }) }
+
+// RequireTwoFactor has a guild require two-factor authentication of moderators. The owner of the bot's account does not
+// have it.
+func (s *Server) RequireTwoFactor(id string) { s.Change(func() { s.guilds[id].mfa = true }) }
 
 // DeleteGuild deletes a guild.
 func (s *Server) DeleteGuild(id string) { s.Change(func() { delete(s.guilds, id) }) }
@@ -127,9 +132,12 @@ func (g *guild) mayGive(user, guildID string, role Role) bool {
 var (
 	errMissingAccess      = &Failure{Status: http.StatusForbidden, Code: 50001, Message: "Missing Access"}
 	errMissingPermissions = &Failure{Status: http.StatusForbidden, Code: 50013, Message: "Missing Permissions"}
-	errUnknownGuild       = &Failure{Status: http.StatusNotFound, Code: 10004, Message: "Unknown Guild"}
-	errUnknownMember      = &Failure{Status: http.StatusNotFound, Code: 10007, Message: "Unknown Member"}
-	errUnknownRole        = &Failure{Status: http.StatusNotFound, Code: 10011, Message: "Unknown Role"}
+	errTwoFactor          = &Failure{
+		Status: http.StatusForbidden, Code: 60003, Message: "Two factor is required for this operation",
+	}
+	errUnknownGuild  = &Failure{Status: http.StatusNotFound, Code: 10004, Message: "Unknown Guild"}
+	errUnknownMember = &Failure{Status: http.StatusNotFound, Code: 10007, Message: "Unknown Member"}
+	errUnknownRole   = &Failure{Status: http.StatusNotFound, Code: 10011, Message: "Unknown Role"}
 )
 
 // inGuild returns a handler of calls about a guild, which the bot must be in: otherwise it
@@ -169,6 +177,8 @@ func (s *Server) setRole(g *guild, r *http.Request) (int, any, *Failure) {
 	switch {
 	case role == nil:
 		return 0, nil, errUnknownRole
+	case g.mfa:
+		return 0, nil, errTwoFactor
 	case !g.mayGive(s.ApplicationID, call.Guild, *role):
 		return 0, nil, errMissingPermissions
 	case !member:
@@ -200,7 +210,13 @@ func (s *Server) guild(g *guild, r *http.Request) (int, any, *Failure) {
 			"flags":       0,
 		})
 	}
-	return http.StatusOK, map[string]any{"id": r.PathValue("guild"), "name": g.name, "roles": shown}, nil
+	mfaLevel := 0
+	if g.mfa {
+		mfaLevel = 1
+	}
+	return http.StatusOK, map[string]any{
+		"id": r.PathValue("guild"), "name": g.name, "roles": shown, "mfa_level": mfaLevel,
+	}, nil
 }
 
 func (s *Server) guildMember(g *guild, r *http.Request) (int, any, *Failure) {
