@@ -89,7 +89,9 @@ func (s *rows) update(ctx context.Context, id string, edit func(*Row) *Row) (upd
 		}
 		if value == nil || updated.Forgotten() {
 			// First, so that a crash does not leave a wallet that is converted later.
-			if err := s.former.remove(ctx, id); err != nil {
+			err := s.former.remove(ctx, id)
+			isOwn := saved != nil && errors.Is(err, ErrUnreadable) // Others' rows must not keep this one.
+			if err != nil && !isOwn {
 				return nil, fmt.Errorf("%w: %w", ErrNotSaved, err)
 			}
 		}
