@@ -48,7 +48,7 @@ func (m *Members) Run(ctx context.Context) {
 	}
 	<-ctx.Done()
 	ticking.Wait()
-	m.setRunning(nil)
+	m.endRunning()
 	m.working.Wait()
 }
 

@@ -187,11 +187,17 @@ func (m *Members) background(f func(context.Context)) {
 	}
 }
 
-// setRunning sets the context for background, or ends background with nil.
+// setRunning lets background work, with this context, until endRunning.
 func (m *Members) setRunning(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.running = ctx
+}
+
+func (m *Members) endRunning() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.running = nil
 }
 
 // key returns a key of a limit of the platform's bot.

@@ -1,6 +1,7 @@
 package members
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -83,31 +84,39 @@ func (s *rows) update(ctx context.Context, id string, edit func(*Row) *Row) (upd
 			return nil, err
 		}
 		updated = edit(before)
-		var value []byte
-		if updated != nil {
-			value = encode(*updated)
-		}
-		if value == nil || updated.Forgotten() {
-			// First, so that a crash does not leave a wallet that is converted later.
-			err := s.former.remove(ctx, id)
-			isOwn := saved != nil && errors.Is(err, ErrUnreadable) // Others' rows must not keep this one.
-			if err != nil && !isOwn {
-				return nil, fmt.Errorf("%w: %w", ErrNotSaved, err)
-			}
-		}
-		if string(value) == string(saved) {
-			return updated, nil
-		}
-		replaced, err := s.store.Replace(ctx, id, saved, value)
+		replaced, err := s.replace(ctx, id, saved, updated)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrNotSaved, err)
 		}
 		if replaced {
-			s.latest.note(id, value != nil)
 			return updated, nil
 		}
 	}
 	return nil, ErrNotSaved
+}
+
+// replace writes a row in place of the value saved, and reports whether that was still there. A nil row deletes it. A
+// wallet that goes is first deleted from the values of format 1, so that a crash does not leave it there.
+func (s *rows) replace(ctx context.Context, id string, saved []byte, updated *Row) (replaced bool, err error) {
+	var value []byte
+	if updated != nil {
+		value = encode(*updated)
+	}
+	if value == nil || updated.Forgotten() {
+		err := s.former.remove(ctx, id)
+		isOthers := saved != nil && errors.Is(err, ErrUnreadable) // Damaged rows of others must not keep this one.
+		if err != nil && !isOthers {
+			return false, err
+		}
+	}
+	if bytes.Equal(value, saved) {
+		return true, nil
+	}
+	replaced, err = s.store.Replace(ctx, id, saved, value)
+	if replaced {
+		s.latest.note(id, value != nil)
+	}
+	return replaced, err
 }
 
 // each calls f with each row, one at a time and in no order. It returns how many values are no rows. It fails if the

@@ -98,9 +98,9 @@ func (b redisBucket) replaceCall(key string, old, value []byte) call {
 	return script(replaceFieldScript, []string{b.key}, b.field(key), old, value)
 }
 
-// replace makes the call of a script that replaces a value by the value new.
-func (r *Redis) replace(ctx context.Context, new []byte, script call) (replaced bool, err error) {
-	if len(new) > maxValue {
+// replace makes the call of a script that replaces a value by value.
+func (r *Redis) replace(ctx context.Context, value []byte, script call) (replaced bool, err error) {
+	if len(value) > maxValue {
 		return false, errTooLarge
 	}
 	attempts := 0

@@ -55,7 +55,8 @@ func (c counted) WriteHeader(status int) {
 
 func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/v1/key/info" {
-		if p.infos.Add(1); p.noInfo {
+		p.infos.Add(1)
+		if p.noInfo {
 			http.NotFound(w, r)
 			return
 		}

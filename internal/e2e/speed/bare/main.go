@@ -52,7 +52,7 @@ func run(ctx context.Context) error {
 	fmt.Fprintf(os.Stderr, "msg=\"http server listens\" addr=%v\n", listener.Addr())
 	server := http.Server{Handler: mux}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
-	err := server.Serve(listener)
+	err = server.Serve(listener)
 	if ctx.Err() == nil {
 		return err
 	}

@@ -104,7 +104,8 @@ func TestAnEditThatChangesNothingSucceeds(t *testing.T) {
 	id, err := o.post(t.Context(), Destination{Chat: group}, Content{Text: "x"})
 	for _, want := range []bool{true, false} {
 		changed, failed := o.edit(t.Context(), MessageRef{Chat: group, MessageID: id}, Content{Text: "y"})
-		if err = errors.Join(err, failed); changed != want {
+		err = errors.Join(err, failed)
+		if changed != want {
 			t.Errorf("changed: %t, want %t", changed, want)
 		}
 	}

@@ -83,7 +83,8 @@ func TestA429IsToldToTheFirstOfASharedMessage(t *testing.T) {
 		c.post(m)
 		time.Sleep(175 * time.Millisecond)
 		c.api.Fail("sendMessage", telegramtest.TooMany(time.Second))
-		if c.all.Wait(); !waits || c.results[Delivered] != 8 {
+		c.all.Wait()
+		if !waits || c.results[Delivered] != 8 {
 			t.Errorf("waits: %t; %v", waits, c.results)
 		}
 	})

@@ -426,7 +426,8 @@ func TestASharedMessageHasItsLatestDeadline(t *testing.T) {
 		c.ask(1, "shared") // Its slot comes in 27 s, after its deadline.
 		time.Sleep(10 * time.Second)
 		c.ask(2, "shared")
-		if c.all.Wait(); c.results[Delivered] != 9+2 {
+		c.all.Wait()
+		if c.results[Delivered] != 9+2 {
 			t.Errorf("results %v", c.results)
 		}
 	})
@@ -448,7 +449,8 @@ func TestADroppedMessageUsesNoSlot(t *testing.T) {
 		notice := message(group, 0, "notice")
 		notice.Notice = "busy"
 		c.post(notice)
-		if c.all.Wait(); c.results[Delivered] != 7+3+1 {
+		c.all.Wait()
+		if c.results[Delivered] != 7+3+1 {
 			t.Errorf("results %v", c.results)
 		}
 	})
@@ -522,7 +524,8 @@ func TestDistantLimiterKeepsTheGlobalRate(t *testing.T) {
 		for id := range int64(260) {
 			c.send(1, 1000+id, id, 0)
 		}
-		if c.all.Wait(); time.Since(start) > 11*time.Second {
+		c.all.Wait()
+		if time.Since(start) > 11*time.Second {
 			t.Errorf("260 messages took %v", time.Since(start))
 		}
 	})
@@ -643,7 +646,8 @@ func TestAnOlderEditIsMadeIfTheNewerOneFails(t *testing.T) {
 			m.Sharing = Sharing{Key: "message", Subject: "price", AsOf: chat.Version{Time: time.Now().Add(-age)}}
 			c.post(m)
 		}
-		if c.all.Wait(); c.calls != 3 || c.results[Refused] != 1 || c.results[Delivered] != 1 {
+		c.all.Wait()
+		if c.calls != 3 || c.results[Refused] != 1 || c.results[Delivered] != 1 {
 			t.Errorf("%d calls, results %v", c.calls, c.results)
 		}
 	})
