@@ -80,7 +80,8 @@ func (t tiers) nextTag(r Row, p place, held []Held) step {
 		}
 	}
 	if target != "" {
-		if r.index(p.community, target) >= 0 {
+		isHeld := r.index(p.community, target) >= 0
+		if isHeld || t.mayBeLower(target, p.community, held) {
 			return step{}
 		}
 		return step{give, target}
@@ -92,6 +93,19 @@ func (t tiers) nextTag(r Row, p place, held []Held) step {
 		}
 	}
 	return step{}
+}
+
+// mayBeLower reports whether a tag may be lower than one held that the settings no longer name. No check under these
+// settings has told yet. The highest tag is not lower than any.
+func (t tiers) mayBeLower(target, community string, held []Held) bool {
+	all := t.in(community)
+	if target == all[len(all)-1].ID {
+		return false
+	}
+	return slices.ContainsFunc(held, func(h Held) bool {
+		_, configured := t.find(community, h.Badge)
+		return !configured && !t.mustGo(h)
+	})
 }
 
 // mayRemove reports whether a badge is to be removed now.
