@@ -138,9 +138,16 @@ func (r Row) begun(community string, s step) Row {
 // done is the row after the call of a step succeeded.
 func (r Row) done(p place, s step, now time.Time) Row {
 	r = r.clone()
+	given := Held{Community: p.community, Badge: s.badge}
+	if i := r.index(p.community, s.badge); i >= 0 {
+		given = r.Badges[i] // A check during the call may have missed its amount.
+	}
 	r.drop(func(h Held) bool { return h.Community == p.community && (p.oneEach || h.Badge == s.badge) })
 	if s.action == give {
-		r.set(Held{Community: p.community, Badge: s.badge, Since: timeOf(now)})
+		given.Since, given.Unsure = timeOf(now), false
+		r.set(given)
+	}
+	if s.action == give && given.Goes == 0 {
 		r.dropLost(p.community, s.badge)
 	}
 	return r
