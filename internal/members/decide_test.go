@@ -47,7 +47,7 @@ func judge(t *testing.T, tiers tiers, table map[string]judged) {
 		if c.before.Badge == "" {
 			c.before.Badge = "7002"
 		}
-		after := tiers.judge(c.before, c.check)
+		after, _ := tiers.judge(c.before, c.check)
 		got := flags(after)
 		if low := after.Low.Block; !low.IsZero() {
 			got += low.Format(" @15:04")
@@ -97,12 +97,17 @@ func TestAMissUnderOtherSettingsDoesNotCount(t *testing.T) {
 	})
 }
 
-func TestAReachedAmountEndsReleaseAndRefusal(t *testing.T) {
-	held := Held{Released: true, Refused: timeOf(noon)}
-	judge(t, testTiers(), map[string]judged{
-		"reached": {held, checkOf(1000, 6), ""},
-		"missed":  {held, checkOf(5, 6), " low released refused @18:00"},
-		"unknown": {held, checkOf(-1, 6), " released refused"},
+func TestAReachedAmountAndOtherSettingsEndReleaseAndRefusal(t *testing.T) {
+	tiers := testTiers()
+	under := underOf(tiers, "7002")
+	held := Held{Low: Low{timeOf(noon), under}, Goes: under, Released: true, Refused: timeOf(noon)}
+	ofOthers := held
+	ofOthers.Low.Under, ofOthers.Goes = 1, 1
+	judge(t, tiers, map[string]judged{
+		"reached":                     {held, checkOf(1000, 6), ""},
+		"missed":                      {held, checkOf(5, 6), " low goes released refused @12:00"},
+		"unknown":                     {held, checkOf(-1, 6), " goes released refused"},
+		"missed under other settings": {ofOthers, checkOf(5, 6), " low @18:00"},
 	})
 }
 
@@ -157,18 +162,17 @@ func TestAnAnswerNeedsABlockAndEveryPool(t *testing.T) {
 	}
 }
 
-func TestACheckOfABlockThatIsNotNewerChangesNothing(t *testing.T) {
+func TestACheckOfAnOlderBlockChangesNothing(t *testing.T) {
 	tiers := testTiers()
 	before := Row{
 		Wallet: common.Address{1}, Block: timeOf(at(6)), CheckedAt: timeOf(at(6)),
 		Badges: []Held{{Community: "9001", Badge: "7001", Low: Low{timeOf(at(0)), underOf(tiers, "7001")}}},
 	}
 	for name, c := range map[string]check{
-		"older, missed":        checkOf(0, 5),
-		"older, reached":       checkOf(1000, 5),
-		"the same, missed":     checkOf(0, 6),
-		"the same, reached":    checkOf(1000, 6),
-		"the same, by a press": byPressOf(1000, 6),
+		"missed":     checkOf(0, 5),
+		"reached":    checkOf(1000, 5),
+		"by a press": byPressOf(1000, 5),
+		"unknown":    checkOf(-1, 5),
 	} {
 		after := tiers.decide(before, c, at(7))
 		if string(encode(after)) != string(encode(before)) {
@@ -289,11 +293,11 @@ func TestAmountsThatChangeBetweenTwoLowChecksTakeNothing(t *testing.T) {
 	r = before.decide(r, checkOf(5, 0), at(0))
 	r = raised.decide(r, checkOf(5, 6), at(6))
 	r = before.decide(r, checkOf(5, 12), at(12))
-	if before.goes(r.Badges[0]) || raised.goes(r.Badges[0]) {
+	if before.mustGo(r.Badges[0]) || raised.mustGo(r.Badges[0]) {
 		t.Errorf("%+v", r.Badges)
 	}
 	r = before.decide(r, checkOf(5, 18), at(18))
-	if !before.goes(r.Badges[0]) || raised.goes(r.Badges[0]) {
+	if !before.mustGo(r.Badges[0]) || raised.mustGo(r.Badges[0]) {
 		t.Errorf("after two under the same settings: %+v", r.Badges)
 	}
 }
@@ -303,10 +307,10 @@ func TestPressingInTurnKeepsNoBadge(t *testing.T) {
 	tiers := testTiers()
 	r := Row{User: user(1), Wallet: wallet(1), Badges: []Held{{Community: "9001", Badge: "7001"}}}
 	for hours := 1.0; hours <= 2.5; hours += 0.5 {
-		r = tiers.pressed(&r, user(1), wallet(1+int(hours*2)%2), at(hours))
+		r = pressedRow(&r, user(1), wallet(1+int(hours*2)%2), at(hours))
 		r = tiers.decide(r, byPressOf(0, hours), at(hours))
 	}
-	if !tiers.goes(r.Badges[0]) {
+	if !tiers.mustGo(r.Badges[0]) {
 		t.Errorf("after an hour and a half of presses: %+v", r.Badges)
 	}
 }
