@@ -279,9 +279,9 @@ func TestARemovalThatIsRefusedForThirtyDaysIsGivenUp(t *testing.T) {
 		at      time.Time
 		want    string
 	}{
-		"for 30 days":                        {chat.MissingRight, month, "7001 refused"},
-		"for longer":                         {chat.MissingRight, month.Add(time.Second), ""},
-		"for longer, but failed for another": {chat.BadgeFailed, month.Add(time.Second), "7001 refused"},
+		"for 30 days": {chat.MissingRight, month, "7001 refused"},
+		"for longer":  {chat.MissingRight, month.Add(time.Second), ""},
+		"and failed":  {chat.BadgeFailed, month, "7001 refused"},
 	} {
 		if got := shown(refused.failed(p, this, failure(c.problem), c.at)); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -298,7 +298,7 @@ func TestAForgottenRowHasOnlyItsUserAndBadges(t *testing.T) {
 	}
 	r.Badges[0].Since = timeOf(noon)
 	want := Row{User: user(1), Badges: []Held{{Community: "9001", Badge: "7001", Since: timeOf(noon), Unsure: true}}}
-	if got := r.forgotten(); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+	if got := r.afterForget(); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -350,11 +350,14 @@ func TestTheRowsBeforeStepsDoNotChange(t *testing.T) {
 }
 
 func TestATagOfAnAdministratorIsOneThatNobodyElseKnows(t *testing.T) {
-	tiers := testTiers()
-	r := Row{Wallet: wallet(1), Badges: heldOf(tiers, "6000")}
-	for wears, want := range map[string]bool{"": false, "7001": false, "6000": false, "VIP": true, "7003": true} {
-		if got := tiers.isForeign(r, "9001", strings.Fields(wears)); got != want {
-			t.Errorf("%q: %t", wears, got)
+	inBubble(t, func(m *membersTest) {
+		here := m.platform.community("9001")
+		r := m.row(1, 0, "6000")
+		for wears, want := range map[string]bool{"": false, "7001": false, "6000": false, "VIP": true, "7003": true} {
+			m.change(func() { m.oneEach = true })
+			m.equal("tag "+wears, here.isForeign(r, strings.Fields(wears)), want)
+			m.change(func() { m.oneEach = false })
+			m.equal("role "+wears, here.isForeign(r, strings.Fields(wears)), false)
 		}
-	}
+	})
 }

@@ -134,7 +134,7 @@ func (w *walk) cycle(known bool, o outcome) string {
 }
 
 func (w *walk) press(known bool, o outcome) string {
-	w.row = w.named.pressed(&w.row, w.row.User, w.row.Wallet, w.now)
+	w.row = pressedRow(&w.row, w.row.User, w.row.Wallet, w.now)
 	w.check(known, true)
 	wrong := w.settle(o)
 	if wrong == "" && known && o == succeeds && w.isMember {
@@ -157,7 +157,7 @@ func (w *walk) lacksAfterPress() string {
 // command is a command in the community. Who has left comes back first.
 func (w *walk) command(o outcome) string {
 	w.isMember = true
-	w.row = w.row.seen("9001", w.worn, w.now)
+	w.row = w.row.returned("9001", w.worn)
 	return w.settle(o)
 }
 
