@@ -14,19 +14,10 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// awaitCase is what has happened in server 9001, and how a call of user 1 for role 7001 waits then.
-type awaitCase struct {
-	before []happened
-	by     caller
-	action action        // or give
-	badge  string        // or 7001
-	within time.Duration // or no deadline
-	want   string        // "" is allowed
-	waits  time.Duration
-}
-
+// happened is something that happens in a community.
 type happened func(c *community, ctx context.Context)
 
+// fails is a give of 7001 to user 1 that fails, so many times.
 func fails(p chat.BadgeProblem, times int, pause time.Duration) happened {
 	return func(c *community, ctx context.Context) {
 		for range times {
@@ -36,13 +27,18 @@ func fails(p chat.BadgeProblem, times int, pause time.Duration) happened {
 	}
 }
 
-func calls(by caller) happened {
-	return func(c *community, ctx context.Context) { _ = c.await(ctx, "1", step{give, "7001"}, by) }
-}
+func calls(c *community, ctx context.Context) { _ = c.await(ctx) }
 
 func passes(d time.Duration) happened { return func(*community, context.Context) { time.Sleep(d) } }
 
 func works(c *community, _ context.Context) { c.succeeded("1", step{give, "7001"}) }
+
+// awaitCase is how long a call waits after what has happened in its community.
+type awaitCase struct {
+	before []happened
+	within time.Duration // of a deadline, or settleLasts
+	waits  time.Duration // -1: too long
+}
 
 func runAwait(t *testing.T, table map[string]awaitCase) {
 	t.Helper()
@@ -50,79 +46,34 @@ func runAwait(t *testing.T, table map[string]awaitCase) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
 				here := m.platform.community("9001")
+				ctx, cancel := context.WithTimeout(m.Context(), 24*time.Hour)
+				defer cancel()
 				for _, happens := range c.before {
-					happens(here, m.Context())
+					happens(here, ctx)
 				}
-				ctx := m.Context()
-				if c.within > 0 {
-					var cancel context.CancelFunc
-					ctx, cancel = context.WithTimeout(ctx, c.within)
-					defer cancel()
+				ctx, cancel = context.WithTimeout(m.Context(), cmp.Or(c.within, settleLasts))
+				defer cancel()
+				began := time.Now()
+				err := here.await(ctx)
+				waited := time.Since(began)
+				if c.waits < 0 {
+					m.equal("error", err, errTooSoon)
+					m.equal("waited in vain", waited, 0*time.Second)
+					return
 				}
-				if c.badge == "" {
-					c.badge = "7001"
-				}
-				began, got := time.Now(), ""
-				err := here.await(ctx, "1", step{cmp.Or(c.action, give), c.badge}, c.by)
-				if failed := badgeError(err); failed != nil {
-					got = string(failed.Problem)
-				}
-				if err == errTooSoon {
-					got = "too soon"
-				}
-				m.equal("allowed", got, c.want)
-				m.equal("waited", time.Since(began), c.waits)
+				m.equal("error", err, nil)
+				m.equal("waited", waited, c.waits)
 			})
 		})
 	}
 }
 
 func TestCallsOfACommunityAreASecondApart(t *testing.T) {
-	const half = time.Second / 2
 	runAwait(t, map[string]awaitCase{
 		"nothing before":      {},
-		"a call":              {before: []happened{calls(byPress)}, waits: time.Second},
-		"a call, and no time": {before: []happened{calls(byPress)}, within: half, want: "too soon"},
-		"two calls": {
-			before: []happened{calls(byPress), calls(byPress)}, within: 2 * time.Second, waits: time.Second,
-		},
-	})
-}
-
-func TestARefusedCallIsNotRepeatedForACycleOrByAPersonForAMinute(t *testing.T) {
-	right, above, gone := string(chat.MissingRight), string(chat.RoleAbove), string(chat.CommunityGone)
-	refused := fails(chat.MissingRight, 1, 0)
-	roleAbove := fails(chat.RoleAbove, 1, 0)
-	runAwait(t, map[string]awaitCase{
-		"within the cycle":         {before: []happened{refused, passes(4 * time.Hour)}, want: right},
-		"in the next cycle":        {before: []happened{refused, passes(5 * time.Hour)}},
-		"within the minute":        {before: []happened{refused}, by: byPress, want: right},
-		"after the minute":         {before: []happened{refused, passes(time.Minute)}, by: byPress},
-		"by a command":             {before: []happened{refused, passes(time.Minute)}, by: byCommand},
-		"after a success":          {before: []happened{refused, works}},
-		"of a role above":          {before: []happened{roleAbove}, want: above},
-		"of a role above; another": {before: []happened{roleAbove}, badge: "7002"},
-		"of a right; another":      {before: []happened{refused}, badge: "7002", want: right},
-		"of no server; another":    {before: []happened{fails(chat.CommunityGone, 1, 0)}, badge: "7002", want: gone},
-		"of a role; a success":     {before: []happened{roleAbove, works}},
-		"of a removal":             {before: []happened{refused}, action: remove, want: right},
-		"of a deleted role":        {before: []happened{fails(chat.BadgeGone, 1, 0)}, want: string(chat.BadgeGone)},
-		"of that; a removal":       {before: []happened{fails(chat.BadgeGone, 1, 0)}, action: remove},
-		"of no server; a removal":  {before: []happened{fails(chat.CommunityGone, 1, 0)}, action: remove},
-	})
-}
-
-func TestRefusalsOfOneUserHoldNobodyElse(t *testing.T) {
-	runAwait(t, map[string]awaitCase{
-		"not a member":            {before: []happened{fails(chat.NotAMember, 200, 0)}},
-		"an administrator":        {before: []happened{fails(chat.CannotHave, 200, 0)}},
-		"before the rules":        {before: []happened{fails(chat.RulesPending, 1, 0)}, want: string(chat.RulesPending)},
-		"before the rules; press": {before: []happened{fails(chat.RulesPending, 1, 0)}, by: byPress},
-	})
-	inBubble(t, func(m *membersTest) {
-		here := m.platform.community("9001")
-		fails(chat.RulesPending, 200, 0)(here, m.Context())
-		m.equal("another user", here.await(m.Context(), "2", step{give, "7001"}, byCycle), nil)
+		"a call":              {before: []happened{calls}, waits: time.Second},
+		"two calls":           {before: []happened{calls, calls}, waits: time.Second},
+		"a call, and no time": {before: []happened{calls}, within: callTime + time.Second/2, waits: -1},
 	})
 }
 
@@ -131,9 +82,7 @@ func TestAPauseIsKept(t *testing.T) {
 	runAwait(t, map[string]awaitCase{
 		"none":                {before: pause(0)},
 		"of 20 seconds":       {before: pause(20 * time.Second), waits: 20 * time.Second},
-		"of a minute":         {before: pause(time.Minute), waits: time.Minute},
-		"of more":             {before: pause(time.Minute + time.Second), want: "too soon"},
-		"beyond the deadline": {before: pause(20 * time.Second), within: 10 * time.Second, want: "too soon"},
+		"beyond the deadline": {before: pause(settleLasts), waits: -1},
 		"that is not shortened": {
 			before: []happened{fails(chat.BadgeFailed, 1, 20*time.Second), fails(chat.BadgeFailed, 1, 0)},
 			waits:  20 * time.Second,
@@ -142,12 +91,60 @@ func TestAPauseIsKept(t *testing.T) {
 }
 
 func TestAHundredFailuresAnHourAreEnough(t *testing.T) {
-	failed := string(chat.BadgeFailed)
 	runAwait(t, map[string]awaitCase{
 		"99":               {before: []happened{fails(chat.BadgeFailed, 99, 0)}},
-		"100":              {before: []happened{fails(chat.BadgeFailed, 100, 0)}, by: byPress, want: failed},
+		"100":              {before: []happened{fails(chat.BadgeFailed, 100, 0)}, waits: -1},
 		"100, and an hour": {before: []happened{fails(chat.BadgeFailed, 100, 0), passes(time.Hour)}},
 	})
+}
+
+// refusedCase is why a step for user 1 is not taken after what has happened.
+type refusedCase struct {
+	before []happened
+	by     caller
+	step   step   // or to give 7001
+	user   string // or 1
+	want   chat.BadgeProblem
+}
+
+func TestARefusedCallIsNotRepeatedForACycleOrByAPersonForAMinute(t *testing.T) {
+	refused, roleAbove := fails(chat.MissingRight, 1, 0), fails(chat.RoleAbove, 1, 0)
+	roleGone, serverGone := fails(chat.BadgeGone, 1, 0), fails(chat.CommunityGone, 1, 0)
+	rules := fails(chat.RulesPending, 1, 0)
+	other, removal := step{give, "7002"}, step{remove, "7001"}
+	const right = chat.MissingRight
+	for name, c := range map[string]refusedCase{
+		"within the cycle":           {before: []happened{refused, passes(4 * time.Hour)}, want: right},
+		"in the next cycle":          {before: []happened{refused, passes(5 * time.Hour)}},
+		"within the minute":          {before: []happened{refused}, by: byPress, want: right},
+		"after the minute":           {before: []happened{refused, passes(time.Minute)}, by: byPress},
+		"by a command":               {before: []happened{refused, passes(time.Minute)}, by: byCommand},
+		"after a success":            {before: []happened{refused, works}},
+		"of another user":            {before: []happened{refused}, user: "2", want: right},
+		"of a right; another":        {before: []happened{refused}, step: other, want: right},
+		"of a right; a removal":      {before: []happened{refused}, step: removal, want: right},
+		"of a role above":            {before: []happened{roleAbove}, want: chat.RoleAbove},
+		"of a role above; another":   {before: []happened{roleAbove}, step: other},
+		"of a role; a success":       {before: []happened{roleAbove, works}},
+		"of a deleted role":          {before: []happened{roleGone}, want: chat.BadgeGone},
+		"of that; a removal":         {before: []happened{roleGone}, step: removal},
+		"of no server; another":      {before: []happened{serverGone}, step: other, want: chat.CommunityGone},
+		"of no server; a removal":    {before: []happened{serverGone}, step: removal},
+		"before the rules":           {before: []happened{rules}, want: chat.RulesPending},
+		"before the rules; another":  {before: []happened{rules}, user: "2"},
+		"before the rules; by press": {before: []happened{rules}, by: byPress},
+		"not a member":               {before: []happened{fails(chat.NotAMember, 1, 0)}},
+		"an administrator":           {before: []happened{fails(chat.CannotHave, 1, 0)}},
+	} {
+		inBubble(t, func(m *membersTest) {
+			here := m.platform.community("9001")
+			for _, happens := range c.before {
+				happens(here, m.Context())
+			}
+			s := cmp.Or(c.step, step{give, "7001"})
+			m.equal(name, here.refusedBefore(cmp.Or(c.user, "1"), s, c.by), c.want)
+		})
+	}
 }
 
 // Nobody uses up the slots within a pause. Those who wait for its end then go a second apart, and so do those who wait
@@ -157,23 +154,25 @@ func TestCallsAfterAPauseAreASecondApart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
 				here, began := m.platform.community("9001"), time.Now()
+				ctx, cancel := context.WithTimeout(m.Context(), settleLasts)
+				defer cancel()
 				pause := fails(chat.BadgeFailed, 1, 20*time.Second)
 				if isWaiting {
-					_ = here.await(m.Context(), "1", step{give, "7001"}, byPress)
+					calls(here, ctx)
 				} else {
-					pause(here, m.Context())
+					pause(here, ctx)
 				}
 				at := make([]time.Duration, 3)
 				var calling sync.WaitGroup
 				for i := range at {
 					calling.Go(func() {
-						m.equal("allowed", here.await(m.Context(), "1", step{give, "7001"}, byPress), nil)
+						m.equal("allowed", here.await(ctx), nil)
 						at[i] = time.Since(began)
 					})
 				}
 				synctest.Wait()
 				if isWaiting {
-					pause(here, m.Context())
+					pause(here, ctx)
 				}
 				calling.Wait()
 				m.equal("in all", at[0]+at[1]+at[2], 63*time.Second)
@@ -251,7 +250,7 @@ func TestWhatACommunityRemembersIsBounded(t *testing.T) {
 		here := m.platform.community("9001")
 		for id := range maxRemembered + 1 {
 			_, _ = here.wears(m.Context(), fmt.Sprint(id))
-			here.refuse(aboutUser(fmt.Sprint(id)), chat.RulesPending)
+			here.refuse(about{user: fmt.Sprint(id)}, chat.RulesPending)
 		}
 		m.equal("remembered", fmt.Sprint(len(here.worn), len(here.refusals)), "1 1")
 	})
@@ -277,9 +276,11 @@ func TestNoLockIsHeldWhileALimiterBlocks(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		here := m.platform.community("9001")
 		m.Config.Limiter = unlocked{m.Config.Limiter, m.T, here}
+		ctx, cancel := context.WithTimeout(m.Context(), settleLasts)
+		defer cancel()
 		for _, p := range []chat.BadgeProblem{chat.BadgeFailed, chat.MissingRight} {
 			here.record(m.Context(), "1", step{give, "7001"}, failure(p))
-			_ = here.await(m.Context(), "1", step{give, "7001"}, byPress)
+			_ = here.await(ctx)
 		}
 	})
 }
@@ -288,7 +289,14 @@ func TestNoLockIsHeldWhileALimiterBlocks(t *testing.T) {
 func TestADeletedRoleIsDroppedFromEveryRow(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.putStakers(8, 5, "6000")
-		m.failWith("9001", failure(chat.BadgeGone))
+		m.change(func() {
+			m.fault = func(c call) error {
+				if c.badge == "6000" {
+					return failure(chat.BadgeGone)
+				}
+				return nil
+			}
+		})
 		m.run()
 		m.cycles(4)
 		var left []string

@@ -30,7 +30,7 @@ func (c settleCase) prepare(m *membersTest) {
 	r := m.row(1, c.reaches)
 	r.Badges = heldOf(m.platform.tiers, c.badges)
 	if c.forgotten {
-		r = r.forgotten()
+		r = r.afterForget()
 	}
 	m.put(r)
 	wears := c.wears
@@ -274,7 +274,7 @@ func TestARowThatChangesDuringACallIsFollowed(t *testing.T) {
 	edit := func(change func(m *membersTest, r Row) Row) func(m *membersTest) {
 		return func(m *membersTest) { m.put(change(m, m.saved(1))) }
 	}
-	forget := edit(func(_ *membersTest, r Row) Row { return r.forgotten() })
+	forget := edit(func(_ *membersTest, r Row) Row { return r.afterForget() })
 	falls := edit(func(m *membersTest, r Row) Row {
 		r.Reached.Valid = false
 		r.Badges[0].Goes = underOf(m.platform.tiers, "7001")
@@ -320,7 +320,7 @@ func fill(m *membersTest) { m.change(func() { m.full = true }) }
 
 func TestARowThatChangesBeforeACallPreventsTheCall(t *testing.T) {
 	for name, change := range map[string]func(m *membersTest){
-		"forgotten":             func(m *membersTest) { m.put(m.saved(1).forgotten()) },
+		"forgotten":             func(m *membersTest) { m.put(m.saved(1).afterForget()) },
 		"in another replica":    func(m *membersTest) { m.change(func() { m.atReplace = func() { deleteRow(m) } }) },
 		"a disk that is full":   fill,
 		"a store that is away":  func(m *membersTest) { m.change(func() { m.down = true }) },
