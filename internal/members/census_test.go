@@ -61,7 +61,7 @@ func TestEachRowCountsForItsBadges(t *testing.T) {
 			"one of two is released":     {-1, "7001:low 7002:goes:released", nil, "1 1 1 1, 1 1 1 0, 1 1 1 1"},
 			"not checked for a cycle":    {0, "7001", late(cycle + tickEvery + time.Second), "1 0 0 0, -, 1 0 0 0"},
 			"checked as a tick is late":  {0, "7001", late(cycle + tickEvery), "1 0 1 0, -, 1 0 1 0"},
-			"is forgotten":               {0, "7001:goes", func(r *Row) { *r = r.forgotten() }, "-, -, -"},
+			"is forgotten":               {0, "7001:goes", func(r *Row) { *r = r.afterForget() }, "-, -, -"},
 			"renamed, and others remain": {0, "6000", nil, "-, -, 1 0 1 0"},
 			"renamed, and none remains":  {-1, "6000", nil, "-, -, 1 1 1 1"},
 		} {

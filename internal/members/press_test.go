@@ -67,12 +67,12 @@ func TestAPressSavesTheWalletAndGivesWhatItReaches(t *testing.T) {
 			stake: 5, told: "+7001, +7003", left: "7001, 7003",
 		},
 		"of a forgotten row": {
-			row:   func(m *membersTest) Row { return m.row(1, 0, "7001").forgotten() },
+			row:   func(m *membersTest) Row { return m.row(1, 0, "7001").afterForget() },
 			stake: 5, told: "+7003", left: "7001, 7003",
 		},
 		"of a forgotten row that stakes nothing": {
-			row:  func(m *membersTest) Row { return m.row(1, 0, "7001").forgotten() },
-			told: "-7001",
+			row:  func(m *membersTest) Row { return m.row(1, 0, "7001").afterForget() },
+			left: "7001 low",
 		},
 	})
 }
@@ -175,7 +175,7 @@ type forgetCase struct {
 
 func TestForgetDeletesTheWalletAtOnceAndTheRowOnceNoBadgeIsLeft(t *testing.T) {
 	holder := func(m *membersTest) Row { return m.row(1, 0, "7001") }
-	forgotten := func(m *membersTest) Row { return holder(m).forgotten() }
+	forgotten := func(m *membersTest) Row { return holder(m).afterForget() }
 	for name, c := range map[string]forgetCase{
 		"who has a badge":       {holder, "", true, "-7001", "", 1},
 		"who has none":          {func(m *membersTest) Row { return m.row(1, 0) }, "", true, "", "", 1},
@@ -289,7 +289,6 @@ func TestPressesAndForgetOnTwoReplicasEndInOneState(t *testing.T) {
 			want = "1:7001"
 		}
 		m.equal("worn", m.seen("9001"), want)
-		other.stop()
 	})
 }
 
@@ -316,6 +315,7 @@ func TestACommandGivesBackWhatIsMissing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
+				m.run()
 				if c.row != "none" {
 					r := m.row(1, 0)
 					r.Badges = heldOf(m.platform.tiers, c.row)
@@ -387,7 +387,7 @@ type refreshCase struct {
 func TestVerifyGivesBackWhatIsMissingElsewhere(t *testing.T) {
 	for name, c := range map[string]refreshCase{
 		"nothing is missing":           {wallet: 1, stake: 5, asked: 2},
-		"one is missing":               {wallet: 1, stake: 5, missing: "9002", calls: "give 7003 1", asked: 2},
+		"one is missing":               {wallet: 1, stake: 5, missing: "9002", calls: "give 7003 1", asked: 3},
 		"in the server of the command": {wallet: 1, stake: 5, here: "9001", missing: "9001", asked: 1},
 		"of another wallet":            {wallet: 2, stake: 5, missing: "9002"},
 		"less is staked":               {wallet: 1, stake: 0, asked: 2},
