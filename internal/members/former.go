@@ -1,6 +1,7 @@
 package members
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -158,14 +159,7 @@ func (s *rows) convert(ctx context.Context) (converted int, err error) {
 		return 0, nil
 	}
 	for shard := range formerShards {
-		list, _, err := s.former.read(ctx, shard)
-		if errors.Is(err, ErrUnreadable) {
-			continue
-		}
-		if err != nil {
-			return converted, err
-		}
-		n, err := s.convertShard(ctx, shard, list)
+		n, err := s.convertShard(ctx, shard)
 		converted += n
 		if err != nil {
 			return converted, err
@@ -174,12 +168,27 @@ func (s *rows) convert(ctx context.Context) (converted int, err error) {
 	return converted, nil
 }
 
-// convertShard rewrites those of the rows of a shard that are this bot's.
-func (s *rows) convertShard(ctx context.Context, shard int, list []formerRow) (converted int, err error) {
+// convertShard rewrites those of the rows of a shard that are this bot's. It skips a shard that is unreadable.
+func (s *rows) convertShard(ctx context.Context, shard int) (converted int, err error) {
+	list, saved, err := s.former.read(ctx, shard)
+	if errors.Is(err, ErrUnreadable) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
 	taken := map[string]bool{}
 	for _, r := range list {
 		if r.User.Platform != s.platform || !s.former.isOurs(r) {
 			continue
+		}
+		current, err := s.former.store.Load(ctx, shardKey(shard))
+		if err != nil {
+			return converted, fmt.Errorf("read saved addresses of an earlier version: %w", err)
+		}
+		if !bytes.Equal(current, saved) { // Somebody may have been forgotten meanwhile. Their row must not come back.
+			n, err := s.convertShard(ctx, shard)
+			return converted + n, err
 		}
 		// A row that is there already is newer. After a race it is, too.
 		replaced, err := s.store.Replace(ctx, r.User.ID, nil, encode(r.convert()))

@@ -93,7 +93,8 @@ func (s *rows) update(ctx context.Context, id string, edit func(*Row) *Row) (upd
 				return nil, fmt.Errorf("%w: %w", ErrNotSaved, err)
 			}
 		}
-		if string(value) == string(saved) {
+		isFormer := before != nil && saved == nil // It may be rewritten at this moment, so Replace has to compare.
+		if string(value) == string(saved) && !isFormer {
 			return updated, nil
 		}
 		replaced, err := s.store.Replace(ctx, id, saved, value)
