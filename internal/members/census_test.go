@@ -133,13 +133,13 @@ func TestARenameDoesNotBlowTheFuseAndABadNodeDoes(t *testing.T) {
 		after string // the number of 7001, 7002 and 7009 that are worn
 		blown int
 	}{
-		"all reach the new one":  {1000, "50 0 50", 0},
-		"the node finds nothing": {0, "50 50 50", 1},
+		"all reach the new one":  {1000, "30 0 30", 0},
+		"the node finds nothing": {0, "30 30 30", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
-				m.putStakers(50, 1000, "7001", "7002")
-				for id := range 50 {
+				m.putStakers(30, 1000, "7001", "7002")
+				for id := range 30 {
 					m.stakesNow(id+1, c.stake)
 				}
 				m.restart(func(c *Config) { c.Badges = map[chat.Platform][]chat.Badge{"discord": renamed} })
@@ -156,15 +156,15 @@ func TestARenameDoesNotBlowTheFuseAndABadNodeDoes(t *testing.T) {
 func TestATagThatManyWouldLoseIsHeld(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.change(func() { m.oneEach = true })
-		m.putStakers(50, 1000, "7002")
-		for id := range 50 {
+		m.putStakers(30, 1000, "7002")
+		for id := range 30 {
 			m.stakesNow(id+1, 5)
 		}
 		m.run()
 		m.cycles(4)
-		m.equal("worn", strings.Count(m.seen("9001"), "7002"), 50)
+		m.equal("worn", strings.Count(m.seen("9001"), "7002"), 30)
 		s, err := m.Status("discord", "9001")
-		m.equal("status", fmt.Sprint(s.Have, s.Losing, s.Held, len(s.FirstHeld), err), "50 50 50 10 <nil>")
+		m.equal("status", fmt.Sprint(s.Have, s.Losing, s.Held, len(s.FirstHeld), err), "30 30 30 10 <nil>")
 	})
 }
 

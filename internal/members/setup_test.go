@@ -248,6 +248,13 @@ func (f *fake) is(flag *bool) bool {
 	return *flag
 }
 
+// number returns a field that counts.
+func (f *fake) number(field *int) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return *field
+}
+
 // take returns a function that is to be called once, or nil.
 func (f *fake) take(once *func()) func() {
 	f.mu.Lock()
