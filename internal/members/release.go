@@ -3,6 +3,7 @@ package members
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"herald/internal/chat"
@@ -93,9 +94,11 @@ func (p *platform) writeRelease(ctx context.Context, r released) error {
 func (m *Members) release(ctx context.Context, p *platform) {
 	var values [][]byte
 	err := p.releases.Each(ctx, func(value []byte) { values = append(values, value) })
-	if err != nil {
+	_, isPartly := errors.AsType[unreadable](err)
+	if err != nil && !isPartly {
 		return // The next tick tries again.
 	}
+	users := 0
 	for _, value := range values {
 		var r released
 		if json.Unmarshal(value, &r) != nil {
@@ -103,12 +106,13 @@ func (m *Members) release(ctx context.Context, p *platform) {
 		}
 		_, err := p.rows.update(ctx, r.ID, func(row *Row) *Row { return p.tiers.released(row, r.Badges) })
 		if err == nil {
+			users++
 			_, _ = p.releases.Replace(ctx, r.ID, value, nil) // If another was saved meanwhile, it stays.
 		}
 	}
-	if len(values) > 0 {
+	if users > 0 {
 		m.Log.InfoContext(ctx, "the fuse lets go of those whom bot members --release named", "platform", p.name,
-			"users", len(values))
+			"users", users)
 	}
 }
 
