@@ -1,11 +1,13 @@
 package members
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	"herald/internal/chat"
+	"herald/internal/store"
 )
 
 // blow makes users 1 to n lose role 7001, one cycle ago and now, so that the fuse holds them if they are many.
@@ -104,5 +106,34 @@ func TestAReleaseIsOfThePlatformsWhoseTokensAreSet(t *testing.T) {
 		m.equal("of the other", fmt.Sprint(telegram.Badges[0].Released, err), "false <nil>")
 		released, err = all.Release(m.Context())
 		m.equal("of both", fmt.Sprint(len(released), err), "22 <nil>")
+	})
+}
+
+// partly is a Store of which one value cannot be read.
+type partly struct{ Store }
+
+func (p partly) Each(ctx context.Context, f func([]byte)) error {
+	if err := p.Store.Each(ctx, f); err != nil {
+		return err
+	}
+	return &store.UnreadableError{Values: 1, Err: errFault}
+}
+
+func TestAReleaseThatCannotBeReadConcernsItsUserAlone(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		blow(m, 12)
+		_, err := m.Release(m.Context())
+		m.equal("release", err, nil)
+		b := m.memory.Bucket("releases/discord-42")
+		value, _ := b.Load(m.Context(), "1")
+		_, _ = b.Replace(m.Context(), "1", value, []byte("damaged"))
+		m.stop()
+		m.platform.releases = partly{m.platform.releases}
+		for range 3 {
+			m.release(m.Context(), m.platform)
+		}
+		m.equal("user 1", m.saved(1).Badges[0].Released, false)
+		m.equal("user 2", m.saved(2).Badges[0].Released, true)
+		m.equal("lines", m.log.Lines("the fuse lets go"), 1)
 	})
 }
