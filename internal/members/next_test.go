@@ -133,6 +133,10 @@ func TestATagIsTheHighestThatIsReachedOrStays(t *testing.T) {
 		"the highest is refused":    {reaches: 1000, badges: "7001", refused: "7002"},
 		"both are refused":          {reaches: 1000, refused: "7001 7002"},
 		"the removal is refused":    {reaches: -1, badges: "7001:goes", refused: "7001"},
+		"renamed, and refused":      {reaches: 1000, badges: "6000:goes", refused: "7002"},
+		"and the lower is, too":     {reaches: 1000, badges: "6000:goes", refused: "7001 7002"},
+		"a lower is refused":        {reaches: 1000, badges: "6000:goes", refused: "7001", want: "give 7002"},
+		"refused, and has none":     {reaches: 1000, refused: "7002", want: "give 7001"},
 		"forgotten":                 {forgotten: true, badges: "7001", want: "remove 7001"},
 		"forgotten, and two unsure": {forgotten: true, badges: "7001 7002:unsure", want: "ask"},
 	})

@@ -44,12 +44,14 @@ const (
 	isExecuted outcome = "executed but lost"
 	isUnsent   outcome = "lost"
 	isRefused  outcome = "refused"
+	// refusesHigh refuses to give the higher badge.
+	refusesHigh outcome = "refused to give the higher one"
 )
 
 // high is the amount of the higher badge.
 const high = 1000
 
-var outcomes = []outcome{succeeds, isExecuted, isUnsent, isRefused}
+var outcomes = []outcome{succeeds, isExecuted, isUnsent, isRefused, refusesHigh}
 
 // settingsA and settingsB differ in the ID of the badge for 1,000 tokens.
 var settingsA, settingsB = walkTiers("7002"), walkTiers("7009")
@@ -236,7 +238,7 @@ func (w *walk) answer(s step, o outcome) *chat.BadgeError {
 		return failure(chat.BadgeFailed)
 	case s.action == ask:
 		return nil
-	case o == isRefused:
+	case o == isRefused, o == refusesHigh && s.action == give && amountOf(s.badge) == 1:
 		return failure(chat.RoleAbove)
 	case o == isUnsent:
 		return lost(false)
