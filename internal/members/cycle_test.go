@@ -485,6 +485,35 @@ func TestATickProvesFew(t *testing.T) {
 	})
 }
 
+func TestEachCheckOfTheCycleIsCounted(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		for id := 1; id <= 3; id++ {
+			r := m.row(id, 0)
+			r.Due = Time{}
+			m.put(r)
+		}
+		m.stakesNow(2, 0)
+		m.stakesNow(3, -1)
+		m.run()
+		got := fmt.Sprint(m.event("check_reached"), m.event("check_below"), m.event("check_unknown"))
+		m.equal("reached, below and unknown", got, "1 1 1")
+	})
+}
+
+// A call that is being made when the bot ends is carried out and saved.
+func TestRunEndsAfterItsCalls(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.put(m.row(1, 0))
+		m.change(func() { m.during = func(call) { time.Sleep(2 * time.Second) } })
+		m.run()
+		m.stop()
+		m.equal("first call", len(m.called()) > 0, true)
+		m.stop = func() {}
+		held := shown(m.saved(1))
+		m.equal("unsure", strings.Contains(held, "unsure"), false)
+	})
+}
+
 func TestChecksAreCounted(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		partly := checkOf(5, 6)

@@ -337,6 +337,36 @@ func TestWhatAUserWearsSettlesTheWholeCommunity(t *testing.T) {
 	}
 }
 
+// What a command shows may be older than a call that is being made.
+func TestWhatACommandDoesNotShowIsUnsure(t *testing.T) {
+	r := Row{Wallet: wallet(1), Badges: heldOf(testTiers(), "7001 7002"), Idle: []string{"9001", "9002"}}
+	r.set(Held{Community: "9002", Badge: "7003"})
+	if got := shown(r.returned("9001", []string{"7001"})); got != "7001, 7002 unsure, 7003, idle 9002" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestABadgeThatIsGivenAgainIsNotLost(t *testing.T) {
+	r := Row{Wallet: wallet(1), Lost: losses("7001 7002 7003")}
+	r = after(testTiers(), afterCase{step: step{give, "7001"}}, r)
+	if len(r.Lost) != 2 || r.lost("9001", "7001") != nil {
+		t.Errorf("%+v", r.Lost)
+	}
+	r = after(testTiers(), afterCase{step: step{remove, "7001"}}, Row{Wallet: wallet(1), Lost: losses("7001")})
+	if len(r.Lost) != 1 {
+		t.Errorf("after a removal: %+v", r.Lost)
+	}
+}
+
+// A check during the call of a give missed its amount for the second time.
+func TestAGiveKeepsWhatACheckFoundMeanwhile(t *testing.T) {
+	r := Row{Wallet: wallet(1), Lost: losses("7001"), Badges: heldOf(testTiers(), "7001:low:goes:unsure")}
+	r = r.done(place{community: "9001"}, step{give, "7001"}, noon)
+	if got := shown(r); got != "7001 low goes" || len(r.Lost) != 1 || r.Badges[0].Since != timeOf(noon) {
+		t.Errorf("%q, %+v", got, r)
+	}
+}
+
 func TestTheRowsBeforeStepsDoNotChange(t *testing.T) {
 	r := Row{Wallet: wallet(1), Badges: heldOf(testTiers(), "7001:unsure 7002:goes"), Idle: []string{"9002"}}
 	before := string(encode(r))
@@ -346,6 +376,8 @@ func TestTheRowsBeforeStepsDoNotChange(t *testing.T) {
 	r.failed(p, this, failure(chat.MissingRight), noon)
 	r.failed(p, this, failure(chat.BadgeGone), noon)
 	r.away("9001")
+	r.returned("9001", []string{"7001"})
+	r.returned("9002", nil)
 	r.seen("9001", []string{"7001"}, noon)
 	r.seen("9002", nil, noon)
 	if after := string(encode(r)); after != before {
