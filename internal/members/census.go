@@ -14,7 +14,7 @@ import (
 
 // census is a count of all rows of a platform, at one tick.
 type census struct {
-	at time.Time
+	at time.Time // when it was published
 	// rows counts the saved addresses, and checked those whose stake was known within a cycle.
 	rows, checked int
 	// unreadable counts the values that are no rows.
@@ -65,7 +65,7 @@ func (t tally) isBlown() bool { return t.losing > maxLosing && t.losing*maxLosin
 // newCensus returns a census without rows.
 func newCensus() *census {
 	return &census{
-		at: time.Now(), badges: map[badgeKey]*tally{}, communities: map[string]*tally{}, users: map[uint64]bool{},
+		badges: map[badgeKey]*tally{}, communities: map[string]*tally{}, users: map[uint64]bool{},
 	}
 }
 
@@ -216,6 +216,7 @@ func (l *latest) publish(n *census, before map[uint64]bool) (missing int) {
 			delete(known, user)
 		}
 	}
+	n.at = time.Now()
 	l.census, l.known = n, known
 	return missing
 }

@@ -31,8 +31,10 @@ const (
 	minDue = 1000
 	// proofLasts is how long the proof that a wallet is its user's is not asked for anew.
 	proofLasts = 30 * 24 * time.Hour
-	// maxProofs bounds the proofs of a tick, because the partner is asked twice for each.
-	maxProofs = 150
+	// maxProofs and proofsLast bound the proofs of a tick, because the partner is asked twice for each. Rows for which
+	// no proof is left are checked without.
+	maxProofs  = 150
+	proofsLast = time.Minute
 )
 
 // Run checks each saved address once in Every, and has badges follow. It blocks until ctx is done, or returns at once
@@ -54,18 +56,39 @@ func (m *Members) Run(ctx context.Context) {
 
 // runPlatform rewrites the rows of an earlier format, and then ticks until ctx is done.
 func (m *Members) runPlatform(ctx context.Context, p *platform) {
-	converted := false
-	first := true
+	isRewritten := false
+	turn := firstTick
 	for ctx.Err() == nil {
 		pause := retryTick
 		m.guard(func() {
-			converted = converted || m.convert(ctx, p) == nil
-			if converted && m.tick(ctx, p, first) == nil {
-				pause, first = tickEvery, false
+			isRewritten = isRewritten || m.rewrite(ctx, p) == nil
+			if isRewritten && m.tick(ctx, p, turn) == nil {
+				pause = tickEvery
+				turn = laterTick
 			}
 		})
 		transport.Sleep(ctx, pause)
 	}
+}
+
+// turn is whether a tick is the first one of this process.
+type turn int
+
+const (
+	firstTick turn = iota
+	laterTick
+)
+
+// rewrite rewrites the rows of an earlier format.
+func (m *Members) rewrite(ctx context.Context, p *platform) error {
+	n, err := p.rows.rewriteAll(ctx)
+	if n > 0 {
+		m.Log.InfoContext(ctx, "saved addresses of an earlier version are rewritten", "platform", p.name, "count", n)
+	}
+	if err != nil {
+		p.warnUnread(ctx, err)
+	}
+	return err
 }
 
 // guard calls f, and logs and counts a panic.
@@ -80,22 +103,24 @@ func (m *Members) guard(f func()) {
 }
 
 // tick reads all rows, checks those that are due, counts all, and settles the users for whom a call is left. One
-// replica at a time checks and settles. The first tick of a process settles in any case: the process before may have
-// been stopped before its calls. tick fails if the rows cannot be read.
-func (m *Members) tick(ctx context.Context, p *platform, first bool) error {
-	known := p.latest.users()
+// replica at a time checks and settles; the others count. The first tick of a process settles in any case: the process
+// before may have been stopped before its calls. tick fails if the rows cannot be read.
+func (m *Members) tick(ctx context.Context, p *platform, t turn) error {
 	isOurs := m.Limiter.Peek(ctx, p.tickLimit()) <= 0
+	if isOurs {
+		m.carryOutReleases(ctx, p)
+	}
+	known := p.latest.users()
 	census, due, err := m.read(ctx, p, isOurs)
 	if err != nil {
 		p.warnUnread(ctx, err)
 		return err
 	}
 	p.unread = false
-	if isOurs { // Another replica may have been quicker.
+	if isOurs { // Another replica may have been quicker meanwhile.
 		_, isOurs = m.Limiter.Reserve(ctx, 0, p.tickLimit())
 	}
 	if isOurs {
-		m.release(ctx, p)
 		due = m.checkDue(ctx, p, due)
 	}
 	for _, r := range due {
@@ -106,7 +131,7 @@ func (m *Members) tick(ctx context.Context, p *platform, first bool) error {
 	}
 	missing := p.latest.publish(census, known)
 	m.report(ctx, p, census, missing)
-	if isOurs || first {
+	if isOurs || t == firstTick {
 		m.settleAll(p, census)
 	}
 	return nil
@@ -117,12 +142,13 @@ func (p *platform) tickLimit() ratelimit.Limit {
 	return ratelimit.Limit{Key: p.key("tick"), Burst: 1, Every: tickEvery - retryTick}
 }
 
-// read reads all rows. It counts those that are not due, and returns the others. Without check, none is due.
-func (m *Members) read(ctx context.Context, p *platform, check bool) (n *census, due []Row, err error) {
+// read reads all rows. It counts those that are not due, and returns the others. If nothing may be checked, none is
+// due.
+func (m *Members) read(ctx context.Context, p *platform, mayCheck bool) (n *census, due []Row, err error) {
 	n = newCensus()
 	now := time.Now()
-	n.unreadable, err = p.rows.each(ctx, func(r Row) {
-		if check && p.isDue(r, now) {
+	unreadable, err := p.rows.each(ctx, func(r Row) {
+		if mayCheck && p.isDue(r, now) {
 			due = append(due, r)
 		} else {
 			n.add(p, r)
@@ -131,13 +157,21 @@ func (m *Members) read(ctx context.Context, p *platform, check bool) (n *census,
 	if err != nil {
 		return nil, nil, err
 	}
-	// After an outage, all are due. They are checked over some ticks, those first who wait for the longest time.
+	n.unreadable = unreadable + p.rows.former.unreadable()
 	slices.SortFunc(due, func(a, b Row) int { return a.Due.Compare(b.Due.Time) })
-	most := max(minDue, 2*(n.rows+len(due))*int(tickEvery)/int(p.config.Every))
-	for _, r := range due[min(most, len(due)):] {
+	most := min(m.mostDue(n.rows+len(due)), len(due))
+	for _, r := range due[most:] {
 		n.add(p, r)
 	}
-	return n, due[:min(most, len(due))], nil
+	return n, due[:most], nil
+}
+
+// mostDue returns how many of so many rows a tick checks at most: twice its share of a cycle. So after an outage, all
+// are checked within half a cycle, those first who wait for the longest time.
+//
+// For example, of 50,000 rows and with a cycle of 6 hours, a tick checks at most 1,388.
+func (m *Members) mostDue(rows int) int {
+	return max(minDue, 2*rows*int(tickEvery)/int(m.Every))
 }
 
 // isDue reports whether a row is to be checked. A row that is due later than in a whole cycle was written under another
@@ -150,22 +184,41 @@ func (p *platform) isDue(r Row, now time.Time) bool {
 // nextDue returns when a row that is checked now is due again. Ticks come up to tickEvery late.
 func (p *platform) nextDue(now time.Time) Time { return timeOf(now.Add(p.config.Every - tickEvery)) }
 
-// checkDue checks rows in batches, and returns them as saved. A row whose check could not be finished or saved stays
-// due.
+// checkDue checks rows in batches, and returns them as saved. Rows for which there is no time, or that cannot be saved,
+// are returned as they were, and stay due. A check that fails for another reason waits for the next cycle.
 func (m *Members) checkDue(ctx context.Context, p *platform, due []Row) (after []Row) {
 	ctx, cancel := context.WithTimeout(ctx, checksLast)
 	defer cancel()
-	proofs := maxProofs
+	proofs := &proofs{left: maxProofs}
 	for batch := range slices.Chunk(due, checkBatch) {
-		checks := m.checkBatch(ctx, p, batch, &proofs)
+		var checks []checked
+		if ctx.Err() == nil {
+			checks = m.checkBatch(ctx, p, batch, proofs)
+		}
 		for i, r := range batch {
-			if ctx.Err() == nil { // Otherwise the answers may be missing for lack of time.
-				r = m.saveCheck(ctx, p, r, checks[i])
+			if ctx.Err() != nil { // The answers may be missing for lack of time.
+				after = append(after, r)
+				continue
 			}
-			after = append(after, r)
+			saved := m.saveCheck(ctx, p, r, checks[i])
+			if saved != nil {
+				after = append(after, *saved)
+			}
 		}
 	}
 	return after
+}
+
+// proofs bounds the proofs of a tick.
+type proofs struct {
+	left int
+	took time.Duration
+}
+
+// next reports whether another proof may be asked for.
+func (p *proofs) next() bool {
+	p.left--
+	return p.left >= 0 && p.took < proofsLast
 }
 
 // checked is what the check of a row found.
@@ -175,9 +228,8 @@ type checked struct {
 	proven bool
 }
 
-// checkBatch reads the stakes of the wallets of rows, and proves some of the wallets anew: as many as proofs, which it
-// lowers.
-func (m *Members) checkBatch(ctx context.Context, p *platform, batch []Row, proofs *int) []checked {
+// checkBatch reads the stakes of the wallets of rows, and proves some of the wallets anew.
+func (m *Members) checkBatch(ctx context.Context, p *platform, batch []Row, proofs *proofs) []checked {
 	wallets := make([]common.Address, len(batch))
 	for i, r := range batch {
 		wallets[i] = r.Wallet
@@ -192,15 +244,19 @@ func (m *Members) checkBatch(ctx context.Context, p *platform, batch []Row, proo
 			unproven = append(unproven, i)
 		}
 	}
-	// First those who are losing a badge. Of the others, nobody waits for ever behind those who are asked about in vain.
+	// Those who are losing a badge come first. The others are shuffled, because a proof that failed is due again.
 	rand.Shuffle(len(unproven), func(i, k int) { unproven[i], unproven[k] = unproven[k], unproven[i] })
 	slices.SortStableFunc(unproven, func(a, b int) int {
 		return cmp.Compare(p.losses(batch[b]), p.losses(batch[a]))
 	})
-	for _, i := range unproven[:min(*proofs, len(unproven))] {
+	for _, i := range unproven {
+		if !proofs.next() {
+			break
+		}
+		begun := time.Now()
 		checks[i] = m.prove(ctx, batch[i], checks[i].check)
+		proofs.took += time.Since(begun)
 	}
-	*proofs -= min(*proofs, len(unproven))
 	return checks
 }
 
@@ -232,9 +288,9 @@ func (m *Members) prove(ctx context.Context, r Row, c check) checked {
 	return checked{check: c}
 }
 
-// saveCheck saves a row after a check, unless another wallet was saved meanwhile, and returns it. If it cannot be
-// saved, it returns the row as it was, which stays due.
-func (m *Members) saveCheck(ctx context.Context, p *platform, r Row, c checked) Row {
+// saveCheck saves a row after a check, unless another wallet was saved meanwhile, and returns it. It returns nil if the
+// row was deleted meanwhile, and the row as it was if it cannot be saved.
+func (m *Members) saveCheck(ctx context.Context, p *platform, r Row, c checked) *Row {
 	now := time.Now()
 	updated, err := p.rows.update(ctx, r.User.ID, func(saved *Row) *Row {
 		if saved == nil || saved.Wallet != r.Wallet {
@@ -247,19 +303,22 @@ func (m *Members) saveCheck(ctx context.Context, p *platform, r Row, c checked) 
 		}
 		return &after
 	})
-	if err != nil || updated == nil {
-		return r
+	if err != nil {
+		return &r
 	}
-	m.countCheck(p, *updated, c.check)
-	return *updated
+	if updated != nil && updated.Wallet == r.Wallet {
+		m.countCheck(p, *updated, c.check)
+	}
+	return updated
 }
 
 // countCheck counts a check of a row.
 func (m *Members) countCheck(p *platform, after Row, c check) {
+	isUnknown := func(amount decimal.Decimal) bool { return c.answer(amount) == unknown }
 	switch {
 	case p.losses(after) > 0 || c.answer(decimal.Zero) == missed:
 		m.Count("check_below")
-	case slices.ContainsFunc(p.tiers.amounts, func(a decimal.Decimal) bool { return c.answer(a) == unknown }):
+	case slices.ContainsFunc(p.tiers.amounts, isUnknown):
 		m.Count("check_unknown")
 	default:
 		m.Count("check_reached")
@@ -279,12 +338,13 @@ func (m *Members) report(ctx context.Context, p *platform, n *census, missing in
 		}
 		c.fuseBlown = blown
 	}
+	missing -= max(0, n.unreadable-p.unreadable) // These are still there.
 	if missing > maxMissing && missing*maxLosingPart > n.rows {
 		for range missing {
 			m.Count("rows_missing")
 		}
 		m.Log.ErrorContext(ctx, "saved addresses are gone from the store, and their people keep their badges: "+
-			"does Redis write to disk, or is DATA_DIR another folder?", "platform", p.name, "missing", missing, "left", n.rows)
+			"does Redis write to disk, or has anybody deleted files?", "platform", p.name, "missing", missing, "left", n.rows)
 	}
 	if n.unreadable != p.unreadable {
 		m.Log.ErrorContext(ctx, "saved values cannot be read; they stay as they are, and bot check counts them",
@@ -355,18 +415,6 @@ func (m *Members) tellRemoved(ctx context.Context, c *community, user chat.User,
 			m.tell(ctx, c, user, change.Badge)
 		}
 	}
-}
-
-// convert rewrites the rows of an earlier format.
-func (m *Members) convert(ctx context.Context, p *platform) error {
-	n, err := p.rows.convert(ctx)
-	if n > 0 {
-		m.Log.InfoContext(ctx, "saved addresses of an earlier version are rewritten", "platform", p.name, "count", n)
-	}
-	if err != nil {
-		p.warnUnread(ctx, err)
-	}
-	return err
 }
 
 // CheckAll checks every row now, as if d had passed since it was saved, given a badge or found too low. It blocks

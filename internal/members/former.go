@@ -11,31 +11,43 @@ import (
 	"sync"
 
 	"herald/internal/chat"
+	"herald/internal/transport"
 )
 
 // formerShards is the number of values of format 1.
 const formerShards = 512
 
-// former are the rows of format 1, which name no bot. In a folder, all are this bot's. In one Redis, several bots may
-// have theirs. There, a bot takes a row that holds a badge in a community of its settings. It copies a row that holds
-// no badge, because the row may be another bot's: /forget deletes both. It leaves any other row alone. A nil former has
-// no rows.
+// former are the rows of format 1. They name no bot, and in one Redis several bots may have theirs:
+//
+//	the row                                   in a folder        in Redis, which bots may share
+//	holds a badge in a community that the     it is rewritten    it is rewritten
+//	settings name
+//	holds no badge                            it is rewritten    it is copied, and stays for other bots
+//	holds badges in other communities only    it is rewritten    it is another bot's, and is left alone
+//
+// /forget deletes a row that was copied from both places. One caller of all replicas at a time changes the rows of a
+// shard: otherwise a row could be rewritten that is forgotten at the same moment. A nil former has no rows.
 type former struct {
 	platform chat.Platform
+	bot      string
 	store    Store // only Load and Replace are used
 	shared   bool  // with other bots
 	// names reports whether the settings name a community.
 	names func(community string) bool
+	// claim claims a key, and reports whether nobody else has. release ends a claim.
+	claim   func(ctx context.Context, key string) bool
+	release func(key string)
 
 	mu sync.Mutex
-	// state has what is known of each shard.
-	state [formerShards]formerShardState
+	// states has what is known of each shard.
+	states [formerShards]shardState
 }
 
-type formerShardState int
+// shardState is what is known of a shard. Nobody writes format 1 any more, so a shard that is empty stays so.
+type shardState int
 
 const (
-	shardUnread formerShardState = iota
+	shardUnread shardState = iota
 	shardEmpty
 	shardHasRows
 	shardUnreadable
@@ -50,72 +62,106 @@ func shardOf(u chat.User) int {
 // shardKey returns the key of a shard.
 func shardKey(shard int) string { return "members " + strconv.Itoa(shard) }
 
-// isOurs reports whether this bot may have saved a row.
-func (f *former) isOurs(r formerRow) bool {
+// shard returns the shard of a user of the platform.
+func (f *former) shard(id string) int { return shardOf(chat.User{Platform: f.platform, ID: id}) }
+
+// isMine reports whether a row is rewritten or copied by this bot.
+func (f *former) isMine(r formerRow) bool {
 	isHere := func(g formerBadge) bool { return f.names(g.Community) }
-	return !f.shared || r.holdsNone() || slices.ContainsFunc(r.Given, isHere)
+	return r.User.Platform == f.platform && (!f.shared || r.holdsNone() || slices.ContainsFunc(r.Given, isHere))
 }
 
-// holdsNone reports whether a row holds no badge, so that it may be of any bot.
+// isMineAlone reports whether a row that is mine is deleted once it is rewritten.
+func (f *former) isMineAlone(r formerRow) bool { return !f.shared || !r.holdsNone() }
+
+// holdsNone reports whether a row holds no badge.
 func (r formerRow) holdsNone() bool {
 	return !slices.ContainsFunc(r.Given, func(g formerBadge) bool { return g.State != formerAbsent })
 }
 
-// read returns the rows of a shard, and its value.
+// read returns the rows of a shard, and its value. It fails with ErrUnreadable if the value is damaged.
 func (f *former) read(ctx context.Context, shard int) (list []formerRow, saved []byte, err error) {
-	f.mu.Lock()
-	known := f.state[shard]
-	f.mu.Unlock()
-	if known == shardEmpty {
-		return nil, nil, nil // Nobody writes this format any more.
+	if f.state(shard) == shardEmpty {
+		return nil, nil, nil
 	}
 	saved, err = f.store.Load(ctx, shardKey(shard))
-	if err != nil {
-		return nil, nil, fmt.Errorf("read saved addresses of an earlier version: %w", err)
+	if _, is := errors.AsType[unreadable](err); is {
+		err = fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	list, err = decodeFormer(saved)
-	state := shardHasRows
+	if err == nil {
+		list, err = decodeFormer(saved)
+	}
 	switch {
+	case errors.Is(err, ErrUnreadable):
+		f.setState(shard, shardUnreadable)
 	case err != nil:
-		state = shardUnreadable
+		err = fmt.Errorf("read saved addresses of an earlier version: %w", err)
 	case len(list) == 0:
-		state = shardEmpty
+		f.setState(shard, shardEmpty)
+	default:
+		f.setState(shard, shardHasRows)
 	}
-	f.mu.Lock()
-	f.state[shard] = state
-	f.mu.Unlock()
 	return list, saved, err
 }
 
-// load returns the converted row of a user, or nil if there is none of this bot.
-func (f *former) load(ctx context.Context, id string) (*Row, error) {
-	if f == nil {
-		return nil, nil
+func (f *former) state(shard int) shardState {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.states[shard]
+}
+
+func (f *former) setState(shard int, s shardState) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.states[shard] = s
+}
+
+// unreadable counts the shards that could not be read as rows.
+func (f *former) unreadable() (n int) {
+	for shard := range formerShards {
+		if f != nil && f.state(shard) == shardUnreadable {
+			n++
+		}
 	}
-	user := chat.User{Platform: f.platform, ID: id}
-	list, _, err := f.read(ctx, shardOf(user))
+	return n
+}
+
+// mayBeUnreadable reports whether the row of a user may be in a shard that cannot be read.
+func (f *former) mayBeUnreadable(id string) bool {
+	return f != nil && f.state(f.shard(id)) == shardUnreadable
+}
+
+// hold blocks until nobody else changes a shard, or until ctx is done. The caller then holds the shard until unlock.
+func (f *former) hold(ctx context.Context, shard int) (unlock func(), err error) {
+	key := fmt.Sprint("members ", f.platform, " ", f.bot, " format 1 ", shard)
+	for !f.claim(ctx, key) {
+		if !transport.Sleep(ctx, claimPause) {
+			return nil, ctx.Err()
+		}
+	}
+	return func() { f.release(key) }, nil
+}
+
+// forget deletes the row of a user, and holds its shard until unlock: nobody rewrites the row meanwhile. It ignores a
+// shard that cannot be read.
+func (f *former) forget(ctx context.Context, id string) (unlock func(), err error) {
+	if f == nil || f.state(f.shard(id)) == shardEmpty {
+		return func() {}, nil
+	}
+	unlock, err = f.hold(ctx, f.shard(id))
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range list {
-		if r.User == user && f.isOurs(r) {
-			return new(r.convert()), nil
-		}
+	err = f.remove(ctx, f.shard(id), func(r formerRow) bool { return r.User.ID == id && f.isMine(r) })
+	if err != nil && !errors.Is(err, ErrUnreadable) {
+		unlock()
+		return nil, err
 	}
-	return nil, nil
+	return unlock, nil
 }
 
-// remove deletes the row of a user, if it may be this bot's.
-func (f *former) remove(ctx context.Context, id string) error {
-	if f == nil {
-		return nil
-	}
-	user := chat.User{Platform: f.platform, ID: id}
-	return f.removeFrom(ctx, shardOf(user), func(r formerRow) bool { return r.User == user && f.isOurs(r) })
-}
-
-// removeFrom deletes the rows of a shard that match.
-func (f *former) removeFrom(ctx context.Context, shard int, match func(formerRow) bool) error {
+// remove deletes the rows of a shard that match. Another bot may change the shard at the same time.
+func (f *former) remove(ctx context.Context, shard int, match func(formerRow) bool) error {
 	for range maxRaces {
 		list, saved, err := f.read(ctx, shard)
 		if err != nil {
@@ -136,62 +182,89 @@ func (f *former) removeFrom(ctx context.Context, shard int, match func(formerRow
 	return ErrNotSaved
 }
 
-// unreadable counts the shards that could not be read as rows.
-func (f *former) unreadable() (n int) {
-	if f == nil {
-		return 0
+// rewriteOne rewrites the row of a user, if there is one of format 1.
+func (s *rows) rewriteOne(ctx context.Context, id string) error {
+	if s.former == nil {
+		return nil
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, state := range f.state {
-		if state == shardUnreadable {
-			n++
-		}
+	isTheirs := func(r formerRow) bool { return r.User.ID == id }
+	list, _, err := s.former.read(ctx, s.former.shard(id))
+	if errors.Is(err, ErrUnreadable) || err == nil && !slices.ContainsFunc(list, isTheirs) {
+		return nil
 	}
-	return n
+	if err != nil {
+		return err
+	}
+	_, err = s.rewrite(ctx, s.former.shard(id), isTheirs)
+	return err
 }
 
-// convert rewrites the rows of format 1 that are this bot's. It returns how many it rewrote. It skips a shard that is
-// unreadable, and stops at a failure of the Store.
-func (s *rows) convert(ctx context.Context) (converted int, err error) {
+// rewriteAll rewrites all rows of format 1, and returns how many. It skips a shard that cannot be read, and stops at a
+// failure of the Store.
+func (s *rows) rewriteAll(ctx context.Context) (rewritten int, err error) {
 	if s.former == nil {
 		return 0, nil
 	}
 	for shard := range formerShards {
 		list, _, err := s.former.read(ctx, shard)
-		if errors.Is(err, ErrUnreadable) {
+		if len(list) == 0 && (err == nil || errors.Is(err, ErrUnreadable)) {
 			continue
 		}
+		n, err := s.rewrite(ctx, shard, func(formerRow) bool { return true })
+		rewritten += n
 		if err != nil {
-			return converted, err
-		}
-		n, err := s.convertShard(ctx, shard, list)
-		converted += n
-		if err != nil {
-			return converted, err
+			return rewritten, err
 		}
 	}
-	return converted, nil
+	return rewritten, nil
 }
 
-// convertShard rewrites those of the rows of a shard that are this bot's.
-func (s *rows) convertShard(ctx context.Context, shard int, list []formerRow) (converted int, err error) {
-	taken := map[string]bool{}
+// rewrite rewrites or copies those rows of a shard that match and are this bot's, and returns how many.
+func (s *rows) rewrite(
+	ctx context.Context, shard int, match func(formerRow) bool,
+) (rewritten int, err error) {
+	unlock, err := s.former.hold(ctx, shard)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	list, _, err := s.former.read(ctx, shard)
+	if err != nil {
+		return 0, err
+	}
+	done := map[string]bool{} // by user ID
 	for _, r := range list {
-		if r.User.Platform != s.platform || !s.former.isOurs(r) {
+		if !match(r) || !s.former.isMine(r) {
 			continue
 		}
-		// A row that is there already is newer. After a race it is, too.
-		replaced, err := s.store.Replace(ctx, r.User.ID, nil, encode(r.convert()))
+		isNew, err := s.add(ctx, r.convert())
+		if errors.Is(err, ErrUnreadable) {
+			continue // What is saved in the present format is damaged. This is the last good copy.
+		}
 		if err != nil {
-			return converted, fmt.Errorf("rewrite a saved address of an earlier version: %w", err)
+			return rewritten, err
 		}
-		if replaced {
-			converted++
+		if isNew {
+			rewritten++
 		}
-		taken[r.User.ID] = !s.former.shared || !r.holdsNone()
+		done[r.User.ID] = s.former.isMineAlone(r)
 	}
-	return converted, s.former.removeFrom(ctx, shard, func(r formerRow) bool {
-		return r.User.Platform == s.platform && taken[r.User.ID]
+	return rewritten, s.former.remove(ctx, shard, func(r formerRow) bool {
+		return r.User.Platform == s.platform && done[r.User.ID]
 	})
+}
+
+// add saves a row unless there is one of its user, and reports whether it did. It fails with ErrUnreadable if what is
+// there is no row.
+func (s *rows) add(ctx context.Context, r Row) (isNew bool, err error) {
+	isNew, err = s.store.Replace(ctx, r.User.ID, nil, encode(r))
+	if err != nil {
+		return false, fmt.Errorf("rewrite a saved address of an earlier version: %w", err)
+	}
+	if isNew {
+		s.latest.note(r.User.ID, true)
+		return true, nil
+	}
+	_, _, err = s.readValue(ctx, r.User.ID)
+	return false, err
 }

@@ -148,7 +148,11 @@ func newPlatform(c *Config, name chat.Platform) *platform {
 	p.releases = c.Bucket("releases/" + of)
 	p.rows = &rows{platform: name, store: c.Bucket("members/" + of), latest: p.latest}
 	if c.Former != nil {
-		p.rows.former = &former{platform: name, store: c.Former, shared: c.FormerIsShared, names: p.tiers.names}
+		p.rows.former = &former{
+			platform: name, bot: p.bot, store: c.Former, shared: c.FormerIsShared, names: p.tiers.names,
+			claim:   c.claims,
+			release: func(key string) { c.Claims.Release(key) },
+		}
 	}
 	return p
 }

@@ -72,26 +72,46 @@ func (t tiers) next(r Row, p place) step {
 // held and not about to leave.
 func (t tiers) nextTag(r Row, p place, held []Held) step {
 	target := ""
+	lacks := false // a higher one that is reached
 	for _, b := range t.in(p.community) {
 		i := r.index(p.community, b.ID)
 		stays := i >= 0 && !t.mayRemove(r, r.Badges[i], p)
-		if (stays || t.reaches(r, b.Amount)) && !slices.Contains(p.refused, b.ID) {
+		if !stays && !t.reaches(r, b.Amount) {
+			continue
+		}
+		lacks = slices.Contains(p.refused, b.ID)
+		if !lacks {
 			target = b.ID
 		}
 	}
-	if target != "" {
-		if r.index(p.community, target) >= 0 {
-			return step{}
-		}
+	isHeld := r.index(p.community, target) >= 0
+	switch {
+	case isHeld, target != "" && t.mayBeLower(target, lacks, p.community, held):
+		return step{}
+	case target != "":
 		return step{give, target}
 	}
 	// A row holds at most one tag of a group that is sure: giving one drops the others.
 	for _, h := range held {
-		if t.mayRemove(r, h, p) && !slices.Contains(p.refused, h.Badge) {
+		_, configured := t.find(h.Community, h.Badge)
+		isReplaced := configured || !lacks
+		if isReplaced && t.mayRemove(r, h, p) && !slices.Contains(p.refused, h.Badge) {
 			return step{remove, h.Badge}
 		}
 	}
 	return step{}
+}
+
+// mayBeLower reports whether a tag may be lower than one held that the settings no longer name: its user lacks a higher
+// one that they reach, or no check under these settings has told yet what they reach. The highest tag is not lower than
+// any.
+func (t tiers) mayBeLower(target string, lacks bool, community string, held []Held) bool {
+	all := t.in(community)
+	isHighest := target == all[len(all)-1].ID
+	return slices.ContainsFunc(held, func(h Held) bool {
+		_, configured := t.find(community, h.Badge)
+		return !configured && (lacks || !isHighest && !t.mustGo(h))
+	})
 }
 
 // mayRemove reports whether a badge is to be removed now.
@@ -124,9 +144,16 @@ func (r Row) begun(community string, s step) Row {
 // done is the row after the call of a step succeeded.
 func (r Row) done(p place, s step, now time.Time) Row {
 	r = r.clone()
+	given := Held{Community: p.community, Badge: s.badge}
+	if i := r.index(p.community, s.badge); i >= 0 {
+		given = r.Badges[i] // A check during the call may have missed its amount.
+	}
 	r.drop(func(h Held) bool { return h.Community == p.community && (p.oneEach || h.Badge == s.badge) })
 	if s.action == give {
-		r.set(Held{Community: p.community, Badge: s.badge, Since: timeOf(now)})
+		given.Since, given.Unsure = timeOf(now), false
+		r.set(given)
+	}
+	if s.action == give && given.Goes == 0 {
 		r.dropLost(p.community, s.badge)
 	}
 	return r

@@ -188,6 +188,9 @@ func (m *Members) Forget(ctx context.Context, user chat.User) (f Forgotten, err 
 		}
 		return &left
 	})
+	if err == nil && row == nil && f.Wallet == (common.Address{}) && p.rows.former.mayBeUnreadable(user.ID) {
+		err = ErrUnreadable
+	}
 	if errors.Is(err, ErrUnreadable) {
 		m.Log.WarnContext(ctx, "somebody sent /forget, and what is saved of them cannot be read; "+
 			"bot check counts such values")

@@ -3,6 +3,7 @@ package members
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"herald/internal/chat"
@@ -15,8 +16,8 @@ type Place struct {
 	Badge     string
 }
 
-// released is the value that Release saves for a user: the badges that the fuse is to let go.
-type released struct {
+// order is the value that Release saves for a user: the badges that the fuse is to let go.
+type order struct {
 	ID     string     `json:"u"`
 	Badges []badgeKey `json:"b"`
 }
@@ -61,7 +62,7 @@ func (p *platform) saveRelease(ctx context.Context) (all []Place, err error) {
 		if len(badges) == 0 {
 			continue
 		}
-		if err := p.writeRelease(ctx, released{id, badges}); err != nil {
+		if err := p.saveOrder(ctx, order{id, badges}); err != nil {
 			return nil, err
 		}
 		for _, b := range badges {
@@ -72,9 +73,9 @@ func (p *platform) saveRelease(ctx context.Context) (all []Place, err error) {
 	return all, nil
 }
 
-// writeRelease saves which badges of a user are released, in place of those before.
-func (p *platform) writeRelease(ctx context.Context, r released) error {
-	value, _ := json.Marshal(r) // Every released can be JSON.
+// saveOrder saves an order in place of an earlier one.
+func (p *platform) saveOrder(ctx context.Context, r order) error {
+	value, _ := json.Marshal(r) // Every order can be JSON.
 	for range maxRaces {
 		old, err := p.releases.Load(ctx, r.ID)
 		if err != nil {
@@ -88,32 +89,35 @@ func (p *platform) writeRelease(ctx context.Context, r released) error {
 	return ErrNotSaved
 }
 
-// release marks the badges that Release saved as released, and deletes what Release saved. A badge that is not being
-// lost any more is left as it is.
-func (m *Members) release(ctx context.Context, p *platform) {
+// carryOutReleases marks the badges that Release saved as released, and deletes what Release saved. A badge that is
+// not being lost any more is left as it is.
+func (m *Members) carryOutReleases(ctx context.Context, p *platform) {
 	var values [][]byte
 	err := p.releases.Each(ctx, func(value []byte) { values = append(values, value) })
-	if err != nil {
+	_, isPartly := errors.AsType[unreadable](err)
+	if err != nil && !isPartly {
 		return // The next tick tries again.
 	}
+	users := 0
 	for _, value := range values {
-		var r released
+		var r order
 		if json.Unmarshal(value, &r) != nil {
 			continue
 		}
-		_, err := p.rows.update(ctx, r.ID, func(row *Row) *Row { return p.tiers.released(row, r.Badges) })
+		_, err := p.rows.update(ctx, r.ID, func(row *Row) *Row { return p.tiers.withReleased(row, r.Badges) })
 		if err == nil {
+			users++
 			_, _ = p.releases.Replace(ctx, r.ID, value, nil) // If another was saved meanwhile, it stays.
 		}
 	}
-	if len(values) > 0 {
+	if users > 0 {
 		m.Log.InfoContext(ctx, "the fuse lets go of those whom bot members --release named", "platform", p.name,
-			"users", len(values))
+			"users", users)
 	}
 }
 
-// released returns the row with badges that are being lost marked as released.
-func (t tiers) released(row *Row, badges []badgeKey) *Row {
+// withReleased returns the row with badges that are being lost marked as released.
+func (t tiers) withReleased(row *Row, badges []badgeKey) *Row {
 	if row == nil {
 		return nil
 	}

@@ -53,6 +53,18 @@ func (s *rows) load(ctx context.Context, id string) (*Row, error) {
 
 // read is load. It also returns the value that is saved.
 func (s *rows) read(ctx context.Context, id string) (row *Row, saved []byte, err error) {
+	row, saved, err = s.readValue(ctx, id)
+	if row != nil || err != nil {
+		return row, saved, err
+	}
+	if err := s.rewriteOne(ctx, id); err != nil {
+		return nil, nil, err
+	}
+	return s.readValue(ctx, id)
+}
+
+// readValue is read without a look at format 1.
+func (s *rows) readValue(ctx context.Context, id string) (row *Row, saved []byte, err error) {
 	saved, err = s.store.Load(ctx, id)
 	if _, is := errors.AsType[unreadable](err); is {
 		err = fmt.Errorf("%w: %w", ErrUnreadable, err)
@@ -61,8 +73,7 @@ func (s *rows) read(ctx context.Context, id string) (row *Row, saved []byte, err
 		return nil, nil, fmt.Errorf("read a saved address: %w", err)
 	}
 	if saved == nil {
-		row, err = s.former.load(ctx, id)
-		return row, nil, err
+		return nil, nil, nil
 	}
 	r, err := decode(s.platform, saved)
 	if err == nil && r.User.ID != id {
@@ -96,18 +107,18 @@ func (s *rows) update(ctx context.Context, id string, edit func(*Row) *Row) (upd
 }
 
 // replace writes a row in place of the value saved, and reports whether that was still there. A nil row deletes it. A
-// wallet that goes is first deleted from the values of format 1, so that a crash does not leave it there.
+// wallet that goes is first deleted from format 1, where a copy may be.
 func (s *rows) replace(ctx context.Context, id string, saved []byte, updated *Row) (replaced bool, err error) {
 	var value []byte
 	if updated != nil {
 		value = encode(*updated)
 	}
-	if value == nil || updated.Forgotten() {
-		err := s.former.remove(ctx, id)
-		isOthers := saved != nil && errors.Is(err, ErrUnreadable) // Damaged rows of others must not keep this one.
-		if err != nil && !isOthers {
+	if isForgotten := updated == nil || updated.Forgotten(); isForgotten {
+		unlock, err := s.former.forget(ctx, id)
+		if err != nil {
 			return false, err
 		}
+		defer unlock()
 	}
 	if bytes.Equal(value, saved) {
 		return true, nil
@@ -120,7 +131,7 @@ func (s *rows) replace(ctx context.Context, id string, saved []byte, updated *Ro
 }
 
 // each calls f with each row, one at a time and in no order. It returns how many values are no rows. It fails if the
-// Store cannot be read.
+// Store cannot be read. It does not look at format 1.
 func (s *rows) each(ctx context.Context, f func(Row)) (noRows int, err error) {
 	err = s.store.Each(ctx, func(value []byte) {
 		r, err := decode(s.platform, value)
@@ -130,7 +141,6 @@ func (s *rows) each(ctx context.Context, f func(Row)) (noRows int, err error) {
 		}
 		f(r)
 	})
-	noRows += s.former.unreadable()
 	if skipped, is := errors.AsType[unreadable](err); is {
 		return noRows + skipped.Unreadable(), nil
 	}
@@ -140,28 +150,26 @@ func (s *rows) each(ctx context.Context, f func(Row)) (noRows int, err error) {
 	return noRows, nil
 }
 
-// all returns each row, also those that are not rewritten yet, and how many values are no rows. It changes nothing.
-func (s *rows) all(ctx context.Context) (all []Row, unreadable int, err error) {
+// all returns each row, also those of format 1, and how many values are no rows. It changes nothing.
+func (s *rows) all(ctx context.Context) (all []Row, noRows int, err error) {
 	isRewritten := map[string]bool{}
-	unreadable, err = s.each(ctx, func(r Row) {
+	noRows, err = s.each(ctx, func(r Row) {
 		all = append(all, r)
 		isRewritten[r.User.ID] = true
 	})
 	if err != nil || s.former == nil {
-		return all, unreadable, err
+		return all, noRows, err
 	}
 	for shard := range formerShards {
 		list, _, failed := s.former.read(ctx, shard)
-		if errors.Is(failed, ErrUnreadable) {
-			unreadable++
-			continue
+		if failed != nil && !errors.Is(failed, ErrUnreadable) {
+			err = cmp.Or(err, failed)
 		}
-		err = cmp.Or(err, failed)
 		for _, r := range list {
-			if r.User.Platform == s.platform && s.former.isOurs(r) && !isRewritten[r.User.ID] {
+			if s.former.isMine(r) && !isRewritten[r.User.ID] {
 				all = append(all, r.convert())
 			}
 		}
 	}
-	return all, unreadable, err
+	return all, noRows + s.former.unreadable(), err
 }

@@ -52,8 +52,8 @@ func (m *Members) settle(ctx context.Context, c *community, user chat.User, by c
 }
 
 // claims reports whether nobody else has claimed key, and claims it.
-func (m *Members) claims(ctx context.Context, key string) bool {
-	progress, _ := m.Claims.Claim(ctx, key)
+func (c *Config) claims(ctx context.Context, key string) bool {
+	progress, _ := c.Claims.Claim(ctx, key)
 	return progress == chat.New
 }
 

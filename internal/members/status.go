@@ -59,7 +59,10 @@ func (m *Members) Saved(ctx context.Context, user chat.User) (*Saved, error) {
 		m.warnUnread(ctx, p, err)
 		return nil, err
 	}
-	if row == nil || row.Forgotten() {
+	switch {
+	case row == nil && p.rows.former.mayBeUnreadable(user.ID):
+		return nil, ErrUnreadable
+	case row == nil, row.Forgotten():
 		return nil, nil
 	}
 	s := &Saved{

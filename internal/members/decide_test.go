@@ -1,0 +1,362 @@
+package members
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/shopspring/decimal"
+
+	"herald/internal/chat"
+	"herald/internal/core"
+)
+
+var noon = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+
+// at returns a time some hours after noon.
+func at(hours float64) time.Time { return noon.Add(time.Duration(hours * float64(time.Hour))) }
+
+// testTiers has the roles of the tests.
+func testTiers() tiers { return newTiers("1", poolList(21), roles, cycle) }
+
+// underOf returns the settings of a badge of server 9001.
+func underOf(t tiers, badge string) Under { return t.current(Held{Community: "9001", Badge: badge}) }
+
+// checkOf returns a check that found a stake at some hours after noon.
+func checkOf(stake int64, hours float64) check { return check{stake: stakeOf(stake, at(hours))} }
+
+// byPressOf returns checkOf for a press.
+func byPressOf(stake int64, hours float64) check {
+	c := checkOf(stake, hours)
+	c.press = true
+	return c
+}
+
+// judged is one row of the table of judge: what is known of role 7002 before, and what a check makes of it.
+type judged struct {
+	before Held
+	check  check
+	want   string
+}
+
+// judge runs a table of judge. Its wants are flags, and the hour of Low if there is one.
+func judge(t *testing.T, tiers tiers, table map[string]judged) {
+	t.Helper()
+	for name, c := range table {
+		c.before.Community = "9001"
+		if c.before.Badge == "" {
+			c.before.Badge = "7002"
+		}
+		after, _ := tiers.judge(c.before, c.check)
+		got := flags(after)
+		if low := after.Low.Block; !low.IsZero() {
+			got += low.Format(" @15:04")
+		}
+		if after.Goes != 0 && after.Goes != tiers.current(after) {
+			got += " under other settings"
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestABadgeGoesByTwoMissesAnHourApart(t *testing.T) {
+	tiers := testTiers()
+	under := underOf(tiers, "7002")
+	low := Held{Low: Low{timeOf(at(0)), under}}
+	goes := Held{Low: low.Low, Goes: under}
+	judge(t, tiers, map[string]judged{
+		"reached":                              {low, checkOf(1000, 6), ""},
+		"reached by a press":                   {low, byPressOf(1000, 6), ""},
+		"reached once it goes":                 {goes, checkOf(1000, 6), ""},
+		"unknown, by the cycle":                {low, checkOf(-1, 6), ""},
+		"a failed check, by the cycle":         {low, check{failed: true}, ""},
+		"unknown, by a press":                  {low, byPressOf(-1, 6), " low @12:00"},
+		"unknown keeps what goes":              {goes, checkOf(-1, 6), " goes"},
+		"unknown by a press keeps what goes":   {goes, byPressOf(-1, 6), " low goes @12:00"},
+		"missed for the first time":            {Held{}, checkOf(999, 6), " low @18:00"},
+		"missed for the first time by a press": {Held{}, byPressOf(999, 6), " low @18:00"},
+		"less than an hour later":              {low, checkOf(0, 0.99), " low @12:00"},
+		"an hour later":                        {low, checkOf(0, 1), " low goes @12:00"},
+		"an hour later by a press":             {low, byPressOf(0, 1), " low goes @12:00"},
+		"two cycles and an hour later":         {low, checkOf(0, 13), " low goes @12:00"},
+		"older than that":                      {low, checkOf(0, 13.01), " low @01:00"},
+		"missed once it goes":                  {goes, checkOf(0, 6), " low goes @12:00"},
+	})
+}
+
+func TestAMissUnderOtherSettingsDoesNotCount(t *testing.T) {
+	tiers := testTiers()
+	judge(t, tiers, map[string]judged{
+		"a first of other settings":     {Held{Low: Low{timeOf(at(0)), 1}}, checkOf(0, 6), " low @18:00"},
+		"two of other settings":         {Held{Low: Low{timeOf(at(0)), 1}, Goes: 1}, checkOf(0, 6), " low @18:00"},
+		"two of others, then unknown":   {Held{Goes: 1}, checkOf(-1, 6), " goes under other settings"},
+		"a first of another amount":     {Held{Low: Low{timeOf(at(0)), underOf(tiers, "7001")}}, checkOf(0, 6), " low @18:00"},
+		"an amount that is not its own": {Held{Badge: "7001"}, checkOf(5, 6), ""},
+	})
+}
+
+func TestAReachedAmountAndOtherSettingsEndReleaseAndRefusal(t *testing.T) {
+	tiers := testTiers()
+	under := underOf(tiers, "7002")
+	held := Held{Low: Low{timeOf(noon), under}, Goes: under, Released: true, Refused: timeOf(noon)}
+	ofOthers := held
+	ofOthers.Low.Under, ofOthers.Goes = 1, 1
+	judge(t, tiers, map[string]judged{
+		"reached":                     {held, checkOf(1000, 6), ""},
+		"missed":                      {held, checkOf(5, 6), " low goes released refused @12:00"},
+		"unknown":                     {held, checkOf(-1, 6), " goes released refused"},
+		"missed under other settings": {ofOthers, checkOf(5, 6), " low @18:00"},
+	})
+}
+
+// The configured badges of its community are given first.
+func TestARemovedBadgeGoesAfterOneCompleteCheck(t *testing.T) {
+	low := Held{Badge: "6000", Low: Low{timeOf(at(0)), 1}}
+	partly := checkOf(5, 6)
+	partly.stake.Failed = make([]core.UnreadPool, 1)
+	judge(t, testTiers(), map[string]judged{
+		"all reached":           {low, checkOf(1000, 6), " goes"},
+		"one reached":           {low, checkOf(5, 6), " goes"},
+		"none reached":          {low, checkOf(0, 6), " goes"},
+		"by a press":            {low, byPressOf(5, 6), " goes"},
+		"unknown":               {low, checkOf(-1, 6), ""},
+		"only one is known":     {low, partly, ""},
+		"of other settings":     {Held{Badge: "6000", Goes: 1}, checkOf(-1, 6), " goes under other settings"},
+		"of other settings, go": {Held{Badge: "6000", Goes: 1}, checkOf(5, 6), " goes"},
+	})
+}
+
+func TestAnAnswerNeedsABlockAndEveryPool(t *testing.T) {
+	noBlock := func(c check) check {
+		c.stake.BlockTime = time.Time{}
+		return c
+	}
+	partly := checkOf(5, 6)
+	partly.stake.Failed = make([]core.UnreadPool, 1)
+	disowned := func(c check) check {
+		c.disowned = true
+		return c
+	}
+	for name, c := range map[string]struct {
+		check     check
+		any, much answer
+	}{
+		"nothing":             {checkOf(0, 6), missed, missed},
+		"something":           {checkOf(5, 6), reached, missed},
+		"much":                {checkOf(1000, 6), reached, reached},
+		"no pool was read":    {checkOf(-1, 6), unknown, unknown},
+		"some were":           {partly, reached, unknown},
+		"nothing, no block":   {noBlock(checkOf(0, 6)), unknown, unknown},
+		"something, no block": {noBlock(checkOf(5, 6)), reached, unknown},
+		"a failure":           {check{failed: true, stake: stakeOf(1000, noon)}, unknown, unknown},
+		"another's wallet":    {disowned(checkOf(1000, 6)), missed, missed},
+		"and no block":        {disowned(noBlock(checkOf(1000, 6))), unknown, unknown},
+		"an empty answer":     {check{stake: core.Stake{BlockTime: noon}}, unknown, unknown},
+	} {
+		any, much := c.check.answer(decimal.Zero), c.check.answer(decimal.NewFromInt(1000))
+		if any != c.any || much != c.much {
+			t.Errorf("%s: %d and %d, want %d and %d", name, any, much, c.any, c.much)
+		}
+	}
+}
+
+func TestACheckOfAnOlderBlockChangesNothing(t *testing.T) {
+	tiers := testTiers()
+	before := Row{
+		Wallet: common.Address{1}, Block: timeOf(at(6)), CheckedAt: timeOf(at(6)),
+		Badges: []Held{{Community: "9001", Badge: "7001", Low: Low{timeOf(at(0)), underOf(tiers, "7001")}}},
+	}
+	for name, c := range map[string]check{
+		"missed":     checkOf(0, 5),
+		"reached":    checkOf(1000, 5),
+		"by a press": byPressOf(1000, 5),
+		"unknown":    checkOf(-1, 5),
+	} {
+		after := tiers.decide(before, c, at(7))
+		if string(encode(after)) != string(encode(before)) {
+			t.Errorf("%s: %s", name, encode(after))
+		}
+	}
+}
+
+func TestDecideDoesNotChangeTheRowBefore(t *testing.T) {
+	tiers := testTiers()
+	before := Row{
+		Wallet: common.Address{1},
+		Badges: []Held{{Community: "9001", Badge: "7001"}},
+		Lost:   []Loss{{Community: "9001", Badge: "7002"}},
+	}
+	copied := string(encode(before))
+	tiers.decide(before, checkOf(0, 6), at(6))
+	tiers.decide(before, checkOf(1000, 6), at(6))
+	if string(encode(before)) != copied {
+		t.Errorf("%s, was %s", encode(before), copied)
+	}
+}
+
+func TestAnUnknownCheckCanOnlyRaiseReached(t *testing.T) {
+	tiers := testTiers()
+	partly := func(stake int64) check {
+		c := checkOf(stake, 6)
+		c.stake.Failed = make([]core.UnreadPool, 1)
+		return c
+	}
+	for name, c := range map[string]struct {
+		before  int64 // -1 is none
+		pools   Under
+		check   check
+		want    int64
+		checked bool
+	}{
+		"a first check":              {-1, 0, checkOf(1000, 6), 1000, true},
+		"a rise":                     {0, tiers.pools, checkOf(1000, 6), 1000, true},
+		"a fall":                     {1000, tiers.pools, checkOf(5, 6), 0, true},
+		"a fall to nothing":          {1000, tiers.pools, checkOf(0, 6), -1, true},
+		"a rise that is partly read": {-1, tiers.pools, partly(5), 0, false},
+		"a fall that is partly read": {1000, tiers.pools, partly(5), 1000, false},
+		"unknown":                    {1000, tiers.pools, checkOf(-1, 6), 1000, false},
+		"partly read in other pools": {1000, 1, partly(5), 0, false},
+		"unknown in other pools":     {1000, 1, checkOf(-1, 6), -1, false},
+		"a failure":                  {1000, tiers.pools, check{failed: true}, 1000, false},
+	} {
+		before := Row{Wallet: common.Address{1}, Pools: c.pools}
+		if c.before >= 0 {
+			before.Reached = decimal.NewNullDecimal(decimal.NewFromInt(c.before))
+		}
+		after := tiers.decide(before, c.check, at(6))
+		got := int64(-1)
+		for _, amount := range tiers.amounts {
+			if tiers.reaches(after, amount) {
+				got = amount.IntPart()
+			}
+		}
+		if isChecked := !after.CheckedAt.IsZero(); got != c.want || isChecked != c.checked {
+			t.Errorf("%s: reaches %d, checked %t; want %d, %t", name, got, isChecked, c.want, c.checked)
+		}
+	}
+}
+
+func TestALossIsNotedOnceAndEndsWhenTheAmountIsReached(t *testing.T) {
+	tiers := testTiers()
+	r := Row{Wallet: common.Address{1}, Badges: []Held{{Community: "9001", Badge: "7002"}}}
+	r = tiers.decide(r, checkOf(5, 0), at(0))
+	if len(r.Lost) != 0 {
+		t.Errorf("after one low check: %+v", r.Lost)
+	}
+	r = tiers.decide(r, checkOf(5, 6), at(6))
+	r = tiers.decide(r, checkOf(5, 12), at(12))
+	want := Loss{Community: "9001", Badge: "7002", First: timeOf(at(0)), Second: timeOf(at(6))}
+	if len(r.Lost) != 1 || r.Lost[0] != want || r.LastLost() != at(6) || r.FirstLow() != at(0) {
+		t.Errorf("after three: %+v", r.Lost)
+	}
+	r = tiers.decide(r, checkOf(-1, 18), at(18))
+	if len(r.Lost) != 1 {
+		t.Errorf("after an unknown one: %+v", r.Lost)
+	}
+	r = tiers.decide(r, checkOf(1000, 24), at(24))
+	if len(r.Lost) != 0 {
+		t.Errorf("once it is reached: %+v", r.Lost)
+	}
+}
+
+func TestALossSaysThatTheWalletIsAnothers(t *testing.T) {
+	tiers := testTiers()
+	r := Row{Wallet: common.Address{1}, Badges: []Held{{Community: "9001", Badge: "7001"}}}
+	for _, hours := range []float64{0, 6} {
+		c := checkOf(1000, hours)
+		c.disowned = true
+		r = tiers.decide(r, c, at(hours))
+	}
+	if len(r.Lost) != 1 || !r.Lost[0].Disowned {
+		t.Errorf("%+v", r.Lost)
+	}
+}
+
+// A badge whose community is not in the settings any more is gone for another reason.
+func TestABadgeWithoutACommunityIsNotALoss(t *testing.T) {
+	tiers := testTiers()
+	r := Row{Wallet: common.Address{1}, Badges: []Held{{Community: "8888", Badge: "6000", Goes: 7}}}
+	r = tiers.decide(r, checkOf(5, 6), at(6))
+	if len(r.Lost) != 0 {
+		t.Errorf("%+v", r.Lost)
+	}
+}
+
+// Amounts that are raised and lowered between two low checks are other settings each time.
+func TestAmountsThatChangeBetweenTwoLowChecksTakeNothing(t *testing.T) {
+	before := testTiers()
+	changed := []chat.Badge{roles[0], {Community: "9001", ID: "7002", Amount: decimal.NewFromInt(2000)}, roles[2]}
+	raised := newTiers("1", poolList(21), changed, cycle)
+	r := Row{Wallet: common.Address{1}, Badges: []Held{{Community: "9001", Badge: "7002"}}}
+	r = before.decide(r, checkOf(5, 0), at(0))
+	r = raised.decide(r, checkOf(5, 6), at(6))
+	r = before.decide(r, checkOf(5, 12), at(12))
+	if before.mustGo(r.Badges[0]) || raised.mustGo(r.Badges[0]) {
+		t.Errorf("%+v", r.Badges)
+	}
+	r = before.decide(r, checkOf(5, 18), at(18))
+	if !before.mustGo(r.Badges[0]) || raised.mustGo(r.Badges[0]) {
+		t.Errorf("after two under the same settings: %+v", r.Badges)
+	}
+}
+
+// Two wallets that stake nothing, saved in turn, are checks like any other.
+func TestPressingInTurnKeepsNoBadge(t *testing.T) {
+	tiers := testTiers()
+	r := Row{User: user(1), Wallet: wallet(1), Badges: []Held{{Community: "9001", Badge: "7001"}}}
+	for hours := 1.0; hours <= 2.5; hours += 0.5 {
+		r = pressedRow(&r, user(1), wallet(1+int(hours*2)%2), at(hours))
+		r = tiers.decide(r, byPressOf(0, hours), at(hours))
+	}
+	if !tiers.mustGo(r.Badges[0]) {
+		t.Errorf("after an hour and a half of presses: %+v", r.Badges)
+	}
+}
+
+func TestUnderStandsForChainPoolsAndAmount(t *testing.T) {
+	of := func(chain string, pools []core.Pool, amount int64) Under {
+		badges := []chat.Badge{{Community: "9001", ID: "7001", Amount: decimal.NewFromInt(amount)}}
+		return newTiers(chain, pools, badges, cycle).all[0].under
+	}
+	reversed := poolList(21)
+	reversed[0], reversed[20] = reversed[20], reversed[0]
+	if of("1", poolList(21), 5) != of("1", reversed, 5) {
+		t.Error("the order of the pools counts")
+	}
+	names := map[Under]string{}
+	for name, under := range map[string]Under{
+		"as it is":            of("1", poolList(21), 5),
+		"another chain":       of("2", poolList(21), 5),
+		"chain and one digit": of("11", poolList(21), 5),
+		"another pool":        of("1", poolList(22), 5),
+		"another amount":      of("1", poolList(21), 6),
+	} {
+		if other, known := names[under]; known {
+			t.Errorf("%s is the same as %s", name, other)
+		}
+		names[under] = name
+	}
+}
+
+func TestBadgesOfACommunityAreAListOfSettings(t *testing.T) {
+	list := func(badges ...chat.Badge) Under { return newTiers("1", poolList(21), badges, cycle).lists["9001"] }
+	renamed := chat.Badge{Community: "9001", ID: "7009", Amount: roles[1].Amount}
+	names := map[Under]string{}
+	for name, under := range map[string]Under{
+		"as it is":     list(roles...),
+		"one less":     list(roles[0]),
+		"one renamed":  list(roles[0], renamed),
+		"one raised":   list(roles[0], chat.Badge{Community: "9001", ID: "7002", Amount: decimal.NewFromInt(1001)}),
+		"none is left": list(roles[2]),
+	} {
+		if other, known := names[under]; known {
+			t.Errorf("%s is the same as %s", name, other)
+		}
+		names[under] = name
+	}
+	if list(roles...) != list(roles[:2]...) {
+		t.Error("another community counts")
+	}
+}

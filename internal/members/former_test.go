@@ -1,0 +1,272 @@
+package members
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/internal/chat"
+)
+
+// formerShardOf has the shards in which version b7a8be84 saved the users of testdata/formats/1.json.
+var formerShardOf = map[string]string{"1": "members 266", "2": "members 184", "3": "members 190", "4": "members 448"}
+
+// formerValues returns the values of testdata/formats/1.json by key. Each has one row.
+func formerValues(t *testing.T) map[string]string {
+	t.Helper()
+	file, err := os.ReadFile("testdata/formats/1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var saved struct{ Rows []json.RawMessage }
+	if err := json.Unmarshal(file, &saved); err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]string{}
+	for i, row := range saved.Rows {
+		values[formerShardOf[fmt.Sprint(i+1)]] = `{"version":1,"rows":[` + string(row) + `]}`
+	}
+	return values
+}
+
+// putFormer saves values of format 1, and uses them from now on. shared says that another bot may have some.
+func (m *membersTest) putFormer(shared bool, values map[string]string) {
+	m.Helper()
+	for key, value := range values {
+		old, _ := m.memory.Bucket("former").Load(m.Context(), key)
+		if replaced, err := m.memory.Bucket("former").Replace(m.Context(), key, old, []byte(value)); !replaced || err != nil {
+			m.Fatal(replaced, err)
+		}
+	}
+	c := m.config()
+	c.Former, c.FormerIsShared = m.bucket("former"), shared
+	m.use(c)
+}
+
+// contents returns all values of some buckets.
+func (f *fake) contents(names ...string) string {
+	var all strings.Builder
+	for _, name := range names {
+		_ = f.memory.Bucket(name).Each(context.Background(), func(value []byte) { all.Write(value) })
+	}
+	return all.String()
+}
+
+// Format 1 is of version b7a8be84.
+func TestEachFormatIsRead(t *testing.T) {
+	for number := 1; number <= format; number++ {
+		inBubble(t, func(m *membersTest) {
+			name := fmt.Sprintf("testdata/formats/%d.json", number)
+			file, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatalf("format %d has no fixture: %v", number, err)
+			}
+			if number == 1 {
+				m.putFormer(false, formerValues(t))
+			} else {
+				putValue(m, "1", string(file))
+			}
+			r := m.saved(1)
+			m.equal(name, shown(r), "7001, 7002 unsure, idle 9002")
+			m.equal(name+": times", fmt.Sprint(r.SavedAt.Unix(), r.Block.Unix(), r.Badges[0].Since.Unix()), "1795521600 1795543200 1795521600")
+			m.equal(name+": wallet", r.Wallet, wallet(1))
+			m.equal(name+": reached", r.Reached.Valid && r.Reached.Decimal.IsZero(), true)
+		})
+	}
+}
+
+func TestRowsOfFormat1AreRewrittenOnceAndDeleted(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.change(func() { m.fault = func(call) error { return failure(chat.BadgeFailed) } })
+		m.putFormer(false, formerValues(t))
+		m.run()
+		m.equal("left of format 1", m.contents("former"), "")
+		m.equal("lines", m.log.Lines("are rewritten"), 1)
+		m.equal("released and refused", shown(m.saved(2)), "7002 released refused")
+		m.equal("without badges", m.saved(3).Wallet, wallet(3))
+		m.equal("forgotten", fmt.Sprint(m.saved(4).Forgotten(), " ", shown(m.saved(4))), "true 7001")
+		rows, _, _, unreadable := m.Census()
+		m.equal("counted", fmt.Sprint(rows, unreadable), "3 0")
+		m.restart(func(c *Config) { c.Former = m.bucket("former") })
+		m.equal("lines after a restart", m.log.Lines("are rewritten"), 1)
+	})
+}
+
+// First low checks of format 1 count anew.
+func TestNobodyLosesABadgeByTheConversion(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		time.Sleep(time.Until(at(12)))
+		m.putFormer(false, formerValues(t))
+		m.wears("9001", 1, "7001", "7002")
+		m.wears("9001", 2, "7002")
+		m.leaves("9002", 1)
+		for id := 1; id <= 3; id++ {
+			m.stakesNow(id, 0)
+		}
+		m.run()
+		m.ticks(1)
+		m.equal("worn after a check", m.seen("9001"), "1:7001+7002 2:7002")
+		m.cycles(2)
+		m.equal("worn after two cycles", m.seen("9001"), "")
+	})
+}
+
+func TestForgetOfFormat1LeavesNoWalletAnywhere(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		for id := 1; id <= 3; id++ {
+			inBubble(t, func(m *membersTest) {
+				m.putFormer(shared, formerValues(t))
+				m.failWith("9001", failure(chat.MissingRight))
+				f, err := m.Forget(m.Context(), user(id))
+				m.equal("forgotten", fmt.Sprint(f.Wallet == wallet(id), err), "true <nil>")
+				all := m.contents("former", "members/discord-42")
+				m.equal(fmt.Sprint("wallet of ", id, " is left"), strings.Contains(all, strings.ToLower(wallet(id).Hex())), false)
+				m.run()
+				m.equal("after the conversion", m.saved(id).Wallet.Big().Sign(), 0)
+			})
+		}
+	}
+}
+
+// Two users share a shard. The second one sends /forget while the first one's row is rewritten.
+func TestForgetDuringTheConversionLeavesNoWallet(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		const first = "members 190"
+		id := 5
+		for shardKey(shardOf(user(id))) != first {
+			id++
+		}
+		rows := formerValues(t)[first]
+		other := strings.NewReplacer(`"ID":"3"`, fmt.Sprintf(`"ID":"%d"`, id), "00003", "00005").Replace(rows)
+		_, other, _ = strings.Cut(other, "[")
+		m.putFormer(false, map[string]string{first: strings.TrimSuffix(rows, "]}") + "," + other})
+		m.change(func() {
+			m.atReplace = func() {
+				_, err := m.Forget(m.Context(), user(id))
+				m.equal("forget", err, nil)
+			}
+		})
+		_, err := m.platform.rows.rewriteAll(m.Context())
+		m.equal("conversion", err, nil)
+		m.equal("left", users(t, m.Members), "3")
+	})
+}
+
+// The row of user 3 is rewritten while /forget deletes it.
+func TestTheConversionDuringForgetLeavesNoWallet(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.putFormer(false, formerValues(t))
+		m.change(func() {
+			m.atReplace = func() {
+				_, err := m.platform.rows.rewriteAll(m.Context())
+				m.equal("conversion", err, nil)
+			}
+		})
+		f, err := m.Forget(m.Context(), user(3))
+		m.equal("forgotten", fmt.Sprint(f.Wallet == wallet(3), err), "true <nil>")
+		m.equal("left", users(t, m.Members), "1 2 4")
+	})
+}
+
+func TestAPressBeforeTheConversionStands(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.putFormer(false, formerValues(t))
+		m.presses(wallet(9), 5)
+		m.stakesNow(9, 5)
+		m.run()
+		m.equal("wallet", m.saved(1).Wallet, wallet(9))
+		m.equal("left of format 1", m.contents("former"), "")
+	})
+}
+
+func TestAllHasTheRowsThatAreNotRewrittenYet(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		values := formerValues(t)
+		values["members 7"] = "damaged"
+		m.putFormer(false, values)
+		before := m.contents("former", "members/discord-42")
+		all, unreadable, err := m.All(m.Context())
+		m.equal("all", fmt.Sprint(len(all), unreadable, err), "4 1 <nil>")
+		m.equal("changed", m.contents("former", "members/discord-42") != before && len(before) == 0, false)
+	})
+}
+
+// Two bots of one partner on one Redis: staging beside production.
+func TestABotTakesTheRowsOfItsOwnCommunities(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.putFormer(true, formerValues(t))
+		c := m.config()
+		c.Former, c.FormerIsShared = m.bucket("former"), true
+		c.Bots = map[chat.Platform]string{"discord": "43"}
+		c.Badges = map[chat.Platform][]chat.Badge{"discord": {{Community: "8001", ID: "8002"}}}
+		staging := New(c)
+		for _, bot := range []*Members{staging, m.Members} {
+			_, err := bot.platforms["discord"].rows.rewriteAll(m.Context())
+			m.equal("conversion", err, nil)
+		}
+		m.equal("of production", users(t, m.Members), "1 2 3 4")
+		m.equal("of staging", users(t, staging), "3")
+		m.equal("left of format 1", m.contents("former"), formerValues(t)["members 190"])
+
+		_, err := staging.Forget(m.Context(), user(3))
+		m.equal("forget", err, nil)
+		m.equal("left after /forget", m.contents("former"), "")
+		m.equal("of production", users(t, m.Members), "1 2 3 4")
+	})
+}
+
+// users returns the IDs of the users whose rows a bot has.
+func users(t *testing.T, m *Members) string {
+	t.Helper()
+	all, _, err := m.All(t.Context())
+	if err != nil {
+		t.Error(err)
+	}
+	var ids []string
+	for _, r := range all {
+		ids = append(ids, r.User.ID)
+	}
+	return strings.Join(ids, " ")
+}
+
+func TestADamagedShardStaysAndConcernsNoOther(t *testing.T) {
+	for name, damaged := range map[string]string{
+		"no JSON":    "damaged",
+		"newer":      `{"version":3,"rows":[]}`,
+		"other user": `{"version":1,"rows":[{"u":{"Platform":"x","ID":"1"}}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(m *membersTest) {
+				values := formerValues(t)
+				values["members 266"] = damaged
+				m.putFormer(false, values)
+				m.run()
+				m.equal("left of format 1", m.contents("former"), damaged)
+				m.equal("others", users(t, m.Members), "2 3")
+				_, err := m.Forget(m.Context(), user(1))
+				m.equal("forget", err, ErrUnreadable)
+				_, _, _, unreadable := m.Census()
+				m.equal("unreadable", unreadable, 1)
+				m.equal("lines", m.log.Lines("saved values cannot be read"), 1)
+			})
+		})
+	}
+}
+
+func TestAConversionThatFailsGoesOn(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.putFormer(false, formerValues(t))
+		fill(m)
+		m.run()
+		rows, _, _, _ := m.Census()
+		m.equal("counted", rows == rows, false)
+		m.change(func() { m.full = false })
+		m.ticks(1)
+		m.equal("left of format 1", m.contents("former"), "")
+		m.equal("rewritten", users(t, m.Members), "1 2 3")
+	})
+}

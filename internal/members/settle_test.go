@@ -1,0 +1,417 @@
+package members
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/internal/chat"
+)
+
+// settleCase is a row of user 1 in server 9001, and what settle does about it.
+type settleCase struct {
+	reaches   int64 // -1 is none
+	badges    string
+	wears     string // or as badges
+	forgotten bool
+	left      bool
+	problem   chat.BadgeProblem // of Give and Remove
+	of        string            // is the badge of problem, or all
+	oneEach   bool
+	by        caller
+	// calls, told and row are what happens: the calls, what a person is told, and the row after it.
+	calls, told, row string
+}
+
+// prepare saves the row of a case and makes the platform fit.
+func (c settleCase) prepare(m *membersTest) {
+	r := m.row(1, c.reaches)
+	r.Badges = heldOf(m.platform.tiers, c.badges)
+	if c.forgotten {
+		r = r.afterForget()
+	}
+	m.put(r)
+	wears := c.wears
+	if wears == "" {
+		wears = strings.NewReplacer(":goes", "", ":unsure", "").Replace(c.badges)
+	}
+	m.wears("9001", 1, strings.Fields(wears)...)
+	if c.left {
+		m.leaves("9001", 1)
+	}
+	m.change(func() {
+		m.oneEach = c.oneEach
+		m.fault = func(made call) error {
+			isThis := c.of == "" || c.of == made.badge
+			if c.problem == "" || !isThis || made.do == "has" {
+				return nil
+			}
+			return failure(c.problem)
+		}
+	})
+	m.platform.latest.publish(newCensus(), nil)
+}
+
+func runSettle(t *testing.T, table map[string]settleCase) {
+	t.Helper()
+	for name, c := range table {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(m *membersTest) {
+				c.prepare(m)
+				changes := m.settle(m.Context(), m.platform.community("9001"), user(1), c.by)
+				m.equal("calls", m.called(), c.calls)
+				m.equal("told", changed(changes), c.told)
+				m.equal("row", shown(m.saved(1)), c.row)
+			})
+		})
+	}
+}
+
+func TestSettleGivesAndRemovesRoles(t *testing.T) {
+	runSettle(t, map[string]settleCase{
+		"everything reached is given": {
+			reaches: 1000, calls: "give 7001 1, give 7002 1", told: "+7001, +7002", row: "7001, 7002",
+		},
+		"nothing is done twice": {badges: "7001", row: "7001"},
+		"what goes is removed": {
+			reaches: -1, badges: "7001:goes", calls: "remove 7001 1", told: "-7001",
+		},
+		"of who is forgotten, everything is": {
+			forgotten: true, badges: "7001 7002", calls: "remove 7002 1, remove 7001 1", told: "-7001, -7002",
+		},
+		"who left is not told of it": {left: true, calls: "give 7001 1", row: "idle 9001"},
+		"who left loses what was given": {
+			reaches: -1, badges: "7001:goes", left: true, calls: "remove 7001 1", row: "idle 9001",
+		},
+	})
+}
+
+func TestARefusalEndsSettleUnlessItIsAboutOneBadge(t *testing.T) {
+	runSettle(t, map[string]settleCase{
+		"of the whole server": {
+			reaches: 1000, problem: chat.MissingRight, calls: "give 7001 1", told: "+7001 missing_right",
+		},
+		"of a user who has not accepted the rules": {
+			reaches: 1000, problem: chat.RulesPending, calls: "give 7001 1", told: "+7001 rules_pending",
+		},
+		"of a failing platform": {
+			reaches: 1000, problem: chat.BadgeFailed, of: "7001", calls: "give 7001 1", told: "+7001 failed",
+		},
+		"of an unknown server, which is not told": {reaches: 1000, problem: chat.CommunityGone, calls: "give 7001 1"},
+		"of a role above, another is given": {
+			reaches: 1000, problem: chat.RoleAbove, of: "7001",
+			calls: "give 7001 1, give 7002 1", told: "+7001 role_above, +7002", row: "7002",
+		},
+		"of a role above, another is removed": {
+			badges: "7002:goes", problem: chat.RoleAbove, of: "7001",
+			calls: "give 7001 1, remove 7002 1", told: "+7001 role_above, -7002",
+		},
+		"of a removal after /forget, another is removed": {
+			forgotten: true, badges: "7001 7002", problem: chat.NotAllowed, of: "7002",
+			calls: "remove 7002 1, remove 7001 1", told: "-7001, -7002 not_allowed", row: "7002 refused",
+		},
+		"of a deleted role, another is given": {
+			reaches: 1000, problem: chat.BadgeGone, of: "7001",
+			calls: "give 7001 1, give 7002 1", told: "+7001 gone, +7002", row: "7002",
+		},
+		"a removal is noted": {
+			reaches: -1, badges: "7001:goes", problem: chat.RoleAbove,
+			calls: "remove 7001 1", told: "-7001 role_above", row: "7001 goes refused",
+		},
+	})
+}
+
+func TestSettleReplacesTags(t *testing.T) {
+	runSettle(t, map[string]settleCase{
+		"by a lower one, which is told": {
+			badges: "7002:goes", oneEach: true, calls: "give 7001 1", told: "+7001, -7002", row: "7001",
+		},
+		"by a higher one": {
+			reaches: 1000, badges: "7001", oneEach: true, calls: "give 7002 1", told: "+7002", row: "7002",
+		},
+		"a refused one by no lower one": {
+			reaches: 1000, badges: "7001", oneEach: true, problem: chat.BadgeGone, of: "7002",
+			calls: "give 7002 1", told: "+7002 gone", row: "7001",
+		},
+		"nothing is removed below another": {reaches: 1000, badges: "7001:goes 7002", oneEach: true, row: "7001 goes, 7002"},
+	})
+}
+
+func TestWhatIsUnsureIsAskedForFirst(t *testing.T) {
+	runSettle(t, map[string]settleCase{
+		"it was given":       {badges: "7001:unsure", wears: "7001", row: "7001"},
+		"it was not given":   {badges: "7001:unsure", wears: "6000", calls: "give 7001 1", told: "+7001", row: "7001"},
+		"it was not removed": {reaches: -1, badges: "7001:goes:unsure", calls: "remove 7001 1", told: "-7001"},
+		"it was removed":     {reaches: -1, badges: "7001:goes:unsure", wears: "6000"},
+		"another is gone":    {reaches: 1000, badges: "7001 7002:unsure", wears: "7002", calls: "give 7001 1", told: "+7001", row: "7001, 7002"},
+		"who left":           {badges: "7001:unsure", left: true, row: "idle 9001"},
+	})
+}
+
+// An administrator has set a tag in place of one of ours.
+func TestATagOfAnAdministratorStaysUntilAPress(t *testing.T) {
+	runSettle(t, map[string]settleCase{
+		"before a give": {oneEach: true, wears: "VIP", row: "idle 9001"},
+		"before a removal": {
+			reaches: -1, badges: "7001:goes", oneEach: true, wears: "VIP", row: "idle 9001",
+		},
+		"while it is unsure": {badges: "7001:unsure", oneEach: true, wears: "VIP", row: "idle 9001"},
+		"after a command":    {oneEach: true, wears: "VIP", by: byCommand, row: "idle 9001"},
+		"after a press": {
+			oneEach: true, wears: "VIP", by: byPress, calls: "give 7001 1", told: "+7001", row: "7001",
+		},
+		"a role does": {wears: "VIP", calls: "give 7001 1", told: "+7001", row: "7001"},
+		"a tag that was renamed is ours": {
+			reaches: 1000, badges: "6000", oneEach: true, calls: "give 7002 1", told: "+7002", row: "7002",
+		},
+	})
+}
+
+func TestAForgottenUserKeepsTheTagOfAnAdministrator(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		c := settleCase{forgotten: true, badges: "7001", wears: "VIP", oneEach: true}
+		c.prepare(m)
+		m.settle(m.Context(), m.platform.community("9001"), user(1), byCycle)
+		m.equal("worn", m.seen("9001"), "1:VIP")
+		m.equal("row", m.saved(1).User.ID, "")
+	})
+}
+
+// The stake falls, the exchange is answered 502 but carried out, and the stake rises again before it is repeated.
+func TestATagSurvivesA502AndARisingStake(t *testing.T) {
+	for _, executed := range []bool{true, false} {
+		t.Run(fmt.Sprint("carried out ", executed), func(t *testing.T) {
+			inBubble(t, func(m *membersTest) {
+				m.change(func() { m.oneEach = true })
+				m.run()
+				m.equal("the press", m.presses(wallet(1), 1000), "+7002, +7003")
+				m.stakesNow(1, 5)
+				m.failWith("9001", lost(executed))
+				m.cycles(3)
+				m.failWith("9001", nil)
+				m.stakesNow(1, 1000)
+				m.cycles(40)
+				m.equal("ten days later", m.seen("9001"), "1:7002")
+			})
+		})
+	}
+}
+
+func TestATagSurvivesARenameAnd502AndTheRenameBack(t *testing.T) {
+	for _, executed := range []bool{true, false} {
+		t.Run(fmt.Sprint("carried out ", executed), func(t *testing.T) {
+			inBubble(t, func(m *membersTest) {
+				m.change(func() { m.oneEach = true })
+				m.run()
+				m.presses(wallet(1), 1000)
+				m.failWith("9001", lost(executed))
+				m.restart(func(c *Config) {
+					renamed := []chat.Badge{roles[0], {Community: "9001", ID: "7009", Amount: roles[1].Amount}}
+					c.Badges = map[chat.Platform][]chat.Badge{"discord": renamed}
+				})
+				m.cycles(2)
+				m.failWith("9001", nil)
+				m.restart(func(*Config) {})
+				m.cycles(4)
+				m.equal("in the end", m.seen("9001"), "1:7002")
+			})
+		})
+	}
+}
+
+// A tag is renamed to the text that another one had.
+func TestTagsThatSwapTheirTextsAreExchanged(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.change(func() { m.oneEach = true })
+		m.run()
+		m.presses(wallet(1), 1000)
+		m.restart(func(c *Config) {
+			swapped := []chat.Badge{{Community: "9001", ID: "7002"}, {Community: "9001", ID: "7001", Amount: roles[1].Amount}}
+			c.Badges = map[chat.Platform][]chat.Badge{"discord": swapped}
+		})
+		m.cycles(2)
+		m.equal("in the end", m.seen("9001"), "1:7001")
+	})
+}
+
+// Two servers' roles are swapped in the settings, so that the platform does not know either.
+func TestARoleOfAnotherServerTakesNothingElse(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.run()
+		m.presses(wallet(1), 5)
+		m.change(func() {
+			m.fault = func(c call) error {
+				isElsewhere := c.community == "9001" && c.badge == "7003" || c.community == "9002" && c.badge == "7001"
+				if c.do == "give" && isElsewhere {
+					return failure(chat.BadgeGone)
+				}
+				return nil
+			}
+		})
+		m.restart(func(c *Config) {
+			swapped := []chat.Badge{{Community: "9001", ID: "7003"}, roles[1], {Community: "9002", ID: "7001"}}
+			c.Badges = map[chat.Platform][]chat.Badge{"discord": swapped}
+		})
+		m.cycles(2)
+		m.restart(func(*Config) {})
+		m.cycles(2)
+		m.equal("in 9001", m.seen("9001"), "1:7001")
+		m.equal("in 9002", m.seen("9002"), "1:7003")
+	})
+}
+
+// whileSettling is what happens in the middle of settle, for user 1 who reaches 7001.
+type whileSettling struct {
+	badges     string
+	happens    func(m *membersTest)
+	calls, row string
+}
+
+// The row may change during a call. What it says then comes next.
+func TestARowThatChangesDuringACallIsFollowed(t *testing.T) {
+	edit := func(change func(m *membersTest, r Row) Row) func(m *membersTest) {
+		return func(m *membersTest) { m.put(change(m, m.saved(1))) }
+	}
+	forget := edit(func(_ *membersTest, r Row) Row { return r.afterForget() })
+	falls := edit(func(m *membersTest, r Row) Row {
+		r.Reached.Valid = false
+		r.Badges[0].Goes = underOf(m.platform.tiers, "7001")
+		return r
+	})
+	rises := edit(func(m *membersTest, r Row) Row {
+		r.Reached = m.row(1, 1000).Reached
+		return r
+	})
+	for name, c := range map[string]whileSettling{
+		"who forgets loses it":      {"", forget, "give 7001 1, remove 7001 1", ""},
+		"who falls loses it":        {"", falls, "give 7001 1, remove 7001 1", ""},
+		"who rises gets the next":   {"", rises, "give 7001 1, give 7002 1", "7001, 7002"},
+		"who is gone gets no row":   {"", deleteRow, "give 7001 1", ""},
+		"a store that fails is due": {"", fill, "give 7001 1", "7001 unsure"},
+		"a press during a removal gives again": {
+			"7001:goes", edit(func(_ *membersTest, r Row) Row { r.Badges[0].Goes = 0; return r }),
+			"remove 7001 1, give 7001 1", "7001",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(m *membersTest) {
+				settleCase{badges: c.badges}.prepare(m)
+				m.change(func() { m.during = func(call) { c.happens(m) } })
+				m.settle(m.Context(), m.platform.community("9001"), user(1), byPress)
+				m.change(func() { m.full = false })
+				m.equal("calls", m.called(), c.calls)
+				m.equal("row", shown(m.saved(1)), c.row)
+			})
+		})
+	}
+}
+
+// deleteRow loses the row of user 1, as an emptied store.
+func deleteRow(m *membersTest) {
+	b := m.memory.Bucket("members/discord-42")
+	value, _ := b.Load(m.Context(), "1")
+	_, _ = b.Replace(m.Context(), "1", value, nil)
+}
+
+// fill makes the store's disk full.
+func fill(m *membersTest) { m.change(func() { m.full = true }) }
+
+func TestARowThatChangesBeforeACallPreventsTheCall(t *testing.T) {
+	for name, change := range map[string]func(m *membersTest){
+		"forgotten":             func(m *membersTest) { m.put(m.saved(1).afterForget()) },
+		"in another replica":    func(m *membersTest) { m.change(func() { m.atReplace = func() { deleteRow(m) } }) },
+		"a disk that is full":   fill,
+		"a store that is away":  func(m *membersTest) { m.change(func() { m.down = true }) },
+		"a user who is gone":    deleteRow,
+		"a stake that has gone": func(m *membersTest) { m.put(m.row(1, -1)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(m *membersTest) {
+				settleCase{}.prepare(m)
+				here := m.platform.community("9001")
+				here.pausedUntil = time.Now().Add(5 * time.Second)
+				time.AfterFunc(time.Second, func() { change(m) })
+				m.settle(m.Context(), here, user(1), byPress)
+				m.equal("calls", m.called(), "")
+			})
+		})
+	}
+}
+
+func TestACallWhoseOutcomeCannotBeSavedIsMadeOnce(t *testing.T) {
+	for badges, want := range map[string]string{"": "+7001 later", "7001:goes": "-7001 later"} {
+		inBubble(t, func(m *membersTest) {
+			c := settleCase{badges: badges}
+			if badges != "" {
+				c.reaches = -1
+			}
+			c.prepare(m)
+			m.change(func() { m.during = func(call) { fill(m) } })
+			changes := m.settle(m.Context(), m.platform.community("9001"), user(1), byPress)
+			m.equal("told", changed(changes), want)
+			m.equal("calls", len(m.calls), 1)
+		})
+	}
+}
+
+// Settings change while a give is unsure: the badge is not configured any more.
+func TestAGiveThatIsUnsureWhileSettingsChangeLeavesNoBadge(t *testing.T) {
+	for _, executed := range []bool{true, false} {
+		inBubble(t, func(m *membersTest) {
+			m.failWith("9001", lost(executed))
+			m.run()
+			m.presses(wallet(1), 5)
+			m.failWith("9001", nil)
+			m.restart(func(c *Config) {
+				renamed := []chat.Badge{{Community: "9001", ID: "7009"}, roles[2]}
+				c.Badges = map[chat.Platform][]chat.Badge{"discord": renamed}
+			})
+			m.cycles(2)
+			m.equal(fmt.Sprint("worn, carried out ", executed), m.seen("9001"), "1:7009")
+		})
+	}
+}
+
+func TestOneCallerAtATimeSettlesAUser(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		settleCase{}.prepare(m)
+		here := m.platform.community("9001")
+		m.change(func() { m.during = func(call) { time.Sleep(5 * time.Second) } })
+		go m.settle(m.Context(), here, user(1), byCycle)
+		time.Sleep(time.Second)
+		ctx, cancel := context.WithTimeout(m.Context(), 2*time.Second)
+		defer cancel()
+		m.equal("within two seconds", changed(m.settle(ctx, here, user(1), byPress)), "+ later")
+		m.equal("later", changed(m.settle(m.Context(), here, user(1), byPress)), "")
+		m.equal("calls", m.called(), "give 7001 1")
+	})
+}
+
+func TestTheAuditLogNamesNobody(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		const set = "7001"
+		lost := Loss{Community: "9001", Badge: set, First: timeOf(at(0)), Second: timeOf(at(1.5))}
+		disowned := lost
+		disowned.Disowned = true
+		for _, c := range []struct {
+			row  Row
+			step step
+			want string
+		}{
+			{Row{Wallet: wallet(1), Block: timeOf(noon)}, step{give, set}, "stakes enough (21 pools, block of 2026-11-24 12:00 UTC)"},
+			{Row{}, step{remove, set}, "the member asked to be forgotten"},
+			{Row{Wallet: wallet(1)}, step{remove, "6000"}, "the settings name another badge"},
+			{Row{Wallet: wallet(1)}, step{remove, set}, "too little staked for this badge"},
+			{Row{Wallet: wallet(1), Lost: []Loss{disowned}}, step{remove, set}, "the wallet is not the member's any more"},
+			{
+				Row{Wallet: wallet(1), Lost: []Loss{lost}}, step{remove, set},
+				"too little staked at 2026-11-24 12:00 and at 2026-11-24 13:30 UTC (21 pools)",
+			},
+		} {
+			s := settling{m: m.Members, c: m.platform.community("9001")}
+			m.equal("reason", s.reason(c.row, c.step), "Herald: "+c.want)
+		}
+	})
+}

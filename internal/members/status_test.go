@@ -1,0 +1,220 @@
+package members
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"herald/internal/chat"
+	"herald/internal/words"
+)
+
+// savedCase is a row of user 1, and what commands show of it.
+type savedCase struct {
+	reaches  int64
+	badges   string
+	lost     string // badges, the later one later
+	idle     bool   // in 9002
+	oneEach  bool
+	isStaked bool
+	// has, going and missing are badges.
+	has, going, missing string
+}
+
+// losses returns a Loss of each badge, one an hour.
+func losses(badges string) (all []Loss) {
+	for i, badge := range strings.Fields(badges) {
+		community := "9001"
+		if badge == "7003" {
+			community = "9002"
+		}
+		all = append(all, Loss{
+			Community: community, Badge: badge, First: timeOf(at(0)), Second: timeOf(at(float64(1 + i))),
+		})
+	}
+	return all
+}
+
+func names[B any](all []B, name func(B) string) string {
+	var list []string
+	for _, b := range all {
+		list = append(list, name(b))
+	}
+	return strings.Join(list, " ")
+}
+
+func TestCommandsShowWhatIsSaved(t *testing.T) {
+	for name, c := range map[string]savedCase{
+		"two badges":          {reaches: 1000, badges: "7002 7001", isStaked: true, has: "7001 7002"},
+		"a first low check":   {reaches: 0, badges: "7001 7002:low", isStaked: true, has: "7001 7002", going: "7002"},
+		"two":                 {reaches: -1, badges: "7001:goes", has: "7001", going: "7001"},
+		"perhaps removed":     {reaches: 0, badges: "7001:unsure", isStaked: true, has: "7001"},
+		"lost":                {reaches: -1, lost: "7002 7001 7003", missing: "7001 7002 7003"},
+		"the higher is lost":  {reaches: 0, badges: "7001", lost: "7002", isStaked: true, has: "7001", missing: "7002"},
+		"not removed yet":     {reaches: -1, badges: "7001:goes", lost: "7001 7003", has: "7001", going: "7001", missing: "7003"},
+		"lost, and left":      {reaches: -1, lost: "7001 7003", idle: true, missing: "7001"},
+		"lost, not in any":    {reaches: -1, lost: "6000"},
+		"of tags the latest":  {reaches: -1, oneEach: true, lost: "7002 7001 7003", missing: "7001 7003"},
+		"a removed badge":     {reaches: 0, badges: "6000 7001", isStaked: true, has: "6000 7001"},
+		"a removed one alone": {reaches: -1, badges: "6000", has: "6000", going: "6000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(m *membersTest) {
+				m.change(func() { m.oneEach = c.oneEach })
+				r := m.row(1, c.reaches)
+				r.Badges, r.Lost = heldOf(m.platform.tiers, c.badges), losses(c.lost)
+				for i := range r.Badges {
+					r.Badges[i].Since = r.SavedAt
+				}
+				if c.idle {
+					r.setIdle("9002")
+				}
+				m.put(r)
+				s, err := m.Saved(m.Context(), user(1))
+				has := func(h Has) string { return h.ID }
+				m.equal("error", err, nil)
+				m.equal("stakes", s.Stakes, c.isStaked)
+				m.equal("has", names(s.Badges, has), c.has)
+				m.equal("going", names(s.Going, has), c.going)
+				m.equal("missing", names(s.Missing, func(b Badge) string { return b.ID }), c.missing)
+				m.equal("why", s.Lost != nil, c.missing != "")
+			})
+		})
+	}
+}
+
+// Nobody knows whether it was given.
+func TestABadgeThatIsUnsureAndNewIsNotShown(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.failWith("9001", lost(true))
+		m.presses(wallet(1), 5)
+		s, err := m.Saved(m.Context(), user(1))
+		m.equal("has", fmt.Sprint(names(s.Badges, func(h Has) string { return h.ID }), err), "7003<nil>")
+		m.equal("elsewhere", len(s.Elsewhere("9002").Badges), 0)
+		m.equal("and here", len(s.Badges), 1)
+	})
+}
+
+func TestForgottenUsersAndStrangersHaveNothingSaved(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.put(m.row(1, 0, "7001").afterForget())
+		for id := 1; id <= 2; id++ {
+			s, err := m.Saved(m.Context(), user(id))
+			m.equal("saved", fmt.Sprint(s, err), "<nil> <nil>")
+		}
+	})
+}
+
+func TestALossIsToldWithItsTimes(t *testing.T) {
+	lossAt := func(hours float64) Loss { return Loss{First: timeOf(at(0)), Second: timeOf(at(hours))} }
+	disowned := lossAt(6)
+	disowned.Disowned = true
+	const day = "on Nov 24 at 12:00 and 18:00 UTC."
+	for _, c := range []struct {
+		loss   Loss
+		amount int64
+		want   string
+	}{
+		{lossAt(6), 0, "No stake found in WALLET " + day + " Stake, then send /verify: it comes back."},
+		{lossAt(6), 1000, "WALLET staked less than 1,000\u00a0TKN " + day},
+		{lossAt(18), 0, "No stake found in WALLET on Nov 24 at 12:00 and Nov 25 at 06:00 UTC."},
+		{disowned, 0, "WALLET"},
+	} {
+		text := WhyLost(c.loss, chat.Plain("WALLET"), decimal.NewFromInt(c.amount), "TKN")
+		reply := chat.Reply{Language: chat.English, Title: chat.Say("lost.title"), Text: text}
+		if got := words.Print(reply).Text.String(); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%+v: %q, want %q", c.loss, got, c.want)
+		}
+	}
+}
+
+func TestOnlyALossOfAConfiguredBadgeIsTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		lost, badge string
+		isForgotten bool
+		notices     int
+	}{
+		"a badge that is lost":       {lost: "7001", badge: "7001", notices: 1},
+		"one that the settings drop": {lost: "6000", badge: "6000"},
+		"one without a loss":         {badge: "7001"},
+		"one of a forgotten user":    {lost: "7001", badge: "7001", isForgotten: true},
+	} {
+		inBubble(t, func(m *membersTest) {
+			r := m.row(1, -1, c.badge)
+			r.Lost = losses(c.lost)
+			if c.isForgotten {
+				r.Wallet = wallet(0)
+				r.Wallet[0] = 0
+			}
+			m.put(r)
+			here := m.platform.community("9001")
+			m.tell(m.Context(), here, user(1), here.badgeOf(c.badge))
+			m.equal(name, len(m.notices), c.notices)
+		})
+	}
+}
+
+func TestStatusCountsEachBadge(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		old := m.row(3, 0, "7001")
+		old.CheckedAt = timeOf(time.Now().Add(-24 * time.Hour))
+		m.put(m.row(1, 1000, "7001", "7002"), m.row(2, 0, "7001"), old)
+		m.run()
+		here := m.platform.community("9001")
+		here.record(m.Context(), "1", step{give, "7002"}, failure(chat.RoleAbove))
+		s, err := m.Status("discord", "9001")
+		each := names(s.Each, func(b BadgeStatus) string { return fmt.Sprint(b.ID, ":", b.Have, "/", b.Checked, b.Refused) })
+		m.equal("each", fmt.Sprint(each, " ", err), "7001:3/2 7002:1/1role_above <nil>")
+		m.equal("all", fmt.Sprint(s.Have, s.Losing, s.Held), "3 0 0")
+	})
+}
+
+func TestStatusNamesTheRefusal(t *testing.T) {
+	type refused struct {
+		community, badge string
+		problem          chat.BadgeProblem // "" is a success
+	}
+	const right, above, gone = chat.MissingRight, chat.RoleAbove, chat.BadgeGone
+	for name, c := range map[string]struct {
+		calls []refused
+		want  chat.BadgeProblem
+	}{
+		"none":                   {},
+		"the server":             {[]refused{{"9001", "7001", right}}, right},
+		"the first role":         {[]refused{{"9001", "7001", above}}, above},
+		"the second role":        {[]refused{{"9001", "7002", gone}}, gone},
+		"a role and the server":  {[]refused{{"9001", "7001", above}, {"9001", "7002", right}}, right},
+		"a role, then another":   {[]refused{{"9001", "7001", above}, {"9001", "7002", ""}}, above},
+		"a role, then it":        {[]refused{{"9001", "7001", above}, {"9001", "7001", ""}}, ""},
+		"one of another server":  {[]refused{{"9002", "7003", above}}, ""},
+		"one that was taken out": {[]refused{{"9001", "6000", above}}, ""},
+	} {
+		inBubble(t, func(m *membersTest) {
+			m.run()
+			for _, made := range c.calls {
+				here, this := m.platform.community(made.community), step{give, made.badge}
+				if made.problem == "" {
+					here.succeeded("1", this)
+				} else {
+					here.record(m.Context(), "1", this, failure(made.problem))
+				}
+			}
+			s, err := m.Status("discord", "9001")
+			m.equal(name, fmt.Sprint(s.Refused, err), string(c.want)+"<nil>")
+		})
+	}
+}
+
+// An ID would tell a member nothing.
+func TestACommunityWithoutANameIsNotShownByItsID(t *testing.T) {
+	named := map[chat.Untrusted]chat.Value{"Holders": chat.Untrusted("Holders"), "": chat.Say("group.unnamed")}
+	for name, want := range named {
+		b := Badge{Badge: chat.Badge{Community: "200000000000000001"}, CommunityName: name}
+		if got := b.Group(); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%q: got %v, want %v", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,382 @@
+package members
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"herald/internal/chat"
+)
+
+// walk is one user in one community, with the real functions of rows and a simulated platform. A copy is another
+// state: nothing that it refers to is changed.
+type walk struct {
+	named    *tiers // the present settings
+	oneEach  bool
+	isMember bool
+	stake    int64
+	worn     []string
+	row      Row
+	now      time.Time // of the latest check
+	// fell has for each amount how many checks in a row missed it, and lost whether two of them have since it was
+	// last reached.
+	fell map2[int]
+	lost map2[bool]
+	// found says whether the latest check that was known reached the amount.
+	found map2[bool]
+	// isComplete says for settings A and B that all was read by a check under them, since 1,000 was last reached.
+	isComplete map2[bool]
+}
+
+// map2 has a value for the amounts 0 and 1,000.
+type map2[V any] [2]V
+
+// outcome is what becomes of the calls of one event.
+type outcome string
+
+const (
+	succeeds   outcome = "ok"
+	isExecuted outcome = "executed but lost"
+	isUnsent   outcome = "lost"
+	isRefused  outcome = "refused"
+	// refusesHigh refuses to give the higher badge.
+	refusesHigh outcome = "refused to give the higher one"
+)
+
+// high is the amount of the higher badge.
+const high = 1000
+
+var outcomes = []outcome{succeeds, isExecuted, isUnsent, isRefused, refusesHigh}
+
+// settingsA and settingsB differ in the ID of the badge for 1,000 tokens.
+var settingsA, settingsB = walkTiers("7002"), walkTiers("7009")
+
+func walkTiers(id string) *tiers {
+	t := newTiers("1", poolList(1), []chat.Badge{
+		{Community: "9001", ID: "7001"},
+		{Community: "9001", ID: id, Amount: decimal.NewFromInt(high)},
+	}, cycle)
+	return &t
+}
+
+// newWalk returns a member who has just saved a wallet without a stake.
+func newWalk(oneEach bool) walk {
+	return walk{
+		named: settingsA, oneEach: oneEach, isMember: true, now: noon,
+		row: Row{User: user(1), Wallet: wallet(1)},
+	}
+}
+
+// amountOf returns 0 for the badge for any stake, and 1 for the other one under any name.
+func amountOf(badge string) int {
+	if badge == "7001" {
+		return 0
+	}
+	return 1
+}
+
+// reaches reports whether the stake reaches an amount.
+func (w *walk) reaches(amount int) bool { return w.stake >= []int64{1, high}[amount] }
+
+// event is something that happens to a walk. It returns what is wrong, or "".
+type event struct {
+	name string
+	do   func(w *walk) string
+}
+
+// events returns all that can happen.
+func events() (all []event) {
+	for _, stake := range []int64{0, 5, high} {
+		all = append(all, event{fmt.Sprint("stake ", stake), func(w *walk) string {
+			w.stake = stake
+			return ""
+		}})
+	}
+	for _, o := range outcomes {
+		for _, known := range []bool{true, false} {
+			all = append(all,
+				event{fmt.Sprint("cycle known:", known, " ", o), func(w *walk) string { return w.cycle(known, o) }},
+				event{fmt.Sprint("press known:", known, " ", o), func(w *walk) string { return w.press(known, o) }},
+			)
+		}
+		all = append(all, event{fmt.Sprint("command ", o), func(w *walk) string { return w.command(o) }})
+	}
+	return append(all, event{"leave", (*walk).leave}, event{"return", (*walk).comeBack}, event{"rename", (*walk).rename})
+}
+
+// comeBack is a return that the bot does not notice.
+func (w *walk) comeBack() string {
+	w.isMember = true
+	return ""
+}
+
+func (w *walk) leave() string {
+	w.isMember, w.worn = false, nil
+	return ""
+}
+
+// rename changes the settings, or changes them back.
+func (w *walk) rename() string {
+	next := settingsB
+	if w.named == settingsB {
+		next = settingsA
+	}
+	w.named = next
+	return ""
+}
+
+func (w *walk) cycle(known bool, o outcome) string {
+	w.check(known, false)
+	return w.settle(o)
+}
+
+func (w *walk) press(known bool, o outcome) string {
+	w.row = pressedRow(&w.row, w.row.User, w.row.Wallet, w.now)
+	w.check(known, true)
+	wrong := w.settle(o)
+	if wrong == "" && known && o == succeeds && w.isMember {
+		return w.lacksAfterPress()
+	}
+	return wrong
+}
+
+// lacksAfterPress returns what is wrong if a user does not wear a badge that a press has just found to be theirs.
+func (w *walk) lacksAfterPress() string {
+	for _, b := range w.named.all {
+		wears := func(id string) bool { return id == b.ID || w.oneEach && amountOf(id) >= amountOf(b.ID) }
+		if w.reaches(amountOf(b.ID)) && !slices.ContainsFunc(w.worn, wears) {
+			return fmt.Sprintf("wears %v after a press, and reaches %s", w.worn, b.ID)
+		}
+	}
+	return ""
+}
+
+// command is a command in the community. Who has left comes back first.
+func (w *walk) command(o outcome) string {
+	w.isMember = true
+	w.row = w.row.returned("9001", w.worn)
+	return w.settle(o)
+}
+
+// check checks the wallet six hours later.
+func (w *walk) check(known, press bool) {
+	w.now = w.now.Add(cycle)
+	c := check{stake: stakeOf(w.stake, w.now), press: press, failed: !known}
+	w.row = w.named.decide(w.row, c, w.now)
+	for amount := range w.fell {
+		switch {
+		case known && w.reaches(amount):
+			w.fell[amount], w.lost[amount] = 0, false
+		case known:
+			w.fell[amount] = min(w.fell[amount]+1, 2)
+			w.lost[amount] = w.lost[amount] || w.fell[amount] == 2
+		case !press:
+			w.fell[amount] = 0
+		}
+	}
+	if !known {
+		return
+	}
+	w.found = map2[bool]{w.reaches(0), w.reaches(1)}
+	if w.found[1] {
+		w.isComplete = map2[bool]{}
+	}
+	w.isComplete[w.settings()] = true
+}
+
+// settings returns 0 for settings A, and 1 for B.
+func (w *walk) settings() int {
+	if w.named == settingsA {
+		return 0
+	}
+	return 1
+}
+
+// settle is settling.again until no step is left. All calls have the same outcome.
+func (w *walk) settle(o outcome) (wrong string) {
+	p := place{community: "9001", oneEach: w.oneEach}
+	for range 10 {
+		next := w.named.next(w.row, p)
+		if next.action == nothing {
+			return wrong
+		}
+		before := w.worn
+		failed := w.answer(next, o)
+		if wrong == "" {
+			wrong = w.judge(before)
+		}
+		switch {
+		case failed == nil && next.action == ask:
+			w.row = w.row.seen("9001", w.worn, w.now)
+		case failed == nil:
+			w.row = w.row.done(p, next, w.now)
+		default:
+			w.row = w.row.failed(p, next, failed, w.now)
+			if !concernsOneBadge(failed.Problem) || next.action == ask {
+				return wrong
+			}
+			p.refused = append(p.refused, next.badge)
+		}
+	}
+	return "settle does not end"
+}
+
+// answer carries out a step, and returns the platform's answer.
+func (w *walk) answer(s step, o outcome) *chat.BadgeError {
+	if s.action != ask {
+		w.row = w.row.begun("9001", s)
+	}
+	switch {
+	case !w.isMember:
+		return failure(chat.NotAMember)
+	case s.action == ask && (o == isExecuted || o == isUnsent):
+		return failure(chat.BadgeFailed)
+	case s.action == ask:
+		return nil
+	case o == isRefused, o == refusesHigh && s.action == give && amountOf(s.badge) == 1:
+		return failure(chat.RoleAbove)
+	case o == isUnsent:
+		return lost(false)
+	}
+	w.worn = slices.DeleteFunc(slices.Clone(w.worn), func(id string) bool { return id == s.badge || w.oneEach })
+	if s.action == give {
+		w.worn = append(w.worn, s.badge)
+	}
+	if o == isExecuted {
+		return lost(true)
+	}
+	return nil
+}
+
+// judge returns what is wrong about the badges that a call took away, or "".
+func (w *walk) judge(before []string) string {
+	for _, badge := range before {
+		amount := amountOf(badge)
+		_, isNamed := w.named.find("9001", badge)
+		hasBetter := slices.ContainsFunc(w.worn, func(id string) bool { return amountOf(id) >= amount })
+		switch {
+		case slices.Contains(w.worn, badge), w.lost[amount]:
+		case hasBetter && (w.oneEach || !isNamed):
+		case !isNamed && w.isComplete[w.settings()] && !w.found[amount]:
+		default:
+			return fmt.Sprintf("%s is taken after %d low checks", badge, w.fell[amount])
+		}
+	}
+	return ""
+}
+
+// rest lets the user come back, and four cycles and presses pass without a fault. It returns what is wrong then.
+func (w walk) rest() string {
+	wrong := w.command(succeeds)
+	for range 4 {
+		for _, found := range []string{w.cycle(true, succeeds), w.press(false, succeeds)} {
+			if wrong == "" {
+				wrong = found
+			}
+		}
+	}
+	var want []string
+	for _, b := range w.named.all {
+		if w.reaches(amountOf(b.ID)) {
+			want = append(want, b.ID)
+		}
+	}
+	if w.oneEach && len(want) > 1 {
+		want = want[1:]
+	}
+	worn := slices.Sorted(slices.Values(w.worn))
+	if wrong == "" && !slices.Equal(worn, want) {
+		return fmt.Sprintf("wears %v, and reaches %v", worn, want)
+	}
+	return wrong
+}
+
+// key returns what distinguishes a state from others. Low checks that are too old are all the same.
+func (w walk) key() string {
+	var b strings.Builder
+	fmt.Fprint(&b, w.named == settingsA, w.isMember, w.stake, w.worn, w.fell, w.lost, w.found, w.isComplete,
+		w.row.Reached.Valid, w.row.Reached.Decimal, len(w.row.Idle))
+	for _, h := range w.row.Badges {
+		age := min(w.now.Sub(h.Low.Block.Time)/cycle, 3)
+		isLow := h.Low.Under == w.named.current(h)
+		fmt.Fprint(&b, h.Badge, h.Unsure, h.Goes, isLow, age, h.Refused.IsZero(), h.Since.IsZero())
+	}
+	return b.String()
+}
+
+// state is a walk, and how it came about.
+type state struct {
+	walk
+	path []string
+}
+
+// explore visits each state of one user in one community within so many events. It calls wrong with what is wrong about
+// a state, and the events that led to it, and returns the number of states.
+func explore(oneEach bool, depth int, wrong func(found string, path []string)) int {
+	known := map[string]bool{}
+	latest := []state{{walk: newWalk(oneEach)}}
+	for range depth {
+		var next []state
+		for _, s := range latest {
+			for _, e := range events() {
+				after := state{s.walk, append(slices.Clone(s.path), e.name)}
+				found := e.do(&after.walk)
+				if found == "" && known[after.key()] {
+					continue
+				}
+				if found == "" {
+					found = after.rest()
+				}
+				if found != "" {
+					wrong(found, after.path)
+				}
+				known[after.key()] = true
+				next = append(next, after)
+			}
+		}
+		latest = next
+	}
+	return len(known)
+}
+
+func TestEachStateEndsWithTheBadgesThatAreReached(t *testing.T) {
+	depth := 6
+	if testing.Short() {
+		depth = 4
+	}
+	for _, oneEach := range []bool{false, true} {
+		wrong := 0
+		states := explore(oneEach, depth, func(found string, path []string) {
+			wrong++
+			if wrong <= 3 {
+				t.Errorf("one each %t: %s, after %q", oneEach, found, path)
+			}
+		})
+		t.Logf("one each %t: %d states, %d are wrong", oneEach, states, wrong)
+	}
+}
+
+func TestLongWalksEndWithTheBadgesThatAreReached(t *testing.T) {
+	const walks = 20_000
+	all := events()
+	for seed := range uint64(walks) {
+		random := rand.New(rand.NewPCG(seed, 44))
+		w := newWalk(seed%2 == 1)
+		var path []string
+		for range 14 {
+			e := all[random.IntN(len(all))]
+			path = append(path, e.name)
+			if wrong := e.do(&w); wrong != "" {
+				t.Fatalf("seed %d: %s, after %q", seed, wrong, path)
+			}
+		}
+		if wrong := w.rest(); wrong != "" {
+			t.Fatalf("seed %d: %s, after %q", seed, wrong, path)
+		}
+	}
+}
