@@ -223,6 +223,8 @@ func (s *rows) rewriteAll(ctx context.Context) (rewritten int, err error) {
 func (s *rows) rewrite(
 	ctx context.Context, shard int, match func(formerRow) bool,
 ) (rewritten int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, settleLasts) // The claim lasts for longer.
+	defer cancel()
 	unlock, err := s.former.hold(ctx, shard)
 	if err != nil {
 		return 0, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -144,14 +145,19 @@ func TestForgetDuringTheConversionLeavesNoWallet(t *testing.T) {
 		other := strings.NewReplacer(`"ID":"3"`, fmt.Sprintf(`"ID":"%d"`, id), "00003", "00005").Replace(rows)
 		_, other, _ = strings.Cut(other, "[")
 		m.putFormer(false, map[string]string{first: strings.TrimSuffix(rows, "]}") + "," + other})
+		var forgetting sync.WaitGroup
 		m.change(func() {
 			m.atReplace = func() {
-				_, err := m.Forget(m.Context(), user(id))
-				m.equal("forget", err, nil)
+				forgetting.Go(func() {
+					_, err := m.Forget(m.Context(), user(id))
+					m.equal("forget", err, nil)
+				})
+				time.Sleep(time.Second)
 			}
 		})
 		_, err := m.platform.rows.rewriteAll(m.Context())
 		m.equal("conversion", err, nil)
+		forgetting.Wait()
 		m.equal("left", users(t, m.Members), "3")
 	})
 }
@@ -160,13 +166,18 @@ func TestForgetDuringTheConversionLeavesNoWallet(t *testing.T) {
 func TestTheConversionDuringForgetLeavesNoWallet(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.putFormer(false, formerValues(t))
+		var converting sync.WaitGroup
 		m.change(func() {
 			m.atReplace = func() {
-				_, err := m.platform.rows.rewriteAll(m.Context())
-				m.equal("conversion", err, nil)
+				converting.Go(func() {
+					_, err := m.platform.rows.rewriteAll(m.Context())
+					m.equal("conversion", err, nil)
+				})
+				time.Sleep(time.Second)
 			}
 		})
 		f, err := m.Forget(m.Context(), user(3))
+		converting.Wait()
 		m.equal("forgotten", fmt.Sprint(f.Wallet == wallet(3), err), "true <nil>")
 		m.equal("left", users(t, m.Members), "1 2 4")
 	})

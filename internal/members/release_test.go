@@ -101,7 +101,7 @@ func TestAReleaseIsOfThePlatformsWhoseTokensAreSet(t *testing.T) {
 		}
 		released, err := m.Release(m.Context())
 		m.equal("of one", fmt.Sprint(len(released), released[0].User.Platform, err), "11discord<nil>")
-		all.release(m.Context(), all.platforms["telegram"])
+		all.carryOutReleases(m.Context(), all.platforms["telegram"])
 		telegram, err := all.platforms["telegram"].rows.load(m.Context(), "1")
 		m.equal("of the other", fmt.Sprint(telegram.Badges[0].Released, err), "false <nil>")
 		released, err = all.Release(m.Context())
@@ -130,7 +130,7 @@ func TestAReleaseThatCannotBeReadConcernsItsUserAlone(t *testing.T) {
 		m.stop()
 		m.platform.releases = partly{m.platform.releases}
 		for range 3 {
-			m.release(m.Context(), m.platform)
+			m.carryOutReleases(m.Context(), m.platform)
 		}
 		m.equal("user 1", m.saved(1).Badges[0].Released, false)
 		m.equal("user 2", m.saved(2).Badges[0].Released, true)
