@@ -83,7 +83,7 @@ func benchTick(b *testing.B, m *Members, size int) {
 
 // A cycle has 72 ticks. Each may check twice its share, so that 100,000 rows are checked within one cycle also after an
 // outage: by 2,000 calls of the node for 50 wallets each.
-func BenchmarkTickOf100000Rows(b *testing.B) {
+func BenchmarkMembers100000(b *testing.B) {
 	b.Run("memory", func(b *testing.B) {
 		memory := store.NewMemory()
 		m, size := benchMembers(b, func(name string) Store { return memory.Bucket(name) })
