@@ -33,7 +33,7 @@ type census struct {
 type unsettled struct {
 	user      chat.User
 	community string
-	// ifHeld says that a call is left even if the fuse holds the badges there.
+	// ifHeld says that a call is left even while the fuse holds the badges there.
 	ifHeld bool
 }
 
@@ -47,7 +47,7 @@ type tally struct {
 	losing int
 	// checked counts those of have whose stake was known within a cycle.
 	checked int
-	// held are those of losing whom a blown fuse holds: they are not released.
+	// held are those of losing whom the fuse holds if it blows: they are not released.
 	held []chat.User
 }
 
@@ -88,16 +88,35 @@ func (n *census) add(p *platform, r Row) {
 	if isChecked {
 		n.checked++
 	}
-	losing := map[string]bool{} // by community, and whether the fuse would hold any
+	worst := map[string]standing{} // by community
 	for _, h := range r.Badges {
-		tallyIn(n.badges, badgeKey{h.Community, h.Badge}).add(r.User, isChecked, t.isLosing(r, h), h.Released)
-		losing[h.Community] = losing[h.Community] || t.isLosing(r, h)
+		s := t.standing(r, h)
+		tallyIn(n.badges, badgeKey{h.Community, h.Badge}).add(r.User, isChecked, s)
+		worst[h.Community] = max(worst[h.Community], s)
 	}
-	for community, isLosing := range losing {
-		isHeld := func(h Held) bool { return t.isLosing(r, h) && !h.Released }
-		released := !slices.ContainsFunc(r.in(community), isHeld)
-		tallyIn(n.communities, community).add(r.User, isChecked, isLosing, released)
+	for community, s := range worst {
+		tallyIn(n.communities, community).add(r.User, isChecked, s)
 	}
+}
+
+// standing is what becomes of a badge if the next check finds what the latest one did.
+type standing int
+
+const (
+	keeps    standing = iota
+	released          // it is lost, and the fuse does not hold it
+	losing            // it is lost, unless the fuse holds it
+)
+
+// standing returns the standing of a badge of a row.
+func (t tiers) standing(r Row, h Held) standing {
+	switch {
+	case !t.isLosing(r, h):
+		return keeps
+	case h.Released:
+		return released
+	}
+	return losing
 }
 
 // unsettled returns where a call is left for the user of a row.
@@ -117,15 +136,15 @@ func (p *platform) unsettled(r Row) (all []unsettled) {
 	return all
 }
 
-func (t *tally) add(user chat.User, isChecked, isLosing, isReleased bool) {
+func (t *tally) add(user chat.User, isChecked bool, s standing) {
 	t.have++
 	if isChecked {
 		t.checked++
 	}
-	if isLosing {
+	if s != keeps {
 		t.losing++
 	}
-	if isLosing && !isReleased {
+	if s == losing {
 		t.held = append(t.held, user)
 	}
 }
@@ -197,7 +216,13 @@ func (l *latest) users() map[uint64]bool {
 }
 
 // publish replaces the census. before are the users who were known when it began. It returns how many of them have no
-// row any more although this process did not delete it.
+// row any more although this process did not delete it:
+//
+//	known before   in the census   known now
+//	yes            no              yes         the row is missing
+//	yes            no              no          this process has deleted it before it was counted
+//	yes            yes             no          this process has deleted it after it was counted
+//	no             no              yes         this process has saved it since
 func (l *latest) publish(n *census, before map[uint64]bool) (missing int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -207,12 +232,12 @@ func (l *latest) publish(n *census, before map[uint64]bool) (missing int) {
 		case n.users[user]:
 		case before[user]:
 			missing++
-		default: // It was saved during the census.
+		default:
 			known[user] = true
 		}
 	}
 	for user := range before {
-		if !l.known[user] { // It was deleted during the census.
+		if !l.known[user] {
 			delete(known, user)
 		}
 	}

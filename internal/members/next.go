@@ -48,7 +48,7 @@ func (t tiers) next(r Row, p place) step {
 	case p.oneEach:
 		return t.nextTag(r, p, held)
 	}
-	lacks := false
+	lacks := false // a badge that they reach, because the platform refuses to give it
 	for _, b := range t.in(p.community) {
 		if r.index(p.community, b.ID) >= 0 || !t.reaches(r, b.Amount) {
 			continue
@@ -58,21 +58,14 @@ func (t tiers) next(r Row, p place) step {
 		}
 		lacks = true
 	}
-	for _, h := range slices.Backward(held) {
-		_, configured := t.find(h.Community, h.Badge)
-		isReplaced := configured || !lacks
-		if isReplaced && t.mayRemove(r, h, p) && !slices.Contains(p.refused, h.Badge) {
-			return step{remove, h.Badge}
-		}
-	}
-	return step{}
+	return t.nextRemoval(r, p, lacks)
 }
 
-// nextTag is next where a member has one badge at a time. Its target is the highest one that is reached, or
-// held and not about to leave.
+// nextTag is next where a member has one badge at a time. Its target is the highest one that is reached, or held and
+// not to be removed.
 func (t tiers) nextTag(r Row, p place, held []Held) step {
 	target := ""
-	lacks := false // a higher one that is reached
+	lacks := false // a higher one that they reach, because the platform refuses to give it
 	for _, b := range t.in(p.community) {
 		i := r.index(p.community, b.ID)
 		stays := i >= 0 && !t.mayRemove(r, r.Badges[i], p)
@@ -84,34 +77,38 @@ func (t tiers) nextTag(r Row, p place, held []Held) step {
 			target = b.ID
 		}
 	}
-	isHeld := r.index(p.community, target) >= 0
 	switch {
-	case isHeld, target != "" && t.mayBeLower(target, lacks, p.community, held):
+	case target == "":
+		return t.nextRemoval(r, p, lacks)
+	case r.index(p.community, target) >= 0:
 		return step{}
-	case target != "":
-		return step{give, target}
+	case slices.ContainsFunc(held, func(h Held) bool { return t.mayBeHigher(h, target, lacks) }):
+		return step{}
 	}
-	// A row holds at most one tag of a group that is sure: giving one drops the others.
-	for _, h := range held {
+	return step{give, target}
+}
+
+// mayBeHigher reports whether a tag that the settings no longer name may be higher than a target that would replace it.
+// It may if the user lacks a higher one than the target, and before a check under these settings, unless the target is
+// the highest of all.
+func (t tiers) mayBeHigher(h Held, target string, lacks bool) bool {
+	_, configured := t.find(h.Community, h.Badge)
+	all := t.in(h.Community)
+	isHighest := target == all[len(all)-1].ID
+	return !configured && (lacks || !isHighest && !t.mustGo(h))
+}
+
+// nextRemoval returns the removal of the last badge that may be removed and that the platform does not refuse. While
+// the user lacks a badge that they reach, a badge that the settings no longer name stays in its place.
+func (t tiers) nextRemoval(r Row, p place, lacks bool) step {
+	for _, h := range slices.Backward(r.in(p.community)) {
 		_, configured := t.find(h.Community, h.Badge)
-		isReplaced := configured || !lacks
-		if isReplaced && t.mayRemove(r, h, p) && !slices.Contains(p.refused, h.Badge) {
+		isNeeded := lacks && !configured
+		if t.mayRemove(r, h, p) && !isNeeded && !slices.Contains(p.refused, h.Badge) {
 			return step{remove, h.Badge}
 		}
 	}
 	return step{}
-}
-
-// mayBeLower reports whether a tag may be lower than one held that the settings no longer name: its user lacks a higher
-// one that they reach, or no check under these settings has told yet what they reach. The highest tag is not lower than
-// any.
-func (t tiers) mayBeLower(target string, lacks bool, community string, held []Held) bool {
-	all := t.in(community)
-	isHighest := target == all[len(all)-1].ID
-	return slices.ContainsFunc(held, func(h Held) bool {
-		_, configured := t.find(community, h.Badge)
-		return !configured && (lacks || !isHighest && !t.mustGo(h))
-	})
 }
 
 // mayRemove reports whether a badge is to be removed now.

@@ -145,14 +145,24 @@ func (m *Members) settleFor(ctx context.Context, p *platform, r Row) []Change {
 	defer cancel()
 	return inEach(m, p.communitiesOf(p.concerned(r)), func(c *community) []Change {
 		changes := m.settle(ctx, c, r.User, byPress)
-		if n := len(changes); n > 0 && (changes[n-1].Later || changes[n-1].Problem == chat.BadgeFailed) {
+		if isLeft(changes) {
 			m.follow(c, r.User)
 		}
 		return changes
 	})
 }
 
-// follow settles a user once more after followPause. What is left then waits for the next tick.
+// isLeft reports whether settle ended because a call has to wait, or failed and may succeed soon.
+func isLeft(changes []Change) bool {
+	if len(changes) == 0 {
+		return false
+	}
+	last := changes[len(changes)-1] // settle ends with the first one that is left.
+	return last.Later || last.Problem == chat.BadgeFailed
+}
+
+// follow settles a user once more after followPause, and waits there for the end of a short pause. What is left then
+// waits for the next tick.
 func (m *Members) follow(c *community, user chat.User) {
 	m.background(func(ctx context.Context) {
 		if transport.Sleep(ctx, followPause) {
@@ -270,37 +280,42 @@ func (m *Members) Seen(user chat.User, community string, wears []string) {
 	if p == nil || p.adapter == nil {
 		return
 	}
-	isOurs := func(b tier) bool { return slices.Contains(wears, b.ID) }
-	wearsOurs := slices.ContainsFunc(p.tiers.in(community), isOurs)
-	if !p.tiers.names(community) || !wearsOurs && !p.latest.knows(user.ID) {
+	if !p.tiers.names(community) {
 		return
 	}
 	c := p.community(community)
+	if !c.wearsOurs(wears) && !p.latest.knows(user.ID) {
+		return // They have nothing to do with badges.
+	}
 	m.background(func(ctx context.Context) {
 		once := ratelimit.Limit{Key: c.limitKey("seen " + user.ID), Burst: 1, Every: time.Minute}
 		if _, ok := m.Limiter.Reserve(ctx, 0, once); ok {
-			m.tellRemoved(ctx, c, user, m.see(ctx, c, user, wears, wearsOurs))
+			m.tellRemoved(ctx, c, user, m.see(ctx, c, user, wears))
 		}
 	})
 }
 
+// wearsOurs reports whether one of these badges is in the settings.
+func (c *community) wearsOurs(wears []string) bool {
+	return slices.ContainsFunc(c.tiers.in(c.id), func(b tier) bool { return slices.Contains(wears, b.ID) })
+}
+
 // see gives a user what they lack in a community where they are now.
-func (m *Members) see(ctx context.Context, c *community, user chat.User, wears []string, wearsOurs bool) []Change {
+func (m *Members) see(ctx context.Context, c *community, user chat.User, wears []string) []Change {
 	row, err := c.rows.load(ctx, user.ID)
-	if err != nil {
+	isUnsure := func(h Held) bool { return h.Unsure }
+	switch {
+	case err != nil:
 		return nil
-	}
-	if row == nil || row.Forgotten() {
-		if wearsOurs && row == nil {
-			m.reportUnrecorded(ctx, c)
-		}
+	case row == nil && c.wearsOurs(wears):
+		m.reportUnrecorded(ctx, c)
 		return nil
-	}
-	isIdle := slices.Contains(row.Idle, c.id)
-	if !isIdle && !c.lacks(*row, wears) && !slices.ContainsFunc(row.in(c.id), func(h Held) bool { return h.Unsure }) {
+	case row == nil, row.Forgotten():
 		return nil
+	case slices.Contains(row.Idle, c.id), c.lacks(*row, wears), slices.ContainsFunc(row.in(c.id), isUnsure):
+		return m.giveBack(ctx, c, user, wears)
 	}
-	return m.giveBack(ctx, c, user, wears)
+	return nil
 }
 
 // giveBack gives a user what they lack in a community where they are, and where they were seen to wear badges. What

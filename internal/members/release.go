@@ -42,19 +42,19 @@ func (m *Members) Release(ctx context.Context) (all []Place, err error) {
 // saveRelease is Release for one platform.
 func (p *platform) saveRelease(ctx context.Context) (all []Place, err error) {
 	n := newCensus()
-	losing := map[string][]badgeKey{} // by user ID
+	named := map[string][]badgeKey{} // by user ID
 	_, err = p.rows.each(ctx, func(r Row) {
 		n.add(p, r)
 		for _, h := range r.Badges {
-			if p.tiers.isLosing(r, h) && !h.Released {
-				losing[r.User.ID] = append(losing[r.User.ID], badgeKey{h.Community, h.Badge})
+			if p.tiers.standing(r, h) == losing {
+				named[r.User.ID] = append(named[r.User.ID], badgeKey{h.Community, h.Badge})
 			}
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	for id, badges := range losing {
+	for id, badges := range named {
 		badges = slices.DeleteFunc(badges, func(b badgeKey) bool {
 			_, blown := n.blown(b.Community)
 			return !blown
