@@ -140,8 +140,8 @@ func TestAnAnswerNeedsABlockAndEveryPool(t *testing.T) {
 		return c
 	}
 	for name, c := range map[string]struct {
-		check     check
-		any, much answer
+		check        check
+		little, much answer
 	}{
 		"nothing":             {checkOf(0, 6), missed, missed},
 		"something":           {checkOf(5, 6), reached, missed},
@@ -155,9 +155,9 @@ func TestAnAnswerNeedsABlockAndEveryPool(t *testing.T) {
 		"and no block":        {disowned(noBlock(checkOf(1000, 6))), unknown, unknown},
 		"an empty answer":     {check{stake: core.Stake{BlockTime: noon}}, unknown, unknown},
 	} {
-		any, much := c.check.answer(decimal.Zero), c.check.answer(decimal.NewFromInt(1000))
-		if any != c.any || much != c.much {
-			t.Errorf("%s: %d and %d, want %d and %d", name, any, much, c.any, c.much)
+		little, much := c.check.answer(decimal.Zero), c.check.answer(decimal.NewFromInt(1000))
+		if little != c.little || much != c.much {
+			t.Errorf("%s: %d and %d, want %d and %d", name, little, much, c.little, c.much)
 		}
 	}
 }

@@ -104,7 +104,7 @@ func TestNobodyLosesABadgeByTheConversion(t *testing.T) {
 		m.putFormer(false, formerValues(t))
 		m.wears("9001", 1, "7001", "7002")
 		m.wears("9001", 2, "7002")
-		m.leaves("9002", 1)
+		m.leaves("9002")
 		for id := 1; id <= 3; id++ {
 			m.stakesNow(id, 0)
 		}
@@ -121,7 +121,7 @@ func TestForgetOfFormat1LeavesNoWalletAnywhere(t *testing.T) {
 		for id := 1; id <= 3; id++ {
 			inBubble(t, func(m *membersTest) {
 				m.putFormer(shared, formerValues(t))
-				m.failWith("9001", failure(chat.MissingRight))
+				m.failWith(failure(chat.MissingRight))
 				f, err := m.Forget(m.Context(), user(id))
 				m.equal("forgotten", fmt.Sprint(f.Wallet == wallet(id), err), "true <nil>")
 				all := m.contents("former", "members/discord-42")

@@ -134,9 +134,9 @@ func TestAPressWhoseCallFailsIsRepeatedSoon(t *testing.T) {
 	for _, executed := range []bool{true, false} {
 		inBubble(t, func(m *membersTest) {
 			m.run()
-			m.failWith("9001", lost(executed))
+			m.failWith(lost(executed))
 			m.equal("the press", m.presses(wallet(1), 5), "+7001 failed, +7003")
-			m.failWith("9001", nil)
+			m.failWith(nil)
 			time.Sleep(2 * followPause)
 			m.equal("row", shown(m.saved(1)), "7001, 7003")
 			m.equal("worn", m.seen("9001"), "1:7001")
@@ -192,7 +192,7 @@ func TestForgetDeletesTheWalletAtOnceAndTheRowOnceNoBadgeIsLeft(t *testing.T) {
 					m.put(c.row(m))
 				}
 				if c.problem != "" {
-					m.failWith("9001", failure(c.problem))
+					m.failWith(failure(c.problem))
 				}
 				f, err := m.Forget(m.Context(), user(1))
 				m.equal("told", fmt.Sprint(changed(f.Changes), err), c.told+"<nil>")
@@ -212,7 +212,7 @@ func TestThirtyDaysOfRefusalCountFromForget(t *testing.T) {
 		r.Badges[0].Refused = timeOf(time.Now().Add(-refusedFor + time.Hour))
 		m.put(r)
 		m.wears("9001", 1, "7001")
-		m.failWith("9001", failure(chat.MissingRight))
+		m.failWith(failure(chat.MissingRight))
 		m.run()
 		if _, err := m.Forget(m.Context(), user(1)); err != nil {
 			t.Error(err)
@@ -229,10 +229,10 @@ func TestAForgottenBadgeIsRemovedOnceThePlatformAllowsIt(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.put(m.row(1, 0, "7001"))
 		m.wears("9001", 1, "7001")
-		m.failWith("9001", failure(chat.MissingRight))
+		m.failWith(failure(chat.MissingRight))
 		m.run()
 		_, _ = m.Forget(m.Context(), user(1))
-		m.failWith("9001", nil)
+		m.failWith(nil)
 		m.cycles(2)
 		m.equal("worn", m.seen("9001"), "")
 		m.equal("user", m.saved(1).User.ID, "")
@@ -324,7 +324,7 @@ func TestACommandGivesBackWhatIsMissing(t *testing.T) {
 					}
 					m.put(r)
 				}
-				m.leaves("9002", 1)
+				m.leaves("9002")
 				m.change(func() { m.oneEach = c.oneEach })
 				m.wears("9001", 1, strings.Fields(c.wears)...)
 				m.Seen(user(1), "9001", strings.Fields(c.wears))
@@ -473,7 +473,7 @@ func TestAnOfferIsWhatAPressWouldGive(t *testing.T) {
 			m.put(m.row(1, 0)) // of wallet 1
 			m.change(func() { m.oneEach = c.oneEach })
 			if c.absent {
-				m.leaves("9002", 1)
+				m.leaves("9002")
 			}
 			var got []string
 			for range 2 {

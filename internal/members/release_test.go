@@ -10,8 +10,9 @@ import (
 	"herald/internal/store"
 )
 
-// blow makes users 1 to n lose role 7001, one cycle ago and now, so that the fuse holds them if they are many.
-func blow(m *membersTest, n int) {
+// blow makes users 1 to 12 lose role 7001, one cycle ago and now, so that the fuse holds them.
+func blow(m *membersTest) {
+	const n = 12
 	m.putStakers(n, 5, "7001")
 	for id := range n {
 		m.stakesNow(id+1, 0)
@@ -22,7 +23,7 @@ func blow(m *membersTest, n int) {
 
 func TestAReleaseLetsThoseGoWhomItPrints(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
-		blow(m, 12)
+		blow(m)
 		m.equal("held", strings.Count(m.seen("9001"), "7001"), 12)
 		released, err := m.Release(m.Context())
 		m.equal("printed", fmt.Sprint(len(released), released[0], err), "12 {{discord 1} 9001 7001} <nil>")
@@ -53,7 +54,7 @@ func TestWhomNoFuseHoldsIsNotReleased(t *testing.T) {
 
 func TestAReleasedBadgeThatIsReachedAgainIsHeldNextTime(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
-		blow(m, 12)
+		blow(m)
 		released, err := m.Release(m.Context())
 		m.equal("released", fmt.Sprint(len(released), err), "12 <nil>")
 		for id := range 12 {
@@ -71,9 +72,9 @@ func TestAReleasedBadgeThatIsReachedAgainIsHeldNextTime(t *testing.T) {
 
 func TestAReleaseIsPrintedOnce(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
-		blow(m, 12)
+		blow(m)
 		_, _ = m.Release(m.Context())
-		m.failWith("9001", failure(chat.MissingRight))
+		m.failWith(failure(chat.MissingRight))
 		m.ticks(2)
 		again, err := m.Release(m.Context())
 		m.equal("again", fmt.Sprint(len(again), err), "0 <nil>")
@@ -121,7 +122,7 @@ func (p partly) Each(ctx context.Context, f func([]byte)) error {
 
 func TestAReleaseThatCannotBeReadConcernsItsUserAlone(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
-		blow(m, 12)
+		blow(m)
 		_, err := m.Release(m.Context())
 		m.equal("release", err, nil)
 		b := m.memory.Bucket("releases/discord-42")

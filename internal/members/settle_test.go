@@ -39,7 +39,7 @@ func (c settleCase) prepare(m *membersTest) {
 	}
 	m.wears("9001", 1, strings.Fields(wears)...)
 	if c.left {
-		m.leaves("9001", 1)
+		m.leaves("9001")
 	}
 	m.change(func() {
 		m.oneEach = c.oneEach
@@ -188,9 +188,9 @@ func TestATagSurvivesA502AndARisingStake(t *testing.T) {
 				m.run()
 				m.equal("the press", m.presses(wallet(1), 1000), "+7002, +7003")
 				m.stakesNow(1, 5)
-				m.failWith("9001", lost(executed))
+				m.failWith(lost(executed))
 				m.cycles(3)
-				m.failWith("9001", nil)
+				m.failWith(nil)
 				m.stakesNow(1, 1000)
 				m.cycles(40)
 				m.equal("ten days later", m.seen("9001"), "1:7002")
@@ -206,13 +206,13 @@ func TestATagSurvivesARenameAnd502AndTheRenameBack(t *testing.T) {
 				m.change(func() { m.oneEach = true })
 				m.run()
 				m.presses(wallet(1), 1000)
-				m.failWith("9001", lost(executed))
+				m.failWith(lost(executed))
 				m.restart(func(c *Config) {
 					renamed := []chat.Badge{roles[0], {Community: "9001", ID: "7009", Amount: roles[1].Amount}}
 					c.Badges = map[chat.Platform][]chat.Badge{"discord": renamed}
 				})
 				m.cycles(2)
-				m.failWith("9001", nil)
+				m.failWith(nil)
 				m.restart(func(*Config) {})
 				m.cycles(4)
 				m.equal("in the end", m.seen("9001"), "1:7002")
@@ -360,10 +360,10 @@ func TestACallWhoseOutcomeCannotBeSavedIsMadeOnce(t *testing.T) {
 func TestAGiveThatIsUnsureWhileSettingsChangeLeavesNoBadge(t *testing.T) {
 	for _, executed := range []bool{true, false} {
 		inBubble(t, func(m *membersTest) {
-			m.failWith("9001", lost(executed))
+			m.failWith(lost(executed))
 			m.run()
 			m.presses(wallet(1), 5)
-			m.failWith("9001", nil)
+			m.failWith(nil)
 			m.restart(func(c *Config) {
 				renamed := []chat.Badge{{Community: "9001", ID: "7009"}, roles[2]}
 				c.Badges = map[chat.Platform][]chat.Badge{"discord": renamed}

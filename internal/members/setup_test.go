@@ -197,11 +197,11 @@ func (f *fake) change(do func()) {
 	do()
 }
 
-// failWith has every Give and Remove of a community fail with err; nil: none.
-func (f *fake) failWith(community string, err error) {
+// failWith has every Give and Remove in server 9001 fail with err; nil: none.
+func (f *fake) failWith(err error) {
 	f.change(func() {
 		f.fault = func(c call) error {
-			if c.community == community && c.do != "has" {
+			if c.community == "9001" && c.do != "has" {
 				return err
 			}
 			return nil
@@ -363,9 +363,9 @@ func (f *fake) wears(community string, id int, badges ...string) {
 	f.change(func() { f.worn[fmt.Sprint(community, " ", id)] = slices.Clone(badges) })
 }
 
-// leaves lets a user leave a server.
-func (f *fake) leaves(community string, id int) {
-	f.change(func() { delete(f.worn, fmt.Sprint(community, " ", id)) })
+// leaves lets user 1 leave a server.
+func (f *fake) leaves(community string) {
+	f.change(func() { delete(f.worn, community+" 1") })
 }
 
 // stakesNow sets the stake of the wallet of a user.

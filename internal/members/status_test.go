@@ -89,7 +89,7 @@ func TestCommandsShowWhatIsSaved(t *testing.T) {
 // Nobody knows whether it was given.
 func TestABadgeThatIsUnsureAndNewIsNotShown(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
-		m.failWith("9001", lost(true))
+		m.failWith(lost(true))
 		m.presses(wallet(1), 5)
 		s, err := m.Saved(m.Context(), user(1))
 		m.equal("has", fmt.Sprint(names(s.Badges, func(h Has) string { return h.ID }), err), "7003<nil>")
