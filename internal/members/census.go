@@ -218,11 +218,9 @@ func (l *latest) users() map[uint64]bool {
 // publish replaces the census. before are the users who were known when it began. It returns how many of them have no
 // row any more although this process did not delete it:
 //
-//	known before   in the census   known now
-//	yes            no              yes         the row is missing
-//	yes            no              no          this process has deleted it before it was counted
-//	yes            yes             no          this process has deleted it after it was counted
-//	no             no              yes         this process has saved it since
+//   - known before and now, but not counted: the row is missing
+//   - known before, but not now: this process has deleted the row
+//   - known now, but neither before nor counted: this process has saved the row since
 func (l *latest) publish(n *census, before map[uint64]bool) (missing int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

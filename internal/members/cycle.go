@@ -181,8 +181,9 @@ func (p *platform) isDue(r Row, now time.Time) bool {
 	return !r.Forgotten() && (!r.Due.After(now) || r.Due.After(tooLate))
 }
 
-// nextDue returns when a row that is checked now is due again. Ticks come up to tickEvery late.
-func (p *platform) nextDue(now time.Time) Time { return timeOf(now.Add(p.config.Every - tickEvery)) }
+// nextDue returns when a row that is checked now is due again. It is half a tick early, so that the tick that comes
+// nearest to a whole cycle finds it due.
+func (p *platform) nextDue(now time.Time) Time { return timeOf(now.Add(p.config.Every - tickEvery/2)) }
 
 // checkDue checks rows in batches, and returns them as saved. Rows for which there is no time, or that cannot be saved,
 // are returned as they were, and stay due. A check that fails for another reason waits for the next cycle.

@@ -208,8 +208,9 @@ func (t tiers) judgeMissed(h Held, b tier, c check) (after Held, isLost bool) {
 	if h.Goes == b.under {
 		return h, false
 	}
-	if h.Low.Under != b.under {
-		h.Goes, h.Released, h.Refused = 0, false, Time{} // They were of other settings.
+	isOfOtherSettings := h.Low.Under != 0 && h.Low.Under != b.under || h.Goes != 0
+	if isOfOtherSettings {
+		h.Goes, h.Released, h.Refused = 0, false, Time{}
 	}
 	sinceLow := c.block().Sub(h.Low.Block.Time)
 	switch {
