@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"time"
@@ -51,7 +52,6 @@ func (r *Redis) Claim(
 func claimOn(conn redis.Conn, key, claim string, slots []any) (value string, wait time.Duration, err error) {
 	// If a Send fails, Do fails, too.
 	_ = conn.Send("SET", key, claim, "NX", "PX", chat.ClaimLasts.Milliseconds())
-	_ = conn.Send("GET", key)
 	if slots != nil {
 		_ = limitScript.SendHash(conn, slots...)
 	}
@@ -59,18 +59,21 @@ func claimOn(conn redis.Conn, key, claim string, slots []any) (value string, wai
 	if err != nil {
 		return "", 0, err
 	}
-	setError, refused := replies[0].(redis.Error)
-	if refused {
-		return "", 0, setError
+	switch reply := replies[0].(type) {
+	case redis.Error:
+		return "", 0, reply
+	case nil: // The key had a value.
+		value, err = redis.String(conn.Do("GET", key))
+	default:
+		value = claim
 	}
-	value, err = redis.String(replies[1], nil)
 	if err != nil || slots == nil {
 		return value, 0, err
 	}
-	if isNoScript(replies[2]) {
+	if isNoScript(replies[1]) {
 		wait, err = microseconds(limitScript.Do(conn, slots...))
 	} else {
-		wait, err = microseconds(replies[2], nil)
+		wait, err = microseconds(replies[1], nil)
 	}
 	return value, wait, err
 }
@@ -87,14 +90,86 @@ func (r *Redis) Release(key string) {
 	_, _ = r.ask(context.Background(), script(replaceScript, []string{r.claimKey(key)}, claim, ""))
 }
 
-// MarkDone implements chat.Dedup. It replaces another's claim, too: this work is done.
+// mark is that the work of a claim is done.
+type mark struct {
+	key   string
+	lasts time.Duration
+}
+
+// maxMarks is how many marks wait to be sent. It bounds the commands of one call, too: Redis takes less than a
+// millisecond for so many.
+const maxMarks = 500
+
+// MarkDone implements chat.Dedup. It replaces another's claim, too: this work is done. It does not block unless Redis
+// is slow: a moment later, sendMarks tells Redis of all that is done by then.
 func (r *Redis) MarkDone(key string, lasts time.Duration) {
 	r.forgetClaim(key)
-	expires := max(lasts.Milliseconds(), 1)
-	_, err := r.ask(context.Background(), command("SET", r.claimKey(key), done, "PX", expires))
-	if err != nil {
-		r.memory.MarkDone(key, lasts)
+	m := mark{key, lasts}
+	if !r.Up() {
+		r.setDone([]mark{m})
+		return
 	}
+	select {
+	case r.marks <- m:
+	default:
+		r.setDone([]mark{m})
+	}
+}
+
+// sendMarks sends marks until ctx is done, and then those that are left.
+func (r *Redis) sendMarks(ctx context.Context) {
+	for {
+		select {
+		case m := <-r.marks:
+			r.setDone(append([]mark{m}, r.waitingMarks()...))
+		case <-ctx.Done():
+			r.setDone(r.waitingMarks())
+			return
+		}
+	}
+}
+
+// waitingMarks returns the marks that wait.
+func (r *Redis) waitingMarks() (all []mark) {
+	for {
+		select {
+		case m := <-r.marks:
+			all = append(all, m)
+		default:
+			return all
+		}
+	}
+}
+
+// setDone sets the claims of marks to done, in one round trip. If Redis does not answer, this process remembers it.
+func (r *Redis) setDone(marks []mark) {
+	if len(marks) == 0 {
+		return
+	}
+	_, err := r.ask(context.Background(), func(conn redis.Conn) (any, error) {
+		for _, m := range marks {
+			// If a Send fails, Do fails, too.
+			_ = conn.Send("SET", r.claimKey(m.key), done, "PX", max(m.lasts.Milliseconds(), 1))
+		}
+		return nil, firstError(conn.Do(""))
+	})
+	if err == nil {
+		return
+	}
+	for _, m := range marks {
+		r.memory.MarkDone(m.key, m.lasts)
+	}
+}
+
+// firstError returns the first error of the replies to several commands.
+func firstError(reply any, err error) error {
+	replies, err := redis.Values(reply, err)
+	for _, reply := range replies {
+		if refused, is := reply.(redis.Error); is {
+			err = cmp.Or[error](err, refused)
+		}
+	}
+	return err
 }
 
 // forgetClaim returns the claim that this process made in Redis, and forgets it.

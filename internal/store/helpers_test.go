@@ -116,3 +116,20 @@ func tap(r *Redis, handle func(command string, call func() (any, error)) (any, e
 		return tapped{conn, handle}, err
 	}
 }
+
+// finish marks the work of a key as done, and waits until Redis or the memory knows it.
+func finish(t *testing.T, r *Redis, key string, lasts time.Duration) {
+	t.Helper()
+	r.MarkDone(key, lasts)
+	for range 1000 {
+		value, _ := redis.String(r.do(t.Context(), command("GET", r.claimKey(key))))
+		r.memory.mu.Lock()
+		remembered := r.memory.claims[key].progress == chat.Done
+		r.memory.mu.Unlock()
+		if value == done || remembered {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Errorf("nobody knows that %s is done", key)
+}

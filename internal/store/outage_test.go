@@ -184,7 +184,7 @@ func TestReplicaWithoutRedisDecides(t *testing.T) {
 			r := newReplica(t, test.scheme+"://:"+password+"@"+test.addr+test.options, bot)
 			wantProgress(t, "a new update", r, "a", chat.New)
 			wantProgress(t, "a repeated one", r, "a", chat.InFlight)
-			r.MarkDone("a", time.Hour)
+			finish(t, r, "a", time.Hour)
 			wantProgress(t, "an answered one", r, "a", chat.Done)
 			wantSlots(t, test.what, r, minutely, 3)
 			r.Save(ctx, "price", []byte("1"), time.Minute)

@@ -19,7 +19,10 @@ func TestARefusedReadIsNoMissingValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, call := range map[string]func(r *Redis){
-		"claim":   func(r *Redis) { r.Claim(t.Context(), "a") },
+		"claim": func(r *Redis) {
+			r.Claim(t.Context(), "a")
+			r.Claim(t.Context(), "a")
+		},
 		"reserve": func(r *Redis) { r.Reserve(t.Context(), 0, minutely) },
 		"load":    func(r *Redis) { _, _ = r.Bucket(members).Load(t.Context(), "7") },
 		"replace": func(r *Redis) { _, _ = r.Bucket(members).Replace(t.Context(), "7", nil, []byte("1")) },

@@ -35,6 +35,8 @@ type Redis struct {
 	mu sync.Mutex
 	// claims has the value of each claim that this process holds in Redis, by the claim's key.
 	claims map[string]string
+	// marks are the claims whose work is done, and of which Redis does not know yet.
+	marks chan mark
 
 	stop     context.CancelFunc
 	watching sync.WaitGroup
@@ -56,15 +58,17 @@ func NewRedis(s Settings, salt []byte, bot string, log *slog.Logger) (*Redis, er
 		salt:   salt,
 		bot:    bot,
 		claims: map[string]string{},
+		marks:  make(chan mark, maxMarks),
 		stop:   stop,
 	}
 	pool.TestOnBorrow = r.usable
 	r.up.Store(true)
 	r.watching.Go(func() { r.watch(ctx) })
+	r.watching.Go(func() { r.sendMarks(ctx) })
 	return r, nil
 }
 
-// Close closes the connections. It blocks for the time of one call at most.
+// Close tells Redis what is done, and closes the connections. It blocks for the time of two calls at most.
 func (r *Redis) Close() error {
 	r.stop()
 	r.watching.Wait()
