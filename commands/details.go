@@ -42,7 +42,9 @@ func (c detailsCommand) run(_ context.Context, req chat.Request) (chat.Reply, er
 	if move, moved := c.Moves.To(entry); moved {
 		reply.Tone = chat.Warning
 		reply.Text = chat.SayWith("details.moved", chat.Values{
-			"settings": chat.Plain(move.Settings), "from": chat.Code(move.From), "to": chat.Code(move.To),
+			"settings": chat.Plain(move.Settings),
+			"from":     chat.Code(move.From),
+			"to":       chat.Code(move.To),
 		})
 	}
 	if asksToJoin {
@@ -79,9 +81,13 @@ func mentionHeld(s members.Status) (named chat.Parts) {
 // joinSections returns the counts of requests to join since a time, and the people who were left out
 // lately.
 func joinSections(since time.Time, counts chat.JoinCounts, last []chat.LeftOut) []chat.Section {
-	sections := []chat.Section{{Fields: []chat.Field{{Value: chat.SayWith("details.door", chat.Values{
-		"day": chat.Day{Time: since}, "in": chat.Count(counts.LetIn), "open": chat.Count(counts.LeftOpen), "unchecked": chat.Count(counts.Unchecked),
-	})}}}}
+	total := chat.SayWith("details.door", chat.Values{
+		"day":       chat.Day{Time: since},
+		"in":        chat.Count(counts.LetIn),
+		"open":      chat.Count(counts.LeftOpen),
+		"unchecked": chat.Count(counts.Unchecked),
+	})
+	sections := []chat.Section{{Fields: []chat.Field{{Value: total}}}}
 	if len(last) == 0 {
 		return sections
 	}
@@ -91,7 +97,8 @@ func joinSections(since time.Time, counts chat.JoinCounts, last []chat.LeftOut) 
 		if why.Key == "" {
 			why = chat.Say("details.unchecked")
 		}
-		people.Fields = append(people.Fields, chat.Field{Value: chat.Parts{chat.Mention{User: l.User}, chat.Moment{Time: l.At}, why}})
+		line := chat.Parts{chat.Mention{User: l.User}, chat.Moment{Time: l.At}, why}
+		people.Fields = append(people.Fields, chat.Field{Value: line})
 	}
 	return append(sections, people)
 }
@@ -109,13 +116,21 @@ func badgeLines(p chat.Platform, s members.Status, recheckEvery time.Duration, s
 	}
 	for _, each := range s.Each {
 		add("details.have", chat.Values{
-			"have": chat.Count(each.Have), "checked": chat.Count(each.Checked), "every": everyText(recheckEvery),
+			"have":    chat.Count(each.Have),
+			"checked": chat.Count(each.Checked),
+			"every":   everyText(recheckEvery),
 		}, each.Badge)
 	}
-	add("details.since", chat.Values{"day": chat.Day{Time: since}, "given": chat.Count(s.Gives), "removed": chat.Count(s.Removals)})
+	add("details.since", chat.Values{
+		"day":     chat.Day{Time: since},
+		"given":   chat.Count(s.Gives),
+		"removed": chat.Count(s.Removals),
+	})
 	if s.Held > 0 {
 		add("details.held", chat.Values{
-			"losing": chat.Count(s.Losing), "have": chat.Count(s.Have), "command": chat.Code("bot members --release"),
+			"losing":  chat.Count(s.Losing),
+			"have":    chat.Count(s.Have),
+			"command": chat.Code("bot members --release"),
 		}, all...)
 		add("details.held_back", chat.Values{"users": mentionHeld(s)})
 	}

@@ -96,9 +96,11 @@ func (b *Bot) summary(failed []string, results []result) string {
 	case !networkWorks(results):
 		return "Nothing can be reached. Does this machine have a network?"
 	case len(failed) > 0:
-		return fmt.Sprintf("%d of %d checks failed: %s. Correct what their rows name, then run `bot check%s` again.", len(failed), len(results), strings.Join(failed, ", "), option)
+		return fmt.Sprintf("%d of %d checks failed: %s. Correct what their rows name, then run `bot check%s` again.",
+			len(failed), len(results), strings.Join(failed, ", "), option)
 	}
-	return fmt.Sprintf("Everything answers. If a row advises a change, make it. Next: `bot run%s`, then `/status` and `/price` in a chat.", option)
+	return "Everything answers. If a row advises a change, make it. " +
+		"Next: `bot run" + option + "`, then `/status` and `/price` in a chat."
 }
 
 // IsWallet reports whether text is a wallet for Check.
@@ -220,7 +222,8 @@ func diagnosis(err error, usual string) (text, settings string) {
 func say(v chat.Value) string { return strings.ReplaceAll(words.Say(chat.English, v), "\u00a0", " ") }
 
 // unencrypted is the warning about a PARTNER_BASE_URL for which config.PublicHTTP holds.
-const unencrypted = "PARTNER_BASE_URL is not https://, so anybody on the way can read the requests and forge the answers"
+const unencrypted = "PARTNER_BASE_URL is not https://, " +
+	"so anybody on the way can read the requests and forge the answers"
 
 // aboutPartner says that the partner API accepts the signature (err is nil), that its URL is not
 // safe, and how far its clock is off, if by more than 2 seconds.
@@ -247,8 +250,11 @@ func aboutQuote(found market.Listing, err error) ([]string, error) {
 		return nil, err
 	}
 	const maxName = 40 // characters
-	text := fmt.Sprintf("%s (%s), id %s, %s", chat.NewUntrusted(found.Symbol, maxName),
-		chat.NewUntrusted(found.Name, maxName), chat.NewUntrusted(found.ID, maxName), say(chat.Price{Decimal: found.Quote.Price}))
+	symbol := chat.NewUntrusted(found.Symbol, maxName)
+	name := chat.NewUntrusted(found.Name, maxName)
+	id := chat.NewUntrusted(found.ID, maxName)
+	price := say(chat.Price{Decimal: found.Quote.Price})
+	text := fmt.Sprintf("%s (%s), id %s, %s", symbol, name, id, price)
 	if at := found.Quote.LastUpdated; !at.IsZero() {
 		text += ", " + say(chat.Moment{Time: at})
 	}
@@ -257,7 +263,8 @@ func aboutQuote(found market.Listing, err error) ([]string, error) {
 		details = append(details, "that price is old: is this the right token?")
 	}
 	if found.Quote.V1Gone {
-		details = append(details, "it has ended version 1 of its quotes (/v1/cryptocurrency/quotes/latest); version 3 is asked")
+		details = append(details,
+			"it has ended version 1 of its quotes (/v1/cryptocurrency/quotes/latest); version 3 is asked")
 	}
 	return details, nil
 }

@@ -19,7 +19,8 @@ import (
 var errNothingSaved = errors.New("no addresses can be saved: set DATA_DIR or REDIS_URL to what the running bot has")
 
 // errNoBot is their error if the token of no platform is set.
-var errNoBot = errors.New("saved addresses belong to a bot: set TELEGRAM_BOT_TOKEN and DISCORD_BOT_TOKEN to what the running bot has")
+var errNoBot = errors.New("saved addresses belong to a bot: " +
+	"set TELEGRAM_BOT_TOKEN and DISCORD_BOT_TOKEN to what the running bot has")
 
 // openMembers calls use with what saves addresses, and nothing that runs.
 func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error) error {
@@ -68,15 +69,30 @@ func ListMembers(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writer
 			lines[0] = append(lines[0], column.Name)
 		}
 		for _, r := range rows {
-			line := []string{string(r.User.Platform), r.User.ID, "", timeIn(r.SavedAt.Time), timeIn(r.ProvenAt.Time), timeIn(r.CheckedAt.Time), "", "", givenIn(r), strconv.FormatBool(r.Forgotten())}
-			if !r.Forgotten() {
-				line[2] = r.Wallet.Hex()
-			}
-			line[6], line[7] = timeIn(r.FirstLow()), timeIn(r.LastLost())
-			lines = append(lines, line)
+			lines = append(lines, csvLine(r))
 		}
 		return errors.Join(table.WriteAll(lines), failed)
 	})
+}
+
+// csvLine returns the MemberColumns of a row. A deleted address is empty.
+func csvLine(r members.Row) []string {
+	wallet := ""
+	if !r.Forgotten() {
+		wallet = r.Wallet.Hex()
+	}
+	return []string{
+		string(r.User.Platform),
+		r.User.ID,
+		wallet,
+		timeIn(r.SavedAt.Time),
+		timeIn(r.ProvenAt.Time),
+		timeIn(r.CheckedAt.Time),
+		timeIn(r.FirstLow()),
+		timeIn(r.LastLost()),
+		givenIn(r),
+		strconv.FormatBool(r.Forgotten()),
+	}
 }
 
 // givenIn returns the badges of a row for a CSV file: community, badge and time, such as
@@ -118,7 +134,8 @@ func ReleaseBadges(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writ
 		if err := table.WriteAll(lines); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(w, "Released: %d. The running bot notes that within five minutes; whoever of them is still below at the next check loses the badge.\n", len(released))
+		_, err = fmt.Fprintf(w, "Released: %d. The running bot notes that within five minutes; "+
+			"whoever of them is still below at the next check loses the badge.\n", len(released))
 		return err
 	})
 }

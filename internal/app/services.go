@@ -84,9 +84,17 @@ func (b *Bot) connect() (commands.Sources, error) {
 		b.status = ticker(b.cfg, func() time.Duration { return statusInterval(price.Budget) }, recorded, last)
 	}
 	sources := commands.Sources{
-		Price: recorded, Supply: supplies.Supply, Stakes: stakes.Stakes, Total: stakes.Total(cfg.Supply.TTL),
-		Accounts: accounts.Accounts, Logins: accounts.Logins, Joins: &b.joins, Moves: &b.moves, Started: time.Now(), Members: b.members,
-		Chart: pricechart.New(b.quotes, cfg.Market.Symbol, cfg.Charts).Chart,
+		Price:    recorded,
+		Supply:   supplies.Supply,
+		Stakes:   stakes.Stakes,
+		Total:    stakes.Total(cfg.Supply.TTL),
+		Accounts: accounts.Accounts,
+		Logins:   accounts.Logins,
+		Joins:    &b.joins,
+		Moves:    &b.moves,
+		Started:  time.Now(),
+		Members:  b.members,
+		Chart:    pricechart.New(b.quotes, cfg.Market.Symbol, cfg.Charts).Chart,
 	}
 	for _, s := range b.services {
 		sources.Services = append(sources.Services, s.Upstream)
@@ -96,10 +104,15 @@ func (b *Bot) connect() (commands.Sources, error) {
 }
 
 // list returns every service, with the question that `bot check` puts to its client.
-func (b *Bot) list(price *market.Client, supplies *supply.Client, stakes *staking.Client, accounts *partner.Client) []service {
+func (b *Bot) list(
+	price *market.Client, supplies *supply.Client, stakes *staking.Client, accounts *partner.Client,
+) []service {
 	s := b.cfg.Services
 	return []service{
-		{Upstream: price.Upstream, url: s.Market.URL, free: price.Reach,
+		{
+			Upstream: price.Upstream,
+			url:      s.Market.URL,
+			free:     price.Reach,
 			ask: func(ctx context.Context, _ string) ([]string, error) {
 				found, err := price.Probe(ctx)
 				details, err := aboutQuote(found, err)
@@ -109,13 +122,19 @@ func (b *Bot) list(price *market.Client, supplies *supply.Client, stakes *stakin
 					details = append(details, aboutCredits(left, failed, price.Budget != nil))
 				}
 				return details, err
-			}},
-		{Upstream: supplies.Upstream, url: s.Supply.URL,
+			},
+		},
+		{
+			Upstream: supplies.Upstream,
+			url:      s.Supply.URL,
 			ask: func(ctx context.Context, _ string) ([]string, error) {
 				found, err := supplies.Supply.Fetch(ctx, struct{}{})
 				return aboutSupply(found, s.Market.Symbol), err
-			}},
-		{Upstream: stakes.Upstream, url: s.Staking.RPCURL.Reveal(),
+			},
+		},
+		{
+			Upstream: stakes.Upstream,
+			url:      s.Staking.RPCURL.Reveal(),
 			free: func(ctx context.Context) error {
 				_, err := stakes.Ping(ctx)
 				return err
@@ -130,12 +149,16 @@ func (b *Bot) list(price *market.Client, supplies *supply.Client, stakes *stakin
 					details = append(details, "pending of the wallet: unknown without STAKING_PENDING_METHOD")
 				}
 				return details, err
-			}},
-		{Upstream: accounts.Upstream, url: s.Partner.URL,
+			},
+		},
+		{
+			Upstream: accounts.Upstream,
+			url:      s.Partner.URL,
 			ask: func(ctx context.Context, _ string) ([]string, error) {
 				err := accounts.Probe(ctx)
 				return aboutPartner(s.Partner.URL, accounts.Skew(), err), err
-			}},
+			},
+		},
 	}
 }
 
@@ -143,10 +166,17 @@ func (b *Bot) list(price *market.Client, supplies *supply.Client, stakes *stakin
 // openState has returned. The caller sets Stakes and Accounts before Run or CheckAll.
 func (b *Bot) newMembers() *members.Members {
 	c := members.Config{
-		Settings: b.cfg.Members, Badges: b.cfg.badges(), Bots: b.rows.bots,
-		Claims: b.state, Limiter: b.state, Symbol: b.cfg.Market.Symbol,
-		Chain: strconv.FormatUint(b.cfg.Staking.ChainID, 10), Pools: b.cfg.Staking.Pools,
-		Language: b.cfg.Language, Count: b.metrics.Events("members"), Log: b.log,
+		Settings: b.cfg.Members,
+		Badges:   b.cfg.badges(),
+		Bots:     b.rows.bots,
+		Claims:   b.state,
+		Limiter:  b.state,
+		Symbol:   b.cfg.Market.Symbol,
+		Chain:    strconv.FormatUint(b.cfg.Staking.ChainID, 10),
+		Pools:    b.cfg.Staking.Pools,
+		Language: b.cfg.Language,
+		Count:    b.metrics.Events("members"),
+		Log:      b.log,
 	}
 	if b.rows.bucket != nil {
 		c.Bucket = func(name string) members.Store { return b.rows.bucket(name) }

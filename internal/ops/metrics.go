@@ -204,10 +204,12 @@ func (m *Metrics) ExportMembers(census func() (rows, checked, held, unreadable f
 			_, _, held, _ := census()
 			return held
 		})
-	m.gauge("herald_members_unreadable", "Saved values that cannot be read; each concerns its user alone.", nil, func() float64 {
-		_, _, _, unreadable := census()
-		return unreadable
-	})
+	m.gauge("herald_members_unreadable",
+		"Saved values that cannot be read; each concerns its user alone.",
+		nil, func() float64 {
+			_, _, _, unreadable := census()
+			return unreadable
+		})
 }
 
 // ExportRedis exports whether Redis answers, and the number of decisions made without Redis.

@@ -24,11 +24,10 @@ for i, key in ipairs(KEYS) do
 	if full[i] > now + burst * every + maxAhead then full[i] = 0 end
 	start = math.max(start, full[i] - (burst - 1) * every)
 end
-if start - now <= within then
-	for i, key in ipairs(KEYS) do
-		full[i] = math.max(start, full[i]) + tonumber(ARGV[2 * i + 1])
-		redis.call("SET", key, string.format("%.0f", full[i]), "PX", math.ceil((full[i] - now) / 1000))
-	end
+if start - now > within then return start - now end
+for i, key in ipairs(KEYS) do
+	full[i] = math.max(start, full[i]) + tonumber(ARGV[2 * i + 1])
+	redis.call("SET", key, string.format("%.0f", full[i]), "PX", math.ceil((full[i] - now) / 1000))
 end
 return start - now`
 

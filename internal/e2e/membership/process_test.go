@@ -55,7 +55,7 @@ func (w *world) alive() (list []*process) {
 }
 
 // start starts a process with the world's settings. None starts with a broken store.
-func (w *world) start() *process {
+func (w *world) start() {
 	w.Helper()
 	if w.faultOf("store") != "" {
 		w.breakStore(false)
@@ -91,7 +91,6 @@ func (w *world) start() *process {
 			w.fail("the bot ended: %v", err)
 		}
 	}()
-	return p
 }
 
 // call counts a call of the process, and returns whether the process dies by it.

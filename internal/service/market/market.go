@@ -62,7 +62,12 @@ type Client struct {
 
 // New makes a client. It contacts nothing. log is told when version 1 of the quotes is gone.
 func New(s Settings, c *core.Cache, log *slog.Logger) *Client {
-	m := &Client{settings: s, rest: rest.New(Service, c.CallTimeout), query: url.Values{s.By: {s.Token}, "convert": {"USD"}}.Encode(), log: log}
+	m := &Client{
+		settings: s,
+		query:    url.Values{s.By: {s.Token}, "convert": {"USD"}}.Encode(),
+		rest:     rest.New(Service, c.CallTimeout),
+		log:      log,
+	}
 	var budget core.Budget
 	if !s.Uncounted {
 		failing := func() bool { return !m.Health().FailingSince.IsZero() }
@@ -71,7 +76,8 @@ func New(s Settings, c *core.Cache, log *slog.Logger) *Client {
 	}
 	m.Upstream = core.NewUpstream(c, Service, s.TTL, budget)
 	m.Price = core.NewQuery(m.Upstream, &core.Query[struct{}, core.Quote]{
-		Name: "price", TTL: s.TTL,
+		Name: "price",
+		TTL:  s.TTL,
 		Fetch: func(ctx context.Context, _ struct{}) (core.Quote, error) {
 			found, status, err := m.probe(ctx)
 			if m.Budget != nil {

@@ -89,7 +89,7 @@ func keyInfo(limit, left int64, resets time.Time) string {
 }
 
 // inBubble runs a test with a client of the provider in simulated time.
-func inBubble(t *testing.T, p *provider, s market.Settings, test func(*testing.T, *market.Client)) {
+func inBubble(t *testing.T, p *provider, test func(*testing.T, *market.Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		network := faketest.NewNetwork()
@@ -99,10 +99,16 @@ func inBubble(t *testing.T, p *provider, s market.Settings, test func(*testing.T
 		transporttest.ChangeDefault(t, func(d *http.Transport) { d.DialContext = network.Dial })
 		p.limit.Store(p.plan)
 		p.begun = time.Now()
-		s.URL, s.By, s.Token, s.Symbol, s.TTL = "http://prices.example.org", "id", "42", "hrd", 30*time.Second
+		settings := market.Settings{
+			URL:    "http://prices.example.org",
+			By:     "id",
+			Token:  "42",
+			Symbol: "hrd",
+			TTL:    30 * time.Second,
+		}
 		cache := core.NewCache(core.CacheConfig{MaxItems: 10, CallTimeout: 5 * time.Second, Timeout: 20 * time.Second, StaleFor: time.Hour, Observer: ops.NewMetrics()})
 		defer cache.Close()
-		test(t, market.New(s, cache, slog.New(slog.NewTextHandler(&p.log, nil))))
+		test(t, market.New(settings, cache, slog.New(slog.NewTextHandler(&p.log, nil))))
 	})
 }
 
@@ -133,7 +139,7 @@ func TestThePriceIsBackSoonAfterAnOutage(t *testing.T) {
 		for _, noInfo := range []bool{false, true} {
 			for _, before := range []time.Duration{0, time.Hour} {
 				p := &provider{plan: 15_000, resets: 15 * 24 * time.Hour, noInfo: noInfo}
-				inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
+				inBubble(t, p, func(t *testing.T, c *market.Client) {
 					for ; before > 0; before -= 5 * time.Minute {
 						c.Price.Get(t.Context(), struct{}{})
 						time.Sleep(5 * time.Minute)
@@ -203,7 +209,7 @@ func TestWhatTheProviderCountedCosts(t *testing.T) {
 	} {
 		p := &provider{plan: 15_000, resets: 15 * 24 * time.Hour, noInfo: test.noInfo}
 		p.fault.Store(&test.fault)
-		inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
+		inBubble(t, p, func(t *testing.T, c *market.Client) {
 			for begun := time.Now(); time.Since(begun) < 3*time.Hour; time.Sleep(time.Second) {
 				c.Price.Get(t.Context(), struct{}{})
 			}
@@ -226,7 +232,7 @@ func TestCreditsLastBehindAProxyThatResets(t *testing.T) {
 	for _, noInfo := range []bool{false, true} {
 		p := &provider{plan: 1000, resets: 3 * 24 * time.Hour, noInfo: noInfo}
 		p.fault.Store(&reset)
-		inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
+		inBubble(t, p, func(t *testing.T, c *market.Client) {
 			for time.Since(p.begun) < p.resets {
 				c.Price.Get(t.Context(), struct{}{})
 				time.Sleep(time.Minute)
@@ -249,7 +255,7 @@ func TestWhatIsLeftIsAskedNowAndThen(t *testing.T) {
 	} {
 		p := &provider{plan: test.left, resets: 10 * 24 * time.Hour}
 		p.fault.Store(test.fault)
-		inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
+		inBubble(t, p, func(t *testing.T, c *market.Client) {
 			for begun := time.Now(); time.Since(begun) < time.Hour; time.Sleep(10 * time.Second) {
 				c.Price.Get(t.Context(), struct{}{})
 			}
@@ -262,7 +268,7 @@ func TestWhatIsLeftIsAskedNowAndThen(t *testing.T) {
 
 func TestASilentPlanDelaysAPriceByTwoSeconds(t *testing.T) {
 	p := &provider{plan: 1, silentInfo: true}
-	inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
+	inBubble(t, p, func(t *testing.T, c *market.Client) {
 		begun := time.Now()
 		if _, err := c.Price.Get(t.Context(), struct{}{}); err != nil || time.Since(begun) != 2*time.Second {
 			t.Errorf("after %v: %v", time.Since(begun), err)
@@ -274,7 +280,7 @@ func TestASilentPlanDelaysAPriceByTwoSeconds(t *testing.T) {
 func TestAnUpgradeIsNoticed(t *testing.T) {
 	p := &provider{plan: 1000, resets: 10 * 24 * time.Hour}
 	p.used.Store(1000)
-	inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
+	inBubble(t, p, func(t *testing.T, c *market.Client) {
 		for i := range 60 {
 			_, err := c.Price.Get(t.Context(), struct{}{})
 			if failed := resttest.WantReason(t, err, market.Service, core.UsedUp); i > 30 && failed.RetryAfter < 9*24*time.Hour {
@@ -469,7 +475,7 @@ func TestVersion1IsAskedAgainAfterAnHour(t *testing.T) {
 		return status(404, "")(w, r)
 	}
 	p.fault.Store(&gone)
-	inBubble(t, p, market.Settings{}, func(t *testing.T, c *market.Client) {
+	inBubble(t, p, func(t *testing.T, c *market.Client) {
 		for _, step := range []struct {
 			wait time.Duration
 			want int

@@ -32,28 +32,60 @@ type Settings struct {
 // it, from TOKEN_SYMBOL.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
-		{Heading: "Token and its price", Name: "PRICE_API_URL", Default: "https://pro-api.coinmarketcap.com",
+		{
+			Heading: "Token and its price",
+			Name:    "PRICE_API_URL",
+			Default: "https://pro-api.coinmarketcap.com",
 			Comment: "Where the price provider is; /v1/... and /v3/... are appended.",
-			Set:     config.Field(&s.URL, config.BaseURLWithout("/v1/cryptocurrency"))},
-		{Name: "PRICE_API_KEY", Secret: true, Example: "01234567-89ab-cdef-0123-456789abcdef",
-			Comment: "Your key for CoinMarketCap. Unset: none is sent.", Set: config.Field(&s.APIKey, config.Hidden(config.Visible))},
-		{Name: "PRICE_TOKEN_ID", Example: "1027",
-			Comment: "The token's number at the provider. Set it if you can: many coins share a symbol. Unset: TOKEN_SYMBOL is asked for.",
-			Set:     s.setToken("id", config.Matching(`[1-9][0-9]{0,11}`, "the token's number at the provider"))},
-		{Name: "TOKEN_SYMBOL", Required: true, Example: "ETH", Set: s.setSymbol,
-			Comment: "The token's symbol, without $. A price of another symbol is refused."},
-		{Name: "PRICE_TTL", Default: "30s", Set: config.Field(&s.TTL, config.Duration),
-			Comment: "How long a price is fresh, if the credits allow. It is refreshed only while people ask."},
-		{Name: "MAX_PRICE_AGE", Default: "1h", Set: config.Field(&s.MaxPriceAge, config.OrOff(config.Duration)),
-			Comment: "How old the provider's own quote may be before it is marked as old, with its time, wherever a price is " +
-				"shown. off: any age."},
-		{Name: "PRICE_MONTHLY_CREDITS", Example: "5000", Set: s.setCredits,
-			Comment: "How many of the plan's calls a month this bot may use; 0: no bound. Unset: as many as the provider says are left, or 10000 if it does not say."},
+			Set:     config.Field(&s.URL, config.BaseURLWithout("/v1/cryptocurrency")),
+		},
+		{
+			Name:    "PRICE_API_KEY",
+			Secret:  true,
+			Example: "01234567-89ab-cdef-0123-456789abcdef",
+			Comment: "Your key for CoinMarketCap. Unset: none is sent.",
+			Set:     config.Field(&s.APIKey, config.Hidden(config.Visible)),
+		},
+		{
+			Name:    "PRICE_TOKEN_ID",
+			Example: "1027",
+			Comment: "The token's number at the provider. Set it if you can: many coins share a symbol. " +
+				"Unset: TOKEN_SYMBOL is asked for.",
+			Set: s.setToken("id", config.Matching(`[1-9][0-9]{0,11}`, "the token's number at the provider")),
+		},
+		{
+			Name:     "TOKEN_SYMBOL",
+			Required: true,
+			Example:  "ETH",
+			Comment:  "The token's symbol, without $. A price of another symbol is refused.",
+			Set:      s.setSymbol,
+		},
+		{
+			Name:    "PRICE_TTL",
+			Default: "30s",
+			Comment: "How long a price is fresh, if the credits allow. It is refreshed only while people ask.",
+			Set:     config.Field(&s.TTL, config.Duration),
+		},
+		{
+			Name:    "MAX_PRICE_AGE",
+			Default: "1h",
+			Comment: "How old the provider's own quote may be before it is marked as old, with its time, " +
+				"wherever a price is shown. off: any age.",
+			Set: config.Field(&s.MaxPriceAge, config.OrOff(config.Duration)),
+		},
+		{
+			Name:    "PRICE_MONTHLY_CREDITS",
+			Example: "5000",
+			Comment: "How many of the plan's calls a month this bot may use; 0: no bound. " +
+				"Unset: as many as the provider says are left, or 10000 if it does not say.",
+			Set: s.setCredits,
+		},
 	}
 }
 
 // symbol must not contain right-to-left letters: they would reorder the line.
-var symbol = config.Except(`^\$`, "must be without $", config.Matching(`[^\pC\pZ\x{FFFD}\p{Arabic}\p{Hebrew}\p{Syriac}\p{Thaana}\p{Nko}\p{Adlam}]{1,20}`,
+var symbol = config.Except(`^\$`, "must be without $", config.Matching(
+	`[^\pC\pZ\x{FFFD}\p{Arabic}\p{Hebrew}\p{Syriac}\p{Thaana}\p{Nko}\p{Adlam}]{1,20}`,
 	"at most 20 visible characters, written from left to right, without white space"))
 
 func (s *Settings) setSymbol(value string) error {

@@ -116,7 +116,9 @@ func startDiscord(ctx context.Context, mux *http.ServeMux) error {
 		if err != nil {
 			return err
 		}
-		mux.HandleFunc("/discord/interactions", func(w http.ResponseWriter, r *http.Request) { respond(w, r, public, &answer) })
+		mux.HandleFunc("/discord/interactions", func(w http.ResponseWriter, r *http.Request) {
+			respond(w, r, public, &answer)
+		})
 		return nil
 	}
 	discordgo.EndpointAPI = os.Getenv("DISCORD_API_URL") + "/api/v9/"
@@ -173,7 +175,11 @@ func readAnswer(raw []byte) (answer discordgo.InteractionResponse, err error) {
 	}
 	err = json.Unmarshal(raw, &sent)
 	answer.Type = sent.Type
-	answer.Data = &discordgo.InteractionResponseData{Content: sent.Data.Content, Embeds: sent.Data.Embeds, AllowedMentions: &discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{}}}
+	answer.Data = &discordgo.InteractionResponseData{
+		Content:         sent.Data.Content,
+		Embeds:          sent.Data.Embeds,
+		AllowedMentions: &discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{}},
+	}
 	for _, row := range sent.Data.Rows {
 		answer.Data.Components = append(answer.Data.Components, row)
 	}

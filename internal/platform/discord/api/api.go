@@ -276,7 +276,8 @@ func (c *Client) try(ctx context.Context, call *call) error {
 	if call.reason != "" {
 		options = append(options, discordgo.WithHeader("X-Audit-Log-Reason", url.PathEscape(call.reason)))
 	}
-	response, err := c.session.RequestWithLockedBucket(call.method, call.endpoint, contentType, body, bucket, 0, options...)
+	response, err := c.session.RequestWithLockedBucket(
+		call.method, call.endpoint, contentType, body, bucket, 0, options...)
 	c.limit.note(call, err)
 	if err != nil {
 		return c.failure(err)

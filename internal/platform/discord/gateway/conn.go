@@ -147,7 +147,8 @@ func (c *conn) read() (p packet, err error) {
 	return p, nil
 }
 
-// identifyOrResume resumes the session if there is one, and otherwise asks for a new one. It asks for no intents, because interactions need none.
+// identifyOrResume resumes the session if there is one, and otherwise asks for a new one. It
+// asks for no intents, because interactions need none.
 func (c *conn) identifyOrResume() {
 	if s := c.session; s != nil {
 		c.write(opResume, map[string]any{"token": c.Token.Reveal(), "session_id": s.id, "seq": c.sequence.Load()})
@@ -247,9 +248,18 @@ func (c *conn) showStatus(ctx context.Context) {
 		if text != "" {
 			// A custom status shows its state. Its name is required and not shown.
 			// discordgo's type would send a time in a form that Discord refuses.
-			activities = append(activities, map[string]any{"name": "Custom Status", "type": discordgo.ActivityTypeCustom, "state": text})
+			activities = append(activities, map[string]any{
+				"name":  "Custom Status",
+				"type":  discordgo.ActivityTypeCustom,
+				"state": text,
+			})
 		}
-		c.write(opPresence, map[string]any{"since": nil, "activities": activities, "status": discordgo.StatusOnline, "afk": false})
+		c.write(opPresence, map[string]any{
+			"since":      nil,
+			"activities": activities,
+			"status":     discordgo.StatusOnline,
+			"afk":        false,
+		})
 	}
 }
 

@@ -212,7 +212,9 @@ func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 // for as long as until allows, and repeats a refused call with plainer contents. It
 // repeats a call with an unknown outcome once. If the query has then expired, the first call has
 // answered it.
-func (o *Outbox) Answer(ctx context.Context, until time.Time, call func(context.Context) error, contents ...*Content) error {
+func (o *Outbox) Answer(
+	ctx context.Context, until time.Time, call func(context.Context) error, contents ...*Content,
+) error {
 	unknown := 0
 	again := func(err error) (bool, time.Duration) {
 		e := botapi.ErrorOf(err)

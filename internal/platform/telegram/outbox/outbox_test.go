@@ -379,10 +379,10 @@ func TestLongest429Counts(t *testing.T) {
 	})
 }
 
-// ask sends a message that others may share, to the group.
-func (c *outboxTest) ask(user int64, key string) {
-	m := message(group, user, key)
-	m.Sharing.Key, m.Deadline = key, time.Now().Add(20*time.Second)
+// ask sends a message that others may share, to the group. Its text is "shared".
+func (c *outboxTest) ask(user int64) {
+	m := message(group, user, "shared")
+	m.Sharing.Key, m.Deadline = "shared", time.Now().Add(20*time.Second)
 	c.post(m)
 }
 
@@ -390,8 +390,8 @@ func (c *outboxTest) ask(user int64, key string) {
 func TestSharedMessageHasItsEarliestPosition(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(14, group, 1, 20*time.Second)
-		c.ask(1, "shared")
-		c.ask(2, "shared")
+		c.ask(1)
+		c.ask(2)
 		start := time.Now()
 		c.all.Wait()
 		if at := slices.Index(c.texts, "shared"); at != 3 || c.results[Delivered] != 5+2 {
@@ -407,7 +407,7 @@ func TestASharedMessageUsesTheSlotOfAnySender(t *testing.T) {
 		c.all.Wait()
 		start := time.Now()
 		for user := range int64(20) {
-			c.ask(1+user, "shared")
+			c.ask(1 + user)
 		}
 		c.all.Wait()
 		if took := time.Since(start); took > 5*time.Second || c.results[Delivered] != 3+20 {
@@ -423,9 +423,9 @@ func TestASharedMessageHasItsLatestDeadline(t *testing.T) {
 			c.send(1, group, 10+user, time.Hour)
 		}
 		time.Sleep(time.Second)
-		c.ask(1, "shared") // Its slot comes in 27 s, after its deadline.
+		c.ask(1) // Its slot comes in 27 s, after its deadline.
 		time.Sleep(10 * time.Second)
-		c.ask(2, "shared")
+		c.ask(2)
 		c.all.Wait()
 		if c.results[Delivered] != 9+2 {
 			t.Errorf("results %v", c.results)
@@ -535,7 +535,7 @@ func TestSentMessagesAreForgotten(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(20, person, 1, time.Second)
 		for range 5 {
-			c.ask(1, "shared")
+			c.ask(1)
 		}
 		c.all.Wait()
 		for chat, hold := range []time.Duration{time.Second, time.Hour} {
