@@ -92,9 +92,11 @@ func (c *community) limitKey(what string) string {
 // ago. That a badge or a community is gone is believed only of the user for whom the call was made. So a removal is
 // tried for each.
 func (c *community) refusedBefore(user string, s step, by caller) chat.BadgeProblem {
-	lasts, of := c.cycleRetries(), []about{wholeCommunity, {badge: s.badge}, {user: user}}
-	if by != byCycle { // The person may have done what was missing.
-		lasts, of = personRetries, of[:2]
+	lasts, of := c.cycleRetries(), []about{wholeCommunity, {badge: s.badge}}
+	if by != byCycle {
+		lasts = personRetries
+	} else if s.action == give { // A person may have done what was missing.
+		of = append(of, about{user: user})
 	}
 	problem := c.refusedWithin(lasts, of...)
 	isGone := problem == chat.BadgeGone || problem == chat.CommunityGone

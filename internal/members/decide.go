@@ -149,9 +149,11 @@ func (t tiers) communities() (ids []string) {
 }
 
 // decide returns the row after a check. A check of an older block than the row's changes nothing: the node is behind.
+// A block of other pools or another chain says nothing.
 func (t tiers) decide(r Row, c check, now time.Time) Row {
 	block := c.block()
-	if !block.IsZero() && timeOf(block).Before(r.Block.Time) {
+	isOlder := !block.IsZero() && timeOf(block).Before(r.Block.Time)
+	if isOlder && r.Pools == t.pools {
 		return r
 	}
 	r = r.clone()
@@ -178,10 +180,10 @@ func (t tiers) decide(r Row, c check, now time.Time) Row {
 //	answer                 Low before                          result
 //	reached                any                                 the badge stays, Low and Goes are cleared
 //	unknown, by the cycle  any                                 Low is cleared
-//	unknown, by a press    any                                 nothing changes: pressing must not keep a badge
+//	unknown, by a press    any                                 Low stays: pressing must not keep a badge
 //	missed                 none, or older than lowLasts, or    this check becomes Low
 //	                       under other settings
-//	missed                 less than minApart before           nothing changes
+//	missed                 less than minApart before           Low stays
 //	missed                 minApart or more before             the badge goes
 //
 // A badge that goes already still does, unless its amount is reached or the settings have changed.
@@ -208,8 +210,9 @@ func (t tiers) judgeMissed(h Held, b tier, c check) (after Held, isLost bool) {
 	if h.Goes == b.under {
 		return h, false
 	}
-	isOfOtherSettings := h.Low.Under != 0 && h.Low.Under != b.under || h.Goes != 0
-	if isOfOtherSettings {
+	isLowOfOthers := h.Low.Under != 0 && h.Low.Under != b.under
+	isGoneByOthers := h.Goes != 0
+	if isLowOfOthers || isGoneByOthers { // They are of other settings.
 		h.Goes, h.Released, h.Refused = 0, false, Time{}
 	}
 	sinceLow := c.block().Sub(h.Low.Block.Time)
@@ -224,8 +227,8 @@ func (t tiers) judgeMissed(h Held, b tier, c check) (after Held, isLost bool) {
 }
 
 // judgeRemoved returns a badge that the settings no longer name after a check. If they name others in its community,
-// the badge goes once a check knows which of those the user reaches. One check is enough, because the user has not
-// lost a stake: they are given what they reach, and next does that first.
+// the badge goes once a check knows which of those the user reaches. One check is enough: the operator has taken the
+// badge away, and not the stake.
 func (t tiers) judgeRemoved(h Held, c check) Held {
 	h.Low = Low{}
 	for _, b := range t.in(h.Community) {
@@ -237,8 +240,8 @@ func (t tiers) judgeRemoved(h Held, c check) Held {
 	return h
 }
 
-// lowLasts is how long a Low counts: two checks lie so far apart if one in between is late, and they have to be
-// minApart.
+// lowLasts is how long a Low counts. A late check may stretch the time between two to two cycles, and a check that
+// comes too early for minApart adds to it.
 func (t tiers) lowLasts() time.Duration { return 2*t.every + minApart }
 
 // note returns the row with what a check found. If an amount is unknown, the check can only raise Reached.
@@ -295,8 +298,9 @@ func (t tiers) current(h Held) Under {
 // badge any more goes at once.
 func (t tiers) mustGo(h Held) bool { return !t.names(h.Community) || h.Goes == t.current(h) }
 
-// isLosing reports whether a user loses a badge that is counted by the fuse, if the next check finds what the
-// latest one did. A badge that the settings no longer name counts if the user is left without any other there.
+// isLosing reports whether the fuse counts a badge as one that its user loses. A configured badge counts from the first
+// low check on. A badge that the settings no longer name counts if its user would be left without any other there, as
+// far as a check of the present pools has told.
 func (t tiers) isLosing(r Row, h Held) bool {
 	b, configured := t.find(h.Community, h.Badge)
 	switch {
@@ -305,7 +309,7 @@ func (t tiers) isLosing(r Row, h Held) bool {
 	case configured:
 		return h.Low.Under == b.under || h.Goes == b.under
 	}
-	return t.names(h.Community) && !t.keepsOne(r, h.Community)
+	return t.names(h.Community) && r.Pools == t.pools && !t.keepsOne(r, h.Community)
 }
 
 // keepsOne reports whether a user keeps, or is to be given, a configured badge of a community.

@@ -162,10 +162,19 @@ func TestAnAnswerNeedsABlockAndEveryPool(t *testing.T) {
 	}
 }
 
+func TestABlockOfOtherPoolsIsNotOlder(t *testing.T) {
+	tiers := testTiers()
+	before := Row{Wallet: common.Address{1}, Block: timeOf(at(6)), Pools: tiers.pools + 1}
+	after := tiers.decide(before, checkOf(1000, 5), at(7))
+	if !after.Block.Equal(at(5)) || !tiers.reaches(after, decimal.NewFromInt(1000)) {
+		t.Errorf("%s", encode(after))
+	}
+}
+
 func TestACheckOfAnOlderBlockChangesNothing(t *testing.T) {
 	tiers := testTiers()
 	before := Row{
-		Wallet: common.Address{1}, Block: timeOf(at(6)), CheckedAt: timeOf(at(6)),
+		Wallet: common.Address{1}, Block: timeOf(at(6)), CheckedAt: timeOf(at(6)), Pools: tiers.pools,
 		Badges: []Held{{Community: "9001", Badge: "7001", Low: Low{timeOf(at(0)), underOf(tiers, "7001")}}},
 	}
 	for name, c := range map[string]check{

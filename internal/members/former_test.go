@@ -87,7 +87,7 @@ func TestRowsOfFormat1AreRewrittenOnceAndDeleted(t *testing.T) {
 		m.run()
 		m.equal("left of format 1", m.contents("former"), "")
 		m.equal("lines", m.log.Lines("are rewritten"), 1)
-		m.equal("released and refused", shown(m.saved(2)), "7002 released refused")
+		m.equal("released and refused", shown(m.saved(2)), "7002 low released refused")
 		m.equal("without badges", m.saved(3).Wallet, wallet(3))
 		m.equal("forgotten", fmt.Sprint(m.saved(4).Forgotten(), " ", shown(m.saved(4))), "true 7001")
 		rows, _, _, unreadable := m.Census()

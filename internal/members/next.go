@@ -48,7 +48,7 @@ func (t tiers) next(r Row, p place) step {
 	case p.oneEach:
 		return t.nextTag(r, p, held)
 	}
-	lacks := false // a badge that they reach, because the platform refuses to give it
+	lacks := false // a badge that is reached: the platform refuses to give it
 	for _, b := range t.in(p.community) {
 		if r.index(p.community, b.ID) >= 0 || !t.reaches(r, b.Amount) {
 			continue
@@ -65,24 +65,24 @@ func (t tiers) next(r Row, p place) step {
 // not to be removed.
 func (t tiers) nextTag(r Row, p place, held []Held) step {
 	target := ""
-	lacks := false // a higher one that they reach, because the platform refuses to give it
+	lacksHigher := false // one higher than target: the platform refuses to give it
 	for _, b := range t.in(p.community) {
 		i := r.index(p.community, b.ID)
 		stays := i >= 0 && !t.mayRemove(r, r.Badges[i], p)
 		if !stays && !t.reaches(r, b.Amount) {
 			continue
 		}
-		lacks = slices.Contains(p.refused, b.ID)
-		if !lacks {
+		lacksHigher = slices.Contains(p.refused, b.ID)
+		if !lacksHigher {
 			target = b.ID
 		}
 	}
 	switch {
 	case target == "":
-		return t.nextRemoval(r, p, lacks)
+		return t.nextRemoval(r, p, lacksHigher)
 	case r.index(p.community, target) >= 0:
 		return step{}
-	case slices.ContainsFunc(held, func(h Held) bool { return t.mayBeHigher(h, target, lacks) }):
+	case slices.ContainsFunc(held, func(h Held) bool { return t.mayBeHigher(h, target, lacksHigher) }):
 		return step{}
 	}
 	return step{give, target}
@@ -91,14 +91,20 @@ func (t tiers) nextTag(r Row, p place, held []Held) step {
 // mayBeHigher reports whether a tag that the settings no longer name may be higher than a target that would replace it.
 // It may if the user lacks a higher one than the target, and before a check under these settings, unless the target is
 // the highest of all.
-func (t tiers) mayBeHigher(h Held, target string, lacks bool) bool {
+func (t tiers) mayBeHigher(h Held, target string, lacksHigher bool) bool {
 	_, configured := t.find(h.Community, h.Badge)
+	if configured {
+		return false // The target is the highest of those.
+	}
+	if lacksHigher {
+		return true
+	}
 	all := t.in(h.Community)
 	isHighest := target == all[len(all)-1].ID
-	return !configured && (lacks || !isHighest && !t.mustGo(h))
+	return !isHighest && !t.mustGo(h)
 }
 
-// nextRemoval returns the removal of the last badge that may be removed and that the platform does not refuse. While
+// nextRemoval returns the removal of the newest badge that may be removed and that the platform does not refuse. While
 // the user lacks a badge that they reach, a badge that the settings no longer name stays in its place.
 func (t tiers) nextRemoval(r Row, p place, lacks bool) step {
 	for _, h := range slices.Backward(r.in(p.community)) {
@@ -146,11 +152,13 @@ func (r Row) done(p place, s step, now time.Time) Row {
 		given = r.Badges[i] // A check during the call may have missed its amount.
 	}
 	r.drop(func(h Held) bool { return h.Community == p.community && (p.oneEach || h.Badge == s.badge) })
-	if s.action == give {
-		given.Since, given.Unsure = timeOf(now), false
-		r.set(given)
+	if s.action == remove {
+		return r
 	}
-	if s.action == give && given.Goes == 0 {
+	given.Since, given.Unsure = timeOf(now), false
+	r.set(given)
+	r.endIdle(p.community) // The platform has just taken the badge.
+	if given.Goes == 0 {
 		r.dropLost(p.community, s.badge)
 	}
 	return r
@@ -161,7 +169,7 @@ const refusedFor = 30 * 24 * time.Hour
 
 // failed is the row after a step failed with err.
 func (r Row) failed(p place, s step, err *chat.BadgeError, now time.Time) Row {
-	switch {
+	switch { // What says that the user or the community is gone comes first: then nothing is unsure.
 	case err.Problem == chat.NotAMember, err.Problem == chat.CannotHave:
 		return r.away(p.community) // Telegram takes the tag from whoever leaves or becomes an administrator.
 	case err.Problem == chat.CommunityGone:
@@ -186,13 +194,14 @@ func (r Row) notRemoved(community, badge string, problem chat.BadgeProblem, now 
 	if i < 0 {
 		return r
 	}
-	h := r.Badges[i]
+	h := &r.Badges[i]
 	h.Unsure = false
-	if isRefusal := problem != chat.BadgeFailed; isRefusal && h.Refused.IsZero() {
+	switch {
+	case problem == chat.BadgeFailed:
+		// It is no refusal.
+	case h.Refused.IsZero():
 		h.Refused = timeOf(now)
-	}
-	r.Badges[i] = h
-	if isGivenUp := !h.Refused.IsZero() && now.Sub(h.Refused.Time) > refusedFor; isGivenUp {
+	case now.Sub(h.Refused.Time) > refusedFor:
 		r.Badges = slices.Delete(r.Badges, i, i+1)
 	}
 	return r

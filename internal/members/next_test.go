@@ -397,3 +397,24 @@ func TestATagOfAnAdministratorIsOneThatNobodyElseKnows(t *testing.T) {
 		}
 	})
 }
+
+func TestAFailureThatIsNoRefusalGivesNoBadgeUp(t *testing.T) {
+	refused := timeOf(at(0))
+	row := Row{Badges: []Held{{Community: "9001", Badge: "7001", Refused: refused}}}
+	removal := step{remove, "7001"}
+	later := at(0).Add(refusedFor + time.Hour)
+	for problem, left := range map[chat.BadgeProblem]int{chat.BadgeFailed: 1, chat.RoleAbove: 0} {
+		after := row.failed(place{community: "9001"}, removal, &chat.BadgeError{Problem: problem}, later)
+		if len(after.Badges) != left {
+			t.Errorf("%s: %+v", problem, after.Badges)
+		}
+	}
+}
+
+func TestAGivenBadgeEndsIdle(t *testing.T) {
+	row := Row{Wallet: wallet(1), Idle: []string{"9001"}}
+	after := row.done(place{community: "9001"}, step{give, "7001"}, at(0))
+	if len(after.Idle) > 0 || len(after.Badges) != 1 {
+		t.Errorf("%+v", after)
+	}
+}

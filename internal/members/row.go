@@ -39,7 +39,7 @@ type Row struct {
 	// Badges are those that the user was given, or may have been given.
 	Badges []Held `json:"h,omitempty"`
 	// Idle are the communities where no call is made for the user: they are not a member, or wear a tag that an
-	// administrator has set. A press ends it. So does a command there, unless they still wear such a tag.
+	// administrator has set. It ends with a press, or with a command sent there without such a tag.
 	Idle []string `json:"i,omitempty"`
 	// Lost says why badges were removed. An entry stays until the amount is reached again.
 	Lost []Loss `json:"x,omitempty"`
@@ -54,15 +54,14 @@ type Held struct {
 	// Unsure says that the user may wear the badge or not: the outcome of a call is not known. The platform is
 	// asked before the next call in the community.
 	Unsure bool `json:"u,omitempty"`
-	// Low is the check that missed this badge's amount, and from which on the second one is waited for. It is zero
-	// if there is none. See judge.
+	// Low is the first check that missed this badge's amount. It is zero if there is none. See judge.
 	Low Low `json:"l,omitzero"`
 	// Goes are the settings under which it was decided that the badge is to be removed: two checks missed its
 	// amount, or the settings name other badges in its community. Under any other settings the badge stays.
 	Goes Under `json:"g,omitempty"`
 	// Released says that the fuse does not hold the badge. A reached amount clears it.
 	Released bool `json:"r,omitempty"`
-	// Refused is since when the platform refuses to remove the badge, from this user or another one.
+	// Refused is since when the platform refuses this removal. It may have refused it for another user.
 	Refused Time `json:"f,omitzero"`
 }
 
@@ -72,8 +71,10 @@ type Low struct {
 	Under Under `json:"u"`
 }
 
-// Under stands for settings: of a check, the chain and the pools; of a badge, these and its amount; of a community,
-// these and all its badges. Two equal ones are of the same settings. 0 is of none.
+// Under stands for settings. Two equal ones are of the same settings, and 0 is of none. There are three kinds:
+//   - of a check: the chain and the pools (tiers.pools)
+//   - of a badge: these and its amount (tier.under)
+//   - of a community: these and all its badges (tiers.lists)
 type Under uint64
 
 // Loss is why a badge goes, or is gone.

@@ -89,53 +89,56 @@ func (s *settling) takeStep(ctx context.Context) verdict {
 	if row == nil {
 		return stop
 	}
-	next := s.c.tiers.next(*row, s.place())
-	if next.action == nothing {
+	planned := s.c.tiers.next(*row, s.place())
+	if planned.action == nothing {
 		return stop
 	}
-	if problem := s.c.refusedBefore(s.user.ID, next, s.by); problem != "" {
-		return s.failsAgain(ctx, next, problem)
+	if problem := s.c.refusedBefore(s.user.ID, planned, s.by); problem != "" {
+		return s.failsAgain(ctx, planned, problem)
 	}
 	if err := s.c.await(ctx); err != nil {
-		return s.waits(next)
+		return s.waits(planned)
 	}
-	if next.action == ask {
+	if planned.action == ask {
 		return s.ask(ctx)
 	}
 	if s.mayMeetForeign() {
-		return s.askAndCall(ctx, *row, next)
+		return s.askAndCall(ctx, *row, planned)
 	}
-	return s.call(ctx, *row, next)
+	return s.call(ctx, *row, planned)
 }
 
 // waits notes that a step follows by itself.
-func (s *settling) waits(next step) verdict {
-	s.changes = append(s.changes, Change{Badge: s.c.badgeOf(next.badge), Removed: next.action == remove, Later: true})
+func (s *settling) waits(planned step) verdict {
+	s.changes = append(s.changes, Change{
+		Badge: s.c.badgeOf(planned.badge), Removed: planned.action == remove, Later: true,
+	})
 	return stop
 }
 
 // fails notes that a step failed. Another badge may be tried if the problem concerns this one alone.
-func (s *settling) fails(next step, problem chat.BadgeProblem) verdict {
+func (s *settling) fails(planned step, problem chat.BadgeProblem) verdict {
 	if problem == chat.NotAMember || problem == chat.CommunityGone {
 		return stop // Nobody is told of a community where they are not, or that is gone.
 	}
 	s.changes = append(s.changes, Change{
-		Badge: s.c.badgeOf(next.badge), Removed: next.action == remove, Problem: problem,
+		Badge: s.c.badgeOf(planned.badge), Removed: planned.action == remove, Problem: problem,
 	})
-	if !concernsOneBadge(problem) || next.action == ask {
+	if !concernsOneBadge(problem) || planned.action == ask {
 		return stop
 	}
-	s.refused = append(s.refused, next.badge)
+	s.refused = append(s.refused, planned.badge)
 	return goOn
 }
 
 // failsAgain notes that a step was not taken, because the platform refused the same a short time ago. The row of a
-// user whose badge is to be removed learns since when that is refused.
-func (s *settling) failsAgain(ctx context.Context, next step, problem chat.BadgeProblem) verdict {
-	if next.action == remove {
-		_ = s.save(ctx, next, &chat.BadgeError{Problem: problem, Err: errRefusedBefore})
+// user whose badge is to be removed learns since when that is refused. It is never told that a badge or a community is
+// gone: see refusedBefore.
+func (s *settling) failsAgain(ctx context.Context, planned step, problem chat.BadgeProblem) verdict {
+	if planned.action == remove {
+		_ = s.save(ctx, planned, &chat.BadgeError{Problem: problem, Err: errRefusedBefore})
 	}
-	return s.fails(next, problem)
+	return s.fails(planned, problem)
 }
 
 var errRefusedBefore = errors.New("refused a short time ago")
@@ -152,7 +155,7 @@ func (s *settling) ask(ctx context.Context) verdict {
 	return goOn
 }
 
-// asked returns which badges the user wears. If the platform does not say, it notes that as record and the row do.
+// asked returns which badges the user wears. A failure is recorded, and saved in the row.
 func (s *settling) asked(ctx context.Context) (wears []string, failed *chat.BadgeError) {
 	s.c.forgetWorn(s.user.ID)
 	wears, err := s.c.wears(ctx, s.user.ID)
@@ -184,64 +187,64 @@ func (s *settling) noteWorn(ctx context.Context, wears []string) error {
 func (s *settling) mayMeetForeign() bool { return s.c.adapter.OneEach() && s.by != byPress }
 
 // askAndCall makes the call of a step unless the user wears a tag that an administrator has set.
-func (s *settling) askAndCall(ctx context.Context, row Row, next step) verdict {
+func (s *settling) askAndCall(ctx context.Context, row Row, planned step) verdict {
 	wears, failed := s.asked(ctx)
 	if failed != nil {
-		return s.fails(next, failed.Problem)
+		return s.fails(planned, failed.Problem)
 	}
 	if s.c.isForeign(row, wears) {
 		_ = s.noteWorn(ctx, wears) // If that fails, the next tick asks again.
 		return stop
 	}
-	return s.call(ctx, row, next)
+	return s.call(ctx, row, planned)
 }
 
 // call makes the call of a step, between two changes of the row. It makes none if the row has changed meanwhile.
-func (s *settling) call(ctx context.Context, row Row, next step) verdict {
-	begun, err := s.begin(ctx, next)
+func (s *settling) call(ctx context.Context, row Row, planned step) verdict {
+	begun, err := s.begin(ctx, planned)
 	if err != nil {
-		return s.waits(next)
+		return s.waits(planned)
 	}
 	if !begun {
 		return goOn
 	}
 	do := s.c.adapter.Give
-	if next.action == remove {
+	if planned.action == remove {
 		do = s.c.adapter.Remove
 	}
-	failed := badgeError(do(ctx, s.c.id, next.badge, s.user.ID, s.reason(row, next)))
+	failed := badgeError(do(ctx, s.c.id, planned.badge, s.user.ID, s.reason(row, planned)))
 	s.c.forgetWorn(s.user.ID)
 	if failed == nil {
-		s.c.succeeded(s.user.ID, next)
+		s.c.succeeded(s.user.ID, planned)
 	} else {
-		s.c.record(ctx, s.user.ID, next, failed)
+		s.c.record(ctx, s.user.ID, planned, failed)
 	}
-	if err := s.save(ctx, next, failed); err != nil {
-		return s.waits(next) // Otherwise settle would call again at once.
+	if err := s.save(ctx, planned, failed); err != nil {
+		return s.waits(planned) // Otherwise settle would ask at once.
 	}
 	if failed != nil {
-		return s.fails(next, failed.Problem)
+		return s.fails(planned, failed.Problem)
 	}
-	s.changes = append(s.changes, Change{Badge: s.c.badgeOf(next.badge), Removed: next.action == remove})
-	s.changes = append(s.changes, s.replacedBy(next, row)...)
+	s.changes = append(s.changes, Change{Badge: s.c.badgeOf(planned.badge), Removed: planned.action == remove})
+	s.changes = append(s.changes, s.replacedBy(planned, row)...)
 	return goOn
 }
 
 // begin saves that the call of a step is about to be made. It returns false if the step is not the next one of the
 // row any more.
-func (s *settling) begin(ctx context.Context, next step) (begun bool, err error) {
+func (s *settling) begin(ctx context.Context, planned step) (begun bool, err error) {
 	_, err = s.c.rows.update(ctx, s.user.ID, func(r *Row) *Row {
-		begun = r != nil && s.c.tiers.next(*r, s.place()) == next
+		begun = r != nil && s.c.tiers.next(*r, s.place()) == planned
 		if !begun {
 			return r
 		}
-		return new(r.begun(s.c.id, next))
+		return new(r.begun(s.c.id, planned))
 	})
 	return begun, err
 }
 
 // save saves what became of a step. A nil failed is a success.
-func (s *settling) save(ctx context.Context, next step, failed *chat.BadgeError) error {
+func (s *settling) save(ctx context.Context, planned step, failed *chat.BadgeError) error {
 	ctx = context.WithoutCancel(ctx) // What was done must be saved, also at a stop.
 	isGivenUp := false
 	_, err := s.c.rows.update(ctx, s.user.ID, func(r *Row) *Row {
@@ -249,24 +252,29 @@ func (s *settling) save(ctx context.Context, next step, failed *chat.BadgeError)
 			return nil // The store has lost it, with all others.
 		}
 		if failed == nil {
-			return new(r.done(s.place(), next, time.Now()))
+			return new(r.done(s.place(), planned, time.Now()))
 		}
-		after := r.failed(s.place(), next, failed, time.Now())
-		isGivenUp = next.action == remove && r.index(s.c.id, next.badge) >= 0 && after.index(s.c.id, next.badge) < 0
+		after := r.failed(s.place(), planned, failed, time.Now())
+		isGivenUp = planned.action == remove && r.index(s.c.id, planned.badge) >= 0 && after.index(s.c.id, planned.badge) < 0
 		return &after
 	})
-	if err == nil && isGivenUp && failed.Problem != chat.NotAMember {
+	if err == nil && isGivenUp && !isNothingLeft(failed.Problem) {
 		s.c.log.WarnContext(ctx, "a badge could not be removed, and is not saved any more", "problem", failed.Problem)
 	}
 	return err
 }
 
+// isNothingLeft reports whether a badge whose removal failed with this problem is not worn any more.
+func isNothingLeft(p chat.BadgeProblem) bool {
+	return p == chat.NotAMember || p == chat.CannotHave || p == chat.BadgeGone
+}
+
 // replacedBy returns what a user has lost because a lower badge was given in its place.
-func (s *settling) replacedBy(next step, before Row) (lost []Change) {
-	if next.action != give || !s.c.adapter.OneEach() {
+func (s *settling) replacedBy(planned step, before Row) (lost []Change) {
+	if planned.action != give || !s.c.adapter.OneEach() {
 		return nil
 	}
-	given := s.c.badgeOf(next.badge)
+	given := s.c.badgeOf(planned.badge)
 	for _, h := range before.in(s.c.id) {
 		old := s.c.badgeOf(h.Badge)
 		if old.Amount.GreaterThan(given.Amount) {
@@ -277,18 +285,20 @@ func (s *settling) replacedBy(next step, before Row) (lost []Change) {
 }
 
 // reason says in an audit log why a badge is given or removed.
-func (s *settling) reason(r Row, next step) string {
+func (s *settling) reason(r Row, planned step) string {
 	pools := len(s.m.Pools)
-	if next.action == give {
+	switch {
+	case planned.action == give && r.Block.IsZero():
+		return fmt.Sprintf("Herald: stakes enough (%d pools)", pools)
+	case planned.action == give:
 		return fmt.Sprintf("Herald: stakes enough (%d pools, block of %s UTC)", pools, clock(r.Block.Time))
-	}
-	if r.Forgotten() {
+	case r.Forgotten():
 		return "Herald: the member asked to be forgotten"
 	}
-	if _, configured := s.c.tiers.find(s.c.id, next.badge); !configured {
+	if _, configured := s.c.tiers.find(s.c.id, planned.badge); !configured {
 		return "Herald: the settings name another badge"
 	}
-	l := r.lost(s.c.id, next.badge)
+	l := r.lost(s.c.id, planned.badge)
 	switch {
 	case l == nil:
 		return "Herald: too little staked for this badge"
