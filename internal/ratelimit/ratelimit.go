@@ -34,8 +34,8 @@ const MaxAhead = time.Hour
 // Limiter gives out slots that keep their limits. It does not keep them across a restart, nor across replicas
 // while Redis is unavailable.
 //
-// A slot that is reserved ahead delays everybody who shares a limit with it. So reserve a limit that many
-// share by itself, after the wait for the narrower ones.
+// A slot that is reserved ahead delays everybody who shares a limit with it. So reserve a limit that many share in a
+// call of its own, and only after the wait for the narrower ones.
 type Limiter interface {
 	// Reserve takes a slot from each limit, or from none. The limits have different keys. Reserve returns
 	// how long to wait until the slots are due. If that is longer than within or MaxAhead, it takes
@@ -46,14 +46,14 @@ type Limiter interface {
 }
 
 const (
-	// maxKeys is the most keys that a Memory knows, at some 150 bytes each.
+	// maxKeys is about the most keys that a Memory knows, at some 150 bytes each.
 	maxKeys = 100_000
 	// sweepEvery is how often a Memory forgets the keys whose buckets are full.
 	sweepEvery = time.Minute
 )
 
-// Memory is the Limiter of one process. It knows at most 100,000 keys. When there are more, it forgets all, and
-// each limit may then be exceeded once. It is safe for concurrent use, and does no I/O.
+// Memory is the Limiter of one process. It knows about 100,000 keys. When more are in use at a time, it forgets all,
+// and each limit may then be exceeded once. It is safe for concurrent use, and does no I/O.
 type Memory struct {
 	mu      sync.Mutex
 	started time.Time
@@ -147,13 +147,16 @@ func (m *Memory) start(now time.Duration, limits []Limit) time.Duration {
 	return start
 }
 
-// sweep forgets the buckets that are full by now. If there are too many keys, it forgets all. The caller holds
-// mu.
+// sweep forgets the buckets that are full by now, once in sweepEvery or if there are too many keys. If that leaves more
+// than half of them, it forgets all: otherwise each call would have to sweep. The caller holds mu.
 func (m *Memory) sweep(now time.Duration) {
 	tooMany := len(m.full) >= maxKeys
 	if !tooMany && now-m.swept < sweepEvery {
 		return
 	}
 	m.swept = now
-	maps.DeleteFunc(m.full, func(_ string, full time.Duration) bool { return tooMany || full <= now })
+	maps.DeleteFunc(m.full, func(_ string, full time.Duration) bool { return full <= now })
+	if tooMany && len(m.full) > maxKeys/2 {
+		clear(m.full)
+	}
 }

@@ -7,13 +7,13 @@ import "time"
 //
 // The value of a key is the time at which its bucket is full again, in microseconds of the server's clock,
 // which all replicas share. A key without a value stands for a full bucket. So does a value that is not a
-// number, and one that no call within MaxAhead can have written under this clock: the clock was ahead, or
+// number, and one later than now + MaxAhead + Burst*Every, the latest that a call can write: the clock was ahead, or
 // another program wrote it.
 const Script = `
 local clock = redis.call("TIME")
 local now = clock[1] * 1000000 + clock[2]
 local within = tonumber(ARGV[1])
-local maxAhead = 3600 * 1000000
+local maxAhead = 3600 * 1000000 -- MaxAhead
 
 local start, full = now, {}
 for i, key in ipairs(KEYS) do
@@ -40,7 +40,7 @@ func Args(within time.Duration, limits []Limit) []any {
 	return args
 }
 
-// microseconds rounds down, so that a negative duration stays negative.
+// microseconds returns a negative number for a negative duration, however short.
 func microseconds(d time.Duration) int64 {
 	if d < 0 {
 		return d.Microseconds() - 1

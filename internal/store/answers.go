@@ -15,7 +15,7 @@ import (
 func (r *Redis) Load(ctx context.Context, key string) ([]byte, error) {
 	value, err := r.get(ctx, r.key("answer", key))
 	if err == nil && value == nil {
-		value, err = r.get(ctx, r.formerKey("answer", key))
+		value, err = r.get(ctx, r.keyWithoutBot("answer", key))
 	}
 	if isWrongType(err) {
 		return nil, nil

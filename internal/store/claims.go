@@ -12,7 +12,8 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// A claim in Redis is one key. Its value is a random text until the work is done, and then done.
+// A claim in Redis is one key. Its value is a random text until the work is done, and then done. If this process cannot
+// tell Redis that the work is done, the key expires after chat.ClaimLasts, and the work is New again.
 
 // done is the value of a claim whose work is done.
 const done = "done"
@@ -48,7 +49,8 @@ func (r *Redis) Claim(
 }
 
 // claimOn sets key to claim unless the key has a value, and runs limitScript with slots unless they are nil. It
-// returns the value that the key has then, and the wait for the slots.
+// returns the value that the key has then, and the wait for the slots. If the value expires meanwhile, it fails, and
+// ask tries again.
 func claimOn(conn redis.Conn, key, claim string, slots []any) (value string, wait time.Duration, err error) {
 	// If a Send fails, Do fails, too.
 	_ = conn.Send("SET", key, claim, "NX", "PX", chat.ClaimLasts.Milliseconds())
@@ -96,8 +98,7 @@ type mark struct {
 	lasts time.Duration
 }
 
-// maxMarks is how many marks wait to be sent. It bounds the commands of one call, too: Redis takes less than a
-// millisecond for so many.
+// maxMarks is how many marks may wait to be sent. Redis takes less than a millisecond for so many.
 const maxMarks = 500
 
 // MarkDone implements chat.Dedup. It replaces another's claim, too: this work is done. It does not block unless Redis
@@ -129,9 +130,9 @@ func (r *Redis) sendMarks(ctx context.Context) {
 	}
 }
 
-// waitingMarks returns the marks that wait.
+// waitingMarks returns the marks that wait, at most maxMarks.
 func (r *Redis) waitingMarks() (all []mark) {
-	for {
+	for len(all) < maxMarks {
 		select {
 		case m := <-r.marks:
 			all = append(all, m)
@@ -139,9 +140,11 @@ func (r *Redis) waitingMarks() (all []mark) {
 			return all
 		}
 	}
+	return all
 }
 
-// setDone sets the claims of marks to done, in one round trip. If Redis does not answer, this process remembers it.
+// setDone sets the claims of marks to done, in one round trip. If Redis does not answer, this process remembers them
+// until Redis is back.
 func (r *Redis) setDone(marks []mark) {
 	if len(marks) == 0 {
 		return
@@ -153,11 +156,12 @@ func (r *Redis) setDone(marks []mark) {
 		}
 		return nil, firstError(conn.Do(""))
 	})
-	if err == nil {
-		return
-	}
 	for _, m := range marks {
-		r.memory.MarkDone(m.key, m.lasts)
+		if err == nil {
+			r.memory.Release(m.key) // The claim may have been made without Redis.
+		} else {
+			r.memory.MarkDone(m.key, m.lasts)
+		}
 	}
 }
 

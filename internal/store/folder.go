@@ -72,10 +72,10 @@ func (f *Folder) openLock() error {
 // Close unlocks the folder. It fails if the folder is not locked.
 func (f *Folder) Close() error { return f.lock.Close() }
 
-// isThere reports whether DATA_DIR can be listed. If not, no value is unreadable by itself.
+// isThere reports whether DATA_DIR is a folder. If not, its file system is away, and nothing is known of any value.
 func (f *Folder) isThere() bool {
-	_, err := os.ReadDir(f.dir)
-	return err == nil
+	info, err := os.Stat(f.dir)
+	return err == nil && info.IsDir()
 }
 
 // deleteTemporary deletes the temporary files of killed processes.

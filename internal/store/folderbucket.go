@@ -43,11 +43,19 @@ func (b folderBucket) path(key string) string {
 // Load implements Bucket.
 func (b folderBucket) Load(_ context.Context, key string) ([]byte, error) {
 	value, err := readValue(b.path(key))
-	if err != nil && b.folder.isThere() {
+	switch {
+	case value != nil:
+		return value, nil
+	case !b.folder.isThere():
+		return nil, errNoFolder
+	case err != nil:
 		return nil, &UnreadableError{Values: 1, Err: err}
 	}
-	return value, err
+	return nil, nil
 }
+
+// errNoFolder is returned by a Bucket while DATA_DIR is not there.
+var errNoFolder = errors.New("DATA_DIR is not there: is its file system mounted?")
 
 // readValue returns the content of a file, or nil if there is none. It fails if that is too large for a value.
 func readValue(path string) ([]byte, error) {
@@ -81,6 +89,9 @@ func (b folderBucket) Replace(ctx context.Context, key string, old, value []byte
 
 // Each implements Bucket.
 func (b folderBucket) Each(ctx context.Context, f func(value []byte)) error {
+	if !b.folder.isThere() {
+		return errNoFolder
+	}
 	paths, err := b.list()
 	if err != nil {
 		return fmt.Errorf("list a folder in DATA_DIR: %w", config.WithoutPath(err))

@@ -18,9 +18,9 @@ import (
 // ratelimit.Limiter and core.Store, and its Buckets keep saved addresses. Saved addresses never expire there;
 // everything else does. It is safe for concurrent use.
 //
-// While Redis is unavailable, the memory of this process decides claims and rates, and values cannot be read. Then
-// two replicas may both answer an update that each of them received, and limits hold for each replica by itself.
-// Nothing of that is sent to Redis later.
+// While Redis is unavailable, the memory of this process decides claims and rates, and values cannot be read. Neither
+// knows what the other decided, and nothing is sent to Redis later. So an update that is delivered twice around the
+// beginning or the end of an outage may be answered twice, also by one replica, and limits hold for each replica.
 type Redis struct {
 	pool   *redis.Pool
 	memory *Memory
@@ -83,11 +83,11 @@ func (r *Redis) Up() bool { return r.up.Load() }
 
 // key returns a key of this bot in Redis. It is a hash, because id may name a user.
 func (r *Redis) key(kind, id string) string {
-	return r.formerKey(kind, r.bot+" "+id)
+	return r.keyWithoutBot(kind, r.bot+" "+id)
 }
 
-// formerKey returns a key that names no bot, as those of versions up to b7a8be84.
-func (r *Redis) formerKey(kind, id string) string {
+// keyWithoutBot returns a key that names no bot, as those of versions up to b7a8be84.
+func (r *Redis) keyWithoutBot(kind, id string) string {
 	return "herald:" + kind + ":" + r.hash(kind+" "+id)
 }
 

@@ -27,11 +27,11 @@ type redisBucket struct {
 }
 
 // Bucket returns the bucket of this name, such as "members/telegram-7000000001". The key of its hash shows the part
-// of the name before the slash, so that an operator can tell what must not be evicted. It does not depend on the bot
-// of this Redis: the name says whose bucket it is.
+// of the name before the slash, so that an operator can tell what must not be evicted. The key does not include r.bot,
+// because the name already names the bot.
 func (r *Redis) Bucket(name string) Bucket {
 	kind, _, _ := strings.Cut(name, "/")
-	return redisBucket{redis: r, name: name, key: r.formerKey(kind, name)}
+	return redisBucket{redis: r, name: name, key: r.keyWithoutBot(kind, name)}
 }
 
 // field returns the name of a key's field. It is a hash, because key may name a user.
@@ -112,7 +112,7 @@ func (r *Redis) replace(ctx context.Context, value []byte, script call) (replace
 		return false, fmt.Errorf("replace a value in Redis: %w", err)
 	}
 	if attempts > 1 && !replaced {
-		// The first attempt may have replaced the value without an answer.
+		// The first attempt may have replaced the value without an answer. The caller has to read again.
 		return false, errUnavailable
 	}
 	return replaced, nil
@@ -181,7 +181,7 @@ type formerRedis struct{ redis *Redis }
 func (r *Redis) Former() Bucket { return formerRedis{r} }
 
 // key returns the key of a value in Redis.
-func (f formerRedis) key(key string) string { return f.redis.formerKey("members", key) }
+func (f formerRedis) key(key string) string { return f.redis.keyWithoutBot("members", key) }
 
 // Load implements Bucket.
 func (f formerRedis) Load(ctx context.Context, key string) ([]byte, error) {
