@@ -105,7 +105,7 @@ type standing int
 const (
 	keeps    standing = iota
 	released          // it is lost, and the fuse does not hold it
-	losing            // it is lost, unless the fuse holds it
+	fused             // it is lost, unless the fuse holds it
 )
 
 // standing returns the standing of a badge of a row.
@@ -116,7 +116,7 @@ func (t tiers) standing(r Row, h Held) standing {
 	case h.Released:
 		return released
 	}
-	return losing
+	return fused
 }
 
 // unsettled returns where a call is left for the user of a row.
@@ -144,7 +144,7 @@ func (t *tally) add(user chat.User, isChecked bool, s standing) {
 	if s != keeps {
 		t.losing++
 	}
-	if s == losing {
+	if s == fused {
 		t.held = append(t.held, user)
 	}
 }
@@ -157,14 +157,15 @@ func tallyIn[K comparable](tallies map[K]*tally, key K) *tally {
 	return tallies[key]
 }
 
-// blown returns the tally of a badge for which the fuse of a community blows, or false.
+// blown returns the tally of the badge that most are losing of those for which the fuse of a community blows, or false.
 func (n *census) blown(community string) (t tally, blown bool) {
-	for key, t := range n.badges {
-		if key.Community == community && t.isBlown() {
-			return *t, true
+	for key, each := range n.badges {
+		isWorse := each.isBlown() && each.losing > t.losing
+		if key.Community == community && isWorse {
+			t, blown = *each, true
 		}
 	}
-	return tally{}, false
+	return t, blown
 }
 
 // held returns the users whom the fuse of a community holds, in order.

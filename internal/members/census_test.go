@@ -153,6 +153,28 @@ func TestARenameDoesNotBlowTheFuseAndABadNodeDoes(t *testing.T) {
 	}
 }
 
+// The new role and the new pools come in one change, and the node reads no stake in these. Each tick checks a few.
+func TestAReplacedRoleIsHeldIfTheNewPoolsReadNothing(t *testing.T) {
+	replaced := []chat.Badge{{Community: "9001", ID: "7009"}, roles[2]}
+	inBubble(t, func(m *membersTest) {
+		const n = 60
+		m.putStakers(n, 5, "7001")
+		for id := range n {
+			m.stakesNow(id+1, 0)
+			row := m.saved(id + 1)
+			row.Due = timeOf(time.Now().Add(time.Duration(id) * cycle / n))
+			m.put(row)
+		}
+		m.restart(func(c *Config) {
+			c.Badges = map[chat.Platform][]chat.Badge{"discord": replaced}
+			c.Pools = poolList(3)
+		})
+		m.cycles(4)
+		m.equal("worn", strings.Count(m.seen("9001"), "7001"), n)
+		m.equal("blown", m.event("fuse_blown"), 1)
+	})
+}
+
 func TestATagThatManyWouldLoseIsHeld(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.change(func() { m.oneEach = true })

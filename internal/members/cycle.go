@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// tickEvery is the time between two ticks. Each reads all rows, and checks those that are due.
+	// tickEvery is the time from the end of a tick to the next one. Each reads all rows, and checks those that are due.
 	tickEvery = 5 * time.Minute
 	// retryTick is the wait before a tick whose rows could not be read is tried again.
 	retryTick = 30 * time.Second
 	// checksLast bounds the checks of a tick. What is left is due at the next tick.
 	checksLast = 4 * time.Minute
-	// checkBatch is how many addresses are checked before they are saved.
-	checkBatch = 500
+	// checkBatch is how many addresses are checked before they are saved: two calls to the chain.
+	checkBatch = 100
 	// minDue is how many addresses a tick may check, at least.
 	minDue = 1000
 	// proofLasts is how long the proof that a wallet is its user's is not asked for anew.
@@ -61,8 +61,11 @@ func (m *Members) runPlatform(ctx context.Context, p *platform) {
 	for ctx.Err() == nil {
 		pause := retryTick
 		m.guard(func() {
-			isRewritten = isRewritten || m.rewrite(ctx, p) == nil
-			if isRewritten && m.tick(ctx, p, turn) == nil {
+			if !isRewritten && m.rewrite(ctx, p) != nil {
+				return
+			}
+			isRewritten = p.rows.former.unreadable() == 0 // An operator may repair what cannot be read.
+			if m.tick(ctx, p, turn) == nil {
 				pause = tickEvery
 				turn = laterTick
 			}
@@ -106,24 +109,26 @@ func (m *Members) guard(f func()) {
 // replica at a time checks and settles; the others count. The first tick of a process settles in any case: the process
 // before may have been stopped before its calls. tick fails if the rows cannot be read.
 func (m *Members) tick(ctx context.Context, p *platform, t turn) error {
-	isOurs := m.Limiter.Peek(ctx, p.tickLimit()) <= 0
-	if isOurs {
+	mayCheck := m.Limiter.Peek(ctx, p.tickLimit()) <= 0
+	if mayCheck {
 		m.carryOutReleases(ctx, p)
 	}
 	known := p.latest.users()
-	census, due, err := m.read(ctx, p, isOurs)
+	census, due, err := m.read(ctx, p, mayCheck)
 	if err != nil {
 		p.warnUnread(ctx, err)
 		return err
 	}
 	p.unread = false
-	if isOurs { // Another replica may have been quicker meanwhile.
+	isOurs := false
+	if mayCheck { // Another replica may have been quicker meanwhile.
 		_, isOurs = m.Limiter.Reserve(ctx, 0, p.tickLimit())
 	}
+	checked := due
 	if isOurs {
-		due = m.checkDue(ctx, p, due)
+		checked = m.checkDue(ctx, p, due)
 	}
-	for _, r := range due {
+	for _, r := range checked {
 		census.add(p, r)
 	}
 	if ctx.Err() != nil {
@@ -171,7 +176,8 @@ func (m *Members) read(ctx context.Context, p *platform, mayCheck bool) (n *cens
 //
 // For example, of 50,000 rows and with a cycle of 6 hours, a tick checks at most 1,388.
 func (m *Members) mostDue(rows int) int {
-	return max(minDue, 2*rows*int(tickEvery)/int(m.Every))
+	share := 2 * time.Duration(rows) * tickEvery / m.Every
+	return max(minDue, int(share))
 }
 
 // isDue reports whether a row is to be checked. A row that is due later than in a whole cycle was written under another
@@ -186,18 +192,18 @@ func (p *platform) isDue(r Row, now time.Time) bool {
 func (p *platform) nextDue(now time.Time) Time { return timeOf(now.Add(p.config.Every - tickEvery/2)) }
 
 // checkDue checks rows in batches, and returns them as saved. Rows for which there is no time, or that cannot be saved,
-// are returned as they were, and stay due. A check that fails for another reason waits for the next cycle.
+// are returned as they were, and stay due. A row whose wallet could not be read is checked again in the next cycle.
 func (m *Members) checkDue(ctx context.Context, p *platform, due []Row) (after []Row) {
 	ctx, cancel := context.WithTimeout(ctx, checksLast)
 	defer cancel()
 	proofs := &proofs{left: maxProofs}
 	for batch := range slices.Chunk(due, checkBatch) {
-		var checks []checked
+		checks := make([]checked, 0, len(batch))
 		if ctx.Err() == nil {
-			checks = m.checkBatch(ctx, p, batch, proofs)
+			m.guard(func() { checks = m.checkBatch(ctx, p, batch, proofs) })
 		}
 		for i, r := range batch {
-			if ctx.Err() != nil { // The answers may be missing for lack of time.
+			if ctx.Err() != nil || i >= len(checks) { // For lack of time, answers may be missing.
 				after = append(after, r)
 				continue
 			}
@@ -271,8 +277,8 @@ func (p *platform) losses(r Row) (n int) {
 	return n
 }
 
-// prove asks whether the wallet is still the user's. If that is not known, the check found nothing, unless nothing is
-// staked: that is so, whosever the wallet is.
+// prove asks whether the wallet is still the user's. If that is not known, the check counts as failed. Only a stake of
+// nothing counts all the same: it misses every amount for any owner.
 func (m *Members) prove(ctx context.Context, r Row, c check) checked {
 	user, err := core.NewIdentity(string(r.User.Platform), r.User.ID)
 	account, owner := core.Both(ctx, m.Accounts, user, m.Accounts, core.IdentityOf(r.Wallet))
@@ -326,6 +332,9 @@ func (m *Members) countCheck(p *platform, after Row, c check) {
 	}
 }
 
+// maxMissing is how many rows other replicas may delete between two ticks, at least, before they count as missing.
+const maxMissing = 10
+
 // report logs and counts what an operator must know of a census: a fuse that has blown since the one before, rows
 // that are gone, and values that cannot be read.
 func (m *Members) report(ctx context.Context, p *platform, n *census, missing int) {
@@ -353,9 +362,6 @@ func (m *Members) report(ctx context.Context, p *platform, n *census, missing in
 	}
 	p.unreadable = n.unreadable
 }
-
-// maxMissing is how many rows other replicas may delete between two ticks, at least, before they count as missing.
-const maxMissing = 10
 
 // warnUnread logs the first failure to read the rows.
 func (p *platform) warnUnread(ctx context.Context, err error) {

@@ -200,43 +200,52 @@ func (t tiers) judge(h Held, c check) (after Held, isLost bool) {
 			h.Low = Low{}
 		}
 	case missed:
-		return t.judgeMissed(h, b, c)
+		return t.judgeMissed(h, b.under, c)
 	}
 	return h, false
 }
 
-// judgeMissed is judge for a check that missed the amount of b.
-func (t tiers) judgeMissed(h Held, b tier, c check) (after Held, isLost bool) {
-	if h.Goes == b.under {
+// judgeMissed is judge for a check that missed what a badge needs under these settings.
+func (t tiers) judgeMissed(h Held, under Under, c check) (after Held, isLost bool) {
+	if h.Goes == under {
 		return h, false
 	}
-	isLowOfOthers := h.Low.Under != 0 && h.Low.Under != b.under
+	isLowOfOthers := h.Low.Under != 0 && h.Low.Under != under
 	isGoneByOthers := h.Goes != 0
 	if isLowOfOthers || isGoneByOthers { // They are of other settings.
 		h.Goes, h.Released, h.Refused = 0, false, Time{}
 	}
 	sinceLow := c.block().Sub(h.Low.Block.Time)
 	switch {
-	case h.Low.Under != b.under || sinceLow > t.lowLasts():
-		h.Low = Low{timeOf(c.block()), b.under}
+	case h.Low.Under != under || sinceLow > t.lowLasts():
+		h.Low = Low{timeOf(c.block()), under}
 	case sinceLow >= minApart:
-		h.Goes = b.under
+		h.Goes = under
 		return h, true
 	}
 	return h, false
 }
 
 // judgeRemoved returns a badge that the settings no longer name after a check. If they name others in its community,
-// the badge goes once a check knows which of those the user reaches. One check is enough: the operator has taken the
-// badge away, and not the stake.
+// the badge goes once a check knows all of their amounts and the user reaches one of them: it is exchanged. If the
+// user reaches none, two checks have to tell so, as for any badge.
 func (t tiers) judgeRemoved(h Held, c check) Held {
-	h.Low = Low{}
-	for _, b := range t.in(h.Community) {
-		if c.answer(b.Amount) == unknown {
-			return h
-		}
+	others := t.in(h.Community)
+	is := func(a answer) func(tier) bool {
+		return func(b tier) bool { return c.answer(b.Amount) == a }
 	}
-	h.Goes = t.lists[h.Community]
+	switch {
+	case len(others) == 0:
+		// It goes anyway: see mustGo.
+	case slices.ContainsFunc(others, is(unknown)):
+		if !c.press {
+			h.Low = Low{}
+		}
+	case slices.ContainsFunc(others, is(reached)):
+		h.Low, h.Goes = Low{}, t.lists[h.Community]
+	default:
+		h, _ = t.judgeMissed(h, t.lists[h.Community], c)
+	}
 	return h
 }
 
@@ -299,8 +308,8 @@ func (t tiers) current(h Held) Under {
 func (t tiers) mustGo(h Held) bool { return !t.names(h.Community) || h.Goes == t.current(h) }
 
 // isLosing reports whether the fuse counts a badge as one that its user loses. A configured badge counts from the first
-// low check on. A badge that the settings no longer name counts if its user would be left without any other there, as
-// far as a check of the present pools has told.
+// low check on. A badge that the settings no longer name counts while nothing tells that its user keeps or reaches
+// another one there: also before a check of new pools.
 func (t tiers) isLosing(r Row, h Held) bool {
 	b, configured := t.find(h.Community, h.Badge)
 	switch {
@@ -309,7 +318,7 @@ func (t tiers) isLosing(r Row, h Held) bool {
 	case configured:
 		return h.Low.Under == b.under || h.Goes == b.under
 	}
-	return t.names(h.Community) && r.Pools == t.pools && !t.keepsOne(r, h.Community)
+	return t.names(h.Community) && !t.keepsOne(r, h.Community)
 }
 
 // keepsOne reports whether a user keeps, or is to be given, a configured badge of a community.

@@ -111,15 +111,17 @@ func TestAReachedAmountAndOtherSettingsEndReleaseAndRefusal(t *testing.T) {
 	})
 }
 
-// The configured badges of its community are given first.
-func TestARemovedBadgeGoesAfterOneCompleteCheck(t *testing.T) {
+// The configured badges of its community are given first. Whoever reaches none of them keeps it until a second check.
+func TestARemovedBadgeGoesAfterOneCompleteCheckIfAnotherIsReached(t *testing.T) {
 	low := Held{Badge: "6000", Low: Low{timeOf(at(0)), 1}}
+	lowNow := Held{Badge: "6000", Low: Low{timeOf(at(0)), testTiers().lists["9001"]}}
 	partly := checkOf(5, 6)
 	partly.stake.Failed = make([]core.UnreadPool, 1)
 	judge(t, testTiers(), map[string]judged{
 		"all reached":           {low, checkOf(1000, 6), " goes"},
 		"one reached":           {low, checkOf(5, 6), " goes"},
-		"none reached":          {low, checkOf(0, 6), " goes"},
+		"none reached":          {low, checkOf(0, 6), " low @18:00"},
+		"none, a second time":   {lowNow, checkOf(0, 6), " low goes @12:00"},
 		"by a press":            {low, byPressOf(5, 6), " goes"},
 		"unknown":               {low, checkOf(-1, 6), ""},
 		"only one is known":     {low, partly, ""},

@@ -25,8 +25,9 @@ const formerShards = 512
 //	holds no badge                            it is rewritten    it is copied, and stays for other bots
 //	holds badges in other communities only    it is rewritten    it is another bot's, and is left alone
 //
-// /forget deletes a row that was copied from both places. One caller of all replicas at a time changes the rows of a
-// shard: otherwise a row could be rewritten that is forgotten at the same moment. A nil former has no rows.
+// A row that holds badges in communities of two bots is rewritten by the first one. /forget deletes this bot's row
+// and the row of format 1; what another bot has copied stays. One caller of all replicas at a time changes the rows
+// of a shard: otherwise a row could be rewritten that is forgotten at the same moment. A nil former has no rows.
 type former struct {
 	platform chat.Platform
 	bot      string
@@ -65,14 +66,14 @@ func shardKey(shard int) string { return "members " + strconv.Itoa(shard) }
 // shard returns the shard of a user of the platform.
 func (f *former) shard(id string) int { return shardOf(chat.User{Platform: f.platform, ID: id}) }
 
-// isMine reports whether a row is rewritten or copied by this bot.
-func (f *former) isMine(r formerRow) bool {
-	isHere := func(g formerBadge) bool { return f.names(g.Community) }
-	return r.User.Platform == f.platform && (!f.shared || r.holdsNone() || slices.ContainsFunc(r.Given, isHere))
+// takes reports whether a row is rewritten or copied by this bot.
+func (f *former) takes(r formerRow) bool {
+	holdsHere := func(g formerBadge) bool { return g.State != formerAbsent && f.names(g.Community) }
+	return r.User.Platform == f.platform && (!f.shared || r.holdsNone() || slices.ContainsFunc(r.Given, holdsHere))
 }
 
-// isMineAlone reports whether a row that is mine is deleted once it is rewritten.
-func (f *former) isMineAlone(r formerRow) bool { return !f.shared || !r.holdsNone() }
+// copies reports whether a row that this bot takes stays for other bots.
+func (f *former) copies(r formerRow) bool { return f.shared && r.holdsNone() }
 
 // holdsNone reports whether a row holds no badge.
 func (r formerRow) holdsNone() bool {
@@ -118,8 +119,11 @@ func (f *former) setState(shard int, s shardState) {
 
 // unreadable counts the shards that could not be read as rows.
 func (f *former) unreadable() (n int) {
+	if f == nil {
+		return 0
+	}
 	for shard := range formerShards {
-		if f != nil && f.state(shard) == shardUnreadable {
+		if f.state(shard) == shardUnreadable {
 			n++
 		}
 	}
@@ -152,7 +156,7 @@ func (f *former) forget(ctx context.Context, id string) (unlock func(), err erro
 	if err != nil {
 		return nil, err
 	}
-	err = f.remove(ctx, f.shard(id), func(r formerRow) bool { return r.User.ID == id && f.isMine(r) })
+	err = f.remove(ctx, f.shard(id), func(r formerRow) bool { return r.User.ID == id && f.takes(r) })
 	if err != nil && !errors.Is(err, ErrUnreadable) {
 		unlock()
 		return nil, err
@@ -182,12 +186,12 @@ func (f *former) remove(ctx context.Context, shard int, match func(formerRow) bo
 	return ErrNotSaved
 }
 
-// rewriteOne rewrites the row of a user, if there is one of format 1.
+// rewriteOne rewrites the row of a user, if there is one of format 1 that this bot takes.
 func (s *rows) rewriteOne(ctx context.Context, id string) error {
 	if s.former == nil {
 		return nil
 	}
-	isTheirs := func(r formerRow) bool { return r.User.ID == id }
+	isTheirs := func(r formerRow) bool { return r.User.ID == id && s.former.takes(r) }
 	list, _, err := s.former.read(ctx, s.former.shard(id))
 	if errors.Is(err, ErrUnreadable) || err == nil && !slices.ContainsFunc(list, isTheirs) {
 		return nil
@@ -207,7 +211,10 @@ func (s *rows) rewriteAll(ctx context.Context) (rewritten int, err error) {
 	}
 	for shard := range formerShards {
 		list, _, err := s.former.read(ctx, shard)
-		if len(list) == 0 && (err == nil || errors.Is(err, ErrUnreadable)) {
+		if err != nil && !errors.Is(err, ErrUnreadable) {
+			return rewritten, err
+		}
+		if len(list) == 0 {
 			continue
 		}
 		n, err := s.rewrite(ctx, shard, func(formerRow) bool { return true })
@@ -219,11 +226,11 @@ func (s *rows) rewriteAll(ctx context.Context) (rewritten int, err error) {
 	return rewritten, nil
 }
 
-// rewrite rewrites or copies those rows of a shard that match and are this bot's, and returns how many.
+// rewrite rewrites or copies those rows of a shard that match and that this bot takes, and returns how many.
 func (s *rows) rewrite(
 	ctx context.Context, shard int, match func(formerRow) bool,
 ) (rewritten int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, settleLasts) // The claim lasts for longer.
+	ctx, cancel := context.WithTimeout(ctx, settleLasts) // A claim lasts for longer: nothing is written after its end.
 	defer cancel()
 	unlock, err := s.former.hold(ctx, shard)
 	if err != nil {
@@ -234,9 +241,9 @@ func (s *rows) rewrite(
 	if err != nil {
 		return 0, err
 	}
-	done := map[string]bool{} // by user ID
+	toDelete := map[string]bool{} // by user ID
 	for _, r := range list {
-		if !match(r) || !s.former.isMine(r) {
+		if !match(r) || !s.former.takes(r) {
 			continue
 		}
 		isNew, err := s.add(ctx, r.convert())
@@ -249,10 +256,10 @@ func (s *rows) rewrite(
 		if isNew {
 			rewritten++
 		}
-		done[r.User.ID] = s.former.isMineAlone(r)
+		toDelete[r.User.ID] = !s.former.copies(r)
 	}
 	return rewritten, s.former.remove(ctx, shard, func(r formerRow) bool {
-		return r.User.Platform == s.platform && done[r.User.ID]
+		return r.User.Platform == s.platform && toDelete[r.User.ID]
 	})
 }
 

@@ -198,8 +198,8 @@ func (m *Members) Forget(ctx context.Context, user chat.User) (f Forgotten, err 
 		}
 		return &left
 	})
-	if err == nil && row == nil && f.Wallet == (common.Address{}) && p.rows.former.mayBeUnreadable(user.ID) {
-		err = ErrUnreadable
+	if err == nil && p.rows.former.mayBeUnreadable(user.ID) {
+		err = ErrUnreadable // A copy of format 1 may be left.
 	}
 	if errors.Is(err, ErrUnreadable) {
 		m.Log.WarnContext(ctx, "somebody sent /forget, and what is saved of them cannot be read; "+

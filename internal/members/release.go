@@ -46,7 +46,7 @@ func (p *platform) saveRelease(ctx context.Context) (all []Place, err error) {
 	_, err = p.rows.each(ctx, func(r Row) {
 		n.add(p, r)
 		for _, h := range r.Badges {
-			if p.tiers.standing(r, h) == losing {
+			if p.tiers.standing(r, h) == fused {
 				named[r.User.ID] = append(named[r.User.ID], badgeKey{h.Community, h.Badge})
 			}
 		}

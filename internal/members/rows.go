@@ -51,7 +51,8 @@ func (s *rows) load(ctx context.Context, id string) (*Row, error) {
 	return row, err
 }
 
-// read is load. It also returns the value that is saved.
+// read is load. It also returns the value that is saved. If nothing is, it first rewrites a row of format 1, for
+// which it may have to wait.
 func (s *rows) read(ctx context.Context, id string) (row *Row, saved []byte, err error) {
 	row, saved, err = s.readValue(ctx, id)
 	if row != nil || err != nil {
@@ -106,8 +107,8 @@ func (s *rows) update(ctx context.Context, id string, edit func(*Row) *Row) (upd
 	return nil, ErrNotSaved
 }
 
-// replace writes a row in place of the value saved, and reports whether that was still there. A nil row deletes it. A
-// wallet that goes is first deleted from format 1, where a copy may be.
+// replace writes a row in place of the value saved, and reports whether that was still there. A nil row deletes it.
+// Before a row is deleted or forgotten, its copy in format 1 is.
 func (s *rows) replace(ctx context.Context, id string, saved []byte, updated *Row) (replaced bool, err error) {
 	var value []byte
 	if updated != nil {
@@ -118,7 +119,7 @@ func (s *rows) replace(ctx context.Context, id string, saved []byte, updated *Ro
 		if err != nil {
 			return false, err
 		}
-		defer unlock()
+		defer unlock() // Only once the value is replaced: until then, nobody rewrites the row.
 	}
 	if bytes.Equal(value, saved) {
 		return true, nil
@@ -166,7 +167,7 @@ func (s *rows) all(ctx context.Context) (all []Row, noRows int, err error) {
 			err = cmp.Or(err, failed)
 		}
 		for _, r := range list {
-			if s.former.isMine(r) && !isRewritten[r.User.ID] {
+			if s.former.takes(r) && !isRewritten[r.User.ID] {
 				all = append(all, r.convert())
 			}
 		}
