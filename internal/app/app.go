@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"strings"
 
 	"herald/commands"
@@ -95,7 +96,9 @@ func NewForCheck(cfg *Config, log *slog.Logger) (*Bot, error) {
 	withoutFolder.Store.DataDir = ""
 	return newWithState(&withoutFolder, log, func(b *Bot) error {
 		err := b.openState()
-		if dir := cfg.Store.DataDir; dir != "" && b.redis == nil {
+		dir := cfg.Store.DataDir
+		_, missing := os.Stat(dir) // The bot makes it at its first start.
+		if dir != "" && missing == nil && b.redis == nil {
 			b.rows = rowsIn(store.NewFolder(dir, log), cfg)
 		}
 		return err
