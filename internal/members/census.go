@@ -25,15 +25,15 @@ type census struct {
 	communities map[string]*tally
 	// users has a hash of each user who has a row.
 	users map[uint64]bool
-	// unsettled are the users for whom a call is left.
-	unsettled []unsettled
+	// open are the calls that are left.
+	open []openCall
 }
 
-// unsettled is a user for whom a call is left in a community.
-type unsettled struct {
+// openCall is that a call is left for a user in a community.
+type openCall struct {
 	user      chat.User
 	community string
-	// ifHeld says that a call is left even while the fuse holds the badges there.
+	// ifHeld says that it is left even while the fuse holds the badges there.
 	ifHeld bool
 }
 
@@ -79,7 +79,7 @@ func hashOf(id string) uint64 { return maphash.String(seed, id) }
 func (n *census) add(p *platform, r Row) {
 	t := p.tiers
 	n.users[hashOf(r.User.ID)] = true
-	n.unsettled = append(n.unsettled, p.unsettled(r)...)
+	n.open = append(n.open, p.openCalls(r)...)
 	if r.Forgotten() {
 		return
 	}
@@ -119,8 +119,8 @@ func (t tiers) standing(r Row, h Held) standing {
 	return fused
 }
 
-// unsettled returns where a call is left for the user of a row.
-func (p *platform) unsettled(r Row) (all []unsettled) {
+// openCalls returns where a call is left for the user of a row.
+func (p *platform) openCalls(r Row) (all []openCall) {
 	if p.adapter == nil {
 		return nil
 	}
@@ -131,7 +131,7 @@ func (p *platform) unsettled(r Row) (all []unsettled) {
 		}
 		at.hold = true
 		ifHeld := p.tiers.next(r, at).action != nothing
-		all = append(all, unsettled{r.User, id, ifHeld})
+		all = append(all, openCall{r.User, id, ifHeld})
 	}
 	return all
 }

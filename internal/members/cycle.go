@@ -105,9 +105,16 @@ func (m *Members) guard(f func()) {
 	f()
 }
 
-// tick reads all rows, checks those that are due, counts all, and settles the users for whom a call is left. One
-// replica at a time checks and settles; the others count. The first tick of a process settles in any case: the process
-// before may have been stopped before its calls. tick fails if the rows cannot be read.
+// tick takes these steps, of which each replica takes those that are marked:
+//
+//	carry out releases, so that this tick settles them     who may check
+//	read all rows, and count those that are not due        each
+//	check those that are due, and save them                who takes the turn
+//	count these, and publish the count: the fuse is judged each
+//	settle the users for whom a call is left               who takes the turn
+//
+// The first tick of a process settles in any case: the process before may have been stopped before its calls. tick
+// fails if the rows cannot be read.
 func (m *Members) tick(ctx context.Context, p *platform, t turn) error {
 	mayCheck := m.Limiter.Peek(ctx, p.tickLimit()) <= 0
 	if mayCheck {
@@ -376,7 +383,7 @@ func (p *platform) warnUnread(ctx context.Context, err error) {
 // communities at once. It does not wait. A community that is still busy with an earlier tick is left alone.
 func (m *Members) settleAll(p *platform, n *census) {
 	users := map[*community][]chat.User{}
-	for _, u := range n.unsettled {
+	for _, u := range n.open {
 		c := p.community(u.community)
 		if u.ifHeld || !c.holds() {
 			users[c] = append(users[c], u.user)
@@ -458,7 +465,7 @@ func (m *Members) checkAll(ctx context.Context, p *platform, d time.Duration) er
 		n.add(p, r)
 	}
 	p.latest.publish(n, nil)
-	for _, u := range n.unsettled {
+	for _, u := range n.open {
 		c := p.community(u.community)
 		m.tellRemoved(ctx, c, u.user, m.settle(ctx, c, u.user, byCycle))
 	}

@@ -148,8 +148,8 @@ func (t tiers) communities() (ids []string) {
 	return slices.Compact(ids)
 }
 
-// decide returns the row after a check. A check of an older block than the row's changes nothing: the node is behind.
-// A block of other pools or another chain says nothing.
+// decide returns the row after a check: judge decides on each badge, and note says what else was found. A check of an
+// older block than the row's changes nothing: the node is behind. A block of other pools or another chain says nothing.
 func (t tiers) decide(r Row, c check, now time.Time) Row {
 	block := c.block()
 	isOlder := !block.IsZero() && timeOf(block).Before(r.Block.Time)
@@ -227,8 +227,9 @@ func (t tiers) judgeMissed(h Held, under Under, c check) (after Held, isLost boo
 }
 
 // judgeRemoved returns a badge that the settings no longer name after a check. If they name others in its community,
-// the badge goes once a check knows all of their amounts and the user reaches one of them: it is exchanged. If the
-// user reaches none, two checks have to tell so, as for any badge.
+// the badge is exchanged: it goes once a check knows the amounts of all of them and the user reaches one. However
+// long no check succeeds, it stays; the other one is given meanwhile if an earlier check in the same pools reached
+// its amount. If the user reaches none, two checks have to tell so, as for any badge.
 func (t tiers) judgeRemoved(h Held, c check) Held {
 	others := t.in(h.Community)
 	is := func(a answer) func(tier) bool {
@@ -253,7 +254,8 @@ func (t tiers) judgeRemoved(h Held, c check) Held {
 // comes too early for minApart adds to it.
 func (t tiers) lowLasts() time.Duration { return 2*t.every + minApart }
 
-// note returns the row with what a check found. If an amount is unknown, the check can only raise Reached.
+// note returns the row with what a check found: Pools, Block and Reached and, if every amount is known, CheckedAt. If
+// an amount is unknown, the check can only raise Reached. If all are, it says nothing.
 func (t tiers) note(r Row, c check, now time.Time) Row {
 	before := r.Reached
 	if r.Pools != t.pools {

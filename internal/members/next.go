@@ -61,11 +61,22 @@ func (t tiers) next(r Row, p place) step {
 	return t.nextRemoval(r, p, lacks)
 }
 
-// nextTag is next where a member has one badge at a time. Its target is the highest one that is reached, or held and
-// not to be removed.
+// nextTag is next where a member has one badge at a time.
 func (t tiers) nextTag(r Row, p place, held []Held) step {
-	target := ""
-	lacksHigher := false // one higher than target: the platform refuses to give it
+	target, lacksHigher := t.target(r, p)
+	mayBeHigher := func(h Held) bool { return t.mayBeHigher(h, target, lacksHigher) }
+	switch {
+	case target == "":
+		return t.nextRemoval(r, p, lacksHigher)
+	case r.index(p.community, target) >= 0, slices.ContainsFunc(held, mayBeHigher):
+		return step{}
+	}
+	return step{give, target}
+}
+
+// target returns the highest tag that is reached, or held and not to be removed; "" if there is none. lacksHigher says
+// that the user reaches a higher one, which the platform refuses to give.
+func (t tiers) target(r Row, p place) (target string, lacksHigher bool) {
 	for _, b := range t.in(p.community) {
 		i := r.index(p.community, b.ID)
 		stays := i >= 0 && !t.mayRemove(r, r.Badges[i], p)
@@ -77,15 +88,7 @@ func (t tiers) nextTag(r Row, p place, held []Held) step {
 			target = b.ID
 		}
 	}
-	switch {
-	case target == "":
-		return t.nextRemoval(r, p, lacksHigher)
-	case r.index(p.community, target) >= 0:
-		return step{}
-	case slices.ContainsFunc(held, func(h Held) bool { return t.mayBeHigher(h, target, lacksHigher) }):
-		return step{}
-	}
-	return step{give, target}
+	return target, lacksHigher
 }
 
 // mayBeHigher reports whether a tag that the settings no longer name may be higher than a target that would replace it.

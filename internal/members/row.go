@@ -45,14 +45,18 @@ type Row struct {
 	Lost []Loss `json:"x,omitempty"`
 }
 
-// Held is a badge that a user was given, or may have been given.
+// Held is a badge that a user was given, or may have been given:
+//
+//	Since   Unsure   the badge
+//	set     no       is worn, as far as is known
+//	set     yes      was worn: the outcome of a later call is not known, or a press asks anew
+//	zero    yes      may be worn: the call that gives it was begun
 type Held struct {
 	Community string `json:"c"`
 	Badge     string `json:"b"`
-	// Since is when the badge was given. It is zero if that was not certain yet.
+	// Since is when the badge was given, or first seen.
 	Since Time `json:"s,omitzero"`
-	// Unsure says that the user may wear the badge or not: the outcome of a call is not known. The platform is
-	// asked before the next call in the community.
+	// Unsure says that the platform is asked what the user wears before the next call in the community.
 	Unsure bool `json:"u,omitempty"`
 	// Low is the first check that missed this badge's amount. It is zero if there is none. See judge.
 	Low Low `json:"l,omitzero"`

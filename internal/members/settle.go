@@ -30,11 +30,25 @@ type Change struct {
 	Later bool
 }
 
-// settle makes a community follow the row of a user, call by call, until nothing is left, the community refuses, or
-// ctx is done. It alone makes calls that give or remove. Each call is noted in the row before and after it is made.
-// What is left stays in the row, for the next tick.
+// settle makes a community follow the row of a user, call by call, until nothing is left, the community refuses, or ctx
+// is done. It alone makes calls that give or remove. The row says that a badge is unsure before its call is made, so
+// that a process that is killed leaves a question and no guess. What follows a call:
 //
-// A claim lets one caller of all replicas at a time settle a user in a community.
+//	the call                          the row                               settle
+//	succeeded                         the badge is held, or gone            takes the next step
+//	its outcome is not known (502)    the badge stays unsure                stops; the next settle asks
+//	the user is no member             their badges there are dropped,       stops
+//	                                  and the community is idle
+//	the community is unknown          this user's badges there are          stops; other users' removals are
+//	                                  dropped                               tried all the same
+//	the role is deleted               the badge is dropped                  tries another badge
+//	the role is above the bot's       a removal notes since when it is      tries another badge, and this one
+//	                                  refused                               again in the next cycle
+//	the bot lacks a right             as above                              stops, until the next cycle
+//	failed for certain (429)          as before the call                    stops, until the pause is over
+//
+// What is left stays in the row, for the next tick. A claim lets one caller of all replicas at a time settle a user
+// in a community; one that a killed process left ends after chat.ClaimLasts.
 func (m *Members) settle(ctx context.Context, c *community, user chat.User, by caller) (changes []Change) {
 	ctx, cancel := context.WithTimeout(ctx, settleLasts)
 	defer cancel()
@@ -246,7 +260,7 @@ func (s *settling) begin(ctx context.Context, planned step) (begun bool, err err
 // save saves what became of a step. A nil failed is a success.
 func (s *settling) save(ctx context.Context, planned step, failed *chat.BadgeError) error {
 	ctx = context.WithoutCancel(ctx) // What was done must be saved, also at a stop.
-	isGivenUp := false
+	isDropped := false               // although it was to be removed
 	_, err := s.c.rows.update(ctx, s.user.ID, func(r *Row) *Row {
 		if r == nil {
 			return nil // The store has lost it, with all others.
@@ -255,10 +269,10 @@ func (s *settling) save(ctx context.Context, planned step, failed *chat.BadgeErr
 			return new(r.done(s.place(), planned, time.Now()))
 		}
 		after := r.failed(s.place(), planned, failed, time.Now())
-		isGivenUp = planned.action == remove && r.index(s.c.id, planned.badge) >= 0 && after.index(s.c.id, planned.badge) < 0
+		isDropped = planned.action == remove && r.index(s.c.id, planned.badge) >= 0 && after.index(s.c.id, planned.badge) < 0
 		return &after
 	})
-	if err == nil && isGivenUp && !isNothingLeft(failed.Problem) {
+	if err == nil && isDropped && !isNothingLeft(failed.Problem) {
 		s.c.log.WarnContext(ctx, "a badge could not be removed, and is not saved any more", "problem", failed.Problem)
 	}
 	return err
