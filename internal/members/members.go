@@ -13,7 +13,8 @@
 //	decide.go     when a badge goes: the rule
 //	next.go       which call comes next, and the row after it
 //	settle.go     makes the calls
-//	cycle.go      the tick: check what is due, count, settle
+//	cycle.go      the tick: count, check what is due, settle
+//	check.go      reads stakes, and proves whose wallets they are
 //	census.go     counts, and the fuse that holds badges when too many would be lost
 //	release.go    how an operator overrides the fuse
 //	press.go      save, forget, refresh, and commands in a community
