@@ -42,10 +42,10 @@ type Badges interface {
 	// not block.
 	CommunityName(community string) Untrusted
 	// Give gives a user a badge, unless they have not accepted the rules. Remove removes it, also one
-	// that the settings no longer name. Each succeeds if that was so before. They block for two
-	// calls, or a few if one fails, and fail with a *BadgeError. The reason is at most 400
-	// characters of ASCII, names nobody, and is shown to moderators where the platform has an audit
-	// log.
+	// that the settings no longer name, and leaves any other badge alone. Each succeeds if that was so
+	// before. They block for two calls, or a few if one fails, and fail with a *BadgeError. The reason
+	// is at most 400 characters of ASCII, names nobody, and is shown to moderators where the platform
+	// has an audit log.
 	Give(ctx context.Context, community, id, user, reason string) error
 	Remove(ctx context.Context, community, id, user, reason string) error
 	// Has returns the IDs of the badges that a user has in a community now: all roles, or the

@@ -33,16 +33,15 @@ func (m *Members) checkDue(ctx context.Context, p *platform, due []Row) (after [
 	defer cancel()
 	proofs := &proofs{left: maxProofs}
 	for batch := range slices.Chunk(due, checkBatch) {
-		checks := make([]checked, 0, len(batch))
+		var checks []checked
 		if ctx.Err() == nil {
 			m.guard(func() { checks = m.checkBatch(ctx, p, batch, proofs) })
 		}
 		for i, r := range batch {
-			if ctx.Err() != nil || i >= len(checks) { // For lack of time, answers may be missing.
-				after = append(after, r)
-				continue
+			saved := &r
+			if ctx.Err() == nil && i < len(checks) { // No time, or a panic: answers are missing.
+				m.guard(func() { saved = m.saveCheck(ctx, p, r, checks[i]) })
 			}
-			saved := m.saveCheck(ctx, p, r, checks[i])
 			if saved != nil {
 				after = append(after, *saved)
 			}
@@ -86,7 +85,7 @@ func (m *Members) checkBatch(ctx context.Context, p *platform, batch []Row, proo
 			unproven = append(unproven, i)
 		}
 	}
-	// Those who are losing a badge come first. The others are shuffled, because a proof that failed is due again.
+	// Those who were losing a badge come first. The others are shuffled, because a proof that failed is due again.
 	rand.Shuffle(len(unproven), func(i, k int) { unproven[i], unproven[k] = unproven[k], unproven[i] })
 	slices.SortStableFunc(unproven, func(a, b int) int {
 		return cmp.Compare(p.losses(batch[b]), p.losses(batch[a]))
@@ -146,6 +145,7 @@ func (m *Members) saveCheck(ctx context.Context, p *platform, r Row, c checked) 
 		return &after
 	})
 	if err != nil {
+		p.warnUnread(ctx, err)
 		return &r
 	}
 	if updated != nil && updated.Wallet == r.Wallet {

@@ -41,7 +41,7 @@ func (m *Members) Run(ctx context.Context) {
 // runPlatform rewrites the rows of an earlier format, and then ticks until ctx is done.
 func (m *Members) runPlatform(ctx context.Context, p *platform) {
 	isRewritten := false
-	turn := firstTick
+	which := firstTick
 	for ctx.Err() == nil {
 		pause := retryTick
 		m.guard(func() {
@@ -49,20 +49,20 @@ func (m *Members) runPlatform(ctx context.Context, p *platform) {
 				return
 			}
 			isRewritten = p.rows.former.unreadable() == 0 // An operator may repair what cannot be read.
-			if m.tick(ctx, p, turn) == nil {
+			if m.tick(ctx, p, which) == nil {
 				pause = tickEvery
-				turn = laterTick
+				which = laterTick
 			}
 		})
 		transport.Sleep(ctx, pause)
 	}
 }
 
-// turn is whether a tick is the first one of this process.
-type turn int
+// which is whether a tick is the first one of this process.
+type which int
 
 const (
-	firstTick turn = iota
+	firstTick which = iota
 	laterTick
 )
 
@@ -99,7 +99,7 @@ func (m *Members) guard(f func()) {
 //
 // The first tick of a process settles in any case: the process before may have been stopped before its calls. tick
 // fails if the rows cannot be read.
-func (m *Members) tick(ctx context.Context, p *platform, t turn) error {
+func (m *Members) tick(ctx context.Context, p *platform, w which) error {
 	mayCheck := m.Limiter.Peek(ctx, p.tickLimit()) <= 0
 	if mayCheck {
 		m.carryOutReleases(ctx, p)
@@ -112,14 +112,14 @@ func (m *Members) tick(ctx context.Context, p *platform, t turn) error {
 	}
 	p.unread = false
 	isOurs := false
-	if mayCheck { // Another replica may have been quicker meanwhile.
+	if mayCheck { // Reading takes seconds. Another replica may have been quicker meanwhile.
 		_, isOurs = m.Limiter.Reserve(ctx, 0, p.tickLimit())
 	}
-	checked := due
+	uncounted := due
 	if isOurs {
-		checked = m.checkDue(ctx, p, due)
+		uncounted = m.checkDue(ctx, p, due)
 	}
-	for _, r := range checked {
+	for _, r := range uncounted {
 		census.add(p, r)
 	}
 	if ctx.Err() != nil {
@@ -127,7 +127,7 @@ func (m *Members) tick(ctx context.Context, p *platform, t turn) error {
 	}
 	missing := p.latest.publish(census, known)
 	m.report(ctx, p, census, missing)
-	if isOurs || t == firstTick {
+	if isOurs || w == firstTick {
 		m.settleAll(p, census)
 	}
 	return nil
@@ -163,7 +163,8 @@ func (m *Members) read(ctx context.Context, p *platform, mayCheck bool) (n *cens
 }
 
 // mostDue returns how many of so many rows a tick checks at most: twice its share of a cycle. So after an outage, all
-// are checked within half a cycle, those first who wait for the longest time.
+// are checked within half a cycle, or within a whole one if ticks take long. Those who wait for the longest time are
+// checked first.
 //
 // For example, of 50,000 rows and with a cycle of 6 hours, a tick checks at most 1,388.
 func (m *Members) mostDue(rows int) int {
@@ -174,7 +175,7 @@ func (m *Members) mostDue(rows int) int {
 // isDue reports whether a row is to be checked. A row that is due later than in a whole cycle was written under another
 // clock, or under a longer cycle.
 func (p *platform) isDue(r Row, now time.Time) bool {
-	tooLate := now.Add(p.config.Every)
+	tooLate := now.Add(p.config.Every + tickEvery) // Replicas' clocks differ a little.
 	return !r.Forgotten() && (!r.Due.After(now) || r.Due.After(tooLate))
 }
 
@@ -206,17 +207,17 @@ func (m *Members) report(ctx context.Context, p *platform, n *census, missing in
 		m.Log.ErrorContext(ctx, "saved addresses are gone from the store, and their people keep their badges: "+
 			"does Redis write to disk, or has anybody deleted files?", "platform", p.name, "missing", missing, "left", n.rows)
 	}
-	if n.unreadable != p.unreadable {
+	if n.unreadable > p.unreadable {
 		m.Log.ErrorContext(ctx, "saved values cannot be read; they stay as they are, and bot check counts them",
 			"platform", p.name, "count", n.unreadable)
 	}
 	p.unreadable = n.unreadable
 }
 
-// warnUnread logs the first failure to read the rows.
+// warnUnread logs the first failure to read or write the rows since they could be read.
 func (p *platform) warnUnread(ctx context.Context, err error) {
 	if ctx.Err() == nil && !p.unread {
-		p.config.Log.WarnContext(ctx, "saved addresses cannot be read; nobody loses a badge by it",
+		p.config.Log.WarnContext(ctx, "saved addresses cannot be read or written; nobody loses a badge by it",
 			"platform", p.name, "err", err)
 	}
 	p.unread = true
@@ -315,7 +316,7 @@ func (m *Members) checkAll(ctx context.Context, p *platform, d time.Duration) er
 	return nil
 }
 
-// earlier returns the row as if all that it tells of had happened earlier.
+// earlier returns the row as if the address had been saved, its block read, and badges given and missed, earlier.
 func (r *Row) earlier(d time.Duration) *Row {
 	if r == nil {
 		return nil

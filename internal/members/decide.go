@@ -149,7 +149,8 @@ func (t tiers) communities() (ids []string) {
 }
 
 // decide returns the row after a check: judge decides on each badge, and note says what else was found. A check of an
-// older block than the row's changes nothing: the node is behind. A block of other pools or another chain says nothing.
+// older block than the row's changes nothing, because the node is behind. After a change of the pools or the chain, the
+// times of blocks are not compared.
 func (t tiers) decide(r Row, c check, now time.Time) Row {
 	block := c.block()
 	isOlder := !block.IsZero() && timeOf(block).Before(r.Block.Time)
@@ -159,7 +160,7 @@ func (t tiers) decide(r Row, c check, now time.Time) Row {
 	r = r.clone()
 	r.Lost = slices.DeleteFunc(r.Lost, func(l Loss) bool {
 		b, configured := t.find(l.Community, l.Badge)
-		return configured && c.answer(b.Amount) == reached
+		return !configured || c.answer(b.Amount) == reached
 	})
 	for i, before := range r.Badges {
 		after, isLost := t.judge(before, c)
@@ -199,6 +200,9 @@ func (t tiers) judge(h Held, c check) (after Held, isLost bool) {
 		if !c.press {
 			h.Low = Low{}
 		}
+		if h.Low == (Low{}) && h.Goes == 0 {
+			h.Released = false // Nothing is left that the fuse could hold.
+		}
 	case missed:
 		return t.judgeMissed(h, b.under, c)
 	}
@@ -212,7 +216,7 @@ func (t tiers) judgeMissed(h Held, under Under, c check) (after Held, isLost boo
 	}
 	isLowOfOthers := h.Low.Under != 0 && h.Low.Under != under
 	isGoneByOthers := h.Goes != 0
-	if isLowOfOthers || isGoneByOthers { // They are of other settings.
+	if isLowOfOthers || isGoneByOthers { // What was decided under other settings is void. Low is replaced below.
 		h.Goes, h.Released, h.Refused = 0, false, Time{}
 	}
 	sinceLow := c.block().Sub(h.Low.Block.Time)
@@ -226,10 +230,13 @@ func (t tiers) judgeMissed(h Held, under Under, c check) (after Held, isLost boo
 	return h, false
 }
 
-// judgeRemoved returns a badge that the settings no longer name after a check. If they name others in its community,
-// the badge is exchanged: it goes once a check knows the amounts of all of them and the user reaches one. However
-// long no check succeeds, it stays; the other one is given meanwhile if an earlier check in the same pools reached
-// its amount. If the user reaches none, two checks have to tell so, as for any badge.
+// judgeRemoved returns a badge that the settings no longer name after a check. If they name others in its community:
+//
+//	answers for their amounts    result
+//	one unknown                  the badge stays, however long; another one is given meanwhile if an earlier check in the
+//	                             same pools reached its amount. Low is cleared, unless by a press
+//	all known, one reached       the badge goes: it is exchanged
+//	all missed                   as for any badge, two checks have to tell so
 func (t tiers) judgeRemoved(h Held, c check) Held {
 	others := t.in(h.Community)
 	is := func(a answer) func(tier) bool {
@@ -243,7 +250,7 @@ func (t tiers) judgeRemoved(h Held, c check) Held {
 			h.Low = Low{}
 		}
 	case slices.ContainsFunc(others, is(reached)):
-		h.Low, h.Goes = Low{}, t.lists[h.Community]
+		h.Low, h.Goes, h.Released = Low{}, t.lists[h.Community], false
 	default:
 		h, _ = t.judgeMissed(h, t.lists[h.Community], c)
 	}

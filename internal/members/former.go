@@ -1,6 +1,7 @@
 package members
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -184,6 +185,26 @@ func (f *former) remove(ctx context.Context, shard int, match func(formerRow) bo
 		}
 	}
 	return ErrNotSaved
+}
+
+// all returns the rows that this bot takes. It skips a shard that cannot be read. After another failure, it returns
+// those of the other shards, and the failure.
+func (f *former) all(ctx context.Context) (all []formerRow, err error) {
+	if f == nil {
+		return nil, nil
+	}
+	for shard := range formerShards {
+		list, _, failed := f.read(ctx, shard)
+		if !errors.Is(failed, ErrUnreadable) {
+			err = cmp.Or(err, failed)
+		}
+		for _, r := range list {
+			if f.takes(r) {
+				all = append(all, r)
+			}
+		}
+	}
+	return all, err
 }
 
 // rewriteOne rewrites the row of a user, if there is one of format 1 that this bot takes.

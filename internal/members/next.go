@@ -83,7 +83,7 @@ func (t tiers) target(r Row, p place) (target string, lacksHigher bool) {
 		if !stays && !t.reaches(r, b.Amount) {
 			continue
 		}
-		lacksHigher = slices.Contains(p.refused, b.ID)
+		lacksHigher = slices.Contains(p.refused, b.ID) // Those that follow are higher.
 		if !lacksHigher {
 			target = b.ID
 		}
@@ -91,9 +91,9 @@ func (t tiers) target(r Row, p place) (target string, lacksHigher bool) {
 	return target, lacksHigher
 }
 
-// mayBeHigher reports whether a tag that the settings no longer name may be higher than a target that would replace it.
-// It may if the user lacks a higher one than the target, and before a check under these settings, unless the target is
-// the highest of all.
+// mayBeHigher reports whether a tag that the settings no longer name may be higher than the target, which would replace
+// it: the user reaches a tag above the target that is refused, or no check under these settings has judged the tag yet
+// and the target is not the highest.
 func (t tiers) mayBeHigher(h Held, target string, lacksHigher bool) bool {
 	_, configured := t.find(h.Community, h.Badge)
 	if configured {
@@ -181,7 +181,7 @@ func (r Row) failed(p place, s step, err *chat.BadgeError, now time.Time) Row {
 		return r
 	case s.action == ask, err.OutcomeUnknown:
 		return r // What is unsure stays unsure.
-	case s.action == give, err.Problem == chat.BadgeGone:
+	case s.action == give, err.Problem == chat.BadgeGone: // The badge is certainly not worn.
 		r = r.clone()
 		r.drop(func(h Held) bool { return h.Community == p.community && h.Badge == s.badge })
 		return r

@@ -25,7 +25,7 @@ type Row struct {
 	SavedAt Time `json:"s,omitzero"`
 	// ProvenAt is when the address was last found to be the user's.
 	ProvenAt Time `json:"p,omitzero"`
-	// CheckedAt is when a check last knew for every configured amount whether the stake reaches it.
+	// CheckedAt is when a check last knew for every configured amount, and for any stake, whether it is reached.
 	CheckedAt Time `json:"c,omitzero"`
 	// Due is when the cycle checks the address next.
 	Due Time `json:"d,omitzero"`
@@ -49,7 +49,7 @@ type Row struct {
 //
 //	Since   Unsure   the badge
 //	set     no       is worn, as far as is known
-//	set     yes      was worn: the outcome of a later call is not known, or a press asks anew
+//	set     yes      was worn: a call was begun since, or somebody has to ask anew
 //	zero    yes      may be worn: the call that gives it was begun
 type Held struct {
 	Community string `json:"c"`
@@ -61,7 +61,7 @@ type Held struct {
 	// Low is the first check that missed this badge's amount. It is zero if there is none. See judge.
 	Low Low `json:"l,omitzero"`
 	// Goes are the settings under which it was decided that the badge is to be removed: two checks missed its
-	// amount, or the settings name other badges in its community. Under any other settings the badge stays.
+	// amount, or another badge of the settings replaces it. Under any other settings the badge stays.
 	Goes Under `json:"g,omitempty"`
 	// Released says that the fuse does not hold the badge. A reached amount clears it.
 	Released bool `json:"r,omitempty"`

@@ -40,7 +40,7 @@ const maxRaces = 20
 type rows struct {
 	platform chat.Platform
 	store    Store
-	former   *former // nil: there are no values of format 1
+	former   *former // may be nil, which has no rows
 	latest   *latest // learns of rows that are saved and deleted
 }
 
@@ -108,7 +108,8 @@ func (s *rows) update(ctx context.Context, id string, edit func(*Row) *Row) (upd
 }
 
 // replace writes a row in place of the value saved, and reports whether that was still there. A nil row deletes it.
-// Before a row is deleted or forgotten, its copy in format 1 is.
+// For a row that is deleted or forgotten, it first deletes the copy in format 1, and holds the copy's shard until the
+// value is replaced. If nothing changes, it writes nothing and returns true.
 func (s *rows) replace(ctx context.Context, id string, saved []byte, updated *Row) (replaced bool, err error) {
 	var value []byte
 	if updated != nil {
@@ -119,7 +120,7 @@ func (s *rows) replace(ctx context.Context, id string, saved []byte, updated *Ro
 		if err != nil {
 			return false, err
 		}
-		defer unlock() // Only once the value is replaced: until then, nobody rewrites the row.
+		defer unlock()
 	}
 	if bytes.Equal(value, saved) {
 		return true, nil
@@ -153,24 +154,16 @@ func (s *rows) each(ctx context.Context, f func(Row)) (noRows int, err error) {
 
 // all returns each row, also those of format 1, and how many values are no rows. It changes nothing.
 func (s *rows) all(ctx context.Context) (all []Row, noRows int, err error) {
+	former, err := s.former.all(ctx) // First: a row that is rewritten meanwhile is then found twice, and not never.
 	isRewritten := map[string]bool{}
-	noRows, err = s.each(ctx, func(r Row) {
+	noRows, failed := s.each(ctx, func(r Row) {
 		all = append(all, r)
 		isRewritten[r.User.ID] = true
 	})
-	if err != nil || s.former == nil {
-		return all, noRows, err
-	}
-	for shard := range formerShards {
-		list, _, failed := s.former.read(ctx, shard)
-		if failed != nil && !errors.Is(failed, ErrUnreadable) {
-			err = cmp.Or(err, failed)
-		}
-		for _, r := range list {
-			if s.former.takes(r) && !isRewritten[r.User.ID] {
-				all = append(all, r.convert())
-			}
+	for _, r := range former {
+		if !isRewritten[r.User.ID] {
+			all = append(all, r.convert())
 		}
 	}
-	return all, noRows + s.former.unreadable(), err
+	return all, noRows + s.former.unreadable(), cmp.Or(failed, err)
 }

@@ -37,14 +37,15 @@ type Change struct {
 //	the call                          the row                               settle
 //	succeeded                         the badge is held, or gone            takes the next step
 //	its outcome is not known (502)    the badge stays unsure                stops; the next settle asks
-//	the user is no member             their badges there are dropped,       stops
-//	                                  and the community is idle
+//	the user is no member, or can     their badges there are dropped,       stops
+//	have no badge there               and the community is idle
+//	the user has to accept rules      a give is dropped                     stops, until the next cycle or a command
 //	the community is unknown          this user's badges there are          stops; other users' removals are
 //	                                  dropped                               tried all the same
 //	the role is deleted               the badge is dropped                  tries another badge
-//	the role is above the bot's       a removal notes since when it is      tries another badge, and this one
-//	                                  refused                               again in the next cycle
-//	the bot lacks a right             as above                              stops, until the next cycle
+//	the role is above the bot's, or   a removal notes since when it is      tries another badge, and this one
+//	a right is missing for it         refused                               again in the next cycle
+//	a right is missing for all        as above                              stops, until the next cycle
 //	failed for certain (429)          as before the call                    stops, until the pause is over
 //
 // What is left stays in the row, for the next tick. A claim lets one caller of all replicas at a time settle a user
@@ -146,8 +147,8 @@ func (s *settling) fails(planned step, problem chat.BadgeProblem) verdict {
 }
 
 // failsAgain notes that a step was not taken, because the platform refused the same a short time ago. The row of a
-// user whose badge is to be removed learns since when that is refused. It is never told that a badge or a community is
-// gone: see refusedBefore.
+// user whose badge is to be removed learns since when that is refused. The row is never told that a badge or a
+// community is gone: see refusedBefore.
 func (s *settling) failsAgain(ctx context.Context, planned step, problem chat.BadgeProblem) verdict {
 	if planned.action == remove {
 		_ = s.save(ctx, planned, &chat.BadgeError{Problem: problem, Err: errRefusedBefore})
@@ -196,8 +197,9 @@ func (s *settling) noteWorn(ctx context.Context, wears []string) error {
 	return err
 }
 
-// mayMeetForeign reports whether a step could replace a tag that an administrator has set and that has to stay. A role
-// replaces nothing, and whoever presses asks for the tag.
+// mayMeetForeign reports whether a step could replace or clear a tag that an administrator has set and that has to
+// stay. A role replaces nothing. Whoever presses to save asks for the tag, and after /forget Remove leaves other tags
+// alone.
 func (s *settling) mayMeetForeign() bool { return s.c.adapter.OneEach() && s.by != byPress }
 
 // askAndCall makes the call of a step unless the user wears a tag that an administrator has set.

@@ -36,11 +36,10 @@ func (r *Redis) Claim(
 	})
 	switch {
 	case err != nil:
+		r.keepClaim(key, claim) // Redis may have it, although no answer came.
 		return r.memory.Claim(ctx, key, limits...)
-	case value == claim: // Perhaps it was set by the first attempt of a call that was retried.
-		r.mu.Lock()
-		r.claims[key] = claim
-		r.mu.Unlock()
+	case value == claim: // It was set now, or by a first attempt whose answer was lost.
+		r.keepClaim(key, claim)
 		return chat.New, wait
 	case value == done:
 		return chat.Done, 0
@@ -80,12 +79,19 @@ func claimOn(conn redis.Conn, key, claim string, slots []any) (value string, wai
 	return value, wait, err
 }
 
+// keepClaim remembers the claim of a key for Release.
+func (r *Redis) keepClaim(key, claim string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.claims[key] = claim
+}
+
 // Release implements chat.Dedup. It deletes the key only if the key still has this claim: the claim may have
 // expired, and the key may have another replica's claim.
 func (r *Redis) Release(key string) {
+	r.memory.Release(key)
 	claim, found := r.forgetClaim(key)
-	if !found {
-		r.memory.Release(key)
+	if !found || !r.Up() {
 		return
 	}
 	// If that fails, the claim expires.
@@ -143,8 +149,8 @@ func (r *Redis) waitingMarks() (all []mark) {
 	return all
 }
 
-// setDone sets the claims of marks to done, in one round trip. If Redis does not answer, this process remembers them
-// until Redis is back.
+// setDone sets the claims of marks to done, in one round trip. If Redis does not answer, this process remembers them,
+// and Redis is not told later: after the outage, the work may be done again.
 func (r *Redis) setDone(marks []mark) {
 	if len(marks) == 0 {
 		return
