@@ -220,13 +220,13 @@ func (c *Config) limitsTable() []config.Setting {
 			Name:    "RATE_LIMIT_USER",
 			Default: "20",
 			Set:     config.Field(&c.Limits.UserPerMinute, perMinute),
-			Comment: "Commands a minute of one user. 0: no limit.",
+			Comment: "Commands of one user: so many at once, and as many again spread over each minute. 0: no limit.",
 		},
 		{
 			Name:    "RATE_LIMIT_CHAT",
 			Default: "120",
 			Set:     config.Field(&c.Limits.ChatPerMinute, perMinute),
-			Comment: "Commands a minute in one chat. 0: no limit.",
+			Comment: "Commands in one chat, likewise. 0: no limit.",
 		},
 	}
 }
