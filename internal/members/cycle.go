@@ -110,7 +110,7 @@ func (m *Members) tick(ctx context.Context, p *platform, w which) error {
 		p.warnUnread(ctx, err)
 		return err
 	}
-	p.unread = false
+	p.unread.Store(false)
 	isOurs := false
 	if mayCheck { // Reading takes seconds. Another replica may have been quicker meanwhile.
 		_, isOurs = m.Limiter.Reserve(ctx, 0, p.tickLimit())
@@ -214,13 +214,12 @@ func (m *Members) report(ctx context.Context, p *platform, n *census, missing in
 	p.unreadable = n.unreadable
 }
 
-// warnUnread logs the first failure to read or write the rows since they could be read.
+// warnUnread logs the first failure to read or write the rows since a tick could read them.
 func (p *platform) warnUnread(ctx context.Context, err error) {
-	if ctx.Err() == nil && !p.unread {
+	if ctx.Err() == nil && !p.unread.Swap(true) {
 		p.config.Log.WarnContext(ctx, "saved addresses cannot be read or written; nobody loses a badge by it",
 			"platform", p.name, "err", err)
 	}
-	p.unread = true
 }
 
 // settleAll settles the users of a census for whom a call is left: one after another in a community, and all

@@ -37,6 +37,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -117,8 +118,9 @@ type platform struct {
 	releases Store
 	latest   *latest
 
-	// unread and unreadable say what the log was told last. The tick alone uses them.
-	unread     bool
+	// unread says that the log was told that rows cannot be read or written.
+	unread atomic.Bool
+	// unreadable is how many unreadable values the log was told of last. The tick alone uses it.
 	unreadable int
 
 	communitiesMu sync.Mutex
