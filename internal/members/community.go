@@ -58,11 +58,18 @@ type community struct {
 	fuseBlown bool
 }
 
-// about is what a refusal is about: one badge, one user or, if both are empty, every badge of the community.
-type about struct{ badge, user string }
+// about is what a refusal is about: one badge, one user, what is asked or, if all are empty, every badge of the
+// community.
+type about struct {
+	badge, user string
+	asks        bool
+}
 
-// wholeCommunity stands for every badge of a community.
-var wholeCommunity = about{}
+var (
+	wholeCommunity = about{}
+	// questions are those about which badges users wear. A platform may answer them and refuse all else.
+	questions = about{asks: true}
+)
 
 // refusal is that the platform refused a call.
 type refusal struct {
@@ -88,19 +95,24 @@ func (c *community) limitKey(what string) string {
 	return string(c.name) + " " + c.bot + " badges " + c.id + " " + what
 }
 
-// refusedBefore returns why a step is not taken for a user now, or "": the platform refused the same a short time
-// ago. That a badge or a community is gone is believed only of the user for whom the call was made. So a removal is
-// tried for each.
-func (c *community) refusedBefore(user string, s step, by caller) chat.BadgeProblem {
-	lasts, of := c.cycleRetries(), []about{wholeCommunity, {badge: s.badge}}
-	if by != byCycle {
-		lasts = personRetries
-	} else if s.action == give { // A person may have done what was missing.
-		of = append(of, about{user: user})
+// refusedBefore returns why a step of a row is not taken now, or "": the platform refused the same a short time ago.
+// That a badge is gone is believed only of the user for whom the call was made, and so is that a community is gone if
+// the user asked to be forgotten.
+func (c *community) refusedBefore(r Row, s step, by caller) chat.BadgeProblem {
+	lasts := personRetries // A person may have done what was missing.
+	if by == byCycle {
+		lasts = c.cycleRetries()
+	}
+	of := []about{wholeCommunity, {badge: s.badge}}
+	switch {
+	case s.action == ask:
+		of = []about{questions}
+	case s.action == give && by == byCycle:
+		of = append(of, about{user: r.User.ID})
 	}
 	problem := c.refusedWithin(lasts, of...)
-	isGone := problem == chat.BadgeGone || problem == chat.CommunityGone
-	if isGone && s.action != give {
+	isOfOthers := problem == chat.BadgeGone || problem == chat.CommunityGone && r.Forgotten()
+	if isOfOthers && s.action != give {
 		return ""
 	}
 	return problem
@@ -167,6 +179,7 @@ func (c *community) succeeded(user string, s step) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.refusals, wholeCommunity)
+	delete(c.refusals, questions)
 	delete(c.refusals, about{badge: s.badge})
 	delete(c.refusals, about{user: user})
 	switch s.action {
@@ -190,7 +203,9 @@ func (c *community) record(ctx context.Context, user string, s step, err *chat.B
 		c.config.Count("badge_failed")
 		c.config.Limiter.Reserve(ctx, 0, c.failures())
 		c.pauseFor(err.RetryAfter)
-	case concernsOneBadge(err.Problem) && s.action != ask:
+	case s.action == ask:
+		c.warn(ctx, questions, err)
+	case concernsOneBadge(err.Problem):
 		c.warn(ctx, about{badge: s.badge}, err)
 	default:
 		c.warn(ctx, wholeCommunity, err)

@@ -102,9 +102,11 @@ func TestAHundredFailuresAnHourAreEnough(t *testing.T) {
 type refusedCase struct {
 	before []happened
 	by     caller
-	step   step   // or to give 7001
-	user   string // or 1
-	want   chat.BadgeProblem
+	step   step // or to give 7001
+	user   int  // or 1
+	// forgotten says that the user asked to be.
+	forgotten bool
+	want      chat.BadgeProblem
 }
 
 func TestARefusedCallIsNotRepeatedForACycleOrByAPersonForAMinute(t *testing.T) {
@@ -120,7 +122,7 @@ func TestARefusedCallIsNotRepeatedForACycleOrByAPersonForAMinute(t *testing.T) {
 		"after the minute":           {before: []happened{refused, passes(time.Minute)}, by: byPress},
 		"by a command":               {before: []happened{refused, passes(time.Minute)}, by: byCommand},
 		"after a success":            {before: []happened{refused, works}},
-		"of another user":            {before: []happened{refused}, user: "2", want: right},
+		"of another user":            {before: []happened{refused}, user: 2, want: right},
 		"of a right; another":        {before: []happened{refused}, step: other, want: right},
 		"of a right; a removal":      {before: []happened{refused}, step: removal, want: right},
 		"of a role above":            {before: []happened{roleAbove}, want: chat.RoleAbove},
@@ -129,9 +131,11 @@ func TestARefusedCallIsNotRepeatedForACycleOrByAPersonForAMinute(t *testing.T) {
 		"of a deleted role":          {before: []happened{roleGone}, want: chat.BadgeGone},
 		"of that; a removal":         {before: []happened{roleGone}, step: removal},
 		"of no server; another":      {before: []happened{serverGone}, step: other, want: chat.CommunityGone},
-		"of no server; a removal":    {before: []happened{serverGone}, step: removal},
+		"of no server; a removal":    {before: []happened{serverGone}, step: removal, want: chat.CommunityGone},
+		"of no server; forgotten":    {before: []happened{serverGone}, step: removal, forgotten: true},
+		"of a right; a question":     {before: []happened{refused}, step: step{action: ask}},
 		"before the rules":           {before: []happened{rules}, want: chat.RulesPending},
-		"before the rules; another":  {before: []happened{rules}, user: "2"},
+		"before the rules; another":  {before: []happened{rules}, user: 2},
 		"before the rules; by press": {before: []happened{rules}, by: byPress},
 		"not a member":               {before: []happened{fails(chat.NotAMember, 1, 0)}},
 		"an administrator":           {before: []happened{fails(chat.CannotHave, 1, 0)}},
@@ -142,7 +146,11 @@ func TestARefusedCallIsNotRepeatedForACycleOrByAPersonForAMinute(t *testing.T) {
 				happens(here, m.Context())
 			}
 			s := cmp.Or(c.step, step{give, "7001"})
-			m.equal(name, here.refusedBefore(cmp.Or(c.user, "1"), s, c.by), c.want)
+			row := Row{User: user(cmp.Or(c.user, 1))}
+			if !c.forgotten {
+				row.Wallet = wallet(1)
+			}
+			m.equal(name, here.refusedBefore(row, s, c.by), c.want)
 		})
 	}
 }

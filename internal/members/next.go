@@ -175,10 +175,8 @@ func (r Row) failed(p place, s step, err *chat.BadgeError, now time.Time) Row {
 	switch { // What says that the user or the community is gone comes first: then nothing is unsure.
 	case err.Problem == chat.NotAMember, err.Problem == chat.CannotHave:
 		return r.away(p.community) // Telegram takes the tag from whoever leaves or becomes an administrator.
-	case err.Problem == chat.CommunityGone:
-		r = r.clone()
-		r.drop(func(h Held) bool { return h.Community == p.community })
-		return r
+	case err.Problem == chat.CommunityGone && r.Forgotten():
+		return r.away(p.community) // Otherwise a server that is deleted would keep the user's ID.
 	case s.action == ask, err.OutcomeUnknown:
 		return r // What is unsure stays unsure.
 	case s.action == give, err.Problem == chat.BadgeGone: // The badge is certainly not worn.

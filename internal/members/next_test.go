@@ -234,7 +234,7 @@ func TestTheRowAfterACallThatGives(t *testing.T) {
 		"the rules are pending": {badges: "7002", step: this, problem: chat.RulesPending, want: "7002"},
 		"not a member":          {badges: "7002", step: this, problem: chat.NotAMember, want: "idle 9001"},
 		"an administrator":      {badges: "7002", step: this, problem: chat.CannotHave, want: "idle 9001"},
-		"no community":          {badges: "7002", step: this, problem: chat.CommunityGone, want: ""},
+		"no community":          {badges: "7002", step: this, problem: chat.CommunityGone, want: "7002"},
 	})
 }
 
@@ -249,7 +249,7 @@ func TestTheRowAfterACallThatRemoves(t *testing.T) {
 		"refused":              {badges: both, step: this, problem: chat.MissingRight, want: "7001 goes refused, 7002"},
 		"the badge is deleted": {badges: both, step: this, problem: chat.BadgeGone, want: "7002"},
 		"not a member":         {badges: both, step: this, problem: chat.NotAMember, want: "idle 9001"},
-		"no community":         {badges: both, step: this, problem: chat.CommunityGone, want: ""},
+		"no community":         {badges: both, step: this, problem: chat.CommunityGone, want: "7001 goes refused, 7002"},
 	})
 }
 
@@ -260,7 +260,7 @@ func TestTheRowAfterAQuestionThatFails(t *testing.T) {
 		"refused":          {badges: "7001:unsure", step: this, problem: chat.MissingRight, want: "7001 unsure"},
 		"not a member":     {badges: "7001:unsure 7002", step: this, problem: chat.NotAMember, want: "idle 9001"},
 		"an administrator": {badges: "7001:unsure 7002", step: this, problem: chat.CannotHave, want: "idle 9001"},
-		"no community":     {badges: "7001:unsure 7002", step: this, problem: chat.CommunityGone, want: ""},
+		"no community":     {badges: "7001:unsure", step: this, problem: chat.CommunityGone, want: "7001 unsure"},
 	})
 }
 
@@ -416,5 +416,16 @@ func TestAGivenBadgeEndsIdle(t *testing.T) {
 	after := row.done(place{community: "9001"}, step{give, "7001"}, at(0))
 	if len(after.Idle) > 0 || len(after.Badges) != 1 {
 		t.Errorf("%+v", after)
+	}
+}
+
+func TestAServerThatIsGoneKeepsNoIDOfWhoIsForgotten(t *testing.T) {
+	gone := &chat.BadgeError{Problem: chat.CommunityGone, Err: errFault}
+	row := Row{User: user(1), Badges: []Held{{Community: "9001", Badge: "7001"}}}
+	for _, s := range []step{{remove, "7001"}, {action: ask}} {
+		after := row.failed(place{community: "9001"}, s, gone, noon)
+		if !after.isEmpty() {
+			t.Errorf("after %d: %+v", s.action, after)
+		}
 	}
 }

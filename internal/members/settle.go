@@ -2,7 +2,6 @@ package members
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -40,12 +39,13 @@ type Change struct {
 //	the user is no member, or can     their badges there are dropped,       stops
 //	have no badge there               and the community is idle
 //	the user has to accept rules      a give is dropped                     stops, until the next cycle or a command
-//	the community is unknown          this user's badges there are          stops; other users' removals are
-//	                                  dropped                               tried all the same
 //	the role is deleted               the badge is dropped                  tries another badge
 //	the role is above the bot's, or   a removal notes since when it is      tries another badge, and this one
 //	a right is missing for it         refused                               again in the next cycle
 //	a right is missing for all        as above                              stops, until the next cycle
+//	the community is unknown          as above; if the user asked to be     stops, until the next cycle
+//	                                  forgotten, their badges there are
+//	                                  dropped
 //	failed for certain (429)          as before the call                    stops, until the pause is over
 //
 // What is left stays in the row, for the next tick. A claim lets one caller of all replicas at a time settle a user
@@ -108,7 +108,7 @@ func (s *settling) takeStep(ctx context.Context) verdict {
 	if planned.action == nothing {
 		return stop
 	}
-	if problem := s.c.refusedBefore(s.user.ID, planned, s.by); problem != "" {
+	if problem := s.c.refusedBefore(*row, planned, s.by); problem != "" {
 		return s.failsAgain(ctx, planned, problem)
 	}
 	if err := s.c.await(ctx); err != nil {
@@ -147,16 +147,18 @@ func (s *settling) fails(planned step, problem chat.BadgeProblem) verdict {
 }
 
 // failsAgain notes that a step was not taken, because the platform refused the same a short time ago. The row of a
-// user whose badge is to be removed learns since when that is refused. The row is never told that a badge or a
-// community is gone: see refusedBefore.
+// user whose badge is to be removed learns since when that is refused.
 func (s *settling) failsAgain(ctx context.Context, planned step, problem chat.BadgeProblem) verdict {
 	if planned.action == remove {
-		_ = s.save(ctx, planned, &chat.BadgeError{Problem: problem, Err: errRefusedBefore})
+		_, _ = s.c.rows.update(ctx, s.user.ID, func(r *Row) *Row {
+			if r == nil {
+				return nil
+			}
+			return new(r.notRemoved(s.c.id, planned.badge, problem, time.Now()))
+		})
 	}
 	return s.fails(planned, problem)
 }
-
-var errRefusedBefore = errors.New("refused a short time ago")
 
 // ask asks the platform which badges the user wears, and notes it in the row.
 func (s *settling) ask(ctx context.Context) verdict {

@@ -192,9 +192,9 @@ func (j *judge) unsettled(w *world) (problems []string) {
 		untouched := true // by any broken community
 		for _, c := range communities {
 			switch {
-			case !p.in[c]:
 			case w.faultOf(c) != "":
-				untouched = false
+				untouched = false // It need not even say that they have left.
+			case !p.in[c]:
 			default:
 				problems = append(problems, w.unsettledAt(place{p, c}, wallet)...)
 			}
