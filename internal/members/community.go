@@ -58,8 +58,8 @@ type community struct {
 	fuseBlown bool
 }
 
-// about is what a refusal is about: one badge, one user, what is asked or, if all are empty, every badge of the
-// community.
+// about is what a refusal is about: one badge, one user, both, what is asked of these or, if all are empty, every
+// badge of the community.
 type about struct {
 	badge, user string
 	asks        bool
@@ -95,24 +95,22 @@ func (c *community) limitKey(what string) string {
 	return string(c.name) + " " + c.bot + " badges " + c.id + " " + what
 }
 
-// refusedBefore returns why a step of a row is not taken now, or "": the platform refused the same a short time ago.
-// That a badge is gone is believed only of the user for whom the call was made, and so is that a community is gone if
-// the user asked to be forgotten.
-func (c *community) refusedBefore(r Row, s step, by caller) chat.BadgeProblem {
-	lasts := personRetries // A person may have done what was missing.
+// refusedBefore returns why a step for a user is not taken now, or "": the platform refused the same a short time ago.
+// That a badge or a community is gone is believed only of the user for whom the call was made.
+func (c *community) refusedBefore(user string, s step, by caller) chat.BadgeProblem {
+	lasts := personRetries
 	if by == byCycle {
 		lasts = c.cycleRetries()
 	}
-	of := []about{wholeCommunity, {badge: s.badge}}
+	of := []about{wholeCommunity, {badge: s.badge}, {user: user}}
 	switch {
 	case s.action == ask:
-		of = []about{questions}
-	case s.action == give && by == byCycle:
-		of = append(of, about{user: r.User.ID})
+		of = []about{questions, {user: user, asks: true}}
+	case s.action == give && by == byCycle: // A person may have accepted the rules since.
+		of = append(of, about{user: user, badge: s.badge})
 	}
 	problem := c.refusedWithin(lasts, of...)
-	isOfOthers := problem == chat.BadgeGone || problem == chat.CommunityGone && r.Forgotten()
-	if isOfOthers && s.action != give {
+	if problem == chat.BadgeGone && s.action == remove {
 		return ""
 	}
 	return problem
@@ -182,6 +180,7 @@ func (c *community) succeeded(user string, s step) {
 	delete(c.refusals, questions)
 	delete(c.refusals, about{badge: s.badge})
 	delete(c.refusals, about{user: user})
+	delete(c.refusals, about{user: user, badge: s.badge})
 	switch s.action {
 	case give:
 		c.gives++
@@ -198,7 +197,9 @@ func (c *community) record(ctx context.Context, user string, s step, err *chat.B
 	case err.Problem == chat.NotAMember, err.Problem == chat.CannotHave:
 		// The row says it.
 	case err.Problem == chat.RulesPending:
-		c.refuse(about{user: user}, err.Problem)
+		c.refuse(about{user: user, badge: s.badge}, err.Problem)
+	case err.Problem == chat.CommunityGone:
+		c.warn(ctx, about{user: user, asks: s.action == ask}, err)
 	case err.Problem == chat.BadgeFailed:
 		c.config.Count("badge_failed")
 		c.config.Limiter.Reserve(ctx, 0, c.failures())
@@ -222,10 +223,11 @@ func (c *community) pauseFor(d time.Duration) {
 // warn counts and remembers a refusal, and logs the first one in a cycle.
 func (c *community) warn(ctx context.Context, of about, err *chat.BadgeError) {
 	c.config.Count("badge_refused")
-	if c.refusedWithin(c.cycleRetries(), of) == "" {
+	c.refuse(of, err.Problem)
+	once := ratelimit.Limit{Key: c.limitKey("warned " + of.badge), Burst: 1, Every: c.cycleRetries()}
+	if _, ok := c.config.Limiter.Reserve(ctx, 0, once); ok {
 		c.log.WarnContext(ctx, "the bot may not give or remove a badge; bot check says where and why", "err", err)
 	}
-	c.refuse(of, err.Problem)
 }
 
 // refuse remembers a refusal.

@@ -104,9 +104,7 @@ type refusedCase struct {
 	by     caller
 	step   step // or to give 7001
 	user   int  // or 1
-	// forgotten says that the user asked to be.
-	forgotten bool
-	want      chat.BadgeProblem
+	want   chat.BadgeProblem
 }
 
 func TestARefusedCallIsNotRepeatedForACycleOrByAPersonForAMinute(t *testing.T) {
@@ -132,7 +130,7 @@ func TestARefusedCallIsNotRepeatedForACycleOrByAPersonForAMinute(t *testing.T) {
 		"of that; a removal":         {before: []happened{roleGone}, step: removal},
 		"of no server; another":      {before: []happened{serverGone}, step: other, want: chat.CommunityGone},
 		"of no server; a removal":    {before: []happened{serverGone}, step: removal, want: chat.CommunityGone},
-		"of no server; forgotten":    {before: []happened{serverGone}, step: removal, forgotten: true},
+		"of no server; another user": {before: []happened{serverGone}, step: removal, user: 2},
 		"of a right; a question":     {before: []happened{refused}, step: step{action: ask}},
 		"before the rules":           {before: []happened{rules}, want: chat.RulesPending},
 		"before the rules; another":  {before: []happened{rules}, user: 2},
@@ -146,11 +144,7 @@ func TestARefusedCallIsNotRepeatedForACycleOrByAPersonForAMinute(t *testing.T) {
 				happens(here, m.Context())
 			}
 			s := cmp.Or(c.step, step{give, "7001"})
-			row := Row{User: user(cmp.Or(c.user, 1))}
-			if !c.forgotten {
-				row.Wallet = wallet(1)
-			}
-			m.equal(name, here.refusedBefore(row, s, c.by), c.want)
+			m.equal(name, here.refusedBefore(fmt.Sprint(cmp.Or(c.user, 1)), s, c.by), c.want)
 		})
 	}
 }

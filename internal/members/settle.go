@@ -43,8 +43,8 @@ type Change struct {
 //	the role is above the bot's, or   a removal notes since when it is      tries another badge, and this one
 //	a right is missing for it         refused                               again in the next cycle
 //	a right is missing for all        as above                              stops, until the next cycle
-//	the community is unknown          as above; if the user asked to be     stops, until the next cycle
-//	                                  forgotten, their badges there are
+//	the community is unknown          as above; if the user asked to be     stops, until the next cycle; other
+//	                                  forgotten, their badges there are     users are tried all the same
 //	                                  dropped
 //	failed for certain (429)          as before the call                    stops, until the pause is over
 //
@@ -108,7 +108,7 @@ func (s *settling) takeStep(ctx context.Context) verdict {
 	if planned.action == nothing {
 		return stop
 	}
-	if problem := s.c.refusedBefore(*row, planned, s.by); problem != "" {
+	if problem := s.c.refusedBefore(s.user.ID, planned, s.by); problem != "" {
 		return s.failsAgain(ctx, planned, problem)
 	}
 	if err := s.c.await(ctx); err != nil {
