@@ -2,6 +2,7 @@ package members
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -150,15 +151,12 @@ func (s *settling) fails(planned step, problem chat.BadgeProblem) verdict {
 // user whose badge is to be removed learns since when that is refused.
 func (s *settling) failsAgain(ctx context.Context, planned step, problem chat.BadgeProblem) verdict {
 	if planned.action == remove {
-		_, _ = s.c.rows.update(ctx, s.user.ID, func(r *Row) *Row {
-			if r == nil {
-				return nil
-			}
-			return new(r.notRemoved(s.c.id, planned.badge, problem, time.Now()))
-		})
+		_ = s.save(ctx, planned, &chat.BadgeError{Problem: problem, Err: errRefusedBefore})
 	}
 	return s.fails(planned, problem)
 }
+
+var errRefusedBefore = errors.New("refused a short time ago")
 
 // ask asks the platform which badges the user wears, and notes it in the row.
 func (s *settling) ask(ctx context.Context) verdict {

@@ -415,3 +415,20 @@ func TestTheAuditLogNamesNobody(t *testing.T) {
 		}
 	})
 }
+
+// The second user's call is not made, because the first one's was refused.
+func TestEachBadgeThatIsGivenUpIsLogged(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.failWith(failure(chat.RoleAbove))
+		for id := 1; id <= 2; id++ {
+			r := m.row(id, -1, "7001").afterForget()
+			r.Badges[0].Refused = timeOf(time.Now().Add(-refusedFor - time.Hour))
+			m.put(r)
+			m.wears("9001", id, "7001")
+		}
+		m.run()
+		m.ticks(1)
+		m.equal("lines", m.log.Lines("could not be removed"), 2)
+		m.equal("left", users(t, m.Members), "")
+	})
+}
