@@ -191,7 +191,7 @@ func (h demoHandler) Handle(ctx context.Context, req *chat.Request) *chat.Reply 
 
 // marked returns reply with a footer that says that it is simulated.
 func marked(reply *chat.Reply) *chat.Reply {
-	reply.Footer = append(slices.Clone(reply.Footer), chat.Say("terminal.simulated"))
+	reply.Footer = append(slices.Clone(reply.Footer), chat.Say("demo.simulated"))
 	reply.Rendered = nil
 	return reply
 }

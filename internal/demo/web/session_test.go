@@ -81,7 +81,7 @@ func TestJoinRequestsAreSeenFromBothSides(t *testing.T) {
 		{"unregistered", "registered", "en", "", "you're not registered yet", "open"},
 		{"registered", "registered", "en", "", "You're in", "approved"},
 	} {
-		mark := words.Say(chat.Language(test.language), chat.Say("terminal.simulated"))
+		mark := words.Say(chat.Language(test.language), chat.Say("demo.simulated"))
 		before := len(c.seen())
 		c.act(web.Act{Side: web.Telegram, Kind: "join", As: test.person, Target: test.group, Language: test.language})
 		if test.wallet != "" {
@@ -274,7 +274,7 @@ func TestLanguageAndMenuArePersonal(t *testing.T) {
 		var now web.State
 		c.call("POST", "/language", map[string]string{"language": string(l)}, &now)
 		e = c.answer(web.Act{Side: web.Telegram, Kind: "say", As: "registered", Chat: web.Group, Language: "en", Text: "/help"})
-		if mark := words.Say(l, chat.Say("terminal.simulated")); !strings.Contains(said(e), mark) || now.ChatLanguage != string(l) {
+		if mark := words.Say(l, chat.Say("demo.simulated")); !strings.Contains(said(e), mark) || now.ChatLanguage != string(l) {
 			t.Errorf("the chat speaks %s: %+v: %s", l, now, e.Message)
 		}
 	}
