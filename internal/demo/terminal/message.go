@@ -6,6 +6,7 @@ import (
 	"image"
 	_ "image/png" // the pictures that the bot sends
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -19,41 +20,55 @@ const simulated = " (simulated)"
 
 // rendered returns a message as text without empty lines: who sees it, its picture, its text, and
 // what can be typed instead of pressing its buttons. who is empty if the whole group sees it.
-func rendered(m *telegram.Sent, who string, now time.Time) (text []cell) {
-	if m.Edits > 0 {
-		who = strings.TrimPrefix(who+", changed", ", ")
-	}
+func rendered(m *telegram.Sent, who string, now time.Time) []cell {
+	var about []string
 	if who != "" {
-		text = append(text, plain("("+who+")\n", dim)...)
+		about = append(about, who)
 	}
-	said := body(m.Text, m.Entities, now)
+	if m.Edits > 0 {
+		about = append(about, "changed")
+	}
+	var parts [][]cell
+	if len(about) > 0 {
+		parts = append(parts, plain("("+strings.Join(about, ", ")+")", dim))
+	}
 	if m.Photo != nil {
-		text = append(text, plain("("+describe(m.Photo)+")\n", dim)...)
+		parts = append(parts, plain("("+describe(m.Photo)+")", dim))
 	}
-	text = append(text, marked(said)...)
+	parts = append(parts, marked(body(m.Text, m.Entities, now)))
 	if buttons := buttonLine(m.Markup); buttons != "" {
-		text = append(text, plain("\n"+buttons, 0)...)
+		parts = append(parts, plain(buttons, 0))
 	}
 	if m.Markup.ForceReply {
-		text = append(text, plain("\n(your next line is the answer)", dim)...)
+		parts = append(parts, plain("(your next line is the answer)", dim))
+	}
+	return lines(parts)
+}
+
+// lines returns parts that are not empty, a line each.
+func lines(parts [][]cell) (text []cell) {
+	for _, part := range parts {
+		if len(part) == 0 {
+			continue
+		}
+		if text != nil {
+			text = append(text, cell{r: '\n'})
+		}
+		text = append(text, part...)
 	}
 	return text
 }
 
 // marked returns a text without empty lines. Its first line ends with simulated.
-func marked(text []cell) (all []cell) {
-	mark := plain(simulated, dim)
-	for _, line := range split(text, '\n') {
-		if len(line) == 0 {
-			continue
+func marked(text []cell) []cell {
+	all := split(text, '\n')
+	for i, line := range all {
+		if len(line) > 0 {
+			all[i] = slices.Concat(line, plain(simulated, dim))
+			break
 		}
-		if all != nil {
-			all = append(all, cell{r: '\n'})
-		}
-		all = append(append(all, line...), mark...)
-		mark = nil
 	}
-	return all
+	return lines(all)
 }
 
 // describe returns what can be said of a picture in a line.

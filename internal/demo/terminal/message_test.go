@@ -30,7 +30,7 @@ func TestEntitiesAreShownAsTheyCanBe(t *testing.T) {
 		"a folded block":           {"a\nb\nc", []telegram.Entity{{Type: "expandable_blockquote", Offset: 2, Length: 1}}, "a\n  b\nc"},
 		"a moment ago":             {"time.", []telegram.Entity{at(0)}, "just now."},
 		"seconds ago":              {"time.", []telegram.Entity{at(59 * time.Second)}, "59 s ago."},
-		"minutes ago":              {"time.", []telegram.Entity{at(time.Hour - 1)}, "59 min ago."},
+		"minutes ago":              {"time.", []telegram.Entity{at(time.Hour - time.Second)}, "59 min ago."},
 		"a day ago":                {"time.", []telegram.Entity{at(24 * time.Hour)}, "1 day ago."},
 		"days ago":                 {"time.", []telegram.Entity{at(50 * time.Hour)}, "2 days ago."},
 		"a time to come":           {"time.", []telegram.Entity{at(-time.Hour)}, "time."},
@@ -44,8 +44,8 @@ func TestEntitiesAreShownAsTheyCanBe(t *testing.T) {
 }
 
 func TestLinesAreWrappedBetweenWords(t *testing.T) {
-	const text = "A text that is longer\n  than a line\n\n/staked\u00a00x52908400098527886E (stakes)\n✅ 代币代币 x\nend"
-	const want = "A text that\n  is longer\n  than a line\n\n/staked\n  0x52908400098527886E\n  (stakes)\n✅ 代币代币\n  x\nend"
+	const text = "A text that is longer\n  than it\n\n/staked\u00a00x52908400098527886E (stakes)\n✅ 代币代币 x\nend"
+	const want = "A text that\n  is longer\n  than it\n\n/staked\n  0x52908400098527886E\n  (stakes)\n✅ 代币代币\n  x\nend"
 	if got := Wrap(text, 12); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
