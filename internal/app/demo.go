@@ -47,7 +47,7 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 		_ = serve(ctx, bot.Router, platforms, bot.log) // The stand-in never refuses the token.
 	})
 	defer stop()
-	if !bot.awaitTelegram(ctx, fake) || !bot.awaitBadges(ctx) {
+	if !await(ctx, bot.isReady(platforms), hasTexts(fake)) {
 		return nil
 	}
 	fmt.Fprint(stderr, terminal.Wrap(terminal.Greeting(bot.fakes.World), terminal.Width(out)))
@@ -75,8 +75,6 @@ func isTerminal(file any) bool {
 // and serves a page on loopback that shows both chats. It blocks until ctx is done. It
 // writes the page's address to out once the page can be used.
 func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
 	telegram, err := faketelegram.Start()
 	if err != nil {
 		return err
@@ -110,20 +108,15 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 	}
 	defer page.Close()
 	platforms := bot.newPlatforms()
-	for _, p := range platforms {
-		// Instead of the Badges that newPlatforms has set, which mark nothing.
-		bot.members.Use(p.adapter.Platform(), markedBadges{p.adapter.(chat.Badges)})
-	}
-	stopMembers := runInBackground(ctx, bot.members.Run)
-	defer stopMembers()
-	go func() {
-		discordReady := func() bool { return discord.Connected() > 0 && discord.Overwrites() > 0 }
-		if bot.awaitTelegram(ctx, telegram) && discord.Wait(ctx, discordReady) == nil && bot.awaitBadges(ctx) {
+	stopBackground := runInBackground(ctx, bot.members.Run, func(ctx context.Context) {
+		hasCommands := func() bool { return discord.Overwrites() > 0 }
+		if await(ctx, bot.isReady(platforms), hasTexts(telegram), hasCommands) {
 			fmt.Fprintf(out, "Herald with simulated services and chats, nothing here is real:\n%s\nPress Ctrl-C to end it.\n",
 				page.URL)
 		}
-	}()
-	return serve(ctx, demoHandler{Router: bot.Router, fresh: fresh.Router, page: page}, platforms, bot.log)
+	})
+	defer stopBackground()
+	return serve(ctx, pageHandler{Router: bot.Router, fresh: fresh.Router, page: page}, platforms, bot.log)
 }
 
 // onTelegram returns settings for a bot on the fake Telegram.
@@ -134,20 +127,11 @@ func onTelegram(fake *faketelegram.Server) []string {
 	}
 }
 
-// awaitTelegram blocks until Telegram has the bot's menus and texts. It returns false if ctx is
-// done before.
-func (d *demoBot) awaitTelegram(ctx context.Context, fake *faketelegram.Server) bool {
-	languages := chat.Languages() // The adapter sets menus and texts in this order.
-	last := string(languages[len(languages)-1])
-	return fake.Wait(ctx, func() bool { return fake.ShortDescription(last) != "" }) == nil
-}
-
-// awaitBadges blocks until the bot has the names of its badges. It returns false if ctx is done
+// await blocks until all conditions were true, one after the other. It returns false if ctx is done
 // before.
-func (d *demoBot) awaitBadges(ctx context.Context) bool {
-	unnamed := func(b members.Badge) bool { return b.Name == "" || b.CommunityName == "" }
-	for _, p := range []chat.Platform{telegram.Platform, discord.Platform} {
-		for slices.ContainsFunc(d.members.Badges(p, ""), unnamed) {
+func await(ctx context.Context, conditions ...func() bool) bool {
+	for _, isTrue := range conditions {
+		for !isTrue() {
 			if !transport.Sleep(ctx, 10*time.Millisecond) {
 				return false
 			}
@@ -156,21 +140,42 @@ func (d *demoBot) awaitBadges(ctx context.Context) bool {
 	return true
 }
 
+// isReady returns whether the platforms are connected, and the bot has the names of its badges.
+func (d *demoBot) isReady(platforms []connection) func() bool {
+	unnamed := func(b members.Badge) bool { return b.Name == "" || b.CommunityName == "" }
+	return func() bool {
+		for _, p := range platforms {
+			badges := d.members.Badges(p.adapter.Platform(), "")
+			if !p.adapter.Ready() || slices.ContainsFunc(badges, unnamed) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// hasTexts returns whether Telegram has all menus and texts of the bot.
+func hasTexts(fake *faketelegram.Server) func() bool {
+	languages := chat.Languages() // The adapter sets menus and texts in this order.
+	last := string(languages[len(languages)-1])
+	return func() bool { return fake.ShortDescription(last) != "" }
+}
+
 // skipHours checks all saved addresses as if RECHECK_EVERY had passed. It blocks until then.
 func (d *demoBot) skipHours(ctx context.Context) error {
 	return d.members.CheckAll(ctx, d.cfg.Members.Every)
 }
 
-// demoHandler is a platform.Handler that marks every answer as simulated. It obeys the switches of
-// the page: the language of public answers, and whether the bot is a fresh one.
-type demoHandler struct {
+// pageHandler is a platform.Handler that obeys the switches of the page: the language of public
+// answers, and whether the bot is a fresh one.
+type pageHandler struct {
 	*router.Router
 	fresh *router.Router // of a bot that has recorded no quotes
 	page  *web.Demo
 }
 
 // router returns a copy of the Router with what the page's switches say now.
-func (h demoHandler) router() *router.Router {
+func (h pageHandler) router() *router.Router {
 	chosen := *h.Router
 	if h.page.Services.FreshBot.On.Load() {
 		chosen = *h.fresh
@@ -180,28 +185,13 @@ func (h demoHandler) router() *router.Router {
 }
 
 // Language implements platform.Handler.
-func (h demoHandler) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
+func (h pageHandler) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
 	return h.router().Language(req, visibility)
 }
 
 // Handle implements platform.Handler.
-func (h demoHandler) Handle(ctx context.Context, req *chat.Request) *chat.Reply {
-	return marked(h.router().Handle(ctx, req))
-}
-
-// marked returns reply with a footer that says that it is simulated.
-func marked(reply *chat.Reply) *chat.Reply {
-	reply.Footer = append(slices.Clone(reply.Footer), chat.Say("demo.simulated"))
-	reply.Rendered = nil
-	return reply
-}
-
-// markedBadges are Badges whose Notify marks the reply as simulated.
-type markedBadges struct{ chat.Badges }
-
-// Notify implements chat.Badges.
-func (m markedBadges) Notify(ctx context.Context, user string, reply *chat.Reply) {
-	m.Badges.Notify(ctx, user, marked(reply))
+func (h pageHandler) Handle(ctx context.Context, req *chat.Request) *chat.Reply {
+	return h.router().Handle(ctx, req)
 }
 
 // demoBot is a Bot, and the stand-ins that it asks. It must be closed.

@@ -22,6 +22,7 @@ const (
 	bold look = 1 << iota
 	dim
 	quoted // in a block that is indented
+	hidden // replaced by other characters
 )
 
 // noBreak is a space at which a line is wrapped only if there is no other place.
@@ -38,16 +39,17 @@ func plain(text string, look look) (cells []cell) {
 	return cells
 }
 
+// wide are the letters of two columns.
+var wide = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul}
+
 // width returns the columns of a character: two for emoji and the letters of East Asia, none for
-// marks on the character before.
+// marks on the character before. It knows the emoji that the bot uses.
 // https://www.unicode.org/reports/tr11/
 func (c cell) width() int {
 	switch {
 	case unicode.In(c.r, unicode.Mn, unicode.Me, unicode.Cf):
 		return 0
-	case c.r >= 0x1F300 && c.r <= 0x1FAFF, unicode.In(c.r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
-		return 2
-	case strings.ContainsRune("✅❌❓❗⚡⏳⌛➕➖", c.r):
+	case c.r >= 0x1F300 && c.r <= 0x1FAFF, strings.ContainsRune("✅❌⬜", c.r), unicode.In(c.r, wide...):
 		return 2
 	}
 	return 1

@@ -83,27 +83,32 @@ func describe(picture []byte) string {
 // body returns a text with its entities, as an app shows them.
 // https://core.telegram.org/bots/api#messageentity
 func body(text string, entities []telegram.Entity, now time.Time) (cells []cell) {
-	at, skipTo := 0, 0 // in UTF-16 units
+	looks := make([]look, len(text)) // by UTF-16 unit; there are no more units than bytes
+	before := map[int]string{}       // what is told in place of an entity, by the unit where it begins
+	after := map[int]string{}        // where a link leads, by the unit after it
+	for _, e := range entities {
+		begin := min(max(e.Offset, 0), len(looks))
+		end := min(max(e.Offset+e.Length, begin), len(looks))
+		told := timeOf(e, now)
+		before[begin] += told
+		if isWeb(e.URL) {
+			after[end] += " (" + e.URL + ")"
+		}
+		for i := begin; i < end; i++ {
+			looks[i] |= lookOf(e)
+			if told != "" {
+				looks[i] |= hidden
+			}
+		}
+	}
+	unit := 0
 	for _, r := range text {
-		var look look
-		for _, e := range entities {
-			if e.Offset <= at && at < e.Offset+e.Length {
-				look |= lookOf(e)
-			}
-			if told := timeOf(e, now); e.Offset == at && told != "" {
-				cells = append(cells, plain(told, look)...)
-				skipTo = at + e.Length
-			}
+		cells = append(cells, plain(before[unit], looks[unit]&^hidden)...)
+		if isShown(r) && looks[unit]&hidden == 0 {
+			cells = append(cells, cell{r: r, look: looks[unit]})
 		}
-		if at >= skipTo && isShown(r) {
-			cells = append(cells, cell{r: r, look: look})
-		}
-		at += utf16.RuneLen(r)
-		for _, e := range entities {
-			if e.Offset+e.Length == at && isWeb(e.URL) {
-				cells = append(cells, plain(" ("+e.URL+")", look)...)
-			}
-		}
+		unit += utf16.RuneLen(r)
+		cells = append(cells, plain(after[unit], 0)...)
 	}
 	return cells
 }
