@@ -75,6 +75,8 @@ func fill(v reflect.Value, markers *[]string) {
 type Handler struct {
 	// Reply makes the answer; nil answers with the command's name as title.
 	Reply func(context.Context, *chat.Request) *chat.Reply
+	// OnSeen is called by Seen; nil: nothing is.
+	OnSeen func(user chat.User, community string, badges []string)
 
 	mu       sync.Mutex
 	requests []chat.Request
@@ -145,6 +147,13 @@ func (h *Handler) Handle(ctx context.Context, req *chat.Request) *chat.Reply {
 		return &chat.Reply{Title: chat.Say(req.Command)}
 	}
 	return h.Reply(ctx, req)
+}
+
+// Seen implements platform.Handler.
+func (h *Handler) Seen(user chat.User, community string, badges []string) {
+	if h.OnSeen != nil {
+		h.OnSeen(user, community, badges)
+	}
 }
 
 // Limits implements platform.Handler: there are none.
