@@ -16,6 +16,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/core"
 	"herald/internal/members"
+	"herald/internal/query"
 	"herald/internal/ratelimit"
 	"herald/internal/store"
 )
@@ -185,9 +186,9 @@ func (s *Saved) members(w *Answers) commands.Members {
 }
 
 // stakes returns Stake for each wallet.
-func (w *Answers) stakes(_ context.Context, wallets []common.Address) (all []core.Answer[core.Stake]) {
+func (w *Answers) stakes(_ context.Context, wallets []common.Address) (all []query.Answer[core.Stake]) {
 	for range wallets {
-		all = append(all, core.Answer[core.Stake]{Snapshot: core.Snapshot[core.Stake]{Value: w.Stake}, Err: w.StakeErr})
+		all = append(all, query.Answer[core.Stake]{Snapshot: query.Snapshot[core.Stake]{Value: w.Stake}, Err: w.StakeErr})
 	}
 	return all
 }

@@ -14,14 +14,15 @@ import (
 	"strings"
 
 	"herald/commands"
+	"herald/internal/belief"
 	"herald/internal/chat"
 	"herald/internal/config"
-	"herald/internal/core"
 	"herald/internal/members"
 	"herald/internal/ops"
 	"herald/internal/platform/discord"
 	"herald/internal/platform/telegram"
 	"herald/internal/pricechart"
+	"herald/internal/query"
 	"herald/internal/ratelimit"
 	"herald/internal/secret"
 	"herald/internal/store"
@@ -47,8 +48,9 @@ type Bot struct {
 	// stores are Redis and the files of DATA_DIR, as far as they are set. The first keeps
 	// answers.
 	stores []keeper
-	cache  *core.Cache        // of every service's answers
+	cache  *query.Cache       // of every service's answers
 	quotes *pricechart.Quotes // seen so far; nil until connect
+	prices *belief.Prices     // which are believed; nil until connect
 	// status returns the price for Discord's member list; nil if none is shown.
 	status   func(context.Context) string
 	services []service
@@ -64,7 +66,7 @@ type Bot struct {
 
 // keeper keeps values for a later process.
 type keeper interface {
-	core.Store
+	query.Store
 	io.Closer
 	Bucket(name string) store.Bucket
 	Former() store.Bucket
@@ -124,7 +126,7 @@ func newWithState(cfg *Config, log *slog.Logger, openState func(*Bot) error) (*B
 			return nil, err
 		}
 	}
-	cache := core.CacheConfig{
+	cache := query.CacheConfig{
 		MaxItems: maxCached, StaleFor: cfg.StaleFor,
 		CallTimeout: cfg.Limits.UpstreamTimeout, Timeout: cfg.Limits.CommandTimeout,
 		Observer: b.metrics, Log: log,
@@ -132,7 +134,7 @@ func newWithState(cfg *Config, log *slog.Logger, openState func(*Bot) error) (*B
 	if len(b.stores) > 0 {
 		cache.Store = b.stores[0]
 	}
-	b.cache = core.NewCache(cache)
+	b.cache = query.NewCache(cache)
 	b.metrics.ExportCache(b.cache.Items)
 	sources, err := b.connect()
 	if err == nil {
@@ -218,7 +220,8 @@ func hash(parts ...string) string {
 // Close stops what New started.
 func (b *Bot) Close() {
 	b.cache.Close()
-	if b.quotes != nil {
+	if b.prices != nil {
+		b.prices.Close()
 		b.quotes.Close()
 	}
 	b.closeState()

@@ -29,6 +29,7 @@ import (
 	"herald/internal/demo/fake/services"
 	"herald/internal/demo/fake/transporttest"
 	"herald/internal/ops"
+	"herald/internal/query"
 	"herald/internal/secret/logtest"
 	"herald/internal/service/market"
 	"herald/internal/service/partner"
@@ -165,7 +166,7 @@ func TestTheLogHoldsNoSecretAndNoLongLine(t *testing.T) {
 }
 
 func TestEverySourceAndOptionReachesTheCommands(t *testing.T) {
-	bot := &Bot{cfg: mustLoad(t, everySetting(), ""), log: slog.New(slog.DiscardHandler), metrics: ops.NewMetrics(), cache: core.NewCache(core.CacheConfig{})}
+	bot := &Bot{cfg: mustLoad(t, everySetting(), ""), log: slog.New(slog.DiscardHandler), metrics: ops.NewMetrics(), cache: query.NewCache(query.CacheConfig{})}
 	defer bot.Close()
 	sources, err := bot.connect()
 	if err != nil {

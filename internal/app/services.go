@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"herald/commands"
+	"herald/internal/belief"
 	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/members"
 	"herald/internal/pricechart"
+	"herald/internal/query"
 	"herald/internal/service/market"
 	"herald/internal/service/partner"
 	"herald/internal/service/staking"
@@ -33,7 +35,7 @@ func (s *Services) table() []config.Setting {
 // service is a service that the bot asks. /status, `bot check` and the metrics show all of
 // Bot.services.
 type service struct {
-	*core.Upstream
+	query.HealthCheck
 	url string // only its host is shown
 	// ask calls the service, past the cache, and blocks for the call. It returns the details
 	// for `bot check`, also with an error. With a wallet, some are about its withdrawals.
@@ -51,8 +53,8 @@ func (s service) reach(ctx context.Context) error {
 	return err
 }
 
-// connect makes the clients of the services. It sets b.services, b.members, b.quotes
-// and b.status, and contacts nothing.
+// connect makes the clients of the services. It sets b.services, b.members, b.quotes,
+// b.prices and b.status, and contacts nothing.
 func (b *Bot) connect() (commands.Sources, error) {
 	cfg := b.cfg.Services
 	price := market.New(cfg.Market, b.cache, b.log)
@@ -68,23 +70,20 @@ func (b *Bot) connect() (commands.Sources, error) {
 	b.metrics.ExportClockSkew(accounts.Skew)
 	b.members = b.newMembers()
 	b.members.Stakes, b.members.Accounts = stakes.StakesOf, accounts.Accounts
+	b.quotes, b.prices = b.newPrices(price)
 	b.services = b.list(price, supplies, stakes, accounts)
-	b.quotes = b.newQuotes()
-	// From here on a doubtful price is an error.
-	recorded := &pricechart.Recorded{Prices: price.Price, Quotes: b.quotes}
-	core.PingWith(price.Upstream, recorded)
 	if b.cfg.Discord.Presence {
-		last := func() (at time.Time, believed core.Answer[core.Quote]) {
+		last := func() (at time.Time, believed query.Answer[core.Quote]) {
 			quote, known := price.Price.Last(struct{}{})
 			if known {
-				believed.Snapshot, believed.Err = b.quotes.Peek(quote)
+				believed.Snapshot, believed.Err = b.prices.Peek(quote)
 			}
 			return quote.At, believed
 		}
-		b.status = ticker(b.cfg, func() time.Duration { return statusInterval(price.Budget) }, recorded, last)
+		b.status = ticker(b.cfg, func() time.Duration { return statusInterval(price.Budget) }, b.prices, last)
 	}
 	sources := commands.Sources{
-		Price:    recorded,
+		Price:    b.prices,
 		Supply:   supplies.Supply,
 		Stakes:   stakes.Stakes,
 		Total:    stakes.Total(cfg.Supply.TTL),
@@ -97,7 +96,7 @@ func (b *Bot) connect() (commands.Sources, error) {
 		Chart:    pricechart.New(b.quotes, cfg.Market.Symbol, cfg.Charts).Chart,
 	}
 	for _, s := range b.services {
-		sources.Services = append(sources.Services, s.Upstream)
+		sources.Services = append(sources.Services, s.HealthCheck)
 		b.metrics.ExportService(s.Health)
 	}
 	return sources, nil
@@ -110,9 +109,9 @@ func (b *Bot) list(
 	s := b.cfg.Services
 	return []service{
 		{
-			Upstream: price.Upstream,
-			url:      s.Market.URL,
-			free:     price.Reach,
+			HealthCheck: query.NewHealthCheck(price.Upstream, b.prices),
+			url:         s.Market.URL,
+			free:        price.Reach,
 			ask: func(ctx context.Context, _ string) ([]string, error) {
 				found, err := price.Probe(ctx)
 				details, err := aboutQuote(found, err)
@@ -125,18 +124,18 @@ func (b *Bot) list(
 			},
 		},
 		{
-			Upstream: supplies.Upstream,
-			url:      s.Supply.URL,
+			HealthCheck: query.NewHealthCheck(supplies.Upstream, supplies.Supply),
+			url:         s.Supply.URL,
 			ask: func(ctx context.Context, _ string) ([]string, error) {
 				found, err := supplies.Supply.Fetch(ctx, struct{}{})
 				return aboutSupply(found, s.Market.Symbol), err
 			},
 		},
 		{
-			Upstream: stakes.Upstream,
-			url:      s.Staking.RPCURL.Reveal(),
+			HealthCheck: query.NewHealthCheck(stakes.Upstream, stakes.Ping),
+			url:         s.Staking.RPCURL.Reveal(),
 			free: func(ctx context.Context) error {
-				_, err := stakes.Ping(ctx)
+				_, err := stakes.Ping.Get(ctx, struct{}{})
 				return err
 			},
 			ask: func(ctx context.Context, wallet string) ([]string, error) {
@@ -152,8 +151,8 @@ func (b *Bot) list(
 			},
 		},
 		{
-			Upstream: accounts.Upstream,
-			url:      s.Partner.URL,
+			HealthCheck: query.NewHealthCheck(accounts.Upstream, accounts.Ping),
+			url:         s.Partner.URL,
 			ask: func(ctx context.Context, _ string) ([]string, error) {
 				err := accounts.Probe(ctx)
 				return aboutPartner(s.Partner.URL, accounts.Skew(), err), err
@@ -191,13 +190,22 @@ func (b *Bot) newMembers() *members.Members {
 	return m
 }
 
-// newQuotes returns the prices seen so far, which are kept in b.stores. It does not block.
-func (b *Bot) newQuotes() *pricechart.Quotes {
-	var stores []core.Store
+// newPrices returns the prices seen so far, which are kept in b.stores, and the source of prices that are believed.
+// It does not block.
+func (b *Bot) newPrices(provider *market.Client) (*pricechart.Quotes, *belief.Prices) {
+	var stores []query.Store
 	for _, s := range b.stores {
 		stores = append(stores, s)
 	}
-	return pricechart.NewQuotes(tokenID(b.cfg.Market), stores, b.log)
+	token := tokenID(b.cfg.Market)
+	quotes := pricechart.NewQuotes(token, stores, b.log)
+	return quotes, belief.NewPrices(belief.Config{
+		Source: provider.Price,
+		Token:  token,
+		Series: quotes,
+		Stores: stores,
+		Log:    b.log,
+	})
 }
 
 // statusInterval returns the shortest time between two calls that Discord's status causes:
