@@ -73,8 +73,8 @@ type memory struct {
 // price is doubtful:
 //
 //   - The last believed price contradicts it, and no change explains such a move.
-//   - The last believed price does not contradict it, and the market cap does not fit it. While CapLags is set, the market
-//     cap does not count.
+//   - The last believed price does not contradict it, and the market cap does not fit it. While CapLags is set, the
+//     market cap does not count.
 func (m memory) judge(answer query.Snapshot[core.Quote]) (core.Quote, *DoubtError) {
 	q := answer.Value
 	moved := false
