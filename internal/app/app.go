@@ -15,6 +15,7 @@ import (
 	"encoding/hex"
 	"io"
 	"log/slog"
+	"net"
 	"strings"
 
 	"herald/commands"
@@ -32,6 +33,7 @@ type Bot struct {
 	cfg         *Config
 	log         *slog.Logger
 	metrics     *ops.Metrics
+	listen      func(network, address string) (net.Listener, error)
 	state       *state
 	services    *upstreams
 	connections []connection
@@ -43,7 +45,8 @@ type Bot struct {
 
 // parts are what a Bot is made with.
 type parts struct {
-	open func(*Config, *ops.Metrics, *slog.Logger) (*state, error)
+	listen func(network, address string) (net.Listener, error) // opens HTTP_ADDR
+	open   func(*Config, *ops.Metrics, *slog.Logger) (*state, error)
 	// badges returns what gives a platform's badges.
 	badges func(adapter) chat.Badges
 }
@@ -54,15 +57,23 @@ const maxCached = 100_000
 // New makes a Bot, which has DATA_DIR to itself until Close. It does not block, and contacts nothing but Redis. It fails
 // with a config.Errors if another process has DATA_DIR, and if a setting cannot be used after all.
 func New(cfg *Config, log *slog.Logger) (*Bot, error) {
-	return newBot(cfg, log, parts{open: openAndLock, badges: ownBadges})
+	return NewListening(cfg, log, net.Listen)
+}
+
+// NewListening is New with another listen than net.Listen to open HTTP_ADDR, for tests in simulated time.
+func NewListening(
+	cfg *Config, log *slog.Logger, listen func(network, address string) (net.Listener, error),
+) (*Bot, error) {
+	return construct(cfg, log, parts{listen: listen, open: openAndLock, badges: ownBadges})
 }
 
 // NewForCheck makes a Bot for Check. It works beside a running bot, and of DATA_DIR it only reads saved addresses.
 func NewForCheck(cfg *Config, log *slog.Logger) (*Bot, error) {
-	return newBot(cfg, log, parts{open: openToLook, badges: ownBadges})
+	return construct(cfg, log, parts{open: openToLook, badges: ownBadges})
 }
 
-func newBot(cfg *Config, log *slog.Logger, with parts) (_ *Bot, err error) {
+// construct makes a Bot complete.
+func construct(cfg *Config, log *slog.Logger, with parts) (_ *Bot, err error) {
 	metrics := ops.NewMetrics()
 	state, err := with.open(cfg, metrics, log)
 	if err != nil {
@@ -73,7 +84,7 @@ func newBot(cfg *Config, log *slog.Logger, with parts) (_ *Bot, err error) {
 		state.close()
 		return nil, err
 	}
-	b := &Bot{cfg: cfg, log: log, metrics: metrics, state: state, services: services}
+	b := &Bot{cfg: cfg, log: log, metrics: metrics, listen: with.listen, state: state, services: services}
 	defer func() {
 		if err != nil {
 			b.Close()

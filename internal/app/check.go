@@ -12,11 +12,13 @@ import (
 	"time"
 
 	"herald/commands"
+	"herald/internal/belief"
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/platform/discord"
 	"herald/internal/platform/telegram"
+	"herald/internal/query"
 	"herald/internal/secret"
 	"herald/internal/service/market"
 	"herald/internal/service/staking"
@@ -271,8 +273,8 @@ func aboutQuote(found market.Listing, err error) ([]string, error) {
 
 // aboutDoubt says that a price which was just fetched is doubtful.
 func (s *upstreams) aboutDoubt(quote core.Quote) []string {
-	_, err := s.quotes.Peek(core.Snapshot[core.Quote]{Value: quote, At: time.Now()})
-	doubt, is := errors.AsType[*core.DoubtError](err)
+	_, err := s.prices.Peek(query.Snapshot[core.Quote]{Value: quote, At: time.Now()})
+	doubt, is := errors.AsType[*belief.DoubtError](err)
 	if !is {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -20,6 +21,8 @@ import (
 	"herald/internal/demo/terminal"
 	"herald/internal/demo/web"
 	"herald/internal/members"
+	"herald/internal/ops"
+	"herald/internal/platform"
 	"herald/internal/platform/discord"
 	"herald/internal/platform/telegram"
 	"herald/internal/ratelimit"
@@ -42,9 +45,8 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	}
 	defer bot.Close()
 	group := community.Open(bot.fakes.World, fake)
-	platforms := bot.newPlatforms()
-	stop := runInBackground(ctx, bot.members.Run, func(ctx context.Context) {
-		_ = serve(ctx, bot.Router, platforms, bot.log) // The stand-in never refuses the token.
+	stop := runInBackground(ctx, bot.members.Run, bot.watchRights, func(ctx context.Context) {
+		_ = serve(ctx, bot.handler(), bot.connections, bot.log) // The stand-in never refuses the token.
 	})
 	defer stop()
 	if !bot.awaitTelegram(ctx, fake) || !bot.awaitBadges(ctx) {
@@ -60,7 +62,7 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 		Community: group,
 		Services:  bot.fakes,
 		Later:     bot.skipHours,
-		Idle:      func() bool { return platforms[0].adapter.InFlight() == 0 },
+		Idle:      func() bool { return bot.connections[0].adapter.InFlight() == 0 },
 		Edit:      escapes && isTerminal(in),
 		Colour:    escapes && os.Getenv("NO_COLOR") == "", // https://no-color.org
 	})
@@ -109,13 +111,8 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		return err
 	}
 	defer page.Close()
-	platforms := bot.newPlatforms()
-	for _, p := range platforms {
-		// Instead of the Badges that newPlatforms has set, which mark nothing.
-		bot.members.Use(p.adapter.Platform(), markedBadges{p.adapter.(chat.Badges)})
-	}
-	stopMembers := runInBackground(ctx, bot.members.Run)
-	defer stopMembers()
+	stopBackground := runInBackground(ctx, bot.members.Run, bot.watchRights)
+	defer stopBackground()
 	go func() {
 		discordReady := func() bool { return discord.Connected() > 0 && discord.Overwrites() > 0 }
 		if bot.awaitTelegram(ctx, telegram) && discord.Wait(ctx, discordReady) == nil && bot.awaitBadges(ctx) {
@@ -123,7 +120,8 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 				page.URL)
 		}
 	}()
-	return serve(ctx, demoHandler{Router: bot.Router, fresh: fresh.Router, page: page}, platforms, bot.log)
+	marking := demoHandler{Handler: bot.handler(), router: bot.Router, fresh: fresh.Router, page: page}
+	return serve(ctx, marking, bot.connections, bot.log)
 }
 
 // onTelegram returns settings for a bot on the fake Telegram.
@@ -164,14 +162,15 @@ func (d *demoBot) skipHours(ctx context.Context) error {
 // demoHandler is a platform.Handler that marks every answer as simulated. It obeys the switches of
 // the page: the language of public answers, and whether the bot is a fresh one.
 type demoHandler struct {
-	*router.Router
-	fresh *router.Router // of a bot that has recorded no quotes
-	page  *web.Demo
+	platform.Handler // of the bot
+	router           *router.Router
+	fresh            *router.Router // of a bot that has recorded no quotes
+	page             *web.Demo
 }
 
-// router returns a copy of the Router with what the page's switches say now.
-func (h demoHandler) router() *router.Router {
-	chosen := *h.Router
+// chosen returns a copy of the Router with what the page's switches say now.
+func (h demoHandler) chosen() *router.Router {
+	chosen := *h.router
 	if h.page.Services.FreshBot.On.Load() {
 		chosen = *h.fresh
 	}
@@ -181,12 +180,12 @@ func (h demoHandler) router() *router.Router {
 
 // Language implements platform.Handler.
 func (h demoHandler) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
-	return h.router().Language(req, visibility)
+	return h.chosen().Language(req, visibility)
 }
 
 // Handle implements platform.Handler.
 func (h demoHandler) Handle(ctx context.Context, req *chat.Request) *chat.Reply {
-	return marked(h.router().Handle(ctx, req))
+	return marked(h.chosen().Handle(ctx, req))
 }
 
 // marked returns reply with a footer that says that it is simulated.
@@ -195,6 +194,9 @@ func marked(reply *chat.Reply) *chat.Reply {
 	reply.Rendered = nil
 	return reply
 }
+
+// markBadges returns a platform's Badges with markedBadges around them.
+func markBadges(a adapter) chat.Badges { return markedBadges{a} }
 
 // markedBadges are Badges whose Notify marks the reply as simulated.
 type markedBadges struct{ chat.Badges }
@@ -235,25 +237,21 @@ func newDemoBot(stderr io.Writer, settings []string, tags, roles []chat.Badge) (
 	cfg.Staking.TTL = time.Nanosecond     // A stake that has gone is not shown again.
 	cfg.Telegram.StakerTags = tags
 	cfg.Discord.StakerRoles = roles // The settings require a store.
-	bot, err := newWithState(cfg, NewLogger(cfg, stderr), (*Bot).openDemoState)
+	bot, err := construct(cfg, NewLogger(cfg, stderr), parts{open: openDemoState, badges: markBadges})
 	if err != nil {
 		return nil, err
 	}
 	for _, quote := range recorded {
-		bot.quotes.Add(quote)
+		bot.services.quotes.Add(quote)
 	}
 	return &demoBot{Bot: bot, fakes: fakes}, nil
 }
 
 // openDemoState keeps all in memory, and sets no limits.
-func (b *Bot) openDemoState() error {
+func openDemoState(*Config, *ops.Metrics, *slog.Logger) (*state, error) {
 	memory := store.NewMemory()
-	b.state = unlimited{memory}
-	b.rows = rowStore{
-		bucket: memory.Bucket,
-		bots:   map[chat.Platform]string{telegram.Platform: "demo", discord.Platform: "demo"},
-	}
-	return nil
+	free := unlimited{memory}
+	return &state{claims: free, limiter: free, rows: rowStore{bucket: memory.Bucket}}, nil
 }
 
 // Close closes the bot, then the stand-ins.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"slices"
 	"sync"
 	"time"
@@ -23,7 +22,7 @@ const lameDuck = time.Second
 // flight are answered, and then returns nil. It returns an error if it cannot listen, or once
 // every platform has stopped by itself.
 func (b *Bot) Run(ctx context.Context) error {
-	server, err := b.listen()
+	server, err := b.startServer()
 	if err != nil {
 		return err
 	}
@@ -96,9 +95,9 @@ func runInBackground(ctx context.Context, tasks ...func(context.Context)) (stop 
 	}
 }
 
-// listen opens HTTP_ADDR and starts a server there for health, metrics and the platforms'
+// startServer opens HTTP_ADDR and starts a server there for health, metrics and the platforms'
 // webhooks. It returns no server if HTTP_ADDR is off. The caller closes the server.
-func (b *Bot) listen() (*ops.Server, error) {
+func (b *Bot) startServer() (*ops.Server, error) {
 	var adapters []platform.Adapter
 	for _, c := range b.connections {
 		adapters = append(adapters, c.adapter)
@@ -106,7 +105,7 @@ func (b *Bot) listen() (*ops.Server, error) {
 	if b.cfg.Ops.Addr == "" {
 		return nil, nil
 	}
-	listener, err := net.Listen("tcp", b.cfg.Ops.Addr)
+	listener, err := b.listen("tcp", b.cfg.Ops.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen on HTTP_ADDR: %w; stop what listens there, or set HTTP_ADDR to another port, or off",
 			err)

@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"herald/commands"
+	"herald/internal/belief"
 	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/ops"
 	"herald/internal/pricechart"
+	"herald/internal/query"
 	"herald/internal/service/market"
 	"herald/internal/service/partner"
 	"herald/internal/service/staking"
@@ -33,7 +35,7 @@ func (s *Services) table() []config.Setting {
 // service is a service that the bot asks. /status, `bot check` and the metrics show all of
 // them.
 type service struct {
-	*core.Upstream
+	query.HealthCheck
 	url string // only its host is shown
 	// ask calls the service, past the cache, and blocks for the call. It returns the details
 	// for `bot check`, also with an error. With a wallet, some are about its withdrawals.
@@ -53,15 +55,16 @@ func (s service) reach(ctx context.Context) error {
 
 // upstreams are the clients of the services, and what is kept of their answers.
 type upstreams struct {
-	cfg      *Config
-	cache    *core.Cache // of every service's answers
-	price    *market.Client
-	supply   *supply.Client
-	staking  *staking.Client
-	partner  *partner.Client
-	quotes   *pricechart.Quotes // seen so far
-	recorded *pricechart.Recorded
-	list     []service
+	cfg     *Config
+	cache   *query.Cache // of every service's answers
+	price   *market.Client
+	supply  *supply.Client
+	staking *staking.Client
+	partner *partner.Client
+	quotes  *pricechart.Quotes // seen so far
+	// prices are those that are believed. To commands a doubtful price is an error.
+	prices *belief.Prices
+	list   []service
 	// status returns the price for Discord's member list; nil if none is shown.
 	status func(context.Context) string
 }
@@ -81,23 +84,20 @@ func connect(cfg *Config, state *state, metrics *ops.Metrics, log *slog.Logger) 
 		supply:  supply.New(cfg.Services.Supply, cache),
 		staking: stakes,
 		partner: partner.New(cfg.Services.Partner, cache),
-		quotes:  newQuotes(cfg, state, log),
 	}
-	// Commands ask it in place of the price: to them a doubtful price is an error.
-	s.recorded = &pricechart.Recorded{Prices: s.price.Price, Quotes: s.quotes}
-	core.PingWith(s.price.Upstream, s.recorded)
+	s.quotes, s.prices = newPrices(cfg, s.price, state, log)
 	s.list = s.all()
 	if cfg.Discord.Presence {
 		interval := func() time.Duration { return statusInterval(s.price.Budget) }
-		s.status = ticker(cfg, interval, s.recorded, s.lastPrice)
+		s.status = ticker(cfg, interval, s.prices, s.lastPrice)
 	}
 	s.export(metrics)
 	return s, nil
 }
 
 // newCache makes the cache of all answers. The first store of state, if there is one, keeps what outlives the process.
-func newCache(cfg *Config, state *state, metrics *ops.Metrics, log *slog.Logger) *core.Cache {
-	c := core.CacheConfig{
+func newCache(cfg *Config, state *state, metrics *ops.Metrics, log *slog.Logger) *query.Cache {
+	c := query.CacheConfig{
 		MaxItems:    maxCached,
 		StaleFor:    cfg.StaleFor,
 		CallTimeout: cfg.Limits.UpstreamTimeout,
@@ -108,7 +108,7 @@ func newCache(cfg *Config, state *state, metrics *ops.Metrics, log *slog.Logger)
 	if len(state.stores) > 0 {
 		c.Store = state.stores[0]
 	}
-	return core.NewCache(c)
+	return query.NewCache(c)
 }
 
 // export adds what the services know to the metrics.
@@ -126,13 +126,14 @@ func (s *upstreams) export(metrics *ops.Metrics) {
 // close ends the calls in flight, and saves the quotes.
 func (s *upstreams) close() {
 	s.cache.Close()
+	s.prices.Close()
 	s.quotes.Close()
 }
 
 // sources returns what the commands ask.
 func (s *upstreams) sources(members commands.Members, joins commands.JoinLog, moves commands.Moves) commands.Sources {
 	sources := commands.Sources{
-		Price:    s.recorded,
+		Price:    s.prices,
 		Supply:   s.supply.Supply,
 		Stakes:   s.staking.Stakes,
 		Total:    s.staking.Total(s.cfg.Services.Supply.TTL),
@@ -145,7 +146,7 @@ func (s *upstreams) sources(members commands.Members, joins commands.JoinLog, mo
 		Started:  time.Now(),
 	}
 	for _, each := range s.list {
-		sources.Services = append(sources.Services, each.Upstream)
+		sources.Services = append(sources.Services, each.HealthCheck)
 	}
 	return sources
 }
@@ -155,9 +156,9 @@ func (s *upstreams) all() []service {
 	set := s.cfg.Services
 	return []service{
 		{
-			Upstream: s.price.Upstream,
-			url:      set.Market.URL,
-			free:     s.price.Reach,
+			HealthCheck: query.NewHealthCheck(s.price.Upstream, s.prices),
+			url:         set.Market.URL,
+			free:        s.price.Reach,
 			ask: func(ctx context.Context, _ string) ([]string, error) {
 				found, err := s.price.Probe(ctx)
 				details, err := aboutQuote(found, err)
@@ -170,18 +171,18 @@ func (s *upstreams) all() []service {
 			},
 		},
 		{
-			Upstream: s.supply.Upstream,
-			url:      set.Supply.URL,
+			HealthCheck: query.NewHealthCheck(s.supply.Upstream, s.supply.Supply),
+			url:         set.Supply.URL,
 			ask: func(ctx context.Context, _ string) ([]string, error) {
 				found, err := s.supply.Supply.Fetch(ctx, struct{}{})
 				return aboutSupply(found, set.Market.Symbol), err
 			},
 		},
 		{
-			Upstream: s.staking.Upstream,
-			url:      set.Staking.RPCURL.Reveal(),
+			HealthCheck: query.NewHealthCheck(s.staking.Upstream, s.staking.Ping),
+			url:         set.Staking.RPCURL.Reveal(),
 			free: func(ctx context.Context) error {
-				_, err := s.staking.Ping(ctx)
+				_, err := s.staking.Ping.Get(ctx, struct{}{})
 				return err
 			},
 			ask: func(ctx context.Context, wallet string) ([]string, error) {
@@ -197,8 +198,8 @@ func (s *upstreams) all() []service {
 			},
 		},
 		{
-			Upstream: s.partner.Upstream,
-			url:      set.Partner.URL,
+			HealthCheck: query.NewHealthCheck(s.partner.Upstream, s.partner.Ping),
+			url:         set.Partner.URL,
 			ask: func(ctx context.Context, _ string) ([]string, error) {
 				err := s.partner.Probe(ctx)
 				return aboutPartner(set.Partner.URL, s.partner.Skew(), err), err
@@ -208,21 +209,32 @@ func (s *upstreams) all() []service {
 }
 
 // lastPrice is a lastPrice for the ticker.
-func (s *upstreams) lastPrice() (at time.Time, believed core.Answer[core.Quote]) {
+func (s *upstreams) lastPrice() (at time.Time, believed query.Answer[core.Quote]) {
 	quote, known := s.price.Price.Last(struct{}{})
 	if known {
-		believed.Snapshot, believed.Err = s.quotes.Peek(quote)
+		believed.Snapshot, believed.Err = s.prices.Peek(quote)
 	}
 	return quote.At, believed
 }
 
-// newQuotes returns the prices seen so far, which are kept in all stores. It does not block.
-func newQuotes(cfg *Config, state *state, log *slog.Logger) *pricechart.Quotes {
-	var stores []core.Store
+// newPrices returns the prices seen so far, which are kept in all stores, and those of the provider that are believed. It
+// does not block.
+func newPrices(
+	cfg *Config, provider *market.Client, state *state, log *slog.Logger,
+) (*pricechart.Quotes, *belief.Prices) {
+	var stores []query.Store
 	for _, s := range state.stores {
 		stores = append(stores, s)
 	}
-	return pricechart.NewQuotes(tokenID(cfg.Market), stores, log)
+	token := tokenID(cfg.Market)
+	quotes := pricechart.NewQuotes(token, stores, log)
+	return quotes, belief.NewPrices(belief.Config{
+		Source: provider.Price,
+		Token:  token,
+		Series: quotes,
+		Stores: stores,
+		Log:    log,
+	})
 }
 
 // statusInterval returns the shortest time between two calls that Discord's status causes:

@@ -7,8 +7,8 @@ import (
 	"os"
 
 	"herald/internal/claim"
-	"herald/internal/core"
 	"herald/internal/ops"
+	"herald/internal/query"
 	"herald/internal/ratelimit"
 	"herald/internal/store"
 )
@@ -27,7 +27,7 @@ type state struct {
 
 // keeper keeps values for a later process.
 type keeper interface {
-	core.Store
+	query.Store
 	io.Closer
 	Bucket(name string) store.Bucket
 	Former() store.Bucket

@@ -12,6 +12,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/query"
 	"herald/internal/store"
 )
 
@@ -26,9 +27,9 @@ func benchMembers(b *testing.B, bucket func(name string) Store) (m *Members, siz
 	c.Bucket = bucket
 	c.Log = slog.New(slog.DiscardHandler)
 	c.setBadges([]chat.Badge{{Community: community, ID: badge}})
-	c.Stakes = func(_ context.Context, wallets []common.Address) []core.Answer[core.Stake] {
+	c.Stakes = func(_ context.Context, wallets []common.Address) []query.Answer[core.Stake] {
 		f.checked += len(wallets)
-		all := make([]core.Answer[core.Stake], len(wallets))
+		all := make([]query.Answer[core.Stake], len(wallets))
 		for i := range all {
 			all[i].Value = stakeOf(5, time.Now())
 		}

@@ -47,6 +47,7 @@ import (
 	"herald/internal/claim"
 	"herald/internal/config"
 	"herald/internal/core"
+	"herald/internal/query"
 	"herald/internal/ratelimit"
 )
 
@@ -70,8 +71,8 @@ type Config struct {
 	Chain string
 	Pools []core.Pool
 	// Stakes returns an answer for each wallet, in order. It blocks until all are read or failed, or ctx is done.
-	Stakes   func(ctx context.Context, wallets []common.Address) []core.Answer[core.Stake]
-	Accounts core.Source[core.Identity, core.Account]
+	Stakes   func(ctx context.Context, wallets []common.Address) []query.Answer[core.Stake]
+	Accounts query.Source[core.Identity, core.Account]
 	// Language is that of notices in private chats.
 	Language chat.Language
 	// Count counts an event of docs/metrics.md. It must not block.

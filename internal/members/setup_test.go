@@ -17,6 +17,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/query"
 	"herald/internal/secret/logtest"
 	"herald/internal/store"
 )
@@ -285,7 +286,7 @@ func (f *fake) take(once *func()) func() {
 	return do
 }
 
-func (f *fake) readStakes(_ context.Context, wallets []common.Address) (all []core.Answer[core.Stake]) {
+func (f *fake) readStakes(_ context.Context, wallets []common.Address) (all []query.Answer[core.Stake]) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.checked += len(wallets)
@@ -294,7 +295,7 @@ func (f *fake) readStakes(_ context.Context, wallets []common.Address) (all []co
 		if f.frozen {
 			block = time.Time{}
 		}
-		a := core.Answer[core.Stake]{Snapshot: core.Snapshot[core.Stake]{Value: stakeOf(f.stakes[w], block)}}
+		a := query.Answer[core.Stake]{Snapshot: query.Snapshot[core.Stake]{Value: stakeOf(f.stakes[w], block)}}
 		if f.stakes[w] < 0 {
 			a.Err = errFault
 		}
@@ -303,8 +304,8 @@ func (f *fake) readStakes(_ context.Context, wallets []common.Address) (all []co
 	return all
 }
 
-// Get implements core.Source for accounts.
-func (f *fake) Get(_ context.Context, id core.Identity) (s core.Snapshot[core.Account], err error) {
+// Get implements query.Source for accounts.
+func (f *fake) Get(_ context.Context, id core.Identity) (s query.Snapshot[core.Account], err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s.Value.DID = f.dids[id.UID]

@@ -2,7 +2,6 @@ package pricechart
 
 import (
 	"fmt"
-	"math"
 	"testing"
 	"time"
 )

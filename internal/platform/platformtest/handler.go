@@ -15,6 +15,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/ratelimit"
+	"herald/internal/router"
 )
 
 // FullReply returns a Reply in which every text and value is a marker of its own, and the
@@ -155,6 +156,12 @@ func (h *Handler) Seen(user chat.User, community string, badges []string) {
 		h.OnSeen(user, community, badges)
 	}
 }
+
+// Routed is a Router as a platform.Handler. It is told of badges in vain.
+type Routed struct{ *router.Router }
+
+// Seen implements platform.Handler.
+func (Routed) Seen(chat.User, string, []string) {}
 
 // Limits implements platform.Handler: there are none.
 func (h *Handler) Limits(*chat.Request) []ratelimit.Limit { return nil }

@@ -1,4 +1,4 @@
-package platform_test
+package app
 
 import (
 	"context"
@@ -11,5 +11,8 @@ import (
 func TestRightsAreNotLoggedAtTheEnd(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
-	platform.WatchRights(ended, nil, func(context.Context) []platform.Right { return []platform.Right{{Problem: "context canceled"}} })
+	w := &rightsWatch{}
+	w.run(ended, func(context.Context) []platform.Right {
+		return []platform.Right{{Problem: "context canceled"}}
+	})
 }
