@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -20,8 +21,8 @@ import (
 	"herald/internal/demo/terminal"
 	"herald/internal/demo/web"
 	"herald/internal/members"
-	"herald/internal/platform/discord"
-	"herald/internal/platform/telegram"
+	"herald/internal/ops"
+	"herald/internal/platform"
 	"herald/internal/ratelimit"
 	"herald/internal/router"
 	"herald/internal/store"
@@ -36,18 +37,20 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 		return err
 	}
 	defer fake.Close()
-	bot, err := newDemoBot(stderr, onTelegram(fake), community.StakerTags(), nil)
+	bot, err := newDemoBot(stderr, demoParts{
+		settings: onTelegram(fake),
+		tags:     community.StakerTags(),
+	})
 	if err != nil {
 		return err
 	}
 	defer bot.Close()
 	group := community.Open(bot.fakes.World, fake)
-	platforms := bot.newPlatforms()
-	stop := runInBackground(ctx, bot.members.Run, func(ctx context.Context) {
-		_ = serve(ctx, bot.Router, platforms, bot.log) // The stand-in never refuses the token.
+	stop := runInBackground(ctx, bot.members.Run, bot.watchRights, func(ctx context.Context) {
+		_ = serve(ctx, bot.handler(), bot.connections, bot.log) // The stand-in never refuses the token.
 	})
 	defer stop()
-	if !await(ctx, bot.isReady(platforms), hasTexts(fake)) {
+	if !await(ctx, bot.isReady, hasTexts(fake)) {
 		return nil
 	}
 	fmt.Fprint(stderr, terminal.Wrap(terminal.Greeting(bot.fakes.World), terminal.Width(out)))
@@ -60,7 +63,7 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 		Community: group,
 		Services:  bot.fakes,
 		Later:     bot.skipHours,
-		Idle:      func() bool { return platforms[0].adapter.InFlight() == 0 },
+		Idle:      func() bool { return bot.connections[0].adapter.InFlight() == 0 },
 		Edit:      escapes && isTerminal(in),
 		Colour:    escapes && os.Getenv("NO_COLOR") == "", // https://no-color.org
 	})
@@ -85,9 +88,11 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		return err
 	}
 	defer discord.Close()
-	bot, err := newDemoBot(stderr, append(onTelegram(telegram),
-		"DISCORD_BOT_TOKEN="+discord.Token, "DISCORD_API_URL="+discord.URL(),
-	), community.StakerTags(), web.StakerRoles())
+	bot, err := newDemoBot(stderr, demoParts{
+		settings: append(onTelegram(telegram), "DISCORD_BOT_TOKEN="+discord.Token, "DISCORD_API_URL="+discord.URL()),
+		tags:     community.StakerTags(),
+		roles:    web.StakerRoles(),
+	})
 	if err != nil {
 		return err
 	}
@@ -107,16 +112,16 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		return err
 	}
 	defer page.Close()
-	platforms := bot.newPlatforms()
-	stopBackground := runInBackground(ctx, bot.members.Run, func(ctx context.Context) {
+	stopBackground := runInBackground(ctx, bot.members.Run, bot.watchRights, func(ctx context.Context) {
 		hasCommands := func() bool { return discord.Overwrites() > 0 }
-		if await(ctx, bot.isReady(platforms), hasTexts(telegram), hasCommands) {
+		if await(ctx, bot.isReady, hasTexts(telegram), hasCommands) {
 			fmt.Fprintf(out, "Herald with simulated services and chats, nothing here is real:\n%s\nPress Ctrl-C to end it.\n",
 				page.URL)
 		}
 	})
 	defer stopBackground()
-	return serve(ctx, pageHandler{Router: bot.Router, fresh: fresh.Router, page: page}, platforms, bot.log)
+	switched := pageHandler{Handler: bot.handler(), router: bot.Router, fresh: fresh.Router, page: page}
+	return serve(ctx, switched, bot.connections, bot.log)
 }
 
 // onTelegram returns settings for a bot on the fake Telegram.
@@ -140,18 +145,16 @@ func await(ctx context.Context, conditions ...func() bool) bool {
 	return true
 }
 
-// isReady returns whether the platforms are connected, and the bot has the names of its badges.
-func (d *demoBot) isReady(platforms []connection) func() bool {
+// isReady reports whether the platforms are connected, and the bot has the names of its badges.
+func (d *demoBot) isReady() bool {
 	unnamed := func(b members.Badge) bool { return b.Name == "" || b.CommunityName == "" }
-	return func() bool {
-		for _, p := range platforms {
-			badges := d.members.Badges(p.adapter.Platform(), "")
-			if !p.adapter.Ready() || slices.ContainsFunc(badges, unnamed) {
-				return false
-			}
+	for _, c := range d.connections {
+		badges := d.members.Badges(c.adapter.Platform(), "")
+		if !c.adapter.Ready() || slices.ContainsFunc(badges, unnamed) {
+			return false
 		}
-		return true
 	}
+	return true
 }
 
 // hasTexts returns whether Telegram has all menus and texts of the bot.
@@ -169,14 +172,15 @@ func (d *demoBot) skipHours(ctx context.Context) error {
 // pageHandler is a platform.Handler that obeys the switches of the page: the language of public
 // answers, and whether the bot is a fresh one.
 type pageHandler struct {
-	*router.Router
-	fresh *router.Router // of a bot that has recorded no quotes
-	page  *web.Demo
+	platform.Handler // of the bot
+	router           *router.Router
+	fresh            *router.Router // of a bot that has recorded no quotes
+	page             *web.Demo
 }
 
-// router returns a copy of the Router with what the page's switches say now.
-func (h pageHandler) router() *router.Router {
-	chosen := *h.Router
+// chosen returns a copy of the Router with what the page's switches say now.
+func (h pageHandler) chosen() *router.Router {
+	chosen := *h.router
 	if h.page.Services.FreshBot.On.Load() {
 		chosen = *h.fresh
 	}
@@ -186,12 +190,12 @@ func (h pageHandler) router() *router.Router {
 
 // Language implements platform.Handler.
 func (h pageHandler) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
-	return h.router().Language(req, visibility)
+	return h.chosen().Language(req, visibility)
 }
 
 // Handle implements platform.Handler.
 func (h pageHandler) Handle(ctx context.Context, req *chat.Request) *chat.Reply {
-	return h.router().Handle(ctx, req)
+	return h.chosen().Handle(ctx, req)
 }
 
 // demoBot is a Bot, and the stand-ins that it asks. It must be closed.
@@ -200,9 +204,15 @@ type demoBot struct {
 	fakes *services.Fakes
 }
 
-// newDemoBot starts the stand-ins and makes a bot with these settings, tags and roles. The bot
-// has no limits, saves addresses in memory, and has recorded the quotes of 30 days.
-func newDemoBot(stderr io.Writer, settings []string, tags, roles []chat.Badge) (_ *demoBot, err error) {
+// demoParts are what a demoBot is made with.
+type demoParts struct {
+	settings    []string
+	tags, roles []chat.Badge
+}
+
+// newDemoBot starts the stand-ins and makes a bot. The bot has no limits, saves addresses in memory, and has recorded the
+// quotes of 30 days.
+func newDemoBot(stderr io.Writer, with demoParts) (_ *demoBot, err error) {
 	fakes := services.New()
 	recorded := fakes.Walk()
 	if err := fakes.Serve(); err != nil {
@@ -213,7 +223,7 @@ func newDemoBot(stderr io.Writer, settings []string, tags, roles []chat.Badge) (
 			_ = fakes.Close()
 		}
 	}()
-	cfg, err := Load(slices.Concat(DemoSettings(fakes), TTLs(time.Second), settings, []string{
+	cfg, err := Load(slices.Concat(DemoSettings(fakes), TTLs(time.Second), with.settings, []string{
 		"SERVICE_NAME=Example Passport",
 		// With this and the TTLs, people soon see what the bot says about a service that fails.
 		"UPSTREAM_TIMEOUT=2s",
@@ -223,27 +233,23 @@ func newDemoBot(stderr io.Writer, settings []string, tags, roles []chat.Badge) (
 	}
 	cfg.Staking.Pools = fakes.World.Pools // STAKING_POOLS could name them only in a file.
 	cfg.Staking.TTL = time.Nanosecond     // A stake that has gone is not shown again.
-	cfg.Telegram.StakerTags = tags
-	cfg.Discord.StakerRoles = roles // The settings require a store.
-	bot, err := newWithState(cfg, NewLogger(cfg, stderr), (*Bot).openDemoState)
+	cfg.Telegram.StakerTags = with.tags
+	cfg.Discord.StakerRoles = with.roles // The settings require a store.
+	bot, err := construct(cfg, NewLogger(cfg, stderr), parts{open: openDemoState})
 	if err != nil {
 		return nil, err
 	}
 	for _, quote := range recorded {
-		bot.quotes.Add(quote)
+		bot.services.quotes.Add(quote)
 	}
 	return &demoBot{Bot: bot, fakes: fakes}, nil
 }
 
 // openDemoState keeps all in memory, and sets no limits.
-func (b *Bot) openDemoState() error {
+func openDemoState(*Config, *ops.Metrics, *slog.Logger) (*state, error) {
 	memory := store.NewMemory()
-	b.state = unlimited{memory}
-	b.rows = rowStore{
-		bucket: memory.Bucket,
-		bots:   map[chat.Platform]string{telegram.Platform: "demo", discord.Platform: "demo"},
-	}
-	return nil
+	free := unlimited{memory}
+	return &state{claims: free, limiter: free, rows: rowStore{bucket: memory.Bucket}}, nil
 }
 
 // Close closes the bot, then the stand-ins.
