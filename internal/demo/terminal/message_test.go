@@ -44,13 +44,23 @@ func TestEntitiesAreShownAsTheyCanBe(t *testing.T) {
 }
 
 func TestLinesAreWrappedBetweenWords(t *testing.T) {
-	const text = "A text that is longer\n  than it\n\n/staked\u00a00x52908400098527886E (stakes)\n✅ 代币代币 x\nend"
-	const want = "A text that\n  is longer\n  than it\n\n/staked\n  0x52908400098527886E\n  (stakes)\n✅ 代币代币\n  x\nend"
-	if got := Wrap(text, 12); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	if got := Wrap(text, 80); got != strings.ReplaceAll(text, "\u00a0", " ") {
-		t.Errorf("got\n%s", got)
+	for name, tt := range map[string]struct {
+		text string
+		want string
+	}{
+		"a line that fits":       {"A  text of\n\ntwo lines", "A  text of\n\ntwo lines"},
+		"a line that does not":   {"A text that is longer", "A text that\n  is longer"},
+		"an indented line":       {"  than it is long", "  than it is\n    long"},
+		"two spaces at a break":  {"one two 34  five", "one two 34\n  five"},
+		"a longer word":          {"0x52908400098527886E (stakes)", "0x52908400098527886E\n  (stakes)"},
+		"a command":              {"/staked\u00a00x529084 (stakes)", "/staked\n  0x529084\n  (stakes)"},
+		"a short command":        {"/as\u00a0x (is) you", "/as x (is)\n  you"},
+		"a dot begins a line":    {"[one] ·\u00a0[two]\u00a0https://x.org", "[one]\n  · [two]\n  https://x.org"},
+		"letters of two columns": {"✅ 代币代币 x", "✅ 代币代币\n  x"},
+	} {
+		if got := Wrap(tt.text, 12); got != tt.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got, tt.want)
+		}
 	}
 }
 

@@ -322,6 +322,14 @@ func TestSilenceIsSaid(t *testing.T) {
 	if got := talk(t, "hello\n", func(*bot, update) {}); got != ignored {
 		t.Errorf("a message that is ignored: got %q", got)
 	}
+	unmoved := func(b *bot, u update) {
+		if u.Press.ID == "" {
+			b.send(u.Message.Chat.ID, "buttons", buttons)
+		}
+	}
+	if got := talk(t, "/price\n[7d]\n", unmoved); !strings.HasSuffix(got, "\n\nNothing has changed.\n\n") {
+		t.Errorf("a press without an effect: got %q", got)
+	}
 	const late = "No answer for 30 seconds. If one comes, it is printed here.\n\n"
 	slow := func(b *bot, u update) {
 		time.Sleep(45 * time.Second)
@@ -333,28 +341,76 @@ func TestSilenceIsSaid(t *testing.T) {
 }
 
 func TestTheDemosWordsDriveTheFakes(t *testing.T) {
-	approve := func(b *bot, u update) {
-		if u.Join.From.ID == 0 {
-			echo(b, u)
-			return
-		}
-		b.call("approveChatJoinRequest", map[string]any{
-			"chat_id": u.Join.Chat.ID, "user_id": u.Join.From.ID,
-		})
-	}
+	staker := services.New().World.Staker.Hex()
 	for in, want := range map[string]string{
-		"/join registered": "registered asks to join Token holders, a group for registered people.\n\n" +
-			"Token holders: registered is a member now.\n\n",
-		"/later":     "Six hours later. All saved addresses were checked.\n\n(in your private chat with the bot)\nRemoved (simulated)\n\n",
+		"/later": "Six hours later. All saved addresses were checked.\n\n" +
+			"(in your private chat with the bot)\nRemoved (simulated)\n\n",
 		"/later now": "Type /later alone.\n\n",
-		"/stake":     services.New().World.Staker.Hex() + " stakes again.\n\n",
+		"/unstake": staker + " stakes nothing now. /later lets six\n" +
+			"  hours pass; /stake brings the stake back.\n\n",
+		"/stake": staker + " stakes again.\n\n",
 		"/fault price\n/fault PRICE": "The fault price: every call is refused. /fault price ends it.\n\n" +
 			"The fault price is over.\n\n",
-		"/fault old quote": "The fault old quote: the price provider's quote is three hours old. /fault old\n  quote ends it.\n\n",
+		"/fault old quote": "The fault old quote: the price provider's quote is three hours old. /fault old\n" +
+			"  quote ends it.\n\n",
 	} {
-		got, _ := strings.CutPrefix(talk(t, "/start\n"+in, approve), "registered: /start (simulated)\n\n")
-		if got != want {
+		if got := talk(t, in, echo); got != want {
 			t.Errorf("%s: got\n%s", in, got)
+		}
+	}
+}
+
+// The bot acknowledges a request to join at once, and answers it a while later.
+func TestARequestToJoinIsAnsweredBeforeTheNextLine(t *testing.T) {
+	approve := func(b *bot, u update) {
+		time.Sleep(100 * time.Millisecond)
+		b.call("approveChatJoinRequest", map[string]any{"chat_id": u.Join.Chat.ID, "user_id": u.Join.From.ID})
+	}
+	edit := func(b *bot, u update, id int64) {
+		b.call("editMessageText", map[string]any{"chat_id": u.Join.From.ID, "message_id": id, "text": "You're in"})
+	}
+	const (
+		asks   = "registered asks to join Token holders, a group for registered people.\n\n"
+		tells  = "(in your private chat with the bot"
+		member = "Token holders: registered is a member now.\n\n"
+	)
+	for name, tt := range map[string]struct {
+		answer func(*bot, update)
+		want   string
+	}{
+		"let in": {
+			answer: func(b *bot, u update) {
+				id := b.send(u.Join.From.ID, "Letting you in", nil)
+				approve(b, u)
+				edit(b, u, id)
+			},
+			want: tells + ")\nLetting you in (simulated)\n\n" + member + tells + ", changed)\nYou're in (simulated)\n\n",
+		},
+		"let in, and told afterwards": {
+			answer: func(b *bot, u update) {
+				approve(b, u)
+				b.send(u.Join.From.ID, "You're in", nil)
+			},
+			want: member + tells + ")\nYou're in (simulated)\n\n",
+		},
+		"left open": {
+			answer: func(b *bot, u update) {
+				time.Sleep(time.Second)
+				b.send(u.Join.From.ID, "Not in yet", nil)
+			},
+			want: tells + ")\nNot in yet (simulated)\n\n",
+		},
+	} {
+		answer := func(b *bot, u update) {
+			if u.Join.From.ID == 0 {
+				echo(b, u)
+			} else {
+				go tt.answer(b, u)
+			}
+		}
+		const first, last = "registered: /start (simulated)\n\n", "registered: /end (simulated)\n\n"
+		if got := talk(t, "/start\n/join registered\n/end\n", answer); got != first+asks+tt.want+last {
+			t.Errorf("%s: got\n%s", name, got)
 		}
 	}
 }
