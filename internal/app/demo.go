@@ -227,8 +227,8 @@ type demoParts struct {
 	badges func(adapter) chat.Badges
 }
 
-// newDemoBot starts the stand-ins and makes a bot. The bot has no limits, saves addresses in memory, and has recorded the
-// quotes of 30 days.
+// newDemoBot starts the stand-ins and makes a bot. The bot has no limits, saves addresses in memory, and has recorded
+// the quotes of 30 days.
 func newDemoBot(stderr io.Writer, with demoParts) (_ *demoBot, err error) {
 	fakes := services.New()
 	recorded := fakes.Walk()
