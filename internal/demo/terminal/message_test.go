@@ -13,32 +13,51 @@ import (
 var now = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 
 func TestEntitiesAreShownAsTheyCanBe(t *testing.T) {
-	at := func(d time.Duration) telegram.Entity {
-		return telegram.Entity{Type: "date_time", Length: 4, UnixTime: now.Add(-d).Unix(), TimeFormat: "r"}
-	}
+	link := func(url string) telegram.Entity { return telegram.Entity{Type: "text_link", Length: 1, URL: url} }
 	for name, tt := range map[string]struct {
-		text     string
-		entities []telegram.Entity
-		want     string
+		text   string
+		entity telegram.Entity
+		want   string
 	}{
-		"bold":                     {"a b", []telegram.Entity{{Type: "bold", Length: 1}}, "\x1b[0;1ma\x1b[0m b"},
-		"small print, after emoji": {"😀 b", []telegram.Entity{{Type: "italic", Offset: 3, Length: 1}}, "😀 \x1b[0;2mb\x1b[0m"},
-		"code":                     {"/price", []telegram.Entity{{Type: "code", Length: 6}}, "/price"},
-		"a link":                   {"a b", []telegram.Entity{{Type: "text_link", Length: 1, URL: "https://x.org/"}}, "a (https://x.org/) b"},
-		"a link to a person":       {"a", []telegram.Entity{{Type: "text_link", Length: 1, URL: "tg://user?id=1"}}, "a"},
-		"a link to the bot":        {"a", []telegram.Entity{{Type: "text_link", Length: 1, URL: "https://t.me/x?start=1"}}, "a"},
-		"a folded block":           {"a\nb\nc", []telegram.Entity{{Type: "expandable_blockquote", Offset: 2, Length: 1}}, "a\n  b\nc"},
-		"a moment ago":             {"time.", []telegram.Entity{at(0)}, "just now."},
-		"seconds ago":              {"time.", []telegram.Entity{at(59 * time.Second)}, "59 s ago."},
-		"minutes ago":              {"time.", []telegram.Entity{at(time.Hour - time.Second)}, "59 min ago."},
-		"a day ago":                {"time.", []telegram.Entity{at(24 * time.Hour)}, "1 day ago."},
-		"days ago":                 {"time.", []telegram.Entity{at(50 * time.Hour)}, "2 days ago."},
-		"a time to come":           {"time.", []telegram.Entity{at(-time.Hour)}, "time."},
-		"escape sequences":         {"\x1b[31mred\x1b]0;t\a\u009b2J\u202e", nil, "[31mred]0;t2J"},
-		"word joiners":             {"a.\u2060b@\u2060c", nil, "a.b@c"},
+		"bold":               {"a b", telegram.Entity{Type: "bold", Length: 1}, "\x1b[0;1ma\x1b[0m b"},
+		"after emoji":        {"😀 b", telegram.Entity{Type: "italic", Offset: 3, Length: 1}, "😀 \x1b[0;2mb\x1b[0m"},
+		"code":               {"/price", telegram.Entity{Type: "code", Length: 6}, "/price"},
+		"a link":             {"a b", link("https://x.org/"), "a (https://x.org/) b"},
+		"a link to a person": {"a", link("tg://user?id=1"), "a"},
+		"a link to the bot":  {"a", link("https://t.me/x?start=1"), "a"},
+		"a folded block":     {"a\nb\nc", telegram.Entity{Type: "expandable_blockquote", Offset: 2, Length: 1}, "a\n  b\nc"},
+		"past the end":       {"a", telegram.Entity{Type: "bold", Offset: 5, Length: 1}, "a"},
 	} {
-		if got := draw(wrap(body(tt.text, tt.entities, now), 80), true); got != tt.want {
+		if got := draw(wrap(body(tt.text, []telegram.Entity{tt.entity}, now), 80), true); got != tt.want {
 			t.Errorf("%s: got\n%q, want\n%q", name, got, tt.want)
+		}
+	}
+}
+
+func TestTimesAreToldAsInAnApp(t *testing.T) {
+	for want, before := range map[string]time.Duration{
+		"just now":   0,
+		"59 s ago":   59 * time.Second,
+		"59 min ago": time.Hour - time.Second,
+		"23 h ago":   24*time.Hour - time.Second,
+		"1 day ago":  24 * time.Hour,
+		"2 days ago": 50 * time.Hour,
+		"12:34":      -time.Hour, // a time to come, as the text tells it
+	} {
+		at := telegram.Entity{Type: "date_time", Length: 5, UnixTime: now.Add(-before).Unix(), TimeFormat: "r"}
+		if got := draw(wrap(body("12:34.", []telegram.Entity{at}, now), 80), false); got != want+"." {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestWhatIsNotShownIsLeftOut(t *testing.T) {
+	for text, want := range map[string]string{
+		"\x1b[31mred\x1b]0;t\a\u009b2J\u202e": "[31mred]0;t2J",
+		"a.\u2060b@\u2060c":                   "a.b@c", // word joiners, which would be copied
+	} {
+		if got := draw(wrap(body(text, nil, now), 80), true); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
 }
