@@ -242,7 +242,8 @@ another bot run uses DATA_DIR.
 		},
 		{name: "demo", flags: []string{"web"}, run: demo, help: `try it here, with nothing configured
 
-It is the whole bot, with simulated services and a chat in the terminal, or in a pipe.
+It is the whole bot, in a simulated Telegram group and with simulated services.
+Commands are typed in the terminal, or come from a pipe, one a line.
 `},
 		{
 			name:  "check",

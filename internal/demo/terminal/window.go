@@ -87,26 +87,26 @@ func Run(ctx context.Context, c Config) error {
 	} else {
 		w.keys = newPipe(c.In, c.Out)
 	}
-	for {
+	for w.failed == nil {
 		line, err := w.read(ctx)
 		said := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(line)), "/")
 		switch {
-		case w.failed != nil:
-			return fmt.Errorf("write an answer: %w", w.failed)
 		case errors.Is(err, io.EOF), said == "exit", said == "quit":
 			return nil
 		case errors.Is(err, errTooLong):
 			w.sayTooLong()
-			continue
 		case err != nil:
 			return fmt.Errorf("read a line: %w", err)
+		default:
+			w.obey(ctx, line)
 		}
-		w.obey(ctx, line)
 	}
+	return fmt.Errorf("write an answer: %w", w.failed)
 }
 
 // read returns the next line. Meanwhile it prints what arrives. It returns io.EOF once ctx is
-// done; a read that blocks cannot be interrupted, and goes on in its goroutine.
+// done, and an empty line if Out fails; a read that blocks cannot be interrupted, and goes on in its
+// goroutine.
 func (w *window) read(ctx context.Context) (line string, err error) {
 	if err := w.keys.begin(); err != nil {
 		return "", err
@@ -124,7 +124,7 @@ func (w *window) read(ctx context.Context) (line string, err error) {
 			w.write("\n") // The shell's prompt begins a line.
 		}
 	}()
-	for {
+	for w.failed == nil {
 		select {
 		case <-ctx.Done():
 			return "", io.EOF
@@ -134,19 +134,18 @@ func (w *window) read(ctx context.Context) (line string, err error) {
 			w.printArrived()
 		}
 	}
+	return "", nil
 }
 
 // obey does what a line says, and prints the answers. An empty line does nothing.
 func (w *window) obey(ctx context.Context, line string) {
 	line = strings.ToValidUTF8(strings.TrimSpace(line), "\uFFFD")
 	name, argument, _ := strings.Cut(strings.ToLower(line), " ")
-	own, isOwn := words[name]
+	obeyWord, isOwn := words[name]
 	switch {
 	case line == "":
 	case isOwn:
-		if !own.run(w, ctx, strings.TrimSpace(argument)) {
-			w.say(own.usage)
-		}
+		obeyWord(w, ctx, strings.TrimSpace(argument))
 	case strings.HasPrefix(line, "["):
 		w.press(ctx, line)
 	case len([]rune(line)) > maxText:

@@ -1,6 +1,6 @@
-// Package telegram is a stand-in of the Bot API's server, for tests and for the demo
-// in the browser. It refuses what Telegram refuses, and any call that does not fit the
-// Bot API's own description: botapi.json, from version 10.1 of
+// Package telegram is a stand-in of the Bot API's server, for tests and for the demo. It refuses
+// what Telegram refuses, and any call that does not fit the Bot API's own description:
+// botapi.json, from version 10.1 of
 // https://core.telegram.org/bots/api, and the ephemeral messages of 10.2 and 10.3, from
 // aiogram's and grammY's reference and https://github.com/tdlib/telegram-bot-api/issues/873.
 // Calls that decline, restrict or remove a person are left out, and so refused.
