@@ -1,34 +1,12 @@
 package outbox
 
 import (
-	"math"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"herald/internal/demo/fake/telegramtest"
-	"herald/internal/ratelimit"
 )
-
-func TestTheEarliestSlotBehindOthers(t *testing.T) {
-	for _, row := range []struct {
-		limit  ratelimit.Limit
-		events int
-		want   time.Duration
-	}{
-		{chatLimit, 7, 0},
-		{chatLimit, 8, time.Second},
-		{chatLimit, 10, 3 * time.Second},
-		{answerLimit, 2, 0},
-		{answerLimit, 3, 4 * time.Second},
-		{answerLimit, 5, 12 * time.Second},
-	} {
-		if got := earliest(row.limit, row.events); max(got, 0) != row.want {
-			t.Errorf("%d events in %s: %v, want %v", row.events, row.limit.Key, got, row.want)
-		}
-	}
-}
 
 // A message that waits says so, once it does: its update is then acknowledged.
 func TestWhatWaitsSaysSo(t *testing.T) {
@@ -90,35 +68,3 @@ func TestA429IsToldToTheFirstOfASharedMessage(t *testing.T) {
 	})
 }
 
-// Each row names the senders of messages as they come, and the order in which these go. Some
-// share a message, which goes in the earliest round of theirs. With | the first one goes.
-func TestALineIsServedInRounds(t *testing.T) {
-	for come, want := range map[string]string{
-		"a": "a", "a a b": "a b a", "a a a b b c": "a b c a b a", "a b a b": "a b a b", "a a a bc": "a bc a a", "a b b b cb": "a b cb b b",
-		"a b b b bc": "a b bc b b", "a a a ab": "a ab a a", "a b c ab": "a b c ab",
-		"a b cb c": "a b cb c", "a a a | | b": "a b", "a a a b | c": "b c a a",
-	} {
-		var l line
-		for _, senders := range strings.Fields(come) {
-			if senders == "|" {
-				l = l[1:]
-				continue
-			}
-			d := &delivery{m: Message{Content: Content{Text: senders}}, position: position{sender: int64(senders[0])}}
-			if len(l) > 0 {
-				d.position.round = math.MaxInt
-			}
-			l = append(l, d)
-			for _, sender := range senders {
-				l.advance(d, int64(sender))
-			}
-		}
-		var got []string
-		for _, d := range l {
-			got = append(got, d.m.Content.Text)
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s: they go as %v, want %s", come, got, want)
-		}
-	}
-}

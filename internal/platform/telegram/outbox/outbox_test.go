@@ -4,15 +4,12 @@ import (
 	"context"
 	"maps"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/go-telegram/bot/models"
 
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
@@ -467,7 +464,7 @@ func TestEphemeralMessageKeepsItsDeadline(t *testing.T) {
 			t.Errorf("behind others: %v after %v", r, time.Since(start))
 		}
 		m.To.Chat, m.Deadline, start = group-1, time.Now().Add(15*time.Second), time.Now()
-		newDelivery(c.Outbox, m).hold(time.Minute)
+		c.pause(m.To.Chat, time.Minute)
 		if r := c.Send(t.Context(), m); r.Result != Dropped || time.Since(start) > 0 {
 			t.Errorf("in a chat that is held back: %v after %v", r, time.Since(start))
 		}
@@ -489,11 +486,11 @@ func TestSlotIsReservedShortlyAhead(t *testing.T) {
 		}
 	})
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		for id := range int64(maxReserving) {
+		for id := range int64(maxTaking) {
 			c.send(3, group-id, 1, 0)
 		}
 		c.all.Wait()
-		for id := range int64(maxReserving) {
+		for id := range int64(maxTaking) {
 			c.send(1, group-id, 1, 0)
 		}
 		start := time.Now()
@@ -539,68 +536,15 @@ func TestSentMessagesAreForgotten(t *testing.T) {
 		}
 		c.all.Wait()
 		for chat, hold := range []time.Duration{time.Second, time.Hour} {
-			newDelivery(c.Outbox, message(int64(chat), 0, "")).hold(hold)
+			c.pause(int64(chat), hold)
 		}
-		time.Sleep(afterHold + 2*time.Second)
-		newDelivery(c.Outbox, message(9, 0, "")).hold(time.Second)
+		time.Sleep(afterPause + 2*time.Second)
+		c.pause(9, time.Second)
 		synctest.Wait()
-		if len(c.lines)+len(c.bundles) != 0 || len(c.heldUntil) != 2 {
-			t.Errorf("%d chats, %d bundles and the holds %v are remembered", len(c.lines), len(c.bundles), c.heldUntil)
+		if len(c.latest) != 0 || len(c.pausedUntil) != 2 {
+			t.Errorf("%d keys and the pauses %v are remembered", len(c.latest), c.pausedUntil)
 		}
 	})
-}
-
-// Each row is a failure of a call, and what is sent after it.
-func TestAgain(t *testing.T) {
-	call := func(kind botapi.Kind) *botapi.Error { return &botapi.Error{Kind: kind} }
-	tooMany := func(wait time.Duration) *botapi.Error {
-		return &botapi.Error{Kind: botapi.TooManyRequests, RetryAfter: wait}
-	}
-	migrated := &botapi.Error{Kind: botapi.Migrated, NewChat: -7}
-	styled := Content{Text: "x", Entities: []models.MessageEntity{{Type: "bold", Length: 1}}}
-	pictured := Content{Text: "x", Entities: styled.Entities, Picture: []byte("png")}
-	ephemeral := botapi.NewEphemeralMessage(group, person, 1, "")
-	for name, tt := range map[string]struct {
-		m     Message
-		err   error
-		again bool
-		wait  time.Duration
-		left  Content
-	}{
-		"no call":                  {Message{Content: pictured}, errNoRoom, false, 0, pictured},
-		"not sent":                 {Message{Content: pictured}, call(botapi.NotSent), true, 0, pictured},
-		"unauthorized":             {Message{Content: pictured}, call(botapi.Unauthorized), false, 0, pictured},
-		"429":                      {Message{Content: pictured}, tooMany(time.Minute), true, time.Minute, pictured},
-		"429 too long":             {Message{Content: pictured}, tooMany(time.Hour), false, time.Hour, pictured},
-		"429 too long, notice":     {Message{Notice: "busy"}, tooMany(time.Hour), true, time.Hour, Content{}},
-		"unknown":                  {Message{Content: pictured}, call(botapi.OutcomeUnknown), true, 2 * time.Second, pictured},
-		"unknown twice":            {Message{Content: pictured, Unknown: 1}, call(botapi.OutcomeUnknown), true, 5 * time.Second, styled},
-		"unknown three times":      {Message{Content: styled, Unknown: 2}, call(botapi.OutcomeUnknown), false, 0, styled},
-		"unknown, notice":          {Message{Content: styled, Notice: "busy"}, call(botapi.OutcomeUnknown), true, 2 * time.Second, styled},
-		"unknown twice, ephemeral": {Message{Content: styled, Unknown: 1, Ephemeral: ephemeral}, call(botapi.OutcomeUnknown), false, 0, styled},
-		"migrated":                 {Message{}, migrated, true, 0, Content{}},
-		"refused":                  {Message{Content: styled}, call(botapi.Refused), false, 0, styled},
-		"forbidden":                {Message{Content: pictured}, call(botapi.Forbidden), false, 0, pictured},
-		"migrated, edit":           {Message{EditID: 5}, migrated, false, 0, Content{}},
-		"migrated, ephemeral":      {Message{Ephemeral: ephemeral}, migrated, false, 0, Content{}},
-	} {
-		tt.m.To = Destination{Chat: -5, ReplyTo: 3}
-		d := newDelivery(nil, tt.m)
-		d.whole = pictured
-		again, wait := d.again(tt.err)
-		if again != tt.again {
-			t.Errorf("%s: again is %t, want %t", name, again, tt.again)
-		}
-		if wait != tt.wait {
-			t.Errorf("%s: waits %v, want %v", name, wait, tt.wait)
-		}
-		if !reflect.DeepEqual(d.m.Content, tt.left) {
-			t.Errorf("%s: left is %+v, want %+v", name, d.m.Content, tt.left)
-		}
-		if tt.err == migrated && (d.m.To != Destination{Chat: -7}) {
-			t.Errorf("%s: goes to %+v", name, d.m.To)
-		}
-	}
 }
 
 func TestMessageFollowsAMigratedGroup(t *testing.T) {
