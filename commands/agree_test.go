@@ -76,7 +76,7 @@ func TestACardWarnsOnlyOfWhatIsWrong(t *testing.T) {
 	wrong := regexp.MustCompile("failing|^old|partly|undetermined|never|without|joining|members")
 	everyCard(t, func(c commandstest.Case, card words.Card) {
 		warns := card.Tone == chat.Warning || strings.Contains(strings.Join(said(card), "\n"), "⚠️")
-		if warns && !wrong.MatchString(c.Scene) && !c.Reply.Ephemeral {
+		if warns && !wrong.MatchString(c.Scene) && !c.Reply.ForSender() {
 			t.Errorf("%s, %s warns:\n%s", c.Scene, c.Line, shown(card))
 		}
 		if warns && len(said(card)) < 2 {

@@ -58,7 +58,7 @@ func readNumber(typed, group string) (n decimal.Decimal, ok bool) {
 
 // parseAmount returns the number in the arguments, above 0, and whether it is of dollars and
 // not of tokens. Otherwise it returns an InputError.
-func (c *priceCommand) parseAmount(req chat.Request) (number decimal.Decimal, dollars bool, err error) {
+func (c *priceCommand) parseAmount(req *chat.Request) (number decimal.Decimal, dollars bool, err error) {
 	typed := strings.Join(c.tidy(strings.Fields(req.Args.Value(amountParam.Name))), " ")
 	parts := append(typedAmount.FindStringSubmatch(typed), make([]string, 8)...) // empty ones without a match
 	number, ok := readNumber(parts[4], req.Language.Info().Group)
@@ -91,10 +91,10 @@ func buttonAmount(number decimal.Decimal) string {
 
 // worth returns what an amount of tokens is worth, or how many tokens a sum in USD is, above
 // the price of one.
-func (c *priceCommand) worth(ctx context.Context, req chat.Request) (chat.Reply, error) {
+func (c *priceCommand) worth(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	number, dollars, err := c.parseAmount(req)
 	if err != nil {
-		return chat.Reply{}, err
+		return nil, err
 	}
 	argument := buttonAmount(number)
 	if dollars {
@@ -109,7 +109,7 @@ func (c *priceCommand) worth(ctx context.Context, req chat.Request) (chat.Reply,
 		return c.unvalued(doubt, amount, argument), partly(err)
 	}
 	if err != nil {
-		return chat.Reply{About: argument, Actions: []chat.Action{chat.TryAgain("price", argument)}}, err
+		return &chat.Reply{About: argument, Actions: []chat.Action{chat.TryAgain("price", argument)}}, err
 	}
 	answer.Value = dated(answer)
 	q := answer.Value

@@ -8,13 +8,14 @@ import (
 
 	"herald/commands/commandstest"
 	"herald/internal/chat"
+	"herald/internal/router"
 	"herald/internal/words"
 )
 
 // askIn asks in a private chat in a language.
-func askIn(t *testing.T, r *chat.Router, l chat.Language, command string, args chat.Args) chat.Reply {
+func askIn(t *testing.T, r *router.Router, l chat.Language, command string, args chat.Args) *chat.Reply {
 	t.Helper()
-	return r.Handle(t.Context(), chat.Request{
+	return r.Handle(t.Context(), &chat.Request{
 		Command: command, Args: args, From: chat.User{Platform: "telegram", ID: commandstest.Ann}, Locale: string(l), Direct: true,
 	})
 }
@@ -57,7 +58,7 @@ func TestAnAmountIsReadInTheLanguageOfTheAnswer(t *testing.T) {
 		for _, l := range test.in {
 			typed := askIn(t, r, l, "price", chat.Typed(strings.Fields(test.typed)...))
 			option := askIn(t, r, l, "price", chat.Named(map[string]string{"amount": test.typed}))
-			replies := map[string]chat.Reply{"typed": typed, "an option": option}
+			replies := map[string]*chat.Reply{"typed": typed, "an option": option}
 			typed.Language = l
 			press, err := chat.ParseState(buttons(t, typed)[words.Say(l, chat.Say("button.refresh"))])
 			for _, presser := range all {
@@ -98,7 +99,7 @@ func TestAWrongAmountIsToldAndNeverAnswered(t *testing.T) {
 		} {
 			reply := askIn(t, r, chat.English, "price", args)
 			said := texts(reply)
-			if !strings.Contains(said, want) || !strings.Contains(said, "Example | `/price ") || !reply.Ephemeral || reply.Image != nil {
+			if !strings.Contains(said, want) || !strings.Contains(said, "Example | `/price ") || !reply.ForSender() || reply.Image != nil {
 				t.Errorf("%.40q, %s: %s", typed, name, said)
 			}
 			if (want == drawn || want == one) && !strings.Contains(said, "Example | `/price 7d`") {

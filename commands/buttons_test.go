@@ -10,11 +10,12 @@ import (
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/router"
 	"herald/internal/words"
 )
 
 // buttons are the labels and the states of a reply's buttons that ask a command.
-func buttons(t *testing.T, r chat.Reply) map[string]string {
+func buttons(t *testing.T, r *chat.Reply) map[string]string {
 	t.Helper()
 	card := words.Print(r)
 	if len(card.Buttons) != len(r.Actions) {
@@ -30,7 +31,7 @@ func buttons(t *testing.T, r chat.Reply) map[string]string {
 }
 
 // press asks what a button asks.
-func press(t *testing.T, r *chat.Router, state string) (chat.Reply, chat.Press) {
+func press(t *testing.T, r *router.Router, state string) (*chat.Reply, chat.Press) {
 	t.Helper()
 	p, err := chat.ParseState(state)
 	if err != nil || !p.Edit {
@@ -65,7 +66,7 @@ func TestThePagesShowEveryLoginOnce(t *testing.T) {
 	for n, pages := range map[int]int{1: 1, 10: 1, 11: 2, 21: 3, 500: 50} {
 		r := manyLogins(n).Router(t)
 		reply := commandstest.Ask(t, r, "/mylogins")
-		walk := func(button string, see func(chat.Reply)) (walked int) {
+		walk := func(button string, see func(*chat.Reply)) (walked int) {
 			for {
 				walked++
 				see(reply)
@@ -77,7 +78,7 @@ func TestThePagesShowEveryLoginOnce(t *testing.T) {
 			}
 		}
 		seen := 0
-		there := walk("Older", func(page chat.Reply) {
+		there := walk("Older", func(page *chat.Reply) {
 			for _, f := range page.Sections[0].Fields {
 				if dapp := f.Value.(chat.Parts)[0]; dapp != chat.Untrusted(fmt.Sprint(seen)) {
 					t.Errorf("%d logins: %v stands where %d should", n, dapp, seen)
@@ -85,7 +86,7 @@ func TestThePagesShowEveryLoginOnce(t *testing.T) {
 				seen++
 			}
 		})
-		if back := walk("Newer", func(chat.Reply) {}); there != pages || back != pages || seen != n {
+		if back := walk("Newer", func(*chat.Reply) {}); there != pages || back != pages || seen != n {
 			t.Errorf("%d logins: %d on %d pages and %d back, want %d pages", n, seen, there, back, pages)
 		}
 	}

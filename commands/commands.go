@@ -35,11 +35,23 @@ type Sources struct {
 	// Members saves addresses.
 	Members Members
 	// Joins has what became of requests to join groups, for /status.
-	Joins *chat.JoinLog
+	Joins JoinLog
 	// Moves has the groups of the settings whose IDs have changed, for /status.
-	Moves *chat.Moves
+	Moves Moves
 	// Started is when Joins, and the counts of Members.Status, began.
 	Started time.Time
+}
+
+// JoinLog says what became of requests to join groups.
+type JoinLog interface {
+	// For returns the counts of a group by its ID, and the last people who are left out, the newest first.
+	For(group string) (counts chat.JoinCounts, last []chat.LeftOut)
+}
+
+// Moves says which groups have another ID than the settings say.
+type Moves interface {
+	// To returns the move of the group that has an ID now, such as "telegram:-1001234567890".
+	To(id string) (moved chat.Move, known bool)
 }
 
 // Chart draws the price over the period that ends with the quote, in a language, and signs
@@ -184,10 +196,10 @@ var personParam = chat.Param{
 }
 
 // subject returns whom a request is about: sender, target or typedIdentity.
-type subject func(chat.Request) (core.Identity, error)
+type subject func(*chat.Request) (core.Identity, error)
 
 // sender returns the sender's own account on the chat platform.
-func sender(req chat.Request) (core.Identity, error) {
+func sender(req *chat.Request) (core.Identity, error) {
 	if req.From.ID == "" {
 		return core.Identity{}, &chat.InputError{Title: chat.Say("anonymous.title"), Problem: chat.Say("anonymous.text")}
 	}
@@ -195,7 +207,7 @@ func sender(req chat.Request) (core.Identity, error) {
 }
 
 // target returns the person replied to, mentioned, picked, or typed as an ID.
-func target(req chat.Request) (core.Identity, error) {
+func target(req *chat.Request) (core.Identity, error) {
 	if req.Target.ID == "" {
 		return core.Identity{}, &chat.InputError{Title: personParam.Check, Problem: chat.Say("anonymous.them")}
 	}
@@ -212,7 +224,7 @@ func target(req chat.Request) (core.Identity, error) {
 }
 
 // personField names the person whom an answer to a moderator is about.
-func personField(id core.Identity, req chat.Request) chat.Field {
+func personField(id core.Identity, req *chat.Request) chat.Field {
 	if !strings.EqualFold(id.Platform, string(req.From.Platform)) {
 		name := chat.SayWith("person.id", chat.Values{"platform": chat.Plain(id.Platform)})
 		return chat.Field{Name: name, Value: chat.Code(id.UID)}

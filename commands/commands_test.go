@@ -17,13 +17,13 @@ import (
 )
 
 // texts are all of a reply, in English.
-func texts(r chat.Reply) string { return shown(words.Print(r)) }
+func texts(r *chat.Reply) string { return shown(words.Print(r)) }
 
 // run runs one form of a command of w, with arguments by their names.
-func run(w *commandstest.Answers, t *testing.T, command string, form int, args map[string]string) (chat.Reply, error) {
+func run(w *commandstest.Answers, t *testing.T, command string, form int, args map[string]string) (*chat.Reply, error) {
 	t.Helper()
 	c, _ := w.Router(t).Commands().Find(command)
-	return c.Forms[form].Run(t.Context(), chat.Request{Args: chat.Named(args), From: chat.User{Platform: "telegram", ID: commandstest.Ann}})
+	return c.Forms[form].Run(t.Context(), &chat.Request{Args: chat.Named(args), From: chat.User{Platform: "telegram", ID: commandstest.Ann}})
 }
 
 // Anybody may ask about a wallet.
@@ -106,9 +106,9 @@ func TestWhatHasANameHasItsWords(t *testing.T) {
 // Words that are like no argument do not change what is asked.
 func TestWordsThatAreLikeNoArgumentAreIgnored(t *testing.T) {
 	r := manyLogins(5).Router(t)
-	member := func(line string) chat.Reply {
+	member := func(line string) *chat.Reply {
 		typed := strings.Fields(line)
-		return r.Handle(t.Context(), chat.Request{Command: typed[0][1:], Args: chat.Typed(typed[1:]...), From: chat.User{Platform: "telegram", ID: commandstest.Ann}})
+		return r.Handle(t.Context(), &chat.Request{Command: typed[0][1:], Args: chat.Typed(typed[1:]...), From: chat.User{Platform: "telegram", ID: commandstest.Ann}})
 	}
 	for line, same := range map[string]string{
 		staked + " please": staked,
@@ -127,7 +127,7 @@ func TestWordsThatAreLikeNoArgumentAreIgnored(t *testing.T) {
 	}
 	down := commandstest.Healthy()
 	down.StakeErr = errInner
-	for _, reply := range []chat.Reply{member("/staked " + strings.ToLower(commandstest.Wallet)), commandstest.Ask(t, down.Router(t), staked)} {
+	for _, reply := range []*chat.Reply{member("/staked " + strings.ToLower(commandstest.Wallet)), commandstest.Ask(t, down.Router(t), staked)} {
 		if reply.About != commandstest.Wallet {
 			t.Errorf("%s is about %q", reply.Title.Key, reply.About)
 		}
@@ -141,7 +141,7 @@ func TestAWalletIsPastedWithWhatStandsAroundIt(t *testing.T) {
 	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Stakers: {Staker: true}}
 	r := w.Router(t)
 	for _, before := range []string{"/staked", "/verify", "/verify " + commandstest.Bob, "/save", "/join " + commandstest.Stakers} {
-		line := func(wallet string) chat.Reply { return commandstest.Ask(t, r, before+" "+wallet) }
+		line := func(wallet string) *chat.Reply { return commandstest.Ask(t, r, before+" "+wallet) }
 		want := texts(line(bobs))
 		for _, pasted := range []string{
 			"https://explorer.example/address/" + bobs + "?tab=stakes#code", "it's (" + bobs + "), I think", strings.ToLower(bobs[2:]), "\"" + bobs[2:] + "\"",
@@ -172,7 +172,7 @@ func TestAWalletIsPastedWithWhatStandsAroundIt(t *testing.T) {
 	if got := texts(commandstest.Ask(t, r, "/verify @0xann "+bobs)); !strings.Contains(got, "Bots can't look up usernames.") {
 		t.Errorf("a username like a wallet: %s", got)
 	}
-	named := chat.Request{Command: "staked", Args: chat.Named(map[string]string{"wallet": "see 0xmine: (" + bobs + ")"})}
+	named := &chat.Request{Command: "staked", Args: chat.Named(map[string]string{"wallet": "see 0xmine: (" + bobs + ")"})}
 	if got, want := texts(r.Handle(t.Context(), named)), texts(commandstest.Ask(t, r, "/staked "+bobs)); got != want {
 		t.Errorf("as a named argument: got\n%s\nwant\n%s", got, want)
 	}
@@ -181,7 +181,7 @@ func TestAWalletIsPastedWithWhatStandsAroundIt(t *testing.T) {
 func TestHelpExplainsACommand(t *testing.T) {
 	r := commandstest.Healthy().Router(t)
 	help := func(role chat.Role, args chat.Args) string {
-		return texts(r.Handle(t.Context(), chat.Request{Command: "help", Args: args, From: chat.User{Platform: "telegram", ID: commandstest.Ann},
+		return texts(r.Handle(t.Context(), &chat.Request{Command: "help", Args: args, From: chat.User{Platform: "telegram", ID: commandstest.Ann},
 			Community: commandstest.Community, Role: role}))
 	}
 	list, price := help(chat.Member, chat.Args{}), help(chat.Member, chat.Typed("price"))
@@ -212,7 +212,7 @@ func TestHelpOfACommandHasModeratorsFormsForModerators(t *testing.T) {
 		{commandstest.Bob, chat.UnknownRole, false},
 	} {
 		for command, form := range map[string]string{"exists": "`/exists Telegram 123456789`", "verify": "`/verify 123456789 0x"} {
-			got := texts(r.Handle(t.Context(), chat.Request{Command: "help", Args: chat.Typed(command),
+			got := texts(r.Handle(t.Context(), &chat.Request{Command: "help", Args: chat.Typed(command),
 				From: chat.User{Platform: "telegram", ID: test.id}, Community: commandstest.Community, Role: test.role}))
 			if strings.Contains(got, form) != test.moderate || !strings.Contains(got, "`/"+command+"`") {
 				t.Errorf("user %s, role %d: %s", test.id, test.role, got)
@@ -262,7 +262,7 @@ func TestAPictureIsInTheLanguageOfItsAnswer(t *testing.T) {
 	r := w.Router(t)
 	r.Config.Language = chat.Russian
 	for _, direct := range []bool{false, true} {
-		r.Handle(t.Context(), chat.Request{
+		r.Handle(t.Context(), &chat.Request{
 			Command: "price", Args: chat.Typed("7d"), From: chat.User{Platform: "telegram", ID: "1"}, Locale: "tr", Direct: direct,
 		})
 	}

@@ -25,12 +25,12 @@ func details(from Sources, options Options) chat.Command {
 // run returns counts of the requests to join the chat and of the chat's badges, as far as the
 // settings ask for them, and the name by which settings know the chat. If they know it by an outdated
 // ID, run says what to change.
-func (c detailsCommand) run(_ context.Context, req chat.Request) (chat.Reply, error) {
+func (c detailsCommand) run(_ context.Context, req *chat.Request) (*chat.Reply, error) {
 	if req.Community == "" {
 		return chat.OldButton(), nil
 	}
 	entry := string(req.From.Platform) + ":" + req.Community
-	reply := chat.Reply{
+	reply := &chat.Reply{
 		Title: chat.Say("details.title"),
 		Notes: []chat.Text{chat.SayWith("details.entry", chat.Values{"entry": chat.Code(entry)})},
 	}

@@ -52,21 +52,18 @@ func twoDigits(n decimal.Decimal) decimal.Decimal {
 
 // doubtful returns the reply to /price while the price is doubtful: the price, what it
 // contradicts, and nothing that depends on it. period is the period asked for, or nothing.
-func (c *priceCommand) doubtful(doubt *core.DoubtError, period ...string) chat.Reply {
+func (c *priceCommand) doubtful(doubt *core.DoubtError, period ...string) *chat.Reply {
 	answer := doubt.Answer
 	answer.Value = dated(answer)
 	q := answer.Value
 	updated := cmp.Or(q.LastUpdated, answer.At)
-	reply := chat.Reply{
-		Tone:       chat.Warning,
-		Text:       WhyDoubtful(doubt),
-		Footer:     chat.Parts{priceSource(answer)},
-		Checked:    updated,
-		AsOf:       updated,
-		FreshUntil: answer.FreshUntil,
-		Why:        why(answer.Why),
-		Stale:      answer.Stale,
-		Actions:    []chat.Action{refresh("price", period...)},
+	reply := &chat.Reply{
+		Tone:    chat.Warning,
+		Text:    WhyDoubtful(doubt),
+		Footer:  chat.Parts{priceSource(answer)},
+		Checked: updated,
+		Source:  sourceOf(answer),
+		Actions: []chat.Action{refresh("price", period...)},
 	}
 	reply.Title, _ = DoubtfulPrice(doubt, c.Symbol)
 	page := chat.SayWith("button.page", chat.Values{"source": chat.Plain(q.Source)})
@@ -76,7 +73,7 @@ func (c *priceCommand) doubtful(doubt *core.DoubtError, period ...string) chat.R
 
 // unvalued returns the reply to /price <amount> while the price is doubtful. argument is the
 // amount as the argument of a button.
-func (c *priceCommand) unvalued(doubt *core.DoubtError, amount chat.Value, argument string) chat.Reply {
+func (c *priceCommand) unvalued(doubt *core.DoubtError, amount chat.Value, argument string) *chat.Reply {
 	reply := c.doubtful(doubt, argument)
 	price := reply.Title
 	reply.Title = chat.SayWith("doubt.amount", chat.Values{"amount": amount})

@@ -49,34 +49,34 @@ func exists(from Sources, options Options) chat.Command {
 
 // about returns a Run that answers about the person that whom returns.
 func (c existsCommand) about(whom subject, keys existsKeys) chat.Run {
-	return func(ctx context.Context, req chat.Request) (chat.Reply, error) {
+	return func(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 		id, err := whom(req)
 		if err != nil {
-			return chat.Reply{}, err
+			return nil, err
 		}
 		return c.answer(ctx, req, id, keys)
 	}
 }
 
 // typedIdentity returns the platform and ID in the arguments.
-func typedIdentity(req chat.Request) (core.Identity, error) {
+func typedIdentity(req *chat.Request) (core.Identity, error) {
 	id, err := core.NewIdentity(req.Args.Value(platformParam.Name), req.Args.Value(uidParam.Name))
 	return id, invalid(uidParam, err)
 }
 
 // answer says whether a person is registered.
 func (c existsCommand) answer(
-	ctx context.Context, req chat.Request, id core.Identity, keys existsKeys,
-) (chat.Reply, error) {
+	ctx context.Context, req *chat.Request, id core.Identity, keys existsKeys,
+) (*chat.Reply, error) {
 	account, err := c.Accounts.Get(ctx, id)
 	if err != nil {
-		return chat.Reply{}, err
+		return nil, err
 	}
 	tone, title, text := chat.Negative, "exists.no", keys.no
 	if account.Value.Registered() {
 		tone, title, text = chat.Positive, "exists.yes", keys.yes
 	}
-	reply := chat.Reply{
+	reply := &chat.Reply{
 		Tone:    tone,
 		Title:   chat.Say(title),
 		Text:    chat.SayWith(text, chat.Values{"platform": chat.Plain(id.Platform), "service": c.service()}),

@@ -25,17 +25,17 @@ func forget(from Sources, options Options) chat.Command {
 
 // run deletes what is saved of the sender, and says what was deleted, what was removed, and
 // what could not be.
-func (c forgetCommand) run(ctx context.Context, req chat.Request) (chat.Reply, error) {
+func (c forgetCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	f, err := c.Members.Forget(ctx, req.From)
 	if errors.Is(err, members.ErrUnreadable) {
-		return chat.Reply{
+		return &chat.Reply{
 			Tone:  chat.Warning,
 			Title: chat.Say("forget.unreadable"),
 			Text:  chat.Say("forget.unreadable_text"),
 		}, &chat.PartialError{Err: err}
 	}
 	if err != nil {
-		return chat.Reply{
+		return &chat.Reply{
 			Tone:    chat.Warning,
 			Title:   chat.Say("forget.failed"),
 			Text:    chat.Say("forget.failed_text"),
@@ -47,9 +47,9 @@ func (c forgetCommand) run(ctx context.Context, req chat.Request) (chat.Reply, e
 	}
 	hadWallet := f.Wallet != common.Address{}
 	if !hadWallet && len(f.Changes) == 0 {
-		return chat.Reply{Title: chat.Say("forget.nothing")}, nil
+		return &chat.Reply{Title: chat.Say("forget.nothing")}, nil
 	}
-	reply := chat.Reply{
+	reply := &chat.Reply{
 		Tone:  chat.Positive,
 		Title: chat.Say("forget.done"),
 		Notes: lines(outcomesOf(req.Community, f.Changes)),

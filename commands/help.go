@@ -36,8 +36,8 @@ func help(from Sources, options Options, others chat.Commands) (self, greeting c
 
 // answer lists the commands. In a Telegram group it names some on one line, because the list
 // would fill the screen of everybody.
-func (c *helpCommand) answer(_ context.Context, req chat.Request) (chat.Reply, error) {
-	var reply chat.Reply
+func (c *helpCommand) answer(_ context.Context, req *chat.Request) (*chat.Reply, error) {
+	var reply *chat.Reply
 	switch {
 	case !req.Direct && !req.CanReplyEphemerally:
 		reply = groupHelp(c.all)
@@ -52,12 +52,12 @@ func (c *helpCommand) answer(_ context.Context, req chat.Request) (chat.Reply, e
 
 // hello says in a group that the bot was added to what it does there, with the first three
 // commands, and which entry the settings need for the group.
-func (c *helpCommand) hello(_ context.Context, req chat.Request) (chat.Reply, error) {
+func (c *helpCommand) hello(_ context.Context, req *chat.Request) (*chat.Reply, error) {
 	if req.Community == "" {
 		return startReply(c.Options), nil
 	}
 	entry := chat.Values{"entry": chat.Code(string(req.From.Platform) + ":" + req.Community)}
-	return chat.Reply{
+	return &chat.Reply{
 		Title: chat.SayWith("help.hello", c.symbol()),
 		Sections: append(directHelp(c.all[:3], false).Sections, c.waysIn(req),
 			chat.Section{
@@ -69,7 +69,7 @@ func (c *helpCommand) hello(_ context.Context, req chat.Request) (chat.Reply, er
 
 // waysIn says how to get the roles of the sender's community, or of all in a private chat, and
 // which other groups can be joined. It leaves out groups whose name is not known.
-func (c *helpCommand) waysIn(req chat.Request) (ways chat.Section) {
+func (c *helpCommand) waysIn(req *chat.Request) (ways chat.Section) {
 	if all := c.Members.Badges(req.From.Platform, req.Community); len(all) > 0 {
 		role := chat.Values{"command": chat.CommandLink("/verify"), "badge": badgesIn(req.Community, all)}
 		ways.Fields = append(ways.Fields, chat.Field{Value: chat.SayWith("help.role", role)})
@@ -89,8 +89,8 @@ func (c *helpCommand) waysIn(req chat.Request) (ways chat.Section) {
 
 // startReply greets newcomers, and answers text without a command. It offers buttons for the
 // most used commands.
-func startReply(options Options) chat.Reply {
-	return chat.Reply{Title: chat.SayWith("help.start", options.symbol()), Actions: []chat.Action{
+func startReply(options Options) *chat.Reply {
+	return &chat.Reply{Title: chat.SayWith("help.start", options.symbol()), Actions: []chat.Action{
 		{Label: chat.Say("button.price"), Command: "price"},
 		{Label: chat.Say("button.chart"), Command: "price", Args: []string{"7d"}},
 		{Label: chat.Say("button.supply"), Command: "supply"},
@@ -101,21 +101,21 @@ func startReply(options Options) chat.Reply {
 }
 
 // groupHelp names the public commands on one line, above a button to the private chat.
-func groupHelp(all chat.Commands) chat.Reply {
+func groupHelp(all chat.Commands) *chat.Reply {
 	var public chat.Parts
 	for _, c := range all {
 		if c.Visibility == chat.Public && c.Name != "help" {
 			public = append(public, chat.CommandLink("/"+c.Name))
 		}
 	}
-	return chat.Reply{
+	return &chat.Reply{
 		Text:    chat.SayWith("help.group", chat.Values{"commands": public}),
 		Actions: []chat.Action{{Label: chat.Say("button.private"), Private: true}},
 	}
 }
 
 // directHelp lists all commands, and with mayModerate the forms for moderators.
-func directHelp(all chat.Commands, mayModerate bool) chat.Reply {
+func directHelp(all chat.Commands, mayModerate bool) *chat.Reply {
 	var everyone, moderators []chat.Field
 	for _, c := range all {
 		everyone = append(everyone, chat.Field{Value: chat.Parts{chat.CommandLink("/" + c.Name), c.Summary}})
@@ -129,7 +129,7 @@ func directHelp(all chat.Commands, mayModerate bool) chat.Reply {
 	if moderators != nil {
 		sections = append(sections, chat.Section{Heading: chat.Say("help.moderators"), Fields: moderators})
 	}
-	return chat.Reply{
+	return &chat.Reply{
 		Title:    chat.Say("help.title"),
 		Sections: sections,
 		Notes:    []chat.Text{chat.Say("help.wallet"), chat.Say("help.honest")},

@@ -43,7 +43,7 @@ func (c joinCommand) form(run chat.Run, params ...chat.Param) chat.Form {
 
 // perMinute returns joinsPerMinute for a request that is checked. It returns 0 for one that
 // is answered by a question, or not at all.
-func (c joinCommand) perMinute(req chat.Request) int {
+func (c joinCommand) perMinute(req *chat.Request) int {
 	required, listed := c.requirement(req)
 	if !listed || required.Staker && req.Args.Value(walletParam.Name) == "" {
 		return 0
@@ -53,13 +53,13 @@ func (c joinCommand) perMinute(req chat.Request) int {
 
 // requirement returns what the group in the arguments requires. listed is false if the group
 // is not in JoinChats.
-func (c joinCommand) requirement(req chat.Request) (required chat.Requirement, listed bool) {
+func (c joinCommand) requirement(req *chat.Request) (required chat.Requirement, listed bool) {
 	required, listed = c.JoinChats[string(req.From.Platform)+":"+req.Args.Value(groupParam.Name)]
 	return required, listed
 }
 
 // groupText returns a message of package words about the group in the arguments.
-func (c joinCommand) groupText(key string, req chat.Request) chat.Text {
+func (c joinCommand) groupText(key string, req *chat.Request) chat.Text {
 	var shown chat.Value = chat.Code(req.Args.Value(groupParam.Name))
 	if name := chat.NewUntrusted(req.GroupName, maxGroupName); name != "" {
 		shown = name
@@ -68,7 +68,7 @@ func (c joinCommand) groupText(key string, req chat.Request) chat.Text {
 }
 
 // again returns a button that checks whether the person who presses may join the group.
-func again(label string, req chat.Request, args ...string) chat.Action {
+func again(label string, req *chat.Request, args ...string) chat.Action {
 	args = append([]string{req.Args.Value(groupParam.Name)}, args...)
 	return chat.Action{Label: chat.Say(label), Command: chat.JoinCommand, Args: args, Edit: true, NextStep: true}
 }
@@ -76,7 +76,7 @@ func again(label string, req chat.Request, args ...string) chat.Action {
 // byGroup admits a registered person, or one who stakes with their saved address.
 // From others it asks for the wallet of a staker. Anybody can forge an ID: for a group that is
 // not in JoinChats, byGroup returns OldButton.
-func (c joinCommand) byGroup(ctx context.Context, req chat.Request) (chat.Reply, error) {
+func (c joinCommand) byGroup(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	required, listed := c.requirement(req)
 	if !listed {
 		return chat.OldButton(), nil
@@ -88,7 +88,7 @@ func (c joinCommand) byGroup(ctx context.Context, req chat.Request) (chat.Reply,
 	}
 	self, err := sender(req)
 	if err != nil {
-		return chat.Reply{}, err
+		return nil, err
 	}
 	account, err := c.Accounts.Get(ctx, self)
 	switch {
@@ -106,13 +106,13 @@ func (c joinCommand) byGroup(ctx context.Context, req chat.Request) (chat.Reply,
 
 // question says what a group of stakers requires, and asks a registered sender for their
 // wallet.
-func (c joinCommand) question(req chat.Request, registered bool) chat.Reply {
+func (c joinCommand) question(req *chat.Request, registered bool) *chat.Reply {
 	required, _ := c.requirement(req)
 	account, stake := c.groupText("join.account", req), c.withAmount("join.stake", "join.stake.amount", required)
-	reply := chat.Reply{
-		Title:   c.groupText("join.two", req),
-		Notes:   []chat.Text{chat.Say("join.never")},
-		LeftOut: chat.Say("details.unregistered"),
+	reply := &chat.Reply{
+		Title: c.groupText("join.two", req),
+		Notes: []chat.Text{chat.Say("join.never")},
+		Join:  chat.Join{LeftOut: chat.Say("details.unregistered")},
 	}
 	mark := func(key string, what chat.Text) chat.Field {
 		return chat.Field{Value: chat.SayWith(key, chat.Values{"what": what})}
@@ -121,7 +121,7 @@ func (c joinCommand) question(req chat.Request, registered bool) chat.Reply {
 	if registered {
 		fields = []chat.Field{mark("join.done", account), mark("join.send", stake)}
 		reply.Ask = ask(req)
-		reply.LeftOut = chat.Say("details.asked")
+		reply.Join.LeftOut = chat.Say("details.asked")
 	} else {
 		reply.Actions = append(nextStep("button.register", c.RegisterURL), again("button.again", req))
 	}
@@ -130,7 +130,7 @@ func (c joinCommand) question(req chat.Request, registered bool) chat.Reply {
 }
 
 // ask asks for the wallet with which the sender stakes.
-func ask(req chat.Request) *chat.Ask {
+func ask(req *chat.Request) *chat.Ask {
 	return &chat.Ask{
 		Command:  chat.JoinCommand,
 		Args:     []string{req.Args.Value(groupParam.Name)},
@@ -151,11 +151,11 @@ func (c joinCommand) withAmount(anyKey, amountKey string, required chat.Requirem
 const anotherWallet = "0x?"
 
 // byWallet admits the sender if the wallet in the arguments is theirs and stakes enough.
-func (c joinCommand) byWallet(ctx context.Context, req chat.Request) (chat.Reply, error) {
+func (c joinCommand) byWallet(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	if required, _ := c.requirement(req); !required.Staker {
 		return c.byGroup(ctx, req)
 	}
-	reply := chat.Reply{Title: chat.Say("join.wallet"), Text: c.groupText("join.wallet_text", req), Ask: ask(req)}
+	reply := &chat.Reply{Title: chat.Say("join.wallet"), Text: c.groupText("join.wallet_text", req), Ask: ask(req)}
 	if req.Args.Value(walletParam.Name) == anotherWallet {
 		return reply, nil
 	}
@@ -171,10 +171,10 @@ func (c joinCommand) byWallet(ctx context.Context, req chat.Request) (chat.Reply
 
 // staker admits the sender if the wallet is theirs and stakes enough. Otherwise it says what
 // is missing, without the sum.
-func (c joinCommand) staker(ctx context.Context, req chat.Request, wallet common.Address) (chat.Reply, error) {
+func (c joinCommand) staker(ctx context.Context, req *chat.Request, wallet common.Address) (*chat.Reply, error) {
 	self, err := sender(req)
 	if err != nil {
-		return chat.Reply{}, err
+		return nil, err
 	}
 	p := c.prove(ctx, self, wallet)
 	required, _ := c.requirement(req)
@@ -202,27 +202,30 @@ func (c joinCommand) staker(ctx context.Context, req chat.Request, wallet common
 }
 
 // admit lets the sender in. p is the proof of a staker, or nil.
-func (c joinCommand) admit(ctx context.Context, req chat.Request, p *proof) chat.Reply {
+func (c joinCommand) admit(ctx context.Context, req *chat.Request, p *proof) *chat.Reply {
 	in := c.in(ctx, req, p)
-	say := func(outcome chat.AdmissionOutcome) chat.Reply {
+	say := func(outcome chat.AdmissionOutcome) *chat.Reply {
 		if outcome == chat.LetIn {
 			return in
 		}
 		return c.notLetIn(req, outcome)
 	}
-	return chat.Reply{
+	return &chat.Reply{
 		Title: c.groupText("join.joining", req),
-		Admit: &chat.Admission{Group: req.Args.Value(groupParam.Name), Say: say},
+		Join:  chat.Join{Admit: &chat.Admission{Group: req.Args.Value(groupParam.Name), Say: say}},
 	}
 }
 
 // notLetIn says why a person who may be in the group is not, and what they can do.
-func (c joinCommand) notLetIn(req chat.Request, outcome chat.AdmissionOutcome) (reply chat.Reply) {
+func (c joinCommand) notLetIn(req *chat.Request, outcome chat.AdmissionOutcome) (reply *chat.Reply) {
 	leftOut := "details.not_approved"
 	switch outcome {
 	case chat.NotRequested:
-		reply = chat.Reply{
-			Tone: chat.Warning, Ephemeral: true, Title: chat.Say("join.gone.title"), Text: c.groupText("join.gone.text", req),
+		reply = &chat.Reply{
+			Tone:     chat.Warning,
+			Audience: chat.SenderAlone,
+			Title:    chat.Say("join.gone.title"),
+			Text:     c.groupText("join.gone.text", req),
 		}
 	case chat.InTooManyGroups:
 		leftOut = "details.too_many"
@@ -238,17 +241,18 @@ func (c joinCommand) notLetIn(req chat.Request, outcome chat.AdmissionOutcome) (
 		reply = staysOpen(req, "join.failed", chat.Say("reason.timeout"))
 	case chat.AccountDeleted: // Nobody reads the reply.
 		leftOut = "details.deleted"
+		reply = &chat.Reply{}
 	default:
 		reply = staysOpen(req, "join.failed", chat.Say("reason.internal"))
 	}
-	reply.LeftOut = chat.Say(leftOut)
+	reply.Join.LeftOut = chat.Say(leftOut)
 	return reply
 }
 
 // in says that the sender is in the group. p is the proof of a staker, or nil: its wallet can be
 // saved, unless it is.
-func (c joinCommand) in(ctx context.Context, req chat.Request, p *proof) chat.Reply {
-	reply := chat.Reply{
+func (c joinCommand) in(ctx context.Context, req *chat.Request, p *proof) *chat.Reply {
+	reply := &chat.Reply{
 		Tone: chat.Positive, Title: c.groupText("join.in", req), Actions: nextStep("button.open_group", req.GroupURL),
 	}
 	if p == nil || !c.Members.Enabled() {
@@ -265,22 +269,22 @@ func (c joinCommand) in(ctx context.Context, req chat.Request, p *proof) chat.Re
 }
 
 // unregistered says that the sender's account is missing.
-func (c joinCommand) unregistered(req chat.Request) chat.Reply {
-	return chat.Reply{
+func (c joinCommand) unregistered(req *chat.Request) *chat.Reply {
+	return &chat.Reply{
 		Tone:    chat.Negative,
 		Title:   chat.Say("join.no"),
 		Text:    c.groupText("join.unregistered", req),
 		Actions: append(nextStep("button.register", c.RegisterURL), again("button.again", req)),
-		LeftOut: chat.Say("details.unregistered"),
+		Join:    chat.Join{LeftOut: chat.Say("details.unregistered")},
 	}
 }
 
 // notIn says why a wallet that was checked admits nobody. leftOut is what moderators read.
-func (c joinCommand) notIn(req chat.Request, p proof, why chat.Text, leftOut string) chat.Reply {
-	return chat.Reply{
+func (c joinCommand) notIn(req *chat.Request, p proof, why chat.Text, leftOut string) *chat.Reply {
+	return &chat.Reply{
 		Tone:       chat.Negative,
 		Title:      why,
-		LeftOut:    chat.Say(leftOut),
+		Join:       chat.Join{LeftOut: chat.Say(leftOut)},
 		FullValues: stakeText{Options: c.Options}.full(p.wallet),
 		Notes:      []chat.Text{chat.Say("join.open")},
 		Actions:    []chat.Action{again("button.again", req), again("button.another_wallet", req, anotherWallet)},
@@ -288,13 +292,13 @@ func (c joinCommand) notIn(req chat.Request, p proof, why chat.Text, leftOut str
 }
 
 // unchecked says, with the title of that key, that the sender could not be checked.
-func unchecked(req chat.Request, key string, err error) (chat.Reply, error) {
+func unchecked(req *chat.Request, key string, err error) (*chat.Reply, error) {
 	return staysOpen(req, key, Explain(err)), &chat.PartialError{Err: err}
 }
 
 // staysOpen says why the request stays open though the sender may deserve to be in.
-func staysOpen(req chat.Request, key string, why chat.Text) chat.Reply {
-	return chat.Reply{
+func staysOpen(req *chat.Request, key string, why chat.Text) *chat.Reply {
+	return &chat.Reply{
 		Tone:    chat.Warning,
 		Title:   chat.Say(key),
 		Text:    why,

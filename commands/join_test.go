@@ -45,7 +45,7 @@ func TestOnlyACompleteProofIsAdmitted(t *testing.T) {
 					case line == commandstest.Stakers+" "+commandstest.Wallet:
 						want = account == did && owner == did && (stake == "yes" || stake == "partly")
 					}
-					if got := reply.Admit != nil; got != want {
+					if got := reply.Join.Admit != nil; got != want {
 						t.Errorf("%s, account %q, owner %q, stake %s: admitted %t, want %t", line, account, owner, stake, got, want)
 					}
 				}
@@ -77,7 +77,7 @@ func TestOnlyChecksCountAgainstTheLimitOfJoining(t *testing.T) {
 		{commandstest.Members, ""}: 3, {commandstest.Stakers, ""}: 0, {commandstest.Stakers, commandstest.Wallet}: 3,
 		{commandstest.Members, commandstest.Wallet}: 3, {"-5", commandstest.Wallet}: 0,
 	} {
-		req := chat.Request{From: chat.User{Platform: "telegram"}, Args: chat.Named(map[string]string{"group": args[0], "wallet": args[1]})}
+		req := &chat.Request{From: chat.User{Platform: "telegram"}, Args: chat.Named(map[string]string{"group": args[0], "wallet": args[1]})}
 		for _, f := range c.Forms {
 			if got := f.PerMinute(req); got != want || f.PerMinuteOf != "group" {
 				t.Errorf("%v: %d a minute of %q, want %d", args, got, f.PerMinuteOf, want)
@@ -89,14 +89,14 @@ func TestOnlyChecksCountAgainstTheLimitOfJoining(t *testing.T) {
 // A request to join names no wallet, unless an address is saved.
 func TestModeratorsReadWhyARequestStaysOpen(t *testing.T) {
 	const stakers = "/join " + commandstest.Stakers + " " + commandstest.Wallet
-	outcome := func(outcome chat.AdmissionOutcome) func(chat.Reply) chat.Reply {
-		return func(reply chat.Reply) chat.Reply { return reply.Admit.Say(outcome) }
+	outcome := func(outcome chat.AdmissionOutcome) func(*chat.Reply) *chat.Reply {
+		return func(reply *chat.Reply) *chat.Reply { return reply.Join.Admit.Say(outcome) }
 	}
 	unregistered := func(w *commandstest.Answers) { w.Accounts = nil }
 	for name, test := range map[string]struct {
 		line   string
 		change func(*commandstest.Answers)
-		then   func(chat.Reply) chat.Reply
+		then   func(*chat.Reply) *chat.Reply
 		want   string
 	}{
 		"unregistered":              {line: "/join " + commandstest.Members, change: unregistered, want: "details.unregistered"},
@@ -124,7 +124,7 @@ func TestModeratorsReadWhyARequestStaysOpen(t *testing.T) {
 		if test.then != nil {
 			reply = test.then(reply)
 		}
-		if got := reply.LeftOut.Key; got != test.want {
+		if got := reply.Join.LeftOut.Key; got != test.want {
 			t.Errorf("%s: moderators read %q, want %q", name, got, test.want)
 		}
 	}
@@ -154,8 +154,8 @@ func TestWhichRequestsHoldAProof(t *testing.T) {
 		"/nothing " + address:                                 "",
 	} {
 		words := strings.Fields(line)
-		req := chat.Request{Command: words[0][1:], Args: chat.Typed(words[1:]...), Direct: true}
-		if got := commandstest.Healthy().Router(t).Commands().Proof(req); got != want {
+		req := &chat.Request{Command: words[0][1:], Args: chat.Typed(words[1:]...), Direct: true}
+		if got := commandstest.Healthy().Router(t).Proof(req); got != want {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
@@ -166,7 +166,7 @@ func TestARefusedApprovalSaysWhatToDo(t *testing.T) {
 	w := commandstest.Healthy()
 	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Members: {}}
 	w.Accounts = map[core.Identity]core.Account{telegram: {DID: "did:x:1"}}
-	admit := commandstest.Ask(t, w.Router(t), "/join "+commandstest.Members).Admit
+	admit := commandstest.Ask(t, w.Router(t), "/join "+commandstest.Members).Join.Admit
 	for outcome, want := range map[chat.AdmissionOutcome]string{
 		chat.LetIn:            "join.in  []",
 		chat.NotRequested:     "join.gone.title join.gone.text []",

@@ -115,13 +115,13 @@ func drawnWorld(t *testing.T, rt *rapid.T) *commandstest.Answers {
 
 func ownerOf(address string) core.Identity { return core.IdentityOf(common.HexToAddress(address)) }
 
-func drawnRequest(rt *rapid.T) chat.Request {
+func drawnRequest(rt *rapid.T) *chat.Request {
 	line := strings.Fields(rapid.SampledFrom([]string{
 		"price", "price 7d", "price 1,500", "supply", "staked " + commandstest.Wallet, "staked " + secretLogin, "mylogins", "mylogins", "mylogins 2", "exists",
 		"exists " + bobID, "exists Telegram " + bobID, "exists EVM " + commandstest.Wallet, "exists @bob", "verify " + commandstest.Wallet,
 		"verify " + bobID + " " + commandstest.AnnsWallet, "verify bob.eth", "verify", "forget", "details", "save " + commandstest.Wallet, "status", "help", "moon " + secretLogin,
 	}).Draw(rt, "line"))
-	req := chat.Request{
+	req := &chat.Request{
 		ID:      "REF",
 		Command: line[0],
 		Args:    chat.Typed(line[1:]...),
@@ -137,20 +137,20 @@ func drawnRequest(rt *rapid.T) chat.Request {
 }
 
 // everything is all that a reply holds, whether it is shown or not.
-func everything(t *testing.T, r chat.Reply) string {
+func everything(t *testing.T, r *chat.Reply) string {
 	t.Helper()
 	b, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := string(b)
-	for outcome := chat.LetIn; r.Admit != nil && outcome <= chat.ApprovalFailed; outcome++ {
-		all += everything(t, r.Admit.Say(outcome))
+	for outcome := chat.LetIn; r.Join.Admit != nil && outcome <= chat.ApprovalFailed; outcome++ {
+		all += everything(t, r.Join.Admit.Say(outcome))
 	}
 	return all
 }
 
-func refuse(rt *rapid.T, req chat.Request, said string, secrets ...string) {
+func refuse(rt *rapid.T, req *chat.Request, said string, secrets ...string) {
 	for _, secret := range secrets {
 		if strings.Contains(said, secret) {
 			rt.Errorf("%+v: %s is in %s", req, secret, said)

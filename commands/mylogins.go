@@ -34,17 +34,17 @@ func myLogins(from Sources, options Options) chat.Command {
 }
 
 // run returns a page of the sender's logins, or tells that the sender is not registered.
-func (c myLoginsCommand) run(ctx context.Context, req chat.Request) (chat.Reply, error) {
+func (c myLoginsCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	self, err := sender(req)
 	if err != nil {
-		return chat.Reply{}, err
+		return nil, err
 	}
 	account, err := c.Accounts.Get(ctx, self)
 	if err != nil {
-		return chat.Reply{}, err
+		return nil, err
 	}
 	if !account.Value.Registered() {
-		return chat.Reply{
+		return &chat.Reply{
 			Tone:  chat.Negative,
 			Title: chat.Say("exists.no"),
 			Text: chat.SayWith("logins.unregistered", chat.Values{
@@ -56,7 +56,7 @@ func (c myLoginsCommand) run(ctx context.Context, req chat.Request) (chat.Reply,
 	}
 	logins, err := c.Logins.Get(ctx, account.Value.DID)
 	if err != nil {
-		return chat.Reply{}, err
+		return nil, err
 	}
 	page := 1
 	if arg := req.Args.Value(pageParam.Name); arg != "" {
@@ -67,20 +67,20 @@ func (c myLoginsCommand) run(ctx context.Context, req chat.Request) (chat.Reply,
 
 // loginsReply returns one page of the logins, counted from 1. It fails with an InputError if there
 // is no such page.
-func loginsReply(logins []core.Login, page int) (chat.Reply, error) {
+func loginsReply(logins []core.Login, page int) (*chat.Reply, error) {
 	if len(logins) == 0 {
-		return chat.Reply{Title: chat.Say("logins.none"), Text: chat.Say("logins.none_text")}, nil
+		return &chat.Reply{Title: chat.Say("logins.none"), Text: chat.Say("logins.none_text")}, nil
 	}
 	pages := slices.Collect(slices.Chunk(logins, loginsPerPage))
 	if page < 1 || page > len(pages) {
-		return chat.Reply{}, &chat.InputError{Problem: chat.SayWith("logins.pages", chat.Values{"n": chat.Count(len(pages))})}
+		return nil, &chat.InputError{Problem: chat.SayWith("logins.pages", chat.Values{"n": chat.Count(len(pages))})}
 	}
 	var fields []chat.Field
 	for _, l := range pages[page-1] {
 		login := chat.Parts{loginName(l.Dapp), loginPlatform(l.Platform), chat.Moment{Time: l.At}}
 		fields = append(fields, chat.Field{Value: login})
 	}
-	reply := chat.Reply{
+	reply := &chat.Reply{
 		Title:    chat.SayWith("logins.count", chat.Values{"n": chat.Count(len(logins))}),
 		Sections: []chat.Section{{Fields: fields}},
 	}

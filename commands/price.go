@@ -50,7 +50,7 @@ type priceCommand struct {
 // textReply is the reply to an answer, without a picture.
 type textReply struct {
 	answer core.Snapshot[core.Quote]
-	reply  chat.Reply
+	reply  *chat.Reply
 }
 
 func price(from Sources, options Options) chat.Command {
@@ -73,14 +73,14 @@ func price(from Sources, options Options) chat.Command {
 }
 
 // run returns the price, with a picture of the period if one is asked for.
-func (c *priceCommand) run(ctx context.Context, req chat.Request) (chat.Reply, error) {
+func (c *priceCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	answer, err := c.Price.Get(ctx, struct{}{})
 	period := req.Args.Value(periodParam.Name)
 	if doubt, is := doubtOf(err); is {
 		return c.doubtful(doubt, strings.Fields(period)...), nil
 	}
 	if err != nil {
-		return chat.Reply{}, err
+		return nil, err
 	}
 	answer.Value = dated(answer)
 	if period != "" {
@@ -91,15 +91,17 @@ func (c *priceCommand) run(ctx context.Context, req chat.Request) (chat.Reply, e
 
 // withoutChart returns the price without a picture. For one current answer it always returns the
 // same reply, so that adapters render the reply once.
-func (c *priceCommand) withoutChart(answer core.Snapshot[core.Quote]) chat.Reply {
+func (c *priceCommand) withoutChart(answer core.Snapshot[core.Quote]) *chat.Reply {
 	current := isCurrent(answer)
 	if last := c.last.Load(); current && last != nil && last.answer == answer {
-		return last.reply
+		reply := *last.reply // The Router sets its Language.
+		return &reply
 	}
 	reply := c.priceReply(answer, "", "24h", answer.Value.Change24h)
 	if current {
 		reply.Rendered = new(chat.Rendered)
-		c.last.Store(&textReply{answer: answer, reply: reply})
+		kept := *reply
+		c.last.Store(&textReply{answer: answer, reply: &kept})
 	}
 	return reply
 }
@@ -107,8 +109,8 @@ func (c *priceCommand) withoutChart(answer core.Snapshot[core.Quote]) chat.Reply
 // withChart returns the price with a picture of the period. If there is no picture, it also
 // returns a *chat.PartialError.
 func (c *priceCommand) withChart(
-	ctx context.Context, req chat.Request, answer core.Snapshot[core.Quote], period string,
-) (chat.Reply, error) {
+	ctx context.Context, req *chat.Request, answer core.Snapshot[core.Quote], period string,
+) (*chat.Reply, error) {
 	quote, length := answer.Value, periodLengths[period]
 	// With an err the chart may still have a Change.
 	chart, err := c.Chart(ctx, quote, length, req.Language, cmp.Or(c.ServiceName, req.BotName), req.BotHandle)
@@ -120,8 +122,7 @@ func (c *priceCommand) withChart(
 	if err != nil {
 		reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
 		// A refresh must draw again, even if the price is the same.
-		reply.AsOf = time.Time{}
-		reply.FreshUntil = time.Time{}
+		reply.Source = chat.Source{Stale: reply.Source.Stale, Why: reply.Source.Why}
 		return reply, &chat.PartialError{Err: err}
 	}
 	// One line is enough, because the picture has the price and its change.
@@ -182,10 +183,10 @@ func (c *priceCommand) chartCaption(chart core.Chart, quote core.Quote) chat.Par
 // The quote of answer must be dated.
 func (c *priceCommand) priceReply(
 	answer core.Snapshot[core.Quote], shown, over string, change decimal.NullDecimal,
-) chat.Reply {
+) *chat.Reply {
 	q := answer.Value
 	updated := cmp.Or(q.LastUpdated, answer.At)
-	reply := chat.Reply{
+	reply := &chat.Reply{
 		Title: chat.SayWith("price.title", chat.Values{
 			"symbol": chat.Plain(c.Symbol),
 			"price":  chat.Price{Decimal: q.Price},
@@ -195,19 +196,16 @@ func (c *priceCommand) priceReply(
 			{Row: true, Fields: changeFields(q, over)},
 			{Fields: marketFields(q, "price.cap", "price.volume")},
 		},
-		Footer:     chat.Parts{priceSource(answer)},
-		Checked:    updated,
-		AsOf:       updated,
-		FreshUntil: answer.FreshUntil,
-		Why:        why(answer.Why),
-		Stale:      answer.Stale,
-		Actions:    priceButtons(q, shown),
+		Footer:  chat.Parts{priceSource(answer)},
+		Checked: updated,
+		Source:  sourceOf(answer),
+		Actions: priceButtons(q, shown),
 	}
 	if q.Old() {
 		reply.Tone = chat.Warning
 		reply.Title = oldTitle(q, c.Symbol)
 		reply.Checked = time.Time{}
-		reply.AsOf = chat.Aged(updated)
+		reply.Source.AsOf = chat.Version{} // The title prints its age.
 		return reply
 	}
 	if change.Valid {
@@ -215,6 +213,16 @@ func (c *priceCommand) priceReply(
 		reply.Subtitle = chat.SayWith("price.change", chat.Values{"change": percent, "period": chat.Say("price." + over)})
 	}
 	return reply
+}
+
+// sourceOf says how current a reply with the price is.
+func sourceOf(answer core.Snapshot[core.Quote]) chat.Source {
+	return chat.Source{
+		AsOf:       chat.Version{Time: cmp.Or(answer.Value.LastUpdated, answer.At)},
+		FreshUntil: answer.FreshUntil,
+		Stale:      answer.Stale,
+		Why:        why(answer.Why),
+	}
 }
 
 // changeFields returns the known changes over changePeriods, but for one period. It returns none

@@ -40,8 +40,8 @@ func TestOnlyTheCurrentPriceIsRenderedOnce(t *testing.T) {
 			{"old by now", func() { time.Sleep(time.Hour) }, false, true},
 		} {
 			tt.change()
-			got, err := run(t.Context(), chat.Request{})
-			fresh, _ := price()(t.Context(), chat.Request{})
+			got, err := run(t.Context(), &chat.Request{})
+			fresh, _ := price()(t.Context(), &chat.Request{})
 			rendered := got.Rendered
 			if err != nil || (rendered != nil) != tt.once || tt.once && (rendered != before) != tt.new {
 				t.Errorf("%s: rendered %p after %p, %v", tt.name, rendered, before, err)

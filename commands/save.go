@@ -51,7 +51,7 @@ func save(from Sources, options Options) chat.Command {
 			{
 				Params:    []chat.Param{walletParam},
 				Unlisted:  true,
-				PerMinute: func(chat.Request) int { return savesPerMinute },
+				PerMinute: func(*chat.Request) int { return savesPerMinute },
 				Run:       c.run,
 			},
 			{Unlisted: true, Run: c.ownSaved},
@@ -61,29 +61,29 @@ func save(from Sources, options Options) chat.Command {
 
 // run proves anew that the wallet is the sender's, because anybody can forge the button, and saves
 // it.
-func (c saveCommand) run(ctx context.Context, req chat.Request) (chat.Reply, error) {
+func (c saveCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	id, err := sender(req)
 	if err != nil {
-		return chat.Reply{}, err
+		return nil, err
 	}
 	wallet, err := parseWallet(req)
 	if err != nil {
-		return chat.Reply{}, err
+		return nil, err
 	}
 	p := c.prove(ctx, id, wallet)
 	if !p.owned() || !p.stakeKnown() {
-		return c.card(p, yourWallet, chat.Reply{Notes: []chat.Text{chat.Say("save.not")}})
+		return c.card(p, yourWallet, &chat.Reply{Notes: []chat.Text{chat.Say("save.not")}})
 	}
 	changes, err := c.Members.Save(ctx, req.From, wallet, p.stake.Value)
 	if errors.Is(err, members.ErrUnreadable) {
-		return chat.Reply{
+		return &chat.Reply{
 			Tone:  chat.Warning,
 			Title: chat.Say("save.failed"),
 			Text:  chat.Say("save.unreadable"),
 		}, &chat.PartialError{Err: err}
 	}
 	if err != nil {
-		return chat.Reply{
+		return &chat.Reply{
 			Tone:    chat.Warning,
 			Title:   chat.Say("save.failed"),
 			Text:    chat.Say("save.failed_text"),
@@ -98,12 +98,12 @@ func (c saveCommand) run(ctx context.Context, req chat.Request) (chat.Reply, err
 }
 
 // doneCard says that the address is saved, and what became of the sender's badges.
-func (c saveCommand) doneCard(req chat.Request, s *members.Saved, p proof, changes []members.Change) chat.Reply {
+func (c saveCommand) doneCard(req *chat.Request, s *members.Saved, p proof, changes []members.Change) *chat.Reply {
 	values := chat.Values{
 		"wallet": c.address(s.Wallet), "every": everyText(c.Members.RecheckEvery()),
 		"verify": chat.CommandLink("/verify"), "forget": chat.CommandLink("/" + forgetName),
 	}
-	var reply chat.Reply
+	var reply *chat.Reply
 	outcomes := outcomesOf(req.Community, changes)
 	if len(outcomes) > 0 && outcomes[0].key != badgeGone {
 		reply = c.outcomeCard(req, s, outcomes, values)
@@ -116,8 +116,8 @@ func (c saveCommand) doneCard(req chat.Request, s *members.Saved, p proof, chang
 }
 
 // savedCard says that the address is saved, and which badges the sender has, or gets once they stake.
-func (c saveCommand) savedCard(req chat.Request, s *members.Saved, p proof, values chat.Values) chat.Reply {
-	reply := chat.Reply{
+func (c saveCommand) savedCard(req *chat.Request, s *members.Saved, p proof, values chat.Values) *chat.Reply {
+	reply := &chat.Reply{
 		Tone:  chat.Positive,
 		Title: chat.Say("save.done"),
 		Text:  chat.SayWith("save.text", values),
@@ -134,14 +134,14 @@ func (c saveCommand) savedCard(req chat.Request, s *members.Saved, p proof, valu
 
 // outcomeCard says the first outcome in its title, explains it, and lists the others.
 func (c saveCommand) outcomeCard(
-	req chat.Request, s *members.Saved, outcomes []outcome, values chat.Values,
-) chat.Reply {
+	req *chat.Request, s *members.Saved, outcomes []outcome, values chat.Values,
+) *chat.Reply {
 	first, others := outcomes[0], lines(outcomes[1:])
 	gone := first.badges[0]
 	isGone := func(b members.Badge) bool { return b.Community == gone.Community && b.ID == gone.ID }
 	if first.key == "badge.removed" && slices.ContainsFunc(s.Missing, isGone) {
 		why := members.WhyLost(*s.Lost, c.address(s.Wallet), gone.Amount, c.Symbol)
-		return chat.Reply{
+		return &chat.Reply{
 			Tone:  chat.Negative,
 			Title: first.line(),
 			Text:  why,
@@ -153,9 +153,9 @@ func (c saveCommand) outcomeCard(
 		if first.isBad() {
 			tone = chat.Negative
 		}
-		return chat.Reply{Tone: tone, Title: first.line(), Text: chat.SayWith("badge.text", values), Notes: others}
+		return &chat.Reply{Tone: tone, Title: first.line(), Text: chat.SayWith("badge.text", values), Notes: others}
 	}
-	return chat.Reply{
+	return &chat.Reply{
 		Tone:    chat.Warning,
 		Title:   first.line(),
 		Text:    whyNot(req.From.Platform, first.problem),
@@ -307,7 +307,7 @@ func forgetButton(has []members.Badge) chat.Action {
 
 // ownSaved returns the card about the sender and their saved wallet. Without one it asks for a
 // wallet.
-func (c verifyCommand) ownSaved(ctx context.Context, req chat.Request) (chat.Reply, error) {
+func (c verifyCommand) ownSaved(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	s, err := c.Members.Saved(ctx, req.From)
 	if s != nil {
 		return c.ownWallet(ctx, req, s.Wallet)
@@ -325,27 +325,27 @@ func (c verifyCommand) ownSaved(ctx context.Context, req chat.Request) (chat.Rep
 // saveOrRefresh returns the notes and buttons that a card about the sender's own wallet gets: those of
 // offerSave or, if the wallet is saved, of refreshBadges. If what is saved is unreadable, the note says so, and
 // saveOrRefresh also returns the error.
-func (c verifyCommand) saveOrRefresh(ctx context.Context, req chat.Request, p proof) (chat.Reply, error) {
+func (c verifyCommand) saveOrRefresh(ctx context.Context, req *chat.Request, p proof) (*chat.Reply, error) {
 	if !p.owned() || !c.Members.Enabled() {
-		return chat.Reply{}, nil
+		return &chat.Reply{}, nil
 	}
 	s, err := c.Members.Saved(ctx, req.From)
 	switch {
 	case errors.Is(err, members.ErrUnreadable):
-		return chat.Reply{Notes: []chat.Text{chat.Say("save.unreadable")}}, err
+		return &chat.Reply{Notes: []chat.Text{chat.Say("save.unreadable")}}, err
 	case err != nil: // The card has its answer all the same.
-		return chat.Reply{}, nil
+		return &chat.Reply{}, nil
 	case s != nil && s.Wallet == p.wallet:
 		return c.refreshBadges(ctx, req, p, s), nil
 	case !p.stakeKnown(): // A press would save nothing.
-		return chat.Reply{}, nil
+		return &chat.Reply{}, nil
 	}
 	return c.offerSave(ctx, req.From, req.Community, p), nil
 }
 
 // offerSave returns the button that saves a wallet, and says before the press what is saved, who
 // sees what, and which badges come with it, where. The user is in the community here.
-func (c verifyCommand) offerSave(ctx context.Context, user chat.User, here string, p proof) chat.Reply {
+func (c verifyCommand) offerSave(ctx context.Context, user chat.User, here string, p proof) *chat.Reply {
 	offered := c.Members.Offer(ctx, user, here, p.stake.Value)
 	consent, label := "save.offer", "button.save"
 	if len(offered) > 0 {
@@ -362,12 +362,12 @@ func (c verifyCommand) offerSave(ctx context.Context, user chat.User, here strin
 		Edit:     true,
 		NextStep: true,
 	}
-	return chat.Reply{Notes: []chat.Text{chat.SayWith(consent, values)}, Actions: []chat.Action{button}}
+	return &chat.Reply{Notes: []chat.Text{chat.SayWith(consent, values)}, Actions: []chat.Action{button}}
 }
 
 // refreshBadges gives the sender what their saved wallet's stake allows, and returns what became of
 // their badges and the button that deletes what is saved. The tone is Negative if that is bad news.
-func (c verifyCommand) refreshBadges(ctx context.Context, req chat.Request, p proof, s *members.Saved) chat.Reply {
+func (c verifyCommand) refreshBadges(ctx context.Context, req *chat.Request, p proof, s *members.Saved) *chat.Reply {
 	var changes []members.Change
 	if p.stake.Err == nil {
 		// If it fails, all is as before.
@@ -391,7 +391,7 @@ func (c verifyCommand) refreshBadges(ctx context.Context, req chat.Request, p pr
 		notes = append(notes, lines(outcomesOf(req.Community, waiting))...)
 		notes = append(notes, whyNot(req.From.Platform, chat.RulesPending))
 	}
-	reply := chat.Reply{Notes: notes, Actions: []chat.Action{forgetButton(badgesOf(s.Badges))}}
+	reply := &chat.Reply{Notes: notes, Actions: []chat.Action{forgetButton(badgesOf(s.Badges))}}
 	if isBad {
 		reply.Tone = chat.Negative
 	}
@@ -400,7 +400,7 @@ func (c verifyCommand) refreshBadges(ctx context.Context, req chat.Request, p pr
 
 // waitingForRules returns the badges of the community here that the sender's stake reaches. Nothing was
 // given when this command arrived, because the sender has not accepted the rules there.
-func (c verifyCommand) waitingForRules(req chat.Request, p proof) (changes []members.Change) {
+func (c verifyCommand) waitingForRules(req *chat.Request, p proof) (changes []members.Change) {
 	if p.stake.Err != nil {
 		return nil
 	}

@@ -16,14 +16,15 @@ import (
 	"herald/internal/chat"
 	"herald/internal/core"
 	"herald/internal/members"
+	"herald/internal/router"
 	"herald/internal/service/staking"
 )
 
 // as has somebody ask in the community where there is a badge.
-func as(t *testing.T, r *chat.Router, user, line string) chat.Reply {
+func as(t *testing.T, r *router.Router, user, line string) *chat.Reply {
 	t.Helper()
 	words := strings.Fields(line)
-	return r.Handle(t.Context(), chat.Request{
+	return r.Handle(t.Context(), &chat.Request{
 		Command: strings.TrimPrefix(words[0], "/"), Args: chat.Typed(words[1:]...), From: chat.User{Platform: "telegram", ID: user},
 		Community: commandstest.Community, Chat: commandstest.Community,
 	})
@@ -88,7 +89,7 @@ func TestForgettingSaysAReasonOnce(t *testing.T) {
 	from := savingMembers().Sources()
 	from.Members = changing{Members: from.Members, changes: []members.Change{still("A"), still("B")}}
 	command, _ := commands.All(from, commands.Options{}).Find("forget")
-	reply, err := command.Forms[0].Run(t.Context(), chat.Request{From: chat.User{Platform: "discord", ID: commandstest.Ann}})
+	reply, err := command.Forms[0].Run(t.Context(), &chat.Request{From: chat.User{Platform: "discord", ID: commandstest.Ann}})
 	if said := keys(reply); err != nil || strings.Join(said, " ") != "badge.still badge.still badge.why.role_above forget.later" {
 		t.Errorf("%v, %v", said, err)
 	}
@@ -115,7 +116,7 @@ func TestForgettingARoleThatIsDeletedIsDone(t *testing.T) {
 		from := savingMembers().Sources()
 		from.Members = changing{Members: from.Members, changes: test.changes}
 		command, _ := commands.All(from, commands.Options{}).Find("forget")
-		reply, err := command.Forms[0].Run(t.Context(), chat.Request{From: chat.User{Platform: "discord", ID: commandstest.Ann}})
+		reply, err := command.Forms[0].Run(t.Context(), &chat.Request{From: chat.User{Platform: "discord", ID: commandstest.Ann}})
 		if said := strings.Join(keys(reply), " "); err != nil || said != want {
 			t.Errorf("says %s, want %s, %v", said, want, err)
 		}
@@ -134,7 +135,7 @@ func TestSavingSaysLastThatARoleIsDeleted(t *testing.T) {
 		saved:   &members.Saved{},
 	}
 	command, _ := commands.All(from, commands.Options{}).Find("save")
-	reply, err := command.Forms[0].Run(t.Context(), chat.Request{
+	reply, err := command.Forms[0].Run(t.Context(), &chat.Request{
 		Args: chat.Named(map[string]string{"wallet": commandstest.AnnsWallet}),
 		From: chat.User{Platform: "telegram", ID: commandstest.Ann},
 	})
@@ -164,7 +165,7 @@ func TestWhatIsSavedAndUnreadableIsSaid(t *testing.T) {
 		w := savingMembers()
 		w.Saved.Unreadable = true
 		command, _ := commands.All(w.Sources(), commands.Options{}).Find(test.command)
-		reply, err := command.Forms[test.form].Run(t.Context(), chat.Request{
+		reply, err := command.Forms[test.form].Run(t.Context(), &chat.Request{
 			Args: test.args, From: chat.User{Platform: "telegram", ID: commandstest.Ann}, Community: commandstest.Community,
 		})
 		if said := keys(reply); !slices.Contains(said, test.key) || slices.Contains(said, "forget.nothing") {
@@ -188,7 +189,7 @@ func TestVerifyLogsThatTheStoreCannotBeReached(t *testing.T) {
 	w := savingMembers()
 	w.Saved.Away = true
 	command, _ := commands.All(w.Sources(), commands.Options{}).Find("verify")
-	reply, err := command.Forms[2].Run(t.Context(), chat.Request{From: chat.User{Platform: "telegram", ID: commandstest.Ann}})
+	reply, err := command.Forms[2].Run(t.Context(), &chat.Request{From: chat.User{Platform: "telegram", ID: commandstest.Ann}})
 	_, isPartial := errors.AsType[*chat.PartialError](err)
 	if said := keys(reply); !slices.Contains(said, "save.unread") || !isPartial {
 		t.Errorf("says %v, %v", said, err)
@@ -277,7 +278,7 @@ func TestOnlyWhoStakesNothingIsToldToStake(t *testing.T) {
 }
 
 // keys returns the keys of a reply's title and notes.
-func keys(r chat.Reply) (all []string) {
+func keys(r *chat.Reply) (all []string) {
 	for _, text := range append(r.Notes, r.Title) {
 		all = append(all, text.Key)
 	}
@@ -290,17 +291,17 @@ func TestASavedAddressOpensTheDoor(t *testing.T) {
 	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Stakers: {Staker: true}}
 	r := w.Router(t)
 	line := "/join " + commandstest.Stakers
-	if reply := as(t, r, commandstest.Ann, line); reply.Admit != nil || reply.Ask == nil {
+	if reply := as(t, r, commandstest.Ann, line); reply.Join.Admit != nil || reply.Ask == nil {
 		t.Errorf("with nothing saved: %s", texts(reply))
 	}
 	as(t, r, commandstest.Ann, "/save "+commandstest.AnnsWallet)
-	if reply := as(t, r, commandstest.Ann, line); reply.Admit == nil || reply.Admit.Group != commandstest.Stakers {
+	if reply := as(t, r, commandstest.Ann, line); reply.Join.Admit == nil || reply.Join.Admit.Group != commandstest.Stakers {
 		t.Errorf("with a wallet that stakes: %s", texts(reply))
 	}
 	w.Stake = core.Stake{Checked: 21}
 	reply := as(t, r, commandstest.Ann, line)
 	last := reply.Actions[len(reply.Actions)-1]
-	if reply.Admit != nil || last.Command != chat.JoinCommand {
+	if reply.Join.Admit != nil || last.Command != chat.JoinCommand {
 		t.Fatalf("with one that does not: %s", texts(reply))
 	}
 	if again := as(t, r, commandstest.Ann, "/join "+strings.Join(last.Args, " ")); again.Ask == nil || again.Tone == chat.Warning {
@@ -330,8 +331,8 @@ func TestConsentSaysWhereTheBadgesAre(t *testing.T) {
 		w.Saved.Badges = test.badges
 		w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Stakers: {Staker: true}}
 		r := w.Router(t)
-		letIn := as(t, r, commandstest.Ann, "/join "+commandstest.Stakers+" "+commandstest.AnnsWallet).Admit.Say(chat.LetIn)
-		for place, reply := range map[string]chat.Reply{"/verify": as(t, r, commandstest.Ann, verify), "the door": letIn} {
+		letIn := as(t, r, commandstest.Ann, "/join "+commandstest.Stakers+" "+commandstest.AnnsWallet).Join.Admit.Say(chat.LetIn)
+		for place, reply := range map[string]*chat.Reply{"/verify": as(t, r, commandstest.Ann, verify), "the door": letIn} {
 			said := strings.NewReplacer("«", "", "»", "").Replace(texts(reply))
 			all := want
 			if test.names != "" {
@@ -373,7 +374,7 @@ func TestNoTickStandsOverBadNews(t *testing.T) {
 		from := w.Sources()
 		from.Members = changing{from.Members, test.changes, &test.saved}
 		command, _ := commands.All(from, commands.Options{}).Find("verify")
-		reply, err := command.Forms[1].Run(t.Context(), chat.Request{
+		reply, err := command.Forms[1].Run(t.Context(), &chat.Request{
 			Args: chat.Named(map[string]string{"wallet": commandstest.AnnsWallet}), From: chat.User{Platform: "telegram", ID: commandstest.Ann},
 		})
 		if err != nil || reply.Title.Key != "verify.you.yes" || reply.Tone != test.want {
@@ -435,7 +436,7 @@ func TestSavedAddressFirstSaysWhatMattersMost(t *testing.T) {
 		from := savingMembers().Sources()
 		from.Members = changing{from.Members, test.changes, saved[test.text]}
 		command, _ := commands.All(from, commands.Options{}).Find("save")
-		reply, err := command.Forms[0].Run(t.Context(), chat.Request{
+		reply, err := command.Forms[0].Run(t.Context(), &chat.Request{
 			Args: chat.Named(map[string]string{"wallet": commandstest.AnnsWallet}), From: chat.User{Platform: "telegram", ID: commandstest.Ann}, Community: commandstest.Community,
 		})
 		if err != nil || reply.Title.Key != test.title || reply.Text.Key != test.text {
@@ -467,7 +468,7 @@ func TestVerifySaysThatARoleWaitsForTheRules(t *testing.T) {
 		from.Members = changing{from.Members, nil, saved}
 		command, _ := commands.All(from, commands.Options{}).Find("verify")
 		i := slices.IndexFunc(command.Forms, func(f chat.Form) bool { return len(f.Params) == 0 })
-		reply, err := command.Forms[i].Run(t.Context(), chat.Request{
+		reply, err := command.Forms[i].Run(t.Context(), &chat.Request{
 			From: chat.User{Platform: "telegram", ID: commandstest.Ann}, Community: commandstest.Community, RulesPending: pending,
 		})
 		var said []string
@@ -498,7 +499,7 @@ func TestModeratorsReadOfTheirCommunityAlone(t *testing.T) {
 	from := savingMembers().Sources()
 	from.Members = remembering{from.Members, s}
 	command, _ := commands.All(from, commands.Options{}).Find("exists")
-	req := chat.Request{
+	req := &chat.Request{
 		Args:      chat.Named(map[string]string{"platform": "telegram", "uid": commandstest.Bob}),
 		Community: commandstest.Community, Role: chat.Moderator, From: chat.User{Platform: "telegram", ID: commandstest.Ann},
 	}

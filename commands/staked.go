@@ -76,20 +76,20 @@ func staked(from Sources, options Options) chat.Command {
 }
 
 // parseWallet returns the one wallet in the arguments.
-func parseWallet(req chat.Request) (common.Address, error) {
+func parseWallet(req *chat.Request) (common.Address, error) {
 	wallet, err := core.FindWallet(req.Args.Value(walletParam.Name))
 	return wallet, invalid(walletParam, err)
 }
 
 // run returns the stake of the wallet in the arguments.
-func (c stakedCommand) run(ctx context.Context, req chat.Request) (chat.Reply, error) {
+func (c stakedCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	wallet, err := parseWallet(req)
 	if err != nil {
-		return chat.Reply{}, err
+		return nil, err
 	}
 	stake, price := c.stakeAndPrice(ctx, wallet)
 	if stake.Err != nil {
-		return chat.Reply{About: wallet.Hex()}, stake.Err
+		return &chat.Reply{About: wallet.Hex()}, stake.Err
 	}
 	return c.reply(wallet, stake, price), partly(stake.Value.Err())
 }
@@ -136,12 +136,12 @@ func partly(err error) error {
 // reply returns what the wallet has in the pools, and what that is worth at the price.
 func (c stakedCommand) reply(
 	wallet common.Address, stake core.Answer[core.Stake], price core.Snapshot[core.Quote],
-) chat.Reply {
+) *chat.Reply {
 	s := stakeText{stake.Value, c.Options}
 	outcome := s.Outcome()
 	tone, verdict := s.verdict(titleKeys)
 	pools, folded := s.poolSections()
-	reply := chat.Reply{
+	reply := &chat.Reply{
 		Tone:       tone,
 		Title:      verdict,
 		Subtitle:   s.worth(price.Value),
@@ -152,15 +152,16 @@ func (c stakedCommand) reply(
 		Footer:     s.footer(),
 		Checked:    cmp.Or(s.BlockTime, stake.At),
 		About:      wallet.Hex(),
-		AsOf:       stake.At,
-		Block:      c.blockOf(s.Stake),
-		FreshUntil: stake.FreshUntil,
-		Actions:    c.buttons(wallet, outcome),
+		Source: chat.Source{
+			AsOf:       chat.Version{Time: stake.At, Block: c.blockOf(s.Stake)},
+			FreshUntil: stake.FreshUntil,
+		},
+		Actions: c.buttons(wallet, outcome),
 	}
 	switch outcome {
 	case core.Staker: // The price is a part of the answer: either figure may change it.
-		reply.AsOf = core.Later(stake.At, price.At)
-		reply.FreshUntil = core.Earlier(stake.FreshUntil, price.FreshUntil)
+		reply.Source.AsOf.Time = core.Later(stake.At, price.At)
+		reply.Source.FreshUntil = core.Earlier(stake.FreshUntil, price.FreshUntil)
 	case core.Undetermined:
 		reply.Title = chat.NoAnswer("staked")
 		reply.Text = verdict

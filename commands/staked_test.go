@@ -51,8 +51,8 @@ func TestAnUnknownBlockIsNeitherShownNorCompared(t *testing.T) {
 	w := commandstest.Healthy()
 	w.Options.ChainID, w.Stake.Block = 698, 0
 	reply := commandstest.Ask(t, w.Router(t), "/staked "+commandstest.Wallet)
-	if reply.Version() != (chat.Version{Time: reply.AsOf}) || reply.AsOf.IsZero() {
-		t.Errorf("as of %+v", reply.Version())
+	if reply.Source.AsOf != (chat.Version{Time: reply.Source.AsOf.Time}) || reply.Source.AsOf.IsZero() {
+		t.Errorf("as of %+v", reply.Source.AsOf)
 	}
 	if text := fmt.Sprint(words.Print(reply).Footer); strings.Contains(text, "block") {
 		t.Errorf("the last line is %q", text)
@@ -69,7 +69,7 @@ func TestAStakeIsAsOfItsBlock(t *testing.T) {
 		later.Stake.Block = uint64(int(w.Stake.Block) + change)
 		later.Price.At = w.Price.At.Add(time.Minute)
 		refreshed := commandstest.Ask(t, later.Router(t), "/staked "+commandstest.Wallet)
-		if got := refreshed.Version().Compare(shown.Version()); got != want {
+		if got := refreshed.Source.AsOf.Compare(shown.Source.AsOf); got != want {
 			t.Errorf("a block later by %d, fetched later: got %d, want %d", change, got, want)
 		}
 	}

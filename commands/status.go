@@ -34,7 +34,7 @@ func status(from Sources, options Options) chat.Command {
 
 // answer says of each service whether it works. In a community, a button leads its moderators to
 // the details.
-func (c statusCommand) answer(ctx context.Context, req chat.Request) (chat.Reply, error) {
+func (c statusCommand) answer(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	pinged := make([]core.Answer[any], len(c.Services))
 	var asking sync.WaitGroup
 	for i, s := range c.Services {
@@ -190,7 +190,7 @@ func lasting(d time.Duration) chat.Text {
 	return chat.SayWith("lasts.minutes", chat.Values{"n": chat.Count(max(d/time.Minute, 1))})
 }
 
-func statusReply(all []serviceStatus) chat.Reply {
+func statusReply(all []serviceStatus) *chat.Reply {
 	var fields []chat.Field
 	var notes []chat.Text
 	var headlines chat.Parts
@@ -205,7 +205,7 @@ func statusReply(all []serviceStatus) chat.Reply {
 			oldest = s.asked
 		}
 	}
-	reply := chat.Reply{
+	reply := &chat.Reply{
 		Sections: []chat.Section{{Fields: fields}},
 		Notes:    notes,
 		Actions:  []chat.Action{refresh("status")},
@@ -214,7 +214,7 @@ func statusReply(all []serviceStatus) chat.Reply {
 		reply.Tone = chat.Positive
 		reply.Title = chat.Say("status.all")
 		reply.Checked = oldest
-		reply.AsOf = oldest
+		reply.Source.AsOf.Time = oldest
 	} else {
 		reply.Tone = chat.Warning
 		reply.Title = chat.SayWith("status.title", chat.Values{"what": headlines})

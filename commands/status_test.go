@@ -18,10 +18,10 @@ import (
 )
 
 // ask runs /status.
-func ask(t *testing.T, from commands.Sources) chat.Reply {
+func ask(t *testing.T, from commands.Sources) *chat.Reply {
 	t.Helper()
 	command, _ := commands.All(from, commands.Options{Symbol: "TKN"}).Find("status")
-	reply, err := command.Forms[0].Run(t.Context(), chat.Request{})
+	reply, err := command.Forms[0].Run(t.Context(), &chat.Request{})
 	if err != nil {
 		t.Errorf("what it says is all there is to say, and yet %v", err)
 	}
@@ -67,8 +67,8 @@ func TestStatusKnowsTheTimeOfAReplicasAnswer(t *testing.T) {
 	from := commandstest.Healthy().Sources()
 	for i, s := range from.Services {
 		from.Services[i] = started{s}
-		if reply := ask(t, from); !reply.Checked.Equal(commandstest.Noon) || !reply.AsOf.Equal(commandstest.Noon) {
-			t.Errorf("%d: checked %v, as of %v", i, reply.Checked, reply.AsOf)
+		if reply := ask(t, from); !reply.Checked.Equal(commandstest.Noon) || !reply.Source.AsOf.Time.Equal(commandstest.Noon) {
+			t.Errorf("%d: checked %v, as of %v", i, reply.Checked, reply.Source.AsOf)
 		}
 	}
 	from.Services = nil
@@ -81,7 +81,7 @@ func TestDetailsNameTheEntryOfAGroupThatMoved(t *testing.T) {
 	w.Moves.Add(chat.Move{From: "telegram:-5", To: "telegram:-1007", Settings: "JOIN_CHATS"})
 	command, _ := commands.All(w.Sources(), commands.Options{}).Find("details")
 	for community, moved := range map[string]bool{"-1007": true, "-1008": false, "-5": false} {
-		req := chat.Request{From: chat.User{Platform: "telegram", ID: "1"}, Community: community}
+		req := &chat.Request{From: chat.User{Platform: "telegram", ID: "1"}, Community: community}
 		reply, err := command.Forms[0].Run(t.Context(), req)
 		want := chat.SayWith("details.moved", chat.Values{
 			"settings": chat.Plain("JOIN_CHATS"), "from": chat.Code("telegram:-5"), "to": chat.Code("telegram:-1007"),
@@ -154,7 +154,7 @@ func TestDetailsAreForTheModeratorsOfThatChat(t *testing.T) {
 		"whose role is unknown": {chat.UnknownRole, "-1009", "MODERATOR_CHATS"},
 		"of an unlisted chat":   {chat.Moderator, "-1009", "telegram:-1009"},
 	} {
-		ask := chat.Request{Command: "status", From: chat.User{Platform: "telegram", ID: "7"}, Role: test.role, Community: test.chat}
+		ask := &chat.Request{Command: "status", From: chat.User{Platform: "telegram", ID: "7"}, Role: test.role, Community: test.chat}
 		if said := texts(r.Handle(t.Context(), ask)); strings.Contains(said, "7,654") || strings.Contains(said, "Door") || !strings.Contains(said, "details") {
 			t.Errorf("%s: /status says %s", name, said)
 		}

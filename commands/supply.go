@@ -25,7 +25,7 @@ func supply(from Sources, options Options) chat.Command {
 	}
 }
 
-func (c supplyCommand) answer(ctx context.Context, _ chat.Request) (chat.Reply, error) {
+func (c supplyCommand) answer(ctx context.Context, _ *chat.Request) (*chat.Reply, error) {
 	var f supplyFigures
 	var asking sync.WaitGroup
 	if c.Total != nil {
@@ -35,7 +35,7 @@ func (c supplyCommand) answer(ctx context.Context, _ chat.Request) (chat.Reply, 
 	}
 	f.supply, f.price = core.Both(ctx, c.Supply, struct{}{}, c.Price, struct{}{})
 	if f.supply.Err != nil {
-		return chat.Reply{}, f.supply.Err
+		return nil, f.supply.Err
 	}
 	asking.Wait()
 	f.price.Value = dated(f.price.Snapshot)
@@ -72,14 +72,14 @@ func (f supplyFigures) counted() (q core.Quote, known bool) {
 
 // doubtful returns the reply to a supply that contradicts the provider's count, which has nothing
 // that depends on the supply. It returns false if the supply contradicts none.
-func (c supplyCommand) doubtful(f supplyFigures) (reply chat.Reply, doubtful bool) {
+func (c supplyCommand) doubtful(f supplyFigures) (reply *chat.Reply, doubtful bool) {
 	q, known := f.counted()
 	if !known {
-		return chat.Reply{}, false
+		return nil, false
 	}
 	doubt := q.JudgeSupply(f.supply.Value)
 	if doubt == nil {
-		return chat.Reply{}, false
+		return nil, false
 	}
 	supply := chat.Values{
 		"circulating": c.amount(f.supply.Value.Circulating, chat.Whole),
@@ -92,17 +92,16 @@ func (c supplyCommand) doubtful(f supplyFigures) (reply chat.Reply, doubtful boo
 		title, text = "supply.total_doubtful", "supply.total_doubt"
 		other = chat.Field{Value: chat.SayWith("supply.title", supply)}
 	}
-	reply = chat.Reply{
+	reply = &chat.Reply{
 		Tone:     chat.Warning,
 		Title:    chat.SayWith(title, supply),
 		Text:     chat.SayWith(text, count),
 		Sections: []chat.Section{{Fields: []chat.Field{other}}},
 		Checked:  f.supply.At,
-		Why:      why(f.supply.Why),
-		Stale:    f.supply.Stale,
+		Source:   chat.Source{Why: why(f.supply.Why), Stale: f.supply.Stale},
 		Actions:  []chat.Action{refresh("supply")},
 	}
-	_, reply.AsOf, reply.FreshUntil = f.times()
+	_, reply.Source.AsOf.Time, reply.Source.FreshUntil = f.times()
 	if f.supply.Stale {
 		reply.Footer = chat.Parts{why(f.supply.Why)}
 	}
@@ -110,26 +109,26 @@ func (c supplyCommand) doubtful(f supplyFigures) (reply chat.Reply, doubtful boo
 }
 
 // reply returns both supplies, what is staked, and what the supplies are worth.
-func (c supplyCommand) reply(f supplyFigures) chat.Reply {
+func (c supplyCommand) reply(f supplyFigures) *chat.Reply {
 	s := f.supply.Value
 	title := chat.Values{"circulating": c.amount(s.Circulating, chat.Whole), "age": chat.Age{Time: f.supply.At}}
-	reply := chat.Reply{
+	reply := &chat.Reply{
 		Title:    chat.SayWith("supply.title", title),
 		Subtitle: chat.SayWith("supply.part", chat.Values{"share": share(s.Circulating, s.Total)}),
 		Sections: []chat.Section{{Row: true, Fields: c.supplyFields(f)}},
-		Why:      why(cmp.Or(f.supply.Why, f.price.Why)),
-		Stale:    f.supply.Stale || f.price.Stale,
-		Actions:  []chat.Action{refresh("supply")},
+		Source: chat.Source{
+			Why:   why(cmp.Or(f.supply.Why, f.price.Why)),
+			Stale: f.supply.Stale || f.price.Stale,
+		},
+		Actions: []chat.Action{refresh("supply")},
 	}
-	reply.Checked, reply.AsOf, reply.FreshUntil = f.times()
+	reply.Checked, reply.Source.AsOf.Time, reply.Source.FreshUntil = f.times()
 	if f.supply.Stale && time.Since(f.supply.At) >= oldAfter { // too old to be shown as current
 		reply.Tone = chat.Warning
 		reply.Title = chat.SayWith("supply.old", title)
 		reply.Subtitle = nil
 		reply.Checked = time.Time{}
-		if f.price.Err == nil {
-			reply.AsOf = core.Later(reply.AsOf, chat.Aged(f.supply.At))
-		}
+		reply.Source.AsOf = chat.Version{} // The title prints its age.
 	}
 	if f.price.Err != nil {
 		reply.Notes = []chat.Text{chat.Say("supply.unpriced"), Explain(f.price.Err)}
@@ -142,7 +141,7 @@ func (c supplyCommand) reply(f supplyFigures) chat.Reply {
 }
 
 // times returns the times of a Reply: Checked is when the oldest figure was read, and zero if the
-// price is old; AsOf is when the price was quoted, and zero without a price.
+// price is old; AsOf is when the price was quoted, and zero without a price or with an old one, which prints its age.
 func (f supplyFigures) times() (checked, asOf, freshUntil time.Time) {
 	checked, freshUntil = f.supply.At, f.supply.FreshUntil
 	if f.stakeKnown() {
@@ -156,7 +155,7 @@ func (f supplyFigures) times() (checked, asOf, freshUntil time.Time) {
 	quoted := cmp.Or(q.LastUpdated, f.price.At)
 	freshUntil = core.Earlier(freshUntil, f.price.FreshUntil)
 	if q.Old() {
-		return time.Time{}, chat.Aged(quoted), freshUntil
+		return time.Time{}, time.Time{}, freshUntil
 	}
 	// The price changes more often than the supply, so it says which of two answers is newer.
 	return core.Earlier(checked, quoted), quoted, freshUntil

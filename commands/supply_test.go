@@ -59,12 +59,12 @@ func TestTheStakeIsAPartOfTheSupplysAge(t *testing.T) {
 	w := withTotal("5", time.Minute)
 	w.Supply.FreshUntil, w.Price.FreshUntil = commandstest.Noon.Add(2*time.Hour), commandstest.Noon.Add(2*time.Hour)
 	reply, _ := run(w, t, "supply", 0, nil)
-	if !reply.Checked.Equal(w.Total.At) || !reply.FreshUntil.Equal(w.Total.FreshUntil) || !reply.AsOf.Equal(w.Price.Value.LastUpdated) {
-		t.Errorf("checked %v, fresh until %v, as of %v", reply.Checked, reply.FreshUntil, reply.AsOf)
+	if !reply.Checked.Equal(w.Total.At) || !reply.Source.FreshUntil.Equal(w.Total.FreshUntil) || !reply.Source.AsOf.Time.Equal(w.Price.Value.LastUpdated) {
+		t.Errorf("checked %v, fresh until %v, as of %v", reply.Checked, reply.Source.FreshUntil, reply.Source.AsOf)
 	}
 	w.Supply.Stale = true
-	if reply, _ = run(w, t, "supply", 0, nil); !reply.Checked.IsZero() || !reply.FreshUntil.IsZero() || !strings.Contains(texts(reply), "Staked") || reply.Tone != chat.Warning {
-		t.Errorf("beside an old supply: checked %v, fresh until %v\n%s", reply.Checked, reply.FreshUntil, texts(reply))
+	if reply, _ = run(w, t, "supply", 0, nil); !reply.Checked.IsZero() || !reply.Source.FreshUntil.IsZero() || !strings.Contains(texts(reply), "Staked") || reply.Tone != chat.Warning {
+		t.Errorf("beside an old supply: checked %v, fresh until %v\n%s", reply.Checked, reply.Source.FreshUntil, texts(reply))
 	}
 }
 

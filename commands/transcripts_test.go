@@ -37,17 +37,17 @@ func TestNoLineCanBreakBehindADot(t *testing.T) {
 }
 
 // unshown is what decides when a reply replaces another one, if it says any of that.
-func unshown(r chat.Reply) (line string) {
-	if !r.AsOf.IsZero() {
-		line += r.AsOf.UTC().Format(" as of 15:04:05")
+func unshown(r *chat.Reply) (line string) {
+	if !r.Source.AsOf.Time.IsZero() {
+		line += r.Source.AsOf.Time.UTC().Format(" as of 15:04:05")
 	}
-	if !r.FreshUntil.IsZero() {
-		line += r.FreshUntil.UTC().Format(" fresh until 15:04:05")
+	if !r.Source.FreshUntil.IsZero() {
+		line += r.Source.FreshUntil.UTC().Format(" fresh until 15:04:05")
 	}
 	if r.About != "" {
 		line += " about " + r.About
 	}
-	if r.Stale {
+	if r.Source.Stale {
 		line += " stale"
 	}
 	if line == "" {

@@ -12,7 +12,7 @@ var commandParam = chat.Param{Name: "command", Summary: chat.Say("param.command"
 
 // usage explains the first command that the argument names. If it names none, usage returns
 // the answer to /help without an argument.
-func (c *helpCommand) usage(ctx context.Context, req chat.Request) (chat.Reply, error) {
+func (c *helpCommand) usage(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	for _, word := range strings.Fields(req.Args.Value(commandParam.Name)) {
 		if named, known := c.all.Find(strings.ToLower(strings.TrimPrefix(word, "/"))); known {
 			return usageOf(named, req.MayModerate), nil
@@ -23,7 +23,7 @@ func (c *helpCommand) usage(ctx context.Context, req chat.Request) (chat.Reply, 
 
 // usageOf returns what a command does, and an example of each of its forms with its parameters.
 // It leaves out Unlisted forms and, without mayModerate, those for Moderators.
-func usageOf(c *chat.Command, mayModerate bool) chat.Reply {
+func usageOf(c *chat.Command, mayModerate bool) *chat.Reply {
 	var lines []chat.Field
 	for _, f := range c.Forms {
 		if f.Unlisted || f.Moderators && !mayModerate {
@@ -35,5 +35,5 @@ func usageOf(c *chat.Command, mayModerate bool) chat.Reply {
 		}
 		lines = append(lines, chat.Field{Value: line})
 	}
-	return chat.Reply{Title: c.Summary, Sections: []chat.Section{{Fields: lines}}}
+	return &chat.Reply{Title: c.Summary, Sections: []chat.Section{{Fields: lines}}}
 }

@@ -64,19 +64,19 @@ func verify(from Sources, options Options) chat.Command {
 }
 
 // own returns the card about the sender and the wallet in the arguments.
-func (c verifyCommand) own(ctx context.Context, req chat.Request) (chat.Reply, error) {
+func (c verifyCommand) own(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	wallet, err := parseWallet(req)
 	if err != nil {
-		return chat.Reply{}, err
+		return nil, err
 	}
 	return c.ownWallet(ctx, req, wallet)
 }
 
 // ownWallet returns the card about the sender and a wallet, with an offer to save the address.
-func (c verifyCommand) ownWallet(ctx context.Context, req chat.Request, wallet common.Address) (chat.Reply, error) {
+func (c verifyCommand) ownWallet(ctx context.Context, req *chat.Request, wallet common.Address) (*chat.Reply, error) {
 	id, err := sender(req)
 	if err != nil {
-		return chat.Reply{}, err
+		return nil, err
 	}
 	p := c.prove(ctx, id, wallet)
 	more, unreadable := c.saveOrRefresh(ctx, req, p)
@@ -88,17 +88,17 @@ func (c verifyCommand) ownWallet(ctx context.Context, req chat.Request, wallet c
 }
 
 // theirs returns the card about another person and the wallet in the arguments.
-func (c verifyCommand) theirs(ctx context.Context, req chat.Request) (chat.Reply, error) {
+func (c verifyCommand) theirs(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	id, err := target(req)
 	if err != nil {
-		return chat.Reply{}, err
+		return nil, err
 	}
 	wallet, err := parseWallet(req)
 	if err != nil {
-		return chat.Reply{}, err
+		return nil, err
 	}
 	person := chat.Section{Fields: []chat.Field{personField(id, req)}}
-	return c.card(c.prove(ctx, id, wallet), theirWallet, chat.Reply{Sections: []chat.Section{person}})
+	return c.card(c.prove(ctx, id, wallet), theirWallet, &chat.Reply{Sections: []chat.Section{person}})
 }
 
 // proof is what is known of a person and a wallet.
@@ -138,11 +138,11 @@ func (p proof) stakeKnown() bool {
 // not Negative: the sign of the first line would be taken for all of the card. The error is a
 // PartialError if a part is not known, or not in full. If the owner is not known and the stake has
 // no answer, card returns no reply and an error of another type. A stake with unread pools is an answer, as in /staked.
-func (c verifyCommand) card(p proof, say ownerVerdicts, more chat.Reply) (chat.Reply, error) {
+func (c verifyCommand) card(p proof, say ownerVerdicts, more *chat.Reply) (*chat.Reply, error) {
 	owner, ownerErr := c.ownerPart(p, say)
 	stake, stakeErr := c.stakePart(p)
 	if ownerErr != nil && p.stake.Err != nil {
-		return chat.Reply{}, errors.Join(ownerErr, stakeErr)
+		return nil, errors.Join(ownerErr, stakeErr)
 	}
 	var buttons []chat.Action
 	if say.own {
@@ -152,7 +152,7 @@ func (c verifyCommand) card(p proof, say ownerVerdicts, more chat.Reply) (chat.R
 	if tone == chat.Positive && (stake.Tone == chat.Negative || more.Tone == chat.Negative) {
 		tone = chat.Negative
 	}
-	return chat.Reply{
+	return &chat.Reply{
 		Tone:       tone,
 		Title:      owner.Title,
 		Subtitle:   stake.Subtitle,
@@ -184,12 +184,12 @@ func (c verifyCommand) ownButtons(wallet common.Address, owner, stake chat.Tone)
 
 // ownerPart returns the part of a card that says whether the person registered the wallet. If
 // that is not known, the part says so, and ownerPart also returns the error.
-func (c verifyCommand) ownerPart(p proof, say ownerVerdicts) (chat.Reply, error) {
+func (c verifyCommand) ownerPart(p proof, say ownerVerdicts) (*chat.Reply, error) {
 	if p.account.Err == nil && !p.account.Value.Registered() { // Then the wallet's owner does not matter.
 		return c.ownerVerdict(chat.Negative, say.noAccount, p.account.At), nil
 	}
 	if err := cmp.Or(p.account.Err, p.owner.Err); err != nil {
-		return chat.Reply{
+		return &chat.Reply{
 			Tone:  chat.Warning,
 			Title: chat.NoAnswer("verify"),
 			Text:  chat.Say("verify.unknown"),
@@ -206,8 +206,8 @@ func (c verifyCommand) ownerPart(p proof, say ownerVerdicts) (chat.Reply, error)
 }
 
 // ownerVerdict returns the part of a card with these messages.
-func (c verifyCommand) ownerVerdict(tone chat.Tone, keys verdictKeys, checked time.Time) chat.Reply {
-	return chat.Reply{
+func (c verifyCommand) ownerVerdict(tone chat.Tone, keys verdictKeys, checked time.Time) *chat.Reply {
+	return &chat.Reply{
 		Tone:    tone,
 		Title:   chat.Say(keys.title),
 		Text:    chat.SayWith(keys.text, chat.Values{"service": c.service()}),
@@ -217,9 +217,9 @@ func (c verifyCommand) ownerVerdict(tone chat.Tone, keys verdictKeys, checked ti
 
 // stakePart returns the part of a card that says what the wallet stakes. If that is not known,
 // or not in full, stakePart also returns an error.
-func (c verifyCommand) stakePart(p proof) (chat.Reply, error) {
+func (c verifyCommand) stakePart(p proof) (*chat.Reply, error) {
 	if p.stake.Err != nil {
-		return chat.Reply{
+		return &chat.Reply{
 			Tone:       chat.Warning,
 			Sections:   []chat.Section{{Heading: chat.NoAnswer("staked")}},
 			FullValues: stakeText{Options: c.Options}.full(p.wallet),
@@ -228,7 +228,7 @@ func (c verifyCommand) stakePart(p proof) (chat.Reply, error) {
 	}
 	s := stakeText{p.stake.Value, c.Options}
 	tone, verdict := s.verdict(subtitleKeys)
-	part := chat.Reply{
+	part := &chat.Reply{
 		Tone:       tone,
 		Subtitle:   verdict,
 		Sections:   []chat.Section{s.withdrawals()},

@@ -58,6 +58,9 @@ func TestVerifyHasThreeAnswersInBothParts(t *testing.T) {
 				}
 				change(w)
 				reply, err := run(w, t, "verify", 1, aboutWallet)
+				if reply == nil {
+					reply = &chat.Reply{}
+				}
 				verdict, tone := "verify.you.no", chat.Negative
 				switch {
 				case account == "":
@@ -97,7 +100,7 @@ func TestVerifyHasThreeAnswersInBothParts(t *testing.T) {
 }
 
 // stakeOf is the key of what /staked would say of the stake in a reply to /verify.
-func stakeOf(r chat.Reply) string {
+func stakeOf(r *chat.Reply) string {
 	if said, is := r.Subtitle.(chat.Text); is {
 		return map[string]string{"verify.stakes": "stake.yes", "verify.stakes_nothing": "stake.no"}[said.Key]
 	}
@@ -138,7 +141,7 @@ func TestOnlyOnesOwnWalletHasANextStep(t *testing.T) {
 		commandstest.AnnsWallet: "button.stake", commandstest.BobsWallet: "button.register",
 		commandstest.Bob + " " + commandstest.BobsWallet: "", commandstest.Bob + " " + commandstest.AnnsWallet: "",
 	} {
-		reply := w.Router(t).Handle(t.Context(), chat.Request{
+		reply := w.Router(t).Handle(t.Context(), &chat.Request{
 			Command: "verify", Args: chat.Typed(strings.Fields(typed)...), From: chat.User{Platform: "telegram", ID: commandstest.Ann},
 			Role: chat.Moderator, Community: commandstest.Community,
 		})
@@ -169,7 +172,7 @@ func TestVerifyInAReplyIsAboutTheMessagesSender(t *testing.T) {
 		// The answer to a question would be about Ann.
 		"no wallet, to Bob": {bob, "", "input.title"},
 	} {
-		reply := commandstest.Healthy().Router(t).Handle(t.Context(), chat.Request{
+		reply := commandstest.Healthy().Router(t).Handle(t.Context(), &chat.Request{
 			Command: "verify", Args: chat.Typed(strings.Fields(test.wallet)...), Target: test.target,
 			From: *ann, Role: chat.Moderator, Community: commandstest.Community,
 		})
@@ -181,7 +184,7 @@ func TestVerifyInAReplyIsAboutTheMessagesSender(t *testing.T) {
 
 func TestATargetIsShownByTheirDisplayName(t *testing.T) {
 	bob := chat.User{Platform: "telegram", ID: commandstest.Bob}
-	req := chat.Request{
+	req := &chat.Request{
 		From: chat.User{Platform: "telegram", ID: commandstest.Ann}, Role: chat.Moderator, Community: commandstest.Community,
 		Target: &bob, TargetName: "Bob\n@all " + strings.Repeat("b", 100),
 	}
@@ -247,7 +250,7 @@ func TestAStakesWorthIsToldAtTodaysPriceAlone(t *testing.T) {
 			from.Price = price
 			c, _ := commands.All(from, w.Options).Find("staked")
 			began := time.Now()
-			reply, _ := c.Forms[0].Run(t.Context(), chat.Request{Args: chat.Named(aboutWallet), From: chat.User{Platform: "telegram", ID: commandstest.Ann}})
+			reply, _ := c.Forms[0].Run(t.Context(), &chat.Request{Args: chat.Named(aboutWallet), From: chat.User{Platform: "telegram", ID: commandstest.Ann}})
 			if took := time.Since(began); took != test.took || price.Asked != test.asked || strings.Contains(texts(reply), "≈\u00a0$15,242") != test.worth {
 				t.Errorf("%s: asked for the price %d times, after %v:\n%s", name, price.Asked, took, texts(reply))
 			}

@@ -21,8 +21,8 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"herald/internal/app"
-	"herald/internal/chat"
 	"herald/internal/config/configtest"
+	"herald/internal/platform"
 )
 
 // matches returns the first group of each match, sorted.
@@ -177,8 +177,8 @@ func TestEachDeploymentLetsTheBotFinish(t *testing.T) {
 			before, _ := strconv.Atoi(sleep)
 			seconds -= before
 		}
-		if spare := time.Duration(seconds)*time.Second - chat.DrainTime; err != nil || spare < 3*time.Second || spare > 20*time.Second {
-			t.Errorf("%s: the bot has %d s to leave, and takes up to %v", d.file, seconds, chat.DrainTime)
+		if spare := time.Duration(seconds)*time.Second - platform.DrainTime; err != nil || spare < 3*time.Second || spare > 20*time.Second {
+			t.Errorf("%s: the bot has %d s to leave, and takes up to %v", d.file, seconds, platform.DrainTime)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
-	"herald/internal/chat/chattest"
 	"herald/internal/config/configtest"
+	"herald/internal/platform/platformtest"
 	"herald/internal/secret"
 	"herald/internal/store"
 	"herald/internal/store/redistest"
@@ -75,7 +75,7 @@ func TestSavedAddressesOutliveFullMemoryAndARestartOfRedis(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, addr, _ := strings.Cut(s.URL, "@")
-		chattest.WaitUntil(t, "Redis listens", func() bool {
+		platformtest.WaitUntil(t, "Redis listens", func() bool {
 			conn, err := net.Dial("tcp", addr)
 			if err == nil {
 				conn.Close()
@@ -83,7 +83,7 @@ func TestSavedAddressesOutliveFullMemoryAndARestartOfRedis(t *testing.T) {
 			return err == nil
 		})
 		later := open(t, s.URL)
-		chattest.WaitUntil(t, "Redis has read its file", func() bool { return later.Probe(t.Context()) == nil && later.Up() })
+		platformtest.WaitUntil(t, "Redis has read its file", func() bool { return later.Probe(t.Context()) == nil && later.Up() })
 		left := 0
 		err := later.Bucket(members).Each(t.Context(), func([]byte) { left++ })
 		if err != nil {

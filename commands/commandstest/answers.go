@@ -20,7 +20,9 @@ import (
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/core"
+	"herald/internal/platform"
 	"herald/internal/ratelimit"
+	"herald/internal/router"
 	"herald/internal/service/market"
 	"herald/internal/service/partner"
 	"herald/internal/service/staking"
@@ -64,8 +66,8 @@ type Answers struct {
 
 	Options commands.Options
 
-	Joins chat.JoinLog
-	Moves chat.Moves
+	Joins platform.JoinLog
+	Moves platform.Moves
 
 	Saved Saved
 
@@ -345,7 +347,7 @@ func (l limit) Reserve(context.Context, time.Duration, ...ratelimit.Limit) (wait
 func (l limit) Peek(context.Context, ...ratelimit.Limit) (wait time.Duration) { return 0 }
 
 // Router answers requests from w's services.
-func (w *Answers) Router(t testing.TB) *chat.Router { return w.router(t, 0, chat.English) }
+func (w *Answers) Router(t testing.TB) *router.Router { return w.router(t, 0, chat.English) }
 
 // roleOf returns the role of a user whose Request does not tell it. Only Ann moderates.
 func roleOf(_ context.Context, user chat.User, _ string) (chat.Role, error) {
@@ -355,13 +357,13 @@ func roleOf(_ context.Context, user chat.User, _ string) (chat.Role, error) {
 	return chat.Member, nil
 }
 
-func (w *Answers) router(t testing.TB, wait limit, l chat.Language) *chat.Router {
+func (w *Answers) router(t testing.TB, wait limit, l chat.Language) *router.Router {
 	t.Helper()
-	r, err := chat.NewRouter(chat.Config{
+	r, err := router.New(router.Config{
 		Commands:       commands.All(w.Sources(), w.Options),
 		Operators:      []chat.User{{Platform: "telegram", ID: Operator}},
 		ModeratorChats: []string{"telegram:" + Community},
-		Roles:          map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){"telegram": roleOf},
+		Roles:          map[chat.Platform]router.AskRole{"telegram": roleOf},
 		Timeout:        time.Minute,
 		Limiter:        wait,
 		UserPerMinute:  1,

@@ -15,6 +15,7 @@ import (
 	"herald/commands"
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/router"
 	"herald/internal/service/market"
 	"herald/internal/service/partner"
 	"herald/internal/service/staking"
@@ -26,7 +27,7 @@ type Case struct {
 	Scene string
 	// Line is the command as typed, as in "/exists 12345".
 	Line  string
-	Reply chat.Reply
+	Reply *chat.Reply
 	// Private answers reach the sender alone.
 	Private bool
 	// Direct marks a chat that only the sender and the bot can read.
@@ -501,12 +502,10 @@ func (s scene) play(t *testing.T, l chat.Language, see func(Case)) {
 		shown.Asked = w.asked
 		see(shown)
 		for outcome := range s.outcomes {
-			said := shown.Reply.Admit.Say(outcome)
-			said.Language = shown.Reply.Language
 			see(Case{
 				Scene:   s.name,
 				Line:    fmt.Sprint(line, ", outcome ", outcome),
-				Reply:   said,
+				Reply:   shown.Reply.Join.Admit.Say(outcome).In(shown.Reply.Language),
 				Private: true,
 				Direct:  req.Direct,
 			})
@@ -518,14 +517,14 @@ func (s scene) play(t *testing.T, l chat.Language, see func(Case)) {
 }
 
 // Ask returns the answer to line, typed by Ann as a moderator.
-func Ask(t testing.TB, r *chat.Router, line string) chat.Reply {
+func Ask(t testing.TB, r *router.Router, line string) *chat.Reply {
 	t.Helper()
 	return r.Handle(t.Context(), request(line, sender{id: Ann, role: chat.Moderator, community: Community, title: talk}))
 }
 
-func request(line string, from sender) chat.Request {
+func request(line string, from sender) *chat.Request {
 	words := strings.Fields(line)
-	req := chat.Request{
+	req := &chat.Request{
 		ID:                  "REF",
 		Command:             strings.TrimPrefix(words[0], "/"),
 		Args:                chat.Typed(words[1:]...),

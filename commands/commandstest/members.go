@@ -153,7 +153,7 @@ func (s *Saved) Reserve(context.Context, time.Duration, ...ratelimit.Limit) (wai
 func (s *Saved) Peek(context.Context, ...ratelimit.Limit) (wait time.Duration) { return 0 }
 
 // Notify implements chat.Badges.
-func (s *Saved) Notify(context.Context, string, chat.Reply) {}
+func (s *Saved) Notify(context.Context, string, *chat.Reply) {}
 
 // saving is a Members with a Status of its own.
 type saving struct {

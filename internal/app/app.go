@@ -15,14 +15,17 @@ import (
 
 	"herald/commands"
 	"herald/internal/chat"
+	"herald/internal/claim"
 	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/members"
 	"herald/internal/ops"
+	"herald/internal/platform"
 	"herald/internal/platform/discord"
 	"herald/internal/platform/telegram"
 	"herald/internal/pricechart"
 	"herald/internal/ratelimit"
+	"herald/internal/router"
 	"herald/internal/secret"
 	"herald/internal/store"
 )
@@ -33,13 +36,13 @@ type Bot struct {
 	log     *slog.Logger
 	metrics *ops.Metrics
 	state   interface { // of this process or of all replicas
-		chat.Dedup
+		claim.Claims
 		ratelimit.Limiter
 	}
 	redis  *store.Redis  // nil without REDIS_URL
 	folder *store.Folder // nil without DATA_DIR
-	joins  chat.JoinLog
-	moves  chat.Moves
+	joins  platform.JoinLog
+	moves  platform.Moves
 	// rows keep saved addresses; zero: none can be saved.
 	rows rowStore
 	// members saves addresses in rows.
@@ -53,13 +56,13 @@ type Bot struct {
 	status   func(context.Context) string
 	services []service
 	// Router answers requests from every platform.
-	Router *chat.Router
+	Router *router.Router
 	// Listen opens HTTP_ADDR. It is net.Listen; a test in simulated time replaces it before Run.
 	Listen func(network, address string) (net.Listener, error)
 	// retries limits the lines of logRetries.
 	retries *ratelimit.Memory
 	// roles ask a platform for a user's role; filled as adapters are made.
-	roles map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error)
+	roles map[chat.Platform]router.AskRole
 }
 
 // keeper keeps values for a later process.
@@ -113,7 +116,7 @@ func newWithState(cfg *Config, log *slog.Logger, openState func(*Bot) error) (*B
 		metrics: ops.NewMetrics(),
 		Listen:  net.Listen,
 		retries: ratelimit.NewMemory(),
-		roles:   map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){},
+		roles:   map[chat.Platform]router.AskRole{},
 	}
 	if err := openState(b); err != nil {
 		return nil, err
@@ -146,8 +149,8 @@ func newWithState(cfg *Config, log *slog.Logger, openState func(*Bot) error) (*B
 }
 
 // newRouter makes the Router of all commands, which ask sources.
-func (b *Bot) newRouter(sources commands.Sources) (*chat.Router, error) {
-	return chat.NewRouter(chat.Config{
+func (b *Bot) newRouter(sources commands.Sources) (*router.Router, error) {
+	return router.New(router.Config{
 		Commands:  commands.All(sources, b.cfg.Answers),
 		Operators: b.cfg.Operators, ModeratorChats: b.cfg.ModeratorChats, Roles: b.roles,
 		Limiter: b.state, UserPerMinute: b.cfg.Limits.UserPerMinute, ChatPerMinute: b.cfg.Limits.ChatPerMinute,

@@ -29,6 +29,7 @@ import (
 	"herald/internal/demo/fake/services"
 	"herald/internal/demo/fake/transporttest"
 	"herald/internal/ops"
+	"herald/internal/platform"
 	"herald/internal/secret/logtest"
 	"herald/internal/service/market"
 	"herald/internal/service/partner"
@@ -63,11 +64,12 @@ func mustNew(t *testing.T, cfg *Config, log *slog.Logger) *Bot {
 func TestRightsLimitsAndTheLanguageReachTheRouter(t *testing.T) {
 	world := startSandbox(t)
 	user := chat.User{Platform: "telegram", ID: "77"}
-	price := chat.Request{Command: "price", From: user, Role: chat.Moderator, Community: "-5", Chat: "-5"}
-	ofAnother := price
+	price := &chat.Request{Command: "price", From: user, Role: chat.Moderator, Community: "-5", Chat: "-5"}
+	another := *price
+	ofAnother := &another
 	ofAnother.Command, ofAnother.Args = "exists", chat.Typed(world.World.Registered.UID("Telegram"))
 	for setting, test := range map[string]struct {
-		request chat.Request
+		request *chat.Request
 		title   string // of the third answer
 	}{
 		"MODERATOR_CHATS=telegram:-6": {ofAnother, "unlisted.title"},
@@ -79,7 +81,7 @@ func TestRightsLimitsAndTheLanguageReachTheRouter(t *testing.T) {
 		"CHAT_LANGUAGE=tr":            {price, "price.title"},
 	} {
 		bot := newBot(t, DemoSettings(world), "MODERATOR_CHATS=telegram:-6", setting)
-		var reply chat.Reply
+		var reply *chat.Reply
 		for range 3 {
 			reply = bot.Router.Handle(t.Context(), test.request)
 		}
@@ -93,7 +95,7 @@ func TestRightsLimitsAndTheLanguageReachTheRouter(t *testing.T) {
 // Answers are kept in Redis alone, and quotes in DATA_DIR too.
 func TestReplicasShareLimitsAndOtherBotsDoNot(t *testing.T) {
 	world, redis, dir := startSandbox(t), miniredis.RunT(t), t.TempDir()
-	request := chat.Request{Command: "price", From: chat.User{Platform: "telegram", ID: "77"}, Direct: true}
+	request := &chat.Request{Command: "price", From: chat.User{Platform: "telegram", ID: "77"}, Direct: true}
 	for i, test := range []struct{ token, title string }{
 		{"TELEGRAM_BOT_TOKEN=1:a", "price.title"}, {"TELEGRAM_BOT_TOKEN=1:a", "limit.title"},
 		{"TELEGRAM_BOT_TOKEN=2:b", "price.title"}, {"DISCORD_BOT_TOKEN=a.b.c", "price.title"},
@@ -116,7 +118,7 @@ func TestReplicasShareLimitsAndOtherBotsDoNot(t *testing.T) {
 func TestQuotesSeenAreDrawnAndKept(t *testing.T) {
 	world := startSandbox(t)
 	bot := newBot(t, DemoSettings(world), "DATA_DIR="+t.TempDir(), "TOKEN_LOGO=../pricechart/testdata/logo.png")
-	reply := bot.Router.Handle(t.Context(), chat.Request{Command: "price", Args: chat.Typed("24h"), Direct: true})
+	reply := bot.Router.Handle(t.Context(), &chat.Request{Command: "price", Args: chat.Typed("24h"), Direct: true})
 	if reply.Image == nil {
 		t.Fatalf("no picture in %+v", reply)
 	}
@@ -210,7 +212,7 @@ func TestNoCommandNeedsAServiceThatIsNotSet(t *testing.T) {
 	for _, c := range bot.Router.Commands() {
 		for _, f := range c.Forms {
 			args := chat.Typed(strings.Fields(c.Example(f))[1:]...)
-			if reply := bot.Router.Handle(t.Context(), chat.Request{Command: c.Name, Args: args, From: operator}); reply.Title.Key == chat.SomethingWentWrong("").Title.Key {
+			if reply := bot.Router.Handle(t.Context(), &chat.Request{Command: c.Name, Args: args, From: operator}); reply.Title.Key == chat.SomethingWentWrong("").Title.Key {
 				t.Errorf("/%s panics: All, in commands/commands.go, must leave it out while its source is nil", c.Name)
 			}
 		}
@@ -245,7 +247,7 @@ func TestWithoutANetworkTheLogHasALineAMinute(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan error)
 			go func() { ended <- bot.Run(ctx) }()
-			bot.Router.Handle(t.Context(), chat.Request{Command: "price"})
+			bot.Router.Handle(t.Context(), &chat.Request{Command: "price"})
 			if log.Lines(`msg="a service fails" service=price`) != 1 || log.Lines("msg=command id=") != 1 {
 				t.Errorf("%q reached: a command or a service that fails is not logged", reached)
 			}
@@ -324,27 +326,27 @@ func TestDetailsOfProbesInWords(t *testing.T) {
 // asked is an adapter that is asked by bot check.
 type asked struct {
 	adapter
-	rights []chat.Right
+	rights []platform.Right
 	err    error
 }
 
 func (asked) Platform() chat.Platform { return "discord" }
 
-func (a asked) Check(_ context.Context, moderated ...string) ([]string, []chat.Right, error) {
+func (a asked) Check(_ context.Context, moderated ...string) ([]string, []platform.Right, error) {
 	return moderated, a.rights, a.err
 }
 
 func TestAMissingRightFailsTheCheck(t *testing.T) {
-	may := chat.Right{Setting: "A", Entry: "group 1", Community: "Owls", May: "it may", Advice: []string{"but see"}}
-	mayNot := chat.Right{Setting: "B", Entry: "group 2", Problem: "it may not"}
+	may := platform.Right{Setting: "A", Entry: "group 1", Community: "Owls", May: "it may", Advice: []string{"but see"}}
+	mayNot := platform.Right{Setting: "B", Entry: "group 2", Problem: "it may not"}
 	refused := errors.New("refused")
 	for want, test := range map[string]struct {
 		asked
 		moderators []string
 	}{
-		"": {}, "A, group 1 (Owls): it may|A, group 1 (Owls): but see": {asked: asked{rights: []chat.Right{may}}}, "|refused": {asked: asked{err: refused}},
-		"A, group 1 (Owls): it may|A, group 1 (Owls): but see|B, group 2: it may not|B does not work yet: see above": {asked: asked{rights: []chat.Right{may, mayNot}}},
-		"B, group 2: it may not|refused": {asked: asked{rights: []chat.Right{mayNot}, err: refused}},
+		"": {}, "A, group 1 (Owls): it may|A, group 1 (Owls): but see": {asked: asked{rights: []platform.Right{may}}}, "|refused": {asked: asked{err: refused}},
+		"A, group 1 (Owls): it may|A, group 1 (Owls): but see|B, group 2: it may not|B does not work yet: see above": {asked: asked{rights: []platform.Right{may, mayNot}}},
+		"B, group 2: it may not|refused": {asked: asked{rights: []platform.Right{mayNot}, err: refused}},
 		"5|6":                            {moderators: []string{"telegram:-6", "*", "discord:5", "discord:6"}},
 	} {
 		lines, err := (&Bot{cfg: &Config{ModeratorChats: test.moderators}}).askOf(test.asked)(t.Context())

@@ -151,7 +151,7 @@ func (r result) row() string {
 
 // probes returns one probe for each service, each platform and Redis. If there is no platform, it
 // returns one that fails instead.
-func (b *Bot) probes(platforms []platform, wallet string) (all []probe) {
+func (b *Bot) probes(platforms []connection, wallet string) (all []probe) {
 	for _, s := range b.services {
 		all = append(all, probe{title: s.Title, url: s.url, settings: s.SettingsFor(""),
 			ask: func(ctx context.Context) ([]string, error) { return s.ask(ctx, wallet) }})

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"herald/internal/chat"
+	"herald/internal/claim"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/services"
 	faketelegram "herald/internal/demo/fake/telegram"
@@ -21,6 +22,7 @@ import (
 	"herald/internal/platform/telegram"
 	"herald/internal/platform/terminal"
 	"herald/internal/ratelimit"
+	"herald/internal/router"
 	"herald/internal/store"
 	"herald/internal/transport"
 )
@@ -157,36 +159,36 @@ func announce(ctx context.Context, out io.Writer, page *web.Demo, m *members.Mem
 	}
 }
 
-// demoHandler is a chat.Handler that marks every answer as simulated. It obeys the switches of
+// demoHandler is a platform.Handler that marks every answer as simulated. It obeys the switches of
 // the page: the language of public answers, and whether the bot is a fresh one.
 type demoHandler struct {
-	*chat.Router
-	fresh *chat.Router // of a bot that has recorded no quotes
+	*router.Router
+	fresh *router.Router // of a bot that has recorded no quotes
 	page  *web.Demo
 }
 
 // router returns a copy of the Router with what the page's switches say now.
-func (h demoHandler) router() *chat.Router {
-	router := *h.Router
-	router.Config.Language = h.page.Language()
+func (h demoHandler) router() *router.Router {
+	chosen := *h.Router
 	if h.page.Services.FreshBot.On.Load() {
-		router.Config.Commands = h.fresh.Config.Commands
+		chosen = *h.fresh
 	}
-	return &router
+	chosen.Config.Language = h.page.Language()
+	return &chosen
 }
 
-// Language implements chat.Handler.
-func (h demoHandler) Language(req chat.Request, visibility chat.Visibility) chat.Language {
+// Language implements platform.Handler.
+func (h demoHandler) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
 	return h.router().Language(req, visibility)
 }
 
-// Handle implements chat.Handler.
-func (h demoHandler) Handle(ctx context.Context, req chat.Request) chat.Reply {
+// Handle implements platform.Handler.
+func (h demoHandler) Handle(ctx context.Context, req *chat.Request) *chat.Reply {
 	return marked(h.router().Handle(ctx, req))
 }
 
 // marked returns reply with a footer that says that it is simulated.
-func marked(reply chat.Reply) chat.Reply {
+func marked(reply *chat.Reply) *chat.Reply {
 	reply.Footer = append(slices.Clone(reply.Footer), chat.Say("terminal.simulated"))
 	reply.Rendered = nil
 	return reply
@@ -196,7 +198,7 @@ func marked(reply chat.Reply) chat.Reply {
 type markedBadges struct{ chat.Badges }
 
 // Notify implements chat.Badges.
-func (m markedBadges) Notify(ctx context.Context, user string, reply chat.Reply) {
+func (m markedBadges) Notify(ctx context.Context, user string, reply *chat.Reply) {
 	m.Badges.Notify(ctx, user, marked(reply))
 }
 
@@ -256,11 +258,11 @@ func (d *demoBot) Close() {
 
 // unlimited is a Bot's state without limits. Visitors of the demo ask to join groups, and skip
 // hours, more often than people may.
-type unlimited struct{ chat.Dedup }
+type unlimited struct{ claim.Claims }
 
-// Claim implements chat.Dedup.
-func (u unlimited) Claim(ctx context.Context, key string, _ ...ratelimit.Limit) (chat.Progress, time.Duration) {
-	return u.Dedup.Claim(ctx, key)
+// Claim implements claim.Claims.
+func (u unlimited) Claim(ctx context.Context, key string, _ ...ratelimit.Limit) (claim.Progress, time.Duration) {
+	return u.Claims.Claim(ctx, key)
 }
 
 // Reserve implements ratelimit.Limiter.
@@ -286,7 +288,7 @@ func DemoSettings(s *services.Fakes) []string {
 		"STAKING_METHOD=" + services.StakingMethod, "STAKING_PENDING_METHOD=" + services.PendingMethod,
 		fmt.Sprintf("STAKING_CLAIM_BLOCKS=%d", services.ClaimBlocks), "STAKING_TOTAL_METHOD=" + services.TotalMethod,
 		"REGISTER_URL=https://example.org/register", "STAKE_URL=https://example.org/stake",
-		"RATE_LIMIT_USER=0", "RATE_LIMIT_CHAT=0", "MODERATOR_CHATS=" + chat.EveryChat, "LOG_LEVEL=error",
+		"RATE_LIMIT_USER=0", "RATE_LIMIT_CHAT=0", "MODERATOR_CHATS=" + router.EveryChat, "LOG_LEVEL=error",
 	}
 	for _, service := range s.Services() {
 		settings = append(settings, service.Setting+"="+service.URL())

@@ -34,7 +34,7 @@ func (g *glitch) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func said(t *testing.T, bot *Bot, line string) string {
 	t.Helper()
 	typed := strings.Fields(line)
-	reply := bot.Router.Handle(t.Context(), chat.Request{Command: typed[0], Args: chat.Typed(typed[1:]...), Direct: true})
+	reply := bot.Router.Handle(t.Context(), &chat.Request{Command: typed[0], Args: chat.Typed(typed[1:]...), Direct: true})
 	if reply.Image != nil {
 		return "a picture"
 	}

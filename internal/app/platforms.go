@@ -8,14 +8,15 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/config"
+	"herald/internal/platform"
 	"herald/internal/platform/discord"
 	"herald/internal/platform/telegram"
 	"herald/internal/ratelimit"
 	"herald/internal/transport"
 )
 
-// platform is a chat platform whose token is set.
-type platform struct {
+// connection is the adapter of a chat platform whose token is set.
+type connection struct {
 	adapter adapter
 	probe   probe
 	// webhookPath is the URL path to which the platform posts updates; empty: it posts none.
@@ -24,16 +25,16 @@ type platform struct {
 
 // adapter is what package app uses of a platform's adapter.
 type adapter interface {
-	chat.Adapter
+	platform.Adapter
 	http.Handler
 	InFlight() int
 	// Check returns also a Right for each of moderated, which are IDs of communities.
-	Check(ctx context.Context, moderated ...string) (details []string, rights []chat.Right, err error)
+	Check(ctx context.Context, moderated ...string) (details []string, rights []platform.Right, err error)
 }
 
 // newPlatforms returns the platforms whose tokens are set. It makes their adapters, and has the
 // rest of the bot use these.
-func (b *Bot) newPlatforms() (on []platform) {
+func (b *Bot) newPlatforms() (on []connection) {
 	if b.cfg.Telegram.Token.IsSet() {
 		on = append(on, b.newTelegram())
 	}
@@ -45,7 +46,7 @@ func (b *Bot) newPlatforms() (on []platform) {
 
 // newTelegram makes Telegram's adapter. Through it the Router asks for a user's role in a chat, and
 // b.members gives tags.
-func (b *Bot) newTelegram() platform {
+func (b *Bot) newTelegram() connection {
 	s := b.cfg.Telegram
 	a := telegram.New(telegram.Config{
 		Settings:       s,
@@ -64,7 +65,7 @@ func (b *Bot) newTelegram() platform {
 	})
 	b.roles[telegram.Platform] = a.Role
 	b.members.Use(telegram.Platform, a)
-	return platform{
+	return connection{
 		adapter:     a,
 		webhookPath: s.WebhookPath,
 		probe: probe{
@@ -78,7 +79,7 @@ func (b *Bot) newTelegram() platform {
 
 // newDiscord makes Discord's adapter, through which b.members gives roles. Without a webhook, the
 // metrics have the latency of its gateway.
-func (b *Bot) newDiscord() platform {
+func (b *Bot) newDiscord() connection {
 	s := b.cfg.Discord
 	a := discord.New(discord.Config{
 		Settings:  s,
@@ -94,10 +95,10 @@ func (b *Bot) newDiscord() platform {
 	b.members.Use(discord.Platform, a)
 	p := probe{title: "Discord", url: s.APIURL, settings: discord.TokenSetting + " and DISCORD_API_URL", ask: b.askOf(a)}
 	if s.PublicKey != nil {
-		return platform{adapter: a, probe: p, webhookPath: "/discord/interactions"}
+		return connection{adapter: a, probe: p, webhookPath: "/discord/interactions"}
 	}
 	b.metrics.ExportHeartbeat(a.HeartbeatLatency)
-	return platform{adapter: a, probe: p}
+	return connection{adapter: a, probe: p}
 }
 
 // askOf returns the ask of a probe. The ask calls an adapter's Check, also for the platform's entries

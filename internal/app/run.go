@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/ops"
+	"herald/internal/platform"
 )
 
 // lameDuck is how long the HTTP server still answers webhooks, with 503, after ctx is done. A
@@ -32,7 +32,7 @@ func (b *Bot) Run(ctx context.Context) error {
 		// Keeps the server open for lameDuck after ctx is done, because stopBackground waits for it.
 		func(running context.Context) {
 			<-running.Done()
-			hasWebhook := func(p platform) bool { return p.webhookPath != "" }
+			hasWebhook := func(p connection) bool { return p.webhookPath != "" }
 			if ctx.Err() != nil && slices.ContainsFunc(platforms, hasWebhook) {
 				time.Sleep(lameDuck)
 			}
@@ -98,8 +98,8 @@ func runInBackground(ctx context.Context, tasks ...func(context.Context)) (stop 
 
 // listen opens HTTP_ADDR and starts a server there for health, metrics and the platforms'
 // webhooks. It returns no server if HTTP_ADDR is off. The caller closes the server.
-func (b *Bot) listen(platforms []platform) (*ops.Server, error) {
-	var adapters []chat.Adapter
+func (b *Bot) listen(platforms []connection) (*ops.Server, error) {
+	var adapters []platform.Adapter
 	for _, p := range platforms {
 		b.metrics.ExportPlatform(p.adapter, p.adapter.InFlight)
 		adapters = append(adapters, p.adapter)
@@ -130,7 +130,7 @@ func (b *Bot) listen(platforms []platform) (*ops.Server, error) {
 // serve runs the adapters of platforms. It blocks until each adapter has stopped: by itself,
 // or because ctx is done. If one stops by itself, the others go on. serve returns an error if all
 // have stopped before ctx is done.
-func serve(ctx context.Context, h chat.Handler, platforms []platform, log *slog.Logger) error {
+func serve(ctx context.Context, h platform.Handler, platforms []connection, log *slog.Logger) error {
 	stopped := make([]error, len(platforms))
 	var running sync.WaitGroup
 	for i, p := range platforms {
@@ -144,6 +144,6 @@ func serve(ctx context.Context, h chat.Handler, platforms []platform, log *slog.
 	if ctx.Err() != nil {
 		return nil
 	}
-	// Join is not nil: before ctx is done, a chat.Adapter stops only with an error.
+	// Join is not nil: before ctx is done, a platform.Adapter stops only with an error.
 	return fmt.Errorf("no platform is left to serve: %w", errors.Join(stopped...))
 }

@@ -40,7 +40,7 @@ type Config struct {
 	// StaleFor is how long past its TTL an answer is shown while its service fails; 0: not at all.
 	StaleFor time.Duration
 
-	// Operators and ModeratorChats are those of chat.Config.
+	// Operators and ModeratorChats are those of router.Config.
 	Operators      []chat.User
 	ModeratorChats []string
 

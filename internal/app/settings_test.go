@@ -14,6 +14,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/config/configtest"
+	"herald/internal/router"
 	"herald/internal/secret"
 )
 
@@ -193,7 +194,7 @@ func TestSettingsAcceptTheirBounds(t *testing.T) {
 		"REGISTER_URL": {c.Answers.RegisterURL, "http://h?a#b"}, "EXPLORER_URL": {c.Answers.ExplorerURL, "https://address.example/addresses"},
 		"HTTP_ADDR": {c.Ops.Addr, ""}, "RATE_LIMIT_USER": {c.Limits.UserPerMinute, 0}, "RATE_LIMIT_CHAT": {c.Limits.ChatPerMinute, 0},
 		"COMMAND_TIMEOUT": {c.Limits.CommandTimeout, 14 * time.Minute},
-		"MODERATOR_CHATS": {strings.Join(c.ModeratorChats, " "), chat.EveryChat}, "no SERVICE_NAME": {mustLoad(t, with(), "").Answers.ServiceName, ""},
+		"MODERATOR_CHATS": {strings.Join(c.ModeratorChats, " "), router.EveryChat}, "no SERVICE_NAME": {mustLoad(t, with(), "").Answers.ServiceName, ""},
 	} {
 		if read[0] != read[1] {
 			t.Errorf("%s is read as %q, want %q", setting, read[0], read[1])

@@ -44,10 +44,10 @@ func (g *group) Has(_ context.Context, _, user string) (tags []string, err error
 	return tags, nil
 }
 
-func (g *group) Notify(_ context.Context, user string, note chat.Reply) {
+func (g *group) Notify(_ context.Context, user string, note *chat.Reply) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.notes[user] = note
+	g.notes[user] = *note
 }
 
 // takeNote returns a user's note once, and false if there is none.
@@ -70,20 +70,20 @@ func (b *Bot) addStory(world *services.Fakes) error {
 		"later":  chat.CommandLink("/later"),
 		"stake":  chat.CommandLink("/stake"),
 	}
-	unstake := func(context.Context, chat.Request) (chat.Reply, error) {
+	unstake := func(context.Context, *chat.Request) (*chat.Reply, error) {
 		world.Unstaked.On.Store(true)
-		return chat.Reply{
+		return &chat.Reply{
 			Title: chat.SayWith("terminal.unstaked", values),
 			Text:  chat.SayWith("terminal.unstaked_text", values),
 		}, nil
 	}
-	stake := func(context.Context, chat.Request) (chat.Reply, error) {
+	stake := func(context.Context, *chat.Request) (*chat.Reply, error) {
 		world.Unstaked.On.Store(false)
-		return chat.Reply{Title: chat.SayWith("terminal.staked", values)}, nil
+		return &chat.Reply{Title: chat.SayWith("terminal.staked", values)}, nil
 	}
-	later := func(ctx context.Context, req chat.Request) (chat.Reply, error) {
+	later := func(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 		err := b.members.CheckAll(ctx, b.cfg.Members.Every)
-		reply := chat.Reply{Title: chat.Say("terminal.later"), Text: chat.Say("terminal.later_text")}
+		reply := &chat.Reply{Title: chat.Say("terminal.later"), Text: chat.Say("terminal.later_text")}
 		if note, ok := g.takeNote(req.From.ID); ok {
 			reply.Sections = []chat.Section{{Heading: note.Title, Fields: []chat.Field{{Value: note.Text}}}}
 		}

@@ -82,17 +82,3 @@ func FuzzState(f *testing.F) {
 		}
 	})
 }
-
-func TestACommandMayChooseHowItIsTriedAgain(t *testing.T) {
-	own := []chat.Action{chat.TryAgain("exists", "in another spelling")}
-	for _, actions := range [][]chat.Action{nil, own} {
-		want := actions
-		if want == nil {
-			want = []chat.Action{chat.TryAgain("exists")}
-		}
-		got := ask(t, returning(chat.Reply{Actions: actions}, errors.New("down")), chat.Request{Command: "exists", From: ann})
-		if !reflect.DeepEqual(got.Actions, want) || !got.Unanswered() {
-			t.Errorf("got %+v, want %+v", got.Actions, want)
-		}
-	}
-}

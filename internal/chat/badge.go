@@ -54,7 +54,7 @@ type Badges interface {
 	Has(ctx context.Context, community, user string) ([]string, error)
 	// Notify sends a reply to a user's private chat with the bot, if there is one, and nothing
 	// otherwise. It blocks until the message is out or cannot be sent.
-	Notify(ctx context.Context, user string, reply Reply)
+	Notify(ctx context.Context, user string, reply *Reply)
 }
 
 // BadgeProblem is why a badge could not be given, removed or read.

@@ -1,19 +1,19 @@
-// Package chat is the vocabulary between chat platforms and commands. An Adapter makes a
-// Request of an update, the Router runs a Command, and the Adapter shows the Reply. The
-// package also holds what every adapter needs: Commands.Find, Tasks, the state of
-// buttons, and the replies to failures around a command.
+// Package chat is the vocabulary between chat platforms and commands. An adapter makes a Request of an update, the
+// router runs a Command, and the adapter shows the Reply:
 //
-// It imports no platform and no service. A command cannot send, and an adapter knows a
-// command only by its fields, "join" and "start" apart. The package imports the standard
-// library, package decimal, and package secret for panics.
+//	chat.go      Request, and who sends it
+//	command.go   Command, its forms and parameters
+//	args.go      the arguments of a Request
+//	reply.go     Reply, and the values in it (value.go)
+//	action.go    the button under a Reply; version.go: which of two replies is newer
+//	join.go      requests to join a group
+//	badge.go     roles and tags that follow a stake
+//	language.go  the languages of the bot
+//
+// A command cannot send, and an adapter knows a command only by its fields, "join" and "start" apart.
 package chat
 
-import (
-	"context"
-	"time"
-
-	"herald/internal/ratelimit"
-)
+import "time"
 
 // Platform is a chat platform's name in lower case, such as "telegram". Logs, metrics and
 // the settings OPERATORS and MODERATOR_CHATS use this name.
@@ -98,79 +98,24 @@ type Request struct {
 	// "telegram:-100123"; empty: the entry is there, or there is no Community.
 	UnlistedChat string
 
-	// Set by Tasks.Claim.
+	// Set by an adapter that counts the request beside its claim.
 
-	// counted is true once the rate limits have counted the request. limited is how long the
-	// sender then has to wait.
-	counted bool
-	limited time.Duration
+	// Counted is true once the rate limits have counted the request. Wait is how long the sender then has to wait; 0:
+	// not at all.
+	Counted bool
+	Wait    time.Duration
 }
 
 // MightModerate returns false if the sender certainly may not use moderators' forms. With an
 // UnknownRole it returns true where a Moderator may. /help names these forms then.
-func (req Request) MightModerate() bool {
+func (req *Request) MightModerate() bool {
 	return req.MayModerate || req.Role == UnknownRole && req.UnlistedChat == ""
 }
 
-// Handler answers requests, as Router does.
-type Handler interface {
-	// Commands returns the commands with a listed form, in the order of menus.
-	Commands() Commands
-	// Visibility returns who may read the answer to a command, listed or not, by its name or
-	// alias. It returns 0 for an unknown one: that answer must not replace a public message.
-	Visibility(name string) Visibility
-	// Limits returns the rate limits that count req. Handle counts req against them, unless
-	// Tasks.Claim has.
-	Limits(req Request) []ratelimit.Limit
-	// Handle answers one request. It returns within the command's time limit, never
-	// panics, and is safe for concurrent use.
-	Handle(ctx context.Context, req Request) Reply
-	// Language returns the language of an answer to req, which the sender alone reads if it
-	// is Private.
-	Language(req Request, visibility Visibility) Language
-}
-
-// Adapter connects one chat platform to a Handler.
-type Adapter interface {
-	Platform() Platform
-	// Run passes requests to h and blocks until ctx is done. It then finishes the commands
-	// in flight within DrainTime and returns nil. It returns an error if the configuration
-	// cannot work, such as with a refused token. After any other failure it reconnects.
-	// It is called once.
-	Run(ctx context.Context, h Handler) error
-	// Ready reports whether the platform is connected now. Where a bot registers its commands, the
-	// platform must also have them.
-	Ready() bool
-}
-
-// Progress is how far a piece of work is, such as the answer to an update.
-type Progress int
-
-// How far work is.
-const (
-	// New is work that nobody had claimed. The caller has claimed it now, and must do it and
-	// then Release it.
-	New Progress = iota + 1
-	// InFlight is work that is claimed and not released.
-	InFlight
-	// Done is work that was released as done.
-	Done
-)
-
-// ClaimLasts is how long a claim lasts that is neither released nor marked as done: longer than any work.
-const ClaimLasts = time.Minute
-
-// Dedup lets one caller of all replicas do a piece of work, and once: an update whose
-// delivery is repeated is answered once. Its methods never fail: without its store an
-// implementation uses what this process remembers.
-type Dedup interface {
-	// Claim returns the Progress of the work with this key, and claims New work. For New work
-	// it also reserves a slot of limits, as Limiter.Reserve does with within 0, and returns
-	// the wait. It blocks for one call to a shared store at most. A claim ends after ClaimLasts.
-	Claim(ctx context.Context, key string, limits ...ratelimit.Limit) (p Progress, wait time.Duration)
-	// Release ends the claim of New work that was not done, also after a panic: the next Claim returns
-	// New.
-	Release(key string)
-	// MarkDone ends the claim of New work that was done: Claim returns Done for so long.
-	MarkDone(key string, lasts time.Duration)
+// Move is a group that has another ID now. Both IDs are as settings name the group, such as
+// "telegram:-1001234567890".
+type Move struct {
+	From, To string
+	// Settings are the names of the settings that have From, with commas between them.
+	Settings string
 }

@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,7 +27,7 @@ type Param struct {
 	// Person marks a user of the platform: mentioned, picked, replied to, or typed as an ID.
 	Person bool
 	// Proof marks the argument that may prove to a group that the sender can come in, such as a wallet.
-	// Commands.Proof finds it.
+	// The Router's Proof finds it.
 	Proof bool
 	// Phrase lets the argument have several words, such as "1 500 HRLD": all that were typed,
 	// if Like matches them together and no other parameter accepts one of them. Without
@@ -61,8 +60,8 @@ func (p Param) Label() Text { return Say("name." + p.Name) }
 // message for it, the choice itself is shown.
 func ChoiceLabel(choice string) Text { return Say("choice." + choice) }
 
-// choice returns the one of Choices that a word means, or "".
-func (p Param) choice(word string) string {
+// Choice returns the one of Choices that a word means, or "".
+func (p Param) Choice(word string) string {
 	for _, choice := range p.Choices {
 		if strings.EqualFold(choice, word) {
 			return choice
@@ -71,8 +70,8 @@ func (p Param) choice(word string) string {
 	return ""
 }
 
-// wrongChoice words the error for an argument that is not one of Choices.
-func (p Param) wrongChoice(typed string) Text {
+// WrongChoice words the error for an argument that is not one of Choices.
+func (p Param) WrongChoice(typed string) Text {
 	if p.Problem != nil {
 		return p.Problem(typed)
 	}
@@ -83,18 +82,20 @@ func (p Param) wrongChoice(typed string) Text {
 	})
 }
 
-// personWord matches a word that can name a user: @ and a name, or an ID.
+// NamesPerson reports whether a word can name a user: @ and a name, or an ID.
+func NamesPerson(word string) bool { return personWord.MatchString(word) }
+
 var personWord = regexp.MustCompile(`^(@.+|[0-9]{1,20})$`)
 
-// accepts reports whether a word looks like the argument.
-func (p Param) accepts(word string) bool {
+// Accepts reports whether a word looks like the argument.
+func (p Param) Accepts(word string) bool {
 	if p.Person {
-		return personWord.MatchString(word)
+		return NamesPerson(word)
 	}
 	if p.Like != nil {
 		return p.Like.MatchString(word)
 	}
-	return p.Choices == nil || p.choice(word) != ""
+	return p.Choices == nil || p.Choice(word) != ""
 }
 
 // Form is one way to write a command. It takes exactly its Params.
@@ -111,7 +112,7 @@ type Form struct {
 	Inline bool
 	// PerMinute bounds how many such requests a user may make in a minute, beside the limits of
 	// all commands. The forms of a command count together. 0 or a nil func is no bound.
-	PerMinute func(Request) int
+	PerMinute func(*Request) int
 	// PerMinuteOf is the name of a parameter whose arguments PerMinute bounds one by one; empty:
 	// all requests count together.
 	PerMinuteOf string
@@ -124,7 +125,7 @@ type Form struct {
 //   - an InputError: what is wrong, and the form's example;
 //   - any other: the words of Config.Explain. The Reply's About is kept, and its Actions
 //     replace the button that tries again.
-type Run func(ctx context.Context, req Request) (Reply, error)
+type Run func(ctx context.Context, req *Request) (*Reply, error)
 
 // PartialError is returned with a Reply that lacks a part and says so. Err is the cause for the
 // log, and holds nothing personal.
@@ -157,8 +158,6 @@ type Command struct {
 	// is missing or incomplete. Asks is nil if no service can prevent the answer. Only tests
 	// read it.
 	Asks []string
-
-	params []Param // what Params returns; Router.Add sets it
 }
 
 // Commands is a table of commands.
@@ -233,8 +232,8 @@ func (c *Command) Params() (params []Param, required map[string]bool) {
 	return params, required
 }
 
-// tidied returns typed words as the Tidy of each parameter leaves them.
-func tidied(words []string, params []Param) []string {
+// Tidied returns typed words as the Tidy of each parameter leaves them.
+func Tidied(words []string, params []Param) []string {
 	for _, p := range params {
 		if p.Tidy != nil {
 			words = p.Tidy(words)
@@ -247,28 +246,9 @@ func tidied(words []string, params []Param) []string {
 // Phrase accepts no single word here.
 func Meant(words []string, params ...Param) []string {
 	isMeant := func(word string) bool {
-		return slices.ContainsFunc(params, func(p Param) bool { return !p.Phrase && p.accepts(word) })
+		return slices.ContainsFunc(params, func(p Param) bool { return !p.Phrase && p.Accepts(word) })
 	}
-	return slices.DeleteFunc(slices.Clone(tidied(words, params)), func(word string) bool { return !isMeant(word) })
-}
-
-// check returns an error if an answer could reach the wrong people, or if a form cannot be
-// used as it says.
-func (c *Command) check() error {
-	if c.Visibility != Public && c.Visibility != Private {
-		return fmt.Errorf("command %q: no visibility chosen", c.Name)
-	}
-	for _, f := range c.Forms {
-		if f.Inline && (c.Visibility != Public || f.Moderators || len(f.Params) > 1) {
-			return fmt.Errorf("command %q: an Inline form must be public, for everybody, and take one argument at most", c.Name)
-		}
-		for _, p := range f.Params {
-			if p.Choices != nil && len(p.Choices) < 2 {
-				return fmt.Errorf("command %q: parameter %q must have at least two choices, or nil", c.Name, p.Name)
-			}
-		}
-	}
-	return nil
+	return slices.DeleteFunc(slices.Clone(Tidied(words, params)), func(word string) bool { return !isMeant(word) })
 }
 
 // InputError words what is wrong with a person's input. It does not repeat the input.

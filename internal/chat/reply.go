@@ -1,9 +1,6 @@
 package chat
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Tone selects the colour or the sign of a Reply.
 type Tone int
@@ -22,8 +19,8 @@ const (
 	Falling
 )
 
-// Reply is an answer as values, without words or anything of its platform. Package words
-// prints a Reply as a card, and an adapter renders the card.
+// Reply is an answer as values, without words or anything of its platform. Package words prints a Reply as a card, and
+// an adapter renders the card. Whoever changes a Reply that others may read changes a copy.
 type Reply struct {
 	// Language is the language to print in. The Router sets it.
 	Language Language
@@ -45,50 +42,65 @@ type Reply struct {
 	Notes []Text
 	// Footer is the last line, such as the source.
 	Footer Parts
-	// Checked is printed at the end of the Footer: when the source was asked, or the time of
-	// the block read.
+	// Checked is printed at the end of the Footer: when the source was asked, or the time of the block read.
 	Checked time.Time
 	// Image is shown above or below the text; nil: no picture.
 	Image *Image
 	// Actions are the buttons, in order.
 	Actions []Action
-
-	// What the adapter does besides.
-
 	// Ask asks the sender for a missing argument; nil: no question.
 	Ask *Ask
-	// Admit lets the sender into a group; nil: there is nothing to approve. The Reply says
-	// that they may join, and is shown until the outcome is known.
-	Admit *Admission
-	// LeftOut says why the sender's request to join a group stays open. It is not shown to the
-	// sender, but to moderators. Without a Key they read that the sender could not be checked.
-	LeftOut Text
-	// Ephemeral marks a reply for the sender only, such as wrong input or a refusal. A
-	// platform shows it to the sender alone if it can.
-	Ephemeral bool
-	// Repeated marks a refusal that the sender was already shown in this chat within the
-	// last minute. A platform need not send it as a message.
-	Repeated bool
-	// Rendered stores what RenderOnce makes of a Reply that everybody gets alike; nil: nothing
-	// is stored. It must be nil in a Reply that prints an age, and in a changed copy.
-	Rendered *Rendered `json:"-"`
 
-	// What decides whether a newer Reply is shown in place of this one.
-
-	// About identifies the subject of the reply within its command, such as a wallet. It is
-	// "" if the command has only one subject.
+	// Audience says who is shown the Reply.
+	Audience Audience
+	// About identifies the subject of the Reply within its command, such as a wallet. It is "" if the command has only
+	// one subject. A newer Reply about the same subject may replace this one.
 	About string
-	// AsOf is the source's time of the content, or else the time of the fetch; zero:
-	// unknown.
-	AsOf time.Time
-	// Block is the block that the content was read at; zero: none. It orders Replies in place of AsOf.
-	Block Block
+	// Source says how current the Reply is.
+	Source Source
+	// Join is what the Reply means for the sender's request to join a group.
+	Join Join
+	// Rendered stores what RenderOnce makes of a Reply that everybody gets alike; nil: nothing is stored. It must be
+	// nil in a Reply that prints an age, and in a changed copy.
+	Rendered *Rendered `json:"-"`
+}
+
+// Audience is who is shown a Reply.
+type Audience int
+
+// The audiences.
+const (
+	// TheChat: whoever may read an answer to the command.
+	TheChat Audience = iota
+	// SenderAlone: only the sender is meant, as with wrong input or a refusal. A platform shows it to the sender alone
+	// if it can.
+	SenderAlone
+	// SenderAgain: a refusal that the sender was already shown in this chat within the last minute. A platform need not
+	// send it as a message.
+	SenderAgain
+)
+
+// Source says how current a Reply is.
+type Source struct {
+	// AsOf is the source's time of the content or else the time of the fetch, or the block read. It is zero if it is
+	// not known, and in a Reply that prints an age, because that changes while the content stays.
+	AsOf Version
 	// FreshUntil is the time before which a refresh finds the same answer; zero: unknown.
 	FreshUntil time.Time
 	// Stale marks an old answer, given because the service fails. The Reply must say so.
 	Stale bool
 	// Why says why there is no newer answer; the zero Text: nothing is wrong.
 	Why Text
+}
+
+// Join is what a Reply means for the sender's request to join a group.
+type Join struct {
+	// Admit lets the sender into the group; nil: there is nothing to approve. The Reply says that they may join, and is
+	// shown until the outcome is known.
+	Admit *Admission
+	// LeftOut says why the request stays open. It is not shown to the sender, but to moderators. Without a Key they
+	// read that the sender could not be checked.
+	LeftOut Text
 }
 
 // Section is a list of fields under an optional heading.
@@ -126,21 +138,23 @@ type Ask struct {
 	Question Text
 }
 
-// warning returns an Ephemeral reply of two messages.
-func warning(title, text string) Reply {
-	return Reply{Tone: Warning, Ephemeral: true, Title: Say(title), Text: Say(text)}
+// Refusal returns a warning for the sender alone, of two messages.
+func Refusal(title, text string) *Reply {
+	return &Reply{Tone: Warning, Audience: SenderAlone, Title: Say(title), Text: Say(text)}
 }
 
-// Busy returns the reply to a command that is refused because too many are in flight.
-func Busy() Reply { return warning("busy.title", "busy.text") }
-
 // OldButton returns the reply to a press on a button of another version.
-func OldButton() Reply { return warning("button.old.title", "button.old.text") }
+func OldButton() *Reply { return Refusal("button.old.title", "button.old.text") }
 
-// SomethingWentWrong returns the reply to a command that panicked. It shows the ID of the
-// Request, by which an operator finds the panic in the log.
-func SomethingWentWrong(requestID string) Reply {
-	return Reply{Tone: Warning, Ephemeral: true, Title: Say("wrong.title"), Text: referenceText(requestID)}
+// SomethingWentWrong returns the reply to a command that panicked. It shows the ID of the Request, by which an operator
+// finds the panic in the log.
+func SomethingWentWrong(requestID string) *Reply {
+	return &Reply{Tone: Warning, Audience: SenderAlone, Title: Say("wrong.title"), Text: Reference(requestID)}
+}
+
+// Reference names the ID of a Request, for the sender to quote.
+func Reference(requestID string) Text {
+	return SayWith("reference", Values{"reference": Plain(requestID)})
 }
 
 // noAnswerKey is the Key of NoAnswer.
@@ -156,40 +170,15 @@ func TryAgain(command string, args ...string) Action {
 	return Action{Label: Say("button.again"), Command: command, Args: args, Edit: true, NextStep: true}
 }
 
-// unavailable returns a reply with the title NoAnswer(what) and the text why. It has a button
-// that runs form f again, unless f is a moderators' form: the reply may be in a private chat,
-// where nobody is a moderator.
-func unavailable(req *Request, what string, f Form, why Text) Reply {
-	reply := Reply{Tone: Warning, Title: NoAnswer(what), Text: why, Notes: []Text{referenceText(req.ID)}}
-	var args []string
-	for _, p := range f.Params {
-		args = append(args, req.Args.Value(p.Name))
-	}
-	if !f.Moderators {
-		reply.Actions = []Action{TryAgain(req.Command, args...)}
-	}
-	return reply
-}
-
-// Aged returns the AsOf of a Reply that prints the age of its content, from a minute on. at is
-// the time of the content. AsOf is a second later than at, and one more for each age printed so
-// far: those in minutes, then in hours, then in days. So AsOf changes with the printed age, and
-// it is before the AsOf, at the same moment, of content that is newer by at least 2 seconds.
-func Aged(at time.Time) time.Time {
-	const day = 24 * time.Hour
-	age := max(time.Since(at), 0)
-	ages := 1 + min(age/time.Minute, 59) + min(age/time.Hour, 23) + age/day
-	return at.Add(ages * time.Second)
-}
-
-// Unchanged returns the reply to a refresh that would show r again. It says Why or, if
+// Unchanged returns the reply to a refresh that would show r again. It says why there is no newer answer or, if
 // FreshUntil is at least 90 seconds away, in about how many minutes r may change.
-func (r Reply) Unchanged() Reply {
+func (r *Reply) Unchanged() *Reply {
 	title := Say("current")
-	if minutes := time.Until(r.FreshUntil).Round(time.Minute) / time.Minute; minutes > 1 && r.Why.Key == "" {
+	minutes := time.Until(r.Source.FreshUntil).Round(time.Minute) / time.Minute
+	if minutes > 1 && r.Source.Why.Key == "" {
 		title = SayWith("current.next", Values{"n": Count(minutes)})
 	}
-	return Reply{Title: title, Text: r.Why, Ephemeral: true}
+	return &Reply{Title: title, Text: r.Source.Why, Audience: SenderAlone}
 }
 
 // LineFrom says from when on a chart will have a line: a day, or a time within a day.
@@ -201,69 +190,26 @@ func LineFrom(t time.Time) Text {
 	return SayWith("chart.none", Values{"from": from})
 }
 
-// Unanswered reports whether r is Ephemeral or has the title NoAnswer. A platform must not
-// replace an earlier answer in a chat with such a reply.
-func (r Reply) Unanswered() bool { return r.Ephemeral || r.Title.Key == noAnswerKey }
-
-// referenceText names the ID of a Request, for the sender to quote.
-func referenceText(requestID string) Text {
-	return SayWith("reference", Values{"reference": Plain(requestID)})
+// In returns a copy of r that is printed in a language.
+func (r *Reply) In(l Language) *Reply {
+	copied := *r
+	copied.Language = l
+	return &copied
 }
 
-// badInput returns a reply that says what is wrong with the arguments, and how to write the
-// forms that the sender may use. It also asks the Question of one of these forms, if the answer
-// can stay between the sender and the bot. Without any argument it is the Question alone.
-func badInput(input *InputError, c *Command, forms []Form, req *Request) Reply {
-	isHidden := func(f Form) bool { return f.Unlisted || f.Moderators && !req.MayModerate }
-	forms = slices.DeleteFunc(slices.Clone(forms), isHidden)
-	reply := Reply{
-		Tone:      Warning,
-		Ephemeral: true,
-		Title:     input.Title,
-		Text:      input.Problem,
-		Sections:  []Section{{Fields: usageFields(c, forms)}},
-	}
-	if reply.Title.Key == "" {
-		reply.Title = Say("input.title")
-	}
-	i := slices.IndexFunc(forms, Form.hasQuestion)
-	if i < 0 || req.Target != nil { // The answer to a Question has no Target.
-		return reply
-	}
-	p := forms[i].Params[0]
-	if input.Problem.Key == missingArgs {
-		return Question(c.Name, p)
-	}
-	if req.Direct || c.Visibility == Private {
-		reply.Ask = &Ask{Command: c.Name, Question: p.Question}
-	}
-	return reply
-}
+// ForSender reports whether only the sender is meant.
+func (r *Reply) ForSender() bool { return r.Audience != TheChat }
 
-// usageFields returns how to write each form, with an example.
-func usageFields(c *Command, forms []Form) (fields []Field) {
-	for _, f := range forms {
-		usage := Usage{Command: c.Name}
-		for _, p := range f.Params {
-			usage.Params = append(usage.Params, p.Label())
-		}
-		fields = append(fields, Field{Name: Say("input.write"), Value: usage})
-		if len(f.Params) > 0 {
-			fields = append(fields, Field{Name: Say("input.example"), Value: Code(c.Example(f))})
-		}
-	}
-	return fields
-}
+// Unanswered reports whether r is for the sender alone, or has the title NoAnswer. A platform must not replace an
+// earlier answer in a chat with such a reply.
+func (r *Reply) Unanswered() bool { return r.ForSender() || r.Title.Key == noAnswerKey }
 
 // Question returns a reply that asks for the argument of a command's only parameter.
-func Question(command string, p Param) Reply {
-	return Reply{
-		Ephemeral: true,
-		Title:     p.Question,
-		Text:      SayWith("ask.text", Values{"example": Code(p.Example)}),
-		Ask:       &Ask{Command: command, Question: p.Question},
+func Question(command string, p Param) *Reply {
+	return &Reply{
+		Audience: SenderAlone,
+		Title:    p.Question,
+		Text:     SayWith("ask.text", Values{"example": Code(p.Example)}),
+		Ask:      &Ask{Command: command, Question: p.Question},
 	}
 }
-
-// hasQuestion reports whether the only parameter of f has a Question.
-func (f Form) hasQuestion() bool { return len(f.Params) == 1 && f.Params[0].Question.Key != "" }

@@ -3,14 +3,12 @@ package chat
 import (
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
 // Version says what an answer is as of: a time, or a block of a chain. A refreshed answer that is Older
 // than the shown one, or the Same, does not replace it.
 type Version struct {
-	// Time is a Reply's AsOf.
 	Time time.Time
 	// If both answers have a Block, it orders them. Their Times then only say when they were fetched.
 	Block Block
@@ -25,9 +23,6 @@ type Block struct {
 // IsZero reports whether nothing is known of v.
 func (v Version) IsZero() bool { return v.Time.IsZero() && v.Block == Block{} }
 
-// Version returns what r is as of.
-func (r Reply) Version() Version { return Version{Time: r.AsOf, Block: r.Block} }
-
 // Order is how an answer compares with the one that is shown.
 type Order int
 
@@ -41,8 +36,8 @@ const (
 	Newer
 )
 
-// Compare returns how an answer of Version v compares with one of Version shown. The time of shown may
-// be Aged. If it is in the future, a clock has jumped back, and no answer is Older.
+// Compare returns how an answer of Version v compares with one of Version shown. If the time of shown is in the
+// future, a clock has jumped back, and no answer is Older.
 //
 // Two answers from one block are Unordered: the later one may have pools that could not be read before,
 // or a newer price.
@@ -57,7 +52,7 @@ func (v Version) Compare(shown Version) Order {
 		return Same
 	}
 	clockJumped := shown.Time.After(time.Now())
-	if !clockJumped && Aged(v.Time).Before(shown.Time) {
+	if v.Time.Before(shown.Time) && !clockJumped {
 		return Older
 	}
 	return Newer
@@ -115,50 +110,4 @@ func parseVersion(word string) (v Version, ok bool) {
 		v.Time = time.Unix(int64(seconds), 0)
 	}
 	return v, err == nil
-}
-
-// Shown remembers which answers messages were changed to. Two presses at the same moment carry the
-// same state, that of the answer before both: only Shown knows which of the two answers is newer. It is
-// safe for concurrent use, and its zero value is ready to use.
-type Shown struct {
-	mu   sync.Mutex
-	last map[string]shownAnswer // by message
-}
-
-// shownAnswer is the answer that a message was last changed to.
-type shownAnswer struct {
-	subject string
-	version Version
-}
-
-// maxShown is how many messages Shown remembers; when it has that many, it forgets all.
-const maxShown = 10_000
-
-// Compare returns how an answer compares with what a message shows: with the Version of the pressed
-// button, and with the last answer to the same subject, a command with its arguments, that Compare
-// allowed for the message. It remembers an answer that is to be shown, which is one that is Newer or
-// Unordered.
-func (s *Shown) Compare(message, subject string, button, answer Version) Order {
-	order := answer.Compare(button)
-	if order == Older || order == Same {
-		return order
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	last, known := s.last[message]
-	if known && last.subject == subject && answer.Compare(last.version) == Older {
-		return Older
-	}
-	if s.last == nil || !known && len(s.last) >= maxShown {
-		s.last = map[string]shownAnswer{}
-	}
-	s.last[message] = shownAnswer{subject: subject, version: answer}
-	return order
-}
-
-// Forget forgets a message: the answer could not be shown there.
-func (s *Shown) Forget(message string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.last, message)
 }

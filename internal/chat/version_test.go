@@ -20,31 +20,27 @@ func block(chain, number uint64, fetched time.Duration) chat.Version {
 
 func TestAnAnswerIsComparedByWhatItIsAsOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const ago, oldAge = -time.Minute, -20 * time.Minute
-		aged := func(d time.Duration) chat.Version { return chat.Version{Time: chat.Aged(time.Now().Add(d))} }
+		const ago = -time.Minute
 		for name, tt := range map[string]struct {
 			answer, shown chat.Version
 			want          chat.Order
 		}{
-			"older":                          {at(ago - 5*time.Second), at(ago), chat.Older},
-			"the same":                       {at(ago), at(ago), chat.Same},
-			"the same second":                {at(ago + 10*time.Millisecond), at(ago), chat.Same},
-			"newer":                          {at(ago + time.Second), at(ago), chat.Newer},
-			"without a time":                 {chat.Version{}, at(ago), chat.Unordered},
-			"what is shown has none":         {at(ago), chat.Version{}, chat.Unordered},
-			"an age, printed again":          {aged(oldAge), aged(oldAge), chat.Same},
-			"current again":                  {at(oldAge), aged(oldAge), chat.Newer},
-			"older than what prints its age": {at(oldAge - time.Minute), aged(oldAge), chat.Older},
-			"the clock has jumped back":      {at(0), at(time.Hour), chat.Newer},
-			"an older block":                 {block(1, 99, 0), block(1, 100, ago), chat.Older},
-			"an older block, fetched later":  {block(1, 99, time.Minute), block(1, 100, 0), chat.Older},
-			"a newer block":                  {block(1, 101, ago), block(1, 100, 0), chat.Newer},
-			"a chain that began anew":        {block(1, 99, 0), block(1, 1_000_000, ago), chat.Unordered},
-			"one block":                      {block(1, 100, 0), block(1, 100, ago), chat.Unordered},
-			"an older block of another":      {block(2, 99, 0), block(1, 100, ago), chat.Unordered},
-			"a newer block of another":       {block(2, 101, 0), block(1, 100, ago), chat.Unordered},
-			"a block after a time":           {block(1, 99, ago-time.Hour), at(ago), chat.Unordered},
-			"a time after a block":           {at(ago - time.Hour), block(1, 99, ago), chat.Unordered},
+			"older":                         {at(ago - 5*time.Second), at(ago), chat.Older},
+			"the same":                      {at(ago), at(ago), chat.Same},
+			"the same second":               {at(ago + 10*time.Millisecond), at(ago), chat.Same},
+			"newer":                         {at(ago + time.Second), at(ago), chat.Newer},
+			"without a time":                {chat.Version{}, at(ago), chat.Unordered},
+			"what is shown has none":        {at(ago), chat.Version{}, chat.Unordered},
+			"the clock has jumped back":     {at(0), at(time.Hour), chat.Newer},
+			"an older block":                {block(1, 99, 0), block(1, 100, ago), chat.Older},
+			"an older block, fetched later": {block(1, 99, time.Minute), block(1, 100, 0), chat.Older},
+			"a newer block":                 {block(1, 101, ago), block(1, 100, 0), chat.Newer},
+			"a chain that began anew":       {block(1, 99, 0), block(1, 1_000_000, ago), chat.Unordered},
+			"one block":                     {block(1, 100, 0), block(1, 100, ago), chat.Unordered},
+			"an older block of another":     {block(2, 99, 0), block(1, 100, ago), chat.Unordered},
+			"a newer block of another":      {block(2, 101, 0), block(1, 100, ago), chat.Unordered},
+			"a block after a time":          {block(1, 99, ago-time.Hour), at(ago), chat.Unordered},
+			"a time after a block":          {at(ago - time.Hour), block(1, 99, ago), chat.Unordered},
 		} {
 			if got := tt.answer.Compare(tt.shown); got != tt.want {
 				t.Errorf("%s: got %d, want %d", name, got, tt.want)
@@ -74,53 +70,6 @@ func TestAButtonKeepsWhatItsAnswerIsAsOf(t *testing.T) {
 		}
 		if press, err := chat.ParseState(state); err != nil || press.AsOf != tt.kept {
 			t.Errorf("%q became %+v, %v", state, press.AsOf, err)
-		}
-	}
-}
-
-// A button that is pressed twice at the same moment says twice what was shown before.
-func TestOfTwoPressesTheNewerAnswerWins(t *testing.T) {
-	button := block(1, 100, 0)
-	for name, tt := range map[string]struct {
-		subject string // of the second
-		before  func(*chat.Shown)
-		second  chat.Version
-		want    chat.Order
-	}{
-		"an older block":              {"staked 0x1", nil, block(1, 101, time.Minute), chat.Older},
-		"the same block":              {"staked 0x1", nil, block(1, 105, time.Minute), chat.Newer},
-		"a newer block":               {"staked 0x1", nil, block(1, 106, time.Minute), chat.Newer},
-		"an older one of another":     {"staked 0x2", nil, block(1, 101, time.Minute), chat.Newer},
-		"after a failure":             {"staked 0x1", func(s *chat.Shown) { s.Forget("m") }, block(1, 101, 0), chat.Newer},
-		"after the failure of others": {"staked 0x1", func(s *chat.Shown) { s.Forget("n") }, block(1, 101, 0), chat.Older},
-		"older than the button says":  {"staked 0x1", nil, block(1, 99, 0), chat.Older},
-	} {
-		var s chat.Shown
-		if got := s.Compare("m", "staked 0x1", button, block(1, 105, 0)); got != chat.Newer {
-			t.Errorf("%s: the first is %d", name, got)
-		}
-		if tt.before != nil {
-			tt.before(&s)
-		}
-		if got := s.Compare("m", tt.subject, button, tt.second); got != tt.want {
-			t.Errorf("%s: got %d, want %d", name, got, tt.want)
-		}
-		if got := s.Compare("another", tt.subject, button, block(1, 101, 0)); got != chat.Newer {
-			t.Errorf("%s: in another message, got %d", name, got)
-		}
-	}
-}
-
-// An answer that is not shown does not count.
-func TestRefusedAnswersAreNotRemembered(t *testing.T) {
-	var s chat.Shown
-	for _, n := range []uint64{105, 102, 103, 104} {
-		want := chat.Older
-		if n == 105 {
-			want = chat.Newer
-		}
-		if got := s.Compare("m", "x", block(1, 100, 0), block(1, n, 0)); got != want {
-			t.Errorf("block %d: got %d, want %d", n, got, want)
 		}
 	}
 }

@@ -255,7 +255,7 @@ func (tr *trial) ask(t *testing.T, q query) truth.Outcomes {
 		args = []string{q.Wallet.Hex()}
 	}
 	for tries := 3; ; tries-- {
-		reply := tr.bot.Router.Handle(t.Context(), chat.Request{
+		reply := tr.bot.Router.Handle(t.Context(), &chat.Request{
 			ID: "trial", Command: q.Command, Args: chat.Typed(args...), From: q.from, Chat: "1", Direct: true,
 		})
 		got, err := tr.checker.Check(q.Question, e2etest.Lines(reply))

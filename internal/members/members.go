@@ -43,6 +43,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"herald/internal/chat"
+	"herald/internal/claim"
 	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/ratelimit"
@@ -62,7 +63,7 @@ type Config struct {
 	// Badges are those that the settings name, by platform, sorted by community and then by ascending amount.
 	Badges map[chat.Platform][]chat.Badge
 	// Claims let one replica at a time settle a user.
-	Claims  chat.Dedup
+	Claims  claim.Claims
 	Limiter ratelimit.Limiter
 	// Symbol is the token's.
 	Symbol string

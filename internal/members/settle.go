@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"herald/internal/chat"
+	"herald/internal/claim"
 	"herald/internal/transport"
 )
 
@@ -15,7 +16,7 @@ const (
 	// claimPause is the wait between two attempts to claim a user.
 	claimPause = 100 * time.Millisecond
 	// settleLasts bounds how long a user is settled: a claim lasts for longer.
-	settleLasts = chat.ClaimLasts - 10*time.Second
+	settleLasts = claim.Lasts - 10*time.Second
 )
 
 // Change is what became of a badge of a user.
@@ -50,7 +51,7 @@ type Change struct {
 //	failed for certain (429)          as before the call                    stops, until the pause is over
 //
 // What is left stays in the row, for the next tick. A claim lets one caller of all replicas at a time settle a user
-// in a community; one that a killed process left ends after chat.ClaimLasts.
+// in a community; one that a killed process left ends after claim.Lasts.
 func (m *Members) settle(ctx context.Context, c *community, user chat.User, by caller) (changes []Change) {
 	ctx, cancel := context.WithTimeout(ctx, settleLasts)
 	defer cancel()
@@ -70,7 +71,7 @@ func (m *Members) settle(ctx context.Context, c *community, user chat.User, by c
 // claims reports whether nobody else has claimed key, and claims it.
 func (c *Config) claims(ctx context.Context, key string) bool {
 	progress, _ := c.Claims.Claim(ctx, key)
-	return progress == chat.New
+	return progress == claim.New
 }
 
 // settling is a user who is settled in a community.

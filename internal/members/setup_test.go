@@ -59,7 +59,7 @@ type fake struct {
 	calls   []call                   // Give and Remove
 	asked   int                      // how often Has was called
 	checked int                      // how many wallets were read
-	notices []chat.Reply
+	notices []*chat.Reply
 	events  map[string]int
 	down    bool // the store cannot be read or written
 	full    bool // the store cannot be written
@@ -296,7 +296,7 @@ func (f *fake) Get(_ context.Context, id core.Identity) (s core.Snapshot[core.Ac
 func (f *fake) OneEach() bool                          { return f.is(&f.oneEach) }
 func (f *fake) BadgeName(_, id string) chat.Untrusted  { return chat.Untrusted("@" + id) }
 func (f *fake) CommunityName(id string) chat.Untrusted { return chat.Untrusted("Server " + id) }
-func (f *fake) Notify(_ context.Context, _ string, r chat.Reply) {
+func (f *fake) Notify(_ context.Context, _ string, r *chat.Reply) {
 	f.change(func() { f.notices = append(f.notices, r) })
 }
 

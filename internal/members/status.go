@@ -170,7 +170,7 @@ func (m *Members) tell(ctx context.Context, c *community, user chat.User, b Badg
 	if l == nil || !configured {
 		return
 	}
-	c.adapter.Notify(ctx, user.ID, chat.Reply{
+	c.adapter.Notify(ctx, user.ID, &chat.Reply{
 		Language: m.Language, Tone: chat.Negative,
 		Title: chat.SayWith("lost.title", chat.Values{"badge": b.Name, "group": b.Group()}),
 		Text:  WhyLost(*l, chat.Address{Hex: row.Wallet.Hex()}, b.Amount, m.Symbol),

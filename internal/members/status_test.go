@@ -124,7 +124,7 @@ func TestALossIsToldWithItsTimes(t *testing.T) {
 		{disowned, 0, "WALLET"},
 	} {
 		text := WhyLost(c.loss, chat.Plain("WALLET"), decimal.NewFromInt(c.amount), "TKN")
-		reply := chat.Reply{Language: chat.English, Title: chat.Say("lost.title"), Text: text}
+		reply := &chat.Reply{Language: chat.English, Title: chat.Say("lost.title"), Text: text}
 		if got := words.Print(reply).Text.String(); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%+v: %q, want %q", c.loss, got, c.want)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"herald/internal/chat"
+	"herald/internal/platform"
 )
 
 // memoryListener listens in memory, so that connections wait in simulated time.
@@ -140,18 +141,18 @@ func TestSlowClientsAreDisconnected(t *testing.T) {
 	}
 }
 
-// platform is an adapter that is connected or not.
-type platform struct {
-	chat.Adapter
+// fakePlatform is an adapter that is connected or not.
+type fakePlatform struct {
+	platform.Adapter
 	name  chat.Platform
 	ready bool
 }
 
-func (p *platform) Platform() chat.Platform { return p.name }
-func (p *platform) Ready() bool             { return p.ready }
+func (p *fakePlatform) Platform() chat.Platform { return p.name }
+func (p *fakePlatform) Ready() bool             { return p.ready }
 
 // call gets a path of a server that exports m and adapters.
-func call(m *Metrics, adapters []chat.Adapter, path string) *httptest.ResponseRecorder {
+func call(m *Metrics, adapters []platform.Adapter, path string) *httptest.ResponseRecorder {
 	s := NewServer(nil, m, adapters, slog.New(slog.DiscardHandler))
 	w := httptest.NewRecorder()
 	s.http.Handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
@@ -185,13 +186,13 @@ func TestAPathThatIsAddedTakesPOSTAlone(t *testing.T) {
 }
 
 // lacking is a platform that says why it is not ready.
-type lacking struct{ platform }
+type lacking struct{ fakePlatform }
 
 func (l *lacking) NotReady() string { return "connected, but without commands" }
 
 func TestAPlatformSaysWhyItIsNotReady(t *testing.T) {
 	for ready, want := range map[bool]string{true: "discord: connected\n", false: "discord: connected, but without commands\n"} {
-		adapters := []chat.Adapter{&lacking{platform{name: "discord", ready: ready}}}
+		adapters := []platform.Adapter{&lacking{fakePlatform{name: "discord", ready: ready}}}
 		if w := call(NewMetrics(), adapters, "/readyz"); (w.Code == 200) != ready || w.Body.String() != want {
 			t.Errorf("%d %q, want %q", w.Code, w.Body, want)
 		}
@@ -208,7 +209,7 @@ func TestReadyOnlyWhileEveryPlatformIsConnected(t *testing.T) {
 		{false, true, 503, "telegram: not connected\ndiscord: connected\n"},
 		{true, true, 200, "telegram: connected\ndiscord: connected\n"},
 	} {
-		adapters := []chat.Adapter{&platform{name: "telegram", ready: test.telegram}, &platform{name: "discord", ready: test.discord}}
+		adapters := []platform.Adapter{&fakePlatform{name: "telegram", ready: test.telegram}, &fakePlatform{name: "discord", ready: test.discord}}
 		if w := call(NewMetrics(), adapters, "/readyz"); w.Code != test.status || w.Body.String() != test.body {
 			t.Errorf("%d %q, want %d %q", w.Code, w.Body, test.status, test.body)
 		}

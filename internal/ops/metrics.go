@@ -13,6 +13,8 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/platform"
+	"herald/internal/router"
 )
 
 // Metrics holds the bot's metrics. It implements core.Observer.
@@ -60,9 +62,9 @@ func NewMetrics() *Metrics {
 }
 
 // Command records the outcome of a command and how long it took. A panic is also counted as an event.
-func (m *Metrics) Command(platform chat.Platform, command string, outcome chat.Outcome, took time.Duration) {
+func (m *Metrics) Command(platform chat.Platform, command string, outcome router.Outcome, took time.Duration) {
 	m.commands.WithLabelValues(string(platform), command, string(outcome)).Observe(took.Seconds())
-	if outcome == chat.Panicked {
+	if outcome == router.Panicked {
 		m.events.WithLabelValues(string(platform), "panic").Inc()
 	}
 }
@@ -161,7 +163,7 @@ func (m *Metrics) ExportCredits(available, left func() float64) {
 }
 
 // ExportPlatform exports whether p is Ready, and how many of its updates are in flight.
-func (m *Metrics) ExportPlatform(p chat.Adapter, inFlight func() int) {
+func (m *Metrics) ExportPlatform(p platform.Adapter, inFlight func() int) {
 	labels := prometheus.Labels{"platform": string(p.Platform())}
 	m.gauge("herald_platform_connected", "Whether a chat platform is connected, as /readyz reports.", labels,
 		func() float64 { return oneIf(p.Ready()) })

@@ -12,17 +12,17 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/router"
 )
 
 var _ core.Observer = (*Metrics)(nil)
 
 func TestMetricsAndTheirLabels(t *testing.T) {
 	m := NewMetrics()
-	m.Command("telegram", "staked", chat.OK, 40*time.Millisecond)
-	m.Command("telegram", "staked", chat.OK, 2*time.Second)
-	m.Command("telegram", "price", chat.Panicked, time.Second)
+	m.Command("telegram", "staked", router.OK, 40*time.Millisecond)
+	m.Command("telegram", "staked", router.OK, 2*time.Second)
+	m.Command("telegram", "price", router.Panicked, time.Second)
 	m.Call(&core.Service{Name: "price"}, "limited", 200*time.Millisecond)
 	m.Lookup("stake", "stale", 90*time.Second)
 	m.Lookup("stake", "failed", 0)
@@ -34,8 +34,8 @@ func TestMetricsAndTheirLabels(t *testing.T) {
 	m.ExportCredits(func() float64 { return 3 }, func() float64 { return 9000 })
 	m.ExportCache(func() int { return 5 })
 	m.ExportHeartbeat(func() time.Duration { return 45 * time.Millisecond })
-	m.ExportPlatform(&platform{name: "telegram"}, func() int { return 3 })
-	m.ExportPlatform(&platform{name: "discord", ready: true}, func() int { return 0 })
+	m.ExportPlatform(&fakePlatform{name: "telegram"}, func() int { return 3 })
+	m.ExportPlatform(&fakePlatform{name: "discord", ready: true}, func() int { return 0 })
 	for _, h := range []core.Health{
 		{Service: &core.Service{Name: "price"}, FailingSince: time.Now().Add(-time.Hour), PausedFor: 30 * time.Second},
 		{Service: &core.Service{Name: "chain"}},

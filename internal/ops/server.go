@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/net/netutil"
 
-	"herald/internal/chat"
 	"herald/internal/config"
+	"herald/internal/platform"
 )
 
 // Settings are what an operator chooses.
@@ -70,7 +70,7 @@ type Server struct {
 }
 
 // NewServer returns a Server on listener, which Close closes. It answers nothing until Serve.
-func NewServer(listener net.Listener, m *Metrics, adapters []chat.Adapter, log *slog.Logger) *Server {
+func NewServer(listener net.Listener, m *Metrics, adapters []platform.Adapter, log *slog.Logger) *Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { ready(w, adapters) })
@@ -97,7 +97,7 @@ type explainer interface {
 }
 
 // ready lists the platforms' states, with status 503 unless all are Ready.
-func ready(w http.ResponseWriter, adapters []chat.Adapter) {
+func ready(w http.ResponseWriter, adapters []platform.Adapter) {
 	status, lines := http.StatusOK, ""
 	for _, a := range adapters {
 		state := "connected"

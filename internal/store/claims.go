@@ -8,22 +8,22 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
-	"herald/internal/chat"
+	"herald/internal/claim"
 	"herald/internal/ratelimit"
 )
 
 // A claim in Redis is one key. Its value is a random text until the work is done, and then done. If this process cannot
-// tell Redis that the work is done, the key expires after chat.ClaimLasts, and the work is New again.
+// tell Redis that the work is done, the key expires after claim.Lasts, and the work is New again.
 
 // done is the value of a claim whose work is done.
 const done = "done"
 
-// Claim implements chat.Dedup. It claims the key and takes the slots in one round trip, as independent commands: a
+// Claim implements claim.Claims. It claims the key and takes the slots in one round trip, as independent commands: a
 // caller whose work is not New may take slots, too.
 func (r *Redis) Claim(
 	ctx context.Context, key string, limits ...ratelimit.Limit,
-) (p chat.Progress, wait time.Duration) {
-	claim := rand.Text()
+) (p claim.Progress, wait time.Duration) {
+	token := rand.Text()
 	var slots []any
 	if len(limits) > 0 {
 		slots = r.limitArgs(0, limits)
@@ -31,28 +31,28 @@ func (r *Redis) Claim(
 	var value string
 	_, err := r.ask(ctx, func(conn redis.Conn) (any, error) {
 		var err error
-		value, wait, err = claimOn(conn, r.claimKey(key), claim, slots)
+		value, wait, err = claimOn(conn, r.claimKey(key), token, slots)
 		return nil, err
 	})
 	switch {
 	case err != nil:
-		r.keepClaim(key, claim) // Redis may have it, although no answer came.
+		r.keepClaim(key, token) // Redis may have it, although no answer came.
 		return r.memory.Claim(ctx, key, limits...)
-	case value == claim: // It was set now, or by a first attempt whose answer was lost.
-		r.keepClaim(key, claim)
-		return chat.New, wait
+	case value == token: // It was set now, or by a first attempt whose answer was lost.
+		r.keepClaim(key, token)
+		return claim.New, wait
 	case value == done:
-		return chat.Done, 0
+		return claim.Done, 0
 	}
-	return chat.InFlight, 0
+	return claim.InFlight, 0
 }
 
-// claimOn sets key to claim unless the key has a value, and runs limitScript with slots unless they are nil. It
+// claimOn sets key to token unless the key has a value, and runs limitScript with slots unless they are nil. It
 // returns the value that the key has then, and the wait for the slots. If the value expires meanwhile, it fails, and
 // ask tries again.
-func claimOn(conn redis.Conn, key, claim string, slots []any) (value string, wait time.Duration, err error) {
+func claimOn(conn redis.Conn, key, token string, slots []any) (value string, wait time.Duration, err error) {
 	// If a Send fails, Do fails, too.
-	_ = conn.Send("SET", key, claim, "NX", "PX", chat.ClaimLasts.Milliseconds())
+	_ = conn.Send("SET", key, token, "NX", "PX", claim.Lasts.Milliseconds())
 	if slots != nil {
 		_ = limitScript.SendHash(conn, slots...)
 	}
@@ -66,7 +66,7 @@ func claimOn(conn redis.Conn, key, claim string, slots []any) (value string, wai
 	case nil: // The key had a value.
 		value, err = redis.String(conn.Do("GET", key))
 	default:
-		value = claim
+		value = token
 	}
 	if err != nil || slots == nil {
 		return value, 0, err
@@ -80,22 +80,22 @@ func claimOn(conn redis.Conn, key, claim string, slots []any) (value string, wai
 }
 
 // keepClaim remembers the claim of a key for Release.
-func (r *Redis) keepClaim(key, claim string) {
+func (r *Redis) keepClaim(key, token string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.claims[key] = claim
+	r.claims[key] = token
 }
 
-// Release implements chat.Dedup. It deletes the key only if the key still has this claim: the claim may have
+// Release implements claim.Claims. It deletes the key only if the key still has this claim: the claim may have
 // expired, and the key may have another replica's claim.
 func (r *Redis) Release(key string) {
 	r.memory.Release(key)
-	claim, found := r.forgetClaim(key)
+	token, found := r.forgetClaim(key)
 	if !found || !r.Up() {
 		return
 	}
 	// If that fails, the claim expires.
-	_, _ = r.ask(context.Background(), script(replaceScript, []string{r.claimKey(key)}, claim, ""))
+	_, _ = r.ask(context.Background(), script(replaceScript, []string{r.claimKey(key)}, token, ""))
 }
 
 // mark is that the work of a claim is done.
@@ -107,7 +107,7 @@ type mark struct {
 // maxMarks is how many marks may wait to be sent. Redis takes less than a millisecond for so many.
 const maxMarks = 500
 
-// MarkDone implements chat.Dedup. It replaces another's claim, too: this work is done. It does not block unless Redis
+// MarkDone implements claim.Claims. It replaces another's claim, too: this work is done. It does not block unless Redis
 // is slow: a moment later, sendMarks tells Redis of all that is done by then.
 func (r *Redis) MarkDone(key string, lasts time.Duration) {
 	r.forgetClaim(key)
@@ -183,12 +183,12 @@ func firstError(reply any, err error) error {
 }
 
 // forgetClaim returns the claim that this process made in Redis, and forgets it.
-func (r *Redis) forgetClaim(key string) (claim string, found bool) {
+func (r *Redis) forgetClaim(key string) (token string, found bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	claim, found = r.claims[key]
+	token, found = r.claims[key]
 	delete(r.claims, key)
-	return claim, found
+	return token, found
 }
 
 // claimKey returns the key of a claim in Redis. It says "update" for every kind of work.

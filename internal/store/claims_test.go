@@ -11,7 +11,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	miniserver "github.com/alicebob/miniredis/v2/server"
 
-	"herald/internal/chat"
+	"herald/internal/claim"
 	"herald/internal/ratelimit"
 )
 
@@ -39,7 +39,7 @@ func TestReplicasShareClaims(t *testing.T) {
 
 // tell plays a story of TestReplicasShareClaims.
 func tell(t *testing.T, story string) {
-	words := map[string]chat.Progress{"new": chat.New, "in-flight": chat.InFlight, "done": chat.Done}
+	words := map[string]claim.Progress{"new": claim.New, "in-flight": claim.InFlight, "done": claim.Done}
 	s := server(t)
 	replicas := map[string]*Redis{"one": replica(t, s), "two": replica(t, s), "three": replica(t, s)}
 	for step := range strings.SplitSeq(story, ", ") {
@@ -67,8 +67,8 @@ func tell(t *testing.T, story string) {
 
 func TestEndedClaimsAreForgotten(t *testing.T) {
 	r := replica(t, server(t))
-	wantProgress(t, "new work", r, "finished", chat.New)
-	wantProgress(t, "new work", r, "given up", chat.New)
+	wantProgress(t, "new work", r, "finished", claim.New)
+	wantProgress(t, "new work", r, "given up", claim.New)
 	finish(t, r, "finished", time.Second)
 	r.Release("given up")
 	if len(r.claims) > 0 || r.Fallbacks() > 0 {
@@ -89,8 +89,8 @@ func TestRetriedClaimIsNew(t *testing.T) {
 		}
 		return reply, err
 	})
-	wantProgress(t, "a claim that was retried", r, "a", chat.New)
-	wantProgress(t, "the same work", r, "a", chat.InFlight)
+	wantProgress(t, "a claim that was retried", r, "a", claim.New)
+	wantProgress(t, "the same work", r, "a", claim.InFlight)
 	if breaks || r.Fallbacks() > 0 {
 		t.Errorf("the connection did not break, or %d calls were decided without Redis", r.Fallbacks())
 	}
@@ -101,12 +101,12 @@ func TestNewWorkTakesASlotAtAnyReplica(t *testing.T) {
 	one, two := replica(t, s), replica(t, s)
 	for i, r := range []*Redis{one, two, one} {
 		p, wait := r.Claim(t.Context(), fmt.Sprint(i), minutely)
-		if p != chat.New || wait != 0 {
+		if p != claim.New || wait != 0 {
 			t.Errorf("event %d: %d after %v", i, p, wait)
 		}
 	}
 	p, wait := two.Claim(t.Context(), "one more", minutely)
-	if p != chat.New || wait < 50*time.Second {
+	if p != claim.New || wait < 50*time.Second {
 		t.Errorf("beyond the limit: %d after %v", p, wait)
 	}
 }
@@ -149,7 +149,7 @@ func TestAnUnknownScriptIsLoaded(t *testing.T) {
 	r := replica(t, s)
 	commands := countCommands(s)
 	p, wait := r.Claim(t.Context(), "a", ratelimit.Limit{Key: "a", Burst: 1, Every: time.Minute})
-	if p != chat.New || wait != 0 || !slices.Contains(*commands, "EVAL") {
+	if p != claim.New || wait != 0 || !slices.Contains(*commands, "EVAL") {
 		t.Errorf("%d after %v; Redis got %q", p, wait, *commands)
 	}
 	_, wait = r.Claim(t.Context(), "b", ratelimit.Limit{Key: "a", Burst: 1, Every: time.Minute})

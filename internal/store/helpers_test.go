@@ -10,7 +10,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/gomodule/redigo/redis"
 
-	"herald/internal/chat"
+	"herald/internal/claim"
 	"herald/internal/ratelimit"
 	"herald/internal/secret"
 )
@@ -62,7 +62,7 @@ func newReplica(t *testing.T, url, bot string) *Redis {
 }
 
 // wantProgress claims key without a limit.
-func wantProgress(t *testing.T, what string, d chat.Dedup, key string, want chat.Progress) {
+func wantProgress(t *testing.T, what string, d claim.Claims, key string, want claim.Progress) {
 	t.Helper()
 	got, wait := d.Claim(t.Context(), key)
 	if got != want || wait != 0 {
@@ -124,7 +124,7 @@ func finish(t *testing.T, r *Redis, key string, lasts time.Duration) {
 	for range 1000 {
 		value, _ := redis.String(r.do(t.Context(), command("GET", r.claimKey(key))))
 		r.memory.mu.Lock()
-		remembered := r.memory.claims[key].progress == chat.Done
+		remembered := r.memory.claims[key].progress == claim.Done
 		r.memory.mu.Unlock()
 		if value == done || remembered {
 			return

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"herald/internal/chat"
+	"herald/internal/claim"
 	"herald/internal/ratelimit"
 )
 
@@ -17,7 +17,7 @@ import (
 // (https://core.telegram.org/bots/faq#broadcasting-to-users).
 const maxDone = 30 * 60 * 60
 
-// Memory is the state of one process. It implements chat.Dedup and ratelimit.Limiter, and has Buckets. It is safe
+// Memory is the state of one process. It implements claim.Claims and ratelimit.Limiter, and has Buckets. It is safe
 // for concurrent use, and does no I/O.
 type Memory struct {
 	*ratelimit.Memory
@@ -33,7 +33,7 @@ type Memory struct {
 
 // memoryClaim is work that is in flight or done.
 type memoryClaim struct {
-	progress chat.Progress
+	progress claim.Progress
 	expires  time.Time
 }
 
@@ -46,33 +46,33 @@ func NewMemory() *Memory {
 	}
 }
 
-// Claim implements chat.Dedup.
+// Claim implements claim.Claims.
 func (m *Memory) Claim(
 	ctx context.Context, key string, limits ...ratelimit.Limit,
-) (p chat.Progress, wait time.Duration) {
+) (p claim.Progress, wait time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	claim, known := m.claims[key]
-	if known && time.Now().Before(claim.expires) {
-		return claim.progress, 0
+	c, known := m.claims[key]
+	if known && time.Now().Before(c.expires) {
+		return c.progress, 0
 	}
-	m.claims[key] = memoryClaim{chat.InFlight, time.Now().Add(chat.ClaimLasts)}
+	m.claims[key] = memoryClaim{claim.InFlight, time.Now().Add(claim.Lasts)}
 	wait, _ = m.Reserve(ctx, 0, limits...)
-	return chat.New, wait
+	return claim.New, wait
 }
 
-// Release implements chat.Dedup.
+// Release implements claim.Claims.
 func (m *Memory) Release(key string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.claims, key)
 }
 
-// MarkDone implements chat.Dedup.
+// MarkDone implements claim.Claims.
 func (m *Memory) MarkDone(key string, lasts time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.claims[key] = memoryClaim{chat.Done, time.Now().Add(lasts)}
+	m.claims[key] = memoryClaim{claim.Done, time.Now().Add(lasts)}
 	m.done = append(m.done, key)
 	if len(m.done) > maxDone {
 		delete(m.claims, m.done[0])

@@ -6,44 +6,44 @@ import (
 	"testing/synctest"
 	"time"
 
-	"herald/internal/chat"
+	"herald/internal/claim"
 )
 
 func TestMemoryKnowsHowFarWorkIs(t *testing.T) {
 	m := NewMemory()
-	wantProgress(t, "new work", m, "a", chat.New)
-	wantProgress(t, "claimed work", m, "a", chat.InFlight)
+	wantProgress(t, "new work", m, "a", claim.New)
+	wantProgress(t, "claimed work", m, "a", claim.InFlight)
 	m.Release("a")
-	wantProgress(t, "released work", m, "a", chat.New)
+	wantProgress(t, "released work", m, "a", claim.New)
 	m.MarkDone("a", time.Hour)
-	wantProgress(t, "finished work", m, "a", chat.Done)
+	wantProgress(t, "finished work", m, "a", claim.Done)
 }
 
 func TestMemoryClaimsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := NewMemory()
-		wantProgress(t, "new work", m, "claimed", chat.New)
+		wantProgress(t, "new work", m, "claimed", claim.New)
 		m.MarkDone("finished", 2*time.Hour)
-		time.Sleep(chat.ClaimLasts - time.Nanosecond)
-		wantProgress(t, "work in flight", m, "claimed", chat.InFlight)
+		time.Sleep(claim.Lasts - time.Nanosecond)
+		wantProgress(t, "work in flight", m, "claimed", claim.InFlight)
 		time.Sleep(time.Nanosecond)
-		wantProgress(t, "work whose claim expired", m, "claimed", chat.New)
+		wantProgress(t, "work whose claim expired", m, "claimed", claim.New)
 		time.Sleep(time.Hour)
-		wantProgress(t, "finished work", m, "finished", chat.Done)
+		wantProgress(t, "finished work", m, "finished", claim.Done)
 		time.Sleep(time.Hour)
-		wantProgress(t, "work that was finished long ago", m, "finished", chat.New)
+		wantProgress(t, "work that was finished long ago", m, "finished", claim.New)
 	})
 }
 
 func TestMemoryForgetsTheOldestFinishedWork(t *testing.T) {
 	m := NewMemory()
-	wantProgress(t, "new work", m, "in flight", chat.New)
+	wantProgress(t, "new work", m, "in flight", claim.New)
 	for i := range maxDone + 1 {
 		m.MarkDone(fmt.Sprint(i), time.Hour)
 	}
-	wantProgress(t, "the oldest", m, "0", chat.New)
-	wantProgress(t, "the second oldest", m, "1", chat.Done)
-	wantProgress(t, "work in flight", m, "in flight", chat.InFlight)
+	wantProgress(t, "the oldest", m, "0", claim.New)
+	wantProgress(t, "the second oldest", m, "1", claim.Done)
+	wantProgress(t, "work in flight", m, "in flight", claim.InFlight)
 	if len(m.claims) != maxDone+2 {
 		t.Errorf("%d pieces of work are known, want %d", len(m.claims), maxDone+2)
 	}
@@ -57,7 +57,7 @@ func TestMemoryReservesSlotsForNewWork(t *testing.T) {
 			m.Claim(t.Context(), fmt.Sprint(i), minutely) // It is in flight, and takes nothing.
 		}
 		p, wait := m.Claim(t.Context(), "one more", minutely)
-		if p != chat.New || wait != time.Minute {
+		if p != claim.New || wait != time.Minute {
 			t.Errorf("beyond the limit: %d after %v", p, wait)
 		}
 	})

@@ -20,7 +20,7 @@ import (
 	miniserver "github.com/alicebob/miniredis/v2/server"
 	"github.com/gomodule/redigo/redis"
 
-	"herald/internal/chat"
+	"herald/internal/claim"
 	"herald/internal/secret/logtest"
 )
 
@@ -120,7 +120,7 @@ func TestRestartOfRedisCostsNoFallback(t *testing.T) {
 	for restart := range 4 {
 		var commands sync.WaitGroup
 		for i := range 100 {
-			commands.Go(func() { wantProgress(t, "a new update", r, fmt.Sprint(restart, i), chat.New) })
+			commands.Go(func() { wantProgress(t, "a new update", r, fmt.Sprint(restart, i), claim.New) })
 		}
 		commands.Wait()
 		if got := r.Fallbacks(); got != 0 {
@@ -182,10 +182,10 @@ func TestReplicaWithoutRedisDecides(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()
 			r := newReplica(t, test.scheme+"://:"+password+"@"+test.addr+test.options, bot)
-			wantProgress(t, "a new update", r, "a", chat.New)
-			wantProgress(t, "a repeated one", r, "a", chat.InFlight)
+			wantProgress(t, "a new update", r, "a", claim.New)
+			wantProgress(t, "a repeated one", r, "a", claim.InFlight)
 			finish(t, r, "a", time.Hour)
-			wantProgress(t, "an answered one", r, "a", chat.Done)
+			wantProgress(t, "an answered one", r, "a", claim.Done)
 			wantSlots(t, test.what, r, minutely, 3)
 			r.Save(ctx, "price", []byte("1"), time.Minute)
 			if value, _ := r.Load(ctx, "price"); value != nil {

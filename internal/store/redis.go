@@ -14,7 +14,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// Redis is the state that the replicas of one bot share, on Redis 5 or later. It implements chat.Dedup,
+// Redis is the state that the replicas of one bot share, on Redis 5 or later. It implements claim.Claims,
 // ratelimit.Limiter and core.Store, and its Buckets keep saved addresses. Saved addresses never expire there;
 // everything else does. It is safe for concurrent use.
 //

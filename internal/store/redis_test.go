@@ -11,7 +11,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
-	"herald/internal/chat"
+	"herald/internal/claim"
 	"herald/internal/ratelimit"
 	"herald/internal/store/redistest"
 )
@@ -44,8 +44,8 @@ func TestTwoBotsOnOneRedisShareNothing(t *testing.T) {
 	s := server(t)
 	one := newReplica(t, redisURL(s), "telegram-1")
 	two := newReplica(t, redisURL(s), "telegram-2")
-	wantProgress(t, "new work", one, "a", chat.New)
-	wantProgress(t, "the other bot's work", two, "a", chat.New)
+	wantProgress(t, "new work", one, "a", claim.New)
+	wantProgress(t, "the other bot's work", two, "a", claim.New)
 	wantSlots(t, "one's", one, minutely, 3)
 	wantSlots(t, "the other bot's", two, minutely, 3)
 	one.Save(t.Context(), "price", []byte("1"), time.Minute)
@@ -68,7 +68,7 @@ func TestSavedAddressesNeverExpire(t *testing.T) {
 	b := r.Bucket(members)
 	put(t, b, "7", "a")
 	r.Save(t.Context(), "price", []byte("1"), time.Hour)
-	wantProgress(t, "new work", r, "a", chat.New)
+	wantProgress(t, "new work", r, "a", claim.New)
 	wantSlots(t, "all", r, minutely, 3)
 	for _, key := range s.Keys() {
 		isAddresses := strings.HasPrefix(key, "herald:members:")
@@ -178,8 +178,8 @@ func TestAnotherProgramsValuesDoNotStopTheBot(t *testing.T) {
 		}
 	}
 	wantSlots(t, "a limit", r, minutely, 3)
-	wantProgress(t, "work", r, "a", chat.New)
-	wantProgress(t, "the same work", r, "a", chat.InFlight)
+	wantProgress(t, "work", r, "a", claim.New)
+	wantProgress(t, "the same work", r, "a", claim.InFlight)
 	value, err := r.Load(t.Context(), "price")
 	if value != nil || err != nil {
 		t.Errorf("loaded %q, %v", value, err)

@@ -1,7 +1,7 @@
 // Package store keeps what must outlive one command, or the process.
 //
 // There are three kinds of state:
-//   - Claims and finished work (chat.Dedup), so that an update is answered once.
+//   - Claims and finished work (claim.Claims), so that an update is answered once.
 //   - Rates (ratelimit.Limiter).
 //   - Values: the latest answers of services (core.Store), and saved addresses, in a Bucket.
 //

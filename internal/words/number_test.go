@@ -18,7 +18,7 @@ func dec(s string) decimal.Decimal { return decimal.RequireFromString(s) }
 
 // shown is how a value is printed in a field.
 func shown(l chat.Language, v chat.Value) string {
-	card := words.Print(chat.Reply{Language: l, Sections: []chat.Section{{Fields: []chat.Field{{Value: v}}}}})
+	card := words.Print(&chat.Reply{Language: l, Sections: []chat.Section{{Fields: []chat.Field{{Value: v}}}}})
 	return card.Sections[0].Fields[0].Value.String()
 }
 

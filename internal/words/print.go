@@ -20,7 +20,7 @@ var (
 )
 
 // Print returns a reply as a card in its language.
-func Print(r chat.Reply) Card {
+func Print(r *chat.Reply) Card {
 	p := catalogueOf(r.Language)
 	c := Card{
 		Language: r.Language,
@@ -35,7 +35,7 @@ func Print(r chat.Reply) Card {
 		Notes:    p.notes(r.Notes),
 		Source:   p.line(r.Footer),
 		Checked:  r.Checked,
-		Buttons:  p.buttons(r.Actions, r.Version()),
+		Buttons:  p.buttons(r.Actions, r.Source.AsOf),
 	}
 	c.FullValues = slices.DeleteFunc(each(r.FullValues, p.field), func(f Field) bool { return c.shows(f.Value.String()) })
 	c.Footer = p.footer(r, c.Source)
@@ -86,7 +86,7 @@ func (p *catalogue) notes(all []chat.Text) []Line {
 }
 
 // footer prints the source and the age of Checked, and leaves out an empty one.
-func (p *catalogue) footer(r chat.Reply, source Line) Line {
+func (p *catalogue) footer(r *chat.Reply, source Line) Line {
 	checked := chat.Moment{Time: r.Checked}
 	switch {
 	case r.Checked.IsZero():

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
+	"herald/internal/platform/platformtest"
 	"herald/internal/words"
 )
 
@@ -21,10 +21,10 @@ const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
 var ann = chat.User{Platform: "telegram", ID: "4815162342"}
 
 func TestEveryFieldOfAReplyIsPrinted(t *testing.T) {
-	reply, markers := chattest.FullReply()
+	reply, markers := platformtest.FullReply()
 	reply.Image = &chat.Image{Name: "price-7d.png", PNG: []byte("png"), Caption: chat.Say("what is to be seen")}
 	reply.Ask = &chat.Ask{Command: "staked", Question: chat.Say("Which wallet?")}
-	reply.AsOf = time.Unix(36, 0)
+	reply.Source.AsOf.Time = time.Unix(36, 0)
 	reply.Actions = append(reply.Actions,
 		chat.Action{Label: chat.Say("copy"), Copy: wallet},
 		chat.Action{Label: chat.Say("refresh"), Command: "price", Edit: true, Refresh: true},
@@ -67,7 +67,7 @@ func TestValuesTellHowTheyAreToBeShown(t *testing.T) {
 		{chat.Strong{Value: chat.Code("7")}, words.Span{Text: "7", Style: words.Code}},
 		{chat.Moment{Time: at.AddDate(999, 0, 0)}, words.Span{Text: "3025-09-21 14:13 UTC", Moment: &words.Moment{Time: at.AddDate(999, 0, 0), Date: "3025-09-21 14:13 UTC"}}},
 	} {
-		card := words.Print(chat.Reply{Sections: []chat.Section{{Fields: []chat.Field{{Value: test.value}}}}})
+		card := words.Print(&chat.Reply{Sections: []chat.Section{{Fields: []chat.Field{{Value: test.value}}}}})
 		if got := card.Sections[0].Fields[0].Value; !reflect.DeepEqual(got, words.Line{test.want}) {
 			t.Errorf("%#v is %+v, want %+v", test.value, got, test.want)
 		}
@@ -87,7 +87,7 @@ func TestTheFooterEndsWithWhenItWasChecked(t *testing.T) {
 			{chat.Parts{chat.Plain("CoinMarketCap"), chat.Plain("")}, at, "CoinMarketCap ·\u00a02 s ago", "CoinMarketCap"},
 			{chat.Parts{chat.Plain("All"), chat.Plain("block 1")}, time.Time{}, "All ·\u00a0block 1", "All ·\u00a0block 1"},
 		} {
-			card := words.Print(chat.Reply{Footer: test.footer, Checked: test.checked})
+			card := words.Print(&chat.Reply{Footer: test.footer, Checked: test.checked})
 			if card.Footer.String() != test.want || card.Source.String() != test.source || card.Checked != test.checked {
 				t.Errorf("the footer is %q with %q, want %q with %q", card.Footer, card.Source, test.want, test.source)
 			}
@@ -102,7 +102,7 @@ func TestExactValuesStandUnderShortOnesAlone(t *testing.T) {
 		whole.Digits = chat.Exact
 		title := chat.SayWith("stake.yes", chat.Values{"total": amount})
 		parts := []chat.Section{{Fields: []chat.Field{{Value: chat.Parts{title}}}}}
-		for place, reply := range map[string]chat.Reply{"title": {Title: title}, "section": {Sections: parts}} {
+		for place, reply := range map[string]*chat.Reply{"title": {Title: title}, "section": {Sections: parts}} {
 			reply.FullValues = []chat.Field{{Value: whole}}
 			if got := len(words.Print(reply).FullValues); got != want {
 				t.Errorf("%s in a %s has %d exact values, want %d", tokens, place, got, want)
@@ -113,7 +113,7 @@ func TestExactValuesStandUnderShortOnesAlone(t *testing.T) {
 
 func TestARowBreaksBetweenItsFieldsAlone(t *testing.T) {
 	change := chat.Field{Name: chat.Say("price.7d"), Value: chat.Change{Decimal: dec("-12.5")}}
-	row := words.Print(chat.Reply{Sections: []chat.Section{{Row: true, Fields: []chat.Field{change, change}}}}).Sections[0].Fields
+	row := words.Print(&chat.Reply{Sections: []chat.Section{{Row: true, Fields: []chat.Field{change, change}}}}).Sections[0].Fields
 	if got, want := row[0].Value.String(), "7d\u00a0▼\u00a012.50%  ·\u00a0\u00a07d\u00a0▼\u00a012.50%"; len(row) != 1 || got != want {
 		t.Errorf("%q", got)
 	}
@@ -138,7 +138,7 @@ func TestALineBreaksBeforeADotAndNotWithinAWord(t *testing.T) {
 		{chat.Chinese, chat.Code("质押"), "质押"},
 		{chat.Chinese, chat.Untrusted("质押"), "质押"},
 	} {
-		card := words.Print(chat.Reply{Language: test.language, Footer: chat.Parts{test.value}})
+		card := words.Print(&chat.Reply{Language: test.language, Footer: chat.Parts{test.value}})
 		if got := card.Footer.String(); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
 		}
@@ -146,7 +146,7 @@ func TestALineBreaksBeforeADotAndNotWithinAWord(t *testing.T) {
 }
 
 func TestANoteIsSaidOnce(t *testing.T) {
-	twice := chat.Reply{Notes: []chat.Text{chat.Say("reason.denied"), chat.Say("chart.failed"), chat.Say("reason.denied")}}
+	twice := &chat.Reply{Notes: []chat.Text{chat.Say("reason.denied"), chat.Say("chart.failed"), chat.Say("reason.denied")}}
 	if notes := words.Print(twice).Notes; len(notes) != 2 || notes[0].String() == notes[1].String() {
 		t.Error(notes)
 	}
@@ -203,7 +203,7 @@ func FuzzPrint(f *testing.F) {
 			chat.Mention{User: chat.User{ID: s}}, chat.CommandLink(s), chat.SayWith("unlisted.entry", chat.Values{"entry": chat.Code(s)})} {
 			all = append(all, chat.Field{Name: foreign, Value: v})
 		}
-		reply := chat.Reply{Title: chat.SayWith("reference", chat.Values{"reference": chat.Plain(s)}), Sections: []chat.Section{{Fields: all}}}
+		reply := &chat.Reply{Title: chat.SayWith("reference", chat.Values{"reference": chat.Plain(s)}), Sections: []chat.Section{{Fields: all}}}
 		for _, line := range lines(words.Print(reply)) {
 			text := strings.ReplaceAll(strings.ReplaceAll(line.String(), "\u2060", ""), "\u00a0", " ")
 			if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) || r != ' ' && unicode.IsSpace(r) }) {
@@ -324,7 +324,7 @@ func TestOnlyTheFirstNextStepStandsOut(t *testing.T) {
 		{Label: chat.Say("first"), URL: "https://one.example", NextStep: true}, {Label: chat.Say("second"), Command: "x", NextStep: true},
 	}
 	var got []string
-	for _, b := range words.Print(chat.Reply{Actions: steps}).Buttons {
+	for _, b := range words.Print(&chat.Reply{Actions: steps}).Buttons {
 		if b.NextStep {
 			got = append(got, b.Label)
 		}

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"herald/internal/app"
-	"herald/internal/chat/chattest"
 	"herald/internal/demo/web"
+	"herald/internal/platform/platformtest"
 )
 
 // startDemo runs `bot demo --web` until the test ends, and returns the page's address.
@@ -105,7 +105,7 @@ func (c *client) seen() []web.Event {
 // next waits for the first event that fits, after so many others.
 func (c *client) next(after int, what string, fits func(web.Event) bool) (found web.Event) {
 	c.Helper()
-	chattest.WaitUntil(c, what, func() bool {
+	platformtest.WaitUntil(c, what, func() bool {
 		events := c.seen()[after:]
 		i := slices.IndexFunc(events, fits)
 		if i >= 0 {

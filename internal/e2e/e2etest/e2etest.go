@@ -14,8 +14,8 @@ import (
 
 	"herald/internal/app"
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
 	"herald/internal/e2e/fault"
+	"herald/internal/platform/platformtest"
 	"herald/internal/secret/logtest"
 	"herald/internal/words"
 )
@@ -39,12 +39,12 @@ func Minute(t time.Time) string { return t.UTC().Format(MinuteForm) }
 
 // Say returns a message in English.
 func Say(key string, args chat.Values) string {
-	return Lines(chat.Reply{Title: chat.SayWith(key, args)})[0]
+	return Lines(&chat.Reply{Title: chat.SayWith(key, args)})[0]
 }
 
 // Lines returns the parts of a reply, one a line and none empty, with the exact value of
 // what is shown short.
-func Lines(r chat.Reply) []string {
+func Lines(r *chat.Reply) []string {
 	card := words.Print(r)
 	lines := []string{strings.TrimSpace(spoken(card.Title) + " " + spoken(card.Subtitle)), spoken(card.Text)}
 	for _, s := range append(card.Sections, words.Section{Fields: card.FullValues}) {
@@ -242,5 +242,5 @@ func get(url string) (status int, text string) {
 // Eventually waits until done returns true. It ends the test after Patience.
 func Eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	chattest.WaitUntil(t, what, done)
+	platformtest.WaitUntil(t, what, done)
 }

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/internal/chat"
+	"herald/internal/platform"
 	"herald/internal/secret/logtest"
 )
 
@@ -152,7 +152,7 @@ func (p *Process) Leaves() {
 	p.t.Helper()
 	select {
 	case <-p.exited:
-	case <-time.After(chat.DrainTime + 3*time.Second):
+	case <-time.After(platform.DrainTime + 3*time.Second):
 		p.t.Fatal("it does not leave")
 	}
 	if code := p.ProcessState.ExitCode(); code != 0 {

@@ -28,6 +28,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/config"
+	"herald/internal/platform"
 	"herald/internal/platform/discord/api"
 	"herald/internal/platform/discord/gateway"
 	"herald/internal/ratelimit"
@@ -36,7 +37,7 @@ import (
 // maxName bounds the bot's name as Discord reports it, in characters.
 const maxName = 40
 
-// Adapter joins Discord to a Handler. It implements chat.Adapter, and
+// Adapter joins Discord to a Handler. It implements platform.Adapter, and
 // http.Handler for interactions that arrive by HTTP.
 type Adapter struct {
 	Config
@@ -59,7 +60,7 @@ type Adapter struct {
 	// diagnoses limits how often diagnose fetches a guild.
 	diagnoses *ratelimit.Memory
 	// shown orders the answers to presses, by the message's ID.
-	shown chat.Shown
+	shown platform.Shown
 }
 
 // New returns an adapter. It contacts nobody.
@@ -76,7 +77,7 @@ func New(c Config) *Adapter {
 	return a
 }
 
-// Platform implements chat.Adapter.
+// Platform implements platform.Adapter.
 func (a *Adapter) Platform() chat.Platform { return Platform }
 
 // Ready reports whether interactions can arrive now, and Discord has the bot's commands.
@@ -101,10 +102,10 @@ func (a *Adapter) InFlight() int { return int(a.inFlight.Load()) }
 // before the first, and without a gateway.
 func (a *Adapter) HeartbeatLatency() time.Duration { return a.gateway.Latency() }
 
-// Run implements chat.Adapter. It takes interactions at once, while it registers the commands.
+// Run implements platform.Adapter. It takes interactions at once, while it registers the commands.
 // The only errors are those of keepRegistered and of the gateway's Run.
-func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
-	s := &session{Adapter: a, tasks: chat.NewTasks(ctx, h, a.Log, a.Count)}
+func (a *Adapter) Run(ctx context.Context, h platform.Handler) error {
+	s := &session{Adapter: a, work: platform.NewWork(ctx, h, a.Log, a.Count)}
 	group, running := errgroup.WithContext(ctx) // The first error ends running.
 	group.Go(func() error { return a.keepRegistered(running, h.Commands()) })
 	if a.PublicKey != nil {
@@ -112,12 +113,12 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	} else {
 		group.Go(func() error { return a.gateway.Run(running, s.receive) })
 	}
-	rights := func(ctx context.Context) []chat.Right { return a.rights(ctx) }
-	group.Go(func() error { chat.WatchRights(running, a.Log, rights); return nil })
+	rights := func(ctx context.Context) []platform.Right { return a.rights(ctx) }
+	group.Go(func() error { platform.WatchRights(running, a.Log, rights); return nil })
 	<-running.Done() // By HTTP nothing else blocks until then.
 	a.session.Store(nil)
 	err := group.Wait()
-	if !s.tasks.Drain() {
+	if !s.work.Drain() {
 		a.Log.Error("commands in flight were left unanswered")
 	}
 	return err
@@ -137,7 +138,9 @@ func (a *Adapter) connected(name string) {
 // Check fetches the token's application, its commands, and the servers of StakerRoles and of
 // moderated, which are IDs, from Discord. It blocks meanwhile. It returns what `bot check` prints:
 // details and the bot's rights. The error is a *config.WrongError if Discord contradicts a setting.
-func (a *Adapter) Check(ctx context.Context, moderated ...string) (details []string, rights []chat.Right, err error) {
+func (a *Adapter) Check(
+	ctx context.Context, moderated ...string,
+) (details []string, rights []platform.Right, err error) {
 	app, err := a.api.Application(ctx)
 	if err != nil {
 		return nil, nil, err

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/discordtest"
 	"herald/internal/demo/fake/transporttest"
+	"herald/internal/platform/platformtest"
 	"herald/internal/secret"
 	"herald/internal/secret/logtest"
 	"herald/internal/store"
@@ -35,11 +35,11 @@ type adapterTest struct {
 	*Adapter
 	way     way
 	fake    *discordtest.Server
-	handler *chattest.Handler
+	handler *platformtest.Handler
 	logged  *logtest.Buffer
 	address string       // where interactions are posted
 	stop    func() error // returns what Run returned
-	events  *chattest.Events
+	events  *platformtest.Events
 }
 
 // change alters the Config of an Adapter, or its fake, before it runs.
@@ -50,7 +50,7 @@ func newAdapterTest(t *testing.T, fake *discordtest.Server, w way, changes ...ch
 	t.Helper()
 	t.Cleanup(fake.Close)
 	h := &adapterTest{
-		way: w, fake: fake, handler: &chattest.Handler{}, logged: &logtest.Buffer{}, events: &chattest.Events{},
+		way: w, fake: fake, handler: &platformtest.Handler{}, logged: &logtest.Buffer{}, events: &platformtest.Events{},
 	}
 	c := Config{
 		Settings:  Settings{Token: secret.New(fake.Token), APIURL: fake.URL()},
@@ -79,7 +79,7 @@ func (h *adapterTest) listen(t *testing.T, l net.Listener) {
 
 // run runs the Adapter until stop, or the end of the test.
 func (h *adapterTest) run(t *testing.T) {
-	h.stop = chattest.Start(t, func(ctx context.Context) error { return h.Run(ctx, speaking{h.handler}) })
+	h.stop = platformtest.Start(t, func(ctx context.Context) error { return h.Run(ctx, speaking{h.handler}) })
 }
 
 // simulate runs test in simulated time beside an Adapter that is connected.
@@ -204,17 +204,17 @@ func (h *adapterTest) ask(t *testing.T, i fakediscord.Interaction) *fakediscord.
 }
 
 // reply makes the handler answer with r, after some time.
-func (h *adapterTest) reply(after time.Duration, r chat.Reply) {
-	h.handler.Reply = func(context.Context, chat.Request) chat.Reply {
+func (h *adapterTest) reply(after time.Duration, r *chat.Reply) {
+	h.handler.Reply = func(context.Context, *chat.Request) *chat.Reply {
 		time.Sleep(after)
 		return r
 	}
 }
 
 // speaking is a handler that answers in the language of the user.
-type speaking struct{ *chattest.Handler }
+type speaking struct{ *platformtest.Handler }
 
-func (speaking) Language(req chat.Request, visibility chat.Visibility) chat.Language {
+func (speaking) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
 	if l, spoken := chat.LanguageOf(req.Locale); spoken && visibility == chat.Private {
 		return l
 	}
@@ -234,7 +234,7 @@ func TestTheBotsNameIsMadeHarmless(t *testing.T) {
 func TestAdapterKeepsTheContract(t *testing.T) {
 	for _, w := range []way{overGateway, byHTTP} {
 		t.Run(string(w), func(t *testing.T) {
-			chattest.TestAdapter(t, func(t *testing.T) chattest.AdapterTest {
+			platformtest.TestAdapter(t, func(t *testing.T) platformtest.AdapterTest {
 				h := newAdapterTest(t, discordtest.New(), w)
 				l, err := net.Listen("tcp", "127.0.0.1:0")
 				if err != nil {
@@ -248,15 +248,15 @@ func TestAdapterKeepsTheContract(t *testing.T) {
 }
 
 // suite is h for the suite: user 5 asks, and user 6 is another.
-func (h *adapterTest) suite() chattest.AdapterTest {
-	return chattest.AdapterTest{
+func (h *adapterTest) suite() platformtest.AdapterTest {
+	return platformtest.AdapterTest{
 		Adapter: h.Adapter,
 		Ask: func(t *testing.T, name string, argument ...string) {
 			i := command(name)
 			if len(argument) > 0 {
 				i.Options = map[string]string{"wallet": argument[0]}
 			}
-			chattest.WaitUntil(t, "ready", h.Ready)
+			platformtest.WaitUntil(t, "ready", h.Ready)
 			h.send(t, i)
 		},
 		Press: func(t *testing.T, label string, other bool) {
@@ -270,9 +270,9 @@ func (h *adapterTest) suite() chattest.AdapterTest {
 			}
 			t.Fatalf("no button %q in %+v", label, h.fake.Messages())
 		},
-		Messages: func(t *testing.T, atLeast int) []chattest.Message {
+		Messages: func(t *testing.T, atLeast int) []platformtest.Message {
 			t.Helper()
-			chattest.WaitUntil(t, "messages", func() bool { return len(h.shown()) >= atLeast })
+			platformtest.WaitUntil(t, "messages", func() bool { return len(h.shown()) >= atLeast })
 			return h.shown()
 		},
 		Faults: h.fake.Problems,
@@ -281,11 +281,11 @@ func (h *adapterTest) suite() chattest.AdapterTest {
 }
 
 // shown are the messages, without the ones that are only promised.
-func (h *adapterTest) shown() []chattest.Message {
-	var all []chattest.Message
+func (h *adapterTest) shown() []platformtest.Message {
+	var all []platformtest.Message
 	for _, m := range h.fake.Messages() {
 		if m.Content != "" {
-			all = append(all, chattest.Message{Text: m.Text() + "\n" + m.Everything(), Private: m.Ephemeral})
+			all = append(all, platformtest.Message{Text: m.Text() + "\n" + m.Everything(), Private: m.Ephemeral})
 		}
 	}
 	return all

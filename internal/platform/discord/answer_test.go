@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"herald/internal/chat"
+	"herald/internal/claim"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/discordtest"
+	"herald/internal/platform"
 	"herald/internal/platform/discord/api"
 	"herald/internal/words"
 )
@@ -22,7 +24,7 @@ var early = discordtest.Fault{Status: 404, Code: 10015}
 
 func TestASlowCommandIsDeferredThenEdited(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *adapterTest) {
-		h.reply(5*time.Second, chat.Reply{Title: chat.Say("at last")})
+		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("at last")})
 		for name, ephemeral := range map[string]bool{"price": false, "mylogins": true} {
 			if h.way == byHTTP {
 				h.fake.Script(fakediscord.Edit, early, early)
@@ -55,7 +57,7 @@ func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
 		for route, slow := range map[fakediscord.Route]time.Duration{fakediscord.Callback: 0, fakediscord.Edit: 5 * time.Second} {
 			t.Run(name+", "+string(route), func(t *testing.T) {
 				simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-					h.reply(slow, chat.Reply{Title: chat.Say("the price")})
+					h.reply(slow, &chat.Reply{Title: chat.Say("the price")})
 					h.fake.Script(route, faults...)
 					p := h.send(t, command("price"))
 					pass(30 * time.Second)
@@ -76,7 +78,7 @@ func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
 func TestAnswersThatAreNotOutAreCountedAndLogged(t *testing.T) {
 	const always = 0
 	type test struct {
-		reply chat.Reply
+		reply *chat.Reply
 		slow  time.Duration
 		route fakediscord.Route
 		fault discordtest.Fault
@@ -85,19 +87,19 @@ func TestAnswersThatAreNotOutAreCountedAndLogged(t *testing.T) {
 		calls int // demanded; 0 is any number
 	}
 	each(t, map[string]test{
-		"two tries lost before one that comes too late": {chat.Reply{}, 0, fakediscord.Callback,
+		"two tries lost before one that comes too late": {&chat.Reply{}, 0, fakediscord.Callback,
 			discordtest.Fault{Latency: 1400 * time.Millisecond, Drop: true}, 2, "answer_outcome_unknown", 3},
-		"a first response that lands, acknowledged late": {chat.Reply{}, 0, fakediscord.Callback,
+		"a first response that lands, acknowledged late": {&chat.Reply{}, 0, fakediscord.Callback,
 			discordtest.Fault{Hang: true, Landed: true}, always, "answer_outcome_unknown", 3},
-		"a first response that is refused": {chat.Reply{}, 0, fakediscord.Callback,
+		"a first response that is refused": {&chat.Reply{}, 0, fakediscord.Callback,
 			discordtest.Fault{Status: http.StatusBadRequest, Code: 50035}, always, "answer_failed", 1},
-		"a deferral that never lands": {chat.Reply{}, 5 * time.Second, fakediscord.Callback,
+		"a deferral that never lands": {&chat.Reply{}, 5 * time.Second, fakediscord.Callback,
 			discordtest.Fault{Status: http.StatusNotFound, Code: 10062}, always, "answer_expired", 1},
-		"edits refused for 15 minutes": {chat.Reply{}, 5 * time.Second, fakediscord.Edit,
+		"edits refused for 15 minutes": {&chat.Reply{}, 5 * time.Second, fakediscord.Edit,
 			discordtest.Fault{Status: http.StatusBadGateway}, always, "answer_outcome_unknown", 0},
-		"a limit longer than the token lives": {chat.Reply{}, 5 * time.Second, fakediscord.Edit,
+		"a limit longer than the token lives": {&chat.Reply{}, 5 * time.Second, fakediscord.Edit,
 			discordtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: 20 * time.Minute}, always, "answer_failed", 1},
-		"a picture with a token that expired": {chat.Reply{Image: &curve}, 0, fakediscord.Edit,
+		"a picture with a token that expired": {&chat.Reply{Image: &curve}, 0, fakediscord.Edit,
 			discordtest.Fault{Status: http.StatusNotFound, Code: 10015}, always, "answer_expired", 0},
 	}, func(t *testing.T, h *adapterTest, tt test) {
 		h.reply(tt.slow, tt.reply)
@@ -117,7 +119,7 @@ func TestAnswersThatAreNotOutAreCountedAndLogged(t *testing.T) {
 		equal(t, "lines about it", h.logged.Lines("an answer"), 1)
 		equal(t, "it is logged as an error", h.logged.Lines("level=ERROR") == 1, tt.event == "answer_failed")
 		again, _ := h.Dedup.Claim(t.Context(), "discord:interaction:"+p.ID)
-		equal(t, "it counts as answered", again == chat.Done, tt.event == "answer_outcome_unknown")
+		equal(t, "it counts as answered", again == claim.Done, tt.event == "answer_outcome_unknown")
 		h.fake.Break(tt.route, discordtest.Fault{})
 		h.ask(t, command("price"))
 	})
@@ -142,7 +144,7 @@ func TestARepeatedInteractionIsAnsweredOnce(t *testing.T) {
 			}
 			// A replica with the same store must know it too.
 			again, _ := h.Dedup.Claim(t.Context(), "discord:interaction:"+i.ID)
-			equal(t, "claim", again, chat.Done)
+			equal(t, "claim", again, claim.Done)
 		}
 	})
 }
@@ -152,7 +154,7 @@ func TestAPressRepeatedWhileItRunsIsHandledOnce(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *adapterTest) {
 		press := h.ask(t, command("price")).Press("5", "1 e 0 price")
 		press.ID, press.Token = "1234567", "again"
-		h.reply(time.Second, chat.Reply{Title: chat.Say("done")})
+		h.reply(time.Second, &chat.Reply{Title: chat.Say("done")})
 		before := len(h.handler.Requests())
 		for range 2 {
 			h.send(t, press)
@@ -169,7 +171,7 @@ func TestInteractionsBeyondTheBoundAreDropped(t *testing.T) {
 		bound := map[way]int{overGateway: maxInFlight, byHTTP: maxByHTTP}[h.way]
 		h.inFlight.Add(int64(bound - 1))
 		defer h.inFlight.Add(int64(1 - bound))
-		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
+		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("done")})
 		first := h.send(t, command("price"))
 		pass(time.Second)
 		for n, i := range []fakediscord.Interaction{command("price"), {Button: "1 e 0 price", On: &fakediscord.Message{Content: "x"}}} {
@@ -193,12 +195,12 @@ func TestInteractionsBeyondTheBoundAreDropped(t *testing.T) {
 func TestStoppingAnswersWhatIsInFlight(t *testing.T) {
 	for said, slow := range map[string]time.Duration{"done": 5 * time.Second, "stopped": time.Hour} {
 		eachWay(t, func(t *testing.T, h *adapterTest) {
-			h.handler.Reply = func(ctx context.Context, _ chat.Request) chat.Reply {
+			h.handler.Reply = func(ctx context.Context, _ *chat.Request) *chat.Reply {
 				select {
 				case <-time.After(slow):
-					return chat.Reply{Title: chat.Say("done")}
+					return &chat.Reply{Title: chat.Say("done")}
 				case <-ctx.Done():
-					return chat.Reply{Title: chat.Say("stopped")}
+					return &chat.Reply{Title: chat.Say("stopped")}
 				}
 			}
 			p := h.send(t, command("price"))
@@ -206,7 +208,7 @@ func TestStoppingAnswersWhatIsInFlight(t *testing.T) {
 			began := time.Now()
 			time.AfterFunc(time.Second, func() { equal(t, "ready while it stops", h.Ready(), false) })
 			equal(t, "Run", h.stop(), nil)
-			if took := time.Since(began); took >= chat.DrainTime {
+			if took := time.Since(began); took >= platform.DrainTime {
 				t.Errorf("Run returned after %v", took)
 			}
 			equal(t, "connections to the gateway", h.fake.Connected(), 0)
@@ -219,14 +221,14 @@ func TestStoppingAnswersWhatIsInFlight(t *testing.T) {
 // This is about what the adapter says by itself.
 func TestTheAdapterSpeaksTheUsersLanguage(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		h.reply(0, chat.Reply{Title: chat.Say("price"), AsOf: start, Actions: []chat.Action{refresh}})
+		h.reply(0, &chat.Reply{Title: chat.Say("price"), Source: chat.Source{AsOf: chat.Version{Time: start}}, Actions: []chat.Action{refresh}})
 		for locale, l := range map[string]chat.Language{"en-US": chat.English, "xx": chat.English, "ru": chat.Russian, "zh-CN": chat.Chinese} {
 			i := command("price")
 			i.Locale = locale
 			p := h.ask(t, i)
 			b, _ := p.Answer().Button("Refresh")
 			for state, said := range map[string]chat.Text{b.CustomID: chat.Say("current"), "0 old": chat.OldButton().Title} {
-				title := words.Print(chat.Reply{Language: l, Title: said}).Title.String()
+				title := words.Print(&chat.Reply{Language: l, Title: said}).Title.String()
 				says(t, h.ask(t, p.Press("5", state)).Answer(), "**"+title+"**")
 			}
 		}
@@ -236,12 +238,12 @@ func TestTheAdapterSpeaksTheUsersLanguage(t *testing.T) {
 func TestSlowEditsHoldUpNothingElse(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.fake.Break(fakediscord.Edit, discordtest.Fault{Latency: time.Minute})
-		h.reply(0, chat.Reply{Title: chat.Say("Price"), Image: &curve})
+		h.reply(0, &chat.Reply{Title: chat.Say("Price"), Image: &curve})
 		for range api.MaxFirst + api.MaxOther {
 			h.send(t, command("price"))
 		}
 		pass(time.Second)
-		h.reply(0, chat.Reply{Title: chat.Say("done")})
+		h.reply(0, &chat.Reply{Title: chat.Say("done")})
 		if a := h.ask(t, command("supply")).Answer(); a.First > 500*time.Millisecond {
 			t.Errorf("a first response took %v", a.First)
 		}
@@ -317,7 +319,7 @@ func TestAPictureArrivesOnceOrTheAnswerIsText(t *testing.T) {
 		"too large":                        {[]discordtest.Fault{{Status: 413, Code: 40005}}, 0, true},
 		"nobody takes uploads":             {[]discordtest.Fault{{Status: 503}}, pictureTime, true},
 	}, func(t *testing.T, h *adapterTest, tt test) {
-		h.reply(0, chat.Reply{Title: chat.Say("Price"), Image: &curve})
+		h.reply(0, &chat.Reply{Title: chat.Say("Price"), Image: &curve})
 		h.fake.Script(fakediscord.Edit, tt.faults...)
 		if tt.until > 0 {
 			h.fake.Break(fakediscord.Edit, tt.faults[0])
@@ -339,12 +341,12 @@ func TestAPictureArrivesOnceOrTheAnswerIsText(t *testing.T) {
 
 func TestAPictureGivesWayToTheNextAnswer(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *adapterTest) {
-		with, without := chat.Reply{Title: chat.Say("x"), Image: &curve}, chat.Reply{Title: chat.Say("x")}
+		with, without := &chat.Reply{Title: chat.Say("x"), Image: &curve}, &chat.Reply{Title: chat.Say("x")}
 		h.reply(0, with)
 		p := h.ask(t, command("price"))
 		for _, tt := range []struct {
 			slow  time.Duration
-			reply chat.Reply
+			reply *chat.Reply
 		}{{0, with}, {0, without}, {0, with}, {5 * time.Second, without}} {
 			h.reply(tt.slow, tt.reply)
 			h.ask(t, p.Press("5", "1 e 0 price"))

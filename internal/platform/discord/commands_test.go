@@ -14,11 +14,11 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
 	"herald/internal/config"
 	"herald/internal/config/configtest"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/discordtest"
+	"herald/internal/platform/platformtest"
 	"herald/internal/words"
 )
 
@@ -60,7 +60,7 @@ func TestDefinitions(t *testing.T) {
 	late.Choices = slices.Repeat([]string{"choice"}, 100)
 	mixed := chat.Command{Name: "x", Summary: chat.Say("s"), Forms: []chat.Form{{Params: []chat.Param{late, early}}, {Params: []chat.Param{early}}}}
 	all := map[string]*discordgo.ApplicationCommand{}
-	for _, c := range definitions(append((&chattest.Handler{}).Commands(), mixed)) {
+	for _, c := range definitions(append((&platformtest.Handler{}).Commands(), mixed)) {
 		all[c.Name] = c
 	}
 	for _, name := range []string{"price", "staked", "mylogins", "exists", "help"} {

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"herald/internal/chat"
+	"herald/internal/platform"
 	"herald/internal/platform/discord/api"
 )
 
@@ -19,7 +19,7 @@ type deferrals struct {
 
 // deferral is the first response to an interaction whose answer comes later.
 type deferral struct {
-	tasks     *chat.Tasks
+	work      *platform.Work
 	reference string // of the interaction
 	send      func() error
 	timer     *time.Timer // calls deferrals.add
@@ -33,7 +33,7 @@ type deferral struct {
 // The interaction must be in flight until cancel returns.
 func (s *session) deferLater(i *interaction, to target) *deferral {
 	d := &deferral{
-		tasks: s.tasks, reference: i.reference, done: make(chan struct{}),
+		work: s.work, reference: i.reference, done: make(chan struct{}),
 		send: func() error { return s.sendDeferral(i, to.promise(to.private)) },
 	}
 	d.timer = time.AfterFunc(time.Until(i.Arrived.Add(deferAfter)), func() { s.deferrals.add(d) })
@@ -81,7 +81,7 @@ func (d *deferral) sendOnce() {
 	}
 	defer close(d.done)
 	d.err = api.ErrOutcomeUnknown
-	d.tasks.Recover(d.reference, func() { d.err = d.send() })
+	d.work.Recover(d.reference, func() { d.err = d.send() })
 }
 
 // cancel keeps the deferral from being sent and returns false. If it is already being sent,

@@ -59,7 +59,7 @@ func (a *Adapter) serve(w http.ResponseWriter, r *http.Request) (refused int) {
 	}
 	refused = http.StatusServiceUnavailable
 	i.Arrived, i.w = time.Now(), w
-	s.start(maxByHTTP, s.tasks.Do, func(id string) {
+	s.start(maxByHTTP, s.work.Do, func(id string) {
 		i.reference = id
 		if s.handle(i) {
 			refused = 0
@@ -110,7 +110,7 @@ func (s *session) verified(w http.ResponseWriter, r *http.Request) (body []byte,
 		return nil, http.StatusUnauthorized
 	}
 	if age := time.Since(time.Unix(seconds, 0)); age.Abs() > maxAge {
-		s.Log.Log(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, "clock"),
+		s.Log.Log(s.work.Sends, s.work.Rarely(slog.LevelWarn, "clock"),
 			"a signed interaction is not of now: perhaps this machine's clock is wrong", "age", age)
 		return nil, http.StatusUnauthorized
 	}

@@ -11,15 +11,16 @@ import (
 	"time"
 
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
 	"herald/internal/demo/fake/discordtest"
 	"herald/internal/ops"
+	"herald/internal/platform"
 	"herald/internal/platform/discord/api"
+	"herald/internal/platform/platformtest"
 )
 
 func TestAnUnsignedOrOldInteractionIsRefused(t *testing.T) {
 	h := newAdapterTest(t, discordtest.New(), byHTTP)
-	h.session.Store(&session{Adapter: h.Adapter, tasks: chat.NewTasks(t.Context(), h.handler, h.Log, h.Count)})
+	h.session.Store(&session{Adapter: h.Adapter, work: platform.NewWork(t.Context(), h.handler, h.Log, h.Count)})
 	command := []byte(`{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price","type":1}}`)
 	big := append([]byte(`{"id":"`), bytes.Repeat([]byte("1"), maxBody)...)
 	at := time.Now()
@@ -74,7 +75,7 @@ func TestAnUnsignedOrOldInteractionIsRefused(t *testing.T) {
 func TestADeferredAnswerKeepsNoOtherWaiting(t *testing.T) {
 	simulate(t, byHTTP, func(t *testing.T, h *adapterTest) {
 		h.fake.Client.Transport.(*http.Transport).MaxConnsPerHost = 1
-		h.reply(time.Minute, chat.Reply{Title: chat.Say("at last")})
+		h.reply(time.Minute, &chat.Reply{Title: chat.Say("at last")})
 		for range 3 {
 			p := h.send(t, command("price"))
 			pass(api.FirstResponse)
@@ -105,7 +106,7 @@ func TestInteractionsAreTakenWhileItRuns(t *testing.T) {
 	}
 	post(http.StatusServiceUnavailable, "")
 	h.run(t)
-	chattest.WaitUntil(t, "ready", h.Ready)
+	platformtest.WaitUntil(t, "ready", h.Ready)
 	post(http.StatusOK, `{"type":1}`)
 	equal(t, "Run", h.stop(), nil)
 	post(http.StatusServiceUnavailable, "")

@@ -13,18 +13,18 @@ import (
 	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
 
-	"herald/internal/chat/chattest"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/discordtest"
 	"herald/internal/platform/discord/api"
+	"herald/internal/platform/platformtest"
 )
 
 // An update of discordgo that has one of these fails here, and says what of ours can go.
 func TestLibraryStillLacks(t *testing.T) {
-	chattest.StillLacks(t, discordgo.MessageAttachment{}, attachment{}, "description", "attachment")
-	chattest.StillLacks(t, discordgo.Application{}, api.Application{}, "interactions_endpoint_url", "api.Application")
-	chattest.StillLacks(t, discordgo.Application{}, api.Application{}, "bot", "as for interactions_endpoint_url")
-	chattest.StillLacks(t, discordgo.Ready{}, nil, "resume_gateway_url", "the type of READY in gateway; see whether Session resumes there")
+	platformtest.StillLacks(t, discordgo.MessageAttachment{}, attachment{}, "description", "attachment")
+	platformtest.StillLacks(t, discordgo.Application{}, api.Application{}, "interactions_endpoint_url", "api.Application")
+	platformtest.StillLacks(t, discordgo.Application{}, api.Application{}, "bot", "as for interactions_endpoint_url")
+	platformtest.StillLacks(t, discordgo.Ready{}, nil, "resume_gateway_url", "the type of READY in gateway; see whether Session resumes there")
 	if text, err := json.Marshal(discordgo.Activity{}); err != nil || !strings.Contains(string(text), `"created_at":"0001-`) {
 		t.Errorf("an activity of discordgo is %s, %v: the one in gateway can go", text, err)
 	}

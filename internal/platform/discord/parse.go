@@ -101,8 +101,8 @@ func isSnowflake(s string) bool {
 
 // parse returns the Request of an interaction that is for us. press is the state of the
 // pressed button, or zero for a command. It fails if the state is not of this version.
-func parse(i *interaction, commands chat.Commands) (req chat.Request, press chat.Press, err error) {
-	req = chat.Request{
+func parse(i *interaction, commands chat.Commands) (req *chat.Request, press chat.Press, err error) {
+	req = &chat.Request{
 		ID:                  i.reference,
 		From:                chat.User{Platform: Platform, ID: i.User.ID},
 		Chat:                i.ChannelID,
@@ -118,7 +118,7 @@ func parse(i *interaction, commands chat.Commands) (req chat.Request, press chat
 		}
 	}
 	if i.Type == discordgo.InteractionApplicationCommand {
-		i.command(&req, commands)
+		i.command(req, commands)
 		return req, press, nil
 	}
 	press, err = chat.ParseState(i.Data.CustomID)

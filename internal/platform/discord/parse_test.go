@@ -9,7 +9,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
+	"herald/internal/platform/platformtest"
 )
 
 const (
@@ -37,32 +37,32 @@ func TestParse(t *testing.T) {
 	}
 	tests := []struct {
 		name, where, data string
-		want              chat.Request
+		want              *chat.Request
 	}{
 		{"command in a guild", guild, `{"name":"price","type":1}`,
-			chat.Request{Command: "price", From: me, Community: "7", Chat: "8", Args: named()}},
+			&chat.Request{Command: "price", From: me, Community: "7", Chat: "8", Args: named()}},
 		{"command in a private chat", inDM, `{"name":"price","type":1}`,
-			chat.Request{Command: "price", From: me, Chat: "9", Direct: true, Args: named()}},
+			&chat.Request{Command: "price", From: me, Chat: "9", Direct: true, Args: named()}},
 		{"group chat is not direct", `"channel_id":"9","context":2,"user":{"id":"5"}`, `{"name":"price","type":1}`,
-			chat.Request{Command: "price", From: me, Chat: "9", Args: named()}},
+			&chat.Request{Command: "price", From: me, Chat: "9", Args: named()}},
 		{"private chat that does not say what it is, as before contexts", `"channel_id":"9","user":{"id":"5"}`, `{"name":"price","type":1}`,
-			chat.Request{Command: "price", From: me, Chat: "9", Direct: true, Args: named()}},
+			&chat.Request{Command: "price", From: me, Chat: "9", Direct: true, Args: named()}},
 		{"guild that does not say who brought the bot, as before there were two ways", `"guild_id":"7","channel_id":"8","member":{"user":{"id":"5"}}`, `{"name":"price"}`,
-			chat.Request{Command: "price", From: me, Community: "7", Chat: "8", Args: named()}},
+			&chat.Request{Command: "price", From: me, Community: "7", Chat: "8", Args: named()}},
 		{"guild of others than the bot's", strings.Replace(fmt.Sprintf(inGuild, 8), `{"0":"7"}`, `{"1":"5"}`, 1), `{"name":"price","type":1}`,
-			chat.Request{Command: "price", From: me, Chat: "8", Args: named()}},
+			&chat.Request{Command: "price", From: me, Chat: "8", Args: named()}},
 		{"the language of the user", guild + `,"locale":"es-419","guild_locale":"tr"`, `{"name":"price","type":1}`,
-			chat.Request{Command: "price", From: me, Community: "7", Chat: "8", Args: named(), Locale: "es-419"}},
+			&chat.Request{Command: "price", From: me, Community: "7", Chat: "8", Args: named(), Locale: "es-419"}},
 		{"string options by name", guild, `{"name":"exists","type":1,"options":[{"name":"platform","type":3,"value":" EVM "},{"name":"uid","type":3,"value":"0x1"}]}`,
-			chat.Request{Command: "exists", From: me, Community: "7", Chat: "8", Args: named("platform", "EVM", "uid", "0x1")}},
+			&chat.Request{Command: "exists", From: me, Community: "7", Chat: "8", Args: named("platform", "EVM", "uid", "0x1")}},
 		{"user option", guild, `{"name":"exists","type":1,"options":[{"name":"user","type":6,"value":"6"}]}`,
-			chat.Request{Command: "exists", From: me, Community: "7", Chat: "8", Args: named(), Target: other}},
+			&chat.Request{Command: "exists", From: me, Community: "7", Chat: "8", Args: named(), Target: other}},
 		{"context menu", guild, `{"name":"Check registration","type":2,"target_id":"6"}`,
-			chat.Request{Command: "exists", From: me, Community: "7", Chat: "8", Args: named(), Target: other}},
+			&chat.Request{Command: "exists", From: me, Community: "7", Chat: "8", Args: named(), Target: other}},
 		{"option of another kind", guild, `{"name":"price","type":1,"options":[{"name":"n","type":4,"value":3},{"name":"o","type":3,"value":{}}]}`,
-			chat.Request{Command: "price", From: me, Community: "7", Chat: "8", Args: named()}},
+			&chat.Request{Command: "price", From: me, Community: "7", Chat: "8", Args: named()}},
 		{"button", guild + `,"message":{"flags":0}`, `{"component_type":2,"custom_id":"1 e 0 staked 0x1"}`,
-			chat.Request{Command: "staked", From: me, Community: "7", Chat: "8", Args: chat.Typed("0x1")}},
+			&chat.Request{Command: "staked", From: me, Community: "7", Chat: "8", Args: chat.Typed("0x1")}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestParse(t *testing.T) {
 			want := test.want
 			want.ID, want.CanReplyEphemerally = "reference", true
 			i.reference = "reference"
-			got, _, err := parse(i, (&chattest.Handler{}).Commands())
+			got, _, err := parse(i, (&platformtest.Handler{}).Commands())
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("got %+v, target %v, %v", got, got.Target, err)
 			}
@@ -140,7 +140,7 @@ func TestNobodyModeratesWhereTheBotIsNoMember(t *testing.T) {
 		where := strings.Replace(fmt.Sprintf(inGuild, discordgo.PermissionAdministrator), `{"0":"7"}`, owners, 1)
 		for _, data := range []string{`{"name":"exists","type":1}`, `{"component_type":2,"custom_id":"1 n 0 exists 6"}`} {
 			i, _ := decode(document(where, data))
-			req, _, err := parse(i, (&chattest.Handler{}).Commands())
+			req, _, err := parse(i, (&platformtest.Handler{}).Commands())
 			equal(t, "a moderator if installed for "+owners, req.Role == chat.Moderator, want)
 			equal(t, "the guild is a community", req.Community == "7", want)
 			equal(t, "error", err, nil)
@@ -153,7 +153,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(document(inDM, `{"name":"Exists","type":2,"target_id":"6"}`))
 	f.Add(document(inDM, `{"component_type":2,"custom_id":"1 e tlpwu8 staked 0x1"}`))
 	f.Add([]byte(`{"id":"1","type":2,"token":"t","member":{"user":null},"data":{"options":[null]}}`))
-	commands := (&chattest.Handler{}).Commands()
+	commands := (&platformtest.Handler{}).Commands()
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		i, forUs := decode(raw)
 		if !forUs {

@@ -37,27 +37,27 @@ const (
 var presses = map[string]struct {
 	under string // the command that was answered
 	state string // of the button; empty stands for Refresh
-	reply chat.Reply
+	reply *chat.Reply
 	want  int
 	says  string
 }{
-	"an answer":                  {"price", "", chat.Reply{Title: chat.Say("new"), AsOf: start.Add(time.Minute)}, replaces, "new"},
-	"another page of one's own":  {"mylogins", "1 e 0 mylogins 2", chat.Reply{Title: chat.Say("new")}, replaces, "new"},
-	"what does not edit":         {"price", "1 n 0 price", chat.Reply{Title: chat.Say("new")}, public, "new"},
-	"an older answer":            {"price", "", chat.Reply{Title: chat.Say("new"), AsOf: start.Add(-time.Minute)}, alone, "Nothing newer yet"},
-	"nothing new":                {"price", "", chat.Reply{Title: chat.Say("new"), AsOf: start.Add(time.Second - 1)}, alone, "Nothing newer yet"},
-	"nothing new, without time":  {"price", "", chat.Reply{Title: chat.Say("the answer"), Text: chat.Say("text"), Checked: start, Actions: []chat.Action{refresh}}, alone, "Nothing newer yet"},
-	"new, without time":          {"price", "", chat.Reply{Title: chat.Say("new")}, replaces, "new"},
-	"a limit":                    {"price", "", chat.Reply{Title: chat.Say("Too many"), Ephemeral: true}, alone, "Too many"},
-	"a limit with a picture":     {"price", "", chat.Reply{Title: chat.Say("Too many"), Ephemeral: true, Image: &curve}, alone, "Too many"},
-	"no answer":                  {"price", "", chat.Reply{Title: chat.NoAnswer("price")}, alone, "Price unavailable"},
-	"private, forged to edit":    {"price", "1 e 0 mylogins", chat.Reply{Title: chat.Say("secret"), AsOf: start}, alone, "secret"},
-	"private, forged to refresh": {"price", "1 e tlpwu8 exists 6", chat.Reply{Title: chat.Say("secret"), AsOf: start}, alone, "secret"},
-	"private":                    {"price", "1 n 0 mylogins", chat.Reply{Title: chat.Say("secret")}, alone, "secret"},
-	"an unlisted private one":    {"mylogins", "1 e 0 keep 0x1", chat.Reply{Title: chat.Say("new")}, replaces, "new"},
-	"unlisted, forged to edit":   {"price", "1 e 0 keep 0x1", chat.Reply{Title: chat.Say("secret")}, alone, "secret"},
-	"an unknown command":         {"price", "1 e 0 nonsense", chat.Reply{Title: chat.Say("secret")}, alone, "secret"},
-	"of another version":         {"price", "0 price", chat.Reply{Title: chat.Say("secret")}, alone, "has expired"},
+	"an answer":                  {"price", "", &chat.Reply{Title: chat.Say("new"), Source: chat.Source{AsOf: chat.Version{Time: start.Add(time.Minute)}}}, replaces, "new"},
+	"another page of one's own":  {"mylogins", "1 e 0 mylogins 2", &chat.Reply{Title: chat.Say("new")}, replaces, "new"},
+	"what does not edit":         {"price", "1 n 0 price", &chat.Reply{Title: chat.Say("new")}, public, "new"},
+	"an older answer":            {"price", "", &chat.Reply{Title: chat.Say("new"), Source: chat.Source{AsOf: chat.Version{Time: start.Add(-time.Minute)}}}, alone, "Nothing newer yet"},
+	"nothing new":                {"price", "", &chat.Reply{Title: chat.Say("new"), Source: chat.Source{AsOf: chat.Version{Time: start.Add(time.Second - 1)}}}, alone, "Nothing newer yet"},
+	"nothing new, without time":  {"price", "", &chat.Reply{Title: chat.Say("the answer"), Text: chat.Say("text"), Checked: start, Actions: []chat.Action{refresh}}, alone, "Nothing newer yet"},
+	"new, without time":          {"price", "", &chat.Reply{Title: chat.Say("new")}, replaces, "new"},
+	"a limit":                    {"price", "", &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone}, alone, "Too many"},
+	"a limit with a picture":     {"price", "", &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone, Image: &curve}, alone, "Too many"},
+	"no answer":                  {"price", "", &chat.Reply{Title: chat.NoAnswer("price")}, alone, "Price unavailable"},
+	"private, forged to edit":    {"price", "1 e 0 mylogins", &chat.Reply{Title: chat.Say("secret"), Source: chat.Source{AsOf: chat.Version{Time: start}}}, alone, "secret"},
+	"private, forged to refresh": {"price", "1 e tlpwu8 exists 6", &chat.Reply{Title: chat.Say("secret"), Source: chat.Source{AsOf: chat.Version{Time: start}}}, alone, "secret"},
+	"private":                    {"price", "1 n 0 mylogins", &chat.Reply{Title: chat.Say("secret")}, alone, "secret"},
+	"an unlisted private one":    {"mylogins", "1 e 0 keep 0x1", &chat.Reply{Title: chat.Say("new")}, replaces, "new"},
+	"unlisted, forged to edit":   {"price", "1 e 0 keep 0x1", &chat.Reply{Title: chat.Say("secret")}, alone, "secret"},
+	"an unknown command":         {"price", "1 e 0 nonsense", &chat.Reply{Title: chat.Say("secret")}, alone, "secret"},
+	"of another version":         {"price", "0 price", &chat.Reply{Title: chat.Say("secret")}, alone, "has expired"},
 }
 
 func TestAPressIsAnsweredWhereItsCommandMayBe(t *testing.T) {
@@ -65,7 +65,7 @@ func TestAPressIsAnsweredWhereItsCommandMayBe(t *testing.T) {
 		for slow, update := range map[time.Duration]int{0: updateMessage, 5 * time.Second: promiseUpdate} {
 			t.Run(fmt.Sprint(name, " after ", slow), func(t *testing.T) {
 				eachWay(t, func(t *testing.T, h *adapterTest) {
-					h.reply(0, chat.Reply{Title: chat.Say("the answer"), Text: chat.Say("text"), AsOf: start, Checked: start, Actions: []chat.Action{refresh}})
+					h.reply(0, &chat.Reply{Title: chat.Say("the answer"), Text: chat.Say("text"), Source: chat.Source{AsOf: chat.Version{Time: start}}, Checked: start, Actions: []chat.Action{refresh}})
 					p, state := h.ask(t, command(tt.under)), tt.state
 					before := p.Answer().Message
 					b, _ := before.Button("Refresh")
@@ -118,7 +118,7 @@ func TestARefusedEditBecomesANewMessage(t *testing.T) {
 			t.Run(name+", "+under, func(t *testing.T) {
 				simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 					p := h.ask(t, command(under))
-					h.reply(tt.slow, chat.Reply{Title: chat.Say("new")})
+					h.reply(tt.slow, &chat.Reply{Title: chat.Say("new")})
 					h.fake.Script(tt.route, tt.fault)
 					h.ask(t, p.Press("5", "1 e 0 "+under))
 					all := h.messages(t, 2)
@@ -135,13 +135,13 @@ func TestARefusedEditBecomesANewMessage(t *testing.T) {
 func TestRefusalsOfPublicCommandsReachTheUserAlone(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *adapterTest) {
 		for _, picture := range []*chat.Image{nil, &curve} {
-			h.reply(0, chat.Reply{Title: chat.Say("Too many"), Ephemeral: true, Image: picture})
+			h.reply(0, &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone, Image: picture})
 			a := h.ask(t, command("price")).Answer()
 			equal(t, "it is for one person", a.Ephemeral, true)
 			equal(t, "it is seen by", a.SeenBy, "5")
 			equal(t, "it was deferred", a.Deferred, picture != nil)
 		}
-		h.reply(5*time.Second, chat.Reply{Title: chat.Say("Too many"), Ephemeral: true})
+		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone})
 		a := h.ask(t, command("price")).Answer()
 		equal(t, "after a deferral, it is for one person", a.Ephemeral, false)
 		equal(t, "edits", a.Edits, 1)
@@ -167,7 +167,7 @@ func TestFollowUpsAreRepeatedWithCare(t *testing.T) {
 		"refused":              {[]discordtest.Fault{{Status: 403, Code: 50001}}, 0, 1, 0},
 	}, func(t *testing.T, h *adapterTest, tt test) {
 		p := h.ask(t, command("price"))
-		h.reply(5*time.Second, chat.Reply{Title: chat.Say("Too fast"), Ephemeral: true})
+		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("Too fast"), Audience: chat.SenderAlone})
 		h.fake.Script(fakediscord.FollowUp, tt.faults...)
 		h.send(t, p.Press("6", "1 e 0 price"))
 		pass(5*time.Second + tt.takes - time.Millisecond)
@@ -187,9 +187,10 @@ func TestFollowUpsAreRepeatedWithCare(t *testing.T) {
 }
 
 // atBlock is an answer that was read at a block, and fetched now.
-func atBlock(n uint64) chat.Reply {
-	return chat.Reply{
-		Title: chat.Say(fmt.Sprintf("block %d", n)), AsOf: time.Now(), Block: chat.Block{Chain: 698, Number: n},
+func atBlock(n uint64) *chat.Reply {
+	return &chat.Reply{
+		Title:   chat.Say(fmt.Sprintf("block %d", n)),
+		Source:  chat.Source{AsOf: chat.Version{Time: time.Now(), Block: chat.Block{Chain: 698, Number: n}}},
 		Actions: []chat.Action{refresh},
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/discordtest"
+	"herald/internal/platform/platformtest"
 )
 
 // withEntryPoint gives the application an Entry Point command.
@@ -169,7 +169,7 @@ func TestACommandIsRecognisedInTheFormThatDiscordReturns(t *testing.T) {
 }
 
 func TestCheckComparesTheRegisteredCommands(t *testing.T) {
-	ours := (&chattest.Handler{}).Commands()
+	ours := (&platformtest.Handler{}).Commands()
 	for name, tt := range map[string]struct {
 		registered chat.Commands
 		want       string

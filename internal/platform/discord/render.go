@@ -74,7 +74,7 @@ type commandIDs func(name string) string
 
 // render returns the message that shows a reply. A reply without a headline has its text as
 // the content, if it is short enough.
-func render(reply chat.Reply, ids commandIDs) message {
+func render(reply *chat.Reply, ids commandIDs) message {
 	card := words.Print(reply).Fit(maxDescription, ids.measure)
 	m := message{Content: headline(card), Components: rows(card.Buttons), Attachments: []attachment{}}
 	if m.Content == "" {

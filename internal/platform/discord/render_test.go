@@ -33,7 +33,7 @@ func TestEscapeShowsTextAsItIs(t *testing.T) {
 }
 
 // embedOf is what is shown of a reply but its buttons.
-func embedOf(reply chat.Reply) embed { return render(reply, someIDs).Embeds[0] }
+func embedOf(reply *chat.Reply) embed { return render(reply, someIDs).Embeds[0] }
 
 // someIDs has the ID of one command.
 func someIDs(name string) string { return map[string]string{"price": "77"}[name] }
@@ -56,7 +56,7 @@ func TestRenderShowsEachValueAsDiscordDoes(t *testing.T) {
 		"a person here":               {chat.Mention{User: chat.User{Platform: Platform, ID: "42"}}, "<@42>"},
 		"a person of a forged ID":     {chat.Mention{User: chat.User{Platform: Platform, ID: "&42"}}, "&42"},
 	} {
-		got := embedOf(chat.Reply{Sections: []chat.Section{{Fields: []chat.Field{{Name: chat.Plain("n"), Value: test.value}}}}}).Description
+		got := embedOf(&chat.Reply{Sections: []chat.Section{{Fields: []chat.Field{{Name: chat.Plain("n"), Value: test.value}}}}}).Description
 		want := "n  **" + test.want + "**"
 		if strings.Contains(want, "`") {
 			want = "n  " + test.want // Code is not bold.
@@ -74,17 +74,17 @@ func TestTheHeadlineIsTheContentAndTheRestAnEmbed(t *testing.T) {
 		said := chat.Say("te*xt")
 		p := h.ask(t, command("price"))
 		for _, tt := range []struct {
-			reply   chat.Reply
+			reply   *chat.Reply
 			content string
 			embeds  int
 		}{
-			{chat.Reply{Title: chat.Say("HRLD $*2*"), Subtitle: chat.Plain("▼ 1_2_%"), Tone: chat.Falling, Text: said}, `**HRLD $\*2\***  🔴 ▼ 1\_2\_%`, 1},
-			{chat.Reply{Title: chat.Say("Yours"), Tone: chat.Positive, Checked: start}, "✅ **Yours**", 1},
-			{chat.Reply{Title: chat.Say("Yours"), Notes: []chat.Text{said}}, "**Yours**", 1},
-			{chat.Reply{Text: said, Tone: chat.Warning}, `⚠️ te\*xt`, 0},
-			{chat.Reply{Title: chat.Say("Rising"), Image: &curve}, "**Rising**", 1},
-			{chat.Reply{Subtitle: chat.Plain("x"), Tone: chat.Warning}, "⚠️ x", 0},
-			{chat.Reply{}, "…", 0},
+			{&chat.Reply{Title: chat.Say("HRLD $*2*"), Subtitle: chat.Plain("▼ 1_2_%"), Tone: chat.Falling, Text: said}, `**HRLD $\*2\***  🔴 ▼ 1\_2\_%`, 1},
+			{&chat.Reply{Title: chat.Say("Yours"), Tone: chat.Positive, Checked: start}, "✅ **Yours**", 1},
+			{&chat.Reply{Title: chat.Say("Yours"), Notes: []chat.Text{said}}, "**Yours**", 1},
+			{&chat.Reply{Text: said, Tone: chat.Warning}, `⚠️ te\*xt`, 0},
+			{&chat.Reply{Title: chat.Say("Rising"), Image: &curve}, "**Rising**", 1},
+			{&chat.Reply{Subtitle: chat.Plain("x"), Tone: chat.Warning}, "⚠️ x", 0},
+			{&chat.Reply{}, "…", 0},
 		} {
 			h.reply(0, tt.reply)
 			h.ask(t, p.Press("5", "1 e 0 price"))
@@ -98,7 +98,7 @@ func TestTheHeadlineIsTheContentAndTheRestAnEmbed(t *testing.T) {
 
 // A time alone may count as an empty embed.
 func TestTheTimeOfACheckIsNotLost(t *testing.T) {
-	for name, reply := range map[string]chat.Reply{"a title": {Title: chat.Say("Yours")}, "a picture": {Image: &curve}, "nothing else": {}} {
+	for name, reply := range map[string]*chat.Reply{"a title": {Title: chat.Say("Yours")}, "a picture": {Image: &curve}, "nothing else": {}} {
 		reply.Checked = start
 		got := render(reply, someIDs).withoutPicture()
 		if want := fmt.Sprintf("-# Checked <t:%d:R>", start.Unix()); len(got.Embeds) != 1 || got.Embeds[0].Description != want {
@@ -109,14 +109,14 @@ func TestTheTimeOfACheckIsNotLost(t *testing.T) {
 
 // A text that is too long for the content keeps its sign.
 func TestALongTextKeepsItsSign(t *testing.T) {
-	got := render(chat.Reply{Tone: chat.Warning, Text: chat.Say(strings.Repeat("x", maxContent))}, someIDs)
+	got := render(&chat.Reply{Tone: chat.Warning, Text: chat.Say(strings.Repeat("x", maxContent))}, someIDs)
 	if got.Content != "" || len(got.Embeds) != 1 || !strings.HasPrefix(got.Embeds[0].Description, "⚠️ x") {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestAMessageWithoutItsPictureIsNotEmpty(t *testing.T) {
-	if got := render(chat.Reply{Image: &curve}, someIDs).withoutPicture(); got.Content != "…" || len(got.Embeds) != 0 {
+	if got := render(&chat.Reply{Image: &curve}, someIDs).withoutPicture(); got.Content != "…" || len(got.Embeds) != 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -124,7 +124,7 @@ func TestAMessageWithoutItsPictureIsNotEmpty(t *testing.T) {
 // A headline has neither links nor times.
 func TestATitleIsTextAlone(t *testing.T) {
 	title := chat.SayWith("checked", chat.Values{"when": chat.Parts{chat.Address{Hex: "*", URL: "https://x.example"}, chat.Moment{Time: time.Now().Add(-150 * time.Minute)}}})
-	if got := render(chat.Reply{Title: title}, someIDs).Content; got != "**Checked \\* ·\u00a02 h ago**" {
+	if got := render(&chat.Reply{Title: title}, someIDs).Content; got != "**Checked \\* ·\u00a02 h ago**" {
 		t.Errorf("%q", got)
 	}
 }
@@ -145,7 +145,7 @@ func TestPartsOfALineMakeNoMarkupTogether(t *testing.T) {
 // Only a note may begin a line as markup does.
 func TestNoTextBeginsAsMarkup(t *testing.T) {
 	for _, trick := range []string{"-# small", "# big", "> quote", "- list", "1. list", ">>> quote", "```code"} {
-		embed := embedOf(chat.Reply{Text: chat.Say(trick), Sections: []chat.Section{
+		embed := embedOf(&chat.Reply{Text: chat.Say(trick), Sections: []chat.Section{
 			{Heading: chat.Say(trick), Fields: []chat.Field{
 				{Name: chat.Untrusted(trick), Value: chat.Untrusted(trick)}, {Value: chat.Plain(trick)}, {Name: chat.Plain(trick)},
 			}},
@@ -170,7 +170,7 @@ func FuzzRender(f *testing.F) {
 			section.Fields = append(section.Fields, chat.Field{Name: chat.Untrusted(name), Value: chat.Untrusted(value)},
 				chat.Field{Name: chat.Plain(name), Value: chat.Code(value)}, chat.Field{Value: chat.Address{Hex: name, URL: value}})
 		}
-		reply := chat.Reply{Title: chat.Say(title), Subtitle: chat.Untrusted(value), Text: chat.Say(text), Notes: []chat.Text{chat.Say(note), chat.Say(note)}}
+		reply := &chat.Reply{Title: chat.Say(title), Subtitle: chat.Untrusted(value), Text: chat.Say(text), Notes: []chat.Text{chat.Say(note), chat.Say(note)}}
 		for range min(max(sections, 0), 30) {
 			reply.Sections = append(reply.Sections, section)
 		}
@@ -211,7 +211,7 @@ func TestAnyButtonsAreShownAsDiscordTakesThem(t *testing.T) {
 		many = append(many, chat.Action{Label: chat.Say(fmt.Sprint("Page ", n)), Command: "mylogins", Args: []string{fmt.Sprint(n)}})
 	}
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		h.reply(0, chat.Reply{Title: chat.Say("x"), Actions: many})
+		h.reply(0, &chat.Reply{Title: chat.Say("x"), Actions: many})
 		var labels []string
 		for _, row := range h.ask(t, command("price")).Answer().Buttons {
 			for _, b := range row {
@@ -226,7 +226,7 @@ func TestAnyButtonsAreShownAsDiscordTakesThem(t *testing.T) {
 
 func TestLongTextsAreCutToWhatDiscordTakes(t *testing.T) {
 	long := chat.Say(strings.Repeat("ä", 3000))
-	m := render(chat.Reply{Title: chat.Say("x"), Image: &chat.Image{Name: "x.png", PNG: []byte("x"), Caption: long}}, someIDs)
+	m := render(&chat.Reply{Title: chat.Say("x"), Image: &chat.Image{Name: "x.png", PNG: []byte("x"), Caption: long}}, someIDs)
 	if n := words.Units(m.Attachments[0].Description); n != maxAlt {
 		t.Errorf("an alternative text of %d units", n)
 	}
@@ -237,7 +237,7 @@ var update = flag.Bool("update", false, "write the golden transcripts anew")
 // TestTranscripts has every answer of every command as Discord shows it.
 func TestTranscripts(t *testing.T) {
 	commandstest.Transcripts(t, *update, func(c commandstest.Case) string {
-		return transcript(render(c.Reply, someIDs), c.Private || c.Reply.Ephemeral)
+		return transcript(render(c.Reply, someIDs), c.Private || c.Reply.ForSender())
 	})
 }
 
@@ -278,11 +278,11 @@ func transcript(m message, private bool) string {
 
 // Discord has one style for all links.
 func TestTheNextStepAndTheChoiceShownAreColoured(t *testing.T) {
-	m := render(chat.Reply{Title: chat.Say("x"), Actions: []chat.Action{
+	m := render(&chat.Reply{Title: chat.Say("x"), Actions: []chat.Action{
 		{Label: chat.Say("7d"), Command: "price", Args: []string{"7d"}, Current: true}, {Label: chat.Say("30d"), Command: "price"},
 		{Label: chat.Say("register"), URL: "https://register.example", NextStep: true},
 	}}, someIDs)
-	again := render(chat.Reply{Title: chat.Say("x"), Actions: []chat.Action{chat.TryAgain("price")}}, someIDs)
+	again := render(&chat.Reply{Title: chat.Say("x"), Actions: []chat.Action{chat.TryAgain("price")}}, someIDs)
 	got := map[string]discordgo.ButtonStyle{}
 	for _, b := range append(m.Components[0].Components, again.Components[0].Components...) {
 		got[b.Label] = b.Style

@@ -117,7 +117,7 @@ func TestALastingLimitIsMetByFewCalls(t *testing.T) {
 		"for minutes, globally": {Status: http.StatusTooManyRequests, RetryAfter: 5 * time.Minute, Global: true},
 	}, func(t *testing.T, h *adapterTest, fault discordtest.Fault) {
 		h.fake.Break(fakediscord.Edit, fault)
-		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
+		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("done")})
 		for range 1000 {
 			h.send(t, command("price"))
 		}
@@ -126,7 +126,7 @@ func TestALastingLimitIsMetByFewCalls(t *testing.T) {
 		if n := h.fake.Calls(fakediscord.Edit); n > 3*api.MaxOther {
 			t.Errorf("%d calls", n)
 		}
-		h.reply(0, chat.Reply{Title: chat.Say("at once")})
+		h.reply(0, &chat.Reply{Title: chat.Say("at once")})
 		a := h.ask(t, command("price")).Answer()
 		equal(t, "the next is deferred", a.Deferred, false)
 		equal(t, "its first response waits", a.First > time.Second, false)
@@ -138,7 +138,7 @@ func TestALastingLimitIsMetByFewCalls(t *testing.T) {
 
 func TestOneGlobalLimitHoldsBackAllButFirstResponses(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
+		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("done")})
 		h.fake.Script(fakediscord.Edit, discordtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Minute, Global: true})
 		for n := range 10 {
 			h.send(t, command("price"))
@@ -161,7 +161,7 @@ func TestEditsStopAfterTooManyRefusals(t *testing.T) {
 		h.fake.Break(fakediscord.Edit, discordtest.Fault{Status: http.StatusForbidden, Code: 50001})
 		for range 5500 {
 			go func() {
-				body := render(chat.Reply{Title: chat.Say("x")}, someIDs)
+				body := render(&chat.Reply{Title: chat.Say("x")}, someIDs)
 				if h.api.Edit(t.Context(), i, api.Message{Body: body}, time.Now().Add(api.TokenLife)) == nil {
 					edited.Add(1)
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"herald/internal/chat"
+	"herald/internal/platform"
 	"herald/internal/platform/discord/api"
 	"herald/internal/ratelimit"
 )
@@ -83,11 +84,11 @@ func (a *Adapter) Has(ctx context.Context, guildID, user string) ([]string, erro
 
 // Notify implements chat.Badges. It does nothing: Discord does not say whether there is a
 // private chat, and the bot opens none.
-func (a *Adapter) Notify(context.Context, string, chat.Reply) {}
+func (a *Adapter) Notify(context.Context, string, *chat.Reply) {}
 
 // seeRoles calls Seen if StakerRoles has a role in the server of an interaction, and its sender has accepted the rules
 // there.
-func (a *Adapter) seeRoles(i *interaction, req chat.Request) {
+func (a *Adapter) seeRoles(i *interaction, req *chat.Request) {
 	if a.Seen == nil || i.Member == nil || i.Member.Pending || i.Member.Roles == nil {
 		return
 	}
@@ -313,14 +314,14 @@ const twoFactorHint = "; the server requires two-factor authentication: the acco
 // rights returns whether the bot can give the roles of StakerRoles, and whether it is in the servers
 // of moderated, which are IDs. It fetches each server. Absence from a server of moderated is no
 // Problem, because members can install the bot for themselves.
-func (a *Adapter) rights(ctx context.Context, moderated ...string) (all []chat.Right) {
+func (a *Adapter) rights(ctx context.Context, moderated ...string) (all []platform.Right) {
 	var g guild
 	var err error
 	for i, b := range a.StakerRoles {
 		if i == 0 || b.Community != a.StakerRoles[i-1].Community {
 			g, err = a.fetchGuild(ctx, b.Community)
 		}
-		r := chat.Right{
+		r := platform.Right{
 			Setting:   "STAKER_ROLES",
 			Entry:     fmt.Sprintf("role %s in server %s", b.ID, b.Community),
 			Community: a.CommunityName(b.Community),
@@ -344,7 +345,7 @@ func (a *Adapter) rights(ctx context.Context, moderated ...string) (all []chat.R
 	for _, id := range moderated {
 		var named guild
 		err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointGuild(id), nil, &named)
-		r := chat.Right{
+		r := platform.Right{
 			Setting:   "MODERATOR_CHATS",
 			Entry:     "server " + id,
 			Community: chat.NewUntrusted(named.Name, maxGuildName),

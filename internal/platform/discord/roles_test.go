@@ -13,6 +13,7 @@ import (
 	"herald/internal/chat"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/discordtest"
+	"herald/internal/platform"
 	"herald/internal/platform/discord/api"
 )
 
@@ -118,7 +119,7 @@ func TestRolesAndServersHaveTheirNames(t *testing.T) {
 		equal(t, "the server", h.CommunityName(server), "Guild "+server)
 		equal(t, "an unknown server", h.CommunityName("1"), "")
 		edit(staker, func(r *fakediscord.Role) { r.Name = "Shark @everyone" })(h)
-		pass(chat.RightsEvery)
+		pass(platform.RightsEvery)
 		equal(t, "a renamed role", h.BadgeName(server, staker), "@"+chat.NewUntrusted("Shark @everyone", maxRoleName))
 	}, inServer)
 }
@@ -332,7 +333,7 @@ func TestARoleThatCannotBeGivenIsLoggedOnce(t *testing.T) {
 		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 			h.fake.Script(fakediscord.Guild, discordtest.Fault{Status: 502})
 			change(h)
-			pass(5 * chat.RightsEvery)
+			pass(5 * platform.RightsEvery)
 			equal(t, name+": warnings", h.logged.Lines("name=@Staker"), want)
 			for _, id := range []string{server, staker, somebody} {
 				equal(t, name+": the log has "+id, h.logged.Lines(id), 0)
@@ -357,7 +358,7 @@ func TestAServerThatCannotBeReadIsLoggedOnce(t *testing.T) {
 		pass(time.Minute)
 		equal(t, "name in the end", h.CommunityName(server), "Guild "+server)
 		h.fake.Break(fakediscord.Guild, discordtest.Fault{Status: 500})
-		pass(3 * chat.RightsEvery)
+		pass(3 * platform.RightsEvery)
 		equal(t, "name in another outage", h.CommunityName(server), "Guild "+server)
 		equal(t, "lines after that", h.logged.Lines("cannot be checked, trying again"), 2)
 	}, broken)
@@ -395,7 +396,7 @@ func TestSenderInAServerOfTheSettingsIsReportedWithTheirRoles(t *testing.T) {
 		equal(t, "after leaving", ask(server), fmt.Sprint(somebody, server, []string{}))
 		seen = nil
 		i, _ := decode([]byte(`{"member":{}}`)) // which tells no roles
-		h.seeRoles(i, chat.Request{Community: server})
+		h.seeRoles(i, &chat.Request{Community: server})
 		equal(t, "without roles told", len(seen), 0)
 	}, watch)
 }

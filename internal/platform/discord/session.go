@@ -11,6 +11,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"herald/internal/chat"
+	"herald/internal/claim"
+	"herald/internal/platform"
 	"herald/internal/platform/discord/api"
 )
 
@@ -31,7 +33,7 @@ const (
 // session is one Run of the adapter. It takes interactions and answers them.
 type session struct {
 	*Adapter
-	tasks     *chat.Tasks
+	work      *platform.Work
 	deferrals deferrals
 	// lateness is the arrival of the last interaction, by our clock, less its creation, by
 	// Discord's. Replayed interactions do not set it. It is nil before the first.
@@ -44,7 +46,7 @@ type session struct {
 // the difference between the two clocks. It counts as arrived now while lateness is nil.
 func (s *session) receive(data json.RawMessage, replayed bool) {
 	now := time.Now()
-	s.start(maxInFlight, s.tasks.Go, func(id string) {
+	s.start(maxInFlight, s.work.Go, func(id string) {
 		i, forUs := decode(data)
 		if !forUs {
 			s.Count("ignored")
@@ -66,7 +68,7 @@ func (s *session) receive(data json.RawMessage, replayed bool) {
 	})
 }
 
-// start passes work to run, which is tasks.Do (blocks until work returns) or tasks.Go. It
+// start passes work to run, which is work.Do (blocks until work returns) or work.Go. It
 // counts the interaction, and a dropped one if bound are in flight or the session ends.
 func (s *session) start(bound int64, run func(func(id string)) bool, work func(id string)) {
 	s.Count("interaction")
@@ -83,9 +85,9 @@ func (s *session) start(bound int64, run func(func(id string)) bool, work func(i
 // handle answers i unless i was seen before, and reports whether i was new. An answer of
 // unknown outcome counts as given.
 func (s *session) handle(i *interaction) bool {
-	req, press, err := parse(i, s.tasks.Handler.Commands())
+	req, press, err := parse(i, s.work.Handler.Commands())
 	key := "discord:interaction:" + i.ID
-	if s.tasks.Claim(s.Dedup, key, &req) != chat.New {
+	if s.work.Claim(s.Dedup, key, req) != claim.New {
 		s.Count("duplicate")
 		return false
 	}
@@ -112,15 +114,15 @@ func (s *session) handle(i *interaction) bool {
 	case errors.Is(err, api.ErrOutcomeUnknown):
 		answered = true
 		s.Count("answer_outcome_unknown")
-		s.Log.Log(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, "outcome_unknown"),
+		s.Log.Log(s.work.Sends, s.work.Rarely(slog.LevelWarn, "outcome_unknown"),
 			"an answer may or may not be out", "id", i.reference, "err", err)
 	case api.Expired(err):
 		s.Count("answer_expired")
-		s.Log.Log(s.tasks.Sends, s.tasks.Rarely(slog.LevelWarn, "expired"),
+		s.Log.Log(s.work.Sends, s.work.Rarely(slog.LevelWarn, "expired"),
 			"an answer came too late", "id", i.reference, "err", err)
 	default:
 		s.Count("answer_failed")
-		s.Log.Log(s.tasks.Sends, s.tasks.Rarely(slog.LevelError, "failed"),
+		s.Log.Log(s.work.Sends, s.work.Rarely(slog.LevelError, "failed"),
 			"an answer was not delivered", "id", i.reference, "err", err)
 	}
 	return true
@@ -128,12 +130,12 @@ func (s *session) handle(i *interaction) bool {
 
 // answer runs a command and delivers its reply. A picture is always deferred: it takes
 // long to send, and may have to be left out.
-func (s *session) answer(i *interaction, req chat.Request, press chat.Press) error {
+func (s *session) answer(i *interaction, req *chat.Request, press chat.Press) error {
 	s.seeRoles(i, req)
 	if name := *s.botName.Load(); name != "" {
 		req.BotName, req.BotHandle = name, "@"+name
 	}
-	to := targetOf(i, s.tasks.Handler.Visibility(req.Command), press)
+	to := targetOf(i, s.work.Handler.Visibility(req.Command), press)
 	pending := s.deferLater(i, to)
 	m, ephemeral := s.run(req, to)
 	deferred, err := pending.cancel()
@@ -157,23 +159,21 @@ func (s *session) answer(i *interaction, req chat.Request, press chat.Press) err
 }
 
 // tellOldButton responds to a press of a button that this version does not know.
-func (s *session) tellOldButton(i *interaction, req chat.Request) error {
-	old := chat.OldButton()
-	old.Language = s.tasks.Handler.Language(req, chat.Private)
+func (s *session) tellOldButton(i *interaction, req *chat.Request) error {
+	old := chat.OldButton().In(s.work.Handler.Language(req, chat.Private))
 	return s.respond(i, newMessage(render(old, s.commandID), true))
 }
 
 // run runs the command and returns its rendered reply. ephemeral is true if only the user
 // should see m.
-func (s *session) run(req chat.Request, to target) (m message, ephemeral bool) {
-	s.tasks.Handle(req, func(reply chat.Reply) {
-		m = chat.RenderOnce(Platform, &reply, func(r *chat.Reply) message { return render(*r, s.commandID) })
+func (s *session) run(req *chat.Request, to target) (m message, ephemeral bool) {
+	s.work.Answer(req, func(reply *chat.Reply) {
+		m = chat.RenderOnce(Platform, reply, func(r *chat.Reply) message { return render(r, s.commandID) })
 		if s.staysAsItIs(to, reply, m) {
-			reply = reply.Unchanged()
-			reply.Language = s.tasks.Handler.Language(req, chat.Private)
+			reply = reply.Unchanged().In(s.work.Handler.Language(req, chat.Private))
 			m = render(reply, s.commandID)
 		}
-		ephemeral = reply.Ephemeral || to.replaces && reply.Unanswered()
+		ephemeral = reply.ForSender() || to.replaces && reply.Unanswered()
 	})
 	return m, ephemeral
 }
@@ -204,7 +204,7 @@ func (s *session) deliver(d delivery, i *interaction, m message, private bool) e
 		return s.edit(i, m)
 	case asFollowUp:
 		followUp := api.Message{Body: m.withoutPicture().forUser(private)}
-		return s.api.FollowUp(s.tasks.Sends, i.Interaction, followUp, i.Arrived.Add(api.TokenLife))
+		return s.api.FollowUp(s.work.Sends, i.Interaction, followUp, i.Arrived.Add(api.TokenLife))
 	default:
 		return s.respond(i, newMessage(m, private))
 	}
@@ -215,7 +215,7 @@ func (s *session) respond(i *interaction, r response) error {
 	if i.w != nil {
 		return r.write(i.w)
 	}
-	return s.api.Respond(s.tasks.Sends, i.Interaction, r)
+	return s.api.Respond(s.work.Sends, i.Interaction, r)
 }
 
 // edit replaces the deferred message by m, and is retried until the token expires. A
@@ -223,14 +223,14 @@ func (s *session) respond(i *interaction, r response) error {
 func (s *session) edit(i *interaction, m message) error {
 	if m.picture != nil {
 		picture := api.Message{Body: m, Name: m.Attachments[0].Filename, PNG: m.picture}
-		err := s.api.Edit(s.tasks.Sends, i.Interaction, picture, time.Now().Add(pictureTime))
+		err := s.api.Edit(s.work.Sends, i.Interaction, picture, time.Now().Add(pictureTime))
 		if err == nil || api.Expired(err) {
 			return err
 		}
 		s.Count("picture_failed")
 		m = m.withoutPicture()
 	}
-	return s.api.Edit(s.tasks.Sends, i.Interaction, api.Message{Body: m}, i.Arrived.Add(api.TokenLife))
+	return s.api.Edit(s.work.Sends, i.Interaction, api.Message{Body: m}, i.Arrived.Add(api.TokenLife))
 }
 
 // response is the first response to an interaction.
@@ -293,14 +293,14 @@ func textOf(content string, embeds []embed) string {
 
 // staysAsItIs reports whether the message with the button already shows reply, which is rendered as m,
 // or a newer one.
-func (s *session) staysAsItIs(to target, reply chat.Reply, m message) bool {
+func (s *session) staysAsItIs(to target, reply *chat.Reply, m message) bool {
 	if !to.replaces || reply.Unanswered() {
 		return false
 	}
-	switch s.shown.Compare(to.message, to.subject, to.asOf, reply.Version()) {
-	case chat.Older, chat.Same:
+	switch s.shown.Judge(to.message, to.subject, to.asOf, reply.Source.AsOf) {
+	case platform.Keep:
 		return true
-	case chat.Newer:
+	case platform.Replace:
 		return false
 	}
 	isRefresh := !to.asOf.IsZero()

@@ -15,12 +15,13 @@ import (
 	"herald/internal/chat"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/discordtest"
+	"herald/internal/platform"
 	"herald/internal/platform/discord/api"
 )
 
 func TestCancelWaitsForADeferralThatIsBeingSent(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		s := &session{Adapter: h.Adapter, tasks: chat.NewTasks(t.Context(), h.handler, h.Log, h.Count)}
+		s := &session{Adapter: h.Adapter, work: platform.NewWork(t.Context(), h.handler, h.Log, h.Count)}
 		h.fake.Break(fakediscord.Callback, discordtest.Fault{Latency: time.Second})
 		for after, want := range map[time.Duration]bool{time.Second: false, deferAfter + 400*time.Millisecond: true} {
 			unknown := api.Interaction{ID: "1", Token: "t", Arrived: time.Now()}
@@ -33,7 +34,7 @@ func TestCancelWaitsForADeferralThatIsBeingSent(t *testing.T) {
 			equal(t, "cancel waited", time.Since(began) >= 600*time.Millisecond, want)
 		}
 		h.counted(t, "deferred", 1)
-		s.tasks.Drain()
+		s.work.Drain()
 	})
 }
 
@@ -42,18 +43,18 @@ func TestAnAnswerOvertakesADeferralThatWaits(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		const latency = 300 * time.Millisecond
 		h.fake.Break(fakediscord.Callback, discordtest.Fault{Latency: latency})
-		h.reply(10*time.Second, chat.Reply{Title: chat.Say("at last")})
+		h.reply(10*time.Second, &chat.Reply{Title: chat.Say("at last")})
 		for range api.MaxFirst {
 			h.send(t, command("price"))
 		}
 		pass(10 * time.Millisecond)
-		h.reply(deferAfter+latency/2, chat.Reply{Title: chat.Say("in time")})
+		h.reply(deferAfter+latency/2, &chat.Reply{Title: chat.Say("in time")})
 		p := h.send(t, command("price"))
 		pass(api.FirstResponse)
 		says(t, p.Answer(), "in time")
 		equal(t, "it is deferred", p.Answer().Deferred, false)
 		h.counted(t, "deferred", api.MaxFirst)
-		h.reply(10*time.Second, chat.Reply{})
+		h.reply(10*time.Second, &chat.Reply{})
 		p = h.send(t, command("price"))
 		pass(api.FirstResponse)
 		equal(t, "a later one is deferred", p.Answer().Deferred, true)
@@ -65,7 +66,7 @@ func TestADeferralThatWaitsHasNoGoroutine(t *testing.T) {
 		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 			const latency = time.Second
 			h.fake.Break(fakediscord.Callback, discordtest.Fault{Latency: latency})
-			h.reply(10*time.Second, chat.Reply{})
+			h.reply(10*time.Second, &chat.Reply{})
 			for range commands {
 				h.send(t, command("price"))
 			}
@@ -84,8 +85,8 @@ func TestADeferralThatWaitsHasNoGoroutine(t *testing.T) {
 // Each panic is logged under its own interaction, and keeps back no deferral that waits.
 func TestAPanicLeavesADeferralsOutcomeUnknown(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		s := &session{Adapter: h.Adapter, tasks: chat.NewTasks(t.Context(), h.handler, h.Log, h.Count)}
-		defer s.tasks.Drain()
+		s := &session{Adapter: h.Adapter, work: platform.NewWork(t.Context(), h.handler, h.Log, h.Count)}
+		defer s.work.Drain()
 		var deferred []*deferral
 		for n := range api.MaxFirst + 1 {
 			i := &interaction{Interaction: api.Interaction{Arrived: time.Now()}, reference: fmt.Sprint("reference-", n)}
@@ -137,27 +138,29 @@ func TestAMessageStaysAsItIsUnlessTheAnswerIsNewer(t *testing.T) {
 	now := time.Now()
 	block := func(n uint64) chat.Version { return chat.Version{Block: chat.Block{Chain: 1, Number: n}} }
 	inPlace := func(shown chat.Version, text string) target { return target{replaces: true, asOf: shown, text: text} }
-	x := chat.Reply{Title: chat.Say("x")}
+	x := &chat.Reply{Title: chat.Say("x")}
 	text := render(x, func(string) string { return "" }).Content
-	atBlock := func(n uint64) chat.Reply { return chat.Reply{Title: x.Title, AsOf: now, Block: block(n).Block} }
+	atBlock := func(n uint64) *chat.Reply {
+		return &chat.Reply{Title: x.Title, Source: chat.Source{AsOf: chat.Version{Time: now, Block: block(n).Block}}}
+	}
 	for name, tt := range map[string]struct {
 		to    target
-		reply chat.Reply
+		reply *chat.Reply
 		want  bool
 	}{
-		"the same":              {inPlace(chat.Version{Time: now}, ""), chat.Reply{AsOf: now}, true},
-		"newer":                 {inPlace(chat.Version{Time: now.Add(-time.Minute)}, ""), chat.Reply{AsOf: now}, false},
-		"older":                 {inPlace(chat.Version{Time: now}, ""), chat.Reply{AsOf: now.Add(-time.Minute)}, true},
+		"the same":              {inPlace(chat.Version{Time: now}, ""), &chat.Reply{Source: chat.Source{AsOf: chat.Version{Time: now}}}, true},
+		"newer":                 {inPlace(chat.Version{Time: now.Add(-time.Minute)}, ""), &chat.Reply{Source: chat.Source{AsOf: chat.Version{Time: now}}}, false},
+		"older":                 {inPlace(chat.Version{Time: now}, ""), &chat.Reply{Source: chat.Source{AsOf: chat.Version{Time: now.Add(-time.Minute)}}}, true},
 		"a newer block":         {inPlace(block(5), text), atBlock(6), false},
 		"an older block":        {inPlace(block(5), ""), atBlock(4), true},
 		"one block, one text":   {inPlace(block(5), text), atBlock(5), true},
 		"one block, two texts":  {inPlace(block(5), "y"), atBlock(5), false},
-		"not in place":          {target{asOf: chat.Version{Time: now}}, chat.Reply{AsOf: now}, false},
-		"without a time":        {inPlace(chat.Version{}, ""), chat.Reply{}, false},
+		"not in place":          {target{asOf: chat.Version{Time: now}}, &chat.Reply{Source: chat.Source{AsOf: chat.Version{Time: now}}}, false},
+		"without a time":        {inPlace(chat.Version{}, ""), &chat.Reply{}, false},
 		"the same text":         {inPlace(chat.Version{Time: now}, text), x, true},
 		"another text":          {inPlace(chat.Version{Time: now}, "y"), x, false},
 		"the text of a page":    {inPlace(chat.Version{}, text), x, false},
-		"for one person, wrong": {inPlace(chat.Version{Time: now}, ""), chat.Reply{AsOf: now, Ephemeral: true}, false},
+		"for one person, wrong": {inPlace(chat.Version{Time: now}, ""), &chat.Reply{Source: chat.Source{AsOf: chat.Version{Time: now}}, Audience: chat.SenderAlone}, false},
 	} {
 		s := &session{Adapter: &Adapter{}}
 		if got := s.staysAsItIs(tt.to, tt.reply, render(tt.reply, func(string) string { return "" })); got != tt.want {
@@ -170,7 +173,7 @@ func TestAMessageStaysAsItIsUnlessTheAnswerIsNewer(t *testing.T) {
 func TestAReplayedInteractionKeepsItsDeadline(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.ask(t, command("price"))
-		h.reply(10*time.Second, chat.Reply{Title: chat.Say("at last")})
+		h.reply(10*time.Second, &chat.Reply{Title: chat.Say("at last")})
 		p, replay := h.fake.Keep(command("price"))
 		pass(2500 * time.Millisecond)
 		h.fake.Do(fakediscord.Action{Drop: true})
@@ -190,7 +193,7 @@ func TestAReplayedInteractionThatIsYoungerThanUsualKeepsItsDeadline(t *testing.T
 		late := command("price")
 		late.ID = strconv.FormatInt((time.Now().Add(-time.Second).UnixMilli()-1420070400000)<<22, 10)
 		h.ask(t, late)
-		h.reply(10*time.Second, chat.Reply{Title: chat.Say("at last")})
+		h.reply(10*time.Second, &chat.Reply{Title: chat.Say("at last")})
 		p, replay := h.fake.Keep(command("price"))
 		h.fake.Do(fakediscord.Action{Drop: true})
 		replay()
@@ -215,7 +218,7 @@ func TestReplayedAgeIsJudgedByDiscordsClock(t *testing.T) {
 		"an hour ahead, first":  {time.Hour, time.Second, true, true},
 		"seconds ahead, first":  {3 * time.Second, time.Second, true, true},
 	}, func(t *testing.T, h *adapterTest, tt test) {
-		s := &session{Adapter: h.Adapter, tasks: chat.NewTasks(t.Context(), h.handler, h.Log, h.Count)}
+		s := &session{Adapter: h.Adapter, work: platform.NewWork(t.Context(), h.handler, h.Log, h.Count)}
 		interaction := func(age time.Duration) json.RawMessage {
 			created := time.Now().Add(-tt.ahead - age)
 			id := (created.UnixMilli() - 1420070400000) << 22
@@ -231,7 +234,7 @@ func TestReplayedAgeIsJudgedByDiscordsClock(t *testing.T) {
 		synctest.Wait()
 		equal(t, "it is handled", len(h.handler.Requests())-before == 1, tt.answered)
 		equal(t, "it is too late", h.events.Of("too_late") == 1, !tt.answered)
-		s.tasks.Cancel()
-		s.tasks.Drain()
+		s.work.Cancel()
+		s.work.Drain()
 	})
 }

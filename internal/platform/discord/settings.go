@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"herald/internal/chat"
+	"herald/internal/claim"
 	"herald/internal/config"
 	"herald/internal/secret"
 )
@@ -33,7 +34,7 @@ type Config struct {
 	Settings
 	// Commands are compared by Check with those that Discord has.
 	Commands chat.Commands
-	Dedup    chat.Dedup
+	Dedup    claim.Claims
 	Log      *slog.Logger
 	// Count is called with the name of an event, and must not block. The events are
 	//   - of an interaction: interaction, duplicate, ignored, too_late, dropped, bad_signature, panic;

@@ -1,4 +1,4 @@
-// Package telegram joins Telegram's Bot API to a chat.Handler, by long polling or by
+// Package telegram joins Telegram's Bot API to a platform.Handler, by long polling or by
 // webhook. An update goes one way:
 //
 //	poll.go, webhook.go   receive it, and acknowledge it when it is answered
@@ -67,6 +67,8 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"herald/internal/chat"
+	"herald/internal/claim"
+	"herald/internal/platform"
 	"herald/internal/platform/telegram/botapi"
 	"herald/internal/platform/telegram/outbox"
 	"herald/internal/ratelimit"
@@ -90,7 +92,7 @@ var errToken = errors.New("telegram: the token was refused (401): " +
 type Config struct {
 	Settings Settings
 	// Dedup recognizes repeated webhook deliveries. Polling does not use it.
-	Dedup chat.Dedup
+	Dedup claim.Claims
 	// Limiter limits notices and "typing…" and, if Pacing is on, all messages.
 	Limiter ratelimit.Limiter
 	// CommandTimeout is how long after a command's arrival its answer may still wait
@@ -109,16 +111,16 @@ type Config struct {
 	// there now, if any. It must not block; nil: not called.
 	Seen func(user chat.User, group string, has []string)
 	// Joins remembers join requests; it may be nil without Settings.JoinChats.
-	Joins *chat.JoinLog
+	Joins *platform.JoinLog
 	// Moves remembers groups of the settings that have another ID now; nil: no other package asks.
-	Moves *chat.Moves
+	Moves *platform.Moves
 	// ModeratorChats are the IDs of Telegram's groups in MODERATOR_CHATS.
 	ModeratorChats []string
 	// Links are the settings that become links in messages.
 	Links []Link
 }
 
-// Adapter is Telegram as a chat.Adapter; it is the webhook's http.Handler too.
+// Adapter is Telegram as a platform.Adapter; it is the webhook's http.Handler too.
 type Adapter struct {
 	Config
 	api   *botapi.Client
@@ -130,7 +132,7 @@ type Adapter struct {
 	// groups holds a models.Chat for each group of the settings by its ID, as far as it is known.
 	groups sync.Map
 	// shown orders the answers to presses, by messageKey.
-	shown chat.Shown
+	shown platform.Shown
 	// current is the Run that can send, or nil.
 	current atomic.Pointer[session]
 	// serving is the Run that takes webhook deliveries, or nil.
@@ -145,7 +147,7 @@ type session struct {
 	// naming holds a token during askName.
 	naming chan struct{}
 	albums albums
-	tasks  *chat.Tasks
+	work   *platform.Work
 	out    *outbox.Outbox
 	// limits bounds how often Connected is called, and the bot's name asked for.
 	limits *ratelimit.Memory
@@ -173,7 +175,7 @@ type session struct {
 func New(c Config) *Adapter {
 	// An update may have two calls under way: "typing…" and its sender's role.
 	if c.Moves == nil {
-		c.Moves = &chat.Moves{}
+		c.Moves = &platform.Moves{}
 	}
 	api := botapi.New(botapi.Config{Token: c.Settings.Token, URL: c.Settings.APIURL, MaxConns: 2 * maxInFlight})
 	return &Adapter{Config: c, api: api, places: newPlaces(maxInFlight)}
@@ -189,10 +191,10 @@ func (a *Adapter) allowedUpdates() []string {
 	return kinds
 }
 
-// Platform implements chat.Adapter.
+// Platform implements platform.Adapter.
 func (a *Adapter) Platform() chat.Platform { return Platform }
 
-// Ready implements chat.Adapter. It reports whether the last poll was answered or, with a
+// Ready implements platform.Adapter. It reports whether the last poll was answered or, with a
 // webhook, whether the last check found ours set, at most about a minute ago.
 func (a *Adapter) Ready() bool { return a.ready.Load() }
 
@@ -208,13 +210,13 @@ func (a *Adapter) Role(ctx context.Context, user chat.User, chatID string) (chat
 	return chat.Member, err
 }
 
-// Run implements chat.Adapter.
-func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
+// Run implements platform.Adapter.
+func (a *Adapter) Run(ctx context.Context, h platform.Handler) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	s := &session{
 		a:        a,
-		tasks:    chat.NewTasks(ctx, h, a.Log, a.Count),
+		work:     platform.NewWork(ctx, h, a.Log, a.Count),
 		running:  ctx,
 		fail:     fail,
 		offsets:  newOffsetTracker(),
@@ -241,7 +243,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	aside.Go(func() { s.syncProfile(ctx) })
 	aside.Go(func() { s.watchName(ctx) })
 	aside.Go(func() {
-		chat.WatchRights(ctx, a.Log, func(ctx context.Context) []chat.Right { return a.rights(ctx, s.me().ID) })
+		platform.WatchRights(ctx, a.Log, func(ctx context.Context) []platform.Right { return a.rights(ctx, s.me().ID) })
 	})
 
 	if a.Settings.WebhookURL == "" {
@@ -251,7 +253,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	}
 	a.ready.Store(false)
 
-	s.tasks.Drain()
+	s.work.Drain()
 	if err := tokenRefused(ctx); err != nil {
 		return err
 	}
@@ -286,7 +288,7 @@ func (s *session) repeat(ctx context.Context, call func() error) error {
 // sent any more.
 func (s *session) unauthorized() {
 	s.fail(errToken)
-	s.tasks.Cancel()
+	s.work.Cancel()
 }
 
 // connected marks the adapter as ready, and calls Connected at most once a minute. With

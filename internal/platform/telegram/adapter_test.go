@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/platform/platformtest"
 )
 
 func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
@@ -101,9 +101,9 @@ func TestTypingIsShownInItsTopic(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
 		r.give(inGroup(ann, "/price"))
-		r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
+		r.handler.Reply = func(context.Context, *chat.Request) *chat.Reply {
 			time.Sleep(typingAfter + time.Second)
-			return chat.Reply{Title: chat.Say("x")}
+			return &chat.Reply{Title: chat.Say("x")}
 		}
 		r.api.Push(inGroup(ann, "/price").In(7))
 		r.api.Push(inGroup(ann, "/price").In(8))
@@ -125,10 +125,10 @@ func TestTypingIsShownInItsTopic(t *testing.T) {
 func TestCommandsOfAChatShareTyping(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		const commands, slot = 200, 100 * time.Millisecond
-		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
+		r.handler.Reply = func(_ context.Context, req *chat.Request) *chat.Reply {
 			id, _ := strconv.Atoi(req.From.ID)
 			time.Sleep(time.Second + time.Duration(id-ann)*slot)
-			return chat.Reply{}
+			return &chat.Reply{}
 		}
 		r.run()
 		r.give(inGroup(ann, "/price"))
@@ -152,7 +152,7 @@ func TestCommandsOfAChatShareTyping(t *testing.T) {
 func TestRepeatedRefusalIsNotSent(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.api.Start(ann)
-		r.answer(chat.Reply{Tone: chat.Warning, Title: chat.Say("Too many commands"), Ephemeral: true, Repeated: true})
+		r.answer(&chat.Reply{Tone: chat.Warning, Title: chat.Say("Too many commands"), Audience: chat.SenderAgain})
 		r.run()
 		for i, command := range []string{"price", "mylogins"} {
 			_, id := r.api.Push(inGroup(ann, "/"+command))
@@ -171,12 +171,12 @@ func TestRepeatedRefusalIsNotSent(t *testing.T) {
 func TestAdapterKeepsTheContract(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
-			chattest.TestAdapter(t, func(t *testing.T) chattest.AdapterTest { return setUp(t, way).harness() })
+			platformtest.TestAdapter(t, func(t *testing.T) platformtest.AdapterTest { return setUp(t, way).harness() })
 		})
 	}
 }
 
-func (r *adapterTest) harness() chattest.AdapterTest {
+func (r *adapterTest) harness() platformtest.AdapterTest {
 	r.api.Start(ann)
 	give := func() {}
 	if r.adapter.Settings.WebhookURL != "" {
@@ -189,16 +189,16 @@ func (r *adapterTest) harness() chattest.AdapterTest {
 			}
 		}
 	}
-	return chattest.AdapterTest{
+	return platformtest.AdapterTest{
 		Adapter: r.adapter,
 		Ask: func(_ *testing.T, command string, argument ...string) {
 			r.api.Push(inGroup(ann, strings.Join(append([]string{"/" + command}, argument...), " ")))
 			give()
 		},
-		Messages: func(t *testing.T, atLeast int) (all []chattest.Message) {
+		Messages: func(t *testing.T, atLeast int) (all []platformtest.Message) {
 			t.Helper()
 			for _, m := range r.api.WaitSent(atLeast, atOnce) {
-				all = append(all, chattest.Message{Text: m.Text + labelsOf(m), Private: m.Chat == ann})
+				all = append(all, platformtest.Message{Text: m.Text + labelsOf(m), Private: m.Chat == ann})
 			}
 			if len(all) < atLeast {
 				t.Fatalf("%d messages, want %d: %+v; log:\n%s", len(all), atLeast, all, r.logs)

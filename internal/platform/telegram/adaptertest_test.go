@@ -21,9 +21,10 @@ import (
 	"time"
 
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
+	"herald/internal/platform"
+	"herald/internal/platform/platformtest"
 	"herald/internal/platform/telegram/botapi"
 	"herald/internal/ratelimit"
 	"herald/internal/secret"
@@ -77,11 +78,11 @@ func paced(c *Config) { c.Settings.Pacing = true }
 type adapterTest struct {
 	*testing.T
 	api     *telegramtest.Server
-	handler *chattest.Handler
+	handler *platformtest.Handler
 	adapter *Adapter
 	logs    *logtest.Buffer
 	// events counts the calls of Config.Count and Config.Connected, and the API's by method.
-	events *chattest.Events
+	events *platformtest.Events
 	// Calls of the method that is broken are carried by carried, until mended.
 	broken  string
 	mended  time.Time
@@ -93,7 +94,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // setUp makes an adapter that has not been started, without a network.
 func setUp(t *testing.T, changes ...func(*Config)) *adapterTest {
 	t.Helper()
-	r := &adapterTest{T: t, api: telegramtest.NewInMemory(t), handler: &chattest.Handler{}, logs: &logtest.Buffer{}, events: &chattest.Events{}}
+	r := &adapterTest{T: t, api: telegramtest.NewInMemory(t), handler: &platformtest.Handler{}, logs: &logtest.Buffer{}, events: &platformtest.Events{}}
 	c := Config{
 		Settings:       Settings{Token: secret.New(faketelegram.Token), APIURL: r.api.URL},
 		CommandTimeout: 20 * time.Second,
@@ -229,8 +230,8 @@ func (r *adapterTest) again() *adapterTest {
 func (r *adapterTest) run() (stop func() error) { return r.serve(r.handler) }
 
 // serve is run with another handler.
-func (r *adapterTest) serve(h chat.Handler) (stop func() error) {
-	stop = chattest.Start(r.T, func(ctx context.Context) error { return r.adapter.Run(ctx, h) })
+func (r *adapterTest) serve(h platform.Handler) (stop func() error) {
+	stop = platformtest.Start(r.T, func(ctx context.Context) error { return r.adapter.Run(ctx, h) })
 	if r.adapter.Settings.WebhookURL != "" {
 		r.waitFor("ready", r.adapter.Ready)
 	}
@@ -238,29 +239,29 @@ func (r *adapterTest) serve(h chat.Handler) (stop func() error) {
 }
 
 // answer has every request answered with reply.
-func (r *adapterTest) answer(reply chat.Reply) {
-	r.handler.Reply = func(context.Context, chat.Request) chat.Reply { return reply }
+func (r *adapterTest) answer(reply *chat.Reply) {
+	r.handler.Reply = func(context.Context, *chat.Request) *chat.Reply { return reply }
 }
 
 // block makes the commands of some users hang until the test ends them, or the
 // drain does.
 func (r *adapterTest) block(users ...int64) (release func()) {
 	held := make(chan struct{})
-	r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
+	r.handler.Reply = func(ctx context.Context, req *chat.Request) *chat.Reply {
 		if slices.ContainsFunc(users, func(id int64) bool { return fmt.Sprint(id) == req.From.ID }) {
 			select {
 			case <-held:
 			case <-ctx.Done():
 			}
 		}
-		return chat.Reply{Title: chat.Say("x")}
+		return &chat.Reply{Title: chat.Say("x")}
 	}
 	return sync.OnceFunc(func() { close(held) })
 }
 
 func (r *adapterTest) waitFor(what string, ok func() bool) {
 	r.Helper()
-	chattest.WaitUntil(r.T, what, ok)
+	platformtest.WaitUntil(r.T, what, ok)
 }
 
 // inFlight waits until so many commands are being answered.
@@ -369,8 +370,8 @@ func (r *adapterTest) give(messages ...faketelegram.Message) {
 }
 
 // secretReply answers private commands with a word that nobody else may read.
-func secretReply(_ context.Context, req chat.Request) chat.Reply {
-	return chat.Reply{Title: chat.Say(req.Command), Text: chat.Say("confidential")}
+func secretReply(_ context.Context, req *chat.Request) *chat.Reply {
+	return &chat.Reply{Title: chat.Say(req.Command), Text: chat.Say("confidential")}
 }
 
 // hidesFromOthers fails the test if anybody but ann saw what is for her alone.

@@ -63,5 +63,5 @@ func (t *task) addressIn(m *models.Message) (address string) {
 	if m == nil || len(t.s.a.Settings.JoinChats) == 0 || t.press != nil || !t.cmd.request.Direct {
 		return ""
 	}
-	return t.s.tasks.Handler.Commands().Proof(t.cmd.request)
+	return t.s.work.Handler.Proof(&t.cmd.request)
 }

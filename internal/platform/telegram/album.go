@@ -50,7 +50,7 @@ func (s *session) answersAlbum(m *models.Message, guessed bool) bool {
 		return true
 	}
 	if guessed {
-		transport.Sleep(s.tasks.Commands, albumWait)
+		transport.Sleep(s.work.Commands, albumWait)
 	}
 	return s.albums.claim(album{m.Chat.ID, m.MediaGroupID}, m.ID)
 }

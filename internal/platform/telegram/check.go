@@ -7,6 +7,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/config"
+	"herald/internal/platform"
 	"herald/internal/words"
 )
 
@@ -19,7 +20,9 @@ const maxReason = 120
 // Check asks Telegram who the bot is, where its updates go, what it may do in the groups of
 // JoinChats and StakerTags, and whether it is in those of moderated, which are IDs. It also judges
 // Links. It changes nothing. It returns sentences for an operator.
-func (a *Adapter) Check(ctx context.Context, moderated ...string) (details []string, rights []chat.Right, err error) {
+func (a *Adapter) Check(
+	ctx context.Context, moderated ...string,
+) (details []string, rights []platform.Right, err error) {
 	me, err := a.api.GetMe(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("telegram: %w", err)

@@ -63,12 +63,12 @@ func (t *task) deleteInvitations() {
 func (t *task) cleanUp(sent outbox.MessageRef, r *chat.Reply) {
 	switch {
 	case t.cmd.request.Direct:
-	case r.Ephemeral && r.Ask != nil:
+	case r.ForSender() && r.Ask != nil:
 		t.s.remove(questionLasts, sent)
-	case r.Ephemeral:
+	case r.ForSender():
 		t.s.remove(noticeLasts, sent)
 	case t.s.a.Settings.CleanChat:
-		asked, _ := t.s.tasks.Handler.Commands().Find(t.cmd.request.Command)
+		asked, _ := t.s.work.Handler.Commands().Find(t.cmd.request.Command)
 		key := cardKey{chat: sent.Chat, topic: t.cmd.to.Topic(), command: asked.Name, about: r.About}
 		t.s.remove(0, t.s.replaceCard(key, sent, r.Unanswered())...)
 	}
@@ -105,11 +105,11 @@ func (s *session) remove(after time.Duration, messages ...outbox.MessageRef) {
 		deletion := func(string) {
 			defer s.removing.Delete(m)
 			transport.Sleep(s.running, after)
-			ctx, cancel := context.WithTimeout(s.tasks.Sends, removeTimeout)
+			ctx, cancel := context.WithTimeout(s.work.Sends, removeTimeout)
 			defer cancel()
 			s.a.deleteMessage(ctx, m)
 		}
-		if !s.tasks.Go(deletion) {
+		if !s.work.Go(deletion) {
 			deletion("")
 		}
 	}

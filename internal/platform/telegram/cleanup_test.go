@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
+	"herald/internal/platform/platformtest"
 	"herald/internal/platform/telegram/outbox"
 	"herald/internal/words"
 )
@@ -20,10 +20,10 @@ import (
 // A message for one person leaves the group after half a minute, a question after two, and
 // either at a stop.
 func TestAnErrorLeavesItsGroup(t *testing.T) {
-	refusal := chat.Reply{Tone: chat.Warning, Title: chat.Say("Too many commands"), Ephemeral: true}
+	refusal := &chat.Reply{Tone: chat.Warning, Title: chat.Say("Too many commands"), Audience: chat.SenderAlone}
 	type test struct {
 		message faketelegram.Message
-		reply   chat.Reply
+		reply   *chat.Reply
 		stays   bool
 	}
 	inBubble(t, map[string]test{
@@ -31,10 +31,10 @@ func TestAnErrorLeavesItsGroup(t *testing.T) {
 		"in a topic":           {inGroup(ann, "/price").In(7), refusal, false},
 		"not for the nameless": {as(group, inGroup(1, "/exists 77")), refusal, false},
 		"in private":           {inPrivate(ann, "/price"), refusal, true},
-		"an answer":            {inGroup(ann, "/price"), chat.Reply{Title: chat.Say("x")}, true},
-		"a pointer":            {inGroup(ann, "/mylogins"), chat.Reply{Title: chat.Say("x")}, false},
-		"could not be checked": {inGroup(ann, "/price"), chat.Reply{Title: chat.Say("unchecked.title")}, true},
-		"a question": {inGroup(ann, "/staked"), chat.Reply{Title: chat.Say("Which?"), Ephemeral: true,
+		"an answer":            {inGroup(ann, "/price"), &chat.Reply{Title: chat.Say("x")}, true},
+		"a pointer":            {inGroup(ann, "/mylogins"), &chat.Reply{Title: chat.Say("x")}, false},
+		"could not be checked": {inGroup(ann, "/price"), &chat.Reply{Title: chat.Say("unchecked.title")}, true},
+		"a question": {inGroup(ann, "/staked"), &chat.Reply{Title: chat.Say("Which?"), Audience: chat.SenderAlone,
 			Ask: &chat.Ask{Command: "staked", Question: chat.Say("Which?")}}, false},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
@@ -95,10 +95,10 @@ func TestNewCardDeletesTheOldOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			simulated(t, func(t *testing.T, r *adapterTest) {
 				n := 0
-				r.handler.Reply = func(_ context.Context, req chat.Request) (reply chat.Reply) {
+				r.handler.Reply = func(_ context.Context, req *chat.Request) (reply *chat.Reply) {
 					reply = refreshed(fmt.Sprint(n), n)
 					if tt.how[n] == failing {
-						reply = chat.Reply{Title: chat.Say("unchecked.title")}
+						reply = &chat.Reply{Title: chat.Say("unchecked.title")}
 					}
 					if req.Command == "staked" {
 						reply.About = fmt.Sprint(req.Args)
@@ -162,8 +162,8 @@ func replying(m faketelegram.Message) faketelegram.Message {
 // Several who ask the same at once may share a message, which is deleted by one call. The
 // newest card stays.
 func TestSharedMessageIsDeletedOnce(t *testing.T) {
-	wrong := chat.Reply{Tone: chat.Warning, Title: chat.Say("wrong"), Ephemeral: true}
-	inBubble(t, map[string]chat.Reply{"an error": wrong, "a card": {Title: chat.Say("x")}}, func(t *testing.T, reply chat.Reply) {
+	wrong := &chat.Reply{Tone: chat.Warning, Title: chat.Say("wrong"), Audience: chat.SenderAlone}
+	inBubble(t, map[string]*chat.Reply{"an error": wrong, "a card": {Title: chat.Say("x")}}, func(t *testing.T, reply *chat.Reply) {
 		r := setUp(t, paced, func(c *Config) { c.Settings.CleanChat = true })
 		r.answer(reply)
 		r.run()
@@ -252,9 +252,9 @@ func TestAnInvitationIsDeletedOnceAnAnswerIsOut(t *testing.T) {
 }
 
 // bilingual answers in Russian in private and in Spanish elsewhere.
-type bilingual struct{ *chattest.Handler }
+type bilingual struct{ *platformtest.Handler }
 
-func (bilingual) Language(req chat.Request, visibility chat.Visibility) chat.Language {
+func (bilingual) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
 	if visibility == chat.Private || req.Direct {
 		return chat.Russian
 	}

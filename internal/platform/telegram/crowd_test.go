@@ -118,8 +118,8 @@ func TestEverybodyIsAnsweredWithinTheRates(t *testing.T) {
 	for seed := range uint64(40) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			simulated(t, func(t *testing.T, r *adapterTest) {
-				r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
-					return chat.Reply{Title: chat.Say(fmt.Sprint(req.Command, req.Args))}
+				r.handler.Reply = func(_ context.Context, req *chat.Request) *chat.Reply {
+					return &chat.Reply{Title: chat.Say(fmt.Sprint(req.Command, req.Args))}
 				}
 				a := &audience{adapterTest: r, Rand: rand.New(rand.NewPCG(seed, 0)), replicas: []*adapterTest{r}, asked: map[string]int{}}
 				a.over = map[int64]bool{}

@@ -22,6 +22,7 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/platform/telegram/botapi"
+	"herald/internal/router"
 	"herald/internal/service/partner"
 )
 
@@ -69,7 +70,7 @@ func (p *process) RoundTrip(req *http.Request) (*http.Response, error) {
 type doorTest struct {
 	*adapterTest
 	*rand.Rand
-	router *chat.Router
+	router *router.Router
 	people []*applicant
 	// rough lets everything happen; otherwise nobody may be left out for what happens.
 	rough, restarted bool

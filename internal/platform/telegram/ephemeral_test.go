@@ -55,7 +55,7 @@ func TestEphemeralCommandIsAnsweredPrivately(t *testing.T) {
 		"by a server of 10.3":                {ignored: "receiver_user_id", here: 1},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t, paced)
-		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
+		r.handler.Reply = func(ctx context.Context, req *chat.Request) *chat.Reply {
 			time.Sleep(tt.takes)
 			return secretReply(ctx, req)
 		}
@@ -102,9 +102,9 @@ func TestEachVersionOfTheServerHidesPrivateAnswers(t *testing.T) {
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		updated := []chat.Field{{Value: chat.Moment{Time: time.Now()}}}
-		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
+		r.handler.Reply = func(ctx context.Context, req *chat.Request) *chat.Reply {
 			if req.Command == "price" {
-				return chat.Reply{Title: chat.Say("price"), Sections: []chat.Section{{Fields: updated}}}
+				return &chat.Reply{Title: chat.Say("price"), Sections: []chat.Section{{Fields: updated}}}
 			}
 			return secretReply(ctx, req)
 		}
@@ -133,7 +133,7 @@ func TestEachVersionOfTheServerHidesPrivateAnswers(t *testing.T) {
 // written in reply could be read by all.
 func TestEphemeralQuestionLinksToThePrivateChat(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
-		r.answer(chat.Reply{Title: chat.Say("confidential"), Ask: &chat.Ask{Command: "exists", Question: chat.Say("Whom?")}})
+		r.answer(&chat.Reply{Title: chat.Say("confidential"), Ask: &chat.Ask{Command: "exists", Question: chat.Say("Whom?")}})
 		r.api.PushEphemeral(inGroup(ann, "/price"))
 		r.run()
 		m := r.one()
@@ -152,7 +152,7 @@ func TestEphemeralQuestionLinksToThePrivateChat(t *testing.T) {
 func TestEphemeralPressIsAnsweredEphemerally(t *testing.T) {
 	inBubble(t, map[string]telegramtest.Fault{"": {}, said(answeredPrivately): telegramtest.NoRights()}, func(t *testing.T, fault telegramtest.Fault) {
 		r := setUp(t)
-		r.answer(chat.Reply{
+		r.answer(&chat.Reply{
 			Title: chat.Say("confidential"), Actions: []chat.Action{{Label: chat.Say("Older"), Command: "mylogins", Args: []string{"2"}, Edit: true}},
 		})
 		r.api.Start(ann)

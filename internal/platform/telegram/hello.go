@@ -36,7 +36,7 @@ func (s *session) needless(u *update, c *command) bool {
 	switch group := u.chat(); {
 	case u.MyChatMember != nil:
 		s.note(botAdded, group)
-		transport.Sleep(s.tasks.Commands, helloAfter)
+		transport.Sleep(s.work.Commands, helloAfter)
 		return s.noted(groupMoved, group)
 	case u.Message != nil && u.Message.MigrateToChatID != 0:
 		s.note(groupMoved, u.Message.MigrateToChatID)
@@ -44,7 +44,7 @@ func (s *session) needless(u *update, c *command) bool {
 	case u.Message != nil && u.Message.MigrateFromChatID != 0:
 		s.a.moved(u.Message.MigrateFromChatID, group)
 	case c != nil && c.request.Command == "start" && !c.request.Direct:
-		transport.Sleep(s.tasks.Commands, helloAfter/2)
+		transport.Sleep(s.work.Commands, helloAfter/2)
 		return s.noted(botAdded, group)
 	case c != nil && u.Message != nil:
 		return !s.answersAlbum(u.Message, c.guessed)
@@ -54,12 +54,12 @@ func (s *session) needless(u *update, c *command) bool {
 
 // note notes an event in a group for ten seconds. Replicas with one Limiter share events.
 func (s *session) note(event string, group int64) {
-	_, _ = s.a.Limiter.Reserve(s.tasks.Commands, 0, s.eventLimit(event, group))
+	_, _ = s.a.Limiter.Reserve(s.work.Commands, 0, s.eventLimit(event, group))
 }
 
 // noted reports whether an event in a group is noted.
 func (s *session) noted(event string, group int64) bool {
-	return s.a.Limiter.Peek(s.tasks.Commands, s.eventLimit(event, group)) > 0
+	return s.a.Limiter.Peek(s.work.Commands, s.eventLimit(event, group)) > 0
 }
 
 // eventLimit returns the limit whose slot is taken while an event in a group is noted.

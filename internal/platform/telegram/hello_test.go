@@ -57,7 +57,7 @@ func TestHelloIsSaidOnce(t *testing.T) {
 			"while limited":              {supergroup, []change{{gone, member}}, func(r *adapterTest) { r.api.Fail("sendMessage", telegramtest.TooMany(time.Minute)) }, 1, 1},
 		}, func(t *testing.T, tt test) {
 			r := setUp(t, setting, paced)
-			r.answer(chat.Reply{Title: chat.Say("x")})
+			r.answer(&chat.Reply{Title: chat.Say("x")})
 			stop := r.run()
 			time.Sleep(time.Second)
 			for _, c := range tt.changes {

@@ -24,7 +24,7 @@ const (
 
 // inlineResult is the reply to one of the requests that an inline query may mean.
 type inlineResult struct {
-	reply   chat.Reply
+	reply   *chat.Reply
 	article article
 }
 
@@ -32,17 +32,18 @@ type inlineResult struct {
 // there are none.
 func (s *session) respondInline(requestID string, q *models.InlineQuery) {
 	arrived := time.Now()
-	requests := parseInline(q.Query, s.tasks.Handler.Commands())
+	requests := parseInline(q.Query, s.work.Handler.Commands())
 	results := make([]inlineResult, len(requests))
 	var handled sync.WaitGroup
-	for i, req := range requests {
+	for i := range requests {
+		req := &requests[i]
 		req.ID, req.From, req.Locale = requestID, userOf(q.From.ID), q.From.LanguageCode
 		// Each letter typed is a query, so queries count against a chat of their own.
 		req.Chat, req.Inline = "inline "+req.From.ID, true
 		results[i].reply = chat.SomethingWentWrong(requestID) // the reply if even Handle's own fallback panics
 		handled.Go(func() {
-			s.tasks.Recover(requestID, func() {
-				s.tasks.Handle(req, func(r chat.Reply) {
+			s.work.Recover(requestID, func() {
+				s.work.Answer(req, func(r *chat.Reply) {
 					results[i] = inlineResult{reply: r, article: renderArticle(req.Command, r, s.me().Username)}
 				})
 			})
@@ -96,7 +97,7 @@ func newInlineAnswer(results []inlineResult, hint string) inlineAnswer {
 			continue
 		}
 		answer.articles = append(answer.articles, r.article)
-		answer.cache = min(answer.cache, max(time.Until(r.reply.FreshUntil), 0))
+		answer.cache = min(answer.cache, max(time.Until(r.reply.Source.FreshUntil), 0))
 	}
 	if len(answer.articles) == 0 {
 		answer.button = &botapi.InlineButton{Text: why, Start: "inline"}
@@ -108,9 +109,9 @@ func newInlineAnswer(results []inlineResult, hint string) inlineAnswer {
 // means each of them.
 func (s *session) inlineHint() string {
 	var names []string
-	for _, req := range parseInline("", s.tasks.Handler.Commands()) {
+	for _, req := range parseInline("", s.work.Handler.Commands()) {
 		names = append(names, req.Command)
 	}
 	hint := chat.SayWith("telegram.inline_hint", chat.Values{"commands": chat.Plain(strings.Join(names, ", "))})
-	return words.Say(s.tasks.Handler.Language(chat.Request{}, chat.Public), hint)
+	return words.Say(s.work.Handler.Language(&chat.Request{}, chat.Public), hint)
 }

@@ -11,9 +11,9 @@ import (
 
 	"herald/commands/commandstest"
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
+	"herald/internal/platform/platformtest"
 	"herald/internal/words"
 )
 
@@ -86,7 +86,7 @@ func TestInlineResultIsCachedWhileFresh(t *testing.T) {
 				t.Fatalf("%q is answered by %+v", query, got)
 			}
 			result := got.Results[0]
-			answer := router.Handle(t.Context(), chat.Request{Command: want.command, Args: chat.Typed(strings.Fields(want.arg)...)})
+			answer := router.Handle(t.Context(), &chat.Request{Command: want.command, Args: chat.Typed(strings.Fields(want.arg)...)})
 			m, ok := r.api.Choose(got.QueryID, result.ID, faketelegram.Group(group))
 			check(t, query+": there is the result", ok, true)
 			check(t, query+": text", m.Text, shown(answer).Text)
@@ -104,9 +104,9 @@ func TestInlineResultIsCachedWhileFresh(t *testing.T) {
 }
 
 // panicsTwice panics while SomethingWentWrong is made, too.
-type panicsTwice struct{ *chattest.Handler }
+type panicsTwice struct{ *platformtest.Handler }
 
-func (h panicsTwice) Language(req chat.Request, visibility chat.Visibility) chat.Language {
+func (h panicsTwice) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
 	if req.Inline {
 		panic("twice")
 	}
@@ -116,23 +116,25 @@ func (h panicsTwice) Language(req chat.Request, visibility chat.Visibility) chat
 // A failure is no result, because nobody should send it. A button shows why, to the asker
 // alone. Everybody's queries are counted by themselves.
 func TestInlineFailureSaysWhy(t *testing.T) {
-	limit := func() chat.Reply { return chat.Reply{Title: chat.Say("Too many"), Tone: chat.Warning, Ephemeral: true} }
+	limit := func() *chat.Reply {
+		return &chat.Reply{Title: chat.Say("Too many"), Tone: chat.Warning, Audience: chat.SenderAlone}
+	}
 	hint := words.Say(chat.English, chat.SayWith("telegram.inline_hint", chat.Values{"commands": chat.Plain("price")}))
 	type test struct {
 		query  string
-		reply  func() chat.Reply
+		reply  func() *chat.Reply
 		button string
 		cache  int
 		again  bool // whether SomethingWentWrong panics too
 	}
 	inBubble(t, map[string]test{
 		"a limit":    {"price", limit, "Too many", 5, false},
-		"a panic":    {"price", func() chat.Reply { panic("inline") }, "Something went wrong", 5, false},
-		"two panics": {"price", func() chat.Reply { panic("inline") }, "Something went wrong", 5, true},
+		"a panic":    {"price", func() *chat.Reply { panic("inline") }, "Something went wrong", 5, false},
+		"two panics": {"price", func() *chat.Reply { panic("inline") }, "Something went wrong", 5, true},
 		"private":    {"mylogins", nil, hint, 3600, false},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
-		r.handler.Reply = func(context.Context, chat.Request) chat.Reply { return tt.reply() }
+		r.handler.Reply = func(context.Context, *chat.Request) *chat.Reply { return tt.reply() }
 		if tt.again {
 			r.serve(panicsTwice{r.handler})
 		} else {

@@ -52,13 +52,13 @@ func (j *joinTask) answer(id string) (more bool) {
 	j.times = j.timesAt(began)
 	reply := j.check(id, began)
 	switch {
-	case reply.Admit != nil:
+	case reply.Join.Admit != nil:
 		return j.approveRequest(reply)
-	case j.s.tasks.Commands.Err() != nil && j.comesAgain():
+	case j.s.work.Commands.Err() != nil && j.comesAgain():
 		j.end(false) // The next session may check it to the end.
 		return true
 	}
-	return j.leaveOpen(&reply)
+	return j.leaveOpen(reply)
 }
 
 // comesAgain reports whether the next session gets a request that end(false) ends: a query would
@@ -69,13 +69,13 @@ func (j *joinTask) comesAgain() bool { return j.join.QueryID == "" && j.s.offset
 func (j *joinTask) giveUp(string) (more bool) { return j.leaveOpen(nil) }
 
 // check returns the Handler's reply, and ends the check.
-func (j *joinTask) check(id string, began time.Time) (reply chat.Reply) {
-	req := chat.Request{
+func (j *joinTask) check(id string, began time.Time) (reply *chat.Reply) {
+	req := &chat.Request{
 		ID: id, Command: chat.JoinCommand, Args: chat.Typed(strconv.FormatInt(j.join.Chat.ID, 10)),
 		From: userOf(j.join.From.ID), Locale: j.join.From.LanguageCode, BotName: j.s.me().FirstName,
 		Chat: strconv.FormatInt(j.join.UserChatID, 10), Direct: true, Deadline: j.times.check,
 	}
-	j.s.a.nameGroup(&req)
+	j.s.a.nameGroup(req)
 	defer func() {
 		if time.Now().Before(req.Deadline) {
 			j.s.a.joins.next()
@@ -84,7 +84,7 @@ func (j *joinTask) check(id string, began time.Time) (reply chat.Reply) {
 		// The call to the service may still be under way, for as long as a check may take.
 		time.AfterFunc(time.Until(began.Add(answerWithin-approveTime)), j.s.a.joins.next)
 	}()
-	j.s.tasks.Handle(req, func(r chat.Reply) { reply = r })
+	j.s.work.Answer(req, func(r *chat.Reply) { reply = r })
 	return reply
 }
 
@@ -97,8 +97,8 @@ func (j *joinTask) leaveOpen(reply *chat.Reply) (more bool) {
 		j.leftOut(chat.Text{}, false)
 		return false
 	}
-	j.leftOut(reply.LeftOut, reply.Tone != chat.Warning)
-	return j.tellLater(*reply)
+	j.leftOut(reply.Join.LeftOut, reply.Tone != chat.Warning)
+	return j.tellLater(reply)
 }
 
 // queue answers the query with JoinQueued.
@@ -114,9 +114,9 @@ func (j *joinTask) queue() {
 
 // tellOutcome tells the person how their request ended, unless they got a message about the group
 // less than a minute ago.
-func (j *joinTask) tellOutcome(reply chat.Reply) {
+func (j *joinTask) tellOutcome(reply *chat.Reply) {
 	if !j.mayTell {
-		_, j.mayTell = j.s.a.Limiter.Reserve(j.s.tasks.Sends, 0, j.personLimit())
+		_, j.mayTell = j.s.a.Limiter.Reserve(j.s.work.Sends, 0, j.personLimit())
 	}
 	if j.mayTell {
 		j.send(j.tellTime(), reply, 0)
@@ -126,10 +126,10 @@ func (j *joinTask) tellOutcome(reply chat.Reply) {
 // approveRequest approves the request. Once a request is processed, Telegram takes no message to
 // a person who never started the bot. So a message goes out first, and is edited afterwards. If
 // that message is not out, the outcome is sent as a new one, which Telegram may refuse.
-func (j *joinTask) approveRequest(reply chat.Reply) (more bool) {
+func (j *joinTask) approveRequest(reply *chat.Reply) (more bool) {
 	receipt := j.tellJoining(reply)
-	outcome := j.s.approve(reply.Admit, j.join.From.ID, j.times.approve, j.callApprove)
-	if outcome == chat.ApprovalTimedOut && j.s.tasks.Sends.Err() != nil && j.comesAgain() {
+	outcome := j.s.approve(reply.Join.Admit, j.join.From.ID, j.times.approve, j.callApprove)
+	if outcome == chat.ApprovalTimedOut && j.s.work.Sends.Err() != nil && j.comesAgain() {
 		j.end(false) // The next session may approve it.
 		return true
 	}
@@ -138,10 +138,10 @@ func (j *joinTask) approveRequest(reply chat.Reply) (more bool) {
 	case chat.LetIn:
 		j.s.countLetIn(j.join.Chat.ID, j.join.From.ID)
 	case chat.NotRequested:
-		j.leftOut(reply.LeftOut, false)
+		j.leftOut(reply.Join.LeftOut, false)
 		j.s.closeJoin(j.join.Chat.ID, j.join.From.ID)
 	default:
-		j.leftOut(reply.LeftOut, false)
+		j.leftOut(reply.Join.LeftOut, false)
 	}
 	switch {
 	case outcome == chat.AccountDeleted:
@@ -174,8 +174,8 @@ func (j *joinTask) callApprove(ctx context.Context) error {
 
 // tellJoining tells the person that they are being let in, unless they got a message about the
 // group less than a minute ago, or admissions leaves no slot in time.
-func (j *joinTask) tellJoining(reply chat.Reply) outbox.Receipt {
-	ctx, within := j.s.tasks.Sends, joiningTime
+func (j *joinTask) tellJoining(reply *chat.Reply) outbox.Receipt {
+	ctx, within := j.s.work.Sends, joiningTime
 	if j.s.a.joins.count() <= maxChecks { // It is no crowd.
 		within = max(within, time.Until(j.times.approve)-approveTime)
 	}
@@ -195,20 +195,20 @@ func (j *joinTask) tellJoining(reply chat.Reply) outbox.Receipt {
 func (j *joinTask) tellTime() time.Duration { return max(messageTime, time.Until(j.times.tell)) }
 
 // send sends the person a message within the given time, or edits the message with editID.
-func (j *joinTask) send(within time.Duration, reply chat.Reply, editID int) outbox.Receipt {
-	return j.s.sendTo(j.s.tasks.Sends, j.join.UserChatID, within, reply, editID)
+func (j *joinTask) send(within time.Duration, reply *chat.Reply, editID int) outbox.Receipt {
+	return j.s.sendTo(j.s.work.Sends, j.join.UserChatID, within, reply, editID)
 }
 
 // sendTo sends a reply to a private chat within the given time, or edits the message with
 // editID. It blocks until then at most.
 func (s *session) sendTo(
-	ctx context.Context, user int64, within time.Duration, reply chat.Reply, editID int,
+	ctx context.Context, user int64, within time.Duration, reply *chat.Reply, editID int,
 ) outbox.Receipt {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	return s.out.Send(ctx, outbox.Message{
 		To:       outbox.Destination{Chat: user},
-		Content:  render(&reply, s.me().Username),
+		Content:  render(reply, s.me().Username),
 		EditID:   editID,
 		Deadline: time.Now().Add(within),
 	})
@@ -291,9 +291,9 @@ func (a *Adapter) approveJoin(ctx context.Context, chat, user int64) error {
 
 // replyTo returns the reply to the outcome of an Admission, in the language of the Reply with
 // the Admission.
-func replyTo(reply chat.Reply, outcome chat.AdmissionOutcome) chat.Reply {
-	said := reply.Admit.Say(outcome)
-	said.Language, said.Footer = reply.Language, reply.Footer
+func replyTo(reply *chat.Reply, outcome chat.AdmissionOutcome) *chat.Reply {
+	said := reply.Join.Admit.Say(outcome).In(reply.Language)
+	said.Footer = reply.Footer
 	return said
 }
 
@@ -301,16 +301,16 @@ func replyTo(reply chat.Reply, outcome chat.AdmissionOutcome) chat.Reply {
 // if it logged at a higher one than slog.LevelInfo less than a minute ago.
 func (s *session) logJoin(level slog.Level, err error) {
 	if level > slog.LevelInfo {
-		level = s.tasks.Rarely(level, "join")
+		level = s.work.Rarely(level, "join")
 	}
 	const what = "telegram: a join request could not be answered"
-	s.a.Log.LogAttrs(s.tasks.Sends, level, what, slog.Any("err", err))
+	s.a.Log.LogAttrs(s.work.Sends, level, what, slog.Any("err", err))
 }
 
 // untilKnown repeats a call that was not sent, was rate-limited, or has an unknown outcome,
 // until the given time. An approval may be repeated; a repeated answer to a query is refused.
 func (s *session) untilKnown(until time.Time, call func(context.Context) error) error {
-	ctx, cancel := context.WithDeadline(s.tasks.Sends, until)
+	ctx, cancel := context.WithDeadline(s.work.Sends, until)
 	defer cancel()
 	policy := transport.Policy{Backoff: backoff, Until: until, Again: botapi.Retryable}
 	return policy.Do(ctx, func(ctx context.Context) error {
@@ -333,10 +333,10 @@ func (s *session) isMember(group string, user int64) bool {
 
 // approveOwn approves the open request of the person who sent t's command, for a reply with
 // Admit. It returns the reply to show.
-func (t *task) approveOwn(reply chat.Reply) chat.Reply {
-	group := idOf(reply.Admit.Group)
+func (t *task) approveOwn(reply *chat.Reply) *chat.Reply {
+	group := idOf(reply.Join.Admit.Group)
 	approved := false // by a call that succeeded, or whose outcome is unknown
-	outcome := t.s.approve(reply.Admit, t.cmd.user, time.Now().Add(answerWithin), func(ctx context.Context) error {
+	outcome := t.s.approve(reply.Join.Admit, t.cmd.user, time.Now().Add(answerWithin), func(ctx context.Context) error {
 		err := t.s.a.approveJoin(ctx, group, t.cmd.user)
 		approved = approved || err == nil || botapi.ErrorOf(err).Kind == botapi.OutcomeUnknown
 		return err

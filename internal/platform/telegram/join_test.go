@@ -15,13 +15,14 @@ import (
 	"herald/internal/core"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
+	"herald/internal/platform"
 )
 
 // holders is a group that people ask to join.
 const holders = -1002
 
 func withJoins(c *Config) {
-	c.Settings.JoinChats, c.Joins = map[int64]chat.Requirement{holders: {}}, &chat.JoinLog{}
+	c.Settings.JoinChats, c.Joins = map[int64]chat.Requirement{holders: {}}, &platform.JoinLog{}
 }
 
 var holdersChat = faketelegram.Chat{ID: holders, Type: "supergroup", Title: "MAT Holders"}
@@ -41,38 +42,43 @@ var again = chat.Action{Label: chat.Say("button.again"), Command: chat.JoinComma
 
 // joinReply answers a JoinCommand: the users 1 to 99 are admitted, those above 900 cannot
 // be checked, and all others lack what is required.
-func joinReply(_ context.Context, req chat.Request) (reply chat.Reply) {
+func joinReply(_ context.Context, req *chat.Request) (reply *chat.Reply) {
 	defer func() { reply.Language, _ = chat.LanguageOf(req.Locale) }()
 	switch id := req.From.ID; {
 	case req.Command != chat.JoinCommand:
-		return chat.Reply{Title: chat.Say(req.Command)}
+		return &chat.Reply{Title: chat.Say(req.Command)}
 	case len(id) <= 2:
 		return admitted(req)
 	case id > "900":
-		return chat.Reply{Tone: chat.Warning, Title: chat.Say("join.unknown"), Text: chat.Say("reason.timeout"), Actions: []chat.Action{again}}
+		return &chat.Reply{Tone: chat.Warning, Title: chat.Say("join.unknown"), Text: chat.Say("reason.timeout"), Actions: []chat.Action{again}}
 	}
-	return chat.Reply{Tone: chat.Negative, Title: chat.Say("join.no"), LeftOut: chat.Say("details.unregistered"), Actions: []chat.Action{again}}
+	return &chat.Reply{Tone: chat.Negative, Title: chat.Say("join.no"), Join: chat.Join{LeftOut: chat.Say("details.unregistered")}, Actions: []chat.Action{again}}
 }
 
 // admitted is a reply that lets the sender into the group of the request.
-func admitted(req chat.Request) chat.Reply {
+func admitted(req *chat.Request) *chat.Reply {
 	group := chat.Values{"group": chat.NewUntrusted(req.GroupName, 64)}
-	return chat.Reply{Title: chat.SayWith("join.joining", group), Footer: chat.Parts{chat.Say("Demo.")}, Admit: &chat.Admission{
+	admission := &chat.Admission{
 		Group: req.Args.First(),
-		Say: func(outcome chat.AdmissionOutcome) chat.Reply {
+		Say: func(outcome chat.AdmissionOutcome) *chat.Reply {
 			switch outcome {
 			case chat.LetIn:
-				return chat.Reply{Tone: chat.Positive, Title: chat.SayWith("join.in", group)}
+				return &chat.Reply{Tone: chat.Positive, Title: chat.SayWith("join.in", group)}
 			case chat.NotRequested:
-				return chat.Reply{Tone: chat.Warning, Ephemeral: true, Title: chat.Say("join.gone.title"), Text: chat.SayWith("join.gone.text", group)}
+				return &chat.Reply{Tone: chat.Warning, Audience: chat.SenderAlone, Title: chat.Say("join.gone.title"), Text: chat.SayWith("join.gone.text", group)}
 			}
-			return chat.Reply{Tone: chat.Warning, Title: chat.Say("join.failed"), Text: chat.Say([]string{"join.denied", "reason.timeout", "reason.internal"}[outcome-chat.MayNotApprove])}
+			return &chat.Reply{Tone: chat.Warning, Title: chat.Say("join.failed"), Text: chat.Say([]string{"join.denied", "reason.timeout", "reason.internal"}[outcome-chat.MayNotApprove])}
 		},
-	}}
+	}
+	return &chat.Reply{
+		Title:  chat.SayWith("join.joining", group),
+		Footer: chat.Parts{chat.Say("Demo.")},
+		Join:   chat.Join{Admit: admission},
+	}
 }
 
 // lateJoinReply is joinReply at the Deadline.
-func lateJoinReply(ctx context.Context, req chat.Request) chat.Reply {
+func lateJoinReply(ctx context.Context, req *chat.Request) *chat.Reply {
 	time.Sleep(time.Until(req.Deadline))
 	return joinReply(ctx, req)
 }
@@ -188,14 +194,14 @@ func TestNobodyIsToldTheyAreInWithoutAnApproval(t *testing.T) {
 			r.api.Fail("approveChatJoinRequest", refused("CHANNEL_PRIVATE"))
 		}, faketelegram.JoinOpen, "⚠️ Not in yet: I can't let you in right now\nSomething went wrong on my side."},
 		"a moderator declines": {false, func(r *adapterTest) {
-			r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
+			r.handler.Reply = func(ctx context.Context, req *chat.Request) *chat.Reply {
 				r.api.CloseJoin(holders, 7, faketelegram.JoinDeclined)
 				return joinReply(ctx, req)
 			}
 		}, faketelegram.JoinDeclined, ""},
 		"a moderator lets them in": {false, func(r *adapterTest) {
 			r.api.Start(7)
-			r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
+			r.handler.Reply = func(ctx context.Context, req *chat.Request) *chat.Reply {
 				r.api.CloseJoin(holders, 7, faketelegram.JoinApproved)
 				return joinReply(ctx, req)
 			}
@@ -471,7 +477,7 @@ func TestAPressLetsInOnlyWhoPresses(t *testing.T) {
 		r := joinTest(t)
 		r.runJoins()
 		r.api.Promote(holders, 8, "left")
-		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
+		r.handler.Reply = func(ctx context.Context, req *chat.Request) *chat.Reply {
 			req.From.ID = "901"
 			return joinReply(ctx, req)
 		}

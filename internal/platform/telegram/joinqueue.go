@@ -86,7 +86,7 @@ func (s *session) queueJoin(u *update, finish func(answered bool)) bool {
 		finish(true)
 		return true
 	}
-	if !s.tasks.Hold() {
+	if !s.work.Hold() {
 		return false
 	}
 	s.a.seeGroup(r.Chat)
@@ -138,12 +138,12 @@ func (q *joinQueue) next() {
 
 // tellLater has the person told how their request ended, once refusals allows it. It returns
 // false, and tells nothing, if that would be too late.
-func (j *joinTask) tellLater(outcome chat.Reply) (more bool) {
-	wait, ok := j.s.a.Limiter.Reserve(j.s.tasks.Sends, time.Until(j.times.tell), j.s.joinMessages("refusals", refusals))
+func (j *joinTask) tellLater(outcome *chat.Reply) (more bool) {
+	wait, ok := j.s.a.Limiter.Reserve(j.s.work.Sends, time.Until(j.times.tell), j.s.joinMessages("refusals", refusals))
 	if !ok {
 		return false
 	}
-	due, cancel := context.WithTimeout(j.s.tasks.Sends, wait) // A drain does not wait for long.
+	due, cancel := context.WithTimeout(j.s.work.Sends, wait) // A drain does not wait for long.
 	context.AfterFunc(due, func() {
 		defer cancel()
 		j.run(func(string) (more bool) {
@@ -170,7 +170,7 @@ func (j *joinTask) personLimit() ratelimit.Limit {
 // run runs one step of the request. A step that returns false, or panics, is the last.
 func (j *joinTask) run(step func(id string) (more bool)) {
 	more := false
-	j.s.tasks.Run(func(id string) { more = step(id) }) // which recovers from a panic
+	j.s.work.Run(func(id string) { more = step(id) }) // which recovers from a panic
 	if !more {
 		j.end(true)
 	}
@@ -180,5 +180,5 @@ func (j *joinTask) run(step func(id string) (more bool)) {
 func (j *joinTask) end(answered bool) {
 	j.s.a.joins.inFlight.Add(-1)
 	j.finish(answered)
-	j.s.tasks.Release()
+	j.s.work.Release()
 }

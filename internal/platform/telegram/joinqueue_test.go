@@ -123,13 +123,13 @@ func TestAStopLosesNoJoinRequest(t *testing.T) {
 		"an approval hangs": {1, 0, time.Second, true},
 	}, func(t *testing.T, tt test) {
 		r := joinTest(t)
-		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
+		r.handler.Reply = func(ctx context.Context, req *chat.Request) *chat.Reply {
 			takes := tt.takes
 			if req.From.ID == "999" {
 				takes = answerWithin
 			}
 			if !transport.Sleep(ctx, takes) {
-				return chat.Reply{Tone: chat.Warning, Title: chat.Say("join.unknown")}
+				return &chat.Reply{Tone: chat.Warning, Title: chat.Say("join.unknown")}
 			}
 			return admitted(req)
 		}
@@ -165,9 +165,9 @@ func TestAStopLosesNoJoinRequest(t *testing.T) {
 func TestAStopLeavesAcknowledgedJoinRequestsToModerators(t *testing.T) {
 	inBubble(t, ways, func(t *testing.T, way func(*Config)) {
 		r := joinTest(t, way)
-		r.handler.Reply = func(ctx context.Context, _ chat.Request) chat.Reply {
+		r.handler.Reply = func(ctx context.Context, _ *chat.Request) *chat.Reply {
 			<-ctx.Done()
-			return chat.Reply{Tone: chat.Warning, Title: chat.Say("join.unknown")}
+			return &chat.Reply{Tone: chat.Warning, Title: chat.Say("join.unknown")}
 		}
 		stop := r.run()
 		time.Sleep(time.Second)

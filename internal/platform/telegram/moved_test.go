@@ -8,6 +8,7 @@ import (
 
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/platform"
 )
 
 // hall becomes hallNow.
@@ -16,7 +17,7 @@ const hall, hallNow = int64(-1002), int64(-1000000001003)
 // withHall has the hall in every setting that names groups.
 func withHall(c *Config) {
 	withJoins(c)
-	c.Moves, c.ModeratorChats = &chat.Moves{}, []string{fmt.Sprint(hall)}
+	c.Moves, c.ModeratorChats = &platform.Moves{}, []string{fmt.Sprint(hall)}
 	c.Settings.StakerTags = []chat.Badge{{Community: fmt.Sprint(hall), ID: "Staker"}}
 }
 
@@ -47,7 +48,7 @@ func TestTheNewIDOfAGroupIsTold(t *testing.T) {
 		}, func(t *testing.T, tt test) {
 			change := withHall
 			if !tt.configured {
-				change = func(c *Config) { c.Moves = &chat.Moves{} }
+				change = func(c *Config) { c.Moves = &platform.Moves{} }
 			}
 			r := setUp(t, setting, change)
 			r.run()

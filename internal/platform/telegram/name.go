@@ -59,9 +59,9 @@ func (s *session) askName(ctx context.Context) {
 // whether that is this bot's name now.
 func (s *session) parseRenamed(u *update) *command {
 	me := s.me()
-	if namesAnotherBot(u.Message, me, s.tasks.Handler.Commands()) {
-		s.askName(s.tasks.Commands)
+	if namesAnotherBot(u.Message, me, s.work.Handler.Commands()) {
+		s.askName(s.work.Commands)
 		me = s.me()
 	}
-	return parse(u, me, s.tasks.Handler)
+	return parse(u, me, s.work.Handler)
 }

@@ -104,9 +104,9 @@ func TestLinksHaveTheNewNameWithinTheHour(t *testing.T) {
 func TestARenameBeforeAnAnswerLosesNothing(t *testing.T) {
 	for _, way := range ways {
 		renamed(t, way, func(t *testing.T, r *adapterTest) {
-			r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
+			r.handler.Reply = func(context.Context, *chat.Request) *chat.Reply {
 				r.api.Rename("newest_bot")
-				return chat.Reply{Title: chat.Say("confidential")}
+				return &chat.Reply{Title: chat.Say("confidential")}
 			}
 			r.api.Press(ann, faketelegram.Group(group), 1, "1 n 0 mylogins")
 			if r.adapter.Settings.WebhookURL != "" {

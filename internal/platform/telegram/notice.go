@@ -77,8 +77,8 @@ func (p *press) openBy(ctx context.Context, username, payload string) error {
 // tell shows a reply only to the person who pressed, in their language: for a moment, or
 // as an alert until they close it. It returns false if there is no press, the press is
 // answered already, or Telegram did not confirm the answer.
-func (t *task) tell(r chat.Reply, alert bool) bool {
-	r.Language = t.s.tasks.Handler.Language(t.cmd.request, chat.Private)
+func (t *task) tell(r *chat.Reply, alert bool) bool {
+	r = r.In(t.s.work.Handler.Language(&t.cmd.request, chat.Private))
 	return t.press.answer(bot.AnswerCallbackQueryParams{Text: renderAlert(r), ShowAlert: alert})
 }
 
@@ -87,7 +87,7 @@ func (t *task) tell(r chat.Reply, alert bool) bool {
 func (s *session) answerQuery(
 	arrived time.Time, event string, call func(context.Context) error, contents ...*outbox.Content,
 ) (taken bool) {
-	if s.out.Answer(s.tasks.Sends, arrived.Add(queryLasts), call, contents...) != nil {
+	if s.out.Answer(s.work.Sends, arrived.Add(queryLasts), call, contents...) != nil {
 		s.a.Count(event)
 		return false
 	}
@@ -115,7 +115,7 @@ func (t *task) notify(n notice) outbox.Receipt {
 	text, payload := n, ""
 	if n == pressStart {
 		payload = t.cmd.request.Command
-		linked, listed := t.s.tasks.Handler.Commands().Find(payload)
+		linked, listed := t.s.work.Handler.Commands().Find(payload)
 		if !listed || linked.NoDeepLink || t.cmd.request.Args.Len() > 0 || t.cmd.request.Target != nil {
 			payload, text = "start", askThere
 		}
@@ -127,14 +127,14 @@ func (t *task) notify(n notice) outbox.Receipt {
 	if payload != "" {
 		url = deepLink(t.s.me().Username, payload)
 	}
-	reply := t.groupReply(chat.Reply{
+	reply := t.groupReply(&chat.Reply{
 		Text:    chat.Say(string(text)),
 		Actions: []chat.Action{{Label: chat.Say("button.private"), URL: url}},
 	})
 	if n != pressStart && t.tell(reply, false) {
 		return outbox.Receipt{}
 	}
-	m := t.message(render(&reply, t.s.me().Username))
+	m := t.message(render(reply, t.s.me().Username))
 	if t.cmd.ephemeral.Arrived() && (n == answeredPrivately || t.sendEphemeral(m.Content).Result == outbox.Delivered) {
 		return outbox.Receipt{}
 	}
@@ -166,12 +166,12 @@ func (t *task) postNotice(n notice, m outbox.Message) outbox.Receipt {
 
 // sendOnce sends a reply about lost answers to the chat, at most once a minute for each
 // name. If a press still waits, it answers that press instead.
-func (t *task) sendOnce(name string, r chat.Reply) outbox.Receipt {
+func (t *task) sendOnce(name string, r *chat.Reply) outbox.Receipt {
 	if t.tell(r, true) {
 		return outbox.Receipt{}
 	}
 	r = t.groupReply(r)
-	m := t.message(render(&r, t.s.me().Username))
+	m := t.message(render(r, t.s.me().Username))
 	m.To.ReplyTo, m.Notice, m.Deadline = 0, name, time.Time{}
 	receipt := t.send(m)
 	if receipt.Result == outbox.Delivered {
@@ -181,7 +181,6 @@ func (t *task) sendOnce(name string, r chat.Reply) outbox.Receipt {
 }
 
 // groupReply returns r in the language of the chat.
-func (t *task) groupReply(r chat.Reply) chat.Reply {
-	r.Language = t.s.tasks.Handler.Language(t.cmd.request, chat.Public)
-	return r
+func (t *task) groupReply(r *chat.Reply) *chat.Reply {
+	return r.In(t.s.work.Handler.Language(&t.cmd.request, chat.Public))
 }

@@ -50,7 +50,7 @@ func TestEditsKeepTheRatesOfTheirChat(t *testing.T) {
 		r.run()
 		r.api.Push(inGroup(ann, "/price"))
 		r.sent(1)
-		r.answer(chat.Reply{Title: chat.Say("y"), AsOf: refreshed("", 2).AsOf})
+		r.answer(&chat.Reply{Title: chat.Say("y"), Source: refreshed("", 2).Source})
 		for _, m := range flood(7) {
 			r.api.Push(m)
 		}
@@ -72,9 +72,9 @@ func TestEditsKeepTheRatesOfTheirChat(t *testing.T) {
 func TestOnlyEqualAnswersAreShared(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		const people = 10
-		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
+		r.handler.Reply = func(_ context.Context, req *chat.Request) *chat.Reply {
 			// The key of a title says what it is, and the tone how it went; the text the rest.
-			reply := chat.Reply{Title: chat.Say(req.Command), Text: chat.Say(fmt.Sprint(req.Args))}
+			reply := &chat.Reply{Title: chat.Say(req.Command), Text: chat.Say(fmt.Sprint(req.Args))}
 			switch req.From.ID {
 			case "1", "2":
 				reply.Title = chat.Say("refused")
@@ -118,9 +118,9 @@ func TestOnlyEqualAnswersAreShared(t *testing.T) {
 func TestSharedMessageIsNewestAndRepliesToFirst(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		asked := 0
-		r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
+		r.handler.Reply = func(context.Context, *chat.Request) *chat.Reply {
 			asked++ // One at a time, as they are asked below.
-			return chat.Reply{Title: chat.Say("Price"), Text: chat.Say(fmt.Sprintf("Answer %d.", asked))}
+			return &chat.Reply{Title: chat.Say("Price"), Text: chat.Say(fmt.Sprintf("Answer %d.", asked))}
 		}
 		r.run()
 		var ids []int64

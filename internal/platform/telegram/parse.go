@@ -11,6 +11,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"herald/internal/chat"
+	"herald/internal/platform"
 	"herald/internal/platform/telegram/botapi"
 	"herald/internal/platform/telegram/outbox"
 )
@@ -37,7 +38,7 @@ type command struct {
 }
 
 // parse returns what an update asks, or nil if this bot has no answer to it.
-func parse(u *update, me *models.User, h chat.Handler) *command {
+func parse(u *update, me *models.User, h platform.Handler) *command {
 	m, commands := u.message(), h.Commands()
 	if m == nil || !isPrivate(&m.Chat) && !isGroup(&m.Chat) {
 		return nil

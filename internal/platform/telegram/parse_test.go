@@ -12,19 +12,20 @@ import (
 
 	"herald/commands/commandstest"
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
 	"herald/internal/core"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/platform/platformtest"
 	"herald/internal/platform/telegram/outbox"
+	"herald/internal/router"
 )
 
-var testCommands = (&chattest.Handler{}).Commands()
+var testCommands = (&platformtest.Handler{}).Commands()
 
 var testMe = &models.User{ID: 99, Username: "OurBot", FirstName: "Our bot"}
 
 // asks returns what an update asks, and whether it asks this bot anything.
 func asks(u *update) (c command, ours bool) {
-	if parsed := parse(u, testMe, &chattest.Handler{}); parsed != nil {
+	if parsed := parse(u, testMe, &platformtest.Handler{}); parsed != nil {
 		return *parsed, true
 	}
 	return command{}, false
@@ -169,12 +170,12 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 		m := in(t, tt.kind, 6, "/price", tt.members)
 		c, ours := asks(&update{Update: models.Update{Message: m}})
 		community := map[bool]string{true: "-100", false: ""}[tt.kind != "private"]
-		want := chat.Request{
+		want := &chat.Request{
 			Command: "price", From: chat.User{Platform: Platform, ID: tt.from}, LimitKey: tt.senderChat, Chat: fmt.Sprint(m.Chat.ID), Community: community,
 			Direct: tt.kind == "private", Role: tt.role, Locale: tt.locale, Args: chat.Typed(),
 			Asked: time.Unix(1750000000, 0), BotName: "Our bot", BotHandle: "@OurBot",
 		}
-		if !ours || fmt.Sprintf("%+v", c.request) != fmt.Sprintf("%+v", want) {
+		if !ours || fmt.Sprintf("%+v", c.request) != fmt.Sprintf("%+v", *want) {
 			t.Errorf("%s: got %+v, want %+v", name, c.request, want)
 		}
 		where := outbox.Destination{Chat: m.Chat.ID, Thread: tt.thread, ReplyTo: 7, Silent: tt.kind != "private"}
@@ -322,7 +323,7 @@ func FuzzParse(f *testing.F) {
 
 // product runs the product's commands in a World, two minutes after its noon. It
 // is called in a bubble.
-func product(t *testing.T) (*adapterTest, *commandstest.Answers, *chat.Router) {
+func product(t *testing.T) (*adapterTest, *commandstest.Answers, *router.Router) {
 	t.Helper()
 	time.Sleep(time.Until(commandstest.Noon.Add(2 * time.Minute)))
 	w := commandstest.Healthy()
@@ -399,7 +400,7 @@ func TestWrongArgumentIsAskedAgainOnlyInPrivate(t *testing.T) {
 }
 
 func TestPlaceholderIsShortened(t *testing.T) {
-	r := chat.Reply{Title: chat.Say("x"), Ask: &chat.Ask{Command: "staked", Question: chat.Say(strings.Repeat("é", 100))}}
+	r := &chat.Reply{Title: chat.Say("x"), Ask: &chat.Ask{Command: "staked", Question: chat.Say(strings.Repeat("é", 100))}}
 	want := models.ForceReply{ForceReply: true, Selective: true, InputFieldPlaceholder: strings.Repeat("é", maxPlaceholder-1) + "…"}
 	if got := shown(r).Markup; *got.(*models.ForceReply) != want {
 		t.Errorf("got %+v, want %+v", got, want)

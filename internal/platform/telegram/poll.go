@@ -168,7 +168,7 @@ func (s *session) start(ctx context.Context, u *update) bool {
 	if p == nil {
 		return false
 	}
-	return s.tasks.Go(func(request string) {
+	return s.work.Go(func(request string) {
 		done := true // even after a panic, which would come again
 		defer func() {
 			p.Free()

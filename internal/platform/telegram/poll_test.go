@@ -200,9 +200,9 @@ func TestARefusedTokenEndsRun(t *testing.T) {
 		"while sending": func(r *adapterTest) {},
 	}, func(t *testing.T, before func(*adapterTest)) {
 		r := setUp(t)
-		r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
+		r.handler.Reply = func(context.Context, *chat.Request) *chat.Reply {
 			r.api.Revoke()
-			return chat.Reply{Title: chat.Say("x")}
+			return &chat.Reply{Title: chat.Say("x")}
 		}
 		r.ask(1)
 		before(r)

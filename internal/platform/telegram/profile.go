@@ -17,11 +17,11 @@ import (
 // for each first, and sets only those that differ, because Telegram limits how often they may
 // be set. It blocks until all are set or refused, or ctx is done.
 func (s *session) syncProfile(ctx context.Context) {
-	commands := s.tasks.Handler.Commands()
+	commands := s.work.Handler.Commands()
 	for _, code := range append([]chat.Language{""}, chat.Languages()...) {
 		reader := code
 		if code == "" { // The empty code is for all other languages.
-			reader = s.tasks.Handler.Language(chat.Request{}, chat.Public)
+			reader = s.work.Handler.Language(&chat.Request{}, chat.Public)
 		}
 		language := string(code)
 		everybodys := &bot.SetMyCommandsParams{
@@ -52,7 +52,7 @@ func (s *session) sync(ctx context.Context, calls func() error) {
 		if err == nil || e.Passing() || e.Kind == botapi.Unauthorized {
 			return err
 		}
-		level := s.tasks.Rarely(slog.LevelWarn, "profile")
+		level := s.work.Rarely(slog.LevelWarn, "profile")
 		s.a.Log.Log(ctx, level, "telegram: a part of the bot's menus or descriptions cannot be set", "err", err)
 		return nil
 	})

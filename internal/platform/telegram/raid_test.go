@@ -22,6 +22,7 @@ import (
 	"herald/internal/core"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/ratelimit"
+	"herald/internal/router"
 	"herald/internal/service/partner"
 	"herald/internal/transport"
 )
@@ -36,7 +37,7 @@ func (f source[K, V]) Get(ctx context.Context, key K) (core.Snapshot[V], error) 
 
 // joinRouter returns the Router of the bot's own commands with these sources. The groups are in
 // JoinChats.
-func joinRouter(t *testing.T, accounts core.Source[core.Identity, core.Account], stakes core.Source[common.Address, core.Stake]) *chat.Router {
+func joinRouter(t *testing.T, accounts core.Source[core.Identity, core.Account], stakes core.Source[common.Address, core.Stake]) *router.Router {
 	t.Helper()
 	w := commandstest.Healthy()
 	from := w.Sources()
@@ -44,7 +45,7 @@ func joinRouter(t *testing.T, accounts core.Source[core.Identity, core.Account],
 	w.Options.JoinChats = map[string]chat.Requirement{
 		fmt.Sprint("telegram:", holders): {}, fmt.Sprint("telegram:", stakers): {Staker: true}, fmt.Sprint("telegram:", whales): {Staker: true},
 	}
-	router, err := chat.NewRouter(chat.Config{
+	router, err := router.New(router.Config{
 		Commands: commands.All(from, w.Options), Timeout: 20 * time.Second, Limiter: ratelimit.NewMemory(), UserPerMinute: 20, ChatPerMinute: 120,
 		Language: chat.English, Nearest: config.Nearest, Explain: commands.Explain, Log: slog.New(slog.DiscardHandler),
 	})

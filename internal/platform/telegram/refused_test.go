@@ -15,16 +15,16 @@ import (
 func TestACommandInARefusedTopicIsAnswered(t *testing.T) {
 	type test struct {
 		command string
-		reply   chat.Reply
+		reply   *chat.Reply
 		started bool
 		chats   []int64
 		says    string
 	}
 	inBubble(t, map[string]test{
-		"public":                    {"/price", chat.Reply{Title: chat.Say("$1")}, false, []int64{group}, "$1"},
+		"public":                    {"/price", &chat.Reply{Title: chat.Say("$1")}, false, []int64{group}, "$1"},
 		"a forbidden picture":       {"/price", pictured(t, 200), false, []int64{group}, "Price"},
-		"private":                   {"/mylogins", chat.Reply{Title: chat.Say("confidential")}, true, []int64{ann, group}, said(answeredPrivately)},
-		"private, to one not there": {"/mylogins", chat.Reply{Title: chat.Say("confidential")}, false, []int64{group}, said(pressStart)},
+		"private":                   {"/mylogins", &chat.Reply{Title: chat.Say("confidential")}, true, []int64{ann, group}, said(answeredPrivately)},
+		"private, to one not there": {"/mylogins", &chat.Reply{Title: chat.Say("confidential")}, false, []int64{group}, said(pressStart)},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t, paced)
 		r.api.LoseTopic(group, 7)
@@ -64,7 +64,7 @@ var links = map[string]bool{
 func TestALinkThatTelegramRefusesCostsNoSecondSend(t *testing.T) {
 	for link, accepted := range links {
 		simulated(t, func(t *testing.T, r *adapterTest) {
-			reply := chat.Reply{Title: chat.Say("x"), Actions: []chat.Action{{Label: chat.Say("Register"), URL: link}}}
+			reply := &chat.Reply{Title: chat.Say("x"), Actions: []chat.Action{{Label: chat.Say("Register"), URL: link}}}
 			reply.Sections = []chat.Section{{Fields: []chat.Field{{Value: chat.Address{Hex: testWallet, URL: link}}}}}
 			r.answer(reply)
 			r.run()
@@ -119,7 +119,7 @@ func TestAChannelsDirectMessagesAreAnsweredInTheirTopic(t *testing.T) {
 		}
 		r.handler.Reply = secretReply
 		if tt.want != "" && strings.Contains(fmt.Sprint(tt.messages[0]["text"]), "price") {
-			r.answer(chat.Reply{Title: chat.Say("$1")})
+			r.answer(&chat.Reply{Title: chat.Say("$1")})
 		}
 		r.run()
 		r.give(tt.messages...)

@@ -44,7 +44,7 @@ func deepLink(bot, payload string) string { return "https://t.me/" + bot + "?sta
 // render returns a reply as a message, shortened to Telegram's bounds. Styles are entities
 // and never markup, so nothing has to be escaped. bot is the bot's username.
 func render(r *chat.Reply, bot string) outbox.Content {
-	c := words.Print(*r)
+	c := words.Print(r)
 	c.FullValues = append(c.FullValues, c.Folded...)
 	limit := maxUnits
 	var picture []byte
@@ -320,9 +320,9 @@ func keyboard(buttons []words.Button, bot string) models.ReplyMarkup {
 }
 
 // renderAlert returns the text of a reply, cut to the length of an alert.
-func renderAlert(r chat.Reply) string {
+func renderAlert(r *chat.Reply) string {
 	r.Ask = nil
-	return words.Cut(render(&r, "").Text, maxAlert)
+	return words.Cut(render(r, "").Text, maxAlert)
 }
 
 // article is one result of an inline query.
@@ -350,10 +350,10 @@ func (a *article) result() *models.InlineQueryResultArticle {
 
 // renderArticle returns r as a result of an inline query, under its first line. Choosing
 // the result sends r, without the buttons that carry a command.
-func renderArticle(id string, r chat.Reply, bot string) article {
+func renderArticle(id string, r *chat.Reply, bot string) article {
 	r.Ask = nil
 	r.Actions = slices.DeleteFunc(slices.Clone(r.Actions), func(a chat.Action) bool { return a.Command != "" })
-	content := render(&r, bot)
+	content := render(r, bot)
 	title, rest, _ := strings.Cut(content.Text, "\n")
 	lines := strings.FieldsFunc(rest, func(c rune) bool { return c == '\n' })
 	return article{

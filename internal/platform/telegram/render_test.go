@@ -21,7 +21,7 @@ import (
 const testWallet = "0x52908400098527886E0F7030069857D2E4169EE7"
 
 // shown returns r as a message.
-func shown(r chat.Reply) outbox.Content { return render(&r, faketelegram.Username) }
+func shown(r *chat.Reply) outbox.Content { return render(r, faketelegram.Username) }
 
 // A person's name that could become a link of another kind stays code.
 func TestAPersonIsALinkToThem(t *testing.T) {
@@ -39,7 +39,7 @@ func TestAPersonIsALinkToThem(t *testing.T) {
 		"a forged ID":         {chat.Mention{User: forged}, code},
 		"of another platform": {chat.Mention{User: elsewhere}, code},
 	} {
-		got := shown(chat.Reply{Text: chat.SayWith("unlisted.entry", chat.Values{"entry": test.person})}).Entities
+		got := shown(&chat.Reply{Text: chat.SayWith("unlisted.entry", chat.Values{"entry": test.person})}).Entities
 		if len(got) != 1 || got[0].Type != test.want.Type || got[0].URL != test.want.URL {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)
 		}
@@ -51,7 +51,7 @@ func TestAPersonIsALinkToThem(t *testing.T) {
 // else has one.
 func TestUntrustedNamesAreCode(t *testing.T) {
 	for _, fields := range []int{1, 40, 99, 100, 101, 200} {
-		r := chat.Reply{Title: chat.Say("Title"), Sections: []chat.Section{{Heading: chat.Say("Heading")}, {Heading: chat.Say("Own")}}, Notes: []chat.Text{chat.Say("note")}}
+		r := &chat.Reply{Title: chat.Say("Title"), Sections: []chat.Section{{Heading: chat.Say("Heading")}, {Heading: chat.Say("Own")}}, Notes: []chat.Text{chat.Say("note")}}
 		for range fields {
 			r.Sections[0].Fields = append(r.Sections[0].Fields, chat.Field{Name: chat.NewUntrusted("t.me/x", 9), Value: chat.Plain("own.org")})
 		}
@@ -138,7 +138,7 @@ func FuzzRender(f *testing.F) {
 	bounded := func(s string, most int) string { return s[:min(len(s), most)] }
 	say := func(s string, most int) chat.Text { return chat.Say(strings.ToValidUTF8(bounded(s, most), "?")) }
 	f.Fuzz(func(t *testing.T, title, body, name, value, note string, sections, fields uint16) {
-		r := chat.Reply{Tone: chat.Warning, Title: say(title, 6000), Text: say(body, 6000)}
+		r := &chat.Reply{Tone: chat.Warning, Title: say(title, 6000), Text: say(body, 6000)}
 		if sections%5 == 0 {
 			r.Image = &chat.Image{PNG: []byte("picture"), Caption: say(note, 600)}
 		}
@@ -167,7 +167,7 @@ func FuzzRender(f *testing.F) {
 
 // Without its quote a list of a hundred links would be a wall.
 func TestLongListStaysFolded(t *testing.T) {
-	var reply chat.Reply
+	reply := &chat.Reply{}
 	for i := range 110 {
 		pool := chat.Address{Hex: fmt.Sprintf("0x%040x", i), URL: "https://explorer.example/"}
 		reply.Folded = append(reply.Folded, chat.Field{Name: pool, Value: chat.Count(i)})
@@ -252,7 +252,7 @@ func copied(b models.InlineKeyboardButton) string {
 }
 
 func TestTheNextStepAndTheChoiceShownAreColoured(t *testing.T) {
-	reply := chat.Reply{Title: chat.Say("x"), Actions: []chat.Action{
+	reply := &chat.Reply{Title: chat.Say("x"), Actions: []chat.Action{
 		{Label: chat.Say("7d"), Command: "price", Args: []string{"7d"}, Current: true}, {Label: chat.Say("30d"), Command: "price"},
 		{Label: chat.Say("register"), URL: "https://register.example", NextStep: true}, {Label: chat.Say("copy"), Copy: "x"},
 	}}

@@ -11,6 +11,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"herald/internal/chat"
+	"herald/internal/platform"
 	"herald/internal/platform/telegram/botapi"
 	"herald/internal/platform/telegram/outbox"
 	"herald/internal/ratelimit"
@@ -69,7 +70,7 @@ func (s *session) respond(id string, u *update, p *place) (done bool) {
 		}
 		return true
 	}
-	s.a.seeTag(u.Message, t.cmd.request)
+	s.a.seeTag(u.Message, &t.cmd.request)
 	t.cmd.request.ID = id
 	if t.cmd.request.Command == chat.JoinCommand {
 		s.a.nameGroup(&t.cmd.request)
@@ -99,14 +100,14 @@ func (t *task) conclude(receipt outbox.Receipt) (done bool) {
 		}
 	case outbox.Dropped:
 		t.s.a.Count("send_shed")
-		receipt = t.sendOnce("busy", chat.Busy())
+		receipt = t.sendOnce("busy", platform.Busy())
 	default:
 		t.s.a.Count("answer_failed")
-		t.s.a.Log.LogAttrs(t.s.tasks.Sends, t.s.tasks.Rarely(slog.LevelWarn, "failed"),
+		t.s.a.Log.LogAttrs(t.s.work.Sends, t.s.work.Rarely(slog.LevelWarn, "failed"),
 			"telegram: an answer was not delivered",
 			slog.String("id", t.cmd.request.ID), slog.Any("err", receipt.Err))
 		if receipt.Result == outbox.Lost {
-			receipt = t.sendOnce("lost", chat.Reply{Tone: chat.Warning, Text: chat.Say("telegram.lost")})
+			receipt = t.sendOnce("lost", &chat.Reply{Tone: chat.Warning, Text: chat.Say("telegram.lost")})
 		}
 	}
 	return receipt.Result != outbox.NotSent
@@ -125,8 +126,8 @@ func (t *task) answer() outbox.Receipt {
 	m := t.message(content)
 	m.To = to
 	switch {
-	case reply.Repeated:
-		t.tell(*reply, false)
+	case reply.Audience == chat.SenderAgain:
+		t.tell(reply, false)
 		return outbox.Receipt{}
 	case t.onlyIfRequested && t.notRequested:
 		return outbox.Receipt{}
@@ -138,8 +139,8 @@ func (t *task) answer() outbox.Receipt {
 
 // handle has the command handled, and renders the reply.
 func (t *task) handle() (reply *chat.Reply, content outbox.Content) {
-	t.s.tasks.Handle(t.cmd.request, func(r chat.Reply) {
-		if r.Admit != nil {
+	t.s.work.Answer(&t.cmd.request, func(r *chat.Reply) {
+		if r.Join.Admit != nil {
 			r = t.approveOwn(r)
 		} else {
 			t.noteOpen()
@@ -150,9 +151,10 @@ func (t *task) handle() (reply *chat.Reply, content outbox.Content) {
 				Label: chat.Say("button.private"),
 				URL:   deepLink(t.s.me().Username, linkPayload(r.Ask.Command, r.Ask.Args...)),
 			}
+			r = r.In(r.Language)
 			r.Actions, r.Ask, r.Rendered = append(slices.Clip(r.Actions), open), nil, nil
 		}
-		reply = &r
+		reply = r
 		content = chat.RenderOnce(Platform, reply, func(r *chat.Reply) outbox.Content { return render(r, t.s.me().Username) })
 	})
 	return reply, content
@@ -165,8 +167,8 @@ func (t *task) typing(to outbox.Destination) (stop func()) {
 	if t.press != nil || to.DirectTopic != 0 {
 		return func() {}
 	}
-	ctx, cancel := context.WithCancel(t.s.tasks.Commands)
-	timer := t.s.tasks.AfterFunc(typingAfter, t.cmd.request.ID, func() {
+	ctx, cancel := context.WithCancel(t.s.work.Commands)
+	timer := t.s.work.AfterFunc(typingAfter, t.cmd.request.ID, func() {
 		pace := ratelimit.Limit{
 			Key:   fmt.Sprint("typing ", t.s.me().ID, " ", to.Chat, " ", to.Thread),
 			Burst: 1,
@@ -198,13 +200,13 @@ func (t *task) message(content outbox.Content) outbox.Message {
 }
 
 // send blocks until what becomes of m is known, or the drain is over.
-func (t *task) send(m outbox.Message) outbox.Receipt { return t.s.out.Send(t.s.tasks.Sends, m) }
+func (t *task) send(m outbox.Message) outbox.Receipt { return t.s.out.Send(t.s.work.Sends, m) }
 
 // sendToChat shows an answer in the chat of the command: only to the person who pressed, or
 // as an edit of the message with the button, or else as a new message. An Unanswered reply
 // edits nothing.
 func (t *task) sendToChat(m outbox.Message, reply *chat.Reply) outbox.Receipt {
-	m.Sharing.Subject, m.Sharing.AsOf = t.cmd.text, reply.Version()
+	m.Sharing.Subject, m.Sharing.AsOf = t.cmd.text, reply.Source.AsOf
 	if t.press != nil {
 		return t.answerPress(m, reply)
 	}
@@ -217,11 +219,11 @@ func (t *task) answerPress(m outbox.Message, reply *chat.Reply) outbox.Receipt {
 		return outbox.Receipt{}
 	}
 	if reply.Unanswered() { // Others may read the message, so it is in their language.
-		inChat := t.groupReply(*reply)
-		reply, m.Content = &inChat, render(&inChat, t.s.me().Username)
+		reply = t.groupReply(reply)
+		m.Content = render(reply, t.s.me().Username)
 	}
 	endSpinner := func() { t.press.answer(bot.AnswerCallbackQueryParams{}) }
-	defer t.s.tasks.AfterFunc(spinnerLasts, t.cmd.request.ID, endSpinner).Stop()
+	defer t.s.work.AfterFunc(spinnerLasts, t.cmd.request.ID, endSpinner).Stop()
 	if t.cmd.button.Edit && !reply.Unanswered() && reply.Ask == nil {
 		if receipt, edited := t.edit(m, reply); edited {
 			return receipt
@@ -267,12 +269,11 @@ func (t *task) tellInstead(reply *chat.Reply) bool {
 	case reply.Ask != nil && t.cmd.request.Direct: // An alert has no field for the argument.
 		return false
 	case reply.Unanswered():
-		return t.tell(*reply, true)
+		return t.tell(reply, true)
 	case !b.Edit || reply.Ask != nil:
 		return false
 	}
-	switch t.s.a.shown.Compare(t.messageKey(), t.cmd.text, b.AsOf, reply.Version()) {
-	case chat.Older, chat.Same:
+	if t.s.a.shown.Judge(t.messageKey(), t.cmd.text, b.AsOf, reply.Source.AsOf) == platform.Keep {
 		t.tell(reply.Unchanged(), false)
 		return true
 	}

@@ -9,34 +9,36 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"herald/internal/chat"
+	"herald/internal/platform"
 	"herald/internal/platform/telegram/botapi"
 )
 
 // rights returns whether the bot, whose ID is self, may do in the groups of JoinChats and
 // StakerTags what these ask for, and whether it is in those of moderated. It stores the groups'
 // names. It blocks for two calls a group.
-func (a *Adapter) rights(ctx context.Context, self int64, moderated ...string) (all []chat.Right) {
+func (a *Adapter) rights(ctx context.Context, self int64, moderated ...string) (all []platform.Right) {
 	for _, group := range slices.Sorted(maps.Keys(a.Settings.JoinChats)) {
-		r := chat.Right{Setting: "JOIN_CHATS", Name: chat.NewUntrusted(fmt.Sprint(group), maxTitle)}
+		r := platform.Right{Setting: "JOIN_CHATS", Name: chat.NewUntrusted(fmt.Sprint(group), maxTitle)}
 		all = append(all, a.right(ctx, r, group, self, mayLetIn))
 	}
 	for i, tag := range a.Settings.StakerTags {
 		if i > 0 && tag.Community == a.Settings.StakerTags[i-1].Community {
 			continue
 		}
-		r := chat.Right{Setting: "STAKER_TAGS", Name: a.BadgeName(tag.Community, tag.ID)}
+		r := platform.Right{Setting: "STAKER_TAGS", Name: a.BadgeName(tag.Community, tag.ID)}
 		all = append(all, a.right(ctx, r, idOf(tag.Community), self, maySetTags))
 	}
 	for _, group := range moderated {
-		all = append(all, a.right(ctx, chat.Right{Setting: "MODERATOR_CHATS"}, idOf(group), self, isThere))
+		all = append(all, a.right(ctx, platform.Right{Setting: "MODERATOR_CHATS"}, idOf(group), self, isThere))
 	}
 	return all
 }
 
 // right asks Telegram about a group and the bot's standing there, and has judge set what r says.
 func (a *Adapter) right(
-	ctx context.Context, r chat.Right, group, self int64, judge func(*chat.Right, botapi.ChatInfo, *models.ChatMember),
-) chat.Right {
+	ctx context.Context, r platform.Right, group, self int64,
+	judge func(*platform.Right, botapi.ChatInfo, *models.ChatMember),
+) platform.Right {
 	r.Entry = fmt.Sprintf("group %d", group)
 	info, err := a.api.GetChat(ctx, group)
 	var own *models.ChatMember
@@ -64,7 +66,7 @@ func (a *Adapter) right(
 }
 
 // isThere sets whether the bot is in a group. Telegram describes a public group to everybody.
-func isThere(r *chat.Right, _ botapi.ChatInfo, own *models.ChatMember) {
+func isThere(r *platform.Right, _ botapi.ChatInfo, own *models.ChatMember) {
 	r.May = "the bot is there"
 	if isAbsent(own) {
 		r.May, r.Problem = "", "the bot is not in the group: add it, or take the entry out"
@@ -72,7 +74,7 @@ func isThere(r *chat.Right, _ botapi.ChatInfo, own *models.ChatMember) {
 }
 
 // mayLetIn sets whether the bot may let people into a group.
-func mayLetIn(r *chat.Right, info botapi.ChatInfo, own *models.ChatMember) {
+func mayLetIn(r *platform.Right, info botapi.ChatInfo, own *models.ChatMember) {
 	if !mayInvite(own) {
 		r.Problem = "the bot may not let people in: make it an administrator there, with the right to invite users via link"
 		return
@@ -89,7 +91,7 @@ func mayLetIn(r *chat.Right, info botapi.ChatInfo, own *models.ChatMember) {
 }
 
 // maySetTags sets whether the bot may set tags in a group, and nobody else.
-func maySetTags(r *chat.Right, info botapi.ChatInfo, own *models.ChatMember) {
+func maySetTags(r *platform.Right, info botapi.ChatInfo, own *models.ChatMember) {
 	switch {
 	case !mayTag(own):
 		r.Problem = "the bot may not set tags: make it an administrator there, with the right to manage member tags"

@@ -11,9 +11,9 @@ import (
 
 	"github.com/go-telegram/bot/models"
 
-	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
+	"herald/internal/platform"
 	"herald/internal/platform/telegram/botapi"
 )
 
@@ -27,7 +27,7 @@ func TestARightIsJudgedByTheGroupAndTheBotsStanding(t *testing.T) {
 	)
 	inviting, byRequest := `{"status":"administrator","can_invite_users":true,"user":{"id":1}}`, `{"title":"Lounge","join_by_request":true`
 	for _, tt := range []struct {
-		judge        func(*chat.Right, botapi.ChatInfo, *models.ChatMember)
+		judge        func(*platform.Right, botapi.ChatInfo, *models.ChatMember)
 		info, own    string // JSON
 		says, advice string
 	}{
@@ -47,7 +47,7 @@ func TestARightIsJudgedByTheGroupAndTheBotsStanding(t *testing.T) {
 		{maySetTags, `{"title":"Lounge","permissions":{"can_pin_messages":true}}`, `{"status":"administrator","can_manage_tags":true}`, editOwn, ""}, // the default
 		{maySetTags, `{"title":"Lounge","permissions":{"can_pin_messages":true,"can_edit_tag":false}}`, `{"status":"administrator","can_manage_tags":true}`, tags, ""},
 	} {
-		var r chat.Right
+		var r platform.Right
 		var info botapi.ChatInfo
 		var own models.ChatMember
 		if err := errors.Join(json.Unmarshal([]byte(tt.info), &info), json.Unmarshal([]byte(tt.own), &own)); err != nil {

@@ -16,6 +16,7 @@ import (
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
+	"herald/internal/platform"
 	"herald/internal/transport"
 )
 
@@ -132,7 +133,7 @@ func TestNextProcessSendsWhatAStopLeft(t *testing.T) {
 		}
 		r.waitFor("the call", func() bool { return r.events.Of(tt.method) > 0 })
 		start := time.Now()
-		if err := stop(); err != nil || time.Since(start) > chat.DrainTime {
+		if err := stop(); err != nil || time.Since(start) > platform.DrainTime {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 		if len(r.api.Pending()) != 1 || !strings.Contains(r.logs.String(), "was not delivered") {
@@ -148,13 +149,13 @@ func TestNextProcessSendsWhatAStopLeft(t *testing.T) {
 }
 
 // pictured is a reply with a picture of this width.
-func pictured(t testing.TB, width int) chat.Reply {
+func pictured(t testing.TB, width int) *chat.Reply {
 	t.Helper()
 	var b bytes.Buffer
 	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, 10))); err != nil {
 		t.Fatal(err)
 	}
-	return chat.Reply{Title: chat.Say("Price"), Image: &chat.Image{Name: "price.png", PNG: b.Bytes(), Caption: chat.Say("It went up.")}}
+	return &chat.Reply{Title: chat.Say("Price"), Image: &chat.Image{Name: "price.png", PNG: b.Bytes(), Caption: chat.Say("It went up.")}}
 }
 
 func typesOf(entities []faketelegram.Entity) (types []string) {
@@ -198,9 +199,9 @@ func TestRefusedMessageIsSentAsPlainText(t *testing.T) {
 // place of a picture and stands below it, and so does the picture where the
 // server is too old for the edit.
 func TestEditTurnsTextIntoPicture(t *testing.T) {
-	text, picture := chat.Reply{Title: chat.Say("text")}, pictured(t, 200)
+	text, picture := &chat.Reply{Title: chat.Say("text")}, pictured(t, 200)
 	type test struct {
-		from, to chat.Reply
+		from, to *chat.Reply
 		refused  bool
 		messages int
 	}

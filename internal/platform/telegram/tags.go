@@ -114,7 +114,7 @@ func badgeError(err error) *chat.BadgeError {
 
 // seeTag calls Seen if StakerTags has a tag in the group of a command. Telegram includes the sender's tag only in
 // messages from supergroups.
-func (a *Adapter) seeTag(m *models.Message, req chat.Request) {
+func (a *Adapter) seeTag(m *models.Message, req *chat.Request) {
 	if a.Seen == nil || m == nil || m.Chat.Type != models.ChatTypeSupergroup || req.From.ID == "" {
 		return
 	}
@@ -129,7 +129,7 @@ func (a *Adapter) seeTag(m *models.Message, req chat.Request) {
 }
 
 // Notify implements chat.Badges. It sends nothing while Run does not run.
-func (a *Adapter) Notify(ctx context.Context, user string, reply chat.Reply) {
+func (a *Adapter) Notify(ctx context.Context, user string, reply *chat.Reply) {
 	if s := a.current.Load(); s != nil {
 		s.sendTo(ctx, idOf(user), messageTime, reply, 0)
 	}

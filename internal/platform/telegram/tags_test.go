@@ -139,7 +139,7 @@ func TestNoticesGoToPrivateChatsThatExist(t *testing.T) {
 	for way, change := range ways {
 		simulated(t, func(t *testing.T, _ *adapterTest) {
 			r := tagTest(t, change)
-			notice := chat.Reply{Language: chat.English, Title: chat.Say("exists.no")}
+			notice := &chat.Reply{Language: chat.English, Title: chat.Say("exists.no")}
 			r.adapter.Notify(t.Context(), "7", notice) // before Run
 			stop := r.run()
 			time.Sleep(time.Second)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-telegram/bot"
 
-	"herald/internal/chat"
+	"herald/internal/claim"
 	"herald/internal/platform/telegram/botapi"
 )
 
@@ -145,7 +145,7 @@ func (a *Adapter) serve(r *http.Request) (status int) {
 // ends, but for ackAfter at most, and returns the status for Telegram.
 func (s *session) startAnswer(u *update, p *place) (status int) {
 	result, ended := http.StatusOK, make(chan struct{}) // OK even after a panic, which would come again
-	started := s.tasks.Go(func(id string) {
+	started := s.work.Go(func(id string) {
 		defer close(ended)
 		defer p.Free()
 		result = s.respondOnce(id, u, p)
@@ -202,10 +202,10 @@ func (s *session) claim(u *update) (release func(answered bool), status int) {
 	}
 	// Several bots may share one store.
 	key := fmt.Sprintf("telegram:update:%d:%d", s.me().ID, u.ID)
-	if progress := s.tasks.Claim(s.a.Dedup, key, u.request()); progress != chat.New {
+	if progress := s.work.Claim(s.a.Dedup, key, u.request()); progress != claim.New {
 		s.a.Count("update_repeated")
 		s.delivered.Delete(u.ID)
-		if progress == chat.InFlight { // at a replica
+		if progress == claim.InFlight { // at a replica
 			return nil, http.StatusServiceUnavailable
 		}
 		return nil, http.StatusOK

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/term"
 
 	"herald/internal/chat"
+	"herald/internal/platform"
 	"herald/internal/words"
 )
 
@@ -53,7 +54,7 @@ type Config struct {
 	Log  *slog.Logger
 }
 
-// Adapter implements chat.Adapter.
+// Adapter implements platform.Adapter.
 type Adapter struct {
 	Config
 	user User
@@ -66,7 +67,7 @@ type Adapter struct {
 // New returns an adapter that has read nothing yet.
 func New(c Config) *Adapter { return &Adapter{Config: c, user: c.Users[0]} }
 
-// Platform implements chat.Adapter.
+// Platform implements platform.Adapter.
 func (a *Adapter) Platform() chat.Platform { return Platform }
 
 // Ready reports whether Run is taking commands.
@@ -74,7 +75,7 @@ func (a *Adapter) Ready() bool { return a.ready.Load() }
 
 // Run answers the lines of In in order, one at a time. It returns nil at the end of In, on
 // exit or quit, and when ctx is done. It fails if In or Out fails.
-func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
+func (a *Adapter) Run(ctx context.Context, h platform.Handler) error {
 	a.ready.Store(true)
 	defer a.ready.Store(false)
 	piped := bufio.NewReader(a.In)
@@ -87,8 +88,8 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 		defer stop()
 		ctx, read = caught, a.editor()
 	}
-	tasks := chat.NewTasks(ctx, h, a.Log, func(string) {})
-	defer tasks.Drain()
+	work := platform.NewWork(ctx, h, a.Log, func(string) {})
+	defer work.Drain()
 	for {
 		line, err := read(ctx)
 		said := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(line)), "/")
@@ -99,9 +100,9 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 			return fmt.Errorf("read a command: %w", err)
 		}
 		written := make(chan error, 1)
-		tasks.Go(func(id string) {
+		work.Go(func(id string) {
 			defer close(written)
-			written <- a.handle(tasks, id, line)
+			written <- a.handle(work, id, line)
 		})
 		select {
 		case <-ctx.Done():
@@ -140,12 +141,12 @@ func untilDone(ctx context.Context, read func() (string, error)) (line string, e
 }
 
 // handle writes the answer to one line. An empty line has none.
-func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
-	name, arguments, empty := a.parse(line, tasks.Handler.Commands())
+func (a *Adapter) handle(work *platform.Work, id, line string) (err error) {
+	name, arguments, empty := a.parse(line, work.Handler.Commands())
 	if empty {
 		return nil
 	}
-	req := chat.Request{
+	req := &chat.Request{
 		ID:      id,
 		Command: name,
 		Args:    chat.Typed(arguments...),
@@ -155,8 +156,8 @@ func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
 		Direct:  true,
 		BotName: "Herald",
 	}
-	private := tasks.Handler.Visibility(name) == chat.Private
-	show := func(reply chat.Reply) {
+	private := work.Handler.Visibility(name) == chat.Private
+	show := func(reply *chat.Reply) {
 		if reply.Ask != nil {
 			a.asked = reply.Ask.Command
 		}
@@ -165,11 +166,11 @@ func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
 	}
 	if name == "as" {
 		reply := a.switchUser(arguments)
-		reply.Language = tasks.Handler.Language(req, chat.Private)
+		reply.Language = work.Handler.Language(req, chat.Private)
 		show(reply)
 		return err
 	}
-	tasks.Handle(req, show)
+	work.Answer(req, show)
 	return err
 }
 
@@ -199,16 +200,16 @@ func (a *Adapter) parse(line string, commands chat.Commands) (name string, argum
 }
 
 // switchUser answers /as.
-func (a *Adapter) switchUser(arguments []string) chat.Reply {
+func (a *Adapter) switchUser(arguments []string) *chat.Reply {
 	names := make([]string, len(a.Users))
 	for i, u := range a.Users {
 		names[i] = "/as " + u.Name
 		if len(arguments) == 1 && strings.EqualFold(arguments[0], u.Name) {
 			a.user = u
-			return chat.Reply{Title: chat.SayWith("terminal.as", chat.Values{"name": chat.Plain(u.Name)})}
+			return &chat.Reply{Title: chat.SayWith("terminal.as", chat.Values{"name": chat.Plain(u.Name)})}
 		}
 	}
-	return chat.Reply{
+	return &chat.Reply{
 		Tone:  chat.Warning,
 		Title: chat.Say("terminal.nobody.title"),
 		Text:  chat.SayWith("terminal.nobody.text", chat.Values{"choices": chat.Code(strings.Join(names, ", "))}),

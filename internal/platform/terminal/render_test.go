@@ -22,12 +22,12 @@ func TestTranscripts(t *testing.T) {
 
 func TestRender(t *testing.T) {
 	for name, tt := range map[string]struct {
-		reply chat.Reply
+		reply *chat.Reply
 		want  string
 	}{
-		"escape sequences": {chat.Reply{Title: chat.Say("\x1b[31mred\x1b]0;title\a\u009b2J"), Notes: []chat.Text{chat.Say("a\r\n\nb\u202ec")}},
+		"escape sequences": {&chat.Reply{Title: chat.Say("\x1b[31mred\x1b]0;title\a\u009b2J"), Notes: []chat.Text{chat.Say("a\r\n\nb\u202ec")}},
 			"[31mred]0;title2J\na bc"},
-		"word joiners": {chat.Reply{Title: chat.Say("a.\u2060b@\u2060c"), Text: chat.Say("\u2060"), Sections: []chat.Section{{Fields: []chat.Field{{Name: chat.Plain("\u2060"), Value: chat.Plain("a")}}}}},
+		"word joiners": {&chat.Reply{Title: chat.Say("a.\u2060b@\u2060c"), Text: chat.Say("\u2060"), Sections: []chat.Section{{Fields: []chat.Field{{Name: chat.Plain("\u2060"), Value: chat.Plain("a")}}}}},
 			"a.b@c\n  a"},
 	} {
 		if got := render(words.Print(tt.reply), false, style{width: 80}); strings.ReplaceAll(got, "\u00a0", " ") != tt.want {
@@ -39,13 +39,13 @@ func TestRender(t *testing.T) {
 func TestTonesHaveColoursAtATerminal(t *testing.T) {
 	notes := []chat.Text{chat.Say("\x1b]0;a\a")}
 	for want, tt := range map[string]struct {
-		reply   chat.Reply
+		reply   *chat.Reply
 		private bool
 	}{
 		"\x1b[32m[+] [31mred0m \x1b[2m(simulated)\x1b[0m\x1b[0m\n\x1b[2m]0;a\x1b[0m": {
-			chat.Reply{Tone: chat.Positive, Title: chat.Say("\x1b[31mred\u009b0m"), Notes: notes}, false},
+			&chat.Reply{Tone: chat.Positive, Title: chat.Say("\x1b[31mred\u009b0m"), Notes: notes}, false},
 		"\x1b[2m(only you see this)\x1b[0m\nNo \x1b[2m(simulated)\x1b[0m": {
-			chat.Reply{Tone: chat.Negative, Title: chat.Say("No")}, true},
+			&chat.Reply{Tone: chat.Negative, Title: chat.Say("No")}, true},
 	} {
 		got := render(words.Print(tt.reply), tt.private, style{mark: chat.Say("terminal.simulated"), colour: true, width: 80})
 		if got != want {
@@ -58,7 +58,7 @@ func FuzzRenderIsPlainText(f *testing.F) {
 	f.Add("Title", "text", "heading", "name", "value", "note", true)
 	f.Add("\x1b[2J", "\u2028", "\u2060", "\xff", "\u0085", "\n\n", false)
 	f.Fuzz(func(t *testing.T, title, text, heading, name, value, note string, private bool) {
-		got := render(words.Print(chat.Reply{Title: chat.Say(title), Text: chat.Say(text), Notes: []chat.Text{chat.Say(note)},
+		got := render(words.Print(&chat.Reply{Title: chat.Say(title), Text: chat.Say(text), Notes: []chat.Text{chat.Say(note)},
 			Sections: []chat.Section{{Heading: chat.Say(heading), Fields: []chat.Field{
 				{Name: chat.Plain(name), Value: chat.Untrusted(value)}, {Name: chat.Code(value)}, {Value: chat.Amount{Symbol: value}},
 				{Name: chat.Say(name), Value: chat.Address{Hex: value, URL: name}}}}},
@@ -81,7 +81,7 @@ func FuzzRenderIsPlainText(f *testing.F) {
 
 func TestWordsWrapAndValuesStandInAColumn(t *testing.T) {
 	field := func(name, value string) chat.Field { return chat.Field{Name: chat.Say(name), Value: chat.Say(value)} }
-	reply := chat.Reply{
+	reply := &chat.Reply{
 		Title: chat.Say("A title that is long breaks between words"),
 		Text:  chat.Say("One two three four five six"),
 		Sections: []chat.Section{
@@ -125,7 +125,7 @@ is long
 // A command stays whole, so that it can be copied.
 func TestAButtonBreaksAfterItsLabel(t *testing.T) {
 	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
-	reply := chat.Reply{Title: chat.Say("Not staked"), Actions: []chat.Action{
+	reply := &chat.Reply{Title: chat.Say("Not staked"), Actions: []chat.Action{
 		{Label: chat.Say("Check again"), Command: "staked", Args: []string{wallet}},
 		{Label: chat.Say("Buy"), URL: "https://stake.example.org/pools"},
 		{Label: chat.Say("Sign up"), URL: "https://passport.example.org/register/here"},

@@ -12,13 +12,14 @@ import (
 	"go.uber.org/goleak"
 
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
+	"herald/internal/platform"
+	"herald/internal/platform/platformtest"
 	"herald/internal/platform/terminal"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var _ chat.Adapter = (*terminal.Adapter)(nil)
+var _ platform.Adapter = (*terminal.Adapter)(nil)
 
 var users = []terminal.User{
 	{Name: "registered", User: chat.User{Platform: "telegram", ID: "1"}},
@@ -27,8 +28,8 @@ var users = []terminal.User{
 }
 
 // retelling answers with what a request says. It asks for the one word of /staked.
-var retelling = &chattest.Handler{Reply: func(_ context.Context, req chat.Request) chat.Reply {
-	reply := chat.Reply{Title: chat.Say(fmt.Sprintf("%s %v from %s:%s %t %d", req.Command, req.Args, req.From.Platform, req.From.ID, req.Direct, req.Role))}
+var retelling = &platformtest.Handler{Reply: func(_ context.Context, req *chat.Request) *chat.Reply {
+	reply := &chat.Reply{Title: chat.Say(fmt.Sprintf("%s %v from %s:%s %t %d", req.Command, req.Args, req.From.Platform, req.From.ID, req.Direct, req.Role))}
 	if req.Command == "staked" && req.Args.Len() != 1 {
 		reply.Ask = &chat.Ask{Command: "staked"}
 	}
@@ -40,7 +41,7 @@ func config(in io.Reader, out io.Writer) terminal.Config {
 }
 
 // talk is what Out holds after handler has answered all of in.
-func talk(t *testing.T, in string, handler chat.Handler) string {
+func talk(t *testing.T, in string, handler platform.Handler) string {
 	t.Helper()
 	var out strings.Builder
 	if err := terminal.New(config(strings.NewReader(in), &out)).Run(t.Context(), handler); err != nil {
@@ -94,25 +95,25 @@ func (s screen) Write(p []byte) (int, error) {
 }
 
 func TestAdapterKeepsTheContract(t *testing.T) {
-	chattest.TestAdapter(t, func(t *testing.T) chattest.AdapterTest {
+	platformtest.TestAdapter(t, func(t *testing.T) platformtest.AdapterTest {
 		in, keyboard := io.Pipe()
 		t.Cleanup(func() { keyboard.Close() })
 		out := make(screen, 1000)
-		var all []chattest.Message
-		return chattest.AdapterTest{
+		var all []platformtest.Message
+		return platformtest.AdapterTest{
 			Adapter: terminal.New(config(in, out)),
 			Ask: func(_ *testing.T, command string, argument ...string) {
 				// A pipe takes a line when it is read, which for the next one
 				// is after the answer.
 				go fmt.Fprintln(keyboard, "/"+command, strings.Join(argument, " "))
 			},
-			Messages: func(t *testing.T, atLeast int) []chattest.Message {
+			Messages: func(t *testing.T, atLeast int) []platformtest.Message {
 				t.Helper()
 				for len(all) < atLeast || len(out) > 0 {
 					select {
 					case text := <-out:
 						body, private := strings.CutPrefix(strings.TrimSuffix(text, "\n\n"), "(only you see this)\n")
-						all = append(all, chattest.Message{Text: body, Private: private})
+						all = append(all, platformtest.Message{Text: body, Private: private})
 					case <-time.After(20 * time.Second):
 						t.Fatalf("not %d messages in time: %+v", atLeast, all)
 					}

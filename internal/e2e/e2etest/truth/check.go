@@ -306,7 +306,7 @@ func checkHelp(lines []string) error {
 
 // Unavailable returns the title of an answer that could not be given.
 func Unavailable(command string) string {
-	return e2etest.Lines(chat.Reply{Title: chat.NoAnswer(command)})[0]
+	return e2etest.Lines(&chat.Reply{Title: chat.NoAnswer(command)})[0]
 }
 
 var amountOfDollars = regexp.MustCompile(`\$[\d.,]*\d[KMB]?`)

@@ -138,7 +138,7 @@ func (c *Checker) truth(q Question) []string {
 		if q.Wallet != (common.Address{}) {
 			args = []string{q.Wallet.Hex()}
 		}
-		c.said[q] = e2etest.Lines(c.healthy().Router.Handle(context.Background(), chat.Request{
+		c.said[q] = e2etest.Lines(c.healthy().Router.Handle(context.Background(), &chat.Request{
 			ID: "truth", Command: q.Command, Args: chat.Typed(args...), Chat: "1", Direct: true,
 			From: chat.User{Platform: chat.Platform(strings.ToLower(q.Account.Platform)), ID: q.Account.UID},
 		}))

@@ -12,12 +12,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"herald/internal/chat/chattest"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/discordtest"
 	"herald/internal/demo/fake/faketest"
 	"herald/internal/demo/fake/transporttest"
 	"herald/internal/platform/discord/api"
+	"herald/internal/platform/platformtest"
 	"herald/internal/secret"
 	"herald/internal/secret/logtest"
 )
@@ -29,7 +29,7 @@ type gatewayTest struct {
 	wire   *faketest.Network
 	logged *logtest.Buffer
 	stop   func() error // returns what Run returned
-	events *chattest.Events
+	events *platformtest.Events
 
 	mu    sync.Mutex
 	taken []taken
@@ -52,7 +52,7 @@ func simulate(t *testing.T, b fakediscord.Behaviour, test func(*testing.T, *gate
 	synctest.Test(t, func(t *testing.T) {
 		w := discordtest.NewNetwork()
 		transporttest.ChangeDefault(t, func(d *http.Transport) { d.Proxy, d.DialContext = nil, w.Dial })
-		h := &gatewayTest{fake: discordtest.NewOn(w), wire: w, logged: &logtest.Buffer{}, events: &chattest.Events{}}
+		h := &gatewayTest{fake: discordtest.NewOn(w), wire: w, logged: &logtest.Buffer{}, events: &platformtest.Events{}}
 		t.Cleanup(h.fake.Close)
 		token := secret.New(h.fake.Token)
 		h.Gateway = New(Config{
@@ -65,7 +65,7 @@ func simulate(t *testing.T, b fakediscord.Behaviour, test func(*testing.T, *gate
 		for _, f := range tune {
 			f(h)
 		}
-		h.stop = chattest.Start(t, func(ctx context.Context) error { return h.Run(ctx, h.take) })
+		h.stop = platformtest.Start(t, func(ctx context.Context) error { return h.Run(ctx, h.take) })
 		pass(time.Second)
 		test(t, h)
 		if t.Failed() {

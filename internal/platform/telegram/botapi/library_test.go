@@ -16,17 +16,17 @@ import (
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 
-	"herald/internal/chat/chattest"
+	"herald/internal/platform/platformtest"
 )
 
 // An update of go-telegram/bot that has one of these fails here, and says what of ours can go.
 func TestLibraryStillLacks(t *testing.T) {
 	const ifPointer = "ChatInfo and GetChat, if can_edit_tag is a pointer"
-	chattest.StillLacks(t, models.ChatFullInfo{}, ChatInfo{}, "guard_bot", ifPointer)
-	chattest.StillLacks(t, models.ChatJoinRequest{}, nil, "query_id", "joinRequest in package telegram")
-	chattest.StillLacks(t, (*bot.Bot)(nil), (*Client)(nil), "AnswerChatJoinRequestQuery", "AnswerChatJoinRequestQuery")
-	chattest.StillLacks(t, (*bot.Bot)(nil), (*Client)(nil), "GetUpdates", "GetUpdates, if it returns one batch undecoded")
-	chattest.StillLacks(t, bot.SendMessageParams{}, nil, "receiver_user_id", "SendEphemeral")
+	platformtest.StillLacks(t, models.ChatFullInfo{}, ChatInfo{}, "guard_bot", ifPointer)
+	platformtest.StillLacks(t, models.ChatJoinRequest{}, nil, "query_id", "joinRequest in package telegram")
+	platformtest.StillLacks(t, (*bot.Bot)(nil), (*Client)(nil), "AnswerChatJoinRequestQuery", "AnswerChatJoinRequestQuery")
+	platformtest.StillLacks(t, (*bot.Bot)(nil), (*Client)(nil), "GetUpdates", "GetUpdates, if it returns one batch undecoded")
+	platformtest.StillLacks(t, bot.SendMessageParams{}, nil, "receiver_user_id", "SendEphemeral")
 }
 
 // libraryClient carries the library's calls.

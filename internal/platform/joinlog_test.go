@@ -1,4 +1,4 @@
-package chat_test
+package platform_test
 
 import (
 	"strconv"
@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"herald/internal/chat"
+	"herald/internal/platform"
 )
 
 func TestAJoinLogRemembersTheLastTenOfEachGroup(t *testing.T) {
-	var log chat.JoinLog
+	var log platform.JoinLog
 	person := func(i int) chat.User { return chat.User{Platform: "telegram", ID: strconv.Itoa(i)} }
 	for i := range 13 {
 		log.LeaveOut("-1", chat.LeftOut{User: person(i), At: time.Unix(int64(i), 0), Why: chat.Say("why")}, i%2 == 0)
@@ -42,7 +43,7 @@ func TestAJoinLogRemembersTheLastTenOfEachGroup(t *testing.T) {
 
 func TestAJoinLogKnowsWhichRequestsAreOpen(t *testing.T) {
 	ann, bob := chat.User{Platform: "telegram", ID: "1"}, chat.User{Platform: "telegram", ID: "2"}
-	var log chat.JoinLog
+	var log platform.JoinLog
 	leaveOut := func(group string, user chat.User) { log.LeaveOut(group, chat.LeftOut{User: user}, true) }
 	for _, step := range []struct {
 		do   func()

@@ -1,4 +1,4 @@
-package chattest
+package platformtest
 
 import (
 	"reflect"

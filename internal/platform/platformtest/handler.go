@@ -1,7 +1,7 @@
-// Package chattest is shared by the tests of all adapters. It has the contract of
-// chat.Adapter as a suite, a reply with all fields set, and a handler with public and
+// Package platformtest is shared by the tests of all adapters. It has the contract of
+// platform.Adapter as a suite, a reply with all fields set, and a handler with public and
 // private commands.
-package chattest
+package platformtest
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,12 +21,12 @@ import (
 // list of the markers. A renderer that shows them all has forgotten no field. The Reply has
 // a button for a command and one for a page. It has no picture, since a platform may show
 // less beside one.
-func FullReply() (chat.Reply, []string) {
+func FullReply() (*chat.Reply, []string) {
 	var reply chat.Reply
 	var markers []string
 	fill(reflect.ValueOf(&reply).Elem(), &markers)
-	reply.Repeated = false // Platforms may leave out a repeated reply.
-	return reply, markers
+	reply.Audience = chat.SenderAlone // Platforms may leave out a repeated reply.
+	return &reply, markers
 }
 
 func fill(v reflect.Value, markers *[]string) {
@@ -44,13 +45,13 @@ func fill(v reflect.Value, markers *[]string) {
 			{Label: chat.Say(mark()), URL: "https://example.org/"},
 		}))
 		return
-	case chat.Language, time.Time, chat.Block, *chat.Image, *chat.Ask, *chat.Admission, *chat.Rendered, string:
+	case chat.Language, time.Time, *chat.Image, *chat.Ask, *chat.Rendered, string:
 		return
 	}
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if name := v.Type().Field(i).Name; name != "Folded" && name != "Why" && name != "LeftOut" { // need not be shown
+			if name := v.Type().Field(i).Name; name != "Folded" && name != "Source" && name != "Join" { // need not be shown
 				fill(v.Field(i), markers)
 			}
 		}
@@ -66,14 +67,14 @@ func fill(v reflect.Value, markers *[]string) {
 	case reflect.Bool:
 		v.SetBool(true)
 	default:
-		panic("chattest: a Reply now holds a " + v.Kind().String() + ", which FullReply cannot fill")
+		panic("platformtest: a Reply now holds a " + v.Kind().String() + ", which FullReply cannot fill")
 	}
 }
 
 // Handler answers every request by Reply, and remembers the requests.
 type Handler struct {
 	// Reply makes the answer; nil answers with the command's name as title.
-	Reply func(context.Context, chat.Request) chat.Reply
+	Reply func(context.Context, *chat.Request) *chat.Reply
 
 	mu       sync.Mutex
 	requests []chat.Request
@@ -83,7 +84,7 @@ type Handler struct {
 // "mylogins", and the private "exists" with the moderators' forms "exists <user>" and
 // "exists <platform> <uid>".
 func (h *Handler) Commands() chat.Commands {
-	run := func(context.Context, chat.Request) (chat.Reply, error) { return chat.Reply{}, nil }
+	run := func(context.Context, *chat.Request) (*chat.Reply, error) { return nil, nil }
 	user := chat.Param{Name: "user", Summary: chat.Say("Whom to ask about"), Example: "123456789", Person: true}
 	platform := chat.Param{
 		Name:    "platform",
@@ -136,26 +137,36 @@ func (h *Handler) Commands() chat.Commands {
 }
 
 // Handle remembers req and answers it.
-func (h *Handler) Handle(ctx context.Context, req chat.Request) chat.Reply {
+func (h *Handler) Handle(ctx context.Context, req *chat.Request) *chat.Reply {
 	h.mu.Lock()
-	h.requests = append(h.requests, req)
+	h.requests = append(h.requests, *req)
 	h.mu.Unlock()
 	if h.Reply == nil {
-		return chat.Reply{Title: chat.Say(req.Command)}
+		return &chat.Reply{Title: chat.Say(req.Command)}
 	}
 	return h.Reply(ctx, req)
 }
 
-// Limits implements chat.Handler: there are none.
-func (h *Handler) Limits(chat.Request) []ratelimit.Limit { return nil }
+// Limits implements platform.Handler: there are none.
+func (h *Handler) Limits(*chat.Request) []ratelimit.Limit { return nil }
 
-// Language implements chat.Handler: English.
-func (h *Handler) Language(chat.Request, chat.Visibility) chat.Language { return chat.English }
+// Language implements platform.Handler: English.
+func (h *Handler) Language(*chat.Request, chat.Visibility) chat.Language { return chat.English }
+
+// Proof implements platform.Handler: the word that looks like a wallet.
+func (h *Handler) Proof(req *chat.Request) string {
+	for _, word := range req.Args.Words() {
+		if strings.HasPrefix(word, "0x") {
+			return word
+		}
+	}
+	return ""
+}
 
 // unlisted are the private commands that only buttons ask.
 var unlisted = []string{chat.JoinCommand, "save", "details"}
 
-// Visibility implements chat.Handler. It knows Commands and the private commands that only
+// Visibility implements platform.Handler. It knows Commands and the private commands that only
 // buttons ask.
 func (h *Handler) Visibility(name string) chat.Visibility {
 	if slices.Contains(unlisted, name) {

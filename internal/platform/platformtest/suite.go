@@ -1,4 +1,4 @@
-package chattest
+package platformtest
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"herald/internal/chat"
+	"herald/internal/platform"
 )
 
 // Message is a message that a fake platform shows.
@@ -23,7 +24,7 @@ type Message struct {
 
 // AdapterTest has an adapter that is not running yet, and a fake of its platform.
 type AdapterTest struct {
-	Adapter chat.Adapter
+	Adapter platform.Adapter
 	// Ask gives a command in a group, or in the platform's only chat, as somebody who can
 	// be answered privately. It does not wait for the answer. The argument is the wallet
 	// of "staked".
@@ -41,7 +42,7 @@ type AdapterTest struct {
 	Args func(wallet string) chat.Args
 }
 
-// TestAdapter tests the contract of chat.Adapter. It calls open for each part.
+// TestAdapter tests the contract of platform.Adapter. It calls open for each part.
 func TestAdapter(t *testing.T, open func(t *testing.T) AdapterTest) {
 	for name, test := range map[string]func(*testing.T, AdapterTest){
 		"a request says who asked what and where":      requests,
@@ -65,7 +66,7 @@ func TestAdapter(t *testing.T, open func(t *testing.T) AdapterTest) {
 
 // run runs the adapter until the test ends. stop ends it earlier, and returns the result of
 // Run.
-func (h AdapterTest) run(t *testing.T, handler chat.Handler) (stop func() error) {
+func (h AdapterTest) run(t *testing.T, handler platform.Handler) (stop func() error) {
 	t.Helper()
 	if h.Adapter.Ready() {
 		t.Error("ready before Run")
@@ -107,8 +108,8 @@ func requests(t *testing.T, h AdapterTest) {
 
 func oneAnswerEach(t *testing.T, h AdapterTest) {
 	const requests = 12
-	handler := &Handler{Reply: func(_ context.Context, req chat.Request) chat.Reply {
-		return chat.Reply{Title: chat.Say("answer to " + req.ID)}
+	handler := &Handler{Reply: func(_ context.Context, req *chat.Request) *chat.Reply {
+		return &chat.Reply{Title: chat.Say("answer to " + req.ID)}
 	}}
 	stop := h.run(t, handler)
 	for range requests {
@@ -132,7 +133,7 @@ func oneAnswerEach(t *testing.T, h AdapterTest) {
 
 func privacy(t *testing.T, h AdapterTest) {
 	const secret = "nobodyelsesbusiness"
-	handler := &Handler{Reply: func(_ context.Context, req chat.Request) chat.Reply {
+	handler := &Handler{Reply: func(_ context.Context, req *chat.Request) *chat.Reply {
 		reply, _ := FullReply()
 		reply.Title = chat.Say(secret)
 		reply.Text = chat.Say(secret)
@@ -159,7 +160,7 @@ func privacy(t *testing.T, h AdapterTest) {
 
 func everyField(t *testing.T, h AdapterTest) {
 	reply, markers := FullReply()
-	h.run(t, &Handler{Reply: func(context.Context, chat.Request) chat.Reply { return reply }})
+	h.run(t, &Handler{Reply: func(context.Context, *chat.Request) *chat.Reply { return reply }})
 	h.Ask(t, "price")
 	text := h.Messages(t, 1)[0].Text
 	for _, marker := range markers {
@@ -205,7 +206,7 @@ func longReplies() []chat.Reply {
 func limits(t *testing.T, h AdapterTest) {
 	replies := longReplies()
 	var asked atomic.Int32
-	h.run(t, &Handler{Reply: func(context.Context, chat.Request) chat.Reply { return replies[asked.Add(1)-1] }})
+	h.run(t, &Handler{Reply: func(context.Context, *chat.Request) *chat.Reply { return &replies[asked.Add(1)-1] }})
 	for i := range replies {
 		h.Ask(t, "price")
 		if text := h.Messages(t, i+1)[i].Text; !strings.Contains(text, "kept") {
@@ -216,11 +217,11 @@ func limits(t *testing.T, h AdapterTest) {
 
 func panics(t *testing.T, h AdapterTest) {
 	const secret = "what somebody typed"
-	h.run(t, &Handler{Reply: func(_ context.Context, req chat.Request) chat.Reply {
+	h.run(t, &Handler{Reply: func(_ context.Context, req *chat.Request) *chat.Reply {
 		if req.Command == "help" {
 			panic(secret)
 		}
-		return chat.Reply{Title: chat.Say(req.Command)}
+		return &chat.Reply{Title: chat.Say(req.Command)}
 	}})
 	h.Ask(t, "help")
 	text := h.Messages(t, 1)[0].Text
@@ -236,10 +237,10 @@ func panics(t *testing.T, h AdapterTest) {
 
 func drain(t *testing.T, h AdapterTest) {
 	started, finish := make(chan struct{}), make(chan struct{})
-	stop := h.run(t, &Handler{Reply: func(context.Context, chat.Request) chat.Reply {
+	stop := h.run(t, &Handler{Reply: func(context.Context, *chat.Request) *chat.Reply {
 		close(started)
 		<-finish
-		return chat.Reply{Title: chat.Say("finished")}
+		return &chat.Reply{Title: chat.Say("finished")}
 	}})
 	h.Ask(t, "price")
 	<-started
@@ -272,14 +273,14 @@ func presses(t *testing.T, h AdapterTest) {
 	const button, refusal = "pressed here", "notforyou"
 	start := time.Now()
 	var asked atomic.Int64
-	handler := &Handler{Reply: func(context.Context, chat.Request) chat.Reply {
+	handler := &Handler{Reply: func(context.Context, *chat.Request) *chat.Reply {
 		n := asked.Add(1)
 		if n == 3 {
-			return chat.Reply{Title: chat.Say(refusal), Tone: chat.Warning, Ephemeral: true}
+			return &chat.Reply{Title: chat.Say(refusal), Tone: chat.Warning, Audience: chat.SenderAlone}
 		}
-		return chat.Reply{
+		return &chat.Reply{
 			Title:   chat.Say(fmt.Sprintf("answer %d", n)),
-			AsOf:    start.Add(time.Duration(n) * time.Minute),
+			Source:  chat.Source{AsOf: chat.Version{Time: start.Add(time.Duration(n) * time.Minute)}},
 			Actions: []chat.Action{{Label: chat.Say(button), Command: "price", Edit: true}},
 		}
 	}}
@@ -316,8 +317,8 @@ func Start(t *testing.T, run func(context.Context) error) (stop func() error) {
 		select {
 		case err := <-ended:
 			return err
-		case <-time.After(2 * chat.DrainTime):
-			return fmt.Errorf("it did not end within %v", 2*chat.DrainTime)
+		case <-time.After(2 * platform.DrainTime):
+			return fmt.Errorf("it did not end within %v", 2*platform.DrainTime)
 		}
 	})
 	t.Cleanup(func() { _ = stop() })

@@ -1,4 +1,4 @@
-package chat_test
+package router_test
 
 import (
 	"context"
@@ -10,28 +10,29 @@ import (
 	"testing"
 
 	"herald/internal/chat"
+	"herald/internal/router"
 )
 
 func TestRouterBindsArgumentsAndHoldsRights(t *testing.T) {
-	typed := func(words ...string) chat.Request { return chat.Request{From: ann, Args: chat.Typed(words...)} }
-	named := func(pairs ...string) chat.Request {
+	typed := func(words ...string) *chat.Request { return &chat.Request{From: ann, Args: chat.Typed(words...)} }
+	named := func(pairs ...string) *chat.Request {
 		values := map[string]string{}
 		for i := 0; i < len(pairs); i += 2 {
 			values[pairs[i]] = pairs[i+1]
 		}
-		return chat.Request{From: ann, Args: chat.Named(values)}
+		return &chat.Request{From: ann, Args: chat.Named(values)}
 	}
-	moderator := func(req chat.Request) chat.Request {
+	moderator := func(req *chat.Request) *chat.Request {
 		req.Role, req.Community = chat.Moderator, "listed"
 		return req
 	}
-	by := func(from chat.User, req chat.Request) chat.Request { req.From = from; return req }
-	to := func(target chat.User, req chat.Request) chat.Request {
+	by := func(from chat.User, req *chat.Request) *chat.Request { req.From = from; return req }
+	to := func(target chat.User, req *chat.Request) *chat.Request {
 		req.Target, req.TargetName = &target, "Bobby"
 		return req
 	}
 	for name, test := range map[string]struct {
-		req  chat.Request
+		req  *chat.Request
 		want string
 	}{
 		"self":                            {typed(), `self: platform "" uid "" target nobody`},
@@ -66,9 +67,9 @@ func TestRouterBindsArgumentsAndHoldsRights(t *testing.T) {
 // request shows and by what the platform says.
 func TestModeratorsMayAskAboutOthersInListedChats(t *testing.T) {
 	const unlisted, mine = "-100777", "where ann moderates"
-	everywhere := []string{chat.EveryChat}
-	sender := func(from chat.User, community string, role chat.Role) chat.Request {
-		return chat.Request{From: from, Community: community, Role: role}
+	everywhere := []string{router.EveryChat}
+	sender := func(from chat.User, community string, role chat.Role) *chat.Request {
+		return &chat.Request{From: from, Community: community, Role: role}
 	}
 	moderator := sender(ann, unlisted, chat.Moderator)
 	inChannel := moderator
@@ -78,7 +79,7 @@ func TestModeratorsMayAskAboutOthersInListedChats(t *testing.T) {
 	const add, addMine = "unlisted.entry map[entry:telegram:-100777", "unlisted.entry map[entry:telegram:where ann moderates"
 	for name, test := range map[string]struct {
 		listed []string
-		req    chat.Request
+		req    *chat.Request
 		want   string
 	}{
 		"none listed":            {nil, moderator, add},
@@ -96,7 +97,7 @@ func TestModeratorsMayAskAboutOthersInListedChats(t *testing.T) {
 		"anonymous, listed":      {everywhere, sender(nobody, unlisted, chat.Moderator), "anonymous.text"},
 		"one to one":             {nil, direct, "forbidden.direct"},
 	} {
-		list := func(c *chat.Config) { c.ModeratorChats = test.listed }
+		list := func(c *router.Config) { c.ModeratorChats = test.listed }
 		for _, args := range [][]string{{"2"}, {"EVM", "0x1"}} {
 			test.req.Command, test.req.Args = "exists", chat.Typed(args...)
 			if got := fmt.Sprint(ask(t, list, test.req)); !strings.Contains(got, test.want) {
@@ -126,24 +127,17 @@ func TestWhoModeratesIsKnownOnceTheirRoleIs(t *testing.T) {
 		"an operator":             {operator, chat.Member, "unlisted", true, true, true},
 		"an operator, in private": {operator, chat.Member, "", true, true, true},
 	} {
-		var got chat.Request
-		run := func(_ context.Context, req chat.Request) (chat.Reply, error) { got = req; return chat.Reply{}, nil }
-		ask(t, running(run), chat.Request{Command: "exists", From: test.from, Role: test.role, Community: test.community})
+		var got *chat.Request
+		run := func(_ context.Context, req *chat.Request) (*chat.Reply, error) { got = req; return nil, nil }
+		ask(t, running(run), &chat.Request{Command: "exists", From: test.from, Role: test.role, Community: test.community})
 		if got.MayModerate != test.may || got.MightModerate() != test.might || (got.UnlistedChat != "") != (test.community == "unlisted") {
 			t.Errorf("%s: may %t, might %t, lacks %q; want %t, %t", name, got.MayModerate, got.MightModerate(), got.UnlistedChat, test.may, test.might)
 		}
-		told := fmt.Sprint(ask(t, nil, chat.Request{Command: "exists", From: test.from, Role: test.role, Community: test.community, Args: chat.Typed("1", "2", "3")}))
+		told := fmt.Sprint(ask(t, nil, &chat.Request{Command: "exists", From: test.from, Role: test.role, Community: test.community, Args: chat.Typed("1", "2", "3")}))
 		if strings.Contains(told, "name.platform") != test.told {
 			t.Errorf("%s is told %s", name, told)
 		}
 	}
-}
-
-// The log is nil, so that a line in it would panic.
-func TestRightsAreNotLoggedAtTheEnd(t *testing.T) {
-	ended, end := context.WithCancel(t.Context())
-	end()
-	chat.WatchRights(ended, nil, func(context.Context) []chat.Right { return []chat.Right{{Problem: "context canceled"}} })
 }
 
 // FuzzArguments: whatever a member types, only a form for members runs, and
@@ -156,7 +150,7 @@ func FuzzArguments(f *testing.F) {
 	f.Add("nonsense", "1")
 	f.Fuzz(func(t *testing.T, command, rest string) {
 		words := strings.Fields(rest)
-		req := chat.Request{ID: "REF", Command: command, Args: chat.Typed(words...), From: ann}
+		req := &chat.Request{ID: "REF", Command: command, Args: chat.Typed(words...), From: ann}
 		reply := newRouter(t, io.Discard, nil).Handle(t.Context(), req)
 		if reply.Title.Key == "ran" && len(words) > 0 {
 			t.Fatalf("/%s %q ran for a member: %+v", command, rest, reply)
@@ -168,13 +162,13 @@ func FuzzArguments(f *testing.F) {
 }
 
 func TestAPhraseIsWhatNoOtherParameterAccepts(t *testing.T) {
-	run := func(_ context.Context, req chat.Request) (chat.Reply, error) {
-		return chat.Reply{Title: chat.Say(fmt.Sprintf("period %q amount %q", req.Args.Value("period"), req.Args.Value("amount")))}, nil
+	run := func(_ context.Context, req *chat.Request) (*chat.Reply, error) {
+		return &chat.Reply{Title: chat.Say(fmt.Sprintf("period %q amount %q", req.Args.Value("period"), req.Args.Value("amount")))}, nil
 	}
 	period := chat.Param{Name: "period", Choices: []string{"7d", "30d"}, Like: regexp.MustCompile(`(?i)^([0-9]+d|\$.*)$`),
 		Problem: func(typed string) chat.Text { return chat.Say("not " + typed) }}
 	amount := chat.Param{Name: "amount", Phrase: true, Like: regexp.MustCompile(`^[0-9]`)}
-	with := func(c *chat.Config) {
+	with := func(c *router.Config) {
 		c.Commands = chat.Commands{{Name: "price", Visibility: chat.Public, Forms: []chat.Form{
 			{Run: run}, {Params: []chat.Param{period}, Run: run}, {Params: []chat.Param{amount}, Run: run},
 		}}}
@@ -197,7 +191,7 @@ func TestAPhraseIsWhatNoOtherParameterAccepts(t *testing.T) {
 		"input.title input.together": {named("7d", "1")},
 	} {
 		for _, args := range all {
-			reply := ask(t, with, chat.Request{Command: "price", Args: args, From: ann})
+			reply := ask(t, with, &chat.Request{Command: "price", Args: args, From: ann})
 			if got := reply.Title.Key + " " + reply.Text.Key; got != want {
 				t.Errorf("%v: got %q, want %q", args, got, want)
 			}

@@ -1,4 +1,4 @@
-package chat
+package platform
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+
+	"herald/internal/chat"
 )
 
 // Right is whether the bot may do in a community what an entry of a setting asks for.
@@ -16,7 +18,7 @@ type Right struct {
 	// Community is the server's or group's name. Name is what a log prints: the name of a role or a
 	// tag, or the ID of a group of JOIN_CHATS. It is "" for MODERATOR_CHATS, which are not logged.
 	// Each is "" if it is not known.
-	Community, Name Untrusted
+	Community, Name chat.Untrusted
 	// May says what the bot may do, Problem why it may not, and Advice what an operator should
 	// change although it may: sentences for an operator. One of May and Problem is empty.
 	May, Problem string
@@ -44,7 +46,7 @@ const RightsEvery = time.Hour
 // to have a Problem or Advice. If a Problem is Passing, it calls rights again after a minute, and logs
 // one if there is one again. It blocks until ctx is done, or rights returns none.
 func WatchRights(ctx context.Context, log *slog.Logger, rights func(context.Context) []Right) {
-	warned, names := map[string]bool{}, map[string]Untrusted{}
+	warned, names := map[string]bool{}, map[string]chat.Untrusted{}
 	unread := 0 // calls in a row with a Passing Problem
 	for found := rights(ctx); len(found) > 0 && ctx.Err() == nil; found = rights(ctx) {
 		pause, passing := RightsEvery, Right{}

@@ -1,4 +1,4 @@
-package chat_test
+package router_test
 
 import (
 	"bytes"
@@ -16,7 +16,10 @@ import (
 	"time"
 
 	"herald/internal/chat"
+	"herald/internal/claim"
+	"herald/internal/platform"
 	"herald/internal/ratelimit"
+	"herald/internal/router"
 )
 
 // never is a Limiter that has no slot of what is named so, but for refusals.
@@ -48,7 +51,7 @@ func role(_ context.Context, user chat.User, where string) (chat.Role, error) {
 
 // newRouter routes to one command of the given forms, which echoes what was
 // bound, and to whatever else a test adds.
-func newRouter(t *testing.T, log io.Writer, change func(*chat.Config)) *chat.Router {
+func newRouter(t *testing.T, log io.Writer, change func(*router.Config)) *router.Router {
 	t.Helper()
 	person := chat.Param{Name: "user", Summary: chat.Say("who"), Example: "123", Person: true}
 	place := chat.Param{Name: "platform", Summary: chat.Say("where"), Example: "EVM", Choices: []string{"EVM", "TON"}, Check: chat.Say("Check the platform"),
@@ -56,17 +59,17 @@ func newRouter(t *testing.T, log io.Writer, change func(*chat.Config)) *chat.Rou
 			return strings.Fields(strings.NewReplacer("ethereum chain", "EVM", "Ethereum", "EVM").Replace(strings.Join(typed, " ")))
 		}}
 	uid := chat.Param{Name: "uid", Summary: chat.Say("id"), Example: "0xabc"}
-	run := func(form string) func(context.Context, chat.Request) (chat.Reply, error) {
-		return func(_ context.Context, req chat.Request) (chat.Reply, error) {
+	run := func(form string) func(context.Context, *chat.Request) (*chat.Reply, error) {
+		return func(_ context.Context, req *chat.Request) (*chat.Reply, error) {
 			target := "nobody"
 			if req.Target != nil {
 				target = req.Target.ID
 			}
-			return chat.Reply{Title: chat.Say("ran"), Text: chat.Say(fmt.Sprintf("%s: platform %q uid %q target %s name %q",
+			return &chat.Reply{Title: chat.Say("ran"), Text: chat.Say(fmt.Sprintf("%s: platform %q uid %q target %s name %q",
 				form, req.Args.Value("platform"), req.Args.Value("uid"), target, req.TargetName))}, nil
 		}
 	}
-	c := chat.Config{
+	c := router.Config{
 		Commands: chat.Commands{{
 			Name: "exists", Summary: chat.Say("exists"), Visibility: chat.Private,
 			Aliases: map[string][]string{"is": nil, "dead": {"evm", "0xdead"}},
@@ -78,7 +81,7 @@ func newRouter(t *testing.T, log io.Writer, change func(*chat.Config)) *chat.Rou
 		}},
 		Operators:      []chat.User{{Platform: "telegram", ID: "9"}},
 		ModeratorChats: []string{"telegram:listed", "telegram:where ann moderates", "telegram:in doubt", "telegram:down"},
-		Roles:          map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){"telegram": role},
+		Roles:          map[chat.Platform]router.AskRole{"telegram": role},
 		Timeout:        time.Second,
 		Limiter:        never(""),
 		UserPerMinute:  20,
@@ -91,7 +94,7 @@ func newRouter(t *testing.T, log io.Writer, change func(*chat.Config)) *chat.Rou
 	if change != nil {
 		change(&c)
 	}
-	r, err := chat.NewRouter(c)
+	r, err := router.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,61 +109,61 @@ var (
 )
 
 // ask handles one request of a router made by newRouter.
-func ask(t *testing.T, change func(*chat.Config), req chat.Request) chat.Reply {
+func ask(t *testing.T, change func(*router.Config), req *chat.Request) *chat.Reply {
 	t.Helper()
 	return newRouter(t, io.Discard, change).Handle(t.Context(), req)
 }
 
-func running(run chat.Run) func(*chat.Config) {
-	return func(c *chat.Config) { c.Commands[0].Forms[0].Run = run }
+func running(run chat.Run) func(*router.Config) {
+	return func(c *router.Config) { c.Commands[0].Forms[0].Run = run }
 }
 
-func returning(reply chat.Reply, err error) func(*chat.Config) {
-	return running(func(context.Context, chat.Request) (chat.Reply, error) { return reply, err })
+func returning(reply *chat.Reply, err error) func(*router.Config) {
+	return running(func(context.Context, *chat.Request) (*chat.Reply, error) { return reply, err })
 }
 
 // TestEveryOutcomeIsToldCountedAndLoggedOnce without what the sender typed.
 func TestEveryOutcomeIsToldCountedAndLoggedOnce(t *testing.T) {
 	const typed = "s3cret\x1b[31m"
-	half := chat.Reply{Title: chat.Say("half")}
-	inCharge := func(c *chat.Config) { c.Operators = append(c.Operators, ann) }
-	endless := func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
+	half := &chat.Reply{Title: chat.Say("half")}
+	inCharge := func(c *router.Config) { c.Operators = append(c.Operators, ann) }
+	endless := func(ctx context.Context, _ *chat.Request) (*chat.Reply, error) {
 		<-ctx.Done()
-		return chat.Reply{}, ctx.Err()
+		return nil, ctx.Err()
 	}
 	for name, test := range map[string]struct {
-		change     func(*chat.Config)
+		change     func(*router.Config)
 		command    string
 		args       []string
-		outcome    chat.Outcome
+		outcome    router.Outcome
 		said       string
 		ephemeral  bool
 		unanswered bool
 		logged     string
 	}{
-		"an answer": {nil, "exists", nil, chat.OK, "ran", false, false, ""},
+		"an answer": {nil, "exists", nil, router.OK, "ran", false, false, ""},
 		"a part of one": {returning(half, fmt.Errorf("wrapped: %w", &chat.PartialError{Err: errors.New("pool 5 is silent")})),
-			"exists", nil, chat.Partial, "half", false, false, "pool 5 is silent"},
-		"an old answer":      {returning(chat.Reply{Title: chat.Say("old"), Stale: true}, nil), "exists", nil, chat.Stale, "old", false, false, ""},
-		"an unknown command": {nil, typed, nil, chat.Unknown, "unknown.title", true, true, "command=unknown"},
-		"a wrong argument":   {inCharge, "exists", []string{"moon", typed}, chat.BadInput, "input.write map[]} {exists [{name.platform ", true, true, ""},
-		"its choices":        {inCharge, "exists", []string{"moon", typed}, chat.BadInput, "map[choices:EVM last:TON]", true, true, ""},
+			"exists", nil, router.Partial, "half", false, false, "pool 5 is silent"},
+		"an old answer":      {returning(&chat.Reply{Title: chat.Say("old"), Source: chat.Source{Stale: true}}, nil), "exists", nil, router.Stale, "old", false, false, ""},
+		"an unknown command": {nil, typed, nil, router.Unknown, "unknown.title", true, true, "command=unknown"},
+		"a wrong argument":   {inCharge, "exists", []string{"moon", typed}, router.BadInput, "input.write map[]} {exists [{name.platform ", true, true, ""},
+		"its choices":        {inCharge, "exists", []string{"moon", typed}, router.BadInput, "map[choices:EVM last:TON]", true, true, ""},
 		"wrong input": {returning(half, &chat.InputError{Problem: chat.Say("wrong")}),
-			"exists", nil, chat.BadInput, "input.title", true, true, ""},
-		"no right to it": {nil, "exists", []string{"moon", typed}, chat.Forbidden, "forbidden.text", true, true, ""},
-		"no right":       {nil, "exists", []string{typed}, chat.Forbidden, "forbidden.text", true, true, ""},
-		"an error":       {returning(half, errors.New("down")), "exists", nil, chat.Unavailable, "explained", false, true, "err=down"},
-		"too slow":       {running(endless), "exists", nil, chat.TimedOut, "explained", false, true, `err="context deadline exceeded"`},
-		"too many":       {func(c *chat.Config) { c.Limiter = never("one telegram user ") }, "exists", nil, chat.RateLimited, "limit.text map[n:2]", true, true, ""},
-		"in a chat":      {func(c *chat.Config) { c.Limiter = never("one telegram chat ") }, "exists", nil, chat.RateLimited, "limit.title", true, true, ""},
-		"a panic": {running(func(context.Context, chat.Request) (chat.Reply, error) { panic(typed) }),
-			"exists", nil, chat.Panicked, "reference map[reference:REF]", true, true, "router_test.go"},
+			"exists", nil, router.BadInput, "input.title", true, true, ""},
+		"no right to it": {nil, "exists", []string{"moon", typed}, router.Forbidden, "forbidden.text", true, true, ""},
+		"no right":       {nil, "exists", []string{typed}, router.Forbidden, "forbidden.text", true, true, ""},
+		"an error":       {returning(half, errors.New("down")), "exists", nil, router.Unavailable, "explained", false, true, "err=down"},
+		"too slow":       {running(endless), "exists", nil, router.TimedOut, "explained", false, true, `err="context deadline exceeded"`},
+		"too many":       {func(c *router.Config) { c.Limiter = never("one telegram user ") }, "exists", nil, router.RateLimited, "limit.text map[n:2]", true, true, ""},
+		"in a chat":      {func(c *router.Config) { c.Limiter = never("one telegram chat ") }, "exists", nil, router.RateLimited, "limit.title", true, true, ""},
+		"a panic": {running(func(context.Context, *chat.Request) (*chat.Reply, error) { panic(typed) }),
+			"exists", nil, router.Panicked, "reference map[reference:REF]", true, true, "router_test.go"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
-			var outcomes []chat.Outcome
-			r := newRouter(t, &log, func(c *chat.Config) {
-				c.Observe = func(_ chat.Platform, _ string, outcome chat.Outcome, _ time.Duration) {
+			var outcomes []router.Outcome
+			r := newRouter(t, &log, func(c *router.Config) {
+				c.Observe = func(_ chat.Platform, _ string, outcome router.Outcome, _ time.Duration) {
 					outcomes = append(outcomes, outcome)
 				}
 				if test.change != nil {
@@ -168,23 +171,23 @@ func TestEveryOutcomeIsToldCountedAndLoggedOnce(t *testing.T) {
 				}
 			})
 			start := time.Now()
-			got := r.Handle(t.Context(), chat.Request{ID: "REF", Command: test.command, Args: chat.Typed(test.args...), From: ann, Chat: "231642"})
-			if took := time.Since(start); (took == time.Second) != (test.outcome == chat.TimedOut) {
+			got := r.Handle(t.Context(), &chat.Request{ID: "REF", Command: test.command, Args: chat.Typed(test.args...), From: ann, Chat: "231642"})
+			if took := time.Since(start); (took == time.Second) != (test.outcome == router.TimedOut) {
 				t.Errorf("%s: took %v", name, took)
 			}
 			said := fmt.Sprint(got)
 			if !strings.Contains(said, test.said) {
 				t.Errorf("%s: said %s, want %s", name, said, test.said)
 			}
-			if got.Ephemeral != test.ephemeral || got.Unanswered() != test.unanswered {
-				t.Errorf("%s: ephemeral %t, unanswered %t; want %t, %t", name, got.Ephemeral, got.Unanswered(), test.ephemeral, test.unanswered)
+			if got.ForSender() != test.ephemeral || got.Unanswered() != test.unanswered {
+				t.Errorf("%s: ephemeral %t, unanswered %t; want %t, %t", name, got.ForSender(), got.Unanswered(), test.ephemeral, test.unanswered)
 			}
 			if len(outcomes) != 1 || outcomes[0] != test.outcome {
 				t.Errorf("%s: observed %v", name, outcomes)
 			}
 			line := log.String()
 			level := "level=INFO"
-			if test.outcome == chat.Panicked {
+			if test.outcome == router.Panicked {
 				level = "level=ERROR"
 			}
 			for _, want := range []string{level, "id=REF", "outcome=" + string(test.outcome), test.logged} {
@@ -204,29 +207,29 @@ func TestEveryOutcomeIsToldCountedAndLoggedOnce(t *testing.T) {
 
 // once lets each key pass once.
 func TestLimitsAreOfOneUserAndOneChat(t *testing.T) {
-	r := newRouter(t, io.Discard, func(c *chat.Config) { c.Limiter, c.UserPerMinute, c.ChatPerMinute = counter{}, 1, 1 })
+	r := newRouter(t, io.Discard, func(c *router.Config) { c.Limiter, c.UserPerMinute, c.ChatPerMinute = counter{}, 1, 1 })
 	elsewhere := chat.User{Platform: "discord", ID: ann.ID}
 	for i, test := range []struct {
-		req               chat.Request
+		req               *chat.Request
 		refused, repeated bool
 	}{
-		{chat.Request{From: ann, Chat: "1"}, false, false},
-		{chat.Request{From: ann, Chat: "2"}, true, false},
-		{chat.Request{From: ann, Chat: "2"}, true, true},
-		{chat.Request{From: bob, Chat: "1"}, true, false},
-		{chat.Request{From: nobody, Chat: "1"}, true, false},
-		{chat.Request{From: nobody, Chat: "4"}, false, false},
-		{chat.Request{From: elsewhere, Chat: "1"}, false, false},
-		{chat.Request{From: nobody, LimitKey: "channel", Chat: "5"}, false, false},
-		{chat.Request{From: nobody, LimitKey: "channel", Chat: "6"}, true, false},
-		{chat.Request{From: nobody, LimitKey: "channel", Chat: "6"}, true, true},
-		{chat.Request{From: nobody, LimitKey: "another", Chat: "6"}, false, false},
-		{chat.Request{From: ann, Inline: true, Chat: "inline 1"}, false, false},
-		{chat.Request{From: ann, Inline: true, Chat: "inline 1"}, true, false},
+		{&chat.Request{From: ann, Chat: "1"}, false, false},
+		{&chat.Request{From: ann, Chat: "2"}, true, false},
+		{&chat.Request{From: ann, Chat: "2"}, true, true},
+		{&chat.Request{From: bob, Chat: "1"}, true, false},
+		{&chat.Request{From: nobody, Chat: "1"}, true, false},
+		{&chat.Request{From: nobody, Chat: "4"}, false, false},
+		{&chat.Request{From: elsewhere, Chat: "1"}, false, false},
+		{&chat.Request{From: nobody, LimitKey: "channel", Chat: "5"}, false, false},
+		{&chat.Request{From: nobody, LimitKey: "channel", Chat: "6"}, true, false},
+		{&chat.Request{From: nobody, LimitKey: "channel", Chat: "6"}, true, true},
+		{&chat.Request{From: nobody, LimitKey: "another", Chat: "6"}, false, false},
+		{&chat.Request{From: ann, Inline: true, Chat: "inline 1"}, false, false},
+		{&chat.Request{From: ann, Inline: true, Chat: "inline 1"}, true, false},
 	} {
 		test.req.Command = "exists"
 		got := r.Handle(t.Context(), test.req)
-		if (got.Title.Key == "limit.title") != test.refused || got.Repeated != test.repeated {
+		if (got.Title.Key == "limit.title") != test.refused || got.Audience == chat.SenderAgain != test.repeated {
 			t.Errorf("%d: %+v, want refused %v, repeated %v", i, got, test.refused, test.repeated)
 		}
 	}
@@ -235,9 +238,9 @@ func TestLimitsAreOfOneUserAndOneChat(t *testing.T) {
 func TestPseudonymIsOfOneUserInOneRun(t *testing.T) {
 	var log bytes.Buffer
 	first, second := newRouter(t, &log, nil), newRouter(t, &log, nil)
-	pseudonym := func(r *chat.Router, u chat.User) string {
+	pseudonym := func(r *router.Router, u chat.User) string {
 		log.Reset()
-		r.Handle(t.Context(), chat.Request{Command: "exists", From: u})
+		r.Handle(t.Context(), &chat.Request{Command: "exists", From: u})
 		_, rest, _ := strings.Cut(log.String(), " user=")
 		name, _, _ := strings.Cut(rest, " ")
 		return name
@@ -273,10 +276,10 @@ func TestLimitsAreCountedByWhenItWasAsked(t *testing.T) {
 			"of both, the smaller":         {9, 7, 20, time.Time{}, 7},
 			"no limit":                     {0, 0, 20, time.Time{}, 200},
 		} {
-			r := newRouter(t, io.Discard, func(c *chat.Config) { c.Limiter, c.UserPerMinute, c.ChatPerMinute = counter{}, test.user, test.chat })
+			r := newRouter(t, io.Discard, func(c *router.Config) { c.Limiter, c.UserPerMinute, c.ChatPerMinute = counter{}, test.user, test.chat })
 			allowed := 0
 			for i := range 10 * test.each {
-				req := chat.Request{Command: "exists", From: ann, Chat: "1", Asked: test.start}
+				req := &chat.Request{Command: "exists", From: ann, Chat: "1", Asked: test.start}
 				switch test.start {
 				case asked:
 					req.Asked = asked.Add(time.Duration(i) * time.Minute / time.Duration(test.each))
@@ -297,9 +300,9 @@ func TestLimitsAreCountedByWhenItWasAsked(t *testing.T) {
 // The limits of a user, of a chat and of a form mean the same: so many at once, and as many again over each minute.
 func TestALimitComesBackEvenlyOverAMinute(t *testing.T) {
 	form := chat.Command{Name: "bounded", Visibility: chat.Private, Forms: []chat.Form{{
-		PerMinute: func(chat.Request) int { return 5 },
-		Run: func(context.Context, chat.Request) (chat.Reply, error) {
-			return chat.Reply{Title: chat.Say("ran")}, nil
+		PerMinute: func(*chat.Request) int { return 5 },
+		Run: func(context.Context, *chat.Request) (*chat.Reply, error) {
+			return &chat.Reply{Title: chat.Say("ran")}, nil
 		},
 	}}}
 	for name, test := range map[string]struct {
@@ -311,7 +314,7 @@ func TestALimitComesBackEvenlyOverAMinute(t *testing.T) {
 		"form": {"bounded", 0, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRouter(t, io.Discard, func(c *chat.Config) {
+			r := newRouter(t, io.Discard, func(c *router.Config) {
 				c.Limiter, c.UserPerMinute, c.ChatPerMinute = ratelimit.NewMemory(), test.user, test.chat
 			})
 			if err := r.Add(form); err != nil {
@@ -324,7 +327,7 @@ func TestALimitComesBackEvenlyOverAMinute(t *testing.T) {
 				time.Sleep(step.pause)
 				allowed := 0
 				for range 10 {
-					reply := r.Handle(t.Context(), chat.Request{Command: test.command, From: ann, Chat: "1"})
+					reply := r.Handle(t.Context(), &chat.Request{Command: test.command, From: ann, Chat: "1"})
 					if reply.Title.Key != "limit.title" {
 						allowed++
 					}
@@ -339,17 +342,17 @@ func TestALimitComesBackEvenlyOverAMinute(t *testing.T) {
 
 // Of twenty commands a limit of five lets five through, whoever counts them.
 func TestARequestIsCountedOnce(t *testing.T) {
-	for name, claim := range map[string]func(w *chat.Tasks, d chat.Dedup, key string, req *chat.Request){
-		"polled":                    func(*chat.Tasks, chat.Dedup, string, *chat.Request) {},
-		"claimed":                   func(w *chat.Tasks, d chat.Dedup, key string, req *chat.Request) { w.Claim(d, key, req) },
-		"claimed without a request": func(w *chat.Tasks, d chat.Dedup, key string, _ *chat.Request) { w.Claim(d, key, nil) },
+	for name, claim := range map[string]func(w *platform.Work, d claim.Claims, key string, req *chat.Request){
+		"polled":                    func(*platform.Work, claim.Claims, string, *chat.Request) {},
+		"claimed":                   func(w *platform.Work, d claim.Claims, key string, req *chat.Request) { w.Claim(d, key, req) },
+		"claimed without a request": func(w *platform.Work, d claim.Claims, key string, _ *chat.Request) { w.Claim(d, key, nil) },
 	} {
 		slots, allowed := counter{}, 0
-		r := newRouter(t, io.Discard, func(c *chat.Config) { c.Limiter, c.UserPerMinute, c.ChatPerMinute = slots, 5, 10 })
-		w := newWork(io.Discard, r)
+		r := newRouter(t, io.Discard, func(c *router.Config) { c.Limiter, c.UserPerMinute, c.ChatPerMinute = slots, 5, 10 })
+		w := platform.NewWork(t.Context(), r, slog.New(slog.DiscardHandler), func(string) {})
 		for i := range 20 {
-			req := chat.Request{Command: "exists", From: ann, Chat: "1"}
-			claim(w, slots, fmt.Sprint(i), &req)
+			req := &chat.Request{Command: "exists", From: ann, Chat: "1"}
+			claim(w, slots, fmt.Sprint(i), req)
 			if got := r.Handle(t.Context(), req); got.Title.Key != "limit.title" {
 				allowed++
 			}
@@ -377,9 +380,9 @@ func (c counter) Reserve(_ context.Context, _ time.Duration, limits ...ratelimit
 
 func (counter) Peek(context.Context, ...ratelimit.Limit) (wait time.Duration) { return 0 }
 
-func (c counter) Claim(ctx context.Context, _ string, limits ...ratelimit.Limit) (chat.Progress, time.Duration) {
+func (c counter) Claim(ctx context.Context, _ string, limits ...ratelimit.Limit) (claim.Progress, time.Duration) {
 	wait, _ := c.Reserve(ctx, 0, limits...)
-	return chat.New, wait
+	return claim.New, wait
 }
 
 func (c counter) Release(string) {}
@@ -388,12 +391,12 @@ func (c counter) MarkDone(string, time.Duration) {}
 
 // wallets is a command that takes a wallet, alone or after a person, and has a
 // form for buttons alone.
-func wallets(reply chat.Reply, err error) func(*chat.Config) {
-	run := func(context.Context, chat.Request) (chat.Reply, error) { return reply, err }
+func wallets(reply *chat.Reply, err error) func(*router.Config) {
+	run := func(context.Context, *chat.Request) (*chat.Reply, error) { return reply, err }
 	wallet := chat.Param{Name: "wallet", Summary: chat.Say("wallet"), Example: "0x1", Question: chat.Say("Which wallet?")}
 	person := chat.Param{Name: "user", Summary: chat.Say("user"), Example: "123", Person: true}
 	page := chat.Param{Name: "page", Summary: chat.Say("page"), Example: "2"}
-	return func(c *chat.Config) {
+	return func(c *router.Config) {
 		c.Commands = append(c.Commands, chat.Command{Name: "verify", Summary: chat.Say("verify"), Visibility: chat.Private, Forms: []chat.Form{
 			{Params: []chat.Param{wallet}, Run: run},
 			{Params: []chat.Param{person, wallet}, Moderators: true, Run: run},
@@ -418,20 +421,20 @@ func TestWhatWasLeftOutIsAskedFor(t *testing.T) {
 		"a reply to somebody":        {"verify", nil, &bob, "input.title", nil},
 		"where there is no question": {"exists", []string{"1", "2", "3"}, nil, "input.title", nil},
 	} {
-		got := ask(t, wallets(chat.Reply{}, input), chat.Request{Command: test.command, From: operator, Args: chat.Typed(test.args...), Target: test.target})
-		if got.Title.Key != test.title || !got.Ephemeral || !reflect.DeepEqual(got.Ask, test.ask) {
+		got := ask(t, wallets(&chat.Reply{}, input), &chat.Request{Command: test.command, From: operator, Args: chat.Typed(test.args...), Target: test.target})
+		if got.Title.Key != test.title || !got.ForSender() || !reflect.DeepEqual(got.Ask, test.ask) {
 			t.Errorf("%s: got %+v, which asks for %+v", name, got, got.Ask)
 		}
 	}
 }
 
 func TestFormsAreShownToWhomTheyServe(t *testing.T) {
-	with := wallets(chat.Reply{Title: chat.Say("ran")}, nil)
-	if got := ask(t, with, chat.Request{Command: "verify", From: ann, Args: chat.Typed("2", "0x1", "3")}); got.Title.Key != "ran" {
+	with := wallets(&chat.Reply{Title: chat.Say("ran")}, nil)
+	if got := ask(t, with, &chat.Request{Command: "verify", From: ann, Args: chat.Typed("2", "0x1", "3")}); got.Title.Key != "ran" {
 		t.Errorf("asked by a button, got %+v", got)
 	}
 	for _, from := range []chat.User{ann, operator} {
-		got := fmt.Sprint(ask(t, with, chat.Request{Command: "verify", From: from, Args: chat.Typed("1", "2", "3", "4")}))
+		got := fmt.Sprint(ask(t, with, &chat.Request{Command: "verify", From: from, Args: chat.Typed("1", "2", "3", "4")}))
 		if strings.Contains(got, "page") || !strings.Contains(got, "{verify [{name.wallet ") || strings.Contains(got, "{verify [{name.user ") != (from == operator) {
 			t.Errorf("%s is told what may be typed as %s", from.ID, got)
 		}
@@ -454,7 +457,7 @@ func TestTextWithoutACommandIsGuessedAt(t *testing.T) {
 }
 
 func TestACommandIsFoundByAliasOrNearestName(t *testing.T) {
-	nearest := func(c *chat.Config) {
+	nearest := func(c *router.Config) {
 		c.Nearest = func(name string, known []string) string {
 			if name == "exsits" && slices.Equal(known, []string{"dead", "is", "exists"}) {
 				return "exists"
@@ -471,7 +474,7 @@ func TestACommandIsFoundByAliasOrNearestName(t *testing.T) {
 		"moon":     "unknown.text",
 	} {
 		typed := strings.Fields(line)
-		got := fmt.Sprint(ask(t, nearest, chat.Request{Command: typed[0], From: operator, Args: chat.Typed(typed[1:]...)}))
+		got := fmt.Sprint(ask(t, nearest, &chat.Request{Command: typed[0], From: operator, Args: chat.Typed(typed[1:]...)}))
 		if !strings.Contains(got, want) {
 			t.Errorf("/%s: got %s, want %q", line, got, want)
 		}
@@ -479,7 +482,7 @@ func TestACommandIsFoundByAliasOrNearestName(t *testing.T) {
 }
 
 func TestTableWithAMistakeIsRefused(t *testing.T) {
-	run := func(context.Context, chat.Request) (chat.Reply, error) { return chat.Reply{}, nil }
+	run := func(context.Context, *chat.Request) (*chat.Reply, error) { return &chat.Reply{}, nil }
 	good := chat.Command{Name: "a", Summary: chat.Say("s"), Visibility: chat.Public, Forms: []chat.Form{{Run: run}}}
 	for name, change := range map[string]func(*chat.Command){
 		"":                   func(*chat.Command) {},
@@ -495,7 +498,7 @@ func TestTableWithAMistakeIsRefused(t *testing.T) {
 	} {
 		changed := good
 		change(&changed)
-		r, err := chat.NewRouter(chat.Config{Commands: chat.Commands{good, changed}})
+		r, err := router.New(router.Config{Commands: chat.Commands{good, changed}})
 		if refused := name != "" && name != "one to type inline"; (err != nil) != refused || (r.Add(changed) != nil) != refused {
 			t.Errorf("%q: %v", name, err)
 		}
@@ -507,15 +510,15 @@ func TestUnlistedCommandRunsWithinItsOwnBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var left time.Duration
 		hidden := chat.Command{Name: "hidden", Visibility: chat.Private, Forms: []chat.Form{{
-			PerMinute: func(req chat.Request) int { return len(req.Args.Value("group")) },
+			PerMinute: func(req *chat.Request) int { return len(req.Args.Value("group")) },
 			Params:    []chat.Param{{Name: "group", Like: regexp.MustCompile("^-")}}, Unlisted: true,
-			Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
+			Run: func(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 				deadline, _ := ctx.Deadline()
 				left = time.Until(deadline)
-				return chat.Reply{Title: chat.Say("ran"), About: req.Args.Value("group")}, nil
+				return &chat.Reply{Title: chat.Say("ran"), About: req.Args.Value("group")}, nil
 			},
 		}}}
-		r := newRouter(t, io.Discard, func(c *chat.Config) { c.Limiter, c.UserPerMinute = counter{}, 0 })
+		r := newRouter(t, io.Discard, func(c *router.Config) { c.Limiter, c.UserPerMinute = counter{}, 0 })
 		if err := r.Add(hidden); err != nil {
 			t.Fatal(err)
 		}
@@ -526,7 +529,7 @@ func TestUnlistedCommandRunsWithinItsOwnBounds(t *testing.T) {
 			t.Error("the visibility of a command that is not listed, or unknown")
 		}
 		for i, within := range []time.Duration{time.Hour, time.Millisecond, 0} {
-			req := chat.Request{Command: "hidden", Args: chat.Typed("-5", "please"), From: ann, Chat: fmt.Sprint(i), Deadline: time.Now().Add(within)}
+			req := &chat.Request{Command: "hidden", Args: chat.Typed("-5", "please"), From: ann, Chat: fmt.Sprint(i), Deadline: time.Now().Add(within)}
 			reply := r.Handle(t.Context(), req)
 			if want := min(within, time.Second); i < 2 && (reply.About != "-5" || left != want) {
 				t.Errorf("answered with %+v, %v before the deadline, want %v", reply, left, want)
@@ -535,7 +538,7 @@ func TestUnlistedCommandRunsWithinItsOwnBounds(t *testing.T) {
 				t.Errorf("the third within a minute is answered with %+v", reply)
 			}
 		}
-		if reply := r.Handle(t.Context(), chat.Request{Command: "exists", From: ann, Chat: "9"}); reply.Title.Key == "limit.title" {
+		if reply := r.Handle(t.Context(), &chat.Request{Command: "exists", From: ann, Chat: "9"}); reply.Title.Key == "limit.title" {
 			t.Error("the limit of one command holds for another")
 		}
 	})
@@ -545,21 +548,61 @@ func TestUnlistedCommandRunsWithinItsOwnBounds(t *testing.T) {
 func TestAFormMayBoundEachArgumentByItself(t *testing.T) {
 	hidden := chat.Command{Name: "hidden", Visibility: chat.Private, Forms: []chat.Form{{
 		Params: []chat.Param{{Name: "group"}}, Unlisted: true,
-		PerMinute: func(chat.Request) int { return 2 }, PerMinuteOf: "group",
-		Run: func(context.Context, chat.Request) (chat.Reply, error) {
-			return chat.Reply{Title: chat.Say("ran")}, nil
+		PerMinute: func(*chat.Request) int { return 2 }, PerMinuteOf: "group",
+		Run: func(context.Context, *chat.Request) (*chat.Reply, error) {
+			return &chat.Reply{Title: chat.Say("ran")}, nil
 		},
 	}}}
-	r := newRouter(t, io.Discard, func(c *chat.Config) { c.Limiter = counter{} })
+	r := newRouter(t, io.Discard, func(c *router.Config) { c.Limiter = counter{} })
 	if err := r.Add(hidden); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 3 {
 		for _, group := range []string{"-1", "-2", "-3"} {
-			reply := r.Handle(t.Context(), chat.Request{Command: "hidden", Args: chat.Typed(group), From: ann})
+			reply := r.Handle(t.Context(), &chat.Request{Command: "hidden", Args: chat.Typed(group), From: ann})
 			if ran := reply.Title.Key == "ran"; ran != (n < 2) {
 				t.Errorf("request %d of %s: %s", n+1, group, reply.Title.Key)
 			}
+		}
+	}
+}
+
+func TestACommandMayChooseHowItIsTriedAgain(t *testing.T) {
+	own := []chat.Action{chat.TryAgain("exists", "in another spelling")}
+	for _, actions := range [][]chat.Action{nil, own} {
+		want := actions
+		if want == nil {
+			want = []chat.Action{chat.TryAgain("exists")}
+		}
+		got := ask(t, returning(&chat.Reply{Actions: actions}, errors.New("down")), &chat.Request{Command: "exists", From: ann})
+		if !reflect.DeepEqual(got.Actions, want) || !got.Unanswered() {
+			t.Errorf("got %+v, want %+v", got.Actions, want)
+		}
+	}
+}
+
+// The sender's language is used where nobody else reads along.
+func TestAnAnswerIsInTheLanguageOfThoseWhoReadIt(t *testing.T) {
+	run := func(context.Context, *chat.Request) (*chat.Reply, error) { return &chat.Reply{}, nil }
+	r := newRouter(t, io.Discard, func(c *router.Config) {
+		c.Language = chat.Turkish
+		c.Commands = append(c.Commands, chat.Command{Name: "price", Summary: chat.Say("price"), Visibility: chat.Public, Forms: []chat.Form{{Run: run}}})
+	})
+	for name, test := range map[string]struct {
+		req  *chat.Request
+		want chat.Language
+	}{
+		"public":                 {&chat.Request{Command: "price", Locale: "ru"}, chat.Turkish},
+		"public, one to one":     {&chat.Request{Command: "price", Locale: "ru", Direct: true}, chat.Russian},
+		"public, ephemeral chat": {&chat.Request{Command: "price", Locale: "es-419", CanReplyEphemerally: true}, chat.Turkish},
+		"private":                {&chat.Request{Command: "exists", Locale: "ru"}, chat.Russian},
+		"an ephemeral refusal":   {&chat.Request{Command: "price", Locale: "es-419", Args: chat.Typed("x"), CanReplyEphemerally: true}, chat.Spanish},
+		"a refusal that all see": {&chat.Request{Command: "price", Locale: "es-419", Args: chat.Typed("x")}, chat.Turkish},
+		"an unknown command":     {&chat.Request{Command: "moon", Locale: "es"}, chat.Turkish},
+	} {
+		test.req.From = ann
+		if got := r.Handle(t.Context(), test.req).Language; got != test.want {
+			t.Errorf("%s: answered in %q, want %q", name, got, test.want)
 		}
 	}
 }

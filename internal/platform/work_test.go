@@ -1,4 +1,4 @@
-package chat_test
+package platform_test
 
 import (
 	"bytes"
@@ -8,18 +8,18 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
+	"herald/internal/platform"
+	"herald/internal/platform/platformtest"
 )
 
-func newWork(log io.Writer, handler chat.Handler) *chat.Tasks {
-	return chat.NewTasks(context.Background(), handler, slog.New(slog.NewJSONHandler(log, nil)), func(string) {})
+func newWork(log io.Writer, handler platform.Handler) *platform.Work {
+	return platform.NewWork(context.Background(), handler, slog.New(slog.NewJSONHandler(log, nil)), func(string) {})
 }
 
 // TestAPanicIsAnsweredWithItsReference, be it of the
@@ -28,15 +28,15 @@ func TestAPanicIsAnsweredWithItsReference(t *testing.T) {
 	const typed = "what somebody typed"
 	for place, want := range []string{"panic with a string", "panic with a *errors.errorString", "index out of range [19] with length 0"} {
 		var log bytes.Buffer
-		w := newWork(&log, &chattest.Handler{Reply: func(context.Context, chat.Request) chat.Reply {
+		w := newWork(&log, &platformtest.Handler{Reply: func(context.Context, *chat.Request) *chat.Reply {
 			if place == 0 {
 				panic(typed)
 			}
-			return chat.Reply{Title: chat.Say("answer")}
+			return &chat.Reply{Title: chat.Say("answer")}
 		}})
-		var shown []chat.Reply
+		var shown []*chat.Reply
 		w.Do(func(id string) {
-			w.Handle(chat.Request{ID: id}, func(r chat.Reply) {
+			w.Answer(&chat.Request{ID: id}, func(r *chat.Reply) {
 				if place == 1 && r.Title.Key == "answer" {
 					panic(errors.New(typed))
 				}
@@ -51,7 +51,7 @@ func TestAPanicIsAnsweredWithItsReference(t *testing.T) {
 		})
 		w.Drain()
 		line := log.String()
-		if strings.Count(line, "\n") != 1 || !strings.Contains(line, want) || strings.Contains(line+fmt.Sprint(shown), typed) || !strings.Contains(line, "tasks_test.go") {
+		if strings.Count(line, "\n") != 1 || !strings.Contains(line, want) || strings.Contains(line+fmt.Sprint(shown), typed) || !strings.Contains(line, "work_test.go") {
 			t.Errorf("got %s, want %s and a stack", line, want)
 		}
 		if len(shown) != 1 {
@@ -64,7 +64,7 @@ func TestAPanicIsAnsweredWithItsReference(t *testing.T) {
 // and a send that never ends early enough to leave in time.
 func TestDrainStopsCommandsThenSendsAndLeavesInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWork(io.Discard, &chattest.Handler{})
+		w := newWork(io.Discard, &platformtest.Handler{})
 		start := time.Now()
 		var commands, sends time.Duration
 		left := make(chan struct{})
@@ -80,7 +80,7 @@ func TestDrainStopsCommandsThenSendsAndLeavesInTime(t *testing.T) {
 			t.Error("finished, with an update in flight")
 		}
 		synctest.Wait()
-		if took := time.Since(start); commands >= sends || sends >= took || took >= chat.DrainTime {
+		if took := time.Since(start); commands >= sends || sends >= took || took >= platform.DrainTime {
 			t.Errorf("commands stopped after %v, sends after %v, left after %v", commands, sends, took)
 		}
 		if w.Go(func(string) { t.Error("taken while draining") }) || w.Do(func(string) { t.Error("taken while draining") }) {
@@ -89,35 +89,9 @@ func TestDrainStopsCommandsThenSendsAndLeavesInTime(t *testing.T) {
 	})
 }
 
-// Each row is how often so many updates come at once, and how many goroutines then wait for more.
-func TestGoroutinesAreReused(t *testing.T) {
-	for _, tt := range []struct{ times, atOnce, waiting int }{{1, 1, 1}, {10, 1, 1}, {3, 7, 7}, {2, 200, 128}} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWork(io.Discard, &chattest.Handler{})
-			defer w.Drain() // The bubble fails if a goroutine is left.
-			waiting := func() int {
-				stacks := make([]byte, 1<<20)
-				return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("awaitNext(0x"))
-			}
-			before := waiting()
-			for range tt.times {
-				come := make(chan struct{})
-				for range tt.atOnce {
-					w.Go(func(string) { <-come })
-				}
-				close(come)
-				synctest.Wait()
-			}
-			if got := waiting() - before; got != tt.waiting {
-				t.Errorf("%+v: %d goroutines wait", tt, got)
-			}
-		})
-	}
-}
-
 func TestOneFailureAMinuteHasItsLevel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWork(io.Discard, &chattest.Handler{})
+		w := newWork(io.Discard, &platformtest.Handler{})
 		defer w.Drain()
 		levels := map[slog.Level]int{}
 		for range 125 {

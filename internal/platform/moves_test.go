@@ -1,13 +1,14 @@
-package chat_test
+package platform_test
 
 import (
 	"testing"
 
 	"herald/internal/chat"
+	"herald/internal/platform"
 )
 
 func TestAMoveIsNewOnce(t *testing.T) {
-	var moves chat.Moves
+	var moves platform.Moves
 	first := chat.Move{From: "telegram:-5", To: "telegram:-1007", Settings: "JOIN_CHATS"}
 	more := first
 	more.Settings = "JOIN_CHATS, STAKER_TAGS"

@@ -1,0 +1,68 @@
+package platform
+
+import (
+	"sync"
+
+	"herald/internal/chat"
+)
+
+// Shown decides whether the answer to a press is shown in place of the message with the button. Two presses at the
+// same moment carry the same state, that of the answer before both, so Shown remembers what each message was last
+// changed to. It is safe for concurrent use, and its zero value is ready to use.
+type Shown struct {
+	mu   sync.Mutex
+	last map[string]shownAnswer // by message
+}
+
+// shownAnswer is the answer that a message was last changed to.
+type shownAnswer struct {
+	subject string
+	version chat.Version
+}
+
+// maxShown is how many messages Shown remembers; when it has that many, it forgets all.
+const maxShown = 10_000
+
+// Verdict is whether an answer is shown in place of another.
+type Verdict int
+
+// The verdicts.
+const (
+	// Keep: the message shows this answer already, or a newer one.
+	Keep Verdict = iota
+	// Replace: the answer is newer.
+	Replace
+	// ReplaceIfDifferent: neither is known to be newer. The answer is shown if it looks different.
+	ReplaceIfDifferent
+)
+
+// Judge returns the Verdict on an answer to the press of a button. It compares the answer with what the button says
+// of its message, and with the last answer about the same subject, a command with its arguments, that replaced the
+// message. It remembers an answer that is to be shown; the caller calls Forget if that fails.
+func (s *Shown) Judge(message, subject string, button, answer chat.Version) Verdict {
+	order := answer.Compare(button)
+	if order == chat.Older || order == chat.Same {
+		return Keep
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, known := s.last[message]
+	if known && last.subject == subject && answer.Compare(last.version) == chat.Older {
+		return Keep
+	}
+	if s.last == nil || !known && len(s.last) >= maxShown {
+		s.last = map[string]shownAnswer{}
+	}
+	s.last[message] = shownAnswer{subject: subject, version: answer}
+	if order == chat.Newer {
+		return Replace
+	}
+	return ReplaceIfDifferent
+}
+
+// Forget forgets a message: the answer could not be shown there.
+func (s *Shown) Forget(message string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.last, message)
+}

@@ -1,0 +1,61 @@
+package platform_test
+
+import (
+	"testing"
+	"time"
+
+	"herald/internal/chat"
+	"herald/internal/platform"
+)
+
+// block is the Version of an answer from a block. Its Time is when it was fetched, and does not count.
+func block(number uint64, fetched time.Duration) chat.Version {
+	return chat.Version{Time: time.Now().Add(fetched), Block: chat.Block{Chain: 1, Number: number}}
+}
+
+// A button that is pressed twice at the same moment says twice what was shown before.
+func TestOfTwoPressesTheNewerAnswerWins(t *testing.T) {
+	button := block(100, 0)
+	for name, tt := range map[string]struct {
+		subject string // of the second
+		before  func(*platform.Shown)
+		second  chat.Version
+		want    platform.Verdict
+	}{
+		"an older block":              {"staked 0x1", nil, block(101, time.Minute), platform.Keep},
+		"the same block":              {"staked 0x1", nil, block(105, time.Minute), platform.Replace},
+		"a newer block":               {"staked 0x1", nil, block(106, time.Minute), platform.Replace},
+		"an older one of another":     {"staked 0x2", nil, block(101, time.Minute), platform.Replace},
+		"after a failure":             {"staked 0x1", func(s *platform.Shown) { s.Forget("m") }, block(101, 0), platform.Replace},
+		"after the failure of others": {"staked 0x1", func(s *platform.Shown) { s.Forget("n") }, block(101, 0), platform.Keep},
+		"older than the button says":  {"staked 0x1", nil, block(99, 0), platform.Keep},
+	} {
+		var s platform.Shown
+		if got := s.Judge("m", "staked 0x1", button, block(105, 0)); got != platform.Replace {
+			t.Errorf("%s: the first is %d", name, got)
+		}
+		if tt.before != nil {
+			tt.before(&s)
+		}
+		if got := s.Judge("m", tt.subject, button, tt.second); got != tt.want {
+			t.Errorf("%s: got %d, want %d", name, got, tt.want)
+		}
+		if got := s.Judge("another", tt.subject, button, block(101, 0)); got != platform.Replace {
+			t.Errorf("%s: in another message, got %d", name, got)
+		}
+	}
+}
+
+// An answer that is not shown does not count.
+func TestRefusedAnswersAreNotRemembered(t *testing.T) {
+	var s platform.Shown
+	for _, n := range []uint64{105, 102, 103, 104} {
+		want := platform.Keep
+		if n == 105 {
+			want = platform.Replace
+		}
+		if got := s.Judge("m", "x", block(100, 0), block(n, 0)); got != want {
+			t.Errorf("block %d: got %d, want %d", n, got, want)
+		}
+	}
+}

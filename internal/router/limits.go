@@ -1,0 +1,63 @@
+package router
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"time"
+
+	"herald/internal/chat"
+	"herald/internal/ratelimit"
+)
+
+// Limits returns the rate limits that count req: the sender's own and the chat's. An anonymous sender counts against
+// the chat alone, because many share the name. Handle counts req against them, unless req is Counted.
+func (r *Router) Limits(req *chat.Request) (limits []ratelimit.Limit) {
+	late := ""
+	if !req.Asked.IsZero() && time.Since(req.Asked) > time.Minute {
+		late = req.Asked.UTC().Format("2006-01-02 15:04")
+	}
+	if key := senderKey(req); r.UserPerMinute > 0 && key != "" && !req.Inline {
+		limits = append(limits, r.perMinute(r.UserPerMinute, req, "user", key, late))
+	}
+	if r.ChatPerMinute > 0 {
+		limits = append(limits, r.perMinute(r.ChatPerMinute, req, "chat", req.Chat, late))
+	}
+	return limits
+}
+
+// count counts req against its Limits, unless it is Counted. It returns how long the sender has to wait; 0: not at all.
+func (r *Router) count(ctx context.Context, req *chat.Request) (wait time.Duration) {
+	if req.Counted {
+		return req.Wait
+	}
+	limits := r.Limits(req)
+	if len(limits) == 0 {
+		return 0
+	}
+	wait, _ = r.Limiter.Reserve(ctx, 0, limits...)
+	return wait
+}
+
+// countForm counts req against the form's own limit, if it has one. It returns what count returns.
+func (r *Router) countForm(ctx context.Context, req *chat.Request, command route, f *chat.Form) (wait time.Duration) {
+	if f.PerMinute == nil {
+		return 0
+	}
+	count := f.PerMinute(req)
+	if count == 0 {
+		return 0
+	}
+	limit := r.perMinute(count, req, command.Name, senderKey(req), req.Args.Value(f.PerMinuteOf))
+	wait, _ = r.Limiter.Reserve(ctx, 0, limit)
+	return wait
+}
+
+// senderKey returns what names the sender in limits, or "" for an anonymous one.
+func senderKey(req *chat.Request) string { return cmp.Or(req.From.ID, req.LimitKey) }
+
+// perMinute returns a limit of count at once, and as many again spread over each minute.
+func (r *Router) perMinute(count int, req *chat.Request, kind, key, more string) ratelimit.Limit {
+	parts := []string{r.Bot, string(req.From.Platform), kind, key, more}
+	return ratelimit.Limit{Key: strings.Join(parts, " "), Burst: count, Every: time.Minute / time.Duration(count)}
+}

@@ -1,0 +1,74 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"herald/internal/chat"
+)
+
+// setRights sets what req may do by its sender's role, as far as that is known.
+func (r *Router) setRights(req *chat.Request) {
+	req.UnlistedChat = ""
+	entry := string(req.From.Platform) + ":" + req.Community
+	isListed := slices.Contains(r.ModeratorChats, EveryChat) || slices.Contains(r.ModeratorChats, entry)
+	if req.Community != "" && !isListed {
+		req.UnlistedChat = entry
+	}
+	isModerator := req.Role == chat.Moderator && req.UnlistedChat == "" && req.From.ID != ""
+	req.MayModerate = isModerator || slices.Contains(r.Operators, req.From)
+}
+
+// resolveRole asks for the sender's role if that is an UnknownRole which decides anything. If that fails, the sender
+// is a Member.
+func (r *Router) resolveRole(ctx context.Context, req *chat.Request) error {
+	if req.Role != chat.UnknownRole || req.MayModerate {
+		return nil
+	}
+	role, err := r.Roles[req.From.Platform](ctx, req.From, req.Community)
+	if err != nil {
+		role = chat.Member
+	}
+	req.Role = role
+	r.setRights(req)
+	return err
+}
+
+// tryResolveRole is resolveRole for what the sender is shown. There, an unknown role counts as a Member's.
+func (r *Router) tryResolveRole(ctx context.Context, req *chat.Request) {
+	if req.MightModerate() {
+		_ = r.resolveRole(ctx, req)
+	}
+}
+
+// refuse returns nil if the sender may use a moderators' form, and otherwise how the command ends.
+func (r *Router) refuse(ctx context.Context, req *chat.Request, f *chat.Form) *result {
+	if err := r.resolveRole(ctx, req); err != nil {
+		return &result{
+			reply:   unavailable(req, "role", f, chat.Say("role.unknown")),
+			outcome: outcomeOf(err),
+			err:     fmt.Errorf("ask for the sender's role: %w", err),
+		}
+	}
+	if !req.MayModerate {
+		return &result{reply: forbidden(req), outcome: Forbidden}
+	}
+	return nil
+}
+
+// forbidden says why a sender whose role is known may not use moderators' forms in this chat.
+func forbidden(req *chat.Request) *chat.Reply {
+	switch {
+	case req.Role == chat.Moderator && req.UnlistedChat != "":
+		reply := chat.Refusal("unlisted.title", "unlisted.text")
+		add := chat.SayWith("unlisted.entry", chat.Values{"entry": chat.Code(req.UnlistedChat)})
+		reply.Sections = []chat.Section{{Fields: []chat.Field{{Value: add}}}}
+		return reply
+	case req.Role == chat.Moderator:
+		return chat.Refusal("anonymous.title", "anonymous.text")
+	case req.Direct:
+		return chat.Refusal("forbidden.title", "forbidden.direct")
+	}
+	return chat.Refusal("forbidden.title", "forbidden.text")
+}

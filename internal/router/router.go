@@ -1,0 +1,267 @@
+// Package router is the one way from a chat.Request to a chat.Reply. A request passes through it from top to bottom:
+//
+//	router.go   Handle: time limit, panics, the command, its form, rights, one log line
+//	limits.go   the rate limits that count a request
+//	rights.go   who may use moderators' forms
+//	bind.go     which form takes the arguments
+//	replies.go  what the sender is told if there is no answer
+//	check.go    which tables of commands are refused at the start
+package router
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"herald/internal/chat"
+	"herald/internal/ratelimit"
+	"herald/internal/secret"
+)
+
+// Outcome is how a command ended, for logs and metrics.
+type Outcome string
+
+// The outcomes.
+const (
+	OK          Outcome = "ok"
+	Partial     Outcome = "partial"   // a Reply beside a chat.PartialError
+	Stale       Outcome = "stale"     // an old answer stands in for a service that fails
+	Unknown     Outcome = "unknown"   // no such command
+	BadInput    Outcome = "bad_input" // the arguments are wrong
+	Forbidden   Outcome = "forbidden" // a moderators' form
+	RateLimited Outcome = "rate_limited"
+	Unavailable Outcome = "unavailable" // a service could not answer
+	TimedOut    Outcome = "timed_out"
+	Panicked    Outcome = "panicked"
+)
+
+// EveryChat in Config.ModeratorChats allows every Community that the bot is in.
+const EveryChat = "*"
+
+// Config configures a Router. All fields but Operators, ModeratorChats, Roles and Observe are required.
+type Config struct {
+	Commands chat.Commands
+	// Operators may use moderators' forms everywhere.
+	Operators []chat.User
+	// ModeratorChats are the Communities in which moderators may use moderators' forms, such as
+	// "telegram:-1001234567890", or EveryChat.
+	ModeratorChats []string
+	// Timeout bounds one command.
+	Timeout time.Duration
+	// Limiter counts commands, at most UserPerMinute of a user and ChatPerMinute in a chat; 0 is no limit.
+	Limiter                      ratelimit.Limiter
+	UserPerMinute, ChatPerMinute int
+	// Bot separates this bot's limits from those of other bots in the same Limiter.
+	Bot string
+	// Roles ask a platform for a user's role in a Community, and may block until ctx is done. A platform with Requests
+	// of UnknownRole must have one.
+	Roles map[chat.Platform]AskRole
+	// Language is the language of public answers.
+	Language chat.Language
+	// Nearest returns the known name that a mistyped one is meant for, or "".
+	Nearest func(name string, known []string) string
+	// Explain words an error of a command for the sender, without anything that they typed, an address or a secret.
+	Explain func(error) chat.Text
+	// Observe is called for every command that ended.
+	Observe func(platform chat.Platform, command string, outcome Outcome, took time.Duration)
+	Log     *slog.Logger
+}
+
+// AskRole asks a platform for a user's role in a Community. It may block until ctx is done.
+type AskRole func(ctx context.Context, user chat.User, community string) (chat.Role, error)
+
+// Router answers requests. It is safe for concurrent use.
+type Router struct {
+	Config
+	// salt keeps pseudonyms of different runs apart.
+	salt   []byte
+	routes []route
+	// listed are the commands of menus: those with a listed form.
+	listed chat.Commands
+}
+
+// route is a command with its parameters.
+type route struct {
+	*chat.Command
+	params []chat.Param // what Command.Params returns
+}
+
+// New returns a Router. It fails for a command whose answer could reach the wrong people, or that has a form which
+// cannot be used as it says.
+func New(c Config) (*Router, error) {
+	r := &Router{Config: c, salt: []byte(rand.Text())}
+	return r, r.Add(c.Commands...)
+}
+
+// Add adds commands.
+func (r *Router) Add(commands ...chat.Command) error {
+	for i := range commands {
+		command := &commands[i]
+		if err := check(command); err != nil {
+			return err
+		}
+		params, _ := command.Params()
+		r.routes = append(r.routes, route{Command: command, params: params})
+		isListed := func(f chat.Form) bool { return !f.Unlisted }
+		if slices.ContainsFunc(command.Forms, isListed) {
+			r.listed = append(r.listed, *command)
+		}
+	}
+	return nil
+}
+
+// find returns the route of a command's name or alias. It returns a route without forms if there is none.
+func (r *Router) find(name string) route {
+	for _, found := range r.routes {
+		if _, isAlias := found.Aliases[name]; isAlias || found.Name == name {
+			return found
+		}
+	}
+	return route{Command: &chat.Command{}}
+}
+
+// Commands returns the commands with a listed form, in the order of menus.
+func (r *Router) Commands() chat.Commands { return r.listed }
+
+// Visibility returns who may read the answer to a command, listed or not, by its name or alias. It returns 0 for an
+// unknown one: that answer must not replace a public message.
+func (r *Router) Visibility(name string) chat.Visibility { return r.find(name).Visibility }
+
+// Language returns the language of an answer to req: the sender's if they alone read the answer and the bot speaks it,
+// and otherwise Config.Language.
+func (r *Router) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
+	own, spoken := chat.LanguageOf(req.Locale)
+	if spoken && (visibility == chat.Private || req.Direct) {
+		return own
+	}
+	return r.Config.Language
+}
+
+// result is how a command ended.
+type result struct {
+	reply   *chat.Reply
+	outcome Outcome
+	err     error // why there is no answer, or not the whole one; for the log
+}
+
+// Handle answers one request. It returns within the command's time limit, and never panics. It does not change asked.
+func (r *Router) Handle(ctx context.Context, asked *chat.Request) *chat.Reply {
+	start := time.Now()
+	bound := *asked // Below, its arguments get names, and it gets rights.
+	req := &bound
+	deadline := start.Add(r.Timeout)
+	if !req.Deadline.IsZero() && req.Deadline.Before(deadline) {
+		deadline = req.Deadline
+	}
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+
+	command := r.find(req.Command)
+	req.Language = r.Language(req, command.Visibility)
+	r.setRights(req)
+	res := r.answer(ctx, req, command)
+	res.reply.Language = req.Language
+	if res.reply.ForSender() && req.CanReplyEphemerally {
+		res.reply.Language = r.Language(req, chat.Private)
+	}
+	r.record(ctx, req, cmp.Or(command.Name, "unknown"), res, time.Since(start))
+	return res.reply
+}
+
+// answer counts req against the limits, finds the form that takes its arguments, checks rights and runs the form. A
+// panic becomes SomethingWentWrong.
+func (r *Router) answer(ctx context.Context, req *chat.Request, command route) (res result) {
+	defer func() {
+		if v := recover(); v != nil {
+			res = result{chat.SomethingWentWrong(req.ID), Panicked, secret.PanicError(v)}
+		}
+	}()
+	if wait := r.count(ctx, req); wait > 0 {
+		return result{r.tooMany(ctx, req, wait), RateLimited, nil}
+	}
+	if command.Forms == nil {
+		return result{r.unknown(req.Command), Unknown, nil}
+	}
+	forms, wrongInput := command.bind(req)
+	if len(forms) == 1 && forms[0].Moderators {
+		refused := r.refuse(ctx, req, &forms[0])
+		if refused != nil {
+			return *refused
+		}
+	}
+	if wrongInput != nil {
+		return r.badInput(ctx, req, command, forms, wrongInput)
+	}
+	return r.run(ctx, req, command, &forms[0])
+}
+
+// run runs a form, unless its own limit is reached.
+func (r *Router) run(ctx context.Context, req *chat.Request, command route, f *chat.Form) result {
+	if wait := r.countForm(ctx, req, command, f); wait > 0 {
+		return result{r.tooMany(ctx, req, wait), RateLimited, nil}
+	}
+	if f.NeedsRole {
+		r.tryResolveRole(ctx, req)
+	}
+	reply, err := f.Run(ctx, req)
+	input, isWrong := errors.AsType[*chat.InputError](err)
+	_, isPartial := errors.AsType[*chat.PartialError](err)
+	switch {
+	case isWrong:
+		return r.badInput(ctx, req, command, []chat.Form{*f}, input)
+	case err == nil && reply.Source.Stale:
+		return result{reply, Stale, nil}
+	case err == nil:
+		return result{reply, OK, nil}
+	case isPartial:
+		return result{reply, Partial, err}
+	}
+	return result{r.noAnswer(req, command, f, reply, err), outcomeOf(err), err}
+}
+
+// outcomeOf returns the Outcome of a command that failed with err.
+func outcomeOf(err error) Outcome {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return TimedOut
+	}
+	return Unavailable
+}
+
+// record logs and counts a command that ended. A panic is a fault in this program, and alone is logged as an error:
+// what a service does wrong is logged once, by package query.
+func (r *Router) record(ctx context.Context, req *chat.Request, command string, res result, took time.Duration) {
+	level := slog.LevelInfo
+	if res.outcome == Panicked {
+		level = slog.LevelError
+	}
+	attrs := append(make([]slog.Attr, 0, 7),
+		slog.String("id", req.ID),
+		slog.String("platform", string(req.From.Platform)),
+		slog.String("command", command),
+		slog.String("user", r.pseudonym(req.From)),
+		slog.String("outcome", string(res.outcome)),
+		slog.Duration("took", took),
+	)
+	if res.err != nil {
+		attrs = append(attrs, slog.Any("err", res.err))
+	}
+	r.Log.LogAttrs(ctx, level, "command", attrs...)
+	if r.Observe != nil {
+		r.Observe(req.From.Platform, command, res.outcome, took)
+	}
+}
+
+// pseudonym returns the same for a user in all log lines of one run, and does not name them.
+func (r *Router) pseudonym(u chat.User) string {
+	if u.ID == "" {
+		return "anonymous"
+	}
+	sum := sha256.Sum256(slices.Concat(r.salt, []byte(u.Platform), []byte{0}, []byte(u.ID)))
+	return hex.EncodeToString(sum[:6])
+}
