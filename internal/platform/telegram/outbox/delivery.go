@@ -75,7 +75,8 @@ func (d *delivery) run(ctx context.Context) Receipt {
 
 // end returns the receipt of the message.
 func (d *delivery) end(result Result, err error) Receipt {
-	if result == Lost || result == OutcomeUnknown && !d.m.Ephemeral.Arrived() {
+	isUnknown := result == OutcomeUnknown && !d.m.Ephemeral.Arrived() // After that, the private chat remains.
+	if result == Lost || isUnknown {
 		d.out.Count("send_abandoned")
 	}
 	r := d.receipt

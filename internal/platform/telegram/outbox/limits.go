@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strconv"
 	"time"
 
 	"herald/internal/ratelimit"
@@ -37,7 +39,8 @@ const (
 	// maxTaking is the maximum number of messages that take their slots at once. With a Redis 80 ms away, 8
 	// still reach the global rate, and none is sent more than 0.3 seconds after its chat's slot.
 	maxTaking = 8
-	// afterPause is how long after the end of a 429 the messages of its chat may still wait for a slot.
+	// afterPause is how long after the end of a 429 the messages of its chat may still wait for a slot. In a group
+	// that is room for ten messages.
 	afterPause = 30 * time.Second
 	// noDeadline is longer than any message waits.
 	noDeadline = 24 * time.Hour
@@ -63,84 +66,92 @@ func resultOf(err error) Result {
 type limits struct {
 	// sender is the limit of the user who asked in a group.
 	sender ratelimit.Limit
-	// chat is the limit of the private chat, or of the answers in a group.
-	chat ratelimit.Limit
-	// group is the limit of answers and Notices in a group.
-	group  ratelimit.Limit
+	// planned is the narrowest limit of the chat. A Notice has none, because it does not wait for the others.
+	planned ratelimit.Limit
+	// chat has the limits of the chat, the narrowest first.
+	chat []ratelimit.Limit
+	// notice is the limit of a kind of Notice.
 	notice ratelimit.Limit
 }
 
-func (o *Outbox) limitsOf(m *Message) limits {
-	var l limits
-	to := m.To.Chat
-	if m.Notice != "" {
-		l.notice = noticeLimit
-		l.notice.Key = fmt.Sprintf("%s notice %s %d %d", o.Bot, m.Notice, m.To.DirectTopic, to)
+func (o *Outbox) limitsOf(m *Message) (l limits) {
+	isNotice := m.Notice != ""
+	isPrivate := m.To.Chat > 0
+	if isNotice {
+		kind := fmt.Sprintf("notice %s %d", m.Notice, m.To.DirectTopic)
+		l.notice = o.limit(noticeLimit, kind, m.To.Chat)
 	}
-	if !o.Pacing {
+	switch {
+	case !o.Pacing:
 		return l
+	case isPrivate:
+		l.chat = []ratelimit.Limit{o.limit(chatLimit, "chat", m.To.Chat)}
+	case isNotice:
+		l.chat = []ratelimit.Limit{o.limit(groupLimit, "group", m.To.Chat)}
+	default:
+		l.chat = []ratelimit.Limit{
+			o.limit(answerLimit, "answers", m.To.Chat),
+			o.limit(groupLimit, "group", m.To.Chat),
+		}
 	}
-	isPrivate := to > 0
-	if isPrivate {
-		l.chat = chatLimit
-		l.chat.Key = fmt.Sprintf("%s chat %d", o.Bot, to)
-		return l
+	if !isNotice {
+		l.planned = l.chat[0]
 	}
-	l.group = groupLimit
-	l.group.Key = fmt.Sprintf("%s group %d", o.Bot, to)
-	if m.Notice != "" {
-		return l
-	}
-	l.chat = answerLimit
-	l.chat.Key = fmt.Sprintf("%s answers %d", o.Bot, to)
-	if !m.Deadline.IsZero() {
-		l.sender = senderLimit
-		l.sender.Key = fmt.Sprintf("%s sender %d %d", o.Bot, m.Sender, to)
+	if !isNotice && !isPrivate && !m.Deadline.IsZero() {
+		l.sender = o.limit(senderLimit, fmt.Sprint("sender ", m.Sender), m.To.Chat)
 	}
 	return l
 }
 
-// A message waits for one thing after another, the narrowest first, and with one timer at a time:
+// limit returns l with the key of this bot and the chat.
+func (o *Outbox) limit(l ratelimit.Limit, kind string, chat int64) ratelimit.Limit {
+	l.Key = o.Bot + " " + kind + " " + strconv.FormatInt(chat, 10)
+	return l
+}
+
+// A message waits for one thing after another, with one timer at a time:
 //
-//   - the slot of its sender, which delays nobody else,
+//   - the slot of its sender. Meanwhile it delays nobody else,
 //   - the end of a 429 of its chat,
-//   - its time in the plan, in which this process spaces the messages of a chat. The plan tells at once whether
-//     that time is after the deadline, and keeps the messages from waking up together,
-//   - the slots of its chat, which replicas share. At that time they are usually due. If the global rate has
-//     delayed earlier messages, or another replica has used them, the message waits again,
+//   - its time in the plan, by which this process spaces the messages of a chat. The plan shows at once whether that
+//     time is after the deadline, and the messages do not all wake up for the same slot,
+//   - the slots of its chat, which replicas share. Usually they are due at the planned time. If another replica has
+//     used them, or the global rate has delayed earlier messages of the chat, the message waits again,
 //   - the global slot.
 //
-// The plan is not enough: messages that have waited for the global rate would be sent all together. So a message
-// takes the slots of its chat only when its global slot is near: few messages may take slots at once.
+// If the message took the slots of its chat at the planned time, and then had to wait for the global rate, the
+// messages of a chat would gather there, and be sent together at the end. So only maxTaking messages take slots
+// at once: the global slot of each is then near.
 
-// waitForShare blocks until the sender has a slot. It fails with errNoRoom, and takes no slot, if the slot of the
+// waitForSender blocks until the sender has a slot. It fails with errNoRoom, and takes no slot, if the slot of the
 // sender or of the chat would come after the deadline.
-func (d *delivery) waitForShare(ctx context.Context) error {
+func (d *delivery) waitForSender(ctx context.Context) error {
 	if d.limits.sender.Key == "" {
 		return nil
 	}
-	if d.out.plan.Peek(ctx, d.limits.chat) > d.patience() {
+	if d.out.plan.Peek(ctx, d.limits.planned) > d.patience() {
 		return errNoRoom
 	}
 	return d.book(ctx, d.out.Limiter, d.limits.sender)
 }
 
 // waitForSlots blocks until the message may be sent at once. It fails with errNoRoom if its slots come after the
-// deadline, or if a Notice has used its own limit; with errPaused if a 429 lasts too long; and with ctx's error. The
+// deadline, or if a Notice has used its limit; with errPaused if a 429 lasts too long; and with ctx's error. The
 // global rate may delay the message past its deadline: the notice "busy" would be just as late.
 func (d *delivery) waitForSlots(ctx context.Context) error {
-	if err := d.waitForPause(ctx); err != nil {
+	paused, err := d.pausedFor()
+	if err != nil {
 		return err
 	}
-	if d.limits.chat.Key != "" && d.m.Notice == "" {
-		if err := d.book(ctx, d.out.plan, d.limits.chat); err != nil {
+	if err := d.wait(ctx, paused); err != nil {
+		return err
+	}
+	if d.limits.planned.Key != "" {
+		if err := d.book(ctx, d.out.plan, d.limits.planned); err != nil {
 			return err
 		}
 	}
 	for {
-		if err := d.waitForPause(ctx); err != nil {
-			return err
-		}
 		wait, err := d.take(ctx)
 		if wait <= 0 || err != nil {
 			return err
@@ -164,8 +175,8 @@ func (d *delivery) book(ctx context.Context, limiter ratelimit.Limiter, l rateli
 }
 
 // take takes the slots of the message, blocks until they are due, and returns 0. If the chat has no slot soon, or
-// a 429 holds it back, take returns the wait before the next try. It fails with errNoRoom if the Notice has used its
-// limit, and with ctx's error.
+// a 429 holds it back, take takes none and returns the wait before the next try. It fails with errNoRoom if a Notice
+// has used its limit, with errPaused, and with ctx's error.
 func (d *delivery) take(ctx context.Context) (wait time.Duration, err error) {
 	if d.out.Pacing {
 		select {
@@ -175,9 +186,9 @@ func (d *delivery) take(ctx context.Context) (wait time.Duration, err error) {
 		}
 		defer func() { <-d.out.permits }()
 	}
-	paused := d.out.pauseOf(d.m.To.Chat)
-	if paused > 0 {
-		return paused, nil
+	paused, err := d.pausedFor()
+	if paused > 0 || err != nil {
+		return paused, err
 	}
 	wait, ok := d.takeOwn(ctx)
 	if !ok {
@@ -196,15 +207,9 @@ func (d *delivery) take(ctx context.Context) (wait time.Duration, err error) {
 
 // takeOwn takes the slots that belong to the chat: all but the global one.
 func (d *delivery) takeOwn(ctx context.Context) (wait time.Duration, ok bool) {
-	own := make([]ratelimit.Limit, 0, 2)
-	if d.limits.chat.Key != "" {
-		own = append(own, d.limits.chat)
-	}
-	if d.limits.group.Key != "" {
-		own = append(own, d.limits.group)
-	}
+	own := d.limits.chat
 	if d.takesNotice() {
-		own = append(own, d.limits.notice)
+		own = append(slices.Clip(own), d.limits.notice)
 	}
 	if len(own) == 0 {
 		return 0, true
@@ -215,9 +220,12 @@ func (d *delivery) takeOwn(ctx context.Context) (wait time.Duration, ok bool) {
 // takesNotice reports whether the message takes the slot of its kind of Notice. A repetition does not need another one.
 func (d *delivery) takesNotice() bool { return d.m.Notice != "" && d.attempts == 0 }
 
-// wait tells the caller that the message waits, and blocks for so long. It fails at once with errNoRoom if the message
-// may not wait for so long, and with ctx's error.
+// wait tells the caller that the message waits, and blocks until the time has passed, if there is any. It fails at once
+// with errNoRoom if the message may not wait for so long, and with ctx's error.
 func (d *delivery) wait(ctx context.Context, wait time.Duration) error {
+	if wait <= 0 {
+		return nil
+	}
 	if wait > d.patience() {
 		return errNoRoom
 	}
@@ -241,20 +249,13 @@ func (d *delivery) patience() time.Duration {
 	return max(left, d.out.pauseOf(d.m.To.Chat)+afterPause)
 }
 
-// waitForPause blocks until no 429 holds back the chat.
-func (d *delivery) waitForPause(ctx context.Context) error {
-	for {
-		wait := d.out.pauseOf(d.m.To.Chat)
-		if wait <= 0 {
-			return nil
-		}
-		if wait > deliveryLimit && d.m.Notice == "" {
-			return errPaused
-		}
-		if err := d.wait(ctx, wait); err != nil {
-			return err
-		}
+// pausedFor returns how much longer a 429 holds back the chat. It fails with errPaused if that is too long.
+func (d *delivery) pausedFor() (time.Duration, error) {
+	wait := d.out.pauseOf(d.m.To.Chat)
+	if wait > deliveryLimit && d.m.Notice == "" {
+		return 0, errPaused
 	}
+	return wait, nil
 }
 
 // pause holds back all messages to a chat for wait, or longer if an earlier 429 asked for that.

@@ -327,6 +327,37 @@ func TestA429HoldsBackItsChat(t *testing.T) {
 	}
 }
 
+func TestA429HoldsBackWhatWaitsForTheGlobalRate(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		for id := range int64(60) { // More than two seconds of messages.
+			c.send(1, 1000+id, id, 0)
+		}
+		c.send(1, group, 1, 0)
+		start := time.Now()
+		time.Sleep(time.Second)
+		c.pause(group, 10*time.Second)
+		c.all.Wait()
+		if after := c.sent[group][0].Sub(start); after < 11*time.Second {
+			t.Errorf("it is sent after %v", after)
+		}
+	})
+}
+
+func TestAMessageIsLostIfThe429OfAnotherIsTooLong(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		c.pause(group, time.Hour)
+		start := time.Now()
+		r := c.Send(t.Context(), message(group, 1, "x"))
+		if r.Result != Lost || time.Since(start) > 0 || c.events["send_abandoned"] != 1 {
+			t.Errorf("%+v after %v, events %v", r, time.Since(start), c.events)
+		}
+		r = c.Send(t.Context(), notice("lost"))
+		if r.Result != Delivered || time.Since(start) != time.Hour {
+			t.Errorf("the Notice: %+v after %v", r, time.Since(start))
+		}
+	})
+}
+
 // Calls made at once may get 429s with different times. The longest counts.
 func TestTheLongest429Counts(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {

@@ -167,14 +167,14 @@ func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 		m.Sharing.Key = noticeKey{m.To.Chat, m.To.DirectTopic, m.Notice}
 	}
 	if other := o.join(&m); other != nil {
-		return other.share(ctx, &m)
+		return other.receiptFor(ctx, &m)
 	}
 	d := newDelivery(o, &m)
-	if err := d.waitForShare(ctx); err != nil {
+	if err := d.waitForSender(ctx); err != nil {
 		return d.end(resultOf(err), err)
 	}
 	if other := o.lead(d); other != nil {
-		return other.share(ctx, &m)
+		return other.receiptFor(ctx, &m)
 	}
 	defer o.finish(d) // even after a panic
 	d.receipt = d.run(ctx)

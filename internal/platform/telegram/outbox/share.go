@@ -86,9 +86,9 @@ func (d *delivery) add(m *Message) {
 	}
 }
 
-// share blocks until the delivery that m has joined has ended, and returns its receipt. For a Notice it returns
-// Dropped at once: the chat is told by the one that waits.
-func (d *delivery) share(ctx context.Context, m *Message) Receipt {
+// receiptFor returns the receipt of the delivery to m, which has joined it. It blocks until the delivery has ended. A
+// Notice is Dropped at once: the chat is told by the one that waits.
+func (d *delivery) receiptFor(ctx context.Context, m *Message) Receipt {
 	if m.Notice != "" {
 		return Receipt{Result: Dropped}
 	}
@@ -135,9 +135,10 @@ func (d *delivery) seal() bool {
 		return true
 	}
 	m := *newest
-	// The answer replies to whoever waited longest.
+	// It replies to the one who has waited longest.
 	m.To = d.m.To
 	m.Waits = d.m.Waits
+	m.Unknown = d.m.Unknown
 	d.m = &m
 	if m.EditID != 0 && m.Sharing.olderThan(&d.made) {
 		return false

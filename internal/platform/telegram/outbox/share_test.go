@@ -98,6 +98,20 @@ func TestAMessageThatMayBeDeliveredIsNotShared(t *testing.T) {
 	})
 }
 
+func TestUnknownOutcomesCountForThoseWhoJoinLater(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		unknown := telegramtest.Status(500)
+		c.api.Fail("sendMessage", unknown, telegramtest.TooMany(10*time.Second), unknown, unknown)
+		c.post(question(1))
+		time.Sleep(3 * time.Second)
+		c.post(question(2)) // It joins the first one, which waits for the end of the 429.
+		c.all.Wait()
+		if c.results[OutcomeUnknown] != 2 || c.calls != 4 {
+			t.Errorf("results %v after %d calls", c.results, c.calls)
+		}
+	})
+}
+
 // The first who asked waits with the others whose message is sent instead.
 func TestA429IsToldToTheFirstOfASharedMessage(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
