@@ -17,18 +17,19 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/query"
 )
 
 // Sources answer the questions of commands.
 type Sources struct {
-	Price  core.Source[struct{}, core.Quote]
-	Supply core.Source[struct{}, core.Supply]
-	Stakes core.Source[common.Address, core.Stake]
+	Price  query.Source[struct{}, core.Quote]
+	Supply query.Source[struct{}, core.Supply]
+	Stakes query.Source[common.Address, core.Stake]
 	// Total answers with what all wallets together have staked; nil: nobody asks.
-	Total    core.Source[struct{}, core.Stake]
-	Accounts core.Source[core.Identity, core.Account]
+	Total    query.Source[struct{}, core.Stake]
+	Accounts query.Source[core.Identity, core.Account]
 	// Logins answers with a DID's logins, newest first.
-	Logins core.Source[string, []core.Login]
+	Logins query.Source[string, []core.Login]
 	Chart  Chart
 	// Services are asked by /status, which shows them in this order.
 	Services []Service

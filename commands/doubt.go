@@ -6,12 +6,12 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"herald/internal/belief"
 	"herald/internal/chat"
-	"herald/internal/core"
 )
 
-// doubtOf returns the core.DoubtError in err, and false if there is none.
-func doubtOf(err error) (*core.DoubtError, bool) { return errors.AsType[*core.DoubtError](err) }
+// doubtOf returns the belief.DoubtError in err, and false if there is none.
+func doubtOf(err error) (*belief.DoubtError, bool) { return errors.AsType[*belief.DoubtError](err) }
 
 // DoubtfulPrice returns a headline with a price that err says is doubtful, or false for another
 // error.
@@ -26,7 +26,7 @@ func DoubtfulPrice(err error, symbol string) (headline chat.Text, doubtful bool)
 }
 
 // WhyDoubtful returns a sentence about what a doubtful price contradicts.
-func WhyDoubtful(doubt *core.DoubtError) chat.Text {
+func WhyDoubtful(doubt *belief.DoubtError) chat.Text {
 	service := serviceText("price")
 	if doubt.Last.Price.IsZero() {
 		return chat.SayWith("doubt.cap", chat.Values{"service": service})
@@ -52,7 +52,7 @@ func twoDigits(n decimal.Decimal) decimal.Decimal {
 
 // doubtful returns the reply to /price while the price is doubtful: the price, what it
 // contradicts, and nothing that depends on it. period is the period asked for, or nothing.
-func (c *priceCommand) doubtful(doubt *core.DoubtError, period ...string) *chat.Reply {
+func (c *priceCommand) doubtful(doubt *belief.DoubtError, period ...string) *chat.Reply {
 	answer := doubt.Answer
 	answer.Value = dated(answer)
 	q := answer.Value
@@ -73,7 +73,7 @@ func (c *priceCommand) doubtful(doubt *core.DoubtError, period ...string) *chat.
 
 // unvalued returns the reply to /price <amount> while the price is doubtful. argument is the
 // amount as the argument of a button.
-func (c *priceCommand) unvalued(doubt *core.DoubtError, amount chat.Value, argument string) *chat.Reply {
+func (c *priceCommand) unvalued(doubt *belief.DoubtError, amount chat.Value, argument string) *chat.Reply {
 	reply := c.doubtful(doubt, argument)
 	price := reply.Title
 	reply.Title = chat.SayWith("doubt.amount", chat.Values{"amount": amount})
@@ -83,7 +83,7 @@ func (c *priceCommand) unvalued(doubt *core.DoubtError, amount chat.Value, argum
 }
 
 // doubtfulStatus says that the service works, and that its price is doubtful.
-func doubtfulStatus(doubt *core.DoubtError) serviceStatus {
+func doubtfulStatus(doubt *belief.DoubtError) serviceStatus {
 	return serviceStatus{
 		headline: chat.Say("doubt.headline"), state: chat.Say("doubt.state"), notes: []chat.Text{WhyDoubtful(doubt)},
 	}

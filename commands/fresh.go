@@ -6,6 +6,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/query"
 )
 
 // oldAfter is the age from which on an overdue answer is shown as old. A younger price that is
@@ -14,7 +15,7 @@ const oldAfter = 10 * time.Minute
 
 // dated returns the quote of s. If s is overdue, the quote is old from oldAfter on, and its
 // LastUpdated is set.
-func dated(s core.Snapshot[core.Quote]) core.Quote {
+func dated(s query.Snapshot[core.Quote]) core.Quote {
 	q := s.Value
 	if s.Overdue() {
 		q.LastUpdated = cmp.Or(q.LastUpdated, s.At)
@@ -27,10 +28,10 @@ func dated(s core.Snapshot[core.Quote]) core.Quote {
 
 // isCurrent reports whether s, whose quote is dated, is neither overdue nor old. Its reply then
 // shows no age, and does not change with time.
-func isCurrent(s core.Snapshot[core.Quote]) bool { return !s.Overdue() && !s.Value.Old() }
+func isCurrent(s query.Snapshot[core.Quote]) bool { return !s.Overdue() && !s.Value.Old() }
 
 // OldPrice returns a headline with the price and its age, or false if the price is not old.
-func OldPrice(s core.Snapshot[core.Quote], symbol string) (headline chat.Text, old bool) {
+func OldPrice(s query.Snapshot[core.Quote], symbol string) (headline chat.Text, old bool) {
 	q := dated(s)
 	if !q.Old() {
 		return chat.Text{}, false
@@ -77,7 +78,7 @@ func why(failed *core.Error) chat.Text {
 
 // priceSource returns the end of a reply with the price of s, whose quote is dated. For an old or
 // Stale price it is why there is no newer one, and for any other price the provider.
-func priceSource(s core.Snapshot[core.Quote]) chat.Value {
+func priceSource(s query.Snapshot[core.Quote]) chat.Value {
 	switch {
 	case s.Stale, s.Overdue() && s.Value.Old():
 		return why(s.Why)

@@ -12,6 +12,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/query"
 )
 
 var (
@@ -49,7 +50,7 @@ type priceCommand struct {
 
 // textReply is the reply to an answer, without a picture.
 type textReply struct {
-	answer core.Snapshot[core.Quote]
+	answer query.Snapshot[core.Quote]
 	reply  *chat.Reply
 }
 
@@ -91,7 +92,7 @@ func (c *priceCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 
 // withoutChart returns the price without a picture. For one current answer it always returns the
 // same reply, so that adapters render the reply once.
-func (c *priceCommand) withoutChart(answer core.Snapshot[core.Quote]) *chat.Reply {
+func (c *priceCommand) withoutChart(answer query.Snapshot[core.Quote]) *chat.Reply {
 	current := isCurrent(answer)
 	if last := c.last.Load(); current && last != nil && last.answer == answer {
 		reply := *last.reply // The Router sets its Language.
@@ -109,7 +110,7 @@ func (c *priceCommand) withoutChart(answer core.Snapshot[core.Quote]) *chat.Repl
 // withChart returns the price with a picture of the period. If there is no picture, it also
 // returns a *chat.PartialError.
 func (c *priceCommand) withChart(
-	ctx context.Context, req *chat.Request, answer core.Snapshot[core.Quote], period string,
+	ctx context.Context, req *chat.Request, answer query.Snapshot[core.Quote], period string,
 ) (*chat.Reply, error) {
 	quote, length := answer.Value, periodLengths[period]
 	// With an err the chart may still have a Change.
@@ -139,7 +140,6 @@ func (c *priceCommand) withChart(
 		Name:    "price-" + period + ".png",
 		PNG:     chart.PNG,
 		Caption: c.chartCaption(chart, quote),
-		Spark:   chart.Spark,
 	}
 	return reply, nil
 }
@@ -182,7 +182,7 @@ func (c *priceCommand) chartCaption(chart core.Chart, quote core.Quote) chat.Par
 // subtitle is the change in per cent over a period. shown is the period of the picture, or "".
 // The quote of answer must be dated.
 func (c *priceCommand) priceReply(
-	answer core.Snapshot[core.Quote], shown, over string, change decimal.NullDecimal,
+	answer query.Snapshot[core.Quote], shown, over string, change decimal.NullDecimal,
 ) *chat.Reply {
 	q := answer.Value
 	updated := cmp.Or(q.LastUpdated, answer.At)
@@ -216,7 +216,7 @@ func (c *priceCommand) priceReply(
 }
 
 // sourceOf says how current a reply with the price is.
-func sourceOf(answer core.Snapshot[core.Quote]) chat.Source {
+func sourceOf(answer query.Snapshot[core.Quote]) chat.Source {
 	return chat.Source{
 		AsOf:       chat.Version{Time: cmp.Or(answer.Value.LastUpdated, answer.At)},
 		FreshUntil: answer.FreshUntil,

@@ -10,12 +10,13 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/query"
 )
 
-// Service is a service as /status sees it. *core.Upstream implements it.
+// Service is a service as /status sees it. query.HealthCheck implements it.
 type Service interface {
-	Ping(ctx context.Context) (core.Snapshot[any], error)
-	Health() core.Health
+	Ping(ctx context.Context) (query.Snapshot[any], error)
+	Health() query.Health
 }
 
 // statusCommand answers /status. A service fails if its last call failed, whichever command made
@@ -35,7 +36,7 @@ func status(from Sources, options Options) chat.Command {
 // answer says of each service whether it works. In a community, a button leads its moderators to
 // the details.
 func (c statusCommand) answer(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
-	pinged := make([]core.Answer[any], len(c.Services))
+	pinged := make([]query.Answer[any], len(c.Services))
 	var asking sync.WaitGroup
 	for i, s := range c.Services {
 		asking.Go(func() { pinged[i].Snapshot, pinged[i].Err = s.Ping(ctx) })
@@ -74,7 +75,7 @@ var failingStates = map[core.Reason]string{
 }
 
 // statusOf returns the status of a service that was pinged and has this Health.
-func statusOf(pinged core.Answer[any], h core.Health) (s serviceStatus) {
+func statusOf(pinged query.Answer[any], h query.Health) (s serviceStatus) {
 	quote, isQuote := pinged.Value.(core.Quote)
 	err := pinged.Err
 	if err == nil && pinged.Stale && pinged.Why != nil && !isQuote { // quoteStatus tells a quote's age.
@@ -104,7 +105,7 @@ func statusOf(pinged core.Answer[any], h core.Health) (s serviceStatus) {
 }
 
 // failingStatus says that a service is down, and for how long. err is that of the ping.
-func failingStatus(h core.Health, err error) serviceStatus {
+func failingStatus(h query.Health, err error) serviceStatus {
 	s := serviceStatus{headline: chat.Say("status.down." + h.Service.Name)}
 	if h.Reason == core.Limited { // The last answers stand in, or the next try has one.
 		s.headline = chat.Say("status.delayed." + h.Service.Name)
@@ -120,7 +121,7 @@ func failingStatus(h core.Health, err error) serviceStatus {
 
 // versionNotes says that version 1 of the quotes is gone and how version 3 fails, if that is why a
 // ping failed or has no newer answer.
-func versionNotes(pinged core.Answer[any]) []chat.Text {
+func versionNotes(pinged query.Answer[any]) []chat.Text {
 	err := pinged.Err
 	if err == nil && pinged.Why != nil {
 		err = pinged.Why
@@ -148,12 +149,12 @@ func uncheckedStatus(service *core.Service, err error) serviceStatus {
 }
 
 // answerStatus says that a service works, or what its answer lacks.
-func answerStatus(s core.Snapshot[any]) serviceStatus {
+func answerStatus(s query.Snapshot[any]) serviceStatus {
 	switch value := s.Value.(type) {
 	case core.Stake:
 		return stakeStatus(stakeText{Stake: value})
 	case core.Quote:
-		return quoteStatus(core.Snapshot[core.Quote]{Value: value, At: s.At, Stale: s.Stale, Why: s.Why})
+		return quoteStatus(query.Snapshot[core.Quote]{Value: value, At: s.At, Stale: s.Stale, Why: s.Why})
 	}
 	return serviceStatus{state: chat.Say("status.fine")}
 }
@@ -167,7 +168,7 @@ func stakeStatus(s stakeText) serviceStatus {
 }
 
 // quoteStatus says since when an old price is the last one, and why.
-func quoteStatus(s core.Snapshot[core.Quote]) serviceStatus {
+func quoteStatus(s query.Snapshot[core.Quote]) serviceStatus {
 	price := dated(s)
 	if !price.Old() {
 		return serviceStatus{state: chat.Say("status.fine")}

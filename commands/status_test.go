@@ -14,6 +14,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/core"
 	"herald/internal/members"
+	"herald/internal/query"
 	"herald/internal/service/market"
 )
 
@@ -31,7 +32,7 @@ func ask(t *testing.T, from commands.Sources) *chat.Reply {
 // failed is a service that has failed for another command since it was pinged.
 type failed struct{ commands.Service }
 
-func (f failed) Health() core.Health {
+func (f failed) Health() query.Health {
 	h := f.Service.Health()
 	h.FailingSince, h.Reason = h.LastCall, core.Unreachable
 	return h
@@ -51,13 +52,13 @@ func TestStatusGoesByTheLastCall(t *testing.T) {
 // started is a service that this process has not called yet, because a replica's answer was fresh.
 type started struct{ commands.Service }
 
-func (s started) Health() core.Health {
+func (s started) Health() query.Health {
 	h := s.Service.Health()
 	h.LastCall = time.Time{}
 	return h
 }
 
-func (s started) Ping(ctx context.Context) (core.Snapshot[any], error) {
+func (s started) Ping(ctx context.Context) (query.Snapshot[any], error) {
 	answer, err := s.Service.Ping(ctx)
 	answer.At = commandstest.Noon
 	return answer, err

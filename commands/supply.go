@@ -8,8 +8,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"herald/internal/belief"
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/query"
 )
 
 // supplyCommand answers /supply.
@@ -31,9 +33,9 @@ func (c supplyCommand) answer(ctx context.Context, _ *chat.Request) (*chat.Reply
 	if c.Total != nil {
 		ctx, cancel := context.WithTimeout(ctx, extraWait)
 		defer cancel()
-		asking.Go(func() { f.staked = core.Ask(ctx, c.Total, struct{}{}) })
+		asking.Go(func() { f.staked = query.Ask(ctx, c.Total, struct{}{}) })
 	}
-	f.supply, f.price = core.Both(ctx, c.Supply, struct{}{}, c.Price, struct{}{})
+	f.supply, f.price = query.Both(ctx, c.Supply, struct{}{}, c.Price, struct{}{})
 	if f.supply.Err != nil {
 		return nil, f.supply.Err
 	}
@@ -49,9 +51,9 @@ func (c supplyCommand) answer(ctx context.Context, _ *chat.Request) (*chat.Reply
 // supplyFigures is what /supply has asked for. The price, which is dated, and the stake may be
 // missing.
 type supplyFigures struct {
-	supply core.Answer[core.Supply]
-	price  core.Answer[core.Quote]
-	staked core.Answer[core.Stake]
+	supply query.Answer[core.Supply]
+	price  query.Answer[core.Quote]
+	staked query.Answer[core.Stake]
 }
 
 // stakeKnown reports whether every pool was read, and no more is staked than there is.
@@ -77,7 +79,7 @@ func (c supplyCommand) doubtful(f supplyFigures) (reply *chat.Reply, doubtful bo
 	if !known {
 		return nil, false
 	}
-	doubt := q.JudgeSupply(f.supply.Value)
+	doubt := belief.JudgeSupply(q, f.supply.Value)
 	if doubt == nil {
 		return nil, false
 	}

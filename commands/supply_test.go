@@ -12,6 +12,7 @@ import (
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/query"
 	"herald/internal/words"
 )
 
@@ -20,7 +21,7 @@ import (
 func withTotal(tokens string, age time.Duration) *commandstest.Answers {
 	w := commandstest.Healthy()
 	at := commandstest.Noon.Add(-age)
-	w.Total = core.Snapshot[core.Stake]{At: at, FreshUntil: at.Add(time.Hour), Value: core.Stake{
+	w.Total = query.Snapshot[core.Stake]{At: at, FreshUntil: at.Add(time.Hour), Value: core.Stake{
 		BlockTime: at, Checked: 21, Staked: []core.PoolAmount{{Amount: known(tokens).Decimal}}}}
 	return w
 }

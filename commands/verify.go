@@ -12,6 +12,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/query"
 )
 
 // verdictKeys are the messages of a title and a text.
@@ -105,8 +106,8 @@ func (c verifyCommand) theirs(ctx context.Context, req *chat.Request) (*chat.Rep
 type proof struct {
 	wallet common.Address
 	// account is the person's, and owner the account that registered the wallet.
-	account, owner core.Answer[core.Account]
-	stake          core.Answer[core.Stake]
+	account, owner query.Answer[core.Account]
+	stake          query.Answer[core.Stake]
 }
 
 // prove makes the three calls for a proof at once. It blocks until all have answered or failed.
@@ -114,9 +115,9 @@ func (c verifyCommand) prove(ctx context.Context, person core.Identity, wallet c
 	p := proof{wallet: wallet}
 	var asking sync.WaitGroup
 	asking.Go(func() {
-		p.account, p.owner = core.Both(ctx, c.Accounts, person, c.Accounts, core.IdentityOf(wallet))
+		p.account, p.owner = query.Both(ctx, c.Accounts, person, c.Accounts, core.IdentityOf(wallet))
 	})
-	p.stake = core.Ask(ctx, c.Stakes, wallet)
+	p.stake = query.Ask(ctx, c.Stakes, wallet)
 	asking.Wait()
 	return p
 }

@@ -17,10 +17,12 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/commands"
+	"herald/internal/belief"
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/platform"
+	"herald/internal/query"
 	"herald/internal/ratelimit"
 	"herald/internal/router"
 	"herald/internal/service/market"
@@ -34,16 +36,16 @@ var Noon = time.Date(2026, 6, 30, 12, 0, 0, 0, time.UTC)
 
 // Answers are what the services answer, and what they were asked.
 type Answers struct {
-	Price     core.Snapshot[core.Quote]
+	Price     query.Snapshot[core.Quote]
 	PriceErr  error
-	Supply    core.Snapshot[core.Supply]
+	Supply    query.Snapshot[core.Supply]
 	SupplyErr error
 	Stake     core.Stake
 	StakeErr  error
 	// StakeFreshUntil is the FreshUntil of Stake.
 	StakeFreshUntil time.Time
 	// Total is what all wallets have staked. TotalLate is how long it takes.
-	Total       core.Snapshot[core.Stake]
+	Total       query.Snapshot[core.Stake]
 	TotalErr    error
 	TotalLate   time.Duration
 	Accounts    map[core.Identity]core.Account
@@ -116,18 +118,22 @@ func wallet(address string) core.Identity { return core.IdentityOf(common.HexToA
 // Healthy returns Answers in which every service works.
 func Healthy() *Answers {
 	return &Answers{
-		Price: core.Snapshot[core.Quote]{At: Noon.Add(time.Minute), FreshUntil: Noon.Add(90 * time.Second), Value: core.Quote{
-			Price:       number("0.0123456789"),
-			Change1h:    known("0.125"),
-			Change24h:   known("-3.5"),
-			Change7d:    known("0"),
-			MarketCap:   known("1234567.891"),
-			Volume24h:   known("999.5"),
-			LastUpdated: Noon,
-			Source:      "CoinMarketCap",
-			Page:        "https://provider.example/currencies/herald/",
-		}},
-		Supply: core.Snapshot[core.Supply]{
+		Price: query.Snapshot[core.Quote]{
+			At:         Noon.Add(time.Minute),
+			FreshUntil: Noon.Add(90 * time.Second),
+			Value: core.Quote{
+				Price:       number("0.0123456789"),
+				Change1h:    known("0.125"),
+				Change24h:   known("-3.5"),
+				Change7d:    known("0"),
+				MarketCap:   known("1234567.891"),
+				Volume24h:   known("999.5"),
+				LastUpdated: Noon,
+				Source:      "CoinMarketCap",
+				Page:        "https://provider.example/currencies/herald/",
+			},
+		},
+		Supply: query.Snapshot[core.Supply]{
 			At:         Noon,
 			FreshUntil: Noon.Add(5 * time.Minute),
 			Value:      core.Supply{Total: number("1000000000"), Circulating: number("98765432.100000000000000001")},
@@ -182,7 +188,7 @@ func Healthy() *Answers {
 // Doubt makes the price doubtful: because of the price so far, which was believed at a time, or
 // because of the market cap if that time is zero.
 func (w *Answers) Doubt(price string, last time.Time) {
-	doubt := &core.DoubtError{Answer: w.Price}
+	doubt := &belief.DoubtError{Answer: w.Price}
 	if !last.IsZero() {
 		doubt.Last = core.PricedAt{At: last, Price: w.Price.Value.Price}
 	}
@@ -202,20 +208,20 @@ var picture, _ = base64.StdEncoding.DecodeString(
 // with SharedAs.
 var MayBeOld = []string{market.Service.Name, supply.Service.Name}
 
-// ask is a core.Source.
-type ask[K, V any] func(K) (core.Snapshot[V], error)
+// ask is a query.Source.
+type ask[K, V any] func(K) (query.Snapshot[V], error)
 
-func (f ask[K, V]) Get(_ context.Context, key K) (core.Snapshot[V], error) { return f(key) }
+func (f ask[K, V]) Get(_ context.Context, key K) (query.Snapshot[V], error) { return f(key) }
 
 // source returns a source that answers by get unless Failing or Stale overrides that, and notes
 // that the service was asked.
-func source[K, V any](w *Answers, s *core.Service, get func(K) (core.Snapshot[V], error)) core.Source[K, V] {
-	return ask[K, V](func(key K) (core.Snapshot[V], error) {
+func source[K, V any](w *Answers, s *core.Service, get func(K) (query.Snapshot[V], error)) query.Source[K, V] {
+	return ask[K, V](func(key K) (query.Snapshot[V], error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.asked = append(w.asked, s.Name)
 		if w.Failing != "" {
-			return core.Snapshot[V]{}, failed(s, w.Failing)
+			return query.Snapshot[V]{}, failed(s, w.Failing)
 		}
 		answer, err := get(key)
 		if w.Stale && slices.Contains(MayBeOld, s.Name) {
@@ -228,27 +234,27 @@ func source[K, V any](w *Answers, s *core.Service, get func(K) (core.Snapshot[V]
 // Sources answer as w says.
 func (w *Answers) Sources() commands.Sources {
 	return commands.Sources{
-		Price: source(w, market.Service, func(struct{}) (core.Snapshot[core.Quote], error) {
+		Price: source(w, market.Service, func(struct{}) (query.Snapshot[core.Quote], error) {
 			return w.Price, w.PriceErr
 		}),
-		Supply: source(w, supply.Service, func(struct{}) (core.Snapshot[core.Supply], error) {
+		Supply: source(w, supply.Service, func(struct{}) (query.Snapshot[core.Supply], error) {
 			return w.Supply, w.SupplyErr
 		}),
-		Stakes: source(w, staking.Service, func(common.Address) (core.Snapshot[core.Stake], error) {
+		Stakes: source(w, staking.Service, func(common.Address) (query.Snapshot[core.Stake], error) {
 			w.StakesAsked++
-			return core.Snapshot[core.Stake]{Value: w.Stake, At: Noon, FreshUntil: w.StakeFreshUntil}, w.StakeErr
+			return query.Snapshot[core.Stake]{Value: w.Stake, At: Noon, FreshUntil: w.StakeFreshUntil}, w.StakeErr
 		}),
 		Total: w.total(),
-		Accounts: source(w, partner.Service, func(id core.Identity) (core.Snapshot[core.Account], error) {
+		Accounts: source(w, partner.Service, func(id core.Identity) (query.Snapshot[core.Account], error) {
 			w.AccountsAsked[id]++
 			at := Noon.Add(-w.AccountsAge[id.Platform])
-			return core.Snapshot[core.Account]{Value: w.Accounts[id], At: at}, cmp.Or(w.AccountsErr, w.AccountErrs[id.Platform])
+			return query.Snapshot[core.Account]{Value: w.Accounts[id], At: at}, cmp.Or(w.AccountsErr, w.AccountErrs[id.Platform])
 		}),
-		Logins: source(w, partner.Service, func(did string) (core.Snapshot[[]core.Login], error) {
+		Logins: source(w, partner.Service, func(did string) (query.Snapshot[[]core.Login], error) {
 			if did != annsDID && !w.AnybodysLogins {
-				return core.Snapshot[[]core.Login]{}, errors.New("asked for somebody else")
+				return query.Snapshot[[]core.Login]{}, errors.New("asked for somebody else")
 			}
-			return core.Snapshot[[]core.Login]{Value: w.Logins, At: Noon}, w.LoginsErr
+			return query.Snapshot[[]core.Login]{Value: w.Logins, At: Noon}, w.LoginsErr
 		}),
 		Chart:   w.drawn,
 		Joins:   &w.Joins,
@@ -258,62 +264,62 @@ func (w *Answers) Sources() commands.Sources {
 		Services: []commands.Service{
 			service(w, market.Service, w.PriceErr, w.Price),
 			service(w, supply.Service, w.SupplyErr, w.Supply),
-			service(w, staking.Service, w.StakeErr, core.Snapshot[core.Stake]{Value: w.Stake}),
-			service(w, partner.Service, w.AccountsErr, core.Snapshot[struct{}]{}),
+			service(w, staking.Service, w.StakeErr, query.Snapshot[core.Stake]{Value: w.Stake}),
+			service(w, partner.Service, w.AccountsErr, query.Snapshot[struct{}]{}),
 		},
 	}
 }
 
 // asAnswered returns s as a Query returns it: an old answer has no time until which it is fresh,
 // and has a reason, which is that the service cannot be reached unless s has another.
-func asAnswered[V any](s core.Snapshot[V], of *core.Service) core.Snapshot[V] {
+func asAnswered[V any](s query.Snapshot[V], of *core.Service) query.Snapshot[V] {
 	if s.Stale {
 		s.FreshUntil, s.Why = time.Time{}, cmp.Or(s.Why, failed(of, core.Unreachable))
 	}
 	return s
 }
 
-// Late is a core.Source of one value that takes so long, and counts who asks.
+// Late is a query.Source of one value that takes so long, and counts who asks.
 type Late[V any] struct {
-	core.Source[struct{}, V]
+	query.Source[struct{}, V]
 	After time.Duration
 	Asked int
 }
 
-// Get implements core.Source.
-func (l *Late[V]) Get(ctx context.Context, key struct{}) (core.Snapshot[V], error) {
+// Get implements query.Source.
+func (l *Late[V]) Get(ctx context.Context, key struct{}) (query.Snapshot[V], error) {
 	l.Asked++
 	select {
 	case <-time.After(l.After):
 		return l.Source.Get(ctx, key)
 	case <-ctx.Done():
-		return core.Snapshot[V]{}, ctx.Err()
+		return query.Snapshot[V]{}, ctx.Err()
 	}
 }
 
 // total returns the source of Total, or nil if it has none.
-func (w *Answers) total() core.Source[struct{}, core.Stake] {
+func (w *Answers) total() query.Source[struct{}, core.Stake] {
 	if w.Total.Value.Checked == 0 && w.TotalErr == nil {
 		return nil
 	}
-	total := func(struct{}) (core.Snapshot[core.Stake], error) { return w.Total, w.TotalErr }
+	total := func(struct{}) (query.Snapshot[core.Stake], error) { return w.Total, w.TotalErr }
 	return &Late[core.Stake]{Source: source(w, staking.Service, total), After: w.TotalLate}
 }
 
 // fakeService is a commands.Service whose Health is set.
 type fakeService struct {
-	*core.Upstream
-	health core.Health
+	query.HealthCheck
+	health query.Health
 }
 
-func (s fakeService) Health() core.Health { return s.health }
+func (s fakeService) Health() query.Health { return s.health }
 
 // service answers at Noon, or has failed with err for 18 minutes.
-func service[V any](w *Answers, s *core.Service, err error, answer core.Snapshot[V]) fakeService {
+func service[V any](w *Answers, s *core.Service, err error, answer query.Snapshot[V]) fakeService {
 	if w.Failing != "" {
 		err = failed(s, w.Failing)
 	}
-	h := core.Health{Service: s, LastCall: Noon}
+	h := query.Health{Service: s, LastCall: Noon}
 	failed, ok := errors.AsType[*core.Error](err)
 	if ok && failed.Reason != core.Paused && failed.Reason != core.NoCredit && !w.NeverAsked {
 		h.FailingSince = Noon.Add(-18 * time.Minute)
@@ -322,9 +328,8 @@ func service[V any](w *Answers, s *core.Service, err error, answer core.Snapshot
 			h.FailingSince = time.Now().Add(-w.FailingFor)
 		}
 	}
-	u := core.NewUpstream(nil, s, 0, nil)
-	core.PingWith(u, ask[struct{}, V](func(struct{}) (core.Snapshot[V], error) { return asAnswered(answer, s), err }))
-	return fakeService{u, h}
+	ping := ask[struct{}, V](func(struct{}) (query.Snapshot[V], error) { return asAnswered(answer, s), err })
+	return fakeService{query.NewHealthCheck(query.NewUpstream(nil, s, 0, nil), ping), h}
 }
 
 // drawn implements commands.Chart.

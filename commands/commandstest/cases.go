@@ -15,6 +15,7 @@ import (
 	"herald/commands"
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/query"
 	"herald/internal/router"
 	"herald/internal/service/market"
 	"herald/internal/service/partner"
@@ -211,7 +212,7 @@ func scenes() []scene {
 				w.Stake.Claimable = []core.PoolAmount{{Amount: number("1000")}}
 				w.Supply.At = Noon.Add(80 * time.Second)
 				w.Supply.FreshUntil = Noon.Add(85 * time.Second)
-				w.Total = core.Snapshot[core.Stake]{
+				w.Total = query.Snapshot[core.Stake]{
 					At:         Noon,
 					FreshUntil: Noon.Add(time.Hour),
 					Value:      core.Stake{BlockTime: Noon, Checked: 21, Staked: []core.PoolAmount{{Amount: number("24123456.7")}}},

@@ -10,8 +10,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"herald/internal/belief"
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/query"
 	"herald/internal/service/market"
 )
 
@@ -20,28 +22,28 @@ import (
 type provider struct {
 	quote core.Quote
 	fails bool
-	doubt *core.DoubtError // about the last quote
-	last  core.Snapshot[core.Quote]
+	doubt *belief.DoubtError // about the last quote
+	last  query.Snapshot[core.Quote]
 	calls int
 }
 
-func (p *provider) learn() { p.last = core.Snapshot[core.Quote]{Value: p.quote, At: time.Now()} }
+func (p *provider) learn() { p.last = query.Snapshot[core.Quote]{Value: p.quote, At: time.Now()} }
 
-func (p *provider) Get(context.Context, struct{}) (core.Snapshot[core.Quote], error) {
+func (p *provider) Get(context.Context, struct{}) (query.Snapshot[core.Quote], error) {
 	p.calls++
 	if p.fails {
-		return core.Snapshot[core.Quote]{}, errors.New("no")
+		return query.Snapshot[core.Quote]{}, errors.New("no")
 	}
 	p.learn()
 	return p.last, nil
 }
 
 func (p *provider) ticker(l chat.Language) func(context.Context) string {
-	last := func() (time.Time, core.Answer[core.Quote]) {
+	last := func() (time.Time, query.Answer[core.Quote]) {
 		if p.doubt != nil {
-			return p.last.At, core.Answer[core.Quote]{Err: p.doubt}
+			return p.last.At, query.Answer[core.Quote]{Err: p.doubt}
 		}
-		return p.last.At, core.Answer[core.Quote]{Snapshot: p.last}
+		return p.last.At, query.Answer[core.Quote]{Snapshot: p.last}
 	}
 	cfg := &Config{Language: l, StaleFor: time.Hour}
 	cfg.Market.Symbol = "HRLD"
@@ -54,7 +56,7 @@ func TestStatusSpendsAThirdOfTheCredits(t *testing.T) {
 		t.Errorf("without a bound the gap is %v, want 5m", got)
 	}
 	for _, plan := range []int{10, 1000, 10_000, 1_000_000} {
-		cache := core.NewCache(core.CacheConfig{CallTimeout: time.Minute})
+		cache := query.NewCache(query.CacheConfig{CallTimeout: time.Minute})
 		gap := statusInterval(market.New(market.Settings{MonthlyCredits: plan}, cache, nil).Budget)
 		if calls := int(month / gap); calls > plan/3 || gap < 5*time.Minute {
 			t.Errorf("plan of %d: %d calls a month, one in %v; want at most a third, one in 5m", plan, calls, gap)
@@ -80,7 +82,7 @@ func TestThePriceIsSaidInOneLineOfALanguage(t *testing.T) {
 		}
 	}
 	doubtful := &provider{quote: priced("894000", "2.7")}
-	doubtful.doubt = &core.DoubtError{Answer: core.Snapshot[core.Quote]{Value: doubtful.quote}}
+	doubtful.doubt = &belief.DoubtError{Answer: query.Snapshot[core.Quote]{Value: doubtful.quote}}
 	if got := doubtful.ticker(chat.English)(t.Context()); got != "⚠️ HRLD $894,000.00 (doubtful)" {
 		t.Errorf("a doubtful price is %q", got)
 	}

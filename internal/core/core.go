@@ -1,8 +1,8 @@
-// Package core holds the domain: prices, supplies, stakes, accounts and logins; the
-// services and their failures; and the Query, with which commands ask a service.
+// Package core holds the domain: prices, supplies, stakes, accounts and logins, and the
+// services with their failures.
 //
-// It imports no service and no platform, so that each of them can be replaced alone. The
-// package of a service makes its Upstream and Queries, and package app wires them.
+// It asks nobody and keeps nothing: package query asks a service, and the package of a service
+// knows how.
 package core
 
 import (
@@ -47,6 +47,19 @@ func (q Quote) Changes() map[time.Duration]decimal.NullDecimal {
 // Old reports whether OldFrom has passed. The quote must then not be shown as current.
 func (q Quote) Old() bool { return !q.OldFrom.IsZero() && !time.Now().Before(q.OldFrom) }
 
+// PricedAt is what a token cost at a time, in USD.
+type PricedAt struct {
+	At    time.Time
+	Price decimal.Decimal
+}
+
+// IsPossible reports whether the time is after 1970 and the price from 1e-30 to 1e30. It does not compare the time with
+// the clock.
+func (p PricedAt) IsPossible() bool {
+	price := p.Price.InexactFloat64()
+	return p.At.Unix() > 0 && price > 1e-30 && price < 1e30
+}
+
 // Chart is the price over a period. Prices are in USD.
 type Chart struct {
 	PNG []byte
@@ -66,9 +79,6 @@ type Chart struct {
 	Change decimal.NullDecimal
 	// Seen is the part of the period, from 0 to 1, in which prices were seen.
 	Seen float64
-	// Spark holds forty prices along the line, oldest first. NaN is a gap. It is nil
-	// without a line.
-	Spark []float64
 }
 
 // Supply counts tokens. Total is above zero. Circulating is from zero to Total.
@@ -201,4 +211,20 @@ func (s Stake) Err() error {
 		return nil
 	}
 	return fmt.Errorf("pools unread: %d, such as %s: %w", len(unread), unread[0].Pool.Address, unread[0].Err)
+}
+
+// Earlier returns the earlier of two times. The zero Time is earlier than all others.
+func Earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

@@ -12,6 +12,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/query"
 	"herald/internal/store"
 )
 
@@ -25,17 +26,16 @@ func benchMembers(b *testing.B, bucket func(name string) Store) (m *Members, siz
 	c := f.config()
 	c.Bucket = bucket
 	c.Log = slog.New(slog.DiscardHandler)
-	c.Badges = map[chat.Platform][]chat.Badge{"discord": {{Community: community, ID: badge}}}
-	c.Stakes = func(_ context.Context, wallets []common.Address) []core.Answer[core.Stake] {
+	c.setBadges([]chat.Badge{{Community: community, ID: badge}})
+	c.Stakes = func(_ context.Context, wallets []common.Address) []query.Answer[core.Stake] {
 		f.checked += len(wallets)
-		all := make([]core.Answer[core.Stake], len(wallets))
+		all := make([]query.Answer[core.Stake], len(wallets))
 		for i := range all {
 			all[i].Value = stakeOf(5, time.Now())
 		}
 		return all
 	}
 	m = New(c)
-	m.Use("discord", f)
 	rows := m.platforms["discord"].rows
 	now := timeOf(time.Now())
 	for id := range manyRows {

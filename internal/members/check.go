@@ -11,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
+	"herald/internal/query"
 )
 
 const (
@@ -115,7 +116,7 @@ func (p *platform) losses(r Row) (n int) {
 // nothing counts all the same: it misses every amount for any owner.
 func (m *Members) prove(ctx context.Context, r Row, c check) checked {
 	user, err := core.NewIdentity(string(r.User.Platform), r.User.ID)
-	account, owner := core.Both(ctx, m.Accounts, user, m.Accounts, core.IdentityOf(r.Wallet))
+	account, owner := query.Both(ctx, m.Accounts, user, m.Accounts, core.IdentityOf(r.Wallet))
 	failed := cmp.Or(err, account.Err, owner.Err) != nil
 	switch {
 	case failed && c.answer(decimal.Zero) == missed:

@@ -14,6 +14,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/query"
 	"herald/internal/words"
 )
 
@@ -81,7 +82,6 @@ func TestOneReplicaTakesATick(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.putStakers(20, 5, "7001")
 		other := New(m.config())
-		other.Use("discord", m.fake)
 		ctx, cancel := context.WithCancel(m.Context())
 		ended := make(chan struct{})
 		go func() { other.Run(ctx); close(ended) }()
@@ -126,8 +126,8 @@ func TestANodeThatIsAwayTakesNothing(t *testing.T) {
 		"without time": func(m *membersTest) { m.stakesNow(1, 0); m.change(func() { m.frozen = true }) },
 		"set back": func(m *membersTest) {
 			block := time.Now().Add(-time.Hour)
-			m.Members.Stakes = func(_ context.Context, wallets []common.Address) []core.Answer[core.Stake] {
-				all := make([]core.Answer[core.Stake], len(wallets))
+			m.Members.Stakes = func(_ context.Context, wallets []common.Address) []query.Answer[core.Stake] {
+				all := make([]query.Answer[core.Stake], len(wallets))
 				for i := range all {
 					all[i].Value = stakeOf(0, block)
 				}
@@ -164,7 +164,7 @@ func TestAReplacedEntryTakesNothingWhileTheNodeIsAway(t *testing.T) {
 						m.stakesNow(id+1, -1)
 					}
 					m.restart(func(c *Config) {
-						c.Badges = map[chat.Platform][]chat.Badge{"discord": replaced}
+						c.setBadges(replaced)
 						change(c)
 					})
 					m.cycles(4)
@@ -187,7 +187,7 @@ func TestAPressExchangesAReplacedEntry(t *testing.T) {
 		m.run()
 		m.presses(wallet(1), 5)
 		m.restart(func(c *Config) {
-			c.Badges = map[chat.Platform][]chat.Badge{"discord": {{Community: "9001", ID: "7009"}, roles[2]}}
+			c.setBadges([]chat.Badge{{Community: "9001", ID: "7009"}, roles[2]})
 		})
 		time.Sleep(time.Minute)
 		m.equal("before the press", m.seen("9001"), "1:7001+7009")
@@ -199,7 +199,7 @@ func TestABadgeOfARemovedCommunityIsRemoved(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.run()
 		m.presses(wallet(1), 5)
-		m.restart(func(c *Config) { c.Badges = map[chat.Platform][]chat.Badge{"discord": roles[2:]} })
+		m.restart(func(c *Config) { c.setBadges(roles[2:]) })
 		m.ticks(1)
 		m.equal("worn", m.seen("9001")+m.seen("9002"), "1:7003")
 		m.stop()
@@ -249,7 +249,7 @@ func TestSlowReadingDelaysNoRemovalOfAShortCycle(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		c := m.config()
 		c.Every = 10 * time.Minute
-		c.Stakes = func(ctx context.Context, wallets []common.Address) []core.Answer[core.Stake] {
+		c.Stakes = func(ctx context.Context, wallets []common.Address) []query.Answer[core.Stake] {
 			time.Sleep(checksLast - time.Second)
 			return m.readStakes(ctx, wallets)
 		}
@@ -267,7 +267,7 @@ func TestSlowReadingDelaysNoRemovalOfAShortCycle(t *testing.T) {
 func TestATickWhoseTimeIsUpSettles(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		c := m.config()
-		c.Stakes = func(ctx context.Context, wallets []common.Address) []core.Answer[core.Stake] {
+		c.Stakes = func(ctx context.Context, wallets []common.Address) []query.Answer[core.Stake] {
 			<-ctx.Done()
 			all := m.readStakes(ctx, wallets)
 			for i := range all {
@@ -295,7 +295,7 @@ func TestShutdownKeepsTheFirstLowCheck(t *testing.T) {
 		m.put(r)
 		m.stakesNow(1, -1)
 		ctx, cancel := context.WithCancel(m.Context())
-		m.Members.Stakes = func(ctx context.Context, wallets []common.Address) []core.Answer[core.Stake] {
+		m.Members.Stakes = func(ctx context.Context, wallets []common.Address) []query.Answer[core.Stake] {
 			cancel()
 			return m.readStakes(ctx, wallets)
 		}
@@ -309,7 +309,7 @@ func TestAPressDuringEachCheckKeepsNoBadge(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.put(m.row(1, 5, "7001"))
 		m.wears("9001", 1, "7001")
-		m.Members.Stakes = func(ctx context.Context, wallets []common.Address) []core.Answer[core.Stake] {
+		m.Members.Stakes = func(ctx context.Context, wallets []common.Address) []query.Answer[core.Stake] {
 			found := m.readStakes(ctx, wallets)
 			time.Sleep(2 * time.Second)
 			m.presses(wallet(1), 0)
@@ -546,7 +546,7 @@ func TestAPanicIsCounted(t *testing.T) {
 		m.change(func() { m.stakes[wallet(1)] = 0 })
 		panics := 3
 		c := m.config()
-		c.Stakes = func(ctx context.Context, wallets []common.Address) []core.Answer[core.Stake] {
+		c.Stakes = func(ctx context.Context, wallets []common.Address) []query.Answer[core.Stake] {
 			if panics > 0 {
 				panics--
 				panic("on purpose")

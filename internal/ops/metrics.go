@@ -14,10 +14,11 @@ import (
 	"herald/internal/chat"
 	"herald/internal/core"
 	"herald/internal/platform"
+	"herald/internal/query"
 	"herald/internal/router"
 )
 
-// Metrics holds the bot's metrics. It implements core.Observer.
+// Metrics holds the bot's metrics. It implements query.Observer.
 type Metrics struct {
 	registry *prometheus.Registry
 	commands *prometheus.HistogramVec
@@ -69,15 +70,15 @@ func (m *Metrics) Command(platform chat.Platform, command string, outcome router
 	}
 }
 
-// Call implements core.Observer.
-func (m *Metrics) Call(service *core.Service, outcome string, took time.Duration) {
-	m.calls.WithLabelValues(service.Name, outcome).Observe(took.Seconds())
+// Call implements query.Observer.
+func (m *Metrics) Call(service *core.Service, outcome query.Outcome, took time.Duration) {
+	m.calls.WithLabelValues(service.Name, string(outcome)).Observe(took.Seconds())
 }
 
-// Lookup implements core.Observer.
-func (m *Metrics) Lookup(question, result string, age time.Duration) {
-	m.lookups.WithLabelValues(question, result).Inc()
-	if result != "failed" {
+// Lookup implements query.Observer.
+func (m *Metrics) Lookup(question string, result query.Result, age time.Duration) {
+	m.lookups.WithLabelValues(question, string(result)).Inc()
+	if result != query.Failed {
 		m.ages.WithLabelValues(question).Set(age.Seconds())
 	}
 }
@@ -126,24 +127,24 @@ func (m *Metrics) ExportBuild(version, commit string) {
 
 // ExportService exports a service's Health and, from the start, its denied and used_up calls, as
 // alerts fire at the first. It calls health at once, for the service's name, and at each scrape.
-func (m *Metrics) ExportService(health func() core.Health) {
+func (m *Metrics) ExportService(health func() query.Health) {
 	name := health().Service.Name
 	m.calls.WithLabelValues(name, string(core.Denied))
 	m.calls.WithLabelValues(name, string(core.UsedUp))
-	gauge := func(metric, help string, value func(core.Health) float64) {
+	gauge := func(metric, help string, value func(query.Health) float64) {
 		m.gauge(metric, help, prometheus.Labels{"service": name}, func() float64 { return value(health()) })
 	}
 	gauge("herald_service_up", "Whether the last call to a service brought an answer; 1 before the first.",
-		func(h core.Health) float64 { return oneIf(h.FailingSince.IsZero()) })
+		func(h query.Health) float64 { return oneIf(h.FailingSince.IsZero()) })
 	gauge("herald_service_failing_seconds", "For how long no call to a service has brought an answer; 0 while it is up.",
-		func(h core.Health) float64 {
+		func(h query.Health) float64 {
 			if h.FailingSince.IsZero() {
 				return 0
 			}
 			return time.Since(h.FailingSince).Seconds()
 		})
 	gauge("herald_service_paused_seconds", "How much longer a service is not called, because it asked for that or failed.",
-		func(h core.Health) float64 { return h.PausedFor.Seconds() })
+		func(h query.Health) float64 { return h.PausedFor.Seconds() })
 }
 
 // ExportCache exports the number of cached answers.

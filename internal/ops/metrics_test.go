@@ -13,19 +13,20 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"herald/internal/core"
+	"herald/internal/query"
 	"herald/internal/router"
 )
 
-var _ core.Observer = (*Metrics)(nil)
+var _ query.Observer = (*Metrics)(nil)
 
 func TestMetricsAndTheirLabels(t *testing.T) {
 	m := NewMetrics()
 	m.Command("telegram", "staked", router.OK, 40*time.Millisecond)
 	m.Command("telegram", "staked", router.OK, 2*time.Second)
 	m.Command("telegram", "price", router.Panicked, time.Second)
-	m.Call(&core.Service{Name: "price"}, "limited", 200*time.Millisecond)
-	m.Lookup("stake", "stale", 90*time.Second)
-	m.Lookup("stake", "failed", 0)
+	m.Call(&core.Service{Name: "price"}, query.Outcome(core.Limited), 200*time.Millisecond)
+	m.Lookup("stake", query.Stale, 90*time.Second)
+	m.Lookup("stake", query.Failed, 0)
 	m.Events("discord")("rate_limited")
 	m.PoolUnread(core.Pool{Address: common.Address{19: 0xab}, Name: "Pool 05"})
 	m.ExportClockSkew(func() time.Duration { return -90 * time.Second })
@@ -36,11 +37,11 @@ func TestMetricsAndTheirLabels(t *testing.T) {
 	m.ExportHeartbeat(func() time.Duration { return 45 * time.Millisecond })
 	m.ExportPlatform(&fakePlatform{name: "telegram"}, func() int { return 3 })
 	m.ExportPlatform(&fakePlatform{name: "discord", ready: true}, func() int { return 0 })
-	for _, h := range []core.Health{
+	for _, h := range []query.Health{
 		{Service: &core.Service{Name: "price"}, FailingSince: time.Now().Add(-time.Hour), PausedFor: 30 * time.Second},
 		{Service: &core.Service{Name: "chain"}},
 	} {
-		m.ExportService(func() core.Health { return h })
+		m.ExportService(func() query.Health { return h })
 	}
 	w := call(m, nil, "/metrics")
 	format, parameters, err := mime.ParseMediaType(w.Header().Get("Content-Type"))

@@ -22,12 +22,8 @@ func pointOf(q core.Quote) point {
 	return point{At: q.LastUpdated.UTC().Truncate(time.Second), Price: q.Price}
 }
 
-// plausible reports whether the point can be drawn: its time is after 1970 and its price
-// from 1e-30 to 1e30. It does not compare the time with the clock.
-func (p point) plausible() bool {
-	price := p.Price.InexactFloat64()
-	return p.At.Unix() > 0 && price > 1e-30 && price < 1e30
-}
+// plausible reports whether the point can be drawn: see core.PricedAt.IsPossible.
+func (p point) plausible() bool { return core.PricedAt{At: p.At, Price: p.Price}.IsPossible() }
 
 func byTime(a, b point) int { return a.At.Compare(b.At) }
 

@@ -2,10 +2,8 @@
 // the bot saw, and from the newest quote's changes over an hour to 30 days.
 //
 // It makes no price up. Points far apart are not joined, and an estimate looks
-// different from a price that was seen. It asks no service and sends nothing.
-//
-// It also decides which prices are believed, because it remembers the earlier ones: Recorded
-// returns a doubtful price as an error.
+// different from a price that was seen. It asks no service and sends nothing. Package belief
+// decides which prices it gets.
 package pricechart
 
 import (

@@ -95,7 +95,7 @@ func TestChartTellsOfItsPeriod(t *testing.T) {
 			if test.noTime {
 				quote.LastUpdated = time.Time{}
 			}
-			quotes.merge(points)
+			quotes.series.add(points)
 			c, err := New(quotes, "TKN", Settings{}).Chart(t.Context(), quote, test.period, chat.English, "Herald", "@herald_bot")
 			if got := inWords(c, now); err != nil || got != test.want {
 				t.Errorf("%s: got %s, %v, want %s", name, got, err, test.want)
@@ -175,7 +175,7 @@ func TestTheLineBeginsWhenACardSays(t *testing.T) {
 						before = append(before, point{At: start.Add(-late - ago), Price: number("2")})
 					}
 				}
-				quotes.merge(before)
+				quotes.series.add(before)
 				charts := New(quotes, "TKN", Settings{})
 				charts.draw = func(picture) ([]byte, error) { return []byte("png"), nil }
 				at := func() core.Chart {
@@ -193,7 +193,7 @@ func TestTheLineBeginsWhenACardSays(t *testing.T) {
 				}
 				for time.Now().Before(said) {
 					time.Sleep(min(step, time.Until(said)))
-					quotes.merge([]point{{At: time.Now().Add(-late), Price: number("2")}})
+					quotes.series.add([]point{{At: time.Now().Add(-late), Price: number("2")}})
 				}
 				if !at().HasLine {
 					t.Errorf("%s, %v: no line at %v", name, period, said)
@@ -384,45 +384,4 @@ func TestHighAndLowNeedTheWholePeriod(t *testing.T) {
 			t.Errorf("%s: the highest is %v, want one: %v", name, highest, test.want)
 		}
 	}
-}
-
-// priceSource is a core.Source.
-type priceSource func() (core.Snapshot[core.Quote], error)
-
-func (f priceSource) Get(context.Context, struct{}) (core.Snapshot[core.Quote], error) { return f() }
-
-func TestEachFreshAnswerIsRecordedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := new(shared)
-		quotes := NewQuotes("test", []core.Store{store}, nil)
-		var answer core.Snapshot[core.Quote]
-		var failure error
-		recorded := &Recorded{Quotes: quotes, Prices: priceSource(func() (core.Snapshot[core.Quote], error) { return answer, failure })}
-		for _, step := range []struct {
-			name  string
-			price string
-			stale bool
-			err   error
-			want  string
-		}{
-			{"failed", "1", false, errors.New("down"), ""},
-			{"stale", "2", true, nil, ""},
-			{"fresh", "3", false, nil, "3"},
-			{"the next one", "4", false, nil, "3 4"},
-		} {
-			time.Sleep(15 * time.Minute)
-			answer = core.Snapshot[core.Quote]{Value: quoted(step.price, time.Now()), At: time.Now(), Stale: step.stale}
-			failure = step.err
-			for range 2 {
-				if got, err := recorded.Get(t.Context(), struct{}{}); got != answer || err != failure {
-					t.Errorf("%s: got %+v, %v, want %+v, %v", step.name, got, err, answer, failure)
-				}
-			}
-			wantPrices(t, step.name, quotes, step.want)
-		}
-		// A hit of the cache does not even look at the points.
-		quotes.points = nil
-		_, _ = recorded.Get(t.Context(), struct{}{})
-		wantPrices(t, "after a hit", quotes, "")
-	})
 }

@@ -1,8 +1,6 @@
 package pricechart
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -13,139 +11,93 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
-	"herald/internal/ratelimit"
+	"herald/internal/mirror"
+	"herald/internal/query"
 )
 
-const (
-	// maxAhead is how far a point's time may be ahead of this machine's clock.
-	maxAhead = time.Minute
-	// maxWait is how long a command waits for the stores.
-	maxWait = 100 * time.Millisecond
-	// loadEvery is how often a store that failed at the start is asked again, at most.
-	loadEvery = time.Minute
-)
+// maxAhead is how far a point's time may be ahead of this machine's clock.
+const maxAhead = time.Minute
 
-// Quotes remembers the quotes seen of one token in the last 31 days, one in 15
-// minutes, and which price was believed last. Safe for concurrent use.
-//
-// Memory holds all quotes. Each store has a copy, which outlives the process and which
-// replicas may share. The copy is merged with memory before it is saved. A slow store
-// costs callers 100 ms.
+// Quotes keeps the prices of one token in the last 31 days, one in 15 minutes. Memory holds all of them, and each
+// store has a copy. Quotes implements belief.Series. It is safe for concurrent use, and must be closed.
 type Quotes struct {
-	key, beliefKey string
-	stores         []core.Store
-	log            *slog.Logger
-	load           sync.Once
-
-	mu     sync.Mutex
-	points []point
-	belief belief
-	last   verdict // about the newest answer
-	loaded bool    // whether every store was read
-	// loads limits how often a store that failed at the start is asked again.
-	loads *ratelimit.Memory
-
-	syncing chan struct{} // holds a token while the stores are asked
-	saving  sync.WaitGroup
+	*mirror.Mirror
+	series *series
 }
 
-// NewQuotes makes Quotes that are kept in memory and in the stores. source names the
-// token at its provider, and keeps quotes of another source apart. It is not personal. No
-// store is asked before the first use.
-func NewQuotes(source string, stores []core.Store, log *slog.Logger) *Quotes {
-	return &Quotes{
-		key:       "quotes " + source,
-		beliefKey: "belief " + source,
-		stores:    stores,
-		log:       log,
-		loaded:    len(stores) == 0,
-		syncing:   make(chan struct{}, 1),
-		loads:     ratelimit.NewMemory(),
-	}
+// NewQuotes returns Quotes that are kept in memory and in the stores. source names the token at its provider, and keeps
+// quotes of another source apart. It is not personal. No store is asked before the first use.
+func NewQuotes(source string, stores []query.Store, log *slog.Logger) *Quotes {
+	s := new(series)
+	return &Quotes{Mirror: mirror.New("quotes", "quotes "+source, maxAge, s, stores, log), series: s}
 }
 
-// Add remembers the quote unless its price or time is missing, or its time is more
-// than a minute ahead. Add saves what is new, and blocks for at most 100 ms.
+// Add adds the price of the quote, unless the price or its time is missing, or the time is more than a minute ahead.
+// Add saves what is new, and blocks for at most 100 ms.
 func (q *Quotes) Add(quote core.Quote) {
 	p := pointOf(quote)
-	if p.plausible() && !ahead(p) && q.merge([]point{p}) {
-		q.sync()
+	if p.plausible() && !isAhead(p) && q.series.add([]point{p}) {
+		q.Sync()
 	}
 }
 
-// ahead reports whether the point is more than a minute ahead of this machine's clock.
-// Such points are hidden but kept, since the clock may be wrong.
-func ahead(p point) bool { return p.At.After(time.Now().Add(maxAhead)) }
+// Prices implements belief.Series. It leaves out prices whose time is ahead of the clock.
+func (q *Quotes) Prices() []core.PricedAt {
+	points := q.all()
+	prices := make([]core.PricedAt, len(points))
+	for i, p := range points {
+		prices[i] = core.PricedAt{At: p.At, Price: p.Price}
+	}
+	return prices
+}
 
-// merge adds points and reports whether any of them was new and is kept.
-func (q *Quotes) merge(points []point) (changed bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	merged := thinned(slices.Concat(q.points, points))
-	changed = !slices.EqualFunc(merged, q.points, func(a, b point) bool { return a.At.Equal(b.At) })
-	q.points = merged
+// all returns a copy of the points, sorted by time, without those ahead of the clock.
+func (q *Quotes) all() []point {
+	q.Load()
+	return slices.DeleteFunc(q.series.copy(), isAhead)
+}
+
+// isAhead reports whether the point is more than a minute ahead of this machine's clock. Such points are hidden but
+// kept, since the clock may be wrong.
+func isAhead(p point) bool { return p.At.After(time.Now().Add(maxAhead)) }
+
+// series is a list of points that a mirror.Mirror keeps in stores.
+type series struct {
+	mu     sync.Mutex
+	points []point
+}
+
+// copy returns a copy of the points, sorted by time.
+func (s *series) copy() []point {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.points)
+}
+
+// add adds points and reports whether any of them was new and is kept.
+func (s *series) add(points []point) (changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	merged := thinned(slices.Concat(s.points, points))
+	changed = !slices.EqualFunc(merged, s.points, func(a, b point) bool { return a.At.Equal(b.At) })
+	s.points = merged
 	return changed
 }
 
-// all returns a copy of the points, oldest first, without those ahead of the clock.
-func (q *Quotes) all() []point {
-	q.load.Do(q.sync)
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(q.points), ahead)
+// Merge implements mirror.Value.
+func (s *series) Merge(stored []byte) error {
+	points, err := decode(stored)
+	s.add(points)
+	return err
 }
 
-// Close saves what is not saved yet. It is called once, after the last Add.
-func (q *Quotes) Close() {
-	q.sync()
-	q.saving.Wait()
-}
-
-// sync exchanges points with the stores. It blocks for at most maxWait; a slower exchange
-// goes on in the background.
-func (q *Quotes) sync() {
-	if len(q.stores) == 0 {
-		return
+// Encode implements mirror.Value.
+func (s *series) Encode() []byte {
+	points := s.copy()
+	if len(points) == 0 {
+		return nil
 	}
-	waiting, done := context.WithTimeout(context.Background(), maxWait)
-	q.saving.Go(func() {
-		defer done()
-		q.syncing <- struct{}{}
-		q.exchange(context.Background())
-		<-q.syncing
-	})
-	<-waiting.Done()
-}
-
-// exchange merges the stores' points into memory, and saves the result in each store that
-// differs.
-func (q *Quotes) exchange(ctx context.Context) {
-	stored, unread := make([][]byte, len(q.stores)), make([]error, len(q.stores))
-	for i, store := range q.stores {
-		stored[i], unread[i] = store.Load(ctx, q.key)
-		if unread[i] != nil { // It may have been away for a moment.
-			stored[i], unread[i] = store.Load(ctx, q.key)
-		}
-		points, err := decode(stored[i])
-		if err != nil {
-			q.log.Warn("the stored quotes cannot be read", "err", err)
-		}
-		q.merge(points)
-	}
-	q.mu.Lock()
-	merged, empty := encode(q.points), len(q.points) == 0
-	q.mu.Unlock()
-	if q.exchangeBelief(ctx) && errors.Join(unread...) == nil {
-		q.mu.Lock()
-		q.loaded = true
-		q.mu.Unlock()
-	}
-	for i, store := range q.stores {
-		// To save in a store that was not read would replace its points.
-		if !empty && unread[i] == nil && !bytes.Equal(merged, stored[i]) {
-			store.Save(ctx, q.key, merged, maxAge)
-		}
-	}
+	return encode(points)
 }
 
 // storedPoint is the form of a point in stores.
@@ -163,9 +115,13 @@ func encode(points []point) []byte {
 	return text
 }
 
+// decode reads stored points. It returns none for no text, and fails for another form and for impossible values.
 func decode(text []byte) ([]point, error) {
+	if len(text) == 0 {
+		return nil, nil
+	}
 	var stored []storedPoint
-	if len(text) > 0 && json.Unmarshal(text, &stored) != nil {
+	if json.Unmarshal(text, &stored) != nil {
 		return nil, errors.New("not a list of points")
 	}
 	var points []point

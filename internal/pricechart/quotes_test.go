@@ -1,55 +1,20 @@
 package pricechart
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"herald/internal/core"
+	"herald/internal/mirror/mirrortest"
+	"herald/internal/query"
 	"herald/internal/secret/logtest"
 )
 
 const source = "https://prices.example.org id 1027"
 
-// shared is a core.Store in memory, which takes its time.
-type shared struct {
-	delay time.Duration
-
-	mu     sync.Mutex
-	values map[string]string
-	ttl    time.Duration
-	saves  int
-	fails  int // this many more calls of Load
-}
-
-func (s *shared) Load(_ context.Context, key string) ([]byte, error) {
-	time.Sleep(s.delay) // simulated time
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.fails--; s.fails >= 0 {
-		return nil, errors.New("away")
-	}
-	return []byte(s.values[key]), nil
-}
-
-func (s *shared) Save(_ context.Context, key string, value []byte, ttl time.Duration) {
-	time.Sleep(s.delay) // simulated time
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.values == nil {
-		s.values = map[string]string{}
-	}
-	s.values[key], s.ttl = string(value), ttl
-	s.saves++
-}
-
-func open(source string, stores ...core.Store) (*Quotes, *logtest.Buffer) {
+func open(source string, stores ...query.Store) (*Quotes, *logtest.Buffer) {
 	var log logtest.Buffer
 	return NewQuotes(source, stores, log.Logger()), &log
 }
@@ -68,7 +33,7 @@ func wantPrices(t *testing.T, what string, q *Quotes, want string) {
 
 func TestReplicasAndRestartsShareTheQuotes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := new(shared)
+		store := new(mirrortest.Store)
 		one, _ := open(source, store)
 		two, _ := open(source, store)
 		other, _ := open("another", store)
@@ -80,67 +45,11 @@ func TestReplicasAndRestartsShareTheQuotes(t *testing.T) {
 		wantPrices(t, "another source", other, "4")
 		again, log := open(source, store)
 		wantPrices(t, "a new process", again, "1 2 3 5")
-		if store.ttl != maxAge || log.String() != "" {
-			t.Errorf("kept for %v; logged %s", store.ttl, log)
-		}
 		again.Close()
 		empty, _ := open("a third", store)
 		empty.Close()
-		if store.saves != 5 {
-			t.Errorf("five quotes are saved %d times", store.saves)
-		}
-	})
-}
-
-func TestEachStoreGetsWhatTheOthersHave(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		one, two := new(shared), new(shared)
-		for i, store := range []*shared{one, two} {
-			q, _ := open(source, store)
-			q.Add(quoted(string('1'+rune(i)), time.Now()))
-			time.Sleep(step)
-		}
-		both, _ := open(source, one, two)
-		wantPrices(t, "of both", both, "1 2")
-		two.values = nil // as when it was away
-		both.Close()
-		for _, store := range []*shared{one, two} {
-			q, _ := open(source, store)
-			wantPrices(t, "of each", q, "1 2")
-		}
-	})
-}
-
-func TestAStoreOutOfReachForAMomentLosesNothing(t *testing.T) {
-	for fails := range 4 {
-		synctest.Test(t, func(t *testing.T) {
-			store := new(shared)
-			before, _ := open(source, store)
-			before.Add(quoted("1", time.Now()))
-			time.Sleep(step)
-			store.fails = fails
-			after, _ := open(source, store)
-			after.Add(quoted("2", time.Now()))
-			after.Close()
-			again, _ := open(source, store)
-			wantPrices(t, fmt.Sprint("after ", fails, " failures"), again, "1 2")
-		})
-	}
-}
-
-func TestNobodyWaitsForASlowStore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &shared{delay: time.Minute}
-		q, _ := open(source, store)
-		start := time.Now()
-		q.Add(quoted("1", start))
-		if took := time.Since(start); took != maxWait {
-			t.Errorf("it took %v", took)
-		}
-		wantPrices(t, "meanwhile", q, "1")
-		q.Close()
-		if len(store.values) != 1 {
-			t.Error("Close did not wait until it is saved")
+		if n, ttl := store.Saves(); n != 5 || ttl != maxAge || log.String() != "" {
+			t.Errorf("five quotes are saved %d times, for %v; logged %s", n, ttl, log)
 		}
 	})
 }
@@ -162,9 +71,10 @@ func TestAWrongClockDeletesNothing(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(2 * year)
 			right := time.Now().Add(max(0, -test.off)) // The bubble's clock only goes forward.
-			store := &shared{values: map[string]string{"quotes " + source: string(encode([]point{
-				{At: right.Add(-day), Price: number("1")}, {At: right.Add(-time.Hour), Price: number("2")},
-			}))}}
+			store := mirrortest.With("quotes "+source, string(encode([]point{
+				{At: right.Add(-day), Price: number("1")},
+				{At: right.Add(-time.Hour), Price: number("2")},
+			})))
 			time.Sleep(max(0, test.off))
 			wrong, _ := open(source, store)
 			provider := right
@@ -215,7 +125,7 @@ func TestStoredQuotesAreCheckedAndDamageIsLoggedOnce(t *testing.T) {
 		"{", `{"t":1}`, `[{"t":1,"p":"0"}]`, `[{"t":1}]`, `[{"t":"x"}]`, `[{"p":"1"}]`, `[{"t":-5,"p":"1"}]`, `[{"t":1,"p":"-1"}]`,
 		`[{"t":1,"p":"1e31"}]`, `[{"t":1,"p":"1e-31"}]`, `[{"t":1,"p":"1e999999999"}]`, `[{"t":1,"p":"1e-999999999"}]`,
 	} {
-		q, log := open(source, &shared{values: map[string]string{"quotes " + source: damaged}})
+		q, log := open(source, mirrortest.With("quotes "+source, damaged))
 		q.Add(quoted("1", time.Now()))
 		wantPrices(t, damaged, q, "1")
 		if got := log.String(); strings.Count(got, "\n") != 1 {

@@ -9,7 +9,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// Load implements core.Store. It fails if the value has more than maxValue bytes, or if Redis is unavailable. Another
+// Load implements query.Store. It fails if the value has more than maxValue bytes, or if Redis is unavailable. Another
 // program's value of another type counts as none. If there is no value, Load looks for that of a version up to
 // b7a8be84, whose keys name no bot.
 func (r *Redis) Load(ctx context.Context, key string) ([]byte, error) {
@@ -23,7 +23,7 @@ func (r *Redis) Load(ctx context.Context, key string) ([]byte, error) {
 	return value, err
 }
 
-// Save implements core.Store, if Redis is available. ttl is at least 1 ms. value must not be empty.
+// Save implements query.Store, if Redis is available. ttl is at least 1 ms. value must not be empty.
 func (r *Redis) Save(ctx context.Context, key string, value []byte, ttl time.Duration) {
 	_, _ = r.ask(ctx, command("SET", r.key("answer", key), value, "PX", ttl.Milliseconds()))
 }

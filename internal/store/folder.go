@@ -17,7 +17,7 @@ import (
 	"herald/internal/config"
 )
 
-// Folder keeps values in files of DATA_DIR, so that they outlive the process. It implements core.Store, and its
+// Folder keeps values in files of DATA_DIR, so that they outlive the process. It implements query.Store, and its
 // Buckets keep saved addresses. It is safe for concurrent use. `bot members` may use the folder beside a bot that
 // has locked it.
 //
@@ -112,7 +112,7 @@ func (f *Folder) flatPath(key string) string {
 	return filepath.Join(f.dir, hashName(key)+".kept.json")
 }
 
-// Load implements core.Store. It ignores how long the value was to be kept: under a wrong clock, a value would
+// Load implements query.Store. It ignores how long the value was to be kept: under a wrong clock, a value would
 // look expired and be overwritten. A damaged file counts as no value.
 func (f *Folder) Load(ctx context.Context, key string) ([]byte, error) {
 	content, err := readFile(f.flatPath(key))
@@ -141,7 +141,7 @@ func (f *Folder) logOnce(ctx context.Context, key string, err error) {
 		"it must have the folder's owner and mode 0600", "file", filepath.Base(f.flatPath(key)), "err", err)
 }
 
-// Save implements core.Store. It overwrites a file that cannot be read.
+// Save implements query.Store. It overwrites a file that cannot be read.
 func (f *Folder) Save(ctx context.Context, key string, value []byte, _ time.Duration) {
 	content, _ := json.Marshal(wrapped{Value: value}) // Bytes can be JSON.
 	path := f.flatPath(key)

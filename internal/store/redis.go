@@ -15,7 +15,7 @@ import (
 )
 
 // Redis is the state that the replicas of one bot share, on Redis 5 or later. It implements claim.Claims,
-// ratelimit.Limiter and core.Store, and its Buckets keep saved addresses. Saved addresses never expire there;
+// ratelimit.Limiter and query.Store, and its Buckets keep saved addresses. Saved addresses never expire there;
 // everything else does. It is safe for concurrent use.
 //
 // While Redis is unavailable, the memory of this process decides claims and rates, and values cannot be read. Neither

@@ -3,7 +3,7 @@
 // There are three kinds of state:
 //   - Claims and finished work (claim.Claims), so that an update is answered once.
 //   - Rates (ratelimit.Limiter).
-//   - Values: the latest answers of services (core.Store), and saved addresses, in a Bucket.
+//   - Values: the latest answers of services (query.Store), and saved addresses, in a Bucket.
 //
 // There are three places. Memory keeps state in this process, Redis shares it between replicas, and Folder keeps
 // values in files. While Redis is unavailable, a Memory decides claims and rates, and values cannot be read.

@@ -15,7 +15,7 @@ import (
 // Bounds on join requests, which may come by the thousand.
 const (
 	// maxChecks bounds those that are checked at a time, so that commands find the
-	// services free: it is a quarter of core.MaxCalls.
+	// services free: it is a quarter of query.MaxCalls.
 	maxChecks = 8
 	// maxQueries and maxWaiting bound those that wait to be checked, with a query and without.
 	// Further ones are not checked. Queries whose time is up are all answered at once.

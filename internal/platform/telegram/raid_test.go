@@ -21,23 +21,25 @@ import (
 	"herald/internal/config"
 	"herald/internal/core"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/platform/platformtest"
+	"herald/internal/query"
 	"herald/internal/ratelimit"
 	"herald/internal/router"
 	"herald/internal/service/partner"
 	"herald/internal/transport"
 )
 
-// source is a core.Source.
+// source is a query.Source.
 type source[K, V any] func(context.Context, K) (V, error)
 
-func (f source[K, V]) Get(ctx context.Context, key K) (core.Snapshot[V], error) {
+func (f source[K, V]) Get(ctx context.Context, key K) (query.Snapshot[V], error) {
 	value, err := f(ctx, key)
-	return core.Snapshot[V]{Value: value, At: time.Now()}, err
+	return query.Snapshot[V]{Value: value, At: time.Now()}, err
 }
 
 // joinRouter returns the Router of the bot's own commands with these sources. The groups are in
 // JoinChats.
-func joinRouter(t *testing.T, accounts core.Source[core.Identity, core.Account], stakes core.Source[common.Address, core.Stake]) *router.Router {
+func joinRouter(t *testing.T, accounts query.Source[core.Identity, core.Account], stakes query.Source[common.Address, core.Stake]) *router.Router {
 	t.Helper()
 	w := commandstest.Healthy()
 	from := w.Sources()
@@ -90,16 +92,16 @@ func (p *slowPartner) fetch(ctx context.Context, id core.Identity) (core.Account
 	return core.Account{}, nil
 }
 
-// Call and Lookup implement core.Observer.
-func (*slowPartner) Call(*core.Service, string, time.Duration) {}
-func (*slowPartner) Lookup(string, string, time.Duration)      {}
+// Call and Lookup implement query.Observer.
+func (*slowPartner) Call(*core.Service, query.Outcome, time.Duration) {}
+func (*slowPartner) Lookup(string, query.Result, time.Duration)       {}
 
 // accounts asks the partner as the bot does.
-func (p *slowPartner) accounts(t *testing.T) core.Source[core.Identity, core.Account] {
-	cache := core.NewCache(core.CacheConfig{MaxItems: 100_000, CallTimeout: 10 * time.Second, Timeout: 20 * time.Second, Observer: p})
+func (p *slowPartner) accounts(t *testing.T) query.Source[core.Identity, core.Account] {
+	cache := query.NewCache(query.CacheConfig{MaxItems: 100_000, CallTimeout: 10 * time.Second, Timeout: 20 * time.Second, Observer: p})
 	t.Cleanup(cache.Close)
-	upstream := core.NewUpstream(cache, partner.Service, time.Minute, nil)
-	return core.NewQuery(upstream, &core.Query[core.Identity, core.Account]{Name: "accounts", TTL: time.Minute, Fetch: p.fetch})
+	upstream := query.NewUpstream(cache, partner.Service, time.Minute, nil)
+	return query.New(upstream, query.Config[core.Identity, core.Account]{Name: "accounts", TTL: time.Minute, Fetch: p.fetch})
 }
 
 // People ask to join, by the hundred a second or 2,000 at once, and the partner is slow or hangs.
@@ -125,7 +127,7 @@ func TestARaidDelaysNoCommandAndKeepsNobodyOut(t *testing.T) {
 			r, asked, goroutines := joinTest(t, change, paced), map[int64]time.Time{}, 0
 			mayCheck := tt.takes < answerWithin-approveTime
 			p := &slowPartner{takes: tt.takes, registered: func(user int) bool { return user%99 == 0 }}
-			r.serve(joinRouter(t, p.accounts(t), commandstest.Healthy().Sources().Stakes))
+			r.serve(platformtest.Routed{Router: joinRouter(t, p.accounts(t), commandstest.Healthy().Sources().Stakes)})
 			time.Sleep(time.Second)
 			go func() {
 				for user := range int64(80) {

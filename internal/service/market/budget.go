@@ -49,7 +49,7 @@ type Reading struct {
 
 // Budget spreads the credits of PRICE_API_KEY over the month. Each credit is a slot of one ratelimit.Limit, which
 // every Reading sets. So nothing has to outlive the process, and replicas and other programs may spend with the
-// same key: the next Reading has what they left. Budget implements core.Budget. It is safe for concurrent use.
+// same key: the next Reading has what they left. Budget implements query.Budget. It is safe for concurrent use.
 type Budget struct {
 	perMonth int // the operator's bound; 0: none
 	// ask asks the provider what is left, for at most readTime.
@@ -120,7 +120,7 @@ func (r Reading) othersSpend() bool {
 	return float64(r.Left)+2 < 0.99*evenly
 }
 
-// Spend implements core.Budget. It may first ask the provider what is left, and goes on
+// Spend implements query.Budget. It may first ask the provider what is left, and goes on
 // without an answer if that fails.
 func (b *Budget) Spend(ctx context.Context) *core.Error {
 	if b.startReading() {
@@ -208,7 +208,7 @@ func (b *Budget) useUp(lasts time.Duration) {
 	b.usedUpUntil = time.Now().Add(lasts)
 }
 
-// Note implements core.Budget. The credit comes from this Budget, too, so that replicas together spend what is
+// Note implements query.Budget. The credit comes from this Budget, too, so that replicas together spend what is
 // left once. Note takes at most one credit ahead.
 func (b *Budget) Note() {
 	b.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"herald/internal/core"
+	"herald/internal/query"
 )
 
 func TestWhatAnErrorCodeMeans(t *testing.T) {
@@ -36,7 +37,7 @@ func TestWhatAnErrorCodeMeans(t *testing.T) {
 }
 
 func TestALoadedPriceIsChecked(t *testing.T) {
-	c := New(Settings{}, core.NewCache(core.CacheConfig{CallTimeout: time.Minute}), nil)
+	c := New(Settings{}, query.NewCache(query.CacheConfig{CallTimeout: time.Minute}), nil)
 	if c.Price.Check(core.Quote{}) == nil {
 		t.Error("a price of 0 is possible")
 	}

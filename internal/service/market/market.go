@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"herald/internal/core"
+	"herald/internal/query"
 	"herald/internal/service/rest"
 )
 
@@ -38,12 +39,12 @@ var Service = &core.Service{
 	},
 }
 
-// Client asks the provider. Its Upstream's Ping asks for the price.
+// Client asks the provider.
 type Client struct {
-	*core.Upstream
+	*query.Upstream
 	// Price returns the current quote in USD. It fails as Malformed if the provider quotes
 	// another token, and as NoData if it has no price.
-	Price *core.Query[struct{}, core.Quote]
+	Price *query.Query[struct{}, core.Quote]
 	// Budget has the credits that the client may spend; nil: calls are not counted.
 	Budget *Budget
 
@@ -61,21 +62,21 @@ type Client struct {
 }
 
 // New makes a client. It contacts nothing. log is told when version 1 of the quotes is gone.
-func New(s Settings, c *core.Cache, log *slog.Logger) *Client {
+func New(s Settings, c *query.Cache, log *slog.Logger) *Client {
 	m := &Client{
 		settings: s,
 		query:    url.Values{s.By: {s.Token}, "convert": {"USD"}}.Encode(),
 		rest:     rest.New(Service, c.CallTimeout),
 		log:      log,
 	}
-	var budget core.Budget
+	var budget query.Budget
 	if !s.Uncounted {
 		failing := func() bool { return !m.Health().FailingSince.IsZero() }
 		m.Budget = newBudget(s.MonthlyCredits, m.Credits, failing)
 		budget = m.Budget
 	}
-	m.Upstream = core.NewUpstream(c, Service, s.TTL, budget)
-	m.Price = core.NewQuery(m.Upstream, &core.Query[struct{}, core.Quote]{
+	m.Upstream = query.NewUpstream(c, Service, s.TTL, budget)
+	m.Price = query.New(m.Upstream, query.Config[struct{}, core.Quote]{
 		Name: "price",
 		TTL:  s.TTL,
 		Fetch: func(ctx context.Context, _ struct{}) (core.Quote, error) {
@@ -88,7 +89,6 @@ func New(s Settings, c *core.Cache, log *slog.Logger) *Client {
 		SharedAs: fmt.Sprint(s.URL, " ", m.query, " ", s.Symbol, " ", s.MaxPriceAge),
 		Check:    func(q core.Quote) error { return check(q, time.Now()) },
 	})
-	core.PingWith(m.Upstream, m.Price)
 	return m
 }
 

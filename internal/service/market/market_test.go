@@ -16,6 +16,7 @@ import (
 	"herald/internal/config/configtest"
 	"herald/internal/core"
 	"herald/internal/ops"
+	"herald/internal/query"
 	"herald/internal/service/market"
 	"herald/internal/service/rest/resttest"
 )
@@ -40,7 +41,7 @@ func quote(ctx context.Context, s market.Settings) (core.Quote, error) {
 }
 
 func newClient(s market.Settings) *market.Client {
-	return market.New(s, core.NewCache(core.CacheConfig{MaxItems: 10, CallTimeout: time.Minute, Timeout: time.Minute, StaleFor: time.Hour, Observer: ops.NewMetrics()}), slog.New(slog.DiscardHandler))
+	return market.New(s, query.NewCache(query.CacheConfig{MaxItems: 10, CallTimeout: time.Minute, Timeout: time.Minute, StaleFor: time.Hour, Observer: ops.NewMetrics()}), slog.New(slog.DiscardHandler))
 }
 
 // serve starts a provider that answers every request alike, and returns its URL.
@@ -305,7 +306,7 @@ func TestTheProvidersSentenceIsLoggedAndInNoError(t *testing.T) {
 	} {
 		var log bytes.Buffer
 		c := market.New(market.Settings{URL: serve(t, 400, body), By: "symbol", Token: "QQQ", Symbol: "QQQ", Uncounted: true},
-			core.NewCache(core.CacheConfig{CallTimeout: time.Minute}), slog.New(slog.NewTextHandler(&log, nil)))
+			query.NewCache(query.CacheConfig{CallTimeout: time.Minute}), slog.New(slog.NewTextHandler(&log, nil)))
 		for range 2 {
 			_, err := c.Probe(t.Context())
 			if err == nil || want != "" && strings.Contains(err.Error(), "Key is") {

@@ -18,6 +18,7 @@ import (
 	"herald/internal/demo/fake/faketest"
 	"herald/internal/demo/fake/transporttest"
 	"herald/internal/ops"
+	"herald/internal/query"
 	"herald/internal/service/market"
 	"herald/internal/service/rest/resttest"
 )
@@ -106,7 +107,7 @@ func inBubble(t *testing.T, p *provider, test func(*testing.T, *market.Client)) 
 			Symbol: "hrd",
 			TTL:    30 * time.Second,
 		}
-		cache := core.NewCache(core.CacheConfig{MaxItems: 10, CallTimeout: 5 * time.Second, Timeout: 20 * time.Second, StaleFor: time.Hour, Observer: ops.NewMetrics()})
+		cache := query.NewCache(query.CacheConfig{MaxItems: 10, CallTimeout: 5 * time.Second, Timeout: 20 * time.Second, StaleFor: time.Hour, Observer: ops.NewMetrics()})
 		defer cache.Close()
 		test(t, market.New(settings, cache, slog.New(slog.NewTextHandler(&p.log, nil))))
 	})
@@ -365,7 +366,7 @@ func TestVersion3IsAskedWhereVersion1IsGone(t *testing.T) {
 		})
 		var log bytes.Buffer
 		c := market.New(market.Settings{URL: url, By: "id", Token: "42", Symbol: "hrd", Uncounted: true},
-			core.NewCache(core.CacheConfig{CallTimeout: time.Minute}), slog.New(slog.NewTextHandler(&log, nil)))
+			query.NewCache(query.CacheConfig{CallTimeout: time.Minute}), slog.New(slog.NewTextHandler(&log, nil)))
 		for range 3 {
 			found, err := c.Probe(t.Context())
 			if test.want != "" {

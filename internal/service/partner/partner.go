@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"herald/internal/core"
+	"herald/internal/query"
 	"herald/internal/service/rest"
 )
 
@@ -40,21 +41,23 @@ var Service = &core.Service{
 	},
 }
 
-// Client asks the API. Its Upstream's Ping checks an account and drops the answer.
+// Client asks the API.
 //
 // Client signs calls with this machine's time plus a correction, 0 at first. If a call is
 // refused and the refusal's Date differs from the signed time by more than 2 seconds,
 // Client repeats the call once with the time of Date. It keeps a correction that the API
 // accepted, and drops it at the next refusal.
 type Client struct {
-	*core.Upstream
+	*query.Upstream
 	// Accounts returns a person's account. A person is unregistered if the API reports
 	// success without a DID or returns a NotFoundCode, also with a 4xx other than 401,
 	// 403, 408 and 429.
-	Accounts *core.Query[core.Identity, core.Account]
+	Accounts *query.Query[core.Identity, core.Account]
 	// Logins returns the logins of a DID in the past 30 days, newest first. An empty list
 	// means none; null is an error.
-	Logins *core.Query[string, []core.Login]
+	Logins *query.Query[string, []core.Login]
+	// Ping checks an account and drops the answer.
+	Ping *query.Query[struct{}, struct{}]
 
 	settings   Settings
 	rest       *rest.Client
@@ -67,20 +70,24 @@ type Client struct {
 var anybody = core.Identity{Platform: "Telegram", UID: "1"}
 
 // New returns a Client without contacting the API.
-func New(s Settings, cache *core.Cache) *Client {
+func New(s Settings, cache *query.Cache) *Client {
 	client := &Client{settings: s, now: time.Now, rest: rest.New(Service, cache.CallTimeout)}
-	client.Upstream = core.NewUpstream(cache, Service, min(s.ExistsTTL, s.LoginsTTL), nil)
-	client.Accounts = core.NewQuery(client.Upstream, &core.Query[core.Identity, core.Account]{
-		Name: "account", TTL: s.ExistsTTL, Fetch: client.fetchAccount,
+	client.Upstream = query.NewUpstream(cache, Service, min(s.ExistsTTL, s.LoginsTTL), nil)
+	client.Accounts = query.New(client.Upstream, query.Config[core.Identity, core.Account]{
+		Name:  "account",
+		TTL:   s.ExistsTTL,
+		Fetch: client.fetchAccount,
 	})
-	client.Logins = core.NewQuery(client.Upstream, &core.Query[string, []core.Login]{
-		Name: "logins", TTL: s.LoginsTTL, Fetch: client.fetchLogins,
+	client.Logins = query.New(client.Upstream, query.Config[string, []core.Login]{
+		Name:  "logins",
+		TTL:   s.LoginsTTL,
+		Fetch: client.fetchLogins,
 	})
-	core.PingWith(client.Upstream, core.NewQuery(client.Upstream, &core.Query[struct{}, struct{}]{
+	client.Ping = query.New(client.Upstream, query.Config[struct{}, struct{}]{
 		Name:  "registration",
 		TTL:   min(s.ExistsTTL, time.Minute),
 		Fetch: func(ctx context.Context, _ struct{}) (struct{}, error) { return struct{}{}, client.Probe(ctx) },
-	}))
+	})
 	return client
 }
 

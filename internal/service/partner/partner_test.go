@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"herald/internal/core"
+	"herald/internal/query"
 	"herald/internal/secret"
 	"herald/internal/service/partner"
 	"herald/internal/service/rest/resttest"
@@ -25,7 +26,7 @@ var (
 
 // newClient makes a client with a cache of its own.
 func newClient(s partner.Settings) *partner.Client {
-	return partner.New(s, core.NewCache(core.CacheConfig{CallTimeout: time.Minute}))
+	return partner.New(s, query.NewCache(query.CacheConfig{CallTimeout: time.Minute}))
 }
 
 // clientOf makes a client of a service that answers every request alike.

@@ -19,6 +19,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
+	"herald/internal/query"
 	"herald/internal/transport"
 )
 
@@ -33,7 +34,7 @@ type Client struct {
 
 // New makes a client whose every call takes at most timeout.
 func New(service *core.Service, timeout time.Duration) *Client {
-	options := transport.Options{Timeout: timeout, MaxBody: MaxBody, MaxConns: core.MaxCalls}
+	options := transport.Options{Timeout: timeout, MaxBody: MaxBody, MaxConns: query.MaxCalls}
 	return &Client{service: service, http: transport.New(options)}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"herald/internal/core"
+	"herald/internal/query"
 )
 
 // maxBatchCalls bounds the calls of pools in one eth_call of StakesOf: 52 wallets with 21
@@ -21,7 +22,7 @@ const maxBatchCalls = 1100
 //
 // If the node cannot execute so large a call, or refuses it for its size, StakesOf halves the number
 // for the rest of the wallets. It reads a single wallet as Stakes does.
-func (c *Client) StakesOf(ctx context.Context, wallets []common.Address) (answers []core.Answer[core.Stake]) {
+func (c *Client) StakesOf(ctx context.Context, wallets []common.Address) (answers []query.Answer[core.Stake]) {
 	size := max(1, maxBatchCalls/len(c.settings.Pools))
 	if !c.usesMulticall() {
 		size = 1
@@ -39,7 +40,7 @@ func (c *Client) StakesOf(ctx context.Context, wallets []common.Address) (answer
 			continue
 		}
 		for i := range chunk {
-			answer := core.Answer[core.Stake]{Err: err}
+			answer := query.Answer[core.Stake]{Err: err}
 			if err == nil {
 				answer.Value = stakes[i]
 				answer.At = time.Now()

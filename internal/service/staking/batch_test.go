@@ -12,6 +12,7 @@ import (
 
 	"herald/internal/core"
 	"herald/internal/demo/fake/services"
+	"herald/internal/query"
 )
 
 // walletNo is a wallet that stakes n tokens in a counting pool.
@@ -44,7 +45,7 @@ func walletsTo(n int) (wallets []common.Address) {
 }
 
 // wantStakes checks the answers for walletsTo(n).
-func wantStakes(t *testing.T, answers []core.Answer[core.Stake]) {
+func wantStakes(t *testing.T, answers []query.Answer[core.Stake]) {
 	t.Helper()
 	for i, a := range answers {
 		n := len(answers) - 1 - i

@@ -19,6 +19,7 @@ import (
 
 	"herald/internal/core"
 	"herald/internal/demo/fake/services"
+	"herald/internal/query"
 	"herald/internal/service/staking/evmabi"
 )
 
@@ -256,7 +257,7 @@ func TestWhoWaitsForThePaceBlocksNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, c := withdrawing(t, 50_000, entry{500, 0})
 		var asking sync.WaitGroup
-		for i := range 2 * core.MaxCalls {
+		for i := range 2 * query.MaxCalls {
 			asking.Go(func() {
 				if stake, err := c.Stakes.Get(t.Context(), walletNo(i)); err != nil || stake.Value.NextClaim.At.IsZero() {
 					t.Errorf("wallet %d: %+v, %v", i, stake.Value, err)

@@ -13,12 +13,13 @@ import (
 	"sync/atomic"
 
 	"herald/internal/core"
+	"herald/internal/query"
 	"herald/internal/service/rest"
 	"herald/internal/transport"
 )
 
 // rpcClient makes calls of JSON-RPC over HTTP (https://www.jsonrpc.org/specification). It makes
-// at most core.MaxCalls requests at once, even on one connection of HTTP/2; others wait. Its
+// at most query.MaxCalls requests at once, even on one connection of HTTP/2; others wait. Its
 // errors are for failure.
 type rpcClient struct {
 	url    string
@@ -31,7 +32,7 @@ func newRPCClient(endpoint string, client *http.Client) (*rpcClient, error) {
 	if _, err := url.Parse(endpoint); err != nil {
 		return nil, errors.New("the endpoint of the chain cannot be used")
 	}
-	return &rpcClient{url: endpoint, http: client, places: make(chan struct{}, core.MaxCalls)}, nil
+	return &rpcClient{url: endpoint, http: client, places: make(chan struct{}, query.MaxCalls)}, nil
 }
 
 // rpcCall is one call of a batch and, once it is made, its result or its error.

@@ -22,6 +22,7 @@ import (
 	"herald/internal/core"
 	"herald/internal/demo/fake/services"
 	"herald/internal/ops"
+	"herald/internal/query"
 	"herald/internal/secret"
 	"herald/internal/service/rest/resttest"
 	"herald/internal/service/staking/evmabi"
@@ -182,7 +183,7 @@ func newClient(t testing.TB, n *node, pools []core.Pool, change ...func(*Setting
 	for _, f := range change {
 		f(&s)
 	}
-	cache := core.NewCache(core.CacheConfig{MaxItems: 10, CallTimeout: 10 * time.Second, Timeout: time.Minute, Observer: ops.NewMetrics()})
+	cache := query.NewCache(query.CacheConfig{MaxItems: 10, CallTimeout: 10 * time.Second, Timeout: time.Minute, Observer: ops.NewMetrics()})
 	t.Cleanup(cache.Close)
 	c, err := New(s, cache, func(core.Pool) {})
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
+	"herald/internal/query"
 	"herald/internal/service/staking/evmabi"
 	"herald/internal/transport"
 )
@@ -51,10 +52,9 @@ const maxPingTTL = 15 * time.Second
 // address.
 var anyWallet = common.Address{common.AddressLength - 1: 1}
 
-// Client reads the pools. Its Upstream's Ping reads them for anyWallet and returns a
-// core.Stake, which may be incomplete.
+// Client reads the pools.
 type Client struct {
-	*core.Upstream
+	*query.Upstream
 	// Stakes returns a wallet's stake in all pools, at the node's newest block. It fails if the
 	// node is of another chain, if the block is older than MaxBlockAge, or if no pool could be
 	// read.
@@ -62,56 +62,63 @@ type Client struct {
 	// A fetch takes one HTTP round trip through Multicall3, and two by batch. With ClaimBlocks
 	// the chain's pace takes two or three more: once an hour, and until the node tells it. A
 	// Multicall3 that failed is not used again for 5 minutes.
-	Stakes *core.Query[common.Address, core.Stake]
+	Stakes *query.Query[common.Address, core.Stake]
+	// Ping returns the stake of anyWallet, which may be incomplete.
+	Ping *query.Query[struct{}, core.Stake]
 
 	settings Settings
 	rpc      *rpcClient
 	unread   func(core.Pool)
 	// pace is the time between two blocks as contracts count them; noPace, or 0 for unknown.
-	pace *core.Query[struct{}, time.Duration]
+	pace *query.Query[struct{}, time.Duration]
 	// noMulticallUntil is when Multicall3 is used again, in Unix nanoseconds.
 	noMulticallUntil atomic.Int64
 }
 
 // New returns a Client without contacting the node. Each reading of a stake calls unread once
 // for each pool that it could not read wholly; unread must not block.
-func New(s Settings, cache *core.Cache, unread func(core.Pool)) (*Client, error) {
-	httpClient := transport.New(transport.Options{Timeout: cache.CallTimeout, MaxBody: maxBody, MaxConns: core.MaxCalls})
+func New(s Settings, cache *query.Cache, unread func(core.Pool)) (*Client, error) {
+	httpClient := transport.New(transport.Options{Timeout: cache.CallTimeout, MaxBody: maxBody, MaxConns: query.MaxCalls})
 	node, err := newRPCClient(s.RPCURL.Reveal(), httpClient)
 	if err != nil {
 		return nil, err
 	}
-	client := &Client{Upstream: core.NewUpstream(cache, Service, s.TTL, nil), settings: s, rpc: node, unread: unread}
+	client := &Client{Upstream: query.NewUpstream(cache, Service, s.TTL, nil), settings: s, rpc: node, unread: unread}
 	// An Upstream of its own: whoever waits for the pace holds a permit of the other, so with one
 	// Upstream all of them could wait for ever. And a node that does not tell the pace still tells
 	// stakes.
-	client.pace = core.NewQuery(core.NewUpstream(cache, Service, s.TTL, nil), &core.Query[struct{}, time.Duration]{
+	client.pace = query.New(query.NewUpstream(cache, Service, s.TTL, nil), query.Config[struct{}, time.Duration]{
 		Name:      "pace",
 		TTL:       paceTTL,
 		Fetch:     client.measurePace,
 		Cacheable: func(pace time.Duration) bool { return pace != 0 },
 	})
-	client.Stakes = core.NewQuery(client.Upstream, &core.Query[common.Address, core.Stake]{
-		Name: "stake", TTL: s.TTL, Fetch: client.readStake, Cacheable: core.Stake.Complete,
+	client.Stakes = query.New(client.Upstream, query.Config[common.Address, core.Stake]{
+		Name:      "stake",
+		TTL:       s.TTL,
+		Fetch:     client.readStake,
+		Cacheable: core.Stake.Complete,
 	})
-	core.PingWith(client.Upstream, core.NewQuery(client.Upstream, &core.Query[struct{}, core.Stake]{
+	client.Ping = query.New(client.Upstream, query.Config[struct{}, core.Stake]{
 		Name:  "pools",
 		TTL:   min(s.TTL, maxPingTTL),
 		Fetch: func(ctx context.Context, _ struct{}) (core.Stake, error) { return client.readStake(ctx, anyWallet) },
-	}))
+	})
 	return client, nil
 }
 
 // Total returns the source of what all wallets together have staked, fresh for ttl. It
 // returns nil without a TotalMethod. An answer may be incomplete, and even have no pool: that
 // is no failure of the service, because stakes can be read all the same.
-func (c *Client) Total(ttl time.Duration) core.Source[struct{}, core.Stake] {
+func (c *Client) Total(ttl time.Duration) query.Source[struct{}, core.Stake] {
 	if c.settings.TotalMethod == "" {
 		return nil
 	}
 	// Cacheable is not set: a pool without the method would cause a call for each question.
-	return core.NewQuery(c.Upstream, &core.Query[struct{}, core.Stake]{
-		Name: "total_stake", TTL: ttl, Fetch: c.readTotal,
+	return query.New(c.Upstream, query.Config[struct{}, core.Stake]{
+		Name:  "total_stake",
+		TTL:   ttl,
+		Fetch: c.readTotal,
 	})
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"herald/internal/core"
 	"herald/internal/demo/fake/services"
+	"herald/internal/query"
 	"herald/internal/secret"
 	"herald/internal/service/rest/resttest"
 	"herald/internal/service/staking/evmabi"
@@ -187,7 +188,7 @@ func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 	_, pools := stakers()
 	resttest.Check(t, func(ctx context.Context, baseURL string, timeout time.Duration) error {
 		s := Settings{RPCURL: secret.New(baseURL + secretPath + secretArgs), Pools: pools, Method: testMethod, Multicall: &multicallAddr}
-		c, err := New(s, core.NewCache(core.CacheConfig{CallTimeout: timeout}), func(core.Pool) {})
+		c, err := New(s, query.NewCache(query.CacheConfig{CallTimeout: timeout}), func(core.Pool) {})
 		if err != nil {
 			return Service.Fail(core.Unreachable, err) // no URL
 		}

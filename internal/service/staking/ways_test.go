@@ -16,6 +16,7 @@ import (
 
 	"herald/internal/core"
 	"herald/internal/demo/fake/services"
+	"herald/internal/query"
 	"herald/internal/service/staking/evmabi"
 )
 
@@ -109,7 +110,7 @@ func TestWhatIsKnownIsAskedForAgainOnceItsTimeIsOver(t *testing.T) {
 	}{
 		"the pace":              {sandbox.Contracts[multicallAddr], []entry{{500, 0}}, func(t *testing.T, c *Client) { next(t, c) }, paceTTL, [3]int{3, 1, 3}},
 		"Multicall3 that fails": {nil, nil, fetch, cooldown, [3]int{3, 2, 3}},
-		"a ping":                {sandbox.Contracts[multicallAddr], nil, func(t *testing.T, c *Client) { _, _ = c.Ping(t.Context()) }, 15 * time.Second, [3]int{1, 0, 1}},
+		"a ping":                {sandbox.Contracts[multicallAddr], nil, func(t *testing.T, c *Client) { _, _ = c.Ping.Get(t.Context(), struct{}{}) }, 15 * time.Second, [3]int{1, 0, 1}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			m, c := withdrawing(t, 50_000, test.entries...)
@@ -218,7 +219,7 @@ func TestNoMoreCallsAreMadeAtOnceForManyWallets(t *testing.T) {
 		m, c := withdrawing(t, 0)
 		c.settings.Multicall, m.noBatches, m.takes = nil, true, time.Millisecond
 		var asking sync.WaitGroup
-		for i := range 2 * core.MaxCalls {
+		for i := range 2 * query.MaxCalls {
 			asking.Go(func() {
 				if _, err := c.Stakes.Get(t.Context(), walletNo(i)); err != nil {
 					t.Errorf("wallet %d: %v", i, err)
@@ -226,8 +227,8 @@ func TestNoMoreCallsAreMadeAtOnceForManyWallets(t *testing.T) {
 			})
 		}
 		asking.Wait()
-		if m.most != core.MaxCalls {
-			t.Errorf("%d calls at once, want %d", m.most, core.MaxCalls)
+		if m.most != query.MaxCalls {
+			t.Errorf("%d calls at once, want %d", m.most, query.MaxCalls)
 		}
 	})
 }
@@ -283,7 +284,7 @@ func TestAStakeIsCachedIfItIsComplete(t *testing.T) {
 	chain, pools := stakers()
 	n := newNode(t, chain)
 	c := newClient(t, n, pools, withoutMulticall)
-	ask := func() core.Snapshot[core.Stake] {
+	ask := func() query.Snapshot[core.Stake] {
 		s, err := c.Stakes.Get(t.Context(), ann)
 		if err != nil {
 			t.Fatal(err)
@@ -304,8 +305,8 @@ func TestAStakeIsCachedIfItIsComplete(t *testing.T) {
 	if n.trips != trips {
 		t.Errorf("asked %d times more", n.trips-trips)
 	}
-	pinged, err := c.Ping(t.Context())
-	if stake, ok := pinged.Value.(core.Stake); err != nil || !ok || stake.Checked != 21 {
+	pinged, err := c.Ping.Get(t.Context(), struct{}{})
+	if err != nil || pinged.Value.Checked != 21 {
 		t.Errorf("pinged: %+v, %v", pinged, err)
 	}
 }

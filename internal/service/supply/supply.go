@@ -15,6 +15,7 @@ import (
 
 	"herald/internal/config"
 	"herald/internal/core"
+	"herald/internal/query"
 	"herald/internal/service/rest"
 )
 
@@ -57,24 +58,31 @@ var Service = &core.Service{
 	Name: "supply", Title: "supply host", Settings: map[core.Reason]string{"": "SUPPLY_URL"},
 }
 
-// Client asks the host. Its Upstream's Ping asks for the supply.
+// Client asks the host.
 type Client struct {
-	*core.Upstream
+	*query.Upstream
 	// Supply returns both figures, in tokens. It fails as Malformed if more circulate than
 	// there are. When it fails, its Fetch still returns the figures that it has.
-	Supply *core.Query[struct{}, core.Supply]
+	Supply *query.Query[struct{}, core.Supply]
 
 	url  string
 	rest *rest.Client
 }
 
 // New makes a client. It contacts nothing.
-func New(s Settings, c *core.Cache) *Client {
-	h := &Client{Upstream: core.NewUpstream(c, Service, s.TTL, nil), url: s.URL, rest: rest.New(Service, c.CallTimeout)}
-	h.Supply = core.NewQuery(h.Upstream, &core.Query[struct{}, core.Supply]{
-		Name: "supply", TTL: s.TTL, SharedAs: s.URL, Check: check, Fetch: h.fetch,
+func New(s Settings, c *query.Cache) *Client {
+	h := &Client{
+		Upstream: query.NewUpstream(c, Service, s.TTL, nil),
+		url:      s.URL,
+		rest:     rest.New(Service, c.CallTimeout),
+	}
+	h.Supply = query.New(h.Upstream, query.Config[struct{}, core.Supply]{
+		Name:     "supply",
+		TTL:      s.TTL,
+		Fetch:    h.fetch,
+		SharedAs: s.URL,
+		Check:    check,
 	})
-	core.PingWith(h.Upstream, h.Supply)
 	return h
 }
 

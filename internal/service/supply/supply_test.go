@@ -10,13 +10,14 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
+	"herald/internal/query"
 	"herald/internal/service/rest/resttest"
 	"herald/internal/service/supply"
 )
 
 // figures asks past the cache.
 func figures(ctx context.Context, url string) (core.Supply, error) {
-	return supply.New(supply.Settings{URL: url}, core.NewCache(core.CacheConfig{CallTimeout: time.Minute})).Supply.Fetch(ctx, struct{}{})
+	return supply.New(supply.Settings{URL: url}, query.NewCache(query.CacheConfig{CallTimeout: time.Minute})).Supply.Fetch(ctx, struct{}{})
 }
 
 func ask(t *testing.T, total, circulating string) (core.Supply, error) {
@@ -78,7 +79,7 @@ func TestASupplyThatEndsWithTheConnectionIsRead(t *testing.T) {
 }
 
 func TestALoadedSupplyIsChecked(t *testing.T) {
-	check := supply.New(supply.Settings{}, core.NewCache(core.CacheConfig{CallTimeout: time.Minute})).Supply.Check
+	check := supply.New(supply.Settings{}, query.NewCache(query.CacheConfig{CallTimeout: time.Minute})).Supply.Check
 	for _, c := range []struct {
 		total, circulating int64
 		possible           bool

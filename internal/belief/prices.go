@@ -1,0 +1,241 @@
+package belief
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"herald/internal/core"
+	"herald/internal/mirror"
+	"herald/internal/query"
+	"herald/internal/ratelimit"
+)
+
+// reloadEvery is how often stores that could not be read at the start are read again, at most.
+const reloadEvery = time.Minute
+
+// Series keeps the prices that were believed. Its stores are the stores of Prices. It is safe for concurrent use.
+type Series interface {
+	// Prices returns the prices so far, sorted by time.
+	Prices() []core.PricedAt
+	// Add adds the price of a believed quote.
+	Add(core.Quote)
+	// Load, Sync and IsLoaded are as of mirror.Mirror.
+	Load()
+	Sync()
+	IsLoaded() bool
+}
+
+// Config configures Prices. All fields are required.
+type Config struct {
+	// Source answers with the provider's quotes.
+	Source query.Source[struct{}, core.Quote]
+	// Token names the token at its provider, and keeps beliefs in the prices of other tokens apart. It is not personal.
+	Token  string
+	Series Series
+	Stores []query.Store
+	Log    *slog.Logger
+}
+
+// Prices is a query.Source of the quotes that are believed. For a doubtful one it returns a DoubtError. It adds each
+// fresh answer that is believed to the Series once, whether this process fetched it or another replica did. It is
+// safe for concurrent use, and must be closed.
+type Prices struct {
+	source  query.Source[struct{}, core.Quote]
+	series  Series
+	kept    *kept
+	mirror  *mirror.Mirror
+	loading sync.Once
+	// reloads limits how often stores are read again.
+	reloads *ratelimit.Memory
+	log     *slog.Logger
+
+	mu   sync.Mutex
+	last verdict // about the newest answer
+}
+
+// NewPrices returns Prices. It asks nobody.
+func NewPrices(c Config) *Prices {
+	k := new(kept)
+	return &Prices{
+		source:  c.Source,
+		series:  c.Series,
+		kept:    k,
+		mirror:  mirror.New("belief in a price", "belief "+c.Token, maxAge, k, c.Stores, c.Log),
+		reloads: ratelimit.NewMemory(),
+		log:     c.Log,
+	}
+}
+
+// Get implements query.Source. It blocks for at most 400 ms more than Config.Source: 100 ms for each exchange with the
+// stores. There is one at the start, each minute until all stores were read, and two when a doubt begins.
+func (p *Prices) Get(ctx context.Context, none struct{}) (query.Snapshot[core.Quote], error) {
+	answer, err := p.source.Get(ctx, none)
+	if err != nil {
+		return answer, err
+	}
+	if answer.Stale {
+		return p.Peek(answer)
+	}
+	return p.record(answer).apply(answer)
+}
+
+// Peek returns an answer of Config.Source as Get does, and remembers nothing.
+func (p *Prices) Peek(answer query.Snapshot[core.Quote]) (query.Snapshot[core.Quote], error) {
+	return p.judge(answer).apply(answer)
+}
+
+// Close saves what is not saved yet. It is called once, after the last call of Get.
+func (p *Prices) Close() { p.mirror.Close() }
+
+// verdict is whether the answer of a time is believed.
+type verdict struct {
+	at    time.Time
+	quote core.Quote
+	doubt *DoubtError // nil: it is believed
+	// hasLasted is set if the quote was doubted for believedAfter, and is believed now.
+	hasLasted bool
+}
+
+// apply returns the answer with the verdict's quote, or the verdict's doubt about the answer.
+func (v verdict) apply(answer query.Snapshot[core.Quote]) (query.Snapshot[core.Quote], error) {
+	if v.doubt != nil {
+		return query.Snapshot[core.Quote]{}, &DoubtError{Answer: answer, Last: v.doubt.Last}
+	}
+	answer.Value = v.quote
+	return answer, nil
+}
+
+// judge returns the verdict on an answer. It remembers nothing.
+func (p *Prices) judge(answer query.Snapshot[core.Quote]) verdict {
+	p.load()
+	b := p.kept.get()
+	quote, doubt := p.memoryWith(b).judge(answer)
+	v := verdict{at: answer.At, quote: quote, doubt: doubt}
+	if doubt != nil && b.isLastingDoubt(quote.Price, answer.At) {
+		v.doubt = nil
+		v.hasLasted = true
+	}
+	return v
+}
+
+// memoryWith returns what is known of the quotes that were believed within maxAge.
+func (p *Prices) memoryWith(b belief) memory {
+	m := memory{Count: b.Count, CapLags: b.CapLags}
+	for _, price := range p.series.Prices() {
+		if time.Since(price.At) < maxAge {
+			m.Prices = append(m.Prices, price)
+		}
+	}
+	last := core.PricedAt{At: b.At, Price: b.Price}
+	isNewest := len(m.Prices) == 0 || last.At.After(m.Prices[len(m.Prices)-1].At)
+	if isNewest && last.IsPossible() && time.Since(last.At) < maxAge {
+		m.Prices = append(m.Prices, last)
+	}
+	return m
+}
+
+// record returns the verdict on an answer. If the answer is newer than all others, record remembers that it is
+// believed, or doubted.
+func (p *Prices) record(answer query.Snapshot[core.Quote]) verdict {
+	p.load()
+	if last := p.lastVerdict(); last.at.Equal(answer.At) {
+		return last
+	}
+	if !p.isLoaded() && p.reloads.Allow(ratelimit.Limit{Burst: 1, Every: reloadEvery}) {
+		p.sync()
+	}
+	v := p.judge(answer)
+	doubtMayBegin := v.doubt != nil && !p.kept.get().isDoubted()
+	if doubtMayBegin || v.hasLasted {
+		p.sync() // Another replica may remember more.
+		v = p.judge(answer)
+	}
+	switch p.remember(v) {
+	case quoteBelieved:
+		p.series.Add(v.quote)
+	case doubtBegan:
+		p.log.Warn("the price is doubtful, and nothing is valued by it", "err", v.doubt)
+		p.sync()
+	}
+	return v
+}
+
+func (p *Prices) lastVerdict() verdict {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last
+}
+
+// effect is what a verdict changes.
+type effect int
+
+const (
+	nothing effect = iota
+	// quoteBelieved: the quote is the last believed one. A doubt has ended.
+	quoteBelieved
+	// doubtBegan: the quote is doubted, and was not before.
+	doubtBegan
+)
+
+// remember changes the belief by the verdict on the newest answer. The verdict on any other answer changes nothing.
+func (p *Prices) remember(v verdict) effect {
+	if !p.isLoaded() {
+		return nothing // What the stores hold may contradict v.
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if isNewest := v.at.After(p.last.at); !isNewest {
+		return nothing
+	}
+	p.last = v
+	if v.doubt == nil {
+		p.kept.believe(v)
+		return quoteBelieved
+	}
+	return p.kept.doubt(v)
+}
+
+// doubt remembers the doubt of v, unless it has begun before.
+func (k *kept) doubt(v verdict) effect {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.belief.isSameDoubt(v.quote.Price) {
+		return nothing
+	}
+	k.belief.Doubted = v.at
+	k.belief.Doubtful = v.quote.Price
+	return doubtBegan
+}
+
+// believe remembers that the quote of v is believed, which ends a doubt.
+func (k *kept) believe(v verdict) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	m := memory{Count: k.belief.Count}
+	k.belief.CapLags = !v.hasLasted && !m.fitsMarketCap(v.quote)
+	if count, known := tokenCount(v.quote); known && !k.belief.CapLags && isPossibleCount(count) {
+		k.belief.Count = count
+	}
+	k.belief.At = v.at
+	k.belief.Price = v.quote.Price
+}
+
+// load exchanges with the stores at its first call.
+func (p *Prices) load() {
+	p.loading.Do(func() { inParallel(p.series.Load, p.mirror.Load) })
+}
+
+// sync exchanges with the stores. It blocks for at most 100 ms.
+func (p *Prices) sync() { inParallel(p.series.Sync, p.mirror.Sync) }
+
+// inParallel calls a and b, and blocks until both have returned.
+func inParallel(a, b func()) {
+	var running sync.WaitGroup
+	running.Go(a)
+	b()
+	running.Wait()
+}
+
+func (p *Prices) isLoaded() bool { return p.series.IsLoaded() && p.mirror.IsLoaded() }

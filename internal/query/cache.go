@@ -1,0 +1,145 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	gocache "github.com/patrickmn/go-cache"
+	"golang.org/x/sync/singleflight"
+
+	"herald/internal/core"
+)
+
+// CacheConfig configures a Cache. All fields but Store and Log are required.
+type CacheConfig struct {
+	// MaxItems is the maximum number of cached answers, without the shared ones.
+	MaxItems int
+	// StaleFor is how long past its TTL a shared answer may stand in while its service fails.
+	StaleFor time.Duration
+	// CallTimeout limits one call to a service. The service's client enforces it.
+	CallTimeout time.Duration
+	// Timeout limits all calls for one answer, which may be several.
+	Timeout time.Duration
+	// Store keeps the shared answers for replicas and for a later process. If it is nil, only memory has them.
+	Store    Store
+	Observer Observer
+	// Log gets a line when a service begins to fail, and when it answers again. If it is nil, there is no line.
+	Log *slog.Logger
+}
+
+// Observer counts calls and lookups. Its methods must not block.
+type Observer interface {
+	// Call reports a call to a service.
+	Call(service *core.Service, outcome Outcome, took time.Duration)
+	// Lookup reports how Query.Get ended. age is the age of the answer, and 0 if the lookup Failed.
+	Lookup(question string, result Result, age time.Duration)
+}
+
+// Outcome is how a call to a service ended: Succeeded, or the core.Reason of its failure.
+type Outcome string
+
+// Succeeded is the Outcome of a call that brought an answer.
+const Succeeded Outcome = "ok"
+
+// sweepEvery is how often expired answers are deleted, at most.
+const sweepEvery = time.Minute
+
+// Cache is what the queries of a process share: their answers, and the fetches in flight.
+//
+// The answers are in two go-caches. Shared answers are few and are replaced, but never deleted, so many wallets cannot
+// crowd out the price. The others are deleted after their TTL. go-cache's own sweep would be a goroutine that cannot be
+// stopped, so makeRoom deletes them.
+type Cache struct {
+	CacheConfig
+	shared  *gocache.Cache
+	others  *gocache.Cache
+	fetches singleflight.Group
+
+	mu    sync.Mutex
+	swept time.Time // when makeRoom last deleted the expired answers
+	// running is done once the Cache is closed. No call begins afterwards.
+	running context.Context
+	stop    context.CancelFunc
+	calls   sync.WaitGroup
+}
+
+// NewCache returns an empty Cache. The caller must close it.
+func NewCache(config CacheConfig) *Cache {
+	running, stop := context.WithCancel(context.Background())
+	return &Cache{
+		CacheConfig: config,
+		shared:      gocache.New(gocache.NoExpiration, 0),
+		others:      gocache.New(gocache.NoExpiration, 0),
+		swept:       time.Now(),
+		running:     running,
+		stop:        stop,
+	}
+}
+
+// Items returns the number of cached answers, including expired ones that makeRoom has not deleted yet.
+func (c *Cache) Items() int { return c.shared.ItemCount() + c.others.ItemCount() }
+
+// get returns the answer with this ID, and false if there is none.
+func (c *Cache) get(id string, isShared bool) (answer any, known bool) {
+	if isShared {
+		return c.shared.Get(id)
+	}
+	return c.others.Get(id)
+}
+
+// putShared caches a shared answer.
+func (c *Cache) putShared(id string, answer any) { c.shared.SetDefault(id, answer) }
+
+// put caches an answer for ttl, or until makeRoom deletes it.
+func (c *Cache) put(id string, answer any, ttl time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.makeRoom()
+	c.others.Set(id, answer, ttl)
+}
+
+// makeRoom deletes the expired answers if it has not for sweepEvery, or if there are MaxItems. If there still are
+// MaxItems, it deletes all: only a flood of questions brings so many within their TTL, and each question costs one call
+// more at most. The caller holds mu.
+func (c *Cache) makeRoom() {
+	isFull := c.others.ItemCount() >= c.MaxItems
+	if isFull || time.Since(c.swept) >= sweepEvery {
+		c.swept = time.Now()
+		c.others.DeleteExpired()
+	}
+	if c.others.ItemCount() >= c.MaxItems {
+		c.others.Flush()
+	}
+}
+
+// errClosed is returned by begin after Close.
+var errClosed = errors.New("the bot is stopping")
+
+// begin begins a call to a service. The ctx that it returns is done with parent, once c is closed, and after Timeout at
+// the latest. The caller must call end, for which Close waits. begin fails once c is closed.
+func (c *Cache) begin(parent context.Context) (ctx context.Context, end func(), err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running.Err() != nil {
+		return nil, nil, errClosed
+	}
+	c.calls.Add(1)
+	ctx, cancel := context.WithTimeout(parent, c.Timeout)
+	stop := context.AfterFunc(c.running, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+		c.calls.Done()
+	}, nil
+}
+
+// Close cancels the calls in flight and blocks until they have ended. Nothing is saved afterwards.
+func (c *Cache) Close() {
+	c.mu.Lock() // A WaitGroup may not grow from zero while Close waits for it.
+	c.stop()
+	c.mu.Unlock()
+	c.calls.Wait()
+}

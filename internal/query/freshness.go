@@ -1,0 +1,84 @@
+package query
+
+import (
+	"time"
+
+	"herald/internal/core"
+)
+
+// freshness is how long an answer may be used. Its times are in this order:
+//
+//	 answered     refresh           expires                useless
+//	────┼────────────┼─────────────────┼──────────────────────┼────▶
+//	       current     dueForRefresh           standIn          tooOld
+//
+// A shared answer has all three. For any other answer they are the same time: it is current until its TTL is over,
+// and then too old.
+type freshness struct {
+	refresh time.Time
+	expires time.Time
+	useless time.Time
+	// why is why the answer expires later than after its TTL. It is nil if it does not.
+	why *core.Error
+}
+
+// age is what Get may do with an answer.
+type age int
+
+const (
+	// current: Get returns it.
+	current age = iota
+	// dueForRefresh: Get returns it, and starts to fetch a newer one.
+	dueForRefresh
+	// standIn: Get returns it if the service gives no newer one.
+	standIn
+	// tooOld: Get does not return it.
+	tooOld
+)
+
+// ageAt returns the age at a time.
+func (f freshness) ageAt(now time.Time) age {
+	switch {
+	case now.Before(f.refresh):
+		return current
+	case now.Before(f.expires):
+		return dueForRefresh
+	case now.Before(f.useless):
+		return standIn
+	}
+	return tooOld
+}
+
+// freshnessOf returns the freshness of an answer. The zero Snapshot, which is no answer, is too old.
+func (q *Query[K, V]) freshnessOf(s Snapshot[V]) freshness {
+	afterTTL := s.At.Add(q.TTL)
+	if !q.isShared() || s.At.IsZero() {
+		return freshness{refresh: afterTTL, expires: afterTTL, useless: afterTTL}
+	}
+	usual := freshness{
+		refresh: afterTTL.Add(-min(q.cache.CallTimeout, q.TTL/3)),
+		expires: afterTTL,
+		useless: afterTTL.Add(q.cache.StaleFor),
+	}
+	return usual.during(q.upstream.lull(), q.cache.CallTimeout)
+}
+
+// during returns the freshness of an answer during a lull. The answer is then the newest that there is until a call
+// made after the lull has ended, so it is current for longer: at most until it would have become useless. It stands in
+// at least until that call has ended.
+//
+// For example, an answer of 12:00:00 with a TTL of 30 s expires at 12:00:30, and calls take at most 5 s. If a lull
+// lasts until 12:05:00, the answer expires at 12:05:05.
+func (f freshness) during(l lull, callTimeout time.Duration) freshness {
+	if !l.until.After(f.expires) {
+		return f
+	}
+	answered := l.until.Add(callTimeout)
+	expires := core.Earlier(answered, f.useless)
+	return freshness{
+		refresh: core.Earlier(core.Later(f.refresh, l.recheck), expires),
+		expires: expires,
+		useless: core.Later(answered, f.useless),
+		why:     l.why,
+	}
+}

@@ -1,0 +1,76 @@
+package query
+
+import (
+	"context"
+	"time"
+
+	"herald/internal/core"
+	"herald/internal/ratelimit"
+)
+
+// warnEvery is the minimum time between two warnings about one service. Without a minimum, a service that fails every
+// other call would fill the log.
+const warnEvery = time.Minute
+
+// Health is the state of a service by the calls of this process.
+type Health struct {
+	Service *core.Service
+	// LastCall is when the last call ended. It is zero if there was none.
+	LastCall time.Time
+	// FailingSince is the time of the first failure since the last success, and Reason the reason of the last failure.
+	// Both are zero if the last call that counts succeeded.
+	FailingSince time.Time
+	Reason       core.Reason
+	// PausedFor is how much longer a pause lasts. It is 0 without one, and while the service works.
+	PausedFor time.Duration
+}
+
+func (h Health) isFailing() bool { return !h.FailingSince.IsZero() }
+
+// Health returns the current Health without a call to the service.
+func (u *Upstream) Health() Health {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	h := u.health
+	if h.isFailing() {
+		h.PausedFor = max(time.Until(u.pause.until), 0)
+	}
+	return h
+}
+
+// HealthCheck is a service and a question that shows whether it answers. The question concerns no person.
+type HealthCheck struct {
+	*Upstream
+	ping func(context.Context) (Snapshot[any], error)
+}
+
+// NewHealthCheck returns a HealthCheck that asks source.
+func NewHealthCheck[V any](u *Upstream, source Source[struct{}, V]) HealthCheck {
+	return HealthCheck{Upstream: u, ping: func(ctx context.Context) (Snapshot[any], error) {
+		s, err := source.Get(ctx, struct{}{})
+		return Snapshot[any]{Value: s.Value, At: s.At, Stale: s.Stale, Why: s.Why}, err
+	}}
+}
+
+// Ping asks the question. It blocks as Source.Get does.
+func (c HealthCheck) Ping(ctx context.Context) (Snapshot[any], error) { return c.ping(ctx) }
+
+// warn logs that the service fails, unless that was logged since the last recovery or within warnEvery. The caller
+// holds mu.
+func (u *Upstream) warn(failed *core.Error) {
+	if u.cache.Log == nil || u.warned || !u.warnings.Allow(ratelimit.Limit{Burst: 1, Every: warnEvery}) {
+		return
+	}
+	u.warned = true
+	u.cache.Log.Warn("a service fails",
+		"service", u.Name, "reason", failed.Reason, "since", u.health.FailingSince, "err", failed.Err)
+}
+
+// logRecovery logs that the service answers again, if a warning said that it fails. The caller holds mu.
+func (u *Upstream) logRecovery() {
+	if u.warned {
+		u.warned = false
+		failedFor := time.Since(u.health.FailingSince).Round(time.Second)
+		u.cache.Log.Info("a service answers again", "service", u.Name, "failed_for", failedFor)
+	}
+}

@@ -1,0 +1,377 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"herald/internal/core"
+)
+
+func TestFiveFailuresInARowPauseTheCalls(t *testing.T) {
+	for _, test := range []struct{ ttl, retryAfter, want time.Duration }{
+		{ttl: 2 * time.Second, want: 2 * time.Second},
+		{ttl: 30 * time.Second, want: 5 * time.Second},
+		{ttl: 30 * time.Second, retryAfter: time.Minute, want: time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			failed := market.Fail(core.Malformed, errors.New("no"))
+			failed.RetryAfter = test.retryAfter
+			f := newFixture(t, setup{ttl: test.ttl})
+			f.setPrice(func(context.Context) (core.Quote, error) { return core.Quote{}, failed })
+			for n := range 4 {
+				time.Sleep(max(test.ttl, test.retryAfter))
+				_, _ = f.askPrice(t.Context())
+				if got := f.market.Health().PausedFor; got != test.retryAfter {
+					t.Errorf("%+v: paused for %v after %d failures", test, got, n+1)
+				}
+			}
+			time.Sleep(max(test.ttl, test.retryAfter))
+			_, _ = f.askPrice(t.Context())
+			if got := f.market.Health().PausedFor; got != test.want || f.calls.Load() != 5 {
+				t.Errorf("%+v: paused for %v after %d calls", test, got, f.calls.Load())
+			}
+		})
+	}
+}
+
+func TestAnAnswerEndsARowOfFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, setup{})
+		for range 3 {
+			for range 4 {
+				f.setPrice(failing(core.Malformed))
+				time.Sleep(30 * time.Second)
+				_, _ = f.askPrice(t.Context())
+			}
+			f.setPrice(priced(7))
+			time.Sleep(30 * time.Second)
+			_, _ = f.askPrice(t.Context())
+		}
+		if n := f.calls.Load(); n != 15 || f.market.Health().PausedFor != 0 {
+			t.Errorf("%d calls, want 15: %+v", n, f.market.Health())
+		}
+	})
+}
+
+// Odd answers are about one wallet. They neither pause the service nor end its row of failures: one that fails every
+// other call is paused at the tenth.
+func TestOddAnswersAboutOneWalletAreNotTheServices(t *testing.T) {
+	for other, test := range map[core.Reason]struct {
+		wantCalls int64
+		wantFails bool
+	}{
+		core.Malformed:  {wantCalls: 20},
+		core.SlowAnswer: {wantCalls: 10, wantFails: true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, setup{})
+			for n := range 20 {
+				f.setStake(stakesFail([]core.Reason{core.Rejected, other}[n%2]))
+				_, _ = f.stakes.Get(t.Context(), wallet(n))
+			}
+			h := f.chain.Health()
+			if n := f.calls.Load(); n != test.wantCalls || h.LastCall.IsZero() {
+				t.Errorf("%s: %d calls for 20 wallets, want %d: %+v", other, n, test.wantCalls, h)
+			}
+			if h.isFailing() != test.wantFails || (h.PausedFor > 0) != test.wantFails {
+				t.Errorf("%s: %+v, want failing %t", other, h, test.wantFails)
+			}
+		})
+	}
+}
+
+func TestDoObeysPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limited := chain.Fail(core.Limited, errors.New("429"))
+		limited.RetryAfter = time.Second
+		f := newFixture(t, setup{})
+		for range 20 {
+			err := f.chain.Do(t.Context(), func(context.Context) error {
+				f.calls.Add(1)
+				return limited
+			})
+			if n := f.calls.Load(); n != 1 || core.ReasonOf(err) != core.Limited {
+				t.Fatalf("%v after %d calls", err, n)
+			}
+		}
+	})
+}
+
+func TestRetryAfterIsObeyedForFiveMinutesAtMost(t *testing.T) {
+	const asked = 20 * 24 * time.Hour
+	for reason, test := range map[core.Reason]struct {
+		wantFirst time.Duration // RetryAfter of the failure
+		wantLater time.Duration // RetryAfter a second before the pause ends
+	}{
+		core.Limited: {wantFirst: maxPause, wantLater: time.Second},
+		// The plan is used up for longer than the pause lasts.
+		core.UsedUp: {wantFirst: asked, wantLater: asked - maxPause + time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			refused := market.Fail(reason, errors.New("429"))
+			refused.RetryAfter = asked
+			f := newFixture(t, setup{price: func(context.Context) (core.Quote, error) { return core.Quote{}, refused }})
+			wantRetryAfter(t, f, reason, test.wantFirst)
+			if h := f.market.Health(); h.PausedFor != maxPause {
+				t.Errorf("%s: paused for %v", reason, h.PausedFor)
+			}
+			f.setPrice(priced(7))
+			time.Sleep(maxPause - time.Second)
+			wantRetryAfter(t, f, reason, test.wantLater)
+			if f.calls.Load() != 1 {
+				t.Errorf("%s: %d calls before the pause is over", reason, f.calls.Load())
+			}
+			time.Sleep(2 * time.Second)
+			if _, err := f.askPrice(t.Context()); err != nil || f.market.Health().PausedFor != 0 {
+				t.Errorf("%s, after the pause: %v", reason, err)
+			}
+		})
+	}
+}
+
+// wantRetryAfter asks for the price, and wants a failure for the reason with this RetryAfter.
+func wantRetryAfter(t *testing.T, f *fixture, reason core.Reason, want time.Duration) {
+	t.Helper()
+	_, err := f.askPrice(t.Context())
+	failed, isFailed := errors.AsType[*core.Error](err)
+	if !isFailed || failed.Reason != reason || failed.RetryAfter != want {
+		t.Errorf("%s: got %+v, want a wait of %v", reason, failed, want)
+	}
+}
+
+// fakeBudget is a Budget that gets one credit each time every has passed, and holds one at most.
+type fakeBudget struct {
+	every time.Duration
+	spent atomic.Int64
+
+	mu   sync.Mutex
+	next time.Time
+}
+
+func (b *fakeBudget) Spend(context.Context) *core.Error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if wait := time.Until(b.next); wait > 0 {
+		refused := market.Fail(core.NoCredit, errors.New("not due"))
+		refused.RetryAfter = wait
+		return refused
+	}
+	b.next = time.Now().Add(b.every)
+	b.spent.Add(1)
+	return nil
+}
+
+func (b *fakeBudget) Note() {}
+
+// bring makes the next credit come earlier.
+func (b *fakeBudget) bring(earlier time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.next = b.next.Add(-earlier)
+}
+
+// The price stays until a credit comes, and then the service is asked: even if the credit comes earlier than the Budget
+// said.
+func TestThePriceStaysUntilACreditComes(t *testing.T) {
+	for name, test := range map[string]struct{ every, earlier time.Duration }{
+		"minutes":                   {every: 5 * time.Minute},
+		"hours":                     {every: 8 * time.Hour},
+		"minutes in place of hours": {every: 8 * time.Hour, earlier: 8*time.Hour - 2*time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			budget := &fakeBudget{every: test.every}
+			f := newFixture(t, setup{budget: budget, price: pricedAfter(800 * time.Millisecond)})
+			begun := time.Now()
+			_, _ = f.askPrice(t.Context())
+			time.AfterFunc(time.Minute, func() { budget.bring(test.earlier) })
+			due := begun.Add(test.every - test.earlier + 20*time.Second) // of the second call
+			for time.Since(begun) < 2*test.every-test.earlier+time.Minute {
+				time.Sleep(10 * time.Second)
+				wantPriceMeanwhile(t, f, name, test.every)
+				if time.Now().After(due) && budget.spent.Load() < 2 {
+					t.Fatalf("%s: no call after %v", name, time.Since(begun))
+				}
+			}
+			f.cache.Close()
+			if budget.spent.Load() != 3 {
+				t.Errorf("%s: %d credits, want 3", name, budget.spent.Load())
+			}
+		})
+	}
+}
+
+// wantPriceMeanwhile wants a price that is no older than a credit takes to come, and Stale only past StaleFor.
+func wantPriceMeanwhile(t *testing.T, f *fixture, name string, every time.Duration) {
+	t.Helper()
+	start := time.Now()
+	q, err := f.askPrice(t.Context())
+	age := time.Since(q.At)
+	isOld := age >= time.Hour+30*time.Second
+	if err != nil || q.Stale != isOld || age > every+10*time.Second {
+		t.Fatalf("%s: %v, %v old, stale %t", name, err, age, q.Stale)
+	}
+	if took := time.Since(start); took > 0 && every < time.Hour {
+		t.Errorf("%s: the price came after %v", name, took)
+	}
+}
+
+func TestAPriceThatWaitsForACreditSaysSo(t *testing.T) {
+	const every, extended = 5 * time.Minute, 5*time.Minute + 5*time.Second
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, setup{budget: &fakeBudget{every: every}, price: priced(7)})
+		_, _ = f.askPrice(t.Context())
+		for _, step := range []struct {
+			age       time.Duration
+			wantFresh time.Duration // after its time
+			wantWhy   core.Reason   // empty: none
+		}{
+			{age: 26 * time.Second, wantFresh: 30 * time.Second},
+			{age: 27 * time.Second, wantFresh: extended},
+			{age: 30 * time.Second, wantFresh: extended, wantWhy: core.NoCredit},
+			{age: 60 * time.Second, wantFresh: extended, wantWhy: core.NoCredit},
+		} {
+			last, _ := f.prices.Last(struct{}{})
+			time.Sleep(time.Until(last.At.Add(step.age)))
+			q, err := f.askPrice(t.Context())
+			synctest.Wait() // The refresh of the first step gets no credit.
+			if err != nil || q.Stale || q.FreshUntil.Sub(q.At) != step.wantFresh {
+				t.Fatalf("a price %v old: %+v, %v", step.age, q, err)
+			}
+			if hasWhy := q.Why != nil; hasWhy != (step.wantWhy != "") {
+				t.Fatalf("a price %v old: the reason is %v", step.age, q.Why)
+			}
+			if q.Why != nil && (q.Why.Reason != step.wantWhy || q.Why.RetryAfter != every-step.age) {
+				t.Errorf("a price %v old: the reason is %+v", step.age, q.Why)
+			}
+			if h := f.market.Health(); h.PausedFor != 0 {
+				t.Errorf("a service that works is paused for %v", h.PausedFor)
+			}
+		}
+	})
+}
+
+// lullStep is something that happens to an Upstream, some time after the step before.
+type lullStep struct {
+	wait    time.Duration
+	refused core.Reason // by the Budget; empty: it gives a credit
+	failed  core.Reason // of the call; empty: it succeeds
+}
+
+// Each refusal asks to wait for an hour.
+func TestALackOfCreditsIsALullUntilTheNextCall(t *testing.T) {
+	for name, test := range map[string]struct {
+		steps []lullStep
+		want  core.Reason // empty: no lull
+	}{
+		"before any call":          {},
+		"a call":                   {steps: []lullStep{{}}},
+		"no credit":                {steps: []lullStep{{}, {refused: core.NoCredit}}, want: core.NoCredit},
+		"the Budget knows of none": {steps: []lullStep{{refused: core.UsedUp}}, want: core.UsedUp},
+		"the service says so":      {steps: []lullStep{{failed: core.UsedUp}}, want: core.UsedUp},
+		"the service asks to wait": {steps: []lullStep{{failed: core.Limited}}},
+		"the service fails":        {steps: []lullStep{{failed: core.Denied}, {wait: time.Hour, refused: core.NoCredit}}},
+		"no credit, then a call":   {steps: []lullStep{{refused: core.NoCredit}, {wait: time.Minute}}},
+		"no credit, and a second time": {
+			steps: []lullStep{{refused: core.NoCredit}, {wait: time.Minute, refused: core.UsedUp}},
+			want:  core.UsedUp,
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var now lullStep
+			budget := budgetFunc(func() *core.Error { return anHour(now.refused) })
+			f := newFixture(t, setup{budget: budget})
+			for _, step := range test.steps {
+				time.Sleep(step.wait)
+				now = step
+				_ = f.market.call(t.Context(), allFailures, func(context.Context) error {
+					if failed := anHour(step.failed); failed != nil {
+						return failed
+					}
+					return nil
+				})
+			}
+			got := f.market.lull()
+			if core.ReasonOf(errorOrNil(got.why)) != test.want {
+				t.Errorf("%s: the lull is %+v", name, got)
+			}
+			if test.want != "" && time.Until(got.until) != time.Hour {
+				t.Errorf("%s: the lull lasts for %v", name, time.Until(got.until))
+			}
+		})
+	}
+}
+
+// anHour returns a refusal that asks to wait for an hour, or nil without a reason.
+func anHour(reason core.Reason) *core.Error {
+	if reason == "" {
+		return nil
+	}
+	refused := market.Fail(reason, errors.New("no"))
+	refused.RetryAfter = time.Hour
+	return refused
+}
+
+// errorOrNil returns why as an error, which is nil if why is.
+func errorOrNil(why *core.Error) error {
+	if why == nil {
+		return nil
+	}
+	return why
+}
+
+func TestARetrySpendsACredit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := &fakeBudget{}
+		f := newFixture(t, setup{budget: budget})
+		f.setPrice(func(ctx context.Context) (core.Quote, error) {
+			if isFirst := f.calls.Load() == 1; isFirst {
+				return failing(core.Unreachable)(ctx)
+			}
+			return priced(7)(ctx)
+		})
+		if _, err := f.askPrice(t.Context()); err != nil || budget.spent.Load() != 2 {
+			t.Errorf("%v after %d credits, want 2", err, budget.spent.Load())
+		}
+	})
+}
+
+// budgetFunc is a Budget that is asked at every call.
+type budgetFunc func() *core.Error
+
+func (f budgetFunc) Spend(context.Context) *core.Error { return f() }
+
+func (budgetFunc) Note() {}
+
+func TestAPanicOfTheBudgetMeansNoCall(t *testing.T) {
+	f := newFixture(t, setup{price: priced(7), budget: budgetFunc(func() *core.Error { panic("boom") })})
+	if _, err := f.askPrice(t.Context()); core.ReasonOf(err) != core.Malformed || f.calls.Load() != 0 {
+		t.Errorf("%v after %d calls", err, f.calls.Load())
+	}
+}
+
+func TestNoCallInAPauseThatBeganWhileTheBudgetBlocked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := budgetFunc(func() *core.Error {
+			time.Sleep(2 * time.Second)
+			return nil
+		})
+		f := newFixture(t, setup{price: priced(7), budget: slow})
+		var others sync.WaitGroup
+		others.Go(func() {
+			_ = f.market.Do(t.Context(), func(context.Context) error {
+				time.Sleep(time.Second)
+				return anHour(core.Limited)
+			})
+		})
+		time.Sleep(1500 * time.Millisecond)
+		if _, err := f.askPrice(t.Context()); core.ReasonOf(err) != core.Limited || f.calls.Load() != 0 {
+			t.Errorf("%v after %d calls", err, f.calls.Load())
+		}
+		others.Wait()
+	})
+}

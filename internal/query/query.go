@@ -1,0 +1,273 @@
+// Package query asks services questions, so that many callers cost a service few calls.
+//
+// A Query is one kind of question, such as the price. It answers from a Cache. If the cached answer is too old, all
+// callers wait for the same call, which the service's Upstream makes. An Upstream limits the calls in flight, pauses
+// after failures, and knows the Health of its service. An answer that everybody may see is refreshed shortly before
+// it expires, and stands in for a while when the service fails.
+//
+// The files, in reading order: query.go (a lookup), freshness.go (how old an answer may be), upstream.go (a call),
+// pause.go (when no call is made), cache.go and store.go (where answers are kept), health.go.
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"herald/internal/core"
+)
+
+// Snapshot is an answer and the time at which the service gave it.
+type Snapshot[V any] struct {
+	Value V
+	At    time.Time
+	// Stale is set if the answer is past its TTL and is returned because the service gave no newer one.
+	Stale bool
+	// Why is why there is no newer answer, although this one is past its TTL. It is nil for any other answer.
+	Why *core.Error `json:"-"`
+	// FreshUntil is the time from which Get no longer returns this answer without asking the service. It is zero if
+	// the answer is Stale or not cached.
+	FreshUntil time.Time `json:"-"`
+}
+
+// Overdue reports whether there should be a newer answer.
+func (s Snapshot[V]) Overdue() bool { return s.Stale || s.Why != nil }
+
+// Source answers one kind of question. Every Query is a Source.
+type Source[K, V any] interface {
+	// Get blocks until there is an answer or ctx is done. Its error is a *core.Error, unless the Source documents
+	// another. Callers share the answer and must not change it.
+	Get(ctx context.Context, key K) (Snapshot[V], error)
+}
+
+// Config configures a Query. Name, TTL and Fetch are required.
+type Config[K, V any] struct {
+	// Name identifies the question in metrics and in the Cache.
+	Name string
+	// TTL is how long an answer is fresh.
+	TTL time.Duration
+	// Fetch asks the service. It returns when ctx is done.
+	Fetch func(ctx context.Context, key K) (V, error)
+	// Cacheable reports whether an answer may be cached. If it is nil, every answer may.
+	Cacheable func(V) bool
+
+	// SharedAs marks an answer that everybody may see. The Query then has only one question: K is struct{}. The
+	// answer is refreshed shortly before it expires, is returned for up to CacheConfig.StaleFor longer while the
+	// service fails, and is saved in CacheConfig.Store.
+	//
+	// SharedAs names everything that the answer depends on, such as the service's URL. A replica with other settings
+	// has another SharedAs, and so never loads this answer.
+	SharedAs string
+	// Check returns an error if the service cannot have given a loaded answer. It is required with SharedAs.
+	Check func(V) error
+}
+
+// Query is one kind of question to one service. Each key is one question. If K is struct{}, there is only one.
+// A Query is safe for concurrent use.
+type Query[K, V any] struct {
+	Config[K, V]
+	upstream *Upstream
+	cache    *Cache
+	// isSingle reports whether K is struct{}.
+	isSingle bool
+}
+
+// New returns a Query that asks the service of u.
+func New[K, V any](u *Upstream, config Config[K, V]) *Query[K, V] {
+	var key K
+	_, isSingle := any(key).(struct{})
+	return &Query[K, V]{Config: config, upstream: u, cache: u.cache, isSingle: isSingle}
+}
+
+// Result is how a lookup ended.
+type Result string
+
+// The results.
+const (
+	// Hit is a fresh answer from the Cache.
+	Hit Result = "hit"
+	// Miss is a new answer of the service, or of another replica.
+	Miss Result = "miss"
+	// Stale is an old answer, because there is no newer one.
+	Stale Result = "stale"
+	// Failed is no answer.
+	Failed Result = "failed"
+)
+
+// Get implements Source. It returns a fresh answer at once, and otherwise blocks until the service answers or ctx is
+// done. Simultaneous callers with the same key share one call, which continues after its first caller has left.
+func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
+	cached, _ := q.Last(key)
+	now := time.Now()
+	fresh := q.freshnessOf(cached)
+	switch fresh.ageAt(now) {
+	case current:
+		return q.answer(Hit, cached, now, fresh), nil
+	case dueForRefresh:
+		// A caller starts the refresh, not a timer: nobody waits in busy times, and the service gets no calls in
+		// quiet ones.
+		q.startFetch(key, cached.At)
+		return q.answer(Hit, cached, now, fresh), nil
+	}
+
+	fetched, err := q.waitForFetch(ctx, key, cached.At)
+	if err == nil {
+		return q.answer(Miss, fetched, time.Now(), q.freshnessOf(fetched)), nil
+	}
+
+	// The call may have changed how long the cached answer is fresh, or have loaded another replica's answer.
+	cached, _ = q.Last(key)
+	now = time.Now()
+	fresh = q.freshnessOf(cached)
+	switch fresh.ageAt(now) {
+	case current, dueForRefresh:
+		return q.answer(Hit, cached, now, fresh), nil
+	case standIn:
+		cached.Why, _ = errors.AsType[*core.Error](err)
+		return q.answer(Stale, cached, now, fresh), nil
+	}
+	q.cache.Observer.Lookup(q.Name, Failed, 0)
+	return Snapshot[V]{}, err
+}
+
+// answer reports the lookup to the Observer, and returns s as its caller gets it. The caller has set the Why of a
+// Stale s.
+func (q *Query[K, V]) answer(result Result, s Snapshot[V], now time.Time, fresh freshness) Snapshot[V] {
+	age := now.Sub(s.At)
+	q.cache.Observer.Lookup(q.Name, result, age)
+	if result == Stale {
+		s.Stale = true
+		return s
+	}
+	if q.isCacheable(s.Value) {
+		s.FreshUntil = fresh.expires
+	}
+	if age >= q.TTL {
+		s.Why = fresh.why
+	}
+	return s
+}
+
+// Last returns the last answer, however old, and false if the Cache has none. It does not block.
+func (q *Query[K, V]) Last(key K) (last Snapshot[V], known bool) {
+	item, _ := q.cache.get(q.id(key), q.isShared())
+	last, known = item.(Snapshot[V])
+	return last, known
+}
+
+// id returns the name of a question in the Cache: the key is printed as fmt.Sprint prints it.
+func (q *Query[K, V]) id(key K) string {
+	if q.isSingle {
+		return q.Name
+	}
+	return fmt.Sprint(q.Name, " ", key)
+}
+
+func (q *Query[K, V]) isShared() bool { return q.SharedAs != "" }
+
+func (q *Query[K, V]) isCacheable(value V) bool { return q.Cacheable == nil || q.Cacheable(value) }
+
+// startFetch starts to fetch an answer newer than the time last, unless that is in flight. It does not block; the
+// channel gets the result.
+func (q *Query[K, V]) startFetch(key K, last time.Time) <-chan singleflight.Result {
+	return q.cache.fetches.DoChan(q.id(key), func() (any, error) {
+		ctx, end, err := q.cache.begin(context.Background())
+		if err != nil {
+			return nil, q.upstream.Fail(core.SlowAnswer, err)
+		}
+		defer end()
+		return q.fetch(ctx, key, last)
+	})
+}
+
+// waitForFetch fetches an answer newer than the time last, or joins a fetch that is in flight. It blocks until that
+// has ended or ctx is done. Its error is a *core.Error.
+func (q *Query[K, V]) waitForFetch(ctx context.Context, key K, last time.Time) (Snapshot[V], error) {
+	select {
+	case result := <-q.startFetch(key, last):
+		fetched, _ := result.Val.(Snapshot[V])
+		return fetched, result.Err
+	case <-ctx.Done():
+		return Snapshot[V]{}, q.upstream.Fail(core.SlowAnswer, ctx.Err())
+	}
+}
+
+// fetch returns an answer newer than the time last, and caches it. The answer comes from a fetch that has just ended,
+// from another replica, or from the service.
+func (q *Query[K, V]) fetch(ctx context.Context, key K, last time.Time) (Snapshot[V], error) {
+	if cached, _ := q.Last(key); cached.At.After(last) && q.isFresh(cached) {
+		return cached, nil
+	}
+	if loaded, ok := q.load(ctx); ok && loaded.At.After(last) {
+		q.put(key, loaded)
+		// After a start, nobody knows which process made the call.
+		if isStart := last.IsZero(); !isStart {
+			q.upstream.noteCallOfReplica()
+		}
+		if q.isFresh(loaded) {
+			return loaded, nil
+		}
+	}
+	value, failed := q.call(ctx, key)
+	if failed != nil {
+		return Snapshot[V]{}, failed
+	}
+	fetched := Snapshot[V]{Value: value, At: time.Now()}
+	if q.isCacheable(value) {
+		q.put(key, fetched)
+		q.save(ctx, fetched)
+	}
+	return fetched, nil
+}
+
+// call asks the service.
+func (q *Query[K, V]) call(ctx context.Context, key K) (value V, failed *core.Error) {
+	counted := failuresOfTheService
+	if q.isSingle {
+		counted = allFailures
+	}
+	failed = q.upstream.call(ctx, counted, func(ctx context.Context) (err error) {
+		value, err = q.Fetch(ctx, key)
+		return err
+	})
+	return value, failed
+}
+
+// isFresh reports whether s is younger than its TTL.
+func (q *Query[K, V]) isFresh(s Snapshot[V]) bool { return time.Since(s.At) < q.TTL }
+
+// put caches s.
+func (q *Query[K, V]) put(key K, s Snapshot[V]) {
+	if q.isShared() {
+		q.cache.putShared(q.id(key), s)
+		return
+	}
+	q.cache.put(q.id(key), s, q.TTL)
+}
+
+// Answer is what a Source returned: a Snapshot, or Err and the zero Snapshot.
+type Answer[V any] struct {
+	Snapshot[V]
+	Err error
+}
+
+// Ask asks one source. It blocks as Source.Get does.
+func Ask[K, V any](ctx context.Context, source Source[K, V], key K) (answer Answer[V]) {
+	answer.Snapshot, answer.Err = source.Get(ctx, key)
+	return answer
+}
+
+// Both asks two sources at once. It blocks until both have answered or failed.
+func Both[J, A, K, B any](
+	ctx context.Context, a Source[J, A], j J, b Source[K, B], k K,
+) (first Answer[A], second Answer[B]) {
+	var asking sync.WaitGroup
+	asking.Go(func() { first = Ask(ctx, a, j) })
+	second = Ask(ctx, b, k)
+	asking.Wait()
+	return first, second
+}

@@ -1,0 +1,204 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"herald/internal/core"
+)
+
+func TestSimultaneousCallersShareOneCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, setup{price: pricedAfter(3 * time.Second)})
+		var askers sync.WaitGroup
+		for range 1000 {
+			askers.Go(func() {
+				if q, err := f.askPrice(t.Context()); err != nil || q.Value.Price.IntPart() != 7 {
+					t.Errorf("got %v, %v", q, err)
+				}
+			})
+		}
+		askers.Wait()
+		if n := f.calls.Load(); n != 1 {
+			t.Errorf("%d calls, want 1", n)
+		}
+	})
+}
+
+func TestACallContinuesAfterItsFirstCallerHasLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, setup{price: pricedAfter(3 * time.Second)})
+		impatient, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := f.askPrice(impatient); core.ReasonOf(err) != core.SlowAnswer {
+			t.Errorf("the first caller got %v", err)
+		}
+		q, err := f.askPrice(t.Context())
+		if err != nil || q.Value.Price.IntPart() != 7 || f.calls.Load() != 1 {
+			t.Errorf("the second caller got %v, %v after %d calls", q, err, f.calls.Load())
+		}
+	})
+}
+
+func TestEachLookupIsReportedByItsResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, setup{price: priced(7)})
+		f.askPrice(t.Context())
+		time.Sleep(10 * time.Second)
+		f.askPrice(t.Context())
+		f.setPrice(failing(core.Denied))
+		time.Sleep(time.Minute)
+		f.askPrice(t.Context())
+		time.Sleep(time.Hour)
+		f.askPrice(t.Context())
+		if want := []Result{Miss, Hit, Stale, Failed}; !slices.Equal(f.lookups.results, want) {
+			t.Errorf("results %v, want %v", f.lookups.results, want)
+		}
+		if want := []time.Duration{0, 10 * time.Second, 70 * time.Second, 0}; !slices.Equal(f.lookups.ages, want) {
+			t.Errorf("ages %v, want %v", f.lookups.ages, want)
+		}
+	})
+}
+
+func TestBothAsksAtOnceAndKeepsErrorsApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, setup{price: func(context.Context) (core.Quote, error) {
+			time.Sleep(3 * time.Second)
+			return core.Quote{}, market.Fail(core.Denied, errors.New("no"))
+		}})
+		f.setStake(func(context.Context) (core.Stake, error) {
+			time.Sleep(2 * time.Second)
+			return core.Stake{Checked: 1}, nil
+		})
+		start := time.Now()
+		stake, price := Both(t.Context(), f.stakes, wallet(1), f.prices, struct{}{})
+		if took := time.Since(start); took != 3*time.Second {
+			t.Errorf("took %v, want 3s", took)
+		}
+		if stake.Err != nil || stake.Value.Checked != 1 {
+			t.Errorf("stake: %+v", stake)
+		}
+		if core.ReasonOf(price.Err) != core.Denied || !price.At.IsZero() {
+			t.Errorf("price: %+v", price)
+		}
+	})
+}
+
+func TestAnAnswerIsRefreshedBeforeItExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, setup{price: priced(1)})
+		first, _ := f.askPrice(t.Context())
+		f.setPrice(pricedAfter(4900 * time.Millisecond))
+		for _, step := range []struct {
+			age   time.Duration
+			calls int64
+		}{
+			{24900 * time.Millisecond, 1},
+			{25 * time.Second, 2},
+			{25100 * time.Millisecond, 2},
+		} {
+			wantFirstAt(t, f, first, step.age)
+			if f.calls.Load() != step.calls {
+				t.Errorf("after %v: %d calls, want %d", step.age, f.calls.Load(), step.calls)
+			}
+		}
+		time.Sleep(5 * time.Second)
+		q, err := f.askPrice(t.Context())
+		if err != nil || q.Stale || q.Value.Price.IntPart() != 7 || time.Since(first.At) != 30100*time.Millisecond {
+			t.Errorf("after the refresh: %+v, %v", q, err)
+		}
+	})
+}
+
+// wantFirstAt asks for the price when the first answer has an age. It wants that answer, fresh and at once.
+func wantFirstAt(t *testing.T, f *fixture, first Snapshot[core.Quote], age time.Duration) {
+	t.Helper()
+	time.Sleep(time.Until(first.At.Add(age)))
+	q, err := f.askPrice(t.Context())
+	if err != nil || q != first || time.Since(first.At) != age {
+		t.Errorf("after %v, at %v: %+v, %v", age, time.Since(first.At), q, err)
+	}
+	synctest.Wait()
+}
+
+func TestARefreshThatFailsIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, setup{price: priced(1)})
+		first, _ := f.askPrice(t.Context())
+		f.setPrice(failing(core.Rejected))
+		wantFirstAt(t, f, first, 25*time.Second)
+		wantFirstAt(t, f, first, 26*time.Second)
+		if f.calls.Load() != 3 {
+			t.Errorf("%d calls, want 3", f.calls.Load())
+		}
+		time.Sleep(5 * time.Second)
+		if q, err := f.askPrice(t.Context()); err != nil || !q.Stale {
+			t.Errorf("once it has expired: %+v, %v", q, err)
+		}
+	})
+}
+
+func TestNoCallIsMadeWhileNobodyAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, setup{price: priced(1)})
+		f.askPrice(t.Context())
+		time.Sleep(time.Hour)
+		if f.calls.Load() != 1 {
+			t.Errorf("%d calls, want 1", f.calls.Load())
+		}
+	})
+}
+
+// An answer past its TTL stands in for StaleFor, also during pauses, and says why there is no newer one.
+func TestAnOldAnswerSaysWhyThereIsNoNewerOne(t *testing.T) {
+	for name, test := range map[string]struct {
+		price priceFunc
+		want  core.Reason
+	}{
+		"down":    {failing(core.Unreachable), core.Unreachable},
+		"hung":    {hung, core.SlowAnswer},
+		"limited": {failing(core.Limited), core.Limited},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, setup{price: priced(7)})
+			first, _ := f.askPrice(t.Context())
+			f.setPrice(test.price)
+			for range 150 {
+				time.Sleep(31 * time.Second)
+				q, err := f.askPrice(t.Context())
+				if time.Since(first.At) >= time.Hour+30*time.Second {
+					if err == nil {
+						t.Fatalf("%s, after %v: %+v", name, time.Since(first.At), q)
+					}
+					continue
+				}
+				if err != nil || !q.Stale || !q.At.Equal(first.At) || !q.FreshUntil.IsZero() {
+					t.Fatalf("%s, after %v: %+v, %v", name, time.Since(first.At), q, err)
+				}
+				if q.Why == nil || q.Why.Reason != test.want {
+					t.Fatalf("%s: the reason is %v", name, q.Why)
+				}
+			}
+		})
+	}
+}
+
+func TestANewAnswerEndsAnOldOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, setup{price: priced(7)})
+		f.askPrice(t.Context())
+		f.setPrice(failing(core.Unreachable))
+		time.Sleep(31 * time.Second)
+		f.askPrice(t.Context())
+		f.setPrice(priced(8))
+		q, err := f.askPrice(t.Context())
+		if err != nil || q.Stale || q.Why != nil || q.Value.Price.IntPart() != 8 {
+			t.Errorf("%+v, %v", q, err)
+		}
+	})
+}

@@ -1,0 +1,229 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"herald/internal/core"
+	"herald/internal/ratelimit"
+	"herald/internal/secret"
+	"herald/internal/transport"
+)
+
+// MaxCalls is the maximum number of simultaneous calls to one service.
+const MaxCalls = 32
+
+// maxRetryDelay limits the random wait before a failed call is retried.
+const maxRetryDelay = 300 * time.Millisecond
+
+// Budget limits the calls to a service that charges for them. It is safe for concurrent use.
+type Budget interface {
+	// Spend spends the credit for one call and returns nil. Without a credit it spends nothing and returns an error of
+	// the reason NoCredit or UsedUp, with the time until the next credit. It may block for a call to the service.
+	Spend(ctx context.Context) *core.Error
+	// Note counts a call that another replica made.
+	Note()
+}
+
+// Upstream makes this process's calls to one service. It limits the calls in flight, spends the credits of its Budget,
+// pauses after failures and for as long as Retry-After asks, and reports the service's Health. It is safe for
+// concurrent use.
+//
+// No library's circuit breaker fits: the service decides how long a pause lasts, and a call that lacks a credit would
+// have to return the breaker's permit.
+type Upstream struct {
+	*core.Service
+	cache  *Cache
+	budget Budget // nil: calls are not counted
+	ttl    time.Duration
+	calls  *semaphore.Weighted
+	// warnings limits the lines of warn.
+	warnings *ratelimit.Memory
+
+	mu sync.Mutex
+	// pause is the last one, which may be over. It is zero once a call was made after it.
+	pause    pause
+	failures int // in a row
+	health   Health
+	// warned is set while the last line of the log about this service is a warning.
+	warned bool
+}
+
+// NewUpstream returns the Upstream of a service. ttl is the shortest TTL of the service's queries. It limits the
+// pauses after failures, so that a recovery is noticed within a TTL. A nil budget allows every call.
+func NewUpstream(c *Cache, service *core.Service, ttl time.Duration, budget Budget) *Upstream {
+	return &Upstream{
+		Service:  service,
+		cache:    c,
+		budget:   budget,
+		ttl:      ttl,
+		calls:    semaphore.NewWeighted(MaxCalls),
+		warnings: ratelimit.NewMemory(),
+		health:   Health{Service: service},
+	}
+}
+
+// counted is which failures of a call count against the service. Those that count may pause it.
+type counted int
+
+const (
+	// allFailures: the question is about the service as a whole.
+	allFailures counted = iota
+	// failuresOfTheService: all but a Rejected or Malformed answer, which may be about one wallet or person.
+	failuresOfTheService
+)
+
+// includes reports whether a failure for this reason counts.
+func (c counted) includes(reason core.Reason) bool {
+	return c == allFailures || reason != core.Rejected && reason != core.Malformed
+}
+
+// Do calls the service with f as a Query does, and caches nothing. It blocks until f has returned or may not be called.
+// f's ctx is done with ctx, once the Cache is closed, and after CacheConfig.Timeout at the latest. A Rejected or
+// Malformed answer does not count against the service.
+func (u *Upstream) Do(ctx context.Context, f func(context.Context) error) error {
+	ctx, end, err := u.cache.begin(ctx)
+	if err != nil {
+		return u.Fail(core.SlowAnswer, err)
+	}
+	defer end()
+	if failed := u.call(ctx, failuresOfTheService, f); failed != nil {
+		return failed
+	}
+	return nil // A nil *core.Error would be an error that is not nil.
+}
+
+// call calls the service with f, and retries once if the service was Unreachable and did not ask to wait. It blocks
+// until fewer than MaxCalls are in flight, and then while the service answers.
+func (u *Upstream) call(ctx context.Context, counts counted, f func(context.Context) error) *core.Error {
+	if u.calls.Acquire(ctx, 1) != nil {
+		return u.Fail(core.Paused, errors.New("too many calls are in flight"))
+	}
+	defer u.calls.Release(1)
+	// Only now, because a pause may have begun during the wait to acquire.
+	if refused := u.admit(ctx); refused != nil {
+		return refused
+	}
+	failed := u.attempt(ctx, counts, f)
+	if failed == nil || failed.Reason != core.Unreachable || failed.RetryAfter > 0 {
+		return failed
+	}
+	if !transport.Sleep(ctx, rand.N(maxRetryDelay)) || u.admit(ctx) != nil {
+		return failed
+	}
+	return u.attempt(ctx, counts, f)
+}
+
+// admit spends a credit and returns nil, or returns why the service must not be called now. It may block as
+// Budget.Spend does.
+func (u *Upstream) admit(ctx context.Context) *core.Error {
+	if why := u.paused(); why != nil {
+		return why
+	}
+	if u.budget == nil {
+		return nil
+	}
+	if refused := u.spend(ctx); refused != nil {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.pauseFor(refused, min(refused.RetryAfter, recheckBudget))
+		return refused
+	}
+	return u.paused() // Another call may have failed while Spend blocked.
+}
+
+// spend calls Budget.Spend, and returns a panic as a *core.Error.
+func (u *Upstream) spend(ctx context.Context) (failed *core.Error) {
+	defer u.recoverPanic(&failed)
+	return u.budget.Spend(ctx)
+}
+
+// noteCallOfReplica spends a credit for a call that another replica made.
+func (u *Upstream) noteCallOfReplica() {
+	if u.budget != nil {
+		u.budget.Note()
+	}
+}
+
+// attempt calls f once, reports that to the Observer, and updates the Health and the pause. It reports and updates
+// nothing if f fails after ctx was cancelled: that says nothing about the service.
+func (u *Upstream) attempt(ctx context.Context, counts counted, f func(context.Context) error) *core.Error {
+	start := time.Now()
+	failed := u.run(ctx, f)
+	if failed != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return failed
+	}
+	outcome := Succeeded
+	if failed != nil {
+		outcome = Outcome(failed.Reason)
+	}
+	u.cache.Observer.Call(u.Service, outcome, time.Since(start))
+
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.health.LastCall = time.Now()
+	u.endPause()
+	switch {
+	case failed == nil:
+		u.recordSuccess()
+	case counts.includes(failed.Reason):
+		u.recordFailure(failed)
+	}
+	return failed
+}
+
+// recordSuccess ends the failures of the service. The caller holds mu.
+func (u *Upstream) recordSuccess() {
+	u.logRecovery()
+	u.failures = 0
+	u.health.FailingSince = time.Time{}
+	u.health.Reason = ""
+}
+
+// recordFailure counts and logs a failure of the last call, and pauses the calls. The caller holds mu.
+func (u *Upstream) recordFailure(failed *core.Error) {
+	u.failures++
+	u.health.Reason = failed.Reason
+	if !u.health.isFailing() {
+		u.health.FailingSince = u.health.LastCall
+	}
+	u.warn(failed)
+	u.pauseFor(failed, failed.RetryAfter)
+	if u.failures >= maxFailures {
+		u.pauseFor(failed, min(breakerPause, u.ttl))
+	}
+}
+
+// run calls f and returns its error, or its panic, as a *core.Error. RetryAfter is at most maxPause, unless the plan
+// is UsedUp: that lasts until a day or a month ends.
+func (u *Upstream) run(ctx context.Context, f func(context.Context) error) (failed *core.Error) {
+	defer u.recoverPanic(&failed)
+	err := f(ctx)
+	if err == nil {
+		return nil
+	}
+	known, isKnown := errors.AsType[*core.Error](err)
+	switch {
+	case isKnown && known.Reason == core.UsedUp:
+		return known
+	case isKnown:
+		limited := *known
+		limited.RetryAfter = min(known.RetryAfter, maxPause)
+		return &limited
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return u.Fail(core.SlowAnswer, err)
+	}
+	return u.Fail(core.Malformed, err)
+}
+
+// recoverPanic sets failed if the function that defers it panics. The goroutine of a fetch has no other recover.
+func (u *Upstream) recoverPanic(failed **core.Error) {
+	if v := recover(); v != nil {
+		*failed = u.Fail(core.Malformed, secret.PanicError(v))
+	}
+}
