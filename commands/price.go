@@ -140,7 +140,6 @@ func (c *priceCommand) withChart(
 		Name:    "price-" + period + ".png",
 		PNG:     chart.PNG,
 		Caption: c.chartCaption(chart, quote),
-		Spark:   chart.Spark,
 	}
 	return reply, nil
 }

@@ -139,7 +139,7 @@ func TestEscapeSequencesOnlyWhereUnderstood(t *testing.T) {
 	}
 	for _, at := range []*terminal{dumb, plain} {
 		at.types("/help\r/price 7d\r/supply\r/mylogins\r/status\r/staked 0x12\r")
-		at.shows("[!] ", 1)
+		at.shows("Check the wallet address", 1)
 		if strings.Contains(at.screen.String(), "\x1b") {
 			t.Errorf("an escape sequence: %q", at.screen.String())
 		}

@@ -172,15 +172,19 @@ func (s saving) Status(chat.Platform, string) (members.Status, error) {
 // members returns what saves addresses as s says.
 func (s *Saved) members(w *Answers) commands.Members {
 	c := members.Config{
-		Settings: members.Settings{Every: 6 * time.Hour}, Symbol: "TKN",
-		Badges: map[chat.Platform][]chat.Badge{"telegram": s.Badges}, Bots: map[chat.Platform]string{"telegram": "1"},
-		Stakes: w.stakes, Claims: store.NewMemory(), Limiter: s, Count: func(string) {}, Log: slog.New(slog.DiscardHandler),
+		Settings:  members.Settings{Every: 6 * time.Hour},
+		Platforms: map[chat.Platform]members.Platform{"telegram": {Bot: "1", Badges: s.Badges, Adapter: s}},
+		Symbol:    "TKN",
+		Stakes:    w.stakes,
+		Claims:    store.NewMemory(),
+		Limiter:   s,
+		Count:     func(string) {},
+		Log:       slog.New(slog.DiscardHandler),
 	}
 	if !s.Off {
 		c.Bucket = func(name string) members.Store { return bucket{name, s} }
 	}
 	m := members.New(c)
-	m.Use("telegram", s)
 	s.all = m
 	return saving{Members: m, saved: s}
 }

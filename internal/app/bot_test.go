@@ -30,7 +30,7 @@ import (
 	"herald/internal/demo/fake/transporttest"
 	"herald/internal/ops"
 	"herald/internal/platform"
-	"herald/internal/query"
+	"herald/internal/router"
 	"herald/internal/secret/logtest"
 	"herald/internal/service/market"
 	"herald/internal/service/partner"
@@ -129,7 +129,7 @@ func TestQuotesSeenAreDrawnAndKept(t *testing.T) {
 		t.Errorf("the logo is not drawn, %v", err)
 	}
 	bot.Close()
-	kept, _ := bot.stores[0].Load(t.Context(), "quotes "+tokenID(bot.cfg.Market))
+	kept, _ := bot.state.stores[0].Load(t.Context(), "quotes "+tokenID(bot.cfg.Market))
 	want := fmt.Sprintf(`[{"t":%d,"p":"%s"}]`, world.World.Quote.LastUpdated.Unix(), world.World.Quote.Price)
 	if string(kept) != want {
 		t.Errorf("kept %s, want %s", kept, want)
@@ -168,23 +168,22 @@ func TestTheLogHoldsNoSecretAndNoLongLine(t *testing.T) {
 }
 
 func TestEverySourceAndOptionReachesTheCommands(t *testing.T) {
-	bot := &Bot{cfg: mustLoad(t, everySetting(), ""), log: slog.New(slog.DiscardHandler), metrics: ops.NewMetrics(), cache: query.NewCache(query.CacheConfig{})}
-	defer bot.Close()
-	sources, err := bot.connect()
+	cfg := mustLoad(t, everySetting(), "")
+	asked, err := connect(cfg, &state{}, ops.NewMetrics(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, given := range []reflect.Value{reflect.ValueOf(sources), reflect.ValueOf(bot.cfg.Answers)} {
+	defer asked.close()
+	saving := newMembers(cfg, memberParts{state: &state{}, services: asked, metrics: ops.NewMetrics()})
+	sources := asked.sources(saving, new(platform.JoinLog), new(platform.Moves))
+	for _, given := range []reflect.Value{reflect.ValueOf(sources), reflect.ValueOf(cfg.Answers)} {
 		for i := range given.NumField() {
 			if given.Field(i).IsZero() {
-				t.Errorf("%s.%s is not set: connect, in services.go, sets sources, and settings or Load, in settings.go, set options", given.Type(), given.Type().Field(i).Name)
+				t.Errorf("%s.%s is not set: sources, in services.go, sets sources, and settings or Load, in settings.go, set options", given.Type(), given.Type().Field(i).Name)
 			}
 		}
 	}
-	if len(sources.Services) != len(bot.services) {
-		t.Error("connect, in services.go, has a row of b.services after its loop over them: /status and the metrics lack it")
-	}
-	for _, s := range bot.services {
+	for _, s := range asked.list {
 		known := s.Health().Service
 		if !slices.Contains(commandstest.Services, known) {
 			t.Errorf("add the service %s to Sources, in commands/commandstest/answers.go", known.Name)
@@ -205,7 +204,7 @@ func TestNoCommandNeedsAServiceThatIsNotSet(t *testing.T) {
 	operator := chat.User{Platform: "telegram", ID: world.World.Registered.UID("Telegram")}
 	bot := newBot(t, required, "PRICE_API_KEY="+world.PriceKey, "PRICE_TOKEN_ID="+services.TokenID, "OPERATORS=telegram:"+operator.ID)
 	defer bot.Close()
-	for _, s := range bot.services {
+	for _, s := range bot.services.list {
 		if s.url == "" {
 			t.Errorf("connect, in services.go, asks the service %s even if its URL is not set", s.Name)
 		}
@@ -274,7 +273,7 @@ func TestTheTableOfCheckIsRedacted(t *testing.T) {
 	bot := mustNew(t, mustLoad(t, append(DemoSettings(startSandbox(t)), "PRICE_API_KEY=a-key-that-nobody-may-see"), file), slog.New(slog.DiscardHandler))
 	defer bot.Close()
 	said := "with\na-key-that-nobody-may-see\x1b[2J"
-	bot.services[0].ask = func(context.Context, string) ([]string, error) { return []string{said}, errors.New(said) }
+	bot.services.list[0].ask = func(context.Context, string) ([]string, error) { return []string{said}, errors.New(said) }
 	var table strings.Builder
 	_ = bot.Check(t.Context(), &table, "")
 	if !strings.HasSuffix(table.String(), "failed: price provider, platform. Correct what their rows name, then run `bot check --env-file \""+file+"\"` again.\n") {
@@ -333,7 +332,7 @@ type asked struct {
 
 func (asked) Platform() chat.Platform { return "discord" }
 
-func (a asked) Check(_ context.Context, moderated ...string) ([]string, []platform.Right, error) {
+func (a asked) Check(_ context.Context, _ chat.Commands, moderated ...string) ([]string, []platform.Right, error) {
 	return moderated, a.rights, a.err
 }
 
@@ -350,7 +349,8 @@ func TestAMissingRightFailsTheCheck(t *testing.T) {
 		"B, group 2: it may not|refused": {asked: asked{rights: []platform.Right{mayNot}, err: refused}},
 		"5|6":                            {moderators: []string{"telegram:-6", "*", "discord:5", "discord:6"}},
 	} {
-		lines, err := (&Bot{cfg: &Config{ModeratorChats: test.moderators}}).askOf(test.asked)(t.Context())
+		b := &Bot{cfg: &Config{ModeratorChats: test.moderators}, Router: &router.Router{}}
+		lines, err := b.probe(connection{adapter: test.asked}).ask(t.Context())
 		if err != nil {
 			lines = append(lines, probe{}.advice(err)...)
 		}

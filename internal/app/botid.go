@@ -31,6 +31,15 @@ func botID(platform chat.Platform, token string) string {
 	return hash("bot", token)[:32]
 }
 
+// botID returns an ID of the bot among others that share a Redis.
+func (c *Config) botID() string {
+	platform, token := telegram.Platform, c.Telegram.Token
+	if !token.IsSet() {
+		platform, token = discord.Platform, c.Discord.Token
+	}
+	return string(platform) + "-" + botID(platform, token.Reveal())
+}
+
 // bots returns the bot's ID on each platform whose token is set.
 func (c *Config) bots() map[chat.Platform]string {
 	ids := map[chat.Platform]string{}

@@ -116,7 +116,7 @@ func IsWallet(text string) bool {
 func (b *Bot) askAll(ctx context.Context, wallet string) []result {
 	ctx, cancel := context.WithTimeout(ctx, b.cfg.Limits.CommandTimeout)
 	defer cancel()
-	probes := b.probes(b.newPlatforms(), wallet)
+	probes := b.probes(wallet)
 	results := make([]result, len(probes))
 	var asking sync.WaitGroup
 	for i, p := range probes {
@@ -153,33 +153,33 @@ func (r result) row() string {
 
 // probes returns one probe for each service, each platform and Redis. If there is no platform, it
 // returns one that fails instead.
-func (b *Bot) probes(platforms []connection, wallet string) (all []probe) {
-	for _, s := range b.services {
+func (b *Bot) probes(wallet string) (all []probe) {
+	for _, s := range b.services.list {
 		all = append(all, probe{title: s.Title, url: s.url, settings: s.SettingsFor(""),
 			ask: func(ctx context.Context) ([]string, error) { return s.ask(ctx, wallet) }})
 	}
-	for _, p := range platforms {
-		all = append(all, p.probe)
+	for _, c := range b.connections {
+		all = append(all, b.probe(c))
 	}
-	if len(platforms) == 0 {
+	if len(b.connections) == 0 {
 		all = append(all, probe{title: "platform", local: true, ask: func(context.Context) ([]string, error) {
 			return nil, &config.WrongError{Problem: "no platform is on: set " +
 				telegram.TokenSetting + " (from @BotFather, https://t.me/BotFather) or " +
 				discord.TokenSetting + " (from https://discord.com/developers/applications)"}
 		}})
 	}
-	if b.members.Enabled() && b.redis == nil {
+	if b.members.Enabled() && b.state.redis == nil {
 		all = append(all, probe{title: "saved addresses", settings: "DATA_DIR", local: true, ask: b.askRows})
 	}
-	if b.redis != nil {
+	if redis := b.state.redis; redis != nil {
 		url := b.cfg.Store.RedisURL.Reveal()
 		all = append(all, probe{title: "Redis", url: url, settings: "REDIS_URL", local: true,
 			ask: func(ctx context.Context) ([]string, error) {
-				if err := b.redis.Probe(ctx); err != nil {
+				if err := redis.Probe(ctx); err != nil {
 					return nil, err
 				}
 				details, err := b.askRows(ctx)
-				return append(details, b.redis.Durability(ctx)...), err
+				return append(details, redis.Durability(ctx)...), err
 			}})
 	}
 	return all
@@ -272,8 +272,8 @@ func aboutQuote(found market.Listing, err error) ([]string, error) {
 }
 
 // aboutDoubt says that a price which was just fetched is doubtful.
-func (b *Bot) aboutDoubt(quote core.Quote) []string {
-	_, err := b.prices.Peek(query.Snapshot[core.Quote]{Value: quote, At: time.Now()})
+func (s *upstreams) aboutDoubt(quote core.Quote) []string {
+	_, err := s.prices.Peek(query.Snapshot[core.Quote]{Value: quote, At: time.Now()})
 	doubt, is := errors.AsType[*belief.DoubtError](err)
 	if !is {
 		return nil

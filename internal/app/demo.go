@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -13,72 +14,58 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/claim"
+	"herald/internal/demo/community"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/services"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/terminal"
 	"herald/internal/demo/web"
 	"herald/internal/members"
+	"herald/internal/ops"
+	"herald/internal/platform"
 	"herald/internal/platform/discord"
 	"herald/internal/platform/telegram"
-	"herald/internal/platform/terminal"
 	"herald/internal/ratelimit"
 	"herald/internal/router"
 	"herald/internal/store"
 	"herald/internal/transport"
 )
 
-// Demo runs the whole bot against stand-ins, with a chat in the terminal. It blocks until
-// the end of in or until ctx is done. It writes a greeting to stderr.
+// Demo runs the whole bot against stand-ins of the services and of Telegram, with a chat in the
+// terminal. It blocks until the end of in or until ctx is done. It writes a greeting to stderr.
 func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
-	bot, err := newDemoBot(stderr, nil, []chat.Badge{{Community: "-1001000000001", ID: "Staker"}}, nil)
+	fake, err := faketelegram.Start()
+	if err != nil {
+		return err
+	}
+	defer fake.Close()
+	bot, err := newDemoBot(stderr, onTelegram(fake), community.StakerTags(), nil)
 	if err != nil {
 		return err
 	}
 	defer bot.Close()
-	world := bot.fakes.World
-	if err := bot.addStory(bot.fakes); err != nil {
-		return err
+	group := community.Open(bot.fakes.World, fake)
+	stop := runInBackground(ctx, bot.members.Run, bot.watchRights, func(ctx context.Context) {
+		_ = serve(ctx, bot.handler(), bot.connections, bot.log) // The stand-in never refuses the token.
+	})
+	defer stop()
+	if !bot.awaitTelegram(ctx, fake) || !bot.awaitBadges(ctx) {
+		return nil
 	}
-	stopMembers := runInBackground(ctx, bot.members.Run)
-	defer stopMembers()
-	const staked = "/staked\u00a0" // The command stays whole, so that it can be copied.
-	stakes, idle := staked+world.Staker.Hex(), staked+world.Idle.Hex()
-	greeting := fmt.Sprintf(demoGreeting, stakes, idle, world.Registered.UID("Telegram"))
-	fmt.Fprint(stderr, terminal.Wrap(greeting, terminal.Width(out)))
+	fmt.Fprint(stderr, terminal.Wrap(terminal.Greeting(bot.fakes.World), terminal.Width(out)))
 	// A terminal of type dumb, or of none, prints escape sequences instead of obeying them:
 	// https://man7.org/linux/man-pages/man7/term.7.html
 	escapes := isTerminal(out) && !slices.Contains([]string{"", "dumb"}, os.Getenv("TERM"))
-	return terminal.New(terminal.Config{
-		In:  in,
-		Out: out,
-		Users: []terminal.User{
-			{Name: "registered", User: telegramUser(world.Registered)},
-			{Name: "unregistered", User: telegramUser(world.Unregistered)},
-			{Name: "moderator", User: telegramUser(world.Newcomer), Role: chat.Moderator},
-		},
-		Edit:   escapes && isTerminal(in),
-		Colour: escapes && os.Getenv("NO_COLOR") == "", // https://no-color.org
-		Mark:   chat.Say("terminal.simulated"),
-		Log:    bot.log,
-	}).Run(ctx, bot.Router)
-}
-
-// demoGreeting has at most 64 columns.
-const demoGreeting = `This is Herald with simulated services: nothing is real. Try
-  %s (stakes)
-  %s (does not)
-  /price 7d, /supply, /mylogins; /help lists more
-You ask as "registered". Switch with /as unregistered or with
-  /as moderator, who may ask about others: /exists %s
-Get a role: /verify, then /save, each with the first wallet
-Lose it: /unstake, then /later (six hours) twice, then /verify
-Be let in: start it with --web, and ask to join a group
-To leave: exit, quit or Ctrl-D
-
-`
-
-func telegramUser(p services.Person) chat.User {
-	return chat.User{Platform: "telegram", ID: p.UID("Telegram")}
+	return terminal.Run(ctx, terminal.Config{
+		In:        in,
+		Out:       out,
+		Community: group,
+		Services:  bot.fakes,
+		Later:     bot.skipHours,
+		Idle:      func() bool { return bot.connections[0].adapter.InFlight() == 0 },
+		Edit:      escapes && isTerminal(in),
+		Colour:    escapes && os.Getenv("NO_COLOR") == "", // https://no-color.org
+	})
 }
 
 func isTerminal(file any) bool {
@@ -102,12 +89,9 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		return err
 	}
 	defer discord.Close()
-	bot, err := newDemoBot(stderr, append(TTLs(time.Second),
-		"TELEGRAM_BOT_TOKEN="+faketelegram.Token, "TELEGRAM_API_URL="+telegram.URL, "TELEGRAM_PACING=off", web.JoinSetting(),
+	bot, err := newDemoBot(stderr, append(onTelegram(telegram),
 		"DISCORD_BOT_TOKEN="+discord.Token, "DISCORD_API_URL="+discord.URL(),
-		// With these and the TTLs, people soon see what the bot says about a service that fails.
-		"UPSTREAM_TIMEOUT=2s",
-	), web.StakerTags(), web.StakerRoles())
+	), community.StakerTags(), web.StakerRoles())
 	if err != nil {
 		return err
 	}
@@ -118,58 +102,75 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 	}
 	defer fresh.Close()
 	page, err := web.Start(web.Config{
-		Services: bot.fakes,
-		Telegram: telegram,
-		Discord:  discord,
-		Later:    func(ctx context.Context) error { return bot.members.CheckAll(ctx, bot.cfg.Members.Every) },
+		Services:  bot.fakes,
+		Community: community.Open(bot.fakes.World, telegram),
+		Discord:   discord,
+		Later:     bot.skipHours,
 	})
 	if err != nil {
 		return err
 	}
 	defer page.Close()
-	platforms := bot.newPlatforms()
-	for _, p := range platforms {
-		// Instead of the Badges that newPlatforms has set, which mark nothing.
-		bot.members.Use(p.adapter.Platform(), markedBadges{p.adapter.(chat.Badges)})
-	}
-	stopMembers := runInBackground(ctx, bot.members.Run)
-	defer stopMembers()
-	go announce(ctx, out, page, bot.members)
-	return serve(ctx, demoHandler{Router: bot.Router, fresh: fresh.Router, page: page}, platforms, bot.log)
+	stopBackground := runInBackground(ctx, bot.members.Run, bot.watchRights)
+	defer stopBackground()
+	go func() {
+		discordReady := func() bool { return discord.Connected() > 0 && discord.Overwrites() > 0 }
+		if bot.awaitTelegram(ctx, telegram) && discord.Wait(ctx, discordReady) == nil && bot.awaitBadges(ctx) {
+			fmt.Fprintf(out, "Herald with simulated services and chats, nothing here is real:\n%s\nPress Ctrl-C to end it.\n",
+				page.URL)
+		}
+	}()
+	marking := demoHandler{Handler: bot.handler(), router: bot.Router, fresh: fresh.Router, page: page}
+	return serve(ctx, marking, bot.connections, bot.log)
 }
 
-// announce writes the page's address to out once both platforms have the bot's menus, and the
-// bot has the names of its badges. It blocks until then, or until ctx is done.
-func announce(ctx context.Context, out io.Writer, page *web.Demo, m *members.Members) {
+// onTelegram returns settings for a bot on the fake Telegram.
+func onTelegram(fake *faketelegram.Server) []string {
+	return []string{
+		"TELEGRAM_BOT_TOKEN=" + faketelegram.Token, "TELEGRAM_API_URL=" + fake.URL, "TELEGRAM_PACING=off",
+		community.JoinSetting(),
+	}
+}
+
+// awaitTelegram blocks until Telegram has the bot's menus and texts. It returns false if ctx is
+// done before.
+func (d *demoBot) awaitTelegram(ctx context.Context, fake *faketelegram.Server) bool {
+	languages := chat.Languages() // The adapter sets menus and texts in this order.
+	last := string(languages[len(languages)-1])
+	return fake.Wait(ctx, func() bool { return fake.ShortDescription(last) != "" }) == nil
+}
+
+// awaitBadges blocks until the bot has the names of its badges. It returns false if ctx is done
+// before.
+func (d *demoBot) awaitBadges(ctx context.Context) bool {
 	unnamed := func(b members.Badge) bool { return b.Name == "" || b.CommunityName == "" }
-	for _, p := range []chat.Platform{web.Telegram, web.Discord} {
-		for slices.ContainsFunc(m.Badges(p, ""), unnamed) {
+	for _, p := range []chat.Platform{telegram.Platform, discord.Platform} {
+		for slices.ContainsFunc(d.members.Badges(p, ""), unnamed) {
 			if !transport.Sleep(ctx, 10*time.Millisecond) {
-				return
+				return false
 			}
 		}
 	}
-	languages := chat.Languages() // in this order the adapter sets Telegram's menus and texts
-	last := string(languages[len(languages)-1])
-	telegramReady := func() bool { return page.Telegram.ShortDescription(last) != "" }
-	discordReady := func() bool { return page.Discord.Connected() > 0 && page.Discord.Overwrites() > 0 }
-	if page.Discord.Wait(ctx, discordReady) == nil && page.Telegram.Wait(ctx, telegramReady) == nil {
-		fmt.Fprintf(out, "Herald with simulated services and chats, nothing here is real:\n%s\nPress Ctrl-C to end it.\n",
-			page.URL)
-	}
+	return true
+}
+
+// skipHours checks all saved addresses as if RECHECK_EVERY had passed. It blocks until then.
+func (d *demoBot) skipHours(ctx context.Context) error {
+	return d.members.CheckAll(ctx, d.cfg.Members.Every)
 }
 
 // demoHandler is a platform.Handler that marks every answer as simulated. It obeys the switches of
 // the page: the language of public answers, and whether the bot is a fresh one.
 type demoHandler struct {
-	*router.Router
-	fresh *router.Router // of a bot that has recorded no quotes
-	page  *web.Demo
+	platform.Handler // of the bot
+	router           *router.Router
+	fresh            *router.Router // of a bot that has recorded no quotes
+	page             *web.Demo
 }
 
-// router returns a copy of the Router with what the page's switches say now.
-func (h demoHandler) router() *router.Router {
-	chosen := *h.Router
+// chosen returns a copy of the Router with what the page's switches say now.
+func (h demoHandler) chosen() *router.Router {
+	chosen := *h.router
 	if h.page.Services.FreshBot.On.Load() {
 		chosen = *h.fresh
 	}
@@ -179,20 +180,23 @@ func (h demoHandler) router() *router.Router {
 
 // Language implements platform.Handler.
 func (h demoHandler) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
-	return h.router().Language(req, visibility)
+	return h.chosen().Language(req, visibility)
 }
 
 // Handle implements platform.Handler.
 func (h demoHandler) Handle(ctx context.Context, req *chat.Request) *chat.Reply {
-	return marked(h.router().Handle(ctx, req))
+	return marked(h.chosen().Handle(ctx, req))
 }
 
 // marked returns reply with a footer that says that it is simulated.
 func marked(reply *chat.Reply) *chat.Reply {
-	reply.Footer = append(slices.Clone(reply.Footer), chat.Say("terminal.simulated"))
+	reply.Footer = append(slices.Clone(reply.Footer), chat.Say("demo.simulated"))
 	reply.Rendered = nil
 	return reply
 }
+
+// markBadges returns a platform's Badges with markedBadges around them.
+func markBadges(a adapter) chat.Badges { return markedBadges{a} }
 
 // markedBadges are Badges whose Notify marks the reply as simulated.
 type markedBadges struct{ chat.Badges }
@@ -221,7 +225,11 @@ func newDemoBot(stderr io.Writer, settings []string, tags, roles []chat.Badge) (
 			_ = fakes.Close()
 		}
 	}()
-	cfg, err := Load(slices.Concat(DemoSettings(fakes), []string{"SERVICE_NAME=Example Passport"}, settings), "", ToLook)
+	cfg, err := Load(slices.Concat(DemoSettings(fakes), TTLs(time.Second), settings, []string{
+		"SERVICE_NAME=Example Passport",
+		// With this and the TTLs, people soon see what the bot says about a service that fails.
+		"UPSTREAM_TIMEOUT=2s",
+	}), "", ToLook)
 	if err != nil {
 		return nil, err
 	}
@@ -229,25 +237,21 @@ func newDemoBot(stderr io.Writer, settings []string, tags, roles []chat.Badge) (
 	cfg.Staking.TTL = time.Nanosecond     // A stake that has gone is not shown again.
 	cfg.Telegram.StakerTags = tags
 	cfg.Discord.StakerRoles = roles // The settings require a store.
-	bot, err := newWithState(cfg, NewLogger(cfg, stderr), (*Bot).openDemoState)
+	bot, err := construct(cfg, NewLogger(cfg, stderr), parts{open: openDemoState, badges: markBadges})
 	if err != nil {
 		return nil, err
 	}
 	for _, quote := range recorded {
-		bot.quotes.Add(quote)
+		bot.services.quotes.Add(quote)
 	}
 	return &demoBot{Bot: bot, fakes: fakes}, nil
 }
 
 // openDemoState keeps all in memory, and sets no limits.
-func (b *Bot) openDemoState() error {
+func openDemoState(*Config, *ops.Metrics, *slog.Logger) (*state, error) {
 	memory := store.NewMemory()
-	b.state = unlimited{memory}
-	b.rows = rowStore{
-		bucket: memory.Bucket,
-		bots:   map[chat.Platform]string{telegram.Platform: "demo", discord.Platform: "demo"},
-	}
-	return nil
+	free := unlimited{memory}
+	return &state{claims: free, limiter: free, rows: rowStore{bucket: memory.Bucket}}, nil
 }
 
 // Close closes the bot, then the stand-ins.

@@ -11,8 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"herald/internal/chat"
 	"herald/internal/members"
 	"herald/internal/ops"
+	"herald/internal/platform/discord"
+	"herald/internal/platform/telegram"
 )
 
 // errNothingSaved is the error of ListMembers and ReleaseBadges without a store.
@@ -24,18 +27,67 @@ var errNoBot = errors.New("saved addresses belong to a bot: " +
 
 // openMembers calls use with what saves addresses, and nothing that runs.
 func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error) error {
-	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics()}
-	if err := b.openState(); err != nil {
+	metrics := ops.NewMetrics()
+	state, err := openState(cfg, metrics, log)
+	if err != nil {
 		return err
 	}
-	defer b.closeState()
+	defer state.close()
 	switch {
-	case len(b.stores) == 0:
+	case len(state.stores) == 0:
 		return errNothingSaved
-	case len(b.rows.bots) == 0:
+	case len(cfg.bots()) == 0:
 		return errNoBot
 	}
-	return use(b.newMembers())
+	return use(newMembers(cfg, memberParts{state: state, metrics: metrics, log: log}))
+}
+
+// memberParts are what saves addresses works with.
+type memberParts struct {
+	state *state
+	// services and badges are nil for who only lists and releases.
+	services *upstreams
+	badges   map[chat.Platform]chat.Badges
+	metrics  *ops.Metrics
+	log      *slog.Logger
+}
+
+// newMembers returns what saves addresses, if there is a store for them.
+func newMembers(cfg *Config, with memberParts) *members.Members {
+	bots, named := cfg.bots(), cfg.badges()
+	platforms := map[chat.Platform]members.Platform{}
+	for _, name := range []chat.Platform{telegram.Platform, discord.Platform} {
+		platforms[name] = members.Platform{Bot: bots[name], Badges: named[name], Adapter: with.badges[name]}
+	}
+	c := members.Config{
+		Settings:  cfg.Members,
+		Platforms: platforms,
+		Claims:    with.state.claims,
+		Limiter:   with.state.limiter,
+		Symbol:    cfg.Market.Symbol,
+		Chain:     strconv.FormatUint(cfg.Staking.ChainID, 10),
+		Pools:     cfg.Staking.Pools,
+		Language:  cfg.Language,
+		Count:     with.metrics.Events("members"),
+		Log:       with.log,
+	}
+	if s := with.services; s != nil {
+		c.Stakes = s.staking.StakesOf
+		c.Accounts = s.partner.Accounts
+	}
+	rows := with.state.rows
+	if rows.bucket != nil {
+		c.Bucket = func(name string) members.Store { return rows.bucket(name) }
+	}
+	if rows.former != nil {
+		c.Former = rows.former
+		c.FormerIsShared = rows.formerIsShared
+	}
+	m := members.New(c)
+	if m.Enabled() {
+		with.metrics.ExportMembers(m.Census)
+	}
+	return m
 }
 
 // MemberColumns are the columns that ListMembers writes, and what each holds.

@@ -2,111 +2,165 @@ package app
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
 
 	"herald/internal/chat"
 	"herald/internal/config"
+	"herald/internal/members"
+	"herald/internal/ops"
 	"herald/internal/platform"
 	"herald/internal/platform/discord"
 	"herald/internal/platform/telegram"
 	"herald/internal/ratelimit"
+	"herald/internal/router"
 	"herald/internal/transport"
 )
 
-// connection is the adapter of a chat platform whose token is set.
+// connection is the adapter of a platform whose token is set.
 type connection struct {
 	adapter adapter
-	probe   probe
 	// webhookPath is the URL path to which the platform posts updates; empty: it posts none.
 	webhookPath string
+	// title, url and settings are those of the probe that asks the platform.
+	title, url, settings string
+	// askRole asks for a user's role; nil: a Request says it.
+	askRole router.AskRole
 }
 
 // adapter is what package app uses of a platform's adapter.
 type adapter interface {
 	platform.Adapter
+	chat.Badges
 	http.Handler
 	InFlight() int
-	// Check returns also a Right for each of moderated, which are IDs of communities.
-	Check(ctx context.Context, moderated ...string) (details []string, rights []platform.Right, err error)
+	// Check asks the platform about the settings, and whether it has the commands. It returns the details for `bot
+	// check`, and what Rights returns.
+	Check(ctx context.Context, commands chat.Commands, moderated ...string) ([]string, []platform.Right, error)
+	// Rights returns whether the bot may do what the settings ask for, also in the communities moderated, which are IDs.
+	Rights(ctx context.Context, moderated ...string) []platform.Right
 }
 
-// newPlatforms returns the platforms whose tokens are set. It makes their adapters, and has the
-// rest of the bot use these.
-func (b *Bot) newPlatforms() (on []connection) {
-	if b.cfg.Telegram.Token.IsSet() {
-		on = append(on, b.newTelegram())
-	}
-	if b.cfg.Discord.Token.IsSet() {
-		on = append(on, b.newDiscord())
-	}
-	return on
+// connectionParts are what adapters work with.
+type connectionParts struct {
+	state *state
+	// status returns the price for Discord's member list; nil if none is shown.
+	status  func(context.Context) string
+	joins   *platform.JoinLog
+	moves   *platform.Moves
+	metrics *ops.Metrics
+	log     *slog.Logger
 }
 
-// newTelegram makes Telegram's adapter. Through it the Router asks for a user's role in a chat, and
-// b.members gives tags.
-func (b *Bot) newTelegram() connection {
-	s := b.cfg.Telegram
+// newConnections makes the adapters of the platforms whose tokens are set.
+func newConnections(cfg *Config, with connectionParts) (all []connection) {
+	retries := newRetryLog(with.log)
+	if cfg.Telegram.Token.IsSet() {
+		all = append(all, newTelegram(cfg, with, retries))
+	}
+	if cfg.Discord.Token.IsSet() {
+		all = append(all, newDiscord(cfg, with, retries))
+	}
+	for _, c := range all {
+		with.metrics.ExportPlatform(c.adapter, c.adapter.InFlight)
+	}
+	return all
+}
+
+func newTelegram(cfg *Config, with connectionParts, retries *retryLog) connection {
 	a := telegram.New(telegram.Config{
-		Settings:       s,
-		Dedup:          b.state,
-		Limiter:        b.state,
-		CommandTimeout: b.cfg.Limits.CommandTimeout,
-		Log:            b.log,
-		Count:          b.metrics.Events(string(telegram.Platform)),
-		Connected:      b.logConnected(telegram.Platform),
-		Retried:        b.logRetries(telegram.Platform),
-		Joins:          &b.joins,
-		Seen:           b.members.Seen,
-		Moves:          &b.moves,
-		ModeratorChats: b.moderated(telegram.Platform),
-		Links:          b.cfg.links(),
+		Settings:       cfg.Telegram,
+		Dedup:          with.state.claims,
+		Limiter:        with.state.limiter,
+		CommandTimeout: cfg.Limits.CommandTimeout,
+		Log:            with.log,
+		Count:          with.metrics.Events(string(telegram.Platform)),
+		Connected:      logConnected(with.log, telegram.Platform),
+		Retried:        retries.of(telegram.Platform),
+		Joins:          with.joins,
+		Moves:          with.moves,
+		ModeratorChats: cfg.moderated(telegram.Platform),
+		Links:          cfg.links(),
 	})
-	b.roles[telegram.Platform] = a.Role
-	b.members.Use(telegram.Platform, a)
 	return connection{
 		adapter:     a,
-		webhookPath: s.WebhookPath,
-		probe: probe{
-			title:    "Telegram",
-			url:      s.APIURL,
-			settings: telegram.TokenSetting + " and TELEGRAM_API_URL",
-			ask:      b.askOf(a),
-		},
+		webhookPath: cfg.Telegram.WebhookPath,
+		title:       "Telegram",
+		url:         cfg.Telegram.APIURL,
+		settings:    telegram.TokenSetting + " and TELEGRAM_API_URL",
+		askRole:     a.Role,
 	}
 }
 
-// newDiscord makes Discord's adapter, through which b.members gives roles. Without a webhook, the
-// metrics have the latency of its gateway.
-func (b *Bot) newDiscord() connection {
-	s := b.cfg.Discord
+// newDiscord makes Discord's adapter. Without a webhook, the metrics have the latency of its gateway.
+func newDiscord(cfg *Config, with connectionParts, retries *retryLog) connection {
 	a := discord.New(discord.Config{
-		Settings:  s,
-		Commands:  b.Router.Commands(),
-		Dedup:     b.state,
-		Status:    b.status,
-		Seen:      b.members.Seen,
-		Log:       b.log,
-		Count:     b.metrics.Events(string(discord.Platform)),
-		Connected: b.logConnected(discord.Platform),
-		Retried:   b.logRetries(discord.Platform),
+		Settings:  cfg.Discord,
+		Dedup:     with.state.claims,
+		Status:    with.status,
+		Log:       with.log,
+		Count:     with.metrics.Events(string(discord.Platform)),
+		Connected: logConnected(with.log, discord.Platform),
+		Retried:   retries.of(discord.Platform),
 	})
-	b.members.Use(discord.Platform, a)
-	p := probe{title: "Discord", url: s.APIURL, settings: discord.TokenSetting + " and DISCORD_API_URL", ask: b.askOf(a)}
-	if s.PublicKey != nil {
-		return connection{adapter: a, probe: p, webhookPath: "/discord/interactions"}
+	c := connection{
+		adapter:  a,
+		title:    "Discord",
+		url:      cfg.Discord.APIURL,
+		settings: discord.TokenSetting + " and DISCORD_API_URL",
 	}
-	b.metrics.ExportHeartbeat(a.HeartbeatLatency)
-	return connection{adapter: a, probe: p}
+	if cfg.Discord.PublicKey != nil {
+		c.webhookPath = "/discord/interactions"
+	} else {
+		with.metrics.ExportHeartbeat(a.HeartbeatLatency)
+	}
+	return c
 }
 
-// askOf returns the ask of a probe. The ask calls an adapter's Check, also for the platform's entries
-// of MODERATOR_CHATS, and returns its details and then the lines of each right. The ask fails if Check
-// fails or a right has a Problem.
-func (b *Bot) askOf(a adapter) func(context.Context) ([]string, error) {
-	return func(ctx context.Context) ([]string, error) {
-		details, rights, err := a.Check(ctx, b.moderated(a.Platform())...)
+// badgesOf returns what gives each platform's badges, as badges makes it of the platform's adapter.
+func badgesOf(connections []connection, badges func(adapter) chat.Badges) map[chat.Platform]chat.Badges {
+	all := map[chat.Platform]chat.Badges{}
+	for _, c := range connections {
+		all[c.adapter.Platform()] = badges(c.adapter)
+	}
+	return all
+}
+
+// ownBadges returns a as it is.
+func ownBadges(a adapter) chat.Badges { return a }
+
+// rolesOf returns what asks each platform for a user's role.
+func rolesOf(connections []connection) map[chat.Platform]router.AskRole {
+	all := map[chat.Platform]router.AskRole{}
+	for _, c := range connections {
+		if c.askRole != nil {
+			all[c.adapter.Platform()] = c.askRole
+		}
+	}
+	return all
+}
+
+// handler is what the adapters pass requests to.
+type handler struct {
+	*router.Router
+	members *members.Members
+}
+
+// Seen implements platform.Handler.
+func (h handler) Seen(user chat.User, community string, badges []string) {
+	h.members.Seen(user, community, badges)
+}
+
+func (b *Bot) handler() platform.Handler { return handler{Router: b.Router, members: b.members} }
+
+// probe returns the probe of a platform. It calls the adapter's Check, also for the platform's entries of MODERATOR_CHATS,
+// and returns its details and then the lines of each right. It fails if Check fails or a right has a Problem.
+func (b *Bot) probe(c connection) probe {
+	ask := func(ctx context.Context) ([]string, error) {
+		moderated := b.cfg.moderated(c.adapter.Platform())
+		details, rights, err := c.adapter.Check(ctx, b.Router.Commands(), moderated...)
 		for _, r := range rights {
 			details = append(details, r.Lines()...)
 			if r.Problem != "" && err == nil {
@@ -115,11 +169,12 @@ func (b *Bot) askOf(a adapter) func(context.Context) ([]string, error) {
 		}
 		return details, err
 	}
+	return probe{title: c.title, url: c.url, settings: c.settings, ask: ask}
 }
 
 // moderated returns the IDs of a platform's communities in MODERATOR_CHATS.
-func (b *Bot) moderated(p chat.Platform) (ids []string) {
-	for _, entry := range b.cfg.ModeratorChats {
+func (c *Config) moderated(p chat.Platform) (ids []string) {
+	for _, entry := range c.ModeratorChats {
 		if id, here := strings.CutPrefix(entry, string(p)+":"); here {
 			ids = append(ids, id)
 		}
@@ -128,21 +183,31 @@ func (b *Bot) moderated(p chat.Platform) (ids []string) {
 }
 
 // logConnected returns a function that logs that a platform is connected, with the bot's name there.
-func (b *Bot) logConnected(p chat.Platform) func(name string) {
-	return func(name string) { b.log.Info("platform connected", "platform", p, "name", name) }
+func logConnected(log *slog.Logger, p chat.Platform) func(name string) {
+	return func(name string) { log.Info("platform connected", "platform", p, "name", name) }
 }
 
-// logRetries returns a function that logs a failed call that is about to be made again. It logs at
-// most once a minute for each platform. Connections that were never made count as one, for all
-// platforms together. A call that fails every few seconds can keep all others out of the log.
-func (b *Bot) logRetries(p chat.Platform) func(error) {
+// retryLog logs failed calls that are about to be made again: at most one a minute for each platform. Connections that were
+// never made count as one, for all platforms together: a call that fails every few seconds would otherwise keep all others
+// out of the log.
+type retryLog struct {
+	log    *slog.Logger
+	limits *ratelimit.Memory
+}
+
+func newRetryLog(log *slog.Logger) *retryLog {
+	return &retryLog{log: log, limits: ratelimit.NewMemory()}
+}
+
+// of returns a function that logs a failed call of a platform.
+func (l *retryLog) of(p chat.Platform) func(error) {
 	return func(err error) {
 		limit := ratelimit.Limit{Key: string(p), Burst: 1, Every: time.Minute}
 		if transport.NeverSent(err) {
 			limit.Key = "" // One for all platforms.
 		}
-		if b.retries.Allow(limit) {
-			b.log.Warn("a call failed, trying again; bot check says what can be reached", "platform", p, "err", err)
+		if l.limits.Allow(limit) {
+			l.log.Warn("a call failed, trying again; bot check says what can be reached", "platform", p, "err", err)
 		}
 	}
 }

@@ -22,22 +22,21 @@ const lameDuck = time.Second
 // flight are answered, and then returns nil. It returns an error if it cannot listen, or once
 // every platform has stopped by itself.
 func (b *Bot) Run(ctx context.Context) error {
-	platforms := b.newPlatforms()
-	server, err := b.listen(platforms)
+	server, err := b.startServer()
 	if err != nil {
 		return err
 	}
 	b.logWarnings(ctx)
-	stopBackground := runInBackground(ctx, b.members.Run, b.probeServices,
+	stopBackground := runInBackground(ctx, b.members.Run, b.probeServices, b.watchRights,
 		// Keeps the server open for lameDuck after ctx is done, because stopBackground waits for it.
 		func(running context.Context) {
 			<-running.Done()
-			hasWebhook := func(p connection) bool { return p.webhookPath != "" }
-			if ctx.Err() != nil && slices.ContainsFunc(platforms, hasWebhook) {
+			hasWebhook := func(c connection) bool { return c.webhookPath != "" }
+			if ctx.Err() != nil && slices.ContainsFunc(b.connections, hasWebhook) {
 				time.Sleep(lameDuck)
 			}
 		})
-	err = serve(ctx, b.Router, platforms, b.log)
+	err = serve(ctx, b.handler(), b.connections, b.log)
 	stopBackground()
 	if server != nil {
 		server.Close() // Last, so that every webhook in flight has its response.
@@ -48,8 +47,8 @@ func (b *Bot) Run(ctx context.Context) error {
 // logWarnings logs a warning for each configured risk. It blocks while it asks Redis. A failure
 // of Redis is not logged here: the next call to Redis fails too, and logs it.
 func (b *Bot) logWarnings(ctx context.Context) {
-	if b.redis != nil && b.redis.Probe(ctx) == nil {
-		for _, warning := range b.redis.Durability(ctx) {
+	if redis := b.state.redis; redis != nil && redis.Probe(ctx) == nil {
+		for _, warning := range redis.Durability(ctx) {
 			b.log.Warn("redis may lose saved addresses", "reason", warning)
 		}
 	}
@@ -65,7 +64,7 @@ func (b *Bot) probeServices(ctx context.Context) {
 	probing, cancel := context.WithTimeout(ctx, b.cfg.Limits.CommandTimeout)
 	defer cancel()
 	var asking sync.WaitGroup
-	for _, s := range b.services {
+	for _, s := range b.services.list {
 		asking.Go(func() {
 			err := s.reach(probing)
 			if err == nil || ctx.Err() != nil {
@@ -96,24 +95,23 @@ func runInBackground(ctx context.Context, tasks ...func(context.Context)) (stop 
 	}
 }
 
-// listen opens HTTP_ADDR and starts a server there for health, metrics and the platforms'
+// startServer opens HTTP_ADDR and starts a server there for health, metrics and the platforms'
 // webhooks. It returns no server if HTTP_ADDR is off. The caller closes the server.
-func (b *Bot) listen(platforms []connection) (*ops.Server, error) {
+func (b *Bot) startServer() (*ops.Server, error) {
 	var adapters []platform.Adapter
-	for _, p := range platforms {
-		b.metrics.ExportPlatform(p.adapter, p.adapter.InFlight)
-		adapters = append(adapters, p.adapter)
+	for _, c := range b.connections {
+		adapters = append(adapters, c.adapter)
 	}
 	if b.cfg.Ops.Addr == "" {
 		return nil, nil
 	}
-	listener, err := b.Listen("tcp", b.cfg.Ops.Addr)
+	listener, err := b.listen("tcp", b.cfg.Ops.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen on HTTP_ADDR: %w; stop what listens there, or set HTTP_ADDR to another port, or off",
 			err)
 	}
 	server := ops.NewServer(listener, b.metrics, adapters, b.log)
-	for _, p := range platforms {
+	for _, p := range b.connections {
 		if p.webhookPath != "" {
 			server.Handle(p.webhookPath, p.adapter)
 		}

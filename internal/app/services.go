@@ -2,15 +2,15 @@ package app
 
 import (
 	"context"
+	"log/slog"
 	"slices"
-	"strconv"
 	"time"
 
 	"herald/commands"
 	"herald/internal/belief"
 	"herald/internal/config"
 	"herald/internal/core"
-	"herald/internal/members"
+	"herald/internal/ops"
 	"herald/internal/pricechart"
 	"herald/internal/query"
 	"herald/internal/service/market"
@@ -33,7 +33,7 @@ func (s *Services) table() []config.Setting {
 }
 
 // service is a service that the bot asks. /status, `bot check` and the metrics show all of
-// Bot.services.
+// them.
 type service struct {
 	query.HealthCheck
 	url string // only its host is shown
@@ -53,158 +53,187 @@ func (s service) reach(ctx context.Context) error {
 	return err
 }
 
-// connect makes the clients of the services. It sets b.services, b.members, b.quotes,
-// b.prices and b.status, and contacts nothing.
-func (b *Bot) connect() (commands.Sources, error) {
-	cfg := b.cfg.Services
-	price := market.New(cfg.Market, b.cache, b.log)
-	if budget := price.Budget; budget != nil {
-		b.metrics.ExportCredits(budget.Available, budget.Left)
-	}
-	supplies := supply.New(cfg.Supply, b.cache)
-	stakes, err := staking.New(cfg.Staking, b.cache, b.metrics.PoolUnread)
-	if err != nil {
-		return commands.Sources{}, err
-	}
-	accounts := partner.New(cfg.Partner, b.cache)
-	b.metrics.ExportClockSkew(accounts.Skew)
-	b.members = b.newMembers()
-	b.members.Stakes, b.members.Accounts = stakes.StakesOf, accounts.Accounts
-	b.quotes, b.prices = b.newPrices(price)
-	b.services = b.list(price, supplies, stakes, accounts)
-	if b.cfg.Discord.Presence {
-		last := func() (at time.Time, believed query.Answer[core.Quote]) {
-			quote, known := price.Price.Last(struct{}{})
-			if known {
-				believed.Snapshot, believed.Err = b.prices.Peek(quote)
-			}
-			return quote.At, believed
-		}
-		b.status = ticker(b.cfg, func() time.Duration { return statusInterval(price.Budget) }, b.prices, last)
-	}
-	sources := commands.Sources{
-		Price:    b.prices,
-		Supply:   supplies.Supply,
-		Stakes:   stakes.Stakes,
-		Total:    stakes.Total(cfg.Supply.TTL),
-		Accounts: accounts.Accounts,
-		Logins:   accounts.Logins,
-		Joins:    &b.joins,
-		Moves:    &b.moves,
-		Started:  time.Now(),
-		Members:  b.members,
-		Chart:    pricechart.New(b.quotes, cfg.Market.Symbol, cfg.Charts).Chart,
-	}
-	for _, s := range b.services {
-		sources.Services = append(sources.Services, s.HealthCheck)
-		b.metrics.ExportService(s.Health)
-	}
-	return sources, nil
+// upstreams are the clients of the services, and what is kept of their answers.
+type upstreams struct {
+	cfg     *Config
+	cache   *query.Cache // of every service's answers
+	price   *market.Client
+	supply  *supply.Client
+	staking *staking.Client
+	partner *partner.Client
+	quotes  *pricechart.Quotes // seen so far
+	// prices are those that are believed. To commands a doubtful price is an error.
+	prices *belief.Prices
+	list   []service
+	// status returns the price for Discord's member list; nil if none is shown.
+	status func(context.Context) string
 }
 
-// list returns every service, with the question that `bot check` puts to its client.
-func (b *Bot) list(
-	price *market.Client, supplies *supply.Client, stakes *staking.Client, accounts *partner.Client,
-) []service {
-	s := b.cfg.Services
+// connect makes the clients of the services. It contacts nothing.
+func connect(cfg *Config, state *state, metrics *ops.Metrics, log *slog.Logger) (*upstreams, error) {
+	cache := newCache(cfg, state, metrics, log)
+	stakes, err := staking.New(cfg.Services.Staking, cache, metrics.PoolUnread)
+	if err != nil {
+		cache.Close()
+		return nil, err
+	}
+	s := &upstreams{
+		cfg:     cfg,
+		cache:   cache,
+		price:   market.New(cfg.Services.Market, cache, log),
+		supply:  supply.New(cfg.Services.Supply, cache),
+		staking: stakes,
+		partner: partner.New(cfg.Services.Partner, cache),
+	}
+	s.quotes, s.prices = newPrices(cfg, s.price, state, log)
+	s.list = s.all()
+	if cfg.Discord.Presence {
+		interval := func() time.Duration { return statusInterval(s.price.Budget) }
+		s.status = ticker(cfg, interval, s.prices, s.lastPrice)
+	}
+	s.export(metrics)
+	return s, nil
+}
+
+// newCache makes the cache of all answers. The first store of state, if there is one, keeps what outlives the process.
+func newCache(cfg *Config, state *state, metrics *ops.Metrics, log *slog.Logger) *query.Cache {
+	c := query.CacheConfig{
+		MaxItems:    maxCached,
+		StaleFor:    cfg.StaleFor,
+		CallTimeout: cfg.Limits.UpstreamTimeout,
+		Timeout:     cfg.Limits.CommandTimeout,
+		Observer:    metrics,
+		Log:         log,
+	}
+	if len(state.stores) > 0 {
+		c.Store = state.stores[0]
+	}
+	return query.NewCache(c)
+}
+
+// export adds what the services know to the metrics.
+func (s *upstreams) export(metrics *ops.Metrics) {
+	metrics.ExportCache(s.cache.Items)
+	metrics.ExportClockSkew(s.partner.Skew)
+	if budget := s.price.Budget; budget != nil {
+		metrics.ExportCredits(budget.Available, budget.Left)
+	}
+	for _, each := range s.list {
+		metrics.ExportService(each.Health)
+	}
+}
+
+// close ends the calls in flight, and saves the quotes.
+func (s *upstreams) close() {
+	s.cache.Close()
+	s.prices.Close()
+	s.quotes.Close()
+}
+
+// sources returns what the commands ask.
+func (s *upstreams) sources(members commands.Members, joins commands.JoinLog, moves commands.Moves) commands.Sources {
+	sources := commands.Sources{
+		Price:    s.prices,
+		Supply:   s.supply.Supply,
+		Stakes:   s.staking.Stakes,
+		Total:    s.staking.Total(s.cfg.Services.Supply.TTL),
+		Accounts: s.partner.Accounts,
+		Logins:   s.partner.Logins,
+		Chart:    pricechart.New(s.quotes, s.cfg.Market.Symbol, s.cfg.Charts).Chart,
+		Members:  members,
+		Joins:    joins,
+		Moves:    moves,
+		Started:  time.Now(),
+	}
+	for _, each := range s.list {
+		sources.Services = append(sources.Services, each.HealthCheck)
+	}
+	return sources
+}
+
+// all returns every service, with the question that `bot check` puts to its client.
+func (s *upstreams) all() []service {
+	set := s.cfg.Services
 	return []service{
 		{
-			HealthCheck: query.NewHealthCheck(price.Upstream, b.prices),
-			url:         s.Market.URL,
-			free:        price.Reach,
+			HealthCheck: query.NewHealthCheck(s.price.Upstream, s.prices),
+			url:         set.Market.URL,
+			free:        s.price.Reach,
 			ask: func(ctx context.Context, _ string) ([]string, error) {
-				found, err := price.Probe(ctx)
+				found, err := s.price.Probe(ctx)
 				details, err := aboutQuote(found, err)
 				if err == nil {
-					details = append(details, b.aboutDoubt(found.Quote)...)
-					left, failed := price.Credits(ctx)
-					details = append(details, aboutCredits(left, failed, price.Budget != nil))
+					details = append(details, s.aboutDoubt(found.Quote)...)
+					left, failed := s.price.Credits(ctx)
+					details = append(details, aboutCredits(left, failed, s.price.Budget != nil))
 				}
 				return details, err
 			},
 		},
 		{
-			HealthCheck: query.NewHealthCheck(supplies.Upstream, supplies.Supply),
-			url:         s.Supply.URL,
+			HealthCheck: query.NewHealthCheck(s.supply.Upstream, s.supply.Supply),
+			url:         set.Supply.URL,
 			ask: func(ctx context.Context, _ string) ([]string, error) {
-				found, err := supplies.Supply.Fetch(ctx, struct{}{})
-				return aboutSupply(found, s.Market.Symbol), err
+				found, err := s.supply.Supply.Fetch(ctx, struct{}{})
+				return aboutSupply(found, set.Market.Symbol), err
 			},
 		},
 		{
-			HealthCheck: query.NewHealthCheck(stakes.Upstream, stakes.Ping),
-			url:         s.Staking.RPCURL.Reveal(),
+			HealthCheck: query.NewHealthCheck(s.staking.Upstream, s.staking.Ping),
+			url:         set.Staking.RPCURL.Reveal(),
 			free: func(ctx context.Context) error {
-				_, err := stakes.Ping.Get(ctx, struct{}{})
+				_, err := s.staking.Ping.Get(ctx, struct{}{})
 				return err
 			},
 			ask: func(ctx context.Context, wallet string) ([]string, error) {
-				found, err := stakes.Probe(ctx, wallet)
-				details := aboutPools(found, s.Market.Symbol)
+				found, err := s.staking.Probe(ctx, wallet)
+				details := aboutPools(found, set.Market.Symbol)
 				if err == nil {
-					details = append(details, aboutNames(s.Staking.Pools)...)
+					details = append(details, aboutNames(set.Staking.Pools)...)
 				}
-				if wallet != "" && s.Staking.PendingMethod == "" {
+				if wallet != "" && set.Staking.PendingMethod == "" {
 					details = append(details, "pending of the wallet: unknown without STAKING_PENDING_METHOD")
 				}
 				return details, err
 			},
 		},
 		{
-			HealthCheck: query.NewHealthCheck(accounts.Upstream, accounts.Ping),
-			url:         s.Partner.URL,
+			HealthCheck: query.NewHealthCheck(s.partner.Upstream, s.partner.Ping),
+			url:         set.Partner.URL,
 			ask: func(ctx context.Context, _ string) ([]string, error) {
-				err := accounts.Probe(ctx)
-				return aboutPartner(s.Partner.URL, accounts.Skew(), err), err
+				err := s.partner.Probe(ctx)
+				return aboutPartner(set.Partner.URL, s.partner.Skew(), err), err
 			},
 		},
 	}
 }
 
-// newMembers returns what saves addresses, if there is a store for them. It may be called once
-// openState has returned. The caller sets Stakes and Accounts before Run or CheckAll.
-func (b *Bot) newMembers() *members.Members {
-	c := members.Config{
-		Settings: b.cfg.Members,
-		Badges:   b.cfg.badges(),
-		Bots:     b.rows.bots,
-		Claims:   b.state,
-		Limiter:  b.state,
-		Symbol:   b.cfg.Market.Symbol,
-		Chain:    strconv.FormatUint(b.cfg.Staking.ChainID, 10),
-		Pools:    b.cfg.Staking.Pools,
-		Language: b.cfg.Language,
-		Count:    b.metrics.Events("members"),
-		Log:      b.log,
+// lastPrice is a lastPrice for the ticker.
+func (s *upstreams) lastPrice() (at time.Time, believed query.Answer[core.Quote]) {
+	quote, known := s.price.Price.Last(struct{}{})
+	if known {
+		believed.Snapshot, believed.Err = s.prices.Peek(quote)
 	}
-	if b.rows.bucket != nil {
-		c.Bucket = func(name string) members.Store { return b.rows.bucket(name) }
-	}
-	if b.rows.former != nil {
-		c.Former, c.FormerIsShared = b.rows.former, b.rows.formerIsShared
-	}
-	m := members.New(c)
-	if m.Enabled() {
-		b.metrics.ExportMembers(m.Census)
-	}
-	return m
+	return quote.At, believed
 }
 
-// newPrices returns the prices seen so far, which are kept in b.stores, and the source of prices that are believed.
-// It does not block.
-func (b *Bot) newPrices(provider *market.Client) (*pricechart.Quotes, *belief.Prices) {
+// newPrices returns the prices seen so far, which are kept in all stores, and those of the provider that are believed. It
+// does not block.
+func newPrices(
+	cfg *Config, provider *market.Client, state *state, log *slog.Logger,
+) (*pricechart.Quotes, *belief.Prices) {
 	var stores []query.Store
-	for _, s := range b.stores {
+	for _, s := range state.stores {
 		stores = append(stores, s)
 	}
-	token := tokenID(b.cfg.Market)
-	quotes := pricechart.NewQuotes(token, stores, b.log)
+	token := tokenID(cfg.Market)
+	quotes := pricechart.NewQuotes(token, stores, log)
 	return quotes, belief.NewPrices(belief.Config{
 		Source: provider.Price,
 		Token:  token,
 		Series: quotes,
 		Stores: stores,
-		Log:    b.log,
+		Log:    log,
 	})
 }
 

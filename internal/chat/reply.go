@@ -121,9 +121,6 @@ type Image struct {
 	// Name is the file name, such as "price-7d.png".
 	Name string
 	PNG  []byte
-	// Spark holds the picture's line as a few points, for a chat without pictures. NaN is
-	// a gap. It is empty without a line.
-	Spark []float64
 	// Caption describes the picture in words. For a screen reader, the reply's Subtitle
 	// follows.
 	Caption Value

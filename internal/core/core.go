@@ -79,9 +79,6 @@ type Chart struct {
 	Change decimal.NullDecimal
 	// Seen is the part of the period, from 0 to 1, in which prices were seen.
 	Seen float64
-	// Spark holds forty prices along the line, oldest first. NaN is a gap. It is nil
-	// without a line.
-	Spark []float64
 }
 
 // Supply counts tokens. Total is above zero. Circulating is from zero to Total.

@@ -26,7 +26,7 @@ func benchMembers(b *testing.B, bucket func(name string) Store) (m *Members, siz
 	c := f.config()
 	c.Bucket = bucket
 	c.Log = slog.New(slog.DiscardHandler)
-	c.Badges = map[chat.Platform][]chat.Badge{"discord": {{Community: community, ID: badge}}}
+	c.setBadges([]chat.Badge{{Community: community, ID: badge}})
 	c.Stakes = func(_ context.Context, wallets []common.Address) []query.Answer[core.Stake] {
 		f.checked += len(wallets)
 		all := make([]query.Answer[core.Stake], len(wallets))
@@ -36,7 +36,6 @@ func benchMembers(b *testing.B, bucket func(name string) Store) (m *Members, siz
 		return all
 	}
 	m = New(c)
-	m.Use("discord", f)
 	rows := m.platforms["discord"].rows
 	now := timeOf(time.Now())
 	for id := range manyRows {

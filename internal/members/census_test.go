@@ -142,7 +142,7 @@ func TestARenameDoesNotBlowTheFuseAndABadNodeDoes(t *testing.T) {
 				for id := range 30 {
 					m.stakesNow(id+1, c.stake)
 				}
-				m.restart(func(c *Config) { c.Badges = map[chat.Platform][]chat.Badge{"discord": renamed} })
+				m.restart(func(c *Config) { c.setBadges(renamed) })
 				m.cycles(4)
 				worn := m.seen("9001")
 				got := fmt.Sprint(strings.Count(worn, "7001"), strings.Count(worn, "7002"), strings.Count(worn, "7009"))
@@ -166,7 +166,7 @@ func TestAReplacedRoleIsHeldIfTheNewPoolsReadNothing(t *testing.T) {
 			m.put(row)
 		}
 		m.restart(func(c *Config) {
-			c.Badges = map[chat.Platform][]chat.Badge{"discord": replaced}
+			c.setBadges(replaced)
 			c.Pools = poolList(3)
 		})
 		m.cycles(4)

@@ -82,7 +82,6 @@ func TestOneReplicaTakesATick(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.putStakers(20, 5, "7001")
 		other := New(m.config())
-		other.Use("discord", m.fake)
 		ctx, cancel := context.WithCancel(m.Context())
 		ended := make(chan struct{})
 		go func() { other.Run(ctx); close(ended) }()
@@ -165,7 +164,7 @@ func TestAReplacedEntryTakesNothingWhileTheNodeIsAway(t *testing.T) {
 						m.stakesNow(id+1, -1)
 					}
 					m.restart(func(c *Config) {
-						c.Badges = map[chat.Platform][]chat.Badge{"discord": replaced}
+						c.setBadges(replaced)
 						change(c)
 					})
 					m.cycles(4)
@@ -188,7 +187,7 @@ func TestAPressExchangesAReplacedEntry(t *testing.T) {
 		m.run()
 		m.presses(wallet(1), 5)
 		m.restart(func(c *Config) {
-			c.Badges = map[chat.Platform][]chat.Badge{"discord": {{Community: "9001", ID: "7009"}, roles[2]}}
+			c.setBadges([]chat.Badge{{Community: "9001", ID: "7009"}, roles[2]})
 		})
 		time.Sleep(time.Minute)
 		m.equal("before the press", m.seen("9001"), "1:7001+7009")
@@ -200,7 +199,7 @@ func TestABadgeOfARemovedCommunityIsRemoved(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.run()
 		m.presses(wallet(1), 5)
-		m.restart(func(c *Config) { c.Badges = map[chat.Platform][]chat.Badge{"discord": roles[2:]} })
+		m.restart(func(c *Config) { c.setBadges(roles[2:]) })
 		m.ticks(1)
 		m.equal("worn", m.seen("9001")+m.seen("9002"), "1:7003")
 		m.stop()

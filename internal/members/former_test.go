@@ -212,8 +212,8 @@ func TestABotTakesTheRowsOfItsOwnCommunities(t *testing.T) {
 		m.putFormer(true, formerValues(t))
 		c := m.config()
 		c.Former, c.FormerIsShared = m.bucket("former"), true
-		c.Bots = map[chat.Platform]string{"discord": "43"}
-		c.Badges = map[chat.Platform][]chat.Badge{"discord": {{Community: "8001", ID: "8002"}}}
+		c.setBot("43")
+		c.setBadges([]chat.Badge{{Community: "8001", ID: "8002"}})
 		staging := New(c)
 		for _, bot := range []*Members{staging, m.Members} {
 			_, err := bot.platforms["discord"].rows.rewriteAll(m.Context())
@@ -246,9 +246,9 @@ func users(t *testing.T, m *Members) string {
 
 func TestADamagedShardStaysAndConcernsNoOther(t *testing.T) {
 	for name, damaged := range map[string]string{
-		"no JSON":    "damaged",
-		"newer":      `{"version":3,"rows":[]}`,
-		"other user": `{"version":1,"rows":[{"u":{"Platform":"x","ID":"1"}}]}`,
+		"no JSON": "damaged",
+		"newer":   `{"version":3,"rows":[]}`,
+		"a name":  `{"version":1,"rows":[{"u":{"Platform":"telegram","ID":"ann"}}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {

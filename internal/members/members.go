@@ -34,6 +34,7 @@ package members
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -51,7 +52,7 @@ import (
 )
 
 // Config is what Members work with. Every field but those of the store is required. The methods All and Release need
-// only Settings, Badges, Bots, Chain, Pools, Log, and those of the store.
+// only Settings, Platforms without Adapters, Chain, Pools, Log, and those of the store.
 type Config struct {
 	Settings
 	// Bucket opens the values of one kind; nil: no address can be saved.
@@ -59,10 +60,8 @@ type Config struct {
 	// Former has the values of format 1; nil: there are none. FormerIsShared says that other bots may have values there.
 	Former         Store
 	FormerIsShared bool
-	// Bots has the bot's ID on each platform whose token is set. Rows belong to one bot.
-	Bots map[chat.Platform]string
-	// Badges are those that the settings name, by platform, sorted by community and then by ascending amount.
-	Badges map[chat.Platform][]chat.Badge
+	// Platforms has each platform that the bot knows.
+	Platforms map[chat.Platform]Platform
 	// Claims let one replica at a time settle a user.
 	Claims  claim.Claims
 	Limiter ratelimit.Limiter
@@ -79,6 +78,16 @@ type Config struct {
 	// Count counts an event of docs/metrics.md. It must not block.
 	Count func(event string)
 	Log   *slog.Logger
+}
+
+// Platform is what Members know of a platform.
+type Platform struct {
+	// Bot is the bot's ID there. Rows belong to one bot. It is "" if the bot has no token: nothing is saved then.
+	Bot string
+	// Badges are those that the settings name, sorted by community and then by ascending amount.
+	Badges []chat.Badge
+	// Adapter gives and removes badges; nil: the platform is off in this process.
+	Adapter chat.Badges
 }
 
 // Settings are what an operator chooses.
@@ -132,26 +141,28 @@ type platform struct {
 // New returns Members. It contacts nobody.
 func New(c Config) *Members {
 	m := &Members{Config: c, platforms: map[chat.Platform]*platform{}}
-	for _, name := range platforms {
-		m.platforms[name] = newPlatform(&m.Config, name)
+	for name, of := range c.Platforms {
+		m.platforms[name] = newPlatform(&m.Config, name, of)
 	}
 	return m
 }
 
-// newPlatform returns a platform that is off.
-func newPlatform(c *Config, name chat.Platform) *platform {
+func newPlatform(c *Config, name chat.Platform, of Platform) *platform {
 	p := &platform{
-		name: name, bot: c.Bots[name], config: c,
-		tiers:       newTiers(c.Chain, c.Pools, c.Badges[name], c.Every),
+		name:        name,
+		bot:         of.Bot,
+		config:      c,
+		adapter:     of.Adapter,
+		tiers:       newTiers(c.Chain, c.Pools, of.Badges, c.Every),
 		latest:      &latest{known: map[uint64]bool{}},
 		communities: map[string]*community{},
 	}
 	if c.Bucket == nil || p.bot == "" {
 		return p
 	}
-	of := string(name) + "-" + p.bot
-	p.releases = c.Bucket("releases/" + of)
-	p.rows = &rows{platform: name, store: c.Bucket("members/" + of), latest: p.latest}
+	owner := string(name) + "-" + p.bot
+	p.releases = c.Bucket("releases/" + owner)
+	p.rows = &rows{platform: name, store: c.Bucket("members/" + owner), latest: p.latest}
 	if c.Former != nil {
 		p.rows.former = &former{
 			platform: name, bot: p.bot, store: c.Former, shared: c.FormerIsShared, names: p.tiers.names,
@@ -162,26 +173,29 @@ func newPlatform(c *Config, name chat.Platform) *platform {
 	return p
 }
 
-// Use sets the adapter through which Members gives and removes on a platform. It must be called before Run.
-func (m *Members) Use(name chat.Platform, adapter chat.Badges) { m.platforms[name].adapter = adapter }
-
 // of returns the platform of a user, or nil if nothing can be saved of them.
 func (m *Members) of(user chat.User) *platform {
 	p := m.platforms[user.Platform]
-	if checkUser(user) != nil || p.rows == nil {
+	if p == nil || p.rows == nil || checkUser(user) != nil {
 		return nil
 	}
 	return p
 }
 
-// on returns the platforms that are on in this process.
-func (m *Members) on() (all []*platform) {
-	for _, name := range platforms {
-		if p := m.platforms[name]; p.adapter != nil && p.rows != nil {
+// saving returns the platforms whose rows can be saved, by name.
+func (m *Members) saving() (all []*platform) {
+	for _, name := range slices.Sorted(maps.Keys(m.platforms)) {
+		p := m.platforms[name]
+		if p.rows != nil {
 			all = append(all, p)
 		}
 	}
 	return all
+}
+
+// on returns those of the platforms saving that are on in this process.
+func (m *Members) on() []*platform {
+	return slices.DeleteFunc(m.saving(), func(p *platform) bool { return p.adapter == nil })
 }
 
 // background calls f in a goroutine, with the context of Run. It does nothing unless Run runs.

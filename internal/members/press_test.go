@@ -276,7 +276,6 @@ func TestPressesAndForgetOnTwoReplicasEndInOneState(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.run()
 		other := New(m.config())
-		other.Use("discord", m.fake)
 		var all sync.WaitGroup
 		for _, on := range []*Members{m.Members, other} {
 			all.Go(func() { _, _ = on.Save(m.Context(), user(1), wallet(1), stakeOf(5, time.Now())) })
@@ -516,7 +515,7 @@ func (h hanging) Has(ctx context.Context, community, user string) ([]string, err
 
 func TestAServerThatHangsDelaysNoOther(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
-		m.Use("discord", hanging{m.fake})
+		m.useAdapter(hanging{m.fake})
 		m.put(m.row(1, 0, "7001"))
 		began := time.Now()
 		changes, err := m.Refresh(m.Context(), user(1), "", wallet(1), stakeOf(5, began))

@@ -25,11 +25,7 @@ type order struct {
 // Release returns the badges that a fuse holds now, and saves that the running bot is to let go of exactly these. The
 // next tick notes that. It blocks while it reads all rows, on each platform whose token is set.
 func (m *Members) Release(ctx context.Context) (all []Place, err error) {
-	for _, name := range platforms {
-		p := m.platforms[name]
-		if p.rows == nil {
-			continue
-		}
+	for _, p := range m.saving() {
 		places, err := p.saveRelease(ctx)
 		if err != nil {
 			return all, err

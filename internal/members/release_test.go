@@ -87,8 +87,10 @@ func TestAReleaseIsOfThePlatformsWhoseTokensAreSet(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		tags := []chat.Badge{{Community: "-1001", ID: "Staker"}}
 		both := m.config()
-		both.Bots = map[chat.Platform]string{"discord": "42", "telegram": "77"}
-		both.Badges = map[chat.Platform][]chat.Badge{"discord": roles, "telegram": tags}
+		both.Platforms = map[chat.Platform]Platform{
+			"discord":  {Bot: "42", Badges: roles},
+			"telegram": {Bot: "77", Badges: tags},
+		}
 		all := New(both)
 		for _, name := range []chat.Platform{"discord", "telegram"} {
 			p := all.platforms[name]

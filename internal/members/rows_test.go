@@ -52,9 +52,12 @@ func TestARowLosesNothing(t *testing.T) {
 	}
 }
 
-func TestRowsAreAboutUsersOfTelegramAndDiscord(t *testing.T) {
+func TestRowsAreAboutUsersWithANumber(t *testing.T) {
 	for _, u := range []chat.User{
-		{}, {Platform: "telegram"}, {Platform: "terminal", ID: "1"}, {Platform: "discord", ID: "-1"},
+		{},
+		{Platform: "telegram"},
+		{ID: "1"},
+		{Platform: "discord", ID: "-1"},
 		{Platform: "discord", ID: "18446744073709551616"},
 	} {
 		if checkUser(u) == nil {
@@ -223,10 +226,9 @@ func TestAnEditThatChangesNothingWritesNothing(t *testing.T) {
 func TestTwoBotsOnOneStoreShareNothing(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		c := m.config()
-		c.Bots = map[chat.Platform]string{"discord": "43"}
-		c.Badges = map[chat.Platform][]chat.Badge{"discord": {{Community: "8001", ID: "8002"}}}
+		c.setBot("43")
+		c.setBadges([]chat.Badge{{Community: "8001", ID: "8002"}})
 		staging := New(c)
-		staging.Use("discord", m.fake)
 		m.run()
 		m.presses(wallet(1), 5)
 		m.wears("8001", 1)

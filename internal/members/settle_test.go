@@ -209,7 +209,7 @@ func TestATagSurvivesARenameAnd502AndTheRenameBack(t *testing.T) {
 				m.failWith(lost(executed))
 				m.restart(func(c *Config) {
 					renamed := []chat.Badge{roles[0], {Community: "9001", ID: "7009", Amount: roles[1].Amount}}
-					c.Badges = map[chat.Platform][]chat.Badge{"discord": renamed}
+					c.setBadges(renamed)
 				})
 				m.cycles(2)
 				m.failWith(nil)
@@ -229,7 +229,7 @@ func TestTagsThatSwapTheirTextsAreExchanged(t *testing.T) {
 		m.presses(wallet(1), 1000)
 		m.restart(func(c *Config) {
 			swapped := []chat.Badge{{Community: "9001", ID: "7002"}, {Community: "9001", ID: "7001", Amount: roles[1].Amount}}
-			c.Badges = map[chat.Platform][]chat.Badge{"discord": swapped}
+			c.setBadges(swapped)
 		})
 		m.cycles(2)
 		m.equal("in the end", m.seen("9001"), "1:7001")
@@ -252,7 +252,7 @@ func TestARoleOfAnotherServerTakesNothingElse(t *testing.T) {
 		})
 		m.restart(func(c *Config) {
 			swapped := []chat.Badge{{Community: "9001", ID: "7003"}, roles[1], {Community: "9002", ID: "7001"}}
-			c.Badges = map[chat.Platform][]chat.Badge{"discord": swapped}
+			c.setBadges(swapped)
 		})
 		m.cycles(2)
 		m.restart(func(*Config) {})
@@ -366,7 +366,7 @@ func TestAGiveThatIsUnsureWhileSettingsChangeLeavesNoBadge(t *testing.T) {
 			m.failWith(nil)
 			m.restart(func(c *Config) {
 				renamed := []chat.Badge{{Community: "9001", ID: "7009"}, roles[2]}
-				c.Badges = map[chat.Platform][]chat.Badge{"discord": renamed}
+				c.setBadges(renamed)
 			})
 			m.cycles(2)
 			m.equal(fmt.Sprint("worn, carried out ", executed), m.seen("9001"), "1:7009")

@@ -91,17 +91,30 @@ func newFake() *fake {
 // config returns what New needs.
 func (f *fake) config() Config {
 	return Config{
-		Settings: Settings{Every: cycle},
-		Bucket:   f.bucket,
-		Bots:     map[chat.Platform]string{"discord": "42"},
-		Badges:   map[chat.Platform][]chat.Badge{"discord": roles},
-		Claims:   f.memory, Limiter: f.memory,
+		Settings:  Settings{Every: cycle},
+		Bucket:    f.bucket,
+		Platforms: map[chat.Platform]Platform{"discord": {Bot: "42", Badges: roles, Adapter: f}},
+		Claims:    f.memory, Limiter: f.memory,
 		Symbol: "TKN", Chain: "1", Pools: poolList(21),
 		Stakes: f.readStakes, Accounts: f,
 		Language: chat.English,
 		Count:    func(event string) { f.change(func() { f.events[event]++ }) },
 		Log:      f.log.Logger(),
 	}
+}
+
+// setBadges replaces the badges of the fake platform.
+func (c *Config) setBadges(badges []chat.Badge) {
+	p := c.Platforms["discord"]
+	p.Badges = badges
+	c.Platforms = map[chat.Platform]Platform{"discord": p}
+}
+
+// setBot replaces the bot of the fake platform.
+func (c *Config) setBot(id string) {
+	p := c.Platforms["discord"]
+	p.Bot = id
+	c.Platforms = map[chat.Platform]Platform{"discord": p}
 }
 
 // inBubble runs test with a Members in simulated time, which has not counted the rows yet.
@@ -120,8 +133,16 @@ func (m *membersTest) use(c Config) {
 	m.stop()
 	m.stop = func() {}
 	m.Members = New(c)
-	m.Members.Use("discord", m.fake)
 	m.platform = m.platforms["discord"]
+}
+
+// useAdapter replaces the Members by one with another adapter.
+func (m *membersTest) useAdapter(adapter chat.Badges) {
+	c := m.config()
+	p := c.Platforms["discord"]
+	p.Adapter = adapter
+	c.Platforms = map[chat.Platform]Platform{"discord": p}
+	m.use(c)
 }
 
 // run starts the Members. Its first tick is then over, and each later one is a second before a full minute from now.

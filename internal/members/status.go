@@ -246,11 +246,7 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 // All returns every row of the platforms whose tokens are set, sorted by platform and user ID, and how many values
 // are no rows. It changes nothing. If it cannot read some, it returns the others and an error.
 func (m *Members) All(ctx context.Context) (all []Row, unreadable int, err error) {
-	for _, name := range platforms {
-		p := m.platforms[name]
-		if p.rows == nil {
-			continue
-		}
+	for _, p := range m.saving() {
 		rows, n, failed := p.rows.all(ctx)
 		all = append(all, rows...)
 		unreadable += n

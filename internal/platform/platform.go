@@ -25,6 +25,9 @@ type Handler interface {
 	Limits(req *chat.Request) []ratelimit.Limit
 	// Proof returns the argument of req that may prove to a group that the sender can come in, or "".
 	Proof(req *chat.Request) string
+	// Seen is told which badges the sender of a command wears in a community that has badges in the settings: all roles,
+	// or the tag if there is one. It does not block.
+	Seen(user chat.User, community string, badges []string)
 	// Handle answers one request. It counts req against its Limits, unless req is Counted. It returns within the
 	// command's time limit, and never panics.
 	Handle(ctx context.Context, req *chat.Request) *chat.Reply

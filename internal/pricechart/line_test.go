@@ -2,7 +2,6 @@ package pricechart
 
 import (
 	"fmt"
-	"math"
 	"testing"
 	"time"
 )
@@ -47,26 +46,5 @@ func TestLineHasFewPointsAndAllSpikes(t *testing.T) {
 		if n := len(shown.points); n < c.least || n > c.most {
 			t.Errorf("%s: %d points, want %d to %d", name, n, c.least, c.most)
 		}
-	}
-}
-
-func TestSparkHasFortyPrices(t *testing.T) {
-	p := picture{from: now.Add(-40 * time.Hour), to: now}
-	var want []float64
-	for hour := range 41 {
-		price := float64(hour)
-		if gap := hour > 10 && hour < 20; gap { // more than a twelfth
-			price = math.NaN()
-		} else {
-			p.points = append(p.points, seen(time.Duration(40-hour)*time.Hour, fmt.Sprint(hour)))
-		}
-		want = append(want, price)
-	}
-	if got := p.spark(); fmt.Sprint(got) != fmt.Sprint(want[1:]) {
-		t.Errorf("got  %v\nwant %v", got, want[1:])
-	}
-	p.points = p.points[:3]
-	if got := p.spark(); got != nil {
-		t.Errorf("without a line: got %v, want nil", got)
 	}
 }

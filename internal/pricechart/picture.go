@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"image"
 	"image/color"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -122,7 +121,6 @@ func (p picture) chart(png []byte) core.Chart {
 		PNG:      png,
 		HasLine:  p.hasLine(),
 		LineFrom: p.lineFrom(),
-		Spark:    p.spark(),
 		Seen:     p.seen(),
 		Change:   p.change(),
 		Since:    p.to,
@@ -309,29 +307,4 @@ func (s sheet) drawTile(place rect, period time.Duration, percent decimal.NullDe
 	s.text(s.small(40), row(text.left, text.right, tileNameY), s.say(chat.Say("price."+periods[period])))
 	large := style{size: 56, bold: true, color: ink}
 	s.text(large, row(text.left, text.right, tileChangeY), s.say(chat.Change{Decimal: percent.Decimal}))
-}
-
-// sparks is the number of prices in a spark line.
-const sparks = 40
-
-// spark returns the last price of each fortieth of the period in USD, or NaN where the line
-// has a gap. It returns nil if the picture has no line.
-func (p picture) spark() (prices []float64) {
-	if !p.hasLine() {
-		return nil
-	}
-	price, next := math.NaN(), 0
-	for i := range sparks {
-		end := p.from.Add(p.period() / sparks * time.Duration(i+1))
-		begun := next
-		for ; next < len(p.points) && !p.points[next].At.After(end); next++ {
-			price = p.points[next].Price.InexactFloat64()
-		}
-		if gap := next == begun && next < len(p.points) && !p.joined(next); gap {
-			prices = append(prices, math.NaN())
-		} else {
-			prices = append(prices, price)
-		}
-	}
-	return prices
 }

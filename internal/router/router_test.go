@@ -18,6 +18,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/claim"
 	"herald/internal/platform"
+	"herald/internal/platform/platformtest"
 	"herald/internal/ratelimit"
 	"herald/internal/router"
 )
@@ -349,7 +350,7 @@ func TestARequestIsCountedOnce(t *testing.T) {
 	} {
 		slots, allowed := counter{}, 0
 		r := newRouter(t, io.Discard, func(c *router.Config) { c.Limiter, c.UserPerMinute, c.ChatPerMinute = slots, 5, 10 })
-		w := platform.NewWork(t.Context(), r, slog.New(slog.DiscardHandler), func(string) {})
+		w := platform.NewWork(t.Context(), platformtest.Routed{Router: r}, slog.New(slog.DiscardHandler), func(string) {})
 		for i := range 20 {
 			req := &chat.Request{Command: "exists", From: ann, Chat: "1"}
 			claim(w, slots, fmt.Sprint(i), req)

@@ -109,12 +109,11 @@ type Moment struct {
 	Date string
 }
 
-// Image is a picture. Name, Caption and Spark are as in chat.Image, and Alt is the alternative
-// text: the caption, and the card's subtitle.
+// Image is a picture. Name is as in chat.Image, and Alt is the alternative text: the caption, and
+// the card's subtitle.
 type Image struct {
-	Name, Caption, Alt string
-	PNG                []byte
-	Spark              []float64
+	Name, Alt string
+	PNG       []byte
 }
 
 // Button has exactly one of State, URL, Copy, Private and Invite.

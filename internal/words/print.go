@@ -41,11 +41,9 @@ func Print(r *chat.Reply) Card {
 	c.Footer = p.footer(r, c.Source)
 	if i := r.Image; i != nil {
 		c.Image = &Image{
-			Name:    i.Name,
-			Caption: p.value(i.Caption).String(),
-			Alt:     p.value(chat.Parts{i.Caption, r.Subtitle}).String(),
-			PNG:     i.PNG,
-			Spark:   i.Spark,
+			Name: i.Name,
+			Alt:  p.value(chat.Parts{i.Caption, r.Subtitle}).String(),
+			PNG:  i.PNG,
 		}
 	}
 	if r.Ask != nil {

@@ -36,7 +36,7 @@ func TestEveryFieldOfAReplyIsPrinted(t *testing.T) {
 		}
 	}
 	if card.Tone != reply.Tone || card.Language != reply.Language ||
-		!reflect.DeepEqual(card.Image, &words.Image{Name: "price-7d.png", Caption: "what is to be seen", Alt: "what is to be seen ·\u00a0" + card.Subtitle.String(), PNG: []byte("png")}) ||
+		!reflect.DeepEqual(card.Image, &words.Image{Name: "price-7d.png", Alt: "what is to be seen ·\u00a0" + card.Subtitle.String(), PNG: []byte("png")}) ||
 		!reflect.DeepEqual(card.Ask, &words.Ask{Command: "staked", Question: "Which wallet?"}) {
 		t.Errorf("the card is %+v, with %+v and %+v", card, card.Image, card.Ask)
 	}

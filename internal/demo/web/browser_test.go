@@ -246,16 +246,16 @@ func bothLooks(p *page) {
 
 func privately(p *page) {
 	for _, place := range []string{"group", "private"} {
-		p.as("member", place)
+		p.as("registered", place)
 		if telegram, discord := p.ask("/mylogins"); !strings.Contains(telegram, "Harbor Swap") || !strings.Contains(discord, "Harbor Swap") {
 			p.Errorf("the member is answered by\n%s\nand by\n%s", telegram, discord)
 		}
 	}
-	for _, person := range []string{"unregistered", "moderator", "member"} {
+	for _, person := range []string{"unregistered", "moderator", "registered"} {
 		for _, place := range []string{"private", "group"} {
 			p.as(person, place)
 			shown := eval[string](p, `document.querySelector("main").innerText`)
-			if got, want := strings.Contains(shown, "Harbor Swap"), person == "member"; got != want {
+			if got, want := strings.Contains(shown, "Harbor Swap"), person == "registered"; got != want {
 				p.Errorf("the member's logins are shown to %s in %s: %v", person, place, got)
 			}
 		}
@@ -309,7 +309,7 @@ func joining(p *page) {
 	p.as("unregistered", "group")
 	p.do("focus the panel's button", chromedp.Focus(chromedp.CSS("#joining")))
 	p.keys(kb.Enter + kb.Tab + kb.Enter)
-	p.until("the member in the first group", `join("registered") === "Member: let in by the bot" && last("telegram").includes("You're in: Token holders")`)
+	p.until("the member in the first group", `join("registered") === "Registered: let in by the bot" && last("telegram").includes("You're in: Token holders")`)
 	p.keys(kb.Tab + kb.Enter)
 	p.until("the unregistered outside", `join("registered").startsWith("Unregistered: open") && last("telegram").includes("you're not registered yet")`)
 	p.keys(kb.Tab + kb.Tab + kb.Enter)
@@ -317,7 +317,7 @@ func joining(p *page) {
 	p.write("0x")
 	p.until("the wallets", `document.getElementById("suggestions").innerText.includes("a wallet that stakes")`)
 	p.keys(kb.ArrowDown + kb.Enter + kb.Enter)
-	p.until("the member in the second group", `join("staker") === "Member: let in by the bot" && last("telegram").includes("You're in: Staking lounge")`)
+	p.until("the member in the second group", `join("staker") === "Registered: let in by the bot" && last("telegram").includes("You're in: Staking lounge")`)
 	p.load()
 	p.until("the requests again", `join("registered").includes("Unregistered: open")`)
 }
@@ -327,9 +327,9 @@ func role(p *page) {
 	p.as("moderator", "private")
 	for i, want := range []string{
 		`said("Save this address to get Staker in Herald demo")`,
-		`said("You have Staker here") && document.getElementById("badges-discord").innerText === "Member"`,
+		`said("You have Staker here") && document.getElementById("badges-discord").innerText === "Registered"`,
 		`document.getElementById("fault-unstaked").checked`,
-		`document.getElementById("badges-telegram").innerText === "Member"`,
+		`document.getElementById("badges-telegram").innerText === "Registered"`,
 		`said("No stake found in 0x56B9") && document.getElementById("badges-telegram").innerText === "nobody"`,
 	} {
 		p.click("#role .next")

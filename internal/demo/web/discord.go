@@ -12,6 +12,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"herald/internal/chat"
+	"herald/internal/demo/community"
 	fakediscord "herald/internal/demo/fake/discord"
 )
 
@@ -22,7 +23,7 @@ func (d *Demo) seeDiscord(s fakediscord.Shown) {
 		e.Kind = KindThinking
 	}
 	if s.Message.Ephemeral {
-		e.For = d.people.nameOnDiscord(s.Message.SeenBy)
+		e.For = d.nameOnDiscord(s.Message.SeenBy)
 	}
 	e.ID = s.Message.ID
 	e.Message = encoded(s.Message.Payload(d.Discord.ApplicationID, s.Interaction.ChannelID))
@@ -43,19 +44,19 @@ func (d *Demo) seeDiscord(s fakediscord.Shown) {
 // discordEvent returns an event from the bot in the chat of an interaction.
 func (d *Demo) discordEvent(kind string, i fakediscord.Interaction) Event {
 	if i.GuildID == "" {
-		return Event{Kind: kind, Side: Discord, Chat: Private, For: d.people.nameOnDiscord(i.UserID), From: Bot}
+		return Event{Kind: kind, Side: Discord, Chat: Private, For: d.nameOnDiscord(i.UserID), From: Bot}
 	}
 	return Event{Kind: kind, Side: Discord, Chat: Group, From: Bot}
 }
 
-func (d *Demo) actOnDiscord(a Act, by Person) (result any, err error) {
+func (d *Demo) actOnDiscord(a Act, by community.Person) (result any, err error) {
 	i := fakediscord.Interaction{
 		UserID:    by.DiscordID,
 		Locale:    languageOf(a.Language).Info().Discord[0],
 		GuildID:   discordGuild,
 		ChannelID: discordChannel,
 	}
-	if by.moderator {
+	if by.Moderator {
 		i.Permissions = discordgo.PermissionManageGuild | discordgo.PermissionModerateMembers
 	}
 	if a.Chat == Private {
@@ -74,7 +75,7 @@ func (d *Demo) actOnDiscord(a Act, by Person) (result any, err error) {
 		name, words, _ := strings.Cut(a.Text[1:], " ")
 		return d.use(a, by, name, strings.Fields(words), i)
 	case a.Kind == "pick":
-		i.Target = d.people.named(a.Target).DiscordID
+		i.Target = d.Community.People.Named(a.Target).DiscordID
 		return d.use(a, by, a.Text, nil, i)
 	case a.Kind == "press":
 		i.Button = a.Button
@@ -86,19 +87,19 @@ func (d *Demo) actOnDiscord(a Act, by Person) (result any, err error) {
 
 // offered returns the registered commands that a person's app lists in a chat. Moderators
 // have every permission that a command requires.
-func (d *Demo) offered(by Person, chat string) (all []*discordgo.ApplicationCommand) {
+func (d *Demo) offered(by community.Person, chat string) (all []*discordgo.ApplicationCommand) {
 	where := discordgo.InteractionContextGuild
 	if chat == Private {
 		where = discordgo.InteractionContextBotDM
 	}
 	_ = json.Unmarshal(encoded(d.Discord.Commands("")), &all) // Discord has checked their form
 	return slices.DeleteFunc(all, func(c *discordgo.ApplicationCommand) bool {
-		return c.Contexts != nil && !slices.Contains(*c.Contexts, where) || c.DefaultMemberPermissions != nil && !by.moderator
+		return c.Contexts != nil && !slices.Contains(*c.Contexts, where) || c.DefaultMemberPermissions != nil && !by.Moderator
 	})
 }
 
 // discordMenu returns the commands in the menu of a person, in the person's app.
-func (d *Demo) discordMenu(chat string, by Person, l chat.Language) []map[string]any {
+func (d *Demo) discordMenu(chat string, by community.Person, l chat.Language) []map[string]any {
 	menu := []map[string]any{}
 	for _, c := range d.offered(by, chat) {
 		if c.Type != discordgo.UserApplicationCommand {
@@ -115,7 +116,7 @@ func (d *Demo) discordMenu(chat string, by Person, l chat.Language) []map[string
 
 // use sends a command with its options, and adds it to the feed. If Discord's app would
 // not send the command, the Result's Hint says why.
-func (d *Demo) use(a Act, by Person, name string, words []string, i fakediscord.Interaction) (any, error) {
+func (d *Demo) use(a Act, by community.Person, name string, words []string, i fakediscord.Interaction) (any, error) {
 	offered := d.offered(by, a.Chat)
 	n := slices.IndexFunc(offered, func(c *discordgo.ApplicationCommand) bool { return c.Name == name })
 	if n < 0 {
@@ -126,7 +127,7 @@ func (d *Demo) use(a Act, by Person, name string, words []string, i fakediscord.
 	}
 	options := []map[string]string{}
 	for _, o := range offered[n].Options {
-		if person, value := d.people.nameOnDiscord(i.Users[o.Name]), i.Options[o.Name]; person+value != "" {
+		if person, value := d.nameOnDiscord(i.Users[o.Name]), i.Options[o.Name]; person+value != "" {
 			options = append(options, map[string]string{"name": o.Name, "value": value, "person": person})
 		}
 	}
@@ -138,7 +139,7 @@ func (d *Demo) use(a Act, by Person, name string, words []string, i fakediscord.
 	asked.Message = encoded(map[string]any{
 		"command": name,
 		"options": options,
-		"target":  d.people.nameOnDiscord(i.Target),
+		"target":  d.nameOnDiscord(i.Target),
 	})
 	d.feed.add(asked)
 	return Result{}, deliver()
@@ -153,7 +154,7 @@ func (d *Demo) fill(i *fakediscord.Interaction, command *discordgo.ApplicationCo
 	i.Users = map[string]string{}
 	free := slices.Clone(command.Options)
 	for _, word := range words {
-		person := d.people.mentioned(word).DiscordID
+		person := d.Community.People.Mentioned(word).DiscordID
 		n := slices.IndexFunc(free, func(o *discordgo.ApplicationCommandOption) bool {
 			return (o.Type == discordgo.ApplicationCommandOptionUser) == (person != "") && (len(o.Choices) == 0 ||
 				slices.ContainsFunc(o.Choices, func(c *discordgo.ApplicationCommandOptionChoice) bool { return c.Value == word }))

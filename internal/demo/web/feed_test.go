@@ -26,12 +26,12 @@ func TestAnEventTakesItsPlace(t *testing.T) {
 	}
 	for _, e := range []Event{
 		{Kind: KindThinking, Side: Discord, ID: "1"}, {Kind: KindMessage, Side: Telegram, ID: "1"}, {Kind: KindTyping, Side: Telegram},
-		{Kind: KindJoin, Side: Telegram, ID: "join"}, {Kind: KindMessage, Side: Discord, ID: "2"}, {Kind: KindMessage, Side: Discord, ID: "1", Chat: Group, For: "member"},
+		{Kind: KindJoin, Side: Telegram, ID: "join"}, {Kind: KindMessage, Side: Discord, ID: "2"}, {Kind: KindMessage, Side: Discord, ID: "1", Chat: Group, For: "registered"},
 	} {
 		f.add(e)
 	}
-	here := want(0, "message discord 1 member", "message telegram 1", "join telegram join", "message discord 2")
-	for seen, want := range map[Act]string{{As: "member", Chat: Group}: "1", {As: "moderator", Chat: Group}: "", {As: "member", Chat: Private}: ""} {
+	here := want(0, "message discord 1 registered", "message telegram 1", "join telegram join", "message discord 2")
+	for seen, want := range map[Act]string{{As: "registered", Chat: Group}: "1", {As: "moderator", Chat: Group}: "", {As: "registered", Chat: Private}: ""} {
 		seen.Side, seen.Message = Discord, "1"
 		if got := f.messageOf(seen).ID; got != want {
 			t.Errorf("%s sees message %q in %s, want %q", seen.As, got, seen.Chat, want)
@@ -40,7 +40,7 @@ func TestAnEventTakesItsPlace(t *testing.T) {
 	f.add(Event{Kind: KindGone, Side: Discord, ID: "2"})
 	f.add(Event{Kind: KindMenu})
 	want(here, "gone discord 2", "menu")
-	want(0, "message discord 1 member", "message telegram 1", "join telegram join")
+	want(0, "message discord 1 registered", "message telegram 1", "join telegram join")
 	_, _, changed := f.since(0)
 	for i := range maxEvents {
 		f.add(Event{Kind: KindMessage, Side: Discord, ID: fmt.Sprint("new ", i)})

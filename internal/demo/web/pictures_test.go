@@ -200,9 +200,9 @@ func (p *page) toggle(services ...string) {
 }
 
 func everything(p *page) {
-	p.as("member", "private") // In a group, a card goes once a newer one answers the same question.
+	p.as("registered", "private") // In a group, a card goes once a newer one answers the same question.
 	p.each("/price", "/price 24h", "/price 7d", "/price 30d", "/price 1500", "/price $100", "/supply", "/staked STAKER", "/status")
-	p.as("member", "group")
+	p.as("registered", "group")
 	p.each("/staked IDLE", "/mylogins", "/exists", "/verify STAKER", "/verify IDLE", "/help", "/staked 0x12", "/price 1y")
 	for _, line := range []string{"/staked", "/price hello there"} {
 		p.tell(line)
@@ -210,7 +210,7 @@ func everything(p *page) {
 	p.click("#old-app")
 	p.tell("/mylogins")
 	p.click("#old-app")
-	p.as("member", "private")
+	p.as("registered", "private")
 	p.each("/help", "/help price")
 	for _, line := range []string{"/prise", "hello", p.wallet(0), "/staked", "/staked 0x12"} {
 		p.tell(line)
@@ -218,7 +218,7 @@ func everything(p *page) {
 	p.as("unregistered", "group")
 	p.each("/mylogins", "/exists", "/verify STAKER")
 	p.as("moderator", "group")
-	p.each("/mylogins", "/exists @unregistered", "/exists @member", "/exists GitHub 70001", "/verify @member STAKER", "/verify @unregistered STAKER")
+	p.each("/mylogins", "/exists @unregistered", "/exists @registered", "/exists GitHub 70001", "/verify @registered STAKER", "/verify @unregistered STAKER")
 	p.join("registered", 0)
 	p.join("registered", 1)
 	p.join("staker", 0, p.wallet(0))
@@ -226,7 +226,7 @@ func everything(p *page) {
 	p.join("staker", 2, "0x12", p.wallet(1))
 	p.as("moderator", "group")
 	p.toggle("pool")
-	p.each("/staked STAKER", "/staked IDLE", "/verify @member STAKER")
+	p.each("/staked STAKER", "/staked IDLE", "/verify @registered STAKER")
 	p.toggle("pool", "price")
 	p.each("/price", "/price 7d", "/supply", "/status")
 }
@@ -244,9 +244,9 @@ func savedAddress(p *page) {
 		p.click("#later")
 		p.until("six hours", `!document.getElementById("later").disabled`)
 	}
-	p.as("member", "private")
+	p.as("registered", "private")
 	p.each("/verify STAKER")
-	p.as("member", "group")
+	p.as("registered", "group")
 	p.each("/verify STAKER")
 	p.press("Save address", "You have Staker here")
 	p.each("/verify")
@@ -257,19 +257,19 @@ func savedAddress(p *page) {
 	p.as("moderator", "private")
 	p.each("/exists")
 	p.as("moderator", "group")
-	p.each("/exists @member")
-	p.as("member", "group")
+	p.each("/exists @registered")
+	p.as("registered", "group")
 	later()
 	p.each("/verify")
 	p.as("moderator", "group")
-	p.each("/exists @member", "/status")
+	p.each("/exists @registered", "/status")
 	p.press("Details", "This chat")
-	p.as("member", "group")
+	p.as("registered", "group")
 	p.each("/forget", "/forget")
 }
 
 func rareFaults(p *page) {
-	p.as("member", "private")
+	p.as("registered", "private")
 	p.toggle("fresh-bot")
 	p.each("/price 7d")
 	p.toggle("fresh-bot", "old-quote")

@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 
+	"herald/internal/demo/community"
 	"herald/internal/demo/fake/services"
 )
 
@@ -100,7 +101,7 @@ const (
 	// then sent again.
 	KindAsked = "asked"
 	// KindJoin is the newest request of the person From to join a group on Telegram, as the
-	// group's moderators see it. Its Message has the JoinChat's "required", and a "state":
+	// group's moderators see it. Its Message has the JoinGroup's "required", and a "state":
 	// "open", "approved" or "withdrawn". It has no Chat.
 	KindJoin = "join"
 	// KindBadges lists the names of the people who have the badge on its Side. Its Message is
@@ -129,7 +130,7 @@ type Act struct {
 	//	        person of that name.
 	//	press   presses Button under Message
 	//	pick    picks the command Text in the menu of the person Target, on Discord
-	//	join    asks to join the group of the JoinChat whose Required is Target, on
+	//	join    asks to join the group of the JoinGroup whose Required is Target, on
 	//	        Telegram. A person may ask again.
 	Kind string `json:"kind"`
 	// As is the person's name, one of State.People.
@@ -145,7 +146,7 @@ type Act struct {
 	Message string `json:"message,omitempty"`
 	// Button is the button's callback_data on Telegram, or its custom_id on Discord.
 	Button string `json:"button,omitempty"`
-	// Target is the name of a person, or the Required of a JoinChat.
+	// Target is the name of a person, or the Required of a JoinGroup.
 	Target string `json:"target,omitempty"`
 	// OldApp makes "say" use a Telegram app without ephemeral commands: a private
 	// answer then goes to the private chat.
@@ -160,13 +161,13 @@ type Result struct {
 
 // State holds the choices of the page.
 type State struct {
-	People    []Person `json:"people"`
-	Chats     []string `json:"chats"`
-	Languages []string `json:"languages"`
+	People    community.People `json:"people"`
+	Chats     []string         `json:"chats"`
+	Languages []string         `json:"languages"`
 	// ChatLanguage is the language of public answers.
 	ChatLanguage string `json:"chatLanguage"`
 	// JoinChats are the groups that people ask to join.
-	JoinChats []JoinChat `json:"joinChats"`
+	JoinChats []community.JoinGroup `json:"joinChats"`
 	// Channel is the ID of the group on Discord.
 	Channel string `json:"channel"`
 	// Faults are the faults of the services: their "name", a "note" of what happens,
@@ -177,14 +178,6 @@ type State struct {
 	Examples []Example `json:"examples"`
 	// BotName is the bot's username on Telegram, without the @.
 	BotName string `json:"botName"`
-}
-
-// Person is somebody in the demo, with their user ID on each side.
-type Person struct {
-	Name       string `json:"name"`
-	TelegramID int64  `json:"telegram,string"`
-	DiscordID  string `json:"discord"`
-	moderator  bool
 }
 
 // Example is a message, and what it shows.

@@ -22,7 +22,7 @@ func TestAnswersReachThoseWhoMayRead(t *testing.T) {
 	c := connect(t)
 	staker, idle := c.wallet(0), c.wallet(1)
 	public := []string{"/price", "/price 7d", "/price 1500", "/supply", "/staked " + staker, "/staked " + idle}
-	private := []string{"/mylogins", "/exists", "/verify " + staker, "/verify 0x12", "/exists @unregistered", "/exists GitHub 70001", "/verify @member " + staker}
+	private := []string{"/mylogins", "/exists", "/verify " + staker, "/verify 0x12", "/exists @unregistered", "/exists GitHub 70001", "/verify @registered " + staker}
 	for _, person := range c.state().People {
 		for _, place := range c.state().Chats {
 			for _, line := range append(private, public...) {
@@ -63,7 +63,7 @@ func TestAnswersReachThoseWhoMayRead(t *testing.T) {
 			found[e.Side+e.For] = true
 		}
 	}
-	if len(found) != 2 || !found["telegrammember"] || !found["discordmember"] {
+	if len(found) != 2 || !found["telegramregistered"] || !found["discordregistered"] {
 		t.Errorf("the member's logins are shown to %v", found)
 	}
 }
@@ -73,15 +73,15 @@ func TestAnswersReachThoseWhoMayRead(t *testing.T) {
 func TestJoinRequestsAreSeenFromBothSides(t *testing.T) {
 	c := connect(t)
 	for _, test := range []struct{ person, group, language, wallet, told, state string }{
-		{"member", "registered", "en", "", "You're in", "approved"},
-		{"member", "staker", "en", c.wallet(0), "You're in", "approved"},
+		{"registered", "registered", "en", "", "You're in", "approved"},
+		{"registered", "staker", "en", c.wallet(0), "You're in", "approved"},
 		{"unregistered", "registered", "es", "", words.Say(chat.Spanish, chat.Say("join.no")), "open"},
 		{"moderator", "staker", "en", c.wallet(1), "Not in yet: ", "open"},
 		// Once more, after an open request and an approved one.
 		{"unregistered", "registered", "en", "", "you're not registered yet", "open"},
-		{"member", "registered", "en", "", "You're in", "approved"},
+		{"registered", "registered", "en", "", "You're in", "approved"},
 	} {
-		mark := words.Say(chat.Language(test.language), chat.Say("terminal.simulated"))
+		mark := words.Say(chat.Language(test.language), chat.Say("demo.simulated"))
 		before := len(c.seen())
 		c.act(web.Act{Side: web.Telegram, Kind: "join", As: test.person, Target: test.group, Language: test.language})
 		if test.wallet != "" {
@@ -102,7 +102,7 @@ func TestJoinRequestsAreSeenFromBothSides(t *testing.T) {
 			return e.Kind == web.KindJoin && e.From == test.person && string(e.Message) == want
 		})
 	}
-	if status, text := c.send("POST", "/act", web.Act{Side: web.Telegram, Kind: "join", As: "member", Target: "nobody"}, nil); status != 400 {
+	if status, text := c.send("POST", "/act", web.Act{Side: web.Telegram, Kind: "join", As: "registered", Target: "nobody"}, nil); status != 400 {
 		t.Errorf("a group that does not exist: %d %s", status, text)
 	}
 }
@@ -113,12 +113,12 @@ func TestTheBadgeStaysThenGoesAndIsExplained(t *testing.T) {
 	c := connect(t)
 	fault := func(name string, on bool) { c.call("POST", "/faults", map[string]bool{name: on}, &web.State{}) }
 	later := func() { c.call("POST", "/later", struct{}{}, new(string)) }
-	for side, card := range c.say("member", web.Private, "/verify "+c.wallet(0)) {
+	for side, card := range c.say("registered", web.Private, "/verify "+c.wallet(0)) {
 		c.have(0, side, `[]`)
-		if saved := c.press("member", card, "save"); !strings.Contains(string(saved.Message), "You have Staker in Herald demo") {
+		if saved := c.press("registered", card, "save"); !strings.Contains(string(saved.Message), "You have Staker in Herald demo") {
 			t.Errorf("the press is answered by %s", saved.Message)
 		}
-		c.have(0, side, `["member"]`)
+		c.have(0, side, `["registered"]`)
 	}
 	before := len(c.seen())
 	fault("chain", true)
@@ -139,14 +139,14 @@ func TestTheBadgeStaysThenGoesAndIsExplained(t *testing.T) {
 	const wallet = "0x56B9…9ea2"
 	note := c.answerAfter(before, web.Telegram, "the removal")
 	for _, want := range []string{"Staker is removed in Herald demo", "No stake found in " + wallet, " UTC", "simulated"} {
-		if note.For != "member" || note.Chat != web.Private || !strings.Contains(string(note.Message), want) {
+		if note.For != "registered" || note.Chat != web.Private || !strings.Contains(string(note.Message), want) {
 			t.Errorf("%q is told in %s, without %q: %s", note.For, note.Chat, want, note.Message)
 		}
 	}
 	for _, ask := range []struct{ text, want string }{
 		{"/verify", "No stake found in " + wallet}, {"/forget", "I no longer have " + wallet}, {"/forget", "I have nothing saved"},
 	} {
-		for side, e := range c.say("member", web.Private, ask.text) {
+		for side, e := range c.say("registered", web.Private, ask.text) {
 			if !strings.Contains(string(e.Message), ask.want) {
 				t.Errorf("%s on %s is answered by %s, want %q", ask.text, side, e.Message, ask.want)
 			}
@@ -158,11 +158,11 @@ func TestDiscordSaysWhyItDoesNotSend(t *testing.T) {
 	c := connect(t)
 	discord := web.Act{Side: web.Discord, Kind: "say", As: "moderator", Chat: web.Group}
 	for text, hint := range map[string]string{
-		"/staked":            "needs its option",
-		"/start":             "There is no command /start here.",
-		"/supply now":        "no option for",
-		"/staked 0x @member": "no option for",
-		"/exists Git 70001":  "no option for",
+		"/staked":                "needs its option",
+		"/start":                 "There is no command /start here.",
+		"/supply now":            "no option for",
+		"/staked 0x @registered": "no option for",
+		"/exists Git 70001":      "no option for",
 	} {
 		discord.Text = text
 		if r := c.act(discord); !strings.Contains(r.Hint, hint) {
@@ -202,7 +202,7 @@ func TestEachFaultIsSeenInAnAnswer(t *testing.T) {
 				if text == "/staked" {
 					text += " " + c.wallet(0)
 				}
-				e := c.answer(web.Act{Side: web.Telegram, Kind: "say", As: "member", Chat: web.Private, Text: text})
+				e := c.answer(web.Act{Side: web.Telegram, Kind: "say", As: "registered", Chat: web.Private, Text: text})
 				if !strings.Contains(string(e.Message), f.want) {
 					t.Errorf("%s: %s is answered by %s, want %q", f.name, text, e.Message, f.want)
 				}
@@ -242,7 +242,7 @@ func TestModeratorsAskAboutOthers(t *testing.T) {
 			t.Errorf("%+v is answered for %s by %s", ask, e.For, e.Message)
 		}
 	}
-	pick.As = "member"
+	pick.As = "registered"
 	if r := c.act(pick); r.Hint == "" {
 		t.Errorf("%+v was sent", pick)
 	}
@@ -250,8 +250,8 @@ func TestModeratorsAskAboutOthers(t *testing.T) {
 
 func TestHiddenButtonsCannotBePressed(t *testing.T) {
 	c := connect(t)
-	for side, message := range c.say("member", web.Group, "/exists") {
-		press := web.Act{Side: side, Kind: "press", As: "member", Chat: web.Group, Message: message.ID, Button: "1 e 0 exists"}
+	for side, message := range c.say("registered", web.Group, "/exists") {
+		press := web.Act{Side: side, Kind: "press", As: "registered", Chat: web.Group, Message: message.ID, Button: "1 e 0 exists"}
 		c.answer(press)
 		press.As = "moderator"
 		if status, text := c.send("POST", "/act", press, nil); status != 400 || !strings.Contains(text, "no such person or message") {
@@ -265,7 +265,7 @@ func TestLanguageAndMenuArePersonal(t *testing.T) {
 	var languages []string
 	for _, l := range chat.Languages() {
 		languages = append(languages, string(l))
-		e := c.answer(web.Act{Side: web.Discord, Kind: "say", As: "member", Chat: web.Private, Language: string(l), Text: "/help"})
+		e := c.answer(web.Act{Side: web.Discord, Kind: "say", As: "registered", Chat: web.Private, Language: string(l), Text: "/help"})
 		// Chinese words are held together by word joiners.
 		said := func(e web.Event) string { return strings.ReplaceAll(string(e.Message), "\u2060", "") }
 		if title := words.Say(l, chat.Say("help.title")); !strings.Contains(said(e), title) {
@@ -273,15 +273,15 @@ func TestLanguageAndMenuArePersonal(t *testing.T) {
 		}
 		var now web.State
 		c.call("POST", "/language", map[string]string{"language": string(l)}, &now)
-		e = c.answer(web.Act{Side: web.Telegram, Kind: "say", As: "member", Chat: web.Group, Language: "en", Text: "/help"})
-		if mark := words.Say(l, chat.Say("terminal.simulated")); !strings.Contains(said(e), mark) || now.ChatLanguage != string(l) {
+		e = c.answer(web.Act{Side: web.Telegram, Kind: "say", As: "registered", Chat: web.Group, Language: "en", Text: "/help"})
+		if mark := words.Say(l, chat.Say("demo.simulated")); !strings.Contains(said(e), mark) || now.ChatLanguage != string(l) {
 			t.Errorf("the chat speaks %s: %+v: %s", l, now, e.Message)
 		}
 	}
 	if got := c.state().Languages; !slices.Equal(got, languages) {
 		t.Errorf("the page has the languages %q, want %q", got, languages)
 	}
-	for as, person := range map[string]bool{"member": false, "moderator": true} {
+	for as, person := range map[string]bool{"registered": false, "moderator": true} {
 		_, menu := c.send("GET", "/menu?as="+as+"&chat=group&language=es", nil, nil)
 		inSpanish := strings.Contains(menu, `"description":"Precio y gráfico de HRLD`)
 		label := fmt.Sprintf(`"label":%q`, words.Say(chat.Spanish, chat.Say("exists.menu")))
@@ -295,7 +295,7 @@ func TestLanguageAndMenuArePersonal(t *testing.T) {
 func TestOtherSitesAreRefused(t *testing.T) {
 	c := connect(t)
 	port := c.url[strings.LastIndex(c.url, ":"):]
-	act := web.Act{Side: web.Telegram, Kind: "say", As: "member", Chat: web.Group, Text: "hello"}
+	act := web.Act{Side: web.Telegram, Kind: "say", As: "registered", Chat: web.Group, Text: "hello"}
 	header := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }
 	}

@@ -3,13 +3,11 @@ package web
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
-	"unicode/utf16"
 
 	"herald/internal/chat"
+	"herald/internal/demo/community"
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
@@ -47,7 +45,7 @@ func (d *Demo) telegramEvent(kind string, chat, reader int64) Event {
 		reader = chat
 	}
 	if reader != 0 {
-		e.For = d.people.nameOnTelegram(reader)
+		e.For = d.nameOnTelegram(reader)
 	}
 	return e
 }
@@ -78,7 +76,7 @@ func (d *Demo) seeSaid(m faketelegram.Message) {
 	}
 	_ = json.Unmarshal(raw, &said) // the stand-in made it
 	e := d.telegramEvent(KindAsked, said.Chat.ID, 0)
-	e.From = d.people.nameOnTelegram(said.From.ID)
+	e.From = d.nameOnTelegram(said.From.ID)
 	e.ID = messageID(said.ID, said.Ephemeral)
 	e.Message = raw
 	e.ReplyTo = messageID(said.ReplyTo.ID, said.ReplyTo.Ephemeral)
@@ -110,78 +108,44 @@ func (d *Demo) seeSent(m *faketelegram.Sent) {
 }
 
 // telegramChat returns the group, or the person's private chat if name is Private.
-func telegramChat(name string, by Person) faketelegram.Chat {
+func telegramChat(name string, by community.Person) faketelegram.Chat {
 	if name == Private {
 		return faketelegram.Private(by.TelegramID)
 	}
-	group := faketelegram.Group(telegramGroup)
-	group.Title = groupTitle
-	return group
+	return community.Group()
 }
 
 // telegramMenu returns the commands that a person's app lists in a chat.
-func (d *Demo) telegramMenu(chat string, by Person, l chat.Language) []faketelegram.Command {
-	return append([]faketelegram.Command{}, d.Telegram.MenuFor(telegramChat(chat, by), by.TelegramID, string(l))...)
+func (d *Demo) telegramMenu(chat string, by community.Person, l chat.Language) []faketelegram.Command {
+	return append([]faketelegram.Command{}, d.Community.Menu(telegramChat(chat, by), by, string(l))...)
 }
 
-func (d *Demo) actOnTelegram(a Act, by Person) (any, error) {
-	l := languageOf(a.Language)
-	user := faketelegram.User{ID: by.TelegramID, FirstName: by.Name, Language: string(l)}
-	d.Telegram.Meet(user)
+func (d *Demo) actOnTelegram(a Act, by community.Person) (any, error) {
+	language := string(languageOf(a.Language))
 	chat := telegramChat(a.Chat, by)
 	switch a.Kind {
 	case "join":
-		return Result{}, d.requestJoin(a.Target, user)
+		return Result{}, d.requestJoin(a.Target, by, language)
 	case "say":
-		m := faketelegram.Text(chat, user, a.Text)
-		m["date"] = time.Now().Unix()
-		d.mention(m, a.Text)
+		line := community.Line{By: by, Language: language, Chat: chat, Text: a.Text, OldApp: a.OldApp}
 		if a.Message != "" {
 			to := d.feed.messageOf(a)
 			if to.Kind == "" {
 				return nil, errNotThere
 			}
-			m["reply_to_message"] = to.Message
+			line.ReplyTo = to.Message
 		}
-		private := slices.ContainsFunc(d.telegramMenu(Group, by, l), func(c faketelegram.Command) bool {
-			return c.Ephemeral && strings.HasPrefix(a.Text, "/"+c.Command)
-		})
-		if a.Chat == Group && !a.OldApp && private {
-			d.Telegram.PushEphemeral(m)
-		} else {
-			d.Telegram.Push(m)
-		}
+		d.Community.Write(line)
 	case "press":
+		pressed := community.Message{Chat: chat}
 		number, ephemeral := strings.CutPrefix(a.Message, ephemeralMark)
 		id, _ := strconv.ParseInt(number, 10, 64) // it was seen
 		if ephemeral {
-			d.Telegram.PressEphemeral(chat, id, a.Button)
+			pressed.Ephemeral = id
 		} else {
-			d.Telegram.Press(by.TelegramID, chat, id, a.Button)
+			pressed.ID = id
 		}
+		d.Community.Press(by, language, pressed, a.Button)
 	}
 	return Result{}, nil
-}
-
-// mention adds to m an entity for each person whom the text mentions.
-func (d *Demo) mention(m faketelegram.Message, text string) {
-	var entities []any
-	commands, _ := m["entities"].([]faketelegram.Entity)
-	for _, c := range commands {
-		entities = append(entities, c)
-	}
-	for _, word := range strings.Fields(text) {
-		if a := d.people.mentioned(word); a.Name != "" {
-			before, _, _ := strings.Cut(text, word)
-			entities = append(entities, map[string]any{
-				"type":   "text_mention",
-				"offset": len(utf16.Encode([]rune(before))),
-				"length": len(word),
-				"user":   faketelegram.User{ID: a.TelegramID, FirstName: a.Name},
-			})
-		}
-	}
-	if entities != nil {
-		m["entities"] = entities
-	}
 }

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"herald/internal/chat"
+	"herald/internal/demo/community"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/services"
 	faketelegram "herald/internal/demo/fake/telegram"
@@ -37,9 +38,9 @@ var errNotThere = errors.New("there is no such person or message here")
 
 // Config holds the stand-ins that a Demo shows. The caller closes them.
 type Config struct {
-	Services *services.Fakes
-	Telegram *faketelegram.Server
-	Discord  *fakediscord.Server
+	Services  *services.Fakes
+	Community *community.Community
+	Discord   *fakediscord.Server
 	// Later has hours pass for the saved addresses. It blocks until the bot has checked all.
 	Later func(context.Context) error
 }
@@ -50,7 +51,6 @@ type Demo struct {
 	URL string
 
 	Config
-	people people
 	feed   *feed
 	server *http.Server
 	stop   context.CancelFunc // ends what follows the badges
@@ -67,19 +67,13 @@ func Start(c Config) (*Demo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the page of the demo: %w", err)
 	}
-	d := &Demo{URL: "http://" + l.Addr().String() + "/", Config: c, people: newPeople(c.Services.World), feed: newFeed()}
+	d := &Demo{URL: "http://" + l.Addr().String() + "/", Config: c, feed: newFeed()}
 	d.language.Store(chat.English)
-	for _, a := range d.people {
-		if a.moderator {
-			d.Telegram.Promote(telegramGroup, a.TelegramID, "administrator")
-		}
-	}
-	d.openJoinChats()
-	d.openBadges()
+	d.openGuild()
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	d.followBadges(ctx)
-	d.Telegram.Watch(d.seeTelegram)
+	d.Community.Telegram.Watch(d.seeTelegram)
 	d.Discord.Watch(d.seeDiscord)
 	d.server = &http.Server{
 		Handler:           guarded(l.Addr().(*net.TCPAddr).Port, d.routes()),
@@ -126,7 +120,7 @@ func (d *Demo) routes() http.Handler {
 	mux.HandleFunc("GET /state", func(w http.ResponseWriter, _ *http.Request) { answer(w, d.state(), nil) })
 	mux.HandleFunc("GET /menu", func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
-		by := d.people.named(query.Get("as"))
+		by := d.Community.People.Named(query.Get("as"))
 		chat, l := query.Get("chat"), languageOf(query.Get("language"))
 		answer(w, map[string]any{Telegram: d.telegramMenu(chat, by, l), Discord: d.discordMenu(chat, by, l)}, nil)
 	})
@@ -198,7 +192,7 @@ func (d *Demo) serveEvents(w http.ResponseWriter, r *http.Request) {
 
 // act does an Act on its sides. It fails if the person or the message does not exist.
 func (d *Demo) act(a Act) (result any, err error) {
-	by := d.people.named(a.As)
+	by := d.Community.People.Named(a.As)
 	if by.Name == "" || a.Kind == "press" && d.feed.messageOf(a).Kind != KindMessage {
 		return nil, errNotThere
 	}
@@ -224,9 +218,9 @@ func (d *Demo) setFaults(on map[string]bool) (any, error) {
 // state returns the choices of the page as they are now.
 func (d *Demo) state() State {
 	s := State{
-		People:       d.people,
+		People:       d.Community.People,
 		Chats:        []string{Group, Private},
-		JoinChats:    joinChats,
+		JoinChats:    community.JoinGroups,
 		BotName:      faketelegram.Username,
 		ChatLanguage: string(d.Language()),
 		Channel:      discordChannel,

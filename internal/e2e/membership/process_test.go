@@ -77,11 +77,11 @@ func (w *world) start() {
 	if err != nil {
 		w.Fatalf("load the settings: %v", err)
 	}
-	bot, err := app.New(cfg, app.NewLogger(cfg, &p.log))
+	listen := func(string, string) (net.Listener, error) { return p.network, nil }
+	bot, err := app.NewListening(cfg, app.NewLogger(cfg, &p.log), listen)
 	if err != nil {
 		w.Fatalf("make the bot: %v", err)
 	}
-	bot.Listen = func(string, string) (net.Listener, error) { return p.network, nil }
 	ctx, stop := context.WithCancel(context.Background())
 	p.stop = stop
 	go func() {

@@ -113,8 +113,6 @@ func (a *Adapter) Run(ctx context.Context, h platform.Handler) error {
 	} else {
 		group.Go(func() error { return a.gateway.Run(running, s.receive) })
 	}
-	rights := func(ctx context.Context) []platform.Right { return a.rights(ctx) }
-	group.Go(func() error { platform.WatchRights(running, a.Log, rights); return nil })
 	<-running.Done() // By HTTP nothing else blocks until then.
 	a.session.Store(nil)
 	err := group.Wait()
@@ -139,18 +137,18 @@ func (a *Adapter) connected(name string) {
 // moderated, which are IDs, from Discord. It blocks meanwhile. It returns what `bot check` prints:
 // details and the bot's rights. The error is a *config.WrongError if Discord contradicts a setting.
 func (a *Adapter) Check(
-	ctx context.Context, moderated ...string,
+	ctx context.Context, commands chat.Commands, moderated ...string,
 ) (details []string, rights []platform.Right, err error) {
 	app, err := a.api.Application(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	details, err = a.checkApplication(app)
-	commands, unknown := a.checkCommands(ctx, app.ID)
+	found, unknown := a.checkCommands(ctx, app.ID, commands)
 	if unknown == nil {
-		details = append(details, commands)
+		details = append(details, found)
 	}
-	return details, a.rights(ctx, moderated...), cmp.Or(err, unknown)
+	return details, a.Rights(ctx, moderated...), cmp.Or(err, unknown)
 }
 
 // checkApplication returns the name of app, and how interactions arrive. If app contradicts

@@ -144,7 +144,7 @@ func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
 				}
 			})
 			h.fake.EnterEndpoint(tt.endpoint)
-			details, _, err := h.Check(t.Context())
+			details, _, err := h.Check(t.Context(), nil)
 			if want := append(tt.details, "its 0 commands are registered"); !slices.Equal(details, want) {
 				t.Errorf("details %q, want %q", details, want)
 			}
@@ -162,7 +162,7 @@ func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
 			equal(t, "register", h.register(ctx, h.handler.Commands()), nil)
 			equal(t, "it is logged", h.logged.Lines("may not arrive") > 0, tt.problem != "")
 			h.fake.Break(fakediscord.Application, discordtest.Fault{Status: 503})
-			if _, _, err := h.Check(t.Context()); err == nil {
+			if _, _, err := h.Check(t.Context(), nil); err == nil {
 				t.Error("a refusal passed")
 			}
 		})

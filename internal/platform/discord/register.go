@@ -255,14 +255,14 @@ func sorted[T ~uint](list *[]T) *[]T {
 	return &copied
 }
 
-// checkCommands returns a line for `bot check`: whether Discord has the bot's commands. It fails if
+// checkCommands returns a line for `bot check`: whether Discord has these commands. It fails if
 // Discord does not say.
-func (a *Adapter) checkCommands(ctx context.Context, app string) (string, error) {
+func (a *Adapter) checkCommands(ctx context.Context, app string, commands chat.Commands) (string, error) {
 	found, err := a.registered(ctx, app)
 	if err != nil {
 		return "", err
 	}
-	return found.compare(definitions(a.Commands)).advice(), nil
+	return found.compare(definitions(commands)).advice(), nil
 }
 
 // advice returns a sentence for an operator.

@@ -180,17 +180,16 @@ func TestCheckComparesTheRegisteredCommands(t *testing.T) {
 		"an old one":           {chat.Commands{{Name: "old", Summary: chat.Say("s"), Forms: []chat.Form{{}}}}, "its commands are not registered yet"},
 	} {
 		h := newAdapterTest(t, discordtest.New(), overGateway, func(h *adapterTest, c *Config) {
-			c.Commands = ours
 			h.fake.AddCommand(h.fake.EntryPoint("launch"))
 		})
 		if len(tt.registered) > 0 {
 			equal(t, "register", h.registerOnce(t.Context(), tt.registered), nil)
 		}
-		details, _, err := h.Check(t.Context())
+		details, _, err := h.Check(t.Context(), ours)
 		equal(t, name+": error", err, nil)
 		equal(t, name+": "+details[len(details)-1], strings.HasPrefix(details[len(details)-1], tt.want), true)
 		h.fake.Break(fakediscord.GetCommands, discordtest.Fault{Status: 500})
-		_, _, err = h.Check(t.Context())
+		_, _, err = h.Check(t.Context(), ours)
 		equal(t, name+": an outage fails the check", err != nil, true)
 	}
 }

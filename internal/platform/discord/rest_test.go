@@ -104,7 +104,7 @@ func TestARefusedTokenEndsRunAndCheck(t *testing.T) {
 		if err := h.Run(t.Context(), h.handler); err != api.ErrToken {
 			t.Errorf("Run: %v", err)
 		}
-		if _, _, err := h.Check(t.Context()); err != api.ErrToken {
+		if _, _, err := h.Check(t.Context(), nil); err != api.ErrToken {
 			t.Errorf("Check: %v", err)
 		}
 	}

@@ -86,14 +86,14 @@ func (a *Adapter) Has(ctx context.Context, guildID, user string) ([]string, erro
 // private chat, and the bot opens none.
 func (a *Adapter) Notify(context.Context, string, *chat.Reply) {}
 
-// seeRoles calls Seen if StakerRoles has a role in the server of an interaction, and its sender has accepted the rules
-// there.
-func (a *Adapter) seeRoles(i *interaction, req *chat.Request) {
-	if a.Seen == nil || i.Member == nil || i.Member.Pending || i.Member.Roles == nil {
+// seeRoles tells the Handler which roles the sender of an interaction wears, if StakerRoles has a role in the server and
+// the sender has accepted the rules there.
+func (s *session) seeRoles(i *interaction, req *chat.Request) {
+	if i.Member == nil || i.Member.Pending || i.Member.Roles == nil {
 		return
 	}
-	if chat.AnyIn(a.StakerRoles, req.Community) {
-		a.Seen(req.From, req.Community, i.Member.Roles)
+	if chat.AnyIn(s.StakerRoles, req.Community) {
+		s.work.Handler.Seen(req.From, req.Community, i.Member.Roles)
 	}
 }
 
@@ -311,10 +311,10 @@ func (s standing) advice() (may, problem string) {
 // a bot whether its owner has it.
 const twoFactorHint = "; the server requires two-factor authentication: the account that owns the bot needs it"
 
-// rights returns whether the bot can give the roles of StakerRoles, and whether it is in the servers
+// Rights returns whether the bot can give the roles of StakerRoles, and whether it is in the servers
 // of moderated, which are IDs. It fetches each server. Absence from a server of moderated is no
 // Problem, because members can install the bot for themselves.
-func (a *Adapter) rights(ctx context.Context, moderated ...string) (all []platform.Right) {
+func (a *Adapter) Rights(ctx context.Context, moderated ...string) (all []platform.Right) {
 	var g guild
 	var err error
 	for i, b := range a.StakerRoles {

@@ -54,7 +54,7 @@ func edit(id string, f func(*fakediscord.Role)) func(*adapterTest) {
 
 // checked returns what a check says about rights, and whether one is missing.
 func checked(t *testing.T, h *adapterTest) (all string, missing bool) {
-	_, rights, err := h.Check(t.Context(), server, "9", "8")
+	_, rights, err := h.Check(t.Context(), nil, server, "9", "8")
 	equal(t, "error", err, nil)
 	for _, r := range rights {
 		all, missing = all+strings.Join(r.Lines(), "\n")+"\n", missing || r.Problem != ""
@@ -119,7 +119,7 @@ func TestRolesAndServersHaveTheirNames(t *testing.T) {
 		equal(t, "the server", h.CommunityName(server), "Guild "+server)
 		equal(t, "an unknown server", h.CommunityName("1"), "")
 		edit(staker, func(r *fakediscord.Role) { r.Name = "Shark @everyone" })(h)
-		pass(platform.RightsEvery)
+		pass(time.Hour)
 		equal(t, "a renamed role", h.BadgeName(server, staker), "@"+chat.NewUntrusted("Shark @everyone", maxRoleName))
 	}, inServer)
 }
@@ -333,7 +333,7 @@ func TestARoleThatCannotBeGivenIsLoggedOnce(t *testing.T) {
 		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 			h.fake.Script(fakediscord.Guild, discordtest.Fault{Status: 502})
 			change(h)
-			pass(5 * platform.RightsEvery)
+			pass(5 * time.Hour)
 			equal(t, name+": warnings", h.logged.Lines("name=@Staker"), want)
 			for _, id := range []string{server, staker, somebody} {
 				equal(t, name+": the log has "+id, h.logged.Lines(id), 0)
@@ -358,7 +358,7 @@ func TestAServerThatCannotBeReadIsLoggedOnce(t *testing.T) {
 		pass(time.Minute)
 		equal(t, "name in the end", h.CommunityName(server), "Guild "+server)
 		h.fake.Break(fakediscord.Guild, discordtest.Fault{Status: 500})
-		pass(3 * platform.RightsEvery)
+		pass(3 * time.Hour)
 		equal(t, "name in another outage", h.CommunityName(server), "Guild "+server)
 		equal(t, "lines after that", h.logged.Lines("cannot be checked, trying again"), 2)
 	}, broken)
@@ -369,7 +369,7 @@ func TestSenderInAServerOfTheSettingsIsReportedWithTheirRoles(t *testing.T) {
 	var seen []string
 	watch := func(h *adapterTest, c *Config) {
 		inServer(h, c)
-		c.Seen = func(user chat.User, community string, has []string) {
+		h.handler.OnSeen = func(user chat.User, community string, has []string) {
 			seen = append(seen, fmt.Sprint(user.ID, community, has))
 		}
 	}
@@ -396,7 +396,8 @@ func TestSenderInAServerOfTheSettingsIsReportedWithTheirRoles(t *testing.T) {
 		equal(t, "after leaving", ask(server), fmt.Sprint(somebody, server, []string{}))
 		seen = nil
 		i, _ := decode([]byte(`{"member":{}}`)) // which tells no roles
-		h.seeRoles(i, &chat.Request{Community: server})
+		s := &session{Adapter: h.Adapter, work: platform.NewWork(t.Context(), h.handler, h.Log, h.Count)}
+		s.seeRoles(i, &chat.Request{Community: server})
 		equal(t, "without roles told", len(seen), 0)
 	}, watch)
 }

@@ -32,10 +32,8 @@ type Settings struct {
 // Config is what an Adapter works with.
 type Config struct {
 	Settings
-	// Commands are compared by Check with those that Discord has.
-	Commands chat.Commands
-	Dedup    claim.Claims
-	Log      *slog.Logger
+	Dedup claim.Claims
+	Log   *slog.Logger
 	// Count is called with the name of an event, and must not block. The events are
 	//   - of an interaction: interaction, duplicate, ignored, too_late, dropped, bad_signature, panic;
 	//   - of its answer: deferred, answered, answer_expired, answer_failed,
@@ -49,9 +47,6 @@ type Config struct {
 	// Retried is called when a connection could not be made and is tried again, and when one to the
 	// gateway was lost within a minute of the one before. It must not block.
 	Retried func(err error)
-	// Seen is called for an interaction in a server that has one of StakerRoles. has holds the IDs of all roles that
-	// the user has there. It must not block; nil: not called.
-	Seen func(user chat.User, server string, has []string)
 	// Status is passed to the gateway as its Config.Status; by HTTP it is not called.
 	Status func(ctx context.Context) string
 }

@@ -15,6 +15,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/ratelimit"
+	"herald/internal/router"
 )
 
 // FullReply returns a Reply in which every text and value is a marker of its own, and the
@@ -75,6 +76,8 @@ func fill(v reflect.Value, markers *[]string) {
 type Handler struct {
 	// Reply makes the answer; nil answers with the command's name as title.
 	Reply func(context.Context, *chat.Request) *chat.Reply
+	// OnSeen is called by Seen; nil: nothing is.
+	OnSeen func(user chat.User, community string, badges []string)
 
 	mu       sync.Mutex
 	requests []chat.Request
@@ -146,6 +149,19 @@ func (h *Handler) Handle(ctx context.Context, req *chat.Request) *chat.Reply {
 	}
 	return h.Reply(ctx, req)
 }
+
+// Seen implements platform.Handler.
+func (h *Handler) Seen(user chat.User, community string, badges []string) {
+	if h.OnSeen != nil {
+		h.OnSeen(user, community, badges)
+	}
+}
+
+// Routed is a Router as a platform.Handler. It is told of badges in vain.
+type Routed struct{ *router.Router }
+
+// Seen implements platform.Handler.
+func (Routed) Seen(chat.User, string, []string) {}
 
 // Limits implements platform.Handler: there are none.
 func (h *Handler) Limits(*chat.Request) []ratelimit.Limit { return nil }

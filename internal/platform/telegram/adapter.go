@@ -107,9 +107,6 @@ type Config struct {
 	// Retried is called with the error of a failed call that is about to be made again. It must
 	// not block.
 	Retried func(err error)
-	// Seen is called for a command in a supergroup that has one of Settings.StakerTags, with the tag that the user has
-	// there now, if any. It must not block; nil: not called.
-	Seen func(user chat.User, group string, has []string)
 	// Joins remembers join requests; it may be nil without Settings.JoinChats.
 	Joins *platform.JoinLog
 	// Moves remembers groups of the settings that have another ID now; nil: no other package asks.
@@ -242,9 +239,6 @@ func (a *Adapter) Run(ctx context.Context, h platform.Handler) error {
 	defer aside.Wait()
 	aside.Go(func() { s.syncProfile(ctx) })
 	aside.Go(func() { s.watchName(ctx) })
-	aside.Go(func() {
-		platform.WatchRights(ctx, a.Log, func(ctx context.Context) []platform.Right { return a.rights(ctx, s.me().ID) })
-	})
 
 	if a.Settings.WebhookURL == "" {
 		s.poll(ctx)

@@ -13,6 +13,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/core"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/platform/platformtest"
 )
 
 // whales is a second group for stakers.
@@ -40,7 +41,7 @@ func addressTest(t *testing.T, groups ...int64) *adapterTest {
 	stakes := source[common.Address, core.Stake](func(context.Context, common.Address) (core.Stake, error) {
 		return core.Stake{Checked: 1, BlockTime: time.Now(), Staked: []core.PoolAmount{{Amount: decimal.NewFromInt(5)}}}, nil
 	})
-	r.serve(joinRouter(t, accounts, stakes))
+	r.serve(platformtest.Routed{Router: joinRouter(t, accounts, stakes)})
 	time.Sleep(time.Second)
 	for _, group := range groups {
 		r.api.GrantInvite(group, true)

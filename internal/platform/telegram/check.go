@@ -21,7 +21,7 @@ const maxReason = 120
 // JoinChats and StakerTags, and whether it is in those of moderated, which are IDs. It also judges
 // Links. It changes nothing. It returns sentences for an operator.
 func (a *Adapter) Check(
-	ctx context.Context, moderated ...string,
+	ctx context.Context, _ chat.Commands, moderated ...string,
 ) (details []string, rights []platform.Right, err error) {
 	me, err := a.api.GetMe(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func (a *Adapter) Check(
 		details = append(details, fmt.Sprintf("a delivery failed %s: %s", words.Say(chat.English, chat.Moment{Time: failed}),
 			chat.NewUntrusted(info.LastErrorMessage, maxReason)))
 	}
-	return details, a.rights(ctx, me.ID, moderated...), nil
+	return details, a.rightsOf(ctx, me.ID, moderated), nil
 }
 
 // host returns the host of a URL, whose path may be a secret.

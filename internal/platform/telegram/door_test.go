@@ -21,6 +21,7 @@ import (
 	"herald/internal/core"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
+	"herald/internal/platform/platformtest"
 	"herald/internal/platform/telegram/botapi"
 	"herald/internal/router"
 	"herald/internal/service/partner"
@@ -156,7 +157,7 @@ func (d *doorTest) stakeOf(_ context.Context, wallet common.Address) (s core.Sta
 func (d *doorTest) start() {
 	p := &process{adapterTest: d.again()}
 	p.adapter.api = botapi.New(botapi.Config{Token: p.adapter.Settings.Token, URL: d.api.URL, Transport: p})
-	p.stop = p.serve(d.router)
+	p.stop = p.serve(platformtest.Routed{Router: d.router})
 	live := append(slices.Clone(*d.live.Load()), p)
 	d.live.Store(&live)
 }

@@ -69,7 +69,7 @@ func TestInlineQueryFindsOnlyPublicCommands(t *testing.T) {
 func TestInlineResultIsCachedWhileFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w, router := product(t)
-		r.serve(router)
+		r.serve(platformtest.Routed{Router: router})
 		time.Sleep(time.Second) // The first polls are half a second apart.
 		w.Price.FreshUntil = time.Now().Add(30*time.Second + time.Second/2)
 		w.Supply.FreshUntil = time.Now().Add(3 * time.Hour)

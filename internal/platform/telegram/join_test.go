@@ -16,6 +16,7 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/platform"
+	"herald/internal/platform/platformtest"
 )
 
 // holders is a group that people ask to join.
@@ -276,7 +277,7 @@ func TestAPersonIsToldTheirOwnReason(t *testing.T) {
 				}
 			})
 			r.api.Bar(7, reason)
-			r.serve(joinRouter(t, everybody, commandstest.Healthy().Sources().Stakes))
+			r.serve(platformtest.Routed{Router: joinRouter(t, everybody, commandstest.Healthy().Sources().Stakes)})
 			time.Sleep(time.Second)
 			r.asks(7, guarded)
 			got := r.joined(7)
@@ -307,7 +308,7 @@ func TestAReasonThatIsGoneLetsThemIn(t *testing.T) {
 	simulated(t, func(t *testing.T, _ *adapterTest) {
 		r := joinTest(t)
 		r.api.Bar(7, "USER_CHANNELS_TOO_MUCH")
-		r.serve(joinRouter(t, everybody, commandstest.Healthy().Sources().Stakes))
+		r.serve(platformtest.Routed{Router: joinRouter(t, everybody, commandstest.Healthy().Sources().Stakes)})
 		time.Sleep(time.Second)
 		r.asks(7, false)
 		r.joined(7)
@@ -404,7 +405,7 @@ func TestTheOutcomeIsToldWithoutAFirstMessage(t *testing.T) {
 			r.api.Start(7)
 			r.api.Bar(7, reason)
 			r.api.Fail("sendMessage", fault)
-			stop := r.serve(joinRouter(t, everybody, commandstest.Healthy().Sources().Stakes))
+			stop := r.serve(platformtest.Routed{Router: joinRouter(t, everybody, commandstest.Healthy().Sources().Stakes)})
 			time.Sleep(time.Second)
 			r.asks(7, false)
 			r.joined(7)

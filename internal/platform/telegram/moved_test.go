@@ -73,7 +73,7 @@ func TestTheNewIDOfAGroupIsTold(t *testing.T) {
 func TestBotCheckNamesTheEntryOfAGroupThatMoved(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.api.Migrate(hall, hallNow)
-		_, rights, err := r.adapter.Check(t.Context(), fmt.Sprint(hall))
+		_, rights, err := r.adapter.Check(t.Context(), nil, fmt.Sprint(hall))
 		for i, setting := range []string{"JOIN_CHATS", "STAKER_TAGS", "MODERATOR_CHATS"} {
 			line := rights[i].Lines()[0]
 			names := strings.HasPrefix(line, setting+", group -1002: ")

@@ -265,7 +265,7 @@ func TestParseFollowsDeepLinks(t *testing.T) {
 func TestNoLinkRunsForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _, h := product(t)
-		r.serve(h)
+		r.serve(platformtest.Routed{Router: h})
 		for _, m := range []faketelegram.Message{inPrivate(ann, "/start"), inPrivate(ann, "/start forget"), inGroup(ann+1, "/forget")} {
 			r.give(m)
 		}
@@ -380,7 +380,7 @@ func TestWrongArgumentIsAskedAgainOnlyInPrivate(t *testing.T) {
 		want  []string
 	}) {
 		r, _, h := product(t)
-		r.serve(h)
+		r.serve(platformtest.Routed{Router: h})
 		r.give(writes(tt.where, ann, "/staked"))
 		question := r.sent(1)[0]
 		for i, text := range []string{"thanks", wrong, right} {

@@ -209,7 +209,7 @@ func TestARefusedTokenEndsRun(t *testing.T) {
 		if err := r.adapter.Run(t.Context(), r.handler); !errors.Is(err, errToken) || !strings.Contains(err.Error(), "TELEGRAM_BOT_TOKEN") {
 			t.Errorf("Run: %v", err)
 		}
-		if _, _, err := r.adapter.Check(t.Context()); err == nil {
+		if _, _, err := r.adapter.Check(t.Context(), nil); err == nil {
 			t.Error("Check finds nothing wrong")
 		}
 	})

@@ -13,6 +13,7 @@ import (
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
+	"herald/internal/platform/platformtest"
 	"herald/internal/secret"
 	"herald/internal/words"
 )
@@ -33,7 +34,7 @@ func TestProfileIsSetOnceInEveryLanguage(t *testing.T) {
 			r.rewrite("setMyCommands", func(body []byte) []byte { return bytes.ReplaceAll(body, []byte(`,"is_ephemeral":true`), nil) })
 		}
 		for range 2 {
-			stop := r.serve(router)
+			stop := r.serve(platformtest.Routed{Router: router})
 			time.Sleep(time.Minute)
 			if err := stop(); err != nil {
 				t.Error(err)
@@ -90,7 +91,7 @@ func TestProfileFailuresDelayNoAnswer(t *testing.T) {
 		r.api.Fail("setMyCommands", telegramtest.TooMany(10*time.Minute))
 		r.api.Fail("setMyDescription", telegramtest.Status(400))
 		r.api.Fail("getMyShortDescription", telegramtest.Status(404))
-		r.serve(router)
+		r.serve(platformtest.Routed{Router: router})
 		r.api.Push(inPrivate(ann, "/price"))
 		started := time.Now()
 		if answer := r.sent(1)[0]; !strings.Contains(answer.Text, "$0.01235") || answer.At.Sub(started) > time.Second {
@@ -115,7 +116,7 @@ func TestACallThatWouldFailAgainDelaysNoOther(t *testing.T) {
 	}, func(t *testing.T, fault telegramtest.Fault) {
 		r, _, router := product(t)
 		r.api.Break("setMyShortDescription", fault)
-		r.serve(router)
+		r.serve(platformtest.Routed{Router: router})
 		time.Sleep(time.Hour)
 		check(t, "menus", len(r.api.Calls("setMyCommands")), menus)
 		check(t, "descriptions", len(r.api.Calls("setMyDescription")), descriptions/2)
@@ -152,7 +153,7 @@ func TestCheckReportsNameAndWebhook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := setUp(t, test.change)
 			test.set(r.api)
-			learned, _, err := r.adapter.Check(t.Context())
+			learned, _, err := r.adapter.Check(t.Context(), nil)
 			for i, l := range learned {
 				// A second may have passed.
 				learned[i] = strings.Replace(l, "1 s ago", "just now", 1)

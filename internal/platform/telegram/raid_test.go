@@ -21,6 +21,7 @@ import (
 	"herald/internal/config"
 	"herald/internal/core"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/platform/platformtest"
 	"herald/internal/query"
 	"herald/internal/ratelimit"
 	"herald/internal/router"
@@ -126,7 +127,7 @@ func TestARaidDelaysNoCommandAndKeepsNobodyOut(t *testing.T) {
 			r, asked, goroutines := joinTest(t, change, paced), map[int64]time.Time{}, 0
 			mayCheck := tt.takes < answerWithin-approveTime
 			p := &slowPartner{takes: tt.takes, registered: func(user int) bool { return user%99 == 0 }}
-			r.serve(joinRouter(t, p.accounts(t), commandstest.Healthy().Sources().Stakes))
+			r.serve(platformtest.Routed{Router: joinRouter(t, p.accounts(t), commandstest.Healthy().Sources().Stakes)})
 			time.Sleep(time.Second)
 			go func() {
 				for user := range int64(80) {

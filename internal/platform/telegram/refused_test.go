@@ -73,7 +73,7 @@ func TestALinkThatTelegramRefusesCostsNoSecondSend(t *testing.T) {
 			check(t, link+": calls", len(r.api.Calls("sendMessage")), 1)
 			check(t, link+": buttons", labelsOf(m), map[bool]string{true: " [Register]", false: ""}[accepted])
 			check(t, link+": the wallet is linked", slices.Contains(typesOf(m.Entities), "text_link"), accepted)
-			details, _, err := r.adapter.Check(t.Context())
+			details, _, err := r.adapter.Check(t.Context(), nil)
 			named := strings.Contains(strings.Join(details, "\n"), "STAKE_URL: ")
 			if named == accepted || err != nil {
 				t.Errorf("%s: bot check says %q, %v", link, details, err)

@@ -70,7 +70,7 @@ func (s *session) respond(id string, u *update, p *place) (done bool) {
 		}
 		return true
 	}
-	s.a.seeTag(u.Message, &t.cmd.request)
+	s.seeTag(u.Message, &t.cmd.request)
 	t.cmd.request.ID = id
 	if t.cmd.request.Command == chat.JoinCommand {
 		s.a.nameGroup(&t.cmd.request)

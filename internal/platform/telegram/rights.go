@@ -13,10 +13,26 @@ import (
 	"herald/internal/platform/telegram/botapi"
 )
 
-// rights returns whether the bot, whose ID is self, may do in the groups of JoinChats and
-// StakerTags what these ask for, and whether it is in those of moderated. It stores the groups'
-// names. It blocks for two calls a group.
-func (a *Adapter) rights(ctx context.Context, self int64, moderated ...string) (all []platform.Right) {
+// Rights returns whether the bot may do in the groups of JoinChats and StakerTags what these ask for, and whether it is in
+// those of moderated, which are IDs. It stores the groups' names. It blocks for two calls a group, and for one more if Run
+// does not run yet.
+func (a *Adapter) Rights(ctx context.Context, moderated ...string) []platform.Right {
+	if len(a.Settings.JoinChats)+len(a.Settings.StakerTags)+len(moderated) == 0 {
+		return nil
+	}
+	s := a.current.Load()
+	if s != nil {
+		return a.rightsOf(ctx, s.me().ID, moderated)
+	}
+	me, err := a.api.GetMe(ctx)
+	if err != nil {
+		return []platform.Right{{Setting: TokenSetting, Problem: err.Error(), Passing: true}}
+	}
+	return a.rightsOf(ctx, me.ID, moderated)
+}
+
+// rightsOf is Rights of the bot whose ID is self.
+func (a *Adapter) rightsOf(ctx context.Context, self int64, moderated []string) (all []platform.Right) {
 	for _, group := range slices.Sorted(maps.Keys(a.Settings.JoinChats)) {
 		r := platform.Right{Setting: "JOIN_CHATS", Name: chat.NewUntrusted(fmt.Sprint(group), maxTitle)}
 		all = append(all, a.right(ctx, r, group, self, mayLetIn))

@@ -83,7 +83,7 @@ func TestRightsAreAskedForEachGroupOfTheSettings(t *testing.T) {
 		r.api.GrantInvite(holders, true)
 		r.api.SetChat(faketelegram.ChatInfo{Chat: holdersChat, JoinByRequest: true})
 		r.api.Fail("getChat", tt.fault)
-		_, rights, err := r.adapter.Check(t.Context(), loungeID)
+		_, rights, err := r.adapter.Check(t.Context(), nil, loungeID)
 		if len(rights) != 3 || err != nil {
 			t.Fatalf("%+v, %v", rights, err)
 		}

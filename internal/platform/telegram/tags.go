@@ -112,20 +112,20 @@ func badgeError(err error) *chat.BadgeError {
 	return failed
 }
 
-// seeTag calls Seen if StakerTags has a tag in the group of a command. Telegram includes the sender's tag only in
-// messages from supergroups.
-func (a *Adapter) seeTag(m *models.Message, req *chat.Request) {
-	if a.Seen == nil || m == nil || m.Chat.Type != models.ChatTypeSupergroup || req.From.ID == "" {
+// seeTag tells the Handler which tag the sender of a command wears, if StakerTags has a tag in the group. Telegram includes
+// the sender's tag only in messages from supergroups.
+func (s *session) seeTag(m *models.Message, req *chat.Request) {
+	if m == nil || m.Chat.Type != models.ChatTypeSupergroup || req.From.ID == "" {
 		return
 	}
-	if !chat.AnyIn(a.Settings.StakerTags, req.Community) {
+	if !chat.AnyIn(s.a.Settings.StakerTags, req.Community) {
 		return
 	}
-	has := []string{}
+	worn := []string{}
 	if m.SenderTag != "" {
-		has = append(has, m.SenderTag)
+		worn = append(worn, m.SenderTag)
 	}
-	a.Seen(req.From, req.Community, has)
+	s.work.Handler.Seen(req.From, req.Community, worn)
 }
 
 // Notify implements chat.Badges. It sends nothing while Run does not run.

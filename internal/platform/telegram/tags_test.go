@@ -68,7 +68,7 @@ func TestTagsAndGroupsHaveTheirNames(t *testing.T) {
 	if got := names(); got != "true 2 Big staker, , " {
 		t.Errorf("before the group is known: %q", got)
 	}
-	if _, _, err := r.adapter.Check(t.Context()); err != nil {
+	if _, _, err := r.adapter.Check(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
 	if got := names(); got != "true 2 Big staker, Lounge, " {
@@ -191,11 +191,10 @@ func TestSenderInAGroupOfTheSettingsIsReportedWithTheirTag(t *testing.T) {
 	} {
 		simulated(t, func(t *testing.T, _ *adapterTest) {
 			var seen []string
-			r := tagTest(t, func(c *Config) {
-				c.Seen = func(user chat.User, group string, has []string) {
-					seen = append(seen, fmt.Sprint(user.ID, " ", group, " ", has))
-				}
-			})
+			r := tagTest(t)
+			r.handler.OnSeen = func(user chat.User, group string, has []string) {
+				seen = append(seen, fmt.Sprint(user.ID, " ", group, " ", has))
+			}
 			if !test.two {
 				r.adapter.Settings.StakerTags = r.adapter.Settings.StakerTags[:1]
 			}

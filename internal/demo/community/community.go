@@ -1,0 +1,152 @@
+// Package community is the community of the demo on the fake Telegram: three people, their
+// group, and two groups that they may ask to join. The terminal and the page are windows on it:
+// they turn what somebody does there into the updates that Telegram would send to the bot.
+package community
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"herald/internal/chat"
+	"herald/internal/demo/fake/services"
+	"herald/internal/demo/fake/telegram"
+)
+
+// GroupTitle is the name of the group, and GroupID its ID.
+const (
+	GroupTitle = "Herald demo"
+	GroupID    = -1001000000001
+)
+
+// Badge is the tag of members who stake.
+const Badge = "Staker"
+
+// StakerTags returns the setting STAKER_TAGS for the group.
+func StakerTags() []chat.Badge {
+	return []chat.Badge{{Community: strconv.FormatInt(GroupID, 10), ID: Badge}}
+}
+
+// Group returns the group as the Bot API shows it.
+func Group() telegram.Chat {
+	group := telegram.Group(GroupID)
+	group.Title = GroupTitle
+	return group
+}
+
+// Community is the people and the groups of the demo.
+type Community struct {
+	People   People
+	Telegram *telegram.Server
+}
+
+// Open makes the groups on the fake Telegram. The bot may give tags in the group, and approve
+// requests to join the other two.
+func Open(world services.World, fake *telegram.Server) *Community {
+	c := &Community{People: newPeople(world), Telegram: fake}
+	for _, p := range c.People {
+		if p.Moderator {
+			fake.Promote(GroupID, p.TelegramID, "administrator")
+		}
+	}
+	fake.GrantTags(GroupID, true)
+	fake.SetChat(telegram.ChatInfo{Chat: Group(), Permissions: &telegram.ChatPermissions{}})
+	for _, g := range JoinGroups {
+		fake.SetChat(telegram.ChatInfo{Chat: g.chat(), JoinByRequest: true})
+		fake.GrantInvite(g.id, true)
+	}
+	return c
+}
+
+// Line is what a person writes in a chat.
+type Line struct {
+	By Person
+	// Language is the language code of the person's app.
+	Language string
+	Chat     telegram.Chat
+	Text     string
+	// ReplyTo is the message that the line answers, as the Bot API shows it; nil: none.
+	ReplyTo any
+	// OldApp marks an app without ephemeral commands, so that the group sees every command.
+	OldApp bool
+}
+
+// Write sends a line to the bot. An app sends a command that is private as an ephemeral message.
+func (c *Community) Write(l Line) {
+	from := c.meet(l.By, l.Language)
+	m := telegram.Text(l.Chat, from, l.Text)
+	if mentions := c.mentions(l.Text); mentions != nil {
+		typed, _ := m["entities"].([]telegram.Entity)
+		m["entities"] = append(anyOf(typed), mentions...)
+	}
+	if l.ReplyTo != nil {
+		m["reply_to_message"] = l.ReplyTo
+	}
+	if l.Chat.ID == GroupID && !l.OldApp && c.isEphemeral(l) {
+		c.Telegram.PushEphemeral(m)
+	} else {
+		c.Telegram.Push(m)
+	}
+}
+
+// meet returns a person as they appear in updates from then on.
+func (c *Community) meet(by Person, language string) telegram.User {
+	user := telegram.User{ID: by.TelegramID, FirstName: by.Name, Language: language}
+	c.Telegram.Meet(user)
+	return user
+}
+
+// isEphemeral reports whether the menu of the group marks the line's command as ephemeral.
+func (c *Community) isEphemeral(l Line) bool {
+	return slices.ContainsFunc(c.Menu(Group(), l.By, l.Language), func(entry telegram.Command) bool {
+		return entry.Ephemeral && strings.HasPrefix(l.Text, "/"+entry.Command)
+	})
+}
+
+// Menu returns the commands that a person's app lists in a chat.
+func (c *Community) Menu(chat telegram.Chat, by Person, language string) []telegram.Command {
+	return c.Telegram.MenuFor(chat, by.TelegramID, language)
+}
+
+// mentions returns an entity for each person whom the text mentions.
+func (c *Community) mentions(text string) (entities []any) {
+	for _, word := range strings.Fields(text) {
+		p := c.People.Mentioned(word)
+		if p.Name == "" {
+			continue
+		}
+		before, _, _ := strings.Cut(text, word)
+		entities = append(entities, map[string]any{
+			"type":   "text_mention",
+			"offset": len(utf16.Encode([]rune(before))),
+			"length": len(word),
+			"user":   telegram.User{ID: p.TelegramID, FirstName: p.Name},
+		})
+	}
+	return entities
+}
+
+func anyOf(entities []telegram.Entity) (all []any) {
+	for _, e := range entities {
+		all = append(all, e)
+	}
+	return all
+}
+
+// Press presses a button of a message of the bot's, by its callback_data. Only the reader of an
+// ephemeral message can press its buttons.
+func (c *Community) Press(by Person, language string, m Message, data string) {
+	c.meet(by, language)
+	if m.Ephemeral != 0 {
+		c.Telegram.PressEphemeral(m.Chat, m.Ephemeral, data)
+	} else {
+		c.Telegram.Press(by.TelegramID, m.Chat, m.ID, data)
+	}
+}
+
+// Message identifies a message of the bot's. An ephemeral message has no ID but Ephemeral.
+type Message struct {
+	Chat          telegram.Chat
+	ID, Ephemeral int64
+}
