@@ -13,7 +13,9 @@ import (
 // cachedSource is a query.Source with one answer.
 type cachedSource struct{ answer query.Snapshot[core.Quote] }
 
-func (s *cachedSource) Get(context.Context, struct{}) (query.Snapshot[core.Quote], error) { return s.answer, nil }
+func (s *cachedSource) Get(context.Context, struct{}) (query.Snapshot[core.Quote], error) {
+	return s.answer, nil
+}
 
 func BenchmarkCachedPrice(b *testing.B) {
 	log := slog.New(slog.DiscardHandler)
