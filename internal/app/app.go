@@ -1,5 +1,5 @@
-// Package app makes a running bot from settings. It alone knows every other package: services and platforms never import
-// each other. New makes everything complete, in this order:
+// Package app makes a running bot from settings. It alone knows every other package: services and platforms never
+// import each other. New makes everything complete, in this order:
 //
 //	state.go      what outlives a command: memory, Redis, DATA_DIR
 //	services.go   the clients of the services, and the quotes seen; add a service here
@@ -54,8 +54,8 @@ type parts struct {
 // maxCached bounds the cached answers of all services.
 const maxCached = 100_000
 
-// New makes a Bot, which has DATA_DIR to itself until Close. It does not block, and contacts nothing but Redis. It fails
-// with a config.Errors if another process has DATA_DIR, and if a setting cannot be used after all.
+// New makes a Bot, which has DATA_DIR to itself until Close. It does not block, and contacts nothing but Redis. It
+// fails with a config.Errors if another process has DATA_DIR, and if a setting cannot be used after all.
 func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 	return NewListening(cfg, log, net.Listen)
 }

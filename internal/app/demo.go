@@ -39,7 +39,11 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 		return err
 	}
 	defer fake.Close()
-	bot, err := newDemoBot(stderr, onTelegram(fake), community.StakerTags(), nil)
+	bot, err := newDemoBot(stderr, demoParts{
+		settings: onTelegram(fake),
+		tags:     community.StakerTags(),
+		badges:   ownBadges,
+	})
 	if err != nil {
 		return err
 	}
@@ -89,9 +93,12 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		return err
 	}
 	defer discord.Close()
-	bot, err := newDemoBot(stderr, append(onTelegram(telegram),
-		"DISCORD_BOT_TOKEN="+discord.Token, "DISCORD_API_URL="+discord.URL(),
-	), community.StakerTags(), web.StakerRoles())
+	bot, err := newDemoBot(stderr, demoParts{
+		settings: append(onTelegram(telegram), "DISCORD_BOT_TOKEN="+discord.Token, "DISCORD_API_URL="+discord.URL()),
+		tags:     community.StakerTags(),
+		roles:    web.StakerRoles(),
+		badges:   markBadges,
+	})
 	if err != nil {
 		return err
 	}
@@ -212,9 +219,17 @@ type demoBot struct {
 	fakes *services.Fakes
 }
 
-// newDemoBot starts the stand-ins and makes a bot with these settings, tags and roles. The bot
-// has no limits, saves addresses in memory, and has recorded the quotes of 30 days.
-func newDemoBot(stderr io.Writer, settings []string, tags, roles []chat.Badge) (_ *demoBot, err error) {
+// demoParts are what a demoBot is made with.
+type demoParts struct {
+	settings    []string
+	tags, roles []chat.Badge
+	// badges returns what gives a platform's badges.
+	badges func(adapter) chat.Badges
+}
+
+// newDemoBot starts the stand-ins and makes a bot. The bot has no limits, saves addresses in memory, and has recorded
+// the quotes of 30 days.
+func newDemoBot(stderr io.Writer, with demoParts) (_ *demoBot, err error) {
 	fakes := services.New()
 	recorded := fakes.Walk()
 	if err := fakes.Serve(); err != nil {
@@ -225,7 +240,7 @@ func newDemoBot(stderr io.Writer, settings []string, tags, roles []chat.Badge) (
 			_ = fakes.Close()
 		}
 	}()
-	cfg, err := Load(slices.Concat(DemoSettings(fakes), TTLs(time.Second), settings, []string{
+	cfg, err := Load(slices.Concat(DemoSettings(fakes), TTLs(time.Second), with.settings, []string{
 		"SERVICE_NAME=Example Passport",
 		// With this and the TTLs, people soon see what the bot says about a service that fails.
 		"UPSTREAM_TIMEOUT=2s",
@@ -235,9 +250,9 @@ func newDemoBot(stderr io.Writer, settings []string, tags, roles []chat.Badge) (
 	}
 	cfg.Staking.Pools = fakes.World.Pools // STAKING_POOLS could name them only in a file.
 	cfg.Staking.TTL = time.Nanosecond     // A stake that has gone is not shown again.
-	cfg.Telegram.StakerTags = tags
-	cfg.Discord.StakerRoles = roles // The settings require a store.
-	bot, err := construct(cfg, NewLogger(cfg, stderr), parts{open: openDemoState, badges: markBadges})
+	cfg.Telegram.StakerTags = with.tags
+	cfg.Discord.StakerRoles = with.roles // The settings require a store.
+	bot, err := construct(cfg, NewLogger(cfg, stderr), parts{open: openDemoState, badges: with.badges})
 	if err != nil {
 		return nil, err
 	}

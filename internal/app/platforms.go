@@ -155,8 +155,9 @@ func (h handler) Seen(user chat.User, community string, badges []string) {
 
 func (b *Bot) handler() platform.Handler { return handler{Router: b.Router, members: b.members} }
 
-// probe returns the probe of a platform. It calls the adapter's Check, also for the platform's entries of MODERATOR_CHATS,
-// and returns its details and then the lines of each right. It fails if Check fails or a right has a Problem.
+// probe returns the probe of a platform. It calls the adapter's Check, also for the platform's entries of
+// MODERATOR_CHATS, and returns its details and then the lines of each right. It fails if Check fails or a right has a
+// Problem.
 func (b *Bot) probe(c connection) probe {
 	ask := func(ctx context.Context) ([]string, error) {
 		moderated := b.cfg.moderated(c.adapter.Platform())
@@ -187,9 +188,9 @@ func logConnected(log *slog.Logger, p chat.Platform) func(name string) {
 	return func(name string) { log.Info("platform connected", "platform", p, "name", name) }
 }
 
-// retryLog logs failed calls that are about to be made again: at most one a minute for each platform. Connections that were
-// never made count as one, for all platforms together: a call that fails every few seconds would otherwise keep all others
-// out of the log.
+// retryLog logs failed calls that are about to be made again: at most one a minute for each platform. Connections
+// that were never made count as one, for all platforms together: a call that fails every few seconds would otherwise
+// keep all others out of the log.
 type retryLog struct {
 	log    *slog.Logger
 	limits *ratelimit.Memory

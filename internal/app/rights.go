@@ -24,7 +24,7 @@ const (
 func (b *Bot) watchRights(ctx context.Context) {
 	var watching sync.WaitGroup
 	for _, c := range b.connections {
-		w := &rightsWatch{log: b.log, warned: map[string]bool{}, names: map[string]chat.Untrusted{}}
+		w := newRightsWatch(b.log)
 		watching.Go(func() {
 			w.run(ctx, func(ctx context.Context) []platform.Right { return c.adapter.Rights(ctx) })
 		})
@@ -39,6 +39,10 @@ type rightsWatch struct {
 	names  map[string]chat.Untrusted // by entry, also of a role that was deleted
 	// unread counts how often in a row the platform could not be asked.
 	unread int
+}
+
+func newRightsWatch(log *slog.Logger) *rightsWatch {
+	return &rightsWatch{log: log, warned: map[string]bool{}, names: map[string]chat.Untrusted{}}
 }
 
 // run asks until ctx is done, or until nothing is configured on the platform.

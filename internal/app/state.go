@@ -64,8 +64,8 @@ func openState(cfg *Config, metrics *ops.Metrics, log *slog.Logger) (*state, err
 	return s, nil
 }
 
-// openAndLock is openState for a bot that runs: it has DATA_DIR to itself. It fails with a config.Errors if another process
-// has DATA_DIR.
+// openAndLock is openState for a bot that runs: it has DATA_DIR to itself. It fails with a config.Errors if another
+// process has DATA_DIR.
 func openAndLock(cfg *Config, metrics *ops.Metrics, log *slog.Logger) (*state, error) {
 	s, err := openState(cfg, metrics, log)
 	if err != nil || s.folder == nil {

@@ -13,9 +13,9 @@ import (
 	"herald/internal/platform/telegram/botapi"
 )
 
-// Rights returns whether the bot may do in the groups of JoinChats and StakerTags what these ask for, and whether it is in
-// those of moderated, which are IDs. It stores the groups' names. It blocks for two calls a group, and for one more if Run
-// does not run yet.
+// Rights returns whether the bot may do in the groups of JoinChats and StakerTags what these ask for, and whether it
+// is in those of moderated, which are IDs. It stores the groups' names. It blocks for two calls a group, and for one
+// more if Run does not run yet.
 func (a *Adapter) Rights(ctx context.Context, moderated ...string) []platform.Right {
 	if len(a.Settings.JoinChats)+len(a.Settings.StakerTags)+len(moderated) == 0 {
 		return nil

@@ -112,8 +112,8 @@ func badgeError(err error) *chat.BadgeError {
 	return failed
 }
 
-// seeTag tells the Handler which tag the sender of a command wears, if StakerTags has a tag in the group. Telegram includes
-// the sender's tag only in messages from supergroups.
+// seeTag tells the Handler which tag the sender of a command wears, if StakerTags has a tag in the group. Telegram
+// includes the sender's tag only in messages from supergroups.
 func (s *session) seeTag(m *models.Message, req *chat.Request) {
 	if m == nil || m.Chat.Type != models.ChatTypeSupergroup || req.From.ID == "" {
 		return
