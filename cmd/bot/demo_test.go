@@ -25,7 +25,9 @@ var (
 )
 
 // notOurs are settings that the demo must ignore.
-var notOurs = []string{"PARTNER_BASE_URL=not even a URL", "HTTP_ADDR=nowhere", "TELEGRAM_BOT_TOKEN=x", "DATA_DIR=/no/such/folder"}
+var notOurs = []string{
+	"PARTNER_BASE_URL=not even a URL", "HTTP_ADDR=nowhere", "TELEGRAM_BOT_TOKEN=x", "DATA_DIR=/no/such/folder",
+}
 
 // greeted waits for the greeting and returns its two wallets: one that stakes, and one
 // that does not.

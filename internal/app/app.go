@@ -19,7 +19,6 @@ import (
 	"strings"
 
 	"herald/commands"
-	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/members"
 	"herald/internal/ops"
@@ -47,8 +46,6 @@ type Bot struct {
 type parts struct {
 	listen func(network, address string) (net.Listener, error) // opens HTTP_ADDR
 	open   func(*Config, *ops.Metrics, *slog.Logger) (*state, error)
-	// badges returns what gives a platform's badges.
-	badges func(adapter) chat.Badges
 }
 
 // maxCached bounds the cached answers of all services.
@@ -64,12 +61,12 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 func NewListening(
 	cfg *Config, log *slog.Logger, listen func(network, address string) (net.Listener, error),
 ) (*Bot, error) {
-	return construct(cfg, log, parts{listen: listen, open: openAndLock, badges: ownBadges})
+	return construct(cfg, log, parts{listen: listen, open: openAndLock})
 }
 
 // NewForCheck makes a Bot for Check. It works beside a running bot, and of DATA_DIR it only reads saved addresses.
 func NewForCheck(cfg *Config, log *slog.Logger) (*Bot, error) {
-	return construct(cfg, log, parts{open: openToLook, badges: ownBadges})
+	return construct(cfg, log, parts{open: openToLook})
 }
 
 // construct makes a Bot complete.
@@ -95,7 +92,7 @@ func construct(cfg *Config, log *slog.Logger, with parts) (_ *Bot, err error) {
 		state: state, status: services.status, joins: joins, moves: moves, metrics: metrics, log: log,
 	})
 	b.members = newMembers(cfg, memberParts{
-		state: state, services: services, badges: badgesOf(b.connections, with.badges), metrics: metrics, log: log,
+		state: state, services: services, badges: badgesOf(b.connections), metrics: metrics, log: log,
 	})
 	b.Router, err = router.New(router.Config{
 		Commands:       commands.All(services.sources(b.members, joins, moves), cfg.Answers),

@@ -23,8 +23,6 @@ import (
 	"herald/internal/members"
 	"herald/internal/ops"
 	"herald/internal/platform"
-	"herald/internal/platform/discord"
-	"herald/internal/platform/telegram"
 	"herald/internal/ratelimit"
 	"herald/internal/router"
 	"herald/internal/store"
@@ -42,7 +40,6 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	bot, err := newDemoBot(stderr, demoParts{
 		settings: onTelegram(fake),
 		tags:     community.StakerTags(),
-		badges:   ownBadges,
 	})
 	if err != nil {
 		return err
@@ -53,7 +50,7 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 		_ = serve(ctx, bot.handler(), bot.connections, bot.log) // The stand-in never refuses the token.
 	})
 	defer stop()
-	if !bot.awaitTelegram(ctx, fake) || !bot.awaitBadges(ctx) {
+	if !await(ctx, bot.isReady, hasTexts(fake)) {
 		return nil
 	}
 	fmt.Fprint(stderr, terminal.Wrap(terminal.Greeting(bot.fakes.World), terminal.Width(out)))
@@ -81,8 +78,6 @@ func isTerminal(file any) bool {
 // and serves a page on loopback that shows both chats. It blocks until ctx is done. It
 // writes the page's address to out once the page can be used.
 func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
 	telegram, err := faketelegram.Start()
 	if err != nil {
 		return err
@@ -97,7 +92,6 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		settings: append(onTelegram(telegram), "DISCORD_BOT_TOKEN="+discord.Token, "DISCORD_API_URL="+discord.URL()),
 		tags:     community.StakerTags(),
 		roles:    web.StakerRoles(),
-		badges:   markBadges,
 	})
 	if err != nil {
 		return err
@@ -118,17 +112,16 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		return err
 	}
 	defer page.Close()
-	stopBackground := runInBackground(ctx, bot.members.Run, bot.watchRights)
-	defer stopBackground()
-	go func() {
-		discordReady := func() bool { return discord.Connected() > 0 && discord.Overwrites() > 0 }
-		if bot.awaitTelegram(ctx, telegram) && discord.Wait(ctx, discordReady) == nil && bot.awaitBadges(ctx) {
+	stopBackground := runInBackground(ctx, bot.members.Run, bot.watchRights, func(ctx context.Context) {
+		hasCommands := func() bool { return discord.Overwrites() > 0 }
+		if await(ctx, bot.isReady, hasTexts(telegram), hasCommands) {
 			fmt.Fprintf(out, "Herald with simulated services and chats, nothing here is real:\n%s\nPress Ctrl-C to end it.\n",
 				page.URL)
 		}
-	}()
-	marking := demoHandler{Handler: bot.handler(), router: bot.Router, fresh: fresh.Router, page: page}
-	return serve(ctx, marking, bot.connections, bot.log)
+	})
+	defer stopBackground()
+	switched := pageHandler{Handler: bot.handler(), router: bot.Router, fresh: fresh.Router, page: page}
+	return serve(ctx, switched, bot.connections, bot.log)
 }
 
 // onTelegram returns settings for a bot on the fake Telegram.
@@ -139,20 +132,11 @@ func onTelegram(fake *faketelegram.Server) []string {
 	}
 }
 
-// awaitTelegram blocks until Telegram has the bot's menus and texts. It returns false if ctx is
-// done before.
-func (d *demoBot) awaitTelegram(ctx context.Context, fake *faketelegram.Server) bool {
-	languages := chat.Languages() // The adapter sets menus and texts in this order.
-	last := string(languages[len(languages)-1])
-	return fake.Wait(ctx, func() bool { return fake.ShortDescription(last) != "" }) == nil
-}
-
-// awaitBadges blocks until the bot has the names of its badges. It returns false if ctx is done
+// await blocks until all conditions were true, one after the other. It returns false if ctx is done
 // before.
-func (d *demoBot) awaitBadges(ctx context.Context) bool {
-	unnamed := func(b members.Badge) bool { return b.Name == "" || b.CommunityName == "" }
-	for _, p := range []chat.Platform{telegram.Platform, discord.Platform} {
-		for slices.ContainsFunc(d.members.Badges(p, ""), unnamed) {
+func await(ctx context.Context, conditions ...func() bool) bool {
+	for _, isTrue := range conditions {
+		for !isTrue() {
 			if !transport.Sleep(ctx, 10*time.Millisecond) {
 				return false
 			}
@@ -161,14 +145,33 @@ func (d *demoBot) awaitBadges(ctx context.Context) bool {
 	return true
 }
 
+// isReady reports whether the platforms are connected, and the bot has the names of its badges.
+func (d *demoBot) isReady() bool {
+	unnamed := func(b members.Badge) bool { return b.Name == "" || b.CommunityName == "" }
+	for _, c := range d.connections {
+		badges := d.members.Badges(c.adapter.Platform(), "")
+		if !c.adapter.Ready() || slices.ContainsFunc(badges, unnamed) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasTexts returns whether Telegram has all menus and texts of the bot.
+func hasTexts(fake *faketelegram.Server) func() bool {
+	languages := chat.Languages() // The adapter sets menus and texts in this order.
+	last := string(languages[len(languages)-1])
+	return func() bool { return fake.ShortDescription(last) != "" }
+}
+
 // skipHours checks all saved addresses as if RECHECK_EVERY had passed. It blocks until then.
 func (d *demoBot) skipHours(ctx context.Context) error {
 	return d.members.CheckAll(ctx, d.cfg.Members.Every)
 }
 
-// demoHandler is a platform.Handler that marks every answer as simulated. It obeys the switches of
-// the page: the language of public answers, and whether the bot is a fresh one.
-type demoHandler struct {
+// pageHandler is a platform.Handler that obeys the switches of the page: the language of public
+// answers, and whether the bot is a fresh one.
+type pageHandler struct {
 	platform.Handler // of the bot
 	router           *router.Router
 	fresh            *router.Router // of a bot that has recorded no quotes
@@ -176,7 +179,7 @@ type demoHandler struct {
 }
 
 // chosen returns a copy of the Router with what the page's switches say now.
-func (h demoHandler) chosen() *router.Router {
+func (h pageHandler) chosen() *router.Router {
 	chosen := *h.router
 	if h.page.Services.FreshBot.On.Load() {
 		chosen = *h.fresh
@@ -186,31 +189,13 @@ func (h demoHandler) chosen() *router.Router {
 }
 
 // Language implements platform.Handler.
-func (h demoHandler) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
+func (h pageHandler) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
 	return h.chosen().Language(req, visibility)
 }
 
 // Handle implements platform.Handler.
-func (h demoHandler) Handle(ctx context.Context, req *chat.Request) *chat.Reply {
-	return marked(h.chosen().Handle(ctx, req))
-}
-
-// marked returns reply with a footer that says that it is simulated.
-func marked(reply *chat.Reply) *chat.Reply {
-	reply.Footer = append(slices.Clone(reply.Footer), chat.Say("demo.simulated"))
-	reply.Rendered = nil
-	return reply
-}
-
-// markBadges returns a platform's Badges with markedBadges around them.
-func markBadges(a adapter) chat.Badges { return markedBadges{a} }
-
-// markedBadges are Badges whose Notify marks the reply as simulated.
-type markedBadges struct{ chat.Badges }
-
-// Notify implements chat.Badges.
-func (m markedBadges) Notify(ctx context.Context, user string, reply *chat.Reply) {
-	m.Badges.Notify(ctx, user, marked(reply))
+func (h pageHandler) Handle(ctx context.Context, req *chat.Request) *chat.Reply {
+	return h.chosen().Handle(ctx, req)
 }
 
 // demoBot is a Bot, and the stand-ins that it asks. It must be closed.
@@ -223,12 +208,10 @@ type demoBot struct {
 type demoParts struct {
 	settings    []string
 	tags, roles []chat.Badge
-	// badges returns what gives a platform's badges.
-	badges func(adapter) chat.Badges
 }
 
-// newDemoBot starts the stand-ins and makes a bot. The bot has no limits, saves addresses in memory, and has recorded
-// the quotes of 30 days.
+// newDemoBot starts the stand-ins and makes a bot. The bot has no limits, saves addresses in memory,
+// and has recorded the quotes of 30 days.
 func newDemoBot(stderr io.Writer, with demoParts) (_ *demoBot, err error) {
 	fakes := services.New()
 	recorded := fakes.Walk()
@@ -252,7 +235,7 @@ func newDemoBot(stderr io.Writer, with demoParts) (_ *demoBot, err error) {
 	cfg.Staking.TTL = time.Nanosecond     // A stake that has gone is not shown again.
 	cfg.Telegram.StakerTags = with.tags
 	cfg.Discord.StakerRoles = with.roles // The settings require a store.
-	bot, err := construct(cfg, NewLogger(cfg, stderr), parts{open: openDemoState, badges: with.badges})
+	bot, err := construct(cfg, NewLogger(cfg, stderr), parts{open: openDemoState})
 	if err != nil {
 		return nil, err
 	}

@@ -119,17 +119,14 @@ func newDiscord(cfg *Config, with connectionParts, retries *retryLog) connection
 	return c
 }
 
-// badgesOf returns what gives each platform's badges, as badges makes it of the platform's adapter.
-func badgesOf(connections []connection, badges func(adapter) chat.Badges) map[chat.Platform]chat.Badges {
+// badgesOf returns what gives each platform's badges.
+func badgesOf(connections []connection) map[chat.Platform]chat.Badges {
 	all := map[chat.Platform]chat.Badges{}
 	for _, c := range connections {
-		all[c.adapter.Platform()] = badges(c.adapter)
+		all[c.adapter.Platform()] = c.adapter
 	}
 	return all
 }
-
-// ownBadges returns a as it is.
-func ownBadges(a adapter) chat.Badges { return a }
 
 // rolesOf returns what asks each platform for a user's role.
 func rolesOf(connections []connection) map[chat.Platform]router.AskRole {

@@ -3,6 +3,7 @@ package terminal
 import (
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -22,6 +23,7 @@ const (
 	bold look = 1 << iota
 	dim
 	quoted // in a block that is indented
+	hidden // replaced by other characters
 )
 
 // noBreak is a space at which a line is wrapped only if there is no other place.
@@ -38,16 +40,17 @@ func plain(text string, look look) (cells []cell) {
 	return cells
 }
 
+// wide are the letters of two columns.
+var wide = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul}
+
 // width returns the columns of a character: two for emoji and the letters of East Asia, none for
-// marks on the character before.
+// marks on the character before. It knows the emoji that the bot uses.
 // https://www.unicode.org/reports/tr11/
 func (c cell) width() int {
 	switch {
 	case unicode.In(c.r, unicode.Mn, unicode.Me, unicode.Cf):
 		return 0
-	case c.r >= 0x1F300 && c.r <= 0x1FAFF, unicode.In(c.r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
-		return 2
-	case strings.ContainsRune("✅❌❓❗⚡⏳⌛➕➖", c.r):
+	case c.r >= 0x1F300 && c.r <= 0x1FAFF, strings.ContainsRune("✅❌⬜", c.r), unicode.In(c.r, wide...):
 		return 2
 	}
 	return 1
@@ -91,28 +94,53 @@ func wrapLine(text []cell, width int) (lines [][]cell) {
 		spaces++
 	}
 	hanging := plain(strings.Repeat(" ", spaces+indent), 0)
-	line := text[:spaces:spaces]
+	line := slices.Clone(text[:spaces])
 	for i, word := range fitting(split(text[spaces:], ' '), width-len(hanging)) {
 		switch {
 		case i == 0:
 			line = append(line, word...)
 		case columns(line)+1+columns(word) <= width:
-			line = append(append(line, cell{r: ' '}), word...)
-		default:
-			lines = append(lines, line)
-			line = append(hanging[:len(hanging):len(hanging)], word...)
+			line = append(line, spaceBetween(line, word))
+			line = append(line, word...)
+		case len(word) > 0: // An empty word is one of two spaces.
+			lines = append(lines, trimRight(line))
+			line = slices.Concat(hanging, word)
 		}
 	}
 	return append(lines, line)
 }
 
-// fitting returns words. A word of more than room columns is divided at its no-break spaces.
+// spaceBetween returns a space with the look that a line and the word after it share.
+func spaceBetween(line, word []cell) cell {
+	if len(line) == 0 || len(word) == 0 {
+		return cell{r: ' '}
+	}
+	return cell{r: ' ', look: line[len(line)-1].look & word[0].look}
+}
+
+func trimRight(line []cell) []cell {
+	for len(line) > 0 && line[len(line)-1].r == ' ' {
+		line = line[:len(line)-1]
+	}
+	return line
+}
+
+// fitting returns words. A word of more than room columns is divided at its no-break spaces, but not
+// after a dot.
 func fitting(words [][]cell, room int) (all [][]cell) {
 	for _, word := range words {
-		if columns(word) > room {
-			all = append(all, split(word, noBreak)...)
-		} else {
+		if columns(word) <= room {
 			all = append(all, word)
+			continue
+		}
+		var dot []cell
+		for _, part := range split(word, noBreak) {
+			if len(part) == 1 && part[0].r == '·' {
+				dot = slices.Concat(part, plain("\u00a0", 0))
+				continue
+			}
+			all = append(all, slices.Concat(dot, part))
+			dot = nil
 		}
 	}
 	return all

@@ -6,6 +6,7 @@ import (
 	"image"
 	_ "image/png" // the pictures that the bot sends
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -19,41 +20,55 @@ const simulated = " (simulated)"
 
 // rendered returns a message as text without empty lines: who sees it, its picture, its text, and
 // what can be typed instead of pressing its buttons. who is empty if the whole group sees it.
-func rendered(m *telegram.Sent, who string, now time.Time) (text []cell) {
-	if m.Edits > 0 {
-		who = strings.TrimPrefix(who+", changed", ", ")
-	}
+func rendered(m *telegram.Sent, who string, now time.Time) []cell {
+	var about []string
 	if who != "" {
-		text = append(text, plain("("+who+")\n", dim)...)
+		about = append(about, who)
 	}
-	said := body(m.Text, m.Entities, now)
+	if m.Edits > 0 {
+		about = append(about, "changed")
+	}
+	var parts [][]cell
+	if len(about) > 0 {
+		parts = append(parts, plain("("+strings.Join(about, ", ")+")", dim))
+	}
 	if m.Photo != nil {
-		text = append(text, plain("("+describe(m.Photo)+")\n", dim)...)
+		parts = append(parts, plain("("+describe(m.Photo)+")", dim))
 	}
-	text = append(text, marked(said)...)
+	parts = append(parts, marked(body(m.Text, m.Entities, now)))
 	if buttons := buttonLine(m.Markup); buttons != "" {
-		text = append(text, plain("\n"+buttons, 0)...)
+		parts = append(parts, plain(buttons, 0))
 	}
 	if m.Markup.ForceReply {
-		text = append(text, plain("\n(your next line is the answer)", dim)...)
+		parts = append(parts, plain("(your next line is the answer)", dim))
+	}
+	return lines(parts)
+}
+
+// lines returns parts that are not empty, a line each.
+func lines(parts [][]cell) (text []cell) {
+	for _, part := range parts {
+		if len(part) == 0 {
+			continue
+		}
+		if text != nil {
+			text = append(text, cell{r: '\n'})
+		}
+		text = append(text, part...)
 	}
 	return text
 }
 
 // marked returns a text without empty lines. Its first line ends with simulated.
-func marked(text []cell) (all []cell) {
-	mark := plain(simulated, dim)
-	for _, line := range split(text, '\n') {
-		if len(line) == 0 {
-			continue
+func marked(text []cell) []cell {
+	all := split(text, '\n')
+	for i, line := range all {
+		if len(line) > 0 {
+			all[i] = slices.Concat(line, plain(simulated, dim))
+			break
 		}
-		if all != nil {
-			all = append(all, cell{r: '\n'})
-		}
-		all = append(append(all, line...), mark...)
-		mark = nil
 	}
-	return all
+	return lines(all)
 }
 
 // describe returns what can be said of a picture in a line.
@@ -68,27 +83,32 @@ func describe(picture []byte) string {
 // body returns a text with its entities, as an app shows them.
 // https://core.telegram.org/bots/api#messageentity
 func body(text string, entities []telegram.Entity, now time.Time) (cells []cell) {
-	at, skipTo := 0, 0 // in UTF-16 units
+	looks := make([]look, len(text)) // by UTF-16 unit; there are no more units than bytes
+	before := map[int]string{}       // what is told in place of an entity, by the unit where it begins
+	after := map[int]string{}        // where a link leads, by the unit after it
+	for _, e := range entities {
+		begin := min(max(e.Offset, 0), len(looks))
+		end := min(max(e.Offset+e.Length, begin), len(looks))
+		told := timeOf(e, now)
+		before[begin] += told
+		if isWeb(e.URL) {
+			after[end] += " (" + e.URL + ")"
+		}
+		for i := begin; i < end; i++ {
+			looks[i] |= lookOf(e)
+			if told != "" {
+				looks[i] |= hidden
+			}
+		}
+	}
+	unit := 0
 	for _, r := range text {
-		var look look
-		for _, e := range entities {
-			if e.Offset <= at && at < e.Offset+e.Length {
-				look |= lookOf(e)
-			}
-			if told := timeOf(e, now); e.Offset == at && told != "" {
-				cells = append(cells, plain(told, look)...)
-				skipTo = at + e.Length
-			}
+		cells = append(cells, plain(before[unit], looks[unit]&^hidden)...)
+		if isShown(r) && looks[unit]&hidden == 0 {
+			cells = append(cells, cell{r: r, look: looks[unit]})
 		}
-		if at >= skipTo && isShown(r) {
-			cells = append(cells, cell{r: r, look: look})
-		}
-		at += utf16.RuneLen(r)
-		for _, e := range entities {
-			if e.Offset+e.Length == at && isWeb(e.URL) {
-				cells = append(cells, plain(" ("+e.URL+")", look)...)
-			}
-		}
+		unit += utf16.RuneLen(r)
+		cells = append(cells, plain(after[unit], 0)...)
 	}
 	return cells
 }

@@ -63,6 +63,7 @@ type window struct {
 	// question is the newest message that asks the asker for a reply; nil after their next line.
 	question *telegram.Sent
 	buttons  buttons
+	request  joinRequest
 	// printed counts the messages that were printed.
 	printed int
 	// failed is why Out cannot be written to; nil if it can.
@@ -162,31 +163,45 @@ func (w *window) send(ctx context.Context, line community.Line) {
 	line.By = w.asker
 	line.Language = language
 	w.question = nil
-	printed := w.printed
 	w.Community.Write(line)
-	if w.awaitIdle(ctx) && w.printed == printed {
+	if w.printAnswers(ctx) == silence {
 		w.say("Herald does not answer that. In a group it answers commands, such as /price.")
 	}
 }
 
-// awaitIdle prints what arrives until the bot has answered everything. It returns false if that
-// takes too long, which it says, or if ctx is done.
-func (w *window) awaitIdle(ctx context.Context) bool {
+// outcome is how printAnswers ended.
+type outcome int
+
+const (
+	answered outcome = iota
+	silence          // The bot is idle and has said nothing.
+	pending          // The bot is not idle yet.
+)
+
+// printAnswers prints what arrives until the bot has answered everything, or ctx is done. It gives
+// up after patience, and says so.
+func (w *window) printAnswers(ctx context.Context) outcome {
+	printed := w.printed
 	over := time.After(patience)
 	tick := time.NewTicker(idlePoll)
 	defer tick.Stop()
 	for {
-		// The bot sends an answer before it acknowledges the update.
-		idle := len(w.Community.Telegram.Pending()) == 0 && w.Idle()
-		if arrived := w.printArrived(); idle && !arrived {
-			return true
+		// The bot sends an answer before it acknowledges the update. It acknowledges a request to join
+		// before it answers that.
+		idle := len(w.Community.Telegram.Pending()) == 0 && w.Idle() && w.request.isAnswered()
+		arrived := w.printArrived()
+		switch {
+		case idle && !arrived && w.printed == printed:
+			return silence
+		case idle && !arrived:
+			return answered
 		}
 		select {
 		case <-ctx.Done():
-			return false
+			return pending
 		case <-over:
 			w.say(fmt.Sprintf("No answer for %d seconds. If one comes, it is printed here.", patience/time.Second))
-			return false
+			return pending
 		case <-w.inbox.arrived:
 		case <-tick.C:
 		}
@@ -203,6 +218,7 @@ func (w *window) printArrived() bool {
 		case e.Notice != nil:
 			w.printNotice(e.Notice)
 		case e.Join != nil && e.Join.State == telegram.JoinApproved:
+			w.request.approve()
 			w.say(fmt.Sprintf("%s: %s is a member now.", e.Join.Chat.Title, w.nameOf(e.Join.From.ID)))
 		}
 	}
@@ -217,6 +233,9 @@ func (w *window) printMessage(m *telegram.Sent) {
 		return
 	}
 	w.buttons.add(m)
+	if m.Chat == w.asker.TelegramID {
+		w.request.tell()
+	}
 	if m.Markup.ForceReply && isReader(m, w.asker) {
 		w.question = m
 	}
@@ -260,7 +279,9 @@ func (w *window) press(ctx context.Context, line string) {
 	default:
 		w.Community.Press(w.asker, language, b.message, b.data)
 	}
-	w.awaitIdle(ctx)
+	if w.printAnswers(ctx) == silence {
+		w.say("Nothing has changed.")
+	}
 }
 
 // readers returns who sees a message, or "" if the whole group does.

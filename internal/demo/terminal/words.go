@@ -71,7 +71,7 @@ func (w *window) skipHours(ctx context.Context, argument string) bool {
 		return true
 	}
 	w.say("Six hours later. All saved addresses were checked.")
-	w.awaitIdle(ctx)
+	w.printAnswers(ctx)
 	return true
 }
 
@@ -82,8 +82,10 @@ func (w *window) join(ctx context.Context, required string) bool {
 		return false
 	}
 	w.say(fmt.Sprintf("%s asks to join %s, a group %s.", w.asker.Name, group.Title, group.Note))
+	w.request = joinRequest{state: requested}
 	w.Community.RequestJoin(w.asker, language, group)
-	w.awaitIdle(ctx)
+	w.printAnswers(ctx)
+	w.request = joinRequest{}
 	return true
 }
 

@@ -1,6 +1,6 @@
 // A message as Discord shows it, from Discord's own JSON.
 // https://discord.com/developers/docs/resources/message#message-object
-import { element, link, picture } from "./dom.js";
+import { element, link, picture, simulated } from "./dom.js";
 import { markdown } from "./markdown.js";
 import { clock } from "./times.js";
 
@@ -31,7 +31,7 @@ function post(event, act, ...content) {
 	return element("article", { className: alone ? "message ephemeral" : "message", "aria-label": "Herald" },
 		element("div", { className: "avatar", "aria-hidden": "true" }, "H"),
 		element("div", { className: "body" },
-			element("p", { className: "sender" }, "Herald", element("span", { className: "tag" }, "APP"), sent ? clock(Date.parse(sent) / 1000) : null),
+			element("p", { className: "sender" }, "Herald", element("span", { className: "tag" }, "APP"), sent ? clock(Date.parse(sent) / 1000) : null, simulated()),
 			...content,
 			alone ? element("p", { className: "alone" }, "Only you can see this") : null));
 }

@@ -25,6 +25,11 @@ export function link(url, ...children) {
 	return element(href ? "a" : "span", href ? { href, target: "_blank", rel: "noopener noreferrer" } : {}, ...children);
 }
 
+/** What marks each message of the bot's. */
+export function simulated() {
+	return element("span", { className: "simulated" }, "(simulated) ");
+}
+
 /** A picture from this server. */
 export function picture(url, alt) {
 	return element("img", { className: "picture", src: new URL(url, location.origin).pathname, alt });

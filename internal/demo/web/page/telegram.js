@@ -1,6 +1,6 @@
 // A message as Telegram shows it, from the Bot API's own JSON.
 // https://core.telegram.org/bots/api#message
-import { element, picture, webAddress } from "./dom.js";
+import { element, picture, simulated, webAddress } from "./dom.js";
 import { entities } from "./entities.js";
 import { clock } from "./times.js";
 
@@ -20,6 +20,7 @@ export function telegramMessage(event, act) {
 			quote(event, act),
 			photo ? picture(photo.url, "Chart") : null,
 			element("div", { className: "text" }, ...text, element("span", { className: "foot" },
+				bot ? simulated() : null,
 				event.for && event.chat === "group" ? element("span", { className: "alone" }, "Only you see this ") : null,
 				message.edit_date ? "edited " : null, clock(message.date), replyButton(event, act))),
 		),
