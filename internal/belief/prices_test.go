@@ -132,6 +132,7 @@ func TestAMarketCapIsDoubtedByTheLastCount(t *testing.T) {
 			{"2000000", time.Minute, doubted},
 			{"2000000", 6 * time.Hour, believed},
 			{"2000000", time.Minute, believed},
+			{"2000", time.Minute, doubted},
 		} {
 			time.Sleep(step.wait)
 			m.marketCap = step.marketCap
@@ -201,6 +202,21 @@ func TestAnOlderAnswerEndsNoDoubt(t *testing.T) {
 		p.prices.record(older)
 		p.run(t, 6*time.Hour, doubted)
 		p.run(t, time.Hour, believed)
+	})
+}
+
+func TestAnOlderAnswerIsNotRemembered(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		m := &market{price: "1"}
+		p := start(m)
+		older, _ := m.Get(t.Context(), struct{}{})
+		time.Sleep(20 * time.Minute)
+		m.price = "2"
+		p.ask(t)
+		p.prices.record(older)
+		if all := p.quotes.Prices(); len(all) != 1 || all[0].Price.String() != "2" {
+			t.Errorf("recorded %v", all)
+		}
 	})
 }
 

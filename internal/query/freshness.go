@@ -22,12 +22,12 @@ type freshness struct {
 	why *core.Error
 }
 
-// age is what Get may do with an answer.
-type age int
+// stage is what Get may do with an answer.
+type stage int
 
 const (
 	// current: Get returns it.
-	current age = iota
+	current stage = iota
 	// dueForRefresh: Get returns it, and starts to fetch a newer one.
 	dueForRefresh
 	// standIn: Get returns it if the service gives no newer one.
@@ -36,8 +36,8 @@ const (
 	tooOld
 )
 
-// ageAt returns the age at a time.
-func (f freshness) ageAt(now time.Time) age {
+// stageAt returns the stage of the answer at a time.
+func (f freshness) stageAt(now time.Time) stage {
 	switch {
 	case now.Before(f.refresh):
 		return current

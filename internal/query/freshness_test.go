@@ -9,13 +9,13 @@ import (
 
 var noon = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 
-func TestTheAgesOfAnAnswer(t *testing.T) {
+func TestTheStagesOfAnAnswer(t *testing.T) {
 	fresh := freshness{
 		refresh: noon.Add(25 * time.Second),
 		expires: noon.Add(30 * time.Second),
 		useless: noon.Add(time.Hour),
 	}
-	for after, want := range map[time.Duration]age{
+	for after, want := range map[time.Duration]stage{
 		0:                current,
 		24 * time.Second: current,
 		25 * time.Second: dueForRefresh,
@@ -24,7 +24,7 @@ func TestTheAgesOfAnAnswer(t *testing.T) {
 		59 * time.Minute: standIn,
 		time.Hour:        tooOld,
 	} {
-		if got := fresh.ageAt(noon.Add(after)); got != want {
+		if got := fresh.stageAt(noon.Add(after)); got != want {
 			t.Errorf("after %v: %v, want %v", after, got, want)
 		}
 	}
@@ -102,7 +102,7 @@ func TestAnAnswerThatIsNotSharedIsTooOldAfterItsTTL(t *testing.T) {
 func TestNoAnswerIsTooOld(t *testing.T) {
 	f := newFixture(t, setup{})
 	f.market.pause = pause{why: market.Fail(core.NoCredit, nil), retryAt: time.Now().Add(time.Hour)}
-	if got := f.prices.freshnessOf(Snapshot[core.Quote]{}).ageAt(time.Now()); got != tooOld {
+	if got := f.prices.freshnessOf(Snapshot[core.Quote]{}).stageAt(time.Now()); got != tooOld {
 		t.Errorf("got %v", got)
 	}
 }

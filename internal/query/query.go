@@ -6,14 +6,13 @@
 // it expires, and stands in for a while when the service fails.
 //
 // The files, in reading order: query.go (a lookup), freshness.go (how old an answer may be), upstream.go (a call),
-// pause.go (when no call is made), cache.go and store.go (where answers are kept), health.go.
+// pause.go (when no call is made), cache.go and store.go (where answers are kept), health.go, ask.go.
 package query
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -104,7 +103,7 @@ func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 	cached, _ := q.Last(key)
 	now := time.Now()
 	fresh := q.freshnessOf(cached)
-	switch fresh.ageAt(now) {
+	switch fresh.stageAt(now) {
 	case current:
 		return q.answer(Hit, cached, now, fresh), nil
 	case dueForRefresh:
@@ -123,7 +122,7 @@ func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 	cached, _ = q.Last(key)
 	now = time.Now()
 	fresh = q.freshnessOf(cached)
-	switch fresh.ageAt(now) {
+	switch fresh.stageAt(now) {
 	case current, dueForRefresh:
 		return q.answer(Hit, cached, now, fresh), nil
 	case standIn:
@@ -247,27 +246,4 @@ func (q *Query[K, V]) put(key K, s Snapshot[V]) {
 		return
 	}
 	q.cache.put(q.id(key), s, q.TTL)
-}
-
-// Answer is what a Source returned: a Snapshot, or Err and the zero Snapshot.
-type Answer[V any] struct {
-	Snapshot[V]
-	Err error
-}
-
-// Ask asks one source. It blocks as Source.Get does.
-func Ask[K, V any](ctx context.Context, source Source[K, V], key K) (answer Answer[V]) {
-	answer.Snapshot, answer.Err = source.Get(ctx, key)
-	return answer
-}
-
-// Both asks two sources at once. It blocks until both have answered or failed.
-func Both[J, A, K, B any](
-	ctx context.Context, a Source[J, A], j J, b Source[K, B], k K,
-) (first Answer[A], second Answer[B]) {
-	var asking sync.WaitGroup
-	asking.Go(func() { first = Ask(ctx, a, j) })
-	second = Ask(ctx, b, k)
-	asking.Wait()
-	return first, second
 }

@@ -54,19 +54,23 @@ type setup struct {
 	sharedAs string        // of the price; empty: "USD"
 	ttl      time.Duration // of the price; 0: 30 s
 	price    priceFunc
+	observer Observer // nil: fixture.lookups
 }
 
 func newFixture(t testing.TB, s setup) *fixture {
 	t.Helper()
 	ttl := cmp.Or(s.ttl, 30*time.Second)
 	f := &fixture{price: s.price, stake: stakes()}
+	if s.observer == nil {
+		s.observer = &f.lookups
+	}
 	f.cache = NewCache(CacheConfig{
 		MaxItems:    cmp.Or(s.maxItems, 100),
 		StaleFor:    time.Hour,
 		CallTimeout: 5 * time.Second,
 		Timeout:     20 * time.Second,
 		Store:       s.store,
-		Observer:    &f.lookups,
+		Observer:    s.observer,
 		Log:         s.log,
 	})
 	t.Cleanup(f.cache.Close)
@@ -210,3 +214,10 @@ type mapStore map[string][]byte
 func (s mapStore) Load(_ context.Context, key string) ([]byte, error) { return s[key], nil }
 
 func (s mapStore) Save(_ context.Context, key string, value []byte, _ time.Duration) { s[key] = value }
+
+// silent is an Observer that counts nothing.
+type silent struct{}
+
+func (silent) Call(*core.Service, Outcome, time.Duration) {}
+
+func (silent) Lookup(string, Result, time.Duration) {}

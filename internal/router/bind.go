@@ -30,7 +30,7 @@ func (c route) bind(req *chat.Request) ([]chat.Form, *chat.InputError) {
 // tidy brings the arguments of req into the form that takes expects.
 func (c route) tidy(req *chat.Request) {
 	args := c.retyped(req.Args)
-	if args.ByName() == nil {
+	if args.ByName() == nil && args.Len() > 0 {
 		args = chat.Typed(chat.Tidied(args.Words(), c.params)...)
 	}
 	if args.Len() == 0 {
@@ -52,6 +52,9 @@ func (c route) tidy(req *chat.Request) {
 // meantBy returns the typed words that a parameter accepts. If no parameter accepts one of them, it returns all words
 // as one argument if a Phrase parameter accepts that, and otherwise as they are.
 func (c route) meantBy(words []string) chat.Args {
+	if len(words) == 0 {
+		return chat.Typed()
+	}
 	if meant := chat.Meant(words, c.params...); len(meant) > 0 {
 		return chat.Typed(meant...)
 	}

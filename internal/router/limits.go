@@ -12,7 +12,8 @@ import (
 
 // Limits returns the rate limits that count req: the sender's own and the chat's. An anonymous sender counts against
 // the chat alone, because many share the name. Handle counts req against them, unless req is Counted.
-func (r *Router) Limits(req *chat.Request) (limits []ratelimit.Limit) {
+func (r *Router) Limits(req *chat.Request) []ratelimit.Limit {
+	limits := make([]ratelimit.Limit, 0, 2)
 	late := ""
 	if !req.Asked.IsZero() && time.Since(req.Asked) > time.Minute {
 		late = req.Asked.UTC().Format("2006-01-02 15:04")

@@ -262,6 +262,10 @@ func (r *Router) pseudonym(u chat.User) string {
 	if u.ID == "" {
 		return "anonymous"
 	}
-	sum := sha256.Sum256(slices.Concat(r.salt, []byte(u.Platform), []byte{0}, []byte(u.ID)))
+	named := append(make([]byte, 0, 64), r.salt...)
+	named = append(named, u.Platform...)
+	named = append(named, 0)
+	named = append(named, u.ID...)
+	sum := sha256.Sum256(named)
 	return hex.EncodeToString(sum[:6])
 }

@@ -86,8 +86,8 @@ func (a *Adapter) Has(ctx context.Context, guildID, user string) ([]string, erro
 // private chat, and the bot opens none.
 func (a *Adapter) Notify(context.Context, string, *chat.Reply) {}
 
-// seeRoles tells the Handler which roles the sender of an interaction wears, if StakerRoles has a role in the server and
-// the sender has accepted the rules there.
+// seeRoles tells the Handler which roles the sender of an interaction wears, if StakerRoles has a role in the server
+// and the sender has accepted the rules there.
 func (s *session) seeRoles(i *interaction, req *chat.Request) {
 	if i.Member == nil || i.Member.Pending || i.Member.Roles == nil {
 		return

@@ -166,8 +166,8 @@ func typesOf(entities []faketelegram.Entity) (types []string) {
 	return slices.Compact(types)
 }
 
-// A message that is refused is sent once more as plain text. Untrusted text stays code, and
-// a question keeps the link that names its command.
+// A message that is refused without a reason is sent once more without links, and then as plain text. Untrusted text
+// stays code, and a question keeps the link that names its command.
 func TestRefusedMessageIsSentAsPlainText(t *testing.T) {
 	for _, ask := range []*chat.Ask{nil, {Command: "staked", Question: chat.Say("Which?")}} {
 		simulated(t, func(t *testing.T, r *adapterTest) {
@@ -179,7 +179,8 @@ func TestRefusedMessageIsSentAsPlainText(t *testing.T) {
 				chat.Action{Label: chat.Say("Copy"), Copy: "x"}, chat.Action{Label: chat.Say("Open"), URL: "https://t.me/bot"})
 			reply.Ask = ask
 			r.answer(reply)
-			r.api.Fail("sendMessage", telegramtest.Status(http.StatusBadRequest))
+			refusal := telegramtest.Status(http.StatusBadRequest)
+			r.api.Fail("sendMessage", refusal, refusal)
 			r.run()
 			r.api.Push(inGroup(ann, "/price"))
 			m, types, buttons := r.one(), []string{"code"}, " [Refresh] [Open]"
@@ -189,7 +190,7 @@ func TestRefusedMessageIsSentAsPlainText(t *testing.T) {
 			check(t, "entities", fmt.Sprint(typesOf(m.Entities)), fmt.Sprint(types))
 			check(t, "buttons", labelsOf(m), buttons)
 			check(t, "force reply", m.Markup.ForceReply, ask != nil)
-			check(t, "send_refused", r.events.Of("send_refused"), 1)
+			check(t, "send_refused", r.events.Of("send_refused"), 2)
 		})
 	}
 }

@@ -105,6 +105,9 @@ func (e *Error) RefusesReply() bool { return e.detail == noReply }
 // answer to a press.
 func (e *Error) RefusesLink() bool { return e.detail == badLink }
 
+// RefusesPicture reports whether Telegram or the chat does not accept a picture.
+func (e *Error) RefusesPicture() bool { return e.detail == badPicture }
+
 // NotModified reports whether an edit was refused because the message has that content already.
 func (e *Error) NotModified() bool { return e.detail == notModified }
 

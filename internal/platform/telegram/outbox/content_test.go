@@ -63,16 +63,30 @@ func TestContentGoesOutWhole(t *testing.T) {
 	markup := `,"reply_markup":` + keyboard
 	const where = `{"chat_id":-1001,"message_thread_id":7,"disable_notification":true,` +
 		`"reply_parameters":{"message_id":9,"allow_sending_without_reply":true},`
+	media := `"media":{"type":"photo","media":"attach://photo",` + captionJSON + `}`
 	for method, tt := range map[string]struct {
 		content Content
 		edit    bool
 		want    string
 	}{
-		"sendMessage":     {full, false, where + textJSON + markup + `}`},
-		"sendPhoto":       {pictured, false, where + captionJSON + `,"photo":"attach://photo","reply_markup":` + keyboard + `}`},
-		"editMessageText": {full, true, edited + textJSON + markup + `}`},
-		"editMessageMedia": {pictured, true, edited + `"media":{"type":"photo","media":"attach://photo",` +
-			captionJSON + `}` + markup + `}`},
+		"sendMessage": {
+			content: full,
+			want:    where + textJSON + markup + `}`,
+		},
+		"sendPhoto": {
+			content: pictured,
+			want:    where + captionJSON + `,"photo":"attach://photo"` + markup + `}`,
+		},
+		"editMessageText": {
+			content: full,
+			edit:    true,
+			want:    edited + textJSON + markup + `}`,
+		},
+		"editMessageMedia": {
+			content: pictured,
+			edit:    true,
+			want:    edited + media + markup + `}`,
+		},
 	} {
 		t.Run(method, func(t *testing.T) {
 			o, s := openOutbox(t)

@@ -2,188 +2,163 @@ package outbox
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"herald/internal/platform/telegram/botapi"
 	"herald/internal/transport"
 )
 
+// deliveryLimit is how long 429s may delay a message.
+const deliveryLimit = 5 * time.Minute
+
+var backoff = transport.Backoff{First: 500 * time.Millisecond, Max: 30 * time.Second}
+
 // delivery is a message on its way, for one sender or for several who share it.
 type delivery struct {
-	*Outbox
-	bundle *bundle // nil if no other message may join
+	out *Outbox
 	// m is the first message until the delivery is sealed, then what is sent.
-	m Message
-	// whole is the sealed content, before styles or a picture are left out.
-	whole Content
-	// outdated is set by seal if a newer edit has been made; nothing is then sent.
-	outdated bool
-	// giveUp is the time past which no 429 may delay the message.
-	giveUp   time.Time
+	m      *Message
+	limits limits
+	// giveUpAt is the time after which no 429 may delay the message.
+	giveUpAt time.Time
 	attempts int
-	// migrated is set once the message follows its chat to another ID.
-	migrated bool
-
-	// Until the delivery is sealed, Outbox.mu guards the six fields below.
-
-	newest   Message
-	requests int
-	senders  []int64   // each once, in the order of their requests
-	deadline time.Time // the latest
-	position position
-	next     chan struct{} // closed when no message of the chat is before this one
-
-	// joined has a token if a sender has joined since the message last looked for a sender's slot.
-	joined chan struct{}
-	// done is closed once receipt is set.
-	done    chan struct{}
-	receipt Receipt
+	// followed is set once the message has followed its group to another ID.
+	followed bool
+	receipt  Receipt
+	keyed
 }
 
-func newDelivery(o *Outbox, m Message) *delivery {
-	return &delivery{
-		Outbox: o, m: m, newest: m, requests: 1, senders: []int64{m.Sender}, deadline: m.Deadline,
-		giveUp: time.Now().Add(deliveryLimit), joined: make(chan struct{}, 1), done: make(chan struct{}),
-	}
+func newDelivery(o *Outbox, m *Message) *delivery {
+	return &delivery{out: o, m: m, limits: o.limitsOf(m), giveUpAt: time.Now().Add(deliveryLimit)}
 }
 
-// run blocks until the outcome of the message is known or ctx ends, and sets receipt.
-func (d *delivery) run(ctx context.Context) {
-	policy := transport.Policy{Backoff: backoff, Again: d.again}
+// run sends the message until its outcome is known or ctx ends.
+func (d *delivery) run(ctx context.Context) Receipt {
 	if d.m.Ephemeral.Arrived() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, d.m.Deadline)
 		defer cancel()
-		policy.Until = d.m.Deadline
 	}
-	d.receipt.Err = policy.Do(ctx, d.attempt)
-	d.receipt.Result, d.receipt.Unknown = d.result(ctx), d.m.Unknown
-	if d.receipt.Result == Lost || d.receipt.Result == OutcomeUnknown && !d.m.Ephemeral.Arrived() {
-		d.Count("send_abandoned")
+	if err := d.waitForPrevious(ctx); err != nil {
+		return d.end(resultOf(err), err)
 	}
-}
-
-// attempt sends the message, and again, in further slots, without each part that Telegram refuses.
-func (d *delivery) attempt(ctx context.Context) error {
 	for {
+		if err := d.waitForSlots(ctx); err != nil {
+			return d.end(resultOf(err), err)
+		}
+		if !d.seal() {
+			return d.end(Delivered, nil)
+		}
 		err := d.call(ctx)
-		e, called := errors.AsType[*botapi.Error](err)
-		if !called {
-			return err
+		if err == nil {
+			return d.end(Delivered, nil)
 		}
-		refused := refusedPart(e, &d.m)
-		if refused == noPart {
-			return err
+		step := next(botapi.ErrorOf(err), d.state())
+		switch step.action {
+		case done:
+			return d.end(Delivered, nil)
+		case giveUp:
+			return d.end(step.result, err)
+		case retry:
+			d.reopen()
+		case retryPlainer:
+			d.m.leaveOut(step.part)
+		case followGroup:
+			d.follow(botapi.ErrorOf(err).NewChat)
 		}
-		d.leaveOut(refused)
+		if !transport.Sleep(ctx, step.after) {
+			// A polled update comes again. If the outcome is unknown, a repetition is better than silence.
+			return d.end(NotSent, err)
+		}
 	}
 }
 
-// call waits for a slot and calls Telegram once. The first call seals the delivery.
+// end returns the receipt of the message.
+func (d *delivery) end(result Result, err error) Receipt {
+	isUnknown := result == OutcomeUnknown && !d.m.Ephemeral.Arrived() // After that, the private chat remains.
+	if result == Lost || isUnknown {
+		d.out.Count("send_abandoned")
+	}
+	r := d.receipt
+	r.Result = result
+	r.Unknown = d.m.Unknown
+	r.Err = err
+	return r
+}
+
+// call calls Telegram once, and notes what a failure means to the chat.
 func (d *delivery) call(ctx context.Context) error {
-	err := d.waitForSlot(ctx)
+	if d.attempts > 0 {
+		d.out.Count("send_repeated")
+	}
 	d.attempts++
-	if d.attempts == 1 {
-		d.seal()
-	} else if err == nil {
-		d.Count("send_repeated")
-	}
-	if err != nil || d.outdated {
-		return err
-	}
-	d.receipt.Sent.Chat = d.m.To.Chat
-	d.receipt.Sent.MessageID, err = d.sendOrEdit(ctx)
-	return err
-}
-
-// again reports whether to send the message again after err, and after how long at least.
-func (d *delivery) again(err error) (again bool, atLeast time.Duration) {
-	e, called := errors.AsType[*botapi.Error](err)
-	if !called {
-		return false, 0
-	}
-	repeats := len(unknownWaits)
-	if d.m.Ephemeral.Arrived() {
-		repeats = ephemeralRepeats
-	}
-	switch e.Kind {
-	case botapi.NotSent:
-		return true, 0
-	case botapi.TooManyRequests:
-		return d.m.Notice != "" || time.Now().Add(e.RetryAfter).Before(d.giveUp), e.RetryAfter
-	case botapi.OutcomeUnknown:
-		d.m.Unknown++
-		if d.m.Unknown == len(unknownWaits) && d.m.has(picturePart) { // The server may fail because of it.
-			d.leaveOut(picturePart)
-		}
-		if d.m.Unknown <= repeats {
-			return true, unknownWaits[d.m.Unknown-1]
-		}
-	case botapi.Migrated:
-		follows := !d.migrated && d.m.EditID == 0 && !d.m.Ephemeral.Arrived()
-		// The new chat does not know the message IDs of the old one.
-		d.m.To.Chat, d.m.To.ReplyTo, d.migrated = e.NewChat, 0, true
-		return follows, 0
-	}
-	return false, 0
-}
-
-// result returns the Result for receipt.Err, the error of the last attempt.
-func (d *delivery) result(ctx context.Context) Result {
-	err := d.receipt.Err
-	e, called := errors.AsType[*botapi.Error](err)
-	switch {
-	case err == nil:
-		return Delivered
-	case errors.Is(err, errNoRoom):
-		return Dropped
-	case errors.Is(err, errHeld), called && e.Kind == botapi.TooManyRequests:
-		return Lost
-	case !called, e.Kind == botapi.NotSent, e.Kind == botapi.Unauthorized:
-		return NotSent
-	case e.Kind == botapi.OutcomeUnknown && ctx.Err() != nil:
-		return NotSent // A polled update comes again: a repetition is better than silence.
-	case e.Kind == botapi.OutcomeUnknown:
-		return OutcomeUnknown
-	case e.Unreachable():
-		return Unreachable
-	}
-	return Refused
-}
-
-// sendOrEdit sends or edits the message. It returns the ID of a new message that everybody in the
-// chat sees, or 0. It counts a failure, and after a 429 holds back the chat.
-func (d *delivery) sendOrEdit(ctx context.Context) (id int, err error) {
-	m := &d.m
-	switch {
-	case m.Ephemeral.Arrived():
-		id, err = d.API.SendEphemeral(ctx, m.Ephemeral, textMessage(Destination{}, m.Content))
-	case m.EditID != 0:
-		var changed bool
-		changed, err = d.edit(ctx, MessageRef{Chat: m.To.Chat, MessageID: m.EditID}, m.Content)
-		// An attempt with an unknown outcome may have changed it.
-		d.receipt.Unchanged = err == nil && !changed && m.Unknown == 0
-	default:
-		id, err = d.post(ctx, m.To, m.Content)
-	}
+	err := d.sendOrEdit(ctx)
 	if err == nil {
-		return id, nil
+		return nil
 	}
 	e := botapi.ErrorOf(err)
 	switch e.Kind {
 	case botapi.Unauthorized:
-		d.Unauthorized()
+		d.out.Unauthorized()
 	case botapi.TooManyRequests:
-		d.Count("rate_limited")
-		d.hold(e.RetryAfter)
+		d.out.Count("rate_limited")
+		d.out.pause(d.m.To.Chat, e.RetryAfter)
 		d.m.Waits()
 	case botapi.OutcomeUnknown:
-		d.Count("send_outcome_unknown")
+		d.m.Unknown++
+		d.out.Count("send_outcome_unknown")
 	case botapi.Migrated:
-		d.Migrated(m.To.Chat, e.NewChat)
+		d.out.Migrated(d.m.To.Chat, e.NewChat)
 	case botapi.Refused, botapi.Forbidden, botapi.Conflict, botapi.Public:
-		d.Count("send_refused")
+		d.out.Count("send_refused")
 	}
-	return id, err
+	return err
+}
+
+// sendOrEdit makes the call of the message, and notes its result in the receipt.
+func (d *delivery) sendOrEdit(ctx context.Context) (err error) {
+	m := d.m
+	d.receipt.Sent = MessageRef{Chat: m.To.Chat}
+	switch {
+	case m.Ephemeral.Arrived():
+		text := textMessage(Destination{}, m.Content)
+		d.receipt.Sent.MessageID, err = d.out.API.SendEphemeral(ctx, m.Ephemeral, text)
+	case m.EditID != 0:
+		var changed bool
+		changed, err = d.out.edit(ctx, MessageRef{Chat: m.To.Chat, MessageID: m.EditID}, m.Content)
+		// An attempt with an unknown outcome may have changed it.
+		d.receipt.Unchanged = err == nil && !changed && m.Unknown == 0
+	default:
+		d.receipt.Sent.MessageID, err = d.out.post(ctx, m.To, m.Content)
+	}
+	return err
+}
+
+// state returns what next decides by.
+func (d *delivery) state() state {
+	s := state{
+		lifetime:  normal,
+		unknown:   d.m.Unknown,
+		left:      time.Until(d.giveUpAt),
+		backoff:   backoff.After(d.attempts),
+		parts:     d.m.parts(),
+		canFollow: d.m.isNew() && !d.followed,
+	}
+	switch {
+	case d.m.Ephemeral.Arrived():
+		s.lifetime = short
+		s.left = time.Until(d.m.Deadline)
+	case d.m.Notice != "":
+		s.lifetime = unlimited
+	}
+	return s
+}
+
+// follow sends the message to the supergroup that its group has become. The supergroup does not know the message
+// IDs of the group.
+func (d *delivery) follow(newChat int64) {
+	d.m.To.Chat = newChat
+	d.m.To.ReplyTo = 0
+	d.limits = d.out.limitsOf(d.m)
+	d.followed = true
 }

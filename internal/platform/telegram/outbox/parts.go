@@ -1,0 +1,124 @@
+package outbox
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/go-telegram/bot/models"
+)
+
+// part is a set of parts that a message can do without. An answer without one of them is better than no answer.
+// The parameters that make a message ephemeral, and the topic of a channel's direct messages, are not among
+// them: without these, the wrong users would read the message.
+type part uint8
+
+// The parts.
+const (
+	linkPart    part = 1 << iota // links that lead out of Telegram
+	picturePart                  // its caption becomes the text
+	formatPart                   // entities and buttons that an old server may not know
+	threadPart                   // the topic of a group
+	replyPart
+)
+
+// isNew reports whether the message is neither an edit nor an ephemeral message. Only a new message can go to
+// another place, reply to something else, or have a text instead of its picture.
+func (m *Message) isNew() bool { return m.EditID == 0 && !m.Ephemeral.Arrived() }
+
+// parts returns the parts that the message has.
+func (m *Message) parts() part {
+	all := m.Content.parts()
+	if !m.isNew() {
+		return all &^ picturePart
+	}
+	if m.To.Thread != 0 {
+		all |= threadPart
+	}
+	if m.To.ReplyTo != 0 {
+		all |= replyPart
+	}
+	return all
+}
+
+// parts returns the parts that the content has.
+func (c *Content) parts() (all part) {
+	for _, p := range []part{linkPart, picturePart, formatPart} {
+		if !reflect.DeepEqual(c.without(p), *c) {
+			all |= p
+		}
+	}
+	return all
+}
+
+// leaveOut removes one part from the message.
+func (m *Message) leaveOut(p part) {
+	switch p {
+	case threadPart:
+		m.To.Thread = 0
+	case replyPart:
+		m.To.ReplyTo = 0
+	default:
+		m.Content = m.Content.without(p)
+	}
+}
+
+// without returns c without one part.
+func (c Content) without(p part) Content {
+	switch p {
+	case linkPart:
+		return c.keep(isNoLink, opensNoLink)
+	case picturePart:
+		c.Picture = nil
+		return c
+	case formatPart:
+		return c.keep(isEssential, carriesCommand)
+	}
+	return c
+}
+
+func isNoLink(e models.MessageEntity) bool { return e.URL == "" || intoTelegram(e.URL) }
+
+func opensNoLink(b models.InlineKeyboardButton) bool { return b.URL == "" || intoTelegram(b.URL) }
+
+// isEssential reports whether the bot cannot do without an entity. Code keeps Telegram from making links of
+// untrusted text. A link into Telegram may name the command that a question belongs to (askedFor in package
+// telegram).
+func isEssential(e models.MessageEntity) bool {
+	return e.Type == models.MessageEntityTypeCode || intoTelegram(e.URL)
+}
+
+func carriesCommand(b models.InlineKeyboardButton) bool {
+	return b.CallbackData != "" || intoTelegram(b.URL)
+}
+
+// intoTelegram reports whether a link leads into Telegram.
+func intoTelegram(url string) bool { return strings.HasPrefix(url, "https://t.me/") }
+
+// keep returns c with only the entities and the buttons for which the functions return true.
+func (c Content) keep(
+	entity func(models.MessageEntity) bool, button func(models.InlineKeyboardButton) bool,
+) Content {
+	c.Entities = filter(c.Entities, entity)
+	keyboard, ok := c.Markup.(*models.InlineKeyboardMarkup)
+	if !ok {
+		return c
+	}
+	var rows [][]models.InlineKeyboardButton
+	for _, row := range keyboard.InlineKeyboard {
+		row = filter(row, button)
+		if len(row) > 0 {
+			rows = append(rows, row)
+		}
+	}
+	c.Markup = nil
+	if rows != nil {
+		c.Markup = &models.InlineKeyboardMarkup{InlineKeyboard: rows}
+	}
+	return c
+}
+
+// filter returns a copy of all with only the elements for which keep returns true.
+func filter[T any](all []T, keep func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return !keep(one) })
+}

@@ -1,0 +1,252 @@
+package outbox
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"herald/internal/chat"
+	"herald/internal/demo/fake/telegramtest"
+)
+
+// question returns a message that others may share, to the group.
+func question(user int64) Message {
+	m := message(group, user, "shared")
+	m.Sharing.Key = "shared"
+	m.Sharing.Combined = func(messages int) Content { return Content{Text: fmt.Sprint("shared by ", messages)} }
+	m.Deadline = time.Now().Add(20 * time.Second)
+	return m
+}
+
+// sentTexts returns the texts of the messages that were sent.
+func sentTexts(c *outboxTest) (texts []string) {
+	for _, m := range c.api.Sent() {
+		texts = append(texts, m.Text)
+	}
+	return texts
+}
+
+func TestWhoAsksTheSameSharesTheMessageThatWaits(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		start := time.Now()
+		for user := range int64(20) {
+			c.post(question(user))
+		}
+		c.all.Wait()
+		want := []string{"shared", "shared by 19"}
+		if got := sentTexts(c); !slices.Equal(got, want) || time.Since(start) != time.Second {
+			t.Errorf("sent are %q after %v, want %q after a second", got, time.Since(start), want)
+		}
+		if c.results[Delivered] != 20 || c.events["send_shared"] != 18 {
+			t.Errorf("results %v, events %v", c.results, c.events)
+		}
+	})
+}
+
+func TestASenderOverTheirShareDelaysNobodyWhoAsksTheSame(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		c.send(3, group, 1, 20*time.Second)
+		c.all.Wait()
+		c.post(question(1))
+		start := time.Now()
+		if r := c.Send(t.Context(), question(2)); r.Result != Delivered || time.Since(start) > 4*time.Second {
+			t.Errorf("the other one's answer: %+v after %v", r, time.Since(start))
+		}
+	})
+}
+
+func TestASenderOverTheirShareJoinsAMessageThatWaits(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		c.send(3, group, 1, 20*time.Second)
+		c.all.Wait()
+		c.post(question(2)) // It waits for the group's slot.
+		start := time.Now()
+		if r := c.Send(t.Context(), question(1)); r.Result != Delivered || time.Since(start) > 4*time.Second {
+			t.Errorf("result %+v after %v", r, time.Since(start))
+		}
+	})
+}
+
+// Those who ask behind a 429 or an outage of Telegram share one message, also if it was tried already.
+func TestAMessageThatWasNotSentCanBeShared(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		c.api.Fail("sendMessage", telegramtest.TooMany(10*time.Second))
+		for user := range int64(20) {
+			c.post(question(user))
+			time.Sleep(400 * time.Millisecond)
+		}
+		c.all.Wait()
+		want := []string{"shared by 20"}
+		if got := sentTexts(c); !slices.Equal(got, want) || c.results[Delivered] != 20 {
+			t.Errorf("sent are %q, want %q; results %v", got, want, c.results)
+		}
+	})
+}
+
+func TestAMessageThatMayBeDeliveredIsNotShared(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		c.api.Fail("sendMessage", telegramtest.Status(500).CarriedOut())
+		c.post(question(1))
+		c.post(question(2))
+		c.all.Wait()
+		want := []string{"shared", "shared", "shared"} // The first one twice, and the second.
+		if got := sentTexts(c); !slices.Equal(got, want) || c.results[Delivered] != 2 {
+			t.Errorf("sent are %q, want %q; results %v", got, want, c.results)
+		}
+	})
+}
+
+func TestUnknownOutcomesCountForThoseWhoJoinLater(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		unknown := telegramtest.Status(500)
+		c.api.Fail("sendMessage", unknown, telegramtest.TooMany(10*time.Second), unknown, unknown)
+		c.post(question(1))
+		time.Sleep(3 * time.Second)
+		c.post(question(2)) // It joins the first one, which waits for the end of the 429.
+		c.all.Wait()
+		if c.results[OutcomeUnknown] != 2 || c.calls != 4 {
+			t.Errorf("results %v after %d calls", c.results, c.calls)
+		}
+	})
+}
+
+// The first who asked waits with the others whose message is sent instead.
+func TestA429IsToldToTheFirstOfASharedMessage(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		for id := range int64(6) { // They take the slots of all chats for the next 0.17 s.
+			c.send(1, 1000+id, id, 0)
+		}
+		waits := false
+		m := question(1)
+		m.Waits = func() { waits = true }
+		c.post(m)
+		c.post(question(2))
+		time.Sleep(175 * time.Millisecond)
+		c.api.Fail("sendMessage", telegramtest.TooMany(time.Second))
+		c.all.Wait()
+		if !waits || c.results[Delivered] != 8 {
+			t.Errorf("waits: %t; %v", waits, c.results)
+		}
+	})
+}
+
+// edit returns an edit whose answer is that old.
+func edit(id int, text string, age time.Duration) Message {
+	m := message(person, 1, text)
+	m.EditID = id
+	m.Sharing = Sharing{
+		Key:     MessageRef{Chat: person, MessageID: id},
+		Subject: "price",
+		AsOf:    chat.Version{Time: time.Now().Add(-age)},
+	}
+	return m
+}
+
+// Each row is a series of edits of one message by the age of their answers. They come one after another while the
+// first one is made.
+func TestTheNewestEditIsMade(t *testing.T) {
+	const minute = time.Minute
+	for _, test := range []struct {
+		name  string
+		ages  []time.Duration
+		want  string // the text in the end, which is the edit's place in the series
+		calls int
+	}{
+		{name: "one", ages: []time.Duration{0}, want: "0", calls: 1},
+		{name: "a newer one", ages: []time.Duration{minute, 0}, want: "1", calls: 2},
+		{name: "an older one", ages: []time.Duration{0, minute}, want: "0", calls: 1},
+		{name: "an older one waits last", ages: []time.Duration{3 * minute, 0, minute}, want: "1", calls: 2},
+		{name: "a newer one waits last", ages: []time.Duration{3 * minute, minute, 0}, want: "2", calls: 2},
+		{name: "one as old waits last", ages: []time.Duration{3 * minute, 0, 0}, want: "2", calls: 2},
+	} {
+		inBubble(t, func(t *testing.T, c *outboxTest) {
+			c.api.Start(person)
+			id := c.Send(t.Context(), message(person, 1, "x")).Sent.MessageID
+			c.calls = 0
+			c.takes = time.Second
+			for i, age := range test.ages {
+				c.post(edit(id, fmt.Sprint(i), age))
+			}
+			c.all.Wait()
+			got := c.api.Sent()[0].Text
+			if got != test.want || c.calls != test.calls || c.results[Delivered] != len(test.ages) {
+				t.Errorf("%s: edit %s is seen after %d calls, results %v", test.name, got, c.calls, c.results)
+			}
+		})
+	}
+}
+
+func TestAnOlderEditIsMadeIfTheNewerOneFails(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		c.api.Start(person)
+		id := c.Send(t.Context(), message(person, 1, "x")).Sent.MessageID
+		c.api.Fail("editMessageText", telegramtest.NoRights())
+		c.takes = time.Second
+		c.post(edit(id, "newer", 0))
+		c.post(edit(id, "older", time.Minute))
+		c.all.Wait()
+		if got := c.api.Sent()[0].Text; got != "older" || c.results[Refused] != 1 || c.results[Delivered] != 1 {
+			t.Errorf("%q is seen, results %v", got, c.results)
+		}
+	})
+}
+
+func TestAPanicBlocksNoLaterMessage(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		answer, edited := message(group, 1, "x"), message(group, 1, "edited")
+		edited.EditID = c.Send(t.Context(), answer).Sent.MessageID
+		answer.Sharing.Key, edited.Sharing.Key = "answer", "edit"
+		works := c.Config
+		c.api.Fail("editMessageText", telegramtest.NoRights())
+		c.Count = nil // It is called when the edit is refused.
+		for _, m := range []Message{edited, answer} {
+			c.sendPanicking(m)
+			c.Config = works
+			if r := c.Send(t.Context(), m); r.Result != Delivered {
+				t.Errorf("%q after a panic: %+v", m.Content.Text, r)
+			}
+			c.Limiter = nil // It is called before the answer's slot.
+		}
+	})
+}
+
+func TestAPanicOfCombinedMutesNobody(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		m := question(1)
+		m.Sharing.Combined = func(int) Content { panic("no content") }
+		results := make([]Result, 3)
+		for i := range results {
+			c.all.Go(func() { results[i] = c.sendPanicking(m).Result })
+			synctest.Wait() // The first goes alone, and the others wait together.
+		}
+		c.all.Wait()
+		if want := []Result{Delivered, None, Delivered}; !slices.Equal(results, want) {
+			t.Errorf("results %v, want %v", results, want)
+		}
+		if r := c.Send(t.Context(), m); r.Result != Delivered {
+			t.Errorf("the next message: %+v", r)
+		}
+	})
+}
+
+func TestSentMessagesAreForgotten(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		c.send(20, person, 1, time.Second)
+		for range 5 {
+			c.post(question(1))
+		}
+		c.post(notice("busy"))
+		c.all.Wait()
+		for to, wait := range []time.Duration{time.Second, time.Hour} {
+			c.pause(int64(to), wait)
+		}
+		time.Sleep(afterPause + 2*time.Second)
+		c.pause(9, time.Second)
+		synctest.Wait()
+		if len(c.latest) != 0 || len(c.pausedUntil) != 2 {
+			t.Errorf("%d keys and the pauses %v are remembered", len(c.latest), c.pausedUntil)
+		}
+	})
+}
