@@ -96,15 +96,10 @@ type route struct {
 // cannot be used as it says.
 func New(c Config) (*Router, error) {
 	r := &Router{Config: c, salt: []byte(rand.Text())}
-	return r, r.Add(c.Commands...)
-}
-
-// Add adds commands.
-func (r *Router) Add(commands ...chat.Command) error {
-	for i := range commands {
-		command := &commands[i]
+	for i := range c.Commands {
+		command := &c.Commands[i]
 		if err := check(command); err != nil {
-			return err
+			return nil, err
 		}
 		params, _ := command.Params()
 		r.routes = append(r.routes, route{Command: command, params: params})
@@ -113,7 +108,7 @@ func (r *Router) Add(commands ...chat.Command) error {
 			r.listed = append(r.listed, *command)
 		}
 	}
-	return nil
+	return r, nil
 }
 
 // find returns the route of a command's name or alias. It returns a route without forms if there is none.

@@ -317,10 +317,8 @@ func TestALimitComesBackEvenlyOverAMinute(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRouter(t, io.Discard, func(c *router.Config) {
 				c.Limiter, c.UserPerMinute, c.ChatPerMinute = ratelimit.NewMemory(), test.user, test.chat
+				c.Commands = append(c.Commands, form)
 			})
-			if err := r.Add(form); err != nil {
-				t.Fatal(err)
-			}
 			for _, step := range []struct {
 				pause   time.Duration
 				allowed int
@@ -499,8 +497,8 @@ func TestTableWithAMistakeIsRefused(t *testing.T) {
 	} {
 		changed := good
 		change(&changed)
-		r, err := router.New(router.Config{Commands: chat.Commands{good, changed}})
-		if refused := name != "" && name != "one to type inline"; (err != nil) != refused || (r.Add(changed) != nil) != refused {
+		_, err := router.New(router.Config{Commands: chat.Commands{good, changed}})
+		if refused := name != "" && name != "one to type inline"; (err != nil) != refused {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -519,10 +517,10 @@ func TestUnlistedCommandRunsWithinItsOwnBounds(t *testing.T) {
 				return &chat.Reply{Title: chat.Say("ran"), About: req.Args.Value("group")}, nil
 			},
 		}}}
-		r := newRouter(t, io.Discard, func(c *router.Config) { c.Limiter, c.UserPerMinute = counter{}, 0 })
-		if err := r.Add(hidden); err != nil {
-			t.Fatal(err)
-		}
+		r := newRouter(t, io.Discard, func(c *router.Config) {
+			c.Limiter, c.UserPerMinute = counter{}, 0
+			c.Commands = append(c.Commands, hidden)
+		})
 		if listed := r.Commands(); len(listed) != 1 || listed[0].Name != "exists" {
 			t.Errorf("listed are %+v", listed)
 		}
@@ -554,10 +552,10 @@ func TestAFormMayBoundEachArgumentByItself(t *testing.T) {
 			return &chat.Reply{Title: chat.Say("ran")}, nil
 		},
 	}}}
-	r := newRouter(t, io.Discard, func(c *router.Config) { c.Limiter = counter{} })
-	if err := r.Add(hidden); err != nil {
-		t.Fatal(err)
-	}
+	r := newRouter(t, io.Discard, func(c *router.Config) {
+		c.Limiter = counter{}
+		c.Commands = append(c.Commands, hidden)
+	})
 	for n := range 3 {
 		for _, group := range []string{"-1", "-2", "-3"} {
 			reply := r.Handle(t.Context(), &chat.Request{Command: "hidden", Args: chat.Typed(group), From: ann})
