@@ -27,21 +27,27 @@ func (b *Bot) Run(ctx context.Context) error {
 		return err
 	}
 	b.logWarnings(ctx)
-	stopBackground := runInBackground(ctx, b.members.Run, b.probeServices, b.watchRights,
-		// Keeps the server open for lameDuck after ctx is done, because stopBackground waits for it.
-		func(running context.Context) {
-			<-running.Done()
-			hasWebhook := func(c connection) bool { return c.webhookPath != "" }
-			if ctx.Err() != nil && slices.ContainsFunc(b.connections, hasWebhook) {
-				time.Sleep(lameDuck)
-			}
-		})
+	stopBackground := runInBackground(ctx, b.members.Run, b.probeServices, b.watchRights)
+	lameDuckEnds := afterEnd(ctx, lameDuck)
 	err = serve(ctx, b.handler(), b.connections, b.log)
 	stopBackground()
 	if server != nil {
+		hasWebhook := func(c connection) bool { return c.webhookPath != "" }
+		if ctx.Err() != nil && slices.ContainsFunc(b.connections, hasWebhook) {
+			<-lameDuckEnds
+		}
 		server.Close() // Last, so that every webhook in flight has its response.
 	}
 	return err
+}
+
+// afterEnd returns a channel that is closed d after ctx is done.
+func afterEnd(ctx context.Context, d time.Duration) <-chan struct{} {
+	over := make(chan struct{})
+	context.AfterFunc(ctx, func() {
+		time.AfterFunc(d, func() { close(over) })
+	})
+	return over
 }
 
 // logWarnings logs a warning for each configured risk. It blocks while it asks Redis. A failure
