@@ -22,6 +22,8 @@ type delivery struct {
 	// giveUpAt is the time after which no 429 may delay the message.
 	giveUpAt time.Time
 	attempts int
+	// leftOut are the parts that the message was sent without. They stay left out.
+	leftOut part
 	// followed is set once the message has followed its group to another ID.
 	followed bool
 	receipt  Receipt
@@ -29,7 +31,13 @@ type delivery struct {
 }
 
 func newDelivery(o *Outbox, m *Message) *delivery {
-	return &delivery{out: o, m: m, limits: o.limitsOf(m), giveUpAt: time.Now().Add(deliveryLimit)}
+	return &delivery{
+		out:      o,
+		m:        m,
+		limits:   o.limitsOf(m),
+		giveUpAt: time.Now().Add(deliveryLimit),
+		keyed:    keyed{deadline: m.Deadline},
+	}
 }
 
 // run sends the message until its outcome is known or ctx ends.
@@ -61,8 +69,11 @@ func (d *delivery) run(ctx context.Context) Receipt {
 			return d.end(step.result, err)
 		case retry:
 			d.reopen()
+		case repeat:
+			// It keeps its content, because it may be delivered already.
 		case retryPlainer:
-			d.m.leaveOut(step.part)
+			d.leftOut |= step.part
+			d.m.leaveOut(d.leftOut)
 		case followGroup:
 			d.follow(botapi.ErrorOf(err).NewChat)
 		}

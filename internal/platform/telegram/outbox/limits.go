@@ -42,13 +42,15 @@ const (
 	// afterPause is how long after the end of a 429 the messages of its chat may still wait for a slot. In a group
 	// that is room for ten messages.
 	afterPause = 30 * time.Second
-	// noDeadline is longer than any message waits.
-	noDeadline = 24 * time.Hour
+	// noDeadline is longer than any message waits: Telegram asks for 12 days at most.
+	noDeadline = 30 * 24 * time.Hour
 )
 
 var (
 	errNoRoom = errors.New("its slot would come too late")
 	errPaused = errors.New("a 429 holds its chat back for too long")
+	// errPauseBegan never leaves waitForSlots.
+	errPauseBegan = errors.New("a 429 has come")
 )
 
 // resultOf returns the result of a message for which a wait failed with err.
@@ -64,7 +66,8 @@ func resultOf(err error) Result {
 
 // limits are the limits that hold for one message. A limit that does not hold has no Key.
 type limits struct {
-	// sender is the limit of the user who asked in a group.
+	// sender is the limit of the user who asked in a group. An edit has none: of the edits of one message only one waits,
+	// and a newer one must not overtake it while it waits for a slot of its own.
 	sender ratelimit.Limit
 	// planned is the narrowest limit of the chat. A Notice has none, because it does not wait for the others.
 	planned ratelimit.Limit
@@ -97,7 +100,7 @@ func (o *Outbox) limitsOf(m *Message) (l limits) {
 	if !isNotice {
 		l.planned = l.chat[0]
 	}
-	if !isNotice && !isPrivate && !m.Deadline.IsZero() {
+	if !isNotice && !isPrivate && m.EditID == 0 && !m.Deadline.IsZero() {
 		l.sender = o.limit(senderLimit, fmt.Sprint("sender ", m.Sender), m.To.Chat)
 	}
 	return l
@@ -111,17 +114,18 @@ func (o *Outbox) limit(l ratelimit.Limit, kind string, chat int64) ratelimit.Lim
 
 // A message waits for one thing after another, with one timer at a time:
 //
-//   - the slot of its sender. Meanwhile it delays nobody else,
-//   - the end of a 429 of its chat,
-//   - its time in the plan, by which this process spaces the messages of a chat. The plan shows at once whether that
-//     time is after the deadline, and the messages do not all wake up for the same slot,
-//   - the slots of its chat, which replicas share. Usually they are due at the planned time. If another replica has
-//     used them, or the global rate has delayed earlier messages of the chat, the message waits again,
-//   - the global slot.
+//   - the slot of its sender (waitForSender). Meanwhile it delays nobody else,
+//   - the previous message with its Key (waitForPrevious, in share.go),
+//   - the end of a 429 of its chat (waitForPause),
+//   - its time in the plan, by which this process spaces the messages of a chat (book). The plan shows at once whether
+//     that time is after the deadline, and the messages do not all wake up for the same slot,
+//   - the slots of its chat, which replicas share, and then the global slot (take). Usually the chat's are due at the
+//     planned time. If another replica has used them, or the global rate has delayed earlier messages of the chat, the
+//     message waits again.
 //
 // If the message took the slots of its chat at the planned time, and then had to wait for the global rate, the
-// messages of a chat would gather there, and be sent together at the end. So only maxTaking messages take slots
-// at once: the global slot of each is then near.
+// messages of a chat would gather there, and be sent together at the end. So only maxTaking messages take slots at
+// once: the global slot of each is then near.
 
 // waitForSender blocks until the sender has a slot. It fails with errNoRoom, and takes no slot, if the slot of the
 // sender or of the chat would come after the deadline.
@@ -139,24 +143,40 @@ func (d *delivery) waitForSender(ctx context.Context) error {
 // deadline, or if a Notice has used its limit; with errPaused if a 429 lasts too long; and with ctx's error. The
 // global rate may delay the message past its deadline: the notice "busy" would be just as late.
 func (d *delivery) waitForSlots(ctx context.Context) error {
-	paused, err := d.pausedFor()
-	if err != nil {
-		return err
-	}
-	if err := d.wait(ctx, paused); err != nil {
-		return err
-	}
-	if d.limits.planned.Key != "" {
-		if err := d.book(ctx, d.out.plan, d.limits.planned); err != nil {
-			return err
-		}
-	}
 	for {
-		wait, err := d.take(ctx)
-		if wait <= 0 || err != nil {
+		if err := d.waitForPause(ctx); err != nil {
 			return err
 		}
-		if err := d.wait(ctx, wait); err != nil {
+		if d.limits.planned.Key != "" {
+			if err := d.book(ctx, d.out.plan, d.limits.planned); err != nil {
+				return err
+			}
+		}
+		err := d.takeSlots(ctx)
+		if !errors.Is(err, errPauseBegan) {
+			return err
+		}
+	}
+}
+
+// waitForPause blocks until no 429 holds back the chat.
+func (d *delivery) waitForPause(ctx context.Context) error {
+	wait := d.out.pauseOf(d.m.To.Chat)
+	if wait > deliveryLimit && d.m.Notice == "" {
+		return errPaused
+	}
+	return d.wait(ctx, wait)
+}
+
+// takeSlots takes the slots of the message as soon as it can. It fails with errPauseBegan if a 429 comes first: the
+// messages of the chat then need new times in the plan.
+func (d *delivery) takeSlots(ctx context.Context) error {
+	for {
+		again, err := d.take(ctx)
+		if err != nil || again <= 0 {
+			return err
+		}
+		if err := d.wait(ctx, again); err != nil {
 			return err
 		}
 	}
@@ -174,10 +194,10 @@ func (d *delivery) book(ctx context.Context, limiter ratelimit.Limiter, l rateli
 	return d.wait(ctx, wait)
 }
 
-// take takes the slots of the message, blocks until they are due, and returns 0. If the chat has no slot soon, or
-// a 429 holds it back, take takes none and returns the wait before the next try. It fails with errNoRoom if a Notice
-// has used its limit, with errPaused, and with ctx's error.
-func (d *delivery) take(ctx context.Context) (wait time.Duration, err error) {
+// take takes the slots of the message, blocks until they are due, and returns 0. If the chat has no slot soon, take
+// takes none and returns when to try again. It fails with errNoRoom if a Notice has used its limit, with
+// errPauseBegan, and with ctx's error.
+func (d *delivery) take(ctx context.Context) (again time.Duration, err error) {
 	if d.out.Pacing {
 		select {
 		case d.out.permits <- struct{}{}:
@@ -186,23 +206,22 @@ func (d *delivery) take(ctx context.Context) (wait time.Duration, err error) {
 		}
 		defer func() { <-d.out.permits }()
 	}
-	paused, err := d.pausedFor()
-	if paused > 0 || err != nil {
-		return paused, err
+	if d.out.pauseOf(d.m.To.Chat) > 0 {
+		return 0, errPauseBegan
 	}
-	wait, ok := d.takeOwn(ctx)
+	own, ok := d.takeOwn(ctx)
+	if !ok && d.takesNotice() && d.out.Limiter.Peek(ctx, d.limits.notice) > 0 {
+		return 0, errNoRoom
+	}
 	if !ok {
-		if d.takesNotice() && d.out.Limiter.Peek(ctx, d.limits.notice) > 0 {
-			return 0, errNoRoom
-		}
-		return wait, nil
+		return own, nil
 	}
-	transport.Sleep(ctx, wait)
+	transport.Sleep(ctx, own)
 	if d.out.Pacing {
-		wait, _ = d.out.Limiter.Reserve(ctx, ratelimit.MaxAhead, d.out.total)
-		transport.Sleep(ctx, wait)
+		global, _ := d.out.Limiter.Reserve(ctx, ratelimit.MaxAhead, d.out.total)
+		transport.Sleep(ctx, global)
 	}
-	return 0, ctx.Err()
+	return 0, ctx.Err() // It may have cut off either Sleep.
 }
 
 // takeOwn takes the slots that belong to the chat: all but the global one.
@@ -236,26 +255,18 @@ func (d *delivery) wait(ctx context.Context, wait time.Duration) error {
 	return nil
 }
 
-// patience returns how much longer the message may wait for its slots. A first attempt may wait until the deadline
-// or, if later, until afterPause is over. A repetition may wait for ever.
+// patience returns how much longer the message may wait for its slots. A first attempt may wait until the latest
+// deadline of those who share it or, if later, until afterPause is over. A repetition may wait for ever.
 func (d *delivery) patience() time.Duration {
-	if d.m.Deadline.IsZero() || d.attempts > 0 {
+	deadline := d.latestDeadline()
+	if deadline.IsZero() || d.attempts > 0 {
 		return noDeadline
 	}
-	left := max(0, time.Until(d.m.Deadline)) // Without a wait, a message may be late.
+	left := max(0, time.Until(deadline)) // Without a wait, a message may be late.
 	if d.m.Ephemeral.Arrived() {
 		return left
 	}
 	return max(left, d.out.pauseOf(d.m.To.Chat)+afterPause)
-}
-
-// pausedFor returns how much longer a 429 holds back the chat. It fails with errPaused if that is too long.
-func (d *delivery) pausedFor() (time.Duration, error) {
-	wait := d.out.pauseOf(d.m.To.Chat)
-	if wait > deliveryLimit && d.m.Notice == "" {
-		return 0, errPaused
-	}
-	return wait, nil
 }
 
 // pause holds back all messages to a chat for wait, or longer if an earlier 429 asked for that.

@@ -51,28 +51,27 @@ func (c *Content) parts() (all part) {
 	return all
 }
 
-// leaveOut removes one part from the message.
-func (m *Message) leaveOut(p part) {
-	switch p {
-	case threadPart:
+// leaveOut removes parts from the message.
+func (m *Message) leaveOut(parts part) {
+	if parts&threadPart != 0 {
 		m.To.Thread = 0
-	case replyPart:
-		m.To.ReplyTo = 0
-	default:
-		m.Content = m.Content.without(p)
 	}
+	if parts&replyPart != 0 {
+		m.To.ReplyTo = 0
+	}
+	m.Content = m.Content.without(parts)
 }
 
-// without returns c without one part.
-func (c Content) without(p part) Content {
-	switch p {
-	case linkPart:
-		return c.keep(isNoLink, opensNoLink)
-	case picturePart:
+// without returns c without some parts.
+func (c Content) without(parts part) Content {
+	if parts&linkPart != 0 {
+		c = c.keep(isNoLink, opensNoLink)
+	}
+	if parts&picturePart != 0 {
 		c.Picture = nil
-		return c
-	case formatPart:
-		return c.keep(isEssential, carriesCommand)
+	}
+	if parts&formatPart != 0 {
+		c = c.keep(isEssential, carriesCommand)
 	}
 	return c
 }

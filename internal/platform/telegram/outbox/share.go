@@ -16,7 +16,8 @@ const sameAnswerGap = time.Second
 
 // keyed is what a delivery knows of the others with its Key.
 type keyed struct {
-	// previous is the delivery to wait for, or nil.
+	// previous is the delivery to wait for, or nil. Its fields below do not change any more: it is sealed, and only the
+	// latest delivery can reopen.
 	previous *delivery
 	// made is the Sharing of the newest edit that Telegram made, or may have made.
 	made Sharing
@@ -30,6 +31,8 @@ type keyed struct {
 	// newest is the newest of the messages that share the delivery, and requests counts them.
 	newest   *Message
 	requests int
+	// deadline is the latest of theirs; zero: none.
+	deadline time.Time
 	sealedAt time.Time
 }
 
@@ -81,6 +84,9 @@ func (o *Outbox) lead(d *delivery) *delivery {
 // add lets m share the delivery. The caller holds Outbox.mu.
 func (d *delivery) add(m *Message) {
 	d.requests++
+	if m.Deadline.After(d.deadline) && !d.deadline.IsZero() {
+		d.deadline = m.Deadline
+	}
 	if !m.Sharing.olderThan(&d.newest.Sharing) {
 		d.newest = m
 	}
@@ -130,7 +136,7 @@ func (d *delivery) waitForPrevious(ctx context.Context) error {
 // seal makes the newest message that joined the one to send, and lets no other one join. It returns false if a
 // newer edit has been made already: nothing is then sent.
 func (d *delivery) seal() bool {
-	newest, requests := d.close()
+	newest, requests := d.stopJoining()
 	if newest == nil {
 		return true
 	}
@@ -146,12 +152,13 @@ func (d *delivery) seal() bool {
 	if m.Sharing.Combined != nil && requests > 1 {
 		m.Content = m.Sharing.Combined(requests)
 	}
+	m.leaveOut(d.leftOut)
 	return true
 }
 
-// close lets no other message join. It returns the newest that has joined and how many have, or nil if the delivery was
-// not open.
-func (d *delivery) close() (newest *Message, requests int) {
+// stopJoining lets no other message join. It returns the newest that has joined and how many have, or nil if the
+// delivery was not open.
+func (d *delivery) stopJoining() (newest *Message, requests int) {
 	d.out.mu.Lock()
 	defer d.out.mu.Unlock()
 	if !d.open {
@@ -160,6 +167,13 @@ func (d *delivery) close() (newest *Message, requests int) {
 	d.open = false
 	d.sealedAt = time.Now()
 	return d.newest, d.requests
+}
+
+// latestDeadline returns the latest deadline of those who share the delivery; zero: none.
+func (d *delivery) latestDeadline() time.Time {
+	d.out.mu.Lock()
+	defer d.out.mu.Unlock()
+	return d.deadline
 }
 
 // reopen lets messages join a delivery that was sealed and was not sent, unless another delivery with its Key waits by

@@ -2,10 +2,14 @@ package outbox
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/go-telegram/bot/models"
 
 	"herald/internal/chat"
 	"herald/internal/demo/fake/telegramtest"
@@ -247,6 +251,67 @@ func TestSentMessagesAreForgotten(t *testing.T) {
 		synctest.Wait()
 		if len(c.latest) != 0 || len(c.pausedUntil) != 2 {
 			t.Errorf("%d keys and the pauses %v are remembered", len(c.latest), c.pausedUntil)
+		}
+	})
+}
+
+// A flooder's press would otherwise overwrite a newer answer once they have a slot of their own.
+func TestAnEditDoesNotWaitForASlotOfItsSender(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		id := c.Send(t.Context(), message(group, 2, "x")).Sent.MessageID
+		time.Sleep(time.Minute)
+		c.send(3, group, 1, 20*time.Second)
+		c.all.Wait()
+		time.Sleep(4 * time.Second) // The group has a slot, and user 1 has none.
+		m := edit(id, "edited", 0)
+		m.To.Chat = group
+		m.Deadline = time.Now().Add(20 * time.Second)
+		start := time.Now()
+		if r := c.Send(t.Context(), m); r.Result != Delivered || time.Since(start) > time.Second {
+			t.Errorf("%+v after %v", r, time.Since(start))
+		}
+	})
+}
+
+func TestASharedMessageWaitsUntilTheLatestDeadline(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		c.send(3, group, 1, 20*time.Second) // They take the group's slots for four seconds.
+		c.all.Wait()
+		first := question(2)
+		first.Deadline = time.Now().Add(5 * time.Second)
+		c.post(first)
+		c.post(question(3))
+		other := c.replica() // It takes the next slot of the group.
+		taken := message(group, 4, "of a replica")
+		if r := other.Send(t.Context(), taken); r.Result != Delivered {
+			t.Errorf("of a replica: %+v", r)
+		}
+		c.all.Wait()
+		if c.results[Delivered] != 3+2 {
+			t.Errorf("results %v", c.results)
+		}
+	})
+}
+
+func TestWhatIsRefusedStaysLeftOutIfTheMessageIsJoinedAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		link := question(1)
+		link.Sharing.Combined = func(int) Content {
+			return Content{Text: "x", Entities: []models.MessageEntity{
+				{Type: models.MessageEntityTypeTextLink, Length: 1, URL: "https://example.org/"},
+			}}
+		}
+		refused := telegramtest.Fault{Status: http.StatusBadRequest, Description: "Bad Request: BUTTON_URL_INVALID"}
+		pause := telegramtest.TooMany(5 * time.Second)
+		c.api.Fail("sendMessage", pause, refused, pause)
+		for user := range int64(3) {
+			link.Sender = user
+			c.post(link)
+		}
+		c.all.Wait()
+		calls := c.api.Calls("sendMessage")
+		if last := fmt.Sprint(calls[len(calls)-1].Params); strings.Contains(last, "example.org") {
+			t.Errorf("sent is %s after %d calls, results %v", last, c.calls, c.results)
 		}
 	})
 }
