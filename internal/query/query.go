@@ -18,15 +18,19 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"herald/internal/core"
+	"herald/internal/secret"
 )
 
-// Snapshot is an answer and the time at which the service gave it.
+// Snapshot is an answer and the time at which the service gave it. It is one of three:
+//
+//	fresh     not Stale, no Why:  younger than its TTL
+//	held      not Stale, a Why:   past its TTL, but the newest that there is: the service works, and there is no credit
+//	stand-in  Stale, a Why:       past its TTL, because the service gave no newer one
 type Snapshot[V any] struct {
 	Value V
 	At    time.Time
-	// Stale is set if the answer is past its TTL and is returned because the service gave no newer one.
 	Stale bool
-	// Why is why there is no newer answer, although this one is past its TTL. It is nil for any other answer.
+	// Why is why there is no newer answer.
 	Why *core.Error `json:"-"`
 	// FreshUntil is the time from which Get no longer returns this answer without asking the service. It is zero if
 	// the answer is Stale or not cached.
@@ -118,7 +122,8 @@ func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 		return q.answer(Miss, fetched, time.Now(), q.freshnessOf(fetched)), nil
 	}
 
-	// The call may have changed how long the cached answer is fresh, or have loaded another replica's answer.
+	// A refusal for lack of credit begins a lull, in which the cached answer is current for longer. Or another replica's
+	// answer was loaded.
 	cached, _ = q.Last(key)
 	now = time.Now()
 	fresh = q.freshnessOf(cached)
@@ -173,12 +178,17 @@ func (q *Query[K, V]) isCacheable(value V) bool { return q.Cacheable == nil || q
 // startFetch starts to fetch an answer newer than the time last, unless that is in flight. It does not block; the
 // channel gets the result.
 func (q *Query[K, V]) startFetch(key K, last time.Time) <-chan singleflight.Result {
-	return q.cache.fetches.DoChan(q.id(key), func() (any, error) {
+	return q.cache.fetches.DoChan(q.id(key), func() (_ any, err error) {
 		ctx, end, err := q.cache.begin(context.Background())
 		if err != nil {
 			return nil, q.upstream.Fail(core.SlowAnswer, err)
 		}
 		defer end()
+		defer func() {
+			if v := recover(); v != nil { // In Check or Cacheable, perhaps of an odd answer in the Store.
+				err = q.upstream.Fail(core.Malformed, secret.PanicError(v))
+			}
+		}()
 		return q.fetch(ctx, key, last)
 	})
 }

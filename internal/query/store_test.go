@@ -252,3 +252,15 @@ func TestAStoreThatCannotBeReadDoesNotDelayAnAnswer(t *testing.T) {
 		t.Errorf("got %+v, %v", q, err)
 	}
 }
+
+// An odd value in the Store would otherwise end the process at each start.
+func TestAPanicOfCheckIsAFailureOfTheLookup(t *testing.T) {
+	store := mapStore{}
+	newFixture(t, setup{store: store, price: priced(7)}).askPrice(t.Context())
+	f := newFixture(t, setup{store: store, price: priced(8)})
+	f.prices.Check = func(core.Quote) error { panic("odd") }
+	_, err := f.askPrice(t.Context())
+	if core.ReasonOf(err) != core.Malformed {
+		t.Errorf("got %v", err)
+	}
+}

@@ -134,7 +134,8 @@ func (u *Upstream) admit(ctx context.Context) *core.Error {
 		u.pauseFor(refused, min(refused.RetryAfter, recheckBudget))
 		return refused
 	}
-	return u.paused() // Another call may have failed while Spend blocked.
+	// Another call may have failed while Spend blocked. The credit is then lost, as that of a call without an answer.
+	return u.paused()
 }
 
 // spend calls Budget.Spend, and returns a panic as a *core.Error.
@@ -221,7 +222,7 @@ func (u *Upstream) run(ctx context.Context, f func(context.Context) error) (fail
 	return u.Fail(core.Malformed, err)
 }
 
-// recoverPanic sets failed if the function that defers it panics. The goroutine of a fetch has no other recover.
+// recoverPanic sets failed if the function that defers it panics. A panic of a service's client counts as its failure.
 func (u *Upstream) recoverPanic(failed **core.Error) {
 	if v := recover(); v != nil {
 		*failed = u.Fail(core.Malformed, secret.PanicError(v))

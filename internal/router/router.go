@@ -214,7 +214,7 @@ func (r *Router) run(ctx context.Context, req *chat.Request, command route, f *c
 		return result{reply, Stale, nil}
 	case err == nil:
 		return result{reply, OK, nil}
-	case isPartial:
+	case isPartial && reply != nil:
 		return result{reply, Partial, err}
 	}
 	return result{r.noAnswer(req, command, f, reply, err), outcomeOf(err), err}

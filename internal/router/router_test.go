@@ -605,3 +605,10 @@ func TestAnAnswerIsInTheLanguageOfThoseWhoReadIt(t *testing.T) {
 		}
 	}
 }
+
+func TestAPartWithoutAReplyIsNoAnswer(t *testing.T) {
+	got := ask(t, returning(nil, &chat.PartialError{Err: errors.New("down")}), &chat.Request{Command: "exists", From: ann})
+	if got.Title.Key != "unchecked.title" {
+		t.Errorf("got %+v", got)
+	}
+}
