@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"herald/internal/claim"
 	"herald/internal/config/configtest"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
@@ -80,31 +81,85 @@ func TestDeliveriesRepeatedAtOnceAreAnsweredOnce(t *testing.T) {
 		release := r.block(ann)
 		r.run()
 		body := r.api.Update(inPrivate(ann, "/price"))
-		var taken atomic.Int64
+		var taken, turnedAway atomic.Int64
 		for range times {
 			go func() {
 				if r.deliver(body) == http.StatusOK {
 					taken.Add(1)
+				} else {
+					turnedAway.Add(1)
 				}
 			}()
 		}
 		time.Sleep(ackAfter + time.Millisecond)
-		if taken.Load() != times {
-			t.Errorf("%d of %d hold nothing back", taken.Load(), times)
-		}
-		release()
+		check(t, "acknowledged", taken.Load(), 1)
+		check(t, "to be delivered again", turnedAway.Load(), times-1)
 		r.delivers(body, http.StatusOK)
+		release()
 		r.sent(1)
 		synctest.Wait() // for what is counted after that
-		if len(r.handler.Requests()) != 1 || r.events.Of("answered") != 1 {
-			t.Errorf("%d requests, events %v", len(r.handler.Requests()), r.events)
-		}
+		check(t, "commands handled", len(r.handler.Requests()), 1)
+		check(t, "answers", r.events.Of("answered"), 1)
+		check(t, "repeated deliveries", r.events.Of("update_repeated"), times)
 	}, byWebhook)
+}
+
+// A command may take longer than a claim lasts. No replica answers it again, however often Telegram delivers it.
+func TestALongCommandIsAnsweredByOneReplica(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		other := r.again()
+		release := r.block(ann)
+		r.run()
+		other.run()
+		body := r.api.Update(inPrivate(ann, "/price"))
+		go r.delivers(body, http.StatusOK)
+		r.inFlight(1)
+		other.delivers(body, http.StatusServiceUnavailable) // The first may still fail.
+		for range 20 {
+			time.Sleep(claim.Lasts / 10)
+			other.delivers(body, http.StatusOK)
+		}
+		release()
+		r.sent(1)
+		check(t, "commands handled", len(r.handler.Requests()), 1)
+	}, byWebhook)
+}
+
+// If the replica that has an update dies, another one takes the update over.
+func TestADeliveryIsAnsweredOnceAnothersClaimHasExpired(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.run()
+		body := r.api.Update(inPrivate(ann, "/price"))
+		u, _ := r.adapter.read(body)
+		r.adapter.hook.Load().claim(u) // by a replica that then dies
+		r.delivers(body, http.StatusServiceUnavailable)
+		time.Sleep(claim.Lasts)
+		r.delivers(body, http.StatusOK)
+		r.sent(1)
+	}, byWebhook)
+}
+
+// A join request may wait for minutes, and Telegram delivers nothing else of that person meanwhile.
+func TestADeliveredJoinRequestIsAcknowledgedOnceItIsTaken(t *testing.T) {
+	simulated(t, func(t *testing.T, _ *adapterTest) {
+		r := joinTest(t, byWebhook)
+		r.handler.Reply = lateJoinReply
+		r.runJoins()
+		r.api.RequestJoin(holdersChat, faketelegram.Person(7), false)
+		body := r.api.Dequeue()[0]
+		start := time.Now()
+		for range 2 {
+			r.delivers(body, http.StatusOK)
+		}
+		check(t, "acknowledged after", time.Since(start), 0)
+		check(t, "state in the end", r.joined(7).State, faketelegram.JoinApproved)
+		check(t, "requests handled", len(r.handler.Requests()), 1)
+	})
 }
 
 func TestDeliveryIsAnsweredAfter503(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
-		r.adapter.places = newPlaces(1)
+		r.adapter.inFlight = newInFlight(1, 10)
 		release := r.block(ann)
 		r.run()
 		go r.deliver(r.api.Update(inPrivate(ann, "/price")))
