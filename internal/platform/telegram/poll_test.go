@@ -109,13 +109,14 @@ func TestAJoinRequestIsAcknowledgedOnceItIsTaken(t *testing.T) {
 // Polling takes no more updates while too many are in flight.
 func TestPollingKeepsTheBoundsInFlight(t *testing.T) {
 	const maxRunning, maxHeld = 20, 30
-	inBubble(t, map[string]struct{ hung, waiting, handled int }{
-		"those that hang":       {hung: 25, waiting: 0, handled: 20},
-		"those that wait":       {hung: 0, waiting: 35, handled: 30},
-		"those that do either":  {hung: 15, waiting: 20, handled: 30},
-		"few enough of each":    {hung: 18, waiting: 11, handled: 29},
-		"many wait, few others": {hung: 2, waiting: 28, handled: 30},
-	}, func(t *testing.T, tt struct{ hung, waiting, handled int }) {
+	type test struct{ hung, waiting, handled int }
+	inBubble(t, map[string]test{
+		"too many hang":               {hung: 25, waiting: 0, handled: maxRunning},
+		"too many wait":               {hung: 0, waiting: 35, handled: maxHeld},
+		"too many hang and wait":      {hung: 15, waiting: 20, handled: maxHeld},
+		"few enough hang and wait":    {hung: 18, waiting: 11, handled: 29},
+		"those that wait do not hang": {hung: 15, waiting: 15, handled: maxHeld},
+	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		r.adapter.inFlight = newInFlight(maxRunning, maxHeld)
 		r.holdGroups(time.Minute, 0)
@@ -148,32 +149,49 @@ func TestAnOffsetIsNotRepeated(t *testing.T) {
 	}
 }
 
-// Polls become few while a command hangs and nobody else asks, and a server that
-// does not wait is not asked as fast as it answers.
-func TestPollsAreMadeWithPauses(t *testing.T) {
-	inBubble(t, map[string]string{"a command hangs": "", "nothing at once": `[]`, "no update": `[{},7]`}, func(t *testing.T, result string) {
-		r := setUp(t)
-		if result == "" {
-			r.block(people(1)...)
-			r.ask(1)
-		} else {
-			r.carry("getUpdates", time.Hour, func(req *http.Request) (*http.Response, error) {
-				time.Sleep(time.Millisecond)
-				return answering(http.StatusOK, `{"ok":true,"result":`+result+`}`)(req)
-			})
-		}
+// Polls become few while a command hangs and nobody else asks.
+func TestAHangingCommandIsPolledWithPauses(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.block(ann)
+		r.api.Push(inPrivate(ann, "/price"))
 		r.run()
-		time.Sleep(time.Minute)
-		if n := r.events.Of("getUpdates"); n < 60 || n > 11*60 || !r.adapter.Ready() {
-			t.Errorf("%d polls in a minute, ready %v", n, r.adapter.Ready())
-		}
+		r.pollsWithPauses()
 	})
+}
+
+// A server that does not wait is not asked as fast as it answers.
+func TestAServerThatDoesNotWaitIsPolledWithPauses(t *testing.T) {
+	inBubble(t, map[string]string{
+		"nothing at once": `[]`,
+		"no update":       `[{},7]`,
+	}, func(t *testing.T, result string) {
+		r := setUp(t)
+		r.carry("getUpdates", time.Hour, func(req *http.Request) (*http.Response, error) {
+			time.Sleep(time.Millisecond)
+			return answering(http.StatusOK, `{"ok":true,"result":`+result+`}`)(req)
+		})
+		r.run()
+		r.pollsWithPauses()
+	})
+}
+
+// pollsWithPauses fails the test unless there are one to ten polls a second for a minute.
+func (r *adapterTest) pollsWithPauses() {
+	r.Helper()
+	time.Sleep(time.Minute)
+	if n := r.events.Of("getUpdates"); n < 60 || n > 11*60 {
+		r.Errorf("%d polls in a minute", n)
+	}
+	check(r, "ready", r.adapter.Ready(), true)
 }
 
 // A server that has no update for a while is asked from the same offset again, and that never
 // drops what comes next.
 func TestPollsAgainDropNoUpdate(t *testing.T) {
-	inBubble(t, map[string]time.Duration{"an even number": time.Second, "an odd number": time.Second + sameOffsetPause}, func(t *testing.T, length time.Duration) {
+	inBubble(t, map[string]time.Duration{
+		"an even number": time.Second,
+		"an odd number":  time.Second + sameOffsetPause,
+	}, func(t *testing.T, length time.Duration) {
 		r := setUp(t)
 		r.carry("getUpdates", length, answering(http.StatusOK, `{"ok":true,"result":[]}`))
 		r.ask(3)
@@ -183,9 +201,10 @@ func TestPollsAgainDropNoUpdate(t *testing.T) {
 }
 
 func TestTenMinuteOutage(t *testing.T) {
+	const conflict = `{"ok":false,"error_code":409,"description":"Conflict: terminated by other getUpdates request"}`
 	inBubble(t, map[string]roundTripper{
 		"a proxy's page, 401": answering(401, "<html></html>"),
-		"another poller":      answering(409, `{"ok":false,"error_code":409,"description":"Conflict: terminated by other getUpdates request"}`),
+		"another poller":      answering(409, conflict),
 		"polls that all hang": hangs,
 		"429 without an end":  limited(5),
 	}, func(t *testing.T, trouble roundTripper) {
@@ -295,7 +314,8 @@ func TestARefusedTokenEndsRun(t *testing.T) {
 		}
 		r.ask(1)
 		before(r)
-		if err := r.adapter.Run(t.Context(), r.handler); !errors.Is(err, errToken) || !strings.Contains(err.Error(), "TELEGRAM_BOT_TOKEN") {
+		err := r.adapter.Run(t.Context(), r.handler)
+		if !errors.Is(err, errToken) || !strings.Contains(err.Error(), "TELEGRAM_BOT_TOKEN") {
 			t.Errorf("Run: %v", err)
 		}
 		if _, _, err := r.adapter.Check(t.Context()); err == nil {
@@ -312,7 +332,8 @@ func TestTwoPollersAnnounceOnceAMinute(t *testing.T) {
 		other.run()
 		time.Sleep(10 * time.Minute)
 		const cause = "another process polls with this token"
-		if n := r.events.Of("connected as @" + faketelegram.Username); !strings.Contains(r.logs.String(), cause) || n < 2 || n > 22 {
+		check(t, "the log names the cause", strings.Contains(r.logs.String(), cause), true)
+		if n := r.events.Of("connected as @" + faketelegram.Username); n < 2 || n > 22 {
 			t.Errorf("%d times connected in 10 minutes", n)
 		}
 		r.ask(1)
@@ -329,7 +350,8 @@ func TestPollingDeletesAWebhookOnlyAtStart(t *testing.T) {
 		r.run()
 		r.sent(3)
 		r.api.SetWebhook("https://other.example/hook")
-		r.waitFor("the log to name the cause", func() bool { return strings.Contains(r.logs.String(), "a webhook is set for this token") })
+		const cause = "a webhook is set for this token"
+		r.waitFor("the log to name the cause", func() bool { return strings.Contains(r.logs.String(), cause) })
 		r.ask(1)
 		time.Sleep(time.Minute)
 		if r.api.Webhook().URL == "" || r.adapter.Ready() || len(r.api.Calls("deleteWebhook")) != 1 {
