@@ -39,11 +39,27 @@ func (f *inFlight) enter(ctx context.Context) *place {
 	}
 	select {
 	case f.running <- struct{}{}:
+		return &place{of: f}
 	case <-ctx.Done():
 		<-f.held
 		return nil
 	}
-	return &place{of: f}
+}
+
+// tryEnter is enter that does not block: it returns nil if too many updates run or are in flight.
+func (f *inFlight) tryEnter() *place {
+	select {
+	case f.held <- struct{}{}:
+	default:
+		return nil
+	}
+	select {
+	case f.running <- struct{}{}:
+		return &place{of: f}
+	default:
+		<-f.held
+		return nil
+	}
 }
 
 // place is what one update in flight holds. The update runs until stopRunning.

@@ -12,17 +12,13 @@ import (
 func fill(t *testing.T, f *inFlight, n int) (places []*place) {
 	t.Helper()
 	for range n {
-		places = append(places, enterSoon(t, f))
+		p := f.tryEnter()
+		if p == nil {
+			t.Fatal("there is no place")
+		}
+		places = append(places, p)
 	}
 	return places
-}
-
-// enterSoon enters an update, and returns nil if that blocks for a second.
-func enterSoon(t *testing.T, f *inFlight) *place {
-	t.Helper()
-	soon, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	return f.enter(soon)
 }
 
 func TestAnUpdateEntersWhileAnotherMayRun(t *testing.T) {
@@ -45,7 +41,15 @@ func TestAnUpdateEntersWhileAnotherMayRun(t *testing.T) {
 			fill(t, f, 1)[0].stopRunning()
 		}
 		fill(t, f, tt.running)
-		check(t, "enters", enterSoon(t, f) != nil, tt.enters)
+		p := f.tryEnter()
+		check(t, "does not block", p != nil, tt.enters)
+		if p != nil {
+			p.leave()
+		}
+		soon, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		check(t, "enters within a second", f.enter(soon) != nil, tt.enters)
+		check(t, "in flight", f.count() > tt.running+tt.waiting, tt.enters)
 	})
 }
 

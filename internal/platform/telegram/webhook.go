@@ -141,7 +141,7 @@ func (a *Adapter) serve(r *http.Request) (status int) {
 	case u.Join != nil:
 		return h.passOn(u)
 	}
-	return h.start(r.Context(), u)
+	return h.start(u)
 }
 
 // passOn passes a join request on to the door unless the request is claimed or done, and returns the status for
@@ -161,10 +161,8 @@ func (h *webhook) passOn(u *update) (status int) {
 
 // start answers an update in a goroutine of its own. It blocks until the update is answered, but for ackAfter at most,
 // and returns the status for Telegram.
-func (h *webhook) start(ctx context.Context, u *update) (status int) {
-	soon, cancel := context.WithTimeout(ctx, ackAfter)
-	defer cancel()
-	place := h.s.a.inFlight.enter(soon)
+func (h *webhook) start(u *update) (status int) {
+	place := h.s.a.inFlight.tryEnter()
 	if place == nil {
 		h.s.a.Count("webhook_full")
 		return http.StatusServiceUnavailable
