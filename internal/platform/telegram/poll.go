@@ -139,33 +139,34 @@ func (p *poller) passOn(ctx context.Context, u *update) {
 // start starts a goroutine that answers an update. It blocks while too many updates are in flight. It returns
 // false, and starts none, if ctx ends or the drain has begun.
 func (p *poller) start(ctx context.Context, u *update) bool {
-	place := p.s.a.inFlight.enter(ctx)
-	if place == nil {
+	held := p.s.a.inFlight.enter(ctx)
+	if held == nil {
 		return false
 	}
 	u.waits = func() {
-		place.stopRunning()
+		held.stopRunning()
 		p.updates.advance(u.ID, stateWaiting)
 	}
-	started := p.s.work.Go(func(request string) {
+	started := p.s.work.Go(func(id string) {
 		answered := true // even after a panic, which would come again
 		defer func() {
-			place.leave()
+			held.leave()
 			// While the session runs, no other process would get the update.
 			if answered || ctx.Err() == nil {
 				p.updates.advance(u.ID, stateDone)
 			}
 		}()
 		u.command = p.s.parseRenamed(u)
-		answered = p.s.respond(request, u)
+		answered = p.s.respond(id, u)
 	})
 	if !started {
-		place.leave()
+		held.leave()
 	}
 	return started
 }
 
-// pause blocks after a batch of this size until the next getUpdates is worth its cost.
+// pause blocks after a batch of this size until the next batch would have few known updates. It blocks no longer than
+// the size allows, and exactly that long if the batch had no new update.
 func (p *poller) pause(ctx context.Context, size int, anyNew bool) {
 	p.await(ctx, max(minPause, pausePerUpdate*time.Duration(size)), func() bool {
 		_, again := p.updates.next()

@@ -40,7 +40,7 @@ type polledUpdate struct {
 // isDone reports whether the bot owes nothing more to the update.
 func (u *polledUpdate) isDone() bool { return u.state == stateDone }
 
-// mayBePassed reports whether the update may be acknowledged if it hides others.
+// mayBePassed reports whether the update may be acknowledged if it hides others: it is done, waits or hangs.
 func (u *polledUpdate) mayBePassed() bool {
 	return u.state != stateRunning || time.Since(u.begun) > hangsAfter
 }
@@ -59,7 +59,8 @@ type tracker struct {
 	changed chan struct{}
 
 	mu sync.Mutex
-	// acknowledged is the offset up to which all updates are acknowledged, or fromEarliest.
+	// acknowledged is the offset of the last getUpdates: all updates with lower IDs are acknowledged. It is
+	// fromEarliest while no ID is known.
 	acknowledged int64
 	// polled holds the updates that are not acknowledged, by ascending IDs.
 	polled []polledUpdate
@@ -140,7 +141,7 @@ func (t *tracker) acknowledge(offset int64) {
 	t.polled = slices.Delete(t.polled, 0, i)
 }
 
-// restart makes IDs of any size new, unless updates are polled and not acknowledged. poll calls it while
+// restart makes IDs of any size new, unless updates are polled and not acknowledged. poller calls it while
 // Telegram's queue is empty: after a week without an update the next ID is random, and may be lower,
 // https://core.telegram.org/bots/api#update.
 func (t *tracker) restart() {

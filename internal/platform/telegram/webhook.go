@@ -162,23 +162,23 @@ func (h *webhook) passOn(u *update) (status int) {
 // start answers an update in a goroutine of its own. It blocks until the update is answered, but for ackAfter at most,
 // and returns the status for Telegram.
 func (h *webhook) start(u *update) (status int) {
-	place := h.s.a.inFlight.tryEnter()
-	if place == nil {
+	held := h.s.a.inFlight.tryEnter()
+	if held == nil {
 		h.s.a.Count("webhook_full")
 		return http.StatusServiceUnavailable
 	}
-	u.waits = place.stopRunning
+	u.waits = held.stopRunning
 	ended := make(chan int, 1)
-	started := h.s.work.Go(func(request string) {
+	started := h.s.work.Go(func(id string) {
 		result := http.StatusOK // even after a panic, which would come again
 		defer func() {
-			place.leave()
+			held.leave()
 			ended <- result
 		}()
-		result = h.answer(request, u)
+		result = h.answer(id, u)
 	})
 	if !started {
-		place.leave()
+		held.leave()
 		return http.StatusServiceUnavailable
 	}
 	select {
@@ -190,7 +190,7 @@ func (h *webhook) start(u *update) (status int) {
 }
 
 // answer answers an update unless it is claimed or done, and returns the status for Telegram.
-func (h *webhook) answer(request string, u *update) (status int) {
+func (h *webhook) answer(id string, u *update) (status int) {
 	u.command = h.s.parseRenamed(u)
 	key, progress := h.claim(u)
 	if progress != claim.New {
@@ -209,7 +209,7 @@ func (h *webhook) answer(request string, u *update) (status int) {
 			h.s.a.Dedup.Release(key)
 		}
 	}()
-	answered = h.s.respond(request, u)
+	answered = h.s.respond(id, u)
 	if !answered {
 		return http.StatusServiceUnavailable
 	}
