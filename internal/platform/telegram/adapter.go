@@ -2,11 +2,13 @@
 // webhook. An update goes one way:
 //
 //	poll.go, webhook.go   receive it, and acknowledge it when it is answered
+//	updates.go            knows which polled updates may be acknowledged
+//	inflight.go           limits how many updates are in flight
 //	parse.go              finds the command in a message, a press or an inline query
 //	respond.go            has the command handled, and sends the rendered reply (render.go)
 //	notice.go             answers a press, and posts short notices in a group
 //	cleanup.go            deletes notices and older cards in a group
-//	inline.go, places.go  answer inline queries; bound what is in flight
+//	inline.go             answers inline queries
 //	hello.go              has the bot say hello in a group that it was added to
 //	name.go, moved.go     notice that the bot is renamed, or that a group has another ID
 //	album.go              has one message of an album answered
@@ -21,7 +23,7 @@
 // (cleanup.go). Buttons and questions carry their command. So both work after a restart,
 // and are checked like typed text.
 //
-// A polled update counts as answered once its answer is out; poll.go names the exceptions.
+// A polled update is acknowledged once its answer is delivered; updates.go names the exceptions.
 // A webhook update is acknowledged within a fraction of a second, because
 // Telegram delivers nothing else from that chat until then. The answer to a private
 // command is only sent to its user's private chat, or stays in the group as an ephemeral
@@ -78,10 +80,6 @@ import (
 // Platform is Telegram's name in requests, logs and settings.
 const Platform chat.Platform = "telegram"
 
-// maxInFlight bounds the updates in flight. An update that waits for the message of
-// another one does not count.
-const maxInFlight = 1000
-
 var backoff = transport.Backoff{First: 500 * time.Millisecond, Max: 30 * time.Second}
 
 // errToken ends Run.
@@ -124,7 +122,7 @@ type Adapter struct {
 	ready atomic.Bool
 	// withoutEphemeral is set once the server has made an ephemeral message public.
 	withoutEphemeral atomic.Bool
-	places           *places
+	inFlight         *inFlight
 	joins            joinQueue
 	// groups holds a models.Chat for each group of the settings by its ID, as far as it is known.
 	groups sync.Map
@@ -132,8 +130,8 @@ type Adapter struct {
 	shown platform.Shown
 	// current is the Run that can send, or nil.
 	current atomic.Pointer[session]
-	// serving is the Run that takes webhook deliveries, or nil.
-	serving atomic.Pointer[session]
+	// hook takes webhook deliveries; nil if none can be taken.
+	hook atomic.Pointer[webhook]
 }
 
 // session is one Run.
@@ -148,14 +146,6 @@ type session struct {
 	out    *outbox.Outbox
 	// limits bounds how often Connected is called, and the bot's name asked for.
 	limits *ratelimit.Memory
-	// failedAt is the last_error_date of the first getWebhookInfo after the webhook was
-	// set, in Unix seconds by Telegram's clock; failureUnknown until that call. Telegram
-	// reports a failure for more than an hour.
-	failedAt int
-	// delivered holds the IDs of the webhook's updates that are in flight.
-	delivered sync.Map
-	// offsets tracks the polled updates.
-	offsets *offsetTracker
 	// running ends when the drain begins.
 	running context.Context
 	// fail ends the session with an error that no waiting can mend.
@@ -174,8 +164,8 @@ func New(c Config) *Adapter {
 	if c.Moves == nil {
 		c.Moves = &platform.Moves{}
 	}
-	api := botapi.New(botapi.Config{Token: c.Settings.Token, URL: c.Settings.APIURL, MaxConns: 2 * maxInFlight})
-	return &Adapter{Config: c, api: api, places: newPlaces(maxInFlight)}
+	api := botapi.New(botapi.Config{Token: c.Settings.Token, URL: c.Settings.APIURL, MaxConns: 2 * maxRunning})
+	return &Adapter{Config: c, api: api, inFlight: newInFlight(maxRunning, maxHeld)}
 }
 
 // allowedUpdates returns the kinds of update to ask for: new messages, presses of buttons,
@@ -195,8 +185,8 @@ func (a *Adapter) Platform() chat.Platform { return Platform }
 // webhook, whether the last check found ours set, at most about a minute ago.
 func (a *Adapter) Ready() bool { return a.ready.Load() }
 
-// InFlight returns how many updates in flight hold a place.
-func (a *Adapter) InFlight() int { return len(a.places.held) }
+// InFlight returns how many updates are being answered, including those that wait.
+func (a *Adapter) InFlight() int { return a.inFlight.count() }
 
 // Role asks Telegram whether a user administers a chat. It returns Moderator or Member.
 func (a *Adapter) Role(ctx context.Context, user chat.User, chatID string) (chat.Role, error) {
@@ -216,7 +206,6 @@ func (a *Adapter) Run(ctx context.Context, h platform.Handler) error {
 		work:     platform.NewWork(ctx, h, a.Log, a.Count),
 		running:  ctx,
 		fail:     fail,
-		offsets:  newOffsetTracker(),
 		toDelete: toDelete{},
 		naming:   make(chan struct{}, 1),
 		limits:   ratelimit.NewMemory(),
@@ -240,19 +229,26 @@ func (a *Adapter) Run(ctx context.Context, h platform.Handler) error {
 	aside.Go(func() { s.syncProfile(ctx) })
 	aside.Go(func() { s.watchName(ctx) })
 
-	if a.Settings.WebhookURL == "" {
-		s.poll(ctx)
-	} else {
-		s.receive(ctx)
+	if a.Settings.WebhookURL != "" {
+		h := &webhook{s: s}
+		h.receive(ctx)
+		s.drain()
+		return tokenRefused(ctx)
 	}
-	a.ready.Store(false)
-
-	s.work.Drain()
+	p := newPoller(s)
+	p.receive(ctx)
+	s.drain()
 	if err := tokenRefused(ctx); err != nil {
 		return err
 	}
-	s.commit(ctx)
+	p.commit(ctx)
 	return nil
+}
+
+// drain finishes what is in flight. Meanwhile the adapter is not ready.
+func (s *session) drain() {
+	s.a.ready.Store(false)
+	s.work.Drain()
 }
 
 // tokenRefused returns errToken if that has ended ctx.

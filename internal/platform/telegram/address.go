@@ -54,7 +54,7 @@ func (t *task) forJoin(group, address string) *task {
 	cmd.request.Command, cmd.request.Args = chat.JoinCommand, chat.Typed(group, address)
 	cmd.text, cmd.private = strings.Join([]string{chat.JoinCommand, group, address}, " "), true
 	t.s.a.nameGroup(&cmd.request)
-	return &task{s: t.s, cmd: &cmd, arrived: t.arrived, place: t.place, waits: t.waits, onlyIfRequested: true}
+	return &task{s: t.s, cmd: &cmd, arrived: t.arrived, waits: t.waits, onlyIfRequested: true}
 }
 
 // addressIn returns the address in a private message. It is "" if there is none, or if the bot answers

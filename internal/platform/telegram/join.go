@@ -30,11 +30,9 @@ const (
 // joinTask is a join request in flight.
 type joinTask struct {
 	s       *session
-	update  int64 // the update's ID
 	join    *joinRequest
 	arrived time.Time
 	times   joinTimes
-	finish  func(answered bool)
 	// mayTell is set once personLimit allows a message about the request.
 	mayTell bool
 	// timer ends the wait to be checked. It is nil for a request that did not wait.
@@ -51,19 +49,11 @@ func (j *joinTask) answer(id string) (more bool) {
 	began := time.Now()
 	j.times = j.timesAt(began)
 	reply := j.check(id, began)
-	switch {
-	case reply.Join.Admit != nil:
+	if reply.Join.Admit != nil {
 		return j.approveRequest(reply)
-	case j.s.work.Commands.Err() != nil && j.comesAgain():
-		j.end(false) // The next session may check it to the end.
-		return true
 	}
 	return j.leaveOpen(reply)
 }
-
-// comesAgain reports whether the next session gets a request that end(false) ends: a query would
-// come too late, and Telegram has forgotten a request that is acknowledged already.
-func (j *joinTask) comesAgain() bool { return j.join.QueryID == "" && j.s.offsets.holds(j.update) }
 
 // giveUp leaves a request open that is not checked.
 func (j *joinTask) giveUp(string) (more bool) { return j.leaveOpen(nil) }
@@ -129,10 +119,6 @@ func (j *joinTask) tellOutcome(reply *chat.Reply) {
 func (j *joinTask) approveRequest(reply *chat.Reply) (more bool) {
 	receipt := j.tellJoining(reply)
 	outcome := j.s.approve(reply.Join.Admit, j.join.From.ID, j.times.approve, j.callApprove)
-	if outcome == chat.ApprovalTimedOut && j.s.work.Sends.Err() != nil && j.comesAgain() {
-		j.end(false) // The next session may approve it.
-		return true
-	}
 	reply = replyTo(reply, outcome)
 	switch outcome {
 	case chat.LetIn:

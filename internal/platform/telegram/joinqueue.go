@@ -20,8 +20,6 @@ const (
 	// maxQueries and maxWaiting bound those that wait to be checked, with a query and without.
 	// Further ones are not checked. Queries whose time is up are all answered at once.
 	maxQueries, maxWaiting = 1000, 10_000
-	// raidJoins is the number in flight from which polling takes them for a raid.
-	raidJoins = 50
 	// refusals and admissions are how many people a second are told how their request ended, or
 	// that they are being let in: together a third of the messages that Telegram allows for all
 	// chats. In contactTime, refusals reaches more people than 2,000 who ask at once.
@@ -76,21 +74,18 @@ type joinQueue struct {
 	queries, others list.List
 }
 
-// queueJoin answers a join request for one of JoinChats, and calls finish at the end: with
-// false if the session ended before. Whoever has what the group requires is let in. Any other
-// request stays open for moderators, and the person is told why. queueJoin does not block. It
-// returns false, and never calls finish, if the drain has begun.
-func (s *session) queueJoin(u *update, finish func(answered bool)) bool {
-	r := u.Join
+// acceptJoin takes a join request for one of JoinChats. Whoever has what the group requires is let in. Any other
+// request stays open for moderators, and the person is told why. acceptJoin does not block. It returns false, and
+// takes nothing, if the drain has begun.
+func (s *session) acceptJoin(r *joinRequest) bool {
 	if _, listed := s.a.Settings.JoinChats[r.Chat.ID]; !listed {
-		finish(true)
 		return true
 	}
 	if !s.work.Hold() {
 		return false
 	}
 	s.a.seeGroup(r.Chat)
-	j := &joinTask{s: s, update: u.ID, join: r, arrived: time.Now(), finish: finish}
+	j := &joinTask{s: s, join: r, arrived: time.Now()}
 	j.times = j.timesAt(j.arrived)
 	q := &s.a.joins
 	q.inFlight.Add(1)
@@ -172,13 +167,12 @@ func (j *joinTask) run(step func(id string) (more bool)) {
 	more := false
 	j.s.work.Run(func(id string) { more = step(id) }) // which recovers from a panic
 	if !more {
-		j.end(true)
+		j.end()
 	}
 }
 
 // end ends the request.
-func (j *joinTask) end(answered bool) {
+func (j *joinTask) end() {
 	j.s.a.joins.inFlight.Add(-1)
-	j.finish(answered)
 	j.s.work.Release()
 }

@@ -1,12 +1,8 @@
 package telegram
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"math"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/go-telegram/bot"
@@ -17,175 +13,182 @@ import (
 const (
 	// longPoll is how long Telegram may take to answer a getUpdates if nothing comes.
 	longPoll = 50 * time.Second
-	// batchSize is the largest number of updates that one getUpdates returns,
-	// https://core.telegram.org/bots/api#getupdates.
-	batchSize = 100
-	// stuckAfter is how long an update is in flight before it counts as stuck.
-	stuckAfter = 300 * time.Millisecond
-	// passWaiting and passNone are arguments of offsetTracker.offset: the first is longer
-	// than any update is in flight, and shorter than the time since waitingSince.
-	passWaiting = 24 * time.Hour
-	passNone    = time.Duration(math.MaxInt64)
-	// commitTimeout bounds the getUpdates of commit.
+	// commitTimeout limits the getUpdates of commit.
 	commitTimeout = 900 * time.Millisecond
 )
 
-// Updates that are not acknowledged are still queued, so the next getUpdates returns at once,
-// with known ones first. After a batch with new updates, poll therefore waits until no command
-// is in flight, or only a quarter of the batch would be returned again. It waits no longer than
-// gapPerUpdate for each update of the batch, or minGap if that is more. After any other batch
-// poll waits that long.
-//
-// While the offset stays, polls are sameOffsetGap apart. If one repeats the offset of the last
-// within half a second, Telegram returns only one update (tdlib/telegram-bot-api 10.0,
-// Client.cpp, process_get_updates_query), and an update that hangs would hide all others. An
-// offset one lower returns the same updates, because that one is acknowledged already. poll
-// alternates between the two.
+// An update that is not acknowledged stays in Telegram's queue. The next getUpdates then returns at once, with
+// known updates first. These are the pauses between two calls.
 const (
-	gapPerUpdate  = 200 * time.Microsecond
-	minGap        = 2 * time.Millisecond
-	sameOffsetGap = 100 * time.Millisecond
+	// pausePerUpdate and minPause are the pause after a batch. It ends early if the next batch would have few
+	// known updates.
+	pausePerUpdate = 200 * time.Microsecond
+	minPause       = 2 * time.Millisecond
+	// sameOffsetPause is the time between two calls while the offset stays.
+	sameOffsetPause = 100 * time.Millisecond
 )
 
-// poll takes updates and starts a goroutine for each. It blocks until ctx is done or the
-// token is refused. It acknowledges an update once that one and all before it are answered.
-//
-// There are exceptions. A getUpdates returns the first batchSize updates that are not
-// acknowledged, so an update that takes long would hide all others behind these. If a batch is
-// full, poll acknowledges the updates at its head that wait for their chat's rate, a 429 or
-// another message, as a webhook's are; if it has nothing new, also the stuck ones. In a raid,
-// poll acknowledges join requests at once, and the stuck updates too: updates come faster than
-// the checks end. What is acknowledged is still answered, also on SIGTERM. It is lost if the
-// process is killed, or if Telegram does not take the answer before the drain ends.
-func (s *session) poll(ctx context.Context) {
-	// This deletes the webhook of an earlier run. A webhook set later belongs to another
-	// process: polls then fail with a conflict until that process deletes it.
-	_ = s.repeat(ctx, func() error {
-		_, err := botapi.Change(ctx, s.a.api, (*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{})
-		return err
-	})
-	lastOffset, lastSent, lastPoll, pass := int64(-1), int64(-1), time.Time{}, passNone
+// poller takes updates by long polling, during one Run. An update is acknowledged once it and all before it are
+// answered; tracker has the exceptions. An acknowledged update is still answered, even on SIGTERM. It is lost if the
+// process is killed, or if Telegram does not accept the answer before the drain ends.
+type poller struct {
+	s       *session
+	updates *tracker
+	// sent is the offset of the last call.
+	sent int64
+}
+
+func newPoller(s *session) *poller {
+	return &poller{s: s, updates: newTracker(s.out.Saturated)}
+}
+
+// receive polls until ctx is done or the token is refused.
+func (p *poller) receive(ctx context.Context) {
+	p.deleteWebhook(ctx)
 	// The first getUpdates returns at once, which shows early that Telegram can be reached.
-	wait := time.Duration(0)
+	timeout := time.Duration(0)
 	for ctx.Err() == nil {
-		s.await(ctx, time.Until(lastPoll.Add(sameOffsetGap)), func() bool {
-			offset, _ := s.offsets.offset(pass)
-			return offset != lastOffset
-		})
-		offset, busy := s.offsets.offset(pass)
-		if busy { // An update in flight is still queued, so there is nothing to wait for.
-			wait = 0
-		}
-		lastOffset, lastPoll = offset, time.Now()
-		if offset == lastSent && offset > 1 { // Below 0, Telegram would drop updates.
-			offset--
-		}
-		lastSent = offset
-		batch, err := s.getUpdates(ctx, offset, wait)
+		offset, _ := p.updates.next()
+		called := time.Now()
+		batch, err := p.getUpdates(ctx, offset, timeout)
 		if err != nil {
 			return
 		}
-		s.connected()
-		if len(batch) == 0 && !busy {
-			s.offsets.forget()
+		p.s.connected()
+		p.updates.acknowledge(offset)
+		if len(batch) == 0 {
+			p.updates.restart()
 		}
-		anyNew, raid := s.dispatch(ctx, batch)
-		pass = s.passAfter(len(batch) >= batchSize, anyNew, raid)
-		wait = longPoll
-		gap := max(minGap, gapPerUpdate*time.Duration(len(batch)))
-		s.await(ctx, gap, func() bool {
-			return anyNew && (s.a.InFlight() == 0 || s.offsets.unacknowledged() <= len(batch)/4)
-		})
+		anyNew := p.dispatch(ctx, batch)
+		p.pause(ctx, len(batch), anyNew)
+		p.awaitOffset(ctx, offset, called.Add(sameOffsetPause))
+		timeout = longPoll
 	}
 }
 
-// passAfter returns how long updates must be in flight for the next poll to acknowledge them: after
-// a batch that is full or not, with updates that are new or none, in a raid or not.
-func (s *session) passAfter(full, anyNew, raid bool) time.Duration {
-	switch {
-	// While the global rate delays messages, updates are safer in Telegram's queue.
-	case (raid || full && !anyNew) && !s.out.Saturated():
-		return stuckAfter
-	case full:
-		return passWaiting
-	}
-	return passNone
+// deleteWebhook deletes the webhook of an earlier run. A webhook that is set later belongs to another process:
+// getUpdates then fails with a conflict until that process deletes it.
+func (p *poller) deleteWebhook(ctx context.Context) {
+	// If it fails, so does getUpdates.
+	_ = p.s.repeat(ctx, func() error {
+		_, err := botapi.Change(ctx, p.s.a.api, (*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{})
+		return err
+	})
 }
 
-// getUpdates calls Telegram until a call succeeds. The first call blocks for up to wait if no
-// update is queued. getUpdates fails if ctx is done or the token is refused.
-func (s *session) getUpdates(
-	ctx context.Context, offset int64, wait time.Duration,
+// getUpdates calls Telegram until a call succeeds. The first call blocks for up to timeout if no update is
+// queued. getUpdates fails if ctx is done or the token is refused.
+func (p *poller) getUpdates(
+	ctx context.Context, offset int64, timeout time.Duration,
 ) (batch []json.RawMessage, err error) {
-	err = s.repeat(ctx, func() (err error) {
-		batch, err = s.a.api.GetUpdates(ctx, offset, batchSize, wait, s.a.allowedUpdates())
+	a := p.s.a
+	err = p.s.repeat(ctx, func() (err error) {
+		p.sent = unlikeLast(offset, p.sent)
+		batch, err = a.api.GetUpdates(ctx, p.sent, batchSize, timeout, a.allowedUpdates())
 		if err != nil && ctx.Err() == nil {
-			wait = 0
-			s.a.ready.Store(false)
-			s.a.Count("poll_failed")
+			timeout = 0 // A call that succeeds then shows at once that Telegram is back.
+			a.ready.Store(false)
+			a.Count("poll_failed")
 		}
 		return err
 	})
 	return batch, err
 }
 
-// dispatch starts a goroutine for each new update of a batch, and reports whether there was
-// one. It blocks while all places are taken. raid is true if the batch has join requests, and
-// is full or raidJoins are in flight. dispatch then marks join requests as answered.
-func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew, raid bool) {
-	for _, raw := range batch {
-		u, answerable := s.a.read(raw)
-		if u.ID != 0 && s.offsets.begin(u.ID) {
-			anyNew = true
-			if !answerable {
-				s.offsets.done(u.ID)
-			} else if !s.start(ctx, u) {
-				return anyNew, raid
-			}
-		}
-		if u.Join != nil && (len(batch) >= batchSize || s.a.joins.count() >= raidJoins) {
-			raid = true
-			s.offsets.done(u.ID)
-		}
+// unlikeLast returns the offset to send for offset, after a call with the offset last.
+//
+// If a getUpdates has the offset of the last one, and comes within half a second, Telegram returns only one update
+// (tdlib/telegram-bot-api 10.0, Client.cpp, process_get_updates_query). An update that hangs would then hide all
+// others. The offset below returns the same updates, because the update with that ID is acknowledged already.
+func unlikeLast(offset, last int64) int64 {
+	if offset == last && offset != fromEarliest { // A negative offset drops updates.
+		return offset - 1
 	}
-	return anyNew, raid
+	return offset
 }
 
-// start starts a goroutine that answers an update, or queues a join request. It blocks while
-// all places are taken. It returns false and starts none if ctx ends.
-func (s *session) start(ctx context.Context, u *update) bool {
-	answered := func(done bool) {
-		// While the session runs, no other process would get the update.
-		if done || s.running.Err() == nil {
-			s.offsets.done(u.ID)
+// dispatch has each new update of a batch answered, and reports whether there was one. It blocks while too many
+// updates are in flight.
+func (p *poller) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew bool) {
+	for _, raw := range batch {
+		u, answerable := p.s.a.read(raw)
+		if u.ID == 0 || !p.updates.begin(u.ID) {
+			continue
+		}
+		anyNew = true
+		switch {
+		case !answerable:
+			p.updates.advance(u.ID, stateDone)
+		case u.Join != nil:
+			p.passOn(ctx, u)
+		case !p.start(ctx, u):
+			return anyNew
 		}
 	}
-	if u.Join != nil {
-		return s.queueJoin(u, answered)
+	return anyNew
+}
+
+// passOn passes a join request on to the door. A request that the door refuses comes again if the drain has begun.
+// Otherwise the door has too many, and the request stays open for moderators.
+func (p *poller) passOn(ctx context.Context, u *update) {
+	if p.s.acceptJoin(u.Join) || ctx.Err() == nil {
+		p.updates.advance(u.ID, stateDone)
 	}
-	u.waits = func() { s.offsets.mark(u.ID, waitingSince) }
-	p := s.a.places.hold(ctx, u.chat())
-	if p == nil {
+}
+
+// start starts a goroutine that answers an update. It blocks while too many updates are in flight. It returns
+// false, and starts none, if ctx ends or the drain has begun.
+func (p *poller) start(ctx context.Context, u *update) bool {
+	held := p.s.a.inFlight.enter(ctx)
+	if held == nil {
 		return false
 	}
-	return s.work.Go(func(request string) {
-		done := true // even after a panic, which would come again
+	u.waits = func() {
+		held.stopRunning()
+		p.updates.advance(u.ID, stateWaiting)
+	}
+	started := p.s.work.Go(func(id string) {
+		answered := true // even after a panic, which would come again
 		defer func() {
-			p.Free()
-			answered(done)
+			held.leave()
+			// While the session runs, no other process would get the update.
+			if answered || ctx.Err() == nil {
+				p.updates.advance(u.ID, stateDone)
+			}
 		}()
-		u.command = s.parseRenamed(u)
-		done = s.respond(request, u, p)
+		u.command = p.s.parseRenamed(u)
+		answered = p.s.respond(id, u)
+	})
+	if !started {
+		held.leave()
+	}
+	return started
+}
+
+// pause blocks after a batch of this size until the next batch would have few known updates. It blocks no longer than
+// the size allows, and exactly that long if the batch had no new update.
+func (p *poller) pause(ctx context.Context, size int, anyNew bool) {
+	p.await(ctx, max(minPause, pausePerUpdate*time.Duration(size)), func() bool {
+		_, again := p.updates.next()
+		return anyNew && again <= size/4
 	})
 }
 
-// await blocks until done returns true or ctx ends, but for d at most. It calls done at the
-// start and after each answer.
-func (s *session) await(ctx context.Context, d time.Duration, done func() bool) {
+// awaitOffset blocks until the next offset is another one than the last, or until the given time.
+func (p *poller) awaitOffset(ctx context.Context, last int64, until time.Time) {
+	p.await(ctx, time.Until(until), func() bool {
+		offset, _ := p.updates.next()
+		return offset != last
+	})
+}
+
+// await blocks until ready returns true or ctx ends, but for d at most. It calls ready at the start, and whenever an
+// update has changed.
+func (p *poller) await(ctx context.Context, d time.Duration, ready func() bool) {
 	timeout := time.After(d)
-	for !done() {
+	for !ready() {
 		select {
-		case <-s.offsets.answered:
+		case <-p.updates.changed:
 		case <-timeout:
 			return
 		case <-ctx.Done():
@@ -194,117 +197,15 @@ func (s *session) await(ctx context.Context, d time.Duration, done func() bool) 
 	}
 }
 
-// commit acknowledges the updates answered since the last getUpdates, within commitTimeout.
-func (s *session) commit(ctx context.Context) {
-	offset, _ := s.offsets.offset(passNone)
-	if offset == 0 {
+// commit acknowledges the updates that were answered since the last getUpdates, within commitTimeout.
+func (p *poller) commit(ctx context.Context) {
+	offset := p.updates.last()
+	if offset == fromEarliest {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
-	if _, err := s.a.api.GetUpdates(ctx, offset, 1, 0, s.a.allowedUpdates()); err != nil {
-		s.a.Log.Warn("telegram: the last answers may be repeated at the next start", "err", err)
+	if _, err := p.s.a.api.GetUpdates(ctx, offset, 1, 0, p.s.a.allowedUpdates()); err != nil {
+		p.s.a.Log.Warn("telegram: the last answers may be repeated at the next start", "err", err)
 	}
-}
-
-// offsetTracker tracks which polled updates are answered, in any order. A getUpdates sends
-// one ID, the offset, which acknowledges all updates with lower IDs.
-type offsetTracker struct {
-	mu sync.Mutex
-	// next is the offset once all of taken are answered; 0 is unknown.
-	next int64
-	// taken holds each update from the offset on, by ascending IDs.
-	taken []takenUpdate
-	// answered holds a token if an update was answered since the last receive.
-	answered chan struct{}
-}
-
-// takenUpdate is an update that was polled. begun is the time of begin, or waitingSince; the
-// zero time is an answered update.
-type takenUpdate struct {
-	id    int64
-	begun time.Time
-}
-
-func newOffsetTracker() *offsetTracker {
-	return &offsetTracker{answered: make(chan struct{}, 1)}
-}
-
-// begin records an update as in flight. It returns false if the update is known.
-func (o *offsetTracker) begin(id int64) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	i, known := o.find(id)
-	if known || id < o.next {
-		return false
-	}
-	o.taken = slices.Insert(o.taken, i, takenUpdate{id: id, begun: time.Now()})
-	return true
-}
-
-// find returns the index of an update in taken, or the one at which it would be inserted.
-func (o *offsetTracker) find(id int64) (i int, found bool) {
-	return slices.BinarySearchFunc(o.taken, id, func(u takenUpdate, id int64) int { return cmp.Compare(u.id, id) })
-}
-
-// holds reports whether an update is in flight, so that Telegram keeps it. It returns false for an
-// update that came by webhook.
-func (o *offsetTracker) holds(id int64) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	i, known := o.find(id)
-	return known && !o.taken[i].begun.IsZero()
-}
-
-// waitingSince is the time of an update that waits, long before any other.
-var waitingSince = time.Unix(0, 0)
-
-// done marks an update as answered.
-func (o *offsetTracker) done(id int64) { o.mark(id, time.Time{}) }
-
-// mark sets the time of an update in taken, if the update is there and not answered.
-func (o *offsetTracker) mark(id int64, at time.Time) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if i, known := o.find(id); known && !o.taken[i].begun.IsZero() {
-		o.taken[i].begun = at
-	}
-	select {
-	case o.answered <- struct{}{}:
-	default:
-	}
-}
-
-// offset returns the ID of the first update in flight and true. If none is in flight, it
-// returns the ID after the last update, or 0 if that is unknown. Updates that are in flight for
-// longer than pass count as answered, up to the first one that is not.
-func (o *offsetTracker) offset(pass time.Duration) (offset int64, busy bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for len(o.taken) > 0 {
-		first := o.taken[0]
-		if !first.begun.IsZero() && time.Since(first.begun) <= pass {
-			return first.id, true
-		}
-		o.taken = o.taken[1:]
-		o.next = first.id + 1
-	}
-	return o.next, false
-}
-
-// unacknowledged returns how many updates the next getUpdates would return again.
-func (o *offsetTracker) unacknowledged() int {
-	o.offset(passNone) // drops those that it acknowledges
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.taken)
-}
-
-// forget sets next to unknown. poll calls it when Telegram's queue is empty, because after a
-// week without an update the next ID is random and may be lower,
-// https://core.telegram.org/bots/api#update.
-func (o *offsetTracker) forget() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.next = 0
 }

@@ -9,82 +9,189 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
-// Whatever hangs, others are answered as if it were not there, but for a moment
-// for those that stand behind the first 100. It is answered too, also at a stop.
+// Whatever hangs, others are answered as if it were not there, but for a moment for those that stand behind the
+// first 100. What hangs is answered, too, even at a stop.
 func TestHangingCommandsHideNoOthers(t *testing.T) {
 	type test struct {
-		hung, others int
+		hung   int
+		others int
+		within time.Duration
 	}
 	inBubble(t, map[string]test{
-		"one command":                   {1, 300},
-		"more than a batch of commands": {150, 50},
+		"one command, before less than a batch": {hung: 1, others: 99, within: time.Second / 10},
+		"one command, before more":              {hung: 1, others: 300, within: hangsAfter + 2*sameOffsetPause},
+		"more than a batch of commands":         {hung: 150, others: 50, within: hangsAfter + 2*sameOffsetPause},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		r.block(people(tt.hung)...)
 		stop, start := r.run(), time.Now()
-		r.ask(tt.hung + tt.others)
+		all := tt.hung + tt.others
+		r.ask(all)
 		sent := r.api.WaitSent(tt.others, time.Minute)
-		if took := time.Since(start); len(sent) < tt.others || took > 5*stuckAfter {
+		if took := time.Since(start); len(sent) < tt.others || took > tt.within {
 			t.Errorf("%d of %d others are answered, after %v", len(sent), tt.others, took)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		if answers := perChat(r.sent(tt.hung + tt.others)); len(answers) != tt.hung+tt.others || len(r.api.Pending()) != 0 {
-			t.Errorf("%d are answered after the stop, %d are queued", len(answers), len(r.api.Pending()))
-		}
+		check(t, "answered after the stop", len(perChat(r.sent(all))), all)
+		check(t, "left at Telegram", len(r.api.Pending()), 0)
 	})
 }
 
-func TestWhatIsInFlightIsBounded(t *testing.T) {
-	const most = 20
+// A chat has no bound of its own. Still, it does not hold up others.
+func TestHangingCommandsOfOneChatDelayNoOther(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
-		r.adapter.places = newPlaces(most)
-		release := r.block(people(most)...)
-		r.ask(most + 5)
+		const hung = 150
+		release := r.block(people(hung)...)
 		r.run()
-		time.Sleep(time.Second)
-		if n := len(r.handler.Requests()); n != most {
-			t.Errorf("%d commands are in flight, want %d", n, most)
+		for _, user := range people(hung) {
+			r.api.Push(inGroup(user, "/price"))
+		}
+		asked := time.Now()
+		r.api.Push(inPrivate(ann, "/price"))
+		if answer := r.sent(1)[0]; answer.Chat != ann || answer.At.Sub(asked) > hangsAfter+2*sameOffsetPause {
+			t.Errorf("the answer to %d comes after %v", answer.Chat, answer.At.Sub(asked))
 		}
 		release()
-		r.sent(most + 5)
+		r.sent(1 + hung)
 	})
 }
 
-// Polls become few while a command hangs and nobody else asks, and a server that
-// does not wait is not asked as fast as it answers.
-func TestPollsAreMadeWithPauses(t *testing.T) {
-	inBubble(t, map[string]string{"a command hangs": "", "nothing at once": `[]`, "no update": `[{},7]`}, func(t *testing.T, result string) {
+// Fewer updates than a batch hide no others, so Telegram keeps them until they are answered, whatever they wait for.
+// Of a batch, those at the head that wait are acknowledged.
+func TestFewUpdatesAreNotAcknowledgedUnanswered(t *testing.T) {
+	type test struct {
+		hung    int
+		waiting int // for the end of a 429
+		kept    int // at Telegram
+	}
+	inBubble(t, map[string]test{
+		"one less than a batch": {hung: 40, waiting: 59, kept: 99},
+		"a batch":               {hung: 40, waiting: 60, kept: 40},
+	}, func(t *testing.T, tt test) {
 		r := setUp(t)
-		if result == "" {
-			r.block(people(1)...)
-			r.ask(1)
-		} else {
-			r.carry("getUpdates", time.Hour, func(req *http.Request) (*http.Response, error) {
-				time.Sleep(time.Millisecond)
-				return answering(http.StatusOK, `{"ok":true,"result":`+result+`}`)(req)
-			})
-		}
+		r.holdGroups(time.Minute, 0)
+		release := r.block(people(tt.hung)...)
 		r.run()
-		time.Sleep(time.Minute)
-		if n := r.events.Of("getUpdates"); n < 60 || n > 11*60 || !r.adapter.Ready() {
-			t.Errorf("%d polls in a minute, ready %v", n, r.adapter.Ready())
+		for i := range int64(tt.waiting) {
+			r.api.Push(inGroup(1+i, fmt.Sprint("/staked ", i)))
 		}
+		r.ask(tt.hung)
+		time.Sleep(10 * time.Second)
+		check(t, "kept at Telegram", len(r.api.Pending()), tt.kept)
+		release()
+		r.idle(10 * time.Minute)
+		check(t, "answers", len(r.api.Sent()), tt.hung+tt.waiting)
 	})
+}
+
+// A join request may wait for minutes. It is acknowledged as soon as the door has it, however few there are.
+func TestAJoinRequestIsAcknowledgedOnceItIsTaken(t *testing.T) {
+	simulated(t, func(t *testing.T, _ *adapterTest) {
+		r := joinTest(t)
+		r.handler.Reply = lateJoinReply
+		r.runJoins()
+		r.asks(7, false)
+		time.Sleep(2 * sameOffsetPause)
+		check(t, "kept at Telegram", len(r.api.Pending()), 0)
+		check(t, "answered", len(r.api.JoinRequests()[0].Answers), 0)
+		check(t, "state in the end", r.joined(7).State, faketelegram.JoinApproved)
+	})
+}
+
+// Polling takes no more updates while too many are in flight.
+func TestPollingKeepsTheBoundsInFlight(t *testing.T) {
+	const maxRunning, maxHeld = 20, 30
+	type test struct{ hung, waiting, handled int }
+	inBubble(t, map[string]test{
+		"too many hang":               {hung: 25, waiting: 0, handled: maxRunning},
+		"too many wait":               {hung: 0, waiting: 35, handled: maxHeld},
+		"too many hang and wait":      {hung: 15, waiting: 20, handled: maxHeld},
+		"few enough hang and wait":    {hung: 18, waiting: 11, handled: 29},
+		"those that wait do not hang": {hung: 15, waiting: 15, handled: maxHeld},
+	}, func(t *testing.T, tt test) {
+		r := setUp(t)
+		r.adapter.inFlight = newInFlight(maxRunning, maxHeld)
+		r.holdGroups(time.Minute, 0)
+		release := r.block(people(tt.hung)...)
+		r.run()
+		for i := range int64(tt.waiting) {
+			r.api.Push(inGroup(1+i, fmt.Sprint("/staked ", i)))
+			time.Sleep(time.Millisecond)
+		}
+		r.ask(tt.hung)
+		time.Sleep(10 * time.Second)
+		check(t, "commands handled", len(r.handler.Requests()), tt.handled)
+		release()
+		r.idle(10 * time.Minute)
+		check(t, "answers", len(r.api.Sent()), tt.hung+tt.waiting)
+	})
+}
+
+// No two calls within half a second may have one offset, and none may drop an update.
+func TestAnOffsetIsNotRepeated(t *testing.T) {
+	for _, tt := range []struct{ offset, last, want int64 }{
+		{offset: 0, last: 0, want: 0},
+		{offset: 1, last: 1, want: 0},
+		{offset: 2, last: 2, want: 1},
+		{offset: 700, last: 600, want: 700},
+		{offset: 700, last: 700, want: 699},
+		{offset: 700, last: 699, want: 700},
+	} {
+		check(t, fmt.Sprint(tt.offset, " after ", tt.last), unlikeLast(tt.offset, tt.last), tt.want)
+	}
+}
+
+// Polls become few while a command hangs and nobody else asks.
+func TestAHangingCommandIsPolledWithPauses(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.block(ann)
+		r.api.Push(inPrivate(ann, "/price"))
+		r.run()
+		r.pollsWithPauses()
+	})
+}
+
+// A server that does not wait is not asked as fast as it answers.
+func TestAServerThatDoesNotWaitIsPolledWithPauses(t *testing.T) {
+	inBubble(t, map[string]string{
+		"nothing at once": `[]`,
+		"no update":       `[{},7]`,
+	}, func(t *testing.T, result string) {
+		r := setUp(t)
+		r.carry("getUpdates", time.Hour, func(req *http.Request) (*http.Response, error) {
+			time.Sleep(time.Millisecond)
+			return answering(http.StatusOK, `{"ok":true,"result":`+result+`}`)(req)
+		})
+		r.run()
+		r.pollsWithPauses()
+	})
+}
+
+// pollsWithPauses fails the test unless there are one to ten polls a second for a minute.
+func (r *adapterTest) pollsWithPauses() {
+	r.Helper()
+	time.Sleep(time.Minute)
+	if n := r.events.Of("getUpdates"); n < 60 || n > 11*60 {
+		r.Errorf("%d polls in a minute", n)
+	}
+	check(r, "ready", r.adapter.Ready(), true)
 }
 
 // A server that has no update for a while is asked from the same offset again, and that never
 // drops what comes next.
 func TestPollsAgainDropNoUpdate(t *testing.T) {
-	inBubble(t, map[string]time.Duration{"an even number": time.Second, "an odd number": time.Second + sameOffsetGap}, func(t *testing.T, length time.Duration) {
+	inBubble(t, map[string]time.Duration{
+		"an even number": time.Second,
+		"an odd number":  time.Second + sameOffsetPause,
+	}, func(t *testing.T, length time.Duration) {
 		r := setUp(t)
 		r.carry("getUpdates", length, answering(http.StatusOK, `{"ok":true,"result":[]}`))
 		r.ask(3)
@@ -94,9 +201,10 @@ func TestPollsAgainDropNoUpdate(t *testing.T) {
 }
 
 func TestTenMinuteOutage(t *testing.T) {
+	const conflict = `{"ok":false,"error_code":409,"description":"Conflict: terminated by other getUpdates request"}`
 	inBubble(t, map[string]roundTripper{
 		"a proxy's page, 401": answering(401, "<html></html>"),
-		"another poller":      answering(409, `{"ok":false,"error_code":409,"description":"Conflict: terminated by other getUpdates request"}`),
+		"another poller":      answering(409, conflict),
 		"polls that all hang": hangs,
 		"429 without an end":  limited(5),
 	}, func(t *testing.T, trouble roundTripper) {
@@ -206,7 +314,8 @@ func TestARefusedTokenEndsRun(t *testing.T) {
 		}
 		r.ask(1)
 		before(r)
-		if err := r.adapter.Run(t.Context(), r.handler); !errors.Is(err, errToken) || !strings.Contains(err.Error(), "TELEGRAM_BOT_TOKEN") {
+		err := r.adapter.Run(t.Context(), r.handler)
+		if !errors.Is(err, errToken) || !strings.Contains(err.Error(), "TELEGRAM_BOT_TOKEN") {
 			t.Errorf("Run: %v", err)
 		}
 		if _, _, err := r.adapter.Check(t.Context(), nil); err == nil {
@@ -223,7 +332,8 @@ func TestTwoPollersAnnounceOnceAMinute(t *testing.T) {
 		other.run()
 		time.Sleep(10 * time.Minute)
 		const cause = "another process polls with this token"
-		if n := r.events.Of("connected as @" + faketelegram.Username); !strings.Contains(r.logs.String(), cause) || n < 2 || n > 22 {
+		check(t, "the log names the cause", strings.Contains(r.logs.String(), cause), true)
+		if n := r.events.Of("connected as @" + faketelegram.Username); n < 2 || n > 22 {
 			t.Errorf("%d times connected in 10 minutes", n)
 		}
 		r.ask(1)
@@ -240,7 +350,8 @@ func TestPollingDeletesAWebhookOnlyAtStart(t *testing.T) {
 		r.run()
 		r.sent(3)
 		r.api.SetWebhook("https://other.example/hook")
-		r.waitFor("the log to name the cause", func() bool { return strings.Contains(r.logs.String(), "a webhook is set for this token") })
+		const cause = "a webhook is set for this token"
+		r.waitFor("the log to name the cause", func() bool { return strings.Contains(r.logs.String(), cause) })
 		r.ask(1)
 		time.Sleep(time.Minute)
 		if r.api.Webhook().URL == "" || r.adapter.Ready() || len(r.api.Calls("deleteWebhook")) != 1 {
@@ -252,54 +363,5 @@ func TestPollingDeletesAWebhookOnlyAtStart(t *testing.T) {
 		if !r.adapter.Ready() {
 			t.Error("polling does not go on")
 		}
-	})
-}
-
-// Updates are passed in order once they are answered, or if they wait or are stuck
-// at the head; and an empty queue may begin again with lower numbers.
-func TestOffsetPassesAnsweredWaitingAndStuck(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := newOffsetTracker()
-		begin := func(ids ...int64) {
-			for _, id := range ids {
-				if !o.begin(id) || o.begin(id) {
-					t.Errorf("%d is not taken once", id)
-				}
-			}
-		}
-		check := func(pass time.Duration, want string) {
-			t.Helper()
-			offset, busy := o.offset(pass)
-			if got := fmt.Sprint(offset, " ", busy); got != want {
-				t.Errorf("%s, want %s", got, want)
-			}
-		}
-		check(passNone, "0 false")
-		begin(4, 5, 7, 6)
-		check(stuckAfter, "4 true")
-		o.mark(4, waitingSince)
-		o.mark(9, waitingSince) // is not taken yet
-		check(passNone, "4 true")
-		check(passWaiting, "5 true")
-		o.done(4) // is acknowledged
-		o.done(6)
-		check(passNone, "5 true")
-		time.Sleep(stuckAfter + time.Millisecond)
-		begin(8)
-		check(passNone, "5 true")
-		check(passWaiting, "5 true")
-		check(stuckAfter, "8 true")
-		o.done(5)
-		o.done(8)
-		check(passNone, "9 false")
-		if o.begin(7) {
-			t.Error("an acknowledged update is taken again")
-		}
-		o.forget()
-		begin(3)
-		check(passNone, "3 true")
-		o.done(3)
-		o.mark(3, waitingSince) // is answered
-		check(passNone, "4 false")
 	})
 }

@@ -33,7 +33,6 @@ type task struct {
 	s       *session
 	cmd     *command
 	arrived time.Time
-	place   *place
 	// press is the press to answer; nil if the command came in a message.
 	press *press
 	waits func() // update.waits
@@ -45,16 +44,12 @@ type task struct {
 // respond handles one update. It blocks until the outcome of each message is known, or the
 // drain ends. It returns false if the answer was definitely not sent; the update must then
 // not be acknowledged.
-//
-// If p is Full, respond runs no command, and tells the chat that the bot is busy.
-func (s *session) respond(id string, u *update, p *place) (done bool) {
+func (s *session) respond(id string, u *update) (done bool) {
 	if u.InlineQuery != nil {
-		if !p.Full() {
-			s.respondInline(id, u.InlineQuery)
-		}
+		s.respondInline(id, u.InlineQuery)
 		return true
 	}
-	t := &task{s: s, arrived: time.Now(), place: p, waits: u.waits}
+	t := &task{s: s, arrived: time.Now(), waits: u.waits}
 	if u.Press != nil {
 		t.press = &press{s: s, id: u.Press.ID}
 		defer t.press.answer(bot.AnswerCallbackQueryParams{})
@@ -78,9 +73,6 @@ func (s *session) respond(id string, u *update, p *place) (done bool) {
 	if s.a.withoutEphemeral.Load() {
 		t.cmd.ephemeral = botapi.EphemeralMessage{}
 		t.cmd.request.CanReplyEphemerally = t.press != nil
-	}
-	if p.Full() {
-		return t.conclude(outbox.Receipt{Result: outbox.Dropped})
 	}
 	if address := t.addressIn(u.Message); address != "" {
 		return t.answerAddress(address)
@@ -195,7 +187,7 @@ func (t *task) typing(to outbox.Destination) (stop func()) {
 func (t *task) message(content outbox.Content) outbox.Message {
 	return outbox.Message{
 		To: t.cmd.to, Content: content, Sender: t.cmd.sender, Deadline: t.arrived.Add(t.s.a.CommandTimeout),
-		Sharing: outbox.Sharing{Joined: t.place.Free}, Waits: t.waits,
+		Waits: t.waits,
 	}
 }
 

@@ -13,12 +13,13 @@ import (
 
 	"herald/internal/claim"
 	"herald/internal/platform/telegram/botapi"
+	"herald/internal/transport"
 )
 
 const (
 	// maxUpdate bounds a delivery's body in bytes.
 	maxUpdate = 1 << 20
-	// maxDeliveries is the most that Telegram makes at a time,
+	// maxDeliveries is how many Telegram makes at a time,
 	// https://core.telegram.org/bots/api#setwebhook.
 	maxDeliveries = 100
 	// ackAfter is how long a delivery waits for its answer before it is acknowledged.
@@ -31,76 +32,85 @@ const (
 	deliveredFor = 24 * time.Hour
 	// watchEvery is the time between two checks that Telegram still delivers here.
 	watchEvery = time.Minute
-	// failureUnknown is the value of failedAt from setWebhook to the next check.
+	// failureUnknown is the value of failedAt from the call that sets the webhook to the next check.
 	failureUnknown = -1
 )
 
-// receive has Telegram deliver updates to ServeHTTP, and blocks until ctx is done or the
-// token is refused. It sets the webhook again if another process has set or deleted it.
+// webhook takes the updates that Telegram delivers to ServeHTTP, during one Run.
+type webhook struct {
+	s *session
+	// failedAt is the time of the last failed delivery that the first check found after the webhook was set, in
+	// Unix seconds by Telegram's clock. Telegram reports a failure for more than an hour.
+	failedAt int
+}
+
+// receive sets the webhook, so that Telegram delivers updates to ServeHTTP. It sets the webhook again if another
+// process changes or deletes it. It blocks until ctx is done or the token is refused.
 //
-// A call without the secret may come from a stranger, and changes nothing here. If it comes from
-// Telegram, with the secret of another process, checkWebhook finds it in Telegram's report.
-func (s *session) receive(ctx context.Context) {
-	s.a.serving.Store(s)
-	defer s.a.serving.Store(nil)
-	for step := s.setWebhook; s.repeat(ctx, func() error { return step(ctx) }) == nil; {
-		s.connected()
-		select {
-		case <-ctx.Done():
+// A call without the secret may come from a stranger, and changes nothing here. If it comes from Telegram, with the
+// secret of another process, check finds it in Telegram's report.
+func (h *webhook) receive(ctx context.Context) {
+	h.s.a.hook.Store(h)
+	defer h.s.a.hook.Store(nil)
+	if h.s.repeat(ctx, func() error { return h.set(ctx) }) != nil {
+		return
+	}
+	h.s.connected()
+	for transport.Sleep(ctx, watchEvery) {
+		if h.s.repeat(ctx, func() error { return h.check(ctx) }) != nil {
 			return
-		case <-time.After(watchEvery):
-			step = s.checkWebhook
 		}
+		h.s.connected()
 	}
 }
 
-// setWebhook sets the webhook. Meanwhile the adapter is not ready.
-func (s *session) setWebhook(ctx context.Context) error {
-	s.a.ready.Store(false)
-	_, err := botapi.Change(ctx, s.a.api, (*bot.Bot).SetWebhook, &bot.SetWebhookParams{
-		URL:            s.a.Settings.WebhookURL,
-		SecretToken:    s.a.Settings.WebhookSecret.Reveal(),
+// set sets the webhook. Meanwhile the adapter is not ready.
+func (h *webhook) set(ctx context.Context) error {
+	a := h.s.a
+	a.ready.Store(false)
+	_, err := botapi.Change(ctx, a.api, (*bot.Bot).SetWebhook, &bot.SetWebhookParams{
+		URL:            a.Settings.WebhookURL,
+		SecretToken:    a.Settings.WebhookSecret.Reveal(),
 		MaxConnections: maxDeliveries,
-		AllowedUpdates: s.a.allowedUpdates(),
+		AllowedUpdates: a.allowedUpdates(),
 	})
 	if err == nil {
-		s.failedAt = failureUnknown
+		h.failedAt = failureUnknown
 	}
 	return err
 }
 
-// checkWebhook sets the webhook if Telegram has another URL, or reports that a delivery was
-// refused since the last check. Telegram reports a failure for more than an hour, so the
-// first check after the webhook was set only stores the time of the last failure.
-func (s *session) checkWebhook(ctx context.Context) error {
-	info, err := s.a.api.GetWebhookInfo(ctx)
+// check sets the webhook if Telegram has another URL, or reports that a delivery was refused since the last check.
+// The first check after the webhook was set only stores the time of the last failure.
+func (h *webhook) check(ctx context.Context) error {
+	a := h.s.a
+	info, err := a.api.GetWebhookInfo(ctx)
 	if err != nil {
 		if botapi.ErrorOf(err).Kind != botapi.TooManyRequests { // A 429 is a sign that Telegram is there.
-			s.a.ready.Store(false)
+			a.ready.Store(false)
 		}
 		return err
 	}
-	if s.failedAt == failureUnknown {
-		s.failedAt = info.LastErrorDate
+	if h.failedAt == failureUnknown {
+		h.failedAt = info.LastErrorDate
 	}
-	refused := info.LastErrorDate != s.failedAt && strings.Contains(info.LastErrorMessage, "401")
-	if info.URL == s.a.Settings.WebhookURL && !refused {
+	refused := info.LastErrorDate != h.failedAt && strings.Contains(info.LastErrorMessage, "401")
+	if info.URL == a.Settings.WebhookURL && !refused {
 		return nil
 	}
-	if err = s.setWebhook(ctx); err == nil {
-		s.a.Count("webhook_replaced")
-		s.a.Log.Warn("telegram: another process had set or deleted the webhook, which is set again")
+	if err = h.set(ctx); err == nil {
+		a.Count("webhook_replaced")
+		a.Log.Warn("telegram: another process had set or deleted the webhook, which is set again")
 	}
 	return err
 }
 
-// ServeHTTP takes one webhook delivery, a POST. It responds 200 once the update's answer is
-// out, after ackAfter, or if delivering the update again would change nothing. It responds
-// 503 to have Telegram deliver the update again in a second, 401 without the secret, and
-// 400 if the body cannot be read.
+// ServeHTTP takes one webhook delivery, a POST. It responds 200 once the update's answer is delivered, after
+// ackAfter, or if delivering the update again would change nothing. It responds 503 if Telegram is to deliver the
+// update again in a second, 401 without the secret, and 400 if the body cannot be read.
 func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// Telegram reads this header of a 503. Without it, Telegram would hold back the chat
-	// longer each time, up to two minutes (tdlib/telegram-bot-api, WebhookActor.cpp).
+	// Telegram reads this header of a 503. Without it, Telegram would hold back the chat longer each time, up to two
+	// minutes (tdlib/telegram-bot-api, WebhookActor.cpp).
 	w.Header().Set("Retry-After", "1")
 	w.WriteHeader(a.serve(r))
 }
@@ -113,8 +123,8 @@ func (a *Adapter) serve(r *http.Request) (status int) {
 		a.Count("webhook_unauthorized")
 		return http.StatusUnauthorized
 	}
-	s := a.serving.Load()
-	if s == nil {
+	h := a.hook.Load()
+	if h == nil {
 		return http.StatusServiceUnavailable
 	}
 	// A longer body is cut off, and is then not valid JSON.
@@ -125,98 +135,100 @@ func (a *Adapter) serve(r *http.Request) (status int) {
 	// A client that is still writing when the connection closes may never see the response.
 	_, _ = io.Copy(io.Discard, r.Body)
 	u, answerable := a.read(body)
-	if !answerable || u.ID == 0 {
+	switch {
+	case !answerable, u.ID == 0:
 		return http.StatusOK // Telegram would deliver it again for ever.
+	case u.Join != nil:
+		return h.passOn(u)
 	}
-	if u.Join != nil {
-		return s.acceptJoin(u)
-	}
-	soon, cancel := context.WithTimeout(r.Context(), ackAfter)
-	defer cancel()
-	p := a.places.hold(soon, u.chat())
-	if p == nil || p.Full() {
-		a.Count("webhook_full")
-		return http.StatusServiceUnavailable
-	}
-	return s.startAnswer(u, p)
+	return h.start(u)
 }
 
-// startAnswer answers an update in a goroutine of its own. It blocks until the goroutine
-// ends, but for ackAfter at most, and returns the status for Telegram.
-func (s *session) startAnswer(u *update, p *place) (status int) {
-	result, ended := http.StatusOK, make(chan struct{}) // OK even after a panic, which would come again
-	started := s.work.Go(func(id string) {
-		defer close(ended)
-		defer p.Free()
-		result = s.respondOnce(id, u, p)
+// passOn passes a join request on to the door unless the request is claimed or done, and returns the status for
+// Telegram.
+func (h *webhook) passOn(u *update) (status int) {
+	key, progress := h.claim(u)
+	if progress != claim.New {
+		return h.repeated(progress)
+	}
+	if !h.s.acceptJoin(u.Join) {
+		h.s.a.Dedup.Release(key)
+		return http.StatusServiceUnavailable
+	}
+	h.s.a.Dedup.MarkDone(key, deliveredFor)
+	return http.StatusOK
+}
+
+// start answers an update in a goroutine of its own. It blocks until the update is answered, but for ackAfter at most,
+// and returns the status for Telegram.
+func (h *webhook) start(u *update) (status int) {
+	held := h.s.a.inFlight.tryEnter()
+	if held == nil {
+		h.s.a.Count("webhook_full")
+		return http.StatusServiceUnavailable
+	}
+	u.waits = held.stopRunning
+	ended := make(chan int, 1)
+	started := h.s.work.Go(func(id string) {
+		result := http.StatusOK // even after a panic, which would come again
+		defer func() {
+			held.leave()
+			ended <- result
+		}()
+		result = h.answer(id, u)
 	})
 	if !started {
-		p.Free()
+		held.leave()
 		return http.StatusServiceUnavailable
 	}
 	select {
-	case <-ended:
-		return result
+	case status = <-ended:
+		return status
 	case <-time.After(ackAfter):
 		return http.StatusOK
 	}
 }
 
-// respondOnce handles one delivered update, unless the update is answered or in flight, and
-// returns the status for Telegram.
-func (s *session) respondOnce(id string, u *update, p *place) (status int) {
-	u.command = s.parseRenamed(u)
-	release, status := s.claim(u)
-	if release == nil {
-		return status
+// answer answers an update unless it is claimed or done, and returns the status for Telegram.
+func (h *webhook) answer(id string, u *update) (status int) {
+	u.command = h.s.parseRenamed(u)
+	key, progress := h.claim(u)
+	if progress != claim.New {
+		return h.repeated(progress)
 	}
-	done := true // even after a panic
-	defer func() { release(done) }()
-	if done = s.respond(id, u, p); !done {
+	markDone := func() { h.s.a.Dedup.MarkDone(key, deliveredFor) }
+	// A command may take longer than its claim lasts.
+	acknowledged := time.AfterFunc(ackAfter, markDone)
+	answered := true // even after a panic
+	defer func() {
+		switch {
+		case !acknowledged.Stop(): // It is marked as done already.
+		case answered:
+			markDone()
+		default:
+			h.s.a.Dedup.Release(key)
+		}
+	}()
+	answered = h.s.respond(id, u)
+	if !answered {
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusOK
 }
 
-// acceptJoin queues a join request unless it is answered or in flight, and returns the status
-// for Telegram: its turn may come in minutes.
-func (s *session) acceptJoin(u *update) (status int) {
-	release, status := s.claim(u)
-	if release == nil {
-		return status
-	}
-	if !s.queueJoin(u, release) {
-		release(false)
-		return http.StatusServiceUnavailable
-	}
-	return http.StatusOK
-}
-
-// claim marks an update as in flight. release ends that, and must be called; it is nil if the
-// update is answered or in flight, and Telegram is then to get the status.
-func (s *session) claim(u *update) (release func(answered bool), status int) {
-	if _, inFlight := s.delivered.LoadOrStore(u.ID, true); inFlight {
-		// The first delivery will be acknowledged too, before its answer is out.
-		s.a.Count("update_repeated")
-		return nil, http.StatusOK
-	}
+// claim claims the answer to an update, and returns its key and its progress before that.
+func (h *webhook) claim(u *update) (key string, p claim.Progress) {
 	// Several bots may share one store.
-	key := fmt.Sprintf("telegram:update:%d:%d", s.me().ID, u.ID)
-	if progress := s.work.Claim(s.a.Dedup, key, u.request()); progress != claim.New {
-		s.a.Count("update_repeated")
-		s.delivered.Delete(u.ID)
-		if progress == claim.InFlight { // at a replica
-			return nil, http.StatusServiceUnavailable
-		}
-		return nil, http.StatusOK
+	key = fmt.Sprintf("telegram:update:%d:%d", h.s.me().ID, u.ID)
+	return key, h.s.work.Claim(h.s.a.Dedup, key, u.request())
+}
+
+// repeated counts a delivery of an update that is not New, and returns the status for Telegram. An update in flight
+// is to be delivered again, because it may still fail where it is answered.
+func (h *webhook) repeated(p claim.Progress) (status int) {
+	h.s.a.Count("update_repeated")
+	if p == claim.InFlight {
+		return http.StatusServiceUnavailable
 	}
-	id := u.ID
-	return func(answered bool) {
-		if answered {
-			s.a.Dedup.MarkDone(key, deliveredFor)
-		} else {
-			s.a.Dedup.Release(key)
-		}
-		s.delivered.Delete(id)
-	}, http.StatusOK
+	return http.StatusOK
 }

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"herald/internal/claim"
 	"herald/internal/config/configtest"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
@@ -35,7 +36,8 @@ func TestWebhookStatuses(t *testing.T) {
 		hook := r.api.Webhook()
 		check(t, "url", hook.URL, "https://bot.example/hook")
 		check(t, "secret", hook.Secret, hookSecret)
-		check(t, "allowed updates", fmt.Sprint(hook.AllowedUpdates), "[message callback_query inline_query my_chat_member]")
+		const kinds = "[message callback_query inline_query my_chat_member]"
+		check(t, "allowed updates", fmt.Sprint(hook.AllowedUpdates), kinds)
 		// White space before an update makes it as large as that.
 		spaced := func(size int) []byte { return append(bytes.Repeat([]byte(" "), size-len(good)), good...) }
 		for _, tt := range []struct {
@@ -80,31 +82,85 @@ func TestDeliveriesRepeatedAtOnceAreAnsweredOnce(t *testing.T) {
 		release := r.block(ann)
 		r.run()
 		body := r.api.Update(inPrivate(ann, "/price"))
-		var taken atomic.Int64
+		var taken, turnedAway atomic.Int64
 		for range times {
 			go func() {
 				if r.deliver(body) == http.StatusOK {
 					taken.Add(1)
+				} else {
+					turnedAway.Add(1)
 				}
 			}()
 		}
 		time.Sleep(ackAfter + time.Millisecond)
-		if taken.Load() != times {
-			t.Errorf("%d of %d hold nothing back", taken.Load(), times)
-		}
-		release()
+		check(t, "acknowledged", taken.Load(), 1)
+		check(t, "to be delivered again", turnedAway.Load(), times-1)
 		r.delivers(body, http.StatusOK)
+		release()
 		r.sent(1)
 		synctest.Wait() // for what is counted after that
-		if len(r.handler.Requests()) != 1 || r.events.Of("answered") != 1 {
-			t.Errorf("%d requests, events %v", len(r.handler.Requests()), r.events)
-		}
+		check(t, "commands handled", len(r.handler.Requests()), 1)
+		check(t, "answers", r.events.Of("answered"), 1)
+		check(t, "repeated deliveries", r.events.Of("update_repeated"), times)
 	}, byWebhook)
+}
+
+// A command may take longer than a claim lasts. No replica answers it again, however often Telegram delivers it.
+func TestALongCommandIsAnsweredByOneReplica(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		other := r.again()
+		release := r.block(ann)
+		r.run()
+		other.run()
+		body := r.api.Update(inPrivate(ann, "/price"))
+		go r.delivers(body, http.StatusOK)
+		r.inFlight(1)
+		other.delivers(body, http.StatusServiceUnavailable) // The first may still fail.
+		for range 20 {
+			time.Sleep(claim.Lasts / 10)
+			other.delivers(body, http.StatusOK)
+		}
+		release()
+		r.sent(1)
+		check(t, "commands handled", len(r.handler.Requests()), 1)
+	}, byWebhook)
+}
+
+// If the replica that has an update dies, another one takes the update over.
+func TestADeliveryIsAnsweredOnceAnothersClaimHasExpired(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.run()
+		body := r.api.Update(inPrivate(ann, "/price"))
+		u, _ := r.adapter.read(body)
+		r.adapter.hook.Load().claim(u) // by a replica that then dies
+		r.delivers(body, http.StatusServiceUnavailable)
+		time.Sleep(claim.Lasts)
+		r.delivers(body, http.StatusOK)
+		r.sent(1)
+	}, byWebhook)
+}
+
+// A join request may wait for minutes, and Telegram delivers nothing else of that person meanwhile.
+func TestADeliveredJoinRequestIsAcknowledgedOnceItIsTaken(t *testing.T) {
+	simulated(t, func(t *testing.T, _ *adapterTest) {
+		r := joinTest(t, byWebhook)
+		r.handler.Reply = lateJoinReply
+		r.runJoins()
+		r.api.RequestJoin(holdersChat, faketelegram.Person(7), false)
+		body := r.api.Dequeue()[0]
+		start := time.Now()
+		for range 2 {
+			r.delivers(body, http.StatusOK)
+		}
+		check(t, "acknowledged after", time.Since(start), 0)
+		check(t, "state in the end", r.joined(7).State, faketelegram.JoinApproved)
+		check(t, "requests handled", len(r.handler.Requests()), 1)
+	})
 }
 
 func TestDeliveryIsAnsweredAfter503(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
-		r.adapter.places = newPlaces(1)
+		r.adapter.inFlight = newInFlight(1, 10)
 		release := r.block(ann)
 		r.run()
 		go r.deliver(r.api.Update(inPrivate(ann, "/price")))
@@ -177,9 +233,9 @@ func TestSlowAnswersHoldBackNoDelivery(t *testing.T) {
 		answer time.Duration // of somebody who asks last
 	}
 	inBubble(t, map[string]test{
-		"a crowd in one group":    {0, flood(30), time.Second},
-		"a service that hangs":    {300, nil, 4 * ackAfter},
-		"both, in other people's": {100, flood(15), 3 * time.Second},
+		"a crowd in one group":    {hung: 0, crowd: flood(30), answer: time.Second},
+		"a service that hangs":    {hung: 300, crowd: nil, answer: 4 * ackAfter},
+		"both, in other people's": {hung: 100, crowd: flood(15), answer: 3 * time.Second},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t, byWebhook, paced)
 		release := r.block(people(tt.hung)...)
@@ -204,8 +260,9 @@ func TestSlowAnswersHoldBackNoDelivery(t *testing.T) {
 		synctest.Wait()
 		start := time.Now()
 		free <- struct{}{}
-		if status := r.deliver(r.api.Update(inPrivate(ann, "/price"))); status != http.StatusOK || time.Since(start) > tt.answer {
-			t.Errorf("who asks last is answered by %d after %v", status, time.Since(start))
+		r.delivers(r.api.Update(inPrivate(ann, "/price")), http.StatusOK)
+		if took := time.Since(start); took > tt.answer {
+			t.Errorf("the last delivery is acknowledged after %v", took)
 		}
 		<-free
 		all.Wait()
@@ -221,47 +278,67 @@ func TestSlowAnswersHoldBackNoDelivery(t *testing.T) {
 	})
 }
 
-// Another process that polls, or sets a webhook, replaces this one or its secret.
-// Telegram's clock may differ from ours, and it reports a failure from before the start
-// for long.
+// Another process that polls, or sets a webhook, replaces this one or its secret. A failure from before the start,
+// which Telegram reports for long, says nothing.
 func TestLostWebhookIsSetAgain(t *testing.T) {
-	inBubble(t, map[string]time.Duration{"same clock": 0, "clock ahead": 2 * time.Hour, "clock behind": -2 * time.Hour}, func(t *testing.T, ahead time.Duration) {
-		r := setUp(t, byWebhook)
-		r.api.SetAhead(ahead)
-		r.api.Delivered(http.StatusUnauthorized)
+	for name, lose := range map[string]func(*adapterTest){
+		"deleted":     func(r *adapterTest) { r.api.SetWebhook("") },
+		"another URL": func(r *adapterTest) { r.api.SetWebhook("https://other.example/hook") },
+		"another secret, as another replica was told": func(r *adapterTest) {
+			r.api.Delivered(http.StatusUnauthorized)
+		},
+		"another secret": func(r *adapterTest) {
+			r.api.SetWebhook("https://bot.example/hook")
+			r.api.Delivered(r.post(r.api.Webhook().Secret, unread{r.T}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// Telegram's clock may differ from ours.
+			inBubble(t, map[string]time.Duration{
+				"same clock":   0,
+				"clock ahead":  2 * time.Hour,
+				"clock behind": -2 * time.Hour,
+			}, func(t *testing.T, ahead time.Duration) {
+				r := setUp(t, byWebhook)
+				r.api.SetAhead(ahead)
+				r.api.Delivered(http.StatusUnauthorized)
+				r.run()
+				for times := range 2 {
+					time.Sleep(time.Hour)
+					check(t, "webhooks that were set", r.events.Of("setWebhook"), 1+2*times)
+					lose(r)
+					r.setsTheWebhookAgain()
+				}
+				check(t, "webhook_replaced", r.events.Of("webhook_replaced"), 2)
+				check(t, "lines of the log", strings.Count(r.logs.String(), "which is set again"), 2)
+			})
+		})
+	}
+}
+
+// setsTheWebhookAgain fails the test unless the adapter notices within a minute that its webhook is lost. The first
+// call that sets the webhook is refused, and meanwhile the adapter is not ready.
+func (r *adapterTest) setsTheWebhookAgain() {
+	r.Helper()
+	r.api.Fail("setWebhook", telegramtest.TooMany(watchEvery+time.Second))
+	time.Sleep(watchEvery)
+	synctest.Wait()
+	check(r, "ready without a webhook", r.adapter.Ready(), false)
+	time.Sleep(watchEvery + 3*time.Second)
+	check(r, "url", r.api.Webhook().URL, "https://bot.example/hook")
+	check(r, "secret", r.api.Webhook().Secret, hookSecret)
+	check(r, "ready", r.adapter.Ready(), true)
+}
+
+// No other process has a hand in another failure.
+func TestAFailedDeliveryReplacesNoWebhook(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
-		for _, how := range []func(){
-			func() { r.api.SetWebhook("") },
-			func() { r.api.SetWebhook("https://other.example/hook") },
-			func() { r.api.Delivered(http.StatusUnauthorized) }, // of another replica
-			func() {
-				r.api.SetWebhook("https://bot.example/hook")
-				r.api.Delivered(r.post(r.api.Webhook().Secret, unread{t}))
-			},
-		} {
-			time.Sleep(time.Hour)
-			set := r.events.Of("setWebhook")
-			how()
-			r.api.Fail("setWebhook", telegramtest.TooMany(watchEvery+time.Second))
-			time.Sleep(watchEvery)
-			synctest.Wait()
-			if r.adapter.Ready() {
-				t.Error("it is ready without a webhook")
-			}
-			time.Sleep(watchEvery + 3*time.Second)
-			hook := r.api.Webhook()
-			time.Sleep(time.Hour)
-			check(t, "url", hook.URL, "https://bot.example/hook")
-			check(t, "secret", hook.Secret, hookSecret)
-			check(t, "setWebhook", r.events.Of("setWebhook")-set, 2)
-			check(t, "ready", r.adapter.Ready(), true)
-		}
-		r.api.Delivered(http.StatusBadGateway) // No other process has a hand in that.
-		time.Sleep(2 * watchEvery)
-		if n := r.events.Of("webhook_replaced"); n != 4 || strings.Count(r.logs.String(), "which is set again") != 4 {
-			t.Errorf("%d counted; log:\n%s", n, r.logs)
-		}
-	})
+		time.Sleep(time.Hour)
+		r.api.Delivered(http.StatusBadGateway)
+		time.Sleep(time.Hour)
+		check(t, "setWebhook", r.events.Of("setWebhook"), 1)
+	}, byWebhook)
 }
 
 func TestStrangersNeitherStopTheBotNorHideALoss(t *testing.T) {
@@ -275,8 +352,10 @@ func TestStrangersNeitherStopTheBotNorHideALoss(t *testing.T) {
 				t.Fatal("strangers make it not ready")
 			}
 		}
-		if set, asked := r.events.Of("setWebhook"), r.events.Of("getWebhookInfo"); set != 1 || asked > minutes || r.logs.Lines("set again") > 0 {
-			t.Errorf("in %d minutes the webhook is set %d times and asked about %d times", minutes, set, asked)
+		check(t, "setWebhook", r.events.Of("setWebhook"), 1)
+		check(t, "lines of the log", r.logs.Lines("set again"), 0)
+		if asked := r.events.Of("getWebhookInfo"); asked > minutes {
+			t.Errorf("in %d minutes the webhook is asked about %d times", minutes, asked)
 		}
 		r.api.SetWebhook("")
 		for range 2*60 + 1 {
@@ -294,7 +373,8 @@ func TestDeliveryIsAnsweredAfterHangUp(t *testing.T) {
 		release := r.block(ann)
 		stop := r.run()
 		ctx, hangUp := context.WithCancel(t.Context())
-		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", bytes.NewReader(r.api.Update(inPrivate(ann, "/price"))))
+		body := bytes.NewReader(r.api.Update(inPrivate(ann, "/price")))
+		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", body)
 		req.Header.Set("X-Telegram-Bot-Api-Secret-Token", hookSecret)
 		go r.adapter.ServeHTTP(httptest.NewRecorder(), req)
 		r.inFlight(1)
@@ -313,7 +393,10 @@ func TestWebhookStaysReadyAt429(t *testing.T) {
 		trouble roundTripper
 		ready   bool
 	}
-	inBubble(t, map[string]test{"429": {limited(30), true}, "out of reach": {unreachable, false}}, func(t *testing.T, tt test) {
+	inBubble(t, map[string]test{
+		"429":          {trouble: limited(30), ready: true},
+		"out of reach": {trouble: unreachable, ready: false},
+	}, func(t *testing.T, tt test) {
 		r := setUp(t, byWebhook)
 		r.carry("getWebhookInfo", 5*time.Minute, tt.trouble)
 		r.run()

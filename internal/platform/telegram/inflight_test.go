@@ -1,0 +1,89 @@
+package telegram
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// fill enters n updates, which must not block.
+func fill(t *testing.T, f *inFlight, n int) (places []*place) {
+	t.Helper()
+	for range n {
+		p := f.tryEnter()
+		if p == nil {
+			t.Fatal("there is no place")
+		}
+		places = append(places, p)
+	}
+	return places
+}
+
+func TestAnUpdateEntersWhileAnotherMayRun(t *testing.T) {
+	type test struct {
+		running int
+		waiting int
+		enters  bool
+	}
+	inBubble(t, map[string]test{
+		"none is in flight":        {running: 0, waiting: 0, enters: true},
+		"one less runs":            {running: 2, waiting: 0, enters: true},
+		"as many run as may":       {running: 3, waiting: 0, enters: false},
+		"those that wait run not":  {running: 2, waiting: 7, enters: true},
+		"as many are held as may":  {running: 0, waiting: 10, enters: false},
+		"some run, all are held":   {running: 2, waiting: 8, enters: false},
+		"all run, and others wait": {running: 3, waiting: 5, enters: false},
+	}, func(t *testing.T, tt test) {
+		f := newInFlight(3, 10)
+		for range tt.waiting {
+			fill(t, f, 1)[0].stopRunning()
+		}
+		fill(t, f, tt.running)
+		p := f.tryEnter()
+		check(t, "does not block", p != nil, tt.enters)
+		if p != nil {
+			p.leave()
+		}
+		soon, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		check(t, "enters within a second", f.enter(soon) != nil, tt.enters)
+		check(t, "in flight", f.count() > tt.running+tt.waiting, tt.enters)
+	})
+}
+
+func TestAPlaceIsGivenBackOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newInFlight(3, 10)
+		for _, p := range fill(t, f, 3) {
+			var calls sync.WaitGroup
+			for range 3 {
+				calls.Go(p.stopRunning)
+			}
+			calls.Wait()
+		}
+		check(t, "running while all wait", len(f.running), 0)
+		check(t, "in flight while all wait", f.count(), 3)
+		places := fill(t, f, 3)
+		places[0].stopRunning()
+		for _, p := range places {
+			p.leave()
+		}
+		check(t, "running in the end", len(f.running), 0)
+		check(t, "in flight in the end", f.count(), 3)
+	})
+}
+
+func TestWhoeverBlocksEntersOnceAnotherLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newInFlight(1, 10)
+		first := fill(t, f, 1)[0]
+		time.AfterFunc(time.Minute, first.leave)
+		start := time.Now()
+		second := f.enter(t.Context())
+		check(t, "entered after", time.Since(start), time.Minute)
+		second.leave()
+		check(t, "in flight in the end", f.count(), 0)
+	})
+}

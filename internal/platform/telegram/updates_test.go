@@ -1,0 +1,183 @@
+package telegram
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// trackerWith returns a tracker of these updates, whose IDs are 1, 2, 3 and so on.
+func trackerWith(saturated bool, updates ...polledUpdate) *tracker {
+	t := newTracker(func() bool { return saturated })
+	for i, u := range updates {
+		u.id = int64(i + 1)
+		t.polled = append(t.polled, u)
+	}
+	return t
+}
+
+// polledIn returns an update in a state, which began to be answered some time ago.
+func polledIn(state updateState, ago time.Duration) polledUpdate {
+	return polledUpdate{state: state, begun: time.Now().Add(-ago)}
+}
+
+func TestTheNextOffset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var (
+			answered = polledIn(stateDone, 0)
+			running  = polledIn(stateRunning, hangsAfter)
+			hanging  = polledIn(stateRunning, hangsAfter+1)
+			waiting  = polledIn(stateWaiting, 0)
+		)
+		few := func(head ...polledUpdate) []polledUpdate { return head }
+		// hidden returns as many updates as one batch has.
+		hidden := func(head ...polledUpdate) []polledUpdate {
+			return append(head, slices.Repeat([]polledUpdate{running}, batchSize-len(head))...)
+		}
+		for name, tt := range map[string]struct {
+			updates   []polledUpdate
+			saturated bool
+			offset    int64
+			again     int
+		}{
+			"nothing is polled": {
+				updates: few(),
+				offset:  fromEarliest,
+				again:   0,
+			},
+			"all are answered": {
+				updates: few(answered, answered),
+				offset:  3,
+				again:   0,
+			},
+			"those before the first that runs are answered": {
+				updates: few(answered, answered, running, answered),
+				offset:  3,
+				again:   2,
+			},
+			"few are polled, one hangs": {
+				updates: few(hanging, answered),
+				offset:  1,
+				again:   2,
+			},
+			"few are polled, one waits": {
+				updates: few(waiting, answered),
+				offset:  1,
+				again:   2,
+			},
+			"one less than a batch, all wait": {
+				updates: slices.Repeat(few(waiting), batchSize-1),
+				offset:  1,
+				again:   batchSize - 1,
+			},
+			"a batch, the first runs": {
+				updates: hidden(running, waiting, hanging),
+				offset:  1,
+				again:   batchSize,
+			},
+			"a batch, the first wait, hang or are answered": {
+				updates: hidden(waiting, hanging, answered, waiting),
+				offset:  5,
+				again:   batchSize - 4,
+			},
+			"a batch, all hang": {
+				updates: slices.Repeat(few(hanging), batchSize),
+				offset:  batchSize + 1,
+				again:   0,
+			},
+			"a batch, but only the global rate delays answers": {
+				updates:   hidden(waiting, hanging),
+				saturated: true,
+				offset:    1,
+				again:     batchSize,
+			},
+			"a batch, and the global rate does not delay what is answered": {
+				updates:   hidden(answered, hanging),
+				saturated: true,
+				offset:    2,
+				again:     batchSize - 1,
+			},
+		} {
+			offset, again := trackerWith(tt.saturated, tt.updates...).next()
+			check(t, name+": offset", offset, tt.offset)
+			check(t, name+": returned again", again, tt.again)
+		}
+	})
+}
+
+// What is left when a session ends comes again, even if it hides others.
+func TestTheLastOffsetPassesOnlyWhatIsDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		waiting := polledIn(stateWaiting, time.Hour)
+		all := slices.Repeat([]polledUpdate{waiting}, batchSize)
+		check(t, "all wait", trackerWith(false, all...).last(), 1)
+		all[0].state = stateDone
+		check(t, "the first is answered", trackerWith(false, all...).last(), 2)
+		check(t, "nothing was polled", trackerWith(false).last(), fromEarliest)
+	})
+}
+
+func TestAStateOnlyAdvances(t *testing.T) {
+	for from, to := range map[updateState]map[updateState]updateState{
+		stateRunning: {stateRunning: stateRunning, stateWaiting: stateWaiting, stateDone: stateDone},
+		stateWaiting: {stateRunning: stateWaiting, stateWaiting: stateWaiting, stateDone: stateDone},
+		stateDone:    {stateRunning: stateDone, stateWaiting: stateDone, stateDone: stateDone},
+	} {
+		for given, want := range to {
+			tracker := trackerWith(false, polledIn(from, 0))
+			tracker.advance(1, given)
+			if got := tracker.polled[0].state; got != want {
+				t.Errorf("from %d, advance to %d sets %d, want %d", from, given, got, want)
+			}
+		}
+	}
+}
+
+// An update that is acknowledged early is still answered, and then changes nothing.
+func TestAnAcknowledgedUpdateIsForgotten(t *testing.T) {
+	tracker := trackerWith(false, polledIn(stateWaiting, 0), polledIn(stateRunning, 0))
+	tracker.acknowledge(2)
+	tracker.advance(1, stateDone)
+	offset, again := tracker.next()
+	check(t, "offset", offset, 2)
+	check(t, "returned again", again, 1)
+}
+
+func TestAnUpdateBeginsOnce(t *testing.T) {
+	tracker := newTracker(func() bool { return false })
+	for _, tt := range []struct {
+		id   int64
+		want bool
+	}{
+		{id: 4, want: true},
+		{id: 4, want: false},
+		{id: 7, want: true},
+		{id: 6, want: true}, // out of order
+		{id: 7, want: false},
+	} {
+		check(t, "begin", tracker.begin(tt.id), tt.want)
+	}
+	tracker.advance(4, stateDone)
+	check(t, "an answered one", tracker.begin(4), false)
+	tracker.acknowledge(6)
+	check(t, "an acknowledged one", tracker.begin(4), false)
+	offset, again := tracker.next()
+	check(t, "offset", offset, 6)
+	check(t, "returned again", again, 2)
+}
+
+// Telegram may go on with lower numbers once its queue was empty for long.
+func TestAfterAnEmptyQueueAnyIDIsNew(t *testing.T) {
+	tracker := newTracker(func() bool { return false })
+	tracker.begin(4000)
+	tracker.restart()
+	check(t, "a lower ID while one is not acknowledged", tracker.last(), 4000)
+	tracker.advance(4000, stateDone)
+	tracker.acknowledge(4001)
+	check(t, "a lower ID before the queue is empty", tracker.begin(3), false)
+	tracker.restart()
+	check(t, "offset of an empty queue", tracker.last(), fromEarliest)
+	check(t, "a lower ID", tracker.begin(3), true)
+	check(t, "offset", tracker.last(), 3)
+}
