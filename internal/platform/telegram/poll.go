@@ -53,10 +53,11 @@ const (
 // There are exceptions. A getUpdates returns the first batchSize updates that are not
 // acknowledged, so an update that takes long would hide all others behind these. If a batch is
 // full, poll acknowledges the updates at its head that wait for their chat's rate, a 429 or
-// another message, as a webhook's are; if it has nothing new, also the stuck ones. In a raid,
-// poll acknowledges join requests at once, and the stuck updates too: updates come faster than
-// the checks end. What is acknowledged is still answered, also on SIGTERM. It is lost if the
+// another message, as a webhook's are; if it has nothing new, or has join requests, also the
+// stuck ones. What is acknowledged is still answered, also on SIGTERM. It is lost if the
 // process is killed, or if Telegram does not take the answer before the drain ends.
+//
+// A join request is acknowledged as soon as it is accepted.
 func (s *session) poll(ctx context.Context) {
 	// This deletes the webhook of an earlier run. A webhook set later belongs to another
 	// process: polls then fail with a conflict until that process deletes it.
@@ -130,8 +131,8 @@ func (s *session) getUpdates(
 }
 
 // dispatch starts a goroutine for each new update of a batch, and reports whether there was
-// one. It blocks while all places are taken. raid is true if the batch has join requests, and
-// is full or raidJoins are in flight. dispatch then marks join requests as answered.
+// one. It blocks while all places are taken. raid is true if the batch is full and has join
+// requests.
 func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew, raid bool) {
 	for _, raw := range batch {
 		u, answerable := s.a.read(raw)
@@ -143,25 +144,20 @@ func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew
 				return anyNew, raid
 			}
 		}
-		if u.Join != nil && (len(batch) >= batchSize || s.a.joins.count() >= raidJoins) {
-			raid = true
-			s.offsets.done(u.ID)
-		}
+		raid = raid || u.Join != nil && len(batch) >= batchSize
 	}
 	return anyNew, raid
 }
 
-// start starts a goroutine that answers an update, or queues a join request. It blocks while
-// all places are taken. It returns false and starts none if ctx ends.
+// start starts a goroutine that answers an update. It blocks while all places are taken. It
+// returns false and starts none if ctx ends.
 func (s *session) start(ctx context.Context, u *update) bool {
-	answered := func(done bool) {
-		// While the session runs, no other process would get the update.
-		if done || s.running.Err() == nil {
+	if u.Join != nil {
+		accepted := s.acceptJoin(u.Join)
+		if accepted {
 			s.offsets.done(u.ID)
 		}
-	}
-	if u.Join != nil {
-		return s.queueJoin(u, answered)
+		return accepted
 	}
 	u.waits = func() { s.offsets.mark(u.ID, waitingSince) }
 	p := s.a.places.hold(ctx, u.chat())
@@ -172,7 +168,10 @@ func (s *session) start(ctx context.Context, u *update) bool {
 		done := true // even after a panic, which would come again
 		defer func() {
 			p.Free()
-			answered(done)
+			// While the session runs, no other process would get the update.
+			if done || s.running.Err() == nil {
+				s.offsets.done(u.ID)
+			}
 		}()
 		u.command = s.parseRenamed(u)
 		done = s.respond(request, u, p)
@@ -245,15 +244,6 @@ func (o *offsetTracker) begin(id int64) bool {
 // find returns the index of an update in taken, or the one at which it would be inserted.
 func (o *offsetTracker) find(id int64) (i int, found bool) {
 	return slices.BinarySearchFunc(o.taken, id, func(u takenUpdate, id int64) int { return cmp.Compare(u.id, id) })
-}
-
-// holds reports whether an update is in flight, so that Telegram keeps it. It returns false for an
-// update that came by webhook.
-func (o *offsetTracker) holds(id int64) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	i, known := o.find(id)
-	return known && !o.taken[i].begun.IsZero()
 }
 
 // waitingSince is the time of an update that waits, long before any other.

@@ -129,7 +129,7 @@ func (a *Adapter) serve(r *http.Request) (status int) {
 		return http.StatusOK // Telegram would deliver it again for ever.
 	}
 	if u.Join != nil {
-		return s.acceptJoin(u)
+		return s.takeJoin(u)
 	}
 	soon, cancel := context.WithTimeout(r.Context(), ackAfter)
 	defer cancel()
@@ -178,15 +178,16 @@ func (s *session) respondOnce(id string, u *update, p *place) (status int) {
 	return http.StatusOK
 }
 
-// acceptJoin queues a join request unless it is answered or in flight, and returns the status
-// for Telegram: its turn may come in minutes.
-func (s *session) acceptJoin(u *update) (status int) {
+// takeJoin accepts a join request that was not accepted before, and returns the status for
+// Telegram at once: the answer may take minutes.
+func (s *session) takeJoin(u *update) (status int) {
 	release, status := s.claim(u)
 	if release == nil {
 		return status
 	}
-	if !s.queueJoin(u, release) {
-		release(false)
+	accepted := s.acceptJoin(u.Join)
+	release(accepted)
+	if !accepted {
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusOK
