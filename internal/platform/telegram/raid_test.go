@@ -160,7 +160,7 @@ func raided(t *testing.T, way func(*Config), d raid) *raidTest {
 	r.serve(joinRouter(t, r.partner.accounts(t), commandstest.Healthy().Sources().Stakes))
 	time.Sleep(time.Second)
 	go r.askForPrices()
-	time.AfterFunc(3*time.Second, func() { r.carry(d.limited, 25*time.Second, held(25*time.Second)) })
+	r.carry(d.limited, time.Hour, r.heldFrom(3*time.Second, 25*time.Second))
 	for i := range d.people {
 		user := raiders + i
 		if d.hasStarted(user) {
