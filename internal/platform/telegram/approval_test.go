@@ -177,8 +177,8 @@ func (r *adapterTest) heldFrom(after, d time.Duration) roundTripper {
 func TestAnApprovalOutlastsA429(t *testing.T) {
 	simulated(t, func(t *testing.T, _ *adapterTest) {
 		r := joinTest(t)
-		r.runJoins()
-		r.carry("approveChatJoinRequest", time.Hour, r.heldFrom(0, 25*time.Second))
+		r.carry("approveChatJoinRequest", time.Hour, r.heldFrom(0, 26*time.Second))
+		r.runJoins() // takes a second
 		r.asks(7, false)
 		r.joined(7)
 		r.checkTold(7, "Letting you in… MAT Holders")

@@ -29,17 +29,18 @@ const (
 	welcomeTime = 10 * time.Minute
 )
 
-// How long each step of a request may take. All but the message about the outcome end at the request's deadline.
+// A request has one deadline. The check, the first message and the approval end before it, one after another.
 const (
-	checkTime = 7 * time.Second
-	// answerTime is left until the deadline when the check ends, for the first message and the approval.
+	// checkTime is how long a check may take. It ends answerTime before the deadline at the latest.
+	checkTime  = 7 * time.Second
 	answerTime = 3 * time.Second
-	// firstMessageTime is how long an approval waits for the message before it, and crowdMessageTime how long in a
-	// crowd. approveTime is left until the deadline then, and sendTime is the least time for sending the message.
+	// firstMessageTime is how long an approval waits until the message before it is out, and crowdMessageTime how long
+	// in a crowd. Both end approveTime before the deadline at the latest.
 	firstMessageTime = 5 * time.Second
 	crowdMessageTime = 1500 * time.Millisecond
 	approveTime      = 1500 * time.Millisecond
-	sendTime         = 500 * time.Millisecond
+	// sendTime is how much of that is kept for sending, after the wait for a turn.
+	sendTime = 500 * time.Millisecond
 	// messageTime is the least time for the message about the outcome.
 	messageTime = 3 * time.Second
 )
@@ -91,11 +92,6 @@ func joinDeadline(r *joinRequest, arrived time.Time) time.Time {
 	return arrived.Add(min(max(left, minAnswerTime), answerWithin))
 }
 
-// in returns the time after d, but at the latest the given time before the deadline.
-func (j *joining) in(d, before time.Duration) time.Time {
-	return earlier(time.Now().Add(d), j.deadline.Add(-before))
-}
-
 func earlier(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
@@ -135,7 +131,7 @@ func (j *joining) check(id string, line *joinLine) (reply *chat.Reply) {
 		BotName:  j.s.me().FirstName,
 		Chat:     strconv.FormatInt(j.request.UserChatID, 10),
 		Direct:   true,
-		Deadline: j.in(checkTime, answerTime),
+		Deadline: earlier(began.Add(checkTime), j.deadline.Add(-answerTime)),
 	}
 	defer func() {
 		if time.Now().Before(req.Deadline) {
@@ -183,9 +179,10 @@ func (j *joining) tellFirst(reply *chat.Reply) outbox.Receipt {
 		if !j.awaitTurn(j.s.crowdLimit(), time.Now()) {
 			return outbox.Receipt{}
 		}
-		return j.send(reply, 0, time.Until(j.in(crowdMessageTime, approveTime)))
+		until := earlier(time.Now().Add(crowdMessageTime), j.deadline.Add(-approveTime))
+		return j.send(reply, 0, time.Until(until))
 	}
-	until := j.in(firstMessageTime, approveTime)
+	until := earlier(time.Now().Add(firstMessageTime), j.deadline.Add(-approveTime))
 	if !j.awaitTurn(j.s.joinLimit(), until.Add(-sendTime)) {
 		return outbox.Receipt{}
 	}
