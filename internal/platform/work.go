@@ -89,15 +89,6 @@ func (w *Work) begin() bool {
 	return true
 }
 
-// Hold counts an update as in flight until Release is called, and returns true. After Drain it returns false.
-func (w *Work) Hold() bool { return w.begin() }
-
-// Release ends one Hold.
-func (w *Work) Release() { w.inFlight.Done() }
-
-// Run calls do with a new ID, and recovers its panic.
-func (w *Work) Run(do func(id string)) { w.run(do) }
-
 func (w *Work) run(do func(id string)) {
 	id := rand.Text()[:10]
 	defer w.recoverPanic(id, nil)

@@ -12,7 +12,8 @@
 //	hello.go              has the bot say hello in a group that it was added to
 //	name.go, moved.go     notice that the bot is renamed, or that a group has another ID
 //	album.go              has one message of an album answered
-//	join.go, joinqueue.go let people into groups who asked to join
+//	join.go               lets people into groups who asked to join, or tells them what is missing
+//	door.go, approval.go  bound how many are checked at a time; approve a join request
 //	address.go            takes an address in a private chat for the sender's open requests to join
 //	tags.go, member.go    set the tags of members who stake; ask what a user is in a chat
 //	outbox                sends within Telegram's rates, and again where that helps
@@ -123,7 +124,7 @@ type Adapter struct {
 	// withoutEphemeral is set once the server has made an ephemeral message public.
 	withoutEphemeral atomic.Bool
 	inFlight         *inFlight
-	joins            joinQueue
+	door             *door
 	// groups holds a models.Chat for each group of the settings by its ID, as far as it is known.
 	groups sync.Map
 	// shown orders the answers to presses, by messageKey.
@@ -165,7 +166,7 @@ func New(c Config) *Adapter {
 		c.Moves = &platform.Moves{}
 	}
 	api := botapi.New(botapi.Config{Token: c.Settings.Token, URL: c.Settings.APIURL, MaxConns: 2 * maxRunning})
-	return &Adapter{Config: c, api: api, inFlight: newInFlight(maxRunning, maxHeld)}
+	return &Adapter{Config: c, api: api, inFlight: newInFlight(maxRunning, maxHeld), door: newDoor()}
 }
 
 // allowedUpdates returns the kinds of update to ask for: new messages, presses of buttons,

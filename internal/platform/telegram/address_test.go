@@ -19,29 +19,43 @@ import (
 // whales is a second group for stakers.
 const whales = -1004
 
-// Somebody with an open request to join a group of stakers owns one of these wallets.
+// Somebody with an open request to join a group of stakers owns the first of these wallets.
 const (
 	theirs   = "0x1100000000000000000000000000000000000000"
 	anothers = "0x2200000000000000000000000000000000000000"
 )
 
-// addressTest is a joinTest with the bot's own commands, in which user 7 has asked to join the groups,
-// and was asked for their wallet.
+// The first lines of what they are told. The Lounges are the groups stakers and whales.
+const (
+	inLounge     = "✅ You're in: Lounge 1003"
+	inSecond     = "✅ You're in: Lounge 1004"
+	notTheirs    = "Not in yet: that wallet isn't registered to you"
+	walletStakes = "✅ Staking 5 TKN"
+	ownStakes    = "✅ Your wallet · staking 5 TKN"
+	otherStakes  = "Not your wallet · staking 5 TKN"
+)
+
+// addressTest returns a joinTest with the bot's own commands, in which user 7 has asked to join the groups, and was
+// asked for their wallet.
 func addressTest(t *testing.T, groups ...int64) *adapterTest {
 	r := joinTest(t)
 	for _, group := range []int64{stakers, whales} {
 		r.adapter.Settings.JoinChats[group] = chat.Requirement{Staker: true}
 	}
-	accounts := source[core.Identity, core.Account](func(_ context.Context, id core.Identity) (core.Account, error) {
+	accounts := func(_ context.Context, id core.Identity) (core.Account, error) {
 		if id.UID == common.HexToAddress(anothers).Hex() {
 			return core.Account{DID: "did:x:2"}, nil
 		}
 		return core.Account{DID: "did:x:1"}, nil
-	})
-	stakes := source[common.Address, core.Stake](func(context.Context, common.Address) (core.Stake, error) {
-		return core.Stake{Checked: 1, BlockTime: time.Now(), Staked: []core.PoolAmount{{Amount: decimal.NewFromInt(5)}}}, nil
-	})
-	r.serve(platformtest.Routed{Router: joinRouter(t, accounts, stakes)})
+	}
+	stakes := func(context.Context, common.Address) (core.Stake, error) {
+		return core.Stake{
+			Checked:   1,
+			BlockTime: time.Now(),
+			Staked:    []core.PoolAmount{{Amount: decimal.NewFromInt(5)}},
+		}, nil
+	}
+	r.serve(platformtest.Routed{Router: joinRouter(t, source[core.Identity, core.Account](accounts), source[common.Address, core.Stake](stakes))})
 	time.Sleep(time.Second)
 	for _, group := range groups {
 		r.api.GrantInvite(group, true)
@@ -57,7 +71,7 @@ func loungeOf(group int64) faketelegram.Chat {
 	return faketelegram.Chat{ID: group, Type: "supergroup", Title: fmt.Sprint("Lounge ", -group)}
 }
 
-// tells has user 7 write a text, and returns the first line of each answer.
+// tells makes user 7 write a text, and returns the first line of each answer.
 func (r *adapterTest) tells(text string) string {
 	r.Helper()
 	before := len(r.api.Sent())
@@ -65,7 +79,7 @@ func (r *adapterTest) tells(text string) string {
 	return r.firstLines(before)
 }
 
-// firstLines returns the first line of each message but the first ones.
+// firstLines returns the first line of each message after the first ones.
 func (r *adapterTest) firstLines(before int) string {
 	var lines []string
 	for _, m := range r.api.Sent()[before:] {
@@ -76,58 +90,131 @@ func (r *adapterTest) firstLines(before int) string {
 	return strings.Join(lines, " | ")
 }
 
-// While a request is open, an address in private is meant for it.
-func TestAnAddressIsMeantForTheOpenRequest(t *testing.T) {
-	const (
-		in     = "✅ You're in: Lounge 1003"
-		inToo  = "✅ You're in: Lounge 1004"
-		not    = "Not in yet: that wallet isn't registered to you"
-		stake  = "✅ Staking 5 TKN"
-		wallet = "✅ Your wallet · staking 5 TKN"
-		other  = "Not your wallet · staking 5 TKN"
-	)
-	one, two := []int64{stakers}, []int64{stakers, whales}
-	type step struct{ says, want string }
-	inBubble(t, map[string]struct {
-		groups []int64
-		steps  []step
-	}{
-		"plain text":                {one, []step{{theirs, in}, {theirs, stake}}},
-		"with words":                {one, []step{{"here: " + theirs, in}}},
-		"a wrong one, the right":    {one, []step{{anothers, not}, {theirs, in}, {theirs, stake}}},
-		"a damaged one, the right":  {one, []step{{"0x11", "⚠️ Check the wallet address"}, {theirs, in}}},
-		"/staked":                   {one, []step{{"/staked " + anothers, stake + " | " + not}, {"/staked " + theirs, stake + " | " + in}}},
-		"/verify":                   {one, []step{{"/verify " + anothers, other + " | " + not}, {"/verify " + theirs, wallet + " | " + in}}},
-		"two requests":              {two, []step{{anothers, not + " | " + not}, {theirs, in + " | " + inToo}, {theirs, stake}}},
-		"two requests, /staked":     {two, []step{{"/staked " + theirs, stake + " | " + in + " | " + inToo}}},
-		"no request":                {nil, []step{{theirs, stake}, {"/verify " + theirs, wallet}}},
-		"a command about a group":   {two, []step{{fmt.Sprint("/join ", whales, " ", theirs), inToo + " | " + in}}},
-		"a command without address": {one, []step{{"/help", ""}, {theirs, in}}},
-	}, func(t *testing.T, tt struct {
-		groups []int64
-		steps  []step
-	}) {
-		r := addressTest(t, tt.groups...)
-		for _, s := range tt.steps {
-			if got := r.tells(s.says); got != s.want && s.says != "/help" {
-				t.Errorf("%s: answered by %q, want %q", s.says, got, s.want)
-			}
-			time.Sleep(time.Minute)
+// conversation is what user 7 says, and the first lines of the answers to each.
+type conversation struct {
+	groups []int64 // that they have asked to join
+	says   []string
+	want   []string
+}
+
+func (c conversation) run(t *testing.T) {
+	r := addressTest(t, c.groups...)
+	for i, text := range c.says {
+		if got := r.tells(text); got != c.want[i] {
+			t.Errorf("%s: answered by %q, want %q", text, got, c.want[i])
 		}
+		time.Sleep(time.Minute)
+	}
+}
+
+func TestAnAddressIsMeantForTheOpenRequest(t *testing.T) {
+	inBubble(t, map[string]conversation{
+		"plain text": {
+			says: []string{theirs, theirs},
+			want: []string{inLounge, walletStakes},
+		},
+		"with words": {
+			says: []string{"here: " + theirs},
+			want: []string{inLounge},
+		},
+		"a wrong one, the right one": {
+			says: []string{anothers, theirs, theirs},
+			want: []string{notTheirs, inLounge, walletStakes},
+		},
+		"a damaged one, the right one": {
+			says: []string{"0x11", theirs},
+			want: []string{"⚠️ Check the wallet address", inLounge},
+		},
+	}, func(t *testing.T, c conversation) {
+		c.groups = []int64{stakers}
+		c.run(t)
 	})
+}
+
+func TestACommandWithAnAddressIsAnsweredFirst(t *testing.T) {
+	inBubble(t, map[string]conversation{
+		"/staked": {
+			says: []string{"/staked " + anothers, "/staked " + theirs},
+			want: []string{walletStakes + " | " + notTheirs, walletStakes + " | " + inLounge},
+		},
+		"/verify": {
+			says: []string{"/verify " + anothers, "/verify " + theirs},
+			want: []string{otherStakes + " | " + notTheirs, ownStakes + " | " + inLounge},
+		},
+	}, func(t *testing.T, c conversation) {
+		c.groups = []int64{stakers}
+		c.run(t)
+	})
+}
+
+func TestACommandWithoutAnAddressIsNotMeantForTheRequest(t *testing.T) {
+	simulated(t, func(t *testing.T, _ *adapterTest) {
+		r := addressTest(t, stakers)
+		if got := r.tells("/help"); strings.Contains(got, "|") {
+			t.Errorf("/help is answered by %q", got)
+		}
+		check(t, "answer to an address", r.tells(theirs), inLounge)
+	})
+}
+
+func TestAnAddressIsMeantForEachOpenRequest(t *testing.T) {
+	inBubble(t, map[string]conversation{
+		"plain text": {
+			says: []string{anothers, theirs, theirs},
+			want: []string{notTheirs + " | " + notTheirs, inLounge + " | " + inSecond, walletStakes},
+		},
+		"/staked": {
+			says: []string{"/staked " + theirs},
+			want: []string{walletStakes + " | " + inLounge + " | " + inSecond},
+		},
+		"about one of the groups": {
+			says: []string{fmt.Sprint("/join ", whales, " ", theirs)},
+			want: []string{inSecond + " | " + inLounge},
+		},
+	}, func(t *testing.T, c conversation) {
+		c.groups = []int64{stakers, whales}
+		c.run(t)
+	})
+}
+
+func TestAnAddressWithoutARequestIsAnsweredAsEver(t *testing.T) {
+	inBubble(t, map[string]conversation{
+		"plain text": {
+			says: []string{theirs},
+			want: []string{walletStakes},
+		},
+		"/verify": {
+			says: []string{"/verify " + theirs},
+			want: []string{ownStakes},
+		},
+	}, func(t *testing.T, c conversation) { c.run(t) })
 }
 
 // The bot is not told how moderators decide, or that the person takes the request back.
 func TestAnAddressIsAnsweredAsEverOnceTheRequestIsSettled(t *testing.T) {
-	inBubble(t, map[string]faketelegram.JoinState{
-		"let in by a moderator": faketelegram.JoinApproved, "declined": faketelegram.JoinDeclined, "withdrawn": faketelegram.JoinWithdrawn,
-	}, func(t *testing.T, state faketelegram.JoinState) {
+	type test struct {
+		state     faketelegram.JoinState
+		approvals int
+	}
+	inBubble(t, map[string]test{
+		"let in by a moderator": {
+			state: faketelegram.JoinApproved,
+		},
+		"declined": {
+			state:     faketelegram.JoinDeclined,
+			approvals: 1,
+		},
+		"withdrawn": {
+			state:     faketelegram.JoinWithdrawn,
+			approvals: 1,
+		},
+	}, func(t *testing.T, tt test) {
 		r := addressTest(t, stakers)
-		r.api.CloseJoin(stakers, 7, state)
+		r.api.CloseJoin(stakers, 7, tt.state)
 		for range 2 {
-			check(t, "answer", r.tells(theirs), "✅ Staking 5 TKN")
+			check(t, "answer", r.tells(theirs), walletStakes)
 		}
-		check(t, "approvals", len(r.api.Calls("approveChatJoinRequest")), map[bool]int{false: 1}[state == faketelegram.JoinApproved])
+		check(t, "approvals", len(r.api.Calls("approveChatJoinRequest")), tt.approvals)
 	})
 }
 
@@ -137,9 +224,9 @@ func TestARequestCountsAsOpenForADay(t *testing.T) {
 		r := addressTest(t, stakers)
 		r.api.CloseJoin(stakers, 7, faketelegram.JoinDeclined)
 		time.Sleep(23 * time.Hour)
-		check(t, "answer within a day", r.tells(anothers), "Not in yet: that wallet isn't registered to you")
+		check(t, "answer within a day", r.tells(anothers), notTheirs)
 		time.Sleep(2 * time.Hour)
-		check(t, "answer after a day", r.tells(anothers), "✅ Staking 5 TKN")
+		check(t, "answer after a day", r.tells(anothers), walletStakes)
 	})
 }
 
@@ -150,7 +237,7 @@ func TestAnAddressThatAnswersAQuestionGetsTheCommandsAnswer(t *testing.T) {
 		r.give(inPrivate(7, "/staked"))
 		sent := r.api.Sent()
 		r.give(inPrivate(7, anothers).ReplyingTo(sent[len(sent)-1]))
-		check(t, "answers", r.firstLines(len(sent)), "✅ Staking 5 TKN | Not in yet: that wallet isn't registered to you")
+		check(t, "answers", r.firstLines(len(sent)), walletStakes+" | "+notTheirs)
 	})
 }
 
@@ -162,7 +249,7 @@ func TestAnAnsweredQuestionSaysThatARequestIsOpen(t *testing.T) {
 		r.adapter.Joins.Close(fmt.Sprint(stakers), userOf(7))
 		before := len(r.api.Sent())
 		r.give(inPrivate(7, anothers).ReplyingTo(question))
-		check(t, "first", r.firstLines(before), "Not in yet: that wallet isn't registered to you")
-		check(t, "then", r.tells(theirs), "✅ You're in: Lounge 1003")
+		check(t, "first", r.firstLines(before), notTheirs)
+		check(t, "then", r.tells(theirs), inLounge)
 	})
 }

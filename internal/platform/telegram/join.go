@@ -6,95 +6,254 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 
 	"herald/internal/chat"
 	"herald/internal/platform/telegram/botapi"
 	"herald/internal/platform/telegram/outbox"
+	"herald/internal/ratelimit"
 	"herald/internal/transport"
 )
 
-// Bounds on the calls about a join request.
+// Telegram waits 10 seconds from a request's date for the answer to its query, and lets the bot write to the person
+// for 5 minutes or until the request is processed, https://core.telegram.org/bots/api#chatjoinrequest.
 const (
-	// joiningTime bounds the message before an approval and, in a crowd, also the wait for its slot.
-	joiningTime = 1500 * time.Millisecond
-	// letInTime bounds a message to somebody who is in already.
-	letInTime = 30 * time.Second
-	// attemptTimeout bounds one call, so that one that hangs can be repeated in time.
-	attemptTimeout = 2 * time.Second
-	// messageTime is the least time for any other message to the person.
+	answerWithin = 10 * time.Second
+	// minAnswerTime is how long the answer to a query may take however old its date is: the clocks may differ.
+	minAnswerTime = 5 * time.Second
+	// patience is how long the approval of a request without a query may take.
+	patience = 4 * time.Minute
+	// contactTime is how long after a request's arrival a message about it may begin.
+	contactTime = 5*time.Minute - 10*time.Second
+	// welcomeTime is how long after an approval a message may begin: to those who started the bot, it always may.
+	welcomeTime = 10 * time.Minute
+)
+
+// A request has one deadline. The check, the first message and the approval end before it, one after another.
+const (
+	// checkTime is how long a check may take. It ends answerTime before the deadline at the latest.
+	checkTime  = 7 * time.Second
+	answerTime = 3 * time.Second
+	// firstMessageTime is how long an approval waits until the message before it is out, and crowdMessageTime how long
+	// in a crowd. Both end approveTime before the deadline at the latest.
+	firstMessageTime = 5 * time.Second
+	crowdMessageTime = 1500 * time.Millisecond
+	approveTime      = 1500 * time.Millisecond
+	// sendTime is how much of that is kept for sending, after the wait for a turn.
+	sendTime = 500 * time.Millisecond
+	// messageTime is the least time for the message about the outcome.
 	messageTime = 3 * time.Second
 )
 
-// joinTask is a join request in flight.
-type joinTask struct {
+// joining is a join request in flight.
+type joining struct {
 	s       *session
-	join    *joinRequest
+	request *joinRequest
 	arrived time.Time
-	times   joinTimes
-	// mayTell is set once personLimit allows a message about the request.
+	// deadline is the latest time of the approval, or of the answer to the query.
+	deadline time.Time
+	// mayTell is set once the limits allow a new message about the request.
 	mayTell bool
-	// timer ends the wait to be checked. It is nil for a request that did not wait.
-	timer *time.Timer
+	// recorded is set once it is counted how the request ended.
+	recorded bool
 }
 
-// timesAt returns the times of the request if its turn comes now.
-func (j *joinTask) timesAt(now time.Time) joinTimes {
-	return timesOf(j.arrived, now, time.Unix(int64(j.join.Date), 0), j.join.QueryID != "")
+// acceptJoin has a join request for one of JoinChats answered in another goroutine, and returns true. A person who
+// has what the group requires is let in. Any other request stays open for moderators, and the person is told why.
+// acceptJoin does not block. It returns false, and takes nothing, if the drain has begun.
+func (s *session) acceptJoin(r *joinRequest) bool {
+	if _, listed := s.a.Settings.JoinChats[r.Chat.ID]; !listed {
+		return true
+	}
+	s.a.seeGroup(r.Chat)
+	now := time.Now()
+	j := &joining{s: s, request: r, arrived: now, deadline: joinDeadline(r, now)}
+	s.a.door.inFlight.Add(1)
+	accepted := s.work.Go(func(id string) {
+		defer s.a.door.inFlight.Add(-1)
+		defer j.recordPanic()
+		j.answer(id)
+	})
+	if !accepted {
+		s.a.door.inFlight.Add(-1)
+	}
+	return accepted
 }
 
-// answer checks the person and answers the request.
-func (j *joinTask) answer(id string) (more bool) {
+// joinDeadline returns the latest time of the answer to a request that arrived at the given time.
+//
+// For example, a query that is dated 4 seconds before its arrival has to be answered within 6 seconds of its arrival,
+// and one that is dated an hour before, by another clock, within minAnswerTime.
+func joinDeadline(r *joinRequest, arrived time.Time) time.Time {
+	if r.QueryID == "" {
+		return arrived.Add(patience)
+	}
+	left := time.Unix(int64(r.Date), 0).Add(answerWithin).Sub(arrived)
+	return arrived.Add(min(max(left, minAnswerTime), answerWithin))
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// answer checks the person, answers the request, and tells the person how it ended.
+func (j *joining) answer(id string) {
+	line := j.s.a.door.line(j.request)
+	if j.request.From.IsBot || !line.enter(j.s.running, j.deadline.Add(-answerTime)) {
+		j.leaveOpen(undecided, chat.Text{})
+		return
+	}
+	reply := j.check(id, line)
+	switch {
+	case reply.Join.Admit != nil:
+		j.letIn(reply)
+		return
+	case reply.Tone == chat.Warning:
+		j.leaveOpen(undecided, reply.Join.LeftOut)
+	default:
+		j.leaveOpen(lacking, reply.Join.LeftOut)
+	}
+	j.tell(reply, j.arrived.Add(contactTime))
+}
+
+// check returns the Handler's reply, and leaves the line.
+func (j *joining) check(id string, line *joinLine) (reply *chat.Reply) {
 	began := time.Now()
-	j.times = j.timesAt(began)
-	reply := j.check(id, began)
-	if reply.Join.Admit != nil {
-		return j.approveRequest(reply)
-	}
-	return j.leaveOpen(reply)
-}
-
-// giveUp leaves a request open that is not checked.
-func (j *joinTask) giveUp(string) (more bool) { return j.leaveOpen(nil) }
-
-// check returns the Handler's reply, and ends the check.
-func (j *joinTask) check(id string, began time.Time) (reply *chat.Reply) {
 	req := &chat.Request{
-		ID: id, Command: chat.JoinCommand, Args: chat.Typed(strconv.FormatInt(j.join.Chat.ID, 10)),
-		From: userOf(j.join.From.ID), Locale: j.join.From.LanguageCode, BotName: j.s.me().FirstName,
-		Chat: strconv.FormatInt(j.join.UserChatID, 10), Direct: true, Deadline: j.times.check,
+		ID:       id,
+		Command:  chat.JoinCommand,
+		Args:     chat.Typed(strconv.FormatInt(j.request.Chat.ID, 10)),
+		From:     userOf(j.request.From.ID),
+		Locale:   j.request.From.LanguageCode,
+		BotName:  j.s.me().FirstName,
+		Chat:     strconv.FormatInt(j.request.UserChatID, 10),
+		Direct:   true,
+		Deadline: earlier(began.Add(checkTime), j.deadline.Add(-answerTime)),
 	}
-	j.s.a.nameGroup(req)
 	defer func() {
 		if time.Now().Before(req.Deadline) {
-			j.s.a.joins.next()
+			line.leave()
 			return
 		}
-		// The call to the service may still be under way, for as long as a check may take.
-		time.AfterFunc(time.Until(began.Add(answerWithin-approveTime)), j.s.a.joins.next)
+		// A call to a service may still be in flight. Its place is not free before the call has ended.
+		time.AfterFunc(time.Until(began.Add(answerWithin)), line.leave)
 	}()
+	j.s.a.nameGroup(req)
 	j.s.work.Answer(req, func(r *chat.Reply) { reply = r })
 	return reply
 }
 
-// leaveOpen leaves the request to moderators, and has the person told why; nil tells nothing.
-func (j *joinTask) leaveOpen(reply *chat.Reply) (more bool) {
-	if j.join.QueryID != "" {
+// letIn approves the request, and tells the person the outcome.
+//
+// Once a request is processed, Telegram takes no message to a person who never started the bot. So a message goes out
+// first, and is edited afterwards. If the first message is not out, the outcome is sent as a new one, which Telegram
+// may refuse.
+func (j *joining) letIn(reply *chat.Reply) {
+	first := j.tellFirst(reply)
+	outcome := j.s.approve(reply.Join.Admit, j.request.From.ID, j.deadline, j.callApprove)
+	reply = replyTo(reply, outcome)
+	j.recordApproval(outcome, reply.Join.LeftOut)
+	tellBy := j.arrived.Add(contactTime)
+	if outcome == chat.LetIn {
+		tellBy = time.Now().Add(welcomeTime)
+	}
+	switch {
+	case outcome == chat.AccountDeleted:
+		return
+	case first.Result == outbox.Delivered:
+		j.send(reply, first.Sent.MessageID, tellTime(tellBy))
+	case outcome == chat.NotRequested, first.Result == outbox.Unreachable:
+		return
+	default:
+		j.tell(reply, tellBy)
+	}
+}
+
+// tellFirst tells the person that they are being let in. It sends nothing if the limits do not allow a message in time.
+// In a crowd, that is at once: the approval does not wait for a turn.
+func (j *joining) tellFirst(reply *chat.Reply) outbox.Receipt {
+	if j.s.a.door.isCrowded() {
+		if !j.awaitTurn(j.s.crowdLimit(), time.Now()) {
+			return outbox.Receipt{}
+		}
+		until := earlier(time.Now().Add(crowdMessageTime), j.deadline.Add(-approveTime))
+		return j.send(reply, 0, time.Until(until))
+	}
+	until := earlier(time.Now().Add(firstMessageTime), j.deadline.Add(-approveTime))
+	if !j.awaitTurn(j.s.joinLimit(), until.Add(-sendTime)) {
+		return outbox.Receipt{}
+	}
+	return j.send(reply, 0, time.Until(until))
+}
+
+// callApprove makes the call that approves the request. If Telegram refuses to approve it by its query, callApprove
+// answers the query with JoinQueued.
+func (j *joining) callApprove(ctx context.Context) error {
+	if j.request.QueryID == "" {
+		return j.s.a.approveJoin(ctx, j.request.Chat.ID, j.request.From.ID)
+	}
+	err := j.s.a.api.AnswerChatJoinRequestQuery(ctx, j.request.QueryID, botapi.JoinApproved)
+	e := botapi.ErrorOf(err)
+	settled := err == nil || e.AlreadyMember() || e.NoJoinRequest()
+	if !settled && !e.Passing() && !e.Expired() {
 		j.queue()
 	}
-	if reply == nil {
-		j.leftOut(chat.Text{}, false)
-		return false
+	return err
+}
+
+// recordApproval counts and remembers the outcome of the approval. why says to moderators why the person is not in.
+func (j *joining) recordApproval(outcome chat.AdmissionOutcome, why chat.Text) {
+	if outcome == chat.LetIn {
+		j.recorded = true
+		j.s.countLetIn(j.request.Chat.ID, j.request.From.ID)
+		return
 	}
-	j.leftOut(reply.Join.LeftOut, reply.Tone != chat.Warning)
-	return j.tellLater(reply)
+	j.recordOpen(undecided, why)
+	if outcome == chat.NotRequested {
+		j.s.closeJoin(j.request.Chat.ID, j.request.From.ID)
+	}
+}
+
+// openReason is why a request stays open. Its value is the event that is counted.
+type openReason string
+
+const (
+	// lacking: the person lacks what the group requires.
+	lacking openReason = "join_left_open"
+	// undecided: the person could not be checked, or not be let in.
+	undecided openReason = "join_unknown"
+)
+
+// leaveOpen leaves the request to moderators, who read why. The person is not told.
+func (j *joining) leaveOpen(reason openReason, why chat.Text) {
+	j.recordOpen(reason, why)
+	if j.request.QueryID != "" {
+		j.queue()
+	}
+}
+
+// recordOpen counts and remembers that the request stays open.
+func (j *joining) recordOpen(reason openReason, why chat.Text) {
+	j.recorded = true
+	out := chat.LeftOut{User: userOf(j.request.From.ID), At: time.Now(), Why: why}
+	j.s.a.Joins.LeaveOut(strconv.FormatInt(j.request.Chat.ID, 10), out, reason == lacking)
+	j.s.a.Count(string(reason))
+}
+
+// recordPanic leaves the request open if a panic ended answer before anything was recorded.
+func (j *joining) recordPanic() {
+	if !j.recorded {
+		j.leaveOpen(undecided, chat.Text{})
+	}
 }
 
 // queue answers the query with JoinQueued.
-func (j *joinTask) queue() {
-	err := j.s.untilKnown(j.times.approve, func(ctx context.Context) error {
-		return j.s.a.api.AnswerChatJoinRequestQuery(ctx, j.join.QueryID, botapi.JoinQueued)
+func (j *joining) queue() {
+	err := j.s.untilKnown(j.s.work.Sends, j.deadline, func(ctx context.Context) error {
+		return j.s.a.api.AnswerChatJoinRequestQuery(ctx, j.request.QueryID, botapi.JoinQueued)
 	})
 	// A refusal that is not about rights means that the query is answered or has expired: nothing to log.
 	if e := botapi.ErrorOf(err); err != nil && (e.Kind != botapi.Refused || e.NotAllowed()) {
@@ -102,91 +261,37 @@ func (j *joinTask) queue() {
 	}
 }
 
-// tellOutcome tells the person how their request ended, unless they got a message about the group
-// less than a minute ago.
-func (j *joinTask) tellOutcome(reply *chat.Reply) {
-	if !j.mayTell {
-		_, j.mayTell = j.s.a.Limiter.Reserve(j.s.work.Sends, 0, j.personLimit())
-	}
-	if j.mayTell {
-		j.send(j.tellTime(), reply, 0)
+// tell sends the person the outcome as a new message, once the limits allow it. It sends nothing if they do not until
+// the given time.
+func (j *joining) tell(outcome *chat.Reply, until time.Time) {
+	if j.mayTell || j.awaitTurn(j.s.joinLimit(), until) {
+		j.send(outcome, 0, tellTime(until))
 	}
 }
 
-// approveRequest approves the request. Once a request is processed, Telegram takes no message to
-// a person who never started the bot. So a message goes out first, and is edited afterwards. If
-// that message is not out, the outcome is sent as a new one, which Telegram may refuse.
-func (j *joinTask) approveRequest(reply *chat.Reply) (more bool) {
-	receipt := j.tellJoining(reply)
-	outcome := j.s.approve(reply.Join.Admit, j.join.From.ID, j.times.approve, j.callApprove)
-	reply = replyTo(reply, outcome)
-	switch outcome {
-	case chat.LetIn:
-		j.s.countLetIn(j.join.Chat.ID, j.join.From.ID)
-	case chat.NotRequested:
-		j.leftOut(reply.Join.LeftOut, false)
-		j.s.closeJoin(j.join.Chat.ID, j.join.From.ID)
-	default:
-		j.leftOut(reply.Join.LeftOut, false)
-	}
-	switch {
-	case outcome == chat.AccountDeleted:
+// awaitTurn waits until a limit allows a new message to the person, and returns true. It returns false if the limit
+// does not allow one until the given time, or if the person got a message about the group less than a minute ago.
+func (j *joining) awaitTurn(limit ratelimit.Limit, until time.Time) bool {
+	ctx, limiter := j.s.work.Sends, j.s.a.Limiter
+	wait, ok := limiter.Reserve(ctx, max(time.Until(until), 0), limit)
+	if !ok || !transport.Sleep(ctx, wait) {
 		return false
-	case receipt.Result == outbox.Delivered:
-		j.send(j.tellTime(), reply, receipt.Sent.MessageID)
-		return false
-	case outcome == chat.NotRequested, receipt.Result == outbox.Unreachable:
-		return false
-	case outcome == chat.LetIn:
-		j.times.tell = time.Now().Add(letInTime)
 	}
-	return j.tellLater(reply)
+	_, j.mayTell = limiter.Reserve(ctx, 0, j.personLimit())
+	return j.mayTell
 }
 
-// callApprove makes the call that approves the request. If Telegram refuses to approve it by its
-// query, callApprove answers the query with JoinQueued.
-func (j *joinTask) callApprove(ctx context.Context) error {
-	if j.join.QueryID == "" {
-		return j.s.a.approveJoin(ctx, j.join.Chat.ID, j.join.From.ID)
-	}
-	err := j.s.a.api.AnswerChatJoinRequestQuery(ctx, j.join.QueryID, botapi.JoinApproved)
-	e := botapi.ErrorOf(err)
-	isSettled := err == nil || e.AlreadyMember() || e.NoJoinRequest()
-	if !isSettled && !e.Passing() && !e.Expired() {
-		j.queue()
-	}
-	return err
+// tellTime returns how long a message about the outcome may take if it may begin until the given time: so long that a
+// 429 does not leave the person with nothing, or with what is not true.
+func tellTime(until time.Time) time.Duration { return max(messageTime, time.Until(until)) }
+
+// send sends the person a message within the given time, or edits the message with editID unless that is 0.
+func (j *joining) send(reply *chat.Reply, editID int, within time.Duration) outbox.Receipt {
+	return j.s.sendTo(j.s.work.Sends, j.request.UserChatID, within, reply, editID)
 }
 
-// tellJoining tells the person that they are being let in, unless they got a message about the
-// group less than a minute ago, or admissions leaves no slot in time.
-func (j *joinTask) tellJoining(reply *chat.Reply) outbox.Receipt {
-	ctx, within := j.s.work.Sends, joiningTime
-	if j.s.a.joins.count() <= maxChecks { // It is no crowd.
-		within = max(within, time.Until(j.times.approve)-approveTime)
-	}
-	wait, ok := j.s.a.Limiter.Reserve(ctx, within, j.personLimit(), j.s.joinMessages("admissions", admissions))
-	if !ok {
-		return outbox.Receipt{}
-	}
-	j.mayTell = true
-	if !transport.Sleep(ctx, wait) {
-		return outbox.Receipt{}
-	}
-	return j.send(min(joiningTime, max(within-wait, time.Second/2)), reply, 0)
-}
-
-// tellTime returns how long a message or an edit that says how the request ended may take. A
-// 429 must not leave the person with nothing, or with what is not true.
-func (j *joinTask) tellTime() time.Duration { return max(messageTime, time.Until(j.times.tell)) }
-
-// send sends the person a message within the given time, or edits the message with editID.
-func (j *joinTask) send(within time.Duration, reply *chat.Reply, editID int) outbox.Receipt {
-	return j.s.sendTo(j.s.work.Sends, j.join.UserChatID, within, reply, editID)
-}
-
-// sendTo sends a reply to a private chat within the given time, or edits the message with
-// editID. It blocks until then at most.
+// sendTo sends a reply to a private chat within the given time, or edits the message with editID. It blocks until
+// then at most.
 func (s *session) sendTo(
 	ctx context.Context, user int64, within time.Duration, reply *chat.Reply, editID int,
 ) outbox.Receipt {
@@ -200,18 +305,6 @@ func (s *session) sendTo(
 	})
 }
 
-// leftOut counts and remembers that the request stays open. checked says that the person lacks
-// what is required.
-func (j *joinTask) leftOut(why chat.Text, checked bool) {
-	out := chat.LeftOut{User: userOf(j.join.From.ID), At: time.Now(), Why: why}
-	j.s.a.Joins.LeaveOut(strconv.FormatInt(j.join.Chat.ID, 10), out, checked)
-	event := "join_unknown"
-	if checked {
-		event = "join_left_open"
-	}
-	j.s.a.Count(event)
-}
-
 // countLetIn counts and remembers that a user is let into a group.
 func (s *session) countLetIn(group, user int64) {
 	s.a.Joins.LetIn(strconv.FormatInt(group, 10), userOf(user))
@@ -223,127 +316,10 @@ func (s *session) closeJoin(group, user int64) {
 	s.a.Joins.Close(strconv.FormatInt(group, 10), userOf(user))
 }
 
-// approve makes a call that lets a user into a group until it succeeds, is refused, or the time
-// is over.
-func (s *session) approve(
-	a *chat.Admission, user int64, until time.Time, call func(context.Context) error,
-) chat.AdmissionOutcome {
-	err := s.untilKnown(until, call)
-	outcome := outcomeOf(err)
-	switch {
-	case outcome == chat.LetIn:
-		return outcome
-	case outcome.Personal(): // The operator can do nothing about it.
-		s.logJoin(slog.LevelInfo, err)
-		return outcome
-	case s.isMember(a.Group, user):
-		return chat.LetIn
-	case outcome != chat.NotRequested:
-		s.logJoin(slog.LevelWarn, err)
-	}
-	return outcome
-}
-
-// outcomeOf returns the outcome of an approval by the error of its last call.
-func outcomeOf(err error) chat.AdmissionOutcome {
-	e := botapi.ErrorOf(err)
-	switch {
-	case err == nil, e.AlreadyMember():
-		return chat.LetIn
-	case e.NoJoinRequest():
-		return chat.NotRequested
-	case e.InTooManyChats():
-		return chat.InTooManyGroups
-	case e.Banned():
-		return chat.BannedThere
-	case e.AccountDeleted():
-		return chat.AccountDeleted
-	case e.NotAllowed():
-		return chat.MayNotApprove
-	case e.Passing(), e.Expired():
-		return chat.ApprovalTimedOut
-	}
-	return chat.ApprovalFailed
-}
-
-// approveJoin lets a user into a chat. The bot needs the right to invite users. Telegram
-// refuses if the user has no open request, or is a member.
-func (a *Adapter) approveJoin(ctx context.Context, chat, user int64) error {
-	params := &bot.ApproveChatJoinRequestParams{ChatID: chat, UserID: user}
-	_, err := botapi.Change(ctx, a.api, (*bot.Bot).ApproveChatJoinRequest, params)
-	a.seeMove(chat, err)
-	return err
-}
-
-// replyTo returns the reply to the outcome of an Admission, in the language of the Reply with
-// the Admission.
-func replyTo(reply *chat.Reply, outcome chat.AdmissionOutcome) *chat.Reply {
-	said := reply.Join.Admit.Say(outcome).In(reply.Language)
-	said.Footer = reply.Footer
-	return said
-}
-
-// logJoin logs why a join request was not approved, or its query not answered. It lowers the level
-// if it logged at a higher one than slog.LevelInfo less than a minute ago.
-func (s *session) logJoin(level slog.Level, err error) {
-	if level > slog.LevelInfo {
-		level = s.work.Rarely(level, "join")
-	}
-	const what = "telegram: a join request could not be answered"
-	s.a.Log.LogAttrs(s.work.Sends, level, what, slog.Any("err", err))
-}
-
-// untilKnown repeats a call that was not sent, was rate-limited, or has an unknown outcome,
-// until the given time. An approval may be repeated; a repeated answer to a query is refused.
-func (s *session) untilKnown(until time.Time, call func(context.Context) error) error {
-	ctx, cancel := context.WithDeadline(s.work.Sends, until)
-	defer cancel()
-	policy := transport.Policy{Backoff: backoff, Until: until, Again: botapi.Retryable}
-	return policy.Do(ctx, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
-		defer cancel()
-		return call(ctx)
-	})
-}
-
-// isMember asks Telegram whether a user is in a group. It returns false if that is not known
-// within answerWithin.
-func (s *session) isMember(group string, user int64) bool {
-	var m *models.ChatMember
-	err := s.untilKnown(time.Now().Add(answerWithin), func(ctx context.Context) (err error) {
-		m, err = s.a.chatMember(ctx, idOf(group), user)
-		return err
-	})
-	return err == nil && !isAbsent(m)
-}
-
-// approveOwn approves the open request of the person who sent t's command, for a reply with
-// Admit. It returns the reply to show.
-func (t *task) approveOwn(reply *chat.Reply) *chat.Reply {
-	group := idOf(reply.Join.Admit.Group)
-	approved := false // by a call that succeeded, or whose outcome is unknown
-	outcome := t.s.approve(reply.Join.Admit, t.cmd.user, time.Now().Add(answerWithin), func(ctx context.Context) error {
-		err := t.s.a.approveJoin(ctx, group, t.cmd.user)
-		approved = approved || err == nil || botapi.ErrorOf(err).Kind == botapi.OutcomeUnknown
-		return err
-	})
-	switch {
-	case outcome == chat.LetIn && approved: // Otherwise they were in already.
-		t.s.countLetIn(group, t.cmd.user)
-	case outcome == chat.LetIn, outcome == chat.NotRequested:
-		t.s.closeJoin(group, t.cmd.user)
-	default:
-		t.noteOpen()
-	}
-	t.notRequested = outcome == chat.NotRequested
-	return replyTo(reply, outcome)
-}
-
 // seeGroup stores the name of a group.
 func (a *Adapter) seeGroup(c models.Chat) { a.groups.Store(strconv.FormatInt(c.ID, 10), c) }
 
-// nameGroup sets the name and the link of the group that a JoinCommand is about, as far as
-// they are known.
+// nameGroup sets the name and the link of the group that a JoinCommand is about, as far as they are known.
 func (a *Adapter) nameGroup(req *chat.Request) {
 	if stored, known := a.groups.Load(req.Args.First()); known {
 		group := stored.(models.Chat)

@@ -120,7 +120,7 @@ func (p *poller) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew 
 		case !answerable:
 			p.updates.advance(u.ID, stateDone)
 		case u.Join != nil:
-			p.passOn(ctx, u)
+			p.passOn(u)
 		case !p.start(ctx, u):
 			return anyNew
 		}
@@ -128,10 +128,9 @@ func (p *poller) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew 
 	return anyNew
 }
 
-// passOn passes a join request on to the door. A request that the door refuses comes again if the drain has begun.
-// Otherwise the door has too many, and the request stays open for moderators.
-func (p *poller) passOn(ctx context.Context, u *update) {
-	if p.s.acceptJoin(u.Join) || ctx.Err() == nil {
+// passOn passes a join request on to the door. A request that the door refuses comes again: the drain has begun.
+func (p *poller) passOn(u *update) {
+	if p.s.acceptJoin(u.Join) {
 		p.updates.advance(u.ID, stateDone)
 	}
 }

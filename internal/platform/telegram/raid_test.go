@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +28,7 @@ import (
 	"herald/internal/transport"
 )
 
-// source is a query.Source.
+// source is a core.Source.
 type source[K, V any] func(context.Context, K) (V, error)
 
 func (f source[K, V]) Get(ctx context.Context, key K) (query.Snapshot[V], error) {
@@ -37,19 +36,32 @@ func (f source[K, V]) Get(ctx context.Context, key K) (query.Snapshot[V], error)
 	return query.Snapshot[V]{Value: value, At: time.Now()}, err
 }
 
-// joinRouter returns the Router of the bot's own commands with these sources. The groups are in
-// JoinChats.
-func joinRouter(t *testing.T, accounts query.Source[core.Identity, core.Account], stakes query.Source[common.Address, core.Stake]) *router.Router {
+// joinRouter returns the Router of the bot's own commands with these sources. The groups are in JoinChats.
+func joinRouter(
+	t *testing.T,
+	accounts query.Source[core.Identity, core.Account],
+	stakes query.Source[common.Address, core.Stake],
+) *router.Router {
 	t.Helper()
 	w := commandstest.Healthy()
 	from := w.Sources()
-	from.Accounts, from.Stakes = accounts, stakes
+	from.Accounts = accounts
+	from.Stakes = stakes
 	w.Options.JoinChats = map[string]chat.Requirement{
-		fmt.Sprint("telegram:", holders): {}, fmt.Sprint("telegram:", stakers): {Staker: true}, fmt.Sprint("telegram:", whales): {Staker: true},
+		fmt.Sprint("telegram:", holders): {},
+		fmt.Sprint("telegram:", stakers): {Staker: true},
+		fmt.Sprint("telegram:", whales):  {Staker: true},
 	}
 	router, err := router.New(router.Config{
-		Commands: commands.All(from, w.Options), Timeout: 20 * time.Second, Limiter: ratelimit.NewMemory(), UserPerMinute: 20, ChatPerMinute: 120,
-		Language: chat.English, Nearest: config.Nearest, Explain: commands.Explain, Log: slog.New(slog.DiscardHandler),
+		Commands:      commands.All(from, w.Options),
+		Timeout:       20 * time.Second,
+		Limiter:       ratelimit.NewMemory(),
+		UserPerMinute: 20,
+		ChatPerMinute: 120,
+		Language:      chat.English,
+		Nearest:       config.Nearest,
+		Explain:       commands.Explain,
+		Log:           slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -60,8 +72,7 @@ func joinRouter(t *testing.T, accounts query.Source[core.Identity, core.Account]
 // raiders is the lowest ID of those who ask to join in a raid.
 const raiders = 1_000_000
 
-// slowPartner says after some time whether a user is registered.
-// It counts the calls in flight about raiders.
+// slowPartner says after some time whether a user is registered. It counts the calls in flight about raiders.
 type slowPartner struct {
 	takes      time.Duration
 	registered func(user int) bool
@@ -75,6 +86,13 @@ func (p *slowPartner) count(n int) {
 	defer p.mu.Unlock()
 	p.atOnce += n
 	p.most = max(p.most, p.atOnce)
+}
+
+// mostAtOnce returns the largest number of calls that were in flight.
+func (p *slowPartner) mostAtOnce() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.most
 }
 
 func (p *slowPartner) fetch(ctx context.Context, id core.Identity) (core.Account, error) {
@@ -98,105 +116,245 @@ func (*slowPartner) Lookup(string, query.Result, time.Duration)       {}
 
 // accounts asks the partner as the bot does.
 func (p *slowPartner) accounts(t *testing.T) query.Source[core.Identity, core.Account] {
-	cache := query.NewCache(query.CacheConfig{MaxItems: 100_000, CallTimeout: 10 * time.Second, Timeout: 20 * time.Second, Observer: p})
+	cache := query.NewCache(query.CacheConfig{
+		MaxItems:    100_000,
+		CallTimeout: 10 * time.Second,
+		Timeout:     20 * time.Second,
+		Observer:    p,
+	})
 	t.Cleanup(cache.Close)
 	upstream := query.NewUpstream(cache, partner.Service, time.Minute, nil)
-	return query.New(upstream, query.Config[core.Identity, core.Account]{Name: "accounts", TTL: time.Minute, Fetch: p.fetch})
+	return query.New(upstream, query.Config[core.Identity, core.Account]{
+		Name:  "accounts",
+		TTL:   time.Minute,
+		Fetch: p.fetch,
+	})
 }
 
-// People ask to join, by the hundred a second or 2,000 at once, and the partner is slow or hangs.
-// Those who may come in are in within a minute, and are told. Queries come first and have their
-// answers in time. Members are answered as ever.
+// raid is people who ask to join.
+type raid struct {
+	people     int
+	every      time.Duration // between two requests
+	takes      time.Duration // a call of the partner
+	queries    int           // one request in so many has a query
+	registered int           // one person in so many is registered
+	limited    string        // a method that answers 429 for 25 seconds, from the third second on
+}
+
+// in reports whether a raider can come in.
+func (d raid) in(user int) bool { return d.takes < checkTime && user%d.registered == 0 }
+
+// hasStarted reports whether a raider who can come in has started the bot.
+func (d raid) hasStarted(user int) bool { return user%(2*d.registered) == 0 }
+
+// raidTest is a raid while other users ask for the price.
+type raidTest struct {
+	*adapterTest
+	raid
+	partner *slowPartner
+	asked   map[int64]time.Time // when users asked for the price
+}
+
+// raided plays a raid to its end.
+func raided(t *testing.T, way func(*Config), d raid) *raidTest {
+	r := &raidTest{adapterTest: joinTest(t, way, paced), raid: d, asked: map[int64]time.Time{}}
+	r.partner = &slowPartner{takes: d.takes, registered: func(user int) bool { return user%d.registered == 0 }}
+	r.carry(d.limited, time.Hour, r.heldFrom(4*time.Second, 25*time.Second))
+	r.serve(platformtest.Routed{Router: joinRouter(t, r.partner.accounts(t), commandstest.Healthy().Sources().Stakes)})
+	time.Sleep(time.Second)
+	go r.askForPrices()
+	for i := range d.people {
+		user := raiders + i
+		if d.hasStarted(user) {
+			r.api.Start(int64(user))
+		}
+		r.asks(int64(user), (i+1)%d.queries == 0)
+		synctest.Wait() // Whatever need not wait ends.
+		time.Sleep(d.every)
+	}
+	time.Sleep(welcomeTime) // for those who wait
+	r.joined(raiders)
+	return r
+}
+
+// askForPrices makes 80 users ask for the price, one after another.
+func (r *raidTest) askForPrices() {
+	for user := range int64(80) {
+		r.asked[1+user] = time.Now()
+		r.send(inPrivate(1+user, "/price"))
+		time.Sleep(300 * time.Millisecond)
+	}
+}
+
+// checkPrices fails the test unless each /price was answered within slowest, and half of them at once.
+func (r *raidTest) checkPrices(slowest time.Duration) {
+	r.Helper()
+	var took []time.Duration
+	for _, m := range r.api.Sent() {
+		if at, is := r.asked[m.Chat]; is {
+			took = append(took, m.At.Sub(at))
+			delete(r.asked, m.Chat)
+		}
+	}
+	slices.Sort(took)
+	check(r, "/price without an answer", len(r.asked), 0)
+	if median := took[len(took)/2]; median > 50*time.Millisecond {
+		r.Errorf("half of /price are answered after %v", median)
+	}
+	if last := took[len(took)-1]; last > slowest {
+		r.Errorf("/price is answered after %v", last)
+	}
+}
+
+// checkAnswers fails the test unless everybody who can come in is in within a minute, nobody else is, and each query
+// has its answer in time.
+func (r *raidTest) checkAnswers() {
+	r.Helper()
+	for _, j := range r.api.JoinRequests() {
+		in := r.in(int(j.From.ID))
+		allowed := time.Minute
+		if j.QueryID != "" {
+			allowed = answerWithin
+		}
+		check(r, "approved", j.State == faketelegram.JoinApproved, in)
+		answered := len(j.Answers) == 1 && j.Answers[0].At.Sub(j.At) <= allowed
+		check(r, "answered in time", answered, in || j.QueryID != "")
+		if r.Failed() {
+			r.Fatalf("%+v", j)
+		}
+	}
+}
+
+// checkMessages fails the test unless everybody who started the bot and is in is told so, and nobody reads what is
+// not true.
+func (r *raidTest) checkMessages() {
+	r.Helper()
+	told := map[int64]string{}
+	for _, m := range r.api.Sent() {
+		told[m.Chat] += m.Text
+	}
+	for _, j := range r.api.JoinRequests() {
+		text := told[j.From.ID]
+		in := j.State == faketelegram.JoinApproved
+		saysIn := strings.HasPrefix(text, "✅ You're in: ")
+		if saysIn && !in || strings.HasPrefix(text, "Letting you in") || in && strings.HasPrefix(text, "Not in yet") {
+			r.Fatalf("%+v is told %q", j, text)
+		}
+		if in && !saysIn && r.hasStarted(int(j.From.ID)) {
+			r.Fatalf("%+v is told %q", j, text)
+		}
+	}
+}
+
+// checkEnd fails the test unless each request is counted, and nothing is in flight.
+func (r *raidTest) checkEnd() {
+	r.Helper()
+	counted := r.events.Of("join_approved") + r.events.Of(string(lacking)) + r.events.Of(string(undecided))
+	check(r, "counted", counted, r.people)
+	check(r, "in flight", r.requestsInFlight(), 0)
+	check(r, "panics", r.events.Of("panic"), 0)
+	if n := r.partner.mostAtOnce(); n >= query.MaxCalls/2 {
+		r.Errorf("the door makes %d calls of the partner at a time", n)
+	}
+}
+
+var raids = map[string]raid{
+	"at once, few can come in": {
+		people:     2000,
+		takes:      100 * time.Millisecond,
+		queries:    2000,
+		registered: 99,
+	},
+	"at once, half can come in": {
+		people:     2000,
+		takes:      100 * time.Millisecond,
+		queries:    2000,
+		registered: 2,
+	},
+	"at once, a 429 for approvals": {
+		people:     2000,
+		takes:      100 * time.Millisecond,
+		queries:    3000,
+		registered: 2,
+		limited:    "approveChatJoinRequest",
+	},
+	"slow": {
+		people:     4000,
+		every:      6 * time.Millisecond,
+		takes:      50 * time.Millisecond,
+		queries:    2,
+		registered: 99,
+	},
+	"slow, half can come in": {
+		people:     4000,
+		every:      6 * time.Millisecond,
+		takes:      50 * time.Millisecond,
+		queries:    2,
+		registered: 2,
+	},
+	"the partner hangs": { // A call outlasts its check by two seconds.
+		people:     4000,
+		every:      6 * time.Millisecond,
+		takes:      9 * time.Second,
+		queries:    2,
+		registered: 99,
+	},
+}
+
 func TestARaidDelaysNoCommandAndKeepsNobodyOut(t *testing.T) {
-	type raid struct {
-		people       int
-		every, takes time.Duration // between two requests, and a call of the partner
-		perQuery     int           // requests for one query
-		query        time.Duration // the answer to one
-		calls        int           // of the partner at a time, at most
+	slowest := map[string]time.Duration{
+		"polling": time.Second,
+		"webhook": time.Second / 5,
 	}
-	raids := map[string]raid{
-		"at once": {2000, 0, 100 * time.Millisecond, 2000, 2 * time.Second, maxChecks},
-		"slow":    {4000, 6 * time.Millisecond, 50 * time.Millisecond, 2, answerWithin, maxChecks},
-		// A call outlasts its check by two seconds.
-		"hanging": {4000, 6 * time.Millisecond, 9 * time.Second, 2, answerWithin, 2 * maxChecks},
-	}
-	within := map[string]time.Duration{"polling": time.Second, "webhook": time.Second / 5}
-	for way, change := range ways {
-		inBubble(t, raids, func(t *testing.T, tt raid) {
-			r, asked, goroutines := joinTest(t, change, paced), map[int64]time.Time{}, 0
-			mayCheck := tt.takes < answerWithin-approveTime
-			p := &slowPartner{takes: tt.takes, registered: func(user int) bool { return user%99 == 0 }}
-			r.serve(platformtest.Routed{Router: joinRouter(t, p.accounts(t), commandstest.Healthy().Sources().Stakes)})
-			time.Sleep(time.Second)
-			go func() {
-				for user := range int64(80) {
-					asked[1+user] = time.Now()
-					r.send(inPrivate(1+user, "/price"))
-					time.Sleep(300 * time.Millisecond)
-				}
-			}()
-			for i := range tt.people {
-				r.asks(int64(raiders+i), (i+1)%tt.perQuery == 0)
-				synctest.Wait() // Whatever need not wait ends.
-				goroutines = max(goroutines, runtime.NumGoroutine())
-				time.Sleep(tt.every)
-			}
-			time.Sleep(patience) // for those who wait
-			r.joined(raiders)
-			var took []time.Duration
-			in, told := 0, 0
-			for _, m := range r.api.Sent() {
-				if at, is := asked[m.Chat]; is {
-					took = append(took, m.At.Sub(at))
-					delete(asked, m.Chat)
-				}
-				told += strings.Count(m.Text, "✅ You're in: ")
-			}
-			slices.Sort(took)
-			if median, slowest := took[len(took)/2], took[len(took)-1]; len(asked) > 0 || median > 50*time.Millisecond || slowest > within[way] {
-				t.Errorf("%s: /price is answered after %v, half of them after %v, and %d not", way, slowest, median, len(asked))
-			}
-			for _, j := range r.api.JoinRequests() {
-				approved, allowed := j.State == faketelegram.JoinApproved, time.Minute
-				if approved {
-					in++
-				}
-				if j.QueryID != "" {
-					allowed = tt.query
-				}
-				answered := len(j.Answers) == 1 && j.Answers[0].At.Sub(j.At) <= allowed
-				if approved != (mayCheck && p.registered(int(j.From.ID))) || answered != (approved || j.QueryID != "") {
-					t.Fatalf("%s: %+v", way, j)
-				}
-			}
-			check(t, way+": told that they are in", told, in)
-			check(t, way+": counted", r.events.Of("join_approved")+r.events.Of("join_left_open")+r.events.Of("join_unknown"), tt.people)
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			if p.most > tt.calls || goroutines > 200 {
-				t.Errorf("%s: the door makes %d calls of the partner at a time; %d goroutines", way, p.most, goroutines)
-			}
+	for name, way := range ways {
+		inBubble(t, raids, func(t *testing.T, d raid) {
+			r := raided(t, way, d)
+			r.checkPrices(slowest[name])
+			r.checkAnswers()
+			r.checkMessages()
+			r.checkEnd()
 		})
 	}
 }
 
-// Join requests that wait take no goroutines, and no places from commands.
-func TestJoinRequestsInFlightAreBounded(t *testing.T) {
+// In a raid, few can come in. They are told although none of them has started the bot.
+func TestTheFewInARaidAreTold(t *testing.T) {
 	simulated(t, func(t *testing.T, _ *adapterTest) {
-		r := joinTest(t)
-		r.handler.Reply = lateJoinReply
+		const people = 2000
+		r := joinTest(t, paced)
+		r.handler.Reply = afterwards(100 * time.Millisecond)
 		r.runJoins()
-		for i := range int64(6000) {
-			r.asks(1000+i, i%2 == 0)
+		for user := range int64(people) {
+			if user%99 == 0 {
+				r.asks(1+user/99, false)
+			} else {
+				r.asks(1000+user, false)
+			}
 		}
-		time.Sleep(2 * time.Second)
-		if n := runtime.NumGoroutine(); n > 200 || len(r.api.Pending()) > 0 || r.adapter.joins.count() < 3000 {
-			t.Errorf("%d goroutines for %d requests, %d are queued", n, r.adapter.joins.count(), len(r.api.Pending()))
+		r.joined(1)
+		time.Sleep(contactTime)
+		for user := range int64(people / 99) {
+			r.checkTold(1+user, "✅ You're in: MAT Holders")
 		}
-		check(t, "places that are taken", r.adapter.InFlight(), 0)
-		check(t, "checks at a time", len(r.handler.Requests()), maxChecks)
-		time.Sleep(6 * time.Minute)
-		check(t, "requests in flight in the end", r.adapter.joins.count(), 0)
+	})
+}
+
+// A 429 in the middle of a raid holds back messages, which say what is true when they are out.
+func TestARaidIsToldAfterA429(t *testing.T) {
+	methods := map[string]string{
+		"new messages": "sendMessage",
+		"edits":        "editMessageText",
+	}
+	inBubble(t, methods, func(t *testing.T, method string) {
+		r := raided(t, ways["polling"], raid{
+			people:     2000,
+			takes:      100 * time.Millisecond,
+			queries:    3000,
+			registered: 2,
+			limited:    method,
+		})
+		r.checkAnswers()
+		r.checkMessages()
+		r.checkEnd()
 	})
 }

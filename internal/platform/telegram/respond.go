@@ -36,9 +36,8 @@ type task struct {
 	// press is the press to answer; nil if the command came in a message.
 	press *press
 	waits func() // update.waits
-	// onlyIfRequested drops the answer if notRequested, which approveOwn sets: the sender has no open
-	// request to join.
-	onlyIfRequested, notRequested bool
+	// request is what a JoinCommand knows of the sender's request. If it is requestGone, nothing is sent.
+	request requestState
 }
 
 // respond handles one update. It blocks until the outcome of each message is known, or the
@@ -121,7 +120,7 @@ func (t *task) answer() outbox.Receipt {
 	case reply.Audience == chat.SenderAgain:
 		t.tell(reply, false)
 		return outbox.Receipt{}
-	case t.onlyIfRequested && t.notRequested:
+	case t.request == requestGone:
 		return outbox.Receipt{}
 	case privately:
 		return t.sendPrivately(m)

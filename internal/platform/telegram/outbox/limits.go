@@ -156,6 +156,9 @@ func (d *delivery) waitForSlots(ctx context.Context) error {
 		if !errors.Is(err, errPauseBegan) {
 			return err
 		}
+		if d.limits.planned.Key != "" {
+			d.out.plan.GiveBack(d.limits.planned) // Its time in the plan was not used.
+		}
 	}
 }
 

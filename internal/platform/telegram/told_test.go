@@ -1,0 +1,248 @@
+package telegram
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/commands/commandstest"
+	"herald/internal/chat"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/telegramtest"
+	"herald/internal/platform/platformtest"
+)
+
+// Telegram lets the bot write to nobody who is in, because none of them has started it.
+func TestEightWithinASecondAreAllTold(t *testing.T) {
+	type test struct {
+		takes   time.Duration // a check
+		guarded bool
+		leftOut int64 // people who ask at the same time and lack what is required
+	}
+	inBubble(t, map[string]test{
+		"quick checks": {
+			takes: 10 * time.Millisecond,
+		},
+		"slow checks": {
+			takes: 6 * time.Second,
+		},
+		"slow checks of queries": {
+			takes:   3 * time.Second,
+			guarded: true,
+		},
+		"beside others": {
+			takes:   10 * time.Millisecond,
+			leftOut: crowdSize - 8,
+		},
+	}, func(t *testing.T, tt test) {
+		r := joinTest(t)
+		r.handler.Reply = afterwards(tt.takes)
+		r.runJoins()
+		for user := range tt.leftOut {
+			r.asks(unqualified+user, tt.guarded)
+		}
+		for user := range int64(8) {
+			r.asks(1+user, tt.guarded)
+			time.Sleep(time.Second / 8)
+		}
+		r.joined(1)
+		for user := range int64(8) {
+			r.checkTold(1+user, "✅ You're in: MAT Holders")
+		}
+	})
+}
+
+func TestAsManyAsAreNoCrowdAreAllToldWithPacing(t *testing.T) {
+	simulated(t, func(t *testing.T, _ *adapterTest) {
+		r := joinTest(t, paced)
+		r.runJoins()
+		for user := range int64(crowdSize) {
+			r.asks(1+user, user%2 == 0)
+		}
+		r.joined(1)
+		for user := range int64(crowdSize) {
+			r.checkRequest(1+user, faketelegram.JoinApproved, "[approve]")
+			r.checkTold(1+user, "✅ You're in: MAT Holders")
+		}
+	})
+}
+
+// In a crowd, those who started the bot are told after the approval.
+func TestACrowdIsLetInBeforeItIsTold(t *testing.T) {
+	simulated(t, func(t *testing.T, _ *adapterTest) {
+		const people = 2 * crowdSize
+		// The last ones are no crowd, and wait for their turn to be told.
+		const slowest = people/otherChecks*time.Second + crowdSize*time.Second/joinMessages
+		r := joinTest(t)
+		r.handler.Reply = afterwards(time.Second)
+		r.runJoins()
+		began := time.Now()
+		for user := range int64(people) {
+			if user%2 == 0 {
+				r.api.Start(1 + user)
+			}
+			r.asks(1+user, false)
+		}
+		r.joined(1)
+		for user := range int64(people) {
+			r.checkRequest(1+user, faketelegram.JoinApproved, "[approve]")
+			if user%2 == 0 {
+				r.checkTold(1+user, "✅ You're in: MAT Holders")
+			}
+			if took := r.requestOf(1 + user).Answers[0].At.Sub(began); took > slowest {
+				t.Errorf("user %d is let in after %v", 1+user, took)
+			}
+		}
+	})
+}
+
+// The approval of a crowd does not wait for Telegram to take messages.
+func TestACrowdIsLetInWhileMessagesHang(t *testing.T) {
+	simulated(t, func(t *testing.T, _ *adapterTest) {
+		r := joinTest(t)
+		r.carry("sendMessage", time.Hour, hangs)
+		r.handler.Reply = afterwards(time.Second)
+		r.runJoins()
+		const people = 2 * crowdSize
+		for user := range int64(people) {
+			r.asks(1+user, false)
+		}
+		time.Sleep(people/otherChecks*time.Second + crowdMessageTime + time.Second/10)
+		r.checkJoinEvents(people, 0, 0)
+	})
+}
+
+// severalGroups returns n groups that are in JoinChats.
+func (r *adapterTest) severalGroups(n int64) (groups []faketelegram.Chat) {
+	for i := range n {
+		group := faketelegram.Chat{ID: -2000 - i, Type: "supergroup", Title: fmt.Sprint("Group ", i)}
+		r.adapter.Settings.JoinChats[group.ID] = chat.Requirement{}
+		r.api.GrantInvite(group.ID, true)
+		groups = append(groups, group)
+	}
+	return groups
+}
+
+// A person who asks to join several groups at a time is told about each.
+func TestAPersonIsToldAboutEachGroup(t *testing.T) {
+	outcomes := map[int64]string{
+		qualified:   "You're in: Group",
+		unqualified: "Not in yet: you're not registered",
+		uncheckable: "Not in yet: I can't check",
+	}
+	pauses := map[string]time.Duration{
+		"at once":         0,
+		"within a second": 300 * time.Millisecond,
+		"later":           time.Second,
+	}
+	for user, told := range outcomes {
+		inBubble(t, pauses, func(t *testing.T, pause time.Duration) {
+			r := joinTest(t, paced)
+			groups := r.severalGroups(6)
+			r.runJoins()
+			for _, group := range groups {
+				r.api.RequestJoin(group, faketelegram.Person(user), false)
+				time.Sleep(pause)
+			}
+			r.joined(user)
+			check(t, told, strings.Count(r.toldTo(user), told), len(groups))
+		})
+	}
+}
+
+// The outcome is sent as a new message if the one before the approval is not out.
+func TestTheOutcomeIsToldWithoutAFirstMessage(t *testing.T) {
+	faults := map[string]telegramtest.Fault{
+		"a 429 of some seconds":    telegramtest.TooMany(25 * time.Second),
+		"a broken proxy":           telegramtest.Page(http.StatusBadGateway),
+		"no answer":                telegramtest.Hang(),
+		"a connection that breaks": telegramtest.ResetBefore(),
+	}
+	outcomes := map[string]string{
+		"":                       "✅ You're in",
+		"USER_CHANNELS_TOO_MUCH": "Not in yet: you're in too many groups",
+	}
+	for reason, told := range outcomes {
+		inBubble(t, faults, func(t *testing.T, fault telegramtest.Fault) {
+			r := joinTest(t)
+			r.api.Start(7)
+			r.api.Bar(7, reason)
+			r.api.Fail("sendMessage", fault)
+			r.serve(platformtest.Routed{Router: joinRouter(t, everybody, commandstest.Healthy().Sources().Stakes)})
+			time.Sleep(time.Second)
+			r.asks(7, false)
+			r.joined(7)
+			time.Sleep(10 * time.Second)
+			if text := r.toldTo(7); !strings.HasPrefix(text, told) {
+				t.Errorf("told %q, want %q", text, told)
+			}
+		})
+	}
+}
+
+func TestAPersonGetsOneMessageAMinute(t *testing.T) {
+	type test struct {
+		user  int64
+		pause time.Duration // between two requests
+		fault telegramtest.Fault
+		told  int
+	}
+	inBubble(t, map[string]test{
+		"let in twice within a minute": {
+			user:  qualified,
+			pause: 20 * time.Second,
+			told:  1,
+		},
+		"let in twice": {
+			user:  qualified,
+			pause: 64 * time.Second,
+			told:  2,
+		},
+		"left out twice, the first message delayed": {
+			user:  unqualified,
+			pause: 61 * time.Second,
+			fault: telegramtest.TooMany(messageTime + time.Second),
+			told:  1,
+		},
+	}, func(t *testing.T, tt test) {
+		r := joinTest(t)
+		r.runJoins()
+		r.api.Start(tt.user)
+		r.api.Fail("sendMessage", tt.fault)
+		for range 2 {
+			r.asks(tt.user, false)
+			time.Sleep(tt.pause)
+			r.api.CloseJoin(holders, tt.user, faketelegram.JoinWithdrawn)
+			r.api.Promote(holders, tt.user, "left")
+		}
+		check(t, "messages", len(r.api.Sent()), tt.told)
+	})
+}
+
+// Messages to those who are left out go out while Telegram takes them.
+func TestMessagesToThoseLeftOutArePaced(t *testing.T) {
+	simulated(t, func(t *testing.T, _ *adapterTest) {
+		const raid = 3000
+		r := joinTest(t)
+		r.runJoins()
+		began := time.Now()
+		for i := range int64(raid) {
+			r.asks(100_000+i, false)
+		}
+		time.Sleep(6 * time.Minute)
+		sent := r.api.Sent()
+		for i, m := range sent {
+			if m.At.Sub(began) > 5*time.Minute {
+				t.Errorf("message %d goes out after %v", i, m.At.Sub(began))
+			}
+			if i >= joinMessages && m.At.Sub(sent[i-joinMessages].At) < time.Second {
+				t.Errorf("message %d is one of more than %d within a second", i, joinMessages)
+			}
+		}
+		check(t, "messages", len(sent), 1+joinMessages*int(contactTime/time.Second))
+		r.checkJoinEvents(0, raid, 0)
+		check(t, "requests in flight", r.requestsInFlight(), 0)
+	})
+}
