@@ -1,22 +1,23 @@
 // Package telegram joins Telegram's Bot API to a platform.Handler, by long polling or by
 // webhook. An update goes one way:
 //
-//	poll.go, webhook.go   receive it, and acknowledge it when it is answered
-//	updates.go            knows which polled updates may be acknowledged
-//	inflight.go           limits how many updates are in flight
-//	parse.go              finds the command in a message, a press or an inline query
-//	respond.go            has the command handled, and sends the rendered reply (render.go)
-//	notice.go             answers a press, and posts short notices in a group
-//	cleanup.go            deletes notices and older cards in a group
-//	inline.go             answers inline queries
-//	hello.go              has the bot say hello in a group that it was added to
-//	name.go, moved.go     notice that the bot is renamed, or that a group has another ID
-//	album.go              has one message of an album answered
-//	join.go               lets people into groups who asked to join, or tells them what is missing
-//	door.go, approval.go  bound how many are checked at a time; approve a join request
-//	address.go            takes an address in a private chat for the sender's open requests to join
-//	tags.go, member.go    set the tags of members who stake; ask what a user is in a chat
-//	outbox                sends within Telegram's rates, and again where that helps
+//	poll.go, webhook.go    receive it, and acknowledge it when it is answered
+//	parse.go               finds the command in a message, a press or an inline query
+//	respond.go             has the command handled, the reply rendered (render.go) and delivered (deliver.go)
+//	outbox                 sends a message within Telegram's rates, and again where that helps
+//
+// Beside that way:
+//
+//	updates.go, inflight.go  know which polled updates may be acknowledged, and limit how many are in flight
+//	press.go, typing.go      answer a press; show "typing…"
+//	notice.go, cleanup.go    post short notices in a group; delete notices and older cards there
+//	inline.go, album.go      answer inline queries; have one message of an album answered
+//	hello.go                 has the bot say hello in a group that it was added to
+//	name.go, moved.go        notice that the bot is renamed, or that a group has another ID
+//	join.go                  lets people into groups who asked to join, or tells them what is missing
+//	door.go, approval.go     limit how many are checked at a time; approve a join request
+//	address.go               takes an address in a private chat for the sender's open requests to join
+//	tags.go, member.go       set the tags of members who stake; ask what a user is in a chat
 //
 // The menus and descriptions of the bot are set at the start (profile.go).
 //

@@ -173,7 +173,7 @@ func (r *adapterTest) refuseSends(text string) {
 		body, _ := io.ReadAll(req.Body)
 		if bytes.Contains(body, []byte(text)) {
 			const refusal = `{"ok":false,"error_code":400,"description":"Bad Request: can't parse entities"}`
-			return answering(http.StatusBadRequest, refusal)(req)
+			return answersWith(http.StatusBadRequest, refusal)(req)
 		}
 		req.Body = io.NopCloser(bytes.NewReader(body))
 		return others(req)
@@ -199,8 +199,8 @@ func ignoreFields(req *http.Request, boundary string, names []string) {
 	req.Body = io.NopCloser(&b)
 }
 
-// answering is a server with one answer to everything.
-func answering(status int, body string) roundTripper {
+// answersWith is a server with one answer to everything.
+func answersWith(status int, body string) roundTripper {
 	return func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}, nil
 	}
@@ -208,7 +208,7 @@ func answering(status int, body string) roundTripper {
 
 // limited is a server that takes no call for so many seconds.
 func limited(seconds int) roundTripper {
-	return answering(http.StatusTooManyRequests, fmt.Sprintf(`{"ok":false,"error_code":429,"parameters":{"retry_after":%d}}`, seconds))
+	return answersWith(http.StatusTooManyRequests, fmt.Sprintf(`{"ok":false,"error_code":429,"parameters":{"retry_after":%d}}`, seconds))
 }
 
 // hangs is a server that answers nothing.

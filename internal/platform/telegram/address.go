@@ -11,7 +11,7 @@ import (
 	"herald/internal/platform/telegram/botapi"
 )
 
-// requestState is what a task that checks whether its sender may join a group knows of the sender's request.
+// requestState is what an answer to a JoinCommand knows of the sender's request.
 type requestState int
 
 const (
@@ -25,99 +25,99 @@ const (
 
 // addressIn returns the address in a private message. It is "" if there is none, or if the bot answers no requests to
 // join.
-func (t *task) addressIn(m *models.Message) (address string) {
-	if m == nil || len(t.s.a.Settings.JoinChats) == 0 || t.press != nil || !t.cmd.request.Direct {
+func (a *answering) addressIn(m *models.Message) (address string) {
+	if m == nil || len(a.s.a.Settings.JoinChats) == 0 || a.press != nil || !a.cmd.request.Direct {
 		return ""
 	}
-	return t.s.work.Handler.Proof(&t.cmd.request)
+	return a.s.work.Handler.Proof(&a.cmd.request)
 }
 
-// answerAddress answers t's command, which has an address, and checks the address for each open request of the sender
+// answerAddress answers a's command, which has an address, and checks the address for each open request of the sender
 // to a group of stakers. A command that the sender typed, or whose question they answer, is answered first; a guessed
-// one last, and only if no request turned out to be open. answerAddress returns false if t's update must not be
+// one last, and only if no request turned out to be open. answerAddress returns false if a's update must not be
 // acknowledged.
-func (t *task) answerAddress(address string) (done bool) {
-	done = t.cmd.guessed || t.conclude(t.answer())
+func (a *answering) answerAddress(address string) (done bool) {
+	done = a.cmd.guessed || a.conclude(a.answer())
 	meant := false // for a request
-	for _, group := range t.s.a.Joins.Open(t.cmd.request.From) {
-		if !t.mayBeFor(group) {
+	for _, group := range a.s.a.Joins.Open(a.cmd.request.From) {
+		if !a.mayBeFor(group) {
 			continue
 		}
-		check := t.forJoin(group, address)
+		check := a.forJoin(group, address)
 		done = check.conclude(check.answer()) && done
 		if check.request != requestGone {
 			meant = true
 		}
 	}
-	if t.cmd.guessed && !meant {
-		return t.conclude(t.answer()) && done
+	if a.cmd.guessed && !meant {
+		return a.conclude(a.answer()) && done
 	}
 	return done
 }
 
-// mayBeFor reports whether an address beside t's command may be for the sender's request to join a group: the group
+// mayBeFor reports whether an address beside a's command may be for the sender's request to join a group: the group
 // is for stakers, the command itself is not about it, and moderators have not let the sender in.
-func (t *task) mayBeFor(group string) bool {
-	if !t.s.a.Settings.JoinChats[idOf(group)].Staker || group == t.cmd.request.Args.First() {
+func (a *answering) mayBeFor(group string) bool {
+	if !a.s.a.Settings.JoinChats[idOf(group)].Staker || group == a.cmd.request.Args.First() {
 		return false
 	}
-	if t.s.isMember(group, t.cmd.user) {
-		t.s.closeJoin(idOf(group), t.cmd.user)
+	if a.s.isMember(group, a.cmd.user) {
+		a.s.closeJoin(idOf(group), a.cmd.user)
 		return false
 	}
 	return true
 }
 
-// forJoin returns a task that checks by an address whether the sender of t's command may join a group.
-func (t *task) forJoin(group, address string) *task {
-	cmd := *t.cmd
+// forJoin returns an answering that checks by an address whether the sender of a's command may join a group.
+func (a *answering) forJoin(group, address string) *answering {
+	cmd := *a.cmd
 	cmd.request.Command = chat.JoinCommand
 	cmd.request.Args = chat.Typed(group, address)
 	cmd.text = strings.Join([]string{chat.JoinCommand, group, address}, " ")
 	cmd.private = true
-	t.s.a.nameGroup(&cmd.request)
-	return &task{
-		s:       t.s,
+	a.s.a.nameGroup(&cmd.request)
+	return &answering{
+		s:       a.s,
 		cmd:     &cmd,
-		arrived: t.arrived,
-		waits:   t.waits,
+		arrived: a.arrived,
+		waits:   a.waits,
 		request: requestRemembered,
 	}
 }
 
-// approveOwn approves the open request of the person who sent t's command, for a reply with Admit. It returns the
+// approveOwn approves the open request of the person who sent a's command, for a reply with Admit. It returns the
 // reply to show.
-func (t *task) approveOwn(reply *chat.Reply) *chat.Reply {
+func (a *answering) approveOwn(reply *chat.Reply) *chat.Reply {
 	group := idOf(reply.Join.Admit.Group)
 	byUs := false // whether a call succeeded, or may have
 	call := func(ctx context.Context) error {
-		err := t.s.a.approveJoin(ctx, group, t.cmd.user)
+		err := a.s.a.approveJoin(ctx, group, a.cmd.user)
 		byUs = byUs || err == nil || botapi.ErrorOf(err).Kind == botapi.OutcomeUnknown
 		return err
 	}
-	outcome := t.s.approve(reply.Join.Admit, t.cmd.user, time.Now().Add(answerWithin), call)
+	outcome := a.s.approve(reply.Join.Admit, a.cmd.user, time.Now().Add(answerWithin), call)
 	switch {
 	case outcome == chat.LetIn && byUs:
-		t.s.countLetIn(group, t.cmd.user)
+		a.s.countLetIn(group, a.cmd.user)
 	case outcome == chat.LetIn: // They were in already.
-		t.s.closeJoin(group, t.cmd.user)
+		a.s.closeJoin(group, a.cmd.user)
 	case outcome == chat.NotRequested:
-		t.s.closeJoin(group, t.cmd.user)
-		if t.request == requestRemembered {
-			t.request = requestGone
+		a.s.closeJoin(group, a.cmd.user)
+		if a.request == requestRemembered {
+			a.request = requestGone
 		}
 	default:
-		t.noteOpen()
+		a.noteOpen()
 	}
 	return replyTo(reply, outcome)
 }
 
 // noteOpen remembers the request of a person who says that they have one, and is not let in: a restart or another
 // replica does not know of it.
-func (t *task) noteOpen() {
-	group := t.cmd.request.Args.First()
-	_, listed := t.s.a.Settings.JoinChats[idOf(group)]
-	if t.cmd.request.Command == chat.JoinCommand && listed && t.request == requestClaimed {
-		t.s.a.Joins.Reopen(group, t.cmd.request.From)
+func (a *answering) noteOpen() {
+	group := a.cmd.request.Args.First()
+	_, listed := a.s.a.Settings.JoinChats[idOf(group)]
+	if a.cmd.request.Command == chat.JoinCommand && listed && a.request == requestClaimed {
+		a.s.a.Joins.Reopen(group, a.cmd.request.From)
 	}
 }

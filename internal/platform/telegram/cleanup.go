@@ -49,28 +49,28 @@ type cardKey struct {
 }
 
 // deleteInvitations deletes the messages that asked the user to start the bot.
-func (t *task) deleteInvitations() {
-	t.s.mu.Lock()
-	invitations := t.s.toDelete[t.cmd.user]
-	delete(t.s.toDelete, t.cmd.user)
-	t.s.mu.Unlock()
-	t.s.remove(0, invitations...)
+func (a *answering) deleteInvitations() {
+	a.s.mu.Lock()
+	invitations := a.s.toDelete[a.cmd.user]
+	delete(a.s.toDelete, a.cmd.user)
+	a.s.mu.Unlock()
+	a.s.remove(0, invitations...)
 }
 
 // cleanUp is called when a reply was sent. In a group, it deletes an ephemeral reply later:
 // after questionLasts if the reply is a question, or else after noticeLasts. With CleanChat,
 // any other reply replaces the older cards of the same command.
-func (t *task) cleanUp(sent outbox.MessageRef, r *chat.Reply) {
+func (a *answering) cleanUp(sent outbox.MessageRef, r *chat.Reply) {
 	switch {
-	case t.cmd.request.Direct:
+	case a.cmd.request.Direct:
 	case r.ForSender() && r.Ask != nil:
-		t.s.remove(questionLasts, sent)
+		a.s.remove(questionLasts, sent)
 	case r.ForSender():
-		t.s.remove(noticeLasts, sent)
-	case t.s.a.Settings.CleanChat:
-		asked, _ := t.s.work.Handler.Commands().Find(t.cmd.request.Command)
-		key := cardKey{chat: sent.Chat, topic: t.cmd.to.Topic(), command: asked.Name, about: r.About}
-		t.s.remove(0, t.s.replaceCard(key, sent, r.Unanswered())...)
+		a.s.remove(noticeLasts, sent)
+	case a.s.a.Settings.CleanChat:
+		asked, _ := a.s.work.Handler.Commands().Find(a.cmd.request.Command)
+		key := cardKey{chat: sent.Chat, topic: a.cmd.to.Topic(), command: asked.Name, about: r.About}
+		a.s.remove(0, a.s.replaceCard(key, sent, r.Unanswered())...)
 	}
 }
 

@@ -39,7 +39,7 @@ type command struct {
 
 // parse returns what an update asks, or nil if this bot has no answer to it.
 func parse(u *update, me *models.User, h platform.Handler) *command {
-	m, commands := u.message(), h.Commands()
+	m := u.message()
 	if m == nil || !isPrivate(&m.Chat) && !isGroup(&m.Chat) {
 		return nil
 	}
@@ -50,7 +50,7 @@ func parse(u *update, me *models.User, h platform.Handler) *command {
 	case u.MyChatMember != nil:
 		c = &command{request: chat.Request{Command: chat.HelloCommand}, text: chat.HelloCommand}
 	default:
-		c = parseMessage(m, me, commands)
+		c = parseMessage(m, me, h.Commands())
 	}
 	if c == nil || isPrivate(&m.Chat) && m.Chat.ID != c.user {
 		return nil // A private chat belongs to one person.
@@ -74,7 +74,8 @@ func parse(u *update, me *models.User, h platform.Handler) *command {
 			c.request.Role = chat.UnknownRole
 		}
 	}
-	c.request.BotName, c.request.BotHandle = me.FirstName, "@"+me.Username
+	c.request.BotName = me.FirstName
+	c.request.BotHandle = "@" + me.Username
 	c.private = h.Visibility(c.request.Command) == chat.Private || c.ephemeral.Arrived()
 	return c
 }
@@ -120,11 +121,13 @@ func parseMessage(m *models.Message, me *models.User, commands chat.Commands) *c
 	if name == "start" {
 		name, words = followLink(m, words, commands)
 	}
-	c.request.Command, c.request.Args = name, chat.Typed(words...)
+	c.request.Command = name
+	c.request.Args = chat.Typed(words...)
 	c.request.Asked = time.Unix(int64(m.Date), 0)
 	if target != nil {
 		user := userOf(target.ID)
-		c.request.Target, c.request.TargetName = &user, nameOf(target)
+		c.request.Target = &user
+		c.request.TargetName = nameOf(target)
 	}
 	c.setSender(m)
 	return c
@@ -145,11 +148,14 @@ func commandName(
 	if !typed.isFor(me) {
 		return "", nil, 0
 	}
-	name, length = typed.name, typed.end
+	name = typed.name
+	length = typed.end
 	if name == "" && len(units) > 0 {
 		name, args = askedFor(m.ReplyToMessage, me)
 		asked, _ := commands.Find(name)
-		if params, _ := asked.Params(); isGroup(&m.Chat) && len(chat.Meant(strings.Fields(text), params...)) == 0 {
+		params, _ := asked.Params()
+		isArgument := len(chat.Meant(strings.Fields(text), params...)) > 0
+		if isGroup(&m.Chat) && !isArgument {
 			return "", nil, 0
 		}
 	}
@@ -180,11 +186,14 @@ func guess(m *models.Message, units []uint16, me *models.User, commands chat.Com
 func (c *command) setSender(m *models.Message) {
 	switch {
 	case m.SenderChat == nil:
-		c.user, c.request.Locale = m.From.ID, m.From.LanguageCode
+		c.user = m.From.ID
+		c.request.Locale = m.From.LanguageCode
 	case m.SenderChat.ID == m.Chat.ID: // an anonymous administrator
-		c.sender, c.request.Role = m.SenderChat.ID, chat.Moderator
+		c.sender = m.SenderChat.ID
+		c.request.Role = chat.Moderator
 	default:
-		c.sender, c.request.LimitKey = m.SenderChat.ID, strconv.FormatInt(m.SenderChat.ID, 10)
+		c.sender = m.SenderChat.ID
+		c.request.LimitKey = strconv.FormatInt(m.SenderChat.ID, 10)
 	}
 	if m.From != nil {
 		c.ephemeral = botapi.NewEphemeralMessage(m.Chat.ID, m.From.ID, m.EphemeralMessageID, "")
@@ -201,7 +210,10 @@ func parsePress(q *callbackQuery) *command {
 	}
 	return &command{
 		request: chat.Request{
-			Command: state.Command, Args: chat.Typed(state.Args...), Locale: q.From.LanguageCode, CanReplyEphemerally: true,
+			Command:             state.Command,
+			Args:                chat.Typed(state.Args...),
+			Locale:              q.From.LanguageCode,
+			CanReplyEphemerally: true,
 		},
 		user:      q.From.ID,
 		ephemeral: botapi.NewEphemeralMessage(q.Message.Chat.ID, q.From.ID, q.Message.EphemeralMessageID, q.ID),
@@ -214,22 +226,25 @@ func parsePress(q *callbackQuery) *command {
 // whose names begin like it, or of the one for which it is the argument. A query comes
 // with every letter typed, so an argument counts only once it is as long as its example.
 func parseInline(query string, commands chat.Commands) (found []chat.Request) {
-	written, name := strings.Fields(query), ""
+	written := strings.Fields(query)
+	name := ""
 	if len(written) > 0 {
 		name = strings.ToLower(strings.TrimPrefix(written[0], "/"))
 	}
 	named, known := commands.Find(name)
 	for _, c := range commands {
-		args, meant := written, known && c.Name == named.Name
-		if meant {
+		isNamed := known && c.Name == named.Name
+		isBegun := len(written) < 2 && (isNamed || strings.HasPrefix(c.Name, name))
+		args := written
+		if isNamed {
 			args = written[1:]
 		}
 		for _, f := range c.Forms {
 			switch {
 			case !f.Inline:
-			case len(f.Params) == 0 && len(written) < 2 && (meant || strings.HasPrefix(c.Name, name)):
+			case len(f.Params) == 0 && isBegun:
 				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed()})
-			case len(f.Params) > 0 && known == meant: // The query names this command, or none.
+			case len(f.Params) > 0 && known == isNamed: // The query names this command, or none.
 				found = append(found, completed(c.Name, f, args)...)
 			}
 		}

@@ -168,7 +168,7 @@ func TestAServerThatDoesNotWaitIsPolledWithPauses(t *testing.T) {
 		r := setUp(t)
 		r.carry("getUpdates", time.Hour, func(req *http.Request) (*http.Response, error) {
 			time.Sleep(time.Millisecond)
-			return answering(http.StatusOK, `{"ok":true,"result":`+result+`}`)(req)
+			return answersWith(http.StatusOK, `{"ok":true,"result":`+result+`}`)(req)
 		})
 		r.run()
 		r.pollsWithPauses()
@@ -193,7 +193,7 @@ func TestPollsAgainDropNoUpdate(t *testing.T) {
 		"an odd number":  time.Second + sameOffsetPause,
 	}, func(t *testing.T, length time.Duration) {
 		r := setUp(t)
-		r.carry("getUpdates", length, answering(http.StatusOK, `{"ok":true,"result":[]}`))
+		r.carry("getUpdates", length, answersWith(http.StatusOK, `{"ok":true,"result":[]}`))
 		r.ask(3)
 		r.run()
 		r.sent(3)
@@ -203,8 +203,8 @@ func TestPollsAgainDropNoUpdate(t *testing.T) {
 func TestTenMinuteOutage(t *testing.T) {
 	const conflict = `{"ok":false,"error_code":409,"description":"Conflict: terminated by other getUpdates request"}`
 	inBubble(t, map[string]roundTripper{
-		"a proxy's page, 401": answering(401, "<html></html>"),
-		"another poller":      answering(409, conflict),
+		"a proxy's page, 401": answersWith(401, "<html></html>"),
+		"another poller":      answersWith(409, conflict),
 		"polls that all hang": hangs,
 		"429 without an end":  limited(5),
 	}, func(t *testing.T, trouble roundTripper) {

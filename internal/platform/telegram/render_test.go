@@ -180,8 +180,8 @@ func TestLongListStaysFolded(t *testing.T) {
 
 var updateGolden = flag.Bool("update", false, "write the golden transcripts anew")
 
-// TestTranscripts has every answer of every command as Telegram shows it, with *bold*, _italic_, `code`, <a date>, [a link](where it
-// leads), ⟪what is folded away⟫ and [a button: what it does].
+// TestTranscripts has every answer of every command as Telegram shows it, with *bold*, _italic_, `code`, <a date>, [a
+// link](where it leads), ⟪what is folded away⟫ and [a button: what it does].
 func TestTranscripts(t *testing.T) {
 	commandstest.Transcripts(t, *updateGolden, func(c commandstest.Case) string {
 		message := shown(c.Reply)

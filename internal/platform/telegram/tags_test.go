@@ -88,7 +88,7 @@ func TestEachRefusalOfATagHasItsProblem(t *testing.T) {
 		"banned":     {func(r *adapterTest) { r.api.Promote(lounge, 7, "kicked") }, chat.NotAMember, chat.NotAMember, chat.NotAMember},
 		"restricted": {func(r *adapterTest) { r.api.Promote(lounge, 7, "restricted") }, "", "", ""},
 		"restricted, and outside": {func(r *adapterTest) {
-			r.carry("getChatMember", time.Hour, answering(http.StatusOK, `{"ok":true,"result":{"status":"restricted","user":{"id":7}}}`))
+			r.carry("getChatMember", time.Hour, answersWith(http.StatusOK, `{"ok":true,"result":{"status":"restricted","user":{"id":7}}}`))
 		}, "", chat.NotAMember, chat.NotAMember},
 		"an administrator": {func(r *adapterTest) { r.api.Promote(lounge, 7, "administrator") }, chat.CannotHave, "", chat.CannotHave},
 		"the owner":        {func(r *adapterTest) { r.api.Promote(lounge, 7, "creator") }, chat.CannotHave, "", chat.CannotHave},

@@ -1,0 +1,106 @@
+package telegram
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/go-telegram/bot"
+
+	"herald/internal/chat"
+	"herald/internal/platform/telegram/botapi"
+	"herald/internal/platform/telegram/outbox"
+)
+
+const (
+	// queryLasts is how long an answer to a press or an inline query is worth
+	// sending. Telegram publishes no limit; this is below where answers are refused.
+	queryLasts = 10 * time.Second
+	// spinnerLasts is how long a pressed button shows a spinner while an answer waits
+	// for its slot or is sent.
+	spinnerLasts = 2 * time.Second
+)
+
+// press is a pressed button, which shows a spinner until the press is answered.
+type press struct {
+	s    *session
+	id   string // of the callback query
+	once sync.Once
+}
+
+// answer answers the callback query, and reports whether Telegram took the answer. Later
+// calls, and calls of a nil press, return false and do nothing.
+func (p *press) answer(a bot.AnswerCallbackQueryParams) (taken bool) {
+	if p == nil {
+		return false
+	}
+	p.once.Do(func() {
+		a.CallbackQueryID = p.id
+		taken = p.s.answerQuery(time.Now(), "press_unanswered", func(ctx context.Context) error {
+			_, err := botapi.Change(ctx, p.s.a.api, (*bot.Bot).AnswerCallbackQuery, &a)
+			return err
+		})
+	})
+	return taken
+}
+
+// open answers the callback query with a link that opens the private chat with the bot, which is then
+// started with the payload. It reports whether Telegram took the answer, as answer does.
+func (p *press) open(payload string) (taken bool) {
+	if p == nil {
+		return false
+	}
+	p.once.Do(func() {
+		taken = p.s.answerQuery(time.Now(), "press_unanswered", func(ctx context.Context) error {
+			name := p.s.me().Username
+			err := p.openBy(ctx, name, payload)
+			if !botapi.ErrorOf(err).RefusesLink() {
+				return err
+			}
+			p.s.askName(ctx) // Telegram refuses a link to another bot: this one may be renamed.
+			if renamed := p.s.me().Username; renamed != name {
+				return p.openBy(ctx, renamed, payload)
+			}
+			return err
+		})
+	})
+	return taken
+}
+
+// openBy answers the callback query once, with a link to the bot by its username.
+func (p *press) openBy(ctx context.Context, username, payload string) error {
+	params := &bot.AnswerCallbackQueryParams{CallbackQueryID: p.id, URL: deepLink(username, payload)}
+	_, err := botapi.Change(ctx, p.s.a.api, (*bot.Bot).AnswerCallbackQuery, params)
+	return err
+}
+
+// toast shows a reply for a moment, and only to the person who pressed, in their language. It returns false if there is
+// no press, the press is answered already, or Telegram did not confirm the answer.
+func (a *answering) toast(r *chat.Reply) bool {
+	return a.press.answer(bot.AnswerCallbackQueryParams{Text: a.renderForPresser(r)})
+}
+
+// alert is toast that stays until the person closes it.
+func (a *answering) alert(r *chat.Reply) bool {
+	return a.press.answer(bot.AnswerCallbackQueryParams{Text: a.renderForPresser(r), ShowAlert: true})
+}
+
+// renderForPresser returns a reply as text in the language of the person who pressed.
+func (a *answering) renderForPresser(r *chat.Reply) string {
+	if a.press == nil {
+		return ""
+	}
+	return renderAlert(r.In(a.s.work.Handler.Language(&a.cmd.request, chat.Private)))
+}
+
+// answerQuery makes the call that answers an inline query or a press, and reports whether
+// Telegram took the answer. It counts the event if not.
+func (s *session) answerQuery(
+	arrived time.Time, event string, call func(context.Context) error, contents ...*outbox.Content,
+) (taken bool) {
+	if s.out.Answer(s.work.Sends, arrived.Add(queryLasts), call, contents...) != nil {
+		s.a.Count(event)
+		return false
+	}
+	return true
+}
