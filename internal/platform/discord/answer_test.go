@@ -2,6 +2,7 @@ package discord
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -73,56 +74,113 @@ func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
 	}
 }
 
-// Discord takes a first response for 3 seconds and the rest for 15 minutes. Only an
-// answer that is certainly not out may be delivered again, and is an error.
-func TestAnswersThatAreNotOutAreCountedAndLogged(t *testing.T) {
+// Discord takes a first response for 3 seconds and the rest for 15 minutes. Only an interaction that certainly has no
+// response may be answered again, and only an answer that is certainly not delivered is an error.
+func TestAnswersThatAreNotDeliveredAreCountedAndLogged(t *testing.T) {
 	const always = 0
-	type test struct {
+	for name, tt := range map[string]struct {
 		reply *chat.Reply
 		slow  time.Duration
 		route fakediscord.Route
 		fault discordtest.Fault
 		lasts int // calls
 		event string
-		calls int // demanded; 0 is any number
+		level string
+		calls int // made; 0: any number
+		claim claim.Progress
+	}{
+		"two attempts lost before one that comes too late": {
+			route: fakediscord.Callback,
+			fault: discordtest.Fault{Latency: 1400 * time.Millisecond, Drop: true},
+			lasts: 2,
+			event: "answer_outcome_unknown",
+			level: "WARN",
+			calls: 3,
+			claim: claim.Done,
+		},
+		"a first response that lands, acknowledged late": {
+			route: fakediscord.Callback,
+			fault: discordtest.Fault{Hang: true, Landed: true},
+			lasts: always,
+			event: "answer_outcome_unknown",
+			level: "WARN",
+			calls: 3,
+			claim: claim.Done,
+		},
+		"a first response that is refused": {
+			route: fakediscord.Callback,
+			fault: discordtest.Fault{Status: http.StatusBadRequest, Code: 50035},
+			lasts: always,
+			event: "answer_failed",
+			level: "ERROR",
+			calls: 1,
+			claim: claim.New,
+		},
+		"a deferral that never lands": {
+			slow:  5 * time.Second,
+			route: fakediscord.Callback,
+			fault: discordtest.Fault{Status: http.StatusNotFound, Code: 10062},
+			lasts: always,
+			event: "answer_expired",
+			level: "WARN",
+			calls: 1,
+			claim: claim.New,
+		},
+		"edits refused for 15 minutes": {
+			slow:  5 * time.Second,
+			route: fakediscord.Edit,
+			fault: discordtest.Fault{Status: http.StatusBadGateway},
+			lasts: always,
+			event: "answer_outcome_unknown",
+			level: "WARN",
+			claim: claim.Done,
+		},
+		"a limit longer than the token lives": {
+			slow:  5 * time.Second,
+			route: fakediscord.Edit,
+			fault: discordtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: 20 * time.Minute},
+			lasts: always,
+			event: "answer_failed",
+			level: "ERROR",
+			calls: 1,
+			claim: claim.Done,
+		},
+		"a picture with a token that expired": {
+			reply: &chat.Reply{Image: &curve},
+			route: fakediscord.Edit,
+			fault: discordtest.Fault{Status: http.StatusNotFound, Code: 10015},
+			lasts: always,
+			event: "answer_expired",
+			level: "WARN",
+			claim: claim.Done,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+				h.reply(tt.slow, cmp.Or(tt.reply, &chat.Reply{}))
+				if tt.lasts == always {
+					h.fake.Break(tt.route, tt.fault)
+				} else {
+					h.fake.Script(tt.route, slices.Repeat([]discordtest.Fault{tt.fault}, tt.lasts)...)
+				}
+				p := h.send(t, command("price"))
+				for h.events.Of(tt.event) == 0 {
+					pass(time.Second)
+				}
+				h.counted(t, tt.event, 1)
+				h.counted(t, "answered", 0)
+				if tt.calls > 0 {
+					equal(t, "calls", h.fake.Calls(tt.route), tt.calls)
+				}
+				equal(t, "lines about it", h.logged.Lines("an answer"), 1)
+				equal(t, "lines of its level", h.logged.Lines("level="+tt.level), 1)
+				progress, _ := h.Dedup.Claim(t.Context(), "discord:interaction:"+p.ID)
+				equal(t, "claim", progress, tt.claim)
+				h.fake.Break(tt.route, discordtest.Fault{})
+				h.ask(t, command("price"))
+			})
+		})
 	}
-	each(t, map[string]test{
-		"two tries lost before one that comes too late": {&chat.Reply{}, 0, fakediscord.Callback,
-			discordtest.Fault{Latency: 1400 * time.Millisecond, Drop: true}, 2, "answer_outcome_unknown", 3},
-		"a first response that lands, acknowledged late": {&chat.Reply{}, 0, fakediscord.Callback,
-			discordtest.Fault{Hang: true, Landed: true}, always, "answer_outcome_unknown", 3},
-		"a first response that is refused": {&chat.Reply{}, 0, fakediscord.Callback,
-			discordtest.Fault{Status: http.StatusBadRequest, Code: 50035}, always, "answer_failed", 1},
-		"a deferral that never lands": {&chat.Reply{}, 5 * time.Second, fakediscord.Callback,
-			discordtest.Fault{Status: http.StatusNotFound, Code: 10062}, always, "answer_expired", 1},
-		"edits refused for 15 minutes": {&chat.Reply{}, 5 * time.Second, fakediscord.Edit,
-			discordtest.Fault{Status: http.StatusBadGateway}, always, "answer_outcome_unknown", 0},
-		"a limit longer than the token lives": {&chat.Reply{}, 5 * time.Second, fakediscord.Edit,
-			discordtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: 20 * time.Minute}, always, "answer_failed", 1},
-		"a picture with a token that expired": {&chat.Reply{Image: &curve}, 0, fakediscord.Edit,
-			discordtest.Fault{Status: http.StatusNotFound, Code: 10015}, always, "answer_expired", 0},
-	}, func(t *testing.T, h *adapterTest, tt test) {
-		h.reply(tt.slow, tt.reply)
-		h.fake.Script(tt.route, slices.Repeat([]discordtest.Fault{tt.fault}, tt.lasts)...)
-		if tt.lasts == always {
-			h.fake.Break(tt.route, tt.fault)
-		}
-		p := h.send(t, command("price"))
-		for h.events.Of(tt.event) == 0 {
-			pass(time.Second)
-		}
-		h.counted(t, tt.event, 1)
-		h.counted(t, "answered", 0)
-		if tt.calls > 0 {
-			equal(t, "calls", h.fake.Calls(tt.route), tt.calls)
-		}
-		equal(t, "lines about it", h.logged.Lines("an answer"), 1)
-		equal(t, "it is logged as an error", h.logged.Lines("level=ERROR") == 1, tt.event == "answer_failed")
-		again, _ := h.Dedup.Claim(t.Context(), "discord:interaction:"+p.ID)
-		equal(t, "it counts as answered", again == claim.Done, tt.event == "answer_outcome_unknown")
-		h.fake.Break(tt.route, discordtest.Fault{})
-		h.ask(t, command("price"))
-	})
 }
 
 // The age of an interaction that is not replayed, here of years, is not judged: this

@@ -252,7 +252,7 @@ func TestPreviewsTellTheAnswer(t *testing.T) {
 }
 
 // transcript is all that is in a message, with what each button does.
-func transcript(m message, private bool) string {
+func transcript(m *message, private bool) string {
 	var b strings.Builder
 	if private {
 		b.WriteString("(ephemeral)\n")
