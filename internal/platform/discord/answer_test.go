@@ -47,6 +47,10 @@ func TestASlowCommandIsDeferredThenEdited(t *testing.T) {
 
 func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
 	limited := discordtest.Fault{Status: 429, RetryAfter: 900 * time.Millisecond}
+	routes := map[fakediscord.Route]time.Duration{ // with how long the command takes
+		fakediscord.Callback: 0,
+		fakediscord.Edit:     5 * time.Second,
+	}
 	for name, faults := range map[string][]discordtest.Fault{
 		"connection lost before":  {{Drop: true}, {Drop: true}},
 		"landed, but answer lost": {{DropAnswer: true}},
@@ -55,7 +59,7 @@ func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
 		"a proxy's page instead":  {{Status: http.StatusOK}},
 		"no answer at all":        {{Hang: true}},
 	} {
-		for route, slow := range map[fakediscord.Route]time.Duration{fakediscord.Callback: 0, fakediscord.Edit: 5 * time.Second} {
+		for route, slow := range routes {
 			t.Run(name+", "+string(route), func(t *testing.T) {
 				simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 					h.reply(slow, &chat.Reply{Title: chat.Say("the price")})
@@ -232,7 +236,8 @@ func TestInteractionsBeyondTheBoundAreDropped(t *testing.T) {
 		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("done")})
 		first := h.send(t, command("price"))
 		pass(time.Second)
-		for n, i := range []fakediscord.Interaction{command("price"), {Button: "1 e 0 price", On: &fakediscord.Message{Content: "x"}}} {
+		press := fakediscord.Interaction{Button: "1 e 0 price", On: &fakediscord.Message{Content: "x"}}
+		for n, i := range []fakediscord.Interaction{command("price"), press} {
 			p := h.send(t, i)
 			pass(100 * time.Millisecond)
 			equal(t, "responses", p.Answer().Callbacks, 0)
@@ -279,8 +284,13 @@ func TestStoppingAnswersWhatIsInFlight(t *testing.T) {
 // This is about what the adapter says by itself.
 func TestTheAdapterSpeaksTheUsersLanguage(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		h.reply(0, &chat.Reply{Title: chat.Say("price"), Source: chat.Source{AsOf: chat.Version{Time: start}}, Actions: []chat.Action{refresh}})
-		for locale, l := range map[string]chat.Language{"en-US": chat.English, "xx": chat.English, "ru": chat.Russian, "zh-CN": chat.Chinese} {
+		h.reply(0, &chat.Reply{Title: chat.Say("price"), Source: asOf(0), Actions: []chat.Action{refresh}})
+		for locale, l := range map[string]chat.Language{
+			"en-US": chat.English,
+			"xx":    chat.English,
+			"ru":    chat.Russian,
+			"zh-CN": chat.Chinese,
+		} {
 			i := command("price")
 			i.Locale = locale
 			p := h.ask(t, i)
@@ -354,12 +364,20 @@ func TestAlreadyAcknowledgedMeansDelivered(t *testing.T) {
 	})
 }
 
-var curve = chat.Image{Name: "price.png", Caption: chat.Say("The price rose."), PNG: bytes.Repeat([]byte("\x89PNG"), 10_000)}
+var curve = chat.Image{
+	Name:    "price.png",
+	Caption: chat.Say("The price rose."),
+	PNG:     bytes.Repeat([]byte("\x89PNG"), 10_000),
+}
 
 // showsCurve reports whether a message has curve once and nothing else attached.
 func showsCurve(m fakediscord.Message) bool {
-	return len(m.Attachments) == 1 && m.Attachments[0].Name == curve.Name && m.Attachments[0].Description == words.Say(chat.English, curve.Caption) &&
-		m.Attachments[0].ContentType == "image/png" && bytes.Equal(m.Attachments[0].Bytes, curve.PNG)
+	if len(m.Attachments) != 1 {
+		return false
+	}
+	shown := m.Attachments[0]
+	return shown.Name == curve.Name && shown.Description == words.Say(chat.English, curve.Caption) &&
+		shown.ContentType == "image/png" && bytes.Equal(shown.Bytes, curve.PNG)
 }
 
 // However often a picture is sent, it is there once; and an answer does not depend on
@@ -367,15 +385,26 @@ func showsCurve(m fakediscord.Message) bool {
 func TestAPictureArrivesOnceOrTheAnswerIsText(t *testing.T) {
 	type test struct {
 		faults []discordtest.Fault
-		until  time.Duration // how long the first of them lasts; 0 is for one call
+		until  time.Duration // how long the first of them lasts; 0: one call
 		text   bool
 	}
 	each(t, map[string]test{
-		"nothing fails":                    {nil, 0, false},
-		"server error, but carried out":    {[]discordtest.Fault{{Status: 502, Landed: true}}, 0, false},
-		"connection lost, but carried out": {[]discordtest.Fault{{DropAnswer: true}}, 0, false},
-		"too large":                        {[]discordtest.Fault{{Status: 413, Code: 40005}}, 0, true},
-		"nobody takes uploads":             {[]discordtest.Fault{{Status: 503}}, pictureTime, true},
+		"nothing fails": {},
+		"server error, but carried out": {
+			faults: []discordtest.Fault{{Status: 502, Landed: true}},
+		},
+		"connection lost, but carried out": {
+			faults: []discordtest.Fault{{DropAnswer: true}},
+		},
+		"too large": {
+			faults: []discordtest.Fault{{Status: 413, Code: 40005}},
+			text:   true,
+		},
+		"nobody takes uploads": {
+			faults: []discordtest.Fault{{Status: 503}},
+			until:  pictureTime,
+			text:   true,
+		},
 	}, func(t *testing.T, h *adapterTest, tt test) {
 		h.reply(0, &chat.Reply{Title: chat.Say("Price"), Image: &curve})
 		h.fake.Script(fakediscord.Edit, tt.faults...)

@@ -35,7 +35,7 @@ type deferral struct {
 	err     error         // of sending; set before sent is closed
 }
 
-// deferLater sends a deferral at deferAfter. It does not block. The caller must call overtake.
+// deferLater sends a deferral at deferAfter. It does not block. The caller must call cancel.
 func (s *session) deferLater(i *interaction, to *target) *deferral {
 	d := &deferral{session: s, i: i, to: to, sent: make(chan struct{})}
 	d.timer = s.work.AfterFunc(time.Until(i.Arrived.Add(deferAfter)), i.reference, d.send)
@@ -65,6 +65,9 @@ func (d *deferral) overtake() (first, error) {
 	}
 	return theAnswer, nil
 }
+
+// cancel keeps the deferral from being sent. If it is already being sent, cancel blocks until it was.
+func (d *deferral) cancel() { _, _ = d.overtake() }
 
 // decide makes f the first response. It returns false if that was decided before.
 func (d *deferral) decide(f first) bool { return d.first.CompareAndSwap(int32(undecided), int32(f)) }

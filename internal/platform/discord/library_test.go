@@ -24,8 +24,10 @@ func TestLibraryStillLacks(t *testing.T) {
 	platformtest.StillLacks(t, discordgo.MessageAttachment{}, attachment{}, "description", "attachment")
 	platformtest.StillLacks(t, discordgo.Application{}, api.Application{}, "interactions_endpoint_url", "api.Application")
 	platformtest.StillLacks(t, discordgo.Application{}, api.Application{}, "bot", "as for interactions_endpoint_url")
-	platformtest.StillLacks(t, discordgo.Ready{}, nil, "resume_gateway_url", "the type of READY in gateway; see whether Session resumes there")
-	if text, err := json.Marshal(discordgo.Activity{}); err != nil || !strings.Contains(string(text), `"created_at":"0001-`) {
+	platformtest.StillLacks(t, discordgo.Ready{}, nil, "resume_gateway_url",
+		"the type of READY in gateway; see whether Session resumes there")
+	text, err := json.Marshal(discordgo.Activity{})
+	if err != nil || !strings.Contains(string(text), `"created_at":"0001-`) {
 		t.Errorf("an activity of discordgo is %s, %v: the one in gateway can go", text, err)
 	}
 }

@@ -102,7 +102,10 @@ func TestRightsOfModeratedServersSayWhetherTheBotIsThere(t *testing.T) {
 		},
 		"an outage": {
 			fault: discordtest.Fault{Status: 502},
-			want:  platform.Right{Problem: "nobody knows whether Discord has it: discord refused with status 502, code 0", Passing: true},
+			want: platform.Right{
+				Problem: "nobody knows whether Discord has it: discord refused with status 502, code 0",
+				Passing: true,
+			},
 		},
 	} {
 		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {

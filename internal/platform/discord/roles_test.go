@@ -157,6 +157,8 @@ func refuse(f discordtest.Fault) func(*adapterTest) {
 func TestEachRefusalOfARoleHasItsProblem(t *testing.T) {
 	leave := func(h *adapterTest) { h.fake.Leave(server, somebody) }
 	managed := edit(staker, func(r *fakediscord.Role) { r.Managed = true })
+	invalid := refuse(discordtest.Fault{Status: 400, Code: 50028})
+	untold := refuse(discordtest.Fault{Status: 403, Code: 50013})
 	everybodyManages := func(h *adapterTest) {
 		loseRight(h)
 		edit(server, func(r *fakediscord.Role) { r.Permissions = discordgo.PermissionManageRoles })(h)
@@ -168,13 +170,13 @@ func TestEachRefusalOfARoleHasItsProblem(t *testing.T) {
 		"not a member":       {leave, chat.BadgeError{Problem: chat.NotAMember}},
 		"deleted":            {deleteRole, chat.BadgeError{Problem: chat.BadgeGone}},
 		"managed":            {managed, chat.BadgeError{Problem: chat.BadgeGone}},
-		"invalid":            {refuse(discordtest.Fault{Status: 400, Code: 50028}), chat.BadgeError{Problem: chat.BadgeGone}},
+		"invalid":            {invalid, chat.BadgeError{Problem: chat.BadgeGone}},
 		"no right":           {loseRight, chat.BadgeError{Problem: chat.MissingRight}},
 		"above":              {moveRole(3), chat.BadgeError{Problem: chat.RoleAbove}},
 		"in our position":    {moveRole(2), chat.BadgeError{Problem: chat.RoleAbove}},
 		"the bot removed":    {removeBot, chat.BadgeError{Problem: chat.MissingRight}},
 		"the server deleted": {deleteServer, chat.BadgeError{Problem: chat.CommunityGone}},
-		"cause untold":       {refuse(discordtest.Fault{Status: 403, Code: 50013}), chat.BadgeError{Problem: chat.NotAllowed}},
+		"cause untold":       {untold, chat.BadgeError{Problem: chat.NotAllowed}},
 		"two-factor":         {requireTwoFactor, chat.BadgeError{Problem: chat.TwoFactor}},
 		"an administrator":   {administrate, chat.BadgeError{}},
 		"a right of all":     {everybodyManages, chat.BadgeError{}},

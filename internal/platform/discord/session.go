@@ -146,7 +146,7 @@ func (s *session) answer(i *interaction, req *chat.Request, press *chat.Press) e
 	}
 	to := targetOf(i, s.work.Handler.Visibility(req.Command), press)
 	d := s.deferLater(i, to)
-	defer d.overtake() // also after a panic
+	defer d.cancel() // also after a panic
 	a := s.run(req, to)
 
 	first, err := d.overtake()
