@@ -28,7 +28,6 @@ const (
 type deferral struct {
 	session *session
 	i       *interaction
-	to      *target
 	timer   *time.Timer
 	first   atomic.Int32  // a first, which decide changes once
 	sent    chan struct{} // closed once the deferral was sent, or sending has failed
@@ -36,23 +35,38 @@ type deferral struct {
 }
 
 // deferLater sends a deferral at deferAfter. It does not block. The caller must call cancel.
-func (s *session) deferLater(i *interaction, to *target) *deferral {
-	d := &deferral{session: s, i: i, to: to, sent: make(chan struct{})}
-	d.timer = s.work.AfterFunc(time.Until(i.Arrived.Add(deferAfter)), i.reference, d.send)
+func (s *session) deferLater(i *interaction) *deferral {
+	d := &deferral{session: s, i: i, sent: make(chan struct{})}
+	d.timer = time.AfterFunc(time.Until(i.Arrived.Add(deferAfter)), func() {
+		select {
+		case s.due <- d:
+		case <-s.work.Sends.Done():
+		}
+	})
 	return d
 }
 
-// send waits until fewer than api.MaxFirst deferrals are being sent, and then sends this one unless the answer has
-// overtaken it.
+// sendDeferrals sends the deferrals that are due until the session ends. api.MaxFirst goroutines do so: if a service is
+// slow, thousands of deferrals are due in the same second, and a goroutine for each would take the memory of a stack.
+func (s *session) sendDeferrals() {
+	for {
+		select {
+		case d := <-s.due:
+			s.work.Recover(d.i.reference, d.send)
+		case <-s.work.Sends.Done():
+			return
+		}
+	}
+}
+
+// send sends the deferral unless the answer has overtaken it.
 func (d *deferral) send() {
-	d.session.deferring <- struct{}{}
-	defer func() { <-d.session.deferring }()
 	if !d.decide(theDeferral) {
 		return
 	}
 	defer close(d.sent)
 	d.err = api.ErrOutcomeUnknown // which it is after a panic
-	d.err = d.session.sendDeferral(d.i, d.to.promise(d.to.reader))
+	d.err = d.session.sendDeferral(d.i, d.i.target.reader)
 }
 
 // overtake makes the answer the first response, unless the deferral is: overtake then blocks until the deferral was
@@ -72,11 +86,11 @@ func (d *deferral) cancel() { _, _ = d.overtake() }
 // decide makes f the first response. It returns false if that was decided before.
 func (d *deferral) decide(f first) bool { return d.first.CompareAndSwap(int32(undecided), int32(f)) }
 
-// sendDeferral sends a deferral now. Once Discord has it, or may have it, the interaction counts as answered: its
-// command may run for longer than a claim lasts.
-func (s *session) sendDeferral(i *interaction, promise response) error {
+// sendDeferral sends a deferral now. Who can read a new message, r, cannot be changed later. Once Discord has the
+// deferral, or may have it, the interaction counts as answered: its command may run for longer than a claim lasts.
+func (s *session) sendDeferral(i *interaction, r reader) error {
 	s.count("deferred")
-	err := s.respond(i, promise)
+	err := s.respond(i, i.target.promise(r))
 	if err == nil || errors.Is(err, api.ErrOutcomeUnknown) {
 		s.markDone(i)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +21,7 @@ import (
 func (s *session) newDeferral(reference string) *deferral {
 	i := &interaction{reference: reference}
 	i.Interaction = api.Interaction{ID: "1", Token: "t", Arrived: time.Now()}
-	return s.deferLater(i, &target{})
+	return s.deferLater(i)
 }
 
 func TestAnAnswerInTimeKeepsItsDeferralFromBeingSent(t *testing.T) {
@@ -166,4 +167,26 @@ func TestAnInteractionThatNothingAnswersIsNotDeferred(t *testing.T) {
 		progress, _ := h.Dedup.Claim(t.Context(), "discord:interaction:"+id)
 		equal(t, "progress", progress, claim.New)
 	})
+}
+
+// If a service is slow, thousands of interactions are deferred in the same second.
+func TestADeferralThatWaitsHasNoGoroutine(t *testing.T) {
+	goroutines := func(commands int) (more int) {
+		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+			const latency = time.Second
+			h.fake.Break(fakediscord.Callback, discordtest.Fault{Latency: latency})
+			h.reply(10*time.Second, &chat.Reply{})
+			for range commands {
+				h.send(t, command("price"))
+			}
+			before := runtime.NumGoroutine()
+			pass(deferAfter + latency/2)
+			more = runtime.NumGoroutine() - before
+		})
+		return more
+	}
+	// Some of the goroutines are the network's.
+	if more := goroutines(2*api.MaxFirst) - goroutines(api.MaxFirst); more > api.MaxFirst/10 {
+		t.Errorf("%d goroutines more for twice as many deferrals", more)
+	}
 }

@@ -64,13 +64,13 @@ func (d delivery) afterRefusal() delivery {
 
 // deliver delivers an answer by d or, if Discord refuses d, by what follows its refusal. Unless a message with a button
 // is replaced, it counts as not changed.
-func (s *session) deliver(i *interaction, to *target, a *answer, d delivery) error {
+func (s *session) deliver(i *interaction, a *answer, d delivery) error {
 	for {
 		err := s.call(d, i, a)
 		if err == nil {
 			return nil
 		}
-		s.shown.Forget(to.message)
+		s.shown.Forget(i.target.message)
 		d = d.afterRefusal()
 		if d == undeliverable || !api.Unacceptable(err) {
 			return err

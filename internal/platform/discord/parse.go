@@ -59,7 +59,9 @@ type interaction struct {
 	} `json:"data"`
 
 	reference string // of the Request, in logs and answers
-	isDone    bool   // its claim is marked as done
+	claimKey  string // of the claim to answer it
+	isDone    bool   // the claim is marked as done
+	target    target // of its answer
 	// w takes the first response as its body; nil: the first response is posted.
 	w http.ResponseWriter
 }

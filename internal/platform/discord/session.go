@@ -40,16 +40,15 @@ type session struct {
 	seeRoles func(*interaction, *chat.Request)
 	shown    *platform.Shown
 	inFlight *atomic.Int64
-	// deferring holds one element for each deferral that is being sent.
-	deferring chan struct{}
+	due      chan *deferral // the deferrals to send
 	// lateness is the arrival of the latest interaction, by our clock, less its creation, by Discord's. Replayed
 	// interactions do not set it. It is nil before the first.
 	lateness atomic.Pointer[time.Duration]
 }
 
-// newSession returns a session of a. The caller must drain its work.
+// newSession returns a session of a, which sends deferrals until its work is drained. The caller must drain it.
 func (a *Adapter) newSession(ctx context.Context, h platform.Handler) *session {
-	return &session{
+	s := &session{
 		work:      platform.NewWork(ctx, h, a.Log, a.Count),
 		api:       a.api,
 		dedup:     a.Dedup,
@@ -61,8 +60,12 @@ func (a *Adapter) newSession(ctx context.Context, h platform.Handler) *session {
 		seeRoles:  a.seeRoles,
 		shown:     &a.shown,
 		inFlight:  &a.inFlight,
-		deferring: make(chan struct{}, api.MaxFirst),
+		due:       make(chan *deferral, maxInFlight),
 	}
+	for range api.MaxFirst {
+		go s.sendDeferrals()
+	}
+	return s
 }
 
 // receive starts answering an interaction of the gateway. It does not block. An interaction that can no longer be
@@ -118,7 +121,8 @@ func (s *session) admit(bound int64, run func(func(id string)) bool, work func(i
 // handle claims an interaction and answers it. It returns false if the interaction was seen before.
 func (s *session) handle(i *interaction) (isNew bool) {
 	req, press, malformed := parse(i, s.work.Handler.Commands())
-	if s.work.Claim(s.dedup, i.claimKey(), req) != claim.New {
+	i.claimKey = "discord:interaction:" + i.ID
+	if s.work.Claim(s.dedup, i.claimKey, req) != claim.New {
 		s.count("duplicate")
 		return false
 	}
@@ -144,22 +148,22 @@ func (s *session) answer(i *interaction, req *chat.Request, press *chat.Press) e
 		req.BotName = name
 		req.BotHandle = "@" + name
 	}
-	to := targetOf(i, s.work.Handler.Visibility(req.Command), press)
-	d := s.deferLater(i, to)
+	i.target = targetOf(i, s.work.Handler.Visibility(req.Command), press)
+	d := s.deferLater(i)
 	defer d.cancel() // also after a panic
-	a := s.run(req, to)
+	a := s.run(req, &i.target)
 
 	first, err := d.overtake()
 	if first == theAnswer && a.picture != nil {
 		first = theDeferral
-		err = s.sendDeferral(i, to.promise(a.reader))
+		err = s.sendDeferral(i, a.reader)
 	}
 	if err != nil && !errors.Is(err, api.ErrOutcomeUnknown) {
-		s.shown.Forget(to.message)
+		s.shown.Forget(i.target.message)
 		return err
 	}
 	// After an unknown outcome, the calls below fail unless Discord has the deferral.
-	return s.deliver(i, to, a, firstDelivery(first, to.place, a.place))
+	return s.deliver(i, a, firstDelivery(first, i.target.place, a.place))
 }
 
 // run runs a command and returns its answer, rendered.
@@ -184,22 +188,19 @@ func (s *session) tellOldButton(i *interaction, req *chat.Request) error {
 	return s.respond(i, newMessage(s.render(old), userAlone))
 }
 
-// claimKey is the key of the claim to answer i.
-func (i *interaction) claimKey() string { return "discord:interaction:" + i.ID }
-
 // markDone marks the claim to answer i as done: Discord has an answer or a deferral, or may have it. It is remembered
 // for as long as i could be answered.
 func (s *session) markDone(i *interaction) {
 	if !i.isDone {
 		i.isDone = true
-		s.dedup.MarkDone(i.claimKey(), api.TokenLife)
+		s.dedup.MarkDone(i.claimKey, api.TokenLife)
 	}
 }
 
 // endClaim releases the claim to answer i unless it is marked as done.
 func (s *session) endClaim(i *interaction) {
 	if !i.isDone {
-		s.dedup.Release(i.claimKey())
+		s.dedup.Release(i.claimKey)
 	}
 }
 

@@ -41,8 +41,7 @@ type target struct {
 // targetOf returns where the command's answer goes. The command decides who can read it. A button does not, because
 // it can be forged or of an earlier version: the answer of a private or unknown command never replaces a message that
 // others can read. press is nil for a command that was typed.
-func targetOf(i *interaction, visibility chat.Visibility, press *chat.Press) *target {
-	to := &target{}
+func targetOf(i *interaction, visibility chat.Visibility, press *chat.Press) (to target) {
 	if visibility == chat.Public {
 		to.reader = everybody
 	}
@@ -95,7 +94,7 @@ func (to *target) forReply(reply *chat.Reply) (place, reader) {
 	return to.place, to.reader
 }
 
-// promise returns the first response that defers the answer. Who can read a new message, r, cannot be changed later.
+// promise returns the first response that defers the answer, which r can read if it is a new message.
 func (to *target) promise(r reader) response {
 	if to.place == inPlace {
 		return response{Type: discordgo.InteractionResponseDeferredMessageUpdate}
