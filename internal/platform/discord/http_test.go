@@ -19,7 +19,9 @@ import (
 
 func TestAnUnsignedOrOldInteractionIsRefused(t *testing.T) {
 	h := newAdapterTest(t, discordtest.New(), byHTTP)
-	h.session.Store(h.newSession(t.Context(), h.handler))
+	s := h.newSession(t.Context(), h.handler)
+	defer s.work.Drain()
+	h.session.Store(s)
 	command := []byte(`{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price","type":1}}`)
 	big := append([]byte(`{"id":"`), bytes.Repeat([]byte("1"), maxBody)...)
 	at := time.Now()

@@ -38,8 +38,9 @@ type session struct {
 	commandID commandIDs
 	// seeRoles is called with each command before it runs.
 	seeRoles func(*interaction, *chat.Request)
+	// shown orders the answers that replace messages with buttons.
 	shown    *platform.Shown
-	inFlight *atomic.Int64
+	inFlight *atomic.Int64  // interactions
 	due      chan *deferral // the deferrals to send
 	// lateness is the arrival of the latest interaction, by our clock, less its creation, by Discord's. Replayed
 	// interactions do not set it. It is nil before the first.
