@@ -2,6 +2,7 @@ package discord
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -46,6 +47,10 @@ func TestASlowCommandIsDeferredThenEdited(t *testing.T) {
 
 func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
 	limited := discordtest.Fault{Status: 429, RetryAfter: 900 * time.Millisecond}
+	routes := map[fakediscord.Route]time.Duration{ // with how long the command takes
+		fakediscord.Callback: 0,
+		fakediscord.Edit:     5 * time.Second,
+	}
 	for name, faults := range map[string][]discordtest.Fault{
 		"connection lost before":  {{Drop: true}, {Drop: true}},
 		"landed, but answer lost": {{DropAnswer: true}},
@@ -54,7 +59,7 @@ func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
 		"a proxy's page instead":  {{Status: http.StatusOK}},
 		"no answer at all":        {{Hang: true}},
 	} {
-		for route, slow := range map[fakediscord.Route]time.Duration{fakediscord.Callback: 0, fakediscord.Edit: 5 * time.Second} {
+		for route, slow := range routes {
 			t.Run(name+", "+string(route), func(t *testing.T) {
 				simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 					h.reply(slow, &chat.Reply{Title: chat.Say("the price")})
@@ -73,56 +78,113 @@ func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
 	}
 }
 
-// Discord takes a first response for 3 seconds and the rest for 15 minutes. Only an
-// answer that is certainly not out may be delivered again, and is an error.
-func TestAnswersThatAreNotOutAreCountedAndLogged(t *testing.T) {
+// Discord takes a first response for 3 seconds and the rest for 15 minutes. Only an interaction that certainly has no
+// response may be answered again, and only an answer that is certainly not delivered is an error.
+func TestAnswersThatAreNotDeliveredAreCountedAndLogged(t *testing.T) {
 	const always = 0
-	type test struct {
+	for name, tt := range map[string]struct {
 		reply *chat.Reply
 		slow  time.Duration
 		route fakediscord.Route
 		fault discordtest.Fault
 		lasts int // calls
 		event string
-		calls int // demanded; 0 is any number
+		level string
+		calls int // made; 0: any number
+		claim claim.Progress
+	}{
+		"two attempts lost before one that comes too late": {
+			route: fakediscord.Callback,
+			fault: discordtest.Fault{Latency: 1400 * time.Millisecond, Drop: true},
+			lasts: 2,
+			event: "answer_outcome_unknown",
+			level: "WARN",
+			calls: 3,
+			claim: claim.Done,
+		},
+		"a first response that lands, acknowledged late": {
+			route: fakediscord.Callback,
+			fault: discordtest.Fault{Hang: true, Landed: true},
+			lasts: always,
+			event: "answer_outcome_unknown",
+			level: "WARN",
+			calls: 3,
+			claim: claim.Done,
+		},
+		"a first response that is refused": {
+			route: fakediscord.Callback,
+			fault: discordtest.Fault{Status: http.StatusBadRequest, Code: 50035},
+			lasts: always,
+			event: "answer_failed",
+			level: "ERROR",
+			calls: 1,
+			claim: claim.New,
+		},
+		"a deferral that never lands": {
+			slow:  5 * time.Second,
+			route: fakediscord.Callback,
+			fault: discordtest.Fault{Status: http.StatusNotFound, Code: 10062},
+			lasts: always,
+			event: "answer_expired",
+			level: "WARN",
+			calls: 1,
+			claim: claim.New,
+		},
+		"edits refused for 15 minutes": {
+			slow:  5 * time.Second,
+			route: fakediscord.Edit,
+			fault: discordtest.Fault{Status: http.StatusBadGateway},
+			lasts: always,
+			event: "answer_outcome_unknown",
+			level: "WARN",
+			claim: claim.Done,
+		},
+		"a limit longer than the token lives": {
+			slow:  5 * time.Second,
+			route: fakediscord.Edit,
+			fault: discordtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: 20 * time.Minute},
+			lasts: always,
+			event: "answer_failed",
+			level: "ERROR",
+			calls: 1,
+			claim: claim.Done,
+		},
+		"a picture with a token that expired": {
+			reply: &chat.Reply{Image: &curve},
+			route: fakediscord.Edit,
+			fault: discordtest.Fault{Status: http.StatusNotFound, Code: 10015},
+			lasts: always,
+			event: "answer_expired",
+			level: "WARN",
+			claim: claim.Done,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+				h.reply(tt.slow, cmp.Or(tt.reply, &chat.Reply{}))
+				if tt.lasts == always {
+					h.fake.Break(tt.route, tt.fault)
+				} else {
+					h.fake.Script(tt.route, slices.Repeat([]discordtest.Fault{tt.fault}, tt.lasts)...)
+				}
+				p := h.send(t, command("price"))
+				for h.events.Of(tt.event) == 0 {
+					pass(time.Second)
+				}
+				h.counted(t, tt.event, 1)
+				h.counted(t, "answered", 0)
+				if tt.calls > 0 {
+					equal(t, "calls", h.fake.Calls(tt.route), tt.calls)
+				}
+				equal(t, "lines about it", h.logged.Lines("an answer"), 1)
+				equal(t, "lines of its level", h.logged.Lines("level="+tt.level), 1)
+				progress, _ := h.Dedup.Claim(t.Context(), "discord:interaction:"+p.ID)
+				equal(t, "claim", progress, tt.claim)
+				h.fake.Break(tt.route, discordtest.Fault{})
+				h.ask(t, command("price"))
+			})
+		})
 	}
-	each(t, map[string]test{
-		"two tries lost before one that comes too late": {&chat.Reply{}, 0, fakediscord.Callback,
-			discordtest.Fault{Latency: 1400 * time.Millisecond, Drop: true}, 2, "answer_outcome_unknown", 3},
-		"a first response that lands, acknowledged late": {&chat.Reply{}, 0, fakediscord.Callback,
-			discordtest.Fault{Hang: true, Landed: true}, always, "answer_outcome_unknown", 3},
-		"a first response that is refused": {&chat.Reply{}, 0, fakediscord.Callback,
-			discordtest.Fault{Status: http.StatusBadRequest, Code: 50035}, always, "answer_failed", 1},
-		"a deferral that never lands": {&chat.Reply{}, 5 * time.Second, fakediscord.Callback,
-			discordtest.Fault{Status: http.StatusNotFound, Code: 10062}, always, "answer_expired", 1},
-		"edits refused for 15 minutes": {&chat.Reply{}, 5 * time.Second, fakediscord.Edit,
-			discordtest.Fault{Status: http.StatusBadGateway}, always, "answer_outcome_unknown", 0},
-		"a limit longer than the token lives": {&chat.Reply{}, 5 * time.Second, fakediscord.Edit,
-			discordtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: 20 * time.Minute}, always, "answer_failed", 1},
-		"a picture with a token that expired": {&chat.Reply{Image: &curve}, 0, fakediscord.Edit,
-			discordtest.Fault{Status: http.StatusNotFound, Code: 10015}, always, "answer_expired", 0},
-	}, func(t *testing.T, h *adapterTest, tt test) {
-		h.reply(tt.slow, tt.reply)
-		h.fake.Script(tt.route, slices.Repeat([]discordtest.Fault{tt.fault}, tt.lasts)...)
-		if tt.lasts == always {
-			h.fake.Break(tt.route, tt.fault)
-		}
-		p := h.send(t, command("price"))
-		for h.events.Of(tt.event) == 0 {
-			pass(time.Second)
-		}
-		h.counted(t, tt.event, 1)
-		h.counted(t, "answered", 0)
-		if tt.calls > 0 {
-			equal(t, "calls", h.fake.Calls(tt.route), tt.calls)
-		}
-		equal(t, "lines about it", h.logged.Lines("an answer"), 1)
-		equal(t, "it is logged as an error", h.logged.Lines("level=ERROR") == 1, tt.event == "answer_failed")
-		again, _ := h.Dedup.Claim(t.Context(), "discord:interaction:"+p.ID)
-		equal(t, "it counts as answered", again == claim.Done, tt.event == "answer_outcome_unknown")
-		h.fake.Break(tt.route, discordtest.Fault{})
-		h.ask(t, command("price"))
-	})
 }
 
 // The age of an interaction that is not replayed, here of years, is not judged: this
@@ -174,7 +236,8 @@ func TestInteractionsBeyondTheBoundAreDropped(t *testing.T) {
 		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("done")})
 		first := h.send(t, command("price"))
 		pass(time.Second)
-		for n, i := range []fakediscord.Interaction{command("price"), {Button: "1 e 0 price", On: &fakediscord.Message{Content: "x"}}} {
+		press := fakediscord.Interaction{Button: "1 e 0 price", On: &fakediscord.Message{Content: "x"}}
+		for n, i := range []fakediscord.Interaction{command("price"), press} {
 			p := h.send(t, i)
 			pass(100 * time.Millisecond)
 			equal(t, "responses", p.Answer().Callbacks, 0)
@@ -221,8 +284,13 @@ func TestStoppingAnswersWhatIsInFlight(t *testing.T) {
 // This is about what the adapter says by itself.
 func TestTheAdapterSpeaksTheUsersLanguage(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		h.reply(0, &chat.Reply{Title: chat.Say("price"), Source: chat.Source{AsOf: chat.Version{Time: start}}, Actions: []chat.Action{refresh}})
-		for locale, l := range map[string]chat.Language{"en-US": chat.English, "xx": chat.English, "ru": chat.Russian, "zh-CN": chat.Chinese} {
+		h.reply(0, &chat.Reply{Title: chat.Say("price"), Source: asOf(0), Actions: []chat.Action{refresh}})
+		for locale, l := range map[string]chat.Language{
+			"en-US": chat.English,
+			"xx":    chat.English,
+			"ru":    chat.Russian,
+			"zh-CN": chat.Chinese,
+		} {
 			i := command("price")
 			i.Locale = locale
 			p := h.ask(t, i)
@@ -296,12 +364,20 @@ func TestAlreadyAcknowledgedMeansDelivered(t *testing.T) {
 	})
 }
 
-var curve = chat.Image{Name: "price.png", Caption: chat.Say("The price rose."), PNG: bytes.Repeat([]byte("\x89PNG"), 10_000)}
+var curve = chat.Image{
+	Name:    "price.png",
+	Caption: chat.Say("The price rose."),
+	PNG:     bytes.Repeat([]byte("\x89PNG"), 10_000),
+}
 
 // showsCurve reports whether a message has curve once and nothing else attached.
 func showsCurve(m fakediscord.Message) bool {
-	return len(m.Attachments) == 1 && m.Attachments[0].Name == curve.Name && m.Attachments[0].Description == words.Say(chat.English, curve.Caption) &&
-		m.Attachments[0].ContentType == "image/png" && bytes.Equal(m.Attachments[0].Bytes, curve.PNG)
+	if len(m.Attachments) != 1 {
+		return false
+	}
+	shown := m.Attachments[0]
+	return shown.Name == curve.Name && shown.Description == words.Say(chat.English, curve.Caption) &&
+		shown.ContentType == "image/png" && bytes.Equal(shown.Bytes, curve.PNG)
 }
 
 // However often a picture is sent, it is there once; and an answer does not depend on
@@ -309,15 +385,26 @@ func showsCurve(m fakediscord.Message) bool {
 func TestAPictureArrivesOnceOrTheAnswerIsText(t *testing.T) {
 	type test struct {
 		faults []discordtest.Fault
-		until  time.Duration // how long the first of them lasts; 0 is for one call
+		until  time.Duration // how long the first of them lasts; 0: one call
 		text   bool
 	}
 	each(t, map[string]test{
-		"nothing fails":                    {nil, 0, false},
-		"server error, but carried out":    {[]discordtest.Fault{{Status: 502, Landed: true}}, 0, false},
-		"connection lost, but carried out": {[]discordtest.Fault{{DropAnswer: true}}, 0, false},
-		"too large":                        {[]discordtest.Fault{{Status: 413, Code: 40005}}, 0, true},
-		"nobody takes uploads":             {[]discordtest.Fault{{Status: 503}}, pictureTime, true},
+		"nothing fails": {},
+		"server error, but carried out": {
+			faults: []discordtest.Fault{{Status: 502, Landed: true}},
+		},
+		"connection lost, but carried out": {
+			faults: []discordtest.Fault{{DropAnswer: true}},
+		},
+		"too large": {
+			faults: []discordtest.Fault{{Status: 413, Code: 40005}},
+			text:   true,
+		},
+		"nobody takes uploads": {
+			faults: []discordtest.Fault{{Status: 503}},
+			until:  pictureTime,
+			text:   true,
+		},
 	}, func(t *testing.T, h *adapterTest, tt test) {
 		h.reply(0, &chat.Reply{Title: chat.Say("Price"), Image: &curve})
 		h.fake.Script(fakediscord.Edit, tt.faults...)

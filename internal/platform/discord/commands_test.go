@@ -51,69 +51,113 @@ func TestCommandsAreAnsweredBeforeRegistration(t *testing.T) {
 		equal(t, "the bot's handle", h.handler.Requests()[1].BotHandle, "@Herald")
 	}, func(h *adapterTest, _ *Config) {
 		h.fake.Break(fakediscord.Application, discordtest.Fault{Status: http.StatusInternalServerError})
-		h.fake.Script(fakediscord.PutCommands, discordtest.Fault{Status: 403, Code: 50001}, discordtest.Fault{Status: 429, RetryAfter: time.Second})
+		h.fake.Script(fakediscord.PutCommands,
+			discordtest.Fault{Status: 403, Code: 50001},
+			discordtest.Fault{Status: 429, RetryAfter: time.Second})
 	})
 }
 
-func TestDefinitions(t *testing.T) {
-	late, early := chat.Param{Name: "late", Summary: chat.Say("s")}, chat.Param{Name: "early", Summary: chat.Say("s")}
-	late.Choices = slices.Repeat([]string{"choice"}, 100)
-	mixed := chat.Command{Name: "x", Summary: chat.Say("s"), Forms: []chat.Form{{Params: []chat.Param{late, early}}, {Params: []chat.Param{early}}}}
+// defined returns the definitions of commands, by name.
+func defined(commands ...chat.Command) map[string]*discordgo.ApplicationCommand {
 	all := map[string]*discordgo.ApplicationCommand{}
-	for _, c := range definitions(append((&platformtest.Handler{}).Commands(), mixed)) {
+	for _, c := range definitions(commands) {
 		all[c.Name] = c
 	}
+	return all
+}
+
+func TestEachListedCommandIsDefinedForEveryKindOfChat(t *testing.T) {
+	all := defined((&platformtest.Handler{}).Commands()...)
 	for _, name := range []string{"price", "staked", "mylogins", "exists", "help"} {
 		c := all[name]
 		equal(t, name+" has a description", c.Description != "", true)
-		equal(t, name+" can be used by", fmt.Sprint(*c.Contexts, *c.IntegrationTypes, c.DefaultMemberPermissions), "[0 1 2] [0 1] <nil>")
+		usable := fmt.Sprint(*c.Contexts, *c.IntegrationTypes, c.DefaultMemberPermissions)
+		equal(t, name+" can be used by", usable, "[0 1 2] [0 1] <nil>")
 	}
-	equal(t, "commands", len(all), 7) // "start" is Telegram's
-	// A menu is for the moderators of a guild that the bot is a member of.
-	menu := all["Check registration"]
-	equal(t, "type of the menu", menu.Type, discordgo.UserApplicationCommand)
-	equal(t, "its description", menu.Description, "")
-	equal(t, "its permissions", *menu.DefaultMemberPermissions, discordgo.PermissionModerateMembers)
+	equal(t, "definitions with the menu", len(all), 6) // "start" is Telegram's
+}
+
+func TestAPersonsMenuIsForModeratorsOfAGuildThatTheBotIsIn(t *testing.T) {
+	menu := defined((&platformtest.Handler{}).Commands()...)["Check registration"]
+	equal(t, "type", menu.Type, discordgo.UserApplicationCommand)
+	equal(t, "description", menu.Description, "")
+	equal(t, "permissions", *menu.DefaultMemberPermissions, discordgo.PermissionModerateMembers)
 	equal(t, "it can be used by", fmt.Sprint(*menu.Contexts, *menu.IntegrationTypes), "[0] [0]")
-	for name, want := range map[string]string{
-		"staked": "wallet string required, 0 choices; ",
-		"exists": "user user, 0 choices; platform string, 3 choices; uid string, 0 choices; ",
-		"x":      fmt.Sprintf("early string required, 0 choices; late string, %d choices; ", maxChoices), // required ones first
+}
+
+// Discord demands the required ones first.
+func TestOptionsOfACommand(t *testing.T) {
+	late := chat.Param{Name: "late", Summary: chat.Say("s"), Choices: slices.Repeat([]string{"choice"}, 100)}
+	early := chat.Param{Name: "early", Summary: chat.Say("s")}
+	mixed := chat.Command{
+		Name:    "mixed",
+		Summary: chat.Say("s"),
+		Forms:   []chat.Form{{Params: []chat.Param{late, early}}, {Params: []chat.Param{early}}},
+	}
+	kinds := map[discordgo.ApplicationCommandOptionType]string{
+		discordgo.ApplicationCommandOptionString: "string",
+		discordgo.ApplicationCommandOptionUser:   "user",
+	}
+	all := defined(append((&platformtest.Handler{}).Commands(), mixed)...)
+	for name, want := range map[string][]string{
+		"staked": {"wallet string, required true, 0 choices"},
+		"exists": {
+			"user user, required false, 0 choices",
+			"platform string, required false, 3 choices",
+			"uid string, required false, 0 choices",
+		},
+		"mixed": {
+			"early string, required true, 0 choices",
+			fmt.Sprintf("late string, required false, %d choices", maxChoices),
+		},
 	} {
-		got := ""
+		var got []string
 		for _, o := range all[name].Options {
-			kind := map[discordgo.ApplicationCommandOptionType]string{discordgo.ApplicationCommandOptionString: " string", discordgo.ApplicationCommandOptionUser: " user"}[o.Type]
-			got += o.Name + kind + map[bool]string{true: " required"}[o.Required] + fmt.Sprintf(", %d choices; ", len(o.Choices))
+			got = append(got, fmt.Sprintf("%s %s, required %t, %d choices", o.Name, kinds[o.Type], o.Required, len(o.Choices)))
 		}
-		equal(t, "options of "+name, got, want)
+		if !slices.Equal(got, want) {
+			t.Errorf("options of %s: got %q, want %q", name, got, want)
+		}
 	}
 }
 
-// A parameter is named, and a choice called, in the language of the app; neither if
-// there is no such message.
+// A parameter is named, and a choice called, in the language of the app; neither if there is no such message.
+func TestATextWithoutAMessageHasNoTranslations(t *testing.T) {
+	busy := chat.Say("busy.title")
+	nameless := chat.Param{Name: "nameless", Summary: busy, Choices: []string{"EVM"}}
+	c := chat.Command{Name: "x", Summary: busy, Forms: []chat.Form{{Params: []chat.Param{nameless}}}}
+	option := defined(c)["x"].Options[0]
+	equal(t, "names of the option", len(option.NameLocalizations), 0)
+	equal(t, "a choice", option.Choices[0].Name, "EVM")
+	equal(t, "names of the choice", len(option.Choices[0].NameLocalizations), 0)
+}
+
 func TestEveryTextOfACommandIsInEveryLanguage(t *testing.T) {
 	busy := chat.Say("busy.title")
-	period := chat.Param{Name: "period", Summary: busy, Choices: []string{"7d", "EVM"}}
-	c := chat.Command{Name: "x", Summary: busy, PersonMenu: busy, Forms: []chat.Form{{Params: []chat.Param{period, {Name: "nameless", Summary: busy}}}}}
-	defined := definitions(chat.Commands{c})
-	command, menu, options := defined[0], defined[1], defined[0].Options
-	week, evm := options[0].Choices[0], options[0].Choices[1]
-	equal[any](t, "value of a choice", week.Value, "7d")
-	equal(t, "a choice without a message", evm.Name, "EVM")
-	equal(t, "its names in other languages", len(evm.NameLocalizations), 0)
-	equal(t, "name of an option", options[0].Name, "period")
-	equal(t, "names of an option without a message", len(options[1].NameLocalizations), 0)
-	for _, l := range chat.Languages() {
-		for _, name := range l.Info().Discord {
-			in := discordgo.Locale(name)
-			got := []string{(*command.DescriptionLocalizations)[in], (*menu.NameLocalizations)[in], options[0].DescriptionLocalizations[in],
-				week.NameLocalizations[in], options[0].NameLocalizations[in]}
-			want := []string{words.Say(l, busy), words.Say(l, busy), words.Say(l, busy), words.Say(l, chat.ChoiceLabel("7d")), words.Say(l, period.Label())}
+	period := chat.Param{Name: "period", Summary: busy, Choices: []string{"7d"}}
+	command := chat.Command{Name: "x", Summary: busy, PersonMenu: busy, Forms: []chat.Form{{Params: []chat.Param{period}}}}
+	all := definitions(chat.Commands{command})
+	slash, menu, option := all[0], all[1], all[0].Options[0]
+	week := option.Choices[0]
+	equal[any](t, "value of the choice", week.Value, "7d")
+	for what, text := range map[string]struct {
+		english string
+		others  map[discordgo.Locale]string
+		want    chat.Text
+	}{
+		"description of the command": {slash.Description, *slash.DescriptionLocalizations, busy},
+		"label of the menu":          {menu.Name, *menu.NameLocalizations, busy},
+		"description of the option":  {option.Description, option.DescriptionLocalizations, busy},
+		"name of the choice":         {week.Name, week.NameLocalizations, chat.ChoiceLabel("7d")},
+		"name of the option":         {option.Name, option.NameLocalizations, period.Label()},
+	} {
+		for _, l := range chat.Languages() {
 			if l == chat.English {
-				got = []string{command.Description, menu.Name, options[0].Description, week.Name, options[0].Name}
+				equal(t, what+" in English", text.english, words.Say(l, text.want))
+				continue
 			}
-			if !slices.Equal(got, want) {
-				t.Errorf("%s: %q, want %q", in, got, want)
+			for _, locale := range l.Info().Discord {
+				equal(t, what+" in "+locale, text.others[discordgo.Locale(locale)], words.Say(l, text.want))
 			}
 		}
 	}
@@ -131,11 +175,32 @@ func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
 		details  []string
 		problem  string // with DISCORD_PUBLIC_KEY, or ""
 	}{
-		"gateway":             {overGateway, false, "", []string{name, "interactions come over the gateway"}, ""},
-		"HTTP":                {byHTTP, false, endpoint, []string{name, "interactions come by HTTP, to bot.example"}, ""},
-		"HTTP, nowhere":       {byHTTP, false, "", []string{name, nowhere}, ""},
-		"another application": {byHTTP, true, endpoint, []string{name}, "another public key"},
-		"gateway beside HTTP": {overGateway, false, endpoint, []string{name}, "interactions endpoint URL, at bot.example, so nothing comes"},
+		"gateway": {
+			way:     overGateway,
+			details: []string{name, "interactions come over the gateway"},
+		},
+		"HTTP": {
+			way:      byHTTP,
+			endpoint: endpoint,
+			details:  []string{name, "interactions come by HTTP, to bot.example"},
+		},
+		"HTTP, nowhere": {
+			way:     byHTTP,
+			details: []string{name, nowhere},
+		},
+		"another application": {
+			way:      byHTTP,
+			otherKey: true,
+			endpoint: endpoint,
+			details:  []string{name},
+			problem:  "another public key",
+		},
+		"gateway beside HTTP": {
+			way:      overGateway,
+			endpoint: endpoint,
+			details:  []string{name},
+			problem:  "interactions endpoint URL, at bot.example, so nothing comes",
+		},
 	} {
 		t.Run(about, func(t *testing.T) {
 			h := newAdapterTest(t, discordtest.New(), tt.way, func(_ *adapterTest, c *Config) {
@@ -175,12 +240,14 @@ func TestWhatOnlyDiscordUsesNeedsAToken(t *testing.T) {
 		if s.Name == "DISCORD_BOT_TOKEN" || s.Default != "" || s.NeedsOneOf != nil {
 			continue
 		}
-		configtest.OneMistake(t, table, configtest.Try(table, s.Name+"="+s.Example), "DISCORD_BOT_TOKEN", "is needed by "+s.Name+" but not set")
+		mistakes := configtest.Try(table, s.Name+"="+s.Example)
+		configtest.OneMistake(t, table, mistakes, "DISCORD_BOT_TOKEN", "is needed by "+s.Name+" but not set")
 	}
 }
 
 func TestAPresenceNeedsTheGateway(t *testing.T) {
-	const token, key = "DISCORD_BOT_TOKEN=a", "DISCORD_PUBLIC_KEY=d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+	const token = "DISCORD_BOT_TOKEN=a"
+	const key = "DISCORD_PUBLIC_KEY=d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
 	for presence, wrong := range map[string]string{
 		token + " DISCORD_PRESENCE=price":             "",
 		token + " " + key + " DISCORD_PRESENCE=off":   "",

@@ -1,96 +1,98 @@
 package discord
 
 import (
-	"sync"
+	"errors"
 	"sync/atomic"
 	"time"
 
-	"herald/internal/platform"
 	"herald/internal/platform/discord/api"
 )
 
-// deferrals sends deferrals, at most api.MaxFirst at once. Those that wait for their turn have
-// no goroutine: if a service is slow, thousands are due in the same second.
-type deferrals struct {
-	mu      sync.Mutex
-	waiting []*deferral // the first is sent next
-	senders int         // goroutines that send deferrals
-}
+// deferAfter is how long after its arrival an interaction is deferred. Discord waits 3 seconds for a first response,
+// and a command may take longer.
+const deferAfter = 2 * time.Second
 
-// deferral is the first response to an interaction whose answer comes later.
+// first is what becomes the first response to an interaction: Discord takes only one.
+type first int32
+
+const (
+	// undecided: the command runs, and its deferral is not being sent.
+	undecided first = iota
+	// theDeferral: it is being sent, or was. The answer follows as an edit or a follow-up.
+	theDeferral
+	// theAnswer: the deferral is not sent.
+	theAnswer
+)
+
+// deferral is a first response that promises an answer. It is sent at deferAfter unless the answer overtakes it.
 type deferral struct {
-	work      *platform.Work
-	reference string // of the interaction
-	send      func() error
-	timer     *time.Timer // calls deferrals.add
-	// claimed is true once the deferral is being sent or is cancelled, whichever is first.
-	claimed atomic.Bool
-	done    chan struct{} // closed once send has ended
-	err     error         // of send, once done is closed
+	session *session
+	i       *interaction
+	timer   *time.Timer
+	first   atomic.Int32  // a first, which decide changes once
+	sent    chan struct{} // closed once the deferral was sent, or sending has failed
+	err     error         // of sending; set before sent is closed
 }
 
-// deferLater sends a deferral at deferAfter, unless it is cancelled before. It does not block.
-// The interaction must be in flight until cancel returns.
-func (s *session) deferLater(i *interaction, to target) *deferral {
-	d := &deferral{
-		work: s.work, reference: i.reference, done: make(chan struct{}),
-		send: func() error { return s.sendDeferral(i, to.promise(to.private)) },
-	}
-	d.timer = time.AfterFunc(time.Until(i.Arrived.Add(deferAfter)), func() { s.deferrals.add(d) })
+// deferLater sends a deferral at deferAfter. It does not block. The caller must call cancel.
+func (s *session) deferLater(i *interaction) *deferral {
+	d := &deferral{session: s, i: i, sent: make(chan struct{})}
+	d.timer = time.AfterFunc(time.Until(i.Arrived.Add(deferAfter)), func() {
+		select {
+		case s.due <- d:
+		case <-s.work.Sends.Done():
+		}
+	})
 	return d
 }
 
-// add lets d wait, and then sends the deferrals that wait until there is none. If api.MaxFirst
-// goroutines do so already, add leaves d to them and returns at once.
-func (q *deferrals) add(d *deferral) {
-	q.mu.Lock()
-	q.waiting = append(q.waiting, d)
-	enough := q.senders == api.MaxFirst
-	if !enough {
-		q.senders++
+// sendDeferrals sends the deferrals that are due until the session ends. api.MaxFirst goroutines do so: if a service is
+// slow, thousands of deferrals are due in the same second, and a goroutine for each would take the memory of a stack.
+func (s *session) sendDeferrals() {
+	for {
+		select {
+		case d := <-s.due:
+			s.work.Recover(d.i.reference, d.send)
+		case <-s.work.Sends.Done():
+			return
+		}
 	}
-	q.mu.Unlock()
-	if enough {
+}
+
+// send sends the deferral unless the answer has overtaken it.
+func (d *deferral) send() {
+	if !d.decide(theDeferral) {
 		return
 	}
-	for first := q.next(); first != nil; first = q.next() {
-		first.sendOnce()
-	}
+	defer close(d.sent)
+	d.err = api.ErrOutcomeUnknown // which it is after a panic
+	d.err = d.session.sendDeferral(d.i, d.i.target.reader)
 }
 
-// next removes the first deferral that waits and returns it. If none waits, it ends a sender
-// and returns nil.
-func (q *deferrals) next() *deferral {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.waiting) == 0 {
-		q.senders--
-		return nil
-	}
-	first := q.waiting[0]
-	q.waiting[0] = nil // The array outlives the deferral.
-	q.waiting = q.waiting[1:]
-	return first
-}
-
-// sendOnce sends d unless it is cancelled. It blocks until send has ended. After a panic,
-// which it recovers, nobody knows whether Discord has the deferral.
-func (d *deferral) sendOnce() {
-	if !d.claimed.CompareAndSwap(false, true) {
-		return
-	}
-	defer close(d.done)
-	d.err = api.ErrOutcomeUnknown
-	d.work.Recover(d.reference, func() { d.err = d.send() })
-}
-
-// cancel keeps the deferral from being sent and returns false. If it is already being sent,
-// cancel blocks until send has ended, and returns true and the error of send.
-func (d *deferral) cancel() (sent bool, err error) {
+// overtake makes the answer the first response, unless the deferral is: overtake then blocks until the deferral was
+// sent, and returns the error of sending it. A second call returns the same.
+func (d *deferral) overtake() (first, error) {
 	d.timer.Stop()
-	if d.claimed.CompareAndSwap(false, true) {
-		return false, nil
+	if !d.decide(theAnswer) && first(d.first.Load()) == theDeferral {
+		<-d.sent
+		return theDeferral, d.err
 	}
-	<-d.done
-	return true, d.err
+	return theAnswer, nil
+}
+
+// cancel keeps the deferral from being sent. If it is already being sent, cancel blocks until it was.
+func (d *deferral) cancel() { _, _ = d.overtake() }
+
+// decide makes f the first response. It returns false if that was decided before.
+func (d *deferral) decide(f first) bool { return d.first.CompareAndSwap(int32(undecided), int32(f)) }
+
+// sendDeferral sends a deferral now. Who can read a new message, r, cannot be changed later. Once Discord has the
+// deferral, or may have it, the interaction counts as answered: its command may run for longer than a claim lasts.
+func (s *session) sendDeferral(i *interaction, r reader) error {
+	s.count("deferred")
+	err := s.respond(i, i.target.promise(r))
+	if err == nil || errors.Is(err, api.ErrOutcomeUnknown) {
+		s.markDone(i)
+	}
+	return err
 }

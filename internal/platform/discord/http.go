@@ -30,20 +30,20 @@ const (
 // 503: Run takes none, too many are in flight, or the interaction was seen before.
 // https://discord.com/developers/docs/interactions/overview#setting-up-an-endpoint
 func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if refused := a.serve(w, r); refused != 0 {
+	refused := http.StatusServiceUnavailable
+	if s := a.session.Load(); s != nil {
+		refused = s.serve(w, r)
+	}
+	if refused != 0 {
 		w.WriteHeader(refused)
 	}
 }
 
 // serve answers the interaction in r and returns 0, or the status to refuse it with.
-func (a *Adapter) serve(w http.ResponseWriter, r *http.Request) (refused int) {
-	s := a.session.Load()
-	if s == nil {
-		return http.StatusServiceUnavailable
-	}
+func (s *session) serve(w http.ResponseWriter, r *http.Request) (refused int) {
 	body, refused := s.verified(w, r)
 	if refused == http.StatusUnauthorized {
-		a.Count("bad_signature")
+		s.count("bad_signature")
 	}
 	if refused != 0 {
 		return refused
@@ -54,13 +54,14 @@ func (a *Adapter) serve(w http.ResponseWriter, r *http.Request) (refused int) {
 		return 0
 	}
 	if !forUs {
-		a.Count("ignored")
+		s.count("ignored")
 		return http.StatusBadRequest
 	}
 	refused = http.StatusServiceUnavailable
-	i.Arrived, i.w = time.Now(), w
-	s.start(maxByHTTP, s.work.Do, func(id string) {
-		i.reference = id
+	i.Arrived = time.Now()
+	i.w = w
+	s.admit(maxByHTTP, s.work.Do, func(reference string) {
+		i.reference = reference
 		if s.handle(i) {
 			refused = 0
 		}
@@ -76,7 +77,8 @@ func (r response) write(w http.ResponseWriter) error {
 		return err
 	}
 	switch r.Type {
-	case discordgo.InteractionResponseDeferredChannelMessageWithSource, discordgo.InteractionResponseDeferredMessageUpdate:
+	case discordgo.InteractionResponseDeferredChannelMessageWithSource,
+		discordgo.InteractionResponseDeferredMessageUpdate:
 		// The next request on this connection would wait until the answer is out.
 		w.Header().Set("Connection", "close")
 	}
@@ -106,11 +108,11 @@ func (s *session) verified(w http.ResponseWriter, r *http.Request) (body []byte,
 		return nil, http.StatusRequestEntityTooLarge
 	case err != nil:
 		return nil, http.StatusBadRequest
-	case !ed25519.Verify(s.PublicKey, slices.Concat([]byte(timestamp), body), signature):
+	case !ed25519.Verify(s.publicKey, slices.Concat([]byte(timestamp), body), signature):
 		return nil, http.StatusUnauthorized
 	}
 	if age := time.Since(time.Unix(seconds, 0)); age.Abs() > maxAge {
-		s.Log.Log(s.work.Sends, s.work.Rarely(slog.LevelWarn, "clock"),
+		s.log.Log(s.work.Sends, s.work.Rarely(slog.LevelWarn, "clock"),
 			"a signed interaction is not of now: perhaps this machine's clock is wrong", "age", age)
 		return nil, http.StatusUnauthorized
 	}

@@ -13,14 +13,15 @@ import (
 	"herald/internal/chat"
 	"herald/internal/demo/fake/discordtest"
 	"herald/internal/ops"
-	"herald/internal/platform"
 	"herald/internal/platform/discord/api"
 	"herald/internal/platform/platformtest"
 )
 
 func TestAnUnsignedOrOldInteractionIsRefused(t *testing.T) {
 	h := newAdapterTest(t, discordtest.New(), byHTTP)
-	h.session.Store(&session{Adapter: h.Adapter, work: platform.NewWork(t.Context(), h.handler, h.Log, h.Count)})
+	s := h.newSession(t.Context(), h.handler)
+	defer s.work.Drain()
+	h.session.Store(s)
 	command := []byte(`{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price","type":1}}`)
 	big := append([]byte(`{"id":"`), bytes.Repeat([]byte("1"), maxBody)...)
 	at := time.Now()

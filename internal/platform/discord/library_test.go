@@ -24,31 +24,33 @@ func TestLibraryStillLacks(t *testing.T) {
 	platformtest.StillLacks(t, discordgo.MessageAttachment{}, attachment{}, "description", "attachment")
 	platformtest.StillLacks(t, discordgo.Application{}, api.Application{}, "interactions_endpoint_url", "api.Application")
 	platformtest.StillLacks(t, discordgo.Application{}, api.Application{}, "bot", "as for interactions_endpoint_url")
-	platformtest.StillLacks(t, discordgo.Ready{}, nil, "resume_gateway_url", "the type of READY in gateway; see whether Session resumes there")
-	if text, err := json.Marshal(discordgo.Activity{}); err != nil || !strings.Contains(string(text), `"created_at":"0001-`) {
+	platformtest.StillLacks(t, discordgo.Ready{}, nil, "resume_gateway_url",
+		"the type of READY in gateway; see whether Session resumes there")
+	text, err := json.Marshal(discordgo.Activity{})
+	if err != nil || !strings.Contains(string(text), `"created_at":"0001-`) {
 		t.Errorf("an activity of discordgo is %s, %v: the one in gateway can go", text, err)
 	}
 }
 
-// answer is the response to every call.
-type answer struct {
+// fixedAnswer is the response to every call.
+type fixedAnswer struct {
 	status int
 	body   string
 }
 
-func (a answer) RoundTrip(req *http.Request) (*http.Response, error) {
+func (a fixedAnswer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Body: io.NopCloser(strings.NewReader(a.body)), Request: req}, nil
 }
 
 // newSession returns a Session of discordgo whose REST calls get this answer.
-func newSession(token string, a answer) *discordgo.Session {
+func newSession(token string, a fixedAnswer) *discordgo.Session {
 	s, _ := discordgo.New(token)
 	s.Client, s.LogLevel, s.ShouldReconnectOnError = &http.Client{Transport: a}, discordgo.LogError-1, false
 	return s
 }
 
 func TestDiscordgoStillPutsAnswersIntoErrors(t *testing.T) {
-	_, err := newSession("", answer{http.StatusBadRequest, "what the server says"}).Channel("1")
+	_, err := newSession("", fixedAnswer{http.StatusBadRequest, "what the server says"}).Channel("1")
 	if err == nil || !strings.Contains(err.Error(), "what the server says") {
 		t.Errorf("%v: see whether api's transport can leave errors to discordgo", err)
 	}
@@ -56,7 +58,7 @@ func TestDiscordgoStillPutsAnswersIntoErrors(t *testing.T) {
 
 func TestDiscordgoStillSleepsThroughRateLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSession("", answer{http.StatusOK, "{}"})
+		s := newSession("", fixedAnswer{http.StatusOK, "{}"})
 		bucket := s.Ratelimiter.LockBucket(discordgo.EndpointChannel("1"))
 		if err := bucket.Release(http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset-After": {"60"}}); err != nil {
 			t.Fatal(err)
@@ -98,7 +100,7 @@ func openSession(t *testing.T, b fakediscord.Behaviour) (*discordgo.Session, *di
 	t.Cleanup(d.Close)
 	b.Heartbeat = 48 * time.Hour
 	d.Behave(b)
-	s := newSession(d.Token, answer{http.StatusOK, `{"url":"ws://discord.test/gateway"}`})
+	s := newSession(d.Token, fixedAnswer{http.StatusOK, `{"url":"ws://discord.test/gateway"}`})
 	s.Dialer = &websocket.Dialer{NetDialContext: network.Dial}
 	go s.Open()
 	time.Sleep(24 * time.Hour)

@@ -59,6 +59,9 @@ type interaction struct {
 	} `json:"data"`
 
 	reference string // of the Request, in logs and answers
+	claimKey  string // of the claim to answer it
+	isDone    bool   // the claim is marked as done
+	target    target // of its answer
 	// w takes the first response as its body; nil: the first response is posted.
 	w http.ResponseWriter
 }
@@ -99,9 +102,9 @@ func isSnowflake(s string) bool {
 	return err == nil && n >= 0
 }
 
-// parse returns the Request of an interaction that is for us. press is the state of the
-// pressed button, or zero for a command. It fails if the state is not of this version.
-func parse(i *interaction, commands chat.Commands) (req *chat.Request, press chat.Press, err error) {
+// parse returns the Request of an interaction that is for us. press is the state of the pressed button, or nil for a
+// command. It fails if the state is not of this version.
+func parse(i *interaction, commands chat.Commands) (req *chat.Request, press *chat.Press, err error) {
 	req = &chat.Request{
 		ID:                  i.reference,
 		From:                chat.User{Platform: Platform, ID: i.User.ID},
@@ -119,11 +122,12 @@ func parse(i *interaction, commands chat.Commands) (req *chat.Request, press cha
 	}
 	if i.Type == discordgo.InteractionApplicationCommand {
 		i.command(req, commands)
-		return req, press, nil
+		return req, nil, nil
 	}
-	press, err = chat.ParseState(i.Data.CustomID)
-	req.Command, req.Args = press.Command, chat.Typed(press.Args...)
-	return req, press, err
+	state, err := chat.ParseState(i.Data.CustomID)
+	req.Command = state.Command
+	req.Args = chat.Typed(state.Args...)
+	return req, &state, err
 }
 
 // command sets a command's name, target and arguments in req.

@@ -3,6 +3,7 @@ package discord
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,11 +13,14 @@ import (
 	"herald/internal/platform/platformtest"
 )
 
+// Where an interaction comes from. inGuild lacks the permissions of the member.
 const (
-	inGuild = `"guild_id":"7","channel_id":"8","context":0,"authorizing_integration_owners":{"0":"7"},"member":{"user":{"id":"5"},"permissions":"%d"}`
-	inDM    = `"channel_id":"9","context":1,"user":{"id":"5"}`
+	inGuild = `"guild_id":"7","channel_id":"8","context":0,"authorizing_integration_owners":{"0":"7"},` +
+		`"member":{"user":{"id":"5"},"permissions":"%d"}`
+	inDM = `"channel_id":"9","context":1,"user":{"id":"5"}`
 )
 
+// document returns an interaction. It is a press if data has a component_type, and otherwise a command.
 func document(where, data string) []byte {
 	kind := 2
 	if strings.Contains(data, "component_type") {
@@ -25,59 +29,116 @@ func document(where, data string) []byte {
 	return fmt.Appendf(nil, `{"id":"1","application_id":"2","type":%d,"token":"t",%s,"data":%s}`, kind, where, data)
 }
 
-func TestParse(t *testing.T) {
-	me, other := chat.User{Platform: "discord", ID: "5"}, &chat.User{Platform: "discord", ID: "6"}
+// named returns the arguments of a command, given as names and values in turn.
+func named(pairs ...string) chat.Args {
+	values := map[string]string{}
+	for pair := range slices.Chunk(pairs, 2) {
+		values[pair[0]] = pair[1]
+	}
+	return chat.Named(values)
+}
+
+// parsed returns the Request of an interaction that must be for us, without what all Requests have.
+func parsed(t *testing.T, where, data string) *chat.Request {
+	t.Helper()
+	i, forUs := decode(document(where, data))
+	if !forUs {
+		t.Fatal("not for us")
+	}
+	i.reference = "reference"
+	req, _, err := parse(i, (&platformtest.Handler{}).Commands())
+	equal(t, "error", err, nil)
+	equal(t, "ID", req.ID, "reference")
+	equal(t, "can be answered ephemerally", req.CanReplyEphemerally, true)
+	req.ID = ""
+	req.CanReplyEphemerally = false
+	return req
+}
+
+func TestARequestSaysWhereItsInteractionComesFrom(t *testing.T) {
+	me := chat.User{Platform: "discord", ID: "5"}
 	guild := fmt.Sprintf(inGuild, 0)
-	named := func(pairs ...string) chat.Args {
-		values := map[string]string{}
-		for i := 0; i < len(pairs); i += 2 {
-			values[pairs[i]] = pairs[i+1]
-		}
-		return chat.Named(values)
-	}
-	tests := []struct {
-		name, where, data string
-		want              *chat.Request
+	for name, tt := range map[string]struct {
+		where string
+		want  chat.Request
 	}{
-		{"command in a guild", guild, `{"name":"price","type":1}`,
-			&chat.Request{Command: "price", From: me, Community: "7", Chat: "8", Args: named()}},
-		{"command in a private chat", inDM, `{"name":"price","type":1}`,
-			&chat.Request{Command: "price", From: me, Chat: "9", Direct: true, Args: named()}},
-		{"group chat is not direct", `"channel_id":"9","context":2,"user":{"id":"5"}`, `{"name":"price","type":1}`,
-			&chat.Request{Command: "price", From: me, Chat: "9", Args: named()}},
-		{"private chat that does not say what it is, as before contexts", `"channel_id":"9","user":{"id":"5"}`, `{"name":"price","type":1}`,
-			&chat.Request{Command: "price", From: me, Chat: "9", Direct: true, Args: named()}},
-		{"guild that does not say who brought the bot, as before there were two ways", `"guild_id":"7","channel_id":"8","member":{"user":{"id":"5"}}`, `{"name":"price"}`,
-			&chat.Request{Command: "price", From: me, Community: "7", Chat: "8", Args: named()}},
-		{"guild of others than the bot's", strings.Replace(fmt.Sprintf(inGuild, 8), `{"0":"7"}`, `{"1":"5"}`, 1), `{"name":"price","type":1}`,
-			&chat.Request{Command: "price", From: me, Chat: "8", Args: named()}},
-		{"the language of the user", guild + `,"locale":"es-419","guild_locale":"tr"`, `{"name":"price","type":1}`,
-			&chat.Request{Command: "price", From: me, Community: "7", Chat: "8", Args: named(), Locale: "es-419"}},
-		{"string options by name", guild, `{"name":"exists","type":1,"options":[{"name":"platform","type":3,"value":" EVM "},{"name":"uid","type":3,"value":"0x1"}]}`,
-			&chat.Request{Command: "exists", From: me, Community: "7", Chat: "8", Args: named("platform", "EVM", "uid", "0x1")}},
-		{"user option", guild, `{"name":"exists","type":1,"options":[{"name":"user","type":6,"value":"6"}]}`,
-			&chat.Request{Command: "exists", From: me, Community: "7", Chat: "8", Args: named(), Target: other}},
-		{"context menu", guild, `{"name":"Check registration","type":2,"target_id":"6"}`,
-			&chat.Request{Command: "exists", From: me, Community: "7", Chat: "8", Args: named(), Target: other}},
-		{"option of another kind", guild, `{"name":"price","type":1,"options":[{"name":"n","type":4,"value":3},{"name":"o","type":3,"value":{}}]}`,
-			&chat.Request{Command: "price", From: me, Community: "7", Chat: "8", Args: named()}},
-		{"button", guild + `,"message":{"flags":0}`, `{"component_type":2,"custom_id":"1 e 0 staked 0x1"}`,
-			&chat.Request{Command: "staked", From: me, Community: "7", Chat: "8", Args: chat.Typed("0x1")}},
+		"a guild":        {guild, chat.Request{Community: "7", Chat: "8"}},
+		"a private chat": {inDM, chat.Request{Chat: "9", Direct: true}},
+		"a group chat":   {`"channel_id":"9","context":2,"user":{"id":"5"}`, chat.Request{Chat: "9"}},
+		"a private chat without context, as before contexts": {
+			where: `"channel_id":"9","user":{"id":"5"}`,
+			want:  chat.Request{Chat: "9", Direct: true},
+		},
+		"a guild that does not say who brought the bot, as before there were two ways": {
+			where: `"guild_id":"7","channel_id":"8","member":{"user":{"id":"5"}}`,
+			want:  chat.Request{Community: "7", Chat: "8"},
+		},
+		"a guild of others than the bot's": {
+			where: strings.Replace(fmt.Sprintf(inGuild, 8), `{"0":"7"}`, `{"1":"5"}`, 1),
+			want:  chat.Request{Chat: "8"},
+		},
+		"a user with a language": {
+			where: guild + `,"locale":"es-419","guild_locale":"tr"`,
+			want:  chat.Request{Community: "7", Chat: "8", Locale: "es-419"},
+		},
+	} {
+		tt.want.Command = "price"
+		tt.want.From = me
+		tt.want.Args = named()
+		got := parsed(t, tt.where, `{"name":"price","type":1}`)
+		if !reflect.DeepEqual(*got, tt.want) {
+			t.Errorf("%s: got %+v, want %+v", name, *got, tt.want)
+		}
 	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			i, forUs := decode(document(test.where, test.data))
-			if !forUs {
-				t.Fatal("not for us")
-			}
-			want := test.want
-			want.ID, want.CanReplyEphemerally = "reference", true
-			i.reference = "reference"
-			got, _, err := parse(i, (&platformtest.Handler{}).Commands())
-			if err != nil || !reflect.DeepEqual(got, want) {
-				t.Errorf("got %+v, target %v, %v", got, got.Target, err)
-			}
-		})
+}
+
+func TestARequestHasTheCommandAndItsArguments(t *testing.T) {
+	other := &chat.User{Platform: "discord", ID: "6"}
+	for name, tt := range map[string]struct {
+		data    string
+		command string
+		args    chat.Args
+		target  *chat.User
+	}{
+		"no options": {
+			data:    `{"name":"price","type":1}`,
+			command: "price",
+			args:    named(),
+		},
+		"string options": {
+			data: `{"name":"exists","type":1,"options":[` +
+				`{"name":"platform","type":3,"value":" EVM "},{"name":"uid","type":3,"value":"0x1"}]}`,
+			command: "exists",
+			args:    named("platform", "EVM", "uid", "0x1"),
+		},
+		"a user option": {
+			data:    `{"name":"exists","type":1,"options":[{"name":"user","type":6,"value":"6"}]}`,
+			command: "exists",
+			args:    named(),
+			target:  other,
+		},
+		"an entry of a person's menu": {
+			data:    `{"name":"Check registration","type":2,"target_id":"6"}`,
+			command: "exists",
+			args:    named(),
+			target:  other,
+		},
+		"options of other kinds": {
+			data: `{"name":"price","type":1,"options":[` +
+				`{"name":"n","type":4,"value":3},{"name":"o","type":3,"value":{}}]}`,
+			command: "price",
+			args:    named(),
+		},
+		"a button": {
+			data:    `{"component_type":2,"custom_id":"1 e 0 staked 0x1"}`,
+			command: "staked",
+			args:    chat.Typed("0x1"),
+		},
+	} {
+		got := parsed(t, fmt.Sprintf(inGuild, 0), tt.data)
+		equal(t, name+": command", got.Command, tt.command)
+		equal(t, name+": the arguments are right", reflect.DeepEqual(got.Args, tt.args), true)
+		equal(t, name+": the target is right", reflect.DeepEqual(got.Target, tt.target), true)
 	}
 }
 
@@ -100,9 +161,15 @@ func TestParseIgnoresWhatIsNotForUs(t *testing.T) {
 }
 
 func TestModeratorsAreToldByTheirPermissions(t *testing.T) {
+	const harmless = discordgo.PermissionManageMessages | discordgo.PermissionManageRoles |
+		discordgo.PermissionManageChannels
 	for permissions, want := range map[string]bool{
-		"0": false, "": false, "-1": false, "all": false, "99999999999999999999999999": false,
-		fmt.Sprint(discordgo.PermissionManageMessages | discordgo.PermissionManageRoles | discordgo.PermissionManageChannels): false,
+		"0":                          false,
+		"":                           false,
+		"-1":                         false,
+		"all":                        false,
+		"99999999999999999999999999": false,
+		fmt.Sprint(harmless):         false,
 		fmt.Sprint(discordgo.PermissionAdministrator):             true,
 		fmt.Sprint(discordgo.PermissionManageGuild):               true,
 		fmt.Sprint(discordgo.PermissionModerateMembers):           true,

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -31,33 +32,150 @@ const (
 	alone           // shown to the one who pressed
 )
 
-// presses are buttons that user 6 presses under an answer to user 5, or forges. An answer
-// for one person never replaces a message that others see. No button decides who sees its
-// answer: one of an earlier version may name a command that has become private.
-var presses = map[string]struct {
+// asOf is a Source of a time that long after start.
+func asOf(later time.Duration) chat.Source {
+	return chat.Source{AsOf: chat.Version{Time: start.Add(later)}}
+}
+
+// answered is the answer that the buttons of presses are under.
+func answered() *chat.Reply {
+	return &chat.Reply{
+		Title:   chat.Say("the answer"),
+		Text:    chat.Say("text"),
+		Source:  asOf(0),
+		Checked: start,
+		Actions: []chat.Action{refresh},
+	}
+}
+
+// press is a button that user 6 presses under an answer to user 5, or forges.
+type press struct {
 	under string // the command that was answered
-	state string // of the button; empty stands for Refresh
+	state string // of the button; "": Refresh
 	reply *chat.Reply
 	want  int
 	says  string
-}{
-	"an answer":                  {"price", "", &chat.Reply{Title: chat.Say("new"), Source: chat.Source{AsOf: chat.Version{Time: start.Add(time.Minute)}}}, replaces, "new"},
-	"another page of one's own":  {"mylogins", "1 e 0 mylogins 2", &chat.Reply{Title: chat.Say("new")}, replaces, "new"},
-	"what does not edit":         {"price", "1 n 0 price", &chat.Reply{Title: chat.Say("new")}, public, "new"},
-	"an older answer":            {"price", "", &chat.Reply{Title: chat.Say("new"), Source: chat.Source{AsOf: chat.Version{Time: start.Add(-time.Minute)}}}, alone, "Nothing newer yet"},
-	"nothing new":                {"price", "", &chat.Reply{Title: chat.Say("new"), Source: chat.Source{AsOf: chat.Version{Time: start.Add(time.Second - 1)}}}, alone, "Nothing newer yet"},
-	"nothing new, without time":  {"price", "", &chat.Reply{Title: chat.Say("the answer"), Text: chat.Say("text"), Checked: start, Actions: []chat.Action{refresh}}, alone, "Nothing newer yet"},
-	"new, without time":          {"price", "", &chat.Reply{Title: chat.Say("new")}, replaces, "new"},
-	"a limit":                    {"price", "", &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone}, alone, "Too many"},
-	"a limit with a picture":     {"price", "", &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone, Image: &curve}, alone, "Too many"},
-	"no answer":                  {"price", "", &chat.Reply{Title: chat.NoAnswer("price")}, alone, "Price unavailable"},
-	"private, forged to edit":    {"price", "1 e 0 mylogins", &chat.Reply{Title: chat.Say("secret"), Source: chat.Source{AsOf: chat.Version{Time: start}}}, alone, "secret"},
-	"private, forged to refresh": {"price", "1 e tlpwu8 exists 6", &chat.Reply{Title: chat.Say("secret"), Source: chat.Source{AsOf: chat.Version{Time: start}}}, alone, "secret"},
-	"private":                    {"price", "1 n 0 mylogins", &chat.Reply{Title: chat.Say("secret")}, alone, "secret"},
-	"an unlisted private one":    {"mylogins", "1 e 0 keep 0x1", &chat.Reply{Title: chat.Say("new")}, replaces, "new"},
-	"unlisted, forged to edit":   {"price", "1 e 0 keep 0x1", &chat.Reply{Title: chat.Say("secret")}, alone, "secret"},
-	"an unknown command":         {"price", "1 e 0 nonsense", &chat.Reply{Title: chat.Say("secret")}, alone, "secret"},
-	"of another version":         {"price", "0 price", &chat.Reply{Title: chat.Say("secret")}, alone, "has expired"},
+}
+
+// presses are buttons. An answer for one person never replaces a message that others see. No button decides who sees
+// its answer: one of an earlier version may name a command that has become private.
+var presses = map[string]press{
+	"an answer": {
+		under: "price",
+		reply: &chat.Reply{Title: chat.Say("new"), Source: asOf(time.Minute)},
+		want:  replaces,
+		says:  "new",
+	},
+	"another page of one's own": {
+		under: "mylogins",
+		state: "1 e 0 mylogins 2",
+		reply: &chat.Reply{Title: chat.Say("new")},
+		want:  replaces,
+		says:  "new",
+	},
+	"what does not edit": {
+		under: "price",
+		state: "1 n 0 price",
+		reply: &chat.Reply{Title: chat.Say("new")},
+		want:  public,
+		says:  "new",
+	},
+	"an older answer": {
+		under: "price",
+		reply: &chat.Reply{Title: chat.Say("new"), Source: asOf(-time.Minute)},
+		want:  alone,
+		says:  "Nothing newer yet",
+	},
+	"nothing new": {
+		under: "price",
+		reply: &chat.Reply{Title: chat.Say("new"), Source: asOf(time.Second - 1)},
+		want:  alone,
+		says:  "Nothing newer yet",
+	},
+	"nothing new, without time": {
+		under: "price",
+		reply: &chat.Reply{
+			Title:   chat.Say("the answer"),
+			Text:    chat.Say("text"),
+			Checked: start,
+			Actions: []chat.Action{refresh},
+		},
+		want: alone,
+		says: "Nothing newer yet",
+	},
+	"new, without time": {
+		under: "price",
+		reply: &chat.Reply{Title: chat.Say("new")},
+		want:  replaces,
+		says:  "new",
+	},
+	"a limit": {
+		under: "price",
+		reply: &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone},
+		want:  alone,
+		says:  "Too many",
+	},
+	"a limit with a picture": {
+		under: "price",
+		reply: &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone, Image: &curve},
+		want:  alone,
+		says:  "Too many",
+	},
+	"no answer": {
+		under: "price",
+		reply: &chat.Reply{Title: chat.NoAnswer("price")},
+		want:  alone,
+		says:  "Price unavailable",
+	},
+	"private, forged to edit": {
+		under: "price",
+		state: "1 e 0 mylogins",
+		reply: &chat.Reply{Title: chat.Say("secret"), Source: asOf(0)},
+		want:  alone,
+		says:  "secret",
+	},
+	"private, forged to refresh": {
+		under: "price",
+		state: "1 e tlpwu8 exists 6",
+		reply: &chat.Reply{Title: chat.Say("secret"), Source: asOf(0)},
+		want:  alone,
+		says:  "secret",
+	},
+	"private": {
+		under: "price",
+		state: "1 n 0 mylogins",
+		reply: &chat.Reply{Title: chat.Say("secret")},
+		want:  alone,
+		says:  "secret",
+	},
+	"an unlisted private one": {
+		under: "mylogins",
+		state: "1 e 0 keep 0x1",
+		reply: &chat.Reply{Title: chat.Say("new")},
+		want:  replaces,
+		says:  "new",
+	},
+	"unlisted, forged to edit": {
+		under: "price",
+		state: "1 e 0 keep 0x1",
+		reply: &chat.Reply{Title: chat.Say("secret")},
+		want:  alone,
+		says:  "secret",
+	},
+	"an unknown command": {
+		under: "price",
+		state: "1 e 0 nonsense",
+		reply: &chat.Reply{Title: chat.Say("secret")},
+		want:  alone,
+		says:  "secret",
+	},
+	"of another version": {
+		under: "price",
+		state: "0 price",
+		reply: &chat.Reply{Title: chat.Say("secret")},
+		want:  alone,
+		says:  "has expired",
+	},
 }
 
 func TestAPressIsAnsweredWhereItsCommandMayBe(t *testing.T) {
@@ -65,43 +183,46 @@ func TestAPressIsAnsweredWhereItsCommandMayBe(t *testing.T) {
 		for slow, update := range map[time.Duration]int{0: updateMessage, 5 * time.Second: promiseUpdate} {
 			t.Run(fmt.Sprint(name, " after ", slow), func(t *testing.T) {
 				eachWay(t, func(t *testing.T, h *adapterTest) {
-					h.reply(0, &chat.Reply{Title: chat.Say("the answer"), Text: chat.Say("text"), Source: chat.Source{AsOf: chat.Version{Time: start}}, Checked: start, Actions: []chat.Action{refresh}})
-					p, state := h.ask(t, command(tt.under)), tt.state
+					h.reply(0, answered())
+					p := h.ask(t, command(tt.under))
 					before := p.Answer().Message
 					b, _ := before.Button("Refresh")
-					if state == "" {
-						state = b.CustomID
-					}
 					h.reply(slow, tt.reply)
 					if h.way == byHTTP && slow > 0 {
 						h.fake.Script(fakediscord.Edit, early, early)
 						h.fake.Script(fakediscord.FollowUp, early, early)
 					}
-					a := h.ask(t, p.Press("6", state)).Answer()
+					a := h.ask(t, p.Press("6", cmp.Or(tt.state, b.CustomID))).Answer()
 					pass(10 * time.Second)
-					all := h.fake.Messages()
-					newest := all[len(all)-1]
-					says(t, newest, tt.says)
-					switch tt.want {
-					case replaces:
-						equal(t, "messages", len(all), 1)
-						equal(t, "message", newest.ID, before.ID)
-						equal(t, "it is for one person", newest.Ephemeral, before.Ephemeral)
+					if tt.want == replaces {
 						equal(t, "type of the first response", a.Type, update)
-						return
-					case public:
-						equal(t, "it is for one person", newest.Ephemeral, false)
-					case alone:
-						equal(t, "it is for one person", newest.Ephemeral, true)
-						equal(t, "it is seen by", newest.SeenBy, "6")
 					}
-					equal(t, "messages", len(all), 2)
-					equal(t, "the message above", all[0].Text(), before.Text())
-					equal(t, "the message above has it", strings.Contains(all[0].Everything(), tt.says), false)
+					tt.isShown(t, before, h.fake.Messages())
 				})
 			})
 		}
 	}
+}
+
+// isShown fails the test unless the answer to the press is shown where it should be. before is the message with the
+// button before the press, and all are the messages after it.
+func (tt press) isShown(t *testing.T, before fakediscord.Message, all []fakediscord.Message) {
+	t.Helper()
+	newest := all[len(all)-1]
+	says(t, newest, tt.says)
+	if tt.want == replaces {
+		equal(t, "messages", len(all), 1)
+		equal(t, "message", newest.ID, before.ID)
+		equal(t, "it is for one person", newest.Ephemeral, before.Ephemeral)
+		return
+	}
+	equal(t, "messages", len(all), 2)
+	equal(t, "it is for one person", newest.Ephemeral, tt.want == alone)
+	if tt.want == alone {
+		equal(t, "it is seen by", newest.SeenBy, "6")
+	}
+	equal(t, "the message above", all[0].Text(), before.Text())
+	equal(t, "the message above has it", strings.Contains(all[0].Everything(), tt.says), false)
 }
 
 // The message to edit may be gone.
@@ -111,8 +232,15 @@ func TestARefusedEditBecomesANewMessage(t *testing.T) {
 		route fakediscord.Route
 		fault discordtest.Fault
 	}{
-		"at once": {0, fakediscord.Callback, discordtest.Fault{Status: http.StatusBadRequest, Code: 50035}},
-		"later":   {5 * time.Second, fakediscord.Edit, discordtest.Fault{Status: http.StatusNotFound, Code: 10008}},
+		"at once": {
+			route: fakediscord.Callback,
+			fault: discordtest.Fault{Status: http.StatusBadRequest, Code: 50035},
+		},
+		"later": {
+			slow:  5 * time.Second,
+			route: fakediscord.Edit,
+			fault: discordtest.Fault{Status: http.StatusNotFound, Code: 10008},
+		},
 	} {
 		for under, private := range map[string]bool{"price": false, "mylogins": true} {
 			t.Run(name+", "+under, func(t *testing.T) {
@@ -251,6 +379,23 @@ func TestAnAnswerThatWasNotShownDoesNotCount(t *testing.T) {
 		h.send(t, p.Press("6", b.CustomID))
 		pass(10 * time.Second)
 		h.fake.Break(fakediscord.Callback, discordtest.Fault{})
+		h.reply(0, atBlock(102))
+		h.ask(t, p.Press("6", b.CustomID))
+		says(t, p.Answer(), "block 102")
+	})
+}
+
+// The answer is then shown beside the message, which still shows an older one.
+func TestAMessageThatCouldNotBeChangedMayBeChangedLater(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+		h.reply(0, atBlock(100))
+		p := h.ask(t, command("price"))
+		b, _ := p.Answer().Button("Refresh")
+		h.reply(0, atBlock(105))
+		h.fake.Script(fakediscord.Callback, discordtest.Fault{Status: http.StatusBadRequest, Code: 50035})
+		h.ask(t, p.Press("6", b.CustomID))
+		says(t, h.messages(t, 2)[1], "block 105")
+		says(t, p.Answer(), "block 100")
 		h.reply(0, atBlock(102))
 		h.ask(t, p.Press("6", b.CustomID))
 		says(t, p.Answer(), "block 102")

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -253,35 +252,4 @@ func sorted[T ~uint](list *[]T) *[]T {
 	copied := slices.Clone(*list)
 	slices.Sort(copied)
 	return &copied
-}
-
-// checkCommands returns a line for `bot check`: whether Discord has these commands. It fails if
-// Discord does not say.
-func (a *Adapter) checkCommands(ctx context.Context, app string, commands chat.Commands) (string, error) {
-	found, err := a.registered(ctx, app)
-	if err != nil {
-		return "", err
-	}
-	return found.compare(definitions(commands)).advice(), nil
-}
-
-// advice returns a sentence for an operator.
-func (c comparison) advice() string {
-	const later = "; if it runs already, its log says why it could not"
-	switch {
-	case c.equal():
-		return fmt.Sprintf("its %d commands are registered", c.same)
-	case c.same+len(c.different) == 0:
-		return "its commands are not registered yet: `bot run` registers them" + later
-	}
-	var parts []string
-	add := func(what string, names []string) {
-		if len(names) > 0 {
-			parts = append(parts, what+" "+strings.Join(names, ", "))
-		}
-	}
-	add("missing:", c.missing)
-	add("of another form:", c.different)
-	add("not the bot's:", c.surplus)
-	return "`bot run` replaces the registered commands by its own" + later + "; " + strings.Join(parts, "; ")
 }

@@ -3,6 +3,7 @@ package discord
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -135,26 +136,41 @@ func TestCommandsThatAreRightAreNotWrittenAgain(t *testing.T) {
 
 // Discord returns more than was sent, and may leave out what is empty.
 func TestACommandIsRecognisedInTheFormThatDiscordReturns(t *testing.T) {
-	c := chat.Command{Name: "x", Summary: chat.Say("s"), Forms: []chat.Form{{Params: []chat.Param{{Name: "p", Summary: chat.Say("s")}}}}}
+	const asWanted, different = "[] [] []", "[] [/x] []"
+	param := chat.Param{Name: "p", Summary: chat.Say("s")}
+	c := chat.Command{Name: "x", Summary: chat.Say("s"), Forms: []chat.Form{{Params: []chat.Param{param}}}}
 	defined := definitions(chat.Commands{c})
+	// set returns a change of one field.
+	set := func(field string, value any) func(map[string]any) {
+		return func(c map[string]any) { c[field] = value }
+	}
+	setOfOption := func(field string, value any) func(map[string]any) {
+		return func(c map[string]any) { c["options"].([]any)[0].(map[string]any)[field] = value }
+	}
+	addFields := func(c map[string]any) {
+		maps.Copy(c, map[string]any{"id": "1", "version": "2", "nsfw": false, "dm_permission": true})
+	}
+	addNulls := func(c map[string]any) {
+		maps.Copy(c, map[string]any{"default_member_permissions": nil, "name_localizations": nil})
+	}
 	for name, tt := range map[string]struct {
 		change func(map[string]any)
 		want   string // of the comparison: missing, different, surplus
 	}{
-		"as sent":                {func(map[string]any) {}, "[] [] []"},
-		"with Discord's fields":  {func(c map[string]any) { c["id"], c["version"], c["nsfw"], c["dm_permission"] = "1", "2", false, true }, "[] [] []"},
-		"with null":              {func(c map[string]any) { c["default_member_permissions"], c["name_localizations"] = nil, nil }, "[] [] []"},
-		"contexts reordered":     {func(c map[string]any) { c["contexts"] = []any{2, 1, 0} }, "[] [] []"},
-		"empty lists":            {func(c map[string]any) { c["options"].([]any)[0].(map[string]any)["choices"] = []any{} }, "[] [] []"},
-		"another description":    {func(c map[string]any) { c["description"] = "y" }, "[] [/x] []"},
-		"another option":         {func(c map[string]any) { c["options"].([]any)[0].(map[string]any)["required"] = false }, "[] [/x] []"},
-		"no option":              {func(c map[string]any) { delete(c, "options") }, "[] [/x] []"},
-		"fewer contexts":         {func(c map[string]any) { c["contexts"] = []any{0} }, "[] [/x] []"},
-		"for moderators":         {func(c map[string]any) { c["default_member_permissions"] = "8" }, "[] [/x] []"},
-		"what cannot be read":    {func(c map[string]any) { c["contexts"] = "all" }, "[] [/x] []"},
-		"another name":           {func(c map[string]any) { c["name"] = "y" }, "[/x] [] [/y]"},
-		"another type":           {func(c map[string]any) { c["type"] = 3 }, `[/x] [] ["x"]`},
-		"an Entry Point command": {func(c map[string]any) { c["type"] = 4 }, "[/x] [] []"},
+		"as sent":                {func(map[string]any) {}, asWanted},
+		"with Discord's fields":  {addFields, asWanted},
+		"with null":              {addNulls, asWanted},
+		"contexts reordered":     {set("contexts", []any{2, 1, 0}), asWanted},
+		"empty lists":            {setOfOption("choices", []any{}), asWanted},
+		"another description":    {set("description", "y"), different},
+		"another option":         {setOfOption("required", false), different},
+		"no option":              {func(c map[string]any) { delete(c, "options") }, different},
+		"fewer contexts":         {set("contexts", []any{0}), different},
+		"for moderators":         {set("default_member_permissions", "8"), different},
+		"what cannot be read":    {set("contexts", "all"), different},
+		"another name":           {set("name", "y"), "[/x] [] [/y]"},
+		"another type":           {set("type", 3), `[/x] [] ["x"]`},
+		"an Entry Point command": {set("type", 4), "[/x] [] []"},
 	} {
 		var returned map[string]any
 		sent, _ := json.Marshal(defined[0])
@@ -174,10 +190,23 @@ func TestCheckComparesTheRegisteredCommands(t *testing.T) {
 		registered chat.Commands
 		want       string
 	}{
-		"before the first run": {nil, "its commands are not registered yet: `bot run` registers them; if it runs already, its log says why it could not"},
-		"after it":             {ours, "its 6 commands are registered"},
-		"one is missing":       {ours[1:], "`bot run` replaces the registered commands by its own"},
-		"an old one":           {chat.Commands{{Name: "old", Summary: chat.Say("s"), Forms: []chat.Form{{}}}}, "its commands are not registered yet"},
+		"before the first run": {
+			registered: nil,
+			want: "its commands are not registered yet: `bot run` registers them; " +
+				"if it runs already, its log says why it could not",
+		},
+		"after it": {
+			registered: ours,
+			want:       "its 6 commands are registered",
+		},
+		"one is missing": {
+			registered: ours[1:],
+			want:       "`bot run` replaces the registered commands by its own",
+		},
+		"an old one": {
+			registered: chat.Commands{{Name: "old", Summary: chat.Say("s"), Forms: []chat.Form{{}}}},
+			want:       "its commands are not registered yet",
+		},
 	} {
 		h := newAdapterTest(t, discordtest.New(), overGateway, func(h *adapterTest, c *Config) {
 			h.fake.AddCommand(h.fake.EntryPoint("launch"))
@@ -195,7 +224,12 @@ func TestCheckComparesTheRegisteredCommands(t *testing.T) {
 }
 
 func TestADifferenceIsNamed(t *testing.T) {
-	c := comparison{missing: []string{"/price"}, different: []string{"/staked", `"Check"`}, surplus: []string{"/old"}, same: 1}
+	c := comparison{
+		missing:   []string{"/price"},
+		different: []string{"/staked", `"Check"`},
+		surplus:   []string{"/old"},
+		same:      1,
+	}
 	const want = "; missing: /price; of another form: /staked, \"Check\"; not the bot's: /old"
 	equal(t, "advice", strings.HasSuffix(c.advice(), want), true)
 	equal(t, "a long name", len(shownCommand(discordgo.ApplicationCommand{Name: strings.Repeat("x", 1000)})) < 50, true)

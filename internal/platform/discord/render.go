@@ -74,9 +74,9 @@ type commandIDs func(name string) string
 
 // render returns the message that shows a reply. A reply without a headline has its text as
 // the content, if it is short enough.
-func render(reply *chat.Reply, ids commandIDs) message {
+func render(reply *chat.Reply, ids commandIDs) *message {
 	card := words.Print(reply).Fit(maxDescription, ids.measure)
-	m := message{Content: headline(card), Components: rows(card.Buttons), Attachments: []attachment{}}
+	m := &message{Content: headline(card), Components: rows(card.Buttons), Attachments: []attachment{}}
 	if m.Content == "" {
 		card.Text = append(words.Line{{Text: card.Sign}}, card.Text...)
 		if text := ids.line(card.Text); words.Units(text) <= maxContent {
@@ -89,7 +89,8 @@ func render(reply *chat.Reply, ids commandIDs) message {
 		m.picture = card.Image.PNG
 		m.Attachments = []attachment{{ID: "0", Filename: card.Image.Name, Description: words.Cut(card.Image.Alt, maxAlt)}}
 	}
-	return m.withEmbed(e)
+	m.setEmbed(e)
+	return m
 }
 
 // headline returns the card's title and subtitle on one line, without links. Times are words.
@@ -126,27 +127,28 @@ func (ids commandIDs) embed(card words.Card) embed {
 	return e
 }
 
-// withEmbed returns m with e, or without an embed if e is empty: Discord refuses an empty embed,
-// and an empty message.
-func (m message) withEmbed(e embed) message {
+// setEmbed sets the embed of m to e, or to none if e is empty: Discord refuses an empty embed, and an empty message.
+func (m *message) setEmbed(e embed) {
 	m.Embeds = []embed{}
 	if e.Description != "" || e.Image != nil || e.Footer != nil {
 		m.Embeds = []embed{e}
 	} else if m.Content == "" {
 		m.Content = "…"
 	}
-	return m
 }
 
 // withoutPicture returns m without its picture.
-func (m message) withoutPicture() message {
+func (m *message) withoutPicture() *message {
 	if m.picture == nil {
 		return m
 	}
-	text := m.Embeds[0]
-	text.Image = nil
-	m.Attachments, m.picture = []attachment{}, nil
-	return m.withEmbed(text)
+	text := *m
+	text.Attachments = []attachment{}
+	text.picture = nil
+	e := m.Embeds[0]
+	e.Image = nil
+	text.setEmbed(e)
+	return &text
 }
 
 // component is a row of buttons, or a button.

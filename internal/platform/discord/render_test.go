@@ -41,22 +41,26 @@ func someIDs(name string) string { return map[string]string{"price": "77"}[name]
 // Each value is shown in Discord's own way.
 func TestRenderShowsEachValueAsDiscordDoes(t *testing.T) {
 	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
+	const attack, shown = "[a](https://evil.example) `x` <@5> @everyone",
+		`\[a\](https\://evil.example) \` + "`x\\`" + ` \<\@5\> \@everyone`
+	longURL := chat.Address{Hex: "x", URL: `https://scan.example/(a) b\`}
 	for name, test := range map[string]struct {
 		value chat.Value
 		want  string
 	}{
 		"code":                        {chat.Code("/staked <wallet>"), "`/staked <wallet>`"},
 		"code with its own end":       {chat.Code("a`b``*c*"), "`aˋbˋˋ*c*`"},
-		"foreign text":                {chat.Untrusted("[a](https://evil.example) `x` <@5> @everyone"), `\[a\](https\://evil.example) \` + "`x\\`" + ` \<\@5\> \@everyone`},
+		"foreign text":                {chat.Untrusted(attack), shown},
 		"an address without one":      {chat.Address{Hex: wallet}, "0x5290…9EE7"},
-		"a link that would end early": {chat.Address{Hex: "x", URL: `https://scan.example/(a) b\`}, "[x](https://scan.example/%28a%29%20b%5C)"},
+		"a link that would end early": {longURL, "[x](https://scan.example/%28a%29%20b%5C)"},
 		"a command":                   {chat.CommandLink("/price"), "</price:77>"},
 		"a command without an ID":     {chat.CommandLink("/supply"), "/supply"},
 		"text like a command's link":  {chat.Untrusted("</price:> </price:78>"), `\</price\:\> \</price\:78\>`},
 		"a person here":               {chat.Mention{User: chat.User{Platform: Platform, ID: "42"}}, "<@42>"},
 		"a person of a forged ID":     {chat.Mention{User: chat.User{Platform: Platform, ID: "&42"}}, "&42"},
 	} {
-		got := embedOf(&chat.Reply{Sections: []chat.Section{{Fields: []chat.Field{{Name: chat.Plain("n"), Value: test.value}}}}}).Description
+		field := chat.Field{Name: chat.Plain("n"), Value: test.value}
+		got := embedOf(&chat.Reply{Sections: []chat.Section{{Fields: []chat.Field{field}}}}).Description
 		want := "n  **" + test.want + "**"
 		if strings.Contains(want, "`") {
 			want = "n  " + test.want // Code is not bold.
@@ -73,12 +77,18 @@ func TestTheHeadlineIsTheContentAndTheRestAnEmbed(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		said := chat.Say("te*xt")
 		p := h.ask(t, command("price"))
+		full := &chat.Reply{
+			Title:    chat.Say("HRLD $*2*"),
+			Subtitle: chat.Plain("▼ 1_2_%"),
+			Tone:     chat.Falling,
+			Text:     said,
+		}
 		for _, tt := range []struct {
 			reply   *chat.Reply
 			content string
 			embeds  int
 		}{
-			{&chat.Reply{Title: chat.Say("HRLD $*2*"), Subtitle: chat.Plain("▼ 1_2_%"), Tone: chat.Falling, Text: said}, `**HRLD $\*2\***  🔴 ▼ 1\_2\_%`, 1},
+			{full, `**HRLD $\*2\***  🔴 ▼ 1\_2\_%`, 1},
 			{&chat.Reply{Title: chat.Say("Yours"), Tone: chat.Positive, Checked: start}, "✅ **Yours**", 1},
 			{&chat.Reply{Title: chat.Say("Yours"), Notes: []chat.Text{said}}, "**Yours**", 1},
 			{&chat.Reply{Text: said, Tone: chat.Warning}, `⚠️ te\*xt`, 0},
@@ -89,8 +99,11 @@ func TestTheHeadlineIsTheContentAndTheRestAnEmbed(t *testing.T) {
 			h.reply(0, tt.reply)
 			h.ask(t, p.Press("5", "1 e 0 price"))
 			m := p.Answer().Message
-			if m.Content != tt.content || len(m.Embeds) != tt.embeds || tt.embeds == 1 && (m.Embeds[0].Title != "" || m.Embeds[0].Fields != nil) {
-				t.Errorf("%+v is shown as %q, %+v", tt.reply, m.Content, m.Embeds)
+			equal(t, "content", m.Content, tt.content)
+			equal(t, "embeds under "+tt.content, len(m.Embeds), tt.embeds)
+			for _, e := range m.Embeds {
+				equal(t, "title of the embed", e.Title, "")
+				equal(t, "fields of the embed", len(e.Fields), 0)
 			}
 		}
 	})
@@ -98,10 +111,15 @@ func TestTheHeadlineIsTheContentAndTheRestAnEmbed(t *testing.T) {
 
 // A time alone may count as an empty embed.
 func TestTheTimeOfACheckIsNotLost(t *testing.T) {
-	for name, reply := range map[string]*chat.Reply{"a title": {Title: chat.Say("Yours")}, "a picture": {Image: &curve}, "nothing else": {}} {
+	want := fmt.Sprintf("-# Checked <t:%d:R>", start.Unix())
+	for name, reply := range map[string]*chat.Reply{
+		"a title":      {Title: chat.Say("Yours")},
+		"a picture":    {Image: &curve},
+		"nothing else": {},
+	} {
 		reply.Checked = start
 		got := render(reply, someIDs).withoutPicture()
-		if want := fmt.Sprintf("-# Checked <t:%d:R>", start.Unix()); len(got.Embeds) != 1 || got.Embeds[0].Description != want {
+		if len(got.Embeds) != 1 || got.Embeds[0].Description != want {
 			t.Errorf("with %s: %+v, want %s", name, got, want)
 		}
 	}
@@ -123,7 +141,9 @@ func TestAMessageWithoutItsPictureIsNotEmpty(t *testing.T) {
 
 // A headline has neither links nor times.
 func TestATitleIsTextAlone(t *testing.T) {
-	title := chat.SayWith("checked", chat.Values{"when": chat.Parts{chat.Address{Hex: "*", URL: "https://x.example"}, chat.Moment{Time: time.Now().Add(-150 * time.Minute)}}})
+	address := chat.Address{Hex: "*", URL: "https://x.example"}
+	moment := chat.Moment{Time: time.Now().Add(-150 * time.Minute)}
+	title := chat.SayWith("checked", chat.Values{"when": chat.Parts{address, moment}})
 	if got := render(&chat.Reply{Title: title}, someIDs).Content; got != "**Checked \\* ·\u00a02 h ago**" {
 		t.Errorf("%q", got)
 	}
@@ -131,7 +151,11 @@ func TestATitleIsTextAlone(t *testing.T) {
 
 // What is harmless in parts may not be when they stand together.
 func TestPartsOfALineMakeNoMarkupTogether(t *testing.T) {
-	for want, parts := range map[string][]string{`https\://evil.example`: {"https:", "//evil.example"}, `1\. list`: {"1", ". list"}, `\:smile:`: {"", ":", "smile:"}} {
+	for want, parts := range map[string][]string{
+		`https\://evil.example`: {"https:", "//evil.example"},
+		`1\. list`:              {"1", ". list"},
+		`\:smile:`:              {"", ":", "smile:"},
+	} {
 		var l words.Line
 		for n, p := range parts {
 			l = append(l, words.Span{Text: p, Style: []words.Style{words.Plain, words.Untrusted}[n%2]})
@@ -151,7 +175,9 @@ func TestNoTextBeginsAsMarkup(t *testing.T) {
 			}},
 		}})
 		for line := range strings.SplitSeq(embed.Description, "\n") {
-			if strings.HasPrefix(strings.TrimPrefix(line, "**"), trick[:1]) && trick[:1] != "1" || strings.Contains(line, "1. ") {
+			isList := strings.Contains(line, "1. ")
+			isMarkup := trick[:1] != "1" && strings.HasPrefix(strings.TrimPrefix(line, "**"), trick[:1])
+			if isList || isMarkup {
 				t.Errorf("%q begins a line as %q", trick, line)
 			}
 		}
@@ -170,7 +196,12 @@ func FuzzRender(f *testing.F) {
 			section.Fields = append(section.Fields, chat.Field{Name: chat.Untrusted(name), Value: chat.Untrusted(value)},
 				chat.Field{Name: chat.Plain(name), Value: chat.Code(value)}, chat.Field{Value: chat.Address{Hex: name, URL: value}})
 		}
-		reply := &chat.Reply{Title: chat.Say(title), Subtitle: chat.Untrusted(value), Text: chat.Say(text), Notes: []chat.Text{chat.Say(note), chat.Say(note)}}
+		reply := &chat.Reply{
+			Title:    chat.Say(title),
+			Subtitle: chat.Untrusted(value),
+			Text:     chat.Say(text),
+			Notes:    []chat.Text{chat.Say(note), chat.Say(note)},
+		}
 		for range min(max(sections, 0), 30) {
 			reply.Sections = append(reply.Sections, section)
 		}
@@ -208,7 +239,8 @@ func TestAnyButtonsAreShownAsDiscordTakesThem(t *testing.T) {
 		{Label: chat.Say(strings.Repeat("😀", 50)), Command: "help"},
 	}
 	for n := range 40 {
-		many = append(many, chat.Action{Label: chat.Say(fmt.Sprint("Page ", n)), Command: "mylogins", Args: []string{fmt.Sprint(n)}})
+		page := fmt.Sprint(n)
+		many = append(many, chat.Action{Label: chat.Say("Page " + page), Command: "mylogins", Args: []string{page}})
 	}
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.reply(0, &chat.Reply{Title: chat.Say("x"), Actions: many})
@@ -218,15 +250,20 @@ func TestAnyButtonsAreShownAsDiscordTakesThem(t *testing.T) {
 				labels = append(labels, b.Label)
 			}
 		}
-		if len(labels) != 25 || labels[0] != "Explorer" || labels[1] != "Refresh" || !strings.HasSuffix(labels[2], "😀…") || labels[3] != "Page 0" {
-			t.Errorf("%q", labels)
+		if len(labels) != maxRows*maxInRow {
+			t.Fatalf("%d buttons: %q", len(labels), labels)
 		}
+		equal(t, "the first", labels[0], "Explorer")
+		equal(t, "the second", labels[1], "Refresh")
+		equal(t, "a long one is cut", strings.HasSuffix(labels[2], "😀…"), true)
+		equal(t, "the fourth", labels[3], "Page 0")
 	})
 }
 
 func TestLongTextsAreCutToWhatDiscordTakes(t *testing.T) {
 	long := chat.Say(strings.Repeat("ä", 3000))
-	m := render(&chat.Reply{Title: chat.Say("x"), Image: &chat.Image{Name: "x.png", PNG: []byte("x"), Caption: long}}, someIDs)
+	picture := &chat.Image{Name: "x.png", PNG: []byte("x"), Caption: long}
+	m := render(&chat.Reply{Title: chat.Say("x"), Image: picture}, someIDs)
 	if n := words.Units(m.Attachments[0].Description); n != maxAlt {
 		t.Errorf("an alternative text of %d units", n)
 	}
@@ -252,7 +289,7 @@ func TestPreviewsTellTheAnswer(t *testing.T) {
 }
 
 // transcript is all that is in a message, with what each button does.
-func transcript(m message, private bool) string {
+func transcript(m *message, private bool) string {
 	var b strings.Builder
 	if private {
 		b.WriteString("(ephemeral)\n")
@@ -279,7 +316,8 @@ func transcript(m message, private bool) string {
 // Discord has one style for all links.
 func TestTheNextStepAndTheChoiceShownAreColoured(t *testing.T) {
 	m := render(&chat.Reply{Title: chat.Say("x"), Actions: []chat.Action{
-		{Label: chat.Say("7d"), Command: "price", Args: []string{"7d"}, Current: true}, {Label: chat.Say("30d"), Command: "price"},
+		{Label: chat.Say("7d"), Command: "price", Args: []string{"7d"}, Current: true},
+		{Label: chat.Say("30d"), Command: "price"},
 		{Label: chat.Say("register"), URL: "https://register.example", NextStep: true},
 	}}, someIDs)
 	again := render(&chat.Reply{Title: chat.Say("x"), Actions: []chat.Action{chat.TryAgain("price")}}, someIDs)
@@ -288,7 +326,10 @@ func TestTheNextStepAndTheChoiceShownAreColoured(t *testing.T) {
 		got[b.Label] = b.Style
 	}
 	want := map[string]discordgo.ButtonStyle{
-		"· 7d ·": discordgo.PrimaryButton, "30d": discordgo.SecondaryButton, "register": discordgo.LinkButton, "Try again": discordgo.SuccessButton,
+		"· 7d ·":    discordgo.PrimaryButton,
+		"30d":       discordgo.SecondaryButton,
+		"register":  discordgo.LinkButton,
+		"Try again": discordgo.SuccessButton,
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)

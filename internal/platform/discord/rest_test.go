@@ -76,7 +76,15 @@ func TestErrorsHoldNoTokenAndNoTextOfTheServer(t *testing.T) {
 				equal(t, "it is ErrToken", errors.Is(err, api.ErrToken), name == "another's token")
 				pass(time.Minute)
 				said := fmt.Sprint(err, "\n", h.logged)
-				for _, secret := range []string{fast.Token, shown.Token, "interactiontoken", h.fake.Token, "/interactions/", "scripted", "html"} {
+				for _, secret := range []string{
+					fast.Token,
+					shown.Token,
+					"interactiontoken",
+					h.fake.Token,
+					"/interactions/",
+					"scripted",
+					"html",
+				} {
 					if strings.Contains(said, secret) {
 						t.Errorf("%q is in:\n%s", secret, said)
 					}
@@ -139,7 +147,8 @@ func TestALastingLimitIsMetByFewCalls(t *testing.T) {
 func TestOneGlobalLimitHoldsBackAllButFirstResponses(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("done")})
-		h.fake.Script(fakediscord.Edit, discordtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Minute, Global: true})
+		limit := discordtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Minute, Global: true}
+		h.fake.Script(fakediscord.Edit, limit)
 		for n := range 10 {
 			h.send(t, command("price"))
 			pass(time.Duration(10/(n+1)) * time.Second)

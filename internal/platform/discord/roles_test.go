@@ -3,7 +3,7 @@ package discord
 import (
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,7 +13,6 @@ import (
 	"herald/internal/chat"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/discordtest"
-	"herald/internal/platform"
 	"herald/internal/platform/discord/api"
 )
 
@@ -35,7 +34,10 @@ func inServer(h *adapterTest, c *Config) {
 		{ID: whale, Name: "Whale", Position: 1},
 	}, ours)
 	h.fake.Enter(server, somebody)
-	c.StakerRoles = []chat.Badge{{Community: server, ID: staker}, {Community: server, ID: whale, Amount: decimal.NewFromInt(1000)}}
+	c.StakerRoles = []chat.Badge{
+		{Community: server, ID: staker},
+		{Community: server, ID: whale, Amount: decimal.NewFromInt(1000)},
+	}
 }
 
 // edit changes a role of the server.
@@ -52,20 +54,54 @@ func edit(id string, f func(*fakediscord.Role)) func(*adapterTest) {
 	}
 }
 
-// checked returns what a check says about rights, and whether one is missing.
-func checked(t *testing.T, h *adapterTest) (all string, missing bool) {
-	_, rights, err := h.Check(t.Context(), nil, server, "9", "8")
-	equal(t, "error", err, nil)
-	for _, r := range rights {
-		all, missing = all+strings.Join(r.Lines(), "\n")+"\n", missing || r.Problem != ""
-	}
-	return all, missing
-}
-
+// deleteRole deletes the role of stakers.
 func deleteRole(h *adapterTest) {
 	h.fake.ChangeRoles(server, func(roles []fakediscord.Role) []fakediscord.Role {
-		return append(roles[:1:1], roles[2:]...)
+		return slices.DeleteFunc(roles, func(r fakediscord.Role) bool { return r.ID == staker })
 	})
+}
+
+// removeBot removes the bot from the server.
+func removeBot(h *adapterTest) { h.fake.Leave(server, h.fake.ApplicationID) }
+
+func deleteServer(h *adapterTest) { h.fake.DeleteGuild(server) }
+
+func requireTwoFactor(h *adapterTest) { h.fake.RequireTwoFactor(server) }
+
+// loseRight takes the permission Manage Roles from the bot.
+func loseRight(h *adapterTest) { edit(ours, func(r *fakediscord.Role) { r.Permissions = 0 })(h) }
+
+// moveRole moves the role of stakers, above all others at 4. The bot's own is at 2.
+func moveRole(position int) func(*adapterTest) {
+	return edit(staker, func(r *fakediscord.Role) { r.Position = position })
+}
+
+// administrate makes the bot an administrator.
+func administrate(h *adapterTest) {
+	edit(ours, func(r *fakediscord.Role) { r.Permissions = discordgo.PermissionAdministrator })(h)
+}
+
+// give gives a role to somebody, and returns the error.
+func (h *adapterTest) give(t *testing.T, id string) chat.BadgeError {
+	t.Helper()
+	err := h.Give(t.Context(), server, id, somebody, "Herald: stakes")
+	return badgeErrorOf(err)
+}
+
+// remove removes the role of stakers from somebody, and returns the error.
+func (h *adapterTest) remove(t *testing.T) chat.BadgeError {
+	t.Helper()
+	err := h.Remove(t.Context(), server, staker, somebody, "Herald: forgotten")
+	return badgeErrorOf(err)
+}
+
+// badgeErrorOf returns the BadgeError in err, or a zero one.
+func badgeErrorOf(err error) chat.BadgeError {
+	failed, is := errors.AsType[*chat.BadgeError](err)
+	if !is {
+		return chat.BadgeError{}
+	}
+	return *failed
 }
 
 func TestARoleIsGivenAndRemovedWithItsReason(t *testing.T) {
@@ -89,42 +125,28 @@ func TestARoleIsGivenAndRemovedWithItsReason(t *testing.T) {
 // A role would let a member skip the rules. It waits until they have accepted them.
 func TestAMemberGetsNoRoleBeforeTheyAcceptTheRules(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		give := func() chat.BadgeProblem {
-			failed, _ := errors.AsType[*chat.BadgeError](h.Give(t.Context(), server, staker, somebody, "Herald: stakes"))
-			if failed == nil {
-				return ""
-			}
-			equal(t, "outcome unknown", failed.OutcomeUnknown, false)
-			return failed.Problem
-		}
 		h.fake.SetPending(server, somebody, true)
-		equal(t, "problem", give(), chat.RulesPending)
+		equal(t, "problem", h.give(t, staker).Problem, chat.RulesPending)
 		_, err := h.Has(t.Context(), server, somebody)
 		equal(t, "they are a member", err, nil)
-		h.fake.Script(fakediscord.GuildMember, discordtest.Fault{Status: 502})
-		equal(t, "problem while nobody knows", give(), chat.BadgeFailed)
 		equal(t, "calls", len(h.fake.RoleCalls()), 0)
 		h.fake.SetPending(server, somebody, false)
-		equal(t, "problem after they have", give(), "")
+		equal(t, "problem after they have", h.give(t, staker).Problem, "")
 		equal(t, "calls", len(h.fake.RoleCalls()), 1)
 	}, inServer)
 }
 
-func TestRolesAndServersHaveTheirNames(t *testing.T) {
+func TestAMemberGetsNoRoleWhileNobodyKnowsWhetherTheyAcceptedTheRules(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		equal(t, "one each", h.OneEach(), false)
-		equal(t, "a role", h.BadgeName(server, whale), "@Whale")
-		equal(t, "a role of another server", h.BadgeName("1", whale), "")
-		equal(t, "an unknown role", h.BadgeName(server, "1"), "")
-		equal(t, "the server", h.CommunityName(server), "Guild "+server)
-		equal(t, "an unknown server", h.CommunityName("1"), "")
-		edit(staker, func(r *fakediscord.Role) { r.Name = "Shark @everyone" })(h)
-		pass(time.Hour)
-		equal(t, "a renamed role", h.BadgeName(server, staker), "@"+chat.NewUntrusted("Shark @everyone", maxRoleName))
+		h.fake.Script(fakediscord.GuildMember, discordtest.Fault{Status: 502})
+		failed := h.give(t, staker)
+		equal(t, "problem", failed.Problem, chat.BadgeFailed)
+		equal(t, "outcome unknown", failed.OutcomeUnknown, false)
+		equal(t, "calls", len(h.fake.RoleCalls()), 0)
 	}, inServer)
 }
 
-// refuse has each role call fail.
+// refuse makes each role call fail.
 func refuse(f discordtest.Fault) func(*adapterTest) {
 	return func(h *adapterTest) {
 		h.fake.Break(fakediscord.PutRole, f)
@@ -133,103 +155,77 @@ func refuse(f discordtest.Fault) func(*adapterTest) {
 }
 
 func TestEachRefusalOfARoleHasItsProblem(t *testing.T) {
-	const can = "can give @Staker"
-	for name, test := range map[string]struct {
-		change  func(*adapterTest)
-		problem chat.BadgeProblem
-		advice  string
-		wrong   bool // Check fails
+	leave := func(h *adapterTest) { h.fake.Leave(server, somebody) }
+	managed := edit(staker, func(r *fakediscord.Role) { r.Managed = true })
+	invalid := refuse(discordtest.Fault{Status: 400, Code: 50028})
+	untold := refuse(discordtest.Fault{Status: 403, Code: 50013})
+	everybodyManages := func(h *adapterTest) {
+		loseRight(h)
+		edit(server, func(r *fakediscord.Role) { r.Permissions = discordgo.PermissionManageRoles })(h)
+	}
+	for name, tt := range map[string]struct {
+		change func(*adapterTest)
+		want   chat.BadgeError
 	}{
-		"not a member": {func(h *adapterTest) { h.fake.Leave(server, somebody) }, chat.NotAMember, can, false},
-		"deleted":      {deleteRole, chat.BadgeGone, "no such role", true},
-		"managed": {edit(staker, func(r *fakediscord.Role) { r.Managed = true }),
-			chat.BadgeGone, "belongs to a bot or another integration", true},
-		"invalid":  {refuse(discordtest.Fault{Status: 400, Code: 50028}), chat.BadgeGone, can, false},
-		"no right": {edit(ours, func(r *fakediscord.Role) { r.Permissions = 0 }), chat.MissingRight, "lacks the permission Manage Roles", true},
-		"above": {edit(staker, func(r *fakediscord.Role) { r.Position = 3 }),
-			chat.RoleAbove, "above the bot's highest one, @Herald", true},
-		"in our position": {edit(staker, func(r *fakediscord.Role) { r.Position = 2 }), chat.RoleAbove, "above the bot's highest one", true},
-		"the bot removed": {func(h *adapterTest) { h.fake.Leave(server, h.fake.ApplicationID) },
-			chat.MissingRight, "is the ID right, and the bot in the server?", true},
-		"the server deleted": {func(h *adapterTest) { h.fake.DeleteGuild(server) },
-			chat.CommunityGone, "is the ID right, and the bot in the server?", true},
-		"cause untold":     {refuse(discordtest.Fault{Status: 403, Code: 50013}), chat.NotAllowed, can, false},
-		"two-factor":       {requireTwoFactor, chat.TwoFactor, "the account that owns the bot needs it", false},
-		"limited":          {refuse(discordtest.Fault{Status: 429, RetryAfter: 7 * time.Second}), chat.BadgeFailed, can, false},
-		"broken":           {refuse(discordtest.Fault{Status: 502}), chat.BadgeFailed, can, false},
-		"broken by a page": {refuse(discordtest.Fault{Status: 200}), chat.BadgeFailed, can, false},
-		"broken off":       {refuse(discordtest.Fault{DropAnswer: true}), chat.BadgeFailed, can, false},
-		"an administrator": {edit(ours, func(r *fakediscord.Role) { r.Permissions = discordgo.PermissionAdministrator }), "", "is an administrator, which it need not be", false},
-		"a right of all": {func(h *adapterTest) {
-			edit(ours, func(r *fakediscord.Role) { r.Permissions = 0 })(h)
-			edit(server, func(r *fakediscord.Role) { r.Permissions = discordgo.PermissionManageRoles })(h)
-		}, "", can, false},
+		"not a member":       {leave, chat.BadgeError{Problem: chat.NotAMember}},
+		"deleted":            {deleteRole, chat.BadgeError{Problem: chat.BadgeGone}},
+		"managed":            {managed, chat.BadgeError{Problem: chat.BadgeGone}},
+		"invalid":            {invalid, chat.BadgeError{Problem: chat.BadgeGone}},
+		"no right":           {loseRight, chat.BadgeError{Problem: chat.MissingRight}},
+		"above":              {moveRole(3), chat.BadgeError{Problem: chat.RoleAbove}},
+		"in our position":    {moveRole(2), chat.BadgeError{Problem: chat.RoleAbove}},
+		"the bot removed":    {removeBot, chat.BadgeError{Problem: chat.MissingRight}},
+		"the server deleted": {deleteServer, chat.BadgeError{Problem: chat.CommunityGone}},
+		"cause untold":       {untold, chat.BadgeError{Problem: chat.NotAllowed}},
+		"two-factor":         {requireTwoFactor, chat.BadgeError{Problem: chat.TwoFactor}},
+		"an administrator":   {administrate, chat.BadgeError{}},
+		"a right of all":     {everybodyManages, chat.BadgeError{}},
+		"limited": {
+			refuse(discordtest.Fault{Status: 429, RetryAfter: 7 * time.Second}),
+			chat.BadgeError{Problem: chat.BadgeFailed, RetryAfter: 7 * time.Second},
+		},
+		"broken": {
+			refuse(discordtest.Fault{Status: 502}),
+			chat.BadgeError{Problem: chat.BadgeFailed, OutcomeUnknown: true},
+		},
+		"broken by a page": {
+			refuse(discordtest.Fault{Status: 200}),
+			chat.BadgeError{Problem: chat.BadgeFailed, OutcomeUnknown: true},
+		},
+		"broken off": {
+			refuse(discordtest.Fault{DropAnswer: true}),
+			chat.BadgeError{Problem: chat.BadgeFailed, OutcomeUnknown: true},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-				test.change(h)
-				for what, err := range map[string]error{
-					"give":   h.Give(t.Context(), server, staker, somebody, "Herald: stakes"),
-					"remove": h.Remove(t.Context(), server, staker, somebody, "Herald: forgotten"),
-				} {
-					failed, _ := errors.AsType[*chat.BadgeError](err)
-					if failed == nil {
-						failed = &chat.BadgeError{}
-					}
-					equal(t, what+": problem", failed.Problem, test.problem)
-					equal(t, what+": outcome unknown", failed.OutcomeUnknown, strings.HasPrefix(name, "broken"))
-					equal(t, what+": waits", failed.RetryAfter == 7*time.Second, name == "limited")
-				}
-				all, missing := checked(t, h)
-				equal(t, "check fails", missing, test.wrong)
-				if !strings.Contains(all, test.advice) {
-					t.Errorf("check says %q, want %q", all, test.advice)
+				tt.change(h)
+				for _, got := range []chat.BadgeError{h.give(t, staker), h.remove(t)} {
+					got.Err = nil
+					equal(t, "error", got, tt.want)
 				}
 			}, inServer)
 		})
 	}
 }
 
-func requireTwoFactor(h *adapterTest) { h.fake.RequireTwoFactor(server) }
-
-// The bot cannot know whether its owner has it, so that the check does not fail.
-func TestACheckNamesTwoFactorAuthenticationOnlyWhereItIsRequired(t *testing.T) {
-	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		const sentence = "the account that owns the bot needs it"
-		all, _ := checked(t, h)
-		equal(t, "mentions before", strings.Count(all, sentence), 0)
-		requireTwoFactor(h)
-		all, missing := checked(t, h)
-		equal(t, "mentions after, one for each role", strings.Count(all, sentence), 2)
-		equal(t, "check fails", missing, false)
-	}, inServer)
-}
-
-func TestInOnePositionTheOlderRoleIsAbove(t *testing.T) {
-	older := role{ID: ours}
-	for _, newer := range []role{{ID: above}, {ID: "1" + server}} {
-		equal(t, newer.ID+" is below", newer.compare(older) < 0, true)
-		equal(t, newer.ID+" is not above", older.compare(newer) > 0, true)
-	}
-}
-
 // @everyone, and the role that Discord makes for the bot, are nobody's to give.
 func TestNobodyCanGiveSomeRoles(t *testing.T) {
+	unchanged := func(*adapterTest) {}
 	managed := edit(ours, func(r *fakediscord.Role) { r.Managed = true })
-	for name, test := range map[string]struct {
+	for name, tt := range map[string]struct {
 		role   string
 		change func(*adapterTest)
 		want   chat.BadgeProblem
 	}{
-		"everyone's":           {server, func(*adapterTest) {}, chat.BadgeGone},
+		"everyone's":           {server, unchanged, chat.BadgeGone},
 		"made for the bot":     {ours, managed, chat.BadgeGone},
-		"the bot's highest":    {ours, func(*adapterTest) {}, chat.RoleAbove},
-		"a role of no setting": {above, func(*adapterTest) {}, chat.RoleAbove},
+		"the bot's highest":    {ours, unchanged, chat.RoleAbove},
+		"a role of no setting": {above, unchanged, chat.RoleAbove},
 	} {
 		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-			test.change(h)
-			failed, _ := errors.AsType[*chat.BadgeError](h.Give(t.Context(), server, test.role, somebody, "Herald: stakes"))
-			equal(t, name, failed.Problem, test.want)
+			tt.change(h)
+			equal(t, name, h.give(t, tt.role).Problem, tt.want)
 		}, inServer)
 	}
 }
@@ -252,23 +248,26 @@ func TestSlowRoleChangesHoldUpNoFirstResponse(t *testing.T) {
 var unexpected = discordtest.Fault{Status: 200, Code: 1}
 
 func TestWhyRolesCannotBeReadHasItsProblem(t *testing.T) {
-	for name, test := range map[string]struct {
+	leave := func(h *adapterTest) { h.fake.Leave(server, somebody) }
+	answer := func(f discordtest.Fault) func(*adapterTest) {
+		return func(h *adapterTest) { h.fake.Break(fakediscord.GuildMember, f) }
+	}
+	for name, tt := range map[string]struct {
 		change func(*adapterTest)
 		want   chat.BadgeProblem
 	}{
-		"not a member":       {func(h *adapterTest) { h.fake.Leave(server, somebody) }, chat.NotAMember},
-		"the bot removed":    {func(h *adapterTest) { h.fake.Leave(server, h.fake.ApplicationID) }, chat.MissingRight},
-		"the server deleted": {func(h *adapterTest) { h.fake.DeleteGuild(server) }, chat.CommunityGone},
-		"broken":             {func(h *adapterTest) { h.fake.Break(fakediscord.GuildMember, discordtest.Fault{Status: 502}) }, chat.BadgeFailed},
-		"no roles":           {func(h *adapterTest) { h.fake.Break(fakediscord.GuildMember, unexpected) }, chat.BadgeFailed},
+		"not a member":       {leave, chat.NotAMember},
+		"the bot removed":    {removeBot, chat.MissingRight},
+		"the server deleted": {deleteServer, chat.CommunityGone},
+		"broken":             {answer(discordtest.Fault{Status: 502}), chat.BadgeFailed},
+		"no roles":           {answer(unexpected), chat.BadgeFailed},
 	} {
 		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-			test.change(h)
+			tt.change(h)
 			_, err := h.Has(t.Context(), server, somebody)
-			failed, is := errors.AsType[*chat.BadgeError](err)
-			if !is || failed.Problem != test.want || failed.OutcomeUnknown {
-				t.Errorf("%s: got %+v, want %s", name, err, test.want)
-			}
+			got := badgeErrorOf(err)
+			got.Err = nil
+			equal(t, name, got, chat.BadgeError{Problem: tt.want})
 		}, inServer)
 	}
 }
@@ -276,130 +275,88 @@ func TestWhyRolesCannotBeReadHasItsProblem(t *testing.T) {
 // A server in which the right is missing would otherwise cost two more calls a press.
 func TestTheCauseOfRefusalsIsFetchedOnceAMinute(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		give := func() chat.BadgeProblem {
-			failed, _ := errors.AsType[*chat.BadgeError](h.Give(t.Context(), server, staker, somebody, "Herald: stakes"))
-			return failed.Problem
-		}
-		edit(ours, func(r *fakediscord.Role) { r.Permissions = 0 })(h)
-		pass(2 * diagnoseEvery) // What was fetched at the start is old.
+		h.Rights(t.Context())
+		loseRight(h)
+		pass(2 * diagnoseEvery) // What was fetched is old now.
 		before := h.fake.Calls(fakediscord.Guild)
 		for range 5 {
-			equal(t, "problem", give(), chat.MissingRight)
+			equal(t, "problem", h.give(t, staker).Problem, chat.MissingRight)
 		}
-		equal(t, "fetched in a minute", h.fake.Calls(fakediscord.Guild)-before, 1)
-		for n, fault := range []discordtest.Fault{{Status: 502}, unexpected} {
-			pass(diagnoseEvery)
-			h.fake.Break(fakediscord.Guild, fault)
-			equal(t, "problem while the server cannot be fetched", give(), chat.NotAllowed)
-			equal(t, "the same a moment later", give(), chat.NotAllowed)
-			equal(t, "fetched", h.fake.Calls(fakediscord.Guild)-before, n+2)
-		}
+		equal(t, "fetched", h.fake.Calls(fakediscord.Guild)-before, 1)
 	}, inServer)
 }
 
-func TestCheckNamesServerAndRole(t *testing.T) {
-	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		edit(whale, func(r *fakediscord.Role) { r.Position = 4 })(h)
-		h.StakerRoles = append(h.StakerRoles, chat.Badge{Community: "9", ID: "10"})
-		all, missing := checked(t, h)
-		equal(t, "check fails", missing, true)
-		h.StakerRoles = nil
-		h.fake.Script(fakediscord.Guild, discordtest.Fault{}, discordtest.Fault{}, discordtest.Fault{Status: 403, Code: 50001})
-		moderated, missing := checked(t, h) // Commands that members installed for themselves work in 9 and 8.
-		equal(t, "check fails where the bot is not", missing, false)
-		h.fake.Break(fakediscord.Guild, discordtest.Fault{Status: 502})
-		broken, missing := checked(t, h)
-		equal(t, "check fails without an answer", fmt.Sprint(missing, strings.Contains(broken, "ID"), strings.Contains(broken, "roles")), "true false false")
-		all += moderated
-		for _, want := range []string{"role " + staker + " in server " + server + " (Guild " + server + "): the bot can give @Staker", "role " + whale + " in server " + server + " (Guild " + server + "): the bot cannot give @Whale",
-			"MODERATOR_CHATS, server " + server + " (Guild " + server + "): the bot is there\n", "MODERATOR_CHATS, server 9: the bot is not there", "MODERATOR_CHATS, server 9: is the ID right?",
-			"role 10 in server 9: ask for the roles: discord refused with status 404, code 10004: is the ID right, and the bot in the server?"} {
-			equal(t, "says "+want, strings.Contains(all, want), true)
-		}
-	}, inServer)
-}
-
-func TestARoleThatCannotBeGivenIsLoggedOnce(t *testing.T) {
-	for name, change := range map[string]func(*adapterTest){
-		"an outage":       func(*adapterTest) {},
-		"right lost":      edit(ours, func(r *fakediscord.Role) { r.Permissions = 0 }),
-		"role deleted":    deleteRole,
-		"the bot removed": func(h *adapterTest) { h.fake.Leave(server, h.fake.ApplicationID) },
-	} {
-		want := 1
-		if name == "an outage" {
-			want = 0
-		}
+func TestACauseThatCannotBeFetchedIsAskedForOnceAMinute(t *testing.T) {
+	for name, fault := range map[string]discordtest.Fault{"an outage": {Status: 502}, "no roles": unexpected} {
 		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-			h.fake.Script(fakediscord.Guild, discordtest.Fault{Status: 502})
-			change(h)
-			pass(5 * time.Hour)
-			equal(t, name+": warnings", h.logged.Lines("name=@Staker"), want)
-			for _, id := range []string{server, staker, somebody} {
-				equal(t, name+": the log has "+id, h.logged.Lines(id), 0)
+			h.Rights(t.Context())
+			loseRight(h)
+			pass(2 * diagnoseEvery)
+			h.fake.Break(fakediscord.Guild, fault)
+			before := h.fake.Calls(fakediscord.Guild)
+			for range 2 {
+				equal(t, name+": problem", h.give(t, staker).Problem, chat.NotAllowed)
 			}
-			equal(t, name+": asked no more often than that", h.fake.Calls(fakediscord.Guild) < 8, true)
+			equal(t, name+": fetched", h.fake.Calls(fakediscord.Guild)-before, 1)
 		}, inServer)
 	}
 }
 
-// Answers then do not name the server. A name that was known stays known.
-func TestAServerThatCannotBeReadIsLoggedOnce(t *testing.T) {
-	broken := func(h *adapterTest, c *Config) {
-		inServer(h, c)
-		h.fake.Break(fakediscord.Guild, discordtest.Fault{Status: 500})
+func TestASenderIsReportedWithTheirRoles(t *testing.T) {
+	const elsewhere = "400000000000000009"
+	unchanged := func(*adapterTest) {}
+	enter := func(roles ...string) func(*adapterTest) {
+		return func(h *adapterTest) { h.fake.Enter(server, somebody, roles...) }
 	}
-	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		pass(30 * time.Minute)
-		equal(t, "name", h.CommunityName(server), "")
-		equal(t, "lines for two roles", h.logged.Lines("cannot be checked, trying again"), 1)
-		equal(t, "lines with the ID", h.logged.Lines(server), 0)
-		h.fake.Break(fakediscord.Guild, discordtest.Fault{})
-		pass(time.Minute)
-		equal(t, "name in the end", h.CommunityName(server), "Guild "+server)
-		h.fake.Break(fakediscord.Guild, discordtest.Fault{Status: 500})
-		pass(3 * time.Hour)
-		equal(t, "name in another outage", h.CommunityName(server), "Guild "+server)
-		equal(t, "lines after that", h.logged.Lines("cannot be checked, trying again"), 2)
-	}, broken)
+	pending := func(h *adapterTest) { h.fake.SetPending(server, somebody, true) }
+	comeBack := func(h *adapterTest) {
+		enter(staker)(h)
+		h.fake.Leave(server, somebody)
+		enter()(h)
+	}
+	for name, tt := range map[string]struct {
+		guild  string
+		change func(*adapterTest)
+		want   string // the roles of each report
+	}{
+		"without a role":              {server, unchanged, "[]"},
+		"with one of two":             {server, enter(staker), "[" + staker + "]"},
+		"with all":                    {server, enter(above, whale, staker), "[" + above + " " + whale + " " + staker + "]"},
+		"back again":                  {server, comeBack, "[]"},
+		"before they accept rules":    {server, pending, ""},
+		"in a server of no setting":   {elsewhere, unchanged, ""},
+		"in a private chat, no roles": {"", unchanged, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var seen string
+			eachWay(t, func(t *testing.T, h *adapterTest) {
+				tt.change(h)
+				seen = ""
+				i := command("price")
+				i.GuildID, i.UserID = tt.guild, somebody
+				h.ask(t, i)
+				equal(t, "roles", seen, tt.want)
+			}, inServer, func(h *adapterTest, _ *Config) {
+				h.handler.OnSeen = func(user chat.User, community string, has []string) {
+					if user.ID != somebody || community != server {
+						t.Errorf("%s is reported in %s", user.ID, community)
+					}
+					seen += fmt.Sprint(has)
+				}
+			})
+		})
+	}
 }
 
-// Nobody is reported who is in another server, or writes in private. Members decides who lacks a role.
-func TestSenderInAServerOfTheSettingsIsReportedWithTheirRoles(t *testing.T) {
-	var seen []string
-	watch := func(h *adapterTest, c *Config) {
-		inServer(h, c)
-		h.handler.OnSeen = func(user chat.User, community string, has []string) {
-			seen = append(seen, fmt.Sprint(user.ID, community, has))
-		}
-	}
-	eachWay(t, func(t *testing.T, h *adapterTest) {
-		ask := func(guild string) string {
-			seen = nil
-			i := command("price")
-			i.GuildID, i.UserID = guild, somebody
-			h.ask(t, i)
-			return strings.Join(seen, ";")
-		}
-		equal(t, "without a role", ask(server), fmt.Sprint(somebody, server, []string{}))
-		equal(t, "in another server", ask("400000000000000009"), "")
-		equal(t, "in private", ask(""), "")
-		h.fake.SetPending(server, somebody, true)
-		equal(t, "before they accept the rules", ask(server), "")
-		h.fake.SetPending(server, somebody, false)
-		h.fake.Enter(server, somebody, staker)
-		equal(t, "with one of two", ask(server), fmt.Sprint(somebody, server, []string{staker}))
-		h.fake.Enter(server, somebody, above, whale, staker)
-		equal(t, "with both", ask(server), fmt.Sprint(somebody, server, []string{above, whale, staker}))
-		h.fake.Leave(server, somebody)
-		h.fake.Enter(server, somebody)
-		equal(t, "after leaving", ask(server), fmt.Sprint(somebody, server, []string{}))
-		seen = nil
-		i, _ := decode([]byte(`{"member":{}}`)) // which tells no roles
-		s := &session{Adapter: h.Adapter, work: platform.NewWork(t.Context(), h.handler, h.Log, h.Count)}
-		s.seeRoles(i, &chat.Request{Community: server})
-		equal(t, "without roles told", len(seen), 0)
-	}, watch)
+// An interaction without roles says nothing of them.
+func TestASenderWhoseRolesAreUnknownIsNotReported(t *testing.T) {
+	h := newAdapterTest(t, discordtest.New(), overGateway, inServer, func(h *adapterTest, _ *Config) {
+		h.handler.OnSeen = func(chat.User, string, []string) { t.Error("reported") }
+	})
+	s := h.newSession(t.Context(), h.handler)
+	defer s.work.Drain()
+	i, _ := decode([]byte(`{"member":{}}`))
+	s.seeRoles(i, &chat.Request{Community: server})
 }
 
 func TestStakerRolesAreSortedByServerAndAmount(t *testing.T) {

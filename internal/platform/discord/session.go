@@ -1,10 +1,11 @@
 package discord
 
 import (
+	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -17,321 +18,212 @@ import (
 )
 
 const (
-	// deferAfter is how long after its arrival an interaction is deferred. Discord waits 3
-	// seconds for a first response, and a command may take longer.
-	deferAfter = 2 * time.Second
-	// pictureTime is how long a picture is retried before the answer is sent without it.
-	pictureTime = 30 * time.Second
-	// maxInFlight bounds the interactions in flight, at some 20 KiB each. More are dropped
-	// and counted.
+	// maxInFlight is the maximum number of interactions in flight, at some 20 KiB each. More are dropped and counted.
 	maxInFlight = 10_000
-	// maxByHTTP is the same bound by HTTP, where each interaction holds a connection until its
-	// answer is out. Of the server's 8,000, it leaves some for /healthz and other webhooks.
+	// maxByHTTP is the maximum by HTTP, where each interaction holds a connection until its answer is delivered. Of
+	// the server's 8,000 connections, it leaves some for /healthz and other webhooks.
 	maxByHTTP = 7000
 )
 
-// session is one Run of the adapter. It takes interactions and answers them.
+// session is one Run of the adapter: it receives interactions and answers them. Its fields are set by newSession.
 type session struct {
-	*Adapter
 	work      *platform.Work
-	deferrals deferrals
-	// lateness is the arrival of the last interaction, by our clock, less its creation, by
-	// Discord's. Replayed interactions do not set it. It is nil before the first.
+	api       *api.Client
+	dedup     claim.Claims
+	publicKey ed25519.PublicKey
+	log       *slog.Logger
+	count     func(event string)
+	// botName returns the bot's name, or "" while it is unknown.
+	botName   func() string
+	commandID commandIDs
+	// stakerRoles are the roles of the settings.
+	stakerRoles []chat.Badge
+	// shown orders the answers that replace messages with buttons.
+	shown    *platform.Shown
+	inFlight *atomic.Int64  // interactions
+	due      chan *deferral // the deferrals to send
+	// lateness is the arrival of the latest interaction, by our clock, less its creation, by Discord's. Replayed
+	// interactions do not set it. It is nil before the first.
 	lateness atomic.Pointer[time.Duration]
 }
 
-// receive starts answering an interaction of the gateway. It does not block.
-//
-// A replayed interaction counts as arrived at its creation plus lateness, which includes
-// the difference between the two clocks. It counts as arrived now while lateness is nil.
+// newSession returns a session of a, which sends deferrals until its work is drained. The caller must drain it.
+func (a *Adapter) newSession(ctx context.Context, h platform.Handler) *session {
+	s := &session{
+		work:        platform.NewWork(ctx, h, a.Log, a.Count),
+		api:         a.api,
+		dedup:       a.Dedup,
+		publicKey:   a.PublicKey,
+		log:         a.Log,
+		count:       a.Count,
+		botName:     func() string { return *a.botName.Load() },
+		commandID:   a.commandID,
+		stakerRoles: a.StakerRoles,
+		shown:       &a.shown,
+		inFlight:    &a.inFlight,
+		due:         make(chan *deferral, maxInFlight),
+	}
+	for range api.MaxFirst {
+		go s.sendDeferrals()
+	}
+	return s
+}
+
+// receive starts answering an interaction of the gateway. It does not block. An interaction that can no longer be
+// answered is dropped and counted.
 func (s *session) receive(data json.RawMessage, replayed bool) {
 	now := time.Now()
-	s.start(maxInFlight, s.work.Go, func(id string) {
+	s.admit(maxInFlight, s.work.Go, func(reference string) {
 		i, forUs := decode(data)
 		if !forUs {
-			s.Count("ignored")
+			s.count("ignored")
 			return
 		}
-		i.reference, i.Arrived = id, now
-		created, _ := discordgo.SnowflakeTimestamp(i.ID) // which decode has checked
-		lateness := now.Sub(created)
-		if !replayed {
-			s.lateness.Store(&lateness)
-		} else if usual := s.lateness.Load(); usual != nil && lateness > *usual {
-			i.Arrived = created.Add(*usual)
-		}
+		i.reference = reference
+		i.Arrived = s.arrival(i, now, replayed)
 		if time.Since(i.Arrived) >= api.FirstResponse {
-			s.Count("too_late")
+			s.count("too_late")
 			return
 		}
 		s.handle(i)
 	})
 }
 
-// start passes work to run, which is work.Do (blocks until work returns) or work.Go. It
-// counts the interaction, and a dropped one if bound are in flight or the session ends.
-func (s *session) start(bound int64, run func(func(id string)) bool, work func(id string)) {
-	s.Count("interaction")
-	started := s.inFlight.Add(1) <= bound && run(func(id string) {
+// arrival returns when an interaction counts as arrived: now or, if it is replayed, at its creation plus lateness,
+// which includes the difference between the two clocks. While lateness is nil, a replayed one counts as arrived now.
+func (s *session) arrival(i *interaction, now time.Time, replayed bool) time.Time {
+	created, _ := discordgo.SnowflakeTimestamp(i.ID) // which decode has checked
+	lateness := now.Sub(created)
+	if !replayed {
+		s.lateness.Store(&lateness)
+		return now
+	}
+	usual := s.lateness.Load()
+	if usual == nil || lateness <= *usual {
+		return now
+	}
+	return created.Add(*usual)
+}
+
+// admit counts an interaction as in flight and passes work to run, which is work.Do (blocks until work returns) or
+// work.Go. If bound are in flight or the session ends, admit drops the interaction.
+func (s *session) admit(bound int64, run func(func(id string)) bool, work func(id string)) {
+	s.count("interaction")
+	admitted := s.inFlight.Add(1) <= bound && run(func(id string) {
 		defer s.inFlight.Add(-1)
 		work(id)
 	})
-	if !started {
+	if !admitted {
 		s.inFlight.Add(-1)
-		s.Count("dropped")
+		s.count("dropped")
 	}
 }
 
-// handle answers i unless i was seen before, and reports whether i was new. An answer of
-// unknown outcome counts as given.
-func (s *session) handle(i *interaction) bool {
-	req, press, err := parse(i, s.work.Handler.Commands())
-	key := "discord:interaction:" + i.ID
-	if s.work.Claim(s.Dedup, key, req) != claim.New {
-		s.Count("duplicate")
+// handle claims an interaction and answers it. It returns false if the interaction was seen before.
+func (s *session) handle(i *interaction) (isNew bool) {
+	req, press, malformed := parse(i, s.work.Handler.Commands())
+	i.claimKey = "discord:interaction:" + i.ID
+	if s.work.Claim(s.dedup, i.claimKey, req) != claim.New {
+		s.count("duplicate")
 		return false
 	}
-	answered := false
-	defer func() {
-		if answered {
-			s.Dedup.MarkDone(key, api.TokenLife)
-		} else {
-			s.Dedup.Release(key)
-		}
-	}()
+	defer s.endClaim(i)
+	var err error
 	switch {
-	case err != nil:
+	case malformed != nil:
 		err = s.tellOldButton(i, req)
 	case i.Data.Type == entryPoint: // whatever its name
 		err = s.respond(i, response{Type: launchActivity})
 	default:
 		err = s.answer(i, req, press)
 	}
-	switch {
-	case err == nil:
-		answered = true
-		s.Count("answered")
-	case errors.Is(err, api.ErrOutcomeUnknown):
-		answered = true
-		s.Count("answer_outcome_unknown")
-		s.Log.Log(s.work.Sends, s.work.Rarely(slog.LevelWarn, "outcome_unknown"),
-			"an answer may or may not be out", "id", i.reference, "err", err)
-	case api.Expired(err):
-		s.Count("answer_expired")
-		s.Log.Log(s.work.Sends, s.work.Rarely(slog.LevelWarn, "expired"),
-			"an answer came too late", "id", i.reference, "err", err)
-	default:
-		s.Count("answer_failed")
-		s.Log.Log(s.work.Sends, s.work.Rarely(slog.LevelError, "failed"),
-			"an answer was not delivered", "id", i.reference, "err", err)
-	}
+	s.record(i, err)
 	return true
 }
 
-// answer runs a command and delivers its reply. A picture is always deferred: it takes
-// long to send, and may have to be left out.
-func (s *session) answer(i *interaction, req *chat.Request, press chat.Press) error {
+// answer runs a command and delivers its answer. It blocks meanwhile. A picture is always deferred, because its upload
+// takes long and may fail.
+func (s *session) answer(i *interaction, req *chat.Request, press *chat.Press) error {
 	s.seeRoles(i, req)
-	if name := *s.botName.Load(); name != "" {
-		req.BotName, req.BotHandle = name, "@"+name
+	if name := s.botName(); name != "" {
+		req.BotName = name
+		req.BotHandle = "@" + name
 	}
-	to := targetOf(i, s.work.Handler.Visibility(req.Command), press)
-	pending := s.deferLater(i, to)
-	m, ephemeral := s.run(req, to)
-	deferred, err := pending.cancel()
-	private := to.private || ephemeral
-	if !deferred && m.picture != nil {
-		deferred, err = true, s.sendDeferral(i, to.promise(private))
+	i.target = targetOf(i, s.work.Handler.Visibility(req.Command), press)
+	d := s.deferLater(i)
+	defer d.cancel() // also after a panic
+	a := s.run(req, &i.target)
+
+	first, err := d.overtake()
+	if first == theAnswer && a.picture != nil {
+		first = theDeferral
+		err = s.sendDeferral(i, a.reader)
 	}
 	if err != nil && !errors.Is(err, api.ErrOutcomeUnknown) {
+		s.shown.Forget(i.target.message)
 		return err
 	}
-	// If the deferral's outcome is unknown, these calls fail unless Discord has it.
-	for _, d := range to.deliveries(ephemeral, deferred) {
-		if err = s.deliver(d, i, m, private); !api.Unacceptable(err) {
-			break
-		}
-	}
-	if err != nil {
-		s.shown.Forget(to.message)
-	}
-	return err
+	// After an unknown outcome, the calls below fail unless Discord has the deferral.
+	return s.deliver(i, a, firstDelivery(first, i.target.place, a.place))
 }
+
+// run runs a command and returns its answer, rendered.
+func (s *session) run(req *chat.Request, to *target) *answer {
+	a := &answer{}
+	s.work.Answer(req, func(reply *chat.Reply) {
+		a.message = chat.RenderOnce(Platform, reply, s.render)
+		if to.keepsMessage(s.shown, reply, a.message) {
+			reply = reply.Unchanged().In(s.work.Handler.Language(req, chat.Private))
+			a.message = s.render(reply)
+		}
+		a.place, a.reader = to.forReply(reply)
+	})
+	return a
+}
+
+func (s *session) render(reply *chat.Reply) *message { return render(reply, s.commandID) }
 
 // tellOldButton responds to a press of a button that this version does not know.
 func (s *session) tellOldButton(i *interaction, req *chat.Request) error {
 	old := chat.OldButton().In(s.work.Handler.Language(req, chat.Private))
-	return s.respond(i, newMessage(render(old, s.commandID), true))
+	return s.respond(i, newMessage(s.render(old), userAlone))
 }
 
-// run runs the command and returns its rendered reply. ephemeral is true if only the user
-// should see m.
-func (s *session) run(req *chat.Request, to target) (m message, ephemeral bool) {
-	s.work.Answer(req, func(reply *chat.Reply) {
-		m = chat.RenderOnce(Platform, reply, func(r *chat.Reply) message { return render(r, s.commandID) })
-		if s.staysAsItIs(to, reply, m) {
-			reply = reply.Unchanged().In(s.work.Handler.Language(req, chat.Private))
-			m = render(reply, s.commandID)
-		}
-		ephemeral = reply.ForSender() || to.replaces && reply.Unanswered()
-	})
-	return m, ephemeral
-}
-
-func (s *session) sendDeferral(i *interaction, promise response) error {
-	s.Count("deferred")
-	return s.respond(i, promise)
-}
-
-// delivery is a call that delivers an answer.
-type delivery int
-
-const (
-	asResponse delivery = iota // the first response is a new message
-	asUpdate                   // the first response replaces the message with the button
-	asEdit                     // an edit replaces what was deferred
-	asFollowUp                 // a new message after a deferral
-)
-
-// deliver makes the call d. private hides a new message from all but the user. A
-// follow-up has no picture. Straight after the deferral of a new message, private has no
-// effect on a follow-up (see api.Client.FollowUp).
-func (s *session) deliver(d delivery, i *interaction, m message, private bool) error {
-	switch d {
-	case asUpdate:
-		return s.respond(i, response{Type: discordgo.InteractionResponseUpdateMessage, Data: m})
-	case asEdit:
-		return s.edit(i, m)
-	case asFollowUp:
-		followUp := api.Message{Body: m.withoutPicture().forUser(private)}
-		return s.api.FollowUp(s.work.Sends, i.Interaction, followUp, i.Arrived.Add(api.TokenLife))
-	default:
-		return s.respond(i, newMessage(m, private))
+// markDone marks the claim to answer i as done: Discord has an answer or a deferral, or may have it. It is remembered
+// for as long as i could be answered.
+func (s *session) markDone(i *interaction) {
+	if !i.isDone {
+		i.isDone = true
+		s.dedup.MarkDone(i.claimKey, api.TokenLife)
 	}
 }
 
-// respond sends the first response.
-func (s *session) respond(i *interaction, r response) error {
-	if i.w != nil {
-		return r.write(i.w)
+// endClaim releases the claim to answer i unless it is marked as done.
+func (s *session) endClaim(i *interaction) {
+	if !i.isDone {
+		s.dedup.Release(i.claimKey)
 	}
-	return s.api.Respond(s.work.Sends, i.Interaction, r)
 }
 
-// edit replaces the deferred message by m, and is retried until the token expires. A
-// picture that cannot be sent within pictureTime is left out.
-func (s *session) edit(i *interaction, m message) error {
-	if m.picture != nil {
-		picture := api.Message{Body: m, Name: m.Attachments[0].Filename, PNG: m.picture}
-		err := s.api.Edit(s.work.Sends, i.Interaction, picture, time.Now().Add(pictureTime))
-		if err == nil || api.Expired(err) {
-			return err
-		}
-		s.Count("picture_failed")
-		m = m.withoutPicture()
-	}
-	return s.api.Edit(s.work.Sends, i.Interaction, api.Message{Body: m}, i.Arrived.Add(api.TokenLife))
-}
-
-// response is the first response to an interaction.
-// https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object
-type response struct {
-	Type discordgo.InteractionResponseType `json:"type"`
-	Data any                               `json:"data,omitempty"`
-}
-
-// launchActivity is the type of the response that opens the application's Activity.
-const launchActivity discordgo.InteractionResponseType = 12
-
-// newMessage returns the response that shows m as a new message.
-func newMessage(m message, private bool) response {
-	return response{Type: discordgo.InteractionResponseChannelMessageWithSource, Data: m.forUser(private)}
-}
-
-// forUser returns m as a new message, for the user alone if private.
-func (m message) forUser(private bool) message {
-	if private {
-		m.Flags = discordgo.MessageFlagsEphemeral
-	}
-	return m
-}
-
-// target is where an answer goes.
-type target struct {
-	// replaces is true for an answer that replaces the message with the button.
-	replaces bool
-	// private hides a new message from all but the user.
-	private bool
-	// message and text are the ID and the text of the message with the button, if replaces is true. The
-	// message shows an answer to subject, a command with its arguments, as of asOf.
-	message, text, subject string
-	asOf                   chat.Version
-}
-
-// targetOf returns where the command's answer goes. The command decides who sees the
-// answer. The button does not: a button can be forged or of an earlier version. The
-// answer of a private or unknown command never replaces a message that others see.
-func targetOf(i *interaction, visibility chat.Visibility, press chat.Press) target {
-	private := visibility != chat.Public
-	public := i.Message != nil && i.Message.Flags&discordgo.MessageFlagsEphemeral == 0
-	to := target{replaces: press.Edit && i.Message != nil && !(private && public), private: private, asOf: press.AsOf}
-	if to.replaces {
-		to.message, to.text = i.Message.ID, textOf(i.Message.Content, i.Message.Embeds)
-		to.subject = strings.Join(append([]string{press.Command}, press.Args...), " ")
-	}
-	return to
-}
-
-// textOf returns the text of a message and its embeds.
-func textOf(content string, embeds []embed) string {
-	for _, e := range embeds {
-		// Discord writes the time zone and fractions of a second in another form.
-		content += "\n" + e.Description + "\n" + e.Timestamp[:min(len(time.DateTime), len(e.Timestamp))]
-	}
-	return content
-}
-
-// staysAsItIs reports whether the message with the button already shows reply, which is rendered as m,
-// or a newer one.
-func (s *session) staysAsItIs(to target, reply *chat.Reply, m message) bool {
-	if !to.replaces || reply.Unanswered() {
-		return false
-	}
-	switch s.shown.Judge(to.message, to.subject, to.asOf, reply.Source.AsOf) {
-	case platform.Keep:
-		return true
-	case platform.Replace:
-		return false
-	}
-	isRefresh := !to.asOf.IsZero()
-	return isRefresh && to.text == textOf(m.Content, m.Embeds) && m.picture == nil
-}
-
-// deliveries returns how an answer can be delivered. Each delivery is for when Discord
-// does not accept the one before. ephemeral is as run returns it, and deferred says that
-// a deferral was sent.
-func (to target) deliveries(ephemeral, deferred bool) []delivery {
+// record counts what became of the answer to i, whose delivery ended with err, and logs it if it is not certain that
+// Discord has the answer. An answer of unknown outcome counts as given.
+func (s *session) record(i *interaction, err error) {
 	switch {
-	case !deferred && to.replaces && !ephemeral:
-		return []delivery{asUpdate, asResponse}
-	case !deferred:
-		return []delivery{asResponse}
-	case to.replaces && ephemeral: // The message with the button stays as it is.
-		return []delivery{asFollowUp}
+	case err == nil:
+		s.markDone(i)
+		s.count("answered")
+	case errors.Is(err, api.ErrOutcomeUnknown):
+		s.markDone(i)
+		s.count("answer_outcome_unknown")
+		s.log.Log(s.work.Sends, s.work.Rarely(slog.LevelWarn, "outcome_unknown"),
+			"an answer may or may not be out", "id", i.reference, "err", err)
+	case api.Expired(err):
+		s.count("answer_expired")
+		s.log.Log(s.work.Sends, s.work.Rarely(slog.LevelWarn, "expired"),
+			"an answer came too late", "id", i.reference, "err", err)
 	default:
-		return []delivery{asEdit, asFollowUp}
+		s.count("answer_failed")
+		s.log.Log(s.work.Sends, s.work.Rarely(slog.LevelError, "failed"),
+			"an answer was not delivered", "id", i.reference, "err", err)
 	}
-}
-
-// promise returns the first response that defers the answer. private hides a new message
-// from all but the user, and cannot be changed later.
-func (to target) promise(private bool) response {
-	if to.replaces {
-		return response{Type: discordgo.InteractionResponseDeferredMessageUpdate}
-	}
-	data := map[string]discordgo.MessageFlags{}
-	if private {
-		data["flags"] = discordgo.MessageFlagsEphemeral
-	}
-	return response{Type: discordgo.InteractionResponseDeferredChannelMessageWithSource, Data: data}
 }

@@ -118,8 +118,11 @@ type Message struct {
 // arrival. Discord accepts only one.
 func (c *Client) Respond(ctx context.Context, i Interaction, response any) error {
 	return c.repeat(ctx, &call{
-		method: http.MethodPost, first: true, until: i.Arrived.Add(respondFor),
-		endpoint: discordgo.EndpointInteractionResponse(i.ID, url.PathEscape(i.Token)), Message: Message{Body: response},
+		kind:     firstResponse,
+		method:   http.MethodPost,
+		endpoint: discordgo.EndpointInteractionResponse(i.ID, url.PathEscape(i.Token)),
+		until:    i.Arrived.Add(respondFor),
+		Message:  Message{Body: response},
 	})
 }
 
@@ -127,8 +130,11 @@ func (c *Client) Respond(ctx context.Context, i Interaction, response any) error
 // one, by m. Edit retries until the given time; a repeated picture replaces the one before.
 func (c *Client) Edit(ctx context.Context, i Interaction, m Message, until time.Time) error {
 	return c.repeat(ctx, &call{
-		method: http.MethodPatch, until: until,
-		endpoint: discordgo.EndpointWebhookMessage(i.ApplicationID, url.PathEscape(i.Token), "@original"), Message: m,
+		kind:     edit,
+		method:   http.MethodPatch,
+		endpoint: discordgo.EndpointWebhookMessage(i.ApplicationID, url.PathEscape(i.Token), "@original"),
+		until:    until,
+		Message:  m,
 	})
 }
 
@@ -138,8 +144,11 @@ func (c *Client) Edit(ctx context.Context, i Interaction, m Message, until time.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#create-followup-message
 func (c *Client) FollowUp(ctx context.Context, i Interaction, m Message, until time.Time) error {
 	return c.repeat(ctx, &call{
-		method: http.MethodPost, until: until, creates: true,
-		endpoint: discordgo.EndpointWebhookToken(i.ApplicationID, url.PathEscape(i.Token)), Message: m,
+		kind:     followUp,
+		method:   http.MethodPost,
+		endpoint: discordgo.EndpointWebhookToken(i.ApplicationID, url.PathEscape(i.Token)),
+		until:    until,
+		Message:  m,
 	})
 }
 
@@ -191,15 +200,26 @@ func (c *Client) Application(ctx context.Context) (a Application, err error) {
 	return a, err
 }
 
+// kind is what a call is for.
+type kind int
+
+const (
+	// own is a call for no interaction. It is tried once.
+	own kind = iota
+	// firstResponse, edit and followUp answer an interaction. Each accepted try of a followUp creates a message.
+	firstResponse
+	edit
+	followUp
+)
+
 // call is one call, with the state of its retries.
 type call struct {
 	Message
+	kind             kind
 	method, endpoint string
 	result           any
 	reason           string    // for the audit log; empty: none
-	first            bool      // the call is a first response
-	until            time.Time // no try begins later; zero: the call is for no interaction
-	creates          bool      // each accepted try creates a message
+	until            time.Time // no try begins later; zero for kind own
 	began            time.Time // when the first try began
 	unknownTries     int       // tries whose outcome is unknown
 }
@@ -233,9 +253,9 @@ func (c *Client) repeat(ctx context.Context, call *call) error {
 func (c *call) again(err error) (retry bool, atLeast time.Duration) {
 	retry, atLeast = Retryable(err)
 	switch {
-	case !c.first && errorOf(err).Code == discordgo.ErrCodeUnknownWebhook:
+	case c.kind != firstResponse && errorOf(err).Code == discordgo.ErrCodeUnknownWebhook:
 		return time.Since(c.began) < overtaking, 0
-	case c.creates && errors.Is(err, ErrOutcomeUnknown):
+	case c.kind == followUp && errors.Is(err, ErrOutcomeUnknown):
 		return retry && c.unknownTries <= maxRepeats, max(atLeast, repeatAfter)
 	}
 	return retry, atLeast
@@ -247,10 +267,10 @@ func (c *call) again(err error) (retry bool, atLeast time.Duration) {
 // ErrOutcomeUnknown, ErrToken, or an error that holds no URL and no text of the server.
 func (c *Client) try(ctx context.Context, call *call) error {
 	permits, timeout := c.other, callTime
-	switch {
-	case call.first:
+	switch call.kind {
+	case firstResponse:
 		permits, timeout = c.first, respondTry
-	case call.until.IsZero():
+	case own:
 		permits = c.own
 	}
 	waiting, cancel := context.WithDeadline(ctx, cmp.Or(call.until, time.Now().Add(TokenLife)))

@@ -47,11 +47,11 @@ type globalLimit struct {
 func (l *globalLimit) reserve(call *call) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if call.first {
+	if call.kind == firstResponse {
 		return 0
 	}
 	pause := time.Until(l.probeAt)
-	if isAnswer := !call.until.IsZero(); isAnswer {
+	if call.kind != own {
 		pause = max(pause, l.counts.Peek(context.Background(), refusals))
 	}
 	if pause <= 0 && !l.probeAt.IsZero() {
@@ -71,10 +71,11 @@ func (l *globalLimit) note(call *call, err error) {
 		l.countRefusal()
 	}
 	limited := refused.Status == http.StatusTooManyRequests
+	mayWait := call.kind != firstResponse
 	switch {
-	case limited && !call.first:
+	case limited && mayWait:
 		l.limitedInARow++
-	case err == nil && !call.first && (l.probing || l.probeAt.IsZero()):
+	case err == nil && mayWait && (l.probing || l.probeAt.IsZero()):
 		l.limitedInARow, l.probeAt = 0, time.Time{}
 	}
 	if limited && (refused.Global || l.limitedInARow >= maxLimited) {

@@ -42,8 +42,16 @@ func TestAHeartbeatIsSentWhenDiscordAsks(t *testing.T) {
 func FuzzHandle(f *testing.F) {
 	for _, packet := range []string{
 		`{"op":0,"t":"READY","s":1,"d":{"session_id":"x","resume_gateway_url":"wss://gateway.example"}}`,
-		`{"op":0,"t":"READY","d":[]}`, `{"op":0,"t":"READY"}`, `{"op":0,"t":"RESUMED","s":1}`, `{"op":0,"t":"RESUMED","s":-1}`,
-		`{"op":0,"s":-5}`, `{"op":9}`, `{"op":9,"d":"true"}`, `{"op":99}`, `{"op":-1}`, `{"op":0,"t":"INTERACTION_CREATE","d":{"id":"1"}}`,
+		`{"op":0,"t":"READY","d":[]}`,
+		`{"op":0,"t":"READY"}`,
+		`{"op":0,"t":"RESUMED","s":1}`,
+		`{"op":0,"t":"RESUMED","s":-1}`,
+		`{"op":0,"s":-5}`,
+		`{"op":9}`,
+		`{"op":9,"d":"true"}`,
+		`{"op":99}`,
+		`{"op":-1}`,
+		`{"op":0,"t":"INTERACTION_CREATE","d":{"id":"1"}}`,
 	} {
 		f.Add([]byte(packet))
 	}

@@ -50,17 +50,24 @@ func TestALimitOfTheCallForTheAddressIsWaitedFor(t *testing.T) {
 		pass(2 * time.Second)
 		h.takes(t)
 	}, func(h *gatewayTest) {
-		h.fake.Script(fakediscord.GatewayBot, discordtest.Fault{Status: 429, RetryAfter: 10 * time.Minute}, discordtest.Fault{Status: 429, RetryAfter: 24 * time.Hour})
+		h.fake.Script(fakediscord.GatewayBot,
+			discordtest.Fault{Status: 429, RetryAfter: 10 * time.Minute},
+			discordtest.Fault{Status: 429, RetryAfter: 24 * time.Hour})
 	})
 }
 
 func TestFatalClosesAndARefusedTokenEndRun(t *testing.T) {
 	for code, setting := range map[int]string{
-		4004: "DISCORD_BOT_TOKEN", 4010: "DISCORD_BOT_TOKEN", 4011: "DISCORD_PUBLIC_KEY",
-		4012: "DISCORD_API_URL", 4013: "DISCORD_API_URL", 4014: "DISCORD_BOT_TOKEN",
-		0: "DISCORD_BOT_TOKEN", // refused before there is a connection
+		4004: "DISCORD_BOT_TOKEN",
+		4010: "DISCORD_BOT_TOKEN",
+		4011: "DISCORD_PUBLIC_KEY",
+		4012: "DISCORD_API_URL",
+		4013: "DISCORD_API_URL",
+		4014: "DISCORD_BOT_TOKEN",
+		0:    "DISCORD_BOT_TOKEN", // refused before there is a connection
 	} {
-		simulate(t, fakediscord.Behaviour{InsteadOfReady: []fakediscord.Action{{Close: code}}}, func(t *testing.T, h *gatewayTest) {
+		closes := fakediscord.Behaviour{InsteadOfReady: []fakediscord.Action{{Close: code}}}
+		simulate(t, closes, func(t *testing.T, h *gatewayTest) {
 			pass(time.Hour)
 			err := h.stop()
 			if err == nil || !strings.HasPrefix(err.Error(), setting+": ") || strings.Contains(err.Error(), "\n") {
@@ -111,14 +118,22 @@ func TestOnlyStoppingEndsTheSession(t *testing.T) {
 
 func TestTheTokenIsSentWithTLSOnly(t *testing.T) {
 	g := New(Config{})
-	for _, address := range []string{"ws://gateway.example", "https://gateway.example", "gateway.example", "wss://", "::", ""} {
+	for _, address := range []string{
+		"ws://gateway.example",
+		"https://gateway.example",
+		"gateway.example",
+		"wss://",
+		"::",
+		"",
+	} {
 		if _, err := g.checkAddress(address); err == nil {
 			t.Errorf("the token would go to %q", address)
 		}
 	}
 	g.Insecure = true
 	for address, want := range map[string]string{
-		"wss://gateway.example": "wss://gateway.example?encoding=json&v=9", "ws://gateway.example/x": "ws://gateway.example/x?encoding=json&v=9",
+		"wss://gateway.example":  "wss://gateway.example?encoding=json&v=9",
+		"ws://gateway.example/x": "ws://gateway.example/x?encoding=json&v=9",
 	} {
 		got, err := g.checkAddress(address)
 		equal(t, "address", got, want)
@@ -200,12 +215,13 @@ func TestMissedInteractionsAreReplayedAtOnce(t *testing.T) {
 // A gateway that answers no RESUME must not keep the bot away, and the token goes
 // to no address without TLS.
 func TestASessionThatCannotBeResumedIsGivenUp(t *testing.T) {
+	refused := []fakediscord.Action{{Op: 9, Resumable: true}}
 	for name, tt := range map[string]struct {
 		behaviour fakediscord.Behaviour
 		tries     int
 	}{
 		"silence":           {fakediscord.Behaviour{InsteadOfResumed: []fakediscord.Action{}}, maxResumes},
-		"always op 9":       {fakediscord.Behaviour{InsteadOfResumed: []fakediscord.Action{{Op: 9, Resumable: true}}}, maxResumes},
+		"always op 9":       {fakediscord.Behaviour{InsteadOfResumed: refused}, maxResumes},
 		"no upgrade":        {fakediscord.Behaviour{ResumeURL: "ws://" + mute}, maxResumes},
 		"nobody is there":   {fakediscord.Behaviour{ResumeURL: "ws://" + nobody}, maxResumes},
 		"an unsafe address": {fakediscord.Behaviour{ResumeURL: "http://" + nobody}, 0},
@@ -273,7 +289,10 @@ func TestUnacknowledgedHeartbeatsEndAConnection(t *testing.T) {
 // identifies and one more every 90 seconds, 5 seconds apart at least.
 func TestIdentifiesStayRareForHours(t *testing.T) {
 	do := func(actions ...fakediscord.Action) []fakediscord.Action { return actions }
-	nothing := []fakediscord.Action{}
+	dropped := fakediscord.Behaviour{
+		AfterReady:       do(fakediscord.Action{Drop: true}),
+		InsteadOfResumed: []fakediscord.Action{},
+	}
 	for name, tt := range map[string]struct {
 		behaviour fakediscord.Behaviour
 		min, max  int // identifies in the hours that pass
@@ -282,7 +301,7 @@ func TestIdentifiesStayRareForHours(t *testing.T) {
 		"op 9 for READY":      {fakediscord.Behaviour{InsteadOfReady: do(fakediscord.Action{Op: 9})}, 60, 90},
 		"nothing for READY":   {fakediscord.Behaviour{InsteadOfReady: do(fakediscord.Action{Stall: true})}, 60, 90},
 		"silence after READY": {fakediscord.Behaviour{AfterReady: do(fakediscord.Action{Stall: true})}, 1, 1},
-		"no RESUMED":          {fakediscord.Behaviour{AfterReady: do(fakediscord.Action{Drop: true}), InsteadOfResumed: nothing}, 15, 90},
+		"no RESUMED":          {dropped, 15, 90},
 	} {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, tt.behaviour, func(t *testing.T, h *gatewayTest) {

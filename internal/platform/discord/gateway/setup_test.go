@@ -56,8 +56,14 @@ func simulate(t *testing.T, b fakediscord.Behaviour, test func(*testing.T, *gate
 		t.Cleanup(h.fake.Close)
 		token := secret.New(h.fake.Token)
 		h.Gateway = New(Config{
-			Token: token, API: api.New(token, h.fake.URL(), h.logged.Logger(), h.events.Add), Insecure: true, Dial: h.dial,
-			Log: h.logged.Logger(), Count: h.events.Add, Connected: func(name string) { h.events.Add("as " + name) }, Lost: func(error) { h.events.Add("told") },
+			Token:     token,
+			API:       api.New(token, h.fake.URL(), h.logged.Logger(), h.events.Add),
+			Insecure:  true,
+			Dial:      h.dial,
+			Log:       h.logged.Logger(),
+			Count:     h.events.Add,
+			Connected: func(name string) { h.events.Add("as " + name) },
+			Lost:      func(error) { h.events.Add("told") },
 		})
 		// What bounds the identifies must be the Gateway, not this budget.
 		h.fake.Limit(1<<30, 0)

@@ -1,0 +1,146 @@
+package discord
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/bwmarrin/discordgo"
+
+	"herald/internal/chat"
+	"herald/internal/platform"
+	"herald/internal/platform/discord/api"
+)
+
+// Rights returns whether the bot can give the roles of StakerRoles, and whether it is in the servers of moderated,
+// which are IDs. It fetches each server, and blocks meanwhile.
+func (a *Adapter) Rights(ctx context.Context, moderated ...string) (all []platform.Right) {
+	var g guild
+	var err error
+	for i, badge := range a.StakerRoles {
+		isNextServer := i == 0 || badge.Community != a.StakerRoles[i-1].Community
+		if isNextServer {
+			g, err = a.fetchGuild(ctx, badge.Community)
+		}
+		all = append(all, a.roleRight(badge, g, err))
+	}
+	for _, id := range moderated {
+		all = append(all, a.moderatedRight(ctx, id))
+	}
+	return all
+}
+
+// roleRight returns whether the bot can give a role of StakerRoles. g is its server, or err why that could not be
+// fetched.
+func (a *Adapter) roleRight(badge chat.Badge, g guild, err error) platform.Right {
+	r := platform.Right{
+		Setting:   "STAKER_ROLES",
+		Entry:     fmt.Sprintf("role %s in server %s", badge.ID, badge.Community),
+		Community: a.CommunityName(badge.Community),
+		Name:      a.BadgeName(badge.Community, badge.ID),
+	}
+	if err == nil {
+		r.May, r.Problem = g.standing(badge.Community, badge.ID).advice()
+		if g.MFALevel == mfaElevated && r.Problem == "" {
+			r.May += twoFactorHint
+		}
+		return r
+	}
+	r.Passing, _ = api.Retryable(err)
+	if r.Passing {
+		r.Problem = fmt.Sprintf("%v: until Discord answers, the bot may lack the names of the server and its roles", err)
+	} else {
+		r.Problem = fmt.Sprintf("%v: is the ID right, and the bot in the server?", err)
+	}
+	return r
+}
+
+// twoFactorHint follows what the bot may do in a server that requires two-factor authentication. Discord does not tell
+// a bot whether its owner has it.
+const twoFactorHint = "; the server requires two-factor authentication: the account that owns the bot needs it"
+
+// moderatedRight returns whether the bot is in a server of MODERATOR_CHATS. Absence is no Problem, because members can
+// install the bot for themselves.
+func (a *Adapter) moderatedRight(ctx context.Context, id string) platform.Right {
+	var g guild
+	err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointGuild(id), nil, &g)
+	r := platform.Right{
+		Setting:   "MODERATOR_CHATS",
+		Entry:     "server " + id,
+		Community: chat.NewUntrusted(g.Name, maxGuildName),
+	}
+	if err == nil {
+		r.May = "the bot is there"
+		return r
+	}
+	switch badgeError(err).Problem {
+	case chat.CommunityGone, chat.MissingRight:
+		r.May = "the bot is not there, and answers only those who installed it for themselves"
+		r.Advice = []string{"is the ID right? If so, add the bot for everybody else"}
+	default:
+		r.Problem = err.Error()
+		r.Passing = true
+	}
+	return r
+}
+
+// standing is whether the bot can give a role, judged by the roles of its server.
+type standing struct {
+	// name is the role's, or "" if the server has no such role. highest is the name of the bot's highest role.
+	name, highest chat.Untrusted
+	// problem is why the bot cannot give the role, or "".
+	problem chat.BadgeProblem
+	// administrator is true if the bot has that permission, which it does not need.
+	administrator bool
+}
+
+// standing returns whether the bot can give a role. The role with the server's ID is @everyone, which everybody has
+// and nobody can give.
+func (g guild) standing(guildID, wanted string) (s standing) {
+	var highest, badge role
+	manages := false
+	for _, r := range g.Roles {
+		if r.ID == wanted {
+			badge = r
+			s.name = r.shown()
+		}
+		isOwn := r.ID == guildID || slices.Contains(g.own, r.ID)
+		if !isOwn {
+			continue
+		}
+		manages = manages || permits(r.Permissions, discordgo.PermissionManageRoles|discordgo.PermissionAdministrator)
+		s.administrator = s.administrator || permits(r.Permissions, discordgo.PermissionAdministrator)
+		if highest.ID == "" || r.compare(highest) > 0 {
+			highest = r
+		}
+	}
+	s.highest = highest.shown()
+	switch {
+	case badge.ID == "" || badge.Managed || badge.ID == guildID:
+		s.problem = chat.BadgeGone
+	case !manages:
+		s.problem = chat.MissingRight
+	case badge.compare(highest) >= 0:
+		s.problem = chat.RoleAbove
+	}
+	return s
+}
+
+// advice returns a sentence for an operator: what the bot may do, or why it may not.
+func (s standing) advice() (may, problem string) {
+	switch {
+	case s.problem == chat.BadgeGone && s.name == "":
+		return "", "there is no such role"
+	case s.problem == chat.BadgeGone:
+		return "", fmt.Sprintf("nobody can give %s: it belongs to a bot or another integration, or to everyone", s.name)
+	case s.problem == chat.MissingRight:
+		return "", fmt.Sprintf("the bot cannot give %s: it lacks the permission Manage Roles", s.name)
+	case s.problem == chat.RoleAbove:
+		return "", fmt.Sprintf("the bot cannot give %s: that role is above the bot's highest one, %s; "+
+			"drag the bot's role above it", s.name, s.highest)
+	case s.administrator:
+		return fmt.Sprintf("the bot can give %s; it is an administrator, which it need not be", s.name), ""
+	}
+	return fmt.Sprintf("the bot can give %s", s.name), ""
+}

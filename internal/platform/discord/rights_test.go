@@ -1,0 +1,177 @@
+package discord
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"herald/internal/chat"
+	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/discordtest"
+	"herald/internal/platform"
+)
+
+// lines returns what a check prints of the bot's rights.
+func (h *adapterTest) lines(t *testing.T, moderated ...string) string {
+	var all []string
+	for _, r := range h.Rights(t.Context(), moderated...) {
+		all = append(all, r.Lines()...)
+	}
+	return strings.Join(all, "\n")
+}
+
+func TestRightsSayWhetherTheBotCanGiveARole(t *testing.T) {
+	unchanged := func(*adapterTest) {}
+	managed := edit(staker, func(r *fakediscord.Role) { r.Managed = true })
+
+	for name, tt := range map[string]struct {
+		change  func(*adapterTest)
+		may     string
+		problem string // part of it
+	}{
+		"may":      {change: unchanged, may: "the bot can give @Staker"},
+		"deleted":  {change: deleteRole, problem: "there is no such role"},
+		"managed":  {change: managed, problem: "nobody can give @Staker: it belongs to a bot or another integration"},
+		"no right": {change: loseRight, problem: "the bot cannot give @Staker: it lacks the permission Manage Roles"},
+		"above":    {change: moveRole(3), problem: "above the bot's highest one, @Herald; drag the bot's role above it"},
+		"in our position": {
+			change:  moveRole(2),
+			problem: "above the bot's highest one, @Herald",
+		},
+		"the bot removed": {
+			change:  removeBot,
+			problem: "status 404, code 10004: is the ID right, and the bot in the server?",
+		},
+		"the server deleted": {
+			change:  deleteServer,
+			problem: "status 404, code 10004: is the ID right, and the bot in the server?",
+		},
+		"an administrator": {
+			change: administrate,
+			may:    "the bot can give @Staker; it is an administrator, which it need not be",
+		},
+		"two-factor": {
+			change: requireTwoFactor,
+			may:    "the bot can give @Staker" + twoFactorHint,
+		},
+	} {
+		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+			tt.change(h)
+			r := h.Rights(t.Context())[0]
+			equal(t, name+": entry", r.Entry, "role "+staker+" in server "+server)
+			equal(t, name+": may", r.May, tt.may)
+			equal(t, name+": there is a problem", r.Problem != "", tt.problem != "")
+			equal(t, name+": problem "+r.Problem, strings.Contains(r.Problem, tt.problem), true)
+			equal(t, name+": it may pass", r.Passing, false)
+		}, inServer)
+	}
+}
+
+// Answers then do not name the server and its roles. A name that was known stays known.
+func TestRightsThatCannotBeReadMayPass(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+		for _, name := range []chat.Untrusted{"", "@Staker"} {
+			h.fake.Break(fakediscord.Guild, discordtest.Fault{Status: 500})
+			for _, r := range h.Rights(t.Context())[:1] {
+				equal(t, "name", r.Name, name)
+				equal(t, "it may pass", r.Passing, true)
+				equal(t, "may", r.May, "")
+				equal(t, "problem "+r.Problem, strings.Contains(r.Problem, "until Discord answers"), true)
+			}
+			h.fake.Break(fakediscord.Guild, discordtest.Fault{})
+			h.Rights(t.Context())
+		}
+	}, inServer)
+}
+
+func TestRightsOfModeratedServersSayWhetherTheBotIsThere(t *testing.T) {
+	for name, tt := range map[string]struct {
+		fault discordtest.Fault
+		want  platform.Right
+	}{
+		"there": {
+			want: platform.Right{Community: "Guild " + server, May: "the bot is there"},
+		},
+		// Commands that members have installed for themselves work there.
+		"not there": {
+			fault: discordtest.Fault{Status: 403, Code: 50001},
+			want: platform.Right{
+				May:    "the bot is not there, and answers only those who installed it for themselves",
+				Advice: []string{"is the ID right? If so, add the bot for everybody else"},
+			},
+		},
+		"an outage": {
+			fault: discordtest.Fault{Status: 502},
+			want: platform.Right{
+				Problem: "nobody knows whether Discord has it: discord refused with status 502, code 0",
+				Passing: true,
+			},
+		},
+	} {
+		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+			h.StakerRoles = nil
+			h.fake.Break(fakediscord.Guild, tt.fault)
+			tt.want.Setting = "MODERATOR_CHATS"
+			tt.want.Entry = "server " + server
+			equal(t, name, fmt.Sprintf("%+v", h.Rights(t.Context(), server)), fmt.Sprintf("%+v", []platform.Right{tt.want}))
+		}, inServer)
+	}
+}
+
+func TestEachServerIsFetchedOnceForItsRoles(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+		h.StakerRoles = append(h.StakerRoles, chat.Badge{Community: "9", ID: "10"})
+		all := h.lines(t)
+		equal(t, "calls", h.fake.Calls(fakediscord.Guild), 2)
+		for _, want := range []string{
+			"STAKER_ROLES, role " + staker + " in server " + server + " (Guild " + server + "): the bot can give @Staker",
+			"STAKER_ROLES, role " + whale + " in server " + server + " (Guild " + server + "): the bot can give @Whale",
+			"STAKER_ROLES, role 10 in server 9: ask for the roles: discord refused with status 404, code 10004: ",
+		} {
+			equal(t, want+" is in "+all, strings.Contains(all, want), true)
+		}
+	}, inServer)
+}
+
+func TestCheckReturnsTheRights(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+		_, rights, err := h.Check(t.Context(), nil, server)
+		equal(t, "error", err, nil)
+		var settings []string
+		for _, r := range rights {
+			settings = append(settings, r.Setting)
+		}
+		equal(t, "rights", strings.Join(settings, " "), "STAKER_ROLES STAKER_ROLES MODERATOR_CHATS")
+	}, inServer)
+}
+
+func TestRolesAndServersHaveTheirNamesOnceTheyWereFetched(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+		equal(t, "one each", h.OneEach(), false)
+		equal(t, "a role before", h.BadgeName(server, whale), "")
+		h.Rights(t.Context())
+		equal(t, "a role", h.BadgeName(server, whale), "@Whale")
+		equal(t, "a role of another server", h.BadgeName("1", whale), "")
+		equal(t, "an unknown role", h.BadgeName(server, "1"), "")
+		equal(t, "the server", h.CommunityName(server), "Guild "+server)
+		equal(t, "an unknown server", h.CommunityName("1"), "")
+	}, inServer)
+}
+
+func TestARenamedRoleHasItsNameHarmless(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+		const name = "Shark @everyone"
+		h.Rights(t.Context())
+		edit(staker, func(r *fakediscord.Role) { r.Name = name })(h)
+		h.Rights(t.Context())
+		equal(t, "name", h.BadgeName(server, staker), "@"+chat.NewUntrusted(name, maxRoleName))
+	}, inServer)
+}
+
+func TestInOnePositionTheOlderRoleIsAbove(t *testing.T) {
+	older := role{ID: ours}
+	for _, newer := range []role{{ID: above}, {ID: "1" + server}} {
+		equal(t, newer.ID+" is below", newer.compare(older) < 0, true)
+		equal(t, newer.ID+" is not above", older.compare(newer) > 0, true)
+	}
+}
