@@ -18,6 +18,8 @@ type Shown struct {
 type shownAnswer struct {
 	subject string
 	version chat.Version
+	// before is what the message showed before, as far as that is remembered.
+	before *shownAnswer
 }
 
 // maxShown is how many messages Shown remembers; when it has that many, it forgets all.
@@ -53,16 +55,28 @@ func (s *Shown) Judge(message, subject string, button, answer chat.Version) Verd
 	if s.last == nil || !known && len(s.last) >= maxShown {
 		s.last = map[string]shownAnswer{}
 	}
-	s.last[message] = shownAnswer{subject: subject, version: answer}
+	now := shownAnswer{subject: subject, version: answer}
+	if known {
+		last.before = nil
+		now.before = &last
+	}
+	s.last[message] = now
 	if order == chat.Newer {
 		return Replace
 	}
 	return ReplaceIfDifferent
 }
 
-// Forget forgets a message: the answer could not be shown there.
-func (s *Shown) Forget(message string) {
+// Forget forgets an answer that could not be shown in place of a message, unless another one has been since.
+func (s *Shown) Forget(message string, answer chat.Version) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.last, message)
+	last, known := s.last[message]
+	switch {
+	case !known || last.version != answer:
+	case last.before != nil:
+		s.last[message] = *last.before
+	default:
+		delete(s.last, message)
+	}
 }

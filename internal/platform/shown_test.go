@@ -26,8 +26,8 @@ func TestOfTwoPressesTheNewerAnswerWins(t *testing.T) {
 		"the same block":              {"staked 0x1", nil, block(105, time.Minute), platform.Replace},
 		"a newer block":               {"staked 0x1", nil, block(106, time.Minute), platform.Replace},
 		"an older one of another":     {"staked 0x2", nil, block(101, time.Minute), platform.Replace},
-		"after a failure":             {"staked 0x1", func(s *platform.Shown) { s.Forget("m") }, block(101, 0), platform.Replace},
-		"after the failure of others": {"staked 0x1", func(s *platform.Shown) { s.Forget("n") }, block(101, 0), platform.Keep},
+		"after a failure":             {"staked 0x1", func(s *platform.Shown) { s.Forget("m", block(105, 0)) }, block(101, 0), platform.Replace},
+		"after the failure of others": {"staked 0x1", func(s *platform.Shown) { s.Forget("n", block(105, 0)) }, block(101, 0), platform.Keep},
 		"older than the button says":  {"staked 0x1", nil, block(99, 0), platform.Keep},
 	} {
 		var s platform.Shown

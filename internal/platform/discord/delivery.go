@@ -5,6 +5,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
+	"herald/internal/chat"
 	"herald/internal/platform/discord/api"
 )
 
@@ -16,6 +17,8 @@ type answer struct {
 	*message
 	place  place
 	reader reader // of a new message
+	// asOf is the version that Shown remembers.
+	asOf chat.Version
 }
 
 // delivery is a call that delivers an answer.
@@ -70,7 +73,7 @@ func (s *session) deliver(i *interaction, a *answer, d delivery) error {
 		if err == nil {
 			return nil
 		}
-		s.shown.Forget(i.target.message)
+		s.shown.Forget(i.target.message, a.asOf)
 		d = d.afterRefusal()
 		if d == undeliverable || !api.Unacceptable(err) {
 			return err

@@ -11,6 +11,7 @@ import (
 	"herald/internal/chat"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/discordtest"
+	"herald/internal/platform"
 )
 
 // start is the AsOf of a test's first answer: a minute before simulate begins.
@@ -339,7 +340,7 @@ func TestAnOlderBlockNeverReplacesANewerOne(t *testing.T) {
 			says(t, p.Answer(), "block 100")
 			says(t, h.messages(t, 2)[1], "Nothing newer yet")
 			press("6", 105)
-			h.Adapter.shown.Forget(p.Answer().ID) // as another process, which has not changed it
+			h.Adapter.shown = platform.Shown{} // as that of another process, which has not changed it
 			press("6", 104)
 			says(t, p.Answer(), "block 105")
 			equal(t, "messages", len(h.fake.Messages()), 3)

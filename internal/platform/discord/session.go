@@ -160,7 +160,7 @@ func (s *session) answer(i *interaction, req *chat.Request, press *chat.Press) e
 		err = s.sendDeferral(i, a.reader)
 	}
 	if err != nil && !errors.Is(err, api.ErrOutcomeUnknown) {
-		s.shown.Forget(i.target.message)
+		s.shown.Forget(i.target.message, a.asOf)
 		return err
 	}
 	// After an unknown outcome, the calls below fail unless Discord has the deferral.
@@ -171,6 +171,7 @@ func (s *session) answer(i *interaction, req *chat.Request, press *chat.Press) e
 func (s *session) run(req *chat.Request, to *target) *answer {
 	a := &answer{}
 	s.work.Answer(req, func(reply *chat.Reply) {
+		a.asOf = reply.Source.AsOf
 		a.message = chat.RenderOnce(Platform, reply, s.render)
 		if to.keepsMessage(s.shown, reply, a.message) {
 			reply = reply.Unchanged().In(s.work.Handler.Language(req, chat.Private))

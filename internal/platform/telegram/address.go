@@ -117,7 +117,7 @@ func (a *answering) approveOwn(reply *chat.Reply) *chat.Reply {
 func (a *answering) noteOpen() {
 	group := a.cmd.request.Args.First()
 	_, listed := a.s.a.Settings.JoinChats[idOf(group)]
-	if a.cmd.request.Command == chat.JoinCommand && listed && a.request == requestClaimed {
+	if listed && a.request == requestClaimed {
 		a.s.a.Joins.Reopen(group, a.cmd.request.From)
 	}
 }

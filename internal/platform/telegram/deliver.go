@@ -51,52 +51,73 @@ func (a *answering) sharing(reply *chat.Reply) outbox.Sharing {
 		r.Notes = append(slices.Clip(r.Notes), note)
 		return a.render(r)
 	}
+	target := ""
+	if a.cmd.request.Target != nil { // Replied to, and so not in the text.
+		target = a.cmd.request.Target.ID
+	}
 	return outbox.Sharing{
 		// Tone and title keep a refusal from being sent instead of an answer.
-		Key:      [...]any{a.cmd.to.Chat, a.cmd.to.Topic(), a.cmd.text, reply.Tone, reply.Title.Key},
+		Key:      [...]any{a.cmd.to.Chat, a.cmd.to.Topic(), a.cmd.text, target, reply.Tone, reply.Title.Key},
 		Subject:  a.cmd.text,
 		AsOf:     reply.Source.AsOf,
 		Combined: combined,
 	}
 }
 
-// answerPress shows the answer to a press: only to the person who pressed, or as an edit of the message with the
-// button, or else as a new message.
-func (a *answering) answerPress(reply *chat.Reply, content outbox.Content) outbox.Receipt {
-	if a.tellInstead(reply) {
-		return outbox.Receipt{}
+// pressAnswer is how the answer to a press is shown.
+type pressAnswer int
+
+const (
+	// asNewMessage: in the chat, below the others.
+	asNewMessage pressAnswer = iota
+	// asEdit: in place of the message with the button.
+	asEdit
+	// asAlert: to the person who pressed alone, because there is no answer.
+	asAlert
+	// asUnchanged: the message with the button shows this answer already, or a newer one. The person who pressed is told.
+	asUnchanged
+)
+
+// showAs returns how a reply to the press is shown.
+func (a *answering) showAs(reply *chat.Reply) pressAnswer {
+	b := a.cmd.button
+	switch {
+	case reply.Ask != nil && a.cmd.request.Direct: // An alert has no field for the argument.
+		return asNewMessage
+	case reply.Unanswered():
+		return asAlert
+	case !b.Edit || reply.Ask != nil:
+		return asNewMessage
+	case a.s.a.shown.Judge(a.messageKey(), a.cmd.text, b.AsOf, reply.Source.AsOf) == platform.Keep:
+		return asUnchanged
 	}
-	if reply.Unanswered() { // Others may read the message, so it is in their language.
-		reply = a.inLanguageOfChat(reply)
+	return asEdit
+}
+
+// answerPress shows the answer to a press. If the person who pressed cannot be told alone that there is no answer, or the
+// message cannot be edited, the answer is a new message.
+func (a *answering) answerPress(reply *chat.Reply, content outbox.Content) outbox.Receipt {
+	how := a.showAs(reply)
+	switch how {
+	case asUnchanged:
+		a.toast(reply.Unchanged())
+		return outbox.Receipt{}
+	case asAlert:
+		if a.alert(reply) {
+			return outbox.Receipt{}
+		}
+		reply = a.inLanguageOfChat(reply) // Others may read the message.
 		content = a.render(reply)
 	}
 	endSpinner := func() { a.press.answer(bot.AnswerCallbackQueryParams{}) }
 	defer a.s.work.AfterFunc(spinnerLasts, a.cmd.request.ID, endSpinner).Stop()
-	if a.cmd.button.Edit && !reply.Unanswered() && reply.Ask == nil {
+	if how == asEdit {
 		receipt, isEdited := a.edit(reply, content)
 		if isEdited {
 			return receipt
 		}
 	}
 	return a.sendNew(reply, content)
-}
-
-// tellInstead tells only the person who pressed that there is no answer, or none newer than the one shown. It returns
-// false for any other reply, and if they could not be told that there is no answer.
-func (a *answering) tellInstead(reply *chat.Reply) bool {
-	b := a.cmd.button
-	switch {
-	case reply.Ask != nil && a.cmd.request.Direct: // An alert has no field for the argument.
-		return false
-	case reply.Unanswered():
-		return a.alert(reply)
-	case !b.Edit || reply.Ask != nil:
-		return false
-	case a.s.a.shown.Judge(a.messageKey(), a.cmd.text, b.AsOf, reply.Source.AsOf) == platform.Keep:
-		a.toast(reply.Unchanged())
-		return true
-	}
-	return false
 }
 
 // edit replaces the message with the button. It returns false if Telegram refuses that: the message may be deleted,
@@ -111,7 +132,7 @@ func (a *answering) edit(reply *chat.Reply, content outbox.Content) (receipt out
 	}
 	receipt = a.send(m)
 	if receipt.Result != outbox.Delivered {
-		a.s.a.shown.Forget(a.messageKey())
+		a.s.a.shown.Forget(a.messageKey(), reply.Source.AsOf)
 	}
 	if receipt.Result == outbox.Refused || receipt.Result == outbox.Unreachable {
 		return receipt, false

@@ -244,7 +244,7 @@ func parseInline(query string, commands chat.Commands) (found []chat.Request) {
 			case !f.Inline:
 			case len(f.Params) == 0 && isBegun:
 				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed()})
-			case len(f.Params) > 0 && known == isNamed: // The query names this command, or none.
+			case len(f.Params) > 0 && (isNamed || !known): // The query names this command, or none.
 				found = append(found, completed(c.Name, f, args)...)
 			}
 		}

@@ -30,7 +30,8 @@ const (
 
 // poller takes updates by long polling, during one Run. An update is acknowledged once it and all before it are
 // answered; tracker has the exceptions. An acknowledged update is still answered, even on SIGTERM. It is lost if the
-// process is killed, or if Telegram does not accept the answer before the drain ends.
+// process is killed, or if Telegram does not accept the answer before the drain ends. A join request is acknowledged
+// once the door has taken it: a stop leaves it open for moderators.
 type poller struct {
 	s       *session
 	updates *tracker
@@ -111,6 +112,9 @@ func unlikeLast(offset, last int64) int64 {
 // updates are in flight.
 func (p *poller) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew bool) {
 	for _, raw := range batch {
+		if p.updates.isKnown(leadingID(raw)) {
+			continue // Without the work of decoding it again.
+		}
 		u, answerable := p.s.a.read(raw)
 		if u.ID == 0 || !p.updates.begin(u.ID) {
 			continue

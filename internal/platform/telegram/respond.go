@@ -70,9 +70,7 @@ func (a *answering) complete(id string) {
 
 // answer has the command handled, and delivers the reply.
 func (a *answering) answer() outbox.Receipt {
-	stopTyping := a.typing(a.destination())
 	reply, content := a.handle()
-	stopTyping()
 	switch {
 	case reply.Audience == chat.SenderAgain:
 		a.toast(reply)
@@ -87,18 +85,31 @@ func (a *answering) answer() outbox.Receipt {
 	return a.sendNew(reply, content)
 }
 
-// handle has the command handled, and renders the reply.
+// handle has the command handled, approves the sender's request to join if the reply admits them, and renders the reply.
 func (a *answering) handle() (reply *chat.Reply, content outbox.Content) {
+	defer a.typing(a.destination())()
+	joinIsSettled := false
 	a.s.work.Answer(&a.cmd.request, func(r *chat.Reply) {
-		if r.Join.Admit != nil {
-			r = a.approveOwn(r)
-		} else {
-			a.noteOpen()
+		if !joinIsSettled { // It is called again after a panic, with another reply.
+			joinIsSettled = true
+			r = a.settleJoin(r)
 		}
 		reply = a.withoutPublicQuestion(r)
 		content = chat.RenderOnce(Platform, reply, a.render)
 	})
 	return reply, content
+}
+
+// settleJoin approves the sender's request to join a group if the reply admits them, and returns the reply to the outcome.
+// It returns any other reply as it is, and remembers that the sender's request is open if the command was about it.
+func (a *answering) settleJoin(r *chat.Reply) *chat.Reply {
+	switch {
+	case r.Join.Admit != nil:
+		return a.approveOwn(r)
+	case a.cmd.request.Command == chat.JoinCommand:
+		a.noteOpen()
+	}
+	return r
 }
 
 // withoutPublicQuestion returns r with a link to the private chat instead of a question whose answer everybody in the
@@ -135,6 +146,7 @@ func (a *answering) destination() outbox.Destination {
 // conclude counts the answer by its receipt, and tells the chat if the answer was Dropped or Lost. It returns false if
 // the update must not be acknowledged.
 func (a *answering) conclude(receipt outbox.Receipt) (done bool) {
+	told := receipt // of the answer, or of what is sent instead
 	switch receipt.Result {
 	case outbox.None:
 	case outbox.Delivered:
@@ -144,15 +156,15 @@ func (a *answering) conclude(receipt outbox.Receipt) (done bool) {
 		}
 	case outbox.Dropped:
 		a.s.a.Count("send_shed")
-		receipt = a.sendOnce("busy", platform.Busy())
+		told = a.sendOnce("busy", platform.Busy())
 	default:
 		a.s.a.Count("answer_failed")
 		a.s.a.Log.LogAttrs(a.s.work.Sends, a.s.work.Rarely(slog.LevelWarn, "failed"),
 			"telegram: an answer was not delivered",
 			slog.String("id", a.cmd.request.ID), slog.Any("err", receipt.Err))
 		if receipt.Result == outbox.Lost {
-			receipt = a.sendOnce("lost", &chat.Reply{Tone: chat.Warning, Text: chat.Say("telegram.lost")})
+			told = a.sendOnce("lost", &chat.Reply{Tone: chat.Warning, Text: chat.Say("telegram.lost")})
 		}
 	}
-	return receipt.Result != outbox.NotSent
+	return told.Result != outbox.NotSent
 }

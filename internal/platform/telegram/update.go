@@ -1,8 +1,10 @@
 package telegram
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/go-telegram/bot/models"
@@ -59,6 +61,20 @@ func (a *Adapter) read(raw []byte) (u *update, answerable bool) {
 	}
 	inline := u.InlineQuery != nil && u.InlineQuery.From != nil // parse checks the senders of other kinds.
 	return u, u.Message != nil || u.Press != nil || inline || u.Join != nil || addsBot(u.MyChatMember)
+}
+
+// leadingID returns the ID of an update that begins with it, as Telegram writes updates, or else 0.
+func leadingID(raw []byte) int64 {
+	digits, begins := bytes.CutPrefix(raw, []byte(`{"update_id":`))
+	end := bytes.IndexByte(digits, ',')
+	if !begins || end < 0 {
+		return 0
+	}
+	id, err := strconv.ParseInt(string(digits[:end]), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return id
 }
 
 // undecodable returns an update that has only the ID of raw, or 0 if that cannot be read.

@@ -70,14 +70,27 @@ func newTracker(saturated func() bool) *tracker {
 	return &tracker{saturated: saturated, changed: make(chan struct{}, 1)}
 }
 
+// isKnown reports whether an update was polled or acknowledged before.
+func (t *tracker) isKnown(id int64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.knows(id)
+}
+
+// knows is isKnown for a caller who holds mu.
+func (t *tracker) knows(id int64) bool {
+	_, polled := t.find(id)
+	return polled || id != 0 && id < t.acknowledged
+}
+
 // begin adds an update, which is running. It returns false if the update is known.
 func (t *tracker) begin(id int64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	i, known := t.find(id)
-	if known || id < t.acknowledged {
+	if t.knows(id) {
 		return false
 	}
+	i, _ := t.find(id)
 	t.polled = slices.Insert(t.polled, i, polledUpdate{id: id, begun: time.Now()})
 	return true
 }
