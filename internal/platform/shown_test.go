@@ -18,25 +18,24 @@ func TestOfTwoPressesTheNewerAnswerWins(t *testing.T) {
 	button := block(100, 0)
 	for name, tt := range map[string]struct {
 		subject string // of the second
-		before  func(*platform.Shown)
+		forget  string // the message where the first could not be shown
 		second  chat.Version
 		want    platform.Verdict
 	}{
-		"an older block":              {"staked 0x1", nil, block(101, time.Minute), platform.Keep},
-		"the same block":              {"staked 0x1", nil, block(105, time.Minute), platform.Replace},
-		"a newer block":               {"staked 0x1", nil, block(106, time.Minute), platform.Replace},
-		"an older one of another":     {"staked 0x2", nil, block(101, time.Minute), platform.Replace},
-		"after a failure":             {"staked 0x1", func(s *platform.Shown) { s.Forget("m", block(105, 0)) }, block(101, 0), platform.Replace},
-		"after the failure of others": {"staked 0x1", func(s *platform.Shown) { s.Forget("n", block(105, 0)) }, block(101, 0), platform.Keep},
-		"older than the button says":  {"staked 0x1", nil, block(99, 0), platform.Keep},
+		"an older block":              {"staked 0x1", "", block(101, time.Minute), platform.Keep},
+		"the same block":              {"staked 0x1", "", block(105, time.Minute), platform.Replace},
+		"a newer block":               {"staked 0x1", "", block(106, time.Minute), platform.Replace},
+		"an older one of another":     {"staked 0x2", "", block(101, time.Minute), platform.Replace},
+		"after a failure":             {"staked 0x1", "m", block(101, 0), platform.Replace},
+		"after the failure of others": {"staked 0x1", "n", block(101, 0), platform.Keep},
+		"older than the button says":  {"staked 0x1", "", block(99, 0), platform.Keep},
 	} {
 		var s platform.Shown
-		if got := s.Judge("m", "staked 0x1", button, block(105, 0)); got != platform.Replace {
+		first := block(105, 0)
+		if got := s.Judge("m", "staked 0x1", button, first); got != platform.Replace {
 			t.Errorf("%s: the first is %d", name, got)
 		}
-		if tt.before != nil {
-			tt.before(&s)
-		}
+		s.Forget(tt.forget, first)
 		if got := s.Judge("m", tt.subject, button, tt.second); got != tt.want {
 			t.Errorf("%s: got %d, want %d", name, got, tt.want)
 		}
@@ -57,5 +56,21 @@ func TestRefusedAnswersAreNotRemembered(t *testing.T) {
 		if got := s.Judge("m", "x", block(100, 0), block(n, 0)); got != want {
 			t.Errorf("block %d: got %d, want %d", n, got, want)
 		}
+	}
+}
+
+// A slow press of an old button must not bring back an answer from before the last one that is shown.
+func TestAnAnswerThatCouldNotBeShownLeavesTheOneBefore(t *testing.T) {
+	var s platform.Shown
+	button := block(100, 0)
+	failed := block(103, 0)
+	s.Judge("m", "x", button, block(102, 0))
+	s.Judge("m", "x", button, failed)
+	s.Forget("m", failed)
+	if got := s.Judge("m", "x", button, block(101, 0)); got != platform.Keep {
+		t.Errorf("an older answer: got %d", got)
+	}
+	if got := s.Judge("m", "x", button, block(103, 0)); got != platform.Replace {
+		t.Errorf("the failed one again: got %d", got)
 	}
 }
