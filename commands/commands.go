@@ -22,7 +22,7 @@ import (
 
 // Sources answer the questions of commands.
 type Sources struct {
-	Price  query.Source[struct{}, core.Quote]
+	Price  query.Source[struct{}, *core.Quote]
 	Supply query.Source[struct{}, core.Supply]
 	Stakes query.Source[common.Address, core.Stake]
 	// Total answers with what all wallets together have staked; nil: nobody asks.

@@ -15,9 +15,11 @@ const oldAfter = 10 * time.Minute
 
 // dated returns the quote of s. If s is overdue, the quote is old from oldAfter on, and its
 // LastUpdated is set.
-func dated(s query.Snapshot[core.Quote]) core.Quote {
+func dated(s query.Snapshot[*core.Quote]) *core.Quote {
 	q := s.Value
 	if s.Overdue() {
+		copied := *q
+		q = &copied
 		q.LastUpdated = cmp.Or(q.LastUpdated, s.At)
 		if from := q.LastUpdated.Add(oldAfter); q.OldFrom.IsZero() || from.Before(q.OldFrom) {
 			q.OldFrom = from
@@ -28,15 +30,15 @@ func dated(s query.Snapshot[core.Quote]) core.Quote {
 
 // isCurrent reports whether s, whose quote is dated, is neither overdue nor old. Its reply then
 // shows no age, and does not change with time.
-func isCurrent(s query.Snapshot[core.Quote]) bool { return !s.Overdue() && !s.Value.Old() }
+func isCurrent(s query.Snapshot[*core.Quote]) bool { return !s.Overdue() && !s.Value.Old() }
 
 // OldPrice returns a headline with the price and its age, or false if the price is not old.
-func OldPrice(s query.Snapshot[core.Quote], symbol string) (headline chat.Text, old bool) {
+func OldPrice(s query.Snapshot[*core.Quote], symbol string) (headline chat.Text, old bool) {
 	q := dated(s)
 	if !q.Old() {
 		return chat.Text{}, false
 	}
-	return oldTitle(q, symbol), true
+	return oldTitle(*q, symbol), true
 }
 
 // oldTitle returns the title of an old price, with its age. It has no change, because the
@@ -78,7 +80,7 @@ func why(failed *core.Error) chat.Text {
 
 // priceSource returns the end of a reply with the price of s, whose quote is dated. For an old or
 // Stale price it is why there is no newer one, and for any other price the provider.
-func priceSource(s query.Snapshot[core.Quote]) chat.Value {
+func priceSource(s query.Snapshot[*core.Quote]) chat.Value {
 	switch {
 	case s.Stale, s.Overdue() && s.Value.Old():
 		return why(s.Why)

@@ -50,7 +50,7 @@ type priceCommand struct {
 
 // textReply is the reply to an answer, without a picture.
 type textReply struct {
-	answer query.Snapshot[core.Quote]
+	answer query.Snapshot[*core.Quote]
 	reply  *chat.Reply
 }
 
@@ -92,7 +92,7 @@ func (c *priceCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 
 // withoutChart returns the price without a picture. For one current answer it always returns the
 // same reply, so that adapters render the reply once.
-func (c *priceCommand) withoutChart(answer query.Snapshot[core.Quote]) *chat.Reply {
+func (c *priceCommand) withoutChart(answer query.Snapshot[*core.Quote]) *chat.Reply {
 	current := isCurrent(answer)
 	if last := c.last.Load(); current && last != nil && last.answer == answer {
 		reply := *last.reply // The Router sets its Language.
@@ -110,11 +110,11 @@ func (c *priceCommand) withoutChart(answer query.Snapshot[core.Quote]) *chat.Rep
 // withChart returns the price with a picture of the period. If there is no picture, it also
 // returns a *chat.PartialError.
 func (c *priceCommand) withChart(
-	ctx context.Context, req *chat.Request, answer query.Snapshot[core.Quote], period string,
+	ctx context.Context, req *chat.Request, answer query.Snapshot[*core.Quote], period string,
 ) (*chat.Reply, error) {
 	quote, length := answer.Value, periodLengths[period]
 	// With an err the chart may still have a Change.
-	chart, err := c.Chart(ctx, quote, length, req.Language, cmp.Or(c.ServiceName, req.BotName), req.BotHandle)
+	chart, err := c.Chart(ctx, *quote, length, req.Language, cmp.Or(c.ServiceName, req.BotName), req.BotHandle)
 	over, change := period, cmp.Or(chart.Change, quote.Changes()[length])
 	if err != nil && !change.Valid {
 		over, change = "24h", quote.Change24h
@@ -127,7 +127,7 @@ func (c *priceCommand) withChart(
 		return reply, &chat.PartialError{Err: err}
 	}
 	// One line is enough, because the picture has the price and its change.
-	figures := append(changeFields(quote, over), marketFields(quote, "price.cap_short", "price.volume_short")...)
+	figures := append(changeFields(*quote, over), marketFields(*quote, "price.cap_short", "price.volume_short")...)
 	reply.Sections = []chat.Section{{Row: true, Fields: figures}}
 	switch {
 	case !chart.HasLine && chart.LineFrom.IsZero(): // Nobody knows when there will be one.
@@ -139,7 +139,7 @@ func (c *priceCommand) withChart(
 	reply.Image = &chat.Image{
 		Name:    "price-" + period + ".png",
 		PNG:     chart.PNG,
-		Caption: c.chartCaption(chart, quote),
+		Caption: c.chartCaption(chart, *quote),
 	}
 	return reply, nil
 }
@@ -182,7 +182,7 @@ func (c *priceCommand) chartCaption(chart core.Chart, quote core.Quote) chat.Par
 // subtitle is the change in per cent over a period. shown is the period of the picture, or "".
 // The quote of answer must be dated.
 func (c *priceCommand) priceReply(
-	answer query.Snapshot[core.Quote], shown, over string, change decimal.NullDecimal,
+	answer query.Snapshot[*core.Quote], shown, over string, change decimal.NullDecimal,
 ) *chat.Reply {
 	q := answer.Value
 	updated := cmp.Or(q.LastUpdated, answer.At)
@@ -193,17 +193,17 @@ func (c *priceCommand) priceReply(
 		}),
 		Tone: chat.Change{Decimal: change.Decimal}.Tone(),
 		Sections: []chat.Section{
-			{Row: true, Fields: changeFields(q, over)},
-			{Fields: marketFields(q, "price.cap", "price.volume")},
+			{Row: true, Fields: changeFields(*q, over)},
+			{Fields: marketFields(*q, "price.cap", "price.volume")},
 		},
 		Footer:  chat.Parts{priceSource(answer)},
 		Checked: updated,
 		Source:  sourceOf(answer),
-		Actions: priceButtons(q, shown),
+		Actions: priceButtons(*q, shown),
 	}
 	if q.Old() {
 		reply.Tone = chat.Warning
-		reply.Title = oldTitle(q, c.Symbol)
+		reply.Title = oldTitle(*q, c.Symbol)
 		reply.Checked = time.Time{}
 		reply.Source.AsOf = chat.Version{} // The title prints its age.
 		return reply
@@ -216,7 +216,7 @@ func (c *priceCommand) priceReply(
 }
 
 // sourceOf says how current a reply with the price is.
-func sourceOf(answer query.Snapshot[core.Quote]) chat.Source {
+func sourceOf(answer query.Snapshot[*core.Quote]) chat.Source {
 	return chat.Source{
 		AsOf:       chat.Version{Time: cmp.Or(answer.Value.LastUpdated, answer.At)},
 		FreshUntil: answer.FreshUntil,

@@ -31,7 +31,11 @@ func TestOnlyTheCurrentPriceIsRenderedOnce(t *testing.T) {
 			{"the first", func() {}, true, true},
 			{"the same", func() {}, true, false},
 			{"a minute later", func() { time.Sleep(time.Minute) }, true, false},
-			{"another price", func() { w.Price.Value.Price = known("2").Decimal }, true, true},
+			{"another price", func() {
+				quote := *w.Price.Value // Nobody changes an answer that is shared.
+				quote.Price = known("2").Decimal
+				w.Price.Value = &quote
+			}, true, true},
 			{"the same price fetched anew", func() { w.Price.FreshUntil = w.Price.FreshUntil.Add(time.Second) }, true, true},
 			{"no newer one is to be had", func() { w.Price.Why = market.Service.Fail(core.Limited, nil) }, false, true},
 			{"again", func() { w.Price.Why = nil }, true, false},

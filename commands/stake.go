@@ -52,7 +52,10 @@ func (s stakeText) verdict(keys stakeKeys) (chat.Tone, chat.Text) {
 }
 
 // worth says what the stake is worth. It returns nil below a cent, or without a price.
-func (s stakeText) worth(q core.Quote) chat.Value {
+func (s stakeText) worth(q *core.Quote) chat.Value {
+	if q == nil {
+		return nil
+	}
 	worth := s.Total().Mul(q.Price)
 	if worth.LessThan(decimal.New(1, -2)) {
 		return nil

@@ -103,17 +103,17 @@ const extraWait = time.Second
 // old or unknown, or if the wallet is not a staker's.
 func (from Sources) stakeAndPrice(
 	ctx context.Context, wallet common.Address,
-) (stake query.Answer[core.Stake], price query.Snapshot[core.Quote]) {
+) (stake query.Answer[core.Stake], price query.Snapshot[*core.Quote]) {
 	stake = query.Ask(ctx, from.Stakes, wallet)
 	if stake.Err != nil || stake.Value.Outcome() != core.Staker {
-		return stake, query.Snapshot[core.Quote]{}
+		return stake, query.Snapshot[*core.Quote]{}
 	}
 	// The price is asked only now, because it costs a credit, and most wallets need none.
 	ctx, cancel := context.WithTimeout(ctx, extraWait)
 	defer cancel()
 	quote := query.Ask(ctx, from.Price, struct{}{})
 	if quote.Err != nil || dated(quote.Snapshot).Old() {
-		return stake, query.Snapshot[core.Quote]{}
+		return stake, query.Snapshot[*core.Quote]{}
 	}
 	return stake, quote.Snapshot
 }
@@ -136,7 +136,7 @@ func partly(err error) error {
 
 // reply returns what the wallet has in the pools, and what that is worth at the price.
 func (c stakedCommand) reply(
-	wallet common.Address, stake query.Answer[core.Stake], price query.Snapshot[core.Quote],
+	wallet common.Address, stake query.Answer[core.Stake], price query.Snapshot[*core.Quote],
 ) *chat.Reply {
 	s := stakeText{stake.Value, c.Options}
 	outcome := s.Outcome()

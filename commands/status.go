@@ -76,7 +76,7 @@ var failingStates = map[core.Reason]string{
 
 // statusOf returns the status of a service that was pinged and has this Health.
 func statusOf(pinged query.Answer[any], h query.Health) (s serviceStatus) {
-	quote, isQuote := pinged.Value.(core.Quote)
+	quote, isQuote := pinged.Value.(*core.Quote)
 	err := pinged.Err
 	if err == nil && pinged.Stale && pinged.Why != nil && !isQuote { // quoteStatus tells a quote's age.
 		err = pinged.Why
@@ -95,7 +95,7 @@ func statusOf(pinged query.Answer[any], h query.Health) (s serviceStatus) {
 	default:
 		s = answerStatus(pinged.Snapshot)
 	}
-	if quote.V1Gone {
+	if quote != nil && quote.V1Gone {
 		s.notes = append(s.notes, chat.Say("status.v1_gone"))
 	}
 	s.notes = append(s.notes, versionNotes(pinged)...)
@@ -153,8 +153,8 @@ func answerStatus(s query.Snapshot[any]) serviceStatus {
 	switch value := s.Value.(type) {
 	case core.Stake:
 		return stakeStatus(stakeText{Stake: value})
-	case core.Quote:
-		return quoteStatus(query.Snapshot[core.Quote]{Value: value, At: s.At, Stale: s.Stale, Why: s.Why})
+	case *core.Quote:
+		return quoteStatus(query.Snapshot[*core.Quote]{Value: value, At: s.At, Stale: s.Stale, Why: s.Why})
 	}
 	return serviceStatus{state: chat.Say("status.fine")}
 }
@@ -168,7 +168,7 @@ func stakeStatus(s stakeText) serviceStatus {
 }
 
 // quoteStatus says since when an old price is the last one, and why.
-func quoteStatus(s query.Snapshot[core.Quote]) serviceStatus {
+func quoteStatus(s query.Snapshot[*core.Quote]) serviceStatus {
 	price := dated(s)
 	if !price.Old() {
 		return serviceStatus{state: chat.Say("status.fine")}

@@ -52,7 +52,7 @@ func (c supplyCommand) answer(ctx context.Context, _ *chat.Request) (*chat.Reply
 // missing.
 type supplyFigures struct {
 	supply query.Answer[core.Supply]
-	price  query.Answer[core.Quote]
+	price  query.Answer[*core.Quote]
 	staked query.Answer[core.Stake]
 }
 
@@ -65,11 +65,14 @@ func (f supplyFigures) stakeKnown() bool {
 // counted returns the quote with the provider's counts of tokens, and false if none is known.
 func (f supplyFigures) counted() (q core.Quote, known bool) {
 	if doubt, is := doubtOf(f.price.Err); is {
-		q = doubt.Answer.Value
+		q = *doubt.Answer.Value
 		q.MarketCap = decimal.NullDecimal{} // It may be as wrong as the price.
 		return q, true
 	}
-	return f.price.Value, f.price.Err == nil
+	if f.price.Err != nil {
+		return core.Quote{}, false
+	}
+	return *f.price.Value, true
 }
 
 // doubtful returns the reply to a supply that contradicts the provider's count, which has nothing
@@ -135,8 +138,8 @@ func (c supplyCommand) reply(f supplyFigures) *chat.Reply {
 	if f.price.Err != nil {
 		reply.Notes = []chat.Text{chat.Say("supply.unpriced"), Explain(f.price.Err)}
 	} else {
-		reply.Sections = append(reply.Sections, chat.Section{Row: true, Fields: worthFields(s, f.price.Value)})
-		reply.Notes = otherCap(s, f.price.Value)
+		reply.Sections = append(reply.Sections, chat.Section{Row: true, Fields: worthFields(s, *f.price.Value)})
+		reply.Notes = otherCap(s, *f.price.Value)
 	}
 	reply.Footer = supplyFooter(f)
 	return reply

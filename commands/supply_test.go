@@ -104,7 +104,7 @@ func TestADoubtfulSupplyIsShownAsSuchWhateverThePrice(t *testing.T) {
 	} {
 		for _, doubtfulPrice := range []bool{false, true} {
 			w := commandstest.Healthy()
-			q, s := &w.Price.Value, &w.Supply.Value
+			q, s := w.Price.Value, &w.Supply.Value
 			q.Circulating, q.Total = decimal.NewNullDecimal(s.Circulating), decimal.NewNullDecimal(s.Total)
 			if doubtfulPrice {
 				w.Doubt("891", commandstest.Noon)

@@ -246,7 +246,7 @@ func TestAStakesWorthIsToldAtTodaysPriceAlone(t *testing.T) {
 			w := commandstest.Healthy()
 			test.change(w)
 			from := w.Sources()
-			price := &commandstest.Late[core.Quote]{Source: from.Price, After: test.after}
+			price := &commandstest.Late[*core.Quote]{Source: from.Price, After: test.after}
 			from.Price = price
 			c, _ := commands.All(from, w.Options).Find("staked")
 			began := time.Now()

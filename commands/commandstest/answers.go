@@ -36,7 +36,7 @@ var Noon = time.Date(2026, 6, 30, 12, 0, 0, 0, time.UTC)
 
 // Answers are what the services answer, and what they were asked.
 type Answers struct {
-	Price     query.Snapshot[core.Quote]
+	Price     query.Snapshot[*core.Quote]
 	PriceErr  error
 	Supply    query.Snapshot[core.Supply]
 	SupplyErr error
@@ -118,10 +118,10 @@ func wallet(address string) core.Identity { return core.IdentityOf(common.HexToA
 // Healthy returns Answers in which every service works.
 func Healthy() *Answers {
 	return &Answers{
-		Price: query.Snapshot[core.Quote]{
+		Price: query.Snapshot[*core.Quote]{
 			At:         Noon.Add(time.Minute),
 			FreshUntil: Noon.Add(90 * time.Second),
-			Value: core.Quote{
+			Value: &core.Quote{
 				Price:       number("0.0123456789"),
 				Change1h:    known("0.125"),
 				Change24h:   known("-3.5"),
@@ -234,7 +234,7 @@ func source[K, V any](w *Answers, s *core.Service, get func(K) (query.Snapshot[V
 // Sources answer as w says.
 func (w *Answers) Sources() commands.Sources {
 	return commands.Sources{
-		Price: source(w, market.Service, func(struct{}) (query.Snapshot[core.Quote], error) {
+		Price: source(w, market.Service, func(struct{}) (query.Snapshot[*core.Quote], error) {
 			return w.Price, w.PriceErr
 		}),
 		Supply: source(w, supply.Service, func(struct{}) (query.Snapshot[core.Supply], error) {

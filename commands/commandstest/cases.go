@@ -198,7 +198,7 @@ func scenes() []scene {
 		{
 			name: "sparse",
 			change: func(w *Answers) {
-				w.Price.Value = core.Quote{Price: number("64123.456")}
+				w.Price.Value = &core.Quote{Price: number("64123.456")}
 				w.Stake = core.Stake{Block: 1_000_000, Checked: 21}
 				unstaking(w, time.Minute, "12")
 			},
@@ -223,7 +223,7 @@ func scenes() []scene {
 		{
 			name: "tiny",
 			change: func(w *Answers) {
-				w.Price.Value = core.Quote{Price: number("0.00000001234567")}
+				w.Price.Value = &core.Quote{Price: number("0.00000001234567")}
 				w.Supply.Value.Circulating = number("1")
 				w.Stake.Staked = []core.PoolAmount{{Pool: core.Pool{Name: "Dust"}, Amount: number("0.000000000000000001")}}
 			},

@@ -273,7 +273,7 @@ func aboutQuote(found market.Listing, err error) ([]string, error) {
 
 // aboutDoubt says that a price which was just fetched is doubtful.
 func (s *upstreams) aboutDoubt(quote core.Quote) []string {
-	_, err := s.prices.Peek(query.Snapshot[core.Quote]{Value: quote, At: time.Now()})
+	_, err := s.prices.Peek(query.Snapshot[*core.Quote]{Value: &quote, At: time.Now()})
 	doubt, is := errors.AsType[*belief.DoubtError](err)
 	if !is {
 		return nil

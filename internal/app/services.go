@@ -209,7 +209,7 @@ func (s *upstreams) all() []service {
 }
 
 // lastPrice is a lastPrice for the ticker.
-func (s *upstreams) lastPrice() (at time.Time, believed query.Answer[core.Quote]) {
+func (s *upstreams) lastPrice() (at time.Time, believed query.Answer[*core.Quote]) {
 	quote, known := s.price.Price.Last(struct{}{})
 	if known {
 		believed.Snapshot, believed.Err = s.prices.Peek(quote)

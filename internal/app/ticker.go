@@ -13,14 +13,14 @@ import (
 
 // lastPrice returns the time of the last price, however old, and the price or the doubt about it.
 // The time is zero if there is none.
-type lastPrice func() (at time.Time, price query.Answer[core.Quote])
+type lastPrice func() (at time.Time, price query.Answer[*core.Quote])
 
 // ticker returns a function that returns the price for Discord's member list: with its
 // change over 24 hours, or with its age if it is old, or marked if it is doubtful, or nothing if it
 // is older than StaleFor allows. The function takes the price that commands have fetched. It asks
 // the provider only if that is older than the interval, at most once in an interval, and blocks
 // meanwhile, until ctx is done. The function is not safe for concurrent use.
-func ticker(cfg *Config, interval func() time.Duration, price query.Source[struct{}, core.Quote],
+func ticker(cfg *Config, interval func() time.Duration, price query.Source[struct{}, *core.Quote],
 	last lastPrice) func(ctx context.Context) string {
 	var asked time.Time
 	return func(ctx context.Context) string {

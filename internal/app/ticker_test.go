@@ -23,27 +23,27 @@ type provider struct {
 	quote core.Quote
 	fails bool
 	doubt *belief.DoubtError // about the last quote
-	last  query.Snapshot[core.Quote]
+	last  query.Snapshot[*core.Quote]
 	calls int
 }
 
-func (p *provider) learn() { p.last = query.Snapshot[core.Quote]{Value: p.quote, At: time.Now()} }
+func (p *provider) learn() { p.last = query.Snapshot[*core.Quote]{Value: &p.quote, At: time.Now()} }
 
-func (p *provider) Get(context.Context, struct{}) (query.Snapshot[core.Quote], error) {
+func (p *provider) Get(context.Context, struct{}) (query.Snapshot[*core.Quote], error) {
 	p.calls++
 	if p.fails {
-		return query.Snapshot[core.Quote]{}, errors.New("no")
+		return query.Snapshot[*core.Quote]{}, errors.New("no")
 	}
 	p.learn()
 	return p.last, nil
 }
 
 func (p *provider) ticker(l chat.Language) func(context.Context) string {
-	last := func() (time.Time, query.Answer[core.Quote]) {
+	last := func() (time.Time, query.Answer[*core.Quote]) {
 		if p.doubt != nil {
-			return p.last.At, query.Answer[core.Quote]{Err: p.doubt}
+			return p.last.At, query.Answer[*core.Quote]{Err: p.doubt}
 		}
-		return p.last.At, query.Answer[core.Quote]{Snapshot: p.last}
+		return p.last.At, query.Answer[*core.Quote]{Snapshot: p.last}
 	}
 	cfg := &Config{Language: l, StaleFor: time.Hour}
 	cfg.Market.Symbol = "HRLD"
@@ -82,7 +82,7 @@ func TestThePriceIsSaidInOneLineOfALanguage(t *testing.T) {
 		}
 	}
 	doubtful := &provider{quote: priced("894000", "2.7")}
-	doubtful.doubt = &belief.DoubtError{Answer: query.Snapshot[core.Quote]{Value: doubtful.quote}}
+	doubtful.doubt = &belief.DoubtError{Answer: query.Snapshot[*core.Quote]{Value: &doubtful.quote}}
 	if got := doubtful.ticker(chat.English)(t.Context()); got != "⚠️ HRLD $894,000.00 (doubtful)" {
 		t.Errorf("a doubtful price is %q", got)
 	}

@@ -51,11 +51,11 @@ func TestTheNewerBeliefWinsWithItsFirstDoubt(t *testing.T) {
 
 func TestNothingIsSavedBeforeTheFirstDoubt(t *testing.T) {
 	k := new(kept)
-	k.believe(verdict{at: dawn, quote: quoteOf("1", dawn, changes{})})
+	k.believe(verdict{at: dawn, quote: new(quoteOf("1", dawn, changes{}))})
 	if text := k.Encode(); text != nil {
 		t.Errorf("saved %s", text)
 	}
-	k.doubt(verdict{at: dawn.Add(time.Minute), quote: quoteOf("5000", dawn, changes{})})
+	k.doubt(verdict{at: dawn.Add(time.Minute), quote: new(quoteOf("5000", dawn, changes{}))})
 	if k.Encode() == nil {
 		t.Error("a doubt is not saved")
 	}

@@ -11,9 +11,9 @@ import (
 )
 
 // cachedSource is a query.Source with one answer.
-type cachedSource struct{ answer query.Snapshot[core.Quote] }
+type cachedSource struct{ answer query.Snapshot[*core.Quote] }
 
-func (s *cachedSource) Get(context.Context, struct{}) (query.Snapshot[core.Quote], error) {
+func (s *cachedSource) Get(context.Context, struct{}) (query.Snapshot[*core.Quote], error) {
 	return s.answer, nil
 }
 

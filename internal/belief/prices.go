@@ -30,7 +30,7 @@ type Series interface {
 // Config configures Prices. All fields are required.
 type Config struct {
 	// Source answers with the provider's quotes.
-	Source query.Source[struct{}, core.Quote]
+	Source query.Source[struct{}, *core.Quote]
 	// Token names the token at its provider, and keeps beliefs in the prices of other tokens apart. It is not personal.
 	Token  string
 	Series Series
@@ -42,7 +42,7 @@ type Config struct {
 // fresh answer that is believed to the Series once, whether this process fetched it or another replica did. It is
 // safe for concurrent use, and must be closed.
 type Prices struct {
-	source  query.Source[struct{}, core.Quote]
+	source  query.Source[struct{}, *core.Quote]
 	series  Series
 	kept    *kept
 	mirror  *mirror.Mirror
@@ -70,7 +70,7 @@ func NewPrices(c Config) *Prices {
 
 // Get implements query.Source. It blocks for at most 400 ms more than Config.Source: 100 ms for each exchange with the
 // stores. There is one at the start, each minute until all stores were read, and two when a doubt begins.
-func (p *Prices) Get(ctx context.Context, none struct{}) (query.Snapshot[core.Quote], error) {
+func (p *Prices) Get(ctx context.Context, none struct{}) (query.Snapshot[*core.Quote], error) {
 	answer, err := p.source.Get(ctx, none)
 	if err != nil {
 		return answer, err
@@ -82,7 +82,7 @@ func (p *Prices) Get(ctx context.Context, none struct{}) (query.Snapshot[core.Qu
 }
 
 // Peek returns an answer of Config.Source as Get does, and remembers nothing.
-func (p *Prices) Peek(answer query.Snapshot[core.Quote]) (query.Snapshot[core.Quote], error) {
+func (p *Prices) Peek(answer query.Snapshot[*core.Quote]) (query.Snapshot[*core.Quote], error) {
 	return p.judge(answer).apply(answer)
 }
 
@@ -92,23 +92,23 @@ func (p *Prices) Close() { p.mirror.Close() }
 // verdict is whether the answer of a time is believed.
 type verdict struct {
 	at    time.Time
-	quote core.Quote
+	quote *core.Quote
 	doubt *DoubtError // nil: it is believed
 	// hasLasted is set if the quote was doubted for believedAfter, and is believed now.
 	hasLasted bool
 }
 
 // apply returns the answer with the verdict's quote, or the verdict's doubt about the answer.
-func (v verdict) apply(answer query.Snapshot[core.Quote]) (query.Snapshot[core.Quote], error) {
+func (v verdict) apply(answer query.Snapshot[*core.Quote]) (query.Snapshot[*core.Quote], error) {
 	if v.doubt != nil {
-		return query.Snapshot[core.Quote]{}, &DoubtError{Answer: answer, Last: v.doubt.Last}
+		return query.Snapshot[*core.Quote]{}, &DoubtError{Answer: answer, Last: v.doubt.Last}
 	}
 	answer.Value = v.quote
 	return answer, nil
 }
 
 // judge returns the verdict on an answer. It remembers nothing.
-func (p *Prices) judge(answer query.Snapshot[core.Quote]) verdict {
+func (p *Prices) judge(answer query.Snapshot[*core.Quote]) verdict {
 	p.load()
 	b := p.kept.get()
 	quote, doubt := p.memoryWith(b).judge(answer)
@@ -138,7 +138,7 @@ func (p *Prices) memoryWith(b belief) memory {
 
 // record returns the verdict on an answer. If the answer is newer than all others, record remembers that it is
 // believed, or doubted.
-func (p *Prices) record(answer query.Snapshot[core.Quote]) verdict {
+func (p *Prices) record(answer query.Snapshot[*core.Quote]) verdict {
 	p.load()
 	if last := p.lastVerdict(); last.at.Equal(answer.At) {
 		return last
@@ -154,7 +154,7 @@ func (p *Prices) record(answer query.Snapshot[core.Quote]) verdict {
 	}
 	switch p.remember(v) {
 	case quoteBelieved:
-		p.series.Add(v.quote)
+		p.series.Add(*v.quote)
 	case doubtBegan:
 		p.log.Warn("the price is doubtful, and nothing is valued by it", "err", v.doubt)
 		p.sync()
@@ -214,8 +214,8 @@ func (k *kept) believe(v verdict) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	m := memory{Count: k.belief.Count}
-	k.belief.CapLags = !v.hasLasted && !m.fitsMarketCap(v.quote)
-	if count, known := tokenCount(v.quote); known && !k.belief.CapLags && isPossibleCount(count) {
+	k.belief.CapLags = !v.hasLasted && !m.fitsMarketCap(*v.quote)
+	if count, known := tokenCount(*v.quote); known && !k.belief.CapLags && isPossibleCount(count) {
 		k.belief.Count = count
 	}
 	k.belief.At = v.at

@@ -14,7 +14,7 @@ import (
 // not be shown as a fact.
 type DoubtError struct {
 	// Answer has the doubtful price.
-	Answer query.Snapshot[core.Quote]
+	Answer query.Snapshot[*core.Quote]
 	// Last is the last believed price, which contradicts the doubtful one. It is zero if the doubtful quote contradicts
 	// its own market cap.
 	Last core.PricedAt
@@ -75,20 +75,21 @@ type memory struct {
 //   - The last believed price contradicts it, and no change explains such a move.
 //   - The last believed price does not contradict it, and the market cap does not fit it. While CapLags is set, the
 //     market cap does not count.
-func (m memory) judge(answer query.Snapshot[core.Quote]) (core.Quote, *DoubtError) {
+func (m memory) judge(answer query.Snapshot[*core.Quote]) (*core.Quote, *DoubtError) {
 	q := answer.Value
 	moved := false
 	if len(m.Prices) > 0 {
 		last := m.Prices[len(m.Prices)-1]
 		moved = areApart(q.Price, last.Price, contradiction)
-		if moved && !m.explains(q, answer.At) {
+		if moved && !m.explains(*q, answer.At) {
 			return q, &DoubtError{Answer: answer, Last: last}
 		}
 	}
-	if !moved && !m.CapLags && !m.fitsMarketCap(q) {
+	if !moved && !m.CapLags && !m.fitsMarketCap(*q) {
 		return q, &DoubtError{Answer: answer}
 	}
-	return m.withoutContradictions(q, answer.At), nil
+	clean := m.withoutContradictions(*q, answer.At)
+	return &clean, nil
 }
 
 // fitsMarketCap reports whether the market cap of q is its price times the known count or the provider's own, within a

@@ -56,10 +56,10 @@ func quoteOf(price string, at time.Time, c changes) core.Quote {
 }
 
 // answerOf returns an answer of dawn.
-func answerOf(price float64, c changes) query.Snapshot[core.Quote] {
+func answerOf(price float64, c changes) query.Snapshot[*core.Quote] {
 	quote := quoteOf("0", dawn, c)
 	quote.Price = decimal.NewFromFloat(price)
-	return query.Snapshot[core.Quote]{At: dawn, Value: quote}
+	return query.Snapshot[*core.Quote]{At: dawn, Value: &quote}
 }
 
 var (
@@ -136,7 +136,7 @@ var capCases = map[string]struct {
 }
 
 // withCap returns an answer with the price 2.
-func withCap(marketCap string, theirs int64, c changes) query.Snapshot[core.Quote] {
+func withCap(marketCap string, theirs int64, c changes) query.Snapshot[*core.Quote] {
 	answer := answerOf(2, c)
 	answer.Value.MarketCap = known(marketCap)
 	if theirs > 0 {

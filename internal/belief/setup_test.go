@@ -23,13 +23,13 @@ type market struct {
 	err       error
 	// isStale makes the last answer stand in.
 	isStale bool
-	answer  query.Snapshot[core.Quote]
+	answer  query.Snapshot[*core.Quote]
 }
 
 // Get implements query.Source.
-func (m *market) Get(context.Context, struct{}) (query.Snapshot[core.Quote], error) {
+func (m *market) Get(context.Context, struct{}) (query.Snapshot[*core.Quote], error) {
 	if m.err != nil {
-		return query.Snapshot[core.Quote]{}, m.err
+		return query.Snapshot[*core.Quote]{}, m.err
 	}
 	if m.isStale {
 		m.answer.Stale = true
@@ -37,7 +37,7 @@ func (m *market) Get(context.Context, struct{}) (query.Snapshot[core.Quote], err
 	}
 	quote := quoteOf(m.price, time.Now(), m.changes)
 	quote.MarketCap = known(m.marketCap)
-	m.answer = query.Snapshot[core.Quote]{Value: quote, At: time.Now()}
+	m.answer = query.Snapshot[*core.Quote]{Value: &quote, At: time.Now()}
 	return m.answer, nil
 }
 
@@ -73,11 +73,11 @@ const (
 func (p process) ask(t *testing.T) opinion {
 	t.Helper()
 	got, err := p.prices.Get(t.Context(), struct{}{})
-	if _, is := errors.AsType[*DoubtError](err); is && got.Value.Price.IsZero() {
+	if _, is := errors.AsType[*DoubtError](err); is && got.Value == nil {
 		return doubted
 	}
 	if err != nil || !got.Value.Price.Equal(p.market.answer.Value.Price) {
-		t.Fatalf("got %v, %v", got.Value.Price, err)
+		t.Fatalf("got %+v, %v", got.Value, err)
 	}
 	return believed
 }

@@ -79,13 +79,13 @@ func TestManyWalletsDoNotCrowdOutThePrice(t *testing.T) {
 func TestCloseCancelsCallsAndWaitsForThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ended atomic.Bool
-		f := newFixture(t, setup{price: func(ctx context.Context) (core.Quote, error) {
+		f := newFixture(t, setup{price: func(ctx context.Context) (*core.Quote, error) {
 			<-ctx.Done()
 			for range 100 {
 				runtime.Gosched()
 			}
 			ended.Store(true)
-			return core.Quote{}, ctx.Err()
+			return nil, ctx.Err()
 		}})
 		start := time.Now()
 		time.AfterFunc(time.Second, func() {

@@ -78,7 +78,7 @@ func TestTheFreshnessOfASharedAnswer(t *testing.T) {
 			why := market.Fail(core.NoCredit, nil)
 			f.market.pause = pause{why: why, until: after(test.recheck), retryAt: after(test.until)}
 		}
-		got := f.prices.freshnessOf(Snapshot[core.Quote]{At: noon})
+		got := f.prices.freshnessOf(Snapshot[*core.Quote]{At: noon})
 		if isLonger := test.expires > test.ttl; isLonger != (got.why != nil) {
 			t.Errorf("%s: the reason is %v", name, got.why)
 		}
@@ -102,7 +102,7 @@ func TestAnAnswerThatIsNotSharedIsTooOldAfterItsTTL(t *testing.T) {
 func TestNoAnswerIsTooOld(t *testing.T) {
 	f := newFixture(t, setup{})
 	f.market.pause = pause{why: market.Fail(core.NoCredit, nil), retryAt: time.Now().Add(time.Hour)}
-	if got := f.prices.freshnessOf(Snapshot[core.Quote]{}).stageAt(time.Now()); got != tooOld {
+	if got := f.prices.freshnessOf(Snapshot[*core.Quote]{}).stageAt(time.Now()); got != tooOld {
 		t.Errorf("got %v", got)
 	}
 }

@@ -22,7 +22,7 @@ func TestFiveFailuresInARowPauseTheCalls(t *testing.T) {
 			failed := market.Fail(core.Malformed, errors.New("no"))
 			failed.RetryAfter = test.retryAfter
 			f := newFixture(t, setup{ttl: test.ttl})
-			f.setPrice(func(context.Context) (core.Quote, error) { return core.Quote{}, failed })
+			f.setPrice(func(context.Context) (*core.Quote, error) { return nil, failed })
 			for n := range 4 {
 				time.Sleep(max(test.ttl, test.retryAfter))
 				_, _ = f.askPrice(t.Context())
@@ -115,7 +115,7 @@ func TestRetryAfterIsObeyedForFiveMinutesAtMost(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			refused := market.Fail(reason, errors.New("429"))
 			refused.RetryAfter = asked
-			f := newFixture(t, setup{price: func(context.Context) (core.Quote, error) { return core.Quote{}, refused }})
+			f := newFixture(t, setup{price: func(context.Context) (*core.Quote, error) { return nil, refused }})
 			wantRetryAfter(t, f, reason, test.wantFirst)
 			if h := f.market.Health(); h.PausedFor != maxPause {
 				t.Errorf("%s: paused for %v", reason, h.PausedFor)
@@ -328,7 +328,7 @@ func TestARetrySpendsACredit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := &fakeBudget{}
 		f := newFixture(t, setup{budget: budget})
-		f.setPrice(func(ctx context.Context) (core.Quote, error) {
+		f.setPrice(func(ctx context.Context) (*core.Quote, error) {
 			if isFirst := f.calls.Load() == 1; isFirst {
 				return failing(core.Unreachable)(ctx)
 			}

@@ -67,9 +67,9 @@ func TestEachLookupIsReportedByItsResult(t *testing.T) {
 
 func TestBothAsksAtOnceAndKeepsErrorsApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, setup{price: func(context.Context) (core.Quote, error) {
+		f := newFixture(t, setup{price: func(context.Context) (*core.Quote, error) {
 			time.Sleep(3 * time.Second)
-			return core.Quote{}, market.Fail(core.Denied, errors.New("no"))
+			return nil, market.Fail(core.Denied, errors.New("no"))
 		}})
 		f.setStake(func(context.Context) (core.Stake, error) {
 			time.Sleep(2 * time.Second)
@@ -116,7 +116,7 @@ func TestAnAnswerIsRefreshedBeforeItExpires(t *testing.T) {
 }
 
 // wantFirstAt asks for the price when the first answer has an age. It wants that answer, fresh and at once.
-func wantFirstAt(t *testing.T, f *fixture, first Snapshot[core.Quote], age time.Duration) {
+func wantFirstAt(t *testing.T, f *fixture, first Snapshot[*core.Quote], age time.Duration) {
 	t.Helper()
 	time.Sleep(time.Until(first.At.Add(age)))
 	q, err := f.askPrice(t.Context())

@@ -28,7 +28,7 @@ type fixture struct {
 	cache  *Cache
 	market *Upstream
 	chain  *Upstream
-	prices *Query[struct{}, core.Quote]
+	prices *Query[struct{}, *core.Quote]
 	stakes *Query[common.Address, core.Stake]
 
 	// calls counts the calls to both services.
@@ -41,7 +41,7 @@ type fixture struct {
 }
 
 type (
-	priceFunc func(context.Context) (core.Quote, error)
+	priceFunc func(context.Context) (*core.Quote, error)
 	stakeFunc func(context.Context) (core.Stake, error)
 )
 
@@ -75,7 +75,7 @@ func newFixture(t testing.TB, s setup) *fixture {
 	})
 	t.Cleanup(f.cache.Close)
 	f.market = NewUpstream(f.cache, market, ttl, s.budget)
-	f.prices = New(f.market, Config[struct{}, core.Quote]{
+	f.prices = New(f.market, Config[struct{}, *core.Quote]{
 		Name:     "price",
 		TTL:      ttl,
 		Fetch:    f.fetchPrice,
@@ -92,7 +92,7 @@ func newFixture(t testing.TB, s setup) *fixture {
 	return f
 }
 
-func (f *fixture) fetchPrice(ctx context.Context, _ struct{}) (core.Quote, error) {
+func (f *fixture) fetchPrice(ctx context.Context, _ struct{}) (*core.Quote, error) {
 	f.calls.Add(1)
 	f.mu.Lock()
 	price := f.price
@@ -108,7 +108,10 @@ func (f *fixture) fetchStake(ctx context.Context, _ common.Address) (core.Stake,
 	return stake(ctx)
 }
 
-func checkPrice(q core.Quote) error {
+func checkPrice(q *core.Quote) error {
+	if q == nil {
+		return errors.New("no quote")
+	}
 	if e := q.Price.Exponent(); e < -100 || e > 100 || !q.Price.IsPositive() {
 		return errors.New("no price")
 	}
@@ -130,7 +133,7 @@ func (f *fixture) setStake(stake stakeFunc) {
 }
 
 // askPrice asks for the price.
-func (f *fixture) askPrice(ctx context.Context) (Snapshot[core.Quote], error) {
+func (f *fixture) askPrice(ctx context.Context) (Snapshot[*core.Quote], error) {
 	return f.prices.Get(ctx, struct{}{})
 }
 
@@ -151,30 +154,30 @@ func (f *fixture) callsFor(ask func()) int64 {
 
 // priced answers with a price.
 func priced(n int64) priceFunc {
-	return func(context.Context) (core.Quote, error) { return core.Quote{Price: decimal.NewFromInt(n)}, nil }
+	return func(context.Context) (*core.Quote, error) { return &core.Quote{Price: decimal.NewFromInt(n)}, nil }
 }
 
 // pricedAfter answers with the price 7, but only after d.
 func pricedAfter(d time.Duration) priceFunc {
-	return func(ctx context.Context) (core.Quote, error) {
+	return func(ctx context.Context) (*core.Quote, error) {
 		select {
 		case <-time.After(d):
-			return core.Quote{Price: decimal.NewFromInt(7)}, nil
+			return &core.Quote{Price: decimal.NewFromInt(7)}, nil
 		case <-ctx.Done():
-			return core.Quote{}, ctx.Err()
+			return nil, ctx.Err()
 		}
 	}
 }
 
 // failing fails for a reason.
 func failing(reason core.Reason) priceFunc {
-	return func(context.Context) (core.Quote, error) { return core.Quote{}, market.Fail(reason, errors.New("no")) }
+	return func(context.Context) (*core.Quote, error) { return nil, market.Fail(reason, errors.New("no")) }
 }
 
 // hung answers only once it must.
-func hung(ctx context.Context) (core.Quote, error) {
+func hung(ctx context.Context) (*core.Quote, error) {
 	<-ctx.Done()
-	return core.Quote{}, ctx.Err()
+	return nil, ctx.Err()
 }
 
 // stakes answers that every pool was read.

@@ -144,11 +144,11 @@ func (test fetchTest) run(t *testing.T, name string) {
 		f.prices.put(struct{}{}, snapshotOf(1, test.cached))
 	}
 	got, err := f.prices.fetch(t.Context(), struct{}{}, snapshotOf(0, test.last).At)
-	if got.Value.Price.IntPart() != test.want || (err != nil) != (test.want == 0) {
-		t.Errorf("%s: %v, %v, want %d", name, got.Value.Price, err, test.want)
+	if priceIn(got) != test.want || (err != nil) != (test.want == 0) {
+		t.Errorf("%s: %v, %v, want %d", name, got.Value, err, test.want)
 	}
-	if cached, _ := f.prices.Last(struct{}{}); cached.Value.Price.IntPart() != test.wantCache {
-		t.Errorf("%s: %v is cached, want %d", name, cached.Value.Price, test.wantCache)
+	if cached, _ := f.prices.Last(struct{}{}); priceIn(cached) != test.wantCache {
+		t.Errorf("%s: %v is cached, want %d", name, cached.Value, test.wantCache)
 	}
 	if budget.noted != test.wantNoted {
 		t.Errorf("%s: %d calls are noted, want %d", name, budget.noted, test.wantNoted)
@@ -156,7 +156,15 @@ func (test fetchTest) run(t *testing.T, name string) {
 }
 
 // snapshotOf returns a price of an age. Its time is zero if there is none.
-func snapshotOf(price int64, age time.Duration) (s Snapshot[core.Quote]) {
+// priceIn returns the price in a snapshot, or 0.
+func priceIn(s Snapshot[*core.Quote]) int64 {
+	if s.Value == nil {
+		return 0
+	}
+	return s.Value.Price.IntPart()
+}
+
+func snapshotOf(price int64, age time.Duration) (s Snapshot[*core.Quote]) {
 	s.Value, _ = priced(price)(context.Background())
 	if age != none {
 		s.At = time.Now().Add(-age)
@@ -189,13 +197,13 @@ var notSaved = map[string]string{
 
 // quoteAt returns a saved quote of a time, with nothing but a price.
 func quoteAt(at, price string) string {
-	saved, _ := json.Marshal(Snapshot[core.Quote]{})
+	saved, _ := json.Marshal(Snapshot[*core.Quote]{Value: &core.Quote{}})
 	replacer := strings.NewReplacer(`"Price":"0"`, price, `"At":"0001-01-01T00:00:00Z"`, `"At":"`+at+`"`)
 	return replacer.Replace(string(saved))
 }
 
 // loaded returns what a new replica answers whose Store holds one entry, and whose service says 7.
-func loaded(t *testing.T, entry string) Snapshot[core.Quote] {
+func loaded(t *testing.T, entry string) Snapshot[*core.Quote] {
 	t.Helper()
 	store := mapStore{}
 	f := newFixture(t, setup{store: store, price: priced(7)})
@@ -258,7 +266,7 @@ func TestAPanicOfCheckIsAFailureOfTheLookup(t *testing.T) {
 	store := mapStore{}
 	newFixture(t, setup{store: store, price: priced(7)}).askPrice(t.Context())
 	f := newFixture(t, setup{store: store, price: priced(8)})
-	f.prices.Check = func(core.Quote) error { panic("odd") }
+	f.prices.Check = func(*core.Quote) error { panic("odd") }
 	_, err := f.askPrice(t.Context())
 	if core.ReasonOf(err) != core.Malformed {
 		t.Errorf("got %v", err)

@@ -94,7 +94,7 @@ func TestDoEndsWithItsCallerItsTimeoutAndTheCache(t *testing.T) {
 }
 
 func TestAPanicOfACallIsAnError(t *testing.T) {
-	f := newFixture(t, setup{price: func(context.Context) (core.Quote, error) { panic("boom") }})
+	f := newFixture(t, setup{price: func(context.Context) (*core.Quote, error) { panic("boom") }})
 	if _, err := f.askPrice(t.Context()); core.ReasonOf(err) != core.Malformed {
 		t.Errorf("got %v", err)
 	}
@@ -151,7 +151,7 @@ func TestAHealthCheckAsksItsQuestion(t *testing.T) {
 	f := newFixture(t, setup{price: priced(7)})
 	check := NewHealthCheck(f.market, f.prices)
 	pinged, err := check.Ping(t.Context())
-	quote, _ := pinged.Value.(core.Quote)
+	quote, _ := pinged.Value.(*core.Quote)
 	if err != nil || quote.Price.IntPart() != 7 || check.Health().LastCall.IsZero() {
 		t.Errorf("got %+v, %v; %+v", pinged, err, check.Health())
 	}

@@ -38,7 +38,7 @@ func TestWhatAnErrorCodeMeans(t *testing.T) {
 
 func TestALoadedPriceIsChecked(t *testing.T) {
 	c := New(Settings{}, query.NewCache(query.CacheConfig{CallTimeout: time.Minute}), nil)
-	if c.Price.Check(core.Quote{}) == nil {
+	if c.Price.Check(&core.Quote{}) == nil || c.Price.Check(nil) == nil {
 		t.Error("a price of 0 is possible")
 	}
 }

@@ -44,7 +44,7 @@ type Client struct {
 	*query.Upstream
 	// Price returns the current quote in USD. It fails as Malformed if the provider quotes
 	// another token, and as NoData if it has no price.
-	Price *query.Query[struct{}, core.Quote]
+	Price *query.Query[struct{}, *core.Quote]
 	// Budget has the credits that the client may spend; nil: calls are not counted.
 	Budget *Budget
 
@@ -76,18 +76,18 @@ func New(s Settings, c *query.Cache, log *slog.Logger) *Client {
 		budget = m.Budget
 	}
 	m.Upstream = query.NewUpstream(c, Service, s.TTL, budget)
-	m.Price = query.New(m.Upstream, query.Config[struct{}, core.Quote]{
+	m.Price = query.New(m.Upstream, query.Config[struct{}, *core.Quote]{
 		Name: "price",
 		TTL:  s.TTL,
-		Fetch: func(ctx context.Context, _ struct{}) (core.Quote, error) {
+		Fetch: func(ctx context.Context, _ struct{}) (*core.Quote, error) {
 			found, status, err := m.probe(ctx)
 			if m.Budget != nil {
 				m.Budget.settle(status, err)
 			}
-			return found.Quote, err
+			return &found.Quote, err
 		},
 		SharedAs: fmt.Sprint(s.URL, " ", m.query, " ", s.Symbol, " ", s.MaxPriceAge),
-		Check:    func(q core.Quote) error { return check(q, time.Now()) },
+		Check:    checkSaved,
 	})
 	return m
 }

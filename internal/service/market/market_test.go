@@ -37,7 +37,8 @@ func ok(data string) string {
 // quote asks past the cache.
 func quote(ctx context.Context, s market.Settings) (core.Quote, error) {
 	s.Uncounted = true
-	return newClient(s).Price.Fetch(ctx, struct{}{})
+	found, err := newClient(s).Price.Fetch(ctx, struct{}{})
+	return *found, err
 }
 
 func newClient(s market.Settings) *market.Client {

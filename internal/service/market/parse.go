@@ -263,6 +263,14 @@ func parseQuote(entry map[string]any, now time.Time) (q core.Quote, err error) {
 	return q, check(q, now)
 }
 
+// checkSaved fails if q, which a replica or an earlier process saved, is none that the provider can have given.
+func checkSaved(q *core.Quote) error {
+	if q == nil {
+		return errors.New("no quote")
+	}
+	return check(*q, time.Now())
+}
+
 // check fails if a number or the time of q is impossible.
 func check(q core.Quote, now time.Time) error {
 	if !rest.IsBounded(q.Price) || !q.Price.IsPositive() || q.Price.GreaterThan(maxPrice) {

@@ -17,7 +17,8 @@ import (
 func aged(fakes *fault.Fakes, change func(*commandstest.Answers)) *commandstest.Answers {
 	w, now := commandstest.Healthy(), time.Now()
 	w.Options.Symbol = "HRLD"
-	w.Price.Value, w.Price.At = fakes.World.Quote, now
+	quote := fakes.World.Quote
+	w.Price.Value, w.Price.At = &quote, now
 	w.Price.Value.Source = "CoinMarketCap"
 	w.Supply.Value, w.Supply.At = fakes.World.Supply, now
 	staked := []core.PoolAmount{{Pool: fakes.World.Pools[0], Amount: fakes.World.TotalStaked}}
